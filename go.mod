@@ -1,0 +1,3 @@
+module github.com/lockstep-go/lockstep
+
+go 1.26
