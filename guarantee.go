@@ -1,0 +1,64 @@
+package lockstep
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"strings"
+)
+
+// Guarantee is a lower bound on the chance that a run hits a given target of the
+// strategy's class, whatever the system under test.
+type Guarantee struct {
+	// Class says what a target is, e.g. "a given 4-periodic uniform execution".
+	Class string
+	// Space is the exact number of targets, nil where it is not known.
+	Space *big.Int
+	// PerRun is the bound for one run; 0 means that the strategy promises nothing.
+	PerRun float64
+	// Assumes lists what the bound rests on.
+	Assumes []string
+}
+
+// After is the bound on the chance that at least one of the given number of runs hits
+// the target.
+func (g Guarantee) After(runs int) float64 {
+	return -math.Expm1(float64(runs) * math.Log1p(-g.PerRun))
+}
+
+// Runs is the number of runs after which the chance is at least want, which must lie
+// in (0,1). It is 0 where there is no such number below 2^53.
+func (g Guarantee) Runs(want float64) int {
+	if g.PerRun <= 0 || want <= 0 || want >= 1 {
+		return 0
+	}
+	if g.PerRun >= 1 {
+		return 1
+	}
+	n := math.Ceil(math.Log1p(-want) / math.Log1p(-g.PerRun))
+	if n >= 1<<53 {
+		return 0
+	}
+	return max(1, int(n))
+}
+
+// String is the guarantee for one run in a sentence.
+func (g Guarantee) String() string {
+	if g.PerRun <= 0 {
+		return "no guarantee: " + strings.Join(g.Assumes, "; ")
+	}
+	s := fmt.Sprintf("one run hits %s with probability at least %.3g", g.Class, g.PerRun)
+	if g.Space != nil {
+		s += fmt.Sprintf(" (there are %s)", count(g.Space))
+	}
+	return s
+}
+
+// count writes small numbers out and large ones as a power of ten.
+func count(n *big.Int) string {
+	if n.BitLen() <= 53 {
+		return n.String()
+	}
+	f := new(big.Float).SetInt(n)
+	return f.Text('e', 2)
+}

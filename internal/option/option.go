@@ -1,0 +1,142 @@
+// Package option reads and writes the exported fields of a struct as key=value options,
+// for strategies and targets alike.
+//
+// A key is the field's name in lower case with a dash between words: MaxInflight is
+// max-inflight. The struct tag `help` describes it; the struct's present value is the
+// default.
+package option
+
+import (
+	"encoding"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Option is one key with its default in words.
+type Option struct {
+	Key     string `json:"key"`
+	Default string `json:"default"`
+	Help    string `json:"help"`
+}
+
+// List lists the options of a struct, whose present values are the defaults.
+func List(v any) []Option {
+	var list []Option
+	rv := reflect.Indirect(reflect.ValueOf(v))
+	for i := range rv.NumField() {
+		if f := rv.Type().Field(i); f.IsExported() {
+			list = append(list, Option{Key: key(f.Name), Default: text(rv.Field(i)), Help: f.Tag.Get("help")})
+		}
+	}
+	return list
+}
+
+// Text writes the options of a struct as "key=value,key=value", without those that are
+// zero.
+func Text(v any) string {
+	var parts []string
+	rv := reflect.Indirect(reflect.ValueOf(v))
+	for i := range rv.NumField() {
+		if f := rv.Type().Field(i); f.IsExported() && !rv.Field(i).IsZero() {
+			parts = append(parts, key(f.Name)+"="+text(rv.Field(i)))
+		}
+	}
+	return strings.Join(parts, ",")
+}
+
+// Set sets the field for a key of the struct that ptr points to. The error names the
+// keys or the kind of value that are allowed.
+func Set(ptr any, k, value string) error {
+	rv := reflect.ValueOf(ptr).Elem()
+	for i := range rv.NumField() {
+		f := rv.Type().Field(i)
+		if f.IsExported() && key(f.Name) == k {
+			return set(rv.Field(i), k, value)
+		}
+	}
+	var keys []string
+	for _, o := range List(ptr) {
+		keys = append(keys, o.Key)
+	}
+	if len(keys) == 0 {
+		return fmt.Errorf("unknown key %q: there are none", k)
+	}
+	return fmt.Errorf("unknown key %q: allowed are %s", k, strings.Join(keys, ", "))
+}
+
+// SetAll sets fields from "key=value" pairs.
+func SetAll(ptr any, pairs []string) error {
+	for _, pair := range pairs {
+		k, value, ok := strings.Cut(pair, "=")
+		if !ok {
+			return fmt.Errorf("%q is not of the form key=value", pair)
+		}
+		if err := Set(ptr, strings.TrimSpace(k), strings.TrimSpace(value)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func set(f reflect.Value, k, value string) error {
+	if u, ok := f.Addr().Interface().(encoding.TextUnmarshaler); ok {
+		if err := u.UnmarshalText([]byte(value)); err != nil {
+			return fmt.Errorf("%s=%s: %w", k, value, err)
+		}
+		return nil
+	}
+	var err error
+	want := ""
+	switch f.Kind() {
+	case reflect.Bool:
+		var b bool
+		b, err = strconv.ParseBool(value)
+		f.SetBool(b)
+		want = "true or false"
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		var n int64
+		n, err = strconv.ParseInt(value, 10, f.Type().Bits())
+		f.SetInt(n)
+		want = "a whole number"
+	case reflect.Uint64:
+		var n uint64
+		n, err = strconv.ParseUint(value, 10, 64)
+		f.SetUint(n)
+		want = "a whole number that is not negative"
+	case reflect.Float64:
+		var x float64
+		x, err = strconv.ParseFloat(value, 64)
+		f.SetFloat(x)
+		want = "a number"
+	case reflect.String:
+		f.SetString(value)
+	default:
+		return fmt.Errorf("%s cannot be set from text", k)
+	}
+	if err != nil {
+		return fmt.Errorf("%s=%s: the value must be %s", k, value, want)
+	}
+	return nil
+}
+
+func text(f reflect.Value) string {
+	if s, ok := f.Interface().(fmt.Stringer); ok {
+		return s.String()
+	}
+	return fmt.Sprint(f.Interface())
+}
+
+// key turns MaxInflight into max-inflight.
+func key(name string) string {
+	var b strings.Builder
+	for i, r := range name {
+		if unicode.IsUpper(r) && i > 0 && !unicode.IsUpper(rune(name[i-1])) {
+			b.WriteByte('-')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}

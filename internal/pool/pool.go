@@ -1,0 +1,65 @@
+// Package pool spreads numbered jobs over workers and hands the results back in order.
+//
+// It is the one place where Lockstep starts goroutines for runs, so that the packages
+// in which a run happens can be held to having none.
+package pool
+
+import "sync"
+
+// Ordered calls do(worker, i) for i = 0, 1, ... below n on the given number of workers,
+// and take(i, result) for each in ascending order of i from the calling goroutine. It
+// stops early when take returns false; jobs beyond that may have been done and are
+// dropped. Each worker does one job at a time, so that do may keep state by worker.
+func Ordered[T any](workers, n int, do func(worker, i int) T, take func(i int, result T) bool) {
+	if workers <= 1 || n <= 1 {
+		for i := range n {
+			if !take(i, do(0, i)) {
+				return
+			}
+		}
+		return
+	}
+	// A ring of slots bounds how far workers may run ahead of take. A ticket is held for
+	// each job that is begun and not taken, so that a worker always finds its slot free.
+	slots := make([]chan T, min(n, 4*workers))
+	for i := range slots {
+		slots[i] = make(chan T, 1)
+	}
+	var (
+		jobs    = make(chan int)
+		stop    = make(chan struct{})
+		tickets = make(chan struct{}, len(slots))
+		wg      sync.WaitGroup
+	)
+	wg.Go(func() {
+		defer close(jobs)
+		for i := range n {
+			select {
+			case tickets <- struct{}{}:
+			case <-stop:
+				return
+			}
+			select {
+			case jobs <- i:
+			case <-stop:
+				return
+			}
+		}
+	})
+	for w := range workers {
+		wg.Go(func() {
+			for i := range jobs {
+				slots[i%len(slots)] <- do(w, i)
+			}
+		})
+	}
+	for i := range n {
+		result := <-slots[i%len(slots)]
+		<-tickets
+		if !take(i, result) {
+			break
+		}
+	}
+	close(stop)
+	wg.Wait()
+}

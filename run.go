@@ -1,0 +1,237 @@
+package lockstep
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Run is one execution in progress, as schedulers, directors and monitors see it.
+// Slices and pointers it hands out are valid until the next step and must not be
+// written to.
+type Run struct {
+	info   Info
+	system Deployment
+	limits Limits
+	out    Outbox
+	hand   Hand
+
+	steps    int
+	now      Time
+	last     Step
+	events   []Event
+	sent     int // messages sent before the last step
+	settling bool
+	settled  bool
+	finished bool     // a director ended the run
+	finding  *Finding // of a director
+	queue    []Step   // of a director
+	over     string   // the limit that was reached
+	digest   uint64
+
+	messages []Message // by ID-1
+	status   []status  // likewise
+	flying   []ID      // in flight and free for the strategy, ascending; a window of flyBase
+	flyBase  []ID
+
+	up      Nodes
+	alarms  Nodes
+	alarmAt []Time  // by node
+	cut     []Nodes // by sender: the receivers that its messages do not reach
+	pending []Pending
+	given   string // text of the request last given
+	faults  Faults
+}
+
+// status is where a message is.
+type status uint8
+
+const (
+	inFlight status = iota
+	held            // in flight, but in the hands of the scenario
+	delivered
+	lost
+)
+
+// Faults counts the faults that a run introduced, by scenario and strategy together.
+type Faults struct {
+	Lost       int   // messages dropped, or sent into a cut
+	Duplicated int   // messages duplicated
+	Crashed    Nodes // nodes that crashed at least once
+	Forged     Nodes // senders of replaced messages
+	Cut        int   // cut steps
+}
+
+func newRun(info Info, limits Limits) *Run {
+	r := &Run{info: info, limits: limits,
+		alarmAt: make([]Time, info.Nodes+1), cut: make([]Nodes, info.Nodes+1)}
+	r.out.run, r.hand.run = r, r
+	return r
+}
+
+func (r *Run) reset(d Deployment) {
+	*r = Run{info: r.info, system: d, limits: r.limits, out: r.out, hand: r.hand,
+		events: r.events[:0], queue: r.queue[:0], pending: r.pending[:0],
+		messages: r.messages[:0], status: r.status[:0], flying: r.flyBase[:0], flyBase: r.flyBase,
+		up: trace.AllNodes(r.info.Nodes), alarmAt: r.alarmAt, cut: r.cut, digest: 1}
+	clear(r.cut)
+}
+
+// Info is what the system said of itself.
+func (r *Run) Info() Info { return r.info }
+
+// Deployment is the system under test, for monitors that look into it.
+func (r *Run) Deployment() Deployment { return r.system }
+
+// Steps is the number of steps taken so far.
+func (r *Run) Steps() int { return r.steps }
+
+// Now is the virtual time.
+func (r *Run) Now() Time { return r.now }
+
+// Last is the step last taken; its Kind is trace.Start before the first.
+func (r *Run) Last() Step { return r.last }
+
+// Events are what the last step let the outside see.
+func (r *Run) Events() []Event { return r.events }
+
+// Sent are the messages that the last step sent, lost ones included.
+func (r *Run) Sent() []Message { return r.messages[r.sent:] }
+
+// Messages are all messages sent so far, in order: the message with number i is at i-1.
+func (r *Run) Messages() []Message { return r.messages }
+
+// Message is the envelope of a message.
+func (r *Run) Message(id ID) *Message { return &r.messages[id-1] }
+
+// Body is the system's own message, where the deployment gives access, or nil.
+func (r *Run) Body(id ID) any {
+	if b, ok := r.system.(Bodies); ok {
+		return b.Body(r.messages[id-1].Body)
+	}
+	return nil
+}
+
+// InFlight lists the messages that a strategy may deliver or drop, oldest first.
+func (r *Run) InFlight() []ID { return r.flying }
+
+// IsInFlight reports whether a message is in flight and free for the strategy.
+func (r *Run) IsInFlight(id ID) bool {
+	return id >= 1 && int(id) <= len(r.status) && r.status[id-1] == inFlight
+}
+
+// Deliverable reports whether a message in flight may be delivered now: its receiver
+// is up and, where links are FIFO, no older message is in flight on its link.
+func (r *Run) Deliverable(id ID) bool {
+	m := &r.messages[id-1]
+	return r.up.Has(m.To) && (!r.info.FIFO || r.Head(id) == id)
+}
+
+// Head is the oldest message in flight on the link of the message given.
+func (r *Run) Head(id ID) ID {
+	m := &r.messages[id-1]
+	for _, other := range r.flying {
+		if o := &r.messages[other-1]; o.From == m.From && o.To == m.To {
+			return other
+		}
+	}
+	return id
+}
+
+// Up is the set of nodes that are not crashed.
+func (r *Run) Up() Nodes { return r.up }
+
+// Alarms is the set of nodes whose alarm may fire.
+func (r *Run) Alarms() Nodes { return r.alarms & r.up }
+
+// AlarmAt is the time for which a node's alarm is set.
+func (r *Run) AlarmAt(n Node) Time { return r.alarmAt[n] }
+
+// Pending lists the requests that may be given to a node.
+func (r *Run) Pending() []Pending { return r.pending }
+
+// Cut is the set of nodes that messages from n do not reach.
+func (r *Run) Cut(n Node) Nodes { return r.cut[n] }
+
+// Faults counts the faults introduced so far.
+func (r *Run) Faults() Faults { return r.faults }
+
+// Settled reports whether the run has gone through its settling stage.
+func (r *Run) Settled() bool { return r.settled }
+
+func (r *Run) send(m Message) ID {
+	id := ID(len(r.messages) + 1)
+	m.ID = id
+	if m.Body == 0 {
+		m.Body = id
+	}
+	if m.To < 1 || int(m.To) > r.info.Nodes || int(m.From) > r.info.Nodes {
+		panic(fmt.Sprintf("lockstep: the system sent a message from node %d to node %d of %d", m.From, m.To, r.info.Nodes))
+	}
+	r.messages = append(r.messages, m)
+	r.mix(uint64(m.From)<<40 | uint64(m.To)<<32 | uint64(uint32(m.Tag.Phase)<<8^uint32(m.Tag.Round)))
+	if r.cut[m.From].Has(m.To) && m.From != m.To {
+		r.status = append(r.status, lost)
+		r.faults.Lost++
+		return id
+	}
+	r.status = append(r.status, inFlight)
+	r.push(id)
+	if len(r.flying) > r.limits.InFlight {
+		r.over = fmt.Sprintf("more than %d messages in flight", r.limits.InFlight)
+	}
+	return id
+}
+
+// push appends to the window of messages in flight, moving it back to the start of its
+// array before the array would have to grow.
+func (r *Run) push(id ID) {
+	if len(r.flying) == cap(r.flying) && len(r.flying) < cap(r.flyBase) {
+		r.flying = append(r.flyBase[:0], r.flying...)
+	}
+	r.flying = append(r.flying, id)
+	if cap(r.flying) > cap(r.flyBase) {
+		r.flyBase = r.flying[:0]
+	}
+}
+
+// fly makes a message free for the strategy again, in its place by age.
+func (r *Run) fly(id ID) {
+	r.status[id-1] = inFlight
+	if n := len(r.flying); n == 0 || r.flying[n-1] < id {
+		r.push(id)
+		return
+	}
+	r.push(0)
+	at, _ := slices.BinarySearch(r.flying[:len(r.flying)-1], id)
+	copy(r.flying[at+1:], r.flying[at:])
+	r.flying[at] = id
+}
+
+// unfly takes a message out of those in flight. Lock-step strategies and fair delivery
+// take the oldest, which costs nothing.
+func (r *Run) unfly(id ID) {
+	if r.flying[0] == id {
+		r.flying = r.flying[1:]
+		return
+	}
+	at, _ := slices.BinarySearch(r.flying, id)
+	r.flying = append(r.flying[:at], r.flying[at+1:]...)
+}
+
+func (r *Run) takePending(id int32) (Pending, bool) {
+	for i, p := range r.pending {
+		if p.ID == id {
+			r.pending = append(r.pending[:i], r.pending[i+1:]...)
+			return p, true
+		}
+	}
+	return Pending{}, false
+}
+
+// mix folds a value into the run's digest.
+func (r *Run) mix(v uint64) {
+	h := (r.digest ^ v) * 0x9e3779b97f4a7c15
+	r.digest = h ^ h>>29
+}

@@ -1,0 +1,176 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Node is an event-driven program of one node. Messages are values of type M, which the
+// program must not change once they are sent.
+//
+// A Node may also have a method Reset(), which makes it as new: it is then used again
+// after a crash and in the next run instead of being built anew. It may be a
+// [lockstep.Fingerprinter]-like Fingerprint() uint64 and a fmt.Stringer for its state.
+type Node[M any] interface {
+	// Start is called at the beginning of a run and after a restart.
+	Start(c *Context[M])
+	// Receive is called when a message arrives.
+	Receive(c *Context[M], from lockstep.Node, m M)
+	// Alarm is called when the alarm that the node has set fires.
+	Alarm(c *Context[M])
+	// Request is called when a client's request reaches the node.
+	Request(c *Context[M], id int32, text string)
+}
+
+// Cluster is a [lockstep.System] of nodes that all run the same kind of program.
+type Cluster[M any] struct {
+	// Name is the target's name.
+	Name string
+	// Options are the settings that the cluster was made from, for traces.
+	Options map[string]string
+	// Nodes is the number of nodes.
+	Nodes int
+	// New makes the program of one node.
+	New func(self lockstep.Node, nodes int) Node[M]
+	// Type names the type of a message; nil means "message".
+	Type func(M) string
+	// Tag gives the phase and round of a message; nil means that there are no tags.
+	Tag func(M) lockstep.Tag
+	// Rounds names the rounds of a phase, where there are tags.
+	Rounds []string
+	// Text puts the content of a message into words; nil means fmt's %v.
+	Text func(M) string
+	// Parse reads what Text writes and makes Replace steps possible; nil means that
+	// messages cannot be forged.
+	Parse func(string) (M, error)
+	// Requests are the clients' requests, offered to every node from the start.
+	Requests []string
+	// FIFO says that messages on a link arrive in the order of sending.
+	FIFO bool
+}
+
+// Describe implements [lockstep.System].
+func (c Cluster[M]) Describe() (lockstep.Info, error) {
+	if c.New == nil {
+		return lockstep.Info{}, fmt.Errorf("sim: cluster %s has no New, so no programs", c.Name)
+	}
+	supports := trace.KindsOf(trace.Deliver, trace.Drop, trace.Duplicate, trace.Alarm,
+		trace.Crash, trace.Restart, trace.Request, trace.Cut, trace.Heal)
+	if c.Parse != nil {
+		supports |= trace.KindsOf(trace.Replace)
+	}
+	return lockstep.Info{Name: c.Name, Options: c.Options, Nodes: c.Nodes, Supports: supports,
+		FIFO: c.FIFO, Rounds: c.Rounds}, nil
+}
+
+// Deploy implements [lockstep.System].
+func (c Cluster[M]) Deploy() (lockstep.Deployment, error) {
+	d := &Deployment[M]{cluster: c, places: make([]Context[M], c.Nodes)}
+	for i := range d.places {
+		p := &d.places[i]
+		p.self, p.deployment = lockstep.Node(i+1), d
+		p.node = c.New(p.self, c.Nodes)
+		p.rand = rand.New(&p.pcg)
+	}
+	return d, nil
+}
+
+// Deployment is a running cluster.
+type Deployment[M any] struct {
+	cluster Cluster[M]
+	places  []Context[M]
+	bodies  []M // by message number - 1
+	out     *lockstep.Outbox
+	runs    int
+}
+
+// Node is the program of one node, for specs that look into it.
+func (d *Deployment[M]) Node(n lockstep.Node) Node[M] { return d.places[n-1].node }
+
+// Reset implements [lockstep.Deployment].
+func (d *Deployment[M]) Reset(seed uint64, out *lockstep.Outbox) error {
+	d.out = out
+	d.bodies = d.bodies[:0]
+	for i := range d.places {
+		p := &d.places[i]
+		p.pcg.Seed(seed, uint64(i))
+		if d.runs > 0 {
+			p.renew()
+		}
+		if p.wipe != nil {
+			p.wipe()
+		}
+	}
+	d.runs++
+	for i := range d.places {
+		d.places[i].node.Start(&d.places[i])
+	}
+	for i, text := range d.cluster.Requests {
+		out.Offer(lockstep.Pending{ID: int32(i + 1), To: trace.AllNodes(d.cluster.Nodes), Text: text})
+	}
+	return nil
+}
+
+// Do implements [lockstep.Deployment].
+func (d *Deployment[M]) Do(s lockstep.Step, out *lockstep.Outbox) error {
+	d.out = out
+	switch s.Kind {
+	case trace.Deliver:
+		m := out.Message(s.Msg)
+		p := &d.places[m.To-1]
+		p.node.Receive(p, m.From, d.bodies[m.Body-1])
+	case trace.Alarm:
+		p := &d.places[s.Node-1]
+		p.node.Alarm(p)
+	case trace.Request:
+		p := &d.places[s.Node-1]
+		p.node.Request(p, s.Request, d.cluster.Requests[s.Request-1])
+	case trace.Crash:
+		d.places[s.Node-1].renew()
+	case trace.Restart:
+		p := &d.places[s.Node-1]
+		p.node.Start(p)
+	case trace.Duplicate: // the copy has a number of its own
+		var none M
+		d.bodies = append(d.bodies, none)
+	case trace.Replace:
+		m, err := d.cluster.Parse(s.Body)
+		if err != nil {
+			return fmt.Errorf("forged message %q: %w", s.Body, err)
+		}
+		d.bodies[s.Msg-1] = m
+	}
+	return nil
+}
+
+// Close implements [lockstep.Deployment].
+func (d *Deployment[M]) Close() error {
+	for i := range d.places {
+		if c, ok := d.places[i].node.(interface{ close() }); ok {
+			c.close()
+		}
+	}
+	return nil
+}
+
+// MessageText implements [lockstep.Describer].
+func (d *Deployment[M]) MessageText(body lockstep.ID) string {
+	if d.cluster.Text != nil {
+		return d.cluster.Text(d.bodies[body-1])
+	}
+	return fmt.Sprintf("%v", d.bodies[body-1])
+}
+
+// StateText implements [lockstep.Describer].
+func (d *Deployment[M]) StateText(n lockstep.Node) string {
+	if s, ok := d.places[n-1].node.(fmt.Stringer); ok {
+		return s.String()
+	}
+	return ""
+}
+
+// Body implements [lockstep.Bodies].
+func (d *Deployment[M]) Body(body lockstep.ID) any { return d.bodies[body-1] }

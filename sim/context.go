@@ -1,0 +1,95 @@
+package sim
+
+import (
+	"math/rand/v2"
+
+	"github.com/lockstep-go/lockstep"
+)
+
+// Context is a node's hold on the world: its name, its network, its alarm, its storage.
+type Context[M any] struct {
+	self       lockstep.Node
+	node       Node[M]
+	deployment *Deployment[M]
+	disk       any
+	wipe       func()
+	pcg        rand.PCG
+	rand       *rand.Rand
+}
+
+// Self is the node's number.
+func (c *Context[M]) Self() lockstep.Node { return c.self }
+
+// Nodes is the number of nodes.
+func (c *Context[M]) Nodes() int { return c.deployment.cluster.Nodes }
+
+// Now is the virtual time.
+func (c *Context[M]) Now() lockstep.Time { return c.deployment.out.Now() }
+
+// Rand is the node's own source, seeded anew for each run. It goes on after a crash.
+func (c *Context[M]) Rand() *rand.Rand { return c.rand }
+
+// Send sends a message to a node, which may be the sender itself.
+func (c *Context[M]) Send(to lockstep.Node, m M) {
+	d := c.deployment
+	e := lockstep.Message{From: c.self, To: to, Type: "message"}
+	if d.cluster.Type != nil {
+		e.Type = d.cluster.Type(m)
+	}
+	if d.cluster.Tag != nil {
+		e.Tag = d.cluster.Tag(m)
+	}
+	d.out.Send(e)
+	d.bodies = append(d.bodies, m)
+}
+
+// Broadcast sends a message to every node, the sender included.
+func (c *Context[M]) Broadcast(m M) {
+	for n := range c.deployment.cluster.Nodes {
+		c.Send(lockstep.Node(n+1), m)
+	}
+}
+
+// SetAlarm arms the node's alarm to fire after the given virtual time; an alarm that
+// was armed before is replaced.
+func (c *Context[M]) SetAlarm(after lockstep.Time) { c.deployment.out.SetAlarm(c.self, c.Now()+after) }
+
+// StopAlarm disarms the node's alarm.
+func (c *Context[M]) StopAlarm() { c.deployment.out.StopAlarm(c.self) }
+
+// Emit lets the outside see an event. The value may point into the node: it is looked
+// at before the next step. A pointer costs no allocation.
+func (c *Context[M]) Emit(event string, value any) {
+	c.deployment.out.Event(lockstep.Event{Node: c.self, Type: event, Value: value})
+}
+
+// renew gives the node a program that remembers nothing.
+func (c *Context[M]) renew() {
+	if r, ok := c.node.(interface{ Reset() }); ok {
+		r.Reset()
+		return
+	}
+	c.node = c.deployment.cluster.New(c.self, c.deployment.cluster.Nodes)
+}
+
+// Place is what Durable needs of a node's context: a *Context or a *Process.
+type Place interface{ place() (disk *any, wipe *func()) }
+
+func (c *Context[M]) place() (*any, *func()) { return &c.disk, &c.wipe }
+
+// Durable is a node's stable storage: a value of type D that survives crashes. It is
+// zero when the node first starts in a run. What is written to it is durable at once.
+// If D has a method Reset(), that makes it zero again instead of an assignment.
+func Durable[D any](p Place) *D {
+	disk, wipe := p.place()
+	if d, ok := (*disk).(*D); ok {
+		return d
+	}
+	d := new(D)
+	*disk = d
+	*wipe = func() { *d = *new(D) }
+	if r, ok := any(d).(interface{ Reset() }); ok {
+		*wipe = r.Reset
+	}
+	return d
+}

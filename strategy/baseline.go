@@ -1,0 +1,74 @@
+package strategy
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Baseline is the baseline of the papers: messages arrive in random order and each is
+// lost with the probability Drop. When nothing is in flight, a waiting request is given
+// to a node or an alarm fires, with equal chances.
+type Baseline struct {
+	Drop  float64 `help:"probability of losing a message, in [0,1]"`
+	Steps int     `help:"length of a run; 0: as long as anything is possible"`
+}
+
+// DefaultBaseline has the middle one of the papers' three probabilities.
+var DefaultBaseline = Baseline{Drop: 0.25, Steps: 500}
+
+// String implements [lockstep.Strategy].
+func (b Baseline) String() string { return write("baseline", b) }
+
+// Check implements [lockstep.Strategy].
+func (b Baseline) Check(info lockstep.Info) error {
+	if !(b.Drop >= 0 && b.Drop <= 1) {
+		return fmt.Errorf("baseline: drop is %v, allowed is [0,1]", b.Drop)
+	}
+	if b.Steps < 0 {
+		return fmt.Errorf("baseline: steps is %d, it must not be negative", b.Steps)
+	}
+	return info.Require("baseline", trace.KindsOf(trace.Deliver, trace.Drop, trace.Alarm))
+}
+
+// Guarantee implements [lockstep.Strategy].
+func (b Baseline) Guarantee(lockstep.Info) lockstep.Guarantee {
+	return lockstep.Guarantee{Class: "a given execution",
+		Assumes: []string{"random order and loss have no lower bound that does not depend on the system"}}
+}
+
+// New implements [lockstep.Strategy].
+func (b Baseline) New(lockstep.Info) lockstep.Scheduler { return &baseline{Baseline: b} }
+
+type baseline struct {
+	Baseline
+	rand *rand.Rand
+}
+
+// Reset implements [lockstep.Scheduler].
+func (b *baseline) Reset(s lockstep.Start) { b.rand = s.Rand }
+
+// Next implements [lockstep.Scheduler].
+func (b *baseline) Next(run *lockstep.Run) (lockstep.Step, bool) {
+	if b.Steps > 0 && run.Steps() >= b.Steps {
+		return lockstep.Step{}, false
+	}
+	if flying := run.InFlight(); len(flying) > 0 {
+		id := pick(b.rand, flying)
+		if b.rand.Float64() < b.Drop {
+			return lockstep.Step{Kind: trace.Drop, Msg: id}, true
+		}
+		return deliver(run, id), true
+	}
+	alarms, requests := run.Alarms(), givable(run)
+	switch {
+	case alarms == 0 && requests == 0:
+		return lockstep.Step{}, false
+	case alarms == 0 || requests > 0 && b.rand.IntN(2) == 0:
+		return giveAny(b.rand, run), true
+	default:
+		return lockstep.Step{Kind: trace.Alarm, Node: pickNode(b.rand, alarms)}, true
+	}
+}

@@ -1,0 +1,68 @@
+package strategy
+
+import (
+	"math/rand/v2"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// pick draws one of a list.
+func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
+
+// pickNode draws one of a set that is not empty.
+func pickNode(r *rand.Rand, set lockstep.Nodes) lockstep.Node {
+	if set.Len() == 1 {
+		return set.First()
+	}
+	return set.Nth(r.IntN(set.Len()))
+}
+
+// deliver delivers the message drawn, or what stands for it: the oldest of its link
+// where links are FIFO, its loss where the receiver is down.
+func deliver(run *lockstep.Run, id lockstep.ID) lockstep.Step {
+	if !run.Up().Has(run.Message(id).To) {
+		return lockstep.Step{Kind: trace.Drop, Msg: id}
+	}
+	if run.Info().FIFO {
+		id = run.Head(id)
+	}
+	return lockstep.Step{Kind: trace.Deliver, Msg: id}
+}
+
+// givable counts the waiting requests that some node which is up may have.
+func givable(run *lockstep.Run) int {
+	k := 0
+	for _, p := range run.Pending() {
+		if p.To&run.Up() != 0 {
+			k++
+		}
+	}
+	return k
+}
+
+// giveAny gives a waiting request, drawn among those that are givable, to a node that
+// may have it, drawn too.
+func giveAny(r *rand.Rand, run *lockstep.Run) lockstep.Step {
+	at := r.IntN(givable(run))
+	for _, p := range run.Pending() {
+		to := p.To & run.Up()
+		if to == 0 {
+			continue
+		}
+		if at == 0 {
+			return lockstep.Step{Kind: trace.Request, Request: p.ID, Node: pickNode(r, to)}
+		}
+		at--
+	}
+	panic("strategy: fewer requests than were counted")
+}
+
+func anyCut(run *lockstep.Run) bool {
+	for n := range trace.AllNodes(run.Info().Nodes).All() {
+		if run.Cut(n) != 0 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,139 @@
+package strategy
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Lossy goes in lock-step rounds and loses any set of the messages of a round. Without
+// a period each message is lost with the probability Loss. With one, links break: in
+// every phase of Period rounds each link may be broken from one of the rounds until the
+// end of the phase, at most Losses times in a run.
+type Lossy struct {
+	// Rounds is the length of a run.
+	Rounds int `help:"rounds of a run"`
+	// Loss is the probability that a message is lost, where there is no period. With 0.5
+	// every set of lost messages of a round has the same probability.
+	Loss float64 `help:"probability of losing a message, in [0,1], where there is no period"`
+	// Period is the number of rounds after which broken links are whole again; 0 means
+	// that messages are lost one by one.
+	Period int `help:"rounds after which broken links are whole again; 0: lose single messages"`
+	// Losses bounds the broken links of a run, where there is a period; Unbounded lifts it.
+	Losses int `help:"broken links in a run, with a period; -1: no bound"`
+	// Sampler says how runs are drawn, where there is a period; the zero value is Exact.
+	Sampler Sampler `help:"exact, paper or every, with a period"`
+}
+
+// DefaultLossy loses fewer messages than it delivers: with equal chances hardly any
+// phase of a protocol succeeds.
+var DefaultLossy = Lossy{Rounds: 16, Loss: 0.2}
+
+// String implements [lockstep.Strategy].
+func (l Lossy) String() string { return write("lossy", l) }
+
+// Check implements [lockstep.Strategy].
+func (l Lossy) Check(info lockstep.Info) error {
+	if !(l.Loss >= 0 && l.Loss <= 1) {
+		return fmt.Errorf("lossy: loss is %v, allowed is [0,1]", l.Loss)
+	}
+	if l.Period == 0 {
+		if l.Losses != 0 || l.Sampler != Exact {
+			return fmt.Errorf("lossy: losses and sampler need a period of at least 1")
+		}
+		if err := checkSpace("lossy", "losses", 1, l.Rounds, 1, 0); err != nil {
+			return err
+		}
+		return info.Require("lossy", trace.KindsOf(trace.Deliver, trace.Drop, trace.Alarm))
+	}
+	if err := checkSpace("lossy", "losses", info.Nodes*info.Nodes, l.Rounds, l.Period, l.Losses); err != nil {
+		return err
+	}
+	return checkSampler("lossy", l.Sampler, l.space(info.Nodes), info)
+}
+
+// Guarantee implements [lockstep.Strategy].
+func (l Lossy) Guarantee(info lockstep.Info) lockstep.Guarantee {
+	if l.Period > 0 {
+		return guarantee(l.space(info.Nodes), l.Sampler, fmt.Sprintf("%d-periodic lossy execution of %d rounds", l.Period, l.Rounds), "broken links")
+	}
+	links := info.Nodes * info.Nodes * l.Rounds
+	return lockstep.Guarantee{
+		Class:   fmt.Sprintf("a given set of lost messages in %d rounds", l.Rounds),
+		Space:   new(big.Int).Lsh(big.NewInt(1), uint(links)),
+		PerRun:  math.Pow(min(l.Loss, 1-l.Loss), float64(links)),
+		Assumes: []string{"at most one message on each link in a round"},
+	}
+}
+
+// New implements [lockstep.Strategy].
+func (l Lossy) New(info lockstep.Info) lockstep.Scheduler {
+	if l.Period > 0 {
+		return &linkBreaker{breaker: newBreaker(l.space(info.Nodes), l.Sampler, info), nodes: info.Nodes}
+	}
+	return &loser{loss: l.Loss, driver: lockstep.NewRounds(info, l.Rounds, max(1, len(info.Rounds)))}
+}
+
+func (l Lossy) space(nodes int) *space { return newSpace(nodes*nodes, l.Rounds, l.Period, l.Losses) }
+
+// linkBreaker breaks links.
+type linkBreaker struct {
+	breaker
+	nodes int
+}
+
+// Next implements [lockstep.Scheduler].
+func (s *linkBreaker) Next(run *lockstep.Run) (lockstep.Step, bool) { return s.driver.Next(run, s) }
+
+// Open implements [lockstep.RoundPlan].
+func (s *linkBreaker) Open(round int, run *lockstep.Run) lockstep.Nodes {
+	s.open(round)
+	return trace.AllNodes(run.Info().Nodes)
+}
+
+// Loses implements [lockstep.RoundPlan].
+func (s *linkBreaker) Loses(m *lockstep.Message) bool {
+	return m.From != 0 && s.broken(s.phase, s.round, int(m.From-1)*s.nodes+int(m.To-1))
+}
+
+// loser loses single messages.
+type loser struct {
+	driver *lockstep.Rounds
+	loss   float64
+	rand   *rand.Rand
+	given  bool
+}
+
+// Reset implements [lockstep.Scheduler].
+func (s *loser) Reset(start lockstep.Start) {
+	s.rand = start.Rand
+	s.driver.Reset()
+}
+
+// Next implements [lockstep.Scheduler].
+func (s *loser) Next(run *lockstep.Run) (lockstep.Step, bool) { return s.driver.Next(run, s) }
+
+// Rounds implements [lockstep.RoundScheduler].
+func (s *loser) Rounds() []trace.Round { return s.driver.Rounds() }
+
+// Open implements [lockstep.RoundPlan].
+func (s *loser) Open(round int, run *lockstep.Run) lockstep.Nodes {
+	s.given = round%max(1, len(run.Info().Rounds)) != 0
+	return trace.AllNodes(run.Info().Nodes)
+}
+
+// Loses implements [lockstep.RoundPlan].
+func (s *loser) Loses(*lockstep.Message) bool { return s.rand.Float64() < s.loss }
+
+// Give implements [lockstep.RoundPlan]: one request at the start of each phase.
+func (s *loser) Give(run *lockstep.Run) (lockstep.Step, bool) {
+	if s.given || givable(run) == 0 {
+		return lockstep.Step{}, false
+	}
+	s.given = true
+	return giveAny(s.rand, run), true
+}

@@ -1,0 +1,340 @@
+package strategy
+
+import (
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+)
+
+// Unbounded as a number of isolations or losses means that there is no bound.
+const Unbounded = -1
+
+// space is the set of k-periodic, d-bounded ways to break sites. In every phase of k
+// rounds each site, a node or a link, is whole or broken from one of the rounds of the
+// phase until its end; at most d sites are broken in the run, counted anew in each
+// phase. The last phase may be cut short by the end of the run.
+type space struct {
+	sites  int
+	rounds int
+	period int
+	bound  int // sites*phases when unbounded
+
+	// atMost[p][b] counts the ways to break at most b sites in the phases from p on;
+	// weight[p][b][i] those of them that break exactly i in phase p. The small tables
+	// hold the same numbers where all of them fit one word.
+	atMost      [][]*big.Int
+	weight      [][][]*big.Int
+	smallAtMost [][]uint64
+	small       [][][]uint64
+}
+
+func newSpace(sites, rounds, period, bound int) *space {
+	s := &space{sites: sites, rounds: rounds, period: period, bound: bound}
+	if cells := sites * s.phases(); bound == Unbounded || bound > cells {
+		s.bound = cells
+	}
+	s.count()
+	return s
+}
+
+func (s *space) phases() int { return (s.rounds + s.period - 1) / s.period }
+
+// length is the number of rounds of phase p.
+func (s *space) length(p int) int { return min(s.period, s.rounds-p*s.period) }
+
+// count fills the tables from the last phase to the first.
+func (s *space) count() {
+	phases := s.phases()
+	s.atMost = make([][]*big.Int, phases+1)
+	s.weight = make([][][]*big.Int, phases)
+	s.atMost[phases] = make([]*big.Int, s.bound+1)
+	for b := range s.atMost[phases] {
+		s.atMost[phases][b] = big.NewInt(1)
+	}
+	for p := phases - 1; p >= 0; p-- {
+		s.atMost[p] = make([]*big.Int, s.bound+1)
+		s.weight[p] = make([][]*big.Int, s.bound+1)
+		for b := range s.atMost[p] {
+			sum := new(big.Int)
+			for i := 0; i <= min(b, s.sites); i++ {
+				w := s.choices(p, i)
+				w.Mul(w, s.atMost[p+1][b-i])
+				s.weight[p][b] = append(s.weight[p][b], w)
+				sum.Add(sum, w)
+			}
+			s.atMost[p][b] = sum
+		}
+	}
+	if s.size().IsUint64() {
+		s.countSmall()
+	}
+}
+
+func (s *space) countSmall() {
+	words := func(in []*big.Int) []uint64 {
+		out := make([]uint64, len(in))
+		for i, n := range in {
+			out[i] = n.Uint64()
+		}
+		return out
+	}
+	for _, row := range s.atMost {
+		s.smallAtMost = append(s.smallAtMost, words(row))
+	}
+	for _, table := range s.weight {
+		var rows [][]uint64
+		for _, row := range table {
+			rows = append(rows, words(row))
+		}
+		s.small = append(s.small, rows)
+	}
+}
+
+// choices counts the ways to break exactly i sites in phase p: which, and from when.
+func (s *space) choices(p, i int) *big.Int {
+	n := new(big.Int).Binomial(int64(s.sites), int64(i))
+	return n.Mul(n, power(s.length(p), i))
+}
+
+// size is the number of ways in all.
+func (s *space) size() *big.Int { return s.atMost[0][s.bound] }
+
+// exactly is the number of ways that break exactly as many sites as the bound allows.
+func (s *space) exactly() *big.Int {
+	if s.bound == 0 {
+		return s.size()
+	}
+	return new(big.Int).Sub(s.size(), s.atMost[0][s.bound-1])
+}
+
+// breakage is one element of a space: for each phase and site the round of the phase
+// from which the site is broken, or whole.
+type breakage struct {
+	sites  int
+	starts []int8 // phase*sites + site
+	order  []int  // scratch for drawing sites
+}
+
+const whole = 127
+
+func (s *space) newBreakage() *breakage {
+	b := &breakage{sites: s.sites, starts: make([]int8, s.phases()*s.sites), order: make([]int, s.sites)}
+	return b
+}
+
+// clear makes every site whole. The scratch order is set too: what one run draws must
+// not depend on the run before it.
+func (b *breakage) clear() {
+	for i := range b.starts {
+		b.starts[i] = whole
+	}
+	for i := range b.order {
+		b.order[i] = i
+	}
+}
+
+// broken reports whether a site is broken in a round of a phase.
+func (b *breakage) broken(phase, round, site int) bool {
+	return int(b.starts[phase*b.sites+site]) <= round
+}
+
+// exact draws each element of the space with the same probability: for each phase the
+// number of sites to break with the weight of what it leaves possible, then the sites
+// and the rounds.
+func (s *space) exact(r *rand.Rand, b *breakage) {
+	b.clear()
+	left := s.bound
+	for p := range s.phases() {
+		i := s.drawCount(r, p, left)
+		s.breakAny(r, b, p, i)
+		left -= i
+	}
+}
+
+// drawCount draws the number of sites to break in phase p when at most left may be
+// broken from it on.
+func (s *space) drawCount(r *rand.Rand, p, left int) int {
+	if s.small != nil {
+		at := r.Uint64N(s.smallAtMost[p][left])
+		for i, w := range s.small[p][left] {
+			if at < w {
+				return i
+			}
+			at -= w
+		}
+	}
+	at := randBig(r, s.atMost[p][left])
+	for i, w := range s.weight[p][left] {
+		if at.Cmp(w) < 0 {
+			return i
+		}
+		at.Sub(at, w)
+	}
+	panic("strategy: drew beyond the size of the space")
+}
+
+// breakAny breaks i sites of phase p, drawn with equal chances, each from a round drawn
+// likewise.
+func (s *space) breakAny(r *rand.Rand, b *breakage, p, i int) {
+	for k := range i {
+		j := k + r.IntN(s.sites-k)
+		b.order[k], b.order[j] = b.order[j], b.order[k]
+		b.starts[p*s.sites+b.order[k]] = int8(r.IntN(s.length(p)))
+	}
+}
+
+// paper draws as Algorithm 1 of the paper does: the bound is distributed over the
+// phases, each distribution with the same probability, then sites and rounds are drawn.
+// Exactly as many sites are broken as the bound says.
+func (s *space) paper(r *rand.Rand, b *breakage, d *distributions) {
+	b.clear()
+	left := s.bound
+	for p := range s.phases() {
+		i := d.draw(r, p, left)
+		s.breakAny(r, b, p, i)
+		left -= i
+	}
+}
+
+// unrank sets b to the element with the given rank, below the size of a space that fits
+// one word. Every rank gives another element.
+func (s *space) unrank(rank uint64, b *breakage) {
+	b.clear()
+	left := s.bound
+	for p := range s.phases() {
+		i := 0
+		for ; rank >= s.small[p][left][i]; i++ {
+			rank -= s.small[p][left][i]
+		}
+		left -= i
+		rest := s.smallAtMost[p+1][left]
+		s.unrankPhase(p, i, rank/rest, b)
+		rank %= rest
+	}
+}
+
+// unrankPhase takes the rank apart into which i sites are broken and from which rounds.
+func (s *space) unrankPhase(p, i int, rank uint64, b *breakage) {
+	length := uint64(s.length(p))
+	subset := rank / power(s.length(p), i).Uint64()
+	for site := 0; i > 0; site++ {
+		// The subsets that contain this site come first.
+		with := new(big.Int).Binomial(int64(s.sites-site-1), int64(i-1)).Uint64()
+		if subset >= with {
+			subset -= with
+			continue
+		}
+		b.starts[p*s.sites+site] = int8(rank % length)
+		rank /= length
+		i--
+	}
+}
+
+// distributions counts the ways to distribute a bound over phases, no phase getting
+// more than there are sites.
+type distributions struct {
+	sites int
+	ways  [][]*big.Int // [phase][left]: ways for the phases from phase on to get exactly left
+}
+
+func (s *space) distributions() *distributions {
+	phases := s.phases()
+	d := &distributions{sites: s.sites, ways: make([][]*big.Int, phases+1)}
+	for p := phases; p >= 0; p-- {
+		d.ways[p] = make([]*big.Int, s.bound+1)
+		for left := range d.ways[p] {
+			n := new(big.Int)
+			if p == phases && left == 0 {
+				n.SetInt64(1)
+			}
+			for i := 0; p < phases && i <= min(left, s.sites); i++ {
+				n.Add(n, d.ways[p+1][left-i])
+			}
+			d.ways[p][left] = n
+		}
+	}
+	return d
+}
+
+func (d *distributions) size(bound int) *big.Int { return d.ways[0][bound] }
+
+func (d *distributions) draw(r *rand.Rand, p, left int) int {
+	total := d.ways[p][left]
+	if total.IsUint64() {
+		at := r.Uint64N(total.Uint64())
+		for i := 0; ; i++ {
+			w := d.ways[p+1][left-i].Uint64()
+			if at < w {
+				return i
+			}
+			at -= w
+		}
+	}
+	at := randBig(r, total)
+	for i := 0; ; i++ {
+		w := d.ways[p+1][left-i]
+		if at.Cmp(w) < 0 {
+			return i
+		}
+		at.Sub(at, w)
+	}
+}
+
+// rarest is the largest number of ways, over all distributions of exactly the bound, to
+// choose sites and rounds for it: one over this and over the number of distributions is
+// the smallest probability that the paper's sampler gives to anything it can produce.
+func (s *space) rarest() *big.Int {
+	phases := s.phases()
+	best := make([][]*big.Int, phases+1)
+	for p := phases; p >= 0; p-- {
+		best[p] = make([]*big.Int, s.bound+1)
+		for left := range best[p] {
+			n := new(big.Int)
+			if p == phases && left == 0 {
+				n.SetInt64(1)
+			}
+			for i := 0; p < phases && i <= min(left, s.sites); i++ {
+				if w := s.choices(p, i); w.Mul(w, best[p+1][left-i]).Cmp(n) > 0 {
+					n = w
+				}
+			}
+			best[p][left] = n
+		}
+	}
+	return best[0][s.bound]
+}
+
+func power(base, exp int) *big.Int {
+	return new(big.Int).Exp(big.NewInt(int64(base)), big.NewInt(int64(exp)), nil)
+}
+
+// randBig draws a number below n with equal chances.
+func randBig(r *rand.Rand, n *big.Int) *big.Int {
+	bits := n.BitLen()
+	words := make([]big.Word, (bits+63)/64)
+	for {
+		for i := range words {
+			words[i] = big.Word(r.Uint64())
+		}
+		words[len(words)-1] &= 1<<(uint(bits-1)%64+1) - 1
+		if x := new(big.Int).SetBits(append([]big.Word(nil), words...)); x.Cmp(n) < 0 {
+			return x
+		}
+	}
+}
+
+// checkSpace reports what is wrong with the numbers of a lock-step strategy.
+func checkSpace(who, site string, sites, rounds, period, bound int) error {
+	switch {
+	case rounds < 1 || rounds > 1_000_000:
+		return fmt.Errorf("%s: rounds is %d, allowed are 1..1000000", who, rounds)
+	case period < 1 || period > 100:
+		return fmt.Errorf("%s: period is %d, allowed are 1..100 rounds", who, period)
+	}
+	phases := (rounds + period - 1) / period
+	if bound < Unbounded || bound > sites*phases {
+		return fmt.Errorf("%s: %s is %d, but %d sites in %d phases (%d rounds, period %d) allow 0..%d, or %d for no bound",
+			who, site, bound, sites, phases, rounds, period, sites*phases, Unbounded)
+	}
+	return nil
+}

@@ -1,0 +1,201 @@
+package strategy
+
+import (
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Uniform goes in lock-step rounds. In each round the nodes of a kernel hear each other
+// and all other messages are lost: in every phase of Period rounds a node may be
+// isolated from one of the rounds until the end of the phase, and at most Isolations
+// such isolations happen in a run (Algorithm 1 of "Testing Consensus Implementations
+// using Communication Closure").
+type Uniform struct {
+	// Period is the number of rounds after which isolated nodes return, ideally the
+	// length of a phase of the protocol.
+	Period int `help:"rounds after which isolated nodes return"`
+	// Isolations bounds the isolations of a run; Unbounded lifts the bound.
+	Isolations int `help:"isolations in a run; -1: no bound"`
+	// Rounds is the length of a run.
+	Rounds int `help:"rounds of a run"`
+	// Sampler says how runs are drawn; the zero value is Exact.
+	Sampler Sampler `help:"exact, paper or every"`
+}
+
+// DefaultUniform has the numbers of the paper's Fig. 3.
+var DefaultUniform = Uniform{Period: 4, Isolations: 4, Rounds: 16}
+
+// Sampler says how a lock-step strategy chooses from its space.
+type Sampler uint8
+
+// The samplers.
+const (
+	// Exact gives every execution with at most the bound's isolations the same probability.
+	Exact Sampler = iota
+	// Paper is Algorithm 1 as published: exactly the bound's isolations, distributed over
+	// the phases first, so that executions have different probabilities.
+	Paper
+	// Every walks through the space: run i makes the i-th execution, over and over.
+	Every
+)
+
+var samplerNames = []string{"exact", "paper", "every"}
+
+// String is the sampler's word.
+func (s Sampler) String() string { return samplerNames[s] }
+
+// UnmarshalText reads a sampler's word.
+func (s *Sampler) UnmarshalText(text []byte) error {
+	for i, name := range samplerNames {
+		if name == string(text) {
+			*s = Sampler(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("the sampler must be one of %s", strings.Join(samplerNames, ", "))
+}
+
+// String implements [lockstep.Strategy].
+func (u Uniform) String() string { return write("uniform", u) }
+
+// Check implements [lockstep.Strategy].
+func (u Uniform) Check(info lockstep.Info) error {
+	if err := checkSpace("uniform", "isolations", info.Nodes, u.Rounds, u.Period, u.Isolations); err != nil {
+		return err
+	}
+	return checkSampler("uniform", u.Sampler, u.space(info.Nodes), info)
+}
+
+// Size is the number of executions on so many nodes that the strategy can make with
+// the sampler Exact. Check must have passed.
+func (u Uniform) Size(nodes int) *big.Int { return u.space(nodes).size() }
+
+// Guarantee implements [lockstep.Strategy].
+func (u Uniform) Guarantee(info lockstep.Info) lockstep.Guarantee {
+	return guarantee(u.space(info.Nodes), u.Sampler, fmt.Sprintf("%d-periodic uniform execution of %d rounds", u.Period, u.Rounds), "isolations")
+}
+
+// New implements [lockstep.Strategy].
+func (u Uniform) New(info lockstep.Info) lockstep.Scheduler {
+	b := newBreaker(u.space(info.Nodes), u.Sampler, info)
+	return &isolator{breaker: b}
+}
+
+func (u Uniform) space(nodes int) *space { return newSpace(nodes, u.Rounds, u.Period, u.Isolations) }
+
+// isolator isolates nodes.
+type isolator struct {
+	breaker
+	kernel lockstep.Nodes
+}
+
+// Next implements [lockstep.Scheduler].
+func (s *isolator) Next(run *lockstep.Run) (lockstep.Step, bool) { return s.driver.Next(run, s) }
+
+// Open implements [lockstep.RoundPlan].
+func (s *isolator) Open(round int, run *lockstep.Run) lockstep.Nodes {
+	s.open(round)
+	s.kernel = trace.AllNodes(run.Info().Nodes)
+	for n := range run.Info().Nodes {
+		if s.broken(s.phase, s.round, n) {
+			s.kernel = s.kernel.Without(lockstep.Node(n + 1))
+		}
+	}
+	return s.kernel
+}
+
+// Loses implements [lockstep.RoundPlan].
+func (s *isolator) Loses(m *lockstep.Message) bool {
+	return !s.kernel.Has(m.To) || m.From != 0 && !s.kernel.Has(m.From)
+}
+
+// breaker is what lock-step strategies over a space share.
+type breaker struct {
+	driver  *lockstep.Rounds
+	space   *space
+	sampler Sampler
+	dist    *distributions
+	*breakage
+	rand         *rand.Rand
+	phase, round int
+	given        bool // this phase's request
+}
+
+func newBreaker(s *space, sampler Sampler, info lockstep.Info) breaker {
+	b := breaker{driver: lockstep.NewRounds(info, s.rounds, s.period), space: s, sampler: sampler, breakage: s.newBreakage()}
+	if sampler == Paper {
+		b.dist = s.distributions()
+	}
+	return b
+}
+
+// Reset implements [lockstep.Scheduler].
+func (b *breaker) Reset(start lockstep.Start) {
+	b.rand = start.Rand
+	b.driver.Reset()
+	switch b.sampler {
+	case Paper:
+		b.space.paper(b.rand, b.breakage, b.dist)
+	case Every:
+		b.space.unrank(uint64(start.Run)%b.space.size().Uint64(), b.breakage)
+	default:
+		b.space.exact(b.rand, b.breakage)
+	}
+}
+
+// Rounds implements [lockstep.RoundScheduler].
+func (b *breaker) Rounds() []trace.Round { return b.driver.Rounds() }
+
+func (b *breaker) open(round int) {
+	b.phase, b.round = round/b.space.period, round%b.space.period
+	b.given = b.round != 0
+}
+
+// Give implements [lockstep.RoundPlan]: one request at the start of each phase.
+func (b *breaker) Give(run *lockstep.Run) (lockstep.Step, bool) {
+	if b.given || givable(run) == 0 {
+		return lockstep.Step{}, false
+	}
+	b.given = true
+	return giveAny(b.rand, run), true
+}
+
+// checkSampler reports why a sampler does not fit the space or the system.
+func checkSampler(who string, sampler Sampler, s *space, info lockstep.Info) error {
+	if int(sampler) >= len(samplerNames) {
+		return fmt.Errorf("%s: sampler %d, allowed are 0..%d", who, sampler, len(samplerNames)-1)
+	}
+	if sampler == Every && s.small == nil {
+		return fmt.Errorf("%s: sampler=every cannot walk through %s executions, at most 2^64", who, s.size())
+	}
+	return info.Require(who, trace.KindsOf(trace.Deliver, trace.Drop, trace.Alarm))
+}
+
+// guarantee states what a sampler promises on a space.
+func guarantee(s *space, sampler Sampler, class, sites string) lockstep.Guarantee {
+	g := lockstep.Guarantee{Assumes: []string{"messages are lost as the rounds say; nothing else is random"}}
+	if sampler == Paper {
+		g.Class = fmt.Sprintf("a given %s with exactly %d %s", class, s.bound, sites)
+		g.Space = s.exactly()
+		ways := s.rarest()
+		g.PerRun = inverse(ways.Mul(ways, s.distributions().size(s.bound)))
+		return g
+	}
+	g.Class = fmt.Sprintf("a given %s with at most %d %s", class, s.bound, sites)
+	g.Space = s.size()
+	g.PerRun = inverse(g.Space)
+	if sampler == Every {
+		g.Assumes = append(g.Assumes, fmt.Sprintf("run i makes the i-th execution: %s runs make all of them", s.size()))
+	}
+	return g
+}
+
+func inverse(n *big.Int) float64 {
+	f, _ := new(big.Rat).SetFrac(big.NewInt(1), n).Float64()
+	return f
+}

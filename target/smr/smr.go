@@ -1,0 +1,127 @@
+// Package smr is the replicated log that "Testing Consensus Implementations using
+// Communication Closure" (Drăgoi, Enea, Ozkan, Majumdar, Niksic; OOPSLA 2020) uses as
+// its running example, Fig. 1 there: a Paxos-like protocol in phases of four rounds
+// (Prepare, Ack, Propose, Promise), with the bug that the paper seeds and without it.
+//
+// Choices that the figure leaves open: the leader of phase k+1 is the node that is in
+// phase k and whose turn k is, round robin from node 1; a node joins a phase only from
+// a lower one (the paper's Example 3.1); the leader acts on the first majority of Acks,
+// takes the log with the highest last phase and, among equals, the longest; the command
+// proposed in phase k is named by the k-th letter. A node that leads arms an alarm and
+// starts its phase when it fires, again and again until it has moved on.
+package smr
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/sim"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Cluster is a deployment of the protocol: a [lockstep.System].
+type Cluster struct {
+	// Nodes is the number of nodes, at least 1; 0 means 3.
+	Nodes int `help:"number of nodes"`
+	// Bug dates a log by the last phase that a node joined, as in Fig. 1, instead of
+	// the last phase in which it took over a log.
+	Bug bool `help:"with the bug of Fig. 1"`
+	// Requests makes commands arrive from clients, at any node: a leader proposes the
+	// oldest it has, or none, and a command is lost when its leader fails. 0 means that a
+	// leader makes up a command for each phase.
+	Requests int `help:"number of commands that clients send; 0: leaders make them up"`
+}
+
+// The rounds of a phase.
+const (
+	prepare = iota
+	ack
+	propose
+	promise
+)
+
+var roundNames = []string{"Prepare", "Ack", "Propose", "Promise"}
+
+// message is a message of any of the four rounds.
+type message struct {
+	round int8
+	phase int32
+	last  int32 // Ack: the phase that dates the log
+	log   Log   // Ack, Propose, Promise
+}
+
+// Log is a sequence of commands, each named by a number from 1. A log is never changed
+// in place, so that messages and nodes can share it.
+type Log []int32
+
+// String writes the commands as letters: "ab". Beyond z comes a2, b2 and so on, with
+// dots between commands.
+func (l Log) String() string {
+	if len(l) == 0 {
+		return "-"
+	}
+	var b []byte
+	for i, c := range l {
+		if i > 0 && (c > 26 || l[i-1] > 26) {
+			b = append(b, '.')
+		}
+		b = append(b, byte('a'+(c-1)%26))
+		if c > 26 {
+			b = strconv.AppendInt(b, int64((c-1)/26+1), 10)
+		}
+	}
+	return string(b)
+}
+
+// Describe implements [lockstep.System].
+func (c Cluster) Describe() (lockstep.Info, error) {
+	if c.Nodes < 0 || c.Nodes > trace.MaxNodes {
+		return lockstep.Info{}, fmt.Errorf("smr: nodes is %d, allowed are 1..%d", c.Nodes, trace.MaxNodes)
+	}
+	if c.Requests < 0 {
+		return lockstep.Info{}, fmt.Errorf("smr: requests is %d, it must not be negative", c.Requests)
+	}
+	return c.cluster().Describe()
+}
+
+// Deploy implements [lockstep.System].
+func (c Cluster) Deploy() (lockstep.Deployment, error) { return c.cluster().Deploy() }
+
+func (c Cluster) cluster() sim.Cluster[message] {
+	if c.Nodes == 0 {
+		c.Nodes = 3
+	}
+	name := "smr"
+	if c.Bug {
+		name = "smr-bug"
+	}
+	options := map[string]string{"nodes": strconv.Itoa(c.Nodes)}
+	if c.Requests > 0 {
+		options["requests"] = strconv.Itoa(c.Requests)
+	}
+	cluster := sim.Cluster[message]{
+		Name: name, Options: options, Nodes: c.Nodes, Rounds: roundNames,
+		New: func(self lockstep.Node, n int) sim.Node[message] {
+			return &node{self: self, nodes: n, bug: c.Bug, clients: c.Requests > 0}
+		},
+		Type: func(m message) string { return roundNames[m.round] },
+		Tag:  func(m message) lockstep.Tag { return lockstep.Tag{Phase: m.phase, Round: int32(m.round)} },
+		Text: messageText,
+	}
+	for i := range c.Requests {
+		cluster.Requests = append(cluster.Requests, "append "+Log{int32(i + 1)}.String())
+	}
+	return cluster
+}
+
+func messageText(m message) string {
+	switch m.round {
+	case prepare:
+		return fmt.Sprintf("phase=%d", m.phase)
+	case ack:
+		return fmt.Sprintf("phase=%d last=%d log=%s", m.phase, m.last, m.log)
+	default:
+		return fmt.Sprintf("phase=%d log=%s", m.phase, m.log)
+	}
+}

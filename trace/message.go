@@ -1,0 +1,61 @@
+package trace
+
+import "fmt"
+
+// ID numbers the messages of a run from 1 in the order in which they were sent.
+type ID int32
+
+// Tag is the synchronization tag of a message: the phase and the round within the
+// phase that the sender was in, both as the protocol counts them. Phases count from 1,
+// so that the zero Tag means that the message has none.
+type Tag struct {
+	Phase int32 `json:"phase"`
+	Round int32 `json:"round"`
+}
+
+// Less orders tags by phase, then by round.
+func (t Tag) Less(u Tag) bool {
+	if t.Phase != u.Phase {
+		return t.Phase < u.Phase
+	}
+	return t.Round < u.Round
+}
+
+// Message is the envelope of a message: what the engine and a strategy know of it.
+// The body stays with the system, under the number Body.
+type Message struct {
+	ID   ID     `json:"sent"`
+	Body ID     `json:"copy_of,omitempty"` // the message whose body this one carries: its own ID unless it is a copy
+	From Node   `json:"from"`
+	To   Node   `json:"to"`
+	Type string `json:"type"`
+	Tag  Tag    `json:"tag,omitzero"`
+	At   Time   `json:"at,omitempty"` // earliest delivery in virtual time, where the system sets one
+}
+
+// String is the message without its body: "1->2 Prepare".
+func (m Message) String() string { return fmt.Sprintf("%d->%d %s", m.From, m.To, m.Type) }
+
+// Event is something that a node let the outside see: a leader elected, a value
+// decided, an entry applied, a request answered.
+type Event struct {
+	Type string `json:"event"`
+	Node Node   `json:"node,omitempty"`
+	Text string `json:"text,omitempty"` // Value in words; filled only while a run is recorded
+	// Value is the system's own description. It may point into the system and is valid
+	// only during the step that caused the event.
+	Value any `json:"-"`
+}
+
+// Pending is a client's request that waits to be given to a node.
+type Pending struct {
+	ID   int32
+	To   Nodes // the nodes it may be given to
+	Text string
+}
+
+// State is what a node's state became in a step.
+type State struct {
+	Node Node   `json:"state"`
+	Text string `json:"text"`
+}

@@ -1,0 +1,326 @@
+package trace
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+)
+
+// maxLine bounds the length of a line, so that a file that is no trace at all cannot
+// eat the memory.
+const maxLine = 16 << 20
+
+// ErrFormat is wrapped by every error about the content of a trace file.
+var ErrFormat = errors.New("not a readable Lockstep trace")
+
+// Reader reads a trace record by record.
+type Reader struct {
+	in     *bufio.Scanner
+	number int    // of the line last read
+	ahead  []byte // a line read but not yet used
+	header Header
+
+	round   int // the round that records now belong to
+	records int // records read
+	sent    ID  // messages seen
+	outcome *Outcome
+}
+
+// NewReader reads the header of a trace and refuses what this version cannot read.
+func NewReader(r io.Reader) (*Reader, error) {
+	in := bufio.NewScanner(r)
+	in.Buffer(make([]byte, 0, 64<<10), maxLine)
+	tr := &Reader{in: in}
+	line, err := tr.line()
+	if err != nil {
+		return nil, err
+	}
+	if line == nil {
+		return nil, fmt.Errorf("%w: the file is empty", ErrFormat)
+	}
+	var probe struct {
+		Format *int `json:"lockstep"`
+	}
+	if json.Unmarshal(line, &probe) != nil || probe.Format == nil {
+		return nil, fmt.Errorf("%w: line 1 has no \"lockstep\" format version", ErrFormat)
+	}
+	if *probe.Format != Version {
+		return nil, fmt.Errorf("%w: line 1: format version %d, this tool reads version %d", ErrFormat, *probe.Format, Version)
+	}
+	if err := strict(line, &tr.header); err != nil {
+		return nil, tr.bad(err)
+	}
+	if tr.header.Nodes < 1 || tr.header.Nodes > MaxNodes {
+		return nil, tr.bad(fmt.Errorf("nodes is %d, allowed are 1..%d", tr.header.Nodes, MaxNodes))
+	}
+	return tr, nil
+}
+
+// Header is the trace's header.
+func (r *Reader) Header() Header { return r.header }
+
+// Outcome is how the run ended. It is there once Next has returned io.EOF.
+func (r *Reader) Outcome() Outcome {
+	if r.outcome == nil {
+		return Outcome{}
+	}
+	return *r.outcome
+}
+
+// Next reads the next round or record: exactly one of the two is not nil. After the
+// last it returns io.EOF, and any other error when the file is cut off or damaged.
+func (r *Reader) Next() (*Round, *Record, error) {
+	if r.outcome != nil {
+		return nil, nil, io.EOF
+	}
+	line, err := r.line()
+	if err != nil {
+		return nil, nil, err
+	}
+	if line == nil {
+		return nil, nil, fmt.Errorf("%w: it ends after line %d without a verdict, so it was cut off", ErrFormat, r.number)
+	}
+	switch what, err := classify(line); {
+	case err != nil:
+		return nil, nil, r.bad(err)
+	case what.Step != nil:
+		rec, err := r.record(line)
+		return nil, rec, err
+	case what.Round != nil:
+		rd, err := r.roundLine(line)
+		return rd, nil, err
+	case what.Verdict != nil:
+		return nil, nil, r.end(line)
+	default:
+		return nil, nil, r.bad(errors.New("expected a step, a round or the verdict"))
+	}
+}
+
+// probe holds the key that tells the kind of a line.
+type probe struct {
+	Step    *json.RawMessage `json:"step"`
+	Round   *json.RawMessage `json:"round"`
+	Sent    *json.RawMessage `json:"sent"`
+	Event   *json.RawMessage `json:"event"`
+	State   *json.RawMessage `json:"state"`
+	Verdict *json.RawMessage `json:"verdict"`
+}
+
+func classify(line []byte) (probe, error) {
+	var p probe
+	err := json.Unmarshal(line, &p)
+	if p.Verdict != nil { // an outcome counts its steps under the key "steps" and its finding's inside
+		return probe{Verdict: p.Verdict}, err
+	}
+	return p, err
+}
+
+func (r *Reader) record(line []byte) (*Record, error) {
+	var s stepLine
+	if err := strict(line, &s); err != nil {
+		return nil, r.bad(err)
+	}
+	if s.Number != r.records {
+		return nil, r.bad(fmt.Errorf("step %d where step %d should be", s.Number, r.records))
+	}
+	if err := r.checkStep(s.Step); err != nil {
+		return nil, r.bad(err)
+	}
+	r.records++
+	rec := &Record{Number: s.Number, Step: s.Step, Text: s.Text, Settle: s.Settle, Round: r.round}
+	if s.Settle {
+		rec.Round = 0
+	}
+	return rec, r.effects(rec)
+}
+
+// effects reads the lines that say what the step caused, up to the first that does not.
+func (r *Reader) effects(rec *Record) error {
+	for {
+		line, err := r.line()
+		if err != nil || line == nil {
+			return err
+		}
+		what, err := classify(line)
+		if err != nil {
+			return r.bad(err)
+		}
+		switch {
+		case what.Step != nil, what.Round != nil, what.Verdict != nil:
+			r.ahead = line
+			return nil
+		case what.Sent != nil:
+			err = r.sentLine(line, rec)
+		case what.Event != nil:
+			var e Event
+			err = strict(line, &e)
+			if err == nil {
+				err = r.checkNode(e.Node, true)
+			}
+			rec.Events = append(rec.Events, e)
+		case what.State != nil:
+			var s State
+			err = strict(line, &s)
+			if err == nil {
+				err = r.checkNode(s.Node, false)
+			}
+			rec.States = append(rec.States, s)
+		default:
+			err = errors.New("neither a step nor something that a step causes")
+		}
+		if err != nil {
+			return r.bad(err)
+		}
+	}
+}
+
+func (r *Reader) sentLine(line []byte, rec *Record) error {
+	var m Sent
+	if err := strict(line, &m); err != nil {
+		return err
+	}
+	if m.ID != r.sent+1 {
+		return fmt.Errorf("message %d where message %d should be", m.ID, r.sent+1)
+	}
+	if m.Body == 0 {
+		m.Body = m.ID
+	}
+	if m.Body < 1 || m.Body > m.ID {
+		return fmt.Errorf("message %d is a copy of message %d, which is not sent before it", m.ID, m.Body)
+	}
+	r.sent++
+	rec.Sent = append(rec.Sent, m)
+	return errors.Join(r.checkNode(m.From, true), r.checkNode(m.To, false))
+}
+
+func (r *Reader) roundLine(line []byte) (*Round, error) {
+	var rd Round
+	if err := strict(line, &rd); err != nil {
+		return nil, r.bad(err)
+	}
+	if rd.Number != r.round+1 {
+		return nil, r.bad(fmt.Errorf("round %d where round %d should be", rd.Number, r.round+1))
+	}
+	if rd.Kernel&^AllNodes(r.header.Nodes) != 0 {
+		return nil, r.bad(fmt.Errorf("kernel %s has nodes outside 1..%d", rd.Kernel, r.header.Nodes))
+	}
+	r.round = rd.Number
+	return &rd, nil
+}
+
+func (r *Reader) end(line []byte) error {
+	var o Outcome
+	if err := strict(line, &o); err != nil {
+		return r.bad(err)
+	}
+	if o.Steps != max(r.records-1, 0) {
+		return r.bad(fmt.Errorf("the verdict counts %d steps, the file holds %d", o.Steps, max(r.records-1, 0)))
+	}
+	switch o.Verdict {
+	case Pass, Fail, Unknown, Vacuous, Flaky:
+	default:
+		return r.bad(fmt.Errorf("unknown verdict %q", o.Verdict))
+	}
+	if (o.Verdict == Fail) != (o.Finding != nil) {
+		return r.bad(errors.New("a finding belongs to the verdict fail, and only to it"))
+	}
+	if rest, err := r.line(); err != nil || rest != nil {
+		return errors.Join(r.bad(errors.New("something follows the verdict")), err)
+	}
+	r.outcome = &o
+	return io.EOF
+}
+
+func (r *Reader) checkStep(s Step) error {
+	if (s.Kind == Start) != (r.records == 0) {
+		return fmt.Errorf("%s cannot be step %d", s.Kind, r.records)
+	}
+	if (s.From|s.To)&^AllNodes(r.header.Nodes) != 0 {
+		return fmt.Errorf("links between nodes outside 1..%d", r.header.Nodes)
+	}
+	switch s.Kind {
+	case Deliver, Drop, Duplicate, Replace:
+		if s.Msg < 1 || s.Msg > r.sent {
+			return fmt.Errorf("%s of message %d, but %d messages were sent so far", s.Kind, s.Msg, r.sent)
+		}
+	case Alarm, Crash, Restart, Request:
+		return r.checkNode(s.Node, false)
+	}
+	return nil
+}
+
+func (r *Reader) checkNode(n Node, zeroAllowed bool) error {
+	if int(n) > r.header.Nodes || n == 0 && !zeroAllowed {
+		return fmt.Errorf("node %d is not in 1..%d", n, r.header.Nodes)
+	}
+	return nil
+}
+
+// line is the next line that is not blank, or nil at the end.
+func (r *Reader) line() ([]byte, error) {
+	if line := r.ahead; line != nil {
+		r.ahead = nil
+		return line, nil
+	}
+	for r.in.Scan() {
+		r.number++
+		line := bytes.TrimSpace(r.in.Bytes())
+		if len(line) == 0 {
+			continue
+		}
+		if !utf8.Valid(line) {
+			return nil, r.bad(errors.New("it is not UTF-8 text"))
+		}
+		return bytes.Clone(line), nil
+	}
+	if err := r.in.Err(); err != nil {
+		if errors.Is(err, bufio.ErrTooLong) {
+			err = fmt.Errorf("%w: line %d is longer than %d bytes", ErrFormat, r.number+1, maxLine)
+		}
+		return nil, err
+	}
+	return nil, nil
+}
+
+func (r *Reader) bad(err error) error { return fmt.Errorf("%w: line %d: %w", ErrFormat, r.number, err) }
+
+// strict decodes a line and refuses keys it does not know: they come from another
+// version, and guessing would misread it.
+func strict(line []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return err
+	}
+	if d.More() {
+		return errors.New("more than one JSON value")
+	}
+	return nil
+}
+
+// Read reads a whole trace.
+func Read(r io.Reader) (*Trace, error) {
+	tr, err := NewReader(r)
+	if err != nil {
+		return nil, err
+	}
+	t := &Trace{Header: tr.header}
+	for {
+		round, rec, err := tr.Next()
+		switch {
+		case err == io.EOF:
+			t.Outcome = *tr.outcome
+			return t, nil
+		case err != nil:
+			return nil, err
+		case round != nil:
+			t.Rounds = append(t.Rounds, *round)
+		default:
+			t.Records = append(t.Records, *rec)
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package trace
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Kind says what a step does.
+type Kind uint8
+
+// The kinds of step. Start is not a choice: it heads the record of what the system
+// did when it was brought up.
+const (
+	Start     Kind = iota
+	Deliver        // a message in flight reaches its receiver
+	Drop           // a message in flight is lost for good
+	Duplicate      // a second copy of a message in flight appears
+	Replace        // a message in flight gets another body (Byzantine sender)
+	Alarm          // a node's timer fires
+	Crash          // a node stops and forgets what is not durable
+	Restart        // a crashed node comes back
+	Request        // a client's request reaches a node
+	Cut            // links stop carrying what is sent from now on
+	Heal           // cut links carry again
+	kindEnd
+)
+
+var kindNames = [kindEnd]string{"start", "deliver", "drop", "duplicate", "replace",
+	"alarm", "crash", "restart", "request", "cut", "heal"}
+
+// String is the kind's word in traces and messages.
+func (k Kind) String() string {
+	if k < kindEnd {
+		return kindNames[k]
+	}
+	return fmt.Sprintf("kind(%d)", uint8(k))
+}
+
+// MarshalText writes the kind's word.
+func (k Kind) MarshalText() ([]byte, error) {
+	if k >= kindEnd {
+		return nil, fmt.Errorf("trace: no kind of step has the number %d", uint8(k))
+	}
+	return []byte(kindNames[k]), nil
+}
+
+// UnmarshalText reads a kind's word.
+func (k *Kind) UnmarshalText(text []byte) error {
+	for i, name := range kindNames {
+		if name == string(text) {
+			*k = Kind(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("unknown kind of step %q: one of %s", text, strings.Join(kindNames[1:], ", "))
+}
+
+// Kinds is a set of kinds of step.
+type Kinds uint16
+
+// KindsOf is the set of the kinds given.
+func KindsOf(kinds ...Kind) Kinds {
+	var s Kinds
+	for _, k := range kinds {
+		s |= 1 << k
+	}
+	return s
+}
+
+// Has reports whether k is in the set.
+func (s Kinds) Has(k Kind) bool { return s>>k&1 != 0 }
+
+// String lists the kinds in the set.
+func (s Kinds) String() string {
+	var words []string
+	for k := Kind(0); k < kindEnd; k++ {
+		if s.Has(k) {
+			words = append(words, k.String())
+		}
+	}
+	if len(words) == 0 {
+		return "none"
+	}
+	return strings.Join(words, ", ")
+}
+
+// Time is virtual time, in a unit the system chooses (sim: a nanosecond of the
+// simulated clock; ticks elsewhere). It never follows the wall clock.
+type Time int64
+
+// Step is one choice of a run. Which fields count depends on Kind:
+//
+//	Deliver, Drop, Duplicate   Msg
+//	Replace                    Msg, Body
+//	Alarm, Crash, Restart      Node
+//	Request                    Node, Request
+//	Cut, Heal                  From, To, OneWay: the links from From to To, and back unless OneWay
+//
+// At, where it is later than the run's clock, moves the clock before the step is taken.
+type Step struct {
+	Kind    Kind   `json:"do"`
+	OneWay  bool   `json:"one_way,omitempty"`
+	Node    Node   `json:"node,omitempty"`
+	Msg     ID     `json:"msg,omitempty"`
+	Request int32  `json:"request,omitempty"`
+	From    Nodes  `json:"from,omitempty"`
+	To      Nodes  `json:"to,omitempty"`
+	At      Time   `json:"at,omitempty"`
+	Body    string `json:"body,omitempty"`
+}
+
+// String describes the step without the text of its message.
+func (s Step) String() string {
+	switch s.Kind {
+	case Deliver, Drop, Duplicate, Replace:
+		return fmt.Sprintf("%s message %d", s.Kind, s.Msg)
+	case Request:
+		return fmt.Sprintf("request %d at node %d", s.Request, s.Node)
+	case Cut, Heal:
+		arrow := "<->"
+		if s.OneWay {
+			arrow = "->"
+		}
+		return fmt.Sprintf("%s %s %s %s", s.Kind, s.From, arrow, s.To)
+	case Start:
+		return "start"
+	default:
+		return fmt.Sprintf("%s node %d", s.Kind, s.Node)
+	}
+}

@@ -1,0 +1,107 @@
+package trace
+
+import "fmt"
+
+// Version is the version of the file format that this package reads and writes.
+const Version = 1
+
+// Header says where a run came from.
+type Header struct {
+	Format   int               `json:"lockstep"` // version of the file format
+	Tool     string            `json:"tool"`     // version of the tool that wrote it
+	Target   string            `json:"target"`
+	Options  map[string]string `json:"options,omitempty"` // the target's options that were set
+	Strategy string            `json:"strategy"`
+	Scenario string            `json:"scenario,omitempty"`
+	Seed     uint64            `json:"seed"`
+	Run      int               `json:"run"` // number of the run in its campaign, from 0
+	Nodes    int               `json:"nodes"`
+	Rounds   []string          `json:"rounds,omitempty"` // names of the rounds of a phase, where messages are tagged
+	Drawn    map[string]string `json:"drawn,omitempty"`  // what the strategy drew for this run
+	Settle   int               `json:"settle,omitempty"` // steps of the settling stage that the plan asked for
+}
+
+// Verdict is the judgement on a run or a campaign.
+type Verdict string
+
+// The verdicts.
+const (
+	Pass    Verdict = "pass"
+	Fail    Verdict = "fail"
+	Unknown Verdict = "unknown" // a limit was reached
+	Vacuous Verdict = "vacuous" // the scenario never took effect
+	Flaky   Verdict = "flaky"   // a replay differed
+)
+
+// Finding is a violated property, with the nodes, values and step concerned.
+type Finding struct {
+	Property string   `json:"property"`
+	Text     string   `json:"text"`
+	Nodes    Nodes    `json:"nodes,omitempty"`
+	Values   []string `json:"values,omitempty"`
+	Step     int      `json:"step"`            // number of the step at which it was noticed
+	Stack    string   `json:"stack,omitempty"` // where the finding is a panic
+}
+
+// String is the property and the text.
+func (f *Finding) String() string { return fmt.Sprintf("%s: %s", f.Property, f.Text) }
+
+// Outcome is how a run ended.
+type Outcome struct {
+	Verdict Verdict  `json:"verdict"`
+	Reason  string   `json:"reason,omitempty"` // why it is unknown, vacuous or flaky
+	Finding *Finding `json:"finding,omitempty"`
+	Steps   int      `json:"steps"`
+}
+
+// Round is one lock-step round of a run.
+type Round struct {
+	Number int    `json:"round"` // from 1
+	Phase  int    `json:"phase"` // period of isolation the round belongs to, from 1
+	Name   string `json:"name,omitempty"`
+	Kernel Nodes  `json:"kernel"` // the nodes that hear each other
+}
+
+// Sent is a message at the moment it was sent.
+type Sent struct {
+	Message
+	Text string `json:"text,omitempty"`
+	Lost bool   `json:"lost,omitempty"` // its link was cut
+}
+
+// Record is one step and what it caused. The record with number 0 has Kind Start and
+// holds what the system did when it was brought up.
+type Record struct {
+	Number int
+	Step   Step
+	Text   string // the message delivered, the request given, ...
+	Round  int    // number of the lock-step round, 0 where there is none
+	Settle bool   // the step belongs to the settling stage
+	Sent   []Sent
+	Events []Event
+	States []State
+}
+
+// Trace is a recorded run.
+type Trace struct {
+	Header  Header
+	Rounds  []Round
+	Records []Record // Records[i].Number == i
+	Outcome Outcome
+}
+
+// Message finds the message with the given number, and whether there is one.
+func (t *Trace) Message(id ID) (Sent, bool) {
+	for i := range t.Records {
+		sent := t.Records[i].Sent
+		if len(sent) == 0 || sent[len(sent)-1].ID < id {
+			continue
+		}
+		for _, m := range sent {
+			if m.ID == id {
+				return m, true
+			}
+		}
+	}
+	return Sent{}, false
+}

@@ -1,0 +1,93 @@
+package trace
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// stepLine is a step as the file holds it; what it caused follows on lines of its own.
+type stepLine struct {
+	Number int  `json:"step"`
+	Settle bool `json:"settle,omitempty"`
+	Step
+	Text string `json:"text,omitempty"`
+}
+
+// Writer writes a trace record by record: the header first, then rounds and records
+// in order, then the outcome, which also flushes. After an error every call returns it.
+type Writer struct {
+	w   *bufio.Writer
+	err error
+}
+
+// NewWriter starts a trace with its header.
+func NewWriter(w io.Writer, h Header) (*Writer, error) {
+	h.Format = Version
+	tw := &Writer{w: bufio.NewWriter(w)}
+	tw.line(h)
+	return tw, tw.err
+}
+
+// Round writes the start of a round: the records that follow belong to it.
+func (w *Writer) Round(r Round) error { return w.line(r) }
+
+// Record writes a step and what it caused.
+func (w *Writer) Record(r Record) error {
+	w.line(stepLine{Number: r.Number, Settle: r.Settle, Step: r.Step, Text: r.Text})
+	for _, m := range r.Sent {
+		if m.Body == m.ID {
+			m.Body = 0
+		}
+		w.line(m)
+	}
+	for _, e := range r.Events {
+		w.line(e)
+	}
+	for _, s := range r.States {
+		w.line(s)
+	}
+	return w.err
+}
+
+// Outcome ends the trace. A file without this line is known to be cut off.
+func (w *Writer) Outcome(o Outcome) error {
+	w.line(o)
+	if w.err == nil {
+		w.err = w.w.Flush()
+	}
+	return w.err
+}
+
+func (w *Writer) line(v any) error {
+	if w.err != nil {
+		return w.err
+	}
+	e := json.NewEncoder(w.w)
+	e.SetEscapeHTML(false) // keep "1->2" readable and greppable
+	if err := e.Encode(v); err != nil {
+		w.err = fmt.Errorf("trace: %w", err)
+	}
+	return w.err
+}
+
+// Write writes a whole trace.
+func Write(w io.Writer, t *Trace) error {
+	tw, err := NewWriter(w, t.Header)
+	if err != nil {
+		return err
+	}
+	rounds := t.Rounds
+	for _, r := range t.Records {
+		for len(rounds) > 0 && r.Round >= rounds[0].Number {
+			tw.Round(rounds[0])
+			rounds = rounds[1:]
+		}
+		tw.Record(r)
+	}
+	for _, r := range rounds { // trailing rounds in which nothing happened
+		tw.Round(r)
+	}
+	return tw.Outcome(t.Outcome)
+}

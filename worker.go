@@ -1,0 +1,242 @@
+package lockstep
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// worker makes runs of a plan one after the other and reuses everything it can.
+type worker struct {
+	plan     Plan
+	info     Info
+	run      *Run
+	system   Deployment
+	sched    Scheduler
+	monitor  Monitor
+	director Director
+	settler  settler
+	rec      *recorder // nil while nothing is recorded
+
+	pcg      rand.PCG
+	rand     *rand.Rand
+	sidePCG  rand.PCG // the director's, so that a scenario does not shift the strategy's draws
+	sideRand *rand.Rand
+	inSystem bool // the system under test is executing
+}
+
+func newWorker(plan Plan, info Info) *worker {
+	w := &worker{plan: plan, info: info, run: newRun(info, plan.Limits),
+		sched: plan.Strategy.New(info), monitor: plan.Spec.New(info)}
+	w.rand, w.sideRand = rand.New(&w.pcg), rand.New(&w.sidePCG)
+	if plan.Scenario != nil {
+		w.director = plan.Scenario.New(info)
+	}
+	return w
+}
+
+func (w *worker) close() error {
+	if w.system == nil {
+		return nil
+	}
+	err := w.system.Close()
+	w.system = nil
+	return err
+}
+
+// record makes the numbered run with the recorder on.
+func (w *worker) record(number int) (*trace.Trace, error) {
+	w.rec = newRecorder(w.plan.header(w.info, number))
+	defer func() { w.rec = nil }()
+	outcome, err := w.one(number)
+	return w.rec.finish(outcome), err
+}
+
+// one makes the numbered run. An error is a failure of the tool or the plan; whatever
+// the system under test does wrong is a finding in the outcome.
+func (w *worker) one(number int) (outcome trace.Outcome, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			outcome, err = w.panicked(p)
+		}
+	}()
+	if w.system == nil {
+		if w.system, err = w.plan.System.Deploy(); err != nil {
+			return outcome, fmt.Errorf("%s cannot be deployed: %w", w.info.Name, err)
+		}
+	}
+	finding, err := w.stages(number)
+	if err != nil {
+		return outcome, err
+	}
+	return w.judge(finding), nil
+}
+
+// stages takes a run through start, exploring, settling and the end, up to a finding.
+func (w *worker) stages(number int) (*Finding, error) {
+	r, seed := w.run, RunSeed(w.plan.Seed, number)
+	w.pcg.Seed(seed, 1)
+	r.reset(w.system)
+	w.monitor.Reset()
+	if w.director != nil {
+		w.sidePCG.Seed(seed, 2)
+		w.director.Reset(w.sideRand)
+	}
+	w.sched.Reset(Start{Run: number, Rand: w.rand})
+	w.inSystem = true
+	err := w.system.Reset(RunSeed(seed, 0), &r.out)
+	w.inSystem = false
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be reset: %w", w.info.Name, err)
+	}
+	finding := w.look()
+	if finding == nil {
+		finding, err = w.explore()
+	}
+	if finding == nil && err == nil && w.plan.Settle > 0 && r.over == "" {
+		finding, err = w.settle()
+	}
+	if finding == nil && err == nil && r.over == "" {
+		finding = w.monitor.End(r)
+	}
+	return finding, err
+}
+
+// explore takes the strategy's steps, and before each of them those of the scenario.
+func (w *worker) explore() (*Finding, error) {
+	r := w.run
+	end := w.plan.Limits.Steps
+	if w.plan.Steps > 0 {
+		end = min(end, w.plan.Steps)
+	}
+	for r.over == "" && !r.finished {
+		if r.steps >= end {
+			if end != w.plan.Steps {
+				r.over = fmt.Sprintf("more than %d steps", end)
+			}
+			return nil, nil
+		}
+		var step Step
+		if len(r.queue) > 0 {
+			step = r.queue[0]
+			r.queue = r.queue[:copy(r.queue, r.queue[1:])]
+		} else {
+			var ok bool
+			if step, ok = w.sched.Next(r); !ok {
+				return nil, nil
+			}
+		}
+		if f, err := w.step(step); f != nil || err != nil {
+			return f, err
+		}
+	}
+	return nil, nil
+}
+
+// settle takes fair steps until nothing moves or the plan's number is used up.
+func (w *worker) settle() (*Finding, error) {
+	r := w.run
+	r.settling = true
+	for i := range r.status {
+		if r.status[i] == held {
+			r.fly(ID(i + 1))
+		}
+	}
+	w.settler.reset()
+	for range w.plan.Settle {
+		step, ok := w.settler.Next(r)
+		if !ok || r.over != "" {
+			break
+		}
+		if f, err := w.step(step); f != nil || err != nil {
+			return f, err
+		}
+	}
+	r.settled = r.over == ""
+	return nil, nil
+}
+
+// step performs one step and lets everyone look at it.
+func (w *worker) step(s Step) (*Finding, error) {
+	w.inSystem = true
+	err := w.run.perform(s)
+	w.inSystem = false
+	if err != nil {
+		return nil, err
+	}
+	return w.look(), nil
+}
+
+func (w *worker) look() *Finding {
+	r := w.run
+	if w.rec != nil {
+		w.rec.step(r, w.sched)
+	}
+	if w.director != nil && !r.settling {
+		w.director.Look(r, &r.hand)
+	}
+	if f := w.monitor.Step(r); f != nil {
+		return f
+	}
+	return r.finding
+}
+
+// judge turns the end of a run into its outcome.
+func (w *worker) judge(f *Finding) trace.Outcome {
+	o := trace.Outcome{Verdict: trace.Pass, Steps: w.run.steps}
+	switch {
+	case f != nil:
+		f.Step = w.run.steps
+		o.Verdict, o.Finding = trace.Fail, f
+	case w.run.over != "":
+		o.Verdict, o.Reason = trace.Unknown, w.run.over
+	case w.director != nil && noneTookEffect(w.director.Counts()):
+		o.Verdict, o.Reason = trace.Vacuous, "no part of the scenario took effect"
+	}
+	return o
+}
+
+func noneTookEffect(counts []Count) bool {
+	for _, c := range counts {
+		if c.N > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// panicked makes a finding of a panic of the system under test. The deployment is not
+// used again. A panic elsewhere is a mistake of a strategy, a spec or of Lockstep.
+func (w *worker) panicked(p any) (trace.Outcome, error) {
+	stack := stackText()
+	w.system = nil
+	if !w.inSystem {
+		return trace.Outcome{}, fmt.Errorf("panic outside the system under test, in the strategy, the scenario or the spec: %v\n%s", p, stack)
+	}
+	w.inSystem = false
+	if w.rec != nil {
+		w.rec.broken(w.run)
+	}
+	return w.judge(&Finding{Property: "panic", Text: fmt.Sprint(p), Stack: stack}), nil
+}
+
+// stackText lists the functions from the panic down to the engine, without addresses
+// and folders, so that equal runs give equal texts on every machine.
+func stackText() string {
+	pcs := make([]uintptr, 64)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(4, pcs)])
+	var b strings.Builder
+	for {
+		f, more := frames.Next()
+		if strings.HasSuffix(f.Function, "(*Run).perform") || !more {
+			return b.String()
+		}
+		if !strings.HasPrefix(f.Function, "runtime.") {
+			fmt.Fprintf(&b, "%s\n\t%s:%d\n", f.Function, filepath.Base(f.File), f.Line)
+		}
+	}
+}
