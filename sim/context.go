@@ -73,7 +73,9 @@ func (c *Context[M]) renew() {
 }
 
 // Place is what Durable needs of a node's context: a *Context or a *Process.
-type Place interface{ place() (disk *any, wipe *func()) }
+type Place interface {
+	place() (disk *any, wipe *func())
+}
 
 func (c *Context[M]) place() (*any, *func()) { return &c.disk, &c.wipe }
 

@@ -34,7 +34,7 @@ type node struct {
 	promises lockstep.Nodes
 	promised Log
 	output   Log
-	done     bool // the phase's log is output
+	done     bool    // the phase's log is output
 	waiting  []int32 // commands that clients sent here
 }
 
