@@ -114,7 +114,7 @@ type scheduled struct {
 
 func (s *scheduled) Reset(Start) { s.driver.Reset() }
 
-func (s *scheduled) Next(r *Run) (Step, bool) { return s.driver.Next(r, s) }
+func (s *scheduled) Next(r *Run, next *Step) bool { return s.driver.Next(r, s, next) }
 
 func (s *scheduled) Rounds() []trace.Round { return s.driver.Rounds() }
 
@@ -128,7 +128,7 @@ func (s *scheduled) Open(round int, r *Run) (int, Nodes) {
 		round -= s.now.rounds
 	}
 	s.given = 0
-	kernel := trace.AllNodes(r.info.Nodes)
+	kernel := r.all
 	for n := range kernel.All() {
 		if s.now.isolated(n, s.round) {
 			kernel = kernel.Without(n)
@@ -141,16 +141,17 @@ func (s *scheduled) Loses(m *Message) bool {
 	return s.now.isolates(*m, s.round) || slices.Contains(s.now.lost, link{s.round, m.From, m.To})
 }
 
-func (s *scheduled) Give(r *Run) (Step, bool) {
+func (s *scheduled) Give(r *Run, next *Step) bool {
 	for s.given < len(s.now.gives) {
 		g := s.now.gives[s.given]
 		s.given++
 		possible := slices.ContainsFunc(r.pending, func(p Pending) bool { return p.ID == g.request && p.To.Has(g.node) })
 		if g.round == s.round && possible && r.up.Has(g.node) {
-			return Step{Kind: trace.Request, Request: g.request, Node: g.node}, true
+			*next = Step{Kind: trace.Request, Request: g.request, Node: g.node}
+			return true
 		}
 	}
-	return Step{}, false
+	return false
 }
 
 // schedule shrinks a run in rounds.
