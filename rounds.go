@@ -28,12 +28,20 @@ type RoundPlan interface {
 type Rounds struct {
 	names  []string // of the rounds of a phase; none: causal layers
 	number int      // rounds to drive
-	opened []trace.Round
+	opened []openRound
+	rounds []trace.Round // what Rounds has made of opened so far
 
 	stage  roundStage
 	alarms Nodes // still to fire
+	active int   // rounds so far that had messages
 	mail   []ID  // of this round
 	at     int   // the next of them
+}
+
+// openRound is the little of a round that is kept while nobody asks for more.
+type openRound struct {
+	phase  int
+	kernel Nodes
 }
 
 type roundStage uint8
@@ -53,11 +61,20 @@ func NewRounds(info Info, number int) *Rounds {
 
 // Reset begins a new run.
 func (d *Rounds) Reset() {
-	d.opened, d.stage, d.alarms = d.opened[:0], roundOpen, 0
+	d.opened, d.rounds, d.stage, d.alarms, d.active = d.opened[:0], d.rounds[:0], roundOpen, 0, 0
 }
 
 // Rounds lists the rounds opened so far.
-func (d *Rounds) Rounds() []trace.Round { return d.opened }
+func (d *Rounds) Rounds() []trace.Round {
+	for i := len(d.rounds); i < len(d.opened); i++ {
+		rd := trace.Round{Number: i + 1, Phase: d.opened[i].phase, Kernel: d.opened[i].kernel}
+		if len(d.names) > 0 {
+			rd.Name = d.names[i%len(d.names)]
+		}
+		d.rounds = append(d.rounds, rd)
+	}
+	return d.rounds
+}
 
 // Next chooses the next step, or reports false after the last round.
 func (d *Rounds) Next(run *Run, plan RoundPlan, next *Step) bool {
@@ -106,14 +123,11 @@ func (d *Rounds) Next(run *Run, plan RoundPlan, next *Step) bool {
 func (d *Rounds) open(run *Run, plan RoundPlan) {
 	i := len(d.opened)
 	phase, kernel := plan.Open(i, run)
-	rd := trace.Round{Number: i + 1, Phase: phase, Kernel: kernel}
+	d.opened = append(d.opened, openRound{phase, kernel})
 	start := len(run.flying) == 0
 	if len(d.names) > 0 {
-		at := i % len(d.names)
-		rd.Name = d.names[at]
-		start = at == 0
+		start = i%len(d.names) == 0
 	}
-	d.opened = append(d.opened, rd)
 	d.alarms = 0
 	if start {
 		d.alarms = kernel
@@ -133,4 +147,5 @@ func (d *Rounds) collect(run *Run) {
 			}
 		}
 	}
+	d.active += btoi(len(d.mail) > 0)
 }
