@@ -54,7 +54,7 @@ func (w *worker) record(number int) (*trace.Trace, error) {
 	w.rec = newRecorder(w.plan.header(w.info, number))
 	defer func() { w.rec = nil }()
 	outcome, err := w.one(number)
-	return w.rec.finish(outcome), err
+	return w.rec.finish(outcome, w.sched), err
 }
 
 // one makes the numbered run. An error is a failure of the tool or the plan; whatever
