@@ -2,8 +2,4 @@ module github.com/lockstep-go/lockstep
 
 go 1.26
 
-require (
-	github.com/google/go-cmp v0.7.0 // indirect
-	go.uber.org/goleak v1.3.0 // indirect
-	pgregory.net/rapid v1.3.0 // indirect
-)
+require go.uber.org/goleak v1.3.0

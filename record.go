@@ -19,7 +19,10 @@ func newRecorder(h trace.Header) *recorder {
 
 // step records the step just taken and what it caused.
 func (c *recorder) step(r *Run, sched Scheduler) {
-	rec := trace.Record{Number: r.steps, Step: r.last, Settle: r.settling, Text: stepText(r), Sent: sentTexts(r)}
+	rec := trace.Record{Number: r.steps, Step: *r.last, Settle: r.settling, Text: stepText(r), Sent: sentTexts(r)}
+	if r.last.Kind == trace.Replace {
+		rec.Body = r.forged[r.last.Request]
+	}
 	if rs, ok := sched.(RoundScheduler); ok && !r.settling {
 		rounds := rs.Rounds()
 		c.trace.Rounds = append(c.trace.Rounds, rounds[len(c.trace.Rounds):]...)
@@ -41,7 +44,7 @@ func (c *recorder) step(r *Run, sched Scheduler) {
 
 // broken records a step in which the system panicked: what it caused is not known.
 func (c *recorder) broken(r *Run) {
-	c.trace.Records = append(c.trace.Records, trace.Record{Number: r.steps, Step: r.last, Settle: r.settling,
+	c.trace.Records = append(c.trace.Records, trace.Record{Number: r.steps, Step: *r.last, Settle: r.settling,
 		Text: stepText(r), Sent: sentTexts(r), Round: len(c.trace.Rounds)})
 }
 

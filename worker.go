@@ -123,17 +123,14 @@ func (w *worker) explore() (*Finding, error) {
 			}
 			return nil, nil
 		}
-		var step Step
+		*r.next = Step{}
 		if len(r.queue) > 0 {
-			step = r.queue[0]
+			*r.next = r.queue[0]
 			r.queue = r.queue[:copy(r.queue, r.queue[1:])]
-		} else {
-			var ok bool
-			if step, ok = w.sched.Next(r); !ok {
-				return nil, nil
-			}
+		} else if !w.sched.Next(r, r.next) {
+			return nil, nil
 		}
-		if f, err := w.step(step); f != nil || err != nil {
+		if f, err := w.step(); f != nil || err != nil {
 			return f, err
 		}
 	}
@@ -147,11 +144,11 @@ func (w *worker) settle() (*Finding, error) {
 	r.releaseAll()
 	w.settler.reset()
 	for range w.plan.Settle {
-		step, ok := w.settler.Next(r)
-		if !ok || r.over != "" {
+		*r.next = Step{}
+		if r.over != "" || !w.settler.Next(r, r.next) {
 			break
 		}
-		if f, err := w.step(step); f != nil || err != nil {
+		if f, err := w.step(); f != nil || err != nil {
 			return f, err
 		}
 	}
@@ -159,10 +156,10 @@ func (w *worker) settle() (*Finding, error) {
 	return nil, nil
 }
 
-// step performs one step and lets everyone look at it.
-func (w *worker) step(s Step) (*Finding, error) {
+// step performs the step chosen and lets everyone look at it.
+func (w *worker) step() (*Finding, error) {
 	w.inSystem = true
-	err := w.run.perform(s)
+	err := w.run.perform()
 	w.inSystem = false
 	if err != nil {
 		return nil, err
