@@ -87,7 +87,7 @@ func (d *Deployment) begin(out *lockstep.Outbox) {
 }
 
 // Do implements [lockstep.Deployment].
-func (d *Deployment) Do(s lockstep.Step, out *lockstep.Outbox) error {
+func (d *Deployment) Do(s *lockstep.Step, out *lockstep.Outbox) error {
 	d.begin(out)
 	var err error
 	switch s.Kind {
@@ -121,11 +121,11 @@ func (d *Deployment) node(n lockstep.Node) *node { return &d.nodes[n-1] }
 // deliver gives a message to its receiver, unless that knows the sender as removed: then
 // its transport refuses the sender, as etcd's does.
 func (d *Deployment) deliver(id lockstep.ID) {
-	m := d.out.Message(id)
+	m := *d.out.Message(id)
 	d.take(id)
 	n := d.node(m.To)
 	if m.Type == raftlib.MsgSnap.String() {
-		d.report(m, true)
+		d.report(m.From, m.To, true, true)
 	}
 	if n.machine.removed().Has(m.From) {
 		return
@@ -140,22 +140,23 @@ func (d *Deployment) deliver(id lockstep.ID) {
 func (d *Deployment) lose(id lockstep.ID) {
 	m := d.out.Message(id)
 	d.take(id)
-	d.lost(m)
+	d.lost(m.From, m.To, m.Type)
 }
 
-func (d *Deployment) lost(m lockstep.Message) {
-	if m.Type == raftlib.MsgSnap.String() {
-		d.report(m, false)
-	} else if m.Type == raftlib.MsgApp.String() && d.rand.IntN(4) == 0 {
-		d.report(m, false)
+func (d *Deployment) lost(from, to lockstep.Node, kind string) {
+	if kind == raftlib.MsgSnap.String() {
+		d.report(from, to, true, false)
+	} else if kind == raftlib.MsgApp.String() && d.rand.IntN(4) == 0 {
+		d.report(from, to, false, false)
 	}
 }
 
 // report queues the transport's word to the sender of a message; the sender hears it
 // with its next input.
-func (d *Deployment) report(m lockstep.Message, ok bool) {
-	n := d.node(m.From)
-	n.reports = append(n.reports, report{to: m.To, snapshot: m.Type == raftlib.MsgSnap.String(), ok: ok})
+func (d *Deployment) report(from, to lockstep.Node, snapshot, ok bool) {
+	if n := d.node(from); n.up {
+		n.reports = append(n.reports, report{to: to, snapshot: snapshot, ok: ok})
+	}
 }
 
 // take notes that a message is no longer on its way.
@@ -175,7 +176,7 @@ func (d *Deployment) sent(id lockstep.ID, from, to lockstep.Node) (lost bool) {
 }
 
 // switchLinks follows the engine's book of cut links.
-func (d *Deployment) switchLinks(s lockstep.Step) {
+func (d *Deployment) switchLinks(s *lockstep.Step) {
 	set := func(from, to lockstep.Nodes) {
 		for n := range (from & trace.AllNodes(d.cluster.Nodes)).All() {
 			if s.Kind == trace.Cut {
@@ -194,20 +195,22 @@ func (d *Deployment) switchLinks(s lockstep.Step) {
 // send puts the messages of a Ready on their way.
 func (d *Deployment) send(n *node, rd *raftlib.Ready) {
 	for i, e := range rd.Messages {
-		m := lockstep.Message{From: n.id, To: e.To, Type: e.Type.String(), Tag: d.tag(e, n.hard.Term)}
+		var at lockstep.Time
 		if d.cluster.Delay > 0 {
-			m.At = d.out.Now() + lockstep.Time(d.rand.IntN(d.cluster.Delay+1))
+			at = d.out.Now() + lockstep.Time(d.rand.IntN(d.cluster.Delay+1))
 		}
-		id := d.out.Send(m)
+		id := d.out.SendAt(n.id, e.To, e.Type.String(), d.tag(e, n.hard.Term), at)
 		n.raft.Post(i, id)
 		if d.sent(id, n.id, e.To) {
-			d.lost(m)
+			d.lost(n.id, e.To, e.Type.String())
 		}
 	}
 }
 
 // MessageText implements [lockstep.Describer].
-func (d *Deployment) MessageText(body lockstep.ID) string { return d.network.Content(body).Text(entryText) }
+func (d *Deployment) MessageText(body lockstep.ID) string {
+	return d.network.Content(body).Text(entryText)
+}
 
 // StateText implements [lockstep.Describer].
 func (d *Deployment) StateText(id lockstep.Node) string {

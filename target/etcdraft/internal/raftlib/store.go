@@ -154,7 +154,9 @@ func (s *Store[E, H, C, S]) Durable() Hard { return s.safe }
 func (s *Store[E, H, C, S]) First() uint64 { return s.base.Index + 1 }
 
 // Entry implements [Disk].
-func (s *Store[E, H, C, S]) Entry(index uint64) Entry { return s.Lib.Entry(s.log[index-s.base.Index-1]) }
+func (s *Store[E, H, C, S]) Entry(index uint64) Entry {
+	return s.Lib.Entry(s.log[index-s.base.Index-1])
+}
 
 // Terms implements [Disk].
 func (s *Store[E, H, C, S]) Terms() []uint64 { return s.terms }

@@ -61,9 +61,11 @@ func (w *network) NewNode(id lockstep.Node, source func() raftlib.Snapshot) raft
 	n := &node{network: w, id: uint64(id)}
 	n.disk.Source = source
 	n.disk.Lib = raftlib.Functions[*pb.Entry, *pb.HardState, *pb.ConfState, *pb.Snapshot]{
-		Entry:     entry,
-		Size:      func(e *pb.Entry) uint64 { return uint64(proto.Size(e)) },
-		Hard:      func(h raftlib.Hard) *pb.HardState { return &pb.HardState{Term: &h.Term, Vote: &h.Vote, Commit: &h.Commit} },
+		Entry: entry,
+		Size:  func(e *pb.Entry) uint64 { return uint64(proto.Size(e)) },
+		Hard: func(h raftlib.Hard) *pb.HardState {
+			return &pb.HardState{Term: &h.Term, Vote: &h.Vote, Commit: &h.Commit}
+		},
 		Conf:      confState,
 		Snapshot:  snapshot,
 		Compacted: raft.ErrCompacted, Unavailable: raft.ErrUnavailable,
@@ -158,7 +160,9 @@ func (n *node) Parse(e raftlib.Entry) raftlib.ConfChange {
 }
 
 // ApplyChange implements [raftlib.Node].
-func (n *node) ApplyChange(e raftlib.Entry) raftlib.Conf { return conf(n.raw.ApplyConfChange(change(e))) }
+func (n *node) ApplyChange(e raftlib.Entry) raftlib.Conf {
+	return conf(n.raw.ApplyConfChange(change(e)))
+}
 
 func change(e raftlib.Entry) *pb.ConfChangeV2 {
 	if e.Kind == raftlib.Change {
