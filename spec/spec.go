@@ -3,7 +3,10 @@
 // clients.
 package spec
 
-import "github.com/lockstep-go/lockstep"
+import (
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
 
 // All is the spec that promises what all of the specs promise. The first of them that is
 // violated in a step makes the finding.
@@ -61,6 +64,27 @@ func (a *allMonitor) End(run *lockstep.Run) *lockstep.Finding {
 		}
 	}
 	return nil
+}
+
+// Undecided implements [lockstep.Undecider].
+func (a *allMonitor) Undecided() string {
+	for _, m := range a.monitors {
+		if u, ok := m.(lockstep.Undecider); ok && u.Undecided() != "" {
+			return u.Undecided()
+		}
+	}
+	return ""
+}
+
+// Illustrate implements [lockstep.Illustrator].
+func (a *allMonitor) Illustrate() []trace.Picture {
+	var pictures []trace.Picture
+	for _, m := range a.monitors {
+		if i, ok := m.(lockstep.Illustrator); ok {
+			pictures = append(pictures, i.Illustrate()...)
+		}
+	}
+	return pictures
 }
 
 // Judged implements [lockstep.Judge].

@@ -3,6 +3,7 @@ module github.com/lockstep-go/lockstep/target/etcdraft
 go 1.26
 
 require (
+	github.com/anishathalye/porcupine v1.3.1
 	github.com/lockstep-go/lockstep v0.0.0
 	go.etcd.io/etcd/raft/v3 v3.5.2
 	go.etcd.io/raft/v3 v3.7.0

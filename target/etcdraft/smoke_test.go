@@ -14,7 +14,7 @@ import (
 func TestSmoke(t *testing.T) {
 	for _, sys := range []lockstep.System{etcdraft.Cluster{}, v35.Cluster{}} {
 		for _, s := range []lockstep.Strategy{strategy.Walk{Deliver: 10, Drop: 1, Alarm: 1, Request: 1}, strategy.Baseline{Drop: 0.25}, strategy.Lossy{Rounds: 100, Loss: .2}, strategy.Uniform{Period: 4, Isolations: 4, Rounds: 40}} {
-			r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: sys, Strategy: s, Spec: etcdraft.Safety, Runs: 1000, Steps: 200, Workers: 1})
+			r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: sys, Strategy: s, Spec: etcdraft.Everything, Settle: 3000, Runs: 300, Steps: 200, Workers: 1})
 			if err != nil {
 				t.Fatal(err)
 			}
