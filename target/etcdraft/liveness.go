@@ -96,10 +96,11 @@ func (m *durability) End(run *lockstep.Run) *lockstep.Finding {
 		return nil
 	}
 	d := inner(run)
+	members := d.Conf().Members() // a node that was removed need not know of it
 	for _, w := range m.known {
 		for i := range d.nodes {
 			n := &d.nodes[i]
-			if !n.up || !n.machine.conf.Members().Has(n.id) {
+			if !n.up || !members.Has(n.id) {
 				continue
 			}
 			m.judged++
@@ -114,8 +115,8 @@ func (m *durability) End(run *lockstep.Run) *lockstep.Finding {
 // liveness looks at the end only.
 type liveness struct{ judged int }
 
-func (m *liveness) Reset()                                                    { m.judged = 0 }
-func (m *liveness) Judged() int                                               { return m.judged }
+func (m *liveness) Reset()                                                   { m.judged = 0 }
+func (m *liveness) Judged() int                                              { return m.judged }
 func (*liveness) Event(*lockstep.Run, *lockstep.Event) (f *lockstep.Finding) { return nil }
 
 // End implements [spec.Ender].
@@ -137,6 +138,17 @@ func (m *liveness) End(run *lockstep.Run) *lockstep.Finding {
 		return finding(0, "after settling %d of %d requests are answered", answered, all)
 	}
 	return nil
+}
+
+// Conf is the membership as the node sees it that has applied most.
+func (d *Deployment) Conf() Conf {
+	m := &d.nodes[0].machine
+	for i := range d.nodes {
+		if d.nodes[i].machine.applied > m.applied {
+			m = &d.nodes[i].machine
+		}
+	}
+	return m.conf
 }
 
 // led reports whether some leader is followed by a majority of its voters.

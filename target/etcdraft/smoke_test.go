@@ -11,22 +11,28 @@ import (
 	"github.com/lockstep-go/lockstep/target/etcdraft/v35"
 )
 
-func TestSmoke(t *testing.T) {
-	for _, sys := range []lockstep.System{etcdraft.Cluster{}, v35.Cluster{}} {
-		for _, s := range []lockstep.Strategy{strategy.Walk{Deliver: 10, Drop: 1, Alarm: 1, Request: 1}, strategy.Baseline{Drop: 0.25}, strategy.Lossy{Rounds: 100, Loss: .2}, strategy.Uniform{Period: 4, Isolations: 4, Rounds: 40}} {
-			r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: sys, Strategy: s, Spec: etcdraft.Everything, Settle: 3000, Runs: 300, Steps: 200, Workers: 1})
-			if err != nil {
-				t.Fatal(err)
+func TestSmoke2(t *testing.T) {
+	rough := strategy.Walk{Deliver: 20, Drop: 2, Duplicate: 1, Alarm: 3, Request: 2, Crash: 1, Restart: 2, Cut: 1, Heal: 1}
+	for i, c := range []etcdraft.Cluster{
+		{}, {PreVote: true}, {CheckQuorum: true}, {PreVote: true, CheckQuorum: true}, {Compact: 3}, {Async: true}, {Async: true, Compact: 3},
+		{MaxSizePerMsg: 1}, {MaxInflight: 1}, {NoForward: true}, {Transfers: 5}, {Nodes: 5, Voters: 3, Changes: 5, Compact: 4, Requests: 2}, {Nodes: 5, Transfers: 2, Changes: 5, Async: true}, {Delay: 3}, {Nodes: 1}, {Nodes: 2}, {Nodes: 5, Election: 10}, {Clients: 4, Keys: 3, Requests: 6},
+	} {
+		for _, sys := range []lockstep.System{c, v35.Cluster(c)} {
+			if c.Async && sys != lockstep.System(c) {
+				continue
 			}
-			fmt.Println(s, r.Runs, r.Steps, r.Messages, r.Verdicts, r.Judged, r.Digest)
+			settle := 3000
+			if c.Nodes == 5 {
+				settle = 6000
+			}
+			r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: sys, Strategy: rough, Spec: etcdraft.Everything, Runs: 300, Steps: 300, Settle: settle, Workers: 1})
+			if err != nil {
+				t.Error(i, err)
+				continue
+			}
+			fmt.Printf("%d %+v %v %v %v\n", i, sys, r.Runs, r.Verdicts, r.Judged)
 			if f := r.First(); f != nil {
-				fmt.Println(f.Finding, f.Flaky, f.Finding.Stack)
-				for _, rec := range f.Trace.Records {
-					fmt.Println(rec.Number, rec.Step.Kind, rec.Text)
-					for _, e := range rec.Events {
-						fmt.Println("    ", e.Type, e.Node, e.Text)
-					}
-				}
+				fmt.Println("FOUND", f.Run, f.Finding, f.Flaky, f.Finding.Stack)
 			}
 		}
 	}
