@@ -23,9 +23,7 @@ func (c *recorder) step(r *Run, sched Scheduler) {
 	if r.last.Kind == trace.Replace {
 		rec.Body = r.forged[r.last.Request]
 	}
-	if rs, ok := sched.(RoundScheduler); ok && !r.settling {
-		rounds := rs.Rounds()
-		c.trace.Rounds = append(c.trace.Rounds, rounds[len(c.trace.Rounds):]...)
+	if c.addRounds(sched); !r.settling {
 		rec.Round = len(c.trace.Rounds)
 	}
 	if d, ok := sched.(Drawer); ok && r.steps == 0 {
@@ -48,7 +46,17 @@ func (c *recorder) broken(r *Run) {
 		Text: stepText(r), Sent: sentTexts(r), Round: len(c.trace.Rounds)})
 }
 
-func (c *recorder) finish(o trace.Outcome) *trace.Trace {
+// addRounds takes over the rounds that the scheduler has opened since the last time.
+func (c *recorder) addRounds(sched Scheduler) {
+	if rs, ok := sched.(RoundScheduler); ok {
+		c.trace.Rounds = append(c.trace.Rounds, rs.Rounds()[len(c.trace.Rounds):]...)
+	}
+}
+
+// finish ends the recording. Rounds after the last step, in which nothing happened, are
+// part of it.
+func (c *recorder) finish(o trace.Outcome, sched Scheduler) *trace.Trace {
+	c.addRounds(sched)
 	t := c.trace
 	t.Records = slices.Clip(t.Records)
 	t.Outcome = o

@@ -82,6 +82,14 @@ func (s *shrinker) same(o trace.Outcome) bool {
 	return o.Finding != nil && o.Finding.Property == s.property
 }
 
+// notRepeated is the error when a run does not fail again.
+func (s *shrinker) notRepeated(what string) error {
+	if err := s.ctx.Err(); err != nil {
+		return fmt.Errorf("lockstep: there was no time to shrink: %w", err)
+	}
+	return fmt.Errorf("lockstep: the run does not fail when its %s are repeated: it is flaky", what)
+}
+
 // fails runs a candidate and reports whether it violates the same property.
 func (s *shrinker) fails(c candidate) bool {
 	if s.left <= 0 || s.ctx.Err() != nil {

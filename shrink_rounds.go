@@ -1,7 +1,6 @@
 package lockstep
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -159,7 +158,7 @@ func (s *scheduled) Give(r *Run, next *Step) bool {
 func (s *shrinker) schedule(t *trace.Trace) (best candidate, was, is string, err error) {
 	now := scheduleOf(t)
 	if !s.fails(now) {
-		return nil, "", "", errors.New("lockstep: the run does not fail when its rounds are repeated: it is flaky")
+		return nil, "", "", s.notRepeated("rounds")
 	}
 	now = s.cutOff(now)
 	was = now.size()

@@ -1,7 +1,6 @@
 package lockstep
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -129,7 +128,7 @@ func (s *shrinker) script(t *trace.Trace) (best candidate, was, is string, err e
 	now := scriptOf(t)
 	was = now.size()
 	if !s.fails(now) {
-		return nil, was, "", errors.New("lockstep: the run does not fail when its steps are repeated: it is flaky")
+		return nil, was, "", s.notRepeated("steps")
 	}
 	now = s.tidy(now)
 	for before := -1; before != len(now); {

@@ -54,7 +54,7 @@ func (w *worker) record(number int) (*trace.Trace, error) {
 	w.rec = newRecorder(w.plan.header(w.info, number))
 	defer func() { w.rec = nil }()
 	outcome, err := w.one(number)
-	t := w.rec.finish(outcome)
+	t := w.rec.finish(outcome, w.sched)
 	w.illustrate(t)
 	return t, err
 }
