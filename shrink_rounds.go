@@ -95,12 +95,16 @@ func (s schedule) clone() schedule {
 	return c
 }
 
-func (s schedule) scheduler(info Info) Scheduler {
-	rounds := 0
-	for _, p := range s.phases {
-		rounds += p.rounds
+func (s schedule) scheduler(w *worker) Scheduler {
+	used, ok := w.sched.(*scheduled)
+	if !ok {
+		used = &scheduled{driver: NewRounds(w.info, 0)}
 	}
-	return &scheduled{schedule: s, driver: NewRounds(info, rounds)}
+	used.schedule, used.driver.number = s, 0
+	for _, p := range s.phases {
+		used.driver.number += p.rounds
+	}
+	return used
 }
 
 // scheduled is the scheduler of a schedule.
@@ -397,6 +401,7 @@ func (s schedule) ways(isolations int) float64 {
 }
 
 // isolate yields the schedules with so many isolations more, at cells from the given on.
+// What it yields is valid until the next.
 func (s schedule) isolate(cell, isolations int, yield func(schedule) bool) bool {
 	if isolations == 0 {
 		return yield(s)
@@ -404,11 +409,12 @@ func (s schedule) isolate(cell, isolations int, yield func(schedule) bool) bool 
 	nodes := len(s.phases[0].start)
 	for ; cell < len(s.phases)*nodes; cell++ {
 		for start := s.phases[0].rounds - 1; start >= 0; start-- {
-			next := s.edit(cell/nodes, func(p *phase) { p.start[cell%nodes] = start })
-			if !next.isolate(cell+1, isolations-1, yield) {
+			s.phases[cell/nodes].start[cell%nodes] = start
+			if !s.isolate(cell+1, isolations-1, yield) {
 				return false
 			}
 		}
+		s.phases[cell/nodes].start[cell%nodes] = s.phases[0].rounds
 	}
 	return true
 }

@@ -50,7 +50,7 @@ func scriptOf(t *trace.Trace) script {
 	return actions
 }
 
-func (a script) scheduler(Info) Scheduler {
+func (a script) scheduler(*worker) Scheduler {
 	return &scripted{actions: a, ids: map[messageKey][]ID{}}
 }
 
