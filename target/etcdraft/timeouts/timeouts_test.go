@@ -90,9 +90,11 @@ func TestUncontrolled(t *testing.T) {
 
 func TestForeignNode(t *testing.T) {
 	for want, err := range map[string]error{
-		"no field raft":                      control(&struct{}{}),
-		"no field electionElapsed":           control(&struct{ raft *struct{} }{}),
-		"no field randomizedElectionTimeout": control(&struct{ raft *struct{ electionElapsed, heartbeatElapsed int } }{}),
+		"no field raft":            control(&struct{}{}),
+		"no field electionElapsed": control(&struct{ raft *struct{} }{}),
+		"no field randomizedElectionTimeout": control(&struct {
+			raft *struct{ electionElapsed, heartbeatElapsed int }
+		}{}),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not say %q", err, want)
