@@ -1,0 +1,4 @@
+package check
+
+func (c *checker) shape() {}
+func (c *checker) conditions() {}
