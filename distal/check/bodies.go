@@ -167,7 +167,7 @@ func (c *checker) rule(d *syntax.Decl) {
 		bound = c.prog.Messages[i].Type
 	}
 	p := place{state: true, mailbox: !h.Timeout}
-	if h.Times != nil || h.Timeout && h.Tag != nil {
+	if h.Times != nil {
 		p.dot = bound
 	}
 	if h.Timeout && (h.Times != nil || h.Same != nil) {

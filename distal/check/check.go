@@ -143,23 +143,28 @@ func (c *checker) collectTypes(f *syntax.File) {
 		}
 	}
 	for _, d := range f.Decls {
-		if t := c.types[d.Name]; d.Kind == syntax.RecordDecl && t != nil && t.contains(t, 0) {
+		if t := c.types[d.Name]; d.Kind == syntax.RecordDecl && t != nil && t.contains(t, map[*Type]bool{}) {
 			c.errorf(d.Pos, "types", "record %s contains itself", d.Name)
 			t.Fields = nil
 		}
 	}
 }
 
-// contains says whether values of t hold values of u inside.
-func (t *Type) contains(u *Type, depth int) bool {
-	if depth > 50 {
-		return true
-	}
+// contains says whether values of t hold values of u inside; seen holds the types looked into already.
+func (t *Type) contains(u *Type, seen map[*Type]bool) bool {
+	inside := t.Fields
 	if t.Elem != nil {
-		return t.Elem == u || t.Elem.contains(u, depth+1)
+		inside = []Field{{Type: t.Elem}}
 	}
-	for _, f := range t.Fields {
-		if f.Type == u || f.Type.contains(u, depth+1) {
+	for _, f := range inside {
+		if f.Type == u {
+			return true
+		}
+		if seen[f.Type] {
+			continue
+		}
+		seen[f.Type] = true
+		if f.Type.contains(u, seen) {
 			return true
 		}
 	}

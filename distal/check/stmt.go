@@ -105,7 +105,9 @@ func (c *checker) noRecursion() {
 				visit(j)
 			}
 		})
-	}, func(i int) { c.errorf(c.prog.Actions[i].Pos, "names", "action %s calls itself", c.prog.Actions[i].Name) })
+	}, func(i int) {
+		c.errorf(c.prog.Actions[i].Pos, "names", "action %s calls itself", c.prog.Actions[i].Name)
+	})
 }
 
 // findCycle reports one member of each cycle of a graph with n vertices.
