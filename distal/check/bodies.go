@@ -43,7 +43,9 @@ func (s *scope) find(name string) int {
 
 // bind opens a name in the current scope and refuses to hide another one.
 func (c *checker) bind(pos syntax.Pos, name string, t *Type) int {
-	if old, ok := c.taken[name]; ok {
+	_, isVar := c.vars[name]
+	unseen := isVar && !c.scope.place.state // functions and properties cannot read the local state, so nothing is hidden
+	if old, ok := c.taken[name]; ok && !unseen {
 		c.errorf(pos, "names", "%s hides the name declared at %s", name, old)
 	} else if c.scope.find(name) >= 0 {
 		c.errorf(pos, "names", "%s hides another local name", name)
