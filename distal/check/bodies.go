@@ -10,6 +10,7 @@ type place struct {
 	nodes    bool // may read the state of any node (properties)
 	dot      *Type
 	selfOnly bool // a property on one output: state of self alone
+	timely   bool // may use timely
 }
 
 // scope is the frame of one body: names in slots.
@@ -220,7 +221,9 @@ func (c *checker) ruleBody(h *syntax.Rule, d *syntax.Decl, bound *Type) {
 			// The guard selects messages one by one; the set does not exist yet.
 			c.scope.names[0] = "$m"
 		}
+		c.scope.place.timely = !h.Timeout
 		c.infer(h.Guard, boolType)
+		c.scope.place.timely = false
 		c.scope.names[0] = name
 	}
 	for _, s := range h.Same {

@@ -82,6 +82,12 @@ func (c *checker) nameType(e *syntax.Expr, want *Type) *Type {
 			return nodeSet
 		}
 		return nodeType
+	case "timely":
+		ref(RefWord, 0)
+		if !c.scope.place.timely {
+			c.errorf(e.Pos, "names", "timely stands only in the guard of a rule on messages")
+		}
+		return boolType
 	case "none":
 		ref(RefWord, 0)
 		if want == nil || want.Kind != Option {

@@ -30,8 +30,9 @@ type Program struct {
 	Props    []*Property
 	Tests    []*Test
 	Info     *Info
-	Monitors []Monitor // what could not be proved and is watched at run time
-	Refused  syntax.Diagnostics
+	Monitors []Monitor          // what could not be proved and is watched at run time
+	Proofs   []Proof            // each condition for each rule
+	Refused  syntax.Diagnostics // conditions that certainly do not hold
 }
 
 // Param is a whole-number parameter of the protocol.

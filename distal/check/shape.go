@@ -27,5 +27,150 @@ func (p *Program) EachSend(body []*syntax.Stmt, visit func(*syntax.Stmt)) {
 	walk(body)
 }
 
-func (c *checker) shape()      {}
-func (c *checker) conditions() {}
+// shape checks what concerns the protocol as a whole: rounds and messages in use, rules that can fire, order of arrival.
+func (c *checker) shape() {
+	c.usage()
+	for _, r := range c.prog.Rules {
+		c.canFire(r)
+	}
+	networks := []Network{c.prog.Network}
+	for _, t := range c.prog.Tests {
+		if t.Network != nil {
+			networks = append(networks, *t.Network)
+		}
+	}
+	for _, r := range c.prog.Rules {
+		for _, n := range networks {
+			if c.arrival(r, n) {
+				break
+			}
+		}
+	}
+}
+
+// usage wants every round to carry a message and every message to be sent and received.
+func (c *checker) usage() {
+	sent := map[int]bool{}
+	mark := func(body []*syntax.Stmt) {
+		c.prog.EachSend(body, func(s *syntax.Stmt) { sent[c.info.Slots[s]] = true })
+	}
+	mark(c.prog.Init.Body)
+	received := map[int]bool{}
+	for _, r := range c.prog.Rules {
+		mark(r.Decl.Body)
+		received[r.Message] = true
+	}
+	used := map[int]bool{}
+	for i, m := range c.prog.Messages {
+		used[m.Round] = true
+		if !sent[i] && received[i] {
+			c.errorf(m.Pos, "never fires", "message %s is never sent, so no rule on it can fire", m.Type.Name)
+		} else if !sent[i] {
+			c.warnf(m.Pos, "unused", "message %s is never sent", m.Type.Name)
+		} else if !received[i] {
+			c.warnf(m.Pos, "unused", "no rule receives message %s", m.Type.Name)
+		}
+	}
+	for _, d := range c.prog.File.Decls {
+		if d.Kind != syntax.RoundsDecl {
+			continue
+		}
+		for i, id := range d.Names {
+			if !used[i] {
+				c.errorf(id.Pos, "rounds", "round %s carries no message", id.Name)
+			}
+		}
+	}
+}
+
+// canFire finds rules that an earlier rule always precedes.
+func (c *checker) canFire(r *Rule) {
+	h := r.Decl.Rule
+	if h.Times != nil && h.Times.Count != nil && h.Times.Op == ">" && h.Times.Count.String() == "n" {
+		c.errorf(h.Times.Pos, "never fires", "%s can never fire: there are only n senders", r.Label())
+	}
+	for _, earlier := range c.prog.Rules[:r.Index] {
+		e := earlier.Decl.Rule
+		if e.Timeout != h.Timeout || earlier.Message != r.Message || earlier.Round != r.Round {
+			continue
+		}
+		if h.Tag != nil && h.Tag.Phase.String() != e.Tag.Phase.String() {
+			continue
+		}
+		if covers(e, h) {
+			c.errorf(r.Pos(), "never fires", "%s can never fire: the rule at %s is enabled whenever it is", r.Label(), earlier.Pos())
+			return
+		}
+	}
+}
+
+// covers says whether a is certainly enabled whenever b is.
+func covers(a, b *syntax.Rule) bool {
+	weaker := a.Guard == nil || a.Guard.Name == "true" || b.Guard != nil && guardText(a) == guardText(b)
+	if a.Times == nil {
+		return weaker
+	}
+	return weaker && b.Times != nil && a.Times.String() == b.Times.String() && sameText(a) == sameText(b)
+}
+
+// arrival warns of a rule whose effect depends on the order in which messages arrive, when the network promises more
+// messages than the rule waits for. Under network any it does not matter: a smaller mailbox is a behaviour of its own.
+func (c *checker) arrival(r *Rule, n Network) bool {
+	h := r.Decl.Rule
+	if n.Kind == Any || h.Timeout {
+		return false
+	}
+	switch {
+	case h.Times == nil:
+		if fixesSender(h.Guard) {
+			return false
+		}
+		c.warnf(r.Pos(), "arrival order", "%s acts on the message that comes first, though network %s may deliver several; the sequential form tries each", r.Label(), n)
+	case h.Times.Op == "all":
+		return false
+	case n.Kind == AtLeast && h.Times.Op == ">=" && h.Times.Count.String() == n.Count.String():
+		return false
+	case n.Kind == Reliable && h.Times.Op == ">=" && h.Times.Count.String() == "n - 1":
+		return false
+	default:
+		c.warnf(r.Pos(), "arrival order", "%s may act before all messages that network %s promises have come; the sequential form lets it wait for them", r.Label(), n)
+	}
+	return true
+}
+
+// fixesSender says whether a guard demands a certain sender.
+func fixesSender(g *syntax.Expr) bool {
+	found := false
+	syntax.Walk(g, func(x *syntax.Expr) {
+		if x.Kind == syntax.BinaryExpr && x.Name == "==" && (x.Args[0].Name == "from" || x.Args[1].Name == "from") {
+			found = true
+		}
+	})
+	return found
+}
+
+// guardText writes a guard with the rule's own name replaced, so that equal guards of two rules read the same.
+func guardText(r *syntax.Rule) string {
+	copied := rename(r.Guard, r.Var.Name)
+	return copied.String()
+}
+
+func rename(e *syntax.Expr, name string) *syntax.Expr {
+	c := *e
+	if c.Kind == syntax.NameExpr && c.Name == name {
+		c.Name = "it"
+	}
+	c.Args = nil
+	for _, a := range e.Args {
+		c.Args = append(c.Args, rename(a, name))
+	}
+	return &c
+}
+
+func sameText(r *syntax.Rule) string {
+	text := ""
+	for _, s := range r.Same {
+		text += s.String() + ","
+	}
+	return text
+}

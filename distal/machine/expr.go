@@ -90,6 +90,8 @@ func (p *Program) name(e *syntax.Expr) eval {
 	case "all":
 		v := p.nodeSet(0)
 		return func(*frame) Value { return v }
+	case "timely":
+		return func(f *frame) Value { return Bool(f.timely) }
 	case "others":
 		return func(f *frame) Value { return p.nodeSet(f.self) }
 	}

@@ -42,6 +42,7 @@ type frame struct {
 	outputs  []Value
 	breaches []Breach
 	fuel     int
+	timely   bool // the messages are not older than the node's tag
 	params   []int64
 }
 

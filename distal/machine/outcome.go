@@ -82,10 +82,11 @@ type Binding struct {
 }
 
 // Bindings finds the ways in which a rule on messages is enabled by messages of one tag: each matching message for a
-// rule on one message, each large enough group for a rule with times. The order is by sender.
-func (p *Program) Bindings(r *Rule, self int, state *State, tag Tag, mailbox []Message) (out []Binding, fault *Fault) {
+// rule on one message, each large enough group for a rule with times. The order is by sender. timely says that the tag
+// is not before the node's own.
+func (p *Program) Bindings(r *Rule, self int, state *State, tag Tag, mailbox []Message, timely bool) (out []Binding, fault *Fault) {
 	f := p.frame(self, r.Body.Slots, state, nil)
-	f.tag, f.mailbox = tag, mailbox
+	f.tag, f.mailbox, f.timely = tag, mailbox, timely
 	defer catch(&fault)
 	var matching []Message
 	for _, m := range mailbox {

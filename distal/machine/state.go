@@ -66,7 +66,12 @@ func (s *State) AppendVars(buf []byte) []byte {
 // AppendKey writes the whole state so that equal states, and only they, give equal bytes.
 func (s *State) AppendKey(buf []byte) []byte {
 	buf = s.AppendVars(buf)
-	for _, p := range s.Pending {
+	return AppendSends(buf, s.Pending)
+}
+
+// AppendSends writes sends so that equal ones, and only they, give equal bytes.
+func AppendSends(buf []byte, sends []Send) []byte {
+	for _, p := range sends {
 		buf = p.appendKey(buf)
 	}
 	return buf

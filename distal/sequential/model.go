@@ -97,7 +97,8 @@ type Problem struct {
 type Step struct {
 	State   *machine.State
 	Rule    *machine.Rule // nil: nothing fired
-	Out     []machine.Send
+	Sent    []machine.Send // by the rule, into later rounds
+	Out     []machine.Send // handed over to the network in this round
 	Outputs []machine.Value
 	Senders uint64 // whose messages the rule used
 	Problem *Problem
@@ -113,7 +114,7 @@ func (m *Model) Initial(self int) []Step {
 }
 
 func (m *Model) step(r *machine.Rule, o machine.Outcome, senders uint64) Step {
-	return Step{State: o.State, Rule: r, Outputs: o.Outputs, Senders: senders, Problem: m.problem(r, o)}
+	return Step{State: o.State, Rule: r, Sent: o.Sent, Outputs: o.Outputs, Senders: senders, Problem: m.problem(r, o)}
 }
 
 func (m *Model) problem(r *machine.Rule, o machine.Outcome) *Problem {
@@ -198,7 +199,7 @@ func (m *Model) Update(self int, s *machine.State, tag machine.Tag, mailbox []ma
 		if r.Decl.Rule.Timeout {
 			return m.roundTimeout(self, s, tag, mailbox)
 		}
-		bindings, fault := m.Program.Bindings(r, self, s, tag, mailbox)
+		bindings, fault := m.Program.Bindings(r, self, s, tag, mailbox, true)
 		if fault != nil {
 			return faultStep(s, fault)
 		}

@@ -14,7 +14,7 @@ var reserved = map[string]bool{
 	"if": true, "then": true, "else": true, "for": true, "in": true, "by": true, "and": true, "or": true,
 	"not": true, "implies": true, "prefix": true, "forall": true, "exists": true, "count": true, "max": true,
 	"min": true, "let": true, "send": true, "to": true, "output": true, "upon": true, "with": true, "times": true,
-	"same": true, "do": true,
+	"same": true, "do": true, "timely": true,
 }
 
 // declWords begin a declaration.

@@ -165,7 +165,7 @@ func (p *parser) braces(pos Pos) *Expr {
 
 func (p *parser) word(t token) *Expr {
 	switch t.text {
-	case "true", "false", "none", "self", "all", "others":
+	case "true", "false", "none", "self", "all", "others", "timely":
 		p.at++
 		return &Expr{Pos: t.pos, Kind: NameExpr, Name: t.text}
 	case "if":
