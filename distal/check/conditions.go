@@ -268,18 +268,7 @@ func (j *judge) reads(r *Rule) {
 		})
 	}
 	look(r.Decl.Rule.Guard)
-	seen := map[int]bool{}
-	var walk func([]*syntax.Stmt)
-	walk = func(list []*syntax.Stmt) {
-		syntax.WalkStmts(list, func(s *syntax.Stmt) {
-			s.Exprs(look)
-			if i := prog.Info.Slots[s]; s.Kind == syntax.CallStmt && !seen[i] {
-				seen[i] = true
-				walk(prog.Actions[i].Body)
-			}
-		})
-	}
-	walk(r.Decl.Body)
+	prog.eachStmt(r.Decl.Body, func(s *syntax.Stmt) { s.Exprs(look) })
 }
 
 // inferPhase takes as phase variable the first int variable that every send carries as its phase.

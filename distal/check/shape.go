@@ -11,20 +11,48 @@ func (p *Program) SendsInto(body []*syntax.Stmt) []bool {
 
 // EachSend visits every send statement of a body and of the actions it calls, each once.
 func (p *Program) EachSend(body []*syntax.Stmt, visit func(*syntax.Stmt)) {
+	p.eachStmt(body, func(s *syntax.Stmt) {
+		if s.Kind == syntax.SendStmt {
+			visit(s)
+		}
+	})
+}
+
+// eachStmt visits every statement of a body and of the actions it calls, each once.
+func (p *Program) eachStmt(body []*syntax.Stmt, visit func(*syntax.Stmt)) {
 	seen := map[int]bool{}
 	var walk func([]*syntax.Stmt)
 	walk = func(list []*syntax.Stmt) {
 		syntax.WalkStmts(list, func(s *syntax.Stmt) {
-			switch i := p.Info.Slots[s]; {
-			case s.Kind == syntax.SendStmt:
-				visit(s)
-			case s.Kind == syntax.CallStmt && !seen[i]:
+			visit(s)
+			if i := p.Info.Slots[s]; s.Kind == syntax.CallStmt && !seen[i] {
 				seen[i] = true
 				walk(p.Actions[i].Body)
 			}
 		})
 	}
 	walk(body)
+}
+
+// MostSends is the largest number of sends on any path through a body; false when there are too many paths or loops.
+func (p *Program) MostSends(body []*syntax.Stmt) (int, bool) {
+	most, loops := 0, false
+	ok := p.explorePaths(body, p.symbolicStart(nil), func(e *symbolic) { most = max(most, len(e.sends)) })
+	p.eachStmt(body, func(s *syntax.Stmt) { loops = loops || s.Kind == syntax.ForStmt })
+	return most, ok && !loops
+}
+
+// Chooses says whether a body, or an action it calls, uses choose.
+func (p *Program) Chooses(body []*syntax.Stmt) bool {
+	found := false
+	p.eachStmt(body, func(s *syntax.Stmt) {
+		s.Exprs(func(e *syntax.Expr) {
+			syntax.Walk(e, func(x *syntax.Expr) {
+				found = found || x.Kind == syntax.CallExpr && p.Info.Refs[x] == Ref{RefBuiltin, BuiltinChoose}
+			})
+		})
+	})
+	return found
 }
 
 // shape checks what concerns the protocol as a whole: rounds and messages in use, rules that can fire, order of arrival.

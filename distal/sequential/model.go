@@ -86,6 +86,12 @@ func (m *Model) arrange() {
 // Rounds is the number of rounds in a phase.
 func (m *Model) Rounds() int { return len(m.rounds) }
 
+// InRound lists the rules of a round: those on messages in the order of the text, then timeouts in the round.
+func (m *Model) InRound(round int) []*machine.Rule { return m.rounds[round] }
+
+// Plain lists the plain timeouts that may send into a round.
+func (m *Model) Plain(round int) []*machine.Rule { return m.plain[round] }
+
 // Problem is what is wrong with a step: a broken property on outputs, a broken condition, or a fault.
 type Problem struct {
 	Property string // the property's name, "condition 1" and the like, or "fault"
