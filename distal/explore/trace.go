@@ -80,18 +80,32 @@ func (s *search) describe(r *round, choice uint32) ([]uint32, sequential.Row) {
 		o := r.outs[s.spans[q].from+choice%size]
 		choice /= size
 		vec[q] = o.local
-		a := s.alts[q][s.pick[q]]
-		cell := &row.Nodes[q]
-		cell.TimedOut = a.fired
-		for to, m := range a.msgs {
-			if m != 0 {
-				cell.Sent = s.t.payloads[m]
-				cell.SentTo |= 1 << to
-			}
-		}
-		cell.Received = o.mask
-		cell.Acted = o.acted
-		cell.State = s.t.locals[o.local].state
+		row.Nodes[q] = s.t.cell(r.tag, &s.alts[q][s.pick[q]], o.mask, o.local,
+			func(p int) uint32 { return s.alts[p][s.pick[p]].msgs[q] })
 	}
 	return vec, row
+}
+
+// cell describes one node's part in a round: it began with a, received the messages of the nodes in mask, and ended in
+// the local state `after`. sent gives the message that each node sent to it.
+func (t *table) cell(tag machine.Tag, a *alternative, mask uint64, after uint32, sent func(int) uint32) sequential.Cell {
+	begun := t.locals[a.after]
+	c := sequential.Cell{TimedOut: a.fired, Received: mask, State: t.locals[after].state}
+	for to, m := range a.msgs {
+		if m != 0 {
+			c.Sent = t.payloads[m]
+			c.SentTo |= 1 << to
+		}
+	}
+	msgs := make([]uint32, t.n)
+	for p := range msgs {
+		msgs[p] = sent(p)
+	}
+	for _, st := range t.model.Update(begun.self, begun.state, tag, t.mailbox(tag, msgs, mask)) {
+		if t.intern(begun.self, st.State) == after {
+			c.Rule, c.Outputs = st.Rule, st.Outputs
+			break
+		}
+	}
+	return c
 }

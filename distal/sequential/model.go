@@ -102,7 +102,7 @@ type Problem struct {
 // Step is one outcome of a node's part in a round.
 type Step struct {
 	State   *machine.State
-	Rule    *machine.Rule // nil: nothing fired
+	Rule    *machine.Rule  // nil: nothing fired
 	Sent    []machine.Send // by the rule, into later rounds
 	Out     []machine.Send // handed over to the network in this round
 	Outputs []machine.Value

@@ -14,6 +14,7 @@ type Cell struct {
 	SentTo   uint64          // the receivers, bit i-1 for node i; 0: nothing sent
 	Sent     machine.Message // the message, if any
 	Received uint64          // the senders of the messages that the node received and used
-	Acted    bool            // a rule fired
+	Rule     *machine.Rule   // the rule that fired; nil when none did
+	Outputs  []machine.Value // what it output
 	State    *machine.State  // at the end of the round
 }
