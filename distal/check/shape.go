@@ -42,6 +42,31 @@ func (p *Program) MostSends(body []*syntax.Stmt) (int, bool) {
 	return most, ok && !loops
 }
 
+// After is the earliest round of the same phase in which a node can act after a rule: that of the message it sends, or
+// the one after the rule's own on a path that sends nothing. It is -1 when every path sends into another phase.
+func (p *Program) After(r *Rule) int {
+	next := -1
+	meet := func(round int) {
+		if next < 0 || round < next {
+			next = round
+		}
+	}
+	ok := p.explorePaths(r.Decl.Body, p.symbolicStart(nil), func(e *symbolic) {
+		if len(e.sends) == 0 {
+			meet(r.Round + 1)
+			return
+		}
+		// Conditions 1 and 2: the last send tells where the node is, and a round that is not later is one of a later phase.
+		if last := e.sends[len(e.sends)-1]; last.round > r.Round {
+			meet(last.round)
+		}
+	})
+	if !ok {
+		return r.Round + 1
+	}
+	return next
+}
+
 // Chooses says whether a body, or an action it calls, uses choose.
 func (p *Program) Chooses(body []*syntax.Stmt) bool {
 	found := false

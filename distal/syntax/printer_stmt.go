@@ -103,3 +103,40 @@ func joinExprs(list []*Expr) string {
 	}
 	return strings.Join(parts, ", ")
 }
+
+// FormatStmts writes statements without comments, indented by the given number of tabs.
+func FormatStmts(list []*Stmt, indent int) string {
+	p := &printer{indent: indent}
+	for _, s := range list {
+		p.plain(s)
+	}
+	return p.out.String()
+}
+
+// plain prints a statement regardless of where it stood in the source.
+func (p *printer) plain(s *Stmt) {
+	if s.Kind != IfStmt && s.Kind != ForStmt {
+		p.line(s.String())
+		return
+	}
+	p.line(s.String() + " {")
+	p.nested(s.Body)
+	for len(s.Else) == 1 && s.Else[0].Kind == IfStmt {
+		s = s.Else[0]
+		p.line("} else " + s.String() + " {")
+		p.nested(s.Body)
+	}
+	if len(s.Else) > 0 {
+		p.line("} else {")
+		p.nested(s.Else)
+	}
+	p.line("}")
+}
+
+func (p *printer) nested(list []*Stmt) {
+	p.indent++
+	for _, s := range list {
+		p.plain(s)
+	}
+	p.indent--
+}
