@@ -43,6 +43,9 @@ type Diagnostic struct {
 }
 
 func (d Diagnostic) String() string {
+	if d.Pos == (Pos{}) {
+		return fmt.Sprintf("%s: %s [%s]", d.Severity, d.Text, d.Check)
+	}
 	return fmt.Sprintf("%s: %s: %s [%s]", d.Pos, d.Severity, d.Text, d.Check)
 }
 

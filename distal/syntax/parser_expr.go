@@ -216,3 +216,17 @@ func (p *parser) best(t token) *Expr {
 	e.Args = append(e.Args, p.binary(levelCompare+1))
 	return e
 }
+
+// ParseExpr reads a single expression.
+func ParseExpr(src string) (*Expr, Diagnostics) {
+	tokens, _, errs := lex(src)
+	p := &parser{tokens: tokens, errs: errs}
+	var e *Expr
+	p.recovering(func() {
+		e = p.expr()
+		if p.tok().kind != tokenEOF {
+			p.fail(p.tok().pos, "unexpected %s after the expression", p.tok())
+		}
+	}, func() {})
+	return e, p.errs
+}
