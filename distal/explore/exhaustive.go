@@ -152,6 +152,9 @@ func (s *search) newLevel(expected int) *level {
 	} else {
 		l.set = newWords(s.n, expected)
 	}
+	l.set.keys = make([]uint32, 0, expected*s.n)
+	l.cost = make([]uint16, 0, expected)
+	*l.back = make([]origin, 0, expected)
 	return l
 }
 
@@ -205,7 +208,7 @@ func (s *search) closeLevel(l *level) {
 // step expands the current level by one round.
 func (s *search) step(tag machine.Tag) error {
 	r := newRound(s.t, tag)
-	s.next = s.newLevel(len(s.cur.cost) * 2)
+	s.next = s.newLevel(len(s.cur.cost) * 3 / 2)
 	count := len(s.cur.cost)
 	for i := range count {
 		if i&1023 == 0 {

@@ -56,10 +56,17 @@ func (s *search) ends(r *round) [16]int {
 	var first [16]int
 	for q := range s.n {
 		s.key[0] = s.alts[q][s.pick[q]].after
+		heard := uint32(0)
 		for p := range s.n {
-			s.key[p+1] = s.alts[p][s.pick[p]].msgs[q]
+			m := s.alts[p][s.pick[p]].msgs[q]
+			s.key[p+1] = m
+			heard |= m
 		}
-		first[q] = r.end(s.key)
+		if heard == 0 {
+			first[q] = r.silence(s.key)
+		} else {
+			first[q] = r.end(s.key)
+		}
 	}
 	return first
 }

@@ -58,7 +58,6 @@ type exact struct {
 	*round
 	boxes *words
 	list  []span
-	quiet []int32 // by local state: index into list plus one of the outcome of an empty mailbox, 0 unknown
 }
 
 // Random makes independent random runs of the model. Timeouts and choices are drawn evenly unless weighted.
@@ -238,7 +237,7 @@ func (s *sampler) deliver() {
 func (s *sampler) outcomes(r *exact, q int) span {
 	id, mask := s.alts[q].after, s.masks[q]
 	if mask == 0 && int(id) < len(r.quiet) && r.quiet[id] != 0 {
-		return r.list[r.quiet[id]-1]
+		return r.list[r.quiet[id]-1] // r.quiet belongs to whichever search uses the round
 	}
 	s.key[0] = id
 	for p := range s.n {

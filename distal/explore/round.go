@@ -11,7 +11,7 @@ type round struct {
 	updates *words // (local state, messages by sender)
 	spans   []span // by index in updates and mode
 	outs    []outcome
-	key     []uint32
+	quiet   []int32 // by local state: what end returns when nothing was sent to it, plus one; 0 unknown
 }
 
 // alternative is one way in which a node can begin the round.
@@ -36,7 +36,7 @@ type outcome struct {
 }
 
 func newRound(t *table, tag machine.Tag) *round {
-	return &round{t: t, tag: tag, updates: newWords(t.n+1, 1024), key: make([]uint32, t.n+1)}
+	return &round{t: t, tag: tag, updates: newWords(t.n+1, 1024)}
 }
 
 // begin lists how a node can begin the round.
@@ -81,6 +81,20 @@ func (r *round) end(key []uint32) int {
 		}
 	}
 	return i * modes
+}
+
+// silence is end for a node to which nothing was sent: the most common case, found without hashing.
+func (r *round) silence(key []uint32) int {
+	id := int(key[0])
+	if id < len(r.quiet) && r.quiet[id] != 0 {
+		return int(r.quiet[id]) - 1
+	}
+	i := r.end(key)
+	for id >= len(r.quiet) {
+		r.quiet = append(r.quiet, 0)
+	}
+	r.quiet[id] = int32(i) + 1
+	return i
 }
 
 // compute runs the model for every mailbox that the network allows and keeps the distinct outcomes. Smaller mailboxes
