@@ -133,6 +133,9 @@ func (p *parser) name(what string) Ident {
 	if reserved[t.text] {
 		p.fail(t.pos, "expected %s, but '%s' is a reserved word", what, t.text)
 	}
+	if t.pos.Col == 1 && isDeclWord(t.text) && p.startsLine() {
+		p.fail(p.lastEnd(), "expected %s before the next declaration", what)
+	}
 	p.at++
 	return Ident{t.pos, t.text}
 }
