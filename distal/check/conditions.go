@@ -235,6 +235,8 @@ func (j *judge) guard(r *Rule, known facts, tag linear, follows bool) {
 	case follows && known.noMore(own, tag) && r.Round == len(prog.Rounds)-1:
 	case follows && known.noMore(own, tag):
 		j.note("condition 3", Watched, r.Pos(), "within phase %s the node may have passed round %s", name, prog.Rounds[r.Round])
+	case known.noMore(own, tag):
+		j.note("condition 3", Watched, r.Pos(), "%s may lag behind the node's tag", name)
 	default:
 		j.note("condition 3", Watched, r.Pos(), "the guard does not say that the message's phase is at least %s", name)
 	}

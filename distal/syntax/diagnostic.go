@@ -91,7 +91,7 @@ func Suggest(name string, candidates []string) string {
 		if c == name || c == "" {
 			continue
 		}
-		if d := editDistance(strings.ToLower(name), strings.ToLower(c)); d < bestDistance {
+		if d := editDistance(strings.ToLower(name), strings.ToLower(c)); d < bestDistance && d < len(name) {
 			best, bestDistance = c, d
 		}
 	}
