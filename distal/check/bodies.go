@@ -54,14 +54,13 @@ func (c *checker) bind(pos syntax.Pos, name string, t *Type) int {
 	return c.scope.push(name, t)
 }
 
-// within runs f in a fresh scope and returns how many slots it needs.
-func (c *checker) within(p place, f func()) int {
+// within runs f in a fresh scope and notes how many slots it needs.
+func (c *checker) within(p place, f func()) {
 	old := c.scope
 	c.scope = &scope{place: p}
 	f()
-	slots := c.scope.max
+	c.prog.Slots = max(c.prog.Slots, c.scope.max)
 	c.scope = old
-	return slots
 }
 
 // bodies checks everything that contains expressions.
@@ -79,7 +78,7 @@ func (c *checker) bodies(f *syntax.File) {
 		c.initial(&c.prog.Vars[i])
 	}
 	for _, fn := range c.prog.Funs {
-		fn.Slots = c.within(place{}, func() {
+		c.within(place{}, func() {
 			for _, p := range fn.Params {
 				c.bind(fn.Pos, p.Name, p.Type)
 			}
@@ -116,7 +115,7 @@ func (c *checker) initial(v *Var) {
 }
 
 func (c *checker) callable(a *Callable) {
-	a.Slots = c.within(place{state: true, choose: true, mailbox: true}, func() {
+	c.within(place{state: true, choose: true, mailbox: true}, func() {
 		for _, p := range a.Params {
 			c.bind(a.Pos, p.Name, p.Type)
 		}
@@ -176,9 +175,8 @@ func (c *checker) rule(d *syntax.Decl) {
 	if h.Timeout && (h.Times != nil || h.Same != nil) {
 		c.errorf(d.Pos, "types", "a timeout counts no messages: times and same need a message rule")
 	}
-	var slots int
-	slots = c.within(p, func() { c.ruleBody(h, d, bound) })
-	r.Body = &Callable{Pos: d.Pos, Name: h.Label(), Body: d.Body, Slots: slots}
+	c.within(p, func() { c.ruleBody(h, d, bound) })
+	r.Body = &Callable{Pos: d.Pos, Name: h.Label(), Body: d.Body}
 	c.prog.Rules = append(c.prog.Rules, r)
 }
 
@@ -269,7 +267,7 @@ func (c *checker) property(d *syntax.Decl) {
 		c.errorf(d.Pos, "types", "property %s speaks of outputs, but the program declares no output type", d.Name)
 		return
 	}
-	q.Slots = c.within(place{nodes: true, selfOnly: q.OnOutput}, func() {
+	c.within(place{nodes: true, selfOnly: q.OnOutput}, func() {
 		if q.OnOutput {
 			c.bind(d.Pos, d.Output, c.prog.Output)
 		}

@@ -30,6 +30,7 @@ type Program struct {
 	Props    []*Property
 	Tests    []*Test
 	Info     *Info
+	Slots    int                // the most local names that any body has open
 	Monitors []Monitor          // what could not be proved and is watched at run time
 	Proofs   []Proof            // each condition for each rule
 	Refused  syntax.Diagnostics // conditions that certainly do not hold
@@ -65,7 +66,6 @@ type Callable struct {
 	Result *Type
 	Expr   *syntax.Expr
 	Body   []*syntax.Stmt
-	Slots  int
 }
 
 // Rule is an upon rule. Slot 0 of its frame holds the bound message or messages, slot 1 the message to which
@@ -93,7 +93,6 @@ type Property struct {
 	Name     string
 	OnOutput bool
 	Expr     *syntax.Expr
-	Slots    int
 	Vars     []int // the state variables it reads
 	Outputs  bool  // whether it reads outputs
 }

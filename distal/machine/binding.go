@@ -94,10 +94,10 @@ func (p *Program) callExpr(e *syntax.Expr) eval {
 	r := p.Checked.Info.Refs[e]
 	switch r.Kind {
 	case check.RefFun:
-		args, slots := p.list(e.Args), p.Checked.Funs[r.Index].Slots
+		args := p.list(e.Args)
 		return func(f *frame) (v Value) {
 			f.burn(e.Pos, 1)
-			f.call(slots, args(f), func() { v = p.funs[r.Index](f) })
+			f.call(args(f), func() { v = p.funs[r.Index](f) })
 			return v
 		}
 	case check.RefRecord:

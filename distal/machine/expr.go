@@ -188,7 +188,7 @@ func (p *Program) binary(e *syntax.Expr) eval {
 func rangeOf(e *syntax.Expr, a, b eval) eval {
 	return func(f *frame) Value {
 		from, to := a(f).N, b(f).N
-		if to-from >= rangeMax {
+		if to >= from && (to-from >= rangeMax || to-from < 0) {
 			f.fail(e.Pos, "the range %d..%d has more than %d elements", from, to, rangeMax)
 		}
 		var v Value

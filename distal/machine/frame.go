@@ -46,15 +46,15 @@ type frame struct {
 	params   []int64
 }
 
-func (p *Program) frame(self, slots int, state *State, choose Chooser) *frame {
-	return &frame{self: int64(self), state: state, slots: make([]Value, slots+1), choose: choose, fuel: fuelLimit,
+func (p *Program) frame(self int, state *State, choose Chooser) *frame {
+	return &frame{self: int64(self), state: state, slots: make([]Value, p.Checked.Slots+2), choose: choose, fuel: fuelLimit,
 		params: p.params}
 }
 
 // call runs f with a fresh set of slots that begins with the arguments.
-func (f *frame) call(slots int, args []Value, run func()) {
+func (f *frame) call(args []Value, run func()) {
 	old := f.slots
-	f.slots = make([]Value, max(slots, len(args))+1)
+	f.slots = make([]Value, len(old))
 	copy(f.slots, args)
 	run()
 	f.slots = old

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"fmt"
 	"sort"
 )
 
@@ -16,7 +17,7 @@ type Outcome struct {
 
 // Start computes the first state of a node: initial values, then the init block.
 func (p *Program) Start(self int, choose Chooser) Outcome {
-	f := p.frame(self, p.slots, &State{Vars: make([]Value, len(p.inits))}, choose)
+	f := p.frame(self, &State{Vars: make([]Value, len(p.inits))}, choose)
 	f.tag = Tag{0, -1}
 	return p.finish(f, func() {
 		for i, e := range p.inits {
@@ -31,7 +32,7 @@ func (p *Program) Start(self int, choose Chooser) Outcome {
 // Fire runs the action of a rule on the bound value, starting from state, which is not changed. tag is the tag of
 // the rule's messages, or the node's own for a timeout.
 func (p *Program) Fire(r *Rule, self int, state *State, tag Tag, bound Value, mailbox []Message, choose Chooser) Outcome {
-	f := p.frame(self, r.Body.Slots, state.Clone(), choose)
+	f := p.frame(self, state.Clone(), choose)
 	f.tag, f.mailbox = tag, mailbox
 	f.slots[0] = bound
 	return p.finish(f, func() { r.body(f) })
@@ -57,7 +58,7 @@ func (p *Program) publish(f *frame) int {
 				continue
 			}
 			ok := true
-			f.call(q.Slots, []Value{v}, func() { ok = p.props[i](f).N != 0 })
+			f.call([]Value{v}, func() { ok = p.props[i](f).N != 0 })
 			if !ok {
 				broken = i
 			}
@@ -69,7 +70,7 @@ func (p *Program) publish(f *frame) int {
 
 // Holds evaluates property i, an invariant, over the states of all nodes.
 func (p *Program) Holds(i int, nodes []*State) (ok bool, fault *Fault) {
-	f := p.frame(0, p.Checked.Props[i].Slots, nil, nil)
+	f := p.frame(0, nil, nil)
 	f.nodes = nodes
 	defer catch(&fault)
 	return p.props[i](f).N != 0, nil
@@ -85,7 +86,7 @@ type Binding struct {
 // rule on one message, each large enough group for a rule with times. The order is by sender. timely says that the tag
 // is not before the node's own.
 func (p *Program) Bindings(r *Rule, self int, state *State, tag Tag, mailbox []Message, timely bool) (out []Binding, fault *Fault) {
-	f := p.frame(self, r.Body.Slots, state, nil)
+	f := p.frame(self, state, nil)
 	f.tag, f.mailbox, f.timely = tag, mailbox, timely
 	defer catch(&fault)
 	var matching []Message
@@ -156,7 +157,7 @@ func popcount(x uint64) int {
 // TimeoutReady says whether a timeout can fire. For a timeout in a round it returns the tag of that round and the messages
 // of that tag in the mailbox.
 func (p *Program) TimeoutReady(r *Rule, self int, state *State, mailbox []Message) (tag Tag, bound Value, ready bool, fault *Fault) {
-	f := p.frame(self, r.Body.Slots, state, nil)
+	f := p.frame(self, state, nil)
 	defer catch(&fault)
 	if r.phase != nil {
 		tag = Tag{r.phase(f).N, r.Round}
@@ -172,12 +173,14 @@ func (p *Program) TimeoutReady(r *Rule, self int, state *State, mailbox []Messag
 	return tag, bound, r.guard == nil || r.guard(f).N != 0, nil
 }
 
+// maxResolutions limits the ways in which one action can resolve its choices; more is a fault.
+const maxResolutions = 1024
+
 // Resolutions runs an action once for each way of resolving its choices, in order.
 func Resolutions(run func(Chooser) Outcome) []Outcome {
-	const most = 4096 // a limit: an action with more outcomes is not a model anyone wants
 	var out []Outcome
 	var path, sizes []int
-	for len(out) < most {
+	for len(out) < maxResolutions {
 		at := 0
 		out = append(out, run(func(n int) int {
 			if at == len(path) {
@@ -196,5 +199,6 @@ func Resolutions(run func(Chooser) Outcome) []Outcome {
 		path, sizes = path[:last+1], sizes[:last+1]
 		path[last]++
 	}
+	out[0].Fault = &Fault{Text: fmt.Sprintf("the choices of one action can be resolved in more than %d ways", maxResolutions)}
 	return out
 }

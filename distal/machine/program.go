@@ -18,7 +18,7 @@ import (
 // Limits on what one action may cost and on sizes.
 const (
 	MaxNodes  = 16
-	fuelLimit = 200_000
+	fuelLimit = 50_000
 	rangeMax  = 4096
 )
 
@@ -30,7 +30,6 @@ type Program struct {
 	params  []int64
 	inits   []eval // nil: the empty value
 	body    code
-	slots   int
 	funs    []eval
 	actions []code
 	props   []eval
@@ -92,7 +91,7 @@ func (p *Program) compileBodies() {
 		}
 		p.inits = append(p.inits, e)
 	}
-	p.body, p.slots = p.stmts(c.Init.Body), c.Init.Slots
+	p.body = p.stmts(c.Init.Body)
 	for _, r := range c.Rules {
 		p.Rules = append(p.Rules, p.rule(r))
 	}
@@ -137,7 +136,7 @@ func (p *Program) Constant(e *syntax.Expr) (int64, error) {
 }
 
 func (p *Program) constant(e *syntax.Expr) (n int64, fault *Fault) {
-	f := p.frame(0, 0, nil, nil)
+	f := p.frame(0, nil, nil)
 	defer catch(&fault)
 	return p.expr(e)(f).N, nil
 }

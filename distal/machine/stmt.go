@@ -59,10 +59,10 @@ func (p *Program) stmt(s *syntax.Stmt) code {
 			f.outputs = append(f.outputs, v)
 		}
 	}
-	args, slots := p.list(s.Args), p.Checked.Actions[slot].Slots
+	args := p.list(s.Args)
 	return func(f *frame) {
 		f.burn(s.Pos, 1)
-		f.call(slots, args(f), func() { p.actions[slot](f) })
+		f.call(args(f), func() { p.actions[slot](f) })
 	}
 }
 

@@ -89,7 +89,11 @@ func compare(t *testing.T, src string, opt distal.Options) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	failed, states := judge(t, verifier(t, m, phases, "-O0"))
+	optimise := "-O0"
+	if ours.States > 100_000 {
+		optimise = "-O1" // worth the longer compilation
+	}
+	failed, states := judge(t, verifier(t, m, phases, optimise))
 	if failed != (ours.Verdict == explore.Fail) {
 		t.Errorf("Spin's verdict: failed %v; ours: %s", failed, ours.Verdict)
 	}
@@ -136,7 +140,7 @@ func TestSpinAgrees(t *testing.T) {
 // TestSpinAgreesOnGenerated lets Spin judge some generated programs.
 func TestSpinAgreesOnGenerated(t *testing.T) {
 	needSpin(t)
-	for seed := range uint64(12) {
+	for seed := range uint64(6) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { compare(t, generate.Program(seed), distal.Options{Phases: 1}) })
 	}
 }

@@ -16,6 +16,7 @@ import (
 // Form is a program in rounds.
 type Form struct {
 	Name   string
+	Phase  string // how the phase of the lock-step execution is written: k, unless the program uses that name
 	Ghosts []Ghost
 	Init   []*syntax.Stmt
 	Rounds []Round
@@ -65,7 +66,7 @@ type builder struct {
 func New(p *check.Program) *Form { return build(p, nil, func(s string) string { return s }) }
 
 func build(p *check.Program, state func(string) string, write func(string) string) *Form {
-	b := &builder{prog: p, form: &Form{Name: p.Name}, flags: map[string]string{}, counts: map[string]int{}, write: write}
+	b := &builder{prog: p, form: &Form{Name: p.Name, Phase: counter(p)}, flags: map[string]string{}, counts: map[string]int{}, write: write}
 	for _, name := range p.Rounds {
 		b.form.Rounds = append(b.form.Rounds, Round{Name: name})
 	}
@@ -92,6 +93,22 @@ func build(p *check.Program, state func(string) string, write func(string) strin
 		sortUpdates(b.form.Rounds[i].Updates)
 	}
 	return b.form
+}
+
+// counter finds a name for the global phase that the program does not use.
+func counter(p *check.Program) string {
+	used := map[string]bool{}
+	for _, v := range p.Vars {
+		used[v.Name] = true
+	}
+	for _, q := range p.Params {
+		used[q.Name] = true
+	}
+	name := "k"
+	for used[name] {
+		name += "k"
+	}
+	return name
 }
 
 // sortUpdates puts timeouts behind the rules on messages.
@@ -192,7 +209,7 @@ func head(w *rewriter, r *check.Rule) string {
 	case r.Plain():
 		return "timeout()"
 	case h.Timeout:
-		text := "timeout() and k == " + w.expr(h.Tag.Phase).String()
+		text := "timeout() and " + counter(w.prog) + " == " + w.expr(h.Tag.Phase).String()
 		if guard != "" {
 			text += " and " + guard
 		}

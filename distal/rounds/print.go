@@ -11,7 +11,7 @@ import (
 // String prints the form in the round notation of the paper.
 func (f *Form) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "// %s in rounds. k is the phase of the lock-step execution; %s.\n", f.Name,
+	fmt.Fprintf(&b, "// %s in rounds. %s is the phase of the lock-step execution; %s.\n", f.Name, f.Phase,
 		"a node whose flag is set waits for the round of that message and takes part in no round before it")
 	f.ghosts(&b)
 	fmt.Fprintf(&b, "init:\n%s", syntax.FormatStmts(f.Init, 1))
@@ -59,7 +59,7 @@ func (f *Form) flags(write func(string) string) string {
 func (f *Form) sendBlock(b *strings.Builder, r Round, indent int, out string, write func(string) string) {
 	tabs := strings.Repeat("\t", indent)
 	for _, t := range r.Timeouts {
-		fmt.Fprintf(b, "%sif not (%s) and %s { // only if this sends in phase k\n%s%s}\n", tabs, f.flags(write), t.Head,
+		fmt.Fprintf(b, "%sif not (%s) and %s { // only if this sends in phase %s\n%s%s}\n", tabs, f.flags(write), t.Head, f.Phase,
 			syntax.FormatStmts(t.Body, indent+1), tabs)
 	}
 	for _, s := range r.Sends {
@@ -68,7 +68,7 @@ func (f *Form) sendBlock(b *strings.Builder, r Round, indent int, out string, wr
 			text := syntax.Stmt{Kind: syntax.CallStmt, Name: s.Send.Name, Args: s.Send.Args}
 			send = fmt.Sprintf("%s := (%s, %s)", out, text.String(), s.Send.Expr)
 		}
-		fmt.Fprintf(b, "%sif %s and %s == k {\n%s\t%s\n%s\t%s := false\n%s}\n", tabs, write(s.Flag), s.Phase, tabs, send, tabs,
+		fmt.Fprintf(b, "%sif %s and %s == %s {\n%s\t%s\n%s\t%s := false\n%s}\n", tabs, write(s.Flag), s.Phase, f.Phase, tabs, send, tabs,
 			write(s.Flag), tabs)
 	}
 }
@@ -109,15 +109,15 @@ func Sequential(p *check.Program, n check.Network) string {
 	}
 	fmt.Fprintf(&b, "%s}\n", syntax.FormatStmts(f.Init, 1))
 	for _, r := range f.Rounds {
-		fmt.Fprintf(&b, "\nprocedure round_%s(k) {\n\tfor self in all {\n\t\tout[self] := nothing\n", r.Name)
+		fmt.Fprintf(&b, "\nprocedure round_%s(%s) {\n\tfor self in all {\n\t\tout[self] := nothing\n", r.Name, f.Phase)
 		f.sendBlock(&b, r, 2, "out[self]", at)
 		b.WriteString("\t}\n" + delivery(n) + "\tfor self in all {\n")
 		f.updateBlock(&b, r, 2, "[self]", at)
 		b.WriteString("\t\tmbox[self] := {}\n\t}\n}\n")
 	}
-	b.WriteString("\nk := 0\nwhile true {\n\tk := k + 1\n")
+	fmt.Fprintf(&b, "\n%[1]s := 0\nwhile true {\n\t%[1]s := %[1]s + 1\n", f.Phase)
 	for _, r := range f.Rounds {
-		fmt.Fprintf(&b, "\tround_%s(k)\n", r.Name)
+		fmt.Fprintf(&b, "\tround_%s(%s)\n", r.Name, f.Phase)
 	}
 	return b.String() + "}\n"
 }
