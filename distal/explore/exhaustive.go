@@ -95,6 +95,9 @@ type search struct {
 	next   *level
 	result Result
 	best   *find
+	round  *round // being explored; nil while the initial states are made
+	tag    machine.Tag
+	stop   bool // a limit was reached
 	// Buffers of expand.
 	alts    [][]alternative
 	pick    []int
@@ -128,6 +131,10 @@ func Exhaustive(m *sequential.Model, opt Options) (Result, error) {
 		at: make([]uint32, n), vec: make([]uint32, n), scratch: make([]uint32, n)}
 	s.result.Verdict = Pass
 	s.start()
+	if s.stop {
+		s.result.Verdict = Unknown
+		return s.result, nil
+	}
 	for phase := 1; phase <= opt.Phases && s.best == nil; phase++ {
 		for round := 0; round < m.Rounds() && s.best == nil; round++ {
 			if err := s.step(machine.Tag{Phase: int64(phase), Round: round}); err != nil {
@@ -161,6 +168,7 @@ func (s *search) newLevel(expected int) *level {
 // start builds the level of initial states: the product of what each node can start with.
 func (s *search) start() {
 	s.cur = s.newLevel(64)
+	s.next = s.cur
 	lists := make([][]uint32, s.n)
 	for i := range s.n {
 		for _, st := range s.t.model.Initial(i + 1) {
@@ -175,13 +183,17 @@ func (s *search) start() {
 	var walk func(int, uint64)
 	walk = func(i int, hash uint64) {
 		if i == s.n {
-			s.next = s.cur
+			s.result.Transitions++
 			if s.insert(hash, 0, origin{}) && s.t.judge(s.vec, s.scratch) != 0 && s.best == nil {
 				s.best = &find{problem: s.t.judge(s.vec, s.scratch)}
 			}
+			s.look()
 			return
 		}
 		for _, id := range lists[i] {
+			if s.stop {
+				return
+			}
 			s.vec[i] = id
 			walk(i+1, hash+s.t.locals[id].hash)
 		}
@@ -209,35 +221,44 @@ func (s *search) closeLevel(l *level) {
 func (s *search) step(tag machine.Tag) error {
 	r := newRound(s.t, tag)
 	s.next = s.newLevel(len(s.cur.cost) * 3 / 2)
-	count := len(s.cur.cost)
-	for i := range count {
+	s.round, s.tag = r, tag
+	for i := range s.cur.cost {
 		if i&1023 == 0 {
-			if err := s.pause(r, tag); err != nil {
-				return err
-			}
+			s.pause()
 		}
 		s.expand(r, uint32(i))
+		if s.stop {
+			return errLimit
+		}
 	}
 	s.closeLevel(s.next)
 	return nil
 }
 
-// pause looks at the memory and tells the caller how far the search is.
-func (s *search) pause(r *round, tag machine.Tag) error {
-	memory := s.bytes(r)
-	s.result.Memory = max(s.result.Memory, memory)
-	if memory > s.opt.Memory {
-		return errLimit
+// look pauses now and then, also within the successors of one state, which can be many.
+func (s *search) look() {
+	if s.result.Transitions&(1<<16-1) == 0 {
+		s.pause()
 	}
-	if s.opt.Progress != nil && !s.opt.Progress(Progress{s.result.States + int64(len(s.next.cost)), int(tag.Phase),
-		tag.Round + 1, memory}) {
-		return errLimit
-	}
-	return nil
 }
 
-func (s *search) bytes(r *round) int64 {
-	total := r.bytes() + s.t.verdicts.bytes() + int64(len(s.t.locals))*400
+// pause looks at the memory and tells the caller how far the search is.
+func (s *search) pause() {
+	memory := s.bytes()
+	s.result.Memory = max(s.result.Memory, memory)
+	s.stop = s.stop || memory > s.opt.Memory
+	if s.opt.Progress != nil && !s.opt.Progress(Progress{s.result.States + int64(len(s.next.cost)), int(s.tag.Phase),
+		s.tag.Round + 1, memory}) {
+		s.stop = true
+	}
+}
+
+// bytes estimates the memory in use; a local state costs about as much as its values, for which 400 is generous.
+func (s *search) bytes() int64 {
+	total := s.t.verdicts.bytes() + int64(len(s.t.locals))*400
+	if s.round != nil {
+		total += s.round.bytes()
+	}
 	for _, l := range []*level{s.cur, s.next} {
 		total += l.set.bytes() + int64(len(l.finger))*8 + int64(cap(l.cost))*2
 	}

@@ -242,3 +242,41 @@ func TestTimeoutsMatter(t *testing.T) {
 		t.Errorf("states: %v", states)
 	}
 }
+
+// TestManySuccessors wants the limits to hold inside one state too: sixteen nodes that toss ten coins each.
+func TestManySuccessors(t *testing.T) {
+	const src = `protocol Coins(n = 16)
+message M { k: int } tag (k, M)
+rounds M
+state { k: int = 1 x: int = %s }
+init { send M(k) to self }
+upon M m with m.k == k do { x := choose(1..1000) }
+`
+	for _, first := range []string{"0", "choose(1..1000)"} {
+		m, _ := load(t, fmt.Sprintf(src, first), distal.Options{Phases: 1, Timeouts: "eager"})
+		r, err := explore.Exhaustive(m, explore.Options{Phases: 1, Memory: 20 << 20})
+		if err != nil || r.Verdict != explore.Unknown || r.PhasesComplete != 0 {
+			t.Errorf("%s: %+v %v", first, r, err)
+		}
+	}
+}
+
+// TestFaultAtStart reports a program that fails before the first round.
+func TestFaultAtStart(t *testing.T) {
+	const src = `protocol P(n = 2)
+message M { k: int } tag (k, M)
+rounds M
+state { k: int = 1 / (n - 2) }
+init { send M(k) to all }
+upon M m with m.k == k do { }
+`
+	m, _ := load(t, src, distal.Options{})
+	full, err := explore.Exhaustive(m, explore.Options{Phases: 1})
+	if err != nil || full.Verdict != explore.Fail || full.Violation.Property != "fault" || full.Violation.Phase != 0 {
+		t.Errorf("%+v %v", full, err)
+	}
+	random, err := explore.Random(m, explore.RandomOptions{Phases: 1, Runs: 1})
+	if err != nil || random.Verdict != explore.Fail || random.Violation.Property != "fault" {
+		t.Errorf("%+v %v", random, err)
+	}
+}

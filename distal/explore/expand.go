@@ -1,5 +1,7 @@
 package explore
 
+import "math"
+
 // expand adds the successors of the i-th state of the current level to the next one. Successors are numbered in the
 // order in which they are made, so that a number is enough to find one again.
 func (s *search) expand(r *round, i uint32) {
@@ -13,7 +15,7 @@ func (s *search) expand(r *round, i uint32) {
 	choice := uint32(0)
 	for {
 		choice = s.combine(r, i, choice)
-		if !several || !s.nextPick() {
+		if s.stop || !several || !s.nextPick() {
 			return
 		}
 	}
@@ -96,6 +98,11 @@ func (s *search) product(r *round, parent, choice uint32, changedBefore bool, pr
 		}
 		s.meet(hash, c, origin{parent, choice}, changed, problem)
 		choice++
+		s.look()
+		if s.stop || choice == math.MaxUint32 {
+			s.stop = true
+			return choice
+		}
 		p := 0
 		for ; p < s.n; p++ {
 			s.at[p]++

@@ -51,6 +51,7 @@ type sampler struct {
 	masks  []uint64
 	judged []uint32
 	active int
+	broken *sequential.Problem // some node cannot even start
 }
 
 // exact remembers what a round does with exact mailboxes: the key holds only messages that arrived.
@@ -70,6 +71,10 @@ func Random(m *sequential.Model, opt RandomOptions) (RandomResult, error) {
 	}
 	s := newSampler(m, opt)
 	out := RandomResult{Verdict: Unknown}
+	if s.broken != nil {
+		return RandomResult{Verdict: Fail, Runs: 1, Violations: 1, FirstRun: 1,
+			Violation: &Violation{Property: s.broken.Property, Text: s.broken.Text}}, nil
+	}
 	for run := range opt.Runs {
 		out.Runs++
 		problem, rounds := s.run(run, nil)
@@ -105,6 +110,9 @@ func newSampler(m *sequential.Model, opt RandomOptions) *sampler {
 	for i := range n {
 		var ids []uint32
 		for _, st := range m.Initial(i + 1) {
+			if st.Problem != nil {
+				s.broken = st.Problem
+			}
 			ids = append(ids, s.t.intern(i+1, st.State))
 		}
 		s.starts = append(s.starts, ids)

@@ -43,6 +43,7 @@ func (s *search) trace(rounds int) []sequential.Row {
 // initial makes the level of initial states again and returns one of them.
 func (s *search) initial(index uint32) []uint32 {
 	fresh := &search{opt: s.opt, t: s.t, n: s.n, vec: make([]uint32, s.n), scratch: make([]uint32, s.n)}
+	fresh.opt.Progress = nil
 	fresh.start()
 	return append([]uint32(nil), fresh.cur.set.key(int(index))...)
 }
