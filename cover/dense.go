@@ -30,11 +30,7 @@ func Dense(notion Notion, space Space) (Family, error) {
 	if _, bridge := notion.named(); bridge != 0 || space.Bridge != 0 || space.Sizes != nil || space.Blocks != blocks {
 		return Family{}, &RangeError{"space", space, "all partitions into as many blocks as the goals name, with no bridge"}
 	}
-	lower, err := Lower(notion, space)
-	if err != nil {
-		return Family{}, err
-	}
-	goals, err := listGoals(notion, space.Nodes, goalLimit)
+	goals, lower, err := task(notion, space)
 	if err != nil {
 		return Family{}, err
 	}

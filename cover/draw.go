@@ -9,7 +9,7 @@ import (
 // that drawing needs and no state: the same generator gives the same partitions.
 type Sampler struct {
 	space Space
-	exact [][]*big.Int // Stirling numbers; nil where small has them all
+	exact [][]*big.Int // Stirling numbers of n and k at [n][k]
 	small [][]uint64   // the same where they fit, 0 where they do not
 }
 
@@ -26,17 +26,17 @@ func NewSampler(space Space) (*Sampler, error) {
 	if space.Bridge == AnyBridge {
 		blocks++
 	}
-	table := stirlingTable(nodes, blocks, 0)
-	s.small = make([][]uint64, len(table))
-	for i, row := range table {
-		s.small[i] = make([]uint64, len(row))
-		for j, number := range row {
+	row := stirlingRow(blocks, 0)
+	for range nodes + 1 {
+		exact, small := make([]*big.Int, len(row)), make([]uint64, len(row))
+		for k, number := range row {
+			exact[k] = new(big.Int).Set(number)
 			if number.IsUint64() {
-				s.small[i][j] = number.Uint64()
-			} else {
-				s.exact = table
+				small[k] = number.Uint64()
 			}
 		}
+		s.exact, s.small = append(s.exact, exact), append(s.small, small)
+		nextStirlingRow(row)
 	}
 	return s, nil
 }

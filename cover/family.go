@@ -153,11 +153,7 @@ func InTurn(nodes int) (Family, error) {
 // partitions of the space where they are few, and otherwise a fresh draw from it for
 // each member. The result is always the same for the same arguments.
 func Greedy(notion Notion, space Space) (Family, error) {
-	lower, err := Lower(notion, space)
-	if err != nil {
-		return Family{}, err
-	}
-	goals, err := listGoals(notion, space.Nodes, goalLimit)
+	goals, lower, err := task(notion, space)
 	if err != nil {
 		return Family{}, err
 	}
@@ -179,6 +175,15 @@ func Greedy(notion Notion, space Space) (Family, error) {
 	}
 	family.Partitions = prune(goals, family.Partitions)
 	return family, nil
+}
+
+// task is what a family has to cover, and with how many members at least.
+func task(notion Notion, space Space) (goals []Goal, lower int, err error) {
+	if lower, err = Lower(notion, space); err != nil {
+		return nil, 0, err
+	}
+	goals, err = listGoals(notion, space.Nodes, goalLimit)
+	return goals, lower, err
 }
 
 // Limits of what Greedy looks through for one member.

@@ -30,29 +30,32 @@ func stirling(n, k, apart int) *big.Int {
 	if n < apart || k < apart || k > n {
 		return new(big.Int)
 	}
-	table := stirlingTable(n, k, apart)
-	return table[n][k]
+	row := stirlingRow(k, apart)
+	for range n - apart {
+		nextStirlingRow(row)
+	}
+	return row[k]
 }
 
-// stirlingTable holds stirling(i, j, apart) at [i][j] for apart <= i <= n, j <= k.
-func stirlingTable(n, k, apart int) [][]*big.Int {
-	table := make([][]*big.Int, n+1)
-	for i := apart; i <= n; i++ {
-		table[i] = make([]*big.Int, k+1)
-		for j := range table[i] {
-			table[i][j] = new(big.Int)
-			switch {
-			case i == apart && j == apart:
-				table[i][j].SetInt64(1)
-			case i > apart:
-				table[i][j].Mul(big.NewInt(int64(j)), table[i-1][j])
-				if j > 0 {
-					table[i][j].Add(table[i][j], table[i-1][j-1])
-				}
-			}
+// stirlingRow holds stirling(n, j, apart) at [j], j <= k, for n = apart, and
+// nextStirlingRow turns it into the row for n+1, in place.
+func stirlingRow(k, apart int) []*big.Int {
+	row := make([]*big.Int, k+1)
+	for j := range row {
+		row[j] = new(big.Int)
+	}
+	row[apart].SetInt64(1)
+	return row
+}
+
+func nextStirlingRow(row []*big.Int) {
+	factor := new(big.Int)
+	for j := len(row) - 1; j >= 0; j-- {
+		row[j].Mul(row[j], factor.SetInt64(int64(j)))
+		if j > 0 {
+			row[j].Add(row[j], row[j-1])
 		}
 	}
-	return table
 }
 
 // fallingFactorial returns the coefficients of x(x-1)...(x-n+1): the signed

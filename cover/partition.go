@@ -243,32 +243,3 @@ func (p Partition) MarshalJSON() ([]byte, error) {
 	}
 	return json.Marshal(lists)
 }
-
-// UnmarshalJSON reads what MarshalJSON writes.
-func (p *Partition) UnmarshalJSON(data []byte) error {
-	var lists [][]int
-	if err := json.Unmarshal(data, &lists); err != nil {
-		return err
-	}
-	blocks := make([]Set, len(lists))
-	nodes := 0
-	for i, list := range lists {
-		set, err := SetOf(list...)
-		if err != nil {
-			return err
-		}
-		blocks[i] = set
-		for _, node := range list {
-			nodes = max(nodes, node)
-		}
-	}
-	if nodes == 0 && len(lists) == 0 {
-		*p = Partition{}
-		return nil
-	}
-	read, err := NewPartition(nodes, blocks...)
-	if err == nil {
-		*p = read
-	}
-	return err
-}

@@ -99,8 +99,19 @@ func Plan(p Params) (Answer, error) {
 		PExact: ratFloat(q.chance.P), PExactFraction: q.chance.P.RatString(),
 		PBound: ratFloat(q.chance.Bound), PBoundFraction: q.chance.Bound.RatString(),
 	}
-	if a.Tests, a.Probability, err = p.ask(q.union); err != nil {
+	if err := q.answer(p, &a); err != nil {
 		return Answer{}, err
+	}
+	if family, err := q.family(); err == nil {
+		a.Family, a.FamilyMethod, a.FamilyLower = family.Partitions, family.Method, family.Lower
+	}
+	return a, nil
+}
+
+// answer puts the question to each guarantee and enters the tests and probabilities.
+func (q question) answer(p Params, a *Answer) (err error) {
+	if a.Tests, a.Probability, err = p.ask(q.union); err != nil {
+		return err
 	}
 	for _, rule := range q.rules {
 		tests, reached, err := p.ask(rule)
@@ -115,12 +126,9 @@ func Plan(p Params) (Answer, error) {
 		}
 	}
 	if q.exact != nil {
-		if a.TestsTrue, a.ProbabilityTrue, err = p.ask(q.exact); err != nil {
-			return Answer{}, err
-		}
+		a.TestsTrue, a.ProbabilityTrue, err = p.ask(q.exact)
 	}
-	a.Family, a.FamilyMethod, a.FamilyLower = q.family.Partitions, q.family.Method, q.family.Lower
-	return a, nil
+	return err
 }
 
 // ask puts the question to a guarantee.
@@ -135,13 +143,12 @@ func (p Params) ask(g Guarantee) (tests int, probability float64, err error) {
 	return tests, probability, err
 }
 
-// A CurvePoint is the probability for a number of tests, by the same three
-// guarantees as in Answer. True is 0 where it cannot be computed.
+// A CurvePoint has the probabilities of an Answer for a number of tests.
 type CurvePoint struct {
 	Tests       int     `json:"tests"`
 	Probability float64 `json:"probability"`
 	Bound       float64 `json:"probability_bound"`
-	True        float64 `json:"probability_true,omitempty"`
+	True        float64 `json:"probability_true,omitempty"` // 0 where it cannot be computed
 }
 
 // Curve returns a point for each number of tests from 1 to the given one, at most
@@ -157,23 +164,12 @@ func Curve(p Params, tests int) ([]CurvePoint, error) {
 	}
 	points := make([]CurvePoint, tests)
 	for i := range points {
-		point := CurvePoint{Tests: i + 1}
-		if point.Probability, err = q.union.Reached(i + 1); err != nil {
+		var a Answer
+		p.Tests = i + 1
+		if err := q.answer(p, &a); err != nil {
 			return nil, err
 		}
-		for _, rule := range q.rules {
-			reached, err := rule.Reached(i + 1)
-			if err != nil {
-				return nil, err
-			}
-			point.Bound = max(point.Bound, reached)
-		}
-		if q.exact != nil {
-			if point.True, err = q.exact.Reached(i + 1); err != nil {
-				return nil, err
-			}
-		}
-		points[i] = point
+		points[i] = CurvePoint{p.Tests, a.Probability, a.ProbabilityBound, a.ProbabilityTrue}
 	}
 	return points, nil
 }
@@ -187,7 +183,7 @@ type question struct {
 	union     Union
 	rules     []Rule
 	exact     Guarantee // nil if it cannot be computed
-	family    Family    // empty if none is built
+	family    func() (Family, error)
 }
 
 func (p Params) question() (question, error) {
@@ -219,9 +215,7 @@ func (p Params) question() (question, error) {
 	if exact, err := ExactOf(notion, space); err == nil {
 		q.exact = exact
 	}
-	if family, err := Build(notion, space); err == nil {
-		q.family = family
-	}
+	q.family = func() (Family, error) { return Build(notion, space) }
 	return q, nil
 }
 
@@ -253,7 +247,8 @@ func (p Params) notion() (Notion, Space) {
 
 func (p Params) sequenceQuestion() (question, error) {
 	s := Sequences{Operations: orDefault(p.Operations, 3*p.Nodes), Length: orDefault(p.K, 1), Targets: orDefault(p.Targets, 1)}
-	q := question{k: s.Length, sequences: s, space: fmt.Sprintf("sequences of %d operations, counted in operations", s.Operations)}
+	q := question{k: s.Length, sequences: s, space: fmt.Sprintf("%d operations", s.Operations)}
+	q.family = func() (Family, error) { return Family{}, nil }
 	var err error
 	if q.chance, err = s.Chance(); err != nil {
 		return question{}, err
