@@ -354,7 +354,12 @@ func fraction(text string, value float64) string {
 	return fmt.Sprintf("%s = %.4g", text, value)
 }
 
-// percent rounds down, so that no guarantee is overstated.
+// percent rounds down, so that no guarantee is overstated; what float64 has lost of
+// a round number is forgiven, but short of certainty it never says 100.
 func percent(p float64) string {
-	return fmt.Sprintf("%.2f %%", math.Floor(1e4*p+1e-6)/100)
+	hundredths := math.Floor(1e4*p + 1e-6)
+	if p < 1 {
+		hundredths = min(hundredths, 9999)
+	}
+	return fmt.Sprintf("%.2f %%", hundredths/100)
 }

@@ -101,18 +101,20 @@ func (p Partition) shapeKey() []byte {
 }
 
 // extend covers what is left with the given number of tests. It branches over the
-// tests that cover the first goal left: one of them must be chosen.
+// tests that cover the first goal left, of which one must be chosen, and leaves
+// out those after which more is left than so many tests can cover.
 func (s *search) extend(left bitset, tests int) bool {
-	remaining := left.len()
-	if remaining == 0 {
+	if left.len() == 0 {
 		return true
 	}
 	s.budget--
-	if s.budget <= 0 || remaining > tests*s.most {
+	if s.budget <= 0 {
 		return false
 	}
-	goal := left.first()
-	for _, i := range s.of[goal] {
+	for _, i := range s.of[left.first()] {
+		if left.lenWithout(s.covers[i]) > (tests-1)*s.most {
+			continue
+		}
 		s.chosen = append(s.chosen, i)
 		if s.extend(left.without(s.covers[i]), tests-1) {
 			return true
@@ -148,6 +150,15 @@ func (b bitset) first() int {
 		}
 	}
 	return -1
+}
+
+// lenWithout is the length of without.
+func (b bitset) lenWithout(other bitset) int {
+	n := 0
+	for i := range b {
+		n += bits.OnesCount64(b[i] &^ other[i])
+	}
+	return n
 }
 
 func (b bitset) without(other bitset) bitset {
