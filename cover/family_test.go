@@ -81,6 +81,21 @@ func TestDenseKeepsItsPromise(t *testing.T) {
 	}
 }
 
+// TestGreedyDraws builds where the partitions are too many to look at them all.
+func TestGreedyDraws(t *testing.T) {
+	for _, space := range []cover.Space{cover.Balanced(20, 3), {Nodes: 20, Blocks: 3, Bridge: 2}} {
+		notion := cover.Split{K: 3}
+		family := must(cover.Greedy(notion, space))
+		if err := cover.Check(notion, space, family.Partitions); err != nil {
+			t.Error(err)
+		}
+		enough := must(must(cover.ChanceOf(notion, space)).Union().Exists())
+		if len(family.Partitions) > enough {
+			t.Errorf("%d members, where %d drawn blindly may do", len(family.Partitions), enough)
+		}
+	}
+}
+
 // TestInTurn proves the isolating family and that it is the smallest, for every n.
 func TestInTurn(t *testing.T) {
 	for n := 3; n <= cover.MaxNodes; n++ {

@@ -74,6 +74,3 @@ func (g Goal) String() string {
 	}
 	return text
 }
-
-// MarshalText writes the goal as String does.
-func (g Goal) MarshalText() ([]byte, error) { return []byte(g.String()), nil }

@@ -96,7 +96,7 @@ func (r Rule) check() error {
 }
 
 // ceil rounds up to whole tests. A value that is an integer but for the rounding of
-// float64 stays what it is.
+// float64 stays what it is, on machines that fuse operations too.
 func (r Rule) ceil(tests float64) (int, error) {
 	if err := r.check(); err != nil {
 		return 0, err

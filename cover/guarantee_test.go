@@ -125,7 +125,7 @@ func TestSequencesInOrder(t *testing.T) {
 
 // TestOccursByHand counts short sequences one by one.
 func TestOccursByHand(t *testing.T) {
-	for _, targets := range [][][]int{{{0, 0}}, {{0, 1, 0}, {1, 0}}, {{2}}, {{0, 1}, {1, 2}, {2, 0, 2}}} {
+	for _, targets := range [][][]int{{{0, 0}}, {{0, 1, 0}, {1, 0}}, {{0, 1, 0, 2}, {1, 0}}, {{2}}, {{0, 1}, {1, 2}, {2, 0, 2}}} {
 		for length := range 8 {
 			hits, total := 0, int(math.Pow(3, float64(length)))
 			for code := range total {

@@ -138,6 +138,7 @@ func TestStories(t *testing.T) {
 	cut := must(cover.ParsePartition("1,2|3,4,5"))
 	other := must(cover.ParsePartition("1,2,3|4,5"))
 	whole := must(cover.Whole(5))
+	halves := must(cover.ParsePartition("1,2|3,4"))
 	bridged := must(cover.ParsePartition("1,2,3|3,4,5"))
 	isolate := func(node int) cover.Goal { return cover.Goal{Kind: cover.Isolates, A: must(cover.SetOf(node))} }
 	ops := func(pairs ...any) (list []cover.Op) {
@@ -166,6 +167,7 @@ func TestStories(t *testing.T) {
 		{"inside has no meaning for nodes that are split", cover.Story{{Goal: either, Ops: stale}}, []cover.Stage{{Partition: cut, Ops: ops("w", 4, "r", 2)}}, false},
 		{"minority and majority", cover.Story{{Ops: []cover.Want{{Name: "w", Side: cover.InMajority}, {Name: "r", Side: cover.InMinority}}}}, []cover.Stage{{Partition: cut, Ops: ops("w", 4, "r", 2)}}, true},
 		{"no majority on the smaller side", cover.Story{{Ops: []cover.Want{{Name: "w", Side: cover.InMajority}}}}, []cover.Stage{{Partition: cut, Ops: ops("w", 1)}}, false},
+		{"no majority in one half", cover.Story{{Ops: []cover.Want{{Name: "w", Side: cover.InMajority}}}}, []cover.Stage{{Partition: halves, Ops: ops("w", 1)}}, false},
 		{"two partitions in a row", cover.Story{{Goal: isolate(1)}, {Goal: isolate(4)}}, []cover.Stage{{Partition: whole}, {Partition: cut}, {Partition: other}}, true},
 		{"healed in between", cover.Story{{Goal: isolate(1)}, {Goal: isolate(4)}}, []cover.Stage{{Partition: cut}, {Partition: whole}, {Partition: other}}, false},
 		{"healed in between as told", cover.Story{{Goal: isolate(1)}, {}, {Goal: isolate(4)}}, []cover.Stage{{Partition: cut}, {Partition: whole}, {Partition: other}}, true},
@@ -177,6 +179,52 @@ func TestStories(t *testing.T) {
 	} {
 		if have := c.story.In(c.run); have != c.want {
 			t.Errorf("%s: %v in the run is %v", c.name, c.story, have)
+		}
+	}
+}
+
+// TestAimStrings writes aims the way that a report names them.
+func TestAimStrings(t *testing.T) {
+	for _, c := range []struct {
+		aim  cover.Aim
+		want string
+	}{
+		{cover.Goal{}, "anything"},
+		{cover.Goal{Kind: cover.Splits, A: 3, Bridge: 4}, "split {1,2} with {3} on the bridge"},
+		{cover.RoleGoal{Kind: cover.Splits, A: "leader"}, "split the nodes of leader"},
+		{cover.RoleGoal{Kind: cover.Separates, A: "leader", B: "client"}, "separate leader from client"},
+		{cover.RoleGoal{}, "anything"},
+		{cover.Story{{Goal: cover.Goal{Kind: cover.Isolates, A: 1}, Ops: []cover.Want{{Name: "read"}}}, {}}, "isolate {1} in a minority, read; then anything"},
+	} {
+		if have := c.aim.String(); have != c.want {
+			t.Errorf("have %q, want %q", have, c.want)
+		}
+	}
+}
+
+// TestTests counts what a run is worth for each sort of aim: partitions, stages with
+// the role, blocks of operations, and stories side by side.
+func TestTests(t *testing.T) {
+	cut := must(cover.ParsePartition("1,2|3,4,5"))
+	op := []cover.Op{{Name: "r", Node: 1}, {Name: "w", Node: 2}, {Name: "r", Node: 3}}
+	leader := []cover.Role{{Name: "leader", Nodes: 1}}
+	run := []cover.Stage{
+		{Partition: must(cover.Whole(5)), Ops: op, Roles: leader},
+		{Partition: cut, Ops: op[:2], Roles: leader}, {Partition: cut}, {Partition: cut, Ops: op}, {Partition: cut},
+	}
+	for _, c := range []struct {
+		aim  cover.Aim
+		want int
+	}{
+		{cover.Goal{Kind: cover.Isolates, A: 1}, 4},
+		{cover.RoleGoal{Kind: cover.Isolates, A: "leader"}, 1},
+		{cover.Sequence{{Name: "r"}}, 8},
+		{cover.Sequence{{Name: "r"}, {Name: "w"}, {Name: "r"}}, 2},
+		{cover.Story{{}}, 5},
+		{cover.Story{{}, {}}, 2},
+	} {
+		if have := c.aim.Tests(run); have != c.want {
+			t.Errorf("%v: worth %d tests, want %d", c.aim, have, c.want)
 		}
 	}
 }

@@ -15,11 +15,14 @@ type Sequences struct {
 	Targets    int // |T|, the number of target sequences; 0 means 1
 }
 
+// maxLength keeps the number of all sequences within reason.
+const maxLength = 64
+
 func (s Sequences) check() error {
 	if err := inRange("operations", s.Operations, 1, 1<<31-1, ""); err != nil {
 		return err
 	}
-	if err := inRange("length of a sequence", s.Length, 1, MaxNodes, ""); err != nil {
+	if err := inRange("length of a sequence", s.Length, 1, maxLength, ""); err != nil {
 		return err
 	}
 	all := power(s.Operations, s.Length)
