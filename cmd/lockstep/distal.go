@@ -95,9 +95,15 @@ func (c *distalCheckCmd) Run(e *env) error {
 		return writeJSON(e.out, result)
 	}
 	fmt.Fprintf(e.out, "%s: protocol %s, phase %s\n", c.File, result.Protocol, result.Phase)
+	proved := 0
 	for _, p := range result.Conditions {
-		fmt.Fprintf(e.out, "  %v\n", p)
+		if p.Text == "" {
+			proved++
+			continue
+		}
+		fmt.Fprintf(e.out, "  %s:%v %s: %s is %v: %s\n", c.File, p.Pos, p.Rule, p.Condition, p.Status, p.Text)
 	}
+	fmt.Fprintf(e.out, "%d of %d conditions are proved\n", proved, len(result.Conditions))
 	return nil
 }
 
