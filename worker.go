@@ -21,6 +21,8 @@ type worker struct {
 	director Director
 	settler  settler
 	rec      *recorder // nil while nothing is recorded
+	keep     bool      // the run can be repeated only by its steps, which go to the script
+	script   script
 
 	pcg      rand.PCG
 	rand     *rand.Rand
@@ -31,7 +33,7 @@ type worker struct {
 
 func newWorker(plan Plan, info Info) *worker {
 	w := &worker{plan: plan, info: info, run: newRun(info, plan.Limits),
-		sched: plan.Strategy.New(info), monitor: plan.Spec.New(info)}
+		sched: plan.Strategy.New(info), monitor: plan.Spec.New(info), keep: isSequential(plan.Strategy)}
 	w.rand, w.sideRand = rand.New(&w.pcg), rand.New(&w.sidePCG)
 	if plan.Scenario != nil {
 		w.director = plan.Scenario.New(info)
@@ -86,6 +88,7 @@ func (w *worker) stages(number int) (*Finding, error) {
 		w.sidePCG.Seed(seed, 2)
 		w.director.Reset(w.sideRand)
 	}
+	w.script.steps, w.script.opened = w.script.steps[:0], w.script.opened[:0]
 	w.sched.Reset(Start{Run: number, Rand: w.rand})
 	w.inSystem = true
 	err := w.system.Reset(RunSeed(seed, 0), &r.out)
@@ -128,6 +131,9 @@ func (w *worker) explore() (*Finding, error) {
 			var ok bool
 			if step, ok = w.sched.Next(r); !ok {
 				return nil, nil
+			}
+			if w.keep {
+				w.script.note(step, w.sched)
 			}
 		}
 		if f, err := w.step(step); f != nil || err != nil {

@@ -1,0 +1,98 @@
+package lockstep
+
+import "github.com/lockstep-go/lockstep/trace"
+
+// Sequential is a Strategy whose scheduler may learn from one run for the next. If
+// Sequential reports true, one scheduler makes all runs of a campaign in order, with one
+// worker, and a failing run is recorded by repeating its steps instead of from its seed.
+type Sequential interface {
+	Strategy
+	Sequential() bool
+}
+
+// Searcher is a Scheduler that works through a space and knows how far it came.
+type Searcher interface {
+	Scheduler
+	// Done reports whether the space is exhausted, which ends the campaign in good order.
+	Done() bool
+	// Reached says in words how far the search came.
+	Reached() string
+}
+
+// Finite is a Strategy whose runs differ only up to a certain number, so that a campaign
+// need not make more.
+type Finite interface {
+	Strategy
+	// Size is that number, and whether there is one.
+	Size(Info) (runs int, ok bool)
+}
+
+// isSequential reports whether the runs of a strategy depend on the runs before them.
+func isSequential(s Strategy) bool {
+	q, ok := s.(Sequential)
+	return ok && q.Sequential()
+}
+
+// done reports whether the worker's scheduler has nothing left to try.
+func (w *worker) done() bool {
+	s, ok := w.sched.(Searcher)
+	return ok && s.Done()
+}
+
+// script is the record of what a scheduler chose in a run, kept by a worker whose
+// strategy cannot make the run again.
+type script struct {
+	steps  []Step
+	opened []int // rounds opened when the step of the same index was chosen
+	rounds []trace.Round
+	drawn  map[string]string
+}
+
+// note adds a step to the script.
+func (s *script) note(step Step, sched Scheduler) {
+	s.steps = append(s.steps, step)
+	if r, ok := sched.(RoundScheduler); ok {
+		s.opened = append(s.opened, len(r.Rounds()))
+	}
+}
+
+// copy is the script of the run just made, to be kept beyond the next run.
+func (s *script) copy(sched Scheduler) *script {
+	c := &script{steps: append([]Step(nil), s.steps...), opened: append([]int(nil), s.opened...)}
+	if r, ok := sched.(RoundScheduler); ok {
+		c.rounds = append(c.rounds, r.Rounds()...)
+	}
+	if d, ok := sched.(Drawer); ok {
+		c.drawn = d.Drawn()
+	}
+	return c
+}
+
+// actor is the scheduler that follows a script.
+type actor struct {
+	script *script
+	at     int
+}
+
+// Reset implements Scheduler.
+func (a *actor) Reset(Start) { a.at = 0 }
+
+// Next implements Scheduler.
+func (a *actor) Next(*Run) (Step, bool) {
+	if a.at == len(a.script.steps) {
+		return Step{}, false
+	}
+	a.at++
+	return a.script.steps[a.at-1], true
+}
+
+// Rounds implements RoundScheduler.
+func (a *actor) Rounds() []trace.Round {
+	if a.at == 0 || len(a.script.opened) == 0 {
+		return nil
+	}
+	return a.script.rounds[:a.script.opened[a.at-1]]
+}
+
+// Drawn implements Drawer.
+func (a *actor) Drawn() map[string]string { return a.script.drawn }
