@@ -117,7 +117,7 @@ type batch struct {
 	runs    []ran
 	judged  []int   // by all of them together
 	effects []Count // likewise
-	done    bool // the space is exhausted
+	done    bool    // the space is exhausted
 	err     error
 }
 
@@ -128,7 +128,7 @@ type ran struct {
 	steps, messages int
 	outcome         trace.Outcome
 	trace           *trace.Trace // of a failing run of a nondeterministic system
-	script          *script      // of a failing run of a sequential strategy
+	notes           *notes       // of a failing run of a sequential strategy
 	seen            Seen
 }
 
@@ -200,7 +200,7 @@ func (w *worker) ran(number int) (one ran, err error) {
 	if one.outcome.Finding == nil {
 		one.trace = nil
 	} else if w.keep {
-		one.script = w.script.copy(w.sched)
+		one.notes = w.notes.copy(w.sched)
 	}
 	if s, ok := w.sched.(Witness); ok {
 		one.seen = s.Seen()
@@ -307,8 +307,8 @@ func (c *campaign) found(one ran) Found {
 	if c.scribe == nil {
 		c.scribe = newWorker(c.plan, c.info)
 	}
-	if one.script != nil {
-		c.scribe.sched, c.scribe.keep = &actor{script: one.script}, false
+	if one.notes != nil {
+		c.scribe.sched, c.scribe.keep = &actor{notes: one.notes}, false
 	}
 	t, err := c.scribe.record(one.number)
 	f.Trace = t

@@ -4,9 +4,10 @@ import "github.com/lockstep-go/lockstep/trace"
 
 // RoundPlan decides what happens in the rounds that [Rounds] drives.
 type RoundPlan interface {
-	// Open begins the round with the given index, from 0, and returns its kernel: the
-	// nodes that hear each other in it.
-	Open(round int, run *Run) Nodes
+	// Open begins the round with the given index, from 0. It returns the phase of the
+	// plan that the round belongs to, from 1, and its kernel: the nodes that hear each
+	// other in it.
+	Open(round int, run *Run) (phase int, kernel Nodes)
 	// Loses reports whether a message of this round is lost.
 	Loses(m *Message) bool
 	// Give chooses a waiting request to be given at the start of this round, and the
@@ -22,11 +23,11 @@ type RoundPlan interface {
 // turn, a message belongs to the round of its tag, and alarms fire in the first round
 // of a phase. Where they do not, the messages in flight when the round starts are its
 // messages, and alarms fire when nothing is in flight. Only the alarms of nodes in the
-// kernel fire.
+// kernel fire. A message that is sent when its round has begun waits for the next round
+// of that name.
 type Rounds struct {
 	names  []string // of the rounds of a phase; none: causal layers
 	number int      // rounds to drive
-	period int      // rounds between two phases of the plan
 	opened []trace.Round
 
 	stage  roundStage
@@ -45,10 +46,9 @@ const (
 	roundDeliver
 )
 
-// NewRounds makes a driver for a system. Period is the number of rounds in a phase of
-// the plan, which only numbers the phases in the trace.
-func NewRounds(info Info, number, period int) *Rounds {
-	return &Rounds{names: info.Rounds, number: number, period: max(period, 1)}
+// NewRounds makes a driver of so many rounds for a system.
+func NewRounds(info Info, number int) *Rounds {
+	return &Rounds{names: info.Rounds, number: number}
 }
 
 // Reset begins a new run.
@@ -109,8 +109,8 @@ func (d *Rounds) deliver(run *Run, plan RoundPlan, id ID) (Step, bool) {
 
 func (d *Rounds) open(run *Run, plan RoundPlan) {
 	i := len(d.opened)
-	kernel := plan.Open(i, run)
-	rd := trace.Round{Number: i + 1, Phase: i/d.period + 1, Kernel: kernel}
+	phase, kernel := plan.Open(i, run)
+	rd := trace.Round{Number: i + 1, Phase: phase, Kernel: kernel}
 	start := len(run.flying) == 0
 	if len(d.names) > 0 {
 		at := i % len(d.names)

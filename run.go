@@ -209,6 +209,15 @@ func (r *Run) fly(id ID) {
 	r.flying[at] = id
 }
 
+// releaseAll makes every held message free for the strategy.
+func (r *Run) releaseAll() {
+	for i := range r.status {
+		if r.status[i] == held {
+			r.fly(ID(i + 1))
+		}
+	}
+}
+
 // unfly takes a message out of those in flight. Lock-step strategies and fair delivery
 // take the oldest, which costs nothing.
 func (r *Run) unfly(id ID) {

@@ -34,14 +34,18 @@ type Count struct {
 	N    int
 }
 
-// Hand is what a director acts with.
-type Hand struct{ run *Run }
+// Hand is what a director acts with. In a replay its steps have been recorded and are
+// taken from the trace: there the director still judges, but moves nothing.
+type Hand struct {
+	run  *Run
+	mute bool
+}
 
 // Hold takes a message in flight away from the strategy until it is released, or
 // delivered or dropped by Do.
 func (h *Hand) Hold(id ID) {
 	r := h.run
-	if r.status[id-1] == inFlight {
+	if !h.mute && r.status[id-1] == inFlight {
 		r.unfly(id)
 		r.status[id-1] = held
 	}
@@ -50,13 +54,17 @@ func (h *Hand) Hold(id ID) {
 // Release gives a held message back to the strategy.
 func (h *Hand) Release(id ID) {
 	r := h.run
-	if r.status[id-1] == held {
+	if !h.mute && r.status[id-1] == held {
 		r.fly(id)
 	}
 }
 
 // Do queues a step that is taken before the strategy is asked again.
-func (h *Hand) Do(s Step) { h.run.queue = append(h.run.queue, s) }
+func (h *Hand) Do(s Step) {
+	if !h.mute {
+		h.run.queue = append(h.run.queue, s)
+	}
+}
 
 // Fail ends the run with a finding.
 func (h *Hand) Fail(f Finding) {

@@ -39,26 +39,26 @@ func (w *worker) done() bool {
 	return ok && s.Done()
 }
 
-// script is the record of what a scheduler chose in a run, kept by a worker whose
+// notes record what a scheduler chose in a run, kept by a worker whose
 // strategy cannot make the run again.
-type script struct {
+type notes struct {
 	steps  []Step
 	opened []int // rounds opened when the step of the same index was chosen
 	rounds []trace.Round
 	drawn  map[string]string
 }
 
-// note adds a step to the script.
-func (s *script) note(step Step, sched Scheduler) {
+// note adds a step.
+func (s *notes) note(step Step, sched Scheduler) {
 	s.steps = append(s.steps, step)
 	if r, ok := sched.(RoundScheduler); ok {
 		s.opened = append(s.opened, len(r.Rounds()))
 	}
 }
 
-// copy is the script of the run just made, to be kept beyond the next run.
-func (s *script) copy(sched Scheduler) *script {
-	c := &script{steps: append([]Step(nil), s.steps...), opened: append([]int(nil), s.opened...)}
+// copy is the notes on the run just made, to be kept beyond the next run.
+func (s *notes) copy(sched Scheduler) *notes {
+	c := &notes{steps: append([]Step(nil), s.steps...), opened: append([]int(nil), s.opened...)}
 	if r, ok := sched.(RoundScheduler); ok {
 		c.rounds = append(c.rounds, r.Rounds()...)
 	}
@@ -68,10 +68,10 @@ func (s *script) copy(sched Scheduler) *script {
 	return c
 }
 
-// actor is the scheduler that follows a script.
+// actor is the scheduler that follows notes.
 type actor struct {
-	script *script
-	at     int
+	notes *notes
+	at    int
 }
 
 // Reset implements Scheduler.
@@ -79,20 +79,20 @@ func (a *actor) Reset(Start) { a.at = 0 }
 
 // Next implements Scheduler.
 func (a *actor) Next(*Run) (Step, bool) {
-	if a.at == len(a.script.steps) {
+	if a.at == len(a.notes.steps) {
 		return Step{}, false
 	}
 	a.at++
-	return a.script.steps[a.at-1], true
+	return a.notes.steps[a.at-1], true
 }
 
 // Rounds implements RoundScheduler.
 func (a *actor) Rounds() []trace.Round {
-	if a.at == 0 || len(a.script.opened) == 0 {
+	if a.at == 0 || len(a.notes.opened) == 0 {
 		return nil
 	}
-	return a.script.rounds[:a.script.opened[a.at-1]]
+	return a.notes.rounds[:a.notes.opened[a.at-1]]
 }
 
 // Drawn implements Drawer.
-func (a *actor) Drawn() map[string]string { return a.script.drawn }
+func (a *actor) Drawn() map[string]string { return a.notes.drawn }

@@ -20,9 +20,10 @@ type worker struct {
 	monitor  Monitor
 	director Director
 	settler  settler
-	rec      *recorder // nil while nothing is recorded
-	keep     bool      // the run can be repeated only by its steps, which go to the script
-	script   script
+	rec      *recorder    // nil while nothing is recorded
+	replay   *trace.Trace // follow this instead of asking the scheduler
+	keep     bool         // the run can be repeated only by its steps, which go to the notes
+	notes    notes
 
 	pcg      rand.PCG
 	rand     *rand.Rand
@@ -88,7 +89,7 @@ func (w *worker) stages(number int) (*Finding, error) {
 		w.sidePCG.Seed(seed, 2)
 		w.director.Reset(w.sideRand)
 	}
-	w.script.steps, w.script.opened = w.script.steps[:0], w.script.opened[:0]
+	w.notes.steps, w.notes.opened = w.notes.steps[:0], w.notes.opened[:0]
 	w.sched.Reset(Start{Run: number, Rand: w.rand})
 	w.inSystem = true
 	err := w.system.Reset(RunSeed(seed, 0), &r.out)
@@ -97,11 +98,13 @@ func (w *worker) stages(number int) (*Finding, error) {
 		return nil, fmt.Errorf("%s cannot be reset: %w", w.info.Name, err)
 	}
 	finding := w.look()
-	if finding == nil {
+	if finding == nil && w.replay != nil {
+		finding, err = w.follow()
+	} else if finding == nil {
 		finding, err = w.explore()
-	}
-	if finding == nil && err == nil && w.plan.Settle > 0 && r.over == "" {
-		finding, err = w.settle()
+		if finding == nil && err == nil && w.plan.Settle > 0 && r.over == "" {
+			finding, err = w.settle()
+		}
 	}
 	if finding == nil && err == nil && r.over == "" {
 		finding = w.monitor.End(r)
@@ -133,7 +136,7 @@ func (w *worker) explore() (*Finding, error) {
 				return nil, nil
 			}
 			if w.keep {
-				w.script.note(step, w.sched)
+				w.notes.note(step, w.sched)
 			}
 		}
 		if f, err := w.step(step); f != nil || err != nil {
@@ -147,11 +150,7 @@ func (w *worker) explore() (*Finding, error) {
 func (w *worker) settle() (*Finding, error) {
 	r := w.run
 	r.settling = true
-	for i := range r.status {
-		if r.status[i] == held {
-			r.fly(ID(i + 1))
-		}
-	}
+	r.releaseAll()
 	w.settler.reset()
 	for range w.plan.Settle {
 		step, ok := w.settler.Next(r)
@@ -219,7 +218,7 @@ func noneTookEffect(counts []Count) bool {
 // used again. A panic elsewhere is a mistake of a strategy, a spec or of Lockstep.
 func (w *worker) panicked(p any) (trace.Outcome, error) {
 	stack := stackText()
-	w.system = nil
+	w.abandon()
 	if !w.inSystem {
 		return trace.Outcome{}, fmt.Errorf("panic outside the system under test, in the strategy, the scenario or the spec: %v\n%s", p, stack)
 	}
@@ -228,6 +227,16 @@ func (w *worker) panicked(p any) (trace.Outcome, error) {
 		w.rec.broken(w.run)
 	}
 	return w.judge(&Finding{Property: "panic", Text: fmt.Sprint(p), Stack: stack}), nil
+}
+
+// abandon gives up a deployment that may be in any condition.
+func (w *worker) abandon() {
+	system := w.system
+	w.system = nil
+	if system != nil {
+		defer func() { _ = recover() }()
+		_ = system.Close()
+	}
 }
 
 // stackText lists the functions from the panic down to the engine, without addresses

@@ -75,7 +75,7 @@ func (l Lossy) New(info lockstep.Info) lockstep.Scheduler {
 	if l.Period > 0 {
 		return &linkBreaker{breaker: newBreaker(l.space(info.Nodes), l.Sampler, info), nodes: info.Nodes}
 	}
-	return &loser{loss: l.Loss, driver: lockstep.NewRounds(info, l.Rounds, max(1, len(info.Rounds)))}
+	return &loser{loss: l.Loss, driver: lockstep.NewRounds(info, l.Rounds)}
 }
 
 func (l Lossy) space(nodes int) *space { return newSpace(nodes*nodes, l.Rounds, l.Period, l.Losses) }
@@ -90,9 +90,9 @@ type linkBreaker struct {
 func (s *linkBreaker) Next(run *lockstep.Run) (lockstep.Step, bool) { return s.driver.Next(run, s) }
 
 // Open implements [lockstep.RoundPlan].
-func (s *linkBreaker) Open(round int, run *lockstep.Run) lockstep.Nodes {
+func (s *linkBreaker) Open(round int, run *lockstep.Run) (int, lockstep.Nodes) {
 	s.open(round)
-	return trace.AllNodes(run.Info().Nodes)
+	return s.phase + 1, trace.AllNodes(run.Info().Nodes)
 }
 
 // Loses implements [lockstep.RoundPlan].
@@ -121,9 +121,10 @@ func (s *loser) Next(run *lockstep.Run) (lockstep.Step, bool) { return s.driver.
 func (s *loser) Rounds() []trace.Round { return s.driver.Rounds() }
 
 // Open implements [lockstep.RoundPlan].
-func (s *loser) Open(round int, run *lockstep.Run) lockstep.Nodes {
-	s.given = round%max(1, len(run.Info().Rounds)) != 0
-	return trace.AllNodes(run.Info().Nodes)
+func (s *loser) Open(round int, run *lockstep.Run) (int, lockstep.Nodes) {
+	length := max(1, len(run.Info().Rounds))
+	s.given = round%length != 0
+	return round/length + 1, trace.AllNodes(run.Info().Nodes)
 }
 
 // Loses implements [lockstep.RoundPlan].

@@ -98,7 +98,7 @@ type isolator struct {
 func (s *isolator) Next(run *lockstep.Run) (lockstep.Step, bool) { return s.driver.Next(run, s) }
 
 // Open implements [lockstep.RoundPlan].
-func (s *isolator) Open(round int, run *lockstep.Run) lockstep.Nodes {
+func (s *isolator) Open(round int, run *lockstep.Run) (int, lockstep.Nodes) {
 	s.open(round)
 	s.kernel = trace.AllNodes(run.Info().Nodes)
 	for n := range run.Info().Nodes {
@@ -106,7 +106,7 @@ func (s *isolator) Open(round int, run *lockstep.Run) lockstep.Nodes {
 			s.kernel = s.kernel.Without(lockstep.Node(n + 1))
 		}
 	}
-	return s.kernel
+	return s.phase + 1, s.kernel
 }
 
 // Loses implements [lockstep.RoundPlan].
@@ -127,7 +127,7 @@ type breaker struct {
 }
 
 func newBreaker(s *space, sampler Sampler, info lockstep.Info) breaker {
-	b := breaker{driver: lockstep.NewRounds(info, s.rounds, s.period), space: s, sampler: sampler, breakage: s.newBreakage()}
+	b := breaker{driver: lockstep.NewRounds(info, s.rounds), space: s, sampler: sampler, breakage: s.newBreakage()}
 	if sampler == Paper {
 		b.dist = s.distributions()
 	}

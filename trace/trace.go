@@ -18,6 +18,7 @@ type Header struct {
 	Nodes    int               `json:"nodes"`
 	Rounds   []string          `json:"rounds,omitempty"` // names of the rounds of a phase, where messages are tagged
 	Drawn    map[string]string `json:"drawn,omitempty"`  // what the strategy drew for this run
+	Shrunk   string            `json:"shrunk,omitempty"` // what the run was before it was shrunk
 	Settle   int               `json:"settle,omitempty"` // steps of the settling stage that the plan asked for
 }
 
