@@ -144,7 +144,7 @@ func newCampaign(ctx context.Context, plan Plan, info Info) *campaign {
 	c.result = &Result{Target: info.Name, Strategy: plan.Strategy.String(), Seed: plan.Seed, Digest: plan.Seed,
 		Verdicts: map[Verdict]int{}, Reasons: map[string]int{}, Guarantee: plan.Strategy.Guarantee(info)}
 	if f, ok := plan.Strategy.(Finite); ok {
-		if size, ok := f.Size(info); ok {
+		if size, ok := f.Runs(info); ok {
 			c.size = size
 			c.plan.Runs = min(plan.Runs, size)
 		}

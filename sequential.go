@@ -23,8 +23,8 @@ type Searcher interface {
 // need not make more.
 type Finite interface {
 	Strategy
-	// Size is that number, and whether there is one.
-	Size(Info) (runs int, ok bool)
+	// Runs is that number, and whether there is one.
+	Runs(Info) (runs int, ok bool)
 }
 
 // isSequential reports whether the runs of a strategy depend on the runs before them.
