@@ -16,6 +16,7 @@ type event struct {
 	key     uint64 // priority: the open event with the largest happens next
 	chain   int32
 	past    int32 // index of the clock of what caused it
+	lost    bool  // it will not arrive
 	at      int32 // its number among the events of its node; 0: it has not happened
 }
 
@@ -149,9 +150,10 @@ func (a *agenda) remove(index int32) {
 	}
 }
 
-// first is the open event with the largest key that can happen now, or -1. Messages that
-// are gone leave the agenda on the way.
-func (a *agenda) first(run *lockstep.Run) int32 {
+// first is the open event with the largest key that can happen now, or -1. With lost,
+// messages to nodes that are down count, which can only be lost. Messages that are gone
+// leave the agenda on the way.
+func (a *agenda) first(run *lockstep.Run, lost bool) int32 {
 	best, key := int32(-1), uint64(0)
 	for i := 0; i < len(a.open); i++ {
 		index := a.open[i]
@@ -169,7 +171,7 @@ func (a *agenda) first(run *lockstep.Run) int32 {
 				}
 				continue
 			}
-			if !run.Deliverable(e.msg) {
+			if !run.Deliverable(e.msg) && !(lost && !run.Up().Has(e.node)) {
 				continue
 			}
 		case trace.Request:

@@ -36,6 +36,7 @@ func All() []Kind {
 		kindOf("pctcp", "orders events by random priorities of causal chains, with change points", DefaultPCTCP),
 		kindOf("pos", "orders events by random priorities, drawn anew where events race", DefaultPOS),
 		kindOf("shadow", "links with a network and an inbox, on which messages are committed, dropped, swapped and duplicated", DefaultShadow),
+		kindOf("delay", "a network in virtual time: latencies, cuts, flapping links, crashes and restarts", DefaultDelay),
 		kindOf("systematic", "tries all choices up to its bounds, depth first", DefaultSystematic),
 		kindOf("walk", "random choice with weights by kind of step", DefaultWalk),
 		kindOf("baseline", "random order of delivery, each message dropped with a fixed probability", DefaultBaseline),

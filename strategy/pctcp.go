@@ -215,7 +215,7 @@ func (s *pctcp) Next(run *lockstep.Run) (lockstep.Step, bool) {
 	if h := horizon(s.Steps); h.passed(run) {
 		return h.drain(run)
 	}
-	best := s.first(run)
+	best := s.first(run, false)
 	if best < 0 {
 		return lockstep.Step{}, false
 	}
