@@ -10,6 +10,14 @@ type Sequential interface {
 	Sequential() bool
 }
 
+// SameSeed is a Strategy that goes back and forth between runs: with SameSeed true every
+// run of a campaign has the seed of its first one, and only the choices differ. The
+// header of a trace then says run 0.
+type SameSeed interface {
+	Strategy
+	SameSeed() bool
+}
+
 // Searcher is a Scheduler that works through a space and knows how far it came.
 type Searcher interface {
 	Scheduler
@@ -31,6 +39,20 @@ type Finite interface {
 func isSequential(s Strategy) bool {
 	q, ok := s.(Sequential)
 	return ok && q.Sequential()
+}
+
+// hasSameSeed reports whether all runs of a strategy have the seed of the first.
+func hasSameSeed(s Strategy) bool {
+	q, ok := s.(SameSeed)
+	return ok && q.SameSeed()
+}
+
+// seedOf is the number of the run whose seed the numbered run has.
+func (w *worker) seedOf(number int) int {
+	if w.same {
+		return 0
+	}
+	return number
 }
 
 // done reports whether the worker's scheduler has nothing left to try.

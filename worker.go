@@ -24,6 +24,7 @@ type worker struct {
 	replay   *trace.Trace // follow this instead of asking the scheduler
 	keep     bool         // the run can be repeated only by its steps, which go to the notes
 	notes    notes
+	same     bool // every run has the seed of the first
 
 	pcg      rand.PCG
 	rand     *rand.Rand
@@ -34,7 +35,7 @@ type worker struct {
 
 func newWorker(plan Plan, info Info) *worker {
 	w := &worker{plan: plan, info: info, run: newRun(info, plan.Limits),
-		sched: plan.Strategy.New(info), monitor: plan.Spec.New(info), keep: isSequential(plan.Strategy)}
+		sched: plan.Strategy.New(info), monitor: plan.Spec.New(info), keep: isSequential(plan.Strategy), same: hasSameSeed(plan.Strategy)}
 	w.rand, w.sideRand = rand.New(&w.pcg), rand.New(&w.sidePCG)
 	if plan.Scenario != nil {
 		w.director = plan.Scenario.New(info)
@@ -53,7 +54,7 @@ func (w *worker) close() error {
 
 // record makes the numbered run with the recorder on.
 func (w *worker) record(number int) (*trace.Trace, error) {
-	w.rec = newRecorder(w.plan.header(w.info, number))
+	w.rec = newRecorder(w.plan.header(w.info, w.seedOf(number)))
 	defer func() { w.rec = nil }()
 	outcome, err := w.one(number)
 	return w.rec.finish(outcome), err
@@ -81,7 +82,7 @@ func (w *worker) one(number int) (outcome trace.Outcome, err error) {
 
 // stages takes a run through start, exploring, settling and the end, up to a finding.
 func (w *worker) stages(number int) (*Finding, error) {
-	r, seed := w.run, RunSeed(w.plan.Seed, number)
+	r, seed := w.run, RunSeed(w.plan.Seed, w.seedOf(number))
 	w.pcg.Seed(seed, 1)
 	r.reset(w.system)
 	w.monitor.Reset()

@@ -38,6 +38,7 @@ func All() []Kind {
 		kindOf("shadow", "links with a network and an inbox, on which messages are committed, dropped, swapped and duplicated", DefaultShadow),
 		kindOf("delay", "a network in virtual time: latencies, cuts, flapping links, crashes and restarts", DefaultDelay),
 		kindOf("systematic", "tries all choices up to its bounds, depth first", DefaultSystematic),
+		kindOf("guided", "keeps the schedules of another strategy that reached something new, and mutates them", DefaultGuided),
 		kindOf("walk", "random choice with weights by kind of step", DefaultWalk),
 		kindOf("baseline", "random order of delivery, each message dropped with a fixed probability", DefaultBaseline),
 	}

@@ -104,8 +104,22 @@ func (q *queues) reconcile(run *lockstep.Run) {
 	}
 }
 
+// stale reports whether a scenario took a message that is first in a queue.
+func (q *queues) stale(run *lockstep.Run) bool {
+	for _, l := range q.used {
+		link := &q.links[l]
+		if len(link.inbox) > 0 && !run.IsInFlight(link.inbox[0]) || len(link.network) > 0 && !run.IsInFlight(link.network[0].id) {
+			return true
+		}
+	}
+	return false
+}
+
 // choices implements menu.
 func (q *queues) choices(run *lockstep.Run, list []choice) []choice {
+	if q.stale(run) {
+		q.reconcile(run)
+	}
 	for _, l := range q.used {
 		link := &q.links[l]
 		if len(link.inbox) > 0 {

@@ -11,7 +11,8 @@ import (
 // Systematic tries all choices up to its bounds, depth first: a run for each path through
 // the tree of choices. The campaign ends when the tree is exhausted; the result says that
 // it is complete to this bound, or how far it came. Runs build on each other, so that one
-// worker makes them all.
+// worker makes them all. A system that draws random numbers of its own draws the same in
+// every run.
 //
 // Choices are: deliver a message, give a request to a node, fire an alarm, lose or
 // duplicate a message, isolate a node, let isolated nodes return.
@@ -144,6 +145,9 @@ func (s Systematic) Check(info lockstep.Info) error {
 
 // Sequential implements [lockstep.Sequential].
 func (s Systematic) Sequential() bool { return true }
+
+// SameSeed implements [lockstep.SameSeed]: the system draws the same in every run.
+func (s Systematic) SameSeed() bool { return true }
 
 // Guarantee implements [lockstep.Strategy].
 func (s Systematic) Guarantee(lockstep.Info) lockstep.Guarantee {
