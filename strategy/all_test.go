@@ -56,6 +56,21 @@ func TestRunAlone(t *testing.T) {
 	}
 }
 
+// TestCorrectSystem checks that no strategy makes a correct system look wrong.
+func TestCorrectSystem(t *testing.T) {
+	for _, k := range strategy.All() {
+		for _, system := range []smr.Cluster{{Nodes: 3}, {Nodes: 5, Requests: 3}} {
+			result := explore(t, lockstep.Plan{System: system, Strategy: k.Default, Spec: smr.Prefix, Runs: 1000})
+			if first := result.First(); first != nil {
+				t.Errorf("%s: %s", k.Name, first.Finding)
+			}
+			if result.Judged[0].N == 0 && k.Name != "systematic" {
+				t.Errorf("%s never put the spec to the test", k.Name)
+			}
+		}
+	}
+}
+
 // TestRoundTrip sets the options of every strategy at random and reads back what the
 // strategy writes.
 func TestRoundTrip(t *testing.T) {

@@ -213,8 +213,11 @@ func (s *guided) observe(run *lockstep.Run) {
 	}
 }
 
+// maxMet bounds what a guided campaign remembers; beyond it nothing is new any more.
+const maxMet = 1 << 22
+
 func (s *guided) meet(key uint64) {
-	if _, ok := s.met[key]; !ok {
+	if _, ok := s.met[key]; !ok && len(s.met) < maxMet {
 		s.met[key] = struct{}{}
 		s.news++
 	}

@@ -170,6 +170,10 @@ func (s *search) independent(c, other choice) bool {
 	}
 }
 
+// maxStates bounds the states that a search remembers; it goes through what lies behind
+// others as often as it gets there.
+const maxStates = 1 << 23
+
 // metBefore reports whether the present state was met with at least as many choices left.
 func (s *search) metBefore(run *lockstep.Run) bool {
 	if s.reduce != States || s.blind || run.Up() != trace.AllNodes(run.Info().Nodes) { // a node that is down has no fingerprint
@@ -192,7 +196,9 @@ func (s *search) metBefore(run *lockstep.Run) bool {
 	if before, ok := s.met[h]; ok && before >= left {
 		return true
 	}
-	s.met[h] = left
+	if len(s.met) < maxStates {
+		s.met[h] = left
+	}
 	return false
 }
 
