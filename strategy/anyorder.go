@@ -26,6 +26,9 @@ func (a *anyOrder) choices(run *lockstep.Run, list []choice) []choice {
 		}
 	}
 	list = a.common(run, list)
+	if len(list) == 0 { // a fault would make no difference any more
+		return list
+	}
 	for _, act := range [...]action{actDrop, actDup} {
 		if !a.allows(act) {
 			continue

@@ -12,12 +12,14 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// poset is a system with a fixed partial order of messages: message i goes to a node of
-// its own, or to the one that at says, and is sent once all those in before[i] have
-// arrived. It lets the outside see the arrival of i as an event with the value i.
+// poset is a system with a fixed partial order of events: event i happens at a node of its
+// own, or at the one that at says, and comes into being once all those in before[i] have
+// happened. It is the arrival of a message unless kind says otherwise. The system lets the
+// outside see i happen as an event with the value i.
 type poset struct {
 	before [][]int
-	at     []lockstep.Node // receivers; nil: one node for each message
+	at     []lockstep.Node // nil: one node for each event
+	kind   []lockstep.Kind // nil: all are Deliver; else Deliver, Alarm or Request
 }
 
 func (p poset) Describe() (lockstep.Info, error) {
@@ -25,7 +27,7 @@ func (p poset) Describe() (lockstep.Info, error) {
 	for i := range p.before {
 		nodes = max(nodes, p.to(i))
 	}
-	return lockstep.Info{Name: "poset", Nodes: int(nodes), Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Alarm)}, nil
+	return lockstep.Info{Name: "poset", Nodes: int(nodes), Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Alarm, trace.Request)}, nil
 }
 
 func (p poset) to(i int) lockstep.Node {
@@ -57,20 +59,46 @@ func (p *posetRun) send(out *lockstep.Outbox, from lockstep.Node) {
 		}
 		if ready {
 			p.sent[i] = true
-			p.which = append(p.which, i)
-			out.Send(lockstep.Message{From: from, To: p.to(i), Type: fmt.Sprint("m", i)})
+			switch p.kindOf(i) {
+			case trace.Alarm:
+				out.SetAlarm(p.to(i), 1)
+			case trace.Request:
+				out.Offer(lockstep.Pending{ID: int32(i + 1), To: trace.NodesOf(p.to(i))})
+			default:
+				p.which = append(p.which, i)
+				out.Send(lockstep.Message{From: from, To: p.to(i), Type: fmt.Sprint("m", i)})
+			}
 		}
 	}
 }
 
 func (p *posetRun) Do(s lockstep.Step, out *lockstep.Outbox) error {
-	if s.Kind == trace.Deliver {
-		i := p.which[s.Msg-1]
+	i := -1
+	switch s.Kind {
+	case trace.Deliver:
+		i = p.which[s.Msg-1]
+	case trace.Request:
+		i = int(s.Request) - 1
+	case trace.Alarm:
+		for k := range p.before {
+			if p.kindOf(k) == trace.Alarm && p.to(k) == s.Node && p.sent[k] && !p.arrived[k] {
+				i = k
+			}
+		}
+	}
+	if i >= 0 {
 		p.arrived[i] = true
-		out.Event(lockstep.Event{Node: p.to(i), Type: "arrived", Value: i})
+		out.Event(lockstep.Event{Node: p.to(i), Type: "happened", Value: i})
 		p.send(out, p.to(i))
 	}
 	return nil
+}
+
+func (p poset) kindOf(i int) lockstep.Kind {
+	if p.kind == nil {
+		return trace.Deliver
+	}
+	return p.kind[i]
 }
 
 func (p *posetRun) Close() error { return nil }
@@ -161,6 +189,10 @@ var posets = []struct {
 	{"antichain", chain(1, 1, 1, 1, 1, 1, 1)},
 	{"random sparse", randomOrder(1, 9, 0.15)},
 	{"random dense", randomOrder(2, 9, 0.4)},
+	{"alarms", poset{before: chain(3, 3, 1, 1).before, at: []lockstep.Node{1, 1, 1, 2, 2, 2, 3, 4}, // rings again and again at 1 and 2
+		kind: []lockstep.Kind{trace.Alarm, trace.Alarm, trace.Alarm, trace.Alarm, trace.Alarm, trace.Alarm, trace.Deliver, trace.Deliver}}},
+	{"alarms, requests and messages", poset{before: [][]int{nil, {0}, {1}, nil, {3}, nil, {5}},
+		kind: []lockstep.Kind{trace.Alarm, trace.Deliver, trace.Alarm, trace.Request, trace.Deliver, trace.Request, trace.Alarm}}},
 }
 
 // tuples yields every order of d different messages that causality allows.

@@ -231,6 +231,19 @@ func compare(t *testing.T, what string, got, want map[string]int) {
 	}
 }
 
+// TestIsolations counts the executions of one message and its echo with one isolation by
+// hand. The message arrives first (5): its echo arrives, or one of two nodes is isolated,
+// which does not touch what is in flight, and returns or not before the echo arrives (2*2).
+// Or one of two nodes is isolated first (2*2): the message arrives and its echo is lost,
+// or the node returns and both arrive.
+func TestIsolations(t *testing.T) {
+	s := strategy.Systematic{Steps: 20, Isolations: 1, Delays: strategy.Unbounded}
+	result := explore(t, lockstep.Plan{System: echo(1), Strategy: s})
+	if want := "complete to this bound: 9 executions"; result.Reached != want {
+		t.Errorf("%s, want %s", result.Reached, want)
+	}
+}
+
 // TestDelayBound checks that a bound on delays cuts the tree down to orders that pass over
 // no more: of an antichain of n those with at most d inversions of the kind counted.
 func TestDelayBound(t *testing.T) {
