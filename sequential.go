@@ -94,22 +94,27 @@ func (s *notes) copy(sched Scheduler) *notes {
 type actor struct {
 	notes *notes
 	at    int
+	over  bool // all steps were chosen, and the run went on
 }
 
 // Reset implements Scheduler.
-func (a *actor) Reset(Start) { a.at = 0 }
+func (a *actor) Reset(Start) { a.at, a.over = 0, false }
 
 // Next implements Scheduler.
-func (a *actor) Next(*Run) (Step, bool) {
-	if a.at == len(a.notes.steps) {
-		return Step{}, false
+func (a *actor) Next(_ *Run, next *Step) bool {
+	if a.over = a.at == len(a.notes.steps); a.over {
+		return false
 	}
+	*next = a.notes.steps[a.at]
 	a.at++
-	return a.notes.steps[a.at-1], true
+	return true
 }
 
 // Rounds implements RoundScheduler.
 func (a *actor) Rounds() []trace.Round {
+	if a.over {
+		return a.notes.rounds
+	}
 	if a.at == 0 || len(a.notes.opened) == 0 {
 		return nil
 	}

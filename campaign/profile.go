@@ -128,7 +128,7 @@ func (c *counting) Reset(start lockstep.Start) {
 }
 
 // Next implements [lockstep.Scheduler].
-func (c *counting) Next(run *lockstep.Run) (lockstep.Step, bool) {
+func (c *counting) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	majority := c.info.Nodes/2 + 1
 	if run.Last().Kind == trace.Deliver {
 		c.now.delivered++
@@ -143,7 +143,7 @@ func (c *counting) Next(run *lockstep.Run) (lockstep.Step, bool) {
 			}
 		}
 	}
-	step, ok := c.Scheduler.Next(run)
+	ok := c.Scheduler.Next(run, next)
 	if r, is := c.Scheduler.(lockstep.RoundScheduler); is {
 		for _, round := range r.Rounds()[c.known:] {
 			if c.known%max(1, len(c.info.Rounds)) == 0 {
@@ -157,7 +157,7 @@ func (c *counting) Next(run *lockstep.Run) (lockstep.Step, bool) {
 			}
 		}
 	}
-	return step, ok
+	return ok
 }
 
 // Done implements [lockstep.Searcher].

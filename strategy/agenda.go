@@ -195,18 +195,19 @@ func (a *agenda) receivers(run *lockstep.Run, e *event) lockstep.Nodes {
 }
 
 // step makes an event happen. A request whose node is down goes to the first that is up.
-func (a *agenda) step(run *lockstep.Run, index int32) lockstep.Step {
+func (a *agenda) step(run *lockstep.Run, index int32, next *lockstep.Step) {
 	e := &a.events[index]
+	next.Kind = e.kind
 	switch e.kind {
 	case trace.Deliver:
-		return lockstep.Step{Kind: trace.Deliver, Msg: e.msg}
+		next.Msg = e.msg
 	case trace.Alarm:
-		return lockstep.Step{Kind: trace.Alarm, Node: e.node}
+		next.Node = e.node
 	default:
 		if to := a.receivers(run, e) & run.Up(); !to.Has(e.node) {
 			e.node = to.First()
 		}
-		return lockstep.Step{Kind: trace.Request, Request: e.request, Node: e.node}
+		next.Request, next.Node = e.request, e.node
 	}
 }
 
@@ -222,14 +223,15 @@ const drainage = 10
 func (h horizon) passed(run *lockstep.Run) bool { return h > 0 && run.Steps() >= int(h) }
 
 // drain delivers the oldest message that can be delivered, or reports false.
-func (h horizon) drain(run *lockstep.Run) (lockstep.Step, bool) {
+func (h horizon) drain(run *lockstep.Run, next *lockstep.Step) bool {
 	if run.Steps() >= drainage*int(h) {
-		return lockstep.Step{}, false
+		return false
 	}
 	for _, id := range run.InFlight() {
 		if run.Deliverable(id) {
-			return lockstep.Step{Kind: trace.Deliver, Msg: id}, true
+			next.Kind, next.Msg = trace.Deliver, id
+			return true
 		}
 	}
-	return lockstep.Step{}, false
+	return false
 }

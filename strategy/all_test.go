@@ -16,7 +16,7 @@ import (
 func TestDeterminism(t *testing.T) {
 	for _, k := range strategy.All() {
 		t.Run(k.Name, func(t *testing.T) {
-			plan := lockstep.Plan{System: smr.Cluster{Bug: true, Requests: 3}, Strategy: k.Default, Spec: smr.Prefix,
+			plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true, Requests: 3}, Strategy: k.Default, Spec: smr.Prefix,
 				Seed: 5, Runs: 200, Workers: 1, KeepGoing: true, Settle: 20}
 			first := explore(t, plan)
 			if again := explore(t, plan); again.Digest != first.Digest {
@@ -38,21 +38,6 @@ func TestDeterminism(t *testing.T) {
 				t.Errorf("digest %x with another seed too", first.Digest)
 			}
 		})
-	}
-}
-
-// TestRunAlone checks that a run does not depend on the runs that its worker made before:
-// the trace of a failing run, made alone by another worker, is the run that failed.
-func TestRunAlone(t *testing.T) {
-	for _, k := range strategy.All() {
-		result := explore(t, lockstep.Plan{System: smr.Cluster{Bug: true}, Strategy: k.Default, Spec: smr.Prefix,
-			Runs: 3000, Workers: 1, KeepGoing: true})
-		t.Logf("%s: %d findings in %d runs", k.Name, result.Verdicts["fail"], result.Runs)
-		for _, f := range result.Found {
-			if f.Flaky != "" {
-				t.Errorf("%s: run %d: %s", k.Name, f.Run, f.Flaky)
-			}
-		}
 	}
 }
 

@@ -51,9 +51,9 @@ func (a *anyOrder) choices(run *lockstep.Run, list []choice) []choice {
 }
 
 // take implements menu.
-func (a *anyOrder) take(run *lockstep.Run, c choice) (lockstep.Step, bool) {
+func (a *anyOrder) take(run *lockstep.Run, c choice, next *lockstep.Step) bool {
 	a.used[c.act]++
-	return c.step(run)
+	return c.step(run, next)
 }
 
 // hash implements menu: the messages in flight form a multiset.

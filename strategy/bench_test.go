@@ -44,12 +44,13 @@ type dictation struct {
 
 func (d *dictation) New(lockstep.Info) lockstep.Scheduler { return d }
 func (d *dictation) Reset(lockstep.Start)                 { d.at = 0 }
-func (d *dictation) Next(*lockstep.Run) (s lockstep.Step, ok bool) {
+func (d *dictation) Next(_ *lockstep.Run, next *lockstep.Step) bool {
 	if d.at == len(d.steps) {
-		return s, false
+		return false
 	}
+	*next = d.steps[d.at]
 	d.at++
-	return d.steps[d.at-1], true
+	return true
 }
 
 // stenographer writes down the steps of a strategy's last run.
@@ -64,12 +65,12 @@ func (s *stenographer) New(info lockstep.Info) lockstep.Scheduler {
 	return s
 }
 func (s *stenographer) Reset(start lockstep.Start) { s.steps = s.steps[:0]; s.Scheduler.Reset(start) }
-func (s *stenographer) Next(run *lockstep.Run) (lockstep.Step, bool) {
-	step, ok := s.Scheduler.Next(run)
+func (s *stenographer) Next(run *lockstep.Run, next *lockstep.Step) bool {
+	ok := s.Scheduler.Next(run, next)
 	if ok {
-		s.steps = append(s.steps, step)
+		s.steps = append(s.steps, *next)
 	}
-	return step, ok
+	return ok
 }
 
 // BenchmarkChoosing reports for every strategy what a step costs, what choosing it costs,

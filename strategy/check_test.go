@@ -12,7 +12,7 @@ import (
 
 // TestCheck checks that what cannot work is refused with an error that names the field.
 func TestCheck(t *testing.T) {
-	info, err := smr.Cluster{}.Describe()
+	info, err := smr.Cluster{Nodes: 3}.Describe()
 	if err != nil {
 		t.Fatal(err)
 	}

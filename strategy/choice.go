@@ -41,7 +41,7 @@ type menu interface {
 	// depends on the run alone: first what moves the system on, then the faults.
 	choices(run *lockstep.Run, list []choice) []choice
 	// take carries a choice out. It reports false for one that is no step of the engine.
-	take(run *lockstep.Run, c choice) (lockstep.Step, bool)
+	take(run *lockstep.Run, c choice, next *lockstep.Step) bool
 	// left is the number of times that an action may still be taken, where it is bounded.
 	left(act action) (int, bool)
 	// hash is a hash of what the menu knows beyond the states of the nodes.
@@ -91,26 +91,26 @@ func (b *budget) common(run *lockstep.Run, list []choice) []choice {
 }
 
 // step is the engine's step for choices that are one.
-func (c choice) step(run *lockstep.Run) (s lockstep.Step, ok bool) {
-	all := trace.AllNodes(run.Info().Nodes)
+func (c choice) step(run *lockstep.Run, next *lockstep.Step) bool {
 	switch c.act {
 	case actRun:
-		return lockstep.Step{Kind: trace.Deliver, Msg: c.msg}, true
+		next.Kind, next.Msg = trace.Deliver, c.msg
 	case actRequest:
-		return lockstep.Step{Kind: trace.Request, Node: c.node, Request: c.request}, true
+		next.Kind, next.Node, next.Request = trace.Request, c.node, c.request
 	case actAlarm:
-		return lockstep.Step{Kind: trace.Alarm, Node: c.node}, true
+		next.Kind, next.Node = trace.Alarm, c.node
 	case actDrop:
-		return lockstep.Step{Kind: trace.Drop, Msg: c.msg}, true
+		next.Kind, next.Msg = trace.Drop, c.msg
 	case actDup:
-		return lockstep.Step{Kind: trace.Duplicate, Msg: c.msg}, true
+		next.Kind, next.Msg = trace.Duplicate, c.msg
 	case actIsolate:
-		return lockstep.Step{Kind: trace.Cut, From: trace.NodesOf(c.node), To: all.Without(c.node)}, true
+		next.Kind, next.From, next.To = trace.Cut, trace.NodesOf(c.node), run.All().Without(c.node)
 	case actHeal:
-		return lockstep.Step{Kind: trace.Heal, From: all, To: all}, true
+		next.Kind, next.From, next.To = trace.Heal, run.All(), run.All()
 	default: // only in the queues of the shadow network
-		return s, false
+		return false
 	}
+	return true
 }
 
 // mix folds a value into a hash (the finalizer of splitmix64).

@@ -170,9 +170,9 @@ func (s *delay) Drawn() map[string]string {
 }
 
 // Next implements [lockstep.Scheduler].
-func (s *delay) Next(run *lockstep.Run) (lockstep.Step, bool) {
+func (s *delay) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	if s.mix.Steps > 0 && run.Steps() >= s.mix.Steps {
-		return lockstep.Step{}, false
+		return false
 	}
 	if s.unit == 0 {
 		s.begin(run)
@@ -182,23 +182,24 @@ func (s *delay) Next(run *lockstep.Run) (lockstep.Step, bool) {
 	for n := range s.armed.All() { // a node may have set its alarm to another time
 		s.events[s.alarms[n]].key = ^uint64(instantOf(run.AlarmAt(n)))
 	}
-	if step, ok := s.wipe(run); ok {
-		return step, true
+	if s.wipe(run, next) {
+		return true
 	}
 	best := s.first(run, true)
 	due := never
 	if best >= 0 {
 		due = instant(^s.events[best].key)
 	}
-	if step, ok := s.fault(run, s.rand, due, &s.now); ok {
-		step.At = s.now.time()
-		return step, true
+	if s.fault(run, s.rand, due, &s.now, next) {
+		next.At = s.now.time()
+		return true
 	}
 	if best < 0 {
-		return lockstep.Step{}, false
+		return false
 	}
 	s.now = max(s.now, due)
-	return s.happen(run, best), true
+	s.happen(run, best, next)
+	return true
 }
 
 // begin finds out the unit of time and draws when the first faults begin.
@@ -214,14 +215,13 @@ func (s *delay) begin(run *lockstep.Run) {
 
 // happen makes an event happen: a message that is lost, or whose receiver is down, is
 // dropped when it is due.
-func (s *delay) happen(run *lockstep.Run, index int32) lockstep.Step {
+func (s *delay) happen(run *lockstep.Run, index int32, next *lockstep.Step) {
 	e := &s.events[index]
-	step := s.step(run, index)
+	s.step(run, index, next)
 	if e.kind == trace.Deliver && (e.lost || !run.Up().Has(e.node)) {
-		step.Kind = trace.Drop
+		next.Kind = trace.Drop
 	}
-	step.At = s.now.time()
-	return step
+	next.At = s.now.time()
 }
 
 // place implements watcher.

@@ -63,56 +63,58 @@ func (f *faults) begin(r *rand.Rand, mix Delay, unit instant, wipes bool) {
 
 // fault is the next step of the timeline if it comes before the time given, and moves the
 // clock to it. When nothing else is to come, only a restart can move the system on.
-func (f *faults) fault(run *lockstep.Run, r *rand.Rand, before instant, now *instant) (lockstep.Step, bool) {
+func (f *faults) fault(run *lockstep.Run, r *rand.Rand, before instant, now *instant, next *lockstep.Step) bool {
 	if before == never {
 		if f.down == 0 {
-			return lockstep.Step{}, false
+			return false
 		}
 		f.linkAt = never
 	}
 	at := min(f.linkAt, f.crashAt, f.restartAt)
 	if at == never || at > before {
-		return lockstep.Step{}, false
+		return false
 	}
 	*now = max(*now, at)
 	switch at {
 	case f.restartAt:
-		return f.restart(run, r, *now)
+		return f.restart(run, r, *now, next)
 	case f.crashAt:
-		return f.crash(run, r, *now)
+		return f.crash(run, r, *now, next)
 	default:
-		return f.changeLinks(run, r, *now)
+		return f.changeLinks(run, r, *now, next)
 	}
 }
 
-func (f *faults) restart(run *lockstep.Run, r *rand.Rand, now instant) (lockstep.Step, bool) {
+func (f *faults) restart(run *lockstep.Run, r *rand.Rand, now instant, next *lockstep.Step) bool {
 	node := f.down
 	f.down, f.restartAt = 0, never
 	if f.crashes > 0 {
 		f.crashAt = now + Exponential.draw(r, f.gap)
 	}
-	return lockstep.Step{Kind: trace.Restart, Node: node}, !run.Up().Has(node)
+	next.Kind, next.Node = trace.Restart, node
+	return !run.Up().Has(node)
 }
 
 // crash takes a node down, as long as a minority is down with it.
-func (f *faults) crash(run *lockstep.Run, r *rand.Rand, now instant) (lockstep.Step, bool) {
+func (f *faults) crash(run *lockstep.Run, r *rand.Rand, now instant, next *lockstep.Step) bool {
 	f.crashes--
 	f.crashAt = never
 	nodes := run.Info().Nodes
 	if nodes-run.Up().Len() >= (nodes-1)/2 {
-		return lockstep.Step{}, false
+		return false
 	}
 	f.down = pickNode(r, run.Up())
 	f.restartAt = now + Exponential.draw(r, f.gap)
-	return lockstep.Step{Kind: trace.Crash, Node: f.down}, true
+	next.Kind, next.Node = trace.Crash, f.down
+	return true
 }
 
 // changeLinks begins or ends a fault of links.
-func (f *faults) changeLinks(run *lockstep.Run, r *rand.Rand, now instant) (lockstep.Step, bool) {
+func (f *faults) changeLinks(run *lockstep.Run, r *rand.Rand, now instant, next *lockstep.Step) bool {
 	if f.toggles == 0 {
 		if !f.draw(run, r) {
 			f.linkAt = never
-			return lockstep.Step{}, false
+			return false
 		}
 	}
 	f.toggles--
@@ -125,20 +127,20 @@ func (f *faults) changeLinks(run *lockstep.Run, r *rand.Rand, now instant) (lock
 	if f.toggles == 0 && len(f.links) == 0 {
 		f.linkAt = never
 	}
-	step := f.present
-	step.Kind = trace.Heal
+	*next = f.present
+	next.Kind = trace.Heal
 	if f.broken {
-		step.Kind = trace.Cut
+		next.Kind = trace.Cut
 		if f.wipes {
-			f.crossing(run, step)
+			f.crossing(run, next)
 		}
 	}
-	return step, true
+	return true
 }
 
 // draw draws the links of the next fault.
 func (f *faults) draw(run *lockstep.Run, r *rand.Rand) bool {
-	all := trace.AllNodes(run.Info().Nodes)
+	all := run.All()
 	if all.Len() < 2 || len(f.links) == 0 {
 		return false
 	}
@@ -157,7 +159,7 @@ func (f *faults) draw(run *lockstep.Run, r *rand.Rand) bool {
 }
 
 // crossing notes the messages in flight on the links of a cut.
-func (f *faults) crossing(run *lockstep.Run, cut lockstep.Step) {
+func (f *faults) crossing(run *lockstep.Run, cut *lockstep.Step) {
 	f.lost = f.lost[:0]
 	for _, id := range run.InFlight() {
 		m := run.Message(id)
@@ -169,13 +171,14 @@ func (f *faults) crossing(run *lockstep.Run, cut lockstep.Step) {
 }
 
 // wipe loses the next of the messages that a cut caught in flight.
-func (f *faults) wipe(run *lockstep.Run) (lockstep.Step, bool) {
+func (f *faults) wipe(run *lockstep.Run, next *lockstep.Step) bool {
 	for len(f.lost) > 0 {
 		id := f.lost[0]
 		f.lost = slices.Delete(f.lost, 0, 1)
 		if run.IsInFlight(id) {
-			return lockstep.Step{Kind: trace.Drop, Msg: id}, true
+			next.Kind, next.Msg = trace.Drop, id
+			return true
 		}
 	}
-	return lockstep.Step{}, false
+	return false
 }

@@ -184,9 +184,9 @@ func (s *guided) mutant(r *rand.Rand) []uint64 {
 }
 
 // Next implements [lockstep.Scheduler].
-func (s *guided) Next(run *lockstep.Run) (lockstep.Step, bool) {
+func (s *guided) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	s.observe(run)
-	return s.inner.Next(run)
+	return s.inner.Next(run, next)
 }
 
 // observe looks for something new in what the last step did to its node.

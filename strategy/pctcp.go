@@ -209,17 +209,18 @@ func (s *pctcp) Drawn() map[string]string {
 }
 
 // Next implements [lockstep.Scheduler].
-func (s *pctcp) Next(run *lockstep.Run) (lockstep.Step, bool) {
+func (s *pctcp) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	s.look(run)
 	s.peak = max(s.peak, len(s.open))
 	if h := horizon(s.Steps); h.passed(run) {
-		return h.drain(run)
+		return h.drain(run, next)
 	}
 	best := s.first(run, false)
 	if best < 0 {
-		return lockstep.Step{}, false
+		return false
 	}
-	return s.step(run, best), true
+	s.step(run, best, next)
+	return true
 }
 
 // place implements watcher.
@@ -266,8 +267,8 @@ func (s *pctcp) cause(run *lockstep.Run, e *event) int32 {
 	case e.kind == trace.Request:
 		return -1
 	}
-	if body := run.Message(e.msg).Body; body != e.msg { // a copy has the past of its original
-		return s.events[s.byMsg[body-1]].past
+	if original := run.Message(e.msg).Copy; original != 0 { // a copy has the past of its original
+		return s.events[s.byMsg[original-1]].past
 	}
 	return s.save(int(e.from))
 }

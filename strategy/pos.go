@@ -59,16 +59,17 @@ func (s *pos) Reset(start lockstep.Start) {
 }
 
 // Next implements [lockstep.Scheduler].
-func (s *pos) Next(run *lockstep.Run) (lockstep.Step, bool) {
+func (s *pos) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	s.look(run)
 	if h := horizon(s.Steps); h.passed(run) {
-		return h.drain(run)
+		return h.drain(run, next)
 	}
 	best := s.first(run, false)
 	if best < 0 {
-		return lockstep.Step{}, false
+		return false
 	}
-	return s.step(run, best), true
+	s.step(run, best, next)
+	return true
 }
 
 // place implements watcher.

@@ -66,13 +66,13 @@ func (p *posetRun) send(out *lockstep.Outbox, from lockstep.Node) {
 				out.Offer(lockstep.Pending{ID: int32(i + 1), To: trace.NodesOf(p.to(i))})
 			default:
 				p.which = append(p.which, i)
-				out.Send(lockstep.Message{From: from, To: p.to(i), Type: fmt.Sprint("m", i)})
+				out.Send(from, p.to(i), fmt.Sprint("m", i), lockstep.Tag{})
 			}
 		}
 	}
 }
 
-func (p *posetRun) Do(s lockstep.Step, out *lockstep.Outbox) error {
+func (p *posetRun) Do(s *lockstep.Step, out *lockstep.Outbox) error {
 	i := -1
 	switch s.Kind {
 	case trace.Deliver:
@@ -121,20 +121,20 @@ func (p poset) above() [][]bool {
 	return above
 }
 
-// watch is a spec that never fails and hands the order of arrivals of each run on.
-type watch func(order []int)
+// arrivals is a spec that never fails and hands the order of arrivals of each run on.
+type arrivals func(order []int)
 
-func (watch) Properties() []string                      { return nil }
-func (w watch) New(lockstep.Info) lockstep.Monitor      { return &watching{watch: w} }
-func (w *watching) Reset()                              { w.order = w.order[:0] }
-func (w *watching) End(*lockstep.Run) *lockstep.Finding { w.watch(w.order); return nil }
+func (arrivals) Properties() []string                   { return nil }
+func (w arrivals) New(lockstep.Info) lockstep.Monitor   { return &arriving{arrivals: w} }
+func (w *arriving) Reset()                              { w.order = w.order[:0] }
+func (w *arriving) End(*lockstep.Run) *lockstep.Finding { w.arrivals(w.order); return nil }
 
-type watching struct {
-	watch
+type arriving struct {
+	arrivals
 	order []int
 }
 
-func (w *watching) Step(run *lockstep.Run) *lockstep.Finding {
+func (w *arriving) Step(run *lockstep.Run) *lockstep.Finding {
 	for _, e := range run.Events() {
 		w.order = append(w.order, e.Value.(int))
 	}
@@ -225,7 +225,7 @@ func hits(t *testing.T, p poset, s lockstep.Strategy, d, runs int) (map[string]i
 	t.Helper()
 	count, position := map[string]int{}, make([]int, len(p.before))
 	result := explore(t, lockstep.Plan{System: p, Strategy: s, Seed: 11, Runs: runs, Workers: 1,
-		Spec: watch(func(order []int) {
+		Spec: arrivals(func(order []int) {
 			if len(order) != len(p.before) {
 				t.Fatalf("%d of %d messages arrived", len(order), len(p.before))
 			}

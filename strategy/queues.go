@@ -164,7 +164,7 @@ func (q *queues) possible(link *queue, act action) bool {
 func (q *queues) linkOf(c choice) *queue { return &q.links[max(c.link-1, 0)] }
 
 // take implements menu.
-func (q *queues) take(run *lockstep.Run, c choice) (lockstep.Step, bool) {
+func (q *queues) take(run *lockstep.Run, c choice, next *lockstep.Step) bool {
 	q.budget.used[c.act]++
 	link := q.linkOf(c)
 	switch c.act {
@@ -192,7 +192,7 @@ func (q *queues) take(run *lockstep.Run, c choice) (lockstep.Step, bool) {
 		n[1].moved++
 		link.last = actSwap
 	}
-	return c.step(run)
+	return c.step(run, next)
 }
 
 // hash implements menu.

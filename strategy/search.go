@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/trace"
 )
 
 // search goes through the tree of choices of a menu, depth first. Each run follows the
@@ -44,17 +43,17 @@ func (s *search) Reset(lockstep.Start) {
 }
 
 // Next implements [lockstep.Scheduler].
-func (s *search) Next(run *lockstep.Run) (lockstep.Step, bool) {
+func (s *search) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	s.look(run)
 	for {
 		if s.at == len(s.stack) && !s.extend(run) {
 			s.ended = true
-			return lockstep.Step{}, false
+			return false
 		}
 		c := s.stack[s.at].choice()
 		s.at++
-		if step, ok := s.take(run, c); ok {
-			return step, true
+		if s.take(run, c, next) {
+			return true
 		}
 	}
 }
@@ -176,7 +175,7 @@ const maxStates = 1 << 23
 
 // metBefore reports whether the present state was met with at least as many choices left.
 func (s *search) metBefore(run *lockstep.Run) bool {
-	if s.reduce != States || s.blind || run.Up() != trace.AllNodes(run.Info().Nodes) { // a node that is down has no fingerprint
+	if s.reduce != States || s.blind || run.Up() != run.All() { // a node that is down has no fingerprint
 		return false
 	}
 	h := s.hash(run)

@@ -152,22 +152,22 @@ func (s *shadow) Drawn() map[string]string {
 }
 
 // Next implements [lockstep.Scheduler]: it takes actions until one is a step.
-func (s *shadow) Next(run *lockstep.Run) (lockstep.Step, bool) {
+func (s *shadow) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	if s.Steps > 0 && run.Steps() >= s.Steps {
-		return lockstep.Step{}, false
+		return false
 	}
 	s.look(run)
 	for {
 		s.list = s.choices(run, s.list[:0])
 		c, ok := s.draw()
 		if !ok {
-			return lockstep.Step{}, false
+			return false
 		}
 		if s.note != nil {
 			s.note(c)
 		}
-		if step, ok := s.take(run, c); ok {
-			return step, true
+		if s.take(run, c, next) {
+			return true
 		}
 	}
 }

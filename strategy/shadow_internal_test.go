@@ -29,8 +29,10 @@ func (n noted) New(info lockstep.Info) lockstep.Scheduler {
 	return notedScheduler{s, n}
 }
 
-func (n notedScheduler) Reset(start lockstep.Start)                   { n.shadow.Reset(start); n.reset(n.shadow) }
-func (n notedScheduler) Next(run *lockstep.Run) (lockstep.Step, bool) { return n.shadow.Next(run) }
+func (n notedScheduler) Reset(start lockstep.Start) { n.shadow.Reset(start); n.reset(n.shadow) }
+func (n notedScheduler) Next(run *lockstep.Run, next *lockstep.Step) bool {
+	return n.shadow.Next(run, next)
+}
 
 // TestShadowKeepsItsRules checks over many swarm runs that pairs without effect are never
 // taken, bounds are kept and only faults ever have weight 0.

@@ -134,10 +134,13 @@ func (s Systematic) Check(info lockstep.Info) error {
 		return fmt.Errorf("systematic: %s may do different things after the same steps, so that a search cannot go back", info.Name)
 	}
 	need := trace.KindsOf(trace.Deliver)
-	for kind, wanted := range map[lockstep.Kind]bool{trace.Drop: s.Losses != 0, trace.Duplicate: s.Duplicates > 0,
-		trace.Alarm: s.Alarms != 0, trace.Cut: s.Isolations > 0, trace.Heal: s.Isolations > 0} {
-		if wanted {
-			need |= trace.KindsOf(kind)
+	for _, c := range []struct {
+		wanted bool
+		kinds  lockstep.Kinds
+	}{{s.Losses != 0, trace.KindsOf(trace.Drop)}, {s.Duplicates > 0, trace.KindsOf(trace.Duplicate)},
+		{s.Alarms != 0, trace.KindsOf(trace.Alarm)}, {s.Isolations > 0, trace.KindsOf(trace.Cut, trace.Heal)}} {
+		if c.wanted {
+			need |= c.kinds
 		}
 	}
 	return info.Require("systematic", need)
