@@ -26,9 +26,10 @@ type Profile struct {
 	Messages     float64 `json:"messages"` // delivered in a run
 	Steps        float64 `json:"steps"`
 	// Buggy counts the runs with a finding, and Share is an exact interval for their
-	// probability with confidence 0.95.
-	Buggy int      `json:"buggy"`
-	Share Interval `json:"buggy_share"`
+	// probability with confidence 0.95. It is missing for a strategy whose runs are not
+	// independent.
+	Buggy int       `json:"buggy"`
+	Share *Interval `json:"buggy_share,omitempty"`
 }
 
 // ProfileOf makes the runs of a plan and counts. A phase has a quorum when a majority of
@@ -41,7 +42,8 @@ func ProfileOf(ctx context.Context, plan lockstep.Plan, event string) (Profile, 
 	if plan.Strategy == nil {
 		return Profile{}, fmt.Errorf("campaign: the plan has no Strategy")
 	}
-	counter := &counter{Strategy: plan.Strategy, event: event, runs: make([]counts, plan.Runs)}
+	given := plan.Strategy
+	counter := &counter{Strategy: given, event: event, runs: make([]counts, plan.Runs)}
 	plan.Strategy, plan.KeepGoing, plan.Keep, plan.Workers = counter, true, 1, 1
 	result, err := lockstep.Explore(ctx, plan)
 	if err != nil {
@@ -59,7 +61,10 @@ func ProfileOf(ctx context.Context, plan lockstep.Plan, event string) (Profile, 
 	p.Rounds, p.QuorumRounds = float64(sum.rounds)/n, float64(sum.quorumRounds)/n
 	p.Phases, p.QuorumPhases = float64(sum.phases)/n, float64(sum.quorumPhases)/n
 	p.Messages, p.Steps = float64(sum.delivered)/n, float64(result.Steps)/n
-	p.Share = Share(p.Buggy, p.Runs, DefaultConfidence)
+	if independent(given, counter.info) {
+		share := Share(p.Buggy, p.Runs, DefaultConfidence)
+		p.Share = &share
+	}
 	return p, nil
 }
 
@@ -67,6 +72,7 @@ func ProfileOf(ctx context.Context, plan lockstep.Plan, event string) (Profile, 
 type counter struct {
 	lockstep.Strategy
 	event string
+	info  lockstep.Info
 	runs  []counts
 }
 
@@ -84,6 +90,7 @@ func (c *counts) add(d counts) {
 
 // New implements [lockstep.Strategy].
 func (c *counter) New(info lockstep.Info) lockstep.Scheduler {
+	c.info = info
 	return &counting{Scheduler: c.Strategy.New(info), counter: c, info: info}
 }
 
@@ -185,8 +192,11 @@ func WriteProfiles(w io.Writer, heading string, rows []Profile) error {
 		if p.Rounds > 0 {
 			rounds = fmt.Sprintf("%.2f | %.2f | %.2f | %.2f", p.Rounds, p.QuorumRounds, p.Phases, p.QuorumPhases)
 		}
-		fmt.Fprintf(&b, "| `%s` | %d | %s | %.2f | %.1f | %d | %.4f to %.4f |\n", p.Strategy, p.Runs, rounds, p.Messages, p.Steps,
-			p.Buggy, p.Share.Low, p.Share.High)
+		share := "-"
+		if p.Share != nil {
+			share = fmt.Sprintf("%.4f to %.4f", p.Share.Low, p.Share.High)
+		}
+		fmt.Fprintf(&b, "| `%s` | %d | %s | %.2f | %.1f | %d | %s |\n", p.Strategy, p.Runs, rounds, p.Messages, p.Steps, p.Buggy, share)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -10,12 +10,14 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/campaign"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/smr"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 const (
@@ -73,7 +75,24 @@ func (b bench) tables(ctx context.Context, w io.Writer) error {
 		}
 		fmt.Fprintln(w)
 	}
+	if err := b.every(ctx, w); err != nil {
+		return err
+	}
 	return b.first(ctx, w)
+}
+
+// every makes all uniform executions of four phases with at most three isolations.
+func (b bench) every(ctx context.Context, w io.Writer) error {
+	p := b.plan()
+	p.Strategy = strategy.Uniform{Period: 4, Isolations: 3, Rounds: 16, Sampler: strategy.Every}
+	p.Runs, p.KeepGoing, p.Keep = math.MaxInt, true, 1
+	result, err := lockstep.Explore(ctx, p)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "### Every uniform execution\n\n`%s`: %s, of which %d are buggy.\n\n",
+		result.Strategy, result.Reached, result.Verdicts[trace.Fail])
+	return err
 }
 
 // periods varies k as the left half of Table 2 does.
