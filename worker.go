@@ -55,7 +55,9 @@ func (w *worker) record(number int) (*trace.Trace, error) {
 	w.rec = newRecorder(w.plan.header(w.info, w.seedOf(number)))
 	defer func() { w.rec = nil }()
 	outcome, err := w.one(number)
-	return w.rec.finish(outcome, w.sched), err
+	t := w.rec.finish(outcome, w.sched)
+	w.illustrate(t)
+	return t, err
 }
 
 // one makes the numbered run. An error is a failure of the tool or the plan; whatever
@@ -196,6 +198,8 @@ func (w *worker) judge(f *Finding) trace.Outcome {
 		o.Verdict, o.Finding = trace.Fail, f
 	case w.run.over != "":
 		o.Verdict, o.Reason = trace.Unknown, w.run.over
+	case w.undecided() != "":
+		o.Verdict, o.Reason = trace.Unknown, w.undecided()
 	case w.director != nil && noneTookEffect(w.director.Counts()):
 		o.Verdict, o.Reason = trace.Vacuous, "no part of the scenario took effect"
 	}

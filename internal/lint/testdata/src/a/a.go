@@ -8,12 +8,12 @@ import (
 )
 
 func bad(m map[string]int) {
-	go bad(m)             // want "goroutine in a package where runs happen"
-	_ = time.Now()        // want "time.Now in a package where runs happen"
-	time.Sleep(1)         // want "time.Sleep"
-	f := time.Since       // want "time.Since"
-	_ = rand.IntN(3)      // want "rand.IntN"
-	for range m {         // want "range over a map"
+	go bad(m)        // want "goroutine in a package where runs happen"
+	_ = time.Now()   // want "time.Now in a package where runs happen"
+	time.Sleep(1)    // want "time.Sleep"
+	f := time.Since  // want "time.Since"
+	_ = rand.IntN(3) // want "rand.IntN"
+	for range m {    // want "range over a map"
 	}
 	for range maps.Keys(m) { // want "range over a map"
 	}
