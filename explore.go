@@ -18,7 +18,7 @@ type Result struct {
 	Steps     int64 // of all runs
 	Messages  int64 // sent in all runs
 	Verdicts  map[Verdict]int
-	Reasons   map[string]int // why runs were unknown
+	Reasons   map[string]int // why runs were unknown or vacuous
 	Found     []Found        // the failing runs in order, at most as many as the plan keeps
 	Judged    []Count        // how often each property could have failed, where the spec counts
 	Effects   []Count        // how often each part of the scenario took effect
@@ -28,6 +28,8 @@ type Result struct {
 	Digest uint64
 	// Interrupted says that the context ended before the runs did.
 	Interrupted bool
+
+	counted bool // the spec counts how often it could have failed
 }
 
 // Found is a failing run.
@@ -198,7 +200,7 @@ func (w *worker) addCounts(b *batch) {
 func addCounts(sum, counts []Count) []Count {
 	for i, c := range counts {
 		if i == len(sum) {
-			sum = append(sum, Count{Name: c.Name})
+			sum = append(sum, Count{Name: c.Name, Optional: c.Optional})
 		}
 		sum[i].N += c.N
 	}
@@ -208,6 +210,7 @@ func addCounts(sum, counts []Count) []Count {
 // take adds the runs of a batch to the result, in order, and reports whether to go on.
 func (c *campaign) take(b batch) bool {
 	for i, n := range b.judged {
+		c.result.counted = true
 		c.result.Judged[i].N += n
 	}
 	c.result.Effects = addCounts(c.result.Effects, b.effects)
@@ -237,7 +240,7 @@ func (c *campaign) add(one ran) {
 	r.Messages += int64(one.messages)
 	r.Digest = RunSeed(r.Digest^one.digest, 0)
 	verdict := one.outcome.Verdict
-	if verdict == trace.Unknown {
+	if one.outcome.Reason != "" {
 		r.Reasons[one.outcome.Reason]++
 	}
 	if one.outcome.Finding != nil && len(r.Found) < c.plan.Keep {

@@ -86,7 +86,7 @@ func (r *Run) takeMessage(s Step) string {
 		r.status[s.Msg-1] = delivered
 	} else {
 		r.status[s.Msg-1] = lost
-		r.faults.Lost++
+		r.lose(m)
 	}
 	return ""
 }
@@ -108,7 +108,7 @@ func (r *Run) changeMessage(s Step) string {
 }
 
 func (r *Run) fireAlarm(n Node) string {
-	if n < 1 || int(n) > r.info.Nodes || !r.Alarms().Has(n) {
+	if n < 1 || int(n) > r.info.Nodes || !(r.alarms & r.up).Has(n) {
 		return "no alarm is set at that node, or it is down"
 	}
 	r.alarms = r.alarms.Without(n)

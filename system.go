@@ -64,6 +64,10 @@ type Info struct {
 	// Round counts from 0. Empty: messages carry no tags and lock-step strategies go
 	// by causal layers.
 	Rounds []string
+	// Types lists the types of the messages that the system sends, and Events those of
+	// its events, where it knows them. A scenario about another type is then refused
+	// before the first run.
+	Types, Events []string
 	// Nondeterministic says that the same steps may not lead to the same effects. Every
 	// run of such a system is recorded.
 	Nondeterministic bool

@@ -37,6 +37,9 @@ type Cluster[M any] struct {
 	New func(self lockstep.Node, nodes int) Node[M]
 	// Type names the type of a message; nil means "message".
 	Type func(M) string
+	// Types and Events list the types of messages and events that programs send and
+	// emit; nil means that they are not known beforehand.
+	Types, Events []string
 	// Tag gives the phase and round of a message; nil means that there are no tags.
 	Tag func(M) lockstep.Tag
 	// Rounds names the rounds of a phase, where there are tags.
@@ -63,7 +66,7 @@ func (c Cluster[M]) Describe() (lockstep.Info, error) {
 		supports |= trace.KindsOf(trace.Replace)
 	}
 	return lockstep.Info{Name: c.Name, Options: c.Options, Nodes: c.Nodes, Supports: supports,
-		FIFO: c.FIFO, Rounds: c.Rounds}, nil
+		FIFO: c.FIFO, Rounds: c.Rounds, Types: c.Types, Events: c.Events}, nil
 }
 
 // Deploy implements [lockstep.System].
