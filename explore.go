@@ -18,7 +18,7 @@ type Result struct {
 	Steps     int64 // of all runs
 	Messages  int64 // sent in all runs
 	Verdicts  map[Verdict]int
-	Reasons   map[string]int // why runs were unknown or vacuous
+	Reasons   map[string]int // why runs were unknown
 	Found     []Found        // the failing runs in order, at most as many as the plan keeps
 	Judged    []Count        // how often each property could have failed, where the spec counts
 	Effects   []Count        // how often each part of the scenario took effect
@@ -240,7 +240,7 @@ func (c *campaign) add(one ran) {
 	r.Messages += int64(one.messages)
 	r.Digest = RunSeed(r.Digest^one.digest, 0)
 	verdict := one.outcome.Verdict
-	if one.outcome.Reason != "" {
+	if verdict == trace.Unknown {
 		r.Reasons[one.outcome.Reason]++
 	}
 	if one.outcome.Finding != nil && len(r.Found) < c.plan.Keep {

@@ -156,6 +156,9 @@ func (r *Run) AlarmAt(n Node) Time { return r.alarmAt[n] }
 // Pending lists the requests that may be given to a node.
 func (r *Run) Pending() []Pending { return r.pending }
 
+// Reserved lists the requests that a director keeps from the strategy.
+func (r *Run) Reserved() []Pending { return r.reserved }
+
 // Cut is the set of nodes that messages from n do not reach.
 func (r *Run) Cut(n Node) Nodes { return r.cut[n] }
 

@@ -137,6 +137,12 @@ func (o *Outbox) Message(id ID) Message { return o.run.messages[id-1] }
 // number returned. A message on a cut link is lost at once.
 func (o *Outbox) Send(m Message) ID { return o.run.send(m) }
 
+// Retype sets the type and tag of a message that got another body.
+func (o *Outbox) Retype(id ID, kind string, tag Tag) {
+	m := &o.run.messages[id-1]
+	m.Type, m.Tag = kind, tag
+}
+
 // Event reports something that a node let the outside see.
 func (o *Outbox) Event(e Event) {
 	r := o.run

@@ -46,8 +46,8 @@ type Cluster[M any] struct {
 	Rounds []string
 	// Text puts the content of a message into words; nil means fmt's %v.
 	Text func(M) string
-	// Parse reads what Text writes and makes Replace steps possible; nil means that
-	// messages cannot be forged.
+	// Parse reads the body of a Replace step, a whole message in words, which may be of
+	// another type than the one replaced; nil means that messages cannot be forged.
 	Parse func(string) (M, error)
 	// Requests are the clients' requests, offered to every node from the start.
 	Requests []string
@@ -145,8 +145,22 @@ func (d *Deployment[M]) Do(s lockstep.Step, out *lockstep.Outbox) error {
 			return fmt.Errorf("forged message %q: %w", s.Body, err)
 		}
 		d.bodies[s.Msg-1] = m
+		kind, tag := d.cluster.envelope(m)
+		out.Retype(s.Msg, kind, tag)
 	}
 	return nil
+}
+
+// envelope is what the engine knows of a message.
+func (c *Cluster[M]) envelope(m M) (kind string, tag lockstep.Tag) {
+	kind = "message"
+	if c.Type != nil {
+		kind = c.Type(m)
+	}
+	if c.Tag != nil {
+		tag = c.Tag(m)
+	}
+	return kind, tag
 }
 
 // Close implements [lockstep.Deployment].

@@ -32,14 +32,8 @@ func (c *Context[M]) Rand() *rand.Rand { return c.rand }
 // Send sends a message to a node, which may be the sender itself.
 func (c *Context[M]) Send(to lockstep.Node, m M) {
 	d := c.deployment
-	e := lockstep.Message{From: c.self, To: to, Type: "message"}
-	if d.cluster.Type != nil {
-		e.Type = d.cluster.Type(m)
-	}
-	if d.cluster.Tag != nil {
-		e.Tag = d.cluster.Tag(m)
-	}
-	d.out.Send(e)
+	kind, tag := d.cluster.envelope(m)
+	d.out.Send(lockstep.Message{From: c.self, To: to, Type: kind, Tag: tag})
 	d.bodies = append(d.bodies, m)
 }
 
