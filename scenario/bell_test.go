@@ -134,4 +134,3 @@ func explore(t *testing.T, plan lockstep.Plan) *lockstep.Result {
 	}
 	return result
 }
-

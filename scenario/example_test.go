@@ -241,6 +241,7 @@ func ExampleScenario_Faults() {
 	//   5 crash node 2
 	//   6 crash node 3 | filter 2 (crash and at 3): fail
 	// verdict unknown
+	// fault budget exceeded: 2 nodes crashed, 1 allowed
 }
 
 func ExampleScenario_Size() {

@@ -28,6 +28,9 @@ func Explain(ctx context.Context, plan lockstep.Plan, out io.Writer) error {
 	}
 	w.endLine()
 	fmt.Fprintf(&w.text, "verdict %s\n", result.Verdict())
+	for reason := range result.Reasons {
+		fmt.Fprintln(&w.text, reason)
+	}
 	if f := result.First(); f != nil {
 		fmt.Fprintf(&w.text, "%s\n", f.Finding)
 	}
