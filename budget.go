@@ -104,12 +104,12 @@ func (l *losses) without(senders Nodes) (messages, links int) {
 }
 
 // lose counts a lost message. One to a node that is down is lost by the crash.
-func (r *Run) lose(m *Message) {
-	if !r.up.Has(m.To) {
+func (r *Run) lose(from, to Node) {
+	if !r.up.Has(to) {
 		return
 	}
 	r.faults.Lost++
-	r.losses.from[m.From]++
-	r.losses.to[m.From] = r.losses.to[m.From].With(m.To)
+	r.losses.from[from]++
+	r.losses.to[from] = r.losses.to[from].With(to)
 	r.losses.any = true
 }

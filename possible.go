@@ -15,8 +15,10 @@ func (r *Run) Possible(s Step) bool {
 	switch s.Kind {
 	case trace.Deliver:
 		return r.takeable(s.Msg) && r.up.Has(r.messages[s.Msg-1].To) && (!r.info.FIFO || r.Head(s.Msg) >= s.Msg)
-	case trace.Drop, trace.Duplicate, trace.Replace:
+	case trace.Drop, trace.Duplicate:
 		return r.takeable(s.Msg)
+	case trace.Replace:
+		return r.takeable(s.Msg) && s.Request >= 0 && int(s.Request) < len(r.forged)
 	case trace.Alarm:
 		return r.isNode(s.Node) && (r.alarms & r.up).Has(s.Node)
 	case trace.Crash:
@@ -38,13 +40,13 @@ func (r *Run) isNode(n Node) bool { return n >= 1 && int(n) <= r.info.Nodes }
 func (r *Run) takeable(id ID) bool { return r.exists(id) && r.status[id-1] <= held }
 
 // unqueue takes the next step of the director that is still possible.
-func (r *Run) unqueue() (Step, bool) {
+func (r *Run) unqueue(next *Step) bool {
 	for len(r.queue) > 0 {
-		s := r.queue[0]
+		*next = r.queue[0]
 		r.queue = r.queue[:copy(r.queue, r.queue[1:])]
-		if r.Possible(s) {
-			return s, true
+		if r.Possible(*next) {
+			return true
 		}
 	}
-	return Step{}, false
+	return false
 }

@@ -68,7 +68,11 @@ func (w *worker) follow() (*Finding, error) {
 			continue
 		}
 		r.settling = rec.Settle
-		if f, err := w.step(rec.Step); f != nil || err != nil {
+		*r.next = rec.Step
+		if rec.Step.Kind == trace.Replace {
+			r.next.Request = r.Forge(rec.Step.Msg, rec.Body).Request
+		}
+		if f, err := w.step(); f != nil || err != nil {
 			return f, err
 		}
 	}
@@ -79,12 +83,12 @@ func (w *worker) follow() (*Finding, error) {
 // recorded stands for the strategy that made a trace, which a replay does not need.
 type recorded string
 
-func (s recorded) String() string               { return string(s) }
-func (recorded) Check(Info) error               { return nil }
-func (recorded) New(Info) Scheduler             { return recorded("") }
-func (recorded) Guarantee(Info) Guarantee       { return Guarantee{} }
-func (recorded) Reset(Start)                    {}
-func (recorded) Next(*Run) (step Step, ok bool) { return step, false }
+func (s recorded) String() string         { return string(s) }
+func (recorded) Check(Info) error         { return nil }
+func (recorded) New(Info) Scheduler       { return recorded("") }
+func (recorded) Guarantee(Info) Guarantee { return Guarantee{} }
+func (recorded) Reset(Start)              {}
+func (recorded) Next(*Run, *Step) bool    { return false }
 
 // difference names the first thing in which two recordings of a run differ.
 func difference(want, got *trace.Trace) string {

@@ -9,7 +9,7 @@ import (
 )
 
 // DefaultTries is the number of runs that Shrink makes at most unless told otherwise.
-const DefaultTries = 20_000
+const DefaultTries = 100_000
 
 // Shrunk is what Shrink made of a failing run.
 type Shrunk struct {

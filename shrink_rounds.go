@@ -11,6 +11,7 @@ import (
 // schedule is a run in lock-step rounds, taken apart into what can be made smaller.
 type schedule struct {
 	phases []phase
+	active int // rounds that had messages when it was run
 }
 
 // phase is a stretch of rounds after which isolated nodes return.
@@ -114,7 +115,7 @@ type scheduled struct {
 
 func (s *scheduled) Reset(Start) { s.driver.Reset() }
 
-func (s *scheduled) Next(r *Run) (Step, bool) { return s.driver.Next(r, s) }
+func (s *scheduled) Next(r *Run, next *Step) bool { return s.driver.Next(r, s, next) }
 
 func (s *scheduled) Rounds() []trace.Round { return s.driver.Rounds() }
 
@@ -128,7 +129,7 @@ func (s *scheduled) Open(round int, r *Run) (int, Nodes) {
 		round -= s.now.rounds
 	}
 	s.given = 0
-	kernel := trace.AllNodes(r.info.Nodes)
+	kernel := r.all
 	for n := range kernel.All() {
 		if s.now.isolated(n, s.round) {
 			kernel = kernel.Without(n)
@@ -141,16 +142,17 @@ func (s *scheduled) Loses(m *Message) bool {
 	return s.now.isolates(*m, s.round) || slices.Contains(s.now.lost, link{s.round, m.From, m.To})
 }
 
-func (s *scheduled) Give(r *Run) (Step, bool) {
+func (s *scheduled) Give(r *Run, next *Step) bool {
 	for s.given < len(s.now.gives) {
 		g := s.now.gives[s.given]
 		s.given++
 		possible := slices.ContainsFunc(r.pending, func(p Pending) bool { return p.ID == g.request && p.To.Has(g.node) })
 		if g.round == s.round && possible && r.up.Has(g.node) {
-			return Step{Kind: trace.Request, Request: g.request, Node: g.node}, true
+			*next = Step{Kind: trace.Request, Request: g.request, Node: g.node}
+			return true
 		}
 	}
-	return Step{}, false
+	return false
 }
 
 // schedule shrinks a run in rounds.
@@ -165,10 +167,8 @@ func (s *shrinker) schedule(t *trace.Trace) (best candidate, was, is string, err
 		if now, again = s.firstSmaller(now, now.smaller()); !again {
 			now, again = s.firstSmaller(now, now.muchSmaller())
 		}
-		if !again {
-			now, again = s.firstSmaller(now, now.all(&s.left))
-		}
 	}
+	now = s.smallest(now, now.all(&s.left))
 	return now, was, now.size(), nil
 }
 
@@ -176,10 +176,27 @@ func (s *shrinker) schedule(t *trace.Trace) (best candidate, was, is string, err
 // smaller, and reports whether there was one.
 func (s *shrinker) firstSmaller(now schedule, candidates func(yield func(schedule) bool)) (schedule, bool) {
 	for c := range candidates {
-		if s.fails(c) {
-			if c = s.cutOff(c); c.cost().less(now.cost()) {
-				return c, true
-			}
+		if next, ok := s.improves(now, c); ok {
+			return next, true
+		}
+	}
+	return now, false
+}
+
+// smallest is the smallest of a schedule and the candidates that fail.
+func (s *shrinker) smallest(now schedule, candidates func(yield func(schedule) bool)) schedule {
+	for c := range candidates {
+		now, _ = s.improves(now, c)
+	}
+	return now
+}
+
+// improves is the candidate, cut off where it failed, if it fails and is smaller than
+// the schedule, else the schedule.
+func (s *shrinker) improves(now, c schedule) (schedule, bool) {
+	if s.fails(c) {
+		if c = s.cutOff(c); c.cost().less(now.cost()) {
+			return c, true
 		}
 	}
 	return now, false
@@ -189,7 +206,9 @@ func (s *shrinker) firstSmaller(now schedule, candidates func(yield func(schedul
 // planned for them.
 func (s *shrinker) cutOff(c schedule) schedule {
 	c = c.clone()
-	left := len(s.worker.sched.(*scheduled).Rounds())
+	ran := s.worker.sched.(*scheduled)
+	c.active = ran.driver.active
+	left := len(ran.driver.opened)
 	for i := range c.phases {
 		p := &c.phases[i]
 		if left < p.rounds {
@@ -214,23 +233,24 @@ func (p *phase) trim(rounds int) {
 	p.gives = slices.DeleteFunc(p.gives, func(g give) bool { return g.round >= rounds })
 }
 
-// cost orders schedules: fewer rounds, then fewer isolations and lost links together,
-// then fewer lost links, fewer requests, and later isolations.
-type cost [5]int
+// cost orders schedules: fewer rounds, then fewer rounds with messages, then fewer
+// isolations and lost links together, fewer lost links, fewer requests, and later
+// isolations.
+type cost [6]int
 
 func (c cost) less(d cost) bool { return slices.Compare(c[:], d[:]) < 0 }
 
 func (s schedule) cost() cost {
-	var c cost
+	c := cost{1: s.active}
 	for _, p := range s.phases {
 		c[0] += p.rounds
-		c[1] += len(p.lost)
 		c[2] += len(p.lost)
-		c[3] += len(p.gives)
+		c[3] += len(p.lost)
+		c[4] += len(p.gives)
 		for _, start := range p.start {
 			if start < p.rounds {
-				c[1]++
-				c[4] += p.rounds - start
+				c[2]++
+				c[5] += p.rounds - start
 			}
 		}
 	}
@@ -239,7 +259,14 @@ func (s schedule) cost() cost {
 
 func (s schedule) size() string {
 	c := s.cost()
-	return fmt.Sprintf("%d phases, %d rounds, %d isolations, %d lost links, %d requests", len(s.phases), c[0], c[1]-c[2], c[2], c[3])
+	text := fmt.Sprintf("%d phases, %d rounds (%d with messages), %d isolations", len(s.phases), c[0], c[1], c[2]-c[3])
+	if c[3] > 0 {
+		text += fmt.Sprintf(", %d lost links", c[3])
+	}
+	if c[4] > 0 {
+		text += fmt.Sprintf(", %d requests", c[4])
+	}
+	return text
 }
 
 // smaller yields the schedules that are one move smaller: without a phase, without an
@@ -330,12 +357,15 @@ func (s schedule) oneForOne(yield func(schedule) bool) {
 	}
 }
 
-// all yields every schedule with at most as many phases, fewer isolations and no other
-// losses, the smallest first, as far as the tries left allow. When none of them fails,
-// the schedule is as small as can be.
+// spare is how many isolations more than the present schedule has are worth trying: they
+// may spare a phase or keep rounds empty.
+const spare = 2
+
+// all yields every schedule with at most as many phases, a bounded number of isolations
+// and no other losses, few isolations first, as far as the tries left allow.
 func (s schedule) all(left *int) func(yield func(schedule) bool) {
 	return func(yield func(schedule) bool) {
-		bound := s.cost()[1]
+		most := s.cost()[2] + spare
 		for phases := 1; phases <= len(s.phases); phases++ {
 			empty := s.clone()
 			empty.phases = empty.phases[:phases]
@@ -345,10 +375,6 @@ func (s schedule) all(left *int) func(yield func(schedule) bool) {
 				for n := range p.start {
 					p.start[n] = p.rounds
 				}
-			}
-			most := bound - 1
-			if phases < len(s.phases) {
-				most = bound + 2 // a phase less is worth more isolations
 			}
 			for isolations := 0; isolations <= most; isolations++ {
 				if empty.ways(isolations) > float64(*left) {

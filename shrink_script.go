@@ -16,7 +16,8 @@ import (
 type script []action
 
 type action struct {
-	step Step // Msg is not used
+	step Step   // Msg is not used
+	body string // of a Replace
 	msg  messageKey
 	nth  int
 }
@@ -38,7 +39,7 @@ func scriptOf(t *trace.Trace) script {
 		r := &t.Records[i]
 		if r.Step.Kind != trace.Start && !r.Settle {
 			a := names[r.Step.Msg]
-			a.step = r.Step
+			a.step, a.body = r.Step, r.Body
 			actions = append(actions, a)
 		}
 		for j := range r.Sent {
@@ -68,7 +69,7 @@ func (s *scripted) Reset(Start) {
 	clear(s.ids)
 }
 
-func (s *scripted) Next(r *Run) (Step, bool) {
+func (s *scripted) Next(r *Run, next *Step) bool {
 	for ; s.seen < len(r.messages); s.seen++ {
 		k := keyOf(&r.messages[s.seen])
 		s.ids[k] = append(s.ids[k], ID(s.seen+1))
@@ -78,10 +79,11 @@ func (s *scripted) Next(r *Run) (Step, bool) {
 		s.at++
 		if step, ok := s.resolve(r, a); ok {
 			s.took = append(s.took, s.at-1)
-			return step, true
+			*next = step
+			return true
 		}
 	}
-	return Step{}, false
+	return false
 }
 
 // resolve finds the message of an action and reports whether the step is possible.
@@ -90,6 +92,9 @@ func (s *scripted) resolve(r *Run, a action) (Step, bool) {
 	switch step.Kind {
 	case trace.Deliver, trace.Drop, trace.Duplicate, trace.Replace:
 		step.Msg = s.find(r, a)
+		if step.Kind == trace.Replace && step.Msg != 0 {
+			step = r.Forge(step.Msg, a.body)
+		}
 	}
 	return step, r.Possible(step)
 }

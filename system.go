@@ -96,8 +96,8 @@ type Deployment interface {
 	// Do performs one step and reports what it caused. The engine has checked that the
 	// step is possible. For steps on messages, out.Message gives the envelope. An error
 	// means that the deployment is broken; a violated property is an event for the spec,
-	// not an error, and a panic is a finding.
-	Do(step Step, out *Outbox) error
+	// not an error, and a panic is a finding. The step must not be changed.
+	Do(step *Step, out *Outbox) error
 	// Close releases what the deployment holds.
 	Close() error
 }
@@ -129,13 +129,23 @@ type Outbox struct{ run *Run }
 // Now is the run's virtual time.
 func (o *Outbox) Now() Time { return o.run.now }
 
-// Message is the envelope of a message of this run.
-func (o *Outbox) Message(id ID) Message { return o.run.messages[id-1] }
+// Message is the envelope of a message of this run. It must not be written to.
+func (o *Outbox) Message(id ID) *Message { return &o.run.messages[id-1] }
 
-// Send puts a message on its way and returns its number. The caller fills From, To,
-// Type, and Tag and At where it has them; the body stays with the system under the
-// number returned. A message on a cut link is lost at once.
-func (o *Outbox) Send(m Message) ID { return o.run.send(m) }
+// Send puts a message on its way and returns its number, under which the body stays
+// with the system. The tag is zero where messages carry none. A message on a cut link is
+// lost at once.
+func (o *Outbox) Send(from, to Node, kind string, tag Tag) ID {
+	return o.run.send(from, to, kind, tag, 0, 0)
+}
+
+// SendAt is Send for a message that is due at a virtual time.
+func (o *Outbox) SendAt(from, to Node, kind string, tag Tag, at Time) ID {
+	return o.run.send(from, to, kind, tag, at, 0)
+}
+
+// Forged is the body that a Replace step brings, in the words of the step's maker.
+func (o *Outbox) Forged(s *Step) string { return o.run.forged[s.Request] }
 
 // Retype sets the type and tag of a message that got another body.
 func (o *Outbox) Retype(id ID, kind string, tag Tag) {

@@ -54,7 +54,7 @@ func (w *worker) record(number int) (*trace.Trace, error) {
 	w.rec = newRecorder(w.plan.header(w.info, number))
 	defer func() { w.rec = nil }()
 	outcome, err := w.one(number)
-	return w.rec.finish(outcome), err
+	return w.rec.finish(outcome, w.sched), err
 }
 
 // one makes the numbered run. An error is a failure of the tool or the plan; whatever
@@ -136,16 +136,14 @@ func (w *worker) explore() (*Finding, error) {
 			}
 			return nil, nil
 		}
-		step, ok := r.unqueue()
-		if !ok {
-			if step, ok = w.sched.Next(r); !ok {
-				if w.director != nil && w.director.Idle(r, &r.hand) {
-					continue
-				}
-				return nil, nil
+		*r.next = Step{}
+		if !r.unqueue(r.next) && !w.sched.Next(r, r.next) {
+			if w.director != nil && w.director.Idle(r, &r.hand) {
+				continue
 			}
+			return nil, nil
 		}
-		if f, err := w.step(step); f != nil || err != nil {
+		if f, err := w.step(); f != nil || err != nil {
 			return f, err
 		}
 	}
@@ -159,11 +157,11 @@ func (w *worker) settle() (*Finding, error) {
 	r.releaseAll()
 	w.settler.reset()
 	for range w.plan.Settle {
-		step, ok := w.settler.Next(r)
-		if !ok || r.over != "" {
+		*r.next = Step{}
+		if r.over != "" || !w.settler.Next(r, r.next) {
 			break
 		}
-		if f, err := w.step(step); f != nil || err != nil {
+		if f, err := w.step(); f != nil || err != nil {
 			return f, err
 		}
 	}
@@ -171,10 +169,10 @@ func (w *worker) settle() (*Finding, error) {
 	return nil, nil
 }
 
-// step performs one step and lets everyone look at it.
-func (w *worker) step(s Step) (*Finding, error) {
+// step performs the step chosen and lets everyone look at it.
+func (w *worker) step() (*Finding, error) {
 	w.inSystem = true
-	err := w.run.perform(s)
+	err := w.run.perform()
 	w.inSystem = false
 	if err != nil {
 		return nil, err

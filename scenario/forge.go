@@ -24,7 +24,7 @@ func Forge(text string, body func(*Moment) string) Action {
 		c.need(trace.Replace)
 		return func(m *Moment) bool {
 			b := body(m)
-			return b != "" && do(m, lockstep.Step{Kind: trace.Replace, Msg: m.Message.ID, Body: b})
+			return b != "" && do(m, m.Run.Forge(m.Message.ID, b))
 		}
 	}}
 }

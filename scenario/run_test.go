@@ -56,7 +56,7 @@ func TestVacuousPartOfCampaign(t *testing.T) {
 func TestVacuousProperty(t *testing.T) {
 	sc := New("nothing is output")
 	sc.If(Round("Propose")).Then(Drop())
-	result := explore(t, lockstep.Plan{System: smr.Cluster{}, Strategy: strategy.DefaultWalk, Scenario: sc, Spec: smr.Prefix, Runs: 50})
+	result := explore(t, lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultWalk, Scenario: sc, Spec: smr.Prefix, Runs: 50})
 	if got, want := result.VacuousParts(), []string{"property prefix"}; !slices.Equal(got, want) {
 		t.Errorf("vacuous parts %q, want %q", got, want)
 	}
@@ -81,7 +81,7 @@ func guided() *Scenario {
 
 // TestDeterminism: the digest of a campaign depends on plan and seed alone.
 func TestDeterminism(t *testing.T) {
-	plan := lockstep.Plan{System: smr.Cluster{Bug: true}, Strategy: strategy.DefaultWalk, Scenario: guided(),
+	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultWalk, Scenario: guided(),
 		Spec: smr.Prefix, Runs: 400, KeepGoing: true, Seed: 3, Workers: 1}
 	one := explore(t, plan)
 	plan.Workers = 3
@@ -97,7 +97,7 @@ func TestDeterminism(t *testing.T) {
 // TestReplayAndShrink: runs under a scenario replay by their choices, with the scenario
 // and without it, and shrink.
 func TestReplayAndShrink(t *testing.T) {
-	plan := lockstep.Plan{System: smr.Cluster{Bug: true}, Scenario: guided(), Spec: smr.Prefix, Runs: 3_000, Seed: 1,
+	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Scenario: guided(), Spec: smr.Prefix, Runs: 3_000, Seed: 1,
 		Strategy: strategy.Walk{Deliver: 10, Drop: 1, Alarm: 1, Steps: 150}}
 	found := explore(t, plan).First()
 	if found == nil {
@@ -195,7 +195,7 @@ func (alwaysWrong) End(run *lockstep.Run) *lockstep.Finding {
 // TestBudgetOfStrategy: the strategy's faults count as well, and the plan's budget goes
 // before the scenario's.
 func TestBudgetOfStrategy(t *testing.T) {
-	plan := lockstep.Plan{System: smr.Cluster{Bug: true}, Spec: smr.Prefix, Runs: 2000, Seed: 1, KeepGoing: true,
+	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix, Runs: 2000, Seed: 1, KeepGoing: true,
 		Strategy: strategy.Walk{Deliver: 10, Drop: 1, Alarm: 1, Steps: 100}, Budget: &lockstep.Budget{}}
 	result := explore(t, plan)
 	if len(result.Found) > 0 || result.Verdicts[trace.Unknown] == 0 {

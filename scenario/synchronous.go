@@ -44,27 +44,29 @@ type inOrder struct {
 func (o *inOrder) Reset(lockstep.Start) { o.given = 0 }
 
 // Next implements [lockstep.Scheduler].
-func (o *inOrder) Next(run *lockstep.Run) (lockstep.Step, bool) {
+func (o *inOrder) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	if o.steps > 0 && run.Steps() >= o.steps {
-		return lockstep.Step{}, false
+		return false
 	}
 	if flying := run.InFlight(); len(flying) > 0 {
+		next.Kind, next.Msg = trace.Drop, flying[0]
 		if run.Up().Has(run.Message(flying[0]).To) {
-			return lockstep.Step{Kind: trace.Deliver, Msg: flying[0]}, true
+			next.Kind = trace.Deliver
 		}
-		return lockstep.Step{Kind: trace.Drop, Msg: flying[0]}, true
+		return true
 	}
 	for _, p := range run.Pending() {
 		if to := p.To & run.Up(); to != 0 {
 			o.given++
-			return lockstep.Step{Kind: trace.Request, Request: p.ID, Node: to.Nth((o.given - 1) % to.Len())}, true
+			next.Kind, next.Request, next.Node = trace.Request, p.ID, to.Nth((o.given-1)%to.Len())
+			return true
 		}
 	}
-	first := lockstep.Node(0)
+	next.Kind = trace.Alarm
 	for n := range run.Alarms().All() {
-		if first == 0 || run.AlarmAt(n) < run.AlarmAt(first) {
-			first = n
+		if next.Node == 0 || run.AlarmAt(n) < run.AlarmAt(next.Node) {
+			next.Node = n
 		}
 	}
-	return lockstep.Step{Kind: trace.Alarm, Node: first}, first != 0
+	return next.Node != 0
 }

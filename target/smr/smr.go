@@ -22,7 +22,7 @@ import (
 
 // Cluster is a deployment of the protocol: a [lockstep.System].
 type Cluster struct {
-	// Nodes is the number of nodes, at least 1; 0 means 3.
+	// Nodes is the number of nodes, 1 to 64.
 	Nodes int `help:"number of nodes"`
 	// Bug dates a log by the last phase that a node joined, as in Fig. 1, instead of
 	// the last phase in which it took over a log.
@@ -76,7 +76,7 @@ func (l Log) String() string {
 
 // Describe implements [lockstep.System].
 func (c Cluster) Describe() (lockstep.Info, error) {
-	if c.Nodes < 0 || c.Nodes > trace.MaxNodes {
+	if c.Nodes < 1 || c.Nodes > trace.MaxNodes {
 		return lockstep.Info{}, fmt.Errorf("smr: nodes is %d, allowed are 1..%d", c.Nodes, trace.MaxNodes)
 	}
 	if c.Requests < 0 {
@@ -89,9 +89,6 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 func (c Cluster) Deploy() (lockstep.Deployment, error) { return c.cluster().Deploy() }
 
 func (c Cluster) cluster() sim.Cluster[message] {
-	if c.Nodes == 0 {
-		c.Nodes = 3
-	}
 	name := "smr"
 	if c.Bug {
 		name = "smr-bug"

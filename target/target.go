@@ -1,0 +1,71 @@
+// Package target describes systems that are ready to be tested by name, with options,
+// as the command line does. The systems themselves are in the packages below it.
+package target
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/option"
+)
+
+// Target is a system that can be made from a name and options.
+type Target struct {
+	Name string
+	// Help says in one line what it is.
+	Help string
+	// Spec is what the system promises.
+	Spec lockstep.Spec
+	// Settle is the number of steps of the settling stage that its liveness needs.
+	Settle int
+
+	fresh func() any
+	value func(any) lockstep.System
+}
+
+// Of makes a target of a system type: the exported fields of its default are the
+// options.
+func Of[S lockstep.System](name, help string, def S, spec lockstep.Spec) Target {
+	return Target{Name: name, Help: help, Spec: spec,
+		fresh: func() any { s := def; return &s },
+		value: func(p any) lockstep.System { return *p.(*S) }}
+}
+
+// Option is a key of a target with its default.
+type Option = option.Option
+
+// Options lists the target's options.
+func (t Target) Options() []Option { return option.List(t.fresh()) }
+
+// Build makes the system with the options given as "key=value".
+func (t Target) Build(pairs []string) (lockstep.System, error) {
+	p := t.fresh()
+	if err := option.SetAll(p, pairs); err != nil {
+		return nil, fmt.Errorf("target %s: %w", t.Name, err)
+	}
+	return t.value(p), nil
+}
+
+// Rebuild makes the system from the options in the header of a trace.
+func (t Target) Rebuild(options map[string]string) (lockstep.System, error) {
+	var pairs []string
+	for _, k := range slices.Sorted(maps.Keys(options)) {
+		pairs = append(pairs, k+"="+options[k])
+	}
+	return t.Build(pairs)
+}
+
+// Find looks a target up by name. The error lists the names there are.
+func Find(targets []Target, name string) (Target, error) {
+	var names []string
+	for _, t := range targets {
+		if t.Name == name {
+			return t, nil
+		}
+		names = append(names, t.Name)
+	}
+	return Target{}, fmt.Errorf("unknown target %q: one of %s", name, strings.Join(names, ", "))
+}
