@@ -206,7 +206,11 @@ func writeTrace(file string, t *trace.Trace) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(trace.Write(f, t), f.Close())
+	err = errors.Join(trace.Write(f, t), f.Close())
+	for _, p := range t.Pictures {
+		err = errors.Join(err, os.WriteFile(strings.TrimSuffix(file, ".trace")+"-"+p.Name, p.Data, 0o666))
+	}
+	return err
 }
 
 // fail prints a failing run and how to make it again.

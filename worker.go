@@ -54,7 +54,9 @@ func (w *worker) record(number int) (*trace.Trace, error) {
 	w.rec = newRecorder(w.plan.header(w.info, number))
 	defer func() { w.rec = nil }()
 	outcome, err := w.one(number)
-	return w.rec.finish(outcome, w.sched), err
+	t := w.rec.finish(outcome, w.sched)
+	w.illustrate(t)
+	return t, err
 }
 
 // one makes the numbered run. An error is a failure of the tool or the plan; whatever
@@ -208,6 +210,8 @@ func (w *worker) judge(f *Finding) trace.Outcome {
 		o.Verdict, o.Finding = trace.Fail, f
 	case w.run.over != "":
 		o.Verdict, o.Reason = trace.Unknown, w.run.over
+	case w.undecided() != "":
+		o.Verdict, o.Reason = trace.Unknown, w.undecided()
 	case w.director != nil && w.director.Vacuous() != "":
 		o.Verdict, o.Reason = trace.Vacuous, w.director.Vacuous()
 	}
