@@ -83,6 +83,9 @@ func (h *Hand) Do(s Step) {
 // run settles.
 func (h *Hand) Moves() bool { return !h.mute && !h.run.settling }
 
+// Muted is a hand on the same run that moves nothing, to see what a director would do.
+func (h *Hand) Muted() *Hand { return &Hand{run: h.run, mute: true} }
+
 // HoldAlarms keeps the alarms of nodes from the strategy until they are released. Do
 // can still fire them.
 func (h *Hand) HoldAlarms(nodes Nodes) {

@@ -9,13 +9,11 @@ import (
 
 // Action is something that a filter does. It is an immutable value.
 type Action struct {
-	text     string
-	on       on
-	goesOn   bool
-	set      string // the set that it holds messages in
-	releases string // the set that it releases
-	forges   bool
-	compile  func(*compiler) act
+	text    string
+	on      on
+	goesOn  bool
+	class   Class
+	compile func(*compiler) act
 }
 
 // act is an action made ready for one worker. It reports whether it took effect.
@@ -48,7 +46,11 @@ func Do(text string, do func(*Moment, *lockstep.Hand)) Action {
 func Deliver() Action { return message("deliver", decides, trace.Deliver) }
 
 // Drop loses the message for good.
-func Drop() Action { return message("drop", decides, trace.Drop) }
+func Drop() Action {
+	a := message("drop", decides, trace.Drop)
+	a.class = Dropping
+	return a
+}
 
 // Duplicate makes a second copy of the message, which is the strategy's.
 func Duplicate() Action { return message("duplicate", touches, trace.Duplicate) }
@@ -71,7 +73,7 @@ func Continue() Action {
 // Delay holds the message back for so much virtual time; then it is the strategy's. If
 // nothing else can happen in the meantime, the clock moves on and it is delivered.
 func Delay(d lockstep.Time) Action {
-	return Action{text: fmt.Sprintf("delay by %d", d), on: decides, compile: func(c *compiler) act {
+	return Action{text: fmt.Sprintf("delay by %d", d), on: decides, class: Reordering, compile: func(c *compiler) act {
 		c.mayHold()
 		if d <= 0 {
 			c.problem("a delay of %d, it must be positive", d)
@@ -87,7 +89,7 @@ func Delay(d lockstep.Time) Action {
 // DelayUntil holds the message back until the condition holds at some later moment; then
 // it is the strategy's.
 func DelayUntil(until Condition) Action {
-	return Action{text: "delay until " + until.text, on: decides, compile: func(c *compiler) act {
+	return Action{text: "delay until " + until.text, on: decides, class: Reordering, compile: func(c *compiler) act {
 		c.mayHold()
 		number := len(c.director.waits)
 		c.director.waits = append(c.director.waits, wait{})

@@ -45,7 +45,7 @@ func (n *names) number(name, where string, gives bool) int {
 
 func newCompiler(s *Scenario, info lockstep.Info) *compiler {
 	return &compiler{scenario: s, info: info, keyed: map[string]string{},
-		director: &director{name: s.name, info: info, must: s.must, draws: s.groups, reserved: s.reserved, watch: s.watch}}
+		director: &director{name: s.name, info: info, must: s.must, draws: s.groups, reserved: s.reserved, watch: s.watch, observe: s.observe, omits: s.omit > 0}}
 }
 
 func (c *compiler) problem(format string, args ...any) {
@@ -136,7 +136,7 @@ func (c *compiler) filter(f *Filter) readyFilter {
 		} else if a.on == touches && len(decided) > 0 {
 			c.problem("%q comes after %q, when the message is gone already", a.text, decided[0])
 		}
-		if a.forges && copied {
+		if a.class == Byzantine && copied {
 			c.problem("%q comes after the message was duplicated: a copy shares the body, so forge first", a.text)
 		}
 		copied = copied || a.text == "duplicate"

@@ -20,6 +20,8 @@ type director struct {
 	reserved []string
 	must     bool
 	watch    *watch
+	observe  *observation
+	omits    bool // a filter is left out
 
 	rand     *rand.Rand
 	moment   Moment
@@ -102,6 +104,9 @@ func (d *director) Look(run *lockstep.Run, hand *lockstep.Hand) {
 	if d.done {
 		return
 	}
+	if d.observe != nil {
+		hand = hand.Muted()
+	}
 	d.asked = d.asked[:0]
 	d.reserve(run, hand)
 	d.releaseDue(run, hand)
@@ -148,6 +153,7 @@ func (d *director) see(m *Moment) {
 			for _, id := range w.ids {
 				m.hand.Release(id)
 				d.watch.released(m, id)
+				d.observe.release(m.Run, id)
 			}
 			w.ids = w.ids[:0]
 		}
@@ -212,6 +218,7 @@ func (d *director) carryOut(f *readyFilter, m *Moment) {
 	if acted {
 		f.acted++
 	}
+	d.observe.capture(f, m)
 	d.watch.took(f, acted)
 }
 
@@ -235,6 +242,7 @@ func (d *director) releaseDue(run *lockstep.Run, hand *lockstep.Hand) {
 	d.delayed = slices.DeleteFunc(d.delayed, func(x delayed) bool {
 		if x.at <= run.Now() {
 			hand.Release(x.id)
+			d.observe.release(run, x.id)
 		}
 		return x.at <= run.Now()
 	})
@@ -243,7 +251,7 @@ func (d *director) releaseDue(run *lockstep.Run, hand *lockstep.Hand) {
 // Idle implements [lockstep.Director]: when nothing can happen but a delayed message,
 // the clock moves on to it.
 func (d *director) Idle(run *lockstep.Run, hand *lockstep.Hand) bool {
-	if len(d.delayed) == 0 || len(run.InFlight()) > 0 || run.Alarms() != 0 || len(run.Pending()) > 0 {
+	if len(d.delayed) == 0 || d.observe != nil || len(run.InFlight()) > 0 || run.Alarms() != 0 || len(run.Pending()) > 0 {
 		return false
 	}
 	first := slices.MinFunc(d.delayed, func(a, b delayed) int { return int(a.at - b.at) })
@@ -259,18 +267,28 @@ func (d *director) Idle(run *lockstep.Run, hand *lockstep.Hand) bool {
 
 // finish ends the run in good order.
 func (d *director) finish(m *Moment) {
+	if d.observe != nil {
+		return
+	}
 	d.done = true
 	m.hand.Finish()
 }
 
 // fail ends the run with a finding.
 func (d *director) fail(m *Moment, text string) {
+	if d.observe != nil {
+		return
+	}
 	d.done = true
 	m.hand.Fail(lockstep.Finding{Property: "scenario " + d.name, Text: text, Nodes: one(m.Node)})
 }
 
 // End implements [lockstep.Director].
-func (d *director) End(_ *lockstep.Run, hand *lockstep.Hand) {
+func (d *director) End(run *lockstep.Run, hand *lockstep.Hand) {
+	if d.observe != nil {
+		d.observe.end(run)
+		return
+	}
 	if d.Vacuous() != "" {
 		return
 	}

@@ -20,7 +20,7 @@ func Replace(body string) Action {
 // receiver, on the message itself and on the run's seed. An empty body leaves the
 // message as it is.
 func Forge(text string, body func(*Moment) string) Action {
-	return Action{text: text, on: touches, forges: true, compile: func(c *compiler) act {
+	return Action{text: text, on: touches, class: Byzantine, compile: func(c *compiler) act {
 		c.need(trace.Replace)
 		return func(m *Moment) bool {
 			b := body(m)
@@ -45,7 +45,7 @@ func Rewrite[M fmt.Stringer](text string, change func(msg M, to lockstep.Node) M
 // Equivocate tells different nodes different things: receivers in the group get the
 // second body, all others the first. An empty body leaves the message as it is.
 func Equivocate(body, other string, g Group) Action {
-	return Action{text: fmt.Sprintf("say %q, but %q to %s", body, other, g.text), on: touches, forges: true,
+	return Action{text: fmt.Sprintf("say %q, but %q to %s", body, other, g.text), on: touches, class: Byzantine,
 		compile: func(c *compiler) act {
 			in := c.group(g)
 			return Forge("", func(m *Moment) string {

@@ -20,6 +20,7 @@ type Scenario struct {
 	must     bool // a run without success is a finding
 	omit     int  // number of the filter that is left out, 0 for none
 	watch    *watch
+	observe  *observation
 }
 
 // New begins a scenario.

@@ -11,7 +11,7 @@ import (
 // Store holds the message back, in the set named: the strategy does not see it until it
 // is released.
 func Store(set string) Action {
-	return Action{text: "store in " + set, on: decides, set: set, compile: func(c *compiler) act {
+	return Action{text: "store in " + set, on: decides, class: Reordering, compile: func(c *compiler) act {
 		c.mayHold()
 		number := c.set(set, true)
 		return func(m *Moment) bool {
@@ -38,21 +38,21 @@ func Record(set string) Action {
 
 // ReleaseAll gives the messages of a set to the strategy and empties the set.
 func ReleaseAll(set string) Action {
-	a := forAll("release ", set, func(m *Moment, id lockstep.ID) { m.hand.Release(id) })
-	a.releases = set
-	return a
+	return forAll("release ", set, func(m *Moment, id lockstep.ID) {
+		m.hand.Release(id)
+		m.director.observe.release(m.Run, id)
+	})
 }
 
 // DeliverAll delivers the messages of a set at once, in the order in which they were
 // stored, and empties the set. What cannot be delivered, because its receiver is down,
 // is the strategy's.
 func DeliverAll(set string) Action {
-	a := forAll("deliver all of ", set, func(m *Moment, id lockstep.ID) {
+	return forAll("deliver all of ", set, func(m *Moment, id lockstep.ID) {
 		m.hand.Release(id)
+		m.director.observe.release(m.Run, id)
 		m.hand.Do(lockstep.Step{Kind: trace.Deliver, Msg: id})
 	})
-	a.releases = set
-	return a
 }
 
 // DropAll loses the messages of a set and empties it.

@@ -13,9 +13,9 @@ import (
 // machines and filters made of it; the first moment of a step carries its number. The
 // plan's scenario must be one of this package.
 func Explain(ctx context.Context, plan lockstep.Plan, out io.Writer) error {
-	s, ok := plan.Scenario.(*Scenario)
-	if !ok {
-		return fmt.Errorf("scenario: only scenarios of this package can be explained, not %T", plan.Scenario)
+	s, err := own(plan.Scenario)
+	if err != nil {
+		return err
 	}
 	w := &watch{}
 	c := *s
