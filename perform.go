@@ -100,7 +100,8 @@ func (r *Run) changeMessage(s *Step) string {
 	m := &r.messages[s.Msg-1]
 	if s.Kind == trace.Duplicate {
 		r.faults.Duplicated++
-		r.send(m.From, m.To, m.Type, m.Tag, m.At, m.Body)
+		id := r.send(m.From, m.To, m.Type, m.Tag, m.At, m.Body)
+		r.messages[id-1].Copy = s.Msg
 		return ""
 	}
 	if s.Request < 0 || int(s.Request) >= len(r.forged) {
@@ -109,7 +110,8 @@ func (r *Run) changeMessage(s *Step) string {
 	if m.From != 0 {
 		r.faults.Forged = r.faults.Forged.With(m.From)
 	}
-	m.Body = s.Msg
+	r.bodies++
+	m.Body = r.bodies
 	return ""
 }
 

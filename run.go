@@ -47,6 +47,7 @@ type Run struct {
 	reserved   []Pending // those that a director keeps from the strategy
 	given      string    // text of the request last given
 	forged     []string  // bodies made up for Replace steps
+	bodies     ID        // bodies that the system holds
 	faults     Faults
 	losses     losses
 }
@@ -189,13 +190,9 @@ func (r *Run) Settling() bool { return r.settling }
 func (r *Run) Settled() bool { return r.settled }
 
 // send enters a message into the books. It takes the fields one by one: a Message is too
-// large for registers, and building one only to copy it costs as much as the rest. The
-// body is that of another message for a copy, or 0.
+// large for registers, and building one only to copy it costs as much as the rest.
 func (r *Run) send(from, to Node, kind string, tag Tag, at Time, body ID) ID {
 	id := ID(len(r.messages) + 1)
-	if body == 0 {
-		body = id
-	}
 	if to < 1 || int(to) > r.info.Nodes || int(from) > r.info.Nodes {
 		panic(fmt.Sprintf("lockstep: the system sent a message from node %d to node %d of %d", from, to, r.info.Nodes))
 	}

@@ -1,7 +1,6 @@
 package lockstep
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -96,12 +95,16 @@ func (s schedule) clone() schedule {
 	return c
 }
 
-func (s schedule) scheduler(info Info) Scheduler {
-	rounds := 0
-	for _, p := range s.phases {
-		rounds += p.rounds
+func (s schedule) scheduler(w *worker) Scheduler {
+	used, ok := w.sched.(*scheduled)
+	if !ok {
+		used = &scheduled{driver: NewRounds(w.info, 0)}
 	}
-	return &scheduled{schedule: s, driver: NewRounds(info, rounds)}
+	used.schedule, used.driver.number = s, 0
+	for _, p := range s.phases {
+		used.driver.number += p.rounds
+	}
+	return used
 }
 
 // scheduled is the scheduler of a schedule.
@@ -159,7 +162,7 @@ func (s *scheduled) Give(r *Run, next *Step) bool {
 func (s *shrinker) schedule(t *trace.Trace) (best candidate, was, is string, err error) {
 	now := scheduleOf(t)
 	if !s.fails(now) {
-		return nil, "", "", errors.New("lockstep: the run does not fail when its rounds are repeated: it is flaky")
+		return nil, "", "", s.notRepeated("rounds")
 	}
 	now = s.cutOff(now)
 	was = now.size()
@@ -398,6 +401,7 @@ func (s schedule) ways(isolations int) float64 {
 }
 
 // isolate yields the schedules with so many isolations more, at cells from the given on.
+// What it yields is valid until the next.
 func (s schedule) isolate(cell, isolations int, yield func(schedule) bool) bool {
 	if isolations == 0 {
 		return yield(s)
@@ -405,11 +409,12 @@ func (s schedule) isolate(cell, isolations int, yield func(schedule) bool) bool 
 	nodes := len(s.phases[0].start)
 	for ; cell < len(s.phases)*nodes; cell++ {
 		for start := s.phases[0].rounds - 1; start >= 0; start-- {
-			next := s.edit(cell/nodes, func(p *phase) { p.start[cell%nodes] = start })
-			if !next.isolate(cell+1, isolations-1, yield) {
+			s.phases[cell/nodes].start[cell%nodes] = start
+			if !s.isolate(cell+1, isolations-1, yield) {
 				return false
 			}
 		}
+		s.phases[cell/nodes].start[cell%nodes] = s.phases[0].rounds
 	}
 	return true
 }

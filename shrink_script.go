@@ -1,7 +1,6 @@
 package lockstep
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -51,7 +50,7 @@ func scriptOf(t *trace.Trace) script {
 	return actions
 }
 
-func (a script) scheduler(Info) Scheduler {
+func (a script) scheduler(*worker) Scheduler {
 	return &scripted{actions: a, ids: map[messageKey][]ID{}}
 }
 
@@ -117,7 +116,7 @@ func (s *shrinker) script(t *trace.Trace) (best candidate, was, is string, err e
 	now := scriptOf(t)
 	was = now.size()
 	if !s.fails(now) {
-		return nil, was, "", errors.New("lockstep: the run does not fail when its steps are repeated: it is flaky")
+		return nil, was, "", s.notRepeated("steps")
 	}
 	now = s.tidy(now)
 	for before := -1; before != len(now); {

@@ -132,19 +132,25 @@ func (o *Outbox) Now() Time { return o.run.now }
 // Message is the envelope of a message of this run. It must not be written to.
 func (o *Outbox) Message(id ID) *Message { return &o.run.messages[id-1] }
 
-// Send puts a message on its way and returns its number, under which the body stays
-// with the system. The tag is zero where messages carry none. A message on a cut link is
+// Send puts a message on its way and returns the number of its body, under which the
+// system keeps it. The tag is zero where messages carry none. A message on a cut link is
 // lost at once.
-func (o *Outbox) Send(from, to Node, kind string, tag Tag) ID {
-	return o.run.send(from, to, kind, tag, 0, 0)
+func (o *Outbox) Send(from, to Node, kind string, tag Tag) (body ID) {
+	o.run.bodies++
+	o.run.send(from, to, kind, tag, 0, o.run.bodies)
+	return o.run.bodies
 }
 
 // SendAt is Send for a message that is due at a virtual time.
-func (o *Outbox) SendAt(from, to Node, kind string, tag Tag, at Time) ID {
-	return o.run.send(from, to, kind, tag, at, 0)
+func (o *Outbox) SendAt(from, to Node, kind string, tag Tag, at Time) (body ID) {
+	o.run.bodies++
+	o.run.send(from, to, kind, tag, at, o.run.bodies)
+	return o.run.bodies
 }
 
-// Forged is the body that a Replace step brings, in the words of the step's maker.
+// Forged is the body that a Replace step brings, in the words of the step's maker. The
+// system keeps what it reads from them under the next number of a body, which the
+// message's envelope has already.
 func (o *Outbox) Forged(s *Step) string { return o.run.forged[s.Request] }
 
 // Retype sets the type and tag of a message that got another body.

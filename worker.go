@@ -3,10 +3,8 @@ package lockstep
 import (
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
-	"runtime"
-	"strings"
 
+	"github.com/lockstep-go/lockstep/internal/stack"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -221,16 +219,19 @@ func (w *worker) judge(f *Finding) trace.Outcome {
 // panicked makes a finding of a panic of the system under test. The deployment is not
 // used again. A panic elsewhere is a mistake of a strategy, a spec or of Lockstep.
 func (w *worker) panicked(p any) (trace.Outcome, error) {
-	stack := stackText()
+	where := stack.Text(2)
+	if moved, ok := p.(stack.Panic); ok {
+		where = moved.Stack
+	}
 	w.abandon()
 	if !w.inSystem {
-		return trace.Outcome{}, fmt.Errorf("panic outside the system under test, in the strategy, the scenario or the spec: %v\n%s", p, stack)
+		return trace.Outcome{}, fmt.Errorf("panic outside the system under test, in the strategy, the scenario or the spec: %v\n%s", p, where)
 	}
 	w.inSystem = false
 	if w.rec != nil {
 		w.rec.broken(w.run)
 	}
-	return w.judge(&Finding{Property: "panic", Text: fmt.Sprint(p), Stack: stack}), nil
+	return w.judge(&Finding{Property: "panic", Text: fmt.Sprint(p), Stack: where}), nil
 }
 
 // abandon gives up a deployment that may be in any condition.
@@ -240,22 +241,5 @@ func (w *worker) abandon() {
 	if system != nil {
 		defer func() { _ = recover() }()
 		_ = system.Close()
-	}
-}
-
-// stackText lists the functions from the panic down to the engine, without addresses
-// and folders, so that equal runs give equal texts on every machine.
-func stackText() string {
-	pcs := make([]uintptr, 64)
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(4, pcs)])
-	var b strings.Builder
-	for {
-		f, more := frames.Next()
-		if strings.HasSuffix(f.Function, "(*Run).perform") || !more {
-			return b.String()
-		}
-		if !strings.HasPrefix(f.Function, "runtime.") {
-			fmt.Fprintf(&b, "%s\n\t%s:%d\n", f.Function, filepath.Base(f.File), f.Line)
-		}
 	}
 }

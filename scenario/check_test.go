@@ -63,8 +63,6 @@ func TestCheck(t *testing.T) {
 			"cannot let the cascade continue"},
 		{"forge what is gone", func(sc *Scenario) { sc.If(From(1)).Then(Deliver(), Replace("Ask 1")) },
 			"when the message is gone already"},
-		{"forge a copied message", func(sc *Scenario) { sc.If(From(1)).Then(Duplicate(), Replace("Ask 1")) },
-			"forge first"},
 		{"First of none", func(sc *Scenario) { sc.If(From(1)).First(0).Then(Drop()) }, "First(0), it must be at least 1"},
 		{"Per without First", func(sc *Scenario) { sc.If(From(1)).Per(ByReceiver).Then(Drop()) }, "Per needs a First or Once"},
 		{"delay of nothing", func(sc *Scenario) { sc.If(From(1)).Then(Delay(0)) }, "a delay of 0, it must be positive"},

@@ -122,7 +122,6 @@ func (c *compiler) filter(f *Filter) readyFilter {
 		c.problem("Per needs a First or Once to count for each %s", f.per.text)
 	}
 	var decided []string
-	copied := false
 	for _, a := range f.actions {
 		if a.compile == nil {
 			c.problem("an action is empty: use the functions of this package")
@@ -136,10 +135,6 @@ func (c *compiler) filter(f *Filter) readyFilter {
 		} else if a.on == touches && len(decided) > 0 {
 			c.problem("%q comes after %q, when the message is gone already", a.text, decided[0])
 		}
-		if a.class == Byzantine && copied {
-			c.problem("%q comes after the message was duplicated: a copy shares the body, so forge first", a.text)
-		}
-		copied = copied || a.text == "duplicate"
 	}
 	if len(decided) > 1 {
 		c.problem("it says more than once what becomes of the message: %s", strings.Join(decided, ", "))

@@ -19,6 +19,9 @@ func (b Bare[M]) Reset(seed uint64) {
 	b.d.start(seed)
 }
 
+// Close releases what blocking programs hold.
+func (b Bare[M]) Close() { _ = b.d.Close() } // it cannot fail
+
 // Sent is the number of messages sent so far. They are numbered from 0.
 func (b Bare[M]) Sent() int { return len(b.d.bodies) }
 

@@ -87,7 +87,7 @@ func (c Cluster[M]) deploy() *Deployment[M] {
 type Deployment[M any] struct {
 	cluster Cluster[M]
 	places  []Context[M]
-	bodies  []M // by message number - 1
+	bodies  []M // by number of the body - 1
 	out     *lockstep.Outbox
 	runs    int
 
@@ -148,15 +148,12 @@ func (d *Deployment[M]) Do(s *lockstep.Step, out *lockstep.Outbox) error {
 	case trace.Restart:
 		p := &d.places[s.Node-1]
 		p.node.Start(p)
-	case trace.Duplicate: // the copy has a number of its own
-		var none M
-		d.bodies = append(d.bodies, none)
 	case trace.Replace:
 		m, err := d.cluster.Parse(out.Forged(s))
 		if err != nil {
 			return fmt.Errorf("forged message %q: %w", out.Forged(s), err)
 		}
-		d.bodies[s.Msg-1] = m
+		d.bodies = append(d.bodies, m)
 		kind, tag := d.cluster.envelope(m)
 		out.Retype(s.Msg, kind, tag)
 	}

@@ -186,11 +186,8 @@ func (r *Reader) sentLine(line []byte, rec *Record) error {
 	if m.ID != r.sent+1 {
 		return fmt.Errorf("message %d where message %d should be", m.ID, r.sent+1)
 	}
-	if m.Body == 0 {
-		m.Body = m.ID
-	}
-	if m.Body < 1 || m.Body > m.ID {
-		return fmt.Errorf("message %d is a copy of message %d, which is not sent before it", m.ID, m.Body)
+	if m.Copy < 0 || m.Copy >= m.ID {
+		return fmt.Errorf("message %d is a copy of message %d, which is not sent before it", m.ID, m.Copy)
 	}
 	r.sent++
 	rec.Sent = append(rec.Sent, m)

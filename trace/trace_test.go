@@ -36,7 +36,7 @@ func genTrace(t *rapid.T) *trace.Trace {
 		}
 		for range rapid.IntRange(0, 3).Draw(t, "sends") {
 			sent++
-			m := trace.Message{ID: sent, Body: trace.ID(rapid.IntRange(1, int(sent)).Draw(t, "body")), From: node(), To: node(),
+			m := trace.Message{ID: sent, Copy: trace.ID(rapid.IntRange(0, int(sent)-1).Draw(t, "copy")), From: node(), To: node(),
 				Type: word.Draw(t, "type"), Tag: trace.Tag{Phase: rapid.Int32().Draw(t, "phase")}}
 			r.Sent = append(r.Sent, trace.Sent{Message: m, Text: word.Draw(t, "text"), Lost: rapid.Bool().Draw(t, "lost")})
 		}
@@ -200,7 +200,7 @@ func ExampleWrite() {
 	t := &trace.Trace{
 		Header: trace.Header{Tool: "example", Target: "echo", Strategy: "walk", Seed: 7, Nodes: 2},
 		Records: []trace.Record{
-			{Number: 0, Sent: []trace.Sent{{Message: trace.Message{ID: 1, Body: 1, From: 1, To: 2, Type: "Ping"}, Text: "1->2 Ping"}}},
+			{Number: 0, Sent: []trace.Sent{{Message: trace.Message{ID: 1, From: 1, To: 2, Type: "Ping"}, Text: "1->2 Ping"}}},
 			{Number: 1, Step: trace.Step{Kind: trace.Deliver, Msg: 1}, Text: "1->2 Ping",
 				Events: []trace.Event{{Type: "pinged", Node: 2}}},
 		},

@@ -38,9 +38,6 @@ func (w *Writer) Round(r Round) error { return w.line(r) }
 func (w *Writer) Record(r Record) error {
 	w.line(stepLine{Number: r.Number, Settle: r.Settle, Step: r.Step, Text: r.Text, Body: r.Body})
 	for _, m := range r.Sent {
-		if m.Body == m.ID {
-			m.Body = 0
-		}
 		w.line(m)
 	}
 	for _, e := range r.Events {
