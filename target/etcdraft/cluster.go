@@ -21,8 +21,9 @@ type Cluster struct {
 	// outside until a membership change adds them. 0 means all.
 	Voters int `help:"nodes that vote at the start, the others are outside; 0: all"`
 	// Election is Config.ElectionTick: a follower campaigns after Election to 2*Election-1
-	// ticks without a word from the leader. 0 means 5.
-	Election int `help:"election time-out in ticks; 0: 5"`
+	// ticks without a word from the leader. 0 means 3, which gives runs of a few hundred steps
+	// several elections.
+	Election int `help:"election time-out in ticks; 0: 3"`
 	// Heartbeat is Config.HeartbeatTick; 0 means 1.
 	Heartbeat int `help:"ticks between heartbeats; 0: 1"`
 	// PreVote and CheckQuorum are the library's options of that name.
@@ -56,7 +57,8 @@ type Cluster struct {
 	Transfers int `help:"leadership transfers that an operator asks for"`
 
 	// Delay is the longest time, in ticks, that a message takes in virtual time; the time
-	// is drawn from the run's seed. 0 means that messages carry no time.
+	// is drawn from the run's seed. Election must be larger than a round trip: at least
+	// 3*Delay+2. 0 means that messages carry no time.
 	Delay int `help:"longest time a message takes, in ticks of virtual time; 0: none"`
 	// Layers leaves messages without tags, so that lock-step strategies go by causal
 	// layers instead of the rounds of a term.
@@ -111,7 +113,7 @@ func (c Cluster) complete() Cluster {
 	for _, f := range []struct {
 		v *int
 		d int
-	}{{&c.Nodes, 3}, {&c.Voters, c.Nodes}, {&c.Election, 5}, {&c.Heartbeat, 1}, {&c.MaxInflight, 256},
+	}{{&c.Nodes, 3}, {&c.Voters, c.Nodes}, {&c.Election, 3}, {&c.Heartbeat, 1}, {&c.MaxInflight, 256},
 		{&c.Clients, 2}, {&c.Requests, 4}, {&c.Keys, 2}} {
 		if *f.v == 0 {
 			*f.v = f.d
@@ -147,6 +149,9 @@ func (c Cluster) check() error {
 	}
 	if c.Reads == Lease && !c.CheckQuorum {
 		return fmt.Errorf("etcdraft: reads=lease needs check-quorum=true, the library insists on it")
+	}
+	if need := 3*c.Delay + 2; c.Delay > 0 && c.Election < need {
+		return fmt.Errorf("etcdraft: messages take up to %d ticks, so no election may succeed with election=%d; it must be at least %d", c.Delay, c.Election, need)
 	}
 	if c.Async && !c.library.Async() {
 		return fmt.Errorf("etcdraft: %s has no asynchronous storage writes", c.library.Name())

@@ -97,7 +97,7 @@ func (d *Deployment) Do(s *lockstep.Step, out *lockstep.Outbox) error {
 		d.lose(s.Msg)
 	case trace.Duplicate:
 		m := out.Message(s.Msg)
-		d.sent(lockstep.ID(len(d.gone)+1), m.From, m.To)
+		d.sent(m.From, m.To)
 	case trace.Alarm:
 		d.alarm(d.node(s.Node))
 	case trace.Request:
@@ -166,7 +166,7 @@ func (d *Deployment) take(id lockstep.ID) {
 }
 
 // sent notes that a message is on its way, unless its link is cut.
-func (d *Deployment) sent(id lockstep.ID, from, to lockstep.Node) (lost bool) {
+func (d *Deployment) sent(from, to lockstep.Node) (lost bool) {
 	lost = d.cut[from].Has(to)
 	d.gone = append(d.gone, lost)
 	if !lost {
@@ -199,9 +199,9 @@ func (d *Deployment) send(n *node, rd *raftlib.Ready) {
 		if d.cluster.Delay > 0 {
 			at = d.out.Now() + lockstep.Time(d.rand.IntN(d.cluster.Delay+1))
 		}
-		id := d.out.SendAt(n.id, e.To, e.Type.String(), d.tag(e, n.hard.Term), at)
-		n.raft.Post(i, id)
-		if d.sent(id, n.id, e.To) {
+		d.out.SendAt(n.id, e.To, e.Type.String(), d.tag(e, n.hard.Term), at)
+		n.raft.Post(i)
+		if d.sent(n.id, e.To) {
 			d.lost(n.id, e.To, e.Type.String())
 		}
 	}

@@ -246,16 +246,16 @@ func (n *node) WriteHard() {
 		n.disk.Install(n.ready.Snapshot)
 	}
 	if n.ready.HardSet {
-		n.disk.SetHard(n.native.HardState, n.ready.Hard)
+		n.disk.SetHard(n.ready.Hard)
 	}
 }
 
 // Post implements [raftlib.Node]. The receiver must not append to the sender's array, as
 // it could not over a real network.
-func (n *node) Post(i int, id lockstep.ID) {
+func (n *node) Post(i int) {
 	m := n.native.Messages[i]
 	m.Entries = m.Entries[:len(m.Entries):len(m.Entries)]
-	n.bodies.Put(id, m)
+	n.bodies.Put(m)
 }
 
 // Advance implements [raftlib.Node].

@@ -108,14 +108,8 @@ func (b *Bodies[M]) Reset() {
 	b.list = b.list[:0]
 }
 
-// Put keeps a message. Copies have numbers of their own but no body.
-func (b *Bodies[M]) Put(id lockstep.ID, m M) {
-	var none M
-	for len(b.list) < int(id)-1 {
-		b.list = append(b.list, none)
-	}
-	b.list = append(b.list, m)
-}
+// Put keeps the next message; the engine numbers them in this order.
+func (b *Bodies[M]) Put(m M) { b.list = append(b.list, m) }
 
 // Get is the message kept under a number.
-func (b *Bodies[M]) Get(id lockstep.ID) M { return b.list[id-1] }
+func (b *Bodies[M]) Get(body lockstep.ID) M { return b.list[body-1] }

@@ -246,8 +246,8 @@ type Node interface {
 	WriteEntries(k int)
 	// WriteHard writes the Ready's hard state and snapshot.
 	WriteHard()
-	// Post keeps the i-th message of the Ready under its number.
-	Post(i int, id lockstep.ID)
+	// Post keeps the i-th message of the Ready, as the next body of the run.
+	Post(i int)
 	// Parse reads a committed membership change.
 	Parse(Entry) ConfChange
 	// ApplyChange applies a committed membership change.
@@ -270,6 +270,9 @@ type Disk interface {
 	Sync()
 	// Crash loses what is not durable, or keeps it.
 	Crash(keep bool)
+	// Truncate loses what comes after an index, which a disk that keeps its word never
+	// does: it is there for tests of the specs.
+	Truncate(last uint64)
 	// Stored is the hard state written, durable or not.
 	Stored() Hard
 	// Durable is the hard state that survives a crash.

@@ -15,13 +15,10 @@ type Store[E, H, C, S any] struct {
 	Source func() Snapshot
 
 	base    Snapshot // the log begins after it
-	conf    C        // of the base
 	log     []E
 	terms   []uint64
-	hard    H
-	values  Hard // of hard
-	durable H
-	safe    Hard // of durable
+	hard    Hard
+	durable Hard
 }
 
 // Functions are the version's own ways with its types.
@@ -38,14 +35,15 @@ type Functions[E, H, C, S any] struct {
 // Boot fills the storage for the start of a run.
 func (s *Store[E, H, C, S]) Boot(snap Snapshot) {
 	s.log, s.terms = s.log[:0], s.terms[:0]
-	s.base, s.conf = snap, s.Lib.Conf(snap.Conf)
-	h := Hard{Term: snap.Term, Commit: snap.Index}
-	s.SetHard(s.Lib.Hard(h), h)
+	s.base = snap
+	s.SetHard(Hard{Term: snap.Term, Commit: snap.Index})
 	s.Sync()
 }
 
 // InitialState implements the library's Storage.
-func (s *Store[E, H, C, S]) InitialState() (H, C, error) { return s.hard, s.conf, nil }
+func (s *Store[E, H, C, S]) InitialState() (H, C, error) {
+	return s.Lib.Hard(s.hard), s.Lib.Conf(s.base.Conf), nil
+}
 
 // Entries implements the library's Storage.
 func (s *Store[E, H, C, S]) Entries(lo, hi, maxSize uint64) ([]E, error) {
@@ -112,11 +110,11 @@ func (s *Store[E, H, C, S]) Append(list []E) {
 }
 
 // SetHard writes the hard state.
-func (s *Store[E, H, C, S]) SetHard(h H, v Hard) { s.hard, s.values = h, v }
+func (s *Store[E, H, C, S]) SetHard(h Hard) { s.hard = h }
 
 // Install replaces the log by a snapshot.
 func (s *Store[E, H, C, S]) Install(snap Snapshot) {
-	s.base, s.conf = snap, s.Lib.Conf(snap.Conf)
+	s.base = snap
 	s.log, s.terms = nil, s.terms[:0]
 }
 
@@ -128,27 +126,37 @@ func (s *Store[E, H, C, S]) Compact(snap Snapshot) {
 	cut := snap.Index - s.base.Index
 	s.log = append(make([]E, 0, len(s.log)), s.log[cut:]...)
 	s.terms = append(s.terms[:0], s.terms[cut:]...)
-	s.base, s.conf = snap, s.Lib.Conf(snap.Conf)
+	s.base = snap
 	s.Sync()
 }
 
 // Sync implements [Disk].
-func (s *Store[E, H, C, S]) Sync() { s.durable, s.safe = s.hard, s.values }
+func (s *Store[E, H, C, S]) Sync() { s.durable = s.hard }
 
 // Crash implements [Disk]. Entries are durable whenever a step ends, because the library
 // asks for that with every entry, and a crash within a step writes only what it keeps.
 func (s *Store[E, H, C, S]) Crash(keep bool) {
 	if !keep {
-		s.hard, s.values = s.durable, s.safe
+		s.hard = s.durable
 	}
 	s.Sync()
 }
 
+// Truncate implements [Disk].
+func (s *Store[E, H, C, S]) Truncate(last uint64) {
+	if last < s.base.Index || last >= s.last() {
+		return
+	}
+	s.log, s.terms = s.log[:last-s.base.Index:last-s.base.Index], s.terms[:last-s.base.Index]
+	s.hard.Commit = min(s.hard.Commit, last)
+	s.Sync()
+}
+
 // Stored implements [Disk].
-func (s *Store[E, H, C, S]) Stored() Hard { return s.values }
+func (s *Store[E, H, C, S]) Stored() Hard { return s.hard }
 
 // Durable implements [Disk].
-func (s *Store[E, H, C, S]) Durable() Hard { return s.safe }
+func (s *Store[E, H, C, S]) Durable() Hard { return s.durable }
 
 // First implements [Disk].
 func (s *Store[E, H, C, S]) First() uint64 { return s.base.Index + 1 }

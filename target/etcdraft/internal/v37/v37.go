@@ -230,7 +230,7 @@ func (n *node) write(h *pb.HardState, entries []*pb.Entry, s *pb.Snapshot, arena
 	if !raft.IsEmptySnap(s) {
 		r.Snapshot = neutral(s)
 	}
-	n.native.HardState, n.native.Entries = h, entries
+	n.native.Entries = entries
 }
 
 // send fills in the messages for other nodes and queues the work of the threads.
@@ -259,12 +259,12 @@ func (n *node) WriteHard() {
 		n.disk.Install(n.ready.Snapshot)
 	}
 	if n.ready.HardSet {
-		n.disk.SetHard(n.native.HardState, n.ready.Hard)
+		n.disk.SetHard(n.ready.Hard)
 	}
 }
 
 // Post implements [raftlib.Node].
-func (n *node) Post(i int, id lockstep.ID) { n.bodies.Put(id, n.out[i]) }
+func (n *node) Post(i int) { n.bodies.Put(n.out[i]) }
 
 // Advance implements [raftlib.Node].
 func (n *node) Advance() {
