@@ -2,8 +2,6 @@ package spec
 
 import (
 	"fmt"
-
-	"github.com/lockstep-go/lockstep"
 )
 
 // The events by which a system tells of its clients' operations.
@@ -30,5 +28,3 @@ type Return struct {
 
 // String is the output.
 func (r *Return) String() string { return fmt.Sprintf("c%d %v", r.Client, r.Output) }
-
-var _ lockstep.Spec = All()
