@@ -47,8 +47,8 @@ type Plan struct {
 	Workers int
 	// KeepGoing continues after a finding; otherwise the campaign ends with the first.
 	KeepGoing bool
-	// AllowVacuous lets Test pass though parts of the scenario never took effect or a
-	// property could never have failed; see Result.VacuousParts.
+	// AllowVacuous lets Test pass though parts of the scenario never took effect; see
+	// Result.VacuousParts.
 	AllowVacuous bool
 	// Keep is the number of findings whose traces are kept; 0 means DefaultKeep.
 	Keep int

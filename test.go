@@ -38,7 +38,7 @@ const lastWords = 5 * time.Second
 // testdata/lockstep/<test name>/, are replayed first. A finding fails the test: it is
 // shrunk, drawn and stored, and the last line printed is the command that replays it.
 // A campaign in which runs reached a limit, or in which the scenario or a part of it
-// never took effect or a property could never have failed, fails too: none is a pass.
+// never took effect, fails too: neither is a pass.
 //
 // The flags -lockstep.seed, -lockstep.runs and -lockstep.replay, or the environment
 // variables LOCKSTEP_SEED, LOCKSTEP_RUNS and LOCKSTEP_REPLAY, take the place of what the
@@ -167,13 +167,16 @@ func (c *testCase) explore() {
 			result.Verdicts[trace.Unknown], result.Runs, result.Reasons)
 	case result.Verdict() == trace.Vacuous:
 		c.Errorf("lockstep: vacuous: the scenario took effect in none of %d runs", result.Runs)
-	case len(result.VacuousParts()) > 0 && !c.plan.AllowVacuous:
-		c.Errorf("lockstep: %d runs found nothing, but never put to the test were: %s; set the plan's AllowVacuous if that is as it should be",
-			result.Runs, strings.Join(result.VacuousParts(), ", "))
+	case len(result.idle()) > 0 && !c.plan.AllowVacuous:
+		c.Errorf("lockstep: %d runs found nothing, but parts of the scenario never took effect: %s; set the plan's AllowVacuous if that is as it should be",
+			result.Runs, strings.Join(result.idle(), ", "))
 	case result.Interrupted:
 		c.Logf("lockstep: stopped by the test's deadline after %d runs; nothing found", result.Runs)
 	default:
 		c.Logf("lockstep: %d runs, nothing found; %s", result.Runs, result.Guarantee)
+		for _, name := range result.unjudged() {
+			c.Logf("lockstep: %s could never have failed", name)
+		}
 	}
 }
 

@@ -112,13 +112,13 @@ func TestMistakesInARun(t *testing.T) {
 		want string
 	}{
 		{"body of another type", func(sc *Scenario) { sc.If(Body("odd", func(int) bool { return true })).Then(Drop()) },
-			`condition "odd" is about messages of type int, but the system's are scenario_test.note`},
+			`"odd" is about messages of type int, but the system's are scenario_test.note`},
 		{"value of another type", func(sc *Scenario) {
 			sc.If(Value("done", "odd", func(string) bool { return true })).Then(Finish())
-		}, `condition "odd" is about values of type string, but those of event done are int`},
+		}, `"odd" is about values of type string, but those of event done are int`},
 		{"rewrite of another type", func(sc *Scenario) {
 			sc.If(From(1)).Then(Rewrite("odd", func(k lockstep.Kind, _ lockstep.Node) lockstep.Kind { return k }))
-		}, `action "odd" rewrites messages of type trace.Kind`},
+		}, `"odd" is about messages of type trace.Kind`},
 		{"forged nonsense", func(sc *Scenario) { sc.If(From(1)).Then(Replace("nonsense")) }, `forged message "nonsense"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

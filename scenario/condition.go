@@ -123,6 +123,13 @@ func Did(kinds ...lockstep.Kind) Condition {
 	}}
 }
 
+// During holds at every moment of a step of one of the kinds: at the step itself and at
+// the events and messages that it caused.
+func During(kinds ...lockstep.Kind) Condition {
+	set := trace.KindsOf(kinds...)
+	return plain("during "+set.String(), func(m *Moment) bool { return set.Has(m.Run.Last().Kind) })
+}
+
 // Type holds when the moment concerns a message of one of the types.
 func Type(types ...string) Condition {
 	return Condition{orList(types), func(c *compiler) test {
@@ -216,17 +223,22 @@ func Chance(p float64) Condition {
 // of type M, is as asked for.
 func Body[M any](text string, holds func(M) bool) Condition {
 	return plain(text, func(m *Moment) bool {
-		if m.Message == nil {
-			return false
-		}
-		body := m.Body()
-		msg, ok := body.(M)
-		if !ok {
-			m.Abort(fmt.Errorf("condition %q is about messages of type %T, but the system's are %T", text, msg, body))
-			return false
-		}
-		return holds(msg)
+		msg, ok := bodyOf[M](m, text)
+		return ok && holds(msg)
 	})
+}
+
+// bodyOf is the system's own message, where the moment concerns one. That it is of
+// another type is a mistake of the scenario.
+func bodyOf[M any](m *Moment, who string) (msg M, ok bool) {
+	if m.Message == nil {
+		return msg, false
+	}
+	body := m.Body()
+	if msg, ok = body.(M); !ok {
+		m.Abort(fmt.Errorf("%q is about messages of type %T, but the system's are %T", who, msg, body))
+	}
+	return msg, ok
 }
 
 // Value holds at an event of the given type whose value, of type V, is as asked for.
@@ -234,7 +246,7 @@ func Value[V any](event, text string, holds func(V) bool) Condition {
 	return IsEvent(event).And(plain(text, func(m *Moment) bool {
 		v, ok := m.Event.Value.(V)
 		if !ok {
-			m.Abort(fmt.Errorf("condition %q is about values of type %T, but those of event %s are %T", text, v, event, m.Event.Value))
+			m.Abort(fmt.Errorf("%q is about values of type %T, but those of event %s are %T", text, v, event, m.Event.Value))
 			return false
 		}
 		return holds(v)

@@ -39,6 +39,14 @@ func ExampleDid() {
 	// alarm node 1
 }
 
+func ExampleDuring() {
+	watched(During(trace.Alarm))
+	// Output:
+	// alarm node 1
+	// send 1->2 Ask
+	// send 1->3 Ask
+}
+
 func ExampleType() {
 	watched(Type("Answer"))
 	// Output:
@@ -341,6 +349,19 @@ func ExampleInSet() {
 	//   3 receive 1->3 Ask | filter 2 (receive and in to 3): fail
 	// verdict fail
 	// scenario recorded: what was recorded arrived
+}
+
+func ExampleLike() {
+	sc := New("asked twice")
+	sc.If(IsSend(), Like("asked", "the same number again", func(now, asked note) bool { return now == asked })).
+		Then(FailWith("the second ask has the number of the first"))
+	sc.If(IsSend(), Type("Ask")).Then(Record("asked"))
+	show(sc)
+	// Output:
+	// send 1->2 Ask | filter 2 (send and Ask): record in asked
+	//     send 1->3 Ask | filter 1 (send and the same number again): fail
+	// verdict fail
+	// scenario asked twice: the second ask has the number of the first
 }
 
 func ExampleSetHas() {

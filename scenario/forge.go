@@ -33,9 +33,8 @@ func Forge(text string, body func(*Moment) string) Action {
 // The message's String must be the words in which the system reads its messages.
 func Rewrite[M fmt.Stringer](text string, change func(msg M, to lockstep.Node) M) Action {
 	return Forge(text, func(m *Moment) string {
-		msg, ok := m.Body().(M)
+		msg, ok := bodyOf[M](m, text)
 		if !ok {
-			m.Abort(fmt.Errorf("action %q rewrites messages of type %T, but the system's are %T", text, msg, m.Body()))
 			return ""
 		}
 		return change(msg, m.Message.To).String()

@@ -96,3 +96,15 @@ func setCondition(text, set string, holds func(*Moment, []lockstep.ID) bool) Con
 		return func(m *Moment) bool { return holds(m, m.director.sets[number]) }
 	}}
 }
+
+// Like holds when the moment concerns a message that is like one in the set, as a
+// function of the system's own messages says.
+func Like[M any](set, text string, like func(now, stored M) bool) Condition {
+	return setCondition(text, set, func(m *Moment, ids []lockstep.ID) bool {
+		now, ok := bodyOf[M](m, text)
+		return ok && slices.ContainsFunc(ids, func(id lockstep.ID) bool {
+			stored, ok := m.Run.Body(id).(M)
+			return ok && like(now, stored)
+		})
+	})
+}
