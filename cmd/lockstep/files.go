@@ -5,12 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/lockstep-go/lockstep/trace"
 )
+
+// outFile is a file being written under a temporary name.
+type outFile interface {
+	io.WriteCloser
+	Chmod(fs.FileMode) error
+	Name() string
+}
+
+func createTemp(dir string) (outFile, error) { return os.CreateTemp(dir, ".lockstep-*") }
 
 // checkOut reports before any work is done when a folder could not be written to.
 func checkOut(dir string) error {
@@ -51,13 +61,13 @@ func traceName(h trace.Header, f *trace.Finding) string {
 // temporary files, so that what was found is not lost, and still reports the failure.
 func saveTrace(e *env, dir, name string, t *trace.Trace) (string, error) {
 	file := filepath.Join(dir, name)
-	err := writeTrace(file, t)
+	err := e.writeTrace(file, t)
 	if err == nil {
 		return file, nil
 	}
 	err = fmt.Errorf("the trace could not be written to %s: %w", file, err)
 	spare := filepath.Join(os.TempDir(), name)
-	if writeTrace(spare, t) == nil {
+	if e.writeTrace(spare, t) == nil {
 		return spare, fmt.Errorf("%w; it is in %s instead", err, spare)
 	}
 	fmt.Fprintln(e.err, "lockstep: no folder takes the trace, so here it is:")
@@ -66,11 +76,11 @@ func saveTrace(e *env, dir, name string, t *trace.Trace) (string, error) {
 }
 
 // writeTrace writes a trace so that a file under its name is always whole.
-func writeTrace(file string, t *trace.Trace) error {
+func (e *env) writeTrace(file string, t *trace.Trace) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(file), ".lockstep-*")
+	f, err := e.create(filepath.Dir(file))
 	if err != nil {
 		return err
 	}

@@ -51,6 +51,7 @@ type env struct {
 	out    io.Writer
 	err    io.Writer
 	self   string // how the program was called, for commands to paste
+	create func(dir string) (outFile, error)
 	status int
 }
 
@@ -79,7 +80,7 @@ func execute(ctx context.Context, self string, args []string, out, errOut io.Wri
 	if exited { // --help or --version was printed
 		return status
 	}
-	e := &env{ctx: ctx, out: out, err: errOut, self: self}
+	e := &env{ctx: ctx, out: out, err: errOut, self: self, create: createTemp}
 	if err == nil {
 		err = parsed.Run(e)
 	}
