@@ -20,6 +20,9 @@ type worker struct {
 	settler  settler
 	rec      *recorder    // nil while nothing is recorded
 	replay   *trace.Trace // follow this instead of asking the scheduler
+	keep     bool         // the run can be repeated only by its steps, which go to the notes
+	notes    notes
+	same     bool // every run has the seed of the first
 
 	pcg      rand.PCG
 	rand     *rand.Rand
@@ -30,7 +33,7 @@ type worker struct {
 
 func newWorker(plan Plan, info Info) *worker {
 	w := &worker{plan: plan, info: info, run: newRun(info, plan.Limits),
-		sched: plan.Strategy.New(info), monitor: plan.Spec.New(info)}
+		sched: plan.Strategy.New(info), monitor: plan.Spec.New(info), keep: isSequential(plan.Strategy), same: hasSameSeed(plan.Strategy)}
 	w.rand, w.sideRand = rand.New(&w.pcg), rand.New(&w.sidePCG)
 	if plan.Scenario != nil {
 		w.director = plan.Scenario.New(info)
@@ -49,7 +52,7 @@ func (w *worker) close() error {
 
 // record makes the numbered run with the recorder on.
 func (w *worker) record(number int) (*trace.Trace, error) {
-	w.rec = newRecorder(w.plan.header(w.info, number))
+	w.rec = newRecorder(w.plan.header(w.info, w.seedOf(number)))
 	defer func() { w.rec = nil }()
 	outcome, err := w.one(number)
 	t := w.rec.finish(outcome, w.sched)
@@ -79,7 +82,7 @@ func (w *worker) one(number int) (outcome trace.Outcome, err error) {
 
 // stages takes a run through start, exploring, settling and the end, up to a finding.
 func (w *worker) stages(number int) (*Finding, error) {
-	r, seed := w.run, RunSeed(w.plan.Seed, number)
+	r, seed := w.run, RunSeed(w.plan.Seed, w.seedOf(number))
 	w.pcg.Seed(seed, 1)
 	r.reset(w.system)
 	w.monitor.Reset()
@@ -87,6 +90,7 @@ func (w *worker) stages(number int) (*Finding, error) {
 		w.sidePCG.Seed(seed, 2)
 		w.director.Reset(w.sideRand)
 	}
+	w.notes.steps, w.notes.opened = w.notes.steps[:0], w.notes.opened[:0]
 	w.sched.Reset(Start{Run: number, Rand: w.rand})
 	w.inSystem = true
 	err := w.system.Reset(RunSeed(seed, 0), &r.out)
@@ -137,10 +141,15 @@ func (w *worker) explore() (*Finding, error) {
 			return nil, nil
 		}
 		*r.next = Step{}
-		if !r.unqueue(r.next) && !w.sched.Next(r, r.next) {
-			if w.director != nil && w.director.Idle(r, &r.hand) {
-				continue
+		switch {
+		case r.unqueue(r.next):
+		case w.sched.Next(r, r.next):
+			if w.keep {
+				w.notes.note(*r.next, w.sched)
 			}
+		case w.director != nil && w.director.Idle(r, &r.hand):
+			continue
+		default:
 			return nil, nil
 		}
 		if f, err := w.step(); f != nil || err != nil {
