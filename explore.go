@@ -34,6 +34,8 @@ type Result struct {
 	Digest uint64
 	// Interrupted says that the context ended before the runs did.
 	Interrupted bool
+
+	counted bool // the spec counts how often it could have failed
 }
 
 // Found is a failing run.
@@ -227,7 +229,7 @@ func (w *worker) addCounts(b *batch) {
 func addCounts(sum, counts []Count) []Count {
 	for i, c := range counts {
 		if i == len(sum) {
-			sum = append(sum, Count{Name: c.Name})
+			sum = append(sum, Count{Name: c.Name, Optional: c.Optional})
 		}
 		sum[i].N += c.N
 	}
@@ -237,6 +239,7 @@ func addCounts(sum, counts []Count) []Count {
 // take adds the runs of a batch to the result, in order, and reports whether to go on.
 func (c *campaign) take(b batch) bool {
 	for i, n := range b.judged {
+		c.result.counted = true
 		c.result.Judged[i].N += n
 	}
 	c.result.Effects = addCounts(c.result.Effects, b.effects)
