@@ -8,155 +8,15 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// schedule is a run in lock-step rounds, taken apart into what can be made smaller.
-type schedule struct {
-	phases []phase
-}
-
-// phase is a stretch of rounds after which isolated nodes return.
-type phase struct {
-	rounds int
-	start  []int // by node-1: the round of the phase from which the node is isolated; rounds means never
-	lost   []link
-	gives  []give
-}
-
-// link is a link that loses its messages in one round of a phase, beyond isolation.
-type link struct {
-	round    int
-	from, to Node
-}
-
-// give is a request given at the start of a round of a phase.
-type give struct {
-	round   int
-	request int32
-	node    Node
-}
-
-// scheduleOf reads the schedule of a trace in rounds.
-func scheduleOf(t *trace.Trace) schedule {
-	var s schedule
-	at := make([][2]int, len(t.Rounds)+1) // round number -> phase, round of the phase
-	for _, r := range t.Rounds {
-		if len(s.phases) < r.Phase {
-			s.phases = append(s.phases, phase{start: make([]int, t.Header.Nodes)})
-		}
-		p := &s.phases[len(s.phases)-1]
-		at[r.Number] = [2]int{len(s.phases) - 1, p.rounds}
-		for n := range p.start {
-			if p.start[n] == p.rounds && r.Kernel.Has(Node(n+1)) {
-				p.start[n]++
-			}
-		}
-		p.rounds++
-	}
-	s.readSteps(t, at)
-	return s
-}
-
-// readSteps adds the requests and the losses that isolation does not explain.
-func (s *schedule) readSteps(t *trace.Trace, at [][2]int) {
-	envelopes := map[ID]Message{}
-	for i := range t.Records {
-		r := &t.Records[i]
-		for _, m := range r.Sent {
-			envelopes[m.ID] = m.Message
-		}
-		if r.Round == 0 {
-			continue
-		}
-		p, round := &s.phases[at[r.Round][0]], at[r.Round][1]
-		switch r.Step.Kind {
-		case trace.Request:
-			p.gives = append(p.gives, give{round, r.Step.Request, r.Step.Node})
-		case trace.Drop:
-			m := envelopes[r.Step.Msg]
-			l := link{round, m.From, m.To}
-			if !p.isolates(m, round) && !slices.Contains(p.lost, l) {
-				p.lost = append(p.lost, l)
-			}
-		}
-	}
-}
-
-func (p *phase) isolated(n Node, round int) bool { return n != 0 && p.start[n-1] <= round }
-
-func (p *phase) isolates(m Message, round int) bool {
-	return p.isolated(m.From, round) || p.isolated(m.To, round)
-}
-
-func (s schedule) clone() schedule {
-	c := schedule{phases: slices.Clone(s.phases)}
-	for i := range c.phases {
-		p := &c.phases[i]
-		p.start, p.lost, p.gives = slices.Clone(p.start), slices.Clone(p.lost), slices.Clone(p.gives)
-	}
-	return c
-}
-
-func (s schedule) scheduler(info Info) Scheduler {
-	rounds := 0
-	for _, p := range s.phases {
-		rounds += p.rounds
-	}
-	return &scheduled{schedule: s, driver: NewRounds(info, rounds)}
-}
-
-// scheduled is the scheduler of a schedule.
-type scheduled struct {
-	schedule
-	driver *Rounds
-	now    *phase
-	round  int // of the phase
-	given  int
-}
-
-func (s *scheduled) Reset(Start) { s.driver.Reset() }
-
-func (s *scheduled) Next(r *Run) (Step, bool) { return s.driver.Next(r, s) }
-
-func (s *scheduled) Rounds() []trace.Round { return s.driver.Rounds() }
-
-func (s *scheduled) Open(round int, r *Run) (int, Nodes) {
-	i := 0
-	for i = range s.phases {
-		s.now, s.round = &s.phases[i], round
-		if round < s.now.rounds {
-			break
-		}
-		round -= s.now.rounds
-	}
-	s.given = 0
-	kernel := trace.AllNodes(r.info.Nodes)
-	for n := range kernel.All() {
-		if s.now.isolated(n, s.round) {
-			kernel = kernel.Without(n)
-		}
-	}
-	return i + 1, kernel
-}
-
-func (s *scheduled) Loses(m *Message) bool {
-	return s.now.isolates(*m, s.round) || slices.Contains(s.now.lost, link{s.round, m.From, m.To})
-}
-
-func (s *scheduled) Give(r *Run) (Step, bool) {
-	for s.given < len(s.now.gives) {
-		g := s.now.gives[s.given]
-		s.given++
-		possible := slices.ContainsFunc(r.pending, func(p Pending) bool { return p.ID == g.request && p.To.Has(g.node) })
-		if g.round == s.round && possible && r.up.Has(g.node) {
-			return Step{Kind: trace.Request, Request: g.request, Node: g.node}, true
-		}
-	}
-	return Step{}, false
-}
-
 // schedule shrinks a run in rounds.
 func (s *shrinker) schedule(t *trace.Trace) (best candidate, was, is string, err error) {
-	now := scheduleOf(t)
-	if !s.fails(now) {
+	now := scheduleOf(t, false)
+	ok := s.fails(now)
+	if !ok { // alarms or the order of arrival do not follow the rules, and matter
+		now = scheduleOf(t, true)
+		ok = s.fails(now)
+	}
+	if !ok {
 		return nil, "", "", errors.New("lockstep: the run does not fail when its rounds are repeated: it is flaky")
 	}
 	now = s.cutOff(now)
@@ -210,12 +70,14 @@ func (p *phase) trim(rounds int) {
 	for n := range p.start {
 		p.start[n] = min(p.start[n], rounds)
 	}
-	p.lost = slices.DeleteFunc(p.lost, func(l link) bool { return l.round >= rounds })
-	p.gives = slices.DeleteFunc(p.gives, func(g give) bool { return g.round >= rounds })
+	p.lost = slices.DeleteFunc(p.lost, func(l loss) bool { return l.round >= rounds })
+	p.acts = slices.DeleteFunc(p.acts, func(a act) bool { return a.round >= rounds })
+	p.forged = slices.DeleteFunc(p.forged, func(f forgery) bool { return f.round >= rounds })
+	p.order = slices.DeleteFunc(p.order, func(l link) bool { return l.round >= rounds })
 }
 
 // cost orders schedules: fewer rounds, then fewer isolations and lost links together,
-// then fewer lost links, fewer requests, and later isolations.
+// then fewer lost links, fewer requests and other acts, and later isolations.
 type cost [5]int
 
 func (c cost) less(d cost) bool { return slices.Compare(c[:], d[:]) < 0 }
@@ -226,7 +88,7 @@ func (s schedule) cost() cost {
 		c[0] += p.rounds
 		c[1] += len(p.lost)
 		c[2] += len(p.lost)
-		c[3] += len(p.gives)
+		c[3] += len(p.acts) + len(p.forged)
 		for _, start := range p.start {
 			if start < p.rounds {
 				c[1]++
@@ -238,8 +100,17 @@ func (s schedule) cost() cost {
 }
 
 func (s schedule) size() string {
-	c := s.cost()
-	return fmt.Sprintf("%d phases, %d rounds, %d isolations, %d lost links, %d requests", len(s.phases), c[0], c[1]-c[2], c[2], c[3])
+	c, requests := s.cost(), 0
+	for _, p := range s.phases {
+		for _, a := range p.acts {
+			requests += btoi(a.step.Kind == trace.Request)
+		}
+	}
+	text := fmt.Sprintf("%d phases, %d rounds, %d isolations, %d lost links, %d requests", len(s.phases), c[0], c[1]-c[2], c[2], requests)
+	if others := c[3] - requests; others > 0 {
+		text += fmt.Sprintf(", %d alarms and other steps", others)
+	}
+	return text
 }
 
 // smaller yields the schedules that are one move smaller: without a phase, without an
@@ -265,8 +136,13 @@ func (s schedule) smaller() func(yield func(schedule) bool) {
 
 func (s schedule) smallerPhase(i int, yield func(schedule) bool) bool {
 	p := &s.phases[i]
-	for j := range p.gives {
-		if !yield(s.edit(i, func(p *phase) { p.gives = slices.Delete(p.gives, j, j+1) })) {
+	for j := range p.acts {
+		if !yield(s.edit(i, func(p *phase) { p.acts = slices.Delete(p.acts, j, j+1) })) {
+			return false
+		}
+	}
+	for j := range p.forged {
+		if !yield(s.edit(i, func(p *phase) { p.forged = slices.Delete(p.forged, j, j+1) })) {
 			return false
 		}
 	}
@@ -413,6 +289,17 @@ func (s schedule) withoutPhase(i, turn int) schedule {
 		}
 		for k := range p.lost {
 			p.lost[k].from, p.lost[k].to = renamed(p.lost[k].from), renamed(p.lost[k].to)
+		}
+		for k := range p.acts {
+			if a := &p.acts[k].step; a.Kind != trace.Request { // a client goes where it goes
+				a.Node = renamed(a.Node)
+			}
+		}
+		for k := range p.order {
+			p.order[k].from, p.order[k].to = renamed(p.order[k].from), renamed(p.order[k].to)
+		}
+		for k := range p.forged {
+			p.forged[k].from, p.forged[k].to = renamed(p.forged[k].from), renamed(p.forged[k].to)
 		}
 	}
 	return c

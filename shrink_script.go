@@ -91,18 +91,26 @@ func (s *scripted) resolve(r *Run, a action) (Step, bool) {
 	case trace.Deliver, trace.Drop, trace.Duplicate, trace.Replace:
 		step.Msg = s.find(r, a)
 		return step, step.Msg != 0 && (step.Kind != trace.Deliver || r.Deliverable(step.Msg))
+	default:
+		return step, r.possible(step)
+	}
+}
+
+// possible reports whether a step that names no message can be taken now.
+func (r *Run) possible(step Step) bool {
+	switch step.Kind {
 	case trace.Alarm:
-		return step, r.Alarms().Has(step.Node)
+		return r.Alarms().Has(step.Node)
 	case trace.Crash:
-		return step, r.up.Has(step.Node)
+		return r.up.Has(step.Node)
 	case trace.Restart:
-		return step, !r.up.Has(step.Node)
+		return !r.up.Has(step.Node)
 	case trace.Request:
-		return step, r.up.Has(step.Node) && slices.ContainsFunc(r.pending, func(p Pending) bool {
+		return r.up.Has(step.Node) && slices.ContainsFunc(r.pending, func(p Pending) bool {
 			return p.ID == step.Request && p.To.Has(step.Node)
 		})
 	default:
-		return step, true
+		return true
 	}
 }
 
