@@ -237,7 +237,7 @@ func (s *scheduled) Give(r *Run) (Step, bool) {
 	for s.acted < len(s.now.acts) {
 		a := s.now.acts[s.acted]
 		s.acted++
-		if a.round == s.round && r.possible(a.step) {
+		if a.round == s.round && r.Possible(a.step) {
 			return a.step, true
 		}
 	}

@@ -119,6 +119,9 @@ func (s schedule) size() string {
 // with the nodes renamed in a circle as well.
 func (s schedule) smaller() func(yield func(schedule) bool) {
 	return func(yield func(schedule) bool) {
+		if s.exact && !yield(s.byRule()) {
+			return
+		}
 		for i := range s.phases {
 			for turn := range len(s.phases[i].start) {
 				if !yield(s.withoutPhase(i, turn)) {
@@ -132,6 +135,18 @@ func (s schedule) smaller() func(yield func(schedule) bool) {
 			}
 		}
 	}
+}
+
+// byRule leaves alarms and the order of arrival to the rules of rounds.
+func (s schedule) byRule() schedule {
+	c := s.clone()
+	c.exact = false
+	for i := range c.phases {
+		p := &c.phases[i]
+		p.order = nil
+		p.acts = slices.DeleteFunc(p.acts, func(a act) bool { return a.step.Kind == trace.Alarm })
+	}
+	return c
 }
 
 func (s schedule) smallerPhase(i int, yield func(schedule) bool) bool {

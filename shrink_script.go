@@ -87,31 +87,10 @@ func (s *scripted) Next(r *Run) (Step, bool) {
 // resolve finds the message of an action and reports whether the step is possible.
 func (s *scripted) resolve(r *Run, a action) (Step, bool) {
 	step := a.step
-	switch step.Kind {
-	case trace.Deliver, trace.Drop, trace.Duplicate, trace.Replace:
+	if a.msg.to != 0 {
 		step.Msg = s.find(r, a)
-		return step, step.Msg != 0 && (step.Kind != trace.Deliver || r.Deliverable(step.Msg))
-	default:
-		return step, r.possible(step)
 	}
-}
-
-// possible reports whether a step that names no message can be taken now.
-func (r *Run) possible(step Step) bool {
-	switch step.Kind {
-	case trace.Alarm:
-		return r.Alarms().Has(step.Node)
-	case trace.Crash:
-		return r.up.Has(step.Node)
-	case trace.Restart:
-		return !r.up.Has(step.Node)
-	case trace.Request:
-		return r.up.Has(step.Node) && slices.ContainsFunc(r.pending, func(p Pending) bool {
-			return p.ID == step.Request && p.To.Has(step.Node)
-		})
-	default:
-		return true
-	}
+	return step, r.Possible(step)
 }
 
 // find is the message in flight that an action means, or 0.
