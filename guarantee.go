@@ -29,7 +29,7 @@ func (g Guarantee) After(runs int) float64 {
 // Runs is the number of runs after which the chance is at least want, which must lie
 // in (0,1). It is 0 where there is no such number below 2^53.
 func (g Guarantee) Runs(want float64) int {
-	if g.PerRun <= 0 || want <= 0 || want >= 1 {
+	if g.PerRun <= 0 || !(want > 0 && want < 1) {
 		return 0
 	}
 	if g.PerRun >= 1 {

@@ -6,15 +6,16 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// perform takes one step: it checks that the step is possible, keeps the books of the
+// perform takes the step r.next: it checks that the step is possible, keeps the books of the
 // network, and lets the system do its part. An error is a mistake of whoever chose the
 // step, or a broken deployment.
-func (r *Run) perform(s Step) error {
+func (r *Run) perform() error {
+	s := r.next
 	if !r.info.Supports.Has(s.Kind) {
 		return r.refuse(s, fmt.Sprintf("%s supports only %s", r.info.Name, r.info.Supports))
 	}
 	r.steps++
-	r.last = s
+	r.last, r.next = s, r.last
 	r.events = r.events[:0]
 	r.sent = len(r.messages)
 	r.mix(uint64(s.Kind) | uint64(s.Node)<<4 | uint64(uint32(s.Msg))<<12 | uint64(uint32(s.Request))<<44)
@@ -24,7 +25,7 @@ func (r *Run) perform(s Step) error {
 	var refused string
 	switch s.Kind {
 	case trace.Deliver, trace.Drop:
-		refused = r.takeMessage(s)
+		refused = r.takeMessage(s.Msg, s.Kind == trace.Deliver)
 	case trace.Duplicate, trace.Replace:
 		refused = r.changeMessage(s)
 	case trace.Alarm:
@@ -56,54 +57,61 @@ func (r *Run) perform(s Step) error {
 	return nil
 }
 
-func (r *Run) refuse(s Step, why string) error {
+func (r *Run) refuse(s *Step, why string) error {
 	return fmt.Errorf("step %d (%s) is impossible: %s", r.steps, s, why)
 }
 
 func (r *Run) exists(id ID) bool { return id >= 1 && int(id) <= len(r.status) }
 
 // takeMessage removes a message from the network for good.
-func (r *Run) takeMessage(s Step) string {
-	if !r.exists(s.Msg) || r.status[s.Msg-1] > held {
+func (r *Run) takeMessage(id ID, deliver bool) string {
+	if !r.exists(id) || r.status[id-1] > held {
 		return "the message is not in flight"
 	}
-	m := &r.messages[s.Msg-1]
-	if s.Kind == trace.Deliver {
+	if deliver {
+		m := &r.messages[id-1]
 		if !r.up.Has(m.To) {
 			return "its receiver is down"
 		}
-		if r.info.FIFO && r.Head(s.Msg) < s.Msg {
+		if r.info.FIFO && r.Head(id) < id {
 			return "an older message is in flight on the same link, and links are FIFO"
 		}
 		if m.At > r.now {
 			r.now = m.At
 		}
 	}
-	if r.status[s.Msg-1] == inFlight {
-		r.unfly(s.Msg)
+	if r.status[id-1] == inFlight {
+		r.unfly(id)
 	}
-	if s.Kind == trace.Deliver {
-		r.status[s.Msg-1] = delivered
+	if deliver {
+		r.status[id-1] = delivered
 	} else {
-		r.status[s.Msg-1] = lost
+		r.status[id-1] = lost
 		r.faults.Lost++
 	}
 	return ""
 }
 
 // changeMessage copies a message or prepares it for another body.
-func (r *Run) changeMessage(s Step) string {
+func (r *Run) changeMessage(s *Step) string {
 	if !r.exists(s.Msg) || r.status[s.Msg-1] > held {
 		return "the message is not in flight"
 	}
-	m := r.messages[s.Msg-1]
+	m := &r.messages[s.Msg-1]
 	if s.Kind == trace.Duplicate {
 		r.faults.Duplicated++
-		r.send(m)
+		id := r.send(m.From, m.To, m.Type, m.Tag, m.At, m.Body)
+		r.messages[id-1].Copy = s.Msg
 		return ""
 	}
-	r.faults.Forged = r.faults.Forged.With(m.From)
-	r.messages[s.Msg-1].Body = s.Msg
+	if s.Request < 0 || int(s.Request) >= len(r.forged) {
+		return "nothing was forged for it"
+	}
+	if m.From != 0 {
+		r.faults.Forged = r.faults.Forged.With(m.From)
+	}
+	r.bodies++
+	m.Body = r.bodies
 	return ""
 }
 
@@ -118,7 +126,7 @@ func (r *Run) fireAlarm(n Node) string {
 	return ""
 }
 
-func (r *Run) switchNode(s Step) string {
+func (r *Run) switchNode(s *Step) string {
 	if s.Node < 1 || int(s.Node) > r.info.Nodes {
 		return fmt.Sprintf("nodes are 1..%d", r.info.Nodes)
 	}
@@ -135,10 +143,10 @@ func (r *Run) switchNode(s Step) string {
 	return ""
 }
 
-func (r *Run) switchLinks(s Step) {
+func (r *Run) switchLinks(s *Step) {
 	r.faults.Cut += btoi(s.Kind == trace.Cut)
 	set := func(from, to Nodes) {
-		for n := range (from & trace.AllNodes(r.info.Nodes)).All() {
+		for n := range (from & r.all).All() {
 			if s.Kind == trace.Cut {
 				r.cut[n] |= to.Without(n)
 			} else {

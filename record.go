@@ -19,10 +19,11 @@ func newRecorder(h trace.Header) *recorder {
 
 // step records the step just taken and what it caused.
 func (c *recorder) step(r *Run, sched Scheduler) {
-	rec := trace.Record{Number: r.steps, Step: r.last, Settle: r.settling, Text: stepText(r), Sent: sentTexts(r)}
-	if rs, ok := sched.(RoundScheduler); ok && !r.settling {
-		rounds := rs.Rounds()
-		c.trace.Rounds = append(c.trace.Rounds, rounds[len(c.trace.Rounds):]...)
+	rec := trace.Record{Number: r.steps, Step: *r.last, Settle: r.settling, Text: stepText(r), Sent: sentTexts(r)}
+	if r.last.Kind == trace.Replace {
+		rec.Body = r.forged[r.last.Request]
+	}
+	if c.addRounds(sched); !r.settling {
 		rec.Round = len(c.trace.Rounds)
 	}
 	if d, ok := sched.(Drawer); ok && r.steps == 0 {
@@ -41,11 +42,21 @@ func (c *recorder) step(r *Run, sched Scheduler) {
 
 // broken records a step in which the system panicked: what it caused is not known.
 func (c *recorder) broken(r *Run) {
-	c.trace.Records = append(c.trace.Records, trace.Record{Number: r.steps, Step: r.last, Settle: r.settling,
+	c.trace.Records = append(c.trace.Records, trace.Record{Number: r.steps, Step: *r.last, Settle: r.settling,
 		Text: stepText(r), Sent: sentTexts(r), Round: len(c.trace.Rounds)})
 }
 
-func (c *recorder) finish(o trace.Outcome) *trace.Trace {
+// addRounds takes over the rounds that the scheduler has opened since the last time.
+func (c *recorder) addRounds(sched Scheduler) {
+	if rs, ok := sched.(RoundScheduler); ok {
+		c.trace.Rounds = append(c.trace.Rounds, rs.Rounds()[len(c.trace.Rounds):]...)
+	}
+}
+
+// finish ends the recording. Rounds after the last step, in which nothing happened, are
+// part of it.
+func (c *recorder) finish(o trace.Outcome, sched Scheduler) *trace.Trace {
+	c.addRounds(sched)
 	t := c.trace
 	t.Records = slices.Clip(t.Records)
 	t.Outcome = o

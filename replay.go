@@ -25,17 +25,17 @@ func Replay(plan Plan, t *trace.Trace) (*trace.Trace, error) {
 			again.Records[i].Round = t.Records[i].Round
 		}
 	}
-	reason := difference(t, again)
-	if err != nil { // the recorded step is impossible now: nothing before it differed, or that is the reason
-		if reason == "" {
-			reason = err.Error()
-		}
-		err = nil
+	reason := firstDifference(t, again)
+	switch {
+	case reason == "" && err != nil: // nothing differed, but the next step is impossible now
+		reason = err.Error()
+	case reason == "":
+		reason = differentEnd(t, again)
 	}
 	if reason != "" {
 		again.Outcome = trace.Outcome{Verdict: trace.Flaky, Reason: reason, Steps: max(len(again.Records)-1, 0)}
 	}
-	return again, err
+	return again, nil
 }
 
 // newReplayer makes a worker that repeats runs of a trace: same system, same seed, no
@@ -68,7 +68,11 @@ func (w *worker) follow() (*Finding, error) {
 			continue
 		}
 		r.settling = rec.Settle
-		if f, err := w.step(rec.Step); f != nil || err != nil {
+		*r.next = rec.Step
+		if rec.Step.Kind == trace.Replace {
+			r.next.Request = r.Forge(rec.Step.Msg, rec.Body).Request
+		}
+		if f, err := w.step(); f != nil || err != nil {
 			return f, err
 		}
 	}
@@ -79,23 +83,25 @@ func (w *worker) follow() (*Finding, error) {
 // recorded stands for the strategy that made a trace, which a replay does not need.
 type recorded string
 
-func (s recorded) String() string               { return string(s) }
-func (recorded) Check(Info) error               { return nil }
-func (recorded) New(Info) Scheduler             { return recorded("") }
-func (recorded) Guarantee(Info) Guarantee       { return Guarantee{} }
-func (recorded) Reset(Start)                    {}
-func (recorded) Next(*Run) (step Step, ok bool) { return step, false }
+func (s recorded) String() string         { return string(s) }
+func (recorded) Check(Info) error         { return nil }
+func (recorded) New(Info) Scheduler       { return recorded("") }
+func (recorded) Guarantee(Info) Guarantee { return Guarantee{} }
+func (recorded) Reset(Start)              {}
+func (recorded) Next(*Run, *Step) bool    { return false }
 
-// difference names the first thing in which two recordings of a run differ.
-func difference(want, got *trace.Trace) string {
-	for i := range want.Records {
-		if i == len(got.Records) {
-			break
-		}
+// firstDifference names the first step that did not cause what it had caused before.
+func firstDifference(want, got *trace.Trace) string {
+	for i := range min(len(want.Records), len(got.Records)) {
 		if d := differentRecord(&want.Records[i], &got.Records[i]); d != "" {
 			return fmt.Sprintf("step %d (%s): %s", i, describe(&want.Records[i]), d)
 		}
 	}
+	return ""
+}
+
+// differentEnd says how the ends of two recordings differ.
+func differentEnd(want, got *trace.Trace) string {
 	was, is := outcomeText(want.Outcome), outcomeText(got.Outcome)
 	switch {
 	case len(want.Records) != len(got.Records):

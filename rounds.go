@@ -10,9 +10,10 @@ type RoundPlan interface {
 	Open(round int, run *Run) (phase int, kernel Nodes)
 	// Loses reports whether a message of this round is lost.
 	Loses(m *Message) bool
-	// Give chooses a step to be taken at the start of this round: as a rule a waiting
-	// request and the node that gets it. It is asked until it reports false.
-	Give(run *Run) (Step, bool)
+	// Give chooses a step to be taken at the start of this round, as a rule a waiting
+	// request and the node that gets it, and writes it to next. It is asked until it
+	// reports false.
+	Give(run *Run, next *Step) bool
 }
 
 // ExactPlan is a RoundPlan that leaves nothing of a round to rules: it also decides which
@@ -20,7 +21,7 @@ type RoundPlan interface {
 type ExactPlan interface {
 	RoundPlan
 	// Ring chooses among the alarms that would fire in this round by the rules. Others
-	// fire as steps that Give returns.
+	// fire as steps that Give writes.
 	Ring(byRule Nodes) Nodes
 	// Order puts the messages of the round, given in the order of sending, into the order
 	// in which they are delivered or lost.
@@ -40,12 +41,20 @@ type ExactPlan interface {
 type Rounds struct {
 	names  []string // of the rounds of a phase; none: causal layers
 	number int      // rounds to drive
-	opened []trace.Round
+	opened []openRound
+	rounds []trace.Round // what Rounds has made of opened so far
 
 	stage  roundStage
 	alarms Nodes // still to fire
-	mail   []ID  // of this round, next first
-	buffer []ID
+	active int   // rounds so far that had messages
+	mail   []ID  // of this round
+	at     int   // the next of them
+}
+
+// openRound is the little of a round that is kept while nobody asks for more.
+type openRound struct {
+	phase  int
+	kernel Nodes
 }
 
 type roundStage uint8
@@ -65,41 +74,56 @@ func NewRounds(info Info, number int) *Rounds {
 
 // Reset begins a new run.
 func (d *Rounds) Reset() {
-	d.opened, d.stage, d.mail, d.alarms = d.opened[:0], roundOpen, nil, 0
+	d.opened, d.rounds, d.stage, d.alarms, d.active = d.opened[:0], d.rounds[:0], roundOpen, 0, 0
 }
 
 // Rounds lists the rounds opened so far.
-func (d *Rounds) Rounds() []trace.Round { return d.opened }
+func (d *Rounds) Rounds() []trace.Round {
+	for i := len(d.rounds); i < len(d.opened); i++ {
+		rd := trace.Round{Number: i + 1, Phase: d.opened[i].phase, Kernel: d.opened[i].kernel}
+		if len(d.names) > 0 {
+			rd.Name = d.names[i%len(d.names)]
+		}
+		d.rounds = append(d.rounds, rd)
+	}
+	return d.rounds
+}
 
 // Next chooses the next step, or reports false after the last round.
-func (d *Rounds) Next(run *Run, plan RoundPlan) (Step, bool) {
+func (d *Rounds) Next(run *Run, plan RoundPlan, next *Step) bool {
 	for {
 		switch d.stage {
 		case roundDeliver:
-			for len(d.mail) > 0 {
-				id := d.mail[0]
-				d.mail = d.mail[1:]
-				if step, ok := d.deliver(run, plan, id); ok {
-					return step, true
+			for d.at < len(d.mail) {
+				id := d.mail[d.at]
+				d.at++
+				if !run.IsInFlight(id) { // a scenario took it
+					continue
 				}
+				next.Kind, next.Msg = trace.Deliver, id
+				if m := &run.messages[id-1]; plan.Loses(m) || !run.up.Has(m.To) {
+					next.Kind = trace.Drop
+				}
+				return true
 			}
 			d.stage = roundOpen
 		case roundOpen:
 			if len(d.opened) == d.number {
-				return Step{}, false
+				return false
 			}
 			d.open(run, plan)
 			d.stage = roundGive
 		case roundGive:
-			if step, ok := plan.Give(run); ok {
-				return step, true
+			if plan.Give(run, next) {
+				return true
 			}
 			d.stage = roundAlarm
 		case roundAlarm:
 			if d.alarms &= run.Alarms(); d.alarms != 0 {
 				n := d.alarms.First()
 				d.alarms = d.alarms.Without(n)
-				return Step{Kind: trace.Alarm, Node: n}, true
+				next.Kind, next.Node = trace.Alarm, n
+				return true
 			}
 			d.stage = roundCollect
 		case roundCollect:
@@ -109,27 +133,14 @@ func (d *Rounds) Next(run *Run, plan RoundPlan) (Step, bool) {
 	}
 }
 
-func (d *Rounds) deliver(run *Run, plan RoundPlan, id ID) (Step, bool) {
-	if !run.IsInFlight(id) { // a scenario took it
-		return Step{}, false
-	}
-	if m := run.Message(id); plan.Loses(m) || !run.up.Has(m.To) {
-		return Step{Kind: trace.Drop, Msg: id}, true
-	}
-	return Step{Kind: trace.Deliver, Msg: id}, true
-}
-
 func (d *Rounds) open(run *Run, plan RoundPlan) {
 	i := len(d.opened)
 	phase, kernel := plan.Open(i, run)
-	rd := trace.Round{Number: i + 1, Phase: phase, Kernel: kernel}
+	d.opened = append(d.opened, openRound{phase, kernel})
 	start := len(run.flying) == 0
 	if len(d.names) > 0 {
-		at := i % len(d.names)
-		rd.Name = d.names[at]
-		start = at == 0
+		start = i%len(d.names) == 0
 	}
-	d.opened = append(d.opened, rd)
 	d.alarms = 0
 	if start {
 		d.alarms = kernel
@@ -141,18 +152,18 @@ func (d *Rounds) open(run *Run, plan RoundPlan) {
 
 // collect gathers the messages of the round now that everyone has sent.
 func (d *Rounds) collect(run *Run, plan RoundPlan) {
-	d.buffer = d.buffer[:0]
+	d.mail, d.at = d.mail[:0], 0
 	if len(d.names) == 0 {
-		d.buffer = append(d.buffer, run.flying...)
+		d.mail = append(d.mail, run.flying...)
 	} else {
 		at := int32((len(d.opened) - 1) % len(d.names))
 		for _, id := range run.flying {
 			if run.messages[id-1].Tag.Round == at {
-				d.buffer = append(d.buffer, id)
+				d.mail = append(d.mail, id)
 			}
 		}
 	}
-	d.mail = d.buffer
+	d.active += btoi(len(d.mail) > 0)
 	if exact, ok := plan.(ExactPlan); ok {
 		exact.Order(run, d.mail)
 	}

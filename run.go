@@ -19,7 +19,9 @@ type Run struct {
 
 	steps    int
 	now      Time
-	last     Step
+	last     *Step // the step last taken; it and next take turns in pair
+	next     *Step // the step being chosen
+	pair     [2]Step
 	events   []Event
 	sent     int // messages sent before the last step
 	settling bool
@@ -35,12 +37,14 @@ type Run struct {
 	flying   []ID      // in flight and free for the strategy, ascending; a window of flyBase
 	flyBase  []ID
 
-	up      Nodes
+	all, up Nodes
 	alarms  Nodes
 	alarmAt []Time  // by node
 	cut     []Nodes // by sender: the receivers that its messages do not reach
 	pending []Pending
-	given   string // text of the request last given
+	given   string   // text of the request last given
+	forged  []string // bodies made up for Replace steps
+	bodies  ID       // bodies that the system holds
 	faults  Faults
 }
 
@@ -64,7 +68,7 @@ type Faults struct {
 }
 
 func newRun(info Info, limits Limits) *Run {
-	r := &Run{info: info, limits: limits,
+	r := &Run{info: info, limits: limits, all: trace.AllNodes(info.Nodes),
 		alarmAt: make([]Time, info.Nodes+1), cut: make([]Nodes, info.Nodes+1)}
 	r.out.run, r.hand.run = r, r
 	return r
@@ -74,7 +78,8 @@ func (r *Run) reset(d Deployment) {
 	*r = Run{info: r.info, system: d, limits: r.limits, out: r.out, hand: r.hand,
 		events: r.events[:0], queue: r.queue[:0], pending: r.pending[:0],
 		messages: r.messages[:0], status: r.status[:0], flying: r.flyBase[:0], flyBase: r.flyBase,
-		up: trace.AllNodes(r.info.Nodes), alarmAt: r.alarmAt, cut: r.cut, digest: 1}
+		forged: r.forged[:0], all: r.all, up: r.all, alarmAt: r.alarmAt, cut: r.cut, digest: 1}
+	r.last, r.next = &r.pair[0], &r.pair[1]
 	clear(r.cut)
 }
 
@@ -91,7 +96,7 @@ func (r *Run) Steps() int { return r.steps }
 func (r *Run) Now() Time { return r.now }
 
 // Last is the step last taken; its Kind is trace.Start before the first.
-func (r *Run) Last() Step { return r.last }
+func (r *Run) Last() *Step { return r.last }
 
 // Events are what the last step let the outside see.
 func (r *Run) Events() []Event { return r.events }
@@ -139,6 +144,12 @@ func (r *Run) Head(id ID) ID {
 	return id
 }
 
+// FIFO reports whether links are FIFO.
+func (r *Run) FIFO() bool { return r.info.FIFO }
+
+// All is the set of all nodes.
+func (r *Run) All() Nodes { return r.all }
+
 // Up is the set of nodes that are not crashed.
 func (r *Run) Up() Nodes { return r.up }
 
@@ -154,24 +165,29 @@ func (r *Run) Pending() []Pending { return r.pending }
 // Cut is the set of nodes that messages from n do not reach.
 func (r *Run) Cut(n Node) Nodes { return r.cut[n] }
 
+// Forge makes the step that gives a message in flight another body, as a Byzantine
+// sender would. The body is in the words that the system reads.
+func (r *Run) Forge(id ID, body string) Step {
+	r.forged = append(r.forged, body)
+	return Step{Kind: trace.Replace, Msg: id, Request: int32(len(r.forged) - 1)}
+}
+
 // Faults counts the faults introduced so far.
 func (r *Run) Faults() Faults { return r.faults }
 
 // Settled reports whether the run has gone through its settling stage.
 func (r *Run) Settled() bool { return r.settled }
 
-func (r *Run) send(m Message) ID {
+// send enters a message into the books. It takes the fields one by one: a Message is too
+// large for registers, and building one only to copy it costs as much as the rest.
+func (r *Run) send(from, to Node, kind string, tag Tag, at Time, body ID) ID {
 	id := ID(len(r.messages) + 1)
-	m.ID = id
-	if m.Body == 0 {
-		m.Body = id
+	if to < 1 || int(to) > r.info.Nodes || int(from) > r.info.Nodes {
+		panic(fmt.Sprintf("lockstep: the system sent a message from node %d to node %d of %d", from, to, r.info.Nodes))
 	}
-	if m.To < 1 || int(m.To) > r.info.Nodes || int(m.From) > r.info.Nodes {
-		panic(fmt.Sprintf("lockstep: the system sent a message from node %d to node %d of %d", m.From, m.To, r.info.Nodes))
-	}
-	r.messages = append(r.messages, m)
-	r.mix(uint64(m.From)<<40 | uint64(m.To)<<32 | uint64(uint32(m.Tag.Phase)<<8^uint32(m.Tag.Round)))
-	if r.cut[m.From].Has(m.To) && m.From != m.To {
+	r.messages = append(r.messages, Message{ID: id, Body: body, From: from, To: to, Type: kind, Tag: tag, At: at})
+	r.mix(uint64(from)<<40 | uint64(to)<<32 | uint64(uint32(tag.Phase)<<8^uint32(tag.Round)))
+	if r.cut[from].Has(to) && from != to {
 		r.status = append(r.status, lost)
 		r.faults.Lost++
 		return id

@@ -9,6 +9,7 @@ import (
 // schedule is a run in lock-step rounds, taken apart into what can be made smaller.
 type schedule struct {
 	phases []phase
+	active int // rounds that had messages when it was run
 	// exact says that alarms fire only where they did and that messages arrive in the
 	// order in which they did, instead of both following from the rules of Rounds.
 	exact bool
@@ -22,6 +23,11 @@ type phase struct {
 	acts   []act
 	forged []forgery
 	order  []link // where the schedule is exact: links in the order in which their messages arrived
+}
+
+// counts reports whether it matters which message of a link it is.
+func (p *phase) counts() bool {
+	return len(p.forged) > 0 || slices.ContainsFunc(p.lost, func(l loss) bool { return l.nth > 0 })
 }
 
 // link is a link in one round of a phase.
@@ -107,7 +113,7 @@ func (d *scheduleReader) read(r *trace.Record) {
 		}
 		d.taken[i][l] = append(d.taken[i][l], r.Step.Kind == trace.Drop)
 	case trace.Replace:
-		p.forged = append(p.forged, forgery{l, len(d.taken[i][l]) + 1, r.Step.Body})
+		p.forged = append(p.forged, forgery{l, len(d.taken[i][l]) + 1, r.Body})
 	case trace.Alarm:
 		names := len(d.trace.Header.Rounds)
 		if byRule := names == 0 || (r.Round-1)%names == 0; byRule && !s.exact {
@@ -157,47 +163,55 @@ func (s schedule) clone() schedule {
 	return s
 }
 
-func (s schedule) scheduler(info Info) Scheduler {
-	rounds := 0
-	for _, p := range s.phases {
-		rounds += p.rounds
+func (s schedule) scheduler(w *worker) Scheduler {
+	used, ok := w.sched.(*scheduled)
+	if !ok {
+		used = &scheduled{driver: NewRounds(w.info, 0), taken: map[link]int{}}
 	}
-	return &scheduled{schedule: s, driver: NewRounds(info, rounds), taken: map[link]int{}}
+	used.schedule, used.driver.number = s, 0
+	for _, p := range s.phases {
+		used.driver.number += p.rounds
+	}
+	return used
 }
 
 // scheduled is the scheduler of a schedule.
 type scheduled struct {
 	schedule
-	driver *Rounds
-	now    *phase
-	round  int // of the phase
-	acted  int
-	taken  map[link]int // messages of each link that arrived or were lost in this round
-	next   Step         // to be taken after a forgery
+	driver   *Rounds
+	now      *phase
+	round    int // of the phase
+	acted    int
+	counting bool         // it matters which message of a link it is
+	taken    map[link]int // messages of each link that arrived or were lost in this round, where that matters
+	after    Step         // to be taken after a forgery
 }
 
 func (s *scheduled) Reset(Start) {
 	s.driver.Reset()
-	s.next = Step{}
+	s.after = Step{}
 }
 
-func (s *scheduled) Next(r *Run) (Step, bool) {
-	if step := s.next; step.Kind != trace.Start {
-		s.next = Step{}
-		return step, true
+func (s *scheduled) Next(r *Run, next *Step) bool {
+	if s.after.Kind != trace.Start {
+		*next, s.after = s.after, Step{}
+		return true
 	}
-	step, ok := s.driver.Next(r, s)
-	if ok && step.Kind == trace.Deliver && len(s.now.forged) > 0 {
-		m := r.Message(step.Msg)
+	if !s.driver.Next(r, s, next) {
+		return false
+	}
+	if next.Kind == trace.Deliver && len(s.now.forged) > 0 {
+		m := r.Message(next.Msg)
 		l := link{s.round, m.From, m.To}
 		for _, f := range s.now.forged {
 			if f.link == l && f.nth == s.taken[l] {
-				s.next = step
-				return Step{Kind: trace.Replace, Msg: step.Msg, Body: f.body}, true
+				s.after = *next
+				*next = r.Forge(next.Msg, f.body)
+				break
 			}
 		}
 	}
-	return step, ok
+	return true
 }
 
 func (s *scheduled) Rounds() []trace.Round { return s.driver.Rounds() }
@@ -212,8 +226,10 @@ func (s *scheduled) Open(round int, r *Run) (int, Nodes) {
 		round -= s.now.rounds
 	}
 	s.acted = 0
-	clear(s.taken)
-	kernel := trace.AllNodes(r.info.Nodes)
+	if s.counting = s.now.counts(); s.counting {
+		clear(s.taken)
+	}
+	kernel := r.all
 	for n := range kernel.All() {
 		if s.now.isolated(n, s.round) {
 			kernel = kernel.Without(n)
@@ -226,22 +242,32 @@ func (s *scheduled) Loses(m *Message) bool {
 	if s.now.isolates(*m, s.round) {
 		return true
 	}
-	l := link{s.round, m.From, m.To}
-	s.taken[l]++
-	return slices.ContainsFunc(s.now.lost, func(x loss) bool {
-		return x.link == l && (x.nth == 0 || x.nth == s.taken[l])
-	})
+	if len(s.now.lost) == 0 && !s.counting {
+		return false
+	}
+	l, nth := link{s.round, m.From, m.To}, 0
+	if s.counting {
+		s.taken[l]++
+		nth = s.taken[l]
+	}
+	for _, x := range s.now.lost {
+		if x.link == l && (x.nth == 0 || x.nth == nth) {
+			return true
+		}
+	}
+	return false
 }
 
-func (s *scheduled) Give(r *Run) (Step, bool) {
+func (s *scheduled) Give(r *Run, next *Step) bool {
 	for s.acted < len(s.now.acts) {
 		a := s.now.acts[s.acted]
 		s.acted++
 		if a.round == s.round && r.Possible(a.step) {
-			return a.step, true
+			*next = a.step
+			return true
 		}
 	}
-	return Step{}, false
+	return false
 }
 
 func (s *scheduled) Ring(byRule Nodes) Nodes {

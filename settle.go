@@ -25,38 +25,42 @@ const (
 func (s *settler) reset() { *s = settler{} }
 
 // Next chooses the next fair step, or reports false when nothing is left to do.
-func (s *settler) Next(r *Run) (Step, bool) {
-	all := trace.AllNodes(r.info.Nodes)
+func (s *settler) Next(r *Run, next *Step) bool {
+	all := r.all
 	for {
 		switch s.stage {
 		case settleHeal:
 			s.stage = settleRestart
 			if r.anyCut() && r.info.Supports.Has(trace.Heal) {
-				return Step{Kind: trace.Heal, From: all, To: all}, true
+				*next = Step{Kind: trace.Heal, From: all, To: all}
+				return true
 			}
 		case settleRestart:
 			if down := all &^ r.up; down != 0 && r.info.Supports.Has(trace.Restart) {
-				return Step{Kind: trace.Restart, Node: down.First()}, true
+				*next = Step{Kind: trace.Restart, Node: down.First()}
+				return true
 			}
 			s.begin(r)
 		case settleDeliver:
 			if len(r.flying) > 0 && r.flying[0] <= s.layer {
-				return s.deliver(r), true
+				*next = s.deliver(r)
+				return true
 			}
 			s.stage, s.left = settleRequest, len(r.pending)
 		case settleRequest:
-			if step, ok := s.request(r); ok {
-				return step, true
+			if s.request(r, next) {
+				return true
 			}
 			s.stage, s.alarms = settleAlarm, r.Alarms()
 		case settleAlarm:
 			if s.alarms &= r.Alarms(); s.alarms != 0 {
 				n := s.alarms.First()
 				s.alarms, s.moved = s.alarms.Without(n), true
-				return Step{Kind: trace.Alarm, Node: n}, true
+				*next = Step{Kind: trace.Alarm, Node: n}
+				return true
 			}
 			if !s.moved && len(r.flying) == 0 {
-				return Step{}, false
+				return false
 			}
 			s.begin(r)
 		}
@@ -78,17 +82,18 @@ func (s *settler) deliver(r *Run) Step {
 
 // request gives the oldest waiting request to the nodes that may have it in turn, so
 // that a client who retries gets round to everyone.
-func (s *settler) request(r *Run) (Step, bool) {
+func (s *settler) request(r *Run, next *Step) bool {
 	for s.left > 0 && len(r.pending) > 0 {
 		s.left--
 		p := r.pending[0]
 		if to := p.To & r.up; to != 0 {
 			s.given++
 			s.moved = true
-			return Step{Kind: trace.Request, Request: p.ID, Node: to.Nth(s.given % to.Len())}, true
+			*next = Step{Kind: trace.Request, Request: p.ID, Node: to.Nth(s.given % to.Len())}
+			return true
 		}
 	}
-	return Step{}, false
+	return false
 }
 
 func (r *Run) anyCut() bool {

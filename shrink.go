@@ -9,7 +9,7 @@ import (
 )
 
 // DefaultTries is the number of runs that Shrink makes at most unless told otherwise.
-const DefaultTries = 20_000
+const DefaultTries = 100_000
 
 // Shrunk is what Shrink made of a failing run.
 type Shrunk struct {
@@ -54,7 +54,7 @@ func Shrink(ctx context.Context, plan Plan, t *trace.Trace, tries int) (*Shrunk,
 		return nil, err
 	}
 	out.Tries, out.Exhausted = tries-s.left, s.left <= 0
-	w.sched = best.scheduler(w.info)
+	w.sched = best.scheduler(w)
 	out.Trace, err = w.record(s.number)
 	if err == nil && !s.same(out.Trace.Outcome) {
 		err = errors.New("lockstep: the smallest run did not fail again when it was recorded: the system is not deterministic")
@@ -66,7 +66,8 @@ func Shrink(ctx context.Context, plan Plan, t *trace.Trace, tries int) (*Shrunk,
 
 // candidate is a run that might fail too.
 type candidate interface {
-	scheduler(Info) Scheduler
+	// scheduler makes the run's scheduler; it may use that of the run before again.
+	scheduler(*worker) Scheduler
 }
 
 // shrinker tries candidates.
@@ -82,6 +83,14 @@ func (s *shrinker) same(o trace.Outcome) bool {
 	return o.Finding != nil && o.Finding.Property == s.property
 }
 
+// notRepeated is the error when a run does not fail again.
+func (s *shrinker) notRepeated(what string) error {
+	if err := s.ctx.Err(); err != nil {
+		return fmt.Errorf("lockstep: there was no time to shrink: %w", err)
+	}
+	return fmt.Errorf("lockstep: the run does not fail when its %s are repeated: it is flaky", what)
+}
+
 // fails runs a candidate and reports whether it violates the same property.
 func (s *shrinker) fails(c candidate) bool {
 	if s.left <= 0 || s.ctx.Err() != nil {
@@ -89,7 +98,7 @@ func (s *shrinker) fails(c candidate) bool {
 		return false
 	}
 	s.left--
-	s.worker.sched = c.scheduler(s.worker.info)
+	s.worker.sched = c.scheduler(s.worker)
 	outcome, err := s.worker.one(s.number)
 	return err == nil && s.same(outcome)
 }

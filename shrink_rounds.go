@@ -1,7 +1,6 @@
 package lockstep
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -17,7 +16,7 @@ func (s *shrinker) schedule(t *trace.Trace) (best candidate, was, is string, err
 		ok = s.fails(now)
 	}
 	if !ok {
-		return nil, "", "", errors.New("lockstep: the run does not fail when its rounds are repeated: it is flaky")
+		return nil, "", "", s.notRepeated("rounds")
 	}
 	now = s.cutOff(now)
 	was = now.size()
@@ -25,10 +24,8 @@ func (s *shrinker) schedule(t *trace.Trace) (best candidate, was, is string, err
 		if now, again = s.firstSmaller(now, now.smaller()); !again {
 			now, again = s.firstSmaller(now, now.muchSmaller())
 		}
-		if !again {
-			now, again = s.firstSmaller(now, now.all(&s.left))
-		}
 	}
+	now = s.smallest(now, now.all(&s.left))
 	return now, was, now.size(), nil
 }
 
@@ -36,10 +33,27 @@ func (s *shrinker) schedule(t *trace.Trace) (best candidate, was, is string, err
 // smaller, and reports whether there was one.
 func (s *shrinker) firstSmaller(now schedule, candidates func(yield func(schedule) bool)) (schedule, bool) {
 	for c := range candidates {
-		if s.fails(c) {
-			if c = s.cutOff(c); c.cost().less(now.cost()) {
-				return c, true
-			}
+		if next, ok := s.improves(now, c); ok {
+			return next, true
+		}
+	}
+	return now, false
+}
+
+// smallest is the smallest of a schedule and the candidates that fail.
+func (s *shrinker) smallest(now schedule, candidates func(yield func(schedule) bool)) schedule {
+	for c := range candidates {
+		now, _ = s.improves(now, c)
+	}
+	return now
+}
+
+// improves is the candidate, cut off where it failed, if it fails and is smaller than
+// the schedule, else the schedule.
+func (s *shrinker) improves(now, c schedule) (schedule, bool) {
+	if s.fails(c) {
+		if c = s.cutOff(c); c.cost().less(now.cost()) {
+			return c, true
 		}
 	}
 	return now, false
@@ -49,7 +63,9 @@ func (s *shrinker) firstSmaller(now schedule, candidates func(yield func(schedul
 // planned for them.
 func (s *shrinker) cutOff(c schedule) schedule {
 	c = c.clone()
-	left := len(s.worker.sched.(*scheduled).Rounds())
+	ran := s.worker.sched.(*scheduled)
+	c.active = ran.driver.active
+	left := len(ran.driver.opened)
 	for i := range c.phases {
 		p := &c.phases[i]
 		if left < p.rounds {
@@ -76,23 +92,24 @@ func (p *phase) trim(rounds int) {
 	p.order = slices.DeleteFunc(p.order, func(l link) bool { return l.round >= rounds })
 }
 
-// cost orders schedules: fewer rounds, then fewer isolations and lost links together,
-// then fewer lost links, fewer requests and other acts, and later isolations.
-type cost [5]int
+// cost orders schedules: fewer rounds, then fewer rounds with messages, then fewer
+// isolations and lost links together, fewer lost links, fewer requests and other
+// acts, and later isolations.
+type cost [6]int
 
 func (c cost) less(d cost) bool { return slices.Compare(c[:], d[:]) < 0 }
 
 func (s schedule) cost() cost {
-	var c cost
+	c := cost{1: s.active}
 	for _, p := range s.phases {
 		c[0] += p.rounds
-		c[1] += len(p.lost)
 		c[2] += len(p.lost)
-		c[3] += len(p.acts) + len(p.forged)
+		c[3] += len(p.lost)
+		c[4] += len(p.acts) + len(p.forged)
 		for _, start := range p.start {
 			if start < p.rounds {
-				c[1]++
-				c[4] += p.rounds - start
+				c[2]++
+				c[5] += p.rounds - start
 			}
 		}
 	}
@@ -100,15 +117,22 @@ func (s schedule) cost() cost {
 }
 
 func (s schedule) size() string {
-	c, requests := s.cost(), 0
+	c := s.cost()
+	text := fmt.Sprintf("%d phases, %d rounds (%d with messages), %d isolations", len(s.phases), c[0], c[1], c[2]-c[3])
+	if c[3] > 0 {
+		text += fmt.Sprintf(", %d lost links", c[3])
+	}
+	requests := 0
 	for _, p := range s.phases {
 		for _, a := range p.acts {
 			requests += btoi(a.step.Kind == trace.Request)
 		}
 	}
-	text := fmt.Sprintf("%d phases, %d rounds, %d isolations, %d lost links, %d requests", len(s.phases), c[0], c[1]-c[2], c[2], requests)
-	if others := c[3] - requests; others > 0 {
-		text += fmt.Sprintf(", %d alarms and other steps", others)
+	if requests > 0 {
+		text += fmt.Sprintf(", %d requests", requests)
+	}
+	if c[4] > requests {
+		text += fmt.Sprintf(", %d alarms and other steps", c[4]-requests)
 	}
 	return text
 }
@@ -221,12 +245,15 @@ func (s schedule) oneForOne(yield func(schedule) bool) {
 	}
 }
 
-// all yields every schedule with at most as many phases, fewer isolations and no other
-// losses, the smallest first, as far as the tries left allow. When none of them fails,
-// the schedule is as small as can be.
+// spare is how many isolations more than the present schedule has are worth trying: they
+// may spare a phase or keep rounds empty.
+const spare = 2
+
+// all yields every schedule with at most as many phases, a bounded number of isolations
+// and no other losses, few isolations first, as far as the tries left allow.
 func (s schedule) all(left *int) func(yield func(schedule) bool) {
 	return func(yield func(schedule) bool) {
-		bound := s.cost()[1]
+		most := s.cost()[2] + spare
 		for phases := 1; phases <= len(s.phases); phases++ {
 			empty := s.clone()
 			empty.phases = empty.phases[:phases]
@@ -236,10 +263,6 @@ func (s schedule) all(left *int) func(yield func(schedule) bool) {
 				for n := range p.start {
 					p.start[n] = p.rounds
 				}
-			}
-			most := bound - 1
-			if phases < len(s.phases) {
-				most = bound + 2 // a phase less is worth more isolations
 			}
 			for isolations := 0; isolations <= most; isolations++ {
 				if empty.ways(isolations) > float64(*left) {
@@ -263,6 +286,7 @@ func (s schedule) ways(isolations int) float64 {
 }
 
 // isolate yields the schedules with so many isolations more, at cells from the given on.
+// What it yields is valid until the next.
 func (s schedule) isolate(cell, isolations int, yield func(schedule) bool) bool {
 	if isolations == 0 {
 		return yield(s)
@@ -270,11 +294,12 @@ func (s schedule) isolate(cell, isolations int, yield func(schedule) bool) bool 
 	nodes := len(s.phases[0].start)
 	for ; cell < len(s.phases)*nodes; cell++ {
 		for start := s.phases[0].rounds - 1; start >= 0; start-- {
-			next := s.edit(cell/nodes, func(p *phase) { p.start[cell%nodes] = start })
-			if !next.isolate(cell+1, isolations-1, yield) {
+			s.phases[cell/nodes].start[cell%nodes] = start
+			if !s.isolate(cell+1, isolations-1, yield) {
 				return false
 			}
 		}
+		s.phases[cell/nodes].start[cell%nodes] = s.phases[0].rounds
 	}
 	return true
 }

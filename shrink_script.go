@@ -1,7 +1,6 @@
 package lockstep
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -16,7 +15,8 @@ import (
 type script []action
 
 type action struct {
-	step Step // Msg is not used
+	step Step   // Msg is not used
+	body string // of a Replace
 	msg  messageKey
 	nth  int
 }
@@ -38,7 +38,7 @@ func scriptOf(t *trace.Trace) script {
 		r := &t.Records[i]
 		if r.Step.Kind != trace.Start && !r.Settle {
 			a := names[r.Step.Msg]
-			a.step = r.Step
+			a.step, a.body = r.Step, r.Body
 			actions = append(actions, a)
 		}
 		for j := range r.Sent {
@@ -50,7 +50,7 @@ func scriptOf(t *trace.Trace) script {
 	return actions
 }
 
-func (a script) scheduler(Info) Scheduler {
+func (a script) scheduler(*worker) Scheduler {
 	return &scripted{actions: a, ids: map[messageKey][]ID{}}
 }
 
@@ -68,7 +68,7 @@ func (s *scripted) Reset(Start) {
 	clear(s.ids)
 }
 
-func (s *scripted) Next(r *Run) (Step, bool) {
+func (s *scripted) Next(r *Run, next *Step) bool {
 	for ; s.seen < len(r.messages); s.seen++ {
 		k := keyOf(&r.messages[s.seen])
 		s.ids[k] = append(s.ids[k], ID(s.seen+1))
@@ -78,10 +78,11 @@ func (s *scripted) Next(r *Run) (Step, bool) {
 		s.at++
 		if step, ok := s.resolve(r, a); ok {
 			s.took = append(s.took, s.at-1)
-			return step, true
+			*next = step
+			return true
 		}
 	}
-	return Step{}, false
+	return false
 }
 
 // resolve finds the message of an action and reports whether the step is possible.
@@ -90,7 +91,11 @@ func (s *scripted) resolve(r *Run, a action) (Step, bool) {
 	if a.msg.to != 0 {
 		step.Msg = s.find(r, a)
 	}
-	return step, r.Possible(step)
+	ok := r.Possible(step)
+	if ok && step.Kind == trace.Replace {
+		step = r.Forge(step.Msg, a.body)
+	}
+	return step, ok
 }
 
 // find is the message in flight that an action means, or 0.
@@ -111,7 +116,7 @@ func (s *shrinker) script(t *trace.Trace) (best candidate, was, is string, err e
 	now := scriptOf(t)
 	was = now.size()
 	if !s.fails(now) {
-		return nil, was, "", errors.New("lockstep: the run does not fail when its steps are repeated: it is flaky")
+		return nil, was, "", s.notRepeated("steps")
 	}
 	now = s.tidy(now)
 	for before := -1; before != len(now); {

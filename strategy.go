@@ -25,8 +25,9 @@ type Strategy interface {
 type Scheduler interface {
 	// Reset begins a new run.
 	Reset(Start)
-	// Next chooses the next step, or reports false when the run is over.
-	Next(run *Run) (Step, bool)
+	// Next writes the next step to next, which is zero, and reports true; or it reports
+	// false when the run is over.
+	Next(run *Run, next *Step) bool
 }
 
 // Start is what a scheduler gets at the start of a run. All of its choices must follow

@@ -92,8 +92,8 @@ type Deployment interface {
 	// Do performs one step and reports what it caused. The engine has checked that the
 	// step is possible. For steps on messages, out.Message gives the envelope. An error
 	// means that the deployment is broken; a violated property is an event for the spec,
-	// not an error, and a panic is a finding.
-	Do(step Step, out *Outbox) error
+	// not an error, and a panic is a finding. The step must not be changed.
+	Do(step *Step, out *Outbox) error
 	// Close releases what the deployment holds.
 	Close() error
 }
@@ -125,13 +125,29 @@ type Outbox struct{ run *Run }
 // Now is the run's virtual time.
 func (o *Outbox) Now() Time { return o.run.now }
 
-// Message is the envelope of a message of this run.
-func (o *Outbox) Message(id ID) Message { return o.run.messages[id-1] }
+// Message is the envelope of a message of this run. It must not be written to.
+func (o *Outbox) Message(id ID) *Message { return &o.run.messages[id-1] }
 
-// Send puts a message on its way and returns its number. The caller fills From, To,
-// Type, and Tag and At where it has them; the body stays with the system under the
-// number returned. A message on a cut link is lost at once.
-func (o *Outbox) Send(m Message) ID { return o.run.send(m) }
+// Send puts a message on its way and returns the number of its body, under which the
+// system keeps it. The tag is zero where messages carry none. A message on a cut link is
+// lost at once.
+func (o *Outbox) Send(from, to Node, kind string, tag Tag) (body ID) {
+	o.run.bodies++
+	o.run.send(from, to, kind, tag, 0, o.run.bodies)
+	return o.run.bodies
+}
+
+// SendAt is Send for a message that is due at a virtual time.
+func (o *Outbox) SendAt(from, to Node, kind string, tag Tag, at Time) (body ID) {
+	o.run.bodies++
+	o.run.send(from, to, kind, tag, at, o.run.bodies)
+	return o.run.bodies
+}
+
+// Forged is the body that a Replace step brings, in the words of the step's maker. The
+// system keeps what it reads from them under the next number of a body, which the
+// message's envelope has already.
+func (o *Outbox) Forged(s *Step) string { return o.run.forged[s.Request] }
 
 // Event reports something that a node let the outside see.
 func (o *Outbox) Event(e Event) {

@@ -3,10 +3,8 @@ package lockstep
 import (
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
-	"runtime"
-	"strings"
 
+	"github.com/lockstep-go/lockstep/internal/stack"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -54,7 +52,7 @@ func (w *worker) record(number int) (*trace.Trace, error) {
 	w.rec = newRecorder(w.plan.header(w.info, number))
 	defer func() { w.rec = nil }()
 	outcome, err := w.one(number)
-	return w.rec.finish(outcome), err
+	return w.rec.finish(outcome, w.sched), err
 }
 
 // one makes the numbered run. An error is a failure of the tool or the plan; whatever
@@ -123,17 +121,14 @@ func (w *worker) explore() (*Finding, error) {
 			}
 			return nil, nil
 		}
-		var step Step
+		*r.next = Step{}
 		if len(r.queue) > 0 {
-			step = r.queue[0]
+			*r.next = r.queue[0]
 			r.queue = r.queue[:copy(r.queue, r.queue[1:])]
-		} else {
-			var ok bool
-			if step, ok = w.sched.Next(r); !ok {
-				return nil, nil
-			}
+		} else if !w.sched.Next(r, r.next) {
+			return nil, nil
 		}
-		if f, err := w.step(step); f != nil || err != nil {
+		if f, err := w.step(); f != nil || err != nil {
 			return f, err
 		}
 	}
@@ -147,11 +142,11 @@ func (w *worker) settle() (*Finding, error) {
 	r.releaseAll()
 	w.settler.reset()
 	for range w.plan.Settle {
-		step, ok := w.settler.Next(r)
-		if !ok || r.over != "" {
+		*r.next = Step{}
+		if r.over != "" || !w.settler.Next(r, r.next) {
 			break
 		}
-		if f, err := w.step(step); f != nil || err != nil {
+		if f, err := w.step(); f != nil || err != nil {
 			return f, err
 		}
 	}
@@ -159,10 +154,10 @@ func (w *worker) settle() (*Finding, error) {
 	return nil, nil
 }
 
-// step performs one step and lets everyone look at it.
-func (w *worker) step(s Step) (*Finding, error) {
+// step performs the step chosen and lets everyone look at it.
+func (w *worker) step() (*Finding, error) {
 	w.inSystem = true
-	err := w.run.perform(s)
+	err := w.run.perform()
 	w.inSystem = false
 	if err != nil {
 		return nil, err
@@ -211,16 +206,19 @@ func noneTookEffect(counts []Count) bool {
 // panicked makes a finding of a panic of the system under test. The deployment is not
 // used again. A panic elsewhere is a mistake of a strategy, a spec or of Lockstep.
 func (w *worker) panicked(p any) (trace.Outcome, error) {
-	stack := stackText()
+	where := stack.Text(2)
+	if moved, ok := p.(stack.Panic); ok {
+		where = moved.Stack
+	}
 	w.abandon()
 	if !w.inSystem {
-		return trace.Outcome{}, fmt.Errorf("panic outside the system under test, in the strategy, the scenario or the spec: %v\n%s", p, stack)
+		return trace.Outcome{}, fmt.Errorf("panic outside the system under test, in the strategy, the scenario or the spec: %v\n%s", p, where)
 	}
 	w.inSystem = false
 	if w.rec != nil {
 		w.rec.broken(w.run)
 	}
-	return w.judge(&Finding{Property: "panic", Text: fmt.Sprint(p), Stack: stack}), nil
+	return w.judge(&Finding{Property: "panic", Text: fmt.Sprint(p), Stack: where}), nil
 }
 
 // abandon gives up a deployment that may be in any condition.
@@ -230,22 +228,5 @@ func (w *worker) abandon() {
 	if system != nil {
 		defer func() { _ = recover() }()
 		_ = system.Close()
-	}
-}
-
-// stackText lists the functions from the panic down to the engine, without addresses
-// and folders, so that equal runs give equal texts on every machine.
-func stackText() string {
-	pcs := make([]uintptr, 64)
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(4, pcs)])
-	var b strings.Builder
-	for {
-		f, more := frames.Next()
-		if strings.HasSuffix(f.Function, "(*Run).perform") || !more {
-			return b.String()
-		}
-		if !strings.HasPrefix(f.Function, "runtime.") {
-			fmt.Fprintf(&b, "%s\n\t%s:%d\n", f.Function, filepath.Base(f.File), f.Line)
-		}
 	}
 }

@@ -109,7 +109,12 @@ func lay(steps []*moment, info lockstep.Info) (*layout, error) {
 
 // repeat replays a run and notes what its steps did.
 func repeat(plan lockstep.Plan, t *trace.Trace) (*watch, error) {
-	w := &watch{inner: plan.Spec}
+	w := &watch{inner: plan.Spec, forged: map[lockstep.ID]string{}}
+	for _, rec := range t.Records {
+		if rec.Step.Kind == trace.Replace {
+			w.forged[rec.Step.Msg] = rec.Body
+		}
+	}
 	plan.Spec = w
 	again, err := lockstep.Replay(plan, t)
 	if err != nil {

@@ -91,7 +91,7 @@ func asker(strict bool) sim.Cluster[word] {
 	})
 }
 
-// steps is a strategy that takes the given steps.
+// steps is a strategy that takes the given steps. A Replace forges "boom 2 0".
 type steps []lockstep.Step
 
 func (s steps) String() string                             { return "steps" }
@@ -105,12 +105,16 @@ type stepper struct {
 }
 
 func (s *stepper) Reset(lockstep.Start) { s.at = 0 }
-func (s *stepper) Next(*lockstep.Run) (lockstep.Step, bool) {
+func (s *stepper) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	if s.at == len(s.steps) {
-		return lockstep.Step{}, false
+		return false
+	}
+	*next = s.steps[s.at]
+	if next.Kind == trace.Replace {
+		*next = run.Forge(next.Msg, "boom 2 0")
 	}
 	s.at++
-	return s.steps[s.at-1], true
+	return true
 }
 
 func alarm(n lockstep.Node) lockstep.Step { return lockstep.Step{Kind: trace.Alarm, Node: n} }
@@ -194,7 +198,7 @@ func TestMeasureCountsLateChanges(t *testing.T) {
 }
 
 func TestPanicKeepsItsForm(t *testing.T) {
-	forge := lockstep.Step{Kind: trace.Replace, Msg: 5, Body: "boom 2 0"}
+	forge := lockstep.Step{Kind: trace.Replace, Msg: 5}
 	run, res := form(t, asker(true), steps{alarm(1), alarm(1), deliver(2), forge, deliver(5)})
 	if run.Outcome.Finding == nil || res.Trace == nil {
 		t.Fatalf("%+v, %+v", run.Outcome, res)

@@ -58,7 +58,7 @@ type regrouper struct {
 	acts   []*moment          // of this round, still to be taken
 	rings  []*moment          // alarms of this round that fire by rule
 	wanted map[name][]*moment // messages of this round, still to be delivered
-	next   lockstep.Step      // to be taken after a forgery
+	after  lockstep.Step      // to be taken after a forgery
 	chosen *moment            // what the step last chosen stands for; nil: nothing of the layout
 	made   []*moment          // by step: likewise
 }
@@ -66,39 +66,36 @@ type regrouper struct {
 // Reset implements [lockstep.Scheduler].
 func (s *regrouper) Reset(lockstep.Start) {
 	s.driver.Reset()
-	s.made, s.next = nil, lockstep.Step{}
+	s.made, s.after = nil, lockstep.Step{}
 }
 
 // Next implements [lockstep.Scheduler].
-func (s *regrouper) Next(run *lockstep.Run) (lockstep.Step, bool) {
+func (s *regrouper) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	s.run = run
-	if step := s.next; step.Kind != trace.Start {
-		s.next = lockstep.Step{}
+	if s.after.Kind != trace.Start {
+		*next, s.after = s.after, lockstep.Step{}
 		s.made = append(s.made, s.chosen)
-		return step, true
+		return true
 	}
 	s.chosen = nil
-	step, ok := s.driver.Next(run, s)
-	if !ok {
-		return step, false
+	if !s.driver.Next(run, s, next) {
+		return false
 	}
-	if step.Kind == trace.Alarm && s.chosen == nil {
-		if i := slices.IndexFunc(s.rings, func(m *moment) bool { return m.node == step.Node }); i >= 0 {
-			s.chosen = s.rings[i]
+	made := s.chosen
+	switch {
+	case next.Kind == trace.Alarm && made == nil:
+		if i := slices.IndexFunc(s.rings, func(m *moment) bool { return m.node == next.Node }); i >= 0 {
+			made = s.rings[i]
 			s.rings = slices.Delete(s.rings, i, i+1)
 		}
+	case next.Kind == trace.Deliver && made.forged != "":
+		s.after, made = *next, nil
+		*next = run.Forge(next.Msg, s.chosen.forged)
+	case next.Kind == trace.Drop:
+		made = nil
 	}
-	if step.Kind == trace.Deliver && s.chosen.forged != "" {
-		s.next = step
-		step = lockstep.Step{Kind: trace.Replace, Msg: step.Msg, Body: s.chosen.forged}
-		s.made = append(s.made, nil)
-		return step, true
-	}
-	if step.Kind == trace.Drop {
-		s.chosen = nil
-	}
-	s.made = append(s.made, s.chosen)
-	return step, true
+	s.made = append(s.made, made)
+	return true
 }
 
 // Rounds implements [lockstep.RoundScheduler].
@@ -150,17 +147,17 @@ func (s *regrouper) Loses(m *lockstep.Message) bool {
 
 // Give implements [lockstep.RoundPlan]: the steps that come first in a round. One that is
 // not possible is left out, and the comparison finds that it is missing.
-func (s *regrouper) Give(run *lockstep.Run) (lockstep.Step, bool) {
+func (s *regrouper) Give(run *lockstep.Run, next *lockstep.Step) bool {
 	for len(s.acts) > 0 {
 		m := s.acts[0]
 		s.acts = s.acts[1:]
 		step := lockstep.Step{Kind: m.step.Kind, Node: m.step.Node, Request: m.step.Request}
 		if run.Possible(step) {
-			s.chosen = m
-			return step, true
+			s.chosen, *next = m, step
+			return true
 		}
 	}
-	return lockstep.Step{}, false
+	return false
 }
 
 // Ring implements [lockstep.ExactPlan].

@@ -37,7 +37,7 @@ func findings(t *testing.T, s lockstep.Strategy, number int) (lockstep.Plan, []l
 }
 
 func TestFindingsHaveLockstepForms(t *testing.T) {
-	const number, enough, shrunk = 100, 95, 11
+	const number, enough, shrunk, tries = 100, 95, 7, 20_000
 	for _, s := range []lockstep.Strategy{strategy.DefaultWalk, strategy.DefaultBaseline} {
 		t.Run(s.String(), func(t *testing.T) {
 			plan, found := findings(t, s, number)
@@ -55,7 +55,7 @@ func TestFindingsHaveLockstepForms(t *testing.T) {
 				formed++
 				checkForm(t, plan, f.Trace, res.Trace)
 				if len(rounds) < shrunk {
-					small, err := lockstep.Shrink(t.Context(), plan, res.Trace, 0)
+					small, err := lockstep.Shrink(t.Context(), plan, res.Trace, tries)
 					if err != nil {
 						t.Fatalf("run %d: %v", f.Run, err)
 					}

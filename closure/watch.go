@@ -45,8 +45,8 @@ type watch struct {
 	position position
 	state    states
 	armed    lockstep.Nodes
-	contents []string // of the messages, as they were sent
-	forged   map[lockstep.ID]string
+	contents []string               // of the messages, as they were sent
+	forged   map[lockstep.ID]string // the bodies that messages are given on their way
 	moments  []*moment
 	finding  *lockstep.Finding
 	exact    bool // the system offers fingerprints
@@ -76,7 +76,6 @@ func (w *watch) Reset() {
 		w.monitor.Reset()
 	}
 	w.position.reset()
-	w.forged = map[lockstep.ID]string{}
 	w.contents, w.moments, w.finding = nil, nil, nil
 }
 
@@ -116,13 +115,10 @@ func (w *watch) note(run *lockstep.Run) {
 		_, w.exact = fingerprint(run, 1)
 		w.armed = run.Alarms()
 		w.position.step(run, 0, false)
-		w.moments = append(w.moments, &moment{step: run.Last(), sent: append([]lockstep.Message(nil), run.Sent()...)})
+		w.moments = append(w.moments, &moment{step: *run.Last(), sent: append([]lockstep.Message(nil), run.Sent()...)})
 		return
 	}
-	m := &moment{number: run.Steps(), step: run.Last(), node: actor(run), sent: append([]lockstep.Message(nil), run.Sent()...)}
-	if m.step.Kind == trace.Replace {
-		w.forged[m.step.Msg] = m.step.Body
-	}
+	m := &moment{number: run.Steps(), step: *run.Last(), node: actor(run), sent: append([]lockstep.Message(nil), run.Sent()...)}
 	if m.deliver() {
 		m.msg = *run.Message(m.step.Msg)
 		m.content, m.forged = w.contents[m.msg.ID-1], w.forged[m.msg.ID]

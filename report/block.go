@@ -18,7 +18,7 @@ func drawBlock(b *strings.Builder, columns []column, names []string, label int, 
 	for _, c := range columns {
 		title := ""
 		if c.phase != phase {
-			title = fmt.Sprintf("phase %d", c.phase)
+			title = c.title()
 			phase = c.phase
 		}
 		line += " | " + pad(title, c.width())
@@ -74,6 +74,9 @@ func drawRow(b *strings.Builder, name string, label int, columns []column, o Opt
 	}
 }
 
+// mayBeQuiet are the kinds of step that are worth a line only when they cause something.
+var mayBeQuiet = trace.KindsOf(trace.Deliver, trace.Drop, trace.Alarm)
+
 // drawSteps draws a run that is not in rounds, one step a line. Steps that changed
 // nothing are counted, not shown.
 func drawSteps(b *strings.Builder, t *trace.Trace, o Options) {
@@ -98,8 +101,11 @@ func drawSteps(b *strings.Builder, t *trace.Trace, o Options) {
 			effects = append(effects, fmt.Sprintf("^ %d %s %s", e.Node, clean(e.Type), clean(e.Text)))
 		}
 		failed := t.Outcome.Finding != nil && t.Outcome.Finding.Step == rec.Number
-		if rec.Step.Kind == trace.Start || len(effects) == 0 && len(rec.Sent) == 0 && !failed {
-			quiet += btoi(rec.Step.Kind != trace.Start)
+		if rec.Step.Kind == trace.Start {
+			continue
+		}
+		if len(effects)+len(rec.Sent) == 0 && !failed && mayBeQuiet.Has(rec.Step.Kind) {
+			quiet++
 			continue
 		}
 		flush()
@@ -124,13 +130,6 @@ func drawStep(b *strings.Builder, rec *trace.Record, effects []string, failed bo
 		line = o.paint(red, line)
 	}
 	b.WriteString(line + "\n")
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 const (

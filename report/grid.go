@@ -57,7 +57,7 @@ func closing(b *strings.Builder, t *trace.Trace, o Options) {
 		fmt.Fprintf(b, "%s at step %d: %s\n", o.paint(red, "FAIL "+clean(f.Property)), f.Step, clean(f.Text))
 		for _, line := range strings.Split(strings.TrimRight(f.Stack, "\n"), "\n") {
 			if line != "" {
-				fmt.Fprintf(b, "    %s\n", clean(line))
+				fmt.Fprintf(b, "    %s\n", clean(strings.ReplaceAll(line, "\t", "    ")))
 			}
 		}
 	case out.Reason != "":
@@ -260,8 +260,11 @@ func collapse(columns []column) []column {
 	return out
 }
 
+// title names the phase of the column.
+func (c *column) title() string { return fmt.Sprintf("phase %d", c.phase) }
+
 func (c *column) width() int {
-	w := 0
+	w := runes(c.title())
 	for _, line := range c.head {
 		w = max(w, runes(line))
 	}

@@ -4,6 +4,7 @@ import (
 	"iter"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/stack"
 )
 
 // Forever is the time-out of an Await that has none.
@@ -88,8 +89,8 @@ func (b *blockingNode[M]) Start(c *Context[M]) {
 	b.resume, b.stop = iter.Pull(func(yield func(struct{}) bool) {
 		defer func() {
 			if p := recover(); p != nil {
-				if _, ok := p.(unwind); !ok {
-					panic(p)
+				if _, ok := p.(unwind); !ok { // it goes on at the caller, with another stack
+					panic(stack.Panic{Value: p, Stack: stack.Text(1)})
 				}
 			}
 		}()

@@ -67,7 +67,9 @@ func (c Cluster[M]) Describe() (lockstep.Info, error) {
 }
 
 // Deploy implements [lockstep.System].
-func (c Cluster[M]) Deploy() (lockstep.Deployment, error) {
+func (c Cluster[M]) Deploy() (lockstep.Deployment, error) { return c.deploy(), nil }
+
+func (c Cluster[M]) deploy() *Deployment[M] {
 	d := &Deployment[M]{cluster: c, places: make([]Context[M], c.Nodes)}
 	for i := range d.places {
 		p := &d.places[i]
@@ -75,16 +77,21 @@ func (c Cluster[M]) Deploy() (lockstep.Deployment, error) {
 		p.node = c.New(p.self, c.Nodes)
 		p.rand = rand.New(&p.pcg)
 	}
-	return d, nil
+	return d
 }
 
 // Deployment is a running cluster.
 type Deployment[M any] struct {
 	cluster Cluster[M]
 	places  []Context[M]
-	bodies  []M // by message number - 1
+	bodies  []M // by number of the body - 1
 	out     *lockstep.Outbox
 	runs    int
+
+	// Without an engine, see Bare:
+	senders []link
+	alarms  lockstep.Nodes
+	events  []lockstep.Event
 }
 
 // Node is the program of one node, for specs that look into it.
@@ -93,6 +100,15 @@ func (d *Deployment[M]) Node(n lockstep.Node) Node[M] { return d.places[n-1].nod
 // Reset implements [lockstep.Deployment].
 func (d *Deployment[M]) Reset(seed uint64, out *lockstep.Outbox) error {
 	d.out = out
+	d.start(seed)
+	for i, text := range d.cluster.Requests {
+		out.Offer(lockstep.Pending{ID: int32(i + 1), To: trace.AllNodes(d.cluster.Nodes), Text: text})
+	}
+	return nil
+}
+
+// start makes every node as new and starts it.
+func (d *Deployment[M]) start(seed uint64) {
 	d.bodies = d.bodies[:0]
 	for i := range d.places {
 		p := &d.places[i]
@@ -108,14 +124,10 @@ func (d *Deployment[M]) Reset(seed uint64, out *lockstep.Outbox) error {
 	for i := range d.places {
 		d.places[i].node.Start(&d.places[i])
 	}
-	for i, text := range d.cluster.Requests {
-		out.Offer(lockstep.Pending{ID: int32(i + 1), To: trace.AllNodes(d.cluster.Nodes), Text: text})
-	}
-	return nil
 }
 
 // Do implements [lockstep.Deployment].
-func (d *Deployment[M]) Do(s lockstep.Step, out *lockstep.Outbox) error {
+func (d *Deployment[M]) Do(s *lockstep.Step, out *lockstep.Outbox) error {
 	d.out = out
 	switch s.Kind {
 	case trace.Deliver:
@@ -133,15 +145,12 @@ func (d *Deployment[M]) Do(s lockstep.Step, out *lockstep.Outbox) error {
 	case trace.Restart:
 		p := &d.places[s.Node-1]
 		p.node.Start(p)
-	case trace.Duplicate: // the copy has a number of its own
-		var none M
-		d.bodies = append(d.bodies, none)
 	case trace.Replace:
-		m, err := d.cluster.Parse(s.Body)
+		m, err := d.cluster.Parse(out.Forged(s))
 		if err != nil {
-			return fmt.Errorf("forged message %q: %w", s.Body, err)
+			return fmt.Errorf("forged message %q: %w", out.Forged(s), err)
 		}
-		d.bodies[s.Msg-1] = m
+		d.bodies = append(d.bodies, m)
 	}
 	return nil
 }

@@ -24,7 +24,12 @@ func (c *Context[M]) Self() lockstep.Node { return c.self }
 func (c *Context[M]) Nodes() int { return c.deployment.cluster.Nodes }
 
 // Now is the virtual time.
-func (c *Context[M]) Now() lockstep.Time { return c.deployment.out.Now() }
+func (c *Context[M]) Now() lockstep.Time {
+	if c.deployment.out == nil {
+		return 0
+	}
+	return c.deployment.out.Now()
+}
 
 // Rand is the node's own source, seeded anew for each run. It goes on after a crash.
 func (c *Context[M]) Rand() *rand.Rand { return c.rand }
@@ -32,15 +37,19 @@ func (c *Context[M]) Rand() *rand.Rand { return c.rand }
 // Send sends a message to a node, which may be the sender itself.
 func (c *Context[M]) Send(to lockstep.Node, m M) {
 	d := c.deployment
-	e := lockstep.Message{From: c.self, To: to, Type: "message"}
+	d.bodies = append(d.bodies, m)
+	if d.out == nil { // no engine: see Bare
+		d.senders = append(d.senders, link{c.self, to})
+		return
+	}
+	kind, tag := "message", lockstep.Tag{}
 	if d.cluster.Type != nil {
-		e.Type = d.cluster.Type(m)
+		kind = d.cluster.Type(m)
 	}
 	if d.cluster.Tag != nil {
-		e.Tag = d.cluster.Tag(m)
+		tag = d.cluster.Tag(m)
 	}
-	d.out.Send(e)
-	d.bodies = append(d.bodies, m)
+	d.out.Send(c.self, to, kind, tag)
 }
 
 // Broadcast sends a message to every node, the sender included.
@@ -52,15 +61,31 @@ func (c *Context[M]) Broadcast(m M) {
 
 // SetAlarm arms the node's alarm to fire after the given virtual time; an alarm that
 // was armed before is replaced.
-func (c *Context[M]) SetAlarm(after lockstep.Time) { c.deployment.out.SetAlarm(c.self, c.Now()+after) }
+func (c *Context[M]) SetAlarm(after lockstep.Time) {
+	if d := c.deployment; d.out != nil {
+		d.out.SetAlarm(c.self, d.out.Now()+after)
+	} else {
+		d.alarms = d.alarms.With(c.self)
+	}
+}
 
 // StopAlarm disarms the node's alarm.
-func (c *Context[M]) StopAlarm() { c.deployment.out.StopAlarm(c.self) }
+func (c *Context[M]) StopAlarm() {
+	if d := c.deployment; d.out != nil {
+		d.out.StopAlarm(c.self)
+	} else {
+		d.alarms = d.alarms.Without(c.self)
+	}
+}
 
 // Emit lets the outside see an event. The value may point into the node: it is looked
 // at before the next step. A pointer costs no allocation.
 func (c *Context[M]) Emit(event string, value any) {
-	c.deployment.out.Event(lockstep.Event{Node: c.self, Type: event, Value: value})
+	if d := c.deployment; d.out != nil {
+		d.out.Event(lockstep.Event{Node: c.self, Type: event, Value: value})
+	} else {
+		d.events = append(d.events, lockstep.Event{Node: c.self, Type: event, Value: value})
+	}
 }
 
 // renew gives the node a program that remembers nothing.

@@ -51,24 +51,27 @@ type baseline struct {
 func (b *baseline) Reset(s lockstep.Start) { b.rand = s.Rand }
 
 // Next implements [lockstep.Scheduler].
-func (b *baseline) Next(run *lockstep.Run) (lockstep.Step, bool) {
+func (b *baseline) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	if b.Steps > 0 && run.Steps() >= b.Steps {
-		return lockstep.Step{}, false
+		return false
 	}
 	if flying := run.InFlight(); len(flying) > 0 {
 		id := pick(b.rand, flying)
 		if b.rand.Float64() < b.Drop {
-			return lockstep.Step{Kind: trace.Drop, Msg: id}, true
+			next.Kind, next.Msg = trace.Drop, id
+		} else {
+			deliver(run, id, next)
 		}
-		return deliver(run, id), true
+		return true
 	}
 	alarms, requests := run.Alarms(), givable(run)
 	switch {
 	case alarms == 0 && requests == 0:
-		return lockstep.Step{}, false
+		return false
 	case alarms == 0 || requests > 0 && b.rand.IntN(2) == 0:
-		return giveAny(b.rand, run), true
+		giveAny(b.rand, run, next)
 	default:
-		return lockstep.Step{Kind: trace.Alarm, Node: pickNode(b.rand, alarms)}, true
+		next.Kind, next.Node = trace.Alarm, pickNode(b.rand, alarms)
 	}
+	return true
 }

@@ -20,14 +20,13 @@ func pickNode(r *rand.Rand, set lockstep.Nodes) lockstep.Node {
 
 // deliver delivers the message drawn, or what stands for it: the oldest of its link
 // where links are FIFO, its loss where the receiver is down.
-func deliver(run *lockstep.Run, id lockstep.ID) lockstep.Step {
+func deliver(run *lockstep.Run, id lockstep.ID, next *lockstep.Step) {
+	next.Kind, next.Msg = trace.Deliver, id
 	if !run.Up().Has(run.Message(id).To) {
-		return lockstep.Step{Kind: trace.Drop, Msg: id}
+		next.Kind = trace.Drop
+	} else if run.FIFO() {
+		next.Msg = run.Head(id)
 	}
-	if run.Info().FIFO {
-		id = run.Head(id)
-	}
-	return lockstep.Step{Kind: trace.Deliver, Msg: id}
 }
 
 // givable counts the waiting requests that some node which is up may have.
@@ -43,7 +42,7 @@ func givable(run *lockstep.Run) int {
 
 // giveAny gives a waiting request, drawn among those that are givable, to a node that
 // may have it, drawn too.
-func giveAny(r *rand.Rand, run *lockstep.Run) lockstep.Step {
+func giveAny(r *rand.Rand, run *lockstep.Run, next *lockstep.Step) {
 	at := r.IntN(givable(run))
 	for _, p := range run.Pending() {
 		to := p.To & run.Up()
@@ -51,7 +50,8 @@ func giveAny(r *rand.Rand, run *lockstep.Run) lockstep.Step {
 			continue
 		}
 		if at == 0 {
-			return lockstep.Step{Kind: trace.Request, Request: p.ID, Node: pickNode(r, to)}
+			next.Kind, next.Request, next.Node = trace.Request, p.ID, pickNode(r, to)
+			return
 		}
 		at--
 	}
@@ -59,7 +59,7 @@ func giveAny(r *rand.Rand, run *lockstep.Run) lockstep.Step {
 }
 
 func anyCut(run *lockstep.Run) bool {
-	for n := range trace.AllNodes(run.Info().Nodes).All() {
+	for n := range run.All().All() {
 		if run.Cut(n) != 0 {
 			return true
 		}

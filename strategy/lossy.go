@@ -87,12 +87,14 @@ type linkBreaker struct {
 }
 
 // Next implements [lockstep.Scheduler].
-func (s *linkBreaker) Next(run *lockstep.Run) (lockstep.Step, bool) { return s.driver.Next(run, s) }
+func (s *linkBreaker) Next(run *lockstep.Run, next *lockstep.Step) bool {
+	return s.driver.Next(run, s, next)
+}
 
 // Open implements [lockstep.RoundPlan].
 func (s *linkBreaker) Open(round int, run *lockstep.Run) (int, lockstep.Nodes) {
 	s.open(round)
-	return s.phase + 1, trace.AllNodes(run.Info().Nodes)
+	return s.phase + 1, run.All()
 }
 
 // Loses implements [lockstep.RoundPlan].
@@ -115,7 +117,9 @@ func (s *loser) Reset(start lockstep.Start) {
 }
 
 // Next implements [lockstep.Scheduler].
-func (s *loser) Next(run *lockstep.Run) (lockstep.Step, bool) { return s.driver.Next(run, s) }
+func (s *loser) Next(run *lockstep.Run, next *lockstep.Step) bool {
+	return s.driver.Next(run, s, next)
+}
 
 // Rounds implements [lockstep.RoundScheduler].
 func (s *loser) Rounds() []trace.Round { return s.driver.Rounds() }
@@ -124,17 +128,18 @@ func (s *loser) Rounds() []trace.Round { return s.driver.Rounds() }
 func (s *loser) Open(round int, run *lockstep.Run) (int, lockstep.Nodes) {
 	length := max(1, len(run.Info().Rounds))
 	s.given = round%length != 0
-	return round/length + 1, trace.AllNodes(run.Info().Nodes)
+	return round/length + 1, run.All()
 }
 
 // Loses implements [lockstep.RoundPlan].
 func (s *loser) Loses(*lockstep.Message) bool { return s.rand.Float64() < s.loss }
 
 // Give implements [lockstep.RoundPlan]: one request at the start of each phase.
-func (s *loser) Give(run *lockstep.Run) (lockstep.Step, bool) {
+func (s *loser) Give(run *lockstep.Run, next *lockstep.Step) bool {
 	if s.given || givable(run) == 0 {
-		return lockstep.Step{}, false
+		return false
 	}
 	s.given = true
-	return giveAny(s.rand, run), true
+	giveAny(s.rand, run, next)
+	return true
 }

@@ -95,13 +95,15 @@ type isolator struct {
 }
 
 // Next implements [lockstep.Scheduler].
-func (s *isolator) Next(run *lockstep.Run) (lockstep.Step, bool) { return s.driver.Next(run, s) }
+func (s *isolator) Next(run *lockstep.Run, next *lockstep.Step) bool {
+	return s.driver.Next(run, s, next)
+}
 
 // Open implements [lockstep.RoundPlan].
 func (s *isolator) Open(round int, run *lockstep.Run) (int, lockstep.Nodes) {
 	s.open(round)
-	s.kernel = trace.AllNodes(run.Info().Nodes)
-	for n := range run.Info().Nodes {
+	s.kernel = run.All()
+	for n := range s.sites {
 		if s.broken(s.phase, s.round, n) {
 			s.kernel = s.kernel.Without(lockstep.Node(n + 1))
 		}
@@ -157,12 +159,13 @@ func (b *breaker) open(round int) {
 }
 
 // Give implements [lockstep.RoundPlan]: one request at the start of each phase.
-func (b *breaker) Give(run *lockstep.Run) (lockstep.Step, bool) {
+func (b *breaker) Give(run *lockstep.Run, next *lockstep.Step) bool {
 	if b.given || givable(run) == 0 {
-		return lockstep.Step{}, false
+		return false
 	}
 	b.given = true
-	return giveAny(b.rand, run), true
+	giveAny(b.rand, run, next)
+	return true
 }
 
 // checkSampler reports why a sampler does not fit the space or the system.

@@ -68,38 +68,53 @@ func (w Walk) Guarantee(lockstep.Info) lockstep.Guarantee {
 
 // New implements [lockstep.Strategy].
 func (w Walk) New(lockstep.Info) lockstep.Scheduler {
-	return &walker{Walk: w, weight: w.weights()}
+	k := &walker{steps: w.Steps}
+	for i, weight := range w.weights() {
+		if weight > 0 {
+			k.kinds = append(k.kinds, weighted{walkKinds[i], weight})
+		}
+	}
+	return k
 }
 
+// walker chooses among the kinds of step that have a weight.
 type walker struct {
-	Walk
-	weight [len(walkKinds)]int
-	rand   *rand.Rand
+	steps int
+	kinds []weighted
+	rand  *rand.Rand
+}
+
+type weighted struct {
+	kind   lockstep.Kind
+	weight int
 }
 
 // Reset implements [lockstep.Scheduler].
 func (w *walker) Reset(s lockstep.Start) { w.rand = s.Rand }
 
 // Next implements [lockstep.Scheduler].
-func (w *walker) Next(run *lockstep.Run) (lockstep.Step, bool) {
-	if w.Steps > 0 && run.Steps() >= w.Steps {
-		return lockstep.Step{}, false
+func (w *walker) Next(run *lockstep.Run, next *lockstep.Step) bool {
+	if w.steps > 0 && run.Steps() >= w.steps {
+		return false
 	}
-	total := 0
-	var possible [len(walkKinds)]int
-	for i, weight := range w.weight {
-		if weight > 0 && w.possible(run, walkKinds[i]) {
-			possible[i] = weight
-			total += weight
+	total, possible := 0, lockstep.Kinds(0)
+	for _, k := range w.kinds {
+		if w.possible(run, k.kind) {
+			possible |= 1 << k.kind
+			total += k.weight
 		}
 	}
 	if total == 0 {
-		return lockstep.Step{}, false
+		return false
 	}
 	at := w.rand.IntN(total)
-	for i, weight := range possible {
-		if at -= weight; at < 0 {
-			return w.draw(run, walkKinds[i]), true
+	for _, k := range w.kinds {
+		if !possible.Has(k.kind) {
+			continue
+		}
+		if at -= k.weight; at < 0 {
+			w.draw(run, k.kind, next)
+			return true
 		}
 	}
 	panic("strategy: walk drew beyond the total of its weights")
@@ -114,35 +129,36 @@ func (w *walker) possible(run *lockstep.Run, k lockstep.Kind) bool {
 	case trace.Request:
 		return givable(run) > 0
 	case trace.Crash:
-		return (run.Info().Nodes - run.Up().Len()) < (run.Info().Nodes-1)/2
+		return (run.All() &^ run.Up()).Len() < (run.All().Len()-1)/2
 	case trace.Restart:
-		return run.Up() != trace.AllNodes(run.Info().Nodes)
+		return run.Up() != run.All()
 	case trace.Cut:
-		return run.Info().Nodes > 1 && !anyCut(run)
+		return run.All().Len() > 1 && !anyCut(run)
 	default: // Heal
 		return anyCut(run)
 	}
 }
 
-func (w *walker) draw(run *lockstep.Run, k lockstep.Kind) lockstep.Step {
-	all := trace.AllNodes(run.Info().Nodes)
+// draw chooses one of the possible steps of a kind.
+func (w *walker) draw(run *lockstep.Run, k lockstep.Kind, next *lockstep.Step) {
+	next.Kind = k
 	switch k {
 	case trace.Deliver:
-		return deliver(run, pick(w.rand, run.InFlight()))
+		deliver(run, pick(w.rand, run.InFlight()), next)
 	case trace.Drop, trace.Duplicate:
-		return lockstep.Step{Kind: k, Msg: pick(w.rand, run.InFlight())}
+		next.Msg = pick(w.rand, run.InFlight())
 	case trace.Alarm:
-		return lockstep.Step{Kind: k, Node: pickNode(w.rand, run.Alarms())}
+		next.Node = pickNode(w.rand, run.Alarms())
 	case trace.Request:
-		return giveAny(w.rand, run)
+		giveAny(w.rand, run, next)
 	case trace.Crash:
-		return lockstep.Step{Kind: k, Node: pickNode(w.rand, run.Up())}
+		next.Node = pickNode(w.rand, run.Up())
 	case trace.Restart:
-		return lockstep.Step{Kind: k, Node: pickNode(w.rand, all&^run.Up())}
+		next.Node = pickNode(w.rand, run.All()&^run.Up())
 	case trace.Cut:
-		part := lockstep.Nodes(1 + w.rand.Uint64N(uint64(all)-1)) // neither empty nor all
-		return lockstep.Step{Kind: k, From: part, To: all &^ part}
-	default:
-		return lockstep.Step{Kind: k, From: all, To: all}
+		next.From = lockstep.Nodes(1 + w.rand.Uint64N(uint64(run.All())-1)) // neither empty nor all
+		next.To = run.All() &^ next.From
+	case trace.Heal:
+		next.From, next.To = run.All(), run.All()
 	}
 }

@@ -22,10 +22,12 @@ func (t Tag) Less(u Tag) bool {
 }
 
 // Message is the envelope of a message: what the engine and a strategy know of it.
-// The body stays with the system, under the number Body.
+// The body stays with the system, under the number Body: bodies are numbered from 1 in
+// the order in which they are sent or forged, and a copy shares that of its original.
 type Message struct {
 	ID   ID     `json:"sent"`
-	Body ID     `json:"copy_of,omitempty"` // the message whose body this one carries: its own ID unless it is a copy
+	Body ID     `json:"-"`
+	Copy ID     `json:"copy_of,omitempty"` // the message that this one duplicates
 	From Node   `json:"from"`
 	To   Node   `json:"to"`
 	Type string `json:"type"`

@@ -131,7 +131,7 @@ func (r *Reader) record(line []byte) (*Record, error) {
 		return nil, r.bad(err)
 	}
 	r.records++
-	rec := &Record{Number: s.Number, Step: s.Step, Text: s.Text, Settle: s.Settle, Round: r.round}
+	rec := &Record{Number: s.Number, Step: s.Step, Text: s.Text, Body: s.Body, Settle: s.Settle, Round: r.round}
 	if s.Settle {
 		rec.Round = 0
 	}
@@ -186,11 +186,8 @@ func (r *Reader) sentLine(line []byte, rec *Record) error {
 	if m.ID != r.sent+1 {
 		return fmt.Errorf("message %d where message %d should be", m.ID, r.sent+1)
 	}
-	if m.Body == 0 {
-		m.Body = m.ID
-	}
-	if m.Body < 1 || m.Body > m.ID {
-		return fmt.Errorf("message %d is a copy of message %d, which is not sent before it", m.ID, m.Body)
+	if m.Copy < 0 || m.Copy >= m.ID {
+		return fmt.Errorf("message %d is a copy of message %d, which is not sent before it", m.ID, m.Copy)
 	}
 	r.sent++
 	rec.Sent = append(rec.Sent, m)

@@ -91,22 +91,21 @@ type Time int64
 // Step is one choice of a run. Which fields count depends on Kind:
 //
 //	Deliver, Drop, Duplicate   Msg
-//	Replace                    Msg, Body
+//	Replace                    Msg; Request numbers the new body among those forged in the run
 //	Alarm, Crash, Restart      Node
 //	Request                    Node, Request
 //	Cut, Heal                  From, To, OneWay: the links from From to To, and back unless OneWay
 //
 // At, where it is later than the run's clock, moves the clock before the step is taken.
 type Step struct {
-	Kind    Kind   `json:"do"`
-	OneWay  bool   `json:"one_way,omitempty"`
-	Node    Node   `json:"node,omitempty"`
-	Msg     ID     `json:"msg,omitempty"`
-	Request int32  `json:"request,omitempty"`
-	From    Nodes  `json:"from,omitempty"`
-	To      Nodes  `json:"to,omitempty"`
-	At      Time   `json:"at,omitempty"`
-	Body    string `json:"body,omitempty"`
+	Kind    Kind  `json:"do"`
+	OneWay  bool  `json:"one_way,omitempty"`
+	Node    Node  `json:"node,omitempty"`
+	Msg     ID    `json:"msg,omitempty"`
+	Request int32 `json:"request,omitempty"`
+	From    Nodes `json:"from,omitempty"`
+	To      Nodes `json:"to,omitempty"`
+	At      Time  `json:"at,omitempty"`
 }
 
 // String describes the step without the text of its message.

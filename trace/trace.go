@@ -76,6 +76,7 @@ type Record struct {
 	Number int
 	Step   Step
 	Text   string // the message delivered, the request given, ...
+	Body   string // the forged body of a Replace
 	Round  int    // number of the lock-step round, 0 where there is none
 	Settle bool   // the step belongs to the settling stage
 	Sent   []Sent

@@ -13,6 +13,7 @@ type stepLine struct {
 	Settle bool `json:"settle,omitempty"`
 	Step
 	Text string `json:"text,omitempty"`
+	Body string `json:"body,omitempty"`
 }
 
 // Writer writes a trace record by record: the header first, then rounds and records
@@ -35,11 +36,8 @@ func (w *Writer) Round(r Round) error { return w.line(r) }
 
 // Record writes a step and what it caused.
 func (w *Writer) Record(r Record) error {
-	w.line(stepLine{Number: r.Number, Settle: r.Settle, Step: r.Step, Text: r.Text})
+	w.line(stepLine{Number: r.Number, Settle: r.Settle, Step: r.Step, Text: r.Text, Body: r.Body})
 	for _, m := range r.Sent {
-		if m.Body == m.ID {
-			m.Body = 0
-		}
 		w.line(m)
 	}
 	for _, e := range r.Events {

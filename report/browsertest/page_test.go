@@ -38,7 +38,7 @@ var demo = sync.OnceValues(func() (v report.Views, err error) {
 	if err != nil {
 		return v, err
 	}
-	small, err = lockstep.Shrink(ctx, plan, form.Trace, 0)
+	small, err = lockstep.Shrink(ctx, plan, form.Trace, 5000)
 	if err == nil {
 		v.Lockstep = small.Trace
 	}

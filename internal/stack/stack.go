@@ -1,0 +1,36 @@
+// Package stack puts the call stack of a panic into words.
+package stack
+
+import (
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// Text lists the functions on the stack, innermost first, without addresses and folders,
+// so that equal runs give equal texts on every machine. It leaves out the first skip, the
+// runtime's own and everything from the engine on.
+func Text(skip int) string {
+	pcs := make([]uintptr, 64)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(skip+2, pcs)])
+	var b strings.Builder
+	for {
+		f, more := frames.Next()
+		if strings.HasSuffix(f.Function, "(*Run).perform") || !more {
+			return b.String()
+		}
+		if !strings.HasPrefix(f.Function, "runtime.") {
+			fmt.Fprintf(&b, "%s\n\t%s:%d\n", f.Function, filepath.Base(f.File), f.Line)
+		}
+	}
+}
+
+// Panic is a panic on its way from one stack to another: the value and where it began.
+type Panic struct {
+	Value any
+	Stack string
+}
+
+// String is the panic's value.
+func (p Panic) String() string { return fmt.Sprint(p.Value) }

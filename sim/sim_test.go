@@ -1,0 +1,319 @@
+package sim_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/sim"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/trace"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// echoServer answers every message with the same message, for ever.
+func echoServer(p *sim.Process[string]) {
+	for {
+		if from, m, ok := p.Await(sim.Forever); ok {
+			p.Send(from, m)
+		}
+	}
+}
+
+// asker asks node 2 until it has an answer, then halts.
+func asker(p *sim.Process[string]) {
+	for {
+		p.Send(2, "hello")
+		if from, m, ok := p.Await(100); ok {
+			p.Emit("answer", fmt.Sprint(m, " from ", from))
+			p.Halt()
+		}
+		p.Emit("time-out", p.Now())
+	}
+}
+
+func echo() sim.Cluster[string] {
+	return sim.Cluster[string]{Name: "echo", Nodes: 2, New: sim.Blocking(func(p *sim.Process[string]) {
+		if p.Self() == 1 {
+			asker(p)
+		}
+		echoServer(p)
+	})}
+}
+
+// script takes the steps it is given and records the events.
+type script struct {
+	steps  []lockstep.Step
+	at     int
+	events *[]string
+}
+
+func (s script) String() string                             { return "script" }
+func (s script) Check(lockstep.Info) error                  { return nil }
+func (s script) Guarantee(lockstep.Info) lockstep.Guarantee { return lockstep.Guarantee{} }
+func (s script) New(lockstep.Info) lockstep.Scheduler       { return &s }
+func (s *script) Reset(lockstep.Start)                      { s.at = 0 }
+func (s *script) Next(_ *lockstep.Run, next *lockstep.Step) bool {
+	if s.at == len(s.steps) {
+		return false
+	}
+	*next = s.steps[s.at]
+	s.at++
+	return true
+}
+
+// listen is a spec that writes down events.
+type listen struct{ events *[]string }
+
+func (l listen) Properties() []string               { return nil }
+func (l listen) New(lockstep.Info) lockstep.Monitor { return l }
+func (l listen) Reset()                             {}
+func (l listen) Step(r *lockstep.Run) *lockstep.Finding {
+	for _, e := range r.Events() {
+		*l.events = append(*l.events, fmt.Sprint(e.Node, " ", e.Type, " ", e.Value))
+	}
+	return nil
+}
+func (l listen) End(*lockstep.Run) *lockstep.Finding { return nil }
+
+func run(t *testing.T, system lockstep.System, steps ...lockstep.Step) []string {
+	t.Helper()
+	var events []string
+	_, err := lockstep.Explore(context.Background(), lockstep.Plan{System: system, Strategy: script{steps: steps}, Spec: listen{&events}, Runs: 1, Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return events
+}
+
+func deliver(id lockstep.ID) lockstep.Step { return lockstep.Step{Kind: trace.Deliver, Msg: id} }
+func at(k lockstep.Kind, n lockstep.Node) lockstep.Step {
+	return lockstep.Step{Kind: k, Node: n}
+}
+
+func TestBlocking(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		steps []lockstep.Step
+		want  []string
+	}{
+		{"answer", []lockstep.Step{deliver(1), deliver(2)}, []string{"1 answer hello from 2"}},
+		{"time-out, then answer", []lockstep.Step{at(trace.Alarm, 1), deliver(2), deliver(3)}, []string{"1 time-out 100", "1 answer hello from 2"}},
+		{"halted nodes hear nothing", []lockstep.Step{at(trace.Alarm, 1), deliver(1), deliver(2), deliver(3), deliver(4)}, []string{"1 time-out 100", "1 answer hello from 2"}},
+		{"crash and restart", []lockstep.Step{at(trace.Crash, 1), at(trace.Restart, 1), deliver(2), deliver(3)}, []string{"1 answer hello from 2"}},
+		{"halted, then restarted", []lockstep.Step{deliver(1), deliver(2), at(trace.Crash, 1), at(trace.Restart, 1), deliver(3), deliver(4)},
+			[]string{"1 answer hello from 2", "1 answer hello from 2"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := run(t, echo(), c.steps...); !slices.Equal(got, c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// A halted node has no alarm any more, and one that waits for ever has none either.
+func TestBlockingAlarms(t *testing.T) {
+	_, err := lockstep.Explore(context.Background(), lockstep.Plan{System: echo(), Strategy: script{steps: []lockstep.Step{at(trace.Alarm, 2)}}, Runs: 1})
+	if err == nil {
+		t.Error("node 2 waits for ever, but its alarm fired")
+	}
+	_, err = lockstep.Explore(context.Background(), lockstep.Plan{System: echo(), Strategy: script{steps: []lockstep.Step{deliver(1), deliver(2), at(trace.Alarm, 1)}}, Runs: 1})
+	if err == nil {
+		t.Error("node 1 has halted, but its alarm fired")
+	}
+}
+
+// Many runs with crashes leave no coroutine behind (goleak looks at the end), and are
+// the same whether the deployment is fresh or used.
+func TestBlockingIsReused(t *testing.T) {
+	plan := lockstep.Plan{System: echo(), Strategy: strategy.Walk{Deliver: 3, Drop: 1, Alarm: 1, Crash: 1, Restart: 1, Steps: 60}, Runs: 500, Workers: 1}
+	one, err := lockstep.Explore(context.Background(), plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan.Workers = 3
+	three, err := lockstep.Explore(context.Background(), plan)
+	if err != nil || one.Digest != three.Digest {
+		t.Errorf("digests %x and %x, %v", one.Digest, three.Digest, err)
+	}
+}
+
+// A panic in a blocking program is a finding, and does not leak either.
+func TestBlockingPanics(t *testing.T) {
+	system := sim.Cluster[string]{Name: "angry", Nodes: 2, New: sim.Blocking(func(p *sim.Process[string]) {
+		p.Send(2, "x")
+		p.Await(sim.Forever)
+		panic("enough")
+	})}
+	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: system, Strategy: script{steps: []lockstep.Step{deliver(1)}}, Runs: 3, KeepGoing: true})
+	if err != nil || result.Verdicts[trace.Fail] != 3 || result.First().Finding.Text != "enough" {
+		t.Errorf("%+v, %v", result, err)
+	}
+	if s := result.First().Finding.Stack; !strings.Contains(s, "TestBlockingPanics") {
+		t.Errorf("the stack does not tell where it happened:\n%s", s)
+	}
+}
+
+// memory keeps a durable and a volatile number.
+type memory struct {
+	volatile int
+	durable  *int
+}
+
+func (m *memory) Start(c *sim.Context[int]) {
+	m.durable = sim.Durable[int](c)
+	c.Emit("start", fmt.Sprint(m.volatile, *m.durable))
+}
+func (m *memory) Receive(*sim.Context[int], lockstep.Node, int) {}
+func (m *memory) Alarm(*sim.Context[int])                       {}
+func (m *memory) Request(c *sim.Context[int], id int32, text string) {
+	m.volatile++
+	*m.durable++
+	c.Emit(text, fmt.Sprint(m.volatile, *m.durable))
+}
+
+func TestDurable(t *testing.T) {
+	system := sim.Cluster[int]{Name: "memory", Nodes: 1, Requests: []string{"a", "b", "c"},
+		New: func(lockstep.Node, int) sim.Node[int] { return &memory{} }}
+	give := func(id int32) lockstep.Step { return lockstep.Step{Kind: trace.Request, Node: 1, Request: id} }
+	var events []string
+	plan := lockstep.Plan{System: system, Spec: listen{&events}, Runs: 2, Workers: 1,
+		Strategy: script{steps: []lockstep.Step{give(1), give(2), at(trace.Crash, 1), at(trace.Restart, 1), give(3)}}}
+	if _, err := lockstep.Explore(context.Background(), plan); err != nil {
+		t.Fatal(err)
+	}
+	one := []string{"1 start 0 0", "1 a 1 1", "1 b 2 2", "1 start 0 2", "1 c 1 3"}
+	if want := slices.Concat(one, one); !slices.Equal(events, want) { // the second run begins anew
+		t.Errorf("got %q, want %q", events, want)
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	if _, err := (sim.Cluster[int]{Name: "none", Nodes: 1}).Describe(); err == nil {
+		t.Error("a cluster without programs is accepted")
+	}
+	_, err := lockstep.Explore(context.Background(), lockstep.Plan{System: sim.Cluster[int]{Name: "none", New: sim.Blocking(func(*sim.Process[int]) {})}, Strategy: strategy.DefaultWalk})
+	if err == nil || err.Error() != "none: 0 nodes, allowed are 1..64" {
+		t.Error(err)
+	}
+}
+
+func TestForgedNonsense(t *testing.T) {
+	system := echo()
+	system.Parse = func(s string) (string, error) { return "", fmt.Errorf("cannot read it") }
+	d, err := system.Deploy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	info, _ := system.Describe()
+	if !info.Supports.Has(trace.Replace) {
+		t.Error("Parse does not make Replace possible")
+	}
+}
+
+func ExampleCluster() {
+	// Two nodes play ping-pong until node 1 has seen three balls.
+	system := sim.Cluster[int]{Name: "ping-pong", Nodes: 2, New: sim.Blocking(func(p *sim.Process[int]) {
+		if p.Self() == 1 {
+			p.Send(2, 1)
+		}
+		for {
+			from, ball, _ := p.Await(sim.Forever)
+			if ball == 5 {
+				p.Emit("enough", ball)
+				p.Halt()
+			}
+			p.Send(from, ball+1)
+		}
+	})}
+	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: system, Strategy: strategy.Walk{Deliver: 1}, Runs: 1})
+	fmt.Println(result.Steps, result.Verdict(), err)
+	// Output: 5 pass <nil>
+}
+
+func ExampleBare() {
+	b := sim.NewBare(echo())
+	b.Reset(1)
+	from, to := b.Ends(0)
+	fmt.Println(from, to, b.Message(0), b.Alarms())
+	b.Deliver(0)
+	b.Deliver(1)
+	fmt.Println(b.Sent(), b.Events()[0].Value)
+	b.Close()
+	// Output:
+	// 1 2 hello 1
+	// 2 hello from 2
+}
+
+// BenchmarkBlocking compares a blocking program, a coroutine that is switched to for
+// each message, with an event-driven one, and the coroutine with a goroutine that is
+// handed messages over channels: the ratio is the event-driven time over the other.
+//
+//	go test ./sim -run '^$' -bench Blocking
+func BenchmarkBlocking(b *testing.B) {
+	events := measure(b, sim.Cluster[int]{Name: "events", Nodes: 2, New: func(lockstep.Node, int) sim.Node[int] { return &ponger{} }})
+	blocking := measure(b, sim.Cluster[int]{Name: "blocking", Nodes: 2, New: sim.Blocking(func(p *sim.Process[int]) {
+		if p.Self() == 1 {
+			p.Send(2, 1)
+		}
+		for {
+			from, ball, _ := p.Await(sim.Forever)
+			p.Send(from, ball+1)
+		}
+	})})
+	handOff := measureHandOff(b)
+	b.ReportMetric(events, "ns/event")
+	b.ReportMetric(blocking, "ns/coroutine")
+	b.ReportMetric(handOff, "ns/goroutine")
+	b.ReportMetric(events/blocking, "ratio")
+	b.ReportMetric(0, "ns/op")
+}
+
+type ponger struct{}
+
+func (*ponger) Start(c *sim.Context[int]) {
+	if c.Self() == 1 {
+		c.Send(2, 1)
+	}
+}
+func (*ponger) Receive(c *sim.Context[int], from lockstep.Node, m int) { c.Send(from, m+1) }
+func (*ponger) Alarm(*sim.Context[int])                                {}
+func (*ponger) Request(*sim.Context[int], int32, string)               {}
+
+func measure(b *testing.B, c sim.Cluster[int]) float64 {
+	bare := sim.NewBare(c)
+	defer bare.Close()
+	bare.Reset(1)
+	start := b.Elapsed()
+	for i := range b.N {
+		bare.Deliver(i)
+	}
+	return float64((b.Elapsed() - start).Nanoseconds()) / float64(b.N)
+}
+
+// measureHandOff is what a switch would cost with a goroutine and two channels.
+func measureHandOff(b *testing.B) float64 {
+	in, out := make(chan int), make(chan int)
+	go func() {
+		for m := range in {
+			out <- m + 1
+		}
+		close(out)
+	}()
+	start := b.Elapsed()
+	for i := range b.N {
+		in <- i
+		<-out
+	}
+	took := float64((b.Elapsed() - start).Nanoseconds()) / float64(b.N)
+	close(in)
+	<-out
+	return took
+}

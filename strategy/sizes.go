@@ -1,0 +1,53 @@
+package strategy
+
+import (
+	"fmt"
+	"math/big"
+)
+
+// Size is the size of one set of executions.
+type Size struct {
+	// Set says which executions.
+	Set string
+	// Paper is the size as Table 1 of the paper has it.
+	Paper *big.Int
+	// Exact is the exact number, nil where it depends on the protocol.
+	Exact *big.Int
+}
+
+// Sizes computes Table 1 of "Testing Consensus Implementations using Communication
+// Closure" for a run of so many nodes and rounds, with isolations or losses that last
+// until the end of their period, at most bound of them, and a partial order of the given
+// width for the last row.
+//
+// Where the paper counts k^(nr/k) periodic executions, the exact number is (k+1)^(nr/k):
+// in each phase a node is isolated from one of the k rounds, or not at all. The bounded
+// rows count the executions with exactly bound isolations, which the paper's formula
+// bounds from above.
+func Sizes(nodes, rounds, period, bound, width int) ([]Size, error) {
+	for _, sites := range []int{nodes, nodes * nodes} {
+		if err := checkSpace("sizes", "bound", sites, rounds, period, bound); err != nil {
+			return nil, err
+		}
+	}
+	if bound < 1 || width < 1 {
+		return nil, fmt.Errorf("sizes: bound is %d and width %d, both must be at least 1", bound, width)
+	}
+	uniform, links := nodes*rounds, nodes*nodes*rounds
+	pct := big.NewInt(int64(width))
+	pct.Mul(pct, binomial(uniform, bound-1)).Mul(pct, factorial(bound-1))
+	return []Size{
+		{"arbitrary message losses", power(2, links), power(2, links)},
+		{"k-periodic losses", power(period, links/period), newSpace(nodes*nodes, rounds, period, Unbounded).size()},
+		{"d-bounded k-periodic losses", binomial(links, bound), newSpace(nodes*nodes, rounds, period, bound).exactly()},
+		{"arbitrary uniform executions", power(2, uniform), power(2, uniform)},
+		{"k-periodic uniform executions", power(period, uniform/period), newSpace(nodes, rounds, period, Unbounded).size()},
+		{"d-bounded k-periodic uniform executions", binomial(uniform, bound), newSpace(nodes, rounds, period, bound).exactly()},
+		{"arbitrary reorderings", factorial(links), nil},
+		{"d-bounded reorderings (PCT)", pct, nil},
+	}, nil
+}
+
+func binomial(n, k int) *big.Int { return new(big.Int).Binomial(int64(n), int64(k)) }
+
+func factorial(n int) *big.Int { return new(big.Int).MulRange(1, int64(max(n, 1))) }

@@ -1,0 +1,317 @@
+package strategy
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+)
+
+// shapes are spaces small enough to enumerate.
+var shapes = []struct{ sites, rounds, period int }{
+	{1, 1, 1}, {1, 4, 2}, {2, 4, 2}, {3, 4, 2}, {3, 4, 4}, {2, 6, 3}, {2, 5, 2}, {3, 5, 3}, {4, 4, 4}, {2, 7, 4}, {4, 3, 1}, {9, 1, 1},
+}
+
+// bruteForce goes through all ways to choose, in every round, the sites that are broken,
+// and keeps the k-periodic ones: a site may become whole again only in a round that is a
+// multiple of the period. It counts them by their number of isolations: sites that are
+// broken at the end of a phase.
+func bruteForce(sites, rounds, period int) map[int]int {
+	counts := map[int]int{}
+	for code := range uint64(1) << (sites * rounds) {
+		broken := func(round, site int) bool { return code>>(round*sites+site)&1 != 0 }
+		periodic, isolations := true, 0
+		for site := range sites {
+			for round := range rounds {
+				if round%period != 0 && !broken(round, site) && broken(round-1, site) {
+					periodic = false
+				}
+				if (round%period == period-1 || round == rounds-1) && broken(round, site) {
+					isolations++
+				}
+			}
+		}
+		if periodic {
+			counts[isolations]++
+		}
+	}
+	return counts
+}
+
+func TestCountsAgainstBruteForce(t *testing.T) {
+	for _, c := range shapes {
+		counts := bruteForce(c.sites, c.rounds, c.period)
+		atMost := 0
+		for bound := 0; bound <= c.sites*((c.rounds+c.period-1)/c.period); bound++ {
+			atMost += counts[bound]
+			s := newSpace(c.sites, c.rounds, c.period, bound)
+			if s.size().Int64() != int64(atMost) {
+				t.Errorf("%v bound %d: at most: counted %d, brute force %d", c, bound, s.size(), atMost)
+			}
+			if s.exactly().Int64() != int64(counts[bound]) {
+				t.Errorf("%v bound %d: exactly: counted %d, brute force %d", c, bound, s.exactly(), counts[bound])
+			}
+		}
+		if all := newSpace(c.sites, c.rounds, c.period, Unbounded); all.size().Int64() != int64(atMost) {
+			t.Errorf("%v unbounded: counted %d, brute force %d", c, all.size(), atMost)
+		}
+	}
+}
+
+func key(b *breakage) string { return fmt.Sprint(b.starts) }
+
+func TestUnrankIsABijection(t *testing.T) {
+	for _, c := range shapes {
+		for _, bound := range []int{0, 1, 2, Unbounded} {
+			if bound > c.sites {
+				continue
+			}
+			s := newSpace(c.sites, c.rounds, c.period, bound)
+			seen := map[string]bool{}
+			for rank := range s.size().Uint64() {
+				b := s.newBreakage()
+				s.unrank(rank, b)
+				if broken := isolations(s, b); broken > s.bound {
+					t.Fatalf("%v bound %d rank %d: %d sites broken", c, bound, rank, broken)
+				}
+				seen[key(b)] = true
+			}
+			if uint64(len(seen)) != s.size().Uint64() {
+				t.Errorf("%v bound %d: %d ranks give %d elements", c, bound, s.size(), len(seen))
+			}
+		}
+	}
+}
+
+func isolations(s *space, b *breakage) int {
+	n := 0
+	for _, start := range b.starts {
+		if start != whole {
+			n++
+		}
+	}
+	return n
+}
+
+// chiSquare compares counts with expected ones and returns how many standard deviations
+// the statistic is above its mean, by the normal approximation of Wilson and Hilferty.
+func chiSquare(observed map[string]int, expected map[string]float64) float64 {
+	x := 0.0
+	for k, e := range expected {
+		d := float64(observed[k]) - e
+		x += d * d / e
+	}
+	df := float64(len(expected) - 1)
+	return (math.Cbrt(x/df) - (1 - 2/(9*df))) / math.Sqrt(2/(9*df))
+}
+
+func TestExactSamplerIsUniform(t *testing.T) {
+	for i, c := range shapes {
+		for _, bound := range []int{1, 2, 3, Unbounded} {
+			if bound > c.sites {
+				continue
+			}
+			s := newSpace(c.sites, c.rounds, c.period, bound)
+			size := s.size().Int64()
+			if size > 3000 || size < 2 {
+				continue
+			}
+			for _, small := range []bool{true, false} {
+				if !small {
+					s.small = nil // the same draws with big numbers
+				}
+				draws := 100 * size
+				r := rand.New(rand.NewPCG(uint64(i), uint64(bound)))
+				b := s.newBreakage()
+				observed, expected := map[string]int{}, map[string]float64{}
+				for range draws {
+					s.exact(r, b)
+					observed[key(b)]++
+				}
+				for k := range observed {
+					expected[k] = float64(draws) / float64(size)
+				}
+				if int64(len(observed)) != size {
+					t.Errorf("%v bound %d: %d of %d elements drawn", c, bound, len(observed), size)
+				} else if z := chiSquare(observed, expected); z > 4 {
+					t.Errorf("%v bound %d: chi-square is %.1f standard deviations too high", c, bound, z)
+				}
+			}
+		}
+	}
+}
+
+// paperProbability is the probability with which Algorithm 1 draws an element, by hand:
+// one over the number of distributions, and in each phase one over the number of ways to
+// choose so many sites and a round for each.
+func paperProbability(s *space, b *breakage, distributions *big.Int) *big.Rat {
+	ways := new(big.Int).Set(distributions)
+	for p := range s.phases() {
+		i := 0
+		for site := range s.sites {
+			if b.starts[p*s.sites+site] != whole {
+				i++
+			}
+		}
+		ways.Mul(ways, s.choices(p, i))
+	}
+	return new(big.Rat).SetFrac(big.NewInt(1), ways)
+}
+
+// The paper's sampler draws exactly the executions with exactly d isolations, each with
+// the probability worked out by hand, which is never below 1/(nr)^d (Proposition 6.1).
+// The paper takes r for a multiple of the period; where it is not, r stands for the
+// rounds of the phases begun.
+func TestPaperSamplerKeepsItsBound(t *testing.T) {
+	for i, c := range shapes {
+		for bound := 1; bound <= min(4, c.sites*((c.rounds+c.period-1)/c.period)); bound++ {
+			s := newSpace(c.sites, c.rounds, c.period, bound)
+			d := s.distributions()
+			promised := new(big.Rat).SetFrac(big.NewInt(1), power(c.sites*s.phases()*c.period, bound))
+			smallest := big.NewRat(1, 1)
+			want := map[string]*big.Rat{}
+			sum := new(big.Rat)
+			for rank := range s.size().Uint64() {
+				b := s.newBreakage()
+				s.unrank(rank, b)
+				if isolations(s, b) != bound {
+					continue
+				}
+				p := paperProbability(s, b, d.size(bound))
+				if p.Cmp(promised) < 0 {
+					t.Errorf("%v d=%d: probability %v is below the bound %v", c, bound, p, promised)
+				}
+				if p.Cmp(smallest) < 0 {
+					smallest = p
+				}
+				want[key(b)] = p
+				sum.Add(sum, p)
+			}
+			if sum.Cmp(big.NewRat(1, 1)) != 0 {
+				t.Errorf("%v d=%d: probabilities add up to %v", c, bound, sum)
+			}
+			g := guarantee(s, Paper, "execution", "isolations")
+			if least, _ := smallest.Float64(); math.Abs(g.PerRun-least) > 1e-12 {
+				t.Errorf("%v d=%d: guarantee %v, smallest probability %v", c, bound, g.PerRun, least)
+			}
+			paperFrequencies(t, s, d, want, uint64(i))
+		}
+	}
+}
+
+func paperFrequencies(t *testing.T, s *space, d *distributions, want map[string]*big.Rat, seed uint64) {
+	if len(want) > 500 || len(want) < 2 {
+		return
+	}
+	draws := 200 * len(want)
+	r := rand.New(rand.NewPCG(seed, 1))
+	b := s.newBreakage()
+	observed, expected := map[string]int{}, map[string]float64{}
+	for range draws {
+		s.paper(r, b, d)
+		observed[key(b)]++
+	}
+	for k, p := range want {
+		f, _ := p.Float64()
+		expected[k] = f * float64(draws)
+	}
+	for k := range observed {
+		if want[k] == nil {
+			t.Fatalf("bound %d: drew %s, which is not in the space", s.bound, k)
+		}
+	}
+	if z := chiSquare(observed, expected); z > 4 {
+		t.Errorf("%d sites, bound %d: chi-square is %.1f standard deviations too high", s.sites, s.bound, z)
+	}
+}
+
+func TestSizesAgainstBruteForce(t *testing.T) {
+	for _, c := range []struct{ n, r, k, d int }{{2, 2, 1, 1}, {2, 2, 2, 1}, {2, 4, 2, 2}, {3, 4, 2, 2}, {3, 4, 4, 3}} {
+		sizes, err := Sizes(c.n, c.r, c.k, c.d, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		total := func(counts map[int]int) (sum int64) {
+			for _, v := range counts {
+				sum += int64(v)
+			}
+			return sum
+		}
+		uniform := bruteForce(c.n, c.r, c.k)
+		check := func(row int, want int64) {
+			if sizes[row].Exact.Int64() != want {
+				t.Errorf("%v %s: %v, brute force %d", c, sizes[row].Set, sizes[row].Exact, want)
+			}
+		}
+		check(3, total(bruteForce(c.n, c.r, 1)))
+		check(4, total(uniform))
+		check(5, int64(uniform[c.d]))
+		if c.n*c.n*c.r <= 16 {
+			links := bruteForce(c.n*c.n, c.r, c.k)
+			check(0, total(bruteForce(c.n*c.n, c.r, 1)))
+			check(1, total(links))
+			check(2, int64(links[c.d]))
+		}
+		for _, row := range []int{2, 5} { // the paper's bound holds
+			if sizes[row].Exact.Cmp(sizes[row].Paper) > 0 {
+				t.Errorf("%v %s: exact %v above the paper's bound %v", c, sizes[row].Set, sizes[row].Exact, sizes[row].Paper)
+			}
+		}
+	}
+}
+
+// The numbers that the paper states for its Fig. 3: about 10^43 lossy executions and
+// about 10^7 4-periodic uniform ones (by its formula; the exact number is 5^12).
+func TestSizesOfThePaper(t *testing.T) {
+	sizes, err := Sizes(3, 16, 4, 4, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		row  int
+		want string
+	}{{0, "22300745198530623141535718272648361505980416"}, {4, "16777216"}} {
+		if got := sizes[c.row].Paper.String(); got != c.want {
+			t.Errorf("%s: %s, want %s", sizes[c.row].Set, got, c.want)
+		}
+	}
+	if got := sizes[4].Exact.String(); got != "244140625" {
+		t.Errorf("exact number of 4-periodic uniform executions: %s, want 5^12", got)
+	}
+}
+
+func TestCheckSpace(t *testing.T) {
+	info := lockstep.Info{Name: "toy", Nodes: 3, Supports: ^lockstep.Kinds(0)}
+	for _, c := range []struct {
+		s    lockstep.Strategy
+		want string
+	}{
+		{Uniform{}, "uniform: rounds is 0, allowed are 1..1000000"},
+		{Uniform{Rounds: 8}, "uniform: period is 0, allowed are 1..100 rounds"},
+		{Uniform{Rounds: 8, Period: 4, Isolations: 7}, "uniform: isolations is 7, but 3 sites in 2 phases (8 rounds, period 4) allow 0..6, or -1 for no bound"},
+		{Uniform{Rounds: 8, Period: 4, Isolations: -2}, "uniform: isolations is -2, but 3 sites in 2 phases (8 rounds, period 4) allow 0..6, or -1 for no bound"},
+		{Uniform{Rounds: 400, Period: 1, Isolations: 200, Sampler: Every}, "uniform: sampler=every cannot walk through"},
+		{Uniform{Rounds: 8, Period: 4, Sampler: 9}, "uniform: sampler 9, allowed are 0..2"},
+		{Lossy{}, "lossy: rounds is 0, allowed are 1..1000000"},
+		{Lossy{Rounds: 4, Loss: 1.5}, "lossy: loss is 1.5, allowed is [0,1]"},
+		{Lossy{Rounds: 4, Loss: math.NaN()}, "lossy: loss is NaN, allowed is [0,1]"},
+		{Lossy{Rounds: 4, Losses: 2}, "lossy: losses and sampler need a period of at least 1"},
+		{Lossy{Rounds: 4, Period: 4, Losses: 10}, "lossy: losses is 10, but 9 sites in 1 phases (4 rounds, period 4) allow 0..9, or -1 for no bound"},
+		{Walk{}, "walk: every weight is 0, at least one must be positive"},
+		{Walk{Deliver: -1}, "walk: the weight of deliver is -1, it must not be negative"},
+		{Walk{Deliver: 1, Steps: -1}, "walk: steps is -1, it must not be negative"},
+		{Baseline{Drop: -0.1}, "baseline: drop is -0.1, allowed is [0,1]"},
+		{Baseline{Steps: -5}, "baseline: steps is -5, it must not be negative"},
+	} {
+		if err := c.s.Check(info); err == nil || len(err.Error()) < len(c.want) || err.Error()[:len(c.want)] != c.want {
+			t.Errorf("%#v: %v, want %s", c.s, err, c.want)
+		}
+	}
+	weak := lockstep.Info{Name: "weak", Nodes: 3}
+	if err := DefaultUniform.Check(weak); err == nil || err.Error() != "uniform needs steps that weak does not support: deliver, drop, alarm (it supports none)" {
+		t.Errorf("unsupported steps: %v", err)
+	}
+}

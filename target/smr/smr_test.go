@@ -1,0 +1,215 @@
+package smr_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target"
+	"github.com/lockstep-go/lockstep/target/smr"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+var bug = lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix, Workers: 1}
+
+// size is how long a violation is: phases, rounds with messages, isolations.
+type size [3]int
+
+func sizeOf(t *trace.Trace) size {
+	active := map[int]bool{}
+	for _, r := range t.Records {
+		if r.Step.Kind == trace.Deliver || r.Step.Kind == trace.Drop {
+			active[r.Round] = true
+		}
+	}
+	s := size{1: len(active)}
+	for i, r := range t.Rounds {
+		s[0] = r.Phase
+		last := i+1 == len(t.Rounds) || t.Rounds[i+1].Phase != r.Phase
+		if last { // who is isolated at the end of a phase was isolated in it
+			s[2] += t.Header.Nodes - r.Kernel.Len()
+		}
+	}
+	return s
+}
+
+// shortest is the shortest violation of the buggy protocol on three nodes: three phases,
+// ten rounds in which anything is sent, three isolations.
+var shortest = size{3, 10, 3}
+
+// All executions of two phases are harmless, and among all those of three phases with at
+// most five isolations the shortest violation is the one above.
+func TestShortestViolation(t *testing.T) {
+	plan := bug
+	two := strategy.Uniform{Period: 4, Isolations: strategy.Unbounded, Rounds: 8, Sampler: strategy.Every}
+	plan.Strategy, plan.Runs = two, int(two.Size(3).Int64())
+	result, err := lockstep.Explore(context.Background(), plan)
+	if err != nil || result.Runs != 15625 || result.First() != nil {
+		t.Fatalf("two phases: %d runs, %v, %v", result.Runs, result.First(), err)
+	}
+	three := strategy.Uniform{Period: 4, Isolations: 5, Rounds: 12, Sampler: strategy.Every}
+	plan.Strategy, plan.Runs, plan.KeepGoing, plan.Keep = three, int(three.Size(3).Int64()), true, 1<<30
+	if result, err = lockstep.Explore(context.Background(), plan); err != nil {
+		t.Fatal(err)
+	}
+	best := size{1 << 30}
+	for _, f := range result.Found {
+		if s := sizeOf(f.Trace); slices.Compare(s[:], best[:]) < 0 {
+			best = s
+		}
+	}
+	t.Logf("%d of %d executions violate the property; the shortest has %d phases, %d rounds with messages, %d isolations",
+		len(result.Found), result.Runs, best[0], best[1], best[2])
+	if best != shortest {
+		t.Errorf("shortest violation %v, want %v", best, shortest)
+	}
+}
+
+// From at least 90 of 100 different findings in two larger spaces, shrinking reaches the
+// shortest violation.
+func TestShrinkingReachesTheShortest(t *testing.T) {
+	reached := 0
+	for _, s := range []lockstep.Strategy{strategy.Uniform{Period: 4, Isolations: 6, Rounds: 24}, strategy.Uniform{Period: 4, Isolations: 9, Rounds: 32, Sampler: strategy.Paper}} {
+		plan := bug
+		plan.Strategy, plan.Runs, plan.KeepGoing, plan.Keep = s, 30_000, true, 50
+		result, err := lockstep.Explore(context.Background(), plan)
+		if err != nil || len(result.Found) < 50 {
+			t.Fatalf("%d findings, %v", len(result.Found), err)
+		}
+		for _, f := range result.Found {
+			small, err := lockstep.Shrink(context.Background(), bug, f.Trace, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if sizeOf(small.Trace) == shortest {
+				reached++
+			}
+		}
+	}
+	t.Logf("%d of 100 findings shrink to the shortest violation", reached)
+	if reached < 90 {
+		t.Errorf("only %d of 100", reached)
+	}
+}
+
+// kernels is a strategy that isolates nodes by hand, round by round.
+type kernels []lockstep.Nodes
+
+func (kernels) String() string                             { return "kernels" }
+func (kernels) Check(lockstep.Info) error                  { return nil }
+func (kernels) Guarantee(lockstep.Info) lockstep.Guarantee { return lockstep.Guarantee{} }
+func (k kernels) New(i lockstep.Info) lockstep.Scheduler {
+	return &byHand{kernels: k, driver: lockstep.NewRounds(i, len(k))}
+}
+
+type byHand struct {
+	kernels
+	driver *lockstep.Rounds
+	now    lockstep.Nodes
+}
+
+func (b *byHand) Reset(lockstep.Start)                        { b.driver.Reset() }
+func (b *byHand) Rounds() []trace.Round                       { return b.driver.Rounds() }
+func (b *byHand) Give(*lockstep.Run, *lockstep.Step) bool     { return false }
+func (b *byHand) Loses(m *lockstep.Message) bool              { return !b.now.Has(m.From) || !b.now.Has(m.To) }
+func (b *byHand) Next(r *lockstep.Run, s *lockstep.Step) bool { return b.driver.Next(r, b, s) }
+func (b *byHand) Open(i int, _ *lockstep.Run) (int, lockstep.Nodes) {
+	b.now = b.kernels[i]
+	return i/4 + 1, b.now
+}
+
+// The violation of Fig. 3: two nodes output a; two phases fail in which the third node
+// takes part; then its empty log passes for the most recent, and a is forgotten. With
+// leaders in turn the phase in which node 1 leads is skipped over, so that the figure's
+// four phases are three here.
+func TestFig3(t *testing.T) {
+	set := trace.NodesOf
+	schedule := kernels{
+		set(1, 2), set(1, 2), set(1, 2), set(1, 2), // 1 and 2 output a
+		set(2, 3), set(3), set(3), set(3), // 3 joins phase 2, which fails
+		set(1, 3), set(1, 3), set(1, 3), set(1, 3), // 3 leads 1 with its empty log
+	}
+	for _, c := range []struct {
+		bug  bool
+		want trace.Verdict
+	}{{true, trace.Fail}, {false, trace.Pass}} {
+		result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: c.bug}, Spec: smr.Prefix, Strategy: schedule, Runs: 1})
+		if err != nil || result.Verdict() != c.want {
+			t.Fatalf("bug %v: %v, %v", c.bug, result.Verdict(), err)
+		}
+		if f := result.First(); f != nil && f.Finding.Text != "node 1 outputs c, but node 1 had output a" {
+			t.Errorf("found %s", f.Finding)
+		}
+	}
+}
+
+// The corrected protocol keeps its promise under every strategy, faults and clients
+// included, for several sizes. (A million runs of uniform: see the README.)
+func TestCorrectProtocol(t *testing.T) {
+	faults := strategy.Walk{Deliver: 20, Drop: 1, Duplicate: 1, Alarm: 2, Request: 1, Crash: 1, Restart: 2, Cut: 1, Heal: 3, Steps: 300}
+	for _, k := range append(strategy.All(), strategy.Kind{Name: "walk with faults", Default: faults}) {
+		for _, c := range []smr.Cluster{{Nodes: 1}, {Nodes: 3}, {Nodes: 5}, {Nodes: 3, Requests: 5}} {
+			if k.Name == "uniform" && c.Nodes == 1 {
+				k.Default = strategy.Uniform{Period: 4, Isolations: 2, Rounds: 16}
+			}
+			result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: c, Spec: smr.Prefix, Strategy: k.Default, Runs: 2000})
+			if err != nil || result.Verdict() != trace.Pass {
+				t.Errorf("%s on %+v: %v %v, %v", k.Name, c, result.Verdicts, result.First(), err)
+			}
+			if result != nil && result.Judged[0].N == 0 {
+				t.Errorf("%s on %+v: no output was ever judged", k.Name, c)
+			}
+		}
+	}
+}
+
+// The bug shows on more nodes and with clients, too.
+func TestBugElsewhere(t *testing.T) {
+	for _, c := range []smr.Cluster{{Nodes: 4, Bug: true}, {Nodes: 5, Bug: true}, {Nodes: 3, Bug: true, Requests: 8}} {
+		result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: c, Spec: smr.Prefix, Strategy: strategy.DefaultWalk, Runs: 30_000})
+		if err != nil || result.First() == nil {
+			t.Errorf("%+v: nothing found, %v", c, err)
+		}
+	}
+}
+
+func TestBadClusters(t *testing.T) {
+	for _, c := range []struct {
+		cluster smr.Cluster
+		want    string
+	}{
+		{smr.Cluster{}, "smr: nodes is 0, allowed are 1..64"},
+		{smr.Cluster{Nodes: 65}, "smr: nodes is 65, allowed are 1..64"},
+		{smr.Cluster{Nodes: 3, Requests: -1}, "smr: requests is -1, it must not be negative"},
+	} {
+		if _, err := c.cluster.Describe(); err == nil || err.Error() != c.want {
+			t.Errorf("%+v: %v, want %s", c.cluster, err, c.want)
+		}
+	}
+}
+
+func Example() {
+	result, err := lockstep.Explore(context.Background(), lockstep.Plan{
+		System:   smr.Cluster{Nodes: 3, Bug: true},
+		Strategy: strategy.Uniform{Period: 4, Isolations: 4, Rounds: 16},
+		Spec:     smr.Prefix,
+		Runs:     10_000,
+	})
+	fmt.Println(result.Verdict(), result.First().Finding, err)
+	// Output: fail prefix: node 1 outputs d, but node 2 had output b <nil>
+}
+
+func ExampleLog() {
+	fmt.Println(smr.Log{1, 2, 3}, smr.Log{}, smr.Log{26, 27, 53})
+	// Output: abc - z.a2.a3
+}
+
+func Example_targets() {
+	t, _ := target.Find(smr.Targets, "smr-bug")
+	system, err := t.Build([]string{"nodes=5"})
+	fmt.Printf("%+v %v\n", system, err)
+	// Output: {Nodes:5 Bug:true Requests:0} <nil>
+}

@@ -1,0 +1,166 @@
+package lockstep_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/sim"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target/smr"
+)
+
+// fakeT is a test that writes down what happens to it.
+type fakeT struct {
+	testing.TB
+	name     string
+	log      strings.Builder
+	failed   bool
+	deadline time.Time
+}
+
+func (f *fakeT) Name() string                      { return f.name }
+func (f *fakeT) Helper()                           {}
+func (f *fakeT) Failed() bool                      { return f.failed }
+func (f *fakeT) Logf(format string, args ...any)   { fmt.Fprintf(&f.log, format+"\n", args...) }
+func (f *fakeT) Errorf(format string, args ...any) { f.failed = true; f.Logf(format, args...) }
+func (f *fakeT) Fatalf(format string, args ...any) { f.Errorf(format, args...); runtime.Goexit() }
+func (f *fakeT) Fatal(args ...any)                 { f.Fatalf("%s", fmt.Sprint(args...)) }
+func (f *fakeT) Deadline() (time.Time, bool)       { return f.deadline, !f.deadline.IsZero() }
+
+// inTest calls Test as a test of that name would, in a folder of its own.
+func inTest(f *fakeT, plan lockstep.Plan) *fakeT {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		lockstep.Test(f, plan)
+	}()
+	<-done
+	return f
+}
+
+func TestTest(t *testing.T) {
+	t.Chdir(t.TempDir())
+	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultUniform, Spec: smr.Prefix, Runs: 5000}
+
+	f := inTest(&fakeT{name: "TestLog/small"}, plan)
+	text := f.log.String()
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	last := lines[len(lines)-1]
+	for _, want := range []string{"run 6 of seed 0 fails", "shrunk from", "| phase 3", "FAIL prefix at step"} {
+		if !f.failed || !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
+	}
+	file := filepath.Join("testdata", "lockstep", "TestLog", "small", "prefix-seed0-run6.trace")
+	if want := fmt.Sprintf("go test -run '^TestLog$/^small$' -lockstep.replay='%s'", file); last != want {
+		t.Errorf("last line %q, want %q", last, want)
+	}
+
+	f = inTest(&fakeT{name: "TestLog/small"}, plan)
+	if !f.failed || !strings.Contains(f.log.String(), "the stored run fails again") {
+		t.Errorf("the stored trace is not replayed first:\n%s", f.log.String())
+	}
+	mended := plan
+	mended.System = wrapped{System: smr.Cluster{Nodes: 3}, info: func(i *lockstep.Info) { i.Name = "smr-bug" }}
+	f = inTest(&fakeT{name: "TestLog/small"}, mended)
+	if f.failed || !strings.Contains(f.log.String(), "no longer fails (flaky step") || !strings.Contains(f.log.String(), "5000 runs, nothing found") {
+		t.Errorf("after the bug is mended:\n%s", f.log.String())
+	}
+	if err := os.WriteFile(file, []byte(`{"lockstep":99}`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	f = inTest(&fakeT{name: "TestLog/small"}, mended)
+	if f.failed || !strings.Contains(f.log.String(), "format version 99, this tool reads version 1") {
+		t.Errorf("a stored trace of another version:\n%s", f.log.String())
+	}
+}
+
+func TestTestSettings(t *testing.T) {
+	t.Chdir(t.TempDir())
+	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultUniform, Spec: smr.Prefix, Runs: 1}
+	inTest(&fakeT{name: "TestFind"}, lockstep.Plan{System: plan.System, Strategy: plan.Strategy, Spec: plan.Spec, Runs: 5000})
+	stored, _ := filepath.Glob("testdata/lockstep/TestFind/*.trace")
+	if len(stored) != 1 {
+		t.Fatalf("stored %q", stored)
+	}
+	for _, c := range []struct{ env, value, want string }{
+		{"LOCKSTEP_SEED", "12", "1 runs, nothing found"},
+		{"LOCKSTEP_SEED", "x", `the seed "x" is not a whole number from 0 to 2^64-1`},
+		{"LOCKSTEP_RUNS", "5000", "run 6 of seed 0 fails"},
+		{"LOCKSTEP_RUNS", "0", `the number of runs "0" is not a whole number from 1 on`},
+		{"LOCKSTEP_REPLAY", "nowhere.trace", "open nowhere.trace"},
+		{"LOCKSTEP_REPLAY", stored[0], "the stored run fails again"},
+	} {
+		t.Run(c.env+"="+c.value, func(t *testing.T) {
+			t.Setenv(c.env, c.value)
+			if f := inTest(&fakeT{name: "TestOther"}, plan); !strings.Contains(f.log.String(), c.want) {
+				t.Errorf("%q is missing in\n%s", c.want, f.log.String())
+			}
+			os.RemoveAll("testdata/lockstep/TestOther")
+		})
+	}
+}
+
+// Neither a limit nor a scenario without effect passes a test, and a wrong plan fails it.
+func TestTestVerdicts(t *testing.T) {
+	t.Chdir(t.TempDir())
+	base := lockstep.Plan{System: toy(nil), Strategy: strategy.DefaultWalk, Runs: 10}
+	limited := base
+	limited.Limits.Steps = 5
+	idle := base
+	idle.Scenario = resetting{tally{look: func(*lockstep.Run, *lockstep.Hand) int { return 0 }}}
+	calls := 0
+	odd := base
+	odd.System = toy(func(*sim.Context[int], int) {
+		if calls++; calls == 1 {
+			panic("once")
+		}
+	})
+	odd.Workers = 1
+	for _, c := range []struct {
+		name   string
+		plan   lockstep.Plan
+		failed bool
+		want   string
+	}{
+		{"pass", base, false, "10 runs, nothing found; no guarantee"},
+		{"limit", limited, true, "unknown: 10 of 10 runs reached a limit (map[more than 5 steps:10])"},
+		{"vacuous", idle, true, "vacuous: the scenario took effect in none of 10 runs"},
+		{"flaky", odd, true, "flaky: run 0 found panic: once, but the second time nothing was found"},
+		{"no strategy", lockstep.Plan{System: toy(nil)}, true, "a plan needs a System and a Strategy"},
+		{"negative", lockstep.Plan{System: toy(nil), Strategy: strategy.DefaultWalk, Runs: -1}, true, "the plan's Runs is -1, it must not be negative"},
+	} {
+		f := inTest(&fakeT{name: "TestVerdicts"}, c.plan)
+		if f.failed != c.failed || !strings.Contains(f.log.String(), c.want) {
+			t.Errorf("%s: failed %v, log:\n%s", c.name, f.failed, f.log.String())
+		}
+	}
+}
+
+// The deadline ends a campaign that would run for ever, and the test says so.
+func TestTestDeadline(t *testing.T) {
+	t.Chdir(t.TempDir())
+	f := &fakeT{name: "TestDeadline", deadline: time.Now().Add(5*time.Second + 200*time.Millisecond)}
+	inTest(f, lockstep.Plan{System: toy(nil), Strategy: strategy.DefaultWalk, Runs: 1 << 40})
+	if f.failed || !strings.Contains(f.log.String(), "stopped by the test's deadline after") {
+		t.Errorf("failed %v, log:\n%s", f.failed, f.log.String())
+	}
+}
+
+// A trace that cannot be stored loses nothing: the run is printed, with its seed.
+func TestTestCannotStore(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("testdata", nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	f := inTest(&fakeT{name: "TestFull"}, lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultUniform, Spec: smr.Prefix, Runs: 5000})
+	if text := f.log.String(); !strings.Contains(text, "the trace could not be stored") || !strings.Contains(text, "go test -run '^TestFull$' -lockstep.seed=0") {
+		t.Errorf("log:\n%s", text)
+	}
+}

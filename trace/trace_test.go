@@ -1,0 +1,255 @@
+package trace_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/lockstep-go/lockstep/trace"
+	"pgregory.net/rapid"
+)
+
+// genTrace draws a trace that is well formed: numbers run on, references point back.
+func genTrace(t *rapid.T) *trace.Trace {
+	nodes := rapid.IntRange(1, trace.MaxNodes).Draw(t, "nodes")
+	word := rapid.StringMatching(`[a-zA-Z0-9<>&"\\ é→-]{0,12}`)
+	node := func() trace.Node { return trace.Node(rapid.IntRange(1, nodes).Draw(t, "node")) }
+	set := func() trace.Nodes {
+		return trace.Nodes(rapid.Uint64().Draw(t, "set")) & trace.AllNodes(nodes)
+	}
+	tr := &trace.Trace{Header: trace.Header{Format: trace.Version, Tool: word.Draw(t, "tool"), Target: word.Draw(t, "target"),
+		Strategy: word.Draw(t, "strategy"), Seed: rapid.Uint64().Draw(t, "seed"), Nodes: nodes}}
+	rounds := rapid.Bool().Draw(t, "rounds")
+	var sent trace.ID
+	for i := range rapid.IntRange(1, 12).Draw(t, "records") {
+		r := trace.Record{Number: i, Text: word.Draw(t, "text")}
+		if rounds && i > 0 && rapid.Bool().Draw(t, "open") {
+			tr.Rounds = append(tr.Rounds, trace.Round{Number: len(tr.Rounds) + 1, Phase: 1, Name: word.Draw(t, "name"), Kernel: set()})
+		}
+		r.Round = len(tr.Rounds)
+		if i > 0 {
+			r.Step = genStep(t, node, set, sent)
+		}
+		for range rapid.IntRange(0, 3).Draw(t, "sends") {
+			sent++
+			m := trace.Message{ID: sent, Copy: trace.ID(rapid.IntRange(0, int(sent)-1).Draw(t, "copy")), From: node(), To: node(),
+				Type: word.Draw(t, "type"), Tag: trace.Tag{Phase: rapid.Int32().Draw(t, "phase")}}
+			r.Sent = append(r.Sent, trace.Sent{Message: m, Text: word.Draw(t, "text"), Lost: rapid.Bool().Draw(t, "lost")})
+		}
+		for range rapid.IntRange(0, 2).Draw(t, "events") {
+			r.Events = append(r.Events, trace.Event{Type: word.Draw(t, "event"), Node: node(), Text: word.Draw(t, "text")})
+			r.States = append(r.States, trace.State{Node: node(), Text: word.Draw(t, "state")})
+		}
+		tr.Records = append(tr.Records, r)
+	}
+	tr.Outcome = trace.Outcome{Verdict: trace.Pass, Steps: len(tr.Records) - 1}
+	if rapid.Bool().Draw(t, "fails") {
+		tr.Outcome.Verdict = trace.Fail
+		tr.Outcome.Finding = &trace.Finding{Property: word.Draw(t, "property"), Text: word.Draw(t, "text"), Nodes: set(), Step: len(tr.Records) - 1}
+	}
+	return tr
+}
+
+func genStep(t *rapid.T, node func() trace.Node, set func() trace.Nodes, sent trace.ID) trace.Step {
+	kinds := []trace.Kind{trace.Alarm, trace.Crash, trace.Restart, trace.Request, trace.Cut, trace.Heal}
+	if sent > 0 {
+		kinds = append(kinds, trace.Deliver, trace.Drop, trace.Duplicate, trace.Replace)
+	}
+	s := trace.Step{Kind: rapid.SampledFrom(kinds).Draw(t, "kind")}
+	switch s.Kind {
+	case trace.Cut, trace.Heal:
+		s.From, s.To, s.OneWay = set(), set(), rapid.Bool().Draw(t, "one way")
+	case trace.Alarm, trace.Crash, trace.Restart:
+		s.Node = node()
+	case trace.Request:
+		s.Node, s.Request = node(), rapid.Int32().Draw(t, "request")
+	default:
+		s.Msg = trace.ID(rapid.IntRange(1, int(sent)).Draw(t, "msg"))
+	}
+	return s
+}
+
+func TestRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := genTrace(t)
+		var file bytes.Buffer
+		if err := trace.Write(&file, want); err != nil {
+			t.Fatal(err)
+		}
+		got, err := trace.Read(bytes.NewReader(file.Bytes()))
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, file.String())
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Fatalf("read differs from what was written:\n%s", d)
+		}
+		var again bytes.Buffer
+		if err := trace.Write(&again, got); err != nil || !bytes.Equal(file.Bytes(), again.Bytes()) {
+			t.Fatalf("a second writing differs: %v", err)
+		}
+	})
+}
+
+// A file cut off at any line, or with any line left out, is refused.
+func TestDamaged(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var file bytes.Buffer
+		if err := trace.Write(&file, genTrace(t)); err != nil {
+			t.Fatal(err)
+		}
+		lines := bytes.SplitAfter(bytes.TrimRight(file.Bytes(), "\n"), []byte("\n"))
+		at := rapid.IntRange(0, len(lines)-1).Draw(t, "line")
+		if _, err := trace.Read(bytes.NewReader(bytes.Join(lines[:at], nil))); !errors.Is(err, trace.ErrFormat) {
+			t.Fatalf("cut off before line %d: %v", at+1, err)
+		}
+	})
+}
+
+func TestBadFiles(t *testing.T) {
+	const (
+		header = `{"lockstep":1,"tool":"x","target":"t","strategy":"s","seed":1,"run":0,"nodes":3}` + "\n"
+		start  = `{"step":0,"do":"start"}` + "\n"
+		pass   = `{"verdict":"pass","steps":0}` + "\n"
+	)
+	for _, c := range []struct{ name, file, want string }{
+		{"empty", "", "the file is empty"},
+		{"no trace", "hello\n", "line 1 has no"},
+		{"other JSON", `{"a":1}`, "line 1 has no"},
+		{"newer", `{"lockstep":2}`, "line 1: format version 2, this tool reads version 1"},
+		{"foreign key", `{"lockstep":1,"colour":"red"}`, `line 1: json: unknown field "colour"`},
+		{"no nodes", `{"lockstep":1,"tool":"x"}`, "line 1: nodes is 0, allowed are 1..64"},
+		{"cut off", header, "it ends after line 1 without a verdict"},
+		{"cut off later", header + start, "it ends after line 2 without a verdict"},
+		{"no JSON", header + start + "}{\n", "line 3: invalid character"},
+		{"binary", header + "\xff\xfe\n", "line 2: it is not UTF-8"},
+		{"unknown kind", header + start + `{"step":1,"do":"jump"}`, `line 3: unknown kind of step "jump": one of deliver, drop`},
+		{"step missing", header + start + `{"step":2,"do":"alarm","node":1}`, "line 3: step 2 where step 1 should be"},
+		{"node", header + start + `{"step":1,"do":"alarm","node":4}`, "line 3: node 4 is not in 1..3"},
+		{"message", header + start + `{"step":1,"do":"drop","msg":1}`, "line 3: drop of message 1, but 0 messages were sent so far"},
+		{"sent", header + start + `{"sent":2,"from":1,"to":2,"type":"x"}`, "line 3: message 2 where message 1 should be"},
+		{"copy", header + start + `{"sent":1,"copy_of":5,"from":1,"to":2,"type":"x"}`, "line 3: message 1 is a copy of message 5"},
+		{"start twice", header + start + `{"step":1,"do":"start"}`, "line 3: start cannot be step 1"},
+		{"stray event", header + `{"event":"x","node":1}`, "line 2: expected a step, a round or the verdict"},
+		{"neither", header + start + `{"foo":1}`, "line 3: neither a step nor something that a step causes"},
+		{"kernel", header + start + `{"round":1,"phase":1,"kernel":[4]}`, "line 3: kernel 4 has nodes outside 1..3"},
+		{"round", header + start + `{"round":2,"phase":1,"kernel":[1]}`, "line 3: round 2 where round 1 should be"},
+		{"set", header + start + `{"round":1,"phase":1,"kernel":[0]}`, "line 3: node 0 is not in 1..64"},
+		{"verdict", header + start + `{"verdict":"maybe","steps":0}`, `line 3: unknown verdict "maybe"`},
+		{"steps", header + start + `{"verdict":"pass","steps":5}`, "line 3: the verdict counts 5 steps, the file holds 0"},
+		{"finding", header + start + `{"verdict":"fail","steps":0}`, "line 3: a finding belongs to the verdict fail"},
+		{"more", header + start + pass + "{}", "line 4: something follows the verdict"},
+		{"two values", header + `{"step":0,"do":"start"} {}` + "\n", "line 2: "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := trace.Read(strings.NewReader(c.file))
+			if !errors.Is(err, trace.ErrFormat) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want ...%s...", err, c.want)
+			}
+		})
+	}
+	if _, err := trace.Read(strings.NewReader(header + start + pass)); err != nil {
+		t.Errorf("the good file is refused: %v", err)
+	}
+}
+
+func TestLongLine(t *testing.T) {
+	_, err := trace.Read(strings.NewReader(strings.Repeat("x", 17<<20)))
+	if !errors.Is(err, trace.ErrFormat) || !strings.Contains(err.Error(), "line 1 is longer") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// failing refuses to be written to after some bytes, as a full disk does.
+type failing struct{ left int }
+
+var errFull = errors.New("disk full")
+
+func (f *failing) Write(p []byte) (int, error) {
+	if f.left -= len(p); f.left < 0 {
+		return 0, errFull
+	}
+	return len(p), nil
+}
+
+func TestFullDisk(t *testing.T) {
+	tr := &trace.Trace{Header: trace.Header{Nodes: 1}, Records: make([]trace.Record, 1000)}
+	for left := range 10 {
+		if err := trace.Write(&failing{left * 1000}, tr); !errors.Is(err, errFull) {
+			t.Errorf("with room for %d bytes: %v", left*1000, err)
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(`{"lockstep":1,"tool":"x","target":"t","strategy":"s","seed":1,"run":0,"nodes":3}` + "\n" + `{"step":0,"do":"start"}` + "\n" + `{"verdict":"pass","steps":0}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		tr, err := trace.Read(bytes.NewReader(data))
+		if err == nil {
+			if err := trace.Write(&bytes.Buffer{}, tr); err != nil {
+				t.Fatalf("read but not written: %v", err)
+			}
+		}
+	})
+}
+
+func ExampleWrite() {
+	t := &trace.Trace{
+		Header: trace.Header{Tool: "example", Target: "echo", Strategy: "walk", Seed: 7, Nodes: 2},
+		Records: []trace.Record{
+			{Number: 0, Sent: []trace.Sent{{Message: trace.Message{ID: 1, From: 1, To: 2, Type: "Ping"}, Text: "1->2 Ping"}}},
+			{Number: 1, Step: trace.Step{Kind: trace.Deliver, Msg: 1}, Text: "1->2 Ping",
+				Events: []trace.Event{{Type: "pinged", Node: 2}}},
+		},
+		Outcome: trace.Outcome{Verdict: trace.Pass, Steps: 1},
+	}
+	if err := trace.Write(os.Stdout, t); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// {"lockstep":1,"tool":"example","target":"echo","strategy":"walk","seed":7,"run":0,"nodes":2}
+	// {"step":0,"do":"start"}
+	// {"sent":1,"from":1,"to":2,"type":"Ping","text":"1->2 Ping"}
+	// {"step":1,"do":"deliver","msg":1,"text":"1->2 Ping"}
+	// {"event":"pinged","node":2}
+	// {"verdict":"pass","steps":1}
+}
+
+func ExampleRead() {
+	file := `{"lockstep":1,"tool":"example","target":"echo","strategy":"walk","seed":7,"run":0,"nodes":2}
+{"step":0,"do":"start"}
+{"step":1,"do":"alarm","node":2,"text":"2 alarm"}
+{"verdict":"pass","steps":1}`
+	t, err := trace.Read(strings.NewReader(file))
+	fmt.Println(t.Header.Target, len(t.Records), t.Records[1].Step, err)
+	_, err = trace.Read(strings.NewReader(strings.Replace(file, "alarm", "alert", 1)))
+	fmt.Println(err)
+	// Output:
+	// echo 2 alarm node 2 <nil>
+	// not a readable Lockstep trace: line 3: unknown kind of step "alert": one of deliver, drop, duplicate, replace, alarm, crash, restart, request, cut, heal
+}
+
+func ExampleNodes() {
+	s := trace.NodesOf(3, 1).With(5)
+	fmt.Println(s, s.Has(2), s.Len(), s.Without(3), s.First(), s.Nth(2), trace.Nodes(0), trace.AllNodes(4))
+	for n := range s.All() {
+		fmt.Print(n, " ")
+	}
+	// Output:
+	// 1,3,5 false 3 1,5 1 5 none 1,2,3,4
+	// 1 3 5
+}
+
+func ExampleTrace_Message() {
+	t := trace.Trace{Records: []trace.Record{{Sent: []trace.Sent{{Message: trace.Message{ID: 1, From: 1, To: 2, Type: "Ping"}}}}}}
+	m, ok := t.Message(1)
+	fmt.Println(m.Message, ok)
+	_, ok = t.Message(2)
+	fmt.Println(ok)
+	// Output:
+	// 1->2 Ping true
+	// false
+}
