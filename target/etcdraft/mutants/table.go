@@ -111,12 +111,8 @@ func WriteList(w io.Writer, list []Mutant) error {
 // WriteLoads writes the workloads of mutants as a table for a page.
 func WriteLoads(w io.Writer, list []Mutant) error {
 	lines := [][]string{{"workload", "options", "what for"}}
-	var seen []string
-	for _, m := range list {
-		if !slices.Contains(seen, m.Load.Name) {
-			seen = append(seen, m.Load.Name)
-			lines = append(lines, []string{m.Load.Name, "`" + m.Load.String() + "`", m.Load.Why})
-		}
+	for _, l := range loads(list) {
+		lines = append(lines, []string{l.Name, "`" + l.String() + "`", l.Why})
 	}
 	return writeMarkdown(w, lines)
 }
