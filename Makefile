@@ -1,18 +1,41 @@
-# The few commands of the project. `make help` lists them.
+# The few commands of the project; `make` alone lists them.
 GO      ?= go
-MODULES := . cmd/lockstep
+# Modules with heavy dependencies stand apart, so that `go get` of the library is light.
+MODULES := . cmd/lockstep internal/lint target/etcdraft
+GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
+GOVULN   := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test
+.PHONY: help demo build test determinism bench lint vuln tidy fuzz
 
 help: ## this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /:/' | column -t -s:
 
 demo: build ## find, shrink, explain and draw the papers' bug
 	./bin/lockstep demo
 
-build: ## bin/lockstep
-	cd cmd/lockstep && $(GO) build -o ../../bin/lockstep .
+build: ## build bin/lockstep
+	$(GO) build -o bin/lockstep ./cmd/lockstep
 
-test: ## everything that CI runs
-	@set -e; for m in $(MODULES); do echo "== $$m"; (cd $$m && $(GO) vet ./... && $(GO) test ./...); done
+test: determinism ## everything that must pass; installs what the tests need
+	@set -e; for m in $(MODULES); do \
+		echo "== $$m"; \
+		$(GO) -C $$m vet ./...; \
+		LOCKSTEP_STRICT=1 $(GO) -C $$m test ./...; \
+	done
+
+determinism: ## no clock, global random source, goroutine or map order where runs happen
+	$(GO) build -o bin/lint ./internal/lint
+	./bin/lint ./...
+
+bench: ## speed, as ratios to loops written by hand
+	$(GO) test ./target/smr ./sim -run '^$$' -bench .
+
+lint: ## golangci-lint with the project's rules
+	@set -e; for m in $(MODULES); do echo "== $$m"; (cd $$m && $(GO) run $(GOLANGCI) run ./...); done
+
+vuln: ## known vulnerabilities in what the project uses
+	@set -e; for m in $(MODULES); do echo "== $$m"; (cd $$m && $(GO) run $(GOVULN) ./...); done
+
+tidy: ## go.mod files say exactly what is needed
+	@set -e; for m in $(MODULES); do (cd $$m && GOWORK=off $(GO) mod tidy -diff); done

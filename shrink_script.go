@@ -88,14 +88,14 @@ func (s *scripted) Next(r *Run, next *Step) bool {
 // resolve finds the message of an action and reports whether the step is possible.
 func (s *scripted) resolve(r *Run, a action) (Step, bool) {
 	step := a.step
-	if a.msg.to != 0 {
+	switch step.Kind {
+	case trace.Deliver, trace.Drop, trace.Duplicate, trace.Replace:
 		step.Msg = s.find(r, a)
+		if step.Kind == trace.Replace && step.Msg != 0 {
+			step = r.Forge(step.Msg, a.body)
+		}
 	}
-	ok := r.Possible(step)
-	if ok && step.Kind == trace.Replace {
-		step = r.Forge(step.Msg, a.body)
-	}
-	return step, ok
+	return step, r.Possible(step)
 }
 
 // find is the message in flight that an action means, or 0.

@@ -3,6 +3,7 @@ package strategy
 import (
 	"fmt"
 	"math/big"
+	"math/bits"
 	"math/rand/v2"
 )
 
@@ -99,6 +100,15 @@ func (s *space) choices(p, i int) *big.Int {
 // size is the number of ways in all.
 func (s *space) size() *big.Int { return s.atMost[0][s.bound] }
 
+// runs is the number of runs after which a sampler has made everything in the space, and
+// whether there is one that a campaign can count to.
+func (s *space) runs(sampler Sampler) (int, bool) {
+	if size := s.size(); sampler == Every && size.IsInt64() {
+		return int(size.Int64()), true
+	}
+	return 0, false
+}
+
 // exactly is the number of ways that break exactly as many sites as the bound allows.
 func (s *space) exactly() *big.Int {
 	if s.bound == 0 {
@@ -113,6 +123,7 @@ type breakage struct {
 	sites  int
 	starts []int8 // phase*sites + site
 	order  []int  // scratch for drawing sites
+	draws  scratch
 }
 
 const whole = 127
@@ -145,7 +156,7 @@ func (s *space) exact(r *rand.Rand, b *breakage) {
 	b.clear()
 	left := s.bound
 	for p := range s.phases() {
-		i := s.drawCount(r, p, left)
+		i := s.drawCount(r, &b.draws, p, left)
 		s.breakAny(r, b, p, i)
 		left -= i
 	}
@@ -153,7 +164,7 @@ func (s *space) exact(r *rand.Rand, b *breakage) {
 
 // drawCount draws the number of sites to break in phase p when at most left may be
 // broken from it on.
-func (s *space) drawCount(r *rand.Rand, p, left int) int {
+func (s *space) drawCount(r *rand.Rand, draws *scratch, p, left int) int {
 	if s.small != nil {
 		at := r.Uint64N(s.smallAtMost[p][left])
 		for i, w := range s.small[p][left] {
@@ -163,7 +174,7 @@ func (s *space) drawCount(r *rand.Rand, p, left int) int {
 			at -= w
 		}
 	}
-	at := randBig(r, s.atMost[p][left])
+	at := draws.draw(r, s.atMost[p][left])
 	for i, w := range s.weight[p][left] {
 		if at.Cmp(w) < 0 {
 			return i
@@ -190,7 +201,7 @@ func (s *space) paper(r *rand.Rand, b *breakage, d *distributions) {
 	b.clear()
 	left := s.bound
 	for p := range s.phases() {
-		i := d.draw(r, p, left)
+		i := d.draw(r, &b.draws, p, left)
 		s.breakAny(r, b, p, i)
 		left -= i
 	}
@@ -258,7 +269,7 @@ func (s *space) distributions() *distributions {
 
 func (d *distributions) size(bound int) *big.Int { return d.ways[0][bound] }
 
-func (d *distributions) draw(r *rand.Rand, p, left int) int {
+func (d *distributions) draw(r *rand.Rand, draws *scratch, p, left int) int {
 	total := d.ways[p][left]
 	if total.IsUint64() {
 		at := r.Uint64N(total.Uint64())
@@ -270,7 +281,7 @@ func (d *distributions) draw(r *rand.Rand, p, left int) int {
 			at -= w
 		}
 	}
-	at := randBig(r, total)
+	at := draws.draw(r, total)
 	for i := 0; ; i++ {
 		w := d.ways[p+1][left-i]
 		if at.Cmp(w) < 0 {
@@ -308,17 +319,26 @@ func power(base, exp int) *big.Int {
 	return new(big.Int).Exp(big.NewInt(int64(base)), big.NewInt(int64(exp)), nil)
 }
 
-// randBig draws a number below n with equal chances.
-func randBig(r *rand.Rand, n *big.Int) *big.Int {
-	bits := n.BitLen()
-	words := make([]big.Word, (bits+63)/64)
+// scratch draws large numbers without allocating each time.
+type scratch struct {
+	words []big.Word
+	x     big.Int
+}
+
+// draw draws a number below n with equal chances. It is valid until the next.
+func (s *scratch) draw(r *rand.Rand, n *big.Int) *big.Int {
+	const word = bits.UintSize
+	size := n.BitLen()
 	for {
-		for i := range words {
-			words[i] = big.Word(r.Uint64())
+		s.words = s.words[:0]
+		for range (size + word - 1) / word {
+			s.words = append(s.words, big.Word(r.Uint64()))
 		}
-		words[len(words)-1] &= 1<<(uint(bits-1)%64+1) - 1
-		if x := new(big.Int).SetBits(append([]big.Word(nil), words...)); x.Cmp(n) < 0 {
-			return x
+		if rest := size % word; rest > 0 {
+			s.words[len(s.words)-1] &= 1<<rest - 1
+		}
+		if s.x.SetBits(s.words).Cmp(n) < 0 {
+			return &s.x
 		}
 	}
 }

@@ -84,12 +84,20 @@ type Record struct {
 	States []State
 }
 
+// Picture is a drawing that goes with a trace, a file of its own.
+type Picture struct {
+	Name string // with its extension, e.g. "history.html"
+	Data []byte
+}
+
 // Trace is a recorded run.
 type Trace struct {
 	Header  Header
 	Rounds  []Round
 	Records []Record // Records[i].Number == i
 	Outcome Outcome
+	// Pictures are what the spec drew of a finding. They are not part of the file.
+	Pictures []Picture
 }
 
 // Message finds the message with the given number, and whether there is one.

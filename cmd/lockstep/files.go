@@ -5,12 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/lockstep-go/lockstep/trace"
 )
+
+// outFile is a file being written under a temporary name.
+type outFile interface {
+	io.WriteCloser
+	Chmod(fs.FileMode) error
+	Name() string
+}
+
+func createTemp(dir string) (outFile, error) { return os.CreateTemp(dir, ".lockstep-*") }
 
 // checkOut reports before any work is done when a folder could not be written to.
 func checkOut(dir string) error {
@@ -51,13 +61,13 @@ func traceName(h trace.Header, f *trace.Finding) string {
 // temporary files, so that what was found is not lost, and still reports the failure.
 func saveTrace(e *env, dir, name string, t *trace.Trace) (string, error) {
 	file := filepath.Join(dir, name)
-	err := writeTrace(file, t)
+	err := e.writeTrace(file, t)
 	if err == nil {
 		return file, nil
 	}
 	err = fmt.Errorf("the trace could not be written to %s: %w", file, err)
 	spare := filepath.Join(os.TempDir(), name)
-	if writeTrace(spare, t) == nil {
+	if e.writeTrace(spare, t) == nil {
 		return spare, fmt.Errorf("%w; it is in %s instead", err, spare)
 	}
 	fmt.Fprintln(e.err, "lockstep: no folder takes the trace, so here it is:")
@@ -65,16 +75,32 @@ func saveTrace(e *env, dir, name string, t *trace.Trace) (string, error) {
 	return "", err
 }
 
-// writeTrace writes a trace so that a file under its name is always whole.
-func writeTrace(file string, t *trace.Trace) error {
+// writeTrace writes a trace, and the pictures that go with it.
+func (e *env) writeTrace(file string, t *trace.Trace) error {
+	err := e.write(file, func(w io.Writer) error { return trace.Write(w, t) })
+	for _, p := range t.Pictures {
+		err = errors.Join(err, e.writeFile(strings.TrimSuffix(file, ".trace")+"-"+p.Name, p.Data))
+	}
+	return err
+}
+
+func (e *env) writeFile(file string, data []byte) error {
+	return e.write(file, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+// write writes a file so that what stands under its name is always whole.
+func (e *env) write(file string, content func(io.Writer) error) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(file), ".lockstep-*")
+	f, err := e.create(filepath.Dir(file))
 	if err != nil {
 		return err
 	}
-	err = errors.Join(trace.Write(f, t), f.Chmod(0o666&^umask()), f.Close())
+	err = errors.Join(content(f), f.Chmod(0o666&^umask()), f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), file)
 	}

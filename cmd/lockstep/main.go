@@ -29,6 +29,8 @@ type cli struct {
 	Replay  replayCmd  `cmd:"" help:"Repeat a recorded run and compare."`
 	Shrink  shrinkCmd  `cmd:"" help:"Look for a smaller run that violates the same property."`
 	Explain explainCmd `cmd:"" help:"Draw a recorded run."`
+	Plan    planCmd    `cmd:"" help:"How many tests of partitions and operations are enough."`
+	Distal  distalCmd  `cmd:"" help:"Check, transform and search protocols written in Distal."`
 
 	Version kong.VersionFlag `help:"Print the version."`
 }
@@ -42,6 +44,8 @@ Examples:
   lockstep run smr --strategy uniform:period=4,isolations=4,rounds=16 --runs 1000000
   lockstep run smr-bug --nodes 5 --strategy walk:crash=1,restart=1 --for 30s --json
   lockstep replay lockstep-out/smr-bug-prefix-seed7-run12.trace
+  lockstep plan split --nodes 5 --k 2 --confidence 0.95
+  lockstep distal explore examples/distal/paxos_buggy.distal
 
 Exit status: 0 nothing found, 1 a finding, 2 wrong usage or a failure of the tool.`
 
@@ -51,6 +55,7 @@ type env struct {
 	out    io.Writer
 	err    io.Writer
 	self   string // how the program was called, for commands to paste
+	create func(dir string) (outFile, error)
 	status int
 }
 
@@ -79,7 +84,7 @@ func execute(ctx context.Context, self string, args []string, out, errOut io.Wri
 	if exited { // --help or --version was printed
 		return status
 	}
-	e := &env{ctx: ctx, out: out, err: errOut, self: self}
+	e := &env{ctx: ctx, out: out, err: errOut, self: self, create: createTemp}
 	if err == nil {
 		err = parsed.Run(e)
 	}

@@ -101,7 +101,7 @@ func (c *shrinkCmd) Run(e *env) error {
 	if out == "" {
 		out = strings.TrimSuffix(strings.TrimSuffix(c.Trace, ".trace"), ".found") + ".small.trace"
 	}
-	if err := writeTrace(out, small.Trace); err != nil {
+	if err := e.writeTrace(out, small.Trace); err != nil {
 		return fmt.Errorf("%s cannot be written: %w", out, err)
 	}
 	e.status = statusFinding

@@ -1,0 +1,127 @@
+// Command lint checks that the packages in which a run happens are deterministic: no
+// wall clock, no global random source, no goroutine, no dependence on map order.
+//
+//	go run ./internal/lint ./...
+//
+// A range over a map whose order cannot show is allowed with a comment in the line
+// before it that says why: //lockstep:unordered the results are summed up.
+package main
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/analysis/singlechecker"
+)
+
+func main() { singlechecker.Main(determinism) }
+
+const module = "github.com/lockstep-go/lockstep"
+
+// packages are the packages that are checked, with everything below them. The root
+// package is checked, too, without what is below it.
+var packages = []string{"trace", "strategy", "scenario", "sim", "distal", "cover", "spec", "closure", "target"}
+
+var determinism = &analysis.Analyzer{
+	Name: "determinism",
+	Doc:  "forbids the wall clock, global random sources, goroutines and ranges over maps where runs happen",
+	Run:  run,
+}
+
+// forbidden are the functions of a package that must not be used; an empty list means
+// all of them but the ones allowed.
+var forbidden = map[string][]string{
+	"time":         {"Now", "Since", "Until", "After", "AfterFunc", "Sleep", "Tick", "NewTimer", "NewTicker"},
+	"math/rand":    nil,
+	"math/rand/v2": nil,
+	"crypto/rand":  nil,
+}
+
+// allowed are the constructors that take their own seed or source.
+var allowed = []string{"New", "NewPCG", "NewChaCha8", "NewSource", "NewZipf"}
+
+func checked(path string) bool {
+	if path == module || !strings.HasPrefix(path, module) {
+		return path == module || path == "a" // "a" is the analyzer's own test
+	}
+	for _, p := range packages {
+		if path == module+"/"+p || strings.HasPrefix(path, module+"/"+p+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+func run(pass *analysis.Pass) (any, error) {
+	if !checked(pass.Pkg.Path()) {
+		return nil, nil
+	}
+	for _, file := range pass.Files {
+		if strings.HasSuffix(pass.Fset.Position(file.Pos()).Filename, "_test.go") {
+			continue
+		}
+		excused := excuses(pass, file)
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.GoStmt:
+				pass.Reportf(n.Pos(), "goroutine in a package where runs happen: whole runs are spread by internal/pool")
+			case *ast.SelectorExpr:
+				checkUse(pass, n)
+			case *ast.RangeStmt:
+				if overMap(pass, n.X) && !excused[pass.Fset.Position(n.Pos()).Line] {
+					pass.Reportf(n.Pos(), "range over a map: sort the keys, or say in a comment //lockstep:unordered why the order cannot show")
+				}
+			}
+			return true
+		})
+	}
+	return nil, nil
+}
+
+// excuses are the lines whose range over a map is excused by the line before.
+func excuses(pass *analysis.Pass, file *ast.File) map[int]bool {
+	lines := map[int]bool{}
+	for _, group := range file.Comments {
+		for _, c := range group.List {
+			if why, ok := strings.CutPrefix(c.Text, "//lockstep:unordered"); ok && strings.TrimSpace(why) != "" {
+				lines[pass.Fset.Position(group.End()).Line+1] = true
+			}
+		}
+	}
+	return lines
+}
+
+func checkUse(pass *analysis.Pass, sel *ast.SelectorExpr) {
+	f, ok := pass.TypesInfo.Uses[sel.Sel].(*types.Func)
+	if !ok || f.Pkg() == nil || f.Signature().Recv() != nil {
+		return
+	}
+	names, ok := forbidden[f.Pkg().Path()]
+	if !ok || len(names) > 0 && !slices.Contains(names, f.Name()) || len(names) == 0 && slices.Contains(allowed, f.Name()) {
+		return
+	}
+	pass.Reportf(sel.Pos(), "%s.%s in a package where runs happen: time is virtual and every source is seeded", f.Pkg().Name(), f.Name())
+}
+
+// overMap reports whether a range goes over a map, or over its keys or values unsorted.
+func overMap(pass *analysis.Pass, x ast.Expr) bool {
+	if t := pass.TypesInfo.TypeOf(x); t != nil {
+		if _, ok := t.Underlying().(*types.Map); ok {
+			return true
+		}
+	}
+	call, ok := x.(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	f, ok := pass.TypesInfo.Uses[sel.Sel].(*types.Func)
+	return ok && f.Pkg() != nil && f.Pkg().Path() == "maps" && token.IsExported(f.Name())
+}

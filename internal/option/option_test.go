@@ -1,0 +1,87 @@
+package option_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/lockstep-go/lockstep/internal/option"
+)
+
+// colour reads itself.
+type colour string
+
+func (c *colour) UnmarshalText(text []byte) error {
+	if string(text) != "red" {
+		return errors.New("only red")
+	}
+	*c = colour(text)
+	return nil
+}
+
+type settings struct {
+	Nodes       int     `help:"how many"`
+	MaxInflight int64   `help:"at most"`
+	PreVote     bool    `help:"ask first"`
+	Loss        float64 `help:"share"`
+	Seed        uint64
+	Name        string
+	Paint       colour
+	hidden      int //nolint:unused // shows that unexported fields are no options
+}
+
+func TestSet(t *testing.T) {
+	s := settings{Nodes: 3}
+	err := option.SetAll(&s, []string{"nodes=5", "max-inflight=-7", "pre-vote=true", "loss=0.5", "seed=18446744073709551615", "name=a=b", "paint=red"})
+	want := settings{Nodes: 5, MaxInflight: -7, PreVote: true, Loss: 0.5, Seed: 1<<64 - 1, Name: "a=b", Paint: "red"}
+	if err != nil || s != want {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if text := option.Text(s); text != "nodes=5,max-inflight=-7,pre-vote=true,loss=0.5,seed=18446744073709551615,name=a=b,paint=red" {
+		t.Error(text)
+	}
+	for pair, want := range map[string]string{
+		"node=1":                     `unknown key "node": allowed are nodes, max-inflight, pre-vote, loss, seed, name, paint`,
+		"hidden=1":                   `unknown key "hidden": allowed are nodes, max-inflight, pre-vote, loss, seed, name, paint`,
+		"nodes=many":                 "nodes=many: the value must be a whole number",
+		"nodes=99999999999999999999": "nodes=99999999999999999999: the value must be a whole number",
+		"pre-vote=maybe":             "pre-vote=maybe: the value must be true or false",
+		"loss=x":                     "loss=x: the value must be a number",
+		"seed=-1":                    "seed=-1: the value must be a whole number that is not negative",
+		"paint=blue":                 "paint=blue: only red",
+		"nodes":                      `"nodes" is not of the form key=value`,
+	} {
+		if err := option.SetAll(&s, []string{pair}); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", pair, err, want)
+		}
+	}
+	if err := option.Set(&struct{}{}, "a", "b"); err == nil || err.Error() != `unknown key "a": there are none` {
+		t.Error(err)
+	}
+}
+
+func ExampleList() {
+	for _, o := range option.List(settings{Nodes: 3})[:2] {
+		fmt.Println(o.Key, o.Default, o.Help)
+	}
+	// Output:
+	// nodes 3 how many
+	// max-inflight 0 at most
+}
+
+func ExampleText() {
+	fmt.Println(option.Text(settings{Nodes: 3, PreVote: true}))
+	// Output: nodes=3,pre-vote=true
+}
+
+func ExampleSet() {
+	s := settings{}
+	fmt.Println(option.Set(&s, "pre-vote", "true"), s.PreVote)
+	// Output: <nil> true
+}
+
+func ExampleSetAll() {
+	s := settings{}
+	fmt.Println(option.SetAll(&s, []string{"nodes=3", "loss=0.1"}), s.Nodes, s.Loss)
+	// Output: <nil> 3 0.1
+}

@@ -1,0 +1,110 @@
+package spec
+
+import "github.com/lockstep-go/lockstep"
+
+// Watcher judges the events of one run after the other, for [New].
+type Watcher interface {
+	// Reset begins a new run.
+	Reset()
+	// Event judges an event. It may leave the finding's property to the spec.
+	Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding
+	// Judged is the number of judgements since Reset.
+	Judged() int
+}
+
+// Ender is a Watcher that also judges the end of a run.
+type Ender interface {
+	Watcher
+	// End judges the final state; see [lockstep.Monitor].
+	End(run *lockstep.Run) *lockstep.Finding
+}
+
+// New is a spec of one property that a watcher judges, event by event. It makes a
+// watcher for each worker.
+func New[W Watcher](property string, watcher func(lockstep.Info) W) lockstep.Spec {
+	return watched{property: property, watcher: func(i lockstep.Info) Watcher { return watcher(i) }}
+}
+
+// OnEvent is a spec of one property that a function judges, event by event. The state is
+// the function's memory: its zero value at the start of a run.
+func OnEvent[S any](property string, judge func(state *S, run *lockstep.Run, e *lockstep.Event) *lockstep.Finding) lockstep.Spec {
+	return New(property, func(lockstep.Info) *function[S] { return &function[S]{judge: judge} })
+}
+
+type function[S any] struct {
+	judge  func(*S, *lockstep.Run, *lockstep.Event) *lockstep.Finding
+	state  S
+	judged int
+}
+
+// Reset implements [Watcher].
+func (f *function[S]) Reset() {
+	var zero S
+	f.state, f.judged = zero, 0
+}
+
+// Event implements [Watcher].
+func (f *function[S]) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+	f.judged++
+	return f.judge(&f.state, run, e)
+}
+
+// Judged implements [Watcher].
+func (f *function[S]) Judged() int { return f.judged }
+
+type watched struct {
+	property string
+	watcher  func(lockstep.Info) Watcher
+}
+
+// Properties implements [lockstep.Spec].
+func (w watched) Properties() []string { return []string{w.property} }
+
+// New implements [lockstep.Spec].
+func (w watched) New(info lockstep.Info) lockstep.Monitor {
+	m := &watch{property: w.property, watcher: w.watcher(info)}
+	m.ender, _ = m.watcher.(Ender)
+	return m
+}
+
+type watch struct {
+	property string
+	watcher  Watcher
+	ender    Ender // the watcher, where it is one
+	judged   [1]int
+}
+
+// Reset implements [lockstep.Monitor].
+func (w *watch) Reset() { w.watcher.Reset() }
+
+// Step implements [lockstep.Monitor].
+func (w *watch) Step(run *lockstep.Run) *lockstep.Finding {
+	events := run.Events()
+	for i := range events {
+		if f := w.watcher.Event(run, &events[i]); f != nil {
+			return w.named(f)
+		}
+	}
+	return nil
+}
+
+// End implements [lockstep.Monitor].
+func (w *watch) End(run *lockstep.Run) *lockstep.Finding {
+	if w.ender == nil {
+		return nil
+	}
+	return w.named(w.ender.End(run))
+}
+
+// Judged implements [lockstep.Judge].
+func (w *watch) Judged() []int {
+	w.judged[0] = w.watcher.Judged()
+	return w.judged[:]
+}
+
+func (w *watch) named(f *lockstep.Finding) *lockstep.Finding {
+	if f != nil && f.Property == "" {
+		f.Property = w.property
+	}
+	return f
+}

@@ -1,0 +1,167 @@
+package spec_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/spec"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// op is an operation on one register: a write of a value, or a read where it is 0.
+type op int
+
+func (o op) String() string {
+	if o == 0 {
+		return "read"
+	}
+	return fmt.Sprintf("write %d", int(o))
+}
+
+// register is the sequential register. A write is answered with its own value.
+var register = porcupine.Model{
+	Init: func() any { return 0 },
+	Step: func(state, input, output any) (bool, any) {
+		after := state.(int)
+		if o := int(input.(op)); o != 0 {
+			after = o
+		}
+		if got, answered := output.(int); answered && got != after {
+			return false, state
+		}
+		return true, after
+	},
+}
+
+func call(client, id int, o op) lockstep.Event {
+	return lockstep.Event{Type: spec.EventCall, Value: &spec.Call{Client: client, ID: id, Input: o}}
+}
+
+func answer(client, id, value int) lockstep.Event {
+	return lockstep.Event{Type: spec.EventReturn, Value: &spec.Return{Client: client, ID: id, Output: value}}
+}
+
+// timed is an operation with the places of its call and return in the history.
+type timed struct {
+	op         op
+	value      int
+	start, end int // end -1: no answer
+}
+
+// explained tries all orders: it is the definition of linearizability.
+func explained(ops []timed, state int) bool {
+	done := true
+	for i, o := range ops {
+		if o.end >= 0 {
+			done = false
+		}
+		first := true // nothing that is left returned before it was called
+		for j, p := range ops {
+			if j != i && p.end >= 0 && p.end < o.start {
+				first = false
+			}
+		}
+		if !first {
+			continue
+		}
+		after := state
+		if o.op != 0 {
+			after = int(o.op)
+		}
+		if o.end >= 0 && o.value != after {
+			continue
+		}
+		rest := append(append([]timed(nil), ops[:i]...), ops[i+1:]...)
+		if explained(rest, after) {
+			return true
+		}
+	}
+	return done // what was not answered may never happen
+}
+
+// randomHistory draws a history of three clients with answers that are often right.
+func randomHistory(r *rand.Rand) ([]lockstep.Event, []timed) {
+	var events []lockstep.Event
+	var ops []timed
+	open := [3]int{-1, -1, -1}
+	for range 9 {
+		c := r.IntN(3)
+		if i := open[c]; i >= 0 {
+			ops[i].end = len(events)
+			if ops[i].value = int(ops[i].op); ops[i].op == 0 {
+				ops[i].value = r.IntN(3)
+			}
+			events = append(events, answer(c+1, i, ops[i].value))
+			open[c] = -1
+			continue
+		}
+		o := timed{op: op(r.IntN(3)), start: len(events), end: -1}
+		open[c] = len(ops)
+		events = append(events, call(c+1, len(ops), o.op))
+		ops = append(ops, o)
+	}
+	return events, ops
+}
+
+// TestLinearizable compares with the definition on many small histories.
+func TestLinearizable(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var s script
+	var want []bool
+	for range 2000 {
+		events, ops := randomHistory(r)
+		s, want = append(s, events), append(want, explained(ops, 0))
+	}
+	failed := map[int]bool{}
+	for _, f := range judge(t, s, spec.Linearizable{Model: register}).Found {
+		failed[f.Run] = true
+	}
+	right := 0
+	for i, ok := range want {
+		if failed[i] == ok {
+			t.Fatalf("history %d (%v): linearizable is %v, the spec says %v", i, s[i], ok, !failed[i])
+		}
+		if ok {
+			right++
+		}
+	}
+	if right < 200 || right > 1800 {
+		t.Errorf("%d of 2000 histories are linearizable: the test says little", right)
+	}
+}
+
+func TestUndecided(t *testing.T) {
+	history := []lockstep.Event{call(1, 1, 1), answer(1, 1, 1), call(1, 2, 2), answer(1, 2, 2), call(2, 3, 0), answer(2, 3, 2)}
+	r := judge(t, script{history, history[:4]}, spec.All(spec.Linearizable{Model: register, Most: 2}))
+	if r.Verdict() != trace.Unknown || r.Verdicts[trace.Unknown] != 1 || r.Verdicts[trace.Pass] != 1 {
+		t.Errorf("verdicts %v: a history that is not checked is not a pass", r.Verdicts)
+	}
+	if n := r.Reasons["linearizability: a history of more than 2 operations is not checked"]; n != 1 {
+		t.Errorf("reasons %v", r.Reasons)
+	}
+}
+
+func TestPicture(t *testing.T) {
+	r := judge(t, script{{call(1, 1, 1), answer(1, 1, 1), call(2, 2, 0), answer(2, 2, 0)}}, spec.All(spec.Linearizable{Model: register}))
+	f := r.First()
+	if f == nil || len(f.Trace.Pictures) != 1 {
+		t.Fatalf("found %+v", f)
+	}
+	if p := f.Trace.Pictures[0]; p.Name != "history.html" || !bytes.Contains(p.Data, []byte("<html")) {
+		t.Errorf("picture %s of %d bytes", p.Name, len(p.Data))
+	}
+}
+
+func ExampleLinearizable() {
+	r := judge(&testing.T{}, script{{
+		call(1, 1, 7), answer(1, 1, 7), // client 1 wrote 7 and knows it
+		call(2, 2, 0), answer(2, 2, 0), // then client 2 reads 0
+	}}, spec.Linearizable{Model: register})
+	fmt.Println(r.First().Finding)
+	// Output: linearizability: no order of these operations explains the answers: write 7: 7 [1,2]; read: 0 [3,4]
+}

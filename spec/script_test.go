@@ -1,0 +1,56 @@
+package spec_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// script is a system that does nothing but report events, another list of them in each
+// run of a campaign with the seed 0.
+type script [][]lockstep.Event
+
+// Describe implements [lockstep.System].
+func (script) Describe() (lockstep.Info, error) {
+	return lockstep.Info{Name: "script", Nodes: 2, Supports: trace.KindsOf(trace.Deliver)}, nil
+}
+
+// Deploy implements [lockstep.System].
+func (s script) Deploy() (lockstep.Deployment, error) {
+	r := reader{}
+	for run, events := range s {
+		r[lockstep.RunSeed(lockstep.RunSeed(0, run), 0)] = events
+	}
+	return r, nil
+}
+
+// reader has the events of a run by the seed that the engine gives to its deployment.
+type reader map[uint64][]lockstep.Event
+
+// Reset implements [lockstep.Deployment].
+func (r reader) Reset(seed uint64, out *lockstep.Outbox) error {
+	for _, e := range r[seed] {
+		out.Event(e)
+	}
+	return nil
+}
+
+// Do implements [lockstep.Deployment].
+func (reader) Do(*lockstep.Step, *lockstep.Outbox) error { return nil }
+
+// Close implements [lockstep.Deployment].
+func (reader) Close() error { return nil }
+
+// judge makes the runs of a script and judges them by a spec.
+func judge(t testing.TB, s script, promised lockstep.Spec) *lockstep.Result {
+	t.Helper()
+	r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: s, Strategy: strategy.Walk{Deliver: 1},
+		Spec: promised, Runs: len(s), Workers: 1, KeepGoing: true, Keep: len(s)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}

@@ -1,0 +1,127 @@
+package spec_test
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/spec"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+func event(kind string) lockstep.Event { return lockstep.Event{Type: kind, Node: 1} }
+
+// atMost is the spec that an event happens so many times in a run.
+func atMost(kind string, most int) lockstep.Spec {
+	return spec.OnEvent("few "+kind, func(seen *int, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+		if e.Type == kind {
+			*seen++
+		}
+		if *seen > most {
+			return &lockstep.Finding{Text: fmt.Sprintf("%d times %s", *seen, kind)}
+		}
+		return nil
+	})
+}
+
+func TestOnEvent(t *testing.T) {
+	a, b := event("a"), event("b")
+	r := judge(t, script{{a, a}, {a, b}, {a, a, a}, {a, a}}, atMost("a", 2))
+	if got := r.Verdicts; got[trace.Pass] != 3 || got[trace.Fail] != 1 {
+		t.Fatalf("verdicts %v: a run must begin with an empty memory, and three of a are too many", got)
+	}
+	if f := r.First(); f.Run != 2 || f.Finding.String() != "few a: 3 times a" {
+		t.Errorf("run %d: %s", f.Run, f.Finding)
+	}
+	if n := r.Judged[0].N; n != 9 {
+		t.Errorf("judged %d events, want 9", n)
+	}
+}
+
+func TestAll(t *testing.T) {
+	a, b := event("a"), event("b")
+	all := spec.All(atMost("a", 1), spec.All(), spec.All(atMost("b", 1), bare{}))
+	if got, want := all.Properties(), []string{"few a", "few b", "bare"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("properties %q, want %q", got, want)
+	}
+	r := judge(t, script{{a, b}, {b, b, a, a}, {b, b}}, all)
+	var found []string
+	for _, f := range r.Found {
+		found = append(found, f.Finding.Property)
+	}
+	if want := []string{"few a", "few b"}; !reflect.DeepEqual(found, want) {
+		t.Errorf("findings %q, want %q: of two in one step the first spec's counts", found, want)
+	}
+	if r.Judged[0].N == 0 || r.Judged[1].N == 0 || r.Judged[2].N != 0 {
+		t.Errorf("judged %v: a spec that does not count has nothing to say", r.Judged)
+	}
+}
+
+// bare is a spec that does not count its judgements.
+type bare struct{}
+
+func (bare) Properties() []string                     { return []string{"bare"} }
+func (bare) New(lockstep.Info) lockstep.Monitor       { return bare{} }
+func (bare) Reset()                                   {}
+func (bare) Step(*lockstep.Run) (f *lockstep.Finding) { return nil }
+func (bare) End(*lockstep.Run) (f *lockstep.Finding)  { return nil }
+
+// last is a watcher that judges the end.
+type last struct{ seen string }
+
+func (w *last) Reset()      { w.seen = "" }
+func (w *last) Judged() int { return 1 }
+func (w *last) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+	w.seen += e.Type
+	return nil
+}
+func (w *last) End(*lockstep.Run) *lockstep.Finding {
+	if w.seen != "ab" {
+		return &lockstep.Finding{Text: "saw " + w.seen}
+	}
+	return nil
+}
+
+func TestNew(t *testing.T) {
+	r := judge(t, script{{event("a"), event("b")}, {event("b")}}, spec.New("order", func(lockstep.Info) *last { return &last{} }))
+	if f := r.First(); f == nil || f.Run != 1 || f.Finding.String() != "order: saw b" {
+		t.Errorf("found %+v", r.Found)
+	}
+}
+
+func ExampleOnEvent() {
+	// The state is the function's memory: here, the leader of each term.
+	oneLeader := spec.OnEvent("one leader in a term",
+		func(leaders *[10]lockstep.Node, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+			term, ok := e.Value.(int)
+			if !ok || e.Type != "leader" {
+				return nil
+			}
+			if other := leaders[term]; other != 0 && other != e.Node {
+				return &lockstep.Finding{Text: fmt.Sprintf("nodes %d and %d in term %d", other, e.Node, term)}
+			}
+			leaders[term] = e.Node
+			return nil
+		})
+	r := judge(&testing.T{}, script{{
+		{Type: "leader", Node: 1, Value: 3},
+		{Type: "leader", Node: 2, Value: 4},
+		{Type: "leader", Node: 1, Value: 4},
+	}}, oneLeader)
+	fmt.Println(r.First().Finding)
+	// Output: one leader in a term: nodes 2 and 1 in term 4
+}
+
+func ExampleAll() {
+	few := spec.All(atMost("crash", 1), atMost("election", 2))
+	fmt.Println(few.Properties())
+	// Output: [few crash few election]
+}
+
+func ExampleNew() {
+	ordered := spec.New("order", func(lockstep.Info) *last { return &last{} })
+	r := judge(&testing.T{}, script{{event("b"), event("a")}}, ordered)
+	fmt.Println(r.First().Finding)
+	// Output: order: saw ba
+}

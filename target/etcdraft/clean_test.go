@@ -1,0 +1,81 @@
+package etcdraft_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target/etcdraft"
+	"github.com/lockstep-go/lockstep/target/etcdraft/v35"
+)
+
+// strategies are those of the core, long enough for 200 steps.
+var strategies = []lockstep.Strategy{
+	strategy.Walk{Deliver: 10, Drop: 1, Alarm: 1, Request: 1},
+	strategy.Baseline{Drop: 0.25},
+	strategy.Lossy{Rounds: 100, Loss: 0.2},
+	strategy.Uniform{Period: 4, Isolations: 12, Rounds: 100},
+	rough,
+}
+
+// TestClean finds nothing in the library. With -lockstep.runs=100000 it is the campaign
+// of the documentation.
+func TestClean(t *testing.T) {
+	for i, s := range strategies {
+		t.Run(fmt.Sprintf("%d-%.5s", i, s), func(t *testing.T) {
+			lockstep.Test(t, lockstep.Plan{System: etcdraft.Cluster{}, Strategy: s, Spec: etcdraft.Everything,
+				Seed: 1, Runs: 1000, Steps: 200, Workers: 1})
+		})
+	}
+}
+
+// TestCleanLayers does the same for the lock-step strategies by causal layers.
+func TestCleanLayers(t *testing.T) {
+	for _, s := range strategies[2:4] {
+		t.Run(fmt.Sprintf("%.5s", s), func(t *testing.T) {
+			lockstep.Test(t, lockstep.Plan{System: etcdraft.Cluster{Layers: true}, Strategy: s, Spec: etcdraft.Everything,
+				Seed: 1, Runs: 500, Steps: 200, Workers: 1})
+		})
+	}
+}
+
+// TestSettled judges liveness too, with every option, under every kind of fault, for
+// both versions.
+func TestSettled(t *testing.T) {
+	for i, c := range []etcdraft.Cluster{
+		{},
+		{PreVote: true},
+		{CheckQuorum: true},
+		{PreVote: true, CheckQuorum: true},
+		{Compact: 3},
+		{MaxSizePerMsg: 1},
+		{MaxInflight: 1},
+		{NoForward: true},
+		{Transfers: 5},
+		{Delay: 2, Election: 8},
+		{Nodes: 1},
+		{Nodes: 2},
+		{Nodes: 5, Election: 10, Heartbeat: 3},
+		{Clients: 4, Keys: 3, Requests: 6},
+		{Clients: etcdraft.None},
+		{Nodes: 5, Voters: 3, Changes: 5, Compact: 4, Requests: 2},
+		{Nodes: 6, Voters: 4, Changes: 5, Transfers: 2, PreVote: true, CheckQuorum: true},
+		{Async: true},
+		{Async: true, Compact: 3, MaxSizePerMsg: 1},
+		{Async: true, PreVote: true, CheckQuorum: true},
+		{Async: true, Nodes: 5, Voters: 3, Changes: 5, Compact: 4},
+	} {
+		settle := 2000 * max(3, c.Nodes) / 3
+		for _, sys := range []lockstep.System{c, v35.Cluster(c)} {
+			if _, err := sys.Describe(); c.Async && err != nil {
+				continue // v3.5 has no asynchronous writes
+			}
+			info, _ := sys.Describe()
+			t.Run(fmt.Sprintf("%d-%s", i, info.Name), func(t *testing.T) {
+				lockstep.Test(t, lockstep.Plan{System: sys, Strategy: rough, Spec: etcdraft.Everything,
+					Seed: 1, Runs: 60, Steps: 300, Settle: settle, Workers: 1})
+			})
+		}
+	}
+}

@@ -1,0 +1,187 @@
+package etcdraft
+
+import (
+	"fmt"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/spec"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// client has one operation under way at a time. It is offered to the strategy as a
+// request, first when the client is ready for it, then again as long as it is not
+// answered: the strategy decides when the client loses its patience and which node it
+// tries next. It takes the first answer, from whichever node it asked.
+type client struct {
+	ops     []Op
+	results []Result
+	at      int // the operation under way or next
+	asked   bool
+	tries   uint64
+}
+
+// idStep separates the numbers of the clients' requests; an operator's begin at admin.
+const (
+	idStep = 10_000
+	admin  = 1_000_000
+)
+
+// drawOps draws a client's operations for a run and offers the first.
+func (d *Deployment) drawOps(c *client, number int) {
+	*c = client{ops: c.ops[:0], results: append(c.results[:0], make([]Result, d.cluster.Requests)...)}
+	for i := range d.cluster.Requests {
+		o := Op{Client: number, Seq: uint16(i + 1), Key: uint8(d.rand.IntN(d.cluster.Keys))}
+		switch k := d.rand.IntN(10); {
+		case k < 4:
+			o.Kind, o.Value = Put, int32(number*idStep/100+i+1)
+		case k < 8:
+			o.Kind = Get
+		default:
+			o.Kind, o.Value = Cas, int32(number*idStep/100+i+1)
+			if other := d.rand.IntN(d.cluster.Clients + 1); other > 0 { // a value that somebody may have put
+				o.Old = int32(other*idStep/100 + d.rand.IntN(d.cluster.Requests) + 1)
+			}
+		}
+		c.ops = append(c.ops, o)
+	}
+	d.offerOp(c)
+}
+
+func (c *client) requestID() int32 { return int32(c.ops[c.at].Client*idStep + c.at + 1) }
+
+// offerOp offers the client's operation to all nodes.
+func (d *Deployment) offerOp(c *client) {
+	if c.at == len(c.ops) {
+		return
+	}
+	o := c.ops[c.at]
+	text, ok := d.texts[o]
+	if !ok {
+		text = o.String()
+		d.texts[o] = text
+	}
+	d.out.Offer(lockstep.Pending{ID: c.requestID(), To: trace.AllNodes(d.cluster.Nodes), Text: text})
+}
+
+// request gives a request to a node.
+func (d *Deployment) request(id int32, n *node) {
+	if id >= admin {
+		d.ask(id, n)
+		return
+	}
+	c := &d.clients[id/idStep-1]
+	o := &c.ops[c.at]
+	c.tries++
+	if !c.asked {
+		c.asked = true
+		d.out.Event(lockstep.Event{Type: spec.EventCall, Value: &spec.Call{Client: o.Client, ID: int(id), Input: o}})
+	}
+	d.offerOp(c)
+	d.input(n)
+	w := waiter{client: o.Client, seq: o.Seq}
+	if o.Kind == Get {
+		r := reader{waiter: w, context: uint64(o.Client)<<48 | uint64(o.Seq)<<32 | c.tries<<8 | uint64(n.id)}
+		n.reads = append(n.reads, r)
+		n.raft.ReadIndex(r.context)
+	} else {
+		at := len(d.data)
+		d.data = o.encode(d.data)
+		n.waiting = append(n.waiting, w)
+		if n.raft.Propose(d.data[at:len(d.data):len(d.data)]) != nil { // refused: the client hears that and may try again
+			n.waiting = n.waiting[:len(n.waiting)-1]
+		}
+	}
+	d.settle(n)
+}
+
+// answerWrite answers the client whose write a node has applied, where it waits there.
+func (d *Deployment) answerWrite(n *node, o Op, r Result) {
+	found := false
+	kept := n.waiting[:0]
+	for _, w := range n.waiting {
+		if w.client == o.Client && w.seq <= o.Seq {
+			found = found || w.seq == o.Seq
+			continue
+		}
+		kept = append(kept, w)
+	}
+	n.waiting = kept
+	if found {
+		d.answer(n, waiter{o.Client, o.Seq}, r)
+	}
+}
+
+// confirmReads takes note of the indexes that reads may see.
+func (d *Deployment) confirmReads(n *node, reads []Read) {
+	for _, r := range reads {
+		for i := range n.reads {
+			if n.reads[i].context == r.Context && n.reads[i].index == 0 {
+				n.reads[i].index = r.Index
+			}
+		}
+	}
+	if len(reads) > 0 {
+		d.answerReads(n)
+	}
+}
+
+// answerReads answers the reads whose index the node has applied.
+func (d *Deployment) answerReads(n *node) {
+	kept := n.reads[:0]
+	for _, r := range n.reads {
+		c := &d.clients[r.client-1]
+		switch {
+		case c.at >= len(c.ops) || c.ops[c.at].Seq != r.seq: // answered elsewhere
+		case r.index == 0 || r.index > n.machine.applied:
+			kept = append(kept, r)
+		default:
+			v := n.machine.values[c.ops[c.at].Key]
+			d.answer(n, r.waiter, Result{Value: v, OK: true})
+		}
+	}
+	n.reads = kept
+}
+
+// answer ends a client's operation, unless another node was faster.
+func (d *Deployment) answer(n *node, w waiter, r Result) {
+	c := &d.clients[w.client-1]
+	if c.at >= len(c.ops) || c.ops[c.at].Seq != w.seq {
+		return
+	}
+	d.out.Withdraw(c.requestID())
+	c.results[c.at] = r
+	d.out.Event(lockstep.Event{Type: spec.EventReturn, Node: n.id,
+		Value: &spec.Return{Client: w.client, ID: int(c.requestID()), Output: &c.results[c.at]}})
+	c.at++
+	c.asked = false
+	d.offerOp(c)
+}
+
+// Answered reports how many of the clients' operations are answered, and how many there
+// are.
+func (d *Deployment) Answered() (answered, all int) {
+	for i := range d.clients {
+		answered += d.clients[i].at
+		all += len(d.clients[i].ops)
+	}
+	return answered, all
+}
+
+// offerChange and offerTransfer offer what the operator does next.
+func (d *Deployment) offerChange() {
+	if d.changes < d.cluster.Changes {
+		d.changes++
+		d.offerAdmin(admin+d.changes, fmt.Sprintf("change members (%d)", d.changes))
+	}
+}
+
+func (d *Deployment) offerTransfer() {
+	if d.transfers < d.cluster.Transfers {
+		d.transfers++
+		d.offerAdmin(2*admin+d.transfers, fmt.Sprintf("transfer leadership (%d)", d.transfers))
+	}
+}
+
+func (d *Deployment) offerAdmin(id int, text string) {
+	d.out.Offer(lockstep.Pending{ID: int32(id), To: trace.AllNodes(d.cluster.Nodes), Text: text})
+}

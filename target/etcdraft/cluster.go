@@ -1,0 +1,221 @@
+package etcdraft
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
+	"github.com/lockstep-go/lockstep/target/etcdraft/internal/v37"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Cluster is a deployment of etcd's raft: a [lockstep.System]. Its zero value is three
+// nodes and two clients with four operations each, with the library's defaults.
+type Cluster struct {
+	// Nodes is the number of nodes, 1 to 9; 0 means 3.
+	Nodes int `help:"number of nodes, 1 to 9; 0: 3"`
+	// Voters is the number of nodes that vote at the start, the first ones; the others are
+	// outside until a membership change adds them. 0 means all.
+	Voters int `help:"nodes that vote at the start, the others are outside; 0: all"`
+	// Election is Config.ElectionTick: a follower campaigns after Election to 2*Election-1
+	// ticks without a word from the leader. 0 means 3, which gives runs of a few hundred steps
+	// several elections.
+	Election int `help:"election time-out in ticks; 0: 3"`
+	// Heartbeat is Config.HeartbeatTick; 0 means 1.
+	Heartbeat int `help:"ticks between heartbeats; 0: 1"`
+	// PreVote and CheckQuorum are the library's options of that name.
+	PreVote     bool `help:"ask whether an election could be won before starting it"`
+	CheckQuorum bool `help:"a leader that does not hear from a quorum steps down"`
+	// NoForward makes followers refuse proposals (Config.DisableProposalForwarding).
+	NoForward bool `help:"followers refuse proposals instead of forwarding them"`
+	// MaxInflight is Config.MaxInflightMsgs; 0 means 256.
+	MaxInflight int `help:"append messages on the way to one follower; 0: 256"`
+	// MaxSizePerMsg is Config.MaxSizePerMsg, the bytes of entries in one message, which has
+	// at least one; 0 means no limit.
+	MaxSizePerMsg int `help:"bytes of entries in one message, at least one entry; 0: no limit"`
+	// Reads says how linearizable reads are served.
+	Reads ReadMode `help:"index (ask a quorum) or lease (trust the clock; needs check-quorum)"`
+	// Compact makes a snapshot and drops the log after so many applied entries; 0 means
+	// never.
+	Compact int `help:"applied entries after which the log becomes a snapshot; 0: never"`
+	// Async turns asynchronous storage writes on, where the version has them.
+	Async bool `help:"asynchronous storage writes, where the version has them"`
+
+	// Clients is the number of clients, each with one request at a time; 0 means 2, and
+	// None means that there are none.
+	Clients int `help:"number of clients; 0: 2, -1: none"`
+	// Requests is the number of operations of each client; 0 means 4.
+	Requests int `help:"operations of each client; 0: 4"`
+	// Keys is the number of keys they work on; 0 means 2.
+	Keys int `help:"number of keys; 0: 2"`
+	// Changes is the number of membership changes that an operator asks for.
+	Changes int `help:"membership changes that an operator asks for"`
+	// Asks are single changes of voters that the operator asks for besides, in words and
+	// separated by "; ", for example "remove 4; add 4". A scenario says when and where.
+	Asks string `help:"single changes that the operator asks for besides, like 'remove 4; add 4'"`
+	// Transfers is the number of leadership transfers that an operator asks for.
+	Transfers int `help:"leadership transfers that an operator asks for"`
+
+	// Delay is the longest time, in ticks, that a message takes in virtual time; the time
+	// is drawn from the run's seed. Election must be larger than a round trip: at least
+	// 3*Delay+2. 0 means that messages carry no time.
+	Delay int `help:"longest time a message takes, in ticks of virtual time; 0: none"`
+	// Layers leaves messages without tags, so that lock-step strategies go by causal
+	// layers instead of the rounds of a term.
+	Layers bool `help:"no tags: lock-step strategies go by causal layers"`
+
+	library raftlib.Library
+}
+
+// None as Cluster.Clients means that there are no clients.
+const None = -1
+
+// ReadMode says how linearizable reads are served.
+type ReadMode uint8
+
+// The read modes.
+const (
+	// ReadIndex asks a quorum whether the leader still is one.
+	ReadIndex ReadMode = iota
+	// Lease trusts that no other leader can be elected while the leader hears from a
+	// quorum now and then. That rests on clocks; the library says that it is not safe when
+	// their drift is not bounded, and no strategy here bounds it.
+	Lease
+)
+
+var readModes = []string{"index", "lease"}
+
+// String is the mode's word.
+func (m ReadMode) String() string { return readModes[m] }
+
+// UnmarshalText reads a mode's word.
+func (m *ReadMode) UnmarshalText(text []byte) error {
+	for i, name := range readModes {
+		if name == string(text) {
+			*m = ReadMode(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("the read mode must be one of %s", strings.Join(readModes, ", "))
+}
+
+// With is the cluster on another version of the library.
+func (c Cluster) With(l raftlib.Library) Cluster {
+	c.library = l
+	return c
+}
+
+// complete fills in the defaults.
+func (c Cluster) complete() Cluster {
+	if c.library == nil {
+		c.library = v37.Library{}
+	}
+	for _, f := range []struct {
+		v *int
+		d int
+	}{{&c.Nodes, 3}, {&c.Voters, c.Nodes}, {&c.Election, 3}, {&c.Heartbeat, 1}, {&c.MaxInflight, 256},
+		{&c.Clients, 2}, {&c.Requests, 4}, {&c.Keys, 2}} {
+		if *f.v == 0 {
+			*f.v = f.d
+		}
+	}
+	if c.Voters == 0 {
+		c.Voters = c.Nodes
+	}
+	if c.Clients == None {
+		c.Clients = 0
+	}
+	return c
+}
+
+// check reports what is wrong with a complete configuration.
+func (c Cluster) check() error {
+	for _, f := range []struct {
+		name      string
+		v, lo, hi int
+	}{
+		{"nodes", c.Nodes, 1, 9}, {"voters", c.Voters, 1, c.Nodes}, {"election", c.Election, 2, 1000},
+		{"heartbeat", c.Heartbeat, 1, c.Election - 1}, {"max-inflight", c.MaxInflight, 1, 1 << 20},
+		{"max-size-per-msg", c.MaxSizePerMsg, 0, math.MaxInt32}, {"compact", c.Compact, 0, 1 << 20},
+		{"clients", c.Clients, 0, maxClients}, {"requests", c.Requests, 1, maxRequests}, {"keys", c.Keys, 1, maxKeys},
+		{"changes", c.Changes, 0, 1000}, {"transfers", c.Transfers, 0, 1000}, {"delay", c.Delay, 0, 1000},
+	} {
+		if f.v < f.lo || f.v > f.hi {
+			return fmt.Errorf("etcdraft: %s is %d, allowed are %d..%d", f.name, f.v, f.lo, f.hi)
+		}
+	}
+	if _, err := c.asks(); err != nil {
+		return err
+	}
+	if int(c.Reads) >= len(readModes) {
+		return fmt.Errorf("etcdraft: reads is %d, allowed are %s", c.Reads, strings.Join(readModes, ", "))
+	}
+	if c.Reads == Lease && !c.CheckQuorum {
+		return fmt.Errorf("etcdraft: reads=lease needs check-quorum=true, the library insists on it")
+	}
+	if need := 3*c.Delay + 2; c.Delay > 0 && c.Election < need {
+		return fmt.Errorf("etcdraft: messages take up to %d ticks, so no election may succeed with election=%d; it must be at least %d", c.Delay, c.Election, need)
+	}
+	if c.Async && !c.library.Async() {
+		return fmt.Errorf("etcdraft: %s has no asynchronous storage writes", c.library.Name())
+	}
+	return c.library.Check()
+}
+
+// Describe implements [lockstep.System].
+func (c Cluster) Describe() (lockstep.Info, error) {
+	c = c.complete()
+	if err := c.check(); err != nil {
+		return lockstep.Info{}, err
+	}
+	return lockstep.Info{Name: c.library.Name(), Nodes: c.Nodes, Options: c.options(), Rounds: c.rounds(),
+		Types: messageTypes(), Events: eventTypes,
+		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Duplicate, trace.Alarm, trace.Crash,
+			trace.Restart, trace.Request, trace.Cut, trace.Heal)}, nil
+}
+
+// options lists what makes up the cluster, defaults of the library's left out.
+func (c Cluster) options() map[string]string {
+	o := map[string]string{"nodes": strconv.Itoa(c.Nodes), "election": strconv.Itoa(c.Election), "heartbeat": strconv.Itoa(c.Heartbeat),
+		"clients": strconv.Itoa(c.Clients), "requests": strconv.Itoa(c.Requests), "keys": strconv.Itoa(c.Keys), "reads": c.Reads.String()}
+	for name, v := range map[string]int{"voters": c.Voters % c.Nodes, "max-inflight": c.MaxInflight % 256, "max-size-per-msg": c.MaxSizePerMsg,
+		"compact": c.Compact, "changes": c.Changes, "transfers": c.Transfers, "delay": c.Delay} {
+		if v != 0 {
+			o[name] = strconv.Itoa(v)
+		}
+	}
+	for name, v := range map[string]bool{"pre-vote": c.PreVote, "check-quorum": c.CheckQuorum, "no-forward": c.NoForward,
+		"async": c.Async, "layers": c.Layers} {
+		if v {
+			o[name] = "true"
+		}
+	}
+	if c.Asks != "" {
+		o["asks"] = c.Asks
+	}
+	if c.Clients == 0 {
+		o["clients"] = strconv.Itoa(None)
+	}
+	return o
+}
+
+func (c Cluster) config() raftlib.Config {
+	r := raftlib.Config{Election: c.Election, Heartbeat: c.Heartbeat, PreVote: c.PreVote, CheckQuorum: c.CheckQuorum,
+		Lease: c.Reads == Lease, MaxInflight: c.MaxInflight, MaxSize: uint64(c.MaxSizePerMsg), NoForward: c.NoForward, Async: c.Async}
+	if r.MaxSize == 0 {
+		r.MaxSize = math.MaxUint64
+	}
+	return r
+}
+
+// Deploy implements [lockstep.System].
+func (c Cluster) Deploy() (lockstep.Deployment, error) {
+	c = c.complete()
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	return newDeployment(c), nil
+}

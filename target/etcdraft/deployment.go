@@ -1,0 +1,260 @@
+package etcdraft
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Deployment is a running cluster. It is reused from run to run: storages, buffers and
+// the workload's tables stay; only the library's RawNodes are made anew.
+type Deployment struct {
+	cluster Cluster
+	network raftlib.Network
+	nodes   []node
+	clients []client
+	out     *lockstep.Outbox
+
+	pcg    rand.PCG
+	rand   *rand.Rand // the run's own: workload, delays, storage, crashes
+	cut    []lockstep.Nodes
+	gone   []bool // by message number - 1: delivered, lost or a copy
+	flying int    // messages on their way
+
+	changes, transfers int // of the operator, asked for so far
+	asks               []raftlib.ConfChange
+	initial            raftlib.Snapshot
+	arena              raftlib.Arena
+	events             events
+	data               []byte // of the proposals of a run
+	texts              map[Op]string
+}
+
+func newDeployment(c Cluster) *Deployment {
+	d := &Deployment{cluster: c, network: c.library.NewNetwork(c.config()), nodes: make([]node, c.Nodes),
+		clients: make([]client, c.Clients), cut: make([]lockstep.Nodes, c.Nodes+1), texts: map[Op]string{}}
+	d.rand = rand.New(&d.pcg)
+	d.asks, _ = c.asks() // checked before
+	for i := range d.nodes {
+		n := &d.nodes[i]
+		n.id = lockstep.Node(i + 1)
+		n.rand = rand.New(&n.pcg)
+		n.machine.reset(c.Keys, c.Clients)
+		n.raft = d.network.NewNode(n.id, n.machine.snapshot)
+	}
+	var m machine
+	m.reset(c.Keys, c.Clients)
+	m.applied, m.term = 1, 1
+	m.setConf(raftlib.Conf{Voters: trace.AllNodes(c.Voters)})
+	d.initial = m.snapshot()
+	return d
+}
+
+// Reset implements [lockstep.Deployment].
+func (d *Deployment) Reset(seed uint64, out *lockstep.Outbox) error {
+	d.begin(out)
+	d.pcg.Seed(seed, 0)
+	d.network.Reset()
+	clear(d.cut)
+	d.gone, d.flying, d.changes, d.transfers, d.data = d.gone[:0], 0, 0, 0, d.data[:0]
+	for i := range d.nodes {
+		n := &d.nodes[i]
+		n.pcg.Seed(seed, uint64(n.id))
+		base := raftlib.Snapshot{}
+		if i < d.cluster.Voters {
+			base = d.initial
+		}
+		n.raft.Boot(base)
+		n.reports = n.reports[:0]
+		if err := d.start(n); err != nil {
+			return err
+		}
+	}
+	for i := range d.clients {
+		d.drawOps(&d.clients[i], i+1)
+	}
+	d.offerChange()
+	d.offerTransfer()
+	d.offerAsks()
+	d.arm()
+	return nil
+}
+
+func (d *Deployment) begin(out *lockstep.Outbox) {
+	d.out = out
+	d.arena.Reset()
+	d.events.reset()
+}
+
+// Do implements [lockstep.Deployment].
+func (d *Deployment) Do(s *lockstep.Step, out *lockstep.Outbox) error {
+	d.begin(out)
+	var err error
+	switch s.Kind {
+	case trace.Deliver:
+		d.deliver(s.Msg)
+	case trace.Drop:
+		d.lose(s.Msg)
+	case trace.Duplicate:
+		m := out.Message(s.Msg)
+		d.sent(m.From, m.To)
+	case trace.Alarm:
+		d.alarm(d.node(s.Node))
+	case trace.Request:
+		d.request(s.Request, d.node(s.Node))
+	case trace.Crash:
+		d.crash(d.node(s.Node))
+	case trace.Restart:
+		err = d.restart(d.node(s.Node))
+	case trace.Cut, trace.Heal:
+		d.switchLinks(s)
+	}
+	d.arm()
+	return err
+}
+
+// Close implements [lockstep.Deployment].
+func (d *Deployment) Close() error { return nil }
+
+func (d *Deployment) node(n lockstep.Node) *node { return &d.nodes[n-1] }
+
+// deliver gives a message to its receiver, unless that knows the sender as removed: then
+// its transport refuses the sender, as etcd's does.
+func (d *Deployment) deliver(id lockstep.ID) {
+	m := *d.out.Message(id)
+	d.take(id)
+	n := d.node(m.To)
+	if m.Type == raftlib.MsgSnap.String() {
+		d.report(m.From, m.To, true, true)
+	}
+	if n.machine.removed().Has(m.From) {
+		return
+	}
+	d.input(n)
+	_ = n.raft.Receive(m.Body) // an error is the library's way of ignoring a message
+	d.settle(n)
+}
+
+// lose tells the sender of a lost message about it: of a snapshot always, as the library
+// demands, of others by chance.
+func (d *Deployment) lose(id lockstep.ID) {
+	m := d.out.Message(id)
+	d.take(id)
+	d.lost(m.From, m.To, m.Type)
+}
+
+func (d *Deployment) lost(from, to lockstep.Node, kind string) {
+	if kind == raftlib.MsgSnap.String() {
+		d.report(from, to, true, false)
+	} else if kind == raftlib.MsgApp.String() && d.rand.IntN(4) == 0 {
+		d.report(from, to, false, false)
+	}
+}
+
+// report queues the transport's word to the sender of a message; the sender hears it
+// with its next input.
+func (d *Deployment) report(from, to lockstep.Node, snapshot, ok bool) {
+	if n := d.node(from); n.up {
+		n.reports = append(n.reports, report{to: to, snapshot: snapshot, ok: ok})
+	}
+}
+
+// take notes that a message is no longer on its way.
+func (d *Deployment) take(id lockstep.ID) {
+	d.gone[id-1] = true
+	d.flying--
+}
+
+// sent notes that a message is on its way, unless its link is cut.
+func (d *Deployment) sent(from, to lockstep.Node) (lost bool) {
+	lost = d.cut[from].Has(to)
+	d.gone = append(d.gone, lost)
+	if !lost {
+		d.flying++
+	}
+	return lost
+}
+
+// switchLinks follows the engine's book of cut links.
+func (d *Deployment) switchLinks(s *lockstep.Step) {
+	set := func(from, to lockstep.Nodes) {
+		for n := range (from & trace.AllNodes(d.cluster.Nodes)).All() {
+			if s.Kind == trace.Cut {
+				d.cut[n] |= to.Without(n)
+			} else {
+				d.cut[n] &^= to
+			}
+		}
+	}
+	set(s.From, s.To)
+	if !s.OneWay {
+		set(s.To, s.From)
+	}
+}
+
+// send puts the messages of a Ready on their way.
+func (d *Deployment) send(n *node, rd *raftlib.Ready) {
+	for i, e := range rd.Messages {
+		var at lockstep.Time
+		if d.cluster.Delay > 0 {
+			at = d.out.Now() + lockstep.Time(d.rand.IntN(d.cluster.Delay+1))
+		}
+		d.out.SendAt(n.id, e.To, e.Type.String(), d.tag(e, n.hard.Term), at)
+		n.raft.Post(i)
+		if d.sent(n.id, e.To) {
+			d.lost(n.id, e.To, e.Type.String())
+		}
+	}
+}
+
+// MessageText implements [lockstep.Describer].
+func (d *Deployment) MessageText(body lockstep.ID) string {
+	return d.network.Content(body).Text(entryText)
+}
+
+// StateText implements [lockstep.Describer].
+func (d *Deployment) StateText(id lockstep.Node) string {
+	n := d.node(id)
+	disk := n.raft.Disk()
+	return fmt.Sprintf("%s term=%d log=%d..%d commit=%d %s", n.role, n.hard.Term, disk.First(),
+		disk.First()+uint64(len(disk.Terms()))-1, n.hard.Commit, &n.machine)
+}
+
+// Body implements [lockstep.Bodies]: the library's own message.
+func (d *Deployment) Body(body lockstep.ID) any { return d.network.Body(body) }
+
+// Fingerprint implements [lockstep.Fingerprinter].
+func (d *Deployment) Fingerprint(id lockstep.Node) uint64 {
+	n := d.node(id)
+	h := mixer(n.machine.fingerprint())
+	h.mix(uint64(n.role)<<8 | uint64(n.lead))
+	h.mix(n.hard.Term)
+	h.mix(n.hard.Vote)
+	h.mix(n.hard.Commit)
+	h.mix(n.machine.applied)
+	disk := n.raft.Disk()
+	h.mix(disk.First())
+	for _, t := range disk.Terms() {
+		h.mix(t)
+	}
+	return uint64(h)
+}
+
+// inner is the deployment of a run, for specs that look into it. A deployment that wraps
+// one has a method Unwrap.
+func inner(run *lockstep.Run) *Deployment {
+	d := run.Deployment()
+	for {
+		switch v := d.(type) {
+		case *Deployment:
+			return v
+		case interface{ Unwrap() lockstep.Deployment }:
+			d = v.Unwrap()
+		default:
+			panic(fmt.Sprintf("etcdraft: this spec is for a deployment of etcdraft, not for a %T", d))
+		}
+	}
+}

@@ -1,0 +1,254 @@
+package etcdraft_test
+
+import (
+	"math/rand/v2"
+
+	"go.etcd.io/raft/v3/raftpb"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/target/etcdraft"
+	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
+	"github.com/lockstep-go/lockstep/target/etcdraft/internal/v37"
+)
+
+// The deliberate faults sit around the nodes of the adapter: the library is what it is,
+// but its user does something wrong. Each wraps a node and changes one thing.
+
+// with is a cluster with a fault in every node.
+func with(c etcdraft.Cluster, wrap func(*faulty) raftlib.Node) etcdraft.Cluster {
+	return c.With(faultyLibrary{v37.Library{}, wrap})
+}
+
+type faultyLibrary struct {
+	raftlib.Library
+	wrap func(*faulty) raftlib.Node
+}
+
+func (l faultyLibrary) NewNetwork(c raftlib.Config) raftlib.Network {
+	return faultyNetwork{l.Library.NewNetwork(c), l.wrap}
+}
+
+type faultyNetwork struct {
+	raftlib.Network
+	wrap func(*faulty) raftlib.Node
+}
+
+func (w faultyNetwork) NewNode(id lockstep.Node, source func() raftlib.Snapshot) raftlib.Node {
+	return w.wrap(&faulty{Node: w.Network.NewNode(id, source), id: id, network: w.Network})
+}
+
+// faulty is a node that still does everything right.
+type faulty struct {
+	raftlib.Node
+	id      lockstep.Node
+	network raftlib.Network
+	ready   *raftlib.Ready // the last one
+}
+
+func (f *faulty) Ready(a *raftlib.Arena) (*raftlib.Ready, bool) {
+	rd, ok := f.Node.Ready(a)
+	if ok {
+		f.ready = rd
+	}
+	return rd, ok
+}
+
+// forgetVote is a storage that does not write the vote.
+type forgetVote struct{ *faulty }
+
+func (f forgetVote) WriteHard() {
+	was := f.ready.Hard
+	f.ready.Hard.Vote = 0
+	f.Node.WriteHard()
+	f.ready.Hard = was
+}
+
+// forgetTerm is a storage that keeps the commit index only.
+type forgetTerm struct{ *faulty }
+
+func (f forgetTerm) WriteHard() {
+	was := f.ready.Hard
+	f.ready.Hard.Term, f.ready.Hard.Vote = 1, 0
+	f.Node.WriteHard()
+	f.ready.Hard = was
+}
+
+// loseTail is a disk that says that it has synced the last entry but has not.
+type loseTail struct{ *faulty }
+
+func (f loseTail) Disk() raftlib.Disk { return tailless{f.Node.Disk()} }
+
+type tailless struct{ raftlib.Disk }
+
+func (d tailless) Crash(keep bool) {
+	d.Disk.Crash(keep)
+	d.Truncate(d.First() + uint64(len(d.Terms())) - 2)
+}
+
+// applyTwice is an application that gets its entries twice.
+type applyTwice struct{ *faulty }
+
+func (f applyTwice) Ready(a *raftlib.Arena) (*raftlib.Ready, bool) {
+	rd, ok := f.faulty.Ready(a)
+	if ok && len(rd.Committed) > 1 {
+		rd.Committed = append(rd.Committed, rd.Committed[len(rd.Committed)-1])
+	}
+	return rd, ok
+}
+
+// staleRead answers reads without asking the library.
+type staleRead struct {
+	*faulty
+	reads []raftlib.Read
+}
+
+func (f *staleRead) ReadIndex(context uint64) {
+	f.reads = append(f.reads, raftlib.Read{Index: 1, Context: context})
+}
+
+func (f *staleRead) Ready(a *raftlib.Arena) (*raftlib.Ready, bool) {
+	rd, ok := f.faulty.Ready(a)
+	if len(f.reads) == 0 {
+		return rd, ok
+	}
+	if !ok {
+		if f.ready == nil {
+			f.reads = f.reads[:0]
+			return nil, false
+		}
+		rd = &raftlib.Ready{Role: f.ready.Role, Lead: f.ready.Lead}
+	}
+	rd.Reads = append(rd.Reads, f.reads...)
+	f.reads = f.reads[:0]
+	return rd, true
+}
+
+func (f *staleRead) Start(r *rand.Rand) error {
+	f.ready, f.reads = nil, f.reads[:0]
+	return f.Node.Start(r)
+}
+
+// wrongNode is a transport that takes votes to the wrong candidate.
+type wrongNode struct{ *faulty }
+
+func (f wrongNode) Ready(a *raftlib.Arena) (*raftlib.Ready, bool) {
+	rd, ok := f.faulty.Ready(a)
+	if ok {
+		for i := range rd.Messages {
+			if m := &rd.Messages[i]; m.Type == raftlib.MsgVoteResp {
+				m.To = 6 - f.id - m.To // of three nodes, the third
+			}
+		}
+	}
+	return rd, ok
+}
+
+// earlyApply is a leader that applies entries, and answers for them, as soon as they are
+// in its own log.
+type earlyApply struct {
+	*faulty
+	applied uint64
+}
+
+func (f *earlyApply) Start(r *rand.Rand) error {
+	f.applied = f.Disk().Base().Index
+	return f.Node.Start(r)
+}
+
+func (f *earlyApply) Ready(a *raftlib.Arena) (*raftlib.Ready, bool) {
+	rd, ok := f.faulty.Ready(a)
+	if !ok {
+		return rd, ok
+	}
+	list := append([]raftlib.Entry(nil), rd.Committed...)
+	if rd.Role == raftlib.Leader {
+		list = append(list, rd.Entries...)
+	}
+	rd.Committed = rd.Committed[:0:0]
+	for _, e := range list {
+		if e.Index == f.applied+1 {
+			rd.Committed = append(rd.Committed, e)
+			f.applied = e.Index
+		}
+	}
+	return rd, ok
+}
+
+// emptySnapshot is an application whose snapshots lack the data.
+func emptySnapshot(w raftlib.Network) func(lockstep.Node, func() raftlib.Snapshot) raftlib.Node {
+	return func(id lockstep.Node, source func() raftlib.Snapshot) raftlib.Node {
+		return w.NewNode(id, func() raftlib.Snapshot {
+			s := source()
+			s.Data = append([]byte(nil), s.Data...)
+			clear(s.Data[16:])
+			return s
+		})
+	}
+}
+
+type forgetfulLibrary struct{ raftlib.Library }
+
+func (l forgetfulLibrary) NewNetwork(c raftlib.Config) raftlib.Network {
+	return forgetfulNetwork{l.Library.NewNetwork(c)}
+}
+
+type forgetfulNetwork struct{ raftlib.Network }
+
+func (w forgetfulNetwork) NewNode(id lockstep.Node, source func() raftlib.Snapshot) raftlib.Node {
+	return emptySnapshot(w.Network)(id, source)
+}
+
+// deaf is a node that hears no votes.
+type deaf struct{ *faulty }
+
+func (f deaf) Receive(body lockstep.ID) error {
+	if f.network.Content(body).Type == raftlib.MsgVoteResp {
+		return nil
+	}
+	return f.Node.Receive(body)
+}
+
+// hardFirst is a storage that writes the hard state before the entries that it speaks of.
+type hardFirst struct{ *faulty }
+
+func (f hardFirst) WriteEntries(k int) {
+	if f.ready.HardSet && f.ready.Snapshot.Index == 0 {
+		f.Node.WriteHard()
+	}
+	f.Node.WriteEntries(k)
+}
+
+// ignoreChange is a node that does not apply membership changes.
+type ignoreChange struct{ *faulty }
+
+func (f ignoreChange) ApplyChange(e raftlib.Entry) raftlib.Conf {
+	if f.id == 1 {
+		return f.Disk().Base().Conf
+	}
+	return f.Node.ApplyChange(e)
+}
+
+// corruptEntry is a transport that changes entries on their way to node 2.
+type corruptEntry struct{ *faulty }
+
+func (f corruptEntry) Receive(body lockstep.ID) error {
+	if m := f.network.Body(body).(*raftpb.Message); f.id == 2 && m.GetType() == raftpb.MsgApp && len(m.Entries) > 0 {
+		e := m.Entries[0]
+		m.Entries = append([]*raftpb.Entry{{Index: e.Index, Term: e.Term, Type: e.Type, Data: nil}}, m.Entries[1:]...)
+	}
+	return f.Node.Receive(body)
+}
+
+// overwrite is a leader that writes its last entry again.
+type overwrite struct{ *faulty }
+
+func (f overwrite) Ready(a *raftlib.Arena) (*raftlib.Ready, bool) {
+	rd, ok := f.faulty.Ready(a)
+	if ok && rd.Role == raftlib.Leader && len(rd.Entries) > 0 && len(f.Disk().Terms()) > 3 {
+		last := f.Disk().First() + uint64(len(f.Disk().Terms())) - 1
+		rd.Entries = append([]raftlib.Entry{f.Disk().Entry(last)}, rd.Entries...)
+	}
+	return rd, ok
+}
+
+func (f overwrite) WriteEntries(k int) { f.Node.WriteEntries(min(k, max(k-1, 1))) }

@@ -1,0 +1,84 @@
+package etcdraft_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/report"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target/etcdraft"
+	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
+	"github.com/lockstep-go/lockstep/target/etcdraft/internal/v37"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// rough is a walk with every kind of fault.
+var rough = strategy.Walk{Deliver: 20, Drop: 2, Duplicate: 1, Alarm: 3, Request: 2, Crash: 1, Restart: 2, Cut: 1, Heal: 1}
+
+// screen is the number of lines that a shrunk trace may have.
+const screen = 60
+
+// TestFaults shows that the specs find what they are for: each deliberate fault is found
+// by the strategy named, as a violation of the property named, and shrunk to a trace
+// that fits a screen.
+func TestFaults(t *testing.T) {
+	plain := strategy.Walk{Deliver: 10, Drop: 1, Alarm: 1, Request: 1}
+	small := etcdraft.Cluster{Requests: 3, Keys: 1, Election: 3}
+	leaders := etcdraft.Cluster{Nodes: 2, Clients: etcdraft.None}
+	for _, f := range []struct {
+		name     string
+		system   etcdraft.Cluster
+		strategy lockstep.Strategy
+		property string
+		settle   int
+	}{
+		{"forget the vote", with(small, func(f *faulty) raftlib.Node { return forgetVote{f} }), rough, "election-safety", 0},
+		{"forget the term", with(small, func(f *faulty) raftlib.Node { return forgetTerm{f} }), rough, "leader-completeness", 0},
+		{"lose the log's tail", with(small, func(f *faulty) raftlib.Node { return loseTail{f} }), rough, "leader-completeness", 0},
+		{"apply twice", with(small, func(f *faulty) raftlib.Node { return applyTwice{f} }), plain, "state-machine-safety", 0},
+		{"read without asking", with(small, func(f *faulty) raftlib.Node { return &staleRead{faulty: f} }), plain, "linearizability", 0},
+		{"deliver to the wrong node", with(small, func(f *faulty) raftlib.Node { return wrongNode{f} }), plain, "leader-completeness", 0},
+		{"apply before commit", with(small, func(f *faulty) raftlib.Node { return &earlyApply{faulty: f} }), plain, "durability", 0},
+		{"snapshot without data", etcdraft.Cluster{Requests: 3, Compact: 2}.With(forgetfulLibrary{v37.Library{}}), plain, "state-machine-safety", 0},
+		{"hear no votes", with(leaders, func(f *faulty) raftlib.Node { return deaf{f} }), plain, "liveness", 80},
+		{"hard state before entries", with(small, func(f *faulty) raftlib.Node { return hardFirst{f} }), rough, "panic", 0},
+		{"ignore membership changes", with(etcdraft.Cluster{Nodes: 4, Voters: 3, Changes: 3}, func(f *faulty) raftlib.Node { return ignoreChange{f} }), plain, "state-machine-safety", 0},
+		{"corrupt entries", with(small, func(f *faulty) raftlib.Node { return corruptEntry{f} }), plain, "log-matching", 0},
+		{"overwrite the leader's log", with(small, func(f *faulty) raftlib.Node { return overwrite{f} }), plain, "leader-append-only", 0},
+	} {
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			plan := lockstep.Plan{System: f.system, Strategy: f.strategy, Spec: etcdraft.Everything, Seed: 1,
+				Runs: 20_000, Steps: 300, Settle: f.settle, Workers: 1}
+			r, err := lockstep.Explore(context.Background(), plan)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := r.First()
+			if found == nil || found.Flaky != "" {
+				t.Fatalf("not found in %d runs: %+v", r.Runs, found)
+			}
+			if found.Finding.Property != f.property {
+				t.Errorf("run %d violates %s, not %s", found.Run, found.Finding, f.property)
+			}
+			s, err := lockstep.Shrink(context.Background(), plan, found.Trace, 3000)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var grid strings.Builder
+			if err := report.Grid(&grid, s.Trace, report.Options{}); err != nil {
+				t.Fatal(err)
+			}
+			if lines := strings.Count(grid.String(), "\n"); lines > screen {
+				t.Errorf("the shrunk trace has %d lines, a screen has %d:\n%s", lines, screen, grid.String())
+			}
+			t.Logf("run %d, shrunk from %s to %s: %s", found.Run, s.Was, s.Is, s.Trace.Outcome.Finding)
+			plan.System, plan.Runs = f.system.With(v37.Library{}), 100
+			if r, err := lockstep.Explore(context.Background(), plan); err != nil || r.Verdict() != trace.Pass {
+				t.Errorf("without the fault: %v, %v", r, err)
+			}
+		})
+	}
+}

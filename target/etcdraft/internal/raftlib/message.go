@@ -1,0 +1,115 @@
+package raftlib
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/lockstep-go/lockstep"
+)
+
+// Type is the type of a message. The numbers are those of the library.
+type Type uint8
+
+// The types that travel between nodes.
+const (
+	MsgProp           Type = 2
+	MsgApp            Type = 3
+	MsgAppResp        Type = 4
+	MsgVote           Type = 5
+	MsgVoteResp       Type = 6
+	MsgSnap           Type = 7
+	MsgHeartbeat      Type = 8
+	MsgHeartbeatResp  Type = 9
+	MsgTransferLeader Type = 13
+	MsgTimeoutNow     Type = 14
+	MsgReadIndex      Type = 15
+	MsgReadIndexResp  Type = 16
+	MsgPreVote        Type = 17
+	MsgPreVoteResp    Type = 18
+)
+
+var typeNames = [...]string{MsgProp: "MsgProp", MsgApp: "MsgApp", MsgAppResp: "MsgAppResp", MsgVote: "MsgVote",
+	MsgVoteResp: "MsgVoteResp", MsgSnap: "MsgSnap", MsgHeartbeat: "MsgHeartbeat", MsgHeartbeatResp: "MsgHeartbeatResp",
+	MsgTransferLeader: "MsgTransferLeader", MsgTimeoutNow: "MsgTimeoutNow", MsgReadIndex: "MsgReadIndex",
+	MsgReadIndexResp: "MsgReadIndexResp", MsgPreVote: "MsgPreVote", MsgPreVoteResp: "MsgPreVoteResp"}
+
+// String is the library's name of the type.
+func (t Type) String() string {
+	if int(t) < len(typeNames) && typeNames[t] != "" {
+		return typeNames[t]
+	}
+	return fmt.Sprintf("Msg%d", uint8(t))
+}
+
+// Content is what a message says.
+type Content struct {
+	From                         lockstep.Node
+	Type                         Type
+	Term, LogTerm, Index, Commit uint64
+	Reject                       bool
+	Hint                         uint64
+	Entries                      []Entry
+	Snapshot                     Snapshot
+}
+
+// Text is the content in the grammar of the library's own logs. Data puts the data of
+// an entry into words.
+func (c Content) Text(data func(Entry) string) string {
+	var b strings.Builder
+	if c.Term != 0 {
+		fmt.Fprintf(&b, "term=%d", c.Term)
+	}
+	if c.LogTerm != 0 || c.Index != 0 {
+		fmt.Fprintf(&b, " log=%d/%d", c.LogTerm, c.Index)
+	}
+	if c.Commit != 0 {
+		fmt.Fprintf(&b, " commit=%d", c.Commit)
+	}
+	if c.Reject {
+		fmt.Fprintf(&b, " rejected hint=%d", c.Hint)
+	}
+	for _, e := range c.Entries {
+		if e.Index == 0 {
+			fmt.Fprintf(&b, " [%s]", data(e))
+		} else {
+			fmt.Fprintf(&b, " [%d/%d %s]", e.Term, e.Index, data(e))
+		}
+	}
+	if c.Snapshot.Index != 0 {
+		fmt.Fprintf(&b, " snapshot=%d/%d members=%s", c.Snapshot.Term, c.Snapshot.Index, c.Snapshot.Conf)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// Nodes is a list of the library's numbers as a set.
+func Nodes(ids []uint64) lockstep.Nodes {
+	var s lockstep.Nodes
+	for _, id := range ids {
+		s = s.With(lockstep.Node(id))
+	}
+	return s
+}
+
+// IDs is a set as a list of the library's numbers.
+func IDs(s lockstep.Nodes) []uint64 {
+	var ids []uint64
+	for n := range s.All() {
+		ids = append(ids, uint64(n))
+	}
+	return ids
+}
+
+// Bodies keeps the messages of a run by their numbers.
+type Bodies[M any] struct{ list []M }
+
+// Reset forgets all messages.
+func (b *Bodies[M]) Reset() {
+	clear(b.list)
+	b.list = b.list[:0]
+}
+
+// Put keeps the next message; the engine numbers them in this order.
+func (b *Bodies[M]) Put(m M) { b.list = append(b.list, m) }
+
+// Get is the message kept under a number.
+func (b *Bodies[M]) Get(body lockstep.ID) M { return b.list[body-1] }

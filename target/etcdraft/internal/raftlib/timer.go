@@ -1,0 +1,103 @@
+package raftlib
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"unsafe"
+)
+
+// Timer controls the election time-out of one node of the library, the only thing in
+// it that is random. The library draws the time-out anew whenever a node changes its
+// term or role, from a source that belongs to the process (v3.5: math/rand, seeded from
+// the wall clock; since v3.6: crypto/rand) and keeps it in an unexported field of the
+// node. The timer puts its own draw, from the run's seed, in the place of the library's:
+//
+//   - between ticks the field holds a value that the library never draws, so that a
+//     fresh draw of the library is noticed and answered with a fresh draw from the seed;
+//   - before the tick that reaches the drawn time-out the field is set so that this tick
+//     starts the election.
+//
+// The library reads the field in its tick only, so that this is the same as if it had
+// drawn the timer's values. Nothing of the process is replaced, and nodes in different
+// goroutines do not know of each other.
+type Timer struct {
+	election, heartbeat int  // Config.ElectionTick, Config.HeartbeatTick
+	elapsed, beat       *int // ticks since the last election time-out or heartbeat
+	randomized          *int
+	timeout             int // drawn from the seed
+	rand                *rand.Rand
+}
+
+// never is the value of the field between ticks.
+const never = math.MaxInt
+
+// Layout is where the fields are in a version of the library.
+type Layout struct {
+	raft                      uintptr // of RawNode's pointer to its raft
+	elapsed, beat, randomized uintptr // in raft
+}
+
+// LayoutOf finds the fields in the version's RawNode type, or says what is missing.
+func LayoutOf(rawNode reflect.Type) (Layout, error) {
+	var l Layout
+	raft, ok := rawNode.FieldByName("raft")
+	if !ok || raft.Type.Kind() != reflect.Pointer {
+		return l, fmt.Errorf("%s has no field raft that points to the node's state, so its election time-outs cannot be controlled", rawNode)
+	}
+	l.raft = raft.Offset
+	for _, f := range []struct {
+		name string
+		at   *uintptr
+	}{{"electionElapsed", &l.elapsed}, {"heartbeatElapsed", &l.beat}, {"randomizedElectionTimeout", &l.randomized}} {
+		field, ok := raft.Type.Elem().FieldByName(f.name)
+		if !ok || field.Type.Kind() != reflect.Int {
+			return l, fmt.Errorf("%s has no field %s of type int, so its election time-outs cannot be controlled", raft.Type.Elem(), f.name)
+		}
+		*f.at = field.Offset
+	}
+	return l, nil
+}
+
+// Attach takes control of a fresh node. RawNode points to the version's RawNode.
+func (t *Timer) Attach(l Layout, rawNode unsafe.Pointer, election, heartbeat int, source *rand.Rand) {
+	raft := *(*unsafe.Pointer)(unsafe.Add(rawNode, l.raft))
+	*t = Timer{election: election, heartbeat: heartbeat, rand: source,
+		elapsed:    (*int)(unsafe.Add(raft, l.elapsed)),
+		beat:       (*int)(unsafe.Add(raft, l.beat)),
+		randomized: (*int)(unsafe.Add(raft, l.randomized))}
+	t.Check()
+}
+
+// Check notices a fresh draw of the library and draws from the seed. It is called after
+// every input to the node.
+func (t *Timer) Check() {
+	if *t.randomized != never {
+		*t.randomized = never
+		t.timeout = t.election + t.rand.IntN(t.election)
+	}
+}
+
+// Arm prepares the next tick.
+func (t *Timer) Arm() {
+	if *t.elapsed+1 >= t.timeout {
+		*t.randomized = 0
+	}
+}
+
+// Disarm ends a tick that the library did not use, in a node that may not campaign.
+func (t *Timer) Disarm() {
+	if *t.randomized == 0 {
+		*t.randomized = never
+	}
+}
+
+// Left is the number of ticks up to the one at which the node acts: a leader sends
+// heartbeats, another node campaigns.
+func (t *Timer) Left(leader bool) int {
+	if leader {
+		return max(1, t.heartbeat-*t.beat)
+	}
+	return max(1, t.timeout-*t.elapsed)
+}

@@ -1,0 +1,343 @@
+// Package v37 binds go.etcd.io/raft/v3 v3.7: what differs from other versions is here.
+package v37
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"reflect"
+	"unsafe"
+
+	"go.etcd.io/raft/v3"
+	pb "go.etcd.io/raft/v3/raftpb"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
+)
+
+// Library is this version.
+type Library struct{}
+
+var layout, layoutErr = raftlib.LayoutOf(reflect.TypeFor[raft.RawNode]())
+
+// Name implements [raftlib.Library].
+func (Library) Name() string { return "etcdraft" }
+
+// Check implements [raftlib.Library].
+func (Library) Check() error { return layoutErr }
+
+// Async implements [raftlib.Library].
+func (Library) Async() bool { return true }
+
+// NewNetwork implements [raftlib.Library].
+func (Library) NewNetwork(c raftlib.Config) raftlib.Network { return &network{config: c} }
+
+type network struct {
+	config raftlib.Config
+	bodies raftlib.Bodies[*pb.Message]
+}
+
+// Reset implements [raftlib.Network].
+func (w *network) Reset() { w.bodies.Reset() }
+
+// Body implements [raftlib.Network].
+func (w *network) Body(body lockstep.ID) any { return w.bodies.Get(body) }
+
+// Content implements [raftlib.Network].
+func (w *network) Content(body lockstep.ID) raftlib.Content {
+	m := w.bodies.Get(body)
+	c := raftlib.Content{From: lockstep.Node(m.GetFrom()), Type: raftlib.Type(m.GetType()), Term: m.GetTerm(), LogTerm: m.GetLogTerm(),
+		Index: m.GetIndex(), Commit: m.GetCommit(), Reject: m.GetReject(), Hint: m.GetRejectHint(),
+		Entries: make([]raftlib.Entry, len(m.Entries))}
+	fill(c.Entries, m.Entries)
+	if !raft.IsEmptySnap(m.Snapshot) {
+		c.Snapshot = neutral(m.Snapshot)
+	}
+	return c
+}
+
+// NewNode implements [raftlib.Network].
+func (w *network) NewNode(id lockstep.Node, source func() raftlib.Snapshot) raftlib.Node {
+	n := &node{network: w, id: uint64(id)}
+	n.disk.Source = source
+	n.disk.Lib = raftlib.Functions[*pb.Entry, *pb.HardState, *pb.ConfState, *pb.Snapshot]{
+		Entry: entry,
+		Size:  func(e *pb.Entry) uint64 { return uint64(proto.Size(e)) },
+		Hard: func(h raftlib.Hard) *pb.HardState {
+			return &pb.HardState{Term: &h.Term, Vote: &h.Vote, Commit: &h.Commit}
+		},
+		Conf:      confState,
+		Snapshot:  snapshot,
+		Compacted: raft.ErrCompacted, Unavailable: raft.ErrUnavailable,
+	}
+	n.config = raft.Config{ID: n.id, ElectionTick: w.config.Election, HeartbeatTick: w.config.Heartbeat,
+		Storage: &n.disk, MaxSizePerMsg: w.config.MaxSize, MaxInflightMsgs: w.config.MaxInflight,
+		CheckQuorum: w.config.CheckQuorum, PreVote: w.config.PreVote, Logger: raftlib.Logger{},
+		DisableProposalForwarding: w.config.NoForward, AsyncStorageWrites: w.config.Async}
+	if w.config.Lease {
+		n.config.ReadOnlyOption = raft.ReadOnlyLeaseBased
+	}
+	return n
+}
+
+// node is a node of the library.
+type node struct {
+	*network
+	id      uint64
+	config  raft.Config
+	disk    raftlib.Store[*pb.Entry, *pb.HardState, *pb.ConfState, *pb.Snapshot]
+	raw     *raft.RawNode
+	timer   raftlib.Timer
+	native  raft.Ready
+	ready   raftlib.Ready
+	out     []*pb.Message // of ready, in the order of its envelopes
+	appends []*pb.Message // work of the append thread
+	applies []*pb.Message // work of the apply thread
+	work    *pb.Message   // taken up
+}
+
+// Boot implements [raftlib.Node].
+func (n *node) Boot(s raftlib.Snapshot) { n.disk.Boot(s) }
+
+// Disk implements [raftlib.Node].
+func (n *node) Disk() raftlib.Disk { return &n.disk }
+
+// Timer implements [raftlib.Node].
+func (n *node) Timer() *raftlib.Timer { return &n.timer }
+
+// Start implements [raftlib.Node].
+func (n *node) Start(source *rand.Rand) (err error) {
+	n.raw, err = raft.NewRawNode(&n.config)
+	if err != nil {
+		return err
+	}
+	n.timer.Attach(layout, unsafe.Pointer(n.raw), n.config.ElectionTick, n.config.HeartbeatTick, source)
+	n.ready = raftlib.Ready{Hard: n.disk.Stored(), Reads: n.ready.Reads, Messages: n.ready.Messages}
+	n.appends, n.applies = n.appends[:0], n.applies[:0]
+	return nil
+}
+
+// Tick implements [raftlib.Node].
+func (n *node) Tick() { n.raw.Tick() }
+
+// Receive implements [raftlib.Node]. The library changes messages that it forwards, and
+// the entries of proposals, so it gets its own of these.
+func (n *node) Receive(body lockstep.ID) error {
+	m := n.bodies.Get(body)
+	switch m.GetType() {
+	case pb.MsgProp, pb.MsgReadIndex, pb.MsgTransferLeader:
+		m = &pb.Message{Type: m.Type, To: m.To, From: m.From, Term: m.Term, Context: m.Context,
+			Entries: append([]*pb.Entry(nil), m.Entries...)}
+	}
+	return n.raw.Step(m)
+}
+
+// Propose implements [raftlib.Node].
+func (n *node) Propose(data []byte) error { return n.raw.Propose(data) }
+
+// ReadIndex implements [raftlib.Node].
+func (n *node) ReadIndex(context uint64) {
+	n.raw.ReadIndex(binary.LittleEndian.AppendUint64(nil, context))
+}
+
+// ProposeChange implements [raftlib.Node].
+func (n *node) ProposeChange(c raftlib.ConfChange) error {
+	v2 := &pb.ConfChangeV2{Transition: pb.ConfChangeTransition(c.Joint).Enum()}
+	c.Each(func(change raftlib.SingleChange, node lockstep.Node) {
+		v2.Changes = append(v2.Changes, &pb.ConfChangeSingle{Type: pb.ConfChangeType(change).Enum(), NodeId: new(uint64(node))})
+	})
+	if c.V1 {
+		return n.raw.ProposeConfChange(&pb.ConfChange{Type: v2.Changes[0].Type, NodeId: v2.Changes[0].NodeId})
+	}
+	return n.raw.ProposeConfChange(v2)
+}
+
+// Parse implements [raftlib.Node].
+func (n *node) Parse(e raftlib.Entry) raftlib.ConfChange {
+	return raftlib.NewConfChange(change(e).Changes, func(s *pb.ConfChangeSingle) (raftlib.SingleChange, lockstep.Node) {
+		return raftlib.SingleChange(s.GetType()), lockstep.Node(s.GetNodeId())
+	})
+}
+
+// ApplyChange implements [raftlib.Node].
+func (n *node) ApplyChange(e raftlib.Entry) raftlib.Conf {
+	return conf(n.raw.ApplyConfChange(change(e)))
+}
+
+func change(e raftlib.Entry) *pb.ConfChangeV2 {
+	if e.Kind == raftlib.Change {
+		var v1 pb.ConfChange
+		must(proto.Unmarshal(e.Data, &v1))
+		return v1.AsV2()
+	}
+	var v2 pb.ConfChangeV2
+	must(proto.Unmarshal(e.Data, &v2))
+	return &v2
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// TransferLeader implements [raftlib.Node].
+func (n *node) TransferLeader(to lockstep.Node) { n.raw.TransferLeader(uint64(to)) }
+
+// Unreachable implements [raftlib.Node].
+func (n *node) Unreachable(to lockstep.Node) { n.raw.ReportUnreachable(uint64(to)) }
+
+// SnapshotSent implements [raftlib.Node].
+func (n *node) SnapshotSent(to lockstep.Node, ok bool) {
+	status := raft.SnapshotFailure
+	if ok {
+		status = raft.SnapshotFinish
+	}
+	n.raw.ReportSnapshot(uint64(to), status)
+}
+
+// Ready implements [raftlib.Node].
+func (n *node) Ready(arena *raftlib.Arena) (*raftlib.Ready, bool) {
+	if !n.raw.HasReady() {
+		return nil, false
+	}
+	n.native = n.raw.Ready()
+	rd, r := &n.native, &n.ready
+	if rd.SoftState != nil {
+		r.Role, r.Lead = raftlib.Role(rd.RaftState), lockstep.Node(rd.Lead)
+	}
+	n.write(rd.HardState, rd.Entries, rd.Snapshot, arena)
+	r.Sync = rd.MustSync
+	r.Committed = arena.Take(len(rd.CommittedEntries))
+	fill(r.Committed, rd.CommittedEntries)
+	r.Reads = r.Reads[:0]
+	for _, s := range rd.ReadStates {
+		r.Reads = append(r.Reads, raftlib.Read{Index: s.Index, Context: binary.LittleEndian.Uint64(s.RequestCtx)})
+	}
+	n.send(rd.Messages)
+	return r, true
+}
+
+// write fills the part of the Ready that is to be written.
+func (n *node) write(h *pb.HardState, entries []*pb.Entry, s *pb.Snapshot, arena *raftlib.Arena) {
+	r := &n.ready
+	if r.HardSet = !raft.IsEmptyHardState(h); r.HardSet {
+		r.Hard = raftlib.Hard{Term: h.GetTerm(), Vote: h.GetVote(), Commit: h.GetCommit()}
+	}
+	r.Entries = arena.Take(len(entries))
+	fill(r.Entries, entries)
+	r.Snapshot = raftlib.Snapshot{}
+	if !raft.IsEmptySnap(s) {
+		r.Snapshot = neutral(s)
+	}
+	n.native.Entries = entries
+}
+
+// send fills in the messages for other nodes and queues the work of the threads.
+func (n *node) send(messages []*pb.Message) {
+	r := &n.ready
+	r.Messages, n.out = r.Messages[:0], n.out[:0]
+	for _, m := range messages {
+		switch m.GetTo() {
+		case raft.LocalAppendThread:
+			n.appends = append(n.appends, m)
+		case raft.LocalApplyThread:
+			n.applies = append(n.applies, m)
+		default:
+			n.out = append(n.out, m)
+			r.Messages = append(r.Messages, raftlib.Envelope{To: lockstep.Node(m.GetTo()), Term: m.GetTerm(), Type: raftlib.Type(m.GetType())})
+		}
+	}
+}
+
+// WriteEntries implements [raftlib.Node].
+func (n *node) WriteEntries(k int) { n.disk.Append(n.native.Entries[:k]) }
+
+// WriteHard implements [raftlib.Node].
+func (n *node) WriteHard() {
+	if n.ready.Snapshot.Index != 0 {
+		n.disk.Install(n.ready.Snapshot)
+	}
+	if n.ready.HardSet {
+		n.disk.SetHard(n.ready.Hard)
+	}
+}
+
+// Post implements [raftlib.Node].
+func (n *node) Post(i int) { n.bodies.Put(n.out[i]) }
+
+// Advance implements [raftlib.Node].
+func (n *node) Advance() {
+	if !n.config.AsyncStorageWrites {
+		n.raw.Advance(n.native)
+	}
+}
+
+// NextAppend implements [raftlib.Node].
+func (n *node) NextAppend(arena *raftlib.Arena) (*raftlib.Ready, bool) {
+	if len(n.appends) == 0 {
+		return nil, false
+	}
+	m := n.appends[0]
+	n.appends, n.work = n.appends[:copy(n.appends, n.appends[1:])], m
+	n.write(&pb.HardState{Term: m.Term, Vote: m.Vote, Commit: m.Commit}, m.Entries, m.Snapshot, arena)
+	n.ready.Sync, n.ready.Messages, n.ready.Committed = len(m.Responses) > 0, n.ready.Messages[:0], nil
+	return &n.ready, true
+}
+
+// NextApply implements [raftlib.Node].
+func (n *node) NextApply(arena *raftlib.Arena) (*raftlib.Ready, bool) {
+	if len(n.applies) == 0 {
+		return nil, false
+	}
+	m := n.applies[0]
+	n.applies, n.work = n.applies[:copy(n.applies, n.applies[1:])], m
+	n.ready.Committed, n.ready.Messages = arena.Take(len(m.Entries)), n.ready.Messages[:0]
+	fill(n.ready.Committed, m.Entries)
+	return &n.ready, true
+}
+
+// Done implements [raftlib.Node].
+func (n *node) Done() {
+	responses := n.work.Responses
+	n.send(nil)
+	for _, m := range responses {
+		if m.GetTo() == n.id {
+			_ = n.raw.Step(m)
+			continue
+		}
+		n.out = append(n.out, m)
+		n.ready.Messages = append(n.ready.Messages, raftlib.Envelope{To: lockstep.Node(m.GetTo()), Term: m.GetTerm(), Type: raftlib.Type(m.GetType())})
+	}
+}
+
+// fill takes entries over.
+func fill(to []raftlib.Entry, from []*pb.Entry) {
+	for i, e := range from {
+		to[i] = entry(e)
+	}
+}
+
+func entry(e *pb.Entry) raftlib.Entry {
+	return raftlib.Entry{Index: e.GetIndex(), Term: e.GetTerm(), Kind: raftlib.EntryKind(e.GetType()), Data: e.Data}
+}
+
+func conf(c *pb.ConfState) raftlib.Conf {
+	return raftlib.Conf{Voters: raftlib.Nodes(c.GetVoters()), Outgoing: raftlib.Nodes(c.GetVotersOutgoing()),
+		Learners: raftlib.Nodes(c.GetLearners()), LearnersNext: raftlib.Nodes(c.GetLearnersNext()), AutoLeave: c.GetAutoLeave()}
+}
+
+func confState(c raftlib.Conf) *pb.ConfState {
+	return &pb.ConfState{Voters: raftlib.IDs(c.Voters), VotersOutgoing: raftlib.IDs(c.Outgoing),
+		Learners: raftlib.IDs(c.Learners), LearnersNext: raftlib.IDs(c.LearnersNext), AutoLeave: new(c.AutoLeave)}
+}
+
+func neutral(s *pb.Snapshot) raftlib.Snapshot {
+	m := s.GetMetadata()
+	return raftlib.Snapshot{Index: m.GetIndex(), Term: m.GetTerm(), Conf: conf(m.GetConfState()), Data: s.Data}
+}
+
+func snapshot(s raftlib.Snapshot) *pb.Snapshot {
+	return &pb.Snapshot{Data: s.Data, Metadata: &pb.SnapshotMetadata{
+		Index: new(s.Index), Term: new(s.Term), ConfState: confState(s.Conf)}}
+}

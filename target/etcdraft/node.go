@@ -1,0 +1,229 @@
+package etcdraft
+
+import (
+	"math/rand/v2"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
+)
+
+// node is a process: a node of the library, the application on top of it, and what the
+// process remembers of clients. It does for the library what the library asks of its
+// users.
+type node struct {
+	id      lockstep.Node
+	raft    raftlib.Node
+	machine machine
+	up      bool
+	clock   lockstep.Time // the virtual time up to which the node has been ticked
+
+	log  prefixes     // of the log, as the library sees it
+	role raftlib.Role // as last seen by the outside
+	lead lockstep.Node
+	hard raftlib.Hard
+
+	waiting []waiter // writes of clients
+	reads   []reader // reads of clients
+	reports []report // of the transport
+	pcg     rand.PCG
+	rand    *rand.Rand // for election time-outs and storage
+}
+
+// waiter is a client that waits for its write.
+type waiter struct {
+	client int
+	seq    uint16
+}
+
+// reader is a client that waits for its read, up to the index that it may see.
+type reader struct {
+	waiter
+	context uint64
+	index   uint64 // 0: not known yet
+}
+
+// report is the transport's word on a message that was sent.
+type report struct {
+	to           lockstep.Node
+	snapshot, ok bool
+}
+
+// start brings a node up from what is on its disk.
+func (d *Deployment) start(n *node) error {
+	disk := n.raft.Disk()
+	base := disk.Base()
+	n.machine.restore(base)
+	n.log.restore(base.Index, n.machine.prefix, disk)
+	n.up, n.clock = true, d.out.Now()
+	n.role, n.lead, n.hard = raftlib.Follower, 0, disk.Stored()
+	n.waiting, n.reads = n.waiting[:0], n.reads[:0]
+	if err := n.raft.Start(n.rand); err != nil {
+		return err
+	}
+	d.out.Event(lockstep.Event{Type: EventRestart, Node: n.id, Value: d.events.restarted.new(Restarted{Base: base.Index,
+		Last: n.log.last(), Commit: n.hard.Commit, State: n.machine.fingerprint()})})
+	d.settle(n)
+	return nil
+}
+
+// input precedes every input: the node first hears what the transport has to report.
+func (d *Deployment) input(n *node) {
+	for _, r := range n.reports {
+		if r.snapshot {
+			n.raft.SnapshotSent(r.to, r.ok)
+		} else {
+			n.raft.Unreachable(r.to)
+		}
+	}
+	n.reports = n.reports[:0]
+}
+
+// settle follows every input: whatever the library wants done is done.
+func (d *Deployment) settle(n *node) {
+	d.drain(n)
+	if d.cluster.Async {
+		d.work(n, n.rand.IntN(2), n.rand.IntN(2))
+	}
+	n.raft.Timer().Check()
+}
+
+// drain handles Readys until there is none.
+func (d *Deployment) drain(n *node) {
+	for {
+		rd, ok := n.raft.Ready(&d.arena)
+		if !ok {
+			return
+		}
+		d.observe(n, rd)
+		if !d.cluster.Async {
+			d.persist(n, rd)
+		}
+		d.send(n, rd)
+		d.confirmReads(n, rd.Reads)
+		if !d.cluster.Async {
+			d.apply(n, rd.Committed)
+		}
+		n.raft.Advance()
+	}
+}
+
+// work lets the two storage threads do so many pieces of work each.
+func (d *Deployment) work(n *node, appends, applies int) {
+	for range appends {
+		rd, ok := n.raft.NextAppend(&d.arena)
+		if !ok {
+			break
+		}
+		d.persist(n, rd)
+		n.raft.Done()
+		d.send(n, rd)
+		d.drain(n)
+	}
+	for range applies {
+		rd, ok := n.raft.NextApply(&d.arena)
+		if !ok {
+			break
+		}
+		d.apply(n, rd.Committed)
+		n.raft.Done()
+		d.send(n, rd)
+		d.drain(n)
+	}
+}
+
+// observe tells the outside what changed in the node.
+func (d *Deployment) observe(n *node, rd *raftlib.Ready) {
+	term, commit := n.hard.Term, n.hard.Commit
+	if rd.HardSet {
+		n.hard = rd.Hard
+	}
+	if rd.Role != n.role || n.hard.Term != term {
+		n.role = rd.Role
+		d.out.Event(lockstep.Event{Type: n.role.String(), Node: n.id,
+			Value: d.events.roles.new(Role{Term: n.hard.Term, Lead: rd.Lead, role: n.role})})
+	}
+	n.lead = rd.Lead
+	if s := rd.Snapshot; s.Index != 0 { // the log as the library sees it begins after the snapshot from now on
+		var m machine
+		m.reset(d.cluster.Keys, d.cluster.Clients)
+		m.restore(s)
+		n.log.reset(s.Index, m.prefix)
+	}
+	if len(rd.Entries) > 0 {
+		d.out.Event(lockstep.Event{Type: EventAppend, Node: n.id,
+			Value: d.events.appended.new(Appended{rd.Entries, n.log.last(), n.role == raftlib.Leader})})
+		n.log.append(rd.Entries)
+	}
+	if n.hard.Commit > commit && rd.Snapshot.Index == 0 {
+		d.out.Event(lockstep.Event{Type: EventCommit, Node: n.id, Value: d.events.committed.new(Committed{n.hard.Term, n.hard.Commit})})
+	}
+}
+
+// persist writes what a Ready wants written: entries first, then the hard state, with
+// which a snapshot becomes valid.
+func (d *Deployment) persist(n *node, rd *raftlib.Ready) {
+	if rd.Snapshot.Index != 0 {
+		n.raft.WriteHard()
+		n.raft.WriteEntries(len(rd.Entries))
+		d.install(n, rd.Snapshot)
+	} else {
+		if len(rd.Entries) > 0 {
+			n.raft.WriteEntries(len(rd.Entries))
+		}
+		if rd.HardSet {
+			n.raft.WriteHard()
+		}
+	}
+	if rd.Sync || rd.Snapshot.Index != 0 {
+		n.raft.Disk().Sync()
+	}
+}
+
+// install takes over a snapshot of another node.
+func (d *Deployment) install(n *node, s raftlib.Snapshot) {
+	if s.Index <= n.machine.applied {
+		return
+	}
+	n.machine.restore(s)
+	d.out.Event(lockstep.Event{Type: EventInstall, Node: n.id,
+		Value: d.events.installed.new(Installed{s.Index, s.Term, n.machine.fingerprint()})})
+	d.answerReads(n)
+}
+
+// apply applies committed entries in order.
+func (d *Deployment) apply(n *node, entries []Entry) {
+	for _, e := range entries {
+		if e.Index <= n.machine.applied && d.cluster.Async { // the append thread installed a snapshot meanwhile
+			continue
+		}
+		d.applyOne(n, e)
+	}
+	if len(entries) == 0 {
+		return
+	}
+	d.answerReads(n)
+	if c := d.cluster.Compact; c > 0 && n.machine.applied >= n.raft.Disk().Base().Index+uint64(c) &&
+		n.raft.Disk().Stored().Commit >= n.machine.applied {
+		n.raft.Disk().Compact(n.machine.snapshot())
+	}
+}
+
+func (d *Deployment) applyOne(n *node, e Entry) {
+	n.machine.applied, n.machine.term = e.Index, e.Term
+	n.machine.prefix = extend(n.machine.prefix, &e)
+	var o Op
+	var result Result
+	switch {
+	case e.Kind != raftlib.Normal:
+		if n.machine.allows(n.raft.Parse(e)) {
+			n.machine.setConf(n.raft.ApplyChange(e))
+		}
+	case len(e.Data) > 0:
+		o = decode(e.Data)
+		result, _ = n.machine.apply(o)
+	}
+	d.out.Event(lockstep.Event{Type: EventApply, Node: n.id, Value: d.events.applied.new(Applied{e, n.machine.fingerprint()})})
+	if o.Client > 0 {
+		d.answerWrite(n, o, result)
+	}
+}

@@ -1,0 +1,62 @@
+package etcdraft
+
+import (
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
+)
+
+// Read says what a read may see.
+type Read = raftlib.Read
+
+// ask carries out what an operator asks for at a node.
+func (d *Deployment) ask(id int32, n *node) {
+	d.input(n)
+	if id > 3*admin {
+		d.askFor(int(id-3*admin-1), n)
+	} else if id > 2*admin {
+		if voters := n.machine.conf.Voters; voters != 0 {
+			to := voters.Nth(d.rand.IntN(voters.Len()))
+			d.out.Event(lockstep.Event{Type: EventMembers, Node: n.id, Value: &Asked{To: to}})
+			n.raft.TransferLeader(to)
+		}
+		d.offerTransfer()
+	} else {
+		if c, ok := d.drawChange(&n.machine); ok {
+			d.out.Event(lockstep.Event{Type: EventMembers, Node: n.id, Value: &Asked{Change: c}})
+			_ = n.raft.ProposeChange(c) // refused or lost, the operator goes on to the next
+		}
+		d.offerChange()
+	}
+	d.settle(n)
+}
+
+// drawChange draws a membership change that makes sense to a node, as far as it knows:
+// one node more or less, as voter or learner, a learner that becomes a voter, or one
+// node in the place of another by way of a joint configuration, which is left again.
+func (d *Deployment) drawChange(m *machine) (raftlib.ConfChange, bool) {
+	if m.conf.Outgoing != 0 {
+		return raftlib.ConfChange{}, !m.conf.AutoLeave
+	}
+	pick := func(s lockstep.Nodes) lockstep.Nodes {
+		if s == 0 {
+			return 0
+		}
+		return lockstep.Nodes(0).With(s.Nth(d.rand.IntN(s.Len())))
+	}
+	outside := lockstep.Nodes(1<<d.cluster.Nodes-1) &^ m.ever
+	c := raftlib.ConfChange{V1: d.rand.IntN(2) == 0}
+	switch d.rand.IntN(5) {
+	case 0:
+		c.Add = pick(outside)
+	case 1:
+		c.Learn = pick(outside)
+	case 2:
+		c.Add = pick(m.conf.Learners)
+	case 3:
+		c.Remove = pick(m.conf.Members())
+	default:
+		c.Add, c.Remove = pick(outside|m.conf.Learners), pick(m.conf.Voters)
+		c.Joint, c.V1 = raftlib.Transition(d.rand.IntN(3)), false
+	}
+	return c, c.Add|c.Learn|c.Remove != 0 && m.allows(c)
+}

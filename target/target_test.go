@@ -1,0 +1,54 @@
+package target_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/lockstep-go/lockstep/target"
+	"github.com/lockstep-go/lockstep/target/smr"
+)
+
+func TestRebuild(t *testing.T) {
+	for _, c := range smr.Targets {
+		system, err := c.Build([]string{"nodes=5", "requests=2"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := system.Describe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := c.Rebuild(info.Options)
+		if err != nil || again != system {
+			t.Errorf("%s: rebuilt %+v from %v, want %+v, %v", c.Name, again, info.Options, system, err)
+		}
+	}
+}
+
+func ExampleFind() {
+	t, err := target.Find(smr.Targets, "smr-bug")
+	fmt.Println(t.Help, err)
+	_, err = target.Find(smr.Targets, "zab")
+	fmt.Println(err)
+	// Output:
+	// the papers' replicated log with the bug of Fig. 1 <nil>
+	// unknown target "zab": one of smr, smr-bug
+}
+
+func ExampleTarget_Build() {
+	t, _ := target.Find(smr.Targets, "smr")
+	_, err := t.Build([]string{"node=5"})
+	fmt.Println(err)
+	// Output: target smr: unknown key "node": allowed are nodes, bug, requests
+}
+
+func ExampleTarget_Options() {
+	t, _ := target.Find(smr.Targets, "smr")
+	for _, o := range t.Options() {
+		fmt.Println(o.Key, o.Default)
+	}
+	// Output:
+	// nodes 3
+	// bug false
+	// requests 0
+}
