@@ -130,6 +130,7 @@ func (d *scheduleReader) read(r *trace.Record) {
 func (d *scheduleReader) losses() {
 	for i := range d.schedule.phases {
 		p := &d.schedule.phases[i]
+		//lockstep:unordered the losses are sorted below
 		for l, lost := range d.taken[i] {
 			if !slices.Contains(lost, false) {
 				p.lost = append(p.lost, loss{l, 0})

@@ -38,7 +38,7 @@ func findings(t *testing.T, s lockstep.Strategy, number int) (lockstep.Plan, []l
 
 func TestFindingsHaveLockstepForms(t *testing.T) {
 	const number, enough, shrunk, tries = 100, 95, 7, 20_000
-	for _, s := range []lockstep.Strategy{strategy.DefaultWalk, strategy.DefaultBaseline} {
+	for _, s := range []lockstep.Strategy{strategy.DefaultWalk, strategy.DefaultBaseline, strategy.DefaultPCTCP, strategy.DefaultDelay} {
 		t.Run(s.String(), func(t *testing.T) {
 			plan, found := findings(t, s, number)
 			formed := 0
