@@ -8,6 +8,7 @@ import (
 	"errors"
 	"html/template"
 	"io"
+	"strings"
 
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -141,11 +142,25 @@ var pageJS string
 var pageFuncs = template.FuncMap{
 	"style":  func() template.CSS { return template.CSS(pageCSS) },
 	"script": func() template.JS { return template.JS(pageJS) },
-	"policy": func() string {
-		return "default-src 'none'; img-src data:; style-src " + hashSource(pageCSS) + "; script-src " + hashSource(pageJS)
+	"policy": func(program bool) string {
+		policy := "default-src 'none'; img-src data:; style-src " + hashSource(pageCSS)
+		if program {
+			policy += "; script-src " + hashSource(pageJS)
+		}
+		return policy
 	},
 	"clean": clean,
+	"lines": cleanLines,
 	"short": func(s string) string { return cut(clean(s), DefaultMaxText) },
+}
+
+// cleanLines cleans a text of several lines, such as a stack.
+func cleanLines(s string) string {
+	lines := strings.Split(s, "\n")
+	for i := range lines {
+		lines[i] = cut(clean(strings.ReplaceAll(lines[i], "\t", "    ")), DefaultMaxText)
+	}
+	return strings.Join(lines, "\n")
 }
 
 func hashSource(text string) string {
