@@ -10,8 +10,18 @@ require (
 )
 
 require (
+	github.com/anishathalye/porcupine v1.3.1 // indirect
+	github.com/gogo/protobuf v1.3.2 // indirect
+	github.com/golang/protobuf v1.5.2 // indirect
+	go.etcd.io/etcd/raft/v3 v3.5.2 // indirect
+	go.etcd.io/raft/v3 v3.7.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/tools v0.26.0 // indirect
+	google.golang.org/protobuf v1.36.11 // indirect
 )
 
 replace github.com/lockstep-go/lockstep => ../..
+
+require github.com/lockstep-go/lockstep/target/etcdraft v0.0.0
+
+replace github.com/lockstep-go/lockstep/target/etcdraft => ../../target/etcdraft

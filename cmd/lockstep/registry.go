@@ -4,11 +4,16 @@ import (
 	"slices"
 
 	"github.com/lockstep-go/lockstep/target"
+	"github.com/lockstep-go/lockstep/target/etcdraft"
+	"github.com/lockstep-go/lockstep/target/etcdraft/v35"
 	"github.com/lockstep-go/lockstep/target/smr"
 )
 
 // targets are the systems that the command line knows by name.
-var targets = slices.Concat(smr.Targets)
+var targets = slices.Concat(smr.Targets, []target.Target{
+	target.Of("etcdraft", "etcd's raft library v3.7.0 with clients on a replicated map", etcdraft.Cluster{Nodes: 3}, etcdraft.Everything),
+	target.Of("etcdraft35", "the same with v3.5.2, the version of the Netrix paper", v35.Cluster{Nodes: 3}, etcdraft.Everything),
+})
 
 // findTarget looks a target up by name.
 func findTarget(name string) (target.Target, error) { return target.Find(targets, name) }
