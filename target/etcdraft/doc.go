@@ -9,7 +9,7 @@
 // The specs are values to compose: the five properties of the Raft paper
 // ([ElectionSafety], [LeaderAppendOnly], [LogMatching], [LeaderCompleteness],
 // [StateMachineSafety], together [Safety]), [Linearizability], [Durability] and
-// [Liveness]; [Everything] is all of them.
+// [Live]; [Everything] is all of them.
 //
 // # What is replaced
 //

@@ -12,14 +12,14 @@ type Read = raftlib.Read
 func (d *Deployment) ask(id int32, n *node) {
 	d.input(n)
 	if id > 2*admin {
-		if voters := n.machine.conf.Voters; voters != 0 {
+		if voters := n.machine.conf.Voters; voters != 0 && !d.retired.Has(n.id) {
 			to := voters.Nth(d.rand.IntN(voters.Len()))
 			d.out.Event(lockstep.Event{Type: EventMembers, Node: n.id, Value: &Asked{To: to}})
 			n.raft.TransferLeader(to)
 		}
 		d.offerTransfer()
 	} else {
-		if c, ok := d.drawChange(&n.machine); ok {
+		if c, ok := d.drawChange(&n.machine); ok && !d.retired.Has(n.id) {
 			d.out.Event(lockstep.Event{Type: EventMembers, Node: n.id, Value: &Asked{Change: c}})
 			_ = n.raft.ProposeChange(c) // refused or lost, the operator goes on to the next
 		}

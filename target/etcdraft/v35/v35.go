@@ -12,6 +12,7 @@ import (
 	pb "go.etcd.io/etcd/raft/v3/raftpb"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/target/etcdraft"
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/lenient"
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
@@ -31,6 +32,14 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 // Deploy implements [lockstep.System].
 func (c Cluster) Deploy() (lockstep.Deployment, error) {
 	return etcdraft.Cluster(c).With(library{}).Deploy()
+}
+
+// Targets is this version of the library.
+var Targets = []target.Target{settled(target.Of("etcdraft35", "etcd's raft v3.5.2, as in the Netrix paper, with a replicated map and its clients", Cluster{}, etcdraft.Everything))}
+
+func settled(t target.Target) target.Target {
+	t.Settle = etcdraft.Settle
+	return t
 }
 
 // library is this version.
