@@ -35,6 +35,9 @@ type Deployment struct {
 	texts              map[Op]string
 }
 
+// The types of message that the transport reports on.
+var snapType, appType = raftlib.MsgSnap.String(), raftlib.MsgApp.String()
+
 func newDeployment(c Cluster) *Deployment {
 	d := &Deployment{cluster: c, network: c.library.NewNetwork(c.config()), nodes: make([]node, c.Nodes),
 		clients: make([]client, c.Clients), cut: make([]lockstep.Nodes, c.Nodes+1), texts: map[Op]string{}}
@@ -126,7 +129,7 @@ func (d *Deployment) deliver(id lockstep.ID) {
 	m := *d.out.Message(id)
 	d.take(id)
 	n := d.node(m.To)
-	if m.Type == raftlib.MsgSnap.String() {
+	if m.Type == snapType {
 		d.report(m.From, m.To, true, true)
 	}
 	if d.refused(&m) {
@@ -162,9 +165,9 @@ func (d *Deployment) lose(id lockstep.ID) {
 }
 
 func (d *Deployment) lost(from, to lockstep.Node, kind string) {
-	if kind == raftlib.MsgSnap.String() {
+	if kind == snapType {
 		d.report(from, to, true, false)
-	} else if kind == raftlib.MsgApp.String() && d.rand.IntN(4) == 0 {
+	} else if kind == appType && d.rand.IntN(4) == 0 {
 		d.report(from, to, false, false)
 	}
 }
@@ -217,10 +220,11 @@ func (d *Deployment) send(n *node, rd *raftlib.Ready) {
 		if d.cluster.Delay > 0 {
 			at = d.out.Now() + lockstep.Time(d.rand.IntN(d.cluster.Delay+1))
 		}
-		d.out.SendAt(n.id, e.To, e.Type.String(), d.tag(e, n.hard.Term), at)
+		kind := e.Type.String()
+		d.out.SendAt(n.id, e.To, kind, d.tag(e, n.hard.Term), at)
 		n.raft.Post(i)
 		if d.sent(n.id, e.To) {
-			d.lost(n.id, e.To, e.Type.String())
+			d.lost(n.id, e.To, kind)
 		}
 	}
 }
