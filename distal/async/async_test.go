@@ -3,15 +3,13 @@ package async_test
 import (
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/lockstep-go/lockstep/distal"
 	"github.com/lockstep-go/lockstep/distal/async"
 	"github.com/lockstep-go/lockstep/distal/check"
-	"github.com/lockstep-go/lockstep/distal/internal/generate"
+	"github.com/lockstep-go/lockstep/distal/internal/corpus"
 	"github.com/lockstep-go/lockstep/distal/machine"
 	"github.com/lockstep-go/lockstep/distal/sequential"
 )
@@ -31,11 +29,7 @@ func compile(t testing.TB, src string) *machine.Program {
 
 func example(t testing.TB, name string) *machine.Program {
 	t.Helper()
-	src, err := os.ReadFile("../../examples/distal/" + name + ".distal")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return compile(t, string(src))
+	return compile(t, corpus.Example(t, name))
 }
 
 // mixes are weights under which different things happen: late messages, losses, impatience.
@@ -48,14 +42,9 @@ var mixes = []async.Weights{
 // TestDifferential is the differential check: every random asynchronous run of every example is found again in the
 // sequential program, and breaks no condition on the way.
 func TestDifferential(t *testing.T) {
-	files, err := filepath.Glob("../../examples/distal/*.distal")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no examples", err)
-	}
-	for _, file := range files {
-		name := strings.TrimSuffix(filepath.Base(file), ".distal")
-		t.Run(name, func(t *testing.T) {
-			p := example(t, name)
+	for _, example := range corpus.Examples(t) {
+		t.Run(example.Name, func(t *testing.T) {
+			p := compile(t, example.Source)
 			firings := 0
 			for seed := range uint64(60) {
 				in := async.RandomRun(p, mixes[seed%3], 150, seed)
@@ -74,14 +63,14 @@ func TestDifferential(t *testing.T) {
 // TestDifferentialGenerated does the same for generated programs.
 func TestDifferentialGenerated(t *testing.T) {
 	firings, phases := 0, int64(0)
-	for seed := range uint64(400) {
-		p := compile(t, generate.Program(seed))
+	for _, program := range corpus.Generated(400) {
+		p := compile(t, program.Source)
 		for run := range uint64(4) {
 			in := async.RandomRun(p, mixes[run%3], 60, run)
 			firings += len(in.History())
 			phases = max(phases, in.Tag(1).Phase)
 			if err := async.Replay(in); err != nil {
-				t.Fatalf("program %d, run %d: %v\n%s", seed, run, err, generate.Program(seed))
+				t.Fatalf("%s, run %d: %v\n%s", program.Name, run, err, program.Source)
 			}
 		}
 	}
@@ -197,9 +186,7 @@ func TestDeliverUnknown(t *testing.T) {
 
 // FuzzRun looks for programs and runs that panic.
 func FuzzRun(f *testing.F) {
-	for seed := range uint64(5) {
-		f.Add(generate.Program(seed), seed)
-	}
+	corpus.Add(f, uint64(1))
 	f.Add(head+"upon A m do { x := 1 / x }\n", uint64(1))
 	f.Fuzz(func(t *testing.T, src string, seed uint64) {
 		c, _ := distal.Load(src)

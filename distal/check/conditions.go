@@ -310,7 +310,14 @@ func (c *checker) phaseFollows() bool {
 		case r.Message >= 0:
 			ok = ok && e.facts.noMore(linear{"tag", 0}, end)
 		default:
-			ok = ok && e.facts.noMore(linear{"var " + c.prog.Vars[c.prog.Phase].Name, 0}, end)
+			before := c.prog.symbolicStart(nil)
+			tag := before.vars[c.prog.Phase]
+			if h := r.Decl.Rule; h.Tag != nil {
+				v, known := before.value(h.Tag.Phase)
+				ok = ok && known
+				tag = v
+			}
+			ok = ok && e.facts.noMore(tag, end)
 		}
 	})
 	return ok && complete

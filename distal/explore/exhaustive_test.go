@@ -2,15 +2,13 @@ package explore_test
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/lockstep-go/lockstep/distal"
 	"github.com/lockstep-go/lockstep/distal/explore"
-	"github.com/lockstep-go/lockstep/distal/internal/generate"
+	"github.com/lockstep-go/lockstep/distal/internal/corpus"
 	"github.com/lockstep-go/lockstep/distal/sequential"
 )
 
@@ -82,24 +80,16 @@ func TestFigures(t *testing.T) {
 
 // TestExpectations runs every test of every example file, but the two long ones.
 func TestExpectations(t *testing.T) {
-	files, err := filepath.Glob("../../examples/distal/*.distal")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no examples", err)
-	}
-	for _, file := range files {
-		src, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, _ := distal.Load(string(src))
+	for _, program := range corpus.Examples(t) {
+		p, _ := distal.Load(program.Source)
 		for _, test := range p.Tests {
 			if test.Name == "six" || test.Name == "eight" {
 				continue // TestFigures has the first; the second takes minutes with the race detector
 			}
-			r, remarks := distal.Explore(string(src), distal.ExploreOptions{Options: distal.Options{Test: test.Name}})
+			r, remarks := distal.Explore(program.Source, distal.ExploreOptions{Options: distal.Options{Test: test.Name}})
 			want := map[string]string{"pass": explore.Pass, "violation": explore.Fail}[test.Expect]
 			if len(remarks.Errors()) > 0 || r.Verdict != want {
-				t.Errorf("%s, test %s: verdict %s, want %s (%v)", file, test.Name, r.Verdict, want, remarks)
+				t.Errorf("%s, test %s: verdict %s, want %s (%v)", program.Name, test.Name, r.Verdict, want, remarks)
 			}
 		}
 	}
@@ -132,9 +122,9 @@ func TestAgainstNaive(t *testing.T) {
 			})
 		}
 	}
-	for seed := range uint64(100) {
-		t.Run(fmt.Sprint("generated ", seed), func(t *testing.T) {
-			m, _ := load(t, generate.Program(seed), distal.Options{})
+	for _, p := range corpus.Generated(100) {
+		t.Run(p.Name, func(t *testing.T) {
+			m, _ := load(t, p.Source, distal.Options{})
 			compare(t, m, 1)
 		})
 	}

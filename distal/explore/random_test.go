@@ -8,7 +8,7 @@ import (
 	"github.com/lockstep-go/lockstep/distal"
 	"github.com/lockstep-go/lockstep/distal/check"
 	"github.com/lockstep-go/lockstep/distal/explore"
-	"github.com/lockstep-go/lockstep/distal/internal/generate"
+	"github.com/lockstep-go/lockstep/distal/internal/corpus"
 )
 
 // TestRandomRate compares the chance of finding the bug of Paxos in five phases with figures from an independent
@@ -51,18 +51,18 @@ func TestRandomDeterministic(t *testing.T) {
 // TestRandomWithinExhaustive demands that random runs find nothing where there is nothing, and no violation earlier than
 // the shortest one.
 func TestRandomWithinExhaustive(t *testing.T) {
-	for seed := range uint64(60) {
-		m, phases := load(t, generate.Program(seed), distal.Options{})
+	for seed, p := range corpus.Generated(60) {
+		m, phases := load(t, p.Source, distal.Options{})
 		full, err := explore.Exhaustive(m, explore.Options{Phases: phases})
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := explore.Random(m, explore.RandomOptions{Phases: phases, Runs: 300, Seed: seed, KeepOn: true, LoseOwn: true})
+		r, err := explore.Random(m, explore.RandomOptions{Phases: phases, Runs: 300, Seed: uint64(seed), KeepOn: true, LoseOwn: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if r.Violations > 0 && (full.Violation == nil || r.Violation.Round < full.Violation.Round) {
-			t.Errorf("program %d: random search finds %+v, exhaustive search %+v", seed, r.Violation, full.Violation)
+			t.Errorf("%s: random search finds %+v, exhaustive search %+v", p.Name, r.Violation, full.Violation)
 		}
 	}
 }
