@@ -36,7 +36,7 @@ func example(t testing.TB, name string) *machine.Program {
 var mixes = []async.Weights{
 	{Deliver: 10, Batch: 2, Drop: 1, Timeout: 1},
 	{Deliver: 2, Batch: 1, Drop: 1, Timeout: 2},
-	{Deliver: 1, Batch: 8, Timeout: 1},
+	{Deliver: 3, Batch: 8, Double: 3, Timeout: 1},
 }
 
 // TestDifferential is the differential check: every random asynchronous run of every example is found again in the
@@ -182,6 +182,9 @@ func TestDeliverUnknown(t *testing.T) {
 	if err := in.Drop(99); err == nil {
 		t.Error("message 99 was dropped")
 	}
+	if _, err := in.Duplicate(99); err == nil {
+		t.Error("message 99 was duplicated")
+	}
 }
 
 // FuzzRun looks for programs and runs that panic.
@@ -240,4 +243,15 @@ func ExampleRandomRun() {
 	in := async.RandomRun(p, async.Weights{Deliver: 1, Drop: 1}, 10, 1)
 	fmt.Println(len(in.InFlight()), "messages left, broken:", in.Broken() != "")
 	// Output: 0 messages left, broken: false
+}
+
+// BenchmarkRandomRun measures steps of asynchronous Paxos.
+func BenchmarkRandomRun(b *testing.B) {
+	p := example(b, "paxos_fixed")
+	seed := uint64(0)
+	for b.Loop() {
+		seed++
+		async.RandomRun(p, async.Weights{Deliver: 10, Drop: 1, Timeout: 1}, 150, seed)
+	}
+	b.ReportMetric(150*float64(b.N)/b.Elapsed().Seconds(), "steps/s")
 }
