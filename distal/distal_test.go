@@ -68,6 +68,21 @@ func TestOptions(t *testing.T) {
 
 func itoa(n int) string { return string(rune('0' + n)) }
 
+// TestCheckJSON checks that remarks and conditions read as words.
+func TestCheckJSON(t *testing.T) {
+	r, remarks := distal.Check(corpus.Example(t, "twophase_buggy"))
+	text, err := json.Marshal(struct {
+		Result  distal.CheckResult
+		Remarks distal.Remarks
+	}{r, remarks})
+	for _, want := range []string{`"status":"proved"`, `"status":"watched at run time"`, `"severity":"warning"`, `"line":37`,
+		`"sequential":true`} {
+		if err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s is missing in %s (%v)", want, text, err)
+		}
+	}
+}
+
 // TestRandom finds the bug of Paxos at random, with a trace.
 func TestRandom(t *testing.T) {
 	r, remarks := distal.Explore(corpus.Example(t, "paxos_buggy"), distal.ExploreOptions{Options: distal.Options{Phases: 5},

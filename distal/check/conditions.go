@@ -18,13 +18,16 @@ const (
 
 func (s Status) String() string { return [...]string{"proved", "watched at run time", "refused"}[s] }
 
+// MarshalText writes the status as words.
+func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
 // Proof is what is known about one condition for one rule.
 type Proof struct {
-	Pos       syntax.Pos
-	Condition string
-	Rule      string
-	Status    Status
-	Text      string // why, when it is not proved
+	Pos       syntax.Pos `json:"pos"`
+	Condition string     `json:"condition"`
+	Rule      string     `json:"rule"`
+	Status    Status     `json:"status"`
+	Text      string     `json:"text,omitempty"` // why, when it is not proved
 }
 
 // The conditions of Section 4.2, in plain words.

@@ -23,7 +23,7 @@ type Breach struct {
 
 func (b Breach) String() string { return fmt.Sprintf("%s: %s: %s", b.Pos, b.Condition, b.Text) }
 
-// Chooser resolves choose: it returns an index below n.
+// Chooser resolves choose: it returns an index below n. A nil Chooser always takes the first element.
 type Chooser func(n int) int
 
 type eval func(*frame) Value
