@@ -75,7 +75,7 @@ func TestCheckJSON(t *testing.T) {
 		Result  distal.CheckResult
 		Remarks distal.Remarks
 	}{r, remarks})
-	for _, want := range []string{`"status":"proved"`, `"status":"watched at run time"`, `"severity":"warning"`, `"line":37`,
+	for _, want := range []string{`"status":"proved"`, `"status":"watched at run time"`, `"severity":"warning"`, `"line":36`,
 		`"sequential":true`} {
 		if err != nil || !strings.Contains(string(text), want) {
 			t.Errorf("%s is missing in %s (%v)", want, text, err)
