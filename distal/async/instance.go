@@ -12,7 +12,7 @@ package async
 
 import (
 	"fmt"
-	"sort"
+	"slices"
 
 	"github.com/lockstep-go/lockstep/distal/machine"
 )
@@ -247,7 +247,7 @@ func (n *node) tags(message int) []machine.Tag {
 			out = append(out, m.Tag)
 		}
 	}
-	sort.Slice(out, func(i, j int) bool { return out[i].Before(out[j]) })
+	slices.SortFunc(out, machine.Tag.Compare)
 	return out
 }
 

@@ -44,11 +44,17 @@ type frame struct {
 	fuel     int
 	timely   bool // the messages are not older than the node's tag
 	params   []int64
+	room     [8]Value // slots of small programs, so that a frame is one piece of memory
 }
 
 func (p *Program) frame(self int, state *State, choose Chooser) *frame {
-	return &frame{self: int64(self), state: state, slots: make([]Value, p.Checked.Slots+2), choose: choose, fuel: fuelLimit,
-		params: p.params}
+	f := &frame{self: int64(self), state: state, choose: choose, fuel: fuelLimit, params: p.params}
+	if need := p.Checked.Slots + 2; need <= len(f.room) {
+		f.slots = f.room[:need]
+	} else {
+		f.slots = make([]Value, need)
+	}
+	return f
 }
 
 // call runs f with a fresh set of slots that begins with the arguments.
