@@ -84,3 +84,16 @@ func TestRandomNetworks(t *testing.T) {
 		}
 	}
 }
+
+// TestRandomMemory wants the same runs when everything computed is forgotten now and then.
+func TestRandomMemory(t *testing.T) {
+	m, _ := example(t, "paxos_buggy", distal.Options{})
+	opt := explore.RandomOptions{Phases: 5, Runs: 5000, Seed: 9, KeepOn: true}
+	plain, _ := explore.Random(m, opt)
+	opt.Memory = 1
+	forgetful, _ := explore.Random(m, opt)
+	plain.Violation.Trace, forgetful.Violation.Trace = nil, nil
+	if !reflect.DeepEqual(plain, forgetful) || plain.Violations < 10 {
+		t.Errorf("%+v\n%+v", plain, forgetful)
+	}
+}
