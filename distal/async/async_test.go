@@ -100,6 +100,63 @@ func TestDifferentialCanFail(t *testing.T) {
 	}
 }
 
+// TestProofsAreSound takes generated programs whose guards do not ask for timely messages, so that conditions do break, and
+// wants every breach to be of a condition that the checker did not claim to have proved for that rule. It also wants
+// runs without breaches to be found in the sequential program.
+func TestProofsAreSound(t *testing.T) {
+	breaches, proved, replayed := 0, 0, 0
+	for _, program := range corpus.Generated(400) {
+		src := strings.ReplaceAll(program.Source, " and timely", "")
+		p := compile(t, src)
+		claimed := map[string]bool{}
+		for _, q := range p.Checked.Proofs {
+			if q.Status == check.Proved {
+				claimed[q.Condition+q.Rule] = true
+				proved++
+			}
+		}
+		for run := range uint64(6) {
+			in := async.RandomRun(p, mixes[run%3], 60, run)
+			for _, f := range in.History() {
+				for _, b := range f.Breaches {
+					breaches++
+					// Two rules can have the same name; a claim counts only if it is made for both.
+					if label(f) != "" && claimed[b.Condition+label(f)] && !ambiguous(p, label(f)) {
+						t.Fatalf("%s: %s breaks a condition claimed to be proved: %s\n%s", program.Name, label(f), b, src)
+					}
+				}
+			}
+			if len(in.Breaches()) > 0 {
+				continue
+			}
+			replayed++
+			if err := async.Replay(in); err != nil {
+				t.Fatalf("%s, run %d: %v\n%s", program.Name, run, err, src)
+			}
+		}
+	}
+	if breaches < 100 || proved < 1000 || replayed < 500 {
+		t.Errorf("%d breaches, %d proofs, %d runs replayed: the test shows nothing", breaches, proved, replayed)
+	}
+}
+
+func label(f async.Firing) string {
+	if f.Rule == nil {
+		return "init"
+	}
+	return f.Rule.Label()
+}
+
+func ambiguous(p *machine.Program, label string) bool {
+	count := 0
+	for _, r := range p.Rules {
+		if r.Label() == label {
+			count++
+		}
+	}
+	return count > 1
+}
+
 const head = `protocol P(n = 3)
 message A { k: int, v: int } tag (k, A)
 message B { k: int, v: int } tag (k, B)
