@@ -65,7 +65,8 @@ func Compile(c *check.Program, params map[string]int64) (*Program, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(params)) {
 		if !known[name] {
-			return nil, fmt.Errorf("protocol %s has no parameter %s", c.Name, name)
+			return nil, fmt.Errorf("protocol %s has no parameter %s%s", c.Name, name,
+				syntax.Suggest(name, slices.Collect(maps.Keys(known))))
 		}
 	}
 	if p.params[0] < 1 || p.params[0] > MaxNodes {
