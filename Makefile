@@ -6,7 +6,7 @@ GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 GOVULN   := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test chromium determinism bench lint vuln tidy fuzz
+.PHONY: help demo build setup test determinism bench lint vuln tidy
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /:/' | column -t -s:
@@ -17,15 +17,15 @@ demo: build ## find, shrink, explain and draw the papers' bug
 build: ## build bin/lockstep
 	$(GO) build -o bin/lockstep ./cmd/lockstep
 
-test: determinism chromium ## everything that must pass; installs what the tests need
+setup: ## install what the tests need beside Go: chromium, spin, gcc
+	@sh scripts/setup.sh
+
+test: setup determinism ## everything that must pass; installs what the tests need
 	@set -e; for m in $(MODULES); do \
 		echo "== $$m"; \
 		$(GO) -C $$m vet ./...; \
 		LOCKSTEP_STRICT=1 $(GO) -C $$m test ./...; \
 	done
-
-chromium: ## the browser in which the HTML pages are tested, Debian's package
-	@command -v chromium >/dev/null || apt-get install -y chromium
 
 determinism: ## no clock, global random source, goroutine or map order where runs happen
 	$(GO) build -o bin/lint ./internal/lint
