@@ -128,15 +128,14 @@ func (w *worker) explore() (*Finding, error) {
 			return nil, nil
 		}
 		*r.next = Step{}
-		if len(r.queue) > 0 {
+		switch {
+		case len(r.queue) > 0:
 			*r.next = r.queue[0]
 			r.queue = r.queue[:copy(r.queue, r.queue[1:])]
-		} else if w.sched.Next(r, r.next) {
-			if w.keep {
-				w.notes.note(*r.next, w.sched)
-			}
-		} else {
+		case !w.sched.Next(r, r.next):
 			return nil, nil
+		case w.keep:
+			w.notes.note(*r.next, w.sched)
 		}
 		if f, err := w.step(); f != nil || err != nil {
 			return f, err
