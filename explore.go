@@ -200,7 +200,7 @@ func (w *worker) ran(number int) (one ran, err error) {
 	if one.outcome.Finding == nil {
 		one.trace = nil
 	} else if w.keep {
-		one.notes = w.notes.copy(w.sched)
+		one.notes = w.notes.copy(number, w.sched)
 	}
 	if s, ok := w.sched.(Witness); ok {
 		one.seen = s.Seen()

@@ -44,7 +44,7 @@ type dictation struct {
 
 func (d *dictation) New(lockstep.Info) lockstep.Scheduler { return d }
 func (d *dictation) Reset(lockstep.Start)                 { d.at = 0 }
-func (d *dictation) SameSeed() bool                       { return true } // of the run that was written down
+func (d *dictation) SeedOf() int                          { return 0 } // the run that was written down
 func (d *dictation) Next(_ *lockstep.Run, next *lockstep.Step) bool {
 	if d.at == len(d.steps) {
 		return false

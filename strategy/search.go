@@ -42,6 +42,10 @@ func (s *search) Reset(lockstep.Start) {
 	s.at, s.open, s.ended = 0, true, false
 }
 
+// SeedOf implements [lockstep.Reseeder]: a system that draws random numbers of its own
+// draws the same in every run.
+func (s *search) SeedOf() int { return 0 }
+
 // Next implements [lockstep.Scheduler].
 func (s *search) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	s.look(run)
