@@ -13,8 +13,8 @@ import (
 // to its node.
 type queues struct {
 	budget
-	distance  int  // places that a message may move away from its order of sending
-	redundant bool // pairs of actions that lead to no new state are taken too
+	distance  int             // places that a message may move away from its order of sending
+	redundant bool            // pairs of actions that lead to no new state are taken too
 	never     [actionEnd]bool // faults that will not be chosen
 	nodes     int
 	fifo      bool
