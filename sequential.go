@@ -69,7 +69,18 @@ type notes struct {
 	seed   int // the number of the run whose seed it had
 }
 
-// note adds a step.
+// choose asks the scheduler for the next step, and takes notes where they are needed.
+func (w *worker) choose() bool {
+	ok := w.sched.Next(w.run, w.run.next)
+	if w.keep && ok {
+		w.notes.note(*w.run.next, w.sched)
+	} else if w.keep {
+		w.notes.note(Step{}, w.sched)
+	}
+	return ok
+}
+
+// note adds a step, or the zero step for none: the scenario may go on from there.
 func (s *notes) note(step Step, sched Scheduler) {
 	s.steps = append(s.steps, step)
 	if r, ok := sched.(RoundScheduler); ok {
@@ -110,7 +121,7 @@ func (a *actor) Next(_ *Run, next *Step) bool {
 	}
 	*next = a.notes.steps[a.at]
 	a.at++
-	return true
+	return next.Kind != trace.Start
 }
 
 // Rounds implements RoundScheduler.

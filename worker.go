@@ -19,6 +19,7 @@ type worker struct {
 	director Director
 	settler  settler
 	rec      *recorder    // nil while nothing is recorded
+	seen     *distinct    // nil unless the plan counts what is distinct
 	replay   *trace.Trace // follow this instead of asking the scheduler
 	keep     bool         // the run can be repeated only by its steps, which go to the notes
 	notes    notes
@@ -98,7 +99,10 @@ func (w *worker) stages(number int) (*Finding, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be reset: %w", w.info.Name, err)
 	}
-	finding := w.look()
+	finding, err := w.look()
+	if err != nil {
+		return nil, err
+	}
 	if finding == nil && w.replay != nil {
 		finding, err = w.follow()
 	} else if finding == nil {
@@ -108,9 +112,19 @@ func (w *worker) stages(number int) (*Finding, error) {
 		}
 	}
 	if finding == nil && err == nil && r.over == "" {
-		finding = w.monitor.End(r)
+		finding, err = w.end()
 	}
 	return finding, err
+}
+
+// end lets spec and scenario judge the final state.
+func (w *worker) end() (*Finding, error) {
+	r := w.run
+	if f := w.monitor.End(r); f != nil || w.director == nil {
+		return f, nil
+	}
+	w.director.End(r, &r.hand)
+	return r.finding, r.broken
 }
 
 // explore takes the strategy's steps, and before each of them those of the scenario.
@@ -129,13 +143,12 @@ func (w *worker) explore() (*Finding, error) {
 		}
 		*r.next = Step{}
 		switch {
-		case len(r.queue) > 0:
-			*r.next = r.queue[0]
-			r.queue = r.queue[:copy(r.queue, r.queue[1:])]
-		case !w.sched.Next(r, r.next):
+		case r.unqueue(r.next):
+		case w.choose():
+		case w.director != nil && w.director.Idle(r, &r.hand):
+			continue
+		default:
 			return nil, nil
-		case w.keep:
-			w.notes.note(*r.next, w.sched)
 		}
 		if f, err := w.step(); f != nil || err != nil {
 			return f, err
@@ -171,27 +184,35 @@ func (w *worker) step() (*Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	return w.look(), nil
+	return w.look()
 }
 
-func (w *worker) look() *Finding {
+func (w *worker) look() (*Finding, error) {
 	r := w.run
 	if w.rec != nil {
 		w.rec.step(r, w.sched)
 	}
-	if w.director != nil && !r.settling {
+	if w.seen != nil {
+		w.seen.see(r)
+	}
+	if w.director != nil {
 		w.director.Look(r, &r.hand)
 	}
-	if f := w.monitor.Step(r); f != nil {
-		return f
+	if w.plan.Budget != nil && r.over == "" {
+		r.over = w.plan.Budget.exceeded(r)
 	}
-	return r.finding
+	if f := w.monitor.Step(r); f != nil {
+		return f, nil
+	}
+	return r.finding, r.broken
 }
 
 // judge turns the end of a run into its outcome.
 func (w *worker) judge(f *Finding) trace.Outcome {
 	o := trace.Outcome{Verdict: trace.Pass, Steps: w.run.steps}
 	switch {
+	case w.plan.Budget != nil && w.plan.Budget.exceeded(w.run) != "":
+		o.Verdict, o.Reason = trace.Unknown, w.plan.Budget.exceeded(w.run)
 	case f != nil:
 		f.Step = w.run.steps
 		o.Verdict, o.Finding = trace.Fail, f
@@ -199,19 +220,10 @@ func (w *worker) judge(f *Finding) trace.Outcome {
 		o.Verdict, o.Reason = trace.Unknown, w.run.over
 	case w.undecided() != "":
 		o.Verdict, o.Reason = trace.Unknown, w.undecided()
-	case w.director != nil && noneTookEffect(w.director.Counts()):
-		o.Verdict, o.Reason = trace.Vacuous, "no part of the scenario took effect"
+	case w.director != nil && w.director.Vacuous() != "":
+		o.Verdict, o.Reason = trace.Vacuous, w.director.Vacuous()
 	}
 	return o
-}
-
-func noneTookEffect(counts []Count) bool {
-	for _, c := range counts {
-		if c.N > 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // panicked makes a finding of a panic of the system under test. The deployment is not

@@ -220,6 +220,24 @@ func (inst *instance) takeTest(p *check.Program, name string) error {
 	return fmt.Errorf("there is no test %s; there are %v%s", name, names, syntax.Suggest(name, names))
 }
 
+// Compile loads a program and compiles it for the parameters that the options choose. It need not have a round structure: it is
+// what runs message by message.
+func Compile(src string, opt Options) (*machine.Program, Remarks) {
+	p, remarks := Load(src)
+	if p == nil {
+		return nil, remarks
+	}
+	inst, err := instantiate(p, opt)
+	if err != nil {
+		return nil, append(remarks, failure(err)...)
+	}
+	compiled, err := machine.Compile(p, inst.params)
+	if err != nil {
+		return nil, append(remarks, failure(err)...)
+	}
+	return compiled, remarks
+}
+
 // NewModel loads a program and makes the sequential model that the options choose. It is what Export and Explore work on.
 func NewModel(src string, opt Options) (*sequential.Model, int, Remarks) {
 	p, remarks := sequentialisable(src)

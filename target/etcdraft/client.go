@@ -77,6 +77,9 @@ func (d *Deployment) request(id int32, n *node) {
 		d.out.Event(lockstep.Event{Type: spec.EventCall, Value: &spec.Call{Client: o.Client, ID: int(id), Input: o}})
 	}
 	d.offerOp(c)
+	if d.retired.Has(n.id) {
+		return // no connection
+	}
 	d.input(n)
 	w := waiter{client: o.Client, seq: o.Seq}
 	if o.Kind == Get {

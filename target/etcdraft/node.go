@@ -217,6 +217,7 @@ func (d *Deployment) applyOne(n *node, e Entry) {
 	case e.Kind != raftlib.Normal:
 		if n.machine.allows(n.raft.Parse(e)) {
 			n.machine.setConf(n.raft.ApplyChange(e))
+			d.retired |= n.machine.removed()
 		}
 	case len(e.Data) > 0:
 		o = decode(e.Data)
