@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 
 	"github.com/lockstep-go/lockstep/internal/pool"
 	"github.com/lockstep-go/lockstep/trace"
@@ -290,6 +291,9 @@ func (c *campaign) conclude() {
 		if s, ok := w.sched.(Searcher); ok {
 			c.result.Reached = s.Reached()
 		}
+	}
+	if c.result.Reached != "" {
+		c.result.Guarantee.Assumes = append(slices.Clip(c.result.Guarantee.Assumes), c.result.Reached)
 	}
 }
 
