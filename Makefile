@@ -2,7 +2,7 @@
 GO      ?= go
 # Modules with heavy dependencies stand apart, so that `go get` of the library is light.
 MODULES := . cmd/lockstep internal/lint target/etcdraft
-GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 GOVULN   := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 
 .DEFAULT_GOAL := help

@@ -3,6 +3,7 @@ package lockstep
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 
 	"github.com/lockstep-go/lockstep/internal/pool"
@@ -23,11 +24,18 @@ type Result struct {
 	Judged    []Count        // how often each property could have failed, where the spec counts
 	Effects   []Count        // how often each part of the scenario took effect
 	Guarantee Guarantee
+	// Seen is what the guarantee rests on, where the strategy measures its runs.
+	Seen Seen
+	// Reached says how far a strategy that works through a space came, e.g. that it is
+	// complete to its bound.
+	Reached string
 	// Digest is a hash over the steps of all runs in run order. It is equal for equal
 	// plan, seed and number of runs, whatever the workers or the machine.
 	Digest uint64
 	// Interrupted says that the context ended before the runs did.
 	Interrupted bool
+
+	counted bool // the spec counts how often it could have failed
 }
 
 // Found is a failing run.
@@ -79,12 +87,17 @@ func Explore(ctx context.Context, plan Plan) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if plan.Strategy, err = plan.learn(info); err != nil {
+		return nil, err
+	}
 	c := newCampaign(ctx, plan, info)
 	defer c.close()
+	plan.Runs = c.plan.Runs
 	size := max(1, min(64, plan.Runs/(16*c.workers)))
 	pool.Ordered(c.workers, (plan.Runs+size-1)/size,
 		func(worker, i int) batch { return c.make(worker, i*size, min((i+1)*size, plan.Runs)) },
 		func(_ int, b batch) bool { return c.take(b) })
+	c.conclude()
 	return c.result, c.err
 }
 
@@ -94,6 +107,7 @@ type campaign struct {
 	plan    Plan
 	info    Info
 	workers int
+	size    int // runs that the strategy's space has; 0 where it is not finite
 	crew    []*worker
 	scribe  *worker // repeats failing runs with the recorder on
 	result  *Result
@@ -105,6 +119,7 @@ type batch struct {
 	runs    []ran
 	judged  []int   // by all of them together
 	effects []Count // likewise
+	done    bool    // the space is exhausted
 	err     error
 }
 
@@ -115,6 +130,8 @@ type ran struct {
 	steps, messages int
 	outcome         trace.Outcome
 	trace           *trace.Trace // of a failing run of a nondeterministic system
+	notes           *notes       // of a failing run of a sequential strategy
+	seen            Seen
 }
 
 func newCampaign(ctx context.Context, plan Plan, info Info) *campaign {
@@ -122,12 +139,18 @@ func newCampaign(ctx context.Context, plan Plan, info Info) *campaign {
 	if c.workers == 0 {
 		c.workers = runtime.GOMAXPROCS(0)
 	}
-	if info.Serial {
+	if info.Serial || isSequential(plan.Strategy) {
 		c.workers = 1
 	}
 	c.crew = make([]*worker, c.workers)
 	c.result = &Result{Target: info.Name, Strategy: plan.Strategy.String(), Seed: plan.Seed, Digest: plan.Seed,
 		Verdicts: map[Verdict]int{}, Reasons: map[string]int{}, Guarantee: plan.Strategy.Guarantee(info)}
+	if f, ok := plan.Strategy.(Finite); ok {
+		if size, ok := f.Runs(info); ok {
+			c.size = size
+			c.plan.Runs = min(plan.Runs, size)
+		}
+	}
 	for _, p := range plan.Spec.Properties() {
 		c.result.Judged = append(c.result.Judged, Count{Name: p})
 	}
@@ -160,6 +183,9 @@ func (c *campaign) make(worker, first, end int) (b batch) {
 		if one.outcome.Finding != nil && !c.plan.KeepGoing {
 			return b
 		}
+		if b.done = w.done(); b.done {
+			return b
+		}
 	}
 	return b
 }
@@ -175,6 +201,11 @@ func (w *worker) ran(number int) (one ran, err error) {
 	}
 	if one.outcome.Finding == nil {
 		one.trace = nil
+	} else if w.keep {
+		one.notes = w.notes.copy(w.sched)
+	}
+	if s, ok := w.sched.(Witness); ok {
+		one.seen = s.Seen()
 	}
 	one.digest, one.steps, one.messages = w.run.digest, w.run.steps, len(w.run.messages)
 	return one, err
@@ -198,7 +229,7 @@ func (w *worker) addCounts(b *batch) {
 func addCounts(sum, counts []Count) []Count {
 	for i, c := range counts {
 		if i == len(sum) {
-			sum = append(sum, Count{Name: c.Name})
+			sum = append(sum, Count{Name: c.Name, Optional: c.Optional})
 		}
 		sum[i].N += c.N
 	}
@@ -208,6 +239,7 @@ func addCounts(sum, counts []Count) []Count {
 // take adds the runs of a batch to the result, in order, and reports whether to go on.
 func (c *campaign) take(b batch) bool {
 	for i, n := range b.judged {
+		c.result.counted = true
 		c.result.Judged[i].N += n
 	}
 	c.result.Effects = addCounts(c.result.Effects, b.effects)
@@ -227,7 +259,25 @@ func (c *campaign) take(b batch) bool {
 	if c.plan.Progress != nil {
 		c.plan.Progress(c.result)
 	}
-	return c.err == nil
+	return c.err == nil && !b.done
+}
+
+// conclude adds to the result what is known only after the last run.
+func (c *campaign) conclude() {
+	if e, ok := c.plan.Strategy.(Empirical); ok {
+		c.result.Guarantee = e.GuaranteeSeen(c.info, c.result.Seen)
+	}
+	if c.size > 0 {
+		c.result.Reached = fmt.Sprintf("made %d of %d executions", c.result.Runs, c.size)
+		if c.result.Runs == c.size {
+			c.result.Reached = fmt.Sprintf("complete to this bound: all %d executions", c.size)
+		}
+	}
+	if w := c.crew[0]; w != nil {
+		if s, ok := w.sched.(Searcher); ok {
+			c.result.Reached = s.Reached()
+		}
+	}
 }
 
 func (c *campaign) add(one ran) {
@@ -236,6 +286,7 @@ func (c *campaign) add(one ran) {
 	r.Steps += int64(one.steps)
 	r.Messages += int64(one.messages)
 	r.Digest = RunSeed(r.Digest^one.digest, 0)
+	r.Seen.add(one.seen)
 	verdict := one.outcome.Verdict
 	if verdict == trace.Unknown {
 		r.Reasons[one.outcome.Reason]++
@@ -258,6 +309,9 @@ func (c *campaign) found(one ran) Found {
 	}
 	if c.scribe == nil {
 		c.scribe = newWorker(c.plan, c.info)
+	}
+	if one.notes != nil {
+		c.scribe.sched, c.scribe.keep = &actor{notes: one.notes}, false
 	}
 	t, err := c.scribe.record(one.number)
 	f.Trace = t

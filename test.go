@@ -37,8 +37,8 @@ const lastWords = 5 * time.Second
 // Test explores a plan inside a Go test. Traces of earlier failures, stored under
 // testdata/lockstep/<test name>/, are replayed first. A finding fails the test: it is
 // shrunk, drawn and stored, and the last line printed is the command that replays it.
-// A campaign in which runs reached a limit, or whose scenario never took effect, fails
-// too: neither is a pass.
+// A campaign in which runs reached a limit, or in which the scenario or a part of it
+// never took effect, fails too: neither is a pass.
 //
 // The flags -lockstep.seed, -lockstep.runs and -lockstep.replay, or the environment
 // variables LOCKSTEP_SEED, LOCKSTEP_RUNS and LOCKSTEP_REPLAY, take the place of what the
@@ -163,14 +163,20 @@ func (c *testCase) explore() {
 		c.Fatal(err)
 	case c.Failed():
 	case result.Verdict() == trace.Unknown:
-		c.Errorf("lockstep: unknown: %d of %d runs reached a limit (%v); raise the plan's Limits or make runs shorter",
+		c.Errorf("lockstep: unknown: %d of %d runs reached a limit (%v); raise the plan's Limits or Budget or make runs shorter",
 			result.Verdicts[trace.Unknown], result.Runs, result.Reasons)
 	case result.Verdict() == trace.Vacuous:
 		c.Errorf("lockstep: vacuous: the scenario took effect in none of %d runs", result.Runs)
+	case len(result.idle()) > 0 && !c.plan.AllowVacuous:
+		c.Errorf("lockstep: %d runs found nothing, but parts of the scenario never took effect: %s; set the plan's AllowVacuous if that is as it should be",
+			result.Runs, strings.Join(result.idle(), ", "))
 	case result.Interrupted:
 		c.Logf("lockstep: stopped by the test's deadline after %d runs; nothing found", result.Runs)
 	default:
 		c.Logf("lockstep: %d runs, nothing found; %s", result.Runs, result.Guarantee)
+		for _, name := range result.unjudged() {
+			c.Logf("lockstep: %s could never have failed", name)
+		}
 	}
 }
 

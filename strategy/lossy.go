@@ -56,6 +56,14 @@ func (l Lossy) Check(info lockstep.Info) error {
 	return checkSampler("lossy", l.Sampler, l.space(info.Nodes), info)
 }
 
+// Runs implements [lockstep.Finite].
+func (l Lossy) Runs(info lockstep.Info) (int, bool) {
+	if l.Period == 0 {
+		return 0, false
+	}
+	return l.space(info.Nodes).runs(l.Sampler)
+}
+
 // Guarantee implements [lockstep.Strategy].
 func (l Lossy) Guarantee(info lockstep.Info) lockstep.Guarantee {
 	if l.Period > 0 {

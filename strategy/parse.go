@@ -33,6 +33,12 @@ func All() []Kind {
 	return []Kind{
 		kindOf("uniform", "lock-step rounds in which a bounded number of nodes is isolated (Algorithm 1)", DefaultUniform),
 		kindOf("lossy", "lock-step rounds in which any set of messages is lost", DefaultLossy),
+		kindOf("pctcp", "orders events by random priorities of causal chains, with change points", DefaultPCTCP),
+		kindOf("pos", "orders events by random priorities, drawn anew where events race", DefaultPOS),
+		kindOf("shadow", "links with a network and an inbox, on which messages are committed, dropped, swapped and duplicated", DefaultShadow),
+		kindOf("delay", "a network in virtual time: latencies, cuts, flapping links, crashes and restarts", DefaultDelay),
+		kindOf("systematic", "tries all choices up to its bounds, depth first", DefaultSystematic),
+		kindOf("guided", "keeps the schedules of another strategy that reached something new, and mutates them", DefaultGuided),
 		kindOf("walk", "random choice with weights by kind of step", DefaultWalk),
 		kindOf("baseline", "random order of delivery, each message dropped with a fixed probability", DefaultBaseline),
 	}
@@ -62,9 +68,15 @@ func Parse(text string) (lockstep.Strategy, error) {
 	return nil, fmt.Errorf("unknown strategy %q: one of %s", name, strings.Join(names, ", "))
 }
 
-// write is the command-line form of a strategy.
-func write(name string, s any) string {
-	if options := option.Text(s); options != "" {
+// write is the command-line form of a strategy, which Parse reads back.
+func write(name string, s lockstep.Strategy) string {
+	var def any
+	for _, k := range All() {
+		if k.Name == name {
+			def = k.Default
+		}
+	}
+	if options := option.TextOver(s, def); options != "" {
 		return name + ":" + options
 	}
 	return name

@@ -100,6 +100,15 @@ func (s *space) choices(p, i int) *big.Int {
 // size is the number of ways in all.
 func (s *space) size() *big.Int { return s.atMost[0][s.bound] }
 
+// runs is the number of runs after which a sampler has made everything in the space, and
+// whether there is one that a campaign can count to.
+func (s *space) runs(sampler Sampler) (int, bool) {
+	if size := s.size(); sampler == Every && size.IsInt64() {
+		return int(size.Int64()), true
+	}
+	return 0, false
+}
+
 // exactly is the number of ways that break exactly as many sites as the bound allows.
 func (s *space) exactly() *big.Int {
 	if s.bound == 0 {

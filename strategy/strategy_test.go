@@ -111,7 +111,7 @@ func TestParse(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ text, want string }{
-		{"wander", `unknown strategy "wander": one of uniform, lossy, walk, baseline`},
+		{"wander", `unknown strategy "wander": one of uniform, lossy, pctcp, pos, shadow, delay, systematic, guided, walk, baseline`},
 		{"uniform:perid=3", `strategy uniform: unknown key "perid": allowed are period, isolations, rounds, sampler`},
 		{"uniform:period=x", `strategy uniform: period=x: the value must be a whole number`},
 		{"uniform:period", `strategy uniform: "period" is not of the form key=value`},
@@ -167,7 +167,7 @@ func ExampleLossy() {
 	// Break up to three links, each until the end of its phase of four rounds.
 	l := strategy.Lossy{Rounds: 8, Period: 4, Losses: 3}
 	fmt.Println(l, l.Guarantee(lockstep.Info{Nodes: 3}).Space)
-	// Output: lossy:rounds=8,period=4,losses=3 54745
+	// Output: lossy:rounds=8,loss=0,period=4,losses=3 54745
 }
 
 func ExampleWalk() {

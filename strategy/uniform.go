@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/big"
 	"math/rand/v2"
-	"strings"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/trace"
@@ -40,24 +39,21 @@ const (
 	// Paper is Algorithm 1 as published: exactly the bound's isolations, distributed over
 	// the phases first, so that executions have different probabilities.
 	Paper
-	// Every walks through the space: run i makes the i-th execution, over and over.
+	// Every walks through the space: run i makes the i-th execution, and a campaign ends
+	// when it has made them all.
 	Every
 )
 
 var samplerNames = []string{"exact", "paper", "every"}
 
 // String is the sampler's word.
-func (s Sampler) String() string { return samplerNames[s] }
+func (s Sampler) String() string { return word(samplerNames, int(s)) }
 
 // UnmarshalText reads a sampler's word.
 func (s *Sampler) UnmarshalText(text []byte) error {
-	for i, name := range samplerNames {
-		if name == string(text) {
-			*s = Sampler(i)
-			return nil
-		}
-	}
-	return fmt.Errorf("the sampler must be one of %s", strings.Join(samplerNames, ", "))
+	i, err := wordIndex("sampler", samplerNames, text)
+	*s = Sampler(i)
+	return err
 }
 
 // String implements [lockstep.Strategy].
@@ -74,6 +70,9 @@ func (u Uniform) Check(info lockstep.Info) error {
 // Size is the number of executions on so many nodes that the strategy can make with
 // the sampler Exact. Check must have passed.
 func (u Uniform) Size(nodes int) *big.Int { return u.space(nodes).size() }
+
+// Runs implements [lockstep.Finite].
+func (u Uniform) Runs(info lockstep.Info) (int, bool) { return u.space(info.Nodes).runs(u.Sampler) }
 
 // Guarantee implements [lockstep.Strategy].
 func (u Uniform) Guarantee(info lockstep.Info) lockstep.Guarantee {

@@ -55,11 +55,12 @@ func (c *runCmd) Run(e *env) error {
 		ctx, cancel = context.WithTimeout(ctx, c.For)
 	}
 	defer cancel()
-	show := newProgress(e.err, plan.Runs, c.For)
-	plan.Progress = show.update
-	start := time.Now()
+	show := newTicker(e.err)
+	plan.Progress = func(r *lockstep.Result) {
+		show.line(func(elapsed time.Duration) string { return campaignLine(r, plan.Runs, c.For, elapsed) })
+	}
 	result, err := lockstep.Explore(ctx, plan)
-	elapsed := time.Since(start)
+	elapsed := time.Since(show.start)
 	show.clear()
 	if result == nil {
 		return err

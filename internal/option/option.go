@@ -36,11 +36,16 @@ func List(v any) []Option {
 
 // Text writes the options of a struct as "key=value,key=value", without those that are
 // zero.
-func Text(v any) string {
+func Text(v any) string { return TextOver(v, nil) }
+
+// TextOver is Text with those zero options that are not zero in the struct def, of the
+// same type: set over def, what it writes gives v.
+func TextOver(v, def any) string {
 	var parts []string
-	rv := reflect.Indirect(reflect.ValueOf(v))
+	rv, dv := reflect.Indirect(reflect.ValueOf(v)), reflect.ValueOf(def)
 	for i := range rv.NumField() {
-		if f := rv.Type().Field(i); f.IsExported() && !rv.Field(i).IsZero() {
+		zero := rv.Field(i).IsZero() && (def == nil || dv.Field(i).IsZero())
+		if f := rv.Type().Field(i); f.IsExported() && !zero {
 			parts = append(parts, key(f.Name)+"="+text(rv.Field(i)))
 		}
 	}

@@ -53,6 +53,9 @@ type Cluster struct {
 	Keys int `help:"number of keys; 0: 2"`
 	// Changes is the number of membership changes that an operator asks for.
 	Changes int `help:"membership changes that an operator asks for"`
+	// Asks are single changes of voters that the operator asks for besides, in words and
+	// separated by "; ", for example "remove 4; add 4". A scenario says when and where.
+	Asks string `help:"single changes that the operator asks for besides, like 'remove 4; add 4'"`
 	// Transfers is the number of leadership transfers that an operator asks for.
 	Transfers int `help:"leadership transfers that an operator asks for"`
 
@@ -144,6 +147,9 @@ func (c Cluster) check() error {
 			return fmt.Errorf("etcdraft: %s is %d, allowed are %d..%d", f.name, f.v, f.lo, f.hi)
 		}
 	}
+	if _, err := c.asks(); err != nil {
+		return err
+	}
 	if int(c.Reads) >= len(readModes) {
 		return fmt.Errorf("etcdraft: reads is %d, allowed are %s", c.Reads, strings.Join(readModes, ", "))
 	}
@@ -166,6 +172,7 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 		return lockstep.Info{}, err
 	}
 	return lockstep.Info{Name: c.library.Name(), Nodes: c.Nodes, Options: c.options(), Rounds: c.rounds(),
+		Types: messageTypes(), Events: eventTypes,
 		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Duplicate, trace.Alarm, trace.Crash,
 			trace.Restart, trace.Request, trace.Cut, trace.Heal)}, nil
 }
@@ -192,6 +199,7 @@ func (c Cluster) options() map[string]string {
 	set("no-forward", "true", c.NoForward)
 	set("async", "true", c.Async)
 	set("layers", "true", c.Layers)
+	set("asks", c.Asks, c.Asks != "")
 	if c.Clients == 0 {
 		o["clients"] = strconv.Itoa(None)
 	}

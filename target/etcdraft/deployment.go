@@ -28,6 +28,7 @@ type Deployment struct {
 	retired lockstep.Nodes
 
 	changes, transfers int // of the operator, asked for so far
+	asks               []raftlib.ConfChange
 	initial            raftlib.Snapshot
 	arena              raftlib.Arena
 	events             events
@@ -42,6 +43,7 @@ func newDeployment(c Cluster) *Deployment {
 	d := &Deployment{cluster: c, network: c.library.NewNetwork(c.config()), nodes: make([]node, c.Nodes),
 		clients: make([]client, c.Clients), cut: make([]lockstep.Nodes, c.Nodes+1), texts: map[Op]string{}}
 	d.rand = rand.New(&d.pcg)
+	d.asks, _ = c.asks() // checked before
 	for i := range d.nodes {
 		n := &d.nodes[i]
 		n.id = lockstep.Node(i + 1)
@@ -82,6 +84,7 @@ func (d *Deployment) Reset(seed uint64, out *lockstep.Outbox) error {
 	}
 	d.offerChange()
 	d.offerTransfer()
+	d.offerAsks()
 	d.arm()
 	return nil
 }

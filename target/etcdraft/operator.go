@@ -11,7 +11,9 @@ type Read = raftlib.Read
 // ask carries out what an operator asks for at a node.
 func (d *Deployment) ask(id int32, n *node) {
 	d.input(n)
-	if id > 2*admin {
+	if id > 3*admin {
+		d.askFor(int(id-3*admin-1), n)
+	} else if id > 2*admin {
 		if voters := n.machine.conf.Voters; voters != 0 && !d.retired.Has(n.id) {
 			to := voters.Nth(d.rand.IntN(voters.Len()))
 			d.out.Event(lockstep.Event{Type: EventMembers, Node: n.id, Value: &Asked{To: to}})

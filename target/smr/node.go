@@ -180,7 +180,10 @@ func (n *node) Fingerprint() uint64 {
 	mix(int64(n.acks))
 	mix(int64(n.bestLast))
 	mix(int64(n.promises))
-	for _, l := range []Log{n.log, n.best, n.promised, n.output} {
+	if n.done {
+		mix(1)
+	}
+	for _, l := range []Log{n.log, n.best, n.promised, n.output, n.waiting} {
 		mix(-1)
 		for _, c := range l {
 			mix(int64(c))

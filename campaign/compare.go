@@ -1,0 +1,254 @@
+package campaign
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+)
+
+// Defaults of a comparison.
+const (
+	DefaultRepeat     = 10
+	DefaultConfidence = 0.95
+	maxRepeat         = 50
+)
+
+// Comparison says what to compare.
+type Comparison struct {
+	// Plan is what all campaigns have in common; its Strategy is not used, and it ends with
+	// the first finding. Runs is the budget of one campaign.
+	Plan lockstep.Plan
+	// Strategies are the strategies to compare.
+	Strategies []lockstep.Strategy
+	// Repeat is the number of campaigns with each strategy, at most 50; 0 means DefaultRepeat.
+	Repeat int
+	// Confidence is that of the intervals; 0 means DefaultConfidence.
+	Confidence float64
+	// Clock, where it is set, tells the time since any fixed moment.
+	Clock func() time.Duration
+	// Progress, where it is set, is called after each campaign with the row so far, without
+	// the intervals.
+	Progress func(Row)
+}
+
+// Result is a comparison that was made.
+type Result struct {
+	Target     string  `json:"target"`
+	Seed       uint64  `json:"seed"`
+	Runs       int     `json:"runs"` // of one campaign, at most
+	Repeat     int     `json:"repeat"`
+	Confidence float64 `json:"confidence"`
+	Rows       []Row   `json:"strategies"`
+	// Interrupted says that the context ended before the campaigns did.
+	Interrupted bool `json:"interrupted,omitempty"`
+}
+
+// Row is what the campaigns with one strategy found.
+type Row struct {
+	// Strategy is the strategy with everything that it learned in its last campaign.
+	Strategy  string `json:"strategy"`
+	Campaigns int    `json:"campaigns"`
+	Found     int    `json:"found"`   // campaigns with a finding
+	Nothing   int    `json:"nothing"` // campaigns without
+	// First lists the number of runs up to and with the first finding of each campaign; 0
+	// means that it found nothing.
+	First []int `json:"runs_to_first"`
+	// Median is the median of First and MedianLow and MedianHigh an interval for it that
+	// assumes nothing; 0 means beyond the budget.
+	Median     int `json:"median_runs"`
+	MedianLow  int `json:"median_runs_low"`
+	MedianHigh int `json:"median_runs_high"`
+	// TotalRuns and TotalSteps are those of all campaigns.
+	TotalRuns  int64 `json:"total_runs"`
+	TotalSteps int64 `json:"total_steps"`
+	// HitRate is the share of runs with a finding, and Hits an exact interval for their
+	// probability. It is missing for a strategy whose runs are not independent.
+	HitRate float64   `json:"hit_rate"`
+	Hits    *Interval `json:"hit_rate_interval,omitempty"`
+	// Seconds lists how long each campaign took, where there is a clock.
+	Seconds []float64 `json:"seconds,omitempty"`
+	// Reached says how far a strategy that works through a space came.
+	Reached string `json:"reached,omitempty"`
+}
+
+// Compare makes the campaigns, strategy by strategy. It returns an error for a plan that
+// cannot be run, with the rows made until then.
+func Compare(ctx context.Context, c Comparison) (*Result, error) {
+	if c.Repeat == 0 {
+		c.Repeat = DefaultRepeat
+	}
+	if c.Confidence == 0 {
+		c.Confidence = DefaultConfidence
+	}
+	if c.Plan.Runs == 0 {
+		c.Plan.Runs = lockstep.DefaultRuns
+	}
+	c.Plan.KeepGoing = false
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	info, err := c.Plan.System.Describe()
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{Target: info.Name, Seed: c.Plan.Seed, Runs: c.Plan.Runs, Repeat: c.Repeat, Confidence: c.Confidence}
+	for _, s := range c.Strategies {
+		if err := s.Check(info); err != nil { // before the first of them takes its time
+			return nil, err
+		}
+	}
+	for _, s := range c.Strategies {
+		row, err := c.row(ctx, s, info)
+		r.Rows = append(r.Rows, row)
+		if err != nil {
+			return r, err
+		}
+		if ctx.Err() != nil {
+			r.Interrupted = true
+			break
+		}
+	}
+	return r, nil
+}
+
+func (c *Comparison) check() error {
+	switch {
+	case c.Plan.System == nil:
+		return errors.New("campaign: the plan has no System")
+	case len(c.Strategies) == 0:
+		return errors.New("campaign: there is no strategy to compare")
+	case c.Repeat < 1 || c.Repeat > maxRepeat:
+		return fmt.Errorf("campaign: repeat is %d, allowed are 1..%d", c.Repeat, maxRepeat)
+	case !(c.Confidence > 0 && c.Confidence < 1):
+		return fmt.Errorf("campaign: confidence is %v, allowed is (0,1)", c.Confidence)
+	case c.Plan.Runs < 0:
+		return fmt.Errorf("campaign: runs is %d, it must not be negative", c.Plan.Runs)
+	}
+	return nil
+}
+
+// row makes the campaigns with one strategy. Each has a seed of its own, the same for
+// every strategy.
+func (c *Comparison) row(ctx context.Context, s lockstep.Strategy, info lockstep.Info) (Row, error) {
+	row := Row{Strategy: s.String()}
+	for i := range c.Repeat {
+		plan := c.Plan
+		plan.Strategy, plan.Seed = s, lockstep.RunSeed(c.Plan.Seed, i)
+		var begin time.Duration
+		if c.Clock != nil {
+			begin = c.Clock()
+		}
+		result, err := lockstep.Explore(ctx, plan)
+		if err != nil {
+			return row, err
+		}
+		if result.Interrupted {
+			break
+		}
+		if c.Clock != nil {
+			row.Seconds = append(row.Seconds, (c.Clock() - begin).Seconds())
+		}
+		row.add(result)
+		if c.Progress != nil {
+			c.Progress(row)
+		}
+	}
+	if row.Campaigns > 0 {
+		row.conclude(independent(s, info), c.Plan.Runs, c.Confidence)
+	}
+	return row, nil
+}
+
+// add takes over what a campaign found.
+func (r *Row) add(result *lockstep.Result) {
+	r.Strategy, r.Reached = result.Strategy, result.Reached
+	r.Campaigns++
+	r.TotalRuns += int64(result.Runs)
+	r.TotalSteps += result.Steps
+	if first := result.First(); first != nil {
+		r.Found++
+		r.First = append(r.First, first.Run+1)
+	} else {
+		r.Nothing++
+		r.First = append(r.First, 0)
+	}
+}
+
+// conclude computes what follows from the campaigns.
+func (r *Row) conclude(independent bool, limit int, confidence float64) {
+	r.Median, r.MedianLow, r.MedianHigh = Median(r.First, confidence)
+	r.HitRate = float64(r.Found) / float64(r.TotalRuns)
+	if independent {
+		hits := HitRate(r.First, limit, confidence)
+		r.Hits = &hits
+	}
+}
+
+// independent reports whether the runs of a strategy do not depend on each other.
+func independent(s lockstep.Strategy, info lockstep.Info) bool {
+	if q, ok := s.(lockstep.Sequential); ok && q.Sequential() {
+		return false
+	}
+	if f, ok := s.(lockstep.Finite); ok {
+		if _, finite := f.Runs(info); finite {
+			return false
+		}
+	}
+	return true
+}
+
+// WriteText writes the comparison as a table.
+func (r *Result) WriteText(w io.Writer) error {
+	_, err := fmt.Fprintf(w, "%s: %d campaigns of at most %d runs with each strategy, seed %d, intervals with confidence %g\n\n",
+		r.Target, r.Repeat, r.Runs, r.Seed, r.Confidence)
+	if err != nil {
+		return err
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprint(t, "strategy\tfound\tnothing\truns to first (median)\thits per run\tsteps per run")
+	timed := len(r.Rows) > 0 && len(r.Rows[0].Seconds) > 0
+	if timed {
+		fmt.Fprint(t, "\tseconds (mean)")
+	}
+	fmt.Fprintln(t)
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%s\t%.0f", row.Strategy, row.Found, row.Nothing, row.medianText(r.Runs), row.hitsText(),
+			float64(row.TotalSteps)/float64(max(row.TotalRuns, 1)))
+		if timed {
+			sum := 0.0
+			for _, s := range row.Seconds {
+				sum += s
+			}
+			fmt.Fprintf(t, "\t%.3g", sum/float64(max(len(row.Seconds), 1)))
+		}
+		fmt.Fprintln(t)
+	}
+	return t.Flush()
+}
+
+// medianText is the median with its interval, e.g. "120 [30, >1000]".
+func (r *Row) medianText(limit int) string {
+	text := func(n int) string {
+		if n == 0 {
+			return fmt.Sprintf(">%d", limit)
+		}
+		return fmt.Sprint(n)
+	}
+	if r.Campaigns == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%s [%s, %s]", text(r.Median), text(r.MedianLow), text(r.MedianHigh))
+}
+
+func (r *Row) hitsText() string {
+	if r.Hits == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.2g [%.2g, %.2g]", r.HitRate, r.Hits.Low, r.Hits.High)
+}

@@ -1,0 +1,256 @@
+package async_test
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/lockstep-go/lockstep/distal"
+	"github.com/lockstep-go/lockstep/distal/async"
+	"github.com/lockstep-go/lockstep/distal/check"
+	"github.com/lockstep-go/lockstep/distal/internal/generate"
+	"github.com/lockstep-go/lockstep/distal/machine"
+	"github.com/lockstep-go/lockstep/distal/sequential"
+)
+
+func compile(t testing.TB, src string) *machine.Program {
+	t.Helper()
+	c, remarks := distal.Load(src)
+	if c == nil {
+		t.Fatal(remarks)
+	}
+	p, err := machine.Compile(c, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func example(t testing.TB, name string) *machine.Program {
+	t.Helper()
+	src, err := os.ReadFile("../../examples/distal/" + name + ".distal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return compile(t, string(src))
+}
+
+// mixes are weights under which different things happen: late messages, losses, impatience.
+var mixes = []async.Weights{
+	{Deliver: 10, Batch: 2, Drop: 1, Timeout: 1},
+	{Deliver: 2, Batch: 1, Drop: 1, Timeout: 2},
+	{Deliver: 1, Batch: 8, Timeout: 1},
+}
+
+// TestDifferential is the differential check: every random asynchronous run of every example is found again in the
+// sequential program, and breaks no condition on the way.
+func TestDifferential(t *testing.T) {
+	files, err := filepath.Glob("../../examples/distal/*.distal")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no examples", err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".distal")
+		t.Run(name, func(t *testing.T) {
+			p := example(t, name)
+			firings := 0
+			for seed := range uint64(60) {
+				in := async.RandomRun(p, mixes[seed%3], 150, seed)
+				firings += len(in.History())
+				if err := async.Replay(in); err != nil {
+					t.Fatalf("seed %d: %v", seed, err)
+				}
+			}
+			if firings < 60*10 {
+				t.Errorf("only %d actions in 60 runs: the runs show nothing", firings)
+			}
+		})
+	}
+}
+
+// TestDifferentialGenerated does the same for generated programs.
+func TestDifferentialGenerated(t *testing.T) {
+	firings, phases := 0, int64(0)
+	for seed := range uint64(400) {
+		p := compile(t, generate.Program(seed))
+		for run := range uint64(4) {
+			in := async.RandomRun(p, mixes[run%3], 60, run)
+			firings += len(in.History())
+			phases = max(phases, in.Tag(1).Phase)
+			if err := async.Replay(in); err != nil {
+				t.Fatalf("program %d, run %d: %v\n%s", seed, run, err, generate.Program(seed))
+			}
+		}
+	}
+	if firings < 10_000 || phases < 5 {
+		t.Errorf("%d actions, phase %d: the runs show nothing", firings, phases)
+	}
+}
+
+// TestDifferentialCanFail changes the record of a run: the replay must notice.
+func TestDifferentialCanFail(t *testing.T) {
+	p := example(t, "paxos_fixed")
+	noticed := 0
+	for seed := range uint64(20) {
+		in := async.RandomRun(p, mixes[0], 100, seed)
+		for i, f := range in.History() {
+			if f.Rule != nil && f.Received != 0 {
+				in.History()[i].Received = 0
+				break
+			}
+		}
+		if err := async.Replay(in); err != nil {
+			noticed++
+		}
+	}
+	if noticed < 15 {
+		t.Errorf("the replay noticed %d of 20 forgeries", noticed)
+	}
+}
+
+const head = `protocol P(n = 3)
+message A { k: int, v: int } tag (k, A)
+message B { k: int, v: int } tag (k, B)
+rounds A < B
+state {
+	k: int = 0
+	x: int = 0
+}
+upon timeout do {
+	k := k + 1
+	send A(k, x) to all
+}
+`
+
+// TestBreaches runs a program that breaks each condition. It has no sequential form, or is caught by its monitors, and
+// can be run asynchronously all the same.
+func TestBreaches(t *testing.T) {
+	for _, c := range []struct {
+		condition string
+		refused   bool
+		rules     string
+	}{
+		{"condition 1", true, "upon A m with m.k > k do { k := m.k send B(k, x) to all }\nupon B m with m.k == k and timely do { send A(k, x) to all }\n"},
+		{"condition 1", false, "upon A m with m.k > k do { k := m.k send B(k, x) to all }\nupon B m with m.k == k and timely do { k := k + m.v send A(k, x) to all }\n"},
+		{"condition 2", true, "phase k\nupon A m with m.k > k do { k := m.k send B(k + 1, x) to all }\nupon B m with m.k > k do { k := m.k }\n"},
+		{"condition 3", true, "upon A m with m.k > k do { k := m.k send B(k, x) to all }\nupon B m with m.k < k do { x := m.v + 1 }\n"},
+		{"condition 3", false, "upon A m with m.k > k do { k := m.k send B(k, x) to all }\nupon B m with m.v >= x do { x := m.v }\n"},
+		{"condition 4", true, "upon A m with m.k > k do { k := m.k send B(k, x) to all }\nupon B m with m.k == k and timely do { x := len(received(A)) }\n"},
+		{"condition 5", true, "upon A m with m.k > k do { k := m.k send B(k, x) to all x := 1 }\nupon B m with m.k == k and timely do { x := 2 }\n"},
+		{"one message", true, "upon A m with m.k > k do { k := m.k send B(k, x) to all send B(k, 1) to all }\nupon B m with m.k == k and timely do { x := m.v }\n"},
+	} {
+		p := compile(t, head+c.rules)
+		if _, err := sequential.New(p, check.Network{}, check.Free); (err != nil) != c.refused {
+			t.Errorf("%s: sequential form: %v\n%s", c.condition, err, c.rules)
+		} else if c.refused && !strings.Contains(err.Error(), c.condition) {
+			t.Errorf("the refusal does not name %s: %v", c.condition, err)
+		}
+		seen, actions := false, 0
+		for seed := range uint64(50) {
+			in := async.RandomRun(p, mixes[seed%3], 80, seed)
+			actions += len(in.History())
+			for _, b := range in.Breaches() {
+				seen = seen || b.Condition == c.condition
+			}
+			if len(in.Breaches()) > 0 && async.Replay(in) == nil {
+				t.Errorf("%s: a run with breaches is replayed", c.condition)
+			}
+		}
+		if !seen || actions < 200 {
+			t.Errorf("%s was not broken in %d actions of\n%s", c.condition, actions, c.rules)
+		}
+	}
+}
+
+// TestPaxosRate compares the chance that an asynchronous run of 150 steps shows the bug of Paxos with figures from an
+// independent hand-written model: one run in 40 for weights 10:1:1 of deliver, drop and timeout.
+func TestPaxosRate(t *testing.T) {
+	p, fixed := example(t, "paxos_buggy"), example(t, "paxos_fixed")
+	w := async.Weights{Deliver: 10, Drop: 1, Timeout: 1}
+	const runs = 3000
+	found := 0
+	for seed := range uint64(runs) {
+		if async.RandomRun(p, w, 150, seed).Broken() != "" {
+			found++
+		}
+		if seed%10 == 0 && async.RandomRun(fixed, w, 150, seed).Broken() != "" {
+			t.Fatalf("the mended program fails with seed %d", seed)
+		}
+	}
+	if want := runs / 40.0; math.Abs(float64(found)-want) > 4*math.Sqrt(want)+want/5 {
+		t.Errorf("%d of %d runs show the bug, want about %.0f", found, runs, want)
+	}
+}
+
+func TestDeliverUnknown(t *testing.T) {
+	in := async.New(example(t, "paxos_fixed"), nil)
+	if _, err := in.Deliver(99); err == nil {
+		t.Error("message 99 was delivered")
+	}
+	if err := in.Drop(99); err == nil {
+		t.Error("message 99 was dropped")
+	}
+}
+
+// FuzzRun looks for programs and runs that panic.
+func FuzzRun(f *testing.F) {
+	for seed := range uint64(5) {
+		f.Add(generate.Program(seed), seed)
+	}
+	f.Add(head+"upon A m do { x := 1 / x }\n", uint64(1))
+	f.Fuzz(func(t *testing.T, src string, seed uint64) {
+		c, _ := distal.Load(src)
+		if c == nil {
+			return
+		}
+		p, err := machine.Compile(c, map[string]int64{"n": 3})
+		if err != nil {
+			return
+		}
+		in := async.RandomRun(p, mixes[seed%3], 30, seed)
+		in.Broken()
+		_ = async.Replay(in)
+	})
+}
+
+const greet = `protocol Greet(n = 2)
+message Hello { k: int } tag (k, Hello)
+rounds Hello
+state { k: int = 1 heard: set<node> }
+init { send Hello(k) to others }
+upon Hello m with m.k == k do { heard := heard + {m.from} }
+`
+
+func ExampleInstance() {
+	c, _ := distal.Load(greet)
+	p, _ := machine.Compile(c, nil)
+	in := async.New(p, nil)
+	for _, f := range in.InFlight() {
+		fmt.Printf("%d->%d %s\n", f.Message.From, f.To, p.FormatMessage(f.Message))
+	}
+	fired, _ := in.Deliver(in.InFlight()[0].ID)
+	fmt.Println(fired[0].Node, fired[0].Rule.Label(), p.FormatState(in.State(2)))
+	// Output:
+	// 1->2 Hello(1)
+	// 2->1 Hello(1)
+	// 2 upon Hello k=1 heard={node(1)}
+}
+
+func ExampleReplay() {
+	c, _ := distal.Load(greet)
+	p, _ := machine.Compile(c, nil)
+	in := async.RandomRun(p, async.Weights{Deliver: 1}, 10, 1)
+	fmt.Println(len(in.History()), "actions", async.Replay(in))
+	// Output: 4 actions <nil>
+}
+
+func ExampleRandomRun() {
+	c, _ := distal.Load(greet)
+	p, _ := machine.Compile(c, nil)
+	in := async.RandomRun(p, async.Weights{Deliver: 1, Drop: 1}, 10, 1)
+	fmt.Println(len(in.InFlight()), "messages left, broken:", in.Broken() != "")
+	// Output: 0 messages left, broken: false
+}

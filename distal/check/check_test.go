@@ -1,0 +1,141 @@
+package check_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/lockstep-go/lockstep/distal/check"
+	"github.com/lockstep-go/lockstep/distal/internal/generate"
+	"github.com/lockstep-go/lockstep/distal/syntax"
+)
+
+// TestScripts runs the golden scripts. `check` shows remarks, refused conditions and monitors; with `proofs` it also
+// shows every condition of every rule.
+func TestScripts(t *testing.T) {
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			if d.Cmd != "check" {
+				d.Fatalf(t, "unknown command %s", d.Cmd)
+			}
+			return report(d.Input, d.HasArg("proofs"))
+		})
+	})
+}
+
+func report(src string, proofs bool) string {
+	var b strings.Builder
+	f, errs := syntax.Parse(src)
+	if len(errs) > 0 {
+		return errs.Error() + "\n"
+	}
+	p, remarks := check.Check(f)
+	for _, r := range remarks {
+		fmt.Fprintln(&b, r)
+	}
+	if p == nil {
+		return b.String()
+	}
+	for _, r := range p.Refused {
+		fmt.Fprintf(&b, "refused: %s\n", r)
+	}
+	for _, m := range p.Monitors {
+		fmt.Fprintf(&b, "monitor: %s: %s, %s: %s\n", m.Pos, m.Rule, m.Condition, m.Text)
+	}
+	if proofs {
+		for _, q := range p.Proofs {
+			fmt.Fprintf(&b, "%s, %s: %s\n", q.Rule, q.Condition, q.Status)
+		}
+	}
+	if b.Len() == 0 {
+		return "ok\n"
+	}
+	return b.String()
+}
+
+// TestExamples wants no error and no refusal for any example or generated program.
+func TestExamples(t *testing.T) {
+	files, err := filepath.Glob("../../examples/distal/*.distal")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no examples", err)
+	}
+	var sources []string
+	for _, name := range files {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sources = append(sources, string(b))
+	}
+	for seed := range uint64(200) {
+		sources = append(sources, generate.Program(seed))
+	}
+	for _, src := range sources {
+		if text := report(src, false); strings.Contains(text, "error") || strings.Contains(text, "refused") {
+			t.Errorf("%s\n%s", text, src)
+		}
+	}
+}
+
+// FuzzCheck looks for programs on which the checker panics or hangs.
+func FuzzCheck(f *testing.F) {
+	files, _ := filepath.Glob("../../examples/distal/*.distal")
+	for _, name := range files {
+		b, _ := os.ReadFile(name)
+		f.Add(string(b))
+	}
+	for seed := range uint64(5) {
+		f.Add(generate.Program(seed))
+	}
+	f.Fuzz(func(t *testing.T, src string) { report(src, true) })
+}
+
+// TestMutations changes one word after the other into every other word of the program.
+func TestMutations(t *testing.T) {
+	for seed := range uint64(4) {
+		words := strings.Fields(generate.Program(seed))
+		for i := range words {
+			for j := i % 41; j < len(words); j += 41 {
+				mutant := append(append(append([]string(nil), words[:i]...), words[j]), words[i+1:]...)
+				report(strings.Join(mutant, " "), false)
+			}
+		}
+	}
+}
+
+const pingPong = `protocol PingPong(n = 2)
+message Ping { k: int } tag (k, Ping)
+message Pong { k: int } tag (k, Pong)
+rounds Ping < Pong
+state { k: int = 0 }
+init { if self == node(1) { k := k + 1 send Ping(k) to others } }
+upon Ping m with m.k > k do { k := m.k send Pong(k) to m.from }
+upon Pong m with m.k == k do { k := k + 1 send Ping(k) to others }
+`
+
+func ExampleCheck() {
+	f, _ := syntax.Parse(pingPong)
+	p, remarks := check.Check(f)
+	fmt.Println(p.Name, p.Rounds, "phase", p.Vars[p.Phase].Name, len(remarks), "remarks", len(p.Refused), "refused")
+	// Output: PingPong [Ping Pong] phase k 0 remarks 0 refused
+}
+
+func ExampleConditionText() {
+	fmt.Println(check.ConditionText("condition 5"))
+	// Output: between a send and the next receive nothing changes unless the tag moves
+}
+
+func ExampleProgram_ParseNetwork() {
+	f, _ := syntax.Parse(pingPong)
+	p, _ := check.Check(f)
+	n, err := p.ParseNetwork("atleast(n - 1)")
+	fmt.Println(n, err)
+	_, err = p.ParseNetwork("relaible")
+	fmt.Println(err)
+	// Output:
+	// atleast(n - 1) <nil>
+	// network "relaible": unknown network relaible (did you mean reliable?); known are any, reliable, atleast(k) and kernel
+}

@@ -1,0 +1,265 @@
+// Package distal is the room of the protocol language: write a protocol as in a textbook, get its rounds, its sequential
+// form, and every behaviour to a bound.
+//
+// Each verb of the command line is one function here. It takes the text of a program and options, and returns a result and a list
+// of remarks; a verb has failed when the list contains an error.
+//
+//	Check    names, types, and the conditions for a round structure
+//	Fmt      canonical form
+//	Rounds   the unfolded phase, and the rounds with SEND and UPDATE
+//	Seq      the sequential program
+//	Export   a Promela model of it
+//	Explore  every behaviour to a bound, or random ones
+//
+// The work is done in the packages below: syntax (text), check (meaning), machine (one node), sequential (lock-step),
+// rounds (printing), explore (search), async (message by message), promela (export). Data goes one way:
+//
+//	text -> syntax.File -> check.Program -> machine.Program -> sequential.Model -> explore.Result
+package distal
+
+import (
+	"fmt"
+
+	"github.com/lockstep-go/lockstep/distal/check"
+	"github.com/lockstep-go/lockstep/distal/machine"
+	"github.com/lockstep-go/lockstep/distal/rounds"
+	"github.com/lockstep-go/lockstep/distal/sequential"
+	"github.com/lockstep-go/lockstep/distal/syntax"
+)
+
+// Remarks is a list of errors and warnings with line and column.
+type Remarks = syntax.Diagnostics
+
+// Options choose an instance of a program: what a test in the file says, then what the other fields say.
+type Options struct {
+	Test     string           // a test of the file; "" means its first, if it has any
+	Nodes    int              // n; 0: from the test, or the default in the file
+	Phases   int              // bound on the phases; 0: from the test, or 3
+	Network  string           // such as "reliable" or "atleast(n - f)"; "": from the test, or the file
+	Timeouts string           // "eager" or "free"; "": from the test, or free
+	Params   map[string]int64 // other parameters
+	_        struct{}
+}
+
+// Load parses and checks a program.
+func Load(src string) (*check.Program, Remarks) {
+	f, errs := syntax.Parse(src)
+	if len(errs) > 0 {
+		return nil, errs
+	}
+	return check.Check(f)
+}
+
+// failure makes a list of one error that belongs to no place in the text.
+func failure(err error) Remarks {
+	if list, ok := err.(Remarks); ok {
+		return list
+	}
+	return Remarks{{Check: "options", Text: err.Error()}}
+}
+
+// CheckResult is what Check found.
+type CheckResult struct {
+	Protocol   string        `json:"protocol"`
+	Phase      string        `json:"phase,omitempty"` // the phase variable, declared or inferred
+	Sequential bool          `json:"sequential"`      // no condition is refused
+	Conditions []check.Proof `json:"conditions"`
+}
+
+// Check checks a program. Refused conditions are among the remarks as errors.
+func Check(src string) (CheckResult, Remarks) {
+	p, remarks := Load(src)
+	if p == nil {
+		return CheckResult{}, remarks
+	}
+	out := CheckResult{Protocol: p.Name, Sequential: len(p.Refused) == 0, Conditions: p.Proofs}
+	if p.Phase >= 0 {
+		out.Phase = p.Vars[p.Phase].Name
+	}
+	remarks = append(remarks, p.Refused...)
+	remarks.Sort()
+	return out, remarks
+}
+
+// FmtResult is a program in canonical form.
+type FmtResult struct {
+	Text    string `json:"text"`
+	Changed bool   `json:"changed"`
+}
+
+// Fmt formats a program.
+func Fmt(src string) (FmtResult, Remarks) {
+	f, errs := syntax.Parse(src)
+	if len(errs) > 0 {
+		return FmtResult{}, errs
+	}
+	text := syntax.Format(f)
+	return FmtResult{Text: text, Changed: text != src}, nil
+}
+
+// RoundsResult holds the two printed steps towards the sequential program.
+type RoundsResult struct {
+	Unfolded string `json:"unfolded"`
+	Rounds   string `json:"rounds"`
+}
+
+// Rounds prints the unfolded phase and the rounds of a program.
+func Rounds(src string) (RoundsResult, Remarks) {
+	p, remarks := sequentialisable(src)
+	if p == nil {
+		return RoundsResult{}, remarks
+	}
+	unfolded, err := rounds.Unfold(p)
+	if err != nil {
+		return RoundsResult{}, append(remarks, failure(err)...)
+	}
+	return RoundsResult{Unfolded: unfolded, Rounds: rounds.New(p).String()}, remarks
+}
+
+// SeqResult is the printed sequential program.
+type SeqResult struct {
+	Text string `json:"text"`
+}
+
+// Seq prints the sequential program under the network of the options.
+func Seq(src string, opt Options) (SeqResult, Remarks) {
+	p, remarks := sequentialisable(src)
+	if p == nil {
+		return SeqResult{}, remarks
+	}
+	inst, err := instantiate(p, opt)
+	if err != nil {
+		return SeqResult{}, append(remarks, failure(err)...)
+	}
+	return SeqResult{Text: rounds.Sequential(p, inst.network)}, remarks
+}
+
+// sequentialisable loads a program and refuses one without a round structure.
+func sequentialisable(src string) (*check.Program, Remarks) {
+	p, remarks := Load(src)
+	if p == nil {
+		return nil, remarks
+	}
+	if len(p.Refused) > 0 {
+		return nil, append(remarks, p.Refused...)
+	}
+	return p, remarks
+}
+
+// instance is what options resolve to.
+type instance struct {
+	test     string
+	expect   string
+	params   map[string]int64
+	phases   int
+	network  check.Network
+	timeouts check.Timeouts
+}
+
+const defaultPhases = 3
+
+func instantiate(p *check.Program, opt Options) (instance, error) {
+	inst := instance{params: map[string]int64{}, phases: defaultPhases, network: p.Network}
+	if err := inst.takeTest(p, opt.Test); err != nil {
+		return inst, err
+	}
+	for k, v := range opt.Params {
+		inst.params[k] = v
+	}
+	if opt.Nodes != 0 {
+		inst.params["n"] = int64(opt.Nodes)
+	}
+	if opt.Phases != 0 {
+		inst.phases = opt.Phases
+	}
+	if inst.phases < 1 {
+		return inst, fmt.Errorf("phases is %d; it must be at least 1", inst.phases)
+	}
+	if opt.Network != "" {
+		n, err := p.ParseNetwork(opt.Network)
+		if err != nil {
+			return inst, err
+		}
+		inst.network = n
+	}
+	switch opt.Timeouts {
+	case "":
+	case "eager":
+		inst.timeouts = check.Eager
+	case "free":
+		inst.timeouts = check.Free
+	default:
+		return inst, fmt.Errorf("timeouts are eager or free, not %q", opt.Timeouts)
+	}
+	return inst, nil
+}
+
+// takeTest starts from a test of the file.
+func (inst *instance) takeTest(p *check.Program, name string) error {
+	if name == "" && len(p.Tests) == 0 {
+		return nil
+	}
+	var names []string
+	for i, t := range p.Tests {
+		names = append(names, t.Name)
+		if t.Name != name && !(name == "" && i == 0) {
+			continue
+		}
+		inst.test, inst.expect, inst.timeouts = t.Name, t.Expect, t.Timeouts
+		for k, v := range t.Params {
+			inst.params[k] = v
+		}
+		if t.Phases > 0 {
+			inst.phases = t.Phases
+		}
+		if t.Network != nil {
+			inst.network = *t.Network
+		}
+		return nil
+	}
+	return fmt.Errorf("there is no test %s; there are %v%s", name, names, syntax.Suggest(name, names))
+}
+
+// Compile loads a program and compiles it for the parameters that the options choose. It need not have a round structure: it is
+// what runs message by message.
+func Compile(src string, opt Options) (*machine.Program, Remarks) {
+	p, remarks := Load(src)
+	if p == nil {
+		return nil, remarks
+	}
+	inst, err := instantiate(p, opt)
+	if err != nil {
+		return nil, append(remarks, failure(err)...)
+	}
+	compiled, err := machine.Compile(p, inst.params)
+	if err != nil {
+		return nil, append(remarks, failure(err)...)
+	}
+	return compiled, remarks
+}
+
+// NewModel loads a program and makes the sequential model that the options choose. It is what Export and Explore work on.
+func NewModel(src string, opt Options) (*sequential.Model, int, Remarks) {
+	p, remarks := sequentialisable(src)
+	if p == nil {
+		return nil, 0, remarks
+	}
+	m, inst, err := model(p, opt)
+	if err != nil {
+		return nil, 0, append(remarks, failure(err)...)
+	}
+	return m, inst.phases, remarks
+}
+
+func model(p *check.Program, opt Options) (*sequential.Model, instance, error) {
+	inst, err := instantiate(p, opt)
+	if err != nil {
+		return nil, inst, err
+	}
+	compiled, err := machine.Compile(p, inst.params)
+	if err != nil {
+		return nil, inst, err
+	}
+	m, err := sequential.New(compiled, inst.network, inst.timeouts)
+	return m, inst, err
+}

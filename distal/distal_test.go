@@ -1,0 +1,151 @@
+package distal_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/lockstep-go/lockstep/distal"
+	"github.com/lockstep-go/lockstep/distal/explore"
+	"github.com/lockstep-go/lockstep/distal/internal/generate"
+)
+
+func read(t testing.TB, name string) string {
+	t.Helper()
+	b, err := os.ReadFile("../examples/distal/" + name + ".distal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// TestJSON checks the names that scripts rely on.
+func TestJSON(t *testing.T) {
+	r, remarks := distal.Explore(read(t, "paxos_buggy"), distal.ExploreOptions{})
+	if len(remarks.Errors()) > 0 {
+		t.Fatal(remarks)
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]any
+	if err := json.Unmarshal(text, &got); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"verdict", "states", "phases_complete", "violation", "elapsed_ms", "states_per_sec"} {
+		if _, ok := got[key]; !ok {
+			t.Errorf("%s is missing in %s", key, text)
+		}
+	}
+	v, _ := got["violation"].(map[string]any)
+	if got["verdict"] != "fail" || got["phases_complete"] != 2.0 || v["phase"] != 3.0 || v["round"] != 12.0 || v["property"] == nil {
+		t.Errorf("%s", text)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	src := read(t, "benor_fixed")
+	for _, c := range []struct {
+		opt  distal.Options
+		want string // part of the error, or "verdict/nodes/phases/network/timeouts"
+	}{
+		{distal.Options{}, "pass/3/5/atleast(n - f)/eager"},
+		{distal.Options{Test: "weak"}, "fail/3/2/any/eager"},
+		{distal.Options{Test: "five", Phases: 1}, "pass/5/1/atleast(n - f)/eager"},
+		{distal.Options{Network: "reliable", Timeouts: "free", Phases: 2}, "pass/3/2/reliable/free"},
+		{distal.Options{Nodes: 4, Phases: 2, Params: map[string]int64{"f": 1}}, "pass/4/2/atleast(n - f)/eager"},
+		{distal.Options{Test: "wek"}, "there is no test wek; there are [three five weak] (did you mean weak?)"},
+		{distal.Options{Phases: -1}, "phases is -1; it must be at least 1"},
+		{distal.Options{Nodes: 99}, "n is 99; it must be between 1 and 16"},
+		{distal.Options{Network: "lossy"}, "unknown network lossy"},
+		{distal.Options{Network: "atleast(m)"}, "unknown name m"},
+		{distal.Options{Network: "atleast(("}, "expected an expression"},
+		{distal.Options{Timeouts: "late"}, `timeouts are eager or free, not "late"`},
+		{distal.Options{Params: map[string]int64{"g": 1}}, "no parameter g"},
+	} {
+		r, remarks := distal.Explore(src, distal.ExploreOptions{Options: c.opt})
+		got := strings.Join([]string{r.Verdict, itoa(r.Nodes), itoa(r.Phases), r.Network, r.Timeouts}, "/")
+		if errs := remarks.Errors(); len(errs) > 0 {
+			got = errs.Error()
+		}
+		if !strings.Contains(got, c.want) {
+			t.Errorf("%+v: %s, want %s", c.opt, got, c.want)
+		}
+	}
+}
+
+func itoa(n int) string { return string(rune('0' + n)) }
+
+// TestRandom finds the bug of Paxos at random, with a trace.
+func TestRandom(t *testing.T) {
+	r, remarks := distal.Explore(read(t, "paxos_buggy"), distal.ExploreOptions{Options: distal.Options{Phases: 5},
+		Random: &explore.RandomOptions{Runs: 5000, Seed: 1}})
+	if len(remarks.Errors()) > 0 || r.Verdict != explore.Fail || r.Random.FirstRun == 0 || !strings.Contains(r.Trace, "Promise") {
+		t.Errorf("%+v %v", r, remarks)
+	}
+}
+
+// TestRefused names rule and condition for every verb that needs a round structure.
+func TestRefused(t *testing.T) {
+	src := strings.Replace(read(t, "paxos_fixed"), "	send Ack(ballot, last, log) to m.from", "	send Ack(ballot, last, log) to m.from\n	last := 1", 1)
+	const want = "40:2: error: upon Prepare breaks condition 5"
+	result, remarks := distal.Check(src)
+	if result.Sequential || !strings.Contains(remarks.Error(), want) {
+		t.Errorf("check: %v", remarks)
+	}
+	verbs := map[string]func() distal.Remarks{
+		"rounds":  func() distal.Remarks { _, r := distal.Rounds(src); return r },
+		"seq":     func() distal.Remarks { _, r := distal.Seq(src, distal.Options{}); return r },
+		"export":  func() distal.Remarks { _, r := distal.Export(src, distal.Options{}); return r },
+		"explore": func() distal.Remarks { _, r := distal.Explore(src, distal.ExploreOptions{}); return r },
+	}
+	for name, verb := range verbs {
+		if r := verb(); !strings.Contains(r.Error(), want) {
+			t.Errorf("%s: %v", name, r)
+		}
+	}
+}
+
+// everyVerb runs all verbs on a text; none may panic, whatever the text.
+func everyVerb(src string) {
+	distal.Check(src)
+	distal.Fmt(src)
+	distal.Rounds(src)
+	opt := distal.Options{Nodes: 2, Phases: 1}
+	distal.Seq(src, opt)
+	distal.Export(src, opt)
+	calls := 0
+	distal.Explore(src, distal.ExploreOptions{Options: opt, Memory: 1 << 20, Progress: func(explore.Progress) bool {
+		calls++
+		return calls < 20
+	}})
+	distal.Explore(src, distal.ExploreOptions{Options: opt, Random: &explore.RandomOptions{Runs: 3}})
+}
+
+// TestMutants runs every verb on programs in which words have been exchanged.
+func TestMutants(t *testing.T) {
+	for seed := range uint64(6) {
+		words := strings.Fields(generate.Program(seed))
+		for i := range words {
+			j := (i*31 + int(seed)*17) % len(words)
+			mutant := append(append(append([]string(nil), words[:i]...), words[j]), words[i+1:]...)
+			everyVerb(strings.Join(mutant, " "))
+		}
+	}
+}
+
+// FuzzVerbs looks for a text on which some verb panics or does not end.
+func FuzzVerbs(f *testing.F) {
+	files, _ := filepath.Glob("../examples/distal/*.distal")
+	for _, name := range files {
+		b, _ := os.ReadFile(name)
+		f.Add(string(b))
+	}
+	for seed := range uint64(5) {
+		f.Add(generate.Program(seed))
+	}
+	f.Fuzz(func(t *testing.T, src string) { everyVerb(src) })
+}

@@ -1,0 +1,141 @@
+package distal_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/lockstep-go/lockstep/distal"
+	"github.com/lockstep-go/lockstep/distal/explore"
+)
+
+// Majority is flooding with a threshold that is too low for its network.
+const majority = `protocol Majority(n = 3)
+
+message Value { phase: int, v: int } tag (phase, Value)
+
+rounds Value
+
+state {
+	phase: int = 1
+	v: int = choose({0, 1})
+}
+
+output int
+
+init {
+	send Value(phase, v) to all
+}
+
+upon Value ms with .phase == phase times > 1 do {
+	v := (max m in ms by (m.v)).v
+	output v
+	phase := phase + 1
+	send Value(phase, v) to all
+}
+
+property Agreement: forall p, q in all: p.output == none or q.output == none or p.output == q.output
+
+test lossy { phases = 2; expect = violation }
+test lossless { phases = 2; network = reliable; expect = pass }
+`
+
+func ExampleCheck() {
+	r, remarks := distal.Check(majority)
+	fmt.Println(r.Protocol, "has phase variable", r.Phase, "and a sequential form:", r.Sequential)
+	for _, remark := range remarks {
+		fmt.Println(remark)
+	}
+	// Output:
+	// Majority has phase variable phase and a sequential form: true
+	// 18:1: warning: upon Value may act before all messages that network reliable promises have come; the sequential form lets it wait for them [arrival order]
+}
+
+func ExampleFmt() {
+	r, _ := distal.Fmt("protocol P(n=3)state{x:int=0}")
+	fmt.Print(r.Text)
+	// Output:
+	// protocol P(n = 3)
+	//
+	// state {
+	// 	x: int = 0
+	// }
+}
+
+func ExampleRounds() {
+	r, _ := distal.Rounds(majority)
+	fmt.Print(r.Rounds[strings.Index(r.Rounds, "round Value"):])
+	// Output:
+	// round Value:
+	// 	SEND:
+	// 		if due_Value and phase == k {
+	// 			send Value(phase, v) to all
+	// 			due_Value := false
+	// 		}
+	// 	UPDATE(mbox):
+	// 		if due_Value {
+	// 			skip
+	// 		} else if mbox(Value, .phase == phase, > 1) {
+	// 			ms := these messages
+	// 			v := (max m in ms by (m.v)).v
+	// 			output v
+	// 			phase := phase + 1
+	// 			due_Value := true
+	// 		}
+}
+
+func ExampleSeq() {
+	r, _ := distal.Seq(majority, distal.Options{Network: "kernel"})
+	fmt.Print(r.Text[strings.Index(r.Text, "k := 0"):])
+	// Output:
+	// k := 0
+	// while true {
+	// 	k := k + 1
+	// 	round_Value(k)
+	// }
+}
+
+func ExampleExport() {
+	r, _ := distal.Export(majority, distal.Options{})
+	fmt.Println(strings.Contains(r.Text, "active proctype main()"))
+	// Output: true
+}
+
+func ExampleExplore() {
+	r, _ := distal.Explore(majority, distal.ExploreOptions{})
+	fmt.Println(r.Verdict, r.Violation.Property, "in phase", r.Violation.Phase)
+	fmt.Print(r.Trace)
+	r, _ = distal.Explore(majority, distal.ExploreOptions{Options: distal.Options{Test: "lossless"}})
+	fmt.Println(r.Verdict, r.States, "states,", r.Complete())
+	// Output:
+	// fail Agreement in phase 1
+	// phase 1, round Value
+	//   1 sends Value(1, 0) to 1 2 3
+	//   2 sends Value(1, 0) to 1 2 3
+	//   3 sends Value(1, 1) to 1 2 3
+	//   1 hears 1 3: upon Value
+	//     phase=2 v=1 output=1
+	//   2 hears 1 2: upon Value
+	//     phase=2 v=0 output=0
+	// pass 12 states, complete to phase 2
+}
+
+func ExampleExplore_random() {
+	src, _ := os.ReadFile("../examples/distal/paxos_buggy.distal")
+	r, _ := distal.Explore(string(src), distal.ExploreOptions{Options: distal.Options{Phases: 5},
+		Random: &explore.RandomOptions{Runs: 10_000, Deliver: 0.8, Seed: 1}})
+	fmt.Println(r.Verdict, "with a violation in at most 5 phases:", r.Violation.Phase <= 5)
+	// Output: fail with a violation in at most 5 phases: true
+}
+
+func ExampleLoad() {
+	p, remarks := distal.Load(majority)
+	fmt.Println(p.Name, p.Rounds, len(remarks.Errors()))
+	// Output: Majority [Value] 0
+}
+
+func ExampleNewModel() {
+	m, phases, _ := distal.NewModel(majority, distal.Options{Nodes: 5})
+	fmt.Println(m.Program.N, "nodes,", phases, "phases,", m.Rounds(), "round a phase")
+	// Output: 5 nodes, 2 phases, 1 round a phase
+}

@@ -1,0 +1,58 @@
+package explore_test
+
+import (
+	"testing"
+
+	"github.com/lockstep-go/lockstep/distal"
+	"github.com/lockstep-go/lockstep/distal/explore"
+)
+
+// BenchmarkPaxosSix exhausts six ballots of Paxos. The ratio is against the bare work of putting as many random vectors
+// into a Go map, in the same process.
+func BenchmarkPaxosSix(b *testing.B) {
+	m, phases := example(b, "paxos_fixed", distal.Options{Test: "six"})
+	for _, mode := range []struct {
+		name   string
+		finger bool
+	}{{"exact", false}, {"fingerprints", true}} {
+		b.Run(mode.name, func(b *testing.B) {
+			states, transitions := int64(0), int64(0)
+			for b.Loop() {
+				r, err := explore.Exhaustive(m, explore.Options{Phases: phases, Fingerprints: mode.finger})
+				if err != nil || r.States != 1_264_172 {
+					b.Fatal(r.States, err)
+				}
+				states += r.States
+				transitions += r.Transitions
+			}
+			seconds := b.Elapsed().Seconds()
+			b.ReportMetric(float64(states)/seconds, "states/s")
+			b.ReportMetric(float64(transitions)/seconds, "transitions/s")
+		})
+	}
+	b.Run("bare map", func(b *testing.B) {
+		for b.Loop() {
+			set := map[[3]uint32]struct{}{}
+			x := uint64(1)
+			for range 1_603_095 {
+				x = x*6364136223846793005 + 1442695040888963407
+				set[[3]uint32{uint32(x>>32) % 1000, uint32(x>>20) % 1000, uint32(x>>10) % 1000}] = struct{}{}
+			}
+		}
+		b.ReportMetric(float64(b.N)*1_603_095/b.Elapsed().Seconds(), "transitions/s")
+	})
+}
+
+// BenchmarkRandom samples five phases of the buggy Paxos.
+func BenchmarkRandom(b *testing.B) {
+	m, _ := example(b, "paxos_buggy", distal.Options{})
+	rounds := int64(0)
+	for b.Loop() {
+		r, err := explore.Random(m, explore.RandomOptions{Phases: 5, Runs: 200_000, Deliver: 0.8, KeepOn: true, Seed: 7})
+		if err != nil || r.Violations == 0 {
+			b.Fatal(r, err)
+		}
+		rounds += r.Rounds
+	}
+	b.ReportMetric(float64(rounds)/b.Elapsed().Seconds(), "rounds/s")
+}

@@ -1,0 +1,304 @@
+package explore
+
+import (
+	"fmt"
+	"math/bits"
+	"math/rand/v2"
+
+	"github.com/lockstep-go/lockstep/distal/check"
+	"github.com/lockstep-go/lockstep/distal/machine"
+	"github.com/lockstep-go/lockstep/distal/sequential"
+)
+
+// RandomOptions of a random search.
+type RandomOptions struct {
+	Phases   int                 // length of a run in phases; at least 1
+	Runs     int                 // how many runs; at least 1
+	Deliver  float64             // chance that a message arrives when the network may lose it; 0 means 0.8
+	Timeout  float64             // chance that a free timeout fires; 0 means 0.5
+	Seed     uint64              // a run is a function of the seed and its number
+	LoseOwn  bool                // messages of a node to itself can be lost too; otherwise they always arrive
+	KeepOn   bool                // go on after a violation and count all
+	Progress func(Progress) bool // called now and then with the runs in States; false stops
+	_        struct{}
+}
+
+// RandomResult of a random search.
+type RandomResult struct {
+	Verdict    string     `json:"verdict"` // Fail, or Unknown: random runs prove nothing
+	Runs       int        `json:"runs"`
+	Rounds     int64      `json:"rounds"`
+	Violations int        `json:"violations"`
+	FirstRun   int        `json:"first_run"` // number of the first violating run, from 1; 0 when there is none
+	Violation  *Violation `json:"violation,omitempty"`
+}
+
+type sampler struct {
+	t      *table
+	n      int
+	opt    RandomOptions
+	rounds []*exact
+	starts [][]uint32
+	rng    *rand.PCG
+	cut    uint64 // of 256: below it a message arrives
+	fire   uint64
+	pool   uint64 // random bytes not yet used
+	left   int
+	alts   []*alternative
+	key    []uint32
+	vec    []uint32
+	next   []uint32
+	masks  []uint64
+	judged []uint32
+	active int
+	broken *sequential.Problem // some node cannot even start
+}
+
+// exact remembers what a round does with exact mailboxes: the key holds only messages that arrived.
+type exact struct {
+	*round
+	boxes *words
+	list  []span
+}
+
+// Random makes independent random runs of the model. Timeouts and choices are drawn evenly unless weighted.
+func Random(m *sequential.Model, opt RandomOptions) (RandomResult, error) {
+	if opt.Phases < 1 || opt.Runs < 1 {
+		return RandomResult{}, fmt.Errorf("phases is %d and runs is %d; both must be at least 1", opt.Phases, opt.Runs)
+	}
+	if opt.Deliver < 0 || opt.Deliver > 1 || opt.Timeout < 0 || opt.Timeout > 1 {
+		return RandomResult{}, fmt.Errorf("deliver is %g and timeout is %g; both are chances between 0 and 1", opt.Deliver, opt.Timeout)
+	}
+	s := newSampler(m, opt)
+	out := RandomResult{Verdict: Unknown}
+	if s.broken != nil {
+		return RandomResult{Verdict: Fail, Runs: 1, Violations: 1, FirstRun: 1,
+			Violation: &Violation{Property: s.broken.Property, Text: s.broken.Text}}, nil
+	}
+	for run := range opt.Runs {
+		out.Runs++
+		problem, rounds := s.run(run, nil)
+		out.Rounds += int64(rounds)
+		if problem != 0 {
+			out.Violations++
+			if out.FirstRun == 0 {
+				out.Verdict, out.FirstRun = Fail, run+1
+				out.Violation = s.violation(run, problem, rounds)
+			}
+			if !opt.KeepOn {
+				break
+			}
+		}
+		if run&1023 == 0 && opt.Progress != nil && !opt.Progress(Progress{States: int64(out.Runs), Phase: opt.Phases}) {
+			break
+		}
+	}
+	return out, nil
+}
+
+func newSampler(m *sequential.Model, opt RandomOptions) *sampler {
+	if opt.Deliver == 0 {
+		opt.Deliver = 0.8
+	}
+	if opt.Timeout == 0 {
+		opt.Timeout = 0.5
+	}
+	n := m.Program.N
+	s := &sampler{t: newTable(m), n: n, opt: opt, rng: rand.NewPCG(0, 0), alts: make([]*alternative, n),
+		key: make([]uint32, n+1), vec: make([]uint32, n), next: make([]uint32, n), masks: make([]uint64, n),
+		judged: make([]uint32, n), cut: uint64(opt.Deliver*256 + 0.5), fire: uint64(opt.Timeout*256 + 0.5)}
+	for i := range n {
+		var ids []uint32
+		for _, st := range m.Initial(i + 1) {
+			if st.Problem != nil {
+				s.broken = st.Problem
+			}
+			ids = append(ids, s.t.intern(i+1, st.State))
+		}
+		s.starts = append(s.starts, ids)
+	}
+	for k := range opt.Phases * m.Rounds() {
+		tag := machine.Tag{Phase: int64(k/m.Rounds()) + 1, Round: k % m.Rounds()}
+		s.rounds = append(s.rounds, &exact{round: newRound(s.t, tag), boxes: newWords(n+1, 256)})
+	}
+	return s
+}
+
+// byte draws eight random bits.
+func (s *sampler) byte() uint64 {
+	if s.left == 0 {
+		s.pool, s.left = s.rng.Uint64(), 8
+	}
+	b := s.pool & 255
+	s.pool >>= 8
+	s.left--
+	return b
+}
+
+// below draws a number below n.
+func (s *sampler) below(n int) int {
+	if n == 1 {
+		return 0
+	}
+	hi, _ := bits.Mul64(s.rng.Uint64(), uint64(n))
+	return int(hi)
+}
+
+// run makes one run and returns the problem it ends in, if any, and the number of rounds. With record set, each round is
+// described.
+func (s *sampler) run(number int, record func(sequential.Row)) (int, int) {
+	s.rng.Seed(s.opt.Seed, uint64(number))
+	s.left, s.active = 0, 0
+	for i, ids := range s.starts {
+		s.vec[i] = ids[s.below(len(ids))]
+	}
+	if p := s.t.judge(s.vec, s.judged); p != 0 {
+		return p, 0
+	}
+	for k, r := range s.rounds {
+		problem := s.round(r)
+		if record != nil {
+			record(s.describe(r))
+		}
+		s.vec, s.next = s.next, s.vec
+		if problem != 0 {
+			return problem, k + 1
+		}
+	}
+	return 0, len(s.rounds)
+}
+
+// round draws one round from s.vec to s.next.
+func (s *sampler) round(r *exact) int {
+	problem, changed, acted := 0, false, false
+	for p, id := range s.vec {
+		alts := r.begin(id)
+		i := 0
+		if len(alts) > 1 {
+			i = s.alternative(alts)
+		}
+		a := &alts[i]
+		s.alts[p] = a
+		changed = changed || a.changed
+		problem = max(problem, a.problem)
+	}
+	s.deliver()
+	for q := range s.n {
+		sp := s.outcomes(r, q)
+		o := &r.outs[int(sp.from)+s.below(int(sp.to-sp.from))]
+		s.next[q] = o.local
+		changed = changed || o.changed
+		acted = acted || o.acted
+		problem = max(problem, int(o.problem))
+	}
+	if acted {
+		s.active++
+	}
+	if problem == 0 && changed {
+		problem = s.t.judge(s.next, s.judged)
+	}
+	return problem
+}
+
+// alternative draws whether a timeout fires, and which of its outcomes.
+func (s *sampler) alternative(alts []alternative) int {
+	if !alts[0].fired {
+		if s.byte() >= s.fire {
+			return 0
+		}
+		return 1 + s.below(len(alts)-1)
+	}
+	return s.below(len(alts))
+}
+
+// deliver draws for each node whose messages arrive, within what the network allows.
+func (s *sampler) deliver() {
+	m := s.t.model
+	mode := 0
+	if m.Network == check.Kernel {
+		mode = s.below(s.n)
+	}
+	for q := range s.n {
+		var sent, got uint64
+		for p := range s.n {
+			if s.alts[p].msgs[q] == 0 {
+				continue
+			}
+			sent |= 1 << p
+			if p == q && !s.opt.LoseOwn || s.byte() < s.cut {
+				got |= 1 << p
+			}
+		}
+		for !m.Allowed(mode, sent, got) {
+			// Too much is lost: bring back one lost message after the other until it is enough.
+			lost := sent &^ got
+			for skip := s.below(bits.OnesCount64(lost)); skip > 0; skip-- {
+				lost &= lost - 1
+			}
+			got |= lost & -lost
+		}
+		s.masks[q] = got
+	}
+}
+
+// outcomes of node q for what it has received.
+func (s *sampler) outcomes(r *exact, q int) span {
+	id, mask := s.alts[q].after, s.masks[q]
+	if mask == 0 && int(id) < len(r.quiet) && r.quiet[id] != 0 {
+		return r.list[r.quiet[id]-1] // r.quiet belongs to whichever search uses the round
+	}
+	s.key[0] = id
+	for p := range s.n {
+		s.key[p+1] = 0
+		if mask&(1<<p) != 0 {
+			s.key[p+1] = s.alts[p].msgs[q]
+		}
+	}
+	i := r.outcomes(s.key)
+	if mask == 0 {
+		for int(id) >= len(r.quiet) {
+			r.quiet = append(r.quiet, 0)
+		}
+		r.quiet[id] = int32(i) + 1
+	}
+	return r.list[i]
+}
+
+// outcomes finds, for exactly the messages in the key, the index of the span of outcomes.
+func (r *exact) outcomes(key []uint32) int {
+	r.boxes.roomy(func(i int) uint64 { return hashWords(r.boxes.key(i)) })
+	i, fresh := r.boxes.insert(key, hashWords(key))
+	if fresh {
+		var got uint64
+		for p, m := range key[1:] {
+			if m != 0 {
+				got |= 1 << p
+			}
+		}
+		from := len(r.outs)
+		r.add(r.t.locals[key[0]], key[0], got, from, r.t.mailbox(r.tag, key[1:], got))
+		r.list = append(r.list, span{uint32(from), uint32(len(r.outs))})
+	}
+	return i
+}
+
+func (s *sampler) describe(r *exact) sequential.Row {
+	row := sequential.Row{Tag: r.tag, Nodes: make([]sequential.Cell, s.n)}
+	for q := range s.n {
+		row.Nodes[q] = s.t.cell(r.tag, s.alts[q], s.masks[q], s.next[q], func(p int) uint32 { return s.alts[p].msgs[q] })
+	}
+	return row
+}
+
+// violation makes the violating run again and describes it.
+func (s *sampler) violation(run, problem, rounds int) *Violation {
+	var rows []sequential.Row
+	s.run(run, func(r sequential.Row) { rows = append(rows, r) })
+	p := s.t.problems[problem]
+	v := &Violation{Property: p.Property, Text: p.Text, Round: rounds, ActiveRounds: s.active, Trace: rows}
+	if rounds > 0 {
+		v.Phase = (rounds-1)/s.t.model.Rounds() + 1
+		v.RoundName = s.t.model.Program.Checked.Rounds[(rounds-1)%s.t.model.Rounds()]
+	}
+	return v
+}

@@ -1,0 +1,169 @@
+package machine_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/lockstep-go/lockstep/distal"
+	"github.com/lockstep-go/lockstep/distal/machine"
+)
+
+// frameFor is a program whose single variable v starts as the expression under test.
+const frameFor = `protocol T(n = 3, f = 1)
+enum Colour { red, green }
+record Pair { a: int, b: seq<int> }
+message M { k: int } tag (k, M)
+rounds M
+fun twice(x: int): int = 2 * x
+fun largest(s: set<int>): int = max x in s
+state {
+	v: %s = %s
+}
+init { send M(1) to all }
+upon M m do { }
+`
+
+// eval evaluates an expression of a type for every resolution of its choices.
+func eval(typ, expr string) string {
+	p, remarks := distal.Load(fmt.Sprintf(frameFor, typ, strings.TrimSpace(expr)))
+	if p == nil {
+		return remarks[0].Text + "\n"
+	}
+	m, err := machine.Compile(p, nil)
+	if err != nil {
+		return err.Error() + "\n"
+	}
+	var out strings.Builder
+	for _, o := range machine.Resolutions(func(c machine.Chooser) machine.Outcome { return m.Start(1, c) }) {
+		if o.Fault != nil {
+			fmt.Fprintln(&out, "fault:", o.Fault.Text)
+		} else {
+			fmt.Fprintln(&out, strings.TrimPrefix(m.FormatState(o.State), "v="))
+		}
+	}
+	return out.String()
+}
+
+// TestScripts evaluates expressions: `eval type=T`.
+func TestScripts(t *testing.T) {
+	datadriven.RunTest(t, "testdata/eval.txt", func(t *testing.T, d *datadriven.TestData) string {
+		var typ string
+		d.ScanArgs(t, "type", &typ)
+		var out strings.Builder
+		for _, line := range strings.Split(d.Input, "\n") {
+			out.WriteString(eval(typ, line))
+		}
+		return out.String()
+	})
+}
+
+func TestCompileErrors(t *testing.T) {
+	p, _ := distal.Load(fmt.Sprintf(frameFor, "int", "0"))
+	for _, c := range []struct {
+		params map[string]int64
+		want   string
+	}{
+		{map[string]int64{"n": 0}, "n is 0"},
+		{map[string]int64{"n": 17}, "n is 17"},
+		{map[string]int64{"g": 1}, "no parameter g"},
+	} {
+		if _, err := machine.Compile(p, c.params); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: error %v, want %q", c.params, err, c.want)
+		}
+	}
+}
+
+// TestCompare checks that the order on values is total and agrees with the keys.
+func TestCompare(t *testing.T) {
+	var values []machine.Value
+	for n := range int64(3) {
+		values = append(values, machine.Value{N: n}, machine.Some(machine.Value{N: n}),
+			machine.Value{E: []machine.Value{{N: n}, {N: 2 - n}}})
+	}
+	for _, a := range values {
+		for _, b := range values {
+			ab, ba := machine.Compare(a, b), machine.Compare(b, a)
+			if ab != -ba {
+				t.Errorf("Compare(%v, %v) = %d, the other way %d", a, b, ab, ba)
+			}
+			key := func(v machine.Value) string {
+				return string((&machine.State{Vars: []machine.Value{v}}).AppendKey(nil))
+			}
+			if (ab == 0) != (key(a) == key(b)) {
+				t.Errorf("keys of %v and %v do not agree with their order", a, b)
+			}
+			for _, c := range values {
+				if ab <= 0 && machine.Compare(b, c) <= 0 && machine.Compare(a, c) > 0 {
+					t.Errorf("not transitive: %v %v %v", a, b, c)
+				}
+			}
+		}
+	}
+}
+
+// TestGroups checks rules with times and same: distinct senders count, groups agree on the fields.
+func TestGroups(t *testing.T) {
+	p, remarks := distal.Load(`protocol T(n = 4)
+message M { k: int, v: int } tag (k, M)
+rounds M
+state { k: int = 1 x: int = 0 }
+init { send M(k, 0) to all }
+upon M ms with .v >= x same (.v) times >= 2 do { x := first(ms).v }
+`)
+	if p == nil {
+		t.Fatal(remarks)
+	}
+	m, err := machine.Compile(p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := m.Start(1, nil).State
+	tag := machine.Tag{Phase: 1}
+	box := func(values ...int64) (out []machine.Message) {
+		for i, v := range values {
+			out = append(out, machine.Message{From: i + 1, Tag: tag, Fields: []machine.Value{{N: 1}, {N: v}}})
+		}
+		return out
+	}
+	for _, c := range []struct {
+		mailbox []machine.Message
+		senders []uint64
+	}{
+		{box(), nil},
+		{box(5), nil},
+		{box(5, 5), []uint64{0b11}},
+		{box(5, 6, 5, 6), []uint64{0b0101, 0b1010}},
+		{box(-1, -1, 7), nil},
+		{append(box(5), box(5)...), nil}, // the same sender twice
+	} {
+		got, fault := m.Bindings(m.Rules[0], 1, start, tag, c.mailbox, true)
+		if fault != nil || len(got) != len(c.senders) {
+			t.Errorf("%v: %v, fault %v", c.mailbox, got, fault)
+			continue
+		}
+		for i, b := range got {
+			if b.Senders != c.senders[i] {
+				t.Errorf("%v: group %d has senders %b, want %b", c.mailbox, i, b.Senders, c.senders[i])
+			}
+		}
+	}
+}
+
+func ExampleCompile() {
+	p, _ := distal.Load(fmt.Sprintf(frameFor, "set<node>", "all - {node(f)}"))
+	m, _ := machine.Compile(p, map[string]int64{"n": 4, "f": 2})
+	fmt.Println(m.FormatState(m.Start(1, nil).State))
+	// Output: v={node(1), node(3), node(4)}
+}
+
+func ExampleResolutions() {
+	p, _ := distal.Load(fmt.Sprintf(frameFor, "int", "choose({1, 2}) + choose({10, 20})"))
+	m, _ := machine.Compile(p, nil)
+	for _, o := range machine.Resolutions(func(c machine.Chooser) machine.Outcome { return m.Start(1, c) }) {
+		fmt.Print(m.FormatState(o.State), " ")
+	}
+	fmt.Println()
+	// Output: v=11 v=21 v=12 v=22
+}

@@ -1,0 +1,210 @@
+package promela_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/lockstep-go/lockstep/distal"
+	"github.com/lockstep-go/lockstep/distal/explore"
+	"github.com/lockstep-go/lockstep/distal/internal/generate"
+	"github.com/lockstep-go/lockstep/distal/promela"
+	"github.com/lockstep-go/lockstep/distal/sequential"
+)
+
+// needSpin skips, loudly, a test whose outside part is missing; with LOCKSTEP_STRICT=1 it fails instead.
+func needSpin(t testing.TB) {
+	t.Helper()
+	for _, tool := range []string{"spin", "gcc"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			const text = "NOT TESTED: %s is not installed, so Spin did not judge the exported model (Debian: apt-get install spin gcc)"
+			if os.Getenv("LOCKSTEP_STRICT") == "1" {
+				t.Fatalf(text, tool)
+			}
+			t.Skipf(text, tool)
+		}
+	}
+}
+
+// verifier exports a model and lets Spin make a verifier of it; it returns the path of the program.
+func verifier(t testing.TB, m *sequential.Model, phases int, optimise string) string {
+	t.Helper()
+	text, err := promela.Export(m, promela.Options{Phases: phases})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "model.pml"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"spin", "-a", "model.pml"}, {"gcc", optimise, "-DSAFETY", "-w", "-o", "pan", "pan.c"}} {
+		cmd := exec.Command(args[0], args[1:]...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
+	}
+	return filepath.Join(dir, "pan")
+}
+
+var (
+	errorsLine = regexp.MustCompile(`errors: (\d+)`)
+	storedLine = regexp.MustCompile(`(\d+) states, stored`)
+)
+
+// judge runs a verifier and returns its verdict and the number of states it stored.
+func judge(t testing.TB, pan string) (failed bool, states int64) {
+	t.Helper()
+	cmd := exec.Command(pan, "-E", "-m1000000")
+	cmd.Dir = filepath.Dir(pan)
+	out, err := cmd.CombinedOutput()
+	e, s := errorsLine.FindSubmatch(out), storedLine.FindSubmatch(out)
+	if e == nil || s == nil {
+		t.Fatalf("pan: %v\n%s", err, out)
+	}
+	if strings.Contains(string(out), "max search depth too small") {
+		t.Fatalf("pan did not search everything:\n%s", out)
+	}
+	states, err = strconv.ParseInt(string(s[1]), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(e[1]) != "0", states
+}
+
+// compare wants the same verdict from Spin as from our search, and, where everything was searched, the same number of
+// states; Spin also stores the one before the start.
+func compare(t *testing.T, src string, opt distal.Options) {
+	t.Helper()
+	m, phases, remarks := distal.NewModel(src, opt)
+	if m == nil {
+		t.Fatal(remarks)
+	}
+	ours, err := explore.Exhaustive(m, explore.Options{Phases: phases})
+	if err != nil {
+		t.Fatal(err)
+	}
+	optimise := "-O0"
+	if ours.States > 100_000 {
+		optimise = "-O1" // worth the longer compilation
+	}
+	failed, states := judge(t, verifier(t, m, phases, optimise))
+	if failed != (ours.Verdict == explore.Fail) {
+		t.Errorf("Spin's verdict: failed %v; ours: %s", failed, ours.Verdict)
+	}
+	if !failed && states != ours.States+1 {
+		t.Errorf("Spin stores %d states, we count %d", states, ours.States)
+	}
+}
+
+// TestSpinAgrees lets Spin judge every example with bounds that it can exhaust quickly.
+func TestSpinAgrees(t *testing.T) {
+	needSpin(t)
+	for _, c := range []struct {
+		name string
+		opt  distal.Options
+	}{
+		{"paxos_buggy", distal.Options{Phases: 3}},
+		{"paxos_fixed", distal.Options{Phases: 4}},
+		{"paxos_fixed", distal.Options{Phases: 3, Timeouts: "free"}},
+		{"raft_buggy", distal.Options{Phases: 3}},
+		{"raft_fixed", distal.Options{Phases: 2}},
+		{"benor_buggy", distal.Options{Phases: 3}},
+		{"benor_fixed", distal.Options{Phases: 3}},
+		{"benor_fixed", distal.Options{Phases: 2, Network: "any"}},
+		{"uniformvoting_buggy", distal.Options{Phases: 1}},
+		{"uniformvoting_fixed", distal.Options{Phases: 3}},
+		{"viewchange_buggy", distal.Options{Phases: 1}},
+		{"viewchange_fixed", distal.Options{Phases: 2}},
+		{"twophase_buggy", distal.Options{Phases: 1}},
+		{"twophase_buggy", distal.Options{Phases: 2, Network: "reliable"}},
+		{"twophase_fixed", distal.Options{Phases: 2}},
+		{"lastvoting", distal.Options{Phases: 2}},
+		{"chandratoueg", distal.Options{Phases: 2, Timeouts: "free"}},
+	} {
+		t.Run(fmt.Sprint(c.name, c.opt.Network, c.opt.Timeouts), func(t *testing.T) {
+			src, err := os.ReadFile("../../examples/distal/" + c.name + ".distal")
+			if err != nil {
+				t.Fatal(err)
+			}
+			compare(t, string(src), c.opt)
+		})
+	}
+}
+
+// TestSpinAgreesOnGenerated lets Spin judge some generated programs.
+func TestSpinAgreesOnGenerated(t *testing.T) {
+	needSpin(t)
+	for seed := range uint64(6) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { compare(t, generate.Program(seed), distal.Options{Phases: 1}) })
+	}
+}
+
+// TestExportRefuses names what has no counterpart in the exported model.
+func TestExportRefuses(t *testing.T) {
+	const src = `protocol P(n = 2)
+message A { k: int, v: seq<int> } tag (k, A)
+rounds A
+state {
+	k: int = 1
+	all_: set<seq<int>>
+}
+init { send A(k, []) to all }
+upon A ms with .k == k times all do {
+	all_ := {m.v for m in ms}
+}
+`
+	m, phases, remarks := distal.NewModel(src, distal.Options{})
+	if m == nil {
+		t.Fatal(remarks)
+	}
+	_, err := promela.Export(m, promela.Options{Phases: phases})
+	if err == nil || !strings.Contains(err.Error(), "sets of seq<int>") {
+		t.Errorf("error %v", err)
+	}
+	if _, err := promela.Export(m, promela.Options{}); err == nil || !strings.Contains(err.Error(), "phases") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func ExampleExport() {
+	src, _ := os.ReadFile("../../examples/distal/twophase_fixed.distal")
+	m, phases, _ := distal.NewModel(string(src), distal.Options{})
+	text, err := promela.Export(m, promela.Options{Phases: phases})
+	fmt.Println(strings.SplitN(text, "\n", 2)[0], err)
+	// Output: /* protocol TwoPhaseCommit, 4 nodes, 3 phases, network any, timeouts eager: one atomic step is one round. */ <nil>
+}
+
+// BenchmarkPaxosSixSpin lets Spin exhaust six ballots of Paxos and then does the same with our search, in one run; the ratio is
+// Spin's time over ours.
+func BenchmarkPaxosSixSpin(b *testing.B) {
+	needSpin(b)
+	src, err := os.ReadFile("../../examples/distal/paxos_fixed.distal")
+	if err != nil {
+		b.Fatal(err)
+	}
+	m, phases, _ := distal.NewModel(string(src), distal.Options{Test: "six"})
+	pan := verifier(b, m, phases, "-O2")
+	var spin, ours float64
+	for b.Loop() {
+		before := b.Elapsed()
+		if failed, states := judge(b, pan); failed || states != 1_264_173 {
+			b.Fatal(failed, states)
+		}
+		between := b.Elapsed()
+		if r, err := explore.Exhaustive(m, explore.Options{Phases: phases}); err != nil || r.States != 1_264_172 {
+			b.Fatal(r.States, err)
+		}
+		spin += (between - before).Seconds()
+		ours += (b.Elapsed() - between).Seconds()
+	}
+	b.ReportMetric(spin/float64(b.N), "spin-s")
+	b.ReportMetric(ours/float64(b.N), "ours-s")
+	b.ReportMetric(spin/ours, "ratio")
+	b.ReportMetric(1_264_172*float64(b.N)/ours, "states/s")
+}

@@ -1,0 +1,80 @@
+package sequential
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/lockstep-go/lockstep/distal/machine"
+)
+
+// Row is one round of a run: what each node did in it.
+type Row struct {
+	Tag   machine.Tag
+	Nodes []Cell
+}
+
+// Cell is one node's part in a round.
+type Cell struct {
+	TimedOut bool            // a plain timeout fired as the round began
+	SentTo   uint64          // the receivers, bit i-1 for node i; 0: nothing sent
+	Sent     machine.Message // the message, if any
+	Received uint64          // the senders of the messages that the node received and used
+	Rule     *machine.Rule   // the rule that fired; nil when none did
+	Outputs  []machine.Value // what it output
+	State    *machine.State  // at the end of the round
+}
+
+// Text writes rows for people, a line for each thing that happens:
+//
+//	phase 1, round Prepare
+//	  1 sends Prepare(1) to 1 2 3
+//	  2 hears 1: upon Prepare
+//	    ballot=1 last=0 log=[] promised=false
+//
+// Rounds in which nothing is sent and nobody acts are left out.
+func (m *Model) Text(rows []Row) string {
+	var b strings.Builder
+	for _, row := range rows {
+		text := m.rowText(row)
+		if text != "" {
+			fmt.Fprintf(&b, "phase %d, round %s\n%s", row.Tag.Phase, m.Program.Checked.Rounds[row.Tag.Round], text)
+		}
+	}
+	return b.String()
+}
+
+func (m *Model) rowText(row Row) string {
+	var b strings.Builder
+	for i, c := range row.Nodes {
+		if c.SentTo != 0 {
+			why := ""
+			if c.TimedOut {
+				why = " (timeout)"
+			}
+			fmt.Fprintf(&b, "  %d sends %s to%s%s\n", i+1, m.Program.FormatMessage(c.Sent), nodes(c.SentTo), why)
+		}
+	}
+	for i, c := range row.Nodes {
+		if c.Rule == nil {
+			continue
+		}
+		heard := nodes(c.Received)
+		if heard == "" {
+			heard = " nobody"
+		}
+		fmt.Fprintf(&b, "  %d hears%s: %s\n    %s\n", i+1, heard, c.Rule.Label(), m.Program.FormatState(c.State))
+	}
+	return b.String()
+}
+
+// nodes lists the nodes of a mask, each after a space.
+func nodes(mask uint64) string {
+	out := ""
+	for i := 1; mask != 0; i++ {
+		if mask&1 != 0 {
+			out += fmt.Sprintf(" %d", i)
+		}
+		mask >>= 1
+	}
+	return out
+}

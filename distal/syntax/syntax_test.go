@@ -1,0 +1,211 @@
+package syntax_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/lockstep-go/lockstep/distal/internal/generate"
+	"github.com/lockstep-go/lockstep/distal/syntax"
+)
+
+// TestScripts runs the golden scripts: `parse` shows errors, or "ok"; `format` shows the canonical form; `expr` shows an
+// expression with the fewest parentheses.
+func TestScripts(t *testing.T) {
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			switch d.Cmd {
+			case "parse":
+				_, errs := syntax.Parse(d.Input)
+				if len(errs) == 0 {
+					return "ok\n"
+				}
+				return errs.Error() + "\n"
+			case "format":
+				f, errs := syntax.Parse(d.Input)
+				if len(errs) > 0 {
+					return errs.Error() + "\n"
+				}
+				return syntax.Format(f)
+			case "expr":
+				e, errs := syntax.ParseExpr(d.Input)
+				if len(errs) > 0 {
+					return errs.Error() + "\n"
+				}
+				return e.String() + "\n"
+			}
+			d.Fatalf(t, "unknown command %s", d.Cmd)
+			return ""
+		})
+	})
+}
+
+// sources are the example programs and some generated ones.
+func sources(t testing.TB) []string {
+	files, err := filepath.Glob("../../examples/distal/*.distal")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no examples", err)
+	}
+	var out []string
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, string(b))
+	}
+	for seed := range uint64(30) {
+		out = append(out, generate.Program(seed))
+	}
+	return out
+}
+
+// TestExamplesAreFormatted wants the example files in canonical form.
+func TestExamplesAreFormatted(t *testing.T) {
+	files, _ := filepath.Glob("../../examples/distal/*.distal")
+	for i, src := range sources(t)[:len(files)] {
+		f, errs := syntax.Parse(src)
+		if len(errs) > 0 {
+			t.Fatal(files[i], errs)
+		}
+		if syntax.Format(f) != src {
+			t.Errorf("%s is not formatted", files[i])
+		}
+	}
+}
+
+// checkFormat demands that formatting changes neither meaning nor comments and is idempotent.
+func checkFormat(t testing.TB, src string) {
+	f, errs := syntax.Parse(src)
+	if len(errs) > 0 {
+		return
+	}
+	once := syntax.Format(f)
+	g, errs := syntax.Parse(once)
+	if len(errs) > 0 {
+		t.Fatalf("the formatted program does not parse: %v\n%s\nfrom\n%s", errs, once, src)
+	}
+	if twice := syntax.Format(g); twice != once {
+		t.Fatalf("formatting twice differs from once:\n%s\n---\n%s", once, twice)
+	}
+	if a, b := commentTexts(f), commentTexts(g); a != b {
+		t.Fatalf("comments changed from\n%s\nto\n%s\nin\n%s", a, b, once)
+	}
+	if a, b := dump(f), dump(g); a != b {
+		t.Fatalf("the program changed from\n%s\nto\n%s", a, b)
+	}
+}
+
+func commentTexts(f *syntax.File) string {
+	var out []string
+	for _, c := range f.Comments {
+		out = append(out, c.Text)
+	}
+	return strings.Join(out, "\n")
+}
+
+// dump writes a program's structure without places.
+func dump(f *syntax.File) string {
+	var b strings.Builder
+	for _, d := range f.Decls {
+		fmt.Fprintf(&b, "%d %s %v\n", d.Kind, d.Name, d.Expr)
+		syntax.WalkStmts(d.Body, func(s *syntax.Stmt) { fmt.Fprintf(&b, "  %d %s\n", s.Kind, s) })
+	}
+	return b.String()
+}
+
+// TestFormatWithComments puts comments into every gap of the programs, at line ends and between lines.
+func TestFormatWithComments(t *testing.T) {
+	for _, src := range sources(t) {
+		checkFormat(t, src)
+		lines := strings.Split(src, "\n")
+		for _, step := range []int{1, 2, 3} {
+			var out []string
+			for i, l := range lines {
+				if i%step == 0 && !strings.Contains(l, "//") {
+					l += " // behind " + fmt.Sprint(i)
+				}
+				out = append(out, l)
+				if i%(step+1) == 0 {
+					out = append(out, "// between "+fmt.Sprint(i))
+				}
+			}
+			checkFormat(t, strings.Join(out, "\n"))
+		}
+		checkFormat(t, strings.ReplaceAll(src, "\n\n", "\n"))
+		checkFormat(t, strings.ReplaceAll(src, "\n", "\n\n\n"))
+	}
+}
+
+// FuzzParse looks for input on which the parser panics, hangs, or the formatter is not faithful.
+func FuzzParse(f *testing.F) {
+	for _, src := range sources(f) {
+		f.Add(src)
+	}
+	f.Add("protocol P(n = ")
+	f.Add(strings.Repeat("(", 5000))
+	f.Add("protocol P(n = 3) upon X m do { if a { } else if b { x := {1, 2} } }")
+	f.Fuzz(func(t *testing.T, src string) { checkFormat(t, src) })
+}
+
+// TestMutations is a fuzzer of its own that runs with the ordinary tests: programs with tokens dropped, doubled, swapped.
+func TestMutations(t *testing.T) {
+	for _, src := range sources(t) {
+		fields := strings.SplitAfter(src, " ")
+		for i := 0; i < len(fields); i += 1 + len(fields)/40 {
+			drop := strings.Join(fields[:i], "") + strings.Join(fields[i+1:], "")
+			double := strings.Join(fields[:i+1], "") + strings.Join(fields[i:], "")
+			checkFormat(t, drop)
+			checkFormat(t, double)
+			checkFormat(t, src[:len(src)*i/len(fields)])
+		}
+	}
+}
+
+func ExampleParse() {
+	_, errs := syntax.Parse("protocol P(n = 3)\nmesage Ping { k: int } tag (k, Ping)\n")
+	fmt.Println(errs)
+	// Output: 2:1: error: expected a declaration (type, enum, record, message, rounds, phase, state, output, fun, action, init, upon, network, property, test), found 'mesage' (did you mean message?) [syntax]
+}
+
+func ExampleFormat() {
+	f, _ := syntax.Parse("protocol P(n=3) init{x:=1;send M(x)to all}")
+	fmt.Print(syntax.Format(f))
+	// Output:
+	// protocol P(n = 3)
+	//
+	// init {
+	// 	x := 1
+	// 	send M(x) to all
+	// }
+}
+
+func ExampleParseExpr() {
+	e, _ := syntax.ParseExpr("((a + b)) * c == 1 and not (x or y)")
+	fmt.Println(e)
+	// Output: (a + b) * c == 1 and not (x or y)
+}
+
+func ExampleFormatStmts() {
+	f, _ := syntax.Parse("protocol P(n = 3)\ninit { if a { b() } }")
+	fmt.Print(syntax.FormatStmts(f.Decls[0].Body, 0))
+	// Output:
+	// if a {
+	// 	b()
+	// }
+}
+
+func ExampleSuggest() {
+	fmt.Println("unknown balot" + syntax.Suggest("balot", []string{"ballot", "last", "log"}))
+	// Output: unknown balot (did you mean ballot?)
+}
+
+func ExampleWalk() {
+	e, _ := syntax.ParseExpr("a + f(b)")
+	syntax.Walk(e, func(x *syntax.Expr) { fmt.Print(x, "; ") })
+	fmt.Println()
+	// Output: a + f(b); a; f(b); b;
+}

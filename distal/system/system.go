@@ -1,0 +1,236 @@
+// Package system puts Distal programs under the engine: a program as it is written,
+// message by message, is a [lockstep.System], so that every strategy runs on it.
+//
+// The properties of the program are its spec; an error in the program while it runs
+// (an index out of range, a broken condition on its rounds where it is monitored) is a
+// finding, too. Choices of the program are drawn from the run's seed.
+package system
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/distal"
+	"github.com/lockstep-go/lockstep/distal/async"
+	"github.com/lockstep-go/lockstep/distal/machine"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Program is a deployment of a Distal program: a [lockstep.System].
+type Program struct {
+	// File is the program's file; it is read when the system is described or deployed.
+	File string `help:"file of the program"`
+	// Nodes is the number of nodes; 0 means what the test says, or the program's default.
+	Nodes int `help:"number of nodes; 0: from the test or the file"`
+	// Test is a test of the file whose parameters are taken; "" means its first.
+	Test string `help:"test of the file that gives the parameters; the first unless given"`
+	// Source is the text of the program instead of a file.
+	source string
+}
+
+// FromSource is the program with the given text.
+func FromSource(text string, nodes int) Program { return Program{Nodes: nodes, source: text} }
+
+func (p Program) compile() (*machine.Program, error) {
+	text := p.source
+	if text == "" {
+		data, err := os.ReadFile(p.File)
+		if err != nil {
+			return nil, fmt.Errorf("distal: the program cannot be read: %w", err)
+		}
+		text = string(data)
+	}
+	compiled, remarks := distal.Compile(text, distal.Options{Nodes: p.Nodes, Test: p.Test})
+	if compiled == nil {
+		return nil, fmt.Errorf("distal: %s: %w", p.File, remarks)
+	}
+	return compiled, nil
+}
+
+// Describe implements [lockstep.System].
+func (p Program) Describe() (lockstep.Info, error) {
+	m, err := p.compile()
+	if err != nil {
+		return lockstep.Info{}, err
+	}
+	options := map[string]string{"nodes": strconv.Itoa(m.N)}
+	if p.File != "" {
+		options["file"] = p.File
+	}
+	if p.Test != "" {
+		options["test"] = p.Test
+	}
+	return lockstep.Info{Name: "distal", Options: options, Nodes: m.N, Rounds: m.Checked.Rounds,
+		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Alarm, trace.Cut, trace.Heal)}, nil
+}
+
+// Deploy implements [lockstep.System].
+func (p Program) Deploy() (lockstep.Deployment, error) {
+	m, err := p.compile()
+	if err != nil {
+		return nil, err
+	}
+	d := &deployment{program: m}
+	d.rand = rand.New(&d.pcg)
+	for _, r := range m.Rules {
+		d.timeouts = d.timeouts || r.Decl.Rule.Timeout
+	}
+	return d, nil
+}
+
+// patience is the virtual time after which a timeout is due.
+const patience = 10
+
+// deployment is a running program.
+type deployment struct {
+	program  *machine.Program
+	timeouts bool
+	pcg      rand.PCG
+	rand     *rand.Rand
+	instance *async.Instance
+	posted   int              // messages of the instance that the engine knows
+	bodies   []machine.Message // by number of the body - 1
+	trouble  *lockstep.Finding // what is broken, for the spec
+}
+
+// Reset implements [lockstep.Deployment].
+func (d *deployment) Reset(seed uint64, out *lockstep.Outbox) error {
+	d.pcg.Seed(seed, 0)
+	d.posted, d.bodies, d.trouble = 0, d.bodies[:0], nil
+	d.instance = async.New(d.program, func(n int) int { return d.rand.IntN(n) })
+	d.report(d.instance.History(), out)
+	for n := 1; d.timeouts && n <= d.program.N; n++ {
+		out.SetAlarm(lockstep.Node(n), patience)
+	}
+	return nil
+}
+
+// Do implements [lockstep.Deployment].
+func (d *deployment) Do(s *lockstep.Step, out *lockstep.Outbox) error {
+	switch s.Kind {
+	case trace.Deliver:
+		// The program numbers its messages as the engine numbers bodies.
+		fired, err := d.instance.Deliver(int(out.Message(s.Msg).Body))
+		if err != nil {
+			return err
+		}
+		d.report(fired, out)
+	case trace.Drop:
+		return d.instance.Drop(int(out.Message(s.Msg).Body))
+	case trace.Alarm:
+		d.report(d.instance.Timeout(int(s.Node)), out)
+		out.SetAlarm(s.Node, out.Now()+patience)
+	}
+	return nil
+}
+
+// Close implements [lockstep.Deployment].
+func (d *deployment) Close() error { return nil }
+
+// report tells the engine what actions caused: messages, outputs, and what is broken.
+func (d *deployment) report(fired []async.Firing, out *lockstep.Outbox) {
+	for i := range fired {
+		f := &fired[i]
+		for _, v := range f.Outputs {
+			out.Event(lockstep.Event{Node: lockstep.Node(f.Node), Type: "output",
+				Value: machine.Format(d.program.Checked.Output, v)})
+		}
+		d.judge(f)
+	}
+	for _, f := range d.instance.InFlight() {
+		if f.ID > d.posted {
+			d.posted = f.ID
+			m := f.Message
+			d.bodies = append(d.bodies, m)
+			out.Send(lockstep.Node(m.From), lockstep.Node(f.To), d.program.Checked.Messages[m.Type].Type.Name,
+				lockstep.Tag{Phase: int32(m.Tag.Phase), Round: int32(m.Tag.Round)})
+		}
+	}
+	d.judgeStates()
+}
+
+// judge notes what an action itself broke.
+func (d *deployment) judge(f *async.Firing) {
+	node := trace.NodesOf(lockstep.Node(f.Node))
+	switch {
+	case d.trouble != nil:
+	case f.Fault != nil:
+		d.trouble = &lockstep.Finding{Property: "fault", Nodes: node, Text: fmt.Sprintf("node %d: %v", f.Node, f.Fault)}
+	case f.Broken >= 0:
+		name := d.program.Checked.Props[f.Broken].Name
+		d.trouble = &lockstep.Finding{Property: name, Nodes: node, Text: fmt.Sprintf("%s does not hold for the output of node %d", name, f.Node)}
+	case len(f.Breaches) > 0:
+		b := f.Breaches[0]
+		d.trouble = &lockstep.Finding{Property: "rounds", Nodes: node, Text: fmt.Sprintf("%s: %s: %s", b.Pos, b.Condition, b.Text)}
+	}
+}
+
+// judgeStates notes a property of the states that does not hold.
+func (d *deployment) judgeStates() {
+	if d.trouble != nil {
+		return
+	}
+	states := make([]*machine.State, d.program.N)
+	for i := range states {
+		states[i] = d.instance.State(i + 1)
+	}
+	for i, p := range d.program.Checked.Props {
+		if p.OnOutput {
+			continue
+		}
+		if ok, fault := d.program.Holds(i, states); fault != nil {
+			d.trouble = &lockstep.Finding{Property: "fault", Text: fault.Error()}
+		} else if !ok {
+			d.trouble = &lockstep.Finding{Property: p.Name, Text: p.Name + " does not hold"}
+		}
+	}
+}
+
+// MessageText implements [lockstep.Describer].
+func (d *deployment) MessageText(body lockstep.ID) string {
+	text := d.program.FormatMessage(d.bodies[body-1])
+	return text[strings.IndexByte(text, '('):]
+}
+
+// StateText implements [lockstep.Describer].
+func (d *deployment) StateText(n lockstep.Node) string {
+	return strings.ReplaceAll(d.program.FormatState(d.instance.State(int(n))), ", ", ",")
+}
+
+// Fingerprint implements [lockstep.Fingerprinter].
+func (d *deployment) Fingerprint(n lockstep.Node) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write(d.instance.State(int(n)).AppendVars(nil)) // a hash does not fail
+	return h.Sum64()
+}
+
+// Properties is the spec of every program: the properties that it declares. It must be
+// used with a Program.
+var Properties lockstep.Spec = properties{}
+
+type properties struct{}
+
+func (properties) Properties() []string               { return []string{"properties"} }
+func (properties) New(lockstep.Info) lockstep.Monitor { return &propertyMonitor{} }
+
+// propertyMonitor passes on what the deployment found broken.
+type propertyMonitor struct{ judged [1]int }
+
+func (m *propertyMonitor) Reset() { m.judged[0] = 0 }
+
+func (m *propertyMonitor) Step(run *lockstep.Run) *lockstep.Finding {
+	m.judged[0]++
+	if d, ok := run.Deployment().(*deployment); ok {
+		return d.trouble
+	}
+	return nil
+}
+
+func (m *propertyMonitor) End(*lockstep.Run) *lockstep.Finding { return nil }
+
+func (m *propertyMonitor) Judged() []int { return m.judged[:] }

@@ -1,0 +1,88 @@
+package system_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/distal/system"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+const examples = "../../examples/distal"
+
+func explore(t *testing.T, p system.Program, s lockstep.Strategy, runs int) *lockstep.Result {
+	t.Helper()
+	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: p, Strategy: s, Spec: system.Properties, Runs: runs, Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// Every strategy runs on the buggy program and finds what the exhaustive search finds;
+// the finding replays, shrinks and replays again.
+func TestPaxosBug(t *testing.T) {
+	p := system.Program{File: filepath.Join(examples, "paxos_buggy.distal")}
+	for _, s := range []lockstep.Strategy{strategy.Walk{Deliver: 10, Drop: 1, Alarm: 1, Steps: 150},
+		strategy.Uniform{Period: 4, Isolations: 6, Rounds: 20}, strategy.Lossy{Rounds: 20, Loss: 0.2}} {
+		result := explore(t, p, s, 20_000)
+		f := result.First()
+		if f == nil || f.Flaky != "" || f.Finding.Property != "Prefix" && f.Finding.Property != "Successive" {
+			t.Fatalf("%s: %+v", s, f)
+		}
+		plan := lockstep.Plan{System: p, Spec: system.Properties}
+		small, err := lockstep.Shrink(context.Background(), plan, f.Trace, 300)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := lockstep.Replay(plan, small.Trace)
+		if err != nil || again.Outcome.Verdict != trace.Fail {
+			t.Errorf("%s: replay %+v, %v", s, again.Outcome, err)
+		}
+	}
+}
+
+// The corrected programs keep their properties under random walks, under the network
+// that they ask for: those that need more than any subset of messages run without loss.
+func TestCorrectPrograms(t *testing.T) {
+	for name, drop := range map[string]int{"paxos_fixed": 1, "raft_fixed": 1, "lastvoting": 1, "benor_fixed": 0, "twophase_fixed": 0} {
+		p := system.Program{File: filepath.Join(examples, name+".distal")}
+		result := explore(t, p, strategy.Walk{Deliver: 10, Drop: drop, Alarm: min(1, drop), Steps: 120}, 200)
+		if result.Verdict() != trace.Pass {
+			t.Errorf("%s: %v %v", name, result.Verdicts, result.First().Finding)
+		}
+	}
+}
+
+func TestBadPrograms(t *testing.T) {
+	for _, c := range []struct {
+		p    system.Program
+		want string
+	}{
+		{system.Program{File: "nowhere.distal"}, "the program cannot be read: open nowhere.distal"},
+		{system.FromSource("protocol", 3), "distal: "},
+		{system.Program{File: filepath.Join(examples, "paxos_fixed.distal"), Test: "large"}, "there is no test large"},
+	} {
+		if _, err := c.p.Describe(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want ...%s...", c.p, err, c.want)
+		}
+	}
+}
+
+func ExampleFromSource() {
+	text, err := os.ReadFile(filepath.Join(examples, "paxos_buggy.distal"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: system.FromSource(string(text), 3), Spec: system.Properties,
+		Strategy: strategy.Walk{Deliver: 10, Drop: 1, Alarm: 1, Steps: 150}, Runs: 5000})
+	fmt.Println(result.Verdict(), err)
+	// Output: fail <nil>
+}

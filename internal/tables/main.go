@@ -1,0 +1,152 @@
+// Command tables makes the tables of docs/strategies.md, in Markdown:
+//
+//	go run ./internal/tables [-nodes 3]
+//
+// It draws everything from fixed seeds, so that it prints the same everywhere.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"os"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/campaign"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target/smr"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+const (
+	runs    = 5000 // of each row
+	repeat  = 20
+	atMost  = 2000
+	seed    = 1
+	heading = "strategy"
+)
+
+func main() {
+	nodes := flag.Int("nodes", 3, "number of nodes")
+	flag.Parse()
+	if err := (bench{*nodes}).tables(context.Background(), os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "tables:", err)
+		os.Exit(1)
+	}
+}
+
+// bench makes tables for so many nodes.
+type bench struct{ nodes int }
+
+// steps is the length of four phases without loss: an alarm, and n Prepares, n Acks, n
+// Proposes and n*n Promises.
+func (b bench) steps() int { return 4 * (1 + 3*b.nodes + b.nodes*b.nodes) }
+
+// plan is what all rows have in common: the papers' bug.
+func (b bench) plan() lockstep.Plan {
+	return lockstep.Plan{System: smr.Cluster{Nodes: b.nodes, Bug: true}, Spec: smr.Prefix, Runs: runs, Seed: seed}
+}
+
+// tables writes all tables.
+func (b bench) tables(ctx context.Context, w io.Writer) error {
+	for _, table := range []struct {
+		title      string
+		strategies []lockstep.Strategy
+	}{
+		{"Isolated nodes return after k rounds, d = 8", periods()},
+		{"d isolations, k = 4", bounds()},
+		{"Equal budget", b.budget()},
+	} {
+		var rows []campaign.Profile
+		for _, s := range table.strategies {
+			p := b.plan()
+			p.Strategy = s
+			row, err := campaign.ProfileOf(ctx, p, smr.Output)
+			if err != nil {
+				return err
+			}
+			rows = append(rows, row)
+		}
+		fmt.Fprintf(w, "### %s\n\n", table.title)
+		if err := campaign.WriteProfiles(w, heading, rows); err != nil {
+			return err
+		}
+		fmt.Fprintln(w)
+	}
+	if err := b.every(ctx, w); err != nil {
+		return err
+	}
+	return b.first(ctx, w)
+}
+
+// every makes all uniform executions of four phases with at most three isolations.
+func (b bench) every(ctx context.Context, w io.Writer) error {
+	p := b.plan()
+	p.Strategy = strategy.Uniform{Period: 4, Isolations: 3, Rounds: 16, Sampler: strategy.Every}
+	p.Runs, p.KeepGoing, p.Keep = math.MaxInt, true, 1
+	result, err := lockstep.Explore(ctx, p)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "### Every uniform execution\n\n`%s`: %s, of which %d are buggy.\n\n",
+		result.Strategy, result.Reached, result.Verdicts[trace.Fail])
+	return err
+}
+
+// periods varies k as the left half of Table 2 does.
+func periods() (list []lockstep.Strategy) {
+	for _, k := range []int{1, 2, 4, 6, 8, 10} {
+		list = append(list, strategy.Uniform{Period: k, Isolations: 8, Rounds: 24, Sampler: strategy.Paper})
+	}
+	return list
+}
+
+// bounds varies d as the right half of Table 2 does; a phase has four rounds here, six there.
+func bounds() (list []lockstep.Strategy) {
+	for _, d := range []int{3, 4, 5, 6, 8, 10} {
+		list = append(list, strategy.Uniform{Period: 4, Isolations: d, Rounds: 24, Sampler: strategy.Paper})
+	}
+	return list
+}
+
+// budget is one strategy of each kind, with runs of about four phases.
+func (b bench) budget() []lockstep.Strategy {
+	steps := b.steps()
+	delay, shadow, walk := strategy.DefaultDelay, strategy.DefaultShadow, strategy.DefaultWalk
+	delay.Steps, shadow.Steps, walk.Steps = steps, steps, steps
+	return []lockstep.Strategy{
+		strategy.DefaultUniform,
+		strategy.DefaultLossy,
+		strategy.Lossy{Rounds: 16, Loss: 0.5},
+		strategy.Baseline{Drop: 0.125, Steps: steps},
+		strategy.Baseline{Drop: 0.25, Steps: steps},
+		strategy.Baseline{Drop: 0.5, Steps: steps},
+		strategy.PCTCP{Depth: 3, Steps: steps},
+		strategy.PCTCP{Depth: 5, Steps: steps},
+		strategy.PCTCP{Depth: 5, Races: true, Steps: steps},
+		strategy.POS{Steps: steps},
+		shadow,
+		delay,
+		walk,
+		strategy.Guided{Inner: strategy.Inner{Strategy: strategy.DefaultUniform}, Fresh: 0.25, Keep: 1000},
+		strategy.Guided{Inner: strategy.Inner{Strategy: strategy.POS{Steps: steps}}, Fresh: 0.25, Keep: 1000},
+	}
+}
+
+// first writes how many runs the strategies need, as lockstep compare does.
+func (b bench) first(ctx context.Context, w io.Writer) error {
+	c := campaign.Comparison{Plan: b.plan(), Repeat: repeat, Strategies: b.budget()}
+	c.Plan.Runs = atMost
+	result, err := campaign.Compare(ctx, c)
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(w, "### Runs to the first finding\n\n```\n")
+	if err := result.WriteText(w); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(w, "```")
+	return err
+}

@@ -1,0 +1,124 @@
+package lockstep_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target/smr"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// pedant is a strategy that carries state from run to run: run i fires alarms and delivers
+// in turn for i steps, and after so many runs it has nothing left to try.
+type pedant struct {
+	lockstep.Strategy
+	last int
+}
+
+func (pedant) String() string                         { return "pedant" }
+func (pedant) Check(lockstep.Info) error              { return nil }
+func (pedant) Sequential() bool                       { return true }
+func (p pedant) New(lockstep.Info) lockstep.Scheduler { return &pedantry{pedant: p} }
+func (pedant) Guarantee(lockstep.Info) lockstep.Guarantee {
+	return lockstep.Guarantee{Assumes: []string{"it is a test"}}
+}
+
+type pedantry struct {
+	pedant
+	runs, left int
+}
+
+func (p *pedantry) Reset(lockstep.Start)     { p.runs++; p.left = p.runs }
+func (p *pedantry) Done() bool               { return p.runs == p.last }
+func (p *pedantry) Reached() string          { return fmt.Sprintf("made %d runs", p.runs) }
+func (p *pedantry) Drawn() map[string]string { return map[string]string{"left": fmt.Sprint(p.runs)} }
+func (p *pedantry) Next(run *lockstep.Run, next *lockstep.Step) bool {
+	if p.left--; p.left < 0 {
+		return false
+	}
+	if len(run.InFlight()) > 0 {
+		next.Kind, next.Msg = trace.Deliver, run.InFlight()[0]
+	} else {
+		next.Kind, next.Node = trace.Alarm, run.Alarms().First()
+	}
+	return next.Kind == trace.Deliver || next.Node != 0
+}
+
+// A strategy that carries state gets one scheduler whatever the workers, its failing runs
+// are recorded by their steps, and the campaign ends when it has nothing left to try.
+func TestSequential(t *testing.T) {
+	for _, workers := range []int{1, 4} {
+		result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: pedant{last: 25},
+			Spec: atEnd, Runs: 1000, Workers: workers, KeepGoing: true, Settle: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if result.Runs != 25 || result.Reached != "made 25 runs" || len(result.Found) != 25 {
+			t.Fatalf("%d workers: %d runs, %d found, %s", workers, result.Runs, len(result.Found), result.Reached)
+		}
+		for i, f := range result.Found {
+			chosen := 0
+			for _, r := range f.Trace.Records {
+				if !r.Settle && r.Step.Kind != trace.Start {
+					chosen++
+				}
+			}
+			if f.Flaky != "" || chosen != i+1 || f.Trace.Header.Drawn["left"] != fmt.Sprint(i+1) {
+				t.Errorf("run %d: %d steps, drawn %v, %s", i, chosen, f.Trace.Header.Drawn, f.Flaky)
+			}
+		}
+	}
+}
+
+// pupil is a strategy that learns how many steps a run may have.
+type pupil struct {
+	pedant
+	learned int
+	fail    bool
+}
+
+func (p pupil) String() string           { return fmt.Sprintf("pupil:learned=%d", p.learned) }
+func (p pupil) Sequential() bool         { return false }
+func (p pupil) Probe() lockstep.Strategy { return strategy.Baseline{Steps: 10} }
+func (p pupil) Learn(lockstep.Scheduler) lockstep.Strategy {
+	p.learned++
+	return p
+}
+func (p pupil) Check(lockstep.Info) error {
+	if p.fail && p.learned > 0 {
+		return errors.New("learned something impossible")
+	}
+	return nil
+}
+func (p pupil) GuaranteeSeen(_ lockstep.Info, seen lockstep.Seen) lockstep.Guarantee {
+	return lockstep.Guarantee{Class: "anything", PerRun: 1 / float64(seen.Events)}
+}
+func (p pupil) New(lockstep.Info) lockstep.Scheduler { return &seer{} }
+
+type seer struct{ n int }
+
+func (s *seer) Reset(start lockstep.Start)              { s.n = start.Run }
+func (s *seer) Next(*lockstep.Run, *lockstep.Step) bool { return false }
+func (s *seer) Seen() lockstep.Seen                     { return lockstep.Seen{Events: s.n, Width: 1} }
+
+// A strategy learns once, before the campaign, and its guarantee takes account of the
+// largest run that was seen.
+func TestLearning(t *testing.T) {
+	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: pupil{}, Runs: 101, Workers: 3}
+	result, err := lockstep.Explore(context.Background(), plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.Strategy != "pupil:learned=1" || result.Seen.Events != 100 || result.Guarantee.PerRun != 0.01 {
+		t.Errorf("%s, %+v, %s", result.Strategy, result.Seen, result.Guarantee)
+	}
+	plan.Strategy = pupil{fail: true}
+	if _, err := lockstep.Explore(context.Background(), plan); err == nil || !strings.Contains(err.Error(), "impossible") {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,98 @@
+package strategy_test
+
+import (
+	"context"
+	"reflect"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target/smr"
+	"pgregory.net/rapid"
+)
+
+// TestDeterminism makes the same campaign twice, and with two workers, with every
+// strategy: the digests agree. Another seed gives another digest.
+func TestDeterminism(t *testing.T) {
+	for _, k := range strategy.All() {
+		t.Run(k.Name, func(t *testing.T) {
+			plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true, Requests: 3}, Strategy: k.Default, Spec: smr.Prefix,
+				Seed: 5, Runs: 200, Workers: 1, KeepGoing: true, Settle: 20}
+			first := explore(t, plan)
+			if again := explore(t, plan); again.Digest != first.Digest {
+				t.Errorf("digest %x, the second time %x", first.Digest, again.Digest)
+			}
+			plan.Workers = 2
+			two := explore(t, plan)
+			if two.Digest != first.Digest || two.Seen != first.Seen || two.Strategy != first.Strategy || two.Reached != first.Reached {
+				t.Errorf("with two workers %x %v %s %q, with one %x %v %s %q", two.Digest, two.Seen, two.Strategy, two.Reached,
+					first.Digest, first.Seen, first.Strategy, first.Reached)
+			}
+			for _, f := range append(first.Found, two.Found...) {
+				if f.Flaky != "" {
+					t.Errorf("run %d: %s", f.Run, f.Flaky)
+				}
+			}
+			plan.Seed++
+			if other := explore(t, plan); other.Digest == first.Digest {
+				t.Errorf("digest %x with another seed too", first.Digest)
+			}
+		})
+	}
+}
+
+// TestCorrectSystem checks that no strategy makes a correct system look wrong.
+func TestCorrectSystem(t *testing.T) {
+	for _, k := range strategy.All() {
+		for _, system := range []smr.Cluster{{Nodes: 3}, {Nodes: 5, Requests: 3}} {
+			result := explore(t, lockstep.Plan{System: system, Strategy: k.Default, Spec: smr.Prefix, Runs: 1000})
+			if first := result.First(); first != nil {
+				t.Errorf("%s: %s", k.Name, first.Finding)
+			}
+			if result.Judged[0].N == 0 && k.Name != "systematic" {
+				t.Errorf("%s never put the spec to the test", k.Name)
+			}
+		}
+	}
+}
+
+// TestRoundTrip sets the options of every strategy at random and reads back what the
+// strategy writes.
+func TestRoundTrip(t *testing.T) {
+	kinds := strategy.All()
+	rapid.Check(t, func(t *rapid.T) {
+		k := rapid.SampledFrom(kinds).Draw(t, "kind")
+		p := reflect.New(reflect.TypeOf(k.Default))
+		for i := range p.Elem().NumField() {
+			f := p.Elem().Field(i)
+			if !f.CanSet() {
+				continue
+			}
+			switch f.Kind() {
+			case reflect.Int:
+				f.SetInt(rapid.Int64Range(-5, 1000).Draw(t, "int"))
+			case reflect.Float64:
+				f.SetFloat(rapid.Float64Range(0, 1).Draw(t, "float"))
+			case reflect.Bool:
+				f.SetBool(rapid.Bool().Draw(t, "bool"))
+			case reflect.Uint8:
+				f.SetUint(uint64(rapid.IntRange(0, 1).Draw(t, "word")))
+			case reflect.Struct: // an inner strategy
+				f.Set(reflect.ValueOf(strategy.Inner{Strategy: rapid.SampledFrom(kinds).Draw(t, "inner").Default}))
+			default:
+				t.Fatalf("%s: a field of kind %s", k.Name, f.Kind())
+			}
+		}
+		s := p.Elem().Interface().(lockstep.Strategy)
+		back, err := strategy.Parse(s.String())
+		if err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+		if !reflect.DeepEqual(back, s) {
+			t.Fatalf("%s became %s", s, back)
+		}
+	})
+}
+
+// t0 is the context of examples.
+var t0 = context.Background()

@@ -1,0 +1,71 @@
+package strategy
+
+import (
+	"slices"
+
+	"github.com/lockstep-go/lockstep"
+)
+
+// anyOrder is the plain network: every message in flight may arrive next, be lost or be
+// duplicated, and nodes may be cut off.
+type anyOrder struct {
+	budget
+	nodes  int
+	hashes []uint64
+}
+
+func (a *anyOrder) reset() { a.used = [actionEnd]int{} }
+
+func (a *anyOrder) look(*lockstep.Run) {}
+
+// choices implements menu.
+func (a *anyOrder) choices(run *lockstep.Run, list []choice) []choice {
+	for _, id := range run.InFlight() {
+		if run.Deliverable(id) {
+			list = append(list, choice{act: actRun, node: run.Message(id).To, msg: id})
+		}
+	}
+	list = a.common(run, list)
+	if len(list) == 0 { // a fault would make no difference any more
+		return list
+	}
+	for _, act := range [...]action{actDrop, actDup} {
+		if !a.allows(act) {
+			continue
+		}
+		for _, id := range run.InFlight() {
+			list = append(list, choice{act: act, msg: id})
+		}
+	}
+	if a.allows(actIsolate) {
+		for n := lockstep.Node(1); int(n) <= a.nodes; n++ {
+			if run.Cut(n) == 0 {
+				list = append(list, choice{act: actIsolate, node: n})
+			}
+		}
+	}
+	if anyCut(run) {
+		list = append(list, choice{act: actHeal})
+	}
+	return list
+}
+
+// take implements menu.
+func (a *anyOrder) take(run *lockstep.Run, c choice, next *lockstep.Step) bool {
+	a.used[c.act]++
+	return c.step(run, next)
+}
+
+// hash implements menu: the messages in flight form a multiset.
+func (a *anyOrder) hash(run *lockstep.Run) uint64 {
+	a.hashes = a.hashes[:0]
+	for _, id := range run.InFlight() {
+		a.hashes = append(a.hashes, messageHash(run, id))
+	}
+	slices.Sort(a.hashes)
+	h := a.budget.hash()
+	for _, m := range a.hashes {
+		h = mix(h, m)
+	}
+	return h
+}

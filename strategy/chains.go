@@ -1,0 +1,115 @@
+package strategy
+
+// clocks are the vector clocks of a run: for each node the number of events at every
+// node that it can know of.
+type clocks struct {
+	nodes int
+	now   []int32 // by node: row of its present clock
+	rows  []int32 // the clocks that something was caused at
+	saved []int32 // by node: index of its present clock in rows, -1 when it changed since
+	count []int32 // by node: events so far
+}
+
+func newClocks(nodes int) *clocks {
+	return &clocks{nodes: nodes, now: make([]int32, nodes*nodes), saved: make([]int32, nodes), count: make([]int32, nodes)}
+}
+
+func (c *clocks) reset() {
+	clear(c.now)
+	clear(c.count)
+	c.rows = c.rows[:0]
+	for i := range c.saved {
+		c.saved[i] = -1
+	}
+}
+
+// save is the index of a node's present clock, from 0; nodes count from 1, and 0, which
+// stands for the outside, knows nothing.
+func (c *clocks) save(node int) int32 {
+	if node == 0 {
+		return -1
+	}
+	at := &c.saved[node-1]
+	if *at < 0 {
+		*at = int32(len(c.rows))
+		c.rows = append(c.rows, c.now[(node-1)*c.nodes:node*c.nodes]...)
+	}
+	return *at
+}
+
+// tick counts an event at a node, which learns what the clock at index past knows, and
+// returns the number of the event at its node.
+func (c *clocks) tick(node int, past int32) int32 {
+	row := c.now[(node-1)*c.nodes : node*c.nodes]
+	if past >= 0 {
+		for i, v := range c.rows[past : int(past)+c.nodes] {
+			row[i] = max(row[i], v)
+		}
+	}
+	c.count[node-1]++
+	row[node-1] = c.count[node-1]
+	c.saved[node-1] = -1
+	return c.count[node-1]
+}
+
+// knows reports whether the clock at an index knows of the numbered event at a node.
+func (c *clocks) knows(past int32, node int, number int32) bool {
+	return past >= 0 && number > 0 && c.rows[int(past)+node-1] >= number
+}
+
+// partition distributes the events of a growing partial order over chains, in which each
+// event is causally after the one before it, as they come into being (Agarwal and Garg,
+// "Efficient dependency tracking for relevant events in concurrent systems"). Level i,
+// from 1, holds at most i chains whose last events are pairwise concurrent. An event goes
+// to the first level with a chain that it extends, or with room for a new one; then that
+// chain and the chains of the level below trade places with the rest of its level. An
+// event that passes over a level is concurrent with all last events of it, so that the
+// width of the order is at least the number of levels in use, k, and at most k(k+1)/2
+// chains are.
+type partition struct {
+	last   []int32 // by chain: its last event
+	levels [][]int32
+	used   int
+}
+
+func (p *partition) reset() {
+	p.last = p.last[:0]
+	for i := range p.levels {
+		p.levels[i] = p.levels[i][:0]
+	}
+	p.used = 0
+}
+
+// insert finds the chain for an event; after reports whether the event comes causally
+// after another one. A chain that did not exist has the next number.
+func (p *partition) insert(event int32, after func(last int32) bool) (chain int32) {
+	for i := 0; ; i++ {
+		if i == len(p.levels) {
+			p.levels = append(p.levels, nil)
+		}
+		at := -1
+		for j, c := range p.levels[i] {
+			if after(p.last[c]) {
+				at = j
+				break
+			}
+		}
+		if at < 0 {
+			if len(p.levels[i]) > i {
+				continue
+			}
+			at = len(p.levels[i])
+			p.levels[i] = append(p.levels[i], int32(len(p.last)))
+			p.last = append(p.last, 0)
+		}
+		p.used = max(p.used, i+1)
+		chain = p.levels[i][at]
+		p.last[chain] = event
+		if i > 0 {
+			level := p.levels[i]
+			level[at] = level[len(level)-1]
+			p.levels[i], p.levels[i-1] = append(p.levels[i-1], chain), level[:len(level)-1]
+		}
+		return chain
+	}
+}

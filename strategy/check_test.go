@@ -1,0 +1,120 @@
+package strategy_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target/smr"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// TestCheck checks that what cannot work is refused with an error that names the field.
+func TestCheck(t *testing.T) {
+	info, err := smr.Cluster{Nodes: 3}.Describe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fifo, bare, loose := info, info, info
+	fifo.FIFO = true
+	bare.Supports = trace.KindsOf(trace.Deliver)
+	loose.Nondeterministic = true
+	for _, c := range []struct {
+		text string
+		info lockstep.Info
+		want string // "" means that nothing is wrong
+	}{
+		{"pctcp", info, ""},
+		{"pctcp:depth=0", info, "depth is 0"},
+		{"pctcp:depth=65", info, "allowed are 1..64"},
+		{"pctcp:events=-1", info, "events is -1"},
+		{"pctcp:depth=5,events=3", info, "events is 3"},
+		{"pctcp:steps=-1", info, "steps is -1"},
+		{"pctcp", bare, ""},
+		{"pos:steps=-1", info, "steps is -1"},
+		{"pos", bare, ""},
+		{"shadow", info, ""},
+		{"shadow", bare, ""},
+		{"shadow", fifo, ""},
+		{"shadow:run=1", info, "run is 1, but swarm"},
+		{"shadow:swarm=false", info, "run is 0"},
+		{"shadow:swarm=false,run=1,commit=1,alarm=1,request=1", info, ""},
+		{"shadow:swarm=false,run=1,commit=1,alarm=1,request=1,drop=1", bare, "does not support: drop"},
+		{"shadow:swarm=false,run=1,commit=1,alarm=1,request=1,drop=-1", info, "drop is -1"},
+		{"shadow:swarm=false,run=1,commit=1,alarm=1,request=1,swap=1", fifo, "FIFO"},
+		{"shadow:distance=-1", info, "distance is -1"},
+		{"delay", info, ""},
+		{"delay", bare, ""},
+		{"delay:cuts=-1", info, "cuts is -1"},
+		{"delay:loss=2", info, "loss is 2"},
+		{"delay:sites=2", info, "swarm draws sites"},
+		{"delay:swarm=false", info, "gap is 0"},
+		{"delay:swarm=false,gap=1", bare, "does not support: drop"},
+		{"delay:swarm=false,gap=-1", info, "gap is -1"},
+		{"systematic", info, ""},
+		{"systematic:steps=0", info, "steps is 0"},
+		{"systematic:losses=-2", info, "losses is -2"},
+		{"systematic:delays=1", info, "reduce=sleep"},
+		{"systematic:delays=1,reduce=none", info, ""},
+		{"systematic:distance=1", info, "network=shadow"},
+		{"systematic:isolations=1,network=shadow", info, "network=any"},
+		{"systematic", loose, "different things"},
+		{"systematic", bare, "does not support"},
+		{"guided", info, ""},
+		{"guided:fresh=0", info, "fresh is 0"},
+		{"guided:keep=0", info, "keep is 0"},
+		{"guided:inner=systematic", info, "already learns"},
+		{"guided:inner=uniform:period=0", info, "period is 0"},
+	} {
+		s, err := strategy.Parse(c.text)
+		if err != nil {
+			t.Errorf("%s: %v", c.text, err)
+			continue
+		}
+		err = s.Check(c.info)
+		switch {
+		case c.want == "" && err != nil:
+			t.Errorf("%s: %v", c.text, err)
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%s: error %v, want one with %q", c.text, err, c.want)
+		}
+	}
+	if err := (strategy.Guided{}).Check(info); err == nil || !strings.Contains(err.Error(), "inner is missing") {
+		t.Errorf("guided without inner: %v", err)
+	}
+	for _, text := range []string{"systematic:reduce=fast", "systematic:network=x", "delay:near=normal", "guided:inner=nothing", "none", "pctcp:depth"} {
+		if s, err := strategy.Parse(text); err == nil {
+			t.Errorf("%s became %s", text, s)
+		}
+	}
+}
+
+// TestOtherSystems runs every strategy on a system with FIFO links and on one that
+// supports hardly anything: what the strategy chooses must be possible.
+func TestOtherSystems(t *testing.T) {
+	fifo := combination(6, true)
+	for _, k := range strategy.All() {
+		for _, system := range []lockstep.System{ordered{fifo}, tree(2, 12)} {
+			info, err := system.Describe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if k.Default.Check(info) != nil {
+				continue
+			}
+			if result := explore(t, lockstep.Plan{System: system, Strategy: k.Default, Runs: 200}); result.Verdict() != trace.Pass {
+				t.Errorf("%s on %s: %s", k.Name, info.Name, result.Verdict())
+			}
+		}
+	}
+}
+
+// ordered is a system with FIFO links.
+type ordered struct{ lockstep.System }
+
+func (o ordered) Describe() (lockstep.Info, error) {
+	info, err := o.System.Describe()
+	info.FIFO = true
+	return info, err
+}

@@ -1,0 +1,146 @@
+package strategy
+
+import (
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// action is what a choice does.
+type action uint8
+
+const (
+	actRun     action = iota // a message reaches its node
+	actCommit                // shadow: a message moves from the network to the inbox of its link
+	actRequest               // a request is given to a node
+	actAlarm                 // an alarm fires
+	actDrop                  // a message is lost
+	actDup                   // a message is duplicated
+	actSwap                  // shadow: the two first messages on the network change places
+	actIsolate               // a node is cut off
+	actHeal                  // cut-off nodes return
+	actionEnd
+)
+
+// choice is one of the things that can be done next. Choices are comparable, and a choice
+// means the same as long as it stays possible.
+type choice struct {
+	act     action
+	node    lockstep.Node // where it happens; 0: at no node
+	link    int32         // shadow: the number of the link, from 1
+	msg     lockstep.ID
+	request int32
+}
+
+// menu lists the choices of a run and carries them out.
+type menu interface {
+	// reset begins a new run.
+	reset()
+	// look takes over what the last step changed.
+	look(run *lockstep.Run)
+	// choices appends everything that can be done now to the list, in an order that
+	// depends on the run alone: first what moves the system on, then the faults.
+	choices(run *lockstep.Run, list []choice) []choice
+	// take carries a choice out. It reports false for one that is no step of the engine.
+	take(run *lockstep.Run, c choice, next *lockstep.Step) bool
+	// left is the number of times that an action may still be taken, where it is bounded.
+	left(act action) (int, bool)
+	// hash is a hash of what the menu knows beyond the states of the nodes.
+	hash(run *lockstep.Run) uint64
+}
+
+// budget bounds how often actions are taken in a run.
+type budget struct {
+	bound, used [actionEnd]int
+}
+
+// unlimited is the bound of an action that has none.
+const unlimited = Unbounded
+
+// free is a budget in which nothing is bounded.
+func free() (b budget) {
+	for i := range b.bound {
+		b.bound[i] = unlimited
+	}
+	return b
+}
+
+func (b *budget) left(act action) (int, bool) {
+	return b.bound[act] - b.used[act], b.bound[act] != unlimited
+}
+
+func (b *budget) allows(act action) bool {
+	left, bounded := b.left(act)
+	return !bounded || left > 0
+}
+
+// common appends the choices that all menus share: requests and alarms.
+func (b *budget) common(run *lockstep.Run, list []choice) []choice {
+	if b.allows(actRequest) {
+		for _, p := range run.Pending() {
+			for n := range (p.To & run.Up()).All() {
+				list = append(list, choice{act: actRequest, node: n, request: p.ID})
+			}
+		}
+	}
+	if b.allows(actAlarm) {
+		for n := range run.Alarms().All() {
+			list = append(list, choice{act: actAlarm, node: n})
+		}
+	}
+	return list
+}
+
+// step is the engine's step for choices that are one.
+func (c choice) step(run *lockstep.Run, next *lockstep.Step) bool {
+	switch c.act {
+	case actRun:
+		next.Kind, next.Msg = trace.Deliver, c.msg
+	case actRequest:
+		next.Kind, next.Node, next.Request = trace.Request, c.node, c.request
+	case actAlarm:
+		next.Kind, next.Node = trace.Alarm, c.node
+	case actDrop:
+		next.Kind, next.Msg = trace.Drop, c.msg
+	case actDup:
+		next.Kind, next.Msg = trace.Duplicate, c.msg
+	case actIsolate:
+		next.Kind, next.From, next.To = trace.Cut, trace.NodesOf(c.node), run.All().Without(c.node)
+	case actHeal:
+		next.Kind, next.From, next.To = trace.Heal, run.All(), run.All()
+	default: // only in the queues of the shadow network
+		return false
+	}
+	return true
+}
+
+// mix folds a value into a hash (the finalizer of splitmix64).
+func mix(h, v uint64) uint64 { return lockstep.RunSeed(h^v, 0) }
+
+// mixText folds a text into a hash.
+func mixText(h uint64, text string) uint64 {
+	for i := range len(text) {
+		h = (h ^ uint64(text[i])) * 1099511628211
+	}
+	return mix(h, uint64(len(text)))
+}
+
+// messageHash is a hash of a message without its number.
+func messageHash(run *lockstep.Run, id lockstep.ID) uint64 {
+	m := run.Message(id)
+	h := mixText(uint64(m.From)<<8|uint64(m.To), m.Type)
+	h = mix(h, uint64(m.Tag.Phase)<<32|uint64(uint32(m.Tag.Round)))
+	if d, ok := run.Deployment().(lockstep.Describer); ok {
+		h = mixText(h, d.MessageText(m.Body))
+	}
+	return h
+}
+
+// hash is a hash of what was used of the budget.
+func (b *budget) hash() (h uint64) {
+	for act, bound := range b.bound {
+		if bound != unlimited {
+			h = mix(h, uint64(act)<<32|uint64(b.used[act]))
+		}
+	}
+	return h
+}

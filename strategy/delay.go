@@ -1,0 +1,251 @@
+package strategy
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Delay is a network in virtual time. Each message draws a latency when it is sent and
+// arrives when it has passed; alarms fire when they are due; requests arrive and faults
+// begin and end at drawn times. What comes first happens first.
+//
+// Nodes are spread over sites at random; links within a site are near, others far. Times
+// are measured in units: the shortest time to which an alarm is set at the start of a run,
+// or 1000 where there is none.
+//
+// With Swarm the mix is drawn for each run: the distributions, the latencies, which
+// faults there are and how many, up to the numbers given.
+type Delay struct {
+	Swarm bool `help:"draw the mix of each run, with faults up to the numbers given"`
+
+	Sites    int          `help:"sites that nodes are spread over; 0 and 1: all links are near"`
+	Near     Distribution `help:"latency of near links: constant, uniform, exponential or heavy"`
+	NearMean float64      `help:"mean latency of near links, in units"`
+	Far      Distribution `help:"latency of far links"`
+	FarMean  float64      `help:"mean latency of far links, in units"`
+
+	Loss    float64 `help:"probability of losing a message, in [0,1]"`
+	Cuts    int     `help:"cuts of the nodes into two parts, in a run"`
+	OneWay  int     `help:"cuts in one direction, in a run"`
+	Flaps   int     `help:"links that go down and up several times, in a run"`
+	Crashes int     `help:"crashes, each followed by a restart, in a run"`
+	// Gap is the mean time between two faults, and the mean length of one.
+	Gap   float64 `help:"mean time between faults, and mean length of one, in units"`
+	Steps int     `help:"length of a run; 0: as long as anything is possible"`
+}
+
+// DefaultDelay draws its mix.
+var DefaultDelay = Delay{Swarm: true, Loss: 0.2, Cuts: 4, OneWay: 2, Flaps: 2, Crashes: 2, Steps: 300}
+
+// String implements [lockstep.Strategy].
+func (d Delay) String() string { return write("delay", d) }
+
+// Check implements [lockstep.Strategy].
+func (d Delay) Check(info lockstep.Info) error {
+	for _, f := range []struct {
+		name  string
+		value int
+	}{{"sites", d.Sites}, {"cuts", d.Cuts}, {"one-way", d.OneWay}, {"flaps", d.Flaps}, {"crashes", d.Crashes}, {"steps", d.Steps}} {
+		if f.value < 0 {
+			return fmt.Errorf("delay: %s is %d, it must not be negative", f.name, f.value)
+		}
+	}
+	for _, f := range []struct {
+		name  string
+		value float64
+		most  float64
+	}{{"near-mean", d.NearMean, 1e6}, {"far-mean", d.FarMean, 1e6}, {"gap", d.Gap, 1e6}, {"loss", d.Loss, 1}} {
+		if !(f.value >= 0 && f.value <= f.most) {
+			return fmt.Errorf("delay: %s is %v, allowed is [0,%v]", f.name, f.value, f.most)
+		}
+	}
+	if int(d.Near) >= len(distributionNames) || int(d.Far) >= len(distributionNames) {
+		return fmt.Errorf("delay: distributions %d and %d, allowed are 0..%d", d.Near, d.Far, len(distributionNames)-1)
+	}
+	if d.Swarm && (d.Sites != 0 || d.Near != 0 || d.NearMean != 0 || d.Far != 0 || d.FarMean != 0 || d.Gap != 0) {
+		return fmt.Errorf("delay: swarm draws sites, latencies and the gap: leave them 0 or set swarm=false")
+	}
+	if !d.Swarm && d.Gap == 0 && d.Cuts+d.OneWay+d.Flaps+d.Crashes > 0 {
+		return fmt.Errorf("delay: gap is 0, but faults need a time between them")
+	}
+	need := trace.KindsOf(trace.Deliver)
+	if !d.Swarm {
+		if d.Loss > 0 {
+			need |= trace.KindsOf(trace.Drop)
+		}
+		if d.Cuts+d.OneWay+d.Flaps > 0 {
+			need |= linkFaults
+		}
+		if d.Crashes > 0 {
+			need |= nodeFaults
+		}
+	}
+	return info.Require("delay", need)
+}
+
+const (
+	linkFaults = lockstep.Kinds(1<<trace.Cut | 1<<trace.Heal | 1<<trace.Drop)
+	nodeFaults = lockstep.Kinds(1<<trace.Crash | 1<<trace.Restart | 1<<trace.Drop)
+)
+
+// Guarantee implements [lockstep.Strategy].
+func (d Delay) Guarantee(lockstep.Info) lockstep.Guarantee {
+	return lockstep.Guarantee{Class: "a given execution",
+		Assumes: []string{"latencies and faults in virtual time have no lower bound that does not depend on the system"}}
+}
+
+// New implements [lockstep.Strategy].
+func (d Delay) New(info lockstep.Info) lockstep.Scheduler {
+	s := &delay{given: d, info: info, site: make([]int, info.Nodes+1)}
+	s.watch = s
+	return s
+}
+
+type delay struct {
+	agenda
+	faults
+	given Delay
+	mix   Delay // of this run
+	info  lockstep.Info
+	rand  *rand.Rand
+	unit  instant // 0 before the first step
+	now   instant
+	site  []int // by node
+	wipes bool  // a cut loses what is in flight
+}
+
+// Reset implements [lockstep.Scheduler].
+func (s *delay) Reset(start lockstep.Start) {
+	s.rand = start.Rand
+	s.agenda.reset()
+	s.mix = s.given
+	if s.given.Swarm {
+		s.mix = s.given.drawMix(s.rand, s.info)
+	}
+	for n := range s.site {
+		s.site[n] = s.rand.IntN(max(1, s.mix.Sites))
+	}
+	s.wipes = s.rand.IntN(2) == 0
+	s.unit, s.now = 0, 0
+}
+
+// drawMix draws the mix of a run.
+func (d Delay) drawMix(r *rand.Rand, info lockstep.Info) Delay {
+	means := [...]float64{0.0625, 0.125, 0.25, 0.5, 1, 2} // exact, so that runs are the same everywhere
+	d.Sites = 1 + r.IntN(min(3, info.Nodes))
+	d.Near, d.NearMean = Distribution(r.IntN(4)), pick(r, means[:4])
+	d.Far, d.FarMean = Distribution(r.IntN(4)), pick(r, means[2:])
+	d.Gap = pick(r, []float64{1, 2, 4, 8, 16})
+	upTo := func(most int, need lockstep.Kinds) int {
+		n, none := r.IntN(most+1), r.IntN(2) == 0
+		if none || need&^info.Supports != 0 {
+			return 0
+		}
+		return n
+	}
+	d.Cuts, d.OneWay, d.Flaps = upTo(d.Cuts, linkFaults), upTo(d.OneWay, linkFaults), upTo(d.Flaps, linkFaults)
+	d.Crashes = upTo(d.Crashes, nodeFaults)
+	d.Loss *= pick(r, []float64{0, 0, 0.125, 0.25, 0.5, 1})
+	if !info.Supports.Has(trace.Drop) {
+		d.Loss = 0
+	}
+	return d
+}
+
+// Drawn implements [lockstep.Drawer].
+func (s *delay) Drawn() map[string]string {
+	number := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+	sites := ""
+	for _, site := range s.site[1:] {
+		sites += strconv.Itoa(site)
+	}
+	return map[string]string{"sites": sites, "near": s.mix.Near.String(), "near-mean": number(s.mix.NearMean),
+		"far": s.mix.Far.String(), "far-mean": number(s.mix.FarMean), "loss": number(s.mix.Loss),
+		"cuts": strconv.Itoa(s.mix.Cuts), "one-way": strconv.Itoa(s.mix.OneWay), "flaps": strconv.Itoa(s.mix.Flaps),
+		"crashes": strconv.Itoa(s.mix.Crashes), "gap": number(s.mix.Gap), "wipes": strconv.FormatBool(s.wipes)}
+}
+
+// Next implements [lockstep.Scheduler].
+func (s *delay) Next(run *lockstep.Run, next *lockstep.Step) bool {
+	if s.mix.Steps > 0 && run.Steps() >= s.mix.Steps {
+		return false
+	}
+	if s.unit == 0 {
+		s.begin(run)
+	}
+	s.now = max(s.now, instantOf(run.Now()))
+	s.look(run)
+	for n := range s.armed.All() { // a node may have set its alarm to another time
+		s.events[s.alarms[n]].key = ^uint64(instantOf(run.AlarmAt(n)))
+	}
+	if s.wipe(run, next) {
+		return true
+	}
+	best := s.first(run, true)
+	due := never
+	if best >= 0 {
+		due = instant(^s.events[best].key)
+	}
+	if s.fault(run, s.rand, due, &s.now, next) {
+		next.At = s.now.time()
+		return true
+	}
+	if best < 0 {
+		return false
+	}
+	s.now = max(s.now, due)
+	s.happen(run, best, next)
+	return true
+}
+
+// begin finds out the unit of time and draws when the first faults begin.
+func (s *delay) begin(run *lockstep.Run) {
+	s.unit = 1000 * fractions
+	for n := range run.Alarms().All() {
+		if after := instantOf(run.AlarmAt(n) - run.Now()); after > 0 {
+			s.unit = min(s.unit, after)
+		}
+	}
+	s.faults.begin(s.rand, s.mix, s.unit, s.wipes)
+}
+
+// happen makes an event happen: a message that is lost, or whose receiver is down, is
+// dropped when it is due.
+func (s *delay) happen(run *lockstep.Run, index int32, next *lockstep.Step) {
+	e := &s.events[index]
+	s.step(run, index, next)
+	if e.kind == trace.Deliver && (e.lost || !run.Up().Has(e.node)) {
+		next.Kind = trace.Drop
+	}
+	next.At = s.now.time()
+}
+
+// place implements watcher.
+func (s *delay) place(to lockstep.Nodes) lockstep.Node { return pickNode(s.rand, to) }
+
+// came implements watcher: the event draws the time at which it happens.
+func (s *delay) came(run *lockstep.Run, index int32) {
+	e := &s.events[index]
+	due := s.now
+	switch e.kind {
+	case trace.Alarm:
+		due = instantOf(run.AlarmAt(e.node))
+	case trace.Request:
+		due += Exponential.draw(s.rand, 4*s.unit)
+	default:
+		law, mean := s.mix.Near, s.mix.NearMean
+		if e.from != 0 && s.site[e.from] != s.site[e.node] {
+			law, mean = s.mix.Far, s.mix.FarMean
+		}
+		due = max(due+law.draw(s.rand, s.unit.times(mean)), instantOf(run.Message(e.msg).At))
+		e.lost = s.mix.Loss > 0 && s.rand.Float64() < s.mix.Loss
+	}
+	e.key = ^uint64(due)
+}
+
+// happened implements watcher.
+func (s *delay) happened(*lockstep.Run, int32) {}

@@ -1,0 +1,122 @@
+package strategy_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target/smr"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// clock is a spec that calls a function after every step of every run.
+type clock struct {
+	reset func()
+	step  func(run *lockstep.Run)
+}
+
+func (clock) Properties() []string                       { return nil }
+func (c clock) New(lockstep.Info) lockstep.Monitor       { return c }
+func (c clock) Reset()                                   { c.reset() }
+func (c clock) Step(run *lockstep.Run) *lockstep.Finding { c.step(run); return nil }
+func (clock) End(*lockstep.Run) *lockstep.Finding        { return nil }
+
+// TestDelayConstant checks that with constant latencies every message arrives exactly its
+// latency after it was sent, and alarms fire when they are due. In smr alarms are set to
+// 10 units of the system, so that half a unit of the strategy is 5.
+func TestDelayConstant(t *testing.T) {
+	var sent map[lockstep.ID]lockstep.Time
+	delivered := 0
+	explore(t, lockstep.Plan{System: smr.Cluster{Nodes: 3}, Runs: 20, Workers: 1,
+		Strategy: strategy.Delay{NearMean: 0.5, Steps: 100},
+		Spec: clock{func() { sent = map[lockstep.ID]lockstep.Time{} }, func(run *lockstep.Run) {
+			for _, m := range run.Sent() {
+				sent[m.ID] = run.Now()
+			}
+			if last := run.Last(); last.Kind == trace.Deliver {
+				delivered++
+				if took := run.Now() - sent[last.Msg]; took != 5 {
+					t.Fatalf("a message took %d, want 5", took)
+				}
+			} else if last.Kind == trace.Drop {
+				t.Fatal("a message was lost")
+			}
+		}}})
+	if delivered < 1000 {
+		t.Errorf("only %d messages arrived", delivered)
+	}
+}
+
+// TestDelayFaults checks over many swarm runs that time never goes back, faults stay
+// within their numbers, cuts and crashes end before the next of them, only a minority is
+// down, and everything there is occurs.
+func TestDelayFaults(t *testing.T) {
+	d := strategy.DefaultDelay
+	var now lockstep.Time
+	var cuts, oneWay, crashes int
+	cut := false
+	total := map[string]int{}
+	explore(t, lockstep.Plan{System: smr.Cluster{Nodes: 5, Requests: 2}, Runs: 1000, Strategy: d, Workers: 1,
+		Spec: clock{func() { now, cuts, oneWay, crashes, cut = 0, 0, 0, 0, false }, func(run *lockstep.Run) {
+			if run.Now() < now {
+				t.Fatalf("time went from %d back to %d", now, run.Now())
+			}
+			now = run.Now()
+			last := run.Last()
+			total[last.Kind.String()]++
+			switch last.Kind {
+			case trace.Cut:
+				if cut {
+					t.Fatal("a cut during a cut")
+				}
+				cut = true
+				cuts++
+				if last.OneWay {
+					oneWay++
+					total["one way"]++
+				}
+			case trace.Heal:
+				cut = false
+			case trace.Crash:
+				crashes++
+			}
+			if run.Up().Len() < 3 {
+				t.Fatalf("only %s are up", run.Up())
+			}
+			if oneWay > d.OneWay || crashes > d.Crashes || cuts > d.Cuts+d.OneWay+4*d.Flaps {
+				t.Fatalf("%d cuts, %d one way, %d crashes", cuts, oneWay, crashes)
+			}
+		}}})
+	for _, kind := range []string{"deliver", "drop", "alarm", "request", "cut", "one way", "heal", "crash", "restart"} {
+		if total[kind] < 100 {
+			t.Errorf("%s occurred %d times", kind, total[kind])
+		}
+	}
+}
+
+func ExampleDelay() {
+	result, err := lockstep.Explore(t0, lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix,
+		Strategy: strategy.DefaultDelay, Runs: 1000})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(result.First().Finding)
+	// Output:
+	// prefix: node 2 outputs c, but node 2 had output a
+}
+
+func ExampleShadow() {
+	result, err := lockstep.Explore(t0, lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix,
+		Strategy: strategy.DefaultShadow, Runs: 1000})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(result.First().Finding)
+	fmt.Println(result.First().Trace.Header.Drawn)
+	// Output:
+	// prefix: node 1 outputs cdfil, but node 2 had output cdg
+	// map[alarm:1 commit:7 distance:3 drop:6 drops:20 dup:1 dups:9 request:2 run:20 swap:4]
+}

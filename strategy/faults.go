@@ -1,0 +1,184 @@
+package strategy
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// never is an instant that does not come.
+const never = instant(math.MaxInt64)
+
+// faults is the timeline of what goes wrong in a run in virtual time: one fault of links
+// after the other, and one crash after the other, independent of each other.
+type faults struct {
+	gap   instant
+	wipes bool
+
+	links   []linkFault // still to come, next first
+	linkAt  instant     // when the next one begins or the present one ends
+	present lockstep.Step
+	toggles int // times that the present one still changes between down and up
+	broken  bool
+
+	crashes   int // still to come
+	crashAt   instant
+	restartAt instant
+	down      lockstep.Node // crashed by this timeline
+
+	lost []lockstep.ID // in flight across a cut that was just made
+}
+
+type linkFault uint8
+
+const (
+	cutInTwo linkFault = iota
+	cutOneWay
+	flapping
+)
+
+// flaps is how often a flapping link goes down.
+const flaps = 4
+
+// begin draws which faults come in which order, and when the first ones begin.
+func (f *faults) begin(r *rand.Rand, mix Delay, unit instant, wipes bool) {
+	*f = faults{gap: unit.times(mix.Gap), wipes: wipes, links: f.links[:0], lost: f.lost[:0],
+		linkAt: never, crashAt: never, restartAt: never, crashes: mix.Crashes}
+	for kind, n := range [...]int{mix.Cuts, mix.OneWay, mix.Flaps} {
+		for range n {
+			f.links = append(f.links, linkFault(kind))
+		}
+	}
+	r.Shuffle(len(f.links), func(i, j int) { f.links[i], f.links[j] = f.links[j], f.links[i] })
+	if len(f.links) > 0 {
+		f.linkAt = Exponential.draw(r, f.gap)
+	}
+	if f.crashes > 0 {
+		f.crashAt = Exponential.draw(r, f.gap)
+	}
+}
+
+// fault is the next step of the timeline if it comes before the time given, and moves the
+// clock to it. When nothing else is to come, only a restart can move the system on.
+func (f *faults) fault(run *lockstep.Run, r *rand.Rand, before instant, now *instant, next *lockstep.Step) bool {
+	if before == never {
+		if f.down == 0 {
+			return false
+		}
+		f.linkAt = never
+	}
+	at := min(f.linkAt, f.crashAt, f.restartAt)
+	if at == never || at > before {
+		return false
+	}
+	*now = max(*now, at)
+	switch at {
+	case f.restartAt:
+		return f.restart(run, r, *now, next)
+	case f.crashAt:
+		return f.crash(run, r, *now, next)
+	default:
+		return f.changeLinks(run, r, *now, next)
+	}
+}
+
+func (f *faults) restart(run *lockstep.Run, r *rand.Rand, now instant, next *lockstep.Step) bool {
+	node := f.down
+	f.down, f.restartAt = 0, never
+	if f.crashes > 0 {
+		f.crashAt = now + Exponential.draw(r, f.gap)
+	}
+	next.Kind, next.Node = trace.Restart, node
+	return !run.Up().Has(node)
+}
+
+// crash takes a node down, as long as a minority is down with it.
+func (f *faults) crash(run *lockstep.Run, r *rand.Rand, now instant, next *lockstep.Step) bool {
+	f.crashes--
+	f.crashAt = never
+	nodes := run.Info().Nodes
+	if nodes-run.Up().Len() >= (nodes-1)/2 {
+		return false
+	}
+	f.down = pickNode(r, run.Up())
+	f.restartAt = now + Exponential.draw(r, f.gap)
+	next.Kind, next.Node = trace.Crash, f.down
+	return true
+}
+
+// changeLinks begins or ends a fault of links.
+func (f *faults) changeLinks(run *lockstep.Run, r *rand.Rand, now instant, next *lockstep.Step) bool {
+	if f.toggles == 0 {
+		if !f.draw(run, r) {
+			f.linkAt = never
+			return false
+		}
+	}
+	f.toggles--
+	f.broken = !f.broken
+	length := f.gap
+	if f.toggles > 1 {
+		length /= flaps
+	}
+	f.linkAt = now + Exponential.draw(r, length)
+	if f.toggles == 0 && len(f.links) == 0 {
+		f.linkAt = never
+	}
+	*next = f.present
+	next.Kind = trace.Heal
+	if f.broken {
+		next.Kind = trace.Cut
+		if f.wipes {
+			f.crossing(run, next)
+		}
+	}
+	return true
+}
+
+// draw draws the links of the next fault.
+func (f *faults) draw(run *lockstep.Run, r *rand.Rand) bool {
+	all := run.All()
+	if all.Len() < 2 || len(f.links) == 0 {
+		return false
+	}
+	kind := f.links[0]
+	f.links = f.links[1:]
+	part := lockstep.Nodes(1 + r.Uint64N(uint64(all)-1)) // neither empty nor all
+	f.present = lockstep.Step{From: part, To: all &^ part, OneWay: kind == cutOneWay}
+	f.toggles = 2
+	if kind == flapping {
+		a := pickNode(r, all)
+		f.present.From = trace.NodesOf(a)
+		f.present.To = trace.NodesOf(pickNode(r, all.Without(a)))
+		f.toggles = 2 * flaps
+	}
+	return true
+}
+
+// crossing notes the messages in flight on the links of a cut.
+func (f *faults) crossing(run *lockstep.Run, cut *lockstep.Step) {
+	f.lost = f.lost[:0]
+	for _, id := range run.InFlight() {
+		m := run.Message(id)
+		if m.From != 0 && (cut.From.Has(m.From) && cut.To.Has(m.To) ||
+			!cut.OneWay && cut.To.Has(m.From) && cut.From.Has(m.To)) {
+			f.lost = append(f.lost, id)
+		}
+	}
+}
+
+// wipe loses the next of the messages that a cut caught in flight.
+func (f *faults) wipe(run *lockstep.Run, next *lockstep.Step) bool {
+	for len(f.lost) > 0 {
+		id := f.lost[0]
+		f.lost = slices.Delete(f.lost, 0, 1)
+		if run.IsInFlight(id) {
+			next.Kind, next.Msg = trace.Drop, id
+			return true
+		}
+	}
+	return false
+}

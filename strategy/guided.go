@@ -1,0 +1,248 @@
+package strategy
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Guided works on top of another strategy. It keeps the schedules that reached something
+// new and mutates them: a state of a node that was not met before, where the system offers
+// fingerprints, or else a pair of events one after the other at a node.
+//
+// A schedule is the sequence of random numbers that the inner strategy drew. A mutation
+// draws some of them anew, or all from some point on, or goes over to another schedule; so
+// it stays within the bounds of the inner strategy, whatever that is. Runs build on each
+// other, so that one worker makes them all.
+type Guided struct {
+	// Inner is any strategy that draws its choices.
+	Inner Inner `help:"the strategy whose schedules are kept and mutated, with ; between its options"`
+	// Fresh is the share of runs that mutate nothing, for which the guarantee of the inner
+	// strategy holds.
+	Fresh float64 `help:"share of runs that mutate nothing, in (0,1]"`
+	// Keep is the number of schedules kept.
+	Keep int `help:"schedules kept at most"`
+	// Pairs looks for pairs of events even where there are fingerprints.
+	Pairs bool `help:"look for pairs of events even where the system offers fingerprints"`
+}
+
+// DefaultGuided guides partial-order sampling.
+var DefaultGuided = Guided{Inner: Inner{DefaultPOS}, Fresh: 0.25, Keep: 1000}
+
+// String implements [lockstep.Strategy].
+func (g Guided) String() string { return write("guided", g) }
+
+// Check implements [lockstep.Strategy].
+func (g Guided) Check(info lockstep.Info) error {
+	switch {
+	case g.Inner.Strategy == nil:
+		return fmt.Errorf("guided: inner is missing, e.g. inner=%s", DefaultGuided.Inner)
+	case !(g.Fresh > 0 && g.Fresh <= 1):
+		return fmt.Errorf("guided: fresh is %v, allowed is (0,1]", g.Fresh)
+	case g.Keep < 1:
+		return fmt.Errorf("guided: keep is %d, it must be at least 1", g.Keep)
+	}
+	if q, ok := g.Inner.Strategy.(lockstep.Sequential); ok && q.Sequential() {
+		return fmt.Errorf("guided: inner=%s already learns from run to run", g.Inner)
+	}
+	return g.Inner.Check(info)
+}
+
+// Sequential implements [lockstep.Sequential].
+func (g Guided) Sequential() bool { return true }
+
+// Guarantee implements [lockstep.Strategy]: that of the inner strategy for the runs that
+// mutate nothing.
+func (g Guided) Guarantee(info lockstep.Info) lockstep.Guarantee {
+	return g.share(g.Inner.Guarantee(info))
+}
+
+// GuaranteeSeen implements [lockstep.Empirical].
+func (g Guided) GuaranteeSeen(info lockstep.Info, seen lockstep.Seen) lockstep.Guarantee {
+	if e, ok := g.Inner.Strategy.(lockstep.Empirical); ok {
+		return g.share(e.GuaranteeSeen(info, seen))
+	}
+	return g.Guarantee(info)
+}
+
+func (g Guided) share(inner lockstep.Guarantee) lockstep.Guarantee {
+	inner.PerRun *= g.Fresh
+	inner.Assumes = append(slices.Clip(inner.Assumes), fmt.Sprintf("only the share %v of the runs counts, which mutate nothing", g.Fresh))
+	return inner
+}
+
+// Probe implements [lockstep.Learner].
+func (g Guided) Probe() lockstep.Strategy {
+	if l, ok := g.Inner.Strategy.(lockstep.Learner); ok {
+		return l.Probe()
+	}
+	return nil
+}
+
+// Learn implements [lockstep.Learner].
+func (g Guided) Learn(probe lockstep.Scheduler) lockstep.Strategy {
+	g.Inner.Strategy = g.Inner.Strategy.(lockstep.Learner).Learn(probe)
+	return g
+}
+
+// New implements [lockstep.Strategy].
+func (g Guided) New(info lockstep.Info) lockstep.Scheduler {
+	s := &guided{Guided: g, inner: g.Inner.New(info), met: map[uint64]struct{}{}, before: make([]uint64, info.Nodes+1)}
+	s.rand = rand.New(&s.source)
+	return s
+}
+
+type guided struct {
+	Guided
+	inner  lockstep.Scheduler
+	source stream
+	rand   *rand.Rand // draws from source
+	kept   [][]uint64
+	met    map[uint64]struct{}
+	before []uint64 // by node: hash of the event before
+	news   int      // met in this run for the first time
+}
+
+// stream is a source that plays a schedule, then draws.
+type stream struct {
+	fresh  *rand.Rand
+	script []uint64
+	used   []uint64
+}
+
+// maxSchedule bounds the numbers of a schedule that are kept; what a run draws beyond is
+// drawn anew in its mutations.
+const maxSchedule = 1 << 14
+
+// Uint64 implements rand.Source.
+func (s *stream) Uint64() uint64 {
+	var v uint64
+	if len(s.script) > 0 {
+		v, s.script = s.script[0], s.script[1:]
+	} else {
+		v = s.fresh.Uint64()
+	}
+	if len(s.used) < maxSchedule {
+		s.used = append(s.used, v)
+	}
+	return v
+}
+
+// Reset implements [lockstep.Scheduler].
+func (s *guided) Reset(start lockstep.Start) {
+	s.keep(start.Rand)
+	s.source.fresh, s.source.script, s.source.used = start.Rand, nil, s.source.used[:0]
+	if fresh := start.Rand.Float64() < s.Fresh; !fresh && len(s.kept) > 0 {
+		s.source.script = s.mutant(start.Rand)
+	}
+	s.news = 0
+	clear(s.before)
+	s.inner.Reset(lockstep.Start{Run: start.Run, Rand: s.rand})
+}
+
+// keep keeps the schedule of the run before if it met something new. When there is no
+// room it takes the place of another.
+func (s *guided) keep(r *rand.Rand) {
+	if s.news == 0 {
+		return
+	}
+	schedule := slices.Clone(s.source.used)
+	if len(s.kept) < s.Keep {
+		s.kept = append(s.kept, schedule)
+		return
+	}
+	s.kept[r.IntN(len(s.kept))] = schedule
+}
+
+// mutant is a mutation of a schedule, one of the latest ones half of the time.
+func (s *guided) mutant(r *rand.Rand) []uint64 {
+	base := pick(r, s.kept)
+	if r.IntN(2) == 0 {
+		base = pick(r, s.kept[len(s.kept)*3/4:])
+	}
+	m := slices.Clone(base)
+	switch r.IntN(3) {
+	case 0: // the rest is drawn anew
+		return m[:r.IntN(len(m)+1)]
+	case 1: // the rest is from another schedule
+		at := r.IntN(len(m) + 1)
+		if other := pick(r, s.kept); at < len(other) {
+			return append(m[:at], other[at:]...)
+		}
+		return m[:at]
+	default: // some are drawn anew
+		for range 1 + r.IntN(8) {
+			if len(m) > 0 {
+				m[r.IntN(len(m))] = r.Uint64()
+			}
+		}
+		return m
+	}
+}
+
+// Next implements [lockstep.Scheduler].
+func (s *guided) Next(run *lockstep.Run, next *lockstep.Step) bool {
+	s.observe(run)
+	return s.inner.Next(run, next)
+}
+
+// observe looks for something new in what the last step did to its node.
+func (s *guided) observe(run *lockstep.Run) {
+	last := run.Last()
+	node, event := last.Node, uint64(last.Kind)
+	if last.Kind == trace.Deliver {
+		m := run.Message(last.Msg)
+		node, event = m.To, mixText(uint64(m.From), m.Type)
+	}
+	if node == 0 {
+		return
+	}
+	states := !s.Pairs
+	if states && run.Up().Has(node) {
+		var state uint64
+		if state, states = run.Fingerprint(node); states {
+			s.meet(mix(state, uint64(node)))
+		}
+	}
+	if !states {
+		s.meet(mix(mix(s.before[node], event), uint64(node)))
+		s.before[node] = event
+	}
+}
+
+// maxMet bounds what a guided campaign remembers; beyond it nothing is new any more.
+const maxMet = 1 << 22
+
+func (s *guided) meet(key uint64) {
+	if _, ok := s.met[key]; !ok && len(s.met) < maxMet {
+		s.met[key] = struct{}{}
+		s.news++
+	}
+}
+
+// Rounds implements [lockstep.RoundScheduler], where the inner strategy does.
+func (s *guided) Rounds() []trace.Round {
+	if r, ok := s.inner.(lockstep.RoundScheduler); ok {
+		return r.Rounds()
+	}
+	return nil
+}
+
+// Drawn implements [lockstep.Drawer], where the inner strategy does.
+func (s *guided) Drawn() map[string]string {
+	if d, ok := s.inner.(lockstep.Drawer); ok {
+		return d.Drawn()
+	}
+	return nil
+}
+
+// Seen implements [lockstep.Witness], where the inner strategy does.
+func (s *guided) Seen() (seen lockstep.Seen) {
+	if w, ok := s.inner.(lockstep.Witness); ok {
+		return w.Seen()
+	}
+	return seen
+}

@@ -1,0 +1,90 @@
+package strategy
+
+import (
+	"math"
+	"math/bits"
+	"math/rand/v2"
+
+	"github.com/lockstep-go/lockstep"
+)
+
+// Distribution is a distribution of latencies.
+type Distribution uint8
+
+// The distributions, each given by its mean.
+const (
+	// Constant is always the mean.
+	Constant Distribution = iota
+	// Even lies anywhere between nothing and twice the mean.
+	Even
+	// Exponential has the memoryless tail of a queue.
+	Exponential
+	// Heavy is a Pareto distribution with exponent 2: mostly half the mean, now and then
+	// very much more, at most a thousand times the mean.
+	Heavy
+)
+
+var distributionNames = []string{"constant", "uniform", "exponential", "heavy"}
+
+// String is the distribution's word.
+func (d Distribution) String() string { return word(distributionNames, int(d)) }
+
+// UnmarshalText reads a distribution's word.
+func (d *Distribution) UnmarshalText(text []byte) error {
+	i, err := wordIndex("distribution", distributionNames, text)
+	*d = Distribution(i)
+	return err
+}
+
+// instant is virtual time in fractions of the system's unit, fine enough to tell apart
+// what happens within one tick. It is a whole number, and draws use no function that
+// rounds differently on different machines, so that runs are the same everywhere.
+type instant int64
+
+const fractions = 1 << 16
+
+func instantOf(t lockstep.Time) instant { return instant(t) * fractions }
+
+// time is the instant on the system's clock.
+func (i instant) time() lockstep.Time { return lockstep.Time(i / fractions) }
+
+// times is the instant stretched by a factor.
+func (i instant) times(factor float64) instant { return instant(float64(i) * factor) }
+
+// draw draws from a distribution with the given mean.
+func (d Distribution) draw(r *rand.Rand, mean instant) instant {
+	if mean <= 0 {
+		return 0
+	}
+	switch d {
+	case Even:
+		return instant(r.Int64N(2*int64(mean) + 1))
+	case Exponential:
+		return exponential(r, mean)
+	case Heavy:
+		u := float64(1+r.Uint64N(1<<52)) / (1 << 52) // in (0,1]
+		return min(instant(float64(mean)/2/math.Sqrt(u)), 1000*mean)
+	default:
+		return mean
+	}
+}
+
+// exponential draws by von Neumann's comparison method: the length of a falling run of
+// uniform numbers decides whether the first of them is the fraction of the result.
+func exponential(r *rand.Rand, mean instant) instant {
+	for whole := instant(0); ; whole++ {
+		first := r.Uint64()
+		accept := true
+		for last := first; ; accept = !accept {
+			next := r.Uint64()
+			if next >= last {
+				break
+			}
+			last = next
+		}
+		if accept {
+			fraction, _ := bits.Mul64(uint64(mean), first)
+			return whole*mean + instant(fraction)
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package strategy_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target/smr"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// meddler is a scenario that holds, releases, delivers, drops and duplicates messages,
+// crashes and restarts nodes, and fires alarms at random.
+type meddler struct{}
+
+func (meddler) Name() string                        { return "meddler" }
+func (meddler) Check(lockstep.Info) error           { return nil }
+func (meddler) New(lockstep.Info) lockstep.Director { return &meddling{} }
+
+type meddling struct {
+	rand *rand.Rand
+	held []lockstep.ID
+	did  int
+}
+
+func (m *meddling) Reset(r *rand.Rand)       { *m = meddling{rand: r, held: m.held[:0]} }
+func (m *meddling) Counts() []lockstep.Count { return []lockstep.Count{{Name: "meddled", N: m.did}} }
+
+func (*meddling) Idle(*lockstep.Run, *lockstep.Hand) bool { return false }
+func (*meddling) End(*lockstep.Run, *lockstep.Hand)       {}
+func (*meddling) Vacuous() string                         { return "" }
+
+func (m *meddling) Look(run *lockstep.Run, hand *lockstep.Hand) {
+	if m.rand.IntN(3) > 0 || run.Last().Kind == trace.Crash { // a step that was queued may be impossible by then
+		return
+	}
+	m.did++
+	flying := run.InFlight()
+	if len(flying) == 0 {
+		return
+	}
+	id := flying[m.rand.IntN(len(flying))]
+	up := run.Up().Has(run.Message(id).To)
+	switch k := m.rand.IntN(8); {
+	case k == 0:
+		hand.Hold(id)
+		m.held = append(m.held, id)
+	case k == 1 && len(m.held) > 0:
+		hand.Release(m.held[0])
+		m.held = m.held[1:]
+	case k == 2 && up:
+		hand.Do(lockstep.Step{Kind: trace.Deliver, Msg: id})
+	case k == 3:
+		hand.Do(lockstep.Step{Kind: trace.Drop, Msg: id})
+	case k == 4:
+		hand.Do(lockstep.Step{Kind: trace.Duplicate, Msg: id})
+	case k == 5 && run.Up().Len() == run.Info().Nodes:
+		hand.Do(lockstep.Step{Kind: trace.Crash, Node: 1})
+	case k == 6 && !run.Up().Has(1):
+		hand.Do(lockstep.Step{Kind: trace.Restart, Node: 1})
+	case k == 7 && run.Alarms() != 0:
+		hand.Do(lockstep.Step{Kind: trace.Alarm, Node: run.Alarms().First()})
+	}
+}
+
+// TestMeddler checks that every strategy copes with a scenario that takes messages out of
+// its hands and gives them back: none of its steps is impossible, runs are repeatable, and
+// strategies that lose nothing leave nothing in flight that could be delivered.
+func TestMeddler(t *testing.T) {
+	for _, k := range strategy.All() {
+		plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Requests: 3}, Strategy: k.Default, Scenario: meddler{}, Runs: 300, KeepGoing: true}
+		if k.Name == "pctcp" || k.Name == "pos" {
+			plan.Spec = delivered{}
+		}
+		result, err := lockstep.Explore(t0, plan)
+		if err != nil {
+			t.Errorf("%s: %v", k.Name, err)
+			continue
+		}
+		if first := result.First(); first != nil {
+			t.Errorf("%s: run %d: %s %s", k.Name, first.Run, first.Finding, first.Flaky)
+		}
+		if result.Runs < 300 && k.Name != "systematic" {
+			t.Errorf("%s: %d runs", k.Name, result.Runs)
+		}
+	}
+}
+
+// delivered is a spec that fails when a run ends while a message could be delivered.
+type delivered struct{ starving }
+
+func (d delivered) New(lockstep.Info) lockstep.Monitor { return d }
+func (d delivered) End(run *lockstep.Run) *lockstep.Finding {
+	for _, id := range run.InFlight() {
+		if run.Deliverable(id) {
+			return d.starving.End(run)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+package strategy
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// POS is partial-order sampling (Yuan, Yang, Gu; CAV 2018). Each event, the arrival of a
+// message, a request or an alarm, draws a priority when it comes into being, and the
+// event with the highest happens next. When an event happens at a node, all others that
+// wait for that node draw anew, so that the order of two events that race does not depend
+// on the order of others before them. It loses nothing.
+//
+// Like [PCTCP], it brings a run to its end after Steps steps by delivering what is left.
+type POS struct {
+	Steps int `help:"steps before a run is brought to its end; 0: as long as anything is possible"`
+}
+
+// DefaultPOS has runs as long as those of [DefaultPCTCP].
+var DefaultPOS = POS{Steps: 300}
+
+// String implements [lockstep.Strategy].
+func (p POS) String() string { return write("pos", p) }
+
+// Check implements [lockstep.Strategy].
+func (p POS) Check(info lockstep.Info) error {
+	if p.Steps < 0 {
+		return fmt.Errorf("pos: steps is %d, it must not be negative", p.Steps)
+	}
+	return info.Require("pos", trace.KindsOf(trace.Deliver))
+}
+
+// Guarantee implements [lockstep.Strategy].
+func (p POS) Guarantee(lockstep.Info) lockstep.Guarantee {
+	return lockstep.Guarantee{Class: "a given order of the events that race",
+		Assumes: []string{"every order is possible, but the chance of a rare one shrinks with the factorial of the events that race"}}
+}
+
+// New implements [lockstep.Strategy].
+func (p POS) New(lockstep.Info) lockstep.Scheduler {
+	s := &pos{POS: p}
+	s.watch = s
+	return s
+}
+
+type pos struct {
+	POS
+	agenda
+	rand *rand.Rand
+}
+
+// Reset implements [lockstep.Scheduler].
+func (s *pos) Reset(start lockstep.Start) {
+	s.rand = start.Rand
+	s.agenda.reset()
+}
+
+// Next implements [lockstep.Scheduler].
+func (s *pos) Next(run *lockstep.Run, next *lockstep.Step) bool {
+	return s.advance(run, horizon(s.Steps), next)
+}
+
+// place implements watcher.
+func (s *pos) place(to lockstep.Nodes) lockstep.Node { return pickNode(s.rand, to) }
+
+// came implements watcher.
+func (s *pos) came(_ *lockstep.Run, index int32) { s.events[index].key = s.rand.Uint64() }
+
+// happened implements watcher.
+func (s *pos) happened(_ *lockstep.Run, index int32) {
+	node := s.events[index].node
+	for _, other := range s.open {
+		if e := &s.events[other]; e.node == node {
+			e.key = s.rand.Uint64()
+		}
+	}
+}

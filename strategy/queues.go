@@ -1,0 +1,213 @@
+package strategy
+
+import (
+	"slices"
+
+	"github.com/lockstep-go/lockstep"
+)
+
+// queues is the network of Walker and Runciman's shadow threads. Each directed link has
+// two queues: messages on the network can be interfered with, those in the inbox cannot.
+// Commit moves the first message of the network to the inbox; drop loses it, dup doubles
+// it, swap exchanges it with the one behind it; run hands the first message of the inbox
+// to its node.
+type queues struct {
+	budget
+	distance  int  // places that a message may move away from its order of sending
+	redundant bool // pairs of actions that lead to no new state are taken too
+	nodes     int
+	fifo      bool
+
+	links   []queue // by from*nodes + to-1
+	used    []int32 // links in the order of their first message
+	seen    int     // messages sent that were looked at
+	count   int     // messages in the queues
+	doubled int32   // link whose first message is being doubled, or -1
+}
+
+type queue struct {
+	network []parcel
+	inbox   []lockstep.ID
+	last    action // the action last taken on the network; actRun: none that matters
+}
+
+// parcel is a message on the network with the number of places that it moved back.
+type parcel struct {
+	id    lockstep.ID
+	moved int
+}
+
+func newQueues(info lockstep.Info) *queues {
+	return &queues{budget: free(), nodes: info.Nodes, fifo: info.FIFO, links: make([]queue, (info.Nodes+1)*info.Nodes)}
+}
+
+func (q *queues) reset() {
+	q.budget.used = [actionEnd]int{}
+	for _, l := range q.used {
+		link := &q.links[l]
+		link.network, link.inbox, link.last = link.network[:0], link.inbox[:0], actRun
+	}
+	q.used, q.seen, q.count, q.doubled = q.used[:0], 0, 0, -1
+}
+
+// look puts new messages on the network.
+func (q *queues) look(run *lockstep.Run) {
+	for _, m := range run.Messages()[q.seen:] {
+		if run.IsInFlight(m.ID) {
+			q.push(m)
+		}
+	}
+	q.seen, q.doubled = len(run.Messages()), -1
+	if q.count != len(run.InFlight()) {
+		q.reconcile(run)
+	}
+}
+
+// push appends a message to its link, or puts it behind its original.
+func (q *queues) push(m lockstep.Message) {
+	l := int32(int(m.From)*q.nodes + int(m.To) - 1)
+	link := &q.links[l]
+	if !slices.Contains(q.used, l) {
+		q.used = append(q.used, l)
+	}
+	q.count++
+	if q.doubled == l {
+		link.network = slices.Insert(link.network, 1, parcel{m.ID, link.network[0].moved})
+		q.doubled = -1
+		return
+	}
+	link.network = append(link.network, parcel{id: m.ID})
+}
+
+// reconcile takes over what a scenario did: messages that it took leave the queues,
+// messages that it released join them.
+func (q *queues) reconcile(run *lockstep.Run) {
+	known := make([]bool, q.seen+1)
+	q.count = 0
+	for _, l := range q.used {
+		link := &q.links[l]
+		link.network = slices.DeleteFunc(link.network, func(p parcel) bool {
+			known[p.id] = true
+			return !run.IsInFlight(p.id)
+		})
+		link.inbox = slices.DeleteFunc(link.inbox, func(id lockstep.ID) bool {
+			known[id] = true
+			return !run.IsInFlight(id)
+		})
+		link.last = actRun
+		q.count += len(link.network) + len(link.inbox)
+	}
+	for _, id := range run.InFlight() {
+		if !known[id] {
+			q.push(*run.Message(id))
+		}
+	}
+}
+
+// stale reports whether a scenario took a message that is first in a queue.
+func (q *queues) stale(run *lockstep.Run) bool {
+	for _, l := range q.used {
+		link := &q.links[l]
+		if len(link.inbox) > 0 && !run.IsInFlight(link.inbox[0]) || len(link.network) > 0 && !run.IsInFlight(link.network[0].id) {
+			return true
+		}
+	}
+	return false
+}
+
+// choices implements menu.
+func (q *queues) choices(run *lockstep.Run, list []choice) []choice {
+	if q.stale(run) {
+		q.reconcile(run)
+	}
+	for _, l := range q.used {
+		link := &q.links[l]
+		if len(link.inbox) > 0 {
+			if id := link.inbox[0]; run.Deliverable(id) {
+				list = append(list, choice{act: actRun, link: l + 1, node: run.Message(id).To})
+			}
+		}
+		if len(link.network) > 0 {
+			list = append(list, choice{act: actCommit, link: l + 1})
+		}
+	}
+	list = q.common(run, list)
+	for _, l := range q.used {
+		link := &q.links[l]
+		for _, act := range [...]action{actDrop, actDup, actSwap} {
+			if q.possible(link, act) {
+				list = append(list, choice{act: act, link: l + 1})
+			}
+		}
+	}
+	return list
+}
+
+// possible reports whether a fault can be taken on a link: within the bounds, and not
+// after an action that it would only undo or repeat.
+func (q *queues) possible(link *queue, act action) bool {
+	if len(link.network) == 0 || !q.allows(act) {
+		return false
+	}
+	switch act {
+	case actDrop:
+		return q.redundant || link.last != actDup
+	case actSwap:
+		return !q.fifo && len(link.network) > 1 && (q.redundant || link.last != actSwap && link.last != actDup) &&
+			link.network[0].moved < q.distance && link.network[1].moved > -q.distance
+	default:
+		return !q.fifo
+	}
+}
+
+// linkOf is the link of a choice, or any where it is about none.
+func (q *queues) linkOf(c choice) *queue { return &q.links[max(c.link-1, 0)] }
+
+// take implements menu.
+func (q *queues) take(run *lockstep.Run, c choice, next *lockstep.Step) bool {
+	q.budget.used[c.act]++
+	link := q.linkOf(c)
+	switch c.act {
+	case actRun:
+		c.msg = link.inbox[0]
+		link.inbox = slices.Delete(link.inbox, 0, 1)
+		q.count--
+	case actCommit:
+		link.inbox = append(link.inbox, link.network[0].id)
+		link.network = slices.Delete(link.network, 0, 1)
+		link.last = actRun
+	case actDrop:
+		c.msg = link.network[0].id
+		link.network = slices.Delete(link.network, 0, 1)
+		link.last = actDrop
+		q.count--
+	case actDup:
+		c.msg = link.network[0].id
+		link.last = actDup
+		q.doubled = c.link - 1
+	case actSwap:
+		n := link.network
+		n[0], n[1] = n[1], n[0]
+		n[0].moved--
+		n[1].moved++
+		link.last = actSwap
+	}
+	return c.step(run, next)
+}
+
+// hash implements menu.
+func (q *queues) hash(run *lockstep.Run) uint64 {
+	h := q.budget.hash()
+	for l := range q.links {
+		link := &q.links[l]
+		for _, p := range link.network {
+			h = mix(mix(h, messageHash(run, p.id)), uint64(p.moved))
+		}
+		h = mix(h, uint64(link.last))
+		for _, id := range link.inbox {
+			h = mix(h, messageHash(run, id))
+		}
+		h = mix(h, uint64(l))
+	}
+	return h
+}

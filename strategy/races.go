@@ -1,0 +1,70 @@
+package strategy
+
+import (
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// races knows which kinds of event race with others at the same node. It is filled from
+// fault-free runs and not changed afterwards.
+type races struct {
+	kinds map[eventKind]bool // kinds met; true: it raced
+}
+
+// eventKind is what events have in common across runs.
+type eventKind struct {
+	kind     lockstep.Kind
+	from, to lockstep.Node
+	name     string
+}
+
+func kindOfEvent(run *lockstep.Run, e *event) eventKind {
+	k := eventKind{kind: e.kind, from: e.from, to: e.node}
+	if e.kind == trace.Deliver {
+		k.name = run.Message(e.msg).Type
+	}
+	if e.kind == trace.Request {
+		k.to = 0 // it is drawn
+	}
+	return k
+}
+
+// has reports whether an event may race. One of a kind that was never met may.
+func (r *races) has(run *lockstep.Run, e *event) bool {
+	raced, met := r.kinds[kindOfEvent(run, e)]
+	return raced || !met
+}
+
+// learn goes through the events of a finished run. Of two events at one node the later
+// one races with the earlier one unless its cause knew of it.
+func (r *races) learn(kinds []eventKind, events []event, c *clocks) {
+	if r.kinds == nil {
+		r.kinds = map[eventKind]bool{}
+	}
+	for i := range events {
+		e := &events[i]
+		if e.at == 0 {
+			continue
+		}
+		raced := false
+		for j := range events {
+			f := &events[j]
+			if i != j && f.node == e.node && f.at > 0 &&
+				!c.knows(e.past, int(f.node), f.at) && !c.knows(f.past, int(e.node), e.at) {
+				raced = true
+				break
+			}
+		}
+		r.kinds[kinds[i]] = r.kinds[kinds[i]] || raced
+	}
+}
+
+// count is the number of events of the kinds that race.
+func (r *races) count(kinds []eventKind) (n int) {
+	for _, k := range kinds {
+		if r.kinds[k] {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,239 @@
+package strategy
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/lockstep-go/lockstep"
+)
+
+// search goes through the tree of choices of a menu, depth first. Each run follows the
+// stack of choices made so far and then takes the first choice at every new place; after
+// it, the deepest choice that has an alternative gives way to the next.
+type search struct {
+	menu
+	depth  int
+	delays int
+	reduce Reduction
+
+	stack []place
+	at    int  // depth of the present run
+	open  bool // a run is under way
+	ended bool // the search itself ended it
+	done  bool
+	met   map[uint64]int // choices that were left when a state was met, by hash
+
+	whole, pruned, cut int
+	blind              bool // states were asked for, but the system has no fingerprints
+}
+
+// place is a point of the tree: what can be done there, and what is tried just now.
+type place struct {
+	choices []choice
+	now     int
+	asleep  []choice // these lead to runs that were made in another order
+	passed  int      // delays used up to here
+}
+
+// Reset implements [lockstep.Scheduler].
+func (s *search) Reset(lockstep.Start) {
+	s.close()
+	s.menu.reset()
+	s.at, s.open, s.ended = 0, true, false
+}
+
+// Next implements [lockstep.Scheduler].
+func (s *search) Next(run *lockstep.Run, next *lockstep.Step) bool {
+	s.look(run)
+	for {
+		if s.at == len(s.stack) && !s.extend(run) {
+			s.ended = true
+			return false
+		}
+		c := s.stack[s.at].choice()
+		s.at++
+		if s.take(run, c, next) {
+			return true
+		}
+	}
+}
+
+func (p *place) choice() choice { return p.choices[p.now] }
+
+// extend adds a new place to the stack, or reports false at the end of a run.
+func (s *search) extend(run *lockstep.Run) bool {
+	p := place{choices: s.choices(run, nil)}
+	if s.at > 0 {
+		parent := &s.stack[s.at-1]
+		p.passed = parent.passed + parent.cost()
+		if s.reduce == SleepSets {
+			p.asleep = s.sleepers(parent)
+		}
+	}
+	switch {
+	case len(p.choices) == 0:
+		s.whole++
+		return false
+	case s.at == s.depth:
+		s.cut++
+		return false
+	case s.metBefore(run):
+		s.pruned++
+		return false
+	}
+	p.now = -1
+	if !p.next(s.delays) {
+		s.pruned++ // all of it was done in another order
+		return false
+	}
+	s.stack = append(s.stack, p)
+	return true
+}
+
+// next moves on to the next choice that is awake and within the bound on delays.
+func (p *place) next(delays int) bool {
+	for p.now++; p.now < len(p.choices); p.now++ {
+		if !slices.Contains(p.asleep, p.choices[p.now]) && (delays < 0 || p.passed+p.cost() <= delays) {
+			return true
+		}
+	}
+	return false
+}
+
+// cost is the number of delays of the present choice: the choices before it in the order
+// of the menu, which are passed over. Faults have bounds of their own and cost none.
+func (p *place) cost() int {
+	if p.choice().act >= actDrop {
+		return 0
+	}
+	return p.now
+}
+
+// close ends the run before, if there was one, and moves on to the next path.
+func (s *search) close() {
+	if !s.open {
+		return
+	}
+	s.open = false
+	if !s.ended { // a finding, a limit or a scenario
+		s.whole++
+	}
+	if s.at < len(s.stack) { // the run ended before the search wanted it to
+		s.stack = s.stack[:s.at]
+	}
+	for len(s.stack) > 0 {
+		if s.stack[len(s.stack)-1].next(s.delays) {
+			return
+		}
+		s.stack = s.stack[:len(s.stack)-1]
+	}
+	s.done = true
+}
+
+// sleepers are the choices that need not be tried after the present choice of a place:
+// those tried before it there, or asleep there, that it does not touch. What they lead to
+// was made with the two in the other order.
+func (s *search) sleepers(p *place) (asleep []choice) {
+	c := p.choice()
+	for i, list := range [...][]choice{p.asleep, p.choices[:p.now]} {
+		for _, other := range list {
+			if (i == 0 || !slices.Contains(p.asleep, other)) && s.independent(c, other) {
+				asleep = append(asleep, other)
+			}
+		}
+	}
+	return asleep
+}
+
+// independent reports whether two choices that were possible at a place, the first of
+// which has been taken, lead to the same in both orders. One that takes the last of a
+// budget, or the last step of a run, prevents the other.
+func (s *search) independent(c, other choice) bool {
+	if c.act >= actIsolate || other.act >= actIsolate || s.depth-s.at < 1 {
+		return false
+	}
+	if left, bounded := s.left(c.act); bounded && c.act == other.act && left < 1 {
+		return false
+	}
+	switch {
+	case c.node != 0 && c.node == other.node:
+		return false
+	case c.msg != 0 && c.msg == other.msg:
+		return false
+	case c.request != 0 && c.request == other.request:
+		return false
+	case c.link != other.link || c.act == actRun || other.act == actRun:
+		return true
+	default: // two actions on the network of one link, or on none
+		return c.link == 0
+	}
+}
+
+// maxStates bounds the states that a search remembers; it goes through what lies behind
+// others as often as it gets there.
+const maxStates = 1 << 23
+
+// metBefore reports whether the present state was met with at least as many choices left.
+func (s *search) metBefore(run *lockstep.Run) bool {
+	if s.reduce != States || s.blind || run.Up() != run.All() { // a node that is down has no fingerprint
+		return false
+	}
+	h := s.hash(run)
+	for n := lockstep.Node(1); int(n) <= run.Info().Nodes; n++ {
+		f, ok := run.Fingerprint(n)
+		if !ok {
+			s.blind = true
+			return false
+		}
+		h = mix(mix(h, f), uint64(run.Cut(n)))
+	}
+	h = mix(h, uint64(run.Alarms()))
+	for _, p := range run.Pending() {
+		h = mix(h, uint64(p.ID))
+	}
+	left := s.depth - s.at
+	if before, ok := s.met[h]; ok && before >= left {
+		return true
+	}
+	if len(s.met) < maxStates {
+		s.met[h] = left
+	}
+	return false
+}
+
+// Done implements [lockstep.Searcher].
+func (s *search) Done() bool {
+	s.close()
+	return s.done
+}
+
+// Reached implements [lockstep.Searcher].
+func (s *search) Reached() string {
+	s.close()
+	text := fmt.Sprintf("%d executions", s.whole+s.cut)
+	if s.cut > 0 {
+		text += fmt.Sprintf(", %d of them cut off after %d choices", s.cut, s.depth)
+	}
+	if s.pruned > 0 {
+		text += fmt.Sprintf(", and %d runs that led to nothing new", s.pruned)
+	}
+	if s.blind {
+		text += "; states were not compared: the system offers no fingerprints"
+	}
+	if s.done {
+		return "complete to this bound: " + text
+	}
+	return fmt.Sprintf("not complete: %s; about %.2g%% of the tree", text, 100*s.share())
+}
+
+// share estimates how much of the tree is behind the search, as if every choice at a
+// place led to as much as any other.
+func (s *search) share() (share float64) {
+	part := 1.0
+	for i := range s.stack {
+		p := &s.stack[i]
+		part /= float64(len(p.choices))
+		share += float64(p.now) * part
+	}
+	return share
+}

@@ -1,0 +1,212 @@
+package strategy
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Shadow makes the network's behaviour a matter of scheduling, after Walker and Runciman's
+// "Systematic Testing for Distributed Systems". Each link has two queues, the network and
+// the inbox, and four shadow threads: commit, drop, swap and dup. A step draws a class of
+// action with the weights given, among those that are possible, then a link or node with
+// equal chances. Pairs that lead to no new state, swap swap, dup swap and dup drop on one
+// link, are never taken.
+//
+// With Swarm the weights are drawn anew for each run, and bounds below those given. Only
+// drop, swap and dup may have weight 0. On systems with FIFO links nothing is swapped or
+// duplicated.
+type Shadow struct {
+	Swarm   bool `help:"draw the weights and bounds of each run"`
+	Run     int  `help:"weight of handing a message to its node"`
+	Commit  int  `help:"weight of moving a message from the network to the inbox"`
+	Alarm   int  `help:"weight of firing an alarm"`
+	Request int  `help:"weight of giving a waiting request to a node"`
+	Drop    int  `help:"weight of losing the first message of a link"`
+	Dup     int  `help:"weight of duplicating the first message of a link"`
+	Swap    int  `help:"weight of exchanging the two first messages of a link"`
+
+	Drops    int `help:"messages lost in a run, at most"`
+	Dups     int `help:"messages duplicated in a run, at most"`
+	Distance int `help:"places that a message may move in its link, at most"`
+	Steps    int `help:"length of a run; 0: as long as anything is possible"`
+}
+
+// DefaultShadow draws its weights.
+var DefaultShadow = Shadow{Swarm: true, Drops: 20, Dups: 10, Distance: 5, Steps: 300}
+
+// weights are the weights by action.
+func (s Shadow) weights() (w [actionEnd]int) {
+	w[actRun], w[actCommit], w[actAlarm], w[actRequest] = s.Run, s.Commit, s.Alarm, s.Request
+	w[actDrop], w[actDup], w[actSwap] = s.Drop, s.Dup, s.Swap
+	return w
+}
+
+// shadowClasses names the actions that have a weight.
+var shadowClasses = []struct {
+	act   action
+	name  string
+	fault bool
+}{
+	{actRun, "run", false}, {actCommit, "commit", false}, {actAlarm, "alarm", false}, {actRequest, "request", false},
+	{actDrop, "drop", true}, {actDup, "dup", true}, {actSwap, "swap", true},
+}
+
+// String implements [lockstep.Strategy].
+func (s Shadow) String() string { return write("shadow", s) }
+
+// Check implements [lockstep.Strategy].
+func (s Shadow) Check(info lockstep.Info) error {
+	weights := s.weights()
+	for _, c := range shadowClasses {
+		w := weights[c.act]
+		switch {
+		case s.Swarm && w != 0:
+			return fmt.Errorf("shadow: the weight %s is %d, but swarm draws the weights: leave it 0 or set swarm=false", c.name, w)
+		case !s.Swarm && (w < 0 || w == 0 && !c.fault):
+			return fmt.Errorf("shadow: the weight %s is %d; without swarm run, commit, alarm and request must be positive, drop, dup and swap not negative", c.name, w)
+		}
+	}
+	for _, f := range []struct {
+		name  string
+		value int
+	}{{"drops", s.Drops}, {"dups", s.Dups}, {"distance", s.Distance}, {"steps", s.Steps}} {
+		if f.value < 0 {
+			return fmt.Errorf("shadow: %s is %d, it must not be negative", f.name, f.value)
+		}
+	}
+	if info.FIFO && (s.Dup > 0 || s.Swap > 0) {
+		return fmt.Errorf("shadow: %s has FIFO links, on which nothing can be swapped or duplicated: set dup=0,swap=0", info.Name)
+	}
+	need := trace.KindsOf(trace.Deliver)
+	if s.Drop > 0 {
+		need |= trace.KindsOf(trace.Drop)
+	}
+	if s.Dup > 0 {
+		need |= trace.KindsOf(trace.Duplicate)
+	}
+	return info.Require("shadow", need)
+}
+
+// Guarantee implements [lockstep.Strategy].
+func (s Shadow) Guarantee(lockstep.Info) lockstep.Guarantee {
+	return lockstep.Guarantee{Class: "a given execution",
+		Assumes: []string{"weighted choices have no lower bound that does not depend on the system"}}
+}
+
+// New implements [lockstep.Strategy].
+func (s Shadow) New(info lockstep.Info) lockstep.Scheduler {
+	return &shadow{Shadow: s, queues: newQueues(info), supports: info.Supports}
+}
+
+type shadow struct {
+	Shadow
+	*queues
+	supports lockstep.Kinds
+	rand     *rand.Rand
+	weight   [actionEnd]int
+	list     []choice
+	note     func(choice) // for tests
+}
+
+// Reset implements [lockstep.Scheduler].
+func (s *shadow) Reset(start lockstep.Start) {
+	s.rand = start.Rand
+	s.queues.reset()
+	s.weight = s.weights()
+	s.bound[actDrop], s.bound[actDup], s.queues.distance = s.Drops, s.Dups, s.Distance
+	if !s.Swarm {
+		return
+	}
+	s.weight[actRun], s.weight[actCommit] = 5+s.rand.IntN(16), 5+s.rand.IntN(16)
+	s.weight[actAlarm], s.weight[actRequest] = 1+s.rand.IntN(5), 1+s.rand.IntN(5)
+	s.weight[actDrop] = s.drawFault(&s.bound[actDrop], s.supports.Has(trace.Drop))
+	s.weight[actDup] = s.drawFault(&s.bound[actDup], s.supports.Has(trace.Duplicate) && !s.fifo)
+	s.weight[actSwap] = s.drawFault(&s.queues.distance, !s.fifo)
+}
+
+// drawFault draws the weight of a class of faults, which is 0 in one run of three, and
+// its bound below the one given.
+func (s *shadow) drawFault(bound *int, possible bool) int {
+	weight, most := 1+s.rand.IntN(6), *bound
+	if most > 0 {
+		*bound = 1 + s.rand.IntN(most)
+	}
+	if s.rand.IntN(3) == 0 || !possible || most == 0 {
+		return 0
+	}
+	return weight
+}
+
+// Drawn implements [lockstep.Drawer].
+func (s *shadow) Drawn() map[string]string {
+	drawn := map[string]string{"drops": strconv.Itoa(s.bound[actDrop]), "dups": strconv.Itoa(s.bound[actDup]),
+		"distance": strconv.Itoa(s.queues.distance)}
+	for _, c := range shadowClasses {
+		drawn[c.name] = strconv.Itoa(s.weight[c.act])
+	}
+	return drawn
+}
+
+// Next implements [lockstep.Scheduler]: it takes actions until one is a step.
+func (s *shadow) Next(run *lockstep.Run, next *lockstep.Step) bool {
+	if s.Steps > 0 && run.Steps() >= s.Steps {
+		return false
+	}
+	s.look(run)
+	for {
+		s.list = s.choices(run, s.list[:0])
+		c, ok := s.draw()
+		if !ok {
+			return false
+		}
+		if s.note != nil {
+			s.note(c)
+		}
+		if s.take(run, c, next) {
+			return true
+		}
+	}
+}
+
+// draw draws a class by weight, then one of its choices.
+func (s *shadow) draw() (choice, bool) {
+	var of [actionEnd]int
+	for _, c := range s.list {
+		of[c.act]++
+	}
+	total := 0
+	for act, n := range of {
+		if n > 0 {
+			total += s.weight[act]
+		}
+	}
+	if total == 0 {
+		return choice{}, false
+	}
+	at := s.rand.IntN(total)
+	for act, n := range of {
+		if n == 0 {
+			continue
+		}
+		if at -= s.weight[act]; at < 0 {
+			return s.nth(action(act), s.rand.IntN(n)), true
+		}
+	}
+	panic("strategy: shadow drew beyond the total of its weights")
+}
+
+func (s *shadow) nth(act action, k int) choice {
+	for _, c := range s.list {
+		if c.act == act {
+			if k == 0 {
+				return c
+			}
+			k--
+		}
+	}
+	panic("strategy: fewer choices than were counted")
+}

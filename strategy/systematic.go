@@ -1,0 +1,177 @@
+package strategy
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Systematic tries all choices up to its bounds, depth first: a run for each path through
+// the tree of choices. The campaign ends when the tree is exhausted; the result says that
+// it is complete to this bound, or how far it came. Runs build on each other, so that one
+// worker makes them all. A system that draws random numbers of its own draws the same in
+// every run.
+//
+// Choices are: deliver a message, give a request to a node, fire an alarm, lose or
+// duplicate a message, isolate a node, let isolated nodes return.
+//
+// Of several orders of choices that do not touch each other, those of the reduction sleep
+// (Godefroid's sleep sets) make exactly one; intermediate states that only the other
+// orders pass through are not judged, and nodes must not act on the clock. The reduction
+// states ends a run in a state that was met before with as many choices left; it needs
+// the fingerprints of the system, and a spec that looks at states, not at histories.
+type Systematic struct {
+	// Network is how messages travel; the zero value is AnyOrder.
+	Network Network `help:"any: messages in flight arrive in any order; shadow: links with commit, drop, swap and dup"`
+	// Reduce says which runs are skipped; the zero value is none.
+	Reduce Reduction `help:"none, sleep: one of several equivalent orders, or states: nothing twice from the same state"`
+
+	Steps      int `help:"choices of a run, at most"`
+	Alarms     int `help:"alarms that fire in a run, at most; -1: no bound"`
+	Losses     int `help:"messages lost in a run, at most; -1: no bound"`
+	Duplicates int `help:"messages duplicated in a run, at most"`
+	Isolations int `help:"isolations in a run, at most, where the network is any"`
+	Distance   int `help:"places that a message may move in its link, where the network is shadow"`
+	// Delays bounds how often something is passed over that was possible earlier, as in
+	// delay-bounded scheduling; Unbounded lifts the bound. It excludes the reductions.
+	Delays int `help:"choices passed over in a run, at most; -1: no bound"`
+	// Redundant takes pairs of shadow actions too that lead to no new state.
+	Redundant bool `help:"take also swap swap, dup swap and dup drop, where the network is shadow"`
+}
+
+// DefaultSystematic is small enough to be exhausted on small systems.
+var DefaultSystematic = Systematic{Reduce: SleepSets, Steps: 40, Alarms: 2, Losses: 1, Delays: Unbounded}
+
+// Network says how messages travel in a systematic search.
+type Network uint8
+
+// The networks.
+const (
+	// AnyOrder lets every message in flight arrive next.
+	AnyOrder Network = iota
+	// ShadowQueues is the network of [Shadow].
+	ShadowQueues
+)
+
+var networkNames = []string{"any", "shadow"}
+
+// String is the network's word.
+func (n Network) String() string { return word(networkNames, int(n)) }
+
+// UnmarshalText reads a network's word.
+func (n *Network) UnmarshalText(text []byte) error {
+	i, err := wordIndex("network", networkNames, text)
+	*n = Network(i)
+	return err
+}
+
+// Reduction says which runs a systematic search skips.
+type Reduction uint8
+
+// The reductions.
+const (
+	NoReduction Reduction = iota
+	SleepSets
+	States
+)
+
+var reductionNames = []string{"none", "sleep", "states"}
+
+// String is the reduction's word.
+func (r Reduction) String() string { return word(reductionNames, int(r)) }
+
+// UnmarshalText reads a reduction's word.
+func (r *Reduction) UnmarshalText(text []byte) error {
+	i, err := wordIndex("reduction", reductionNames, text)
+	*r = Reduction(i)
+	return err
+}
+
+func word(names []string, i int) string {
+	if i < len(names) {
+		return names[i]
+	}
+	return fmt.Sprintf("(%d)", i)
+}
+
+func wordIndex(what string, names []string, text []byte) (int, error) {
+	for i, name := range names {
+		if name == string(text) {
+			return i, nil
+		}
+	}
+	return 0, fmt.Errorf("the %s must be one of %s", what, strings.Join(names, ", "))
+}
+
+// String implements [lockstep.Strategy].
+func (s Systematic) String() string { return write("systematic", s) }
+
+// Check implements [lockstep.Strategy].
+func (s Systematic) Check(info lockstep.Info) error {
+	for _, f := range []struct {
+		name         string
+		value, least int
+	}{{"steps", s.Steps, 1}, {"alarms", s.Alarms, Unbounded}, {"losses", s.Losses, Unbounded}, {"duplicates", s.Duplicates, 0},
+		{"isolations", s.Isolations, 0}, {"distance", s.Distance, 0}, {"delays", s.Delays, Unbounded}} {
+		if f.value < f.least {
+			return fmt.Errorf("systematic: %s is %d, it must be at least %d", f.name, f.value, f.least)
+		}
+	}
+	switch {
+	case int(s.Network) >= len(networkNames):
+		return fmt.Errorf("systematic: network %d, allowed are 0..%d", s.Network, len(networkNames)-1)
+	case int(s.Reduce) >= len(reductionNames):
+		return fmt.Errorf("systematic: reduce %d, allowed are 0..%d", s.Reduce, len(reductionNames)-1)
+	case s.Delays >= 0 && s.Reduce != NoReduction:
+		return fmt.Errorf("systematic: delays is %d, but orders that reduce=%s takes for the same need different delays: set reduce=none or delays=%d", s.Delays, s.Reduce, Unbounded)
+	case s.Network == AnyOrder && (s.Distance > 0 || s.Redundant):
+		return fmt.Errorf("systematic: distance and redundant need network=shadow")
+	case s.Network == ShadowQueues && s.Isolations > 0:
+		return fmt.Errorf("systematic: isolations needs network=any")
+	case info.Nondeterministic:
+		return fmt.Errorf("systematic: %s may do different things after the same steps, so that a search cannot go back", info.Name)
+	}
+	need := trace.KindsOf(trace.Deliver)
+	for _, c := range []struct {
+		wanted bool
+		kinds  lockstep.Kinds
+	}{{s.Losses != 0, trace.KindsOf(trace.Drop)}, {s.Duplicates > 0, trace.KindsOf(trace.Duplicate)},
+		{s.Alarms != 0, trace.KindsOf(trace.Alarm)}, {s.Isolations > 0, trace.KindsOf(trace.Cut, trace.Heal)}} {
+		if c.wanted {
+			need |= c.kinds
+		}
+	}
+	return info.Require("systematic", need)
+}
+
+// Sequential implements [lockstep.Sequential].
+func (s Systematic) Sequential() bool { return true }
+
+// SameSeed implements [lockstep.SameSeed]: the system draws the same in every run.
+func (s Systematic) SameSeed() bool { return true }
+
+// Guarantee implements [lockstep.Strategy].
+func (s Systematic) Guarantee(lockstep.Info) lockstep.Guarantee {
+	return lockstep.Guarantee{Class: "a given execution within the bounds",
+		Assumes: []string{"nothing is drawn: a search that ends complete has made every execution within its bounds"}}
+}
+
+// New implements [lockstep.Strategy].
+func (s Systematic) New(info lockstep.Info) lockstep.Scheduler {
+	b := free()
+	b.bound[actAlarm], b.bound[actDrop], b.bound[actDup], b.bound[actIsolate] = s.Alarms, s.Losses, s.Duplicates, s.Isolations
+	search := &search{depth: s.Steps, delays: s.Delays, reduce: s.Reduce}
+	if s.Network == ShadowQueues {
+		q := newQueues(info)
+		q.budget, q.distance, q.redundant = b, s.Distance, s.Redundant
+		search.menu = q
+	} else {
+		search.menu = &anyOrder{budget: b, nodes: info.Nodes}
+	}
+	if s.Reduce == States {
+		search.met = map[uint64]int{}
+	}
+	return search
+}

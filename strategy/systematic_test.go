@@ -1,0 +1,344 @@
+package strategy_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/sim"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target/smr"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// echo is two nodes: the first sends so many messages, the second sends each one back.
+func echo(messages int) lockstep.System {
+	return sim.Cluster[int]{Name: "echo", Nodes: 2, New: func(lockstep.Node, int) sim.Node[int] { return &echoNode{messages} }}
+}
+
+type echoNode struct{ messages int }
+
+func (e *echoNode) Start(c *sim.Context[int]) {
+	for i := range e.messages {
+		if c.Self() == 1 {
+			c.Send(2, i)
+		}
+	}
+}
+
+func (e *echoNode) Receive(c *sim.Context[int], from lockstep.Node, m int) {
+	if c.Self() == 2 {
+		c.Send(from, m)
+	}
+}
+
+func (e *echoNode) Alarm(*sim.Context[int])                  {}
+func (e *echoNode) Request(*sim.Context[int], int32, string) {}
+
+// TestShadowCounts compares the number of action sequences on the echo system with counts
+// made by hand.
+//
+// One message without faults: commit, run, commit, run. A loss may take either message
+// instead of its commit: two more. Two messages in flight at once pass through four stages
+// (commit, run, commit, run), each in order: these are the standard Young tableaux of two
+// rows of four, Catalan(4) = 14; through two stages, Catalan(2) = 2.
+//
+// One duplicate: none (1), of the message, which must come first (14), of its echo (2).
+//
+// One duplicate and one loss: no duplicate 3. The echo doubled: with two messages on the
+// network, losing none gives 2, the second 2; the first is lost right after dup (a
+// forbidden pair): 1. The message doubled: then first a commit, and of what follows
+// nothing is lost (14), the second copy (4 places in the chain run, commit, run), the
+// echo of the first (5), that of the second (14): 37; or a loss right after dup: 1.
+// So 3+4+37 = 44, and with the forbidden pairs 46.
+//
+// Two messages that may be swapped by one place: the messages are swapped first, or not;
+// after either the echoes are both on the network before one is committed and swapped
+// (2*2 = 4 ways) or not swapped (14): 2*18. With one duplicate of one message: none 1, of
+// the message 18, of the echo 2, the copies of which must not be swapped.
+func TestShadowCounts(t *testing.T) {
+	for _, c := range []struct {
+		messages int
+		search   strategy.Systematic
+		want     int
+	}{
+		{1, strategy.Systematic{}, 1},
+		{1, strategy.Systematic{Losses: 1}, 3},
+		{2, strategy.Systematic{}, 14},
+		{1, strategy.Systematic{Duplicates: 1}, 17},
+		{1, strategy.Systematic{Duplicates: 1, Losses: 1}, 44},
+		{1, strategy.Systematic{Duplicates: 1, Losses: 1, Redundant: true}, 46},
+		{2, strategy.Systematic{Distance: 1}, 36},
+		{1, strategy.Systematic{Duplicates: 1, Distance: 1}, 21},
+	} {
+		c.search.Network, c.search.Steps, c.search.Delays = strategy.ShadowQueues, 100, strategy.Unbounded
+		result := explore(t, lockstep.Plan{System: echo(c.messages), Strategy: c.search, Runs: 1000})
+		if want := fmt.Sprintf("complete to this bound: %d executions", c.want); result.Reached != want || result.Runs != c.want {
+			t.Errorf("%s: %d runs, %s, want %s", c.search, result.Runs, result.Reached, want)
+		}
+	}
+}
+
+// extensions yields every order in which the messages of a partial order can arrive when
+// at most so many of them are lost: a lost message is negative, and its causes count as
+// arrived only when they were.
+func extensions(p poset, losses int, yield func(order []int)) {
+	var order []int
+	done := make([]int, len(p.before)) // 0 waits, 1 arrived, 2 lost
+	var grow func(losses int)
+	grow = func(losses int) {
+		stuck := true
+		for i, before := range p.before {
+			ready := done[i] == 0
+			for _, b := range before {
+				ready = ready && done[b] == 1
+			}
+			if !ready {
+				continue
+			}
+			stuck = false
+			for way := 1; way <= 2; way++ {
+				if way == 2 && losses == 0 {
+					continue
+				}
+				done[i] = way
+				order = append(order, (i+1)*(3-2*way))
+				grow(losses - way + 1)
+				order = order[:len(order)-1]
+				done[i] = 0
+			}
+		}
+		if stuck {
+			yield(order)
+		}
+	}
+	grow(losses)
+}
+
+// class names the orders that differ only in the order of what does not touch each other:
+// the arrivals at each node in order, and what was lost.
+func class(p poset, order []int) string {
+	at := map[lockstep.Node][]int{}
+	var lost []int
+	for _, o := range order {
+		if o < 0 {
+			lost = append(lost, -o)
+		} else {
+			at[p.to(o-1)] = append(at[p.to(o-1)], o)
+		}
+	}
+	slices.Sort(lost)
+	return fmt.Sprint(at, lost) // maps are printed in the order of their keys
+}
+
+// steps is a spec that never fails and hands the choices of every run on: the number of
+// a message that arrived, or its negative when it was lost.
+type steps struct {
+	p   poset
+	run func(order []int)
+}
+
+type stepsMonitor struct {
+	steps
+	order []int
+}
+
+func (steps) Properties() []string                          { return nil }
+func (s steps) New(lockstep.Info) lockstep.Monitor          { return &stepsMonitor{steps: s} }
+func (s *stepsMonitor) Reset()                              { s.order = s.order[:0] }
+func (s *stepsMonitor) End(*lockstep.Run) *lockstep.Finding { s.run(s.order); return nil }
+func (s *stepsMonitor) Step(run *lockstep.Run) *lockstep.Finding {
+	switch last := run.Last(); last.Kind {
+	case trace.Deliver:
+		s.order = append(s.order, run.Deployment().(*posetRun).which[last.Msg-1]+1)
+	case trace.Drop:
+		s.order = append(s.order, -run.Deployment().(*posetRun).which[last.Msg-1]-1)
+	}
+	return nil
+}
+
+// TestSystematicAgainstBruteForce compares the runs of a search on systems of three nodes
+// with all orders that a brute-force enumeration gives: without reduction each exactly
+// once, with sleep sets exactly one of each class of equivalent orders.
+func TestSystematicAgainstBruteForce(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		poset
+		losses int
+	}{
+		{"antichain", poset{before: make([][]int, 5), at: []lockstep.Node{1, 2, 2, 3, 3}}, 0},
+		{"antichain, losses", poset{before: make([][]int, 4), at: []lockstep.Node{1, 2, 2, 3}}, 2},
+		{"chains", poset{before: [][]int{nil, {0}, nil, {2}, nil}, at: []lockstep.Node{1, 2, 3, 2, 1}}, 1},
+		{"broadcast", poset{before: [][]int{nil, {0}, {0}, {1}, {2}, {2}}, at: []lockstep.Node{1, 2, 3, 1, 1, 3}}, 1},
+		{"join", poset{before: [][]int{nil, nil, {0, 1}, {1}, {2}}, at: []lockstep.Node{1, 2, 3, 3, 1}}, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			orders, classes := map[string]int{}, map[string]int{}
+			extensions(c.poset, c.losses, func(order []int) {
+				orders[fmt.Sprint(order)]++
+				classes[class(c.poset, order)]++
+			})
+			got := visit(t, c.poset, strategy.Systematic{Losses: c.losses}, func(o []int) string { return fmt.Sprint(o) })
+			compare(t, "orders", got, orders)
+			reduced := strategy.Systematic{Losses: c.losses, Reduce: strategy.SleepSets}
+			compare(t, "classes", visit(t, c.poset, reduced, func(o []int) string { return class(c.poset, o) }), classes)
+		})
+	}
+}
+
+// visit counts the whole executions of a search by name.
+func visit(t *testing.T, p poset, s strategy.Systematic, name func([]int) string) map[string]int {
+	t.Helper()
+	s.Steps, s.Delays = 100, strategy.Unbounded
+	got := map[string]int{}
+	result := explore(t, lockstep.Plan{System: p, Strategy: s, Runs: 100_000, Spec: steps{p, func(order []int) {
+		if complete(p, order) {
+			got[name(order)]++
+		}
+	}}})
+	if !strings.HasPrefix(result.Reached, "complete to this bound: ") {
+		t.Errorf("%s", result.Reached)
+	}
+	return got
+}
+
+// complete reports whether nothing is left to arrive after an order; runs that a search
+// cuts short as equivalent are not.
+func complete(p poset, order []int) bool {
+	for i, before := range p.before {
+		ready := !slices.Contains(order, i+1) && !slices.Contains(order, -i-1)
+		for _, b := range before {
+			ready = ready && slices.Contains(order, b+1)
+		}
+		if ready {
+			return false
+		}
+	}
+	return true
+}
+
+func compare(t *testing.T, what string, got, want map[string]int) {
+	t.Helper()
+	for name := range want {
+		if got[name] != 1 {
+			t.Errorf("%s: %s was made %d times", what, name, got[name])
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%d %s, brute force gives %d", len(got), what, len(want))
+	}
+}
+
+// TestIsolations counts the executions of one message and its echo with one isolation by
+// hand. The message arrives first (5): its echo arrives, or one of two nodes is isolated,
+// which does not touch what is in flight, and returns or not before the echo arrives (2*2).
+// Or one of two nodes is isolated first (2*2): the message arrives and its echo is lost,
+// or the node returns and both arrive.
+func TestIsolations(t *testing.T) {
+	s := strategy.Systematic{Steps: 20, Isolations: 1, Delays: strategy.Unbounded}
+	result := explore(t, lockstep.Plan{System: echo(1), Strategy: s})
+	if want := "complete to this bound: 9 executions"; result.Reached != want {
+		t.Errorf("%s, want %s", result.Reached, want)
+	}
+}
+
+// TestDelayBound checks that a bound on delays cuts the tree down to orders that pass over
+// no more: of an antichain of n those with at most d inversions of the kind counted.
+func TestDelayBound(t *testing.T) {
+	// The i-th choice passes over i others: with 3 messages the orders cost 0, 1, 1, 2, 2, 3.
+	for delays, want := range []int{1, 3, 5, 6, 6} {
+		s := strategy.Systematic{Steps: 10, Delays: delays}
+		result := explore(t, lockstep.Plan{System: chain(1, 1, 1), Strategy: s, Runs: 100})
+		if result.Runs != want {
+			t.Errorf("%d orders with %d delays, want %d", result.Runs, delays, want)
+		}
+	}
+}
+
+// TestStates checks that comparing states visits the same final states with fewer runs.
+func TestStates(t *testing.T) {
+	system := smr.Cluster{Nodes: 2}
+	finals := map[strategy.Reduction]map[string]bool{}
+	runs := map[strategy.Reduction]int{}
+	for _, reduce := range []strategy.Reduction{strategy.NoReduction, strategy.SleepSets, strategy.States} {
+		set := map[string]bool{}
+		s := strategy.Systematic{Steps: 30, Alarms: 1, Losses: 1, Delays: strategy.Unbounded, Reduce: reduce}
+		result := explore(t, lockstep.Plan{System: system, Strategy: s, Runs: 1_000_000, Spec: final(set)})
+		if !strings.HasPrefix(result.Reached, "complete to this bound: ") {
+			t.Fatalf("%s: %s", reduce, result.Reached)
+		}
+		finals[reduce], runs[reduce] = set, result.Runs
+	}
+	t.Logf("runs: %v", runs)
+	for reduce, set := range finals {
+		if fmt.Sprint(set) != fmt.Sprint(finals[strategy.NoReduction]) {
+			t.Errorf("%s: %d final states, without reduction %d", reduce, len(set), len(finals[strategy.NoReduction]))
+		}
+	}
+	if runs[strategy.SleepSets] >= runs[strategy.NoReduction] || runs[strategy.States] >= runs[strategy.SleepSets] {
+		t.Errorf("the reductions save nothing: %v", runs)
+	}
+}
+
+// final is a spec that never fails and gathers the states in which nothing is in flight.
+type final map[string]bool
+
+func (final) Properties() []string                 { return nil }
+func (f final) New(lockstep.Info) lockstep.Monitor { return f }
+func (final) Reset()                               {}
+func (final) Step(*lockstep.Run) *lockstep.Finding { return nil }
+func (f final) End(run *lockstep.Run) *lockstep.Finding {
+	if len(run.InFlight()) == 0 {
+		var b strings.Builder
+		for n := lockstep.Node(1); int(n) <= run.Info().Nodes; n++ {
+			h, _ := run.Fingerprint(n)
+			fmt.Fprintf(&b, "%x ", h)
+		}
+		f[b.String()] = true
+	}
+	return nil
+}
+
+// moody is the lock with numbers that node 2 draws.
+type moody struct{ lock }
+
+func (m *moody) Start(c *sim.Context[int]) {
+	for _, i := range c.Rand().Perm(m.n) {
+		if c.Self() == 2 {
+			c.Send(1, i)
+		}
+	}
+}
+
+// TestSystematicOfRandomSystem checks that a search can go back in a system that draws
+// random numbers of its own, and that what it finds replays: exactly one order in 24
+// opens the lock.
+func TestSystematicOfRandomSystem(t *testing.T) {
+	system := sim.Cluster[int]{Name: "moody", Nodes: 2, New: func(lockstep.Node, int) sim.Node[int] { return &moody{lock{n: 4}} }}
+	plan := lockstep.Plan{System: system, Strategy: strategy.Systematic{Steps: 10, Delays: strategy.Unbounded}, Spec: closed{},
+		Seed: 9, KeepGoing: true}
+	result := explore(t, plan)
+	if result.Reached != "complete to this bound: 24 executions" || len(result.Found) != 1 {
+		t.Fatalf("%s, %d findings", result.Reached, len(result.Found))
+	}
+	again, err := lockstep.Replay(plan, result.Found[0].Trace)
+	if err != nil || again.Outcome.Verdict != trace.Fail {
+		t.Errorf("the replay ended with %v, %v", again.Outcome, err)
+	}
+}
+
+func ExampleSystematic() {
+	result, err := lockstep.Explore(t0, lockstep.Plan{System: smr.Cluster{Nodes: 2}, Spec: smr.Prefix, Runs: 100_000,
+		Strategy: strategy.Systematic{Reduce: strategy.SleepSets, Steps: 30, Alarms: 1, Losses: 1, Delays: strategy.Unbounded}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(result.Verdict(), "after", result.Runs, "runs")
+	fmt.Println(result.Reached)
+	// Output:
+	// pass after 198 runs
+	// complete to this bound: 58 executions, and 140 runs that led to nothing new
+}
