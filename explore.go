@@ -24,6 +24,8 @@ type Result struct {
 	Judged    []Count        // how often each property could have failed, where the spec counts
 	Effects   []Count        // how often each part of the scenario took effect
 	Guarantee Guarantee
+	Schedules int // different schedules, where the plan counts them
+	States    int // different states, where the plan counts them and the system offers fingerprints
 	// Seen is what the guarantee rests on, where the strategy measures its runs.
 	Seen Seen
 	// Reached says how far a strategy that works through a space came, e.g. that it is
@@ -91,13 +93,13 @@ func Explore(ctx context.Context, plan Plan) (*Result, error) {
 		return nil, err
 	}
 	c := newCampaign(ctx, plan, info)
-	defer c.close()
 	plan.Runs = c.plan.Runs
 	size := max(1, min(64, plan.Runs/(16*c.workers)))
 	pool.Ordered(c.workers, (plan.Runs+size-1)/size,
 		func(worker, i int) batch { return c.make(worker, i*size, min((i+1)*size, plan.Runs)) },
 		func(_ int, b batch) bool { return c.take(b) })
 	c.conclude()
+	c.close()
 	return c.result, c.err
 }
 
@@ -110,6 +112,7 @@ type campaign struct {
 	size    int // runs that the strategy's space has; 0 where it is not finite
 	crew    []*worker
 	scribe  *worker // repeats failing runs with the recorder on
+	seen    *distinct
 	result  *Result
 	err     error
 }
@@ -119,7 +122,8 @@ type batch struct {
 	runs    []ran
 	judged  []int   // by all of them together
 	effects []Count // likewise
-	done    bool    // the space is exhausted
+	seen    *distinct
+	done    bool // the space is exhausted
 	err     error
 }
 
@@ -135,7 +139,7 @@ type ran struct {
 }
 
 func newCampaign(ctx context.Context, plan Plan, info Info) *campaign {
-	c := &campaign{ctx: ctx, plan: plan, info: info, workers: plan.Workers}
+	c := &campaign{ctx: ctx, plan: plan, info: info, workers: plan.Workers, seen: newDistinct(plan.Distinct)}
 	if c.workers == 0 {
 		c.workers = runtime.GOMAXPROCS(0)
 	}
@@ -172,6 +176,8 @@ func (c *campaign) make(worker, first, end int) (b batch) {
 		w = newWorker(c.plan, c.info)
 		c.crew[worker] = w
 	}
+	w.seen = newDistinct(c.plan.Distinct)
+	b.seen = w.seen
 	for number := first; number < end && c.ctx.Err() == nil; number++ {
 		one, err := w.ran(number)
 		if err != nil {
@@ -179,6 +185,9 @@ func (c *campaign) make(worker, first, end int) (b batch) {
 			return b
 		}
 		b.runs = append(b.runs, one)
+		if b.seen != nil {
+			b.seen.schedules[one.digest] = struct{}{}
+		}
 		w.addCounts(&b)
 		if one.outcome.Finding != nil && !c.plan.KeepGoing {
 			return b
@@ -243,6 +252,10 @@ func (c *campaign) take(b batch) bool {
 		c.result.Judged[i].N += n
 	}
 	c.result.Effects = addCounts(c.result.Effects, b.effects)
+	if b.seen != nil {
+		c.seen.take(b.seen)
+		c.result.Schedules, c.result.States = len(c.seen.schedules), len(c.seen.states)
+	}
 	for _, one := range b.runs {
 		c.add(one)
 		if one.outcome.Finding != nil && !c.plan.KeepGoing {

@@ -19,6 +19,7 @@ type worker struct {
 	director Director
 	settler  settler
 	rec      *recorder    // nil while nothing is recorded
+	seen     *distinct    // nil unless the plan counts what is distinct
 	replay   *trace.Trace // follow this instead of asking the scheduler
 	keep     bool         // the run can be repeated only by its steps, which go to the notes
 	notes    notes
@@ -193,6 +194,9 @@ func (w *worker) look() (*Finding, error) {
 	r := w.run
 	if w.rec != nil {
 		w.rec.step(r, w.sched)
+	}
+	if w.seen != nil {
+		w.seen.see(r)
 	}
 	if w.director != nil {
 		w.director.Look(r, &r.hand)

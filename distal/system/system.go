@@ -93,7 +93,7 @@ type deployment struct {
 	pcg      rand.PCG
 	rand     *rand.Rand
 	instance *async.Instance
-	posted   int              // messages of the instance that the engine knows
+	posted   int               // messages of the instance that the engine knows
 	bodies   []machine.Message // by number of the body - 1
 	trouble  *lockstep.Finding // what is broken, for the spec
 }
