@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 
 	"github.com/lockstep-go/lockstep/internal/pool"
 	"github.com/lockstep-go/lockstep/trace"
@@ -211,7 +212,7 @@ func (w *worker) ran(number int) (one ran, err error) {
 	if one.outcome.Finding == nil {
 		one.trace = nil
 	} else if w.keep {
-		one.notes = w.notes.copy(w.sched)
+		one.notes = w.notes.copy(number, w.sched)
 	}
 	if s, ok := w.sched.(Witness); ok {
 		one.seen = s.Seen()
@@ -290,6 +291,9 @@ func (c *campaign) conclude() {
 		if s, ok := w.sched.(Searcher); ok {
 			c.result.Reached = s.Reached()
 		}
+	}
+	if c.result.Reached != "" {
+		c.result.Guarantee.Assumes = append(slices.Clip(c.result.Guarantee.Assumes), c.result.Reached)
 	}
 }
 

@@ -250,10 +250,10 @@ func (s *pctcp) came(run *lockstep.Run, index int32) {
 
 // cause is the index of the clock of what caused an event.
 func (s *pctcp) cause(run *lockstep.Run, e *event) int32 {
-	switch {
-	case e.kind == trace.Alarm:
+	switch e.kind {
+	case trace.Alarm:
 		return s.save(int(e.node))
-	case e.kind == trace.Request:
+	case trace.Request:
 		return -1
 	}
 	if original := run.Message(e.msg).Copy; original != 0 { // a copy has the past of its original

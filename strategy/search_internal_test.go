@@ -39,8 +39,7 @@ type spied struct {
 
 type spying struct {
 	*search
-	run    func([]choice)
-	pruned int
+	run func([]choice)
 }
 
 func (s spied) New(info lockstep.Info) lockstep.Scheduler {
@@ -51,14 +50,13 @@ func (s *spying) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	if s.search.Next(run, next) {
 		return true
 	}
-	if s.search.pruned == s.pruned {
+	if s.end != endPruned {
 		var list []choice
 		for i := range s.stack {
 			list = append(list, s.stack[i].choice())
 		}
 		s.run(list)
 	}
-	s.pruned = s.search.pruned
 	return false
 }
 
