@@ -65,7 +65,6 @@ type env struct {
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
 	os.Exit(execute(ctx, os.Args[0], os.Args[1:], os.Stdout, os.Stderr))
 }
