@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"html/template"
 	"io"
 	"math"
 	"time"
@@ -15,7 +14,7 @@ import (
 //go:embed campaign.html
 var campaignHTML string
 
-var campaignTemplate = template.Must(template.New("campaign").Funcs(pageFuncs).Parse(campaignHTML))
+var campaignTemplate = parse("campaign", campaignHTML)
 
 // Limits of a campaign page: longer lists are cut, and the page says so.
 const (
@@ -59,6 +58,9 @@ type campaignData struct {
 	Judged   []Effect
 	Compared []comparedRow
 }
+
+// Program says that the page has no program.
+func (campaignData) Program() bool { return false }
 
 // card is a number at the top of the page.
 type card struct{ Value, Label, Class string }

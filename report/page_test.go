@@ -71,7 +71,9 @@ func TestPageSaysWhatIsCut(t *testing.T) {
 		tr.Records = append(tr.Records, trace.Record{Number: len(tr.Records), Step: trace.Step{Kind: trace.Alarm, Node: 1}, Text: "1 alarm"})
 	}
 	tr.Outcome.Finding.Step = 49
-	page := write(t, func(w io.Writer) error { return report.Page(w, report.Views{Found: tr}, report.PageOptions{MaxSteps: 20}) })
+	page := write(t, func(w io.Writer) error {
+		return report.Page(w, report.Views{Found: tr}, report.PageOptions{MaxSteps: 20})
+	})
 	if !strings.Contains(page, "the last 20 of 50: the first 30 are not shown") {
 		t.Error("the page does not say that steps are left out")
 	}
@@ -82,7 +84,9 @@ func TestPageSaysWhatIsCut(t *testing.T) {
 
 // The data of the page gives for every step the one that sent its message.
 func TestPageDataHoldsCauses(t *testing.T) {
-	page := write(t, func(w io.Writer) error { return report.Page(w, report.Views{Found: sample(false)}, report.PageOptions{}) })
+	page := write(t, func(w io.Writer) error {
+		return report.Page(w, report.Views{Found: sample(false)}, report.PageOptions{})
+	})
 	_, scripts := tags(page)
 	var views []struct {
 		ID      string

@@ -180,11 +180,11 @@ func (s *story) effects(i int) []string {
 }
 
 // data is what the page's program gets, given the column of each record.
-func (s *story) data(id string, columns int, column func(int) int) viewData {
+func (s *story) data(id string, columns int, column map[int]int) viewData {
 	d := viewData{ID: id, Columns: columns, Finding: -1, Steps: []stepData{}}
 	for i := s.first; i < len(s.trace.Records); i++ {
 		rec := &s.trace.Records[i]
-		step := stepData{Number: rec.Number, Column: column(i), Node: int(s.actor(i)), Cause: -1, What: s.what(i), Lines: s.effects(i)}
+		step := stepData{Number: rec.Number, Column: column[i], Node: int(s.actor(i)), Cause: -1, What: s.what(i), Lines: s.effects(i)}
 		if m := s.mails[rec.Step.Msg]; m != nil {
 			step.Cause = max(-1, m.sentBy-s.first)
 		}

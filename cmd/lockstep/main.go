@@ -32,6 +32,7 @@ type cli struct {
 	Compare compareCmd `cmd:"" help:"Compare strategies: runs to the first finding."`
 	Plan    planCmd    `cmd:"" help:"How many tests of partitions and operations are enough."`
 	Distal  distalCmd  `cmd:"" help:"Check, transform and search protocols written in Distal."`
+	Mutants mutantsCmd `cmd:"" help:"Measure strategies by planted mistakes in etcd's raft."`
 
 	Version kong.VersionFlag `help:"Print the version."`
 }
@@ -48,6 +49,7 @@ Examples:
   lockstep compare smr-bug --strategies uniform,walk,pctcp
   lockstep plan split --nodes 5 --k 2 --confidence 0.95
   lockstep distal explore examples/distal/paxos_buggy.distal
+  lockstep mutants run vote-twice commit-old-term
 
 Exit status: 0 nothing found, 1 a finding, 2 wrong usage or a failure of the tool.`
 

@@ -69,6 +69,7 @@ func (p *Program) After(r *Rule) int {
 
 // ReadsMailbox says whether some rule uses received.
 func (p *Program) ReadsMailbox() bool {
+	//lockstep:unordered one is enough, whichever it is
 	for _, r := range p.Info.Refs {
 		if r == (Ref{RefBuiltin, BuiltinReceived}) {
 			return true

@@ -33,8 +33,8 @@ type Program struct {
 	source string
 }
 
-// FromSource is the program with the given text.
-func FromSource(text string, nodes int) Program { return Program{Nodes: nodes, source: text} }
+// FromSource is the program with the given text and the parameters of one of its tests.
+func FromSource(text, test string) Program { return Program{Test: test, source: text} }
 
 func (p Program) compile() (*machine.Program, error) {
 	text := p.source

@@ -104,7 +104,7 @@ func campaign() (*report.Campaign, error) {
 		found = append(found, report.Occurrence{Run: f.Run, Trace: f.Trace})
 	}
 	c.Groups = report.GroupFindings(found)
-	c.Coverage = []report.Covered{{Name: "executions of the strategy's space", Seen: len(count.schedule), Of: int(g.Space.Int64())}}
+	c.Coverage = []report.Covered{{Name: "distinct schedules", Seen: len(count.schedule)}, {Name: "distinct states", Seen: len(count.states)}}
 	for _, s := range []lockstep.Strategy{strategy.DefaultUniform, strategy.DefaultLossy, strategy.DefaultWalk, strategy.DefaultBaseline} {
 		runs, err := runsToFirst(s, repeats)
 		if err != nil {

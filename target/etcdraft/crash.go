@@ -95,6 +95,3 @@ func (d *Deployment) tear(n *node, rd *raftlib.Ready) string {
 	}
 	return fmt.Sprintf("%d of %d entries kept, %s", k, len(rd.Entries), hard)
 }
-
-// restart brings a crashed node back.
-func (d *Deployment) restart(n *node) error { return d.start(n) }

@@ -114,7 +114,7 @@ func (d *Deployment) Do(s *lockstep.Step, out *lockstep.Outbox) error {
 	case trace.Crash:
 		d.crash(d.node(s.Node))
 	case trace.Restart:
-		err = d.restart(d.node(s.Node))
+		err = d.start(d.node(s.Node))
 	case trace.Cut, trace.Heal:
 		d.switchLinks(s)
 	}

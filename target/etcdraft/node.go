@@ -221,7 +221,7 @@ func (d *Deployment) applyOne(n *node, e Entry) {
 		}
 	case len(e.Data) > 0:
 		o = decode(e.Data)
-		result, _ = n.machine.apply(o)
+		result = n.machine.apply(o)
 	}
 	d.out.Event(lockstep.Event{Type: EventApply, Node: n.id, Value: d.events.applied.new(Applied{e, n.machine.fingerprint()})})
 	if o.Client > 0 {

@@ -8,6 +8,8 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/lockstep-go/lockstep"
@@ -115,8 +117,8 @@ func Table(ctx context.Context, out io.Writer, s lockstep.Strategy, runs int, se
 		if r.Findings > 0 {
 			fmt.Fprintf(out, "    %d findings, the first: %s\n", r.Findings, r.Finding)
 		}
-		for reason, n := range r.Reasons {
-			fmt.Fprintf(out, "    %d unknown: %s\n", n, reason)
+		for _, reason := range slices.Sorted(maps.Keys(r.Reasons)) {
+			fmt.Fprintf(out, "    %d unknown: %s\n", r.Reasons[reason], reason)
 		}
 		all = all && r.Holds()
 	}
