@@ -49,7 +49,7 @@ func ExampleAblate() {
 		Strategy: strategy.Walk{Deliver: 1, Alarm: 1}})
 	fmt.Print(a, err)
 	// Output:
-	// 3 before 2, and a lie with walk:deliver=1,alarm=1, 1000 runs each
+	// 3 before 2, and a lie with walk:deliver=1,drop=0,alarm=1,request=0,steps=0, 1000 runs each
 	// successes  distance  class      without
 	//      1000                       nothing
 	//         0         ∞  byzantine  filter 1 (forge)

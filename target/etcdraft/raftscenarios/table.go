@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/target/raft"
 )
 
@@ -24,7 +25,7 @@ type Row struct {
 	Runs      int
 	Successes int
 	Vacuous   int      // vacuous runs
-	Never     []string // parts that never took effect
+	Never     []string // parts of the scenario that never took effect
 	Findings  int      // runs with a finding that is no success
 	Finding   string   // the first of them
 	Reasons   map[string]int
@@ -45,7 +46,12 @@ func (c Case) Measure(ctx context.Context, s lockstep.Strategy, runs int, seed u
 		return nil, fmt.Errorf("%s: %w", c.Name, err)
 	}
 	r := &Row{Case: c, Runs: result.Runs, Successes: c.Successes(result), Vacuous: result.Verdicts["vacuous"],
-		Never: result.VacuousParts(), Reasons: result.Reasons, Result: result}
+		Reasons: result.Reasons, Result: result}
+	for _, e := range result.Effects {
+		if e.N == 0 && !e.Optional {
+			r.Never = append(r.Never, e.Name)
+		}
+	}
 	r.Ours.Filters, r.Ours.States = c.Build().Size()
 	r.Ours.Lines = lines(c.Name)
 	if !c.Violation {
@@ -123,4 +129,23 @@ func Table(ctx context.Context, out io.Writer, s lockstep.Strategy, runs int, se
 	seconds := clock() - begin
 	fmt.Fprintf(out, "\n%d iterations in %.1f s, %.0f iterations/s\n", total, seconds, float64(total)/seconds)
 	return all, nil
+}
+
+// Ablations tells, for each scenario on etcd's raft, which of its filters the strategy
+// could do without, as the paper's Table 4 does. A run has at most the given number of
+// steps, so that those without success end.
+func Ablations(ctx context.Context, out io.Writer, s lockstep.Strategy, runs, steps int, seed uint64) error {
+	for _, c := range Cases {
+		if c.Violation {
+			continue
+		}
+		plan := c.Plan(s, runs, seed)
+		plan.Steps = steps
+		a, err := scenario.Ablate(ctx, plan)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.Name, err)
+		}
+		fmt.Fprintf(out, "%s\n", a)
+	}
+	return nil
 }
