@@ -86,6 +86,7 @@ func NoLiveness() *Scenario {
 	beat := IsSend().And(Type("MsgHeartbeat"), From(4), m.InState("cut off"))
 	cut.On(beat.And(Count("beats").Ge(200)), "leads without a quorum").MarkSuccess().MarkDead().EndRun()
 	sc.If(beat).Named("count the heartbeats").Then(Count("beats").Incr(), Continue())
+	sc.If(IsReceive(), Type("MsgHeartbeatResp"), To(4), From(1, 3)).Named("4 has a quorum").Aside().Then(Count("beats").Reset(), Continue())
 	sc.Use(IsolateWhile(Only(5), All()))
 	sc.If(m.InState("cut off"), Any(Link(4, 1), Link(4, 3))).Named("4 reaches only 2").Then(Drop())
 	sc.If(m.InState(Start), Type("MsgVoteResp", "MsgPreVoteResp"), To(4).Not()).Named("4 is first").Then(Drop())
