@@ -198,19 +198,5 @@ func (d *Deployment[M]) StateText(n lockstep.Node) string {
 	return ""
 }
 
-// Fingerprint implements [lockstep.Fingerprinter], where Fingerprints is true. The node
-// must be up.
-func (d *Deployment[M]) Fingerprint(n lockstep.Node) uint64 {
-	return d.places[n-1].node.(fingerprinter).Fingerprint()
-}
-
-// Fingerprints reports whether the programs can hash their states.
-func (d *Deployment[M]) Fingerprints() bool {
-	_, ok := d.places[0].node.(fingerprinter)
-	return ok
-}
-
-type fingerprinter interface{ Fingerprint() uint64 }
-
 // Body implements [lockstep.Bodies].
 func (d *Deployment[M]) Body(body lockstep.ID) any { return d.bodies[body-1] }

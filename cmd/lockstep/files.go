@@ -75,8 +75,24 @@ func saveTrace(e *env, dir, name string, t *trace.Trace) (string, error) {
 	return "", err
 }
 
-// writeTrace writes a trace so that a file under its name is always whole.
+// writeTrace writes a trace, and the pictures that go with it.
 func (e *env) writeTrace(file string, t *trace.Trace) error {
+	err := e.write(file, func(w io.Writer) error { return trace.Write(w, t) })
+	for _, p := range t.Pictures {
+		err = errors.Join(err, e.writeFile(strings.TrimSuffix(file, ".trace")+"-"+p.Name, p.Data))
+	}
+	return err
+}
+
+func (e *env) writeFile(file string, data []byte) error {
+	return e.write(file, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+// write writes a file so that what stands under its name is always whole.
+func (e *env) write(file string, content func(io.Writer) error) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
 		return err
 	}
@@ -84,7 +100,7 @@ func (e *env) writeTrace(file string, t *trace.Trace) error {
 	if err != nil {
 		return err
 	}
-	err = errors.Join(trace.Write(f, t), f.Chmod(0o666&^umask()), f.Close())
+	err = errors.Join(content(f), f.Chmod(0o666&^umask()), f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), file)
 	}

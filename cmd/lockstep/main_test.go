@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -20,6 +21,10 @@ func TestMain(m *testing.M) {
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{Dir: "testdata/script", RequireExplicitExec: true, Cmds: map[string]func(*testscript.TestScript, bool, []string){
 		"status": status,
+	}, Setup: func(e *testscript.Env) error {
+		examples, err := filepath.Abs("../../examples/distal")
+		e.Setenv("EXAMPLES", examples)
+		return err
 	}})
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"slices"
 
+	"github.com/lockstep-go/lockstep/distal/system"
 	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/target/etcdraft"
 	"github.com/lockstep-go/lockstep/target/etcdraft/v35"
@@ -10,9 +11,8 @@ import (
 )
 
 // targets are the systems that the command line knows by name.
-var targets = slices.Concat(smr.Targets, []target.Target{
-	target.Of("etcdraft", "etcd's raft library v3.7.0 with clients on a replicated map", etcdraft.Cluster{Nodes: 3}, etcdraft.Everything),
-	target.Of("etcdraft35", "the same with v3.5.2, the version of the Netrix paper", v35.Cluster{Nodes: 3}, etcdraft.Everything),
+var targets = slices.Concat(smr.Targets, etcdraft.Targets, v35.Targets, []target.Target{
+	target.Of("distal", "a protocol written in Distal, message by message (--set file=...)", system.Program{}, system.Properties),
 })
 
 // findTarget looks a target up by name.

@@ -24,13 +24,11 @@ func options(w io.Writer) report.Options {
 	return o
 }
 
-// progress shows how a campaign is getting on: one line redrawn on a terminal, a plain
-// line now and then elsewhere.
-type progress struct {
+// ticker shows how long work is getting on: one line redrawn on a terminal, a plain line
+// now and then elsewhere.
+type ticker struct {
 	w        io.Writer
 	terminal bool
-	runs     int
-	limit    time.Duration
 	start    time.Time
 	next     time.Time
 	shown    bool
@@ -41,57 +39,57 @@ const (
 	plainEvery    = 10 * time.Second
 )
 
-func newProgress(w io.Writer, runs int, limit time.Duration) *progress {
-	p := &progress{w: w, runs: runs, limit: limit, start: time.Now()}
+func newTicker(w io.Writer) *ticker {
+	t := &ticker{w: w, start: time.Now()}
 	if f, ok := w.(*os.File); ok {
-		p.terminal = term.IsTerminal(int(f.Fd()))
+		t.terminal = term.IsTerminal(int(f.Fd()))
 	}
-	p.next = p.start.Add(p.every())
-	return p
+	t.next = t.start.Add(t.every())
+	return t
 }
 
-func (p *progress) every() time.Duration {
-	if p.terminal {
+func (t *ticker) every() time.Duration {
+	if t.terminal {
 		return terminalEvery
 	}
 	return plainEvery
 }
 
-func (p *progress) update(r *lockstep.Result) {
+// line shows a line if it is time for one.
+func (t *ticker) line(text func(elapsed time.Duration) string) {
 	now := time.Now()
-	if now.Before(p.next) {
+	if now.Before(t.next) {
 		return
 	}
-	p.next = now.Add(p.every())
-	elapsed := now.Sub(p.start)
+	t.next = now.Add(t.every())
+	if t.terminal {
+		fmt.Fprintf(t.w, "\r\x1b[K%s", text(now.Sub(t.start)))
+		t.shown = true
+	} else {
+		fmt.Fprintln(t.w, text(now.Sub(t.start)))
+	}
+}
+
+// clear removes the line before anything else is printed.
+func (t *ticker) clear() {
+	if t.shown {
+		fmt.Fprint(t.w, "\r\x1b[K")
+	}
+}
+
+// campaignLine is a campaign in progress as one line.
+func campaignLine(r *lockstep.Result, runs int, limit, elapsed time.Duration) string {
 	rate := perSecond(float64(r.Runs), elapsed)
 	line := fmt.Sprintf("%d runs, %.0f runs/s, %d findings, %v", r.Runs, rate, len(r.Found), elapsed.Round(time.Second))
-	if left := p.left(r, elapsed, rate); left > 0 {
+	left := limit - elapsed
+	if rate > 0 {
+		byRuns := time.Duration(float64(runs-r.Runs) / rate * float64(time.Second))
+		if limit == 0 || byRuns < left {
+			left = byRuns
+		}
+	}
+	if left > 0 {
 		line += fmt.Sprintf(", %v left", left.Round(time.Second))
 	}
-	if p.terminal {
-		fmt.Fprintf(p.w, "\r\x1b[K%s", line)
-		p.shown = true
-	} else {
-		fmt.Fprintln(p.w, line)
-	}
-}
-
-func (p *progress) left(r *lockstep.Result, elapsed time.Duration, rate float64) time.Duration {
-	byTime := p.limit - elapsed
-	if rate <= 0 {
-		return byTime
-	}
-	byRuns := time.Duration(float64(p.runs-r.Runs) / rate * float64(time.Second))
-	if p.limit > 0 {
-		return min(byTime, byRuns)
-	}
-	return byRuns
-}
-
-// clear removes the progress line before anything else is printed.
-func (p *progress) clear() {
-	if p.shown {
-		fmt.Fprint(p.w, "\r\x1b[K")
-	}
+	return line
 }

@@ -33,18 +33,27 @@ func (d *Deployment) drawOps(c *client, number int) {
 		o := Op{Client: number, Seq: uint16(i + 1), Key: uint8(d.rand.IntN(d.cluster.Keys))}
 		switch k := d.rand.IntN(10); {
 		case k < 4:
-			o.Kind, o.Value = Put, int32(number*idStep/100+i+1)
+			o.Kind, o.Value = Put, d.valueOf(number, i)
 		case k < 8:
 			o.Kind = Get
 		default:
-			o.Kind, o.Value = Cas, int32(number*idStep/100+i+1)
+			o.Kind, o.Value = Cas, d.valueOf(number, i)
 			if other := d.rand.IntN(d.cluster.Clients + 1); other > 0 { // a value that somebody may have put
-				o.Old = int32(other*idStep/100 + d.rand.IntN(d.cluster.Requests) + 1)
+				o.Old = d.valueOf(other, d.rand.IntN(d.cluster.Requests))
 			}
 		}
 		c.ops = append(c.ops, o)
 	}
 	d.offerOp(c)
+}
+
+// valueOf is the value that the i-th operation of a client writes; no other writes it.
+func (d *Deployment) valueOf(client, i int) int32 {
+	scale := 100
+	if d.cluster.Requests >= scale {
+		scale = idStep
+	}
+	return int32(client*scale + i + 1)
 }
 
 func (c *client) requestID() int32 { return int32(c.ops[c.at].Client*idStep + c.at + 1) }
@@ -77,6 +86,9 @@ func (d *Deployment) request(id int32, n *node) {
 		d.out.Event(lockstep.Event{Type: spec.EventCall, Value: &spec.Call{Client: o.Client, ID: int(id), Input: o}})
 	}
 	d.offerOp(c)
+	if d.retired.Has(n.id) {
+		return // no connection
+	}
 	d.input(n)
 	w := waiter{client: o.Client, seq: o.Seq}
 	if o.Kind == Get {

@@ -177,25 +177,29 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 			trace.Restart, trace.Request, trace.Cut, trace.Heal)}, nil
 }
 
-// options lists what makes up the cluster, defaults of the library's left out.
+// options lists what makes up the cluster, without what is usual.
 func (c Cluster) options() map[string]string {
 	o := map[string]string{"nodes": strconv.Itoa(c.Nodes), "election": strconv.Itoa(c.Election), "heartbeat": strconv.Itoa(c.Heartbeat),
 		"clients": strconv.Itoa(c.Clients), "requests": strconv.Itoa(c.Requests), "keys": strconv.Itoa(c.Keys), "reads": c.Reads.String()}
-	for name, v := range map[string]int{"voters": c.Voters % c.Nodes, "max-inflight": c.MaxInflight % 256, "max-size-per-msg": c.MaxSizePerMsg,
-		"compact": c.Compact, "changes": c.Changes, "transfers": c.Transfers, "delay": c.Delay} {
-		if v != 0 {
-			o[name] = strconv.Itoa(v)
+	set := func(name, value string, given bool) {
+		if given {
+			o[name] = value
 		}
 	}
-	for name, v := range map[string]bool{"pre-vote": c.PreVote, "check-quorum": c.CheckQuorum, "no-forward": c.NoForward,
-		"async": c.Async, "layers": c.Layers} {
-		if v {
-			o[name] = "true"
-		}
-	}
-	if c.Asks != "" {
-		o["asks"] = c.Asks
-	}
+	number := func(name string, v, usual int) { set(name, strconv.Itoa(v), v != usual) }
+	number("voters", c.Voters, c.Nodes)
+	number("max-inflight", c.MaxInflight, 256)
+	number("max-size-per-msg", c.MaxSizePerMsg, 0)
+	number("compact", c.Compact, 0)
+	number("changes", c.Changes, 0)
+	number("transfers", c.Transfers, 0)
+	number("delay", c.Delay, 0)
+	set("pre-vote", "true", c.PreVote)
+	set("check-quorum", "true", c.CheckQuorum)
+	set("no-forward", "true", c.NoForward)
+	set("async", "true", c.Async)
+	set("layers", "true", c.Layers)
+	set("asks", c.Asks, c.Asks != "")
 	if c.Clients == 0 {
 		o["clients"] = strconv.Itoa(None)
 	}

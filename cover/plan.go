@@ -1,0 +1,365 @@
+package cover
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"strings"
+)
+
+// Params is a question for Plan: how many random tests cover all goals with a
+// given confidence, or what a given number of tests has reached.
+type Params struct {
+	// Notion is "split", "separate", "isolate" or "sequence".
+	Notion string
+	// Nodes is the number of nodes, 1 to MaxNodes.
+	Nodes int
+	// K is the number of nodes to split (default 2), the nodes on the one side when
+	// separating (default 1), or the length of a sequence (default 1).
+	K int
+	// L is the number of nodes on the other side when separating (default 1).
+	L int
+	// Balanced draws partitions with sides that differ by at most one node; when
+	// isolating among an even number of nodes, semibalanced ones.
+	Balanced bool
+	// Bridge is the number of nodes that a goal wants on the bridge. If it is not 0
+	// the tests are intersecting partitions: with any bridge, or with sides that are
+	// balanced around a bridge of just that many nodes.
+	Bridge int
+	// Operations is the number of different operations for sequences; 0 means three
+	// at each node (read, write 0, write 1), as in Example 3.3.
+	Operations int
+	// Targets is the number of target sequences, one of which is to occur; 0 means 1.
+	Targets int
+	// Confidence within (0,1) asks for the number of tests. Just one of Confidence
+	// and Tests is set.
+	Confidence float64
+	// Tests of at least 1 asks for the probability.
+	Tests int
+}
+
+// An Answer is what Plan returns; its JSON is what the command line prints.
+//
+// Tests and Probability come from the union bound with the exact chance of one
+// test, which needs fewer tests than the paper's estimate and is as much a proof.
+// The paper's own figures are beside it, and the true ones where they can be
+// computed. For sequences all tests are counted in operations.
+type Answer struct {
+	Notion     string `json:"notion"`
+	Nodes      int    `json:"nodes"`
+	K          int    `json:"k,omitempty"`
+	L          int    `json:"l,omitempty"`
+	Operations int    `json:"operations,omitempty"`
+	Targets    int    `json:"targets,omitempty"`
+	// Space is what one test is drawn from, in words.
+	Space string `json:"space"`
+	// Goals is the number of goals as the paper counts them: ordered pairs of sets
+	// when separating.
+	Goals *big.Int `json:"goals"`
+	// PExact is the probability that one random test covers one goal, PBound the
+	// paper's lower bound on it; the fractions are the same without rounding.
+	PExact         float64 `json:"p_exact"`
+	PBound         float64 `json:"p_bound"`
+	PExactFraction string  `json:"p_exact_fraction"`
+	PBoundFraction string  `json:"p_bound_fraction"`
+	PBoundSource   string  `json:"p_bound_source"`
+	// Confidence is what was asked for, 0 if Tests was given.
+	Confidence float64 `json:"confidence,omitempty"`
+	// Tests random tests cover all goals with at least this Probability.
+	Tests       int     `json:"tests"`
+	Probability float64 `json:"probability"`
+	// The same by the paper, with the rule that says the most, and the size for which
+	// the paper shows that a covering family exists; left out where they are above
+	// 2^53.
+	Rule             string  `json:"rule,omitempty"`
+	TestsBound       int     `json:"tests_bound,omitempty"`
+	ProbabilityBound float64 `json:"probability_bound"`
+	Exists           int     `json:"exists,omitempty"`
+	// The same without any estimate, where that can be computed.
+	TestsTrue       int     `json:"tests_true,omitempty"`
+	ProbabilityTrue float64 `json:"probability_true,omitempty"`
+	// Family covers every goal for certain, where one is built; FamilyMethod is how,
+	// and no covering family has fewer than FamilyLower partitions.
+	Family       []Partition `json:"family,omitempty"`
+	FamilyMethod string      `json:"family_method,omitempty"`
+	FamilyLower  int         `json:"family_lower,omitempty"`
+}
+
+// Plan answers the question. What is out of range is refused with a *RangeError
+// that names the value and the range.
+func Plan(p Params) (Answer, error) {
+	q, err := p.question()
+	if err != nil {
+		return Answer{}, err
+	}
+	a := Answer{
+		Notion: p.Notion, Nodes: p.Nodes, K: q.k, L: q.l, Space: q.space, Confidence: p.Confidence,
+		Operations: q.sequences.Operations, Targets: q.sequences.Targets,
+		Goals: q.chance.Goals, PBoundSource: q.chance.Source,
+		PExact: ratFloat(q.chance.P), PExactFraction: q.chance.P.RatString(),
+		PBound: ratFloat(q.chance.Bound), PBoundFraction: q.chance.Bound.RatString(),
+	}
+	if err := q.answer(p, &a); err != nil {
+		return Answer{}, err
+	}
+	if family, err := q.family(); err == nil {
+		a.Family, a.FamilyMethod, a.FamilyLower = family.Partitions, family.Method, family.Lower
+	}
+	return a, nil
+}
+
+// answer puts the question to each guarantee and enters the tests and probabilities.
+func (q question) answer(p Params, a *Answer) (err error) {
+	if a.Tests, a.Probability, err = p.ask(q.union); err != nil {
+		return err
+	}
+	for _, rule := range q.rules {
+		tests, reached, err := p.ask(rule)
+		if err != nil {
+			continue // a bound so weak that the number of tests is beyond counting
+		}
+		if a.Rule == "" || tests < a.TestsBound || p.Tests != 0 && reached > a.ProbabilityBound {
+			a.Rule, a.TestsBound, a.ProbabilityBound = rule.Name, tests, reached
+		}
+		if exists, err := rule.Exists(); err == nil && (a.Exists == 0 || exists < a.Exists) {
+			a.Exists = exists
+		}
+	}
+	if q.exact != nil {
+		a.TestsTrue, a.ProbabilityTrue, err = p.ask(q.exact)
+	}
+	return err
+}
+
+// ask puts the question to a guarantee.
+func (p Params) ask(g Guarantee) (tests int, probability float64, err error) {
+	tests = p.Tests
+	if tests == 0 {
+		if tests, err = g.Enough(p.Confidence); err != nil {
+			return 0, 0, err
+		}
+	}
+	probability, err = g.Reached(tests)
+	return tests, probability, err
+}
+
+// A CurvePoint has the probabilities of an Answer for a number of tests.
+type CurvePoint struct {
+	Tests       int     `json:"tests"`
+	Probability float64 `json:"probability"`
+	Bound       float64 `json:"probability_bound"`
+	True        float64 `json:"probability_true,omitempty"` // 0 where it cannot be computed
+}
+
+// Curve returns a point for each number of tests from 1 to the given one, at most
+// 100000. Of the params it leaves Confidence and Tests aside.
+func Curve(p Params, tests int) ([]CurvePoint, error) {
+	if err := inRange("tests of the curve", tests, 1, 100_000, ""); err != nil {
+		return nil, err
+	}
+	p.Confidence, p.Tests = 0, 1
+	q, err := p.question()
+	if err != nil {
+		return nil, err
+	}
+	points := make([]CurvePoint, tests)
+	for i := range points {
+		var a Answer
+		p.Tests = i + 1
+		if err := q.answer(p, &a); err != nil {
+			return nil, err
+		}
+		points[i] = CurvePoint{p.Tests, a.Probability, a.ProbabilityBound, a.ProbabilityTrue}
+	}
+	return points, nil
+}
+
+// A question is Params with everything looked up that the answer needs.
+type question struct {
+	k, l      int
+	sequences Sequences // for the notion "sequence"
+	space     string
+	chance    Chance
+	union     Union
+	rules     []Rule
+	exact     Guarantee // nil if it cannot be computed
+	family    func() (Family, error)
+}
+
+func (p Params) question() (question, error) {
+	if err := p.check(); err != nil {
+		return question{}, err
+	}
+	if p.Notion == "sequence" {
+		return p.sequenceQuestion()
+	}
+	notion, space := p.notion()
+	chance, err := ChanceOf(notion, space)
+	if err != nil {
+		return question{}, err
+	}
+	q := question{space: space.String(), chance: chance}
+	switch n := notion.(type) {
+	case Split:
+		q.k = n.K
+	case Separate:
+		q.k, q.l = n.K, n.L
+		if q.chance.Goals, err = n.Pairs(p.Nodes); err != nil {
+			return question{}, err
+		}
+	}
+	q.union = q.chance.Union()
+	if q.rules, err = q.chance.Rules(); err != nil {
+		return question{}, err
+	}
+	if exact, err := ExactOf(notion, space); err == nil {
+		q.exact = exact
+	}
+	q.family = func() (Family, error) { return Build(notion, space) }
+	return q, nil
+}
+
+// notion and space of the params, which have been checked.
+func (p Params) notion() (Notion, Space) {
+	blocks := 2
+	var notion Notion = Isolate{Bridge: p.Bridge}
+	switch p.Notion {
+	case "split":
+		blocks = orDefault(p.K, 2)
+		notion = Split{K: blocks, Bridge: p.Bridge}
+	case "separate":
+		notion = Separate{K: orDefault(p.K, 1), L: orDefault(p.L, 1), Bridge: p.Bridge}
+	}
+	space := Uniform(p.Nodes, blocks)
+	switch {
+	case p.Balanced && p.Notion == "isolate":
+		space = Semibalanced(p.Nodes - p.Bridge)
+	case p.Balanced:
+		space = Balanced(p.Nodes-p.Bridge, blocks)
+	case p.Bridge > 0:
+		space.Bridge = AnyBridge
+	}
+	if p.Balanced {
+		space.Nodes, space.Bridge = p.Nodes, p.Bridge
+	}
+	return notion, space
+}
+
+func (p Params) sequenceQuestion() (question, error) {
+	s := Sequences{Operations: orDefault(p.Operations, 3*p.Nodes), Length: orDefault(p.K, 1), Targets: orDefault(p.Targets, 1)}
+	q := question{k: s.Length, sequences: s, space: fmt.Sprintf("%d operations", s.Operations)}
+	q.family = func() (Family, error) { return Family{}, nil }
+	var err error
+	if q.chance, err = s.Chance(); err != nil {
+		return question{}, err
+	}
+	if q.union, err = s.Union(); err != nil {
+		return question{}, err
+	}
+	if q.rules, err = s.Rules(); err != nil {
+		return question{}, err
+	}
+	if s.Length == 1 {
+		q.exact = q.union // one goal, and every operation is a test
+	}
+	return q, nil
+}
+
+func orDefault(value, standard int) int {
+	if value == 0 {
+		return standard
+	}
+	return value
+}
+
+// check refuses what does not belong to the notion and what is asked twice or not
+// at all; ranges that depend on the notion are checked by the notions.
+func (p Params) check() error {
+	uses := map[string]string{"split": "k b", "separate": "k l b", "isolate": "b", "sequence": "k o"}
+	used, ok := uses[p.Notion]
+	if !ok {
+		return &RangeError{"notion", fmt.Sprintf("%q", p.Notion), "split, separate, isolate or sequence"}
+	}
+	if err := inRange("nodes", p.Nodes, 1, MaxNodes, ""); err != nil {
+		return err
+	}
+	for _, field := range []struct {
+		name  string
+		value any
+		set   bool
+		part  string
+	}{
+		{"k", p.K, p.K != 0, "k"},
+		{"l", p.L, p.L != 0, "l"},
+		{"balanced", p.Balanced, p.Balanced, "b"},
+		{"bridge", p.Bridge, p.Bridge != 0, "b"},
+		{"operations", p.Operations, p.Operations != 0, "o"},
+		{"targets", p.Targets, p.Targets != 0, "o"},
+	} {
+		if field.set && !strings.Contains(used, field.part) {
+			return &RangeError{field.name, field.value, "nothing, " + p.Notion + " has no " + field.name}
+		}
+	}
+	if err := inRange("bridge", p.Bridge, 0, p.Nodes, "the nodes"); err != nil {
+		return err
+	}
+	switch {
+	case p.Tests != 0 && p.Confidence != 0:
+		return &RangeError{"confidence and tests", [2]any{p.Confidence, p.Tests}, "one of them only"}
+	case p.Tests == 0 && p.Confidence == 0:
+		return &RangeError{"confidence and tests", "0", "a confidence within (0,1) or tests of at least 1"}
+	case p.Tests == 0:
+		_, err := missAllowed(p.Confidence)
+		return err
+	}
+	return inRange("tests", p.Tests, 1, testsLimit, "")
+}
+
+// String is the answer for people, in a few lines.
+func (a Answer) String() string {
+	var b strings.Builder
+	unit := "random tests"
+	if a.Notion == "sequence" {
+		unit = "random operations"
+	}
+	goals := "goals"
+	if a.Goals != nil && a.Goals.IsInt64() && a.Goals.Int64() == 1 {
+		goals = "goal"
+	}
+	fmt.Fprintf(&b, "%s: %v %s, tests drawn from %s\n", a.Notion, a.Goals, goals, a.Space)
+	fmt.Fprintf(&b, "one test covers one goal with probability %s, at least %s (%s)\n",
+		fraction(a.PExactFraction, a.PExact), fraction(a.PBoundFraction, a.PBound), a.PBoundSource)
+	line := func(tests int, probability float64, by string) {
+		if tests > 0 {
+			fmt.Fprintf(&b, "%d %s cover every goal with probability %s (%s)\n", tests, unit, percent(probability), by)
+		}
+	}
+	line(a.Tests, a.Probability, "at least: union bound")
+	line(a.TestsBound, a.ProbabilityBound, "at least: "+a.Rule)
+	line(a.TestsTrue, a.ProbabilityTrue, "exactly")
+	if len(a.Family) > 0 {
+		fmt.Fprintf(&b, "%d tests cover every goal for certain (%s; no fewer than %d can):\n", len(a.Family), a.FamilyMethod, a.FamilyLower)
+		for _, p := range a.Family {
+			fmt.Fprintf(&b, "  %v\n", p)
+		}
+	}
+	return b.String()
+}
+
+// fraction leaves out fractions that nobody would read.
+func fraction(text string, value float64) string {
+	if len(text) > 20 {
+		return fmt.Sprintf("%.4g", value)
+	}
+	return fmt.Sprintf("%s = %.4g", text, value)
+}
+
+// percent rounds down, so that no guarantee is overstated; what float64 has lost of
+// a round number is forgiven, but short of certainty it never says 100.
+func percent(p float64) string {
+	hundredths := math.Floor(1e4*p + 1e-6)
+	if p < 1 {
+		hundredths = min(hundredths, 9999)
+	}
+	return fmt.Sprintf("%.2f %%", hundredths/100)
+}
