@@ -118,3 +118,14 @@ func TestTable(t *testing.T) {
 		t.Errorf("the last line is missing in\n%s", b.String())
 	}
 }
+
+// TestAblations: there is a table for every scenario on etcd's raft.
+func TestAblations(t *testing.T) {
+	var b strings.Builder
+	if err := raftscenarios.Ablations(context.Background(), &b, raftscenarios.Strategy, 2, 300, 1); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(b.String(), "2 runs each"); n != len(raftscenarios.Cases)-1 {
+		t.Errorf("%d tables in\n%s", n, b.String())
+	}
+}

@@ -8,6 +8,8 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/lockstep-go/lockstep"
@@ -79,21 +81,12 @@ func lines(name string) int {
 			panic(err)
 		}
 		for _, d := range file.Decls {
-			if fn, ok := d.(*ast.FuncDecl); ok && contains(wanted, fn.Name.Name) {
+			if fn, ok := d.(*ast.FuncDecl); ok && slices.Contains(strings.Fields(wanted), fn.Name.Name) {
 				n += set.Position(fn.End()).Line - set.Position(fn.Pos()).Line + 1
 			}
 		}
 	}
 	return n
-}
-
-func contains(list, word string) bool {
-	for _, w := range strings.Fields(list) {
-		if w == word {
-			return true
-		}
-	}
-	return false
 }
 
 // Table measures all cases and writes a line for each, the published figures beside
@@ -121,8 +114,8 @@ func Table(ctx context.Context, out io.Writer, s lockstep.Strategy, runs int, se
 		if r.Findings > 0 {
 			fmt.Fprintf(out, "    %d findings, the first: %s\n", r.Findings, r.Finding)
 		}
-		for reason, n := range r.Reasons {
-			fmt.Fprintf(out, "    %d unknown: %s\n", n, reason)
+		for _, reason := range slices.Sorted(maps.Keys(r.Reasons)) {
+			fmt.Fprintf(out, "    %d unknown: %s\n", r.Reasons[reason], reason)
 		}
 		all = all && r.Holds()
 	}
