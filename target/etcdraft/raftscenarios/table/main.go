@@ -18,6 +18,8 @@ func main() {
 	runs := flag.Int("runs", 1000, "iterations of each scenario")
 	seed := flag.Uint64("seed", 1, "seed of the campaigns")
 	text := flag.String("strategy", "", "strategy, as on the command line of lockstep, instead of "+raftscenarios.Strategy.String())
+	ablate := flag.Bool("ablate", false, "instead, leave out one filter at a time and count the successes")
+	steps := flag.Int("steps", 3000, "steps of an iteration with -ablate")
 	flag.Parse()
 	s := raftscenarios.Strategy
 	if *text != "" {
@@ -26,6 +28,13 @@ func main() {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(2)
 		}
+	}
+	if *ablate {
+		if err := raftscenarios.Ablations(context.Background(), os.Stdout, s, *runs, *steps, *seed); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(2)
+		}
+		return
 	}
 	start := time.Now()
 	ok, err := raftscenarios.Table(context.Background(), os.Stdout, s, *runs, *seed, func() float64 { return time.Since(start).Seconds() })
