@@ -219,6 +219,24 @@ func (p Params) question() (question, error) {
 	return q, nil
 }
 
+// Tested returns the notion whose goals the params are about and the space that its
+// tests are drawn from. Of the params it leaves Confidence and Tests aside; for sequences
+// of operations there is neither.
+func (p Params) Tested() (Notion, Space, error) {
+	p.Confidence, p.Tests = 0, 1
+	if err := p.check(); err != nil {
+		return nil, Space{}, err
+	}
+	if p.Notion == "sequence" {
+		return nil, Space{}, &RangeError{"notion", p.Notion, "split, separate or isolate"}
+	}
+	notion, space := p.notion()
+	if _, err := ChanceOf(notion, space); err != nil {
+		return nil, Space{}, err
+	}
+	return notion, space, nil
+}
+
 // notion and space of the params, which have been checked.
 func (p Params) notion() (Notion, Space) {
 	blocks := 2
