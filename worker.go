@@ -17,6 +17,7 @@ type worker struct {
 	sched    Scheduler
 	monitor  Monitor
 	director Director
+	watcher  Watcher // nil where nobody observes
 	settler  settler
 	rec      *recorder    // nil while nothing is recorded
 	replay   *trace.Trace // follow this instead of asking the scheduler
@@ -37,6 +38,9 @@ func newWorker(plan Plan, info Info) *worker {
 	w.rand, w.sideRand = rand.New(&w.pcg), rand.New(&w.sidePCG)
 	if plan.Scenario != nil {
 		w.director = plan.Scenario.New(info)
+	}
+	if plan.Observer != nil {
+		w.watcher = plan.Observer.Watch(info)
 	}
 	return w
 }
@@ -86,6 +90,9 @@ func (w *worker) stages(number int) (*Finding, error) {
 	w.pcg.Seed(seed, 1)
 	r.reset(w.system)
 	w.monitor.Reset()
+	if w.watcher != nil {
+		w.watcher.Reset()
+	}
 	if w.director != nil {
 		w.sidePCG.Seed(seed, 2)
 		w.director.Reset(w.sideRand)
@@ -179,6 +186,9 @@ func (w *worker) look() *Finding {
 	r := w.run
 	if w.rec != nil {
 		w.rec.step(r, w.sched)
+	}
+	if w.watcher != nil && !r.settling {
+		w.watcher.Step(r)
 	}
 	if w.director != nil && !r.settling {
 		w.director.Look(r, &r.hand)

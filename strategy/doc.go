@@ -6,6 +6,8 @@
 //   - [Lossy] goes in lock-step rounds and loses any set of messages.
 //   - [Uniform] goes in lock-step rounds in which a set of nodes is isolated:
 //     Algorithm 1 of "Testing Consensus Implementations using Communication Closure".
+//   - [Partition] divides the nodes between and under operations, by families that
+//     cover every goal of package cover.
 //
 // [Parse] reads a strategy as it is written on the command line, and [All] lists them
 // with their options.

@@ -153,7 +153,11 @@ func (p Partition) Guarantee(info lockstep.Info) lockstep.Guarantee {
 	}
 	chance, _ := cover.ChanceOf(notion, space) // Tested has asked the same
 	one, _ := chance.P.Float64()
-	g := lockstep.Guarantee{Class: fmt.Sprintf("a given goal of %v with one of %d partitions", notion, p.Stages), Space: chance.Goals,
+	class := fmt.Sprintf("a given goal of %v", notion)
+	if p.Stages > 1 {
+		class += fmt.Sprintf(" with one of its %d partitions", p.Stages)
+	}
+	g := lockstep.Guarantee{Class: class, Space: chance.Goals,
 		PerRun:  atLeastOnce(one, p.Stages),
 		Assumes: []string{"operations and the length of fair stretches are not part of the goal"}}
 	switch {

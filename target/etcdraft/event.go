@@ -24,6 +24,12 @@ const (
 	EventMembers = "members" // a membership change or a transfer was asked for: *Asked
 )
 
+// roles are the parts that nodes play, by the words of the events.
+var roles = []string{BecameLeader, BecameFollower, BecameCandidate, BecamePreCandidate}
+
+// Role implements [lockstep.Roles].
+func (d *Deployment) Role(n lockstep.Node) string { return d.node(n).role.String() }
+
 // Entry is an entry of a node's log.
 type Entry = raftlib.Entry
 
