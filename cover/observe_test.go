@@ -17,7 +17,7 @@ import (
 // script is a strategy that takes the same steps in every run.
 type script []lockstep.Step
 
-func (script) String() string           { return "script" }
+func (script) String() string            { return "script" }
 func (script) Check(lockstep.Info) error { return nil }
 func (script) Guarantee(lockstep.Info) lockstep.Guarantee {
 	return lockstep.Guarantee{Class: "anything"}
