@@ -294,6 +294,14 @@ func (s tally) New(lockstep.Info) lockstep.Director    { return tally{s.look, ne
 func (s tally) Reset(*rand.Rand)                       { *s.n = 0 }
 func (s tally) Look(r *lockstep.Run, h *lockstep.Hand) { *s.n += s.look(r, h) }
 func (s tally) Counts() []lockstep.Count               { return []lockstep.Count{{Name: "tally", N: *s.n}} }
+func (tally) Idle(*lockstep.Run, *lockstep.Hand) bool  { return false }
+func (tally) End(*lockstep.Run, *lockstep.Hand)        {}
+func (s tally) Vacuous() string {
+	if *s.n == 0 {
+		return "nothing was tallied"
+	}
+	return ""
+}
 
 func TestScenario(t *testing.T) {
 	// The strategy only fires alarms: what is delivered, the scenario delivers. It holds

@@ -87,7 +87,7 @@ func (r *Run) takeMessage(id ID, deliver bool) string {
 		r.status[id-1] = delivered
 	} else {
 		r.status[id-1] = lost
-		r.faults.Lost++
+		r.lose(r.messages[id-1].From, r.messages[id-1].To)
 	}
 	return ""
 }
@@ -116,7 +116,7 @@ func (r *Run) changeMessage(s *Step) string {
 }
 
 func (r *Run) fireAlarm(n Node) string {
-	if n < 1 || int(n) > r.info.Nodes || !r.Alarms().Has(n) {
+	if n < 1 || int(n) > r.info.Nodes || !(r.alarms & r.up).Has(n) {
 		return "no alarm is set at that node, or it is down"
 	}
 	r.alarms = r.alarms.Without(n)

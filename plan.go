@@ -37,6 +37,10 @@ type Plan struct {
 	// heal, crashed nodes return and delivery is fair; 0 means that there is none and
 	// that liveness is not judged.
 	Settle int
+	// Budget is the fault model: a run with more faults is unknown, whatever it shows.
+	// Nil means the model that the scenario declares or, where it declares none, that
+	// any fault is allowed.
+	Budget *Budget
 	// Limits stop a run that got out of hand.
 	Limits Limits
 
@@ -45,8 +49,14 @@ type Plan struct {
 	Workers int
 	// KeepGoing continues after a finding; otherwise the campaign ends with the first.
 	KeepGoing bool
+	// AllowVacuous lets Test pass though parts of the scenario never took effect; see
+	// Result.VacuousParts.
+	AllowVacuous bool
 	// Keep is the number of findings whose traces are kept; 0 means DefaultKeep.
 	Keep int
+	// Distinct counts the different schedules and, where the system offers fingerprints, the
+	// different states of the campaign. It costs time and memory.
+	Distinct bool
 	// Progress, where it is set, is called now and then from one goroutine at a time
 	// with the result so far, which it must not keep.
 	Progress func(*Result)
@@ -88,6 +98,12 @@ func (p Plan) check() (Plan, Info, error) {
 		if err := p.Scenario.Check(info); err != nil {
 			return p, info, fmt.Errorf("scenario %s: %w", p.Scenario.Name(), err)
 		}
+	}
+	if b, ok := p.Scenario.(Budgeted); ok && p.Budget == nil {
+		p.Budget = b.Budget()
+	}
+	if err := p.Budget.check(); err != nil {
+		return p, info, err
 	}
 	if p.Spec == nil {
 		p.Spec = nothing{}

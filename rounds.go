@@ -10,9 +10,22 @@ type RoundPlan interface {
 	Open(round int, run *Run) (phase int, kernel Nodes)
 	// Loses reports whether a message of this round is lost.
 	Loses(m *Message) bool
-	// Give chooses a waiting request to be given at the start of this round, and the
-	// node that gets it, and writes the step to next. It is asked until it reports false.
+	// Give chooses a step to be taken at the start of this round, as a rule a waiting
+	// request and the node that gets it, and writes it to next. It is asked until it
+	// reports false.
 	Give(run *Run, next *Step) bool
+}
+
+// ExactPlan is a RoundPlan that leaves nothing of a round to rules: it also decides which
+// alarms fire and in which order messages arrive.
+type ExactPlan interface {
+	RoundPlan
+	// Ring chooses among the alarms that would fire in this round by the rules. Others
+	// fire as steps that Give writes.
+	Ring(byRule Nodes) Nodes
+	// Order puts the messages of the round, given in the order of sending, into the order
+	// in which they are delivered or lost.
+	Order(run *Run, mail []ID)
 }
 
 // Rounds drives a run in lock-step rounds, for schedulers to build on. In a round
@@ -114,7 +127,7 @@ func (d *Rounds) Next(run *Run, plan RoundPlan, next *Step) bool {
 			}
 			d.stage = roundCollect
 		case roundCollect:
-			d.collect(run)
+			d.collect(run, plan)
 			d.stage = roundDeliver
 		}
 	}
@@ -132,10 +145,13 @@ func (d *Rounds) open(run *Run, plan RoundPlan) {
 	if start {
 		d.alarms = kernel
 	}
+	if exact, ok := plan.(ExactPlan); ok {
+		d.alarms = exact.Ring(d.alarms)
+	}
 }
 
 // collect gathers the messages of the round now that everyone has sent.
-func (d *Rounds) collect(run *Run) {
+func (d *Rounds) collect(run *Run, plan RoundPlan) {
 	d.mail, d.at = d.mail[:0], 0
 	if len(d.names) == 0 {
 		d.mail = append(d.mail, run.flying...)
@@ -148,4 +164,7 @@ func (d *Rounds) collect(run *Run) {
 		}
 	}
 	d.active += btoi(len(d.mail) > 0)
+	if exact, ok := plan.(ExactPlan); ok {
+		exact.Order(run, d.mail)
+	}
 }

@@ -29,6 +29,7 @@ type Run struct {
 	finished bool     // a director ended the run
 	finding  *Finding // of a director
 	queue    []Step   // of a director
+	broken   error    // a mistake of a director
 	over     string   // the limit that was reached
 	digest   uint64
 
@@ -37,15 +38,18 @@ type Run struct {
 	flying   []ID      // in flight and free for the strategy, ascending; a window of flyBase
 	flyBase  []ID
 
-	all, up Nodes
-	alarms  Nodes
-	alarmAt []Time  // by node
-	cut     []Nodes // by sender: the receivers that its messages do not reach
-	pending []Pending
-	given   string   // text of the request last given
-	forged  []string // bodies made up for Replace steps
-	bodies  ID       // bodies that the system holds
-	faults  Faults
+	all, up    Nodes
+	alarms     Nodes
+	heldAlarms Nodes   // those that a director keeps from the strategy
+	alarmAt    []Time  // by node
+	cut        []Nodes // by sender: the receivers that its messages do not reach
+	pending    []Pending
+	reserved   []Pending // those that a director keeps from the strategy
+	given      string    // text of the request last given
+	forged     []string  // bodies made up for Replace steps
+	bodies     ID        // bodies that the system holds
+	faults     Faults
+	losses     losses
 }
 
 // status is where a message is.
@@ -60,7 +64,7 @@ const (
 
 // Faults counts the faults that a run introduced, by scenario and strategy together.
 type Faults struct {
-	Lost       int   // messages dropped, or sent into a cut
+	Lost       int   // messages to nodes that were up, dropped or sent into a cut
 	Duplicated int   // messages duplicated
 	Crashed    Nodes // nodes that crashed at least once
 	Forged     Nodes // senders of replaced messages
@@ -69,18 +73,19 @@ type Faults struct {
 
 func newRun(info Info, limits Limits) *Run {
 	r := &Run{info: info, limits: limits, all: trace.AllNodes(info.Nodes),
-		alarmAt: make([]Time, info.Nodes+1), cut: make([]Nodes, info.Nodes+1)}
+		alarmAt: make([]Time, info.Nodes+1), cut: make([]Nodes, info.Nodes+1), losses: newLosses(info.Nodes)}
 	r.out.run, r.hand.run = r, r
 	return r
 }
 
 func (r *Run) reset(d Deployment) {
 	*r = Run{info: r.info, system: d, limits: r.limits, out: r.out, hand: r.hand,
-		events: r.events[:0], queue: r.queue[:0], pending: r.pending[:0],
+		events: r.events[:0], queue: r.queue[:0], pending: r.pending[:0], reserved: r.reserved[:0],
 		messages: r.messages[:0], status: r.status[:0], flying: r.flyBase[:0], flyBase: r.flyBase,
-		forged: r.forged[:0], all: r.all, up: r.all, alarmAt: r.alarmAt, cut: r.cut, digest: 1}
+		forged: r.forged[:0], all: r.all, up: r.all, alarmAt: r.alarmAt, cut: r.cut, losses: r.losses, digest: 1}
 	r.last, r.next = &r.pair[0], &r.pair[1]
 	clear(r.cut)
+	r.losses.reset()
 }
 
 // Info is what the system said of itself.
@@ -154,13 +159,16 @@ func (r *Run) All() Nodes { return r.all }
 func (r *Run) Up() Nodes { return r.up }
 
 // Alarms is the set of nodes whose alarm may fire.
-func (r *Run) Alarms() Nodes { return r.alarms & r.up }
+func (r *Run) Alarms() Nodes { return r.alarms & r.up &^ r.heldAlarms }
 
 // AlarmAt is the time for which a node's alarm is set.
 func (r *Run) AlarmAt(n Node) Time { return r.alarmAt[n] }
 
 // Pending lists the requests that may be given to a node.
 func (r *Run) Pending() []Pending { return r.pending }
+
+// Reserved lists the requests that a director keeps from the strategy.
+func (r *Run) Reserved() []Pending { return r.reserved }
 
 // Cut is the set of nodes that messages from n do not reach.
 func (r *Run) Cut(n Node) Nodes { return r.cut[n] }
@@ -174,6 +182,9 @@ func (r *Run) Forge(id ID, body string) Step {
 
 // Faults counts the faults introduced so far.
 func (r *Run) Faults() Faults { return r.faults }
+
+// Settling reports whether the run is in its settling stage.
+func (r *Run) Settling() bool { return r.settling }
 
 // Settled reports whether the run has gone through its settling stage.
 func (r *Run) Settled() bool { return r.settled }
@@ -189,7 +200,7 @@ func (r *Run) send(from, to Node, kind string, tag Tag, at Time, body ID) ID {
 	r.mix(uint64(from)<<40 | uint64(to)<<32 | uint64(uint32(tag.Phase)<<8^uint32(tag.Round)))
 	if r.cut[from].Has(to) && from != to {
 		r.status = append(r.status, lost)
-		r.faults.Lost++
+		r.lose(from, to)
 		return id
 	}
 	r.status = append(r.status, inFlight)
@@ -225,8 +236,11 @@ func (r *Run) fly(id ID) {
 	r.flying[at] = id
 }
 
-// releaseAll makes every held message free for the strategy.
+// releaseAll makes everything that a director holds free for the strategy.
 func (r *Run) releaseAll() {
+	r.heldAlarms = 0
+	r.pending = append(r.pending, r.reserved...)
+	r.reserved = r.reserved[:0]
 	for i := range r.status {
 		if r.status[i] == held {
 			r.fly(ID(i + 1))
@@ -245,11 +259,14 @@ func (r *Run) unfly(id ID) {
 	r.flying = append(r.flying[:at], r.flying[at+1:]...)
 }
 
+// takePending removes a waiting request, reserved or not.
 func (r *Run) takePending(id int32) (Pending, bool) {
-	for i, p := range r.pending {
-		if p.ID == id {
-			r.pending = append(r.pending[:i], r.pending[i+1:]...)
-			return p, true
+	for _, list := range [...]*[]Pending{&r.pending, &r.reserved} {
+		for i, p := range *list {
+			if p.ID == id {
+				*list = append((*list)[:i], (*list)[i+1:]...)
+				return p, true
+			}
 		}
 	}
 	return Pending{}, false

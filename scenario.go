@@ -21,17 +21,29 @@ type Director interface {
 	Reset(*rand.Rand)
 	// Look is called after the start of a run and after every step. It sees the step
 	// (run.Last), the messages it sent (run.Sent) and its events (run.Events), and acts
-	// through the hand.
+	// through the hand. While run.Settling reports true the hand moves nothing.
 	Look(run *Run, hand *Hand)
+	// Idle is called when the strategy has no step left. A director that makes one
+	// possible, by releasing or doing something, reports true and the run goes on.
+	Idle(run *Run, hand *Hand) bool
+	// End is called when the run is over without a finding, and may fail it.
+	End(run *Run, hand *Hand)
+	// Vacuous says why the run just ended does not count because the scenario never
+	// took effect in it, and is empty where it did.
+	Vacuous() string
 	// Counts tells how often each part of the scenario took effect since Reset, always
-	// in the same order. A run in which all are zero is vacuous.
+	// in the same order. It is valid until the next call.
 	Counts() []Count
 }
 
-// Count is how often a named part of a scenario took effect.
+// Count is how often a named part of a scenario took effect, or how often a property
+// could have failed.
 type Count struct {
 	Name string
 	N    int
+	// Optional says that nothing is wrong with a count of zero: the part guards against
+	// something that need not happen.
+	Optional bool
 }
 
 // Hand is what a director acts with. In a replay its steps have been recorded and are
@@ -45,7 +57,7 @@ type Hand struct {
 // delivered or dropped by Do.
 func (h *Hand) Hold(id ID) {
 	r := h.run
-	if !h.mute && r.status[id-1] == inFlight {
+	if h.Moves() && r.status[id-1] == inFlight {
 		r.unfly(id)
 		r.status[id-1] = held
 	}
@@ -54,15 +66,54 @@ func (h *Hand) Hold(id ID) {
 // Release gives a held message back to the strategy.
 func (h *Hand) Release(id ID) {
 	r := h.run
-	if !h.mute && r.status[id-1] == held {
+	if h.Moves() && r.status[id-1] == held {
 		r.fly(id)
 	}
 }
 
-// Do queues a step that is taken before the strategy is asked again.
+// Do queues a step that is taken before the strategy is asked again. A step that has
+// become impossible when its turn comes is skipped.
 func (h *Hand) Do(s Step) {
-	if !h.mute {
+	if h.Moves() {
 		h.run.queue = append(h.run.queue, s)
+	}
+}
+
+// Moves reports whether the hand can move anything: not in a replay, and not while the
+// run settles.
+func (h *Hand) Moves() bool { return !h.mute && !h.run.settling }
+
+// Muted is a hand on the same run that moves nothing, to see what a director would do.
+func (h *Hand) Muted() *Hand { return &Hand{run: h.run, mute: true} }
+
+// HoldAlarms keeps the alarms of nodes from the strategy until they are released. Do
+// can still fire them.
+func (h *Hand) HoldAlarms(nodes Nodes) {
+	if h.Moves() {
+		h.run.heldAlarms |= nodes
+	}
+}
+
+// ReleaseAlarms gives the alarms of nodes back to the strategy.
+func (h *Hand) ReleaseAlarms(nodes Nodes) {
+	if h.Moves() {
+		h.run.heldAlarms &^= nodes
+	}
+}
+
+// Reserve takes a waiting request away from the strategy, so that only Do can give it.
+func (h *Hand) Reserve(id int32) {
+	if h.Moves() {
+		if p, ok := h.run.takePending(id); ok {
+			h.run.reserved = append(h.run.reserved, p)
+		}
+	}
+}
+
+// Abort ends the campaign with an error: the scenario itself is wrong.
+func (h *Hand) Abort(err error) {
+	if h.run.broken == nil {
+		h.run.broken = err
 	}
 }
 

@@ -7,161 +7,15 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// schedule is a run in lock-step rounds, taken apart into what can be made smaller.
-type schedule struct {
-	phases []phase
-	active int // rounds that had messages when it was run
-}
-
-// phase is a stretch of rounds after which isolated nodes return.
-type phase struct {
-	rounds int
-	start  []int // by node-1: the round of the phase from which the node is isolated; rounds means never
-	lost   []link
-	gives  []give
-}
-
-// link is a link that loses its messages in one round of a phase, beyond isolation.
-type link struct {
-	round    int
-	from, to Node
-}
-
-// give is a request given at the start of a round of a phase.
-type give struct {
-	round   int
-	request int32
-	node    Node
-}
-
-// scheduleOf reads the schedule of a trace in rounds.
-func scheduleOf(t *trace.Trace) schedule {
-	var s schedule
-	at := make([][2]int, len(t.Rounds)+1) // round number -> phase, round of the phase
-	for _, r := range t.Rounds {
-		if len(s.phases) < r.Phase {
-			s.phases = append(s.phases, phase{start: make([]int, t.Header.Nodes)})
-		}
-		p := &s.phases[len(s.phases)-1]
-		at[r.Number] = [2]int{len(s.phases) - 1, p.rounds}
-		for n := range p.start {
-			if p.start[n] == p.rounds && r.Kernel.Has(Node(n+1)) {
-				p.start[n]++
-			}
-		}
-		p.rounds++
-	}
-	s.readSteps(t, at)
-	return s
-}
-
-// readSteps adds the requests and the losses that isolation does not explain.
-func (s *schedule) readSteps(t *trace.Trace, at [][2]int) {
-	envelopes := map[ID]Message{}
-	for i := range t.Records {
-		r := &t.Records[i]
-		for _, m := range r.Sent {
-			envelopes[m.ID] = m.Message
-		}
-		if r.Round == 0 {
-			continue
-		}
-		p, round := &s.phases[at[r.Round][0]], at[r.Round][1]
-		switch r.Step.Kind {
-		case trace.Request:
-			p.gives = append(p.gives, give{round, r.Step.Request, r.Step.Node})
-		case trace.Drop:
-			m := envelopes[r.Step.Msg]
-			l := link{round, m.From, m.To}
-			if !p.isolates(m, round) && !slices.Contains(p.lost, l) {
-				p.lost = append(p.lost, l)
-			}
-		}
-	}
-}
-
-func (p *phase) isolated(n Node, round int) bool { return n != 0 && p.start[n-1] <= round }
-
-func (p *phase) isolates(m Message, round int) bool {
-	return p.isolated(m.From, round) || p.isolated(m.To, round)
-}
-
-func (s schedule) clone() schedule {
-	c := schedule{phases: slices.Clone(s.phases)}
-	for i := range c.phases {
-		p := &c.phases[i]
-		p.start, p.lost, p.gives = slices.Clone(p.start), slices.Clone(p.lost), slices.Clone(p.gives)
-	}
-	return c
-}
-
-func (s schedule) scheduler(w *worker) Scheduler {
-	used, ok := w.sched.(*scheduled)
-	if !ok {
-		used = &scheduled{driver: NewRounds(w.info, 0)}
-	}
-	used.schedule, used.driver.number = s, 0
-	for _, p := range s.phases {
-		used.driver.number += p.rounds
-	}
-	return used
-}
-
-// scheduled is the scheduler of a schedule.
-type scheduled struct {
-	schedule
-	driver *Rounds
-	now    *phase
-	round  int // of the phase
-	given  int
-}
-
-func (s *scheduled) Reset(Start) { s.driver.Reset() }
-
-func (s *scheduled) Next(r *Run, next *Step) bool { return s.driver.Next(r, s, next) }
-
-func (s *scheduled) Rounds() []trace.Round { return s.driver.Rounds() }
-
-func (s *scheduled) Open(round int, r *Run) (int, Nodes) {
-	i := 0
-	for i = range s.phases {
-		s.now, s.round = &s.phases[i], round
-		if round < s.now.rounds {
-			break
-		}
-		round -= s.now.rounds
-	}
-	s.given = 0
-	kernel := r.all
-	for n := range kernel.All() {
-		if s.now.isolated(n, s.round) {
-			kernel = kernel.Without(n)
-		}
-	}
-	return i + 1, kernel
-}
-
-func (s *scheduled) Loses(m *Message) bool {
-	return s.now.isolates(*m, s.round) || slices.Contains(s.now.lost, link{s.round, m.From, m.To})
-}
-
-func (s *scheduled) Give(r *Run, next *Step) bool {
-	for s.given < len(s.now.gives) {
-		g := s.now.gives[s.given]
-		s.given++
-		possible := slices.ContainsFunc(r.pending, func(p Pending) bool { return p.ID == g.request && p.To.Has(g.node) })
-		if g.round == s.round && possible && r.up.Has(g.node) {
-			*next = Step{Kind: trace.Request, Request: g.request, Node: g.node}
-			return true
-		}
-	}
-	return false
-}
-
 // schedule shrinks a run in rounds.
 func (s *shrinker) schedule(t *trace.Trace) (best candidate, was, is string, err error) {
-	now := scheduleOf(t)
-	if !s.fails(now) {
+	now := scheduleOf(t, false)
+	ok := s.fails(now)
+	if !ok { // alarms or the order of arrival do not follow the rules, and matter
+		now = scheduleOf(t, true)
+		ok = s.fails(now)
+	}
+	if !ok {
 		return nil, "", "", s.notRepeated("rounds")
 	}
 	now = s.cutOff(now)
@@ -232,13 +86,15 @@ func (p *phase) trim(rounds int) {
 	for n := range p.start {
 		p.start[n] = min(p.start[n], rounds)
 	}
-	p.lost = slices.DeleteFunc(p.lost, func(l link) bool { return l.round >= rounds })
-	p.gives = slices.DeleteFunc(p.gives, func(g give) bool { return g.round >= rounds })
+	p.lost = slices.DeleteFunc(p.lost, func(l loss) bool { return l.round >= rounds })
+	p.acts = slices.DeleteFunc(p.acts, func(a act) bool { return a.round >= rounds })
+	p.forged = slices.DeleteFunc(p.forged, func(f forgery) bool { return f.round >= rounds })
+	p.order = slices.DeleteFunc(p.order, func(l link) bool { return l.round >= rounds })
 }
 
 // cost orders schedules: fewer rounds, then fewer rounds with messages, then fewer
-// isolations and lost links together, fewer lost links, fewer requests, and later
-// isolations.
+// isolations and lost links together, fewer lost links, fewer requests and other
+// acts, and later isolations.
 type cost [6]int
 
 func (c cost) less(d cost) bool { return slices.Compare(c[:], d[:]) < 0 }
@@ -249,7 +105,7 @@ func (s schedule) cost() cost {
 		c[0] += p.rounds
 		c[2] += len(p.lost)
 		c[3] += len(p.lost)
-		c[4] += len(p.gives)
+		c[4] += len(p.acts) + len(p.forged)
 		for _, start := range p.start {
 			if start < p.rounds {
 				c[2]++
@@ -266,8 +122,17 @@ func (s schedule) size() string {
 	if c[3] > 0 {
 		text += fmt.Sprintf(", %d lost links", c[3])
 	}
-	if c[4] > 0 {
-		text += fmt.Sprintf(", %d requests", c[4])
+	requests := 0
+	for _, p := range s.phases {
+		for _, a := range p.acts {
+			requests += btoi(a.step.Kind == trace.Request)
+		}
+	}
+	if requests > 0 {
+		text += fmt.Sprintf(", %d requests", requests)
+	}
+	if c[4] > requests {
+		text += fmt.Sprintf(", %d alarms and other steps", c[4]-requests)
 	}
 	return text
 }
@@ -278,6 +143,9 @@ func (s schedule) size() string {
 // with the nodes renamed in a circle as well.
 func (s schedule) smaller() func(yield func(schedule) bool) {
 	return func(yield func(schedule) bool) {
+		if s.exact && !yield(s.byRule()) {
+			return
+		}
 		for i := range s.phases {
 			for turn := range len(s.phases[i].start) {
 				if !yield(s.withoutPhase(i, turn)) {
@@ -293,10 +161,27 @@ func (s schedule) smaller() func(yield func(schedule) bool) {
 	}
 }
 
+// byRule leaves alarms and the order of arrival to the rules of rounds.
+func (s schedule) byRule() schedule {
+	c := s.clone()
+	c.exact = false
+	for i := range c.phases {
+		p := &c.phases[i]
+		p.order = nil
+		p.acts = slices.DeleteFunc(p.acts, func(a act) bool { return a.step.Kind == trace.Alarm })
+	}
+	return c
+}
+
 func (s schedule) smallerPhase(i int, yield func(schedule) bool) bool {
 	p := &s.phases[i]
-	for j := range p.gives {
-		if !yield(s.edit(i, func(p *phase) { p.gives = slices.Delete(p.gives, j, j+1) })) {
+	for j := range p.acts {
+		if !yield(s.edit(i, func(p *phase) { p.acts = slices.Delete(p.acts, j, j+1) })) {
+			return false
+		}
+	}
+	for j := range p.forged {
+		if !yield(s.edit(i, func(p *phase) { p.forged = slices.Delete(p.forged, j, j+1) })) {
 			return false
 		}
 	}
@@ -444,6 +329,17 @@ func (s schedule) withoutPhase(i, turn int) schedule {
 		}
 		for k := range p.lost {
 			p.lost[k].from, p.lost[k].to = renamed(p.lost[k].from), renamed(p.lost[k].to)
+		}
+		for k := range p.acts {
+			if a := &p.acts[k].step; a.Kind != trace.Request { // a client goes where it goes
+				a.Node = renamed(a.Node)
+			}
+		}
+		for k := range p.order {
+			p.order[k].from, p.order[k].to = renamed(p.order[k].from), renamed(p.order[k].to)
+		}
+		for k := range p.forged {
+			p.forged[k].from, p.forged[k].to = renamed(p.forged[k].from), renamed(p.forged[k].to)
 		}
 	}
 	return c

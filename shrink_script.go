@@ -94,20 +94,8 @@ func (s *scripted) resolve(r *Run, a action) (Step, bool) {
 		if step.Kind == trace.Replace && step.Msg != 0 {
 			step = r.Forge(step.Msg, a.body)
 		}
-		return step, step.Msg != 0 && (step.Kind != trace.Deliver || r.Deliverable(step.Msg))
-	case trace.Alarm:
-		return step, r.Alarms().Has(step.Node)
-	case trace.Crash:
-		return step, r.up.Has(step.Node)
-	case trace.Restart:
-		return step, !r.up.Has(step.Node)
-	case trace.Request:
-		return step, r.up.Has(step.Node) && slices.ContainsFunc(r.pending, func(p Pending) bool {
-			return p.ID == step.Request && p.To.Has(step.Node)
-		})
-	default:
-		return step, true
 	}
+	return step, r.Possible(step)
 }
 
 // find is the message in flight that an action means, or 0.

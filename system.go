@@ -66,6 +66,10 @@ type Info struct {
 	Rounds []string
 	// Roles names the parts that nodes play, where the deployment is a [Roles].
 	Roles []string
+	// Types lists the types of the messages that the system sends, and Events those of
+	// its events, where it knows them. A scenario about another type is then refused
+	// before the first run.
+	Types, Events []string
 	// Nondeterministic says that the same steps may not lead to the same effects. Every
 	// run of such a system is recorded.
 	Nondeterministic bool
@@ -150,6 +154,12 @@ func (o *Outbox) SendAt(from, to Node, kind string, tag Tag, at Time) (body ID) 
 // system keeps what it reads from them under the next number of a body, which the
 // message's envelope has already.
 func (o *Outbox) Forged(s *Step) string { return o.run.forged[s.Request] }
+
+// Retype sets the type and tag of a message that got another body.
+func (o *Outbox) Retype(id ID, kind string, tag Tag) {
+	m := &o.run.messages[id-1]
+	m.Type, m.Tag = kind, tag
+}
 
 // Event reports something that a node let the outside see.
 func (o *Outbox) Event(e Event) {

@@ -37,8 +37,8 @@ const lastWords = 5 * time.Second
 // Test explores a plan inside a Go test. Traces of earlier failures, stored under
 // testdata/lockstep/<test name>/, are replayed first. A finding fails the test: it is
 // shrunk, drawn and stored, and the last line printed is the command that replays it.
-// A campaign in which runs reached a limit, or whose scenario never took effect, fails
-// too: neither is a pass.
+// A campaign in which runs reached a limit, or in which the scenario or a part of it
+// never took effect, fails too: neither is a pass.
 //
 // The flags -lockstep.seed, -lockstep.runs and -lockstep.replay, or the environment
 // variables LOCKSTEP_SEED, LOCKSTEP_RUNS and LOCKSTEP_REPLAY, take the place of what the
@@ -163,14 +163,20 @@ func (c *testCase) explore() {
 		c.Fatal(err)
 	case c.Failed():
 	case result.Verdict() == trace.Unknown:
-		c.Errorf("lockstep: unknown: %d of %d runs reached a limit (%v); raise the plan's Limits or make runs shorter",
+		c.Errorf("lockstep: unknown: %d of %d runs reached a limit (%v); raise the plan's Limits or Budget or make runs shorter",
 			result.Verdicts[trace.Unknown], result.Runs, result.Reasons)
 	case result.Verdict() == trace.Vacuous:
 		c.Errorf("lockstep: vacuous: the scenario took effect in none of %d runs", result.Runs)
+	case len(result.idle()) > 0 && !c.plan.AllowVacuous:
+		c.Errorf("lockstep: %d runs found nothing, but parts of the scenario never took effect: %s; set the plan's AllowVacuous if that is as it should be",
+			result.Runs, strings.Join(result.idle(), ", "))
 	case result.Interrupted:
 		c.Logf("lockstep: stopped by the test's deadline after %d runs; nothing found", result.Runs)
 	default:
 		c.Logf("lockstep: %d runs, nothing found; %s", result.Runs, result.Guarantee)
+		for _, name := range result.unjudged() {
+			c.Logf("lockstep: %s could never have failed", name)
+		}
 	}
 }
 
@@ -181,9 +187,9 @@ func (c *testCase) found(ctx context.Context, f *Found) {
 		c.Errorf("lockstep: flaky: run %d found %s, but %s", f.Run, f.Finding, f.Flaky)
 		return
 	}
-	t := f.Trace
+	t, views := f.Trace, report.Views{Found: f.Trace}
 	if small, err := Shrink(ctx, c.plan, t, 0); err == nil {
-		t = small.Trace
+		t, views.Shrunk = small.Trace, small.Trace
 	} else {
 		c.Logf("lockstep: not shrunk: %v", err)
 	}
@@ -191,8 +197,19 @@ func (c *testCase) found(ctx context.Context, f *Found) {
 	if err := writeTrace(file, t); err != nil {
 		c.Logf("lockstep: the trace could not be stored: %v", err)
 		file = ""
+	} else if err := writePage(strings.TrimSuffix(file, ".trace")+".html", views, c.again(t, file)); err != nil {
+		c.Logf("lockstep: the page could not be stored: %v", err)
 	}
 	c.fail(t, file, fmt.Sprintf("run %d of seed %d fails", f.Run, c.plan.Seed))
+}
+
+// writePage draws the run for a browser, beside its trace.
+func writePage(file string, views report.Views, replay string) error {
+	f, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	return errors.Join(report.Page(f, views, report.PageOptions{Replay: replay}), f.Close())
 }
 
 func writeTrace(file string, t *trace.Trace) error {
@@ -215,9 +232,14 @@ func (c *testCase) fail(t *trace.Trace, file, what string) {
 	c.Helper()
 	var b strings.Builder
 	_ = report.Grid(&b, t, report.Options{}) // a strings.Builder does not fail
-	again := fmt.Sprintf("go test -run '^%s$' -lockstep.seed=%d", strings.ReplaceAll(c.Name(), "/", "$/^"), t.Header.Seed)
-	if file != "" {
-		again = fmt.Sprintf("go test -run '^%s$' -lockstep.replay='%s'", strings.ReplaceAll(c.Name(), "/", "$/^"), file)
+	c.Errorf("lockstep: %s\n\n%s\n%s", what, b.String(), c.again(t, file))
+}
+
+// again is the command that makes a failing run again: from its trace, or else its seed.
+func (c *testCase) again(t *trace.Trace, file string) string {
+	name := strings.ReplaceAll(c.Name(), "/", "$/^")
+	if file == "" {
+		return fmt.Sprintf("go test -run '^%s$' -lockstep.seed=%d", name, t.Header.Seed)
 	}
-	c.Errorf("lockstep: %s\n\n%s\n%s", what, b.String(), again)
+	return fmt.Sprintf("go test -run '^%s$' -lockstep.replay='%s'", name, file)
 }

@@ -20,10 +20,10 @@ type worker struct {
 	watcher  Watcher // nil where nobody observes
 	settler  settler
 	rec      *recorder    // nil while nothing is recorded
+	seen     *distinct    // nil unless the plan counts what is distinct
 	replay   *trace.Trace // follow this instead of asking the scheduler
 	keep     bool         // the run can be repeated only by its steps, which go to the notes
 	notes    notes
-	same     bool // every run has the seed of the first
 
 	pcg      rand.PCG
 	rand     *rand.Rand
@@ -34,7 +34,7 @@ type worker struct {
 
 func newWorker(plan Plan, info Info) *worker {
 	w := &worker{plan: plan, info: info, run: newRun(info, plan.Limits),
-		sched: plan.Strategy.New(info), monitor: plan.Spec.New(info), keep: isSequential(plan.Strategy), same: hasSameSeed(plan.Strategy)}
+		sched: plan.Strategy.New(info), monitor: plan.Spec.New(info), keep: isSequential(plan.Strategy)}
 	w.rand, w.sideRand = rand.New(&w.pcg), rand.New(&w.sidePCG)
 	if plan.Scenario != nil {
 		w.director = plan.Scenario.New(info)
@@ -56,7 +56,7 @@ func (w *worker) close() error {
 
 // record makes the numbered run with the recorder on.
 func (w *worker) record(number int) (*trace.Trace, error) {
-	w.rec = newRecorder(w.plan.header(w.info, w.seedOf(number)))
+	w.rec = newRecorder(w.plan.header(w.info, number))
 	defer func() { w.rec = nil }()
 	outcome, err := w.one(number)
 	t := w.rec.finish(outcome, w.sched)
@@ -86,26 +86,30 @@ func (w *worker) one(number int) (outcome trace.Outcome, err error) {
 
 // stages takes a run through start, exploring, settling and the end, up to a finding.
 func (w *worker) stages(number int) (*Finding, error) {
-	r, seed := w.run, RunSeed(w.plan.Seed, w.seedOf(number))
-	w.pcg.Seed(seed, 1)
+	r := w.run
 	r.reset(w.system)
 	w.monitor.Reset()
 	if w.watcher != nil {
 		w.watcher.Reset()
 	}
+	w.pcg.Seed(RunSeed(w.plan.Seed, number), 1)
+	w.notes.steps, w.notes.opened = w.notes.steps[:0], w.notes.opened[:0]
+	w.sched.Reset(Start{Run: number, Rand: w.rand})
+	seed := RunSeed(w.plan.Seed, w.seedOf(number))
 	if w.director != nil {
 		w.sidePCG.Seed(seed, 2)
 		w.director.Reset(w.sideRand)
 	}
-	w.notes.steps, w.notes.opened = w.notes.steps[:0], w.notes.opened[:0]
-	w.sched.Reset(Start{Run: number, Rand: w.rand})
 	w.inSystem = true
 	err := w.system.Reset(RunSeed(seed, 0), &r.out)
 	w.inSystem = false
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be reset: %w", w.info.Name, err)
 	}
-	finding := w.look()
+	finding, err := w.look()
+	if err != nil {
+		return nil, err
+	}
 	if finding == nil && w.replay != nil {
 		finding, err = w.follow()
 	} else if finding == nil {
@@ -115,9 +119,19 @@ func (w *worker) stages(number int) (*Finding, error) {
 		}
 	}
 	if finding == nil && err == nil && r.over == "" {
-		finding = w.monitor.End(r)
+		finding, err = w.end()
 	}
 	return finding, err
+}
+
+// end lets spec and scenario judge the final state.
+func (w *worker) end() (*Finding, error) {
+	r := w.run
+	if f := w.monitor.End(r); f != nil || w.director == nil {
+		return f, nil
+	}
+	w.director.End(r, &r.hand)
+	return r.finding, r.broken
 }
 
 // explore takes the strategy's steps, and before each of them those of the scenario.
@@ -135,14 +149,12 @@ func (w *worker) explore() (*Finding, error) {
 			return nil, nil
 		}
 		*r.next = Step{}
-		if len(r.queue) > 0 {
-			*r.next = r.queue[0]
-			r.queue = r.queue[:copy(r.queue, r.queue[1:])]
-		} else if w.sched.Next(r, r.next) {
-			if w.keep {
-				w.notes.note(*r.next, w.sched)
-			}
-		} else {
+		switch {
+		case r.unqueue(r.next):
+		case w.choose():
+		case w.director != nil && w.director.Idle(r, &r.hand):
+			continue
+		default:
 			return nil, nil
 		}
 		if f, err := w.step(); f != nil || err != nil {
@@ -179,10 +191,10 @@ func (w *worker) step() (*Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	return w.look(), nil
+	return w.look()
 }
 
-func (w *worker) look() *Finding {
+func (w *worker) look() (*Finding, error) {
 	r := w.run
 	if w.rec != nil {
 		w.rec.step(r, w.sched)
@@ -190,19 +202,27 @@ func (w *worker) look() *Finding {
 	if w.watcher != nil && !r.settling {
 		w.watcher.Step(r)
 	}
-	if w.director != nil && !r.settling {
+	if w.seen != nil {
+		w.seen.see(r)
+	}
+	if w.director != nil {
 		w.director.Look(r, &r.hand)
 	}
-	if f := w.monitor.Step(r); f != nil {
-		return f
+	if w.plan.Budget != nil && r.over == "" {
+		r.over = w.plan.Budget.exceeded(r)
 	}
-	return r.finding
+	if f := w.monitor.Step(r); f != nil {
+		return f, nil
+	}
+	return r.finding, r.broken
 }
 
 // judge turns the end of a run into its outcome.
 func (w *worker) judge(f *Finding) trace.Outcome {
 	o := trace.Outcome{Verdict: trace.Pass, Steps: w.run.steps}
 	switch {
+	case w.plan.Budget != nil && w.plan.Budget.exceeded(w.run) != "":
+		o.Verdict, o.Reason = trace.Unknown, w.plan.Budget.exceeded(w.run)
 	case f != nil:
 		f.Step = w.run.steps
 		o.Verdict, o.Finding = trace.Fail, f
@@ -210,19 +230,10 @@ func (w *worker) judge(f *Finding) trace.Outcome {
 		o.Verdict, o.Reason = trace.Unknown, w.run.over
 	case w.undecided() != "":
 		o.Verdict, o.Reason = trace.Unknown, w.undecided()
-	case w.director != nil && noneTookEffect(w.director.Counts()):
-		o.Verdict, o.Reason = trace.Vacuous, "no part of the scenario took effect"
+	case w.director != nil && w.director.Vacuous() != "":
+		o.Verdict, o.Reason = trace.Vacuous, w.director.Vacuous()
 	}
 	return o
-}
-
-func noneTookEffect(counts []Count) bool {
-	for _, c := range counts {
-		if c.N > 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // panicked makes a finding of a panic of the system under test. The deployment is not

@@ -19,6 +19,7 @@ package distal
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/lockstep-go/lockstep/distal/check"
 	"github.com/lockstep-go/lockstep/distal/machine"
@@ -163,9 +164,7 @@ func instantiate(p *check.Program, opt Options) (instance, error) {
 	if err := inst.takeTest(p, opt.Test); err != nil {
 		return inst, err
 	}
-	for k, v := range opt.Params {
-		inst.params[k] = v
-	}
+	maps.Copy(inst.params, opt.Params)
 	if opt.Nodes != 0 {
 		inst.params["n"] = int64(opt.Nodes)
 	}
@@ -206,9 +205,7 @@ func (inst *instance) takeTest(p *check.Program, name string) error {
 			continue
 		}
 		inst.test, inst.expect, inst.timeouts = t.Name, t.Expect, t.Timeouts
-		for k, v := range t.Params {
-			inst.params[k] = v
-		}
+		maps.Copy(inst.params, t.Params)
 		if t.Phases > 0 {
 			inst.phases = t.Phases
 		}

@@ -38,14 +38,17 @@ type Cluster[M any] struct {
 	New func(self lockstep.Node, nodes int) Node[M]
 	// Type names the type of a message; nil means "message".
 	Type func(M) string
+	// Types and Events list the types of messages and events that programs send and
+	// emit; nil means that they are not known beforehand.
+	Types, Events []string
 	// Tag gives the phase and round of a message; nil means that there are no tags.
 	Tag func(M) lockstep.Tag
 	// Rounds names the rounds of a phase, where there are tags.
 	Rounds []string
 	// Text puts the content of a message into words; nil means fmt's %v.
 	Text func(M) string
-	// Parse reads what Text writes and makes Replace steps possible; nil means that
-	// messages cannot be forged.
+	// Parse reads the body of a Replace step, a whole message in words, which may be of
+	// another type than the one replaced; nil means that messages cannot be forged.
 	Parse func(string) (M, error)
 	// Requests are the clients' requests, offered to every node from the start.
 	Requests []string
@@ -70,7 +73,7 @@ func (c Cluster[M]) Describe() (lockstep.Info, error) {
 		supports |= trace.KindsOf(trace.Replace)
 	}
 	return lockstep.Info{Name: c.Name, Options: c.Options, Nodes: c.Nodes, Supports: supports,
-		FIFO: c.FIFO, Rounds: c.Rounds, Roles: c.Roles}, nil
+		FIFO: c.FIFO, Rounds: c.Rounds, Roles: c.Roles, Types: c.Types, Events: c.Events}, nil
 }
 
 // Deploy implements [lockstep.System].
@@ -163,8 +166,22 @@ func (d *Deployment[M]) Do(s *lockstep.Step, out *lockstep.Outbox) error {
 			return fmt.Errorf("forged message %q: %w", out.Forged(s), err)
 		}
 		d.bodies = append(d.bodies, m)
+		kind, tag := d.cluster.envelope(m)
+		out.Retype(s.Msg, kind, tag)
 	}
 	return nil
+}
+
+// envelope is what the engine knows of a message.
+func (c *Cluster[M]) envelope(m M) (kind string, tag lockstep.Tag) {
+	kind = "message"
+	if c.Type != nil {
+		kind = c.Type(m)
+	}
+	if c.Tag != nil {
+		tag = c.Tag(m)
+	}
+	return kind, tag
 }
 
 // Close implements [lockstep.Deployment].
@@ -192,20 +209,6 @@ func (d *Deployment[M]) StateText(n lockstep.Node) string {
 	}
 	return ""
 }
-
-// Fingerprint implements [lockstep.Fingerprinter], where Fingerprints is true. The node
-// must be up.
-func (d *Deployment[M]) Fingerprint(n lockstep.Node) uint64 {
-	return d.places[n-1].node.(fingerprinter).Fingerprint()
-}
-
-// Fingerprints reports whether the programs can hash their states.
-func (d *Deployment[M]) Fingerprints() bool {
-	_, ok := d.places[0].node.(fingerprinter)
-	return ok
-}
-
-type fingerprinter interface{ Fingerprint() uint64 }
 
 // Body implements [lockstep.Bodies].
 func (d *Deployment[M]) Body(body lockstep.ID) any { return d.bodies[body-1] }

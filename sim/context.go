@@ -42,13 +42,7 @@ func (c *Context[M]) Send(to lockstep.Node, m M) {
 		d.senders = append(d.senders, link{c.self, to})
 		return
 	}
-	kind, tag := "message", lockstep.Tag{}
-	if d.cluster.Type != nil {
-		kind = d.cluster.Type(m)
-	}
-	if d.cluster.Tag != nil {
-		tag = d.cluster.Tag(m)
-	}
+	kind, tag := d.cluster.envelope(m)
 	d.out.Send(c.self, to, kind, tag)
 }
 

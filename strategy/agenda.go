@@ -33,6 +33,7 @@ type agenda struct {
 	requests []offered
 	alarms   [trace.MaxNodes + 1]int32
 	armed    lockstep.Nodes
+	peak     int // most events open at once
 	// watch is told of every event that comes into being, and of every one that happened
 	// as the strategy chose, before those it caused come into being.
 	watch watcher
@@ -55,6 +56,7 @@ type watcher interface {
 
 func (a *agenda) reset() {
 	a.events, a.open, a.byMsg, a.requests, a.armed = a.events[:0], a.open[:0], a.byMsg[:0], a.requests[:0], 0
+	a.peak = 0
 }
 
 // look takes over what the last step changed. Steps of a scenario in between are seen
@@ -93,6 +95,7 @@ func (a *agenda) look(run *lockstep.Run) {
 		a.add(run, event{kind: trace.Alarm, node: n})
 	}
 	a.armed = armed
+	a.peak = max(a.peak, len(a.open))
 }
 
 // lookAtRequests compares the requests that wait with those known.
@@ -221,6 +224,20 @@ const drainage = 10
 
 // passed reports whether the run is to be brought to its end.
 func (h horizon) passed(run *lockstep.Run) bool { return h > 0 && run.Steps() >= int(h) }
+
+// advance makes the open event with the largest key happen, or brings the run to its end.
+func (a *agenda) advance(run *lockstep.Run, h horizon, next *lockstep.Step) bool {
+	a.look(run)
+	if h.passed(run) {
+		return h.drain(run, next)
+	}
+	best := a.first(run, false)
+	if best < 0 {
+		return false
+	}
+	a.step(run, best, next)
+	return true
+}
 
 // drain delivers the oldest message that can be delivered, or reports false.
 func (h horizon) drain(run *lockstep.Run, next *lockstep.Step) bool {

@@ -91,8 +91,11 @@ func (f *faults) restart(run *lockstep.Run, r *rand.Rand, now instant, next *loc
 	if f.crashes > 0 {
 		f.crashAt = now + Exponential.draw(r, f.gap)
 	}
+	if run.Up().Has(node) { // a scenario restarted it
+		return false
+	}
 	next.Kind, next.Node = trace.Restart, node
-	return !run.Up().Has(node)
+	return true
 }
 
 // crash takes a node down, as long as a minority is down with it.

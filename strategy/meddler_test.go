@@ -27,6 +27,10 @@ type meddling struct {
 func (m *meddling) Reset(r *rand.Rand)       { *m = meddling{rand: r, held: m.held[:0]} }
 func (m *meddling) Counts() []lockstep.Count { return []lockstep.Count{{Name: "meddled", N: m.did}} }
 
+func (*meddling) Idle(*lockstep.Run, *lockstep.Hand) bool { return false }
+func (*meddling) End(*lockstep.Run, *lockstep.Hand)       {}
+func (*meddling) Vacuous() string                         { return "" }
+
 func (m *meddling) Look(run *lockstep.Run, hand *lockstep.Hand) {
 	if m.rand.IntN(3) > 0 || run.Last().Kind == trace.Crash { // a step that was queued may be impossible by then
 		return

@@ -29,6 +29,7 @@ type cli struct {
 	Replay  replayCmd  `cmd:"" help:"Repeat a recorded run and compare."`
 	Shrink  shrinkCmd  `cmd:"" help:"Look for a smaller run that violates the same property."`
 	Explain explainCmd `cmd:"" help:"Draw a recorded run."`
+	Compare compareCmd `cmd:"" help:"Compare strategies: runs to the first finding."`
 	Plan    planCmd    `cmd:"" help:"How many tests of partitions and operations are enough."`
 	Distal  distalCmd  `cmd:"" help:"Check, transform and search protocols written in Distal."`
 
@@ -44,6 +45,7 @@ Examples:
   lockstep run smr --strategy uniform:period=4,isolations=4,rounds=16 --runs 1000000
   lockstep run smr-bug --nodes 5 --strategy walk:crash=1,restart=1 --for 30s --json
   lockstep replay lockstep-out/smr-bug-prefix-seed7-run12.trace
+  lockstep compare smr-bug --strategies uniform,walk,pctcp
   lockstep plan split --nodes 5 --k 2 --confidence 0.95
   lockstep distal explore examples/distal/paxos_buggy.distal
 

@@ -67,6 +67,17 @@ func (p *Program) After(r *Rule) int {
 	return next
 }
 
+// ReadsMailbox says whether some rule uses received.
+func (p *Program) ReadsMailbox() bool {
+	//lockstep:unordered one is enough, whichever it is
+	for _, r := range p.Info.Refs {
+		if r == (Ref{RefBuiltin, BuiltinReceived}) {
+			return true
+		}
+	}
+	return false
+}
+
 // Chooses says whether a body, or an action it calls, uses choose.
 func (p *Program) Chooses(body []*syntax.Stmt) bool {
 	found := false

@@ -253,9 +253,9 @@ func (s *search) pause() {
 	}
 }
 
-// bytes estimates the memory in use; a local state costs about as much as its values, for which 400 is generous.
+// bytes estimates the memory in use.
 func (s *search) bytes() int64 {
-	total := s.t.verdicts.bytes() + int64(len(s.t.locals))*400
+	total := s.t.bytes()
 	if s.round != nil {
 		total += s.round.bytes()
 	}

@@ -35,7 +35,7 @@ func (d *Deployment) drawOps(c *client, number int) {
 		if d.cluster.Mix == Binary {
 			d.drawBinary(&o)
 		} else {
-			d.drawMixed(&o)
+			d.drawMixed(&o, i)
 		}
 		c.ops = append(c.ops, o)
 	}
@@ -51,20 +51,28 @@ func (d *Deployment) drawBinary(o *Op) {
 	}
 }
 
-// drawMixed draws among the kinds of operation. A value says who writes it, and when.
-func (d *Deployment) drawMixed(o *Op) {
-	value := int32(o.Client*idStep/100) + int32(o.Seq)
+// drawMixed draws the client's i-th operation among all kinds.
+func (d *Deployment) drawMixed(o *Op, i int) {
 	switch k := d.rand.IntN(10); {
 	case k < 4:
-		o.Kind, o.Value = Put, value
+		o.Kind, o.Value = Put, d.valueOf(o.Client, i)
 	case k < 8:
 		o.Kind = Get
 	default:
-		o.Kind, o.Value = Cas, value
+		o.Kind, o.Value = Cas, d.valueOf(o.Client, i)
 		if other := d.rand.IntN(d.cluster.Clients + 1); other > 0 { // a value that somebody may have put
-			o.Old = int32(other*idStep/100 + d.rand.IntN(d.cluster.Requests) + 1)
+			o.Old = d.valueOf(other, d.rand.IntN(d.cluster.Requests))
 		}
 	}
+}
+
+// valueOf is the value that the i-th operation of a client writes; no other writes it.
+func (d *Deployment) valueOf(client, i int) int32 {
+	scale := 100
+	if d.cluster.Requests >= scale {
+		scale = idStep
+	}
+	return int32(client*scale + i + 1)
 }
 
 func (c *client) requestID() int32 { return int32(c.ops[c.at].Client*idStep + c.at + 1) }
@@ -97,6 +105,9 @@ func (d *Deployment) request(id int32, n *node) {
 		d.out.Event(lockstep.Event{Type: spec.EventCall, Value: &spec.Call{Client: o.Client, ID: int(id), Input: o}})
 	}
 	d.offerOp(c)
+	if d.retired.Has(n.id) {
+		return // no connection
+	}
 	d.input(n)
 	w := waiter{client: o.Client, seq: o.Seq}
 	switch {

@@ -56,6 +56,9 @@ type Cluster struct {
 	Mix Mix `help:"mixed (put, get, cas, every value new) or binary (read, write 0, write 1 alike)"`
 	// Changes is the number of membership changes that an operator asks for.
 	Changes int `help:"membership changes that an operator asks for"`
+	// Asks are single changes of voters that the operator asks for besides, in words and
+	// separated by "; ", for example "remove 4; add 4". A scenario says when and where.
+	Asks string `help:"single changes that the operator asks for besides, like 'remove 4; add 4'"`
 	// Transfers is the number of leadership transfers that an operator asks for.
 	Transfers int `help:"leadership transfers that an operator asks for"`
 
@@ -183,6 +186,9 @@ func (c Cluster) check() error {
 			return fmt.Errorf("etcdraft: %s is %d, allowed are %d..%d", f.name, f.v, f.lo, f.hi)
 		}
 	}
+	if _, err := c.asks(); err != nil {
+		return err
+	}
 	if int(c.Reads) >= len(readModes) {
 		return fmt.Errorf("etcdraft: reads is %d, allowed are %s", c.Reads, strings.Join(readModes, ", "))
 	}
@@ -208,29 +214,35 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 		return lockstep.Info{}, err
 	}
 	return lockstep.Info{Name: c.library.Name(), Nodes: c.Nodes, Options: c.options(), Rounds: c.rounds(), Roles: roles,
+		Types: messageTypes(), Events: eventTypes,
 		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Duplicate, trace.Alarm, trace.Crash,
 			trace.Restart, trace.Request, trace.Cut, trace.Heal)}, nil
 }
 
-// options lists what makes up the cluster, defaults of the library's left out.
+// options lists what makes up the cluster, without what is usual.
 func (c Cluster) options() map[string]string {
 	o := map[string]string{"nodes": strconv.Itoa(c.Nodes), "election": strconv.Itoa(c.Election), "heartbeat": strconv.Itoa(c.Heartbeat),
 		"clients": strconv.Itoa(c.Clients), "requests": strconv.Itoa(c.Requests), "keys": strconv.Itoa(c.Keys), "reads": c.Reads.String()}
-	for name, v := range map[string]int{"voters": c.Voters % c.Nodes, "max-inflight": c.MaxInflight % 256, "max-size-per-msg": c.MaxSizePerMsg,
-		"compact": c.Compact, "changes": c.Changes, "transfers": c.Transfers, "delay": c.Delay} {
-		if v != 0 {
-			o[name] = strconv.Itoa(v)
+	set := func(name, value string, given bool) {
+		if given {
+			o[name] = value
 		}
 	}
-	for name, v := range map[string]bool{"pre-vote": c.PreVote, "check-quorum": c.CheckQuorum, "no-forward": c.NoForward,
-		"async": c.Async, "layers": c.Layers} {
-		if v {
-			o[name] = "true"
-		}
-	}
-	if c.Mix != Mixed {
-		o["mix"] = c.Mix.String()
-	}
+	number := func(name string, v, usual int) { set(name, strconv.Itoa(v), v != usual) }
+	number("voters", c.Voters, c.Nodes)
+	number("max-inflight", c.MaxInflight, 256)
+	number("max-size-per-msg", c.MaxSizePerMsg, 0)
+	number("compact", c.Compact, 0)
+	number("changes", c.Changes, 0)
+	number("transfers", c.Transfers, 0)
+	number("delay", c.Delay, 0)
+	set("pre-vote", "true", c.PreVote)
+	set("check-quorum", "true", c.CheckQuorum)
+	set("no-forward", "true", c.NoForward)
+	set("async", "true", c.Async)
+	set("layers", "true", c.Layers)
+	set("asks", c.Asks, c.Asks != "")
+	set("mix", c.Mix.String(), c.Mix != Mixed)
 	if c.Clients == 0 {
 		o["clients"] = strconv.Itoa(None)
 	}

@@ -135,6 +135,7 @@ func (c Cluster) cluster() sim.Cluster[message] {
 			return &node{self: self, nodes: n, reads: c.Reads}
 		},
 		Type: func(m message) string { return typeNames[m.kind] }, Text: message.text,
+		Types: typeNames[:], Events: []string{spec.EventCall, spec.EventReturn},
 		Requests: Operations(), Repeat: cmp.Or(c.Requests, DefaultRequests), Roles: []string{RoleLeader, RoleFollower, RoleCandidate},
 	}
 }

@@ -1,0 +1,115 @@
+package lockstep
+
+import "fmt"
+
+// Unlimited as a number in a Budget means that there is no bound.
+const Unlimited = -1
+
+// Budget is a fault model: how many faults of each kind a run may have, those of the
+// scenario and those of the strategy together. The zero Budget allows none. A run that
+// exceeds its budget proves nothing about a protocol that promises to survive so many:
+// it ends with the verdict unknown and is never a finding.
+type Budget struct {
+	// Crashes is the number of nodes that may crash, at once or one after the other.
+	Crashes int
+	// Byzantine is the number of nodes that may send forged messages. Whether such a
+	// node crashes and what it omits to send is its own choice and costs nothing more.
+	Byzantine int
+	// Losses is the number of messages that may be lost: dropped or sent into a cut.
+	// Messages to a crashed node and from a Byzantine node do not count.
+	Losses int
+	// Links is the number of links, each in one direction, that may lose any number of
+	// messages. A run keeps to the model when it keeps to Losses or to Links.
+	Links int
+	// Duplicates is the number of messages that may arrive twice.
+	Duplicates int
+}
+
+// Budgeted is a Scenario that declares the fault model for its runs.
+type Budgeted interface {
+	// Budget is nil where any fault is allowed.
+	Budget() *Budget
+}
+
+// check reports a number that makes no sense.
+func (b *Budget) check() error {
+	if b == nil {
+		return nil
+	}
+	for _, f := range []struct {
+		name  string
+		value int
+	}{{"Crashes", b.Crashes}, {"Byzantine", b.Byzantine}, {"Losses", b.Losses}, {"Links", b.Links}, {"Duplicates", b.Duplicates}} {
+		if f.value < Unlimited {
+			return fmt.Errorf("lockstep: the budget's %s is %d, allowed are numbers from 0 and Unlimited (%d)", f.name, f.value, Unlimited)
+		}
+	}
+	return nil
+}
+
+// exceeded says in which way a run has more faults than allowed, and is empty where it
+// has not.
+func (b *Budget) exceeded(r *Run) string {
+	f := &r.faults
+	switch crashed := (f.Crashed &^ f.Forged).Len(); {
+	case over(f.Forged.Len(), b.Byzantine):
+		return fmt.Sprintf("fault budget exceeded: %d Byzantine nodes, %d allowed", f.Forged.Len(), b.Byzantine)
+	case over(crashed, b.Crashes):
+		return fmt.Sprintf("fault budget exceeded: %d nodes crashed, %d allowed", crashed, b.Crashes)
+	case over(f.Duplicated, b.Duplicates):
+		return fmt.Sprintf("fault budget exceeded: %d messages duplicated, %d allowed", f.Duplicated, b.Duplicates)
+	case f.Lost == 0 || b.Losses == Unlimited || b.Links == Unlimited:
+		return ""
+	}
+	messages, links := r.losses.without(f.Forged)
+	if over(messages, b.Losses) && over(links, b.Links) {
+		return fmt.Sprintf("fault budget exceeded: %d messages lost on %d links, %d messages or %d links allowed",
+			messages, links, b.Losses, b.Links)
+	}
+	return ""
+}
+
+func over(n, limit int) bool { return limit != Unlimited && n > limit }
+
+// losses says which senders lost messages, and on which links.
+type losses struct {
+	from []int   // by sender; 0 is a client
+	to   []Nodes // likewise
+	any  bool
+}
+
+func newLosses(nodes int) losses {
+	return losses{from: make([]int, nodes+1), to: make([]Nodes, nodes+1)}
+}
+
+func (l *losses) reset() {
+	if l.any {
+		clear(l.from)
+		clear(l.to)
+		l.any = false
+	}
+}
+
+// without counts the messages lost and the links that lost them, leaving out some
+// senders.
+func (l *losses) without(senders Nodes) (messages, links int) {
+	for n := range l.from {
+		if n > 0 && senders.Has(Node(n)) {
+			continue
+		}
+		messages += l.from[n]
+		links += l.to[n].Len()
+	}
+	return messages, links
+}
+
+// lose counts a lost message. One to a node that is down is lost by the crash.
+func (r *Run) lose(from, to Node) {
+	if !r.up.Has(to) {
+		return
+	}
+	r.faults.Lost++
+	r.losses.from[from]++
+	r.losses.to[from] = r.losses.to[from].With(to)
+	r.losses.any = true
+}

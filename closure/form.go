@@ -1,0 +1,261 @@
+package closure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Result is the lock-step form of a run, or why there is none.
+type Result struct {
+	// Trace is the form: a run in rounds that can be drawn, replayed and shrunk like any
+	// other. It is nil where no equivalent run in rounds was found.
+	Trace *trace.Trace
+	// Break is the first delivery that breaks the round structure, where Trace is nil and
+	// a delivery is to blame.
+	Break *Break
+	// Reason says in words why there is no form.
+	Reason string
+	// Ignored counts the deliveries that changed nothing and are lost in the form.
+	Ignored int
+	// Swapped counts the deliveries that a node takes in another order than in the run:
+	// messages that came before their round and wait for it in the form.
+	Swapped int
+}
+
+// Break is a delivery that breaks the round structure of a run.
+type Break struct {
+	Step    int // number of the step in the run
+	Message trace.Message
+	Text    string    // the message's content
+	At      trace.Tag // the round that the receiver was in; without tags Phase is the layer
+	Was, Is string    // the receiver's state before and after
+}
+
+// String is the break in a sentence.
+func (b *Break) String() string {
+	s := fmt.Sprintf("step %d delivers %s", b.Step, b.Message)
+	if b.Text != "" {
+		s += " " + b.Text
+	}
+	if b.Message.Tag != (trace.Tag{}) {
+		s += fmt.Sprintf(" of phase %d, round %d", b.Message.Tag.Phase, b.Message.Tag.Round)
+	}
+	switch {
+	case b.At == trace.Tag{}:
+	case b.Message.Tag == trace.Tag{}:
+		s += fmt.Sprintf(", when node %d was in causal layer %d", b.Message.To, b.At.Phase)
+	default:
+		s += fmt.Sprintf(", when node %d was in phase %d, round %d", b.Message.To, b.At.Phase, b.At.Round)
+	}
+	if b.Was != b.Is {
+		s += fmt.Sprintf("; its state became %q", b.Is)
+	}
+	return s
+}
+
+// Form rewrites a recorded run into lock-step rounds. The plan's system is run again to
+// learn what each step did, and then in rounds; its strategy is not asked. The form is
+// accepted only if every node takes the same steps with the same effects and goes
+// through the same states, by their texts and fingerprints, and if the same property is
+// violated. A message that arrived before its round waits for it, and states are then
+// compared where the node has taken the same steps in both runs. A message that arrived
+// after its round and changed a state breaks the rounds, whatever it changed.
+//
+// A run that is in rounds already is its own form. An error means that the run could not
+// be repeated, or that the context ended.
+func Form(ctx context.Context, plan lockstep.Plan, t *trace.Trace) (*Result, error) {
+	if len(t.Rounds) > 0 {
+		return &Result{Trace: t}, nil
+	}
+	if plan.System == nil {
+		return nil, errors.New("closure: a plan needs a System")
+	}
+	info, err := plan.System.Describe()
+	if err != nil {
+		return nil, err
+	}
+	plan.Steps, plan.Progress = 0, nil
+	seen, err := repeat(plan, t)
+	if err != nil {
+		return nil, err
+	}
+	f := former{ctx: ctx, plan: plan, trace: t, info: info}
+	var res *Result
+	for c := visible; c < careEnd; c++ {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		next := f.form(needed(seen.moments, c))
+		if next.Trace != nil {
+			next.Ignored = ignored(seen.moments, c)
+			return next, nil
+		}
+		if res == nil || res.Break == nil {
+			res = next
+		}
+	}
+	res.Ignored = ignored(seen.moments, visible)
+	return res, nil
+}
+
+// ignored counts the deliveries that are not needed.
+func ignored(moments []*moment, c care) (number int) {
+	for _, m := range moments {
+		if m.deliver() {
+			number++
+		}
+	}
+	for _, m := range needed(moments, c) {
+		if m.deliver() {
+			number--
+		}
+	}
+	return number
+}
+
+func lay(steps []*moment, info lockstep.Info) (*layout, error) {
+	if len(info.Rounds) > 0 {
+		return byTags(steps, info.Rounds, info.Nodes)
+	}
+	return byLayers(steps, info.Nodes)
+}
+
+// repeat replays a run and notes what its steps did.
+func repeat(plan lockstep.Plan, t *trace.Trace) (*watch, error) {
+	w := &watch{inner: plan.Spec, forged: map[lockstep.ID]string{}}
+	for _, rec := range t.Records {
+		if rec.Step.Kind == trace.Replace {
+			w.forged[rec.Step.Msg] = rec.Body
+		}
+	}
+	plan.Spec = w
+	again, err := lockstep.Replay(plan, t)
+	if err != nil {
+		return nil, err
+	}
+	if again.Outcome.Verdict == trace.Flaky && t.Outcome.Verdict != trace.Flaky {
+		return nil, fmt.Errorf("closure: the run cannot be repeated: %s", again.Outcome.Reason)
+	}
+	if k := len(t.Records); len(w.moments) < k && k > 0 && t.Outcome.Finding != nil { // it panicked in the last step
+		w.moments = append(w.moments, w.panicked(t))
+	}
+	for i, m := range w.moments {
+		if t.Records[i].Settle { // fair steps have no schedule that could be regrouped
+			w.moments = w.moments[:i]
+			break
+		}
+		m.number = i
+	}
+	return w, nil
+}
+
+// panicked is the step in which the system panicked, of which only the choice is known.
+func (w *watch) panicked(t *trace.Trace) *moment {
+	rec := &t.Records[len(t.Records)-1]
+	m := &moment{step: rec.Step, node: rec.Step.Node, changed: true}
+	if sent, ok := t.Message(rec.Step.Msg); ok && m.deliver() {
+		m.msg, m.node = sent.Message, sent.To
+		m.content, m.forged = w.contents[sent.ID-1], w.forged[sent.ID]
+	}
+	return m
+}
+
+func (r *Result) blame(m *moment) {
+	if m != nil && m.deliver() {
+		r.Break = &Break{Step: m.number, Message: m.msg, Text: m.content, At: m.at, Was: m.was, Is: m.is}
+	}
+}
+
+// former tries to make a run in rounds.
+type former struct {
+	ctx   context.Context
+	plan  lockstep.Plan
+	trace *trace.Trace
+	info  lockstep.Info
+}
+
+// form lays out steps and runs them, with as much left to the rules of rounds as
+// possible: first alarms and the order of arrival, then neither. Runs that follow the
+// rules are easier to read and to shrink.
+func (f *former) form(steps []*moment) *Result {
+	res := &Result{}
+	l, err := lay(steps, f.info)
+	if err != nil {
+		res.Reason = err.Error()
+		var e *misplaced
+		if errors.As(err, &e) {
+			res.blame(e.m)
+		}
+		return res
+	}
+	for _, exact := range [][2]bool{{false, false}, {false, true}, {true, false}, {true, true}} {
+		if !exact[0] && len(f.info.Rounds) == 0 {
+			continue // without tags alarms fire when nothing is in flight, which says little
+		}
+		s := &regroup{layout: l, exactAlarms: exact[0], exactOrder: exact[1]}
+		t, d := f.try(s)
+		if d != nil {
+			res.Reason, res.Break = d.why, nil
+			res.blame(d.culprit)
+			continue
+		}
+		s.kernels = isolations(t, s.scheduler.made)
+		if isolated, d := f.try(s); d == nil {
+			t = isolated
+		}
+		return &Result{Trace: t, Swapped: l.swapped()}
+	}
+	return res
+}
+
+// try makes the run and compares it with the one it stands for. What it returns was
+// recorded with the plan's own spec.
+func (f *former) try(s *regroup) (*trace.Trace, *difference) {
+	plan := f.plan
+	plan.Strategy = s
+	w := &watch{inner: f.plan.Spec, onward: true}
+	plan.Spec, plan.Scenario = w, nil
+	t, err := lockstep.Remake(plan, f.trace)
+	if err != nil {
+		return nil, &difference{why: err.Error()}
+	}
+	broken := t.Outcome.Finding != nil // onward swallows all but a panic
+	if d := compare(s.layout, w.moments, s.scheduler.made, broken); d != nil {
+		return nil, d
+	}
+	plan.Spec, plan.Scenario = f.plan.Spec, f.plan.Scenario
+	t, err = lockstep.Remake(plan, f.trace)
+	if err != nil {
+		return nil, &difference{why: err.Error()}
+	}
+	if !sameFinding(f.trace.Outcome.Finding, t.Outcome.Finding) {
+		return nil, &difference{why: fmt.Sprintf("all nodes go through the same states in rounds, but the finding is %s instead of %s",
+			findingText(t.Outcome.Finding), findingText(f.trace.Outcome.Finding))}
+	}
+	t.Header = f.trace.Header
+	t.Header.Drawn = nil
+	return t, nil
+}
+
+func findingText(f *trace.Finding) string {
+	if f == nil {
+		return "none"
+	}
+	return f.String()
+}
+
+// sameFinding reports whether two equivalent runs violate the same property with the
+// same values. The order in which nodes let them be seen may differ, and with it the
+// words.
+func sameFinding(a, b *trace.Finding) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Property == b.Property &&
+		slices.Equal(slices.Sorted(slices.Values(a.Values)), slices.Sorted(slices.Values(b.Values)))
+}

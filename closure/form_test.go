@@ -1,0 +1,298 @@
+package closure_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/closure"
+	"github.com/lockstep-go/lockstep/report"
+	"github.com/lockstep-go/lockstep/sim"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// word is a message of the little protocols of these tests.
+type word struct {
+	phase, round int32
+	text         string
+}
+
+// talker is a node whose behaviour is a function.
+type talker struct {
+	self  lockstep.Node
+	heard []string
+	phase int32
+	hear  func(t *talker, c *sim.Context[word], from lockstep.Node, w word)
+	ring  func(t *talker, c *sim.Context[word])
+}
+
+func (t *talker) Start(c *sim.Context[word]) {
+	if t.ring != nil {
+		c.SetAlarm(1)
+	}
+}
+func (t *talker) Alarm(c *sim.Context[word])                               { t.ring(t, c) }
+func (t *talker) Request(c *sim.Context[word], _ int32, text string)       { t.heard = append(t.heard, text) }
+func (t *talker) Receive(c *sim.Context[word], from lockstep.Node, w word) { t.hear(t, c, from, w) }
+func (t *talker) String() string {
+	return fmt.Sprintf("phase=%d heard=%s", t.phase, strings.Join(t.heard, ","))
+}
+func (t *talker) Fingerprint() (h uint64) {
+	for _, b := range []byte(t.String()) {
+		h = (h ^ uint64(b)) * 1099511628211
+	}
+	return h
+}
+
+func talkers(tagged bool, make func(t *talker)) sim.Cluster[word] {
+	c := sim.Cluster[word]{Name: "talkers", Nodes: 3,
+		New: func(self lockstep.Node, _ int) sim.Node[word] {
+			t := &talker{self: self}
+			make(t)
+			return t
+		},
+		Type:  func(w word) string { return strings.TrimRight(w.text, "0123456789") },
+		Text:  func(w word) string { return fmt.Sprintf("%s %d %d", w.text, w.phase, w.round) },
+		Parse: func(s string) (w word, err error) { _, err = fmt.Sscan(s, &w.text, &w.phase, &w.round); return },
+	}
+	if tagged {
+		c.Rounds = []string{"Ask", "Answer"}
+		c.Tag = func(w word) lockstep.Tag { return lockstep.Tag{Phase: w.phase, Round: w.round} }
+	}
+	return c
+}
+
+// asker is a tagged protocol in which node 1 asks in phases and counts the answers: those
+// of earlier phases too unless it is strict.
+func asker(strict bool) sim.Cluster[word] {
+	return talkers(true, func(t *talker) {
+		if t.self == 1 {
+			t.ring = func(t *talker, c *sim.Context[word]) {
+				t.phase++
+				c.Broadcast(word{t.phase, 0, "ask"})
+				c.SetAlarm(1)
+			}
+		}
+		t.hear = func(t *talker, c *sim.Context[word], from lockstep.Node, w word) {
+			switch {
+			case w.text == "boom":
+				panic("boom")
+			case w.round == 0:
+				c.Send(from, word{w.phase, 1, "answer"})
+			case !strict || w.phase == t.phase:
+				t.heard = append(t.heard, fmt.Sprintf("%d/%d", from, w.phase))
+			}
+		}
+	})
+}
+
+// steps is a strategy that takes the given steps. A Replace forges "boom 2 0".
+type steps []lockstep.Step
+
+func (s steps) String() string                             { return "steps" }
+func (s steps) Check(lockstep.Info) error                  { return nil }
+func (s steps) Guarantee(lockstep.Info) lockstep.Guarantee { return lockstep.Guarantee{} }
+func (s steps) New(lockstep.Info) lockstep.Scheduler       { return &stepper{steps: s} }
+
+type stepper struct {
+	steps steps
+	at    int
+}
+
+func (s *stepper) Reset(lockstep.Start) { s.at = 0 }
+func (s *stepper) Next(run *lockstep.Run, next *lockstep.Step) bool {
+	if s.at == len(s.steps) {
+		return false
+	}
+	*next = s.steps[s.at]
+	if next.Kind == trace.Replace {
+		*next = run.Forge(next.Msg, "boom 2 0")
+	}
+	s.at++
+	return true
+}
+
+func alarm(n lockstep.Node) lockstep.Step { return lockstep.Step{Kind: trace.Alarm, Node: n} }
+func deliver(m lockstep.ID) lockstep.Step { return lockstep.Step{Kind: trace.Deliver, Msg: m} }
+
+// form records the run with the given steps and looks for its lock-step form.
+func form(t *testing.T, system lockstep.System, s steps) (*trace.Trace, *closure.Result) {
+	t.Helper()
+	plan := lockstep.Plan{System: system, Strategy: s}
+	run, err := lockstep.Record(plan, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := closure.Form(t.Context(), plan, run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Trace != nil {
+		again, err := lockstep.Replay(plan, res.Trace)
+		if err != nil || again.Outcome.Verdict != run.Outcome.Verdict {
+			t.Fatalf("the form replays to %+v, %v", again.Outcome, err)
+		}
+	}
+	return run, res
+}
+
+// The asker's messages: 1, 2, 3 are the asks of the first alarm, 4, 5, 6 those of the second.
+var lateAnswer = steps{alarm(1), alarm(1), deliver(2), deliver(7), deliver(5), deliver(8)}
+
+func TestLateMessageBreaksRounds(t *testing.T) {
+	_, res := form(t, asker(false), lateAnswer)
+	if res.Trace != nil || res.Break == nil {
+		t.Fatalf("%+v", res)
+	}
+	want := `step 4 delivers 2->1 answer answer 1 1 of phase 1, round 1, when node 1 was in phase 2, round 0; its state became "phase=2 heard=2/1"`
+	if got := res.Break.String(); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestIgnoredLateMessageIsLost(t *testing.T) {
+	_, res := form(t, asker(true), lateAnswer)
+	if res.Trace == nil {
+		t.Fatalf("%+v", res)
+	}
+	// Neither the late answer nor the question that it answers does anything.
+	if res.Ignored != 2 || len(res.Trace.Rounds) != 2 {
+		t.Errorf("%d ignored, %d rounds", res.Ignored, len(res.Trace.Rounds))
+	}
+	if got := final(res.Trace, 1); got != "phase=2 heard=2/2" {
+		t.Errorf("node 1 ends in %s", got)
+	}
+}
+
+func final(t *trace.Trace, n trace.Node) (state string) {
+	for _, r := range t.Records {
+		for _, s := range r.States {
+			if s.Node == n {
+				state = s.Text
+			}
+		}
+	}
+	return state
+}
+
+func TestMeasureCountsLateChanges(t *testing.T) {
+	for _, strict := range []bool{false, true} {
+		plan := lockstep.Plan{System: asker(strict), Strategy: lateAnswer}
+		m, err := closure.Measure(t.Context(), plan, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := fmt.Sprintf("%+v", *m)
+		want := "{Runs:2 Closed:0 Types:[{Type:answer Delivered:4 Late:2 Changed:2} {Type:ask Delivered:4 Late:0 Changed:0}]}"
+		if strict {
+			want = "{Runs:2 Closed:2 Types:[{Type:answer Delivered:4 Late:2 Changed:0} {Type:ask Delivered:4 Late:0 Changed:0}]}"
+		}
+		if got != want {
+			t.Errorf("strict %v: got %s", strict, got)
+		}
+	}
+}
+
+func TestPanicKeepsItsForm(t *testing.T) {
+	forge := lockstep.Step{Kind: trace.Replace, Msg: 5}
+	run, res := form(t, asker(true), steps{alarm(1), alarm(1), deliver(2), forge, deliver(5)})
+	if run.Outcome.Finding == nil || res.Trace == nil {
+		t.Fatalf("%+v, %+v", run.Outcome, res)
+	}
+	if f := res.Trace.Outcome.Finding; f == nil || f.Property != "panic" {
+		t.Errorf("%+v", res.Trace.Outcome)
+	}
+	if _, err := lockstep.Shrink(t.Context(), lockstep.Plan{System: asker(true)}, res.Trace, 0); err != nil {
+		t.Error(err)
+	}
+}
+
+// relay is an untagged protocol: node 1 tells node 2 and node 3 on every alarm, node 2
+// tells node 3 what it hears.
+func relay() sim.Cluster[word] {
+	return talkers(false, func(t *talker) {
+		if t.self == 1 {
+			t.ring = func(t *talker, c *sim.Context[word]) {
+				t.phase++
+				text := "news" + strconv.Itoa(int(t.phase))
+				c.Send(2, word{text: text})
+				c.Send(3, word{text: text})
+				c.SetAlarm(1)
+			}
+		}
+		t.hear = func(t *talker, c *sim.Context[word], from lockstep.Node, w word) {
+			t.heard = append(t.heard, fmt.Sprintf("%s/%d", w.text, from))
+			if t.self == 2 {
+				c.Send(3, w)
+			}
+		}
+	})
+}
+
+// The relay's messages: 1 and 2 are the news of the first alarm to nodes 2 and 3.
+func TestCausalLayers(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		steps  steps
+		rounds int    // 0: none
+		breaks string // message that breaks them
+	}{
+		{"in order", steps{alarm(1), deliver(1), deliver(2), deliver(3)}, 2, ""},
+		{"reordered", steps{alarm(1), deliver(2), deliver(1), deliver(3)}, 2, ""},
+		{"second before first", steps{alarm(1), alarm(1), deliver(3), deliver(1), deliver(4), deliver(2)}, 1, ""},
+		{"relayed news before its source's", steps{alarm(1), deliver(1), deliver(3), deliver(2)}, 0, "1->3 news"},
+		{"old news after new in another layer", steps{alarm(1), deliver(1), deliver(3), alarm(1), deliver(5)}, 2, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, res := form(t, relay(), c.steps)
+			switch {
+			case c.rounds == 0 && (res.Trace != nil || res.Break == nil):
+				t.Errorf("%+v", res)
+			case c.rounds == 0 && res.Break.Message.String() != c.breaks:
+				t.Errorf("blamed is %s: %s", res.Break, res.Reason)
+			case c.rounds > 0 && res.Trace == nil:
+				t.Errorf("%s, %v", res.Reason, res.Break)
+			case c.rounds > 0 && len(res.Trace.Rounds) != c.rounds:
+				_ = report.Grid(os.Stdout, res.Trace, report.Options{})
+				t.Errorf("%d rounds, want %d", len(res.Trace.Rounds), c.rounds)
+			}
+		})
+	}
+}
+
+func TestRunInRoundsIsItsOwnForm(t *testing.T) {
+	plan := lockstep.Plan{System: asker(true), Strategy: strategy.Uniform{Period: 2, Rounds: 4}}
+	run, err := lockstep.Record(plan, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := closure.Form(t.Context(), plan, run)
+	if err != nil || res.Trace != run {
+		t.Errorf("%+v, %v", res, err)
+	}
+}
+
+func TestFormRefusesWhatCannotBeRepeated(t *testing.T) {
+	run, err := lockstep.Record(lockstep.Plan{System: asker(true), Strategy: lateAnswer}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run.Records[3].Text = "something else"
+	if _, err := closure.Form(t.Context(), lockstep.Plan{System: asker(true)}, run); err == nil || !strings.Contains(err.Error(), "cannot be repeated") {
+		t.Errorf("error %v", err)
+	}
+	if _, err := closure.Form(t.Context(), lockstep.Plan{}, run); err == nil {
+		t.Error("a plan without a system passed")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	run.Records[3].Text = "2->1 answer"
+	if _, err := closure.Form(ctx, lockstep.Plan{System: asker(true)}, run); err == nil {
+		t.Error("a context that has ended passed")
+	}
+}

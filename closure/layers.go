@@ -1,0 +1,107 @@
+package closure
+
+import "github.com/lockstep-go/lockstep"
+
+// byLayers lays a run out by causal layers: a message that a node sends on a delivery
+// belongs to the round after it, one that it sends on an alarm or a request to the same
+// round, because those come first in a round. Each node takes its steps in their order.
+//
+// All steps that follow from one alarm or request by messages are in rounds at fixed
+// distances from it: they form a group. Groups are pushed to later rounds until every
+// node's steps are in order; a group that pushes itself shows a delivery that belongs to
+// an earlier round than a step its receiver has already taken.
+func byLayers(steps []*moment, nodes int) (*layout, error) {
+	g := groups{place: make(map[*moment]place, len(steps)), base: []int{0}, limit: 2*len(steps) + 2}
+	source := map[lockstep.ID]*moment{} // the step that sent each message; none: the start
+	last := make([]*moment, nodes+1)
+	for _, m := range steps {
+		from, sent := source[m.msg.ID]
+		switch {
+		case !m.deliver():
+			g.place[m] = place{group: len(g.base)}
+			g.base = append(g.base, 0)
+		case !sent:
+			g.place[m] = place{}
+		default:
+			p := g.place[from]
+			if from.deliver() {
+				p.offset++
+			}
+			g.place[m] = p
+		}
+		for _, s := range m.sent {
+			source[s.ID] = m
+		}
+		if before := last[m.node]; before != nil && !g.after(before, m) {
+			if !m.deliver() {
+				m = before
+			}
+			return nil, &misplaced{m, "its receiver has taken a step of a later round before"}
+		}
+		last[m.node] = m
+	}
+	l := &layout{byNode: make([][]*moment, nodes+1)}
+	for _, m := range steps {
+		l.put(m, g.round(m))
+	}
+	phase := 0
+	for _, round := range l.rounds { // alarms and requests begin a phase
+		if phase == 0 || len(round) > 0 && hasAct(round) {
+			phase++
+		}
+		l.phases = append(l.phases, phase)
+	}
+	return l, nil
+}
+
+func hasAct(round []*moment) bool {
+	for _, m := range round {
+		if !m.deliver() {
+			return true
+		}
+	}
+	return false
+}
+
+// place is a step's group and its distance from the first step of the group.
+type place struct{ group, offset int }
+
+// order says that one group must begin at least gap rounds after another.
+type order struct{ first, then, gap int }
+
+// groups solves for the rounds in which groups begin. Group 0 is the start of the run
+// and begins in round 0.
+type groups struct {
+	place  map[*moment]place
+	base   []int
+	orders []order
+	limit  int
+}
+
+func (g *groups) round(m *moment) int { return g.base[g.place[m].group] + g.place[m].offset }
+
+// after adds that one step comes after another on the same node, and reports whether
+// that can be.
+func (g *groups) after(before, m *moment) bool {
+	a, b := g.place[before], g.place[m]
+	gap := a.offset - b.offset
+	if before.deliver() && !m.deliver() {
+		gap++
+	}
+	if a.group == b.group {
+		return gap <= 0
+	}
+	g.orders = append(g.orders, order{a.group, b.group, gap})
+	for moved := true; moved; {
+		moved = false
+		for _, o := range g.orders {
+			if at := g.base[o.first] + o.gap; at > g.base[o.then] {
+				if o.then == 0 || at > g.limit {
+					return false
+				}
+				g.base[o.then], moved = at, true
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,126 @@
+package closure
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// layout is a run laid out in rounds: which of its steps happen in which round.
+type layout struct {
+	names  []string // of the rounds of a phase; none: causal layers
+	rounds [][]*moment
+	phases []int       // by round: its phase, from 1
+	byNode [][]*moment // what each node must go through, in the order of the run
+}
+
+// care is how much of a run its lock-step form keeps. Fingerprints need not show
+// everything, so that a step without a visible effect may matter all the same.
+type care int
+
+const (
+	visible care = iota // deliveries and alarms with an effect, or whose messages had one
+	alarms              // all alarms too
+	inTime              // all deliveries that were not late too
+	careEnd
+)
+
+// needed are the steps of a run that its lock-step form must take: what clients and
+// faults did to nodes, and deliveries and alarms according to the care taken.
+func needed(moments []*moment, c care) []*moment {
+	used := map[lockstep.ID]bool{}
+	var steps []*moment
+	for _, m := range slices.Backward(moments) { // what a step sent comes after it
+		keep := m.node != 0 && !m.call() || slices.ContainsFunc(m.sent, func(s lockstep.Message) bool { return used[s.ID] })
+		switch m.step.Kind {
+		case trace.Deliver:
+			keep = keep || c >= inTime && !m.late
+		case trace.Alarm:
+			keep = keep || c >= alarms
+		case trace.Request, trace.Crash, trace.Restart:
+			keep = true
+		default: // the network's steps come of the form itself
+			keep = false
+		}
+		if !keep {
+			continue
+		}
+		if m.deliver() {
+			used[m.msg.ID] = true
+		}
+		steps = append(steps, m)
+	}
+	slices.Reverse(steps)
+	return steps
+}
+
+// byTags lays a run out by the tags of its messages. Every phase that occurs in the run
+// becomes a phase of the form, in order; a message belongs to the round of its tag and
+// an alarm to that of the first message it sends. Other steps come as early as the
+// steps before them on their node allow.
+func byTags(steps []*moment, names []string, nodes int) (*layout, error) {
+	l := &layout{names: names, byNode: make([][]*moment, nodes+1)}
+	used := map[lockstep.ID]bool{}
+	var phases []int32
+	for _, m := range steps {
+		if !m.deliver() {
+			continue
+		}
+		used[m.msg.ID] = true
+		if m.late && m.changed {
+			return nil, &misplaced{m, "a message that came after its round changed a state"}
+		}
+		if m.msg.Tag.Phase == 0 || int(m.msg.Tag.Round) >= len(names) || m.msg.Tag.Round < 0 {
+			return nil, &misplaced{m, fmt.Sprintf("its tag %v names no round of a phase", m.msg.Tag)}
+		}
+		phases = append(phases, m.msg.Tag.Phase)
+	}
+	slices.Sort(phases)
+	phases = slices.Compact(phases)
+	index := func(t lockstep.Tag) int {
+		at, _ := slices.BinarySearch(phases, t.Phase)
+		return at*len(names) + int(t.Round)
+	}
+	reached := make([]int, nodes+1) // by node: the first round in which an act is not too early
+	for _, m := range steps {
+		round := reached[m.node]
+		if m.deliver() {
+			round = index(m.msg.Tag)
+			reached[m.node] = max(reached[m.node], round+1)
+		} else {
+			for _, s := range m.sent {
+				if used[s.ID] {
+					round = index(s.Tag)
+					break
+				}
+			}
+			reached[m.node] = max(reached[m.node], round)
+		}
+		l.put(m, round)
+	}
+	for i := range l.rounds {
+		l.phases = append(l.phases, i/len(names)+1)
+	}
+	return l, nil
+}
+
+// put adds a step to a round.
+func (l *layout) put(m *moment, round int) {
+	for len(l.rounds) <= round {
+		l.rounds = append(l.rounds, nil)
+	}
+	l.rounds[round] = append(l.rounds[round], m)
+	if !m.call() {
+		l.byNode[m.node] = append(l.byNode[m.node], m)
+	}
+}
+
+// misplaced is a step that has no place in the rounds of a run.
+type misplaced struct {
+	m   *moment
+	why string
+}
+
+func (e *misplaced) Error() string { return e.why }

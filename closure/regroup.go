@@ -1,0 +1,192 @@
+package closure
+
+import (
+	"math"
+	"slices"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// regroup is the strategy that makes the run of a layout.
+type regroup struct {
+	layout *layout
+	// exactAlarms lets alarms fire only where the layout has them; otherwise the rules
+	// of rounds apply and messages that come of it are lost.
+	exactAlarms bool
+	// exactOrder delivers in the order of the run that was laid out instead of the order
+	// of sending.
+	exactOrder bool
+	kernels    []lockstep.Nodes // by round; nil: everyone
+
+	scheduler *regrouper // the one made last
+}
+
+// name identifies a message by what it is, since numbers shift.
+type name struct {
+	from, to lockstep.Node
+	kind     string
+	tag      lockstep.Tag
+	content  string
+}
+
+// String implements [lockstep.Strategy].
+func (r *regroup) String() string { return "lock-step form" }
+
+// Check implements [lockstep.Strategy].
+func (r *regroup) Check(info lockstep.Info) error {
+	return info.Require("a lock-step form", trace.KindsOf(trace.Deliver, trace.Drop))
+}
+
+// Guarantee implements [lockstep.Strategy].
+func (r *regroup) Guarantee(lockstep.Info) lockstep.Guarantee { return lockstep.Guarantee{} }
+
+// New implements [lockstep.Strategy].
+func (r *regroup) New(info lockstep.Info) lockstep.Scheduler {
+	r.scheduler = &regrouper{regroup: r, driver: lockstep.NewRounds(info, len(r.layout.rounds)), all: trace.AllNodes(info.Nodes)}
+	return r.scheduler
+}
+
+// regrouper is its scheduler, of one run.
+type regrouper struct {
+	*regroup
+	driver *lockstep.Rounds
+	all    lockstep.Nodes
+	run    *lockstep.Run
+
+	kernel lockstep.Nodes
+	acts   []*moment          // of this round, still to be taken
+	rings  []*moment          // alarms of this round that fire by rule
+	wanted map[name][]*moment // messages of this round, still to be delivered
+	after  lockstep.Step      // to be taken after a forgery
+	chosen *moment            // what the step last chosen stands for; nil: nothing of the layout
+	made   []*moment          // by step: likewise
+}
+
+// Reset implements [lockstep.Scheduler].
+func (s *regrouper) Reset(lockstep.Start) {
+	s.driver.Reset()
+	s.made, s.after = nil, lockstep.Step{}
+}
+
+// Next implements [lockstep.Scheduler].
+func (s *regrouper) Next(run *lockstep.Run, next *lockstep.Step) bool {
+	s.run = run
+	if s.after.Kind != trace.Start {
+		*next, s.after = s.after, lockstep.Step{}
+		s.made = append(s.made, s.chosen)
+		return true
+	}
+	s.chosen = nil
+	if !s.driver.Next(run, s, next) {
+		return false
+	}
+	made := s.chosen
+	switch {
+	case next.Kind == trace.Alarm && made == nil:
+		if i := slices.IndexFunc(s.rings, func(m *moment) bool { return m.node == next.Node }); i >= 0 {
+			made = s.rings[i]
+			s.rings = slices.Delete(s.rings, i, i+1)
+		}
+	case next.Kind == trace.Deliver && made.forged != "":
+		s.after, made = *next, nil
+		*next = run.Forge(next.Msg, s.chosen.forged)
+	case next.Kind == trace.Drop:
+		made = nil
+	}
+	s.made = append(s.made, made)
+	return true
+}
+
+// Rounds implements [lockstep.RoundScheduler].
+func (s *regrouper) Rounds() []trace.Round { return s.driver.Rounds() }
+
+// Open implements [lockstep.RoundPlan].
+func (s *regrouper) Open(round int, run *lockstep.Run) (int, lockstep.Nodes) {
+	s.kernel = s.all
+	if s.kernels != nil {
+		s.kernel = s.kernels[round]
+	}
+	s.acts, s.rings, s.wanted = nil, nil, map[name][]*moment{}
+	byRule := !s.exactAlarms && round%max(1, len(s.layout.names)) == 0
+	for _, m := range s.layout.rounds[round] {
+		switch {
+		case m.deliver():
+			k := name{m.msg.From, m.msg.To, m.msg.Type, m.msg.Tag, m.content}
+			s.wanted[k] = append(s.wanted[k], m)
+		case m.step.Kind == trace.Alarm && byRule:
+			s.rings = append(s.rings, m)
+		default:
+			s.acts = append(s.acts, m)
+		}
+	}
+	return s.layout.phases[round], s.kernel
+}
+
+func (s *regrouper) name(m *lockstep.Message) name {
+	k := name{m.From, m.To, m.Type, m.Tag, ""}
+	if d, ok := s.run.Deployment().(lockstep.Describer); ok {
+		k.content = d.MessageText(m.Body)
+	}
+	return k
+}
+
+// Loses implements [lockstep.RoundPlan].
+func (s *regrouper) Loses(m *lockstep.Message) bool {
+	if !s.kernel.Has(m.To) || m.From != 0 && !s.kernel.Has(m.From) {
+		return true
+	}
+	k := s.name(m)
+	if len(s.wanted[k]) == 0 {
+		return true
+	}
+	s.chosen = s.wanted[k][0]
+	s.wanted[k] = s.wanted[k][1:]
+	return false
+}
+
+// Give implements [lockstep.RoundPlan]: the steps that come first in a round. One that is
+// not possible is left out, and the comparison finds that it is missing.
+func (s *regrouper) Give(run *lockstep.Run, next *lockstep.Step) bool {
+	for len(s.acts) > 0 {
+		m := s.acts[0]
+		s.acts = s.acts[1:]
+		step := lockstep.Step{Kind: m.step.Kind, Node: m.step.Node, Request: m.step.Request}
+		if run.Possible(step) {
+			s.chosen, *next = m, step
+			return true
+		}
+	}
+	return false
+}
+
+// Ring implements [lockstep.ExactPlan].
+func (s *regrouper) Ring(byRule lockstep.Nodes) lockstep.Nodes {
+	if s.exactAlarms {
+		return 0
+	}
+	return byRule
+}
+
+// Order implements [lockstep.ExactPlan].
+func (s *regrouper) Order(run *lockstep.Run, mail []lockstep.ID) {
+	if !s.exactOrder {
+		return
+	}
+	place := func(id lockstep.ID) int {
+		if ms := s.wanted[s.name(run.Message(id))]; len(ms) > 0 {
+			return ms[0].number
+		}
+		return math.MaxInt
+	}
+	slices.SortStableFunc(mail, func(a, b lockstep.ID) int {
+		switch x, y := place(a), place(b); {
+		case x < y:
+			return -1
+		case x > y:
+			return 1
+		default:
+			return 0
+		}
+	})
+}

@@ -1,0 +1,191 @@
+package closure
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// moment is one step of a run as it was seen.
+type moment struct {
+	number  int
+	step    lockstep.Step
+	node    lockstep.Node    // the node that acts; 0 where only the network changes
+	msg     lockstep.Message // delivered
+	content string           // of the message delivered, as it was sent
+	forged  string           // the body it was given on its way
+	sent    []lockstep.Message
+	events  string
+	changed bool // the node's state
+	armed   bool // the node's alarm was set or stopped
+	late    bool // the message is of a round that its receiver has left
+	at      lockstep.Tag
+	was, is string // the node's state in words
+	print   uint64 // its fingerprint afterwards
+}
+
+// deliver reports whether the moment is a delivery.
+func (m *moment) deliver() bool { return m.step.Kind == trace.Deliver }
+
+// call reports whether the moment is an alarm or a delivery that only sent messages. What
+// counts is that they are sent, not how often.
+func (m *moment) call() bool {
+	return (m.deliver() || m.step.Kind == trace.Alarm) && !m.changed && !m.armed && m.events == ""
+}
+
+// watch is a spec that notes every step of one run and lets another spec judge.
+type watch struct {
+	inner lockstep.Spec
+	// onward lets the run go on after a finding, which is kept.
+	onward bool
+
+	monitor  lockstep.Monitor
+	position position
+	state    states
+	armed    lockstep.Nodes
+	contents []string               // of the messages, as they were sent
+	forged   map[lockstep.ID]string // the bodies that messages are given on their way
+	moments  []*moment
+	finding  *lockstep.Finding
+}
+
+// Properties implements [lockstep.Spec].
+func (w *watch) Properties() []string {
+	if w.inner == nil {
+		return nil
+	}
+	return w.inner.Properties()
+}
+
+// New implements [lockstep.Spec]. A watch serves one worker.
+func (w *watch) New(info lockstep.Info) lockstep.Monitor {
+	if w.inner != nil {
+		w.monitor = w.inner.New(info)
+	}
+	w.position = newPosition(info)
+	w.state = states{words: true, prints: make([]uint64, info.Nodes+1), texts: make([]string, info.Nodes+1)}
+	return w
+}
+
+// Reset implements [lockstep.Monitor].
+func (w *watch) Reset() {
+	if w.monitor != nil {
+		w.monitor.Reset()
+	}
+	w.position.reset()
+	w.contents, w.moments, w.finding = nil, nil, nil
+}
+
+// Step implements [lockstep.Monitor].
+func (w *watch) Step(run *lockstep.Run) *lockstep.Finding {
+	w.note(run)
+	return w.judge(run, func() *lockstep.Finding { return w.monitor.Step(run) })
+}
+
+// End implements [lockstep.Monitor].
+func (w *watch) End(run *lockstep.Run) *lockstep.Finding {
+	return w.judge(run, func() *lockstep.Finding { return w.monitor.End(run) })
+}
+
+func (w *watch) judge(run *lockstep.Run, ask func() *lockstep.Finding) *lockstep.Finding {
+	if w.monitor == nil || w.finding != nil {
+		return nil
+	}
+	w.finding = ask()
+	if w.onward {
+		return nil
+	}
+	return w.finding
+}
+
+func (w *watch) note(run *lockstep.Run) {
+	d, _ := run.Deployment().(lockstep.Describer)
+	for _, m := range run.Sent() {
+		text := ""
+		if d != nil {
+			text = d.MessageText(m.Body)
+		}
+		w.contents = append(w.contents, text)
+	}
+	if run.Last().Kind == trace.Start {
+		w.state.begin(run)
+		w.armed = run.Alarms()
+		w.position.step(run, 0, false)
+		w.moments = append(w.moments, &moment{step: *run.Last(), sent: append([]lockstep.Message(nil), run.Sent()...)})
+		return
+	}
+	m := &moment{number: run.Steps(), step: *run.Last(), node: actor(run), sent: append([]lockstep.Message(nil), run.Sent()...)}
+	if m.deliver() {
+		m.msg = *run.Message(m.step.Msg)
+		m.content, m.forged = w.contents[m.msg.ID-1], w.forged[m.msg.ID]
+	}
+	m.events = eventsText(run.Events())
+	if m.node != 0 {
+		m.was = w.state.texts[m.node]
+		m.changed = w.state.update(run, m.node)
+		m.is, m.print = w.state.texts[m.node], w.state.prints[m.node]
+		m.armed = (w.armed ^ run.Alarms()).Has(m.node) && m.step.Kind != trace.Alarm
+	}
+	w.armed = run.Alarms()
+	m.late, m.at = w.position.step(run, m.node, m.changed)
+	w.moments = append(w.moments, m)
+}
+
+func eventsText(events []lockstep.Event) string {
+	var b strings.Builder
+	for _, e := range events {
+		text := e.Text
+		if text == "" && e.Value != nil {
+			text = fmt.Sprint(e.Value)
+		}
+		fmt.Fprintf(&b, "%d %s %s\n", e.Node, e.Type, text)
+	}
+	return b.String()
+}
+
+// actor is the node that the last step acts on, 0 where it only acts on the network.
+func actor(run *lockstep.Run) lockstep.Node {
+	switch s := run.Last(); s.Kind {
+	case trace.Deliver:
+		return run.Message(s.Msg).To
+	case trace.Alarm, trace.Crash, trace.Restart, trace.Request:
+		return s.Node
+	default:
+		return 0
+	}
+}
+
+// states remembers the state of every node: its fingerprint where the system offers
+// one, and its text where words are asked for or there are no fingerprints.
+type states struct {
+	words  bool
+	prints []uint64
+	texts  []string
+}
+
+func (s *states) begin(run *lockstep.Run) {
+	for n := lockstep.Node(1); int(n) <= run.Info().Nodes; n++ {
+		s.update(run, n)
+	}
+}
+
+// update looks at a node and reports whether its state is another than before.
+func (s *states) update(run *lockstep.Run, n lockstep.Node) bool {
+	text, print := "down", uint64(0)
+	if run.Up().Has(n) {
+		var exact bool
+		if print, exact = run.Fingerprint(n); s.words || !exact {
+			text = ""
+			if d, ok := run.Deployment().(lockstep.Describer); ok {
+				text = d.StateText(n)
+			}
+		} else {
+			text = "up"
+		}
+	}
+	changed := text != s.texts[n] || print != s.prints[n]
+	s.texts[n], s.prints[n] = text, print
+	return changed
+}

@@ -1,0 +1,181 @@
+package browsertest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+)
+
+// browser is a tab that keeps what went wrong in it.
+type browser struct {
+	context.Context
+	mutex    sync.Mutex
+	errors   []string
+	requests []string
+	told     chan struct{} // closed when the last words were heard
+}
+
+// open starts Chromium with a page. Without Chromium the test is skipped, loudly, or
+// fails where LOCKSTEP_STRICT is 1.
+func open(t *testing.T, width, height int, page func(*bytes.Buffer) error) *browser {
+	t.Helper()
+	program := chromium()
+	if program == "" {
+		const why = "CHROMIUM IS MISSING: the HTML pages were NOT tested in a browser (apt-get install -y chromium)"
+		if os.Getenv("LOCKSTEP_STRICT") == "1" {
+			t.Fatal(why)
+		}
+		t.Skip(why)
+	}
+	var html bytes.Buffer
+	if err := page(&html); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "page.html")
+	if err := os.WriteFile(file, html.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute) // t.Context ends before the last look
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewExecAllocator(ctx, options(t, program, width, height)...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	b := &browser{Context: ctx, told: make(chan struct{})}
+	b.listen()
+	b.do(t, chromedp.Navigate("file://"+file))
+	t.Cleanup(func() { b.check(t) })
+	return b
+}
+
+func chromium() string {
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	return ""
+}
+
+func options(t *testing.T, program string, width, height int) []chromedp.ExecAllocatorOption {
+	return []chromedp.ExecAllocatorOption{
+		chromedp.ExecPath(program), chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(width, height),
+		chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
+		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
+		chromedp.Flag("hide-scrollbars", true), chromedp.WSURLReadTimeout(time.Minute),
+	}
+}
+
+// lastWords is what the page is made to say when the test is over.
+const lastWords = "that was all"
+
+// listen keeps errors of the page and whatever it asks the network for.
+func (b *browser) listen() {
+	console, requests := chromedp.Console(b), chromedp.Events(b, network.RequestWillBeSent)
+	go func() {
+		for m, err := range console {
+			if err != nil {
+				return
+			}
+			if m.Text == lastWords {
+				close(b.told)
+				return
+			}
+			if m.IsException() || m.Type == "error" || m.Type == "warning" {
+				b.mutex.Lock()
+				b.errors = append(b.errors, m.String())
+				b.mutex.Unlock()
+			}
+		}
+	}()
+	go func() {
+		for r, err := range requests {
+			if err != nil {
+				return
+			}
+			if r.Type != network.ResourceTypeDocument && !strings.HasPrefix(r.Request.URL, "data:") {
+				b.mutex.Lock()
+				b.requests = append(b.requests, r.Request.URL)
+				b.mutex.Unlock()
+			}
+		}
+	}()
+}
+
+// check fails the test when the page logged an error or asked for anything.
+func (b *browser) check(t *testing.T) {
+	if t.Failed() {
+		return
+	}
+	eval[bool](t, b, "console.info("+strconv.Quote(lastWords)+"), true")
+	select {
+	case <-b.told:
+	case <-b.Done():
+		t.Error("the page's console fell silent")
+	}
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	for _, e := range b.errors {
+		t.Errorf("the page reports an error: %s", e)
+	}
+	for _, r := range b.requests {
+		t.Errorf("the page asks for %s", r)
+	}
+}
+
+func (b *browser) do(t *testing.T, actions ...chromedp.Action[chromedp.Void]) {
+	t.Helper()
+	if err := chromedp.Do(b, actions...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// eval is the value of an expression in the page.
+func eval[T any](t *testing.T, b *browser, expression string) T {
+	t.Helper()
+	value, err := chromedp.Run(b, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	if err != nil {
+		t.Fatalf("%s: %v", expression, err)
+	}
+	return value
+}
+
+// count is the number of elements that match a selector and can be seen.
+func count(t *testing.T, b *browser, selector string) int {
+	t.Helper()
+	return eval[int](t, b, fmt.Sprintf("[...document.querySelectorAll(%q)].filter((e) => e.checkVisibility()).length", selector))
+}
+
+// text is the text of the first element that matches.
+func text(t *testing.T, b *browser, selector string) string {
+	t.Helper()
+	return eval[string](t, b, fmt.Sprintf("document.querySelector(%q).textContent", selector))
+}
+
+// screenshot stores what can be seen in the folder that LOCKSTEP_SCREENSHOTS names.
+func screenshot(t *testing.T, b *browser, name string) {
+	t.Helper()
+	dir := os.Getenv("LOCKSTEP_SCREENSHOTS")
+	if dir == "" {
+		return
+	}
+	png, err := chromedp.Run(b, chromedp.CaptureScreenshot())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, name), png, 0o666); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,209 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// lane is a column of the picture: a round, or a step where the run is not in rounds.
+type lane struct {
+	index   int
+	head    string
+	phase   int
+	round   int // number; 0: not a round
+	out     trace.Nodes
+	records []int
+	cells   [][]cellLine // by row
+	steps   [][]int      // by row: the records shown there
+	lost    bool         // a message is lost here
+	x, w    int
+	arrowW  int // of it, in front of the cells
+}
+
+// cellLine is a line of text in a cell.
+type cellLine struct{ text, class string }
+
+// newLanes sorts the records of a story into columns.
+func newLanes(s *story, r rows) []lane {
+	var lanes []lane
+	t := s.trace
+	inRounds := len(t.Rounds) > 0
+	add := func(l lane, records ...int) {
+		l.index, l.records = len(lanes), records
+		l.cells, l.steps = make([][]cellLine, r.count()), make([][]int, r.count())
+		lanes = append(lanes, l)
+	}
+	if inRounds {
+		first := len(t.Rounds)
+		var before, settling []int
+		byRound := make([][]int, len(t.Rounds))
+		for i := s.first; i < len(t.Records); i++ {
+			switch rec := &t.Records[i]; {
+			case rec.Settle:
+				settling = append(settling, i)
+			case rec.Round > 0 && rec.Round <= len(t.Rounds):
+				byRound[rec.Round-1] = append(byRound[rec.Round-1], i)
+				first = min(first, rec.Round-1)
+			default:
+				before = append(before, i)
+			}
+		}
+		if s.first == 0 {
+			first = 0
+		}
+		if len(before) > 0 {
+			add(lane{head: "start"}, before...)
+		}
+		for i := first; i < len(t.Rounds); i++ {
+			rd := t.Rounds[i]
+			add(lane{head: strings.TrimSpace(fmt.Sprintf("%d %s", rd.Number, clean(rd.Name))), phase: rd.Phase, round: rd.Number,
+				out: trace.AllNodes(t.Header.Nodes) &^ rd.Kernel}, byRound[i]...)
+		}
+		if len(settling) > 0 {
+			add(lane{head: fmt.Sprintf("settling, %d steps", len(settling))}, settling...)
+		}
+	} else {
+		for i := s.first; i < len(t.Records); i++ {
+			head := fmt.Sprint(t.Records[i].Number)
+			if i == 0 {
+				head = "start"
+			}
+			add(lane{head: head}, i)
+		}
+	}
+	for i := range lanes {
+		lanes[i].fill(s, r, inRounds)
+	}
+	return lanes
+}
+
+// fill writes what happened into the cells.
+func (l *lane) fill(s *story, r rows, inRounds bool) {
+	for _, i := range l.records {
+		rec := &s.trace.Records[i]
+		row := r.network
+		if n := s.actor(i); n != 0 {
+			row = r.node(n)
+		}
+		switch rec.Step.Kind {
+		case trace.Drop:
+			l.lost = true
+		case trace.Crash, trace.Restart:
+			l.put(row, i, cellLine{rec.Step.Kind.String(), "fault"})
+		case trace.Alarm:
+			l.put(row, i, cellLine{"alarm", "act"})
+		case trace.Request:
+			l.put(r.clients, i, cellLine{strings.TrimPrefix(rec.Text, fmt.Sprintf("client->%d ", rec.Step.Node)), "request"})
+			l.put(row, i)
+		case trace.Cut, trace.Heal, trace.Duplicate, trace.Replace:
+			l.put(r.network, i, cellLine{s.what(i), "fault"})
+		case trace.Deliver:
+			l.put(row, i)
+		}
+		for _, c := range s.changed[i] {
+			for _, line := range c.lines {
+				l.put(r.node(c.node), i, cellLine{line, ""})
+			}
+		}
+		for _, e := range rec.Events {
+			line := cellLine{strings.TrimSpace(e.Type + " " + e.Text), "event"}
+			if e.Node > 0 && int(e.Node) <= r.nodes {
+				l.put(r.node(e.Node), i, line)
+			}
+			if s.isAnswer(e) {
+				l.put(r.clients, i, cellLine{line.text, "answer"})
+			}
+		}
+	}
+	if inRounds {
+		for row := range l.cells {
+			l.cells[row] = latestLines(l.cells[row])
+		}
+	}
+}
+
+func (l *lane) put(row, record int, lines ...cellLine) {
+	if row < 0 {
+		return
+	}
+	l.cells[row] = append(l.cells[row], lines...)
+	if k := len(l.steps[row]); k == 0 || l.steps[row][k-1] != record {
+		l.steps[row] = append(l.steps[row], record)
+	}
+}
+
+// latestLines keeps how a round ended: the last value of each field, one alarm.
+func latestLines(lines []cellLine) []cellLine {
+	var kept []cellLine
+	for i, line := range lines {
+		key, _, isField := strings.Cut(line.text, "=")
+		superseded := false
+		for _, later := range lines[i+1:] {
+			laterKey, _, ok := strings.Cut(later.text, "=")
+			superseded = superseded || line == later || line.class == "" && isField && ok && laterKey == key && later.class == ""
+		}
+		if !superseded {
+			kept = append(kept, line)
+		}
+	}
+	return kept
+}
+
+// quiet reports whether there is nothing to read in the lane.
+func (l *lane) quiet() bool {
+	for _, c := range l.cells {
+		if len(c) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// rows numbers the rows of the picture from the top.
+type rows struct {
+	clients, network int // -1: not there
+	first            int // of node 1
+	nodes            int
+}
+
+func newRows(s *story) rows {
+	r := rows{clients: -1, network: -1, nodes: s.trace.Header.Nodes}
+	if s.hasClients() {
+		r.clients = r.first
+		r.first++
+	}
+	if s.has(func(rec *trace.Record) bool {
+		switch rec.Step.Kind {
+		case trace.Cut, trace.Heal, trace.Duplicate, trace.Replace:
+			return true
+		}
+		return false
+	}) {
+		r.network = r.first
+		r.first++
+	}
+	return r
+}
+
+func (r rows) count() int { return r.first + r.nodes }
+
+// node is the row of a node, or of the clients for messages from outside.
+func (r rows) node(n trace.Node) int {
+	if n == 0 {
+		return r.clients
+	}
+	return r.first + int(n) - 1
+}
+
+func (r rows) name(row int) string {
+	switch row {
+	case r.clients:
+		return "clients"
+	case r.network:
+		return "network"
+	default:
+		return fmt.Sprintf("node %d", row-r.first+1)
+	}
+}

@@ -1,0 +1,190 @@
+package report
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"errors"
+	"html/template"
+	"io"
+	"strings"
+
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Views are the forms of a run that a page shows. Those that are nil are left out; at
+// least one must be there.
+type Views struct {
+	Found    *trace.Trace // as it was found
+	Shrunk   *trace.Trace // made smaller
+	Lockstep *trace.Trace // in lock-step rounds
+}
+
+// PageOptions of [Page].
+type PageOptions struct {
+	// Title of the page; empty means the target and the finding.
+	Title string
+	// Properties are judged along the bottom; empty means the one that was violated.
+	Properties []string
+	// Answers are the types of events that answer a client's request; empty means
+	// DefaultAnswers.
+	Answers []string
+	// Replay is the command that replays the run, shown to be copied.
+	Replay string
+	// Note is shown under the heading: for example why there is no lock-step form.
+	Note string
+	// MaxSteps is the number of steps shown of a view, the last ones; 0 means
+	// DefaultMaxSteps.
+	MaxSteps int
+	// MaxText is the number of characters shown of a text; 0 means DefaultMaxText.
+	MaxText int
+}
+
+// Limits of a page unless told otherwise.
+const (
+	DefaultMaxSteps = 2000
+	DefaultMaxText  = 200
+)
+
+// DefaultAnswers are the types of events that pages draw as answers to clients.
+var DefaultAnswers = []string{"answer", "answered", "applied", "reply", "response", "result"}
+
+func (o PageOptions) complete() PageOptions {
+	if o.MaxSteps <= 0 {
+		o.MaxSteps = DefaultMaxSteps
+	}
+	if o.MaxText <= 0 {
+		o.MaxText = DefaultMaxText
+	}
+	if o.Answers == nil {
+		o.Answers = DefaultAnswers
+	}
+	return o
+}
+
+// Page writes a run as one HTML file that needs nothing else: no network, no other file.
+// Nodes are rows and rounds, or steps where the run is not in rounds, are columns. The
+// page opens at the finding. Whatever the trace holds is shown as text: nothing in it is
+// taken for markup or executed.
+func Page(w io.Writer, v Views, o PageOptions) error {
+	o = o.complete()
+	data := pageData{Options: o}
+	for _, x := range []struct {
+		id, label string
+		trace     *trace.Trace
+	}{{"found", "found", v.Found}, {"shrunk", "shrunk", v.Shrunk}, {"lockstep", "lock-step form", v.Lockstep}} {
+		if x.trace != nil {
+			data.Views = append(data.Views, newScene(x.id, x.label, x.trace, o))
+		}
+	}
+	if len(data.Views) == 0 {
+		return errors.New("report: a page needs at least one view of a run")
+	}
+	data.open(v)
+	return render(w, pageTemplate, data)
+}
+
+// pageData is what the template of a page is made from.
+type pageData struct {
+	Options  PageOptions
+	Title    string
+	Header   trace.Header
+	Subtitle string
+	Outcome  trace.Outcome
+	Verdict  string
+	Open     string // the view shown first
+	Views    []*scene
+	Data     []viewData
+}
+
+// Program says that the page has a program.
+func (pageData) Program() bool { return true }
+
+// open chooses the view shown first: the easiest to read, which is one in rounds.
+func (d *pageData) open(v Views) {
+	first := v.Lockstep
+	d.Open = "lockstep"
+	for _, x := range []struct {
+		id    string
+		trace *trace.Trace
+	}{{"shrunk", v.Shrunk}, {"found", v.Found}} {
+		if x.trace != nil && (first == nil || len(first.Rounds) == 0 && len(x.trace.Rounds) > 0) {
+			d.Open, first = x.id, x.trace
+		}
+	}
+	for _, s := range d.Views {
+		s.Hidden = s.ID != d.Open
+		d.Data = append(d.Data, s.data)
+	}
+	d.Header, d.Outcome = first.Header, first.Outcome
+	d.Subtitle = subtitle(first.Header)
+	d.Verdict = string(first.Outcome.Verdict)
+	d.Title = d.Options.Title
+	if d.Title == "" {
+		d.Title = "Lockstep: " + first.Header.Target
+		if f := first.Outcome.Finding; f != nil {
+			d.Title += ", " + f.Property
+		}
+	}
+	d.Title = cut(clean(d.Title), d.Options.MaxText)
+}
+
+//go:embed head.html
+var headHTML string
+
+//go:embed page.html
+var pageHTML string
+
+//go:embed page.css
+var pageCSS string
+
+//go:embed page.js
+var pageJS string
+
+// The style sheet and the program of a page are allowed to the browser by their hashes
+// alone, so that nothing else on the page could run even if it got there.
+var pageFuncs = template.FuncMap{
+	"style":  func() template.CSS { return template.CSS(pageCSS) },
+	"script": func() template.JS { return template.JS(pageJS) },
+	"policy": func(program bool) string {
+		policy := "default-src 'none'; img-src data:; style-src " + hashSource(pageCSS)
+		if program {
+			policy += "; script-src " + hashSource(pageJS)
+		}
+		return policy
+	},
+	"clean": clean,
+	"lines": cleanLines,
+	"short": func(s string) string { return cut(clean(s), DefaultMaxText) },
+}
+
+// cleanLines cleans a text of several lines, such as a stack.
+func cleanLines(s string) string {
+	lines := strings.Split(s, "\n")
+	for i := range lines {
+		lines[i] = cut(clean(strings.ReplaceAll(lines[i], "\t", "    ")), DefaultMaxText)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func hashSource(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+var pageTemplate = parse("page", pageHTML)
+
+func parse(name, text string) *template.Template {
+	return template.Must(template.New(name).Funcs(pageFuncs).Parse(headHTML + text))
+}
+
+// render writes a page only when all of it could be made.
+func render(w io.Writer, t *template.Template, data any) error {
+	var b bytes.Buffer
+	if err := t.Execute(&b, data); err != nil {
+		return err
+	}
+	_, err := b.WriteTo(w)
+	return err
+}

@@ -1,0 +1,185 @@
+'use strict';
+// Shows one view at a time, moves a cursor over its columns, and lights up the causal
+// past of a step. All texts go in as text, never as markup.
+(() => {
+  const views = new Map(JSON.parse(document.getElementById('data').textContent).map((v) => [v.id, v]));
+  const $ = (id) => document.getElementById(id);
+  const order = [...views.keys()];
+  let view, section, picture, stage, column = 0, chosen = -1;
+
+  const all = (selector) => section.querySelectorAll(selector);
+
+  function element(tag, text, className) {
+    const e = document.createElement(tag);
+    if (text !== undefined) e.textContent = text;
+    if (className) e.className = className;
+    return e;
+  }
+
+  function show(id) {
+    view = views.get(id);
+    for (const s of document.querySelectorAll('section[data-view]')) s.hidden = s.dataset.view !== id;
+    for (const b of document.querySelectorAll('.views button')) b.setAttribute('aria-pressed', String(b.dataset.view === id));
+    section = $('view-' + id);
+    picture = section.querySelector('.picture');
+    stage = section.querySelector('.stage');
+    if (view.text && $('finding-text')) $('finding-text').textContent = view.text;
+    choose(-1);
+    go(view.finding >= 0 ? view.finding : Math.max(0, view.columns - 1));
+  }
+
+  function go(to) {
+    if (!view.columns) return;
+    column = Math.min(Math.max(0, to), view.columns - 1);
+    const g = picture.querySelector('.column[data-column="' + column + '"]');
+    const x = Number(g.dataset.x), w = Number(g.dataset.w);
+    const cursor = picture.querySelector('.cursor');
+    cursor.setAttribute('x', x - 2);
+    cursor.setAttribute('width', w + 4);
+    const strip = section.querySelector('.strip');
+    strip.querySelector('.cursor').setAttribute('x', column * Number(strip.dataset.unit));
+    const labels = section.querySelector('.labels').getBoundingClientRect().width;
+    const room = stage.clientWidth - labels;
+    stage.scrollLeft = x + w / 2 - room / 2;
+    const round = g.dataset.round;
+    const head = g.querySelector('text').textContent || String(column);
+    $('where').textContent = round ? 'round ' + head : (head === 'start' ? 'start' : 'step ' + head);
+    document.body.dataset.column = column;
+    if (chosen < 0) describeColumn();
+  }
+
+  // past is the set of steps that a step depends on, by messages and by the order of
+  // steps on a node.
+  function past(step) {
+    const steps = view.steps, before = new Array(steps.length).fill(-1), last = new Map();
+    steps.forEach((s, i) => {
+      if (s.x > 0) {
+        if (last.has(s.x)) before[i] = last.get(s.x);
+        last.set(s.x, i);
+      }
+    });
+    const seen = new Set([step]), todo = [step];
+    while (todo.length) {
+      const i = todo.pop();
+      for (const j of [steps[i].cause, before[i]]) {
+        if (j >= 0 && !seen.has(j)) {
+          seen.add(j);
+          todo.push(j);
+        }
+      }
+    }
+    return seen;
+  }
+
+  function light(step) {
+    const seen = step < 0 ? null : past(step);
+    picture.classList.toggle('focus', step >= 0);
+    for (const e of all('.picture [data-steps]')) {
+      const its = e.dataset.steps.split(' ').map(Number);
+      e.classList.toggle('past', seen !== null && its.some((i) => seen.has(i)));
+      e.classList.toggle('chosen', step >= 0 && its.includes(step));
+    }
+    return seen;
+  }
+
+  function choose(step) {
+    chosen = step;
+    const seen = light(step);
+    if (step < 0) {
+      delete document.body.dataset.past;
+      if (picture) describeColumn();
+      return;
+    }
+    document.body.dataset.past = seen.size;
+    describe(step, seen);
+  }
+
+  function describe(step, seen) {
+    const body = $('detail-body'), s = view.steps[step];
+    const own = element('div'), before = element('div');
+    body.replaceChildren(own, before);
+    own.append(element('h2', 'Step ' + s.n), element('p', s.what, 'what'));
+    const list = element('ul', undefined, 'detail-lines');
+    for (const line of s.lines) list.append(element('li', line));
+    if (!s.lines.length) list.append(element('li', 'changed nothing'));
+    own.append(list);
+    if (!seen) return;
+    const nodes = new Set([...seen].map((i) => view.steps[i].x).filter((x) => x > 0));
+    before.append(element('h2', 'Causal past'));
+    before.append(element('p', (seen.size - 1) + ' of ' + view.steps.length + ' steps, on ' + nodes.size + ' nodes', 'past'));
+    const steps = element('ol', undefined, 'past-list');
+    const shown = [...seen].sort((a, b) => b - a).slice(1, 41);
+    for (const i of shown) {
+      const item = element('li');
+      item.append(stepButton(i));
+      steps.append(item);
+    }
+    before.append(steps);
+    if (seen.size - 1 > shown.length) before.append(element('p', '… and ' + (seen.size - 1 - shown.length) + ' before them'));
+  }
+
+  function stepButton(i) {
+    const b = element('button', view.steps[i].n + ': ' + view.steps[i].what, 'step');
+    b.type = 'button';
+    b.addEventListener('click', () => { choose(i); go(view.steps[i].c); });
+    return b;
+  }
+
+  function describeColumn() {
+    const body = element('div');
+    $('detail-body').replaceChildren(body);
+    const where = $('where').textContent;
+    body.append(element('h2', where.startsWith('round') ? 'Steps of ' + where : where));
+    let count = 0;
+    view.steps.forEach((s, i) => {
+      if (s.c === column && ++count <= 60) body.append(stepButton(i));
+    });
+    if (count > 60) body.append(element('p', '… and ' + (count - 60) + ' more'));
+    if (!count) body.append(element('p', 'nothing happened'));
+  }
+
+  const stepOf = (event) => {
+    const e = event.target.closest('[data-steps]');
+    return e ? Number(e.dataset.step) : -1;
+  };
+
+  document.addEventListener('click', (event) => {
+    const target = event.target;
+    const button = target.closest('.views button');
+    if (button) return show(button.dataset.view);
+    if (target.closest('.strip')) {
+      const box = section.querySelector('.strip').getBoundingClientRect();
+      return go(Math.floor((event.clientX - box.left) / box.width * view.columns));
+    }
+    if (!target.closest('.picture')) return;
+    const step = stepOf(event);
+    choose(step === chosen ? -1 : step);
+    const on = target.closest('[data-column]');
+    if (step < 0 && on) go(Number(on.dataset.column));
+  });
+  document.addEventListener('mouseover', (event) => {
+    if (chosen >= 0 || !event.target.closest('.picture')) return;
+    const step = stepOf(event);
+    if (step >= 0) describe(step, null);
+  });
+
+  const moves = {
+    ArrowLeft: () => go(column - 1), ArrowRight: () => go(column + 1), h: () => go(column - 1), l: () => go(column + 1),
+    Home: () => go(0), End: () => go(view.columns - 1), f: () => view.finding >= 0 && go(view.finding), Escape: () => choose(-1),
+  };
+  order.forEach((id, i) => { moves[String(i + 1)] = () => show(id); });
+  document.addEventListener('keydown', (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest('input, textarea, select')) return;
+    const move = moves[event.key];
+    if (!move) return;
+    event.preventDefault();
+    move();
+  });
+  const buttons = { first: 'Home', prev: 'ArrowLeft', next: 'ArrowRight', last: 'End', finding: 'f' };
+  for (const [id, key] of Object.entries(buttons)) $(id).addEventListener('click', moves[key]);
+  const copy = $('copy');
+  if (copy) copy.addEventListener('click', () => navigator.clipboard && navigator.clipboard.writeText($('replay').textContent));
+
+  show(document.body.dataset.open);
+  document.body.dataset.ready = Math.round(performance.now());
+})();

@@ -1,0 +1,334 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Measures of the picture, in pixels.
+const (
+	headHeight   = 50
+	rowGap       = 8
+	rowMin       = 46
+	lineHeight   = 14
+	charWidth    = 6.65
+	cellPadding  = 7
+	cellLinesMax = 7
+	cellCharsMax = 24
+	arrowWidth   = 66
+	labelWidth   = 92
+	propHeight   = 26
+	stripRow     = 9
+)
+
+// scene is the picture of one view, with everything in its place.
+type scene struct {
+	ID, Label string
+	Hidden    bool
+	Size      string // in words
+	Shrunk    string
+	Limits    string
+	InRounds  bool
+	W, H      int
+	LabelW    int
+	Rows      []sceneRow
+	Bands     []band
+	Columns   []sceneColumn
+	Shades    []box
+	Cells     []sceneCell
+	Arrows    []arrow
+	Holds     []hold
+	Types     []messageType
+	Strip     strip
+	Table     []tableRow
+	Outcome   trace.Outcome
+
+	data   viewData
+	story  *story
+	rows   rows
+	lanes  []lane
+	laneOf map[int]int // by record
+	types  map[string]int
+}
+
+type (
+	sceneRow struct {
+		Y, H, Mid, Bottom, Text int
+		Name, Class             string
+	}
+	band struct {
+		X, W int
+		Text string
+	}
+	sceneColumn struct {
+		Index, Round, X, W, Text int
+		Head, Class              string
+	}
+	box struct {
+		X, Y, W, H, Column int
+		Class, Title       string
+	}
+	textLine struct {
+		X, Y        int
+		Text, Class string
+	}
+	sceneCell struct {
+		box
+		Lines        []textLine
+		Steps, Label string
+		Step         int
+	}
+	hold struct {
+		Y, X1, X2, Text int
+		Name, Broken    string
+		At              int
+	}
+	messageType struct{ Name, Class string }
+	strip       struct {
+		W, H, Unit int
+		Boxes      []box
+	}
+	arrow struct {
+		Line, Head, Bar, Mark string // path data
+		Class, Title          string
+		Step, Column          int
+	}
+)
+
+func newScene(id, label string, t *trace.Trace, o PageOptions) *scene {
+	s := &scene{ID: id, Label: label, story: newStory(t, o), LabelW: labelWidth, Outcome: t.Outcome,
+		InRounds: len(t.Rounds) > 0, Shrunk: cut(clean(t.Header.Shrunk), o.MaxText), types: map[string]int{}}
+	s.rows = newRows(s.story)
+	s.lanes = newLanes(s.story, s.rows)
+	s.laneOf = map[int]int{}
+	for i, l := range s.lanes {
+		for _, r := range l.records {
+			s.laneOf[r] = i
+		}
+	}
+	s.placeColumns()
+	s.placeRows()
+	s.placeCells()
+	s.placeArrows()
+	s.placeProperties(o)
+	s.placeStrip()
+	s.Table = s.story.table()
+	s.data = s.story.data(id, len(s.lanes), s.laneOf)
+	s.say(o)
+	return s
+}
+
+// say puts the size of the run and the limits of the picture into words.
+func (s *scene) say(o PageOptions) {
+	t := s.story.trace
+	lost, delivered := 0, 0
+	for i := range t.Records {
+		switch t.Records[i].Step.Kind {
+		case trace.Drop:
+			lost++
+		case trace.Deliver:
+			delivered++
+		}
+	}
+	words := []string{fmt.Sprintf("%d steps", max(0, len(t.Records)-1)), fmt.Sprintf("%d messages delivered", delivered), fmt.Sprintf("%d lost", lost)}
+	if s.InRounds {
+		last, isolated := 0, 0
+		for _, r := range t.Rounds {
+			last = max(last, r.Phase)
+			isolated += t.Header.Nodes - (r.Kernel & trace.AllNodes(t.Header.Nodes)).Len()
+		}
+		words = append([]string{fmt.Sprintf("%d phases", last), fmt.Sprintf("%d rounds", len(t.Rounds)),
+			fmt.Sprintf("%d isolated cells", isolated)}, words...)
+	}
+	s.Size = strings.Join(words, ", ")
+	shown := "all of them"
+	if s.story.first > 0 {
+		shown = fmt.Sprintf("here the last %d of %d: the first %d are not shown", o.MaxSteps, len(t.Records), s.story.first)
+	}
+	s.Limits = fmt.Sprintf("This page shows up to %d steps of a run, %s. Texts are cut after %d characters, lines in a cell after %d, and a cell after %d lines; cut texts end in …",
+		o.MaxSteps, shown, o.MaxText, cellCharsMax, cellLinesMax)
+}
+
+// placeColumns gives every lane its place from left to right.
+func (s *scene) placeColumns() {
+	x := 4
+	for i := range s.lanes {
+		l := &s.lanes[i]
+		chars := 0
+		for _, cell := range l.cells {
+			for _, line := range cell {
+				chars = max(chars, min(runes(line.text), cellCharsMax))
+			}
+		}
+		hasMail := slices.ContainsFunc(l.records, func(r int) bool {
+			k := s.story.trace.Records[r].Step.Kind
+			return k == trace.Deliver || k == trace.Drop
+		})
+		if s.InRounds && hasMail {
+			l.arrowW = arrowWidth
+		}
+		l.x, l.w = x, l.arrowW+int(float64(chars)*charWidth)+2*cellPadding
+		if s.InRounds {
+			l.w = max(l.w, int(float64(runes(l.head))*charWidth)+12)
+		} else {
+			l.w = max(l.w, 16)
+		}
+		x += l.w + 4
+		c := sceneColumn{Index: i, Round: l.round, X: l.x, W: l.w, Text: l.x + l.w/2, Head: l.head}
+		if slices.Contains(l.records, s.story.finding) {
+			c.Class = "finding"
+		} else if !s.InRounds && i%5 != 0 && l.w < 40 {
+			c.Head = ""
+		}
+		s.Columns = append(s.Columns, c)
+		if k := len(s.Bands) - 1; l.phase > 0 && (k < 0 || s.lanes[i-1].phase != l.phase) {
+			s.Bands = append(s.Bands, band{l.x, l.w, fmt.Sprintf("phase %d", l.phase)})
+		} else if l.phase > 0 {
+			s.Bands[k].W = l.x + l.w - s.Bands[k].X
+		}
+	}
+	s.W = x + 4
+}
+
+// placeRows gives every row its height.
+func (s *scene) placeRows() {
+	y := headHeight
+	for row := range s.rows.count() {
+		lines := 0
+		for i := range s.lanes {
+			lines = max(lines, min(len(s.lanes[i].cells[row]), cellLinesMax))
+		}
+		h := max(rowMin, lines*lineHeight+2*cellPadding)
+		class := "node"
+		if row < s.rows.first {
+			class, h = "other", max(28, lines*lineHeight+2*cellPadding)
+		}
+		s.Rows = append(s.Rows, sceneRow{Y: y, H: h, Mid: y + h/2, Bottom: y + h, Text: y + h/2 + 4, Name: s.rows.name(row), Class: class})
+		y += h + rowGap
+	}
+	s.H = y
+}
+
+// placeCells writes states and events, and shades isolated nodes.
+func (s *scene) placeCells() {
+	for i := range s.lanes {
+		l := &s.lanes[i]
+		for n := range (l.out & trace.AllNodes(s.rows.nodes)).All() {
+			r := s.Rows[s.rows.node(n)]
+			s.Shades = append(s.Shades, box{l.x, r.Y, l.w, r.H, i, "iso", fmt.Sprintf("node %d is isolated in round %d", n, l.round)})
+		}
+		for row := range l.cells {
+			if len(l.steps[row]) > 0 {
+				s.placeCell(i, row)
+			}
+		}
+	}
+}
+
+func (s *scene) placeCell(i, row int) {
+	l, r := &s.lanes[i], s.Rows[row]
+	lines := l.cells[row]
+	last := l.steps[row][len(l.steps[row])-1]
+	c := sceneCell{box: box{X: l.x + l.arrowW, W: l.w - l.arrowW, Column: i}, Step: last - s.story.first}
+	var steps []string
+	for _, k := range l.steps[row] {
+		steps = append(steps, fmt.Sprint(k-s.story.first))
+	}
+	c.Steps = strings.Join(steps, " ")
+	c.Label = fmt.Sprintf("%s, %s", r.Name, l.head)
+	if len(lines) == 0 { // a dot on the line of the node's life
+		c.Class, c.H, c.W = "dot", 8, 8
+		c.Y, c.X = r.Mid-4, l.x+max(l.arrowW, 4)
+		s.Cells = append(s.Cells, c)
+		return
+	}
+	shown := lines[:min(len(lines), cellLinesMax)]
+	c.H = len(shown)*lineHeight + 8
+	c.Y = r.Mid - c.H/2
+	c.Class = "state"
+	for k, line := range shown {
+		text := cut(clean(line.text), cellCharsMax)
+		if k == cellLinesMax-1 && len(lines) > cellLinesMax {
+			text, line.class = fmt.Sprintf("… %d more", len(lines)-k), "more"
+		}
+		c.Lines = append(c.Lines, textLine{c.X + cellPadding, c.Y + 15 + k*lineHeight, text, line.class})
+	}
+	if last == s.story.finding || slices.Contains(l.steps[row], s.story.finding) {
+		c.Class += " finding"
+	}
+	s.Cells = append(s.Cells, c)
+}
+
+// placeProperties draws along the bottom how long each property held.
+func (s *scene) placeProperties(o PageOptions) {
+	names := o.Properties
+	f := s.Outcome.Finding
+	if f != nil && !slices.Contains(names, f.Property) {
+		names = append(slices.Clone(names), f.Property)
+	}
+	for _, name := range names {
+		y := s.H
+		s.Rows = append(s.Rows, sceneRow{Y: y, H: propHeight, Mid: y + propHeight/2, Bottom: y + propHeight, Text: y + propHeight/2 + 4,
+			Name: cut(clean(name), 13), Class: "property"})
+		h := hold{Y: y + propHeight/2, X1: 4, X2: s.W - 8, Name: s.story.text(name), At: -1}
+		if f != nil && f.Property == name {
+			for i, l := range s.lanes {
+				if slices.Contains(l.records, s.story.finding) {
+					h.X2, h.At = l.x+l.w/2, i
+				}
+			}
+			h.Broken = s.story.text(f.Text)
+		}
+		h.Text = h.X2 - 14
+		s.Holds = append(s.Holds, h)
+		s.H += propHeight
+	}
+	s.H += 8
+}
+
+// placeStrip draws the schedule in small: who is isolated, where messages are lost.
+func (s *scene) placeStrip() {
+	n := len(s.lanes)
+	unit := 28
+	if n > 0 {
+		unit = min(unit, max(2, 1000/n))
+	}
+	s.Strip = strip{W: max(1, n*unit), H: (s.rows.nodes+1)*stripRow + 2, Unit: unit}
+	for i := range s.lanes {
+		l := &s.lanes[i]
+		x := i * unit
+		for node := trace.Node(1); int(node) <= s.rows.nodes; node++ {
+			class := ""
+			switch {
+			case l.out.Has(node):
+				class = "iso"
+			case len(l.cells[s.rows.node(node)]) > 0:
+				class = "busy"
+			case len(l.steps[s.rows.node(node)]) > 0:
+				class = "touched"
+			default:
+				continue
+			}
+			s.Strip.Boxes = append(s.Strip.Boxes, box{X: x, Y: (int(node) - 1) * stripRow, W: max(1, unit-1), H: stripRow - 1, Class: class})
+		}
+		if l.lost {
+			s.Strip.Boxes = append(s.Strip.Boxes, box{X: x, Y: s.rows.nodes * stripRow, W: max(1, unit-1), H: 3, Class: "lost"})
+		}
+		if slices.Contains(l.records, s.story.finding) {
+			s.Strip.Boxes = append(s.Strip.Boxes, box{X: x, Y: s.rows.nodes*stripRow + 4, W: max(2, unit-1), H: 4, Class: "finding"})
+		}
+	}
+}
+
+// path writes path data without needless digits.
+func path(format string, v ...float64) string {
+	args := make([]any, len(v))
+	for i, x := range v {
+		args[i] = math.Round(x*10) / 10
+	}
+	return fmt.Sprintf(format, args...)
+}

@@ -1,0 +1,239 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// viewData is what the program of a page knows of a view, to show steps and their
+// causal past.
+type viewData struct {
+	ID      string     `json:"id"`
+	Columns int        `json:"columns"`
+	Finding int        `json:"finding"` // column, -1: none
+	Text    string     `json:"text"`    // of the finding
+	Steps   []stepData `json:"steps"`
+}
+
+// stepData is one step.
+type stepData struct {
+	Number int      `json:"n"`
+	Column int      `json:"c"`
+	Node   int      `json:"x"`     // that acts; 0: the network
+	Cause  int      `json:"cause"` // index of the step that sent the message, -1: none
+	What   string   `json:"what"`
+	Lines  []string `json:"lines"` // what it did
+}
+
+// mail is a message of a run with its fate.
+type mail struct {
+	trace.Sent
+	sentBy int // index of the record that sent it
+	takeBy int // index of the record that delivered or dropped it, -1: still in flight
+	lost   bool
+	forged bool
+}
+
+// story is a trace prepared for drawing: the records shown and what became of messages.
+type story struct {
+	trace   *trace.Trace
+	options PageOptions
+	first   int // index of the first record shown
+	mails   map[trace.ID]*mail
+	changed [][]change // by record
+	finding int        // index of the record with the finding, -1: none
+}
+
+func newStory(t *trace.Trace, o PageOptions) *story {
+	s := &story{trace: t, options: o, mails: map[trace.ID]*mail{}, finding: -1, first: max(0, len(t.Records)-o.MaxSteps)}
+	for i := range t.Records {
+		rec := &t.Records[i]
+		for _, m := range rec.Sent {
+			s.mails[m.ID] = &mail{Sent: m, sentBy: i, takeBy: -1, lost: m.Lost}
+		}
+		m := s.mails[rec.Step.Msg]
+		if m == nil {
+			continue
+		}
+		switch rec.Step.Kind {
+		case trace.Deliver, trace.Drop:
+			m.takeBy, m.lost = i, rec.Step.Kind == trace.Drop
+		case trace.Replace:
+			m.forged = true
+		}
+	}
+	if f := t.Outcome.Finding; f != nil && len(t.Records) > 0 {
+		s.finding = min(max(f.Step, 0), len(t.Records)-1)
+	}
+	s.changes()
+	return s
+}
+
+// change is how a record changed the state of a node, a field a line: "phase=2".
+type change struct {
+	node  trace.Node
+	lines []string
+}
+
+// changes finds for every record what it changed.
+func (s *story) changes() {
+	was := make([]string, s.trace.Header.Nodes+1)
+	for i := range s.trace.Records {
+		var list []change
+		for _, st := range s.trace.Records[i].States {
+			if st.Node == 0 || int(st.Node) >= len(was) {
+				continue
+			}
+			list = append(list, change{st.Node, changes(was[st.Node], st.Text)})
+			was[st.Node] = clean(st.Text)
+		}
+		s.changed = append(s.changed, list)
+	}
+}
+
+// text makes a text of the trace fit to be shown.
+func (s *story) text(t string) string { return cut(clean(t), s.options.MaxText) }
+
+// actor is the node that acts in a record; 0 where only the network does.
+func (s *story) actor(i int) trace.Node {
+	rec := &s.trace.Records[i]
+	n := trace.Node(0)
+	switch rec.Step.Kind {
+	case trace.Deliver:
+		if m := s.mails[rec.Step.Msg]; m != nil {
+			n = m.To
+		}
+	case trace.Alarm, trace.Crash, trace.Restart, trace.Request:
+		n = rec.Step.Node
+	}
+	if int(n) > s.trace.Header.Nodes {
+		return 0
+	}
+	return n
+}
+
+// isAnswer reports whether an event answers a client.
+func (s *story) isAnswer(e trace.Event) bool { return slices.Contains(s.options.Answers, e.Type) }
+
+// has reports whether any record shown passes the test.
+func (s *story) has(test func(*trace.Record) bool) bool {
+	for i := s.first; i < len(s.trace.Records); i++ {
+		if test(&s.trace.Records[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasClients reports whether the run has requests, answers or messages from outside.
+func (s *story) hasClients() bool {
+	return s.has(func(r *trace.Record) bool {
+		return r.Step.Kind == trace.Request || slices.ContainsFunc(r.Events, s.isAnswer) ||
+			slices.ContainsFunc(r.Sent, func(m trace.Sent) bool { return m.From == 0 })
+	})
+}
+
+// what is a record in a few words.
+func (s *story) what(i int) string {
+	rec := &s.trace.Records[i]
+	kind := rec.Step.Kind
+	what := kind.String() + " " + rec.Text
+	m := s.mails[rec.Step.Msg]
+	switch {
+	case kind == trace.Start:
+		what = "start"
+	case kind == trace.Alarm, kind == trace.Crash, kind == trace.Restart:
+		what = fmt.Sprintf("%s at node %d", kind, rec.Step.Node)
+	case kind == trace.Cut, kind == trace.Heal:
+		what = rec.Step.String()
+	case kind == trace.Deliver && m != nil && m.forged:
+		what = "deliver forged " + rec.Text
+	}
+	return s.text(strings.TrimSpace(what))
+}
+
+// effects is what a record did, a line each.
+func (s *story) effects(i int) []string {
+	rec := &s.trace.Records[i]
+	lines := []string{}
+	for _, st := range rec.States {
+		lines = append(lines, s.text(fmt.Sprintf("node %d: %s", st.Node, st.Text)))
+	}
+	for _, e := range rec.Events {
+		lines = append(lines, s.text(fmt.Sprintf("event at node %d: %s %s", e.Node, e.Type, e.Text)))
+	}
+	for _, m := range rec.Sent {
+		text := "sends " + m.Text
+		if m.Lost {
+			text = "sends into a cut " + m.Text
+		}
+		lines = append(lines, s.text(text))
+	}
+	if i == s.finding {
+		f := s.trace.Outcome.Finding
+		lines = append(lines, s.text("violates "+f.Property+": "+f.Text))
+	}
+	return lines
+}
+
+// data is what the page's program gets, given the column of each record.
+func (s *story) data(id string, columns int, column map[int]int) viewData {
+	d := viewData{ID: id, Columns: columns, Finding: -1, Steps: []stepData{}}
+	for i := s.first; i < len(s.trace.Records); i++ {
+		rec := &s.trace.Records[i]
+		step := stepData{Number: rec.Number, Column: column[i], Node: int(s.actor(i)), Cause: -1, What: s.what(i), Lines: s.effects(i)}
+		if m := s.mails[rec.Step.Msg]; m != nil {
+			step.Cause = max(-1, m.sentBy-s.first)
+		}
+		if i == s.finding {
+			d.Finding, d.Text = step.Column, s.text(s.trace.Outcome.Finding.Text)
+		}
+		d.Steps = append(d.Steps, step)
+	}
+	return d
+}
+
+// tableRow is a step in the table for those who do not see the picture.
+type tableRow struct {
+	Number  int
+	Round   string
+	What    string
+	Effects []string
+	Finding bool
+}
+
+func (s *story) table() []tableRow {
+	var rows []tableRow
+	for i := s.first; i < len(s.trace.Records); i++ {
+		rec := &s.trace.Records[i]
+		row := tableRow{Number: rec.Number, What: s.what(i), Effects: s.effects(i), Finding: i == s.finding}
+		switch {
+		case rec.Settle:
+			row.Round = "settling"
+		case rec.Round > 0 && rec.Round <= len(s.trace.Rounds):
+			r := s.trace.Rounds[rec.Round-1]
+			row.Round = s.text(fmt.Sprintf("%d %s", r.Number, r.Name))
+			if out := trace.AllNodes(s.trace.Header.Nodes) &^ r.Kernel; out != 0 {
+				row.Round += fmt.Sprintf(" (isolated: %s)", out)
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// subtitle says where a run came from.
+func subtitle(h trace.Header) string {
+	s := named(h.Target, h.Options)
+	if _, ok := h.Options["nodes"]; !ok {
+		s += fmt.Sprintf(" · %d nodes", h.Nodes)
+	}
+	s += " · " + clean(h.Strategy)
+	if h.Scenario != "" {
+		s += " · scenario " + clean(h.Scenario)
+	}
+	return fmt.Sprintf("%s · seed %d · run %d", s, h.Seed, h.Run)
+}

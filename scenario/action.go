@@ -1,0 +1,141 @@
+package scenario
+
+import (
+	"fmt"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Action is something that a filter does. It is an immutable value.
+type Action struct {
+	text    string
+	on      on
+	goesOn  bool
+	class   Class
+	compile func(*compiler) act
+}
+
+// act is an action made ready for one worker. It reports whether it took effect.
+type act func(*Moment) bool
+
+// on says what an action has to do with the message of the moment.
+type on uint8
+
+const (
+	nothing on = iota
+	touches    // it needs a message in flight
+	decides    // it says what becomes of it
+)
+
+// String is the action in words.
+func (a Action) String() string { return a.text }
+
+// Do is an action of one's own in plain Go. The text stands for it in reports. It must
+// not keep state of its own: one scenario serves many workers.
+func Do(text string, do func(*Moment, *lockstep.Hand)) Action {
+	return Action{text: text, compile: func(*compiler) act {
+		return func(m *Moment) bool {
+			do(m, m.hand)
+			return true
+		}
+	}}
+}
+
+// Deliver delivers the message at once.
+func Deliver() Action { return message("deliver", decides, trace.Deliver) }
+
+// Drop loses the message for good.
+func Drop() Action {
+	a := message("drop", decides, trace.Drop)
+	a.class = Dropping
+	return a
+}
+
+// Duplicate makes a second copy of the message, which is the strategy's.
+func Duplicate() Action { return message("duplicate", touches, trace.Duplicate) }
+
+// Pass leaves the message to the strategy, whatever later filters say.
+func Pass() Action {
+	return Action{text: "pass", on: decides, compile: func(*compiler) act {
+		return func(*Moment) bool { return true }
+	}}
+}
+
+// Continue lets the cascade go on with the next filter after this one. It cannot stand
+// beside an action that decides over a message.
+func Continue() Action {
+	return Action{text: "continue", goesOn: true, compile: func(*compiler) act {
+		return func(*Moment) bool { return false }
+	}}
+}
+
+// Delay holds the message back for so much virtual time; then it is the strategy's. If
+// nothing else can happen in the meantime, the clock moves on and it is delivered.
+func Delay(d lockstep.Time) Action {
+	return Action{text: fmt.Sprintf("delay by %d", d), on: decides, class: Reordering, compile: func(c *compiler) act {
+		c.mayHold()
+		if d <= 0 {
+			c.problem("a delay of %d, it must be positive", d)
+		}
+		return func(m *Moment) bool {
+			m.hand.Hold(m.Message.ID)
+			m.director.delayed = append(m.director.delayed, delayed{m.Message.ID, m.Run.Now() + d})
+			return true
+		}
+	}}
+}
+
+// DelayUntil holds the message back until the condition holds at some later moment; then
+// it is the strategy's.
+func DelayUntil(until Condition) Action {
+	return Action{text: "delay until " + until.text, on: decides, class: Reordering, compile: func(c *compiler) act {
+		c.mayHold()
+		number := len(c.director.waits)
+		c.director.waits = append(c.director.waits, wait{})
+		c.director.waits[number].until = c.test(until)
+		return func(m *Moment) bool {
+			m.hand.Hold(m.Message.ID)
+			w := &m.director.waits[number]
+			w.ids = append(w.ids, m.Message.ID)
+			return true
+		}
+	}}
+}
+
+// Finish ends the exploring stage of the run: what the scenario was for has happened.
+func Finish() Action {
+	return Action{text: "finish", compile: func(*compiler) act {
+		return func(m *Moment) bool {
+			m.director.finish(m)
+			return true
+		}
+	}}
+}
+
+// FailWith ends the run with a finding.
+func FailWith(text string) Action {
+	return Action{text: "fail", compile: func(*compiler) act {
+		return func(m *Moment) bool {
+			m.director.fail(m, text)
+			return true
+		}
+	}}
+}
+
+// message is an action that takes a step on the message.
+func message(text string, what on, kind lockstep.Kind) Action {
+	return Action{text: text, on: what, compile: func(c *compiler) act {
+		c.need(kind)
+		return func(m *Moment) bool { return do(m, lockstep.Step{Kind: kind, Msg: m.Message.ID}) }
+	}}
+}
+
+// do queues a step and reports whether it is possible as things are.
+func do(m *Moment, s lockstep.Step) bool {
+	if !m.Run.Possible(s) {
+		return false
+	}
+	m.hand.Do(s)
+	return true
+}

@@ -1,0 +1,148 @@
+package scenario_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	. "github.com/lockstep-go/lockstep/scenario"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// TestCheck feeds bad scenarios to a campaign: each is refused before the first run, in
+// words that name what is wrong and what is allowed.
+func TestCheck(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		build func(*Scenario)
+		want  string
+	}{
+		{"no part at all", func(*Scenario) {}, "it has neither a filter nor a machine"},
+		{"undeclared state", func(sc *Scenario) {
+			m := sc.Machine()
+			m.On(IsEvent("done"), "elected")
+			sc.If(m.InState("electd")).Then(Drop())
+		}, `machine "bad" has no state "electd", it has start, elected`},
+		{"state without an edge", func(sc *Scenario) {
+			m := sc.Machine()
+			m.On(IsEvent("done"), "a")
+			m.At("b").On(IsEvent("done"), "c")
+		}, `state "b" can never be reached`},
+		{"undeclared set", func(sc *Scenario) { sc.If(IsSend(), InSet("late")).Then(Drop()) },
+			`set "late" is never filled: nothing does Store or Record in it`},
+		{"release of a set that nothing fills", func(sc *Scenario) {
+			sc.If(Type("Ask")).Then(Store("late"))
+			sc.If(IsEvent("done")).Then(ReleaseAll("latte"))
+		}, `filter 2 (event done): set "latte" is never filled`},
+		{"undeclared counter", func(sc *Scenario) { sc.If(Count("votes").Lt(3)).Then(Drop()) },
+			`counter "votes" is never changed`},
+		{"counter used in two ways", func(sc *Scenario) {
+			sc.If(Count("votes").Per(ByReceiver).Lt(3)).Then(Count("votes").Incr())
+		}, `counter "votes" is used as "votes per receiver" and as "votes"`},
+		{"unmarked node", func(sc *Scenario) { sc.If(FromGroup(Marked("leader"))).Then(Drop()) },
+			`no node is ever marked "leader"`},
+		{"message type that is never sent", func(sc *Scenario) { sc.If(Type("Aks")).Then(Drop()) },
+			`bell has no message of type "Aks", it has Ask, Answer`},
+		{"event type that is never emitted", func(sc *Scenario) { sc.If(IsEvent("finished")).Then(Finish()) },
+			`bell has no event of type "finished", it has heard, done`},
+		{"two machines of one name", func(sc *Scenario) {
+			sc.Machine("m").On(IsEvent("done"), "a")
+			sc.Machine("m").On(IsEvent("done"), "b")
+		}, `two machines are called "m"`},
+		{"machine of another scenario", func(sc *Scenario) {
+			other := New("other").Machine()
+			sc.If(other.InState(Start)).Then(Drop())
+		}, `machine "other" belongs to another scenario`},
+		{"no such node", func(sc *Scenario) { sc.If(From(4)).Then(Drop()) }, "node 4: the nodes are 1..3"},
+		{"filter without Then", func(sc *Scenario) { sc.If(From(1)) }, "it has no Then"},
+		{"two fates", func(sc *Scenario) { sc.If(From(1)).Then(Deliver(), Drop()) },
+			"it says more than once what becomes of the message: deliver, drop"},
+		{"decide and continue", func(sc *Scenario) { sc.If(From(1)).Then(Drop(), Continue()) },
+			"cannot let the cascade continue"},
+		{"forge what is gone", func(sc *Scenario) { sc.If(From(1)).Then(Deliver(), Replace("Ask 1")) },
+			"when the message is gone already"},
+		{"First of none", func(sc *Scenario) { sc.If(From(1)).First(0).Then(Drop()) }, "First(0), it must be at least 1"},
+		{"Per without First", func(sc *Scenario) { sc.If(From(1)).Per(ByReceiver).Then(Drop()) }, "Per needs a First or Once"},
+		{"delay of nothing", func(sc *Scenario) { sc.If(From(1)).Then(Delay(0)) }, "a delay of 0, it must be positive"},
+		{"chance out of range", func(sc *Scenario) { sc.If(Chance(1.5)).Then(Drop()) }, "a chance of 1.5, allowed is [0,1]"},
+		{"parts too large", func(sc *Scenario) {
+			sc.If(FromGroup(sc.Pick("most", 4))).Then(Drop())
+		}, "the parts of a partition need 4 nodes, there are 3"},
+		{"empty condition", func(sc *Scenario) { sc.If(Condition{}).Then(Drop()) }, "a condition is empty"},
+		{"empty action", func(sc *Scenario) { sc.If(From(1)).Then(Action{}) }, "an action is empty"},
+		{"Did about deliveries", func(sc *Scenario) { sc.If(Did(trace.Deliver)).Then(Finish()) }, "use IsReceive for deliveries"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			sc := New("bad")
+			tt.build(sc)
+			_, err := lockstep.Explore(context.Background(), bellPlan(sc))
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want one with %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestCheckUnsupported(t *testing.T) {
+	b := bell()
+	b.Parse = nil
+	sc := New("forging")
+	sc.If(From(1)).Then(Replace("Ask 7"))
+	plan := bellPlan(sc)
+	plan.System = b
+	if _, err := lockstep.Explore(context.Background(), plan); err == nil || !strings.Contains(err.Error(), "bell does not support replace") {
+		t.Errorf("error %v", err)
+	}
+	b.FIFO = true
+	plan.System = b
+	plan.Scenario = New("holding").Use(Withhold(From(1), IsEvent("done")))
+	if _, err := lockstep.Explore(context.Background(), plan); err == nil || !strings.Contains(err.Error(), "are FIFO") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestMistakesInARun are those that only a run shows: they end the campaign with an
+// error, not with a finding.
+func TestMistakesInARun(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		then func(*Scenario)
+		want string
+	}{
+		{"body of another type", func(sc *Scenario) { sc.If(Body("odd", func(int) bool { return true })).Then(Drop()) },
+			`"odd" is about messages of type int, but the system's are scenario_test.note`},
+		{"value of another type", func(sc *Scenario) {
+			sc.If(Value("done", "odd", func(string) bool { return true })).Then(Finish())
+		}, `"odd" is about values of type string, but those of event done are int`},
+		{"rewrite of another type", func(sc *Scenario) {
+			sc.If(From(1)).Then(Rewrite("odd", func(k lockstep.Kind, _ lockstep.Node) lockstep.Kind { return k }))
+		}, `"odd" is about messages of type trace.Kind`},
+		{"forged nonsense", func(sc *Scenario) { sc.If(From(1)).Then(Replace("nonsense")) }, `forged message "nonsense"`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			sc := New("wrong")
+			tt.then(sc)
+			_, err := lockstep.Explore(context.Background(), bellPlan(sc))
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want one with %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// TestProblemsAreAllReported: one look at the error is enough to repair a scenario.
+func TestProblemsAreAllReported(t *testing.T) {
+	sc := New("bad twice")
+	sc.If(From(9)).Then(Drop())
+	sc.If(Type("Aks")).Then(Drop())
+	info, err := bell().Describe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var joined interface{ Unwrap() []error }
+	if err := sc.Check(info); !errors.As(err, &joined) || len(joined.Unwrap()) != 2 {
+		t.Errorf("got %v, want both problems", err)
+	}
+}

@@ -1,0 +1,265 @@
+package scenario
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lockstep-go/lockstep"
+)
+
+// compiler turns a scenario into a director and notes what is wrong with it on the way.
+type compiler struct {
+	scenario *Scenario
+	info     lockstep.Info
+	director *director
+	where    string // the part being compiled
+	problems []error
+	counters names
+	keyed    map[string]string
+	sets     names
+	marks    names
+}
+
+// names numbers the names of one kind and remembers which were given something and
+// which were asked for.
+type names struct {
+	list  []string
+	given []bool
+	asked []string // where it is first asked for; empty: nowhere
+}
+
+func (n *names) number(name, where string, gives bool) int {
+	at := slices.Index(n.list, name)
+	if at < 0 {
+		at = len(n.list)
+		n.list, n.given, n.asked = append(n.list, name), append(n.given, false), append(n.asked, "")
+	}
+	if gives {
+		n.given[at] = true
+	} else if n.asked[at] == "" {
+		n.asked[at] = where
+	}
+	return at
+}
+
+func newCompiler(s *Scenario, info lockstep.Info) *compiler {
+	return &compiler{scenario: s, info: info, keyed: map[string]string{},
+		director: &director{name: s.name, info: info, must: s.must, draws: s.groups, reserved: s.reserved, watch: s.watch, observe: s.observe, omits: s.omit > 0}}
+}
+
+func (c *compiler) problem(format string, args ...any) {
+	c.problems = append(c.problems, fmt.Errorf("%s: %s", c.where, fmt.Sprintf(format, args...)))
+}
+
+// compile compiles every part. Filters that are left out are compiled too, so that what
+// they fill counts as filled.
+func (c *compiler) compile() *director {
+	s, d := c.scenario, c.director
+	c.where = "scenario"
+	if s.name == "" {
+		c.problem("it has no name")
+	}
+	if len(s.filters) == 0 && len(s.machines) == 0 {
+		c.problem("it has neither a filter nor a machine")
+	}
+	if s.omit < 0 || s.omit > len(s.filters) {
+		c.problem("filter %d cannot be left out, there are %d", s.omit, len(s.filters))
+	}
+	for _, g := range s.groups {
+		g.check(c)
+		d.drawn = append(d.drawn, make([]lockstep.Nodes, len(g.parts))...)
+	}
+	for i, m := range s.machines {
+		if slices.ContainsFunc(s.machines[:i], func(o *Machine) bool { return o.name == m.name }) {
+			c.where = "scenario"
+			c.problem("two machines are called %q: give them different names", m.name)
+		}
+		d.machines = append(d.machines, c.machine(m))
+	}
+	for _, f := range s.filters {
+		ready := c.filter(f)
+		ready.omitted = f.number == s.omit
+		d.filters = append(d.filters, ready)
+	}
+	c.unfilled()
+	d.counters = make([]tally, len(c.counters.list))
+	d.sets = make([][]lockstep.ID, len(c.sets.list))
+	d.marks = make([]lockstep.Nodes, len(c.marks.list))
+	d.states = make([]int, len(d.machines))
+	return d
+}
+
+// unfilled reports names that are asked for but never given anything.
+func (c *compiler) unfilled() {
+	for _, k := range []struct {
+		names names
+		what  string
+	}{
+		{c.counters, "counter %q is never changed: nothing does Incr on it"},
+		{c.sets, "set %q is never filled: nothing does Store or Record in it"},
+		{c.marks, "no node is ever marked %q: nothing does Mark"},
+	} {
+		for i, name := range k.names.list {
+			if k.names.asked[i] != "" && !k.names.given[i] {
+				c.where = k.names.asked[i]
+				c.problem(k.what, name)
+			}
+		}
+	}
+}
+
+func (c *compiler) filter(f *Filter) readyFilter {
+	c.where = f.title()
+	r := readyFilter{Filter: f, when: c.test(f.when)}
+	if !f.then || len(f.actions) == 0 {
+		c.problem("it has no Then, so it does nothing")
+	}
+	if f.limited && f.limit < 1 {
+		c.problem("First(%d), it must be at least 1", f.limit)
+	}
+	if f.per.of != nil && !f.limited {
+		c.problem("Per needs a First or Once to count for each %s", f.per.text)
+	}
+	var decided []string
+	for _, a := range f.actions {
+		if a.compile == nil {
+			c.problem("an action is empty: use the functions of this package")
+			continue
+		}
+		r.actions = append(r.actions, a.compile(c))
+		r.needs = r.needs || a.on != nothing
+		r.goesOn = r.goesOn || a.goesOn
+		if a.on == decides {
+			decided = append(decided, a.text)
+		} else if a.on == touches && len(decided) > 0 {
+			c.problem("%q comes after %q, when the message is gone already", a.text, decided[0])
+		}
+	}
+	if len(decided) > 1 {
+		c.problem("it says more than once what becomes of the message: %s", strings.Join(decided, ", "))
+	}
+	if len(decided) > 0 && r.goesOn {
+		c.problem("it decides over the message (%s) and cannot let the cascade continue", decided[0])
+	}
+	return r
+}
+
+func (c *compiler) machine(m *Machine) readyMachine {
+	c.where = "machine " + m.name
+	r := readyMachine{Machine: m}
+	reached := map[*State]bool{m.State: true}
+	for changed := true; changed; {
+		changed = false
+		for _, s := range m.states {
+			for _, e := range s.edges {
+				if reached[s] && !reached[e.to] {
+					reached[e.to], changed = true, true
+				}
+			}
+		}
+	}
+	if len(m.states) > 64 {
+		c.problem("%d states, at most 64 are allowed", len(m.states))
+	}
+	for _, s := range m.states {
+		r.succeeds = r.succeeds || s.success
+		if !reached[s] {
+			c.problem("state %q can never be reached: no path of edges leads to it from %q", s.name, Start)
+		}
+		var edges []test
+		for _, e := range s.edges {
+			edges = append(edges, c.test(e.when))
+		}
+		r.edges = append(r.edges, edges)
+	}
+	return r
+}
+
+// The rest is for conditions, actions and groups to ask while they are compiled.
+
+func (c *compiler) test(cond Condition) test {
+	if cond.compile == nil {
+		c.problem("a condition is empty: use the functions of this package")
+		return func(*Moment) bool { return false }
+	}
+	return cond.compile(c)
+}
+
+func (c *compiler) tests(conditions []Condition) []test {
+	tests := make([]test, len(conditions))
+	for i, cond := range conditions {
+		tests[i] = c.test(cond)
+	}
+	return tests
+}
+
+func (c *compiler) group(g Group) members {
+	if g.compile == nil {
+		c.problem("a group is empty: use the functions of this package")
+		return func(*Moment) lockstep.Nodes { return 0 }
+	}
+	return g.compile(c)
+}
+
+func (c *compiler) counter(n Counter, gives bool) int {
+	if as, ok := c.keyed[n.name]; ok && as != n.String() {
+		c.problem("counter %q is used as %q and as %q: all uses must agree", n.name, as, n.String())
+	}
+	c.keyed[n.name] = n.String()
+	return c.counters.number(n.name, c.where, gives)
+}
+
+func (c *compiler) set(name string, gives bool) int  { return c.sets.number(name, c.where, gives) }
+func (c *compiler) mark(name string, gives bool) int { return c.marks.number(name, c.where, gives) }
+
+// state is the number of a state, which must exist.
+func (c *compiler) state(m *Machine, name string) int {
+	if m.number >= len(c.scenario.machines) || c.scenario.machines[m.number] != m {
+		c.problem("machine %q belongs to another scenario", m.name)
+		return 0
+	}
+	for _, s := range m.states {
+		if s.name == name {
+			return s.number
+		}
+	}
+	var have []string
+	for _, s := range m.states {
+		have = append(have, s.name)
+	}
+	c.problem("machine %q has no state %q, it has %s", m.name, name, strings.Join(have, ", "))
+	return 0
+}
+
+// need reports a kind of step that the system does not support.
+func (c *compiler) need(kind lockstep.Kind) {
+	if !c.info.Supports.Has(kind) {
+		c.problem("%s does not support %s (it supports %s)", c.info.Name, kind, c.info.Supports)
+	}
+}
+
+// known reports types that the system does not have, where it says which it has.
+func (c *compiler) known(what string, types, have []string) {
+	if len(types) == 0 {
+		c.problem("no type of %s is named", what)
+	}
+	for _, t := range types {
+		if have != nil && !slices.Contains(have, t) {
+			c.problem("%s has no %s of type %q, it has %s", c.info.Name, what, t, strings.Join(have, ", "))
+		}
+	}
+}
+
+func (c *compiler) tagged() {
+	if len(c.info.Rounds) == 0 {
+		c.problem("the messages of %s carry no phase and round", c.info.Name)
+	}
+}
+
+// mayHold reports links on which nothing can be held back.
+func (c *compiler) mayHold() {
+	if c.info.FIFO {
+		c.problem("the links of %s are FIFO: a message cannot be held back while later ones pass, cut the link instead", c.info.Name)
+	}
+}

@@ -1,0 +1,84 @@
+package scenario
+
+import "github.com/lockstep-go/lockstep"
+
+// Success is the name under which a campaign counts the runs in which the scenario took
+// effect and all machines ended in a success state.
+const Success = "success"
+
+// Vacuous implements [lockstep.Director].
+func (d *director) Vacuous() string {
+	for i := range d.filters {
+		if d.filters[i].acted > 0 {
+			return ""
+		}
+	}
+	if len(d.filters) > 0 && !d.omits { // the others may depend on the one that is left out
+		return "no filter of the scenario acted"
+	}
+	for i := range d.machines {
+		for _, n := range d.machines[i].reached {
+			if n > 0 {
+				return ""
+			}
+		}
+	}
+	return "no state of the scenario was reached"
+}
+
+// Counts implements [lockstep.Director].
+func (d *director) Counts() []lockstep.Count {
+	if d.counts == nil {
+		d.counts = d.names()
+	}
+	at := 0
+	set := func(n int) {
+		d.counts[at].N = n
+		at++
+	}
+	for i := range d.filters {
+		set(d.filters[i].matched)
+		set(d.filters[i].acted)
+	}
+	for i := range d.machines {
+		for _, n := range d.machines[i].reached[1:] {
+			set(n)
+		}
+	}
+	n := 0
+	if d.success {
+		n = 1
+	}
+	set(n)
+	return d.counts
+}
+
+// names lists what is counted.
+func (d *director) names() (counts []lockstep.Count) {
+	for i := range d.filters {
+		f := &d.filters[i]
+		counts = append(counts, // a filter that never matched never acted: it is missed once
+			lockstep.Count{Name: f.title() + " matched", Optional: true},
+			lockstep.Count{Name: f.title() + " acted", Optional: d.omits})
+	}
+	succeeds := false
+	for i := range d.machines {
+		m := &d.machines[i]
+		succeeds = succeeds || m.succeeds
+		for _, s := range m.states[1:] {
+			counts = append(counts, lockstep.Count{
+				Name: "state " + s.name + " of machine " + m.name + " reached", Optional: s.dead || s.name == Fail})
+		}
+	}
+	return append(counts, lockstep.Count{Name: Success, Optional: !succeeds})
+}
+
+// Successes is the number of runs of a campaign in which its scenario succeeded.
+func Successes(r *lockstep.Result) int {
+	for _, c := range r.Effects {
+		if c.Name == Success {
+			return c.N
+		}
+	}
+	return 0
+}

@@ -1,0 +1,308 @@
+package scenario
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// director carries out a scenario: what a compiler made of it, and the state of the run.
+type director struct {
+	name     string
+	info     lockstep.Info
+	machines []readyMachine
+	filters  []readyFilter
+	draws    []draw
+	reserved []string
+	must     bool
+	watch    *watch
+	observe  *observation
+	omits    bool // a filter is left out
+
+	rand     *rand.Rand
+	moment   Moment
+	states   []int // of each machine
+	counters []tally
+	sets     [][]lockstep.ID
+	marks    []lockstep.Nodes
+	drawn    []lockstep.Nodes
+	delayed  []delayed
+	waits    []wait
+	asked    []int32 // requests asked for at this moment
+	done     bool    // the run was ended: nothing counts any more
+	success  bool
+	counts   []lockstep.Count
+}
+
+type readyMachine struct {
+	*Machine
+	edges    [][]test // by state
+	reached  []int    // by state
+	succeeds bool     // it has a success state
+}
+
+type readyFilter struct {
+	*Filter
+	when           test
+	actions        []act
+	needs          bool // it acts on a message in flight
+	goesOn         bool // the cascade continues after it
+	omitted        bool
+	matched, acted int
+	used           map[uint64]int // matches by key
+}
+
+type delayed struct {
+	id lockstep.ID
+	at lockstep.Time
+}
+
+type wait struct {
+	until test
+	ids   []lockstep.ID
+}
+
+// Reset implements [lockstep.Director].
+func (d *director) Reset(source *rand.Rand) {
+	d.rand, d.done, d.success = source, false, false
+	for i := range d.machines {
+		m := &d.machines[i]
+		if m.reached == nil {
+			m.reached = make([]int, len(m.states))
+		}
+		clear(m.reached)
+	}
+	for i := range d.filters {
+		f := &d.filters[i]
+		f.matched, f.acted = 0, 0
+		clear(f.used)
+	}
+	for i := range d.counters {
+		d.counters[i].reset()
+	}
+	for i := range d.sets {
+		d.sets[i] = d.sets[i][:0]
+	}
+	for i := range d.waits {
+		d.waits[i].ids = d.waits[i].ids[:0]
+	}
+	clear(d.states)
+	clear(d.marks)
+	d.delayed, d.asked = d.delayed[:0], d.asked[:0]
+	for _, w := range d.draws {
+		d.draw(w)
+	}
+	d.watch.begin(d)
+}
+
+// Look implements [lockstep.Director].
+func (d *director) Look(run *lockstep.Run, hand *lockstep.Hand) {
+	if d.done {
+		return
+	}
+	if d.observe != nil {
+		hand = hand.Muted()
+	}
+	d.asked = d.asked[:0]
+	d.reserve(run, hand)
+	d.releaseDue(run, hand)
+	step := run.Last()
+	m := &d.moment
+	*m = Moment{What: Stepped, Run: run, Node: step.Node, director: d, hand: hand}
+	switch step.Kind {
+	case trace.Deliver:
+		m.What, m.Message = Received, run.Message(step.Msg)
+		m.Node = m.Message.To
+	case trace.Drop, trace.Duplicate, trace.Replace:
+		m.Message = run.Message(step.Msg)
+	}
+	d.see(m)
+	events := run.Events()
+	for i := range events {
+		*m = Moment{What: Emitted, Run: run, Event: &events[i], Node: events[i].Node, director: d, hand: hand}
+		d.see(m)
+	}
+	if step.Kind == trace.Duplicate {
+		return
+	}
+	sent := run.Sent()
+	for i := range sent {
+		*m = Moment{What: Sent, Run: run, Message: &sent[i], Node: sent[i].From, director: d, hand: hand}
+		d.see(m)
+	}
+}
+
+// see takes a moment through machines, waits and filters.
+func (d *director) see(m *Moment) {
+	if d.done {
+		return
+	}
+	d.watch.moment(m)
+	for i := range d.machines {
+		d.step(&d.machines[i], m)
+	}
+	if d.done || m.Run.Settling() {
+		return
+	}
+	for i := range d.waits {
+		if w := &d.waits[i]; len(w.ids) > 0 && w.until(m) {
+			for _, id := range w.ids {
+				m.hand.Release(id)
+				d.watch.released(m, id)
+				d.observe.release(m.Run, id)
+			}
+			w.ids = w.ids[:0]
+		}
+	}
+	for i := range d.filters {
+		if f := &d.filters[i]; d.matches(f, m) {
+			d.carryOut(f, m)
+			if !f.goesOn || d.done {
+				return
+			}
+		}
+	}
+}
+
+// step lets a machine take at most one edge.
+func (d *director) step(machine *readyMachine, m *Moment) {
+	from := machine.states[d.states[machine.number]]
+	for i, t := range machine.edges[from.number] {
+		if d.done || !t(m) {
+			continue
+		}
+		to := from.edges[i].to
+		d.states[machine.number] = to.number
+		machine.reached[to.number]++
+		d.watch.entered(machine, to)
+		if to.name == Fail {
+			d.fail(m, fmt.Sprintf("machine %s went from %s to %s on %q: %s", machine.name, from.name, Fail, from.edges[i].when, m))
+		} else if to.ends {
+			d.finish(m)
+		}
+		return
+	}
+}
+
+// matches reports whether a filter takes the moment, and counts it.
+func (d *director) matches(f *readyFilter, m *Moment) bool {
+	if f.omitted || f.needs && (m.What != Sent || !m.Run.IsInFlight(m.Message.ID)) || !f.when(m) {
+		return false
+	}
+	if f.limited {
+		key := uint64(0)
+		if f.per.of != nil {
+			key = f.per.of(m)
+		}
+		if f.used == nil {
+			f.used = map[uint64]int{}
+		}
+		if f.used[key] >= f.limit {
+			return false
+		}
+		f.used[key]++
+	}
+	f.matched++
+	return true
+}
+
+func (d *director) carryOut(f *readyFilter, m *Moment) {
+	acted := false
+	for _, a := range f.actions {
+		acted = a(m) || acted
+	}
+	if acted {
+		f.acted++
+	}
+	d.observe.capture(f, m)
+	d.watch.took(f, acted)
+}
+
+// reserve keeps requests from the strategy.
+func (d *director) reserve(run *lockstep.Run, hand *lockstep.Hand) {
+	if len(d.reserved) == 0 || !hand.Moves() {
+		return
+	}
+	for i := 0; i < len(run.Pending()); {
+		p := run.Pending()[i]
+		if slices.Contains(d.reserved, p.Text) || d.reserved[0] == "" {
+			hand.Reserve(p.ID)
+		} else {
+			i++
+		}
+	}
+}
+
+// releaseDue gives back the messages whose delay is over.
+func (d *director) releaseDue(run *lockstep.Run, hand *lockstep.Hand) {
+	d.delayed = slices.DeleteFunc(d.delayed, func(x delayed) bool {
+		if x.at <= run.Now() {
+			hand.Release(x.id)
+			d.observe.release(run, x.id)
+		}
+		return x.at <= run.Now()
+	})
+}
+
+// Idle implements [lockstep.Director]: when nothing can happen but a delayed message,
+// the clock moves on to it.
+func (d *director) Idle(run *lockstep.Run, hand *lockstep.Hand) bool {
+	if len(d.delayed) == 0 || d.observe != nil || len(run.InFlight()) > 0 || run.Alarms() != 0 || len(run.Pending()) > 0 {
+		return false
+	}
+	first := slices.MinFunc(d.delayed, func(a, b delayed) int { return int(a.at - b.at) })
+	d.delayed = slices.DeleteFunc(d.delayed, func(x delayed) bool { return x == first })
+	step := lockstep.Step{Kind: trace.Deliver, Msg: first.id, At: first.at}
+	if !run.Possible(step) {
+		hand.Release(first.id)
+		return true
+	}
+	hand.Do(step)
+	return true
+}
+
+// finish ends the run in good order.
+func (d *director) finish(m *Moment) {
+	if d.observe != nil {
+		return
+	}
+	d.done = true
+	m.hand.Finish()
+}
+
+// fail ends the run with a finding.
+func (d *director) fail(m *Moment, text string) {
+	if d.observe != nil {
+		return
+	}
+	d.done = true
+	m.hand.Fail(lockstep.Finding{Property: "scenario " + d.name, Text: text, Nodes: one(m.Node)})
+}
+
+// End implements [lockstep.Director].
+func (d *director) End(run *lockstep.Run, hand *lockstep.Hand) {
+	if d.observe != nil {
+		d.observe.end(run)
+		return
+	}
+	if d.Vacuous() != "" {
+		return
+	}
+	var missed []string
+	any := false
+	for i := range d.machines {
+		m := &d.machines[i]
+		any = any || m.succeeds
+		if at := m.states[d.states[i]]; m.succeeds && !at.success {
+			missed = append(missed, fmt.Sprintf("machine %s ended in state %s", m.name, at.name))
+		}
+	}
+	d.success = any && len(missed) == 0
+	if d.must && !d.success {
+		hand.Fail(lockstep.Finding{Property: "scenario " + d.name, Text: "no success: " + strings.Join(missed, ", ")})
+	}
+}

@@ -1,0 +1,199 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/lockstep-go/lockstep"
+)
+
+// Class says what a filter does to the order of a run, as section 5.4 of the paper sorts
+// filters.
+type Class uint8
+
+// The classes, from the weakest to the strongest.
+const (
+	Neutral    Class = iota // it takes no message out of its order
+	Reordering              // it holds messages back and releases them later
+	Dropping                // it loses messages: it releases them after the end, so to speak
+	Byzantine               // it forges messages
+)
+
+var classNames = [...]string{"neutral", "reorder", "drop", "byzantine"}
+
+// String is the class in a word.
+func (c Class) String() string { return classNames[c] }
+
+// Distance is how far a filter takes messages out of their order, measured in a run
+// without faults: the number of messages sent between the capture of a message and its
+// release.
+type Distance struct {
+	Filter int // its number, from 1
+	Name   string
+	Class  Class
+	// Captured is the number of messages that the filter would have taken.
+	Captured int
+	// Mean and Max are over the messages that it would have released again.
+	Mean float64
+	Max  int
+	// Kept is the number of messages that it would not have released before the end.
+	Kept int
+}
+
+// String is the distance in words, where ∞ stands for never.
+func (d Distance) String() string {
+	switch {
+	case d.Class == Byzantine:
+		return "∞"
+	case d.Captured == 0 || d.Class == Neutral:
+		return "-"
+	case d.Kept == d.Captured:
+		return "∞"
+	case d.Kept > 0:
+		return fmt.Sprintf("%.0f..∞", d.Mean)
+	default:
+		return fmt.Sprintf("%.0f", d.Mean)
+	}
+}
+
+// Distances measures the filters of the plan's scenario in one synchronous run of the
+// plan's system, in which the filters look but move nothing. A filter that depends on a
+// fault captures nothing there. The run has the plan's Steps, or as many as it needs.
+func Distances(ctx context.Context, plan lockstep.Plan) ([]Distance, error) {
+	s, err := own(plan.Scenario)
+	if err != nil {
+		return nil, err
+	}
+	o := &observation{open: map[lockstep.ID]int{}}
+	for _, f := range s.filters {
+		d := Distance{Filter: f.number, Name: f.title()}
+		for _, a := range f.actions {
+			d.Class = max(d.Class, a.class)
+		}
+		o.filters = append(o.filters, d)
+	}
+	c := *s
+	c.observe = o
+	plan.Scenario, plan.Runs, plan.Workers, plan.KeepGoing = &c, 1, 1, true
+	plan.Strategy, plan.Spec, plan.Budget = Synchronous{Steps: plan.Steps}, nil, nil
+	if _, err := lockstep.Explore(ctx, plan); err != nil {
+		return nil, err
+	}
+	return o.filters, nil
+}
+
+// own is the scenario, if it is one of this package.
+func own(s lockstep.Scenario) (*Scenario, error) {
+	if sc, ok := s.(*Scenario); ok {
+		return sc, nil
+	}
+	return nil, fmt.Errorf("scenario: the plan's scenario must be one of this package, not %T", s)
+}
+
+// observation notes what filters would take and release; nil notes nothing.
+type observation struct {
+	filters []Distance
+	open    map[lockstep.ID]int // the filter that captured a message, by index
+}
+
+// capture notes the message that a filter would take.
+func (o *observation) capture(f *readyFilter, m *Moment) {
+	if o == nil || !f.needs {
+		return
+	}
+	d := &o.filters[f.number-1]
+	if d.Class != Neutral {
+		d.Captured++
+		o.open[m.Message.ID] = f.number - 1
+	}
+}
+
+// release notes that a captured message would be free again.
+func (o *observation) release(run *lockstep.Run, id lockstep.ID) {
+	if o == nil {
+		return
+	}
+	at, ok := o.open[id]
+	if !ok {
+		return
+	}
+	delete(o.open, id)
+	d := &o.filters[at]
+	distance := len(run.Messages()) - int(id)
+	done := d.Captured - o.openOf(at)
+	d.Mean += (float64(distance) - d.Mean) / float64(max(done, 1))
+	d.Max = max(d.Max, distance)
+}
+
+func (o *observation) openOf(at int) (n int) {
+	//lockstep:unordered they are only counted
+	for _, f := range o.open {
+		if f == at {
+			n++
+		}
+	}
+	return n
+}
+
+func (o *observation) end(*lockstep.Run) {
+	for i := range o.filters {
+		o.filters[i].Kept = o.openOf(i)
+	}
+}
+
+// Ablation tells which filters of a scenario the strategy could do without.
+type Ablation struct {
+	Scenario  string
+	Strategy  string
+	Runs      int // of each campaign
+	Successes int // with all filters
+	Filters   []Ablated
+}
+
+// Ablated is what is left of a scenario without one of its filters.
+type Ablated struct {
+	Distance
+	Successes int // in as many runs
+}
+
+// Ablate makes the plan's campaign once with all filters of its scenario and once
+// without each of them, and counts the runs that succeed: Table 4 of the paper. A filter
+// without which the strategy still succeeds now and then helps, but is not needed.
+func Ablate(ctx context.Context, plan lockstep.Plan) (*Ablation, error) {
+	s, err := own(plan.Scenario)
+	if err != nil {
+		return nil, err
+	}
+	distances, err := Distances(ctx, plan)
+	if err != nil {
+		return nil, err
+	}
+	plan.KeepGoing, plan.Keep = true, 1
+	a := &Ablation{Scenario: s.name, Strategy: plan.Strategy.String()}
+	for i := range len(s.filters) + 1 {
+		plan.Scenario = s.Without(i)
+		result, err := lockstep.Explore(ctx, plan)
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			a.Runs, a.Successes = result.Runs, Successes(result)
+		} else {
+			a.Filters = append(a.Filters, Ablated{Distance: distances[i-1], Successes: Successes(result)})
+		}
+	}
+	return a, nil
+}
+
+// String is the ablation as a table.
+func (a *Ablation) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s with %s, %d runs each\n", a.Scenario, a.Strategy, a.Runs)
+	fmt.Fprintf(&b, "%9s  %8s  %-9s  %s\n", "successes", "distance", "class", "without")
+	fmt.Fprintf(&b, "%9d  %8s  %-9s  %s\n", a.Successes, "", "", "nothing")
+	for _, f := range a.Filters {
+		fmt.Fprintf(&b, "%9d  %8s  %-9s  %s\n", f.Successes, f.Distance, f.Class, f.Name)
+	}
+	return b.String()
+}

@@ -1,0 +1,105 @@
+package scenario_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	. "github.com/lockstep-go/lockstep/scenario"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// The asks are messages 1 and 2, the answers 3 and 4. The ask to node 2 (message 1) is
+// released when the answer of node 3 is heard: by then all four have been sent, three
+// of them after it.
+func ExampleDistances() {
+	sc := New("distances")
+	sc.If(Type("Ask"), To(2)).Named("hold the ask").Then(Store("late"))
+	sc.If(IsReceive(), Type("Answer"), From(3)).Named("release it").Then(ReleaseAll("late"))
+	sc.If(Type("Answer"), From(2)).Named("lose an answer").Then(Drop())
+	sc.If(Type("Answer"), From(3)).Named("forge an answer").Then(Replace("Answer 7"))
+	list, err := Distances(context.Background(), lockstep.Plan{System: bell(), Scenario: sc})
+	for _, d := range list {
+		fmt.Println(d.Name, d.Class, d, d.Captured)
+	}
+	fmt.Println(err)
+	// Output:
+	// filter 1 (hold the ask) reorder 3 1
+	// filter 2 (release it) neutral - 0
+	// filter 3 (lose an answer) drop ∞ 1
+	// filter 4 (forge an answer) byzantine ∞ 1
+	// <nil>
+}
+
+// Node 1 hears node 3 before node 2. In a random order that happens by itself now and
+// then; that an answer is forged does not.
+func ExampleAblate() {
+	sc := New("3 before 2, and a lie")
+	m := sc.Machine("order")
+	m.On(IsReceive().And(From(3)), "3 first").On(IsReceive().And(From(2)), "then 2").MarkSuccess()
+	m.On(IsReceive().And(From(2)), "2 first").MarkDead()
+	lie := sc.Machine("lie")
+	lie.On(IsReceive().And(Body("7", func(n note) bool { return n.Number == 7 })), "heard").MarkSuccess()
+	sc.If(Type("Answer"), From(3)).Named("forge").Then(Replace("Answer 7"))
+	sc.If(Type("Answer"), From(2), m.InState(Start)).Named("hold").Then(Store("late"))
+	sc.If(IsReceive(), From(3)).Named("release").Then(ReleaseAll("late"))
+	a, err := Ablate(context.Background(), lockstep.Plan{System: bell(), Scenario: sc, Seed: 1, Runs: 1000,
+		Strategy: strategy.Walk{Deliver: 1, Alarm: 1}})
+	fmt.Print(a, err)
+	// Output:
+	// 3 before 2, and a lie with walk:deliver=1,drop=0,alarm=1,request=0,steps=0, 1000 runs each
+	// successes  distance  class      without
+	//      1000                       nothing
+	//         0         ∞  byzantine  filter 1 (forge)
+	//       494         1  reorder    filter 2 (hold)
+	//       236         -  neutral    filter 3 (release)
+	//  <nil>
+}
+
+func TestDelayDistances(t *testing.T) {
+	sc := New("delays")
+	sc.If(Type("Ask"), To(2)).Then(DelayUntil(IsEvent("done")))
+	sc.If(Type("Ask"), To(3)).Then(Delay(5))
+	list, err := Distances(context.Background(), lockstep.Plan{System: asking(), Scenario: sc})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Two of the three asks come from node 1 to node 2, each three messages before done.
+	if d := list[0]; d.Captured != 2 || d.Kept != 0 || d.Mean != 3 || d.Max != 3 {
+		t.Errorf("delay until done: %+v", d)
+	}
+	// The clock moves only with the alarm, which comes after the requests: their asks wait
+	// for it, and its own ask waits for ever.
+	if d := list[1]; d.Captured != 3 || d.Kept != 1 {
+		t.Errorf("delay by 5: %+v", d)
+	}
+}
+
+// TestObservationMovesNothing: the run in which distances are measured has no fault.
+func TestObservationMovesNothing(t *testing.T) {
+	sc := New("everything")
+	sc.If(Did(trace.Start)).Then(Crash(Only(2)), Cut(Only(1), Only(3)), HoldAlarms(Only(1)), Continue())
+	sc.If(Type("Ask")).Named("asks").Then(Drop())
+	sc.If(Type("Answer")).Named("answers").Then(Drop())
+	sc.If(IsEvent("heard")).Then(Finish())
+	list, err := Distances(context.Background(), lockstep.Plan{System: bell(), Scenario: sc})
+	if err != nil || list[1].Captured != 2 || list[2].Captured != 2 {
+		t.Errorf("%v %+v: the asks and their answers should all have been sent", err, list)
+	}
+}
+
+func TestDistancesOfForeignScenario(t *testing.T) {
+	for _, err := range []error{
+		Explain(context.Background(), lockstep.Plan{System: bell(), Strategy: Synchronous{}}, nil),
+		second(Distances(context.Background(), lockstep.Plan{System: bell()})),
+		second(Ablate(context.Background(), lockstep.Plan{System: bell(), Strategy: Synchronous{}})),
+	} {
+		if err == nil {
+			t.Error("a plan without a scenario was accepted")
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }

@@ -1,0 +1,57 @@
+package scenario
+
+import (
+	"fmt"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Replace gives the message another body, in the words in which the system reads and
+// writes its messages: its sender is Byzantine. What becomes of it then, another action
+// says; otherwise it is the strategy's.
+func Replace(body string) Action {
+	a := Forge("replace", func(*Moment) string { return body })
+	a.text = fmt.Sprintf("replace by %q", body)
+	return a
+}
+
+// Forge replaces the body by what a function makes of the moment: it may depend on the
+// receiver, on the message itself and on the run's seed. An empty body leaves the
+// message as it is.
+func Forge(text string, body func(*Moment) string) Action {
+	return Action{text: text, on: touches, class: Byzantine, compile: func(c *compiler) act {
+		c.need(trace.Replace)
+		return func(m *Moment) bool {
+			b := body(m)
+			return b != "" && do(m, m.Run.Forge(m.Message.ID, b))
+		}
+	}}
+}
+
+// Rewrite replaces the body by a change of the system's own message, for a receiver.
+// The message's String must be the words in which the system reads its messages.
+func Rewrite[M fmt.Stringer](text string, change func(msg M, to lockstep.Node) M) Action {
+	return Forge(text, func(m *Moment) string {
+		msg, ok := bodyOf[M](m, text)
+		if !ok {
+			return ""
+		}
+		return change(msg, m.Message.To).String()
+	})
+}
+
+// Equivocate tells different nodes different things: receivers in the group get the
+// second body, all others the first. An empty body leaves the message as it is.
+func Equivocate(body, other string, g Group) Action {
+	return Action{text: fmt.Sprintf("say %q, but %q to %s", body, other, g.text), on: touches, class: Byzantine,
+		compile: func(c *compiler) act {
+			in := c.group(g)
+			return Forge("", func(m *Moment) string {
+				if in(m).Has(m.Message.To) {
+					return other
+				}
+				return body
+			}).compile(c)
+		}}
+}

@@ -1,0 +1,171 @@
+package scenario
+
+import (
+	"fmt"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Group is a set of nodes: fixed, drawn anew for each run, or depending on what has
+// happened. It is an immutable value.
+type Group struct {
+	text    string
+	compile func(*compiler) members
+}
+
+// members is a group made ready for one worker.
+type members func(*Moment) lockstep.Nodes
+
+// String is the group in words.
+func (g Group) String() string { return g.text }
+
+// Only is the group of the nodes given.
+func Only(nodes ...lockstep.Node) Group {
+	set := lockstep.Nodes(0)
+	for _, n := range nodes {
+		if n >= 1 && n <= trace.MaxNodes {
+			set = set.With(n)
+		}
+	}
+	return Group{orList(nodes), func(c *compiler) members {
+		for _, n := range nodes {
+			if n < 1 || int(n) > c.info.Nodes {
+				c.problem("node %d: the nodes are 1..%d", n, c.info.Nodes)
+			}
+		}
+		return func(*Moment) lockstep.Nodes { return set }
+	}}
+}
+
+// Here is the node that the moment concerns.
+func Here() Group {
+	return Group{"here", func(*compiler) members {
+		return func(m *Moment) lockstep.Nodes { return one(m.Node) }
+	}}
+}
+
+// Where is a group of one's own, by what is known at the moment, e.g. the leader.
+func Where(text string, nodes func(*Moment) lockstep.Nodes) Group {
+	return Group{text, func(*compiler) members { return nodes }}
+}
+
+// Others is the group of all other nodes.
+func (g Group) Others() Group {
+	return Group{"all but " + g.text, func(c *compiler) members {
+		in, all := c.group(g), trace.AllNodes(c.info.Nodes)
+		return func(m *Moment) lockstep.Nodes { return all &^ in(m) }
+	}}
+}
+
+// Part is a part of a random partition of the nodes.
+type Part struct {
+	Name string
+	// Size is the number of nodes; 0 means all that are left.
+	Size int
+}
+
+// draw is a random partition.
+type draw struct {
+	parts []Part
+	first int // number of the first part among the groups that are drawn
+}
+
+// Pick is a group of k nodes, drawn from the seed for each run.
+func (s *Scenario) Pick(name string, k int) Group {
+	return s.Split(Part{Name: name, Size: k})[0]
+}
+
+// Split is a partition of the nodes, drawn from the seed for each run: groups of the
+// sizes given that have no node in common.
+func (s *Scenario) Split(parts ...Part) []Group {
+	d := draw{parts: parts}
+	for _, other := range s.groups {
+		d.first += len(other.parts)
+	}
+	s.groups = append(s.groups, d)
+	groups := make([]Group, len(parts))
+	for i, p := range parts {
+		number := d.first + i
+		groups[i] = Group{p.Name, func(*compiler) members {
+			return func(m *Moment) lockstep.Nodes { return m.director.drawn[number] }
+		}}
+	}
+	return groups
+}
+
+// Mark remembers the node that the moment concerns under a name; Marked is the group of
+// it. An earlier mark of the name is forgotten.
+func Mark(name string) Action {
+	return Action{text: "mark " + name, compile: func(c *compiler) act {
+		number := c.mark(name, true)
+		return func(m *Moment) bool {
+			m.director.marks[number] = one(m.Node)
+			return m.Node != 0
+		}
+	}}
+}
+
+// Marked is the node that Mark remembered, or nobody as long as it has not.
+func Marked(name string) Group {
+	return Group{name, func(c *compiler) members {
+		number := c.mark(name, false)
+		return func(m *Moment) lockstep.Nodes { return m.director.marks[number] }
+	}}
+}
+
+// condition asks something of the moment and the members of the group.
+func (g Group) condition(text string, holds func(*Moment, lockstep.Nodes) bool) Condition {
+	return Condition{text + g.text, func(c *compiler) test {
+		in := c.group(g)
+		return func(m *Moment) bool { return holds(m, in(m)) }
+	}}
+}
+
+func one(n lockstep.Node) lockstep.Nodes {
+	if n == 0 {
+		return 0
+	}
+	return trace.NodesOf(n)
+}
+
+// check reports sizes that do not fit.
+func (d draw) check(c *compiler) {
+	left := c.info.Nodes
+	for i, p := range d.parts {
+		if p.Size < 0 || p.Size == 0 && i < len(d.parts)-1 {
+			c.problem("part %s of a partition has size %d: sizes are positive, only the last may be 0 for the rest", p.Name, p.Size)
+		}
+		left -= p.Size
+	}
+	if left < 0 {
+		c.problem("the parts of a partition need %d nodes, there are %d", c.info.Nodes-left, c.info.Nodes)
+	}
+}
+
+// draw deals the nodes out at random.
+func (d *director) draw(w draw) {
+	left := trace.AllNodes(d.info.Nodes)
+	for i, p := range w.parts {
+		size := p.Size
+		if size == 0 {
+			size = left.Len()
+		}
+		part := lockstep.Nodes(0)
+		for range min(size, left.Len()) {
+			n := left.Nth(d.rand.IntN(left.Len()))
+			part, left = part.With(n), left.Without(n)
+		}
+		d.drawn[w.first+i] = part
+	}
+}
+
+// drawnText names the groups drawn for the run.
+func (d *director) drawnText() (texts []string) {
+	for _, w := range d.draws {
+		for i, p := range w.parts {
+			texts = append(texts, fmt.Sprintf("%s=%s", p.Name, d.drawn[w.first+i]))
+		}
+	}
+	return texts
+}

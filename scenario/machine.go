@@ -1,0 +1,102 @@
+package scenario
+
+import "fmt"
+
+// Start is the name of the state in which every machine begins.
+const Start = "start"
+
+// Fail is the name of the state that ends the run with a finding.
+const Fail = "fail"
+
+// Machine is a state machine that follows the run. The methods of State apply to its
+// start state.
+type Machine struct {
+	*State
+	name   string
+	number int
+	states []*State // the first is the start state
+}
+
+// State is a state of a machine.
+type State struct {
+	name    string
+	number  int
+	machine *Machine
+	edges   []edge
+	success bool
+	dead    bool
+	ends    bool
+}
+
+type edge struct {
+	when Condition
+	to   *State
+}
+
+// Machine adds a machine. Without a name it is called like the scenario; two machines
+// need two names.
+func (s *Scenario) Machine(name ...string) *Machine {
+	m := &Machine{name: s.name, number: len(s.machines)}
+	if len(name) > 0 {
+		m.name = name[0]
+	}
+	m.State = m.At(Start)
+	s.machines = append(s.machines, m)
+	return m
+}
+
+// At is the state with the given name, which is new if there was none. It leads
+// somewhere and can be reached only by the edges that On adds.
+func (m *Machine) At(name string) *State {
+	for _, s := range m.states {
+		if s.name == name {
+			return s
+		}
+	}
+	s := &State{name: name, number: len(m.states), machine: m}
+	m.states = append(m.states, s)
+	return s
+}
+
+// On adds an edge: when the condition holds in this state, the machine goes to the
+// state named, which On returns. Edges are tried in the order in which they were added;
+// several may lead to one state.
+func (s *State) On(when Condition, to string) *State {
+	target := s.machine.At(to)
+	s.edges = append(s.edges, edge{when: when, to: target})
+	return target
+}
+
+// MarkSuccess makes this a state in which a run succeeds if it ends there.
+func (s *State) MarkSuccess() *State {
+	s.success = true
+	return s
+}
+
+// MarkDead says that the state need not be reached: that it never is is not vacuous. A
+// dead state is no finding; that is what [Fail] is for.
+func (s *State) MarkDead() *State {
+	s.dead = true
+	return s
+}
+
+// EndRun ends the exploring stage of the run when the state is reached.
+func (s *State) EndRun() *State {
+	s.ends = true
+	return s
+}
+
+// InState holds while the machine is in one of the states named.
+func (m *Machine) InState(names ...string) Condition {
+	return Condition{
+		text: fmt.Sprintf("%s in %s", m.name, orList(names)),
+		compile: func(c *compiler) test {
+			var in uint64
+			for _, name := range names {
+				in |= 1 << c.state(m, name)
+			}
+			number := m.number
+			return func(now *Moment) bool { return in>>now.director.states[number]&1 != 0 }
+		},
+	}
+}

@@ -1,0 +1,102 @@
+package scenario
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// What says what kind of moment it is.
+type What uint8
+
+// The kinds of moment.
+const (
+	Stepped  What = iota // a step was taken that did not deliver a message
+	Received             // a message was delivered
+	Emitted              // a node let the outside see an event
+	Sent                 // a message was sent
+)
+
+// Moment is something that just happened in a run, as conditions and actions see it. It
+// is valid only during the call.
+type Moment struct {
+	What What
+	// Run is the run, with the step last taken in Run.Last().
+	Run *lockstep.Run
+	// Message is the message sent, received, dropped, duplicated or replaced; nil where
+	// there is none.
+	Message *lockstep.Message
+	// Event is the event, nil where there is none.
+	Event *lockstep.Event
+	// Node is the node concerned: of the event, the sender of a message sent, the
+	// receiver of a message received, the node of the step; 0 where there is none.
+	Node lockstep.Node
+
+	director *director
+	hand     *lockstep.Hand
+}
+
+// Body is the system's own message, where the system gives access, or nil.
+func (m *Moment) Body() any {
+	if m.Message == nil {
+		return nil
+	}
+	return m.Run.Body(m.Message.ID)
+}
+
+// Rand is the scenario's source for this run. It is seeded from the run's seed and not
+// shared with the strategy.
+func (m *Moment) Rand() *rand.Rand { return m.director.rand }
+
+// Abort ends the campaign with an error: the scenario itself is wrong.
+func (m *Moment) Abort(err error) {
+	m.hand.Abort(fmt.Errorf("scenario %s: %w", m.director.name, err))
+}
+
+// String is the moment in words: "receive 1->2 Prepare", "event 3 leader".
+func (m *Moment) String() string {
+	switch m.What {
+	case Sent:
+		return "send " + m.Message.String()
+	case Received:
+		return "receive " + m.Message.String()
+	case Emitted:
+		return fmt.Sprintf("event %d %s", m.Node, m.Event.Type)
+	}
+	s := m.Run.Last()
+	if m.Message != nil {
+		return s.Kind.String() + " " + m.Message.String()
+	}
+	if s.Kind == trace.Request {
+		return fmt.Sprintf("request at node %d", s.Node)
+	}
+	return s.String()
+}
+
+// Key sorts moments, e.g. by receiver, so that each sort is counted on its own.
+type Key struct {
+	text string
+	of   func(*Moment) uint64
+}
+
+// The keys that every system has.
+var (
+	ByReceiver = Key{"receiver", func(m *Moment) uint64 { return uint64(envelope(m).To) }}
+	BySender   = Key{"sender", func(m *Moment) uint64 { return uint64(envelope(m).From) }}
+	ByLink     = Key{"link", func(m *Moment) uint64 { return uint64(envelope(m).From)<<8 | uint64(envelope(m).To) }}
+	ByNode     = Key{"node", func(m *Moment) uint64 { return uint64(m.Node) }}
+)
+
+// By is a key of one's own, e.g. the term and the receiver of a vote.
+func By(text string, of func(*Moment) uint64) Key { return Key{text, of} }
+
+var noMessage lockstep.Message
+
+func envelope(m *Moment) *lockstep.Message {
+	if m.Message == nil {
+		return &noMessage
+	}
+	return m.Message
+}

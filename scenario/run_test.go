@@ -1,0 +1,238 @@
+package scenario_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	. "github.com/lockstep-go/lockstep/scenario"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target/smr"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+func TestVacuity(t *testing.T) {
+	sc := New("vacuous")
+	m := sc.Machine()
+	m.On(IsReceive().And(Type("Answer"), From(2)), "answered")
+	sc.If(Type("Ask"), To(1)).Named("asks to 1").Then(Drop()) // nobody asks node 1
+	result := explore(t, bellPlan(sc.Without(0)))
+	if got := result.Verdict(); got != trace.Vacuous {
+		t.Errorf("verdict %s, want vacuous: %v", got, result.Verdicts)
+	}
+	want := []string{"filter 1 (asks to 1) acted"}
+	if got := result.VacuousParts(); !slices.Equal(got, want) {
+		t.Errorf("vacuous parts %q, want %q", got, want)
+	}
+}
+
+// TestVacuousPartOfCampaign: a campaign whose runs are not vacuous still says which
+// filter never fired and which state was never reached.
+func TestVacuousPartOfCampaign(t *testing.T) {
+	sc := New("partly")
+	m := sc.Machine()
+	m.On(IsEvent("done"), "done").MarkSuccess()
+	m.On(Did(trace.Crash), "crashed")
+	m.On(Did(trace.Restart), "restarted").MarkDead()
+	sc.If(Type("Ask"), To(2)).Named("2 first").Then(Deliver())
+	sc.If(Type("Answer"), To(2)).Named("answers to 2").Then(Drop())
+	result := explore(t, bellPlan(sc))
+	if got := result.Verdict(); got != trace.Pass {
+		t.Errorf("verdict %s, want pass", got)
+	}
+	want := []string{"filter 2 (answers to 2) acted", "state crashed of machine partly reached"}
+	if got := result.VacuousParts(); !slices.Equal(got, want) {
+		t.Errorf("vacuous parts %q, want %q", got, want)
+	}
+	if got := Successes(result); got != result.Runs {
+		t.Errorf("%d successes in %d runs", got, result.Runs)
+	}
+}
+
+// TestVacuousProperty: a property that could never have failed is named too.
+func TestVacuousProperty(t *testing.T) {
+	sc := New("nothing is output")
+	sc.If(Round("Propose")).Then(Drop())
+	result := explore(t, lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultWalk, Scenario: sc, Spec: smr.Prefix, Runs: 50})
+	if got, want := result.VacuousParts(), []string{"property prefix"}; !slices.Equal(got, want) {
+		t.Errorf("vacuous parts %q, want %q", got, want)
+	}
+}
+
+// guided is a scenario on smr that uses most of what there is, for tests that hold for
+// any scenario.
+func guided() *Scenario {
+	sc := New("guided")
+	m := sc.Machine()
+	m.On(IsEvent(smr.Output), "output").MarkSuccess()
+	victim := sc.Pick("victim", 1)
+	sc.If(Round("Propose"), ToGroup(victim)).First(2).Then(Store("late"))
+	sc.If(IsEvent(smr.Output)).Then(ReleaseAll("late"), Continue())
+	sc.If(IsEvent(smr.Output)).Once().Then(Crash(victim))
+	sc.If(Did(trace.Crash)).Then(Restart(Here()))
+	sc.If(Round("Ack"), Chance(0.2)).Then(Duplicate())
+	sc.If(Round("Promise"), Chance(0.2)).Then(Delay(7))
+	sc.If(Round("Promise"), Phase(1)).Then(DelayUntil(Round("Prepare").And(Phase(2))))
+	return sc
+}
+
+// TestDeterminism: the digest of a campaign depends on plan and seed alone.
+func TestDeterminism(t *testing.T) {
+	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultWalk, Scenario: guided(),
+		Spec: smr.Prefix, Runs: 400, KeepGoing: true, Seed: 3, Workers: 1}
+	one := explore(t, plan)
+	plan.Workers = 3
+	three := explore(t, plan)
+	if one.Digest != three.Digest || fmt.Sprint(one.Effects) != fmt.Sprint(three.Effects) {
+		t.Errorf("one worker and three differ: %x and %x,\n%v\n%v", one.Digest, three.Digest, one.Effects, three.Effects)
+	}
+	if parts := one.VacuousParts(); len(parts) > 0 {
+		t.Errorf("never happened: %q", parts)
+	}
+}
+
+// TestReplayAndShrink: runs under a scenario replay by their choices, with the scenario
+// and without it, and shrink.
+func TestReplayAndShrink(t *testing.T) {
+	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Scenario: guided(), Spec: smr.Prefix, Runs: 3_000, Seed: 1,
+		Strategy: strategy.Walk{Deliver: 10, Drop: 1, Alarm: 1, Steps: 150}}
+	found := explore(t, plan).First()
+	if found == nil {
+		t.Fatal("the bug was not found")
+	}
+	if found.Flaky != "" {
+		t.Fatal(found.Flaky)
+	}
+	for _, sc := range []lockstep.Scenario{plan.Scenario, nil} {
+		plan.Scenario = sc
+		again, err := lockstep.Replay(plan, found.Trace)
+		if err != nil || again.Outcome.Verdict != trace.Fail {
+			t.Errorf("with scenario %v: %v, %+v", sc, err, again.Outcome)
+		}
+	}
+	plan.Scenario = guided()
+	shrunk, err := lockstep.Shrink(context.Background(), plan, found.Trace, 3000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(shrunk.Trace.Records) >= len(found.Trace.Records) {
+		t.Errorf("%d steps were shrunk to %d", len(found.Trace.Records), len(shrunk.Trace.Records))
+	}
+}
+
+// TestBudget: what exceeds the fault model is unknown with a reason and never a
+// finding; what keeps to it is judged.
+func TestBudget(t *testing.T) {
+	anyFault := lockstep.Budget{Crashes: -1, Byzantine: -1, Losses: -1, Links: -1, Duplicates: -1}
+	for _, tt := range []struct {
+		name   string
+		allow  func(*lockstep.Budget)
+		do     func(*Scenario)
+		reason string // empty: within the budget
+	}{
+		{"two crashes of one", func(b *lockstep.Budget) { b.Crashes = 1 },
+			func(sc *Scenario) { sc.If(Did(trace.Start)).Then(Crash(Only(2, 3))) }, "2 nodes crashed, 1 allowed"},
+		{"one crash twice", func(b *lockstep.Budget) { b.Crashes = 1 },
+			func(sc *Scenario) {
+				sc.If(Did(trace.Start)).Then(Crash(Only(2)))
+				sc.If(Did(trace.Crash)).First(2).Then(Restart(Only(2)))
+				sc.If(Did(trace.Restart)).Once().Then(Crash(Only(2)))
+			}, ""},
+		{"messages to the dead are not lost", func(b *lockstep.Budget) { b.Losses, b.Links = 0, 0 },
+			func(sc *Scenario) { sc.If(Did(trace.Alarm)).Then(Crash(Only(2))) }, ""},
+		{"two liars of one", func(b *lockstep.Budget) { b.Byzantine = 1 },
+			func(sc *Scenario) { sc.If(Type("Answer")).Then(Replace("Answer 7")) }, "2 Byzantine nodes, 1 allowed"},
+		{"one liar, who is silent and crashes too", func(b *lockstep.Budget) { b.Byzantine, b.Crashes, b.Losses, b.Links = 1, 0, 0, 0 },
+			func(sc *Scenario) {
+				sc.If(Type("Ask"), To(2)).Then(Replace("Ask 7"))
+				sc.If(From(1)).Then(Drop())
+				sc.If(IsEvent("heard")).Then(Crash(Only(1)))
+			}, ""},
+		{"one loss of none", func(b *lockstep.Budget) { b.Losses, b.Links = 0, 0 },
+			func(sc *Scenario) { sc.If(To(3)).Then(Drop()) }, "1 messages lost on 1 links, 0 messages or 0 links allowed"},
+		{"losses on one link of one", func(b *lockstep.Budget) { b.Losses, b.Links = 0, 1 },
+			func(sc *Scenario) { sc.If(To(3)).Then(Drop()) }, ""},
+		{"a cut loses on two links", func(b *lockstep.Budget) { b.Losses, b.Links = 1, 1 },
+			func(sc *Scenario) { sc.If(Did(trace.Start)).Then(Isolate(Only(1))) }, "2 messages lost on 2 links, 1 messages or 1 links allowed"},
+		{"a copy of none", func(b *lockstep.Budget) { b.Duplicates = 0 },
+			func(sc *Scenario) { sc.If(To(3)).Then(Duplicate()) }, "1 messages duplicated, 0 allowed"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := anyFault
+			tt.allow(&b)
+			sc := New("faults").Faults(b)
+			tt.do(sc)
+			plan := bellPlan(sc)
+			plan.Runs, plan.Spec, plan.KeepGoing = 1, alwaysWrong{}, true
+			result := explore(t, plan)
+			if tt.reason == "" {
+				if result.Verdict() != trace.Fail {
+					t.Errorf("verdict %s %v, want the finding", result.Verdict(), result.Reasons)
+				}
+				return
+			}
+			if result.Verdict() != trace.Unknown || result.Reasons["fault budget exceeded: "+tt.reason] != 1 || len(result.Found) > 0 {
+				t.Errorf("verdict %s %v, want unknown: %s", result.Verdict(), result.Reasons, tt.reason)
+			}
+		})
+	}
+}
+
+// alwaysWrong finds something at the end of every run.
+type alwaysWrong struct{}
+
+func (alwaysWrong) Properties() []string                 { return []string{"wrong"} }
+func (alwaysWrong) New(lockstep.Info) lockstep.Monitor   { return alwaysWrong{} }
+func (alwaysWrong) Reset()                               {}
+func (alwaysWrong) Step(*lockstep.Run) *lockstep.Finding { return nil }
+func (alwaysWrong) End(run *lockstep.Run) *lockstep.Finding {
+	return &lockstep.Finding{Property: "wrong"}
+}
+
+// TestBudgetOfStrategy: the strategy's faults count as well, and the plan's budget goes
+// before the scenario's.
+func TestBudgetOfStrategy(t *testing.T) {
+	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix, Runs: 2000, Seed: 1, KeepGoing: true,
+		Strategy: strategy.Walk{Deliver: 10, Drop: 1, Alarm: 1, Steps: 100}, Budget: &lockstep.Budget{}}
+	result := explore(t, plan)
+	if len(result.Found) > 0 || result.Verdicts[trace.Unknown] == 0 {
+		t.Errorf("verdicts %v with %d findings: a loss exceeds the empty budget", result.Verdicts, len(result.Found))
+	}
+	plan.Budget = &lockstep.Budget{Losses: lockstep.Unlimited}
+	if result = explore(t, plan); len(result.Found) == 0 {
+		t.Error("nothing was found with losses allowed")
+	}
+	plan.Budget = &lockstep.Budget{Losses: -2}
+	if _, err := lockstep.Explore(context.Background(), plan); err == nil {
+		t.Error("a budget of -2 losses was accepted")
+	}
+}
+
+// TestSplit: the parts drawn have the sizes asked for, cover all nodes where the last
+// takes the rest, have no node in common, and every node gets into every part.
+func TestSplit(t *testing.T) {
+	sc := New("split")
+	parts := sc.Split(Part{"one", 1}, Part{"two", 2}, Part{"rest", 0})
+	seen := make([]lockstep.Nodes, len(parts))
+	sc.If(FromGroup(parts[0])).Then(Pass())
+	info := lockstep.Info{Name: "five", Nodes: 5, Supports: trace.KindsOf(trace.Deliver)}
+	d := sc.New(info)
+	for seed := range uint64(200) {
+		d.Reset(rand.New(rand.NewPCG(seed, 0)))
+		sets := Drawn(d)
+		if sets[0].Len() != 1 || sets[1].Len() != 2 || sets[0]|sets[1]|sets[2] != trace.AllNodes(5) || sets[2].Len() != 2 {
+			t.Fatalf("seed %d: %v", seed, sets)
+		}
+		for i, s := range sets {
+			seen[i] |= s
+		}
+	}
+	for i, s := range seen {
+		if s != trace.AllNodes(5) {
+			t.Errorf("part %d was only ever drawn from %s", i, s)
+		}
+	}
+}

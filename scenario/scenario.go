@@ -1,0 +1,164 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/lockstep-go/lockstep"
+)
+
+// Scenario is a [lockstep.Scenario] in the making. Once it is part of a plan it must not
+// be changed any more; it then serves any number of workers.
+type Scenario struct {
+	name     string
+	filters  []*Filter
+	machines []*Machine
+	groups   []draw
+	reserved []string
+	budget   *lockstep.Budget
+	must     bool // a run without success is a finding
+	omit     int  // number of the filter that is left out, 0 for none
+	watch    *watch
+	observe  *observation
+}
+
+// New begins a scenario.
+func New(name string) *Scenario { return &Scenario{name: name} }
+
+// Name implements [lockstep.Scenario].
+func (s *Scenario) Name() string { return s.name }
+
+// Filter is an If with its Then.
+type Filter struct {
+	name    string
+	number  int // from 1
+	when    Condition
+	limit   int // matches allowed, for each key; 0: any number
+	limited bool
+	per     Key
+	actions []Action
+	then    bool
+}
+
+// If adds a filter to the end of the cascade. It matches when all conditions hold;
+// without a condition it matches always. What it does, Then says.
+func (s *Scenario) If(conditions ...Condition) *Filter {
+	f := &Filter{when: All(conditions...), number: len(s.filters) + 1}
+	s.filters = append(s.filters, f)
+	return f
+}
+
+// Named gives a filter a name for reports; otherwise its condition stands for it.
+func (f *Filter) Named(name string) *Filter {
+	f.name = name
+	return f
+}
+
+// First lets the filter match only k times in a run. After that it is as if it were not
+// there: later filters see what it would have matched.
+func (f *Filter) First(k int) *Filter {
+	f.limit, f.limited = k, true
+	return f
+}
+
+// Once lets the filter match only once in a run.
+func (f *Filter) Once() *Filter { return f.First(1) }
+
+// Per makes First and Once count for each key on its own, e.g. for each receiver.
+func (f *Filter) Per(key Key) *Filter {
+	f.per = key
+	return f
+}
+
+// Then says what the filter does, in order.
+func (f *Filter) Then(actions ...Action) *Filter {
+	f.actions, f.then = append(f.actions, actions...), true
+	return f
+}
+
+// title is the filter in reports: "filter 2 (drop Prepare)".
+func (f *Filter) title() string {
+	name := f.name
+	if name == "" {
+		name = f.when.text
+	}
+	return fmt.Sprintf("filter %d (%s)", f.number, name)
+}
+
+// does lists the filter's actions in words.
+func (f *Filter) does() string {
+	words := make([]string, len(f.actions))
+	for i, a := range f.actions {
+		words[i] = a.text
+	}
+	return strings.Join(words, ", ")
+}
+
+// Piece is a reusable part of a scenario: it adds filters and machines to it.
+type Piece func(*Scenario)
+
+// Use adds pieces to the scenario, in order.
+func (s *Scenario) Use(pieces ...Piece) *Scenario {
+	for _, p := range pieces {
+		p(s)
+	}
+	return s
+}
+
+// Faults declares the fault model: a run with more faults than the budget allows, by
+// scenario and strategy together, is unknown and never a finding.
+func (s *Scenario) Faults(b lockstep.Budget) *Scenario {
+	s.budget = &b
+	return s
+}
+
+// Budget implements [lockstep.Budgeted].
+func (s *Scenario) Budget() *lockstep.Budget { return s.budget }
+
+// MustSucceed makes a finding of every run that ends outside the success states, though
+// the scenario took effect: bounded liveness. Without it such runs are only counted.
+func (s *Scenario) MustSucceed() *Scenario {
+	s.must = true
+	return s
+}
+
+// Reserve keeps waiting requests with the given texts from the strategy, so that only
+// the action Request gives them; without a text it keeps them all.
+func (s *Scenario) Reserve(texts ...string) *Scenario {
+	if len(texts) == 0 {
+		texts = []string{""}
+	}
+	s.reserved = append(s.reserved, texts...)
+	return s
+}
+
+// Without is the scenario with one filter, counted from 1, left out. The numbers of the
+// others stay.
+func (s *Scenario) Without(filter int) *Scenario {
+	c := *s
+	c.omit = filter
+	return &c
+}
+
+// Size is the number of filters and of states of all machines, start included.
+func (s *Scenario) Size() (filters, states int) {
+	for _, m := range s.machines {
+		states += len(m.states)
+	}
+	return len(s.filters), states
+}
+
+// Check implements [lockstep.Scenario]: it reports everything that is wrong with the
+// scenario as far as that can be known before a run.
+func (s *Scenario) Check(info lockstep.Info) error {
+	c := newCompiler(s, info)
+	c.compile()
+	return errors.Join(c.problems...)
+}
+
+// New implements [lockstep.Scenario].
+func (s *Scenario) New(info lockstep.Info) lockstep.Director {
+	c := newCompiler(s, info)
+	return c.compile()
+}

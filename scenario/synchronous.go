@@ -1,0 +1,72 @@
+package scenario
+
+import (
+	"fmt"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Synchronous is the run without faults against which distances are measured: messages
+// arrive in the order of sending. When none is in flight, the waiting requests are given
+// to the nodes in turn, and when none waits, the alarm that is due first fires. It draws
+// nothing.
+type Synchronous struct {
+	// Steps is the length of a run; 0 means as long as anything is possible.
+	Steps int
+}
+
+// String implements [lockstep.Strategy].
+func (s Synchronous) String() string { return fmt.Sprintf("synchronous:steps=%d", s.Steps) }
+
+// Check implements [lockstep.Strategy].
+func (s Synchronous) Check(info lockstep.Info) error {
+	if s.Steps < 0 {
+		return fmt.Errorf("synchronous: steps is %d, it must not be negative", s.Steps)
+	}
+	return info.Require("synchronous", trace.KindsOf(trace.Deliver))
+}
+
+// Guarantee implements [lockstep.Strategy].
+func (s Synchronous) Guarantee(lockstep.Info) lockstep.Guarantee {
+	return lockstep.Guarantee{Class: "a given execution", Assumes: []string{"there is only one synchronous run"}}
+}
+
+// New implements [lockstep.Strategy].
+func (s Synchronous) New(lockstep.Info) lockstep.Scheduler { return &inOrder{steps: s.Steps} }
+
+type inOrder struct {
+	steps int
+	given int
+}
+
+// Reset implements [lockstep.Scheduler].
+func (o *inOrder) Reset(lockstep.Start) { o.given = 0 }
+
+// Next implements [lockstep.Scheduler].
+func (o *inOrder) Next(run *lockstep.Run, next *lockstep.Step) bool {
+	if o.steps > 0 && run.Steps() >= o.steps {
+		return false
+	}
+	if flying := run.InFlight(); len(flying) > 0 {
+		next.Kind, next.Msg = trace.Drop, flying[0]
+		if run.Up().Has(run.Message(flying[0]).To) {
+			next.Kind = trace.Deliver
+		}
+		return true
+	}
+	for _, p := range run.Pending() {
+		if to := p.To & run.Up(); to != 0 {
+			o.given++
+			next.Kind, next.Request, next.Node = trace.Request, p.ID, to.Nth((o.given-1)%to.Len())
+			return true
+		}
+	}
+	next.Kind = trace.Alarm
+	for n := range run.Alarms().All() {
+		if next.Node == 0 || run.AlarmAt(n) < run.AlarmAt(next.Node) {
+			next.Node = n
+		}
+	}
+	return next.Node != 0
+}

@@ -1,0 +1,297 @@
+package lockstep
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// schedule is a run in lock-step rounds, taken apart into what can be made smaller.
+type schedule struct {
+	phases []phase
+	active int // rounds that had messages when it was run
+	// exact says that alarms fire only where they did and that messages arrive in the
+	// order in which they did, instead of both following from the rules of Rounds.
+	exact bool
+}
+
+// phase is a stretch of rounds after which isolated nodes return.
+type phase struct {
+	rounds int
+	start  []int // by node-1: the round of the phase from which the node is isolated; rounds means never
+	lost   []loss
+	acts   []act
+	forged []forgery
+	order  []link // where the schedule is exact: links in the order in which their messages arrived
+}
+
+// counts reports whether it matters which message of a link it is.
+func (p *phase) counts() bool {
+	return len(p.forged) > 0 || slices.ContainsFunc(p.lost, func(l loss) bool { return l.nth > 0 })
+}
+
+// link is a link in one round of a phase.
+type link struct {
+	round    int
+	from, to Node
+}
+
+// loss is a link that loses its messages, beyond isolation: the nth of the round,
+// counted from 1, or all of them when nth is 0.
+type loss struct {
+	link
+	nth int
+}
+
+// forgery is the nth message of a link that arrives with another body.
+type forgery struct {
+	link
+	nth  int
+	body string
+}
+
+// act is a step taken at the start of a round of a phase: a request, a crash and so on.
+type act struct {
+	round int
+	step  Step
+}
+
+// scheduleOf reads the schedule of a trace in rounds.
+func scheduleOf(t *trace.Trace, exact bool) schedule {
+	s := schedule{exact: exact}
+	reader := scheduleReader{schedule: &s, trace: t, at: make([][2]int, len(t.Rounds)+1),
+		sent: map[ID]Message{}, taken: map[int]map[link][]bool{}}
+	for _, r := range t.Rounds {
+		if len(s.phases) < r.Phase {
+			s.phases = append(s.phases, phase{start: make([]int, t.Header.Nodes)})
+		}
+		p := &s.phases[len(s.phases)-1]
+		reader.at[r.Number] = [2]int{len(s.phases) - 1, p.rounds}
+		for n := range p.start {
+			if p.start[n] == p.rounds && r.Kernel.Has(Node(n+1)) {
+				p.start[n]++
+			}
+		}
+		p.rounds++
+	}
+	for i := range t.Records {
+		reader.read(&t.Records[i])
+	}
+	reader.losses()
+	return s
+}
+
+// scheduleReader adds the steps of a trace to the schedule of its rounds.
+type scheduleReader struct {
+	schedule *schedule
+	trace    *trace.Trace
+	at       [][2]int // by number of the round: phase, round of the phase
+	sent     map[ID]Message
+	taken    map[int]map[link][]bool // by phase: the messages of each link in order, true where lost
+}
+
+func (d *scheduleReader) read(r *trace.Record) {
+	for _, m := range r.Sent {
+		d.sent[m.ID] = m.Message
+	}
+	if r.Round == 0 || r.Settle || r.Step.Kind == trace.Start {
+		return
+	}
+	s, i, round := d.schedule, d.at[r.Round][0], d.at[r.Round][1]
+	p, m := &s.phases[i], d.sent[r.Step.Msg]
+	l := link{round, m.From, m.To}
+	switch r.Step.Kind {
+	case trace.Deliver, trace.Drop:
+		if s.exact && !slices.Contains(p.order, l) {
+			p.order = append(p.order, l)
+		}
+		if p.isolates(m, round) {
+			return
+		}
+		if d.taken[i] == nil {
+			d.taken[i] = map[link][]bool{}
+		}
+		d.taken[i][l] = append(d.taken[i][l], r.Step.Kind == trace.Drop)
+	case trace.Replace:
+		p.forged = append(p.forged, forgery{l, len(d.taken[i][l]) + 1, r.Body})
+	case trace.Alarm:
+		names := len(d.trace.Header.Rounds)
+		if byRule := names == 0 || (r.Round-1)%names == 0; byRule && !s.exact {
+			return
+		}
+		p.acts = append(p.acts, act{round, r.Step})
+	case trace.Duplicate:
+	default:
+		p.acts = append(p.acts, act{round, r.Step})
+	}
+}
+
+// losses adds the lost messages: a whole link where nothing of it arrived in the round.
+func (d *scheduleReader) losses() {
+	for i := range d.schedule.phases {
+		p := &d.schedule.phases[i]
+		for _, l := range slices.SortedFunc(maps.Keys(d.taken[i]), link.compare) {
+			lost := d.taken[i][l]
+			if !slices.Contains(lost, false) {
+				p.lost = append(p.lost, loss{l, 0})
+				continue
+			}
+			for nth, yes := range lost {
+				if yes {
+					p.lost = append(p.lost, loss{l, nth + 1})
+				}
+			}
+		}
+		slices.SortFunc(p.lost, func(a, b loss) int {
+			return slices.Compare([]int{a.round, int(a.from), int(a.to), a.nth}, []int{b.round, int(b.from), int(b.to), b.nth})
+		})
+	}
+}
+
+func (p *phase) isolated(n Node, round int) bool { return n != 0 && p.start[n-1] <= round }
+
+func (p *phase) isolates(m Message, round int) bool {
+	return p.isolated(m.From, round) || p.isolated(m.To, round)
+}
+
+func (s schedule) clone() schedule {
+	s.phases = slices.Clone(s.phases)
+	for i := range s.phases {
+		p := &s.phases[i]
+		p.start, p.lost, p.acts = slices.Clone(p.start), slices.Clone(p.lost), slices.Clone(p.acts)
+		p.forged, p.order = slices.Clone(p.forged), slices.Clone(p.order)
+	}
+	return s
+}
+
+func (s schedule) scheduler(w *worker) Scheduler {
+	used, ok := w.sched.(*scheduled)
+	if !ok {
+		used = &scheduled{driver: NewRounds(w.info, 0), taken: map[link]int{}}
+	}
+	used.schedule, used.driver.number = s, 0
+	for _, p := range s.phases {
+		used.driver.number += p.rounds
+	}
+	return used
+}
+
+// scheduled is the scheduler of a schedule.
+type scheduled struct {
+	schedule
+	driver   *Rounds
+	now      *phase
+	round    int // of the phase
+	acted    int
+	counting bool         // it matters which message of a link it is
+	taken    map[link]int // messages of each link that arrived or were lost in this round, where that matters
+	after    Step         // to be taken after a forgery
+}
+
+func (s *scheduled) Reset(Start) {
+	s.driver.Reset()
+	s.after = Step{}
+}
+
+func (s *scheduled) Next(r *Run, next *Step) bool {
+	if s.after.Kind != trace.Start {
+		*next, s.after = s.after, Step{}
+		return true
+	}
+	if !s.driver.Next(r, s, next) {
+		return false
+	}
+	if next.Kind == trace.Deliver && len(s.now.forged) > 0 {
+		m := r.Message(next.Msg)
+		l := link{s.round, m.From, m.To}
+		for _, f := range s.now.forged {
+			if f.link == l && f.nth == s.taken[l] {
+				s.after = *next
+				*next = r.Forge(next.Msg, f.body)
+				break
+			}
+		}
+	}
+	return true
+}
+
+func (s *scheduled) Rounds() []trace.Round { return s.driver.Rounds() }
+
+func (s *scheduled) Open(round int, r *Run) (int, Nodes) {
+	i := 0
+	for i = range s.phases {
+		s.now, s.round = &s.phases[i], round
+		if round < s.now.rounds {
+			break
+		}
+		round -= s.now.rounds
+	}
+	s.acted = 0
+	if s.counting = s.now.counts(); s.counting {
+		clear(s.taken)
+	}
+	kernel := r.all
+	for n := range kernel.All() {
+		if s.now.isolated(n, s.round) {
+			kernel = kernel.Without(n)
+		}
+	}
+	return i + 1, kernel
+}
+
+func (s *scheduled) Loses(m *Message) bool {
+	if s.now.isolates(*m, s.round) {
+		return true
+	}
+	if len(s.now.lost) == 0 && !s.counting {
+		return false
+	}
+	l, nth := link{s.round, m.From, m.To}, 0
+	if s.counting {
+		s.taken[l]++
+		nth = s.taken[l]
+	}
+	for _, x := range s.now.lost {
+		if x.link == l && (x.nth == 0 || x.nth == nth) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *scheduled) Give(r *Run, next *Step) bool {
+	for s.acted < len(s.now.acts) {
+		a := s.now.acts[s.acted]
+		s.acted++
+		if a.round == s.round && r.Possible(a.step) {
+			*next = a.step
+			return true
+		}
+	}
+	return false
+}
+
+func (s *scheduled) Ring(byRule Nodes) Nodes {
+	if s.exact {
+		return 0
+	}
+	return byRule
+}
+
+func (s *scheduled) Order(r *Run, mail []ID) {
+	if !s.exact {
+		return
+	}
+	place := func(id ID) int {
+		m := r.Message(id)
+		return slices.Index(s.now.order, link{s.round, m.From, m.To})
+	}
+	slices.SortStableFunc(mail, func(a, b ID) int { return place(a) - place(b) })
+}
+
+// compare orders links by round, sender and receiver.
+func (l link) compare(m link) int {
+	return cmp.Or(l.round-m.round, int(l.from)-int(m.from), int(l.to)-int(m.to))
+}

@@ -1,0 +1,64 @@
+package etcdraft
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/spec"
+	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
+)
+
+// asks reads the changes that the operator asks for by name.
+func (c Cluster) asks() ([]raftlib.ConfChange, error) {
+	if c.Asks == "" {
+		return nil, nil
+	}
+	var list []raftlib.ConfChange
+	for _, text := range strings.Split(c.Asks, "; ") {
+		verb, rest, _ := strings.Cut(text, " ")
+		n, err := strconv.Atoi(rest)
+		if err != nil || n < 1 || n > c.Nodes || verb != "add" && verb != "remove" {
+			return nil, fmt.Errorf("etcdraft: asks has %q, allowed are 'add N' and 'remove N' with a node of 1..%d, separated by '; '", text, c.Nodes)
+		}
+		change := raftlib.ConfChange{V1: true}
+		who := lockstep.Nodes(0).With(lockstep.Node(n))
+		if verb == "add" {
+			change.Add = who
+		} else {
+			change.Remove = who
+		}
+		list = append(list, change)
+	}
+	return list, nil
+}
+
+// offerAsks offers each of them once, under its own words.
+func (d *Deployment) offerAsks() {
+	for i, c := range d.asks {
+		d.offerAdmin(3*admin+i+1, c.String())
+	}
+}
+
+// askFor carries one of them out at a node.
+func (d *Deployment) askFor(i int, n *node) {
+	c := d.asks[i]
+	d.out.Event(lockstep.Event{Type: EventMembers, Node: n.id, Value: &Asked{Change: c}})
+	_ = n.raft.ProposeChange(c) // refused or lost, as in ask
+}
+
+// eventTypes are the types of the events of a cluster.
+var eventTypes = []string{BecameFollower, BecameCandidate, BecameLeader, BecamePreCandidate, EventAppend, EventCommit,
+	EventApply, EventInstall, EventCrash, EventRestart, EventMembers, spec.EventCall, spec.EventReturn}
+
+// messageTypes are the types of the messages of a cluster.
+func messageTypes() []string {
+	var names []string
+	for t := range roundOf {
+		if raftlib.Type(t) >= raftlib.MsgProp && roundOf[t] != 0 || raftlib.Type(t) == raftlib.MsgVote {
+			names = append(names, raftlib.Type(t).String())
+		}
+	}
+	return names
+}

@@ -1,0 +1,295 @@
+package pbft_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	. "github.com/lockstep-go/lockstep/scenario"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target/pbft"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// asynchronous is a network without loss: messages in any order, and ticks.
+var asynchronous = strategy.Walk{Deliver: 20, Alarm: 3, Request: 3, Steps: 1500}
+
+// lossy loses one message in ten too.
+var lossy = strategy.Walk{Deliver: 20, Drop: 2, Duplicate: 1, Alarm: 3, Request: 3, Steps: 800}
+
+func explore(t *testing.T, plan lockstep.Plan) *lockstep.Result {
+	t.Helper()
+	result, err := lockstep.Explore(context.Background(), plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// inView holds when the moment concerns a message of a view.
+func inView(v int32) Condition {
+	return Body(fmt.Sprintf("view %d", v), func(m pbft.Message) bool { return m.View == v })
+}
+
+// decidesOnce adds the machine of the paper's Fig. 2: nobody decides b at index 1 once
+// someone has decided a there, nor the other way round.
+func decidesOnce(sc *Scenario) {
+	decided := func(request string) Condition {
+		return Value(pbft.Decided, "a decision for "+request, func(d *pbft.Decision) bool { return d.Index == 1 && d.Request == request })
+	}
+	m := sc.Machine("decided once")
+	m.On(decided("a"), "a").MarkSuccess().On(decided("b"), Fail)
+	m.On(decided("b"), "b").MarkSuccess().On(decided("a"), Fail)
+}
+
+// expect checks that a scenario finds nothing, that nothing about it is vacuous, and
+// that it succeeds in all runs or most of them.
+func expect(t *testing.T, sc *Scenario, s lockstep.Strategy, least float64) {
+	t.Helper()
+	result := explore(t, lockstep.Plan{System: pbft.Cluster{}, Strategy: s, Scenario: sc,
+		Spec: pbft.Agreement, Runs: 200, Seed: 1})
+	if f := result.First(); f != nil {
+		t.Fatalf("run %d: %s", f.Run, f.Finding)
+	}
+	if parts := result.VacuousParts(); len(parts) > 0 || result.Verdict() != trace.Pass {
+		t.Errorf("verdict %s %v, never: %q", result.Verdict(), result.Reasons, parts)
+	}
+	if got := float64(Successes(result)) / float64(result.Runs); got < least {
+		t.Errorf("success in %.0f%% of the runs, want at least %.0f%%", 100*got, 100*least)
+	}
+}
+
+// The examples of section 2 of the Netrix paper. Example 2.1: Prepare messages to one
+// node are lost. It asks for a view change, nobody follows it, and the others decide.
+func TestExample21(t *testing.T) {
+	sc := New("Example 2.1").Faults(lockstep.Budget{Links: 3})
+	decidesOnce(sc)
+	m := sc.Machine("one asks")
+	m.On(IsSend().And(Type(pbft.ViewChange), From(4)), "asked").MarkSuccess().
+		On(IsSend().And(Type(pbft.NewView)), Fail)
+	sc.If(Did(trace.Start)).Named("the others are patient").Then(HoldAlarms(Only(1, 2, 3)))
+	sc.If(Type(pbft.Prepare), To(4)).Then(Drop())
+	expect(t, sc, asynchronous, 1)
+}
+
+// Example 2.2: Prepare messages to three nodes are lost in view 0. They ask for a view
+// change, and its leader announces the new view, in which the requests are decided.
+func TestExample22(t *testing.T) {
+	sc := New("Example 2.2").Faults(lockstep.Budget{Links: 9})
+	decidesOnce(sc)
+	m := sc.Machine("view change")
+	asked := m.On(IsSend().And(Type(pbft.ViewChange), inView(1), Count("asking").Ge(8)), "expected") // three nodes, three messages each
+	asked.On(IsSend().And(Type(pbft.NewView), inView(1), From(2)), "new view").MarkSuccess()
+	sc.If(IsSend(), Type(pbft.ViewChange), inView(1)).Then(Count("asking").Incr())
+	sc.If(Type(pbft.Prepare), To(2, 3, 4), inView(0)).Then(Drop())
+	expect(t, sc, asynchronous, 0.9)
+}
+
+// Example 2.3: the Prepare messages of one node are changed to nil. The other three
+// decide all the same.
+func TestExample23(t *testing.T) {
+	sc := New("Example 2.3").Faults(lockstep.Budget{Byzantine: 1})
+	decidesOnce(sc)
+	forger := pbft.Forger{Faulty: trace.NodesOf(3), Nodes: 4}
+	sc.If(Type(pbft.Prepare), From(3)).Then(Rewrite("change to nil", func(m pbft.Message, _ lockstep.Node) pbft.Message {
+		m.Request = ""
+		return mustSign(forger, 3, m)
+	}))
+	expect(t, sc, asynchronous, 1)
+}
+
+// Example 2.4: the PrePrepare of view 0 reaches one node only when that of view 1 is on
+// its way. Prepare messages of view 0 are lost, so that there is a view 1.
+func TestExample24(t *testing.T) {
+	sc := New("Example 2.4").Faults(lockstep.Budget{Links: 12})
+	decidesOnce(sc)
+	late := sc.Machine("late")
+	late.On(IsReceive().And(Type(pbft.PrePrepare), inView(0), To(4)), "received").MarkSuccess()
+	sc.If(Type(pbft.Prepare), inView(0)).Then(Drop())
+	sc.If(Type(pbft.PrePrepare), To(4), inView(0)).Then(Store("reordered"))
+	sc.If(IsSend(), Type(pbft.PrePrepare), inView(1)).Then(DeliverAll("reordered"))
+	expect(t, sc, asynchronous, 0.9)
+}
+
+func mustSign(f pbft.Forger, by lockstep.Node, m pbft.Message) pbft.Message {
+	m, err := f.Sign(by, m)
+	if err != nil {
+		panic(err) // the test itself is wrong
+	}
+	return m
+}
+
+// equivocation is a leader that proposes a to all but node 3 and b to it, and votes for
+// both.
+func equivocation() *Scenario {
+	sc := New("equivocation").Faults(lockstep.Budget{Byzantine: 1})
+	forger := pbft.Forger{Faulty: trace.NodesOf(1), Nodes: 4}
+	first := Body("index 1", func(m pbft.Message) bool { return m.Index == 1 })
+	sc.If(Type(pbft.PrePrepare, pbft.Prepare, pbft.Commit), From(1), inView(0), first).Named("two truths").
+		Then(Rewrite("a, but b to 3", func(m pbft.Message, to lockstep.Node) pbft.Message {
+			m.Request = "a"
+			if to == 3 {
+				m.Request = "b"
+			}
+			return mustSign(forger, 1, m)
+		}))
+	return sc
+}
+
+// TestSmallQuorum: an equivocating leader splits nodes that take 2f for a quorum, and
+// cannot split those that do not.
+func TestSmallQuorum(t *testing.T) {
+	plan := lockstep.Plan{Strategy: asynchronous, Scenario: equivocation(), Spec: pbft.Agreement, Runs: 300, Seed: 1}
+	plan.System = pbft.Cluster{SmallQuorum: true}
+	found := explore(t, plan).First()
+	if found == nil || found.Flaky != "" {
+		t.Fatalf("the bug was not found: %+v", found)
+	}
+	t.Logf("run %d: %s", found.Run, found.Finding)
+	if again, err := lockstep.Replay(plan, found.Trace); err != nil || again.Outcome.Verdict != trace.Fail {
+		t.Errorf("the run with forged messages does not replay: %v %+v", err, again.Outcome)
+	}
+	plan.System = pbft.Cluster{}
+	if result := explore(t, plan); result.Verdict() != trace.Pass || len(result.VacuousParts()) > 0 {
+		t.Errorf("correct nodes: verdict %s, %v, never %q", result.Verdict(), result.First(), result.VacuousParts())
+	}
+}
+
+// forgetting lets one node alone decide in view 0; then all others change the view.
+func forgetting() *Scenario {
+	sc := New("forgetting").Faults(lockstep.Budget{Links: 9})
+	sc.If(Type(pbft.Commit), To(1).Not(), inView(0)).Named("only node 1 decides in view 0").Then(Drop())
+	return sc
+}
+
+// TestForgetful: what one node decided in view 0 must not be decided otherwise in view 1.
+func TestForgetful(t *testing.T) {
+	plan := lockstep.Plan{Strategy: asynchronous, Scenario: forgetting(), Spec: pbft.Agreement, Runs: 300, Seed: 1}
+	plan.System = pbft.Cluster{Forgetful: true}
+	found := explore(t, plan).First()
+	if found == nil || found.Flaky != "" {
+		t.Fatalf("the bug was not found: %+v", found)
+	}
+	t.Logf("run %d: %s", found.Run, found.Finding)
+	plan.System = pbft.Cluster{}
+	if result := explore(t, plan); result.Verdict() != trace.Pass || len(result.VacuousParts()) > 0 {
+		t.Errorf("correct nodes: verdict %s, %v, never %q", result.Verdict(), result.First(), result.VacuousParts())
+	}
+}
+
+// liar is a scenario in which f nodes, drawn for each run, lie at random.
+func liar(c pbft.Cluster) *Scenario {
+	sc := New("liars").Faults(lockstep.Budget{Byzantine: c.Faulty(), Losses: lockstep.Unlimited, Duplicates: lockstep.Unlimited})
+	faulty := sc.Pick("faulty", c.Faulty())
+	sc.If(FromGroup(faulty), Chance(0.4)).Then(Forge("lie", func(m *Moment) string {
+		forger := pbft.Forger{Faulty: trace.NodesOf(m.Message.From), Nodes: m.Run.Info().Nodes, Requests: c.Clients()}
+		return forger.Lie(m.Rand(), m.Message.From, m.Body().(pbft.Message)).String()
+	}))
+	return sc
+}
+
+// TestCorrect: with up to f liars, in any order of delivery and with losses, correct
+// nodes agree.
+func TestCorrect(t *testing.T) {
+	for _, c := range []pbft.Cluster{{}, {Nodes: 7, Requests: 2}} {
+		for _, s := range []lockstep.Strategy{asynchronous, lossy} {
+			t.Run(fmt.Sprintf("%d nodes, %s", max(4, c.Nodes), s), func(t *testing.T) {
+				runs := 600
+				if c.Nodes > 4 {
+					runs = 100
+				}
+				result := explore(t, lockstep.Plan{System: c, Strategy: s, Scenario: liar(c), Spec: pbft.Agreement, Runs: runs, Seed: 7})
+				if f := result.First(); f != nil {
+					t.Fatalf("run %d: %s", f.Run, f.Finding)
+				}
+				if parts := result.VacuousParts(); len(parts) > 0 || result.Verdict() != trace.Pass {
+					t.Errorf("verdict %s %v, never: %q", result.Verdict(), result.Reasons, parts)
+				}
+				t.Logf("agreement was judged %d times in %d runs", result.Judged[0].N, result.Runs)
+			})
+		}
+	}
+}
+
+// TestLiarsFindTheBugs: the same liars are dangerous where the protocol is wrong.
+func TestLiarsFindTheBugs(t *testing.T) {
+	c := pbft.Cluster{SmallQuorum: true}
+	result := explore(t, lockstep.Plan{System: c, Strategy: asynchronous, Scenario: liar(c), Spec: pbft.Agreement, Runs: 3000, Seed: 7})
+	if result.First() == nil {
+		t.Error("nothing was found in 3000 runs")
+	}
+}
+
+// TestTooManyLiars: one more liar than the protocol promises to survive is no finding.
+func TestTooManyLiars(t *testing.T) {
+	c := pbft.Cluster{}
+	sc := New("two liars").Faults(lockstep.Budget{Byzantine: c.Faulty()})
+	sc.If(From(1, 2), Chance(0.5)).Then(Forge("lie", func(m *Moment) string {
+		forger := pbft.Forger{Faulty: trace.NodesOf(1, 2), Nodes: 4, Requests: c.Clients()}
+		return forger.Lie(m.Rand(), m.Message.From, m.Body().(pbft.Message)).String()
+	}))
+	result := explore(t, lockstep.Plan{System: c, Strategy: asynchronous, Scenario: sc, Spec: pbft.Agreement, Runs: 200, Seed: 7})
+	if len(result.Found) > 0 || result.Reasons["fault budget exceeded: 2 Byzantine nodes, 1 allowed"] == 0 {
+		t.Errorf("%d findings, reasons %v", len(result.Found), result.Reasons)
+	}
+}
+
+// TestParse: what String writes, Parse reads, for messages as they occur in runs.
+func TestParse(t *testing.T) {
+	seen := map[string]int{}
+	sc := New("parse")
+	sc.If(IsSend()).Then(Do("compare", func(m *Moment, _ *lockstep.Hand) {
+		was := m.Body().(pbft.Message)
+		is, err := pbft.Parse(was.String())
+		if err != nil || is.String() != was.String() {
+			t.Errorf("%s became %s, %v", was, is, err)
+		}
+		seen[was.Kind]++
+	}))
+	plan := lockstep.Plan{System: pbft.Cluster{}, Strategy: lossy, Scenario: sc, Runs: 20, Workers: 1}
+	explore(t, plan)
+	if len(seen) != 6 {
+		t.Errorf("only these types were seen: %v", seen)
+	}
+	for _, bad := range []string{"", "Prepar view=1", "Prepare view=x", "Prepare colour=1", "ViewChange view=1 prepared=1:a(3.ff)",
+		"ViewChange view=1 prepared=1:a@0(x.ff)", "NewView view=1 changes=2[]ff", "Prepare view=1 sign=zz"} {
+		if _, err := pbft.Parse(bad); err == nil {
+			t.Errorf("%q was read as a message", bad)
+		}
+	}
+}
+
+func ExampleForger_Sign() {
+	f := pbft.Forger{Faulty: trace.NodesOf(4), Nodes: 4}
+	m := pbft.Message{Kind: pbft.Prepare, View: 0, Index: 1, Request: "b"}
+	forged, err := f.Sign(4, m)
+	fmt.Println(forged, err)
+	_, err = f.Sign(2, m)
+	fmt.Println(err)
+	// Output:
+	// Prepare view=0 index=1 request=b sign=ef3368ae5e2082f0 <nil>
+	// pbft: the forger has no key of node 2, only of 4
+}
+
+func ExampleForger_Lie() {
+	f := pbft.Forger{Faulty: trace.NodesOf(4), Nodes: 4, Requests: []string{"a", "b"}}
+	source := rand.New(rand.NewPCG(1, 2))
+	m := pbft.Message{Kind: pbft.Prepare, View: 0, Index: 1, Request: "b"}
+	fmt.Println(f.Lie(source, 4, m))
+	fmt.Println(f.Lie(source, 2, m)) // not one of its own
+	// Output:
+	// Prepare view=0 index=1 request=a sign=bb44b37a498fcfc2
+	// Prepare view=0 index=1 request=b sign=0
+}
+
+func ExampleParse() {
+	m, err := pbft.Parse("Prepare view=0 index=1 request=a sign=ff")
+	fmt.Println(m.Index, m.Request, err)
+	_, err = pbft.Parse("Prepar view=0")
+	fmt.Println(err)
+	// Output:
+	// 1 a <nil>
+	// pbft: "Prepar view=0" begins with no type of message
+}

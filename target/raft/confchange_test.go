@@ -1,0 +1,29 @@
+package raft_test
+
+import (
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/target/raft"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// TestConfChange: the scenario finds the bug of single-server changes as first
+// published, and nothing where the remedy is in place.
+func TestConfChange(t *testing.T) {
+	plan := lockstep.Plan{Strategy: asynchronous, Scenario: raft.ConfChange(), Spec: raft.Agreement, Runs: 200, Seed: 1, KeepGoing: true, Keep: 1}
+	plan.System = raft.Cluster{Nodes: 4, Requests: 4, Changes: "remove 4; remove 3", Hasty: true}
+	result := explore(t, plan)
+	if found := result.Verdicts[trace.Fail]; found < result.Runs*55/100 {
+		t.Errorf("agreement was violated in %d of %d runs", found, result.Runs)
+	}
+	if parts := result.VacuousParts(); len(parts) > 0 {
+		t.Errorf("never: %q", parts)
+	}
+	t.Logf("%d of %d: %s", result.Verdicts[trace.Fail], result.Runs, result.First().Finding)
+	plan.System = raft.Cluster{Nodes: 4, Requests: 4, Changes: "remove 4; remove 3"}
+	result = explore(t, plan)
+	if f := result.First(); f != nil {
+		t.Errorf("with the remedy: %s", f.Finding)
+	}
+}

@@ -1,0 +1,194 @@
+package raft
+
+import (
+	"fmt"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/sim"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// durable is what a node must not forget.
+type durable struct {
+	term int
+	vote lockstep.Node
+	log  []Entry // entry i is at i-1
+}
+
+type role uint8
+
+const (
+	follower role = iota
+	candidate
+	leader
+)
+
+var roleNames = [...]string{"follower", "candidate", "leader"}
+
+// node is the program of a node.
+type node struct {
+	self    lockstep.Node
+	cluster Cluster
+	*durable
+	role     role
+	votes    lockstep.Nodes
+	match    []int // by node: the last entry that is known to be equal, while leading
+	next     []int // by node: the entry to send next
+	commit   int
+	ticks    int
+	patience int
+}
+
+// Reset forgets what is not durable.
+func (n *node) Reset() { *n = node{self: n.self, cluster: n.cluster} }
+
+// Start implements sim.Node.
+func (n *node) Start(c *sim.Context[Message]) {
+	n.durable = sim.Durable[durable](c)
+	n.follow(c)
+	c.SetAlarm(1)
+}
+
+// members is the newest configuration in the log, committed or not.
+func (n *node) members() lockstep.Nodes {
+	for i := len(n.log) - 1; i >= 0; i-- {
+		if m := n.log[i].Members; m != 0 {
+			return m
+		}
+	}
+	return trace.AllNodes(n.cluster.Nodes)
+}
+
+// quorum reports whether a set of nodes has a majority of the members.
+func (n *node) quorum(set lockstep.Nodes) bool {
+	m := n.members()
+	return (set & m).Len() > m.Len()/2
+}
+
+// termAt is the term of an entry, 0 before the first.
+func (n *node) termAt(index int) int {
+	if index == 0 {
+		return 0
+	}
+	return n.log[index-1].Term
+}
+
+func (n *node) follow(c *sim.Context[Message]) {
+	n.role, n.ticks = follower, 0
+	n.patience = n.cluster.Election + c.Rand().IntN(n.cluster.Election)
+}
+
+// Alarm implements sim.Node: a tick.
+func (n *node) Alarm(c *sim.Context[Message]) {
+	c.SetAlarm(1)
+	n.ticks++
+	switch {
+	case n.role == leader:
+		n.replicate(c)
+	case n.ticks >= n.patience && n.members().Has(n.self):
+		n.campaign(c)
+	}
+}
+
+func (n *node) campaign(c *sim.Context[Message]) {
+	n.follow(c)
+	n.role, n.term, n.vote, n.votes = candidate, n.term+1, n.self, trace.NodesOf(n.self)
+	for to := range n.members().Without(n.self).All() {
+		c.Send(to, Message{Kind: Vote, Term: n.term, Index: len(n.log), Prior: n.termAt(len(n.log))})
+	}
+	n.win(c)
+}
+
+// win makes a candidate with a quorum the leader.
+func (n *node) win(c *sim.Context[Message]) {
+	if n.role != candidate || !n.quorum(n.votes) {
+		return
+	}
+	n.role = leader
+	n.match, n.next = make([]int, n.cluster.Nodes+1), make([]int, n.cluster.Nodes+1)
+	for i := range n.next {
+		n.next[i] = len(n.log) + 1
+	}
+	if !n.cluster.Hasty {
+		n.append("", 0)
+	}
+	c.Emit(BecameLeader, n.term)
+	n.replicate(c)
+	n.advance(c)
+}
+
+// append adds an entry to the leader's log.
+func (n *node) append(text string, members lockstep.Nodes) {
+	n.log = append(n.log, Entry{Index: len(n.log) + 1, Term: n.term, Text: text, Members: members})
+}
+
+// Request implements sim.Node: only a leader takes requests.
+func (n *node) Request(c *sim.Context[Message], _ int32, text string) {
+	if n.role != leader {
+		return
+	}
+	members := lockstep.Nodes(0)
+	if who, add, ok := change(text, n.cluster.Nodes); ok {
+		members = n.members().Without(who)
+		if add {
+			members = members.With(who)
+		}
+		if !n.mayChange() || members == n.members() || members == 0 {
+			return
+		}
+	}
+	n.append(text, members)
+	n.replicate(c)
+	n.advance(c)
+}
+
+// mayChange reports whether the leader may change members: the change before must be
+// committed and, unless the leader is hasty, an entry of its own term too.
+func (n *node) mayChange() bool {
+	for i := n.commit; i < len(n.log); i++ {
+		if n.log[i].Members != 0 {
+			return false
+		}
+	}
+	return n.cluster.Hasty || n.termAt(n.commit) == n.term
+}
+
+// Receive implements sim.Node.
+func (n *node) Receive(c *sim.Context[Message], from lockstep.Node, m Message) {
+	if m.Term > n.term {
+		n.term, n.vote = m.Term, 0
+		n.follow(c)
+	}
+	switch m.Kind {
+	case Vote:
+		n.voteFor(c, from, m)
+	case VoteResp:
+		if m.Term == n.term && m.OK {
+			n.votes = n.votes.With(from)
+			n.win(c)
+		}
+	case Append:
+		n.store(c, from, m)
+	case AppendResp:
+		n.acknowledged(c, from, m)
+	}
+}
+
+func (n *node) voteFor(c *sim.Context[Message], from lockstep.Node, m Message) {
+	last := len(n.log)
+	fresh := m.Prior > n.termAt(last) || m.Prior == n.termAt(last) && m.Index >= last
+	ok := m.Term == n.term && (n.vote == 0 || n.vote == from) && fresh
+	if ok {
+		n.vote, n.ticks = from, 0
+	}
+	c.Send(from, Message{Kind: VoteResp, Term: n.term, OK: ok})
+}
+
+// String is the state in a few words.
+func (n *node) String() string {
+	s := fmt.Sprintf("%s term=%d members=%s commit=%d log=", roleNames[n.role], n.term, n.members(), n.commit)
+	for i := range n.log {
+		s += fmt.Sprintf("[%s]", &n.log[i])
+	}
+	return s
+}

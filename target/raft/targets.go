@@ -1,0 +1,13 @@
+package raft
+
+import "github.com/lockstep-go/lockstep/target"
+
+const changes = "remove 4; remove 3; add 4; add 3"
+
+// Targets are the protocol with and without its bug.
+var Targets = []target.Target{
+	target.Of("raft", "a small Raft with single-server membership changes, correct",
+		Cluster{Nodes: 4, Requests: 2, Changes: changes}, Agreement),
+	target.Of("raft-hasty", "the same with the bug of the changes as first published",
+		Cluster{Nodes: 4, Requests: 2, Changes: changes, Hasty: true}, Agreement),
+}
