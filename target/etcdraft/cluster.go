@@ -213,7 +213,7 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 	if err := c.check(); err != nil {
 		return lockstep.Info{}, err
 	}
-	return lockstep.Info{Name: c.library.Name(), Nodes: c.Nodes, Options: c.options(), Rounds: c.rounds(), Roles: roles,
+	return lockstep.Info{Name: c.library.Name(), Nodes: c.Nodes, Options: c.options(), Rounds: c.rounds(), Roles: c.roles(),
 		Types: messageTypes(), Events: eventTypes,
 		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Duplicate, trace.Alarm, trace.Crash,
 			trace.Restart, trace.Request, trace.Cut, trace.Heal)}, nil
