@@ -23,16 +23,18 @@ const (
 
 // cli is the command line.
 type cli struct {
-	Demo    demoCmd    `cmd:"" help:"Find, shrink, explain and draw the papers' bug."`
-	List    listCmd    `cmd:"" help:"List targets and strategies with their options and defaults."`
-	Run     runCmd     `cmd:"" help:"Explore a target."`
-	Replay  replayCmd  `cmd:"" help:"Repeat a recorded run and compare."`
-	Shrink  shrinkCmd  `cmd:"" help:"Look for a smaller run that violates the same property."`
-	Explain explainCmd `cmd:"" help:"Draw a recorded run."`
-	Compare compareCmd `cmd:"" help:"Compare strategies: runs to the first finding."`
-	Plan    planCmd    `cmd:"" help:"How many tests of partitions and operations are enough."`
-	Distal  distalCmd  `cmd:"" help:"Check, transform and search protocols written in Distal."`
-	Mutants mutantsCmd `cmd:"" help:"Measure strategies by planted mistakes in etcd's raft."`
+	Demo      demoCmd      `cmd:"" help:"Find, shrink, explain and draw the papers' bug."`
+	List      listCmd      `cmd:"" help:"List targets and strategies with their options and defaults."`
+	Run       runCmd       `cmd:"" help:"Explore a target."`
+	Replay    replayCmd    `cmd:"" help:"Repeat a recorded run and compare."`
+	Shrink    shrinkCmd    `cmd:"" help:"Look for a smaller run that violates the same property."`
+	Explain   explainCmd   `cmd:"" help:"Draw a recorded run."`
+	Compare   compareCmd   `cmd:"" help:"Compare strategies: runs to the first finding."`
+	Plan      planCmd      `cmd:"" help:"How many tests of partitions and operations are enough."`
+	Coverage  coverageCmd  `cmd:"" help:"Coverage of partitions and operations, predicted and measured."`
+	Distal    distalCmd    `cmd:"" help:"Check, transform and search protocols written in Distal."`
+	Scenarios scenariosCmd `cmd:"" help:"Run the eleven Raft scenarios of the Netrix paper."`
+	Mutants   mutantsCmd   `cmd:"" help:"Measure strategies by planted mistakes in etcd's raft."`
 
 	Version kong.VersionFlag `help:"Print the version."`
 }
