@@ -13,18 +13,20 @@ type scenariosCmd struct {
 	Runs     int    `default:"1000" placeholder:"N" help:"Iterations of each scenario (${default})."`
 	Seed     uint64 `default:"1" placeholder:"X" help:"Seed of the campaigns (${default})."`
 	Strategy string `placeholder:"S" help:"Strategy for what the scenarios leave alone; pctcp unless given."`
+	Ablate   bool   `help:"Leave out one filter at a time instead, and count the successes."`
+	Steps    int    `default:"3000" placeholder:"N" help:"Steps of an iteration with --ablate (${default})."`
 }
 
 // Help implements kong's longer help.
 func (scenariosCmd) Help() string {
 	return "Success rates of the scenarios on etcd's raft 3.5.2, the published ones beside ours. Exit status 1: one does\n" +
-		"worse than published, is vacuous in part, or finds what it should not.\n\nExample:\n  lockstep scenarios --runs 200"
+		"worse than published, is vacuous in part, or finds what it should not.\n\nExamples:\n  lockstep scenarios --runs 200\n  lockstep scenarios --ablate --runs 60"
 }
 
 // Run implements the command.
 func (c *scenariosCmd) Run(e *env) error {
-	if c.Runs < 1 {
-		return fmt.Errorf("--runs is %d, allowed is 1 and more", c.Runs)
+	if c.Runs < 1 || c.Steps < 1 {
+		return fmt.Errorf("--runs is %d and --steps %d, allowed is 1 and more", c.Runs, c.Steps)
 	}
 	s := raftscenarios.Strategy
 	if c.Strategy != "" {
@@ -32,6 +34,9 @@ func (c *scenariosCmd) Run(e *env) error {
 		if s, err = strategy.Parse(c.Strategy); err != nil {
 			return err
 		}
+	}
+	if c.Ablate {
+		return raftscenarios.Ablations(e.ctx, e.out, s, c.Runs, c.Steps, c.Seed)
 	}
 	start := time.Now()
 	ok, err := raftscenarios.Table(e.ctx, e.out, s, c.Runs, c.Seed, func() float64 { return time.Since(start).Seconds() })
