@@ -1,12 +1,12 @@
 # The few commands of the project; `make` alone lists them.
 GO      ?= go
 # Modules with heavy dependencies stand apart, so that `go get` of the library is light.
-MODULES := . cmd/lockstep internal/lint target/etcdraft
+MODULES := . cmd/lockstep internal/lint report/browsertest target/etcdraft
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 GOVULN   := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test determinism bench lint vuln tidy fuzz
+.PHONY: help demo build setup test determinism bench lint vuln tidy
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /:/' | column -t -s:
@@ -17,7 +17,10 @@ demo: build ## find, shrink, explain and draw the papers' bug
 build: ## build bin/lockstep
 	$(GO) build -o bin/lockstep ./cmd/lockstep
 
-test: determinism ## everything that must pass; installs what the tests need
+setup: ## install what the tests need beside Go: chromium, spin, gcc
+	@sh scripts/setup.sh
+
+test: setup determinism ## everything that must pass; installs what the tests need
 	@set -e; for m in $(MODULES); do \
 		echo "== $$m"; \
 		$(GO) -C $$m vet ./...; \

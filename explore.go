@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 
 	"github.com/lockstep-go/lockstep/internal/pool"
 	"github.com/lockstep-go/lockstep/trace"
@@ -24,6 +25,8 @@ type Result struct {
 	Judged    []Count        // how often each property could have failed, where the spec counts
 	Effects   []Count        // how often each part of the scenario took effect
 	Guarantee Guarantee
+	Schedules int // different schedules, where the plan counts them
+	States    int // different states, where the plan counts them and the system offers fingerprints
 	// Seen is what the guarantee rests on, where the strategy measures its runs.
 	Seen Seen
 	// Reached says how far a strategy that works through a space came, e.g. that it is
@@ -91,13 +94,13 @@ func Explore(ctx context.Context, plan Plan) (*Result, error) {
 		return nil, err
 	}
 	c := newCampaign(ctx, plan, info)
-	defer c.close()
 	plan.Runs = c.plan.Runs
 	size := max(1, min(64, plan.Runs/(16*c.workers)))
 	pool.Ordered(c.workers, (plan.Runs+size-1)/size,
 		func(worker, i int) batch { return c.make(worker, i*size, min((i+1)*size, plan.Runs)) },
 		func(_ int, b batch) bool { return c.take(b) })
 	c.conclude()
+	c.close()
 	return c.result, c.err
 }
 
@@ -110,6 +113,7 @@ type campaign struct {
 	size    int // runs that the strategy's space has; 0 where it is not finite
 	crew    []*worker
 	scribe  *worker // repeats failing runs with the recorder on
+	seen    *distinct
 	result  *Result
 	err     error
 }
@@ -119,7 +123,8 @@ type batch struct {
 	runs    []ran
 	judged  []int   // by all of them together
 	effects []Count // likewise
-	done    bool    // the space is exhausted
+	seen    *distinct
+	done    bool // the space is exhausted
 	err     error
 }
 
@@ -130,12 +135,13 @@ type ran struct {
 	steps, messages int
 	outcome         trace.Outcome
 	trace           *trace.Trace // of a failing run of a nondeterministic system
+	noted           any          // by the watcher
 	notes           *notes       // of a failing run of a sequential strategy
 	seen            Seen
 }
 
 func newCampaign(ctx context.Context, plan Plan, info Info) *campaign {
-	c := &campaign{ctx: ctx, plan: plan, info: info, workers: plan.Workers}
+	c := &campaign{ctx: ctx, plan: plan, info: info, workers: plan.Workers, seen: newDistinct(plan.Distinct)}
 	if c.workers == 0 {
 		c.workers = runtime.GOMAXPROCS(0)
 	}
@@ -172,6 +178,8 @@ func (c *campaign) make(worker, first, end int) (b batch) {
 		w = newWorker(c.plan, c.info)
 		c.crew[worker] = w
 	}
+	w.seen = newDistinct(c.plan.Distinct)
+	b.seen = w.seen
 	for number := first; number < end && c.ctx.Err() == nil; number++ {
 		one, err := w.ran(number)
 		if err != nil {
@@ -179,6 +187,9 @@ func (c *campaign) make(worker, first, end int) (b batch) {
 			return b
 		}
 		b.runs = append(b.runs, one)
+		if b.seen != nil {
+			b.seen.schedules[one.digest] = struct{}{}
+		}
 		w.addCounts(&b)
 		if one.outcome.Finding != nil && !c.plan.KeepGoing {
 			return b
@@ -202,10 +213,13 @@ func (w *worker) ran(number int) (one ran, err error) {
 	if one.outcome.Finding == nil {
 		one.trace = nil
 	} else if w.keep {
-		one.notes = w.notes.copy(w.sched)
+		one.notes = w.notes.copy(number, w.sched)
 	}
 	if s, ok := w.sched.(Witness); ok {
 		one.seen = s.Seen()
+	}
+	if w.watcher != nil {
+		one.noted = w.watcher.Noted()
 	}
 	one.digest, one.steps, one.messages = w.run.digest, w.run.steps, len(w.run.messages)
 	return one, err
@@ -243,6 +257,10 @@ func (c *campaign) take(b batch) bool {
 		c.result.Judged[i].N += n
 	}
 	c.result.Effects = addCounts(c.result.Effects, b.effects)
+	if b.seen != nil {
+		c.seen.take(b.seen)
+		c.result.Schedules, c.result.States = len(c.seen.schedules), len(c.seen.states)
+	}
 	for _, one := range b.runs {
 		c.add(one)
 		if one.outcome.Finding != nil && !c.plan.KeepGoing {
@@ -278,6 +296,9 @@ func (c *campaign) conclude() {
 			c.result.Reached = s.Reached()
 		}
 	}
+	if c.result.Reached != "" {
+		c.result.Guarantee.Assumes = append(slices.Clip(c.result.Guarantee.Assumes), c.result.Reached)
+	}
 }
 
 func (c *campaign) add(one ran) {
@@ -287,6 +308,9 @@ func (c *campaign) add(one ran) {
 	r.Messages += int64(one.messages)
 	r.Digest = RunSeed(r.Digest^one.digest, 0)
 	r.Seen.add(one.seen)
+	if c.plan.Observer != nil {
+		c.plan.Observer.Take(one.number, one.noted)
+	}
 	verdict := one.outcome.Verdict
 	if verdict == trace.Unknown {
 		r.Reasons[one.outcome.Reason]++

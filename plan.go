@@ -23,6 +23,8 @@ type Plan struct {
 	Scenario Scenario
 	// Spec is what the system promises; nil means that only a panic is a finding.
 	Spec Spec
+	// Observer, where it is set, watches the runs.
+	Observer Observer
 
 	// Seed is the campaign's seed; each run derives its own from it and its number.
 	Seed uint64
@@ -52,6 +54,9 @@ type Plan struct {
 	AllowVacuous bool
 	// Keep is the number of findings whose traces are kept; 0 means DefaultKeep.
 	Keep int
+	// Distinct counts the different schedules and, where the system offers fingerprints, the
+	// different states of the campaign. It costs time and memory.
+	Distinct bool
 	// Progress, where it is set, is called now and then from one goroutine at a time
 	// with the result so far, which it must not keep.
 	Progress func(*Result)

@@ -56,7 +56,6 @@ func newReplayer(plan Plan, t *trace.Trace) (*worker, error) {
 	plan.Limits.Steps = max(plan.Limits.Steps, len(t.Records))
 	w := newWorker(plan, info)
 	w.run.hand.mute = true
-	w.same = false // the header says which seed the run has
 	return w, nil
 }
 

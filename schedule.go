@@ -1,6 +1,8 @@
 package lockstep
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/lockstep-go/lockstep/trace"
@@ -130,7 +132,8 @@ func (d *scheduleReader) read(r *trace.Record) {
 func (d *scheduleReader) losses() {
 	for i := range d.schedule.phases {
 		p := &d.schedule.phases[i]
-		for l, lost := range d.taken[i] {
+		for _, l := range slices.SortedFunc(maps.Keys(d.taken[i]), link.compare) {
+			lost := d.taken[i][l]
 			if !slices.Contains(lost, false) {
 				p.lost = append(p.lost, loss{l, 0})
 				continue
@@ -286,4 +289,9 @@ func (s *scheduled) Order(r *Run, mail []ID) {
 		return slices.Index(s.now.order, link{s.round, m.From, m.To})
 	}
 	slices.SortStableFunc(mail, func(a, b ID) int { return place(a) - place(b) })
+}
+
+// compare orders links by round, sender and receiver.
+func (l link) compare(m link) int {
+	return cmp.Or(l.round-m.round, int(l.from)-int(m.from), int(l.to)-int(m.to))
 }

@@ -10,12 +10,13 @@ type Sequential interface {
 	Sequential() bool
 }
 
-// SameSeed is a Strategy that goes back and forth between runs: with SameSeed true every
-// run of a campaign has the seed of its first one, and only the choices differ. The
-// header of a trace then says run 0.
-type SameSeed interface {
-	Strategy
-	SameSeed() bool
+// Reseeder is a Scheduler that goes back to earlier runs: it may give a run the seed that
+// another one had, so that system and scenario draw the same, and only the choices differ.
+type Reseeder interface {
+	Scheduler
+	// SeedOf is the number of the run whose seed the run just begun shall have. The header
+	// of its trace has that number.
+	SeedOf() int
 }
 
 // Searcher is a Scheduler that works through a space and knows how far it came.
@@ -41,16 +42,13 @@ func isSequential(s Strategy) bool {
 	return ok && q.Sequential()
 }
 
-// hasSameSeed reports whether all runs of a strategy have the seed of the first.
-func hasSameSeed(s Strategy) bool {
-	q, ok := s.(SameSeed)
-	return ok && q.SameSeed()
-}
-
 // seedOf is the number of the run whose seed the numbered run has.
 func (w *worker) seedOf(number int) int {
-	if w.same {
-		return 0
+	if r, ok := w.sched.(Reseeder); ok && w.replay == nil { // a trace says itself which seed it has
+		number = r.SeedOf()
+	}
+	if w.rec != nil {
+		w.rec.trace.Header.Run = number
 	}
 	return number
 }
@@ -68,9 +66,21 @@ type notes struct {
 	opened []int // rounds opened when the step of the same index was chosen
 	rounds []trace.Round
 	drawn  map[string]string
+	seed   int // the number of the run whose seed it had
 }
 
-// note adds a step.
+// choose asks the scheduler for the next step, and takes notes where they are needed.
+func (w *worker) choose() bool {
+	ok := w.sched.Next(w.run, w.run.next)
+	if w.keep && ok {
+		w.notes.note(*w.run.next, w.sched)
+	} else if w.keep {
+		w.notes.note(Step{}, w.sched)
+	}
+	return ok
+}
+
+// note adds a step, or the zero step for none: the scenario may go on from there.
 func (s *notes) note(step Step, sched Scheduler) {
 	s.steps = append(s.steps, step)
 	if r, ok := sched.(RoundScheduler); ok {
@@ -79,7 +89,7 @@ func (s *notes) note(step Step, sched Scheduler) {
 }
 
 // copy is the notes on the run just made, to be kept beyond the next run.
-func (s *notes) copy(sched Scheduler) *notes {
+func (s *notes) copy(number int, sched Scheduler) *notes {
 	c := &notes{steps: append([]Step(nil), s.steps...), opened: append([]int(nil), s.opened...)}
 	if r, ok := sched.(RoundScheduler); ok {
 		c.rounds = append(c.rounds, r.Rounds()...)
@@ -87,6 +97,10 @@ func (s *notes) copy(sched Scheduler) *notes {
 	if d, ok := sched.(Drawer); ok {
 		c.drawn = d.Drawn()
 	}
+	if r, ok := sched.(Reseeder); ok {
+		number = r.SeedOf()
+	}
+	c.seed = number
 	return c
 }
 
@@ -107,7 +121,7 @@ func (a *actor) Next(_ *Run, next *Step) bool {
 	}
 	*next = a.notes.steps[a.at]
 	a.at++
-	return true
+	return next.Kind != trace.Start
 }
 
 // Rounds implements RoundScheduler.
@@ -120,6 +134,9 @@ func (a *actor) Rounds() []trace.Round {
 	}
 	return a.notes.rounds[:a.notes.opened[a.at-1]]
 }
+
+// SeedOf implements Reseeder.
+func (a *actor) SeedOf() int { return a.notes.seed }
 
 // Drawn implements Drawer.
 func (a *actor) Drawn() map[string]string { return a.notes.drawn }

@@ -187,9 +187,9 @@ func (c *testCase) found(ctx context.Context, f *Found) {
 		c.Errorf("lockstep: flaky: run %d found %s, but %s", f.Run, f.Finding, f.Flaky)
 		return
 	}
-	t := f.Trace
+	t, views := f.Trace, report.Views{Found: f.Trace}
 	if small, err := Shrink(ctx, c.plan, t, 0); err == nil {
-		t = small.Trace
+		t, views.Shrunk = small.Trace, small.Trace
 	} else {
 		c.Logf("lockstep: not shrunk: %v", err)
 	}
@@ -197,8 +197,19 @@ func (c *testCase) found(ctx context.Context, f *Found) {
 	if err := writeTrace(file, t); err != nil {
 		c.Logf("lockstep: the trace could not be stored: %v", err)
 		file = ""
+	} else if err := writePage(strings.TrimSuffix(file, ".trace")+".html", views, c.again(t, file)); err != nil {
+		c.Logf("lockstep: the page could not be stored: %v", err)
 	}
 	c.fail(t, file, fmt.Sprintf("run %d of seed %d fails", f.Run, c.plan.Seed))
+}
+
+// writePage draws the run for a browser, beside its trace.
+func writePage(file string, views report.Views, replay string) error {
+	f, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	return errors.Join(report.Page(f, views, report.PageOptions{Replay: replay}), f.Close())
 }
 
 func writeTrace(file string, t *trace.Trace) error {
@@ -221,9 +232,14 @@ func (c *testCase) fail(t *trace.Trace, file, what string) {
 	c.Helper()
 	var b strings.Builder
 	_ = report.Grid(&b, t, report.Options{}) // a strings.Builder does not fail
-	again := fmt.Sprintf("go test -run '^%s$' -lockstep.seed=%d", strings.ReplaceAll(c.Name(), "/", "$/^"), t.Header.Seed)
-	if file != "" {
-		again = fmt.Sprintf("go test -run '^%s$' -lockstep.replay='%s'", strings.ReplaceAll(c.Name(), "/", "$/^"), file)
+	c.Errorf("lockstep: %s\n\n%s\n%s", what, b.String(), c.again(t, file))
+}
+
+// again is the command that makes a failing run again: from its trace, or else its seed.
+func (c *testCase) again(t *trace.Trace, file string) string {
+	name := strings.ReplaceAll(c.Name(), "/", "$/^")
+	if file == "" {
+		return fmt.Sprintf("go test -run '^%s$' -lockstep.seed=%d", name, t.Header.Seed)
 	}
-	c.Errorf("lockstep: %s\n\n%s\n%s", what, b.String(), again)
+	return fmt.Sprintf("go test -run '^%s$' -lockstep.replay='%s'", name, file)
 }

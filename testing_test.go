@@ -62,6 +62,10 @@ func TestTest(t *testing.T) {
 		t.Errorf("last line %q, want %q", last, want)
 	}
 
+	if page, err := os.ReadFile(strings.TrimSuffix(file, ".trace") + ".html"); err != nil || !strings.Contains(string(page), "<html") {
+		t.Errorf("the page: %d bytes, %v", len(page), err)
+	}
+
 	f = inTest(&fakeT{name: "TestLog/small"}, plan)
 	if !f.failed || !strings.Contains(f.log.String(), "the stored run fails again") {
 		t.Errorf("the stored trace is not replayed first:\n%s", f.log.String())

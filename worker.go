@@ -17,12 +17,13 @@ type worker struct {
 	sched    Scheduler
 	monitor  Monitor
 	director Director
+	watcher  Watcher // nil where nobody observes
 	settler  settler
 	rec      *recorder    // nil while nothing is recorded
+	seen     *distinct    // nil unless the plan counts what is distinct
 	replay   *trace.Trace // follow this instead of asking the scheduler
 	keep     bool         // the run can be repeated only by its steps, which go to the notes
 	notes    notes
-	same     bool // every run has the seed of the first
 
 	pcg      rand.PCG
 	rand     *rand.Rand
@@ -33,10 +34,13 @@ type worker struct {
 
 func newWorker(plan Plan, info Info) *worker {
 	w := &worker{plan: plan, info: info, run: newRun(info, plan.Limits),
-		sched: plan.Strategy.New(info), monitor: plan.Spec.New(info), keep: isSequential(plan.Strategy), same: hasSameSeed(plan.Strategy)}
+		sched: plan.Strategy.New(info), monitor: plan.Spec.New(info), keep: isSequential(plan.Strategy)}
 	w.rand, w.sideRand = rand.New(&w.pcg), rand.New(&w.sidePCG)
 	if plan.Scenario != nil {
 		w.director = plan.Scenario.New(info)
+	}
+	if plan.Observer != nil {
+		w.watcher = plan.Observer.Watch(info)
 	}
 	return w
 }
@@ -52,7 +56,7 @@ func (w *worker) close() error {
 
 // record makes the numbered run with the recorder on.
 func (w *worker) record(number int) (*trace.Trace, error) {
-	w.rec = newRecorder(w.plan.header(w.info, w.seedOf(number)))
+	w.rec = newRecorder(w.plan.header(w.info, number))
 	defer func() { w.rec = nil }()
 	outcome, err := w.one(number)
 	t := w.rec.finish(outcome, w.sched)
@@ -82,16 +86,20 @@ func (w *worker) one(number int) (outcome trace.Outcome, err error) {
 
 // stages takes a run through start, exploring, settling and the end, up to a finding.
 func (w *worker) stages(number int) (*Finding, error) {
-	r, seed := w.run, RunSeed(w.plan.Seed, w.seedOf(number))
-	w.pcg.Seed(seed, 1)
+	r := w.run
 	r.reset(w.system)
 	w.monitor.Reset()
+	if w.watcher != nil {
+		w.watcher.Reset()
+	}
+	w.pcg.Seed(RunSeed(w.plan.Seed, number), 1)
+	w.notes.steps, w.notes.opened = w.notes.steps[:0], w.notes.opened[:0]
+	w.sched.Reset(Start{Run: number, Rand: w.rand})
+	seed := RunSeed(w.plan.Seed, w.seedOf(number))
 	if w.director != nil {
 		w.sidePCG.Seed(seed, 2)
 		w.director.Reset(w.sideRand)
 	}
-	w.notes.steps, w.notes.opened = w.notes.steps[:0], w.notes.opened[:0]
-	w.sched.Reset(Start{Run: number, Rand: w.rand})
 	w.inSystem = true
 	err := w.system.Reset(RunSeed(seed, 0), &r.out)
 	w.inSystem = false
@@ -143,10 +151,7 @@ func (w *worker) explore() (*Finding, error) {
 		*r.next = Step{}
 		switch {
 		case r.unqueue(r.next):
-		case w.sched.Next(r, r.next):
-			if w.keep {
-				w.notes.note(*r.next, w.sched)
-			}
+		case w.choose():
 		case w.director != nil && w.director.Idle(r, &r.hand):
 			continue
 		default:
@@ -193,6 +198,12 @@ func (w *worker) look() (*Finding, error) {
 	r := w.run
 	if w.rec != nil {
 		w.rec.step(r, w.sched)
+	}
+	if w.watcher != nil && !r.settling {
+		w.watcher.Step(r)
+	}
+	if w.seen != nil {
+		w.seen.see(r)
 	}
 	if w.director != nil {
 		w.director.Look(r, &r.hand)

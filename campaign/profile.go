@@ -98,12 +98,6 @@ func (c *counter) New(info lockstep.Info) lockstep.Scheduler {
 // recorder does not count one twice.
 func (c *counter) Sequential() bool { return true }
 
-// SameSeed implements [lockstep.SameSeed].
-func (c *counter) SameSeed() bool {
-	s, ok := c.Strategy.(lockstep.SameSeed)
-	return ok && s.SameSeed()
-}
-
 // Probe implements [lockstep.Learner].
 func (c *counter) Probe() lockstep.Strategy {
 	if l, ok := c.Strategy.(lockstep.Learner); ok {
@@ -124,6 +118,7 @@ type counting struct {
 	counter *counter
 	info    lockstep.Info
 	now     *counts
+	number  int            // of the run
 	known   int            // rounds counted
 	effect  lockstep.Nodes // nodes that had the event in this phase
 }
@@ -131,7 +126,7 @@ type counting struct {
 // Reset implements [lockstep.Scheduler].
 func (c *counting) Reset(start lockstep.Start) {
 	c.Scheduler.Reset(start)
-	c.now, c.known, c.effect = &c.counter.runs[start.Run], 0, 0
+	c.now, c.number, c.known, c.effect = &c.counter.runs[start.Run], start.Run, 0, 0
 }
 
 // Next implements [lockstep.Scheduler].
@@ -165,6 +160,14 @@ func (c *counting) Next(run *lockstep.Run, next *lockstep.Step) bool {
 		}
 	}
 	return ok
+}
+
+// SeedOf implements [lockstep.Reseeder].
+func (c *counting) SeedOf() int {
+	if r, ok := c.Scheduler.(lockstep.Reseeder); ok {
+		return r.SeedOf()
+	}
+	return c.number
 }
 
 // Done implements [lockstep.Searcher].

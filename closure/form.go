@@ -45,7 +45,11 @@ func (b *Break) String() string {
 	if b.Message.Tag != (trace.Tag{}) {
 		s += fmt.Sprintf(" of phase %d, round %d", b.Message.Tag.Phase, b.Message.Tag.Round)
 	}
-	if b.At != (trace.Tag{}) {
+	switch {
+	case b.At == trace.Tag{}:
+	case b.Message.Tag == trace.Tag{}:
+		s += fmt.Sprintf(", when node %d was in causal layer %d", b.Message.To, b.At.Phase)
+	default:
 		s += fmt.Sprintf(", when node %d was in phase %d, round %d", b.Message.To, b.At.Phase, b.At.Round)
 	}
 	if b.Was != b.Is {
@@ -80,24 +84,38 @@ func Form(ctx context.Context, plan lockstep.Plan, t *trace.Trace) (*Result, err
 	if err != nil {
 		return nil, err
 	}
-	steps := needed(seen.moments, seen.hidden())
-	res := &Result{}
-	for _, m := range seen.moments {
-		if m.deliver() && !slices.Contains(steps, m) {
-			res.Ignored++
+	f := former{ctx: ctx, plan: plan, trace: t, info: info}
+	var res *Result
+	for c := visible; c < careEnd; c++ {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		next := f.form(needed(seen.moments, c))
+		if next.Trace != nil {
+			next.Ignored = ignored(seen.moments, c)
+			return next, nil
+		}
+		if res == nil || res.Break == nil {
+			res = next
 		}
 	}
-	lay, err := lay(steps, info)
-	if err != nil {
-		res.Reason = err.Error()
-		var e *misplaced
-		if errors.As(err, &e) {
-			res.blame(e.m)
+	res.Ignored = ignored(seen.moments, visible)
+	return res, nil
+}
+
+// ignored counts the deliveries that are not needed.
+func ignored(moments []*moment, c care) (number int) {
+	for _, m := range moments {
+		if m.deliver() {
+			number++
 		}
-		return res, nil
 	}
-	f := former{ctx: ctx, plan: plan, trace: t, layout: lay, finding: t.Outcome.Finding}
-	return res, f.form(res, info)
+	for _, m := range needed(moments, c) {
+		if m.deliver() {
+			number--
+		}
+	}
+	return number
 }
 
 func lay(steps []*moment, info lockstep.Info) (*layout, error) {
@@ -139,7 +157,7 @@ func repeat(plan lockstep.Plan, t *trace.Trace) (*watch, error) {
 // panicked is the step in which the system panicked, of which only the choice is known.
 func (w *watch) panicked(t *trace.Trace) *moment {
 	rec := &t.Records[len(t.Records)-1]
-	m := &moment{step: rec.Step, node: rec.Step.Node, changed: true, effect: true}
+	m := &moment{step: rec.Step, node: rec.Step.Node, changed: true}
 	if sent, ok := t.Message(rec.Step.Msg); ok && m.deliver() {
 		m.msg, m.node = sent.Message, sent.To
 		m.content, m.forged = w.contents[sent.ID-1], w.forged[sent.ID]
@@ -153,42 +171,46 @@ func (r *Result) blame(m *moment) {
 	}
 }
 
-// former tries to run a layout.
+// former tries to make a run in rounds.
 type former struct {
-	ctx     context.Context
-	plan    lockstep.Plan
-	trace   *trace.Trace
-	layout  *layout
-	finding *trace.Finding
+	ctx   context.Context
+	plan  lockstep.Plan
+	trace *trace.Trace
+	info  lockstep.Info
 }
 
-// form runs the layout, with as much left to the rules of rounds as possible: first
-// alarms and the order of arrival, then neither. Runs that follow the rules are easier
-// to read and to shrink.
-func (f *former) form(res *Result, info lockstep.Info) error {
-	var blamed *moment
+// form lays out steps and runs them, with as much left to the rules of rounds as
+// possible: first alarms and the order of arrival, then neither. Runs that follow the
+// rules are easier to read and to shrink.
+func (f *former) form(steps []*moment) *Result {
+	res := &Result{}
+	l, err := lay(steps, f.info)
+	if err != nil {
+		res.Reason = err.Error()
+		var e *misplaced
+		if errors.As(err, &e) {
+			res.blame(e.m)
+		}
+		return res
+	}
 	for _, exact := range [][2]bool{{false, false}, {false, true}, {true, false}, {true, true}} {
-		if !exact[0] && len(info.Rounds) == 0 {
+		if !exact[0] && len(f.info.Rounds) == 0 {
 			continue // without tags alarms fire when nothing is in flight, which says little
 		}
-		if err := f.ctx.Err(); err != nil {
-			return err
-		}
-		s := &regroup{layout: f.layout, exactAlarms: exact[0], exactOrder: exact[1]}
+		s := &regroup{layout: l, exactAlarms: exact[0], exactOrder: exact[1]}
 		t, d := f.try(s)
 		if d != nil {
-			res.Reason, blamed = d.why, d.culprit
+			res.Reason, res.Break = d.why, nil
+			res.blame(d.culprit)
 			continue
 		}
 		s.kernels = isolations(t, s.scheduler.made)
 		if isolated, d := f.try(s); d == nil {
 			t = isolated
 		}
-		res.Trace, res.Reason, res.Swapped = t, "", f.layout.swapped()
-		return nil
+		return &Result{Trace: t, Swapped: l.swapped()}
 	}
-	res.blame(blamed)
-	return nil
+	return res
 }
 
 // try makes the run and compares it with the one it stands for. What it returns was
@@ -203,7 +225,7 @@ func (f *former) try(s *regroup) (*trace.Trace, *difference) {
 		return nil, &difference{why: err.Error()}
 	}
 	broken := t.Outcome.Finding != nil // onward swallows all but a panic
-	if d := compare(f.layout, w.moments, s.scheduler.made, broken); d != nil {
+	if d := compare(s.layout, w.moments, s.scheduler.made, broken); d != nil {
 		return nil, d
 	}
 	plan.Spec, plan.Scenario = f.plan.Spec, f.plan.Scenario
@@ -211,9 +233,9 @@ func (f *former) try(s *regroup) (*trace.Trace, *difference) {
 	if err != nil {
 		return nil, &difference{why: err.Error()}
 	}
-	if !sameFinding(f.finding, t.Outcome.Finding) {
+	if !sameFinding(f.trace.Outcome.Finding, t.Outcome.Finding) {
 		return nil, &difference{why: fmt.Sprintf("all nodes go through the same states in rounds, but the finding is %s instead of %s",
-			findingText(t.Outcome.Finding), findingText(f.finding))}
+			findingText(t.Outcome.Finding), findingText(f.trace.Outcome.Finding))}
 	}
 	t.Header = f.trace.Header
 	t.Header.Drawn = nil

@@ -64,6 +64,7 @@ func (g *gauge) sum() *Measured {
 	for _, m := range g.meters {
 		out.Runs += m.runs
 		out.Closed += m.runs - m.leaky
+		//lockstep:unordered the counts are summed up
 		for name, c := range m.types {
 			if types[name] == nil {
 				types[name] = &TypeCount{Type: name}
@@ -72,6 +73,7 @@ func (g *gauge) sum() *Measured {
 			t.Delivered, t.Late, t.Changed = t.Delivered+c.Delivered, t.Late+c.Late, t.Changed+c.Changed
 		}
 	}
+	//lockstep:unordered they are sorted below
 	for _, t := range types {
 		out.Types = append(out.Types, *t)
 	}

@@ -16,22 +16,33 @@ type layout struct {
 	byNode [][]*moment // what each node must go through, in the order of the run
 }
 
-// needed are the steps of a run that its lock-step form must take: deliveries that had
-// an effect, what clients and faults did to nodes, and alarms that changed a state or
-// sent something that had an effect. Without fingerprints a delivery in time counts too:
-// what it changed may be hidden.
-func needed(moments []*moment, hidden bool) []*moment {
+// care is how much of a run its lock-step form keeps. Fingerprints need not show
+// everything, so that a step without a visible effect may matter all the same.
+type care int
+
+const (
+	visible care = iota // deliveries and alarms with an effect, or whose messages had one
+	alarms              // all alarms too
+	inTime              // all deliveries that were not late too
+	careEnd
+)
+
+// needed are the steps of a run that its lock-step form must take: what clients and
+// faults did to nodes, and deliveries and alarms according to the care taken.
+func needed(moments []*moment, c care) []*moment {
 	used := map[lockstep.ID]bool{}
 	var steps []*moment
 	for _, m := range slices.Backward(moments) { // what a step sent comes after it
-		keep := false
+		keep := m.node != 0 && !m.call() || slices.ContainsFunc(m.sent, func(s lockstep.Message) bool { return used[s.ID] })
 		switch m.step.Kind {
 		case trace.Deliver:
-			keep = m.effect || hidden && !m.late
+			keep = keep || c >= inTime && !m.late
 		case trace.Alarm:
-			keep = !m.call() || slices.ContainsFunc(m.sent, func(s lockstep.Message) bool { return used[s.ID] })
+			keep = keep || c >= alarms
 		case trace.Request, trace.Crash, trace.Restart:
 			keep = true
+		default: // the network's steps come of the form itself
+			keep = false
 		}
 		if !keep {
 			continue

@@ -49,6 +49,7 @@ func Survey(ctx context.Context, plan lockstep.Plan, runs int) (*Share, error) {
 			breaks[""]++
 		}
 	}
+	//lockstep:unordered they are sorted below
 	for kind, n := range breaks {
 		out.Breaks = append(out.Breaks, BreakCount{kind, n})
 	}

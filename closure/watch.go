@@ -19,7 +19,7 @@ type moment struct {
 	sent    []lockstep.Message
 	events  string
 	changed bool // the node's state
-	effect  bool // the step changed the node's state, sent a message or let something be seen
+	armed   bool // the node's alarm was set or stopped
 	late    bool // the message is of a round that its receiver has left
 	at      lockstep.Tag
 	was, is string // the node's state in words
@@ -29,10 +29,10 @@ type moment struct {
 // deliver reports whether the moment is a delivery.
 func (m *moment) deliver() bool { return m.step.Kind == trace.Deliver }
 
-// call reports whether the moment is an alarm that only sent messages. What counts is
-// that they are sent, not how often.
+// call reports whether the moment is an alarm or a delivery that only sent messages. What
+// counts is that they are sent, not how often.
 func (m *moment) call() bool {
-	return m.step.Kind == trace.Alarm && !m.changed && m.events == ""
+	return (m.deliver() || m.step.Kind == trace.Alarm) && !m.changed && !m.armed && m.events == ""
 }
 
 // watch is a spec that notes every step of one run and lets another spec judge.
@@ -49,7 +49,6 @@ type watch struct {
 	forged   map[lockstep.ID]string // the bodies that messages are given on their way
 	moments  []*moment
 	finding  *lockstep.Finding
-	exact    bool // the system offers fingerprints
 }
 
 // Properties implements [lockstep.Spec].
@@ -82,15 +81,15 @@ func (w *watch) Reset() {
 // Step implements [lockstep.Monitor].
 func (w *watch) Step(run *lockstep.Run) *lockstep.Finding {
 	w.note(run)
-	return w.judge(run, func() *lockstep.Finding { return w.monitor.Step(run) })
+	return w.judge(func() *lockstep.Finding { return w.monitor.Step(run) })
 }
 
 // End implements [lockstep.Monitor].
 func (w *watch) End(run *lockstep.Run) *lockstep.Finding {
-	return w.judge(run, func() *lockstep.Finding { return w.monitor.End(run) })
+	return w.judge(func() *lockstep.Finding { return w.monitor.End(run) })
 }
 
-func (w *watch) judge(run *lockstep.Run, ask func() *lockstep.Finding) *lockstep.Finding {
+func (w *watch) judge(ask func() *lockstep.Finding) *lockstep.Finding {
 	if w.monitor == nil || w.finding != nil {
 		return nil
 	}
@@ -112,7 +111,6 @@ func (w *watch) note(run *lockstep.Run) {
 	}
 	if run.Last().Kind == trace.Start {
 		w.state.begin(run)
-		_, w.exact = fingerprint(run, 1)
 		w.armed = run.Alarms()
 		w.position.step(run, 0, false)
 		w.moments = append(w.moments, &moment{step: *run.Last(), sent: append([]lockstep.Message(nil), run.Sent()...)})
@@ -128,16 +126,12 @@ func (w *watch) note(run *lockstep.Run) {
 		m.was = w.state.texts[m.node]
 		m.changed = w.state.update(run, m.node)
 		m.is, m.print = w.state.texts[m.node], w.state.prints[m.node]
-		m.effect = m.changed || len(m.sent) > 0 || m.events != "" || (w.armed ^ run.Alarms()).Has(m.node)
+		m.armed = (w.armed ^ run.Alarms()).Has(m.node) && m.step.Kind != trace.Alarm
 	}
 	w.armed = run.Alarms()
 	m.late, m.at = w.position.step(run, m.node, m.changed)
 	w.moments = append(w.moments, m)
 }
-
-// hidden reports whether a state may have changed without a sign of it: the system
-// offers no fingerprints.
-func (w *watch) hidden() bool { return !w.exact }
 
 func eventsText(events []lockstep.Event) string {
 	var b strings.Builder
@@ -182,7 +176,7 @@ func (s *states) update(run *lockstep.Run, n lockstep.Node) bool {
 	text, print := "down", uint64(0)
 	if run.Up().Has(n) {
 		var exact bool
-		if print, exact = fingerprint(run, n); s.words || !exact {
+		if print, exact = run.Fingerprint(n); s.words || !exact {
 			text = ""
 			if d, ok := run.Deployment().(lockstep.Describer); ok {
 				text = d.StateText(n)
@@ -194,18 +188,4 @@ func (s *states) update(run *lockstep.Run, n lockstep.Node) bool {
 	changed := text != s.texts[n] || print != s.prints[n]
 	s.texts[n], s.prints[n] = text, print
 	return changed
-}
-
-// fingerprint is the fingerprint of a node's state, and whether the system offers one.
-// A deployment that offers fingerprints only in some configurations says so with a
-// method Fingerprints() bool.
-func fingerprint(run *lockstep.Run, n lockstep.Node) (uint64, bool) {
-	f, ok := run.Deployment().(lockstep.Fingerprinter)
-	if !ok {
-		return 0, false
-	}
-	if some, ok := f.(interface{ Fingerprints() bool }); ok && !some.Fingerprints() {
-		return 0, false
-	}
-	return f.Fingerprint(n), true
 }

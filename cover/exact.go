@@ -84,6 +84,7 @@ func collect(within []int64, goals int) []exactTerm {
 		}
 	}
 	var terms []exactTerm
+	//lockstep:unordered the terms are sorted below
 	for tests, sign := range signs {
 		if sign != 0 {
 			terms = append(terms, exactTerm{big.NewInt(sign), big.NewInt(tests)})

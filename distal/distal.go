@@ -18,7 +18,9 @@
 package distal
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/lockstep-go/lockstep/distal/check"
 	"github.com/lockstep-go/lockstep/distal/machine"
@@ -52,7 +54,8 @@ func Load(src string) (*check.Program, Remarks) {
 
 // failure makes a list of one error that belongs to no place in the text.
 func failure(err error) Remarks {
-	if list, ok := err.(Remarks); ok {
+	var list Remarks
+	if errors.As(err, &list) {
 		return list
 	}
 	return Remarks{{Check: "options", Text: err.Error()}}
@@ -163,9 +166,7 @@ func instantiate(p *check.Program, opt Options) (instance, error) {
 	if err := inst.takeTest(p, opt.Test); err != nil {
 		return inst, err
 	}
-	for k, v := range opt.Params {
-		inst.params[k] = v
-	}
+	maps.Copy(inst.params, opt.Params)
 	if opt.Nodes != 0 {
 		inst.params["n"] = int64(opt.Nodes)
 	}
@@ -206,9 +207,7 @@ func (inst *instance) takeTest(p *check.Program, name string) error {
 			continue
 		}
 		inst.test, inst.expect, inst.timeouts = t.Name, t.Expect, t.Timeouts
-		for k, v := range t.Params {
-			inst.params[k] = v
-		}
+		maps.Copy(inst.params, t.Params)
 		if t.Phases > 0 {
 			inst.phases = t.Phases
 		}

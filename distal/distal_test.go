@@ -2,28 +2,17 @@ package distal_test
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/lockstep-go/lockstep/distal"
 	"github.com/lockstep-go/lockstep/distal/explore"
-	"github.com/lockstep-go/lockstep/distal/internal/generate"
+	"github.com/lockstep-go/lockstep/distal/internal/corpus"
 )
-
-func read(t testing.TB, name string) string {
-	t.Helper()
-	b, err := os.ReadFile("../examples/distal/" + name + ".distal")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
-}
 
 // TestJSON checks the names that scripts rely on.
 func TestJSON(t *testing.T) {
-	r, remarks := distal.Explore(read(t, "paxos_buggy"), distal.ExploreOptions{})
+	r, remarks := distal.Explore(corpus.Example(t, "paxos_buggy"), distal.ExploreOptions{})
 	if len(remarks.Errors()) > 0 {
 		t.Fatal(remarks)
 	}
@@ -47,7 +36,7 @@ func TestJSON(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	src := read(t, "benor_fixed")
+	src := corpus.Example(t, "benor_fixed")
 	for _, c := range []struct {
 		opt  distal.Options
 		want string // part of the error, or "verdict/nodes/phases/network/timeouts"
@@ -79,9 +68,24 @@ func TestOptions(t *testing.T) {
 
 func itoa(n int) string { return string(rune('0' + n)) }
 
+// TestCheckJSON checks that remarks and conditions read as words.
+func TestCheckJSON(t *testing.T) {
+	r, remarks := distal.Check(corpus.Example(t, "twophase_buggy"))
+	text, err := json.Marshal(struct {
+		Result  distal.CheckResult
+		Remarks distal.Remarks
+	}{r, remarks})
+	for _, want := range []string{`"status":"proved"`, `"status":"watched at run time"`, `"severity":"warning"`, `"line":36`,
+		`"sequential":true`} {
+		if err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s is missing in %s (%v)", want, text, err)
+		}
+	}
+}
+
 // TestRandom finds the bug of Paxos at random, with a trace.
 func TestRandom(t *testing.T) {
-	r, remarks := distal.Explore(read(t, "paxos_buggy"), distal.ExploreOptions{Options: distal.Options{Phases: 5},
+	r, remarks := distal.Explore(corpus.Example(t, "paxos_buggy"), distal.ExploreOptions{Options: distal.Options{Phases: 5},
 		Random: &explore.RandomOptions{Runs: 5000, Seed: 1}})
 	if len(remarks.Errors()) > 0 || r.Verdict != explore.Fail || r.Random.FirstRun == 0 || !strings.Contains(r.Trace, "Promise") {
 		t.Errorf("%+v %v", r, remarks)
@@ -90,7 +94,7 @@ func TestRandom(t *testing.T) {
 
 // TestRefused names rule and condition for every verb that needs a round structure.
 func TestRefused(t *testing.T) {
-	src := strings.Replace(read(t, "paxos_fixed"), "	send Ack(ballot, last, log) to m.from", "	send Ack(ballot, last, log) to m.from\n	last := 1", 1)
+	src := strings.Replace(corpus.Example(t, "paxos_fixed"), "	send Ack(ballot, last, log) to m.from", "	send Ack(ballot, last, log) to m.from\n	last := 1", 1)
 	const want = "40:2: error: upon Prepare breaks condition 5"
 	result, remarks := distal.Check(src)
 	if result.Sequential || !strings.Contains(remarks.Error(), want) {
@@ -127,10 +131,10 @@ func everyVerb(src string) {
 
 // TestMutants runs every verb on programs in which words have been exchanged.
 func TestMutants(t *testing.T) {
-	for seed := range uint64(6) {
-		words := strings.Fields(generate.Program(seed))
+	for seed, p := range corpus.Generated(6) {
+		words := strings.Fields(p.Source)
 		for i := range words {
-			j := (i*31 + int(seed)*17) % len(words)
+			j := (i*31 + seed*17) % len(words)
 			mutant := append(append(append([]string(nil), words[:i]...), words[j]), words[i+1:]...)
 			everyVerb(strings.Join(mutant, " "))
 		}
@@ -139,13 +143,6 @@ func TestMutants(t *testing.T) {
 
 // FuzzVerbs looks for a text on which some verb panics or does not end.
 func FuzzVerbs(f *testing.F) {
-	files, _ := filepath.Glob("../examples/distal/*.distal")
-	for _, name := range files {
-		b, _ := os.ReadFile(name)
-		f.Add(string(b))
-	}
-	for seed := range uint64(5) {
-		f.Add(generate.Program(seed))
-	}
+	corpus.Add(f)
 	f.Fuzz(func(t *testing.T, src string) { everyVerb(src) })
 }

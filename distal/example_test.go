@@ -2,11 +2,11 @@ package distal_test
 
 import (
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/lockstep-go/lockstep/distal"
 	"github.com/lockstep-go/lockstep/distal/explore"
+	examples "github.com/lockstep-go/lockstep/examples/distal"
 )
 
 // Majority is flooding with a threshold that is too low for its network.
@@ -121,8 +121,8 @@ func ExampleExplore() {
 }
 
 func ExampleExplore_random() {
-	src, _ := os.ReadFile("../examples/distal/paxos_buggy.distal")
-	r, _ := distal.Explore(string(src), distal.ExploreOptions{Options: distal.Options{Phases: 5},
+	src, _ := examples.Source("paxos_buggy")
+	r, _ := distal.Explore(src, distal.ExploreOptions{Options: distal.Options{Phases: 5},
 		Random: &explore.RandomOptions{Runs: 10_000, Deliver: 0.8, Seed: 1}})
 	fmt.Println(r.Verdict, "with a violation in at most 5 phases:", r.Violation.Phase <= 5)
 	// Output: fail with a violation in at most 5 phases: true

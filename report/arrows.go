@@ -10,31 +10,25 @@ import (
 // placeArrows draws the messages: in rounds inside the round in which they arrive or are
 // lost, otherwise from the step that sent them to the one that took them.
 func (s *scene) placeArrows() {
-	at := map[int]int{} // by record: its lane
-	for i, l := range s.lanes {
-		for _, r := range l.records {
-			at[r] = i
-		}
-	}
 	for i := s.story.first; i < len(s.story.trace.Records); i++ {
 		rec := &s.story.trace.Records[i]
 		for _, m := range rec.Sent {
 			if m.Lost { // into a cut: lost where it was sent
-				s.message(s.story.mails[m.ID], i, &s.lanes[at[i]], nil)
+				s.message(s.story.mails[m.ID], i, &s.lanes[s.laneOf[i]], nil)
 			}
 		}
 		m := s.story.mails[rec.Step.Msg]
 		if m == nil || rec.Step.Kind != trace.Deliver && rec.Step.Kind != trace.Drop {
 			if rec.Step.Kind == trace.Request {
-				s.request(i, &s.lanes[at[i]], rec.Step.Node)
+				s.request(i, &s.lanes[s.laneOf[i]], rec.Step.Node)
 			}
 			continue
 		}
 		var from *lane
-		if k, ok := at[m.sentBy]; ok && !s.InRounds {
+		if k, ok := s.laneOf[m.sentBy]; ok && !s.InRounds {
 			from = &s.lanes[k]
 		}
-		s.message(m, i, &s.lanes[at[i]], from)
+		s.message(m, i, &s.lanes[s.laneOf[i]], from)
 	}
 	s.Types = make([]messageType, len(s.types))
 	for name, k := range s.types {

@@ -161,10 +161,11 @@ func cut(s string, width int) string {
 	return string(r[:width-1]) + "…"
 }
 
-// clean makes a text from a trace safe for a terminal: one line, no control characters.
+// clean makes a text from a trace safe for a terminal and a page: one line, no control
+// characters, nothing that turns the direction of writing.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == utf8.RuneError {
+		if unicode.IsControl(r) || r == utf8.RuneError || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r) {
 			return '?'
 		}
 		return r

@@ -38,10 +38,69 @@ type Campaign struct {
 	Messages    int64             `json:"messages"`
 	Digest      string            `json:"digest"`
 	Interrupted bool              `json:"interrupted,omitempty"`
+
+	// FailureRate bounds the chance that a run fails.
+	FailureRate *Rate `json:"failure_rate,omitempty"`
+	// Groups are the findings that are alike.
+	Groups []Group `json:"groups,omitempty"`
+	// Curve tells how the campaign went on over time.
+	Curve []Sample `json:"curve,omitempty"`
+	// Coverage is what was reached of what there is.
+	Coverage []Covered `json:"coverage,omitempty"`
+	// Compared are the strategies that ran on the same target.
+	Compared []Compared `json:"compared,omitempty"`
+	// Closure counts late messages, where the campaign measured them.
+	Closure []LateCount `json:"closure,omitempty"`
+
 	// Again is the command that makes the campaign again, and Replay the one that
 	// replays its first finding.
 	Again  string `json:"again,omitempty"`
 	Replay string `json:"replay,omitempty"`
+}
+
+// Group is a number of findings of one property and one shape.
+type Group struct {
+	Property string `json:"property"`
+	Shape    string `json:"shape"`
+	Findings int    `json:"findings"`
+	First    int    `json:"first_run"`
+	Text     string `json:"text"`            // of the first
+	Trace    string `json:"trace,omitempty"` // file of the first
+}
+
+// Sample is how far a campaign was at a time.
+type Sample struct {
+	Runs      int   `json:"runs"`
+	ElapsedMS int64 `json:"elapsed_ms"`
+	States    int   `json:"states"`    // distinct states seen so far
+	Schedules int   `json:"schedules"` // distinct schedules so far
+	Findings  int   `json:"findings"`
+}
+
+// Covered is how much of something was reached.
+type Covered struct {
+	Name string `json:"name"`
+	Seen int    `json:"seen"`
+	Of   int    `json:"of,omitempty"` // 0: not known
+}
+
+// Compared is how a strategy did on the target: the runs to its first finding, with
+// confidence limits, over several repetitions.
+type Compared struct {
+	Strategy string  `json:"strategy"`
+	Repeats  int     `json:"repeats"`
+	Found    int     `json:"found"` // repetitions that found something
+	Median   float64 `json:"median_runs"`
+	Lower    float64 `json:"lower_runs"`
+	Upper    float64 `json:"upper_runs"`
+}
+
+// LateCount is how often late messages of a type changed a state.
+type LateCount struct {
+	Type      string `json:"type"`
+	Delivered int    `json:"delivered"`
+	Late      int    `json:"late"`
+	Changed   int    `json:"changed"`
 }
 
 // Problem is a finding in a campaign.

@@ -16,7 +16,7 @@ import (
 //	grid width=60       draw the trace below
 //	color               the same in colour, with escapes made visible
 func TestGrid(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/grid", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			tr, err := trace.Read(strings.NewReader(d.Input))
 			if err != nil {

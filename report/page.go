@@ -8,6 +8,7 @@ import (
 	"errors"
 	"html/template"
 	"io"
+	"strings"
 
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -68,7 +69,7 @@ func (o PageOptions) complete() PageOptions {
 // taken for markup or executed.
 func Page(w io.Writer, v Views, o PageOptions) error {
 	o = o.complete()
-	data := pageData{Options: o, Generator: "lockstep"}
+	data := pageData{Options: o}
 	for _, x := range []struct {
 		id, label string
 		trace     *trace.Trace
@@ -86,17 +87,19 @@ func Page(w io.Writer, v Views, o PageOptions) error {
 
 // pageData is what the template of a page is made from.
 type pageData struct {
-	Options   PageOptions
-	Generator string
-	Title     string
-	Header    trace.Header
-	Subtitle  string
-	Outcome   trace.Outcome
-	Verdict   string
-	Open      string // the view shown first
-	Views     []*scene
-	Data      []viewData
+	Options  PageOptions
+	Title    string
+	Header   trace.Header
+	Subtitle string
+	Outcome  trace.Outcome
+	Verdict  string
+	Open     string // the view shown first
+	Views    []*scene
+	Data     []viewData
 }
+
+// Program says that the page has a program.
+func (pageData) Program() bool { return true }
 
 // open chooses the view shown first: the easiest to read, which is one in rounds.
 func (d *pageData) open(v Views) {
@@ -127,6 +130,9 @@ func (d *pageData) open(v Views) {
 	d.Title = cut(clean(d.Title), d.Options.MaxText)
 }
 
+//go:embed head.html
+var headHTML string
+
 //go:embed page.html
 var pageHTML string
 
@@ -141,11 +147,25 @@ var pageJS string
 var pageFuncs = template.FuncMap{
 	"style":  func() template.CSS { return template.CSS(pageCSS) },
 	"script": func() template.JS { return template.JS(pageJS) },
-	"policy": func() string {
-		return "default-src 'none'; img-src data:; style-src " + hashSource(pageCSS) + "; script-src " + hashSource(pageJS)
+	"policy": func(program bool) string {
+		policy := "default-src 'none'; img-src data:; style-src " + hashSource(pageCSS)
+		if program {
+			policy += "; script-src " + hashSource(pageJS)
+		}
+		return policy
 	},
 	"clean": clean,
+	"lines": cleanLines,
 	"short": func(s string) string { return cut(clean(s), DefaultMaxText) },
+}
+
+// cleanLines cleans a text of several lines, such as a stack.
+func cleanLines(s string) string {
+	lines := strings.Split(s, "\n")
+	for i := range lines {
+		lines[i] = cut(clean(strings.ReplaceAll(lines[i], "\t", "    ")), DefaultMaxText)
+	}
+	return strings.Join(lines, "\n")
 }
 
 func hashSource(text string) string {
@@ -153,7 +173,11 @@ func hashSource(text string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-var pageTemplate = template.Must(template.New("page").Funcs(pageFuncs).Parse(pageHTML))
+var pageTemplate = parse("page", pageHTML)
+
+func parse(name, text string) *template.Template {
+	return template.Must(template.New(name).Funcs(pageFuncs).Parse(headHTML + text))
+}
 
 // render writes a page only when all of it could be made.
 func render(w io.Writer, t *template.Template, data any) error {

@@ -47,11 +47,12 @@ type scene struct {
 	Table     []tableRow
 	Outcome   trace.Outcome
 
-	data  viewData
-	story *story
-	rows  rows
-	lanes []lane
-	types map[string]int
+	data   viewData
+	story  *story
+	rows   rows
+	lanes  []lane
+	laneOf map[int]int // by record
+	types  map[string]int
 }
 
 type (
@@ -103,6 +104,12 @@ func newScene(id, label string, t *trace.Trace, o PageOptions) *scene {
 		InRounds: len(t.Rounds) > 0, Shrunk: cut(clean(t.Header.Shrunk), o.MaxText), types: map[string]int{}}
 	s.rows = newRows(s.story)
 	s.lanes = newLanes(s.story, s.rows)
+	s.laneOf = map[int]int{}
+	for i, l := range s.lanes {
+		for _, r := range l.records {
+			s.laneOf[r] = i
+		}
+	}
 	s.placeColumns()
 	s.placeRows()
 	s.placeCells()
@@ -110,13 +117,7 @@ func newScene(id, label string, t *trace.Trace, o PageOptions) *scene {
 	s.placeProperties(o)
 	s.placeStrip()
 	s.Table = s.story.table()
-	column := map[int]int{}
-	for i, l := range s.lanes {
-		for _, r := range l.records {
-			column[r] = i
-		}
-	}
-	s.data = s.story.data(id, len(s.lanes), func(i int) int { return column[i] })
+	s.data = s.story.data(id, len(s.lanes), s.laneOf)
 	s.say(o)
 	return s
 }

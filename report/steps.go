@@ -100,17 +100,19 @@ func (s *story) text(t string) string { return cut(clean(t), s.options.MaxText) 
 // actor is the node that acts in a record; 0 where only the network does.
 func (s *story) actor(i int) trace.Node {
 	rec := &s.trace.Records[i]
+	n := trace.Node(0)
 	switch rec.Step.Kind {
 	case trace.Deliver:
 		if m := s.mails[rec.Step.Msg]; m != nil {
-			return m.To
+			n = m.To
 		}
-		return 0
 	case trace.Alarm, trace.Crash, trace.Restart, trace.Request:
-		return rec.Step.Node
-	default:
+		n = rec.Step.Node
+	}
+	if int(n) > s.trace.Header.Nodes {
 		return 0
 	}
+	return n
 }
 
 // isAnswer reports whether an event answers a client.
@@ -137,11 +139,17 @@ func (s *story) hasClients() bool {
 // what is a record in a few words.
 func (s *story) what(i int) string {
 	rec := &s.trace.Records[i]
-	if rec.Step.Kind == trace.Start {
-		return "start"
-	}
-	what := rec.Step.Kind.String() + " " + rec.Text
-	if m := s.mails[rec.Step.Msg]; m != nil && m.forged && rec.Step.Kind == trace.Deliver {
+	kind := rec.Step.Kind
+	what := kind.String() + " " + rec.Text
+	m := s.mails[rec.Step.Msg]
+	switch {
+	case kind == trace.Start:
+		what = "start"
+	case kind == trace.Alarm, kind == trace.Crash, kind == trace.Restart:
+		what = fmt.Sprintf("%s at node %d", kind, rec.Step.Node)
+	case kind == trace.Cut, kind == trace.Heal:
+		what = rec.Step.String()
+	case kind == trace.Deliver && m != nil && m.forged:
 		what = "deliver forged " + rec.Text
 	}
 	return s.text(strings.TrimSpace(what))
@@ -172,11 +180,11 @@ func (s *story) effects(i int) []string {
 }
 
 // data is what the page's program gets, given the column of each record.
-func (s *story) data(id string, columns int, column func(int) int) viewData {
+func (s *story) data(id string, columns int, column map[int]int) viewData {
 	d := viewData{ID: id, Columns: columns, Finding: -1, Steps: []stepData{}}
 	for i := s.first; i < len(s.trace.Records); i++ {
 		rec := &s.trace.Records[i]
-		step := stepData{Number: rec.Number, Column: column(i), Node: int(s.actor(i)), Cause: -1, What: s.what(i), Lines: s.effects(i)}
+		step := stepData{Number: rec.Number, Column: column[i], Node: int(s.actor(i)), Cause: -1, What: s.what(i), Lines: s.effects(i)}
 		if m := s.mails[rec.Step.Msg]; m != nil {
 			step.Cause = max(-1, m.sentBy-s.first)
 		}

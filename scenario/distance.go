@@ -127,6 +127,7 @@ func (o *observation) release(run *lockstep.Run, id lockstep.ID) {
 }
 
 func (o *observation) openOf(at int) (n int) {
+	//lockstep:unordered they are only counted
 	for _, f := range o.open {
 		if f == at {
 			n++

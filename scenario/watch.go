@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/lockstep-go/lockstep"
@@ -28,7 +30,7 @@ func Explain(ctx context.Context, plan lockstep.Plan, out io.Writer) error {
 	}
 	w.endLine()
 	fmt.Fprintf(&w.text, "verdict %s\n", result.Verdict())
-	for reason := range result.Reasons {
+	for _, reason := range slices.Sorted(maps.Keys(result.Reasons)) {
 		fmt.Fprintln(&w.text, reason)
 	}
 	if f := result.First(); f != nil {

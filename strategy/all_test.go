@@ -45,7 +45,7 @@ func TestDeterminism(t *testing.T) {
 func TestCorrectSystem(t *testing.T) {
 	for _, k := range strategy.All() {
 		for _, system := range []smr.Cluster{{Nodes: 3}, {Nodes: 5, Requests: 3}} {
-			result := explore(t, lockstep.Plan{System: system, Strategy: k.Default, Spec: smr.Prefix, Runs: 1000})
+			result := explore(t, lockstep.Plan{System: system, Strategy: k.Default, Spec: smr.Prefix, Runs: 500})
 			if first := result.First(); first != nil {
 				t.Errorf("%s: %s", k.Name, first.Finding)
 			}
@@ -73,6 +73,8 @@ func TestRoundTrip(t *testing.T) {
 				f.SetInt(rapid.Int64Range(-5, 1000).Draw(t, "int"))
 			case reflect.Float64:
 				f.SetFloat(rapid.Float64Range(0, 1).Draw(t, "float"))
+			case reflect.String:
+				f.SetString(rapid.SampledFrom([]string{"", "leader"}).Draw(t, "string"))
 			case reflect.Bool:
 				f.SetBool(rapid.Bool().Draw(t, "bool"))
 			case reflect.Uint8:

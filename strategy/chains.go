@@ -106,9 +106,10 @@ func (p *partition) insert(event int32, after func(last int32) bool) (chain int3
 		chain = p.levels[i][at]
 		p.last[chain] = event
 		if i > 0 {
-			level := p.levels[i]
-			level[at] = level[len(level)-1]
-			p.levels[i], p.levels[i-1] = append(p.levels[i-1], chain), level[:len(level)-1]
+			rest, below := p.levels[i], p.levels[i-1]
+			rest[at] = rest[len(rest)-1]
+			below = append(below, chain)
+			p.levels[i], p.levels[i-1] = below, rest[:len(rest)-1]
 		}
 		return chain
 	}

@@ -61,6 +61,16 @@ func (f *faults) begin(r *rand.Rand, mix Delay, unit instant, wipes bool) {
 	}
 }
 
+// rescale shortens the time to what is to come when the unit of time got shorter.
+func (f *faults) rescale(now, unit, before instant) {
+	f.gap = instant(0).shrink(f.gap, unit, before)
+	for _, at := range [...]*instant{&f.linkAt, &f.crashAt, &f.restartAt} {
+		if *at != never {
+			*at = now.shrink(*at, unit, before)
+		}
+	}
+}
+
 // fault is the next step of the timeline if it comes before the time given, and moves the
 // clock to it. When nothing else is to come, only a restart can move the system on.
 func (f *faults) fault(run *lockstep.Run, r *rand.Rand, before instant, now *instant, next *lockstep.Step) bool {
@@ -91,8 +101,11 @@ func (f *faults) restart(run *lockstep.Run, r *rand.Rand, now instant, next *loc
 	if f.crashes > 0 {
 		f.crashAt = now + Exponential.draw(r, f.gap)
 	}
+	if run.Up().Has(node) { // a scenario restarted it
+		return false
+	}
 	next.Kind, next.Node = trace.Restart, node
-	return !run.Up().Has(node)
+	return true
 }
 
 // crash takes a node down, as long as a minority is down with it.

@@ -13,8 +13,8 @@ import (
 // new and mutates them: a state of a node that was not met before, where the system offers
 // fingerprints, or else a pair of events one after the other at a node.
 //
-// A schedule is the sequence of random numbers that the inner strategy drew. A mutation
-// draws some of them anew, or all from some point on, or goes over to another schedule; so
+// A schedule is the sequence of random numbers that the inner strategy drew, with the seed
+// that the system had. A mutation draws some of them anew, or all from some point on, or goes over to another schedule; so
 // it stays within the bounds of the inner strategy, whatever that is. Runs build on each
 // other, so that one worker makes them all.
 type Guided struct {
@@ -100,10 +100,17 @@ type guided struct {
 	inner  lockstep.Scheduler
 	source stream
 	rand   *rand.Rand // draws from source
-	kept   [][]uint64
+	kept   []schedule
 	met    map[uint64]struct{}
 	before []uint64 // by node: hash of the event before
 	news   int      // met in this run for the first time
+	seed   int      // the number of the run whose seed this run has
+}
+
+// schedule is what a run drew, and the number of the run whose seed it had.
+type schedule struct {
+	drawn []uint64
+	seed  int
 }
 
 // stream is a source that plays a schedule, then draws.
@@ -134,9 +141,10 @@ func (s *stream) Uint64() uint64 {
 // Reset implements [lockstep.Scheduler].
 func (s *guided) Reset(start lockstep.Start) {
 	s.keep(start.Rand)
+	s.seed = start.Run
 	s.source.fresh, s.source.script, s.source.used = start.Rand, nil, s.source.used[:0]
 	if fresh := start.Rand.Float64() < s.Fresh; !fresh && len(s.kept) > 0 {
-		s.source.script = s.mutant(start.Rand)
+		s.source.script, s.seed = s.mutant(start.Rand)
 	}
 	s.news = 0
 	clear(s.before)
@@ -149,39 +157,43 @@ func (s *guided) keep(r *rand.Rand) {
 	if s.news == 0 {
 		return
 	}
-	schedule := slices.Clone(s.source.used)
+	now := schedule{slices.Clone(s.source.used), s.seed}
 	if len(s.kept) < s.Keep {
-		s.kept = append(s.kept, schedule)
+		s.kept = append(s.kept, now)
 		return
 	}
-	s.kept[r.IntN(len(s.kept))] = schedule
+	s.kept[r.IntN(len(s.kept))] = now
 }
 
-// mutant is a mutation of a schedule, one of the latest ones half of the time.
-func (s *guided) mutant(r *rand.Rand) []uint64 {
+// mutant is a mutation of a schedule, one of the latest ones half of the time, and the
+// number of the run whose seed that one had.
+func (s *guided) mutant(r *rand.Rand) ([]uint64, int) {
 	base := pick(r, s.kept)
 	if r.IntN(2) == 0 {
 		base = pick(r, s.kept[len(s.kept)*3/4:])
 	}
-	m := slices.Clone(base)
+	m := slices.Clone(base.drawn)
 	switch r.IntN(3) {
 	case 0: // the rest is drawn anew
-		return m[:r.IntN(len(m)+1)]
+		m = m[:r.IntN(len(m)+1)]
 	case 1: // the rest is from another schedule
 		at := r.IntN(len(m) + 1)
-		if other := pick(r, s.kept); at < len(other) {
-			return append(m[:at], other[at:]...)
+		m = m[:at]
+		if other := pick(r, s.kept).drawn; at < len(other) {
+			m = append(m, other[at:]...)
 		}
-		return m[:at]
 	default: // some are drawn anew
 		for range 1 + r.IntN(8) {
 			if len(m) > 0 {
 				m[r.IntN(len(m))] = r.Uint64()
 			}
 		}
-		return m
 	}
+	return m, base.seed
 }
+
+// SeedOf implements [lockstep.Reseeder].
+func (s *guided) SeedOf() int { return s.seed }
 
 // Next implements [lockstep.Scheduler].
 func (s *guided) Next(run *lockstep.Run, next *lockstep.Step) bool {

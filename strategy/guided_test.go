@@ -124,6 +124,28 @@ func TestGuidedKeepsRounds(t *testing.T) {
 	}
 }
 
+// TestGuidedOfRandomSystem checks that what is found in a system that draws random numbers
+// of its own can be repeated and replayed, with the seed that a mutated schedule had.
+func TestGuidedOfRandomSystem(t *testing.T) {
+	system := sim.Cluster[int]{Name: "moody", Nodes: 2, New: func(lockstep.Node, int) sim.Node[int] { return &moody{lock{n: 4}} }}
+	plan := lockstep.Plan{System: system, Strategy: strategy.Guided{Inner: strategy.Inner{Strategy: strategy.POS{}}, Fresh: 0.1, Keep: 100},
+		Spec: closed{}, KeepGoing: true}
+	result := explore(t, plan)
+	borrowed := 0
+	for _, f := range result.Found {
+		again, err := lockstep.Replay(plan, f.Trace)
+		if f.Flaky != "" || err != nil || again.Outcome.Verdict != trace.Fail {
+			t.Fatalf("run %d: %s %v %v", f.Run, f.Flaky, again.Outcome, err)
+		}
+		if f.Trace.Header.Run != f.Run {
+			borrowed++
+		}
+	}
+	if borrowed == 0 {
+		t.Errorf("none of %d findings is of a mutated schedule", len(result.Found))
+	}
+}
+
 func ExampleGuided() {
 	s, err := strategy.Parse("guided:inner=pctcp:depth=3;steps=100,fresh=0.1")
 	if err != nil {

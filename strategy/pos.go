@@ -60,16 +60,7 @@ func (s *pos) Reset(start lockstep.Start) {
 
 // Next implements [lockstep.Scheduler].
 func (s *pos) Next(run *lockstep.Run, next *lockstep.Step) bool {
-	s.look(run)
-	if h := horizon(s.Steps); h.passed(run) {
-		return h.drain(run, next)
-	}
-	best := s.first(run, false)
-	if best < 0 {
-		return false
-	}
-	s.step(run, best, next)
-	return true
+	return s.advance(run, horizon(s.Steps), next)
 }
 
 // place implements watcher.

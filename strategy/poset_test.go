@@ -308,6 +308,42 @@ func TestRacesOnly(t *testing.T) {
 	}
 }
 
+// TestRacesHitTuples checks the bound of the trace-aware variant: every order of two events
+// that race is hit at least as often as one over the number of events that race says.
+func TestRacesHitTuples(t *testing.T) {
+	const runs = 4000
+	for _, c := range []struct {
+		name string
+		poset
+	}{
+		{"chains that cross", poset{before: chain(4, 4).before, at: []lockstep.Node{1, 2, 1, 2, 2, 3, 3, 2}}},
+		{"star", poset{before: tree(6, 7).before, at: []lockstep.Node{1, 2, 2, 3, 3, 4, 5}}},
+		{"tree", poset{before: tree(2, 9).before, at: []lockstep.Node{1, 2, 3, 2, 4, 5, 2, 6, 4}}},
+	} {
+		above := c.above()
+		racing := map[int]bool{}
+		var pairs [][2]int
+		for i := range c.before {
+			for j := range c.before {
+				if i != j && c.at[i] == c.at[j] && !above[i][j] && !above[j][i] {
+					racing[i] = true
+					pairs = append(pairs, [2]int{i, j})
+				}
+			}
+		}
+		count, result := hits(t, c.poset, strategy.PCTCP{Depth: 2, Races: true}, 2, runs)
+		if want := fmt.Sprintf("pctcp:depth=2,events=%d,races=true,steps=0", len(racing)); result.Strategy != want {
+			t.Errorf("%s: learned %s, want %s", c.name, result.Strategy, want)
+		}
+		bound := 1 / float64(len(racing))
+		for _, p := range pairs {
+			if got := count[fmt.Sprint(p[:])]; float64(got) < runs*(bound-5*math.Sqrt(bound*(1-bound)/runs)) {
+				t.Errorf("%s: %v was hit in %d of %d runs, want a share of at least %.3f", c.name, p, got, runs, bound)
+			}
+		}
+	}
+}
+
 func explore(t testing.TB, plan lockstep.Plan) *lockstep.Result {
 	t.Helper()
 	result, err := lockstep.Explore(context.Background(), plan)

@@ -13,8 +13,9 @@ import (
 // to its node.
 type queues struct {
 	budget
-	distance  int  // places that a message may move away from its order of sending
-	redundant bool // pairs of actions that lead to no new state are taken too
+	distance  int             // places that a message may move away from its order of sending
+	redundant bool            // pairs of actions that lead to no new state are taken too
+	never     [actionEnd]bool // faults that will not be chosen
 	nodes     int
 	fifo      bool
 
@@ -28,6 +29,7 @@ type queues struct {
 type queue struct {
 	network []parcel
 	inbox   []lockstep.ID
+	known   bool   // it is among the links in use
 	last    action // the action last taken on the network; actRun: none that matters
 }
 
@@ -45,7 +47,7 @@ func (q *queues) reset() {
 	q.budget.used = [actionEnd]int{}
 	for _, l := range q.used {
 		link := &q.links[l]
-		link.network, link.inbox, link.last = link.network[:0], link.inbox[:0], actRun
+		link.network, link.inbox, link.last, link.known = link.network[:0], link.inbox[:0], actRun, false
 	}
 	q.used, q.seen, q.count, q.doubled = q.used[:0], 0, 0, -1
 }
@@ -67,7 +69,8 @@ func (q *queues) look(run *lockstep.Run) {
 func (q *queues) push(m lockstep.Message) {
 	l := int32(int(m.From)*q.nodes + int(m.To) - 1)
 	link := &q.links[l]
-	if !slices.Contains(q.used, l) {
+	if !link.known {
+		link.known = true
 		q.used = append(q.used, l)
 	}
 	q.count++
@@ -104,38 +107,36 @@ func (q *queues) reconcile(run *lockstep.Run) {
 	}
 }
 
-// stale reports whether a scenario took a message that is first in a queue.
-func (q *queues) stale(run *lockstep.Run) bool {
-	for _, l := range q.used {
-		link := &q.links[l]
-		if len(link.inbox) > 0 && !run.IsInFlight(link.inbox[0]) || len(link.network) > 0 && !run.IsInFlight(link.network[0].id) {
-			return true
-		}
-	}
-	return false
-}
-
 // choices implements menu.
 func (q *queues) choices(run *lockstep.Run, list []choice) []choice {
-	if q.stale(run) {
-		q.reconcile(run)
-	}
+	start := len(list)
 	for _, l := range q.used {
 		link := &q.links[l]
 		if len(link.inbox) > 0 {
-			if id := link.inbox[0]; run.Deliverable(id) {
+			id := link.inbox[0]
+			if !run.IsInFlight(id) { // a scenario took it
+				q.reconcile(run)
+				return q.choices(run, list[:start])
+			}
+			if run.Deliverable(id) {
 				list = append(list, choice{act: actRun, link: l + 1, node: run.Message(id).To})
 			}
 		}
 		if len(link.network) > 0 {
+			if !run.IsInFlight(link.network[0].id) {
+				q.reconcile(run)
+				return q.choices(run, list[:start])
+			}
 			list = append(list, choice{act: actCommit, link: l + 1})
 		}
 	}
 	list = q.common(run, list)
-	for _, l := range q.used {
-		link := &q.links[l]
-		for _, act := range [...]action{actDrop, actDup, actSwap} {
-			if q.possible(link, act) {
+	for _, act := range [...]action{actDrop, actDup, actSwap} {
+		if q.never[act] || !q.allows(act) {
+			continue
+		}
+		for _, l := range q.used {
+			if q.possible(&q.links[l], act) {
 				list = append(list, choice{act: act, link: l + 1})
 			}
 		}
@@ -143,10 +144,10 @@ func (q *queues) choices(run *lockstep.Run, list []choice) []choice {
 	return list
 }
 
-// possible reports whether a fault can be taken on a link: within the bounds, and not
-// after an action that it would only undo or repeat.
+// possible reports whether a fault makes sense on a link: there is a message for it, which
+// does not move too far, and it does not only undo or repeat the action before.
 func (q *queues) possible(link *queue, act action) bool {
-	if len(link.network) == 0 || !q.allows(act) {
+	if len(link.network) == 0 {
 		return false
 	}
 	switch act {

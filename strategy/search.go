@@ -18,14 +18,25 @@ type search struct {
 
 	stack []place
 	at    int  // depth of the present run
+	idled int  // times that nothing was chosen at this depth
 	open  bool // a run is under way
-	ended bool // the search itself ended it
+	end   ending
 	done  bool
 	met   map[uint64]int // choices that were left when a state was met, by hash
 
-	whole, pruned, cut int
-	blind              bool // states were asked for, but the system has no fingerprints
+	ends  [endings]int // runs by how they ended
+	blind bool         // states were asked for, but the system has no fingerprints
 }
+
+// ending is how a run ended.
+type ending uint8
+
+const (
+	endWhole  ending = iota // nothing was left to choose, or there was a finding
+	endPruned               // what is left was made before
+	endCut                  // there were as many choices as the bound allows
+	endings
+)
 
 // place is a point of the tree: what can be done there, and what is tried just now.
 type place struct {
@@ -33,25 +44,31 @@ type place struct {
 	now     int
 	asleep  []choice // these lead to runs that were made in another order
 	passed  int      // delays used up to here
+	idled   int      // times that nothing could be chosen before a scenario made it possible
 }
 
 // Reset implements [lockstep.Scheduler].
 func (s *search) Reset(lockstep.Start) {
 	s.close()
 	s.menu.reset()
-	s.at, s.open, s.ended = 0, true, false
+	s.at, s.idled, s.open, s.end = 0, 0, true, endWhole
 }
+
+// SeedOf implements [lockstep.Reseeder]: a system that draws random numbers of its own
+// draws the same in every run.
+func (s *search) SeedOf() int { return 0 }
 
 // Next implements [lockstep.Scheduler].
 func (s *search) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	s.look(run)
 	for {
-		if s.at == len(s.stack) && !s.extend(run) {
-			s.ended = true
+		if s.at < len(s.stack) && s.idled < s.stack[s.at].idled || s.at == len(s.stack) && !s.extend(run) {
+			s.idled++
 			return false
 		}
 		c := s.stack[s.at].choice()
 		s.at++
+		s.idled = 0
 		if s.take(run, c, next) {
 			return true
 		}
@@ -62,7 +79,8 @@ func (p *place) choice() choice { return p.choices[p.now] }
 
 // extend adds a new place to the stack, or reports false at the end of a run.
 func (s *search) extend(run *lockstep.Run) bool {
-	p := place{choices: s.choices(run, nil)}
+	p := place{choices: s.choices(run, nil), idled: s.idled, now: -1}
+	s.end = endWhole
 	if s.at > 0 {
 		parent := &s.stack[s.at-1]
 		p.passed = parent.passed + parent.cost()
@@ -72,18 +90,12 @@ func (s *search) extend(run *lockstep.Run) bool {
 	}
 	switch {
 	case len(p.choices) == 0:
-		s.whole++
 		return false
 	case s.at == s.depth:
-		s.cut++
+		s.end = endCut
 		return false
-	case s.metBefore(run):
-		s.pruned++
-		return false
-	}
-	p.now = -1
-	if !p.next(s.delays) {
-		s.pruned++ // all of it was done in another order
+	case s.metBefore(run) || !p.next(s.delays): // all of it was done in another order
+		s.end = endPruned
 		return false
 	}
 	s.stack = append(s.stack, p)
@@ -115,9 +127,7 @@ func (s *search) close() {
 		return
 	}
 	s.open = false
-	if !s.ended { // a finding, a limit or a scenario
-		s.whole++
-	}
+	s.ends[s.end]++
 	if s.at < len(s.stack) { // the run ended before the search wanted it to
 		s.stack = s.stack[:s.at]
 	}
@@ -210,12 +220,12 @@ func (s *search) Done() bool {
 // Reached implements [lockstep.Searcher].
 func (s *search) Reached() string {
 	s.close()
-	text := fmt.Sprintf("%d executions", s.whole+s.cut)
-	if s.cut > 0 {
-		text += fmt.Sprintf(", %d of them cut off after %d choices", s.cut, s.depth)
+	text := fmt.Sprintf("%d executions", s.ends[endWhole]+s.ends[endCut])
+	if cut := s.ends[endCut]; cut > 0 {
+		text += fmt.Sprintf(", %d of them cut off after %d choices", cut, s.depth)
 	}
-	if s.pruned > 0 {
-		text += fmt.Sprintf(", and %d runs that led to nothing new", s.pruned)
+	if pruned := s.ends[endPruned]; pruned > 0 {
+		text += fmt.Sprintf(", and %d runs that led to nothing new", pruned)
 	}
 	if s.blind {
 		text += "; states were not compared: the system offers no fingerprints"

@@ -118,9 +118,16 @@ func (s *shadow) Reset(start lockstep.Start) {
 	s.queues.reset()
 	s.weight = s.weights()
 	s.bound[actDrop], s.bound[actDup], s.queues.distance = s.Drops, s.Dups, s.Distance
-	if !s.Swarm {
-		return
+	if s.Swarm {
+		s.drawMix()
 	}
+	for act, weight := range s.weight {
+		s.never[act] = weight == 0
+	}
+}
+
+// drawMix draws weights and bounds.
+func (s *shadow) drawMix() {
 	s.weight[actRun], s.weight[actCommit] = 5+s.rand.IntN(16), 5+s.rand.IntN(16)
 	s.weight[actAlarm], s.weight[actRequest] = 1+s.rand.IntN(5), 1+s.rand.IntN(5)
 	s.weight[actDrop] = s.drawFault(&s.bound[actDrop], s.supports.Has(trace.Drop))

@@ -19,7 +19,8 @@ import (
 //
 // Of several orders of choices that do not touch each other, those of the reduction sleep
 // (Godefroid's sleep sets) make exactly one; intermediate states that only the other
-// orders pass through are not judged, and nodes must not act on the clock. The reduction
+// orders pass through are not judged, nodes must not act on the clock, and a scenario must
+// not make what happens at one node depend on another. The reduction
 // states ends a run in a state that was met before with as many choices left; it needs
 // the fingerprints of the system, and a spec that looks at states, not at histories.
 type Systematic struct {
@@ -148,9 +149,6 @@ func (s Systematic) Check(info lockstep.Info) error {
 
 // Sequential implements [lockstep.Sequential].
 func (s Systematic) Sequential() bool { return true }
-
-// SameSeed implements [lockstep.SameSeed]: the system draws the same in every run.
-func (s Systematic) SameSeed() bool { return true }
 
 // Guarantee implements [lockstep.Strategy].
 func (s Systematic) Guarantee(lockstep.Info) lockstep.Guarantee {

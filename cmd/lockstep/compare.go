@@ -16,7 +16,7 @@ type compareCmd struct {
 	Nodes      *int     `placeholder:"N" help:"Number of nodes."`
 	Set        []string `placeholder:"K=V" sep:"none" help:"Option of the target; may be repeated."`
 	Steps      int      `placeholder:"N" help:"Length of a run in steps; 0 leaves it to the strategy."`
-	Settle     int      `placeholder:"N" help:"Steps of the settling stage."`
+	Settle     *int     `placeholder:"N" help:"Steps of the settling stage; the target's unless given."`
 	Runs       int      `default:"10000" placeholder:"N" help:"Most runs of one campaign (${default})."`
 	Repeat     int      `default:"10" placeholder:"R" help:"Campaigns with each strategy (${default})."`
 	Seed       uint64   `placeholder:"X" help:"Seed of the first campaign."`
@@ -37,7 +37,7 @@ Examples:
 func (c *compareCmd) Run(e *env) error {
 	common := runCmd{Target: c.Target, Strategy: "walk", Nodes: c.Nodes, Set: c.Set, Steps: c.Steps, Settle: c.Settle,
 		Runs: c.Runs, Seed: c.Seed, Workers: c.Workers}
-	plan, _, err := common.plan()
+	plan, err := common.plan()
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
@@ -55,11 +56,15 @@ func (c *demoCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
+	page := strings.TrimSuffix(file, ".trace") + ".html"
+	if err := e.page(plan, page, report.Views{Found: f.Trace, Shrunk: small.Trace}, fmt.Sprintf("%s replay %s", e.self, quoted(file))); err != nil {
+		return err
+	}
 	plan.System = smr.Cluster{Nodes: 3}
 	if result, err = lockstep.Explore(e.ctx, plan); err != nil {
 		return err
 	}
-	fmt.Fprintf(e.out, "\n4. The corrected protocol: %d runs, verdict %s.\n\nReplay the finding with:\n%s replay %s\n",
-		result.Runs, result.Verdict(), e.self, quoted(file))
+	fmt.Fprintf(e.out, "\n4. The corrected protocol: %d runs, verdict %s.\n\nLook at it in a browser: %s\nReplay the finding with:\n%s replay %s\n",
+		result.Runs, result.Verdict(), page, e.self, quoted(file))
 	return nil
 }

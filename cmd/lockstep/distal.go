@@ -18,6 +18,7 @@ type distalCmd struct {
 	Seq     distalSeqCmd     `cmd:"" help:"Print the sequential program."`
 	Export  distalExportCmd  `cmd:"" help:"Print a Promela model for Spin."`
 	Explore distalExploreCmd `cmd:"" help:"Search every behaviour to a bound, or random ones."`
+	Table   distalTableCmd   `cmd:"" help:"Compare asynchronous and sequential search on the example protocols."`
 }
 
 // program is the argument that all verbs share.

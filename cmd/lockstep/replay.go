@@ -1,10 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/closure"
 	"github.com/lockstep-go/lockstep/report"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -123,18 +126,22 @@ func (c *shrinkCmd) Run(e *env) error {
 }
 
 type explainCmd struct {
-	Trace string `arg:"" help:"Trace file."`
-	Width int    `placeholder:"N" help:"Columns to fit into; the terminal's, or 100."`
+	Trace  string `arg:"" help:"Trace file."`
+	Width  int    `placeholder:"N" help:"Columns to fit into; the terminal's, or 100."`
+	HTML   string `name:"html" placeholder:"FILE" help:"Write a page to look at as well."`
+	ShiViz string `name:"shiviz" placeholder:"FILE" help:"Write the run for ShiViz as well."`
 }
 
 // Help implements kong's longer help.
 func (explainCmd) Help() string {
-	return "Example:\n  lockstep explain lockstep-out/smr-bug-prefix-seed0-run6.trace"
+	return "A run that is not in lock-step rounds is rewritten into an equivalent one that is, where there is one;\n" +
+		"otherwise the first delivery that breaks the rounds is named.\n\nExamples:\n" +
+		"  lockstep explain lockstep-out/smr-bug-prefix-seed0-run6.trace --html run.html"
 }
 
 // Run implements the command.
 func (c *explainCmd) Run(e *env) error {
-	t, err := readTrace(c.Trace)
+	plan, t, err := load(c.Trace)
 	if err != nil {
 		return err
 	}
@@ -142,5 +149,53 @@ func (c *explainCmd) Run(e *env) error {
 	if c.Width > 0 {
 		o.Width = c.Width
 	}
-	return report.Grid(e.out, t, o)
+	form, why := e.form(plan, t)
+	if form == nil {
+		form = t
+	}
+	if err := report.Grid(e.out, form, o); err != nil {
+		return err
+	}
+	if why != "" {
+		fmt.Fprintln(e.out, why)
+	}
+	var failed error
+	if c.HTML != "" {
+		failed = e.page(plan, c.HTML, report.Views{Found: t}, fmt.Sprintf("%s replay %s", e.self, quoted(c.Trace)))
+	}
+	if c.ShiViz != "" {
+		failed = errors.Join(failed, e.write(c.ShiViz, func(w io.Writer) error { return report.ShiViz(w, t) }))
+	}
+	return failed
+}
+
+// form is the lock-step form of a run, and in words how it differs or why there is none.
+func (e *env) form(plan lockstep.Plan, t *trace.Trace) (*trace.Trace, string) {
+	if len(t.Rounds) > 0 {
+		return t, ""
+	}
+	r, err := closure.Form(e.ctx, plan, t)
+	switch {
+	case err != nil:
+		return nil, "no lock-step form: " + joinLines(err.Error())
+	case r.Trace == nil && r.Break != nil:
+		return nil, fmt.Sprintf("no lock-step form: %s. What breaks the rounds: %s", r.Reason, r.Break)
+	case r.Trace == nil:
+		return nil, "no lock-step form: " + r.Reason
+	default:
+		return r.Trace, fmt.Sprintf("equivalent lock-step form: %d deliveries that changed nothing are shown as lost", r.Ignored)
+	}
+}
+
+// page writes the page of a run, with its lock-step form where there is one.
+func (e *env) page(plan lockstep.Plan, file string, v report.Views, replay string) error {
+	last := v.Found
+	if v.Shrunk != nil {
+		last = v.Shrunk
+	}
+	o := report.PageOptions{Replay: replay}
+	if len(last.Rounds) == 0 {
+		v.Lockstep, o.Note = e.form(plan, last)
+	}
+	return e.write(file, func(w io.Writer) error { return report.Page(w, v, o) })
 }

@@ -4,31 +4,40 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"strings"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/closure"
+	"github.com/lockstep-go/lockstep/cover"
 	"github.com/lockstep-go/lockstep/report"
 	"github.com/lockstep-go/lockstep/strategy"
-	"github.com/lockstep-go/lockstep/target"
 )
 
 type runCmd struct {
-	Target    string        `arg:"" help:"What to test; lockstep list names them."`
-	Strategy  string        `default:"uniform" placeholder:"S" help:"How to choose steps: name:key=value,... (${default})."`
-	Nodes     *int          `placeholder:"N" help:"Number of nodes."`
-	Set       []string      `placeholder:"K=V" sep:"none" help:"Option of the target; may be repeated."`
-	Steps     int           `placeholder:"N" help:"Length of a run in steps; 0 leaves it to the strategy."`
-	Settle    int           `placeholder:"N" help:"Steps of the settling stage, after which liveness is judged."`
-	Runs      int           `placeholder:"N" help:"Number of runs; 10000 unless there is a time limit."`
-	For       time.Duration `placeholder:"30s" help:"Stop after this time."`
-	Seed      uint64        `placeholder:"X" help:"Seed of the campaign."`
-	Workers   int           `placeholder:"W" help:"Runs at once; 0 is one for each processor. Results do not depend on it."`
-	KeepGoing bool          `help:"Continue after a finding."`
-	NoShrink  bool          `help:"Keep the first finding as it was found."`
-	Out       string        `default:"lockstep-out" placeholder:"DIR" help:"Where traces of findings go (${default})."`
-	JSON      bool          `name:"json" help:"Print one JSON object."`
+	Target       string        `arg:"" help:"What to test; lockstep list names them."`
+	Strategy     string        `default:"uniform" placeholder:"S" help:"How to choose steps: name:key=value,... (${default})."`
+	Nodes        *int          `placeholder:"N" help:"Number of nodes."`
+	Set          []string      `placeholder:"K=V" sep:"none" help:"Option of the target; may be repeated."`
+	Steps        int           `placeholder:"N" help:"Length of a run in steps; 0 leaves it to the strategy."`
+	Settle       *int          `placeholder:"N" help:"Steps of the settling stage, after which liveness is judged; the target's unless given."`
+	Runs         int           `placeholder:"N" help:"Number of runs; 10000 unless there is a time limit."`
+	For          time.Duration `placeholder:"30s" help:"Stop after this time."`
+	Seed         uint64        `placeholder:"X" help:"Seed of the campaign."`
+	Workers      int           `placeholder:"W" help:"Runs at once; 0 is one for each processor. Results do not depend on it."`
+	KeepGoing    bool          `help:"Continue after a finding."`
+	NoShrink     bool          `help:"Keep the first finding as it was found."`
+	Closure      bool          `help:"Count how often late messages change a state, by type."`
+	Coverage     bool          `help:"Measure which partitions the runs had, and what the theorems promise for as many."`
+	Operations   []string      `placeholder:"OP,OP" help:"With --coverage: words in requests; pairs of these operations are measured, too."`
+	CoverCrashes bool          `help:"With --coverage: count a crashed node as cut off."`
+	Report       string        `placeholder:"FILE" help:"Write the campaign as an HTML page."`
+	JUnit        string        `name:"junit" placeholder:"FILE" help:"Write the campaign as JUnit XML."`
+	Annotate     bool          `help:"Print GitHub annotations."`
+	Out          string        `default:"lockstep-out" placeholder:"DIR" help:"Where traces of findings go (${default})."`
+	JSON         bool          `name:"json" help:"Print one JSON object."`
 }
 
 const defaultRuns = 10_000
@@ -38,12 +47,17 @@ func (runCmd) Help() string {
 	return `Examples:
   lockstep run smr-bug
   lockstep run smr-bug --nodes 5 --strategy lossy:rounds=24,loss=0.1 --keep-going
-  lockstep run smr --set requests=4 --strategy walk:crash=1,restart=1 --for 30s --workers 2`
+  lockstep run smr --set requests=4 --strategy walk:crash=1,restart=1 --for 30s --workers 2
+  lockstep run register --strategy partition:notion=isolate,balanced=true --runs 50 --keep-going --coverage`
 }
 
 // Run implements the command.
 func (c *runCmd) Run(e *env) error {
-	plan, t, err := c.plan()
+	plan, err := c.plan()
+	if err != nil {
+		return err
+	}
+	meter, err := c.meter(&plan)
 	if err != nil {
 		return err
 	}
@@ -56,7 +70,9 @@ func (c *runCmd) Run(e *env) error {
 	}
 	defer cancel()
 	show := newTicker(e.err)
+	var curve []report.Sample
 	plan.Progress = func(r *lockstep.Result) {
+		curve = addSample(curve, r, time.Since(show.start))
 		show.line(func(elapsed time.Duration) string { return campaignLine(r, plan.Runs, c.For, elapsed) })
 	}
 	result, err := lockstep.Explore(ctx, plan)
@@ -66,20 +82,50 @@ func (c *runCmd) Run(e *env) error {
 		return err
 	}
 	sum := summary(plan, result, elapsed)
-	sum.Again = c.again()
-	failed := c.keep(e, plan, t, result, sum)
+	sum.Again, sum.Curve = c.again(), addSample(curve, result, elapsed)
 	if result.First() != nil {
 		e.status = statusFinding
 	}
-	return errors.Join(err, c.print(e, result, sum), failed)
+	plan.Progress = nil
+	failed := errors.Join(c.keep(e, plan, result, sum), c.measure(e, plan, sum))
+	return errors.Join(err, c.print(e, result, sum, meter), failed, c.files(e, sum))
+}
+
+// measure counts late messages where that was asked for.
+func (c *runCmd) measure(e *env, plan lockstep.Plan, sum *report.Campaign) error {
+	if !c.Closure {
+		return nil
+	}
+	m, err := closure.Measure(e.ctx, plan, max(sum.Runs, 1))
+	if m != nil {
+		for _, t := range m.Types {
+			sum.Closure = append(sum.Closure, report.LateCount{Type: t.Type, Delivered: t.Delivered, Late: t.Late, Changed: t.Changed})
+		}
+	}
+	return err
+}
+
+// files writes the campaign for machines and browsers.
+func (c *runCmd) files(e *env, sum *report.Campaign) error {
+	var failed error
+	if c.Report != "" {
+		failed = e.write(c.Report, func(w io.Writer) error { return report.CampaignPage(w, sum) })
+	}
+	if c.JUnit != "" {
+		failed = errors.Join(failed, e.write(c.JUnit, func(w io.Writer) error { return report.JUnit(w, sum) }))
+	}
+	if c.Annotate {
+		failed = errors.Join(failed, report.Annotations(e.out, sum, report.Place{}))
+	}
+	return failed
 }
 
 // plan makes the plan that the flags describe.
-func (c *runCmd) plan() (lockstep.Plan, target.Target, error) {
+func (c *runCmd) plan() (lockstep.Plan, error) {
 	var plan lockstep.Plan
 	t, err := findTarget(c.Target)
 	if err != nil {
-		return plan, t, err
+		return plan, err
 	}
 	pairs := c.Set
 	if c.Nodes != nil {
@@ -87,18 +133,22 @@ func (c *runCmd) plan() (lockstep.Plan, target.Target, error) {
 	}
 	system, err := t.Build(pairs)
 	if err != nil {
-		return plan, t, err
+		return plan, err
 	}
 	s, err := strategy.Parse(c.Strategy)
 	if err != nil {
-		return plan, t, err
+		return plan, err
+	}
+	settle := t.Settle
+	if c.Settle != nil {
+		settle = *c.Settle
 	}
 	for _, f := range []struct {
 		name  string
 		value int64
-	}{{"runs", int64(c.Runs)}, {"steps", int64(c.Steps)}, {"settle", int64(c.Settle)}, {"workers", int64(c.Workers)}, {"for", int64(c.For)}} {
+	}{{"runs", int64(c.Runs)}, {"steps", int64(c.Steps)}, {"settle", int64(settle)}, {"workers", int64(c.Workers)}, {"for", int64(c.For)}} {
 		if f.value < 0 {
-			return plan, t, fmt.Errorf("--%s is negative, allowed is 0 and more", f.name)
+			return plan, fmt.Errorf("--%s is negative, allowed is 0 and more", f.name)
 		}
 	}
 	runs := c.Runs
@@ -109,7 +159,7 @@ func (c *runCmd) plan() (lockstep.Plan, target.Target, error) {
 		}
 	}
 	return lockstep.Plan{System: system, Strategy: s, Spec: t.Spec, Seed: c.Seed, Runs: runs, Steps: c.Steps,
-		Settle: max(c.Settle, t.Settle), Workers: c.Workers, KeepGoing: c.KeepGoing}, t, nil
+		Settle: settle, Workers: c.Workers, KeepGoing: c.KeepGoing, Distinct: c.Report != ""}, nil
 }
 
 // again is the command line that makes the campaign again.
@@ -124,8 +174,8 @@ func (c *runCmd) again() string {
 	if c.Steps > 0 {
 		words = append(words, fmt.Sprintf("--steps %d", c.Steps))
 	}
-	if c.Settle > 0 {
-		words = append(words, fmt.Sprintf("--settle %d", c.Settle))
+	if c.Settle != nil {
+		words = append(words, fmt.Sprintf("--settle %d", *c.Settle))
 	}
 	if c.Runs > 0 {
 		words = append(words, fmt.Sprintf("--runs %d", c.Runs))
@@ -137,19 +187,20 @@ func (c *runCmd) again() string {
 }
 
 // keep stores what was found, the first finding shrunk as well.
-func (c *runCmd) keep(e *env, plan lockstep.Plan, t target.Target, result *lockstep.Result, sum *report.Campaign) error {
-	plan.Progress = nil
+func (c *runCmd) keep(e *env, plan lockstep.Plan, result *lockstep.Result, sum *report.Campaign) error {
 	var failed error
+	var found []report.Occurrence
 	for i := range result.Found {
 		f := &result.Found[i]
 		name := traceName(f.Trace.Header, f.Finding)
+		views := report.Views{Found: f.Trace}
 		if i == 0 && f.Flaky == "" && !c.NoShrink {
 			if small, err := lockstep.Shrink(e.ctx, plan, f.Trace, 0); err == nil {
 				sum.Shrunk = fmt.Sprintf("from %s to %s in %d tries", small.Was, small.Is, small.Tries)
 				if _, err := saveTrace(e, c.Out, strings.TrimSuffix(name, ".trace")+".found.trace", f.Trace); err != nil {
 					failed = err
 				}
-				f.Trace = small.Trace
+				f.Trace, views.Shrunk = small.Trace, small.Trace
 			} else {
 				fmt.Fprintln(e.err, "lockstep: not shrunk:", joinLines(err.Error()))
 			}
@@ -159,17 +210,23 @@ func (c *runCmd) keep(e *env, plan lockstep.Plan, t target.Target, result *locks
 			failed = err
 		}
 		sum.Traces = append(sum.Traces, file)
+		found = append(found, report.Occurrence{Run: f.Run, Trace: f.Trace, File: file})
+		if i == 0 && file != "" {
+			sum.Trace, sum.Replay = file, fmt.Sprintf("%s replay %s", e.self, quoted(file))
+			failed = errors.Join(failed, e.page(plan, strings.TrimSuffix(file, ".trace")+".html", views, sum.Replay))
+		}
 	}
-	if len(sum.Traces) > 0 {
-		sum.Trace = sum.Traces[0]
-		sum.Replay = fmt.Sprintf("%s replay %s", e.self, quoted(sum.Trace))
-	}
+	sum.Groups = report.GroupFindings(found)
 	return failed
 }
 
-func (c *runCmd) print(e *env, result *lockstep.Result, sum *report.Campaign) error {
+func (c *runCmd) print(e *env, result *lockstep.Result, sum *report.Campaign, meter *cover.Meter) error {
+	var coverage []cover.Reading
+	if meter != nil {
+		coverage = meter.Read()
+	}
 	if c.JSON {
-		return writeJSON(e.out, sum)
+		return writeJSON(e.out, covered{sum, coverage})
 	}
 	o := options(e.out)
 	if f := result.First(); f != nil && f.Flaky == "" {
@@ -180,5 +237,9 @@ func (c *runCmd) print(e *env, result *lockstep.Result, sum *report.Campaign) er
 	} else if f != nil {
 		fmt.Fprintf(e.out, "flaky: run %d found %s, but %s\n", f.Run, f.Finding, f.Flaky)
 	}
-	return sum.Write(e.out, o)
+	if err := sum.Write(e.out, o); err != nil {
+		return err
+	}
+	writeCoverage(e.out, coverage)
+	return nil
 }

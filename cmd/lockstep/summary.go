@@ -22,6 +22,8 @@ func summary(plan lockstep.Plan, r *lockstep.Result, elapsed time.Duration) *rep
 	for v, n := range r.Verdicts {
 		c.Verdicts[string(v)] = n
 	}
+	rate := report.FailureRate(r.Runs, r.Verdicts[trace.Fail], 0.95)
+	c.FailureRate = &rate
 	c.Findings = r.Verdicts[trace.Fail] + r.Verdicts[trace.Flaky]
 	if f := r.First(); f != nil {
 		c.FirstRun = &f.Run
@@ -37,6 +39,25 @@ func summary(plan lockstep.Plan, r *lockstep.Result, elapsed time.Duration) *rep
 		c.Effects = append(c.Effects, report.Effect{Name: x.Name, N: x.N})
 	}
 	return c
+}
+
+// samples is the number of points of a campaign's curve, at most.
+const samples = 400
+
+// addSample adds how far a campaign is to its curve. When there are too many points,
+// every other one goes.
+func addSample(curve []report.Sample, r *lockstep.Result, elapsed time.Duration) []report.Sample {
+	if n := len(curve); n > 0 && curve[n-1].Runs == r.Runs {
+		return curve
+	}
+	if len(curve) >= samples {
+		for i := range samples / 2 {
+			curve[i] = curve[2*i+1]
+		}
+		curve = curve[:samples/2]
+	}
+	return append(curve, report.Sample{Runs: r.Runs, ElapsedMS: elapsed.Milliseconds(), States: r.States, Schedules: r.Schedules,
+		Findings: r.Verdicts[trace.Fail] + r.Verdicts[trace.Flaky]})
 }
 
 func promise(r *lockstep.Result) report.Promise {

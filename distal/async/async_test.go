@@ -3,15 +3,13 @@ package async_test
 import (
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/lockstep-go/lockstep/distal"
 	"github.com/lockstep-go/lockstep/distal/async"
 	"github.com/lockstep-go/lockstep/distal/check"
-	"github.com/lockstep-go/lockstep/distal/internal/generate"
+	"github.com/lockstep-go/lockstep/distal/internal/corpus"
 	"github.com/lockstep-go/lockstep/distal/machine"
 	"github.com/lockstep-go/lockstep/distal/sequential"
 )
@@ -31,31 +29,22 @@ func compile(t testing.TB, src string) *machine.Program {
 
 func example(t testing.TB, name string) *machine.Program {
 	t.Helper()
-	src, err := os.ReadFile("../../examples/distal/" + name + ".distal")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return compile(t, string(src))
+	return compile(t, corpus.Example(t, name))
 }
 
 // mixes are weights under which different things happen: late messages, losses, impatience.
 var mixes = []async.Weights{
 	{Deliver: 10, Batch: 2, Drop: 1, Timeout: 1},
 	{Deliver: 2, Batch: 1, Drop: 1, Timeout: 2},
-	{Deliver: 1, Batch: 8, Timeout: 1},
+	{Deliver: 3, Batch: 8, Double: 3, Timeout: 1},
 }
 
 // TestDifferential is the differential check: every random asynchronous run of every example is found again in the
 // sequential program, and breaks no condition on the way.
 func TestDifferential(t *testing.T) {
-	files, err := filepath.Glob("../../examples/distal/*.distal")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no examples", err)
-	}
-	for _, file := range files {
-		name := strings.TrimSuffix(filepath.Base(file), ".distal")
-		t.Run(name, func(t *testing.T) {
-			p := example(t, name)
+	for _, example := range corpus.Examples(t) {
+		t.Run(example.Name, func(t *testing.T) {
+			p := compile(t, example.Source)
 			firings := 0
 			for seed := range uint64(60) {
 				in := async.RandomRun(p, mixes[seed%3], 150, seed)
@@ -74,14 +63,14 @@ func TestDifferential(t *testing.T) {
 // TestDifferentialGenerated does the same for generated programs.
 func TestDifferentialGenerated(t *testing.T) {
 	firings, phases := 0, int64(0)
-	for seed := range uint64(400) {
-		p := compile(t, generate.Program(seed))
+	for _, program := range corpus.Generated(400) {
+		p := compile(t, program.Source)
 		for run := range uint64(4) {
 			in := async.RandomRun(p, mixes[run%3], 60, run)
 			firings += len(in.History())
 			phases = max(phases, in.Tag(1).Phase)
 			if err := async.Replay(in); err != nil {
-				t.Fatalf("program %d, run %d: %v\n%s", seed, run, err, generate.Program(seed))
+				t.Fatalf("%s, run %d: %v\n%s", program.Name, run, err, program.Source)
 			}
 		}
 	}
@@ -109,6 +98,63 @@ func TestDifferentialCanFail(t *testing.T) {
 	if noticed < 15 {
 		t.Errorf("the replay noticed %d of 20 forgeries", noticed)
 	}
+}
+
+// TestProofsAreSound takes generated programs whose guards do not ask for timely messages, so that conditions do break, and
+// wants every breach to be of a condition that the checker did not claim to have proved for that rule. It also wants
+// runs without breaches to be found in the sequential program.
+func TestProofsAreSound(t *testing.T) {
+	breaches, proved, replayed := 0, 0, 0
+	for _, program := range corpus.Generated(400) {
+		src := strings.ReplaceAll(program.Source, " and timely", "")
+		p := compile(t, src)
+		claimed := map[string]bool{}
+		for _, q := range p.Checked.Proofs {
+			if q.Status == check.Proved {
+				claimed[q.Condition+q.Rule] = true
+				proved++
+			}
+		}
+		for run := range uint64(6) {
+			in := async.RandomRun(p, mixes[run%3], 60, run)
+			for _, f := range in.History() {
+				for _, b := range f.Breaches {
+					breaches++
+					// Two rules can have the same name; a claim counts only if it is made for both.
+					if label(f) != "" && claimed[b.Condition+label(f)] && !ambiguous(p, label(f)) {
+						t.Fatalf("%s: %s breaks a condition claimed to be proved: %s\n%s", program.Name, label(f), b, src)
+					}
+				}
+			}
+			if len(in.Breaches()) > 0 {
+				continue
+			}
+			replayed++
+			if err := async.Replay(in); err != nil {
+				t.Fatalf("%s, run %d: %v\n%s", program.Name, run, err, src)
+			}
+		}
+	}
+	if breaches < 100 || proved < 1000 || replayed < 500 {
+		t.Errorf("%d breaches, %d proofs, %d runs replayed: the test shows nothing", breaches, proved, replayed)
+	}
+}
+
+func label(f async.Firing) string {
+	if f.Rule == nil {
+		return "init"
+	}
+	return f.Rule.Label()
+}
+
+func ambiguous(p *machine.Program, label string) bool {
+	count := 0
+	for _, r := range p.Rules {
+		if r.Label() == label {
+			count++
+		}
+	}
+	return count > 1
 }
 
 const head = `protocol P(n = 3)
@@ -193,13 +239,14 @@ func TestDeliverUnknown(t *testing.T) {
 	if err := in.Drop(99); err == nil {
 		t.Error("message 99 was dropped")
 	}
+	if _, err := in.Duplicate(99); err == nil {
+		t.Error("message 99 was duplicated")
+	}
 }
 
 // FuzzRun looks for programs and runs that panic.
 func FuzzRun(f *testing.F) {
-	for seed := range uint64(5) {
-		f.Add(generate.Program(seed), seed)
-	}
+	corpus.Add(f, uint64(1))
 	f.Add(head+"upon A m do { x := 1 / x }\n", uint64(1))
 	f.Fuzz(func(t *testing.T, src string, seed uint64) {
 		c, _ := distal.Load(src)
@@ -253,4 +300,15 @@ func ExampleRandomRun() {
 	in := async.RandomRun(p, async.Weights{Deliver: 1, Drop: 1}, 10, 1)
 	fmt.Println(len(in.InFlight()), "messages left, broken:", in.Broken() != "")
 	// Output: 0 messages left, broken: false
+}
+
+// BenchmarkRandomRun measures steps of asynchronous Paxos.
+func BenchmarkRandomRun(b *testing.B) {
+	p := example(b, "paxos_fixed")
+	seed := uint64(0)
+	for b.Loop() {
+		seed++
+		async.RandomRun(p, async.Weights{Deliver: 10, Drop: 1, Timeout: 1}, 150, seed)
+	}
+	b.ReportMetric(150*float64(b.N)/b.Elapsed().Seconds(), "steps/s")
 }

@@ -12,7 +12,7 @@ package async
 
 import (
 	"fmt"
-	"sort"
+	"slices"
 
 	"github.com/lockstep-go/lockstep/distal/machine"
 )
@@ -47,12 +47,13 @@ type Instance struct {
 	flight  []Flight
 	nextID  int
 	history []Firing
+	keeps   bool // the program reads its mailbox directly, so nothing may be thrown away
 }
 
 type node struct {
 	state   *machine.State
 	tag     machine.Tag // of the last message sent or acted on
-	acted   []machine.Tag
+	acted   map[machine.Tag]bool
 	mailbox []machine.Message
 }
 
@@ -64,8 +65,9 @@ func New(p *machine.Program, choose machine.Chooser) *Instance {
 	if choose == nil {
 		choose = func(int) int { return 0 }
 	}
-	in := &Instance{program: p, choose: choose, nodes: make([]node, p.N)}
+	in := &Instance{program: p, choose: choose, nodes: make([]node, p.N), keeps: p.Checked.ReadsMailbox()}
 	for i := range in.nodes {
+		in.nodes[i].acted = map[machine.Tag]bool{}
 		in.nodes[i].tag = machine.Tag{Round: -1}
 		o := p.Start(i+1, choose)
 		in.record(Firing{Node: i + 1, Tag: in.nodes[i].tag}, o)
@@ -95,7 +97,9 @@ func (in *Instance) Deliver(ids ...int) ([]Firing, error) {
 			return nil, err
 		}
 		n := &in.nodes[f.To-1]
-		n.mailbox = append(n.mailbox, f.Message)
+		if in.keeps || !n.acted[f.Message.Tag] {
+			n.mailbox = append(n.mailbox, f.Message)
+		}
 		touched |= 1 << (f.To - 1)
 	}
 	before := len(in.history)
@@ -105,6 +109,19 @@ func (in *Instance) Deliver(ids ...int) ([]Firing, error) {
 		}
 	}
 	return in.history[before:], nil
+}
+
+// Duplicate puts a second copy of a message in flight and returns its number.
+func (in *Instance) Duplicate(id int) (int, error) {
+	for _, f := range in.flight {
+		if f.ID == id {
+			in.nextID++
+			f.ID = in.nextID
+			in.flight = append(in.flight, f)
+			return f.ID, nil
+		}
+	}
+	return 0, fmt.Errorf("no message %d is in flight", id)
 }
 
 // Drop loses a message.
@@ -136,7 +153,7 @@ func (in *Instance) Timeout(i int) []Firing {
 			in.record(Firing{Node: i, Rule: r, Tag: n.tag}, machine.Outcome{State: n.state, Fault: fault, Broken: -1})
 			break
 		}
-		if !ready || !r.Plain() && (tag.Before(n.tag) || n.hasActed(tag)) {
+		if !ready || !r.Plain() && (tag.Before(n.tag) || n.acted[tag]) {
 			continue
 		}
 		f := Firing{Node: i, Rule: r, Tag: n.tag}
@@ -156,15 +173,6 @@ func (in *Instance) Timeout(i int) []Firing {
 }
 
 func same(a, b *machine.State) bool { return string(a.AppendVars(nil)) == string(b.AppendVars(nil)) }
-
-func (n *node) hasActed(t machine.Tag) bool {
-	for _, a := range n.acted {
-		if a == t {
-			return true
-		}
-	}
-	return false
-}
 
 func (n *node) senders(t machine.Tag) uint64 {
 	var mask uint64
@@ -195,7 +203,6 @@ func (in *Instance) fireOne(i int) bool {
 			bindings, fault := in.program.Bindings(r, i, n.state, tag, n.mailbox, !tag.Before(n.tag))
 			f := Firing{Node: i, Rule: r, Tag: tag, Received: n.senders(tag)}
 			if fault != nil {
-				n.acted = append(n.acted, tag)
 				in.record(f, machine.Outcome{State: n.state, Fault: fault, Broken: -1})
 				return true
 			}
@@ -229,7 +236,7 @@ func (in *Instance) stale(r *machine.Rule, used, own machine.Tag) machine.Breach
 func (n *node) tags(message int) []machine.Tag {
 	var out []machine.Tag
 	for _, m := range n.mailbox {
-		if m.Type != message || n.hasActed(m.Tag) {
+		if m.Type != message || n.acted[m.Tag] {
 			continue
 		}
 		known := false
@@ -240,7 +247,7 @@ func (n *node) tags(message int) []machine.Tag {
 			out = append(out, m.Tag)
 		}
 	}
-	sort.Slice(out, func(i, j int) bool { return out[i].Before(out[j]) })
+	slices.SortFunc(out, machine.Tag.Compare)
 	return out
 }
 
@@ -249,7 +256,7 @@ func (in *Instance) record(f Firing, o machine.Outcome) {
 	n := &in.nodes[f.Node-1]
 	f.Sent, f.Outputs, f.Breaches, f.Fault, f.Broken = o.Sent, o.Outputs, o.Breaches, o.Fault, o.Broken
 	if f.Rule != nil && !f.Rule.Plain() {
-		n.acted = append(n.acted, f.Tag)
+		in.finish(n, f.Tag)
 		if n.tag.Before(f.Tag) {
 			n.tag = f.Tag
 		}
@@ -266,6 +273,21 @@ func (in *Instance) record(f Firing, o machine.Outcome) {
 	}
 	f.After = n.state
 	in.history = append(in.history, f)
+}
+
+// finish notes that a node has acted on a tag. Messages of that tag can enable nothing any more and are thrown away.
+func (in *Instance) finish(n *node, tag machine.Tag) {
+	n.acted[tag] = true
+	if in.keeps {
+		return
+	}
+	keep := n.mailbox[:0]
+	for _, m := range n.mailbox {
+		if m.Tag != tag {
+			keep = append(keep, m)
+		}
+	}
+	n.mailbox = keep
 }
 
 func (in *Instance) post(from int, s machine.Send) {

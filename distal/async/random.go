@@ -11,6 +11,7 @@ type Weights struct {
 	Deliver int // deliver one message
 	Batch   int // deliver several messages to one node at once
 	Drop    int // lose a message
+	Double  int // duplicate a message
 	Timeout int // let a timeout fire
 	_       struct{}
 }
@@ -29,11 +30,11 @@ func RandomRun(p *machine.Program, w Weights, steps int, seed uint64) *Instance 
 
 // randomStep makes one step; false when none is possible.
 func (in *Instance) randomStep(rng *rand.Rand, w Weights) bool {
-	deliver, batch, drop := w.Deliver, w.Batch, w.Drop
+	deliver, batch, drop, double := w.Deliver, w.Batch, w.Drop, w.Double
 	if len(in.flight) == 0 {
-		deliver, batch, drop = 0, 0, 0
+		deliver, batch, drop, double = 0, 0, 0, 0
 	}
-	total := deliver + batch + drop + w.Timeout
+	total := deliver + batch + drop + double + w.Timeout
 	if total <= 0 {
 		return false
 	}
@@ -53,6 +54,10 @@ func (in *Instance) randomStep(rng *rand.Rand, w Weights) bool {
 	case r < deliver+batch+drop:
 		if in.Drop(in.flight[rng.IntN(len(in.flight))].ID) != nil {
 			panic("async: a message in flight cannot be dropped")
+		}
+	case r < deliver+batch+drop+double:
+		if _, err := in.Duplicate(in.flight[rng.IntN(len(in.flight))].ID); err != nil {
+			panic("async: " + err.Error())
 		}
 	default:
 		in.Timeout(1 + rng.IntN(len(in.nodes)))

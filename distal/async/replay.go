@@ -2,7 +2,7 @@ package async
 
 import (
 	"fmt"
-	"sort"
+	"slices"
 
 	"github.com/lockstep-go/lockstep/distal/check"
 	"github.com/lockstep-go/lockstep/distal/machine"
@@ -82,7 +82,7 @@ func (r *replay) tags() []machine.Tag {
 			}
 		}
 	}
-	sort.Slice(out, func(i, j int) bool { return out[i].Before(out[j]) })
+	slices.SortFunc(out, machine.Tag.Compare)
 	return out
 }
 

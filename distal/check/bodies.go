@@ -1,6 +1,10 @@
 package check
 
-import "github.com/lockstep-go/lockstep/distal/syntax"
+import (
+	"github.com/lockstep-go/lockstep/distal/syntax"
+	"maps"
+	"slices"
+)
 
 // place says where an expression stands, which decides what it may use.
 type place struct {
@@ -287,9 +291,5 @@ func (c *checker) property(d *syntax.Decl) {
 }
 
 func keys[V any](m map[string]V) []string {
-	var out []string
-	for k := range m {
-		out = append(out, k)
-	}
-	return out
+	return slices.Sorted(maps.Keys(m))
 }

@@ -20,6 +20,7 @@ type checker struct {
 	rounds  map[string]int
 	taken   map[string]syntax.Pos // top-level names
 	scope   *scope
+	skipped []bool // by round: see skippable
 }
 
 type enumValue struct {

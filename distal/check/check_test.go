@@ -2,14 +2,12 @@ package check_test
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
 	"github.com/lockstep-go/lockstep/distal/check"
-	"github.com/lockstep-go/lockstep/distal/internal/generate"
+	"github.com/lockstep-go/lockstep/distal/internal/corpus"
 	"github.com/lockstep-go/lockstep/distal/syntax"
 )
 
@@ -58,45 +56,23 @@ func report(src string, proofs bool) string {
 
 // TestExamples wants no error and no refusal for any example or generated program.
 func TestExamples(t *testing.T) {
-	files, err := filepath.Glob("../../examples/distal/*.distal")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no examples", err)
-	}
-	var sources []string
-	for _, name := range files {
-		b, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sources = append(sources, string(b))
-	}
-	for seed := range uint64(200) {
-		sources = append(sources, generate.Program(seed))
-	}
-	for _, src := range sources {
-		if text := report(src, false); strings.Contains(text, "error") || strings.Contains(text, "refused") {
-			t.Errorf("%s\n%s", text, src)
+	for _, p := range append(corpus.Examples(t), corpus.Generated(200)...) {
+		if text := report(p.Source, false); strings.Contains(text, "error") || strings.Contains(text, "refused") {
+			t.Errorf("%s: %s\n%s", p.Name, text, p.Source)
 		}
 	}
 }
 
 // FuzzCheck looks for programs on which the checker panics or hangs.
 func FuzzCheck(f *testing.F) {
-	files, _ := filepath.Glob("../../examples/distal/*.distal")
-	for _, name := range files {
-		b, _ := os.ReadFile(name)
-		f.Add(string(b))
-	}
-	for seed := range uint64(5) {
-		f.Add(generate.Program(seed))
-	}
+	corpus.Add(f)
 	f.Fuzz(func(t *testing.T, src string) { report(src, true) })
 }
 
 // TestMutations changes one word after the other into every other word of the program.
 func TestMutations(t *testing.T) {
-	for seed := range uint64(4) {
-		words := strings.Fields(generate.Program(seed))
+	for _, p := range corpus.Generated(4) {
+		words := strings.Fields(p.Source)
 		for i := range words {
 			for j := i % 41; j < len(words); j += 41 {
 				mutant := append(append(append([]string(nil), words[:i]...), words[j]), words[i+1:]...)

@@ -18,13 +18,16 @@ const (
 
 func (s Status) String() string { return [...]string{"proved", "watched at run time", "refused"}[s] }
 
+// MarshalText writes the status as words.
+func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
 // Proof is what is known about one condition for one rule.
 type Proof struct {
-	Pos       syntax.Pos
-	Condition string
-	Rule      string
-	Status    Status
-	Text      string // why, when it is not proved
+	Pos       syntax.Pos `json:"pos"`
+	Condition string     `json:"condition"`
+	Rule      string     `json:"rule"`
+	Status    Status     `json:"status"`
+	Text      string     `json:"text,omitempty"` // why, when it is not proved
 }
 
 // The conditions of Section 4.2, in plain words.
@@ -63,6 +66,7 @@ func (c *checker) conditions() {
 		c.inferPhase()
 	}
 	follows := c.phaseFollows()
+	c.skipped = c.skippable()
 	c.judged("init", c.prog.Init.Pos, c.prog.Init.Body, nil, func(j *judge, e *symbolic) {
 		j.sends(e, linear{}, -1, false)
 	})
@@ -113,16 +117,9 @@ func (c *checker) judgeRule(r *Rule, follows bool) {
 		message = c.prog.Messages[r.Message]
 	}
 	start := c.prog.symbolicStart(message)
-	tag := linear{"tag", 0}
+	tag := c.ruleTag(r)
 	if h.Guard != nil {
 		start.learn(h.Guard, true)
-	}
-	if h.Tag != nil {
-		v, ok := start.value(h.Tag.Phase)
-		if !ok {
-			v = start.unknown()
-		}
-		tag = v
 	}
 	if start.facts.absurd() {
 		c.errorf(r.Pos(), "never fires", "%s can never fire: its guard contradicts itself", r.Label())
@@ -232,7 +229,7 @@ func (j *judge) guard(r *Rule, known facts, tag linear, follows bool) {
 	case known.less(tag, own):
 		j.note("condition 3", Refuted, r.Pos(), "the guard admits only messages of phases before %s", name)
 	case follows && known.less(own, tag):
-	case follows && known.noMore(own, tag) && r.Round == len(prog.Rounds)-1:
+	case follows && known.noMore(own, tag) && !j.c.skipped[r.Round]:
 	case follows && known.noMore(own, tag):
 		j.note("condition 3", Watched, r.Pos(), "within phase %s the node may have passed round %s", name, prog.Rounds[r.Round])
 	case known.noMore(own, tag):
@@ -307,13 +304,59 @@ func (c *checker) phaseFollows() bool {
 		case len(e.sends) > 0:
 			ok = ok && e.facts.noMore(e.sends[len(e.sends)-1].phase, end)
 		case r == nil:
-		case r.Message >= 0:
-			ok = ok && e.facts.noMore(linear{"tag", 0}, end)
-		default:
+		case r.Plain():
 			ok = ok && e.facts.noMore(linear{"var " + c.prog.Vars[c.prog.Phase].Name, 0}, end)
+		default:
+			ok = ok && e.facts.noMore(c.ruleTag(r), end)
 		}
 	})
 	return ok && complete
+}
+
+// skippable says for each round whether a node can come to rest past it, in the phase that its phase variable names,
+// without having acted in it. Only then can a message of that round be too old and still pass a guard that compares
+// phases: a node acts once in a round, and a message of an earlier phase does not pass.
+func (c *checker) skippable() []bool {
+	out := make([]bool, len(c.prog.Rounds))
+	if c.prog.Phase < 0 {
+		return out
+	}
+	complete := c.everyPath(func(r *Rule, e *symbolic) {
+		var phase linear
+		own, last := -1, -1
+		if r != nil {
+			own, last = r.Round, r.Round
+			phase = c.ruleTag(r)
+		}
+		if len(e.sends) > 0 {
+			s := e.sends[len(e.sends)-1]
+			phase, last = s.phase, s.round
+		}
+		if e.facts.less(phase, e.vars[c.prog.Phase]) {
+			return // the node is in a later phase already
+		}
+		for round := range out {
+			out[round] = out[round] || round < last && round != own
+		}
+	})
+	for round := range out {
+		out[round] = out[round] || !complete
+	}
+	return out
+}
+
+// ruleTag is the symbolic phase of a rule's messages, or of the round in which a timeout waits.
+func (c *checker) ruleTag(r *Rule) linear {
+	h := r.Decl.Rule
+	if h.Tag == nil {
+		return linear{"tag", 0}
+	}
+	start := c.prog.symbolicStart(nil)
+	v, ok := start.value(h.Tag.Phase)
+	if !ok {
+		return linear{"unknown phase", 0}
+	}
+	return v
 }
 
 func (c *checker) everyPath(visit func(*Rule, *symbolic)) bool {

@@ -1,6 +1,9 @@
 package check
 
-import "github.com/lockstep-go/lockstep/distal/syntax"
+import (
+	"github.com/lockstep-go/lockstep/distal/syntax"
+	"maps"
+)
 
 // symbolic follows an action along one path: what it knows about whole numbers, what it has sent, what it has changed.
 type symbolic struct {
@@ -52,10 +55,7 @@ func (p *Program) symbolicStart(message *MessageType) *symbolic {
 func (e *symbolic) clone() *symbolic {
 	c := *e
 	c.vars = append([]linear(nil), e.vars...)
-	c.locals = map[int]linear{}
-	for k, v := range e.locals {
-		c.locals[k] = v
-	}
+	c.locals = maps.Clone(e.locals)
 	c.facts = append(facts(nil), e.facts...)
 	c.sends = append([]sentAt(nil), e.sends...)
 	return &c
@@ -167,10 +167,7 @@ func (e *symbolic) call(s *syntax.Stmt, action int) ([]*symbolic, bool) {
 	e.depth++
 	out, ok := e.block(a.Body, []*symbolic{e})
 	for _, st := range out {
-		st.locals = map[int]linear{}
-		for k, v := range outer {
-			st.locals[k] = v
-		}
+		st.locals = maps.Clone(outer)
 		st.depth--
 	}
 	return out, ok

@@ -1,6 +1,10 @@
 package check
 
-import "github.com/lockstep-go/lockstep/distal/syntax"
+import (
+	"github.com/lockstep-go/lockstep/distal/syntax"
+	"maps"
+	"slices"
+)
 
 // Kind of a type.
 type Kind int
@@ -115,9 +119,5 @@ func (c *checker) resolve(t *syntax.TypeExpr) *Type {
 }
 
 func (c *checker) typeNames() []string {
-	names := []string{"bool", "int", "node", "seq", "set"}
-	for name := range c.types {
-		names = append(names, name)
-	}
-	return names
+	return append([]string{"bool", "int", "node", "seq", "set"}, slices.Sorted(maps.Keys(c.types))...)
 }

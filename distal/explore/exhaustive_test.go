@@ -2,15 +2,13 @@ package explore_test
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/lockstep-go/lockstep/distal"
 	"github.com/lockstep-go/lockstep/distal/explore"
-	"github.com/lockstep-go/lockstep/distal/internal/generate"
+	"github.com/lockstep-go/lockstep/distal/internal/corpus"
 	"github.com/lockstep-go/lockstep/distal/sequential"
 )
 
@@ -82,24 +80,16 @@ func TestFigures(t *testing.T) {
 
 // TestExpectations runs every test of every example file, but the two long ones.
 func TestExpectations(t *testing.T) {
-	files, err := filepath.Glob("../../examples/distal/*.distal")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no examples", err)
-	}
-	for _, file := range files {
-		src, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, _ := distal.Load(string(src))
+	for _, program := range corpus.Examples(t) {
+		p, _ := distal.Load(program.Source)
 		for _, test := range p.Tests {
 			if test.Name == "six" || test.Name == "eight" {
 				continue // TestFigures has the first; the second takes minutes with the race detector
 			}
-			r, remarks := distal.Explore(string(src), distal.ExploreOptions{Options: distal.Options{Test: test.Name}})
+			r, remarks := distal.Explore(program.Source, distal.ExploreOptions{Options: distal.Options{Test: test.Name}})
 			want := map[string]string{"pass": explore.Pass, "violation": explore.Fail}[test.Expect]
 			if len(remarks.Errors()) > 0 || r.Verdict != want {
-				t.Errorf("%s, test %s: verdict %s, want %s (%v)", file, test.Name, r.Verdict, want, remarks)
+				t.Errorf("%s, test %s: verdict %s, want %s (%v)", program.Name, test.Name, r.Verdict, want, remarks)
 			}
 		}
 	}
@@ -132,9 +122,9 @@ func TestAgainstNaive(t *testing.T) {
 			})
 		}
 	}
-	for seed := range uint64(100) {
-		t.Run(fmt.Sprint("generated ", seed), func(t *testing.T) {
-			m, _ := load(t, generate.Program(seed), distal.Options{})
+	for _, p := range corpus.Generated(100) {
+		t.Run(p.Name, func(t *testing.T) {
+			m, _ := load(t, p.Source, distal.Options{})
 			compare(t, m, 1)
 		})
 	}
@@ -278,5 +268,73 @@ upon M m with m.k == k do { }
 	random, err := explore.Random(m, explore.RandomOptions{Phases: 1, Runs: 1})
 	if err != nil || random.Verdict != explore.Fail || random.Violation.Property != "fault" {
 		t.Errorf("%+v %v", random, err)
+	}
+}
+
+// TestMutants breaks the programs that have no buggy twin, and shows that their properties are not empty: some behaviour
+// outputs something, and the broken programs are found.
+func TestMutants(t *testing.T) {
+	for _, c := range []struct {
+		name, old, new string
+		phases         int
+	}{
+		{"lastvoting", "\tts := phase\n", "", 3},
+		{"lastvoting", "upon Estimate ms with .phase == phase and timely times > n / 2", "upon Estimate ms with .phase == phase and timely times >= 1", 3},
+		{"chandratoueg", "\tts := phase\n", "", 3},
+		{"chandratoueg", "(forall m in ms: m.ok)", "(exists m in ms: m.ok)", 3},
+		{"twophase_fixed", "times >= n - 1 do {\n\tlet", "times >= n - 2 do {\n\tlet", 1},
+	} {
+		src := corpus.Example(t, c.name)
+		mutant := strings.Replace(src, c.old, c.new, 1)
+		if mutant == src {
+			t.Fatalf("%s: %q is not in the program", c.name, c.old)
+		}
+		m, _ := load(t, mutant, distal.Options{})
+		if r, err := explore.Exhaustive(m, explore.Options{Phases: c.phases}); err != nil || r.Verdict != explore.Fail {
+			t.Errorf("%s without %q: %s %v", c.name, c.old, r.Verdict, err)
+		}
+	}
+	for _, p := range corpus.Examples(t) {
+		m, _ := load(t, p.Source+"\nproperty Silent: forall p in all: p.output == none\n", distal.Options{Phases: 1, Timeouts: "eager"})
+		r, err := explore.Exhaustive(m, explore.Options{Phases: 1})
+		if err != nil || r.Verdict != explore.Fail {
+			t.Errorf("%s outputs nothing in one phase: %s %v", p.Name, r.Verdict, err)
+		}
+	}
+}
+
+// TestMonitors wants the search to report a condition that could only be watched, and that does not hold.
+func TestMonitors(t *testing.T) {
+	const src = `protocol P(n = 2)
+message A { k: int } tag (k, A)
+message B { k: int, v: int } tag (k, B)
+rounds A < B
+state { k: int = 1 x: int = 0 }
+init { send A(k) to all }
+upon A m with m.k == k do { x := x + 1 send B(k, x) to all }
+upon B m with m.k == k do { k := k + m.v - 1 send A(k) to all }
+`
+	m, _ := load(t, src, distal.Options{})
+	if len(m.Program.Checked.Monitors) == 0 {
+		t.Fatal("nothing is watched")
+	}
+	r, err := explore.Exhaustive(m, explore.Options{Phases: 2})
+	if err != nil || r.Verdict != explore.Fail || r.Violation.Property != "condition 1" || r.Violation.Round != 2 {
+		t.Errorf("%+v %v", r.Violation, err)
+	}
+}
+
+// TestFreeTimeouts wants the same verdicts when nodes may stay silent.
+func TestFreeTimeouts(t *testing.T) {
+	for _, name := range []string{"paxos_buggy", "paxos_fixed", "benor_buggy", "benor_fixed", "uniformvoting_buggy", "uniformvoting_fixed",
+		"viewchange_buggy", "viewchange_fixed", "twophase_buggy", "twophase_fixed", "lastvoting", "chandratoueg"} {
+		want := explore.Pass
+		if strings.HasSuffix(name, "_buggy") {
+			want = explore.Fail
+		}
+		m, _ := example(t, name, distal.Options{Timeouts: "free"})
+		if r, err := explore.Exhaustive(m, explore.Options{Phases: 3}); err != nil || r.Verdict != want {
+			t.Errorf("%s: %s, want %s (%v)", name, r.Verdict, want, err)
+		}
 	}
 }

@@ -1,10 +1,10 @@
 package explore_test
 
 import (
-	"os"
 	"testing"
 
 	"github.com/lockstep-go/lockstep/distal"
+	"github.com/lockstep-go/lockstep/distal/internal/corpus"
 	"github.com/lockstep-go/lockstep/distal/machine"
 	"github.com/lockstep-go/lockstep/distal/sequential"
 )
@@ -12,11 +12,7 @@ import (
 // example loads an example program and makes the model that the options choose.
 func example(t testing.TB, name string, opt distal.Options) (*sequential.Model, int) {
 	t.Helper()
-	src, err := os.ReadFile("../../examples/distal/" + name + ".distal")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return load(t, string(src), opt)
+	return load(t, corpus.Example(t, name), opt)
 }
 
 func load(t testing.TB, src string, opt distal.Options) (*sequential.Model, int) {

@@ -18,6 +18,7 @@ type RandomOptions struct {
 	Timeout  float64             // chance that a free timeout fires; 0 means 0.5
 	Seed     uint64              // a run is a function of the seed and its number
 	LoseOwn  bool                // messages of a node to itself can be lost too; otherwise they always arrive
+	Memory   int64               // forget what was computed when it takes more bytes, about; 0 means DefaultMemory
 	KeepOn   bool                // go on after a violation and count all
 	Progress func(Progress) bool // called now and then with the runs in States; false stops
 	_        struct{}
@@ -69,6 +70,9 @@ func Random(m *sequential.Model, opt RandomOptions) (RandomResult, error) {
 	if opt.Deliver < 0 || opt.Deliver > 1 || opt.Timeout < 0 || opt.Timeout > 1 {
 		return RandomResult{}, fmt.Errorf("deliver is %g and timeout is %g; both are chances between 0 and 1", opt.Deliver, opt.Timeout)
 	}
+	if opt.Memory == 0 {
+		opt.Memory = DefaultMemory
+	}
 	s := newSampler(m, opt)
 	out := RandomResult{Verdict: Unknown}
 	if s.broken != nil {
@@ -89,7 +93,14 @@ func Random(m *sequential.Model, opt RandomOptions) (RandomResult, error) {
 				break
 			}
 		}
-		if run&1023 == 0 && opt.Progress != nil && !opt.Progress(Progress{States: int64(out.Runs), Phase: opt.Phases}) {
+		if run&1023 != 0 {
+			continue
+		}
+		memory := s.bytes()
+		if memory > opt.Memory {
+			s = newSampler(m, opt) // tables are only memory of answers, so runs do not change
+		}
+		if opt.Progress != nil && !opt.Progress(Progress{States: int64(out.Runs), Phase: opt.Phases, Memory: memory}) {
 			break
 		}
 	}
@@ -122,6 +133,15 @@ func newSampler(m *sequential.Model, opt RandomOptions) *sampler {
 		s.rounds = append(s.rounds, &exact{round: newRound(s.t, tag), boxes: newWords(n+1, 256)})
 	}
 	return s
+}
+
+// bytes estimates the memory in use.
+func (s *sampler) bytes() int64 {
+	total := s.t.bytes()
+	for _, r := range s.rounds {
+		total += r.round.bytes() + r.boxes.bytes() + int64(cap(r.list))*8
+	}
+	return total
 }
 
 // byte draws eight random bits.

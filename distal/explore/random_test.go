@@ -8,7 +8,7 @@ import (
 	"github.com/lockstep-go/lockstep/distal"
 	"github.com/lockstep-go/lockstep/distal/check"
 	"github.com/lockstep-go/lockstep/distal/explore"
-	"github.com/lockstep-go/lockstep/distal/internal/generate"
+	"github.com/lockstep-go/lockstep/distal/internal/corpus"
 )
 
 // TestRandomRate compares the chance of finding the bug of Paxos in five phases with figures from an independent
@@ -51,18 +51,18 @@ func TestRandomDeterministic(t *testing.T) {
 // TestRandomWithinExhaustive demands that random runs find nothing where there is nothing, and no violation earlier than
 // the shortest one.
 func TestRandomWithinExhaustive(t *testing.T) {
-	for seed := range uint64(60) {
-		m, phases := load(t, generate.Program(seed), distal.Options{})
+	for seed, p := range corpus.Generated(60) {
+		m, phases := load(t, p.Source, distal.Options{})
 		full, err := explore.Exhaustive(m, explore.Options{Phases: phases})
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := explore.Random(m, explore.RandomOptions{Phases: phases, Runs: 300, Seed: seed, KeepOn: true, LoseOwn: true})
+		r, err := explore.Random(m, explore.RandomOptions{Phases: phases, Runs: 300, Seed: uint64(seed), KeepOn: true, LoseOwn: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if r.Violations > 0 && (full.Violation == nil || r.Violation.Round < full.Violation.Round) {
-			t.Errorf("program %d: random search finds %+v, exhaustive search %+v", seed, r.Violation, full.Violation)
+			t.Errorf("%s: random search finds %+v, exhaustive search %+v", p.Name, r.Violation, full.Violation)
 		}
 	}
 }
@@ -82,5 +82,18 @@ func TestRandomNetworks(t *testing.T) {
 		if r, _ := explore.Random(m, explore.RandomOptions{Phases: 4, Runs: 3000, Deliver: 0.6, Seed: 5, LoseOwn: true}); r.Verdict != explore.Fail {
 			t.Errorf("%s under network any: nothing found", name)
 		}
+	}
+}
+
+// TestRandomMemory wants the same runs when everything computed is forgotten now and then.
+func TestRandomMemory(t *testing.T) {
+	m, _ := example(t, "paxos_buggy", distal.Options{})
+	opt := explore.RandomOptions{Phases: 5, Runs: 5000, Seed: 9, KeepOn: true}
+	plain, _ := explore.Random(m, opt)
+	opt.Memory = 1
+	forgetful, _ := explore.Random(m, opt)
+	plain.Violation.Trace, forgetful.Violation.Trace = nil, nil
+	if !reflect.DeepEqual(plain, forgetful) || plain.Violations < 10 {
+		t.Errorf("%+v\n%+v", plain, forgetful)
 	}
 }

@@ -85,6 +85,11 @@ func (t *table) message(m machine.Message) uint32 {
 	return id
 }
 
+// bytes estimates the memory in use; 400 for a local state or message, its values and its key is generous.
+func (t *table) bytes() int64 {
+	return t.verdicts.bytes() + int64(len(t.locals)+len(t.payloads))*400
+}
+
 // mailbox turns numbers of messages, by sender, into messages of a round, keeping those in the mask.
 func (t *table) mailbox(tag machine.Tag, msgs []uint32, mask uint64) []machine.Message {
 	var out []machine.Message

@@ -152,7 +152,7 @@ func (p *Program) builtin(e *syntax.Expr, b int) eval {
 			if len(s) == 0 {
 				f.fail(e.Pos, "choose from an empty set")
 			}
-			if len(s) == 1 {
+			if len(s) == 1 || f.choose == nil {
 				return s[0]
 			}
 			return s[f.choose(len(s))]

@@ -23,7 +23,7 @@ type Breach struct {
 
 func (b Breach) String() string { return fmt.Sprintf("%s: %s: %s", b.Pos, b.Condition, b.Text) }
 
-// Chooser resolves choose: it returns an index below n.
+// Chooser resolves choose: it returns an index below n. A nil Chooser always takes the first element.
 type Chooser func(n int) int
 
 type eval func(*frame) Value
@@ -44,11 +44,17 @@ type frame struct {
 	fuel     int
 	timely   bool // the messages are not older than the node's tag
 	params   []int64
+	room     [8]Value // slots of small programs, so that a frame is one piece of memory
 }
 
 func (p *Program) frame(self int, state *State, choose Chooser) *frame {
-	return &frame{self: int64(self), state: state, slots: make([]Value, p.Checked.Slots+2), choose: choose, fuel: fuelLimit,
-		params: p.params}
+	f := &frame{self: int64(self), state: state, choose: choose, fuel: fuelLimit, params: p.params}
+	if need := p.Checked.Slots + 2; need <= len(f.room) {
+		f.slots = f.room[:need]
+	} else {
+		f.slots = make([]Value, need)
+	}
+	return f
 }
 
 // call runs f with a fresh set of slots that begins with the arguments.

@@ -2,7 +2,7 @@ package machine
 
 import (
 	"fmt"
-	"sort"
+	"slices"
 )
 
 // Outcome of an action: the new state, what was output, and what went wrong.
@@ -99,7 +99,7 @@ func (p *Program) Bindings(r *Rule, self int, state *State, tag Tag, mailbox []M
 			matching = append(matching, m)
 		}
 	}
-	sort.SliceStable(matching, func(i, j int) bool { return matching[i].From < matching[j].From })
+	slices.SortStableFunc(matching, func(a, b Message) int { return a.From - b.From })
 	if r.times != nil {
 		return p.groups(r, f, matching), nil
 	}

@@ -10,6 +10,8 @@ package machine
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/lockstep-go/lockstep/distal/check"
 	"github.com/lockstep-go/lockstep/distal/syntax"
@@ -61,9 +63,10 @@ func Compile(c *check.Program, params map[string]int64) (*Program, error) {
 		}
 		p.params = append(p.params, v)
 	}
-	for name := range params {
+	for _, name := range slices.Sorted(maps.Keys(params)) {
 		if !known[name] {
-			return nil, fmt.Errorf("protocol %s has no parameter %s", c.Name, name)
+			return nil, fmt.Errorf("protocol %s has no parameter %s%s", c.Name, name,
+				syntax.Suggest(name, slices.Collect(maps.Keys(known))))
 		}
 	}
 	if p.params[0] < 1 || p.params[0] > MaxNodes {

@@ -1,6 +1,9 @@
 package machine
 
-import "encoding/binary"
+import (
+	"cmp"
+	"encoding/binary"
+)
 
 // Tag is a phase and a round, ordered first by phase.
 type Tag struct {
@@ -9,8 +12,14 @@ type Tag struct {
 }
 
 // Before says whether t comes before u.
-func (t Tag) Before(u Tag) bool {
-	return t.Phase < u.Phase || t.Phase == u.Phase && t.Round < u.Round
+func (t Tag) Before(u Tag) bool { return t.Compare(u) < 0 }
+
+// Compare orders tags: -1 when t comes before u, 1 after, 0 when they are equal.
+func (t Tag) Compare(u Tag) int {
+	if t.Phase != u.Phase {
+		return cmp.Compare(t.Phase, u.Phase)
+	}
+	return cmp.Compare(t.Round, u.Round)
 }
 
 // Message is a message on its way or in a mailbox.

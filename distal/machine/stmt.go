@@ -1,7 +1,7 @@
 package machine
 
 import (
-	"sort"
+	"slices"
 
 	"github.com/lockstep-go/lockstep/distal/check"
 	"github.com/lockstep-go/lockstep/distal/syntax"
@@ -98,9 +98,7 @@ func (p *Program) send(s *syntax.Stmt) code {
 		f.tag = out.Tag
 		f.sends = append(f.sends, out)
 		f.state.Pending = append(f.state.Pending, out)
-		sort.SliceStable(f.state.Pending, func(i, j int) bool {
-			return f.state.Pending[i].Tag.Before(f.state.Pending[j].Tag)
-		})
+		slices.SortStableFunc(f.state.Pending, func(a, b Send) int { return a.Tag.Compare(b.Tag) })
 	}
 }
 

@@ -2,7 +2,7 @@ package machine
 
 import (
 	"encoding/binary"
-	"sort"
+	"slices"
 )
 
 // Value is a value of any type; its static type tells how to read it. N holds a bool (0, 1), an int, the number of a node
@@ -49,7 +49,7 @@ func Compare(a, b Value) int {
 
 // makeSet sorts elements and removes equal ones; it takes over the slice.
 func makeSet(elems []Value) Value {
-	sort.Slice(elems, func(i, j int) bool { return Compare(elems[i], elems[j]) < 0 })
+	slices.SortFunc(elems, Compare)
 	out := elems[:0]
 	for i, v := range elems {
 		if i == 0 || Compare(v, out[len(out)-1]) != 0 {

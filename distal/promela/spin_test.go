@@ -12,9 +12,10 @@ import (
 
 	"github.com/lockstep-go/lockstep/distal"
 	"github.com/lockstep-go/lockstep/distal/explore"
-	"github.com/lockstep-go/lockstep/distal/internal/generate"
+	"github.com/lockstep-go/lockstep/distal/internal/corpus"
 	"github.com/lockstep-go/lockstep/distal/promela"
 	"github.com/lockstep-go/lockstep/distal/sequential"
+	examples "github.com/lockstep-go/lockstep/examples/distal"
 )
 
 // needSpin skips, loudly, a test whose outside part is missing; with LOCKSTEP_STRICT=1 it fails instead.
@@ -128,11 +129,7 @@ func TestSpinAgrees(t *testing.T) {
 		{"chandratoueg", distal.Options{Phases: 2, Timeouts: "free"}},
 	} {
 		t.Run(fmt.Sprint(c.name, c.opt.Network, c.opt.Timeouts), func(t *testing.T) {
-			src, err := os.ReadFile("../../examples/distal/" + c.name + ".distal")
-			if err != nil {
-				t.Fatal(err)
-			}
-			compare(t, string(src), c.opt)
+			compare(t, corpus.Example(t, c.name), c.opt)
 		})
 	}
 }
@@ -140,8 +137,8 @@ func TestSpinAgrees(t *testing.T) {
 // TestSpinAgreesOnGenerated lets Spin judge some generated programs.
 func TestSpinAgreesOnGenerated(t *testing.T) {
 	needSpin(t)
-	for seed := range uint64(6) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) { compare(t, generate.Program(seed), distal.Options{Phases: 1}) })
+	for _, p := range corpus.Generated(6) {
+		t.Run(p.Name, func(t *testing.T) { compare(t, p.Source, distal.Options{Phases: 1}) })
 	}
 }
 
@@ -173,8 +170,8 @@ upon A ms with .k == k times all do {
 }
 
 func ExampleExport() {
-	src, _ := os.ReadFile("../../examples/distal/twophase_fixed.distal")
-	m, phases, _ := distal.NewModel(string(src), distal.Options{})
+	src, _ := examples.Source("twophase_fixed")
+	m, phases, _ := distal.NewModel(src, distal.Options{})
 	text, err := promela.Export(m, promela.Options{Phases: phases})
 	fmt.Println(strings.SplitN(text, "\n", 2)[0], err)
 	// Output: /* protocol TwoPhaseCommit, 4 nodes, 3 phases, network any, timeouts eager: one atomic step is one round. */ <nil>
@@ -184,11 +181,7 @@ func ExampleExport() {
 // Spin's time over ours.
 func BenchmarkPaxosSixSpin(b *testing.B) {
 	needSpin(b)
-	src, err := os.ReadFile("../../examples/distal/paxos_fixed.distal")
-	if err != nil {
-		b.Fatal(err)
-	}
-	m, phases, _ := distal.NewModel(string(src), distal.Options{Test: "six"})
+	m, phases, _ := distal.NewModel(corpus.Example(b, "paxos_fixed"), distal.Options{Test: "six"})
 	pan := verifier(b, m, phases, "-O2")
 	var spin, ours float64
 	for b.Loop() {

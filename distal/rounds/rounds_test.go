@@ -2,14 +2,12 @@ package rounds_test
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
 	"github.com/lockstep-go/lockstep/distal"
-	"github.com/lockstep-go/lockstep/distal/internal/generate"
+	"github.com/lockstep-go/lockstep/distal/internal/corpus"
 	"github.com/lockstep-go/lockstep/distal/rounds"
 )
 
@@ -52,20 +50,8 @@ func TestScripts(t *testing.T) {
 // TestEverySendHasAPlace wants, for all examples and generated programs, every send in exactly one SEND block and none left
 // in an UPDATE.
 func TestEverySendHasAPlace(t *testing.T) {
-	files, _ := filepath.Glob("../../examples/distal/*.distal")
-	var sources []string
-	for _, f := range files {
-		b, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sources = append(sources, string(b))
-	}
-	for seed := range uint64(100) {
-		sources = append(sources, generate.Program(seed))
-	}
-	for _, src := range sources {
-		p, remarks := distal.Load(src)
+	for _, program := range append(corpus.Examples(t), corpus.Generated(100)...) {
+		p, remarks := distal.Load(program.Source)
 		if p == nil {
 			t.Fatal(remarks)
 		}

@@ -8,7 +8,8 @@ import (
 
 // Pos is a place in the source; both numbers start at 1. The zero Pos means "nowhere in particular".
 type Pos struct {
-	Line, Col int
+	Line int `json:"line"`
+	Col  int `json:"col"`
 }
 
 // Before says whether p comes before q in the text.
@@ -34,12 +35,15 @@ func (s Severity) String() string {
 	return "error"
 }
 
+// MarshalText writes the severity as a word.
+func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
 // Diagnostic is one remark about a program: where, how grave, which check, what.
 type Diagnostic struct {
-	Pos      Pos
-	Severity Severity
-	Check    string // the short name of the check, such as "syntax", "types" or "condition 5"
-	Text     string
+	Pos      Pos      `json:"pos"`
+	Severity Severity `json:"severity"`
+	Check    string   `json:"check"` // the short name of the check, such as "syntax", "types" or "condition 5"
+	Text     string   `json:"text"`
 }
 
 func (d Diagnostic) String() string {

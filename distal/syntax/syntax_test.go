@@ -2,13 +2,11 @@ package syntax_test
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
-	"github.com/lockstep-go/lockstep/distal/internal/generate"
+	"github.com/lockstep-go/lockstep/distal/internal/corpus"
 	"github.com/lockstep-go/lockstep/distal/syntax"
 )
 
@@ -44,35 +42,19 @@ func TestScripts(t *testing.T) {
 }
 
 // sources are the example programs and some generated ones.
-func sources(t testing.TB) []string {
-	files, err := filepath.Glob("../../examples/distal/*.distal")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no examples", err)
-	}
-	var out []string
-	for _, f := range files {
-		b, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out = append(out, string(b))
-	}
-	for seed := range uint64(30) {
-		out = append(out, generate.Program(seed))
-	}
-	return out
+func sources(t testing.TB) []corpus.Program {
+	return append(corpus.Examples(t), corpus.Generated(30)...)
 }
 
 // TestExamplesAreFormatted wants the example files in canonical form.
 func TestExamplesAreFormatted(t *testing.T) {
-	files, _ := filepath.Glob("../../examples/distal/*.distal")
-	for i, src := range sources(t)[:len(files)] {
-		f, errs := syntax.Parse(src)
+	for _, p := range corpus.Examples(t) {
+		f, errs := syntax.Parse(p.Source)
 		if len(errs) > 0 {
-			t.Fatal(files[i], errs)
+			t.Fatal(p.Name, errs)
 		}
-		if syntax.Format(f) != src {
-			t.Errorf("%s is not formatted", files[i])
+		if syntax.Format(f) != p.Source {
+			t.Errorf("%s is not formatted", p.Name)
 		}
 	}
 }
@@ -119,7 +101,8 @@ func dump(f *syntax.File) string {
 
 // TestFormatWithComments puts comments into every gap of the programs, at line ends and between lines.
 func TestFormatWithComments(t *testing.T) {
-	for _, src := range sources(t) {
+	for _, p := range sources(t) {
+		src := p.Source
 		checkFormat(t, src)
 		lines := strings.Split(src, "\n")
 		for _, step := range []int{1, 2, 3} {
@@ -142,9 +125,7 @@ func TestFormatWithComments(t *testing.T) {
 
 // FuzzParse looks for input on which the parser panics, hangs, or the formatter is not faithful.
 func FuzzParse(f *testing.F) {
-	for _, src := range sources(f) {
-		f.Add(src)
-	}
+	corpus.Add(f)
 	f.Add("protocol P(n = ")
 	f.Add(strings.Repeat("(", 5000))
 	f.Add("protocol P(n = 3) upon X m do { if a { } else if b { x := {1, 2} } }")
@@ -153,7 +134,8 @@ func FuzzParse(f *testing.F) {
 
 // TestMutations is a fuzzer of its own that runs with the ordinary tests: programs with tokens dropped, doubled, swapped.
 func TestMutations(t *testing.T) {
-	for _, src := range sources(t) {
+	for _, p := range sources(t) {
+		src := p.Source
 		fields := strings.SplitAfter(src, " ")
 		for i := 0; i < len(fields); i += 1 + len(fields)/40 {
 			drop := strings.Join(fields[:i], "") + strings.Join(fields[i+1:], "")

@@ -33,8 +33,8 @@ type Program struct {
 	source string
 }
 
-// FromSource is the program with the given text.
-func FromSource(text string, nodes int) Program { return Program{Nodes: nodes, source: text} }
+// FromSource is the program with the given text and the parameters of one of its tests.
+func FromSource(text, test string) Program { return Program{Test: test, source: text} }
 
 func (p Program) compile() (*machine.Program, error) {
 	text := p.source
@@ -93,7 +93,7 @@ type deployment struct {
 	pcg      rand.PCG
 	rand     *rand.Rand
 	instance *async.Instance
-	posted   int              // messages of the instance that the engine knows
+	posted   int               // messages of the instance that the engine knows
 	bodies   []machine.Message // by number of the body - 1
 	trouble  *lockstep.Finding // what is broken, for the spec
 }

@@ -66,7 +66,7 @@ func TestBadPrograms(t *testing.T) {
 		want string
 	}{
 		{system.Program{File: "nowhere.distal"}, "the program cannot be read: open nowhere.distal"},
-		{system.FromSource("protocol", 3), "distal: "},
+		{system.FromSource("protocol", ""), "distal: "},
 		{system.Program{File: filepath.Join(examples, "paxos_fixed.distal"), Test: "large"}, "there is no test large"},
 	} {
 		if _, err := c.p.Describe(); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -81,7 +81,7 @@ func ExampleFromSource() {
 		fmt.Println(err)
 		return
 	}
-	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: system.FromSource(string(text), 3), Spec: system.Properties,
+	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: system.FromSource(string(text), "small"), Spec: system.Properties,
 		Strategy: strategy.Walk{Deliver: 10, Drop: 1, Alarm: 1, Steps: 150}, Runs: 5000})
 	fmt.Println(result.Verdict(), err)
 	// Output: fail <nil>

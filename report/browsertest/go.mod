@@ -1,6 +1,6 @@
 module github.com/lockstep-go/lockstep/report/browsertest
 
-go 1.26
+go 1.26.0
 
 replace github.com/lockstep-go/lockstep => ../..
 
@@ -10,4 +10,7 @@ require (
 	github.com/lockstep-go/lockstep v0.0.0-00010101000000-000000000000
 )
 
-require github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875 // indirect
+require (
+	github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875 // indirect
+	gonum.org/v1/gonum v0.17.0 // indirect
+)

@@ -189,7 +189,7 @@ func TestSwitchChangesTheView(t *testing.T) {
 	}
 }
 
-func TestDarkAndTable(t *testing.T) {
+func TestDarkPrintAndTable(t *testing.T) {
 	b := open(t, 1440, 860, demoPage)
 	light := eval[string](t, b, "getComputedStyle(document.body).backgroundColor")
 	if _, err := chromedp.Call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
@@ -200,6 +200,15 @@ func TestDarkAndTable(t *testing.T) {
 		t.Errorf("dark and light are both %s", dark)
 	}
 	screenshot(t, b, "run-dark.png")
+	if _, err := chromedp.Call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"}); err != nil {
+		t.Fatal(err)
+	}
+	if nav, fits := count(t, b, "nav, aside"), eval[bool](t, b, "document.querySelector('#view-lockstep .picture').getBoundingClientRect().right <= innerWidth"); nav != 0 || !fits {
+		t.Errorf("in print %d controls are shown, and the picture fits: %v", nav, fits)
+	}
+	if _, err := chromedp.Call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{}); err != nil {
+		t.Fatal(err)
+	}
 	b.do(t, chromedp.Click(chromedp.CSS("section.after:not([hidden]) summary"), chromedp.NodeVisible))
 	views, _ := demo()
 	if got, want := count(t, b, "tbody tr"), len(views.Lockstep.Records); got != want {

@@ -1,13 +1,16 @@
 package etcdraft_test
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/etcdraft"
 	"github.com/lockstep-go/lockstep/target/etcdraft/v35"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // strategies are those of the core, long enough for 200 steps.
@@ -76,6 +79,30 @@ func TestSettled(t *testing.T) {
 				lockstep.Test(t, lockstep.Plan{System: sys, Strategy: rough, Spec: etcdraft.Everything,
 					Seed: 1, Runs: 60, Steps: 300, Settle: settle, Workers: 1})
 			})
+		}
+	}
+}
+
+// TestTargets makes both targets as the command line does, judges liveness in every run
+// of the default, and makes a target again from the options of its traces.
+func TestTargets(t *testing.T) {
+	for _, c := range slices.Concat(etcdraft.Targets, v35.Targets) {
+		for _, options := range [][]string{nil, {"nodes=5"}, {"pre-vote=true", "check-quorum=true"}} {
+			sys, err := c.Build(options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: sys, Strategy: rough, Spec: c.Spec, Seed: 1, Runs: 20, Steps: 200, Settle: c.Settle})
+			if err != nil || r.Verdict() != trace.Pass || r.Target != c.Name {
+				t.Fatalf("%s %v: %v %v", c.Name, options, r.First(), err)
+			}
+			if live := r.Judged[len(r.Judged)-1]; live.Name != "liveness" || live.N != r.Runs {
+				t.Errorf("%s %v: liveness was judged in %d of %d runs", c.Name, options, live.N, r.Runs)
+			}
+			info, _ := sys.Describe()
+			if _, err := c.Rebuild(info.Options); err != nil {
+				t.Error(err)
+			}
 		}
 	}
 }

@@ -41,9 +41,8 @@ func (d *Deployment) tick(n *node) bool {
 	return due
 }
 
-// ticking reports whether a node has a clock: a process that knows itself removed has
-// none, it only answers.
-func (n *node) ticking() bool { return n.up && !n.machine.removed().Has(n.id) }
+// ticking reports whether a node has a clock: one that was removed has none.
+func (d *Deployment) ticking(n *node) bool { return n.up && !d.retired.Has(n.id) }
 
 // timed reports whether the node acts by itself when time passes.
 func (n *node) timed() bool {
@@ -60,7 +59,7 @@ func (d *Deployment) arm() {
 	for i := range d.nodes {
 		n := &d.nodes[i]
 		switch {
-		case !n.ticking():
+		case !d.ticking(n):
 			d.out.StopAlarm(n.id)
 		case n.clock < now:
 			d.out.SetAlarm(n.id, now)
@@ -75,7 +74,7 @@ func (d *Deployment) nextTimer(now lockstep.Time) lockstep.Time {
 	var next lockstep.Time
 	for i := range d.nodes {
 		n := &d.nodes[i]
-		if n.clock < now || !n.ticking() || !n.timed() {
+		if n.clock < now || !d.ticking(n) || !n.timed() {
 			continue
 		}
 		if at := now + lockstep.Time(n.raft.Timer().Left(n.role == raftlib.Leader)); next == 0 || at < next {

@@ -57,10 +57,10 @@ func (d *Deployment) lastInput(n *node) lockstep.ID {
 	var list [4]lockstep.ID
 	k := 0
 	for i := len(d.gone) - 1; i >= 0 && k < len(list); i-- {
-		if d.gone[i] || n.machine.removed().Has(d.out.Message(lockstep.ID(i+1)).From) {
+		if d.gone[i] {
 			continue
 		}
-		if m := d.out.Message(lockstep.ID(i + 1)); m.To == n.id {
+		if m := d.out.Message(lockstep.ID(i + 1)); m.To == n.id && !d.refused(m) {
 			list[k] = m.ID
 			k++
 		}
@@ -95,6 +95,3 @@ func (d *Deployment) tear(n *node, rd *raftlib.Ready) string {
 	}
 	return fmt.Sprintf("%d of %d entries kept, %s", k, len(rd.Entries), hard)
 }
-
-// restart brings a crashed node back.
-func (d *Deployment) restart(n *node) error { return d.start(n) }

@@ -23,6 +23,9 @@ type Deployment struct {
 	cut    []lockstep.Nodes
 	gone   []bool // by message number - 1: delivered, lost or a copy
 	flying int    // messages on their way
+	// retired are the nodes whose removal some node has applied. Their operator stops them
+	// then: their clocks stand still, clients cannot reach them, and they only answer.
+	retired lockstep.Nodes
 
 	changes, transfers int // of the operator, asked for so far
 	asks               []raftlib.ConfChange
@@ -32,6 +35,9 @@ type Deployment struct {
 	data               []byte // of the proposals of a run
 	texts              map[Op]string
 }
+
+// The types of message that the transport reports on.
+var snapType, appType = raftlib.MsgSnap.String(), raftlib.MsgApp.String()
 
 func newDeployment(c Cluster) *Deployment {
 	d := &Deployment{cluster: c, network: c.library.NewNetwork(c.config()), nodes: make([]node, c.Nodes),
@@ -59,7 +65,7 @@ func (d *Deployment) Reset(seed uint64, out *lockstep.Outbox) error {
 	d.pcg.Seed(seed, 0)
 	d.network.Reset()
 	clear(d.cut)
-	d.gone, d.flying, d.changes, d.transfers, d.data = d.gone[:0], 0, 0, 0, d.data[:0]
+	d.gone, d.flying, d.retired, d.changes, d.transfers, d.data = d.gone[:0], 0, 0, 0, 0, d.data[:0]
 	for i := range d.nodes {
 		n := &d.nodes[i]
 		n.pcg.Seed(seed, uint64(n.id))
@@ -108,7 +114,7 @@ func (d *Deployment) Do(s *lockstep.Step, out *lockstep.Outbox) error {
 	case trace.Crash:
 		d.crash(d.node(s.Node))
 	case trace.Restart:
-		err = d.restart(d.node(s.Node))
+		err = d.start(d.node(s.Node))
 	case trace.Cut, trace.Heal:
 		d.switchLinks(s)
 	}
@@ -121,21 +127,36 @@ func (d *Deployment) Close() error { return nil }
 
 func (d *Deployment) node(n lockstep.Node) *node { return &d.nodes[n-1] }
 
-// deliver gives a message to its receiver, unless that knows the sender as removed: then
-// its transport refuses the sender, as etcd's does.
+// deliver gives a message to its receiver, unless that is refused.
 func (d *Deployment) deliver(id lockstep.ID) {
 	m := *d.out.Message(id)
 	d.take(id)
 	n := d.node(m.To)
-	if m.Type == raftlib.MsgSnap.String() {
+	if m.Type == snapType {
 		d.report(m.From, m.To, true, true)
 	}
-	if n.machine.removed().Has(m.From) {
+	if d.refused(&m) {
 		return
 	}
 	d.input(n)
 	_ = n.raft.Receive(m.Body) // an error is the library's way of ignoring a message
 	d.settle(n)
+}
+
+// refused reports whether the transport refuses a message because of a removal: campaigns
+// of a removed node disturb the others, and what is forwarded to one that still believes
+// that it leads keeps it alive. Answers of a removed node are still welcome.
+func (d *Deployment) refused(m *lockstep.Message) bool {
+	if d.retired == 0 {
+		return false
+	}
+	switch m.Type {
+	case raftlib.MsgVote.String(), raftlib.MsgPreVote.String():
+		return d.retired.Has(m.From)
+	case raftlib.MsgProp.String(), raftlib.MsgReadIndex.String(), raftlib.MsgTransferLeader.String():
+		return d.retired.Has(m.To)
+	}
+	return false
 }
 
 // lose tells the sender of a lost message about it: of a snapshot always, as the library
@@ -147,9 +168,9 @@ func (d *Deployment) lose(id lockstep.ID) {
 }
 
 func (d *Deployment) lost(from, to lockstep.Node, kind string) {
-	if kind == raftlib.MsgSnap.String() {
+	if kind == snapType {
 		d.report(from, to, true, false)
-	} else if kind == raftlib.MsgApp.String() && d.rand.IntN(4) == 0 {
+	} else if kind == appType && d.rand.IntN(4) == 0 {
 		d.report(from, to, false, false)
 	}
 }
@@ -202,10 +223,11 @@ func (d *Deployment) send(n *node, rd *raftlib.Ready) {
 		if d.cluster.Delay > 0 {
 			at = d.out.Now() + lockstep.Time(d.rand.IntN(d.cluster.Delay+1))
 		}
-		d.out.SendAt(n.id, e.To, e.Type.String(), d.tag(e, n.hard.Term), at)
+		kind := e.Type.String()
+		d.out.SendAt(n.id, e.To, kind, d.tag(e, n.hard.Term), at)
 		n.raft.Post(i)
 		if d.sent(n.id, e.To) {
-			d.lost(n.id, e.To, e.Type.String())
+			d.lost(n.id, e.To, kind)
 		}
 	}
 }

@@ -12,15 +12,11 @@ import (
 var (
 	// Durability: a write that a client was told of is not lost. When the client is told,
 	// the write is on the disks of a majority, as long as the membership is fixed; every
-	// leader of a later term has it; and after a settling stage every member has applied
-	// it.
+	// leader of a later term has it; and after a settling stage a majority of the voters
+	// has applied it.
 	Durability = spec.New("durability", func(lockstep.Info) *durability { return &durability{} })
-	// Liveness: after a settling stage there is a leader that a quorum follows, and every
-	// request of a client is answered. It is not judged without a settling stage; one of
-	// 3000 steps is enough for three nodes and the default workload.
-	Liveness = spec.New("liveness", func(lockstep.Info) *liveness { return &liveness{} })
 	// Everything is all specs of this package.
-	Everything = spec.All(Safety, Durability, Linearizability, Liveness)
+	Everything = spec.All(Safety, Durability, Linearizability, Live{})
 )
 
 // durability remembers the writes that clients know of.
@@ -96,48 +92,107 @@ func (m *durability) End(run *lockstep.Run) *lockstep.Finding {
 		return nil
 	}
 	d := inner(run)
-	members := d.Conf().Members() // a node that was removed need not know of it
+	voters := d.Conf().Voters
 	for _, w := range m.known {
-		for i := range d.nodes {
-			n := &d.nodes[i]
-			if !n.up || !members.Has(n.id) {
-				continue
+		m.judged++
+		has := lockstep.Nodes(0)
+		for v := range voters.All() {
+			if d.node(v).machine.sessions[w.op.Client-1].seq >= w.op.Seq {
+				has = has.With(v)
 			}
-			m.judged++
-			if n.machine.sessions[w.op.Client-1].seq < w.op.Seq {
-				return finding(trace.NodesOf(n.id), "after settling, node %d has not applied %q, which a client was told of", n.id, w.op.String())
-			}
+		}
+		if has.Len() <= voters.Len()/2 {
+			return finding(voters&^has, "after settling, only nodes %s have applied %q, which a client was told of", has, w.op.String())
 		}
 	}
 	return nil
 }
 
-// liveness looks at the end only.
-type liveness struct{ judged int }
+// Live is bounded liveness: after a settling stage, in which faults stop and delivery is
+// fair, there is a leader that a quorum follows, and every request of a client is
+// answered. It is judged only where every member had Ticks ticks without a fault before
+// the end, so that a stage that is too short for an election is not held against the
+// library; [lockstep.Result.Judged] tells how often it was.
+type Live struct {
+	// Ticks is the bound; 0 means 20 election time-outs and 8 ticks for each request of a
+	// client, and twice as much with asynchronous writes. A settling stage of 2000 steps
+	// has as much for three nodes and the default workload.
+	Ticks int
+}
 
-func (m *liveness) Reset()                                                   { m.judged = 0 }
-func (m *liveness) Judged() int                                              { return m.judged }
-func (*liveness) Event(*lockstep.Run, *lockstep.Event) (f *lockstep.Finding) { return nil }
+// Properties implements [lockstep.Spec].
+func (Live) Properties() []string { return []string{"liveness"} }
 
-// End implements [spec.Ender].
-func (m *liveness) End(run *lockstep.Run) *lockstep.Finding {
-	if !run.Settled() {
-		return nil
-	}
-	m.judged++
-	d := inner(run)
-	if !d.led() {
-		text := "after settling there is no leader that a quorum follows:"
-		for i := range d.nodes {
-			n := &d.nodes[i]
-			text += fmt.Sprintf(" node %d is %s in term %d;", n.id, n.role, n.hard.Term)
-		}
-		return finding(0, "%s", text[:len(text)-1])
-	}
-	if answered, all := d.Answered(); answered < all {
-		return finding(0, "after settling %d of %d requests are answered", answered, all)
+// New implements [lockstep.Spec].
+func (l Live) New(info lockstep.Info) lockstep.Monitor {
+	return &liveness{bound: l.Ticks, ticks: make([]int, info.Nodes+1)}
+}
+
+type liveness struct {
+	bound  int
+	ticks  []int // by node: alarms since the last fault
+	judged [1]int
+}
+
+// Reset implements [lockstep.Monitor].
+func (m *liveness) Reset() {
+	clear(m.ticks)
+	m.judged[0] = 0
+}
+
+// Judged implements [lockstep.Judge].
+func (m *liveness) Judged() []int { return m.judged[:] }
+
+// Step implements [lockstep.Monitor]: it counts quiet ticks.
+func (m *liveness) Step(run *lockstep.Run) *lockstep.Finding {
+	switch s := run.Last(); s.Kind {
+	case trace.Alarm:
+		m.ticks[s.Node]++
+	case trace.Drop, trace.Duplicate, trace.Crash, trace.Restart, trace.Cut, trace.Heal:
+		clear(m.ticks)
 	}
 	return nil
+}
+
+// End implements [lockstep.Monitor].
+func (m *liveness) End(run *lockstep.Run) *lockstep.Finding {
+	d := inner(run)
+	if !run.Settled() || !m.quiet(d) {
+		return nil
+	}
+	m.judged[0]++
+	f := lockstep.Finding{Property: "liveness"}
+	if !d.led() {
+		f.Text = "after settling there is no leader that a quorum follows:"
+		for i := range d.nodes {
+			n := &d.nodes[i]
+			f.Text += fmt.Sprintf(" node %d is %s in term %d;", n.id, n.role, n.hard.Term)
+		}
+		f.Text = f.Text[:len(f.Text)-1]
+		return &f
+	}
+	if answered, all := d.Answered(); answered < all {
+		f.Text = fmt.Sprintf("after settling %d of %d requests are answered", answered, all)
+		return &f
+	}
+	return nil
+}
+
+// quiet reports whether every member had the ticks of the bound.
+func (m *liveness) quiet(d *Deployment) bool {
+	bound := m.bound
+	if bound == 0 {
+		bound = 20*d.cluster.Election + 8*d.cluster.Requests*min(1, d.cluster.Clients)
+		if d.cluster.Async {
+			bound *= 2
+		}
+	}
+	for n := range d.Conf().Members().All() {
+		if m.ticks[n] < bound && d.ticking(d.node(n)) {
+			return false
+		}
+	}
+	return true
 }
 
 // Conf is the membership as the node sees it that has applied most.

@@ -47,15 +47,14 @@ func (m *machine) setConf(c raftlib.Conf) {
 	m.ever |= c.Members()
 }
 
-// apply applies a client's operation and returns its result, and whether it took effect
-// now.
-func (m *machine) apply(o Op) (Result, bool) {
+// apply applies a client's operation, unless it has been applied before, and returns its
+// result.
+func (m *machine) apply(o Op) Result {
 	s := &m.sessions[o.Client-1]
-	if o.Seq <= s.seq {
-		return s.result, false
+	if o.Seq > s.seq {
+		*s = session{seq: o.Seq, result: m.execute(o)}
 	}
-	*s = session{seq: o.Seq, result: m.execute(o)}
-	return s.result, true
+	return s.result
 }
 
 func (m *machine) execute(o Op) Result {

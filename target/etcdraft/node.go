@@ -217,10 +217,11 @@ func (d *Deployment) applyOne(n *node, e Entry) {
 	case e.Kind != raftlib.Normal:
 		if n.machine.allows(n.raft.Parse(e)) {
 			n.machine.setConf(n.raft.ApplyChange(e))
+			d.retired |= n.machine.removed()
 		}
 	case len(e.Data) > 0:
 		o = decode(e.Data)
-		result, _ = n.machine.apply(o)
+		result = n.machine.apply(o)
 	}
 	d.out.Event(lockstep.Event{Type: EventApply, Node: n.id, Value: d.events.applied.new(Applied{e, n.machine.fingerprint()})})
 	if o.Client > 0 {

@@ -122,10 +122,11 @@ func (c Cluster) quorum() int {
 func (c Cluster) cluster() sim.Cluster[Message] {
 	options := map[string]string{"nodes": strconv.Itoa(c.Nodes), "requests": strconv.Itoa(c.Requests),
 		"patience": strconv.Itoa(c.Patience)}
-	for key, on := range map[string]bool{"small-quorum": c.SmallQuorum, "forgetful": c.Forgetful} {
-		if on {
-			options[key] = "true"
-		}
+	if c.SmallQuorum {
+		options["small-quorum"] = "true"
+	}
+	if c.Forgetful {
+		options["forgetful"] = "true"
 	}
 	return sim.Cluster[Message]{
 		Name: "pbft", Options: options, Nodes: c.Nodes,

@@ -4,7 +4,6 @@
 package v35
 
 import (
-	"encoding/binary"
 	"math/rand/v2"
 	"reflect"
 	"unsafe"
@@ -13,6 +12,7 @@ import (
 	pb "go.etcd.io/etcd/raft/v3/raftpb"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/target/etcdraft"
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/lenient"
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
@@ -32,6 +32,14 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 // Deploy implements [lockstep.System].
 func (c Cluster) Deploy() (lockstep.Deployment, error) {
 	return etcdraft.Cluster(c).With(library{}).Deploy()
+}
+
+// Targets is this version of the library.
+var Targets = []target.Target{settled(target.Of("etcdraft35", "etcd's raft v3.5.2, as in the Netrix paper, with a replicated map and its clients", Cluster{}, etcdraft.Everything))}
+
+func settled(t target.Target) target.Target {
+	t.Settle = etcdraft.Settle
+	return t
 }
 
 // library is this version.
@@ -66,10 +74,9 @@ func (w *network) Body(body lockstep.ID) any { return w.bodies.Get(body) }
 func (w *network) Content(body lockstep.ID) raftlib.Content {
 	m := w.bodies.Get(body)
 	c := raftlib.Content{From: lockstep.Node(m.From), Type: raftlib.Type(m.Type), Term: m.Term, LogTerm: m.LogTerm,
-		Index: m.Index, Commit: m.Commit, Reject: m.Reject, Hint: m.RejectHint, Entries: make([]raftlib.Entry, len(m.Entries))}
-	fill(c.Entries, m.Entries)
-	if !raft.IsEmptySnap(m.Snapshot) {
-		c.Snapshot = neutral(m.Snapshot)
+		Index: m.Index, Commit: m.Commit, Reject: m.Reject, Hint: m.RejectHint, Snapshot: neutral(m.Snapshot)}
+	for _, e := range m.Entries {
+		c.Entries = append(c.Entries, entry(e))
 	}
 	return c
 }
@@ -77,8 +84,8 @@ func (w *network) Content(body lockstep.ID) raftlib.Content {
 // NewNode implements [raftlib.Network].
 func (w *network) NewNode(id lockstep.Node, source func() raftlib.Snapshot) raftlib.Node {
 	n := &node{network: w}
-	n.disk.Source = source
-	n.disk.Lib = raftlib.Functions[pb.Entry, pb.HardState, pb.ConfState, pb.Snapshot]{
+	n.Store.Source = source
+	n.Store.Lib = raftlib.Functions[pb.Entry, pb.HardState, pb.ConfState, pb.Snapshot]{
 		Entry:     entry,
 		Size:      func(e pb.Entry) uint64 { return uint64(e.Size()) },
 		Hard:      func(h raftlib.Hard) pb.HardState { return pb.HardState(h) },
@@ -87,7 +94,7 @@ func (w *network) NewNode(id lockstep.Node, source func() raftlib.Snapshot) raft
 		Compacted: raft.ErrCompacted, Unavailable: raft.ErrUnavailable,
 	}
 	n.config = raft.Config{ID: uint64(id), ElectionTick: w.config.Election, HeartbeatTick: w.config.Heartbeat,
-		Storage: &n.disk, MaxSizePerMsg: w.config.MaxSize, MaxInflightMsgs: w.config.MaxInflight,
+		Storage: &n.Store, MaxSizePerMsg: w.config.MaxSize, MaxInflightMsgs: w.config.MaxInflight,
 		CheckQuorum: w.config.CheckQuorum, PreVote: w.config.PreVote, Logger: raftlib.Logger{},
 		DisableProposalForwarding: w.config.NoForward}
 	if w.config.Lease {
@@ -98,37 +105,21 @@ func (w *network) NewNode(id lockstep.Node, source func() raftlib.Snapshot) raft
 
 // node is a node of the library.
 type node struct {
+	raftlib.Base[pb.Entry, pb.HardState, pb.ConfState, pb.Snapshot]
 	*network
 	config raft.Config
-	disk   raftlib.Store[pb.Entry, pb.HardState, pb.ConfState, pb.Snapshot]
 	raw    *raft.RawNode
-	timer  raftlib.Timer
 	native raft.Ready
-	ready  raftlib.Ready
 }
-
-// Boot implements [raftlib.Node].
-func (n *node) Boot(s raftlib.Snapshot) { n.disk.Boot(s) }
-
-// Disk implements [raftlib.Node].
-func (n *node) Disk() raftlib.Disk { return &n.disk }
-
-// Timer implements [raftlib.Node].
-func (n *node) Timer() *raftlib.Timer { return &n.timer }
 
 // Start implements [raftlib.Node].
 func (n *node) Start(source *rand.Rand) (err error) {
-	n.raw, err = raft.NewRawNode(&n.config)
-	if err != nil {
+	if n.raw, err = raft.NewRawNode(&n.config); err != nil {
 		return err
 	}
-	n.timer.Attach(layout, unsafe.Pointer(n.raw), n.config.ElectionTick, n.config.HeartbeatTick, source)
-	n.ready = raftlib.Ready{Hard: n.disk.Stored(), Reads: n.ready.Reads, Messages: n.ready.Messages}
+	n.Begin(n.raw, unsafe.Pointer(n.raw), layout, n.network.config, source)
 	return nil
 }
-
-// Tick implements [raftlib.Node].
-func (n *node) Tick() { n.raw.Tick() }
 
 // Receive implements [raftlib.Node]. The library writes into the entries of proposals,
 // so it gets its own of these.
@@ -138,14 +129,6 @@ func (n *node) Receive(body lockstep.ID) error {
 		m.Entries = append([]pb.Entry(nil), m.Entries...)
 	}
 	return n.raw.Step(m)
-}
-
-// Propose implements [raftlib.Node].
-func (n *node) Propose(data []byte) error { return n.raw.Propose(data) }
-
-// ReadIndex implements [raftlib.Node].
-func (n *node) ReadIndex(context uint64) {
-	n.raw.ReadIndex(binary.LittleEndian.AppendUint64(nil, context))
 }
 
 // ProposeChange implements [raftlib.Node].
@@ -189,12 +172,6 @@ func must(err error) {
 	}
 }
 
-// TransferLeader implements [raftlib.Node].
-func (n *node) TransferLeader(to lockstep.Node) { n.raw.TransferLeader(uint64(to)) }
-
-// Unreachable implements [raftlib.Node].
-func (n *node) Unreachable(to lockstep.Node) { n.raw.ReportUnreachable(uint64(to)) }
-
 // SnapshotSent implements [raftlib.Node].
 func (n *node) SnapshotSent(to lockstep.Node, ok bool) {
 	status := raft.SnapshotFailure
@@ -210,44 +187,20 @@ func (n *node) Ready(arena *raftlib.Arena) (*raftlib.Ready, bool) {
 		return nil, false
 	}
 	n.native = n.raw.Ready()
-	rd, r := &n.native, &n.ready
+	rd, r := &n.native, &n.Out
 	if rd.SoftState != nil {
 		r.Role, r.Lead = raftlib.Role(rd.RaftState), lockstep.Node(rd.Lead)
 	}
-	if r.HardSet = !raft.IsEmptyHardState(rd.HardState); r.HardSet {
-		r.Hard = raftlib.Hard{Term: rd.HardState.Term, Vote: rd.HardState.Vote, Commit: rd.HardState.Commit}
-	}
-	r.Sync = rd.MustSync
-	r.Entries, r.Committed = arena.Take(len(rd.Entries)), arena.Take(len(rd.CommittedEntries))
-	fill(r.Entries, rd.Entries)
-	fill(r.Committed, rd.CommittedEntries)
-	r.Snapshot = raftlib.Snapshot{}
-	if !raft.IsEmptySnap(rd.Snapshot) {
-		r.Snapshot = neutral(rd.Snapshot)
-	}
-	r.Reads = r.Reads[:0]
+	n.Fill(hard(rd.HardState), rd.Entries, neutral(rd.Snapshot), arena)
+	r.Sync, r.Committed, r.Reads, r.Messages = rd.MustSync, n.Entries(rd.CommittedEntries, arena), r.Reads[:0], r.Messages[:0]
 	for _, s := range rd.ReadStates {
-		r.Reads = append(r.Reads, raftlib.Read{Index: s.Index, Context: binary.LittleEndian.Uint64(s.RequestCtx)})
+		n.AddRead(s.Index, s.RequestCtx)
 	}
-	r.Messages = r.Messages[:0]
 	for i := range rd.Messages {
 		m := &rd.Messages[i]
 		r.Messages = append(r.Messages, raftlib.Envelope{To: lockstep.Node(m.To), Term: m.Term, Type: raftlib.Type(m.Type)})
 	}
 	return r, true
-}
-
-// WriteEntries implements [raftlib.Node].
-func (n *node) WriteEntries(k int) { n.disk.Append(n.native.Entries[:k]) }
-
-// WriteHard implements [raftlib.Node].
-func (n *node) WriteHard() {
-	if n.ready.Snapshot.Index != 0 {
-		n.disk.Install(n.ready.Snapshot)
-	}
-	if n.ready.HardSet {
-		n.disk.SetHard(n.ready.Hard)
-	}
 }
 
 // Post implements [raftlib.Node]. The receiver must not append to the sender's array, as
@@ -270,15 +223,12 @@ func (n *node) NextApply(*raftlib.Arena) (*raftlib.Ready, bool) { return nil, fa
 // Done implements [raftlib.Node].
 func (n *node) Done() {}
 
-// fill takes entries over.
-func fill(to []raftlib.Entry, from []pb.Entry) {
-	for i := range from {
-		to[i] = entry(from[i])
-	}
-}
-
 func entry(e pb.Entry) raftlib.Entry {
 	return raftlib.Entry{Index: e.Index, Term: e.Term, Kind: raftlib.EntryKind(e.Type), Data: e.Data}
+}
+
+func hard(h pb.HardState) raftlib.Hard {
+	return raftlib.Hard{Term: h.Term, Vote: h.Vote, Commit: h.Commit}
 }
 
 func conf(c pb.ConfState) raftlib.Conf {
@@ -292,6 +242,9 @@ func confState(c raftlib.Conf) pb.ConfState {
 }
 
 func neutral(s pb.Snapshot) raftlib.Snapshot {
+	if raft.IsEmptySnap(s) {
+		return raftlib.Snapshot{}
+	}
 	m := s.Metadata
 	return raftlib.Snapshot{Index: m.Index, Term: m.Term, Conf: conf(m.ConfState), Data: s.Data}
 }

@@ -2,7 +2,6 @@
 package v37
 
 import (
-	"encoding/binary"
 	"math/rand/v2"
 	"reflect"
 	"unsafe"
@@ -48,19 +47,18 @@ func (w *network) Content(body lockstep.ID) raftlib.Content {
 	m := w.bodies.Get(body)
 	c := raftlib.Content{From: lockstep.Node(m.GetFrom()), Type: raftlib.Type(m.GetType()), Term: m.GetTerm(), LogTerm: m.GetLogTerm(),
 		Index: m.GetIndex(), Commit: m.GetCommit(), Reject: m.GetReject(), Hint: m.GetRejectHint(),
-		Entries: make([]raftlib.Entry, len(m.Entries))}
-	fill(c.Entries, m.Entries)
-	if !raft.IsEmptySnap(m.Snapshot) {
-		c.Snapshot = neutral(m.Snapshot)
+		Snapshot: neutral(m.Snapshot)}
+	for _, e := range m.Entries {
+		c.Entries = append(c.Entries, entry(e))
 	}
 	return c
 }
 
 // NewNode implements [raftlib.Network].
 func (w *network) NewNode(id lockstep.Node, source func() raftlib.Snapshot) raftlib.Node {
-	n := &node{network: w, id: uint64(id)}
-	n.disk.Source = source
-	n.disk.Lib = raftlib.Functions[*pb.Entry, *pb.HardState, *pb.ConfState, *pb.Snapshot]{
+	n := &node{network: w}
+	n.Store.Source = source
+	n.Store.Lib = raftlib.Functions[*pb.Entry, *pb.HardState, *pb.ConfState, *pb.Snapshot]{
 		Entry: entry,
 		Size:  func(e *pb.Entry) uint64 { return uint64(proto.Size(e)) },
 		Hard: func(h raftlib.Hard) *pb.HardState {
@@ -70,8 +68,8 @@ func (w *network) NewNode(id lockstep.Node, source func() raftlib.Snapshot) raft
 		Snapshot:  snapshot,
 		Compacted: raft.ErrCompacted, Unavailable: raft.ErrUnavailable,
 	}
-	n.config = raft.Config{ID: n.id, ElectionTick: w.config.Election, HeartbeatTick: w.config.Heartbeat,
-		Storage: &n.disk, MaxSizePerMsg: w.config.MaxSize, MaxInflightMsgs: w.config.MaxInflight,
+	n.config = raft.Config{ID: uint64(id), ElectionTick: w.config.Election, HeartbeatTick: w.config.Heartbeat,
+		Storage: &n.Store, MaxSizePerMsg: w.config.MaxSize, MaxInflightMsgs: w.config.MaxInflight,
 		CheckQuorum: w.config.CheckQuorum, PreVote: w.config.PreVote, Logger: raftlib.Logger{},
 		DisableProposalForwarding: w.config.NoForward, AsyncStorageWrites: w.config.Async}
 	if w.config.Lease {
@@ -82,43 +80,26 @@ func (w *network) NewNode(id lockstep.Node, source func() raftlib.Snapshot) raft
 
 // node is a node of the library.
 type node struct {
+	raftlib.Base[*pb.Entry, *pb.HardState, *pb.ConfState, *pb.Snapshot]
 	*network
-	id      uint64
 	config  raft.Config
-	disk    raftlib.Store[*pb.Entry, *pb.HardState, *pb.ConfState, *pb.Snapshot]
 	raw     *raft.RawNode
-	timer   raftlib.Timer
 	native  raft.Ready
-	ready   raftlib.Ready
-	out     []*pb.Message // of ready, in the order of its envelopes
+	out     []*pb.Message // of the Ready, in the order of its envelopes
 	appends []*pb.Message // work of the append thread
 	applies []*pb.Message // work of the apply thread
 	work    *pb.Message   // taken up
 }
 
-// Boot implements [raftlib.Node].
-func (n *node) Boot(s raftlib.Snapshot) { n.disk.Boot(s) }
-
-// Disk implements [raftlib.Node].
-func (n *node) Disk() raftlib.Disk { return &n.disk }
-
-// Timer implements [raftlib.Node].
-func (n *node) Timer() *raftlib.Timer { return &n.timer }
-
 // Start implements [raftlib.Node].
 func (n *node) Start(source *rand.Rand) (err error) {
-	n.raw, err = raft.NewRawNode(&n.config)
-	if err != nil {
+	if n.raw, err = raft.NewRawNode(&n.config); err != nil {
 		return err
 	}
-	n.timer.Attach(layout, unsafe.Pointer(n.raw), n.config.ElectionTick, n.config.HeartbeatTick, source)
-	n.ready = raftlib.Ready{Hard: n.disk.Stored(), Reads: n.ready.Reads, Messages: n.ready.Messages}
+	n.Begin(n.raw, unsafe.Pointer(n.raw), layout, n.network.config, source)
 	n.appends, n.applies = n.appends[:0], n.applies[:0]
 	return nil
 }
-
-// Tick implements [raftlib.Node].
-func (n *node) Tick() { n.raw.Tick() }
 
 // Receive implements [raftlib.Node]. The library changes messages that it forwards, and
 // the entries of proposals, so it gets its own of these.
@@ -130,14 +111,6 @@ func (n *node) Receive(body lockstep.ID) error {
 			Entries: append([]*pb.Entry(nil), m.Entries...)}
 	}
 	return n.raw.Step(m)
-}
-
-// Propose implements [raftlib.Node].
-func (n *node) Propose(data []byte) error { return n.raw.Propose(data) }
-
-// ReadIndex implements [raftlib.Node].
-func (n *node) ReadIndex(context uint64) {
-	n.raw.ReadIndex(binary.LittleEndian.AppendUint64(nil, context))
 }
 
 // ProposeChange implements [raftlib.Node].
@@ -181,12 +154,6 @@ func must(err error) {
 	}
 }
 
-// TransferLeader implements [raftlib.Node].
-func (n *node) TransferLeader(to lockstep.Node) { n.raw.TransferLeader(uint64(to)) }
-
-// Unreachable implements [raftlib.Node].
-func (n *node) Unreachable(to lockstep.Node) { n.raw.ReportUnreachable(uint64(to)) }
-
 // SnapshotSent implements [raftlib.Node].
 func (n *node) SnapshotSent(to lockstep.Node, ok bool) {
 	status := raft.SnapshotFailure
@@ -202,40 +169,22 @@ func (n *node) Ready(arena *raftlib.Arena) (*raftlib.Ready, bool) {
 		return nil, false
 	}
 	n.native = n.raw.Ready()
-	rd, r := &n.native, &n.ready
+	rd, r := &n.native, &n.Out
 	if rd.SoftState != nil {
 		r.Role, r.Lead = raftlib.Role(rd.RaftState), lockstep.Node(rd.Lead)
 	}
-	n.write(rd.HardState, rd.Entries, rd.Snapshot, arena)
-	r.Sync = rd.MustSync
-	r.Committed = arena.Take(len(rd.CommittedEntries))
-	fill(r.Committed, rd.CommittedEntries)
-	r.Reads = r.Reads[:0]
+	n.Fill(hard(rd.HardState), rd.Entries, neutral(rd.Snapshot), arena)
+	r.Sync, r.Committed, r.Reads = rd.MustSync, n.Entries(rd.CommittedEntries, arena), r.Reads[:0]
 	for _, s := range rd.ReadStates {
-		r.Reads = append(r.Reads, raftlib.Read{Index: s.Index, Context: binary.LittleEndian.Uint64(s.RequestCtx)})
+		n.AddRead(s.Index, s.RequestCtx)
 	}
 	n.send(rd.Messages)
 	return r, true
 }
 
-// write fills the part of the Ready that is to be written.
-func (n *node) write(h *pb.HardState, entries []*pb.Entry, s *pb.Snapshot, arena *raftlib.Arena) {
-	r := &n.ready
-	if r.HardSet = !raft.IsEmptyHardState(h); r.HardSet {
-		r.Hard = raftlib.Hard{Term: h.GetTerm(), Vote: h.GetVote(), Commit: h.GetCommit()}
-	}
-	r.Entries = arena.Take(len(entries))
-	fill(r.Entries, entries)
-	r.Snapshot = raftlib.Snapshot{}
-	if !raft.IsEmptySnap(s) {
-		r.Snapshot = neutral(s)
-	}
-	n.native.Entries = entries
-}
-
 // send fills in the messages for other nodes and queues the work of the threads.
 func (n *node) send(messages []*pb.Message) {
-	r := &n.ready
+	r := &n.Out
 	r.Messages, n.out = r.Messages[:0], n.out[:0]
 	for _, m := range messages {
 		switch m.GetTo() {
@@ -247,19 +196,6 @@ func (n *node) send(messages []*pb.Message) {
 			n.out = append(n.out, m)
 			r.Messages = append(r.Messages, raftlib.Envelope{To: lockstep.Node(m.GetTo()), Term: m.GetTerm(), Type: raftlib.Type(m.GetType())})
 		}
-	}
-}
-
-// WriteEntries implements [raftlib.Node].
-func (n *node) WriteEntries(k int) { n.disk.Append(n.native.Entries[:k]) }
-
-// WriteHard implements [raftlib.Node].
-func (n *node) WriteHard() {
-	if n.ready.Snapshot.Index != 0 {
-		n.disk.Install(n.ready.Snapshot)
-	}
-	if n.ready.HardSet {
-		n.disk.SetHard(n.ready.Hard)
 	}
 }
 
@@ -280,9 +216,9 @@ func (n *node) NextAppend(arena *raftlib.Arena) (*raftlib.Ready, bool) {
 	}
 	m := n.appends[0]
 	n.appends, n.work = n.appends[:copy(n.appends, n.appends[1:])], m
-	n.write(&pb.HardState{Term: m.Term, Vote: m.Vote, Commit: m.Commit}, m.Entries, m.Snapshot, arena)
-	n.ready.Sync, n.ready.Messages, n.ready.Committed = len(m.Responses) > 0, n.ready.Messages[:0], nil
-	return &n.ready, true
+	n.Fill(raftlib.Hard{Term: m.GetTerm(), Vote: m.GetVote(), Commit: m.GetCommit()}, m.Entries, neutral(m.Snapshot), arena)
+	n.Out.Sync, n.Out.Committed = len(m.Responses) > 0, nil
+	return &n.Out, true
 }
 
 // NextApply implements [raftlib.Node].
@@ -292,34 +228,29 @@ func (n *node) NextApply(arena *raftlib.Arena) (*raftlib.Ready, bool) {
 	}
 	m := n.applies[0]
 	n.applies, n.work = n.applies[:copy(n.applies, n.applies[1:])], m
-	n.ready.Committed, n.ready.Messages = arena.Take(len(m.Entries)), n.ready.Messages[:0]
-	fill(n.ready.Committed, m.Entries)
-	return &n.ready, true
+	n.Out.Committed = n.Entries(m.Entries, arena)
+	return &n.Out, true
 }
 
 // Done implements [raftlib.Node].
 func (n *node) Done() {
-	responses := n.work.Responses
-	n.send(nil)
-	for _, m := range responses {
-		if m.GetTo() == n.id {
+	others := n.work.Responses[:0:0]
+	for _, m := range n.work.Responses {
+		if m.GetTo() == n.config.ID {
 			_ = n.raw.Step(m)
-			continue
+		} else {
+			others = append(others, m)
 		}
-		n.out = append(n.out, m)
-		n.ready.Messages = append(n.ready.Messages, raftlib.Envelope{To: lockstep.Node(m.GetTo()), Term: m.GetTerm(), Type: raftlib.Type(m.GetType())})
 	}
-}
-
-// fill takes entries over.
-func fill(to []raftlib.Entry, from []*pb.Entry) {
-	for i, e := range from {
-		to[i] = entry(e)
-	}
+	n.send(others)
 }
 
 func entry(e *pb.Entry) raftlib.Entry {
 	return raftlib.Entry{Index: e.GetIndex(), Term: e.GetTerm(), Kind: raftlib.EntryKind(e.GetType()), Data: e.Data}
+}
+
+func hard(h *pb.HardState) raftlib.Hard {
+	return raftlib.Hard{Term: h.GetTerm(), Vote: h.GetVote(), Commit: h.GetCommit()}
 }
 
 func conf(c *pb.ConfState) raftlib.Conf {
@@ -333,6 +264,9 @@ func confState(c raftlib.Conf) *pb.ConfState {
 }
 
 func neutral(s *pb.Snapshot) raftlib.Snapshot {
+	if raft.IsEmptySnap(s) {
+		return raftlib.Snapshot{}
+	}
 	m := s.GetMetadata()
 	return raftlib.Snapshot{Index: m.GetIndex(), Term: m.GetTerm(), Conf: conf(m.GetConfState()), Data: s.Data}
 }

@@ -1,0 +1,148 @@
+package report_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/lockstep-go/lockstep/report"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// attributes counts how often a piece of text stands in a page.
+func occurrences(page, text string) int { return strings.Count(page, text) }
+
+func TestPageShowsEverything(t *testing.T) {
+	page := write(t, func(w io.Writer) error {
+		return report.Page(w, report.Views{Lockstep: sample(true)}, report.PageOptions{Properties: []string{"agreement", "validity"}, Replay: "lockstep replay x"})
+	})
+	for what, want := range map[string]int{
+		"data-round=":                       4,
+		`class="iso"`:                       2, // one cell of the picture, one of the strip
+		"is isolated in round 2":            1,
+		" lost\" data-step=":                1,
+		" forged\" data-step=":              1,
+		`class="arrow request`:              1,
+		`class="answer"`:                    1,
+		`class="cross"`:                     1,
+		`class="tick"`:                      1,
+		"<caption>lock-step form":           1,
+		"lockstep replay x":                 1,
+		"up to 2000 steps":                  1,
+		"node 2 decided 2, node 1 had 9</t": 1,
+	} {
+		if got := occurrences(page, what); got != want {
+			t.Errorf("%q stands there %d times, want %d", what, got, want)
+		}
+	}
+	if strings.Contains(page, "http://") || strings.Contains(page, "https://") {
+		t.Error("the page names another address")
+	}
+}
+
+func TestPageOpensAtTheEasiestView(t *testing.T) {
+	free, rounds := sample(false), sample(true)
+	for _, c := range []struct {
+		views report.Views
+		want  string
+	}{
+		{report.Views{Found: free}, "found"},
+		{report.Views{Found: free, Shrunk: free}, "shrunk"},
+		{report.Views{Found: rounds, Shrunk: rounds}, "shrunk"},
+		{report.Views{Found: free, Shrunk: free, Lockstep: rounds}, "lockstep"},
+		{report.Views{Found: rounds, Shrunk: free}, "found"},
+	} {
+		page := write(t, func(w io.Writer) error { return report.Page(w, c.views, report.PageOptions{}) })
+		if !strings.Contains(page, `data-open="`+c.want+`"`) {
+			t.Errorf("%+v does not open at %s", c.views, c.want)
+		}
+	}
+	if err := report.Page(io.Discard, report.Views{}, report.PageOptions{}); err == nil {
+		t.Error("a page without a run was written")
+	}
+}
+
+func TestPageSaysWhatIsCut(t *testing.T) {
+	tr := sample(false)
+	for len(tr.Records) < 50 {
+		tr.Records = append(tr.Records, trace.Record{Number: len(tr.Records), Step: trace.Step{Kind: trace.Alarm, Node: 1}, Text: "1 alarm"})
+	}
+	tr.Outcome.Finding.Step = 49
+	page := write(t, func(w io.Writer) error {
+		return report.Page(w, report.Views{Found: tr}, report.PageOptions{MaxSteps: 20})
+	})
+	if !strings.Contains(page, "the last 20 of 50: the first 30 are not shown") {
+		t.Error("the page does not say that steps are left out")
+	}
+	if got := occurrences(page, `<g class="column`); got != 20 {
+		t.Errorf("%d columns", got)
+	}
+}
+
+// The data of the page gives for every step the one that sent its message.
+func TestPageDataHoldsCauses(t *testing.T) {
+	page := write(t, func(w io.Writer) error {
+		return report.Page(w, report.Views{Found: sample(false)}, report.PageOptions{})
+	})
+	_, scripts := tags(page)
+	var views []struct {
+		ID      string
+		Finding int
+		Steps   []struct{ N, C, X, Cause int }
+	}
+	if err := json.Unmarshal([]byte(scripts[0]), &views); err != nil {
+		t.Fatal(err)
+	}
+	v := views[0]
+	if v.ID != "found" || v.Finding != 8 || len(v.Steps) != 9 {
+		t.Fatalf("%+v", v)
+	}
+	for i, cause := range []int{-1, -1, 1, 1, 2, 2, -1, -1, -1} {
+		if v.Steps[i].Cause != cause {
+			t.Errorf("step %d is caused by %d, want %d", i, v.Steps[i].Cause, cause)
+		}
+	}
+}
+
+func TestCampaignPage(t *testing.T) {
+	c := sampleCampaign()
+	page := write(t, func(w io.Writer) error { return report.CampaignPage(w, c) })
+	for _, want := range []string{"exact binomial limits for 22 findings in 3000 runs", "at most 1.05%", "messages are lost as the rounds say",
+		"lockstep run smr-bug --runs 3000 --keep-going --seed 1", "425108 runs are needed", "4 phases: 2 output in phase 3"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	if report.CampaignPage(io.Discard, nil) == nil || report.JSON(io.Discard, nil) == nil {
+		t.Error("no campaign at all was written")
+	}
+	c.Groups = nil
+	for i := range 150 {
+		c.Groups = append(c.Groups, report.Group{Property: "prefix", Shape: fmt.Sprint(i), Findings: 1})
+	}
+	if page = write(t, func(w io.Writer) error { return report.CampaignPage(w, c) }); !strings.Contains(page, "The first 100 of 150 groups") {
+		t.Error("the page does not say that groups are left out")
+	}
+}
+
+func TestGroupFindings(t *testing.T) {
+	other := sample(true)
+	other.Outcome.Finding.Property = "validity"
+	passed := sample(true)
+	passed.Outcome = trace.Outcome{Verdict: trace.Pass}
+	groups := report.GroupFindings([]report.Occurrence{{Run: 1, Trace: other}, {Run: 2, Trace: sample(true), File: "a"}, {Run: 5, Trace: sample(true), File: "b"},
+		{Run: 6, Trace: passed}, {Run: 7, Trace: sample(false)}})
+	var b bytes.Buffer
+	for _, g := range groups {
+		fmt.Fprintf(&b, "%s|%s|%d|%d|%s\n", g.Property, g.Shape, g.Findings, g.First, g.Trace)
+	}
+	want := "agreement|2 phases: 1 answer in phase 1, 1 decided in phase 2|2|2|a\n" +
+		"validity|2 phases: 1 answer in phase 1, 1 decided in phase 2|1|1|\n" +
+		"agreement|1 answer, 1 decided|1|7|\n"
+	if b.String() != want {
+		t.Errorf("got\n%swant\n%s", b.String(), want)
+	}
+}

@@ -1,0 +1,96 @@
+package strategy_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target/smr"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// patient is a scenario that holds every message to node 1 until the strategy has nothing
+// left to choose, a few times in a run.
+type patient struct{}
+
+func (patient) Name() string                        { return "patient" }
+func (patient) Check(lockstep.Info) error           { return nil }
+func (patient) New(lockstep.Info) lockstep.Director { return &waiting{} }
+
+type waiting struct {
+	held     []lockstep.ID
+	released int
+}
+
+func (w *waiting) Reset(*rand.Rand) { w.held, w.released = w.held[:0], 0 }
+func (w *waiting) Counts() []lockstep.Count {
+	return []lockstep.Count{{Name: "released", N: w.released}}
+}
+func (w *waiting) End(*lockstep.Run, *lockstep.Hand) {}
+func (w *waiting) Vacuous() string                   { return "" }
+
+func (w *waiting) Look(run *lockstep.Run, hand *lockstep.Hand) {
+	for _, m := range run.Sent() {
+		if m.To == 1 && run.IsInFlight(m.ID) {
+			hand.Hold(m.ID)
+			w.held = append(w.held, m.ID)
+		}
+	}
+}
+
+func (w *waiting) Idle(_ *lockstep.Run, hand *lockstep.Hand) bool {
+	if len(w.held) == 0 || w.released == 3 {
+		return false
+	}
+	w.released++
+	for _, id := range w.held {
+		hand.Release(id)
+	}
+	w.held = w.held[:0]
+	return true
+}
+
+// TestIdle checks that strategies go on after a scenario has given them something to
+// choose again, and that such runs can be repeated, those of strategies that learn from
+// run to run by their steps.
+func TestIdle(t *testing.T) {
+	released := 0
+	for _, k := range strategy.All() {
+		plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Requests: 2}, Strategy: k.Default, Scenario: patient{}, Spec: alwaysFails{},
+			Runs: 100, KeepGoing: true, Keep: 100}
+		result := explore(t, plan)
+		for _, f := range result.Found {
+			again, err := lockstep.Replay(plan, f.Trace)
+			if f.Flaky != "" || err != nil || again.Outcome.Verdict != trace.Fail {
+				t.Fatalf("%s: run %d: %s %v %v", k.Name, f.Run, f.Flaky, again.Outcome, err)
+			}
+		}
+		if len(result.Found) != result.Runs {
+			t.Errorf("%s: %d of %d runs were recorded", k.Name, len(result.Found), result.Runs)
+		}
+		released += result.Effects[0].N
+	}
+	if released == 0 {
+		t.Error("nothing was ever released")
+	}
+}
+
+// TestSystematicAfterIdle counts orders with a scenario that lets a message go only when
+// nothing else is left: of two messages to one node and one to node 1 that is held, the
+// two come first, in either order.
+func TestSystematicAfterIdle(t *testing.T) {
+	p := chain(1, 1, 1)
+	p.at = []lockstep.Node{2, 2, 1}
+	result := explore(t, lockstep.Plan{System: p, Scenario: patient{}, Strategy: strategy.Systematic{Steps: 10, Delays: strategy.Unbounded}})
+	if result.Reached != "complete to this bound: 2 executions" || result.Effects[0].N != 2 {
+		t.Errorf("%s, %v", result.Reached, result.Effects)
+	}
+	// Twice: a message that the held one causes is held again.
+	p = poset{before: [][]int{nil, nil, {1}}, at: []lockstep.Node{2, 1, 1}}
+	result = explore(t, lockstep.Plan{System: p, Scenario: patient{}, Strategy: strategy.Systematic{Steps: 10, Delays: strategy.Unbounded, Losses: 1}})
+	if !strings.HasPrefix(result.Reached, "complete to this bound: ") {
+		t.Error(result.Reached)
+	}
+}

@@ -1,0 +1,43 @@
+package etcdraft_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target/etcdraft"
+)
+
+// TestAllocations compares the memory that runs ask for with that of the bare loop, which
+// is the library's: engine, adapter and the safety specs add less than a tenth.
+func TestAllocations(t *testing.T) {
+	const runs = 1000
+	loop := &bare{rand: rand.New(rand.NewPCG(1, 1))}
+	plain := allocations(func() {
+		for range runs {
+			loop.run(3, 200)
+		}
+	})
+	engine := allocations(func() {
+		_, err := lockstep.Explore(context.Background(), lockstep.Plan{System: etcdraft.Cluster{}, Spec: etcdraft.Safety,
+			Strategy: strategy.Walk{Deliver: 10, Drop: 1, Alarm: 1, Request: 1}, Runs: runs, Steps: 200, Workers: 1, Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+	t.Logf("allocations of a run: %d, of the bare loop: %d", engine/runs, plain/runs)
+	if float64(engine) > 1.1*float64(plain) {
+		t.Errorf("a run allocates %d times, the bare loop %d times", engine/runs, plain/runs)
+	}
+}
+
+func allocations(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.Mallocs - before.Mallocs
+}

@@ -1,0 +1,97 @@
+package raftlib
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"unsafe"
+
+	"github.com/lockstep-go/lockstep"
+)
+
+// Base is what the nodes of all versions have in common: everything but the types of
+// the library. E, H, C and S are those of [Store].
+type Base[E, H, C, S any] struct {
+	Raw     Raw
+	Store   Store[E, H, C, S]
+	Out     Ready // the last one
+	entries []E   // of Out
+	timer   Timer
+}
+
+// Raw is the part of a RawNode that is the same in all versions.
+type Raw interface {
+	Tick()
+	HasReady() bool
+	Propose(data []byte) error
+	ReadIndex(context []byte)
+	TransferLeader(to uint64)
+	ReportUnreachable(id uint64)
+}
+
+// Begin takes over a fresh node of the library, to which the pointer points too.
+func (b *Base[E, H, C, S]) Begin(raw Raw, at unsafe.Pointer, l Layout, c Config, source *rand.Rand) {
+	b.Raw = raw
+	b.timer.Attach(l, at, c.Election, c.Heartbeat, source)
+	b.Out = Ready{Hard: b.Store.Stored(), Reads: b.Out.Reads[:0], Messages: b.Out.Messages[:0]}
+}
+
+// Fill takes over what a Ready wants written.
+func (b *Base[E, H, C, S]) Fill(h Hard, entries []E, s Snapshot, arena *Arena) {
+	if b.Out.HardSet = h != (Hard{}); b.Out.HardSet {
+		b.Out.Hard = h
+	}
+	b.entries, b.Out.Entries, b.Out.Snapshot = entries, b.Entries(entries, arena), s
+}
+
+// Entries takes over entries.
+func (b *Base[E, H, C, S]) Entries(list []E, arena *Arena) []Entry {
+	to := arena.Take(len(list))
+	for i := range list {
+		to[i] = b.Store.Lib.Entry(list[i])
+	}
+	return to
+}
+
+// AddRead takes over a read state.
+func (b *Base[E, H, C, S]) AddRead(index uint64, context []byte) {
+	b.Out.Reads = append(b.Out.Reads, Read{Index: index, Context: binary.LittleEndian.Uint64(context)})
+}
+
+// Boot implements [Node].
+func (b *Base[E, H, C, S]) Boot(s Snapshot) { b.Store.Boot(s) }
+
+// Timer implements [Node].
+func (b *Base[E, H, C, S]) Timer() *Timer { return &b.timer }
+
+// Disk implements [Node].
+func (b *Base[E, H, C, S]) Disk() Disk { return &b.Store }
+
+// Tick implements [Node].
+func (b *Base[E, H, C, S]) Tick() { b.Raw.Tick() }
+
+// Propose implements [Node].
+func (b *Base[E, H, C, S]) Propose(data []byte) error { return b.Raw.Propose(data) }
+
+// ReadIndex implements [Node].
+func (b *Base[E, H, C, S]) ReadIndex(context uint64) {
+	b.Raw.ReadIndex(binary.LittleEndian.AppendUint64(nil, context))
+}
+
+// TransferLeader implements [Node].
+func (b *Base[E, H, C, S]) TransferLeader(to lockstep.Node) { b.Raw.TransferLeader(uint64(to)) }
+
+// Unreachable implements [Node].
+func (b *Base[E, H, C, S]) Unreachable(n lockstep.Node) { b.Raw.ReportUnreachable(uint64(n)) }
+
+// WriteEntries implements [Node].
+func (b *Base[E, H, C, S]) WriteEntries(k int) { b.Store.Append(b.entries[:k]) }
+
+// WriteHard implements [Node].
+func (b *Base[E, H, C, S]) WriteHard() {
+	if b.Out.Snapshot.Index != 0 {
+		b.Store.Install(b.Out.Snapshot)
+	}
+	if b.Out.HardSet {
+		b.Store.SetHard(b.Out.Hard)
+	}
+}

@@ -1,0 +1,15 @@
+package etcdraft
+
+import "github.com/lockstep-go/lockstep/target"
+
+// Settle is the length of a settling stage in which [Live] is judged, for three to five
+// nodes and the default workload.
+const Settle = 2000
+
+// Targets is the newest version of the library.
+var Targets = []target.Target{settled(target.Of("etcdraft", "etcd's raft v3.7, unmodified, with a replicated map and its clients", Cluster{}, Everything))}
+
+func settled(t target.Target) target.Target {
+	t.Settle = Settle
+	return t
+}
