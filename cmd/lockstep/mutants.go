@@ -44,6 +44,9 @@ func (c *mutantsListCmd) Run(e *env) error {
 			fmt.Fprintf(e.out, "%s:\n", area)
 		}
 		fmt.Fprintf(e.out, "  %-24s %s\n  %-24s breaks: %s\n", m.Name, m.Does, "", m.Breaks)
+		if m.Needs != "" {
+			fmt.Fprintf(e.out, "  %-24s needs: %s\n", "", m.Needs)
+		}
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ var (
 	plain = Load{Name: "plain", Why: "three nodes, two clients with four operations each"}
 	live  = Load{Name: "live", Settle: settle, Why: "the same with a settling stage, after which liveness is judged"}
 	small = Load{Name: "small", Set: []string{"max-size-per-msg=1"}, Why: "one entry in a message, so that old and new entries travel apart"}
+	five  = Load{Name: "five", Set: []string{"nodes=5"}, Why: "five nodes: with three, whatever one follower has acknowledged is on a majority"}
 	async = Load{Name: "async", Set: []string{"async=true"}, Why: "storage that writes later than the library goes on"}
 	pre   = Load{Name: "prevote", Set: []string{"pre-vote=true"}, Settle: settle, Why: "elections with a pre-vote; liveness is judged"}
 

@@ -41,6 +41,9 @@ type Mutant struct {
 	// stands.
 	Does   string `json:"does"`
 	Breaks string `json:"breaks"`
+	// Needs says, of a mutant that is hardly ever killed, which kind of run it would take and
+	// why the strategies do not make it.
+	Needs string `json:"needs,omitempty"`
 	// Load is the workload that reaches the place.
 	Load Load `json:"load"`
 }

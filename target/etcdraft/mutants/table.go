@@ -67,7 +67,7 @@ func (t *Table) lines() [][]string {
 		name, _, _ := strings.Cut(s, ":")
 		head = append(head, name)
 	}
-	lines := [][]string{append(head, "found as")}
+	lines := [][]string{append(head, "found as, or what it would take")}
 	for _, r := range slices.Concat(t.Control, t.Mutants) {
 		lines = append(lines, r.line())
 	}
@@ -95,6 +95,9 @@ func (r Row) line() []string {
 		if c.Found() && !slices.Contains(as, c.Property) {
 			as = append(as, c.Property)
 		}
+	}
+	if !r.Found() {
+		return append(line, r.Needs)
 	}
 	return append(line, strings.Join(as, ", "))
 }

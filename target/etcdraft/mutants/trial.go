@@ -75,6 +75,7 @@ type Row struct {
 	Mutant string `json:"mutant"` // empty: none
 	Area   Area   `json:"area,omitempty"`
 	Load   string `json:"load"`
+	Needs  string `json:"needs,omitempty"` // what it would take, see [Mutant]
 	Cells  []Cell `json:"cells"`
 }
 
@@ -150,7 +151,7 @@ func loads(list []Mutant) []Load {
 
 // row tries all strategies on a mutant.
 func (t Trial) row(ctx context.Context, m Mutant) (Row, error) {
-	row := Row{Mutant: m.Name, Area: m.Area, Load: m.Load.Name}
+	row := Row{Mutant: m.Name, Area: m.Area, Load: m.Load.Name, Needs: m.Needs}
 	for _, s := range t.Strategies {
 		c, err := t.cell(ctx, m, s, t.Runs)
 		if err != nil {

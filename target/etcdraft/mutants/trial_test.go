@@ -66,7 +66,7 @@ func TestTrial(t *testing.T) {
 	if err := table.WriteText(&out); err != nil {
 		t.Fatal(err)
 	}
-	want := `mutant  workload  walk   pos    found as
+	want := `mutant  workload  walk   pos    found as, or what it would take
 (none)  plain     >7     >7     
 easy    plain     3      3      safety
 late    plain     >7     3      safety
@@ -121,20 +121,20 @@ func ExampleTable_WriteText() {
 		fmt.Println(err)
 	}
 	// Output:
-	// mutant      workload  walk  pos  found as
+	// mutant      workload  walk  pos  found as, or what it would take
 	// vote-twice  plain     >100  12   election-safety
 	//
 	// 1 of 1 mutants killed, nothing found without a mutant
 }
 
 func ExampleTable_WriteMarkdown() {
-	table := mutants.Table{Strategies: []string{"pos"}, Mutants: []mutants.Row{{Mutant: "read-early", Load: "reads",
+	table := mutants.Table{Strategies: []string{"pos"}, Mutants: []mutants.Row{{Mutant: "read-early", Load: "reads", Needs: "luck",
 		Cells: []mutants.Cell{{Strategy: "pos", Outcome: mutants.TimedOut}}}}}
 	if err := table.WriteMarkdown(os.Stdout); err != nil {
 		fmt.Println(err)
 	}
 	// Output:
-	// | mutant | workload | pos | found as |
+	// | mutant | workload | pos | found as, or what it would take |
 	// |---|---|---|---|
-	// | read-early | reads | time-out |  |
+	// | read-early | reads | time-out | luck |
 }
