@@ -80,7 +80,7 @@ func curveChart(p cover.Params, a cover.Answer) (report.Chart, error) {
 	if a.Notion == "sequence" {
 		unit = "random operations"
 	}
-	chart := report.Chart{Title: fmt.Sprintf("%s: %v goals, %s", a.Notion, a.Goals, a.Space), X: unit, Y: "probability that every goal is covered"}
+	chart := report.Chart{Title: fmt.Sprintf("%s: %v goals, %s", a.Notion, a.Goals, a.Space), X: unit, Y: "probability that every goal is covered", Top: 1}
 	for _, l := range []struct {
 		name  string
 		value func(cover.CurvePoint) float64
