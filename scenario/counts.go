@@ -8,12 +8,16 @@ const Success = "success"
 
 // Vacuous implements [lockstep.Director].
 func (d *director) Vacuous() string {
+	filters := 0
 	for i := range d.filters {
-		if d.filters[i].acted > 0 {
-			return ""
+		if f := &d.filters[i]; !f.aside {
+			filters++
+			if f.acted > 0 {
+				return ""
+			}
 		}
 	}
-	if len(d.filters) > 0 && !d.omits { // the others may depend on the one that is left out
+	if filters > 0 && !d.omits { // the others may depend on the one that is left out
 		return "no filter of the scenario acted"
 	}
 	for i := range d.machines {
@@ -59,7 +63,7 @@ func (d *director) names() (counts []lockstep.Count) {
 		f := &d.filters[i]
 		counts = append(counts, // a filter that never matched never acted: it is missed once
 			lockstep.Count{Name: f.title() + " matched", Optional: true},
-			lockstep.Count{Name: f.title() + " acted", Optional: d.omits})
+			lockstep.Count{Name: f.title() + " acted", Optional: d.omits || f.aside})
 	}
 	succeeds := false
 	for i := range d.machines {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	. "github.com/lockstep-go/lockstep/scenario"
+	"github.com/lockstep-go/lockstep/sim"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -442,6 +443,70 @@ func ExampleAtMost() {
 	//   5 receive 2->1 Answer
 	//     event 1 heard
 	// verdict pass
+}
+
+// The alarm of node 2 is due when that of node 1 is, and so fires before the strategy
+// delivers anything.
+func ExampleOnTime() {
+	b := bell()
+	b.New = func(self lockstep.Node, n int) sim.Node[note] { return &clock{ringer{self: self}} }
+	sc := New("on time").Use(OnTime())
+	sc.If(Did(trace.Alarm), At(2)).Then(Finish())
+	showOn(b, sc)
+	// Output:
+	// 1 alarm node 1 | filter 1 (alarms are on time): fire alarm of the next that is due, continue
+	//     send 1->2 Ask
+	//     send 1->3 Ask
+	//   2 alarm node 2 | filter 1 (alarms are on time): fire alarm of the next that is due, continue | filter 2 (alarm and at 2): finish
+	// verdict pass
+}
+
+// clock is a node whose alarm is set anyway.
+type clock struct{ ringer }
+
+func (c *clock) Start(ctx *sim.Context[note]) { ctx.SetAlarm(10) }
+
+// When the copy of message 1 appears as message 3, message 1 is overtaken by two others.
+func ExampleOvertaken() {
+	sc := New("overtaken").Use(Overtaken(1))
+	sc.If(Type("Ask"), To(2)).Then(Duplicate())
+	show(sc)
+	// Output:
+	// send 1->2 Ask | filter 2 (Ask and to 2): duplicate
+	//     send 1->3 Ask
+	//   2 duplicate 1->2 Ask | filter 1 (no message is overtaken by more than 1): deliver the oldest, continue
+	//   3 receive 1->2 Ask | filter 1 (no message is overtaken by more than 1): deliver the oldest, continue
+	//     send 2->1 Answer
+	//   4 receive 1->3 Ask | filter 1 (no message is overtaken by more than 1): deliver the oldest, continue
+	//     send 3->1 Answer
+	//   5 receive 1->2 Ask | filter 1 (no message is overtaken by more than 1): deliver the oldest, continue
+	//     send 2->1 Answer
+	//   6 receive 2->1 Answer
+	//     event 1 heard
+	//   7 receive 3->1 Answer
+	//     event 1 heard
+	//     event 1 done
+	//   8 receive 2->1 Answer
+	//     event 1 heard
+	// verdict pass
+}
+
+func ExampleFilter_Aside() {
+	sc := New("nothing but surroundings")
+	sc.If(Type("Answer")).Aside().Then(Deliver())
+	sc.If(Type("Ask"), To(1)).Then(Drop())
+	show(sc)
+	// Output:
+	// send 2->1 Answer | filter 1 (Answer): deliver
+	//   3 receive 2->1 Answer
+	//     event 1 heard
+	//   4 receive 1->3 Ask
+	//     send 3->1 Answer | filter 1 (Answer): deliver
+	//   5 receive 3->1 Answer
+	//     event 1 heard
+	//     event 1 done
+	// verdict vacuous
+	// never: filter 2 (Ask and to 1) acted
 }
 
 func ExampleOnly() {

@@ -73,8 +73,9 @@ func (s *State) MarkSuccess() *State {
 	return s
 }
 
-// MarkDead says that the state need not be reached: that it never is is not vacuous. A
-// dead state is no finding; that is what [Fail] is for.
+// MarkDead says that the state need not be reached: that it never is is not vacuous. It
+// may be a state that should not be reached, but is no finding (that is what [Fail] is
+// for), or one of several ends.
 func (s *State) MarkDead() *State {
 	s.dead = true
 	return s

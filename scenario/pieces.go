@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // IsolateWhile loses everything from and to a group while the condition holds. Unlike
@@ -60,5 +61,39 @@ func AtMost(k int, what Condition, per Key) Piece {
 	return func(s *Scenario) {
 		s.If(what).Named(fmt.Sprintf("pass the first %d per %s: %s", k, per.text, what.text)).First(k).Per(per).Then(Pass())
 		s.If(what).Named("drop: " + what.text).Then(Drop())
+	}
+}
+
+// OnTime makes all clocks run alike: when an alarm has moved the virtual time, every
+// other alarm that is due by then fires as well. Liveness needs that: some strategies
+// leave an alarm that they delay for as long as anything else can happen.
+func OnTime() Piece {
+	return func(s *Scenario) {
+		due := Where("the next that is due", func(m *Moment) lockstep.Nodes { // one after the other: each may move the time
+			for n := range m.Run.Alarms().All() {
+				if m.Run.AlarmAt(n) <= m.Run.Now() {
+					return trace.NodesOf(n)
+				}
+			}
+			return 0
+		})
+		s.If(Did(trace.Alarm)).Named("alarms are on time").Aside().Then(FireAlarm(due), Continue())
+	}
+}
+
+// Overtaken bounds how late messages are: one that was overtaken by the sending of more
+// than k others is delivered at once.
+func Overtaken(k int) Piece {
+	return func(s *Scenario) {
+		s.If(Cond(fmt.Sprintf("a message is overtaken by more than %d", k), func(m *Moment) bool {
+			flying := m.Run.InFlight()
+			return len(flying) > 0 && len(m.Run.Messages())-int(flying[0]) > k
+		}), IsSend().Not()).Named(fmt.Sprintf("no message is overtaken by more than %d", k)).Aside().
+			Then(Action{text: "deliver the oldest", compile: func(c *compiler) act {
+				c.need(trace.Deliver)
+				return func(m *Moment) bool {
+					return do(m, lockstep.Step{Kind: trace.Deliver, Msg: m.Run.InFlight()[0]})
+				}
+			}}, Continue())
 	}
 }

@@ -39,6 +39,7 @@ type Filter struct {
 	per     Key
 	actions []Action
 	then    bool
+	aside   bool
 }
 
 // If adds a filter to the end of the cascade. It matches when all conditions hold;
@@ -68,6 +69,13 @@ func (f *Filter) Once() *Filter { return f.First(1) }
 // Per makes First and Once count for each key on its own, e.g. for each receiver.
 func (f *Filter) Per(key Key) *Filter {
 	f.per = key
+	return f
+}
+
+// Aside keeps the filter out of the question whether a run or a part is vacuous: it only
+// sees to the surroundings of what the scenario is about.
+func (f *Filter) Aside() *Filter {
+	f.aside = true
 	return f
 }
 

@@ -33,7 +33,9 @@ type agenda struct {
 	requests []offered
 	alarms   [trace.MaxNodes + 1]int32
 	armed    lockstep.Nodes
-	peak     int // most events open at once
+	chosen   int32 // the event that the strategy chose to happen, counted from 1; 0: none
+	steps    int   // taken when it chose
+	peak     int   // most events open at once
 	// watch is told of every event that comes into being, and of every one that happened
 	// as the strategy chose, before those it caused come into being.
 	watch watcher
@@ -56,31 +58,23 @@ type watcher interface {
 
 func (a *agenda) reset() {
 	a.events, a.open, a.byMsg, a.requests, a.armed = a.events[:0], a.open[:0], a.byMsg[:0], a.requests[:0], 0
+	a.chosen, a.steps = 0, 0
 	a.peak = 0
 }
 
-// look takes over what the last step changed. Steps of a scenario in between are seen
-// only by what they sent.
+// look takes over what has changed since the strategy chose. A scenario may have taken
+// steps of its own in between: those before the last are seen only by what they sent.
 func (a *agenda) look(run *lockstep.Run) {
-	last := run.Last()
-	fired := lockstep.Node(0)
-	switch last.Kind {
-	case trace.Deliver:
-		if int(last.Msg) <= len(a.byMsg) {
-			a.close(run, a.byMsg[last.Msg-1])
+	if steps := run.Steps(); steps > a.steps {
+		if a.chosen > 0 {
+			e := &a.events[a.chosen-1]
+			a.took(run, e.kind, e.msg, e.node, e.request)
 		}
-	case trace.Alarm:
-		if fired = last.Node; a.armed.Has(fired) {
-			a.armed = a.armed.Without(fired)
-			a.close(run, a.alarms[fired])
-		}
-	case trace.Request:
-		for _, o := range a.requests {
-			if o.id == last.Request {
-				a.close(run, o.event)
-			}
+		if last := run.Last(); a.chosen == 0 || steps > a.steps+1 {
+			a.took(run, last.Kind, last.Msg, last.Node, last.Request)
 		}
 	}
+	a.chosen, a.steps = 0, run.Steps()
 	for _, m := range run.Messages()[len(a.byMsg):] {
 		a.byMsg = append(a.byMsg, int32(len(a.events)))
 		a.add(run, event{kind: trace.Deliver, node: m.To, from: m.From, msg: m.ID})
@@ -96,6 +90,27 @@ func (a *agenda) look(run *lockstep.Run) {
 	}
 	a.armed = armed
 	a.peak = max(a.peak, len(a.open))
+}
+
+// took closes the event that a step made happen, where there is one.
+func (a *agenda) took(run *lockstep.Run, kind lockstep.Kind, msg lockstep.ID, node lockstep.Node, request int32) {
+	switch kind {
+	case trace.Deliver:
+		if int(msg) <= len(a.byMsg) {
+			a.close(run, a.byMsg[msg-1])
+		}
+	case trace.Alarm:
+		if a.armed.Has(node) {
+			a.armed = a.armed.Without(node)
+			a.close(run, a.alarms[node])
+		}
+	case trace.Request:
+		for _, o := range a.requests {
+			if o.id == request {
+				a.close(run, o.event)
+			}
+		}
+	}
 }
 
 // lookAtRequests compares the requests that wait with those known.
@@ -200,6 +215,7 @@ func (a *agenda) receivers(run *lockstep.Run, e *event) lockstep.Nodes {
 // step makes an event happen. A request whose node is down goes to the first that is up.
 func (a *agenda) step(run *lockstep.Run, index int32, next *lockstep.Step) {
 	e := &a.events[index]
+	a.chosen = index + 1
 	next.Kind = e.kind
 	switch e.kind {
 	case trace.Deliver:

@@ -23,16 +23,18 @@ const (
 
 // cli is the command line.
 type cli struct {
-	Demo     demoCmd     `cmd:"" help:"Find, shrink, explain and draw the papers' bug."`
-	List     listCmd     `cmd:"" help:"List targets and strategies with their options and defaults."`
-	Run      runCmd      `cmd:"" help:"Explore a target."`
-	Replay   replayCmd   `cmd:"" help:"Repeat a recorded run and compare."`
-	Shrink   shrinkCmd   `cmd:"" help:"Look for a smaller run that violates the same property."`
-	Explain  explainCmd  `cmd:"" help:"Draw a recorded run."`
-	Compare  compareCmd  `cmd:"" help:"Compare strategies: runs to the first finding."`
-	Plan     planCmd     `cmd:"" help:"How many tests of partitions and operations are enough."`
-	Coverage coverageCmd `cmd:"" help:"Coverage of partitions and operations, predicted and measured."`
-	Distal   distalCmd   `cmd:"" help:"Check, transform and search protocols written in Distal."`
+	Demo      demoCmd      `cmd:"" help:"Find, shrink, explain and draw the papers' bug."`
+	List      listCmd      `cmd:"" help:"List targets and strategies with their options and defaults."`
+	Run       runCmd       `cmd:"" help:"Explore a target."`
+	Replay    replayCmd    `cmd:"" help:"Repeat a recorded run and compare."`
+	Shrink    shrinkCmd    `cmd:"" help:"Look for a smaller run that violates the same property."`
+	Explain   explainCmd   `cmd:"" help:"Draw a recorded run."`
+	Compare   compareCmd   `cmd:"" help:"Compare strategies: runs to the first finding."`
+	Plan      planCmd      `cmd:"" help:"How many tests of partitions and operations are enough."`
+	Coverage  coverageCmd  `cmd:"" help:"Coverage of partitions and operations, predicted and measured."`
+	Distal    distalCmd    `cmd:"" help:"Check, transform and search protocols written in Distal."`
+	Scenarios scenariosCmd `cmd:"" help:"Run the eleven Raft scenarios of the Netrix paper."`
+	Mutants   mutantsCmd   `cmd:"" help:"Measure strategies by planted mistakes in etcd's raft."`
 
 	Version kong.VersionFlag `help:"Print the version."`
 }
@@ -49,6 +51,7 @@ Examples:
   lockstep compare smr-bug --strategies uniform,walk,pctcp
   lockstep plan split --nodes 5 --k 2 --confidence 0.95
   lockstep distal explore examples/distal/paxos_buggy.distal
+  lockstep mutants run vote-twice commit-old-term
 
 Exit status: 0 nothing found, 1 a finding, 2 wrong usage or a failure of the tool.`
 
@@ -64,7 +67,6 @@ type env struct {
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
 	os.Exit(execute(ctx, os.Args[0], os.Args[1:], os.Stdout, os.Stderr))
 }

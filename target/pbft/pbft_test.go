@@ -194,7 +194,7 @@ func liar(c pbft.Cluster) *Scenario {
 // nodes agree.
 func TestCorrect(t *testing.T) {
 	for _, c := range []pbft.Cluster{{}, {Nodes: 7, Requests: 2}} {
-		for _, s := range []lockstep.Strategy{asynchronous, lossy} {
+		for _, s := range []lockstep.Strategy{asynchronous, lossy, strategy.PCTCP{Depth: 5, Steps: 800}} {
 			t.Run(fmt.Sprintf("%d nodes, %s", max(4, c.Nodes), s), func(t *testing.T) {
 				runs := 600
 				if c.Nodes > 4 {

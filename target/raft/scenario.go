@@ -19,7 +19,7 @@ func ConfChange() *Scenario {
 // ConfChangeOn is the scenario on another Raft with the same types of events, by its own
 // types of messages and the event that says that the removal of 3 is committed.
 func ConfChangeOn(vote, appends string, removed3 Condition) *Scenario {
-	sc := New("ConfChangeBug").Faults(lockstep.Budget{Losses: lockstep.Unlimited}).Reserve()
+	sc := New("ConfChangeBug").Faults(lockstep.Budget{Losses: lockstep.Unlimited}).Reserve().Use(OnTime(), Overtaken(40))
 	m := sc.Machine()
 	m.On(IsEvent(BecameLeader).And(At(1)), "one leads").
 		On(removed3, "3 removed").

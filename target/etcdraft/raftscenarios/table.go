@@ -8,9 +8,12 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/target/raft"
 )
 
@@ -24,7 +27,7 @@ type Row struct {
 	Runs      int
 	Successes int
 	Vacuous   int      // vacuous runs
-	Never     []string // parts that never took effect
+	Never     []string // parts of the scenario that never took effect
 	Findings  int      // runs with a finding that is no success
 	Finding   string   // the first of them
 	Reasons   map[string]int
@@ -45,7 +48,12 @@ func (c Case) Measure(ctx context.Context, s lockstep.Strategy, runs int, seed u
 		return nil, fmt.Errorf("%s: %w", c.Name, err)
 	}
 	r := &Row{Case: c, Runs: result.Runs, Successes: c.Successes(result), Vacuous: result.Verdicts["vacuous"],
-		Never: result.VacuousParts(), Reasons: result.Reasons, Result: result}
+		Reasons: result.Reasons, Result: result}
+	for _, e := range result.Effects {
+		if e.N == 0 && !e.Optional {
+			r.Never = append(r.Never, e.Name)
+		}
+	}
 	r.Ours.Filters, r.Ours.States = c.Build().Size()
 	r.Ours.Lines = lines(c.Name)
 	if !c.Violation {
@@ -73,21 +81,12 @@ func lines(name string) int {
 			panic(err)
 		}
 		for _, d := range file.Decls {
-			if fn, ok := d.(*ast.FuncDecl); ok && contains(wanted, fn.Name.Name) {
+			if fn, ok := d.(*ast.FuncDecl); ok && slices.Contains(strings.Fields(wanted), fn.Name.Name) {
 				n += set.Position(fn.End()).Line - set.Position(fn.Pos()).Line + 1
 			}
 		}
 	}
 	return n
-}
-
-func contains(list, word string) bool {
-	for _, w := range strings.Fields(list) {
-		if w == word {
-			return true
-		}
-	}
-	return false
 }
 
 // Table measures all cases and writes a line for each, the published figures beside
@@ -115,12 +114,31 @@ func Table(ctx context.Context, out io.Writer, s lockstep.Strategy, runs int, se
 		if r.Findings > 0 {
 			fmt.Fprintf(out, "    %d findings, the first: %s\n", r.Findings, r.Finding)
 		}
-		for reason, n := range r.Reasons {
-			fmt.Fprintf(out, "    %d unknown: %s\n", n, reason)
+		for _, reason := range slices.Sorted(maps.Keys(r.Reasons)) {
+			fmt.Fprintf(out, "    %d unknown: %s\n", r.Reasons[reason], reason)
 		}
 		all = all && r.Holds()
 	}
 	seconds := clock() - begin
 	fmt.Fprintf(out, "\n%d iterations in %.1f s, %.0f iterations/s\n", total, seconds, float64(total)/seconds)
 	return all, nil
+}
+
+// Ablations tells, for each scenario on etcd's raft, which of its filters the strategy
+// could do without, as the paper's Table 4 does. A run has at most the given number of
+// steps, so that those without success end.
+func Ablations(ctx context.Context, out io.Writer, s lockstep.Strategy, runs, steps int, seed uint64) error {
+	for _, c := range Cases {
+		if c.Violation {
+			continue
+		}
+		plan := c.Plan(s, runs, seed)
+		plan.Steps = steps
+		a, err := scenario.Ablate(ctx, plan)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.Name, err)
+		}
+		fmt.Fprintf(out, "%s\n", a)
+	}
+	return nil
 }

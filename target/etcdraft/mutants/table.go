@@ -1,0 +1,122 @@
+package mutants
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+)
+
+// Killed counts the mutants that some strategy found.
+func (t *Table) Killed() int {
+	n := 0
+	for _, r := range t.Mutants {
+		if r.Found() {
+			n++
+		}
+	}
+	return n
+}
+
+// Clean reports whether nothing was found without a mutant.
+func (t *Table) Clean() bool { return !slices.ContainsFunc(t.Control, Row.Found) }
+
+// WriteText writes the table for people: runs up to the first finding, by strategy.
+func (t *Table) WriteText(w io.Writer) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, line := range t.lines() {
+		fmt.Fprintln(tw, strings.Join(line, "\t"))
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\n%s\n", t.Summary())
+	return err
+}
+
+// WriteMarkdown writes the table for a page.
+func (t *Table) WriteMarkdown(w io.Writer) error { return writeMarkdown(w, t.lines()) }
+
+func writeMarkdown(w io.Writer, lines [][]string) error {
+	for i, line := range lines {
+		if _, err := fmt.Fprintf(w, "| %s |\n", strings.Join(line, " | ")); err != nil {
+			return err
+		}
+		if i == 0 {
+			fmt.Fprintf(w, "|%s\n", strings.Repeat("---|", len(line)))
+		}
+	}
+	return nil
+}
+
+// Summary is the result in a line.
+func (t *Table) Summary() string {
+	s := fmt.Sprintf("%d of %d mutants killed", t.Killed(), len(t.Mutants))
+	if !t.Clean() {
+		return s + ", but something was found without a mutant as well"
+	}
+	return s + ", nothing found without a mutant"
+}
+
+// lines are the cells as texts, the heading first.
+func (t *Table) lines() [][]string {
+	head := []string{"mutant", "workload"}
+	for _, s := range t.Strategies {
+		name, _, _ := strings.Cut(s, ":")
+		head = append(head, name)
+	}
+	lines := [][]string{append(head, "found as")}
+	for _, r := range slices.Concat(t.Control, t.Mutants) {
+		lines = append(lines, r.line())
+	}
+	return lines
+}
+
+func (r Row) line() []string {
+	name := r.Mutant
+	if name == "" {
+		name = "(none)"
+	}
+	line := []string{name, r.Load}
+	var as []string
+	for _, c := range r.Cells {
+		text := strconv.Itoa(c.Runs)
+		switch {
+		case c.Outcome == Survived:
+			text = ">" + text
+		case c.Outcome == TimedOut:
+			text = "time-out"
+		case c.Outcome == Crashed:
+			text = "crash"
+		}
+		line = append(line, text)
+		if c.Found() && !slices.Contains(as, c.Property) {
+			as = append(as, c.Property)
+		}
+	}
+	return append(line, strings.Join(as, ", "))
+}
+
+// WriteList writes the mutants themselves as a table for a page.
+func WriteList(w io.Writer, list []Mutant) error {
+	lines := [][]string{{"mutant", "area", "where", "what goes wrong", "rule that it breaks", "workload"}}
+	for _, m := range list {
+		lines = append(lines, []string{m.Name, string(m.Area), "`" + m.File + "` " + m.Func, m.Does, m.Breaks, m.Load.Name})
+	}
+	return writeMarkdown(w, lines)
+}
+
+// WriteLoads writes the workloads of mutants as a table for a page.
+func WriteLoads(w io.Writer, list []Mutant) error {
+	lines := [][]string{{"workload", "options", "what for"}}
+	var seen []string
+	for _, m := range list {
+		if !slices.Contains(seen, m.Load.Name) {
+			seen = append(seen, m.Load.Name)
+			lines = append(lines, []string{m.Load.Name, "`" + m.Load.String() + "`", m.Load.Why})
+		}
+	}
+	return writeMarkdown(w, lines)
+}
