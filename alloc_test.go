@@ -29,7 +29,8 @@ func TestNoAllocationPerStep(t *testing.T) {
 	system := sim.Cluster[int]{Name: "bouncer", Nodes: 3, New: func(lockstep.Node, int) sim.Node[int] { return bouncer{} }}
 	for _, s := range []lockstep.Strategy{
 		strategy.Walk{Deliver: 10, Alarm: 1, Steps: 2000}, strategy.Baseline{Steps: 2000},
-		strategy.Lossy{Rounds: 500}, strategy.Uniform{Rounds: 500, Period: 4, Isolations: 8}, strategy.Uniform{Rounds: 500, Period: 4, Isolations: 8, Sampler: strategy.Paper},
+		strategy.Partition{Stages: 5, Steps: 200}, strategy.Lossy{Rounds: 500}, strategy.Uniform{Rounds: 500, Period: 4, Isolations: 8},
+		strategy.Uniform{Rounds: 500, Period: 4, Isolations: 8, Sampler: strategy.Paper},
 		strategy.PCTCP{Depth: 4, Events: 2000, Steps: 2000}, strategy.POS{Steps: 2000},
 		strategy.Shadow{Swarm: true, Drops: 1, Dups: 2, Distance: 2, Steps: 2000}, strategy.Delay{Swarm: true, Steps: 2000},
 	} {

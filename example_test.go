@@ -72,8 +72,8 @@ func ExampleGuarantee() {
 }
 
 func ExampleRunSeed() {
-	fmt.Println(lockstep.RunSeed(1, 0) == lockstep.RunSeed(1, 0), lockstep.RunSeed(1, 0) == lockstep.RunSeed(1, 1))
-	// Output: true false
+	fmt.Printf("%x %x\n", lockstep.RunSeed(1, 0), lockstep.RunSeed(1, 1))
+	// Output: 910a2dec89025cc1 beeb8da1658eec67
 }
 
 func Example_grid() {

@@ -135,6 +135,7 @@ type ran struct {
 	steps, messages int
 	outcome         trace.Outcome
 	trace           *trace.Trace // of a failing run of a nondeterministic system
+	noted           any          // by the watcher
 	notes           *notes       // of a failing run of a sequential strategy
 	seen            Seen
 }
@@ -216,6 +217,9 @@ func (w *worker) ran(number int) (one ran, err error) {
 	}
 	if s, ok := w.sched.(Witness); ok {
 		one.seen = s.Seen()
+	}
+	if w.watcher != nil {
+		one.noted = w.watcher.Noted()
 	}
 	one.digest, one.steps, one.messages = w.run.digest, w.run.steps, len(w.run.messages)
 	return one, err
@@ -304,6 +308,9 @@ func (c *campaign) add(one ran) {
 	r.Messages += int64(one.messages)
 	r.Digest = RunSeed(r.Digest^one.digest, 0)
 	r.Seen.add(one.seen)
+	if c.plan.Observer != nil {
+		c.plan.Observer.Take(one.number, one.noted)
+	}
 	verdict := one.outcome.Verdict
 	if verdict == trace.Unknown {
 		r.Reasons[one.outcome.Reason]++

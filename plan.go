@@ -23,6 +23,8 @@ type Plan struct {
 	Scenario Scenario
 	// Spec is what the system promises; nil means that only a panic is a finding.
 	Spec Spec
+	// Observer, where it is set, watches the runs.
+	Observer Observer
 
 	// Seed is the campaign's seed; each run derives its own from it and its number.
 	Seed uint64

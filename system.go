@@ -64,6 +64,8 @@ type Info struct {
 	// Round counts from 0. Empty: messages carry no tags and lock-step strategies go
 	// by causal layers.
 	Rounds []string
+	// Roles names the parts that nodes play, where the deployment is a [Roles].
+	Roles []string
 	// Types lists the types of the messages that the system sends, and Events those of
 	// its events, where it knows them. A scenario about another type is then refused
 	// before the first run.
@@ -88,7 +90,7 @@ func (i Info) Require(who string, need Kinds) error {
 // step moves it: when Reset or Do returns, the system is quiet. A deployment whose
 // parts run on their own (goroutines, processes, servers) waits for that quiet.
 //
-// A deployment may also be a [Describer], a [Fingerprinter] or a [Bodies].
+// A deployment may also be a [Describer], a [Fingerprinter], a [Bodies] or a [Roles].
 type Deployment interface {
 	// Reset begins a new run: every node is fresh and has started. The seed feeds
 	// whatever randomness the system has of its own.

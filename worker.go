@@ -17,6 +17,7 @@ type worker struct {
 	sched    Scheduler
 	monitor  Monitor
 	director Director
+	watcher  Watcher // nil where nobody observes
 	settler  settler
 	rec      *recorder    // nil while nothing is recorded
 	seen     *distinct    // nil unless the plan counts what is distinct
@@ -37,6 +38,9 @@ func newWorker(plan Plan, info Info) *worker {
 	w.rand, w.sideRand = rand.New(&w.pcg), rand.New(&w.sidePCG)
 	if plan.Scenario != nil {
 		w.director = plan.Scenario.New(info)
+	}
+	if plan.Observer != nil {
+		w.watcher = plan.Observer.Watch(info)
 	}
 	return w
 }
@@ -85,6 +89,9 @@ func (w *worker) stages(number int) (*Finding, error) {
 	r := w.run
 	r.reset(w.system)
 	w.monitor.Reset()
+	if w.watcher != nil {
+		w.watcher.Reset()
+	}
 	w.pcg.Seed(RunSeed(w.plan.Seed, number), 1)
 	w.notes.steps, w.notes.opened = w.notes.steps[:0], w.notes.opened[:0]
 	w.sched.Reset(Start{Run: number, Rand: w.rand})
@@ -191,6 +198,9 @@ func (w *worker) look() (*Finding, error) {
 	r := w.run
 	if w.rec != nil {
 		w.rec.step(r, w.sched)
+	}
+	if w.watcher != nil && !r.settling {
+		w.watcher.Step(r)
 	}
 	if w.seen != nil {
 		w.seen.see(r)

@@ -81,15 +81,15 @@ func (w *watch) Reset() {
 // Step implements [lockstep.Monitor].
 func (w *watch) Step(run *lockstep.Run) *lockstep.Finding {
 	w.note(run)
-	return w.judge(run, func() *lockstep.Finding { return w.monitor.Step(run) })
+	return w.judge(func() *lockstep.Finding { return w.monitor.Step(run) })
 }
 
 // End implements [lockstep.Monitor].
 func (w *watch) End(run *lockstep.Run) *lockstep.Finding {
-	return w.judge(run, func() *lockstep.Finding { return w.monitor.End(run) })
+	return w.judge(func() *lockstep.Finding { return w.monitor.End(run) })
 }
 
-func (w *watch) judge(run *lockstep.Run, ask func() *lockstep.Finding) *lockstep.Finding {
+func (w *watch) judge(ask func() *lockstep.Finding) *lockstep.Finding {
 	if w.monitor == nil || w.finding != nil {
 		return nil
 	}

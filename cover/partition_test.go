@@ -2,6 +2,7 @@ package cover_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -97,7 +98,7 @@ func TestPlanNeverPanics(t *testing.T) {
 		}
 		answer, err := cover.Plan(p)
 		if err != nil {
-			if _, ok := err.(*cover.RangeError); !ok {
+			if out := (*cover.RangeError)(nil); !errors.As(err, &out) {
 				t.Fatalf("%+v: %v is not a RangeError", p, err)
 			}
 			return

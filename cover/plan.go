@@ -2,6 +2,7 @@ package cover
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"math/big"
 	"strings"
@@ -157,19 +158,30 @@ func Curve(p Params, tests int) ([]CurvePoint, error) {
 	if err := inRange("tests of the curve", tests, 1, 100_000, ""); err != nil {
 		return nil, err
 	}
+	return CurveAt(p, func(yield func(int) bool) {
+		for n := 1; n <= tests && yield(n); n++ {
+		}
+	})
+}
+
+// CurveAt is Curve for the numbers of tests given.
+func CurveAt(p Params, numbers iter.Seq[int]) ([]CurvePoint, error) {
 	p.Confidence, p.Tests = 0, 1
 	q, err := p.question()
 	if err != nil {
 		return nil, err
 	}
-	points := make([]CurvePoint, tests)
-	for i := range points {
+	var points []CurvePoint
+	for n := range numbers {
+		if err := inRange("tests", n, 1, testsLimit, ""); err != nil {
+			return nil, err
+		}
 		var a Answer
-		p.Tests = i + 1
+		p.Tests = n
 		if err := q.answer(p, &a); err != nil {
 			return nil, err
 		}
-		points[i] = CurvePoint{p.Tests, a.Probability, a.ProbabilityBound, a.ProbabilityTrue}
+		points = append(points, CurvePoint{n, a.Probability, a.ProbabilityBound, a.ProbabilityTrue})
 	}
 	return points, nil
 }
@@ -217,6 +229,24 @@ func (p Params) question() (question, error) {
 	}
 	q.family = func() (Family, error) { return Build(notion, space) }
 	return q, nil
+}
+
+// Tested returns the notion whose goals the params are about and the space that its
+// tests are drawn from. Of the params it leaves Confidence and Tests aside; for sequences
+// of operations there is neither.
+func (p Params) Tested() (Notion, Space, error) {
+	p.Confidence, p.Tests = 0, 1
+	if err := p.check(); err != nil {
+		return nil, Space{}, err
+	}
+	if p.Notion == "sequence" {
+		return nil, Space{}, &RangeError{"notion", p.Notion, "split, separate or isolate"}
+	}
+	notion, space := p.notion()
+	if _, err := ChanceOf(notion, space); err != nil {
+		return nil, Space{}, err
+	}
+	return notion, space, nil
 }
 
 // notion and space of the params, which have been checked.

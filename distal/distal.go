@@ -18,6 +18,7 @@
 package distal
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 
@@ -53,7 +54,8 @@ func Load(src string) (*check.Program, Remarks) {
 
 // failure makes a list of one error that belongs to no place in the text.
 func failure(err error) Remarks {
-	if list, ok := err.(Remarks); ok {
+	var list Remarks
+	if errors.As(err, &list) {
 		return list
 	}
 	return Remarks{{Check: "options", Text: err.Error()}}

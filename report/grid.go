@@ -26,7 +26,7 @@ func (o Options) width() int {
 // Grid draws a recorded run: its heading, the rounds or steps, and the finding.
 func Grid(w io.Writer, t *trace.Trace, o Options) error {
 	var b strings.Builder
-	heading(&b, t, o)
+	heading(&b, t)
 	if len(t.Rounds) > 0 {
 		drawRounds(&b, t, o)
 	} else {
@@ -37,7 +37,7 @@ func Grid(w io.Writer, t *trace.Trace, o Options) error {
 	return err
 }
 
-func heading(b *strings.Builder, t *trace.Trace, o Options) {
+func heading(b *strings.Builder, t *trace.Trace) {
 	h := t.Header
 	fmt.Fprintf(b, "%s, %d nodes, %s, seed %d, run %d\n", clean(h.Target), h.Nodes, clean(h.Strategy), h.Seed, h.Run)
 	if h.Scenario != "" {
@@ -103,10 +103,10 @@ func drawRounds(b *strings.Builder, t *trace.Trace, o Options) {
 		b.WriteByte('\n')
 		columns = columns[k:]
 	}
-	drawSettling(b, t, o)
+	drawSettling(b, t)
 }
 
-func drawSettling(b *strings.Builder, t *trace.Trace, o Options) {
+func drawSettling(b *strings.Builder, t *trace.Trace) {
 	for i := range t.Records {
 		if t.Records[i].Settle {
 			fmt.Fprintf(b, "then %d steps of settling\n\n", len(t.Records)-i)

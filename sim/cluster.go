@@ -13,7 +13,8 @@ import (
 //
 // A Node may also have a method Reset(), which makes it as new: it is then used again
 // after a crash and in the next run instead of being built anew. It may be a
-// [lockstep.Fingerprinter]-like Fingerprint() uint64 and a fmt.Stringer for its state.
+// [lockstep.Fingerprinter]-like Fingerprint() uint64 and a fmt.Stringer for its state, and
+// it may have a method Role() string that names the part it plays.
 type Node[M any] interface {
 	// Start is called at the beginning of a run and after a restart.
 	Start(c *Context[M])
@@ -51,6 +52,12 @@ type Cluster[M any] struct {
 	Parse func(string) (M, error)
 	// Requests are the clients' requests, offered to every node from the start.
 	Requests []string
+	// Repeat is how often each request is offered: when it has been given it waits again,
+	// under a new number. The n-th request has the numbers n, n+len(Requests), and so on. 0
+	// means once.
+	Repeat int
+	// Roles names the parts that nodes play, where they have a method Role.
+	Roles []string
 	// FIFO says that messages on a link arrive in the order of sending.
 	FIFO bool
 }
@@ -66,7 +73,7 @@ func (c Cluster[M]) Describe() (lockstep.Info, error) {
 		supports |= trace.KindsOf(trace.Replace)
 	}
 	return lockstep.Info{Name: c.Name, Options: c.Options, Nodes: c.Nodes, Supports: supports,
-		FIFO: c.FIFO, Rounds: c.Rounds, Types: c.Types, Events: c.Events}, nil
+		FIFO: c.FIFO, Rounds: c.Rounds, Roles: c.Roles, Types: c.Types, Events: c.Events}, nil
 }
 
 // Deploy implements [lockstep.System].
@@ -142,7 +149,12 @@ func (d *Deployment[M]) Do(s *lockstep.Step, out *lockstep.Outbox) error {
 		p.node.Alarm(p)
 	case trace.Request:
 		p := &d.places[s.Node-1]
-		p.node.Request(p, s.Request, d.cluster.Requests[s.Request-1])
+		kinds := int32(len(d.cluster.Requests))
+		text := d.cluster.Requests[(s.Request-1)%kinds]
+		if int(s.Request-1)/int(kinds)+1 < d.cluster.Repeat {
+			out.Offer(lockstep.Pending{ID: s.Request + kinds, To: trace.AllNodes(d.cluster.Nodes), Text: text})
+		}
+		p.node.Request(p, s.Request, text)
 	case trace.Crash:
 		d.places[s.Node-1].renew()
 	case trace.Restart:
@@ -200,3 +212,11 @@ func (d *Deployment[M]) StateText(n lockstep.Node) string {
 
 // Body implements [lockstep.Bodies].
 func (d *Deployment[M]) Body(body lockstep.ID) any { return d.bodies[body-1] }
+
+// Role implements [lockstep.Roles].
+func (d *Deployment[M]) Role(n lockstep.Node) string {
+	if r, ok := d.places[n-1].node.(interface{ Role() string }); ok {
+		return r.Role()
+	}
+	return ""
+}

@@ -48,9 +48,8 @@ func echo() sim.Cluster[string] {
 
 // script takes the steps it is given and records the events.
 type script struct {
-	steps  []lockstep.Step
-	at     int
-	events *[]string
+	steps []lockstep.Step
+	at    int
 }
 
 func (s script) String() string                             { return "script" }

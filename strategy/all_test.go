@@ -73,6 +73,8 @@ func TestRoundTrip(t *testing.T) {
 				f.SetInt(rapid.Int64Range(-5, 1000).Draw(t, "int"))
 			case reflect.Float64:
 				f.SetFloat(rapid.Float64Range(0, 1).Draw(t, "float"))
+			case reflect.String:
+				f.SetString(rapid.SampledFrom([]string{"", "leader"}).Draw(t, "string"))
 			case reflect.Bool:
 				f.SetBool(rapid.Bool().Draw(t, "bool"))
 			case reflect.Uint8:

@@ -16,7 +16,8 @@ func TestCheck(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fifo, bare, loose := info, info, info
+	fifo, bare, loose, roles := info, info, info, info
+	roles.Roles = []string{"leader", "follower"}
 	fifo.FIFO = true
 	bare.Supports = trace.KindsOf(trace.Deliver)
 	loose.Nondeterministic = true
@@ -25,6 +26,23 @@ func TestCheck(t *testing.T) {
 		info lockstep.Info
 		want string // "" means that nothing is wrong
 	}{
+		{"partition", info, ""},
+		{"partition", bare, "does not support: cut, heal"},
+		{"partition", fifo, ""},
+		{"partition:stages=0", info, "stages is 0, it must be at least 1"},
+		{"partition:steps=0", info, "steps is 0, it must be at least 1"},
+		{"partition:during=-1", info, "during is -1"},
+		{"partition:k=4", info, "k = 4: want 1 to 3 (the nodes)"},
+		{"partition:l=1", info, "l = 1: want nothing, split has no l"},
+		{"partition:notion=separate,k=2,l=2", info, "want"},
+		{"partition:notion=isolate,bridge=1,family=true", info, "none of which covers a goal"},
+		{"partition:notion=isolate,balanced=true,family=true", info, ""},
+		{"partition:notion=isolate,role=leader", info, "smr has no role \"leader\", its roles are: none"},
+		{"partition:notion=isolate,role=boss", roles, "smr has no role \"boss\", its roles are: leader, follower"},
+		{"partition:notion=isolate,role=leader", roles, ""},
+		{"partition:notion=separate,role=leader", roles, "set other, too"},
+		{"partition:notion=separate,role=leader,other=follower", roles, ""},
+		{"partition:other=leader", roles, "goes with notion=separate and a role"},
 		{"pctcp", info, ""},
 		{"pctcp:depth=0", info, "depth is 0"},
 		{"pctcp:depth=65", info, "allowed are 1..64"},
@@ -83,7 +101,7 @@ func TestCheck(t *testing.T) {
 	if err := (strategy.Guided{}).Check(info); err == nil || !strings.Contains(err.Error(), "inner is missing") {
 		t.Errorf("guided without inner: %v", err)
 	}
-	for _, text := range []string{"systematic:reduce=fast", "systematic:network=x", "delay:near=normal", "guided:inner=nothing", "none", "pctcp:depth"} {
+	for _, text := range []string{"partition:notion=cut", "systematic:reduce=fast", "systematic:network=x", "delay:near=normal", "guided:inner=nothing", "none", "pctcp:depth"} {
 		if s, err := strategy.Parse(text); err == nil {
 			t.Errorf("%s became %s", text, s)
 		}

@@ -14,8 +14,9 @@ import (
 // begin and end at drawn times. What comes first happens first.
 //
 // Nodes are spread over sites at random; links within a site are near, others far. Times
-// are measured in units: the shortest time to which an alarm is set at the start of a run,
-// or 1000 where there is none.
+// are measured in units: the shortest time for which an alarm has been set so far in the
+// run. Before the first alarm a unit is 1000; when it gets shorter, so does all that was
+// drawn to come.
 //
 // With Swarm the mix is drawn for each run: the distributions, the latencies, which
 // faults there are and how many, up to the numbers given.
@@ -174,10 +175,8 @@ func (s *delay) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	if s.mix.Steps > 0 && run.Steps() >= s.mix.Steps {
 		return false
 	}
-	if s.unit == 0 {
-		s.begin(run)
-	}
 	s.now = max(s.now, instantOf(run.Now()))
+	s.measure(run)
 	s.look(run)
 	for n := range s.armed.All() { // a node may have set its alarm to another time
 		s.events[s.alarms[n]].key = ^uint64(instantOf(run.AlarmAt(n)))
@@ -202,15 +201,33 @@ func (s *delay) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	return true
 }
 
-// begin finds out the unit of time and draws when the first faults begin.
-func (s *delay) begin(run *lockstep.Run) {
-	s.unit = 1000 * fractions
-	for n := range run.Alarms().All() {
+// measure finds out the unit of time. The first time it also draws when the first faults
+// begin.
+func (s *delay) measure(run *lockstep.Run) {
+	unit := s.unit
+	if unit == 0 {
+		unit = 1000 * fractions
+	}
+	fresh := run.Alarms() &^ s.armed // those that were set just now
+	if last := run.Last(); last.Kind == trace.Alarm && run.Alarms().Has(last.Node) {
+		fresh = fresh.With(last.Node)
+	}
+	for n := range fresh.All() {
 		if after := instantOf(run.AlarmAt(n) - run.Now()); after > 0 {
-			s.unit = min(s.unit, after)
+			unit = min(unit, after)
 		}
 	}
-	s.faults.begin(s.rand, s.mix, s.unit, s.wipes)
+	switch {
+	case s.unit == 0:
+		s.faults.begin(s.rand, s.mix, unit, s.wipes)
+	case unit < s.unit:
+		for _, index := range s.open {
+			e := &s.events[index]
+			e.key = ^uint64(s.now.shrink(instant(^e.key), unit, s.unit))
+		}
+		s.faults.rescale(s.now, unit, s.unit)
+	}
+	s.unit = unit
 }
 
 // happen makes an event happen: a message that is lost, or whose receiver is down, is

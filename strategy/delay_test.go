@@ -6,6 +6,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target/pbft"
 	"github.com/lockstep-go/lockstep/target/smr"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -92,6 +93,20 @@ func TestDelayFaults(t *testing.T) {
 		if total[kind] < 100 {
 			t.Errorf("%s occurred %d times", kind, total[kind])
 		}
+	}
+}
+
+// TestDelayFindsItsUnit checks that a system whose first alarm is set only after a request
+// is not left alone with its alarms: latencies, requests and faults follow the alarms.
+func TestDelayFindsItsUnit(t *testing.T) {
+	total := map[lockstep.Kind]int{}
+	result := explore(t, lockstep.Plan{System: pbft.Cluster{Forgetful: true}, Runs: 300, Strategy: strategy.DefaultDelay, Workers: 1, KeepGoing: true,
+		Spec: clock{func() {}, func(run *lockstep.Run) { total[run.Last().Kind]++ }}})
+	if total[trace.Alarm] > 8*total[trace.Deliver] || total[trace.Request] < 3*result.Runs/2 || total[trace.Crash] < 50 || total[trace.Cut] < 50 {
+		t.Errorf("steps: %v", total)
+	}
+	if explore(t, lockstep.Plan{System: pbft.Cluster{Forgetful: true}, Runs: 300, Strategy: strategy.DefaultDelay, Spec: pbft.Agreement}).First() == nil {
+		t.Error("nothing found")
 	}
 }
 

@@ -16,6 +16,8 @@
 //   - [Walk] takes random steps, with weights by kind of step.
 //   - [Baseline] delivers in random order and drops each message with a fixed
 //     probability: the papers' baseline.
+//   - [Partition] divides the nodes between and under operations, by families that
+//     cover every goal of package cover.
 //
 // And some learn from one run for the next:
 //   - [Systematic] tries all choices up to its bounds.

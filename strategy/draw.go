@@ -30,10 +30,13 @@ func deliver(run *lockstep.Run, id lockstep.ID, next *lockstep.Step) {
 }
 
 // givable counts the waiting requests that some node which is up may have.
-func givable(run *lockstep.Run) int {
+func givable(run *lockstep.Run) int { return givableTo(run, run.All()) }
+
+// givableTo counts those that one of some nodes may have.
+func givableTo(run *lockstep.Run, nodes lockstep.Nodes) int {
 	k := 0
 	for _, p := range run.Pending() {
-		if p.To&run.Up() != 0 {
+		if p.To&run.Up()&nodes != 0 {
 			k++
 		}
 	}
@@ -42,10 +45,13 @@ func givable(run *lockstep.Run) int {
 
 // giveAny gives a waiting request, drawn among those that are givable, to a node that
 // may have it, drawn too.
-func giveAny(r *rand.Rand, run *lockstep.Run, next *lockstep.Step) {
-	at := r.IntN(givable(run))
+func giveAny(r *rand.Rand, run *lockstep.Run, next *lockstep.Step) { giveTo(r, run, run.All(), next) }
+
+// giveTo is giveAny for some of the nodes. One of them must be able to get a request.
+func giveTo(r *rand.Rand, run *lockstep.Run, nodes lockstep.Nodes, next *lockstep.Step) {
+	at := r.IntN(givableTo(run, nodes))
 	for _, p := range run.Pending() {
-		to := p.To & run.Up()
+		to := p.To & run.Up() & nodes
 		if to == 0 {
 			continue
 		}

@@ -61,6 +61,16 @@ func (f *faults) begin(r *rand.Rand, mix Delay, unit instant, wipes bool) {
 	}
 }
 
+// rescale shortens the time to what is to come when the unit of time got shorter.
+func (f *faults) rescale(now, unit, before instant) {
+	f.gap = instant(0).shrink(f.gap, unit, before)
+	for _, at := range [...]*instant{&f.linkAt, &f.crashAt, &f.restartAt} {
+		if *at != never {
+			*at = now.shrink(*at, unit, before)
+		}
+	}
+}
+
 // fault is the next step of the timeline if it comes before the time given, and moves the
 // clock to it. When nothing else is to come, only a restart can move the system on.
 func (f *faults) fault(run *lockstep.Run, r *rand.Rand, before instant, now *instant, next *lockstep.Step) bool {

@@ -48,6 +48,16 @@ func instantOf(t lockstep.Time) instant { return instant(t) * fractions }
 // time is the instant on the system's clock.
 func (i instant) time() lockstep.Time { return lockstep.Time(i / fractions) }
 
+// shrink is a later instant moved closer to i when a unit of time became shorter.
+func (i instant) shrink(later, unit, before instant) instant {
+	if later <= i {
+		return later
+	}
+	high, low := bits.Mul64(uint64(later-i), uint64(unit))
+	quotient, _ := bits.Div64(high, low, uint64(before)) // no overflow: unit < before
+	return i + instant(quotient)
+}
+
 // times is the instant stretched by a factor.
 func (i instant) times(factor float64) instant { return instant(float64(i) * factor) }
 

@@ -33,6 +33,7 @@ func All() []Kind {
 	return []Kind{
 		kindOf("uniform", "lock-step rounds in which a bounded number of nodes is isolated (Algorithm 1)", DefaultUniform),
 		kindOf("lossy", "lock-step rounds in which any set of messages is lost", DefaultLossy),
+		kindOf("partition", "partitions of the nodes between and under operations, by families that cover every goal", DefaultPartition),
 		kindOf("pctcp", "orders events by random priorities of causal chains, with change points", DefaultPCTCP),
 		kindOf("pos", "orders events by random priorities, drawn anew where events race", DefaultPOS),
 		kindOf("shadow", "links with a network and an inbox, on which messages are committed, dropped, swapped and duplicated", DefaultShadow),

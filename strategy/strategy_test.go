@@ -111,7 +111,7 @@ func TestParse(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ text, want string }{
-		{"wander", `unknown strategy "wander": one of uniform, lossy, pctcp, pos, shadow, delay, systematic, guided, walk, baseline`},
+		{"wander", `unknown strategy "wander": one of uniform, lossy, partition, pctcp, pos, shadow, delay, systematic, guided, walk, baseline`},
 		{"uniform:perid=3", `strategy uniform: unknown key "perid": allowed are period, isolations, rounds, sampler`},
 		{"uniform:period=x", `strategy uniform: period=x: the value must be a whole number`},
 		{"uniform:period", `strategy uniform: "period" is not of the form key=value`},

@@ -309,7 +309,7 @@ func Read(r io.Reader) (*Trace, error) {
 	for {
 		round, rec, err := tr.Next()
 		switch {
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			t.Outcome = *tr.outcome
 			return t, nil
 		case err != nil:

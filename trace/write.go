@@ -32,7 +32,10 @@ func NewWriter(w io.Writer, h Header) (*Writer, error) {
 }
 
 // Round writes the start of a round: the records that follow belong to it.
-func (w *Writer) Round(r Round) error { return w.line(r) }
+func (w *Writer) Round(r Round) error {
+	w.line(r)
+	return w.err
+}
 
 // Record writes a step and what it caused.
 func (w *Writer) Record(r Record) error {
@@ -58,16 +61,16 @@ func (w *Writer) Outcome(o Outcome) error {
 	return w.err
 }
 
-func (w *Writer) line(v any) error {
+// line writes one line, unless something has failed before.
+func (w *Writer) line(v any) {
 	if w.err != nil {
-		return w.err
+		return
 	}
 	e := json.NewEncoder(w.w)
 	e.SetEscapeHTML(false) // keep "1->2" readable and greppable
 	if err := e.Encode(v); err != nil {
 		w.err = fmt.Errorf("trace: %w", err)
 	}
-	return w.err
 }
 
 // Write writes a whole trace.
@@ -79,13 +82,15 @@ func Write(w io.Writer, t *Trace) error {
 	rounds := t.Rounds
 	for _, r := range t.Records {
 		for len(rounds) > 0 && r.Round >= rounds[0].Number {
-			tw.Round(rounds[0])
+			tw.line(rounds[0])
 			rounds = rounds[1:]
 		}
-		tw.Record(r)
+		if err := tw.Record(r); err != nil {
+			return err
+		}
 	}
 	for _, r := range rounds { // trailing rounds in which nothing happened
-		tw.Round(r)
+		tw.line(r)
 	}
 	return tw.Outcome(t.Outcome)
 }

@@ -16,7 +16,8 @@ require (
 	go.etcd.io/etcd/raft/v3 v3.5.2 // indirect
 	go.etcd.io/raft/v3 v3.7.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
-	golang.org/x/tools v0.26.0 // indirect
+	golang.org/x/tools v0.30.0 // indirect
+	gonum.org/v1/gonum v0.17.0 // indirect
 	google.golang.org/protobuf v1.36.11 // indirect
 )
 

@@ -23,16 +23,18 @@ const (
 
 // cli is the command line.
 type cli struct {
-	Demo    demoCmd    `cmd:"" help:"Find, shrink, explain and draw the papers' bug."`
-	List    listCmd    `cmd:"" help:"List targets and strategies with their options and defaults."`
-	Run     runCmd     `cmd:"" help:"Explore a target."`
-	Replay  replayCmd  `cmd:"" help:"Repeat a recorded run and compare."`
-	Shrink  shrinkCmd  `cmd:"" help:"Look for a smaller run that violates the same property."`
-	Explain explainCmd `cmd:"" help:"Draw a recorded run."`
-	Compare compareCmd `cmd:"" help:"Compare strategies: runs to the first finding."`
-	Plan    planCmd    `cmd:"" help:"How many tests of partitions and operations are enough."`
-	Distal  distalCmd  `cmd:"" help:"Check, transform and search protocols written in Distal."`
-	Mutants mutantsCmd `cmd:"" help:"Measure strategies by planted mistakes in etcd's raft."`
+	Demo      demoCmd      `cmd:"" help:"Find, shrink, explain and draw the papers' bug."`
+	List      listCmd      `cmd:"" help:"List targets and strategies with their options and defaults."`
+	Run       runCmd       `cmd:"" help:"Explore a target."`
+	Replay    replayCmd    `cmd:"" help:"Repeat a recorded run and compare."`
+	Shrink    shrinkCmd    `cmd:"" help:"Look for a smaller run that violates the same property."`
+	Explain   explainCmd   `cmd:"" help:"Draw a recorded run."`
+	Compare   compareCmd   `cmd:"" help:"Compare strategies: runs to the first finding."`
+	Plan      planCmd      `cmd:"" help:"How many tests of partitions and operations are enough."`
+	Coverage  coverageCmd  `cmd:"" help:"Coverage of partitions and operations, predicted and measured."`
+	Distal    distalCmd    `cmd:"" help:"Check, transform and search protocols written in Distal."`
+	Scenarios scenariosCmd `cmd:"" help:"Run the eleven Raft scenarios of the Netrix paper."`
+	Mutants   mutantsCmd   `cmd:"" help:"Measure strategies by planted mistakes in etcd's raft."`
 
 	Version kong.VersionFlag `help:"Print the version."`
 }
@@ -65,7 +67,6 @@ type env struct {
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
 	os.Exit(execute(ctx, os.Args[0], os.Args[1:], os.Stdout, os.Stderr))
 }

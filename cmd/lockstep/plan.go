@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/lockstep-go/lockstep/cover"
+	"github.com/lockstep-go/lockstep/report"
 )
 
 // planCmd answers how many tests are enough.
@@ -19,6 +20,7 @@ type planCmd struct {
 	Targets    int     `placeholder:"N" help:"Sequences of which one is to occur; 0 is 1."`
 	Confidence float64 `placeholder:"C" xor:"question" help:"Wanted probability, in (0,1): how many tests?"`
 	Tests      int     `placeholder:"T" xor:"question" help:"Number of tests: what is reached?"`
+	SVG        string  `name:"svg" placeholder:"FILE" help:"Draw the probability over the number of tests."`
 	JSON       bool    `name:"json" help:"Print one JSON object."`
 }
 
@@ -28,7 +30,7 @@ func (planCmd) Help() string {
   lockstep plan split --nodes 5 --k 2 --confidence 0.95
   lockstep plan separate --nodes 5 --k 2 --l 2 --tests 40
   lockstep plan isolate --nodes 5 --balanced --confidence 0.86 --json
-  lockstep plan sequence --nodes 5 --k 1 --confidence 0.8`
+  lockstep plan sequence --nodes 5 --k 1 --confidence 0.8 --svg sequence.svg`
 }
 
 // Run implements the command.
@@ -36,14 +38,71 @@ func (c *planCmd) Run(e *env) error {
 	if c.Confidence == 0 && c.Tests == 0 {
 		return errors.New("plan needs --confidence (how many tests?) or --tests (what is reached?)")
 	}
-	answer, err := cover.Plan(cover.Params{Notion: c.Notion, Nodes: c.Nodes, K: c.K, L: c.L, Balanced: c.Balanced, Bridge: c.Bridge,
-		Operations: c.Operations, Targets: c.Targets, Confidence: c.Confidence, Tests: c.Tests})
+	params := cover.Params{Notion: c.Notion, Nodes: c.Nodes, K: c.K, L: c.L, Balanced: c.Balanced, Bridge: c.Bridge,
+		Operations: c.Operations, Targets: c.Targets, Confidence: c.Confidence, Tests: c.Tests}
+	answer, err := cover.Plan(params)
 	if err != nil {
 		return err
+	}
+	if c.SVG != "" {
+		chart, err := curveChart(params, answer)
+		if err != nil {
+			return err
+		}
+		if err := e.picture(c.SVG, chart); err != nil {
+			return err
+		}
 	}
 	if c.JSON {
 		return writeJSON(e.out, answer)
 	}
 	_, err = fmt.Fprint(e.out, answer)
 	return err
+}
+
+// curvePoints is how many points a curve has at most.
+const curvePoints = 300
+
+// curveChart draws the probabilities of an answer over the number of tests, half as far
+// again as the answer goes.
+func curveChart(p cover.Params, a cover.Answer) (report.Chart, error) {
+	end := max(a.Tests, a.TestsBound, a.TestsTrue)
+	end += end/2 + 1
+	stride := (end + curvePoints - 1) / curvePoints
+	points, err := cover.CurveAt(p, func(yield func(int) bool) {
+		for n := 1; n <= end && yield(n); n += stride {
+		}
+	})
+	if err != nil {
+		return report.Chart{}, err
+	}
+	unit := "random tests"
+	if a.Notion == "sequence" {
+		unit = "random operations"
+	}
+	chart := report.Chart{Title: fmt.Sprintf("%s: %v goals, %s", a.Notion, a.Goals, a.Space), X: unit, Y: "probability that every goal is covered"}
+	for _, l := range []struct {
+		name  string
+		value func(cover.CurvePoint) float64
+	}{
+		{"exactly", func(p cover.CurvePoint) float64 { return p.True }},
+		{"at least: union bound", func(p cover.CurvePoint) float64 { return p.Probability }},
+		{"at least: the paper's rule", func(p cover.CurvePoint) float64 { return p.Bound }},
+	} {
+		line := report.Line{Name: l.name}
+		any := false
+		for _, point := range points {
+			v := l.value(point)
+			any = any || v > 0
+			line.Points = append(line.Points, report.Point{X: float64(point.Tests), Y: v})
+		}
+		if any { // what cannot be computed is 0 all along
+			chart.Lines = append(chart.Lines, line)
+		}
+	}
+	if a.Confidence > 0 {
+		chart.Lines = append(chart.Lines, report.Line{Name: "wanted", Dashed: true,
+			Points: []report.Point{{X: 0, Y: a.Confidence}, {X: float64(end), Y: a.Confidence}}})
+	}
+	return chart, nil
 }

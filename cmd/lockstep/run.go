@@ -11,29 +11,33 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/closure"
+	"github.com/lockstep-go/lockstep/cover"
 	"github.com/lockstep-go/lockstep/report"
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
 type runCmd struct {
-	Target    string        `arg:"" help:"What to test; lockstep list names them."`
-	Strategy  string        `default:"uniform" placeholder:"S" help:"How to choose steps: name:key=value,... (${default})."`
-	Nodes     *int          `placeholder:"N" help:"Number of nodes."`
-	Set       []string      `placeholder:"K=V" sep:"none" help:"Option of the target; may be repeated."`
-	Steps     int           `placeholder:"N" help:"Length of a run in steps; 0 leaves it to the strategy."`
-	Settle    *int          `placeholder:"N" help:"Steps of the settling stage, after which liveness is judged; the target's unless given."`
-	Runs      int           `placeholder:"N" help:"Number of runs; 10000 unless there is a time limit."`
-	For       time.Duration `placeholder:"30s" help:"Stop after this time."`
-	Seed      uint64        `placeholder:"X" help:"Seed of the campaign."`
-	Workers   int           `placeholder:"W" help:"Runs at once; 0 is one for each processor. Results do not depend on it."`
-	KeepGoing bool          `help:"Continue after a finding."`
-	NoShrink  bool          `help:"Keep the first finding as it was found."`
-	Closure   bool          `help:"Count how often late messages change a state, by type."`
-	Report    string        `placeholder:"FILE" help:"Write the campaign as an HTML page."`
-	JUnit     string        `name:"junit" placeholder:"FILE" help:"Write the campaign as JUnit XML."`
-	Annotate  bool          `help:"Print GitHub annotations."`
-	Out       string        `default:"lockstep-out" placeholder:"DIR" help:"Where traces of findings go (${default})."`
-	JSON      bool          `name:"json" help:"Print one JSON object."`
+	Target       string        `arg:"" help:"What to test; lockstep list names them."`
+	Strategy     string        `default:"uniform" placeholder:"S" help:"How to choose steps: name:key=value,... (${default})."`
+	Nodes        *int          `placeholder:"N" help:"Number of nodes."`
+	Set          []string      `placeholder:"K=V" sep:"none" help:"Option of the target; may be repeated."`
+	Steps        int           `placeholder:"N" help:"Length of a run in steps; 0 leaves it to the strategy."`
+	Settle       *int          `placeholder:"N" help:"Steps of the settling stage, after which liveness is judged; the target's unless given."`
+	Runs         int           `placeholder:"N" help:"Number of runs; 10000 unless there is a time limit."`
+	For          time.Duration `placeholder:"30s" help:"Stop after this time."`
+	Seed         uint64        `placeholder:"X" help:"Seed of the campaign."`
+	Workers      int           `placeholder:"W" help:"Runs at once; 0 is one for each processor. Results do not depend on it."`
+	KeepGoing    bool          `help:"Continue after a finding."`
+	NoShrink     bool          `help:"Keep the first finding as it was found."`
+	Closure      bool          `help:"Count how often late messages change a state, by type."`
+	Coverage     bool          `help:"Measure which partitions the runs had, and what the theorems promise for as many."`
+	Operations   []string      `placeholder:"OP,OP" help:"With --coverage: words in requests; pairs of these operations are measured, too."`
+	CoverCrashes bool          `help:"With --coverage: count a crashed node as cut off."`
+	Report       string        `placeholder:"FILE" help:"Write the campaign as an HTML page."`
+	JUnit        string        `name:"junit" placeholder:"FILE" help:"Write the campaign as JUnit XML."`
+	Annotate     bool          `help:"Print GitHub annotations."`
+	Out          string        `default:"lockstep-out" placeholder:"DIR" help:"Where traces of findings go (${default})."`
+	JSON         bool          `name:"json" help:"Print one JSON object."`
 }
 
 const defaultRuns = 10_000
@@ -43,12 +47,17 @@ func (runCmd) Help() string {
 	return `Examples:
   lockstep run smr-bug
   lockstep run smr-bug --nodes 5 --strategy lossy:rounds=24,loss=0.1 --keep-going
-  lockstep run smr --set requests=4 --strategy walk:crash=1,restart=1 --for 30s --workers 2`
+  lockstep run smr --set requests=4 --strategy walk:crash=1,restart=1 --for 30s --workers 2
+  lockstep run register --strategy partition:notion=isolate,balanced=true --runs 50 --keep-going --coverage`
 }
 
 // Run implements the command.
 func (c *runCmd) Run(e *env) error {
 	plan, err := c.plan()
+	if err != nil {
+		return err
+	}
+	meter, err := c.meter(&plan)
 	if err != nil {
 		return err
 	}
@@ -79,7 +88,7 @@ func (c *runCmd) Run(e *env) error {
 	}
 	plan.Progress = nil
 	failed := errors.Join(c.keep(e, plan, result, sum), c.measure(e, plan, sum))
-	return errors.Join(err, c.print(e, result, sum), failed, c.files(e, sum))
+	return errors.Join(err, c.print(e, result, sum, meter), failed, c.files(e, sum))
 }
 
 // measure counts late messages where that was asked for.
@@ -211,9 +220,13 @@ func (c *runCmd) keep(e *env, plan lockstep.Plan, result *lockstep.Result, sum *
 	return failed
 }
 
-func (c *runCmd) print(e *env, result *lockstep.Result, sum *report.Campaign) error {
+func (c *runCmd) print(e *env, result *lockstep.Result, sum *report.Campaign, meter *cover.Meter) error {
+	var coverage []cover.Reading
+	if meter != nil {
+		coverage = meter.Read()
+	}
 	if c.JSON {
-		return writeJSON(e.out, sum)
+		return writeJSON(e.out, covered{sum, coverage})
 	}
 	o := options(e.out)
 	if f := result.First(); f != nil && f.Flaky == "" {
@@ -224,5 +237,9 @@ func (c *runCmd) print(e *env, result *lockstep.Result, sum *report.Campaign) er
 	} else if f != nil {
 		fmt.Fprintf(e.out, "flaky: run %d found %s, but %s\n", f.Run, f.Finding, f.Flaky)
 	}
-	return sum.Write(e.out, o)
+	if err := sum.Write(e.out, o); err != nil {
+		return err
+	}
+	writeCoverage(e.out, coverage)
+	return nil
 }

@@ -127,11 +127,12 @@ func (c *checker) usage() {
 	used := map[int]bool{}
 	for i, m := range c.prog.Messages {
 		used[m.Round] = true
-		if !sent[i] && received[i] {
+		switch {
+		case !sent[i] && received[i]:
 			c.errorf(m.Pos, "never fires", "message %s is never sent, so no rule on it can fire", m.Type.Name)
-		} else if !sent[i] {
+		case !sent[i]:
 			c.warnf(m.Pos, "unused", "message %s is never sent", m.Type.Name)
-		} else if !received[i] {
+		case !received[i]:
 			c.warnf(m.Pos, "unused", "no rule receives message %s", m.Type.Name)
 		}
 	}

@@ -118,11 +118,11 @@ func (p *parser) fail(pos Pos, format string, args ...any) {
 	panic(bail{})
 }
 
-func (p *parser) expect(text, where string) token {
+func (p *parser) expect(text, where string) {
 	if !p.is(text) {
 		p.fail(p.tok().pos, "expected '%s' %s, found %s", text, where, p.tok())
 	}
-	return p.take()
+	p.at++
 }
 
 func (p *parser) name(what string) Ident {

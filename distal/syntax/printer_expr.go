@@ -85,8 +85,7 @@ func (e *Expr) binaryText() (string, int) {
 
 func (e *Expr) bestText() (string, int) {
 	text := e.Name + " " + e.Vars[0].Name + " in " + e.Args[0].at(levelCompare+1)
-	switch keys := e.Args[1:]; {
-	case len(keys) > 0:
+	if keys := e.Args[1:]; len(keys) > 0 {
 		text += " by (" + joinExprs(keys) + ")"
 	}
 	return text, -1

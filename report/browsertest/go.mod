@@ -1,6 +1,6 @@
 module github.com/lockstep-go/lockstep/report/browsertest
 
-go 1.26
+go 1.26.0
 
 replace github.com/lockstep-go/lockstep => ../..
 

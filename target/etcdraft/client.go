@@ -5,6 +5,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/spec"
+	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -31,20 +32,38 @@ func (d *Deployment) drawOps(c *client, number int) {
 	*c = client{ops: c.ops[:0], results: append(c.results[:0], make([]Result, d.cluster.Requests)...)}
 	for i := range d.cluster.Requests {
 		o := Op{Client: number, Seq: uint16(i + 1), Key: uint8(d.rand.IntN(d.cluster.Keys))}
-		switch k := d.rand.IntN(10); {
-		case k < 4:
-			o.Kind, o.Value = Put, d.valueOf(number, i)
-		case k < 8:
-			o.Kind = Get
-		default:
-			o.Kind, o.Value = Cas, d.valueOf(number, i)
-			if other := d.rand.IntN(d.cluster.Clients + 1); other > 0 { // a value that somebody may have put
-				o.Old = d.valueOf(other, d.rand.IntN(d.cluster.Requests))
-			}
+		if d.cluster.Mix == Binary {
+			d.drawBinary(&o)
+		} else {
+			d.drawMixed(&o, i)
 		}
 		c.ops = append(c.ops, o)
 	}
 	d.offerOp(c)
+}
+
+// drawBinary draws among read, write 0 and write 1.
+func (d *Deployment) drawBinary(o *Op) {
+	if k := d.rand.IntN(3); k == 2 {
+		o.Kind = Get
+	} else {
+		o.Kind, o.Value = Put, int32(k)
+	}
+}
+
+// drawMixed draws the client's i-th operation among all kinds.
+func (d *Deployment) drawMixed(o *Op, i int) {
+	switch k := d.rand.IntN(10); {
+	case k < 4:
+		o.Kind, o.Value = Put, d.valueOf(o.Client, i)
+	case k < 8:
+		o.Kind = Get
+	default:
+		o.Kind, o.Value = Cas, d.valueOf(o.Client, i)
+		if other := d.rand.IntN(d.cluster.Clients + 1); other > 0 { // a value that somebody may have put
+			o.Old = d.valueOf(other, d.rand.IntN(d.cluster.Requests))
+		}
+	}
 }
 
 // valueOf is the value that the i-th operation of a client writes; no other writes it.
@@ -91,11 +110,14 @@ func (d *Deployment) request(id int32, n *node) {
 	}
 	d.input(n)
 	w := waiter{client: o.Client, seq: o.Seq}
-	if o.Kind == Get {
+	switch {
+	case o.Kind == Get && d.cluster.Reads >= Local:
+		d.answerUnasked(n, w, o.Key)
+	case o.Kind == Get:
 		r := reader{waiter: w, context: uint64(o.Client)<<48 | uint64(o.Seq)<<32 | c.tries<<8 | uint64(n.id)}
 		n.reads = append(n.reads, r)
 		n.raft.ReadIndex(r.context)
-	} else {
+	default:
 		at := len(d.data)
 		d.data = o.encode(d.data)
 		n.waiting = append(n.waiting, w)
@@ -104,6 +126,22 @@ func (d *Deployment) request(id int32, n *node) {
 		}
 	}
 	d.settle(n)
+}
+
+// answerUnasked answers a read as one must not: by a node's own copy, without asking
+// anyone whether it is up to date.
+func (d *Deployment) answerUnasked(n *node, w waiter, key uint8) {
+	if d.cluster.Reads == Leader {
+		if n.lead == 0 {
+			return
+		}
+		leader := d.node(n.lead)
+		if !leader.up || leader.role != raftlib.Leader || d.cut[n.id].Has(leader.id) || d.cut[leader.id].Has(n.id) {
+			return
+		}
+		n = leader
+	}
+	d.answer(n, w, Result{Value: n.machine.values[key], OK: true})
 }
 
 // answerWrite answers the client whose write a node has applied, where it waits there.

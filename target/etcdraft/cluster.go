@@ -3,6 +3,7 @@ package etcdraft
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -36,8 +37,8 @@ type Cluster struct {
 	// MaxSizePerMsg is Config.MaxSizePerMsg, the bytes of entries in one message, which has
 	// at least one; 0 means no limit.
 	MaxSizePerMsg int `help:"bytes of entries in one message, at least one entry; 0: no limit"`
-	// Reads says how linearizable reads are served.
-	Reads ReadMode `help:"index (ask a quorum) or lease (trust the clock; needs check-quorum)"`
+	// Reads says how reads are served.
+	Reads ReadMode `help:"index (ask a quorum), lease (trust the clock; needs check-quorum); unsafe on purpose: local, leader"`
 	// Compact makes a snapshot and drops the log after so many applied entries; 0 means
 	// never.
 	Compact int `help:"applied entries after which the log becomes a snapshot; 0: never"`
@@ -51,6 +52,8 @@ type Cluster struct {
 	Requests int `help:"operations of each client; 0: 4"`
 	// Keys is the number of keys they work on; 0 means 2.
 	Keys int `help:"number of keys; 0: 2"`
+	// Mix says which operations clients draw.
+	Mix Mix `help:"mixed (put, get, cas, every value new) or binary (read, write 0, write 1 alike)"`
 	// Changes is the number of membership changes that an operator asks for.
 	Changes int `help:"membership changes that an operator asks for"`
 	// Asks are single changes of voters that the operator asks for besides, in words and
@@ -84,22 +87,58 @@ const (
 	// quorum now and then. That rests on clocks; the library says that it is not safe when
 	// their drift is not bounded, and no strategy here bounds it.
 	Lease
+	// Local is wrong on purpose: the node asked answers by its own copy, as etcd did by
+	// default up to its second API.
+	Local
+	// Leader is wrong on purpose, too: the leader that the node asked knows answers by its own
+	// copy, whether it still is the leader or not. The question and the answer travel at
+	// once, unless the link between the two is cut or the leader is down.
+	Leader
 )
 
-var readModes = []string{"index", "lease"}
+var readModes = []string{"index", "lease", "local", "leader"}
 
 // String is the mode's word.
 func (m ReadMode) String() string { return readModes[m] }
 
 // UnmarshalText reads a mode's word.
 func (m *ReadMode) UnmarshalText(text []byte) error {
-	for i, name := range readModes {
-		if name == string(text) {
-			*m = ReadMode(i)
-			return nil
-		}
+	i, err := wordIndex("read mode", readModes, text)
+	*m = ReadMode(i)
+	return err
+}
+
+// Mix says which operations clients draw.
+type Mix uint8
+
+// The mixes.
+const (
+	// Mixed is put and get with 4 chances in 10 each, and cas with 2; every value is
+	// written once only.
+	Mixed Mix = iota
+	// Binary is read, write 0 and write 1 with equal chances, as in Example 3.3 of "Why Is
+	// Random Testing Effective for Partition Tolerance Bugs?".
+	Binary
+)
+
+var mixes = []string{"mixed", "binary"}
+
+// String is the mix's word.
+func (m Mix) String() string { return mixes[m] }
+
+// UnmarshalText reads a mix's word.
+func (m *Mix) UnmarshalText(text []byte) error {
+	i, err := wordIndex("mix", mixes, text)
+	*m = Mix(i)
+	return err
+}
+
+// wordIndex finds a word among those allowed.
+func wordIndex(what string, words []string, text []byte) (int, error) {
+	if i := slices.Index(words, string(text)); i >= 0 {
+		return i, nil
 	}
-	return fmt.Errorf("the read mode must be one of %s", strings.Join(readModes, ", "))
+	return 0, fmt.Errorf("the %s must be one of %s", what, strings.Join(words, ", "))
 }
 
 // With is the cluster on another version of the library.
@@ -153,6 +192,9 @@ func (c Cluster) check() error {
 	if int(c.Reads) >= len(readModes) {
 		return fmt.Errorf("etcdraft: reads is %d, allowed are %s", c.Reads, strings.Join(readModes, ", "))
 	}
+	if int(c.Mix) >= len(mixes) {
+		return fmt.Errorf("etcdraft: mix is %d, allowed are %s", c.Mix, strings.Join(mixes, ", "))
+	}
 	if c.Reads == Lease && !c.CheckQuorum {
 		return fmt.Errorf("etcdraft: reads=lease needs check-quorum=true, the library insists on it")
 	}
@@ -171,7 +213,7 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 	if err := c.check(); err != nil {
 		return lockstep.Info{}, err
 	}
-	return lockstep.Info{Name: c.library.Name(), Nodes: c.Nodes, Options: c.options(), Rounds: c.rounds(),
+	return lockstep.Info{Name: c.library.Name(), Nodes: c.Nodes, Options: c.options(), Rounds: c.rounds(), Roles: c.roles(),
 		Types: messageTypes(), Events: eventTypes,
 		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Duplicate, trace.Alarm, trace.Crash,
 			trace.Restart, trace.Request, trace.Cut, trace.Heal)}, nil
@@ -200,6 +242,7 @@ func (c Cluster) options() map[string]string {
 	set("async", "true", c.Async)
 	set("layers", "true", c.Layers)
 	set("asks", c.Asks, c.Asks != "")
+	set("mix", c.Mix.String(), c.Mix != Mixed)
 	if c.Clients == 0 {
 		o["clients"] = strconv.Itoa(None)
 	}

@@ -24,6 +24,18 @@ const (
 	EventMembers = "members" // a membership change or a transfer was asked for: *Asked
 )
 
+// roles lists the parts that nodes play, by the words of the events.
+func (c Cluster) roles() []string {
+	list := []string{BecameLeader, BecameFollower, BecameCandidate}
+	if c.PreVote {
+		list = append(list, BecamePreCandidate)
+	}
+	return list
+}
+
+// Role implements [lockstep.Roles].
+func (d *Deployment) Role(n lockstep.Node) string { return d.node(n).role.String() }
+
 // Entry is an entry of a node's log.
 type Entry = raftlib.Entry
 

@@ -13,6 +13,7 @@ require (
 require (
 	github.com/gogo/protobuf v1.3.2 // indirect
 	github.com/golang/protobuf v1.5.2 // indirect
+	gonum.org/v1/gonum v0.17.0 // indirect
 )
 
 replace github.com/lockstep-go/lockstep => ../..

@@ -11,16 +11,17 @@ type Read = raftlib.Read
 // ask carries out what an operator asks for at a node.
 func (d *Deployment) ask(id int32, n *node) {
 	d.input(n)
-	if id > 3*admin {
+	switch {
+	case id > 3*admin:
 		d.askFor(int(id-3*admin-1), n)
-	} else if id > 2*admin {
+	case id > 2*admin:
 		if voters := n.machine.conf.Voters; voters != 0 && !d.retired.Has(n.id) {
 			to := voters.Nth(d.rand.IntN(voters.Len()))
 			d.out.Event(lockstep.Event{Type: EventMembers, Node: n.id, Value: &Asked{To: to}})
 			n.raft.TransferLeader(to)
 		}
 		d.offerTransfer()
-	} else {
+	default:
 		if c, ok := d.drawChange(&n.machine); ok && !d.retired.Has(n.id) {
 			d.out.Event(lockstep.Event{Type: EventMembers, Node: n.id, Value: &Asked{Change: c}})
 			_ = n.raft.ProposeChange(c) // refused or lost, the operator goes on to the next

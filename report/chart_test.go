@@ -1,0 +1,70 @@
+package report_test
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/lockstep-go/lockstep/report"
+)
+
+// A chart is well-formed XML, has a path for each line, and writes names as they are.
+func TestChart(t *testing.T) {
+	var b strings.Builder
+	chart := report.Chart{Title: "a < b & c", X: "tests", Y: "share", Lines: []report.Line{
+		{Name: "first", Points: []report.Point{{0, 0}, {10, 1}}},
+		{Name: "second", Steps: true, Dashed: true, Like: 1, Points: []report.Point{{1, 0.25}, {4, 0.5}, {9, 1}}},
+		{Name: "third"},
+	}}
+	if err := chart.SVG(&b); err != nil {
+		t.Fatal(err)
+	}
+	d := xml.NewDecoder(strings.NewReader(b.String()))
+	texts := map[string]bool{}
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c, ok := token.(xml.CharData); ok {
+			texts[string(c)] = true
+		}
+	}
+	for _, want := range []string{"a < b & c", "tests", "share", "first", "second", "third", "10", "0.2"} {
+		if !texts[want] {
+			t.Errorf("no text %q", want)
+		}
+	}
+	for _, want := range []string{ // from (0,0) to the upper right; held until the next point
+		`d="M52.0 314.0L626.0 34.0"`, `stroke="#0072b2" stroke-width="1.6" stroke-dasharray="6 4" d="M109.4 244.0H281.6V174.0H568.6V34.0"`} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no path with %s in\n%s", want, b.String())
+		}
+	}
+}
+
+func TestChartRefuses(t *testing.T) {
+	for _, points := range [][]report.Point{nil, {{0, 0}}, {{1, math.NaN()}}, {{math.Inf(1), 1}}, {{-1, 1}}} {
+		if err := (report.Chart{Lines: []report.Line{{Name: "x", Points: points}}}).SVG(io.Discard); err == nil {
+			t.Errorf("%v was drawn", points)
+		}
+	}
+}
+
+func ExampleChart_SVG() {
+	chart := report.Chart{Title: "covered", X: "runs", Y: "share", Lines: []report.Line{{Name: "isolation", Points: []report.Point{{1, 0.4}, {2, 0.8}, {3, 1}}}}}
+	var b strings.Builder
+	if err := chart.SVG(&b); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	fmt.Println(strings.SplitAfter(b.String(), ">")[0])
+	// Output: <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 640 360" font-family="sans-serif" font-size="11">
+}

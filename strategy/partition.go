@@ -1,0 +1,379 @@
+package strategy
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/cover"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Partition makes tests of the kind that "Why Is Random Testing Effective for Partition
+// Tolerance Bugs?" studies (Majumdar, Niksic; POPL 2018). A run has a number of stages,
+// each with one partition of the nodes: operations, the partition, operations under it,
+// healing, operations. In between the network is fair: messages arrive in the order of
+// sending and alarms fire when they are due.
+//
+// An operation is a waiting request, drawn from all that wait, given to a node, drawn too.
+// The partitions are drawn from all of their kind with equal chances, or taken one after
+// the other from a family that covers every goal of the notion.
+//
+// With a role the nodes that play it when the partition comes are the goal: of the drawn
+// partitions the first is taken that covers it. So notion=isolate,role=leader cuts off the
+// leader in a minority, whoever it is by then.
+type Partition struct {
+	// Notion is what partitions are to do: the guarantee is about its goals, and the family
+	// covers them. The zero value is Splitting.
+	Notion Notion `help:"goal of a partition: split k nodes, separate k from l, isolate a node in a minority"`
+	K      int    `help:"nodes to split (0: 2), or on the one side when separating (0: 1)"`
+	L      int    `help:"nodes on the other side when separating (0: 1)"`
+	// Balanced draws only partitions whose sides differ by at most one node (semibalanced
+	// ones to isolate in an even number of nodes).
+	Balanced bool `help:"only partitions whose sides differ by at most one node"`
+	// Bridge is the number of nodes that a goal wants to be connected to every side.
+	Bridge int `help:"nodes of a goal that stay connected to all sides"`
+	// Family takes partition after partition from a small family that covers every goal, in
+	// run order, instead of drawing.
+	Family bool `help:"walk through a small family that covers every goal, instead of drawing"`
+	// Role and Other name roles that take the places of nodes in the goal; Other is for
+	// separating only.
+	Role  string `help:"the goal is about the nodes with this role, e.g. leader; empty: about any nodes"`
+	Other string `help:"when separating by role, the role of the other side"`
+
+	Stages int `help:"partitions of a run, one after the other"`
+	Before int `help:"operations before a partition"`
+	During int `help:"operations under a partition"`
+	After  int `help:"operations after healing"`
+	// Sides gives the operations under a partition to nodes of each side in turn instead
+	// of to any node.
+	Sides bool `help:"give the operations under a partition to each side in turn"`
+	// Steps is the number of fair steps at the start, after each partition, each operation
+	// and each healing. Where nothing is left to happen, there are fewer.
+	Steps int `help:"fair steps after each partition, operation and healing, and at the start"`
+	// Vary draws each of these numbers from 1..Steps, so that partitions and operations
+	// come in the middle of something.
+	Vary bool `help:"draw each number of fair steps from 1..steps"`
+	// Wipe makes a partition lose what is in flight across it; otherwise it still arrives.
+	Wipe bool `help:"a partition loses what is in flight across it"`
+}
+
+// DefaultPartition has three partitions into two sides.
+var DefaultPartition = Partition{Stages: 3, Before: 1, During: 2, After: 1, Steps: 40, Vary: true}
+
+// Notion is what a partition is to do with the nodes of a goal.
+type Notion uint8
+
+// The notions of package cover.
+const (
+	Splitting  Notion = iota // all on different sides
+	Separation               // some on one side, some on another
+	Isolation                // on a side with less than half of the nodes
+)
+
+var notionNames = []string{"split", "separate", "isolate"}
+
+// String is the notion's word.
+func (n Notion) String() string { return word(notionNames, int(n)) }
+
+// UnmarshalText reads a notion's word.
+func (n *Notion) UnmarshalText(text []byte) error {
+	i, err := wordIndex("notion", notionNames, text)
+	*n = Notion(i)
+	return err
+}
+
+// String implements [lockstep.Strategy].
+func (p Partition) String() string { return write("partition", p) }
+
+// Check implements [lockstep.Strategy].
+func (p Partition) Check(info lockstep.Info) error {
+	if int(p.Notion) >= len(notionNames) {
+		return fmt.Errorf("partition: notion %d, allowed are 0..%d", p.Notion, len(notionNames)-1)
+	}
+	for _, f := range []struct {
+		name         string
+		value, least int
+	}{{"stages", p.Stages, 1}, {"before", p.Before, 0}, {"during", p.During, 0}, {"after", p.After, 0}, {"steps", p.Steps, 1}} {
+		if f.value < f.least {
+			return fmt.Errorf("partition: %s is %d, it must be at least %d", f.name, f.value, f.least)
+		}
+	}
+	if err := p.checkRoles(info); err != nil {
+		return err
+	}
+	notion, space, err := p.Tested(info.Nodes)
+	if err == nil && p.Family {
+		_, err = cover.Build(notion, space)
+	}
+	if err != nil {
+		return fmt.Errorf("partition: %w", err)
+	}
+	need := trace.KindsOf(trace.Deliver, trace.Cut, trace.Heal)
+	if p.Wipe {
+		need |= trace.KindsOf(trace.Drop)
+	}
+	return info.Require("partition", need)
+}
+
+func (p Partition) checkRoles(info lockstep.Info) error {
+	if p.Other != "" && (p.Notion != Separation || p.Role == "") {
+		return fmt.Errorf("partition: other is %s, it goes with notion=separate and a role", p.Other)
+	}
+	if p.Role != "" && p.Other == "" && p.Notion == Separation {
+		return fmt.Errorf("partition: role is %s, to separate it from something set other, too", p.Role)
+	}
+	for _, role := range []string{p.Role, p.Other} {
+		if role != "" && !slices.Contains(info.Roles, role) {
+			known := "none"
+			if len(info.Roles) > 0 {
+				known = strings.Join(info.Roles, ", ")
+			}
+			return fmt.Errorf("partition: %s has no role %q, its roles are: %s", info.Name, role, known)
+		}
+	}
+	return nil
+}
+
+// Tested returns the notion whose goals the partitions are to cover on so many nodes and
+// the space that they are drawn from.
+func (p Partition) Tested(nodes int) (cover.Notion, cover.Space, error) {
+	return cover.Params{Notion: p.Notion.String(), Nodes: nodes, K: p.K, L: p.L, Balanced: p.Balanced, Bridge: p.Bridge}.Tested()
+}
+
+// Guarantee implements [lockstep.Strategy]: the chance that one of the partitions of a
+// run covers a goal, by the theorems of package cover.
+func (p Partition) Guarantee(info lockstep.Info) lockstep.Guarantee {
+	notion, space, err := p.Tested(info.Nodes)
+	if err != nil {
+		return lockstep.Guarantee{Class: "a goal", Assumes: []string{err.Error()}}
+	}
+	chance, _ := cover.ChanceOf(notion, space) // Tested has asked the same
+	one, _ := chance.P.Float64()
+	class := fmt.Sprintf("a given goal of %v", notion)
+	if p.Stages > 1 {
+		class += fmt.Sprintf(" with one of its %d partitions", p.Stages)
+	}
+	g := lockstep.Guarantee{Class: class, Space: chance.Goals,
+		PerRun:  atLeastOnce(one, p.Stages),
+		Assumes: []string{"operations and the length of fair stretches are not part of the goal"}}
+	switch {
+	case p.Role != "" && p.Notion == Isolation:
+		g.Class, g.Space = fmt.Sprintf("the node with the role %s in a minority", p.Role), nil
+		g.PerRun = atLeastOnce(one, tries)
+		g.Assumes = append(g.Assumes, "just one node plays the role when the partition comes")
+	case p.Role != "":
+		g.Space, g.PerRun = nil, 0
+		g.Assumes = []string{"how many nodes play a role is not known before"}
+	case p.Family:
+		family, _ := cover.Build(notion, space) // Check has built it, too
+		runs := (len(family.Partitions) + p.Stages - 1) / p.Stages
+		g.PerRun = 1 / float64(runs)
+		g.Assumes = append(g.Assumes, fmt.Sprintf("a run with a number drawn at random: any %d runs in a row cover every goal", runs))
+	}
+	return g
+}
+
+// atLeastOnce is the probability that independent trials have at least one hit.
+func atLeastOnce(p float64, trials int) float64 {
+	return -math.Expm1(float64(trials) * math.Log1p(-p))
+}
+
+// New implements [lockstep.Strategy].
+func (p Partition) New(info lockstep.Info) lockstep.Scheduler {
+	s := &partitioner{Partition: p}
+	notion, space, err := p.Tested(info.Nodes)
+	if err == nil && p.Family {
+		var family cover.Family
+		family, err = cover.Build(notion, space)
+		s.family = family.Partitions
+	} else if err == nil {
+		s.sampler, err = cover.NewSampler(space)
+	}
+	if err != nil {
+		panic("strategy: partition was not checked: " + err.Error())
+	}
+	return s
+}
+
+// tries is how many partitions are looked at for one that covers the goal of a role.
+const tries = 100
+
+// moment is a part of a stage.
+type moment uint8
+
+const (
+	before moment = iota
+	cutting
+	during
+	healing
+	after
+	stageEnd
+)
+
+// partitioner goes through the stages of a run.
+type partitioner struct {
+	Partition
+	sampler *cover.Sampler
+	family  []cover.Partition
+	rand    *rand.Rand
+	fair    fair
+
+	drawn []cover.Partition // one for each stage; roles may replace it
+	first int               // number of the run's first partition in the walk through the family
+	stage int
+	at    moment
+	given int              // operations at this moment
+	sides []lockstep.Nodes // of the partition in force or to be cut
+	cuts  int              // sides that are cut off already
+}
+
+// Reset implements [lockstep.Scheduler].
+func (s *partitioner) Reset(start lockstep.Start) {
+	s.rand, s.fair = start.Rand, fair{}
+	s.stage, s.at, s.given, s.sides, s.cuts = 0, before, 0, s.sides[:0], 0
+	s.drawn = s.drawn[:0]
+	if s.family != nil {
+		s.first = start.Run % len(s.family) * (s.Stages % len(s.family))
+	}
+	for i := range s.Stages {
+		s.drawn = append(s.drawn, s.draw(i))
+	}
+	s.rest()
+}
+
+func (s *partitioner) draw(i int) cover.Partition {
+	if s.family != nil {
+		return s.family[(s.first+i)%len(s.family)]
+	}
+	return s.sampler.Draw(s.rand)
+}
+
+// Drawn implements [lockstep.Drawer].
+func (s *partitioner) Drawn() map[string]string {
+	if s.Role != "" { // not known before they are made
+		return nil
+	}
+	var texts []string
+	for _, p := range s.drawn {
+		texts = append(texts, p.String())
+	}
+	return map[string]string{"partitions": strings.Join(texts, " ")}
+}
+
+// rest begins a fair stretch.
+func (s *partitioner) rest() {
+	steps := s.Steps
+	if s.Vary {
+		steps = 1 + s.rand.IntN(s.Steps)
+	}
+	s.fair.begin(steps)
+}
+
+// Next implements [lockstep.Scheduler].
+func (s *partitioner) Next(run *lockstep.Run, next *lockstep.Step) bool {
+	for s.stage < s.Stages || s.fair.left > 0 {
+		if s.fair.next(run, next) {
+			return true
+		}
+		if s.stage == s.Stages {
+			return false
+		}
+		switch s.at {
+		case cutting:
+			if s.cut(run, next) {
+				return true
+			}
+			s.rest()
+		case healing:
+			s.rest()
+			if anyCut(run) {
+				next.Kind, next.From, next.To = trace.Heal, run.All(), run.All()
+				s.at++
+				return true
+			}
+		case stageEnd:
+			s.stage++
+			s.at = before
+			continue
+		default:
+			if s.operate(run, next) {
+				s.given++
+				s.rest()
+				return true
+			}
+			s.given = 0
+		}
+		s.at++
+	}
+	return false
+}
+
+// operate gives a request to a node, as long as there are operations left at this moment.
+func (s *partitioner) operate(run *lockstep.Run, next *lockstep.Step) bool {
+	nodes := run.All()
+	if s.at == during && s.Sides {
+		nodes = s.sides[s.given%len(s.sides)]
+	}
+	if s.given >= [...]int{before: s.Before, during: s.During, after: s.After}[s.at] || givableTo(run, nodes) == 0 {
+		return false
+	}
+	giveTo(s.rand, run, nodes, next)
+	return true
+}
+
+// cut makes the partition: each side is cut off from those after it. Then what is in
+// flight across it is lost, where that is wanted.
+func (s *partitioner) cut(run *lockstep.Run, next *lockstep.Step) bool {
+	if s.cuts == 0 {
+		s.choose(run)
+	}
+	if s.cuts++; s.cuts < len(s.sides) {
+		next.Kind, next.From = trace.Cut, s.sides[s.cuts-1]
+		for _, side := range s.sides[s.cuts:] {
+			next.To |= side
+		}
+		return true
+	}
+	if s.Wipe {
+		for _, id := range run.InFlight() {
+			if m := run.Message(id); m.From != 0 && run.Cut(m.From).Has(m.To) {
+				next.Kind, next.Msg = trace.Drop, id
+				return true
+			}
+		}
+	}
+	s.cuts = 0
+	return false
+}
+
+// choose settles which partition comes now. Where roles are the goal, it looks for one
+// that covers it.
+func (s *partitioner) choose(run *lockstep.Run) {
+	p := s.drawn[s.stage]
+	if goal := s.goal(run); goal.A != 0 {
+		for i := 0; i < tries && !goal.CoveredBy(p); i++ {
+			p = s.draw(s.stage + i)
+		}
+	}
+	s.sides = s.sides[:0]
+	for _, side := range p.Sides() {
+		s.sides = append(s.sides, lockstep.Nodes(side))
+	}
+}
+
+// goal is the goal of the roles as they are played now, if there are any.
+func (s *partitioner) goal(run *lockstep.Run) (goal cover.Goal) {
+	if s.Role == "" {
+		return goal
+	}
+	goal.Kind = [...]cover.Kind{Splitting: cover.Splits, Separation: cover.Separates, Isolation: cover.Isolates}[s.Notion]
+	goal.A = cover.Set(run.Playing(s.Role))
+	if s.Other != "" {
+		goal.B = cover.Set(run.Playing(s.Other))
+	}
+	return goal
+}

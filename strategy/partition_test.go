@@ -1,0 +1,227 @@
+package strategy_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/cover"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target/register"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// diary keeps the stages of all runs.
+type diary struct {
+	cover.Observer
+	runs [][]cover.Stage
+}
+
+func (d *diary) Take(_ int, noted any) { d.runs = append(d.runs, noted.([]cover.Stage)) }
+
+// stagesOf makes runs on the register and returns their stages.
+func stagesOf(t *testing.T, nodes, runs int, s lockstep.Strategy) [][]cover.Stage {
+	t.Helper()
+	d := &diary{}
+	explore(t, lockstep.Plan{System: register.Cluster{Nodes: nodes, Requests: 100}, Strategy: s, Runs: runs, Seed: 11, Observer: d})
+	return d.runs
+}
+
+// A run has the stages, the partitions and the operations that the strategy says.
+func TestPartitionStages(t *testing.T) {
+	for _, s := range []strategy.Partition{
+		{Stages: 1, Before: 2, During: 3, After: 1, Steps: 20},
+		{Stages: 3, Before: 1, During: 2, Steps: 30, Vary: true, Wipe: true},
+		{Stages: 2, K: 3, During: 6, After: 2, Steps: 1, Sides: true},
+		{Stages: 2, Notion: strategy.Separation, K: 1, L: 2, Bridge: 1, Before: 1, During: 1, After: 1, Steps: 9},
+		{Stages: 4, Notion: strategy.Isolation, Balanced: true, Family: true, Steps: 5, During: 1},
+	} {
+		_, space, err := s.Tested(5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, run := range stagesOf(t, 5, 50, s) {
+			if len(run) != 2*s.Stages+1 {
+				t.Fatalf("%s: %d stages", s, len(run))
+			}
+			for i, stage := range run {
+				want := s.Before + s.After
+				switch {
+				case i == 0:
+					want = s.Before
+				case i == 2*s.Stages:
+					want = s.After
+				case i%2 == 1:
+					want = s.During
+				}
+				if len(stage.Ops) != want {
+					t.Errorf("%s: %d operations in stage %d, want %d", s, len(stage.Ops), i, want)
+				}
+				if i%2 == 0 && stage.Partition.Len() != 1 {
+					t.Errorf("%s: stage %d has the partition %v", s, i, stage.Partition)
+				}
+				if i%2 == 1 {
+					if err := space.Contains(stage.Partition); err != nil {
+						t.Errorf("%s: %v", s, err)
+					}
+				}
+				for j, op := range stage.Ops {
+					if sides := stage.Partition.Sides(); i%2 == 1 && s.Sides && !sides[j%len(sides)].Has(op.Node) {
+						t.Errorf("%s: operation %d under %v went to node %d", s, j, stage.Partition, op.Node)
+					}
+				}
+			}
+		}
+	}
+}
+
+// A walk through a family covers every goal in as many runs as the guarantee says, from
+// whichever run on.
+func TestPartitionFamily(t *testing.T) {
+	for _, s := range []strategy.Partition{
+		{Stages: 1, Steps: 1, Family: true},
+		{Stages: 2, Steps: 1, Family: true, K: 3},
+		{Stages: 3, Steps: 1, Family: true, Notion: strategy.Separation, K: 1, L: 2},
+		{Stages: 2, Steps: 1, Family: true, Notion: strategy.Isolation, Balanced: true},
+		{Stages: 7, Steps: 1, Family: true, Notion: strategy.Isolation},
+	} {
+		for _, nodes := range []int{5, 6} {
+			info, err := register.Cluster{Nodes: nodes}.Describe()
+			if err != nil || s.Check(info) != nil {
+				t.Fatal(err, s.Check(info))
+			}
+			notion, _, err := s.Tested(nodes)
+			if err != nil {
+				t.Fatal(err)
+			}
+			enough := int(math.Round(1 / s.Guarantee(info).PerRun))
+			runs := stagesOf(t, nodes, 3*enough, s)
+			for from := range 2 * enough {
+				goals, err := cover.Goals(notion, nodes)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for goal := range goals {
+					covered := false
+					for _, run := range runs[from : from+enough] {
+						covered = covered || goal.In(run)
+					}
+					if !covered {
+						t.Errorf("%s on %d nodes: runs %d to %d do not %v", s, nodes, from, from+enough-1, goal)
+					}
+				}
+			}
+		}
+	}
+}
+
+// The guarantee is the chance that was computed: the share of the runs that cover a given
+// goal agrees with it.
+func TestPartitionGuarantee(t *testing.T) {
+	const runs = 4000
+	for _, s := range []strategy.Partition{
+		{Stages: 1, Steps: 1},
+		{Stages: 2, Steps: 1, K: 3, Balanced: true},
+		{Stages: 1, Steps: 1, Notion: strategy.Separation, K: 2, L: 2},
+		{Stages: 3, Steps: 1, Notion: strategy.Isolation, Balanced: true},
+		{Stages: 1, Steps: 1, Bridge: 1},
+	} {
+		notion, _, err := s.Tested(5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		goals, err := cover.Goals(notion, 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made := stagesOf(t, 5, runs, s)
+		p := s.Guarantee(lockstep.Info{Nodes: 5}).PerRun
+		for goal := range goals {
+			hits := 0
+			for _, run := range made {
+				if goal.In(run) {
+					hits++
+				}
+			}
+			if off := (float64(hits) - runs*p) / math.Sqrt(runs*p*(1-p)); math.Abs(off) > 4.5 {
+				t.Errorf("%s: %d of %d runs %v, the guarantee is %.4f", s, hits, runs, goal, p)
+			}
+		}
+	}
+}
+
+// With a role every partition covers its goal, for whoever plays the role by then.
+func TestPartitionRoles(t *testing.T) {
+	for _, c := range []struct {
+		s    strategy.Partition
+		goal cover.RoleGoal
+	}{
+		{strategy.Partition{Notion: strategy.Isolation, Role: "leader", Stages: 3, During: 1, Steps: 100}, cover.RoleGoal{Kind: cover.Isolates, A: "leader"}},
+		{strategy.Partition{Notion: strategy.Isolation, Role: "leader", Stages: 3, Steps: 100, Family: true, Balanced: true}, cover.RoleGoal{Kind: cover.Isolates, A: "leader"}},
+		{strategy.Partition{Notion: strategy.Separation, Role: "leader", Other: "follower", Stages: 1, Steps: 100}, cover.RoleGoal{Kind: cover.Separates, A: "leader", B: "follower"}},
+	} {
+		leaders, cuts := cover.Set(0), 0
+		for _, run := range stagesOf(t, 5, 40, c.s) {
+			for _, stage := range run {
+				if stage.Partition.Len() == 1 {
+					continue
+				}
+				cuts++
+				goal, ok := c.goal.Goal(stage)
+				if !ok || !goal.CoveredBy(stage.Partition) {
+					t.Errorf("%s: %v with roles %v does not %v", c.s, stage.Partition, stage.Roles, c.goal)
+				}
+				leaders |= goal.A
+			}
+		}
+		if cuts != 40*c.s.Stages || leaders.Len() < 3 {
+			t.Errorf("%s: %d partitions, leaders %v", c.s, cuts, leaders)
+		}
+	}
+}
+
+// crossing counts the messages that arrive from the other side of a cut.
+type crossing struct{ starving }
+
+func (c crossing) New(lockstep.Info) lockstep.Monitor { return c }
+func (c crossing) Step(run *lockstep.Run) *lockstep.Finding {
+	if s := run.Last(); s.Kind == trace.Deliver {
+		if m := run.Message(s.Msg); m.From != 0 && run.Cut(m.From).Has(m.To) {
+			return &lockstep.Finding{Property: "crossing", Text: "a message crossed the cut"}
+		}
+	}
+	return nil
+}
+func (crossing) End(*lockstep.Run) *lockstep.Finding { return nil }
+
+// What is in flight across a cut arrives, unless it is to be lost.
+func TestPartitionInFlight(t *testing.T) {
+	for _, wipe := range []bool{false, true} {
+		s := strategy.DefaultPartition
+		s.Wipe = wipe
+		result := explore(t, lockstep.Plan{System: register.Cluster{Nodes: 5}, Strategy: s, Spec: crossing{}, Runs: 200})
+		if found := result.First() != nil; found == wipe {
+			t.Errorf("wipe=%v: messages crossed: %v", wipe, found)
+		}
+	}
+}
+
+func ExamplePartition() {
+	// The leader in a minority, with two operations meanwhile.
+	p := strategy.Partition{Notion: strategy.Isolation, Balanced: true, Stages: 1, During: 2, Steps: 60}
+	fmt.Println(p)
+	g := p.Guarantee(lockstep.Info{Nodes: 5})
+	fmt.Println(g)
+	fmt.Printf("9 runs: %.3f; for 0.95 it takes %d runs\n", g.After(9), g.Runs(0.95))
+	// Output:
+	// partition:notion=isolate,balanced=true,stages=1,before=0,during=2,after=0,steps=60,vary=false
+	// one run hits a given goal of minority isolation with probability at least 0.4 (there are 5)
+	// 9 runs: 0.990; for 0.95 it takes 6 runs
+}
+
+func ExamplePartition_Tested() {
+	notion, space, err := strategy.DefaultPartition.Tested(5)
+	fmt.Println(notion, "by", space, err)
+	// Output: 2-splitting by 2-partitions of 5 nodes <nil>
+}
