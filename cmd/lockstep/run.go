@@ -129,6 +129,9 @@ func (c *runCmd) plan() (lockstep.Plan, error) {
 	}
 	pairs := c.Set
 	if c.Nodes != nil {
+		if *c.Nodes < 1 {
+			return plan, fmt.Errorf("--nodes is %d, allowed is 1 and more", *c.Nodes)
+		}
 		pairs = append([]string{fmt.Sprintf("nodes=%d", *c.Nodes)}, pairs...)
 	}
 	system, err := t.Build(pairs)
