@@ -44,6 +44,9 @@ func (c *mutantsListCmd) Run(e *env) error {
 			fmt.Fprintf(e.out, "%s:\n", area)
 		}
 		fmt.Fprintf(e.out, "  %-24s %s\n  %-24s breaks: %s\n", m.Name, m.Does, "", m.Breaks)
+		if m.Needs != "" {
+			fmt.Fprintf(e.out, "  %-24s needs: %s\n", "", m.Needs)
+		}
 	}
 	return nil
 }
@@ -83,7 +86,7 @@ type mutantsRunCmd struct {
 	Strategies []string      `sep:"none" placeholder:"S,S,..." help:"Strategies, separated by commas or blanks; may be repeated."`
 	Runs       int           `default:"2000" placeholder:"N" help:"Most runs of one campaign (${default})."`
 	More       int           `placeholder:"N" help:"Most runs of one campaign for a mutant that nothing has found yet."`
-	Steps      int           `default:"300" placeholder:"N" help:"Length of a run in steps (${default})."`
+	Steps      int           `default:"400" placeholder:"N" help:"Length of a run in steps (${default})."`
 	Seed       uint64        `placeholder:"X" help:"Seed of the campaigns."`
 	Limit      time.Duration `default:"10m" placeholder:"10m" help:"Longest time of one campaign (${default})."`
 	JSON       bool          `name:"json" help:"Print one JSON object." xor:"form"`
@@ -92,8 +95,8 @@ type mutantsRunCmd struct {
 
 // Help implements kong's longer help.
 func (mutantsRunCmd) Help() string {
-	return `Every mutant is tried with every strategy, in a process of its own, and every workload
-without a mutant. Exit status 1: a mutant survived, or something was found without one.
+	return `Every mutant is tried with every strategy, in a process of its own, and the library as it is
+for as many runs. Exit status 1: a mutant survived, or something was found without one.
 
 Examples:
   lockstep mutants run
@@ -110,9 +113,9 @@ func (c *mutantsRunCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	show := newTicker(e.err)
+	show := newProgress(e.err, 0, 0)
 	trial.Progress = func(mutant string, cell mutants.Cell) {
-		show.line(func(time.Duration) string {
+		_ = show.Show(func(time.Duration) string {
 			return fmt.Sprintf("mutant %q, %s: %s in run %d", mutant, cell.Strategy, cell.Outcome, cell.Runs)
 		})
 	}
@@ -124,7 +127,7 @@ func (c *mutantsRunCmd) Run(e *env) error {
 	}
 	defer os.RemoveAll(trial.Out)
 	table, err := trial.Run(e.ctx, list)
-	show.clear()
+	_ = show.Done()
 	if err != nil {
 		return err
 	}

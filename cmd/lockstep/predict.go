@@ -101,14 +101,14 @@ func (c *predictCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	show := newTicker(e.err)
-	defer show.clear()
+	show := newProgress(e.err, 0, 0)
+	defer func() { _ = show.Done() }()
 	for i := range rows {
 		if err := c.measure(e.ctx, i, &rows[i], show); err != nil {
 			return err
 		}
 	}
-	show.clear()
+	_ = show.Done()
 	p := prediction{Strategy: predictStrategy.String(), Nodes: 5, Seed: c.Seed, Campaigns: c.Campaigns, Rows: rows}
 	if c.SVG != "" {
 		if err := e.picture(c.SVG, p.chart()); err != nil {
@@ -192,7 +192,7 @@ func (r *predRow) predict(chance cover.Chance, rules []cover.Rule) error {
 
 // measure makes the campaigns with one system. No two systems have a seed in common, so
 // that what they meet is independent.
-func (c *predictCmd) measure(ctx context.Context, row int, r *predRow, show *ticker) error {
+func (c *predictCmd) measure(ctx context.Context, row int, r *predRow, show *report.Progress) error {
 	type outcome struct {
 		first int // tests up to and with the first finding
 		tests int
@@ -224,7 +224,7 @@ func (c *predictCmd) measure(ctx context.Context, row int, r *predRow, show *tic
 		if o.first > 0 {
 			r.Found++
 		}
-		show.line(func(time.Duration) string {
+		_ = show.Show(func(time.Duration) string {
 			return fmt.Sprintf("%s with reads=%s: %d of %d campaigns", r.System, r.Reads, i+1, c.Campaigns)
 		})
 		return failed == nil

@@ -14,6 +14,7 @@ import (
 	"github.com/lockstep-go/lockstep/cover"
 	"github.com/lockstep-go/lockstep/report"
 	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 type runCmd struct {
@@ -69,15 +70,15 @@ func (c *runCmd) Run(e *env) error {
 		ctx, cancel = context.WithTimeout(ctx, c.For)
 	}
 	defer cancel()
-	show := newTicker(e.err)
+	start, show := time.Now(), newProgress(e.err, plan.Runs, c.For)
 	var curve []report.Sample
 	plan.Progress = func(r *lockstep.Result) {
-		curve = addSample(curve, r, time.Since(show.start))
-		show.line(func(elapsed time.Duration) string { return campaignLine(r, plan.Runs, c.For, elapsed) })
+		curve = addSample(curve, r, time.Since(start))
+		_ = show.Update(report.Status{Runs: r.Runs, Findings: r.Verdicts[trace.Fail] + r.Verdicts[trace.Flaky], Coverage: seen(r)})
 	}
 	result, err := lockstep.Explore(ctx, plan)
-	elapsed := time.Since(show.start)
-	show.clear()
+	elapsed := time.Since(start)
+	_ = show.Done()
 	if result == nil {
 		return err
 	}

@@ -88,7 +88,11 @@ func instrument(name string, text []byte, list []Mutant) ([]byte, error) {
 		size := (to-from)*len(list) + len(list) - i // the longer one encloses the other
 		all = append(all, insertion{from, -size, open}, insertion{to, size, end})
 	}
-	return format.Source(splice(text, all))
+	text, err = format.Source(splice(text, all))
+	if err != nil {
+		return nil, fmt.Errorf("%s with the mutants: %w", name, err)
+	}
+	return text, nil
 }
 
 // splice inserts texts.

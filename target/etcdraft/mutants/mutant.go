@@ -24,22 +24,28 @@ const Variable = "LOCKSTEP_MUTANT"
 // Mutant is one mistake. Exactly one of Expr and Stmt is set; its text must occur exactly
 // once in the function, or the library is not the one that the mutant was made for.
 type Mutant struct {
-	Name string
+	Name string `json:"name"`
 	// Area is the part of the protocol that is broken.
-	Area Area
+	Area Area `json:"area"`
 	// File and Func say where: a file of the module, and a function "name" or method
 	// "type.name" in it.
-	File, Func string
+	File string `json:"file"`
+	Func string `json:"func"`
 	// Expr is the expression in whose place By stands. Both are evaluated, so that neither
 	// may have effects.
-	Expr, By string
+	Expr string `json:"expr,omitempty"`
+	By   string `json:"by,omitempty"`
 	// Stmt is the statement that is left out.
-	Stmt string
+	Stmt string `json:"stmt,omitempty"`
 	// Does says what goes wrong, and Breaks which rule that breaks and where the rule
 	// stands.
-	Does, Breaks string
+	Does   string `json:"does"`
+	Breaks string `json:"breaks"`
+	// Needs says, of a mutant that is hardly ever killed, which kind of run it would take and
+	// why the strategies do not make it.
+	Needs string `json:"needs,omitempty"`
 	// Load is the workload that reaches the place.
-	Load Load
+	Load Load `json:"load"`
 }
 
 // Area is a part of the protocol.
@@ -59,13 +65,13 @@ const (
 
 // Load is a workload: options of the target, and the settling stage.
 type Load struct {
-	Name string
+	Name string `json:"name"`
 	// Set are options of the target etcdraft, as on the command line.
-	Set []string
+	Set []string `json:"set,omitempty"`
 	// Settle is the number of steps of the settling stage, which liveness needs.
-	Settle int
+	Settle int `json:"settle,omitempty"`
 	// Why says what the options are for.
-	Why string
+	Why string `json:"why"`
 }
 
 // String is the load as flags of the command line.

@@ -67,7 +67,7 @@ func (t *Table) lines() [][]string {
 		name, _, _ := strings.Cut(s, ":")
 		head = append(head, name)
 	}
-	lines := [][]string{append(head, "found as")}
+	lines := [][]string{append(head, "found as, or what it would take")}
 	for _, r := range slices.Concat(t.Control, t.Mutants) {
 		lines = append(lines, r.line())
 	}
@@ -96,6 +96,9 @@ func (r Row) line() []string {
 			as = append(as, c.Property)
 		}
 	}
+	if !r.Found() {
+		return append(line, r.Needs)
+	}
 	return append(line, strings.Join(as, ", "))
 }
 
@@ -111,12 +114,8 @@ func WriteList(w io.Writer, list []Mutant) error {
 // WriteLoads writes the workloads of mutants as a table for a page.
 func WriteLoads(w io.Writer, list []Mutant) error {
 	lines := [][]string{{"workload", "options", "what for"}}
-	var seen []string
-	for _, m := range list {
-		if !slices.Contains(seen, m.Load.Name) {
-			seen = append(seen, m.Load.Name)
-			lines = append(lines, []string{m.Load.Name, "`" + m.Load.String() + "`", m.Load.Why})
-		}
+	for _, l := range loads(list) {
+		lines = append(lines, []string{l.Name, "`" + l.String() + "`", l.Why})
 	}
 	return writeMarkdown(w, lines)
 }

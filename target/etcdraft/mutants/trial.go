@@ -75,6 +75,7 @@ type Row struct {
 	Mutant string `json:"mutant"` // empty: none
 	Area   Area   `json:"area,omitempty"`
 	Load   string `json:"load"`
+	Needs  string `json:"needs,omitempty"` // what it would take, see [Mutant]
 	Cells  []Cell `json:"cells"`
 }
 
@@ -94,24 +95,14 @@ type Table struct {
 	Mutants []Row `json:"mutants"`
 }
 
-// Run makes the campaigns, first those without a mutant.
+// Run makes the campaigns: those with mutants, and then those without, each as long as
+// the longest that killed a mutant with the same workload and strategy. So a kill counts
+// only if the library as it is passes the same runs.
 func (t Trial) Run(ctx context.Context, list []Mutant) (*Table, error) {
 	if len(t.Strategies) == 0 {
 		t.Strategies = Strategies
 	}
 	table := &Table{Strategies: t.Strategies, Runs: t.Runs, More: t.More, Steps: t.Steps, Seed: t.Seed}
-	var seen []string
-	for _, m := range list {
-		if slices.Contains(seen, m.Load.Name) {
-			continue
-		}
-		seen = append(seen, m.Load.Name)
-		row, err := t.row(ctx, Mutant{Load: m.Load})
-		if err != nil {
-			return table, err
-		}
-		table.Control = append(table.Control, row)
-	}
 	for _, m := range list {
 		row, err := t.row(ctx, m)
 		if err != nil {
@@ -119,12 +110,48 @@ func (t Trial) Run(ctx context.Context, list []Mutant) (*Table, error) {
 		}
 		table.Mutants = append(table.Mutants, row)
 	}
-	return table, nil
+	return table, t.control(ctx, list, table)
+}
+
+// control fills the rows without a mutant.
+func (t Trial) control(ctx context.Context, list []Mutant, table *Table) error {
+	for _, l := range loads(list) {
+		row := Row{Load: l.Name}
+		for i, s := range t.Strategies {
+			runs := min(t.Runs, controlRuns)
+			for _, r := range table.Mutants {
+				if r.Load == l.Name && r.Cells[i].Found() {
+					runs = max(runs, r.Cells[i].Runs)
+				}
+			}
+			c, err := t.cell(ctx, Mutant{Load: l}, s, runs)
+			if err != nil {
+				return err
+			}
+			row.Cells = append(row.Cells, c)
+		}
+		table.Control = append(table.Control, row)
+	}
+	return nil
+}
+
+// controlRuns is the least number of runs without a mutant.
+const controlRuns = 100
+
+// loads lists the workloads of mutants, each once.
+func loads(list []Mutant) []Load {
+	var all []Load
+	for _, m := range list {
+		if !slices.ContainsFunc(all, func(l Load) bool { return l.Name == m.Load.Name }) {
+			all = append(all, m.Load)
+		}
+	}
+	return all
 }
 
 // row tries all strategies on a mutant.
 func (t Trial) row(ctx context.Context, m Mutant) (Row, error) {
-	row := Row{Mutant: m.Name, Area: m.Area, Load: m.Load.Name}
+	row := Row{Mutant: m.Name, Area: m.Area, Load: m.Load.Name, Needs: m.Needs}
 	for _, s := range t.Strategies {
 		c, err := t.cell(ctx, m, s, t.Runs)
 		if err != nil {
@@ -132,10 +159,7 @@ func (t Trial) row(ctx context.Context, m Mutant) (Row, error) {
 		}
 		row.Cells = append(row.Cells, c)
 	}
-	if m.Name == "" || t.More <= t.Runs {
-		return row, nil
-	}
-	for i := 0; i < len(row.Cells) && !row.Found(); i++ {
+	for i := 0; t.More > t.Runs && i < len(row.Cells) && !row.Found(); i++ {
 		c, err := t.cell(ctx, m, t.Strategies[i], t.More)
 		if err != nil {
 			return row, err

@@ -1,0 +1,140 @@
+package mutants_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lockstep-go/lockstep/target/etcdraft/mutants"
+)
+
+// source is the folder of Lockstep, seen from this package.
+const source = "../../.."
+
+// needGo skips, loudly, a test that builds; with LOCKSTEP_STRICT=1 it fails instead.
+func needGo(t *testing.T) {
+	if _, err := exec.LookPath("go"); err != nil {
+		const text = "the go tool is missing, so the mutants are not built"
+		if os.Getenv("LOCKSTEP_STRICT") == "1" {
+			t.Fatal(text)
+		}
+		t.Skip(text)
+	}
+}
+
+// TestMutants builds the program once: every edit is made and compiles, the program is
+// the plain one where no mutant is on, and easy mutants are found.
+func TestMutants(t *testing.T) {
+	needGo(t)
+	b := mutants.Builder{Source: source, Cache: t.TempDir()}
+	program, err := b.Build(t.Context(), mutants.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := b.Plain(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("inert", func(t *testing.T) { inert(t, program, plain) })
+	t.Run("killed", func(t *testing.T) { killed(t, program) })
+	t.Run("unknown", func(t *testing.T) {
+		if out, err := campaign(program, "magic"); err == nil || !strings.Contains(out, "unknown mutant in LOCKSTEP_MUTANT: magic") {
+			t.Errorf("%v: %s", err, out)
+		}
+	})
+}
+
+// campaign runs a program with a mutant on and returns what it prints.
+func campaign(program, mutant string, args ...string) (string, error) {
+	cmd := exec.Command(program, append([]string{"run", "etcdraft", "--json"}, args...)...)
+	cmd.Env = append(os.Environ(), mutants.Variable+"="+mutant)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	return out.String(), err
+}
+
+// inert compares campaigns of both programs over every workload, by their digests: a
+// hash over all steps of all runs.
+func inert(t *testing.T, program, plain string) {
+	var seen []string
+	for _, m := range mutants.All() {
+		if slices.Contains(seen, m.Load.Name) {
+			continue
+		}
+		seen = append(seen, m.Load.Name)
+		args := []string{"--runs", "30", "--steps", "200", "--strategy", "walk:crash=1,restart=1,duplicate=1"}
+		for _, s := range m.Load.Set {
+			args = append(args, "--set", s)
+		}
+		var digests [2]string
+		for i, p := range []string{program, plain} {
+			out, err := campaign(p, "", args...)
+			if err != nil {
+				t.Fatalf("%s: %v: %s", p, err, out)
+			}
+			var report struct{ Digest string }
+			if err := json.Unmarshal([]byte(out), &report); err != nil || report.Digest == "" {
+				t.Fatalf("%v: %s", err, out)
+			}
+			digests[i] = report.Digest
+		}
+		if digests[0] != digests[1] {
+			t.Errorf("workload %s: digest %s with the mutants switched off, %s without them", m.Load.Name, digests[0], digests[1])
+		}
+	}
+}
+
+func killed(t *testing.T, program string) {
+	list, err := mutants.Find("vote-twice", "minority-commits", "conflict-kept")
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := mutants.Trial{Program: program, Strategies: []string{"walk:crash=1,restart=1", "shadow"}, Runs: 300, Steps: 300, Seed: 1,
+		Out: t.TempDir()}.Run(t.Context(), list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := table.WriteText(&out); err != nil || !table.Clean() || table.Killed() != len(list) {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+}
+
+func TestSourceMissing(t *testing.T) {
+	needGo(t)
+	for _, b := range []mutants.Builder{{Source: t.TempDir(), Cache: t.TempDir()}, {Source: source, Cache: t.TempDir(), Go: "no-such-go"}} {
+		if _, err := b.Build(t.Context(), mutants.All()); err == nil || !strings.Contains(err.Error(), "mutants are built") {
+			t.Errorf("%+v: %v", b, err)
+		}
+	}
+}
+
+// TestPage checks that the page has the tables that are made from the mutants.
+func TestPage(t *testing.T) {
+	page, err := os.ReadFile(source + "/docs/mutants.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list, loads strings.Builder
+	if err := mutants.WriteList(&list, mutants.All()); err != nil {
+		t.Fatal(err)
+	}
+	if err := mutants.WriteLoads(&loads, mutants.All()); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{list.String(), loads.String()} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("docs/mutants.md lacks a table of lockstep mutants list --markdown:\n%s", want)
+		}
+	}
+	for _, m := range mutants.All() {
+		if n := strings.Count(string(page), "\n| "+m.Name+" |"); n != 2 {
+			t.Errorf("docs/mutants.md has %d rows for %s, want one that describes it and one with results", n, m.Name)
+		}
+	}
+}
