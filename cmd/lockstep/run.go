@@ -89,7 +89,14 @@ func (c *runCmd) Run(e *env) error {
 	}
 	plan.Progress = nil
 	failed := errors.Join(c.keep(e, plan, result, sum), c.measure(e, plan, sum))
-	return errors.Join(err, c.print(e, result, sum, meter), failed, c.files(e, sum))
+	var coverage []cover.Reading
+	if meter != nil {
+		coverage = meter.Read()
+	}
+	for _, r := range coverage {
+		sum.Coverage = append(sum.Coverage, report.Covered{Name: r.Name, Seen: r.Covered, Of: r.Goals})
+	}
+	return errors.Join(err, c.print(e, result, sum, coverage), failed, c.files(e, sum))
 }
 
 // measure counts late messages where that was asked for.
@@ -224,11 +231,7 @@ func (c *runCmd) keep(e *env, plan lockstep.Plan, result *lockstep.Result, sum *
 	return failed
 }
 
-func (c *runCmd) print(e *env, result *lockstep.Result, sum *report.Campaign, meter *cover.Meter) error {
-	var coverage []cover.Reading
-	if meter != nil {
-		coverage = meter.Read()
-	}
+func (c *runCmd) print(e *env, result *lockstep.Result, sum *report.Campaign, coverage []cover.Reading) error {
 	if c.JSON {
 		return writeJSON(e.out, covered{sum, coverage})
 	}
