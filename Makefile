@@ -3,7 +3,7 @@ GO      ?= go
 # Modules with heavy dependencies stand apart, so that `go get` of the library is light.
 MODULES := . cmd/lockstep internal/lint report/browsertest target/etcdraft
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
-GOVULN   := golang.org/x/vuln/cmd/govulncheck@v1.9.0
+GOVULN   := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 .DEFAULT_GOAL := help
 .PHONY: help demo build setup test determinism bench lint vuln tidy

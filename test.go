@@ -114,7 +114,7 @@ func (c *testCase) context() (context.Context, context.CancelFunc) {
 // for another reason; one that is merely stored may have been mended meanwhile.
 func (c *testCase) replay(file string, asked bool) {
 	c.Helper()
-	t, err := readTrace(file)
+	t, err := trace.ReadFile(file)
 	if err != nil {
 		if asked {
 			c.Fatal(err)
@@ -135,19 +135,6 @@ func (c *testCase) replay(file string, asked bool) {
 	default:
 		c.Logf("lockstep: stored trace %s no longer fails (%s %s); delete it when the bug is mended", file, again.Outcome.Verdict, again.Outcome.Reason)
 	}
-}
-
-func readTrace(file string) (*trace.Trace, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	t, err := trace.Read(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	return t, nil
 }
 
 func (c *testCase) explore() {

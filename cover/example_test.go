@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/lockstep-go/lockstep/cover"
 )
@@ -364,4 +365,26 @@ func ExampleCurve() {
 	// 4 0.000 0.352 0.432
 	// 5 0.323 0.611 0.635
 	// 6 0.546 0.767 0.774
+}
+
+func ExampleCurveAt() {
+	points, err := cover.CurveAt(cover.Params{Notion: "isolate", Nodes: 5, Balanced: true}, slices.Values([]int{9, 90}))
+	for _, p := range points {
+		fmt.Printf("%d tests: %.3f\n", p.Tests, p.Bound)
+	}
+	fmt.Println(err)
+	// Output:
+	// 9 tests: 0.863
+	// 90 tests: 1.000
+	// <nil>
+}
+
+func ExampleParams_Tested() {
+	notion, space, err := cover.Params{Notion: "separate", Nodes: 6, K: 2, L: 2, Balanced: true}.Tested()
+	fmt.Println(notion, "by", space, err)
+	_, _, err = cover.Params{Notion: "sequence", Nodes: 6}.Tested()
+	fmt.Println(err)
+	// Output:
+	// (2,2)-separation by 2-partitions of 6 nodes with sides of 3 and 3 <nil>
+	// notion = sequence: want split, separate or isolate
 }

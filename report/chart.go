@@ -12,6 +12,8 @@ import (
 type Chart struct {
 	Title string
 	X, Y  string // what the axes show
+	// Top is the value at the upper edge, unless a line goes higher: 1 for shares.
+	Top   float64
 	Lines []Line
 }
 
@@ -45,7 +47,7 @@ var palette = []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#
 
 // SVG draws the chart. Its axes begin at 0.
 func (c Chart) SVG(w io.Writer) error {
-	width, height := 0.0, 0.0
+	width, height := 0.0, max(0, c.Top)
 	for _, l := range c.Lines {
 		for _, p := range l.Points {
 			if !(p.X >= 0 && p.Y >= 0) || math.IsInf(p.X+p.Y, 0) {

@@ -52,6 +52,11 @@ func TestChart(t *testing.T) {
 }
 
 func TestChartRefuses(t *testing.T) {
+	var b strings.Builder
+	low := report.Chart{Top: 1, Lines: []report.Line{{Name: "low", Points: []report.Point{{1, 0.5}}}}}
+	if err := low.SVG(&b); err != nil || !strings.Contains(b.String(), ">1</text>") {
+		t.Errorf("a chart up to 1: %v\n%s", err, b.String())
+	}
 	for _, points := range [][]report.Point{nil, {{0, 0}}, {{1, math.NaN()}}, {{math.Inf(1), 1}}, {{-1, 1}}} {
 		if err := (report.Chart{Lines: []report.Line{{Name: "x", Points: points}}}).SVG(io.Discard); err == nil {
 			t.Errorf("%v was drawn", points)

@@ -76,6 +76,11 @@ func (p *Progress) every() time.Duration {
 
 // Update shows the status if it is time to.
 func (p *Progress) Update(s Status) error {
+	return p.Show(func(elapsed time.Duration) string { return p.line(s, elapsed) })
+}
+
+// Show shows a line of the caller's, made from the time since Start, if it is time to.
+func (p *Progress) Show(text func(elapsed time.Duration) string) error {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	now := p.Now()
@@ -84,7 +89,7 @@ func (p *Progress) Update(s Status) error {
 		return nil
 	}
 	p.next = now.Add(p.every())
-	line := p.line(s, now.Sub(p.start))
+	line := clean(text(now.Sub(p.start)))
 	if !p.Terminal {
 		_, err := fmt.Fprintln(p.W, line)
 		return err

@@ -97,9 +97,16 @@ func (w *watch) note(format string, args ...any) {
 
 func (w *watch) entered(m *readyMachine, s *State) { w.note("machine %s: %s", m.name, s.name) }
 
-func (w *watch) released(m *Moment, id lockstep.ID) { w.note("released %s", m.Run.Message(id)) }
+func (w *watch) released(m *Moment, id lockstep.ID) {
+	if !w.off() {
+		w.note("released %s", m.Run.Message(id))
+	}
+}
 
 func (w *watch) took(f *readyFilter, acted bool) {
+	if w.off() { // before anything is put into words
+		return
+	}
 	effect := ""
 	if !acted {
 		effect = " (no effect)"

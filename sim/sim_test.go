@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/sim"
+	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
 	"go.uber.org/goleak"
@@ -315,4 +316,47 @@ func measureHandOff(b *testing.B) float64 {
 	close(in)
 	<-out
 	return took
+}
+
+// counter counts its requests and calls itself full when it has had three.
+type counter struct{ ids []int32 }
+
+func (*counter) Start(*sim.Context[int])                       {}
+func (*counter) Receive(*sim.Context[int], lockstep.Node, int) {}
+func (*counter) Alarm(*sim.Context[int])                       {}
+func (n *counter) Request(c *sim.Context[int], id int32, text string) {
+	n.ids = append(n.ids, id)
+	c.Emit(fmt.Sprintf("%d %s", id, text), nil)
+}
+func (n *counter) Role() string {
+	if len(n.ids) >= 3 {
+		return "full"
+	}
+	return ""
+}
+
+// Requests are offered as often as they are to be repeated, under numbers of their own,
+// and nodes tell their roles.
+func TestRepeatAndRoles(t *testing.T) {
+	for _, c := range []struct{ repeat, want int }{{0, 2}, {1, 2}, {3, 6}} {
+		seen := map[string]int{}
+		full := 0
+		watch := spec.OnEvent("watch", func(_ *int, run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+			seen[e.Type]++
+			full = max(full, run.Playing("full").Len())
+			return nil
+		})
+		_, err := lockstep.Explore(context.Background(), lockstep.Plan{System: sim.Cluster[int]{Name: "counter", Nodes: 1, Requests: []string{"a", "b"}, Repeat: c.repeat,
+			Roles: []string{"full"}, New: func(lockstep.Node, int) sim.Node[int] { return &counter{} }},
+			Strategy: strategy.Walk{Request: 1, Steps: 100}, Spec: watch, Runs: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(seen) != c.want || c.repeat == 3 && (seen["5 a"] != 1 || seen["6 b"] != 1) {
+			t.Errorf("repeat %d: %v", c.repeat, seen)
+		}
+		if want := c.want / 6; full != want {
+			t.Errorf("repeat %d: %d nodes were full", c.repeat, full)
+		}
+	}
 }

@@ -4,11 +4,11 @@ package strategy_test
 
 import (
 	"slices"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/processor"
 	"github.com/lockstep-go/lockstep/sim"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/smr"
@@ -103,9 +103,9 @@ func benchmarkChoosing(b *testing.B, system lockstep.System, text string, length
 	plan := lockstep.Plan{System: system, Runs: 1, Steps: length, Workers: 1}
 	measure := func(s lockstep.Strategy, runs int) (time.Duration, int64) {
 		plan.Strategy, plan.Runs = s, runs
-		start := processor(b)
+		start := processor.Used()
 		result := explore(b, plan)
-		return processor(b) - start, result.Steps
+		return processor.Used() - start, result.Steps
 	}
 	measure(notes, 1)
 	script := &dictation{Strategy: s, steps: slices.Clone(notes.steps)}
@@ -127,14 +127,4 @@ func benchmarkChoosing(b *testing.B, system lockstep.System, text string, length
 	b.ReportMetric(step-bare, "choosing-ns/step")
 	b.ReportMetric((step-bare)/step, "choosing/step")
 	b.ReportMetric(0, "ns/op")
-}
-
-// processor is the processor time that this process has used: on a busy machine the time
-// on the wall says little.
-func processor(b *testing.B) time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"unicode/utf8"
 )
 
@@ -320,4 +321,17 @@ func Read(r io.Reader) (*Trace, error) {
 			t.Records = append(t.Records, *rec)
 		}
 	}
+}
+
+// ReadFile reads the trace in a file. An error names the file.
+func ReadFile(file string) (*Trace, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	t, err := Read(f)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", file, err)
+	}
+	return t, errors.Join(err, f.Close())
 }

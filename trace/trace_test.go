@@ -253,3 +253,9 @@ func ExampleTrace_Message() {
 	// 1->2 Ping true
 	// false
 }
+
+func ExampleReadFile() {
+	_, err := trace.ReadFile("nowhere.trace")
+	fmt.Println(err)
+	// Output: open nowhere.trace: no such file or directory
+}

@@ -45,15 +45,15 @@ func (c *compareCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	show := newTicker(e.err)
+	start, show := time.Now(), newProgress(e.err, 0, 0)
 	result, err := campaign.Compare(e.ctx, campaign.Comparison{Plan: plan, Strategies: strategies, Repeat: c.Repeat,
-		Clock: func() time.Duration { return time.Since(show.start) },
+		Clock: func() time.Duration { return time.Since(start) },
 		Progress: func(r campaign.Row) {
-			show.line(func(time.Duration) string {
+			_ = show.Show(func(time.Duration) string {
 				return fmt.Sprintf("%s: %d campaigns, %d found something", r.Strategy, r.Campaigns, r.Found)
 			})
 		}})
-	show.clear()
+	_ = show.Done()
 	if result == nil {
 		return err
 	}

@@ -236,16 +236,16 @@ func (c *distalExploreCmd) Run(e *env) error {
 		o.Random = &explore.RandomOptions{Runs: c.Random, Seed: c.Seed}
 	}
 	start := time.Now()
-	show := newTicker(e.err)
+	show := newProgress(e.err, 0, 0)
 	o.Progress = func(p explore.Progress) bool {
-		show.line(func(elapsed time.Duration) string {
+		_ = show.Show(func(elapsed time.Duration) string {
 			return fmt.Sprintf("phase %d round %d: %d states, %.0f/s, %d MB", p.Phase, p.Round, p.States,
 				perSecond(float64(p.States), elapsed), p.Memory>>20)
 		})
 		return e.ctx.Err() == nil
 	}
 	result, remarks := distal.Explore(text, o)
-	show.clear()
+	_ = show.Done()
 	if err := c.tell(e, remarks); err != nil {
 		return err
 	}

@@ -110,19 +110,6 @@ func (e *env) write(file string, content func(io.Writer) error) error {
 	return err
 }
 
-func readTrace(file string) (*trace.Trace, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	t, err := trace.Read(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	return t, nil
-}
-
 func writeJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")

@@ -113,9 +113,9 @@ func (c *mutantsRunCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	show := newTicker(e.err)
+	show := newProgress(e.err, 0, 0)
 	trial.Progress = func(mutant string, cell mutants.Cell) {
-		show.line(func(time.Duration) string {
+		_ = show.Show(func(time.Duration) string {
 			return fmt.Sprintf("mutant %q, %s: %s in run %d", mutant, cell.Strategy, cell.Outcome, cell.Runs)
 		})
 	}
@@ -127,7 +127,7 @@ func (c *mutantsRunCmd) Run(e *env) error {
 	}
 	defer os.RemoveAll(trial.Out)
 	table, err := trial.Run(e.ctx, list)
-	show.clear()
+	_ = show.Done()
 	if err != nil {
 		return err
 	}

@@ -80,7 +80,7 @@ func curveChart(p cover.Params, a cover.Answer) (report.Chart, error) {
 	if a.Notion == "sequence" {
 		unit = "random operations"
 	}
-	chart := report.Chart{Title: fmt.Sprintf("%s: %v goals, %s", a.Notion, a.Goals, a.Space), X: unit, Y: "probability that every goal is covered"}
+	chart := report.Chart{Title: fmt.Sprintf("%s: %v goals, %s", a.Notion, a.Goals, a.Space), X: unit, Y: "probability that every goal is covered", Top: 1}
 	for _, l := range []struct {
 		name  string
 		value func(cover.CurvePoint) float64
@@ -90,13 +90,13 @@ func curveChart(p cover.Params, a cover.Answer) (report.Chart, error) {
 		{"at least: the paper's rule", func(p cover.CurvePoint) float64 { return p.Bound }},
 	} {
 		line := report.Line{Name: l.name}
-		any := false
+		known := false
 		for _, point := range points {
 			v := l.value(point)
-			any = any || v > 0
+			known = known || v > 0
 			line.Points = append(line.Points, report.Point{X: float64(point.Tests), Y: v})
 		}
-		if any { // what cannot be computed is 0 all along
+		if known { // what cannot be computed is 0 all along
 			chart.Lines = append(chart.Lines, line)
 		}
 	}

@@ -101,14 +101,14 @@ func (c *predictCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	show := newTicker(e.err)
-	defer show.clear()
+	show := newProgress(e.err, 0, 0)
+	defer func() { _ = show.Done() }()
 	for i := range rows {
-		if err := c.measure(e.ctx, &rows[i], show); err != nil {
+		if err := c.measure(e.ctx, i, &rows[i], show); err != nil {
 			return err
 		}
 	}
-	show.clear()
+	_ = show.Done()
 	p := prediction{Strategy: predictStrategy.String(), Nodes: 5, Seed: c.Seed, Campaigns: c.Campaigns, Rows: rows}
 	if c.SVG != "" {
 		if err := e.picture(c.SVG, p.chart()); err != nil {
@@ -190,8 +190,9 @@ func (r *predRow) predict(chance cover.Chance, rules []cover.Rule) error {
 	return err
 }
 
-// measure makes the campaigns with one system.
-func (c *predictCmd) measure(ctx context.Context, r *predRow, show *ticker) error {
+// measure makes the campaigns with one system. No two systems have a seed in common, so
+// that what they meet is independent.
+func (c *predictCmd) measure(ctx context.Context, row int, r *predRow, show *report.Progress) error {
 	type outcome struct {
 		first int // tests up to and with the first finding
 		tests int
@@ -204,7 +205,7 @@ func (c *predictCmd) measure(ctx context.Context, r *predRow, show *ticker) erro
 	var failed error
 	pool.Ordered(workers, c.Campaigns, func(_, i int) outcome {
 		result, err := lockstep.Explore(ctx, lockstep.Plan{System: r.system, Strategy: predictStrategy, Spec: r.spec,
-			Seed: lockstep.RunSeed(c.Seed, i), Runs: predictTests, Workers: 1})
+			Seed: lockstep.RunSeed(c.Seed, row*predictCampaigns+i), Runs: predictTests, Workers: 1})
 		if err == nil && result.Interrupted {
 			err = fmt.Errorf("interrupted: %w", ctx.Err())
 		}
@@ -223,7 +224,7 @@ func (c *predictCmd) measure(ctx context.Context, r *predRow, show *ticker) erro
 		if o.first > 0 {
 			r.Found++
 		}
-		show.line(func(time.Duration) string {
+		_ = show.Show(func(time.Duration) string {
 			return fmt.Sprintf("%s with reads=%s: %d of %d campaigns", r.System, r.Reads, i+1, c.Campaigns)
 		})
 		return failed == nil
@@ -285,7 +286,7 @@ func (p prediction) write(w io.Writer) error {
 // broken lines what was predicted.
 func (p prediction) chart() report.Chart {
 	const most = 400
-	c := report.Chart{Title: "Tests to the first stale read", X: "tests", Y: "share of campaigns with a finding"}
+	c := report.Chart{Title: "Tests to the first stale read", X: "tests", Y: "share of campaigns with a finding", Top: 1}
 	figures := map[string]int{} // number of the line of a figure's prediction
 	for _, r := range p.Rows {
 		if figures[r.Figure] == 0 {

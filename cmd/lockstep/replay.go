@@ -15,7 +15,7 @@ import (
 // load reads a trace and makes the plan on which it can be repeated.
 func load(file string) (lockstep.Plan, *trace.Trace, error) {
 	var plan lockstep.Plan
-	t, err := readTrace(file)
+	t, err := trace.ReadFile(file)
 	if err != nil {
 		return plan, nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/lockstep-go/lockstep/cover"
 	"github.com/lockstep-go/lockstep/report"
 	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 type runCmd struct {
@@ -69,15 +70,15 @@ func (c *runCmd) Run(e *env) error {
 		ctx, cancel = context.WithTimeout(ctx, c.For)
 	}
 	defer cancel()
-	show := newTicker(e.err)
+	start, show := time.Now(), newProgress(e.err, plan.Runs, c.For)
 	var curve []report.Sample
 	plan.Progress = func(r *lockstep.Result) {
-		curve = addSample(curve, r, time.Since(show.start))
-		show.line(func(elapsed time.Duration) string { return campaignLine(r, plan.Runs, c.For, elapsed) })
+		curve = addSample(curve, r, time.Since(start))
+		_ = show.Update(report.Status{Runs: r.Runs, Findings: r.Verdicts[trace.Fail] + r.Verdicts[trace.Flaky], Coverage: seen(r)})
 	}
 	result, err := lockstep.Explore(ctx, plan)
-	elapsed := time.Since(show.start)
-	show.clear()
+	elapsed := time.Since(start)
+	_ = show.Done()
 	if result == nil {
 		return err
 	}
@@ -88,7 +89,14 @@ func (c *runCmd) Run(e *env) error {
 	}
 	plan.Progress = nil
 	failed := errors.Join(c.keep(e, plan, result, sum), c.measure(e, plan, sum))
-	return errors.Join(err, c.print(e, result, sum, meter), failed, c.files(e, sum))
+	var coverage []cover.Reading
+	if meter != nil {
+		coverage = meter.Read()
+	}
+	for _, r := range coverage {
+		sum.Coverage = append(sum.Coverage, report.Covered{Name: r.Name, Seen: r.Covered, Of: r.Goals})
+	}
+	return errors.Join(err, c.print(e, result, sum, coverage), failed, c.files(e, sum))
 }
 
 // measure counts late messages where that was asked for.
@@ -129,6 +137,9 @@ func (c *runCmd) plan() (lockstep.Plan, error) {
 	}
 	pairs := c.Set
 	if c.Nodes != nil {
+		if *c.Nodes < 1 {
+			return plan, fmt.Errorf("--nodes is %d, allowed is 1 and more", *c.Nodes)
+		}
 		pairs = append([]string{fmt.Sprintf("nodes=%d", *c.Nodes)}, pairs...)
 	}
 	system, err := t.Build(pairs)
@@ -220,11 +231,7 @@ func (c *runCmd) keep(e *env, plan lockstep.Plan, result *lockstep.Result, sum *
 	return failed
 }
 
-func (c *runCmd) print(e *env, result *lockstep.Result, sum *report.Campaign, meter *cover.Meter) error {
-	var coverage []cover.Reading
-	if meter != nil {
-		coverage = meter.Read()
-	}
+func (c *runCmd) print(e *env, result *lockstep.Result, sum *report.Campaign, coverage []cover.Reading) error {
 	if c.JSON {
 		return writeJSON(e.out, covered{sum, coverage})
 	}

@@ -41,6 +41,18 @@ func summary(plan lockstep.Plan, r *lockstep.Result, elapsed time.Duration) *rep
 	return c
 }
 
+// seen says how much a campaign has seen, where it counts.
+func seen(r *lockstep.Result) string {
+	switch {
+	case r.States > 0:
+		return fmt.Sprintf("%d states", r.States)
+	case r.Schedules > 0:
+		return fmt.Sprintf("%d schedules", r.Schedules)
+	default:
+		return ""
+	}
+}
+
 // samples is the number of points of a campaign's curve, at most.
 const samples = 400
 

@@ -6,11 +6,11 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/processor"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/etcdraft"
 	"github.com/lockstep-go/lockstep/target/etcdraft/v35"
@@ -19,22 +19,12 @@ import (
 var benchWalk = strategy.Walk{Deliver: 10, Drop: 1, Alarm: 1, Request: 1}
 
 func explore(b *testing.B, sys lockstep.System, s lockstep.Spec, runs int) (*lockstep.Result, time.Duration) {
-	start := processor()
+	start := processor.Used()
 	r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: sys, Strategy: benchWalk, Spec: s, Runs: runs, Steps: 200, Workers: 1, Seed: 1})
 	if err != nil || r.First() != nil {
 		b.Fatal(err, r.First())
 	}
-	return r, processor() - start
-}
-
-// processor is the processor time that this process has used: on a busy machine the time
-// on the wall says little.
-func processor() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	return r, processor.Used() - start
 }
 
 // BenchmarkRatio compares runs of 200 steps under the engine with the bare loop, in the
@@ -54,12 +44,12 @@ func BenchmarkRatio(b *testing.B) {
 					r, d := explore(b, etcdraft.Cluster{Nodes: nodes}, spec.spec, batch)
 					result = r
 					engine += d
-					start := processor()
+					start := processor.Used()
 					loop.messages, loop.steps = 0, 0
 					for range batch {
 						loop.run(nodes, 200)
 					}
-					plain += processor() - start
+					plain += processor.Used() - start
 				}
 				b.ReportMetric(float64(batch*b.N)/engine.Seconds(), "runs/s")
 				b.ReportMetric(float64(batch*b.N)/plain.Seconds(), "bare-runs/s")

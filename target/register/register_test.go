@@ -2,9 +2,13 @@ package register_test
 
 import (
 	"context"
+	"fmt"
+	"math"
+	"strings"
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/register"
 	"github.com/lockstep-go/lockstep/trace"
@@ -28,4 +32,107 @@ func TestQuorumReadsAreLinearizable(t *testing.T) {
 			}
 		}
 	}
+}
+
+// jepsen is a test as in Examples 3.3 and 4.21 of the paper: a balanced partition and two
+// operations under it.
+var jepsen = strategy.Partition{Notion: strategy.Isolation, Balanced: true, Stages: 1, During: 2, Steps: 60}
+
+// The share of tests that find a stale read is what the paper predicts: that of a write of
+// the other value in the larger side followed by a read in the smaller one, and for reads
+// by the leader that of a leader in the smaller side besides.
+func TestPrediction(t *testing.T) {
+	const runs = 6000
+	for _, c := range []struct {
+		reads register.ReadMode
+		p     float64
+	}{{register.Local, 2. / 75}, {register.Leader, 4. / 375}, {register.Quorum, 0}} {
+		result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: register.Cluster{Nodes: 5, Reads: c.reads},
+			Strategy: jepsen, Spec: register.Linearizability, Runs: runs, Seed: 9, KeepGoing: true, Keep: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		hits := float64(result.Verdicts[trace.Fail])
+		if off := math.Abs(hits - runs*c.p); off > 4.5*math.Sqrt(runs*c.p*(1-c.p)) {
+			t.Errorf("reads=%v: %v of %d runs, predicted are %.1f", c.reads, hits, runs, runs*c.p)
+		}
+		if first := result.First(); first != nil && first.Flaky != "" {
+			t.Errorf("reads=%v: %s", c.reads, first.Flaky)
+		}
+	}
+}
+
+// Without the partition nobody reads anything stale, and everything is answered.
+func TestHealthy(t *testing.T) {
+	for reads := register.Local; reads <= register.Quorum; reads++ {
+		result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: register.Cluster{Nodes: 5, Reads: reads},
+			Strategy: strategy.Partition{Stages: 1, Before: 8, Steps: 60}, Spec: spec.All(register.Linearizability, answered), Runs: 300})
+		if err != nil || result.First() != nil {
+			t.Errorf("reads=%v: %v, %v", reads, result.First(), err)
+		}
+	}
+}
+
+// answered is violated by a cut while an operation waits for its answer.
+var answered = spec.OnEvent("answered", func(open *int, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+	switch e.Type {
+	case spec.EventCall:
+		*open++
+	case spec.EventReturn:
+		*open--
+	}
+	if *open > 1 {
+		return &lockstep.Finding{Text: "an operation was not answered before the next"}
+	}
+	return nil
+})
+
+func TestRefusedOptions(t *testing.T) {
+	for options, want := range map[string]string{
+		"nodes=0":       "register: nodes is 0, allowed are 1..64",
+		"nodes=65":      "register: nodes is 65, allowed are 1..64",
+		"requests=-1":   "register: requests is -1, allowed are 0..1000",
+		"requests=1001": "register: requests is 1001",
+		"reads=stale":   "the read mode must be one of local, leader, quorum",
+	} {
+		system, err := register.Target.Build([]string{options})
+		if err == nil {
+			_, err = system.Describe()
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", options, err, want)
+		}
+	}
+	if _, err := (register.Cluster{Nodes: 3, Reads: 9}).Describe(); err == nil || !strings.Contains(err.Error(), "reads is 9") {
+		t.Errorf("reads 9: %v", err)
+	}
+	info, err := register.Cluster{Nodes: 3, Reads: register.Leader, Requests: 2}.Describe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := register.Target.Rebuild(info.Options)
+	if err != nil || again != (register.Cluster{Nodes: 3, Reads: register.Leader, Requests: 2}) {
+		t.Errorf("%v became %v, %v", info.Options, again, err)
+	}
+}
+
+func ExampleCluster() {
+	// Fig. 1, right: the leader is cut off in a minority and answers a read there.
+	result, err := lockstep.Explore(context.Background(), lockstep.Plan{
+		System:   register.Cluster{Nodes: 5, Reads: register.Leader},
+		Strategy: strategy.Partition{Notion: strategy.Isolation, Role: register.RoleLeader, Balanced: true, Stages: 1, During: 2, Steps: 60},
+		Spec:     register.Linearizability,
+		Runs:     1000,
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(result.First().Finding)
+	// Output: linearizability: no order of these operations explains the answers: write 1: 1 [1,2]; read: 0 [3,4]
+}
+
+func ExampleOperations() {
+	fmt.Println(strings.Join(register.Operations(), ", "))
+	// Output: read, write 0, write 1
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/processor"
 	"github.com/lockstep-go/lockstep/sim"
 	"github.com/lockstep-go/lockstep/strategy"
 )
@@ -15,7 +16,8 @@ import (
 // BenchmarkEngine makes runs of the correct protocol under each strategy, and as many
 // with a loop written by hand over the same nodes that makes the same kind of choices
 // and checks the same property, in turns in the same process. The ratio is the hand
-// loop's time for a step over the engine's: 1 would mean that the engine costs nothing.
+// loop's processor time for a step over the engine's: 1 would mean that the engine costs
+// nothing.
 //
 //	go test ./target/smr -run '^$' -bench Engine
 func BenchmarkEngine(b *testing.B) {
@@ -41,19 +43,19 @@ func compareWithBare(b *testing.B, s lockstep.Strategy, run func(*bare)) {
 	b.ReportAllocs()
 	for done := 0; done < b.N; done += share {
 		plan.Seed, plan.Runs = uint64(done), min(share, b.N-done)
-		start := time.Now()
+		start := processor.Used()
 		result, err := lockstep.Explore(context.Background(), plan)
-		engineTime += time.Since(start)
+		engineTime += processor.Used() - start
 		if err != nil || result.First() != nil {
 			b.Fatal(err, result.First())
 		}
 		engineSteps += result.Steps
-		start = time.Now()
+		start = processor.Used()
 		for i := range plan.Runs {
 			hand.pcg.Seed(plan.Seed, uint64(i))
 			run(hand)
 		}
-		handTime += time.Since(start)
+		handTime += processor.Used() - start
 	}
 	perEngine := float64(engineTime.Nanoseconds()) / float64(engineSteps)
 	perHand := float64(handTime.Nanoseconds()) / float64(hand.steps)

@@ -66,8 +66,11 @@ func Liveness() *Scenario {
 // lost its quorum does not step down without CheckQuorum, and keeps its last follower.
 func LivenessNoCQ() *Scenario {
 	sc := New("LivenessNoCQ").Faults(lossy).Use(timely)
-	stale := IsSend().And(Type("MsgHeartbeat"), FromGroup(Marked("leader").Others()))
+	term := By("term", func(m *Moment) uint64 { return m.Body().(pb.Message).Term })
+	older := Like("leaders", "older than another leader", func(now, other pb.Message) bool { return now.Term < other.Term })
+	stale := IsSend().And(Type("MsgHeartbeat"), older)
 	changes(sc).On(stale.And(Count("stale").Ge(200)), "leads without a quorum").MarkSuccess().MarkDead().EndRun()
+	sc.If(IsSend(), Type("MsgApp")).Named("remember a leader").Once().Per(term).Aside().Then(Record("leaders"), Continue())
 	sc.If(stale).Named("count heartbeats of an older leader").Aside().Then(Count("stale").Incr(), Continue())
 	return sc.Use(BreakLinks([2]lockstep.Node{4, 1}, [2]lockstep.Node{4, 3}, [2]lockstep.Node{5, 1}, [2]lockstep.Node{5, 2}))
 }
