@@ -21,7 +21,8 @@ func members() []Mutant {
 		{Name: "campaign-unapplied", Area: Members, File: "raft.go", Func: "raft.hup", Load: changeAsync,
 			Expr: "r.hasUnappliedConfChanges()", By: "false",
 			Does:   "a node campaigns among the members before a committed change",
-			Breaks: "a node goes by the latest configuration in its log (§6)"},
+			Breaks: "a node goes by the latest configuration in its log (§6)",
+			Needs:  "a candidate and a majority of its old members that have committed two changes and applied neither, while the new members elect a leader of their own: storage here is at most a few steps late, so that this is very rare"},
 	}
 }
 
@@ -60,7 +61,7 @@ func snapshots() []Mutant {
 			Expr: "new(r.raftLog.committed)", By: "new(r.raftLog.lastIndex())",
 			Does:   "the answer to a snapshot that is not needed acknowledges the whole log",
 			Breaks: "matchIndex is what is known to be replicated (Fig. 2, State of leaders)",
-			Needs:  "a follower whose log differs from the leader's only beyond a snapshot that it is sent: the library sends one only where the common log ends before it; masked, whatever the schedule"},
+			Needs:  "a follower whose log differs from the leader's only beyond a snapshot that it is sent: the library sends one only where the common log ends before it; as far as we can see masked under every schedule"},
 		{Name: "snapshot-keeps-tail", Area: Snapshots, File: "log_unstable.go", Func: "unstable.restore", Load: compactAsync,
 			Stmt:   "u.entries = nil",
 			Does:   "entries that are not written yet stay behind a snapshot",

@@ -2,7 +2,7 @@ package mutants
 
 // needsLowStart is why a follower never has entries behind those that it compared, except
 // from the same leader.
-const needsLowStart = "a leader that sends entries from before the end of the common log: the library's probing ends exactly there, so that the first entry sent replaces whatever else the follower has; masked, whatever the schedule"
+const needsLowStart = "a leader that sends entries from before the end of the common log: the library's probing ends exactly there, so that the first entry sent replaces whatever else the follower has; as far as we can see masked under every schedule"
 
 func matching() []Mutant {
 	return []Mutant{
