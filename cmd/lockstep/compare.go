@@ -80,7 +80,7 @@ func (c *compareCmd) Run(e *env) error {
 
 // comparison is a comparison as a campaign's page shows it.
 func comparison(r *campaign.Result) *report.Campaign {
-	c := &report.Campaign{Target: r.Target, Strategy: "several strategies", Seed: r.Seed, Verdict: trace.Pass, Interrupted: r.Interrupted}
+	c := &report.Campaign{Target: r.Target, Seed: r.Seed, Verdict: trace.Pass, Interrupted: r.Interrupted}
 	for _, row := range r.Rows {
 		c.Runs += int(row.TotalRuns)
 		c.Steps += row.TotalSteps
