@@ -18,7 +18,7 @@ var (
 	reading     = Load{Name: "reads", Set: []string{"clients=4", "requests=8", "keys=1"}, Why: "more clients and operations on one key, so that a stale read shows"}
 
 	compact      = Load{Name: "compact", Set: []string{"compact=2", "requests=8"}, Why: "a snapshot after every second entry"}
-	compactLive  = Load{Name: "compact-live", Set: []string{"compact=2", "requests=8"}, Settle: settle, Why: "the same; liveness is judged"}
+	grow         = Load{Name: "grow", Set: []string{"voters=1", "changes=4", "compact=2"}, Settle: settle, Why: "one voter that others join, who need a snapshot and soon count for the majority; liveness is judged"}
 	compactAsync = Load{Name: "compact-async", Set: []string{"compact=2", "requests=8", "async=true"}, Why: "snapshots and storage that writes later"}
 	window       = Load{Name: "window", Set: []string{"max-inflight=2", "max-size-per-msg=1"}, Settle: 10000, Why: "two messages of one entry on their way to a follower; liveness is judged"}
 	transfer     = Load{Name: "transfer", Set: []string{"transfers=2"}, Settle: settle, Why: "two leadership transfers; liveness is judged"}

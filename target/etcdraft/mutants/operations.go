@@ -65,7 +65,7 @@ func snapshots() []Mutant {
 			Stmt:   "u.entries = nil",
 			Does:   "entries that are not written yet stay behind a snapshot",
 			Breaks: "a snapshot that is new to the log replaces all of it (§7; Fig. 13, receiver 7)"},
-		{Name: "snapshot-not-retried", Area: Snapshots, File: "raft.go", Func: "stepLeader", Load: compactLive,
+		{Name: "snapshot-not-retried", Area: Snapshots, File: "raft.go", Func: "stepLeader", Load: grow,
 			Expr: "pr.State != tracker.StateSnapshot", By: "true",
 			Does:   "a leader does not hear that a snapshot was lost",
 			Breaks: "a follower that lags behind is brought up to date by a snapshot (§7)"},

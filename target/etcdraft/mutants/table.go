@@ -88,6 +88,8 @@ func (r Row) line() []string {
 			text = ">" + text
 		case c.Outcome == TimedOut:
 			text = "time-out"
+		case c.Outcome == Unclear:
+			text = "unclear"
 		case c.Outcome == Crashed:
 			text = "crash"
 		}

@@ -53,6 +53,7 @@ const (
 	Crashed  Outcome = "crashed"  // the process broke down, which counts as killed
 	Survived Outcome = "survived" // nothing was found
 	TimedOut Outcome = "timeout"  // nothing was found up to the limit
+	Unclear  Outcome = "unclear"  // the library without the mutant fails in these runs, too
 )
 
 // Cell is what a strategy made of a mutant.
@@ -96,7 +97,7 @@ type Table struct {
 }
 
 // Run makes the campaigns: those with mutants, and then those without, each as long as
-// the longest that killed a mutant with the same workload and strategy. So a kill counts
+// the longest that killed a mutant with the same workload and strategy. A kill counts
 // only if the library as it is passes the same runs.
 func (t Trial) Run(ctx context.Context, list []Mutant) (*Table, error) {
 	if len(t.Strategies) == 0 {
@@ -129,10 +130,20 @@ func (t Trial) control(ctx context.Context, list []Mutant, table *Table) error {
 				return err
 			}
 			row.Cells = append(row.Cells, c)
+			table.discount(l.Name, i, c)
 		}
 		table.Control = append(table.Control, row)
 	}
 	return nil
+}
+
+// discount takes back the kills that the library without a mutant does not survive.
+func (t *Table) discount(load string, strategy int, control Cell) {
+	for _, r := range t.Mutants {
+		if c := &r.Cells[strategy]; control.Found() && r.Load == load && c.Found() && c.Runs >= control.Runs {
+			c.Outcome = Unclear
+		}
+	}
 }
 
 // controlRuns is the least number of runs without a mutant.

@@ -25,6 +25,9 @@ func TestMain(m *testing.M) {
 // act ends the process the way that the name of the mutant says.
 func act(mutant, args string) {
 	switch {
+	case mutant == "" && strings.Contains(args, "walk --runs 3 ") && strings.Contains(args, "--set weak=true"):
+		fmt.Println(`{"runs": 2, "first_finding_run": 1, "finding": {"property": "liveness", "text": "slow"}}`)
+		os.Exit(1)
 	case mutant == "":
 		fmt.Println(`{"runs": 7, "first_finding_run": null, "finding": null}`)
 		os.Exit(0)
@@ -94,6 +97,20 @@ func TestTrialFails(t *testing.T) {
 	tr.Program = "/does/not/exist"
 	if _, err := tr.Run(t.Context(), []mutants.Mutant{{Name: "easy"}}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no program: %v", err)
+	}
+}
+
+// TestFalseAlarm does not count a kill where the library fails without the mutant.
+func TestFalseAlarm(t *testing.T) {
+	tr := trial(t)
+	tr.Runs, tr.More = 3, 0
+	table, err := tr.Run(t.Context(), []mutants.Mutant{{Name: "easy", Load: mutants.Load{Name: "weak", Set: []string{"weak=true"}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cells := table.Mutants[0].Cells
+	if table.Clean() || cells[0].Outcome != mutants.Unclear || cells[1].Outcome != mutants.Killed {
+		t.Errorf("%+v", table)
 	}
 }
 
