@@ -69,12 +69,12 @@ type notes struct {
 	seed   int // the number of the run whose seed it had
 }
 
-// choose asks the scheduler for the next step, and takes notes where they are needed.
+// choose asks the scheduler for the next step and takes notes.
 func (w *worker) choose() bool {
 	ok := w.sched.Next(w.run, w.run.next)
-	if w.keep && ok {
+	if ok {
 		w.notes.note(*w.run.next, w.sched)
-	} else if w.keep {
+	} else {
 		w.notes.note(Step{}, w.sched)
 	}
 	return ok

@@ -150,8 +150,9 @@ func (w *worker) explore() (*Finding, error) {
 		}
 		*r.next = Step{}
 		switch {
-		case r.unqueue(r.next):
-		case w.choose():
+		case len(r.queue) > 0 && r.unqueue(r.next):
+		case !w.keep && w.sched.Next(r, r.next):
+		case w.keep && w.choose():
 		case w.director != nil && w.director.Idle(r, &r.hand):
 			continue
 		default:

@@ -74,6 +74,10 @@ type comparedRow struct {
 func (d *campaignData) fill() {
 	c := d.C
 	d.Heading, d.Class = string(c.Verdict), string(c.Verdict)
+	if c.comparison() {
+		d.fillComparison()
+		return
+	}
 	d.Subtitle = fmt.Sprintf("%s · %s · seed %d", named(c.Target, c.Options), clean(c.Strategy), c.Seed)
 	if c.Scenario != "" {
 		d.Subtitle += " · scenario " + clean(c.Scenario)
@@ -133,6 +137,19 @@ func (d *campaignData) promise() {
 		d.Promise = append(d.Promise, fmt.Sprintf("After these %d runs the chance to have hit any given target of that kind is at least %s; %s runs are needed for 95%%.",
 			d.C.Runs, percent(g.AllRuns), orMany(g.RunsFor95)))
 	}
+}
+
+// comparison reports whether the campaign is nothing but a comparison of strategies, of
+// which no failure rate and no verdicts of single runs can be told.
+func (c *Campaign) comparison() bool { return c.Strategy == "" && len(c.Compared) > 0 }
+
+func (d *campaignData) fillComparison() {
+	c := d.C
+	d.Heading, d.Class = "strategies compared", ""
+	d.Subtitle = fmt.Sprintf("%s · from seed %d", named(c.Target, c.Options), c.Seed)
+	d.Cards = []card{{short(float64(len(c.Compared))), "strategies", ""}, {short(float64(c.Runs)), "runs", ""},
+		{short(float64(c.Findings)), "campaigns with a finding", ""}, {short(float64(c.Steps)), "steps", ""}}
+	d.compare()
 }
 
 // rateText says what the number of findings means, and under which assumption.

@@ -42,7 +42,13 @@ func (c *Context[M]) Send(to lockstep.Node, m M) {
 		d.senders = append(d.senders, link{c.self, to})
 		return
 	}
-	kind, tag := d.cluster.envelope(m)
+	kind, tag := "message", lockstep.Tag{} // as envelope does, without handing m on once more
+	if d.cluster.Type != nil {
+		kind = d.cluster.Type(m)
+	}
+	if d.cluster.Tag != nil {
+		tag = d.cluster.Tag(m)
+	}
 	d.out.Send(c.self, to, kind, tag)
 }
 

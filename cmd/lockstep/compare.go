@@ -3,11 +3,15 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
+	"strings"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/campaign"
+	"github.com/lockstep-go/lockstep/report"
 	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 type compareCmd struct {
@@ -21,6 +25,7 @@ type compareCmd struct {
 	Repeat     int      `default:"10" placeholder:"R" help:"Campaigns with each strategy (${default})."`
 	Seed       uint64   `placeholder:"X" help:"Seed of the first campaign."`
 	Workers    int      `placeholder:"W" help:"Runs at once; 0 is one for each processor."`
+	Report     string   `placeholder:"FILE" help:"Write the comparison as an HTML page with a plot."`
 	JSON       bool     `name:"json" help:"Print one JSON object."`
 }
 
@@ -62,10 +67,31 @@ func (c *compareCmd) Run(e *env) error {
 			e.status = statusFinding
 		}
 	}
+	if c.Report != "" {
+		page := comparison(result)
+		page.Again = "lockstep compare " + c.Target + " --strategies " + quoted(strings.Join(c.Strategies, " "))
+		err = errors.Join(err, e.write(c.Report, func(w io.Writer) error { return report.CampaignPage(w, page) }))
+	}
 	if c.JSON {
 		return errors.Join(err, writeJSON(e.out, result))
 	}
 	return errors.Join(err, result.WriteText(e.out))
+}
+
+// comparison is a comparison as a campaign's page shows it.
+func comparison(r *campaign.Result) *report.Campaign {
+	c := &report.Campaign{Target: r.Target, Seed: r.Seed, Verdict: trace.Pass, Interrupted: r.Interrupted}
+	for _, row := range r.Rows {
+		c.Runs += int(row.TotalRuns)
+		c.Steps += row.TotalSteps
+		c.Findings += row.Found
+		if row.Found > 0 {
+			c.Verdict = trace.Fail
+		}
+		c.Compared = append(c.Compared, report.Compared{Strategy: row.Strategy, Repeats: row.Campaigns, Found: row.Found,
+			Median: float64(row.Median), Lower: float64(row.MedianLow), Upper: float64(row.MedianHigh)})
+	}
+	return c
 }
 
 // parseStrategies reads lists of strategies. A comma separates two strategies where what

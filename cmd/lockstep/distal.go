@@ -3,11 +3,15 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
 	"github.com/lockstep-go/lockstep/distal"
 	"github.com/lockstep-go/lockstep/distal/explore"
+	"github.com/lockstep-go/lockstep/distal/system"
+	"github.com/lockstep-go/lockstep/report"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // distalCmd groups the verbs on Distal programs.
@@ -212,6 +216,8 @@ type distalExploreCmd struct {
 	Memory       int64  `placeholder:"MB" help:"Memory limit in megabytes; 0 is 4096."`
 	Random       int    `placeholder:"RUNS" help:"Make so many random runs instead of searching all."`
 	Seed         uint64 `placeholder:"X" help:"Seed of random runs."`
+	Trace        string `placeholder:"FILE" help:"Write the counterexample as a trace, to be explained and drawn."`
+	HTML         string `name:"html" placeholder:"FILE" help:"Write the counterexample as a page to look at."`
 	JSON         bool   `name:"json" help:"Print one JSON object."`
 }
 
@@ -255,11 +261,38 @@ func (c *distalExploreCmd) Run(e *env) error {
 	if result.Violation != nil {
 		e.status = statusFinding
 	}
+	drawn, err := c.draw(e, text, result)
+	if err != nil {
+		return err
+	}
 	if c.JSON {
 		return writeJSON(e.out, result)
 	}
 	c.print(e, result, elapsed)
+	if drawn != nil {
+		return report.Grid(e.out, drawn, options(e.out))
+	}
 	return nil
+}
+
+// draw makes the picture of a violation and writes it to the files asked for.
+func (c *distalExploreCmd) draw(e *env, text string, r distal.ExploreResult) (*trace.Trace, error) {
+	if r.Violation == nil {
+		return nil, nil
+	}
+	m, _, remarks := distal.NewModel(text, c.options())
+	if m == nil {
+		return nil, remarks
+	}
+	t := system.Counterexample(m.Program, r.Violation)
+	var failed error
+	if c.Trace != "" {
+		failed = e.writeTrace(c.Trace, t)
+	}
+	if c.HTML != "" {
+		failed = errors.Join(failed, e.write(c.HTML, func(w io.Writer) error { return report.Page(w, report.Views{Found: t}, report.PageOptions{}) }))
+	}
+	return t, failed
 }
 
 func (c *distalExploreCmd) print(e *env, r distal.ExploreResult, elapsed time.Duration) {
@@ -275,7 +308,7 @@ func (c *distalExploreCmd) print(e *env, r distal.ExploreResult, elapsed time.Du
 		}
 	}
 	if v := r.Violation; v != nil {
-		fmt.Fprintf(e.out, "FAIL %s in phase %d, round %d (%s), %d active rounds: %s\n\n%s", v.Property, v.Phase, v.Round, v.RoundName, v.ActiveRounds, v.Text, r.Trace)
+		fmt.Fprintf(e.out, "FAIL %s in phase %d, round %d (%s), %d active rounds: %s\n\n", v.Property, v.Phase, v.Round, v.RoundName, v.ActiveRounds, v.Text)
 		return
 	}
 	fmt.Fprintln(e.out, map[string]string{explore.Pass: "PASS every behaviour to the bound keeps the properties",

@@ -199,7 +199,7 @@ func (d *deployment) MessageText(body lockstep.ID) string {
 
 // StateText implements [lockstep.Describer].
 func (d *deployment) StateText(n lockstep.Node) string {
-	return strings.ReplaceAll(d.program.FormatState(d.instance.State(int(n))), ", ", ",")
+	return stateText(d.program, d.instance.State(int(n)))
 }
 
 // Fingerprint implements [lockstep.Fingerprinter].

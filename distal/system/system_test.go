@@ -14,7 +14,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-const examples = "../../examples/distal"
+const folder = "../../examples/distal"
 
 func explore(t *testing.T, p system.Program, s lockstep.Strategy, runs int) *lockstep.Result {
 	t.Helper()
@@ -28,7 +28,7 @@ func explore(t *testing.T, p system.Program, s lockstep.Strategy, runs int) *loc
 // Every strategy runs on the buggy program and finds what the exhaustive search finds;
 // the finding replays, shrinks and replays again.
 func TestPaxosBug(t *testing.T) {
-	p := system.Program{File: filepath.Join(examples, "paxos_buggy.distal")}
+	p := system.Program{File: filepath.Join(folder, "paxos_buggy.distal")}
 	for _, s := range []lockstep.Strategy{strategy.Walk{Deliver: 10, Drop: 1, Alarm: 1, Steps: 150},
 		strategy.Uniform{Period: 4, Isolations: 6, Rounds: 20}, strategy.Lossy{Rounds: 20, Loss: 0.2}} {
 		result := explore(t, p, s, 20_000)
@@ -52,7 +52,7 @@ func TestPaxosBug(t *testing.T) {
 // that they ask for: those that need more than any subset of messages run without loss.
 func TestCorrectPrograms(t *testing.T) {
 	for name, drop := range map[string]int{"paxos_fixed": 1, "raft_fixed": 1, "lastvoting": 1, "benor_fixed": 0, "twophase_fixed": 0} {
-		p := system.Program{File: filepath.Join(examples, name+".distal")}
+		p := system.Program{File: filepath.Join(folder, name+".distal")}
 		result := explore(t, p, strategy.Walk{Deliver: 10, Drop: drop, Alarm: min(1, drop), Steps: 120}, 200)
 		if result.Verdict() != trace.Pass {
 			t.Errorf("%s: %v %v", name, result.Verdicts, result.First().Finding)
@@ -67,7 +67,7 @@ func TestBadPrograms(t *testing.T) {
 	}{
 		{system.Program{File: "nowhere.distal"}, "the program cannot be read: open nowhere.distal"},
 		{system.FromSource("protocol", ""), "distal: "},
-		{system.Program{File: filepath.Join(examples, "paxos_fixed.distal"), Test: "large"}, "there is no test large"},
+		{system.Program{File: filepath.Join(folder, "paxos_fixed.distal"), Test: "large"}, "there is no test large"},
 	} {
 		if _, err := c.p.Describe(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want ...%s...", c.p, err, c.want)
@@ -76,7 +76,7 @@ func TestBadPrograms(t *testing.T) {
 }
 
 func ExampleFromSource() {
-	text, err := os.ReadFile(filepath.Join(examples, "paxos_buggy.distal"))
+	text, err := os.ReadFile(filepath.Join(folder, "paxos_buggy.distal"))
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -118,6 +118,9 @@ func (d *Deployment) Do(s *lockstep.Step, out *lockstep.Outbox) error {
 	case trace.Cut, trace.Heal:
 		d.switchLinks(s)
 	}
+	if d.cluster.Async && d.retired != 0 {
+		d.workRetired()
+	}
 	d.arm()
 	return err
 }
