@@ -44,7 +44,7 @@ func TestCleanLayers(t *testing.T) {
 }
 
 // TestSettled judges liveness too, with every option, under every kind of fault, for
-// both versions.
+// both versions. Asynchronous writes hold votes back because of [TestVotesBeforeWrites].
 func TestSettled(t *testing.T) {
 	for i, c := range []etcdraft.Cluster{
 		{},
@@ -64,10 +64,10 @@ func TestSettled(t *testing.T) {
 		{Clients: etcdraft.None},
 		{Nodes: 5, Voters: 3, Changes: 5, Compact: 4, Requests: 2},
 		{Nodes: 6, Voters: 4, Changes: 5, Transfers: 2, PreVote: true, CheckQuorum: true},
-		{Async: true},
-		{Async: true, Compact: 3, MaxSizePerMsg: 1},
-		{Async: true, PreVote: true, CheckQuorum: true},
-		{Async: true, Nodes: 5, Voters: 3, Changes: 5, Compact: 4},
+		{Async: true, HoldVotes: true},
+		{Async: true, HoldVotes: true, Compact: 3, MaxSizePerMsg: 1},
+		{Async: true, HoldVotes: true, PreVote: true, CheckQuorum: true},
+		{Async: true, HoldVotes: true, Nodes: 5, Voters: 3, Changes: 5, Compact: 4},
 	} {
 		settle := 2000 * max(3, c.Nodes) / 3
 		for _, sys := range []lockstep.System{c, v35.Cluster(c)} {

@@ -29,21 +29,6 @@ func (d *Deployment) alarm(n *node) {
 	}
 }
 
-// workRetired lets the storage of removed nodes finish. Storage goes by the alarm of its
-// node; the clock of a removed node has stopped, but its disk has not: its answers, which
-// others may still need to leave a joint configuration, must not fall behind for ever.
-func (d *Deployment) workRetired() {
-	for id := range d.retired.All() {
-		if n := d.node(id); n.up {
-			d.work(n, allWork, allWork)
-			n.raft.Timer().Check()
-		}
-	}
-}
-
-// allWork is more pieces of work than a node ever has.
-const allWork = 1 << 20
-
 // tick reports whether the node's timer was due.
 func (d *Deployment) tick(n *node) bool {
 	t := n.raft.Timer()
@@ -56,7 +41,7 @@ func (d *Deployment) tick(n *node) bool {
 	return due
 }
 
-// ticking reports whether a node has a clock: one that was removed has none.
+// ticking reports whether a node has a clock: one that was retired has none.
 func (d *Deployment) ticking(n *node) bool { return n.up && !d.retired.Has(n.id) }
 
 // timed reports whether the node acts by itself when time passes.

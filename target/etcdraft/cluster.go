@@ -44,6 +44,10 @@ type Cluster struct {
 	Compact int `help:"applied entries after which the log becomes a snapshot; 0: never"`
 	// Async turns asynchronous storage writes on, where the version has them.
 	Async bool `help:"asynchronous storage writes, where the version has them"`
+	// HoldVotes makes requests for votes wait, with asynchronous writes, until the term,
+	// the vote and the log that they speak of are on disk. The library lets them go at
+	// once, so that a candidate that crashes can win an election of its last life.
+	HoldVotes bool `help:"with async: send requests for votes after the write of what they speak of, which the library does not ask for"`
 
 	// Clients is the number of clients, each with one request at a time; 0 means 2, and
 	// None means that there are none.
@@ -201,6 +205,9 @@ func (c Cluster) check() error {
 	if need := 3*c.Delay + 2; c.Delay > 0 && c.Election < need {
 		return fmt.Errorf("etcdraft: messages take up to %d ticks, so no election may succeed with election=%d; it must be at least %d", c.Delay, c.Election, need)
 	}
+	if c.HoldVotes && !c.Async {
+		return fmt.Errorf("etcdraft: hold-votes=true needs async=true, it is about asynchronous storage writes")
+	}
 	if c.Async && !c.library.Async() {
 		return fmt.Errorf("etcdraft: %s has no asynchronous storage writes", c.library.Name())
 	}
@@ -240,6 +247,7 @@ func (c Cluster) options() map[string]string {
 	set("check-quorum", "true", c.CheckQuorum)
 	set("no-forward", "true", c.NoForward)
 	set("async", "true", c.Async)
+	set("hold-votes", "true", c.HoldVotes)
 	set("layers", "true", c.Layers)
 	set("asks", c.Asks, c.Asks != "")
 	set("mix", c.Mix.String(), c.Mix != Mixed)
@@ -251,7 +259,7 @@ func (c Cluster) options() map[string]string {
 
 func (c Cluster) config() raftlib.Config {
 	r := raftlib.Config{Election: c.Election, Heartbeat: c.Heartbeat, PreVote: c.PreVote, CheckQuorum: c.CheckQuorum,
-		Lease: c.Reads == Lease, MaxInflight: c.MaxInflight, MaxSize: uint64(c.MaxSizePerMsg), NoForward: c.NoForward, Async: c.Async}
+		Lease: c.Reads == Lease, MaxInflight: c.MaxInflight, MaxSize: uint64(c.MaxSizePerMsg), NoForward: c.NoForward, Async: c.Async, HoldVotes: c.HoldVotes}
 	if r.MaxSize == 0 {
 		r.MaxSize = math.MaxUint64
 	}

@@ -18,14 +18,12 @@ type Deployment struct {
 	clients []client
 	out     *lockstep.Outbox
 
-	pcg    rand.PCG
-	rand   *rand.Rand // the run's own: workload, delays, storage, crashes
-	cut    []lockstep.Nodes
-	gone   []bool // by message number - 1: delivered, lost or a copy
-	flying int    // messages on their way
-	// retired are the nodes whose removal some node has applied. Their operator stops them
-	// then: their clocks stand still, clients cannot reach them, and they only answer.
-	retired lockstep.Nodes
+	pcg     rand.PCG
+	rand    *rand.Rand // the run's own: workload, delays, storage, crashes
+	cut     []lockstep.Nodes
+	gone    []bool         // by message number - 1: delivered, lost or a copy
+	flying  int            // messages on their way
+	retired lockstep.Nodes // removed, and stopped by their operator; see retire
 
 	changes, transfers int // of the operator, asked for so far
 	asks               []raftlib.ConfChange
@@ -65,6 +63,7 @@ func (d *Deployment) Reset(seed uint64, out *lockstep.Outbox) error {
 	d.pcg.Seed(seed, 0)
 	d.network.Reset()
 	clear(d.cut)
+	d.resetCalm()
 	d.gone, d.flying, d.retired, d.changes, d.transfers, d.data = d.gone[:0], 0, 0, 0, 0, d.data[:0]
 	for i := range d.nodes {
 		n := &d.nodes[i]
@@ -98,6 +97,7 @@ func (d *Deployment) begin(out *lockstep.Outbox) {
 // Do implements [lockstep.Deployment].
 func (d *Deployment) Do(s *lockstep.Step, out *lockstep.Outbox) error {
 	d.begin(out)
+	d.countCalm(s)
 	var err error
 	switch s.Kind {
 	case trace.Deliver:
@@ -118,11 +118,24 @@ func (d *Deployment) Do(s *lockstep.Step, out *lockstep.Outbox) error {
 	case trace.Cut, trace.Heal:
 		d.switchLinks(s)
 	}
-	if d.cluster.Async && d.retired != 0 {
-		d.workRetired()
-	}
 	d.arm()
 	return err
+}
+
+// countCalm counts the alarms of each node since the last fault.
+func (d *Deployment) countCalm(s *lockstep.Step) {
+	switch s.Kind {
+	case trace.Alarm:
+		d.node(s.Node).calm++
+	case trace.Drop, trace.Duplicate, trace.Crash, trace.Restart, trace.Cut, trace.Heal:
+		d.resetCalm()
+	}
+}
+
+func (d *Deployment) resetCalm() {
+	for i := range d.nodes {
+		d.nodes[i].calm = 0
+	}
 }
 
 // Close implements [lockstep.Deployment].
@@ -147,8 +160,8 @@ func (d *Deployment) deliver(id lockstep.ID) {
 }
 
 // refused reports whether the transport refuses a message because of a removal: campaigns
-// of a removed node disturb the others, and what is forwarded to one that still believes
-// that it leads keeps it alive. Answers of a removed node are still welcome.
+// of a retired node disturb the others, and what is forwarded to one that still believes
+// that it leads keeps it alive. Answers of a retired node are still welcome.
 func (d *Deployment) refused(m *lockstep.Message) bool {
 	if d.retired == 0 {
 		return false

@@ -12,8 +12,8 @@ import (
 var (
 	// Durability: a write that a client was told of is not lost. When the client is told,
 	// the write is on the disks of a majority, as long as the membership is fixed; every
-	// leader of a later term has it; and after a settling stage a majority of the voters
-	// has applied it.
+	// leader of a later term has it; and after a settling stage that was long enough for
+	// [Live] to be judged, if there is a leader, a majority of the voters has applied it.
 	Durability = spec.New("durability", func(lockstep.Info) *durability { return &durability{} })
 	// Everything is all specs of this package.
 	Everything = spec.All(Safety, Durability, Linearizability, Live{})
@@ -88,10 +88,10 @@ func (m *durability) elected(n *node, term uint64) *lockstep.Finding {
 
 // End implements [spec.Ender].
 func (m *durability) End(run *lockstep.Run) *lockstep.Finding {
-	if !run.Settled() {
+	d := inner(run)
+	if !run.Settled() || !d.calm(d.cluster.patience()) || !d.led() {
 		return nil
 	}
-	d := inner(run)
 	voters := d.Conf().Voters
 	for _, w := range m.known {
 		m.judged++
@@ -112,7 +112,8 @@ func (m *durability) End(run *lockstep.Run) *lockstep.Finding {
 // fair, there is a leader that a quorum follows, and every request of a client is
 // answered. It is judged only where every member had Ticks ticks without a fault before
 // the end, so that a stage that is too short for an election is not held against the
-// library; [lockstep.Result.Judged] tells how often it was.
+// library; nor is a cluster of which removals have left fewer than three voters, for
+// which the library promises nothing. [lockstep.Result.Judged] tells how often it was.
 type Live struct {
 	// Ticks is the bound; 0 means 20 election time-outs and 8 ticks for each request of a
 	// client, and twice as much with asynchronous writes. A settling stage of 2000 steps
@@ -124,40 +125,30 @@ type Live struct {
 func (Live) Properties() []string { return []string{"liveness"} }
 
 // New implements [lockstep.Spec].
-func (l Live) New(info lockstep.Info) lockstep.Monitor {
-	return &liveness{bound: l.Ticks, ticks: make([]int, info.Nodes+1)}
-}
+func (l Live) New(lockstep.Info) lockstep.Monitor { return &liveness{bound: l.Ticks} }
 
 type liveness struct {
 	bound  int
-	ticks  []int // by node: alarms since the last fault
 	judged [1]int
 }
 
 // Reset implements [lockstep.Monitor].
-func (m *liveness) Reset() {
-	clear(m.ticks)
-	m.judged[0] = 0
-}
+func (m *liveness) Reset() { m.judged[0] = 0 }
 
 // Judged implements [lockstep.Judge].
 func (m *liveness) Judged() []int { return m.judged[:] }
 
-// Step implements [lockstep.Monitor]: it counts quiet ticks.
-func (m *liveness) Step(run *lockstep.Run) *lockstep.Finding {
-	switch s := run.Last(); s.Kind {
-	case trace.Alarm:
-		m.ticks[s.Node]++
-	case trace.Drop, trace.Duplicate, trace.Crash, trace.Restart, trace.Cut, trace.Heal:
-		clear(m.ticks)
-	}
-	return nil
-}
+// Step implements [lockstep.Monitor].
+func (m *liveness) Step(*lockstep.Run) *lockstep.Finding { return nil }
 
 // End implements [lockstep.Monitor].
 func (m *liveness) End(run *lockstep.Run) *lockstep.Finding {
 	d := inner(run)
-	if !run.Settled() || !m.quiet(d) {
+	bound := m.bound
+	if bound == 0 {
+		bound = d.cluster.patience()
+	}
+	if !run.Settled() || !d.calm(bound) || d.shrunk() {
 		return nil
 	}
 	m.judged[0]++
@@ -178,32 +169,46 @@ func (m *liveness) End(run *lockstep.Run) *lockstep.Finding {
 	return nil
 }
 
-// quiet reports whether every member had the ticks of the bound.
-func (m *liveness) quiet(d *Deployment) bool {
-	bound := m.bound
-	if bound == 0 {
-		bound = 20*d.cluster.Election + 8*d.cluster.Requests*min(1, d.cluster.Clients)
-		if d.cluster.Async {
-			bound *= 2
-		}
+// patience is the number of ticks after which a cluster without faults has a leader and
+// has answered everything.
+func (c Cluster) patience() int {
+	ticks := 20*c.Election + 8*c.Requests*min(1, c.Clients)
+	if c.Async {
+		ticks *= 2
 	}
-	for n := range d.Conf().Members().All() {
-		if m.ticks[n] < bound && d.ticking(d.node(n)) {
+	return ticks
+}
+
+// calm reports whether every member had so many ticks since the last fault.
+func (d *Deployment) calm(ticks int) bool {
+	for id := range d.Conf().Members().All() {
+		if n := d.node(id); n.calm < ticks && d.ticking(n) {
 			return false
 		}
 	}
 	return true
 }
 
+// shrunk reports whether removals have left fewer than three voters. If only one of two
+// knows of a removal, the other may campaign for ever among those that were removed, in
+// terms that the first does not hear of; the library's documentation advises against it.
+func (d *Deployment) shrunk() bool {
+	m := d.ahead()
+	return m.removed() != 0 && m.conf.Voters.Len() < 3
+}
+
 // Conf is the membership as the node sees it that has applied most.
-func (d *Deployment) Conf() Conf {
+func (d *Deployment) Conf() Conf { return d.ahead().conf }
+
+// ahead is the state of the node that has applied most.
+func (d *Deployment) ahead() *machine {
 	m := &d.nodes[0].machine
 	for i := range d.nodes {
 		if d.nodes[i].machine.applied > m.applied {
 			m = &d.nodes[i].machine
 		}
 	}
-	return m.conf
+	return m
 }
 
 // led reports whether some leader is followed by a majority of its voters.

@@ -72,7 +72,8 @@ func (m *machine) execute(o Op) Result {
 }
 
 // allows reports whether the application agrees to a membership change: numbers are not
-// used twice, at least two voters stay, and a joint configuration is entered and left
+// used twice, no voter leaves a cluster of two, of which the library warns that the other
+// may be left behind without a quorum, and a joint configuration is entered and left
 // properly. Every node decides the same, because it decides by what it has applied.
 func (m *machine) allows(c raftlib.ConfChange) bool {
 	joint := m.conf.Outgoing != 0
@@ -80,8 +81,8 @@ func (m *machine) allows(c raftlib.ConfChange) bool {
 	if joint || leave {
 		return joint == leave
 	}
-	voters := (m.conf.Voters | c.Add) &^ c.Remove &^ c.Learn
-	return (c.Add|c.Learn)&m.removed() == 0 && c.Learn&m.conf.Voters == 0 && c.Remove&^m.conf.Members() == 0 && voters.Len() >= 2
+	few := c.Remove&m.conf.Voters != 0 && m.conf.Voters.Len() < 3
+	return !few && (c.Add|c.Learn)&m.removed() == 0 && c.Learn&m.conf.Voters == 0 && c.Remove&^m.conf.Members() == 0
 }
 
 // fingerprint hashes the state.

@@ -16,11 +16,13 @@ type node struct {
 	machine machine
 	up      bool
 	clock   lockstep.Time // the virtual time up to which the node has been ticked
+	calm    int           // alarms since the last fault of the run
 
 	log  prefixes     // of the log, as the library sees it
 	role raftlib.Role // as last seen by the outside
 	lead lockstep.Node
 	hard raftlib.Hard
+	snap uint64 // index of the last snapshot of another node that the library took over
 
 	waiting []waiter // writes of clients
 	reads   []reader // reads of clients
@@ -55,7 +57,7 @@ func (d *Deployment) start(n *node) error {
 	n.machine.restore(base)
 	n.log.restore(base.Index, n.machine.prefix, disk)
 	n.up, n.clock = true, d.out.Now()
-	n.role, n.lead, n.hard = raftlib.Follower, 0, disk.Stored()
+	n.role, n.lead, n.hard, n.snap = raftlib.Follower, 0, disk.Stored(), 0
 	n.waiting, n.reads = n.waiting[:0], n.reads[:0]
 	if err := n.raft.Start(n.rand); err != nil {
 		return err
@@ -148,6 +150,7 @@ func (d *Deployment) observe(n *node, rd *raftlib.Ready) {
 		m.reset(d.cluster.Keys, d.cluster.Clients)
 		m.restore(s)
 		n.log.reset(s.Index, m.prefix)
+		n.snap = s.Index
 	}
 	if len(rd.Entries) > 0 {
 		d.out.Event(lockstep.Event{Type: EventAppend, Node: n.id,
@@ -185,15 +188,19 @@ func (d *Deployment) install(n *node, s raftlib.Snapshot) {
 		return
 	}
 	n.machine.restore(s)
+	d.retire(&n.machine)
 	d.out.Event(lockstep.Event{Type: EventInstall, Node: n.id,
 		Value: d.events.installed.new(Installed{s.Index, s.Term, n.machine.fingerprint()})})
 	d.answerReads(n)
 }
 
-// apply applies committed entries in order.
+// apply applies committed entries in order. With asynchronous writes the library may have
+// taken over a snapshot meanwhile, and with it the snapshot's membership. An older change
+// of members must not be applied on top of that, so what the snapshot covers is left to
+// it, though the append thread may not have installed it yet.
 func (d *Deployment) apply(n *node, entries []Entry) {
 	for _, e := range entries {
-		if e.Index <= n.machine.applied && d.cluster.Async { // the append thread installed a snapshot meanwhile
+		if e.Index <= n.snap && d.cluster.Async {
 			continue
 		}
 		d.applyOne(n, e)
@@ -208,18 +215,18 @@ func (d *Deployment) apply(n *node, entries []Entry) {
 	}
 }
 
+// applyOne applies an entry. The library may ask for a snapshot while it applies a change
+// of members, so the application's state moves to the entry only after that.
 func (d *Deployment) applyOne(n *node, e Entry) {
+	if e.Kind != raftlib.Normal && n.machine.allows(n.raft.Parse(e)) {
+		n.machine.setConf(n.raft.ApplyChange(e))
+		d.retire(&n.machine)
+	}
 	n.machine.applied, n.machine.term = e.Index, e.Term
 	n.machine.prefix = extend(n.machine.prefix, &e)
 	var o Op
 	var result Result
-	switch {
-	case e.Kind != raftlib.Normal:
-		if n.machine.allows(n.raft.Parse(e)) {
-			n.machine.setConf(n.raft.ApplyChange(e))
-			d.retired |= n.machine.removed()
-		}
-	case len(e.Data) > 0:
+	if e.Kind == raftlib.Normal && len(e.Data) > 0 {
 		o = decode(e.Data)
 		result = n.machine.apply(o)
 	}

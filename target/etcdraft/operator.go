@@ -31,6 +31,23 @@ func (d *Deployment) ask(id int32, n *node) {
 	d.settle(n)
 }
 
+// retire stops the nodes that were removed: their clocks stand still, clients cannot reach
+// them, and they only answer. A careful operator waits until a majority of the others has
+// applied the removal. One that stops a leader as soon as it has applied its own may leave
+// the others behind with its vote needed and not to be had, because they do not know that
+// the entry is committed and the log of the leader is longer than theirs.
+func (d *Deployment) retire(m *machine) {
+	for gone := range (m.removed() &^ d.retired).All() {
+		know := 0
+		for v := range m.conf.Voters.All() {
+			know += btoi(d.node(v).machine.removed().Has(gone))
+		}
+		if know > m.conf.Voters.Len()/2 {
+			d.retired = d.retired.With(gone)
+		}
+	}
+}
+
 // drawChange draws a membership change that makes sense to a node, as far as it knows:
 // one node more or less, as voter or learner, a learner that becomes a voter, or one
 // node in the place of another by way of a joint configuration, which is left again.

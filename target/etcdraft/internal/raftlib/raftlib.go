@@ -190,6 +190,7 @@ type Config struct {
 	MaxSize              uint64
 	NoForward            bool // proposals at followers are refused
 	Async                bool // asynchronous storage writes
+	HoldVotes            bool // with these: requests for votes wait for the write of what they speak of
 }
 
 // Library is one version of the library.

@@ -4,6 +4,7 @@ package v37
 import (
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"unsafe"
 
 	"go.etcd.io/raft/v3"
@@ -178,8 +179,28 @@ func (n *node) Ready(arena *raftlib.Arena) (*raftlib.Ready, bool) {
 	for _, s := range rd.ReadStates {
 		n.AddRead(s.Index, s.RequestCtx)
 	}
+	if n.network.config.HoldVotes {
+		rd.Messages = holdVotes(rd.Messages)
+	}
 	n.send(rd.Messages)
 	return r, true
+}
+
+// holdVotes attaches requests for votes to the write of the term, the vote and the log
+// that they speak of, as the library does with answers.
+func holdVotes(messages []*pb.Message) []*pb.Message {
+	write := slices.IndexFunc(messages, func(m *pb.Message) bool { return m.GetType() == pb.MsgStorageAppend })
+	if write < 0 {
+		return messages
+	}
+	w := messages[write]
+	return slices.DeleteFunc(messages, func(m *pb.Message) bool {
+		vote := m.GetType() == pb.MsgVote
+		if vote {
+			w.Responses = append(w.Responses, m)
+		}
+		return vote
+	})
 }
 
 // send fills in the messages for other nodes and queues the work of the threads.
