@@ -44,6 +44,9 @@ type Cluster struct {
 	Compact int `help:"applied entries after which the log becomes a snapshot; 0: never"`
 	// Async turns asynchronous storage writes on, where the version has them.
 	Async bool `help:"asynchronous storage writes, where the version has them"`
+	// Atomic says that a crash keeps or loses the writes of one Ready together. The
+	// library does not ask for it, but without it a change of members may be forgotten.
+	Atomic bool `help:"a crash keeps all writes of one Ready or none, which the library does not ask for"`
 	// HoldVotes makes requests for votes wait, with asynchronous writes, until the term,
 	// the vote and the log that they speak of are on disk. The library lets them go at
 	// once, so that a candidate that crashes can win an election of its last life.
@@ -247,6 +250,7 @@ func (c Cluster) options() map[string]string {
 	set("check-quorum", "true", c.CheckQuorum)
 	set("no-forward", "true", c.NoForward)
 	set("async", "true", c.Async)
+	set("atomic", "true", c.Atomic)
 	set("hold-votes", "true", c.HoldVotes)
 	set("layers", "true", c.Layers)
 	set("asks", c.Asks, c.Asks != "")

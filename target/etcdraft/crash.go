@@ -72,7 +72,7 @@ func (d *Deployment) lastInput(n *node) lockstep.ID {
 }
 
 // tear writes a part of a Ready: some of its entries, or all of them and the hard state,
-// which makes a snapshot valid.
+// which makes a snapshot valid. Storage with atomic writes keeps all or nothing.
 func (d *Deployment) tear(n *node, rd *raftlib.Ready) string {
 	defer n.raft.Disk().Crash(true)
 	if rd.Snapshot.Index != 0 {
@@ -84,11 +84,15 @@ func (d *Deployment) tear(n *node, rd *raftlib.Ready) string {
 		return fmt.Sprintf("snapshot %d kept", rd.Snapshot.Index)
 	}
 	k := n.rand.IntN(len(rd.Entries) + 1)
+	all := n.rand.IntN(2) == 0 // not only the entries
+	if d.cluster.Atomic {
+		k = len(rd.Entries) * btoi(all)
+	}
 	n.raft.WriteEntries(k)
 	hard := "hard state unchanged"
 	if rd.HardSet {
 		hard = "hard state lost"
-		if k == len(rd.Entries) && n.rand.IntN(2) == 0 {
+		if k == len(rd.Entries) && all {
 			n.raft.WriteHard()
 			hard = "hard state kept"
 		}

@@ -74,6 +74,9 @@ func (d *Deployment) Reset(seed uint64, out *lockstep.Outbox) error {
 		}
 		n.raft.Boot(base)
 		n.reports = n.reports[:0]
+		if d.cluster.Async {
+			n.pace = drawPace(n.rand)
+		}
 		if err := d.start(n); err != nil {
 			return err
 		}

@@ -1,0 +1,249 @@
+package etcdraft_test
+
+import (
+	"slices"
+	"testing"
+
+	"go.etcd.io/raft/v3"
+	pb "go.etcd.io/raft/v3/raftpb"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
+)
+
+// The tests of this file drive the library alone, without the adapter and the engine,
+// through two runs that campaigns found: its user keeps to what its documentation asks,
+// and yet a leader lacks a committed entry. They fail once the library has changed, and
+// then the documentation and the options that avoid these runs have to change, too.
+
+// lone is a RawNode with nothing around it: messages wait in out until a test takes them.
+type lone struct {
+	*raft.RawNode
+	t      *testing.T
+	config raft.Config
+	disk   *raft.MemoryStorage
+	out    []*pb.Message
+	writes []*pb.Message // of the append thread, where writes are asynchronous
+}
+
+// newLone makes a node of a cluster of 1, 2 and 3.
+func newLone(t *testing.T, id uint64, async bool) *lone {
+	n := &lone{t: t, disk: raft.NewMemoryStorage()}
+	n.must(n.disk.ApplySnapshot(&pb.Snapshot{Metadata: &pb.SnapshotMetadata{Index: new(uint64(1)), Term: new(uint64(1)),
+		ConfState: &pb.ConfState{Voters: []uint64{1, 2, 3}}}}))
+	n.config = raft.Config{ID: id, ElectionTick: 10, HeartbeatTick: 1, Storage: n.disk, MaxSizePerMsg: 1 << 20,
+		MaxInflightMsgs: 10, AsyncStorageWrites: async, Logger: raftlib.Logger{}}
+	n.restart()
+	return n
+}
+
+func (n *lone) must(err error) {
+	n.t.Helper()
+	if err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+// restart begins anew from the disk; what was not written is lost.
+func (n *lone) restart() {
+	var err error
+	n.RawNode, err = raft.NewRawNode(&n.config)
+	n.must(err)
+	n.out, n.writes = nil, nil
+}
+
+// pump handles all Readys as the library asks.
+func (n *lone) pump() {
+	for n.HasReady() {
+		rd := n.Ready()
+		if n.config.AsyncStorageWrites {
+			n.sort(rd.Messages)
+			continue
+		}
+		n.write(rd.Entries, rd.HardState)
+		n.out = append(n.out, rd.Messages...)
+		n.apply(rd.CommittedEntries)
+		n.Advance(rd)
+	}
+}
+
+// sort takes messages and work apart: messages may go out at once, says the library.
+func (n *lone) sort(messages []*pb.Message) {
+	for _, m := range messages {
+		switch m.GetTo() {
+		case raft.LocalAppendThread:
+			n.writes = append(n.writes, m)
+		case raft.LocalApplyThread:
+		case n.config.ID:
+			_ = n.Step(m)
+		default:
+			n.out = append(n.out, m)
+		}
+	}
+}
+
+func (n *lone) write(entries []*pb.Entry, hard *pb.HardState) {
+	n.must(n.disk.Append(entries))
+	if !raft.IsEmptyHardState(hard) {
+		n.must(n.disk.SetHardState(hard))
+	}
+}
+
+// flush does the work of the append thread.
+func (n *lone) flush() {
+	n.pump()
+	for len(n.writes) > 0 {
+		m := n.writes[0]
+		n.writes = n.writes[1:]
+		n.write(m.Entries, &pb.HardState{Term: m.Term, Vote: m.Vote, Commit: m.Commit})
+		n.sort(m.Responses)
+		n.pump()
+	}
+}
+
+func (n *lone) apply(entries []*pb.Entry) {
+	for _, e := range entries {
+		if e.GetType() == pb.EntryConfChange {
+			var c pb.ConfChange
+			n.must(proto.Unmarshal(e.Data, &c))
+			n.ApplyConfChange(&c)
+		}
+	}
+}
+
+// take removes and returns the last message of a type for a node; earlier ones are lost.
+func (n *lone) take(kind pb.MessageType, to uint64) *pb.Message {
+	n.t.Helper()
+	n.pump()
+	var last *pb.Message
+	n.out = slices.DeleteFunc(n.out, func(m *pb.Message) bool {
+		found := m.GetType() == kind && m.GetTo() == to
+		if found {
+			last = m
+		}
+		return found
+	})
+	if last == nil {
+		n.t.Fatalf("node %d has no %s for %d", n.config.ID, kind, to)
+	}
+	return last
+}
+
+// hear gives a message to a node, which writes what it has to.
+func (n *lone) hear(m *pb.Message) {
+	n.t.Helper()
+	n.must(n.Step(m))
+	n.flush()
+}
+
+// talk passes messages among nodes until there are none; those for others are lost.
+func talk(nodes ...*lone) {
+	for busy := true; busy; {
+		busy = false
+		for _, n := range nodes {
+			n.pump()
+			out := n.out
+			n.out = nil
+			for _, m := range out {
+				for _, to := range nodes {
+					if m.GetTo() == to.config.ID {
+						busy = true
+						_ = to.Step(m)
+					}
+				}
+			}
+		}
+	}
+}
+
+// lacks checks that a node leads and has another entry where one is committed.
+func (n *lone) lacks(leader *lone, index uint64) {
+	n.t.Helper()
+	if n.Status().GetCommit() < index {
+		n.t.Fatalf("the entry at %d is not committed at node %d: %+v", index, n.config.ID, n.Status().BasicStatus)
+	}
+	if leader.Status().RaftState != raft.StateLeader {
+		n.t.Fatalf("node %d does not win: the library is better than v3.7.0", leader.config.ID)
+	}
+	was, err := n.disk.Term(index)
+	n.must(err)
+	is, err := leader.disk.Term(index)
+	n.must(err)
+	if is == was {
+		n.t.Errorf("the leader has the committed entry")
+	}
+	n.t.Logf("the entry at index %d, committed in term %d, is of term %d at node %d, the leader of term %d",
+		index, was, is, leader.config.ID, leader.Status().GetTerm())
+}
+
+// With asynchronous writes a request for votes goes out before the term and the log that
+// it speaks of are on disk. The candidate crashes, campaigns for the same term with a
+// shorter log, and counts the vote that its first request got.
+func TestVotesBeforeWrites(t *testing.T) {
+	one, two, three := newLone(t, 1, true), newLone(t, 2, true), newLone(t, 3, true)
+	one.must(one.Campaign())
+	one.flush()
+	two.hear(one.take(pb.MsgVote, 2))
+	three.hear(one.take(pb.MsgVote, 3))
+	one.hear(two.take(pb.MsgVoteResp, 1)) // 1 leads and appends its first entry, at 2
+	three.must(three.Step(one.take(pb.MsgApp, 3)))
+	two.hear(one.take(pb.MsgApp, 2))
+	one.hear(two.take(pb.MsgAppResp, 1))
+
+	three.must(three.Campaign())
+	request := three.take(pb.MsgVote, 1) // before anything is written
+	three.restart()
+	three.must(three.Campaign())
+	three.flush()
+	if again := three.take(pb.MsgVote, 1); again.GetTerm() != request.GetTerm() || again.GetIndex() >= request.GetIndex() {
+		t.Fatalf("the second request is %v, the first was %v", again, request)
+	}
+	one.hear(request)
+	three.hear(one.take(pb.MsgVoteResp, 3))
+	one.lacks(three, 2)
+}
+
+// A crash between the two writes of a Ready, entries first and hard state second, as the
+// library asks where they cannot be written together, keeps an entry and loses the commit
+// index that came with it. If the entry is a change of members, and the commit index the
+// only word of the change before it, then the node campaigns among the members before
+// both.
+func TestCommitLostWithChange(t *testing.T) {
+	nodes := make([]*lone, 6)
+	for id := uint64(1); id <= 5; id++ {
+		nodes[id] = newLone(t, id, false) // 4 and 5 as if they had installed the snapshot
+	}
+	one, two, three, four, five := nodes[1], nodes[2], nodes[3], nodes[4], nodes[5]
+	add := func(id uint64) {
+		one.must(one.ProposeConfChange(&pb.ConfChange{Type: pb.ConfChangeAddNode.Enum(), NodeId: &id}))
+	}
+	one.must(one.Campaign())
+	talk(one, two, three)
+	add(4) // at 3; committed by 1 and 2, of which 2 does not hear
+	two.hear(one.take(pb.MsgApp, 2))
+	one.hear(two.take(pb.MsgAppResp, 1))
+	one.take(pb.MsgApp, 2)
+	add(5) // at 4; committed by 1, 3 and 4
+	second := one.take(pb.MsgApp, 2)
+	for range 3 {
+		one.Tick()
+		talk(one, three, four)
+	}
+
+	two.must(two.Step(second))
+	rd := two.Ready()
+	if len(rd.Entries) != 1 || rd.HardState.GetCommit() != 3 {
+		t.Fatalf("2 is to write %v and %v", rd.Entries, rd.HardState)
+	}
+	two.write(rd.Entries, nil) // and no hard state
+	two.restart()
+
+	one.must(one.Propose([]byte("z"))) // at 5; committed by 1, 4 and 5
+	for range 3 {
+		one.Tick()
+		talk(one, four, five)
+	}
+	two.must(two.Campaign())
+	talk(two, three)
+	one.lacks(two, 5)
+}
