@@ -131,6 +131,10 @@ type Outbox struct{ run *Run }
 // Now is the run's virtual time.
 func (o *Outbox) Now() Time { return o.run.now }
 
+// Settling reports whether the run is in its settling stage, in which faults stop. Those
+// that a system has of its own, such as slow storage, are to stop then, too.
+func (o *Outbox) Settling() bool { return o.run.settling }
+
 // Message is the envelope of a message of this run. It must not be written to.
 func (o *Outbox) Message(id ID) *Message { return &o.run.messages[id-1] }
 

@@ -23,7 +23,7 @@ func (d *Deployment) alarm(n *node) {
 			n.clock = now
 		}
 	}
-	if d.cluster.Async { // storage is not slower than the clock
+	if d.cluster.Async { // storage that stands still is not slow but broken
 		d.work(n, 1, 1)
 		n.raft.Timer().Check()
 	}

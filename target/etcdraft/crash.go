@@ -15,9 +15,9 @@ import (
 // nothing of that, so the message itself may still arrive later.
 func (d *Deployment) crash(n *node) {
 	c := &Crashed{}
-	if n.rand.IntN(2) == 0 {
+	if n.chance.IntN(2) == 0 {
 		c.While, c.Kept = d.interrupt(n)
-	} else if keep := n.rand.IntN(2) == 0; keep || n.raft.Disk().Stored() == n.raft.Disk().Durable() {
+	} else if keep := n.chance.IntN(2) == 0; keep || n.raft.Disk().Stored() == n.raft.Disk().Durable() {
 		n.raft.Disk().Crash(true)
 	} else {
 		c.Kept = fmt.Sprintf("commit=%d was not durable", n.raft.Disk().Stored().Commit)
@@ -68,7 +68,7 @@ func (d *Deployment) lastInput(n *node) lockstep.ID {
 	if k == 0 {
 		return 0
 	}
-	return list[n.rand.IntN(k)]
+	return list[n.chance.IntN(k)]
 }
 
 // tear writes a part of a Ready: some of its entries, or all of them and the hard state,
@@ -76,15 +76,15 @@ func (d *Deployment) lastInput(n *node) lockstep.ID {
 func (d *Deployment) tear(n *node, rd *raftlib.Ready) string {
 	defer n.raft.Disk().Crash(true)
 	if rd.Snapshot.Index != 0 {
-		if n.rand.IntN(2) == 0 {
+		if n.chance.IntN(2) == 0 {
 			return fmt.Sprintf("snapshot %d lost", rd.Snapshot.Index)
 		}
 		n.raft.WriteHard()
 		n.raft.WriteEntries(len(rd.Entries))
 		return fmt.Sprintf("snapshot %d kept", rd.Snapshot.Index)
 	}
-	k := n.rand.IntN(len(rd.Entries) + 1)
-	all := n.rand.IntN(2) == 0 // not only the entries
+	k := n.chance.IntN(len(rd.Entries) + 1)
+	all := n.chance.IntN(2) == 0 // not only the entries
 	if d.cluster.Atomic {
 		k = len(rd.Entries) * btoi(all)
 	}

@@ -45,7 +45,7 @@ func newDeployment(c Cluster) *Deployment {
 	for i := range d.nodes {
 		n := &d.nodes[i]
 		n.id = lockstep.Node(i + 1)
-		n.rand = rand.New(&n.pcg)
+		n.timeouts, n.chance = rand.New(&n.timePCG), rand.New(&n.diskPCG)
 		n.machine.reset(c.Keys, c.Clients)
 		n.raft = d.network.NewNode(n.id, n.machine.snapshot)
 	}
@@ -67,7 +67,8 @@ func (d *Deployment) Reset(seed uint64, out *lockstep.Outbox) error {
 	d.gone, d.flying, d.retired, d.changes, d.transfers, d.data = d.gone[:0], 0, 0, 0, 0, d.data[:0]
 	for i := range d.nodes {
 		n := &d.nodes[i]
-		n.pcg.Seed(seed, uint64(n.id))
+		n.timePCG.Seed(seed, uint64(n.id))
+		n.diskPCG.Seed(seed, uint64(n.id)<<32)
 		base := raftlib.Snapshot{}
 		if i < d.cluster.Voters {
 			base = d.initial
@@ -75,7 +76,7 @@ func (d *Deployment) Reset(seed uint64, out *lockstep.Outbox) error {
 		n.raft.Boot(base)
 		n.reports = n.reports[:0]
 		if d.cluster.Async {
-			n.pace = drawPace(n.rand)
+			n.pace = drawPace(n.chance)
 		}
 		if err := d.start(n); err != nil {
 			return err

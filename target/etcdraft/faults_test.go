@@ -36,7 +36,7 @@ func TestFaults(t *testing.T) {
 		settle   int
 	}{
 		{"forget the vote", with(small, func(f *faulty) raftlib.Node { return forgetVote{f} }), rough, "election-safety", 0},
-		{"forget the term", with(small, func(f *faulty) raftlib.Node { return forgetTerm{f} }), rough, "leader-completeness", 0},
+		{"forget the term", with(small, func(f *faulty) raftlib.Node { return forgetTerm{f} }), rough, "election-safety", 0},
 		{"lose the log's tail", with(small, func(f *faulty) raftlib.Node { return loseTail{f} }), rough, "leader-completeness", 0},
 		{"apply twice", with(small, func(f *faulty) raftlib.Node { return applyTwice{f} }), plain, "state-machine-safety", 0},
 		{"read without asking", with(small, func(f *faulty) raftlib.Node { return &staleRead{faulty: f} }), plain, "linearizability", 0},

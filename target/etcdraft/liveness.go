@@ -116,8 +116,8 @@ func (m *durability) End(run *lockstep.Run) *lockstep.Finding {
 // which the library promises nothing. [lockstep.Result.Judged] tells how often it was.
 type Live struct {
 	// Ticks is the bound; 0 means 20 election time-outs and 8 ticks for each request of a
-	// client, and twice as much with asynchronous writes. A settling stage of 2000 steps
-	// has as much for three nodes and the default workload.
+	// client. A settling stage of 2000 steps has as much for three nodes and the default
+	// workload.
 	Ticks int
 }
 
@@ -172,11 +172,7 @@ func (m *liveness) End(run *lockstep.Run) *lockstep.Finding {
 // patience is the number of ticks after which a cluster without faults has a leader and
 // has answered everything.
 func (c Cluster) patience() int {
-	ticks := 20*c.Election + 8*c.Requests*min(1, c.Clients)
-	if c.Async {
-		ticks *= 2
-	}
-	return ticks
+	return 20*c.Election + 8*c.Requests*min(1, c.Clients)
 }
 
 // calm reports whether every member had so many ticks since the last fault.

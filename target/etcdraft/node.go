@@ -27,9 +27,11 @@ type node struct {
 	waiting []waiter // writes of clients
 	reads   []reader // reads of clients
 	reports []report // of the transport
-	pcg     rand.PCG
-	rand    *rand.Rand // for election time-outs and storage
 	pace    pace
+	// Two sources, so that a run without some input of a node has the same time-outs.
+	timePCG, diskPCG rand.PCG
+	timeouts         *rand.Rand
+	chance           *rand.Rand // of storage and crashes
 }
 
 // pace says how slow the two storage threads of a node are: each does a piece of work
@@ -70,7 +72,7 @@ func (d *Deployment) start(n *node) error {
 	n.up, n.clock = true, d.out.Now()
 	n.role, n.lead, n.hard, n.snap = raftlib.Follower, 0, disk.Stored(), 0
 	n.waiting, n.reads = n.waiting[:0], n.reads[:0]
-	if err := n.raft.Start(n.rand); err != nil {
+	if err := n.raft.Start(n.timeouts); err != nil {
 		return err
 	}
 	d.out.Event(lockstep.Event{Type: EventRestart, Node: n.id, Value: d.events.restarted.new(Restarted{Base: base.Index,
@@ -95,7 +97,7 @@ func (d *Deployment) input(n *node) {
 func (d *Deployment) settle(n *node) {
 	d.drain(n)
 	if d.cluster.Async {
-		d.work(n, btoi(n.rand.IntN(n.pace.append) == 0), btoi(n.rand.IntN(n.pace.apply) == 0))
+		d.work(n, d.piece(n, n.pace.append), d.piece(n, n.pace.apply))
 	}
 	n.raft.Timer().Check()
 }
@@ -119,6 +121,18 @@ func (d *Deployment) drain(n *node) {
 		n.raft.Advance()
 	}
 }
+
+// piece draws whether a storage thread does a piece of work after an input. When faults
+// stop, slowness does, and it does everything.
+func (d *Deployment) piece(n *node, pace int) int {
+	if d.out.Settling() {
+		return allWork
+	}
+	return btoi(n.chance.IntN(pace) == 0)
+}
+
+// allWork is more pieces of work than a node ever has.
+const allWork = 1 << 20
 
 // work lets the two storage threads do so many pieces of work each.
 func (d *Deployment) work(n *node, appends, applies int) {
