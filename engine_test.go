@@ -353,3 +353,52 @@ type resetting struct{ tally }
 
 func (s resetting) New(i lockstep.Info) lockstep.Director { return resetting{s.tally.New(i).(tally)} }
 func (s resetting) Reset(*rand.Rand)                      { *s.n = 0 }
+
+// told is a system that writes down for each step whether it was told of settling.
+type told struct {
+	lockstep.System
+	list *[]bool
+}
+
+func (s told) Deploy() (lockstep.Deployment, error) {
+	d, err := s.System.Deploy()
+	return toldDeployment{d, s.list}, err
+}
+
+type toldDeployment struct {
+	lockstep.Deployment
+	list *[]bool
+}
+
+func (d toldDeployment) Do(s *lockstep.Step, out *lockstep.Outbox) error {
+	*d.list = append(*d.list, out.Settling())
+	return d.Deployment.Do(s, out)
+}
+
+// A system is told of the settling stage for the same steps as the trace, and in a replay.
+func TestSystemHearsOfSettling(t *testing.T) {
+	var heard []bool
+	plan := lockstep.Plan{System: told{toy(nil), &heard}, Strategy: list{alarm1, alarm1}, Settle: 10}
+	tr, err := lockstep.Record(plan, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compare := func(what string) {
+		t.Helper()
+		var want []bool
+		for _, r := range tr.Records {
+			if r.Step.Kind != trace.Start {
+				want = append(want, r.Settle)
+			}
+		}
+		if !slices.Equal(heard, want) || !slices.Contains(heard, true) || !slices.Contains(heard, false) {
+			t.Errorf("%s: told %v, the trace has %v", what, heard, want)
+		}
+	}
+	compare("first")
+	heard = nil
+	if _, err := lockstep.Replay(plan, tr); err != nil {
+		t.Fatal(err)
+	}
+	compare("replayed")
+}
