@@ -76,6 +76,9 @@ type Cluster struct {
 	// Layers leaves messages without tags, so that lock-step strategies go by causal
 	// layers instead of the rounds of a term.
 	Layers bool `help:"no tags: lock-step strategies go by causal layers"`
+	// Mutant is the mutant of the library that must be on. It fills itself in, so that a
+	// trace says what it is a run of; see package mutants.
+	Mutant string `help:"mutant of the library that must be on; empty: whichever is"`
 
 	library raftlib.Library
 }
@@ -171,6 +174,9 @@ func (c Cluster) complete() Cluster {
 	if c.Voters == 0 {
 		c.Voters = c.Nodes
 	}
+	if c.Mutant == "" {
+		c.Mutant = c.library.Mutant()
+	}
 	if c.Clients == None {
 		c.Clients = 0
 	}
@@ -214,6 +220,9 @@ func (c Cluster) check() error {
 	if c.Async && !c.library.Async() {
 		return fmt.Errorf("etcdraft: %s has no asynchronous storage writes", c.library.Name())
 	}
+	if on := c.library.Mutant(); c.Mutant != on {
+		return fmt.Errorf("etcdraft: this is about the mutant %q, and the program has %q on; 'lockstep mutants build' makes a program that carries mutants", c.Mutant, on)
+	}
 	return c.library.Check()
 }
 
@@ -252,6 +261,7 @@ func (c Cluster) options() map[string]string {
 	set("async", "true", c.Async)
 	set("atomic", "true", c.Atomic)
 	set("hold-votes", "true", c.HoldVotes)
+	set("mutant", c.Mutant, c.Mutant != "")
 	set("layers", "true", c.Layers)
 	set("asks", c.Asks, c.Asks != "")
 	set("mix", c.Mix.String(), c.Mix != Mixed)

@@ -64,9 +64,13 @@ func (b Builder) Build(ctx context.Context, list []Mutant) (program string, err 
 		return "", err
 	}
 	program = filepath.Join(cache, "lockstep-mutants")
-	_, err = b.run(ctx, source, "build", "-modfile", mod, "-overlay", overlay, "-o", program, ".")
+	_, err = b.run(ctx, source, "build", "-modfile", mod, "-overlay", overlay, "-ldflags", "-X "+tell+"="+Variable, "-o", program, ".")
 	return program, err
 }
+
+// tell is the variable from which the program knows that it carries mutants, so that its
+// traces say which one was on.
+const tell = "github.com/lockstep-go/lockstep/target/etcdraft/internal/v37.mutantVariable"
 
 // Plain builds the program without mutants, next to the other one, for comparisons.
 func (b Builder) Plain(ctx context.Context) (program string, err error) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -41,6 +42,7 @@ func TestMutants(t *testing.T) {
 	}
 	t.Run("inert", func(t *testing.T) { inert(t, program, plain) })
 	t.Run("killed", func(t *testing.T) { killed(t, program) })
+	t.Run("replayed", func(t *testing.T) { replayed(t, program, plain) })
 	t.Run("unknown", func(t *testing.T) {
 		if out, err := campaign(program, "magic"); err == nil || !strings.Contains(out, "unknown mutant in LOCKSTEP_MUTANT: magic") {
 			t.Errorf("%v: %s", err, out)
@@ -102,6 +104,32 @@ func killed(t *testing.T, program string) {
 	var out strings.Builder
 	if err := table.WriteText(&out); err != nil || !table.Clean() || table.Killed() != len(list) {
 		t.Errorf("%v\n%s", err, out.String())
+	}
+}
+
+// replayed repeats the run of a mutant. A program that has another on, or none, refuses it.
+func replayed(t *testing.T, program, plain string) {
+	dir := t.TempDir()
+	out, err := campaign(program, "vote-twice", "--strategy", "walk", "--runs", "300", "--steps", "300", "--out", dir)
+	traces, _ := filepath.Glob(filepath.Join(dir, "*[0-9].trace"))
+	if err == nil || len(traces) != 1 {
+		t.Fatalf("%v, %q: %s", err, traces, out)
+	}
+	for _, c := range []struct {
+		program, mutant string
+		code            int
+		says            string
+	}{
+		{program, "vote-twice", 1, "election-safety"},
+		{program, "vote-lost", 2, `this is about the mutant "vote-twice", and the program has "vote-lost" on`},
+		{plain, "vote-twice", 2, `this is about the mutant "vote-twice", and the program has "" on`},
+	} {
+		cmd := exec.Command(c.program, "replay", traces[0])
+		cmd.Env = append(os.Environ(), mutants.Variable+"="+c.mutant)
+		text, err := cmd.CombinedOutput()
+		if cmd.ProcessState.ExitCode() != c.code || !strings.Contains(string(text), c.says) {
+			t.Errorf("%s with %s: %v, want status %d and %q: %s", filepath.Base(c.program), c.mutant, err, c.code, c.says, text)
+		}
 	}
 }
 

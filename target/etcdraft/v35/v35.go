@@ -53,6 +53,9 @@ func (library) Name() string { return "etcdraft35" }
 // Check implements [raftlib.Library].
 func (library) Check() error { return layoutErr }
 
+// Mutant implements [raftlib.Library]: there are none of this version.
+func (library) Mutant() string { return "" }
+
 // Async implements [raftlib.Library].
 func (library) Async() bool { return false }
 

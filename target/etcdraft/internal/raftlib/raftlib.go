@@ -201,6 +201,9 @@ type Library interface {
 	Check() error
 	// Async says whether the version has asynchronous storage writes.
 	Async() bool
+	// Mutant is the change to the library's source that is on, and empty for the library
+	// as it is.
+	Mutant() string
 	// NewNetwork makes what the nodes of one deployment share.
 	NewNetwork(Config) Network
 }

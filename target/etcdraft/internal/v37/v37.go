@@ -3,6 +3,7 @@ package v37
 
 import (
 	"math/rand/v2"
+	"os"
 	"reflect"
 	"slices"
 	"unsafe"
@@ -28,6 +29,18 @@ func (Library) Check() error { return layoutErr }
 
 // Async implements [raftlib.Library].
 func (Library) Async() bool { return true }
+
+// mutantVariable is set by the linker in a program that carries mutants of the library:
+// the environment variable that switches one on.
+var mutantVariable string
+
+// Mutant implements [raftlib.Library].
+func (Library) Mutant() string {
+	if mutantVariable == "" {
+		return ""
+	}
+	return os.Getenv(mutantVariable)
+}
 
 // NewNetwork implements [raftlib.Library].
 func (Library) NewNetwork(c raftlib.Config) raftlib.Network { return &network{config: c} }
