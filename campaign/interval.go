@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/big"
 	"slices"
+
+	"github.com/lockstep-go/lockstep/internal/binomial"
 )
 
 // Interval is a confidence interval.
@@ -15,15 +17,8 @@ type Interval struct {
 // Share is the exact confidence interval of Clopper and Pearson for a probability, of
 // which so many of so many independent trials were hits.
 func Share(hits, trials int, confidence float64) Interval {
-	tail := (1 - confidence) / 2
-	i := Interval{0, 1}
-	if hits > 0 { // the p at which as many hits or more have the probability of the tail
-		i.Low = solve(func(p float64) bool { return 1-binomialUpTo(hits-1, trials, p) >= tail })
-	}
-	if hits < trials {
-		i.High = solve(func(p float64) bool { return binomialUpTo(hits, trials, p) <= tail })
-	}
-	return i
+	low, high := binomial.Limits(hits, trials, (1-confidence)/2)
+	return Interval{low, high}
 }
 
 // solve finds the smallest p in (0,1) at which a condition holds that holds from there on.
@@ -100,8 +95,8 @@ func totalUpTo(total, campaigns, limit int, p float64) float64 {
 	for j := 0; j <= campaigns; j++ {
 		for i := 0; i+j <= campaigns; i++ {
 			term := power(beyond, i+j, precision)
-			term.Mul(term, binomial(campaigns, j, precision))
-			term.Mul(term, binomial(campaigns-j, i, precision))
+			term.Mul(term, choose(campaigns, j, precision))
+			term.Mul(term, choose(campaigns-j, i, precision))
 			term.Mul(term, sumUpTo(total-j*(limit+1)-i*limit, campaigns-j, hit, miss, precision))
 			if i%2 == 1 {
 				term.Neg(term)
@@ -148,7 +143,7 @@ func power(base *big.Float, exp int, precision uint) *big.Float {
 	return result
 }
 
-func binomial(n, k int, precision uint) *big.Float {
+func choose(n, k int, precision uint) *big.Float {
 	return new(big.Float).SetPrec(precision).SetInt(new(big.Int).Binomial(int64(n), int64(k)))
 }
 

@@ -1,6 +1,6 @@
 package report
 
-import "gonum.org/v1/gonum/mathext"
+import "github.com/lockstep-go/lockstep/internal/binomial"
 
 // Rate is what a campaign says about the chance that one run fails: at least Lower and
 // at most Upper, each with the confidence given.
@@ -24,12 +24,6 @@ func FailureRate(runs, failures int, confidence float64) Rate {
 	if runs <= 0 || !(confidence > 0 && confidence < 1) {
 		return r
 	}
-	k, n := float64(failures), float64(runs)
-	if failures > 0 {
-		r.Lower = mathext.InvRegIncBeta(k, n-k+1, 1-confidence)
-	}
-	if failures < runs {
-		r.Upper = mathext.InvRegIncBeta(k+1, n-k, confidence)
-	}
+	r.Lower, r.Upper = binomial.Limits(failures, runs, 1-confidence)
 	return r
 }

@@ -1,0 +1,19 @@
+// Package binomial has the exact limits of a share that was seen in trials.
+package binomial
+
+import "gonum.org/v1/gonum/mathext"
+
+// Limits are the limits of Clopper and Pearson for a probability, of which hits of the
+// trials were hits. Each of the two is wrong with at most the probability tail: below low,
+// as many hits or more are rarer than that, and above high, as many or fewer.
+func Limits(hits, trials int, tail float64) (low, high float64) {
+	k, n := float64(hits), float64(trials)
+	high = 1
+	if hits > 0 {
+		low = mathext.InvRegIncBeta(k, n-k+1, tail)
+	}
+	if hits < trials {
+		high = mathext.InvRegIncBeta(k+1, n-k, 1-tail)
+	}
+	return low, high
+}
