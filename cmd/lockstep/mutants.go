@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"time"
 
 	"github.com/lockstep-go/lockstep/target/etcdraft/mutants"
@@ -88,6 +89,7 @@ type mutantsRunCmd struct {
 	More       int           `placeholder:"N" help:"Most runs of one campaign for a mutant that nothing has found yet."`
 	Steps      int           `default:"400" placeholder:"N" help:"Length of a run in steps (${default})."`
 	Seed       uint64        `placeholder:"X" help:"Seed of the campaigns."`
+	Workers    int           `placeholder:"W" help:"Campaigns at once; 0 is one for each processor. Results do not depend on it."`
 	Limit      time.Duration `default:"10m" placeholder:"10m" help:"Longest time of one campaign (${default})."`
 	JSON       bool          `name:"json" help:"Print one JSON object." xor:"form"`
 	Markdown   bool          `help:"Print a table for a page of documentation." xor:"form"`
@@ -150,9 +152,12 @@ func tell(e *env, t *mutants.Table) error {
 
 // trial checks the flags before anything is built.
 func (c *mutantsRunCmd) trial() (mutants.Trial, error) {
-	t := mutants.Trial{Runs: c.Runs, More: c.More, Steps: c.Steps, Seed: c.Seed, Limit: c.Limit}
-	if c.Runs < 1 || c.Steps < 1 || c.More < 0 || c.Limit < 0 {
-		return t, errors.New("--runs and --steps must be at least 1, --more and --limit must not be negative")
+	t := mutants.Trial{Runs: c.Runs, More: c.More, Steps: c.Steps, Seed: c.Seed, Workers: c.Workers, Limit: c.Limit}
+	if c.Runs < 1 || c.Steps < 1 || c.More < 0 || c.Limit < 0 || c.Workers < 0 {
+		return t, errors.New("--runs and --steps must be at least 1, --more, --workers and --limit must not be negative")
+	}
+	if t.Workers == 0 {
+		t.Workers = runtime.GOMAXPROCS(0)
 	}
 	if len(c.Strategies) == 0 {
 		return t, nil

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/lockstep-go/lockstep/internal/pool"
 )
 
 // Strategies are the ones that a trial compares unless told otherwise. Those that can
@@ -38,9 +40,11 @@ type Trial struct {
 	Seed  uint64
 	// Limit ends a campaign that takes longer; 0 means no limit.
 	Limit time.Duration
+	// Workers is the number of campaigns at once; the result does not depend on it.
+	Workers int
 	// Out is a folder for traces of findings.
 	Out string
-	// Progress is told of every campaign when it is over.
+	// Progress is told of every campaign when it and all before it are over.
 	Progress func(mutant string, c Cell)
 }
 
@@ -96,45 +100,115 @@ type Table struct {
 	Mutants []Row `json:"mutants"`
 }
 
-// Run makes the campaigns: those with mutants, and then those without, each as long as
-// the longest that killed a mutant with the same workload and strategy. A kill counts
-// only if the library as it is passes the same runs.
+// Run makes the campaigns: those with mutants, longer ones for the mutants that none of
+// them found, and then those without, each as long as the longest that killed a mutant
+// with the same workload and strategy. A kill counts only if the library as it is passes
+// the same runs.
 func (t Trial) Run(ctx context.Context, list []Mutant) (*Table, error) {
 	if len(t.Strategies) == 0 {
 		t.Strategies = Strategies
 	}
 	table := &Table{Strategies: t.Strategies, Runs: t.Runs, More: t.More, Steps: t.Steps, Seed: t.Seed}
 	for _, m := range list {
-		row, err := t.row(ctx, m)
-		if err != nil {
-			return table, err
-		}
-		table.Mutants = append(table.Mutants, row)
+		table.Mutants = append(table.Mutants, Row{Mutant: m.Name, Area: m.Area, Load: m.Load.Name, Needs: m.Needs, Cells: make([]Cell, len(t.Strategies))})
 	}
-	return table, t.control(ctx, list, table)
+	for _, l := range loads(list) {
+		table.Control = append(table.Control, Row{Load: l.Name, Cells: make([]Cell, len(t.Strategies))})
+	}
+	if err := t.first(ctx, list, table); err != nil {
+		return table, err
+	}
+	if err := t.longer(ctx, list, table); err != nil {
+		return table, err
+	}
+	return table, t.control(ctx, loads(list), table)
+}
+
+// first tries every strategy on every mutant.
+func (t Trial) first(ctx context.Context, list []Mutant, table *Table) error {
+	k := len(t.Strategies)
+	return t.each(len(list)*k, func(i int) ([]Cell, error) {
+		return one(t.cell(ctx, list[i/k], t.Strategies[i%k], t.Runs))
+	}, func(i int, cells []Cell) {
+		t.put(&table.Mutants[i/k], i%k, cells)
+	})
+}
+
+// longer tries one strategy after the other on the mutants that none has found, until one
+// does.
+func (t Trial) longer(ctx context.Context, list []Mutant, table *Table) error {
+	var left []int
+	for i, row := range table.Mutants {
+		if t.More > t.Runs && !row.Found() {
+			left = append(left, i)
+		}
+	}
+	return t.each(len(left), func(i int) (cells []Cell, err error) {
+		for _, s := range t.Strategies {
+			c, err := t.cell(ctx, list[left[i]], s, t.More)
+			if cells = append(cells, c); err != nil || c.Found() {
+				return cells, err
+			}
+		}
+		return cells, nil
+	}, func(i int, cells []Cell) {
+		t.put(&table.Mutants[left[i]], 0, cells)
+	})
 }
 
 // control fills the rows without a mutant.
-func (t Trial) control(ctx context.Context, list []Mutant, table *Table) error {
-	for _, l := range loads(list) {
-		row := Row{Load: l.Name}
-		for i, s := range t.Strategies {
-			runs := min(t.Runs, controlRuns)
-			for _, r := range table.Mutants {
-				if r.Load == l.Name && r.Cells[i].Found() {
-					runs = max(runs, r.Cells[i].Runs)
-				}
-			}
-			c, err := t.cell(ctx, Mutant{Load: l}, s, runs)
-			if err != nil {
-				return err
-			}
-			row.Cells = append(row.Cells, c)
-			table.discount(l.Name, i, c)
+func (t Trial) control(ctx context.Context, loads []Load, table *Table) error {
+	k := len(t.Strategies)
+	return t.each(len(loads)*k, func(i int) ([]Cell, error) {
+		l := loads[i/k]
+		return one(t.cell(ctx, Mutant{Load: l}, t.Strategies[i%k], table.controlRuns(l.Name, i%k)))
+	}, func(i int, cells []Cell) {
+		t.put(&table.Control[i/k], i%k, cells)
+		table.discount(loads[i/k].Name, i%k, cells[0])
+	})
+}
+
+// controlRuns is the number of runs without a mutant.
+func (t *Table) controlRuns(load string, strategy int) int {
+	const least = 100
+	runs := min(t.Runs, least)
+	for _, r := range t.Mutants {
+		if c := r.Cells[strategy]; r.Load == load && c.Found() {
+			runs = max(runs, c.Runs)
 		}
-		table.Control = append(table.Control, row)
 	}
-	return nil
+	return runs
+}
+
+// each does numbered jobs side by side and takes their cells in order.
+func (t Trial) each(n int, do func(i int) ([]Cell, error), take func(i int, cells []Cell)) (err error) {
+	type done struct {
+		cells []Cell
+		err   error
+	}
+	pool.Ordered(t.Workers, n, func(_, i int) done {
+		cells, err := do(i)
+		return done{cells, err}
+	}, func(i int, d done) bool {
+		if err = d.err; err == nil {
+			take(i, d.cells)
+		}
+		return err == nil
+	})
+	return err
+}
+
+func one(c Cell, err error) ([]Cell, error) { return []Cell{c}, err }
+
+// put writes cells into a row, from a column on.
+func (t Trial) put(row *Row, at int, cells []Cell) {
+	for _, c := range cells {
+		row.Cells[at] = c
+		at++
+		if t.Progress != nil {
+			t.Progress(row.Mutant, c)
+		}
+	}
 }
 
 // discount takes back the kills that the library without a mutant does not survive.
@@ -146,9 +220,6 @@ func (t *Table) discount(load string, strategy int, control Cell) {
 	}
 }
 
-// controlRuns is the least number of runs without a mutant.
-const controlRuns = 100
-
 // loads lists the workloads of mutants, each once.
 func loads(list []Mutant) []Load {
 	var all []Load
@@ -158,26 +229,6 @@ func loads(list []Mutant) []Load {
 		}
 	}
 	return all
-}
-
-// row tries all strategies on a mutant.
-func (t Trial) row(ctx context.Context, m Mutant) (Row, error) {
-	row := Row{Mutant: m.Name, Area: m.Area, Load: m.Load.Name, Needs: m.Needs}
-	for _, s := range t.Strategies {
-		c, err := t.cell(ctx, m, s, t.Runs)
-		if err != nil {
-			return row, err
-		}
-		row.Cells = append(row.Cells, c)
-	}
-	for i := 0; t.More > t.Runs && i < len(row.Cells) && !row.Found(); i++ {
-		c, err := t.cell(ctx, m, t.Strategies[i], t.More)
-		if err != nil {
-			return row, err
-		}
-		row.Cells[i] = c
-	}
-	return row, nil
 }
 
 // cell makes one campaign.
@@ -210,9 +261,6 @@ func (t Trial) cell(ctx context.Context, m Mutant, strategy string, runs int) (C
 		if err := c.read(err, out.Bytes(), failed.String()); err != nil {
 			return c, fmt.Errorf("%s: %w", c.Again, err)
 		}
-	}
-	if t.Progress != nil {
-		t.Progress(m.Name, c)
 	}
 	return c, nil
 }

@@ -57,9 +57,16 @@ func trial(t testing.TB) mutants.Trial {
 }
 
 func TestTrial(t *testing.T) {
+	for _, workers := range []int{1, 3} {
+		t.Run(fmt.Sprint(workers), func(t *testing.T) { testTrial(t, workers) })
+	}
+}
+
+func testTrial(t *testing.T, workers int) {
 	load := mutants.Load{Name: "plain"}
 	var told []string
 	tr := trial(t)
+	tr.Workers = workers
 	tr.Progress = func(m string, c mutants.Cell) { told = append(told, m+" "+string(c.Outcome)) }
 	table, err := tr.Run(t.Context(), []mutants.Mutant{{Name: "easy", Load: load}, {Name: "late", Load: load}, {Name: "crash", Load: load}})
 	if err != nil {
