@@ -5,7 +5,7 @@ import (
 	"math/big"
 	"slices"
 
-	"github.com/lockstep-go/lockstep/internal/binomial"
+	"github.com/lockstep-go/lockstep/internal/exact"
 )
 
 // Interval is a confidence interval.
@@ -17,7 +17,7 @@ type Interval struct {
 // Share is the exact confidence interval of Clopper and Pearson for a probability, of
 // which so many of so many independent trials were hits.
 func Share(hits, trials int, confidence float64) Interval {
-	low, high := binomial.Limits(hits, trials, (1-confidence)/2)
+	low, high := exact.Limits(hits, trials, (1-confidence)/2)
 	return Interval{low, high}
 }
 
@@ -90,11 +90,11 @@ func totalUpTo(total, campaigns, limit int, p float64) float64 {
 	hit := number(p)
 	miss := number(1)
 	miss.Sub(miss, hit)
-	beyond := power(miss, limit, precision) // a campaign finds nothing
+	beyond := exact.Power(miss, limit) // a campaign finds nothing
 	sum := number(0)
 	for j := 0; j <= campaigns; j++ {
 		for i := 0; i+j <= campaigns; i++ {
-			term := power(beyond, i+j, precision)
+			term := exact.Power(beyond, i+j)
 			term.Mul(term, choose(campaigns, j, precision))
 			term.Mul(term, choose(campaigns-j, i, precision))
 			term.Mul(term, sumUpTo(total-j*(limit+1)-i*limit, campaigns-j, hit, miss, precision))
@@ -120,7 +120,7 @@ func sumUpTo(x, m int, hit, miss *big.Float, precision uint) *big.Float {
 		return sum
 	}
 	// Take off the probabilities of 0, 1, ..., m-1 hits.
-	term := power(miss, x, precision)
+	term := exact.Power(miss, x)
 	odds := new(big.Float).Quo(hit, miss)
 	for k := range m {
 		sum.Sub(sum, term)
@@ -129,18 +129,6 @@ func sumUpTo(x, m int, hit, miss *big.Float, precision uint) *big.Float {
 		term.Quo(term, new(big.Float).SetInt64(int64(k+1)))
 	}
 	return sum
-}
-
-func power(base *big.Float, exp int, precision uint) *big.Float {
-	result := new(big.Float).SetPrec(precision).SetInt64(1)
-	square := new(big.Float).Copy(base)
-	for ; exp > 0; exp >>= 1 {
-		if exp&1 == 1 {
-			result.Mul(result, square)
-		}
-		square.Mul(square, square)
-	}
-	return result
 }
 
 func choose(n, k int, precision uint) *big.Float {

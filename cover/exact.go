@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+
+	"github.com/lockstep-go/lockstep/internal/exact"
 )
 
 // Exact is the true probability that N random tests cover every goal, by inclusion
@@ -164,7 +166,7 @@ func (e *Exact) check(tests int) error {
 func (e *Exact) missed(tests int) *big.Float {
 	sum := new(big.Float).SetPrec(precision).SetInt64(1)
 	for _, t := range e.terms {
-		product := powerFloat(toFloat(ratio(t.missing, e.total)), tests)
+		product := exact.Power(toFloat(ratio(t.missing, e.total)), tests)
 		sum.Sub(sum, product.Mul(product, new(big.Float).SetInt(t.coefficient)))
 	}
 	return sum

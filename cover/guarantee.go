@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+
+	"github.com/lockstep-go/lockstep/internal/exact"
 )
 
 // A Guarantee relates a number of independent random tests to the probability that
@@ -154,7 +156,7 @@ func (u Union) least(allowed *big.Rat, fine func(missed, allowed *big.Float) boo
 
 // missed is Goals (1-P)^tests.
 func (u Union) missed(tests int) *big.Float {
-	miss := powerFloat(toFloat(new(big.Rat).Sub(big.NewRat(1, 1), u.P)), tests)
+	miss := exact.Power(toFloat(new(big.Rat).Sub(big.NewRat(1, 1), u.P)), tests)
 	return miss.Mul(miss, new(big.Float).SetInt(u.Goals))
 }
 

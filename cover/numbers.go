@@ -85,21 +85,8 @@ const precision = 2048
 
 func toFloat(r *big.Rat) *big.Float { return new(big.Float).SetPrec(precision).SetRat(r) }
 
-// powerFloat is x to the n-th.
-func powerFloat(x *big.Float, n int) *big.Float {
-	result := new(big.Float).SetPrec(precision).SetInt64(1)
-	square := new(big.Float).Copy(x)
-	for ; n > 0; n >>= 1 {
-		if n&1 == 1 {
-			result.Mul(result, square)
-		}
-		square.Mul(square, square)
-	}
-	return result
-}
-
 // atMost compares a with b and takes values for equal that differ only by the
-// rounding of powerFloat, so that an exact tie is not lost.
+// rounding of powers, so that an exact tie is not lost.
 func atMost(a, b *big.Float) bool {
 	if a.Cmp(b) <= 0 {
 		return true

@@ -1,6 +1,6 @@
 package report
 
-import "github.com/lockstep-go/lockstep/internal/binomial"
+import "github.com/lockstep-go/lockstep/internal/exact"
 
 // Rate is what a campaign says about the chance that one run fails: at least Lower and
 // at most Upper, each with the confidence given.
@@ -24,6 +24,6 @@ func FailureRate(runs, failures int, confidence float64) Rate {
 	if runs <= 0 || !(confidence > 0 && confidence < 1) {
 		return r
 	}
-	r.Lower, r.Upper = binomial.Limits(failures, runs, 1-confidence)
+	r.Lower, r.Upper = exact.Limits(failures, runs, 1-confidence)
 	return r
 }

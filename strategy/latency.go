@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/option"
 )
 
 // Distribution is a distribution of latencies.
@@ -27,11 +28,11 @@ const (
 var distributionNames = []string{"constant", "uniform", "exponential", "heavy"}
 
 // String is the distribution's word.
-func (d Distribution) String() string { return word(distributionNames, int(d)) }
+func (d Distribution) String() string { return option.Word(distributionNames, int(d)) }
 
 // UnmarshalText reads a distribution's word.
 func (d *Distribution) UnmarshalText(text []byte) error {
-	i, err := wordIndex("distribution", distributionNames, text)
+	i, err := option.WordIndex("distribution", distributionNames, text)
 	*d = Distribution(i)
 	return err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/cover"
+	"github.com/lockstep-go/lockstep/internal/option"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -77,11 +78,11 @@ const (
 var notionNames = []string{"split", "separate", "isolate"}
 
 // String is the notion's word.
-func (n Notion) String() string { return word(notionNames, int(n)) }
+func (n Notion) String() string { return option.Word(notionNames, int(n)) }
 
 // UnmarshalText reads a notion's word.
 func (n *Notion) UnmarshalText(text []byte) error {
-	i, err := wordIndex("notion", notionNames, text)
+	i, err := option.WordIndex("notion", notionNames, text)
 	*n = Notion(i)
 	return err
 }

@@ -2,9 +2,9 @@ package strategy
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/option"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -59,11 +59,11 @@ const (
 var networkNames = []string{"any", "shadow"}
 
 // String is the network's word.
-func (n Network) String() string { return word(networkNames, int(n)) }
+func (n Network) String() string { return option.Word(networkNames, int(n)) }
 
 // UnmarshalText reads a network's word.
 func (n *Network) UnmarshalText(text []byte) error {
-	i, err := wordIndex("network", networkNames, text)
+	i, err := option.WordIndex("network", networkNames, text)
 	*n = Network(i)
 	return err
 }
@@ -81,29 +81,13 @@ const (
 var reductionNames = []string{"none", "sleep", "states"}
 
 // String is the reduction's word.
-func (r Reduction) String() string { return word(reductionNames, int(r)) }
+func (r Reduction) String() string { return option.Word(reductionNames, int(r)) }
 
 // UnmarshalText reads a reduction's word.
 func (r *Reduction) UnmarshalText(text []byte) error {
-	i, err := wordIndex("reduction", reductionNames, text)
+	i, err := option.WordIndex("reduction", reductionNames, text)
 	*r = Reduction(i)
 	return err
-}
-
-func word(names []string, i int) string {
-	if i < len(names) {
-		return names[i]
-	}
-	return fmt.Sprintf("(%d)", i)
-}
-
-func wordIndex(what string, names []string, text []byte) (int, error) {
-	for i, name := range names {
-		if name == string(text) {
-			return i, nil
-		}
-	}
-	return 0, fmt.Errorf("the %s must be one of %s", what, strings.Join(names, ", "))
 }
 
 // String implements [lockstep.Strategy].

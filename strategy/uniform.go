@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/option"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -47,11 +48,11 @@ const (
 var samplerNames = []string{"exact", "paper", "every"}
 
 // String is the sampler's word.
-func (s Sampler) String() string { return word(samplerNames, int(s)) }
+func (s Sampler) String() string { return option.Word(samplerNames, int(s)) }
 
 // UnmarshalText reads a sampler's word.
 func (s *Sampler) UnmarshalText(text []byte) error {
-	i, err := wordIndex("sampler", samplerNames, text)
+	i, err := option.WordIndex("sampler", samplerNames, text)
 	*s = Sampler(i)
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"encoding"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -144,4 +145,20 @@ func key(name string) string {
 		b.WriteRune(unicode.ToLower(r))
 	}
 	return b.String()
+}
+
+// Word is the i-th of the words for a setting.
+func Word(words []string, i int) string {
+	if i < len(words) {
+		return words[i]
+	}
+	return fmt.Sprintf("(%d)", i)
+}
+
+// WordIndex finds a word for a setting among those allowed.
+func WordIndex(what string, words []string, text []byte) (int, error) {
+	if i := slices.Index(words, string(text)); i >= 0 {
+		return i, nil
+	}
+	return 0, fmt.Errorf("the %s must be one of %s", what, strings.Join(words, ", "))
 }

@@ -85,3 +85,18 @@ func ExampleSetAll() {
 	fmt.Println(option.SetAll(&s, []string{"nodes=3", "loss=0.1"}), s.Nodes, s.Loss)
 	// Output: <nil> 3 0.1
 }
+
+func TestWords(t *testing.T) {
+	words := []string{"small", "large"}
+	for i, w := range words {
+		if got, err := option.WordIndex("size", words, []byte(w)); got != i || err != nil || option.Word(words, i) != w {
+			t.Errorf("%s is number %d, %v", w, got, err)
+		}
+	}
+	if _, err := option.WordIndex("size", words, []byte("huge")); err == nil || err.Error() != "the size must be one of small, large" {
+		t.Error(err)
+	}
+	if got := option.Word(words, 7); got != "(7)" {
+		t.Errorf("a number without a word is %s", got)
+	}
+}

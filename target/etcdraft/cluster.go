@@ -3,11 +3,11 @@ package etcdraft
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/option"
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/v37"
 	"github.com/lockstep-go/lockstep/trace"
@@ -109,11 +109,11 @@ const (
 var readModes = []string{"index", "lease", "local", "leader"}
 
 // String is the mode's word.
-func (m ReadMode) String() string { return readModes[m] }
+func (m ReadMode) String() string { return option.Word(readModes, int(m)) }
 
 // UnmarshalText reads a mode's word.
 func (m *ReadMode) UnmarshalText(text []byte) error {
-	i, err := wordIndex("read mode", readModes, text)
+	i, err := option.WordIndex("read mode", readModes, text)
 	*m = ReadMode(i)
 	return err
 }
@@ -134,21 +134,13 @@ const (
 var mixes = []string{"mixed", "binary"}
 
 // String is the mix's word.
-func (m Mix) String() string { return mixes[m] }
+func (m Mix) String() string { return option.Word(mixes, int(m)) }
 
 // UnmarshalText reads a mix's word.
 func (m *Mix) UnmarshalText(text []byte) error {
-	i, err := wordIndex("mix", mixes, text)
+	i, err := option.WordIndex("mix", mixes, text)
 	*m = Mix(i)
 	return err
-}
-
-// wordIndex finds a word among those allowed.
-func wordIndex(what string, words []string, text []byte) (int, error) {
-	if i := slices.Index(words, string(text)); i >= 0 {
-		return i, nil
-	}
-	return 0, fmt.Errorf("the %s must be one of %s", what, strings.Join(words, ", "))
 }
 
 // With is the cluster on another version of the library.

@@ -1,10 +1,11 @@
-package binomial_test
+package exact_test
 
 import (
 	"math"
+	"math/big"
 	"testing"
 
-	"github.com/lockstep-go/lockstep/internal/binomial"
+	"github.com/lockstep-go/lockstep/internal/exact"
 )
 
 // atLeast adds up the probability of so many hits or more.
@@ -25,7 +26,7 @@ func TestLimits(t *testing.T) {
 	for trials := 1; trials <= 30; trials++ {
 		for hits := 0; hits <= trials; hits++ {
 			for _, tail := range []float64{0.1, 0.025, 0.001} {
-				low, high := binomial.Limits(hits, trials, tail)
+				low, high := exact.Limits(hits, trials, tail)
 				if hits > 0 {
 					if got := atLeast(hits, trials, low); math.Abs(got-tail) > 1e-9 {
 						t.Errorf("%d of %d: at %v as many hits have the probability %v, want %v", hits, trials, low, got, tail)
@@ -48,9 +49,21 @@ func TestLimits(t *testing.T) {
 // Without a hit the upper limit has a closed form, also for many trials.
 func TestNoHit(t *testing.T) {
 	for _, trials := range []int{1, 100, 1_000_000} {
-		_, high := binomial.Limits(0, trials, 0.05)
+		_, high := exact.Limits(0, trials, 0.05)
 		if want := -math.Expm1(math.Log(0.05) / float64(trials)); math.Abs(high/want-1) > 1e-9 {
 			t.Errorf("%d trials: %v, want %v", trials, high, want)
+		}
+	}
+}
+
+func TestPower(t *testing.T) {
+	for _, x := range []int64{0, 1, 3, 10} {
+		for n := range 40 {
+			got := exact.Power(new(big.Float).SetPrec(256).SetInt64(x), n)
+			want := new(big.Int).Exp(big.NewInt(x), big.NewInt(int64(n)), nil)
+			if i, accuracy := got.Int(nil); accuracy != big.Exact || i.Cmp(want) != 0 {
+				t.Errorf("%d to the %d is %v", x, n, got)
+			}
 		}
 	}
 }
