@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -25,19 +26,28 @@ func (t *Table) Clean() bool { return !slices.ContainsFunc(t.Control, Row.Found)
 
 // WriteText writes the table for people: runs up to the first finding, by strategy.
 func (t *Table) WriteText(w io.Writer) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, line := range t.lines() {
-		fmt.Fprintln(tw, strings.Join(line, "\t"))
+	for _, lines := range [][][]string{t.lines(), t.byStrategy()} {
+		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		for _, line := range lines {
+			fmt.Fprintln(tw, strings.Join(line, "\t"))
+		}
+		if err := tw.Flush(); err != nil {
+			return err
+		}
+		fmt.Fprintln(w)
 	}
-	if err := tw.Flush(); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(w, "\n%s\n", t.Summary())
+	_, err := fmt.Fprintln(w, t.Summary())
 	return err
 }
 
-// WriteMarkdown writes the table for a page.
-func (t *Table) WriteMarkdown(w io.Writer) error { return writeMarkdown(w, t.lines()) }
+// WriteMarkdown writes the tables for a page.
+func (t *Table) WriteMarkdown(w io.Writer) error {
+	if err := writeMarkdown(w, t.lines()); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	return writeMarkdown(w, t.byStrategy())
+}
 
 func writeMarkdown(w io.Writer, lines [][]string) error {
 	for i, line := range lines {
@@ -103,6 +113,34 @@ func (r Row) line() []string {
 	}
 	return append(line, strings.Join(as, ", "))
 }
+
+// byStrategy sums the table up by strategy, within the number of runs that all had.
+func (t *Table) byStrategy() [][]string {
+	lines := [][]string{{"strategy", fmt.Sprintf("mutants killed in %d runs", t.Runs), "median run of a kill", "killed by no other"}}
+	for i, s := range t.Strategies {
+		var runs []int
+		var alone []string
+		for _, r := range t.Mutants {
+			if !t.early(r.Cells[i]) {
+				continue
+			}
+			runs = append(runs, r.Cells[i].Runs)
+			if !slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.Strategy != s && t.early(c) }) {
+				alone = append(alone, r.Mutant)
+			}
+		}
+		slices.Sort(runs)
+		median := "-"
+		if len(runs) > 0 {
+			median = strconv.Itoa(runs[(len(runs)-1)/2])
+		}
+		lines = append(lines, []string{s, strconv.Itoa(len(runs)), median, cmp.Or(strings.Join(alone, ", "), "-")})
+	}
+	return lines
+}
+
+// early reports whether a kill took no more runs than every strategy had.
+func (t *Table) early(c Cell) bool { return c.Found() && c.Runs <= t.Runs }
 
 // WriteList writes the mutants themselves as a table for a page.
 func WriteList(w io.Writer, list []Mutant) error {

@@ -82,6 +82,10 @@ easy    plain     3      3      safety
 late    plain     >7     3      safety
 crash   plain     crash  crash  crash
 
+strategy  mutants killed in 7 runs  median run of a kill  killed by no other
+walk      2                         0                     -
+pos       3                         3                     late
+
 3 of 3 mutants killed, nothing found without a mutant
 `
 	if out.String() != want {
@@ -148,6 +152,10 @@ func ExampleTable_WriteText() {
 	// mutant      workload  walk  pos  found as, or what it would take
 	// vote-twice  plain     >100  12   election-safety
 	//
+	// strategy     mutants killed in 100 runs  median run of a kill  killed by no other
+	// walk:drop=2  0                           -                     -
+	// pos          1                           12                    vote-twice
+	//
 	// 1 of 1 mutants killed, nothing found without a mutant
 }
 
@@ -161,4 +169,8 @@ func ExampleTable_WriteMarkdown() {
 	// | mutant | workload | pos | found as, or what it would take |
 	// |---|---|---|---|
 	// | read-early | reads | time-out | luck |
+	//
+	// | strategy | mutants killed in 0 runs | median run of a kill | killed by no other |
+	// |---|---|---|---|
+	// | pos | 0 | - | - |
 }
