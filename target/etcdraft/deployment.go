@@ -19,7 +19,7 @@ type Deployment struct {
 	out     *lockstep.Outbox
 
 	pcg     rand.PCG
-	rand    *rand.Rand // the run's own: workload, delays, storage, crashes
+	rand    *rand.Rand // the run's own: workload, changes, delays, reports of losses
 	cut     []lockstep.Nodes
 	gone    []bool         // by message number - 1: delivered, lost or a copy
 	flying  int            // messages on their way
