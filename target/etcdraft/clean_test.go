@@ -83,6 +83,30 @@ func TestSettled(t *testing.T) {
 	}
 }
 
+// TestChanges turns to membership changes, which need the most of the adapter, with every
+// kind of strategy. What hold-votes and atomic avoid is in contract_test.go.
+func TestChanges(t *testing.T) {
+	changes := etcdraft.Cluster{Nodes: 5, Voters: 3, Changes: 8, Atomic: true}
+	async := changes
+	async.Async, async.HoldVotes = true, true
+	compact, checked := async, async
+	compact.Compact = 3
+	checked.PreVote, checked.CheckQuorum = true, true
+	for i, c := range []etcdraft.Cluster{changes, async, compact, checked} {
+		for _, name := range []string{"shadow", "pos", "pctcp", "delay", "walk:drop=1,duplicate=1,crash=1,restart=2", "baseline",
+			"lossy:rounds=100,loss=0.2", "uniform", "partition"} {
+			s, err := strategy.Parse(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Run(fmt.Sprintf("%d-%.5s", i, name), func(t *testing.T) {
+				lockstep.Test(t, lockstep.Plan{System: c, Strategy: s, Spec: etcdraft.Everything, Seed: 1, Runs: 30, Steps: 400,
+					Settle: etcdraft.Settle, Workers: 1})
+			})
+		}
+	}
+}
+
 // TestTargets makes both targets as the command line does, judges liveness in every run
 // of the default, and makes a target again from the options of its traces.
 func TestTargets(t *testing.T) {
