@@ -3,6 +3,7 @@ package etcdraft
 import (
 	"testing"
 
+	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -113,5 +114,25 @@ func TestPrefixes(t *testing.T) {
 	b.append([]Entry{entry(9, 1, "far")})
 	if b.last() != 3 {
 		t.Error("a gap was appended")
+	}
+}
+
+// A removed node is retired when a majority of the new voters has applied the removal, not
+// when it has done so itself.
+func TestRetire(t *testing.T) {
+	d := newDeployment(Cluster{Nodes: 4, Voters: 4}.complete())
+	apply := func(id lockstep.Node) {
+		m := &d.node(id).machine
+		m.setConf(raftlib.Conf{Voters: trace.NodesOf(1, 2, 3, 4)})
+		m.setConf(raftlib.Conf{Voters: trace.NodesOf(1, 2, 3)})
+		d.retire(m)
+	}
+	for _, step := range []struct {
+		node lockstep.Node
+		want lockstep.Nodes
+	}{{4, 0}, {1, 0}, {2, trace.NodesOf(4)}, {3, trace.NodesOf(4)}} {
+		if apply(step.node); d.retired != step.want {
+			t.Errorf("after node %d has applied the removal of 4, %s are retired, want %s", step.node, d.retired, step.want)
+		}
 	}
 }
