@@ -3,7 +3,6 @@ package etcdraft
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
 	"github.com/lockstep-go/lockstep"
@@ -232,33 +231,15 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 
 // options lists what makes up the cluster, without what is usual.
 func (c Cluster) options() map[string]string {
-	o := map[string]string{"nodes": strconv.Itoa(c.Nodes), "election": strconv.Itoa(c.Election), "heartbeat": strconv.Itoa(c.Heartbeat),
-		"clients": strconv.Itoa(c.Clients), "requests": strconv.Itoa(c.Requests), "keys": strconv.Itoa(c.Keys), "reads": c.Reads.String()}
-	set := func(name, value string, given bool) {
-		if given {
-			o[name] = value
-		}
-	}
-	number := func(name string, v, usual int) { set(name, strconv.Itoa(v), v != usual) }
-	number("voters", c.Voters, c.Nodes)
-	number("max-inflight", c.MaxInflight, 256)
-	number("max-size-per-msg", c.MaxSizePerMsg, 0)
-	number("compact", c.Compact, 0)
-	number("changes", c.Changes, 0)
-	number("transfers", c.Transfers, 0)
-	number("delay", c.Delay, 0)
-	set("pre-vote", "true", c.PreVote)
-	set("check-quorum", "true", c.CheckQuorum)
-	set("no-forward", "true", c.NoForward)
-	set("async", "true", c.Async)
-	set("atomic", "true", c.Atomic)
-	set("hold-votes", "true", c.HoldVotes)
-	set("mutant", c.Mutant, c.Mutant != "")
-	set("layers", "true", c.Layers)
-	set("asks", c.Asks, c.Asks != "")
-	set("mix", c.Mix.String(), c.Mix != Mixed)
 	if c.Clients == 0 {
-		o["clients"] = strconv.Itoa(None)
+		c.Clients = None
+	}
+	o := map[string]string{"reads": c.Reads.String()}
+	usual := option.List(Cluster{Voters: c.Nodes, MaxInflight: 256})
+	for i, v := range option.List(c) {
+		if v != usual[i] {
+			o[v.Key] = v.Default
+		}
 	}
 	return o
 }

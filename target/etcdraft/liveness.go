@@ -1,6 +1,7 @@
 package etcdraft
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/lockstep-go/lockstep"
@@ -122,49 +123,39 @@ type Live struct {
 }
 
 // Properties implements [lockstep.Spec].
-func (Live) Properties() []string { return []string{"liveness"} }
+func (l Live) Properties() []string { return l.spec().Properties() }
 
 // New implements [lockstep.Spec].
-func (l Live) New(lockstep.Info) lockstep.Monitor { return &liveness{bound: l.Ticks} }
+func (l Live) New(info lockstep.Info) lockstep.Monitor { return l.spec().New(info) }
 
-type liveness struct {
-	bound  int
-	judged [1]int
+func (l Live) spec() lockstep.Spec {
+	return spec.New("liveness", func(lockstep.Info) *liveness { return &liveness{bound: l.Ticks} })
 }
 
-// Reset implements [lockstep.Monitor].
-func (m *liveness) Reset() { m.judged[0] = 0 }
+// liveness looks at the end only.
+type liveness struct{ bound, judged int }
 
-// Judged implements [lockstep.Judge].
-func (m *liveness) Judged() []int { return m.judged[:] }
+func (m *liveness) Reset()                                                   { m.judged = 0 }
+func (m *liveness) Judged() int                                              { return m.judged }
+func (*liveness) Event(*lockstep.Run, *lockstep.Event) (f *lockstep.Finding) { return nil }
 
-// Step implements [lockstep.Monitor].
-func (m *liveness) Step(*lockstep.Run) *lockstep.Finding { return nil }
-
-// End implements [lockstep.Monitor].
+// End implements [spec.Ender].
 func (m *liveness) End(run *lockstep.Run) *lockstep.Finding {
 	d := inner(run)
-	bound := m.bound
-	if bound == 0 {
-		bound = d.cluster.patience()
-	}
-	if !run.Settled() || !d.calm(bound) || d.shrunk() {
+	if !run.Settled() || !d.calm(cmp.Or(m.bound, d.cluster.patience())) || d.shrunk() {
 		return nil
 	}
-	m.judged[0]++
-	f := lockstep.Finding{Property: "liveness"}
+	m.judged++
 	if !d.led() {
-		f.Text = "after settling there is no leader that a quorum follows:"
+		text := "after settling there is no leader that a quorum follows:"
 		for i := range d.nodes {
 			n := &d.nodes[i]
-			f.Text += fmt.Sprintf(" node %d is %s in term %d;", n.id, n.role, n.hard.Term)
+			text += fmt.Sprintf(" node %d is %s in term %d;", n.id, n.role, n.hard.Term)
 		}
-		f.Text = f.Text[:len(f.Text)-1]
-		return &f
+		return finding(0, "%s", text[:len(text)-1])
 	}
 	if answered, all := d.Answered(); answered < all {
-		f.Text = fmt.Sprintf("after settling %d of %d requests are answered", answered, all)
-		return &f
+		return finding(0, "after settling %d of %d requests are answered", answered, all)
 	}
 	return nil
 }
