@@ -25,12 +25,6 @@ type Budget struct {
 	Duplicates int
 }
 
-// Budgeted is a Scenario that declares the fault model for its runs.
-type Budgeted interface {
-	// Budget is nil where any fault is allowed.
-	Budget() *Budget
-}
-
 // check reports a number that makes no sense.
 func (b *Budget) check() error {
 	if b == nil {

@@ -1,6 +1,7 @@
 package lockstep
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -9,10 +10,12 @@ import (
 
 // Defaults of a plan and its limits.
 const (
-	DefaultRuns     = 1000
-	DefaultSteps    = 100_000
-	DefaultInFlight = 10_000
-	DefaultKeep     = 100
+	DefaultRuns        = 1000
+	DefaultSteps       = 100_000
+	DefaultInFlight    = 10_000
+	DefaultKeep        = 100
+	DefaultRepetitions = 10
+	DefaultWorthless   = 10
 )
 
 // Plan says what to explore and how.
@@ -23,8 +26,8 @@ type Plan struct {
 	Scenario Scenario
 	// Spec is what the system promises; nil means that only a panic is a finding.
 	Spec Spec
-	// Observer, where it is set, watches the runs.
-	Observer Observer
+	// Observers watch the runs.
+	Observers []Observer
 
 	// Seed is the campaign's seed; each run derives its own from it and its number.
 	Seed uint64
@@ -43,13 +46,19 @@ type Plan struct {
 	Budget *Budget
 	// Limits stop a run that got out of hand.
 	Limits Limits
+	// Repetitions is how often a failing run of a system that repeats itself only roughly
+	// is repeated; 0 means DefaultRepetitions.
+	Repetitions int
 
 	// Workers is the number of runs under way at once; 0 means one for each processor.
 	// Results do not depend on it.
 	Workers int
+	// Scratch is the folder in which deployments get folders of their own; empty means the
+	// system's folder for temporary files.
+	Scratch string
 	// KeepGoing continues after a finding; otherwise the campaign ends with the first.
 	KeepGoing bool
-	// AllowVacuous lets Test pass though parts of the scenario never took effect; see
+	// AllowVacuous lets a Go test pass though parts of the scenario never took effect; see
 	// Result.VacuousParts.
 	AllowVacuous bool
 	// Keep is the number of findings whose traces are kept; 0 means DefaultKeep.
@@ -57,6 +66,9 @@ type Plan struct {
 	// Distinct counts the different schedules and, where the system offers fingerprints, the
 	// different states of the campaign. It costs time and memory.
 	Distinct bool
+	// Texts puts messages and states into words in every run, for observers that read them.
+	// It costs time.
+	Texts bool
 	// Progress, where it is set, is called now and then from one goroutine at a time
 	// with the result so far, which it must not keep.
 	Progress func(*Result)
@@ -67,64 +79,85 @@ type Plan struct {
 type Limits struct {
 	Steps    int  // steps of a run; 0 means DefaultSteps
 	InFlight int  // messages in flight at once; 0 means DefaultInFlight
-	Time     Time // virtual time; 0 means no limit
+	Time     Time // time of a run; 0 means no limit
+	// Worthless is the number of worthless runs that a campaign bears in any case; 0 means
+	// DefaultWorthless. Beyond it, a campaign more than half of whose runs were worthless
+	// ends with an error.
+	Worthless int
 }
 
-// check completes a plan and reports what is wrong with it.
-func (p Plan) check() (Plan, Info, error) {
+// prepared is a plan that was checked and completed.
+type prepared struct {
+	Plan
+	info  Info
+	terms Terms
+}
+
+// prepare completes a plan and reports what is wrong with it.
+func (p Plan) prepare() (*prepared, error) {
 	if p.System == nil || p.Strategy == nil {
-		return p, Info{}, errors.New("lockstep: a plan needs a System and a Strategy")
+		return nil, errors.New("lockstep: a plan needs a System and a Strategy")
 	}
 	for _, f := range []struct {
 		name  string
 		value int
 	}{{"Runs", p.Runs}, {"Steps", p.Steps}, {"Settle", p.Settle}, {"Workers", p.Workers}, {"Keep", p.Keep},
-		{"Limits.Steps", p.Limits.Steps}, {"Limits.InFlight", p.Limits.InFlight}, {"Limits.Time", int(p.Limits.Time)}} {
+		{"Repetitions", p.Repetitions}, {"Limits.Steps", p.Limits.Steps}, {"Limits.InFlight", p.Limits.InFlight},
+		{"Limits.Time", int(p.Limits.Time)}, {"Limits.Worthless", p.Limits.Worthless}} {
 		if f.value < 0 {
-			return p, Info{}, fmt.Errorf("lockstep: the plan's %s is %d, it must not be negative", f.name, f.value)
+			return nil, fmt.Errorf("lockstep: the plan's %s is %d, it must not be negative", f.name, f.value)
 		}
 	}
 	info, err := p.System.Describe()
 	if err != nil {
-		return p, info, err
+		return nil, err
 	}
 	if info.Nodes < 1 || info.Nodes > trace.MaxNodes {
-		return p, info, fmt.Errorf("%s: %d nodes, allowed are 1..%d", info.Name, info.Nodes, trace.MaxNodes)
+		return nil, fmt.Errorf("%s: %d nodes, allowed are 1..%d", info.Name, info.Nodes, trace.MaxNodes)
 	}
-	if err := p.Strategy.Check(info); err != nil {
-		return p, info, err
+	terms, err := p.Strategy.Fit(info)
+	if err != nil {
+		return nil, err
 	}
 	if p.Scenario != nil {
-		if err := p.Scenario.Check(info); err != nil {
-			return p, info, fmt.Errorf("scenario %s: %w", p.Scenario.Name(), err)
+		declared, err := p.Scenario.Fit(info)
+		if err != nil {
+			return nil, fmt.Errorf("scenario %s: %w", p.Scenario.Name(), err)
+		}
+		if p.Budget == nil {
+			p.Budget = declared
 		}
 	}
-	if b, ok := p.Scenario.(Budgeted); ok && p.Budget == nil {
-		p.Budget = b.Budget()
-	}
 	if err := p.Budget.check(); err != nil {
-		return p, info, err
+		return nil, err
 	}
+	p.complete()
+	return &prepared{Plan: p, info: info, terms: terms}, nil
+}
+
+// complete fills in the defaults.
+func (p *Plan) complete() {
 	if p.Spec == nil {
 		p.Spec = nothing{}
 	}
-	orDefault(&p.Runs, DefaultRuns)
-	orDefault(&p.Keep, DefaultKeep)
-	orDefault(&p.Limits.Steps, DefaultSteps)
-	orDefault(&p.Limits.InFlight, DefaultInFlight)
-	return p, info, nil
+	p.Runs = cmp.Or(p.Runs, DefaultRuns)
+	p.Keep = cmp.Or(p.Keep, DefaultKeep)
+	p.Repetitions = cmp.Or(p.Repetitions, DefaultRepetitions)
+	p.Limits.Steps = cmp.Or(p.Limits.Steps, DefaultSteps)
+	p.Limits.InFlight = cmp.Or(p.Limits.InFlight, DefaultInFlight)
+	p.Limits.Worthless = cmp.Or(p.Limits.Worthless, DefaultWorthless)
 }
 
-func orDefault(v *int, d int) {
-	if *v == 0 {
-		*v = d
-	}
+// Check reports what is wrong with a plan.
+func (p Plan) Check() error {
+	_, err := p.prepare()
+	return err
 }
 
 // header is the header of the traces of this plan.
-func (p Plan) header(info Info, number int) trace.Header {
-	h := trace.Header{Tool: Version, Target: info.Name, Options: info.Options, Strategy: p.Strategy.String(),
-		Seed: p.Seed, Run: number, Nodes: info.Nodes, Rounds: info.Rounds, Settle: p.Settle}
+func (p *prepared) header(number int) trace.Header {
+	h := trace.Header{Tool: Version, Target: p.info.Name, Build: p.info.Build, Options: p.info.Options, Strategy: p.Strategy.String(),
+		Seed: p.Seed, Run: number, Nodes: p.info.Nodes, Rounds: p.info.Rounds, Settle: p.Settle}
 	if p.Scenario != nil {
 		h.Scenario = p.Scenario.Name()
 	}

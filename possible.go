@@ -1,6 +1,7 @@
 package lockstep
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/lockstep-go/lockstep/trace"
@@ -8,36 +9,83 @@ import (
 
 // Possible reports whether a step can be taken now. Held messages, alarms and requests
 // count: a director may take them.
-func (r *Run) Possible(s Step) bool {
+func (r *Run) Possible(s Step) bool { return r.refusal(&s) == "" }
+
+// refusal says why a step cannot be taken now, and is empty where it can.
+func (r *Run) refusal(s *Step) string {
 	if !r.info.Supports.Has(s.Kind) {
-		return false
+		return fmt.Sprintf("%s supports only %s", r.info.Name, r.info.Supports)
 	}
 	switch s.Kind {
 	case trace.Deliver:
-		return r.takeable(s.Msg) && r.up.Has(r.messages[s.Msg-1].To) && (!r.info.FIFO || r.Head(s.Msg) >= s.Msg)
+		return r.undeliverable(s.Msg)
 	case trace.Drop, trace.Duplicate:
-		return r.takeable(s.Msg)
+		return r.gone(s.Msg)
 	case trace.Replace:
-		return r.takeable(s.Msg) && s.Request >= 0 && int(s.Request) < len(r.forged)
+		if s.Request < 0 || int(s.Request) >= len(r.forged) {
+			return "nothing was forged for it"
+		}
+		if size := len(r.forged[s.Request]); size > trace.MaxBody {
+			return fmt.Sprintf("the forged body has %d bytes, allowed are %d", size, trace.MaxBody)
+		}
+		return r.gone(s.Msg)
 	case trace.Alarm:
-		return r.isNode(s.Node) && (r.alarms & r.up).Has(s.Node)
-	case trace.Crash:
-		return r.isNode(s.Node) && r.up.Has(s.Node)
-	case trace.Restart:
-		return r.isNode(s.Node) && !r.up.Has(s.Node)
+		return r.silent(s.Node)
+	case trace.Crash, trace.Restart:
+		if !r.isNode(s.Node) {
+			return fmt.Sprintf("nodes are 1..%d", r.info.Nodes)
+		}
+		if r.up.Has(s.Node) != (s.Kind == trace.Crash) {
+			return "the node is in that condition already"
+		}
 	case trace.Request:
 		given := func(p Pending) bool { return p.ID == s.Request && p.To.Has(s.Node) }
-		return r.isNode(s.Node) && r.up.Has(s.Node) &&
-			(slices.ContainsFunc(r.pending, given) || slices.ContainsFunc(r.reserved, given))
+		if !r.isNode(s.Node) || !r.up.Has(s.Node) || !slices.ContainsFunc(r.pending, given) && !slices.ContainsFunc(r.reserved, given) {
+			return "no such request waits for that node, or the node is down"
+		}
+	case trace.Wait:
+		if s.For < 1 {
+			return "it must last"
+		}
+	case trace.Cut, trace.Heal:
 	default:
-		return s.Kind == trace.Cut || s.Kind == trace.Heal
+		return "it is not a choice"
 	}
+	return ""
+}
+
+func (r *Run) undeliverable(id ID) string {
+	switch {
+	case !r.exists(id) || r.status[id-1] >= delivered:
+		return "the message is not in flight"
+	case !r.up.Has(r.messages[id-1].To):
+		return "its receiver is down"
+	case r.links != nil && r.Head(id) != id:
+		return "an older message is in flight on the same link, and links are FIFO"
+	}
+	return ""
+}
+
+func (r *Run) gone(id ID) string {
+	if !r.exists(id) || r.status[id-1] >= delivered {
+		return "the message is not in flight"
+	}
+	return ""
+}
+
+// silent says why the alarm of a node cannot fire.
+func (r *Run) silent(n Node) string {
+	armed := r.alarms & r.up
+	switch {
+	case !r.isNode(n) || !armed.Has(n):
+		return "no alarm is set at that node, or it is down"
+	case r.info.OneClock && !r.due((armed &^ r.heldAlarms).With(n)).Has(n):
+		return "another alarm is due before it, and all nodes live by one clock"
+	}
+	return ""
 }
 
 func (r *Run) isNode(n Node) bool { return n >= 1 && int(n) <= r.info.Nodes }
-
-// takeable reports whether a message is in flight, held or not.
-func (r *Run) takeable(id ID) bool { return r.exists(id) && r.status[id-1] <= held }
 
 // unqueue takes the next step of the director that is still possible.
 func (r *Run) unqueue(next *Step) bool {

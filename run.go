@@ -1,18 +1,14 @@
 package lockstep
 
-import (
-	"fmt"
-	"slices"
+import "github.com/lockstep-go/lockstep/trace"
 
-	"github.com/lockstep-go/lockstep/trace"
-)
-
-// Run is one execution in progress, as schedulers, directors and monitors see it.
-// Slices and pointers it hands out are valid until the next step and must not be
+// Run is one execution in progress, as schedulers, directors, monitors and watchers see
+// it. Slices and pointers it hands out are valid until the next step and must not be
 // written to.
 type Run struct {
 	info   Info
 	system Deployment
+	can    Abilities
 	limits Limits
 	out    Outbox
 	hand   Hand
@@ -23,7 +19,8 @@ type Run struct {
 	next     *Step // the step being chosen
 	pair     [2]Step
 	events   []Event
-	sent     int // messages sent before the last step
+	sent     int  // messages sent before the last step
+	vanished []ID // in the last step, by themselves
 	settling bool
 	settled  bool
 	finished bool     // a director ended the run
@@ -31,18 +28,17 @@ type Run struct {
 	queue    []Step   // of a director
 	broken   error    // a mistake of a director
 	over     string   // the limit that was reached
+	opened   []openRound
+	rounds   []trace.Round // what Rounds has made of opened so far
+
 	digest   uint64
+	typeHash [8]hashedText // of texts met lately, by their length
 
-	messages []Message // by ID-1
-	status   []status  // likewise
-	flying   []ID      // in flight and free for the strategy, ascending; a window of flyBase
-	flyBase  []ID
-
+	network
 	all, up    Nodes
 	alarms     Nodes
-	heldAlarms Nodes   // those that a director keeps from the strategy
-	alarmAt    []Time  // by node
-	cut        []Nodes // by sender: the receivers that its messages do not reach
+	heldAlarms Nodes  // those that a director keeps from the strategy
+	alarmAt    []Time // by node
 	pending    []Pending
 	reserved   []Pending // those that a director keeps from the strategy
 	given      string    // text of the request last given
@@ -50,17 +46,11 @@ type Run struct {
 	bodies     ID        // bodies that the system holds
 	faults     Faults
 	losses     losses
+
+	wantTexts bool
+	texts     []string // of messages, by Body-1
+	states    []string // by node
 }
-
-// status is where a message is.
-type status uint8
-
-const (
-	inFlight status = iota
-	held            // in flight, but in the hands of the scenario
-	delivered
-	lost
-)
 
 // Faults counts the faults that a run introduced, by scenario and strategy together.
 type Faults struct {
@@ -71,25 +61,36 @@ type Faults struct {
 	Cut        int   // cut steps
 }
 
+// openRound is the little of a lock-step round that is kept while nobody asks for more.
+type openRound struct {
+	phase  int
+	kernel Nodes
+}
+
 func newRun(info Info, limits Limits) *Run {
-	r := &Run{info: info, limits: limits, all: trace.AllNodes(info.Nodes),
-		alarmAt: make([]Time, info.Nodes+1), cut: make([]Nodes, info.Nodes+1), losses: newLosses(info.Nodes)}
+	r := &Run{info: info, limits: limits, network: newNetwork(&info), all: trace.AllNodes(info.Nodes),
+		alarmAt: make([]Time, info.Nodes+1), losses: newLosses(info.Nodes), states: make([]string, info.Nodes+1)}
 	r.out.run, r.hand.run = r, r
 	return r
 }
 
-func (r *Run) reset(d Deployment) {
-	*r = Run{info: r.info, system: d, limits: r.limits, out: r.out, hand: r.hand,
-		events: r.events[:0], queue: r.queue[:0], pending: r.pending[:0], reserved: r.reserved[:0],
-		messages: r.messages[:0], status: r.status[:0], flying: r.flyBase[:0], flyBase: r.flyBase,
-		forged: r.forged[:0], all: r.all, up: r.all, alarmAt: r.alarmAt, cut: r.cut, losses: r.losses, digest: 1}
-	r.last, r.next = &r.pair[0], &r.pair[1]
-	clear(r.cut)
+func (r *Run) reset() {
+	r.network.reset()
 	r.losses.reset()
+	if r.wantTexts {
+		clear(r.texts)
+		clear(r.states)
+	}
+	*r = Run{info: r.info, system: r.system, can: r.can, limits: r.limits, out: r.out, hand: r.hand,
+		events: r.events[:0], vanished: r.vanished[:0], queue: r.queue[:0], pending: r.pending[:0], reserved: r.reserved[:0],
+		opened: r.opened[:0], rounds: r.rounds[:0], network: r.network, typeHash: r.typeHash,
+		forged: r.forged[:0], all: r.all, up: r.all, alarmAt: r.alarmAt, losses: r.losses,
+		wantTexts: r.wantTexts, texts: r.texts[:0], states: r.states, digest: 1}
+	r.last, r.next = &r.pair[0], &r.pair[1]
 }
 
 // Info is what the system said of itself.
-func (r *Run) Info() Info { return r.info }
+func (r *Run) Info() *Info { return &r.info }
 
 // Deployment is the system under test, for monitors that look into it.
 func (r *Run) Deployment() Deployment { return r.system }
@@ -97,60 +98,14 @@ func (r *Run) Deployment() Deployment { return r.system }
 // Steps is the number of steps taken so far.
 func (r *Run) Steps() int { return r.steps }
 
-// Now is the virtual time.
+// Now is the time.
 func (r *Run) Now() Time { return r.now }
 
 // Last is the step last taken; its Kind is trace.Start before the first.
 func (r *Run) Last() *Step { return r.last }
 
-// Events are what the last step let the outside see.
+// Events are what happened in the last step.
 func (r *Run) Events() []Event { return r.events }
-
-// Sent are the messages that the last step sent, lost ones included.
-func (r *Run) Sent() []Message { return r.messages[r.sent:] }
-
-// Messages are all messages sent so far, in order: the message with number i is at i-1.
-func (r *Run) Messages() []Message { return r.messages }
-
-// Message is the envelope of a message.
-func (r *Run) Message(id ID) *Message { return &r.messages[id-1] }
-
-// Body is the system's own message, where the deployment gives access, or nil.
-func (r *Run) Body(id ID) any {
-	if b, ok := r.system.(Bodies); ok {
-		return b.Body(r.messages[id-1].Body)
-	}
-	return nil
-}
-
-// InFlight lists the messages that a strategy may deliver or drop, oldest first.
-func (r *Run) InFlight() []ID { return r.flying }
-
-// IsInFlight reports whether a message is in flight and free for the strategy.
-func (r *Run) IsInFlight(id ID) bool {
-	return id >= 1 && int(id) <= len(r.status) && r.status[id-1] == inFlight
-}
-
-// Deliverable reports whether a message in flight may be delivered now: its receiver
-// is up and, where links are FIFO, no older message is in flight on its link.
-func (r *Run) Deliverable(id ID) bool {
-	m := &r.messages[id-1]
-	return r.up.Has(m.To) && (!r.info.FIFO || r.Head(id) == id)
-}
-
-// Head is the oldest message in flight on the link of the message given.
-func (r *Run) Head(id ID) ID {
-	m := &r.messages[id-1]
-	for _, other := range r.flying {
-		if o := &r.messages[other-1]; o.From == m.From && o.To == m.To {
-			return other
-		}
-	}
-	return id
-}
-
-// FIFO reports whether links are FIFO.
-func (r *Run) FIFO() bool { return r.info.FIFO }
 
 // All is the set of all nodes.
 func (r *Run) All() Nodes { return r.all }
@@ -159,7 +114,27 @@ func (r *Run) All() Nodes { return r.all }
 func (r *Run) Up() Nodes { return r.up }
 
 // Alarms is the set of nodes whose alarm may fire.
-func (r *Run) Alarms() Nodes { return r.alarms & r.up &^ r.heldAlarms }
+func (r *Run) Alarms() Nodes {
+	if r.info.OneClock {
+		return r.due(r.alarms & r.up &^ r.heldAlarms)
+	}
+	return r.alarms & r.up &^ r.heldAlarms
+}
+
+// due is the set of those alarms that are due first.
+func (r *Run) due(alarms Nodes) Nodes {
+	var first Nodes
+	var at Time
+	for n := range alarms.All() {
+		switch t := r.alarmAt[n]; {
+		case first == 0 || t < at:
+			first, at = trace.NodesOf(n), t
+		case t == at:
+			first = first.With(n)
+		}
+	}
+	return first
+}
 
 // AlarmAt is the time for which a node's alarm is set.
 func (r *Run) AlarmAt(n Node) Time { return r.alarmAt[n] }
@@ -170,14 +145,35 @@ func (r *Run) Pending() []Pending { return r.pending }
 // Reserved lists the requests that a director keeps from the strategy.
 func (r *Run) Reserved() []Pending { return r.reserved }
 
-// Cut is the set of nodes that messages from n do not reach.
-func (r *Run) Cut(n Node) Nodes { return r.cut[n] }
+// Given is the text of the request last given to a node.
+func (r *Run) Given() string { return r.given }
 
 // Forge makes the step that gives a message in flight another body, as a Byzantine
 // sender would. The body is in the words that the system reads.
 func (r *Run) Forge(id ID, body string) Step {
 	r.forged = append(r.forged, body)
 	return Step{Kind: trace.Replace, Msg: id, Request: int32(len(r.forged) - 1)}
+}
+
+// Wait makes the step that lets one pace of time pass.
+func (r *Run) Wait() Step { return Step{Kind: trace.Wait, For: r.info.pace()} }
+
+// OpenRound tells that a lock-step round begins: the step chosen next belongs to it. Phases
+// count from 1; the kernel is the set of nodes that hear each other.
+func (r *Run) OpenRound(phase int, kernel Nodes) {
+	r.opened = append(r.opened, openRound{phase, kernel})
+}
+
+// Rounds lists the lock-step rounds opened so far, empty ones included.
+func (r *Run) Rounds() []trace.Round {
+	for i := len(r.rounds); i < len(r.opened); i++ {
+		rd := trace.Round{Number: i + 1, Phase: r.opened[i].phase, Kernel: r.opened[i].kernel}
+		if names := r.info.Rounds; len(names) > 0 {
+			rd.Name = names[i%len(names)]
+		}
+		r.rounds = append(r.rounds, rd)
+	}
+	return r.rounds
 }
 
 // Faults counts the faults introduced so far.
@@ -189,74 +185,51 @@ func (r *Run) Settling() bool { return r.settling }
 // Settled reports whether the run has gone through its settling stage.
 func (r *Run) Settled() bool { return r.settled }
 
-// send enters a message into the books. It takes the fields one by one: a Message is too
-// large for registers, and building one only to copy it costs as much as the rest.
-func (r *Run) send(from, to Node, kind string, tag Tag, at Time, body ID) ID {
-	id := ID(len(r.messages) + 1)
-	if to < 1 || int(to) > r.info.Nodes || int(from) > r.info.Nodes {
-		panic(fmt.Sprintf("lockstep: the system sent a message from node %d to node %d of %d", from, to, r.info.Nodes))
+// Body is the system's own message, where the deployment gives access, or nil.
+func (r *Run) Body(id ID) any {
+	if r.can.Body == nil {
+		return nil
 	}
-	r.messages = append(r.messages, Message{ID: id, Body: body, From: from, To: to, Type: kind, Tag: tag, At: at})
-	r.mix(uint64(from)<<40 | uint64(to)<<32 | uint64(uint32(tag.Phase)<<8^uint32(tag.Round)))
-	if r.cut[from].Has(to) && from != to {
-		r.status = append(r.status, lost)
-		r.lose(from, to)
-		return id
-	}
-	r.status = append(r.status, inFlight)
-	r.push(id)
-	if len(r.flying) > r.limits.InFlight {
-		r.over = fmt.Sprintf("more than %d messages in flight", r.limits.InFlight)
-	}
-	return id
+	return r.can.Body(r.messages[id-1].Body)
 }
 
-// push appends to the window of messages in flight, moving it back to the start of its
-// array before the array would have to grow.
-func (r *Run) push(id ID) {
-	if len(r.flying) == cap(r.flying) && len(r.flying) < cap(r.flyBase) {
-		r.flying = append(r.flyBase[:0], r.flying...)
+// Fingerprint is the fingerprint of a node's state, and whether the system offers one.
+func (r *Run) Fingerprint(n Node) (uint64, bool) {
+	if r.can.Fingerprint == nil {
+		return 0, false
 	}
-	r.flying = append(r.flying, id)
-	if cap(r.flying) > cap(r.flyBase) {
-		r.flyBase = r.flying[:0]
-	}
+	return r.can.Fingerprint(n), true
 }
 
-// fly makes a message free for the strategy again, in its place by age.
-func (r *Run) fly(id ID) {
-	r.status[id-1] = inFlight
-	if n := len(r.flying); n == 0 || r.flying[n-1] < id {
-		r.push(id)
-		return
-	}
-	r.push(0)
-	at, _ := slices.BinarySearch(r.flying[:len(r.flying)-1], id)
-	copy(r.flying[at+1:], r.flying[at:])
-	r.flying[at] = id
-}
-
-// releaseAll makes everything that a director holds free for the strategy.
-func (r *Run) releaseAll() {
-	r.heldAlarms = 0
-	r.pending = append(r.pending, r.reserved...)
-	r.reserved = r.reserved[:0]
-	for i := range r.status {
-		if r.status[i] == held {
-			r.fly(ID(i + 1))
+// Playing is the set of the nodes that are up and play the part of that name. It is empty
+// where the deployment does not tell roles.
+func (r *Run) Playing(role string) Nodes {
+	var nodes Nodes
+	if r.can.Role != nil {
+		for n := range r.up.All() {
+			if r.can.Role(n) == role {
+				nodes = nodes.With(n)
+			}
 		}
 	}
+	return nodes
 }
 
-// unfly takes a message out of those in flight. Lock-step strategies and fair delivery
-// take the oldest, which costs nothing.
-func (r *Run) unfly(id ID) {
-	if r.flying[0] == id {
-		r.flying = r.flying[1:]
-		return
+// Text is the content of a message in words, where texts are wanted and the system tells
+// them.
+func (r *Run) Text(id ID) string {
+	if body := int(r.messages[id-1].Body); body >= 1 && body <= len(r.texts) {
+		return r.texts[body-1]
 	}
-	at, _ := slices.BinarySearch(r.flying, id)
-	r.flying = append(r.flying[:at], r.flying[at+1:]...)
+	return ""
+}
+
+// State is the state of a node in words, likewise.
+func (r *Run) State(n Node) string {
+	if !r.up.Has(n) {
+		return "down"
+	}
+	return r.states[n]
 }
 
 // takePending removes a waiting request, reserved or not.
@@ -272,8 +245,43 @@ func (r *Run) takePending(id int32) (Pending, bool) {
 	return Pending{}, false
 }
 
+// releaseAll makes everything that a director holds free for the strategy.
+func (r *Run) releaseAll() {
+	r.heldAlarms = 0
+	r.pending = append(r.pending, r.reserved...)
+	r.reserved = r.reserved[:0]
+	for i := range r.status {
+		if r.status[i] == held {
+			r.release(ID(i + 1))
+		}
+	}
+}
+
 // mix folds a value into the run's digest.
 func (r *Run) mix(v uint64) {
 	h := (r.digest ^ v) * 0x9e3779b97f4a7c15
 	r.digest = h ^ h>>29
 }
+
+// hashedText is a text and its hash.
+type hashedText struct {
+	text string
+	hash uint64
+}
+
+// hash is the hash of a short text. Types come again and again, so that the last ones are
+// remembered.
+func (r *Run) hash(text string) uint64 {
+	known := &r.typeHash[len(text)&7]
+	if known.text != text {
+		h := uint64(len(text))
+		for i := range len(text) {
+			h = (h ^ uint64(text[i])) * 0x100000001b3
+		}
+		*known = hashedText{text, h}
+	}
+	return known.hash
+}
+
+// mixText folds a text into the run's digest.
+func (r *Run) mixText(text string) { r.mix(r.hash(text)) }

@@ -8,8 +8,9 @@ import "math/rand/v2"
 type Scenario interface {
 	// Name is the scenario's name in traces and reports.
 	Name() string
-	// Check reports what is wrong with the scenario for such a system.
-	Check(Info) error
+	// Fit reports what is wrong with the scenario for such a system, or the fault model
+	// that it declares for its runs: nil where any fault is allowed.
+	Fit(Info) (*Budget, error)
 	// New makes a director, which serves many runs of one worker.
 	New(Info) Director
 }
@@ -28,23 +29,33 @@ type Director interface {
 	Idle(run *Run, hand *Hand) bool
 	// End is called when the run is over without a finding, and may fail it.
 	End(run *Run, hand *Hand)
-	// Vacuous says why the run just ended does not count because the scenario never
-	// took effect in it, and is empty where it did.
-	Vacuous() string
-	// Counts tells how often each part of the scenario took effect since Reset, always
-	// in the same order. It is valid until the next call.
-	Counts() []Count
+	// Tell tells what the scenario did in the run just ended.
+	Tell() Effects
+}
+
+// Effects are what a scenario did in a run.
+type Effects struct {
+	// Vacuous says why the run does not count because the scenario never took effect in it,
+	// and is empty where it did.
+	Vacuous string
+	// Counts tells how often each part of the scenario took effect, always in the same
+	// order. It is valid until the next run.
+	Counts []Count
 }
 
 // Count is how often a named part of a scenario took effect, or how often a property
 // could have failed.
 type Count struct {
 	Name string
-	N    int
+	// N is the number, or NotCounted.
+	N int
 	// Optional says that nothing is wrong with a count of zero: the part guards against
 	// something that need not happen.
 	Optional bool
 }
+
+// NotCounted is the number of something that nobody counted, which is not zero.
+const NotCounted = -1
 
 // Hand is what a director acts with. In a replay its steps have been recorded and are
 // taken from the trace: there the director still judges, but moves nothing.
@@ -54,12 +65,11 @@ type Hand struct {
 }
 
 // Hold takes a message in flight away from the strategy until it is released, or
-// delivered or dropped by Do.
+// delivered or dropped by Do. On a FIFO link it holds up what was sent after it.
 func (h *Hand) Hold(id ID) {
 	r := h.run
 	if h.Moves() && r.status[id-1] == inFlight {
-		r.unfly(id)
-		r.status[id-1] = held
+		r.hold(id)
 	}
 }
 
@@ -67,7 +77,7 @@ func (h *Hand) Hold(id ID) {
 func (h *Hand) Release(id ID) {
 	r := h.run
 	if h.Moves() && r.status[id-1] == held {
-		r.fly(id)
+		r.release(id)
 	}
 }
 

@@ -4,7 +4,8 @@ import "github.com/lockstep-go/lockstep/trace"
 
 // settler chooses the steps of the settling stage: cuts heal and crashed nodes return;
 // then, over and over, everything in flight is delivered in the order of sending, every
-// waiting request is given to a node, and every alarm fires. It draws nothing.
+// waiting request is given to a node, every alarm fires, and time passes where the system
+// moves by itself. It draws nothing.
 type settler struct {
 	stage  int
 	layer  ID    // deliver what was sent up to here
@@ -20,30 +21,29 @@ const (
 	settleDeliver
 	settleRequest
 	settleAlarm
+	settleWait
 )
 
 func (s *settler) reset() { *s = settler{} }
 
 // Next chooses the next fair step, or reports false when nothing is left to do.
 func (s *settler) Next(r *Run, next *Step) bool {
-	all := r.all
 	for {
 		switch s.stage {
 		case settleHeal:
 			s.stage = settleRestart
 			if r.anyCut() && r.info.Supports.Has(trace.Heal) {
-				*next = Step{Kind: trace.Heal, From: all, To: all}
+				*next = Step{Kind: trace.Heal, From: r.all, To: r.all}
 				return true
 			}
 		case settleRestart:
-			if down := all &^ r.up; down != 0 && r.info.Supports.Has(trace.Restart) {
+			if down := r.all &^ r.up; down != 0 && r.info.Supports.Has(trace.Restart) {
 				*next = Step{Kind: trace.Restart, Node: down.First()}
 				return true
 			}
 			s.begin(r)
 		case settleDeliver:
-			if len(r.flying) > 0 && r.flying[0] <= s.layer {
-				*next = s.deliver(r)
+			if s.deliver(r, next) {
 				return true
 			}
 			s.stage, s.left = settleRequest, len(r.pending)
@@ -59,10 +59,17 @@ func (s *settler) Next(r *Run, next *Step) bool {
 				*next = Step{Kind: trace.Alarm, Node: n}
 				return true
 			}
-			if !s.moved && len(r.flying) == 0 {
+			s.stage = settleWait
+		case settleWait:
+			moved := s.moved
+			s.begin(r)
+			if r.info.Supports.Has(trace.Wait) {
+				*next = r.Wait()
+				return true
+			}
+			if !moved && len(r.flying) == 0 {
 				return false
 			}
-			s.begin(r)
 		}
 	}
 }
@@ -71,13 +78,19 @@ func (s *settler) begin(r *Run) {
 	s.stage, s.layer, s.moved = settleDeliver, ID(len(r.messages)), false
 }
 
-func (s *settler) deliver(r *Run) Step {
-	s.moved = true
-	id := r.flying[0]
-	if r.up.Has(r.messages[id-1].To) {
-		return Step{Kind: trace.Deliver, Msg: id}
+// deliver takes the oldest message of the layer. Where nodes cannot restart, one to a
+// crashed node is lost.
+func (s *settler) deliver(r *Run, next *Step) bool {
+	if len(r.flying) == 0 || r.flying[0] > s.layer {
+		return false
 	}
-	return Step{Kind: trace.Drop, Msg: id} // the system cannot restart nodes
+	id := r.flying[0]
+	*next = Step{Kind: trace.Deliver, Msg: id}
+	if !r.up.Has(r.messages[id-1].To) {
+		next.Kind = trace.Drop
+	}
+	s.moved = true
+	return r.info.Supports.Has(next.Kind)
 }
 
 // request gives the oldest waiting request to the nodes that may have it in turn, so
@@ -90,15 +103,6 @@ func (s *settler) request(r *Run, next *Step) bool {
 			s.given++
 			s.moved = true
 			*next = Step{Kind: trace.Request, Request: p.ID, Node: to.Nth(s.given % to.Len())}
-			return true
-		}
-	}
-	return false
-}
-
-func (r *Run) anyCut() bool {
-	for _, c := range r.cut {
-		if c != 0 {
 			return true
 		}
 	}

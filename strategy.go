@@ -1,33 +1,55 @@
 package lockstep
 
 import (
+	"fmt"
 	"math/rand/v2"
-
-	"github.com/lockstep-go/lockstep/trace"
 )
 
 // Strategy chooses the steps of a run. It is an immutable value with exported fields;
-// its zero value is valid or Check refuses it with an error that names the field.
+// its zero value is valid or Fit refuses it with an error that names the field.
 type Strategy interface {
 	// String is the strategy as written on the command line, e.g.
 	// "uniform:period=4,isolations=4,rounds=16".
 	String() string
-	// Check reports why the strategy cannot explore such a system.
-	Check(Info) error
-	// New makes a scheduler, which serves many runs of one worker. Check has passed.
+	// Fit says on which terms the strategy explores such a system, or why it cannot.
+	Fit(Info) (Terms, error)
+	// New makes a scheduler, which serves many runs of one worker. Fit has passed.
 	New(Info) Scheduler
-	// Guarantee states the chance that one run hits a given target of the strategy's
-	// class. Check has passed.
-	Guarantee(Info) Guarantee
+}
+
+// Terms are what a strategy promises and needs for a certain system.
+type Terms struct {
+	// Guarantee states the chance that one run hits a given target of the strategy's class.
+	Guarantee Guarantee
+	// Measured is the guarantee for a campaign whose runs turned out to be such; nil where
+	// it does not depend on that.
+	Measured func(Seen) Guarantee
+	// Runs is the number of runs after which the strategy has made all that are different, so
+	// that a campaign need not make more; 0 where there is no such number.
+	Runs int
+	// Sequential says that the scheduler learns from one run for the next. Then one
+	// scheduler makes all runs of a campaign in order, with one worker, and a failing run
+	// is recorded by repeating its steps instead of from its seed.
+	Sequential bool
+	// Texts says that the scheduler reads the texts of messages and states.
+	Texts bool
+	// Probe makes a few runs without faults before the campaign starts, and Learn returns
+	// the strategy with the parameters that they suggest. Its argument is the scheduler that
+	// made all of them. Both are nil where nothing is to be learned.
+	Probe Strategy
+	Learn func(probe Scheduler) Strategy
 }
 
 // Scheduler makes the choices of one run after the other.
 type Scheduler interface {
 	// Reset begins a new run.
-	Reset(Start)
+	Reset(*Start)
 	// Next writes the next step to next, which is zero, and reports true; or it reports
 	// false when the run is over.
 	Next(run *Run, next *Step) bool
+	// Tell tells about the run last made, and of the runs so far. Drawn and Reached, which take
+	// time to be put into words, are wanted only where words is true.
+	Tell(words bool) Account
 }
 
 // Start is what a scheduler gets at the start of a run. All of its choices must follow
@@ -38,18 +60,56 @@ type Start struct {
 	Run int
 	// Rand is the run's own source, seeded for this run. It must not be kept.
 	Rand *rand.Rand
+	// SeedOf is the number of the run whose seed the system and the scenario get. A
+	// scheduler that goes back to an earlier run sets it, so that only its choices differ.
+	SeedOf int
 }
 
-// RoundScheduler is a Scheduler that works in lock-step rounds.
-type RoundScheduler interface {
-	Scheduler
-	// Rounds lists the rounds opened so far, empty ones included. The step last chosen
-	// belongs to the last of them.
-	Rounds() []trace.Round
+// Account is what a scheduler tells of its runs.
+type Account struct {
+	// Drawn lists the parameters that were drawn for the run, for the header of its trace.
+	Drawn map[string]string
+	// Seen measures the run, where the guarantee depends on it.
+	Seen Seen
+	// Done says that a space was worked through, which ends the campaign in good order, and
+	// Reached says in words how far the scheduler came.
+	Done    bool
+	Reached string
 }
 
-// Drawer is a Scheduler that draws parameters for each run.
-type Drawer interface {
-	// Drawn lists them by name, for the header of the trace.
-	Drawn() map[string]string
+// Seen is what a strategy saw of the runs that its guarantee depends on: the largest
+// numbers of all runs.
+type Seen struct {
+	Events int // things that happened or could have happened in a run
+	Width  int // of the partial order of these events
+}
+
+func (s *Seen) add(t Seen) {
+	s.Events, s.Width = max(s.Events, t.Events), max(s.Width, t.Width)
+}
+
+// probes is the number of runs that a strategy learns from.
+const probes = 8
+
+// learn lets the strategy of a plan that has passed its check choose parameters. They do
+// not depend on the campaign's seed.
+func (p *prepared) learn() error {
+	if p.terms.Probe == nil {
+		return nil
+	}
+	probe := *p
+	probe.Strategy, probe.Scenario, probe.Spec, probe.Seed, probe.Settle, probe.Observers = p.terms.Probe, nil, nothing{}, 0, 0, nil
+	probe.terms = Terms{}
+	w := newWorker(&probe, 0)
+	for number := range probes {
+		if _, err := w.one(number); err != nil {
+			return fmt.Errorf("%s: a run to learn from failed: %w", p.Strategy, err)
+		}
+	}
+	p.Strategy = p.terms.Learn(w.sched)
+	err := w.close()
+	if err == nil {
+		p.terms, err = p.Strategy.Fit(p.info)
+	}
+	return err
 }

@@ -1,40 +1,9 @@
 package lockstep
 
 import (
+	"context"
 	"fmt"
-
-	"github.com/lockstep-go/lockstep/trace"
-)
-
-// The vocabulary of a run. It belongs to package trace, so that tools which only read
-// traces need nothing else.
-type (
-	// Node is a process under test, numbered from 1.
-	Node = trace.Node
-	// Nodes is a set of nodes.
-	Nodes = trace.Nodes
-	// ID numbers the messages of a run in the order of sending.
-	ID = trace.ID
-	// Tag is the phase and the round of a message.
-	Tag = trace.Tag
-	// Time is virtual time.
-	Time = trace.Time
-	// Kind says what a step does.
-	Kind = trace.Kind
-	// Kinds is a set of kinds of step.
-	Kinds = trace.Kinds
-	// Step is one choice of a run.
-	Step = trace.Step
-	// Message is the envelope of a message.
-	Message = trace.Message
-	// Event is something a node let the outside see.
-	Event = trace.Event
-	// Pending is a client's request that waits to be given to a node.
-	Pending = trace.Pending
-	// Finding is a violated property.
-	Finding = trace.Finding
-	// Verdict is the judgement on a run.
-	Verdict = trace.Verdict
+	"os"
 )
 
 // System describes a system under test. It is an immutable value: the same System
@@ -44,13 +13,16 @@ type System interface {
 	// configuration.
 	Describe() (Info, error)
 	// Deploy makes one deployment. Reset is called on it before anything else.
-	Deploy() (Deployment, error)
+	Deploy(*Place) (Deployment, error)
 }
 
 // Info is what a system says of itself before the first run.
 type Info struct {
 	// Name is the target's name in traces and on the command line.
 	Name string
+	// Build names the program that the system is part of, where there are several that
+	// behave differently. Traces of one build are refused by another.
+	Build string
 	// Options are the settings that make up this system, for the header of a trace.
 	Options map[string]string
 	// Nodes is the number of nodes, 1 to 64.
@@ -64,19 +36,37 @@ type Info struct {
 	// Round counts from 0. Empty: messages carry no tags and lock-step strategies go
 	// by causal layers.
 	Rounds []string
-	// Roles names the parts that nodes play, where the deployment is a [Roles].
+	// Roles names the parts that nodes play, the one first that is most worth cutting
+	// off, where the deployment can tell them.
 	Roles []string
 	// Types lists the types of the messages that the system sends, and Events those of
 	// its events, where it knows them. A scenario about another type is then refused
 	// before the first run.
 	Types, Events []string
-	// Nondeterministic says that the same steps may not lead to the same effects. Every
-	// run of such a system is recorded.
-	Nondeterministic bool
-	// Serial says that deployments share state of the process, so that only one worker
-	// may run at a time.
+	// OneClock says that all nodes live by the same clock, so that only the alarm that is
+	// due first may fire. Otherwise each node's clock is its own and any alarm may.
+	OneClock bool
+	// Pace is the time that one Wait step of a strategy or of the settling stage lasts,
+	// where the system supports Wait; 0 means 1.
+	Pace Time
+	// Repeats says whether the same steps have the same effects.
+	Repeats Repeats
+	// Serial says that deployments share state of the process, so that there may be only
+	// one at a time.
 	Serial bool
 }
+
+// Repeats grades how well a system repeats itself.
+type Repeats uint8
+
+// The grades.
+const (
+	// Exactly: the same seed and steps have the same effects, always.
+	Exactly Repeats = iota
+	// Roughly: they often have. Every run is recorded as it happens, and a finding is
+	// confirmed by repeating it several times.
+	Roughly
+)
 
 // Require reports which of the kinds a strategy needs the system does not support.
 func (i Info) Require(who string, need Kinds) error {
@@ -86,105 +76,84 @@ func (i Info) Require(who string, need Kinds) error {
 	return nil
 }
 
-// Deployment is one live system in the engine's hands. Nothing in it moves unless a
-// step moves it: when Reset or Do returns, the system is quiet. A deployment whose
-// parts run on their own (goroutines, processes, servers) waits for that quiet.
+// pace is the time that a Wait lasts.
+func (i *Info) pace() Time { return max(i.Pace, 1) }
+
+// Place is where a deployment lives: which worker it belongs to, so that it can tell its
+// ports from those of others, and a folder of its own.
+type Place struct {
+	// Worker is the number of the worker, from 0. Two deployments that are alive at the
+	// same time never have the same.
+	Worker int
+
+	root string // where the folder is made
+	dir  string
+}
+
+// Folder is a folder that is the deployment's own. It is made when it is first asked for,
+// and removed when the deployment has been closed.
+func (p *Place) Folder() (string, error) {
+	if p.dir == "" {
+		dir, err := os.MkdirTemp(p.root, fmt.Sprintf("lockstep-%d-*", p.Worker))
+		if err != nil {
+			return "", fmt.Errorf("lockstep: no folder for worker %d: %w", p.Worker, err)
+		}
+		p.dir = dir
+	}
+	return p.dir, nil
+}
+
+// clear removes the folder.
+func (p *Place) clear() error {
+	if p.dir == "" {
+		return nil
+	}
+	dir := p.dir
+	p.dir = ""
+	return os.RemoveAll(dir)
+}
+
+// Deployment is one live system in the engine's hands. As a rule nothing in it moves unless
+// a step moves it: when Reset or Do returns, the system is quiet. A deployment whose parts
+// run on their own (goroutines, processes, servers) waits for that quiet, or supports Wait,
+// the step in which it moves by itself.
 //
-// A deployment may also be a [Describer], a [Fingerprinter], a [Bodies] or a [Roles].
+// Reset and Do return when their context ends. An error means that the deployment is broken,
+// which ends the campaign, unless it is [Worthless]: then only this run is. A violated
+// property is an event for the spec and not an error; a panic is a finding.
 type Deployment interface {
 	// Reset begins a new run: every node is fresh and has started. The seed feeds
 	// whatever randomness the system has of its own.
-	Reset(seed uint64, out *Outbox) error
+	Reset(ctx context.Context, seed uint64, out *Outbox) error
 	// Do performs one step and reports what it caused. The engine has checked that the
-	// step is possible. For steps on messages, out.Message gives the envelope. An error
-	// means that the deployment is broken; a violated property is an event for the spec,
-	// not an error, and a panic is a finding. The step must not be changed.
-	Do(step *Step, out *Outbox) error
+	// step is possible. For steps on messages, out.Message gives the envelope. The step
+	// must not be changed.
+	Do(ctx context.Context, step *Step, out *Outbox) error
+	// Abilities tells what the deployment can do beyond taking steps. It is asked once.
+	Abilities() Abilities
 	// Close releases what the deployment holds.
 	Close() error
 }
 
-// Describer is a Deployment that can put messages and states into words. It is asked
-// only while a run is recorded.
-type Describer interface {
-	// MessageText is the message's content after "1->2 Type", e.g. "phase=1 log=a".
-	MessageText(body ID) string
-	// StateText is the state of a node in a few words.
-	StateText(n Node) string
+// Abilities are what a deployment can do beyond taking steps; each may be missing.
+type Abilities struct {
+	// Fingerprint hashes the state of a node. Equal states have equal fingerprints.
+	Fingerprint func(Node) uint64
+	// Body is the system's own message, by the Body of its envelope.
+	Body func(body ID) any
+	// Role names the part that a node plays for the time being; empty where it plays none.
+	Role func(Node) string
+	// Enclose is called for each run and must call run once, which makes the whole of it,
+	// from Reset to the last look of the spec. A deployment whose goroutines live in a
+	// bubble of virtual time makes the bubble here.
+	Enclose func(run func())
 }
 
-// Fingerprinter is a Deployment that can hash the state of a node. Equal states have
-// equal fingerprints.
-type Fingerprinter interface {
-	Fingerprint(n Node) uint64
-}
+// Worthless is the error of a Reset or Do after which the run says nothing, although the
+// deployment did not break: a process died that should not, the system did not fall quiet
+// in time. The run's verdict is unknown, with this reason; the deployment is closed and
+// replaced by a new one, and the campaign goes on, unless that happens too often.
+type Worthless struct{ Reason string }
 
-// Bodies is a Deployment that gives access to the system's own messages.
-type Bodies interface {
-	// Body is the content of a message, by the Body of its envelope.
-	Body(body ID) any
-}
-
-// Outbox takes what a step caused. It is valid during Reset and Do only.
-type Outbox struct{ run *Run }
-
-// Now is the run's virtual time.
-func (o *Outbox) Now() Time { return o.run.now }
-
-// Settling reports whether the run is in its settling stage, in which faults stop. Those
-// that a system has of its own, such as slow storage, are to stop then, too.
-func (o *Outbox) Settling() bool { return o.run.settling }
-
-// Message is the envelope of a message of this run. It must not be written to.
-func (o *Outbox) Message(id ID) *Message { return &o.run.messages[id-1] }
-
-// Send puts a message on its way and returns the number of its body, under which the
-// system keeps it. The tag is zero where messages carry none. A message on a cut link is
-// lost at once.
-func (o *Outbox) Send(from, to Node, kind string, tag Tag) (body ID) {
-	o.run.bodies++
-	o.run.send(from, to, kind, tag, 0, o.run.bodies)
-	return o.run.bodies
-}
-
-// SendAt is Send for a message that is due at a virtual time.
-func (o *Outbox) SendAt(from, to Node, kind string, tag Tag, at Time) (body ID) {
-	o.run.bodies++
-	o.run.send(from, to, kind, tag, at, o.run.bodies)
-	return o.run.bodies
-}
-
-// Forged is the body that a Replace step brings, in the words of the step's maker. The
-// system keeps what it reads from them under the next number of a body, which the
-// message's envelope has already.
-func (o *Outbox) Forged(s *Step) string { return o.run.forged[s.Request] }
-
-// Retype sets the type and tag of a message that got another body.
-func (o *Outbox) Retype(id ID, kind string, tag Tag) {
-	m := &o.run.messages[id-1]
-	m.Type, m.Tag = kind, tag
-}
-
-// Event reports something that a node let the outside see.
-func (o *Outbox) Event(e Event) {
-	r := o.run
-	r.events = append(r.events, e)
-	r.mix(uint64(e.Node)<<8 | uint64(len(e.Type)))
-}
-
-// SetAlarm arms the one alarm of a node. A strategy may fire it at any time; one that
-// follows virtual time fires it at the time given. A system with several timers in a
-// node arms the earliest.
-func (o *Outbox) SetAlarm(n Node, at Time) {
-	o.run.alarms = o.run.alarms.With(n)
-	o.run.alarmAt[n] = at
-}
-
-// StopAlarm disarms the alarm of a node.
-func (o *Outbox) StopAlarm(n Node) { o.run.alarms = o.run.alarms.Without(n) }
-
-// Offer announces a client's request that may be given to one of the nodes p.To.
-func (o *Outbox) Offer(p Pending) { o.run.pending = append(o.run.pending, p) }
-
-// Withdraw takes back an offered request that was not given yet.
-func (o *Outbox) Withdraw(id int32) { o.run.takePending(id) }
+// Error is the reason.
+func (w *Worthless) Error() string { return w.Reason }

@@ -1,6 +1,8 @@
 package lockstep
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 
@@ -10,73 +12,92 @@ import (
 
 // worker makes runs of a plan one after the other and reuses everything it can.
 type worker struct {
-	plan     Plan
-	info     Info
+	*prepared
+	ctx      context.Context // of the run under way
+	place    Place
 	run      *Run
-	system   Deployment
+	system   Deployment // nil before the first run and after one that broke it
 	sched    Scheduler
 	monitor  Monitor
 	director Director
-	watcher  Watcher // nil where nobody observes
+	watchers []Watcher // of the plan's observers, in their order
 	settler  settler
-	rec      *recorder    // nil while nothing is recorded
-	seen     *distinct    // nil unless the plan counts what is distinct
-	replay   *trace.Trace // follow this instead of asking the scheduler
-	keep     bool         // the run can be repeated only by its steps, which go to the notes
-	notes    notes
+	rec      *recorder // nil while nothing is recorded
+	keep     bool      // the run can be repeated only by its steps, which are noted
+	notes    trace.Script
 
+	start    Start
 	pcg      rand.PCG
-	rand     *rand.Rand
 	sidePCG  rand.PCG // the director's, so that a scenario does not shift the strategy's draws
 	sideRand *rand.Rand
 	inSystem bool // the system under test is executing
+	spoilt   bool // the run last made was worthless
 }
 
-func newWorker(plan Plan, info Info) *worker {
-	w := &worker{plan: plan, info: info, run: newRun(info, plan.Limits),
-		sched: plan.Strategy.New(info), monitor: plan.Spec.New(info), keep: isSequential(plan.Strategy)}
-	w.rand, w.sideRand = rand.New(&w.pcg), rand.New(&w.sidePCG)
-	if plan.Scenario != nil {
-		w.director = plan.Scenario.New(info)
+func newWorker(p *prepared, number int) *worker {
+	w := &worker{prepared: p, ctx: context.Background(), place: Place{Worker: number, root: p.Scratch}, run: newRun(p.info, p.Limits),
+		sched: p.Strategy.New(p.info), monitor: p.Spec.New(p.info), keep: p.terms.Sequential}
+	w.start.Rand, w.sideRand = rand.New(&w.pcg), rand.New(&w.sidePCG)
+	if p.Scenario != nil {
+		w.director = p.Scenario.New(p.info)
 	}
-	if plan.Observer != nil {
-		w.watcher = plan.Observer.Watch(info)
+	for _, o := range p.Observers {
+		w.watchers = append(w.watchers, o.New(p.info))
 	}
 	return w
 }
 
 func (w *worker) close() error {
-	if w.system == nil {
-		return nil
+	var err error
+	if w.system != nil {
+		err = w.system.Close()
+		w.system = nil
 	}
-	err := w.system.Close()
-	w.system = nil
-	return err
+	return errors.Join(err, w.place.clear())
 }
 
 // record makes the numbered run with the recorder on.
 func (w *worker) record(number int) (*trace.Trace, error) {
-	w.rec = newRecorder(w.plan.header(w.info, number))
+	w.rec = newRecorder(w.header(number))
 	defer func() { w.rec = nil }()
 	outcome, err := w.one(number)
-	t := w.rec.finish(outcome, w.sched)
-	w.illustrate(t)
+	w.rec.trace.Header.Run = w.start.SeedOf // a replay needs the seed, whatever the number was
+	t := w.rec.finish(outcome, w.run, w.sched.Tell(true).Drawn)
+	if outcome.Finding != nil {
+		t.Pictures = w.monitor.Conclude(true).Pictures
+	}
 	return t, err
 }
 
-// one makes the numbered run. An error is a failure of the tool or the plan; whatever
-// the system under test does wrong is a finding in the outcome.
+// one makes the numbered run. An error is a failure of the tool, the plan or the
+// environment; whatever the system under test does wrong is a finding in the outcome.
 func (w *worker) one(number int) (outcome trace.Outcome, err error) {
+	if w.system == nil {
+		if w.system, err = w.System.Deploy(&w.place); err != nil {
+			return outcome, fmt.Errorf("%s cannot be deployed: %w", w.info.Name, errors.Join(err, w.place.clear()))
+		}
+		w.run.system, w.run.can = w.system, w.system.Abilities()
+	}
+	if enclose := w.run.can.Enclose; enclose != nil {
+		enclose(func() { outcome, err = w.guarded(number) })
+	} else {
+		outcome, err = w.guarded(number)
+	}
+	var worthless *Worthless
+	if w.spoilt = errors.As(err, &worthless) && w.ctx.Err() == nil; w.spoilt {
+		w.abandon()
+		return trace.Outcome{Verdict: trace.Unknown, Reason: trace.Cap(worthless.Reason), Steps: w.run.steps}, nil
+	}
+	return outcome, err
+}
+
+// guarded makes a run and turns a panic of the system into a finding.
+func (w *worker) guarded(number int) (outcome trace.Outcome, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			outcome, err = w.panicked(p)
 		}
 	}()
-	if w.system == nil {
-		if w.system, err = w.plan.System.Deploy(); err != nil {
-			return outcome, fmt.Errorf("%s cannot be deployed: %w", w.info.Name, err)
-		}
-	}
 	finding, err := w.stages(number)
 	if err != nil {
 		return outcome, err
@@ -84,39 +105,40 @@ func (w *worker) one(number int) (outcome trace.Outcome, err error) {
 	return w.judge(finding), nil
 }
 
-// stages takes a run through start, exploring, settling and the end, up to a finding.
-func (w *worker) stages(number int) (*Finding, error) {
-	r := w.run
-	r.reset(w.system)
+// begin makes everyone ready for a new run.
+func (w *worker) begin(number int) {
+	w.run.wantTexts = w.rec != nil || w.Texts || w.terms.Texts
+	w.run.reset()
 	w.monitor.Reset()
-	if w.watcher != nil {
-		w.watcher.Reset()
+	for _, watcher := range w.watchers {
+		watcher.Reset()
 	}
-	w.pcg.Seed(RunSeed(w.plan.Seed, number), 1)
-	w.notes.steps, w.notes.opened = w.notes.steps[:0], w.notes.opened[:0]
-	w.sched.Reset(Start{Run: number, Rand: w.rand})
-	seed := RunSeed(w.plan.Seed, w.seedOf(number))
+	w.notes = w.notes[:0]
+	w.pcg.Seed(RunSeed(w.Seed, number), 1)
+	w.start.Run, w.start.SeedOf = number, number
+	w.sched.Reset(&w.start)
 	if w.director != nil {
-		w.sidePCG.Seed(seed, 2)
+		w.sidePCG.Seed(RunSeed(w.Seed, w.start.SeedOf), 2)
 		w.director.Reset(w.sideRand)
 	}
+}
+
+// stages takes a run through start, exploring, settling and the end, up to a finding.
+func (w *worker) stages(number int) (*Finding, error) {
+	w.begin(number)
+	r := w.run
 	w.inSystem = true
-	err := w.system.Reset(RunSeed(seed, 0), &r.out)
+	err := w.system.Reset(w.ctx, RunSeed(RunSeed(w.Seed, w.start.SeedOf), 0), &r.out)
 	w.inSystem = false
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be reset: %w", w.info.Name, err)
 	}
 	finding, err := w.look()
-	if err != nil {
-		return nil, err
-	}
-	if finding == nil && w.replay != nil {
-		finding, err = w.follow()
-	} else if finding == nil {
+	if finding == nil && err == nil {
 		finding, err = w.explore()
-		if finding == nil && err == nil && w.plan.Settle > 0 && r.over == "" {
-			finding, err = w.settle()
-		}
+	}
+	if finding == nil && err == nil && w.Settle > 0 && r.over == "" {
+		finding, err = w.settle()
 	}
 	if finding == nil && err == nil && r.over == "" {
 		finding, err = w.end()
@@ -134,25 +156,30 @@ func (w *worker) end() (*Finding, error) {
 	return r.finding, r.broken
 }
 
+// patience is the number of steps after which a run looks whether it is to be ended.
+const patience = 1 << 10
+
 // explore takes the strategy's steps, and before each of them those of the scenario.
 func (w *worker) explore() (*Finding, error) {
 	r := w.run
-	end := w.plan.Limits.Steps
-	if w.plan.Steps > 0 {
-		end = min(end, w.plan.Steps)
+	end := w.Limits.Steps
+	if w.Steps > 0 {
+		end = min(end, w.Steps)
 	}
 	for r.over == "" && !r.finished {
 		if r.steps >= end {
-			if end != w.plan.Steps {
+			if end != w.Steps {
 				r.over = fmt.Sprintf("more than %d steps", end)
 			}
 			return nil, nil
 		}
+		if r.steps%patience == patience-1 && w.ctx.Err() != nil {
+			return nil, w.ctx.Err()
+		}
 		*r.next = Step{}
 		switch {
 		case len(r.queue) > 0 && r.unqueue(r.next):
-		case !w.keep && w.sched.Next(r, r.next):
-		case w.keep && w.choose():
+		case w.choose():
 		case w.director != nil && w.director.Idle(r, &r.hand):
 			continue
 		default:
@@ -165,15 +192,31 @@ func (w *worker) explore() (*Finding, error) {
 	return nil, nil
 }
 
-// settle takes fair steps until nothing moves or the plan's number is used up.
+// choose asks the scheduler for the next step. Where only notes can repeat the run, that the
+// scheduler had none is noted, too: the scenario may go on from there.
+func (w *worker) choose() bool {
+	ok := w.sched.Next(w.run, w.run.next)
+	if w.keep {
+		a := trace.Action{Round: len(w.run.opened)}
+		if ok {
+			a.Step = *w.run.next
+		}
+		w.notes = append(w.notes, a)
+	}
+	return ok
+}
+
+// settle takes fair steps until nothing moves or the plan's number is used up. Where a
+// script is played that has steps of a settling stage, these come first.
 func (w *worker) settle() (*Finding, error) {
 	r := w.run
 	r.settling = true
 	r.releaseAll()
 	w.settler.reset()
-	for range w.plan.Settle {
+	script, _ := w.sched.(*Player)
+	for range w.Settle {
 		*r.next = Step{}
-		if r.over != "" || !w.settler.Next(r, r.next) {
+		if r.over != "" || !(script != nil && script.Next(r, r.next)) && !w.settler.Next(r, r.next) {
 			break
 		}
 		if f, err := w.step(); f != nil || err != nil {
@@ -187,7 +230,7 @@ func (w *worker) settle() (*Finding, error) {
 // step performs the step chosen and lets everyone look at it.
 func (w *worker) step() (*Finding, error) {
 	w.inSystem = true
-	err := w.run.perform()
+	err := w.run.perform(w.ctx)
 	w.inSystem = false
 	if err != nil {
 		return nil, err
@@ -198,19 +241,16 @@ func (w *worker) step() (*Finding, error) {
 func (w *worker) look() (*Finding, error) {
 	r := w.run
 	if w.rec != nil {
-		w.rec.step(r, w.sched)
+		w.rec.Look(r)
 	}
-	if w.watcher != nil && !r.settling {
-		w.watcher.Step(r)
-	}
-	if w.seen != nil {
-		w.seen.see(r)
+	for _, watcher := range w.watchers {
+		watcher.Look(r)
 	}
 	if w.director != nil {
 		w.director.Look(r, &r.hand)
 	}
-	if w.plan.Budget != nil && r.over == "" {
-		r.over = w.plan.Budget.exceeded(r)
+	if w.Budget != nil && r.over == "" {
+		r.over = w.Budget.exceeded(r)
 	}
 	if f := w.monitor.Step(r); f != nil {
 		return f, nil
@@ -218,21 +258,33 @@ func (w *worker) look() (*Finding, error) {
 	return r.finding, r.broken
 }
 
-// judge turns the end of a run into its outcome.
+// judge turns the end of a run into its outcome. The finding is copied: whose it is may
+// use it again.
 func (w *worker) judge(f *Finding) trace.Outcome {
 	o := trace.Outcome{Verdict: trace.Pass, Steps: w.run.steps}
+	if w.Budget != nil {
+		if o.Reason = w.Budget.exceeded(w.run); o.Reason != "" {
+			o.Verdict = trace.Unknown
+			return o
+		}
+	}
 	switch {
-	case w.plan.Budget != nil && w.plan.Budget.exceeded(w.run) != "":
-		o.Verdict, o.Reason = trace.Unknown, w.plan.Budget.exceeded(w.run)
 	case f != nil:
-		f.Step = w.run.steps
-		o.Verdict, o.Finding = trace.Fail, f
+		found := f.Capped()
+		found.Step = w.run.steps
+		o.Verdict, o.Finding = trace.Fail, &found
+		return o
 	case w.run.over != "":
-		o.Verdict, o.Reason = trace.Unknown, w.run.over
-	case w.undecided() != "":
-		o.Verdict, o.Reason = trace.Unknown, w.undecided()
-	case w.director != nil && w.director.Vacuous() != "":
-		o.Verdict, o.Reason = trace.Vacuous, w.director.Vacuous()
+		o.Reason = w.run.over
+	default:
+		o.Reason = w.monitor.Conclude(false).Undecided
+	}
+	if o.Reason != "" {
+		o.Verdict = trace.Unknown
+	} else if w.director != nil {
+		if o.Reason = w.director.Tell().Vacuous; o.Reason != "" {
+			o.Verdict = trace.Vacuous
+		}
 	}
 	return o
 }
@@ -262,5 +314,6 @@ func (w *worker) abandon() {
 	if system != nil {
 		defer func() { _ = recover() }()
 		_ = system.Close()
+		_ = w.place.clear()
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/replay"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -80,7 +81,7 @@ func Form(ctx context.Context, plan lockstep.Plan, t *trace.Trace) (*Result, err
 		return nil, err
 	}
 	plan.Steps, plan.Progress = 0, nil
-	seen, err := repeat(plan, t)
+	seen, t, err := repeat(ctx, plan, t)
 	if err != nil {
 		return nil, err
 	}
@@ -125,22 +126,24 @@ func lay(steps []*moment, info lockstep.Info) (*layout, error) {
 	return byLayers(steps, info.Nodes)
 }
 
-// repeat replays a run and notes what its steps did.
-func repeat(plan lockstep.Plan, t *trace.Trace) (*watch, error) {
-	w := &watch{inner: plan.Spec, forged: map[lockstep.ID]string{}}
+// repeat replays a run and notes what its steps did. It returns the new recording, too: where
+// the system was changed a little, that is the run to be rewritten.
+func repeat(ctx context.Context, plan lockstep.Plan, t *trace.Trace) (*watch, *trace.Trace, error) {
+	w := &watch{forged: map[lockstep.ID]string{}}
 	for _, rec := range t.Records {
 		if rec.Step.Kind == trace.Replace {
 			w.forged[rec.Step.Msg] = rec.Body
 		}
 	}
-	plan.Spec = w
-	again, err := lockstep.Replay(plan, t)
+	plan.Observers = []lockstep.Observer{w}
+	again, err := replay.Run(ctx, plan, t)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if again.Outcome.Verdict == trace.Flaky && t.Outcome.Verdict != trace.Flaky {
-		return nil, fmt.Errorf("closure: the run cannot be repeated: %s", again.Outcome.Reason)
+	if again.Difference != "" && again.Trace.Outcome.Verdict != trace.Fail {
+		return nil, nil, fmt.Errorf("closure: the run cannot be repeated: %s", again.Difference)
 	}
+	t = again.Trace
 	if k := len(t.Records); len(w.moments) < k && k > 0 && t.Outcome.Finding != nil { // it panicked in the last step
 		w.moments = append(w.moments, w.panicked(t))
 	}
@@ -151,7 +154,7 @@ func repeat(plan lockstep.Plan, t *trace.Trace) (*watch, error) {
 		}
 		m.number = i
 	}
-	return w, nil
+	return w, t, nil
 }
 
 // panicked is the step in which the system panicked, of which only the choice is known.
@@ -213,23 +216,22 @@ func (f *former) form(steps []*moment) *Result {
 	return res
 }
 
-// try makes the run and compares it with the one it stands for. What it returns was
-// recorded with the plan's own spec.
+// try makes the run and compares it with the one it stands for, first without a spec, so that
+// nothing ends it too early. What it returns was recorded with the plan's own.
 func (f *former) try(s *regroup) (*trace.Trace, *difference) {
+	w := &watch{}
 	plan := f.plan
-	plan.Strategy = s
-	w := &watch{inner: f.plan.Spec, onward: true}
-	plan.Spec, plan.Scenario = w, nil
-	t, err := lockstep.Remake(plan, f.trace)
+	plan.Spec, plan.Scenario, plan.Observers = nil, nil, []lockstep.Observer{w}
+	t, err := f.make(plan, s)
 	if err != nil {
 		return nil, &difference{why: err.Error()}
 	}
-	broken := t.Outcome.Finding != nil // onward swallows all but a panic
+	broken := t.Outcome.Finding != nil // without a spec only a panic is one
 	if d := compare(s.layout, w.moments, s.scheduler.made, broken); d != nil {
 		return nil, d
 	}
-	plan.Spec, plan.Scenario = f.plan.Spec, f.plan.Scenario
-	t, err = lockstep.Remake(plan, f.trace)
+	plan.Spec, plan.Scenario, plan.Observers = f.plan.Spec, f.plan.Scenario, nil
+	t, err = f.make(plan, s)
 	if err != nil {
 		return nil, &difference{why: err.Error()}
 	}
@@ -240,6 +242,17 @@ func (f *former) try(s *regroup) (*trace.Trace, *difference) {
 	t.Header = f.trace.Header
 	t.Header.Drawn = nil
 	return t, nil
+}
+
+// make records the run in rounds.
+func (f *former) make(plan lockstep.Plan, s *regroup) (*trace.Trace, error) {
+	plan.Strategy = s
+	b, err := lockstep.NewBenchFor(plan, f.trace)
+	if err != nil {
+		return nil, err
+	}
+	t, err := b.Record(f.ctx, f.trace.Header.Run, nil)
+	return t, errors.Join(err, b.Close())
 }
 
 func findingText(f *trace.Finding) string {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/trace"
@@ -32,103 +31,92 @@ type TypeCount struct {
 // campaign, and there is no settling stage. When the context ends, the counts cover the
 // runs made so far.
 func Measure(ctx context.Context, plan lockstep.Plan, runs int) (*Measured, error) {
-	g := &gauge{}
-	plan.Spec, plan.Runs, plan.Settle, plan.KeepGoing, plan.Keep = g, runs, 0, true, 1
+	g := &gauge{types: map[string]*TypeCount{}}
+	plan.Spec, plan.Runs, plan.Settle, plan.KeepGoing, plan.Keep, plan.Texts = nil, runs, 0, true, 1, true
+	plan.Observers = []lockstep.Observer{g}
 	_, err := lockstep.Explore(ctx, plan)
-	return g.sum(), err
-}
-
-// gauge is a spec that judges nothing and counts late messages.
-type gauge struct {
-	mutex  sync.Mutex // workers make their monitors at the same time
-	meters []*meter
-}
-
-// Properties implements [lockstep.Spec].
-func (g *gauge) Properties() []string { return nil }
-
-// New implements [lockstep.Spec].
-func (g *gauge) New(info lockstep.Info) lockstep.Monitor {
-	m := &meter{position: newPosition(info), types: map[string]*TypeCount{},
-		state: states{prints: make([]uint64, info.Nodes+1), texts: make([]string, info.Nodes+1)}}
-	g.mutex.Lock()
-	defer g.mutex.Unlock()
-	g.meters = append(g.meters, m)
-	return m
-}
-
-// sum adds up what the workers counted.
-func (g *gauge) sum() *Measured {
-	out := &Measured{}
-	types := map[string]*TypeCount{}
-	for _, m := range g.meters {
-		out.Runs += m.runs
-		out.Closed += m.runs - m.leaky
-		//lockstep:unordered the counts are summed up
-		for name, c := range m.types {
-			if types[name] == nil {
-				types[name] = &TypeCount{Type: name}
-			}
-			t := types[name]
-			t.Delivered, t.Late, t.Changed = t.Delivered+c.Delivered, t.Late+c.Late, t.Changed+c.Changed
-		}
-	}
 	//lockstep:unordered they are sorted below
-	for _, t := range types {
-		out.Types = append(out.Types, *t)
+	for _, t := range g.types {
+		g.out.Types = append(g.out.Types, *t)
 	}
-	slices.SortFunc(out.Types, func(a, b TypeCount) int { return strings.Compare(a.Type, b.Type) })
-	return out
+	slices.SortFunc(g.out.Types, func(a, b TypeCount) int { return strings.Compare(a.Type, b.Type) })
+	return &g.out, err
 }
 
-// meter counts in the runs of one worker.
+// gauge is the observer that counts late messages.
+type gauge struct {
+	out   Measured
+	types map[string]*TypeCount
+}
+
+// New makes a watcher.
+func (g *gauge) New(info lockstep.Info) lockstep.Watcher {
+	return &meter{position: newPosition(info), state: states{prints: make([]uint64, info.Nodes+1), texts: make([]string, info.Nodes+1)}}
+}
+
+// Take adds what a run had.
+func (g *gauge) Take(_ int, noted any) {
+	g.out.Runs++
+	closed := true
+	for _, c := range noted.([]TypeCount) {
+		t := g.types[c.Type]
+		if t == nil {
+			t = &TypeCount{Type: c.Type}
+			g.types[c.Type] = t
+		}
+		t.Delivered, t.Late, t.Changed = t.Delivered+c.Delivered, t.Late+c.Late, t.Changed+c.Changed
+		closed = closed && c.Changed == 0
+	}
+	if closed {
+		g.out.Closed++
+	}
+}
+
+// meter counts in one run after the other.
 type meter struct {
 	position position
 	state    states
-	types    map[string]*TypeCount
-	broken   bool // a late message changed a state in this run
-	runs     int
-	leaky    int // runs in which one did
+	types    []TypeCount
 }
 
-// Reset implements [lockstep.Monitor].
+// Reset begins a new run.
 func (m *meter) Reset() {
 	m.position.reset()
-	m.broken = false
-	m.runs++
+	m.types = m.types[:0]
 }
 
-// Step implements [lockstep.Monitor].
-func (m *meter) Step(run *lockstep.Run) *lockstep.Finding {
+// Look counts the delivery that the last step was.
+func (m *meter) Look(run *lockstep.Run) {
 	if run.Last().Kind == trace.Start {
 		m.state.begin(run)
 		m.position.step(run, 0, false)
-		return nil
+		return
 	}
 	n := actor(run)
 	changed := n != 0 && m.state.update(run, n)
 	late, _ := m.position.step(run, n, changed)
 	if run.Last().Kind != trace.Deliver {
-		return nil
+		return
 	}
-	c := m.types[run.Message(run.Last().Msg).Type]
-	if c == nil {
-		c = &TypeCount{}
-		m.types[run.Message(run.Last().Msg).Type] = c
-	}
+	c := m.count(run.Message(run.Last().Msg).Type)
 	c.Delivered++
 	if late {
 		c.Late++
 		if changed {
 			c.Changed++
-			if !m.broken {
-				m.leaky++
-			}
-			m.broken = true
 		}
 	}
-	return nil
 }
 
-// End implements [lockstep.Monitor].
-func (m *meter) End(*lockstep.Run) *lockstep.Finding { return nil }
+func (m *meter) count(kind string) *TypeCount {
+	for i := range m.types {
+		if m.types[i].Type == kind {
+			return &m.types[i]
+		}
+	}
+	m.types = append(m.types, TypeCount{Type: kind})
+	return &m.types[len(m.types)-1]
+}
+
+// Noted are the counts of the run.
+func (m *meter) Noted() any { return slices.Clone(m.types) }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/rounds"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -30,27 +31,25 @@ type name struct {
 	content  string
 }
 
-// String implements [lockstep.Strategy].
+// String is the strategy as written on the command line.
 func (r *regroup) String() string { return "lock-step form" }
 
-// Check implements [lockstep.Strategy].
-func (r *regroup) Check(info lockstep.Info) error {
-	return info.Require("a lock-step form", trace.KindsOf(trace.Deliver, trace.Drop))
+// Fit asks only for what a form needs.
+func (r *regroup) Fit(info lockstep.Info) (lockstep.Terms, error) {
+	return lockstep.Terms{}, info.Require("a lock-step form", trace.KindsOf(trace.Deliver, trace.Drop))
 }
 
-// Guarantee implements [lockstep.Strategy].
-func (r *regroup) Guarantee(lockstep.Info) lockstep.Guarantee { return lockstep.Guarantee{} }
-
-// New implements [lockstep.Strategy].
+// New makes a scheduler.
 func (r *regroup) New(info lockstep.Info) lockstep.Scheduler {
-	r.scheduler = &regrouper{regroup: r, driver: lockstep.NewRounds(info, len(r.layout.rounds)), all: trace.AllNodes(info.Nodes)}
+	r.scheduler = &regrouper{regroup: r, all: trace.AllNodes(info.Nodes)}
+	r.scheduler.driver = rounds.New(info, len(r.layout.rounds), r.scheduler)
 	return r.scheduler
 }
 
 // regrouper is its scheduler, of one run.
 type regrouper struct {
 	*regroup
-	driver *lockstep.Rounds
+	driver *rounds.Driver
 	all    lockstep.Nodes
 	run    *lockstep.Run
 
@@ -63,13 +62,13 @@ type regrouper struct {
 	made   []*moment          // by step: likewise
 }
 
-// Reset implements [lockstep.Scheduler].
-func (s *regrouper) Reset(lockstep.Start) {
-	s.driver.Reset()
+// Reset begins a new run.
+func (s *regrouper) Reset(*lockstep.Start) {
+	s.driver.Reset(len(s.layout.rounds))
 	s.made, s.after = nil, lockstep.Step{}
 }
 
-// Next implements [lockstep.Scheduler].
+// Next chooses the next step.
 func (s *regrouper) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	s.run = run
 	if s.after.Kind != trace.Start {
@@ -78,7 +77,7 @@ func (s *regrouper) Next(run *lockstep.Run, next *lockstep.Step) bool {
 		return true
 	}
 	s.chosen = nil
-	if !s.driver.Next(run, s, next) {
+	if !s.driver.Next(run, next) {
 		return false
 	}
 	made := s.chosen
@@ -98,10 +97,10 @@ func (s *regrouper) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	return true
 }
 
-// Rounds implements [lockstep.RoundScheduler].
-func (s *regrouper) Rounds() []trace.Round { return s.driver.Rounds() }
+// Tell has nothing to tell.
+func (s *regrouper) Tell(bool) lockstep.Account { return lockstep.Account{} }
 
-// Open implements [lockstep.RoundPlan].
+// Open begins a round.
 func (s *regrouper) Open(round int, run *lockstep.Run) (int, lockstep.Nodes) {
 	s.kernel = s.all
 	if s.kernels != nil {
@@ -124,14 +123,10 @@ func (s *regrouper) Open(round int, run *lockstep.Run) (int, lockstep.Nodes) {
 }
 
 func (s *regrouper) name(m *lockstep.Message) name {
-	k := name{m.From, m.To, m.Type, m.Tag, ""}
-	if d, ok := s.run.Deployment().(lockstep.Describer); ok {
-		k.content = d.MessageText(m.Body)
-	}
-	return k
+	return name{m.From, m.To, m.Type, m.Tag, s.run.Text(m.ID)}
 }
 
-// Loses implements [lockstep.RoundPlan].
+// Loses reports whether a message is lost in this round.
 func (s *regrouper) Loses(m *lockstep.Message) bool {
 	if !s.kernel.Has(m.To) || m.From != 0 && !s.kernel.Has(m.From) {
 		return true
@@ -145,7 +140,7 @@ func (s *regrouper) Loses(m *lockstep.Message) bool {
 	return false
 }
 
-// Give implements [lockstep.RoundPlan]: the steps that come first in a round. One that is
+// Give chooses what is given to nodes at the start of a round: the steps that come first in a round. One that is
 // not possible is left out, and the comparison finds that it is missing.
 func (s *regrouper) Give(run *lockstep.Run, next *lockstep.Step) bool {
 	for len(s.acts) > 0 {
@@ -160,7 +155,7 @@ func (s *regrouper) Give(run *lockstep.Run, next *lockstep.Step) bool {
 	return false
 }
 
-// Ring implements [lockstep.ExactPlan].
+// Ring chooses among the alarms that would fire by rule.
 func (s *regrouper) Ring(byRule lockstep.Nodes) lockstep.Nodes {
 	if s.exactAlarms {
 		return 0
@@ -168,7 +163,7 @@ func (s *regrouper) Ring(byRule lockstep.Nodes) lockstep.Nodes {
 	return byRule
 }
 
-// Order implements [lockstep.ExactPlan].
+// Order chooses the order of arrival.
 func (s *regrouper) Order(run *lockstep.Run, mail []lockstep.ID) {
 	if !s.exactOrder {
 		return

@@ -31,7 +31,7 @@ func Survey(ctx context.Context, plan lockstep.Plan, runs int) (*Share, error) {
 	out := &Share{}
 	breaks := map[string]int{}
 	for i := 0; i < runs && ctx.Err() == nil; i++ {
-		t, err := lockstep.Record(plan, i)
+		t, err := lockstep.Record(ctx, plan, i)
 		if err != nil {
 			return out, err
 		}

@@ -35,79 +35,39 @@ func (m *moment) call() bool {
 	return (m.deliver() || m.step.Kind == trace.Alarm) && !m.changed && !m.armed && m.events == ""
 }
 
-// watch is a spec that notes every step of one run and lets another spec judge.
+// watch is an observer that notes every step of one run, on one worker.
 type watch struct {
-	inner lockstep.Spec
-	// onward lets the run go on after a finding, which is kept.
-	onward bool
-
-	monitor  lockstep.Monitor
 	position position
 	state    states
 	armed    lockstep.Nodes
 	contents []string               // of the messages, as they were sent
 	forged   map[lockstep.ID]string // the bodies that messages are given on their way
 	moments  []*moment
-	finding  *lockstep.Finding
 }
 
-// Properties implements [lockstep.Spec].
-func (w *watch) Properties() []string {
-	if w.inner == nil {
-		return nil
-	}
-	return w.inner.Properties()
-}
-
-// New implements [lockstep.Spec]. A watch serves one worker.
-func (w *watch) New(info lockstep.Info) lockstep.Monitor {
-	if w.inner != nil {
-		w.monitor = w.inner.New(info)
-	}
+// New makes the watcher, which is the observer itself.
+func (w *watch) New(info lockstep.Info) lockstep.Watcher {
 	w.position = newPosition(info)
 	w.state = states{words: true, prints: make([]uint64, info.Nodes+1), texts: make([]string, info.Nodes+1)}
 	return w
 }
 
-// Reset implements [lockstep.Monitor].
+// Reset begins a new run.
 func (w *watch) Reset() {
-	if w.monitor != nil {
-		w.monitor.Reset()
-	}
 	w.position.reset()
-	w.contents, w.moments, w.finding = nil, nil, nil
+	w.contents, w.moments = nil, nil
 }
 
-// Step implements [lockstep.Monitor].
-func (w *watch) Step(run *lockstep.Run) *lockstep.Finding {
-	w.note(run)
-	return w.judge(func() *lockstep.Finding { return w.monitor.Step(run) })
-}
+// Noted is nothing: the observer has it already.
+func (w *watch) Noted() any { return nil }
 
-// End implements [lockstep.Monitor].
-func (w *watch) End(run *lockstep.Run) *lockstep.Finding {
-	return w.judge(func() *lockstep.Finding { return w.monitor.End(run) })
-}
+// Take gets nothing.
+func (w *watch) Take(int, any) {}
 
-func (w *watch) judge(ask func() *lockstep.Finding) *lockstep.Finding {
-	if w.monitor == nil || w.finding != nil {
-		return nil
-	}
-	w.finding = ask()
-	if w.onward {
-		return nil
-	}
-	return w.finding
-}
-
-func (w *watch) note(run *lockstep.Run) {
-	d, _ := run.Deployment().(lockstep.Describer)
+// Look notes the last step.
+func (w *watch) Look(run *lockstep.Run) {
 	for _, m := range run.Sent() {
-		text := ""
-		if d != nil {
-			text = d.MessageText(m.Body)
-		}
-		w.contents = append(w.contents, text)
+		w.contents = append(w.contents, run.Text(m.ID))
 	}
 	if run.Last().Kind == trace.Start {
 		w.state.begin(run)
@@ -177,10 +137,7 @@ func (s *states) update(run *lockstep.Run, n lockstep.Node) bool {
 	if run.Up().Has(n) {
 		var exact bool
 		if print, exact = run.Fingerprint(n); s.words || !exact {
-			text = ""
-			if d, ok := run.Deployment().(lockstep.Describer); ok {
-				text = d.StateText(n)
-			}
+			text = run.State(n)
 		} else {
 			text = "up"
 		}

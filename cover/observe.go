@@ -25,12 +25,12 @@ type Observer struct {
 	Crashes bool
 }
 
-// Watch implements [lockstep.Observer].
-func (o *Observer) Watch(info lockstep.Info) lockstep.Watcher {
+// New makes a watcher.
+func (o *Observer) New(info lockstep.Info) lockstep.Watcher {
 	return &watcher{observer: o, nodes: info.Nodes, roles: info.Roles}
 }
 
-// Take implements [lockstep.Observer].
+// Take adds a run to the meter.
 func (o *Observer) Take(_ int, noted any) { o.Meter.Add(noted.([]Stage)) }
 
 // watcher notes the stages of a run.
@@ -42,11 +42,14 @@ type watcher struct {
 	changed  bool // links may have changed since the last stage began
 }
 
-// Reset implements [lockstep.Watcher].
+// Reset begins a new run.
 func (w *watcher) Reset() { w.stages, w.changed = w.stages[:0], true }
 
-// Step implements [lockstep.Watcher].
-func (w *watcher) Step(run *lockstep.Run) {
+// Look takes a step of the exploring stage into account.
+func (w *watcher) Look(run *lockstep.Run) {
+	if run.Settling() {
+		return
+	}
 	step := run.Last()
 	switch step.Kind {
 	case trace.Start: // what was done before anything happened counts for the first stage
@@ -139,5 +142,5 @@ func (w *watcher) component(reach []Set, from int, within Set) Set {
 	return members
 }
 
-// Noted implements [lockstep.Watcher].
+// Noted lists the stages of the run.
 func (w *watcher) Noted() any { return slices.Clone(w.stages) }

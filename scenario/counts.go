@@ -6,8 +6,13 @@ import "github.com/lockstep-go/lockstep"
 // effect and all machines ended in a success state.
 const Success = "success"
 
-// Vacuous implements [lockstep.Director].
-func (d *director) Vacuous() string {
+// Tell tells what the scenario did in the run just ended.
+func (d *director) Tell() lockstep.Effects {
+	return lockstep.Effects{Vacuous: d.vacuous(), Counts: d.count()}
+}
+
+// vacuous says why the run does not count, and is empty where it does.
+func (d *director) vacuous() string {
 	filters := 0
 	for i := range d.filters {
 		if f := &d.filters[i]; !f.aside {
@@ -30,8 +35,8 @@ func (d *director) Vacuous() string {
 	return "no state of the scenario was reached"
 }
 
-// Counts implements [lockstep.Director].
-func (d *director) Counts() []lockstep.Count {
+// count counts what took effect.
+func (d *director) count() []lockstep.Count {
 	if d.counts == nil {
 		d.counts = d.names()
 	}

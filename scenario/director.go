@@ -66,7 +66,7 @@ type wait struct {
 	ids   []lockstep.ID
 }
 
-// Reset implements [lockstep.Director].
+// Reset begins a new run.
 func (d *director) Reset(source *rand.Rand) {
 	d.rand, d.done, d.success = source, false, false
 	for i := range d.machines {
@@ -99,7 +99,7 @@ func (d *director) Reset(source *rand.Rand) {
 	d.watch.begin(d)
 }
 
-// Look implements [lockstep.Director].
+// Look takes a step into account.
 func (d *director) Look(run *lockstep.Run, hand *lockstep.Hand) {
 	if d.done {
 		return
@@ -248,7 +248,7 @@ func (d *director) releaseDue(run *lockstep.Run, hand *lockstep.Hand) {
 	})
 }
 
-// Idle implements [lockstep.Director]: when nothing can happen but a delayed message,
+// Idle helps when nothing can happen but a delayed message:
 // the clock moves on to it.
 func (d *director) Idle(run *lockstep.Run, hand *lockstep.Hand) bool {
 	if len(d.delayed) == 0 || d.observe != nil || len(run.InFlight()) > 0 || run.Alarms() != 0 || len(run.Pending()) > 0 {
@@ -283,13 +283,13 @@ func (d *director) fail(m *Moment, text string) {
 	m.hand.Fail(lockstep.Finding{Property: "scenario " + d.name, Text: text, Nodes: one(m.Node)})
 }
 
-// End implements [lockstep.Director].
+// End judges the end of a run.
 func (d *director) End(run *lockstep.Run, hand *lockstep.Hand) {
 	if d.observe != nil {
 		d.observe.end(run)
 		return
 	}
-	if d.Vacuous() != "" {
+	if d.vacuous() != "" {
 		return
 	}
 	var missed []string

@@ -26,7 +26,7 @@ type Scenario struct {
 // New begins a scenario.
 func New(name string) *Scenario { return &Scenario{name: name} }
 
-// Name implements [lockstep.Scenario].
+// Name is the scenario's name.
 func (s *Scenario) Name() string { return s.name }
 
 // Filter is an If with its Then.
@@ -121,9 +121,6 @@ func (s *Scenario) Faults(b lockstep.Budget) *Scenario {
 	return s
 }
 
-// Budget implements [lockstep.Budgeted].
-func (s *Scenario) Budget() *lockstep.Budget { return s.budget }
-
 // MustSucceed makes a finding of every run that ends outside the success states, though
 // the scenario took effect: bounded liveness. Without it such runs are only counted.
 func (s *Scenario) MustSucceed() *Scenario {
@@ -157,15 +154,15 @@ func (s *Scenario) Size() (filters, states int) {
 	return len(s.filters), states
 }
 
-// Check implements [lockstep.Scenario]: it reports everything that is wrong with the
-// scenario as far as that can be known before a run.
-func (s *Scenario) Check(info lockstep.Info) error {
+// Fit reports everything that is wrong with the scenario as far as that can be known before
+// a run, or the fault model that Faults declared.
+func (s *Scenario) Fit(info lockstep.Info) (*lockstep.Budget, error) {
 	c := newCompiler(s, info)
 	c.compile()
-	return errors.Join(c.problems...)
+	return s.budget, errors.Join(c.problems...)
 }
 
-// New implements [lockstep.Scenario].
+// New makes a director.
 func (s *Scenario) New(info lockstep.Info) lockstep.Director {
 	c := newCompiler(s, info)
 	return c.compile()

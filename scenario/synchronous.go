@@ -16,23 +16,19 @@ type Synchronous struct {
 	Steps int
 }
 
-// String implements [lockstep.Strategy].
+// String is the strategy as written on the command line.
 func (s Synchronous) String() string { return fmt.Sprintf("synchronous:steps=%d", s.Steps) }
 
-// Check implements [lockstep.Strategy].
-func (s Synchronous) Check(info lockstep.Info) error {
+// Fit says on which terms the strategy explores such a system.
+func (s Synchronous) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	if s.Steps < 0 {
-		return fmt.Errorf("synchronous: steps is %d, it must not be negative", s.Steps)
+		return lockstep.Terms{}, fmt.Errorf("synchronous: steps is %d, it must not be negative", s.Steps)
 	}
-	return info.Require("synchronous", trace.KindsOf(trace.Deliver))
+	return lockstep.Terms{Guarantee: lockstep.Guarantee{Class: "a given execution", Assumes: []string{"there is only one synchronous run"}}},
+		info.Require("synchronous", trace.KindsOf(trace.Deliver))
 }
 
-// Guarantee implements [lockstep.Strategy].
-func (s Synchronous) Guarantee(lockstep.Info) lockstep.Guarantee {
-	return lockstep.Guarantee{Class: "a given execution", Assumes: []string{"there is only one synchronous run"}}
-}
-
-// New implements [lockstep.Strategy].
+// New makes a scheduler.
 func (s Synchronous) New(lockstep.Info) lockstep.Scheduler { return &inOrder{steps: s.Steps} }
 
 type inOrder struct {
@@ -40,10 +36,13 @@ type inOrder struct {
 	given int
 }
 
-// Reset implements [lockstep.Scheduler].
-func (o *inOrder) Reset(lockstep.Start) { o.given = 0 }
+// Reset begins a new run.
+func (o *inOrder) Reset(*lockstep.Start) { o.given = 0 }
 
-// Next implements [lockstep.Scheduler].
+// Tell has nothing to tell.
+func (o *inOrder) Tell(bool) lockstep.Account { return lockstep.Account{} }
+
+// Next chooses the next step.
 func (o *inOrder) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	if o.steps > 0 && run.Steps() >= o.steps {
 		return false

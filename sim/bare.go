@@ -47,5 +47,5 @@ func (b Bare[M]) Alarm(n lockstep.Node) {
 	p.node.Alarm(p)
 }
 
-// Events are what the nodes let the outside see since Reset.
+// Events are what was observable at the nodes since Reset.
 func (b Bare[M]) Events() []lockstep.Event { return b.d.events }

@@ -49,7 +49,7 @@ func (p *Process[M]) Send(to lockstep.Node, m M) { p.ctx.Send(to, m) }
 // Broadcast sends a message to every node, the sender included.
 func (p *Process[M]) Broadcast(m M) { p.ctx.Broadcast(m) }
 
-// Emit lets the outside see an event.
+// Emit reports something observable.
 func (p *Process[M]) Emit(event string, value any) { p.ctx.Emit(event, value) }
 
 // Await blocks until a message arrives, or until the time-out elapses, which it reports
@@ -83,7 +83,7 @@ type blockingNode[M any] struct {
 	halted  bool
 }
 
-// Start implements Node: it runs the program up to its first Await.
+// Start runs the program up to its first Await.
 func (b *blockingNode[M]) Start(c *Context[M]) {
 	b.process.ctx, b.halted = c, false
 	b.resume, b.stop = iter.Pull(func(yield func(struct{}) bool) {
@@ -112,15 +112,15 @@ func (b *blockingNode[M]) wake(a arrival[M]) {
 	}
 }
 
-// Receive implements Node.
+// Receive wakes the program with a message.
 func (b *blockingNode[M]) Receive(_ *Context[M], from lockstep.Node, m M) {
 	b.wake(arrival[M]{from: from, message: m, ok: true})
 }
 
-// Alarm implements Node.
+// Alarm wakes the program because its time is up.
 func (b *blockingNode[M]) Alarm(*Context[M]) { b.wake(arrival[M]{}) }
 
-// Request implements Node: blocking programs hear only messages and time-outs.
+// Request does nothing: blocking programs hear only messages and time-outs.
 func (b *blockingNode[M]) Request(*Context[M], int32, string) {}
 
 // Reset unwinds the program.

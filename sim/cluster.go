@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 
@@ -12,9 +13,9 @@ import (
 // program must not change once they are sent.
 //
 // A Node may also have a method Reset(), which makes it as new: it is then used again
-// after a crash and in the next run instead of being built anew. It may be a
-// [lockstep.Fingerprinter]-like Fingerprint() uint64 and a fmt.Stringer for its state, and
-// it may have a method Role() string that names the part it plays.
+// after a crash and in the next run instead of being built anew. It may have a method
+// Fingerprint() uint64 that hashes its state, String() string that puts it into words, and
+// Role() string that names the part it plays.
 type Node[M any] interface {
 	// Start is called at the beginning of a run and after a restart.
 	Start(c *Context[M])
@@ -62,7 +63,7 @@ type Cluster[M any] struct {
 	FIFO bool
 }
 
-// Describe implements [lockstep.System].
+// Describe says what the cluster is and can do.
 func (c Cluster[M]) Describe() (lockstep.Info, error) {
 	if c.New == nil {
 		return lockstep.Info{}, fmt.Errorf("sim: cluster %s has no New, so no programs", c.Name)
@@ -76,8 +77,8 @@ func (c Cluster[M]) Describe() (lockstep.Info, error) {
 		FIFO: c.FIFO, Rounds: c.Rounds, Roles: c.Roles, Types: c.Types, Events: c.Events}, nil
 }
 
-// Deploy implements [lockstep.System].
-func (c Cluster[M]) Deploy() (lockstep.Deployment, error) { return c.deploy(), nil }
+// Deploy makes the nodes.
+func (c Cluster[M]) Deploy(*lockstep.Place) (lockstep.Deployment, error) { return c.deploy(), nil }
 
 func (c Cluster[M]) deploy() *Deployment[M] {
 	d := &Deployment[M]{cluster: c, places: make([]Context[M], c.Nodes)}
@@ -107,12 +108,15 @@ type Deployment[M any] struct {
 // Node is the program of one node, for specs that look into it.
 func (d *Deployment[M]) Node(n lockstep.Node) Node[M] { return d.places[n-1].node }
 
-// Reset implements [lockstep.Deployment].
-func (d *Deployment[M]) Reset(seed uint64, out *lockstep.Outbox) error {
+// Reset starts every node anew.
+func (d *Deployment[M]) Reset(_ context.Context, seed uint64, out *lockstep.Outbox) error {
 	d.out = out
 	d.start(seed)
 	for i, text := range d.cluster.Requests {
 		out.Offer(lockstep.Pending{ID: int32(i + 1), To: trace.AllNodes(d.cluster.Nodes), Text: text})
+	}
+	if out.Texts() {
+		out.States(d.state)
 	}
 	return nil
 }
@@ -136,8 +140,8 @@ func (d *Deployment[M]) start(seed uint64) {
 	}
 }
 
-// Do implements [lockstep.Deployment].
-func (d *Deployment[M]) Do(s *lockstep.Step, out *lockstep.Outbox) error {
+// Do takes one step.
+func (d *Deployment[M]) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
 	d.out = out
 	switch s.Kind {
 	case trace.Deliver:
@@ -161,15 +165,54 @@ func (d *Deployment[M]) Do(s *lockstep.Step, out *lockstep.Outbox) error {
 		p := &d.places[s.Node-1]
 		p.node.Start(p)
 	case trace.Replace:
-		m, err := d.cluster.Parse(out.Forged(s))
+		text, body := out.Forged(s)
+		m, err := d.cluster.Parse(text)
 		if err != nil {
-			return fmt.Errorf("forged message %q: %w", out.Forged(s), err)
+			return fmt.Errorf("forged message %q: %w", text, err)
 		}
 		d.bodies = append(d.bodies, m)
 		kind, tag := d.cluster.envelope(m)
 		out.Retype(s.Msg, kind, tag)
+		d.describe(body, m)
+	}
+	if out.Texts() {
+		out.States(d.state)
 	}
 	return nil
+}
+
+// describe puts a message into words where they are wanted.
+func (d *Deployment[M]) describe(body lockstep.ID, m M) {
+	if !d.out.Texts() {
+		return
+	}
+	if d.cluster.Text != nil {
+		d.out.Text(body, d.cluster.Text(m))
+	} else {
+		d.out.Text(body, fmt.Sprintf("%v", m))
+	}
+}
+
+// state is the state of a node in words.
+func (d *Deployment[M]) state(n lockstep.Node) string {
+	if s, ok := d.places[n-1].node.(fmt.Stringer); ok {
+		return s.String()
+	}
+	return ""
+}
+
+// Abilities are what the nodes can do beyond their steps.
+func (d *Deployment[M]) Abilities() lockstep.Abilities {
+	a := lockstep.Abilities{Body: func(body lockstep.ID) any { return d.bodies[body-1] }}
+	if _, ok := d.places[0].node.(interface{ Fingerprint() uint64 }); ok {
+		a.Fingerprint = func(n lockstep.Node) uint64 {
+			return d.places[n-1].node.(interface{ Fingerprint() uint64 }).Fingerprint()
+		}
+	}
+	if _, ok := d.places[0].node.(interface{ Role() string }); ok {
+		a.Role = func(n lockstep.Node) string { return d.places[n-1].node.(interface{ Role() string }).Role() }
+	}
+	return a
 }
 
 // envelope is what the engine knows of a message.
@@ -184,7 +227,7 @@ func (c *Cluster[M]) envelope(m M) (kind string, tag lockstep.Tag) {
 	return kind, tag
 }
 
-// Close implements [lockstep.Deployment].
+// Close ends the programs of blocking nodes.
 func (d *Deployment[M]) Close() error {
 	for i := range d.places {
 		if c, ok := d.places[i].node.(interface{ close() }); ok {
@@ -192,31 +235,4 @@ func (d *Deployment[M]) Close() error {
 		}
 	}
 	return nil
-}
-
-// MessageText implements [lockstep.Describer].
-func (d *Deployment[M]) MessageText(body lockstep.ID) string {
-	if d.cluster.Text != nil {
-		return d.cluster.Text(d.bodies[body-1])
-	}
-	return fmt.Sprintf("%v", d.bodies[body-1])
-}
-
-// StateText implements [lockstep.Describer].
-func (d *Deployment[M]) StateText(n lockstep.Node) string {
-	if s, ok := d.places[n-1].node.(fmt.Stringer); ok {
-		return s.String()
-	}
-	return ""
-}
-
-// Body implements [lockstep.Bodies].
-func (d *Deployment[M]) Body(body lockstep.ID) any { return d.bodies[body-1] }
-
-// Role implements [lockstep.Roles].
-func (d *Deployment[M]) Role(n lockstep.Node) string {
-	if r, ok := d.places[n-1].node.(interface{ Role() string }); ok {
-		return r.Role()
-	}
-	return ""
 }

@@ -49,7 +49,8 @@ func (c *Context[M]) Send(to lockstep.Node, m M) {
 	if d.cluster.Tag != nil {
 		tag = d.cluster.Tag(m)
 	}
-	d.out.Send(c.self, to, kind, tag)
+	body := d.out.Send(c.self, to, kind, tag)
+	d.describe(body, m)
 }
 
 // Broadcast sends a message to every node, the sender included.
@@ -78,7 +79,7 @@ func (c *Context[M]) StopAlarm() {
 	}
 }
 
-// Emit lets the outside see an event. The value may point into the node: it is looked
+// Emit reports something observable. The value may point into the node: it is looked
 // at before the next step. A pointer costs no allocation.
 func (c *Context[M]) Emit(event string, value any) {
 	if d := c.deployment; d.out != nil {

@@ -8,7 +8,8 @@ type Watcher interface {
 	Reset()
 	// Event judges an event. It may leave the finding's property to the spec.
 	Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding
-	// Judged is the number of judgements since Reset.
+	// Judged is the number of times since Reset that the property could have failed, or
+	// lockstep.NotCounted.
 	Judged() int
 }
 
@@ -25,31 +26,35 @@ func New[W Watcher](property string, watcher func(lockstep.Info) W) lockstep.Spe
 	return watched{property: property, watcher: func(i lockstep.Info) Watcher { return watcher(i) }}
 }
 
-// OnEvent is a spec of one property that a function judges, event by event. The state is
-// the function's memory: its zero value at the start of a run.
-func OnEvent[S any](property string, judge func(state *S, run *lockstep.Run, e *lockstep.Event) *lockstep.Finding) lockstep.Spec {
-	return New(property, func(lockstep.Info) *function[S] { return &function[S]{judge: judge} })
+// OnEvent is a spec of one property that a function judges, at every event of the type
+// given. The state is the function's memory: its zero value at the start of a run.
+func OnEvent[S any](property, event string, judge func(state *S, run *lockstep.Run, e *lockstep.Event) *lockstep.Finding) lockstep.Spec {
+	return New(property, func(lockstep.Info) *function[S] { return &function[S]{event: event, judge: judge} })
 }
 
 type function[S any] struct {
+	event  string
 	judge  func(*S, *lockstep.Run, *lockstep.Event) *lockstep.Finding
 	state  S
 	judged int
 }
 
-// Reset implements [Watcher].
+// Reset begins a new run.
 func (f *function[S]) Reset() {
 	var zero S
 	f.state, f.judged = zero, 0
 }
 
-// Event implements [Watcher].
+// Event judges an event of the property's type.
 func (f *function[S]) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+	if e.Type != f.event {
+		return nil
+	}
 	f.judged++
 	return f.judge(&f.state, run, e)
 }
 
-// Judged implements [Watcher].
+// Judged counts the events judged.
 func (f *function[S]) Judged() int { return f.judged }
 
 type watched struct {
@@ -57,10 +62,10 @@ type watched struct {
 	watcher  func(lockstep.Info) Watcher
 }
 
-// Properties implements [lockstep.Spec].
+// Properties names what is judged.
 func (w watched) Properties() []string { return []string{w.property} }
 
-// New implements [lockstep.Spec].
+// New makes a monitor.
 func (w watched) New(info lockstep.Info) lockstep.Monitor {
 	m := &watch{property: w.property, watcher: w.watcher(info)}
 	m.ender, _ = m.watcher.(Ender)
@@ -74,10 +79,10 @@ type watch struct {
 	judged   [1]int
 }
 
-// Reset implements [lockstep.Monitor].
+// Reset begins a new run.
 func (w *watch) Reset() { w.watcher.Reset() }
 
-// Step implements [lockstep.Monitor].
+// Step judges after a step.
 func (w *watch) Step(run *lockstep.Run) *lockstep.Finding {
 	events := run.Events()
 	for i := range events {
@@ -88,7 +93,7 @@ func (w *watch) Step(run *lockstep.Run) *lockstep.Finding {
 	return nil
 }
 
-// End implements [lockstep.Monitor].
+// End judges the end of a run.
 func (w *watch) End(run *lockstep.Run) *lockstep.Finding {
 	if w.ender == nil {
 		return nil
@@ -96,15 +101,18 @@ func (w *watch) End(run *lockstep.Run) *lockstep.Finding {
 	return w.named(w.ender.End(run))
 }
 
-// Judged implements [lockstep.Judge].
-func (w *watch) Judged() []int {
+// Conclude counts the judgements.
+func (w *watch) Conclude(bool) lockstep.Conclusion {
 	w.judged[0] = w.watcher.Judged()
-	return w.judged[:]
+	return lockstep.Conclusion{Judged: w.judged[:]}
 }
 
+// named gives a finding the property's name, in a copy: the watcher may use it again.
 func (w *watch) named(f *lockstep.Finding) *lockstep.Finding {
-	if f != nil && f.Property == "" {
-		f.Property = w.property
+	if f == nil || f.Property != "" {
+		return f
 	}
-	return f
+	named := *f
+	named.Property = w.property
+	return &named
 }

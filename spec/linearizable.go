@@ -46,10 +46,10 @@ type Unanswered struct{}
 // String says so.
 func (Unanswered) String() string { return "no answer" }
 
-// Properties implements [lockstep.Spec].
+// Properties names what is judged.
 func (Linearizable) Properties() []string { return []string{"linearizability"} }
 
-// New implements [lockstep.Spec].
+// New makes a monitor.
 func (l Linearizable) New(lockstep.Info) lockstep.Monitor {
 	if l.Most == 0 {
 		l.Most = DefaultMost
@@ -74,14 +74,14 @@ type linearizable struct {
 	illegal   []porcupine.Operation // the partition that was found wrong
 }
 
-// Reset implements [lockstep.Monitor].
+// Reset begins a new run.
 func (m *linearizable) Reset() {
 	clear(m.history)
 	m.history, m.ids, m.now = m.history[:0], m.ids[:0], 0
 	m.judged[0], m.undecided, m.illegal = 0, "", nil
 }
 
-// Step implements [lockstep.Monitor]: it writes the history down.
+// Step judges after a step: it writes the history down.
 func (m *linearizable) Step(run *lockstep.Run) *lockstep.Finding {
 	events := run.Events()
 	for i := range events {
@@ -104,7 +104,7 @@ func (m *linearizable) Step(run *lockstep.Run) *lockstep.Finding {
 	return nil
 }
 
-// End implements [lockstep.Monitor].
+// End judges the end of a run.
 func (m *linearizable) End(*lockstep.Run) *lockstep.Finding {
 	parts := [][]porcupine.Operation{m.history}
 	if m.Model.Partition != nil {
@@ -140,21 +140,17 @@ func (m *linearizable) text(ops []porcupine.Operation) string {
 	return strings.Join(parts, "; ")
 }
 
-// Judged implements [lockstep.Judge].
-func (m *linearizable) Judged() []int { return m.judged[:] }
-
-// Undecided implements [lockstep.Undecider].
-func (m *linearizable) Undecided() string { return m.undecided }
-
-// Illustrate implements [lockstep.Illustrator]: porcupine's page of the history.
-func (m *linearizable) Illustrate() []trace.Picture {
-	if m.illegal == nil {
-		return nil
+// Conclude counts the partitions of the history that were judged, and draws the one that was
+// found wrong with porcupine.
+func (m *linearizable) Conclude(draw bool) lockstep.Conclusion {
+	c := lockstep.Conclusion{Judged: m.judged[:], Undecided: m.undecided}
+	if !draw || m.illegal == nil {
+		return c
 	}
 	_, info := porcupine.CheckOperationsVerbose(m.model, m.illegal, m.Timeout)
 	var b bytes.Buffer
-	if porcupine.Visualize(m.model, info, &b) != nil {
-		return nil
+	if porcupine.Visualize(m.model, info, &b) == nil {
+		c.Pictures = []trace.Picture{{Name: "history.html", Data: b.Bytes()}}
 	}
-	return []trace.Picture{{Name: "history.html", Data: b.Bytes()}}
+	return c
 }

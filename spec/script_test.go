@@ -13,13 +13,13 @@ import (
 // run of a campaign with the seed 0.
 type script [][]lockstep.Event
 
-// Describe implements [lockstep.System].
+// Describe says what the system is and can do.
 func (script) Describe() (lockstep.Info, error) {
 	return lockstep.Info{Name: "script", Nodes: 2, Supports: trace.KindsOf(trace.Deliver)}, nil
 }
 
-// Deploy implements [lockstep.System].
-func (s script) Deploy() (lockstep.Deployment, error) {
+// Deploy makes a deployment.
+func (s script) Deploy(*lockstep.Place) (lockstep.Deployment, error) {
 	r := reader{}
 	for run, events := range s {
 		r[lockstep.RunSeed(lockstep.RunSeed(0, run), 0)] = events
@@ -30,18 +30,21 @@ func (s script) Deploy() (lockstep.Deployment, error) {
 // reader has the events of a run by the seed that the engine gives to its deployment.
 type reader map[uint64][]lockstep.Event
 
-// Reset implements [lockstep.Deployment].
-func (r reader) Reset(seed uint64, out *lockstep.Outbox) error {
+// Reset begins a new run.
+func (r reader) Reset(_ context.Context, seed uint64, out *lockstep.Outbox) error {
 	for _, e := range r[seed] {
 		out.Event(e)
 	}
 	return nil
 }
 
-// Do implements [lockstep.Deployment].
-func (reader) Do(*lockstep.Step, *lockstep.Outbox) error { return nil }
+// Do takes one step.
+func (reader) Do(context.Context, *lockstep.Step, *lockstep.Outbox) error { return nil }
 
-// Close implements [lockstep.Deployment].
+// Abilities are none.
+func (reader) Abilities() lockstep.Abilities { return lockstep.Abilities{} }
+
+// Close has nothing to release.
 func (reader) Close() error { return nil }
 
 // judge makes the runs of a script and judges them by a spec.

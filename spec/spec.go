@@ -4,8 +4,9 @@
 package spec
 
 import (
+	"cmp"
+
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/trace"
 )
 
 // All is the spec that promises what all of the specs promise. The first of them that is
@@ -14,7 +15,7 @@ func All(specs ...lockstep.Spec) lockstep.Spec { return all(specs) }
 
 type all []lockstep.Spec
 
-// Properties implements [lockstep.Spec].
+// Properties names what is judged.
 func (a all) Properties() []string {
 	var names []string
 	for _, s := range a {
@@ -23,7 +24,7 @@ func (a all) Properties() []string {
 	return names
 }
 
-// New implements [lockstep.Spec].
+// New makes a monitor.
 func (a all) New(info lockstep.Info) lockstep.Monitor {
 	m := &allMonitor{}
 	for _, s := range a.flat() {
@@ -56,14 +57,14 @@ type allMonitor struct {
 	judged   []int
 }
 
-// Reset implements [lockstep.Monitor].
+// Reset begins a new run.
 func (a *allMonitor) Reset() {
 	for _, m := range a.monitors {
 		m.Reset()
 	}
 }
 
-// Step implements [lockstep.Monitor].
+// Step judges after a step.
 func (a *allMonitor) Step(run *lockstep.Run) *lockstep.Finding {
 	quiet := len(run.Events()) == 0
 	for i, m := range a.monitors {
@@ -77,7 +78,7 @@ func (a *allMonitor) Step(run *lockstep.Run) *lockstep.Finding {
 	return nil
 }
 
-// End implements [lockstep.Monitor].
+// End judges the end of a run.
 func (a *allMonitor) End(run *lockstep.Run) *lockstep.Finding {
 	for _, m := range a.monitors {
 		if f := m.End(run); f != nil {
@@ -87,38 +88,22 @@ func (a *allMonitor) End(run *lockstep.Run) *lockstep.Finding {
 	return nil
 }
 
-// Undecided implements [lockstep.Undecider].
-func (a *allMonitor) Undecided() string {
-	for _, m := range a.monitors {
-		if u, ok := m.(lockstep.Undecider); ok && u.Undecided() != "" {
-			return u.Undecided()
-		}
-	}
-	return ""
-}
-
-// Illustrate implements [lockstep.Illustrator].
-func (a *allMonitor) Illustrate() []trace.Picture {
-	var pictures []trace.Picture
-	for _, m := range a.monitors {
-		if i, ok := m.(lockstep.Illustrator); ok {
-			pictures = append(pictures, i.Illustrate()...)
-		}
-	}
-	return pictures
-}
-
-// Judged implements [lockstep.Judge].
-func (a *allMonitor) Judged() []int {
+// Conclude joins what the monitors say.
+func (a *allMonitor) Conclude(draw bool) lockstep.Conclusion {
+	var all lockstep.Conclusion
 	a.judged = a.judged[:0]
 	for i, m := range a.monitors {
-		at := len(a.judged)
-		if j, ok := m.(lockstep.Judge); ok {
-			a.judged = append(a.judged, j.Judged()...)
+		c := m.Conclude(draw)
+		for j := range a.counts[i] {
+			n := lockstep.NotCounted
+			if j < len(c.Judged) {
+				n = c.Judged[j]
+			}
+			a.judged = append(a.judged, n)
 		}
-		for len(a.judged) < at+a.counts[i] {
-			a.judged = append(a.judged, 0)
-		}
+		all.Undecided = cmp.Or(all.Undecided, c.Undecided)
+		all.Pictures = append(all.Pictures, c.Pictures...)
 	}
-	return a.judged
+	all.Judged = a.judged
+	return all
 }

@@ -14,11 +14,8 @@ func event(kind string) lockstep.Event { return lockstep.Event{Type: kind, Node:
 
 // atMost is the spec that an event happens so many times in a run.
 func atMost(kind string, most int) lockstep.Spec {
-	return spec.OnEvent("few "+kind, func(seen *int, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-		if e.Type == kind {
-			*seen++
-		}
-		if *seen > most {
+	return spec.OnEvent("few "+kind, kind, func(seen *int, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+		if *seen++; *seen > most {
 			return &lockstep.Finding{Text: fmt.Sprintf("%d times %s", *seen, kind)}
 		}
 		return nil
@@ -34,8 +31,8 @@ func TestOnEvent(t *testing.T) {
 	if f := r.First(); f.Run != 2 || f.Finding.String() != "few a: 3 times a" {
 		t.Errorf("run %d: %s", f.Run, f.Finding)
 	}
-	if n := r.Judged[0].N; n != 9 {
-		t.Errorf("judged %d events, want 9", n)
+	if n := r.Judged[0].N; n != 8 {
+		t.Errorf("judged %d events, want the 8 of the property's own type", n)
 	}
 }
 
@@ -53,8 +50,27 @@ func TestAll(t *testing.T) {
 	if want := []string{"few a", "few b"}; !reflect.DeepEqual(found, want) {
 		t.Errorf("findings %q, want %q: of two in one step the first spec's counts", found, want)
 	}
-	if r.Judged[0].N == 0 || r.Judged[1].N == 0 || r.Judged[2].N != 0 {
+	if r.Judged[0].N == 0 || r.Judged[1].N == 0 || r.Judged[2].N != lockstep.NotCounted {
 		t.Errorf("judged %v: a spec that does not count has nothing to say", r.Judged)
+	}
+}
+
+// A property whose own event never came was not put to the test, whatever else happened;
+// one that does not count was perhaps.
+func TestVacuity(t *testing.T) {
+	r := judge(t, script{{event("a"), event("a")}}, spec.All(atMost("a", 5), atMost("b", 1), bare{}))
+	if got, want := r.Unjudged(), []string{"few b"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("never judged: %q, want %q", got, want)
+	}
+}
+
+// A watcher may return one finding again and again: each run has its own.
+func TestSharedFinding(t *testing.T) {
+	shared := &lockstep.Finding{Text: "again"}
+	s := spec.OnEvent("shared", "a", func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { return shared })
+	r := judge(t, script{{event("a")}, {event("a")}}, spec.All(s))
+	if len(r.Found) != 2 || shared.Property != "" || shared.Step != 0 {
+		t.Errorf("%d findings, and the shared one is %+v", len(r.Found), shared)
 	}
 }
 
@@ -66,6 +82,7 @@ func (bare) New(lockstep.Info) lockstep.Monitor       { return bare{} }
 func (bare) Reset()                                   {}
 func (bare) Step(*lockstep.Run) (f *lockstep.Finding) { return nil }
 func (bare) End(*lockstep.Run) (f *lockstep.Finding)  { return nil }
+func (bare) Conclude(bool) (c lockstep.Conclusion)    { return c }
 
 // last is a watcher that judges the end.
 type last struct{ seen string }
@@ -92,12 +109,9 @@ func TestNew(t *testing.T) {
 
 func ExampleOnEvent() {
 	// The state is the function's memory: here, the leader of each term.
-	oneLeader := spec.OnEvent("one leader in a term",
+	oneLeader := spec.OnEvent("one leader in a term", "leader",
 		func(leaders *[10]lockstep.Node, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-			term, ok := e.Value.(int)
-			if !ok || e.Type != "leader" {
-				return nil
-			}
+			term := e.Value.(int)
 			if other := leaders[term]; other != 0 && other != e.Node {
 				return &lockstep.Finding{Text: fmt.Sprintf("nodes %d and %d in term %d", other, e.Node, term)}
 			}

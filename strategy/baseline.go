@@ -10,7 +10,8 @@ import (
 
 // Baseline is the baseline of the papers: messages arrive in random order and each is
 // lost with the probability Drop. When nothing is in flight, a waiting request is given
-// to a node or an alarm fires, with equal chances.
+// to a node or an alarm fires, with equal chances. A system that moves by itself gets time
+// instead, and with the probability Drop a request.
 type Baseline struct {
 	Drop  float64 `help:"probability of losing a message, in [0,1]"`
 	Steps int     `help:"length of a run; 0: as long as anything is possible"`
@@ -19,27 +20,38 @@ type Baseline struct {
 // DefaultBaseline has the middle one of the papers' three probabilities.
 var DefaultBaseline = Baseline{Drop: 0.25, Steps: 500}
 
-// String implements [lockstep.Strategy].
+// String is the strategy as written on the command line.
 func (b Baseline) String() string { return write("baseline", b) }
 
-// Check implements [lockstep.Strategy].
-func (b Baseline) Check(info lockstep.Info) error {
+// Fit says on which terms the strategy explores such a system.
+func (b Baseline) Fit(info lockstep.Info) (lockstep.Terms, error) {
+	if err := b.check(info); err != nil {
+		return lockstep.Terms{}, err
+	}
+	return lockstep.Terms{Guarantee: b.guarantee(info)}, nil
+}
+
+// check reports what is wrong with the options, or why the system does not fit.
+func (b Baseline) check(info lockstep.Info) error {
 	if !(b.Drop >= 0 && b.Drop <= 1) {
 		return fmt.Errorf("baseline: drop is %v, allowed is [0,1]", b.Drop)
 	}
 	if b.Steps < 0 {
 		return fmt.Errorf("baseline: steps is %d, it must not be negative", b.Steps)
 	}
+	if moves(&info) {
+		return nil
+	}
 	return info.Require("baseline", trace.KindsOf(trace.Deliver, trace.Drop, trace.Alarm))
 }
 
-// Guarantee implements [lockstep.Strategy].
-func (b Baseline) Guarantee(lockstep.Info) lockstep.Guarantee {
+// guarantee is what one run promises.
+func (b Baseline) guarantee(lockstep.Info) lockstep.Guarantee {
 	return lockstep.Guarantee{Class: "a given execution",
 		Assumes: []string{"random order and loss have no lower bound that does not depend on the system"}}
 }
 
-// New implements [lockstep.Strategy].
+// New makes a scheduler.
 func (b Baseline) New(lockstep.Info) lockstep.Scheduler { return &baseline{Baseline: b} }
 
 type baseline struct {
@@ -47,10 +59,13 @@ type baseline struct {
 	rand *rand.Rand
 }
 
-// Reset implements [lockstep.Scheduler].
-func (b *baseline) Reset(s lockstep.Start) { b.rand = s.Rand }
+// Reset begins a new run.
+func (b *baseline) Reset(s *lockstep.Start) { b.rand = s.Rand }
 
-// Next implements [lockstep.Scheduler].
+// Tell has nothing to tell.
+func (b *baseline) Tell(bool) lockstep.Account { return lockstep.Account{} }
+
+// Next chooses the next step.
 func (b *baseline) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	if b.Steps > 0 && run.Steps() >= b.Steps {
 		return false
@@ -66,6 +81,11 @@ func (b *baseline) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	}
 	alarms, requests := run.Alarms(), givable(run)
 	switch {
+	case moves(run.Info()):
+		if *next = run.Wait(); requests > 0 && b.rand.Float64() < b.Drop {
+			*next = lockstep.Step{}
+			giveAny(b.rand, run, next)
+		}
 	case alarms == 0 && requests == 0:
 		return false
 	case alarms == 0 || requests > 0 && b.rand.IntN(2) == 0:

@@ -129,10 +129,7 @@ func messageHash(run *lockstep.Run, id lockstep.ID) uint64 {
 	m := run.Message(id)
 	h := mixText(uint64(m.From)<<8|uint64(m.To), m.Type)
 	h = mix(h, uint64(m.Tag.Phase)<<32|uint64(uint32(m.Tag.Round)))
-	if d, ok := run.Deployment().(lockstep.Describer); ok {
-		h = mixText(h, d.MessageText(m.Body))
-	}
-	return h
+	return mixText(h, run.Text(id))
 }
 
 // hash is a hash of what was used of the budget.

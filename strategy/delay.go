@@ -42,11 +42,19 @@ type Delay struct {
 // DefaultDelay draws its mix.
 var DefaultDelay = Delay{Swarm: true, Loss: 0.2, Cuts: 4, OneWay: 2, Flaps: 2, Crashes: 2, Steps: 300}
 
-// String implements [lockstep.Strategy].
+// String is the strategy as written on the command line.
 func (d Delay) String() string { return write("delay", d) }
 
-// Check implements [lockstep.Strategy].
-func (d Delay) Check(info lockstep.Info) error {
+// Fit says on which terms the strategy explores such a system.
+func (d Delay) Fit(info lockstep.Info) (lockstep.Terms, error) {
+	if err := d.check(info); err != nil {
+		return lockstep.Terms{}, err
+	}
+	return lockstep.Terms{Guarantee: d.guarantee(info)}, nil
+}
+
+// check reports what is wrong with the options, or why the system does not fit.
+func (d Delay) check(info lockstep.Info) error {
 	for _, f := range []struct {
 		name  string
 		value int
@@ -93,13 +101,13 @@ const (
 	nodeFaults = lockstep.Kinds(1<<trace.Crash | 1<<trace.Restart | 1<<trace.Drop)
 )
 
-// Guarantee implements [lockstep.Strategy].
-func (d Delay) Guarantee(lockstep.Info) lockstep.Guarantee {
+// guarantee is what one run promises.
+func (d Delay) guarantee(lockstep.Info) lockstep.Guarantee {
 	return lockstep.Guarantee{Class: "a given execution",
 		Assumes: []string{"latencies and faults in virtual time have no lower bound that does not depend on the system"}}
 }
 
-// New implements [lockstep.Strategy].
+// New makes a scheduler.
 func (d Delay) New(info lockstep.Info) lockstep.Scheduler {
 	s := &delay{given: d, info: info, site: make([]int, info.Nodes+1)}
 	s.watch = s
@@ -119,8 +127,8 @@ type delay struct {
 	wipes bool  // a cut loses what is in flight
 }
 
-// Reset implements [lockstep.Scheduler].
-func (s *delay) Reset(start lockstep.Start) {
+// Reset begins a new run.
+func (s *delay) Reset(start *lockstep.Start) {
 	s.rand = start.Rand
 	s.agenda.reset()
 	s.mix = s.given
@@ -157,8 +165,15 @@ func (d Delay) drawMix(r *rand.Rand, info lockstep.Info) Delay {
 	return d
 }
 
-// Drawn implements [lockstep.Drawer].
-func (s *delay) Drawn() map[string]string {
+// Tell tells what was drawn for the run.
+func (s *delay) Tell(words bool) (a lockstep.Account) {
+	if words {
+		a.Drawn = s.parameters()
+	}
+	return a
+}
+
+func (s *delay) parameters() map[string]string {
 	number := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 	sites := ""
 	for _, site := range s.site[1:] {
@@ -170,7 +185,7 @@ func (s *delay) Drawn() map[string]string {
 		"crashes": strconv.Itoa(s.mix.Crashes), "gap": number(s.mix.Gap), "wipes": strconv.FormatBool(s.wipes)}
 }
 
-// Next implements [lockstep.Scheduler].
+// Next chooses the next step.
 func (s *delay) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	if s.mix.Steps > 0 && run.Steps() >= s.mix.Steps {
 		return false

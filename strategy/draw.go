@@ -24,7 +24,7 @@ func deliver(run *lockstep.Run, id lockstep.ID, next *lockstep.Step) {
 	next.Kind, next.Msg = trace.Deliver, id
 	if !run.Up().Has(run.Message(id).To) {
 		next.Kind = trace.Drop
-	} else if run.FIFO() {
+	} else {
 		next.Msg = run.Head(id)
 	}
 }
@@ -62,6 +62,12 @@ func giveTo(r *rand.Rand, run *lockstep.Run, nodes lockstep.Nodes, next *lockste
 		at--
 	}
 	panic("strategy: fewer requests than were counted")
+}
+
+// moves reports whether a system moves by itself while time passes: its messages are not in
+// the engine's hands.
+func moves(info *lockstep.Info) bool {
+	return info.Supports.Has(trace.Wait) && !info.Supports.Has(trace.Deliver)
 }
 
 func anyCut(run *lockstep.Run) bool {

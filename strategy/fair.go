@@ -39,6 +39,10 @@ func (f *fair) next(run *lockstep.Run, next *lockstep.Step) bool {
 		return true
 	}
 	f.layers, f.layer = patience, 0
+	if alarms == 0 && run.Info().Supports.Has(trace.Wait) {
+		*next = run.Wait()
+		return true
+	}
 	if alarms == 0 {
 		f.left = 0
 		return false

@@ -32,11 +32,11 @@ type Guided struct {
 // DefaultGuided guides partial-order sampling.
 var DefaultGuided = Guided{Inner: Inner{DefaultPOS}, Fresh: 0.25, Keep: 1000}
 
-// String implements [lockstep.Strategy].
+// String is the strategy as written on the command line.
 func (g Guided) String() string { return write("guided", g) }
 
-// Check implements [lockstep.Strategy].
-func (g Guided) Check(info lockstep.Info) error {
+// check reports what is wrong with the options, or why the system does not fit.
+func (g Guided) check(lockstep.Info) error {
 	switch {
 	case g.Inner.Strategy == nil:
 		return fmt.Errorf("guided: inner is missing, e.g. inner=%s", DefaultGuided.Inner)
@@ -45,27 +45,33 @@ func (g Guided) Check(info lockstep.Info) error {
 	case g.Keep < 1:
 		return fmt.Errorf("guided: keep is %d, it must be at least 1", g.Keep)
 	}
-	if q, ok := g.Inner.Strategy.(lockstep.Sequential); ok && q.Sequential() {
-		return fmt.Errorf("guided: inner=%s already learns from run to run", g.Inner)
-	}
-	return g.Inner.Check(info)
+	return nil
 }
 
-// Sequential implements [lockstep.Sequential].
-func (g Guided) Sequential() bool { return true }
-
-// Guarantee implements [lockstep.Strategy]: that of the inner strategy for the runs that
-// mutate nothing.
-func (g Guided) Guarantee(info lockstep.Info) lockstep.Guarantee {
-	return g.share(g.Inner.Guarantee(info))
-}
-
-// GuaranteeSeen implements [lockstep.Empirical].
-func (g Guided) GuaranteeSeen(info lockstep.Info, seen lockstep.Seen) lockstep.Guarantee {
-	if e, ok := g.Inner.Strategy.(lockstep.Empirical); ok {
-		return g.share(e.GuaranteeSeen(info, seen))
+// Fit says on which terms the strategy explores such a system: on those of the inner one, for
+// the share of runs that mutate nothing.
+func (g Guided) Fit(info lockstep.Info) (lockstep.Terms, error) {
+	if err := g.check(info); err != nil {
+		return lockstep.Terms{}, err
 	}
-	return g.Guarantee(info)
+	t, err := g.Inner.Fit(info)
+	if err != nil {
+		return t, err
+	}
+	if t.Sequential {
+		return t, fmt.Errorf("guided: inner=%s already learns from run to run", g.Inner)
+	}
+	t.Sequential, t.Runs, t.Guarantee = true, 0, g.share(t.Guarantee)
+	if measured := t.Measured; measured != nil {
+		t.Measured = func(seen lockstep.Seen) lockstep.Guarantee { return g.share(measured(seen)) }
+	}
+	if learn := t.Learn; learn != nil {
+		t.Learn = func(probe lockstep.Scheduler) lockstep.Strategy {
+			g.Inner.Strategy = learn(probe)
+			return g
+		}
+	}
+	return t, nil
 }
 
 func (g Guided) share(inner lockstep.Guarantee) lockstep.Guarantee {
@@ -74,21 +80,7 @@ func (g Guided) share(inner lockstep.Guarantee) lockstep.Guarantee {
 	return inner
 }
 
-// Probe implements [lockstep.Learner].
-func (g Guided) Probe() lockstep.Strategy {
-	if l, ok := g.Inner.Strategy.(lockstep.Learner); ok {
-		return l.Probe()
-	}
-	return nil
-}
-
-// Learn implements [lockstep.Learner].
-func (g Guided) Learn(probe lockstep.Scheduler) lockstep.Strategy {
-	g.Inner.Strategy = g.Inner.Strategy.(lockstep.Learner).Learn(probe)
-	return g
-}
-
-// New implements [lockstep.Strategy].
+// New makes a scheduler.
 func (g Guided) New(info lockstep.Info) lockstep.Scheduler {
 	s := &guided{Guided: g, inner: g.Inner.New(info), met: map[uint64]struct{}{}, before: make([]uint64, info.Nodes+1)}
 	s.rand = rand.New(&s.source)
@@ -138,8 +130,8 @@ func (s *stream) Uint64() uint64 {
 	return v
 }
 
-// Reset implements [lockstep.Scheduler].
-func (s *guided) Reset(start lockstep.Start) {
+// Reset begins a new run.
+func (s *guided) Reset(start *lockstep.Start) {
 	s.keep(start.Rand)
 	s.seed = start.Run
 	s.source.fresh, s.source.script, s.source.used = start.Rand, nil, s.source.used[:0]
@@ -148,7 +140,8 @@ func (s *guided) Reset(start lockstep.Start) {
 	}
 	s.news = 0
 	clear(s.before)
-	s.inner.Reset(lockstep.Start{Run: start.Run, Rand: s.rand})
+	start.SeedOf = s.seed
+	s.inner.Reset(&lockstep.Start{Run: start.Run, Rand: s.rand})
 }
 
 // keep keeps the schedule of the run before if it met something new. When there is no
@@ -192,10 +185,7 @@ func (s *guided) mutant(r *rand.Rand) ([]uint64, int) {
 	return m, base.seed
 }
 
-// SeedOf implements [lockstep.Reseeder].
-func (s *guided) SeedOf() int { return s.seed }
-
-// Next implements [lockstep.Scheduler].
+// Next chooses the next step.
 func (s *guided) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	s.observe(run)
 	return s.inner.Next(run, next)
@@ -235,26 +225,5 @@ func (s *guided) meet(key uint64) {
 	}
 }
 
-// Rounds implements [lockstep.RoundScheduler], where the inner strategy does.
-func (s *guided) Rounds() []trace.Round {
-	if r, ok := s.inner.(lockstep.RoundScheduler); ok {
-		return r.Rounds()
-	}
-	return nil
-}
-
-// Drawn implements [lockstep.Drawer], where the inner strategy does.
-func (s *guided) Drawn() map[string]string {
-	if d, ok := s.inner.(lockstep.Drawer); ok {
-		return d.Drawn()
-	}
-	return nil
-}
-
-// Seen implements [lockstep.Witness], where the inner strategy does.
-func (s *guided) Seen() (seen lockstep.Seen) {
-	if w, ok := s.inner.(lockstep.Witness); ok {
-		return w.Seen()
-	}
-	return seen
-}
+// Tell tells what the inner strategy does.
+func (s *guided) Tell(words bool) lockstep.Account { return s.inner.Tell(words) }

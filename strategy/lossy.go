@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/trace"
+	"github.com/lockstep-go/lockstep/rounds"
 )
 
 // Lossy goes in lock-step rounds and loses any set of the messages of a round. Without
@@ -33,11 +33,19 @@ type Lossy struct {
 // phase of a protocol succeeds.
 var DefaultLossy = Lossy{Rounds: 16, Loss: 0.2}
 
-// String implements [lockstep.Strategy].
+// String is the strategy as written on the command line.
 func (l Lossy) String() string { return write("lossy", l) }
 
-// Check implements [lockstep.Strategy].
-func (l Lossy) Check(info lockstep.Info) error {
+// Fit says on which terms the strategy explores such a system.
+func (l Lossy) Fit(info lockstep.Info) (lockstep.Terms, error) {
+	if err := l.check(info); err != nil {
+		return lockstep.Terms{}, err
+	}
+	return lockstep.Terms{Guarantee: l.guarantee(info), Runs: l.runs(info)}, nil
+}
+
+// check reports what is wrong with the options, or why the system does not fit.
+func (l Lossy) check(info lockstep.Info) error {
 	if !(l.Loss >= 0 && l.Loss <= 1) {
 		return fmt.Errorf("lossy: loss is %v, allowed is [0,1]", l.Loss)
 	}
@@ -48,7 +56,7 @@ func (l Lossy) Check(info lockstep.Info) error {
 		if err := checkSpace("lossy", "losses", 1, l.Rounds, 1, 0); err != nil {
 			return err
 		}
-		return info.Require("lossy", trace.KindsOf(trace.Deliver, trace.Drop, trace.Alarm))
+		return info.Require("lossy", rounds.Need(info))
 	}
 	if err := checkSpace("lossy", "losses", info.Nodes*info.Nodes, l.Rounds, l.Period, l.Losses); err != nil {
 		return err
@@ -56,16 +64,16 @@ func (l Lossy) Check(info lockstep.Info) error {
 	return checkSampler("lossy", l.Sampler, l.space(info.Nodes), info)
 }
 
-// Runs implements [lockstep.Finite].
-func (l Lossy) Runs(info lockstep.Info) (int, bool) {
+// runs is the number of runs that make the whole space, or 0.
+func (l Lossy) runs(info lockstep.Info) int {
 	if l.Period == 0 {
-		return 0, false
+		return 0
 	}
 	return l.space(info.Nodes).runs(l.Sampler)
 }
 
-// Guarantee implements [lockstep.Strategy].
-func (l Lossy) Guarantee(info lockstep.Info) lockstep.Guarantee {
+// guarantee is what one run promises.
+func (l Lossy) guarantee(info lockstep.Info) lockstep.Guarantee {
 	if l.Period > 0 {
 		return guarantee(l.space(info.Nodes), l.Sampler, fmt.Sprintf("%d-periodic lossy execution of %d rounds", l.Period, l.Rounds), "broken links")
 	}
@@ -78,12 +86,16 @@ func (l Lossy) Guarantee(info lockstep.Info) lockstep.Guarantee {
 	}
 }
 
-// New implements [lockstep.Strategy].
+// New makes a scheduler.
 func (l Lossy) New(info lockstep.Info) lockstep.Scheduler {
 	if l.Period > 0 {
-		return &linkBreaker{breaker: newBreaker(l.space(info.Nodes), l.Sampler, info), nodes: info.Nodes}
+		s := &linkBreaker{breaker: newBreaker(l.space(info.Nodes), l.Sampler), nodes: info.Nodes}
+		s.driver = rounds.New(info, l.Rounds, s)
+		return s
 	}
-	return &loser{loss: l.Loss, driver: lockstep.NewRounds(info, l.Rounds)}
+	s := &loser{loss: l.Loss, rounds: l.Rounds}
+	s.driver = rounds.New(info, l.Rounds, s)
+	return s
 }
 
 func (l Lossy) space(nodes int) *space { return newSpace(nodes*nodes, l.Rounds, l.Period, l.Losses) }
@@ -94,55 +106,57 @@ type linkBreaker struct {
 	nodes int
 }
 
-// Next implements [lockstep.Scheduler].
+// Next chooses the next step.
 func (s *linkBreaker) Next(run *lockstep.Run, next *lockstep.Step) bool {
-	return s.driver.Next(run, s, next)
+	return s.driver.Next(run, next)
 }
 
-// Open implements [lockstep.RoundPlan].
+// Open begins a round.
 func (s *linkBreaker) Open(round int, run *lockstep.Run) (int, lockstep.Nodes) {
 	s.open(round)
 	return s.phase + 1, run.All()
 }
 
-// Loses implements [lockstep.RoundPlan].
+// Loses reports whether a message is lost in this round.
 func (s *linkBreaker) Loses(m *lockstep.Message) bool {
 	return m.From != 0 && s.broken(s.phase, s.round, int(m.From-1)*s.nodes+int(m.To-1))
 }
 
 // loser loses single messages.
 type loser struct {
-	driver *lockstep.Rounds
+	rounds.Rules
+	driver *rounds.Driver
+	rounds int
 	loss   float64
 	rand   *rand.Rand
 	given  bool
 }
 
-// Reset implements [lockstep.Scheduler].
-func (s *loser) Reset(start lockstep.Start) {
+// Reset begins a new run.
+func (s *loser) Reset(start *lockstep.Start) {
 	s.rand = start.Rand
-	s.driver.Reset()
+	s.driver.Reset(s.rounds)
 }
 
-// Next implements [lockstep.Scheduler].
+// Next chooses the next step.
 func (s *loser) Next(run *lockstep.Run, next *lockstep.Step) bool {
-	return s.driver.Next(run, s, next)
+	return s.driver.Next(run, next)
 }
 
-// Rounds implements [lockstep.RoundScheduler].
-func (s *loser) Rounds() []trace.Round { return s.driver.Rounds() }
+// Tell has nothing to tell.
+func (s *loser) Tell(bool) lockstep.Account { return lockstep.Account{} }
 
-// Open implements [lockstep.RoundPlan].
+// Open begins a round.
 func (s *loser) Open(round int, run *lockstep.Run) (int, lockstep.Nodes) {
 	length := max(1, len(run.Info().Rounds))
 	s.given = round%length != 0
 	return round/length + 1, run.All()
 }
 
-// Loses implements [lockstep.RoundPlan].
+// Loses reports whether a message is lost in this round.
 func (s *loser) Loses(*lockstep.Message) bool { return s.rand.Float64() < s.loss }
 
-// Give implements [lockstep.RoundPlan]: one request at the start of each phase.
+// Give chooses what is given to nodes at the start of a round: one request at the start of each phase.
 func (s *loser) Give(run *lockstep.Run, next *lockstep.Step) bool {
 	if s.given || givable(run) == 0 {
 		return false

@@ -87,11 +87,19 @@ func (n *Notion) UnmarshalText(text []byte) error {
 	return err
 }
 
-// String implements [lockstep.Strategy].
+// String is the strategy as written on the command line.
 func (p Partition) String() string { return write("partition", p) }
 
-// Check implements [lockstep.Strategy].
-func (p Partition) Check(info lockstep.Info) error {
+// Fit says on which terms the strategy explores such a system.
+func (p Partition) Fit(info lockstep.Info) (lockstep.Terms, error) {
+	if err := p.check(info); err != nil {
+		return lockstep.Terms{}, err
+	}
+	return lockstep.Terms{Guarantee: p.guarantee(info)}, nil
+}
+
+// check reports what is wrong with the options, or why the system does not fit.
+func (p Partition) check(info lockstep.Info) error {
 	if int(p.Notion) >= len(notionNames) {
 		return fmt.Errorf("partition: notion %d, allowed are 0..%d", p.Notion, len(notionNames)-1)
 	}
@@ -113,7 +121,10 @@ func (p Partition) Check(info lockstep.Info) error {
 	if err != nil {
 		return fmt.Errorf("partition: %w", err)
 	}
-	need := trace.KindsOf(trace.Deliver, trace.Cut, trace.Heal)
+	need := trace.KindsOf(trace.Cut, trace.Heal)
+	if !moves(&info) {
+		need |= trace.KindsOf(trace.Deliver)
+	}
 	if p.Wipe {
 		need |= trace.KindsOf(trace.Drop)
 	}
@@ -145,9 +156,9 @@ func (p Partition) Tested(nodes int) (cover.Notion, cover.Space, error) {
 	return cover.Params{Notion: p.Notion.String(), Nodes: nodes, K: p.K, L: p.L, Balanced: p.Balanced, Bridge: p.Bridge}.Tested()
 }
 
-// Guarantee implements [lockstep.Strategy]: the chance that one of the partitions of a
+// guarantee is what one run promises. the chance that one of the partitions of a
 // run covers a goal, by the theorems of package cover.
-func (p Partition) Guarantee(info lockstep.Info) lockstep.Guarantee {
+func (p Partition) guarantee(info lockstep.Info) lockstep.Guarantee {
 	notion, space, err := p.Tested(info.Nodes)
 	if err != nil {
 		return lockstep.Guarantee{Class: "a goal", Assumes: []string{err.Error()}}
@@ -183,7 +194,7 @@ func atLeastOnce(p float64, trials int) float64 {
 	return -math.Expm1(float64(trials) * math.Log1p(-p))
 }
 
-// New implements [lockstep.Strategy].
+// New makes a scheduler.
 func (p Partition) New(info lockstep.Info) lockstep.Scheduler {
 	s := &partitioner{Partition: p}
 	notion, space, err := p.Tested(info.Nodes)
@@ -232,8 +243,8 @@ type partitioner struct {
 	cuts  int              // sides that are cut off already
 }
 
-// Reset implements [lockstep.Scheduler].
-func (s *partitioner) Reset(start lockstep.Start) {
+// Reset begins a new run.
+func (s *partitioner) Reset(start *lockstep.Start) {
 	s.rand, s.fair = start.Rand, fair{}
 	s.stage, s.at, s.given, s.sides, s.cuts = 0, before, 0, s.sides[:0], 0
 	s.drawn = s.drawn[:0]
@@ -253,8 +264,15 @@ func (s *partitioner) draw(i int) cover.Partition {
 	return s.sampler.Draw(s.rand)
 }
 
-// Drawn implements [lockstep.Drawer].
-func (s *partitioner) Drawn() map[string]string {
+// Tell tells what was drawn for the run.
+func (s *partitioner) Tell(words bool) (a lockstep.Account) {
+	if words {
+		a.Drawn = s.parameters()
+	}
+	return a
+}
+
+func (s *partitioner) parameters() map[string]string {
 	if s.Role != "" { // not known before they are made
 		return nil
 	}
@@ -274,7 +292,7 @@ func (s *partitioner) rest() {
 	s.fair.begin(steps)
 }
 
-// Next implements [lockstep.Scheduler].
+// Next chooses the next step.
 func (s *partitioner) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	for s.stage < s.Stages || s.fair.left > 0 {
 		if s.fair.next(run, next) {

@@ -49,11 +49,11 @@ type PCTCP struct {
 // docs/strategies.md.
 var DefaultPCTCP = PCTCP{Depth: 5, Steps: 300}
 
-// String implements [lockstep.Strategy].
+// String is the strategy as written on the command line.
 func (p PCTCP) String() string { return write("pctcp", p) }
 
-// Check implements [lockstep.Strategy].
-func (p PCTCP) Check(info lockstep.Info) error {
+// check reports what is wrong with the options, or why the system does not fit.
+func (p PCTCP) check(info lockstep.Info) error {
 	switch {
 	case p.Depth < 1 || p.Depth > 64:
 		return fmt.Errorf("pctcp: depth is %d, allowed are 1..64", p.Depth)
@@ -67,15 +67,21 @@ func (p PCTCP) Check(info lockstep.Info) error {
 	return info.Require("pctcp", trace.KindsOf(trace.Deliver))
 }
 
-// Guarantee implements [lockstep.Strategy]: the paper's bound with the numbers that are
-// known before the first run. The bound with those that were seen is in the result of a
-// campaign.
-func (p PCTCP) Guarantee(info lockstep.Info) lockstep.Guarantee {
-	return p.GuaranteeSeen(info, lockstep.Seen{Events: p.Events})
+// Fit says on which terms the strategy explores such a system. The guarantee is the paper's
+// bound; the numbers in it are known only after the runs.
+func (p PCTCP) Fit(info lockstep.Info) (lockstep.Terms, error) {
+	if err := p.check(info); err != nil {
+		return lockstep.Terms{}, err
+	}
+	t := lockstep.Terms{Guarantee: p.guarantee(lockstep.Seen{Events: p.Events}), Measured: p.guarantee}
+	if p.Events == 0 || p.Races && p.racing == nil {
+		t.Probe, t.Learn = pctcpProbe{PCTCP{Depth: 1, Steps: p.Steps, Events: 1, racing: &races{}}}, p.learn
+	}
+	return t, nil
 }
 
-// GuaranteeSeen implements [lockstep.Empirical].
-func (p PCTCP) GuaranteeSeen(_ lockstep.Info, seen lockstep.Seen) lockstep.Guarantee {
+// guarantee is the bound with the numbers that were seen.
+func (p PCTCP) guarantee(seen lockstep.Seen) lockstep.Guarantee {
 	race := ""
 	if p.Races {
 		race = " that race"
@@ -94,16 +100,8 @@ func (p PCTCP) GuaranteeSeen(_ lockstep.Info, seen lockstep.Seen) lockstep.Guara
 	return g
 }
 
-// Probe implements [lockstep.Learner].
-func (p PCTCP) Probe() lockstep.Strategy {
-	if p.Events > 0 && (!p.Races || p.racing != nil) {
-		return nil
-	}
-	return pctcpProbe{PCTCP{Depth: 1, Steps: p.Steps, Events: 1, racing: &races{}}}
-}
-
-// Learn implements [lockstep.Learner].
-func (p PCTCP) Learn(probe lockstep.Scheduler) lockstep.Strategy {
+// learn chooses the parameters that a few runs without faults suggest.
+func (p PCTCP) learn(probe lockstep.Scheduler) lockstep.Strategy {
 	s := probe.(*pctcp)
 	s.closeProbe()
 	most := 0
@@ -126,14 +124,14 @@ func (p PCTCP) Learn(probe lockstep.Scheduler) lockstep.Strategy {
 // pctcpProbe makes the runs that PCTCP learns from.
 type pctcpProbe struct{ PCTCP }
 
-// New implements [lockstep.Strategy].
+// New makes a scheduler.
 func (p pctcpProbe) New(info lockstep.Info) lockstep.Scheduler {
 	s := p.PCTCP.New(info).(*pctcp)
 	s.probing = true
 	return s
 }
 
-// New implements [lockstep.Strategy].
+// New makes a scheduler.
 func (p PCTCP) New(info lockstep.Info) lockstep.Scheduler {
 	s := &pctcp{PCTCP: p, clocks: newClocks(info.Nodes), alarm: make([]alarmChain, info.Nodes+1)}
 	s.watch = s
@@ -172,8 +170,8 @@ type alarmChain struct {
 	waits    bool // the next alarm waits for everything that is not delayed
 }
 
-// Reset implements [lockstep.Scheduler].
-func (s *pctcp) Reset(start lockstep.Start) {
+// Reset begins a new run.
+func (s *pctcp) Reset(start *lockstep.Start) {
 	s.closeProbe()
 	s.rand = start.Rand
 	s.agenda.reset()
@@ -199,8 +197,16 @@ func (s *pctcp) closeProbe() {
 	}
 }
 
-// Drawn implements [lockstep.Drawer].
-func (s *pctcp) Drawn() map[string]string {
+// Tell tells which events were delayed, and how large the run was.
+func (s *pctcp) Tell(words bool) lockstep.Account {
+	a := lockstep.Account{Seen: s.seen()}
+	if words {
+		a.Drawn = s.changes()
+	}
+	return a
+}
+
+func (s *pctcp) changes() map[string]string {
 	words := make([]string, len(s.change))
 	for i, c := range s.change {
 		words[i] = strconv.Itoa(int(c))
@@ -208,7 +214,7 @@ func (s *pctcp) Drawn() map[string]string {
 	return map[string]string{"changes": strings.Join(words, " ")}
 }
 
-// Next implements [lockstep.Scheduler].
+// Next chooses the next step.
 func (s *pctcp) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	return s.advance(run, horizon(s.Steps), next)
 }
@@ -303,10 +309,10 @@ func (s *pctcp) happened(_ *lockstep.Run, index int32) {
 	}
 }
 
-// Seen implements [lockstep.Witness]. The width is the largest antichain that was met:
+// seen measures the run. The width is the largest antichain that was met:
 // the events open at once, or the levels of the partition. Where alarms add chains to
 // those of the partition, it is at least the root of the number of chains.
-func (s *pctcp) Seen() lockstep.Seen {
+func (s *pctcp) seen() lockstep.Seen {
 	chains := len(s.priority)
 	for i := range s.alarm {
 		if s.alarm[i].priority != 0 {

@@ -22,24 +22,32 @@ type POS struct {
 // DefaultPOS has runs as long as those of [DefaultPCTCP].
 var DefaultPOS = POS{Steps: 300}
 
-// String implements [lockstep.Strategy].
+// String is the strategy as written on the command line.
 func (p POS) String() string { return write("pos", p) }
 
-// Check implements [lockstep.Strategy].
-func (p POS) Check(info lockstep.Info) error {
+// Fit says on which terms the strategy explores such a system.
+func (p POS) Fit(info lockstep.Info) (lockstep.Terms, error) {
+	if err := p.check(info); err != nil {
+		return lockstep.Terms{}, err
+	}
+	return lockstep.Terms{Guarantee: p.guarantee(info)}, nil
+}
+
+// check reports what is wrong with the options, or why the system does not fit.
+func (p POS) check(info lockstep.Info) error {
 	if p.Steps < 0 {
 		return fmt.Errorf("pos: steps is %d, it must not be negative", p.Steps)
 	}
 	return info.Require("pos", trace.KindsOf(trace.Deliver))
 }
 
-// Guarantee implements [lockstep.Strategy].
-func (p POS) Guarantee(lockstep.Info) lockstep.Guarantee {
+// guarantee is what one run promises.
+func (p POS) guarantee(lockstep.Info) lockstep.Guarantee {
 	return lockstep.Guarantee{Class: "a given order of the events that race",
 		Assumes: []string{"every order is possible, but the chance of a rare one shrinks with the factorial of the events that race"}}
 }
 
-// New implements [lockstep.Strategy].
+// New makes a scheduler.
 func (p POS) New(lockstep.Info) lockstep.Scheduler {
 	s := &pos{POS: p}
 	s.watch = s
@@ -52,13 +60,16 @@ type pos struct {
 	rand *rand.Rand
 }
 
-// Reset implements [lockstep.Scheduler].
-func (s *pos) Reset(start lockstep.Start) {
+// Reset begins a new run.
+func (s *pos) Reset(start *lockstep.Start) {
 	s.rand = start.Rand
 	s.agenda.reset()
 }
 
-// Next implements [lockstep.Scheduler].
+// Tell has nothing to tell.
+func (s *pos) Tell(bool) lockstep.Account { return lockstep.Account{} }
+
+// Next chooses the next step.
 func (s *pos) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	return s.advance(run, horizon(s.Steps), next)
 }

@@ -47,18 +47,15 @@ type place struct {
 	idled   int      // times that nothing could be chosen before a scenario made it possible
 }
 
-// Reset implements [lockstep.Scheduler].
-func (s *search) Reset(lockstep.Start) {
+// Reset begins a new run.
+func (s *search) Reset(start *lockstep.Start) {
 	s.close()
 	s.menu.reset()
+	start.SeedOf = 0 // a system that draws random numbers of its own draws the same in every run
 	s.at, s.idled, s.open, s.end = 0, 0, true, endWhole
 }
 
-// SeedOf implements [lockstep.Reseeder]: a system that draws random numbers of its own
-// draws the same in every run.
-func (s *search) SeedOf() int { return 0 }
-
-// Next implements [lockstep.Scheduler].
+// Next chooses the next step.
 func (s *search) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	s.look(run)
 	for {
@@ -211,15 +208,17 @@ func (s *search) metBefore(run *lockstep.Run) bool {
 	return false
 }
 
-// Done implements [lockstep.Searcher].
-func (s *search) Done() bool {
+// Tell tells how far the search came.
+func (s *search) Tell(words bool) lockstep.Account {
 	s.close()
-	return s.done
+	a := lockstep.Account{Done: s.done}
+	if words {
+		a.Reached = s.reached()
+	}
+	return a
 }
 
-// Reached implements [lockstep.Searcher].
-func (s *search) Reached() string {
-	s.close()
+func (s *search) reached() string {
 	text := fmt.Sprintf("%d executions", s.ends[endWhole]+s.ends[endCut])
 	if cut := s.ends[endCut]; cut > 0 {
 		text += fmt.Sprintf(", %d of them cut off after %d choices", cut, s.depth)

@@ -55,11 +55,19 @@ var shadowClasses = []struct {
 	{actDrop, "drop", true}, {actDup, "dup", true}, {actSwap, "swap", true},
 }
 
-// String implements [lockstep.Strategy].
+// String is the strategy as written on the command line.
 func (s Shadow) String() string { return write("shadow", s) }
 
-// Check implements [lockstep.Strategy].
-func (s Shadow) Check(info lockstep.Info) error {
+// Fit says on which terms the strategy explores such a system.
+func (s Shadow) Fit(info lockstep.Info) (lockstep.Terms, error) {
+	if err := s.check(info); err != nil {
+		return lockstep.Terms{}, err
+	}
+	return lockstep.Terms{Guarantee: s.guarantee(info)}, nil
+}
+
+// check reports what is wrong with the options, or why the system does not fit.
+func (s Shadow) check(info lockstep.Info) error {
 	weights := s.weights()
 	for _, c := range shadowClasses {
 		w := weights[c.act]
@@ -91,13 +99,13 @@ func (s Shadow) Check(info lockstep.Info) error {
 	return info.Require("shadow", need)
 }
 
-// Guarantee implements [lockstep.Strategy].
-func (s Shadow) Guarantee(lockstep.Info) lockstep.Guarantee {
+// guarantee is what one run promises.
+func (s Shadow) guarantee(lockstep.Info) lockstep.Guarantee {
 	return lockstep.Guarantee{Class: "a given execution",
 		Assumes: []string{"weighted choices have no lower bound that does not depend on the system"}}
 }
 
-// New implements [lockstep.Strategy].
+// New makes a scheduler.
 func (s Shadow) New(info lockstep.Info) lockstep.Scheduler {
 	return &shadow{Shadow: s, queues: newQueues(info), supports: info.Supports}
 }
@@ -112,8 +120,8 @@ type shadow struct {
 	note     func(choice) // for tests
 }
 
-// Reset implements [lockstep.Scheduler].
-func (s *shadow) Reset(start lockstep.Start) {
+// Reset begins a new run.
+func (s *shadow) Reset(start *lockstep.Start) {
 	s.rand = start.Rand
 	s.queues.reset()
 	s.weight = s.weights()
@@ -148,8 +156,15 @@ func (s *shadow) drawFault(bound *int, possible bool) int {
 	return weight
 }
 
-// Drawn implements [lockstep.Drawer].
-func (s *shadow) Drawn() map[string]string {
+// Tell tells what was drawn for the run.
+func (s *shadow) Tell(words bool) (a lockstep.Account) {
+	if words {
+		a.Drawn = s.parameters()
+	}
+	return a
+}
+
+func (s *shadow) parameters() map[string]string {
 	drawn := map[string]string{"drops": strconv.Itoa(s.bound[actDrop]), "dups": strconv.Itoa(s.bound[actDup]),
 		"distance": strconv.Itoa(s.queues.distance)}
 	for _, c := range shadowClasses {
@@ -158,7 +173,7 @@ func (s *shadow) Drawn() map[string]string {
 	return drawn
 }
 
-// Next implements [lockstep.Scheduler]: it takes actions until one is a step.
+// Next chooses the next step: it takes actions until one is a step.
 func (s *shadow) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	if s.Steps > 0 && run.Steps() >= s.Steps {
 		return false

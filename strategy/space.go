@@ -100,13 +100,13 @@ func (s *space) choices(p, i int) *big.Int {
 // size is the number of ways in all.
 func (s *space) size() *big.Int { return s.atMost[0][s.bound] }
 
-// runs is the number of runs after which a sampler has made everything in the space, and
-// whether there is one that a campaign can count to.
-func (s *space) runs(sampler Sampler) (int, bool) {
+// runs is the number of runs after which a sampler has made everything in the space; 0
+// where there is none that a campaign can count to.
+func (s *space) runs(sampler Sampler) int {
 	if size := s.size(); sampler == Every && size.IsInt64() {
-		return int(size.Int64()), true
+		return int(size.Int64())
 	}
-	return 0, false
+	return 0
 }
 
 // exactly is the number of ways that break exactly as many sites as the bound allows.

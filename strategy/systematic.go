@@ -90,11 +90,19 @@ func (r *Reduction) UnmarshalText(text []byte) error {
 	return err
 }
 
-// String implements [lockstep.Strategy].
+// String is the strategy as written on the command line.
 func (s Systematic) String() string { return write("systematic", s) }
 
-// Check implements [lockstep.Strategy].
-func (s Systematic) Check(info lockstep.Info) error {
+// Fit says on which terms the strategy explores such a system.
+func (s Systematic) Fit(info lockstep.Info) (lockstep.Terms, error) {
+	if err := s.check(info); err != nil {
+		return lockstep.Terms{}, err
+	}
+	return lockstep.Terms{Guarantee: s.guarantee(info), Sequential: true, Texts: s.Reduce == States}, nil
+}
+
+// check reports what is wrong with the options, or why the system does not fit.
+func (s Systematic) check(info lockstep.Info) error {
 	for _, f := range []struct {
 		name         string
 		value, least int
@@ -115,7 +123,7 @@ func (s Systematic) Check(info lockstep.Info) error {
 		return fmt.Errorf("systematic: distance and redundant need network=shadow")
 	case s.Network == ShadowQueues && s.Isolations > 0:
 		return fmt.Errorf("systematic: isolations needs network=any")
-	case info.Nondeterministic:
+	case info.Repeats != lockstep.Exactly:
 		return fmt.Errorf("systematic: %s may do different things after the same steps, so that a search cannot go back", info.Name)
 	}
 	need := trace.KindsOf(trace.Deliver)
@@ -131,16 +139,13 @@ func (s Systematic) Check(info lockstep.Info) error {
 	return info.Require("systematic", need)
 }
 
-// Sequential implements [lockstep.Sequential].
-func (s Systematic) Sequential() bool { return true }
-
-// Guarantee implements [lockstep.Strategy].
-func (s Systematic) Guarantee(lockstep.Info) lockstep.Guarantee {
+// guarantee is what one run promises.
+func (s Systematic) guarantee(lockstep.Info) lockstep.Guarantee {
 	return lockstep.Guarantee{Class: "a given execution within the bounds",
 		Assumes: []string{"nothing is drawn: a search that ends complete has made every execution within its bounds"}}
 }
 
-// New implements [lockstep.Strategy].
+// New makes a scheduler.
 func (s Systematic) New(info lockstep.Info) lockstep.Scheduler {
 	b := free()
 	b.bound[actAlarm], b.bound[actDrop], b.bound[actDup], b.bound[actIsolate] = s.Alarms, s.Losses, s.Duplicates, s.Isolations

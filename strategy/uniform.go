@@ -7,7 +7,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/option"
-	"github.com/lockstep-go/lockstep/trace"
+	"github.com/lockstep-go/lockstep/rounds"
 )
 
 // Uniform goes in lock-step rounds. In each round the nodes of a kernel hear each other
@@ -57,11 +57,19 @@ func (s *Sampler) UnmarshalText(text []byte) error {
 	return err
 }
 
-// String implements [lockstep.Strategy].
+// String is the strategy as written on the command line.
 func (u Uniform) String() string { return write("uniform", u) }
 
-// Check implements [lockstep.Strategy].
-func (u Uniform) Check(info lockstep.Info) error {
+// Fit says on which terms the strategy explores such a system.
+func (u Uniform) Fit(info lockstep.Info) (lockstep.Terms, error) {
+	if err := u.check(info); err != nil {
+		return lockstep.Terms{}, err
+	}
+	return lockstep.Terms{Guarantee: u.guarantee(info), Runs: u.runs(info)}, nil
+}
+
+// check reports what is wrong with the options, or why the system does not fit.
+func (u Uniform) check(info lockstep.Info) error {
 	if err := checkSpace("uniform", "isolations", info.Nodes, u.Rounds, u.Period, u.Isolations); err != nil {
 		return err
 	}
@@ -72,18 +80,19 @@ func (u Uniform) Check(info lockstep.Info) error {
 // the sampler Exact. Check must have passed.
 func (u Uniform) Size(nodes int) *big.Int { return u.space(nodes).size() }
 
-// Runs implements [lockstep.Finite].
-func (u Uniform) Runs(info lockstep.Info) (int, bool) { return u.space(info.Nodes).runs(u.Sampler) }
+// runs is the number of runs that make the whole space, or 0.
+func (u Uniform) runs(info lockstep.Info) int { return u.space(info.Nodes).runs(u.Sampler) }
 
-// Guarantee implements [lockstep.Strategy].
-func (u Uniform) Guarantee(info lockstep.Info) lockstep.Guarantee {
+// guarantee is what one run promises.
+func (u Uniform) guarantee(info lockstep.Info) lockstep.Guarantee {
 	return guarantee(u.space(info.Nodes), u.Sampler, fmt.Sprintf("%d-periodic uniform execution of %d rounds", u.Period, u.Rounds), "isolations")
 }
 
-// New implements [lockstep.Strategy].
+// New makes a scheduler.
 func (u Uniform) New(info lockstep.Info) lockstep.Scheduler {
-	b := newBreaker(u.space(info.Nodes), u.Sampler, info)
-	return &isolator{breaker: b}
+	s := &isolator{breaker: newBreaker(u.space(info.Nodes), u.Sampler)}
+	s.driver = rounds.New(info, u.Rounds, s)
+	return s
 }
 
 func (u Uniform) space(nodes int) *space { return newSpace(nodes, u.Rounds, u.Period, u.Isolations) }
@@ -94,12 +103,12 @@ type isolator struct {
 	kernel lockstep.Nodes
 }
 
-// Next implements [lockstep.Scheduler].
+// Next chooses the next step.
 func (s *isolator) Next(run *lockstep.Run, next *lockstep.Step) bool {
-	return s.driver.Next(run, s, next)
+	return s.driver.Next(run, next)
 }
 
-// Open implements [lockstep.RoundPlan].
+// Open begins a round.
 func (s *isolator) Open(round int, run *lockstep.Run) (int, lockstep.Nodes) {
 	s.open(round)
 	s.kernel = run.All()
@@ -111,14 +120,15 @@ func (s *isolator) Open(round int, run *lockstep.Run) (int, lockstep.Nodes) {
 	return s.phase + 1, s.kernel
 }
 
-// Loses implements [lockstep.RoundPlan].
+// Loses reports whether a message is lost in this round.
 func (s *isolator) Loses(m *lockstep.Message) bool {
 	return !s.kernel.Has(m.To) || m.From != 0 && !s.kernel.Has(m.From)
 }
 
 // breaker is what lock-step strategies over a space share.
 type breaker struct {
-	driver  *lockstep.Rounds
+	rounds.Rules
+	driver  *rounds.Driver
 	space   *space
 	sampler Sampler
 	dist    *distributions
@@ -128,18 +138,18 @@ type breaker struct {
 	given        bool // this phase's request
 }
 
-func newBreaker(s *space, sampler Sampler, info lockstep.Info) breaker {
-	b := breaker{driver: lockstep.NewRounds(info, s.rounds), space: s, sampler: sampler, breakage: s.newBreakage()}
+func newBreaker(s *space, sampler Sampler) breaker {
+	b := breaker{space: s, sampler: sampler, breakage: s.newBreakage()}
 	if sampler == Paper {
 		b.dist = s.distributions()
 	}
 	return b
 }
 
-// Reset implements [lockstep.Scheduler].
-func (b *breaker) Reset(start lockstep.Start) {
+// Reset begins a new run.
+func (b *breaker) Reset(start *lockstep.Start) {
 	b.rand = start.Rand
-	b.driver.Reset()
+	b.driver.Reset(b.space.rounds)
 	switch b.sampler {
 	case Paper:
 		b.space.paper(b.rand, b.breakage, b.dist)
@@ -150,15 +160,15 @@ func (b *breaker) Reset(start lockstep.Start) {
 	}
 }
 
-// Rounds implements [lockstep.RoundScheduler].
-func (b *breaker) Rounds() []trace.Round { return b.driver.Rounds() }
+// Tell has nothing to tell.
+func (b *breaker) Tell(bool) lockstep.Account { return lockstep.Account{} }
 
 func (b *breaker) open(round int) {
 	b.phase, b.round = round/b.space.period, round%b.space.period
 	b.given = b.round != 0
 }
 
-// Give implements [lockstep.RoundPlan]: one request at the start of each phase.
+// Give chooses what is given to nodes at the start of a round: one request at the start of each phase.
 func (b *breaker) Give(run *lockstep.Run, next *lockstep.Step) bool {
 	if b.given || givable(run) == 0 {
 		return false
@@ -176,7 +186,7 @@ func checkSampler(who string, sampler Sampler, s *space, info lockstep.Info) err
 	if sampler == Every && s.small == nil {
 		return fmt.Errorf("%s: sampler=every cannot walk through %s executions, at most 2^64", who, s.size())
 	}
-	return info.Require(who, trace.KindsOf(trace.Deliver, trace.Drop, trace.Alarm))
+	return info.Require(who, rounds.Need(info))
 }
 
 // guarantee states what a sampler promises on a space.

@@ -11,6 +11,9 @@ import (
 // Walk takes a random step after the other. It first draws a kind of step with the
 // weights given, among the kinds that are possible, then one of the possible steps of
 // that kind with equal chances. A kind with weight 0 is never taken.
+//
+// Of a system that moves by itself, whose messages are not in the engine's hands, the weights
+// of messages and alarms are those of letting time pass.
 type Walk struct {
 	Deliver   int `help:"weight of delivering a message in flight"`
 	Drop      int `help:"weight of losing a message in flight"`
@@ -21,6 +24,7 @@ type Walk struct {
 	Restart   int `help:"weight of restarting a crashed node"`
 	Cut       int `help:"weight of cutting the nodes into two parts, while none is cut"`
 	Heal      int `help:"weight of healing the cut"`
+	Wait      int `help:"weight of letting time pass, where the system moves by itself"`
 	Steps     int `help:"length of a run; 0: as long as anything is possible"`
 }
 
@@ -30,19 +34,40 @@ var DefaultWalk = Walk{Deliver: 10, Drop: 1, Alarm: 1, Request: 1, Steps: 500}
 
 // walkKinds are the kinds of step in the order of Walk's fields.
 var walkKinds = [...]lockstep.Kind{trace.Deliver, trace.Drop, trace.Duplicate, trace.Alarm, trace.Request,
-	trace.Crash, trace.Restart, trace.Cut, trace.Heal}
+	trace.Crash, trace.Restart, trace.Cut, trace.Heal, trace.Wait}
 
 func (w Walk) weights() [len(walkKinds)]int {
-	return [...]int{w.Deliver, w.Drop, w.Duplicate, w.Alarm, w.Request, w.Crash, w.Restart, w.Cut, w.Heal}
+	return [...]int{w.Deliver, w.Drop, w.Duplicate, w.Alarm, w.Request, w.Crash, w.Restart, w.Cut, w.Heal, w.Wait}
 }
 
-// String implements [lockstep.Strategy].
+// lowered is the walk on a system: where it moves by itself, time passes instead of messages
+// arriving.
+func (w Walk) lowered(info *lockstep.Info) Walk {
+	if moves(info) {
+		w.Wait += w.Deliver + w.Drop + w.Duplicate
+		w.Deliver, w.Drop, w.Duplicate = 0, 0, 0
+		if !info.Supports.Has(trace.Alarm) {
+			w.Wait, w.Alarm = w.Wait+w.Alarm, 0
+		}
+	}
+	return w
+}
+
+// String is the strategy as written on the command line.
 func (w Walk) String() string { return write("walk", w) }
 
-// Check implements [lockstep.Strategy].
-func (w Walk) Check(info lockstep.Info) error {
+// Fit says on which terms the strategy explores such a system.
+func (w Walk) Fit(info lockstep.Info) (lockstep.Terms, error) {
+	if err := w.check(info); err != nil {
+		return lockstep.Terms{}, err
+	}
+	return lockstep.Terms{Guarantee: w.guarantee(info)}, nil
+}
+
+// check reports what is wrong with the options, or why the system does not fit.
+func (w Walk) check(info lockstep.Info) error {
 	total, need := 0, lockstep.Kinds(0)
-	for i, weight := range w.weights() {
+	for i, weight := range w.lowered(&info).weights() {
 		if weight < 0 {
 			return fmt.Errorf("walk: the weight of %s is %d, it must not be negative", walkKinds[i], weight)
 		}
@@ -60,16 +85,16 @@ func (w Walk) Check(info lockstep.Info) error {
 	return info.Require("walk", need)
 }
 
-// Guarantee implements [lockstep.Strategy].
-func (w Walk) Guarantee(lockstep.Info) lockstep.Guarantee {
+// guarantee is what one run promises.
+func (w Walk) guarantee(lockstep.Info) lockstep.Guarantee {
 	return lockstep.Guarantee{Class: "a given execution",
 		Assumes: []string{"a random walk has no lower bound that does not depend on the system"}}
 }
 
-// New implements [lockstep.Strategy].
-func (w Walk) New(lockstep.Info) lockstep.Scheduler {
+// New makes a scheduler.
+func (w Walk) New(info lockstep.Info) lockstep.Scheduler {
 	k := &walker{steps: w.Steps}
-	for i, weight := range w.weights() {
+	for i, weight := range w.lowered(&info).weights() {
 		if weight > 0 {
 			k.kinds = append(k.kinds, weighted{walkKinds[i], weight})
 		}
@@ -89,10 +114,13 @@ type weighted struct {
 	weight int
 }
 
-// Reset implements [lockstep.Scheduler].
-func (w *walker) Reset(s lockstep.Start) { w.rand = s.Rand }
+// Reset begins a new run.
+func (w *walker) Reset(s *lockstep.Start) { w.rand = s.Rand }
 
-// Next implements [lockstep.Scheduler].
+// Tell has nothing to tell.
+func (w *walker) Tell(bool) lockstep.Account { return lockstep.Account{} }
+
+// Next chooses the next step.
 func (w *walker) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	if w.steps > 0 && run.Steps() >= w.steps {
 		return false
@@ -134,6 +162,8 @@ func (w *walker) possible(run *lockstep.Run, k lockstep.Kind) bool {
 		return run.Up() != run.All()
 	case trace.Cut:
 		return run.All().Len() > 1 && !anyCut(run)
+	case trace.Wait:
+		return true
 	default: // Heal
 		return anyCut(run)
 	}
@@ -160,5 +190,7 @@ func (w *walker) draw(run *lockstep.Run, k lockstep.Kind, next *lockstep.Step) {
 		next.To = run.All() &^ next.From
 	case trace.Heal:
 		next.From, next.To = run.All(), run.All()
+	case trace.Wait:
+		*next = run.Wait()
 	}
 }

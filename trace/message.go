@@ -38,7 +38,7 @@ type Message struct {
 // String is the message without its body: "1->2 Prepare".
 func (m Message) String() string { return fmt.Sprintf("%d->%d %s", m.From, m.To, m.Type) }
 
-// Event is something that a node let the outside see: a leader elected, a value
+// Event is something observable that happened at a node: a leader elected, a value
 // decided, an entry applied, a request answered.
 type Event struct {
 	Type string `json:"event"`

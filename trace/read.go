@@ -22,6 +22,7 @@ var ErrFormat = errors.New("not a readable Lockstep trace")
 type Reader struct {
 	in     *bufio.Scanner
 	number int    // of the line last read
+	lines  int    // read so far, blank ones not counted
 	ahead  []byte // a line read but not yet used
 	header Header
 
@@ -108,6 +109,7 @@ type probe struct {
 	Sent    *json.RawMessage `json:"sent"`
 	Event   *json.RawMessage `json:"event"`
 	State   *json.RawMessage `json:"state"`
+	Gone    *json.RawMessage `json:"gone"`
 	Verdict *json.RawMessage `json:"verdict"`
 }
 
@@ -170,6 +172,13 @@ func (r *Reader) effects(rec *Record) error {
 				err = r.checkNode(s.Node, false)
 			}
 			rec.States = append(rec.States, s)
+		case what.Gone != nil:
+			var g goneLine
+			err = strict(line, &g)
+			if err == nil && (g.ID < 1 || g.ID > r.sent) {
+				err = fmt.Errorf("message %d is gone, but %d messages were sent so far", g.ID, r.sent)
+			}
+			rec.Gone = append(rec.Gone, g.ID)
 		default:
 			err = errors.New("neither a step nor something that a step causes")
 		}
@@ -211,9 +220,12 @@ func (r *Reader) roundLine(line []byte) (*Round, error) {
 }
 
 func (r *Reader) end(line []byte) error {
-	var o Outcome
+	var o outcomeLine
 	if err := strict(line, &o); err != nil {
 		return r.bad(err)
+	}
+	if before := r.lines - 1; o.Lines != before {
+		return r.bad(fmt.Errorf("the verdict counts %d lines before it, the file holds %d", o.Lines, before))
 	}
 	if o.Steps != max(r.records-1, 0) {
 		return r.bad(fmt.Errorf("the verdict counts %d steps, the file holds %d", o.Steps, max(r.records-1, 0)))
@@ -229,7 +241,7 @@ func (r *Reader) end(line []byte) error {
 	if rest, err := r.line(); err != nil || rest != nil {
 		return errors.Join(r.bad(errors.New("something follows the verdict")), err)
 	}
-	r.outcome = &o
+	r.outcome = &o.Outcome
 	return io.EOF
 }
 
@@ -247,6 +259,10 @@ func (r *Reader) checkStep(s Step) error {
 		}
 	case Alarm, Crash, Restart, Request:
 		return r.checkNode(s.Node, false)
+	case Wait:
+		if s.For < 1 {
+			return fmt.Errorf("wait for %d, it must last", s.For)
+		}
 	}
 	return nil
 }
@@ -260,7 +276,7 @@ func (r *Reader) checkNode(n Node, zeroAllowed bool) error {
 
 // line is the next line that is not blank, or nil at the end.
 func (r *Reader) line() ([]byte, error) {
-	if line := r.ahead; line != nil {
+	if line := r.ahead; line != nil { // it was counted when it was read
 		r.ahead = nil
 		return line, nil
 	}
@@ -273,6 +289,7 @@ func (r *Reader) line() ([]byte, error) {
 		if !utf8.Valid(line) {
 			return nil, r.bad(errors.New("it is not UTF-8 text"))
 		}
+		r.lines++
 		return bytes.Clone(line), nil
 	}
 	if err := r.in.Err(); err != nil {

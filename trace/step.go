@@ -22,11 +22,12 @@ const (
 	Request        // a client's request reaches a node
 	Cut            // links stop carrying what is sent from now on
 	Heal           // cut links carry again
+	Wait           // time passes, and a system that moves by itself moves
 	kindEnd
 )
 
 var kindNames = [kindEnd]string{"start", "deliver", "drop", "duplicate", "replace",
-	"alarm", "crash", "restart", "request", "cut", "heal"}
+	"alarm", "crash", "restart", "request", "cut", "heal", "wait"}
 
 // String is the kind's word in traces and messages.
 func (k Kind) String() string {
@@ -84,8 +85,9 @@ func (s Kinds) String() string {
 	return strings.Join(words, ", ")
 }
 
-// Time is virtual time, in a unit the system chooses (sim: a nanosecond of the
-// simulated clock; ticks elsewhere). It never follows the wall clock.
+// Time is the time of a run, in a unit the system chooses: as a rule virtual (sim: a
+// nanosecond of the simulated clock; ticks elsewhere). A system whose time is real tells
+// it in nanoseconds since the start of the run.
 type Time int64
 
 // Step is one choice of a run. Which fields count depends on Kind:
@@ -95,6 +97,7 @@ type Time int64
 //	Alarm, Crash, Restart      Node
 //	Request                    Node, Request
 //	Cut, Heal                  From, To, OneWay: the links from From to To, and back unless OneWay
+//	Wait                       For, how long it lasts
 //
 // At, where it is later than the run's clock, moves the clock before the step is taken.
 type Step struct {
@@ -106,6 +109,7 @@ type Step struct {
 	From    Nodes `json:"from,omitempty"`
 	To      Nodes `json:"to,omitempty"`
 	At      Time  `json:"at,omitempty"`
+	For     Time  `json:"for,omitempty"`
 }
 
 // String describes the step without the text of its message.
@@ -121,6 +125,8 @@ func (s Step) String() string {
 			arrow = "->"
 		}
 		return fmt.Sprintf("%s %s %s %s", s.Kind, s.From, arrow, s.To)
+	case Wait:
+		return fmt.Sprintf("wait for %d", s.For)
 	case Start:
 		return "start"
 	default:

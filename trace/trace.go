@@ -3,13 +3,14 @@ package trace
 import "fmt"
 
 // Version is the version of the file format that this package reads and writes.
-const Version = 1
+const Version = 2
 
 // Header says where a run came from.
 type Header struct {
 	Format   int               `json:"lockstep"` // version of the file format
 	Tool     string            `json:"tool"`     // version of the tool that wrote it
 	Target   string            `json:"target"`
+	Build    string            `json:"build,omitempty"`   // of the target, where it is a program of its own
 	Options  map[string]string `json:"options,omitempty"` // the target's options that were set
 	Strategy string            `json:"strategy"`
 	Scenario string            `json:"scenario,omitempty"`
@@ -29,9 +30,9 @@ type Verdict string
 const (
 	Pass    Verdict = "pass"
 	Fail    Verdict = "fail"
-	Unknown Verdict = "unknown" // a limit was reached
+	Unknown Verdict = "unknown" // a limit was reached, or the run was worthless
 	Vacuous Verdict = "vacuous" // the scenario never took effect
-	Flaky   Verdict = "flaky"   // a replay differed
+	Flaky   Verdict = "flaky"   // the system did not repeat itself
 )
 
 // Finding is a violated property, with the nodes, values and step concerned.
@@ -44,13 +45,25 @@ type Finding struct {
 	Stack    string   `json:"stack,omitempty"` // where the finding is a panic
 }
 
+// Capped is a copy of the finding that shares nothing with it and whose texts fit a trace.
+func (f Finding) Capped() Finding {
+	f.Property, f.Text, f.Stack = Cap(f.Property), Cap(f.Text), Cap(f.Stack)
+	f.Values = append([]string(nil), f.Values...)
+	for i := range f.Values {
+		f.Values[i] = Cap(f.Values[i])
+	}
+	return f
+}
+
 // String is the property and the text.
-func (f *Finding) String() string { return fmt.Sprintf("%s: %s", f.Property, f.Text) }
+func (f Finding) String() string { return fmt.Sprintf("%s: %s", f.Property, f.Text) }
 
 // Outcome is how a run ended.
 type Outcome struct {
-	Verdict Verdict  `json:"verdict"`
-	Reason  string   `json:"reason,omitempty"` // why it is unknown, vacuous or flaky
+	Verdict Verdict `json:"verdict"`
+	// Reason says why the verdict is unknown, vacuous or flaky; of a replay that fails as
+	// the trace did, it tells the first difference, where there is one.
+	Reason  string   `json:"reason,omitempty"`
 	Finding *Finding `json:"finding,omitempty"`
 	Steps   int      `json:"steps"`
 }
@@ -80,6 +93,7 @@ type Record struct {
 	Round  int    // number of the lock-step round, 0 where there is none
 	Settle bool   // the step belongs to the settling stage
 	Sent   []Sent
+	Gone   []ID // messages in flight that the step took away, though nobody dropped them
 	Events []Event
 	States []State
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,6 +41,9 @@ func genTrace(t *rapid.T) *trace.Trace {
 				Type: word.Draw(t, "type"), Tag: trace.Tag{Phase: rapid.Int32().Draw(t, "phase")}}
 			r.Sent = append(r.Sent, trace.Sent{Message: m, Text: word.Draw(t, "text"), Lost: rapid.Bool().Draw(t, "lost")})
 		}
+		for range rapid.IntRange(0, min(1, int(sent))).Draw(t, "gone") {
+			r.Gone = append(r.Gone, trace.ID(rapid.IntRange(1, int(sent)).Draw(t, "id")))
+		}
 		for range rapid.IntRange(0, 2).Draw(t, "events") {
 			r.Events = append(r.Events, trace.Event{Type: word.Draw(t, "event"), Node: node(), Text: word.Draw(t, "text")})
 			r.States = append(r.States, trace.State{Node: node(), Text: word.Draw(t, "state")})
@@ -55,7 +59,7 @@ func genTrace(t *rapid.T) *trace.Trace {
 }
 
 func genStep(t *rapid.T, node func() trace.Node, set func() trace.Nodes, sent trace.ID) trace.Step {
-	kinds := []trace.Kind{trace.Alarm, trace.Crash, trace.Restart, trace.Request, trace.Cut, trace.Heal}
+	kinds := []trace.Kind{trace.Alarm, trace.Crash, trace.Restart, trace.Request, trace.Cut, trace.Heal, trace.Wait}
 	if sent > 0 {
 		kinds = append(kinds, trace.Deliver, trace.Drop, trace.Duplicate, trace.Replace)
 	}
@@ -65,6 +69,8 @@ func genStep(t *rapid.T, node func() trace.Node, set func() trace.Nodes, sent tr
 		s.From, s.To, s.OneWay = set(), set(), rapid.Bool().Draw(t, "one way")
 	case trace.Alarm, trace.Crash, trace.Restart:
 		s.Node = node()
+	case trace.Wait:
+		s.For = trace.Time(rapid.IntRange(1, 1000).Draw(t, "for"))
 	case trace.Request:
 		s.Node, s.Request = node(), rapid.Int32().Draw(t, "request")
 	default:
@@ -106,22 +112,26 @@ func TestDamaged(t *testing.T) {
 		if _, err := trace.Read(bytes.NewReader(bytes.Join(lines[:at], nil))); !errors.Is(err, trace.ErrFormat) {
 			t.Fatalf("cut off before line %d: %v", at+1, err)
 		}
+		left := slices.Delete(slices.Clone(lines), at, at+1)
+		if _, err := trace.Read(bytes.NewReader(bytes.Join(left, nil))); !errors.Is(err, trace.ErrFormat) {
+			t.Fatalf("without line %d: %v", at+1, err)
+		}
 	})
 }
 
 func TestBadFiles(t *testing.T) {
 	const (
-		header = `{"lockstep":1,"tool":"x","target":"t","strategy":"s","seed":1,"run":0,"nodes":3}` + "\n"
+		header = `{"lockstep":2,"tool":"x","target":"t","strategy":"s","seed":1,"run":0,"nodes":3}` + "\n"
 		start  = `{"step":0,"do":"start"}` + "\n"
-		pass   = `{"verdict":"pass","steps":0}` + "\n"
+		pass   = `{"verdict":"pass","steps":0,"lines":2}` + "\n"
 	)
 	for _, c := range []struct{ name, file, want string }{
 		{"empty", "", "the file is empty"},
 		{"no trace", "hello\n", "line 1 has no"},
 		{"other JSON", `{"a":1}`, "line 1 has no"},
-		{"newer", `{"lockstep":2}`, "line 1: format version 2, this tool reads version 1"},
-		{"foreign key", `{"lockstep":1,"colour":"red"}`, `line 1: json: unknown field "colour"`},
-		{"no nodes", `{"lockstep":1,"tool":"x"}`, "line 1: nodes is 0, allowed are 1..64"},
+		{"older", `{"lockstep":1}`, "line 1: format version 1, this tool reads version 2"},
+		{"foreign key", `{"lockstep":2,"colour":"red"}`, `line 1: json: unknown field "colour"`},
+		{"no nodes", `{"lockstep":2,"tool":"x"}`, "line 1: nodes is 0, allowed are 1..64"},
 		{"cut off", header, "it ends after line 1 without a verdict"},
 		{"cut off later", header + start, "it ends after line 2 without a verdict"},
 		{"no JSON", header + start + "}{\n", "line 3: invalid character"},
@@ -133,14 +143,17 @@ func TestBadFiles(t *testing.T) {
 		{"sent", header + start + `{"sent":2,"from":1,"to":2,"type":"x"}`, "line 3: message 2 where message 1 should be"},
 		{"copy", header + start + `{"sent":1,"copy_of":5,"from":1,"to":2,"type":"x"}`, "line 3: message 1 is a copy of message 5"},
 		{"start twice", header + start + `{"step":1,"do":"start"}`, "line 3: start cannot be step 1"},
+		{"gone", header + start + `{"gone":1}`, "line 3: message 1 is gone, but 0 messages were sent so far"},
 		{"stray event", header + `{"event":"x","node":1}`, "line 2: expected a step, a round or the verdict"},
 		{"neither", header + start + `{"foo":1}`, "line 3: neither a step nor something that a step causes"},
 		{"kernel", header + start + `{"round":1,"phase":1,"kernel":[4]}`, "line 3: kernel 4 has nodes outside 1..3"},
 		{"round", header + start + `{"round":2,"phase":1,"kernel":[1]}`, "line 3: round 2 where round 1 should be"},
 		{"set", header + start + `{"round":1,"phase":1,"kernel":[0]}`, "line 3: node 0 is not in 1..64"},
-		{"verdict", header + start + `{"verdict":"maybe","steps":0}`, `line 3: unknown verdict "maybe"`},
-		{"steps", header + start + `{"verdict":"pass","steps":5}`, "line 3: the verdict counts 5 steps, the file holds 0"},
-		{"finding", header + start + `{"verdict":"fail","steps":0}`, "line 3: a finding belongs to the verdict fail"},
+		{"verdict", header + start + `{"verdict":"maybe","steps":0,"lines":2}`, `line 3: unknown verdict "maybe"`},
+		{"steps", header + start + `{"verdict":"pass","steps":5,"lines":2}`, "line 3: the verdict counts 5 steps, the file holds 0"},
+		{"finding", header + start + `{"verdict":"fail","steps":0,"lines":2}`, "line 3: a finding belongs to the verdict fail"},
+		{"lines", header + start + `{"verdict":"pass","steps":0,"lines":3}`, "line 3: the verdict counts 3 lines before it, the file holds 2"},
+		{"wait", header + start + `{"step":1,"do":"wait","for":-1}`, "line 3: wait for -1, it must last"},
 		{"more", header + start + pass + "{}", "line 4: something follows the verdict"},
 		{"two values", header + `{"step":0,"do":"start"} {}` + "\n", "line 2: "},
 	} {
@@ -154,6 +167,71 @@ func TestBadFiles(t *testing.T) {
 	if _, err := trace.Read(strings.NewReader(header + start + pass)); err != nil {
 		t.Errorf("the good file is refused: %v", err)
 	}
+}
+
+// What a writer writes its reader reads: a line that is too long is refused when it is
+// written, and texts are cut before that.
+func TestTooLongToWrite(t *testing.T) {
+	long := strings.Repeat("x", 17<<20)
+	tr := &trace.Trace{Header: trace.Header{Nodes: 1}, Records: []trace.Record{{Text: long}}, Outcome: trace.Outcome{Verdict: trace.Pass}}
+	if err := trace.Write(&bytes.Buffer{}, tr); err == nil || !strings.Contains(err.Error(), "line 2 would have") {
+		t.Errorf("got %v", err)
+	}
+	tr.Records[0].Text = trace.Cap(long)
+	var file bytes.Buffer
+	if err := trace.Write(&file, tr); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := trace.Read(&file); err != nil {
+		t.Errorf("cut and still not readable: %v", err)
+	}
+}
+
+func TestCap(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.Repeat(rapid.String().Draw(t, "word"), rapid.IntRange(0, 5000).Draw(t, "times"))
+		got := trace.Cap(text)
+		switch {
+		case len(text) <= trace.MaxText && got != text:
+			t.Fatalf("a text of %d bytes became one of %d", len(text), len(got))
+		case len(got) > trace.MaxText+40:
+			t.Fatalf("%d bytes left of %d", len(got), len(text))
+		case got != text:
+			head, tail, _ := strings.Cut(got, "... (")
+			var missing int
+			if _, err := fmt.Sscanf(tail, "%d bytes more)", &missing); err != nil && !strings.Contains(text, "... (") {
+				t.Fatalf("%v in %q", err, tail)
+			} else if err == nil && len(head)+missing != len(text) {
+				t.Fatalf("%d bytes kept and %d missing of %d", len(head), missing, len(text))
+			}
+		}
+	})
+	if got := trace.Cap("a\xffb"); got != "a\uFFFDb" {
+		t.Errorf("%q", got)
+	}
+}
+
+func ExampleScriptOf() {
+	m := trace.Message{ID: 1, From: 1, To: 2, Type: "Ping"}
+	again := trace.Message{ID: 2, From: 1, To: 2, Type: "Ping"}
+	t := &trace.Trace{Records: []trace.Record{{Sent: []trace.Sent{{Message: m}, {Message: again}}},
+		{Number: 1, Step: trace.Step{Kind: trace.Deliver, Msg: 2}}}}
+	for _, a := range trace.ScriptOf(t) {
+		fmt.Println(a.Step.Kind, a.Msg)
+	}
+	// Output: deliver 1->2 Ping #2
+}
+
+func ExampleNamer() {
+	var names trace.Namer
+	names.Add(&trace.Message{ID: 1, From: 1, To: 2, Type: "Vote", Tag: trace.Tag{Phase: 3, Round: 1}})
+	name := names.Add(&trace.Message{ID: 2, From: 1, To: 2, Type: "Vote", Tag: trace.Tag{Phase: 3, Round: 1}})
+	fmt.Println(names.Name(1), "|", name, "|", names.Find(name), names.Named())
+	names.Reset()
+	fmt.Println(names.Find(name))
+	// Output:
+	// 1->2 Vote (3,1) | 1->2 Vote (3,1) #2 | 2 2
+	// 0
 }
 
 func TestLongLine(t *testing.T) {
@@ -185,7 +263,7 @@ func TestFullDisk(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	f.Add([]byte(`{"lockstep":1,"tool":"x","target":"t","strategy":"s","seed":1,"run":0,"nodes":3}` + "\n" + `{"step":0,"do":"start"}` + "\n" + `{"verdict":"pass","steps":0}`))
+	f.Add([]byte(`{"lockstep":2,"tool":"x","target":"t","strategy":"s","seed":1,"run":0,"nodes":3}` + "\n" + `{"step":0,"do":"start"}` + "\n" + `{"verdict":"pass","steps":0,"lines":2}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		tr, err := trace.Read(bytes.NewReader(data))
 		if err == nil {
@@ -210,26 +288,26 @@ func ExampleWrite() {
 		fmt.Println(err)
 	}
 	// Output:
-	// {"lockstep":1,"tool":"example","target":"echo","strategy":"walk","seed":7,"run":0,"nodes":2}
+	// {"lockstep":2,"tool":"example","target":"echo","strategy":"walk","seed":7,"run":0,"nodes":2}
 	// {"step":0,"do":"start"}
 	// {"sent":1,"from":1,"to":2,"type":"Ping","text":"1->2 Ping"}
 	// {"step":1,"do":"deliver","msg":1,"text":"1->2 Ping"}
 	// {"event":"pinged","node":2}
-	// {"verdict":"pass","steps":1}
+	// {"verdict":"pass","steps":1,"lines":5}
 }
 
 func ExampleRead() {
-	file := `{"lockstep":1,"tool":"example","target":"echo","strategy":"walk","seed":7,"run":0,"nodes":2}
+	file := `{"lockstep":2,"tool":"example","target":"echo","strategy":"walk","seed":7,"run":0,"nodes":2}
 {"step":0,"do":"start"}
 {"step":1,"do":"alarm","node":2,"text":"2 alarm"}
-{"verdict":"pass","steps":1}`
+{"verdict":"pass","steps":1,"lines":3}`
 	t, err := trace.Read(strings.NewReader(file))
 	fmt.Println(t.Header.Target, len(t.Records), t.Records[1].Step, err)
 	_, err = trace.Read(strings.NewReader(strings.Replace(file, "alarm", "alert", 1)))
 	fmt.Println(err)
 	// Output:
 	// echo 2 alarm node 2 <nil>
-	// not a readable Lockstep trace: line 3: unknown kind of step "alert": one of deliver, drop, duplicate, replace, alarm, crash, restart, request, cut, heal
+	// not a readable Lockstep trace: line 3: unknown kind of step "alert": one of deliver, drop, duplicate, replace, alarm, crash, restart, request, cut, heal, wait
 }
 
 func ExampleNodes() {

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -16,11 +17,25 @@ type stepLine struct {
 	Body string `json:"body,omitempty"`
 }
 
+// goneLine is a message that a step took away.
+type goneLine struct {
+	ID ID `json:"gone"`
+}
+
+// outcomeLine is the outcome as the file holds it, with the number of lines before it: a
+// file from which a line was lost is known to be damaged.
+type outcomeLine struct {
+	Outcome
+	Lines int `json:"lines"`
+}
+
 // Writer writes a trace record by record: the header first, then rounds and records
 // in order, then the outcome, which also flushes. After an error every call returns it.
 type Writer struct {
-	w   *bufio.Writer
-	err error
+	w     *bufio.Writer
+	buf   bytes.Buffer
+	lines int // written so far
+	err   error
 }
 
 // NewWriter starts a trace with its header.
@@ -43,6 +58,9 @@ func (w *Writer) Record(r Record) error {
 	for _, m := range r.Sent {
 		w.line(m)
 	}
+	for _, id := range r.Gone {
+		w.line(goneLine{id})
+	}
 	for _, e := range r.Events {
 		w.line(e)
 	}
@@ -54,23 +72,34 @@ func (w *Writer) Record(r Record) error {
 
 // Outcome ends the trace. A file without this line is known to be cut off.
 func (w *Writer) Outcome(o Outcome) error {
-	w.line(o)
+	w.line(outcomeLine{o, w.lines})
 	if w.err == nil {
 		w.err = w.w.Flush()
 	}
 	return w.err
 }
 
-// line writes one line, unless something has failed before.
+// line writes one line, unless something has failed before. A line that no reader would
+// take is not written.
 func (w *Writer) line(v any) {
 	if w.err != nil {
 		return
 	}
-	e := json.NewEncoder(w.w)
+	w.buf.Reset()
+	e := json.NewEncoder(&w.buf)
 	e.SetEscapeHTML(false) // keep "1->2" readable and greppable
 	if err := e.Encode(v); err != nil {
 		w.err = fmt.Errorf("trace: %w", err)
+		return
 	}
+	if w.buf.Len() > maxLine {
+		w.err = fmt.Errorf("trace: line %d would have %d bytes, at most %d can be read again", w.lines+1, w.buf.Len(), maxLine)
+		return
+	}
+	if _, err := w.w.Write(w.buf.Bytes()); err != nil {
+		w.err = fmt.Errorf("trace: %w", err)
+	}
+	w.lines++
 }
 
 // Write writes a whole trace.

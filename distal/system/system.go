@@ -7,6 +7,7 @@
 package system
 
 import (
+	"context"
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
@@ -52,7 +53,7 @@ func (p Program) compile() (*machine.Program, error) {
 	return compiled, nil
 }
 
-// Describe implements [lockstep.System].
+// Describe says what the system is and can do.
 func (p Program) Describe() (lockstep.Info, error) {
 	m, err := p.compile()
 	if err != nil {
@@ -69,8 +70,8 @@ func (p Program) Describe() (lockstep.Info, error) {
 		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Alarm, trace.Cut, trace.Heal)}, nil
 }
 
-// Deploy implements [lockstep.System].
-func (p Program) Deploy() (lockstep.Deployment, error) {
+// Deploy makes a deployment.
+func (p Program) Deploy(*lockstep.Place) (lockstep.Deployment, error) {
 	m, err := p.compile()
 	if err != nil {
 		return nil, err
@@ -94,24 +95,24 @@ type deployment struct {
 	rand     *rand.Rand
 	instance *async.Instance
 	posted   int               // messages of the instance that the engine knows
-	bodies   []machine.Message // by number of the body - 1
 	trouble  *lockstep.Finding // what is broken, for the spec
 }
 
-// Reset implements [lockstep.Deployment].
-func (d *deployment) Reset(seed uint64, out *lockstep.Outbox) error {
+// Reset begins a new run.
+func (d *deployment) Reset(_ context.Context, seed uint64, out *lockstep.Outbox) error {
 	d.pcg.Seed(seed, 0)
-	d.posted, d.bodies, d.trouble = 0, d.bodies[:0], nil
+	d.posted, d.trouble = 0, nil
 	d.instance = async.New(d.program, func(n int) int { return d.rand.IntN(n) })
 	d.report(d.instance.History(), out)
 	for n := 1; d.timeouts && n <= d.program.N; n++ {
 		out.SetAlarm(lockstep.Node(n), patience)
 	}
+	out.States(d.state)
 	return nil
 }
 
-// Do implements [lockstep.Deployment].
-func (d *deployment) Do(s *lockstep.Step, out *lockstep.Outbox) error {
+// Do takes one step.
+func (d *deployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
 	switch s.Kind {
 	case trace.Deliver:
 		// The program numbers its messages as the engine numbers bodies.
@@ -126,10 +127,11 @@ func (d *deployment) Do(s *lockstep.Step, out *lockstep.Outbox) error {
 		d.report(d.instance.Timeout(int(s.Node)), out)
 		out.SetAlarm(s.Node, out.Now()+patience)
 	}
+	out.States(d.state)
 	return nil
 }
 
-// Close implements [lockstep.Deployment].
+// Close releases what the deployment holds.
 func (d *deployment) Close() error { return nil }
 
 // report tells the engine what actions caused: messages, outputs, and what is broken.
@@ -146,9 +148,12 @@ func (d *deployment) report(fired []async.Firing, out *lockstep.Outbox) {
 		if f.ID > d.posted {
 			d.posted = f.ID
 			m := f.Message
-			d.bodies = append(d.bodies, m)
-			out.Send(lockstep.Node(m.From), lockstep.Node(f.To), d.program.Checked.Messages[m.Type].Type.Name,
+			body := out.Send(lockstep.Node(m.From), lockstep.Node(f.To), d.program.Checked.Messages[m.Type].Type.Name,
 				lockstep.Tag{Phase: int32(m.Tag.Phase), Round: int32(m.Tag.Round)})
+			if out.Texts() {
+				text := d.program.FormatMessage(m)
+				out.Text(body, text[strings.IndexByte(text, '('):])
+			}
 		}
 	}
 	d.judgeStates()
@@ -191,22 +196,16 @@ func (d *deployment) judgeStates() {
 	}
 }
 
-// MessageText implements [lockstep.Describer].
-func (d *deployment) MessageText(body lockstep.ID) string {
-	text := d.program.FormatMessage(d.bodies[body-1])
-	return text[strings.IndexByte(text, '('):]
-}
+// state is the state of a node in words.
+func (d *deployment) state(n lockstep.Node) string { return stateText(d.program, d.instance.State(int(n))) }
 
-// StateText implements [lockstep.Describer].
-func (d *deployment) StateText(n lockstep.Node) string {
-	return stateText(d.program, d.instance.State(int(n)))
-}
-
-// Fingerprint implements [lockstep.Fingerprinter].
-func (d *deployment) Fingerprint(n lockstep.Node) uint64 {
-	h := fnv.New64a()
-	_, _ = h.Write(d.instance.State(int(n)).AppendVars(nil)) // a hash does not fail
-	return h.Sum64()
+// Abilities are to hash states.
+func (d *deployment) Abilities() lockstep.Abilities {
+	return lockstep.Abilities{Fingerprint: func(n lockstep.Node) uint64 {
+		h := fnv.New64a()
+		_, _ = h.Write(d.instance.State(int(n)).AppendVars(nil)) // a hash does not fail
+		return h.Sum64()
+	}}
 }
 
 // Properties is the spec of every program: the properties that it declares. It must be
@@ -233,4 +232,4 @@ func (m *propertyMonitor) Step(run *lockstep.Run) *lockstep.Finding {
 
 func (m *propertyMonitor) End(*lockstep.Run) *lockstep.Finding { return nil }
 
-func (m *propertyMonitor) Judged() []int { return m.judged[:] }
+func (m *propertyMonitor) Conclude(bool) lockstep.Conclusion { return lockstep.Conclusion{Judged: m.judged[:]} }

@@ -217,7 +217,7 @@ func (c Cluster) check() error {
 	return c.library.Check()
 }
 
-// Describe implements [lockstep.System].
+// Describe says what the system is and can do.
 func (c Cluster) Describe() (lockstep.Info, error) {
 	c = c.complete()
 	if err := c.check(); err != nil {
@@ -253,7 +253,7 @@ func (c Cluster) config() raftlib.Config {
 	return r
 }
 
-// Deploy implements [lockstep.System].
+// Deploy makes a deployment.
 func (c Cluster) Deploy() (lockstep.Deployment, error) {
 	c = c.complete()
 	if err := c.check(); err != nil {

@@ -57,7 +57,7 @@ func newDeployment(c Cluster) *Deployment {
 	return d
 }
 
-// Reset implements [lockstep.Deployment].
+// Reset begins a new run.
 func (d *Deployment) Reset(seed uint64, out *lockstep.Outbox) error {
 	d.begin(out)
 	d.pcg.Seed(seed, 0)
@@ -98,7 +98,7 @@ func (d *Deployment) begin(out *lockstep.Outbox) {
 	d.events.reset()
 }
 
-// Do implements [lockstep.Deployment].
+// Do takes one step.
 func (d *Deployment) Do(s *lockstep.Step, out *lockstep.Outbox) error {
 	d.begin(out)
 	d.countCalm(s)
@@ -142,7 +142,7 @@ func (d *Deployment) resetCalm() {
 	}
 }
 
-// Close implements [lockstep.Deployment].
+// Close releases what the deployment holds.
 func (d *Deployment) Close() error { return nil }
 
 func (d *Deployment) node(n lockstep.Node) *node { return &d.nodes[n-1] }

@@ -87,7 +87,7 @@ func (m *durability) elected(n *node, term uint64) *lockstep.Finding {
 	return nil
 }
 
-// End implements [spec.Ender].
+// End judges the end of a run.
 func (m *durability) End(run *lockstep.Run) *lockstep.Finding {
 	d := inner(run)
 	if !run.Settled() || !d.calm(d.cluster.patience()) || !d.led() {
@@ -122,10 +122,10 @@ type Live struct {
 	Ticks int
 }
 
-// Properties implements [lockstep.Spec].
+// Properties names what is judged.
 func (l Live) Properties() []string { return l.spec().Properties() }
 
-// New implements [lockstep.Spec].
+// New makes a monitor.
 func (l Live) New(info lockstep.Info) lockstep.Monitor { return l.spec().New(info) }
 
 func (l Live) spec() lockstep.Spec {
@@ -139,7 +139,7 @@ func (m *liveness) Reset()                                                   { m
 func (m *liveness) Judged() int                                              { return m.judged }
 func (*liveness) Event(*lockstep.Run, *lockstep.Event) (f *lockstep.Finding) { return nil }
 
-// End implements [spec.Ender].
+// End judges the end of a run.
 func (m *liveness) End(run *lockstep.Run) *lockstep.Finding {
 	d := inner(run)
 	if !run.Settled() || !d.calm(cmp.Or(m.bound, d.cluster.patience())) || d.shrunk() {

@@ -70,7 +70,7 @@ func (d *Decision) String() string {
 // longest is the length of a log: a faulty leader cannot make it grow without end.
 const longest = 64
 
-// Describe implements [lockstep.System].
+// Describe says what the system is and can do.
 func (c Cluster) Describe() (lockstep.Info, error) {
 	c = c.complete()
 	for _, f := range []struct {
@@ -84,8 +84,8 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 	return c.cluster().Describe()
 }
 
-// Deploy implements [lockstep.System].
-func (c Cluster) Deploy() (lockstep.Deployment, error) { return c.complete().cluster().Deploy() }
+// Deploy makes a deployment.
+func (c Cluster) Deploy(p *lockstep.Place) (lockstep.Deployment, error) { return c.complete().cluster().Deploy(p) }
 
 func (c Cluster) complete() Cluster {
 	for _, f := range []struct {

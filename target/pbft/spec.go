@@ -25,13 +25,13 @@ type made struct {
 	Decision
 }
 
-// Reset implements [spec.Watcher].
+// Reset begins a new run.
 func (a *agreement) Reset() { a.made, a.judged = a.made[:0], 0 }
 
-// Judged implements [spec.Watcher].
+// Judged counts the judgements.
 func (a *agreement) Judged() int { return a.judged }
 
-// Event implements [spec.Watcher].
+// Event judges an event.
 func (a *agreement) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	forged := run.Faults().Forged
 	if e.Type != Decided || forged.Has(e.Node) {

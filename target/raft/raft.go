@@ -107,7 +107,7 @@ func (m Message) String() string {
 	return b.String()
 }
 
-// Describe implements [lockstep.System].
+// Describe says what the system is and can do.
 func (c Cluster) Describe() (lockstep.Info, error) {
 	c = c.complete()
 	for _, f := range []struct {
@@ -126,8 +126,8 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 	return c.cluster().Describe()
 }
 
-// Deploy implements [lockstep.System].
-func (c Cluster) Deploy() (lockstep.Deployment, error) { return c.complete().cluster().Deploy() }
+// Deploy makes a deployment.
+func (c Cluster) Deploy(p *lockstep.Place) (lockstep.Deployment, error) { return c.complete().cluster().Deploy(p) }
 
 func (c Cluster) complete() Cluster {
 	if c.Nodes == 0 {

@@ -23,13 +23,13 @@ type committed struct {
 	Entry
 }
 
-// Reset implements [spec.Watcher].
+// Reset begins a new run.
 func (a *agreement) Reset() { a.first, a.judged = a.first[:0], 0 }
 
-// Judged implements [spec.Watcher].
+// Judged counts the judgements.
 func (a *agreement) Judged() int { return a.judged }
 
-// Event implements [spec.Watcher].
+// Event judges an event.
 func (a *agreement) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	if e.Type != Committed {
 		return nil

@@ -74,7 +74,7 @@ func (l Log) String() string {
 	return string(b)
 }
 
-// Describe implements [lockstep.System].
+// Describe says what the system is and can do.
 func (c Cluster) Describe() (lockstep.Info, error) {
 	if c.Nodes < 1 || c.Nodes > trace.MaxNodes {
 		return lockstep.Info{}, fmt.Errorf("smr: nodes is %d, allowed are 1..%d", c.Nodes, trace.MaxNodes)
@@ -85,8 +85,8 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 	return c.cluster().Describe()
 }
 
-// Deploy implements [lockstep.System].
-func (c Cluster) Deploy() (lockstep.Deployment, error) { return c.cluster().Deploy() }
+// Deploy makes a deployment.
+func (c Cluster) Deploy(p *lockstep.Place) (lockstep.Deployment, error) { return c.cluster().Deploy(p) }
 
 func (c Cluster) cluster() sim.Cluster[message] {
 	name := "smr"

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -13,50 +14,37 @@ const Output = "output"
 
 // Prefix is the protocol's promise: of any two outputs, of different nodes or of one
 // node at different times, one is a prefix of the other.
-var Prefix lockstep.Spec = prefix{}
+var Prefix = spec.New("prefix", func(lockstep.Info) *prefix { return &prefix{} })
 
-type prefix struct{}
-
-// Properties implements [lockstep.Spec].
-func (prefix) Properties() []string { return []string{"prefix"} }
-
-// New implements [lockstep.Spec].
-func (prefix) New(lockstep.Info) lockstep.Monitor { return &prefixMonitor{} }
-
-// prefixMonitor compares every output with the longest so far: as long as all outputs
-// are comparable, they are all prefixes of it.
-type prefixMonitor struct {
+// prefix compares every output with the longest so far: as long as all outputs are
+// comparable, they are all prefixes of it.
+type prefix struct {
 	longest Log
 	by      lockstep.Node
-	judged  [1]int
+	judged  int
 }
 
-// Reset implements [lockstep.Monitor].
-func (m *prefixMonitor) Reset() { *m = prefixMonitor{} }
+// Reset begins a new run.
+func (p *prefix) Reset() { *p = prefix{} }
 
-// Step implements [lockstep.Monitor].
-func (m *prefixMonitor) Step(run *lockstep.Run) *lockstep.Finding {
-	for _, e := range run.Events() {
-		if e.Type != Output {
-			continue
-		}
-		m.judged[0]++
-		log := *e.Value.(*Log)
-		k := min(len(log), len(m.longest))
-		if !slices.Equal(log[:k], m.longest[:k]) {
-			return &lockstep.Finding{Property: "prefix", Nodes: trace.NodesOf(e.Node, m.by),
-				Text:   fmt.Sprintf("node %d outputs %s, but node %d had output %s", e.Node, log, m.by, m.longest),
-				Values: []string{log.String(), m.longest.String()}}
-		}
-		if len(log) > k {
-			m.longest, m.by = log, e.Node
-		}
+// Event judges an output.
+func (p *prefix) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+	if e.Type != Output {
+		return nil
+	}
+	p.judged++
+	log := *e.Value.(*Log)
+	k := min(len(log), len(p.longest))
+	if !slices.Equal(log[:k], p.longest[:k]) {
+		return &lockstep.Finding{Nodes: trace.NodesOf(e.Node, p.by),
+			Text:   fmt.Sprintf("node %d outputs %s, but node %d had output %s", e.Node, log, p.by, p.longest),
+			Values: []string{log.String(), p.longest.String()}}
+	}
+	if len(log) > k {
+		p.longest, p.by = log, e.Node
 	}
 	return nil
 }
 
-// End implements [lockstep.Monitor].
-func (m *prefixMonitor) End(*lockstep.Run) *lockstep.Finding { return nil }
-
-// Judged implements [lockstep.Judge].
-func (m *prefixMonitor) Judged() []int { return m.judged[:] }
+// Judged counts the outputs.
+func (p *prefix) Judged() int { return p.judged }

@@ -24,12 +24,12 @@ func init() { lenient.Done() }
 // asynchronous storage writes.
 type Cluster etcdraft.Cluster
 
-// Describe implements [lockstep.System].
+// Describe says what the system is and can do.
 func (c Cluster) Describe() (lockstep.Info, error) {
 	return etcdraft.Cluster(c).With(library{}).Describe()
 }
 
-// Deploy implements [lockstep.System].
+// Deploy makes a deployment.
 func (c Cluster) Deploy() (lockstep.Deployment, error) {
 	return etcdraft.Cluster(c).With(library{}).Deploy()
 }
@@ -67,7 +67,7 @@ type network struct {
 	bodies raftlib.Bodies[pb.Message]
 }
 
-// Reset implements [raftlib.Network].
+// Reset begins a new run.
 func (w *network) Reset() { w.bodies.Reset() }
 
 // Body implements [raftlib.Network].

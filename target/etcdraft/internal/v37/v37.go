@@ -50,7 +50,7 @@ type network struct {
 	bodies raftlib.Bodies[*pb.Message]
 }
 
-// Reset implements [raftlib.Network].
+// Reset begins a new run.
 func (w *network) Reset() { w.bodies.Reset() }
 
 // Body implements [raftlib.Network].

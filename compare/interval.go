@@ -1,4 +1,4 @@
-package campaign
+package compare
 
 import (
 	"math"

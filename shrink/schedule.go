@@ -1,10 +1,12 @@
-package lockstep
+package shrink
 
 import (
 	"cmp"
 	"maps"
 	"slices"
 
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/rounds"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -13,7 +15,7 @@ type schedule struct {
 	phases []phase
 	active int // rounds that had messages when it was run
 	// exact says that alarms fire only where they did and that messages arrive in the
-	// order in which they did, instead of both following from the rules of Rounds.
+	// order in which they did, instead of both following from the rules of rounds.
 	exact bool
 }
 
@@ -35,7 +37,7 @@ func (p *phase) counts() bool {
 // link is a link in one round of a phase.
 type link struct {
 	round    int
-	from, to Node
+	from, to lockstep.Node
 }
 
 // loss is a link that loses its messages, beyond isolation: the nth of the round,
@@ -55,14 +57,14 @@ type forgery struct {
 // act is a step taken at the start of a round of a phase: a request, a crash and so on.
 type act struct {
 	round int
-	step  Step
+	step  lockstep.Step
 }
 
 // scheduleOf reads the schedule of a trace in rounds.
 func scheduleOf(t *trace.Trace, exact bool) schedule {
 	s := schedule{exact: exact}
 	reader := scheduleReader{schedule: &s, trace: t, at: make([][2]int, len(t.Rounds)+1),
-		sent: map[ID]Message{}, taken: map[int]map[link][]bool{}}
+		sent: map[lockstep.ID]lockstep.Message{}, taken: map[int]map[link][]bool{}}
 	for _, r := range t.Rounds {
 		if len(s.phases) < r.Phase {
 			s.phases = append(s.phases, phase{start: make([]int, t.Header.Nodes)})
@@ -70,12 +72,14 @@ func scheduleOf(t *trace.Trace, exact bool) schedule {
 		p := &s.phases[len(s.phases)-1]
 		reader.at[r.Number] = [2]int{len(s.phases) - 1, p.rounds}
 		for n := range p.start {
-			if p.start[n] == p.rounds && r.Kernel.Has(Node(n+1)) {
+			if p.start[n] == p.rounds && r.Kernel.Has(lockstep.Node(n+1)) {
 				p.start[n]++
 			}
 		}
 		p.rounds++
 	}
+	reader.cut = make([]lockstep.Nodes, t.Header.Nodes+1)
+	reader.coarse = slices.ContainsFunc(t.Records, func(r trace.Record) bool { return r.Step.Kind == trace.Wait && !r.Settle })
 	for i := range t.Records {
 		reader.read(&t.Records[i])
 	}
@@ -88,8 +92,10 @@ type scheduleReader struct {
 	schedule *schedule
 	trace    *trace.Trace
 	at       [][2]int // by number of the round: phase, round of the phase
-	sent     map[ID]Message
+	sent     map[lockstep.ID]lockstep.Message
 	taken    map[int]map[link][]bool // by phase: the messages of each link in order, true where lost
+	coarse   bool                    // rounds are stretches of time, and what is lost is cut
+	cut      []lockstep.Nodes        // coarse: by sender, whom its messages do not reach
 }
 
 func (d *scheduleReader) read(r *trace.Record) {
@@ -97,6 +103,9 @@ func (d *scheduleReader) read(r *trace.Record) {
 		d.sent[m.ID] = m.Message
 	}
 	if r.Round == 0 || r.Settle || r.Step.Kind == trace.Start {
+		return
+	}
+	if d.coarse && d.readCoarse(r) {
 		return
 	}
 	s, i, round := d.schedule, d.at[r.Round][0], d.at[r.Round][1]
@@ -128,6 +137,43 @@ func (d *scheduleReader) read(r *trace.Record) {
 	}
 }
 
+// readCoarse reads a step that a driver made of a round because messages are not in the
+// engine's hands, and reports whether it is one. Isolation follows from the kernel; what
+// else is cut are lost links.
+func (d *scheduleReader) readCoarse(r *trace.Record) bool {
+	p, round := &d.schedule.phases[d.at[r.Round][0]], d.at[r.Round][1]
+	switch step := &r.Step; step.Kind {
+	case trace.Cut, trace.Heal:
+		d.switchLinks(step.From, step.To, step.Kind == trace.Cut)
+		if !step.OneWay {
+			d.switchLinks(step.To, step.From, step.Kind == trace.Cut)
+		}
+	case trace.Wait:
+		for from, to := range d.cut {
+			for n := range to.All() {
+				if !p.isolated(lockstep.Node(from), round) && !p.isolated(n, round) {
+					p.lost = append(p.lost, loss{link{round, lockstep.Node(from), n}, 0})
+				}
+			}
+		}
+	case trace.Crash, trace.Restart: // by isolation, where nothing is ever cut
+		return p.isolated(step.Node, round) == (step.Kind == trace.Crash)
+	default:
+		return false
+	}
+	return true
+}
+
+func (d *scheduleReader) switchLinks(from, to lockstep.Nodes, cut bool) {
+	for n := range from.All() {
+		if cut {
+			d.cut[n] |= to.Without(n)
+		} else {
+			d.cut[n] &^= to
+		}
+	}
+}
+
 // losses adds the lost messages: a whole link where nothing of it arrived in the round.
 func (d *scheduleReader) losses() {
 	for i := range d.schedule.phases {
@@ -150,9 +196,9 @@ func (d *scheduleReader) losses() {
 	}
 }
 
-func (p *phase) isolated(n Node, round int) bool { return n != 0 && p.start[n-1] <= round }
+func (p *phase) isolated(n lockstep.Node, round int) bool { return n != 0 && p.start[n-1] <= round }
 
-func (p *phase) isolates(m Message, round int) bool {
+func (p *phase) isolates(m lockstep.Message, round int) bool {
 	return p.isolated(m.From, round) || p.isolated(m.To, round)
 }
 
@@ -166,41 +212,44 @@ func (s schedule) clone() schedule {
 	return s
 }
 
-func (s schedule) scheduler(w *worker) Scheduler {
-	used, ok := w.sched.(*scheduled)
-	if !ok {
-		used = &scheduled{driver: NewRounds(w.info, 0), taken: map[link]int{}}
+func (s schedule) scheduler(k *shrinker) lockstep.Scheduler {
+	if k.rounds == nil {
+		k.rounds = &scheduled{taken: map[link]int{}}
+		k.rounds.driver = rounds.New(k.info, 0, k.rounds)
 	}
-	used.schedule, used.driver.number = s, 0
-	for _, p := range s.phases {
-		used.driver.number += p.rounds
-	}
-	return used
+	k.rounds.schedule = s
+	return k.rounds
 }
 
 // scheduled is the scheduler of a schedule.
 type scheduled struct {
 	schedule
-	driver   *Rounds
+	driver   *rounds.Driver
 	now      *phase
 	round    int // of the phase
 	acted    int
-	counting bool         // it matters which message of a link it is
-	taken    map[link]int // messages of each link that arrived or were lost in this round, where that matters
-	after    Step         // to be taken after a forgery
+	counting bool          // it matters which message of a link it is
+	taken    map[link]int  // messages of each link that arrived or were lost in this round, where that matters
+	after    lockstep.Step // to be taken after a forgery
 }
 
-func (s *scheduled) Reset(Start) {
-	s.driver.Reset()
-	s.after = Step{}
+func (s *scheduled) Reset(*lockstep.Start) {
+	number := 0
+	for _, p := range s.phases {
+		number += p.rounds
+	}
+	s.driver.Reset(number)
+	s.after = lockstep.Step{}
 }
 
-func (s *scheduled) Next(r *Run, next *Step) bool {
+func (s *scheduled) Tell(bool) lockstep.Account { return lockstep.Account{} }
+
+func (s *scheduled) Next(r *lockstep.Run, next *lockstep.Step) bool {
 	if s.after.Kind != trace.Start {
-		*next, s.after = s.after, Step{}
+		*next, s.after = s.after, lockstep.Step{}
 		return true
 	}
-	if !s.driver.Next(r, s, next) {
+	if !s.driver.Next(r, next) {
 		return false
 	}
 	if next.Kind == trace.Deliver && len(s.now.forged) > 0 {
@@ -217,9 +266,7 @@ func (s *scheduled) Next(r *Run, next *Step) bool {
 	return true
 }
 
-func (s *scheduled) Rounds() []trace.Round { return s.driver.Rounds() }
-
-func (s *scheduled) Open(round int, r *Run) (int, Nodes) {
+func (s *scheduled) Open(round int, r *lockstep.Run) (int, lockstep.Nodes) {
 	i := 0
 	for i = range s.phases {
 		s.now, s.round = &s.phases[i], round
@@ -232,7 +279,7 @@ func (s *scheduled) Open(round int, r *Run) (int, Nodes) {
 	if s.counting = s.now.counts(); s.counting {
 		clear(s.taken)
 	}
-	kernel := r.all
+	kernel := r.All()
 	for n := range kernel.All() {
 		if s.now.isolated(n, s.round) {
 			kernel = kernel.Without(n)
@@ -241,7 +288,7 @@ func (s *scheduled) Open(round int, r *Run) (int, Nodes) {
 	return i + 1, kernel
 }
 
-func (s *scheduled) Loses(m *Message) bool {
+func (s *scheduled) Loses(m *lockstep.Message) bool {
 	if s.now.isolates(*m, s.round) {
 		return true
 	}
@@ -261,7 +308,7 @@ func (s *scheduled) Loses(m *Message) bool {
 	return false
 }
 
-func (s *scheduled) Give(r *Run, next *Step) bool {
+func (s *scheduled) Give(r *lockstep.Run, next *lockstep.Step) bool {
 	for s.acted < len(s.now.acts) {
 		a := s.now.acts[s.acted]
 		s.acted++
@@ -273,22 +320,22 @@ func (s *scheduled) Give(r *Run, next *Step) bool {
 	return false
 }
 
-func (s *scheduled) Ring(byRule Nodes) Nodes {
+func (s *scheduled) Ring(byRule lockstep.Nodes) lockstep.Nodes {
 	if s.exact {
 		return 0
 	}
 	return byRule
 }
 
-func (s *scheduled) Order(r *Run, mail []ID) {
+func (s *scheduled) Order(r *lockstep.Run, mail []lockstep.ID) {
 	if !s.exact {
 		return
 	}
-	place := func(id ID) int {
+	place := func(id lockstep.ID) int {
 		m := r.Message(id)
 		return slices.Index(s.now.order, link{s.round, m.From, m.To})
 	}
-	slices.SortStableFunc(mail, func(a, b ID) int { return place(a) - place(b) })
+	slices.SortStableFunc(mail, func(a, b lockstep.ID) int { return place(a) - place(b) })
 }
 
 // compare orders links by round, sender and receiver.

@@ -1,4 +1,4 @@
-// Package campaign compares strategies by repeated campaigns and by what their runs are
+// Package compare compares strategies by repeated campaigns and by what their runs are
 // like.
 //
 // [Compare] makes several campaigns with each strategy, up to the first finding, and says
@@ -8,4 +8,4 @@
 // Implementations using Communication Closure".
 //
 // The package never looks at a clock: a caller who wants to know times passes one in.
-package campaign
+package compare

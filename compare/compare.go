@@ -1,4 +1,4 @@
-package campaign
+package compare
 
 import (
 	"context"
@@ -21,7 +21,7 @@ const (
 // Comparison says what to compare.
 type Comparison struct {
 	// Plan is what all campaigns have in common; its Strategy is not used, and it ends with
-	// the first finding. Runs is the budget of one campaign.
+	// the first finding. Runs is the budget of one compare.
 	Plan lockstep.Plan
 	// Strategies are the strategies to compare.
 	Strategies []lockstep.Strategy
@@ -50,7 +50,7 @@ type Result struct {
 
 // Row is what the campaigns with one strategy found.
 type Row struct {
-	// Strategy is the strategy with everything that it learned in its last campaign.
+	// Strategy is the strategy with everything that it learned in its last compare.
 	Strategy  string `json:"strategy"`
 	Campaigns int    `json:"campaigns"`
 	Found     int    `json:"found"`   // campaigns with a finding
@@ -76,9 +76,9 @@ type Row struct {
 	Reached string `json:"reached,omitempty"`
 }
 
-// Compare makes the campaigns, strategy by strategy. It returns an error for a plan that
+// Strategies makes the campaigns, strategy by strategy. It returns an error for a plan that
 // cannot be run, with the rows made until then.
-func Compare(ctx context.Context, c Comparison) (*Result, error) {
+func Strategies(ctx context.Context, c Comparison) (*Result, error) {
 	if c.Repeat == 0 {
 		c.Repeat = DefaultRepeat
 	}
@@ -98,7 +98,7 @@ func Compare(ctx context.Context, c Comparison) (*Result, error) {
 	}
 	r := &Result{Target: info.Name, Seed: c.Plan.Seed, Runs: c.Plan.Runs, Repeat: c.Repeat, Confidence: c.Confidence}
 	for _, s := range c.Strategies {
-		if err := s.Check(info); err != nil { // before the first of them takes its time
+		if _, err := s.Fit(info); err != nil { // before the first of them takes its time
 			return nil, err
 		}
 	}
@@ -119,15 +119,15 @@ func Compare(ctx context.Context, c Comparison) (*Result, error) {
 func (c *Comparison) check() error {
 	switch {
 	case c.Plan.System == nil:
-		return errors.New("campaign: the plan has no System")
+		return errors.New("compare: the plan has no System")
 	case len(c.Strategies) == 0:
-		return errors.New("campaign: there is no strategy to compare")
+		return errors.New("compare: there is no strategy to compare")
 	case c.Repeat < 1 || c.Repeat > maxRepeat:
-		return fmt.Errorf("campaign: repeat is %d, allowed are 1..%d", c.Repeat, maxRepeat)
+		return fmt.Errorf("compare: repeat is %d, allowed are 1..%d", c.Repeat, maxRepeat)
 	case !(c.Confidence > 0 && c.Confidence < 1):
-		return fmt.Errorf("campaign: confidence is %v, allowed is (0,1)", c.Confidence)
+		return fmt.Errorf("compare: confidence is %v, allowed is (0,1)", c.Confidence)
 	case c.Plan.Runs < 0:
-		return fmt.Errorf("campaign: runs is %d, it must not be negative", c.Plan.Runs)
+		return fmt.Errorf("compare: runs is %d, it must not be negative", c.Plan.Runs)
 	}
 	return nil
 }
@@ -191,15 +191,8 @@ func (r *Row) conclude(independent bool, limit int, confidence float64) {
 
 // independent reports whether the runs of a strategy do not depend on each other.
 func independent(s lockstep.Strategy, info lockstep.Info) bool {
-	if q, ok := s.(lockstep.Sequential); ok && q.Sequential() {
-		return false
-	}
-	if f, ok := s.(lockstep.Finite); ok {
-		if _, finite := f.Runs(info); finite {
-			return false
-		}
-	}
-	return true
+	t, err := s.Fit(info)
+	return err == nil && !t.Sequential && t.Runs == 0
 }
 
 // WriteText writes the comparison as a table.

@@ -1,9 +1,10 @@
-package lockstep
+package shrink
 
 import (
 	"fmt"
 	"slices"
 
+	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -63,9 +64,8 @@ func (s *shrinker) improves(now, c schedule) (schedule, bool) {
 // planned for them.
 func (s *shrinker) cutOff(c schedule) schedule {
 	c = c.clone()
-	ran := s.worker.sched.(*scheduled)
-	c.active = ran.driver.active
-	left := len(ran.driver.opened)
+	c.active = s.rounds.driver.Active()
+	left := s.rounds.driver.Opened()
 	for i := range c.phases {
 		p := &c.phases[i]
 		if left < p.rounds {
@@ -317,11 +317,11 @@ func (s schedule) withoutPhase(i, turn int) schedule {
 	for j := i; j < len(c.phases) && turn > 0; j++ {
 		p := &c.phases[j]
 		n := len(p.start)
-		renamed := func(x Node) Node {
+		renamed := func(x lockstep.Node) lockstep.Node {
 			if x == 0 {
 				return 0
 			}
-			return Node((int(x)-1+turn)%n + 1)
+			return lockstep.Node((int(x)-1+turn)%n + 1)
 		}
 		start := slices.Clone(p.start)
 		for k, v := range start {

@@ -1,4 +1,4 @@
-package campaign_test
+package compare_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/campaign"
+	"github.com/lockstep-go/lockstep/compare"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/smr"
 )
@@ -24,7 +24,7 @@ func TestShare(t *testing.T) {
 		hits, trials int
 		low, high    float64
 	}{{0, 10, 0, 0.3085}, {1, 20, 0.001265, 0.2487}, {5, 10, 0.1871, 0.8129}, {10, 10, 0.6915, 1}, {2, 1000, 0.0002423, 0.0072058}} {
-		got := campaign.Share(c.hits, c.trials, 0.95)
+		got := compare.Share(c.hits, c.trials, 0.95)
 		if math.Abs(got.Low-c.low) > 1e-4*(1+c.low) || math.Abs(got.High-c.high) > 1e-4*(1+c.high) {
 			t.Errorf("%d of %d: %v, want [%g, %g]", c.hits, c.trials, got, c.low, c.high)
 		}
@@ -39,16 +39,16 @@ func TestHitRate(t *testing.T) {
 			t.Errorf("%s: %g, want %g", what, got, want)
 		}
 	}
-	nothing := campaign.HitRate([]int{0, 0, 0, 0}, 250, 0.95)
+	nothing := compare.HitRate([]int{0, 0, 0, 0}, 250, 0.95)
 	near("nothing found, low", nothing.Low, 0)
-	near("nothing found, high", nothing.High, campaign.Share(0, 1000, 0.95).High)
-	at := campaign.HitRate([]int{1, 1, 1}, 100, 0.95)
+	near("nothing found, high", nothing.High, compare.Share(0, 1000, 0.95).High)
+	at := compare.HitRate([]int{1, 1, 1}, 100, 0.95)
 	near("always at once, low", at.Low, math.Pow(0.025, 1./3))
 	near("always at once, high", at.High, 1)
-	one := campaign.HitRate([]int{40}, 1000, 0.95) // P(first hit <= 40) = 1-(1-p)^40
+	one := compare.HitRate([]int{40}, 1000, 0.95) // P(first hit <= 40) = 1-(1-p)^40
 	near("one campaign, low", one.Low, 1-math.Pow(0.975, 1./40))
 	near("one campaign, high", one.High, 1-math.Pow(0.025, 1./39))
-	few := campaign.HitRate([]int{10, 0, 300, 20, 0, 0, 500, 7, 0, 0}, 1000, 0.95)
+	few := compare.HitRate([]int{10, 0, 300, 20, 0, 0, 500, 7, 0, 0}, 1000, 0.95)
 	if !(few.Low > 0.0002 && few.Low < 0.0005 && few.High > 0.001 && few.High < 0.003) {
 		t.Errorf("5 hits in 5837 runs: %v", few)
 	}
@@ -65,7 +65,7 @@ func TestMedian(t *testing.T) {
 		{[]int{10, 20, 30, 40, 50, 60, 70, 80, 0, 0}, 50, 20, 0}, // ranks 2 and 9 of 10
 		{[]int{0, 0, 0, 0, 0, 0, 0, 0, 0, 3}, 0, 0, 0},
 	} {
-		median, low, high := campaign.Median(c.first, 0.95)
+		median, low, high := compare.Median(c.first, 0.95)
 		if median != c.median || low != c.low || high != c.high {
 			t.Errorf("%v: %d [%d, %d], want %d [%d, %d]", c.first, median, low, high, c.median, c.low, c.high)
 		}
@@ -76,14 +76,14 @@ func plan(runs int) lockstep.Plan {
 	return lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix, Runs: runs, Seed: 1}
 }
 
-// TestCompare checks a comparison against the campaigns that it says it made.
-func TestCompare(t *testing.T) {
+// TestStrategies checks a comparison against the campaigns that it says it made.
+func TestStrategies(t *testing.T) {
 	now := time.Duration(0)
 	strategies := []lockstep.Strategy{strategy.DefaultUniform, strategy.POS{Steps: 100}, strategy.Uniform{Period: 4, Rounds: 4},
 		strategy.Systematic{Steps: 20, Alarms: 1, Delays: strategy.Unbounded, Reduce: strategy.SleepSets}, strategy.DefaultGuided}
 	rows := 0
-	result, err := campaign.Compare(ctx, campaign.Comparison{Plan: plan(300), Strategies: strategies, Repeat: 8,
-		Clock: func() time.Duration { now += time.Second; return now }, Progress: func(campaign.Row) { rows++ }})
+	result, err := compare.Strategies(ctx, compare.Comparison{Plan: plan(300), Strategies: strategies, Repeat: 8,
+		Clock: func() time.Duration { now += time.Second; return now }, Progress: func(compare.Row) { rows++ }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,27 +119,27 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-func TestCompareRefuses(t *testing.T) {
+func TestStrategiesRefuses(t *testing.T) {
 	ok := []lockstep.Strategy{strategy.DefaultUniform}
 	for _, c := range []struct {
-		comparison campaign.Comparison
+		comparison compare.Comparison
 		want       string
 	}{
-		{campaign.Comparison{Strategies: ok}, "no System"},
-		{campaign.Comparison{Plan: plan(1)}, "no strategy"},
-		{campaign.Comparison{Plan: plan(1), Strategies: ok, Repeat: 51}, "1..50"},
-		{campaign.Comparison{Plan: plan(1), Strategies: ok, Repeat: -1}, "repeat is -1"},
-		{campaign.Comparison{Plan: plan(1), Strategies: ok, Confidence: 1}, "confidence is 1"},
-		{campaign.Comparison{Plan: plan(-1), Strategies: ok}, "runs is -1"},
-		{campaign.Comparison{Plan: plan(1), Strategies: []lockstep.Strategy{strategy.PCTCP{}}}, "depth is 0"},
+		{compare.Comparison{Strategies: ok}, "no System"},
+		{compare.Comparison{Plan: plan(1)}, "no strategy"},
+		{compare.Comparison{Plan: plan(1), Strategies: ok, Repeat: 51}, "1..50"},
+		{compare.Comparison{Plan: plan(1), Strategies: ok, Repeat: -1}, "repeat is -1"},
+		{compare.Comparison{Plan: plan(1), Strategies: ok, Confidence: 1}, "confidence is 1"},
+		{compare.Comparison{Plan: plan(-1), Strategies: ok}, "runs is -1"},
+		{compare.Comparison{Plan: plan(1), Strategies: []lockstep.Strategy{strategy.PCTCP{}}}, "depth is 0"},
 	} {
-		if _, err := campaign.Compare(ctx, c.comparison); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := compare.Strategies(ctx, c.comparison); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("error %v, want one with %q", err, c.want)
 		}
 	}
 	stopped, cancel := context.WithCancel(ctx)
 	cancel()
-	result, err := campaign.Compare(stopped, campaign.Comparison{Plan: plan(1000), Strategies: ok})
+	result, err := compare.Strategies(stopped, compare.Comparison{Plan: plan(1000), Strategies: ok})
 	if err != nil || !result.Interrupted || result.Rows[0].Campaigns != 0 {
 		t.Errorf("interrupted: %+v, %v", result, err)
 	}
@@ -161,7 +161,7 @@ func TestProfile(t *testing.T) {
 	} {
 		p := plan(50)
 		p.Strategy = c.s
-		got, err := campaign.ProfileOf(ctx, p, smr.Output)
+		got, err := compare.ProfileOf(ctx, p, smr.Output)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,8 +175,8 @@ func TestProfile(t *testing.T) {
 	}
 }
 
-func ExampleCompare() {
-	result, err := campaign.Compare(context.Background(), campaign.Comparison{
+func ExampleStrategies() {
+	result, err := compare.Strategies(context.Background(), compare.Comparison{
 		Plan:       lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix, Runs: 500, Seed: 1},
 		Strategies: []lockstep.Strategy{strategy.DefaultUniform, strategy.POS{Steps: 100}, strategy.Baseline{Drop: 0.5, Steps: 100}},
 	})
@@ -197,13 +197,13 @@ func ExampleCompare() {
 }
 
 func ExampleProfileOf() {
-	p, err := campaign.ProfileOf(context.Background(), lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix,
+	p, err := compare.ProfileOf(context.Background(), lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix,
 		Runs: 1000, Strategy: strategy.DefaultUniform}, smr.Output)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	if err := campaign.WriteProfiles(os.Stdout, "strategy", []campaign.Profile{p}); err != nil {
+	if err := compare.WriteProfiles(os.Stdout, "strategy", []compare.Profile{p}); err != nil {
 		fmt.Println(err)
 	}
 	// Output:
@@ -213,20 +213,20 @@ func ExampleProfileOf() {
 }
 
 func ExampleShare() {
-	i := campaign.Share(2, 1000, 0.95)
+	i := compare.Share(2, 1000, 0.95)
 	fmt.Printf("%.5f to %.5f\n", i.Low, i.High)
 	// Output: 0.00024 to 0.00721
 }
 
 func ExampleHitRate() {
 	// Four campaigns of at most 1000 runs: three found something, one did not.
-	i := campaign.HitRate([]int{120, 0, 40, 310}, 1000, 0.95)
+	i := compare.HitRate([]int{120, 0, 40, 310}, 1000, 0.95)
 	fmt.Printf("%.5f to %.5f\n", i.Low, i.High)
 	// Output: 0.00066 to 0.00586
 }
 
 func ExampleMedian() {
-	median, low, high := campaign.Median([]int{6, 5, 4, 3, 2, 1}, 0.95)
+	median, low, high := compare.Median([]int{6, 5, 4, 3, 2, 1}, 0.95)
 	fmt.Println(median, low, high)
 	// Output: 3 1 6
 }

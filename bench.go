@@ -1,0 +1,149 @@
+package lockstep
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Bench makes single runs of a plan on one deployment, with any scheduler: replaying,
+// shrinking and the lock-step form are built on it. It is not for several goroutines.
+type Bench struct{ worker *worker }
+
+// NewBench makes a bench for a plan. The plan's strategy makes the runs for which no other
+// scheduler is given; it may be missing.
+func NewBench(plan Plan) (*Bench, error) {
+	if plan.Strategy == nil {
+		plan.Strategy = silent("")
+	}
+	p, err := plan.prepare()
+	if err == nil {
+		err = p.learn()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Bench{newWorker(p, 0)}, nil
+}
+
+// NewBenchFor makes a bench on which the run of a trace can be made again, as it was or
+// changed: with its seed and settling stage, and with a scenario that judges but moves
+// nothing, because its steps are part of the trace. It refuses a system that is not the
+// trace's.
+func NewBenchFor(plan Plan, t *trace.Trace) (*Bench, error) {
+	if plan.Strategy == nil {
+		plan.Strategy = silent(t.Header.Strategy)
+	}
+	plan.Seed, plan.Settle, plan.Steps = t.Header.Seed, t.Header.Settle, 0
+	p, err := plan.prepare()
+	if err != nil {
+		return nil, err
+	}
+	if err := sameSystem(&t.Header, &p.info); err != nil {
+		return nil, err
+	}
+	p.Limits.Steps = max(p.Limits.Steps, len(t.Records))
+	w := newWorker(p, 0)
+	w.run.hand.mute = true
+	return &Bench{w}, nil
+}
+
+// sameSystem reports in what the system of a trace and that of a plan differ.
+func sameSystem(h *trace.Header, info *Info) error {
+	switch {
+	case info.Name != h.Target || info.Nodes != h.Nodes:
+		return fmt.Errorf("lockstep: the trace is of %s with %d nodes, the plan's system is %s with %d nodes", h.Target, h.Nodes, info.Name, info.Nodes)
+	case info.Build != h.Build:
+		return fmt.Errorf("lockstep: the trace is of the build %q of %s, this is %q", h.Build, h.Target, info.Build)
+	}
+	for _, key := range slices.Sorted(maps.Keys(h.Options)) {
+		if is, ok := info.Options[key]; !ok || is != h.Options[key] {
+			return fmt.Errorf("lockstep: the trace is of %s with %s=%s, the plan's system has %s=%s", h.Target, key, h.Options[key], key, orNothing(is, ok))
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(info.Options)) {
+		if _, ok := h.Options[key]; !ok {
+			return fmt.Errorf("lockstep: the plan's %s has %s=%s, which the trace does not have", h.Target, key, info.Options[key])
+		}
+	}
+	return nil
+}
+
+func orNothing(text string, ok bool) string {
+	if !ok {
+		return "(nothing)"
+	}
+	return text
+}
+
+// Info is what the system said of itself.
+func (b *Bench) Info() Info { return b.worker.info }
+
+// Run makes the run with the given number. The scheduler is the plan's strategy's where it
+// is nil. An error is a failure of the tool, the plan or the environment, or that of the
+// context.
+func (b *Bench) Run(ctx context.Context, number int, s Scheduler) (trace.Outcome, error) {
+	defer b.use(ctx, s)()
+	outcome, err := b.worker.one(number)
+	b.tell(number, err)
+	return outcome, err
+}
+
+// Record is Run with a recording. The recording goes as far as the run went, also where
+// there is an error.
+func (b *Bench) Record(ctx context.Context, number int, s Scheduler) (*trace.Trace, error) {
+	defer b.use(ctx, s)()
+	t, err := b.worker.record(number)
+	b.tell(number, err)
+	return t, err
+}
+
+// tell hands what the watchers noted to the plan's observers.
+func (b *Bench) tell(number int, err error) {
+	if err == nil {
+		for i, w := range b.worker.watchers {
+			b.worker.Observers[i].Take(number, w.Noted())
+		}
+	}
+}
+
+// use lets a scheduler make the next run, and returns what undoes that.
+func (b *Bench) use(ctx context.Context, s Scheduler) func() {
+	w := b.worker
+	was := w.sched
+	w.ctx = ctx
+	if s != nil {
+		w.sched = s
+	}
+	return func() { w.sched, w.ctx = was, context.Background() }
+}
+
+// Close releases the deployment.
+func (b *Bench) Close() error { return b.worker.close() }
+
+// Record makes one run of a plan, the one with the given number, and records it whatever
+// its verdict.
+func Record(ctx context.Context, plan Plan, run int) (t *trace.Trace, err error) {
+	b, err := NewBench(plan)
+	if err != nil {
+		return nil, err
+	}
+	t, err = b.Record(ctx, run, nil)
+	if closed := b.Close(); err == nil {
+		err = closed
+	}
+	return t, err
+}
+
+// silent stands for a strategy that is not asked, by its name.
+type silent string
+
+func (s silent) String() string        { return string(s) }
+func (silent) Fit(Info) (Terms, error) { return Terms{}, nil }
+func (silent) New(Info) Scheduler      { return silent("") }
+func (silent) Reset(*Start)            {}
+func (silent) Next(*Run, *Step) bool   { return false }
+func (silent) Tell(bool) Account       { return Account{} }

@@ -1,0 +1,71 @@
+package lockstep
+
+import (
+	"slices"
+
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// confirm repeats the failing run just made, on the same deployment, and compares. A run of
+// a system that repeats itself exactly is made once more from its seed with the recorder on.
+// One that repeats itself roughly was recorded when it happened; it is followed by the names
+// of its messages, several times.
+func (w *worker) confirm(f *Found, digest uint64) error {
+	if w.info.Repeats == Roughly {
+		return w.confirmRoughly(f)
+	}
+	if w.keep {
+		defer w.play(w.noted())()
+	}
+	t, err := w.record(f.Run)
+	if err != nil {
+		return err
+	}
+	f.Trace, f.Repeated = t, 1
+	switch again := t.Outcome.Finding; {
+	case again == nil:
+		f.Flaky = "the second time nothing was found"
+	case again.Property != f.Finding.Property || again.Text != f.Finding.Text:
+		f.Flaky = "the second time it was " + again.String()
+	case w.run.digest != digest:
+		f.Flaky = "the second time the steps differed"
+	default:
+		f.Failed = 1
+	}
+	return nil
+}
+
+// noted is the player of the run just made, by the notes of the scheduler's choices.
+func (w *worker) noted() *Player {
+	p := NewPlayer(slices.Clone(w.notes), slices.Clone(w.run.Rounds()))
+	p.seedOf, p.drawn = w.start.SeedOf, w.sched.Tell(true).Drawn
+	return p
+}
+
+// play lets a player make the next runs, and returns what undoes that.
+func (w *worker) play(p *Player) func() {
+	sched, keep := w.sched, w.keep
+	w.sched, w.keep = p, false
+	return func() { w.sched, w.keep = sched, keep }
+}
+
+// confirmRoughly counts in how many repetitions the recorded run fails again. The scenario
+// moves nothing meanwhile: its steps are part of the recording.
+func (w *worker) confirmRoughly(f *Found) error {
+	script := trace.ScriptOf(f.Trace).Exploring()
+	defer w.play(NewPlayer(script, f.Trace.Rounds))()
+	w.run.hand.mute = true
+	defer func() { w.run.hand.mute = false }()
+	for range w.Repetitions {
+		outcome, err := w.one(f.Trace.Header.Run)
+		if err != nil {
+			return err
+		}
+		f.Repeated++
+		f.Failed += btoi(outcome.Finding != nil && outcome.Finding.Property == f.Finding.Property)
+	}
+	if f.Failed == 0 {
+		f.Flaky = "it passed in all repetitions"
+	}
+	return nil
+}

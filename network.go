@@ -1,0 +1,223 @@
+package lockstep
+
+import (
+	"fmt"
+	"slices"
+)
+
+// network is the book of a run's messages.
+type network struct {
+	messages []Message // by ID-1
+	status   []status  // likewise
+	flying   []ID      // in flight and free for the strategy, ascending; a window of flyBase
+	flyBase  []ID
+	cut      []Nodes // by sender: the receivers that its messages do not reach
+
+	nodes int
+	links []link // by sender and receiver, where links are FIFO
+}
+
+// status is where a message is.
+type status uint8
+
+const (
+	inFlight status = iota
+	held            // in flight, but in the hands of the scenario
+	behind          // in flight, but behind a held one on a FIFO link
+	delivered
+	lost
+)
+
+// link is the queue of a FIFO link.
+type link struct {
+	queue []ID // in the order of sending, those that are gone included
+	first int  // where those that are not gone begin
+	held  int  // messages of it in the hands of the scenario
+}
+
+func newNetwork(info *Info) network {
+	n := network{cut: make([]Nodes, info.Nodes+1), nodes: info.Nodes}
+	if info.FIFO {
+		n.links = make([]link, (info.Nodes+1)*(info.Nodes+1))
+	}
+	return n
+}
+
+func (n *network) reset() {
+	n.messages, n.status, n.flying = n.messages[:0], n.status[:0], n.flyBase[:0]
+	clear(n.cut)
+	for i := range n.links {
+		l := &n.links[i]
+		l.queue, l.first, l.held = l.queue[:0], 0, 0
+	}
+}
+
+// Sent are the messages that the last step sent, lost ones included.
+func (r *Run) Sent() []Message { return r.messages[r.sent:] }
+
+// Messages are all messages sent so far, in order: the message with number i is at i-1.
+func (r *Run) Messages() []Message { return r.messages }
+
+// Message is the envelope of a message.
+func (r *Run) Message(id ID) *Message { return &r.messages[id-1] }
+
+// InFlight lists the messages that a strategy may deliver or drop, oldest first.
+func (r *Run) InFlight() []ID { return r.flying }
+
+// IsInFlight reports whether a message is in flight and free for the strategy.
+func (r *Run) IsInFlight(id ID) bool { return r.exists(id) && r.status[id-1] == inFlight }
+
+// IsHeld reports whether a message is in flight but in the hands of the scenario.
+func (r *Run) IsHeld(id ID) bool { return r.exists(id) && r.status[id-1] == held }
+
+// Deliverable reports whether a message in flight may be delivered now: its receiver
+// is up and, where links are FIFO, no older message is in flight on its link.
+func (r *Run) Deliverable(id ID) bool {
+	return r.up.Has(r.messages[id-1].To) && (r.links == nil || r.Head(id) == id)
+}
+
+// Head is the oldest message in flight on the link of the message given, which is the
+// message itself where links are not FIFO.
+func (r *Run) Head(id ID) ID {
+	if r.links == nil {
+		return id
+	}
+	l := r.link(&r.messages[id-1])
+	for r.status[l.queue[l.first]-1] >= delivered {
+		l.first++
+	}
+	return l.queue[l.first]
+}
+
+// Cut is the set of nodes that messages from n do not reach.
+func (r *Run) Cut(n Node) Nodes { return r.cut[n] }
+
+func (n *network) exists(id ID) bool { return id >= 1 && int(id) <= len(n.status) }
+
+func (n *network) link(m *Message) *link { return &n.links[int(m.From)*(n.nodes+1)+int(m.To)] }
+
+// send enters a message into the books. It takes the fields one by one: a Message is too
+// large for registers, and building one only to copy it costs as much as the rest.
+func (r *Run) send(from, to Node, kind string, tag Tag, at Time, body ID) ID {
+	id := ID(len(r.messages) + 1)
+	if to < 1 || int(to) > r.info.Nodes || int(from) > r.info.Nodes {
+		panic(fmt.Sprintf("lockstep: the system sent a message from node %d to node %d of %d", from, to, r.info.Nodes))
+	}
+	r.messages = append(r.messages, Message{ID: id, Body: body, From: from, To: to, Type: kind, Tag: tag, At: at})
+	r.mix(uint64(from)<<40 ^ uint64(to)<<32 ^ uint64(uint32(tag.Phase)<<8^uint32(tag.Round)) ^ r.hash(kind))
+	if r.cut[from].Has(to) && from != to {
+		r.status = append(r.status, lost)
+		r.lose(from, to)
+		return id
+	}
+	if r.links != nil {
+		l := r.link(&r.messages[id-1])
+		l.queue = append(l.queue, id)
+		if l.held > 0 {
+			r.status = append(r.status, behind)
+			return id
+		}
+	}
+	r.status = append(r.status, inFlight)
+	r.push(id)
+	if len(r.flying) > r.limits.InFlight {
+		r.over = fmt.Sprintf("more than %d messages in flight", r.limits.InFlight)
+	}
+	return id
+}
+
+// hold takes a message from the strategy.
+func (n *network) hold(id ID) {
+	n.unfly(id)
+	n.status[id-1] = held
+	if n.links != nil {
+		n.link(&n.messages[id-1]).held++
+		n.relink(id)
+	}
+}
+
+// release gives a held message back.
+func (n *network) release(id ID) {
+	n.fly(id)
+	if n.links != nil {
+		n.link(&n.messages[id-1]).held--
+		n.relink(id)
+	}
+}
+
+// takeOut removes a message from the network for good.
+func (n *network) takeOut(id ID, to status) {
+	was := n.status[id-1]
+	if was == inFlight {
+		n.unfly(id)
+	}
+	n.status[id-1] = to
+	if n.links != nil && was == held {
+		n.link(&n.messages[id-1]).held--
+		n.relink(id)
+	}
+}
+
+// relink settles what is behind a held message on the FIFO link of the message given, and
+// what no longer is.
+func (n *network) relink(id ID) {
+	l := n.link(&n.messages[id-1])
+	blocked := false
+	for _, other := range l.queue[l.first:] {
+		switch s := n.status[other-1]; {
+		case s == held:
+			blocked = true
+		case s == inFlight && blocked:
+			n.unfly(other)
+			n.status[other-1] = behind
+		case s == behind && !blocked:
+			n.fly(other)
+		}
+	}
+}
+
+// push appends to the window of messages in flight, moving it back to the start of its
+// array before the array would have to grow.
+func (n *network) push(id ID) {
+	if len(n.flying) == cap(n.flying) && len(n.flying) < cap(n.flyBase) {
+		n.flying = append(n.flyBase[:0], n.flying...)
+	}
+	n.flying = append(n.flying, id)
+	if cap(n.flying) > cap(n.flyBase) {
+		n.flyBase = n.flying[:0]
+	}
+}
+
+// fly makes a message free for the strategy, in its place by age.
+func (n *network) fly(id ID) {
+	n.status[id-1] = inFlight
+	if k := len(n.flying); k == 0 || n.flying[k-1] < id {
+		n.push(id)
+		return
+	}
+	n.push(0)
+	at, _ := slices.BinarySearch(n.flying[:len(n.flying)-1], id)
+	copy(n.flying[at+1:], n.flying[at:])
+	n.flying[at] = id
+}
+
+// unfly takes a message out of those in flight. Lock-step strategies and fair delivery
+// take the oldest, which costs nothing.
+func (n *network) unfly(id ID) {
+	if n.flying[0] == id {
+		n.flying = n.flying[1:]
+		return
+	}
+	at, _ := slices.BinarySearch(n.flying, id)
+	n.flying = append(n.flying[:at], n.flying[at+1:]...)
+}
+
+// anyCut reports whether some link is cut.
+func (n *network) anyCut() bool {
+	for _, c := range n.cut {
+		if c != 0 {
+			return true
+		}
+	}
+	return false
+}

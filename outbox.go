@@ -1,0 +1,130 @@
+package lockstep
+
+import (
+	"fmt"
+
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Outbox takes what a step caused, and tells a deployment what it may need to know of the
+// run. It is valid during Reset and Do only.
+type Outbox struct{ run *Run }
+
+// Now is the run's time.
+func (o *Outbox) Now() Time { return o.run.now }
+
+// Advance tells the time of a system that has a clock of its own. Time never goes back.
+func (o *Outbox) Advance(to Time) { o.run.now = max(o.run.now, to) }
+
+// Settling reports whether the run is in its settling stage, in which faults stop. Those
+// that a system has of its own, such as slow storage, are to stop then, too.
+func (o *Outbox) Settling() bool { return o.run.settling }
+
+// Message is the envelope of a message of this run. It must not be written to.
+func (o *Outbox) Message(id ID) *Message { return &o.run.messages[id-1] }
+
+// Cut is the set of nodes that messages from n do not reach.
+func (o *Outbox) Cut(n Node) Nodes { return o.run.cut[n] }
+
+// Send puts a message on its way and returns the number of its body, under which the
+// system keeps it. The tag is zero where messages carry none. A message on a cut link is
+// lost at once.
+func (o *Outbox) Send(from, to Node, kind string, tag Tag) (body ID) {
+	o.run.bodies++
+	o.run.send(from, to, kind, tag, 0, o.run.bodies)
+	return o.run.bodies
+}
+
+// SendAt is Send for a message that is due at a time.
+func (o *Outbox) SendAt(from, to Node, kind string, tag Tag, at Time) (body ID) {
+	o.run.bodies++
+	o.run.send(from, to, kind, tag, at, o.run.bodies)
+	return o.run.bodies
+}
+
+// Forged is the body that a Replace step brings, in the words of the step's maker, and the
+// number under which the system keeps what it reads from them.
+func (o *Outbox) Forged(s *Step) (text string, body ID) { return o.run.forged[s.Request], o.run.bodies }
+
+// Retype sets the type and tag of a message that got another body.
+func (o *Outbox) Retype(id ID, kind string, tag Tag) {
+	m := &o.run.messages[id-1]
+	m.Type, m.Tag = kind, tag
+	o.run.mixText(kind)
+}
+
+// Lose tells that a message in flight did not survive the step, though nobody dropped it:
+// the connection that carried it broke.
+func (o *Outbox) Lose(id ID) {
+	if r := o.run; r.status[id-1] < delivered {
+		r.takeOut(id, lost)
+		r.lose(r.messages[id-1].From, r.messages[id-1].To)
+		r.vanished = append(r.vanished, id)
+		r.mix(uint64(id))
+	}
+}
+
+// Event reports something observable that happened at a node.
+func (o *Outbox) Event(e Event) {
+	r := o.run
+	r.events = append(r.events, e)
+	r.mix(uint64(e.Node))
+	r.mixText(e.Type)
+}
+
+// SetAlarm arms the one alarm of a node. A strategy may fire it at any time; one that
+// follows virtual time fires it at the time given. A system with several timers in a
+// node arms the earliest.
+func (o *Outbox) SetAlarm(n Node, at Time) {
+	o.run.alarms = o.run.alarms.With(n)
+	o.run.alarmAt[n] = at
+}
+
+// StopAlarm disarms the alarm of a node.
+func (o *Outbox) StopAlarm(n Node) { o.run.alarms = o.run.alarms.Without(n) }
+
+// Offer announces a client's request that may be given to one of the nodes p.To.
+func (o *Outbox) Offer(p Pending) { o.run.pending = append(o.run.pending, p) }
+
+// Withdraw takes back an offered request that was not given yet.
+func (o *Outbox) Withdraw(id int32) { o.run.takePending(id) }
+
+// Texts reports whether messages and states are to be put into words now, with Text and
+// State: while a run is recorded, or watched by somebody who reads. Otherwise both do
+// nothing, and the deployment saves the work.
+func (o *Outbox) Texts() bool { return o.run.wantTexts }
+
+// Text is the content of a message after "1->2 Type", e.g. "phase=1 log=a", by the number of
+// its body.
+func (o *Outbox) Text(body ID, text string) {
+	if r := o.run; r.wantTexts {
+		for len(r.texts) < int(body) {
+			r.texts = append(r.texts, "")
+		}
+		r.texts[body-1] = trace.Cap(text)
+	}
+}
+
+// State is the state of a node in a few words, told when it may have changed.
+func (o *Outbox) State(n Node, text string) {
+	if r := o.run; r.wantTexts {
+		r.states[n] = trace.Cap(text)
+	}
+}
+
+// States tells the states of all nodes that are up, where texts are wanted.
+func (o *Outbox) States(text func(Node) string) {
+	if r := o.run; r.wantTexts {
+		for n := range r.up.All() {
+			r.states[n] = trace.Cap(text(n))
+		}
+	}
+}
+
+// valueText is the value of an event in words.
+func valueText(e *Event) string {
+	if e.Text == "" && e.Value != nil {
+		return trace.Cap(fmt.Sprint(e.Value))
+	}
+	return trace.Cap(e.Text)
+}

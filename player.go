@@ -1,0 +1,120 @@
+package lockstep
+
+import (
+	"slices"
+
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Player is the scheduler that takes the steps of a script again. Messages go by their
+// names, so that a script still means the same when steps were left out of it or the
+// system was changed a little. An action whose message is not in flight takes the newest one
+// of its type on its link instead, and one that is impossible when its turn comes is
+// skipped; Took tells which were taken as written.
+//
+// Replaying, shrinking and the repetition of findings are all played by it.
+type Player struct {
+	script trace.Script
+	rounds []trace.Round // of the run that the script is from
+	at     int
+	names  trace.Namer
+	took   []int
+	strays int // the action that was skipped or took another message first; len(script): none
+	seedOf int // the run whose seed to ask for, or -1
+	drawn  map[string]string
+}
+
+// NewPlayer makes a player of a script. The rounds are those of the run that it is from,
+// where it is in rounds.
+func NewPlayer(script trace.Script, rounds []trace.Round) *Player {
+	return &Player{script: script, rounds: rounds, strays: len(script), seedOf: -1}
+}
+
+// Reset begins a new run.
+func (p *Player) Reset(s *Start) {
+	p.at, p.took, p.strays = 0, p.took[:0], len(p.script)
+	p.names.Reset()
+	if p.seedOf >= 0 {
+		s.SeedOf = p.seedOf
+	}
+}
+
+// Next takes the next action that is possible. Those of the settling stage are taken only
+// in one.
+func (p *Player) Next(run *Run, next *Step) bool {
+	for all := run.Messages(); p.names.Named() < len(all); {
+		p.names.Add(&all[p.names.Named()])
+	}
+	for p.at < len(p.script) {
+		a := &p.script[p.at]
+		if a.Settle && !run.settling {
+			break
+		}
+		p.at++
+		p.open(run, a.Round)
+		if a.Step.Kind == trace.Start { // here the scheduler had nothing left, and the scenario went on
+			return false
+		}
+		if step, ok := p.resolve(run, a); ok {
+			p.took = append(p.took, p.at-1)
+			*next = step
+			return true
+		}
+		p.stray()
+	}
+	if !run.settling {
+		p.open(run, len(p.rounds))
+	}
+	return false
+}
+
+// open opens the rounds up to the number given.
+func (p *Player) open(run *Run, number int) {
+	for i := len(run.opened); i < min(number, len(p.rounds)); i++ {
+		run.OpenRound(p.rounds[i].Phase, p.rounds[i].Kernel)
+	}
+}
+
+func (p *Player) stray() { p.strays = min(p.strays, p.at-1) }
+
+// resolve finds the message of an action and reports whether the step is possible.
+func (p *Player) resolve(run *Run, a *trace.Action) (Step, bool) {
+	step := a.Step
+	switch step.Kind {
+	case trace.Deliver, trace.Drop, trace.Duplicate, trace.Replace:
+		if a.Msg.Nth > 0 {
+			step.Msg = p.find(run, a.Msg)
+		}
+		if step.Kind == trace.Replace && step.Msg != 0 {
+			at := step.At
+			step = run.Forge(step.Msg, a.Body)
+			step.At = at
+		}
+	}
+	return step, run.refusal(&step) == ""
+}
+
+// find is the message in flight of that name or, where there is none, the newest of its
+// type on its link; or 0.
+func (p *Player) find(run *Run, name trace.Name) ID {
+	if id := p.names.Find(name); id != 0 && run.status[id-1] < delivered {
+		return id
+	}
+	p.stray()
+	for _, id := range slices.Backward(run.flying) {
+		if m := &run.messages[id-1]; m.From == name.From && m.To == name.To && m.Type == name.Type {
+			return id
+		}
+	}
+	return 0
+}
+
+// Took lists the actions that were taken, by their index in the script.
+func (p *Player) Took() []int { return p.took }
+
+// Strayed is the index of the first action that could not be taken as written, and whether
+// there was one.
+func (p *Player) Strayed() (int, bool) { return p.strays, p.strays < len(p.script) }
+
+// Tell tells what was drawn for the run that the script is from.
+func (p *Player) Tell(bool) Account { return Account{Drawn: p.drawn} }

@@ -1,0 +1,121 @@
+package lockstep
+
+import (
+	"fmt"
+
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Result is what a campaign found out.
+type Result struct {
+	Target    string
+	Strategy  string
+	Seed      uint64
+	Runs      int   // runs made, up to the one that ended the campaign
+	Steps     int64 // of all runs
+	Messages  int64 // sent in all runs
+	Verdicts  map[Verdict]int
+	Reasons   map[string]int // why runs were unknown
+	Found     []Found        // the failing runs in order, at most as many as the plan keeps
+	Judged    []Count        // how often each property could have failed, where the spec counts
+	Effects   []Count        // how often each part of the scenario took effect
+	Worthless int            // runs that said nothing, because of the environment
+	Guarantee Guarantee
+	Schedules int // different schedules, where the plan counts them
+	States    int // different states, where the plan counts them and the system offers fingerprints
+	// Seen is what the guarantee rests on, where the strategy measures its runs.
+	Seen Seen
+	// Reached says how far a strategy that works through a space came, e.g. that it is
+	// complete to its bound.
+	Reached string
+	// Digest is a hash over what happened in all runs, in run order: steps, messages and
+	// events. It is equal for equal plan, seed and number of runs, whatever the workers or
+	// the machine.
+	Digest uint64
+	// Interrupted says that the context ended before the runs did.
+	Interrupted bool
+}
+
+// Found is a failing run.
+type Found struct {
+	Run     int
+	Finding Finding
+	Trace   *trace.Trace
+	// Failed and Repeated say that the run violated the same property again in so many
+	// of so many repetitions. Both are 0 where it was not repeated.
+	Failed, Repeated int
+	// Flaky says why the run could not be repeated, and is empty where it could.
+	Flaky string
+}
+
+// Confirmed says in words how often the run failed again.
+func (f *Found) Confirmed() string {
+	switch {
+	case f.Flaky != "":
+		return "not confirmed: " + f.Flaky
+	case f.Repeated == 0:
+		return "not repeated"
+	case f.Repeated == 1:
+		return "failed again when it was repeated"
+	default:
+		return fmt.Sprintf("failed in %d of %d repetitions", f.Failed, f.Repeated)
+	}
+}
+
+// Verdict is the judgement on the whole campaign: fail with a finding that stands up to
+// repetition, flaky with one that does not, vacuous when no run was otherwise, unknown
+// when a run reached a limit or was worthless, or when the campaign was interrupted before
+// its first run; else pass.
+func (r *Result) Verdict() Verdict {
+	flaky := r.Verdicts[trace.Flaky] > 0
+	for _, f := range r.Found {
+		flaky = flaky || f.Flaky != ""
+	}
+	switch {
+	case r.Verdicts[trace.Fail] > 0:
+		return trace.Fail
+	case flaky:
+		return trace.Flaky
+	case r.Runs > 0 && r.Verdicts[trace.Vacuous] == r.Runs:
+		return trace.Vacuous
+	case r.Verdicts[trace.Unknown] > 0, r.Interrupted && r.Runs == 0:
+		return trace.Unknown
+	default:
+		return trace.Pass
+	}
+}
+
+// First is the first failing run, or nil.
+func (r *Result) First() *Found {
+	if len(r.Found) == 0 {
+		return nil
+	}
+	return &r.Found[0]
+}
+
+// VacuousParts names what the campaign never put to the test: see Idle and Unjudged. A
+// campaign that found nothing has shown little about what is listed here.
+func (r *Result) VacuousParts() []string {
+	names := r.Idle()
+	for _, p := range r.Unjudged() {
+		names = append(names, "property "+p)
+	}
+	return names
+}
+
+// Idle names the parts of the scenario that never took effect in any run, those left out
+// that need not.
+func (r *Result) Idle() []string { return zero(r.Effects) }
+
+// Unjudged names the properties that could never have failed, as far as the spec counts.
+func (r *Result) Unjudged() []string { return zero(r.Judged) }
+
+// zero names the counts that stayed zero and should not have.
+func zero(counts []Count) (names []string) {
+	for _, c := range counts {
+		if c.N == 0 && !c.Optional {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}

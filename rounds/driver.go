@@ -1,0 +1,228 @@
+// Package rounds drives runs in lock-step rounds, for strategies and for the rewriting of
+// runs to build on: a [Plan] says who hears whom in a round, a [Driver] turns that into
+// steps.
+//
+// In a round everyone sends; the messages of the round that its plan does not lose are
+// delivered, in the order of sending; all others are lost for good.
+//
+// Where messages carry tags, the rounds of the run go through the rounds of a phase in
+// turn, a message belongs to the round of its tag, and alarms fire in the first round
+// of a phase. Where they do not, the messages in flight when the round starts are its
+// messages, and alarms fire when nothing is in flight. Only the alarms of nodes in the
+// kernel fire. A message that is sent when its round has begun waits for the next round
+// of that name.
+//
+// Where the messages of a system are not in the engine's hands, a round is a stretch of
+// time: at its border links are cut and healed as the plan loses their messages, or nodes
+// are crashed and restarted, and then time passes.
+package rounds
+
+import (
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Plan decides what happens in the rounds that a [Driver] drives. Rules may be embedded for
+// the decisions that follow rules.
+type Plan interface {
+	// Open begins the round with the given index, from 0. It returns the phase of the
+	// plan that the round belongs to, from 1, and its kernel: the nodes that hear each
+	// other in it.
+	Open(round int, run *lockstep.Run) (phase int, kernel lockstep.Nodes)
+	// Loses reports whether a message of this round is lost. Of a system without messages
+	// of its own it is asked once for each link, with an envelope that has only its ends.
+	Loses(m *lockstep.Message) bool
+	// Give chooses a step to be taken at the start of this round, as a rule a waiting
+	// request and the node that gets it, and writes it to next. It is asked until it
+	// reports false.
+	Give(run *lockstep.Run, next *lockstep.Step) bool
+	// Ring chooses among the alarms that would fire in this round by the rules. Others
+	// fire as steps that Give writes.
+	Ring(byRule lockstep.Nodes) lockstep.Nodes
+	// Order puts the messages of the round, given in the order of sending, into the order
+	// in which they are delivered or lost.
+	Order(run *lockstep.Run, mail []lockstep.ID)
+}
+
+// Rules are the decisions of a plan that leaves alarms and the order of arrival to the
+// rules of rounds.
+type Rules struct{}
+
+// Ring lets all alarms fire.
+func (Rules) Ring(byRule lockstep.Nodes) lockstep.Nodes { return byRule }
+
+// Order leaves the order of sending.
+func (Rules) Order(*lockstep.Run, []lockstep.ID) {}
+
+// Need lists the kinds of step that a driver needs of a system, and whether a system
+// without messages can do.
+func Need(info lockstep.Info) lockstep.Kinds {
+	if hands(info) {
+		return trace.KindsOf(trace.Deliver, trace.Drop, trace.Alarm)
+	}
+	if crashes(info) {
+		return trace.KindsOf(trace.Crash, trace.Restart, trace.Wait)
+	}
+	return trace.KindsOf(trace.Cut, trace.Heal, trace.Wait)
+}
+
+// hands reports whether messages are in the engine's hands.
+func hands(info lockstep.Info) bool { return info.Supports.Has(trace.Deliver) || !info.Supports.Has(trace.Wait) }
+
+// crashes reports whether isolation has to be made by crashes.
+func crashes(info lockstep.Info) bool {
+	return !info.Supports.Has(trace.Cut) && info.Supports.Has(trace.Crash)
+}
+
+// Driver drives a run in lock-step rounds.
+type Driver struct {
+	plan   Plan
+	names  int  // rounds of a phase, where messages carry tags; 0: causal layers
+	number int  // rounds to drive
+	coarse bool // messages are not in the engine's hands
+	crash  bool // isolation is a crash
+
+	opened int
+	stage  stage
+	phase  int
+	kernel lockstep.Nodes
+	want   []lockstep.Nodes // coarse: by sender, the receivers it is to be cut off from
+	alarms lockstep.Nodes   // still to fire
+	active int              // rounds so far that had messages
+	mail   []lockstep.ID    // of this round
+	at     int              // the next of them
+}
+
+type stage uint8
+
+const (
+	open stage = iota
+	restart
+	heal
+	isolate
+	give
+	ring
+	collect
+	deliver
+)
+
+// New makes a driver of so many rounds for a system.
+func New(info lockstep.Info, number int, plan Plan) *Driver {
+	return &Driver{plan: plan, names: len(info.Rounds), number: number, coarse: !hands(info), crash: crashes(info),
+		want: make([]lockstep.Nodes, info.Nodes+1)}
+}
+
+// Isolate says whether isolated nodes of a system without messages are crashed instead of
+// cut off.
+func (d *Driver) Isolate(byCrash bool) { d.crash = byCrash || d.crash }
+
+// Reset begins a new run of so many rounds.
+func (d *Driver) Reset(number int) {
+	d.number, d.opened, d.stage, d.alarms, d.active, d.phase, d.kernel = number, 0, open, 0, 0, 0, 0
+}
+
+// Opened is the number of rounds opened so far, and Active that of those which had messages.
+func (d *Driver) Opened() int { return d.opened }
+
+// Active is the number of rounds so far that had messages.
+func (d *Driver) Active() int { return d.active }
+
+// Next chooses the next step, or reports false after the last round.
+func (d *Driver) Next(run *lockstep.Run, next *lockstep.Step) bool {
+	for {
+		switch d.stage {
+		case deliver:
+			if d.takeMail(run, next) {
+				return true
+			}
+			d.stage = open
+		case open:
+			if d.opened == d.number {
+				return false
+			}
+			d.open(run)
+		case restart, heal, isolate:
+			if d.lower(run, next) {
+				return true
+			}
+			d.stage++
+		case give:
+			if d.plan.Give(run, next) {
+				return true
+			}
+			d.stage = ring
+		case ring:
+			if d.alarms &= run.Alarms(); d.alarms != 0 {
+				n := d.alarms.First()
+				d.alarms = d.alarms.Without(n)
+				next.Kind, next.Node = trace.Alarm, n
+				return true
+			}
+			d.stage = collect
+		case collect:
+			if d.coarse {
+				d.stage = open
+				*next = run.Wait()
+				return true
+			}
+			d.collect(run)
+			d.stage = deliver
+		}
+	}
+}
+
+// takeMail delivers or loses the next message of the round.
+func (d *Driver) takeMail(run *lockstep.Run, next *lockstep.Step) bool {
+	for d.at < len(d.mail) {
+		id := d.mail[d.at]
+		d.at++
+		if !run.IsInFlight(id) { // a scenario took it
+			continue
+		}
+		next.Kind, next.Msg = trace.Deliver, id
+		if m := run.Message(id); d.plan.Loses(m) || !run.Deliverable(id) {
+			next.Kind = trace.Drop
+		}
+		return true
+	}
+	return false
+}
+
+func (d *Driver) open(run *lockstep.Run) {
+	phase, kernel := d.plan.Open(d.opened, run)
+	run.OpenRound(phase, kernel)
+	start := len(run.InFlight()) == 0
+	if d.names > 0 {
+		start = d.opened%d.names == 0
+	}
+	d.opened++
+	d.alarms = 0
+	if start {
+		d.alarms = kernel
+	}
+	d.alarms = d.plan.Ring(d.alarms)
+	d.phase, d.kernel, d.stage = phase, kernel, give
+	if d.coarse {
+		d.links(run)
+		d.stage = restart
+	}
+}
+
+// collect gathers the messages of the round now that everyone has sent.
+func (d *Driver) collect(run *lockstep.Run) {
+	d.mail, d.at = d.mail[:0], 0
+	if d.names == 0 {
+		d.mail = append(d.mail, run.InFlight()...)
+	} else {
+		at := int32((d.opened - 1) % d.names)
+		for _, id := range run.InFlight() {
+			if run.Message(id).Tag.Round == at {
+				d.mail = append(d.mail, id)
+			}
+		}
+	}
+	if len(d.mail) > 0 {
+		d.active++
+	}
+	d.plan.Order(run, d.mail)
+}

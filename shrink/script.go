@@ -1,0 +1,152 @@
+package shrink
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// script is a run that is not in rounds, as a list of actions.
+type script trace.Script
+
+func (a script) scheduler(s *shrinker) lockstep.Scheduler {
+	s.player = lockstep.NewPlayer(trace.Script(a), nil)
+	return s.player
+}
+
+// script shrinks a run that is not in rounds: fewer actions, then a normal order.
+func (s *shrinker) script(t *trace.Trace) (best candidate, was, is string, err error) {
+	now := script(trace.ScriptOf(t).Exploring())
+	was = now.size()
+	if !s.fails(now) {
+		return nil, was, "", s.notRepeated("steps")
+	}
+	now = s.tidy(now)
+	for before := -1; before != len(now); {
+		before = len(now)
+		now = s.fewer(now)
+		now = s.normal(now)
+	}
+	return now, was, now.size(), nil
+}
+
+// size is the length of a script in words.
+func (a script) size() string {
+	lost := 0
+	for _, x := range a {
+		lost += btoi(x.Step.Kind == trace.Drop)
+	}
+	return fmt.Sprintf("%d steps, %d messages lost", len(a), lost)
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// tidy drops the actions that were skipped and those after the failure. Where repetitions
+// differ, an action that the last of them skipped may matter in others, and stays.
+func (s *shrinker) tidy(a script) script {
+	if s.info.Repeats == lockstep.Roughly {
+		return a
+	}
+	took := s.player.Took()
+	kept := make(script, 0, len(took))
+	for _, i := range took {
+		kept = append(kept, a[i])
+	}
+	return kept
+}
+
+// fewer removes stretches of actions, long ones first, as long as the run still fails.
+func (s *shrinker) fewer(now script) script {
+	for size := len(now) / 2; size >= 1; size /= 2 {
+		for at := 0; at+size <= len(now); {
+			if next, ok := s.without(now, at, size); ok {
+				now = next
+			} else {
+				at += size
+			}
+		}
+	}
+	return now
+}
+
+// without removes a stretch of actions if the run still fails. After a long stretch is
+// gone the nodes may play each other's parts, so that what follows is tried with the
+// nodes renamed in a circle as well.
+func (s *shrinker) without(now script, at, size int) (script, bool) {
+	turns := 1
+	if size >= 4 && s.info.Repeats == lockstep.Exactly {
+		turns = s.info.Nodes
+	}
+	for turn := range turns {
+		next := slices.Delete(slices.Clone(now), at, at+size)
+		for i := at; i < len(next) && turn > 0; i++ {
+			next[i] = renamed(next[i], turn, s.info.Nodes)
+		}
+		if s.fails(next) {
+			return s.tidy(next), true
+		}
+	}
+	return now, false
+}
+
+// renamed is an action with every node replaced by the one so many further on.
+func renamed(a trace.Action, turn, nodes int) trace.Action {
+	one := func(n lockstep.Node) lockstep.Node {
+		if n == 0 {
+			return 0
+		}
+		return lockstep.Node((int(n)-1+turn)%nodes + 1)
+	}
+	set := func(s lockstep.Nodes) (t lockstep.Nodes) {
+		for n := range s.All() {
+			t = t.With(one(n))
+		}
+		return t
+	}
+	a.Msg.From, a.Msg.To, a.Step.Node = one(a.Msg.From), one(a.Msg.To), one(a.Step.Node)
+	a.Step.From, a.Step.To = set(a.Step.From), set(a.Step.To)
+	return a
+}
+
+// normal puts steps on different nodes into a normal order where they do not depend on
+// each other: a step comes before another if it acts on a smaller node. The order is
+// kept only if the run still fails.
+func (s *shrinker) normal(now script) script {
+	next := slices.Clone(now)
+	for i := 1; i < len(next); i++ {
+		for j := i; j > 0 && before(next[j], next[j-1]); j-- {
+			next[j], next[j-1] = next[j-1], next[j]
+		}
+	}
+	if slices.Equal(next, now) || !s.fails(next) || len(s.player.Took()) < len(now) {
+		return now
+	}
+	return next
+}
+
+// before reports whether an action, now right after b, may and should come before it:
+// both are deliveries or alarms at different nodes, and the message delivered is not one
+// that b may have sent.
+func before(a, b trace.Action) bool {
+	x, y := actor(a), actor(b)
+	return x != 0 && y != 0 && x < y && !(a.Step.Kind == trace.Deliver && a.Msg.From == y)
+}
+
+// actor is the node that acts in a delivery or an alarm.
+func actor(a trace.Action) lockstep.Node {
+	switch a.Step.Kind {
+	case trace.Deliver:
+		return a.Msg.To
+	case trace.Alarm:
+		return a.Step.Node
+	default:
+		return 0
+	}
+}

@@ -1,0 +1,184 @@
+// Package shrink looks for a smaller run that violates the same property as a recorded one.
+//
+// A run in lock-step rounds stays one: it loses phases, rounds, isolations, lost messages and
+// requests, and isolations move to later rounds. Any other run loses steps, and what is left
+// is put into a normal order. Every candidate is run on the plan's system; the result is the
+// smallest that failed, recorded.
+package shrink
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Defaults of Options.
+const (
+	DefaultTries       = 100_000
+	DefaultRepetitions = 5
+	DefaultShare       = 0.6
+)
+
+// Options bound the work.
+type Options struct {
+	// Tries is the number of runs to make at most; 0 means DefaultTries.
+	Tries int
+	// Repetitions and Share are for a system that repeats itself only roughly: a candidate
+	// counts as failing when it fails in at least this share of so many repetitions. 0 means
+	// DefaultRepetitions and DefaultShare.
+	Repetitions int
+	Share       float64
+}
+
+// Shrunk is what became of a failing run.
+type Shrunk struct {
+	Trace *trace.Trace
+	Tries int    // runs made
+	Was   string // the size before, in words
+	Is    string // and after
+	// Exhausted says that the tries were used up before nothing more could be found.
+	Exhausted bool
+}
+
+// Run shrinks a run. When the context ends, the smallest so far is returned. It is
+// deterministic unless the context ends it or the system does not repeat itself.
+//
+// An error means that the plan cannot be run, that the trace is not of its system or does
+// not fail when it is repeated, or that the environment is broken.
+func Run(ctx context.Context, plan lockstep.Plan, t *trace.Trace, o Options) (*Shrunk, error) {
+	if t.Outcome.Finding == nil {
+		return nil, errors.New("shrink: only a failing run can be shrunk, and the trace has no finding")
+	}
+	if err := o.complete(); err != nil {
+		return nil, err
+	}
+	b, err := lockstep.NewBenchFor(plan, t)
+	if err != nil {
+		return nil, err
+	}
+	s := &shrinker{ctx: ctx, bench: b, info: b.Info(), number: t.Header.Run, property: t.Outcome.Finding.Property,
+		options: o, left: o.Tries}
+	if s.info.Repeats == lockstep.Exactly {
+		s.options.Repetitions, s.options.Share = 1, 1
+	}
+	out, err := s.shrink(t)
+	return out, errors.Join(err, b.Close())
+}
+
+func (o *Options) complete() error {
+	switch {
+	case o.Tries < 0 || o.Repetitions < 0:
+		return fmt.Errorf("shrink: %d tries and %d repetitions, neither must be negative", o.Tries, o.Repetitions)
+	case !(o.Share >= 0 && o.Share <= 1):
+		return fmt.Errorf("shrink: share is %v, allowed is [0,1]", o.Share)
+	}
+	o.Tries = cmp.Or(o.Tries, DefaultTries)
+	o.Repetitions = cmp.Or(o.Repetitions, DefaultRepetitions)
+	o.Share = cmp.Or(o.Share, DefaultShare)
+	return nil
+}
+
+// candidate is a run that might fail too.
+type candidate interface {
+	scheduler(*shrinker) lockstep.Scheduler
+}
+
+// shrinker tries candidates.
+type shrinker struct {
+	ctx      context.Context
+	bench    *lockstep.Bench
+	info     lockstep.Info
+	number   int
+	property string
+	options  Options
+	left     int
+	err      error // of the environment: nothing can be tried any more
+
+	rounds *scheduled       // the scheduler of runs in rounds, used again and again
+	player *lockstep.Player // of the script tried last
+}
+
+func (s *shrinker) shrink(t *trace.Trace) (*Shrunk, error) {
+	out := &Shrunk{}
+	var best candidate
+	var err error
+	if len(t.Rounds) > 0 {
+		best, out.Was, out.Is, err = s.schedule(t)
+	} else {
+		best, out.Was, out.Is, err = s.script(t)
+	}
+	if err = errors.Join(s.err, err); err != nil {
+		return nil, err
+	}
+	out.Tries, out.Exhausted = s.options.Tries-s.left, s.left <= 0
+	out.Trace, err = s.record(best)
+	if err != nil {
+		return nil, err
+	}
+	out.Trace.Header.Strategy, out.Trace.Header.Drawn = t.Header.Strategy, t.Header.Drawn
+	out.Trace.Header.Shrunk = "from " + out.Was
+	return out, nil
+}
+
+// record records the smallest run. One of a system that repeats itself roughly is made until
+// it fails again.
+func (s *shrinker) record(best candidate) (*trace.Trace, error) {
+	for range s.options.Repetitions {
+		t, err := s.bench.Record(context.WithoutCancel(s.ctx), s.number, best.scheduler(s))
+		if err != nil || s.same(t.Outcome) {
+			return t, err
+		}
+	}
+	return nil, errors.New("shrink: the smallest run did not fail again when it was recorded: the system does not repeat itself")
+}
+
+func (s *shrinker) same(o trace.Outcome) bool {
+	return o.Finding != nil && o.Finding.Property == s.property
+}
+
+// notRepeated is the error when a run does not fail again.
+func (s *shrinker) notRepeated(what string) error {
+	if s.err != nil {
+		return nil // it says more
+	}
+	if err := s.ctx.Err(); err != nil {
+		return fmt.Errorf("shrink: there was no time: %w", err)
+	}
+	return fmt.Errorf("shrink: the run does not fail when its %s are repeated: it is flaky", what)
+}
+
+// fails runs a candidate and reports whether it violates the same property, often enough
+// where the system repeats itself only roughly.
+func (s *shrinker) fails(c candidate) bool {
+	of := s.options.Repetitions
+	need := int(math.Ceil(s.options.Share * float64(of)))
+	for done, failed := 0, 0; done < of; done++ {
+		if failed >= need || failed+of-done < need {
+			return failed >= need
+		}
+		if s.left <= 0 || s.err != nil || s.ctx.Err() != nil {
+			s.left = min(s.left, 0)
+			return false
+		}
+		s.left--
+		outcome, err := s.bench.Run(s.ctx, s.number, c.scheduler(s))
+		if err != nil {
+			if s.ctx.Err() == nil {
+				s.err = err
+			}
+			return false
+		}
+		if s.same(outcome) {
+			failed++
+		}
+		if failed >= need {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,45 @@
+package trace
+
+// Action is one step of a run in a form that another run can take, too: the message that it
+// is about goes by its name.
+type Action struct {
+	Step   Step
+	Msg    Name   // of the message, where the step is about one; without a name Step.Msg counts
+	Body   string // the forged body of a Replace
+	Round  int    // number of the lock-step round, 0 where there is none
+	Settle bool   // it belongs to the settling stage
+}
+
+// Script is a run as a list of actions.
+type Script []Action
+
+// ScriptOf reads the actions of a trace.
+func ScriptOf(t *Trace) Script {
+	var s Script
+	var names Namer
+	for i := range t.Records {
+		r := &t.Records[i]
+		if r.Step.Kind != Start {
+			a := Action{Step: r.Step, Body: r.Body, Round: r.Round, Settle: r.Settle}
+			if id := r.Step.Msg; id >= 1 && int(id) <= names.Named() {
+				a.Msg, a.Step.Msg = names.Name(id), 0
+			}
+			s = append(s, a)
+		}
+		for j := range r.Sent {
+			names.Add(&r.Sent[j].Message)
+		}
+	}
+	return s
+}
+
+// Exploring is the script without the settling stage.
+func (s Script) Exploring() Script {
+	var e Script
+	for _, a := range s {
+		if !a.Settle {
+			e = append(e, a)
+		}
+	}
+	return e
+}
