@@ -1,0 +1,150 @@
+// Package keep does with a failing run what users expect: it is shrunk, put into lock-step
+// rounds, drawn as a page, and stored. Go tests and the command line both use it.
+package keep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/closure"
+	"github.com/lockstep-go/lockstep/report"
+	"github.com/lockstep-go/lockstep/shrink"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Options say where things go.
+type Options struct {
+	// Dir is the folder for the files, which is made where it is missing.
+	Dir string
+	// Name is the name of the files without an extension; empty means NameOf.
+	Name string
+	// Found stores the run as it was found, too, beside the shrunk one.
+	Found bool
+	// NoShrink keeps the run as it was found.
+	NoShrink bool
+	// Shrink bounds the shrinking.
+	Shrink shrink.Options
+	// Replay is the command that replays the trace in a file, to be shown on the page.
+	Replay func(file string) string
+	// Write writes a file; nil means [WriteFile].
+	Write func(file string, content func(io.Writer) error) error
+}
+
+// Kept is a failing run that was stored.
+type Kept struct {
+	// Trace is the run: shrunk, where that was possible.
+	Trace *trace.Trace
+	// Form is its lock-step form, the trace itself where it is in rounds, and nil where there
+	// is none; Note says in words how the form differs from the run, or why there is none.
+	Form *trace.Trace
+	Note string
+	// Shrunk is what was made smaller, or nil; NotShrunk says why.
+	Shrunk    *shrink.Shrunk
+	NotShrunk error
+	// File and Page are where trace and page are; empty where they could not be stored.
+	File, Page string
+}
+
+// Run shrinks a failing run, looks for its lock-step form, draws both and stores
+// everything. What could not be stored is told by the error; the rest is there.
+func Run(ctx context.Context, plan lockstep.Plan, found *trace.Trace, o Options) (*Kept, error) {
+	plan.Progress, plan.Observers = nil, nil
+	k := &Kept{Trace: found}
+	if !o.NoShrink {
+		if k.Shrunk, k.NotShrunk = shrink.Run(ctx, plan, found, o.Shrink); k.NotShrunk == nil {
+			k.Trace = k.Shrunk.Trace
+		}
+	}
+	k.Form, k.Note = Form(ctx, plan, k.Trace)
+	return k, k.store(found, o)
+}
+
+// store writes the files.
+func (k *Kept) store(found *trace.Trace, o Options) error {
+	if o.Write == nil {
+		o.Write = WriteFile
+	}
+	if o.Name == "" {
+		o.Name = NameOf(found)
+	}
+	base := filepath.Join(o.Dir, o.Name)
+	if err := Trace(o.Write, base+".trace", k.Trace); err != nil {
+		return fmt.Errorf("the trace could not be stored: %w", err)
+	}
+	k.File = base + ".trace"
+	var failed error
+	views := report.Views{Found: found}
+	if k.Shrunk != nil {
+		views.Shrunk = k.Trace
+		if o.Found {
+			failed = Trace(o.Write, base+".found.trace", found)
+		}
+	}
+	if len(k.Trace.Rounds) == 0 {
+		views.Lockstep = k.Form
+	}
+	page := report.PageOptions{Note: k.Note}
+	if o.Replay != nil {
+		page.Replay = o.Replay(k.File)
+	}
+	err := o.Write(base+".html", func(w io.Writer) error { return report.Page(w, views, page) })
+	if err == nil {
+		k.Page = base + ".html"
+	}
+	return errors.Join(failed, err)
+}
+
+// Trace writes a trace, and the pictures that go with it.
+func Trace(write func(string, func(io.Writer) error) error, file string, t *trace.Trace) error {
+	err := write(file, func(w io.Writer) error { return trace.Write(w, t) })
+	for _, p := range t.Pictures {
+		err = errors.Join(err, write(strings.TrimSuffix(file, ".trace")+"-"+p.Name, func(w io.Writer) error {
+			_, err := w.Write(p.Data)
+			return err
+		}))
+	}
+	return err
+}
+
+// Form is the lock-step form of a run, and in words how it differs from it or why there is
+// none.
+func Form(ctx context.Context, plan lockstep.Plan, t *trace.Trace) (*trace.Trace, string) {
+	if len(t.Rounds) > 0 {
+		return t, ""
+	}
+	r, err := closure.Form(ctx, plan, t)
+	switch {
+	case err != nil:
+		return nil, "no lock-step form: " + err.Error()
+	case r.Trace == nil && r.Break != nil:
+		return nil, fmt.Sprintf("no lock-step form: %s. What breaks the rounds: %s", r.Reason, r.Break)
+	case r.Trace == nil:
+		return nil, "no lock-step form: " + r.Reason
+	default:
+		return r.Trace, fmt.Sprintf("equivalent lock-step form: %d deliveries that changed nothing are shown as lost", r.Ignored)
+	}
+}
+
+// NameOf is the name of the files of a failing run: target, property, seed and number.
+func NameOf(t *trace.Trace) string {
+	property := "pass"
+	if t.Outcome.Finding != nil {
+		property = t.Outcome.Finding.Property
+	}
+	return SafeName(fmt.Sprintf("%s-%s-seed%d-run%d", t.Header.Target, property, t.Header.Seed, t.Header.Run))
+}
+
+// SafeName is a text as part of a file name that needs no quotes in a shell.
+func SafeName(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r <= ' ' || strings.ContainsRune(`/\:*?"'<>|$&;()[]#~`+"`", r) {
+			return '_'
+		}
+		return r
+	}, text)
+}

@@ -1,0 +1,240 @@
+// Package locktest explores plans inside Go tests.
+//
+// A failing test prints the finding, how far it was shrunk and its picture, and ends in the
+// line that replays it. The trace and a page for a browser lie under
+// testdata/lockstep/<test name>/; the trace is replayed first the next time.
+package locktest
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/keep"
+	"github.com/lockstep-go/lockstep/replay"
+	"github.com/lockstep-go/lockstep/report"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// The flags of go test, each with an environment twin that applies where the flag is
+// not given.
+var (
+	flagSeed   = flag.String("lockstep.seed", "", "seed of locktest.Run instead of the plan's (or LOCKSTEP_SEED)")
+	flagRuns   = flag.String("lockstep.runs", "", "number of runs of locktest.Run instead of the plan's (or LOCKSTEP_RUNS)")
+	flagReplay = flag.String("lockstep.replay", "", "trace file that locktest.Run replays instead of exploring (or LOCKSTEP_REPLAY)")
+)
+
+func setting(value *string, env string) string {
+	if *value != "" {
+		return *value
+	}
+	return os.Getenv(env)
+}
+
+// lastWords is what is kept free of a test's deadline for shrinking and reporting.
+const lastWords = 5 * time.Second
+
+// Run explores a plan inside a Go test. Traces of earlier failures, stored under
+// testdata/lockstep/<test name>/, are replayed first. A finding fails the test: it is
+// shrunk, drawn and stored, and the last line printed is the command that replays it.
+// A campaign in which runs reached a limit, or in which the scenario or a part of it
+// never took effect, fails too: neither is a pass.
+//
+// The flags -lockstep.seed, -lockstep.runs and -lockstep.replay, or the environment
+// variables LOCKSTEP_SEED, LOCKSTEP_RUNS and LOCKSTEP_REPLAY, take the place of what the
+// plan says. The test's deadline is respected: the campaign stops in time, and says so.
+func Run(t testing.TB, plan lockstep.Plan) {
+	t.Helper()
+	if err := applySettings(&plan); err != nil {
+		t.Fatal(err)
+	}
+	if err := plan.Check(); err != nil {
+		t.Fatal(err)
+	}
+	c := testCase{TB: t, plan: plan, dir: filepath.Join("testdata", "lockstep", folder(t.Name()))}
+	if file := setting(flagReplay, "LOCKSTEP_REPLAY"); file != "" {
+		c.replay(file, true)
+		return
+	}
+	stored, _ := filepath.Glob(filepath.Join(c.dir, "*.trace"))
+	for _, file := range stored {
+		if c.replay(file, false); t.Failed() {
+			return
+		}
+	}
+	c.explore()
+}
+
+func applySettings(plan *lockstep.Plan) error {
+	if s := setting(flagSeed, "LOCKSTEP_SEED"); s != "" {
+		seed, err := strconv.ParseUint(s, 10, 64)
+		if err != nil {
+			return fmt.Errorf("lockstep: the seed %q is not a whole number from 0 to 2^64-1", s)
+		}
+		plan.Seed = seed
+	}
+	if s := setting(flagRuns, "LOCKSTEP_RUNS"); s != "" {
+		runs, err := strconv.Atoi(s)
+		if err != nil || runs < 1 {
+			return fmt.Errorf("lockstep: the number of runs %q is not a whole number from 1 on", s)
+		}
+		plan.Runs = runs
+	}
+	return nil
+}
+
+// folder is a test's name as a path: subtests become folders.
+func folder(name string) string {
+	parts := strings.Split(strings.ReplaceAll(name, "..", "_"), "/")
+	for i, p := range parts {
+		parts[i] = keep.SafeName(p)
+	}
+	return filepath.Join(parts...)
+}
+
+// testCase is one call of Run.
+type testCase struct {
+	testing.TB
+	plan lockstep.Plan
+	dir  string
+}
+
+// context ends a while before the test's deadline.
+func (c *testCase) context() (context.Context, context.CancelFunc) {
+	if d, ok := c.TB.(interface{ Deadline() (time.Time, bool) }); ok {
+		if at, ok := d.Deadline(); ok {
+			return context.WithDeadline(context.Background(), at.Add(-lastWords))
+		}
+	}
+	return context.WithCancel(context.Background())
+}
+
+// replay repeats a stored run. One that was asked for must fail again, or the test does
+// for another reason; one that is merely stored may have been mended meanwhile.
+func (c *testCase) replay(file string, asked bool) {
+	c.Helper()
+	t, err := trace.ReadFile(file)
+	if err != nil {
+		c.passedOver(file, err, asked)
+		return
+	}
+	ctx, cancel := c.context()
+	defer cancel()
+	again, err := replay.Run(ctx, c.plan, t)
+	if err != nil {
+		c.passedOver(file, err, asked)
+		return
+	}
+	words := again.Words(t)
+	switch o := again.Trace.Outcome; {
+	case o.Finding != nil:
+		c.fail(again.Trace, file, "the stored run fails again: "+words)
+	case asked:
+		c.Fatalf("lockstep: %s: %s", file, words)
+	case o.Verdict == trace.Pass:
+		c.Logf("lockstep: stored trace %s: %s. Delete it when that is as it should be", file, words)
+	default:
+		c.Logf("lockstep: stored trace %s: %s", file, words)
+	}
+}
+
+func (c *testCase) passedOver(file string, err error, asked bool) {
+	c.Helper()
+	if asked {
+		c.Fatal(err)
+	}
+	c.Logf("lockstep: stored trace %s passed over: %v", file, err)
+}
+
+func (c *testCase) explore() {
+	c.Helper()
+	ctx, cancel := c.context()
+	defer cancel()
+	result, err := lockstep.Explore(ctx, c.plan)
+	if result != nil && result.First() != nil {
+		c.found(ctx, result.First())
+	}
+	if err != nil {
+		c.Fatal(err)
+	}
+	if !c.Failed() {
+		c.judge(result)
+	}
+}
+
+// judge fails or passes a test whose campaign found nothing.
+func (c *testCase) judge(result *lockstep.Result) {
+	c.Helper()
+	switch {
+	case result.Verdict() == trace.Unknown:
+		c.Errorf("lockstep: unknown: %d of %d runs were not judged (%v); raise the plan's Limits or Budget or make runs shorter",
+			result.Verdicts[trace.Unknown], result.Runs, result.Reasons)
+	case result.Verdict() == trace.Vacuous:
+		c.Errorf("lockstep: vacuous: the scenario took effect in none of %d runs", result.Runs)
+	case len(result.Idle()) > 0 && !c.plan.AllowVacuous:
+		c.Errorf("lockstep: %d runs found nothing, but parts of the scenario never took effect: %s; set the plan's AllowVacuous if that is as it should be",
+			result.Runs, strings.Join(result.Idle(), ", "))
+	case result.Interrupted:
+		c.Logf("lockstep: stopped by the test's deadline after %d runs; nothing found", result.Runs)
+	default:
+		c.Logf("lockstep: %d runs, nothing found; %s", result.Runs, result.Guarantee)
+		for _, name := range result.Unjudged() {
+			c.Logf("lockstep: property %s could never have failed", name)
+		}
+	}
+}
+
+// found shrinks, draws and stores a failing run, and reports it.
+func (c *testCase) found(ctx context.Context, f *lockstep.Found) {
+	c.Helper()
+	if f.Flaky != "" {
+		c.Errorf("lockstep: flaky: run %d found %s, but %s", f.Run, f.Finding, f.Flaky)
+		return
+	}
+	k, err := keep.Run(ctx, c.plan, f.Trace, keep.Options{Dir: c.dir,
+		Name:   keep.SafeName(fmt.Sprintf("%s-seed%d-run%d", f.Finding.Property, c.plan.Seed, f.Run)),
+		Replay: func(file string) string { return c.again(f.Trace, file) }})
+	if k.NotShrunk != nil {
+		c.Logf("lockstep: not shrunk: %v", k.NotShrunk)
+	}
+	if err != nil {
+		c.Logf("lockstep: %v", err)
+	}
+	what := fmt.Sprintf("run %d of seed %d fails", f.Run, c.plan.Seed)
+	if f.Repeated > 1 {
+		what += ", and " + f.Confirmed()
+	}
+	drawn := k.Trace
+	if k.Form != nil && len(k.Trace.Rounds) == 0 {
+		drawn = k.Form
+		what += "; drawn in its " + k.Note
+	}
+	if k.Page != "" {
+		what += "\npage: " + k.Page
+	}
+	c.fail(drawn, k.File, what)
+}
+
+// fail prints a failing run and how to make it again.
+func (c *testCase) fail(t *trace.Trace, file, what string) {
+	c.Helper()
+	var b strings.Builder
+	_ = report.Grid(&b, t, report.Options{}) // a strings.Builder does not fail
+	c.Errorf("lockstep: %s\n\n%s\n%s", what, b.String(), c.again(t, file))
+}
+
+// again is the command that makes a failing run again: from its trace, or else its seed.
+func (c *testCase) again(t *trace.Trace, file string) string {
+	name := strings.ReplaceAll(c.Name(), "/", "$/^")
+	if file == "" {
+		return fmt.Sprintf("go test -run '^%s$' -lockstep.seed=%d", name, t.Header.Seed)
+	}
+	return fmt.Sprintf("go test -run '^%s$' -lockstep.replay='%s'", name, file)
+}
