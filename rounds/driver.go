@@ -67,7 +67,9 @@ func Need(info lockstep.Info) lockstep.Kinds {
 }
 
 // hands reports whether messages are in the engine's hands.
-func hands(info lockstep.Info) bool { return info.Supports.Has(trace.Deliver) || !info.Supports.Has(trace.Wait) }
+func hands(info lockstep.Info) bool {
+	return info.Supports.Has(trace.Deliver) || !info.Supports.Has(trace.Wait)
+}
 
 // crashes reports whether isolation has to be made by crashes.
 func crashes(info lockstep.Info) bool {
