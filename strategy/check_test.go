@@ -20,7 +20,7 @@ func TestCheck(t *testing.T) {
 	roles.Roles = []string{"leader", "follower"}
 	fifo.FIFO = true
 	bare.Supports = trace.KindsOf(trace.Deliver)
-	loose.Nondeterministic = true
+	loose.Repeats = lockstep.Roughly
 	for _, c := range []struct {
 		text string
 		info lockstep.Info
@@ -90,7 +90,7 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%s: %v", c.text, err)
 			continue
 		}
-		err = s.Check(c.info)
+		_, err = s.Fit(c.info)
 		switch {
 		case c.want == "" && err != nil:
 			t.Errorf("%s: %v", c.text, err)
@@ -98,7 +98,7 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%s: error %v, want one with %q", c.text, err, c.want)
 		}
 	}
-	if err := (strategy.Guided{}).Check(info); err == nil || !strings.Contains(err.Error(), "inner is missing") {
+	if _, err := (strategy.Guided{}).Fit(info); err == nil || !strings.Contains(err.Error(), "inner is missing") {
 		t.Errorf("guided without inner: %v", err)
 	}
 	for _, text := range []string{"partition:notion=cut", "systematic:reduce=fast", "systematic:network=x", "delay:near=normal", "guided:inner=nothing", "none", "pctcp:depth"} {
@@ -118,7 +118,7 @@ func TestOtherSystems(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if k.Default.Check(info) != nil {
+			if _, err := k.Default.Fit(info); err != nil {
 				continue
 			}
 			if result := explore(t, lockstep.Plan{System: system, Strategy: k.Default, Runs: 200}); result.Verdict() != trace.Pass {

@@ -22,6 +22,7 @@ func (c clock) New(lockstep.Info) lockstep.Monitor       { return c }
 func (c clock) Reset()                                   { c.reset() }
 func (c clock) Step(run *lockstep.Run) *lockstep.Finding { c.step(run); return nil }
 func (clock) End(*lockstep.Run) *lockstep.Finding        { return nil }
+func (clock) Conclude(bool) lockstep.Conclusion          { return lockstep.Conclusion{} }
 
 // TestDelayConstant checks that with constant latencies every message arrives exactly its
 // latency after it was sent, and alarms fire when they are due. In smr alarms are set to

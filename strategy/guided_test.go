@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/replay"
 	"github.com/lockstep-go/lockstep/sim"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/smr"
@@ -52,12 +53,10 @@ type hashedLock struct{ lock }
 func (l *hashedLock) Fingerprint() uint64 { return uint64(l.right) }
 
 // closed is the spec that the lock stays closed.
-type closed struct{}
+type closed struct{ quiet }
 
 func (closed) Properties() []string                 { return []string{"closed"} }
 func (c closed) New(lockstep.Info) lockstep.Monitor { return c }
-func (closed) Reset()                               {}
-func (closed) End(*lockstep.Run) *lockstep.Finding  { return nil }
 func (closed) Step(run *lockstep.Run) *lockstep.Finding {
 	if len(run.Events()) > 0 {
 		return &lockstep.Finding{Property: "closed", Text: "it opened"}
@@ -133,9 +132,9 @@ func TestGuidedOfRandomSystem(t *testing.T) {
 	result := explore(t, plan)
 	borrowed := 0
 	for _, f := range result.Found {
-		again, err := lockstep.Replay(plan, f.Trace)
-		if f.Flaky != "" || err != nil || again.Outcome.Verdict != trace.Fail {
-			t.Fatalf("run %d: %s %v %v", f.Run, f.Flaky, again.Outcome, err)
+		again, err := replay.Run(t.Context(), plan, f.Trace)
+		if f.Flaky != "" || err != nil || again.Difference != "" || again.Trace.Outcome.Verdict != trace.Fail {
+			t.Fatalf("run %d: %s %+v %v", f.Run, f.Flaky, again, err)
 		}
 		if f.Trace.Header.Run != f.Run {
 			borrowed++

@@ -14,9 +14,9 @@ import (
 // crashes and restarts nodes, and fires alarms at random.
 type meddler struct{}
 
-func (meddler) Name() string                        { return "meddler" }
-func (meddler) Check(lockstep.Info) error           { return nil }
-func (meddler) New(lockstep.Info) lockstep.Director { return &meddling{} }
+func (meddler) Name() string                                { return "meddler" }
+func (meddler) Fit(lockstep.Info) (*lockstep.Budget, error) { return nil, nil }
+func (meddler) New(lockstep.Info) lockstep.Director         { return &meddling{} }
 
 type meddling struct {
 	rand *rand.Rand
@@ -24,12 +24,13 @@ type meddling struct {
 	did  int
 }
 
-func (m *meddling) Reset(r *rand.Rand)       { *m = meddling{rand: r, held: m.held[:0]} }
-func (m *meddling) Counts() []lockstep.Count { return []lockstep.Count{{Name: "meddled", N: m.did}} }
+func (m *meddling) Reset(r *rand.Rand) { *m = meddling{rand: r, held: m.held[:0]} }
+func (m *meddling) Tell() lockstep.Effects {
+	return lockstep.Effects{Counts: []lockstep.Count{{Name: "meddled", N: m.did}}}
+}
 
 func (*meddling) Idle(*lockstep.Run, *lockstep.Hand) bool { return false }
 func (*meddling) End(*lockstep.Run, *lockstep.Hand)       {}
-func (*meddling) Vacuous() string                         { return "" }
 
 func (m *meddling) Look(run *lockstep.Run, hand *lockstep.Hand) {
 	if m.rand.IntN(3) > 0 || run.Last().Kind == trace.Crash { // a step that was queued may be impossible by then
