@@ -9,7 +9,7 @@
 // turn, a message belongs to the round of its tag, and alarms fire in the first round
 // of a phase. Where they do not, the messages in flight when the round starts are its
 // messages, and alarms fire when nothing is in flight. Only the alarms of nodes in the
-// kernel fire. A message that is sent when its round has begun waits for the next round
+// kernel fire. Where a system has no alarms, time passes for all nodes instead. A message that is sent when its round has begun waits for the next round
 // of that name.
 //
 // Where the messages of a system are not in the engine's hands, a round is a stretch of
@@ -57,7 +57,10 @@ func (Rules) Order(*lockstep.Run, []lockstep.ID) {}
 // Need lists the kinds of step that a driver needs of a system, and whether a system
 // without messages can do.
 func Need(info lockstep.Info) lockstep.Kinds {
-	if hands(info) {
+	switch {
+	case hands(info) && ticks(info):
+		return trace.KindsOf(trace.Deliver, trace.Drop)
+	case hands(info):
 		return trace.KindsOf(trace.Deliver, trace.Drop, trace.Alarm)
 	}
 	if crashes(info) {
@@ -71,6 +74,11 @@ func hands(info lockstep.Info) bool {
 	return info.Supports.Has(trace.Deliver) || !info.Supports.Has(trace.Wait)
 }
 
+// ticks reports whether a wait takes the place of alarms.
+func ticks(info lockstep.Info) bool {
+	return info.Supports.Has(trace.Wait) && !info.Supports.Has(trace.Alarm)
+}
+
 // crashes reports whether isolation has to be made by crashes.
 func crashes(info lockstep.Info) bool {
 	return !info.Supports.Has(trace.Cut) && info.Supports.Has(trace.Crash)
@@ -82,6 +90,7 @@ type Driver struct {
 	names  int  // rounds of a phase, where messages carry tags; 0: causal layers
 	number int  // rounds to drive
 	coarse bool // messages are not in the engine's hands
+	ticks  bool // they are, but time passes by waits instead of alarms
 	crash  bool // isolation is a crash
 
 	opened int
@@ -90,6 +99,7 @@ type Driver struct {
 	kernel lockstep.Nodes
 	want   []lockstep.Nodes // coarse: by sender, the receivers it is to be cut off from
 	alarms lockstep.Nodes   // still to fire
+	tick   bool             // time is still to pass
 	active int              // rounds so far that had messages
 	mail   []lockstep.ID    // of this round
 	at     int              // the next of them
@@ -110,7 +120,7 @@ const (
 
 // New makes a driver of so many rounds for a system.
 func New(info lockstep.Info, number int, plan Plan) *Driver {
-	return &Driver{plan: plan, names: len(info.Rounds), number: number, coarse: !hands(info), crash: crashes(info),
+	return &Driver{plan: plan, names: len(info.Rounds), number: number, coarse: !hands(info), ticks: hands(info) && ticks(info), crash: crashes(info),
 		want: make([]lockstep.Nodes, info.Nodes+1)}
 }
 
@@ -154,6 +164,11 @@ func (d *Driver) Next(run *lockstep.Run, next *lockstep.Step) bool {
 			}
 			d.stage = ring
 		case ring:
+			if d.tick {
+				d.tick = false
+				*next = run.Wait()
+				return true
+			}
 			if d.alarms &= run.Alarms(); d.alarms != 0 {
 				n := d.alarms.First()
 				d.alarms = d.alarms.Without(n)
@@ -198,7 +213,7 @@ func (d *Driver) open(run *lockstep.Run) {
 		start = d.opened%d.names == 0
 	}
 	d.opened++
-	d.alarms = 0
+	d.alarms, d.tick = 0, start && d.ticks
 	if start {
 		d.alarms = kernel
 	}

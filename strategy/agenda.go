@@ -248,6 +248,10 @@ func (a *agenda) advance(run *lockstep.Run, h horizon, next *lockstep.Step) bool
 		return h.drain(run, next)
 	}
 	best := a.first(run, false)
+	if best < 0 && h > 0 && clockOnly(run.Info()) { // time moves when nothing else can
+		*next = run.Wait()
+		return true
+	}
 	if best < 0 {
 		return false
 	}

@@ -42,7 +42,11 @@ func (b Baseline) check(info lockstep.Info) error {
 	if moves(&info) {
 		return nil
 	}
-	return info.Require("baseline", trace.KindsOf(trace.Deliver, trace.Drop, trace.Alarm))
+	need := trace.KindsOf(trace.Deliver, trace.Drop)
+	if !clockOnly(&info) {
+		need |= trace.KindsOf(trace.Alarm)
+	}
+	return info.Require("baseline", need)
 }
 
 // guarantee is what one run promises.
@@ -81,7 +85,7 @@ func (b *baseline) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	}
 	alarms, requests := run.Alarms(), givable(run)
 	switch {
-	case moves(run.Info()):
+	case clockOnly(run.Info()):
 		if *next = run.Wait(); requests > 0 && b.rand.Float64() < b.Drop {
 			*next = lockstep.Step{}
 			giveAny(b.rand, run, next)

@@ -70,6 +70,11 @@ func moves(info *lockstep.Info) bool {
 	return info.Supports.Has(trace.Wait) && !info.Supports.Has(trace.Deliver)
 }
 
+// clockOnly reports whether time passes by waits alone: the system has no alarms to fire.
+func clockOnly(info *lockstep.Info) bool {
+	return info.Supports.Has(trace.Wait) && !info.Supports.Has(trace.Alarm)
+}
+
 func anyCut(run *lockstep.Run) bool {
 	for n := range run.All().All() {
 		if run.Cut(n) != 0 {

@@ -13,7 +13,7 @@ import (
 // that kind with equal chances. A kind with weight 0 is never taken.
 //
 // Of a system that moves by itself, whose messages are not in the engine's hands, the weights
-// of messages and alarms are those of letting time pass.
+// of messages are those of letting time pass; of one without alarms, the weight of alarms is.
 type Walk struct {
 	Deliver   int `help:"weight of delivering a message in flight"`
 	Drop      int `help:"weight of losing a message in flight"`
@@ -46,9 +46,9 @@ func (w Walk) lowered(info *lockstep.Info) Walk {
 	if moves(info) {
 		w.Wait += w.Deliver + w.Drop + w.Duplicate
 		w.Deliver, w.Drop, w.Duplicate = 0, 0, 0
-		if !info.Supports.Has(trace.Alarm) {
-			w.Wait, w.Alarm = w.Wait+w.Alarm, 0
-		}
+	}
+	if clockOnly(info) {
+		w.Wait, w.Alarm = w.Wait+w.Alarm, 0
 	}
 	return w
 }
