@@ -42,8 +42,8 @@ func TestWalkTakesWhatHasWeight(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for k := trace.Deliver; k <= trace.Heal; k++ {
-			want := k == trace.Deliver || k == trace.Alarm || s == all && k != trace.Replace
+		for k := trace.Deliver; k <= trace.Wait; k++ {
+			want := k == trace.Deliver || k == trace.Alarm || s == all && k != trace.Replace && k != trace.Wait
 			if got := w.kinds[k] > 0; got != want {
 				t.Errorf("%v: %s taken %d times in %d runs", s, k, w.kinds[k], result.Runs)
 			}
