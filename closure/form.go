@@ -263,7 +263,7 @@ func findingText(f *trace.Finding) string {
 }
 
 // sameFinding reports whether two equivalent runs violate the same property with the
-// same values. The order in which nodes let them be seen may differ, and with it the
+// same values. The order in which nodes have them may differ, and with it the
 // words.
 func sameFinding(a, b *trace.Finding) bool {
 	if a == nil || b == nil {

@@ -36,8 +36,8 @@ func GroupFindings(found []Occurrence) []Group {
 	return groups
 }
 
-// Shape is what a failing run lets the outside see, whatever the values and the names of
-// the nodes: by phase, how many events of which type, up to the finding. Runs of one
+// Shape is what was observable in a failing run, whatever the values and the names of the
+// nodes: by phase, how many events of which type, up to the finding. Runs of one
 // shape tend to fail for one reason, however different their schedules are.
 func Shape(t *trace.Trace) string {
 	type key struct {
