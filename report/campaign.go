@@ -29,7 +29,7 @@ type Campaign struct {
 	Reasons     map[string]int    `json:"reasons,omitempty"` // limits that runs reached
 	Shrunk      string            `json:"shrunk,omitempty"`
 	Guarantee   Promise           `json:"guarantee"`
-	Judged      map[string]int    `json:"judged,omitempty"`  // how often each property could have failed
+	Judged      map[string]int    `json:"judged,omitempty"`  // how often each property could have failed; -1: nobody counted
 	Effects     []Effect          `json:"effects,omitempty"` // how often each part of the scenario took effect
 	ElapsedMS   int64             `json:"elapsed_ms"`
 	RunsPerS    float64           `json:"runs_per_sec"`
@@ -183,7 +183,7 @@ func (c *Campaign) writeCounts(b *strings.Builder) {
 		if c.Judged[name] == 0 {
 			fmt.Fprintf(b, "warning: property %s was never put to the test\n", name)
 		} else {
-			fmt.Fprintf(b, "property %s was judged %d times\n", name, c.Judged[name])
+			fmt.Fprintf(b, "property %s was %s\n", name, judged(c.Judged[name]))
 		}
 	}
 	for _, e := range c.Effects {
@@ -191,6 +191,14 @@ func (c *Campaign) writeCounts(b *strings.Builder) {
 			fmt.Fprintf(b, "warning: %s never took effect\n", e.Name)
 		}
 	}
+}
+
+// judged says how often a property could have failed.
+func judged(n int) string {
+	if n < 0 {
+		return "judged, nobody counted how often"
+	}
+	return fmt.Sprintf("judged %d times", n)
 }
 
 func named(target string, options map[string]string) string {

@@ -147,6 +147,6 @@ func (c *Campaign) judge(name string, one *junitCase) {
 		}
 		one.Error = &junitProblem{Message: text, Type: string(c.Verdict), Text: text}
 	default:
-		one.Out = fmt.Sprintf("%d runs, judged %d times", c.Runs, c.Judged[name])
+		one.Out = fmt.Sprintf("%d runs, %s", c.Runs, judged(c.Judged[name]))
 	}
 }

@@ -81,7 +81,7 @@ func campaignWith(text string) *report.Campaign {
 		Finding: &report.Problem{Property: text, Text: text}, Trace: text, Traces: []string{text}, Verdict: trace.Fail,
 		Verdicts: map[string]int{"fail": 5, "pass": 990, "unknown": 5}, Reasons: map[string]int{text: 5}, Shrunk: text,
 		Guarantee: report.Promise{Text: text, PerRun: 0.001, AllRuns: 0.63, RunsFor95: 2995, Space: text, Assumes: []string{text}},
-		Judged:    map[string]int{text: 10, "never " + text: 0}, Effects: []report.Effect{{Name: text, N: 1}, {Name: text + "2"}},
+		Judged:    map[string]int{text: 10, "never " + text: 0, "uncounted " + text: -1}, Effects: []report.Effect{{Name: text, N: 1}, {Name: text + "2"}},
 		ElapsedMS: 1234, RunsPerS: 810.4, StepsPerS: 40000, Steps: 49000, Messages: 12000, Digest: text, Again: text, Replay: text,
 		Groups:   []report.Group{{Property: text, Shape: text, Findings: 4, First: 4, Text: text, Trace: text}, {Property: text, Shape: "other", Findings: 1, First: 90, Text: text}},
 		Curve:    []report.Sample{{Runs: 500, ElapsedMS: 600, States: 90, Schedules: 400, Findings: 2}, {Runs: 1000, ElapsedMS: 1234, States: 130, Schedules: 700, Findings: 5}},

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"hash/maphash"
 	"slices"
 	"strings"
 	"testing"
@@ -16,47 +15,6 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/smr"
 )
-
-// census is a spec that counts distinct states and schedules of a campaign with one
-// worker, and lets another spec judge.
-type census struct {
-	lockstep.Spec
-	monitor  lockstep.Monitor
-	seed     maphash.Seed
-	steps    maphash.Hash
-	states   map[uint64]bool
-	schedule map[uint64]bool
-}
-
-func (c *census) New(info lockstep.Info) lockstep.Monitor {
-	c.monitor = c.Spec.New(info)
-	return c
-}
-
-func (c *census) Reset() {
-	c.monitor.Reset()
-	c.steps.Reset()
-}
-
-func (c *census) Step(run *lockstep.Run) *lockstep.Finding {
-	var h maphash.Hash
-	h.SetSeed(c.seed)
-	for n := range run.Info().Nodes {
-		fmt.Fprintln(&h, run.Deployment().(lockstep.Fingerprinter).Fingerprint(lockstep.Node(n+1)))
-	}
-	c.states[h.Sum64()] = true
-	fmt.Fprintln(&c.steps, *run.Last())
-	f := c.monitor.Step(run)
-	if f != nil {
-		c.End(run)
-	}
-	return f
-}
-
-func (c *census) End(run *lockstep.Run) *lockstep.Finding {
-	c.schedule[c.steps.Sum64()] = true
-	return nil
-}
 
 // runsToFirst are the numbers of runs that a strategy needs with several seeds, sorted.
 func runsToFirst(s lockstep.Strategy, repeats int) (runs []float64, err error) {
@@ -74,13 +32,11 @@ func runsToFirst(s lockstep.Strategy, repeats int) (runs []float64, err error) {
 
 func campaign() (*report.Campaign, error) {
 	const runs, repeats = 3000, 15
-	count := &census{Spec: smr.Prefix, seed: maphash.MakeSeed(), states: map[uint64]bool{}, schedule: map[uint64]bool{}}
-	count.steps.SetSeed(count.seed)
-	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultUniform, Spec: count,
-		Seed: 1, Runs: runs, KeepGoing: true, Workers: 1}
+	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultUniform, Spec: smr.Prefix,
+		Seed: 1, Runs: runs, KeepGoing: true, Distinct: true, Workers: 1}
 	c := &report.Campaign{Options: map[string]string{"nodes": "3"}, Again: "lockstep run smr-bug --runs 3000 --keep-going --seed 1"}
 	plan.Progress = func(r *lockstep.Result) {
-		c.Curve = append(c.Curve, report.Sample{Runs: r.Runs, States: len(count.states), Schedules: len(count.schedule), Findings: len(r.Found)})
+		c.Curve = append(c.Curve, report.Sample{Runs: r.Runs, States: r.States, Schedules: r.Schedules, Findings: len(r.Found)})
 	}
 	start := time.Now()
 	result, err := lockstep.Explore(context.Background(), plan)
@@ -104,7 +60,7 @@ func campaign() (*report.Campaign, error) {
 		found = append(found, report.Occurrence{Run: f.Run, Trace: f.Trace})
 	}
 	c.Groups = report.GroupFindings(found)
-	c.Coverage = []report.Covered{{Name: "distinct schedules", Seen: len(count.schedule)}, {Name: "distinct states", Seen: len(count.states)}}
+	c.Coverage = []report.Covered{{Name: "distinct schedules", Seen: result.Schedules}, {Name: "distinct states", Seen: result.States}}
 	for _, s := range []lockstep.Strategy{strategy.DefaultUniform, strategy.DefaultLossy, strategy.DefaultWalk, strategy.DefaultBaseline} {
 		runs, err := runsToFirst(s, repeats)
 		if err != nil {
