@@ -1,6 +1,7 @@
 package etcdraft
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 
@@ -19,8 +20,7 @@ type Deployment struct {
 	out     *lockstep.Outbox
 
 	pcg     rand.PCG
-	rand    *rand.Rand // the run's own: workload, changes, delays, reports of losses
-	cut     []lockstep.Nodes
+	rand    *rand.Rand     // the run's own: workload, changes, delays, reports of losses
 	gone    []bool         // by message number - 1: delivered, lost or a copy
 	flying  int            // messages on their way
 	retired lockstep.Nodes // removed, and stopped by their operator; see retire
@@ -39,7 +39,7 @@ var snapType, appType = raftlib.MsgSnap.String(), raftlib.MsgApp.String()
 
 func newDeployment(c Cluster) *Deployment {
 	d := &Deployment{cluster: c, network: c.library.NewNetwork(c.config()), nodes: make([]node, c.Nodes),
-		clients: make([]client, c.Clients), cut: make([]lockstep.Nodes, c.Nodes+1), texts: map[Op]string{}}
+		clients: make([]client, c.Clients), texts: map[Op]string{}}
 	d.rand = rand.New(&d.pcg)
 	d.asks, _ = c.asks() // checked before
 	for i := range d.nodes {
@@ -57,12 +57,17 @@ func newDeployment(c Cluster) *Deployment {
 	return d
 }
 
+// Abilities tells that states have fingerprints, messages can be looked at, and nodes play
+// roles.
+func (d *Deployment) Abilities() lockstep.Abilities {
+	return lockstep.Abilities{Fingerprint: d.fingerprint, Body: d.network.Body, Role: func(n lockstep.Node) string { return d.node(n).role.String() }}
+}
+
 // Reset begins a new run.
-func (d *Deployment) Reset(seed uint64, out *lockstep.Outbox) error {
+func (d *Deployment) Reset(_ context.Context, seed uint64, out *lockstep.Outbox) error {
 	d.begin(out)
 	d.pcg.Seed(seed, 0)
 	d.network.Reset()
-	clear(d.cut)
 	d.resetCalm()
 	d.gone, d.flying, d.retired, d.changes, d.transfers, d.data = d.gone[:0], 0, 0, 0, 0, d.data[:0]
 	for i := range d.nodes {
@@ -88,7 +93,7 @@ func (d *Deployment) Reset(seed uint64, out *lockstep.Outbox) error {
 	d.offerChange()
 	d.offerTransfer()
 	d.offerAsks()
-	d.arm()
+	d.end()
 	return nil
 }
 
@@ -98,8 +103,16 @@ func (d *Deployment) begin(out *lockstep.Outbox) {
 	d.events.reset()
 }
 
+// end follows every step.
+func (d *Deployment) end() {
+	d.arm()
+	if d.out.Texts() {
+		d.out.States(d.stateText)
+	}
+}
+
 // Do takes one step.
-func (d *Deployment) Do(s *lockstep.Step, out *lockstep.Outbox) error {
+func (d *Deployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
 	d.begin(out)
 	d.countCalm(s)
 	var err error
@@ -119,10 +132,8 @@ func (d *Deployment) Do(s *lockstep.Step, out *lockstep.Outbox) error {
 		d.crash(d.node(s.Node))
 	case trace.Restart:
 		err = d.start(d.node(s.Node))
-	case trace.Cut, trace.Heal:
-		d.switchLinks(s)
 	}
-	d.arm()
+	d.end()
 	return err
 }
 
@@ -211,29 +222,12 @@ func (d *Deployment) take(id lockstep.ID) {
 
 // sent notes that a message is on its way, unless its link is cut.
 func (d *Deployment) sent(from, to lockstep.Node) (lost bool) {
-	lost = d.cut[from].Has(to)
+	lost = d.out.Cut(from).Has(to)
 	d.gone = append(d.gone, lost)
 	if !lost {
 		d.flying++
 	}
 	return lost
-}
-
-// switchLinks follows the engine's book of cut links.
-func (d *Deployment) switchLinks(s *lockstep.Step) {
-	set := func(from, to lockstep.Nodes) {
-		for n := range (from & trace.AllNodes(d.cluster.Nodes)).All() {
-			if s.Kind == trace.Cut {
-				d.cut[n] |= to.Without(n)
-			} else {
-				d.cut[n] &^= to
-			}
-		}
-	}
-	set(s.From, s.To)
-	if !s.OneWay {
-		set(s.To, s.From)
-	}
 }
 
 // send puts the messages of a Ready on their way.
@@ -244,32 +238,27 @@ func (d *Deployment) send(n *node, rd *raftlib.Ready) {
 			at = d.out.Now() + lockstep.Time(d.rand.IntN(d.cluster.Delay+1))
 		}
 		kind := e.Type.String()
-		d.out.SendAt(n.id, e.To, kind, d.tag(e, n.hard.Term), at)
+		body := d.out.SendAt(n.id, e.To, kind, d.tag(e, n.hard.Term), at)
 		n.raft.Post(i)
+		if d.out.Texts() {
+			d.out.Text(body, d.network.Content(body).Text(entryText))
+		}
 		if d.sent(n.id, e.To) {
 			d.lost(n.id, e.To, kind)
 		}
 	}
 }
 
-// MessageText implements [lockstep.Describer].
-func (d *Deployment) MessageText(body lockstep.ID) string {
-	return d.network.Content(body).Text(entryText)
-}
-
-// StateText implements [lockstep.Describer].
-func (d *Deployment) StateText(id lockstep.Node) string {
+// stateText is the state of a node in a few words.
+func (d *Deployment) stateText(id lockstep.Node) string {
 	n := d.node(id)
 	disk := n.raft.Disk()
 	return fmt.Sprintf("%s term=%d log=%d..%d commit=%d %s", n.role, n.hard.Term, disk.First(),
 		disk.First()+uint64(len(disk.Terms()))-1, n.hard.Commit, &n.machine)
 }
 
-// Body implements [lockstep.Bodies]: the library's own message.
-func (d *Deployment) Body(body lockstep.ID) any { return d.network.Body(body) }
-
-// Fingerprint implements [lockstep.Fingerprinter].
-func (d *Deployment) Fingerprint(id lockstep.Node) uint64 {
+// fingerprint hashes the state of a node.
+func (d *Deployment) fingerprint(id lockstep.Node) uint64 {
 	n := d.node(id)
 	h := mixer(n.machine.fingerprint())
 	h.mix(uint64(n.role)<<8 | uint64(n.lead))
@@ -285,18 +274,11 @@ func (d *Deployment) Fingerprint(id lockstep.Node) uint64 {
 	return uint64(h)
 }
 
-// inner is the deployment of a run, for specs that look into it. A deployment that wraps
-// one has a method Unwrap.
+// inner is the deployment of a run, for specs that look into it.
 func inner(run *lockstep.Run) *Deployment {
-	d := run.Deployment()
-	for {
-		switch v := d.(type) {
-		case *Deployment:
-			return v
-		case interface{ Unwrap() lockstep.Deployment }:
-			d = v.Unwrap()
-		default:
-			panic(fmt.Sprintf("etcdraft: this spec is for a deployment of etcdraft, not for a %T", d))
-		}
+	d, ok := run.Deployment().(*Deployment)
+	if !ok {
+		panic(fmt.Sprintf("etcdraft: this spec is for a deployment of etcdraft, not for a %T", run.Deployment()))
 	}
+	return d
 }

@@ -33,9 +33,6 @@ func (c Cluster) roles() []string {
 	return list
 }
 
-// Role implements [lockstep.Roles].
-func (d *Deployment) Role(n lockstep.Node) string { return d.node(n).role.String() }
-
 // Entry is an entry of a node's log.
 type Entry = raftlib.Entry
 

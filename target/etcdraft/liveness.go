@@ -57,7 +57,7 @@ func (m *durability) answered(d *Deployment, by lockstep.Node, r *spec.Return) *
 	n := d.node(by)
 	w := write{op: op, index: n.machine.applied, term: n.hard.Term, prefix: n.machine.prefix}
 	m.known = append(m.known, w)
-	if d.cluster.Changes > 0 {
+	if d.cluster.Changes > 0 || len(d.asks) > 0 {
 		return nil
 	}
 	m.judged++

@@ -30,8 +30,8 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 }
 
 // Deploy makes a deployment.
-func (c Cluster) Deploy() (lockstep.Deployment, error) {
-	return etcdraft.Cluster(c).With(library{}).Deploy()
+func (c Cluster) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
+	return etcdraft.Cluster(c).With(library{}).Deploy(p)
 }
 
 // Targets is this version of the library.
