@@ -2,6 +2,7 @@ package closure_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -259,17 +260,21 @@ func TestFormRefusesWhatCannotBeRepeated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	was := run.Records[3].Text
 	run.Records[3].Text = "something else"
 	if _, err := closure.Form(t.Context(), lockstep.Plan{System: asker(true)}, run); err == nil || !strings.Contains(err.Error(), "cannot be repeated") {
 		t.Errorf("error %v", err)
 	}
-	if _, err := closure.Form(t.Context(), lockstep.Plan{}, run); err == nil {
-		t.Error("a plan without a system passed")
+	if _, err := closure.Form(t.Context(), lockstep.Plan{}, run); err == nil || !strings.Contains(err.Error(), "needs a System") {
+		t.Errorf("a plan without a system: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	run.Records[3].Text = "2->1 answer"
-	if _, err := closure.Form(ctx, lockstep.Plan{System: asker(true)}, run); err == nil {
-		t.Error("a context that has ended passed")
+	run.Records[3].Text = was
+	if res, err := closure.Form(t.Context(), lockstep.Plan{System: asker(true)}, run); err != nil || res.Trace == nil {
+		t.Errorf("the run as it was: %+v, %v", res, err)
+	}
+	if _, err := closure.Form(ctx, lockstep.Plan{System: asker(true)}, run); !errors.Is(err, context.Canceled) {
+		t.Errorf("a context that has ended: %v", err)
 	}
 }
