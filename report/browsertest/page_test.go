@@ -14,6 +14,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/closure"
 	"github.com/lockstep-go/lockstep/report"
+	"github.com/lockstep-go/lockstep/shrink"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/smr"
 	"github.com/lockstep-go/lockstep/trace"
@@ -29,7 +30,7 @@ var demo = sync.OnceValues(func() (v report.Views, err error) {
 		return v, err
 	}
 	v.Found = result.First().Trace
-	small, err := lockstep.Shrink(ctx, plan, v.Found, 0)
+	small, err := shrink.Run(ctx, plan, v.Found, shrink.Options{})
 	if err != nil {
 		return v, err
 	}
@@ -38,7 +39,7 @@ var demo = sync.OnceValues(func() (v report.Views, err error) {
 	if err != nil {
 		return v, err
 	}
-	small, err = lockstep.Shrink(ctx, plan, form.Trace, 5000)
+	small, err = shrink.Run(ctx, plan, form.Trace, shrink.Options{Tries: 5000})
 	if err == nil {
 		v.Lockstep = small.Trace
 	}
@@ -220,7 +221,7 @@ func TestDarkPrintAndTable(t *testing.T) {
 func longRun(b *bytes.Buffer) error {
 	s := strategy.DefaultWalk
 	s.Steps, s.Drop = 1000, 0
-	t, err := lockstep.Record(lockstep.Plan{System: smr.Cluster{Nodes: 5}, Strategy: s, Spec: smr.Prefix, Seed: 3}, 0)
+	t, err := lockstep.Record(t.Context(), lockstep.Plan{System: smr.Cluster{Nodes: 5}, Strategy: s, Spec: smr.Prefix, Seed: 3}, 0)
 	if err != nil {
 		return err
 	}

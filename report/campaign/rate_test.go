@@ -1,4 +1,4 @@
-package report_test
+package campaign_test
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 	"math/big"
 	"testing"
 
-	"github.com/lockstep-go/lockstep/report"
+	"github.com/lockstep-go/lockstep/report/campaign"
 )
 
 // atMost is the exact probability of at most k failures in n runs.
@@ -34,7 +34,7 @@ func TestFailureRateIsExact(t *testing.T) {
 	for _, n := range []int{1, 2, 5, 17, 40} {
 		for k := 0; k <= n; k++ {
 			for _, confidence := range []float64{0.5, 0.95, 0.999} {
-				r := report.FailureRate(n, k, confidence)
+				r := campaign.FailureRate(n, k, confidence)
 				if k < n {
 					if got := atMost(n, k, r.Upper); math.Abs(got-(1-confidence)) > 1e-9 {
 						t.Errorf("%d of %d at %v: %d or fewer have probability %v at the upper bound %v", k, n, confidence, k, got, r.Upper)
@@ -57,12 +57,12 @@ func TestFailureRateIsExact(t *testing.T) {
 func TestFailureRateOfManyRuns(t *testing.T) {
 	for _, n := range []int{1000, 1_000_000, 100_000_000} {
 		want := -math.Expm1(math.Log(0.05) / float64(n)) // 1 - 0.05^(1/n)
-		if got := report.FailureRate(n, 0, 0.95).Upper; math.Abs(got/want-1) > 1e-6 {
+		if got := campaign.FailureRate(n, 0, 0.95).Upper; math.Abs(got/want-1) > 1e-6 {
 			t.Errorf("none of %d: %v, want %v", n, got, want)
 		}
 	}
 	for _, c := range []struct{ runs, failures int }{{0, 0}, {-1, 3}} {
-		if got := report.FailureRate(c.runs, c.failures, 0.95); got.Lower != 0 || got.Upper != 1 {
+		if got := campaign.FailureRate(c.runs, c.failures, 0.95); got.Lower != 0 || got.Upper != 1 {
 			t.Errorf("%+v: %+v", c, got)
 		}
 	}
@@ -70,7 +70,7 @@ func TestFailureRateOfManyRuns(t *testing.T) {
 
 // Nothing found in 3000 runs: the chance of failure is small, but not nothing.
 func ExampleFailureRate() {
-	r := report.FailureRate(3000, 0, 0.95)
+	r := campaign.FailureRate(3000, 0, 0.95)
 	fmt.Printf("at most %.4f\n", r.Upper)
 	// Output: at most 0.0010
 }

@@ -1,10 +1,11 @@
-package report
+package campaign
 
 import (
 	"fmt"
 	"io"
 	"strings"
 
+	"github.com/lockstep-go/lockstep/report/internal/plain"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -20,41 +21,36 @@ type Place struct {
 // Annotations writes a campaign as GitHub workflow commands: an error for each group of
 // findings, a warning for whatever says nothing because it was never put to the test.
 func Annotations(w io.Writer, c *Campaign, at Place) error {
-	a := annotator{place: at, title: "lockstep " + c.Target}
-	groups := c.Groups
-	if len(groups) == 0 && c.Finding != nil {
-		g := Group{Property: c.Finding.Property, Text: c.Finding.Text, Findings: c.Findings, Trace: c.Trace}
-		if c.FirstRun != nil {
-			g.First = *c.FirstRun
-		}
-		groups = []Group{g}
+	d := c.Document()
+	a := annotator{place: at, title: "lockstep " + d.Target}
+	groups := d.Groups
+	if len(groups) == 0 && d.Finding != nil {
+		groups = []Group{{Property: d.Finding.Property, Text: d.Finding.Text, Findings: d.Findings, Trace: d.Trace, First: *d.FirstRun}}
 	}
 	for i, g := range groups {
 		if i == maxAnnotations {
 			a.add("warning", fmt.Sprintf("%d more groups of findings are not shown", len(groups)-i))
 			break
 		}
-		text := fmt.Sprintf("%s: %s\n%d of %d runs, first in run %d, seed %d", g.Property, g.Text, g.Findings, c.Runs, g.First, c.Seed)
-		if i == 0 && c.Replay != "" {
-			text += "\nreplay: " + c.Replay
+		text := fmt.Sprintf("%s: %s\n%d of %d runs, first in run %d, seed %d", g.Property, g.Text, g.Findings, d.Runs, g.First, d.Seed)
+		if i == 0 && d.Replay != "" {
+			text += "\nreplay: " + d.Replay
 		}
 		a.add("error", text)
 	}
-	for _, name := range sorted(c.Judged) {
-		if c.Judged[name] == 0 {
-			a.add("warning", fmt.Sprintf("property %s was never put to the test", name))
-		}
+	for _, name := range c.Result.Unjudged() {
+		a.add("warning", fmt.Sprintf("property %s was never put to the test", name))
 	}
-	for _, e := range c.Effects {
-		if e.N == 0 {
-			a.add("warning", fmt.Sprintf("scenario: %s never took effect", e.Name))
-		}
+	for _, name := range c.Result.Idle() {
+		a.add("warning", fmt.Sprintf("scenario: %s never took effect", name))
 	}
-	switch c.Verdict {
-	case trace.Unknown, trace.Vacuous:
-		a.add("warning", fmt.Sprintf("the campaign is %s: %s", c.Verdict, strings.Join(sorted(c.Reasons), "; ")))
+	switch d.Verdict {
+	case trace.Unknown:
+		a.add("warning", "the campaign is unknown: "+unknown(&d))
+	case trace.Vacuous:
+		a.add("warning", "the campaign is vacuous: no part of the scenario took effect")
 	case trace.Pass:
-		a.add("notice", fmt.Sprintf("%d runs, nothing found; %s", c.Runs, c.Guarantee.Text))
+		a.add("notice", fmt.Sprintf("%d runs, nothing found; %s", d.Runs, d.Guarantee.Text))
 	}
 	_, err := io.WriteString(w, a.b.String())
 	return err
@@ -78,7 +74,7 @@ func (a *annotator) add(kind, text string) {
 	properties = append(properties, "title="+escapeProperty(a.title))
 	lines := strings.Split(text, "\n")
 	for i := range lines {
-		lines[i] = cut(clean(lines[i]), DefaultMaxText)
+		lines[i] = plain.Short(lines[i])
 	}
 	fmt.Fprintf(&a.b, "::%s %s::%s\n", kind, strings.Join(properties, ","), commandEscapes.Replace(strings.Join(lines, "\n")))
 }
@@ -88,4 +84,4 @@ var (
 	propertyEscapes = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 )
 
-func escapeProperty(s string) string { return propertyEscapes.Replace(cut(clean(s), DefaultMaxText)) }
+func escapeProperty(s string) string { return propertyEscapes.Replace(plain.Short(s)) }

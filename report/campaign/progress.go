@@ -1,4 +1,4 @@
-package report
+package campaign
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/lockstep-go/lockstep/report/internal/plain"
 )
 
 // Status is how far a campaign is.
@@ -89,7 +91,7 @@ func (p *Progress) Show(text func(elapsed time.Duration) string) error {
 		return nil
 	}
 	p.next = now.Add(p.every())
-	line := clean(text(now.Sub(p.start)))
+	line := plain.Clean(text(now.Sub(p.start)))
 	if !p.Terminal {
 		_, err := fmt.Fprintln(p.W, line)
 		return err
@@ -98,7 +100,7 @@ func (p *Progress) Show(text func(elapsed time.Duration) string) error {
 	if width <= 0 {
 		width = 80
 	}
-	p.drawn = cut(line, width-1) // a full line would wrap and could not be drawn over
+	p.drawn = plain.Cut(line, width-1) // a full line would wrap and could not be drawn over
 	_, err := io.WriteString(p.W, "\r\x1b[K"+p.drawn)
 	return err
 }
@@ -112,9 +114,9 @@ func (p *Progress) line(s Status, elapsed time.Duration) string {
 	if p.Runs > 0 {
 		parts[0] = fmt.Sprintf("%d of %d runs", s.Runs, p.Runs)
 	}
-	parts = append(parts, fmt.Sprintf("%s runs/s", short(rate)), fmt.Sprintf("%d findings", s.Findings))
+	parts = append(parts, fmt.Sprintf("%s runs/s", plain.Number(rate)), fmt.Sprintf("%d findings", s.Findings))
 	if s.Coverage != "" {
-		parts = append(parts, clean(s.Coverage))
+		parts = append(parts, plain.Clean(s.Coverage))
 	}
 	parts = append(parts, elapsed.Round(time.Second).String())
 	if left, ok := p.left(s, elapsed, rate); ok {

@@ -1,4 +1,4 @@
-package report
+package campaign
 
 import (
 	"encoding/xml"
@@ -6,13 +6,15 @@ import (
 	"io"
 	"strings"
 
+	"github.com/lockstep-go/lockstep/report/internal/plain"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
 // JUnit writes campaigns as JUnit XML, as CI servers read it: a campaign is a test suite
 // with seed, strategy, guarantee and trace as properties, and each property of the system
 // that was judged is a test case. A finding is a failure; a campaign that says nothing,
-// because runs reached a limit or the scenario never took effect, is an error.
+// because runs were not judged, the scenario never took effect or somebody stopped it, is an
+// error.
 func JUnit(w io.Writer, campaigns ...*Campaign) error {
 	doc := junitSuites{Name: "lockstep"}
 	for _, c := range campaigns {
@@ -71,20 +73,22 @@ type (
 )
 
 func junitSuiteOf(c *Campaign) junitSuite {
-	s := junitSuite{Name: clean(c.Target) + " " + clean(c.Strategy), Time: fmt.Sprintf("%.3f", float64(c.ElapsedMS)/1000)}
+	d := c.Document()
+	s := junitSuite{Name: plain.Clean(d.Target) + " " + plain.Clean(d.Strategy), Time: fmt.Sprintf("%.3f", c.Elapsed.Seconds())}
 	for _, p := range []junitProperty{
-		{"seed", fmt.Sprint(c.Seed)}, {"strategy", c.Strategy}, {"scenario", c.Scenario}, {"options", strings.TrimSpace(named("", c.Options))},
-		{"runs", fmt.Sprint(c.Runs)}, {"findings", fmt.Sprint(c.Findings)}, {"verdict", string(c.Verdict)}, {"trace", c.Trace},
-		{"guarantee", c.Guarantee.Text}, {"guarantee.assumes", strings.Join(c.Guarantee.Assumes, "; ")},
-		{"guarantee.all_runs", fmt.Sprintf("%.6g", c.Guarantee.AllRuns)}, {"digest", c.Digest}, {"again", c.Again}, {"replay", c.Replay},
+		{"seed", fmt.Sprint(d.Seed)}, {"strategy", d.Strategy}, {"scenario", d.Scenario}, {"build", d.Build},
+		{"options", strings.TrimSpace(plain.Named("", "", d.Options))}, {"runs", fmt.Sprint(d.Runs)}, {"findings", fmt.Sprint(d.Findings)},
+		{"verdict", string(d.Verdict)}, {"interrupted", yes(d.Interrupted)}, {"trace", d.Trace},
+		{"guarantee", d.Guarantee.Text}, {"guarantee.assumes", strings.Join(d.Guarantee.Assumes, "; ")},
+		{"guarantee.all_runs", fmt.Sprintf("%.6g", d.Guarantee.AllRuns)}, {"digest", d.Digest}, {"again", d.Again}, {"replay", d.Replay},
 	} {
 		if p.Value != "" {
-			s.Properties = append(s.Properties, junitProperty{p.Name, clean(p.Value)})
+			s.Properties = append(s.Properties, junitProperty{p.Name, plain.Clean(p.Value)})
 		}
 	}
-	for _, name := range c.properties() {
-		one := junitCase{Name: clean(name), Class: clean(c.Target), Time: "0.000"}
-		c.judge(name, &one)
+	for _, name := range d.properties() {
+		one := junitCase{Name: plain.Clean(name), Class: plain.Clean(d.Target), Time: "0.000"}
+		d.judge(name, &one)
 		if one.Failure != nil {
 			s.Failures++
 		}
@@ -99,7 +103,7 @@ func junitSuiteOf(c *Campaign) junitSuite {
 }
 
 // properties are the names of all properties that were judged or violated.
-func (c *Campaign) properties() []string {
+func (c *Document) properties() []string {
 	names := map[string]bool{}
 	for name := range c.Judged {
 		names[name] = true
@@ -113,21 +117,21 @@ func (c *Campaign) properties() []string {
 	if len(names) == 0 {
 		names["panic"] = true
 	}
-	return sorted(names)
+	return plain.Keys(names)
 }
 
 // judge fills in how a property came off.
-func (c *Campaign) judge(name string, one *junitCase) {
+func (c *Document) judge(name string, one *junitCase) {
 	var texts []string
 	found := 0
 	for _, g := range c.Groups {
 		if g.Property == name {
-			texts = append(texts, fmt.Sprintf("%d times, first in run %d (%s): %s", g.Findings, g.First, clean(g.Shape), clean(g.Text)))
+			texts = append(texts, fmt.Sprintf("%d times, first in run %d (%s): %s", g.Findings, g.First, plain.Clean(g.Shape), plain.Clean(g.Text)))
 			found += g.Findings
 		}
 	}
 	if c.Finding != nil && c.Finding.Property == name {
-		texts = append([]string{clean(c.Finding.Text)}, texts...)
+		texts = append([]string{plain.Clean(c.Finding.Text)}, texts...)
 		found = max(found, 1)
 	}
 	switch {
@@ -137,16 +141,35 @@ func (c *Campaign) judge(name string, one *junitCase) {
 			kind = string(trace.Flaky)
 		}
 		if c.Replay != "" {
-			texts = append(texts, "replay: "+clean(c.Replay))
+			texts = append(texts, "replay: "+plain.Clean(c.Replay))
 		}
 		one.Failure = &junitProblem{Message: texts[0], Type: kind, Text: strings.Join(texts, "\n")}
 	case c.Verdict == trace.Unknown || c.Verdict == trace.Vacuous:
 		text := "no part of the scenario took effect"
 		if c.Verdict == trace.Unknown {
-			text = "runs reached a limit: " + clean(strings.Join(sorted(c.Reasons), "; "))
+			text = unknown(c)
 		}
 		one.Error = &junitProblem{Message: text, Type: string(c.Verdict), Text: text}
 	default:
 		one.Out = fmt.Sprintf("%d runs, judged %d times", c.Runs, c.Judged[name])
 	}
+}
+
+// unknown says why nothing is known.
+func unknown(d *Document) string {
+	switch {
+	case len(d.Reasons) > 0:
+		return "runs were not judged: " + plain.Clean(strings.Join(plain.Keys(d.Reasons), "; "))
+	case d.Interrupted:
+		return fmt.Sprintf("interrupted after %d runs", d.Runs)
+	default:
+		return "no run was made"
+	}
+}
+
+func yes(b bool) string {
+	if b {
+		return "true"
+	}
+	return ""
 }

@@ -1,4 +1,4 @@
-package report_test
+package campaign_test
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockstep-go/lockstep/report"
+	"github.com/lockstep-go/lockstep/report/campaign"
 )
 
 // screen is as much of a terminal as a progress line needs.
@@ -41,10 +41,10 @@ func (c *ticking) tick(d time.Duration) { c.now = c.now.Add(d) }
 
 func TestProgressOnATerminal(t *testing.T) {
 	clock, s := &ticking{now: time.Unix(1000, 0)}, &screen{}
-	p := &report.Progress{W: s, Terminal: true, Width: 90, Runs: 1000, Now: func() time.Time { return clock.now }}
+	p := &campaign.Progress{W: s, Terminal: true, Width: 90, Runs: 1000, Now: func() time.Time { return clock.now }}
 	p.Start()
 	update := func(runs, findings int) {
-		if err := p.Update(report.Status{Runs: runs, Findings: findings, Coverage: "12 states"}); err != nil {
+		if err := p.Update(campaign.Status{Runs: runs, Findings: findings, Coverage: "12 states"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -79,9 +79,9 @@ func TestProgressOnATerminal(t *testing.T) {
 
 func TestProgressInAPipe(t *testing.T) {
 	clock, b := &ticking{now: time.Unix(1000, 0)}, &bytes.Buffer{}
-	p := &report.Progress{W: b, Limit: time.Minute, Now: func() time.Time { return clock.now }}
+	p := &campaign.Progress{W: b, Limit: time.Minute, Now: func() time.Time { return clock.now }}
 	for i := range 31 {
-		if err := p.Update(report.Status{Runs: i * 10}); err != nil {
+		if err := p.Update(campaign.Status{Runs: i * 10}); err != nil {
 			t.Fatal(err)
 		}
 		clock.tick(time.Second)
@@ -97,7 +97,7 @@ func TestProgressInAPipe(t *testing.T) {
 func TestProgressKeepsLogLinesWhole(t *testing.T) {
 	clock, s := &ticking{now: time.Unix(1000, 0)}, &screen{}
 	var mutex sync.Mutex
-	p := &report.Progress{W: s, Terminal: true, Every: time.Nanosecond, Now: func() time.Time {
+	p := &campaign.Progress{W: s, Terminal: true, Every: time.Nanosecond, Now: func() time.Time {
 		mutex.Lock()
 		defer mutex.Unlock()
 		clock.tick(time.Millisecond)
@@ -109,7 +109,7 @@ func TestProgressKeepsLogLinesWhole(t *testing.T) {
 		group.Go(func() {
 			for i := range 100 {
 				logger.Printf("log %d %d", g, i)
-				_ = p.Update(report.Status{Runs: i})
+				_ = p.Update(campaign.Status{Runs: i})
 			}
 		})
 	}
@@ -127,11 +127,11 @@ func TestProgressKeepsLogLinesWhole(t *testing.T) {
 
 func ExampleProgress() {
 	now := time.Unix(0, 0)
-	p := &report.Progress{W: os.Stdout, Runs: 400, Every: time.Second, Now: func() time.Time { return now }}
+	p := &campaign.Progress{W: os.Stdout, Runs: 400, Every: time.Second, Now: func() time.Time { return now }}
 	p.Start()
 	for runs := 100; runs <= 300; runs += 100 {
 		now = now.Add(time.Second)
-		_ = p.Update(report.Status{Runs: runs, Findings: runs / 200})
+		_ = p.Update(campaign.Status{Runs: runs, Findings: runs / 200})
 	}
 	_ = p.Done()
 	// Output:

@@ -1,4 +1,4 @@
-package report
+package campaign
 
 import "github.com/lockstep-go/lockstep/internal/exact"
 

@@ -1,4 +1,4 @@
-package report_test
+package campaign_test
 
 import (
 	"bytes"
@@ -13,7 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockstep-go/lockstep/report"
+	"github.com/lockstep-go/lockstep/report/campaign"
+	"github.com/lockstep-go/lockstep/report/internal/pagetest"
 )
 
 // schema is as much of XML Schema as testdata/junit.xsd uses: elements by reference in
@@ -178,13 +179,13 @@ func validJUnit(types map[string]schemaType, document []byte) error {
 
 func TestJUnitFollowsItsSchema(t *testing.T) {
 	types := readSchema(t)
-	for i, text := range nasties() {
+	for i, text := range pagetest.Nasties() {
 		var b bytes.Buffer
-		if err := report.JUnit(&b, campaignWith(text), sampleCampaign(), &report.Campaign{}); err != nil {
+		if err := campaign.JUnit(&b, campaignWith(text), sampleCampaign(), passed()); err != nil {
 			t.Fatal(err)
 		}
 		if err := validJUnit(types, b.Bytes()); err != nil {
-			t.Errorf("%s: %v\n%.2000s", name(i, text), err, b.String())
+			t.Errorf("%s: %v\n%.2000s", pagetest.Name(i, text), err, b.String())
 		}
 	}
 }
