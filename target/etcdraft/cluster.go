@@ -254,7 +254,7 @@ func (c Cluster) config() raftlib.Config {
 }
 
 // Deploy makes a deployment.
-func (c Cluster) Deploy() (lockstep.Deployment, error) {
+func (c Cluster) Deploy(*lockstep.Place) (lockstep.Deployment, error) {
 	c = c.complete()
 	if err := c.check(); err != nil {
 		return nil, err
