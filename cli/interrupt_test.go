@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -13,15 +14,13 @@ import (
 )
 
 // interrupt N TEXT COMMAND...: the command is interrupted when it has printed a line with
-// the text to standard error or, where the text is empty, when the file "ready" is there,
-// and ends with exactly this exit status. What it prints goes to the files out and err.
+// the text to standard error, and ends with exactly this exit status. What it prints goes to
+// the files out and err.
 func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: interrupt N text command [args...]")
 	}
-	file, err := exec.LookPath(args[2])
-	ts.Check(err)
-	cmd := exec.Command(file, args[3:]...)
+	cmd := exec.Command(filepath.Join(ts.Getenv("BIN"), args[2]), args[3:]...)
 	cmd.Dir = ts.Getenv("WORK")
 	for _, name := range []string{"PATH", "HOME", "GOCACHE", "GOMODCACHE", "GOPROXY", "GONOSUMDB", "GOFLAGS", "XDG_CACHE_HOME", "TOY", "TMPDIR"} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))

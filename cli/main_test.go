@@ -62,6 +62,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("GONOSUMDB", "example.com")
 			e.Setenv("GOFLAGS", "-buildvcs=false")
 			e.Setenv("ROOT", root)
+			e.Setenv("BIN", filepath.SplitList(e.Getenv("PATH"))[0])
 			e.Setenv("EXAMPLES", filepath.Join(root, "examples", "distal"))
 			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, "cache"))
 			e.Setenv("TOY", filepath.Join(e.WorkDir, "toy"))

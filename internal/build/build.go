@@ -136,8 +136,8 @@ func (j *job) known() string {
 // fileName is the name of the program in the cache.
 func (j *job) fileName(key string) string {
 	name := filepath.Base(j.program.Name)
-	if j.program.Library == "" {
-		name = filepath.Base(strings.TrimRight(j.program.Package, "/."))
+	if j.source != "" && j.program.Package == "." {
+		name = filepath.Base(j.source)
 	}
 	if j.version != "" {
 		name += "-" + j.version

@@ -67,7 +67,7 @@ func (j *job) key(ctx context.Context) (string, error) {
 		}
 	}
 	if name != "main" {
-		return "", fmt.Errorf("%s is the package %s, allowed is a main package, which calls cli.Main with its targets", j.program.Package, name)
+		return "", fmt.Errorf("%s is the package %s, allowed is a main package, which calls cli.Main with its targets", j.program.Name, name)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:8]), nil
 }

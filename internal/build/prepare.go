@@ -16,7 +16,7 @@ import (
 // prepare finds the source and, for a program that comes in versions, makes its go.mod.
 func (j *job) prepare(ctx context.Context) error {
 	if j.program.Module == "" {
-		return nil // as it is found from the working directory
+		return j.prepareOwn()
 	}
 	source, err := j.findSource(ctx)
 	if err != nil {
@@ -50,6 +50,24 @@ func (j *job) prepare(ctx context.Context) error {
 		return nil
 	}
 	return j.change(ctx, dir)
+}
+
+// prepareOwn prepares the build of somebody's own package: a folder is built in its own
+// module, an import path as it is found from the working directory.
+func (j *job) prepareOwn() error {
+	if p := j.program.Package; !strings.HasPrefix(p, ".") && !filepath.IsAbs(p) {
+		return nil
+	}
+	info, err := os.Stat(j.program.Package)
+	if err != nil {
+		return fmt.Errorf("there is no package to build: %w", err)
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("%s is not a folder with a main package", j.program.Package)
+	}
+	j.source, err = filepath.Abs(j.program.Package)
+	j.program.Package = "."
+	return err
 }
 
 // replace puts something in the place of the library.
