@@ -2,22 +2,18 @@ package cli
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"testing"
 
+	"github.com/lockstep-go/lockstep/cli/clitest"
 	"github.com/lockstep-go/lockstep/distal/system"
-	"github.com/lockstep-go/lockstep/internal/golden"
 	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/target/pbft"
 	"github.com/lockstep-go/lockstep/target/raft"
 	"github.com/lockstep-go/lockstep/target/register"
 	"github.com/lockstep-go/lockstep/target/smr"
 	"github.com/rogpeppe/go-internal/goproxytest"
-	"github.com/rogpeppe/go-internal/testscript"
 )
 
 // testApp is the command line of the transcripts.
@@ -33,63 +29,14 @@ var testApp = App{
 }
 
 // The transcripts under testdata/script run the tool as a user would.
-func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
-		"lockstep": func() {
-			os.Args[0] = "lockstep"
-			testApp.Main()
-		},
-	})
-}
+func TestMain(m *testing.M) { clitest.Main(m, testApp.Main) }
 
 func TestScripts(t *testing.T) {
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
 	proxy := goproxytest.NewTestServer(t, "testdata/mod", "")
-	testscript.Run(t, testscript.Params{Dir: "testdata/script", RequireExplicitExec: true, UpdateScripts: golden.Rewrite(),
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status, "interrupt": interrupt, "oneline": oneline},
-		Setup: func(e *testscript.Env) error {
-			root, err := filepath.Abs("..")
-			if err != nil {
-				return err
-			}
-			for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPROXY", "GOROOT"} {
-				value, err := exec.Command("go", "env", name).Output()
-				if err != nil {
-					return err
-				}
-				e.Setenv(name, strings.TrimSpace(string(value)))
-			}
-			e.Setenv("GOPROXY", proxy.URL+","+e.Getenv("GOPROXY"))
-			e.Setenv("GONOSUMDB", "example.com")
-			e.Setenv("GOFLAGS", "-buildvcs=false")
-			e.Setenv("ROOT", root)
-			e.Setenv("BIN", filepath.SplitList(e.Getenv("PATH"))[0])
-			e.Setenv("EXAMPLES", filepath.Join(root, "examples", "distal"))
-			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, "cache"))
-			e.Setenv("TOY", filepath.Join(e.WorkDir, "toy"))
-			return nil
-		}})
-}
-
-// status N COMMAND...: the command ends with exactly this exit status.
-func status(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 2 {
-		ts.Fatalf("usage: status N command [args...]")
-	}
-	err := ts.Exec(args[1], args[2:]...)
-	got := 0
-	if exit, ok := err.(interface{ ExitCode() int }); ok {
-		got = exit.ExitCode()
-	} else if err != nil {
-		ts.Fatalf("%v", err)
-	}
-	if strconv.Itoa(got) != args[0] {
-		ts.Fatalf("exit status %d, want %s", got, args[0])
-	}
-}
-
-// oneline: what was printed is one line.
-func oneline(ts *testscript.TestScript, neg bool, args []string) {
-	if text := ts.ReadFile("stdout"); neg || len(args) > 0 || strings.Count(text, "\n") != 1 {
-		ts.Fatalf("%d lines", strings.Count(text, "\n"))
-	}
+	clitest.Run(t, map[string]string{"GOPROXY": proxy.URL + ",$GOPROXY", "GONOSUMDB": "example.com", "ROOT": root,
+		"EXAMPLES": filepath.Join(root, "examples", "distal"), "TOY": "$WORK/toy"})
 }

@@ -6,7 +6,6 @@ require (
 	github.com/lockstep-go/lockstep v0.0.0
 	github.com/lockstep-go/lockstep/cli v0.0.0
 	github.com/lockstep-go/lockstep/target/etcdraft v0.0.0
-	github.com/rogpeppe/go-internal v1.16.0
 )
 
 require (
@@ -17,6 +16,7 @@ require (
 	github.com/golang/protobuf v1.5.2 // indirect
 	github.com/google/go-cmp v0.7.0 // indirect
 	github.com/pmezard/go-difflib v1.0.0 // indirect
+	github.com/rogpeppe/go-internal v1.16.0 // indirect
 	go.etcd.io/etcd/raft/v3 v3.5.2 // indirect
 	go.etcd.io/raft/v3 v3.7.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect

@@ -132,6 +132,9 @@ func (c *distalTableCmd) Run(e *cli.Env) error {
 	var rows []protocolRow
 	for _, p := range protocolCases {
 		row, err := c.row(e.Ctx, p)
+		if e.Interrupted() { // the rows made until then
+			break
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.Example, err)
 		}
@@ -140,7 +143,11 @@ func (c *distalTableCmd) Run(e *cli.Env) error {
 	if c.JSON {
 		return e.JSON(protocolTable{rows, e.Interrupted()})
 	}
-	return writeProtocols(e.Out, rows)
+	err := writeProtocols(e.Out, rows)
+	if e.Interrupted() {
+		fmt.Fprintln(e.Out, "interrupted: these are the protocols searched until then")
+	}
+	return err
 }
 
 func (c *distalTableCmd) row(ctx context.Context, p protocolCase) (protocolRow, error) {
@@ -169,7 +176,7 @@ func (c *distalTableCmd) row(ctx context.Context, p protocolCase) (protocolRow, 
 	options := distal.Options{Test: p.Test, Network: p.Network}
 	for _, deliver := range []float64{0.8, 0.5} { // few losses suit long protocols, many short ones
 		start := time.Now()
-		sampled, remarks := distal.Explore(text, distal.ExploreOptions{Options: options,
+		sampled, remarks := distal.Explore(text, distal.ExploreOptions{Options: options, Progress: going(ctx),
 			Random: &explore.RandomOptions{Runs: c.Runs, Seed: c.Seed, Deliver: deliver}})
 		if sampled.Random == nil {
 			return row, remarks
@@ -180,7 +187,7 @@ func (c *distalTableCmd) row(ctx context.Context, p protocolCase) (protocolRow, 
 		}
 	}
 	start := time.Now()
-	all, remarks := distal.Explore(text, distal.ExploreOptions{Options: options})
+	all, remarks := distal.Explore(text, distal.ExploreOptions{Options: options, Progress: going(ctx)})
 	if all.Verdict == "" {
 		return row, remarks
 	}
@@ -190,6 +197,11 @@ func (c *distalTableCmd) row(ctx context.Context, p protocolCase) (protocolRow, 
 		row.Bound = fmt.Sprintf("violated in phase %d, round %d", v.Phase, v.Round)
 	}
 	return row, nil
+}
+
+// going lets a search go on until the context ends.
+func going(ctx context.Context) func(explore.Progress) bool {
+	return func(explore.Progress) bool { return ctx.Err() == nil }
 }
 
 func millis(start time.Time) float64 { return float64(time.Since(start).Microseconds()) / 1000 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/lockstep-go/lockstep/cli"
@@ -131,10 +132,16 @@ func (c *mutantsRunCmd) Run(e *cli.Env) error {
 	defer os.RemoveAll(trial.Out)
 	table, err := trial.Run(e.Ctx, list)
 	_ = show.Done()
-	if err != nil {
+	if e.Interrupted() { // the mutants that all strategies have tried
+		unfinished := func(r mutants.Row) bool {
+			return slices.ContainsFunc(r.Cells, func(c mutants.Cell) bool { return c.Strategy == "" })
+		}
+		table.Mutants, table.Control = slices.DeleteFunc(table.Mutants, unfinished), slices.DeleteFunc(table.Control, unfinished)
+		fmt.Fprintln(e.Err, "lockstep: interrupted, so this is a part of the table")
+	} else if err != nil {
 		return err
 	}
-	if table.Killed() < len(list) || !table.Clean() {
+	if table.Killed() < len(table.Mutants) || !table.Clean() {
 		e.Found()
 	}
 	switch {

@@ -59,6 +59,8 @@ type prediction struct {
 	Seed      uint64    `json:"seed"`
 	Campaigns int       `json:"campaigns"`
 	Rows      []predRow `json:"systems"`
+	// Interrupted says that some systems are missing.
+	Interrupted bool `json:"interrupted"`
 }
 
 // predRow sets one system against its prediction.
@@ -106,13 +108,18 @@ func (c *predictCmd) Run(e *cli.Env) error {
 	show := e.Progress(0, 0)
 	defer func() { _ = show.Done() }()
 	for i := range rows {
-		if err := c.measure(e.Ctx, i, &rows[i], show); err != nil {
+		err := c.measure(e.Ctx, i, &rows[i], show)
+		if e.Interrupted() { // the systems measured until then
+			rows = rows[:i]
+			break
+		}
+		if err != nil {
 			return err
 		}
 	}
 	_ = show.Done()
-	p := prediction{Strategy: predictStrategy.String(), Nodes: 5, Seed: c.Seed, Campaigns: c.Campaigns, Rows: rows}
-	if c.SVG != "" {
+	p := prediction{Strategy: predictStrategy.String(), Nodes: 5, Seed: c.Seed, Campaigns: c.Campaigns, Rows: rows, Interrupted: e.Interrupted()}
+	if c.SVG != "" && len(rows) > 0 {
 		if err := e.Chart(c.SVG, p.chart()); err != nil {
 			return err
 		}
@@ -281,7 +288,11 @@ func (p prediction) write(w io.Writer) error {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s = %.4f\t%.4f (%.4f to %.4f)\t%.1f\t%.1f\t%d (%d to %d)\t%d\t%d\t%d\t%.0f %%\n", r.System, r.Reads, r.Figure, r.PFraction, r.P,
 			r.PMeasured, r.PInterval.Low, r.PInterval.High, 1/r.P, r.Mean, r.Median, r.MedianLow, r.MedianHigh, r.OneGoal, r.Quantile, r.Paper, 100*r.WithPaper)
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil || !p.Interrupted {
+		return err
+	}
+	_, err := fmt.Fprintln(w, "interrupted: these are the systems measured until then")
+	return err
 }
 
 // chart draws the shares of campaigns with a finding over the number of tests, and as
