@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -111,6 +112,9 @@ func (m *linearizable) End(*lockstep.Run) *lockstep.Finding {
 		parts = m.Model.Partition(m.history)
 	}
 	for _, p := range parts {
+		if !slices.ContainsFunc(p, answered) {
+			continue // nothing to explain
+		}
 		if len(p) > m.Most {
 			m.undecided = fmt.Sprintf("linearizability: a history of more than %d operations is not checked", m.Most)
 			continue
@@ -127,12 +131,14 @@ func (m *linearizable) End(*lockstep.Run) *lockstep.Finding {
 	return nil
 }
 
+func answered(o porcupine.Operation) bool { return o.Return != math.MaxInt64 }
+
 // text lists the operations with the times of their calls and returns.
 func (m *linearizable) text(ops []porcupine.Operation) string {
 	var parts []string
 	for _, o := range ops {
 		end := "-"
-		if o.Return != math.MaxInt64 {
+		if answered(o) {
 			end = fmt.Sprint(o.Return)
 		}
 		parts = append(parts, fmt.Sprintf("%v: %v [%d,%s]", o.Input, o.Output, o.Call, end))
@@ -140,7 +146,8 @@ func (m *linearizable) text(ops []porcupine.Operation) string {
 	return strings.Join(parts, "; ")
 }
 
-// Conclude counts the partitions of the history that were judged, and draws the one that was
+// Conclude counts the partitions of the history that were judged, which are those with an
+// answer, and draws the one that was
 // found wrong with porcupine.
 func (m *linearizable) Conclude(draw bool) lockstep.Conclusion {
 	c := lockstep.Conclusion{Judged: m.judged[:], Undecided: m.undecided}

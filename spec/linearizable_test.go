@@ -146,6 +146,21 @@ func TestUndecided(t *testing.T) {
 	}
 }
 
+// A history without an answer has nothing to explain: no run could have failed, however
+// long it is.
+func TestUnansweredIsNotJudged(t *testing.T) {
+	silent := []lockstep.Event{call(1, 1, 1), call(2, 2, 0), call(3, 3, 2)}
+	for _, c := range []struct {
+		runs script
+		want int
+	}{{script{nil, silent}, 0}, {script{nil, silent, {call(1, 1, 1), answer(1, 1, 1)}}, 1}} {
+		r := judge(t, c.runs, spec.Linearizable{Model: register, Most: 2})
+		if n := r.Judged[0].N; n != c.want || r.Verdict() != trace.Pass {
+			t.Errorf("%d histories: judged %d times, want %d; %v", len(c.runs), n, c.want, r.Verdicts)
+		}
+	}
+}
+
 func TestPicture(t *testing.T) {
 	r := judge(t, script{{call(1, 1, 1), answer(1, 1, 1), call(2, 2, 0), answer(2, 2, 0)}}, spec.All(spec.Linearizable{Model: register}))
 	f := r.First()

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/locktest"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/etcdraft"
 	"github.com/lockstep-go/lockstep/target/etcdraft/v35"
@@ -27,7 +28,7 @@ var strategies = []lockstep.Strategy{
 func TestClean(t *testing.T) {
 	for i, s := range strategies {
 		t.Run(fmt.Sprintf("%d-%.5s", i, s), func(t *testing.T) {
-			lockstep.Test(t, lockstep.Plan{System: etcdraft.Cluster{}, Strategy: s, Spec: etcdraft.Everything,
+			locktest.Run(t, lockstep.Plan{System: etcdraft.Cluster{}, Strategy: s, Spec: etcdraft.Everything,
 				Seed: 1, Runs: 1000, Steps: 200, Workers: 1})
 		})
 	}
@@ -37,7 +38,7 @@ func TestClean(t *testing.T) {
 func TestCleanLayers(t *testing.T) {
 	for _, s := range strategies[2:4] {
 		t.Run(fmt.Sprintf("%.5s", s), func(t *testing.T) {
-			lockstep.Test(t, lockstep.Plan{System: etcdraft.Cluster{Layers: true}, Strategy: s, Spec: etcdraft.Everything,
+			locktest.Run(t, lockstep.Plan{System: etcdraft.Cluster{Layers: true}, Strategy: s, Spec: etcdraft.Everything,
 				Seed: 1, Runs: 500, Steps: 200, Workers: 1})
 		})
 	}
@@ -76,7 +77,7 @@ func TestSettled(t *testing.T) {
 			}
 			info, _ := sys.Describe()
 			t.Run(fmt.Sprintf("%d-%s", i, info.Name), func(t *testing.T) {
-				lockstep.Test(t, lockstep.Plan{System: sys, Strategy: rough, Spec: etcdraft.Everything,
+				locktest.Run(t, lockstep.Plan{System: sys, Strategy: rough, Spec: etcdraft.Everything,
 					Seed: 1, Runs: 60, Steps: 300, Settle: settle, Workers: 1})
 			})
 		}
@@ -100,7 +101,7 @@ func TestChanges(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Run(fmt.Sprintf("%d-%.5s", i, name), func(t *testing.T) {
-				lockstep.Test(t, lockstep.Plan{System: c, Strategy: s, Spec: etcdraft.Everything, Seed: 1, Runs: 30, Steps: 400,
+				locktest.Run(t, lockstep.Plan{System: c, Strategy: s, Spec: etcdraft.Everything, Seed: 1, Runs: 30, Steps: 400,
 					Settle: etcdraft.Settle, Workers: 1})
 			})
 		}

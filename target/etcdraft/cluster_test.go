@@ -38,7 +38,7 @@ func TestRefusedOptions(t *testing.T) {
 		err := option.SetAll(&cluster, strings.Split(c.options, ","))
 		if err == nil {
 			_, err = cluster.Describe()
-			if _, deployErr := cluster.Deploy(); (deployErr == nil) != (err == nil) {
+			if _, deployErr := cluster.Deploy(&lockstep.Place{}); (deployErr == nil) != (err == nil) {
 				t.Errorf("%s: Describe says %v, Deploy says %v", c.options, err, deployErr)
 			}
 		}
@@ -118,12 +118,11 @@ func TestReach(t *testing.T) {
 // tally counts what events say.
 type tally map[string]int
 
-func (c tally) Properties() []string               { return nil }
-func (c tally) New(lockstep.Info) lockstep.Monitor { return c }
-func (c tally) Reset()                             {}
-func (c tally) End(*lockstep.Run) (f *lockstep.Finding) {
-	return nil
-}
+func (c tally) Properties() []string                     { return nil }
+func (c tally) New(lockstep.Info) lockstep.Monitor       { return c }
+func (c tally) Reset()                                   {}
+func (c tally) End(*lockstep.Run) (f *lockstep.Finding)  { return nil }
+func (c tally) Conclude(bool) (none lockstep.Conclusion) { return none }
 
 func (c tally) Step(run *lockstep.Run) *lockstep.Finding {
 	for _, e := range run.Events() {

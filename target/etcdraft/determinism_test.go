@@ -18,11 +18,8 @@ import (
 
 // late is a spec that the second election of a run violates, so that there are traces to
 // compare.
-var late = spec.OnEvent("late", func(elections *int, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-	if e.Type == etcdraft.BecameLeader {
-		*elections++
-	}
-	if *elections < 2 {
+var late = spec.OnEvent("late", etcdraft.BecameLeader, func(elections *int, _ *lockstep.Run, _ *lockstep.Event) *lockstep.Finding {
+	if *elections++; *elections < 2 {
 		return nil
 	}
 	return &lockstep.Finding{Text: "two elections"}

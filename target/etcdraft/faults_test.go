@@ -7,6 +7,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/report"
+	"github.com/lockstep-go/lockstep/shrink"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/etcdraft"
@@ -64,7 +65,7 @@ func TestFaults(t *testing.T) {
 			if found.Finding.Property != f.property {
 				t.Errorf("run %d violates %s, not %s", found.Run, found.Finding, f.property)
 			}
-			s, err := lockstep.Shrink(context.Background(), plan, found.Trace, 3000)
+			s, err := shrink.Run(context.Background(), plan, found.Trace, shrink.Options{Tries: 3000})
 			if err != nil {
 				t.Fatal(err)
 			}

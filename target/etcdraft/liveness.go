@@ -57,13 +57,13 @@ func (m *durability) answered(d *Deployment, by lockstep.Node, r *spec.Return) *
 	n := d.node(by)
 	w := write{op: op, index: n.machine.applied, term: n.hard.Term, prefix: n.machine.prefix}
 	m.known = append(m.known, w)
-	if d.cluster.Changes > 0 {
+	if d.cluster.Changes > 0 || len(d.asks) > 0 {
 		return nil
 	}
 	m.judged++
 	has := lockstep.Nodes(0)
 	for i := range d.nodes {
-		if disk := d.nodes[i].raft.Disk(); disk.Base().Index >= w.index || disk.First()+uint64(len(disk.Terms())) > w.index {
+		if disk := d.nodes[i].disk; disk.Base().Index >= w.index || disk.First()+uint64(len(disk.Terms())) > w.index {
 			has = has.With(d.nodes[i].id)
 		}
 	}

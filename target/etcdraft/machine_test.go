@@ -136,3 +136,30 @@ func TestRetire(t *testing.T) {
 		}
 	}
 }
+
+// What is compared with nothing is not judged: the first log that has an entry, a leader
+// that has a snapshot of what was committed, a snapshot of what nobody has applied.
+func TestJudgedOnlyWhatCouldFail(t *testing.T) {
+	entry := Entry{Index: 2, Term: 1}
+	logs := logMatching{seen: make([][]matched, 3)}
+	for i, n := range []lockstep.Node{1, 2, 3} {
+		log := prefixes{hash: []uint64{7, 8, 9}}
+		if f := logs.match(n, &entry, &log); f != nil || logs.judged != i {
+			t.Errorf("log matching, node %d: %v, judged %d times, want %d", n, f, logs.judged, i)
+		}
+	}
+	leaders := leaderCompleteness{}
+	for i, base := range []uint64{3, 2} {
+		l := elected{node: 1, term: 2, log: prefixes{base: base, hash: []uint64{5}}}
+		if f := leaders.judge(committed{term: 1, index: 2, prefix: 5}, &l); f != nil || leaders.judged != i {
+			t.Errorf("leader completeness, log from %d on: %v, judged %d times, want %d", base, f, leaders.judged, i)
+		}
+	}
+	states := stateMachineSafety{applied: make([]uint64, 4)}
+	for i, n := range []lockstep.Node{1, 2, 3} {
+		e := lockstep.Event{Type: EventInstall, Node: n, Value: &Installed{Index: 4, State: 6}}
+		if f := states.Event(nil, &e); f != nil || states.judged != i {
+			t.Errorf("state machine safety, node %d: %v, judged %d times, want %d", n, f, states.judged, i)
+		}
+	}
+}

@@ -80,7 +80,8 @@ func (m *leaderAppendOnly) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.F
 }
 
 // logMatching remembers, for every index and term that ever was in a log, the hash of
-// the log up to there. It looks at what is appended only: the rest was judged before.
+// the log up to there. It looks at what is appended only: the rest was judged before. The
+// first log that has an entry is compared with none, and not counted as judged.
 type logMatching struct {
 	seen   [][]matched // by index
 	judged int
@@ -126,11 +127,11 @@ func (m *logMatching) match(n lockstep.Node, e *Entry, log *prefixes) *lockstep.
 	if !known { // replaced within the same step
 		return nil
 	}
-	m.judged++
 	for _, s := range m.seen[e.Index] {
 		if s.term != e.Term {
 			continue
 		}
+		m.judged++
 		if s.prefix != prefix {
 			return finding(trace.NodesOf(n, s.node), "the logs of nodes %d and %d have an entry of term %d at index %d, but differ up to there", n, s.node, e.Term, e.Index)
 		}
@@ -221,10 +222,10 @@ func (m *leaderCompleteness) elect(n *node, r *Role) *lockstep.Finding {
 }
 
 func (m *leaderCompleteness) judge(c committed, l *elected) *lockstep.Finding {
-	m.judged++
 	if c.index < l.log.base { // within the leader's snapshot
 		return nil
 	}
+	m.judged++
 	if prefix, known := l.log.upTo(c.index); !known || prefix != c.prefix {
 		return finding(trace.NodesOf(l.node), "the log up to index %d was committed in term %d, but node %d became leader of term %d without it", c.index, c.term, l.node, l.term)
 	}
@@ -254,19 +255,29 @@ func (m *stateMachineSafety) Event(run *lockstep.Run, e *lockstep.Event) *lockst
 	switch v := e.Value.(type) {
 	case *Applied:
 		i := v.Entry.Index
+		m.judged++
 		if want := m.applied[e.Node] + 1; i != want {
 			return finding(trace.NodesOf(e.Node), "node %d applies index %d, the next to apply is %d", e.Node, i, want)
 		}
 		return m.at(e.Node, i, v.State, extend(m.prefix(i-1), &v.Entry))
 	case *Installed:
-		return m.at(e.Node, v.Index, v.State, 0)
+		return m.snapshot(e.Node, v.Index, v.State)
 	case *Restarted:
 		m.applied[e.Node] = v.Base
 		if v.Base > 0 && run.Steps() > 0 {
-			return m.at(e.Node, v.Base, v.State, 0)
+			return m.snapshot(e.Node, v.Base, v.State)
 		}
 	}
 	return nil
+}
+
+// snapshot judges the state that a node takes over at an index, where it is known from a
+// node that came there.
+func (m *stateMachineSafety) snapshot(n lockstep.Node, index, state uint64) *lockstep.Finding {
+	if index < uint64(len(m.first)) && m.first[index].node != 0 {
+		m.judged++
+	}
+	return m.at(n, index, state, 0)
 }
 
 // prefix is the hash of what was applied up to an index.
@@ -280,7 +291,6 @@ func (m *stateMachineSafety) prefix(index uint64) uint64 {
 // at compares with what was applied at the index first. A prefix of 0 is not known.
 func (m *stateMachineSafety) at(n lockstep.Node, index, state, prefix uint64) *lockstep.Finding {
 	m.applied[n] = index
-	m.judged++
 	for uint64(len(m.first)) <= index {
 		m.first = append(m.first, applied{})
 	}

@@ -17,17 +17,17 @@ type schedule struct {
 	next func(r *rand.Rand, run *lockstep.Run) lockstep.Step
 }
 
-func (s schedule) String() string                                 { return s.name }
-func (s schedule) Check(lockstep.Info) error                      { return nil }
-func (s schedule) Guarantee(lockstep.Info) (g lockstep.Guarantee) { return g }
-func (s schedule) New(lockstep.Info) lockstep.Scheduler           { return &scheduler{schedule: s} }
+func (s schedule) String() string                                  { return s.name }
+func (s schedule) Fit(lockstep.Info) (any lockstep.Terms, _ error) { return any, nil }
+func (s schedule) New(lockstep.Info) lockstep.Scheduler            { return &scheduler{schedule: s} }
 
 type scheduler struct {
 	schedule
 	rand *rand.Rand
 }
 
-func (s *scheduler) Reset(start lockstep.Start) { s.rand = start.Rand }
+func (s *scheduler) Reset(start *lockstep.Start)          { s.rand = start.Rand }
+func (s *scheduler) Tell(bool) (nothing lockstep.Account) { return nothing }
 func (s *scheduler) Next(run *lockstep.Run, step *lockstep.Step) bool {
 	*step = s.next(s.rand, run)
 	return true

@@ -68,4 +68,5 @@ func (c cutOff) Step(run *lockstep.Run) *lockstep.Finding {
 	}
 	return nil
 }
-func (c cutOff) End(*lockstep.Run) *lockstep.Finding { return nil }
+func (c cutOff) End(*lockstep.Run) *lockstep.Finding      { return nil }
+func (c cutOff) Conclude(bool) (none lockstep.Conclusion) { return none }

@@ -30,8 +30,8 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 }
 
 // Deploy makes a deployment.
-func (c Cluster) Deploy() (lockstep.Deployment, error) {
-	return etcdraft.Cluster(c).With(library{}).Deploy()
+func (c Cluster) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
+	return etcdraft.Cluster(c).With(library{}).Deploy(p)
 }
 
 // Targets is this version of the library.
@@ -194,8 +194,10 @@ func (n *node) Ready(arena *raftlib.Arena) (*raftlib.Ready, bool) {
 	if rd.SoftState != nil {
 		r.Role, r.Lead = raftlib.Role(rd.RaftState), lockstep.Node(rd.Lead)
 	}
-	n.Fill(hard(rd.HardState), rd.Entries, neutral(rd.Snapshot), arena)
-	r.Sync, r.Committed, r.Reads, r.Messages = rd.MustSync, n.Entries(rd.CommittedEntries, arena), r.Reads[:0], r.Messages[:0]
+	n.SetHard(hard(rd.HardState))
+	n.SetEntries(rd.Entries, entries(rd.Entries, arena))
+	n.SetSnapshot(received(&rd.Snapshot))
+	r.Sync, r.Committed, r.Reads, r.Messages = rd.MustSync, entries(rd.CommittedEntries, arena), r.Reads[:0], r.Messages[:0]
 	for _, s := range rd.ReadStates {
 		n.AddRead(s.Index, s.RequestCtx)
 	}
@@ -208,10 +210,11 @@ func (n *node) Ready(arena *raftlib.Arena) (*raftlib.Ready, bool) {
 
 // Post implements [raftlib.Node]. The receiver must not append to the sender's array, as
 // it could not over a real network.
-func (n *node) Post(i int) {
-	m := n.native.Messages[i]
-	m.Entries = m.Entries[:len(m.Entries):len(m.Entries)]
-	n.bodies.Put(m)
+func (n *node) Post() {
+	for _, m := range n.native.Messages {
+		m.Entries = m.Entries[:len(m.Entries):len(m.Entries)]
+		n.bodies.Put(m)
+	}
 }
 
 // Advance implements [raftlib.Node].
@@ -228,6 +231,17 @@ func (n *node) Done() {}
 
 func entry(e pb.Entry) raftlib.Entry {
 	return raftlib.Entry{Index: e.Index, Term: e.Term, Kind: raftlib.EntryKind(e.Type), Data: e.Data}
+}
+
+func entries(list []pb.Entry, arena *raftlib.Arena) []raftlib.Entry {
+	if len(list) == 0 {
+		return nil
+	}
+	to := arena.Take(len(list))
+	for i := range list {
+		to[i] = entry(list[i])
+	}
+	return to
 }
 
 func hard(h pb.HardState) raftlib.Hard {
@@ -250,6 +264,15 @@ func neutral(s pb.Snapshot) raftlib.Snapshot {
 	}
 	m := s.Metadata
 	return raftlib.Snapshot{Index: m.Index, Term: m.Term, Conf: conf(m.ConfState), Data: s.Data}
+}
+
+// received is the snapshot of a Ready, and nil where there is none.
+func received(s *pb.Snapshot) *raftlib.Snapshot {
+	if raft.IsEmptySnap(*s) {
+		return nil
+	}
+	to := neutral(*s)
+	return &to
 }
 
 func snapshot(s raftlib.Snapshot) pb.Snapshot {

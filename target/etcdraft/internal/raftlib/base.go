@@ -35,21 +35,28 @@ func (b *Base[E, H, C, S]) Begin(raw Raw, at unsafe.Pointer, l Layout, c Config,
 	b.Out = Ready{Hard: b.Store.Stored(), Reads: b.Out.Reads[:0], Messages: b.Out.Messages[:0]}
 }
 
-// Fill takes over what a Ready wants written.
-func (b *Base[E, H, C, S]) Fill(h Hard, entries []E, s Snapshot, arena *Arena) {
+// SetHard takes over the hard state that a Ready wants written; an empty one stands for none.
+func (b *Base[E, H, C, S]) SetHard(h Hard) {
 	if b.Out.HardSet = h != (Hard{}); b.Out.HardSet {
 		b.Out.Hard = h
 	}
-	b.entries, b.Out.Entries, b.Out.Snapshot = entries, b.Entries(entries, arena), s
 }
 
-// Entries takes over entries.
-func (b *Base[E, H, C, S]) Entries(list []E, arena *Arena) []Entry {
-	to := arena.Take(len(list))
-	for i := range list {
-		to[i] = b.Store.Lib.Entry(list[i])
+// SetEntries takes over the entries that a Ready wants written, in both words. Most Readys
+// have none.
+func (b *Base[E, H, C, S]) SetEntries(native []E, entries []Entry) {
+	if len(native)+len(b.entries) > 0 {
+		b.entries, b.Out.Entries = native, entries
 	}
-	return to
+}
+
+// SetSnapshot takes over the snapshot that a Ready wants written, nil for none.
+func (b *Base[E, H, C, S]) SetSnapshot(s *Snapshot) {
+	if s != nil {
+		b.Out.Snapshot = *s
+	} else if b.Out.Snapshot.Index != 0 {
+		b.Out.Snapshot = Snapshot{}
+	}
 }
 
 // AddRead takes over a read state.

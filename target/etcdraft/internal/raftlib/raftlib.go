@@ -250,8 +250,8 @@ type Node interface {
 	WriteEntries(k int)
 	// WriteHard writes the Ready's hard state and snapshot.
 	WriteHard()
-	// Post keeps the i-th message of the Ready, as the next body of the run.
-	Post(i int)
+	// Post keeps the messages of the Ready, as the next bodies of the run.
+	Post()
 	// Parse reads a committed membership change.
 	Parse(Entry) ConfChange
 	// ApplyChange applies a committed membership change.

@@ -98,8 +98,8 @@ type node struct {
 	*network
 	config  raft.Config
 	raw     *raft.RawNode
-	native  raft.Ready
 	out     []*pb.Message // of the Ready, in the order of its envelopes
+	others  []*pb.Message // room for those of out, where writes are asynchronous
 	appends []*pb.Message // work of the append thread
 	applies []*pb.Message // work of the apply thread
 	work    *pb.Message   // taken up
@@ -182,20 +182,25 @@ func (n *node) Ready(arena *raftlib.Arena) (*raftlib.Ready, bool) {
 	if !n.raw.HasReady() {
 		return nil, false
 	}
-	n.native = n.raw.Ready()
-	rd, r := &n.native, &n.Out
+	rd, r := n.raw.Ready(), &n.Out
 	if rd.SoftState != nil {
 		r.Role, r.Lead = raftlib.Role(rd.RaftState), lockstep.Node(rd.Lead)
 	}
-	n.Fill(hard(rd.HardState), rd.Entries, neutral(rd.Snapshot), arena)
-	r.Sync, r.Committed, r.Reads = rd.MustSync, n.Entries(rd.CommittedEntries, arena), r.Reads[:0]
+	n.SetHard(hard(rd.HardState))
+	n.SetEntries(rd.Entries, entries(rd.Entries, arena))
+	n.SetSnapshot(received(rd.Snapshot))
+	r.Sync, r.Committed, r.Reads = rd.MustSync, entries(rd.CommittedEntries, arena), r.Reads[:0]
 	for _, s := range rd.ReadStates {
 		n.AddRead(s.Index, s.RequestCtx)
 	}
 	if n.network.config.HoldVotes {
 		rd.Messages = holdVotes(rd.Messages)
 	}
-	n.send(rd.Messages)
+	if n.config.AsyncStorageWrites {
+		n.sort(rd.Messages)
+	} else {
+		n.send(rd.Messages)
+	}
 	return r, true
 }
 
@@ -216,10 +221,9 @@ func holdVotes(messages []*pb.Message) []*pb.Message {
 	})
 }
 
-// send fills in the messages for other nodes and queues the work of the threads.
-func (n *node) send(messages []*pb.Message) {
-	r := &n.Out
-	r.Messages, n.out = r.Messages[:0], n.out[:0]
+// sort queues the work of the storage threads and fills in the messages for other nodes.
+func (n *node) sort(messages []*pb.Message) {
+	others := n.others[:0]
 	for _, m := range messages {
 		switch m.GetTo() {
 		case raft.LocalAppendThread:
@@ -227,19 +231,34 @@ func (n *node) send(messages []*pb.Message) {
 		case raft.LocalApplyThread:
 			n.applies = append(n.applies, m)
 		default:
-			n.out = append(n.out, m)
-			r.Messages = append(r.Messages, raftlib.Envelope{To: lockstep.Node(m.GetTo()), Term: m.GetTerm(), Type: raftlib.Type(m.GetType())})
+			others = append(others, m)
 		}
+	}
+	n.others = others
+	n.send(others)
+}
+
+// send fills in the messages for other nodes.
+func (n *node) send(messages []*pb.Message) {
+	list := slices.Grow(n.Out.Messages[:0], len(messages))[:len(messages)]
+	n.Out.Messages = list
+	if len(messages) == 0 {
+		return
+	}
+	n.out = messages
+	for i, m := range messages {
+		list[i] = raftlib.Envelope{To: lockstep.Node(m.GetTo()), Term: m.GetTerm(), Type: raftlib.Type(m.GetType())}
 	}
 }
 
 // Post implements [raftlib.Node].
-func (n *node) Post(i int) { n.bodies.Put(n.out[i]) }
+func (n *node) Post() { n.bodies.Put(n.out...) }
 
-// Advance implements [raftlib.Node].
+// Advance implements [raftlib.Node]. The library looks at its own books and no longer at the
+// Ready, which it would have to be kept for, that it asks for.
 func (n *node) Advance() {
 	if !n.config.AsyncStorageWrites {
-		n.raw.Advance(n.native)
+		n.raw.Advance(raft.Ready{})
 	}
 }
 
@@ -250,7 +269,9 @@ func (n *node) NextAppend(arena *raftlib.Arena) (*raftlib.Ready, bool) {
 	}
 	m := n.appends[0]
 	n.appends, n.work = n.appends[:copy(n.appends, n.appends[1:])], m
-	n.Fill(raftlib.Hard{Term: m.GetTerm(), Vote: m.GetVote(), Commit: m.GetCommit()}, m.Entries, neutral(m.Snapshot), arena)
+	n.SetHard(raftlib.Hard{Term: m.GetTerm(), Vote: m.GetVote(), Commit: m.GetCommit()})
+	n.SetEntries(m.Entries, entries(m.Entries, arena))
+	n.SetSnapshot(received(m.Snapshot))
 	n.Out.Sync, n.Out.Committed = len(m.Responses) > 0, nil
 	return &n.Out, true
 }
@@ -262,13 +283,13 @@ func (n *node) NextApply(arena *raftlib.Arena) (*raftlib.Ready, bool) {
 	}
 	m := n.applies[0]
 	n.applies, n.work = n.applies[:copy(n.applies, n.applies[1:])], m
-	n.Out.Committed = n.Entries(m.Entries, arena)
+	n.Out.Committed = entries(m.Entries, arena)
 	return &n.Out, true
 }
 
 // Done implements [raftlib.Node].
 func (n *node) Done() {
-	others := n.work.Responses[:0:0]
+	others := n.others[:0]
 	for _, m := range n.work.Responses {
 		if m.GetTo() == n.config.ID {
 			_ = n.raw.Step(m)
@@ -276,11 +297,23 @@ func (n *node) Done() {
 			others = append(others, m)
 		}
 	}
+	n.others = others
 	n.send(others)
 }
 
 func entry(e *pb.Entry) raftlib.Entry {
 	return raftlib.Entry{Index: e.GetIndex(), Term: e.GetTerm(), Kind: raftlib.EntryKind(e.GetType()), Data: e.Data}
+}
+
+func entries(list []*pb.Entry, arena *raftlib.Arena) []raftlib.Entry {
+	if len(list) == 0 {
+		return nil
+	}
+	to := arena.Take(len(list))
+	for i, e := range list {
+		to[i] = raftlib.Entry{Index: e.GetIndex(), Term: e.GetTerm(), Kind: raftlib.EntryKind(e.GetType()), Data: e.Data}
+	}
+	return to
 }
 
 func hard(h *pb.HardState) raftlib.Hard {
@@ -303,6 +336,15 @@ func neutral(s *pb.Snapshot) raftlib.Snapshot {
 	}
 	m := s.GetMetadata()
 	return raftlib.Snapshot{Index: m.GetIndex(), Term: m.GetTerm(), Conf: conf(m.GetConfState()), Data: s.Data}
+}
+
+// received is the snapshot of a Ready, and nil where there is none.
+func received(s *pb.Snapshot) *raftlib.Snapshot {
+	if raft.IsEmptySnap(s) {
+		return nil
+	}
+	to := neutral(s)
+	return &to
 }
 
 func snapshot(s raftlib.Snapshot) *pb.Snapshot {

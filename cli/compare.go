@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/compare"
+	"github.com/lockstep-go/lockstep/report/campaign"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+type compareCmd struct {
+	Target     string   `arg:"" help:"What to test; lockstep list names them."`
+	Strategies []string `required:"" sep:"none" placeholder:"S,S,..." help:"Strategies to compare, separated by commas or blanks; may be repeated."`
+	Nodes      *int     `placeholder:"N" help:"Number of nodes."`
+	Set        []string `placeholder:"K=V" sep:"none" help:"Option of the target; may be repeated."`
+	Steps      int      `placeholder:"N" help:"Length of a run in steps; 0 leaves it to the strategy."`
+	Settle     *int     `placeholder:"N" help:"Steps of the settling stage; the target's unless given."`
+	Runs       int      `default:"10000" placeholder:"N" help:"Most runs of one campaign (${default})."`
+	Repeat     int      `default:"10" placeholder:"R" help:"Campaigns with each strategy (${default})."`
+	Seed       uint64   `placeholder:"X" help:"Seed of the first campaign."`
+	Workers    int      `placeholder:"W" help:"Runs at once; 0 is one for each processor."`
+	Report     string   `placeholder:"FILE" help:"Write the comparison as an HTML page with a plot."`
+	JSON       bool     `name:"json" help:"Print one JSON object."`
+}
+
+// Help is the longer help.
+func (compareCmd) Help() string {
+	return `Runs to the first finding, with exact intervals.
+
+Examples:
+  lockstep compare smr-bug --strategies uniform,walk,baseline
+  lockstep compare smr-bug --strategies 'uniform:isolations=6,rounds=24 pctcp:depth=4' --repeat 20 --json`
+}
+
+// compared is the JSON of a comparison.
+type compared struct {
+	Verdict trace.Verdict `json:"verdict"`
+	*compare.Result
+	ElapsedMS   int64 `json:"elapsed_ms"`
+	Interrupted bool  `json:"interrupted"`
+}
+
+// Run compares.
+func (c *compareCmd) Run(e *Env) error {
+	at, err := e.locate(c.Target, c.Set)
+	if err != nil {
+		return err
+	}
+	if at.program != nil {
+		return e.handOver(at.program, at.version)
+	}
+	common := runCmd{Strategy: "walk", Nodes: c.Nodes, Steps: c.Steps, Settle: c.Settle, Runs: c.Runs, Seed: c.Seed, Workers: c.Workers}
+	plan, err := common.plan(&at)
+	if err != nil {
+		return err
+	}
+	strategies, err := ParseStrategies(c.Strategies)
+	if err != nil {
+		return err
+	}
+	start, show := time.Now(), e.Progress(0, 0)
+	result, err := compare.Strategies(e.Ctx, compare.Comparison{Plan: plan, Strategies: strategies, Repeat: c.Repeat,
+		Clock: func() time.Duration { return time.Since(start) },
+		Progress: func(r compare.Row) {
+			_ = show.Show(func(time.Duration) string {
+				return fmt.Sprintf("%s: %d campaigns, %d found something", r.Strategy, r.Campaigns, r.Found)
+			})
+		}})
+	_ = show.Done()
+	if result == nil {
+		return err
+	}
+	out := compared{Verdict: trace.Pass, Result: result, ElapsedMS: time.Since(start).Milliseconds(), Interrupted: result.Interrupted}
+	if result.Interrupted {
+		out.Verdict = trace.Unknown
+	}
+	for _, row := range result.Rows {
+		if row.Found > 0 {
+			e.Found()
+			out.Verdict = trace.Fail
+		}
+	}
+	return errors.Join(err, c.print(e, &out))
+}
+
+// print writes the comparison.
+func (c *compareCmd) print(e *Env, out *compared) error {
+	var failed error
+	if c.Report != "" {
+		failed = e.write(c.Report, func(w io.Writer) error { return campaign.ComparePage(w, out.Result, c.again()) })
+	}
+	if c.JSON {
+		return errors.Join(e.JSON(out), failed)
+	}
+	err := out.WriteText(e.Out)
+	if out.Interrupted {
+		fmt.Fprintln(e.Out, "interrupted: these are the campaigns made until then")
+	}
+	return errors.Join(err, failed)
+}
+
+// again is the command line that makes the comparison again.
+func (c *compareCmd) again() string {
+	words := []string{"lockstep compare", quoted(c.Target), "--strategies", quoted(strings.Join(c.Strategies, " "))}
+	if c.Nodes != nil {
+		words = append(words, fmt.Sprintf("--nodes %d", *c.Nodes))
+	}
+	for _, s := range c.Set {
+		words = append(words, "--set "+quoted(s))
+	}
+	if c.Steps > 0 {
+		words = append(words, fmt.Sprintf("--steps %d", c.Steps))
+	}
+	if c.Settle != nil {
+		words = append(words, fmt.Sprintf("--settle %d", *c.Settle))
+	}
+	return strings.Join(append(words, fmt.Sprintf("--runs %d --repeat %d --seed %d", c.Runs, c.Repeat, c.Seed)), " ")
+}
+
+// ParseStrategies reads lists of strategies. A comma separates two strategies where what
+// follows it is the name of one, and two options of one strategy elsewhere.
+func ParseStrategies(lists []string) ([]lockstep.Strategy, error) {
+	var all []lockstep.Strategy
+	for _, list := range lists {
+		for _, text := range SplitStrategies(list) {
+			s, err := strategy.Parse(text)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, s)
+		}
+	}
+	if len(all) == 0 {
+		return nil, errors.New("--strategies names no strategy")
+	}
+	return all, nil
+}

@@ -1,0 +1,326 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/lockstep-go/lockstep/distal"
+	"github.com/lockstep-go/lockstep/distal/explore"
+	"github.com/lockstep-go/lockstep/distal/system"
+	"github.com/lockstep-go/lockstep/keep"
+	"github.com/lockstep-go/lockstep/report"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// distalCmd groups the verbs on Distal programs.
+type distalCmd struct {
+	Check   distalCheckCmd   `cmd:"" help:"Check names, types and the conditions for rounds."`
+	Fmt     distalFmtCmd     `cmd:"" help:"Print the program in its canonical form."`
+	Rounds  distalRoundsCmd  `cmd:"" help:"Print the unfolded phase and the rounds with SEND and UPDATE."`
+	Seq     distalSeqCmd     `cmd:"" help:"Print the sequential program."`
+	Export  distalExportCmd  `cmd:"" help:"Print a Promela model for Spin."`
+	Explore distalExploreCmd `cmd:"" help:"Search every behaviour to a bound, or random ones."`
+}
+
+// program is the argument that all verbs share.
+type program struct {
+	File string `arg:"" help:"Distal program (*.distal)."`
+}
+
+func (p program) read() (string, error) {
+	text, err := os.ReadFile(p.File)
+	return string(text), err
+}
+
+// tell prints remarks one a line, as compilers do, and fails when one is an error.
+func (p program) tell(e *Env, remarks distal.Remarks) error {
+	failed := 0
+	for _, r := range remarks {
+		fmt.Fprintf(e.Err, "%s:%s\n", p.File, r)
+		failed += btoi(r.Severity.String() == "error")
+	}
+	if failed > 0 {
+		return fmt.Errorf("%s: %d errors", p.File, failed)
+	}
+	return nil
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// instance are the flags that choose an instance of a program.
+type instance struct {
+	Test     string           `placeholder:"NAME" help:"Test of the file whose settings are taken; the first unless given."`
+	Nodes    int              `placeholder:"N" help:"Number of nodes; 0 leaves it to the test or the file."`
+	Phases   int              `placeholder:"P" help:"Bound on the phases; 0 leaves it to the test, or 3."`
+	Network  string           `placeholder:"X" help:"Network assumption: any, reliable, \"atleast(n - f)\", kernel."`
+	Timeouts string           `placeholder:"T" help:"Timeouts: eager or free."`
+	Set      map[string]int64 `placeholder:"K=V" help:"Other parameters of the program; may be repeated."`
+}
+
+func (i instance) options() distal.Options {
+	return distal.Options{Test: i.Test, Nodes: i.Nodes, Phases: i.Phases, Network: i.Network, Timeouts: i.Timeouts, Params: i.Set}
+}
+
+func (i instance) check() error {
+	if i.Nodes < 0 || i.Phases < 0 {
+		return errors.New("--nodes and --phases must not be negative")
+	}
+	return nil
+}
+
+type distalCheckCmd struct {
+	program
+	JSON bool `name:"json" help:"Print one JSON object."`
+}
+
+// Help implements kong's longer help.
+func (distalCheckCmd) Help() string {
+	return "Example:\n  lockstep distal check examples/distal/paxos_fixed.distal"
+}
+
+// Run implements the command.
+func (c *distalCheckCmd) Run(e *Env) error {
+	text, err := c.read()
+	if err != nil {
+		return err
+	}
+	result, remarks := distal.Check(text)
+	if err := c.tell(e, remarks); err != nil {
+		return err
+	}
+	if c.JSON {
+		return e.JSON(result)
+	}
+	fmt.Fprintf(e.Out, "%s: protocol %s, phase %s\n", c.File, result.Protocol, result.Phase)
+	proved := 0
+	for _, p := range result.Conditions {
+		if p.Text == "" {
+			proved++
+			continue
+		}
+		fmt.Fprintf(e.Out, "  %s:%v %s: %s is %v: %s\n", c.File, p.Pos, p.Rule, p.Condition, p.Status, p.Text)
+	}
+	fmt.Fprintf(e.Out, "%d of %d conditions are proved\n", proved, len(result.Conditions))
+	return nil
+}
+
+type distalFmtCmd struct {
+	program
+	Write bool `short:"w" help:"Write the result back to the file."`
+}
+
+// Help implements kong's longer help.
+func (distalFmtCmd) Help() string { return "Example:\n  lockstep distal fmt -w paxos.distal" }
+
+// Run implements the command.
+func (c *distalFmtCmd) Run(e *Env) error {
+	text, err := c.read()
+	if err != nil {
+		return err
+	}
+	result, remarks := distal.Fmt(text)
+	if err := c.tell(e, remarks); err != nil {
+		return err
+	}
+	if !c.Write {
+		fmt.Fprint(e.Out, result.Text)
+		return nil
+	}
+	if !result.Changed {
+		return nil
+	}
+	return e.write(c.File, func(w io.Writer) error {
+		_, err := io.WriteString(w, result.Text)
+		return err
+	})
+}
+
+type distalRoundsCmd struct{ program }
+
+// Help implements kong's longer help.
+func (distalRoundsCmd) Help() string {
+	return "Example:\n  lockstep distal rounds examples/distal/paxos_fixed.distal"
+}
+
+// Run implements the command.
+func (c *distalRoundsCmd) Run(e *Env) error {
+	text, err := c.read()
+	if err != nil {
+		return err
+	}
+	result, remarks := distal.Rounds(text)
+	if err := c.tell(e, remarks); err != nil {
+		return err
+	}
+	fmt.Fprintf(e.Out, "%s\n%s", result.Unfolded, result.Rounds)
+	return nil
+}
+
+type distalSeqCmd struct {
+	program
+	instance
+}
+
+// Help implements kong's longer help.
+func (distalSeqCmd) Help() string {
+	return "Example:\n  lockstep distal seq examples/distal/uniformvoting_fixed.distal --network kernel"
+}
+
+// Run implements the command.
+func (c *distalSeqCmd) Run(e *Env) error {
+	text, err := c.read()
+	if err := errors.Join(err, c.check()); err != nil {
+		return err
+	}
+	result, remarks := distal.Seq(text, c.options())
+	if err := c.tell(e, remarks); err != nil {
+		return err
+	}
+	fmt.Fprint(e.Out, result.Text)
+	return nil
+}
+
+type distalExportCmd struct {
+	program
+	instance
+}
+
+// Help implements kong's longer help.
+func (distalExportCmd) Help() string {
+	return "Example:\n  lockstep distal export examples/distal/paxos_fixed.distal --phases 4 > paxos.pml\n  spin -a paxos.pml && gcc -O2 -DSAFETY -o pan pan.c && ./pan"
+}
+
+// Run implements the command.
+func (c *distalExportCmd) Run(e *Env) error {
+	text, err := c.read()
+	if err := errors.Join(err, c.check()); err != nil {
+		return err
+	}
+	result, remarks := distal.Export(text, c.options())
+	if err := c.tell(e, remarks); err != nil {
+		return err
+	}
+	fmt.Fprint(e.Out, result.Text)
+	return nil
+}
+
+type distalExploreCmd struct {
+	program
+	instance
+	Fingerprints bool   `help:"Recognise states by 64-bit fingerprints instead of comparing them."`
+	Memory       int64  `placeholder:"MB" help:"Memory limit in megabytes; 0 is 4096."`
+	Random       int    `placeholder:"RUNS" help:"Make so many random runs instead of searching all."`
+	Seed         uint64 `placeholder:"X" help:"Seed of random runs."`
+	Trace        string `placeholder:"FILE" help:"Write the counterexample as a trace, to be explained and drawn."`
+	HTML         string `name:"html" placeholder:"FILE" help:"Write the counterexample as a page to look at."`
+	JSON         bool   `name:"json" help:"Print one JSON object."`
+}
+
+// Help implements kong's longer help.
+func (distalExploreCmd) Help() string {
+	return "Exit status 1: a property is broken.\n\nExamples:\n  lockstep distal explore examples/distal/paxos_buggy.distal\n" +
+		"  lockstep distal explore examples/distal/paxos_fixed.distal --phases 6\n" +
+		"  lockstep distal explore examples/distal/paxos_buggy.distal --phases 5 --random 100000"
+}
+
+// Run implements the command.
+func (c *distalExploreCmd) Run(e *Env) error {
+	text, err := c.read()
+	if err := errors.Join(err, c.check()); err != nil {
+		return err
+	}
+	if c.Memory < 0 || c.Random < 0 {
+		return errors.New("--memory and --random must not be negative")
+	}
+	o := distal.ExploreOptions{Options: c.options(), Fingerprints: c.Fingerprints, Memory: c.Memory << 20}
+	if c.Random > 0 {
+		o.Random = &explore.RandomOptions{Runs: c.Random, Seed: c.Seed}
+	}
+	start := time.Now()
+	show := e.Progress(0, 0)
+	o.Progress = func(p explore.Progress) bool {
+		_ = show.Show(func(elapsed time.Duration) string {
+			return fmt.Sprintf("phase %d round %d: %d states, %.0f/s, %d MB", p.Phase, p.Round, p.States,
+				perSecond(float64(p.States), elapsed), p.Memory>>20)
+		})
+		return e.Ctx.Err() == nil
+	}
+	result, remarks := distal.Explore(text, o)
+	_ = show.Done()
+	if err := c.tell(e, remarks); err != nil {
+		return err
+	}
+	elapsed := time.Since(start)
+	result.ElapsedMS = elapsed.Milliseconds()
+	result.StatesPerSec = perSecond(float64(result.States), elapsed)
+	if result.Violation != nil {
+		e.Found()
+	}
+	drawn, err := c.draw(e, text, result)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return e.JSON(result)
+	}
+	c.print(e, result, elapsed)
+	if drawn != nil {
+		return report.Grid(e.Out, drawn, options(e.Out))
+	}
+	return nil
+}
+
+// draw makes the picture of a violation and writes it to the files asked for.
+func (c *distalExploreCmd) draw(e *Env, text string, r distal.ExploreResult) (*trace.Trace, error) {
+	if r.Violation == nil {
+		return nil, nil
+	}
+	m, _, remarks := distal.NewModel(text, c.options())
+	if m == nil {
+		return nil, remarks
+	}
+	t := system.Counterexample(m.Program, r.Violation)
+	var failed error
+	if c.Trace != "" {
+		failed = keep.Trace(e.write, c.Trace, t)
+	}
+	if c.HTML != "" {
+		failed = errors.Join(failed, e.write(c.HTML, func(w io.Writer) error { return report.Page(w, report.Views{Found: t}, report.PageOptions{}) }))
+	}
+	return t, failed
+}
+
+func (c *distalExploreCmd) print(e *Env, r distal.ExploreResult, elapsed time.Duration) {
+	fmt.Fprintf(e.Out, "%s, %d nodes, network %s, %s timeouts, %d phases\n", r.Protocol, r.Nodes, r.Network, r.Timeouts, r.Phases)
+	if r.Random != nil {
+		fmt.Fprintf(e.Out, "%d random runs, %d rounds in %v (%.0f rounds/s), %d violations\n", r.Random.Runs, r.Random.Rounds,
+			elapsed.Round(time.Millisecond), perSecond(float64(r.Random.Rounds), elapsed), r.Random.Violations)
+	} else {
+		fmt.Fprintf(e.Out, "%d distinct states in %v (%.0f states/s, %d MB), %s\n", r.States, elapsed.Round(time.Millisecond),
+			r.StatesPerSec, r.Memory>>20, r.Complete())
+		if c.Fingerprints {
+			fmt.Fprintf(e.Out, "chance that two states shared a fingerprint: %.2g\n", r.Collision)
+		}
+	}
+	if v := r.Violation; v != nil {
+		fmt.Fprintf(e.Out, "FAIL %s in phase %d, round %d (%s), %d active rounds: %s\n\n", v.Property, v.Phase, v.Round, v.RoundName, v.ActiveRounds, v.Text)
+		return
+	}
+	fmt.Fprintln(e.Out, map[string]string{explore.Pass: "PASS every behaviour to the bound keeps the properties",
+		explore.Unknown: "UNKNOWN nothing was found, but not everything was searched"}[r.Verdict])
+}
+
+func perSecond(n float64, d time.Duration) float64 {
+	if d <= 0 {
+		return 0
+	}
+	return n / d.Seconds()
+}

@@ -1,0 +1,46 @@
+package etcdraft_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target/etcdraft"
+)
+
+// TestUnjudged finds out of every campaign which properties it could not have seen violated,
+// whatever the library did.
+func TestUnjudged(t *testing.T) {
+	const (
+		election, appendOnly, matching, complete, machine = "election-safety", "leader-append-only", "log-matching", "leader-completeness", "state-machine-safety"
+		durable, linear, live                             = "durability", "linearizability", "liveness"
+	)
+	for _, c := range []struct {
+		name    string
+		cluster etcdraft.Cluster
+		walk    strategy.Walk
+		settle  int
+		want    []string
+	}{
+		{"everything", etcdraft.Cluster{}, rough, etcdraft.Settle, nil},
+		{"no settling stage", etcdraft.Cluster{}, rough, 0, []string{live}},
+		{"no clients", etcdraft.Cluster{Clients: etcdraft.None}, rough, 0, []string{durable, linear, live}},
+		{"nobody asks", etcdraft.Cluster{}, strategy.Walk{Deliver: 10, Alarm: 1}, 0, []string{durable, linear, live}},
+		{"one node, one log", etcdraft.Cluster{Nodes: 1}, strategy.Walk{Alarm: 1, Request: 1}, 0, []string{matching, complete, live}},
+		{"nobody answers", etcdraft.Cluster{}, strategy.Walk{Request: 1}, 0,
+			[]string{election, appendOnly, matching, complete, machine, durable, linear, live}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: c.cluster, Strategy: c.walk, Spec: etcdraft.Everything,
+				Seed: 1, Runs: 30, Steps: 300, Settle: c.settle, Workers: 1})
+			if err != nil || r.First() != nil {
+				t.Fatal(r.First(), err)
+			}
+			if got := r.Unjudged(); !slices.Equal(got, c.want) {
+				t.Errorf("never judged: %q, want %q (%v)", got, c.want, r.Judged)
+			}
+		})
+	}
+}
