@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/toy"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/smr"
 	"github.com/lockstep-go/lockstep/trace"
@@ -14,17 +15,7 @@ import (
 
 // recordedAlways makes every run of a system a recorded one.
 func recordedAlways(s lockstep.System) lockstep.System {
-	return wrapped{System: s, info: func(i *lockstep.Info) { i.Nondeterministic = true }}
-}
-
-// MessageText and StateText pass on what the wrapped deployment says.
-func (d wrappedDeployment) MessageText(body lockstep.ID) string {
-	return d.Deployment.(lockstep.Describer).MessageText(body)
-}
-
-// StateText passes on what the wrapped deployment says.
-func (d wrappedDeployment) StateText(n lockstep.Node) string {
-	return d.Deployment.(lockstep.Describer).StateText(n)
+	return toy.Wrapped{System: s, Info: func(i *lockstep.Info) { i.Repeats = lockstep.Roughly }}
 }
 
 // traceHash records every run of ten campaigns of 1000 runs, each with its own seed, and
@@ -33,7 +24,7 @@ func traceHash(t *testing.T, s lockstep.Strategy, workers int) string {
 	h := sha256.New()
 	for seed := range uint64(10) {
 		result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: recordedAlways(smr.Cluster{Nodes: 3, Requests: 3}),
-			Strategy: s, Spec: atEnd, Seed: seed, Runs: 1000, Workers: workers, KeepGoing: true, Keep: 1000})
+			Strategy: s, Spec: toy.AtEnd, Repetitions: 1, Seed: seed, Runs: 1000, Workers: workers, KeepGoing: true, Keep: 1000})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +114,7 @@ func TestRunsAreIndependent(t *testing.T) {
 				t.Errorf("%s: run %d: %s", k.Name, f.Run, f.Flaky)
 			}
 		}
-		if _, sequential := k.Default.(lockstep.Sequential); len(whole.Found) == 0 && !sequential {
+		if terms, err := k.Default.Fit(lockstep.Info{Nodes: 3, Supports: ^lockstep.Kinds(0)}); err != nil || len(whole.Found) == 0 && !terms.Sequential {
 			t.Errorf("%s: nothing found in 3000 runs", k.Name)
 		}
 	}

@@ -1,7 +1,7 @@
 package lockstep_test
 
 import (
-	"context"
+	"slices"
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
@@ -9,27 +9,50 @@ import (
 	"github.com/lockstep-go/lockstep/target/smr"
 )
 
-// Walking twice through a space of 73 schedules shows 73 different ones; states do not
-// depend on the workers; without the option nothing is counted.
+// Walking through a space of 73 schedules shows as many different ones as there are, and so
+// does drawing 2000 times from it: isolations that hit no message make no difference. States
+// do not depend on the workers; without the option nothing is counted.
 func TestDistinct(t *testing.T) {
-	s := strategy.Uniform{Period: 2, Isolations: 2, Rounds: 4, Sampler: strategy.Exact}
-	var states []int
-	for workers := 1; workers <= 2; workers++ {
-		result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: s, Spec: smr.Prefix,
-			Runs: 2000, Workers: workers, Distinct: true})
+	s := strategy.Uniform{Period: 2, Isolations: 2, Rounds: 4}
+	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3}, Spec: smr.Prefix, Runs: 2000}
+	every := s
+	every.Sampler = strategy.Every
+	plan.Strategy = every
+	different := map[string]bool{}
+	for run := range 73 {
+		tr, err := lockstep.Record(t.Context(), plan, run)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if result.Schedules < 10 || result.Schedules > 73 || result.States < 10 {
-			t.Errorf("%d schedules, %d states", result.Schedules, result.States)
+		steps := ""
+		for _, r := range tr.Records {
+			steps += r.Step.Kind.String() + " " + r.Text + ";"
 		}
-		states = append(states, result.States*1000+result.Schedules)
+		different[steps] = true
 	}
-	if states[0] != states[1] {
-		t.Errorf("with one and two workers: %v", states)
+	if len(different) < 20 || len(different) > 73 {
+		t.Fatalf("%d different schedules: the test says little", len(different))
 	}
-	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: s, Runs: 10})
-	if err != nil || result.Schedules != 0 || result.States != 0 {
+	plan.Distinct = true
+	var states []int
+	for _, c := range []lockstep.Strategy{every, s} {
+		for workers := 1; workers <= 2; workers++ {
+			plan.Strategy, plan.Workers = c, workers
+			result, err := lockstep.Explore(t.Context(), plan)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if result.Schedules != len(different) || result.States < 10 {
+				t.Errorf("%s: %d schedules, want %d; %d states", c, result.Schedules, len(different), result.States)
+			}
+			states = append(states, result.States)
+		}
+	}
+	if slices.Min(states) != slices.Max(states) {
+		t.Errorf("states, walked and drawn, with one and two workers: %v", states)
+	}
+	plan.Distinct = false
+	if result, err := lockstep.Explore(t.Context(), plan); err != nil || result.Schedules != 0 || result.States != 0 {
 		t.Errorf("%+v, %v", result, err)
 	}
 }

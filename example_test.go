@@ -7,8 +7,10 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/report"
+	"github.com/lockstep-go/lockstep/shrink"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/smr"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 func ExampleExplore() {
@@ -31,35 +33,46 @@ func ExampleExplore() {
 	// one run hits a given 4-periodic uniform execution of 16 rounds with at most 4 isolations with probability at least 7.05e-06 (there are 141905)
 }
 
-func ExampleShrink() {
-	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix}
-	result, _ := lockstep.Explore(context.Background(), plan)
-	small, err := lockstep.Shrink(context.Background(), plan, result.First().Trace, 0)
+// Any run of a campaign can be made again and looked at, whether it failed or not.
+func ExampleRecord() {
+	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix, Seed: 1}
+	run, err := lockstep.Record(context.Background(), plan, 7)
+	fmt.Println(run.Header.Run, run.Outcome.Verdict, run.Records[1].Text, err)
+	// Output: 7 pass 1 alarm <nil>
+}
+
+// A bench makes single runs: here one with the same system and seed as a recorded one, but
+// with other choices.
+func ExampleBench() {
+	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix, Seed: 1}
+	run, _ := lockstep.Record(context.Background(), plan, 7)
+	plan.Strategy = strategy.Uniform{Period: 4, Rounds: 8}
+	bench, err := lockstep.NewBenchFor(plan, run)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println("from", small.Was)
-	fmt.Println("to", small.Is)
-	// Output:
-	// from 198 steps, 20 messages lost
-	// to 27 steps, 0 messages lost
+	defer bench.Close()
+	again, err := bench.Record(context.Background(), run.Header.Run, nil)
+	fmt.Println(again.Header.Run, again.Header.Seed == run.Header.Seed, len(again.Rounds), err)
+	// Output: 7 true 8 <nil>
 }
 
-func ExampleReplay() {
-	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultUniform, Spec: smr.Prefix}
-	result, _ := lockstep.Explore(context.Background(), plan)
-	again, err := lockstep.Replay(plan, result.First().Trace)
-	fmt.Println(again.Outcome.Verdict, again.Outcome.Finding, err)
-
-	// The corrected protocol behaves differently: that is flaky, not passed.
-	t := *result.First().Trace
-	t.Header.Target = "smr"
-	again, err = lockstep.Replay(lockstep.Plan{System: smr.Cluster{Nodes: 3}, Spec: smr.Prefix}, &t)
-	fmt.Println(again.Outcome.Verdict, again.Outcome.Reason, err)
-	// Output:
-	// fail prefix: node 1 outputs d, but node 2 had output b <nil>
-	// flaky step 9 (deliver 2->1 Prepare phase=2): message was "1->2 Ack phase=2 last=1 log=-", now "1->2 Ack phase=2 last=0 log=-" <nil>
+// A player takes the steps of a recorded run again.
+func ExamplePlayer() {
+	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix, Seed: 1}
+	run, _ := lockstep.Record(context.Background(), plan, 7)
+	bench, err := lockstep.NewBenchFor(plan, run)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer bench.Close()
+	player := lockstep.NewPlayer(trace.ScriptOf(run), run.Rounds)
+	outcome, err := bench.Run(context.Background(), run.Header.Run, player)
+	_, strayed := player.Strayed()
+	fmt.Println(outcome.Steps == run.Outcome.Steps, len(player.Took()) == run.Outcome.Steps, strayed, err)
+	// Output: true true false <nil>
 }
 
 func ExampleGuarantee() {
@@ -79,7 +92,7 @@ func ExampleRunSeed() {
 func Example_grid() {
 	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultUniform, Spec: smr.Prefix}
 	result, _ := lockstep.Explore(context.Background(), plan)
-	small, _ := lockstep.Shrink(context.Background(), plan, result.First().Trace, 0)
+	small, _ := shrink.Run(context.Background(), plan, result.First().Trace, shrink.Options{})
 	small.Trace.Rounds = small.Trace.Rounds[:4]
 	small.Trace.Records = small.Trace.Records[:17]
 	_ = report.Grid(os.Stdout, small.Trace, report.Options{})

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/toy"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/smr"
 	"github.com/lockstep-go/lockstep/trace"
@@ -21,11 +22,9 @@ type pedant struct {
 }
 
 func (pedant) String() string                         { return "pedant" }
-func (pedant) Check(lockstep.Info) error              { return nil }
-func (pedant) Sequential() bool                       { return true }
 func (p pedant) New(lockstep.Info) lockstep.Scheduler { return &pedantry{pedant: p} }
-func (pedant) Guarantee(lockstep.Info) lockstep.Guarantee {
-	return lockstep.Guarantee{Assumes: []string{"it is a test"}}
+func (pedant) Fit(lockstep.Info) (lockstep.Terms, error) {
+	return lockstep.Terms{Sequential: true, Guarantee: lockstep.Guarantee{Assumes: []string{"it is a test"}}}, nil
 }
 
 type pedantry struct {
@@ -33,10 +32,10 @@ type pedantry struct {
 	runs, left int
 }
 
-func (p *pedantry) Reset(lockstep.Start)     { p.runs++; p.left = p.runs }
-func (p *pedantry) Done() bool               { return p.runs == p.last }
-func (p *pedantry) Reached() string          { return fmt.Sprintf("made %d runs", p.runs) }
-func (p *pedantry) Drawn() map[string]string { return map[string]string{"left": fmt.Sprint(p.runs)} }
+func (p *pedantry) Reset(*lockstep.Start) { p.runs++; p.left = p.runs }
+func (p *pedantry) Tell(bool) lockstep.Account {
+	return lockstep.Account{Done: p.runs == p.last, Reached: fmt.Sprintf("made %d runs", p.runs), Drawn: map[string]string{"left": fmt.Sprint(p.runs)}}
+}
 func (p *pedantry) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	if p.left--; p.left < 0 {
 		return false
@@ -54,7 +53,7 @@ func (p *pedantry) Next(run *lockstep.Run, next *lockstep.Step) bool {
 func TestSequential(t *testing.T) {
 	for _, workers := range []int{1, 4} {
 		result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: pedant{last: 25},
-			Spec: atEnd, Runs: 1000, Workers: workers, KeepGoing: true, Settle: 5})
+			Spec: toy.AtEnd, Runs: 1000, Workers: workers, KeepGoing: true, Settle: 5})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,29 +81,29 @@ type pupil struct {
 	fail    bool
 }
 
-func (p pupil) String() string           { return fmt.Sprintf("pupil:learned=%d", p.learned) }
-func (p pupil) Sequential() bool         { return false }
-func (p pupil) Probe() lockstep.Strategy { return strategy.Baseline{Steps: 10} }
-func (p pupil) Learn(lockstep.Scheduler) lockstep.Strategy {
-	p.learned++
-	return p
-}
-func (p pupil) Check(lockstep.Info) error {
+func (p pupil) String() string { return fmt.Sprintf("pupil:learned=%d", p.learned) }
+func (p pupil) Fit(lockstep.Info) (lockstep.Terms, error) {
 	if p.fail && p.learned > 0 {
-		return errors.New("learned something impossible")
+		return lockstep.Terms{}, errors.New("learned something impossible")
 	}
-	return nil
-}
-func (p pupil) GuaranteeSeen(_ lockstep.Info, seen lockstep.Seen) lockstep.Guarantee {
-	return lockstep.Guarantee{Class: "anything", PerRun: 1 / float64(seen.Events)}
+	t := lockstep.Terms{Measured: func(seen lockstep.Seen) lockstep.Guarantee {
+		return lockstep.Guarantee{Class: "anything", PerRun: 1 / float64(seen.Events)}
+	}}
+	if p.learned == 0 {
+		t.Probe = strategy.Baseline{Steps: 10}
+		t.Learn = func(lockstep.Scheduler) lockstep.Strategy { p.learned++; return p }
+	}
+	return t, nil
 }
 func (p pupil) New(lockstep.Info) lockstep.Scheduler { return &seer{} }
 
 type seer struct{ n int }
 
-func (s *seer) Reset(start lockstep.Start)              { s.n = start.Run }
+func (s *seer) Reset(start *lockstep.Start)             { s.n = start.Run }
 func (s *seer) Next(*lockstep.Run, *lockstep.Step) bool { return false }
-func (s *seer) Seen() lockstep.Seen                     { return lockstep.Seen{Events: s.n, Width: 1} }
+func (s *seer) Tell(bool) lockstep.Account {
+	return lockstep.Account{Seen: lockstep.Seen{Events: s.n, Width: 1}}
+}
 
 // A strategy learns once, before the campaign, and its guarantee takes account of the
 // largest run that was seen.

@@ -46,7 +46,9 @@ func (s *settler) Next(r *Run, next *Step) bool {
 			if s.deliver(r, next) {
 				return true
 			}
-			s.stage, s.left = settleRequest, len(r.pending)
+			if s.stage, s.left = settleRequest, len(r.pending); !r.info.Supports.Has(trace.Request) {
+				s.left = 0
+			}
 		case settleRequest:
 			if s.request(r, next) {
 				return true

@@ -2,12 +2,10 @@ package lockstep_test
 
 import (
 	"context"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/toy"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -35,18 +33,18 @@ func (d *doubter) End(*lockstep.Run) *lockstep.Finding {
 	}
 	return nil
 }
-func (d *doubter) Undecided() string {
+func (d *doubter) Conclude(draw bool) (c lockstep.Conclusion) {
 	if d.arrived {
-		return "too much for this spec"
+		c.Undecided = "too much for this spec"
 	}
-	return ""
-}
-func (d *doubter) Illustrate() []trace.Picture {
-	return []trace.Picture{{Name: "doubt.txt", Data: []byte("a picture")}}
+	if draw {
+		c.Pictures = []trace.Picture{{Name: "doubt.txt", Data: []byte("a picture")}}
+	}
+	return c
 }
 
 func TestUndecided(t *testing.T) {
-	plan := lockstep.Plan{System: toy(nil), Strategy: strategy.Walk{Deliver: 1, Alarm: 1, Steps: 3}, Spec: doubtful{}, Runs: 50}
+	plan := lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.Walk{Deliver: 1, Alarm: 1, Steps: 3}, Spec: doubtful{}, Runs: 50}
 	r, err := lockstep.Explore(context.Background(), plan)
 	if err != nil {
 		t.Fatal(err)
@@ -55,23 +53,13 @@ func TestUndecided(t *testing.T) {
 	if r.Verdict() != trace.Unknown || unknown == 0 || unknown == r.Runs || r.Reasons["too much for this spec"] != unknown {
 		t.Errorf("%v because of %v: runs in which something arrived are unknown, the others pass", r.Verdicts, r.Reasons)
 	}
-	t.Chdir(t.TempDir())
-	if f := inTest(&fakeT{name: "TestDoubt"}, plan); !f.failed || !strings.Contains(f.log.String(), "too much for this spec") {
-		t.Errorf("a test with undecided runs:\n%s", f.log.String())
-	}
 }
 
-func TestPicturesAreStored(t *testing.T) {
-	t.Chdir(t.TempDir())
-	plan := lockstep.Plan{System: toy(nil), Strategy: strategy.Walk{Deliver: 1, Alarm: 1, Steps: 5}, Spec: doubtful{fails: true}, Runs: 50}
-	if f := inTest(&fakeT{name: "TestDoubt"}, plan); !f.failed {
-		t.Fatalf("nothing found:\n%s", f.log.String())
-	}
-	files, _ := filepath.Glob("testdata/lockstep/TestDoubt/*-doubt.txt")
-	if len(files) != 1 {
-		t.Fatalf("pictures stored: %q", files)
-	}
-	if data, err := os.ReadFile(files[0]); err != nil || string(data) != "a picture" {
-		t.Errorf("%s: %q %v", files[0], data, err)
+// The pictures of a spec go with the trace of a finding.
+func TestPictures(t *testing.T) {
+	plan := lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.Walk{Deliver: 1, Alarm: 1, Steps: 5}, Spec: doubtful{fails: true}, Runs: 50}
+	tr := toy.Find(t, plan)[0].Trace
+	if len(tr.Pictures) != 1 || string(tr.Pictures[0].Data) != "a picture" {
+		t.Errorf("pictures: %+v", tr.Pictures)
 	}
 }

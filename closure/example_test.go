@@ -8,6 +8,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/closure"
 	"github.com/lockstep-go/lockstep/report"
+	"github.com/lockstep-go/lockstep/shrink"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/smr"
 )
@@ -28,7 +29,7 @@ func ExampleForm() {
 	}
 	fmt.Printf("%d steps became %d rounds; %d messages came for nothing, %d before their round\n\n",
 		found.Outcome.Steps, len(form.Trace.Rounds), form.Ignored, form.Swapped)
-	small, err := lockstep.Shrink(ctx, plan, form.Trace, 5000)
+	small, err := shrink.Run(ctx, plan, form.Trace, shrink.Options{Tries: 5000})
 	if err != nil {
 		panic(err)
 	}

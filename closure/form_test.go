@@ -2,6 +2,7 @@ package closure_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -10,7 +11,10 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/closure"
+	"github.com/lockstep-go/lockstep/internal/steps"
+	"github.com/lockstep-go/lockstep/replay"
 	"github.com/lockstep-go/lockstep/report"
+	"github.com/lockstep-go/lockstep/shrink"
 	"github.com/lockstep-go/lockstep/sim"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
@@ -91,40 +95,14 @@ func asker(strict bool) sim.Cluster[word] {
 	})
 }
 
-// steps is a strategy that takes the given steps. A Replace forges "boom 2 0".
-type steps []lockstep.Step
-
-func (s steps) String() string                             { return "steps" }
-func (s steps) Check(lockstep.Info) error                  { return nil }
-func (s steps) Guarantee(lockstep.Info) lockstep.Guarantee { return lockstep.Guarantee{} }
-func (s steps) New(lockstep.Info) lockstep.Scheduler       { return &stepper{steps: s} }
-
-type stepper struct {
-	steps steps
-	at    int
-}
-
-func (s *stepper) Reset(lockstep.Start) { s.at = 0 }
-func (s *stepper) Next(run *lockstep.Run, next *lockstep.Step) bool {
-	if s.at == len(s.steps) {
-		return false
-	}
-	*next = s.steps[s.at]
-	if next.Kind == trace.Replace {
-		*next = run.Forge(next.Msg, "boom 2 0")
-	}
-	s.at++
-	return true
-}
-
 func alarm(n lockstep.Node) lockstep.Step { return lockstep.Step{Kind: trace.Alarm, Node: n} }
 func deliver(m lockstep.ID) lockstep.Step { return lockstep.Step{Kind: trace.Deliver, Msg: m} }
 
 // form records the run with the given steps and looks for its lock-step form.
-func form(t *testing.T, system lockstep.System, s steps) (*trace.Trace, *closure.Result) {
+func form(t *testing.T, system lockstep.System, s lockstep.Strategy) (*trace.Trace, *closure.Result) {
 	t.Helper()
 	plan := lockstep.Plan{System: system, Strategy: s}
-	run, err := lockstep.Record(plan, 0)
+	run, err := lockstep.Record(t.Context(), plan, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,16 +111,16 @@ func form(t *testing.T, system lockstep.System, s steps) (*trace.Trace, *closure
 		t.Fatal(err)
 	}
 	if res.Trace != nil {
-		again, err := lockstep.Replay(plan, res.Trace)
-		if err != nil || again.Outcome.Verdict != run.Outcome.Verdict {
-			t.Fatalf("the form replays to %+v, %v", again.Outcome, err)
+		again, err := replay.Run(t.Context(), plan, res.Trace)
+		if err != nil || again.Difference != "" || again.Trace.Outcome.Verdict != run.Outcome.Verdict {
+			t.Fatalf("the form replays to %+v, %v", again, err)
 		}
 	}
 	return run, res
 }
 
 // The asker's messages: 1, 2, 3 are the asks of the first alarm, 4, 5, 6 those of the second.
-var lateAnswer = steps{alarm(1), alarm(1), deliver(2), deliver(7), deliver(5), deliver(8)}
+var lateAnswer = steps.List{alarm(1), alarm(1), deliver(2), deliver(7), deliver(5), deliver(8)}
 
 func TestLateMessageBreaksRounds(t *testing.T) {
 	_, res := form(t, asker(false), lateAnswer)
@@ -200,14 +178,14 @@ func TestMeasureCountsLateChanges(t *testing.T) {
 
 func TestPanicKeepsItsForm(t *testing.T) {
 	forge := lockstep.Step{Kind: trace.Replace, Msg: 5}
-	run, res := form(t, asker(true), steps{alarm(1), alarm(1), deliver(2), forge, deliver(5)})
+	run, res := form(t, asker(true), steps.Forging{List: steps.List{alarm(1), alarm(1), deliver(2), forge, deliver(5)}, Body: "boom 2 0"})
 	if run.Outcome.Finding == nil || res.Trace == nil {
 		t.Fatalf("%+v, %+v", run.Outcome, res)
 	}
 	if f := res.Trace.Outcome.Finding; f == nil || f.Property != "panic" {
 		t.Errorf("%+v", res.Trace.Outcome)
 	}
-	if _, err := lockstep.Shrink(t.Context(), lockstep.Plan{System: asker(true)}, res.Trace, 0); err != nil {
+	if _, err := shrink.Run(t.Context(), lockstep.Plan{System: asker(true)}, res.Trace, shrink.Options{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -238,15 +216,15 @@ func relay() sim.Cluster[word] {
 func TestCausalLayers(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		steps  steps
+		steps  steps.List
 		rounds int    // 0: none
 		breaks string // message that breaks them
 	}{
-		{"in order", steps{alarm(1), deliver(1), deliver(2), deliver(3)}, 2, ""},
-		{"reordered", steps{alarm(1), deliver(2), deliver(1), deliver(3)}, 2, ""},
-		{"second before first", steps{alarm(1), alarm(1), deliver(3), deliver(1), deliver(4), deliver(2)}, 1, ""},
-		{"relayed news before its source's", steps{alarm(1), deliver(1), deliver(3), deliver(2)}, 0, "1->3 news"},
-		{"old news after new in another layer", steps{alarm(1), deliver(1), deliver(3), alarm(1), deliver(5)}, 2, ""},
+		{"in order", steps.List{alarm(1), deliver(1), deliver(2), deliver(3)}, 2, ""},
+		{"reordered", steps.List{alarm(1), deliver(2), deliver(1), deliver(3)}, 2, ""},
+		{"second before first", steps.List{alarm(1), alarm(1), deliver(3), deliver(1), deliver(4), deliver(2)}, 1, ""},
+		{"relayed news before its source's", steps.List{alarm(1), deliver(1), deliver(3), deliver(2)}, 0, "1->3 news"},
+		{"old news after new in another layer", steps.List{alarm(1), deliver(1), deliver(3), alarm(1), deliver(5)}, 2, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, res := form(t, relay(), c.steps)
@@ -267,7 +245,7 @@ func TestCausalLayers(t *testing.T) {
 
 func TestRunInRoundsIsItsOwnForm(t *testing.T) {
 	plan := lockstep.Plan{System: asker(true), Strategy: strategy.Uniform{Period: 2, Rounds: 4}}
-	run, err := lockstep.Record(plan, 0)
+	run, err := lockstep.Record(t.Context(), plan, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,21 +256,25 @@ func TestRunInRoundsIsItsOwnForm(t *testing.T) {
 }
 
 func TestFormRefusesWhatCannotBeRepeated(t *testing.T) {
-	run, err := lockstep.Record(lockstep.Plan{System: asker(true), Strategy: lateAnswer}, 0)
+	run, err := lockstep.Record(t.Context(), lockstep.Plan{System: asker(true), Strategy: lateAnswer}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
+	was := run.Records[3].Text
 	run.Records[3].Text = "something else"
 	if _, err := closure.Form(t.Context(), lockstep.Plan{System: asker(true)}, run); err == nil || !strings.Contains(err.Error(), "cannot be repeated") {
 		t.Errorf("error %v", err)
 	}
-	if _, err := closure.Form(t.Context(), lockstep.Plan{}, run); err == nil {
-		t.Error("a plan without a system passed")
+	if _, err := closure.Form(t.Context(), lockstep.Plan{}, run); err == nil || !strings.Contains(err.Error(), "needs a System") {
+		t.Errorf("a plan without a system: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	run.Records[3].Text = "2->1 answer"
-	if _, err := closure.Form(ctx, lockstep.Plan{System: asker(true)}, run); err == nil {
-		t.Error("a context that has ended passed")
+	run.Records[3].Text = was
+	if res, err := closure.Form(t.Context(), lockstep.Plan{System: asker(true)}, run); err != nil || res.Trace == nil {
+		t.Errorf("the run as it was: %+v, %v", res, err)
+	}
+	if _, err := closure.Form(ctx, lockstep.Plan{System: asker(true)}, run); !errors.Is(err, context.Canceled) {
+		t.Errorf("a context that has ended: %v", err)
 	}
 }

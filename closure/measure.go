@@ -33,7 +33,7 @@ type TypeCount struct {
 func Measure(ctx context.Context, plan lockstep.Plan, runs int) (*Measured, error) {
 	g := &gauge{types: map[string]*TypeCount{}}
 	plan.Spec, plan.Runs, plan.Settle, plan.KeepGoing, plan.Keep, plan.Texts = nil, runs, 0, true, 1, true
-	plan.Observers = []lockstep.Observer{g}
+	plan.Observers = append(slices.Clip(plan.Observers), g)
 	_, err := lockstep.Explore(ctx, plan)
 	//lockstep:unordered they are sorted below
 	for _, t := range g.types {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/closure"
+	"github.com/lockstep-go/lockstep/replay"
+	"github.com/lockstep-go/lockstep/shrink"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/smr"
 	"github.com/lockstep-go/lockstep/trace"
@@ -62,7 +64,7 @@ func TestFindingsHaveLockstepForms(t *testing.T) {
 				long = append(long, len(res.Trace.Rounds))
 				checkForm(t, plan, f.Trace, res.Trace)
 				if len(rounds) < shrunk {
-					small, err := lockstep.Shrink(t.Context(), plan, res.Trace, tries)
+					small, err := shrink.Run(t.Context(), plan, res.Trace, shrink.Options{Tries: tries})
 					if err != nil {
 						t.Fatalf("run %d: %v", f.Run, err)
 					}
@@ -88,12 +90,12 @@ func TestFindingsHaveLockstepForms(t *testing.T) {
 // be missing or split.
 func checkForm(t *testing.T, plan lockstep.Plan, run, form *trace.Trace) {
 	t.Helper()
-	again, err := lockstep.Replay(plan, form)
-	if err != nil || again.Outcome.Verdict != trace.Fail {
-		t.Fatalf("the form does not replay: %+v, %v", again.Outcome, err)
+	again, err := replay.Run(t.Context(), plan, form)
+	if err != nil || again.Trace.Outcome.Verdict != trace.Fail {
+		t.Fatalf("the form does not replay: %+v, %v", again.Trace.Outcome, err)
 	}
-	if again.Outcome.Finding.Property != run.Outcome.Finding.Property {
-		t.Fatalf("finding %s became %s", run.Outcome.Finding, again.Outcome.Finding)
+	if again.Trace.Outcome.Finding.Property != run.Outcome.Finding.Property {
+		t.Fatalf("finding %s became %s", run.Outcome.Finding, again.Trace.Outcome.Finding)
 	}
 	sent := map[trace.ID]trace.Message{}
 	last := 0

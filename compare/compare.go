@@ -21,7 +21,7 @@ const (
 // Comparison says what to compare.
 type Comparison struct {
 	// Plan is what all campaigns have in common; its Strategy is not used, and it ends with
-	// the first finding. Runs is the budget of one compare.
+	// the first finding. Runs is the budget of one campaign.
 	Plan lockstep.Plan
 	// Strategies are the strategies to compare.
 	Strategies []lockstep.Strategy
@@ -50,7 +50,7 @@ type Result struct {
 
 // Row is what the campaigns with one strategy found.
 type Row struct {
-	// Strategy is the strategy with everything that it learned in its last compare.
+	// Strategy is the strategy with everything that it learned in its last campaign.
 	Strategy  string `json:"strategy"`
 	Campaigns int    `json:"campaigns"`
 	Found     int    `json:"found"`   // campaigns with a finding

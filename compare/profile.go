@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/lockstep-go/lockstep"
@@ -45,7 +46,8 @@ func ProfileOf(ctx context.Context, plan lockstep.Plan, event string) (Profile, 
 		return Profile{}, err
 	}
 	sum := &profiler{event: event}
-	plan.KeepGoing, plan.Keep, plan.Observers = true, 1, []lockstep.Observer{sum}
+	plan.KeepGoing, plan.Keep = true, 1
+	plan.Observers = append(slices.Clip(plan.Observers), sum)
 	result, err := lockstep.Explore(ctx, plan)
 	if err != nil {
 		return Profile{}, err
@@ -95,6 +97,7 @@ type profile struct {
 	event    string
 	names    int // rounds of a phase
 	majority int
+	run      *lockstep.Run
 	now      counts
 	effect   lockstep.Nodes // nodes that had the event in this phase
 }
@@ -104,19 +107,11 @@ func (p *profile) Reset() { p.now, p.effect = counts{}, 0 }
 
 // Look counts what the last step did, in the round that it belongs to.
 func (p *profile) Look(run *lockstep.Run) {
+	p.run = run
 	if run.Settling() {
 		return
 	}
-	for _, round := range run.Rounds()[p.now.rounds:] {
-		if p.now.rounds%p.names == 0 {
-			p.now.phases++
-			p.effect = 0
-		}
-		p.now.rounds++
-		if round.Kernel.Len() >= p.majority {
-			p.now.quorumRounds++
-		}
-	}
+	p.open()
 	if run.Last().Kind == trace.Deliver {
 		p.now.delivered++
 	}
@@ -129,8 +124,26 @@ func (p *profile) Look(run *lockstep.Run) {
 	}
 }
 
-// Noted are the counts of the run.
-func (p *profile) Noted() any { return p.now }
+// open counts the rounds that were opened since it was called last.
+func (p *profile) open() {
+	for _, round := range p.run.Rounds()[p.now.rounds:] {
+		if p.now.rounds%p.names == 0 {
+			p.now.phases++
+			p.effect = 0
+		}
+		p.now.rounds++
+		if round.Kernel.Len() >= p.majority {
+			p.now.quorumRounds++
+		}
+	}
+}
+
+// Noted are the counts of the run, with the rounds after its last step, in which nothing
+// happened.
+func (p *profile) Noted() any {
+	p.open()
+	return p.now
+}
 
 // WriteProfiles writes profiles as a table in Markdown, under a heading for the column of
 // strategies.

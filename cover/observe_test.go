@@ -9,31 +9,11 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/cover"
+	"github.com/lockstep-go/lockstep/internal/steps"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/register"
 	"github.com/lockstep-go/lockstep/trace"
 )
-
-// script is a strategy that takes the same steps in every run.
-type script []lockstep.Step
-
-func (script) String() string            { return "script" }
-func (script) Check(lockstep.Info) error { return nil }
-func (script) Guarantee(lockstep.Info) lockstep.Guarantee {
-	return lockstep.Guarantee{Class: "anything"}
-}
-func (s script) New(lockstep.Info) lockstep.Scheduler { return &player{all: s} }
-
-type player struct{ all, left script }
-
-func (p *player) Reset(lockstep.Start) { p.left = p.all }
-func (p *player) Next(_ *lockstep.Run, next *lockstep.Step) bool {
-	if len(p.left) == 0 {
-		return false
-	}
-	*next, p.left = p.left[0], p.left[1:]
-	return true
-}
 
 // diary is an observer that keeps what the observer of the package notes.
 type diary struct {
@@ -58,26 +38,26 @@ func TestObserverReadsSteps(t *testing.T) {
 	alarm := func(n lockstep.Node) lockstep.Step { return lockstep.Step{Kind: trace.Alarm, Node: n} }
 	for _, c := range []struct {
 		name    string
-		steps   script
+		steps   steps.List
 		crashes bool
 		want    string
 	}{
-		{"nothing happens", script{}, false, ""},
-		{"no cut", script{request(1, 4), request(3, 2)}, false, "1,2,3,4,5 read@4 write 1@2"},
-		{"operations around a cut", script{request(1, 1), cut(set(1, 4), set(2, 3, 5)), request(3, 2), request(4, 1), heal, request(2, 3)}, false,
+		{"nothing happens", steps.List{}, false, ""},
+		{"no cut", steps.List{request(1, 4), request(3, 2)}, false, "1,2,3,4,5 read@4 write 1@2"},
+		{"operations around a cut", steps.List{request(1, 1), cut(set(1, 4), set(2, 3, 5)), request(3, 2), request(4, 1), heal, request(2, 3)}, false,
 			"1,2,3,4,5 read@1; 1,4|2,3,5 write 1@2 read@1; 1,2,3,4,5 write 0@3"},
-		{"a cut in two steps is one partition", script{cut(set(1), set(2, 3, 4, 5)), cut(set(2, 3), set(4, 5)), alarm(1)}, false, "1|2,3|4,5"},
-		{"a cut that nothing happens under", script{alarm(1), cut(set(1), set(2)), heal, alarm(2)}, false, "1,2,3,4,5"},
-		{"a bridge", script{cut(set(1, 2), set(4, 5)), alarm(1)}, false, "1,2,3|3,4,5"},
-		{"one way is cut", script{oneWay(set(1, 2), set(3, 4, 5)), alarm(1)}, false, "1,2|3,4,5"},
-		{"cut links with a way around them", script{cut(set(1), set(3)), cut(set(2), set(4)), alarm(1)}, false, "1,2,3,4,5"},
-		{"two cuts that leave a bridge", script{cut(set(1), set(2, 3)), cut(set(2), set(3)), alarm(1)}, false, "1,4,5|2,4,5|3,4,5"},
-		{"a crash is no cut", script{crash(2), alarm(1)}, false, "1,2,3,4,5"},
-		{"unless it is to be one", script{alarm(1), crash(2), alarm(1)}, true, "1,2,3,4,5; 1,3,4,5|2"},
+		{"a cut in two steps is one partition", steps.List{cut(set(1), set(2, 3, 4, 5)), cut(set(2, 3), set(4, 5)), alarm(1)}, false, "1|2,3|4,5"},
+		{"a cut that nothing happens under", steps.List{alarm(1), cut(set(1), set(2)), heal, alarm(2)}, false, "1,2,3,4,5"},
+		{"a bridge", steps.List{cut(set(1, 2), set(4, 5)), alarm(1)}, false, "1,2,3|3,4,5"},
+		{"one way is cut", steps.List{oneWay(set(1, 2), set(3, 4, 5)), alarm(1)}, false, "1,2|3,4,5"},
+		{"cut links with a way around them", steps.List{cut(set(1), set(3)), cut(set(2), set(4)), alarm(1)}, false, "1,2,3,4,5"},
+		{"two cuts that leave a bridge", steps.List{cut(set(1), set(2, 3)), cut(set(2), set(3)), alarm(1)}, false, "1,4,5|2,4,5|3,4,5"},
+		{"a crash is no cut", steps.List{crash(2), alarm(1)}, false, "1,2,3,4,5"},
+		{"unless it is to be one", steps.List{alarm(1), crash(2), alarm(1)}, true, "1,2,3,4,5; 1,3,4,5|2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := &diary{Observer: cover.Observer{Crashes: c.crashes}}
-			if _, err := lockstep.Explore(context.Background(), lockstep.Plan{System: register.Cluster{Nodes: 5}, Strategy: c.steps, Runs: 1, Observer: d}); err != nil {
+			if _, err := lockstep.Explore(context.Background(), lockstep.Plan{System: register.Cluster{Nodes: 5}, Strategy: c.steps, Runs: 1, Observers: []lockstep.Observer{d}}); err != nil {
 				t.Fatal(err)
 			}
 			var stages []string
@@ -112,7 +92,7 @@ func readings(t *testing.T, s lockstep.Strategy, workers int) []cover.Reading {
 		t.Fatal(err)
 	}
 	if _, err := lockstep.Explore(context.Background(), lockstep.Plan{System: register.Cluster{Nodes: 5}, Strategy: s,
-		Runs: 300, Workers: workers, Observer: &cover.Observer{Meter: meter}}); err != nil {
+		Runs: 300, Workers: workers, Observers: []lockstep.Observer{&cover.Observer{Meter: meter}}}); err != nil {
 		t.Fatal(err)
 	}
 	return meter.Read()
@@ -148,7 +128,7 @@ func TestObserverAgreesWithTheory(t *testing.T) {
 			t.Fatal(err)
 		}
 		plan := lockstep.Plan{System: register.Cluster{Nodes: 5}, Strategy: strategy.Partition{Notion: strategy.Separation, K: 2, L: 2, Balanced: true, Stages: 1, Steps: 1},
-			Runs: runs, Seed: seed, Workers: 1, Observer: &cover.Observer{Meter: meter}}
+			Runs: runs, Seed: seed, Workers: 1, Observers: []lockstep.Observer{&cover.Observer{Meter: meter}}}
 		if _, err := lockstep.Explore(context.Background(), plan); err != nil {
 			t.Fatal(err)
 		}
@@ -177,11 +157,11 @@ func ExampleObserver() {
 		return
 	}
 	_, err = lockstep.Explore(context.Background(), lockstep.Plan{
-		System:   register.Cluster{Nodes: 5, Reads: register.Quorum},
-		Strategy: strategy.Partition{Notion: strategy.Isolation, Balanced: true, Stages: 1, During: 2, Steps: 60},
-		Spec:     register.Linearizability,
-		Runs:     9,
-		Observer: &cover.Observer{Meter: meter},
+		System:    register.Cluster{Nodes: 5, Reads: register.Quorum},
+		Strategy:  strategy.Partition{Notion: strategy.Isolation, Balanced: true, Stages: 1, During: 2, Steps: 60},
+		Spec:      register.Linearizability,
+		Runs:      9,
+		Observers: []lockstep.Observer{&cover.Observer{Meter: meter}},
 	})
 	r := meter.Read()[0]
 	fmt.Printf("%d of %d goals in %d tests; at least %.0f %% for all of them: %v\n", r.Covered, r.Goals, r.Tests, 100*r.Theory.Bound, err)

@@ -75,12 +75,13 @@ func drawRow(b *strings.Builder, name string, label int, columns []column, o Opt
 }
 
 // mayBeQuiet are the kinds of step that are worth a line only when they cause something.
-var mayBeQuiet = trace.KindsOf(trace.Deliver, trace.Drop, trace.Alarm)
+var mayBeQuiet = trace.KindsOf(trace.Deliver, trace.Drop, trace.Alarm, trace.Wait)
 
 // drawSteps draws a run that is not in rounds, one step a line. Steps that changed
 // nothing are counted, not shown.
 func drawSteps(b *strings.Builder, t *trace.Trace, o Options) {
 	states := make([]string, t.Header.Nodes)
+	arrows := map[trace.ID]trace.Sent{}
 	quiet := 0
 	flush := func() {
 		if quiet > 0 {
@@ -96,6 +97,12 @@ func drawSteps(b *strings.Builder, t *trace.Trace, o Options) {
 				effects = append(effects, fmt.Sprintf("%d: %s", s.Node, strings.Join(changes(states[s.Node-1], s.Text), " ")))
 			}
 			states[s.Node-1] = s.Text
+		}
+		for _, m := range rec.Sent {
+			arrows[m.ID] = m
+		}
+		for _, id := range rec.Gone {
+			effects = append(effects, "loses "+plain.Clean(arrows[id].Message.String()))
 		}
 		for _, e := range rec.Events {
 			effects = append(effects, fmt.Sprintf("^ %d %s %s", e.Node, plain.Clean(e.Type), plain.Clean(e.Text)))

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/lockstep-go/lockstep/report/internal/plain"
@@ -72,7 +73,7 @@ func closing(b *strings.Builder, t *trace.Trace, o Options) {
 type column struct {
 	head  []string
 	cells [][]string // by node-1
-	foot  [2][]string
+	foot  [3][]string
 	quiet int // number of rounds collapsed
 	phase int
 	fail  bool
@@ -82,9 +83,10 @@ type column struct {
 const (
 	footDelivered = iota
 	footLost
+	footLinks // cut and healed
 )
 
-var footNames = [2]string{"arrived", "lost"}
+var footNames = [3]string{"arrived", "lost", "links"}
 
 func drawRounds(b *strings.Builder, t *trace.Trace, o Options) {
 	columns := collapse(roundColumns(t))
@@ -173,10 +175,15 @@ func (c *column) add(rec *trace.Record, arrows map[trace.ID]trace.Sent) {
 			row = footLost
 		}
 		c.foot[row] = addArrow(c.foot[row], m)
-	case trace.Start, trace.Alarm:
+	case trace.Start, trace.Alarm, trace.Wait:
+	case trace.Cut, trace.Heal:
+		c.foot[footLinks] = append(c.foot[footLinks], plain.Clean(rec.Text))
 	default:
 		n := max(rec.Step.Node, 1)
 		c.cells[n-1] = append(c.cells[n-1], "! "+plain.Clean(rec.Text))
+	}
+	for _, id := range rec.Gone {
+		c.foot[footLost] = addArrow(c.foot[footLost], arrows[id])
 	}
 }
 
@@ -241,7 +248,7 @@ func (c *column) quietRound() bool {
 			}
 		}
 	}
-	return len(c.foot[0])+len(c.foot[1]) == 0 && !c.fail
+	return len(slices.Concat(c.foot[:]...)) == 0 && !c.fail
 }
 
 // collapse joins neighbouring quiet rounds of one phase.

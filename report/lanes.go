@@ -88,6 +88,7 @@ func (l *lane) fill(s *story, r rows, inRounds bool) {
 		if n := s.actor(i); n != 0 {
 			row = r.node(n)
 		}
+		l.lost = l.lost || len(rec.Gone) > 0
 		switch rec.Step.Kind {
 		case trace.Drop:
 			l.lost = true

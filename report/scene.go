@@ -128,6 +128,7 @@ func (s *scene) say(o PageOptions) {
 	t := s.story.trace
 	lost, delivered := 0, 0
 	for i := range t.Records {
+		lost += len(t.Records[i].Gone)
 		switch t.Records[i].Step.Kind {
 		case trace.Drop:
 			lost++

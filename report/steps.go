@@ -33,7 +33,7 @@ type stepData struct {
 type mail struct {
 	trace.Sent
 	sentBy int // index of the record that sent it
-	takeBy int // index of the record that delivered or dropped it, -1: still in flight
+	takeBy int // index of the record that delivered or lost it, -1: still in flight
 	lost   bool
 	forged bool
 }
@@ -54,6 +54,11 @@ func newStory(t *trace.Trace, o PageOptions) *story {
 		rec := &t.Records[i]
 		for _, m := range rec.Sent {
 			s.mails[m.ID] = &mail{Sent: m, sentBy: i, takeBy: -1, lost: m.Lost}
+		}
+		for _, id := range rec.Gone {
+			if m := s.mails[id]; m != nil {
+				m.takeBy, m.lost = i, true
+			}
 		}
 		m := s.mails[rec.Step.Msg]
 		if m == nil {
@@ -148,7 +153,7 @@ func (s *story) what(i int) string {
 		what = "start"
 	case kind == trace.Alarm, kind == trace.Crash, kind == trace.Restart:
 		what = fmt.Sprintf("%s at node %d", kind, rec.Step.Node)
-	case kind == trace.Cut, kind == trace.Heal:
+	case kind == trace.Cut, kind == trace.Heal, kind == trace.Wait:
 		what = rec.Step.String()
 	case kind == trace.Deliver && m != nil && m.forged:
 		what = "deliver forged " + rec.Text

@@ -9,12 +9,12 @@
 // turn, a message belongs to the round of its tag, and alarms fire in the first round
 // of a phase. Where they do not, the messages in flight when the round starts are its
 // messages, and alarms fire when nothing is in flight. Only the alarms of nodes in the
-// kernel fire. A message that is sent when its round has begun waits for the next round
-// of that name.
+// kernel fire. Where a system has no alarms, time passes for all nodes instead. A message
+// that is sent when its round has begun waits for the next round of that name.
 //
 // Where the messages of a system are not in the engine's hands, a round is a stretch of
-// time: at its border links are cut and healed as the plan loses their messages, or nodes
-// are crashed and restarted, and then time passes.
+// time: at its border links are cut and healed as the plan loses their messages, or the
+// nodes outside the kernel are crashed and those in it restarted, and then time passes.
 package rounds
 
 import (
@@ -54,23 +54,41 @@ func (Rules) Ring(byRule lockstep.Nodes) lockstep.Nodes { return byRule }
 // Order leaves the order of sending.
 func (Rules) Order(*lockstep.Run, []lockstep.ID) {}
 
-// Need lists the kinds of step that a driver needs of a system, and whether a system
-// without messages can do.
+// Need lists the kinds of step that a driver needs of a system for a plan that loses messages
+// link by link.
 func Need(info lockstep.Info) lockstep.Kinds {
-	if hands(info) {
+	switch {
+	case Coarse(info):
+		return trace.KindsOf(trace.Cut, trace.Heal, trace.Wait)
+	case ticks(info):
+		return trace.KindsOf(trace.Deliver, trace.Drop)
+	default:
 		return trace.KindsOf(trace.Deliver, trace.Drop, trace.Alarm)
 	}
-	if crashes(info) {
-		return trace.KindsOf(trace.Crash, trace.Restart, trace.Wait)
-	}
-	return trace.KindsOf(trace.Cut, trace.Heal, trace.Wait)
 }
 
-// hands reports whether messages are in the engine's hands.
-func hands(info lockstep.Info) bool { return info.Supports.Has(trace.Deliver) || !info.Supports.Has(trace.Wait) }
+// NeedIsolation is Need for a plan that only isolates nodes, which may be done by crashes:
+// where that is asked for, and where a system without messages has no cuts.
+func NeedIsolation(info lockstep.Info, byCrash bool) lockstep.Kinds {
+	if Coarse(info) && (byCrash || onlyCrashes(info)) {
+		return trace.KindsOf(trace.Crash, trace.Restart, trace.Wait)
+	}
+	return Need(info)
+}
 
-// crashes reports whether isolation has to be made by crashes.
-func crashes(info lockstep.Info) bool {
+// Coarse reports whether a system moves by itself while time passes, with messages that are
+// not in the engine's hands.
+func Coarse(info lockstep.Info) bool {
+	return info.Supports.Has(trace.Wait) && !info.Supports.Has(trace.Deliver)
+}
+
+// ticks reports whether a wait takes the place of alarms.
+func ticks(info lockstep.Info) bool {
+	return info.Supports.Has(trace.Wait) && !info.Supports.Has(trace.Alarm)
+}
+
+// onlyCrashes reports whether nodes can be isolated only by crashes.
+func onlyCrashes(info lockstep.Info) bool {
 	return !info.Supports.Has(trace.Cut) && info.Supports.Has(trace.Crash)
 }
 
@@ -80,14 +98,17 @@ type Driver struct {
 	names  int  // rounds of a phase, where messages carry tags; 0: causal layers
 	number int  // rounds to drive
 	coarse bool // messages are not in the engine's hands
+	ticks  bool // they are, but time passes by waits instead of alarms
 	crash  bool // isolation is a crash
 
 	opened int
 	stage  stage
-	phase  int
 	kernel lockstep.Nodes
 	want   []lockstep.Nodes // coarse: by sender, the receivers it is to be cut off from
+	mine   []lockstep.Nodes // coarse: by sender, those that the driver has cut it off from, as long as they are
+	down   lockstep.Nodes   // coarse: the nodes that the driver has crashed, as long as they are
 	alarms lockstep.Nodes   // still to fire
+	tick   bool             // time is still to pass
 	active int              // rounds so far that had messages
 	mail   []lockstep.ID    // of this round
 	at     int              // the next of them
@@ -96,10 +117,9 @@ type Driver struct {
 type stage uint8
 
 const (
-	open stage = iota
-	restart
-	heal
-	isolate
+	open    stage = iota
+	undo          // coarse: heal or restart
+	isolate       // coarse: cut or crash
 	give
 	ring
 	collect
@@ -108,20 +128,20 @@ const (
 
 // New makes a driver of so many rounds for a system.
 func New(info lockstep.Info, number int, plan Plan) *Driver {
-	return &Driver{plan: plan, names: len(info.Rounds), number: number, coarse: !hands(info), crash: crashes(info),
-		want: make([]lockstep.Nodes, info.Nodes+1)}
+	return &Driver{plan: plan, names: len(info.Rounds), number: number, coarse: Coarse(info), ticks: !Coarse(info) && ticks(info),
+		crash: onlyCrashes(info), want: make([]lockstep.Nodes, info.Nodes+1), mine: make([]lockstep.Nodes, info.Nodes+1)}
 }
 
-// Isolate says whether isolated nodes of a system without messages are crashed instead of
-// cut off.
-func (d *Driver) Isolate(byCrash bool) { d.crash = byCrash || d.crash }
+// ByCrash lets isolated nodes of a system without messages be crashed instead of cut off,
+// as it is done anyway where there are no cuts. Then the plan must lose nothing else.
+func (d *Driver) ByCrash() { d.crash = true }
 
 // Reset begins a new run of so many rounds.
 func (d *Driver) Reset(number int) {
-	d.number, d.opened, d.stage, d.alarms, d.active, d.phase, d.kernel = number, 0, open, 0, 0, 0, 0
+	d.number, d.opened, d.stage, d.alarms, d.active, d.kernel = number, 0, open, 0, 0, 0
 }
 
-// Opened is the number of rounds opened so far, and Active that of those which had messages.
+// Opened is the number of rounds opened so far.
 func (d *Driver) Opened() int { return d.opened }
 
 // Active is the number of rounds so far that had messages.
@@ -141,7 +161,7 @@ func (d *Driver) Next(run *lockstep.Run, next *lockstep.Step) bool {
 				return false
 			}
 			d.open(run)
-		case restart, heal, isolate:
+		case undo, isolate:
 			if d.lower(run, next) {
 				return true
 			}
@@ -152,6 +172,11 @@ func (d *Driver) Next(run *lockstep.Run, next *lockstep.Step) bool {
 			}
 			d.stage = ring
 		case ring:
+			if d.tick {
+				d.tick = false
+				*next = run.Wait()
+				return true
+			}
 			if d.alarms &= run.Alarms(); d.alarms != 0 {
 				n := d.alarms.First()
 				d.alarms = d.alarms.Without(n)
@@ -196,15 +221,15 @@ func (d *Driver) open(run *lockstep.Run) {
 		start = d.opened%d.names == 0
 	}
 	d.opened++
-	d.alarms = 0
+	d.alarms, d.tick = 0, start && d.ticks
 	if start {
 		d.alarms = kernel
 	}
 	d.alarms = d.plan.Ring(d.alarms)
-	d.phase, d.kernel, d.stage = phase, kernel, give
+	d.kernel, d.stage = kernel, give
 	if d.coarse {
-		d.links(run)
-		d.stage = restart
+		d.aim(run)
+		d.stage = undo
 	}
 }
 

@@ -142,7 +142,7 @@ func TestProblemsAreAllReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	var joined interface{ Unwrap() []error }
-	if err := sc.Check(info); !errors.As(err, &joined) || len(joined.Unwrap()) != 2 {
+	if _, err := sc.Fit(info); !errors.As(err, &joined) || len(joined.Unwrap()) != 2 {
 		t.Errorf("got %v, want both problems", err)
 	}
 }

@@ -191,8 +191,10 @@ func ExampleAny() {
 func ExamplePhase() {
 	sc := New("phases")
 	sc.If(Phase(2), Round("Propose")).Then(Drop())
-	fmt.Println(sc.Check(lockstep.Info{Name: "smr", Nodes: 3, Rounds: []string{"Prepare", "Propose"}, Supports: trace.KindsOf(trace.Drop)}))
-	fmt.Println(sc.Check(lockstep.Info{Name: "untagged", Nodes: 3, Supports: trace.KindsOf(trace.Drop)}))
+	_, err := sc.Fit(lockstep.Info{Name: "smr", Nodes: 3, Rounds: []string{"Prepare", "Propose"}, Supports: trace.KindsOf(trace.Drop)})
+	fmt.Println(err)
+	_, err = sc.Fit(lockstep.Info{Name: "untagged", Nodes: 3, Supports: trace.KindsOf(trace.Drop)})
+	fmt.Println(err)
 	// Output:
 	// <nil>
 	// filter 1 (phase 2 and round Propose): the messages of untagged carry no phase and round
@@ -202,7 +204,8 @@ func ExamplePhase() {
 func ExampleRound() {
 	sc := New("rounds")
 	sc.If(Round("Propos")).Then(Drop())
-	fmt.Println(sc.Check(lockstep.Info{Name: "smr", Nodes: 3, Rounds: []string{"Prepare", "Propose"}, Supports: trace.KindsOf(trace.Drop)}))
+	_, err := sc.Fit(lockstep.Info{Name: "smr", Nodes: 3, Rounds: []string{"Prepare", "Propose"}, Supports: trace.KindsOf(trace.Drop)})
+	fmt.Println(err)
 	// Output:
 	// filter 1 (round Propos): no round is called "Propos", there are Prepare, Propose
 }

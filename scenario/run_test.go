@@ -8,7 +8,9 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/replay"
 	. "github.com/lockstep-go/lockstep/scenario"
+	"github.com/lockstep-go/lockstep/shrink"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/smr"
 	"github.com/lockstep-go/lockstep/trace"
@@ -108,18 +110,22 @@ func TestReplayAndShrink(t *testing.T) {
 	}
 	for _, sc := range []lockstep.Scenario{plan.Scenario, nil} {
 		plan.Scenario = sc
-		again, err := lockstep.Replay(plan, found.Trace)
-		if err != nil || again.Outcome.Verdict != trace.Fail {
-			t.Errorf("with scenario %v: %v, %+v", sc, err, again.Outcome)
+		again, err := replay.Run(t.Context(), plan, found.Trace)
+		if err != nil || again.Difference != "" || again.Trace.Outcome.Verdict != trace.Fail {
+			t.Errorf("with scenario %v: %v, %+v", sc, err, again)
 		}
 	}
 	plan.Scenario = guided()
-	shrunk, err := lockstep.Shrink(context.Background(), plan, found.Trace, 3000)
+	shrunk, err := shrink.Run(t.Context(), plan, found.Trace, shrink.Options{Tries: 3000})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(shrunk.Trace.Records) >= len(found.Trace.Records) {
 		t.Errorf("%d steps were shrunk to %d", len(found.Trace.Records), len(shrunk.Trace.Records))
+	}
+	again, err := replay.Run(t.Context(), plan, shrunk.Trace)
+	if err != nil || again.Difference != "" || again.Trace.Outcome.Finding == nil || again.Trace.Outcome.Finding.Property != "prefix" {
+		t.Errorf("the shrunk run replays to %+v, %v", again, err)
 	}
 }
 
@@ -188,6 +194,7 @@ func (alwaysWrong) Properties() []string                 { return []string{"wron
 func (alwaysWrong) New(lockstep.Info) lockstep.Monitor   { return alwaysWrong{} }
 func (alwaysWrong) Reset()                               {}
 func (alwaysWrong) Step(*lockstep.Run) *lockstep.Finding { return nil }
+func (alwaysWrong) Conclude(bool) lockstep.Conclusion    { return lockstep.Conclusion{} }
 func (alwaysWrong) End(run *lockstep.Run) *lockstep.Finding {
 	return &lockstep.Finding{Property: "wrong"}
 }
@@ -204,6 +211,16 @@ func TestBudgetOfStrategy(t *testing.T) {
 	plan.Budget = &lockstep.Budget{Losses: lockstep.Unlimited}
 	if result = explore(t, plan); len(result.Found) == 0 {
 		t.Error("nothing was found with losses allowed")
+	}
+	harmless := New("harmless").Faults(lockstep.Budget{})
+	harmless.If(IsEvent(smr.Output)).Then(Count("outputs").Incr())
+	plan.Scenario = harmless
+	if result = explore(t, plan); len(result.Found) == 0 {
+		t.Error("the scenario's budget went before the plan's")
+	}
+	plan.Budget = nil
+	if result = explore(t, plan); len(result.Found) > 0 || result.Verdicts[trace.Unknown] == 0 {
+		t.Errorf("verdicts %v with %d findings: without a budget of the plan's the scenario's counts", result.Verdicts, len(result.Found))
 	}
 	plan.Budget = &lockstep.Budget{Losses: -2}
 	if _, err := lockstep.Explore(context.Background(), plan); err == nil {

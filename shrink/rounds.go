@@ -9,7 +9,7 @@ import (
 )
 
 // schedule shrinks a run in rounds.
-func (s *shrinker) schedule(t *trace.Trace) (best candidate, was, is string, err error) {
+func (s *shrinker) schedule(t *trace.Trace) (was string, err error) {
 	now := scheduleOf(t, false)
 	ok := s.fails(now)
 	if !ok { // alarms or the order of arrival do not follow the rules, and matter
@@ -17,17 +17,18 @@ func (s *shrinker) schedule(t *trace.Trace) (best candidate, was, is string, err
 		ok = s.fails(now)
 	}
 	if !ok {
-		return nil, "", "", s.notRepeated("rounds")
+		return "", s.notRepeated("rounds")
 	}
 	now = s.cutOff(now)
+	s.keep(now)
 	was = now.size()
 	for again := true; again; {
 		if now, again = s.firstSmaller(now, now.smaller()); !again {
 			now, again = s.firstSmaller(now, now.muchSmaller())
 		}
 	}
-	now = s.smallest(now, now.all(&s.left))
-	return now, was, now.size(), nil
+	s.smallest(now, now.all(&s.left))
+	return was, nil
 }
 
 // firstSmaller replaces a schedule by the first of the candidates that fails and is
@@ -41,12 +42,11 @@ func (s *shrinker) firstSmaller(now schedule, candidates func(yield func(schedul
 	return now, false
 }
 
-// smallest is the smallest of a schedule and the candidates that fail.
-func (s *shrinker) smallest(now schedule, candidates func(yield func(schedule) bool)) schedule {
+// smallest looks for the smallest of a schedule and the candidates that fail.
+func (s *shrinker) smallest(now schedule, candidates func(yield func(schedule) bool)) {
 	for c := range candidates {
 		now, _ = s.improves(now, c)
 	}
-	return now
 }
 
 // improves is the candidate, cut off where it failed, if it fails and is smaller than
@@ -54,6 +54,7 @@ func (s *shrinker) smallest(now schedule, candidates func(yield func(schedule) b
 func (s *shrinker) improves(now, c schedule) (schedule, bool) {
 	if s.fails(c) {
 		if c = s.cutOff(c); c.cost().less(now.cost()) {
+			s.keep(c)
 			return c, true
 		}
 	}

@@ -17,19 +17,20 @@ func (a script) scheduler(s *shrinker) lockstep.Scheduler {
 }
 
 // script shrinks a run that is not in rounds: fewer actions, then a normal order.
-func (s *shrinker) script(t *trace.Trace) (best candidate, was, is string, err error) {
+func (s *shrinker) script(t *trace.Trace) (was string, err error) {
 	now := script(trace.ScriptOf(t).Exploring())
 	was = now.size()
 	if !s.fails(now) {
-		return nil, was, "", s.notRepeated("steps")
+		return was, s.notRepeated("steps")
 	}
 	now = s.tidy(now)
+	s.keep(now)
 	for before := -1; before != len(now); {
 		before = len(now)
 		now = s.fewer(now)
 		now = s.normal(now)
 	}
-	return now, was, now.size(), nil
+	return was, nil
 }
 
 // size is the length of a script in words.
@@ -68,6 +69,7 @@ func (s *shrinker) fewer(now script) script {
 		for at := 0; at+size <= len(now); {
 			if next, ok := s.without(now, at, size); ok {
 				now = next
+				s.keep(now)
 			} else {
 				at += size
 			}
@@ -128,6 +130,7 @@ func (s *shrinker) normal(now script) script {
 	if slices.Equal(next, now) || !s.fails(next) || len(s.player.Took()) < len(now) {
 		return now
 	}
+	s.keep(next)
 	return next
 }
 

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/trace"
@@ -86,6 +87,7 @@ func (o *Options) complete() error {
 // candidate is a run that might fail too.
 type candidate interface {
 	scheduler(*shrinker) lockstep.Scheduler
+	size() string // in words
 }
 
 // shrinker tries candidates.
@@ -101,23 +103,25 @@ type shrinker struct {
 
 	rounds *scheduled       // the scheduler of runs in rounds, used again and again
 	player *lockstep.Player // of the script tried last
+	kept   []candidate      // each smaller than the one before
 }
+
+// keep notes that a candidate is the smallest so far.
+func (s *shrinker) keep(c candidate) { s.kept = append(s.kept, c) }
 
 func (s *shrinker) shrink(t *trace.Trace) (*Shrunk, error) {
 	out := &Shrunk{}
-	var best candidate
 	var err error
 	if len(t.Rounds) > 0 {
-		best, out.Was, out.Is, err = s.schedule(t)
+		out.Was, err = s.schedule(t)
 	} else {
-		best, out.Was, out.Is, err = s.script(t)
+		out.Was, err = s.script(t)
 	}
 	if err = errors.Join(s.err, err); err != nil {
 		return nil, err
 	}
 	out.Tries, out.Exhausted = s.options.Tries-s.left, s.left <= 0
-	out.Trace, err = s.record(best)
-	if err != nil {
+	if err := s.record(out); err != nil {
 		return nil, err
 	}
 	out.Trace.Header.Strategy, out.Trace.Header.Drawn = t.Header.Strategy, t.Header.Drawn
@@ -125,16 +129,22 @@ func (s *shrinker) shrink(t *trace.Trace) (*Shrunk, error) {
 	return out, nil
 }
 
-// record records the smallest run. One of a system that repeats itself roughly is made until
-// it fails again.
-func (s *shrinker) record(best candidate) (*trace.Trace, error) {
-	for range s.options.Repetitions {
-		t, err := s.bench.Record(context.WithoutCancel(s.ctx), s.number, best.scheduler(s))
-		if err != nil || s.same(t.Outcome) {
-			return t, err
+// record records the smallest run. Where the system repeats itself only roughly, that may have
+// failed often enough by luck: the smallest is taken that fails when it is recorded.
+func (s *shrinker) record(out *Shrunk) error {
+	for _, c := range slices.Backward(s.kept) {
+		for range s.options.Repetitions {
+			t, err := s.bench.Record(context.WithoutCancel(s.ctx), s.number, c.scheduler(s))
+			if err != nil {
+				return err
+			}
+			if s.same(t.Outcome) {
+				out.Trace, out.Is = t, c.size()
+				return nil
+			}
 		}
 	}
-	return nil, errors.New("shrink: the smallest run did not fail again when it was recorded: the system does not repeat itself")
+	return errors.New("shrink: no smaller run failed again when it was recorded: the system does not repeat itself")
 }
 
 func (s *shrinker) same(o trace.Outcome) bool {

@@ -69,7 +69,7 @@ func (p *Process[M]) Await(timeout lockstep.Time) (from lockstep.Node, m M, ok b
 // Halt ends the program: the node takes part in nothing more.
 func (p *Process[M]) Halt() { panic(unwind{}) }
 
-func (p *Process[M]) place() (*any, *func()) { return p.ctx.place() }
+func (p *Process[M]) storage() (*any, *func()) { return p.ctx.storage() }
 
 // unwind is the panic that takes a program off its stack.
 type unwind struct{}

@@ -201,18 +201,36 @@ func (d *Deployment[M]) state(n lockstep.Node) string {
 	return ""
 }
 
-// Abilities are what the nodes can do beyond their steps.
+// Nodes may be able to do this:
+type (
+	fingerprinter interface{ Fingerprint() uint64 }
+	player        interface{ Role() string }
+)
+
+// Abilities are what the nodes can do beyond their steps: tell roles if one of them can, and
+// fingerprints if all of them can.
 func (d *Deployment[M]) Abilities() lockstep.Abilities {
 	a := lockstep.Abilities{Body: func(body lockstep.ID) any { return d.bodies[body-1] }}
-	if _, ok := d.places[0].node.(interface{ Fingerprint() uint64 }); ok {
-		a.Fingerprint = func(n lockstep.Node) uint64 {
-			return d.places[n-1].node.(interface{ Fingerprint() uint64 }).Fingerprint()
+	prints := true
+	for i := range d.places {
+		if _, ok := d.places[i].node.(player); ok {
+			a.Role = d.role
 		}
+		_, ok := d.places[i].node.(fingerprinter)
+		prints = prints && ok
 	}
-	if _, ok := d.places[0].node.(interface{ Role() string }); ok {
-		a.Role = func(n lockstep.Node) string { return d.places[n-1].node.(interface{ Role() string }).Role() }
+	if prints {
+		a.Fingerprint = func(n lockstep.Node) uint64 { return d.places[n-1].node.(fingerprinter).Fingerprint() }
 	}
 	return a
+}
+
+// role is the part that a node plays.
+func (d *Deployment[M]) role(n lockstep.Node) string {
+	if p, ok := d.places[n-1].node.(player); ok {
+		return p.Role()
+	}
+	return ""
 }
 
 // envelope is what the engine knows of a message.

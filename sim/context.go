@@ -98,18 +98,18 @@ func (c *Context[M]) renew() {
 	c.node = c.deployment.cluster.New(c.self, c.deployment.cluster.Nodes)
 }
 
-// Place is what Durable needs of a node's context: a *Context or a *Process.
-type Place interface {
-	place() (disk *any, wipe *func())
+// Storage is what Durable needs of a node's context: a *Context or a *Process.
+type Storage interface {
+	storage() (disk *any, wipe *func())
 }
 
-func (c *Context[M]) place() (*any, *func()) { return &c.disk, &c.wipe }
+func (c *Context[M]) storage() (*any, *func()) { return &c.disk, &c.wipe }
 
 // Durable is a node's stable storage: a value of type D that survives crashes. It is
 // zero when the node first starts in a run. What is written to it is durable at once.
 // If D has a method Reset(), that makes it zero again instead of an assignment.
-func Durable[D any](p Place) *D {
-	disk, wipe := p.place()
+func Durable[D any](p Storage) *D {
+	disk, wipe := p.storage()
 	if d, ok := (*disk).(*D); ok {
 		return d
 	}

@@ -2,12 +2,14 @@ package sim_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/steps"
 	"github.com/lockstep-go/lockstep/sim"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
@@ -47,26 +49,6 @@ func echo() sim.Cluster[string] {
 	})}
 }
 
-// script takes the steps it is given and records the events.
-type script struct {
-	steps []lockstep.Step
-	at    int
-}
-
-func (s script) String() string                             { return "script" }
-func (s script) Check(lockstep.Info) error                  { return nil }
-func (s script) Guarantee(lockstep.Info) lockstep.Guarantee { return lockstep.Guarantee{} }
-func (s script) New(lockstep.Info) lockstep.Scheduler       { return &s }
-func (s *script) Reset(lockstep.Start)                      { s.at = 0 }
-func (s *script) Next(_ *lockstep.Run, next *lockstep.Step) bool {
-	if s.at == len(s.steps) {
-		return false
-	}
-	*next = s.steps[s.at]
-	s.at++
-	return true
-}
-
 // listen is a spec that writes down events.
 type listen struct{ events *[]string }
 
@@ -80,11 +62,12 @@ func (l listen) Step(r *lockstep.Run) *lockstep.Finding {
 	return nil
 }
 func (l listen) End(*lockstep.Run) *lockstep.Finding { return nil }
+func (l listen) Conclude(bool) lockstep.Conclusion   { return lockstep.Conclusion{} }
 
-func run(t *testing.T, system lockstep.System, steps ...lockstep.Step) []string {
+func run(t *testing.T, system lockstep.System, list ...lockstep.Step) []string {
 	t.Helper()
 	var events []string
-	_, err := lockstep.Explore(context.Background(), lockstep.Plan{System: system, Strategy: script{steps: steps}, Spec: listen{&events}, Runs: 1, Workers: 1})
+	_, err := lockstep.Explore(context.Background(), lockstep.Plan{System: system, Strategy: steps.List(list), Spec: listen{&events}, Runs: 1, Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,11 +102,11 @@ func TestBlocking(t *testing.T) {
 
 // A halted node has no alarm any more, and one that waits for ever has none either.
 func TestBlockingAlarms(t *testing.T) {
-	_, err := lockstep.Explore(context.Background(), lockstep.Plan{System: echo(), Strategy: script{steps: []lockstep.Step{at(trace.Alarm, 2)}}, Runs: 1})
+	_, err := lockstep.Explore(context.Background(), lockstep.Plan{System: echo(), Strategy: steps.List{at(trace.Alarm, 2)}, Runs: 1})
 	if err == nil {
 		t.Error("node 2 waits for ever, but its alarm fired")
 	}
-	_, err = lockstep.Explore(context.Background(), lockstep.Plan{System: echo(), Strategy: script{steps: []lockstep.Step{deliver(1), deliver(2), at(trace.Alarm, 1)}}, Runs: 1})
+	_, err = lockstep.Explore(context.Background(), lockstep.Plan{System: echo(), Strategy: steps.List{deliver(1), deliver(2), at(trace.Alarm, 1)}, Runs: 1})
 	if err == nil {
 		t.Error("node 1 has halted, but its alarm fired")
 	}
@@ -151,12 +134,12 @@ func TestBlockingPanics(t *testing.T) {
 		p.Await(sim.Forever)
 		panic("enough")
 	})}
-	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: system, Strategy: script{steps: []lockstep.Step{deliver(1)}}, Runs: 3, KeepGoing: true})
+	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: system, Strategy: steps.List{deliver(1)}, Runs: 3, KeepGoing: true})
 	if err != nil || result.Verdicts[trace.Fail] != 3 || result.First().Finding.Text != "enough" {
 		t.Errorf("%+v, %v", result, err)
 	}
-	if s := result.First().Finding.Stack; !strings.Contains(s, "TestBlockingPanics") {
-		t.Errorf("the stack does not tell where it happened:\n%s", s)
+	if s := result.First().Finding.Stack; !strings.Contains(s, "TestBlockingPanics") || strings.Contains(s, "lockstep.(*") {
+		t.Errorf("the stack does not tell where it happened, or goes on into the engine:\n%s", s)
 	}
 }
 
@@ -184,7 +167,7 @@ func TestDurable(t *testing.T) {
 	give := func(id int32) lockstep.Step { return lockstep.Step{Kind: trace.Request, Node: 1, Request: id} }
 	var events []string
 	plan := lockstep.Plan{System: system, Spec: listen{&events}, Runs: 2, Workers: 1,
-		Strategy: script{steps: []lockstep.Step{give(1), give(2), at(trace.Crash, 1), at(trace.Restart, 1), give(3)}}}
+		Strategy: steps.List{give(1), give(2), at(trace.Crash, 1), at(trace.Restart, 1), give(3)}}
 	if _, err := lockstep.Explore(context.Background(), plan); err != nil {
 		t.Fatal(err)
 	}
@@ -204,17 +187,43 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-func TestForgedNonsense(t *testing.T) {
+// A forged message arrives in place of the one that was sent; one that the system cannot
+// read ends the campaign, and names what was forged.
+func TestForged(t *testing.T) {
 	system := echo()
-	system.Parse = func(s string) (string, error) { return "", fmt.Errorf("cannot read it") }
-	d, err := system.Deploy()
+	if info, err := system.Describe(); err != nil || info.Supports.Has(trace.Replace) {
+		t.Errorf("without Parse messages can be forged: %s, %v", info.Supports, err)
+	}
+	system.Type = func(m string) string { return "say " + m }
+	system.Parse = func(s string) (string, error) {
+		if s == "nonsense" {
+			return "", errors.New("cannot read it")
+		}
+		return strings.TrimPrefix(s, "the word "), nil
+	}
+	plan := lockstep.Plan{System: system, Runs: 1}
+	forge := func(body string) lockstep.Strategy {
+		return steps.Forging{List: steps.List{{Kind: trace.Replace, Msg: 1}, deliver(1), deliver(2)}, Body: body}
+	}
+	plan.Strategy = forge("the word goodbye")
+	tr, err := lockstep.Record(t.Context(), plan, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer d.Close()
-	info, _ := system.Describe()
-	if !info.Supports.Has(trace.Replace) {
-		t.Error("Parse does not make Replace possible")
+	got := make([]string, len(tr.Records))
+	for i, r := range tr.Records {
+		got[i] = r.Text
+		for _, e := range r.Events {
+			got[i] += "; " + e.Text
+		}
+	}
+	want := []string{"", "1->2 say goodbye goodbye", "1->2 say goodbye goodbye", "2->1 say goodbye goodbye; goodbye from 2"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	plan.Strategy = forge("nonsense")
+	if _, err := lockstep.Explore(t.Context(), plan); err == nil || !strings.Contains(err.Error(), `forged message "nonsense": cannot read it`) {
+		t.Errorf("nonsense was forged: error %v", err)
 	}
 }
 
@@ -326,7 +335,7 @@ func (*counter) Receive(*sim.Context[int], lockstep.Node, int) {}
 func (*counter) Alarm(*sim.Context[int])                       {}
 func (n *counter) Request(c *sim.Context[int], id int32, text string) {
 	n.ids = append(n.ids, id)
-	c.Emit(fmt.Sprintf("%d %s", id, text), nil)
+	c.Emit("request", fmt.Sprintf("%d %s", id, text))
 }
 func (n *counter) Role() string {
 	if len(n.ids) >= 3 {
@@ -341,8 +350,8 @@ func TestRepeatAndRoles(t *testing.T) {
 	for _, c := range []struct{ repeat, want int }{{0, 2}, {1, 2}, {3, 6}} {
 		seen := map[string]int{}
 		full := 0
-		watch := spec.OnEvent("watch", func(_ *int, run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-			seen[e.Type]++
+		watch := spec.OnEvent("watch", "request", func(_ *int, run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+			seen[e.Value.(string)]++
 			full = max(full, run.Playing("full").Len())
 			return nil
 		})
@@ -360,3 +369,48 @@ func TestRepeatAndRoles(t *testing.T) {
 		}
 	}
 }
+
+// numb is a node that tells nothing of itself.
+type numb struct{ ponger }
+
+// hashed is one that tells everything.
+type hashed struct{ ponger }
+
+func (hashed) Fingerprint() uint64 { return 7 }
+func (hashed) Role() string        { return "guard" }
+
+// Where only some of the nodes can tell their roles, the others play none; and a cluster has
+// fingerprints only if all of its nodes have.
+func TestMixedNodes(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		hashed []lockstep.Node
+		states int
+	}{{"none", nil, 0}, {"the first", []lockstep.Node{1}, 0}, {"the last", []lockstep.Node{2}, 0}, {"both", []lockstep.Node{1, 2}, 1}} {
+		var guards lockstep.Nodes
+		system := sim.Cluster[int]{Name: "mixed", Nodes: 2, Roles: []string{"guard"}, New: func(n lockstep.Node, _ int) sim.Node[int] {
+			if slices.Contains(c.hashed, n) {
+				return &hashed{}
+			}
+			return &numb{}
+		}}
+		result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: system, Strategy: steps.List{deliver(1)}, Runs: 1, Distinct: true,
+			Spec: ends(func(run *lockstep.Run) { guards = run.Playing("guard") })})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := trace.NodesOf(c.hashed...); guards != want || result.States != c.states {
+			t.Errorf("%s: guards %v, %d states; want %v, %d", c.name, guards, result.States, want, c.states)
+		}
+	}
+}
+
+// ends is a spec that only looks at the end of a run.
+type ends func(*lockstep.Run)
+
+func (e ends) Properties() []string                    { return nil }
+func (e ends) New(lockstep.Info) lockstep.Monitor      { return e }
+func (e ends) Reset()                                  {}
+func (e ends) Step(*lockstep.Run) *lockstep.Finding    { return nil }
+func (e ends) End(run *lockstep.Run) *lockstep.Finding { e(run); return nil }
+func (e ends) Conclude(bool) lockstep.Conclusion       { return lockstep.Conclusion{} }

@@ -1,6 +1,8 @@
 package strategy
 
 import (
+	"slices"
+
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -104,10 +106,12 @@ func (a *agenda) took(run *lockstep.Run, kind lockstep.Kind, msg lockstep.ID, no
 			a.armed = a.armed.Without(node)
 			a.close(run, a.alarms[node])
 		}
-	case trace.Request:
-		for _, o := range a.requests {
+	case trace.Request: // where it waits again under its number, it is another event
+		for i, o := range a.requests {
 			if o.id == request {
+				a.requests = slices.Delete(a.requests, i, i+1)
 				a.close(run, o.event)
+				break
 			}
 		}
 	}
@@ -248,6 +252,10 @@ func (a *agenda) advance(run *lockstep.Run, h horizon, next *lockstep.Step) bool
 		return h.drain(run, next)
 	}
 	best := a.first(run, false)
+	if best < 0 && h > 0 && clockOnly(run.Info()) { // time moves when nothing else can
+		*next = run.Wait()
+		return true
+	}
 	if best < 0 {
 		return false
 	}

@@ -10,29 +10,22 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// rounds is a strategy that hands the rounds of each run of another one on.
-type rounds struct {
-	lockstep.Strategy
-	run func([]trace.Round)
-}
+// kernels is an observer that hands the kernels of the rounds of each run on.
+type kernels func([]lockstep.Nodes)
 
-type roundsScheduler struct {
-	lockstep.RoundScheduler
-	run func([]trace.Round)
-}
+func (k kernels) New(lockstep.Info) lockstep.Watcher { return &kernelWatcher{} }
+func (k kernels) Take(_ int, noted any)              { k(noted.([]lockstep.Nodes)) }
 
-func (r rounds) New(info lockstep.Info) lockstep.Scheduler {
-	return roundsScheduler{r.Strategy.New(info).(lockstep.RoundScheduler), r.run}
-}
+type kernelWatcher struct{ run *lockstep.Run }
 
-func (r rounds) Runs(info lockstep.Info) (int, bool) { return r.Strategy.(lockstep.Finite).Runs(info) }
-
-func (r roundsScheduler) Next(run *lockstep.Run, next *lockstep.Step) bool {
-	ok := r.RoundScheduler.Next(run, next)
-	if !ok {
-		r.run(r.Rounds())
+func (w *kernelWatcher) Reset()                 {}
+func (w *kernelWatcher) Look(run *lockstep.Run) { w.run = run }
+func (w *kernelWatcher) Noted() any {
+	var list []lockstep.Nodes
+	for _, r := range w.run.Rounds() {
+		list = append(list, r.Kernel)
 	}
-	return ok
+	return list
 }
 
 // TestEveryUniform checks that sampler=every makes every uniform execution exactly once
@@ -59,13 +52,8 @@ func TestEveryUniform(t *testing.T) {
 	}
 	grow(nil, 0)
 	got := map[string]int{}
-	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3}, Runs: 1_000_000, Workers: 1, Strategy: rounds{u, func(list []trace.Round) {
-		kernels := make([]lockstep.Nodes, len(list))
-		for i, r := range list {
-			kernels[i] = r.Kernel
-		}
-		got[fmt.Sprint(kernels)]++
-	}}}
+	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3}, Runs: 1_000_000, Strategy: u,
+		Observers: []lockstep.Observer{kernels(func(list []lockstep.Nodes) { got[fmt.Sprint(list)]++ })}}
 	result := explore(t, plan)
 	compare(t, "uniform executions", got, toCounts(want))
 	if text := fmt.Sprintf("complete to this bound: all %d executions", len(want)); result.Reached != text || result.Runs != len(want) {

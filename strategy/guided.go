@@ -206,11 +206,11 @@ func (s *guided) observe(run *lockstep.Run) {
 	if states && run.Up().Has(node) {
 		var state uint64
 		if state, states = run.Fingerprint(node); states {
-			s.meet(mix(state, uint64(node)))
+			s.meet(mix(mix(state, 0), uint64(node)))
 		}
 	}
 	if !states {
-		s.meet(mix(mix(s.before[node], event), uint64(node)))
+		s.meet(mix(mix(mix(s.before[node], 0), event), uint64(node)))
 		s.before[node] = event
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/replay"
 	"github.com/lockstep-go/lockstep/sim"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/smr"
@@ -52,12 +53,10 @@ type hashedLock struct{ lock }
 func (l *hashedLock) Fingerprint() uint64 { return uint64(l.right) }
 
 // closed is the spec that the lock stays closed.
-type closed struct{}
+type closed struct{ quiet }
 
 func (closed) Properties() []string                 { return []string{"closed"} }
 func (c closed) New(lockstep.Info) lockstep.Monitor { return c }
-func (closed) Reset()                               {}
-func (closed) End(*lockstep.Run) *lockstep.Finding  { return nil }
 func (closed) Step(run *lockstep.Run) *lockstep.Finding {
 	if len(run.Events()) > 0 {
 		return &lockstep.Finding{Property: "closed", Text: "it opened"}
@@ -86,8 +85,9 @@ func TestGuidedOpensLock(t *testing.T) {
 	}
 }
 
-// TestGuidedByPairs goes by pairs of events, since the system offers no fingerprints.
-func TestGuidedByPairs(t *testing.T) {
+// TestGuidedWithoutFingerprints checks that a guided campaign works on a system that offers
+// none, too, and that what it finds can be repeated.
+func TestGuidedWithoutFingerprints(t *testing.T) {
 	s := strategy.Guided{Inner: strategy.Inner{Strategy: strategy.POS{}}, Fresh: 0.1, Keep: 100}
 	first := explore(t, lockstep.Plan{System: combination(4, false), Strategy: s, Spec: closed{}, Runs: 3000}).First()
 	if first == nil {
@@ -133,9 +133,9 @@ func TestGuidedOfRandomSystem(t *testing.T) {
 	result := explore(t, plan)
 	borrowed := 0
 	for _, f := range result.Found {
-		again, err := lockstep.Replay(plan, f.Trace)
-		if f.Flaky != "" || err != nil || again.Outcome.Verdict != trace.Fail {
-			t.Fatalf("run %d: %s %v %v", f.Run, f.Flaky, again.Outcome, err)
+		again, err := replay.Run(t.Context(), plan, f.Trace)
+		if f.Flaky != "" || err != nil || again.Difference != "" || again.Trace.Outcome.Verdict != trace.Fail {
+			t.Fatalf("run %d: %s %+v %v", f.Run, f.Flaky, again, err)
 		}
 		if f.Trace.Header.Run != f.Run {
 			borrowed++

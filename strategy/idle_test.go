@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/replay"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/smr"
 	"github.com/lockstep-go/lockstep/trace"
@@ -15,9 +16,9 @@ import (
 // left to choose, a few times in a run.
 type patient struct{}
 
-func (patient) Name() string                        { return "patient" }
-func (patient) Check(lockstep.Info) error           { return nil }
-func (patient) New(lockstep.Info) lockstep.Director { return &waiting{} }
+func (patient) Name() string                                { return "patient" }
+func (patient) Fit(lockstep.Info) (*lockstep.Budget, error) { return nil, nil }
+func (patient) New(lockstep.Info) lockstep.Director         { return &waiting{} }
 
 type waiting struct {
 	held     []lockstep.ID
@@ -25,11 +26,10 @@ type waiting struct {
 }
 
 func (w *waiting) Reset(*rand.Rand) { w.held, w.released = w.held[:0], 0 }
-func (w *waiting) Counts() []lockstep.Count {
-	return []lockstep.Count{{Name: "released", N: w.released}}
+func (w *waiting) Tell() lockstep.Effects {
+	return lockstep.Effects{Counts: []lockstep.Count{{Name: "released", N: w.released}}}
 }
 func (w *waiting) End(*lockstep.Run, *lockstep.Hand) {}
-func (w *waiting) Vacuous() string                   { return "" }
 
 func (w *waiting) Look(run *lockstep.Run, hand *lockstep.Hand) {
 	for _, m := range run.Sent() {
@@ -56,24 +56,22 @@ func (w *waiting) Idle(_ *lockstep.Run, hand *lockstep.Hand) bool {
 // choose again, and that such runs can be repeated, those of strategies that learn from
 // run to run by their steps.
 func TestIdle(t *testing.T) {
-	released := 0
 	for _, k := range strategy.All() {
 		plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Requests: 2}, Strategy: k.Default, Scenario: patient{}, Spec: alwaysFails{},
 			Runs: 100, KeepGoing: true, Keep: 100}
 		result := explore(t, plan)
 		for _, f := range result.Found {
-			again, err := lockstep.Replay(plan, f.Trace)
-			if f.Flaky != "" || err != nil || again.Outcome.Verdict != trace.Fail {
-				t.Fatalf("%s: run %d: %s %v %v", k.Name, f.Run, f.Flaky, again.Outcome, err)
+			again, err := replay.Run(t.Context(), plan, f.Trace)
+			if f.Flaky != "" || err != nil || again.Difference != "" || again.Trace.Outcome.Verdict != trace.Fail {
+				t.Fatalf("%s: run %d: %s %+v %v", k.Name, f.Run, f.Flaky, again, err)
 			}
 		}
 		if len(result.Found) != result.Runs {
 			t.Errorf("%s: %d of %d runs were recorded", k.Name, len(result.Found), result.Runs)
 		}
-		released += result.Effects[0].N
-	}
-	if released == 0 {
-		t.Error("nothing was ever released")
+		if result.Effects[0].N == 0 {
+			t.Errorf("%s: nothing was ever released", k.Name)
+		}
 	}
 }
 

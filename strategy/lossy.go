@@ -13,7 +13,8 @@ import (
 // Lossy goes in lock-step rounds and loses any set of the messages of a round. Without
 // a period each message is lost with the probability Loss. With one, links break: in
 // every phase of Period rounds each link may be broken from one of the rounds until the
-// end of the phase, at most Losses times in a run.
+// end of the phase, at most Losses times in a run. Where messages are not in the engine's
+// hands, a link that loses its messages is cut for the round.
 type Lossy struct {
 	// Rounds is the length of a run.
 	Rounds int `help:"rounds of a run"`
@@ -61,7 +62,10 @@ func (l Lossy) check(info lockstep.Info) error {
 	if err := checkSpace("lossy", "losses", info.Nodes*info.Nodes, l.Rounds, l.Period, l.Losses); err != nil {
 		return err
 	}
-	return checkSampler("lossy", l.Sampler, l.space(info.Nodes), info)
+	if err := checkSampler("lossy", l.Sampler, l.space(info.Nodes)); err != nil {
+		return err
+	}
+	return info.Require("lossy", rounds.Need(info))
 }
 
 // runs is the number of runs that make the whole space, or 0.

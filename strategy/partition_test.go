@@ -24,7 +24,7 @@ func (d *diary) Take(_ int, noted any) { d.runs = append(d.runs, noted.([]cover.
 func stagesOf(t *testing.T, nodes, runs int, s lockstep.Strategy) [][]cover.Stage {
 	t.Helper()
 	d := &diary{}
-	explore(t, lockstep.Plan{System: register.Cluster{Nodes: nodes, Requests: 100}, Strategy: s, Runs: runs, Seed: 11, Observer: d})
+	explore(t, lockstep.Plan{System: register.Cluster{Nodes: nodes, Requests: 100}, Strategy: s, Runs: runs, Seed: 11, Observers: []lockstep.Observer{d}})
 	return d.runs
 }
 
@@ -87,15 +87,11 @@ func TestPartitionFamily(t *testing.T) {
 		{Stages: 7, Steps: 1, Family: true, Notion: strategy.Isolation},
 	} {
 		for _, nodes := range []int{5, 6} {
-			info, err := register.Cluster{Nodes: nodes}.Describe()
-			if err != nil || s.Check(info) != nil {
-				t.Fatal(err, s.Check(info))
-			}
 			notion, _, err := s.Tested(nodes)
 			if err != nil {
 				t.Fatal(err)
 			}
-			enough := int(math.Round(1 / s.Guarantee(info).PerRun))
+			enough := int(math.Round(1 / guarantee(s, register.Cluster{Nodes: nodes}).PerRun))
 			runs := stagesOf(t, nodes, 3*enough, s)
 			for from := range 2 * enough {
 				goals, err := cover.Goals(notion, nodes)
@@ -136,7 +132,7 @@ func TestPartitionGuarantee(t *testing.T) {
 			t.Fatal(err)
 		}
 		made := stagesOf(t, 5, runs, s)
-		p := s.Guarantee(lockstep.Info{Nodes: 5}).PerRun
+		p := guarantee(s, register.Cluster{Nodes: 5}).PerRun
 		for goal := range goals {
 			hits := 0
 			for _, run := range made {
@@ -211,7 +207,7 @@ func ExamplePartition() {
 	// The leader in a minority, with two operations meanwhile.
 	p := strategy.Partition{Notion: strategy.Isolation, Balanced: true, Stages: 1, During: 2, Steps: 60}
 	fmt.Println(p)
-	g := p.Guarantee(lockstep.Info{Nodes: 5})
+	g := guarantee(p, register.Cluster{Nodes: 5})
 	fmt.Println(g)
 	fmt.Printf("9 runs: %.3f; for 0.95 it takes %d runs\n", g.After(9), g.Runs(0.95))
 	// Output:

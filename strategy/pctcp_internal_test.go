@@ -144,7 +144,7 @@ func (s *stutter) Uint64() uint64 { s.n++; return s.n / 5 * 0x9e3779b97f4a7c15 }
 func TestNoTies(t *testing.T) {
 	s := PCTCP{Depth: 30, Events: 40}.New(lockstep.Info{Nodes: 8}).(*pctcp)
 	for range 200 {
-		s.Reset(lockstep.Start{Rand: rand.New(&stutter{})})
+		s.Reset(&lockstep.Start{Rand: rand.New(&stutter{})})
 		if len(s.change) != 29 || len(distinct(s.change)) != 29 || slices.Min(s.change) < 1 || slices.Max(s.change) > 40 {
 			t.Fatalf("change points %v", s.change)
 		}

@@ -10,12 +10,10 @@ import (
 )
 
 // starving is a spec that fails when a run ends while a message is in flight.
-type starving struct{}
+type starving struct{ quiet }
 
 func (starving) Properties() []string                 { return []string{"delivery"} }
 func (s starving) New(lockstep.Info) lockstep.Monitor { return s }
-func (starving) Reset()                               {}
-func (starving) Step(*lockstep.Run) *lockstep.Finding { return nil }
 func (s starving) End(run *lockstep.Run) *lockstep.Finding {
 	if left := run.InFlight(); len(left) > 0 {
 		return &lockstep.Finding{Property: "delivery", Text: fmt.Sprint(len(left), " messages were never delivered")}

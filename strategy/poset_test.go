@@ -14,8 +14,8 @@ import (
 
 // poset is a system with a fixed partial order of events: event i happens at a node of its
 // own, or at the one that at says, and comes into being once all those in before[i] have
-// happened. It is the arrival of a message unless kind says otherwise. The system lets the
-// outside see i happen as an event with the value i.
+// happened. It is the arrival of a message unless kind says otherwise. That i happens is
+// observable, as an event with the value i.
 type poset struct {
 	before [][]int
 	at     []lockstep.Node // nil: one node for each event
@@ -37,7 +37,7 @@ func (p poset) to(i int) lockstep.Node {
 	return lockstep.Node(i + 1)
 }
 
-func (p poset) Deploy() (lockstep.Deployment, error) { return &posetRun{poset: p}, nil }
+func (p poset) Deploy(*lockstep.Place) (lockstep.Deployment, error) { return &posetRun{poset: p}, nil }
 
 type posetRun struct {
 	poset
@@ -45,7 +45,7 @@ type posetRun struct {
 	which         []int // by message number - 1
 }
 
-func (p *posetRun) Reset(_ uint64, out *lockstep.Outbox) error {
+func (p *posetRun) Reset(_ context.Context, _ uint64, out *lockstep.Outbox) error {
 	p.sent, p.arrived, p.which = make([]bool, len(p.before)), make([]bool, len(p.before)), nil
 	p.send(out, 0)
 	return nil
@@ -72,7 +72,7 @@ func (p *posetRun) send(out *lockstep.Outbox, from lockstep.Node) {
 	}
 }
 
-func (p *posetRun) Do(s *lockstep.Step, out *lockstep.Outbox) error {
+func (p *posetRun) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
 	i := -1
 	switch s.Kind {
 	case trace.Deliver:
@@ -101,7 +101,8 @@ func (p poset) kindOf(i int) lockstep.Kind {
 	return p.kind[i]
 }
 
-func (p *posetRun) Close() error { return nil }
+func (p *posetRun) Abilities() lockstep.Abilities { return lockstep.Abilities{} }
+func (p *posetRun) Close() error                  { return nil }
 
 // above reports for each pair whether the second comes causally after the first.
 func (p poset) above() [][]bool {
@@ -125,6 +126,7 @@ func (p poset) above() [][]bool {
 type arrivals func(order []int)
 
 func (arrivals) Properties() []string                   { return nil }
+func (arrivals) Conclude(bool) lockstep.Conclusion      { return lockstep.Conclusion{} }
 func (w arrivals) New(lockstep.Info) lockstep.Monitor   { return &arriving{arrivals: w} }
 func (w *arriving) Reset()                              { w.order = w.order[:0] }
 func (w *arriving) End(*lockstep.Run) *lockstep.Finding { w.arrivals(w.order); return nil }

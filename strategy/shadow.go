@@ -182,6 +182,10 @@ func (s *shadow) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	for {
 		s.list = s.choices(run, s.list[:0])
 		c, ok := s.draw()
+		if !ok && s.Steps > 0 && clockOnly(run.Info()) { // time moves when nothing else can
+			*next = run.Wait()
+			return true
+		}
 		if !ok {
 			return false
 		}

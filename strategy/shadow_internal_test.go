@@ -29,10 +29,11 @@ func (n noted) New(info lockstep.Info) lockstep.Scheduler {
 	return notedScheduler{s, n}
 }
 
-func (n notedScheduler) Reset(start lockstep.Start) { n.shadow.Reset(start); n.reset(n.shadow) }
+func (n notedScheduler) Reset(start *lockstep.Start) { n.shadow.Reset(start); n.reset(n.shadow) }
 func (n notedScheduler) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	return n.shadow.Next(run, next)
 }
+func (n notedScheduler) Tell(words bool) lockstep.Account { return n.shadow.Tell(words) }
 
 // TestShadowKeepsItsRules checks over many swarm runs that pairs without effect are never
 // taken, bounds are kept and only faults ever have weight 0.
@@ -72,7 +73,7 @@ func TestShadowKeepsItsRules(t *testing.T) {
 	begin := func(now *shadow) {
 		s, drops, dups = now, 0, 0
 		clear(last)
-		drawn := s.Drawn()
+		drawn := s.Tell(true).Drawn
 		for _, c := range shadowClasses {
 			if w, err := strconv.Atoi(drawn[c.name]); err != nil || w < 0 {
 				t.Fatalf("drawn %v", drawn)

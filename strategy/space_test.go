@@ -306,12 +306,12 @@ func TestCheckSpace(t *testing.T) {
 		{Baseline{Drop: -0.1}, "baseline: drop is -0.1, allowed is [0,1]"},
 		{Baseline{Steps: -5}, "baseline: steps is -5, it must not be negative"},
 	} {
-		if err := c.s.Check(info); err == nil || len(err.Error()) < len(c.want) || err.Error()[:len(c.want)] != c.want {
+		if _, err := c.s.Fit(info); err == nil || len(err.Error()) < len(c.want) || err.Error()[:len(c.want)] != c.want {
 			t.Errorf("%#v: %v, want %s", c.s, err, c.want)
 		}
 	}
 	weak := lockstep.Info{Name: "weak", Nodes: 3}
-	if err := DefaultUniform.Check(weak); err == nil || err.Error() != "uniform needs steps that weak does not support: deliver, drop, alarm (it supports none)" {
+	if _, err := DefaultUniform.Fit(weak); err == nil || err.Error() != "uniform needs steps that weak does not support: deliver, drop, alarm (it supports none)" {
 		t.Errorf("unsupported steps: %v", err)
 	}
 }

@@ -11,30 +11,39 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// watch is a spec that counts the steps of each kind and never complains.
-type watch struct{ kinds map[lockstep.Kind]int }
+// quiet is a monitor that never complains, for others to be made from.
+type quiet struct{}
 
-func (w watch) Properties() []string               { return []string{"watch"} }
+func (quiet) Properties() []string                 { return nil }
+func (quiet) Reset()                               {}
+func (quiet) Step(*lockstep.Run) *lockstep.Finding { return nil }
+func (quiet) End(*lockstep.Run) *lockstep.Finding  { return nil }
+func (quiet) Conclude(bool) lockstep.Conclusion    { return lockstep.Conclusion{} }
+
+// watch is a spec that counts the steps of each kind.
+type watch struct {
+	quiet
+	kinds map[lockstep.Kind]int
+}
+
 func (w watch) New(lockstep.Info) lockstep.Monitor { return w }
-func (w watch) Reset()                             {}
 func (w watch) Step(r *lockstep.Run) *lockstep.Finding {
 	w.kinds[r.Last().Kind]++
 	return nil
 }
-func (w watch) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 // Every kind of step with a weight is taken, and no other.
 func TestWalkTakesWhatHasWeight(t *testing.T) {
 	all := strategy.Walk{Deliver: 10, Drop: 1, Duplicate: 1, Alarm: 1, Request: 1, Crash: 1, Restart: 1, Cut: 1, Heal: 1, Steps: 300}
 	few := strategy.Walk{Deliver: 1, Alarm: 1, Steps: 300}
 	for _, s := range []strategy.Walk{all, few} {
-		w := watch{map[lockstep.Kind]int{}}
+		w := watch{kinds: map[lockstep.Kind]int{}}
 		result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: smr.Cluster{Nodes: 5, Requests: 8}, Strategy: s, Spec: w, Runs: 50, Workers: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for k := trace.Deliver; k <= trace.Heal; k++ {
-			want := k == trace.Deliver || k == trace.Alarm || s == all && k != trace.Replace
+		for k := trace.Deliver; k <= trace.Wait; k++ {
+			want := k == trace.Deliver || k == trace.Alarm || s == all && k != trace.Replace && k != trace.Wait
 			if got := w.kinds[k] > 0; got != want {
 				t.Errorf("%v: %s taken %d times in %d runs", s, k, w.kinds[k], result.Runs)
 			}
@@ -56,7 +65,7 @@ func TestLossAtItsEnds(t *testing.T) {
 		{strategy.Uniform{Rounds: 12, Period: 1, Isolations: 12 * 3, Sampler: strategy.Paper}, false, false},
 		{strategy.Lossy{Rounds: 12, Period: 1, Losses: 12 * 9, Sampler: strategy.Paper}, false, true},
 	} {
-		w := watch{map[lockstep.Kind]int{}}
+		w := watch{kinds: map[lockstep.Kind]int{}}
 		if _, err := lockstep.Explore(context.Background(), lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: c.s, Spec: w, Runs: 20, Workers: 1}); err != nil {
 			t.Fatal(err)
 		}
@@ -89,12 +98,10 @@ func TestEveryMakesAllExecutions(t *testing.T) {
 }
 
 // alwaysFails complains at the end of every run, so that every run is recorded.
-type alwaysFails struct{}
+type alwaysFails struct{ quiet }
 
-func (alwaysFails) Properties() []string                 { return []string{"never"} }
-func (alwaysFails) New(lockstep.Info) lockstep.Monitor   { return alwaysFails{} }
-func (alwaysFails) Reset()                               {}
-func (alwaysFails) Step(*lockstep.Run) *lockstep.Finding { return nil }
+func (alwaysFails) Properties() []string               { return []string{"never"} }
+func (alwaysFails) New(lockstep.Info) lockstep.Monitor { return alwaysFails{} }
 func (alwaysFails) End(*lockstep.Run) *lockstep.Finding {
 	return &lockstep.Finding{Property: "never", Text: "as asked"}
 }
@@ -112,7 +119,7 @@ func TestParse(t *testing.T) {
 	}
 	for _, c := range []struct{ text, want string }{
 		{"wander", `unknown strategy "wander": one of uniform, lossy, partition, pctcp, pos, shadow, delay, systematic, guided, walk, baseline`},
-		{"uniform:perid=3", `strategy uniform: unknown key "perid": allowed are period, isolations, rounds, sampler`},
+		{"uniform:perid=3", `strategy uniform: unknown key "perid": allowed are period, isolations, rounds, sampler, by`},
 		{"uniform:period=x", `strategy uniform: period=x: the value must be a whole number`},
 		{"uniform:period", `strategy uniform: "period" is not of the form key=value`},
 		{"uniform:sampler=best", `strategy uniform: sampler=best: the sampler must be one of exact, paper, every`},
@@ -131,16 +138,29 @@ func ExampleParse() {
 	fmt.Println(err)
 	// Output:
 	// uniform:period=4,isolations=2,rounds=12 <nil>
-	// strategy uniform: unknown key "isolation": allowed are period, isolations, rounds, sampler
+	// strategy uniform: unknown key "isolation": allowed are period, isolations, rounds, sampler, by
+}
+
+// guarantee is what a strategy promises for a system.
+func guarantee(s lockstep.Strategy, system lockstep.System) lockstep.Guarantee {
+	info, err := system.Describe()
+	if err != nil {
+		panic(err)
+	}
+	terms, err := s.Fit(info)
+	if err != nil {
+		panic(err)
+	}
+	return terms.Guarantee
 }
 
 func ExampleUniform() {
 	u := strategy.Uniform{Period: 4, Isolations: 4, Rounds: 16}
-	g := u.Guarantee(lockstep.Info{Nodes: 3})
+	g := guarantee(u, smr.Cluster{Nodes: 3})
 	fmt.Println(g)
 	fmt.Printf("10000 runs: %.3f; for 0.95 it takes %d runs\n", g.After(10_000), g.Runs(0.95))
 	u.Sampler = strategy.Paper
-	fmt.Println(u.Guarantee(lockstep.Info{Nodes: 3}))
+	fmt.Println(guarantee(u, smr.Cluster{Nodes: 3}))
 	// Output:
 	// one run hits a given 4-periodic uniform execution of 16 rounds with at most 4 isolations with probability at least 7.05e-06 (there are 141905)
 	// 10000 runs: 0.068; for 0.95 it takes 425108 runs
@@ -166,7 +186,7 @@ func ExampleSizes() {
 func ExampleLossy() {
 	// Break up to three links, each until the end of its phase of four rounds.
 	l := strategy.Lossy{Rounds: 8, Period: 4, Losses: 3}
-	fmt.Println(l, l.Guarantee(lockstep.Info{Nodes: 3}).Space)
+	fmt.Println(l, guarantee(l, smr.Cluster{Nodes: 3}).Space)
 	// Output: lossy:rounds=8,loss=0,period=4,losses=3 54745
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/replay"
 	"github.com/lockstep-go/lockstep/sim"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/smr"
@@ -136,7 +137,7 @@ func class(p poset, order []int) string {
 // steps is a spec that never fails and hands the choices of every run on: the number of
 // a message that arrived, or its negative when it was lost.
 type steps struct {
-	p   poset
+	quiet
 	run func(order []int)
 }
 
@@ -145,7 +146,6 @@ type stepsMonitor struct {
 	order []int
 }
 
-func (steps) Properties() []string                          { return nil }
 func (s steps) New(lockstep.Info) lockstep.Monitor          { return &stepsMonitor{steps: s} }
 func (s *stepsMonitor) Reset()                              { s.order = s.order[:0] }
 func (s *stepsMonitor) End(*lockstep.Run) *lockstep.Finding { s.run(s.order); return nil }
@@ -193,7 +193,7 @@ func visit(t *testing.T, p poset, s strategy.Systematic, name func([]int) string
 	t.Helper()
 	s.Steps, s.Delays = 100, strategy.Unbounded
 	got := map[string]int{}
-	result := explore(t, lockstep.Plan{System: p, Strategy: s, Runs: 100_000, Spec: steps{p, func(order []int) {
+	result := explore(t, lockstep.Plan{System: p, Strategy: s, Runs: 100_000, Spec: steps{run: func(order []int) {
 		if complete(p, order) {
 			got[name(order)]++
 		}
@@ -265,13 +265,15 @@ func TestStates(t *testing.T) {
 	for _, reduce := range []strategy.Reduction{strategy.NoReduction, strategy.SleepSets, strategy.States} {
 		set := map[string]bool{}
 		s := strategy.Systematic{Steps: 30, Alarms: 1, Losses: 1, Delays: strategy.Unbounded, Reduce: reduce}
-		result := explore(t, lockstep.Plan{System: system, Strategy: s, Runs: 1_000_000, Spec: final(set)})
+		result := explore(t, lockstep.Plan{System: system, Strategy: s, Runs: 1_000_000, Spec: final{states: set}})
 		if !strings.HasPrefix(result.Reached, "complete to this bound: ") {
 			t.Fatalf("%s: %s", reduce, result.Reached)
 		}
 		finals[reduce], runs[reduce] = set, result.Runs
 	}
-	t.Logf("runs: %v", runs)
+	if len(finals[strategy.NoReduction]) < 2 {
+		t.Fatalf("final states %v", finals[strategy.NoReduction])
+	}
 	for reduce, set := range finals {
 		if fmt.Sprint(set) != fmt.Sprint(finals[strategy.NoReduction]) {
 			t.Errorf("%s: %d final states, without reduction %d", reduce, len(set), len(finals[strategy.NoReduction]))
@@ -283,12 +285,12 @@ func TestStates(t *testing.T) {
 }
 
 // final is a spec that never fails and gathers the states in which nothing is in flight.
-type final map[string]bool
+type final struct {
+	quiet
+	states map[string]bool
+}
 
-func (final) Properties() []string                 { return nil }
 func (f final) New(lockstep.Info) lockstep.Monitor { return f }
-func (final) Reset()                               {}
-func (final) Step(*lockstep.Run) *lockstep.Finding { return nil }
 func (f final) End(run *lockstep.Run) *lockstep.Finding {
 	if len(run.InFlight()) == 0 {
 		var b strings.Builder
@@ -296,7 +298,7 @@ func (f final) End(run *lockstep.Run) *lockstep.Finding {
 			h, _ := run.Fingerprint(n)
 			fmt.Fprintf(&b, "%x ", h)
 		}
-		f[b.String()] = true
+		f.states[b.String()] = true
 	}
 	return nil
 }
@@ -323,9 +325,9 @@ func TestSystematicOfRandomSystem(t *testing.T) {
 	if result.Reached != "complete to this bound: 24 executions" || len(result.Found) != 1 {
 		t.Fatalf("%s, %d findings", result.Reached, len(result.Found))
 	}
-	again, err := lockstep.Replay(plan, result.Found[0].Trace)
-	if err != nil || again.Outcome.Verdict != trace.Fail {
-		t.Errorf("the replay ended with %v, %v", again.Outcome, err)
+	again, err := replay.Run(t.Context(), plan, result.Found[0].Trace)
+	if err != nil || again.Difference != "" || again.Trace.Outcome.Verdict != trace.Fail {
+		t.Errorf("the replay ended with %+v, %v", again, err)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/rounds"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -12,8 +13,10 @@ import (
 // weights given, among the kinds that are possible, then one of the possible steps of
 // that kind with equal chances. A kind with weight 0 is never taken.
 //
-// Of a system that moves by itself, whose messages are not in the engine's hands, the weights
-// of messages and alarms are those of letting time pass.
+// Where messages are not in the engine's hands, the weights of delivering and duplicating are
+// those of letting time pass, and the weight of losing is that of cutting and of healing or,
+// where links cannot be cut, of crashing and restarting. Where there are no alarms, their
+// weight is that of letting time pass.
 type Walk struct {
 	Deliver   int `help:"weight of delivering a message in flight"`
 	Drop      int `help:"weight of losing a message in flight"`
@@ -40,15 +43,19 @@ func (w Walk) weights() [len(walkKinds)]int {
 	return [...]int{w.Deliver, w.Drop, w.Duplicate, w.Alarm, w.Request, w.Crash, w.Restart, w.Cut, w.Heal, w.Wait}
 }
 
-// lowered is the walk on a system: where it moves by itself, time passes instead of messages
-// arriving.
+// lowered is the walk in the steps that a system has.
 func (w Walk) lowered(info *lockstep.Info) Walk {
-	if moves(info) {
-		w.Wait += w.Deliver + w.Drop + w.Duplicate
-		w.Deliver, w.Drop, w.Duplicate = 0, 0, 0
-		if !info.Supports.Has(trace.Alarm) {
-			w.Wait, w.Alarm = w.Wait+w.Alarm, 0
+	if rounds.Coarse(*info) {
+		if info.Supports.Has(trace.Crash) && !info.Supports.Has(trace.Cut) {
+			w.Crash, w.Restart = w.Crash+w.Drop, w.Restart+w.Drop
+		} else {
+			w.Cut, w.Heal = w.Cut+w.Drop, w.Heal+w.Drop
 		}
+		w.Wait += w.Deliver + w.Duplicate
+		w.Deliver, w.Drop, w.Duplicate = 0, 0, 0
+	}
+	if clockOnly(info) {
+		w.Wait, w.Alarm = w.Wait+w.Alarm, 0
 	}
 	return w
 }
@@ -66,11 +73,13 @@ func (w Walk) Fit(info lockstep.Info) (lockstep.Terms, error) {
 
 // check reports what is wrong with the options, or why the system does not fit.
 func (w Walk) check(info lockstep.Info) error {
-	total, need := 0, lockstep.Kinds(0)
-	for i, weight := range w.lowered(&info).weights() {
+	for i, weight := range w.weights() {
 		if weight < 0 {
 			return fmt.Errorf("walk: the weight of %s is %d, it must not be negative", walkKinds[i], weight)
 		}
+	}
+	total, need := 0, lockstep.Kinds(0)
+	for i, weight := range w.lowered(&info).weights() {
 		if weight > 0 && walkKinds[i] != trace.Request { // systems without clients have no requests
 			need |= trace.KindsOf(walkKinds[i])
 		}
@@ -186,8 +195,7 @@ func (w *walker) draw(run *lockstep.Run, k lockstep.Kind, next *lockstep.Step) {
 	case trace.Restart:
 		next.Node = pickNode(w.rand, run.All()&^run.Up())
 	case trace.Cut:
-		next.From = lockstep.Nodes(1 + w.rand.Uint64N(uint64(run.All())-1)) // neither empty nor all
-		next.To = run.All() &^ next.From
+		drawCut(w.rand, run, next)
 	case trace.Heal:
 		next.From, next.To = run.All(), run.All()
 	case trace.Wait:

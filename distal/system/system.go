@@ -197,7 +197,9 @@ func (d *deployment) judgeStates() {
 }
 
 // state is the state of a node in words.
-func (d *deployment) state(n lockstep.Node) string { return stateText(d.program, d.instance.State(int(n))) }
+func (d *deployment) state(n lockstep.Node) string {
+	return stateText(d.program, d.instance.State(int(n)))
+}
 
 // Abilities are to hash states.
 func (d *deployment) Abilities() lockstep.Abilities {
@@ -232,4 +234,6 @@ func (m *propertyMonitor) Step(run *lockstep.Run) *lockstep.Finding {
 
 func (m *propertyMonitor) End(*lockstep.Run) *lockstep.Finding { return nil }
 
-func (m *propertyMonitor) Conclude(bool) lockstep.Conclusion { return lockstep.Conclusion{Judged: m.judged[:]} }
+func (m *propertyMonitor) Conclude(bool) lockstep.Conclusion {
+	return lockstep.Conclusion{Judged: m.judged[:]}
+}

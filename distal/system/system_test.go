@@ -10,6 +10,8 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/distal/system"
+	"github.com/lockstep-go/lockstep/replay"
+	"github.com/lockstep-go/lockstep/shrink"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -37,13 +39,13 @@ func TestPaxosBug(t *testing.T) {
 			t.Fatalf("%s: %+v", s, f)
 		}
 		plan := lockstep.Plan{System: p, Spec: system.Properties}
-		small, err := lockstep.Shrink(context.Background(), plan, f.Trace, 300)
+		small, err := shrink.Run(t.Context(), plan, f.Trace, shrink.Options{Tries: 300})
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := lockstep.Replay(plan, small.Trace)
-		if err != nil || again.Outcome.Verdict != trace.Fail {
-			t.Errorf("%s: replay %+v, %v", s, again.Outcome, err)
+		again, err := replay.Run(t.Context(), plan, small.Trace)
+		if err != nil || again.Trace.Outcome.Verdict != trace.Fail {
+			t.Errorf("%s: replay %+v, %v", s, again.Trace.Outcome, err)
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"os"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/campaign"
+	"github.com/lockstep-go/lockstep/compare"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/pbft"
 	"github.com/lockstep-go/lockstep/target/smr"
@@ -62,18 +62,18 @@ func (b bench) tables(ctx context.Context, w io.Writer) error {
 		{"d isolations, k = 4", bounds()},
 		{"Equal budget", b.budget()},
 	} {
-		var rows []campaign.Profile
+		var rows []compare.Profile
 		for _, s := range table.strategies {
 			p := b.plan()
 			p.Strategy = s
-			row, err := campaign.ProfileOf(ctx, p, smr.Output)
+			row, err := compare.ProfileOf(ctx, p, smr.Output)
 			if err != nil {
 				return err
 			}
 			rows = append(rows, row)
 		}
 		fmt.Fprintf(w, "### %s\n\n", table.title)
-		if err := campaign.WriteProfiles(w, heading, rows); err != nil {
+		if err := compare.WriteProfiles(w, heading, rows); err != nil {
 			return err
 		}
 		fmt.Fprintln(w)
@@ -81,7 +81,7 @@ func (b bench) tables(ctx context.Context, w io.Writer) error {
 	if err := b.every(ctx, w); err != nil {
 		return err
 	}
-	if err := compare(ctx, w, "Runs to the first finding", campaign.Comparison{Plan: b.plan(), Repeat: repeat, Strategies: b.budget()}, atMost); err != nil {
+	if err := comparison(ctx, w, "Runs to the first finding", compare.Comparison{Plan: b.plan(), Repeat: repeat, Strategies: b.budget()}, atMost); err != nil {
 		return err
 	}
 	for _, bug := range []struct {
@@ -91,9 +91,9 @@ func (b bench) tables(ctx context.Context, w io.Writer) error {
 		{"PBFT in which 2f nodes make a quorum", pbft.Cluster{SmallQuorum: true}},
 		{"PBFT in which a new view forgets", pbft.Cluster{Forgetful: true}},
 	} {
-		c := campaign.Comparison{Plan: b.plan(), Strategies: defaults()}
+		c := compare.Comparison{Plan: b.plan(), Strategies: defaults()}
 		c.Plan.System, c.Plan.Spec = bug.cluster, pbft.Agreement
-		if err := compare(ctx, w, bug.title, c, atMostOther); err != nil {
+		if err := comparison(ctx, w, bug.title, c, atMostOther); err != nil {
 			return err
 		}
 	}
@@ -174,10 +174,10 @@ func defaults() []lockstep.Strategy {
 	}
 }
 
-// compare writes how many runs the strategies need, as lockstep compare does.
-func compare(ctx context.Context, w io.Writer, title string, c campaign.Comparison, atMost int) error {
+// comparison writes how many runs the strategies need, as lockstep compare does.
+func comparison(ctx context.Context, w io.Writer, title string, c compare.Comparison, atMost int) error {
 	c.Plan.Runs = atMost
-	result, err := campaign.Compare(ctx, c)
+	result, err := compare.Strategies(ctx, c)
 	if err != nil {
 		return err
 	}

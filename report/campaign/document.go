@@ -30,7 +30,7 @@ type Document struct {
 	Reasons     map[string]int    `json:"reasons,omitempty"`
 	Shrunk      string            `json:"shrunk,omitempty"`
 	Guarantee   Promise           `json:"guarantee"`
-	Judged      map[string]int    `json:"judged,omitempty"`
+	Judged      map[string]*int   `json:"judged,omitempty"` // null: nobody counted, which is not zero
 	Effects     []Effect          `json:"effects,omitempty"`
 	ElapsedMS   int64             `json:"elapsed_ms"`
 	RunsPerS    float64           `json:"runs_per_sec"`
@@ -80,7 +80,7 @@ func (c *Campaign) Document() Document {
 	r := c.Result
 	d := Document{Target: r.Target, Build: c.Build, Options: c.Options, Strategy: r.Strategy, Scenario: c.Scenario, Seed: r.Seed,
 		Runs: r.Runs, Findings: c.Findings(), Trace: c.Trace, Page: c.Page, Traces: c.Traces, Verdict: c.Verdict(), Verdicts: map[string]int{},
-		Reasons: r.Reasons, Shrunk: c.Shrunk, Guarantee: promise(r), Judged: map[string]int{}, ElapsedMS: c.Elapsed.Milliseconds(),
+		Reasons: r.Reasons, Shrunk: c.Shrunk, Guarantee: promise(r), Judged: map[string]*int{}, ElapsedMS: c.Elapsed.Milliseconds(),
 		RunsPerS: c.perSecond(int64(r.Runs)), StepsPerS: c.perSecond(r.Steps), Steps: r.Steps, Messages: r.Messages,
 		Digest: fmt.Sprintf("%016x", r.Digest), Interrupted: c.Interrupted, FailureRate: c.FailureRate(), Groups: c.Groups,
 		Curve: c.Curve, Coverage: c.Coverage, Closure: c.Closure, Again: c.Again, Replay: c.Replay}
@@ -92,8 +92,9 @@ func (c *Campaign) Document() Document {
 		d.Finding = &Problem{Property: f.Finding.Property, Text: f.Finding.Text, Confirmed: f.Confirmed()}
 	}
 	for _, j := range r.Judged {
-		if j.N != lockstep.NotCounted {
-			d.Judged[j.Name] = j.N
+		d.Judged[j.Name] = nil
+		if n := j.N; n != lockstep.NotCounted {
+			d.Judged[j.Name] = &n
 		}
 	}
 	for _, x := range r.Effects {

@@ -151,8 +151,16 @@ func (c *Document) judge(name string, one *junitCase) {
 		}
 		one.Error = &junitProblem{Message: text, Type: string(c.Verdict), Text: text}
 	default:
-		one.Out = fmt.Sprintf("%d runs, judged %d times", c.Runs, c.Judged[name])
+		one.Out = fmt.Sprintf("%d runs, %s", c.Runs, judged(c, name))
 	}
+}
+
+// judged says how often a property could have failed.
+func judged(d *Document, name string) string {
+	if n := d.Judged[name]; n != nil {
+		return fmt.Sprintf("judged %d times", *n)
+	}
+	return "judged, nobody counted how often"
 }
 
 // unknown says why nothing is known.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/compare"
 	"github.com/lockstep-go/lockstep/report/chart"
 	"github.com/lockstep-go/lockstep/report/internal/page"
@@ -112,7 +113,11 @@ func (d *pageData) fill(c *Campaign) error {
 		}
 	}
 	for _, name := range plain.Keys(d.D.Judged) {
-		d.Judged = append(d.Judged, Effect{name, d.D.Judged[name]})
+		n := lockstep.NotCounted
+		if counted := d.D.Judged[name]; counted != nil {
+			n = *counted
+		}
+		d.Judged = append(d.Judged, Effect{name, n})
 	}
 	return nil
 }

@@ -85,7 +85,9 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 }
 
 // Deploy makes a deployment.
-func (c Cluster) Deploy(p *lockstep.Place) (lockstep.Deployment, error) { return c.complete().cluster().Deploy(p) }
+func (c Cluster) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
+	return c.complete().cluster().Deploy(p)
+}
 
 func (c Cluster) complete() Cluster {
 	for _, f := range []struct {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/replay"
 	. "github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/pbft"
@@ -148,8 +149,8 @@ func TestSmallQuorum(t *testing.T) {
 		t.Fatalf("the bug was not found: %+v", found)
 	}
 	t.Logf("run %d: %s", found.Run, found.Finding)
-	if again, err := lockstep.Replay(plan, found.Trace); err != nil || again.Outcome.Verdict != trace.Fail {
-		t.Errorf("the run with forged messages does not replay: %v %+v", err, again.Outcome)
+	if again, err := replay.Run(t.Context(), plan, found.Trace); err != nil || again.Difference != "" || again.Trace.Outcome.Verdict != trace.Fail {
+		t.Errorf("the run with forged messages does not replay: %v %+v", err, again)
 	}
 	plan.System = pbft.Cluster{}
 	if result := explore(t, plan); result.Verdict() != trace.Pass || len(result.VacuousParts()) > 0 {

@@ -17,8 +17,13 @@ import (
 // rough is a walk with every kind of fault.
 var rough = strategy.Walk{Deliver: 20, Drop: 1, Duplicate: 1, Alarm: 3, Request: 2, Crash: 1, Restart: 2, Cut: 1, Heal: 2, Steps: 400}
 
+// unanswered are the strategies in whose runs no client of the register is answered: lossy
+// gives a request in every round, so that the network is never quiet, no alarm fires and no
+// leader is chosen; systematic does not get as far within its bounds on five nodes.
+var unanswered = map[string]bool{"lossy on 3": true, "lossy on 5": true, "systematic on 5": true}
+
 // With reads by quorum the register is linearizable, under every strategy and every kind
-// of fault; and the property is put to the test.
+// of fault; and the property is put to the test by all but those listed.
 func TestQuorumReadsAreLinearizable(t *testing.T) {
 	for _, k := range append(strategy.All(), strategy.Kind{Name: "rough", Default: rough}) {
 		for _, nodes := range []int{3, 5} {
@@ -27,7 +32,8 @@ func TestQuorumReadsAreLinearizable(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if result.Verdict() != trace.Pass || result.Judged[0].N == 0 {
+			idle := unanswered[fmt.Sprintf("%s on %d", k.Name, nodes)]
+			if result.Verdict() != trace.Pass || (result.Judged[0].N == 0) != idle {
 				t.Errorf("%s on %d nodes: %v %v judged %v", k.Name, nodes, result.Verdicts, result.First(), result.Judged)
 			}
 		}
@@ -67,25 +73,42 @@ func TestHealthy(t *testing.T) {
 	for reads := register.Local; reads <= register.Quorum; reads++ {
 		result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: register.Cluster{Nodes: 5, Reads: reads},
 			Strategy: strategy.Partition{Stages: 1, Before: 8, Steps: 60}, Spec: spec.All(register.Linearizability, answered), Runs: 300})
-		if err != nil || result.First() != nil {
-			t.Errorf("reads=%v: %v, %v", reads, result.First(), err)
+		if err != nil || result.First() != nil || result.Verdict() != trace.Pass {
+			t.Fatalf("reads=%v: %+v, %v", reads, result.First(), err)
+		}
+		if judged := result.Judged[1].N; judged != 8*300 {
+			t.Errorf("reads=%v: %d operations in 300 runs of 8", reads, judged)
 		}
 	}
 }
 
-// answered is violated by a cut while an operation waits for its answer.
-var answered = spec.OnEvent("answered", func(open *int, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+// answered demands that every operation is answered before the next one begins, and the
+// last one before the end.
+var answered = spec.New("answered", func(lockstep.Info) *answering { return &answering{} })
+
+type answering struct{ calls, returns int }
+
+func (a *answering) Reset()      { *a = answering{} }
+func (a *answering) Judged() int { return a.calls }
+
+func (a *answering) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	switch e.Type {
 	case spec.EventCall:
-		*open++
+		if a.calls++; a.calls > a.returns+1 {
+			return &lockstep.Finding{Text: "an operation was not answered before the next"}
+		}
 	case spec.EventReturn:
-		*open--
-	}
-	if *open > 1 {
-		return &lockstep.Finding{Text: "an operation was not answered before the next"}
+		a.returns++
 	}
 	return nil
-})
+}
+
+func (a *answering) End(*lockstep.Run) *lockstep.Finding {
+	if a.calls != a.returns {
+		return &lockstep.Finding{Text: "the last operation was not answered"}
+	}
+	return nil
+}
 
 func TestRefusedOptions(t *testing.T) {
 	for options, want := range map[string]string{

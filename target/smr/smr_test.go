@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/rounds"
+	"github.com/lockstep-go/lockstep/shrink"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/target/smr"
@@ -80,7 +82,7 @@ func TestShrinkingReachesTheShortest(t *testing.T) {
 			t.Fatalf("%d findings, %v", len(result.Found), err)
 		}
 		for _, f := range result.Found {
-			small, err := lockstep.Shrink(context.Background(), bug, f.Trace, 0)
+			small, err := shrink.Run(t.Context(), bug, f.Trace, shrink.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -98,24 +100,26 @@ func TestShrinkingReachesTheShortest(t *testing.T) {
 // kernels is a strategy that isolates nodes by hand, round by round.
 type kernels []lockstep.Nodes
 
-func (kernels) String() string                             { return "kernels" }
-func (kernels) Check(lockstep.Info) error                  { return nil }
-func (kernels) Guarantee(lockstep.Info) lockstep.Guarantee { return lockstep.Guarantee{} }
-func (k kernels) New(i lockstep.Info) lockstep.Scheduler {
-	return &byHand{kernels: k, driver: lockstep.NewRounds(i, len(k))}
+func (kernels) String() string                            { return "kernels" }
+func (kernels) Fit(lockstep.Info) (lockstep.Terms, error) { return lockstep.Terms{}, nil }
+func (k kernels) New(info lockstep.Info) lockstep.Scheduler {
+	b := &byHand{kernels: k}
+	b.driver = rounds.New(info, len(k), b)
+	return b
 }
 
 type byHand struct {
-	kernels
-	driver *lockstep.Rounds
-	now    lockstep.Nodes
+	rounds.Rules
+	kernels kernels
+	driver  *rounds.Driver
+	now     lockstep.Nodes
 }
 
-func (b *byHand) Reset(lockstep.Start)                        { b.driver.Reset() }
-func (b *byHand) Rounds() []trace.Round                       { return b.driver.Rounds() }
+func (b *byHand) Reset(*lockstep.Start)                       { b.driver.Reset(len(b.kernels)) }
+func (b *byHand) Tell(bool) lockstep.Account                  { return lockstep.Account{} }
 func (b *byHand) Give(*lockstep.Run, *lockstep.Step) bool     { return false }
 func (b *byHand) Loses(m *lockstep.Message) bool              { return !b.now.Has(m.From) || !b.now.Has(m.To) }
-func (b *byHand) Next(r *lockstep.Run, s *lockstep.Step) bool { return b.driver.Next(r, b, s) }
+func (b *byHand) Next(r *lockstep.Run, s *lockstep.Step) bool { return b.driver.Next(r, s) }
 func (b *byHand) Open(i int, _ *lockstep.Run) (int, lockstep.Nodes) {
 	b.now = b.kernels[i]
 	return i/4 + 1, b.now

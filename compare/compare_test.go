@@ -94,8 +94,7 @@ func TestStrategies(t *testing.T) {
 		if row.Found+row.Nothing != 8 || row.Campaigns != 8 || len(row.First) != 8 || len(row.Seconds) != 8 || row.Seconds[0] != 1 {
 			t.Errorf("%+v", row)
 		}
-		_, sequential := strategies[i].(lockstep.Sequential)
-		if (row.Hits == nil) != sequential {
+		if learns := i >= 3; (row.Hits == nil) != learns { // systematic and guided: runs depend on those before
 			t.Errorf("%s: interval %v", row.Strategy, row.Hits)
 		}
 		for k, first := range row.First {
@@ -157,7 +156,8 @@ func TestProfile(t *testing.T) {
 	}{
 		// A phase is 3 Prepares, 3 Acks, 3 Proposes and 9 Promises.
 		{strategy.Uniform{Period: 4, Rounds: 16}, "16.0 16.0 4.0 4.0 72.0"},
-		{strategy.Uniform{Period: 1, Isolations: 8, Rounds: 8, Sampler: strategy.Paper}, ""},
+		// Nobody hears anything: there is no step at all, but there are rounds.
+		{strategy.Uniform{Period: 1, Isolations: 24, Rounds: 8, Sampler: strategy.Paper}, "8.0 0.0 2.0 0.0 0.0"},
 	} {
 		p := plan(50)
 		p.Strategy = c.s
@@ -166,10 +166,10 @@ func TestProfile(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := fmt.Sprintf("%.1f %.1f %.1f %.1f %.1f", got.Rounds, got.QuorumRounds, got.Phases, got.QuorumPhases, got.Messages)
-		if c.want != "" && text != c.want {
+		if text != c.want {
 			t.Errorf("%s: %s, want %s", c.s, text, c.want)
 		}
-		if got.QuorumRounds > got.Rounds || got.QuorumPhases > got.Phases || got.Runs != 50 {
+		if got.Runs != 50 {
 			t.Errorf("%s: %+v", c.s, got)
 		}
 	}

@@ -1,4 +1,4 @@
-package lockstep_test
+package locktest_test
 
 import (
 	"fmt"
@@ -9,8 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/anishathalye/porcupine"
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/toy"
+	"github.com/lockstep-go/lockstep/locktest"
+	"github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/sim"
+	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/smr"
 )
@@ -38,7 +43,7 @@ func inTest(f *fakeT, plan lockstep.Plan) *fakeT {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		lockstep.Test(f, plan)
+		locktest.Run(f, plan)
 	}()
 	<-done
 	return f
@@ -71,16 +76,16 @@ func TestTest(t *testing.T) {
 		t.Errorf("the stored trace is not replayed first:\n%s", f.log.String())
 	}
 	mended := plan
-	mended.System = wrapped{System: smr.Cluster{Nodes: 3}, info: func(i *lockstep.Info) { i.Name = "smr-bug" }}
+	mended.System = toy.Wrapped{System: smr.Cluster{Nodes: 3}, Info: func(i *lockstep.Info) { i.Name = "smr-bug" }}
 	f = inTest(&fakeT{name: "TestLog/small"}, mended)
-	if f.failed || !strings.Contains(f.log.String(), "no longer fails (flaky step") || !strings.Contains(f.log.String(), "5000 runs, nothing found") {
+	if f.failed || !strings.Contains(f.log.String(), "mended: the run now passes; the first difference: step") || !strings.Contains(f.log.String(), "5000 runs, nothing found") {
 		t.Errorf("after the bug is mended:\n%s", f.log.String())
 	}
 	if err := os.WriteFile(file, []byte(`{"lockstep":99}`), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	f = inTest(&fakeT{name: "TestLog/small"}, mended)
-	if f.failed || !strings.Contains(f.log.String(), "format version 99, this tool reads version 1") {
+	if f.failed || !strings.Contains(f.log.String(), "format version 99, this tool reads version 2") {
 		t.Errorf("a stored trace of another version:\n%s", f.log.String())
 	}
 }
@@ -114,14 +119,14 @@ func TestTestSettings(t *testing.T) {
 // Neither a limit nor a scenario without effect passes a test, and a wrong plan fails it.
 func TestTestVerdicts(t *testing.T) {
 	t.Chdir(t.TempDir())
-	base := lockstep.Plan{System: toy(nil), Strategy: strategy.DefaultWalk, Runs: 10}
+	base := lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.DefaultWalk, Runs: 10}
 	limited := base
 	limited.Limits.Steps = 5
 	idle := base
-	idle.Scenario = resetting{tally{look: func(*lockstep.Run, *lockstep.Hand) int { return 0 }}}
+	idle.Scenario = idleScenario()
 	calls := 0
 	odd := base
-	odd.System = toy(func(*sim.Context[int], int) {
+	odd.System = toy.Cluster(func(*sim.Context[int], int) {
 		if calls++; calls == 1 {
 			panic("once")
 		}
@@ -134,11 +139,11 @@ func TestTestVerdicts(t *testing.T) {
 		want   string
 	}{
 		{"pass", base, false, "10 runs, nothing found; no guarantee"},
-		{"limit", limited, true, "unknown: 10 of 10 runs reached a limit (map[more than 5 steps:10])"},
+		{"limit", limited, true, "unknown: 10 of 10 runs were not judged (map[more than 5 steps:10])"},
 		{"vacuous", idle, true, "vacuous: the scenario took effect in none of 10 runs"},
 		{"flaky", odd, true, "flaky: run 0 found panic: once, but the second time nothing was found"},
-		{"no strategy", lockstep.Plan{System: toy(nil)}, true, "a plan needs a System and a Strategy"},
-		{"negative", lockstep.Plan{System: toy(nil), Strategy: strategy.DefaultWalk, Runs: -1}, true, "the plan's Runs is -1, it must not be negative"},
+		{"no strategy", lockstep.Plan{System: toy.Cluster(nil)}, true, "a plan needs a System and a Strategy"},
+		{"negative", lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.DefaultWalk, Runs: -1}, true, "the plan's Runs is -1, it must not be negative"},
 	} {
 		f := inTest(&fakeT{name: "TestVerdicts"}, c.plan)
 		if f.failed != c.failed || !strings.Contains(f.log.String(), c.want) {
@@ -151,7 +156,7 @@ func TestTestVerdicts(t *testing.T) {
 func TestTestDeadline(t *testing.T) {
 	t.Chdir(t.TempDir())
 	f := &fakeT{name: "TestDeadline", deadline: time.Now().Add(5*time.Second + 200*time.Millisecond)}
-	inTest(f, lockstep.Plan{System: toy(nil), Strategy: strategy.DefaultWalk, Runs: 1 << 40})
+	inTest(f, lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.DefaultWalk, Runs: 1 << 40})
 	if f.failed || !strings.Contains(f.log.String(), "stopped by the test's deadline after") {
 		t.Errorf("failed %v, log:\n%s", f.failed, f.log.String())
 	}
@@ -166,5 +171,94 @@ func TestTestCannotStore(t *testing.T) {
 	f := inTest(&fakeT{name: "TestFull"}, lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultUniform, Spec: smr.Prefix, Runs: 5000})
 	if text := f.log.String(); !strings.Contains(text, "the trace could not be stored") || !strings.Contains(text, "go test -run '^TestFull$' -lockstep.seed=0") {
 		t.Errorf("log:\n%s", text)
+	}
+}
+
+// idleScenario never does anything.
+func idleScenario() lockstep.Scenario {
+	sc := scenario.New("idle")
+	sc.If(scenario.Type("none such")).Then(scenario.Drop())
+	return sc
+}
+
+// Test fails when a part of a scenario never took effect in any run, unless it is told
+// that this is as it should be.
+func TestVacuousPartsFailTest(t *testing.T) {
+	t.Chdir(t.TempDir())
+	sc := scenario.New("half idle")
+	sc.If(scenario.Round("Ack")).Named("acks").First(1).Then(scenario.Deliver())
+	sc.If(scenario.Round("Ack"), scenario.Phase(-1)).Named("no such phase").Then(scenario.Drop())
+	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultWalk, Scenario: sc, Spec: smr.Prefix, Runs: 50}
+	f := inTest(&fakeT{name: "TestHalf"}, plan)
+	if !f.failed || !strings.Contains(f.log.String(), "never took effect: filter 2 (no such phase) acted") {
+		t.Errorf("the idle filter is not named:\n%s", f.log.String())
+	}
+	plan.AllowVacuous = true
+	if f := inTest(&fakeT{name: "TestHalf"}, plan); f.failed {
+		t.Errorf("it fails although it is told not to:\n%s", f.log.String())
+	}
+}
+
+// A stored trace whose run differs only in a word of a state still fails the test.
+func TestStoredTraceOfAChangedSystem(t *testing.T) {
+	t.Chdir(t.TempDir())
+	plan := lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.Walk{Deliver: 2, Alarm: 1, Steps: 10}, Spec: toy.AtEnd, Runs: 3}
+	inTest(&fakeT{name: "TestKept"}, plan)
+	files, _ := filepath.Glob("testdata/lockstep/TestKept/*.trace")
+	if len(files) != 1 {
+		t.Fatalf("stored %q", files)
+	}
+	text, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := strings.Replace(string(text), "total=0", "total= 0", 1)
+	if err := os.WriteFile(files[0], []byte(changed), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	f := inTest(&fakeT{name: "TestKept"}, plan)
+	log := f.log.String()
+	if !f.failed || !strings.Contains(log, "the stored run fails again: it still fails; the first difference: step 0") || strings.Contains(log, "elete") {
+		t.Errorf("log:\n%s", log)
+	}
+}
+
+// A failing run that is not in rounds is drawn in its lock-step form, and the page has it.
+func TestLockstepForm(t *testing.T) {
+	t.Chdir(t.TempDir())
+	f := inTest(&fakeT{name: "TestForm"}, lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix, Runs: 5000})
+	if log := f.log.String(); !f.failed || !strings.Contains(log, "equivalent lock-step form") || !strings.Contains(log, "| phase 1") {
+		t.Errorf("log:\n%s", log)
+	}
+	pages, _ := filepath.Glob("testdata/lockstep/TestForm/*.html")
+	if len(pages) != 1 {
+		t.Fatalf("pages %q", pages)
+	}
+	if page, err := os.ReadFile(pages[0]); err != nil || !strings.Contains(string(page), "lock-step form") {
+		t.Errorf("the page has no lock-step form: %v", err)
+	}
+}
+
+// Undecided runs fail a test, and the pictures of a finding lie beside its trace.
+func TestPicturesAreStored(t *testing.T) {
+	t.Chdir(t.TempDir())
+	history := spec.Linearizable{Model: porcupine.Model{Init: func() any { return 0 },
+		Step: func(state, _, output any) (bool, any) { _, no := output.(spec.Unanswered); return no, state }}}
+	system := toy.Cluster(func(c *sim.Context[int], m int) {
+		c.Emit(spec.EventCall, &spec.Call{Client: 1, ID: m, Input: m})
+		c.Emit(spec.EventReturn, &spec.Return{Client: 1, ID: m, Output: m})
+	})
+	plan := lockstep.Plan{System: system, Strategy: strategy.Walk{Deliver: 1, Alarm: 1, Steps: 5}, Spec: history, Runs: 50}
+	if f := inTest(&fakeT{name: "TestPicture"}, plan); !f.failed {
+		t.Fatalf("nothing found:\n%s", f.log.String())
+	}
+	files, _ := filepath.Glob("testdata/lockstep/TestPicture/*-history.html")
+	if len(files) != 1 {
+		t.Fatalf("pictures stored: %q", files)
+	}
+	history.Most = 1
+	plan.Spec, plan.Strategy = history, strategy.Walk{Deliver: 3, Alarm: 1, Steps: 30}
+	if f := inTest(&fakeT{name: "TestUndecided"}, plan); !f.failed || !strings.Contains(f.log.String(), "a history of more than 1 operations is not checked") {
+		t.Errorf("a test with undecided runs:\n%s", f.log.String())
 	}
 }

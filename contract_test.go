@@ -1,0 +1,493 @@
+package lockstep_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/toy"
+	"github.com/lockstep-go/lockstep/sim"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// explore makes the runs of a plan that can be run.
+func explore(t *testing.T, plan lockstep.Plan) *lockstep.Result {
+	t.Helper()
+	result, err := lockstep.Explore(t.Context(), plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// A monitor may return the same finding in every run: each run's is its own, with the step
+// at which that run failed.
+func TestFindingsAreValues(t *testing.T) {
+	shared := &lockstep.Finding{Property: "judge", Text: "shared", Values: []string{"v"}}
+	spec := toy.Judge{OnStep: func(r *lockstep.Run) *lockstep.Finding {
+		if len(r.Events()) > 0 {
+			return shared
+		}
+		return nil
+	}}
+	result := explore(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.DefaultWalk, Spec: spec, Runs: 100, KeepGoing: true})
+	if len(result.Found) < 90 {
+		t.Fatalf("%d findings", len(result.Found))
+	}
+	steps := map[int]bool{}
+	for _, f := range result.Found {
+		if f.Finding.Step != f.Trace.Outcome.Steps || f.Flaky != "" {
+			t.Errorf("run %d: step %d, its trace has %d (%s)", f.Run, f.Finding.Step, f.Trace.Outcome.Steps, f.Flaky)
+		}
+		steps[f.Finding.Step] = true
+	}
+	if len(steps) < 3 || shared.Step != 0 {
+		t.Errorf("steps %v: the test needs runs that fail at different ones; the shared finding has step %d", steps, shared.Step)
+	}
+}
+
+// digest is the digest of one run of the toy.
+func digest(t *testing.T, system lockstep.System, steps ...lockstep.Step) uint64 {
+	t.Helper()
+	return explore(t, lockstep.Plan{System: system, Strategy: toy.Steps(steps), Runs: 1}).Digest
+}
+
+// The digest tells apart what happened: cuts in one direction or two, types of messages and
+// of events, forged bodies, waits of different lengths.
+func TestDigestCoversWhatHappened(t *testing.T) {
+	cut := lockstep.Step{Kind: trace.Cut, From: 1, To: 2}
+	oneWay := cut
+	oneWay.OneWay = true
+	if digest(t, toy.Cluster(nil), cut) == digest(t, toy.Cluster(nil), oneWay) {
+		t.Error("a one-way cut and a two-way one have the same digest")
+	}
+	typed := func(kind string) lockstep.System {
+		c := toy.Cluster(nil)
+		c.Type = func(int) string { return kind }
+		return c
+	}
+	if digest(t, typed("Vote"), toy.Alarm1) == digest(t, typed("Veto"), toy.Alarm1) {
+		t.Error("messages of two types have the same digest")
+	}
+	emits := func(event string) lockstep.System {
+		return toy.Cluster(func(c *sim.Context[int], _ int) { c.Emit(event, nil) })
+	}
+	steps := []lockstep.Step{toy.Alarm1, toy.Deliver(1)}
+	if digest(t, emits("elected"), steps...) == digest(t, emits("deposed"), steps...) {
+		t.Error("events of two types, equally long, have the same digest")
+	}
+	waits := toy.Wrapped{System: toy.Cluster(nil), Info: func(i *lockstep.Info) { i.Supports |= trace.KindsOf(trace.Wait) }}
+	if digest(t, waits, lockstep.Step{Kind: trace.Wait, For: 1}) == digest(t, waits, lockstep.Step{Kind: trace.Wait, For: 2}) {
+		t.Error("waits of two lengths have the same digest")
+	}
+}
+
+// A serial system never has two deployments at a time, though failing runs are repeated and
+// broken deployments replaced.
+func TestSerial(t *testing.T) {
+	var alive, most atomic.Int32
+	count := toy.Wrapped{System: toy.Cluster(func(c *sim.Context[int], m int) {
+		if m == 2 {
+			panic("two")
+		}
+	}), Info: func(i *lockstep.Info) { i.Serial = true },
+		Placed: func(*lockstep.Place) error { most.Store(max(most.Load(), alive.Add(1))); return nil },
+		Closed: func() { alive.Add(-1) }}
+	for _, repeats := range []lockstep.Repeats{lockstep.Exactly, lockstep.Roughly} {
+		system := count
+		system.Info = func(i *lockstep.Info) { i.Serial, i.Repeats = true, repeats }
+		result := explore(t, lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 60, Workers: 4, KeepGoing: true, Keep: 5})
+		if len(result.Found) != 5 || most.Load() != 1 || alive.Load() != 0 {
+			t.Errorf("%d findings, %d deployments at once, %d left", len(result.Found), most.Load(), alive.Load())
+		}
+	}
+}
+
+// Each deployment has its worker's number and a folder of its own, which is gone afterwards.
+func TestPlace(t *testing.T) {
+	var mutex sync.Mutex
+	folders := map[string]int{}
+	scratch := t.TempDir()
+	system := toy.Wrapped{System: toy.Cluster(nil), Placed: func(p *lockstep.Place) error {
+		dir, err := p.Folder()
+		if err != nil {
+			return err
+		}
+		if again, _ := p.Folder(); again != dir {
+			t.Errorf("two folders %s and %s", dir, again)
+		}
+		mutex.Lock()
+		defer mutex.Unlock()
+		folders[dir] = p.Worker
+		return os.WriteFile(dir+"/file", nil, 0o666)
+	}}
+	explore(t, lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 400, Workers: 2, Scratch: scratch})
+	workers := map[int]bool{}
+	for dir, worker := range folders { //lockstep:unordered each by itself
+		workers[worker] = true
+		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is left: %v", dir, err)
+		}
+	}
+	if len(folders) != 2 || len(workers) != 2 {
+		t.Errorf("folders by worker: %v", folders)
+	}
+	if left, _ := os.ReadDir(scratch); len(left) != 0 {
+		t.Errorf("%d things left in the scratch folder", len(left))
+	}
+	missing := lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Scratch: scratch + "/none", Workers: 1}
+	if err := fails(t, missing); !strings.Contains(err, "toy cannot be deployed: lockstep: no folder for worker 0") {
+		t.Error(err)
+	}
+}
+
+// A run that turns out worthless is unknown with its reason, its deployment is replaced, and
+// the campaign goes on.
+func TestWorthless(t *testing.T) {
+	deployed, steps := 0, 0
+	system := toy.Wrapped{System: toy.Cluster(nil), Placed: func(*lockstep.Place) error { deployed++; return nil },
+		Do: func(ctx context.Context, d lockstep.Deployment, s *lockstep.Step, out *lockstep.Outbox) error {
+			if steps++; steps%100 == 0 {
+				return fmt.Errorf("node 2: %w", &lockstep.Worthless{Reason: "process 2 died"})
+			}
+			return d.Do(ctx, s, out)
+		}}
+	plan := lockstep.Plan{System: system, Strategy: strategy.Walk{Deliver: 5, Alarm: 1, Steps: 20}, Runs: 100, Workers: 1}
+	result := explore(t, plan)
+	n := result.Verdicts[trace.Unknown]
+	if result.Runs != 100 || n < 15 || result.Worthless != n || result.Reasons["process 2 died"] != n || deployed < n || deployed > n+1 || result.Verdict() != trace.Unknown {
+		t.Errorf("%d runs, %v, %v, %d worthless, %d deployments", result.Runs, result.Verdicts, result.Reasons, result.Worthless, deployed)
+	}
+	// Too many of them are an error, with what was found until then.
+	system.Do = func(context.Context, lockstep.Deployment, *lockstep.Step, *lockstep.Outbox) error {
+		return &lockstep.Worthless{Reason: "not quiet in 5s"}
+	}
+	plan.System, plan.Limits.Worthless = system, 3
+	result, err := lockstep.Explore(t.Context(), plan)
+	if err == nil || err.Error() != "lockstep: 4 of 4 runs of toy were worthless, the last one because: not quiet in 5s" || result.Runs != 4 {
+		t.Errorf("%v after %d runs", err, result.Runs)
+	}
+}
+
+// Cancelling ends a run that hangs: it is interrupted, not an error and not worthless.
+func TestCancelEndsAHangingRun(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	runs := 0
+	system := toy.Wrapped{System: toy.Cluster(nil), Do: func(ctx context.Context, d lockstep.Deployment, s *lockstep.Step, out *lockstep.Outbox) error {
+		if runs++; runs == 200 {
+			cancel()
+			<-ctx.Done() // as a server does that does not answer
+			return &lockstep.Worthless{Reason: "no answer: " + ctx.Err().Error()}
+		}
+		return d.Do(ctx, s, out)
+	}}
+	result, err := lockstep.Explore(ctx, lockstep.Plan{System: system, Strategy: strategy.Walk{Deliver: 1, Alarm: 1, Steps: 50}, Runs: 1000, Workers: 1})
+	if err != nil || !result.Interrupted || result.Runs != 3 || result.Worthless != 0 {
+		t.Errorf("%d runs, interrupted %v, %d worthless, %v", result.Runs, result.Interrupted, result.Worthless, err)
+	}
+}
+
+// A run of the engine's own that is too long to wait for ends, too.
+func TestCancelEndsALongRun(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	spec := toy.Judge{OnStep: func(r *lockstep.Run) *lockstep.Finding {
+		if r.Steps() == 5000 {
+			cancel()
+		}
+		if r.Steps() > 20_000 {
+			t.Error("the run goes on")
+			return &toy.Anything
+		}
+		return nil
+	}}
+	result, err := lockstep.Explore(ctx, lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.Walk{Deliver: 1, Alarm: 1}, Spec: spec, Runs: 2, Workers: 1})
+	if err != nil || !result.Interrupted || result.Runs != 0 || result.Verdict() != trace.Unknown {
+		t.Errorf("%+v, %v", result, err)
+	}
+}
+
+// A finding of a system that repeats itself roughly is repeated by the names of its messages,
+// and told as k of n; one that never comes again is flaky.
+func TestRoughly(t *testing.T) {
+	failures := func(share int) *lockstep.Found {
+		calls := 0
+		rough := toy.Wrapped{System: toy.Cluster(nil), Info: func(i *lockstep.Info) { i.Repeats = lockstep.Roughly }}
+		spec := toy.Judge{AtEnd: func(*lockstep.Run) *lockstep.Finding {
+			if calls++; calls == 1 || share > 0 && calls%share == 0 {
+				return &toy.Anything
+			}
+			return nil
+		}}
+		result := explore(t, lockstep.Plan{System: rough, Strategy: strategy.Walk{Deliver: 2, Drop: 1, Alarm: 1, Steps: 30}, Spec: spec, Runs: 1, Workers: 1, Repetitions: 10})
+		return result.First()
+	}
+	if f := failures(2); f.Failed != 5 || f.Repeated != 10 || f.Confirmed() != "failed in 5 of 10 repetitions" || f.Flaky != "" || f.Trace == nil {
+		t.Errorf("%+v", f)
+	}
+	if f := failures(0); f.Failed != 0 || f.Repeated != 10 || f.Flaky != "it passed in all repetitions" {
+		t.Errorf("%+v", f)
+	}
+}
+
+// The repetitions take the recorded steps, those of the scenario included.
+func TestRoughlyFollowsTheRecording(t *testing.T) {
+	var made []string
+	rough := toy.Wrapped{System: toy.Cluster(nil), Info: func(i *lockstep.Info) { i.Repeats = lockstep.Roughly }}
+	words := ""
+	spec := toy.Judge{OnStep: func(r *lockstep.Run) *lockstep.Finding {
+		if r.Steps() == 0 {
+			words = ""
+		}
+		words += r.Last().String() + ";"
+		return nil
+	}, AtEnd: func(*lockstep.Run) *lockstep.Finding {
+		made = append(made, words)
+		return &toy.Anything
+	}}
+	dropper := resetting{tally{look: func(r *lockstep.Run, h *lockstep.Hand) int {
+		for _, m := range r.Sent() {
+			if m.To == 3 {
+				h.Do(lockstep.Step{Kind: trace.Drop, Msg: m.ID})
+			}
+		}
+		return 1
+	}}}
+	explore(t, lockstep.Plan{System: rough, Strategy: strategy.Walk{Deliver: 2, Alarm: 1, Steps: 20}, Spec: spec, Scenario: dropper, Runs: 1, Workers: 1, Repetitions: 3})
+	same := slices.IndexFunc(made, func(s string) bool { return s != made[0] }) < 0
+	if len(made) != 4 || !strings.Contains(made[0], "drop") || !same {
+		t.Errorf("steps of the run and of its repetitions:\n%s", strings.Join(made, "\n"))
+	}
+}
+
+// On one clock only the alarm that is due first may fire.
+func TestOneClock(t *testing.T) {
+	two := sim.Cluster[int]{Name: "clocks", Nodes: 2, New: func(self lockstep.Node, _ int) sim.Node[int] { return ticker{self} }}
+	one := toy.Wrapped{System: two, Info: func(i *lockstep.Info) { i.OneClock = true }}
+	alarm2 := lockstep.Step{Kind: trace.Alarm, Node: 2}
+	if err := fails(t, lockstep.Plan{System: one, Strategy: toy.Steps{alarm2}}); !strings.Contains(err, "another alarm is due before it, and all nodes live by one clock") {
+		t.Error(err)
+	}
+	explore(t, lockstep.Plan{System: two, Strategy: toy.Steps{alarm2}, Runs: 1}) // free alarms: any may
+	spec := toy.Judge{OnStep: func(r *lockstep.Run) *lockstep.Finding {
+		if r.Last().Kind == trace.Alarm && r.Now()%10 != 0 && r.Last().Node == 1 || r.Now() > 15*lockstep.Time(r.Steps()) {
+			return &lockstep.Finding{Property: "judge", Text: fmt.Sprintf("node %d at %d", r.Last().Node, r.Now())}
+		}
+		return nil
+	}}
+	if result := explore(t, lockstep.Plan{System: one, Strategy: strategy.DefaultWalk, Spec: spec, Runs: 50}); result.First() != nil {
+		t.Error(result.First().Finding)
+	}
+}
+
+// ticker rings every 10 units, node 2 every 15.
+type ticker struct{ self lockstep.Node }
+
+func (n ticker) Start(c *sim.Context[int])                   { c.SetAlarm(lockstep.Time(5 + 5*n.self)) }
+func (n ticker) Alarm(c *sim.Context[int])                   { n.Start(c) }
+func (ticker) Receive(*sim.Context[int], lockstep.Node, int) {}
+func (ticker) Request(*sim.Context[int], int32, string)      {}
+
+// A message held on a FIFO link holds up what was sent after it, and nothing else; dropping
+// or releasing it sets the others free.
+func TestHoldOnFIFO(t *testing.T) {
+	fifo := toy.Cluster(nil)
+	fifo.FIFO = true
+	for _, c := range []struct {
+		name string
+		free func(h *lockstep.Hand)
+		want []string
+	}{
+		{"held", func(*lockstep.Hand) {}, []string{"1 got 1", "1 got 3", "3 got 1", "3 got 3"}},
+		{"released", func(h *lockstep.Hand) { h.Release(2) }, []string{"1 got 1", "2 got 1", "2 got 3", "1 got 3", "3 got 1", "3 got 3"}},
+		{"dropped", func(h *lockstep.Hand) { h.Do(lockstep.Step{Kind: trace.Drop, Msg: 2}) }, []string{"1 got 1", "1 got 3", "2 got 3", "3 got 1", "3 got 3"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			idle := 0
+			sc := resetting{tally{look: func(r *lockstep.Run, h *lockstep.Hand) int {
+				if r.Last().Kind == trace.Start {
+					idle = 0
+				}
+				if len(r.Sent()) > 0 && r.Sent()[0].ID == 1 {
+					h.Hold(2)
+				}
+				if idle++; r.Steps() == 3 {
+					c.free(h)
+				}
+				return 1
+			}}}
+			tr := toy.One(t, lockstep.Plan{System: fifo, Strategy: eager{}, Scenario: sc})
+			got, want := toy.Events(tr), slices.Clone(c.want)
+			slices.Sort(got)
+			slices.Sort(want)
+			if !slices.Equal(got, want) {
+				t.Errorf("%q, want %q", got, want)
+			}
+		})
+	}
+}
+
+// eager fires two alarms, with a delivery to node 1 between them, then delivers whatever it
+// may, the newest first.
+type eager struct{ toy.Steps }
+
+func (eager) New(lockstep.Info) lockstep.Scheduler { return &eagerness{} }
+
+type eagerness struct{ silentScheduler }
+
+func (*eagerness) Next(run *lockstep.Run, next *lockstep.Step) bool {
+	switch run.Steps() {
+	case 0, 2:
+		*next = toy.Alarm1
+		return true
+	case 1:
+		*next = toy.Deliver(1)
+		return true
+	}
+	for _, id := range slices.Backward(run.InFlight()) {
+		if run.Deliverable(id) {
+			*next = toy.Deliver(id)
+			return true
+		}
+	}
+	return false
+}
+
+type silentScheduler struct{}
+
+func (silentScheduler) Reset(*lockstep.Start)          {}
+func (silentScheduler) Tell(bool) (a lockstep.Account) { return a }
+
+// A message that a system loses by itself is gone, counts as lost, and the trace says so.
+func TestLose(t *testing.T) {
+	breaks := toy.Wrapped{System: toy.Cluster(nil), Do: func(ctx context.Context, d lockstep.Deployment, s *lockstep.Step, out *lockstep.Outbox) error {
+		if s.Kind == trace.Crash { // its connections break
+			out.Lose(1)
+			out.Lose(2)
+			out.Lose(2)
+		}
+		return d.Do(ctx, s, out)
+	}}
+	lostBefore := 0
+	spec := toy.Judge{AtEnd: func(r *lockstep.Run) *lockstep.Finding {
+		lostBefore = r.Faults().Lost
+		if len(r.InFlight()) != 0 || r.IsInFlight(2) {
+			return &lockstep.Finding{Property: "judge", Text: "still in flight"}
+		}
+		return &toy.Anything
+	}}
+	tr := toy.One(t, lockstep.Plan{System: breaks, Strategy: toy.Steps{toy.Alarm1, toy.Deliver(3), {Kind: trace.Crash, Node: 2}}, Spec: spec})
+	if tr.Outcome.Finding.Text != "as asked" || !slices.Equal(tr.Records[3].Gone, []trace.ID{1, 2}) || lostBefore != 1 {
+		t.Errorf("%v, gone %v, %d lost: node 2 was down already", tr.Outcome.Finding, tr.Records[3].Gone, lostBefore)
+	}
+}
+
+// Time passes in a Wait, a system may tell its own time, and the settling stage waits where
+// a system moves by itself.
+func TestWait(t *testing.T) {
+	var waited []lockstep.Time
+	moves := toy.Wrapped{System: toy.Cluster(nil), Info: func(i *lockstep.Info) {
+		i.Supports, i.Pace = trace.KindsOf(trace.Wait, trace.Crash, trace.Restart), 7
+	}, Do: func(_ context.Context, _ lockstep.Deployment, s *lockstep.Step, out *lockstep.Outbox) error {
+		waited = append(waited, out.Now())
+		out.Advance(out.Now() + 1)
+		out.Advance(0) // never back
+		return nil
+	}}
+	steps := toy.Steps{{Kind: trace.Wait, For: 3}, {Kind: trace.Crash, Node: 1}}
+	result := explore(t, lockstep.Plan{System: moves, Strategy: steps, Runs: 1, Settle: 4})
+	if want := []lockstep.Time{3, 4, 5, 13, 21, 29}; result.Steps != 6 || !slices.Equal(waited, want) {
+		t.Errorf("%d steps at %v, want a restart and three waits of 7: %v", result.Steps, waited, want)
+	}
+	if err := fails(t, lockstep.Plan{System: moves, Strategy: toy.Steps{{Kind: trace.Wait}}}); !strings.Contains(err, "step 1 (wait for 0) is impossible: it must last") {
+		t.Error(err)
+	}
+}
+
+// A deployment that encloses its runs does so for every one, repeated and panicking ones
+// included.
+func TestEnclose(t *testing.T) {
+	var inside, runs int
+	system := enclosing{System: toy.Cluster(func(c *sim.Context[int], m int) {
+		if m == 2 {
+			panic("two")
+		}
+	}), inside: &inside, runs: &runs}
+	spec := toy.Judge{OnStep: func(*lockstep.Run) *lockstep.Finding {
+		if inside != 1 {
+			return &lockstep.Finding{Property: "outside", Text: "the run is not enclosed"}
+		}
+		return nil
+	}}
+	result := explore(t, lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Spec: spec, Runs: 30, Workers: 1, KeepGoing: true})
+	if len(result.Found) == 0 || runs != 30+len(result.Found) || inside != 0 {
+		t.Errorf("%d findings, %d runs enclosed, still inside %d", len(result.Found), runs, inside)
+	}
+	for _, f := range result.Found {
+		if f.Finding.Property != "panic" || f.Flaky != "" {
+			t.Errorf("%s (%s)", f.Finding, f.Flaky)
+		}
+	}
+}
+
+type enclosing struct {
+	lockstep.System
+	inside, runs *int
+}
+
+func (s enclosing) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
+	d, err := s.System.Deploy(p)
+	return enclosed{d, s}, err
+}
+
+type enclosed struct {
+	lockstep.Deployment
+	by enclosing
+}
+
+func (d enclosed) Abilities() lockstep.Abilities {
+	a := d.Deployment.Abilities()
+	a.Enclose = func(run func()) {
+		*d.by.inside++
+		*d.by.runs++
+		run()
+		*d.by.inside--
+	}
+	return a
+}
+
+// Texts are made only while somebody reads them, and are cut when they are too long.
+func TestTexts(t *testing.T) {
+	made := 0
+	talks := toy.Cluster(nil)
+	talks.Text = func(int) string { made++; return strings.Repeat("x", 3*trace.MaxText) }
+	plan := lockstep.Plan{System: talks, Strategy: toy.Steps{toy.Alarm1, toy.Deliver(1)}, Runs: 20, Workers: 1}
+	explore(t, plan)
+	if made != 0 {
+		t.Errorf("%d texts of runs that nobody reads", made)
+	}
+	plan.Texts = true
+	explore(t, plan)
+	if made != 60 {
+		t.Errorf("%d texts, want three in each of 20 runs", made)
+	}
+	tr := toy.One(t, plan)
+	if text := tr.Records[1].Sent[0].Text; len(text) > trace.MaxText+100 || !strings.HasSuffix(text, "bytes more)") {
+		t.Errorf("a text of %d bytes in the trace, ending in %q", len(text), text[len(text)-20:])
+	}
+}
+
+// A monitor that does not count has not been shown to judge nothing.
+func TestNotCountedIsNotZero(t *testing.T) {
+	result := explore(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.DefaultWalk, Spec: toy.Judge{}, Runs: 10})
+	if len(result.Unjudged()) != 0 || result.Judged[0].N != lockstep.NotCounted {
+		t.Errorf("unjudged %q, counted %+v", result.Unjudged(), result.Judged)
+	}
+}

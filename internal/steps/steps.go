@@ -1,0 +1,54 @@
+// Package steps is a strategy for tests, which takes the steps that it is given.
+package steps
+
+import (
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// List takes its steps in every run, whether they are possible or not: a step that is not
+// ends the campaign with an error.
+type List []lockstep.Step
+
+// String is the name of the strategy.
+func (List) String() string { return "steps" }
+
+// Fit promises nothing.
+func (List) Fit(lockstep.Info) (lockstep.Terms, error) { return lockstep.Terms{}, nil }
+
+// New makes a scheduler.
+func (l List) New(lockstep.Info) lockstep.Scheduler { return &scheduler{list: l} }
+
+// Forging is a List whose Replace steps bring a body.
+type Forging struct {
+	List
+	Body string
+}
+
+// New makes a scheduler.
+func (f Forging) New(lockstep.Info) lockstep.Scheduler { return &scheduler{list: f.List, body: f.Body} }
+
+type scheduler struct {
+	list List
+	body string
+	at   int
+}
+
+// Reset begins a new run.
+func (s *scheduler) Reset(*lockstep.Start) { s.at = 0 }
+
+// Next takes the next step of the list.
+func (s *scheduler) Next(run *lockstep.Run, next *lockstep.Step) bool {
+	if s.at == len(s.list) {
+		return false
+	}
+	*next = s.list[s.at]
+	s.at++
+	if next.Kind == trace.Replace {
+		*next = run.Forge(next.Msg, s.body)
+	}
+	return true
+}
+
+// Tell has nothing to tell.
+func (*scheduler) Tell(bool) lockstep.Account { return lockstep.Account{} }

@@ -1,0 +1,223 @@
+// Package toy holds a small system, strategies and specs with which the engine and the
+// rooms above it are tested.
+package toy
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/sim"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// counter is a node of the toy system: node 1 sends the numbers 1, 2, ... to all when its
+// alarm fires; everyone emits what it receives and counts it in its durable storage.
+type counter struct {
+	self  lockstep.Node
+	total *int
+	trick func(c *sim.Context[int], m int)
+}
+
+func (n *counter) Start(c *sim.Context[int]) {
+	n.total = sim.Durable[int](c)
+	if n.self == 1 {
+		c.SetAlarm(10)
+	}
+}
+
+func (n *counter) Receive(c *sim.Context[int], _ lockstep.Node, m int) {
+	*n.total += m
+	if n.trick != nil {
+		n.trick(c, m)
+	}
+	c.Emit("got", m)
+}
+
+func (n *counter) Alarm(c *sim.Context[int]) {
+	*n.total++
+	c.Broadcast(*n.total)
+	c.SetAlarm(10)
+}
+
+func (n *counter) Request(c *sim.Context[int], id int32, _ string) { c.Emit("request", int(id)) }
+func (n *counter) Reset()                                          { *n = counter{self: n.self, trick: n.trick} }
+func (n *counter) String() string                                  { return fmt.Sprintf("total=%d", *n.total) }
+
+// Cluster is a cluster of three counters, which call the trick, where there is one, with what
+// they receive.
+func Cluster(trick func(*sim.Context[int], int)) sim.Cluster[int] {
+	return sim.Cluster[int]{Name: "toy", Nodes: 3, Requests: []string{"one", "two"},
+		New: func(self lockstep.Node, _ int) sim.Node[int] { return &counter{self: self, trick: trick} },
+		Parse: func(s string) (m int, err error) {
+			_, err = fmt.Sscan(s, &m)
+			return m, err
+		}}
+}
+
+// Steps is a strategy that takes the steps it is given. A Replace brings the body 100.
+type Steps []lockstep.Step
+
+// String is its name.
+func (Steps) String() string { return "list" }
+
+// Fit promises nothing.
+func (Steps) Fit(lockstep.Info) (t lockstep.Terms, err error) { return t, nil }
+
+// New makes a scheduler.
+func (l Steps) New(lockstep.Info) lockstep.Scheduler { return &lister{steps: l} }
+
+type lister struct {
+	steps Steps
+	at    int
+}
+
+func (l *lister) Reset(*lockstep.Start)          { l.at = 0 }
+func (l *lister) Tell(bool) (a lockstep.Account) { return a }
+func (l *lister) Next(run *lockstep.Run, next *lockstep.Step) bool {
+	if l.at == len(l.steps) {
+		return false
+	}
+	*next = l.steps[l.at]
+	if next.Kind == trace.Replace {
+		*next = run.Forge(next.Msg, "100")
+	}
+	l.at++
+	return true
+}
+
+// Judge is a spec made of functions.
+type Judge struct {
+	OnStep, AtEnd func(*lockstep.Run) *lockstep.Finding
+}
+
+// Properties names the one property.
+func (j Judge) Properties() []string { return []string{"judge"} }
+
+// New makes a monitor.
+func (j Judge) New(lockstep.Info) lockstep.Monitor { return j }
+
+// Reset begins a new run.
+func (j Judge) Reset() {}
+
+// Step judges a step.
+func (j Judge) Step(r *lockstep.Run) *lockstep.Finding {
+	if j.OnStep == nil {
+		return nil
+	}
+	return j.OnStep(r)
+}
+
+// End judges the end.
+func (j Judge) End(r *lockstep.Run) *lockstep.Finding {
+	if j.AtEnd == nil {
+		return nil
+	}
+	return j.AtEnd(r)
+}
+
+// Conclude counts nothing.
+func (j Judge) Conclude(bool) (c lockstep.Conclusion) { return c }
+
+// What tests ask for.
+var (
+	Alarm1   = lockstep.Step{Kind: trace.Alarm, Node: 1}
+	Anything = lockstep.Finding{Property: "judge", Text: "as asked"}
+	AtEnd    = Judge{AtEnd: func(*lockstep.Run) *lockstep.Finding { return &Anything }}
+)
+
+// Deliver is the step that delivers a message.
+func Deliver(id lockstep.ID) lockstep.Step { return lockstep.Step{Kind: trace.Deliver, Msg: id} }
+
+// One makes a single run that fails and returns its recording. Without a spec it fails at
+// its end.
+func One(t testing.TB, plan lockstep.Plan) *trace.Trace {
+	t.Helper()
+	plan.Runs, plan.Workers = 1, 1
+	if plan.Spec == nil {
+		plan.Spec = AtEnd
+	}
+	result, err := lockstep.Explore(context.Background(), plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.First() == nil {
+		t.Fatalf("nothing found: %v %v", result.Verdicts, result.Reasons)
+	}
+	if result.First().Flaky != "" {
+		t.Fatal(result.First().Flaky)
+	}
+	return result.First().Trace
+}
+
+// Find explores a plan and returns its findings.
+func Find(t testing.TB, plan lockstep.Plan) []lockstep.Found {
+	t.Helper()
+	result, err := lockstep.Explore(context.Background(), plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(result.Found) == 0 {
+		t.Fatalf("%s found nothing", plan.Strategy)
+	}
+	return result.Found
+}
+
+// Events lists the events of a trace: "2 got 1".
+func Events(t *trace.Trace) (list []string) {
+	for _, r := range t.Records {
+		for _, e := range r.Events {
+			list = append(list, fmt.Sprint(e.Node, " ", e.Type, " ", e.Text))
+		}
+	}
+	return list
+}
+
+// Wrapped is a system that is changed by functions.
+type Wrapped struct {
+	lockstep.System
+	Info   func(*lockstep.Info)
+	Placed func(*lockstep.Place) error
+	Do     func(ctx context.Context, d lockstep.Deployment, s *lockstep.Step, out *lockstep.Outbox) error
+	Closed func()
+}
+
+// Describe changes what the system says of itself.
+func (w Wrapped) Describe() (lockstep.Info, error) {
+	info, err := w.System.Describe()
+	if w.Info != nil {
+		w.Info(&info)
+	}
+	return info, err
+}
+
+// Deploy makes a deployment whose steps are changed.
+func (w Wrapped) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
+	if w.Placed != nil {
+		if err := w.Placed(p); err != nil {
+			return nil, err
+		}
+	}
+	d, err := w.System.Deploy(p)
+	return wrapped{d, w}, err
+}
+
+type wrapped struct {
+	lockstep.Deployment
+	by Wrapped
+}
+
+func (d wrapped) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
+	if d.by.Do == nil {
+		return d.Deployment.Do(ctx, s, out)
+	}
+	return d.by.Do(ctx, d.Deployment, s, out)
+}
+
+func (d wrapped) Close() error {
+	if d.by.Closed != nil {
+		d.by.Closed()
+	}
+	return d.Deployment.Close()
+}

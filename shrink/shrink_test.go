@@ -1,0 +1,147 @@
+package shrink_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/toy"
+	"github.com/lockstep-go/lockstep/shrink"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target/smr"
+	"github.com/lockstep-go/lockstep/trace"
+	"pgregory.net/rapid"
+)
+
+// buggy is the plan whose findings these tests shrink.
+var buggy = lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix}
+
+// Shrinking keeps the property, never grows the run, and gives the same result twice.
+func TestShrinkProperties(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		plan := buggy
+		plan.Seed = rapid.Uint64().Draw(rt, "seed")
+		plan.Runs = 3000
+		plan.Strategy = rapid.SampledFrom([]lockstep.Strategy{strategy.DefaultWalk, strategy.DefaultBaseline, strategy.DefaultLossy,
+			strategy.Uniform{Period: 4, Isolations: 6, Rounds: 24}, strategy.Uniform{Period: 3, Isolations: 8, Rounds: 24}}).Draw(rt, "strategy")
+		result, err := lockstep.Explore(context.Background(), plan)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if result.First() == nil {
+			rt.Skip("nothing found")
+		}
+		tr := result.First().Trace
+		tries := rapid.IntRange(1, 2000).Draw(rt, "tries")
+		small, err := shrink.Run(context.Background(), buggy, tr, shrink.Options{Tries: tries})
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if small.Trace.Outcome.Finding.Property != "prefix" || small.Tries > tries {
+			rt.Fatalf("%+v", small)
+		}
+		if len(tr.Rounds) == 0 && len(small.Trace.Records) > len(tr.Records) || len(small.Trace.Rounds) > len(tr.Rounds) {
+			rt.Fatalf("grew from %d steps to %d", len(tr.Records), len(small.Trace.Records))
+		}
+		again, err := shrink.Run(context.Background(), buggy, tr, shrink.Options{Tries: tries})
+		if err != nil || again.Is != small.Is || again.Tries != small.Tries {
+			rt.Fatalf("the second time %+v, the first %+v, %v", again, small, err)
+		}
+	})
+}
+
+func TestShrinkErrors(t *testing.T) {
+	plan := buggy
+	plan.Strategy, plan.Runs = strategy.DefaultWalk, 5000
+	tr := toy.Find(t, plan)[0].Trace
+	if _, err := shrink.Run(t.Context(), buggy, tr, shrink.Options{Tries: -1}); err == nil {
+		t.Error("negative tries are accepted")
+	}
+	other := lockstep.Plan{System: toy.Wrapped{System: smr.Cluster{Nodes: 3}, Info: func(i *lockstep.Info) { i.Name, i.Options = "smr-bug", tr.Header.Options }}, Spec: smr.Prefix}
+	if _, err := shrink.Run(t.Context(), other, tr, shrink.Options{}); err == nil || !strings.Contains(err.Error(), "flaky") {
+		t.Errorf("a run that does not fail again: %v", err)
+	}
+	pass := *tr
+	pass.Outcome = trace.Outcome{Verdict: trace.Pass}
+	if _, err := shrink.Run(t.Context(), buggy, &pass, shrink.Options{}); err == nil || !strings.Contains(err.Error(), "no finding") {
+		t.Errorf("a run without a finding: %v", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := shrink.Run(ctx, buggy, tr, shrink.Options{}); err == nil {
+		t.Error("a cancelled context is not noticed")
+	}
+}
+
+// An environment that breaks in the middle is an error: nothing is swallowed.
+func TestErrorsAreNotSwallowed(t *testing.T) {
+	plan := buggy
+	plan.Strategy, plan.Runs = strategy.DefaultWalk, 5000
+	for _, s := range []lockstep.Strategy{strategy.DefaultWalk, strategy.DefaultUniform} {
+		plan.Strategy = s
+		tr := toy.Find(t, plan)[0].Trace
+		inUse := errors.New("port in use")
+		steps := 0
+		breaks := toy.Wrapped{System: buggy.System, Do: func(ctx context.Context, d lockstep.Deployment, s *lockstep.Step, out *lockstep.Outbox) error {
+			if steps++; steps > 1000 {
+				return inUse
+			}
+			return d.Do(ctx, s, out)
+		}}
+		if _, err := shrink.Run(t.Context(), lockstep.Plan{System: breaks, Spec: smr.Prefix}, tr, shrink.Options{}); !errors.Is(err, inUse) {
+			t.Errorf("%s: %v", s, err)
+		}
+	}
+}
+
+// Of a system that repeats itself roughly a candidate counts only if it fails often enough:
+// here every run fails in which enough is delivered, and others by chance in one of four.
+func TestRoughly(t *testing.T) {
+	system := toy.Wrapped{System: toy.Cluster(nil), Info: func(i *lockstep.Info) { i.Repeats = lockstep.Roughly }}
+	runs := 0
+	spec := toy.Judge{AtEnd: func(r *lockstep.Run) *lockstep.Finding {
+		delivered := 0
+		for _, m := range r.Messages() {
+			if !r.IsInFlight(m.ID) {
+				delivered++
+			}
+		}
+		if runs++; delivered >= 3 || runs%4 == 0 {
+			return &toy.Anything
+		}
+		return nil
+	}}
+	plan := lockstep.Plan{System: system, Spec: spec, Strategy: strategy.Walk{Deliver: 3, Alarm: 1, Steps: 40}, Workers: 1}
+	tr := toy.Find(t, plan)[0].Trace
+	small, err := shrink.Run(t.Context(), plan, tr, shrink.Options{Repetitions: 5, Share: 0.8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	delivered := 0
+	for _, r := range small.Trace.Records {
+		if r.Step.Kind == trace.Deliver {
+			delivered++
+		}
+	}
+	if delivered != 3 || small.Trace.Outcome.Steps > 5 {
+		t.Errorf("%s, %d deliveries: three fail always, and nothing less fails in four of five", small.Is, delivered)
+	}
+}
+
+func ExampleRun() {
+	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix}
+	result, _ := lockstep.Explore(context.Background(), plan)
+	small, err := shrink.Run(context.Background(), plan, result.First().Trace, shrink.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("from", small.Was)
+	fmt.Println("to", small.Is)
+	// Output:
+	// from 198 steps, 20 messages lost
+	// to 27 steps, 0 messages lost
+}
