@@ -6,6 +6,7 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"strings"
 	"unsafe"
 
 	"go.etcd.io/raft/v3"
@@ -13,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
 )
 
@@ -30,16 +32,12 @@ func (Library) Check() error { return layoutErr }
 // Async implements [raftlib.Library].
 func (Library) Async() bool { return true }
 
-// mutantVariable is set by the linker in a program that carries mutants of the library:
-// the environment variable that switches one on.
-var mutantVariable string
-
-// Mutant implements [raftlib.Library].
+// Mutant names the mutant that is on, in a program that carries mutants of the library.
 func (Library) Mutant() string {
-	if mutantVariable == "" {
+	if !strings.HasSuffix(target.ThisBuild(), "~"+raftlib.Mutants) {
 		return ""
 	}
-	return os.Getenv(mutantVariable)
+	return os.Getenv(raftlib.MutantVariable)
 }
 
 // NewNetwork implements [raftlib.Library].
