@@ -96,15 +96,52 @@ func (n *network) exists(id ID) bool { return id >= 1 && int(id) <= len(n.status
 
 func (n *network) link(m *Message) *link { return &n.links[int(m.From)*(n.nodes+1)+int(m.To)] }
 
-// send enters a message into the books. It takes the fields one by one: a Message is too
-// large for registers, and building one only to copy it costs as much as the rest.
+// send puts a message on its way. It takes the fields one by one: a Message is too large
+// for registers, and building one only to copy it costs as much as the rest.
 func (r *Run) send(from, to Node, kind string, tag Tag, at Time, body ID) ID {
-	id := ID(len(r.messages) + 1)
-	if to < 1 || int(to) > r.info.Nodes || int(from) > r.info.Nodes {
-		panic(fmt.Sprintf("lockstep: the system sent a message from node %d to node %d of %d", from, to, r.info.Nodes))
+	if to < 1 || int(to) > r.nodes || int(from) > r.nodes {
+		panic(fmt.Sprintf("lockstep: the system sent a message from node %d to node %d of %d", from, to, r.nodes))
 	}
-	r.messages = append(r.messages, Message{ID: id, Body: body, From: from, To: to, Type: kind, Tag: tag, At: at})
+	r.mixSent(from, to, kind, tag)
+	return r.enter(from, to, kind, tag, at, body)
+}
+
+// broadcast sends the same to every node. Where nothing can keep the messages back, which is
+// the rule, they are entered into the books together.
+func (r *Run) broadcast(from Node, kind string, tag Tag, body ID) {
+	if int(from) > r.nodes {
+		panic(fmt.Sprintf("lockstep: the system sent a message from node %d of %d", from, r.nodes))
+	}
+	r.mixSent(from, toAll, kind, tag)
+	if r.cut[from] != 0 || r.links != nil {
+		for to := range r.nodes {
+			r.enter(from, Node(to+1), kind, tag, 0, body)
+		}
+		return
+	}
+	n, first := r.nodes, len(r.messages)
+	r.messages = slices.Grow(r.messages, n)[:first+n]
+	r.status = slices.Grow(r.status, n)[:first+n]
+	messages, status, flying := r.messages[first:], r.status[first:], r.extend(n)
+	for i := range messages {
+		id := ID(first + i + 1)
+		messages[i] = Message{ID: id, Body: body, From: from, To: Node(i + 1), Type: kind, Tag: tag}
+		status[i], flying[i] = inFlight, id
+	}
+}
+
+// toAll stands for the receivers of a broadcast in the digest.
+const toAll Node = 255
+
+// mixSent folds the sending of a message into the run's digest.
+func (r *Run) mixSent(from, to Node, kind string, tag Tag) {
 	r.mix(uint64(from)<<40 ^ uint64(to)<<32 ^ uint64(uint32(tag.Phase)<<8^uint32(tag.Round)) ^ r.hash(kind))
+}
+
+// enter enters a message into the books.
+func (r *Run) enter(from, to Node, kind string, tag Tag, at Time, body ID) ID {
+	id := ID(len(r.messages) + 1)
+	r.messages = append(r.messages, Message{ID: id, Body: body, From: from, To: to, Type: kind, Tag: tag, At: at})
 	if r.cut[from].Has(to) && from != to {
 		r.status = append(r.status, lost)
 		r.lose(from, to)
@@ -120,9 +157,6 @@ func (r *Run) send(from, to Node, kind string, tag Tag, at Time, body ID) ID {
 	}
 	r.status = append(r.status, inFlight)
 	r.push(id)
-	if len(r.flying) > r.limits.InFlight {
-		r.over = fmt.Sprintf("more than %d messages in flight", r.limits.InFlight)
-	}
 	return id
 }
 
@@ -148,11 +182,10 @@ func (n *network) release(id ID) {
 // takeOut removes a message from the network for good.
 func (n *network) takeOut(id ID, to status) {
 	was := n.status[id-1]
+	n.status[id-1] = to
 	if was == inFlight {
 		n.unfly(id)
-	}
-	n.status[id-1] = to
-	if n.links != nil && was == held {
+	} else if n.links != nil && was == held {
 		n.link(&n.messages[id-1]).held--
 		n.relink(id)
 	}
@@ -176,16 +209,26 @@ func (n *network) relink(id ID) {
 	}
 }
 
-// push appends to the window of messages in flight, moving it back to the start of its
-// array before the array would have to grow.
-func (n *network) push(id ID) {
-	if len(n.flying) == cap(n.flying) && len(n.flying) < cap(n.flyBase) {
-		n.flying = append(n.flyBase[:0], n.flying...)
+// push appends to the window of messages in flight.
+func (n *network) push(id ID) { n.extend(1)[0] = id }
+
+// extend makes the window of messages in flight longer by k and returns the new part.
+func (n *network) extend(k int) []ID {
+	end := len(n.flying)
+	if end+k > cap(n.flying) {
+		n.makeRoom(k)
 	}
-	n.flying = append(n.flying, id)
-	if cap(n.flying) > cap(n.flyBase) {
-		n.flyBase = n.flying[:0]
+	n.flying = n.flying[:end+k]
+	return n.flying[end:]
+}
+
+// makeRoom moves the window back to the start of its array. Where it would fill more than
+// half of it, the array grows, so that a window which wanders is not moved at every step.
+func (n *network) makeRoom(k int) {
+	if need := len(n.flying) + k; 2*need > cap(n.flyBase) {
+		n.flyBase = make([]ID, 0, 2*need)
 	}
+	n.flying = append(n.flyBase[:0], n.flying...)
 }
 
 // fly makes a message free for the strategy, in its place by age.
@@ -206,8 +249,13 @@ func (n *network) fly(id ID) {
 func (n *network) unfly(id ID) {
 	if n.flying[0] == id {
 		n.flying = n.flying[1:]
-		return
+	} else {
+		n.pull(id)
 	}
+}
+
+// pull takes a message out of the middle of those in flight.
+func (n *network) pull(id ID) {
 	at, _ := slices.BinarySearch(n.flying, id)
 	n.flying = append(n.flying[:at], n.flying[at+1:]...)
 }

@@ -56,10 +56,22 @@ func (r *Run) perform(ctx context.Context) error {
 	if err := r.system.Do(ctx, s, &r.out); err != nil {
 		return fmt.Errorf("%s: step %d (%s): %w", r.info.Name, r.steps, s, err)
 	}
-	if r.limits.Time > 0 && r.now > r.limits.Time {
-		r.over = fmt.Sprintf("time beyond %d", r.limits.Time)
-	}
+	r.keepLimits()
 	return nil
+}
+
+// keepLimits ends a run that has gone beyond a limit.
+func (r *Run) keepLimits() {
+	if len(r.flying) > r.limits.InFlight || r.now > r.limits.Time {
+		r.overdo()
+	}
+}
+
+func (r *Run) overdo() {
+	r.over = fmt.Sprintf("time beyond %d", r.limits.Time)
+	if len(r.flying) > r.limits.InFlight {
+		r.over = fmt.Sprintf("more than %d messages in flight", r.limits.InFlight)
+	}
 }
 
 func (r *Run) duplicate(id ID) {

@@ -1,6 +1,10 @@
 package lockstep
 
-import "github.com/lockstep-go/lockstep/trace"
+import (
+	"math"
+
+	"github.com/lockstep-go/lockstep/trace"
+)
 
 // Run is one execution in progress, as schedulers, directors, monitors and watchers see
 // it. Slices and pointers it hands out are valid until the next step and must not be
@@ -68,6 +72,9 @@ type openRound struct {
 }
 
 func newRun(info Info, limits Limits) *Run {
+	if limits.Time == 0 {
+		limits.Time = math.MaxInt64
+	}
 	r := &Run{info: info, limits: limits, network: newNetwork(&info), all: trace.AllNodes(info.Nodes),
 		alarmAt: make([]Time, info.Nodes+1), losses: newLosses(info.Nodes), states: make([]string, info.Nodes+1)}
 	r.out.run, r.hand.run = r, r

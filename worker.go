@@ -133,6 +133,7 @@ func (w *worker) stages(number int) (*Finding, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be reset: %w", w.info.Name, err)
 	}
+	r.keepLimits()
 	finding, err := w.look()
 	if finding == nil && err == nil {
 		finding, err = w.explore()
