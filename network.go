@@ -65,7 +65,10 @@ func (r *Run) Message(id ID) *Message { return &r.messages[id-1] }
 func (r *Run) InFlight() []ID { return r.flying }
 
 // IsInFlight reports whether a message is in flight and free for the strategy.
-func (r *Run) IsInFlight(id ID) bool { return r.exists(id) && r.status[id-1] == inFlight }
+func (r *Run) IsInFlight(id ID) bool {
+	i := uint(id) - 1 // huge where the number is not positive
+	return i < uint(len(r.status)) && r.status[i] == inFlight
+}
 
 // IsHeld reports whether a message is in flight but in the hands of the scenario.
 func (r *Run) IsHeld(id ID) bool { return r.exists(id) && r.status[id-1] == held }
@@ -73,8 +76,10 @@ func (r *Run) IsHeld(id ID) bool { return r.exists(id) && r.status[id-1] == held
 // Deliverable reports whether a message in flight may be delivered now: its receiver
 // is up and, where links are FIFO, no older message is in flight on its link.
 func (r *Run) Deliverable(id ID) bool {
-	return r.up.Has(r.messages[id-1].To) && (r.links == nil || r.Head(id) == id)
+	return r.up == r.all && r.links == nil || r.arrives(id)
 }
+
+func (r *Run) arrives(id ID) bool { return r.up.Has(r.messages[id-1].To) && r.Head(id) == id }
 
 // Head is the oldest message in flight on the link of the message given, which is the
 // message itself where links are not FIFO.
@@ -103,7 +108,7 @@ func (r *Run) send(from, to Node, kind string, tag Tag, at Time, body ID) ID {
 		panic(fmt.Sprintf("lockstep: the system sent a message from node %d to node %d of %d", from, to, r.nodes))
 	}
 	r.mixSent(from, to, kind, tag)
-	return r.enter(from, to, kind, tag, at, body)
+	return r.post(from, to, kind, tag, at, body)
 }
 
 // broadcast sends the same to every node. Where nothing can keep the messages back, which is
@@ -115,7 +120,7 @@ func (r *Run) broadcast(from Node, kind string, tag Tag, body ID) {
 	r.mixSent(from, toAll, kind, tag)
 	if r.cut[from] != 0 || r.links != nil {
 		for to := range r.nodes {
-			r.enter(from, Node(to+1), kind, tag, 0, body)
+			r.post(from, Node(to+1), kind, tag, 0, body)
 		}
 		return
 	}
@@ -125,7 +130,8 @@ func (r *Run) broadcast(from Node, kind string, tag Tag, body ID) {
 	messages, status, flying := r.messages[first:], r.status[first:], r.extend(n)
 	for i := range messages {
 		id := ID(first + i + 1)
-		messages[i] = Message{ID: id, Body: body, From: from, To: Node(i + 1), Type: kind, Tag: tag}
+		m := &messages[i] // field by field, see send
+		m.ID, m.Body, m.Copy, m.From, m.To, m.Type, m.Tag, m.At = id, body, 0, from, Node(i+1), kind, tag, 0
 		status[i], flying[i] = inFlight, id
 	}
 }
@@ -135,11 +141,11 @@ const toAll Node = 255
 
 // mixSent folds the sending of a message into the run's digest.
 func (r *Run) mixSent(from, to Node, kind string, tag Tag) {
-	r.mix(uint64(from)<<40 ^ uint64(to)<<32 ^ uint64(uint32(tag.Phase)<<8^uint32(tag.Round)) ^ r.hash(kind))
+	r.mix(uint64(from)<<40 ^ uint64(to)<<32 ^ uint64(uint32(tag.Phase)<<8^uint32(tag.Round)) ^ hash(kind))
 }
 
-// enter enters a message into the books.
-func (r *Run) enter(from, to Node, kind string, tag Tag, at Time, body ID) ID {
+// post enters a message into the books.
+func (r *Run) post(from, to Node, kind string, tag Tag, at Time, body ID) ID {
 	id := ID(len(r.messages) + 1)
 	r.messages = append(r.messages, Message{ID: id, Body: body, From: from, To: to, Type: kind, Tag: tag, At: at})
 	if r.cut[from].Has(to) && from != to {

@@ -11,11 +11,10 @@ import (
 // count: a director may take them.
 func (r *Run) Possible(s Step) bool { return r.refusal(&s) == "" }
 
-// plain reports whether a step delivers or loses a message that nothing keeps back, as most
-// steps do. Such a step is possible without a closer look.
+// plain reports whether a step delivers or loses a message that nothing can keep back, as
+// most steps do. Such a step is possible without a closer look.
 func (r *Run) plain(s *Step) bool {
-	return (s.Kind == trace.Deliver || s.Kind == trace.Drop) && r.info.Supports.Has(s.Kind) &&
-		r.IsInFlight(s.Msg) && r.links == nil && r.up.Has(r.messages[s.Msg-1].To)
+	return r.plainly.Has(s.Kind) && r.up == r.all && r.IsInFlight(s.Msg)
 }
 
 // refusal says why a step cannot be taken now, and is empty where it can.

@@ -31,6 +31,7 @@ type worker struct {
 	sidePCG  rand.PCG // the director's, so that a scenario does not shift the strategy's draws
 	sideRand *rand.Rand
 	alone    bool // nobody but the monitor looks at the run under way
+	events   bool // the monitor looks at events only
 	inSystem bool // the system under test is executing
 	spoilt   bool // the run last made was worthless
 }
@@ -39,6 +40,9 @@ func newWorker(p *prepared, number int) *worker {
 	w := &worker{prepared: p, ctx: context.Background(), place: Place{Worker: number, root: p.Scratch}, run: newRun(p.info, p.Limits),
 		sched: p.Strategy.New(p.info), monitor: p.Spec.New(p.info), keep: p.terms.Sequential}
 	w.start.Rand, w.sideRand = rand.New(&w.pcg), rand.New(&w.sidePCG)
+	if judge, ok := w.monitor.(EventJudge); ok {
+		w.events = judge.EventsOnly()
+	}
 	if p.Scenario != nil {
 		w.director = p.Scenario.New(p.info)
 	}
@@ -247,20 +251,6 @@ func (w *worker) settle() (*Finding, error) {
 	}
 	r.settled = r.over == ""
 	return nil, nil
-}
-
-// step performs the step chosen and lets everyone look at it.
-func (w *worker) step() (*Finding, error) {
-	w.inSystem = true
-	err := w.run.perform(w.ctx)
-	w.inSystem = false
-	if err != nil {
-		return nil, err
-	}
-	if w.alone {
-		return w.monitor.Step(w.run), nil
-	}
-	return w.look()
 }
 
 // look lets everyone look at the step just taken.

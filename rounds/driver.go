@@ -18,6 +18,8 @@
 package rounds
 
 import (
+	"slices"
+
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -98,9 +100,11 @@ type Driver struct {
 	crash  bool // isolation is a crash
 
 	opened int
+	round  int32 // of its phase, where messages carry tags
 	stage  stage
 	phase  int
 	kernel lockstep.Nodes
+	whole  bool             // the kernel is everyone
 	want   []lockstep.Nodes // coarse: by sender, the receivers it is to be cut off from
 	alarms lockstep.Nodes   // still to fire
 	tick   bool             // time is still to pass
@@ -202,7 +206,7 @@ func (d *Driver) takeMail(run *lockstep.Run, next *lockstep.Step) bool {
 			continue
 		}
 		next.Kind, next.Msg = trace.Deliver, id
-		if d.loses(run.Message(id)) || !run.Deliverable(id) {
+		if m := run.Message(id); d.isolates(m) || d.plan.Loses(m) || !run.Deliverable(id) {
 			next.Kind = trace.Drop
 		}
 		return true
@@ -211,10 +215,10 @@ func (d *Driver) takeMail(run *lockstep.Run, next *lockstep.Step) bool {
 	return false
 }
 
-// loses reports whether a message is lost in this round: it does not stay within the kernel,
-// or the plan loses it. A client, which has no number, is never isolated.
-func (d *Driver) loses(m *lockstep.Message) bool {
-	return !d.kernel.Has(m.To) || !d.kernel.Has(m.From) && m.From != 0 || d.plan.Loses(m)
+// isolates reports whether a message does not stay within the kernel. A client, which has no
+// number, is never isolated.
+func (d *Driver) isolates(m *lockstep.Message) bool {
+	return !d.whole && (!d.kernel.Has(m.To) || !d.kernel.Has(m.From) && m.From != 0)
 }
 
 func (d *Driver) open(run *lockstep.Run) {
@@ -222,7 +226,8 @@ func (d *Driver) open(run *lockstep.Run) {
 	run.OpenRound(phase, kernel)
 	start := len(run.InFlight()) == 0
 	if d.names > 0 {
-		start = d.opened%d.names == 0
+		d.round = int32(d.opened % d.names)
+		start = d.round == 0
 	}
 	d.opened++
 	d.alarms, d.tick = 0, start && d.ticks
@@ -230,7 +235,7 @@ func (d *Driver) open(run *lockstep.Run) {
 		d.alarms = kernel
 	}
 	d.alarms = d.plan.Ring(d.alarms)
-	d.phase, d.kernel, d.stage = phase, kernel, give
+	d.phase, d.kernel, d.whole, d.stage = phase, kernel, kernel == run.All(), give
 	if d.coarse {
 		d.links(run)
 		d.stage = restart
@@ -239,19 +244,17 @@ func (d *Driver) open(run *lockstep.Run) {
 
 // collect gathers the messages of the round now that everyone has sent.
 func (d *Driver) collect(run *lockstep.Run) {
-	d.mail, d.at = append(d.mail[:0], run.InFlight()...), 0
-	if d.names > 0 {
-		of, k, messages := int32((d.opened-1)%d.names), 0, run.Messages()
-		for _, id := range d.mail {
-			d.mail[k] = id
-			if messages[id-1].Tag.Round == of {
-				k++
-			}
+	flying, messages := run.InFlight(), run.Messages()
+	mail, k := slices.Grow(d.mail[:0], len(flying))[:len(flying)], 0
+	for _, id := range flying {
+		mail[k] = id
+		if d.names == 0 || messages[id-1].Tag.Round == d.round {
+			k++
 		}
-		d.mail = d.mail[:k]
 	}
-	if len(d.mail) > 0 {
+	if k > 0 {
 		d.active++
 	}
+	d.mail, d.at = mail[:k], 0
 	d.plan.Order(run, d.mail)
 }

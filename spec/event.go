@@ -82,6 +82,9 @@ type watch struct {
 // Reset begins a new run.
 func (w *watch) Reset() { w.watcher.Reset() }
 
+// EventsOnly says that the watcher gets events.
+func (w *watch) EventsOnly() bool { return true }
+
 // Step judges after a step.
 func (w *watch) Step(run *lockstep.Run) *lockstep.Finding {
 	events := run.Events()
