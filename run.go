@@ -128,10 +128,11 @@ func (r *Run) Up() Nodes { return r.up }
 
 // Alarms is the set of nodes whose alarm may fire.
 func (r *Run) Alarms() Nodes {
+	free := r.alarms & r.up &^ r.heldAlarms
 	if r.info.OneClock {
-		return r.due(r.alarms & r.up &^ r.heldAlarms)
+		return r.due(free)
 	}
-	return r.alarms & r.up &^ r.heldAlarms
+	return free
 }
 
 // due is the set of those alarms that are due first.
