@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"bytes"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,6 +25,12 @@ var testApp = App{
 	Programs: []target.Program{
 		{Name: "counter", Help: "a counter on nodes that forward it", Package: "example.com/toy/counter", Module: "example.com/toy", Dir: os.Getenv("TOY"),
 			Library: "example.com/count", Versions: []string{"v1.1.0", "v1.0.0"}},
+		{Name: "mended", Help: "the same with its bug mended", Package: "example.com/toy/mended", Module: "example.com/toy", Dir: os.Getenv("TOY"),
+			Library: "example.com/count", Versions: []string{"v1.0.0"}, Changed: "mended",
+			Overlay: func(library fs.FS) (map[string][]byte, error) {
+				text, err := fs.ReadFile(library, "count.go")
+				return map[string][]byte{"count.go": bytes.Replace(text, []byte("return heard"), []byte("return max(own, heard)"), 1)}, err
+			}},
 		{Name: "nowhere", Help: "a program without a source", Package: "example.com/nowhere/x", Module: "example.com/nowhere",
 			Library: "example.com/count", Versions: []string{"v1.0.0"}},
 	},

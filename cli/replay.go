@@ -22,9 +22,6 @@ type recorded struct {
 	Program string `placeholder:"PACKAGE" help:"Main package of the program that knows the trace's target, where this one does not."`
 }
 
-// load reads the trace.
-func (r *recorded) load() (*trace.Trace, error) { return trace.ReadFile(r.Trace) }
-
 // place finds the program that knows the trace's target.
 func (r *recorded) place(e *Env, t *trace.Trace) (place, error) {
 	h := &t.Header
@@ -80,19 +77,24 @@ func orUnnamed(build string) string {
 // open loads the trace and makes its plan. Where another program knows the target, it takes
 // over.
 func (r *recorded) open(e *Env) (*trace.Trace, lockstep.Plan, error) {
-	t, err := r.load()
+	t, err := trace.ReadFile(r.Trace)
 	if err != nil {
 		return nil, lockstep.Plan{}, err
 	}
+	plan, err := r.known(e, t)
+	return t, plan, err
+}
+
+// known is the plan of a trace whose target this program knows; another that does takes over.
+func (r *recorded) known(e *Env, t *trace.Trace) (lockstep.Plan, error) {
 	at, err := r.place(e, t)
 	if err != nil {
-		return nil, lockstep.Plan{}, err
+		return lockstep.Plan{}, err
 	}
 	if at.program != nil {
-		return nil, lockstep.Plan{}, e.handOver(at.program, at.version)
+		return lockstep.Plan{}, e.handOver(at.program, at.version)
 	}
-	plan, err := r.plan(t, &at)
-	return t, plan, err
+	return r.plan(t, &at)
 }
 
 type replayCmd struct {
@@ -224,7 +226,7 @@ func (c *explainCmd) Run(e *Env) error {
 	if c.Width < 0 {
 		return fmt.Errorf("--width is %d, allowed is 0 and more", c.Width)
 	}
-	t, err := c.load()
+	t, err := trace.ReadFile(c.Trace)
 	if err != nil {
 		return err
 	}
@@ -269,25 +271,19 @@ func (c *explainCmd) files(e *Env, t, form *trace.Trace, note string) error {
 
 // form is the lock-step form of the run, where the target is known, and in words how it
 // differs or why there is none. A program that knows the target takes over; where it cannot
-// be built, the run is drawn without it.
+// be built, and was not asked for by name, the run is drawn without it.
 func (c *explainCmd) form(e *Env, t *trace.Trace) (*trace.Trace, string, error) {
 	if len(t.Rounds) > 0 {
 		return t, "", nil
 	}
-	at, err := c.place(e, t)
-	if err == nil && at.program != nil {
-		err = e.handOver(at.program, at.version)
-		if c.Program != "" || e.Interrupted() { // asked for by name, it must be there
-			return nil, "", err
-		}
+	plan, err := c.known(e, t)
+	switch {
+	case err == nil:
+		form, note := keep.Form(e.Ctx, plan, t)
+		return form, note, nil
+	case c.Program != "":
+		return nil, "", err
+	default:
+		return nil, "no lock-step form, drawn from the trace alone: " + err.Error(), e.Ctx.Err()
 	}
-	var plan lockstep.Plan
-	if err == nil {
-		plan, err = c.plan(t, &at)
-	}
-	if err != nil {
-		return nil, "no lock-step form, drawn from the trace alone: " + err.Error(), nil
-	}
-	form, note := keep.Form(e.Ctx, plan, t)
-	return form, note, nil
 }

@@ -44,7 +44,7 @@ func (e *Env) locate(name string, set []string) (place, error) {
 		return place{}, fmt.Errorf("unknown target %q: one of %s, or the folder or import path of a main package", name, strings.Join(e.app.names(), ", "))
 	case version == "" || target.ThisBuild() == "":
 		return place{target: t, build: target.ThisBuild(), set: set}, nil
-	case !strings.Contains(target.ThisBuild()+"+", "@"+version+"+"):
+	case !strings.Contains(target.ThisBuild()+"~", "@"+version+"~"):
 		return place{}, fmt.Errorf("version %s of %s is not in this program, which is built with %s", version, name, target.ThisBuild())
 	default:
 		return place{target: t, build: target.ThisBuild(), set: rest}, nil

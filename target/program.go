@@ -49,7 +49,7 @@ func (p *Program) Build(version string) string {
 	}
 	name := p.Library + "@" + p.version(version)
 	if p.Changed != "" {
-		name += "+" + p.Changed
+		name += "~" + p.Changed
 	}
 	return name
 }
@@ -64,8 +64,8 @@ func (p *Program) version(version string) string {
 // VersionOf is the version in the name of a build, and whether the name is one of this
 // program's builds.
 func (p *Program) VersionOf(build string) (string, bool) {
-	version, ok := strings.CutPrefix(strings.TrimSuffix(build, "+"+p.Changed), p.Library+"@")
-	return version, ok && p.Library != "" && p.Build(version) == build
+	version, ok := strings.CutPrefix(strings.TrimSuffix(build, "~"+p.Changed), p.Library+"@")
+	return version, ok && p.Library != "" && !strings.Contains(version, "~") && p.Build(version) == build
 }
 
 // Check reports what is wrong with the description of a program.

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"time"
 
 	"github.com/lockstep-go/lockstep/cli"
+	"github.com/lockstep-go/lockstep/internal/build"
 	"github.com/lockstep-go/lockstep/target/etcdraft/mutants"
 )
 
@@ -56,19 +58,27 @@ func (c *mutantsListCmd) Run(e *cli.Env) error {
 
 // built are the flags that say how the program is built.
 type built struct {
-	Source string `placeholder:"DIR" help:"Folder of Lockstep's source; the go tool is asked unless given."`
+	Source string `placeholder:"DIR" help:"Folder of Lockstep's source; that which this program was built from unless given."`
 	Cache  string `placeholder:"DIR" help:"Where to build; a folder in the user's cache unless given."`
 }
 
 func (b built) build(e *cli.Env) (string, error) {
-	return mutants.Builder{Source: b.Source, Cache: b.Cache}.Build(e.Ctx, mutants.All())
+	dir := source()
+	if b.Source != "" {
+		dir = filepath.Join(b.Source, "cmd", "lockstep")
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err != nil {
+			return "", fmt.Errorf("--source %s is not the source of Lockstep, which mutants are built from: %w", b.Source, err)
+		}
+	}
+	builder := build.Builder{Cache: b.Cache}
+	return builder.Program(e.Ctx, mutants.Program(dir, mutants.All()), "")
 }
 
 type mutantsBuildCmd struct{ built }
 
 // Help is the longer help.
 func (mutantsBuildCmd) Help() string {
-	return "The program is lockstep itself; " + mutants.Variable + ` switches a mutant on. Traces of mutants are replayed with it.
+	return "The program is lockstep for etcd's raft alone; " + mutants.Variable + ` switches a mutant on. Traces of mutants are replayed with it.
 
 Example:
   ` + mutants.Variable + `=vote-twice $(lockstep paper mutants build) run etcdraft --strategy pos`

@@ -109,7 +109,7 @@ func (j *job) change(ctx context.Context, dir string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", j.name(), err)
 	}
-	virtual := filepath.Join(j.cache, "changed", filepath.FromSlash(j.program.Library)+"@"+j.version+"+"+j.program.Changed)
+	virtual := filepath.Join(j.cache, "changed", filepath.FromSlash(j.program.Library)+"@"+j.version+"~"+j.program.Changed)
 	j.overlay = map[string]string{}
 	err = fs.WalkDir(module, ".", func(name string, d fs.DirEntry, err error) error {
 		if err == nil && (name == "go.mod" || path.Ext(name) == ".go" && !strings.HasSuffix(name, "_test.go")) {
