@@ -32,7 +32,7 @@ type Raw interface {
 func (b *Base[E, H, C, S]) Begin(raw Raw, at unsafe.Pointer, l Layout, c Config, source *rand.Rand) {
 	b.Raw = raw
 	b.timer.Attach(l, at, c.Election, c.Heartbeat, source)
-	b.Out = Ready{Hard: b.Store.Stored(), Reads: b.Out.Reads[:0], Messages: b.Out.Messages[:0]}
+	b.entries, b.Out = nil, Ready{Hard: b.Store.Stored(), Reads: b.Out.Reads[:0], Messages: b.Out.Messages[:0]}
 }
 
 // SetHard takes over the hard state that a Ready wants written; an empty one stands for none.
@@ -42,12 +42,9 @@ func (b *Base[E, H, C, S]) SetHard(h Hard) {
 	}
 }
 
-// SetEntries takes over the entries that a Ready wants written, in both words. Most Readys
-// have none.
+// SetEntries takes over the entries that a Ready wants written, in both words.
 func (b *Base[E, H, C, S]) SetEntries(native []E, entries []Entry) {
-	if len(native)+len(b.entries) > 0 {
-		b.entries, b.Out.Entries = native, entries
-	}
+	b.entries, b.Out.Entries = native, entries
 }
 
 // SetSnapshot takes over the snapshot that a Ready wants written, nil for none.

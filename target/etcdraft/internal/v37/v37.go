@@ -184,10 +184,19 @@ func (n *node) Ready(arena *raftlib.Arena) (*raftlib.Ready, bool) {
 	if rd.SoftState != nil {
 		r.Role, r.Lead = raftlib.Role(rd.RaftState), lockstep.Node(rd.Lead)
 	}
-	n.SetHard(hard(rd.HardState))
-	n.SetEntries(rd.Entries, entries(rd.Entries, arena))
-	n.SetSnapshot(received(rd.Snapshot))
-	r.Sync, r.Committed, r.Reads = rd.MustSync, entries(rd.CommittedEntries, arena), r.Reads[:0]
+	if r.HardSet = false; rd.HardState != nil {
+		n.SetHard(hard(rd.HardState))
+	}
+	if len(rd.Entries)+len(r.Entries) > 0 {
+		n.SetEntries(rd.Entries, entries(rd.Entries, arena))
+	}
+	if len(rd.CommittedEntries)+len(r.Committed) > 0 {
+		r.Committed = entries(rd.CommittedEntries, arena)
+	}
+	if rd.Snapshot != nil || r.Snapshot.Index != 0 {
+		n.SetSnapshot(received(rd.Snapshot))
+	}
+	r.Sync, r.Reads = rd.MustSync, r.Reads[:0]
 	for _, s := range rd.ReadStates {
 		n.AddRead(s.Index, s.RequestCtx)
 	}
