@@ -255,6 +255,35 @@ func TestRunInRoundsIsItsOwnForm(t *testing.T) {
 	}
 }
 
+// as is a system that says something else of itself.
+type as struct {
+	lockstep.System
+	change func(*lockstep.Info)
+}
+
+func (a as) Describe() (lockstep.Info, error) {
+	info, err := a.System.Describe()
+	a.change(&info)
+	return info, err
+}
+
+// TestNoFormOfSuchSystems checks that the reason is told where a system has no lock-step forms.
+func TestNoFormOfSuchSystems(t *testing.T) {
+	run, err := lockstep.Record(t.Context(), lockstep.Plan{System: asker(true), Strategy: lateAnswer}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, change := range map[string]func(*lockstep.Info){
+		"talkers repeats itself only roughly":                   func(i *lockstep.Info) { i.Repeats = lockstep.Roughly },
+		"the messages of talkers are not in the engine's hands": func(i *lockstep.Info) { i.Supports &^= trace.KindsOf(trace.Deliver) },
+	} {
+		res, err := closure.Form(t.Context(), lockstep.Plan{System: as{asker(true), change}}, run)
+		if err != nil || res.Trace != nil || !strings.Contains(res.Reason, want) {
+			t.Errorf("%+v, %v, want %s", res, err, want)
+		}
+	}
+}
+
 func TestFormRefusesWhatCannotBeRepeated(t *testing.T) {
 	run, err := lockstep.Record(t.Context(), lockstep.Plan{System: asker(true), Strategy: lateAnswer}, 0)
 	if err != nil {

@@ -319,6 +319,32 @@ func TestCounts(t *testing.T) {
 	}
 }
 
+func ExampleNeed() {
+	info, _ := smr.Cluster{Nodes: 3}.Describe()
+	fmt.Println(rounds.Need(info))
+	info, _ = servers{3, cuts | crashes}.Describe()
+	fmt.Println(rounds.Need(info))
+	// Output:
+	// deliver, drop, alarm
+	// cut, heal, wait
+}
+
+func ExampleNeedIsolation() {
+	info, _ := servers{3, cuts | crashes}.Describe()
+	fmt.Println(rounds.NeedIsolation(info, false))
+	fmt.Println(rounds.NeedIsolation(info, true))
+	// Output:
+	// cut, heal, wait
+	// crash, restart, wait
+}
+
+func ExampleCoarse() {
+	cluster, _ := smr.Cluster{Nodes: 3}.Describe()
+	server, _ := servers{3, cuts}.Describe()
+	fmt.Println(rounds.Coarse(cluster), rounds.Coarse(server))
+	// Output: false true
+}
+
 // ExampleDriver isolates node 3 of the replicated log in the second round of each phase.
 func ExampleDriver() {
 	set := trace.NodesOf

@@ -28,10 +28,10 @@ func (a all) Properties() []string {
 func (a all) New(info lockstep.Info) lockstep.Monitor {
 	m := &allMonitor{}
 	for _, s := range a.flat() {
-		monitor := s.New(info)
-		_, watches := monitor.(*watch)
-		m.monitors = append(m.monitors, monitor)
-		m.watches = append(m.watches, watches)
+		made := s.New(info)
+		_, byEvent := made.(*monitor)
+		m.monitors = append(m.monitors, made)
+		m.byEvent = append(m.byEvent, byEvent)
 		m.counts = append(m.counts, len(s.Properties()))
 	}
 	return m
@@ -52,7 +52,7 @@ func (a all) flat() []lockstep.Spec {
 
 type allMonitor struct {
 	monitors []lockstep.Monitor
-	watches  []bool // of each, whether it looks at events only
+	byEvent  []bool // of each, whether it looks at events only
 	counts   []int  // properties of each
 	judged   []int
 }
@@ -68,7 +68,7 @@ func (a *allMonitor) Reset() {
 func (a *allMonitor) Step(run *lockstep.Run) *lockstep.Finding {
 	quiet := len(run.Events()) == 0
 	for i, m := range a.monitors {
-		if quiet && a.watches[i] {
+		if quiet && a.byEvent[i] {
 			continue
 		}
 		if f := m.Step(run); f != nil {

@@ -116,7 +116,7 @@ type stream struct {
 // drawn anew in its mutations.
 const maxSchedule = 1 << 14
 
-// Uint64 implements rand.Source.
+// Uint64 is the next number of the script, and a fresh one after its end.
 func (s *stream) Uint64() uint64 {
 	var v uint64
 	if len(s.script) > 0 {

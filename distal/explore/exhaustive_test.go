@@ -9,6 +9,7 @@ import (
 	"github.com/lockstep-go/lockstep/distal"
 	"github.com/lockstep-go/lockstep/distal/explore"
 	"github.com/lockstep-go/lockstep/distal/internal/corpus"
+	"github.com/lockstep-go/lockstep/distal/machine"
 	"github.com/lockstep-go/lockstep/distal/sequential"
 )
 
@@ -192,10 +193,74 @@ func TestBadOptions(t *testing.T) {
 	}
 }
 
+// replay follows a trace with the model alone: each row must be something that the model can do after the row before. It
+// returns for each row whether what it does breaks something.
+func replay(t *testing.T, m *sequential.Model, rows []sequential.Row) (broken []bool) {
+	t.Helper()
+	nodes := make([]*machine.State, m.Program.N)
+	for q := range nodes {
+		first := m.Initial(q + 1)
+		if len(first) != 1 {
+			t.Fatalf("node %d begins in %d ways", q+1, len(first))
+		}
+		nodes[q] = first[0].State
+	}
+	same := func(a, b *machine.State) bool { return string(a.AppendKey(nil)) == string(b.AppendKey(nil)) }
+	for i, row := range rows {
+		begun := make([]sequential.Step, len(nodes))
+		for q, cell := range row.Nodes {
+			at := slices.IndexFunc(m.Send(q+1, nodes[q], row.Tag), func(s sequential.Step) bool { return sentTo(s) == cell.SentTo })
+			if at < 0 {
+				t.Fatalf("row %d: node %d cannot send to %b", i+1, q+1, cell.SentTo)
+			}
+			begun[q] = m.Send(q+1, nodes[q], row.Tag)[at]
+		}
+		bad, next := false, make([]*machine.State, len(nodes))
+		for q, cell := range row.Nodes {
+			for _, box := range mailboxes(m, 0, begun, q, row.Tag) {
+				for _, st := range m.Update(q+1, begun[q].State, row.Tag, box) {
+					if next[q] == nil && st.Rule == cell.Rule && same(st.State, cell.State) {
+						next[q], bad = st.State, bad || st.Problem != nil
+					}
+				}
+			}
+			if next[q] == nil {
+				t.Fatalf("row %d: node %d cannot end in %s", i+1, q+1, m.Program.FormatState(cell.State))
+			}
+		}
+		nodes = next
+		broken = append(broken, bad || m.Judge(nodes) != nil)
+	}
+	return broken
+}
+
+// sentTo is the set of nodes that a step sends something to.
+func sentTo(s sequential.Step) (to uint64) {
+	for _, m := range s.Out {
+		to |= m.To
+	}
+	return to
+}
+
+// breaksLast checks that the last round of a trace breaks something, and no earlier one does.
+func breaksLast(t *testing.T, m *sequential.Model, rows []sequential.Row) {
+	t.Helper()
+	broken := replay(t, m, rows)
+	for i, bad := range broken {
+		if last := i == len(broken)-1; bad != last {
+			t.Errorf("round %d of %d breaks something: %v", i+1, len(broken), bad)
+		}
+	}
+	if len(broken) == 0 {
+		t.Error("the trace is empty")
+	}
+}
+
 // TestTrace replays the counterexample by hand: its last round must break the property, no earlier one may.
 func TestTrace(t *testing.T) {
 	m, _ := example(t, "paxos_buggy", distal.Options{})
 	r, _ := explore.Exhaustive(m, explore.Options{Phases: 3})
+	breaksLast(t, m, r.Violation.Trace)
 	text := m.Text(r.Violation.Trace)
 	for _, want := range []string{"phase 1, round Prepare\n  1 sends Prepare(1) to 1 2 3\n", "phase 3, round Promise\n",
 		"output=[3]", "output=[1]"} {

@@ -38,6 +38,10 @@ func TestRandomDeterministic(t *testing.T) {
 	opt := explore.RandomOptions{Phases: 5, Runs: 10_000, Seed: 3}
 	a, _ := explore.Random(m, opt)
 	b, _ := explore.Random(m, opt)
+	breaksLast(t, m, a.Violation.Trace)
+	if m.Text(a.Violation.Trace) != m.Text(b.Violation.Trace) {
+		t.Error("the traces differ")
+	}
 	a.Violation.Trace, b.Violation.Trace = nil, nil
 	if !reflect.DeepEqual(a, b) || a.Verdict != explore.Fail || a.FirstRun != a.Runs {
 		t.Errorf("%+v\n%+v", a, b)
@@ -51,6 +55,7 @@ func TestRandomDeterministic(t *testing.T) {
 // TestRandomWithinExhaustive demands that random runs find nothing where there is nothing, and no violation earlier than
 // the shortest one.
 func TestRandomWithinExhaustive(t *testing.T) {
+	found := 0
 	for seed, p := range corpus.Generated(60) {
 		m, phases := load(t, p.Source, distal.Options{})
 		full, err := explore.Exhaustive(m, explore.Options{Phases: phases})
@@ -61,9 +66,15 @@ func TestRandomWithinExhaustive(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if r.Violations > 0 {
+			found++
+		}
 		if r.Violations > 0 && (full.Violation == nil || r.Violation.Round < full.Violation.Round) {
 			t.Errorf("%s: random search finds %+v, exhaustive search %+v", p.Name, r.Violation, full.Violation)
 		}
+	}
+	if found < 5 || found > 55 {
+		t.Errorf("something was found in %d of 60 programs: the test says little", found)
 	}
 }
 

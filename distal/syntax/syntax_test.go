@@ -2,6 +2,7 @@ package syntax_test
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -59,11 +60,13 @@ func TestExamplesAreFormatted(t *testing.T) {
 	}
 }
 
-// checkFormat demands that formatting changes neither meaning nor comments and is idempotent.
-func checkFormat(t testing.TB, src string) {
+// checkFormat demands that formatting changes neither meaning nor comments and is idempotent. It reports whether the text
+// is a program at all.
+func checkFormat(t testing.TB, src string) bool {
+	t.Helper()
 	f, errs := syntax.Parse(src)
 	if len(errs) > 0 {
-		return
+		return false
 	}
 	once := syntax.Format(f)
 	g, errs := syntax.Parse(once)
@@ -79,6 +82,16 @@ func checkFormat(t testing.TB, src string) {
 	if a, b := dump(f), dump(g); a != b {
 		t.Fatalf("the program changed from\n%s\nto\n%s", a, b)
 	}
+	return true
+}
+
+// mustFormat is checkFormat for what must be a program.
+func mustFormat(t testing.TB, src string) {
+	t.Helper()
+	if !checkFormat(t, src) {
+		_, errs := syntax.Parse(src)
+		t.Fatalf("not a program: %v\n%s", errs, src)
+	}
 }
 
 func commentTexts(f *syntax.File) string {
@@ -89,21 +102,60 @@ func commentTexts(f *syntax.File) string {
 	return strings.Join(out, "\n")
 }
 
-// dump writes a program's structure without places.
+// dump writes everything that a program consists of, without places and comments.
 func dump(f *syntax.File) string {
 	var b strings.Builder
-	for _, d := range f.Decls {
-		fmt.Fprintf(&b, "%d %s %v\n", d.Kind, d.Name, d.Expr)
-		syntax.WalkStmts(d.Body, func(s *syntax.Stmt) { fmt.Fprintf(&b, "  %d %s\n", s.Kind, s) })
+	var write func(v reflect.Value, depth int)
+	write = func(v reflect.Value, depth int) {
+		switch v.Kind() {
+		case reflect.Pointer, reflect.Interface:
+			if !v.IsNil() {
+				write(v.Elem(), depth)
+			}
+		case reflect.Slice:
+			for i := range v.Len() {
+				write(v.Index(i), depth)
+			}
+		case reflect.Struct:
+			for i := range v.NumField() {
+				if name := v.Type().Field(i).Name; v.Field(i).Type() != reflect.TypeFor[syntax.Pos]() && name != "Comments" {
+					fmt.Fprintf(&b, "\n%*s%s.%s", depth, "", v.Type().Name(), name)
+					write(v.Field(i), depth+1)
+				}
+			}
+		default:
+			fmt.Fprintf(&b, " %v", v)
+		}
 	}
+	write(reflect.ValueOf(f), 0)
 	return b.String()
+}
+
+// The dump of a program notices every word that is changed but those of comments.
+func TestDump(t *testing.T) {
+	const src = "protocol P(n = 3)\nenum E { one, two }\nmessage M { k: int, s: set<node> } tag (k, M)\nrounds M\nstate { k: int = 1 x: int? = none }\n" +
+		"init { k := 2 }\nupon M ms with .k == k and timely same (.k) times >= 2 do { x := 7 }\nproperty Q: forall p in all: p.k > 4\n"
+	was, errs := syntax.Parse(src)
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	for _, c := range [][2]string{{"n = 3", "n = 4"}, {"two", "too"}, {"set<node>", "set<int>"}, {"rounds M", "rounds N"}, {"int = 1", "int = 0"}, {"int?", "int"},
+		{"k := 2", "k := 5"}, {"and timely", ""}, {"same (.k)", ""}, {">= 2", "> 2"}, {"Q:", "R:"}, {"forall", "exists"}, {"> 4", ">= 4"}} {
+		is, errs := syntax.Parse(strings.Replace(src, c[0], c[1], 1))
+		if len(errs) > 0 || dump(is) == dump(was) {
+			t.Errorf("%s became %s: %v", c[0], c[1], errs)
+		}
+	}
+	if is, errs := syntax.Parse(strings.ReplaceAll(src, "\n", " // note\n\n")); len(errs) > 0 || dump(is) != dump(was) {
+		t.Errorf("comments change the dump: %v", errs)
+	}
 }
 
 // TestFormatWithComments puts comments into every gap of the programs, at line ends and between lines.
 func TestFormatWithComments(t *testing.T) {
 	for _, p := range sources(t) {
 		src := p.Source
-		checkFormat(t, src)
+		mustFormat(t, src)
 		lines := strings.Split(src, "\n")
 		for _, step := range []int{1, 2, 3} {
 			var out []string
@@ -116,10 +168,10 @@ func TestFormatWithComments(t *testing.T) {
 					out = append(out, "// between "+fmt.Sprint(i))
 				}
 			}
-			checkFormat(t, strings.Join(out, "\n"))
+			mustFormat(t, strings.Join(out, "\n"))
 		}
-		checkFormat(t, strings.ReplaceAll(src, "\n\n", "\n"))
-		checkFormat(t, strings.ReplaceAll(src, "\n", "\n\n\n"))
+		mustFormat(t, strings.ReplaceAll(src, "\n\n", "\n"))
+		mustFormat(t, strings.ReplaceAll(src, "\n", "\n\n\n"))
 	}
 }
 
@@ -134,16 +186,27 @@ func FuzzParse(f *testing.F) {
 
 // TestMutations is a fuzzer of its own that runs with the ordinary tests: programs with tokens dropped, doubled, swapped.
 func TestMutations(t *testing.T) {
+	programs, others := 0, 0
+	check := func(src string) {
+		if checkFormat(t, src) {
+			programs++
+		} else {
+			others++
+		}
+	}
 	for _, p := range sources(t) {
 		src := p.Source
 		fields := strings.SplitAfter(src, " ")
 		for i := 0; i < len(fields); i += 1 + len(fields)/40 {
 			drop := strings.Join(fields[:i], "") + strings.Join(fields[i+1:], "")
 			double := strings.Join(fields[:i+1], "") + strings.Join(fields[i:], "")
-			checkFormat(t, drop)
-			checkFormat(t, double)
-			checkFormat(t, src[:len(src)*i/len(fields)])
+			check(drop)
+			check(double)
+			check(src[:len(src)*i/len(fields)])
 		}
+	}
+	if programs < 100 || others < 100 {
+		t.Errorf("%d mutants are programs, %d are not: the test shows little", programs, others)
 	}
 }
 

@@ -64,36 +64,36 @@ func (b *Base[E, H, C, S]) AddRead(index uint64, context []byte) {
 	b.Out.Reads = append(b.Out.Reads, Read{Index: index, Context: binary.LittleEndian.Uint64(context)})
 }
 
-// Boot implements [Node].
+// Boot fills the storage for the start of a run.
 func (b *Base[E, H, C, S]) Boot(s Snapshot) { b.Store.Boot(s) }
 
-// Timer implements [Node].
+// Timer gives access to the clocks of the node started last.
 func (b *Base[E, H, C, S]) Timer() *Timer { return &b.timer }
 
-// Disk implements [Node].
+// Disk is the storage.
 func (b *Base[E, H, C, S]) Disk() Disk { return &b.Store }
 
-// Tick implements [Node].
+// Tick lets the node's clock go on by one.
 func (b *Base[E, H, C, S]) Tick() { b.Raw.Tick() }
 
-// Propose implements [Node].
+// Propose asks for an entry.
 func (b *Base[E, H, C, S]) Propose(data []byte) error { return b.Raw.Propose(data) }
 
-// ReadIndex implements [Node].
+// ReadIndex asks what a read may see.
 func (b *Base[E, H, C, S]) ReadIndex(context uint64) {
 	b.Raw.ReadIndex(binary.LittleEndian.AppendUint64(nil, context))
 }
 
-// TransferLeader implements [Node].
+// TransferLeader asks for another leader.
 func (b *Base[E, H, C, S]) TransferLeader(to lockstep.Node) { b.Raw.TransferLeader(uint64(to)) }
 
-// Unreachable implements [Node].
+// Unreachable tells that a message did not arrive.
 func (b *Base[E, H, C, S]) Unreachable(n lockstep.Node) { b.Raw.ReportUnreachable(uint64(n)) }
 
-// WriteEntries implements [Node].
+// WriteEntries writes the first k entries of the Ready.
 func (b *Base[E, H, C, S]) WriteEntries(k int) { b.Store.Append(b.entries[:k]) }
 
-// WriteHard implements [Node].
+// WriteHard writes the Ready's hard state and snapshot.
 func (b *Base[E, H, C, S]) WriteHard() {
 	if b.Out.Snapshot.Index != 0 {
 		b.Store.Install(b.Out.Snapshot)

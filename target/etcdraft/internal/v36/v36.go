@@ -252,8 +252,8 @@ func (n *node) Post() {
 	}
 }
 
-// Advance says that all of it is done. The library looks at its own books and no longer at the
-// Ready, which it would have to be kept for, that it asks for.
+// Advance says that the Ready is done with. The library asks for the Ready and does not look
+// at it: it has noted what to do, so that there is no need to keep it.
 func (n *node) Advance() {
 	if !n.config.AsyncStorageWrites {
 		n.raw.Advance(raft.Ready{})

@@ -23,13 +23,13 @@ type Library struct{}
 
 var layout, layoutErr = raftlib.LayoutOf(reflect.TypeFor[raft.RawNode]())
 
-// Name implements [raftlib.Library].
+// Name is the target's name.
 func (Library) Name() string { return "etcdraft" }
 
-// Check implements [raftlib.Library].
+// Check reports why the version cannot be controlled.
 func (Library) Check() error { return layoutErr }
 
-// Async implements [raftlib.Library].
+// Async says whether the version has asynchronous storage writes.
 func (Library) Async() bool { return true }
 
 // Mutant names the mutant that is on, in a program that carries mutants of the library.
@@ -40,7 +40,7 @@ func (Library) Mutant() string {
 	return os.Getenv(raftlib.MutantVariable)
 }
 
-// NewNetwork implements [raftlib.Library].
+// NewNetwork makes what the nodes of one deployment share.
 func (Library) NewNetwork(c raftlib.Config) raftlib.Network { return &network{config: c} }
 
 type network struct {
@@ -51,10 +51,10 @@ type network struct {
 // Reset begins a new run.
 func (w *network) Reset() { w.bodies.Reset() }
 
-// Body implements [raftlib.Network].
+// Body is the library's message.
 func (w *network) Body(body lockstep.ID) any { return w.bodies.Get(body) }
 
-// Content implements [raftlib.Network].
+// Content is what a message says.
 func (w *network) Content(body lockstep.ID) raftlib.Content {
 	m := w.bodies.Get(body)
 	c := raftlib.Content{From: lockstep.Node(m.GetFrom()), Type: raftlib.Type(m.GetType()), Term: m.GetTerm(), LogTerm: m.GetLogTerm(),
@@ -66,7 +66,7 @@ func (w *network) Content(body lockstep.ID) raftlib.Content {
 	return c
 }
 
-// NewNode implements [raftlib.Network].
+// NewNode makes a node, which serves many runs.
 func (w *network) NewNode(id lockstep.Node, source func() raftlib.Snapshot) raftlib.Node {
 	n := &node{network: w}
 	n.Store.Source = source
@@ -103,7 +103,7 @@ type node struct {
 	work    *pb.Message   // taken up
 }
 
-// Start implements [raftlib.Node].
+// Start makes a node of the library from what is stored.
 func (n *node) Start(source *rand.Rand) (err error) {
 	if n.raw, err = raft.NewRawNode(&n.config); err != nil {
 		return err
@@ -113,7 +113,7 @@ func (n *node) Start(source *rand.Rand) (err error) {
 	return nil
 }
 
-// Receive implements [raftlib.Node]. The library changes messages that it forwards, and
+// Receive gives a message to the library. The library changes messages that it forwards, and
 // the entries of proposals, so it gets its own of these.
 func (n *node) Receive(body lockstep.ID) error {
 	m := n.bodies.Get(body)
@@ -125,7 +125,7 @@ func (n *node) Receive(body lockstep.ID) error {
 	return n.raw.Step(m)
 }
 
-// ProposeChange implements [raftlib.Node].
+// ProposeChange asks for another configuration.
 func (n *node) ProposeChange(c raftlib.ConfChange) error {
 	v2 := &pb.ConfChangeV2{Transition: pb.ConfChangeTransition(c.Joint).Enum()}
 	c.Each(func(change raftlib.SingleChange, node lockstep.Node) {
@@ -137,14 +137,14 @@ func (n *node) ProposeChange(c raftlib.ConfChange) error {
 	return n.raw.ProposeConfChange(v2)
 }
 
-// Parse implements [raftlib.Node].
+// Parse reads a committed membership change.
 func (n *node) Parse(e raftlib.Entry) raftlib.ConfChange {
 	return raftlib.NewConfChange(change(e).Changes, func(s *pb.ConfChangeSingle) (raftlib.SingleChange, lockstep.Node) {
 		return raftlib.SingleChange(s.GetType()), lockstep.Node(s.GetNodeId())
 	})
 }
 
-// ApplyChange implements [raftlib.Node].
+// ApplyChange applies a committed membership change.
 func (n *node) ApplyChange(e raftlib.Entry) raftlib.Conf {
 	return conf(n.raw.ApplyConfChange(change(e)))
 }
@@ -166,7 +166,7 @@ func must(err error) {
 	}
 }
 
-// SnapshotSent implements [raftlib.Node].
+// SnapshotSent tells what became of a snapshot that was sent.
 func (n *node) SnapshotSent(to lockstep.Node, ok bool) {
 	status := raft.SnapshotFailure
 	if ok {
@@ -175,7 +175,7 @@ func (n *node) SnapshotSent(to lockstep.Node, ok bool) {
 	n.raw.ReportSnapshot(uint64(to), status)
 }
 
-// Ready implements [raftlib.Node].
+// Ready reports what the input caused and whether there is anything.
 func (n *node) Ready(arena *raftlib.Arena) (*raftlib.Ready, bool) {
 	if !n.raw.HasReady() {
 		return nil, false
@@ -249,18 +249,18 @@ func (n *node) send(messages []*pb.Message) {
 	}
 }
 
-// Post implements [raftlib.Node].
+// Post keeps the messages of the Ready, as the next bodies of the run.
 func (n *node) Post() { n.bodies.Put(n.out...) }
 
-// Advance implements [raftlib.Node]. The library looks at its own books and no longer at the
-// Ready, which it would have to be kept for, that it asks for.
+// Advance says that the Ready is done with. The library asks for the Ready and does not look
+// at it: it has noted what to do, so that there is no need to keep it.
 func (n *node) Advance() {
 	if !n.config.AsyncStorageWrites {
 		n.raw.Advance(raft.Ready{})
 	}
 }
 
-// NextAppend implements [raftlib.Node].
+// NextAppend takes up the next piece of work of the append thread.
 func (n *node) NextAppend(arena *raftlib.Arena) (*raftlib.Ready, bool) {
 	if len(n.appends) == 0 {
 		return nil, false
@@ -274,7 +274,7 @@ func (n *node) NextAppend(arena *raftlib.Arena) (*raftlib.Ready, bool) {
 	return &n.Out, true
 }
 
-// NextApply implements [raftlib.Node].
+// NextApply takes up the next piece of work of the apply thread.
 func (n *node) NextApply(arena *raftlib.Arena) (*raftlib.Ready, bool) {
 	if len(n.applies) == 0 {
 		return nil, false
@@ -285,7 +285,7 @@ func (n *node) NextApply(arena *raftlib.Arena) (*raftlib.Ready, bool) {
 	return &n.Out, true
 }
 
-// Done implements [raftlib.Node].
+// Done hands back the responses of the work taken up.
 func (n *node) Done() {
 	others := n.others[:0]
 	for _, m := range n.work.Responses {
