@@ -1,6 +1,10 @@
 package lockstep
 
-import "github.com/lockstep-go/lockstep/trace"
+import (
+	"math"
+
+	"github.com/lockstep-go/lockstep/trace"
+)
 
 // Run is one execution in progress, as schedulers, directors, monitors and watchers see
 // it. Slices and pointers it hands out are valid until the next step and must not be
@@ -10,8 +14,11 @@ type Run struct {
 	system Deployment
 	can    Abilities
 	limits Limits
-	out    Outbox
-	hand   Hand
+	// plainly lists the kinds of step that need only a message in flight while all nodes are
+	// up: Deliver and Drop, where links are not FIFO.
+	plainly Kinds
+	out     Outbox
+	hand    Hand
 
 	steps    int
 	now      Time
@@ -31,8 +38,7 @@ type Run struct {
 	opened   []openRound
 	rounds   []trace.Round // what Rounds has made of opened so far
 
-	digest   uint64
-	typeHash [8]hashedText // of texts met lately, by their length
+	digest uint64
 
 	network
 	all, up    Nodes
@@ -68,7 +74,14 @@ type openRound struct {
 }
 
 func newRun(info Info, limits Limits) *Run {
-	r := &Run{info: info, limits: limits, network: newNetwork(&info), all: trace.AllNodes(info.Nodes),
+	if limits.Time == 0 {
+		limits.Time = math.MaxInt64
+	}
+	plainly := info.Supports & trace.KindsOf(trace.Deliver, trace.Drop)
+	if info.FIFO {
+		plainly = 0
+	}
+	r := &Run{info: info, limits: limits, plainly: plainly, network: newNetwork(&info), all: trace.AllNodes(info.Nodes),
 		alarmAt: make([]Time, info.Nodes+1), losses: newLosses(info.Nodes), states: make([]string, info.Nodes+1)}
 	r.out.run, r.hand.run = r, r
 	return r
@@ -81,9 +94,9 @@ func (r *Run) reset() {
 		clear(r.texts)
 		clear(r.states)
 	}
-	*r = Run{info: r.info, system: r.system, can: r.can, limits: r.limits, out: r.out, hand: r.hand,
+	*r = Run{info: r.info, system: r.system, can: r.can, limits: r.limits, plainly: r.plainly, out: r.out, hand: r.hand,
 		events: r.events[:0], vanished: r.vanished[:0], queue: r.queue[:0], pending: r.pending[:0], reserved: r.reserved[:0],
-		opened: r.opened[:0], rounds: r.rounds[:0], network: r.network, typeHash: r.typeHash,
+		opened: r.opened[:0], rounds: r.rounds[:0], network: r.network,
 		forged: r.forged[:0], all: r.all, up: r.all, alarmAt: r.alarmAt, losses: r.losses,
 		wantTexts: r.wantTexts, texts: r.texts[:0], states: r.states, digest: 1}
 	r.last, r.next = &r.pair[0], &r.pair[1]
@@ -115,10 +128,11 @@ func (r *Run) Up() Nodes { return r.up }
 
 // Alarms is the set of nodes whose alarm may fire.
 func (r *Run) Alarms() Nodes {
+	free := r.alarms & r.up &^ r.heldAlarms
 	if r.info.OneClock {
-		return r.due(r.alarms & r.up &^ r.heldAlarms)
+		return r.due(free)
 	}
-	return r.alarms & r.up &^ r.heldAlarms
+	return free
 }
 
 // due is the set of those alarms that are due first.
@@ -263,25 +277,29 @@ func (r *Run) mix(v uint64) {
 	r.digest = h ^ h>>29
 }
 
-// hashedText is a text and its hash.
-type hashedText struct {
-	text string
-	hash uint64
-}
-
-// hash is the hash of a short text. Types come again and again, so that the last ones are
-// remembered.
-func (r *Run) hash(text string) uint64 {
-	known := &r.typeHash[len(text)&7]
-	if known.text != text {
-		h := uint64(len(text))
-		for i := range len(text) {
-			h = (h ^ uint64(text[i])) * 0x100000001b3
-		}
-		*known = hashedText{text, h}
-	}
-	return known.hash
-}
-
 // mixText folds a text into the run's digest.
-func (r *Run) mixText(text string) { r.mix(r.hash(text)) }
+func (r *Run) mixText(text string) { r.mix(hash(text)) }
+
+// hash is the hash of a text, which is short as a rule. It takes eight bytes at a time; the
+// last ones are read as two words that may overlap.
+func hash(text string) uint64 {
+	const prime = 0x9e3779b97f4a7c15
+	h := uint64(len(text))
+	for ; len(text) > 8; text = text[8:] {
+		h = (h ^ word(text) ^ word(text[4:])<<32) * prime
+		h ^= h >> 32
+	}
+	switch n := len(text); {
+	case n >= 4:
+		h ^= word(text) ^ word(text[n-4:])<<32
+	case n > 0:
+		h ^= uint64(text[0])<<8 ^ uint64(text[n/2])<<16 ^ uint64(text[n-1])<<24
+	}
+	return h * prime
+}
+
+// word is the first four bytes of a text.
+func word(text string) uint64 {
+	_ = text[3]
+	return uint64(text[0]) | uint64(text[1])<<8 | uint64(text[2])<<16 | uint64(text[3])<<24
+}

@@ -10,7 +10,7 @@ func (d *Driver) aim(run *lockstep.Run) {
 	clear(d.want)
 	for from := range run.All().All() {
 		for to := range run.All().Without(from).All() {
-			if d.plan.Loses(&lockstep.Message{From: from, To: to}) {
+			if m := (lockstep.Message{From: from, To: to}); d.isolates(&m) || d.plan.Loses(&m) {
 				d.want[from] = d.want[from].With(to)
 			}
 		}

@@ -18,6 +18,8 @@
 package rounds
 
 import (
+	"slices"
+
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -29,8 +31,9 @@ type Plan interface {
 	// plan that the round belongs to, from 1, and its kernel: the nodes that hear each
 	// other in it.
 	Open(round int, run *lockstep.Run) (phase int, kernel lockstep.Nodes)
-	// Loses reports whether a message of this round is lost. Of a system without messages
-	// of its own it is asked once for each link, with an envelope that has only its ends.
+	// Loses reports whether a message of this round is lost, of those that stay within the
+	// kernel: all others are. Of a system without messages of its own it is asked once for
+	// each link, with an envelope that has only its ends.
 	Loses(m *lockstep.Message) bool
 	// Give chooses a step to be taken at the start of this round, as a rule a waiting
 	// request and the node that gets it, and writes it to next. It is asked until it
@@ -44,9 +47,12 @@ type Plan interface {
 	Order(run *lockstep.Run, mail []lockstep.ID)
 }
 
-// Rules are the decisions of a plan that leaves alarms and the order of arrival to the
-// rules of rounds.
+// Rules are the decisions of a plan that leaves losses, alarms and the order of arrival to
+// the rules of rounds.
 type Rules struct{}
+
+// Loses loses nothing but what does not stay within the kernel.
+func (Rules) Loses(*lockstep.Message) bool { return false }
 
 // Ring lets all alarms fire.
 func (Rules) Ring(byRule lockstep.Nodes) lockstep.Nodes { return byRule }
@@ -102,8 +108,10 @@ type Driver struct {
 	crash  bool // isolation is a crash
 
 	opened int
+	round  int32 // of its phase, where messages carry tags
 	stage  stage
 	kernel lockstep.Nodes
+	whole  bool             // the kernel is everyone
 	want   []lockstep.Nodes // coarse: by sender, the receivers it is to be cut off from
 	mine   []lockstep.Nodes // coarse: by sender, those that the driver has cut it off from, as long as they are
 	down   lockstep.Nodes   // coarse: the nodes that the driver has crashed, as long as they are
@@ -149,51 +157,52 @@ func (d *Driver) Active() int { return d.active }
 
 // Next chooses the next step, or reports false after the last round.
 func (d *Driver) Next(run *lockstep.Run, next *lockstep.Step) bool {
-	for {
-		switch d.stage {
-		case deliver:
-			if d.takeMail(run, next) {
-				return true
-			}
-			d.stage = open
-		case open:
+	for d.stage != deliver || !d.takeMail(run, next) {
+		if d.stage == open {
 			if d.opened == d.number {
 				return false
 			}
 			d.open(run)
-		case undo, isolate:
+		}
+		for ; d.stage < give; d.stage++ {
 			if d.lower(run, next) {
 				return true
 			}
-			d.stage++
-		case give:
+		}
+		if d.stage == give {
 			if d.plan.Give(run, next) {
 				return true
 			}
 			d.stage = ring
-		case ring:
-			if d.tick {
-				d.tick = false
-				*next = run.Wait()
-				return true
-			}
-			if d.alarms &= run.Alarms(); d.alarms != 0 {
-				n := d.alarms.First()
-				d.alarms = d.alarms.Without(n)
-				next.Kind, next.Node = trace.Alarm, n
-				return true
-			}
-			d.stage = collect
-		case collect:
-			if d.coarse {
-				d.stage = open
-				*next = run.Wait()
-				return true
-			}
-			d.collect(run)
-			d.stage = deliver
 		}
+		if (d.alarms != 0 || d.tick) && d.ring(run, next) {
+			return true
+		}
+		if d.coarse {
+			d.stage = open
+			*next = run.Wait()
+			return true
+		}
+		d.collect(run)
+		d.stage = deliver
 	}
+	return true
+}
+
+// ring fires the next alarm of the round, or lets time pass in place of them.
+func (d *Driver) ring(run *lockstep.Run, next *lockstep.Step) bool {
+	if d.tick {
+		d.tick = false
+		*next = run.Wait()
+		return true
+	}
+	d.alarms &= run.Alarms()
+	if d.alarms == 0 {
+		return false
+	}
+	next.Kind, next.Node = trace.Alarm, d.alarms.First()
+	d.alarms = d.alarms.Without(next.Node)
+	return true
 }
 
 // takeMail delivers or loses the next message of the round.
@@ -205,12 +214,19 @@ func (d *Driver) takeMail(run *lockstep.Run, next *lockstep.Step) bool {
 			continue
 		}
 		next.Kind, next.Msg = trace.Deliver, id
-		if m := run.Message(id); d.plan.Loses(m) || !run.Deliverable(id) {
+		if m := run.Message(id); d.isolates(m) || d.plan.Loses(m) || !run.Deliverable(id) {
 			next.Kind = trace.Drop
 		}
 		return true
 	}
+	d.stage = open
 	return false
+}
+
+// isolates reports whether a message does not stay within the kernel. A client, which has no
+// number, is never isolated.
+func (d *Driver) isolates(m *lockstep.Message) bool {
+	return !d.whole && (!d.kernel.Has(m.To) || !d.kernel.Has(m.From) && m.From != 0)
 }
 
 func (d *Driver) open(run *lockstep.Run) {
@@ -218,7 +234,8 @@ func (d *Driver) open(run *lockstep.Run) {
 	run.OpenRound(phase, kernel)
 	start := len(run.InFlight()) == 0
 	if d.names > 0 {
-		start = d.opened%d.names == 0
+		d.round = int32(d.opened % d.names)
+		start = d.round == 0
 	}
 	d.opened++
 	d.alarms, d.tick = 0, start && d.ticks
@@ -226,7 +243,7 @@ func (d *Driver) open(run *lockstep.Run) {
 		d.alarms = kernel
 	}
 	d.alarms = d.plan.Ring(d.alarms)
-	d.kernel, d.stage = kernel, give
+	d.kernel, d.whole, d.stage = kernel, kernel == run.All(), give
 	if d.coarse {
 		d.aim(run)
 		d.stage = undo
@@ -235,19 +252,17 @@ func (d *Driver) open(run *lockstep.Run) {
 
 // collect gathers the messages of the round now that everyone has sent.
 func (d *Driver) collect(run *lockstep.Run) {
-	d.mail, d.at = d.mail[:0], 0
-	if d.names == 0 {
-		d.mail = append(d.mail, run.InFlight()...)
-	} else {
-		at := int32((d.opened - 1) % d.names)
-		for _, id := range run.InFlight() {
-			if run.Message(id).Tag.Round == at {
-				d.mail = append(d.mail, id)
-			}
+	flying, messages := run.InFlight(), run.Messages()
+	mail, k := slices.Grow(d.mail[:0], len(flying))[:len(flying)], 0
+	for _, id := range flying {
+		mail[k] = id
+		if d.names == 0 || messages[id-1].Tag.Round == d.round {
+			k++
 		}
 	}
-	if len(d.mail) > 0 {
+	if k > 0 {
 		d.active++
 	}
+	d.mail, d.at = mail[:k], 0
 	d.plan.Order(run, d.mail)
 }

@@ -298,9 +298,6 @@ func (s *scheduled) Open(round int, r *lockstep.Run) (int, lockstep.Nodes) {
 }
 
 func (s *scheduled) Loses(m *lockstep.Message) bool {
-	if s.now.isolates(*m, s.round) {
-		return true
-	}
 	if len(s.now.lost) == 0 && !s.counting {
 		return false
 	}

@@ -83,6 +83,9 @@ type monitor struct {
 // Reset begins a new run.
 func (m *monitor) Reset() { m.judge.Reset() }
 
+// EventsOnly says that the watcher gets events.
+func (m *monitor) EventsOnly() bool { return true }
+
 // Step judges after a step.
 func (m *monitor) Step(run *lockstep.Run) *lockstep.Finding {
 	events := run.Events()

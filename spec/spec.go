@@ -5,6 +5,7 @@ package spec
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/lockstep-go/lockstep"
 )
@@ -29,9 +30,9 @@ func (a all) New(info lockstep.Info) lockstep.Monitor {
 	m := &allMonitor{}
 	for _, s := range a.flat() {
 		made := s.New(info)
-		_, byEvent := made.(*monitor)
+		judge, ok := made.(lockstep.EventJudge)
 		m.monitors = append(m.monitors, made)
-		m.byEvent = append(m.byEvent, byEvent)
+		m.byEvent = append(m.byEvent, ok && judge.EventsOnly())
 		m.counts = append(m.counts, len(s.Properties()))
 	}
 	return m
@@ -63,6 +64,9 @@ func (a *allMonitor) Reset() {
 		m.Reset()
 	}
 }
+
+// EventsOnly reports whether all of the monitors look at events only.
+func (a *allMonitor) EventsOnly() bool { return !slices.Contains(a.byEvent, false) }
 
 // Step judges after a step.
 func (a *allMonitor) Step(run *lockstep.Run) *lockstep.Finding {

@@ -22,10 +22,12 @@ func pickNode(r *rand.Rand, set lockstep.Nodes) lockstep.Node {
 // where links are FIFO, its loss where the receiver is down.
 func deliver(run *lockstep.Run, id lockstep.ID, next *lockstep.Step) {
 	next.Kind, next.Msg = trace.Deliver, id
-	if !run.Up().Has(run.Message(id).To) {
-		next.Kind = trace.Drop
-	} else {
+	switch {
+	case run.Deliverable(id):
+	case run.Up().Has(run.Message(id).To):
 		next.Msg = run.Head(id)
+	default:
+		next.Kind = trace.Drop
 	}
 }
 

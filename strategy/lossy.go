@@ -94,11 +94,11 @@ func (l Lossy) guarantee(info lockstep.Info) lockstep.Guarantee {
 func (l Lossy) New(info lockstep.Info) lockstep.Scheduler {
 	if l.Period > 0 {
 		s := &linkBreaker{breaker: newBreaker(l.space(info.Nodes), l.Sampler), nodes: info.Nodes}
-		s.driver = rounds.New(info, l.Rounds, s)
+		s.Driver = rounds.New(info, l.Rounds, s)
 		return s
 	}
 	s := &loser{loss: l.Loss, rounds: l.Rounds}
-	s.driver = rounds.New(info, l.Rounds, s)
+	s.Driver = rounds.New(info, l.Rounds, s)
 	return s
 }
 
@@ -108,11 +108,6 @@ func (l Lossy) space(nodes int) *space { return newSpace(nodes*nodes, l.Rounds, 
 type linkBreaker struct {
 	breaker
 	nodes int
-}
-
-// Next chooses the next step.
-func (s *linkBreaker) Next(run *lockstep.Run, next *lockstep.Step) bool {
-	return s.driver.Next(run, next)
 }
 
 // Open begins a round.
@@ -129,7 +124,7 @@ func (s *linkBreaker) Loses(m *lockstep.Message) bool {
 // loser loses single messages.
 type loser struct {
 	rounds.Rules
-	driver *rounds.Driver
+	*rounds.Driver
 	rounds int
 	loss   float64
 	rand   *rand.Rand
@@ -139,12 +134,7 @@ type loser struct {
 // Reset begins a new run.
 func (s *loser) Reset(start *lockstep.Start) {
 	s.rand = start.Rand
-	s.driver.Reset(s.rounds)
-}
-
-// Next chooses the next step.
-func (s *loser) Next(run *lockstep.Run, next *lockstep.Step) bool {
-	return s.driver.Next(run, next)
+	s.Driver.Reset(s.rounds)
 }
 
 // Tell has nothing to tell.

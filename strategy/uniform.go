@@ -126,10 +126,10 @@ func (u Uniform) guarantee(info lockstep.Info) lockstep.Guarantee {
 
 // New makes a scheduler.
 func (u Uniform) New(info lockstep.Info) lockstep.Scheduler {
-	s := &isolator{breaker: newBreaker(u.space(info.Nodes), u.Sampler)}
-	s.driver = rounds.New(info, u.Rounds, s)
+	s := &isolator{breaker: newBreaker(u.space(info.Nodes), u.Sampler), isolated: make([]lockstep.Nodes, u.Rounds)}
+	s.Driver = rounds.New(info, u.Rounds, s)
 	if u.By == ByCrash {
-		s.driver.ByCrash()
+		s.Driver.ByCrash()
 	}
 	return s
 }
@@ -139,35 +139,34 @@ func (u Uniform) space(nodes int) *space { return newSpace(nodes, u.Rounds, u.Pe
 // isolator isolates nodes.
 type isolator struct {
 	breaker
-	kernel lockstep.Nodes
+	isolated []lockstep.Nodes // by round
 }
 
-// Next chooses the next step.
-func (s *isolator) Next(run *lockstep.Run, next *lockstep.Step) bool {
-	return s.driver.Next(run, next)
+// Reset begins a new run.
+func (s *isolator) Reset(start *lockstep.Start) {
+	s.breaker.Reset(start)
+	clear(s.isolated)
+	for i, from := range s.starts {
+		if from != whole {
+			phase, n := i/s.sites, lockstep.Node(i%s.sites+1)
+			for round := int(from); round < s.space.length(phase); round++ {
+				isolated := &s.isolated[phase*s.space.period+round]
+				*isolated = isolated.With(n)
+			}
+		}
+	}
 }
 
 // Open begins a round.
 func (s *isolator) Open(round int, run *lockstep.Run) (int, lockstep.Nodes) {
 	s.open(round)
-	s.kernel = run.All()
-	for n := range s.sites {
-		if s.broken(s.phase, s.round, n) {
-			s.kernel = s.kernel.Without(lockstep.Node(n + 1))
-		}
-	}
-	return s.phase + 1, s.kernel
-}
-
-// Loses reports whether a message is lost in this round.
-func (s *isolator) Loses(m *lockstep.Message) bool {
-	return !s.kernel.Has(m.To) || m.From != 0 && !s.kernel.Has(m.From)
+	return s.phase + 1, run.All() &^ s.isolated[round]
 }
 
 // breaker is what lock-step strategies over a space share.
 type breaker struct {
 	rounds.Rules
-	driver  *rounds.Driver
+	*rounds.Driver
 	space   *space
 	sampler Sampler
 	dist    *distributions
@@ -188,7 +187,7 @@ func newBreaker(s *space, sampler Sampler) breaker {
 // Reset begins a new run.
 func (b *breaker) Reset(start *lockstep.Start) {
 	b.rand = start.Rand
-	b.driver.Reset(b.space.rounds)
+	b.Driver.Reset(b.space.rounds)
 	switch b.sampler {
 	case Paper:
 		b.space.paper(b.rand, b.breakage, b.dist)

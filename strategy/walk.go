@@ -106,16 +106,23 @@ func (w Walk) New(info lockstep.Info) lockstep.Scheduler {
 	for i, weight := range w.lowered(&info).weights() {
 		if weight > 0 {
 			k.kinds = append(k.kinds, weighted{walkKinds[i], weight})
+			k.has |= trace.KindsOf(walkKinds[i])
 		}
 	}
+	k.faults = k.has&^(onMessages|trace.KindsOf(trace.Alarm, trace.Request)) != 0
 	return k
 }
 
 // walker chooses among the kinds of step that have a weight.
 type walker struct {
-	steps int
-	kinds []weighted
-	rand  *rand.Rand
+	steps  int
+	kinds  []weighted
+	has    lockstep.Kinds // those that have a weight
+	faults bool           // others than on messages, alarms and requests have one
+	rand   *rand.Rand
+
+	last  lockstep.Kinds // the kinds that were possible at the step before
+	total int            // of their weights
 }
 
 type weighted struct {
@@ -134,18 +141,21 @@ func (w *walker) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	if w.steps > 0 && run.Steps() >= w.steps {
 		return false
 	}
-	total, possible := 0, lockstep.Kinds(0)
-	for _, k := range w.kinds {
-		if w.possible(run, k.kind) {
-			possible |= 1 << k.kind
-			total += k.weight
-		}
-	}
-	if total == 0 {
+	possible := w.possible(run)
+	if possible == 0 {
 		return false
 	}
-	at := w.rand.IntN(total)
-	for _, k := range w.kinds {
+	if possible != w.last {
+		w.last, w.total = possible, 0
+		for _, k := range w.kinds {
+			if possible.Has(k.kind) {
+				w.total += k.weight
+			}
+		}
+	}
+	at := w.rand.IntN(w.total)
+	for i := range w.kinds {
+		k := &w.kinds[i]
 		if !possible.Has(k.kind) {
 			continue
 		}
@@ -157,25 +167,42 @@ func (w *walker) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	panic("strategy: walk drew beyond the total of its weights")
 }
 
-func (w *walker) possible(run *lockstep.Run, k lockstep.Kind) bool {
-	switch k {
-	case trace.Deliver, trace.Drop, trace.Duplicate:
-		return len(run.InFlight()) > 0
-	case trace.Alarm:
-		return run.Alarms() != 0
-	case trace.Request:
-		return givable(run) > 0
-	case trace.Crash:
-		return (run.All() &^ run.Up()).Len() < (run.All().Len()-1)/2
-	case trace.Restart:
-		return run.Up() != run.All()
-	case trace.Cut:
-		return run.All().Len() > 1 && !anyCut(run)
-	case trace.Wait:
-		return true
-	default: // Heal
-		return anyCut(run)
+const onMessages = lockstep.Kinds(1<<trace.Deliver | 1<<trace.Drop | 1<<trace.Duplicate)
+
+// possible lists the kinds that have a weight and of which a step is possible.
+func (w *walker) possible(run *lockstep.Run) lockstep.Kinds {
+	var k lockstep.Kinds
+	if len(run.InFlight()) > 0 {
+		k |= onMessages
 	}
+	if run.Alarms() != 0 {
+		k |= 1 << trace.Alarm
+	}
+	if len(run.Pending()) > 0 && givable(run) > 0 {
+		k |= 1 << trace.Request
+	}
+	if w.faults {
+		k |= possibleFaults(run)
+	}
+	return k & w.has
+}
+
+// possibleFaults lists the other kinds.
+func possibleFaults(run *lockstep.Run) lockstep.Kinds {
+	k := lockstep.Kinds(1 << trace.Wait)
+	if (run.All() &^ run.Up()).Len() < (run.All().Len()-1)/2 {
+		k |= 1 << trace.Crash
+	}
+	if run.Up() != run.All() {
+		k |= 1 << trace.Restart
+	}
+	switch cut := anyCut(run); {
+	case cut:
+		k |= 1 << trace.Heal
+	case run.All().Len() > 1:
+		k |= 1 << trace.Cut
+	}
+	return k
 }
 
 // draw chooses one of the possible steps of a kind.
