@@ -101,6 +101,7 @@ type Env struct {
 
 	app     *App
 	args    []string
+	asked   string // the name by which this program was asked for, where it was built on demand
 	command string // the command without its arguments, e.g. "distal explore"
 	status  int
 	// write writes a file.
@@ -141,7 +142,8 @@ func (a App) execute(ctx context.Context, self string, args []string, out, errOu
 	if exited { // --help or --version was printed
 		return status
 	}
-	e := &Env{Ctx: ctx, Out: out, Err: errOut, Self: self, app: &a, args: args, write: keep.WriteFile}
+	e := &Env{Ctx: ctx, Out: out, Err: errOut, Self: self, app: &a, args: args, asked: os.Getenv(programVariable), write: keep.WriteFile}
+	_ = os.Unsetenv(programVariable) // it is not about programs that this one starts
 	if err == nil {
 		e.command = commandOf(parsed)
 		err = parsed.Run(e)

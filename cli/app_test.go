@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -148,6 +149,30 @@ func TestJSON(t *testing.T) {
 		}
 		if c.want != "" && !json.Valid(b.Bytes()) {
 			t.Errorf("%s is no JSON", b.String())
+		}
+	}
+}
+
+// Which build a target that is linked in belongs to is said only where it is known.
+func TestLinkedBuild(t *testing.T) {
+	e := &Env{app: &App{Targets: smr.Targets, Programs: []target.Program{
+		{Name: "smr", Package: "example.com/x", Module: "example.com", Library: "example.com/none", Versions: []string{"v1.0.0"}}}}}
+	if at, err := e.locate("smr", nil); err != nil || at.program != nil || at.build != "" {
+		t.Errorf("%+v, %v", at, err)
+	}
+	if at, err := e.locate("smr", []string{"version=v9.0.0"}); err != nil || at.program == nil || at.version != "v9.0.0" {
+		t.Errorf("in another version: %+v, %v", at, err)
+	}
+	info := &debug.BuildInfo{Deps: []*debug.Module{
+		{Path: "a", Version: "v1.0.0"},
+		{Path: "b", Version: "v1.0.0", Replace: &debug.Module{Path: "b", Version: "v2.0.0"}},
+		{Path: "c", Version: "v1.0.0", Replace: &debug.Module{Path: "../c"}},
+		{Path: "d", Version: "(devel)"},
+		{Path: "e", Version: "v1.0.0", Replace: &debug.Module{Path: "fork", Version: "v1.0.0"}},
+	}}
+	for path, want := range map[string]string{"a": "v1.0.0", "b": "v2.0.0", "c": "", "d": "", "e": "", "f": ""} {
+		if got := versionIn(info, path); got != want {
+			t.Errorf("%s: %q, want %q", path, got, want)
 		}
 	}
 }

@@ -15,16 +15,10 @@ import (
 )
 
 type compareCmd struct {
-	Target     string   `arg:"" help:"What to test; lockstep list names them."`
+	explored
 	Strategies []string `required:"" sep:"none" placeholder:"S,S,..." help:"Strategies to compare, separated by commas or blanks; may be repeated."`
-	Nodes      *int     `placeholder:"N" help:"Number of nodes."`
-	Set        []string `placeholder:"K=V" sep:"none" help:"Option of the target; may be repeated."`
-	Steps      int      `placeholder:"N" help:"Length of a run in steps; 0 leaves it to the strategy."`
-	Settle     *int     `placeholder:"N" help:"Steps of the settling stage; the target's unless given."`
 	Runs       int      `default:"10000" placeholder:"N" help:"Most runs of one campaign (${default})."`
 	Repeat     int      `default:"10" placeholder:"R" help:"Campaigns with each strategy (${default})."`
-	Seed       uint64   `placeholder:"X" help:"Seed of the first campaign."`
-	Workers    int      `placeholder:"W" help:"Runs at once; 0 is one for each processor."`
 	Report     string   `placeholder:"FILE" help:"Write the comparison as an HTML page with a plot."`
 	JSON       bool     `name:"json" help:"Print one JSON object."`
 }
@@ -48,18 +42,18 @@ type compared struct {
 
 // Run compares.
 func (c *compareCmd) Run(e *Env) error {
-	at, err := e.locate(c.Target, c.Set)
+	at, err := c.here(e)
 	if err != nil {
 		return err
 	}
-	if at.program != nil {
-		return e.handOver(at.program, at.version)
+	if err := notNegative("runs", int64(c.Runs)); err != nil {
+		return err
 	}
-	common := runCmd{Strategy: "walk", Nodes: c.Nodes, Steps: c.Steps, Settle: c.Settle, Runs: c.Runs, Seed: c.Seed, Workers: c.Workers}
-	plan, err := common.plan(&at)
+	plan, err := c.plan(at)
 	if err != nil {
 		return err
 	}
+	plan.Runs = c.Runs
 	strategies, err := ParseStrategies(c.Strategies)
 	if err != nil {
 		return err
@@ -107,19 +101,7 @@ func (c *compareCmd) print(e *Env, out *compared) error {
 
 // again is the command line that makes the comparison again.
 func (c *compareCmd) again() string {
-	words := []string{"lockstep compare", quoted(c.Target), "--strategies", quoted(strings.Join(c.Strategies, " "))}
-	if c.Nodes != nil {
-		words = append(words, fmt.Sprintf("--nodes %d", *c.Nodes))
-	}
-	for _, s := range c.Set {
-		words = append(words, "--set "+quoted(s))
-	}
-	if c.Steps > 0 {
-		words = append(words, fmt.Sprintf("--steps %d", c.Steps))
-	}
-	if c.Settle != nil {
-		words = append(words, fmt.Sprintf("--settle %d", *c.Settle))
-	}
+	words := append([]string{"lockstep compare", quoted(c.Target), "--strategies", quoted(strings.Join(c.Strategies, " "))}, c.words()...)
 	return strings.Join(append(words, fmt.Sprintf("--runs %d --repeat %d --seed %d", c.Runs, c.Repeat, c.Seed)), " ")
 }
 

@@ -50,7 +50,7 @@ func TestFullDisk(t *testing.T) {
 		if everywhere {
 			e.write = fullIn(dir, spare)
 		}
-		c := runCmd{Target: "smr-bug", Strategy: "uniform", Out: dir}
+		c := runCmd{explored: explored{Target: "smr-bug"}, Strategy: "uniform", Out: dir}
 		err := c.Run(e)
 		if err == nil || !strings.Contains(err.Error(), "no space left on device") {
 			t.Fatalf("error %v", err)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/lockstep-go/lockstep"
@@ -25,7 +24,7 @@ type recorded struct {
 // place finds the program that knows the trace's target.
 func (r *recorded) place(e *Env, t *trace.Trace) (place, error) {
 	h := &t.Header
-	if r.Program != "" && r.Program != os.Getenv(programVariable) {
+	if r.Program != "" && r.Program != e.asked {
 		return place{program: &target.Program{Name: r.Program, Package: r.Program}}, nil
 	}
 	var set []string

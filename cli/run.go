@@ -17,16 +17,10 @@ import (
 )
 
 type runCmd struct {
-	Target       string        `arg:"" help:"What to test; lockstep list names them."`
+	explored
 	Strategy     string        `default:"uniform" placeholder:"S" help:"How to choose steps: name:key=value,... (${default})."`
-	Nodes        *int          `placeholder:"N" help:"Number of nodes."`
-	Set          []string      `placeholder:"K=V" sep:"none" help:"Option of the target; may be repeated."`
-	Steps        int           `placeholder:"N" help:"Length of a run in steps; 0 leaves it to the strategy."`
-	Settle       *int          `placeholder:"N" help:"Steps of the settling stage, after which liveness is judged; the target's unless given."`
 	Runs         int           `placeholder:"N" help:"Number of runs; 10000 unless there is a time limit."`
 	For          time.Duration `placeholder:"30s" help:"Stop after this time."`
-	Seed         uint64        `placeholder:"X" help:"Seed of the campaign."`
-	Workers      int           `placeholder:"W" help:"Runs at once; 0 is one for each processor. Results do not depend on it."`
 	KeepGoing    bool          `help:"Continue after a finding."`
 	NoShrink     bool          `help:"Keep the first finding as it was found."`
 	Closure      bool          `help:"Count how often late messages change a state, by type."`
@@ -59,14 +53,11 @@ Examples:
 
 // Run explores the target.
 func (c *runCmd) Run(e *Env) error {
-	at, err := e.locate(c.Target, c.Set)
+	at, err := c.here(e)
 	if err != nil {
 		return err
 	}
-	if at.program != nil {
-		return e.handOver(at.program, at.version)
-	}
-	plan, err := c.plan(&at)
+	plan, err := c.plan(at)
 	if err != nil {
 		return err
 	}
@@ -182,60 +173,27 @@ func (c *runCmd) files(e *Env, sum *campaign.Campaign) error {
 
 // plan makes the plan that the flags describe.
 func (c *runCmd) plan(at *place) (lockstep.Plan, error) {
-	var plan lockstep.Plan
-	pairs := at.set
-	if c.Nodes != nil {
-		if *c.Nodes < 1 {
-			return plan, fmt.Errorf("--nodes is %d, allowed is 1 and more", *c.Nodes)
-		}
-		pairs = append([]string{fmt.Sprintf("nodes=%d", *c.Nodes)}, pairs...)
+	if err := notNegative("runs", int64(c.Runs), "for", int64(c.For)); err != nil {
+		return lockstep.Plan{}, err
 	}
-	system, err := at.system(pairs)
+	plan, err := c.explored.plan(at)
 	if err != nil {
 		return plan, err
 	}
-	s, err := strategy.Parse(c.Strategy)
-	if err != nil {
-		return plan, err
+	plan.Strategy, err = strategy.Parse(c.Strategy)
+	plan.Runs, plan.KeepGoing, plan.Distinct = c.Runs, c.KeepGoing, c.Report != ""
+	switch {
+	case c.Runs == 0 && c.For > 0:
+		plan.Runs = math.MaxInt32
+	case c.Runs == 0:
+		plan.Runs = defaultRuns
 	}
-	settle := at.target.Settle
-	if c.Settle != nil {
-		settle = *c.Settle
-	}
-	for _, f := range []struct {
-		name  string
-		value int64
-	}{{"runs", int64(c.Runs)}, {"steps", int64(c.Steps)}, {"settle", int64(settle)}, {"workers", int64(c.Workers)}, {"for", int64(c.For)}} {
-		if f.value < 0 {
-			return plan, fmt.Errorf("--%s is negative, allowed is 0 and more", f.name)
-		}
-	}
-	runs := c.Runs
-	if runs == 0 {
-		runs = defaultRuns
-		if c.For > 0 {
-			runs = math.MaxInt32
-		}
-	}
-	return lockstep.Plan{System: system, Strategy: s, Spec: at.target.Spec, Seed: c.Seed, Runs: runs, Steps: c.Steps,
-		Settle: settle, Workers: c.Workers, KeepGoing: c.KeepGoing, Distinct: c.Report != ""}, nil
+	return plan, err
 }
 
 // again is the command line that makes the campaign again.
 func (c *runCmd) again() string {
-	words := []string{"lockstep run", quoted(c.Target), "--strategy", quoted(c.Strategy)}
-	if c.Nodes != nil {
-		words = append(words, fmt.Sprintf("--nodes %d", *c.Nodes))
-	}
-	for _, s := range c.Set {
-		words = append(words, "--set "+quoted(s))
-	}
-	if c.Steps > 0 {
-		words = append(words, fmt.Sprintf("--steps %d", c.Steps))
-	}
-	if c.Settle != nil {
-		words = append(words, fmt.Sprintf("--settle %d", *c.Settle))
-	}
+	words := append([]string{"lockstep run", quoted(c.Target), "--strategy", quoted(c.Strategy)}, c.words()...)
 	if c.Runs > 0 {
 		words = append(words, fmt.Sprintf("--runs %d", c.Runs))
 	}

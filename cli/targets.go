@@ -37,7 +37,11 @@ func (e *Env) locate(name string, set []string) (place, error) {
 	t, unknown := target.Find(e.app.Targets, name)
 	switch {
 	case p != nil && unknown == nil && (version == "" || version == linked(p)):
-		return place{target: t, build: p.Build(linked(p)), set: rest}, nil
+		at := place{target: t, set: rest}
+		if v := linked(p); v != "" {
+			at.build = p.Build(v)
+		}
+		return at, nil
 	case p != nil:
 		return place{program: p, version: version}, nil
 	case unknown != nil:
@@ -57,7 +61,7 @@ func (e *Env) locatePackage(name string, set []string) (place, error) {
 	if i := strings.LastIndexByte(name, ':'); i > strings.LastIndexByte(name, '/') {
 		pkg, of = name[:i], name[i+1:]
 	}
-	if os.Getenv(programVariable) != pkg {
+	if e.asked != pkg {
 		return place{program: &target.Program{Name: pkg, Package: pkg}}, nil
 	}
 	if of == "" {
@@ -116,13 +120,22 @@ func linked(p *target.Program) string {
 	if !ok {
 		return ""
 	}
+	return versionIn(info, p.Library)
+}
+
+// versionIn is the version of a module in a program, or empty: one in a folder has none.
+func versionIn(info *debug.BuildInfo, path string) string {
 	for _, m := range info.Deps {
-		if m.Path == p.Library {
-			for m.Replace != nil {
-				m = m.Replace
-			}
-			return m.Version
+		if m.Path != path {
+			continue
 		}
+		for m.Replace != nil {
+			m = m.Replace
+		}
+		if m.Path != path || m.Version == "(devel)" {
+			return ""
+		}
+		return m.Version
 	}
 	return ""
 }
@@ -154,7 +167,7 @@ func (n named) Describe() (lockstep.Info, error) {
 // handOver builds a program and lets it do the work, with the same arguments, files and
 // signals. It returns only where that was not possible.
 func (e *Env) handOver(p *target.Program, version string) error {
-	if os.Getenv(programVariable) == p.Name {
+	if e.asked == p.Name {
 		return fmt.Errorf("%s was built for this and does not know it: its main package must call cli.Main with its targets", p.Name)
 	}
 	b := build.Builder{Building: func(name string) { fmt.Fprintf(e.Err, "lockstep: building %s\n", name) }}

@@ -8,12 +8,15 @@ package build
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/lockstep-go/lockstep/target"
@@ -109,7 +112,40 @@ func (j *job) build(ctx context.Context) (string, error) {
 	if _, err := j.run(ctx, append(args, "-o", made, j.program.Package)...); err != nil {
 		return "", fmt.Errorf("%s cannot be built: %w%s", j.name(), err, j.known())
 	}
-	return file, os.Rename(made, file)
+	if err := os.Rename(made, file); err != nil {
+		return "", err
+	}
+	j.prune(strings.TrimSuffix(file, key+suffix()))
+	return file, nil
+}
+
+// kept is the number of programs of one name and version that are kept.
+const kept = 4
+
+// prune removes the oldest programs whose names begin alike. One that cannot be removed,
+// because somebody runs it, stays.
+func (j *job) prune(prefix string) {
+	all, _ := filepath.Glob(prefix + "*")
+	age := map[string]int64{}
+	all = slices.DeleteFunc(all, func(file string) bool {
+		info, err := os.Stat(file)
+		if err == nil {
+			age[file] = info.ModTime().UnixNano()
+		}
+		return err != nil || len(file) != len(prefix)+2*keyBytes+len(suffix())
+	})
+	slices.SortFunc(all, func(a, b string) int { return cmp.Compare(age[b], age[a]) })
+	for _, file := range all[min(kept, len(all)):] {
+		_ = os.Remove(file)
+	}
+}
+
+// suffix is the end of a program's file name.
+func suffix() string {
+	if runtime.GOOS == "windows" {
+		return ".exe"
+	}
+	return ""
 }
 
 // name is the program in words.
@@ -147,7 +183,7 @@ func (j *job) fileName(key string) string {
 			return '_'
 		}
 		return r
-	}, name) + "-" + key
+	}, name) + "-" + key + suffix()
 }
 
 // messages are the lines of the go tool's complaint that are worth showing.

@@ -1,8 +1,12 @@
 package build
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lockstep-go/lockstep/target"
 )
@@ -44,7 +48,7 @@ func TestFileName(t *testing.T) {
 		{job{program: target.Program{Name: "example.com/a/b", Package: "example.com/a/b"}}, "b-k"},
 		{job{program: target.Program{Name: "x"}, version: "../../up"}, "x-.._.._up-k"},
 	} {
-		if got := c.job.fileName("k"); got != c.want || strings.ContainsAny(got, `/\`) {
+		if got := c.job.fileName("k"); got != c.want+suffix() || strings.ContainsAny(got, `/\`) {
 			t.Errorf("%+v: %s, want %s", c.job.program, got, c.want)
 		}
 	}
@@ -60,6 +64,36 @@ func TestNoGoTool(t *testing.T) {
 		_, err := b.Program(t.Context(), p, "")
 		if err == nil || !strings.Contains(err.Error(), p.Name+" is built on demand, which needs the go tool: ") {
 			t.Errorf("%s: %v", p.Name, err)
+		}
+	}
+}
+
+// The oldest programs of a name go, those of others stay.
+func TestPrune(t *testing.T) {
+	j := job{Builder: &Builder{}, program: target.Program{Name: "x"}, cache: t.TempDir(), version: "v1"}
+	begin := time.Unix(1000, 0)
+	file := func(version string, i int) string {
+		k := j
+		k.version = version
+		return filepath.Join(j.cache, k.fileName(fmt.Sprintf("%016x", i)))
+	}
+	for i := range kept + 2 {
+		for _, version := range []string{"v1", "v1-beta"} {
+			if err := os.WriteFile(file(version, i), nil, 0o777); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chtimes(file(version, i), begin, begin.Add(time.Duration(i)*time.Second)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	j.prune(strings.TrimSuffix(file("v1", 0), fmt.Sprintf("%016x", 0)+suffix()))
+	for i := range kept + 2 {
+		if _, err := os.Stat(file("v1", i)); (err == nil) != (i >= 2) {
+			t.Errorf("program %d: %v", i, err)
+		}
+		if _, err := os.Stat(file("v1-beta", i)); err != nil {
+			t.Errorf("another version is gone: %v", err)
 		}
 	}
 }

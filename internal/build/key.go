@@ -35,6 +35,9 @@ type module struct {
 	Replace       *module
 }
 
+// keyBytes is the length of a key.
+const keyBytes = 8
+
 // key is a hash over what the program is made of: the go tool, the build, the modules by
 // their versions, and the files of modules that have none.
 func (j *job) key(ctx context.Context) (string, error) {
@@ -69,7 +72,7 @@ func (j *job) key(ctx context.Context) (string, error) {
 	if name != "main" {
 		return "", fmt.Errorf("%s is the package %s, allowed is a main package, which calls cli.Main with its targets", j.program.Name, name)
 	}
-	return hex.EncodeToString(h.Sum(nil)[:8]), nil
+	return hex.EncodeToString(h.Sum(nil)[:keyBytes]), nil
 }
 
 func (j *job) hashPackage(h hash.Hash, p *listed) error {
