@@ -17,7 +17,7 @@ func Text(skip int) string {
 	var b strings.Builder
 	for {
 		f, more := frames.Next()
-		if strings.HasSuffix(f.Function, "(*Run).perform") || !more {
+		if strings.HasSuffix(f.Function, "lockstep.(*worker).step") || !more {
 			return b.String()
 		}
 		if !strings.HasPrefix(f.Function, "runtime.") {
