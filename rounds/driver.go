@@ -102,7 +102,6 @@ type Driver struct {
 	opened int
 	round  int32 // of its phase, where messages carry tags
 	stage  stage
-	phase  int
 	kernel lockstep.Nodes
 	whole  bool             // the kernel is everyone
 	want   []lockstep.Nodes // coarse: by sender, the receivers it is to be cut off from
@@ -122,8 +121,6 @@ const (
 	isolate
 	give
 	ring
-	collect
-	deliver
 )
 
 // New makes a driver of so many rounds for a system.
@@ -138,7 +135,8 @@ func (d *Driver) Isolate(byCrash bool) { d.crash = byCrash || d.crash }
 
 // Reset begins a new run of so many rounds.
 func (d *Driver) Reset(number int) {
-	d.number, d.opened, d.stage, d.alarms, d.active, d.phase, d.kernel = number, 0, open, 0, 0, 0, 0
+	d.number, d.opened, d.stage, d.alarms, d.active = number, 0, open, 0, 0
+	d.mail, d.at = d.mail[:0], 0
 }
 
 // Opened is the number of rounds opened so far, and Active that of those which had messages.
@@ -149,7 +147,25 @@ func (d *Driver) Active() int { return d.active }
 
 // Next chooses the next step, or reports false after the last round.
 func (d *Driver) Next(run *lockstep.Run, next *lockstep.Step) bool {
-	for d.stage != deliver || !d.takeMail(run, next) {
+	for d.at < len(d.mail) { // what is left of the round
+		id := d.mail[d.at]
+		d.at++
+		if !run.IsInFlight(id) { // a scenario took it
+			continue
+		}
+		next.Kind, next.Msg = trace.Deliver, id
+		if m := run.Message(id); d.isolates(m) || d.plan.Loses(m) || !run.Deliverable(id) {
+			next.Kind = trace.Drop
+		}
+		return true
+	}
+	return d.advance(run, next)
+}
+
+// advance chooses what comes before the messages of a round, from round to round until one
+// has messages.
+func (d *Driver) advance(run *lockstep.Run, next *lockstep.Step) bool {
+	for {
 		if d.stage == open {
 			if d.opened == d.number {
 				return false
@@ -170,15 +186,15 @@ func (d *Driver) Next(run *lockstep.Run, next *lockstep.Step) bool {
 		if (d.alarms != 0 || d.tick) && d.ring(run, next) {
 			return true
 		}
+		d.stage = open
 		if d.coarse {
-			d.stage = open
 			*next = run.Wait()
 			return true
 		}
-		d.collect(run)
-		d.stage = deliver
+		if d.collect(run) {
+			return d.Next(run, next)
+		}
 	}
-	return true
 }
 
 // ring fires the next alarm of the round, or lets time pass in place of them.
@@ -195,24 +211,6 @@ func (d *Driver) ring(run *lockstep.Run, next *lockstep.Step) bool {
 	next.Kind, next.Node = trace.Alarm, d.alarms.First()
 	d.alarms = d.alarms.Without(next.Node)
 	return true
-}
-
-// takeMail delivers or loses the next message of the round.
-func (d *Driver) takeMail(run *lockstep.Run, next *lockstep.Step) bool {
-	for d.at < len(d.mail) {
-		id := d.mail[d.at]
-		d.at++
-		if !run.IsInFlight(id) { // a scenario took it
-			continue
-		}
-		next.Kind, next.Msg = trace.Deliver, id
-		if m := run.Message(id); d.isolates(m) || d.plan.Loses(m) || !run.Deliverable(id) {
-			next.Kind = trace.Drop
-		}
-		return true
-	}
-	d.stage = open
-	return false
 }
 
 // isolates reports whether a message does not stay within the kernel. A client, which has no
@@ -235,15 +233,16 @@ func (d *Driver) open(run *lockstep.Run) {
 		d.alarms = kernel
 	}
 	d.alarms = d.plan.Ring(d.alarms)
-	d.phase, d.kernel, d.whole, d.stage = phase, kernel, kernel == run.All(), give
+	d.kernel, d.whole, d.stage = kernel, kernel == run.All(), give
 	if d.coarse {
 		d.links(run)
 		d.stage = restart
 	}
 }
 
-// collect gathers the messages of the round now that everyone has sent.
-func (d *Driver) collect(run *lockstep.Run) {
+// collect gathers the messages of the round now that everyone has sent, and reports whether
+// there are any.
+func (d *Driver) collect(run *lockstep.Run) bool {
 	flying, messages := run.InFlight(), run.Messages()
 	mail, k := slices.Grow(d.mail[:0], len(flying))[:len(flying)], 0
 	for _, id := range flying {
@@ -252,9 +251,10 @@ func (d *Driver) collect(run *lockstep.Run) {
 			k++
 		}
 	}
+	d.mail, d.at = mail[:k], 0
 	if k > 0 {
 		d.active++
+		d.plan.Order(run, d.mail)
 	}
-	d.mail, d.at = mail[:k], 0
-	d.plan.Order(run, d.mail)
+	return k > 0
 }
