@@ -476,7 +476,7 @@ func TestTexts(t *testing.T) {
 	plan.Texts = true
 	explore(t, plan)
 	if made != 20 {
-		t.Errorf("%d texts, want one for the broadcast of each of 20 runs", made)
+		t.Errorf("%d texts, want one in each of 20 runs: the messages of a broadcast share theirs", made)
 	}
 	tr := toy.One(t, plan)
 	if text := tr.Records[1].Sent[0].Text; len(text) > trace.MaxText+100 || !strings.HasSuffix(text, "bytes more)") {

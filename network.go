@@ -124,10 +124,12 @@ func (r *Run) broadcast(from Node, kind string, tag Tag, body ID) {
 		}
 		return
 	}
-	n, first := r.nodes, len(r.messages)
-	r.messages = slices.Grow(r.messages, n)[:first+n]
-	r.status = slices.Grow(r.status, n)[:first+n]
-	messages, status, flying := r.messages[first:], r.status[first:], r.extend(n)
+	first, end := len(r.messages), len(r.messages)+r.nodes
+	if end > cap(r.messages) || end > cap(r.status) {
+		r.messages, r.status = slices.Grow(r.messages, r.nodes), slices.Grow(r.status, r.nodes)
+	}
+	r.messages, r.status = r.messages[:end], r.status[:end]
+	messages, status, flying := r.messages[first:], r.status[first:], r.extend(r.nodes)
 	for i := range messages {
 		id := ID(first + i + 1)
 		m := &messages[i] // field by field, see send

@@ -20,42 +20,47 @@ type Run struct {
 	out     Outbox
 	hand    Hand
 
-	steps    int
-	now      Time
-	last     *Step // the step last taken; it and next take turns in pair
-	next     *Step // the step being chosen
-	pair     [2]Step
+	progress
+	network
 	events   []Event
-	sent     int  // messages sent before the last step
-	vanished []ID // in the last step, by themselves
-	settling bool
-	settled  bool
-	finished bool     // a director ended the run
-	finding  *Finding // of a director
-	queue    []Step   // of a director
-	broken   error    // a mistake of a director
-	over     string   // the limit that was reached
+	vanished []ID   // in the last step, by themselves
+	queue    []Step // of a director
 	opened   []openRound
 	rounds   []trace.Round // what Rounds has made of opened so far
-
-	digest uint64
-
-	network
-	all, up    Nodes
-	alarms     Nodes
-	heldAlarms Nodes  // those that a director keeps from the strategy
-	alarmAt    []Time // by node
-	pending    []Pending
-	reserved   []Pending // those that a director keeps from the strategy
-	given      string    // text of the request last given
-	forged     []string  // bodies made up for Replace steps
-	bodies     ID        // bodies that the system holds
-	faults     Faults
-	losses     losses
+	all      Nodes
+	alarmAt  []Time // by node
+	pending  []Pending
+	reserved []Pending // those that a director keeps from the strategy
+	forged   []string  // bodies made up for Replace steps
+	losses   losses
 
 	wantTexts bool
 	texts     []string // of messages, by Body-1
 	states    []string // by node
+}
+
+// progress is the part of a run that begins at zero, but for the nodes that are up and the
+// digest.
+type progress struct {
+	steps      int
+	now        Time
+	last       *Step // the step last taken; it and next take turns in pair
+	next       *Step // the step being chosen
+	pair       [2]Step
+	sent       int // messages sent before the last step
+	settling   bool
+	settled    bool
+	finished   bool     // a director ended the run
+	finding    *Finding // of a director
+	broken     error    // a mistake of a director
+	over       string   // the limit that was reached
+	digest     uint64
+	up         Nodes
+	alarms     Nodes
+	heldAlarms Nodes  // those that a director keeps from the strategy
+	given      string // text of the request last given
+	bodies     ID     // bodies that the system holds
+	faults     Faults
 }
 
 // Faults counts the faults that a run introduced, by scenario and strategy together.
@@ -94,11 +99,11 @@ func (r *Run) reset() {
 		clear(r.texts)
 		clear(r.states)
 	}
-	*r = Run{info: r.info, system: r.system, can: r.can, limits: r.limits, plainly: r.plainly, out: r.out, hand: r.hand,
-		events: r.events[:0], vanished: r.vanished[:0], queue: r.queue[:0], pending: r.pending[:0], reserved: r.reserved[:0],
-		opened: r.opened[:0], rounds: r.rounds[:0], network: r.network,
-		forged: r.forged[:0], all: r.all, up: r.all, alarmAt: r.alarmAt, losses: r.losses,
-		wantTexts: r.wantTexts, texts: r.texts[:0], states: r.states, digest: 1}
+	r.progress = progress{up: r.all, digest: 1}
+	r.events, r.vanished, r.queue, r.forged = r.events[:0], r.vanished[:0], r.queue[:0], r.forged[:0]
+	r.pending, r.reserved, r.texts = r.pending[:0], r.reserved[:0], r.texts[:0]
+	r.opened, r.rounds = r.opened[:0], r.rounds[:0]
+	clear(r.alarmAt)
 	r.last, r.next = &r.pair[0], &r.pair[1]
 }
 

@@ -130,8 +130,6 @@ const (
 	isolate       // coarse: cut or crash
 	give
 	ring
-	collect
-	deliver
 )
 
 // New makes a driver of so many rounds for a system.
@@ -146,7 +144,8 @@ func (d *Driver) ByCrash() { d.crash = true }
 
 // Reset begins a new run of so many rounds.
 func (d *Driver) Reset(number int) {
-	d.number, d.opened, d.stage, d.alarms, d.active, d.kernel = number, 0, open, 0, 0, 0
+	d.number, d.opened, d.stage, d.alarms, d.active = number, 0, open, 0, 0
+	d.mail, d.at = d.mail[:0], 0
 }
 
 // Opened is the number of rounds opened so far.
@@ -157,7 +156,25 @@ func (d *Driver) Active() int { return d.active }
 
 // Next chooses the next step, or reports false after the last round.
 func (d *Driver) Next(run *lockstep.Run, next *lockstep.Step) bool {
-	for d.stage != deliver || !d.takeMail(run, next) {
+	for d.at < len(d.mail) { // what is left of the round
+		id := d.mail[d.at]
+		d.at++
+		if !run.IsInFlight(id) { // a scenario took it
+			continue
+		}
+		next.Kind, next.Msg = trace.Deliver, id
+		if m := run.Message(id); d.isolates(m) || d.plan.Loses(m) || !run.Deliverable(id) {
+			next.Kind = trace.Drop
+		}
+		return true
+	}
+	return d.advance(run, next)
+}
+
+// advance chooses what comes before the messages of a round, from round to round until one
+// has messages.
+func (d *Driver) advance(run *lockstep.Run, next *lockstep.Step) bool {
+	for {
 		if d.stage == open {
 			if d.opened == d.number {
 				return false
@@ -178,15 +195,15 @@ func (d *Driver) Next(run *lockstep.Run, next *lockstep.Step) bool {
 		if (d.alarms != 0 || d.tick) && d.ring(run, next) {
 			return true
 		}
+		d.stage = open
 		if d.coarse {
-			d.stage = open
 			*next = run.Wait()
 			return true
 		}
-		d.collect(run)
-		d.stage = deliver
+		if d.collect(run) {
+			return d.Next(run, next)
+		}
 	}
-	return true
 }
 
 // ring fires the next alarm of the round, or lets time pass in place of them.
@@ -203,24 +220,6 @@ func (d *Driver) ring(run *lockstep.Run, next *lockstep.Step) bool {
 	next.Kind, next.Node = trace.Alarm, d.alarms.First()
 	d.alarms = d.alarms.Without(next.Node)
 	return true
-}
-
-// takeMail delivers or loses the next message of the round.
-func (d *Driver) takeMail(run *lockstep.Run, next *lockstep.Step) bool {
-	for d.at < len(d.mail) {
-		id := d.mail[d.at]
-		d.at++
-		if !run.IsInFlight(id) { // a scenario took it
-			continue
-		}
-		next.Kind, next.Msg = trace.Deliver, id
-		if m := run.Message(id); d.isolates(m) || d.plan.Loses(m) || !run.Deliverable(id) {
-			next.Kind = trace.Drop
-		}
-		return true
-	}
-	d.stage = open
-	return false
 }
 
 // isolates reports whether a message does not stay within the kernel. A client, which has no
@@ -250,8 +249,9 @@ func (d *Driver) open(run *lockstep.Run) {
 	}
 }
 
-// collect gathers the messages of the round now that everyone has sent.
-func (d *Driver) collect(run *lockstep.Run) {
+// collect gathers the messages of the round now that everyone has sent, and reports whether
+// there are any.
+func (d *Driver) collect(run *lockstep.Run) bool {
 	flying, messages := run.InFlight(), run.Messages()
 	mail, k := slices.Grow(d.mail[:0], len(flying))[:len(flying)], 0
 	for _, id := range flying {
@@ -260,9 +260,10 @@ func (d *Driver) collect(run *lockstep.Run) {
 			k++
 		}
 	}
+	d.mail, d.at = mail[:k], 0
 	if k > 0 {
 		d.active++
+		d.plan.Order(run, d.mail)
 	}
-	d.mail, d.at = mail[:k], 0
-	d.plan.Order(run, d.mail)
+	return k > 0
 }
