@@ -76,7 +76,7 @@ func checkFormat(t testing.TB, src string) {
 	if a, b := commentTexts(f), commentTexts(g); a != b {
 		t.Fatalf("comments changed from\n%s\nto\n%s\nin\n%s", a, b, once)
 	}
-	if a, b := dump(f), dump(g); a != b {
+	if a, b := tree(f), tree(g); a != b {
 		t.Fatalf("the program changed from\n%s\nto\n%s", a, b)
 	}
 }
@@ -87,16 +87,6 @@ func commentTexts(f *syntax.File) string {
 		out = append(out, c.Text)
 	}
 	return strings.Join(out, "\n")
-}
-
-// dump writes a program's structure without places.
-func dump(f *syntax.File) string {
-	var b strings.Builder
-	for _, d := range f.Decls {
-		fmt.Fprintf(&b, "%d %s %v\n", d.Kind, d.Name, d.Expr)
-		syntax.WalkStmts(d.Body, func(s *syntax.Stmt) { fmt.Fprintf(&b, "  %d %s\n", s.Kind, s) })
-	}
-	return b.String()
 }
 
 // TestFormatWithComments puts comments into every gap of the programs, at line ends and between lines.
