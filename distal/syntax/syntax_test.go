@@ -113,6 +113,19 @@ func TestFormatWithComments(t *testing.T) {
 	}
 }
 
+// TestByteOrderMark skips the mark that some editors put before the text, and only there.
+func TestByteOrderMark(t *testing.T) {
+	const src = "protocol P(n = 3)\n\ninit { }\n"
+	f := parse(t, "\uFEFF"+src)
+	if got := syntax.Format(f); got != src || f.Pos != (syntax.Pos{Line: 1, Col: 10}) {
+		t.Errorf("%q, the name stands at %v", got, f.Pos)
+	}
+	_, errs := syntax.Parse("protocol \uFEFFP(n = 3)")
+	if len(errs) == 0 || errs[0].String() != "1:10: error: unexpected character U+FEFF [syntax]" {
+		t.Error(errs)
+	}
+}
+
 // FuzzParse looks for input on which the parser panics, hangs, or the formatter is not faithful.
 func FuzzParse(f *testing.F) {
 	corpus.Add(f)

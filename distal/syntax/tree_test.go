@@ -9,7 +9,7 @@ import (
 	"github.com/lockstep-go/lockstep/distal/syntax"
 )
 
-// tree writes a whole syntax tree, every field of every node but places and comments, so that two texts are the same
+// tree writes a whole syntax tree, every exported field of every node but places and comments, so that two texts are the same
 // program exactly when their trees are equal. It knows no node by name: what is added to the tree is compared too.
 func tree(f *syntax.File) string {
 	var b strings.Builder
@@ -36,7 +36,7 @@ func dump(b *strings.Builder, v reflect.Value, indent int) {
 	case reflect.Struct:
 		b.WriteString(v.Type().Name() + "\n")
 		for i := range v.NumField() {
-			if noMatter[v.Field(i).Type()] {
+			if noMatter[v.Field(i).Type()] || !v.Type().Field(i).IsExported() {
 				continue
 			}
 			fmt.Fprintf(b, "%s%s ", strings.Repeat(" ", indent+1), v.Type().Field(i).Name)
