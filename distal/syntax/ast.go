@@ -3,6 +3,7 @@ package syntax
 // File is a parsed program: `protocol Name(params)` and its declarations in source order.
 type File struct {
 	Pos      Pos
+	End      Pos // just after the name and the parameters
 	Name     string
 	Params   []*Param
 	Decls    []*Decl
@@ -41,6 +42,7 @@ const (
 // Decl is one declaration. Which fields matter depends on Kind.
 type Decl struct {
 	Pos    Pos
+	Open   Pos // the brace before Body
 	End    Pos // just after the last token
 	Kind   DeclKind
 	Name   string
@@ -118,14 +120,17 @@ const (
 
 // Stmt is one statement. Which fields matter depends on Kind.
 type Stmt struct {
-	Pos  Pos
-	End  Pos
-	Kind StmtKind
-	Name string  // assigned, bound, sent or called name
-	Expr *Expr   // value, condition, set, or the receiver of a send
-	Args []*Expr // of send and call
-	Body []*Stmt
-	Else []*Stmt
+	Pos      Pos
+	Open     Pos // the brace before Body
+	Close    Pos // the brace after Body
+	ElseOpen Pos // the brace before Else
+	End      Pos
+	Kind     StmtKind
+	Name     string  // assigned, bound, sent or called name
+	Expr     *Expr   // value, condition, set, or the receiver of a send
+	Args     []*Expr // of send and call
+	Body     []*Stmt
+	Else     []*Stmt
 }
 
 // ExprKind tells expressions apart.
@@ -158,6 +163,8 @@ type Expr struct {
 	Int  int64
 	Args []*Expr
 	Vars []Ident // bound names
+
+	height int // levels of expressions from here down; the parser bounds it
 }
 
 // Walk calls visit for e and everything below it, parents first.

@@ -33,7 +33,7 @@ func (p *parser) decl() *Decl {
 		p.callable(d, t.text)
 	case "init":
 		d.Kind = InitDecl
-		d.Body = p.block()
+		d.Body, d.Open, _ = p.block()
 	case "upon":
 		p.rule(d)
 	case "network":
@@ -102,7 +102,7 @@ func (p *parser) callable(d *Decl, word string) {
 	d.Fields = p.fields(")", false)
 	if word == "action" {
 		d.Kind = ActionDecl
-		d.Body = p.block()
+		d.Body, d.Open, _ = p.block()
 		return
 	}
 	d.Kind = FunDecl
@@ -178,7 +178,7 @@ func (p *parser) rule(d *Decl) {
 		r.Times = p.times()
 	}
 	p.expect("do", "before the rule's action")
-	d.Body = p.block()
+	d.Body, d.Open, _ = p.block()
 }
 
 func (p *parser) times() *Times {
@@ -194,11 +194,10 @@ func (p *parser) times() *Times {
 	return t
 }
 
-func (p *parser) block() []*Stmt {
-	p.deeper()
-	defer func() { p.depth-- }()
+func (p *parser) block() (list []*Stmt, open, end Pos) {
+	defer p.deeper()()
+	open = p.tok().pos
 	p.expect("{", "before the statements")
-	var out []*Stmt
 	for !p.is("}") {
 		if p.tok().kind == tokenEOF {
 			p.fail(p.tok().pos, "expected '}' after the statements, found end of file")
@@ -210,7 +209,7 @@ func (p *parser) block() []*Stmt {
 			continue
 		}
 		before := p.at
-		p.recovering(func() { out = append(out, p.stmt()) }, p.skipToStmt)
+		p.recovering(func() { list = append(list, p.stmt()) }, p.skipToStmt)
 		if len(p.errs) >= maxErrors {
 			panic(bail{})
 		}
@@ -218,8 +217,9 @@ func (p *parser) block() []*Stmt {
 			p.at++
 		}
 	}
+	end = p.tok().pos
 	p.expect("}", "after the statements")
-	return out
+	return list, open, end
 }
 
 func (p *parser) stmt() *Stmt {
@@ -240,7 +240,7 @@ func (p *parser) stmt() *Stmt {
 		s.Name = p.name("a name").Name
 		p.expect("in", "after for "+s.Name)
 		s.Expr = p.expr()
-		s.Body = p.block()
+		s.Body, s.Open, s.Close = p.block()
 	case "send":
 		p.at++
 		s.Kind = SendStmt
@@ -260,12 +260,11 @@ func (p *parser) stmt() *Stmt {
 }
 
 func (p *parser) ifStmt(s *Stmt) {
-	p.deeper()
-	defer func() { p.depth-- }()
+	defer p.deeper()()
 	p.at++
 	s.Kind = IfStmt
 	s.Expr = p.expr()
-	s.Body = p.block()
+	s.Body, s.Open, s.Close = p.block()
 	if !p.accept("else") {
 		return
 	}
@@ -276,7 +275,7 @@ func (p *parser) ifStmt(s *Stmt) {
 		s.Else = []*Stmt{inner}
 		return
 	}
-	s.Else = p.block()
+	s.Else, s.ElseOpen, _ = p.block()
 }
 
 func (p *parser) simple(s *Stmt) {

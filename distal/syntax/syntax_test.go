@@ -76,7 +76,7 @@ func checkFormat(t testing.TB, src string) {
 	if a, b := commentTexts(f), commentTexts(g); a != b {
 		t.Fatalf("comments changed from\n%s\nto\n%s\nin\n%s", a, b, once)
 	}
-	if a, b := dump(f), dump(g); a != b {
+	if a, b := tree(f), tree(g); a != b {
 		t.Fatalf("the program changed from\n%s\nto\n%s", a, b)
 	}
 }
@@ -87,16 +87,6 @@ func commentTexts(f *syntax.File) string {
 		out = append(out, c.Text)
 	}
 	return strings.Join(out, "\n")
-}
-
-// dump writes a program's structure without places.
-func dump(f *syntax.File) string {
-	var b strings.Builder
-	for _, d := range f.Decls {
-		fmt.Fprintf(&b, "%d %s %v\n", d.Kind, d.Name, d.Expr)
-		syntax.WalkStmts(d.Body, func(s *syntax.Stmt) { fmt.Fprintf(&b, "  %d %s\n", s.Kind, s) })
-	}
-	return b.String()
 }
 
 // TestFormatWithComments puts comments into every gap of the programs, at line ends and between lines.
@@ -120,6 +110,19 @@ func TestFormatWithComments(t *testing.T) {
 		}
 		checkFormat(t, strings.ReplaceAll(src, "\n\n", "\n"))
 		checkFormat(t, strings.ReplaceAll(src, "\n", "\n\n\n"))
+	}
+}
+
+// TestByteOrderMark skips the mark that some editors put before the text, and only there.
+func TestByteOrderMark(t *testing.T) {
+	const src = "protocol P(n = 3)\n\ninit { }\n"
+	f := parse(t, "\uFEFF"+src)
+	if got := syntax.Format(f); got != src || f.Pos != (syntax.Pos{Line: 1, Col: 10}) {
+		t.Errorf("%q, the name stands at %v", got, f.Pos)
+	}
+	_, errs := syntax.Parse("protocol \uFEFFP(n = 3)")
+	if len(errs) == 0 || errs[0].String() != "1:10: error: unexpected character U+FEFF [syntax]" {
+		t.Error(errs)
 	}
 }
 
