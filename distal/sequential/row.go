@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/lockstep-go/lockstep/distal/core"
 	"github.com/lockstep-go/lockstep/distal/machine"
 )
 
@@ -15,11 +16,11 @@ type Row struct {
 
 // Cell is one node's part in a round.
 type Cell struct {
-	TimedOut bool            // a plain timeout fired as the round began
 	SentTo   uint64          // the receivers, bit i-1 for node i; 0: nothing sent
 	Sent     machine.Message // the message, if any
 	Received uint64          // the senders of the messages that the node received and used
-	Rule     *machine.Rule   // the rule that fired; nil when none did
+	Began    *core.Action    // the plain timeout that fired as the round began; nil when none did
+	Rule     *core.Action    // the rule that fired; nil when none did
 	Outputs  []machine.Value // what it output
 	State    *machine.State  // at the end of the round
 }
@@ -37,7 +38,7 @@ func (m *Model) Text(rows []Row) string {
 	for _, row := range rows {
 		text := m.rowText(row)
 		if text != "" {
-			fmt.Fprintf(&b, "phase %d, round %s\n%s", row.Tag.Phase, m.Program.Checked.Rounds[row.Tag.Round], text)
+			fmt.Fprintf(&b, "phase %d, round %s\n%s", row.Tag.Phase, m.Program.Round(row.Tag), text)
 		}
 	}
 	return b.String()
@@ -48,7 +49,7 @@ func (m *Model) rowText(row Row) string {
 	for i, c := range row.Nodes {
 		if c.SentTo != 0 {
 			why := ""
-			if c.TimedOut {
+			if c.Began != nil {
 				why = " (timeout)"
 			}
 			fmt.Fprintf(&b, "  %d sends %s to%s%s\n", i+1, m.Program.FormatMessage(c.Sent), nodes(c.SentTo), why)
@@ -62,7 +63,7 @@ func (m *Model) rowText(row Row) string {
 		if heard == "" {
 			heard = " nobody"
 		}
-		fmt.Fprintf(&b, "  %d hears%s: %s\n    %s\n", i+1, heard, c.Rule.Label(), m.Program.FormatState(c.State))
+		fmt.Fprintf(&b, "  %d hears%s: %s\n    %s\n", i+1, heard, m.Label(c.Rule), m.Program.FormatState(c.State))
 	}
 	return b.String()
 }

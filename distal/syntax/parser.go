@@ -19,7 +19,7 @@ var reserved = map[string]bool{
 
 // declWords begin a declaration.
 var declWords = []string{"type", "enum", "record", "message", "rounds", "phase", "state", "output", "fun", "action",
-	"init", "upon", "network", "property", "test"}
+	"init", "upon", "network", "property", "test", "round"}
 
 func isDeclWord(s string) bool {
 	for _, w := range declWords {
@@ -202,6 +202,7 @@ func (p *parser) skipToStmt() {
 }
 
 func (p *parser) header(f *File) {
+	f.Lockstep = p.accept("lockstep")
 	p.expect("protocol", "at the start of the program")
 	name := p.name("the protocol's name")
 	f.Pos, f.End, f.Name = name.Pos, p.lastEnd(), name.Name
@@ -227,6 +228,10 @@ func (p *parser) typeExpr() *TypeExpr {
 	if p.accept("<") {
 		t.Arg = p.typeExpr()
 		p.expect(">", "after the element type")
+	}
+	if t.Name == "int" && p.accept("(") {
+		t.Range = p.expr()
+		p.expect(")", "after the range")
 	}
 	if p.accept("?") {
 		t.Optional = true

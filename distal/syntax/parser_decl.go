@@ -19,6 +19,9 @@ func (p *parser) decl() *Decl {
 		for p.accept("<") {
 			d.Names = append(d.Names, p.name("a round"))
 		}
+		if p.accept("from") {
+			d.Expr = p.expr()
+		}
 	case "phase":
 		d.Kind = PhaseDecl
 		d.Name = p.name("the phase variable").Name
@@ -42,7 +45,11 @@ func (p *parser) decl() *Decl {
 		if p.accept("(") {
 			d.Expr = p.expr()
 			p.expect(")", "after the number of messages")
+		} else if p.accept(":") {
+			d.Formula = p.expr()
 		}
+	case "round":
+		p.round(d)
 	case "property":
 		p.property(d)
 	case "test":
@@ -253,10 +260,46 @@ func (p *parser) stmt() *Stmt {
 		s.Kind = OutputStmt
 		s.Expr = p.expr()
 	default:
-		p.simple(s)
+		p.special(s)
 	}
 	s.End = p.lastEnd()
 	return s
+}
+
+// special reads the statements of lock-step programs, whose words are not reserved, and those that begin with a name.
+func (p *parser) special(s *Stmt) {
+	switch next := p.peek(); {
+	case p.is("assert") && next.kind == tokenName:
+		p.at++
+		s.Kind = AssertStmt
+		s.Name = p.name("a name for the assertion").Name
+		p.expect(":", "after assert "+s.Name)
+		s.Expr = p.expr()
+	case p.is("try") && next.text == "{":
+		p.at++
+		s.Kind = TryStmt
+		s.Body, s.Open, s.Close = p.block()
+		p.expect("ensure", "and a condition after what is tried")
+		s.Expr = p.expr()
+		if p.accept("else") {
+			s.Else, s.ElseOpen, _ = p.block()
+		}
+	default:
+		p.simple(s)
+	}
+}
+
+// round reads a round of a lock-step program.
+func (p *parser) round(d *Decl) {
+	d.Kind = RoundDecl
+	d.Name = p.name("a round").Name
+	p.expect("{", "after the round's name")
+	p.expect("send", "and what is sent in the round")
+	d.First, d.Mid[0], d.Mid[1] = p.block()
+	p.expect("deliver", "between send and update")
+	p.expect("update", "after deliver")
+	d.Body, d.Open, _ = p.block()
+	p.expect("}", "after the round")
 }
 
 func (p *parser) ifStmt(s *Stmt) {

@@ -28,18 +28,22 @@ func Format(f *File) string {
 
 // breaks says whether a declaration always stands alone, with a blank line around it.
 func breaks(d *Decl) bool {
-	return slices.Contains([]DeclKind{StateDecl, ActionDecl, InitDecl, RuleDecl}, d.Kind)
+	return slices.Contains([]DeclKind{StateDecl, ActionDecl, InitDecl, RuleDecl, RoundDecl}, d.Kind)
 }
 
 func headerDoc(f *File) doc {
+	head := "protocol "
+	if f.Lockstep {
+		head = "lockstep protocol "
+	}
 	if len(f.Params) == 0 {
-		return text("protocol " + f.Name)
+		return text(head + f.Name)
 	}
 	var params []doc
 	for _, q := range f.Params {
 		params = append(params, define(q.Name+" =", q.Default.doc()))
 	}
-	return list("protocol "+f.Name+"(", tight, params, ")")
+	return list(head+f.Name+"(", tight, params, ")")
 }
 
 type printer struct {
@@ -131,9 +135,27 @@ func (p *printer) decl(d *Decl) {
 		p.block(text("init {"), d.Body, d.Open, d.End)
 	case RuleDecl:
 		p.block(group(d.Rule.doc(), space, text("do {")), d.Body, d.Open, d.End)
+	case RoundDecl:
+		p.round(d)
 	default:
 		p.write(d.doc())
 	}
+}
+
+// round prints a round of a lock-step program.
+func (p *printer) round(d *Decl) {
+	p.line("round " + d.Name + " {")
+	p.last = d.Pos.Line
+	p.indent++
+	p.reach(d.Mid[0])
+	p.block(text("send {"), d.First, d.Mid[0], d.Mid[1])
+	p.last = d.Mid[1].Line
+	p.line("deliver")
+	p.reach(d.Open)
+	p.block(text("update {"), d.Body, d.Open, d.End)
+	p.flush(d.End)
+	p.indent--
+	p.line("}")
 }
 
 // doc is a declaration without a block.
@@ -157,6 +179,9 @@ func (d *Decl) doc() doc {
 		head := list("fun "+d.Name+"(", tight, fieldDocs(d.Fields), "): "+d.Type.String()+" =")
 		return group(head, nest(space, d.Expr.doc()))
 	case NetworkDecl:
+		if d.Formula != nil {
+			return define("network "+d.Name+":", d.Formula.doc())
+		}
 		if d.Expr == nil {
 			return text("network " + d.Name)
 		}
@@ -184,6 +209,9 @@ func (d *Decl) rounds() doc {
 	var later []doc
 	for _, id := range d.Names[1:] {
 		later = append(later, space, text("< "+id.Name))
+	}
+	if d.Expr != nil {
+		later = append(later, space, then("from ", d.Expr.doc()))
 	}
 	return group(text("rounds "+d.Names[0].Name), nest(later...))
 }
@@ -292,6 +320,9 @@ func (t *TypeExpr) String() string {
 	text := t.Name
 	if t.Arg != nil {
 		text += "<" + t.Arg.String() + ">"
+	}
+	if t.Range != nil {
+		text += "(" + t.Range.String() + ")"
 	}
 	if t.Optional {
 		text += "?"

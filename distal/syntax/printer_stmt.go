@@ -35,6 +35,10 @@ func (p *printer) stmt(s *Stmt) {
 		p.reach(s.Pos)
 		p.ifChain(s)
 		p.settle(s.End)
+	case TryStmt:
+		p.reach(s.Pos)
+		p.try(s)
+		p.settle(s.End)
 	case ForStmt:
 		p.reach(s.Pos)
 		p.block(join(s.doc(), text(" {")), s.Body, s.Open, s.End)
@@ -59,6 +63,19 @@ func (p *printer) ifChain(s *Stmt) {
 	p.line("}")
 }
 
+func (p *printer) try(s *Stmt) {
+	p.line("try {")
+	p.body(s.Body, s.Open, s.Close)
+	end := join(text("} ensure "), nest(s.Expr.doc()))
+	if len(s.Else) == 0 {
+		p.write(end)
+		return
+	}
+	p.write(join(end, text(" else {")))
+	p.body(s.Else, s.ElseOpen, s.End)
+	p.line("}")
+}
+
 // String writes a statement on one line; bodies of if and for are left out.
 func (s *Stmt) String() string { return s.doc().flat() }
 
@@ -74,45 +91,12 @@ func (s *Stmt) doc() doc {
 		return define("output", s.Expr.doc())
 	case CallStmt:
 		return list(s.Name+"(", tight, docs(s.Args), ")")
+	case AssertStmt:
+		return define("assert "+s.Name+":", s.Expr.doc())
+	case TryStmt:
+		return then("try ensure ", nest(s.Expr.doc()))
 	case IfStmt: // two tabs, to tell the condition from the statements below it
 		return then("if ", nest(nest(s.Expr.doc())))
 	}
 	return then("for "+s.Name+" in ", nest(nest(s.Expr.doc())))
-}
-
-// FormatStmts writes statements without comments, indented by the given number of tabs.
-func FormatStmts(list []*Stmt, indent int) string {
-	p := &printer{indent: indent}
-	for _, s := range list {
-		p.plain(s)
-	}
-	return p.out.String()
-}
-
-// plain prints a statement regardless of where it stood in the source.
-func (p *printer) plain(s *Stmt) {
-	if s.Kind != IfStmt && s.Kind != ForStmt {
-		p.write(s.doc())
-		return
-	}
-	p.write(join(s.doc(), text(" {")))
-	p.nested(s.Body)
-	for len(s.Else) == 1 && s.Else[0].Kind == IfStmt {
-		s = s.Else[0]
-		p.write(join(text("} else "), s.doc(), text(" {")))
-		p.nested(s.Body)
-	}
-	if len(s.Else) > 0 {
-		p.line("} else {")
-		p.nested(s.Else)
-	}
-	p.line("}")
-}
-
-func (p *printer) nested(list []*Stmt) {
-	p.indent++
-	for _, s := range list {
-		p.plain(s)
-	}
-	p.indent--
 }

@@ -174,15 +174,6 @@ func ExampleParseExpr() {
 	// Output: (a + b) * c == 1 and not (x or y)
 }
 
-func ExampleFormatStmts() {
-	f, _ := syntax.Parse("protocol P(n = 3)\ninit { if a { b() } }")
-	fmt.Print(syntax.FormatStmts(f.Decls[0].Body, 0))
-	// Output:
-	// if a {
-	// 	b()
-	// }
-}
-
 func ExampleSuggest() {
 	fmt.Println("unknown balot" + syntax.Suggest("balot", []string{"ballot", "last", "log"}))
 	// Output: unknown balot (did you mean ballot?)

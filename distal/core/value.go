@@ -1,4 +1,4 @@
-package machine
+package core
 
 import (
 	"encoding/binary"
@@ -14,16 +14,16 @@ type Value struct {
 	E []Value
 }
 
-// Bool makes a truth value.
-func Bool(b bool) Value {
+// Truth makes a truth value.
+func Truth(b bool) Value {
 	if b {
 		return Value{N: 1}
 	}
 	return Value{}
 }
 
-// Some makes a present optional value.
-func Some(v Value) Value { return Value{N: 1, E: []Value{v}} }
+// SomeOf makes a present optional value.
+func SomeOf(v Value) Value { return Value{N: 1, E: []Value{v}} }
 
 // Compare is a total order on values of one type: numbers by size, everything else in a fixed order that serves only
 // to make representations unique.
@@ -47,8 +47,8 @@ func Compare(a, b Value) int {
 	return 0
 }
 
-// makeSet sorts elements and removes equal ones; it takes over the slice.
-func makeSet(elems []Value) Value {
+// MakeSet sorts elements and removes equal ones; it takes over the slice.
+func MakeSet(elems []Value) Value {
 	slices.SortFunc(elems, Compare)
 	out := elems[:0]
 	for i, v := range elems {
@@ -59,7 +59,8 @@ func makeSet(elems []Value) Value {
 	return Value{E: out}
 }
 
-func contains(elems []Value, v Value) bool {
+// Contains says whether v is among the elements.
+func Contains(elems []Value, v Value) bool {
 	for _, e := range elems {
 		if Compare(e, v) == 0 {
 			return true
@@ -68,7 +69,8 @@ func contains(elems []Value, v Value) bool {
 	return false
 }
 
-func isPrefix(a, b Value) bool {
+// IsPrefix says whether sequence a begins sequence b.
+func IsPrefix(a, b Value) bool {
 	if len(a.E) > len(b.E) {
 		return false
 	}
@@ -80,12 +82,12 @@ func isPrefix(a, b Value) bool {
 	return true
 }
 
-// appendValue writes v so that equal values, and only they, give equal bytes.
-func appendValue(buf []byte, v Value) []byte {
+// AppendValue writes v so that equal values, and only they, give equal bytes.
+func AppendValue(buf []byte, v Value) []byte {
 	buf = binary.AppendVarint(buf, v.N)
 	buf = binary.AppendUvarint(buf, uint64(len(v.E)))
 	for _, e := range v.E {
-		buf = appendValue(buf, e)
+		buf = AppendValue(buf, e)
 	}
 	return buf
 }
