@@ -110,13 +110,13 @@ func ExampleExplore() {
 	// Output:
 	// fail Agreement in phase 1
 	// phase 1, round Value
-	//   1 sends Value(1, 0) to 1 2 3
+	//   1 sends Value(1, 1) to 1 2 3
 	//   2 sends Value(1, 0) to 1 2 3
-	//   3 sends Value(1, 1) to 1 2 3
-	//   1 hears 1 3: upon Value
-	//     phase=2 v=1 output=1
-	//   2 hears 1 2: upon Value
+	//   3 sends Value(1, 0) to 1 2 3
+	//   1 hears 2 3: upon Value
 	//     phase=2 v=0 output=0
+	//   2 hears 1 2: upon Value
+	//     phase=2 v=1 output=1
 	// pass 12 states, complete to phase 2
 }
 

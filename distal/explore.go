@@ -26,10 +26,12 @@ func Export(src string, opt Options) (ExportResult, Remarks) {
 // ExploreOptions of a search.
 type ExploreOptions struct {
 	Options
-	Fingerprints bool                        // recognise states by 64-bit fingerprints
-	Memory       int64                       // limit in bytes; 0 means explore.DefaultMemory
-	Progress     func(explore.Progress) bool // called now and then; false stops
-	Random       *explore.RandomOptions      // search at random instead; its Phases is taken from Options
+	Memory   int64                       // limit in bytes; 0 means explore.DefaultMemory
+	Disk     int64                       // limit of temporary disk space in bytes; 0: none is used
+	Dir      string                      // folder of the temporary file; empty: the system's
+	Workers  int                         // processors to use; 0 means 1
+	Progress func(explore.Progress) bool // called now and then; false stops
+	Random   *explore.RandomOptions      // search at random instead; its Phases is taken from Options
 }
 
 // ExploreResult is the result of a search. ElapsedMS and StatesPerSec are for the caller to fill in.
@@ -67,8 +69,8 @@ func Explore(src string, opt ExploreOptions) (ExploreResult, Remarks) {
 		}
 		out.Random, out.Verdict, out.Violation = &r, r.Verdict, r.Violation
 	} else {
-		out.Result, err = explore.Exhaustive(m, explore.Options{Phases: inst.phases, Memory: opt.Memory,
-			Fingerprints: opt.Fingerprints, Progress: opt.Progress})
+		out.Result, err = explore.Exhaustive(m, explore.Options{Phases: inst.phases, Memory: opt.Memory, Disk: opt.Disk,
+			Dir: opt.Dir, Workers: opt.Workers, Progress: opt.Progress})
 		if err != nil {
 			return ExploreResult{}, append(remarks, failure(err)...)
 		}

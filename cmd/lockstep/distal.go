@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"time"
 
 	"github.com/lockstep-go/lockstep/distal"
@@ -212,19 +213,21 @@ func (c *distalExportCmd) Run(e *env) error {
 type distalExploreCmd struct {
 	program
 	instance
-	Fingerprints bool   `help:"Recognise states by 64-bit fingerprints instead of comparing them."`
-	Memory       int64  `placeholder:"MB" help:"Memory limit in megabytes; 0 is 4096."`
-	Random       int    `placeholder:"RUNS" help:"Make so many random runs instead of searching all."`
-	Seed         uint64 `placeholder:"X" help:"Seed of random runs."`
-	Trace        string `placeholder:"FILE" help:"Write the counterexample as a trace, to be explained and drawn."`
-	HTML         string `name:"html" placeholder:"FILE" help:"Write the counterexample as a page to look at."`
-	JSON         bool   `name:"json" help:"Print one JSON object."`
+	Memory  int64  `placeholder:"MB" help:"Memory limit in megabytes, about; 0 is 4096."`
+	Disk    int64  `placeholder:"MB" help:"Temporary disk space to use when memory is full, in megabytes; 0 is none."`
+	Workers int    `placeholder:"W" help:"Processors to use; 0 is all. Results do not depend on it."`
+	Random  int    `placeholder:"RUNS" help:"Make so many random runs instead of searching all."`
+	Seed    uint64 `placeholder:"X" help:"Seed of random runs."`
+	Trace   string `placeholder:"FILE" help:"Write the counterexample as a trace, to be explained and drawn."`
+	HTML    string `name:"html" placeholder:"FILE" help:"Write the counterexample as a page to look at."`
+	JSON    bool   `name:"json" help:"Print one JSON object."`
 }
 
 // Help implements kong's longer help.
 func (distalExploreCmd) Help() string {
 	return "Exit status 1: a property is broken.\n\nExamples:\n  lockstep distal explore examples/distal/paxos_buggy.distal\n" +
 		"  lockstep distal explore examples/distal/paxos_fixed.distal --phases 6\n" +
+		"  lockstep distal explore examples/distal/paxos_fixed.distal --test eight --memory 256 --disk 4096\n" +
 		"  lockstep distal explore examples/distal/paxos_buggy.distal --phases 5 --random 100000"
 }
 
@@ -234,10 +237,13 @@ func (c *distalExploreCmd) Run(e *env) error {
 	if err := errors.Join(err, c.check()); err != nil {
 		return err
 	}
-	if c.Memory < 0 || c.Random < 0 {
-		return errors.New("--memory and --random must not be negative")
+	if c.Memory < 0 || c.Disk < 0 || c.Workers < 0 || c.Random < 0 {
+		return errors.New("--memory, --disk, --workers and --random must not be negative")
 	}
-	o := distal.ExploreOptions{Options: c.options(), Fingerprints: c.Fingerprints, Memory: c.Memory << 20}
+	o := distal.ExploreOptions{Options: c.options(), Memory: c.Memory << 20, Disk: c.Disk << 20, Workers: c.Workers}
+	if c.Workers == 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
 	if c.Random > 0 {
 		o.Random = &explore.RandomOptions{Runs: c.Random, Seed: c.Seed}
 	}
@@ -245,8 +251,7 @@ func (c *distalExploreCmd) Run(e *env) error {
 	show := newProgress(e.err, 0, 0)
 	o.Progress = func(p explore.Progress) bool {
 		_ = show.Show(func(elapsed time.Duration) string {
-			return fmt.Sprintf("phase %d round %d: %d states, %.0f/s, %d MB", p.Phase, p.Round, p.States,
-				perSecond(float64(p.States), elapsed), p.Memory>>20)
+			return c.progress(p, elapsed)
 		})
 		return e.ctx.Err() == nil
 	}
@@ -275,6 +280,22 @@ func (c *distalExploreCmd) Run(e *env) error {
 	return nil
 }
 
+// progress words how far a search is.
+func (c *distalExploreCmd) progress(p explore.Progress, elapsed time.Duration) string {
+	line := fmt.Sprintf("phase %d round %d: %d states, %.0f/s, %d MB", p.Phase, p.Round, p.States,
+		perSecond(float64(p.States), elapsed), p.Memory>>20)
+	if p.Disk > 0 {
+		line += fmt.Sprintf(" and %d MB on disk", p.Disk>>20)
+	}
+	if p.Of > 0 {
+		line += fmt.Sprintf(", %d%% of the round", p.Done*100/p.Of)
+	}
+	if p.Estimate > 0 {
+		line += fmt.Sprintf(", about %.2g states in all", float64(p.Estimate))
+	}
+	return line
+}
+
 // draw makes the picture of a violation and writes it to the files asked for.
 func (c *distalExploreCmd) draw(e *env, text string, r distal.ExploreResult) (*trace.Trace, error) {
 	if r.Violation == nil {
@@ -301,16 +322,20 @@ func (c *distalExploreCmd) print(e *env, r distal.ExploreResult, elapsed time.Du
 		fmt.Fprintf(e.out, "%d random runs, %d rounds in %v (%.0f rounds/s), %d violations\n", r.Random.Runs, r.Random.Rounds,
 			elapsed.Round(time.Millisecond), perSecond(float64(r.Random.Rounds), elapsed), r.Random.Violations)
 	} else {
-		fmt.Fprintf(e.out, "%d distinct states in %v (%.0f states/s, %d MB), %s\n", r.States, elapsed.Round(time.Millisecond),
-			r.StatesPerSec, r.Memory>>20, r.Complete())
-		if c.Fingerprints {
-			fmt.Fprintf(e.out, "chance that two states shared a fingerprint: %.2g\n", r.Collision)
+		disk := ""
+		if r.Disk > 0 {
+			disk = fmt.Sprintf(" and %d MB on disk", r.Disk>>20)
 		}
+		fmt.Fprintf(e.out, "%d distinct states in %v (%.0f states/s, %d MB%s), %s\n", r.States, elapsed.Round(time.Millisecond),
+			r.StatesPerSec, r.Memory>>20, disk, r.Complete())
 	}
 	if v := r.Violation; v != nil {
 		fmt.Fprintf(e.out, "FAIL %s in phase %d, round %d (%s), %d active rounds: %s\n\n", v.Property, v.Phase, v.Round, v.RoundName, v.ActiveRounds, v.Text)
 		return
 	}
+	if r.Reason != "" {
+		r.Reason = ": " + r.Reason
+	}
 	fmt.Fprintln(e.out, map[string]string{explore.Pass: "PASS every behaviour to the bound keeps the properties",
-		explore.Unknown: "UNKNOWN nothing was found, but not everything was searched"}[r.Verdict])
+		explore.Unknown: "UNKNOWN nothing was found, but not everything was searched" + r.Reason}[r.Verdict])
 }

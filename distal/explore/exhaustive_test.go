@@ -130,24 +130,6 @@ func TestAgainstNaive(t *testing.T) {
 	}
 }
 
-// TestFingerprints compares the two ways of recognising states.
-func TestFingerprints(t *testing.T) {
-	m, _ := example(t, "paxos_fixed", distal.Options{})
-	exact, _ := explore.Exhaustive(m, explore.Options{Phases: 4})
-	finger, _ := explore.Exhaustive(m, explore.Options{Phases: 4, Fingerprints: true})
-	if !slices.Equal(exact.Levels, finger.Levels) {
-		t.Errorf("levels differ: %v and %v", exact.Levels, finger.Levels)
-	}
-	if exact.Collision != 0 || finger.Collision <= 0 || finger.Collision > 1e-9 {
-		t.Errorf("collision chances %g and %g", exact.Collision, finger.Collision)
-	}
-	bad, _ := example(t, "paxos_buggy", distal.Options{})
-	r, _ := explore.Exhaustive(bad, explore.Options{Phases: 4, Fingerprints: true})
-	if r.Violation == nil || r.Violation.Round != 12 {
-		t.Errorf("violation %+v", r.Violation)
-	}
-}
-
 // TestMemoryLimit ends with what is complete, not with a crash.
 func TestMemoryLimit(t *testing.T) {
 	m, _ := example(t, "paxos_fixed", distal.Options{})
