@@ -59,7 +59,7 @@ func Explore(src string, opt ExploreOptions) (ExploreResult, Remarks) {
 		return ExploreResult{}, append(remarks, failure(err)...)
 	}
 	out := ExploreResult{Protocol: p.Name, Test: inst.test, Nodes: m.Program.N, Phases: inst.phases,
-		Network: inst.network.String(), Timeouts: inst.timeouts.String(), Expect: inst.expect}
+		Network: p.Networks[inst.network].Name, Timeouts: inst.timeouts.String(), Expect: inst.expect}
 	if opt.Random != nil {
 		ro := *opt.Random
 		ro.Phases, ro.Progress = inst.phases, opt.Progress

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/lockstep-go/lockstep/distal/core"
 	"github.com/lockstep-go/lockstep/distal/syntax"
@@ -82,6 +83,11 @@ func (c *checker) judged(rule string, pos syntax.Pos, body []core.Stmt, start *s
 	}
 	for _, name := range core.Conditions {
 		c.file(*j.worst[name])
+	}
+	for _, r := range c.prog.Rules {
+		if r.Body.Pos == pos && j.worst[core.Current].Status == Proved {
+			r.Current = true
+		}
 	}
 }
 
@@ -394,31 +400,38 @@ func (c *checker) everyPath(visit func(*core.Rule, *symbolic)) bool {
 	return ok
 }
 
-// After is the earliest round of the same phase in which a node can act after a rule: that of the message it sends, or
-// the one after the rule's own on a path that sends nothing. Elsewhere says that some path sends into another phase. It
-// is -1 when every path does.
-func (p *Program) After(r *core.Rule) (next int, elsewhere bool) {
-	next = -1
-	own := r.Round(p.Program)
-	meet := func(round int) {
-		if next < 0 || round < next {
-			next = round
+// Ways is where a node can be after an action: in which rounds of the same phase, and in which of another one, it has sent last,
+// and whether it may have sent nothing.
+type Ways struct {
+	Same, Other []int
+	Rests       bool
+	Unknown     bool // the action is too long to follow
+}
+
+// Leads finds where a rule can lead; nil is the init block.
+func (p *Program) Leads(r *core.Rule) Ways {
+	var out Ways
+	own, body := -1, p.Init.Body
+	if r != nil {
+		own, body = r.Round(p.Program), r.Body.Body
+	}
+	add := func(list *[]int, round int) {
+		if !slices.Contains(*list, round) {
+			*list = append(*list, round)
+			slices.Sort(*list)
 		}
 	}
-	ok := follow(r.Body.Body, symbolicStart(p.Program, nil), func(e *symbolic) {
+	out.Unknown = !follow(body, symbolicStart(p.Program, nil), func(e *symbolic) {
 		if len(e.sends) == 0 {
-			meet(own + 1)
+			out.Rests = true
 			return
 		}
 		// Conditions 1 and 2: the last send tells where the node is, and a round that is not later is one of a later phase.
-		if last := e.sends[len(e.sends)-1]; last.round > own {
-			meet(last.round)
+		if last := e.sends[len(e.sends)-1]; last.round > own && own >= 0 {
+			add(&out.Same, last.round)
 		} else {
-			elsewhere = true
+			add(&out.Other, last.round)
 		}
 	})
-	if !ok {
-		return own + 1, true
-	}
-	return next, elsewhere
+	return out
 }

@@ -91,6 +91,7 @@ type Rule struct {
 	Enabling Enabling
 	Body     *Action
 	Timely   bool // its guard demands timely messages
+	Current  bool // it is proved that it acts only on timely messages
 }
 
 // Trigger is what a rule waits for: one of the types below and nothing else.

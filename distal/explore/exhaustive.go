@@ -14,7 +14,9 @@ import (
 	"fmt"
 
 	"github.com/lockstep-go/lockstep/distal/internal/levels"
+	"github.com/lockstep-go/lockstep/distal/machine"
 	"github.com/lockstep-go/lockstep/distal/sequential"
+	"github.com/lockstep-go/lockstep/distal/syntax"
 )
 
 // DefaultMemory is the memory limit when Options.Memory is 0.
@@ -22,7 +24,7 @@ const DefaultMemory = 4 << 30
 
 // Options of an exhaustive search.
 type Options struct {
-	Phases   int                 // explore phases 1 to Phases; at least 1
+	Phases   int                 // how many phases to explore, from the first one on; at least 1
 	Memory   int64               // limit in bytes, about; 0 means DefaultMemory
 	Disk     int64               // limit of temporary disk space in bytes; 0: none is used, and the search ends at the memory limit
 	Dir      string              // folder of the temporary file; empty: the system's
@@ -55,7 +57,8 @@ type Result struct {
 	Verdict        string     `json:"verdict"`
 	Reason         string     `json:"reason,omitempty"` // why the verdict is unknown
 	States         int64      `json:"states"`
-	PhasesComplete int        `json:"phases_complete"`
+	FirstPhase     int        `json:"first_phase"`     // with which the run begins
+	PhasesComplete int        `json:"phases_complete"` // how many phases from there on are complete
 	Violation      *Violation `json:"violation,omitempty"`
 	ElapsedMS      int64      `json:"elapsed_ms"`
 	StatesPerSec   float64    `json:"states_per_sec"`
@@ -73,11 +76,15 @@ type Violation struct {
 	RoundName    string           `json:"round_name"`
 	ActiveRounds int              `json:"active_rounds"` // rounds in which some node acted
 	Text         string           `json:"text"`
+	Pos          syntax.Pos       `json:"pos"` // of the property, the broken condition, or the fault
+	Start        []*machine.State `json:"-"`   // in which the nodes begin
 	Trace        []sequential.Row `json:"-"`
 }
 
 // Complete words how far the result goes: "complete to phase 4".
-func (r Result) Complete() string { return fmt.Sprintf("complete to phase %d", r.PhasesComplete) }
+func (r Result) Complete() string {
+	return fmt.Sprintf("complete to phase %d", r.FirstPhase+r.PhasesComplete-1)
+}
 
 // Exhaustive explores every behaviour of the model to the given number of phases.
 func Exhaustive(m *sequential.Model, opt Options) (Result, error) {
@@ -104,7 +111,7 @@ func Exhaustive(m *sequential.Model, opt Options) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	r := Result{Verdict: Pass, Transitions: found.Transitions, Memory: found.Memory, Disk: found.Disk, Levels: found.Levels}
+	r := Result{FirstPhase: int(m.Program.Core.First), Verdict: Pass, Transitions: found.Transitions, Memory: found.Memory, Disk: found.Disk, Levels: found.Levels}
 	for _, size := range found.Levels {
 		r.States += size
 	}

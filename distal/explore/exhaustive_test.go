@@ -297,7 +297,7 @@ upon A m with m.k == k do { x := x + 1 send B(k, x) to all }
 upon B m with m.k == k do { k := k + m.v - 1 send A(k) to all }
 `
 	m, _ := load(t, src, distal.Options{})
-	if len(m.Program.Checked.Monitors) == 0 {
+	if checked, _ := distal.Load(src); len(checked.Monitors) == 0 {
 		t.Fatal("nothing is watched")
 	}
 	r, err := explore.Exhaustive(m, explore.Options{Phases: 2})

@@ -5,7 +5,6 @@ import (
 	"math/bits"
 	"math/rand/v2"
 
-	"github.com/lockstep-go/lockstep/distal/check"
 	"github.com/lockstep-go/lockstep/distal/machine"
 	"github.com/lockstep-go/lockstep/distal/sequential"
 )
@@ -17,7 +16,6 @@ type RandomOptions struct {
 	Deliver  float64             // chance that a message arrives when the network may lose it; 0 means 0.8
 	Timeout  float64             // chance that a free timeout fires; 0 means 0.5
 	Seed     uint64              // a run is a function of the seed and its number
-	LoseOwn  bool                // messages of a node to itself can be lost too; otherwise they always arrive
 	Memory   int64               // forget what was computed when it takes more bytes, about; 0 means DefaultMemory
 	KeepOn   bool                // go on after a violation and count all
 	Progress func(Progress) bool // called now and then with the runs in States; false stops
@@ -52,6 +50,7 @@ type sampler struct {
 	masks  []uint64
 	active int
 	broken *sequential.Problem // some node cannot even start
+	begun  []*machine.State    // where a run that is described began
 }
 
 // exact remembers what a round does with exact mailboxes: the key holds only messages that arrived.
@@ -132,7 +131,7 @@ func newSampler(m *sequential.Model, opt RandomOptions) *sampler {
 		s.starts = append(s.starts, ids)
 	}
 	for k := range opt.Phases * m.Rounds() {
-		tag := machine.Tag{Phase: int64(k/m.Rounds()) + 1, Round: k % m.Rounds()}
+		tag := m.Tag(k)
 		s.rounds = append(s.rounds, &exact{t: s.t, tag: tag, boxes: newWords(n+1, 256)})
 	}
 	return s
@@ -175,6 +174,12 @@ func (s *sampler) run(number int, record func(sequential.Row)) (int, int) {
 	for i, ids := range s.starts {
 		s.vec[i] = ids[s.below(len(ids))]
 	}
+	if record != nil {
+		s.begun = nil
+		for _, id := range s.vec {
+			s.begun = append(s.begun, s.t.local(id).state)
+		}
+	}
 	if p := s.t.Judge(s.vec); p != 0 {
 		return p, 0
 	}
@@ -205,6 +210,12 @@ func (s *sampler) round(r *exact) int {
 		changed = changed || a.Changed
 		problem = max(problem, a.Problem)
 	}
+	if problem == 0 && changed {
+		for p := range s.n {
+			s.next[p] = s.alts[p].After
+		}
+		problem = s.t.Judge(s.next)
+	}
 	s.deliver()
 	for q := range s.n {
 		list := s.outcomes(r, q)
@@ -225,7 +236,7 @@ func (s *sampler) round(r *exact) int {
 
 // alternative draws whether a timeout fires, and which of its outcomes.
 func (s *sampler) alternative(alts []alternative) int {
-	if !alts[0].fired {
+	if alts[0].fired == nil {
 		if s.byte() >= s.fire {
 			return 0
 		}
@@ -237,10 +248,7 @@ func (s *sampler) alternative(alts []alternative) int {
 // deliver draws for each node whose messages arrive, within what the network allows.
 func (s *sampler) deliver() {
 	m := s.t.model
-	mode := 0
-	if m.Network == check.Kernel {
-		mode = s.below(s.n)
-	}
+	mode := s.below(len(m.Network.Modes))
 	for q := range s.n {
 		var sent, got uint64
 		for p := range s.n {
@@ -248,11 +256,11 @@ func (s *sampler) deliver() {
 				continue
 			}
 			sent |= 1 << p
-			if p == q && !s.opt.LoseOwn || s.byte() < s.cut {
+			if s.byte() < s.cut {
 				got |= 1 << p
 			}
 		}
-		for !m.Allowed(mode, sent, got) {
+		for !m.Network.Allowed(mode, q, sent, got) {
 			// Too much is lost: bring back one lost message after the other until it is enough.
 			lost := sent &^ got
 			for skip := s.below(bits.OnesCount64(lost)); skip > 0; skip-- {
@@ -331,12 +339,18 @@ func (s *sampler) describe(r *exact) sequential.Row {
 // violation makes the violating run again and describes it.
 func (s *sampler) violation(run, problem, rounds int) *Violation {
 	var rows []sequential.Row
-	s.run(run, func(r sequential.Row) { rows = append(rows, r) })
+	var start []*machine.State
+	s.run(run, func(r sequential.Row) {
+		if rows == nil {
+			start = s.begun
+		}
+		rows = append(rows, r)
+	})
 	p := s.t.problems[problem]
-	v := &Violation{Property: p.Property, Text: p.Text, Round: rounds, ActiveRounds: s.active, Trace: rows}
+	v := &Violation{Property: p.Property, Pos: p.Pos, Text: p.Text, Round: rounds, ActiveRounds: s.active, Start: start, Trace: rows}
 	if rounds > 0 {
-		v.Phase = (rounds-1)/s.t.model.Rounds() + 1
-		v.RoundName = s.t.model.Program.Checked.Rounds[(rounds-1)%s.t.model.Rounds()]
+		last := s.t.tag(rounds - 1)
+		v.Phase, v.RoundName = int(last.Phase), s.t.model.Program.Round(last)
 	}
 	return v
 }

@@ -1,8 +1,10 @@
 package explore
 
 import (
+	"slices"
 	"sync"
 
+	"github.com/lockstep-go/lockstep/distal/core"
 	"github.com/lockstep-go/lockstep/distal/internal/levels"
 	"github.com/lockstep-go/lockstep/distal/machine"
 	"github.com/lockstep-go/lockstep/distal/sequential"
@@ -23,6 +25,8 @@ type table struct {
 	problems []*sequential.Problem // index 0 is "none"
 	verdicts *words                // vectors of classes already judged
 	judged   []int                 // for each: the problem
+	acted    map[*core.Action]bool // what was ever called
+	busy     map[int64]bool        // phases in which something was sent
 }
 
 // table answers the exhaustive search.
@@ -39,7 +43,8 @@ type local struct {
 // alternative is one way in which a node can begin a round.
 type alternative struct {
 	levels.Beginning
-	fired bool // a timeout fired
+	fired *core.Action   // a timeout; nil: none
+	out   []machine.Send // what it sends
 }
 
 // outcome is one distinct way in which a node can end a round.
@@ -48,24 +53,45 @@ type outcome struct {
 	mask uint64 // the senders of a smallest mailbox that leads here
 }
 
+// same says whether two ways to begin cannot be told apart.
+func (a *alternative) same(b *alternative) bool {
+	return a.After == b.After && a.Problem == b.Problem && slices.Equal(a.Sent, b.Sent)
+}
+
 func newTable(m *sequential.Model) *table {
 	n := m.Program.N
 	return &table{
 		model: m, n: n, ids: map[string]uint32{}, classes: map[string]uint32{}, messages: map[string]uint32{},
-		payloads: []machine.Message{{}}, problems: []*sequential.Problem{nil}, verdicts: newWords(n, 64),
+		payloads: []machine.Message{{}}, acted: map[*core.Action]bool{}, busy: map[int64]bool{}, problems: []*sequential.Problem{nil}, verdicts: newWords(n, 64),
 	}
 }
 
 // tag of the round with the given number, counted from 0 at the start of the run.
-func (t *table) tag(round int) machine.Tag {
-	return machine.Tag{Phase: int64(round/t.model.Rounds()) + 1, Round: round % t.model.Rounds()}
+func (t *table) tag(round int) machine.Tag { return t.model.Tag(round) }
+
+// note remembers what happened, for the verdict: an action that was called, a phase in which something was sent.
+func (t *table) note(a *core.Action, tag machine.Tag, sent bool) {
+	t.mu.RLock()
+	known := (a == nil || t.acted[a]) && (!sent || t.busy[tag.Phase])
+	t.mu.RUnlock()
+	if known {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if a != nil {
+		t.acted[a] = true
+	}
+	if sent {
+		t.busy[tag.Phase] = true
+	}
 }
 
 // Nodes implements levels.Oracle, as do the exported methods below.
 func (t *table) Nodes() int { return t.n }
 
 // Modes is the number of joint choices of the network.
-func (t *table) Modes() int { return t.model.Modes() }
+func (t *table) Modes() int { return len(t.model.Network.Modes) }
 
 // Initial lists the first local states of a node.
 func (t *table) Initial(node int) (locals []uint32, problem int) {
@@ -166,18 +192,15 @@ func (t *table) intern(self int, s *machine.State) uint32 {
 // class numbers the part of a state that properties can see.
 func (t *table) class(s *machine.State) uint32 {
 	seen := &machine.State{Vars: make([]machine.Value, len(s.Vars))}
-	for _, q := range t.model.Program.Checked.Props {
-		if q.OnOutput {
+	for _, q := range t.model.Program.Core.Props {
+		if q.Moment == core.OnOutput {
 			continue
 		}
 		for _, v := range q.Vars {
 			seen.Vars[v] = s.Vars[v]
 		}
-		if q.Outputs {
-			seen.Output = s.Output
-		}
 	}
-	key := string(seen.AppendVars(nil))
+	key := string(seen.AppendKey(nil))
 	id, ok := t.classes[key]
 	if !ok {
 		id = uint32(len(t.classes))
@@ -219,7 +242,7 @@ func (t *table) begin(tag machine.Tag, id uint32) []alternative {
 	l := t.local(id)
 	var alts []alternative
 	for _, st := range t.model.Send(l.self, l.state, tag) {
-		a := alternative{fired: st.Rule != nil}
+		a := alternative{fired: st.Action, out: st.Out}
 		a.After, a.Sent = t.intern(l.self, st.State), make([]uint32, t.n)
 		for _, s := range st.Out {
 			m := t.message(machine.Message{Type: s.Type, Fields: s.Fields})
@@ -229,9 +252,12 @@ func (t *table) begin(tag machine.Tag, id uint32) []alternative {
 				}
 			}
 		}
+		t.note(st.Action, tag, len(st.Out) > 0)
 		a.Changed = t.local(a.After).class != l.class
 		a.Problem = t.problem(st.Problem)
-		alts = append(alts, a)
+		if !slices.ContainsFunc(alts, func(b alternative) bool { return a.same(&b) }) {
+			alts = append(alts, a)
+		}
 	}
 	return alts
 }
@@ -240,6 +266,7 @@ func (t *table) begin(tag machine.Tag, id uint32) []alternative {
 // come first, so that the mask of an outcome shows a smallest one.
 func (t *table) end(tag machine.Tag, mode int, id uint32, msgs []uint32) []outcome {
 	var sent uint64
+	self := t.local(id).self
 	for s, m := range msgs {
 		if m != 0 {
 			sent |= 1 << s
@@ -247,7 +274,7 @@ func (t *table) end(tag machine.Tag, mode int, id uint32, msgs []uint32) []outco
 	}
 	var outs []outcome
 	for got := uint64(0); ; got = (got - sent) & sent {
-		if t.model.Allowed(mode, sent, got) {
+		if t.model.Network.Allowed(mode, self-1, sent, got) {
 			outs = t.receive(tag, id, msgs, got, outs)
 		}
 		if got == sent {
@@ -261,10 +288,8 @@ func (t *table) receive(tag machine.Tag, id uint32, msgs []uint32, got uint64, o
 	l := t.local(id)
 	for _, st := range t.model.Update(l.self, l.state, tag, t.mailbox(tag, msgs, got)) {
 		o := outcome{mask: got}
-		o.Local, o.Acted, o.Problem = id, st.Rule != nil, t.problem(st.Problem)
-		if o.Acted {
-			o.Local = t.intern(l.self, st.State)
-		}
+		o.Local, o.Acted, o.Problem = t.intern(l.self, st.State), st.Action != nil, t.problem(st.Problem)
+		t.note(st.Action, tag, false)
 		o.Changed = t.local(o.Local).class != l.class
 		known := false
 		for i := range outs {
@@ -299,16 +324,10 @@ func (t *table) mailbox(tag machine.Tag, msgs []uint32, mask uint64) []machine.M
 // the local state `after`. sent gives the message that each node sent to it.
 func (t *table) cell(tag machine.Tag, a *alternative, mask uint64, after uint32, sent []uint32) sequential.Cell {
 	begun := t.local(a.After)
-	c := sequential.Cell{TimedOut: a.fired, Received: mask, State: t.local(after).state}
-	for to, m := range a.Sent {
-		if m != 0 {
-			c.Sent = t.payloads[m]
-			c.SentTo |= 1 << to
-		}
-	}
+	c := sequential.Cell{Began: a.fired, Begun: begun.state, Out: a.out, Received: mask, State: t.local(after).state}
 	for _, st := range t.model.Update(begun.self, begun.state, tag, t.mailbox(tag, sent, mask)) {
 		if t.intern(begun.self, st.State) == after {
-			c.Rule, c.Outputs = st.Rule, st.Outputs
+			c.Rule, c.Outputs = st.Action, st.Outputs
 			break
 		}
 	}

@@ -8,16 +8,18 @@ import (
 // violation words what the search has found.
 func (t *table) violation(f *levels.Found) *Violation {
 	p := t.problems[f.Problem]
-	v := &Violation{Property: p.Property, Text: p.Text, Round: len(f.Path), ActiveRounds: f.Active}
-	if v.Round == 0 {
-		return v
-	}
-	last := t.tag(v.Round - 1)
-	v.Phase, v.RoundName = int(last.Phase), t.model.Program.Checked.Rounds[last.Round]
+	v := &Violation{Property: p.Property, Pos: p.Pos, Text: p.Text, Round: len(f.Path), ActiveRounds: f.Active}
 	state := f.Start
+	for _, id := range state {
+		v.Start = append(v.Start, t.local(id).state)
+	}
 	for round, step := range f.Path {
 		v.Trace = append(v.Trace, t.describe(round, state, step))
 		state = step.State
+	}
+	if v.Round > 0 {
+		last := t.tag(v.Round - 1)
+		v.Phase, v.RoundName = int(last.Phase), t.model.Program.Round(last)
 	}
 	return v
 }

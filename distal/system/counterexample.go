@@ -1,97 +1,120 @@
 package system
 
 import (
+	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/distal/async"
 	"github.com/lockstep-go/lockstep/distal/explore"
 	"github.com/lockstep-go/lockstep/distal/machine"
 	"github.com/lockstep-go/lockstep/distal/sequential"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Counterexample is a violation that the search of the sequential program found, as a
-// trace in rounds, to be drawn like any other. It is a picture of the sequential
-// program, not a run of the asynchronous one: it has no seed and does not replay.
-func Counterexample(p *machine.Program, v *explore.Violation) *trace.Trace {
-	c := &drawing{program: p, trace: &trace.Trace{Header: trace.Header{Format: trace.Version, Tool: lockstep.Version, Target: "distal " + p.Checked.Name,
-		Strategy: "sequential", Nodes: p.N, Rounds: p.Checked.Rounds}}}
-	c.add(trace.Record{})
-	for _, row := range v.Trace {
-		c.round(row)
+// Counterexample makes the violation that the search of the sequential program found again, message by message, on the program
+// as it is written, and returns the recording: a trace that replays like any other. p is the program without choices; those
+// of the violation are put into it. An error says that no asynchronous run does what the search found.
+func Counterexample(p Program, m *sequential.Model, v *explore.Violation) (Program, *trace.Trace, error) {
+	followed, err := async.Follow(m, v.Start, v.Trace)
+	if err != nil {
+		return p, nil, err
 	}
-	last := len(c.trace.Records) - 1
-	c.trace.Outcome = trace.Outcome{Verdict: trace.Fail, Steps: last,
-		Finding: &trace.Finding{Property: v.Property, Text: v.Text, Step: last}}
-	return c.trace
-}
-
-// drawing is a counterexample in the making.
-type drawing struct {
-	program *machine.Program
-	trace   *trace.Trace
-	sent    trace.ID
-}
-
-func (c *drawing) add(r trace.Record) {
-	r.Number = len(c.trace.Records)
-	r.Round = len(c.trace.Rounds)
-	c.trace.Records = append(c.trace.Records, r)
-}
-
-// round draws one round: time-outs, then every message, received or lost, then what the
-// nodes have become.
-func (c *drawing) round(row sequential.Row) {
-	all := trace.AllNodes(c.program.N)
-	c.trace.Rounds = append(c.trace.Rounds, trace.Round{Number: len(c.trace.Rounds) + 1, Phase: int(row.Tag.Phase),
-		Name: c.program.Checked.Rounds[row.Tag.Round], Kernel: all})
-	for i := range row.Nodes {
-		cell := &row.Nodes[i]
-		if cell.TimedOut {
-			n := lockstep.Node(i + 1)
-			c.add(trace.Record{Step: trace.Step{Kind: trace.Alarm, Node: n}, Text: fmt.Sprintf("%d alarm", n)})
+	p.Choices, p.Holds = list(followed.Choices), ""
+	var holds []int
+	script := script{}
+	for _, move := range followed.Moves {
+		script = append(script, stepOf(move))
+		if move.Hold {
+			holds = append(holds, move.Message)
 		}
 	}
-	for from := range row.Nodes {
-		for to := range row.Nodes {
-			if row.Nodes[from].SentTo&(1<<to) != 0 {
-				c.message(row, from, to)
+	p.Holds = list(holds)
+	plan := lockstep.Plan{System: p, Strategy: script, Spec: Properties, Runs: 1, Workers: 1, Steps: len(script) + 1}
+	result, err := lockstep.Explore(context.Background(), plan)
+	if err != nil {
+		return p, nil, err
+	}
+	found := result.First()
+	if found == nil {
+		return p, nil, fmt.Errorf("%s is not broken by the run as it is written", v.Property)
+	}
+	if found.Finding.Property != v.Property {
+		return p, nil, fmt.Errorf("the run as it is written breaks %s, not %s", found.Finding.Property, v.Property)
+	}
+	rounds(found.Trace, m, v.Trace)
+	return p, found.Trace, nil
+}
+
+func list(numbers []int) string {
+	var parts []string
+	for _, n := range numbers {
+		parts = append(parts, strconv.Itoa(n))
+	}
+	return strings.Join(parts, ",")
+}
+
+func stepOf(m async.Move) lockstep.Step {
+	switch {
+	case m.Node != 0:
+		return lockstep.Step{Kind: trace.Alarm, Node: lockstep.Node(m.Node)}
+	case m.Lost:
+		return lockstep.Step{Kind: trace.Drop, Msg: lockstep.ID(m.Message)}
+	}
+	return lockstep.Step{Kind: trace.Deliver, Msg: lockstep.ID(m.Message)}
+}
+
+// rounds divides a recording into the rounds of the sequential program: a step is in the round of its message or of the node's tag.
+func rounds(t *trace.Trace, m *sequential.Model, rows []sequential.Row) {
+	number := map[trace.Tag]int{}
+	t.Rounds = nil
+	for _, row := range rows {
+		tag := trace.Tag{Phase: int32(row.Tag.Phase), Round: int32(row.Tag.Round)}
+		t.Rounds = append(t.Rounds, trace.Round{Number: len(t.Rounds) + 1, Phase: int(row.Tag.Phase), Name: m.Program.Round(row.Tag),
+			Kernel: trace.AllNodes(m.Program.N)})
+		number[tag] = len(t.Rounds)
+	}
+	tags := map[trace.ID]trace.Tag{}
+	at := 0
+	for i := range t.Records {
+		r := &t.Records[i]
+		for _, s := range r.Sent {
+			tags[s.Message.ID] = s.Message.Tag
+			if r.Step.Kind == trace.Alarm && number[s.Message.Tag] > at {
+				at = number[s.Message.Tag] // a plain timeout belongs to the round into which it sends
 			}
 		}
-	}
-	c.states(row)
-}
-
-// message draws a message of a round. It is sent in the record of its own arrival or
-// loss: in lock-step everyone sends before anyone receives.
-func (c *drawing) message(row sequential.Row, from, to int) {
-	m := row.Nodes[from].Sent
-	c.sent++
-	text := c.program.FormatMessage(m)
-	kind, content, _ := strings.Cut(strings.TrimSuffix(text, ")"), "(")
-	envelope := trace.Message{ID: c.sent, From: lockstep.Node(from + 1), To: lockstep.Node(to + 1), Type: kind,
-		Tag: trace.Tag{Phase: int32(m.Tag.Phase), Round: int32(m.Tag.Round)}}
-	text = fmt.Sprintf("%s (%s)", envelope, content)
-	last := &c.trace.Records[len(c.trace.Records)-1]
-	last.Sent = append(last.Sent, trace.Sent{Message: envelope, Text: text})
-	step := trace.Step{Kind: trace.Drop, Msg: c.sent}
-	if row.Nodes[to].Received&(1<<from) != 0 {
-		step.Kind = trace.Deliver
-	}
-	c.add(trace.Record{Step: step, Text: text})
-}
-
-// states adds to the last record of a round what the nodes have become and output.
-func (c *drawing) states(row sequential.Row) {
-	last := &c.trace.Records[len(c.trace.Records)-1]
-	for i := range row.Nodes {
-		cell, n := &row.Nodes[i], lockstep.Node(i+1)
-		last.States = append(last.States, trace.State{Node: n, Text: stateText(c.program, cell.State)})
-		for _, v := range cell.Outputs {
-			last.Events = append(last.Events, trace.Event{Node: n, Type: "output", Text: machine.Format(c.program.Checked.Output, v)})
+		if r.Step.Msg != 0 && number[tags[r.Step.Msg]] > at {
+			at = number[tags[r.Step.Msg]]
 		}
+		r.Round = at
 	}
+}
+
+// script is a strategy that takes given steps.
+type script []lockstep.Step
+
+func (s script) String() string                             { return "sequential" }
+func (s script) Check(lockstep.Info) error                  { return nil }
+func (s script) Guarantee(lockstep.Info) lockstep.Guarantee { return lockstep.Guarantee{} }
+func (s script) New(lockstep.Info) lockstep.Scheduler       { return &player{script: s} }
+
+type player struct {
+	script script
+	at     int
+}
+
+func (p *player) Reset(lockstep.Start) { p.at = 0 }
+
+func (p *player) Next(_ *lockstep.Run, next *lockstep.Step) bool {
+	if p.at == len(p.script) {
+		return false
+	}
+	*next = p.script[p.at]
+	p.at++
+	return true
 }
 
 // stateText is a state with a blank only between its variables.

@@ -111,6 +111,11 @@ func (w *worker) expand(state []uint32, parent uint64, cost uint32) (full bool, 
 	w.from(parent, cost)
 	for {
 		flags, problem := w.send()
+		if flags&changed != 0 && problem == 0 {
+			if problem = w.begun(); problem != 0 {
+				flags |= wrong
+			}
+		}
 		for mode := range uint32(w.m.modes) {
 			for p, first := range w.first {
 				w.spans[p] = w.m.spans[first+mode]
@@ -174,6 +179,15 @@ func (w *worker) send() (flags uint32, problem int32) {
 		}
 	}
 	return flags, problem
+}
+
+// begun judges the state between the two halves of a round.
+func (w *worker) begun() int32 {
+	state := make([]uint32, w.n)
+	for p, i := range w.pick {
+		state[p] = w.ways[p][i].after
+	}
+	return int32(w.o.Judge(state))
 }
 
 // product makes every combination of the endings in w.spans. The first node's part changes fastest.

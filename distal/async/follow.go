@@ -1,0 +1,180 @@
+package async
+
+import (
+	"fmt"
+
+	"github.com/lockstep-go/lockstep/distal/core"
+	"github.com/lockstep-go/lockstep/distal/machine"
+	"github.com/lockstep-go/lockstep/distal/sequential"
+)
+
+// Move is one step of an asynchronous run.
+type Move struct {
+	Node    int        // at which a timeout fires; 0: a message moves
+	Rule    *core.Rule // the timeout
+	Message int        // the number of the message
+	Lost    bool       // it is lost
+	Hold    bool       // the receiver does not act yet: more messages come with it
+}
+
+// Followed is an asynchronous run that follows one of the sequential program.
+type Followed struct {
+	Instance *Instance
+	Moves    []Move
+	Choices  []int // how the choices of the program were resolved, in order
+}
+
+// Follow makes a run of the sequential program message by message: in every round the timeouts that fired fire, and every node that acted
+// receives at once what it had received. Every node must go through the same states. It is how a counterexample of the
+// sequential program is shown to be one of the program as it is written.
+func Follow(model *sequential.Model, start []*machine.State, rows []sequential.Row) (*Followed, error) {
+	f := &Followed{Instance: fresh(model.Source, nil)}
+	w := &follower{model: model, out: f}
+	for i := range model.Source.N {
+		if err := w.start(i+1, start); err != nil {
+			return f, err
+		}
+	}
+	for _, row := range rows {
+		if err := w.round(row); err != nil {
+			return f, fmt.Errorf("phase %d, round %s: %w", row.Tag.Phase, model.Program.Round(row.Tag), err)
+		}
+	}
+	return f, nil
+}
+
+type follower struct {
+	model *sequential.Model
+	out   *Followed
+}
+
+// start starts a node in the state that is asked for; without one, in its first.
+func (w *follower) start(i int, states []*machine.State) error {
+	return w.try(func(in *Instance) []Firing {
+		in.start(i)
+		return in.history[len(in.history)-1:]
+	}, func(f *Firing) bool {
+		return states == nil || w.model.Agrees(states[i-1], f.After, f.Sent)
+	})
+}
+
+// maxTries limits the ways in which a step is tried.
+const maxTries = 4096
+
+// try makes a step with every resolution of its choices until the first firing is as wanted, and keeps that.
+func (w *follower) try(step func(*Instance) []Firing, want func(*Firing) bool) error {
+	var path, sizes []int
+	for range maxTries {
+		at := 0
+		in := w.out.Instance.clone()
+		in.choose = func(n int) int {
+			if at == len(path) {
+				path, sizes = append(path, 0), append(sizes, n)
+			}
+			at++
+			return path[at-1]
+		}
+		fired := step(in)
+		if len(fired) > 0 && want(&fired[0]) {
+			w.out.Instance = in
+			w.out.Choices = append(w.out.Choices, path[:at]...)
+			return nil
+		}
+		last := len(path) - 1
+		for last >= 0 && path[last]+1 >= sizes[last] {
+			last--
+		}
+		if last < 0 {
+			break
+		}
+		path, sizes = path[:last+1], sizes[:last+1]
+		path[last]++
+	}
+	return fmt.Errorf("no run of the program as it is written does this")
+}
+
+// round follows one round: timeouts, then what each node receives and does.
+func (w *follower) round(row sequential.Row) error {
+	for i := range row.Nodes {
+		if c := &row.Nodes[i]; c.Began != nil {
+			if err := w.ring(i+1, row.Tag, c); err != nil {
+				return fmt.Errorf("node %d, %s: %w", i+1, w.model.Label(c.Began), err)
+			}
+		}
+	}
+	for i := range row.Nodes {
+		c := &row.Nodes[i]
+		if c.Rule == nil {
+			continue
+		}
+		if err := w.act(i+1, row.Tag, c); err != nil {
+			return fmt.Errorf("node %d, %s: %w", i+1, w.model.Label(c.Rule), err)
+		}
+	}
+	w.lose(row.Tag)
+	return nil
+}
+
+// ring lets the plain timeout fire with which a node began the round. Which clock rings is a choice, too.
+func (w *follower) ring(i int, tag machine.Tag, c *sequential.Cell) error {
+	w.out.Moves = append(w.out.Moves, Move{Node: i, Rule: c.Began.Rule})
+	return w.try(func(in *Instance) []Firing { return in.Timeout(i) }, func(f *Firing) bool {
+		var now, later []machine.Send
+		for _, s := range f.Sent {
+			if s.Tag == tag {
+				now = append(now, s)
+			} else {
+				later = append(later, s)
+			}
+		}
+		return f.Rule == c.Began.Rule && sequential.SameSends(now, c.Out) && w.model.Agrees(c.Begun, f.After, later)
+	})
+}
+
+// act gives a node what it received and lets it act, by a rule or a timeout.
+func (w *follower) act(i int, tag machine.Tag, c *sequential.Cell) error {
+	var ids []int
+	for _, f := range w.out.Instance.flight {
+		if f.To == i && f.Message.Tag == tag && c.Received&(1<<(f.Message.From-1)) != 0 {
+			ids = append(ids, f.ID)
+		}
+	}
+	_, timeout := c.Rule.Rule.Trigger.(core.OnRoundTimeout)
+	for k, id := range ids {
+		w.out.Moves = append(w.out.Moves, Move{Message: id, Hold: timeout || k < len(ids)-1})
+	}
+	if timeout {
+		w.out.Moves = append(w.out.Moves, Move{Node: i, Rule: c.Rule.Rule})
+	}
+	return w.try(func(in *Instance) []Firing {
+		if !timeout {
+			fired, err := in.Deliver(ids...)
+			if err != nil {
+				return nil
+			}
+			return fired
+		}
+		if in.Put(ids...) != nil {
+			return nil
+		}
+		return in.Timeout(i)
+	}, func(f *Firing) bool {
+		return f.Rule == c.Rule.Rule && f.Tag == tag && (f.Fault != nil || w.model.Agrees(c.State, f.After, f.Sent))
+	})
+}
+
+// lose drops what was not received in its round.
+func (w *follower) lose(tag machine.Tag) {
+	var ids []int
+	for _, f := range w.out.Instance.flight {
+		if !tag.Before(f.Message.Tag) {
+			ids = append(ids, f.ID)
+		}
+	}
+	for _, id := range ids {
+		w.out.Moves = append(w.out.Moves, Move{Message: id, Lost: true})
+		if w.out.Instance.Drop(id) != nil {
+			panic("async: a message in flight cannot be dropped")
+		}
+	}
+}
