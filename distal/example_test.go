@@ -64,35 +64,38 @@ func ExampleFmt() {
 
 func ExampleRounds() {
 	r, _ := distal.Rounds(majority)
-	fmt.Print(r.Rounds[strings.Index(r.Rounds, "round Value"):])
+	fmt.Print(r.Text)
 	// Output:
-	// round Value:
-	// 	SEND:
-	// 		if due_Value and phase == k {
-	// 			send Value(phase, v) to all
-	// 			due_Value := false
-	// 		}
-	// 	UPDATE(mbox):
-	// 		if due_Value {
-	// 			skip
-	// 		} else if mbox(Value, .phase == phase, > 1) {
-	// 			ms := these messages
-	// 			v := (max m in ms by (m.v)).v
-	// 			output v
-	// 			phase := phase + 1
-	// 			due_Value := true
-	// 		}
+	// // The rounds of Majority. An arrow leads to the round in which the node acts next.
+	// init -> Value
+	//
+	// round Value
+	// 	upon Value -> Value of another phase
 }
 
 func ExampleSeq() {
 	r, _ := distal.Seq(majority, distal.Options{Network: "kernel"})
-	fmt.Print(r.Text[strings.Index(r.Text, "k := 0"):])
+	fmt.Print(r.Text[strings.Index(r.Text, "round Value"):strings.Index(r.Text, "property")])
 	// Output:
-	// k := 0
-	// while true {
-	// 	k := k + 1
-	// 	round_Value(k)
+	// round Value {
+	// 	send {
+	// 		for sent in {due for due in due_Value if due.phase == now()} {
+	// 			send Value(sent.phase, sent.v) to sent.whom
+	// 		}
+	// 		due_Value := {due2 for due2 in due_Value if due2.phase != now()}
+	// 	}
+	// 	deliver
+	// 	update {
+	// 		if due_Value == {} {
+	// 			let matching = {m for m in received(Value) if m.phase == phase}
+	// 			if matching != {} and len({m2.from for m2 in matching}) > 1 {
+	// 				onValue(matching)
+	// 			}
+	// 		}
+	// 	}
 	// }
+	//
+	// network kernel
 }
 
 func ExampleExport() {
@@ -130,7 +133,7 @@ func ExampleExplore_random() {
 
 func ExampleLoad() {
 	p, remarks := distal.Load(majority)
-	fmt.Println(p.Name, p.Rounds, len(remarks.Errors()))
+	fmt.Println(p.Name, p.RoundNames(), len(remarks.Errors()))
 	// Output: Majority [Value] 0
 }
 

@@ -127,7 +127,7 @@ func (w *follower) ring(i int, tag machine.Tag, c *sequential.Cell) error {
 				later = append(later, s)
 			}
 		}
-		return f.Rule == c.Began.Rule && sequential.SameSends(now, c.Out) && w.model.Agrees(c.Begun, f.After, later)
+		return is(f.Rule, c.Began.Rule) && sequential.SameSends(now, c.Out) && w.model.Agrees(c.Begun, f.After, later)
 	})
 }
 
@@ -159,7 +159,7 @@ func (w *follower) act(i int, tag machine.Tag, c *sequential.Cell) error {
 		}
 		return in.Timeout(i)
 	}, func(f *Firing) bool {
-		return f.Rule == c.Rule.Rule && f.Tag == tag && (f.Fault != nil || w.model.Agrees(c.State, f.After, f.Sent))
+		return is(f.Rule, c.Rule.Rule) && f.Tag == tag && (f.Fault != nil || w.model.Agrees(c.State, f.After, f.Sent))
 	})
 }
 

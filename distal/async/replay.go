@@ -157,12 +157,17 @@ func (r *replay) match(steps []sequential.Step, f Firing, begins machine.Tag) (s
 		if st.Action != nil {
 			rule = st.Action.Rule
 		}
-		if rule == f.Rule && r.model.Agrees(st.State, f.After, slices.DeleteFunc(slices.Clone(f.Sent), func(s machine.Send) bool { return s.Tag == begins })) &&
+		if is(rule, f.Rule) && r.model.Agrees(st.State, f.After, slices.DeleteFunc(slices.Clone(f.Sent), func(s machine.Send) bool { return s.Tag == begins })) &&
 			sequential.SameSends(st.Out, slices.DeleteFunc(slices.Clone(f.Sent), func(s machine.Send) bool { return s.Tag != begins })) {
 			return st, nil
 		}
 	}
 	return sequential.Step{}, fmt.Errorf("node %d: %s has no counterpart in the sequential program", f.Node, r.describe(f))
+}
+
+// is says whether two rules are the same one, of the same program or of a copy of it; nil is init.
+func is(a, b *core.Rule) bool {
+	return a == nil && b == nil || a != nil && b != nil && a.Index == b.Index
 }
 
 func (r *replay) describe(f Firing) string {

@@ -435,3 +435,26 @@ func (p *Program) Leads(r *core.Rule) Ways {
 	})
 	return out
 }
+
+// MostSends is the largest number of messages of a type that one action sends; 0 when that cannot be told.
+func (p *Program) MostSends(message int) int {
+	most, known := 1, true
+	visit := func(e *symbolic) {
+		count := 0
+		for _, s := range e.sends {
+			if s.stmt.Message == message {
+				count++
+				known = known && !s.loop
+			}
+		}
+		most = max(most, count)
+	}
+	known = follow(p.Init.Body, symbolicStart(p.Program, nil), visit) && known
+	for _, r := range p.Rules {
+		known = follow(r.Body.Body, symbolicStart(p.Program, nil), visit) && known
+	}
+	if !known {
+		return 0
+	}
+	return most
+}

@@ -140,7 +140,7 @@ func (p *Program) ParseNetwork(text string) (int, error) {
 	default:
 		if x := c.formula(e); x != nil {
 			i = len(p.Networks)
-			p.Networks = append(p.Networks, &core.Network{Name: text, Formula: x, Built: true})
+			p.Networks = append(p.Networks, &core.Network{Name: text, Formula: x})
 		}
 	}
 	if len(c.diags) > 0 {

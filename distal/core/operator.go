@@ -172,9 +172,9 @@ var Operators [operators]Row
 
 var rows = [operators]Row{
 	Self: {"self", Word, word(NodeType, MayAct), Evaluation{None: func(f *Frame) Value { return Value{N: f.Self} }}, "self", opaque},
-	All:  {"all", Word, word(NodeSet), Evaluation{None: func(f *Frame) Value { return f.nodes(0) }}, "ALL", opaque},
+	All:  {"all", Word, word(NodeSet), Evaluation{None: func(f *Frame) Value { return f.nodes(0) }}, "ALL_NODES", opaque},
 	Others: {"others", Word, word(NodeSet, MayAct), Evaluation{None: func(f *Frame) Value { return f.nodes(f.Self) }},
-		"(ALL & ~(1u << self))", opaque},
+		"(ALL_NODES & ~(1u << self))", opaque},
 	Timely: {"timely", Word, word(BoolType, MayAge), Evaluation{None: func(f *Frame) Value { return Truth(f.Timely) }}, "1", opaque},
 	Now: {"now", Function, typed(IntType, MayStep), Evaluation{None: func(f *Frame) Value { return Value{N: f.Now} }},
 		"now.phase", opaque},
@@ -193,7 +193,7 @@ var rows = [operators]Row{
 	Not: {"not", Unary, operands(BoolType, BoolType), Evaluation{One: func(_ *Frame, _ syntax.Pos, a Value) Value { return Value{N: 1 - a.N} }},
 		"(!$0)", logic},
 	Neg: {"-", Unary, operands(IntType, IntType), Evaluation{One: func(f *Frame, pos syntax.Pos, a Value) Value { return f.Number(pos, -a.N) }},
-		"sub(0, $0)", opaque},
+		"sub_i(0, $0)", opaque},
 	And: {"and", Binary, operands(BoolType, BoolType, BoolType), Evaluation{Lazy: func(f *Frame, a, b Eval) Value {
 		if a(f).N == 0 {
 			return Value{}
@@ -224,14 +224,14 @@ var rows = [operators]Row{
 	Prefix: {"prefix", Binary, sequences(Prefix, "prefix compares sequences, not %s"), truth(IsPrefix),
 		"pre_{0}($0, $1)", opaque},
 	Range:  {"..", Binary, operands(IntSet, IntType, IntType), Evaluation{Two: rangeOf}, "range_{r}($0, $1)", opaque},
-	Add:    {"+", Binary, joining("+"), arithmetic(func(a, b int64) int64 { return a + b }), "add($0, $1)", Symbolic{Number: plus}},
+	Add:    {"+", Binary, joining("+"), arithmetic(func(a, b int64) int64 { return a + b }), "sum_i($0, $1)", Symbolic{Number: plus}},
 	Concat: {"+", Binary, joining("+"), Evaluation{Two: concat}, "cat_{r}($0, $1)", opaque},
 	Union:  {"+", Binary, joining("+"), Evaluation{Two: union}, "union_{r}($0, $1)", opaque},
-	Sub:    {"-", Binary, joining("-"), arithmetic(func(a, b int64) int64 { return a - b }), "sub($0, $1)", Symbolic{Number: minus}},
+	Sub:    {"-", Binary, joining("-"), arithmetic(func(a, b int64) int64 { return a - b }), "sub_i($0, $1)", Symbolic{Number: minus}},
 	Diff:   {"-", Binary, joining("-"), Evaluation{Two: diff}, "diff_{r}($0, $1)", opaque},
-	Mul:    {"*", Binary, operands(IntType, IntType, IntType), arithmetic(func(a, b int64) int64 { return a * b }), "mul($0, $1)", opaque},
-	Div:    {"/", Binary, operands(IntType, IntType, IntType), division(func(a, b int64) int64 { return a / b }), "quo($0, $1)", opaque},
-	Mod:    {"%", Binary, operands(IntType, IntType, IntType), division(func(a, b int64) int64 { return a % b }), "rem($0, $1)", opaque},
+	Mul:    {"*", Binary, operands(IntType, IntType, IntType), arithmetic(func(a, b int64) int64 { return a * b }), "mul_i($0, $1)", opaque},
+	Div:    {"/", Binary, operands(IntType, IntType, IntType), division(func(a, b int64) int64 { return a / b }), "quo_i($0, $1)", opaque},
+	Mod:    {"%", Binary, operands(IntType, IntType, IntType), division(func(a, b int64) int64 { return a % b }), "rem_i($0, $1)", opaque},
 	From: {"from", Member, unwritten, Evaluation{One: func(_ *Frame, _ syntax.Pos, a Value) Value { return Value{N: a.N} }},
 		"($0).from", opaque},
 	Index: {"[]", Bracket, unwritten, Evaluation{Two: func(f *Frame, pos syntax.Pos, a, b Value) Value {
@@ -261,7 +261,7 @@ var rows = [operators]Row{
 			f.Fail(pos, "there is no node %d; nodes are 1 to %d", a.N, f.Params[0])
 		}
 		return a
-	}}, "node($0)", opaque},
+	}}, "node_i($0)", opaque},
 	ID:   {"id", Function, operands(IntType, NodeType), Evaluation{One: func(_ *Frame, _ syntax.Pos, a Value) Value { return a }}, "$0", opaque},
 	Some: {"some", Function, someTyping, Evaluation{One: func(_ *Frame, _ syntax.Pos, a Value) Value { return SomeOf(a) }}, "some_{r}($0)", opaque},
 	The: {"the", Function, theTyping, Evaluation{One: func(f *Frame, pos syntax.Pos, a Value) Value {

@@ -74,12 +74,12 @@ typedef unsigned char u8;
 typedef signed char i8;
 typedef unsigned int nodes;
 static int faulted, broken, limited;
-static int fault(void) { faulted = 1; return 0; }
-static int limit(void) { limited = 1; return 0; }
+static int fault_i(void) { faulted = 1; return 0; }
+static int limit_i(void) { limited = 1; return 0; }
 static int x_path[32], x_sizes[32], x_depth, x_at;
 static int pick(int n) {
 	if (n <= 1) return 0;
-	if (x_at == x_depth) { if (x_depth == 32) { limit(); return 0; } x_path[x_at] = 0; x_sizes[x_at] = n; x_depth++; }
+	if (x_at == x_depth) { if (x_depth == 32) { limit_i(); return 0; } x_path[x_at] = 0; x_sizes[x_at] = n; x_depth++; }
 	return x_path[x_at++];
 }
 `
@@ -89,9 +89,9 @@ func (g *generator) assemble(state, code string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "/* protocol %+q, %d nodes, %d phases from %d, network %+q, timeouts %s: one atomic step is one round.\n   To judge it: spin -a model.pml && gcc -O2 -DSAFETY -DVECTORSZ=65536 -o pan pan.c && ./pan -E -m1000000 */\n",
 		g.prog.Name, g.n, g.opt.Phases, g.prog.First, g.model.Network.Name, g.model.Timeouts)
-	fmt.Fprintf(&b, "c_decl {\n%s\\#define N %d\n\\#define ALL %du\n%s%s%s}\n", prelude, g.n, 1<<(g.n+1)-2, baseCode, g.types.String(), state)
+	fmt.Fprintf(&b, "c_decl {\n%s\\#define NODES_ %d\n\\#define ALL_NODES %du\n%s%s%s}\n", prelude, g.n, 1<<(g.n+1)-2, baseCode, g.types.String(), state)
 	b.WriteString("c_state \"Local G[" + fmt.Sprint(g.n+1) + "]\" \"Global\"\n")
-	fmt.Fprintf(&b, "int phase = %d; byte round = 0; byte q = 0; byte p = 0; short mode = 0; byte bad = 0; byte full = 0; short ch = 0;\nint got[%d]; short begin[%d]; short end_[%d];\n",
+	fmt.Fprintf(&b, "int phase = %d; byte round = 0; byte q = 0; byte p = 0; short mode = 0; byte bad = 0; byte over = 0; short ch = 0;\nint got[%d]; short begin[%d]; short end_[%d];\n",
 		g.prog.First, g.n+1, g.n+1, g.n+1)
 	fmt.Fprintf(&b, "c_code {\n%s}\n", code)
 	b.WriteString(g.process())
@@ -120,7 +120,7 @@ func (g *generator) process() string {
 				p++
 			:: else -> break
 			od;`, g.n)
-	const judged = "\t\tassert(full == 0); /* SeqMax is too small */\n\t\tassert(bad == 0)\n"
+	const judged = "\t\tassert(over == 0); /* SeqMax is too small */\n\t\tassert(bad == 0)\n"
 	return "active proctype main() {\n\tatomic {\n" + loop(resolve("start", "begin")) +
 		"\t\tc_code { start_all(); };\n\t\tq = 0; ch = 0;\n" + judged + "\t}\n" +
 		fmt.Sprintf("end:\tdo\n\t:: atomic { phase < %d ->\n", g.prog.First+int64(g.opt.Phases)) +

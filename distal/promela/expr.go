@@ -120,7 +120,7 @@ func (g *generator) each(set core.Expr, bound, body string) string {
 	s, i := g.tmp(), g.tmp()
 	elem := g.ctype(t.Elem)
 	if g.name(t) == "nodes" {
-		return fmt.Sprintf("{ nodes %s = %s; for (int %s = 1; %s <= N; %s++) if ((%s >> %s) & 1) { %s %s = %s; %s } }",
+		return fmt.Sprintf("{ nodes %s = %s; for (int %s = 1; %s <= NODES_; %s++) if ((%s >> %s) & 1) { %s %s = %s; %s } }",
 			s, g.expr(set), i, i, i, s, i, elem, bound, i, body)
 	}
 	return fmt.Sprintf("{ %s %s = %s; for (int %s = 0; %s < %s.len; %s++) { %s %s = %s.a[%s]; %s } }",
@@ -177,7 +177,7 @@ func (g *generator) best(e *core.Best) string {
 	for i, v := range values {
 		body += fmt.Sprintf("%s[%d] = %s; ", keys, i, v)
 	}
-	return fmt.Sprintf("({ %s %s = %s; int %s = 1; int %s[%d] = {0}; %s if (%s) fault(); %s; })",
+	return fmt.Sprintf("({ %s %s = %s; int %s = 1; int %s[%d] = {0}; %s if (%s) fault_i(); %s; })",
 		g.ctype(e.Type), r, g.zero(e.Type), first, keys, len(values), g.each(e.Set, bound, body+"}"), first, r)
 }
 
@@ -193,7 +193,7 @@ func (g *generator) fit(x string, t *core.Type) string {
 		if err != nil {
 			g.fail("a range whose ends cannot be computed: %v", err)
 		}
-		return fmt.Sprintf("fit(%s, %d, %d)", x, low, high)
+		return fmt.Sprintf("fit_i(%s, %d, %d)", x, low, high)
 	case core.Option:
 		return fmt.Sprintf("({ %s %s = %s; if (%s.some) %s; %s; })", g.name(t), v, x, v, g.fit(v+".v", t.Elem), v)
 	case core.Seq, core.Set:

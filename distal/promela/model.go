@@ -43,7 +43,7 @@ func (g *generator) functions() string {
 	var b strings.Builder
 	for i, m := range g.prog.Messages {
 		set := g.name(core.SetOf(m.Type))
-		fmt.Fprintf(&b, "static %s mail_%d(void) { %s r = {0}; int i; for (i = 1; i <= N; i++) if (in_[i] && in_[i]->kind == %d) r = add_%s(r, in_[i]->u.m%d); return r; }\n",
+		fmt.Fprintf(&b, "static %s mail_%d(void) { %s r = {0}; int i; for (i = 1; i <= NODES_; i++) if (in_[i] && in_[i]->kind == %d) r = add_%s(r, in_[i]->u.m%d); return r; }\n",
 			set, i, set, i+1, set, i)
 	}
 	for i, f := range g.prog.Funs {
@@ -182,7 +182,7 @@ static int may_lose(int p, int q) {
 }
 static int resolve_end(Local *s, int self, int r, int last) {
 	int i;
-	for (i = 1; i <= N; i++) { in_[i] = 0; if ((now.got[self] >> i) & 1) { at_begin(i); in_[i] = &memo_[i].out[self]; } }
+	for (i = 1; i <= NODES_; i++) { in_[i] = 0; if ((now.got[self] >> i) & 1) { at_begin(i); in_[i] = &memo_[i].out[self]; } }
 	at_begin(self);
 	x_depth = x_at = 0; half_ = 1;
 	for (;;) { *s = memo_[self].to; end_once(s, self); if (!r--) break; advance(); }
@@ -192,21 +192,21 @@ static int more_end(int self, int r) { Local s; return end_chooses() && resolve_
 static void start_all(void) {
 	int i;
 	faulted = broken = limited = 0;
-	for (i = 1; i <= N; i++) { resolve_start(&now.G[i], i, now.begin[i]); now.begin[i] = 0; }
+	for (i = 1; i <= NODES_; i++) { resolve_start(&now.G[i], i, now.begin[i]); now.begin[i] = 0; }
 	now.bad = faulted || broken || !holds() || faulted;
-	now.full = limited;
+	now.over = limited;
 }
 static void commit(void) {
 	static Local next[%[1]d];
 	int i, ok;
 	faulted = broken = limited = 0;
-	for (i = 1; i <= N; i++) resolve_end(&next[i], i, now.end_[i], 1);
-	for (i = 1; i <= N; i++) { now.G[i] = memo_[i].to; }
+	for (i = 1; i <= NODES_; i++) resolve_end(&next[i], i, now.end_[i], 1);
+	for (i = 1; i <= NODES_; i++) { now.G[i] = memo_[i].to; }
 	ok = holds();
-	for (i = 1; i <= N; i++) { now.G[i] = next[i]; now.begin[i] = now.end_[i] = 0; now.got[i] = 0; memo_[i].known = 0; }
+	for (i = 1; i <= NODES_; i++) { now.G[i] = next[i]; now.begin[i] = now.end_[i] = 0; now.got[i] = 0; memo_[i].known = 0; }
 	if (++now.round == %[2]d) { now.round = 0; now.phase++; }
 	now.bad = !ok || faulted || broken || !holds() || faulted;
-	now.full = limited;
+	now.over = limited;
 }
 `, g.n+1, len(g.prog.Rounds))
 	return b.String()

@@ -44,7 +44,7 @@ func (g *generator) stmt(s core.Stmt, indent string) string {
 	case *core.Assert:
 		return fmt.Sprintf("%sif (!%s) broken = 1; /* %s %+q */\n", indent, g.expr(s.X), s.Condition, s.Name)
 	case *core.Try:
-		return fmt.Sprintf("%s{ Local keep_ = *s; Out out_keep_[N + 1]; int b_ = broken; memcpy(out_keep_, out_, sizeof out_keep_);\n%s%sif (!%s) { *s = keep_; broken = b_; memcpy(out_, out_keep_, sizeof out_keep_);\n%s%s} }\n",
+		return fmt.Sprintf("%s{ Local keep_ = *s; Out out_keep_[NODES_ + 1]; int b_ = broken; memcpy(out_keep_, out_, sizeof out_keep_);\n%s%sif (!%s) { *s = keep_; broken = b_; memcpy(out_, out_keep_, sizeof out_keep_);\n%s%s} }\n",
 			indent, g.stmts(s.Body, in), in, g.expr(s.Ensure), g.stmts(s.Else, in), indent)
 	}
 	panic(fmt.Sprintf("promela: no C for %T", s))
@@ -57,6 +57,6 @@ func (g *generator) send(s *core.Send, indent string) string {
 	if len(s.Args) > 0 {
 		args += ", " + g.args(s.Args)
 	}
-	return fmt.Sprintf("%s{ %s m_ = make_%s(%s); nodes to_ = %s; int i_; for (i_ = 1; i_ <= N; i_++) if ((to_ >> i_) & 1) { out_[i_].kind = %d; out_[i_].u.m%d = m_; } }\n",
+	return fmt.Sprintf("%s{ %s m_ = make_%s(%s); nodes to_ = %s; int i_; for (i_ = 1; i_ <= NODES_; i_++) if ((to_ >> i_) & 1) { out_[i_].kind = %d; out_[i_].u.m%d = m_; } }\n",
 		indent, g.name(m.Type), g.name(m.Type), args, g.expr(s.To), s.Message+1, s.Message)
 }

@@ -103,7 +103,10 @@ func (g *generator) define(name string, t *core.Type, code string) string {
 // most is how many elements a collection of a type can have: what is due is bounded by what is sent at once.
 func (g *generator) most(t *core.Type) int {
 	for _, v := range g.prog.Vars {
-		if v.Most > 0 && v.Type.Equal(t) {
+		if v.Type.Equal(t) && (v.Ghost || v.Most > 0) {
+			if v.Most == 0 {
+				return g.n // sent in a loop, to one node after the other
+			}
 			return v.Most
 		}
 	}
@@ -116,7 +119,7 @@ func (g *generator) most(t *core.Type) int {
 const optionCode = `typedef struct __attribute__((packed)) { u8 some; $E v; } $T;
 static int cmp_$T($T a, $T b) { return a.some != b.some ? (a.some < b.some ? -1 : 1) : a.some ? cmp_$N(a.v, b.v) : 0; }
 static $T some_$T($V v) { $T r; memset(&r, 0, sizeof r); r.some = 1; r.v = v; return r; }
-static $V the_$T($T a) { if (!a.some) fault(); return a.v; }
+static $V the_$T($T a) { if (!a.some) fault_i(); return a.v; }
 `
 
 const comparableCode = `static int comparable_$T($T a, $T b) { return !a.some || !b.some || comparable_$N(a.v, b.v); }
@@ -131,11 +134,11 @@ static int cmp_$T($T a, $T b) {
 }
 static int len_$T($T s) { return s.len; }
 static int has_$T($T s, $V x) { int i; for (i = 0; i < s.len; i++) if (cmp_$N(s.a[i], x) == 0) return 1; return 0; }
-static $V at_$T($T s, int i) { if (i < 0 || i >= s.len) { fault(); i = 0; } return s.a[i]; }
+static $V at_$T($T s, int i) { if (i < 0 || i >= s.len) { fault_i(); i = 0; } return s.a[i]; }
 static $V first_$T($T s) { return at_$T(s, 0); }
 static $V last_$T($T s) { return at_$T(s, s.len - 1); }
 static $V choose_$T($T s) { return at_$T(s, s.len ? pick(s.len) : 0); }
-static $T push_$T($T s, $V x) { if (s.len >= $CAP) limit(); else s.a[s.len++] = x; return s; }
+static $T push_$T($T s, $V x) { if (s.len >= $CAP) limit_i(); else s.a[s.len++] = x; return s; }
 `
 
 const seqCode = `static $T cat_$T($T a, $T b) { int i; for (i = 0; i < b.len; i++) a = push_$T(a, b.a[i]); return a; }
@@ -146,7 +149,7 @@ static int comparable_$T($T a, $T b) { return pre_$T(a, b) || pre_$T(b, a); }
 const setCode = `static $T add_$T($T s, $V x) {
 	int i, k = s.len;
 	if (has_$T(s, x)) return s;
-	if (s.len >= $CAP) { limit(); return s; }
+	if (s.len >= $CAP) { limit_i(); return s; }
 	while (k > 0 && cmp_$N(s.a[k-1], x) > 0) k--;
 	for (i = s.len; i > k; i--) s.a[i] = s.a[i-1];
 	s.a[k] = x; s.len++;
@@ -159,7 +162,7 @@ static $T diff_$T($T a, $T b) { $T r; int i; memset(&r, 0, sizeof r); for (i = 0
 const rangeCode = `static $T range_$T(int a, int b) {
 	$T r; long long i;
 	memset(&r, 0, sizeof r);
-	if ((long long)b - a >= 4096) { fault(); return r; }
+	if ((long long)b - a >= 4096) { fault_i(); return r; }
 	for (i = a; i <= b; i++) r = add_$T(r, i);
 	return r;
 }
@@ -196,20 +199,20 @@ func (g *generator) structure(name string, t *core.Type, first string) string {
 
 // baseCode are the functions on numbers and sets of nodes.
 const baseCode = `static int cmp_i(int a, int b) { return a < b ? -1 : a > b; }
-static int small(long long x) { return x < -2147483648LL || x > 2147483647LL ? fault() : (int)x; }
-static int add(int a, int b) { return small((long long)a + b); }
-static int sub(int a, int b) { return small((long long)a - b); }
-static int mul(int a, int b) { return small((long long)a * b); }
-static int quo(int a, int b) { return b == 0 ? fault() : small((long long)a / b); }
-static int rem(int a, int b) { return b == 0 ? fault() : small((long long)a % b); }
-static int fit(int x, int low, int high) { return x < low || x > high ? (fault(), low) : x; }
-static int node(int x) { return x < 1 || x > N ? (fault(), 1) : x; }
+static int small_i(long long x) { return x < -2147483648LL || x > 2147483647LL ? fault_i() : (int)x; }
+static int sum_i(int a, int b) { return small_i((long long)a + b); }
+static int sub_i(int a, int b) { return small_i((long long)a - b); }
+static int mul_i(int a, int b) { return small_i((long long)a * b); }
+static int quo_i(int a, int b) { return b == 0 ? fault_i() : small_i((long long)a / b); }
+static int rem_i(int a, int b) { return b == 0 ? fault_i() : small_i((long long)a % b); }
+static int fit_i(int x, int low, int high) { return x < low || x > high ? (fault_i(), low) : x; }
+static int node_i(int x) { return x < 1 || x > NODES_ ? (fault_i(), 1) : x; }
 static int len_nodes(nodes s) { return __builtin_popcount(s); }
 static int has_nodes(nodes s, int x) { return (s >> x) & 1; }
 static nodes add_nodes(nodes s, int x) { return s | 1u << x; }
 static nodes union_nodes(nodes a, nodes b) { return a | b; }
 static nodes diff_nodes(nodes a, nodes b) { return a & ~b; }
-static int at_nodes(nodes s, int i) { if (i < 0 || i >= len_nodes(s)) { fault(); return 1; } while (i--) s &= s - 1; return __builtin_ctz(s); }
+static int at_nodes(nodes s, int i) { if (i < 0 || i >= len_nodes(s)) { fault_i(); return 1; } while (i--) s &= s - 1; return __builtin_ctz(s); }
 static int first_nodes(nodes s) { return at_nodes(s, 0); }
 static int last_nodes(nodes s) { return at_nodes(s, len_nodes(s) - 1); }
 static int choose_nodes(nodes s) { return at_nodes(s, s ? pick(len_nodes(s)) : 0); }

@@ -109,7 +109,7 @@ func (b *builder) due(message int) {
 	b.out.Records = append(b.out.Records, record)
 	b.vars = append(b.vars, len(b.out.Vars))
 	b.out.Vars = append(b.out.Vars, core.Variable{Pos: b.from.Messages[message].Pos, Name: b.fresh("due_" + t.Name),
-		Type: core.SetOf(record), Ghost: true})
+		Type: core.SetOf(record), Ghost: true, Most: b.from.MostSends(message)})
 }
 
 // action makes the action of a rule.

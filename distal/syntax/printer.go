@@ -147,11 +147,11 @@ func (p *printer) round(d *Decl) {
 	p.line("round " + d.Name + " {")
 	p.last = d.Pos.Line
 	p.indent++
-	p.reach(d.Mid[0])
+	p.flush(d.Mid[0])
 	p.block(text("send {"), d.First, d.Mid[0], d.Mid[1])
 	p.last = d.Mid[1].Line
 	p.line("deliver")
-	p.reach(d.Open)
+	p.flush(d.Open)
 	p.block(text("update {"), d.Body, d.Open, d.End)
 	p.flush(d.End)
 	p.indent--

@@ -23,7 +23,8 @@ func counterexample(name string) (*trace.Trace, *distal.ExploreResult, error) {
 	if m == nil || result.Violation == nil {
 		return nil, nil, fmt.Errorf("%s: %s %w", name, result.Verdict, remarks)
 	}
-	return system.Counterexample(m.Program, result.Violation), &result, nil
+	_, tr, err := system.Counterexample(system.FromSource(text, ""), m, result.Violation)
+	return tr, &result, err
 }
 
 // Every violation of the buggy examples becomes a trace that can be written, read and
@@ -36,6 +37,9 @@ func TestCounterexamples(t *testing.T) {
 		}
 		if len(tr.Rounds) != result.Violation.Round || tr.Outcome.Finding.Property != result.Violation.Property {
 			t.Errorf("%s: %d rounds, the violation took %d", name, len(tr.Rounds), result.Violation.Round)
+		}
+		if tr.Outcome.Verdict != trace.Fail {
+			t.Errorf("%s: verdict %s", name, tr.Outcome.Verdict)
 		}
 		var file bytes.Buffer
 		if err := trace.Write(&file, tr); err != nil {
@@ -58,5 +62,5 @@ func ExampleCounterexample() {
 		return
 	}
 	fmt.Println(len(tr.Rounds), "rounds:", tr.Outcome.Finding)
-	// Output: 12 rounds: Successive: an output breaks the property
+	// Output: 12 rounds: Successive: Successive does not hold for the output of node 1
 }

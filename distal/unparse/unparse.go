@@ -180,13 +180,17 @@ func (w *writer) code(f *syntax.File) {
 
 // networks declares what is not there anyway, and says which one is used.
 func (w *writer) networks(f *syntax.File) {
+	given := map[string]bool{}
+	for _, n := range w.p.Networks {
+		given[n.Name] = true
+	}
 	for i, n := range w.p.Networks {
 		w.nets = append(w.nets, n.Name)
 		if n.Built {
 			continue
 		}
 		if strings.ContainsAny(n.Name, " (:") {
-			w.nets[i] = w.fresh("Given", nil) // a formula from the command line
+			w.nets[i] = w.fresh("Given", given) // a formula from the command line
 		}
 		f.Decls = append(f.Decls, &syntax.Decl{Kind: syntax.NetworkDecl, Name: w.nets[i], Formula: w.body(nil).expr(n.Formula)})
 	}
