@@ -27,7 +27,8 @@ type Followed struct {
 // Follow makes a run of the sequential program message by message: in every round the timeouts that fired fire, and every node that acted
 // receives at once what it had received. Every node must go through the same states. It is how a counterexample of the
 // sequential program is shown to be one of the program as it is written.
-func Follow(model *sequential.Model, start []*machine.State, rows []sequential.Row) (*Followed, error) {
+// broken is the property, condition or fault in which the run must end.
+func Follow(model *sequential.Model, start []*machine.State, rows []sequential.Row, broken string) (*Followed, error) {
 	f := &Followed{Instance: fresh(model.Source, nil)}
 	w := &follower{model: model, out: f}
 	for i := range model.Source.N {
@@ -35,12 +36,52 @@ func Follow(model *sequential.Model, start []*machine.State, rows []sequential.R
 			return f, err
 		}
 	}
-	for _, row := range rows {
+	for i, row := range rows {
 		if err := w.round(row); err != nil {
 			return f, fmt.Errorf("phase %d, round %s: %w", row.Tag.Phase, model.Program.Round(row.Tag), err)
 		}
+		if i == len(rows)-1 && !f.Instance.Breaks(broken) {
+			w.poke(row)
+		}
+		w.lose(row.Tag)
+	}
+	if !f.Instance.Breaks(broken) {
+		return f, fmt.Errorf("message by message the run does not break %s", broken)
 	}
 	return f, nil
+}
+
+// poke lets nodes that did nothing in the last round look at what they received, and at their clocks: evaluating a guard can be
+// a fault.
+func (w *follower) poke(row sequential.Row) {
+	for i := range row.Nodes {
+		c := &row.Nodes[i]
+		if c.Rule != nil {
+			continue
+		}
+		ids := w.received(i+1, row.Tag, c)
+		for k, id := range ids {
+			w.out.Moves = append(w.out.Moves, Move{Message: id, Hold: k < len(ids)-1})
+		}
+		if _, err := w.out.Instance.Deliver(ids...); err != nil {
+			panic("async: " + err.Error())
+		}
+		if _, fault := w.out.Instance.Clocks(i + 1); fault != nil {
+			w.out.Moves = append(w.out.Moves, Move{Node: i + 1})
+			w.out.Instance.Timeout(i + 1)
+		}
+	}
+}
+
+// received lists the messages that a node received in a round.
+func (w *follower) received(i int, tag machine.Tag, c *sequential.Cell) []int {
+	var ids []int
+	for _, f := range w.out.Instance.flight {
+		if f.To == i && f.Message.Tag == tag && c.Received&(1<<(f.Message.From-1)) != 0 {
+			ids = append(ids, f.ID)
+		}
+	}
+	return ids
 }
 
 type follower struct {
@@ -54,7 +95,7 @@ func (w *follower) start(i int, states []*machine.State) error {
 		in.start(i)
 		return in.history[len(in.history)-1:]
 	}, func(f *Firing) bool {
-		return states == nil || w.model.Agrees(states[i-1], f.After, f.Sent)
+		return states == nil || f.Fault != nil || w.model.Agrees(states[i-1], f.After, f.Sent)
 	})
 }
 
@@ -111,7 +152,6 @@ func (w *follower) round(row sequential.Row) error {
 			return fmt.Errorf("node %d, %s: %w", i+1, w.model.Label(c.Rule), err)
 		}
 	}
-	w.lose(row.Tag)
 	return nil
 }
 
@@ -127,18 +167,13 @@ func (w *follower) ring(i int, tag machine.Tag, c *sequential.Cell) error {
 				later = append(later, s)
 			}
 		}
-		return is(f.Rule, c.Began.Rule) && sequential.SameSends(now, c.Out) && w.model.Agrees(c.Begun, f.After, later)
+		return is(f.Rule, c.Began.Rule) && (f.Fault != nil || sequential.SameSends(now, c.Out) && w.model.Agrees(c.Begun, f.After, later))
 	})
 }
 
 // act gives a node what it received and lets it act, by a rule or a timeout.
 func (w *follower) act(i int, tag machine.Tag, c *sequential.Cell) error {
-	var ids []int
-	for _, f := range w.out.Instance.flight {
-		if f.To == i && f.Message.Tag == tag && c.Received&(1<<(f.Message.From-1)) != 0 {
-			ids = append(ids, f.ID)
-		}
-	}
+	ids := w.received(i, tag, c)
 	_, timeout := c.Rule.Rule.Trigger.(core.OnRoundTimeout)
 	for k, id := range ids {
 		w.out.Moves = append(w.out.Moves, Move{Message: id, Hold: timeout || k < len(ids)-1})

@@ -64,7 +64,7 @@ type Instance struct {
 
 // uses says what a program does with messages, so that mailboxes can forget the rest.
 type uses struct {
-	read   []bool // by message: received reads all of them, whenever they came
+	read   []bool // by message: a rule of another round reads them
 	timely []bool // by message: no rule acts on one that is too old
 	always bool   // all messages are timely, and none is read otherwise
 }
@@ -105,12 +105,14 @@ func usesOf(p *core.Program, hoard bool) uses {
 	for i := range p.Messages {
 		u.timely[i] = true
 	}
+	round := -1
 	mark := func(e core.Expr) {
-		if m, ok := e.(*core.Mail); ok && m.All {
+		if m, ok := e.(*core.Mail); ok && m.All && p.Messages[m.Message].Round != round {
 			u.read[m.Message] = true
 		}
 	}
 	for _, r := range p.Rules {
+		round = r.Round(p)
 		if m := r.Message(); m >= 0 {
 			u.timely[m] = u.timely[m] && (r.Timely || r.Current && !hoard)
 		}
@@ -141,6 +143,9 @@ func (in *Instance) InFlight() []Flight { return in.flight }
 
 // History lists everything that fired, in order.
 func (in *Instance) History() []Firing { return in.history }
+
+// Nodes is the number of nodes.
+func (in *Instance) Nodes() int { return len(in.nodes) }
 
 // State is the local state of node i, 1..n.
 func (in *Instance) State(i int) *machine.State { return in.nodes[i-1].state }
@@ -472,6 +477,22 @@ func (in *Instance) Broken() string {
 		return props[i].Name
 	}
 	return ""
+}
+
+// Breaks says whether something has been broken: a property, a condition, an assertion, or "fault".
+func (in *Instance) Breaks(name string) bool {
+	for _, f := range in.history {
+		if f.Fault != nil && name == "fault" || f.Broken >= 0 && in.program.Core.Props[f.Broken].Name == name {
+			return true
+		}
+		for _, b := range f.Breaches {
+			if b.Title() == name {
+				return true
+			}
+		}
+	}
+	i, fault := in.Judge()
+	return fault != nil && name == "fault" || i >= 0 && in.program.Core.Props[i].Name == name
 }
 
 // Judge judges the properties of states on the states that the nodes are in now: the index of one that does not hold, or -1.

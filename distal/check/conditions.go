@@ -272,7 +272,7 @@ func (j *judge) guard(r *core.Rule, d *syntax.Decl, known facts, tag core.Linear
 	}
 }
 
-// reads decides condition 4: the mailbox is read only through the rule's own messages.
+// reads decides condition 4: received shows messages of the rule's tag, so it must be asked for those of its round.
 func (j *judge) reads(r *core.Rule) {
 	prog := j.c.prog
 	round := r.Round(prog.Program)
@@ -283,8 +283,6 @@ func (j *judge) reads(r *core.Rule) {
 		}
 		if m := prog.Messages[x.Message]; m.Round != round {
 			j.note(core.Reads, Refuted, x.Pos, "received(%s) reads messages of round %s in a rule of round %s", m.Type.Name, prog.Rounds[m.Round].Name, prog.Rounds[round].Name)
-		} else {
-			j.note(core.Reads, Watched, x.Pos, "received(%s) may hold messages of other phases", m.Type.Name)
 		}
 	}
 	core.Walk(r.Enabling.Guard, look)

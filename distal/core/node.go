@@ -79,7 +79,8 @@ type (
 		Info
 		Cond, Then, Else Expr
 	}
-	// Mail is the set of messages of one type: those of the tag that a rule looks at, or, with All, all in the mailbox.
+	// Mail is the set of messages of one type, and of the tag of the rule, in the mailbox. All marks those that are written as
+	// received(M), which may be asked for another round, where condition 4 is broken.
 	Mail struct {
 		Info
 		Message int

@@ -50,6 +50,7 @@ type sampler struct {
 	masks  []uint64
 	active int
 	broken *sequential.Problem // some node cannot even start
+	wrong  []int               // by node: the problem it met in a round
 	begun  []*machine.State    // where a run that is described began
 }
 
@@ -118,7 +119,7 @@ func newSampler(m *sequential.Model, opt RandomOptions) *sampler {
 	}
 	n := m.Program.N
 	s := &sampler{t: newTable(m), n: n, opt: opt, rng: rand.NewPCG(0, 0), alts: make([]*alternative, n),
-		key: make([]uint32, n+1), vec: make([]uint32, n), next: make([]uint32, n), masks: make([]uint64, n),
+		key: make([]uint32, n+1), vec: make([]uint32, n), next: make([]uint32, n), wrong: make([]int, n), masks: make([]uint64, n),
 		cut: uint64(opt.Deliver*256 + 0.5), fire: uint64(opt.Timeout*256 + 0.5)}
 	for i := range n {
 		var ids []uint32
@@ -220,7 +221,7 @@ func (s *sampler) round(r *exact) int {
 	for q := range s.n {
 		list := s.outcomes(r, q)
 		o := &list[s.below(len(list))]
-		s.next[q] = o.Local
+		s.next[q], s.wrong[q] = o.Local, o.Problem
 		changed = changed || o.Changed
 		acted = acted || o.Acted
 		problem = max(problem, o.Problem)
@@ -331,7 +332,7 @@ func (s *sampler) describe(r *exact) sequential.Row {
 		for p := range s.n {
 			sent[p] = s.alts[p].Sent[q]
 		}
-		row.Nodes[q] = s.t.cell(r.tag, s.alts[q], s.masks[q], s.next[q], sent)
+		row.Nodes[q] = s.t.cell(r.tag, s.alts[q], s.masks[q], s.next[q], s.wrong[q], sent)
 	}
 	return row
 }

@@ -321,12 +321,12 @@ func (t *table) mailbox(tag machine.Tag, msgs []uint32, mask uint64) []machine.M
 }
 
 // cell describes one node's part in a round: it began with a, received the messages of the nodes in mask, and ended in
-// the local state `after`. sent gives the message that each node sent to it.
-func (t *table) cell(tag machine.Tag, a *alternative, mask uint64, after uint32, sent []uint32) sequential.Cell {
+// the local state `after`, perhaps with a problem. sent gives the message that each node sent to it.
+func (t *table) cell(tag machine.Tag, a *alternative, mask uint64, after uint32, problem int, sent []uint32) sequential.Cell {
 	begun := t.local(a.After)
 	c := sequential.Cell{Began: a.fired, Begun: begun.state, Out: a.out, Received: mask, State: t.local(after).state}
 	for _, st := range t.model.Update(begun.self, begun.state, tag, t.mailbox(tag, sent, mask)) {
-		if t.intern(begun.self, st.State) == after {
+		if t.intern(begun.self, st.State) == after && t.problem(st.Problem) == problem {
 			c.Rule, c.Outputs = st.Action, st.Outputs
 			break
 		}

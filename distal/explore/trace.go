@@ -38,7 +38,7 @@ func (t *table) describe(round int, state []uint32, step levels.Step) sequential
 			sent[p] = begun[p].Sent[q]
 		}
 		o := t.end(tag, step.Mode, begun[q].After, sent)[step.End[q]]
-		row.Nodes = append(row.Nodes, t.cell(tag, &begun[q], o.mask, o.Local, sent))
+		row.Nodes = append(row.Nodes, t.cell(tag, &begun[q], o.mask, o.Local, o.Problem, sent))
 	}
 	return row
 }

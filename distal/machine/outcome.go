@@ -35,7 +35,7 @@ func (p *Program) Start(self int, choose core.Chooser) Outcome {
 // the rule's messages, or the node's own for a plain timeout. The conditions are watched.
 func (p *Program) Fire(rule, self int, state *State, tag Tag, bound Value, mailbox []Message, choose core.Chooser) Outcome {
 	f := p.frame(self, state, choose)
-	f.tag, f.mailbox, f.watch = tag, mailbox, true
+	f.tag, f.view, f.mailbox, f.watch = tag, tag, mailbox, true
 	f.Slots[0] = bound
 	return f.run(p.rules[rule].body)
 }

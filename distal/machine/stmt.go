@@ -57,17 +57,18 @@ func (p *Program) frame(self int, state *State, choose core.Chooser) *frame {
 	return f
 }
 
-// mail reads the mailbox: the messages of the tag that is looked at, or all. Only messages of the current tag may be used
-// (condition 4).
+// mail reads the mailbox: the messages of the tag that is looked at. A message type of another round may not be read at all
+// (condition 4); a program that does so all the same gets what is there.
 func (f *frame) mail(_ *core.Frame, e *core.Mail) Value {
 	var out []Value
 	for _, m := range f.mailbox {
-		if m.Type != e.Message || !e.All && m.Tag != f.view {
+		foreign := e.All && m.Tag.Round != f.view.Round
+		if m.Type != e.Message || !foreign && m.Tag != f.view {
 			continue
 		}
-		if e.All && m.Tag != f.tag && f.watch {
-			f.breach(e.Pos, core.Reads, "received(%s) reads a message of phase %d, round %s, but the node is in phase %d, round %s",
-				f.p.Core.Messages[e.Message].Type.Name, m.Tag.Phase, f.p.Round(m.Tag), f.tag.Phase, f.p.Round(f.tag))
+		if foreign && f.watch {
+			f.breach(e.Pos, core.Reads, "received(%s) reads a message of phase %d, round %s, in phase %d, round %s",
+				f.p.Core.Messages[e.Message].Type.Name, m.Tag.Phase, f.p.Round(m.Tag), f.view.Phase, f.p.Round(f.view))
 		}
 		out = append(out, m.Value())
 	}

@@ -153,7 +153,7 @@ func TestMutations(t *testing.T) {
 func ExampleParse() {
 	_, errs := syntax.Parse("protocol P(n = 3)\nmesage Ping { k: int } tag (k, Ping)\n")
 	fmt.Println(errs)
-	// Output: 2:1: error: expected a declaration (type, enum, record, message, rounds, phase, state, output, fun, action, init, upon, network, property, test), found 'mesage' (did you mean message?) [syntax]
+	// Output: 2:1: error: expected a declaration (type, enum, record, message, rounds, phase, state, output, fun, action, init, upon, network, property, test, round), found 'mesage' (did you mean message?) [syntax]
 }
 
 func ExampleFormat() {
