@@ -4,8 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"runtime"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/lockstep-go/lockstep/distal"
@@ -19,10 +22,11 @@ import (
 type distalCmd struct {
 	Check   distalCheckCmd   `cmd:"" help:"Check names, types and the conditions for rounds."`
 	Fmt     distalFmtCmd     `cmd:"" help:"Print the program in its canonical form."`
-	Rounds  distalRoundsCmd  `cmd:"" help:"Print the unfolded phase and the rounds with SEND and UPDATE."`
-	Seq     distalSeqCmd     `cmd:"" help:"Print the sequential program."`
+	Rounds  distalRoundsCmd  `cmd:"" help:"Print the rounds as a graph: what can happen in each, and where it leads."`
+	Seq     distalSeqCmd     `cmd:"" help:"Print the sequential program: Distal in lock-step, which can be explored itself."`
 	Export  distalExportCmd  `cmd:"" help:"Print a Promela model for Spin."`
 	Explore distalExploreCmd `cmd:"" help:"Search every behaviour to a bound, or random ones."`
+	Test    distalTestCmd    `cmd:"" help:"Run the tests of a file and judge whether each ends as it expects."`
 	Table   distalTableCmd   `cmd:"" help:"Compare asynchronous and sequential search on the example protocols."`
 }
 
@@ -61,7 +65,7 @@ type instance struct {
 	Test     string           `placeholder:"NAME" help:"Test of the file whose settings are taken; the first unless given."`
 	Nodes    int              `placeholder:"N" help:"Number of nodes; 0 leaves it to the test or the file."`
 	Phases   int              `placeholder:"P" help:"Bound on the phases; 0 leaves it to the test, or 3."`
-	Network  string           `placeholder:"X" help:"Network assumption: any, reliable, \"atleast(n - f)\", kernel."`
+	Network  string           `placeholder:"X" help:"Network assumption: any, own, reliable, \"atleast(n - f)\", kernel, mutual, one that the file declares, or a formula."`
 	Timeouts string           `placeholder:"T" help:"Timeouts: eager or free."`
 	Set      map[string]int64 `placeholder:"K=V" help:"Other parameters of the program; may be repeated."`
 }
@@ -158,7 +162,7 @@ func (c *distalRoundsCmd) Run(e *env) error {
 	if err := c.tell(e, remarks); err != nil {
 		return err
 	}
-	fmt.Fprintf(e.out, "%s\n%s", result.Unfolded, result.Rounds)
+	fmt.Fprint(e.out, result.Text)
 	return nil
 }
 
@@ -274,10 +278,22 @@ func (c *distalExploreCmd) Run(e *env) error {
 		return writeJSON(e.out, result)
 	}
 	c.print(e, result, elapsed)
-	if drawn != nil {
+	switch {
+	case drawn != nil:
 		return report.Grid(e.out, drawn, options(e.out))
+	case result.Violation != nil:
+		fmt.Fprint(e.out, result.Trace)
 	}
 	return nil
+}
+
+// parameters writes parameters as the asynchronous system takes them.
+func parameters(set map[string]int64) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		parts = append(parts, fmt.Sprintf("%s=%d", name, set[name]))
+	}
+	return strings.Join(parts, ",")
 }
 
 // progress words how far a search is.
@@ -298,15 +314,17 @@ func (c *distalExploreCmd) progress(p explore.Progress, elapsed time.Duration) s
 
 // draw makes the picture of a violation and writes it to the files asked for.
 func (c *distalExploreCmd) draw(e *env, text string, r distal.ExploreResult) (*trace.Trace, error) {
-	if r.Violation == nil {
+	if r.Violation == nil || !r.Replayed {
 		return nil, nil
 	}
 	m, _, remarks := distal.NewModel(text, c.options())
 	if m == nil {
 		return nil, remarks
 	}
-	t := system.Counterexample(m.Program, r.Violation)
-	var failed error
+	_, t, failed := system.Counterexample(system.Program{File: c.File, Nodes: c.Nodes, Test: c.Test, Params: parameters(c.Set)}, m, r.Violation)
+	if failed != nil {
+		return nil, failed
+	}
 	if c.Trace != "" {
 		failed = e.writeTrace(c.Trace, t)
 	}
@@ -329,13 +347,33 @@ func (c *distalExploreCmd) print(e *env, r distal.ExploreResult, elapsed time.Du
 		fmt.Fprintf(e.out, "%d distinct states in %v (%.0f states/s, %d MB%s), %s\n", r.States, elapsed.Round(time.Millisecond),
 			r.StatesPerSec, r.Memory>>20, disk, r.Complete())
 	}
+	for _, line := range r.Claims.Lines() {
+		fmt.Fprintln(e.out, line)
+	}
+	for _, idle := range r.Never {
+		fmt.Fprintf(e.out, "never fired: %s:%s %s\n", c.File, idle.Pos, idle.Rule)
+	}
+	if len(r.Silent) > 0 {
+		fmt.Fprintf(e.out, "nothing was sent in phases %v\n", r.Silent)
+	}
 	if v := r.Violation; v != nil {
+		if r.Replayed {
+			fmt.Fprintln(e.out, "the counterexample has been made again message by message")
+		}
 		fmt.Fprintf(e.out, "FAIL %s in phase %d, round %d (%s), %d active rounds: %s\n\n", v.Property, v.Phase, v.Round, v.RoundName, v.ActiveRounds, v.Text)
 		return
 	}
 	if r.Reason != "" {
 		r.Reason = ": " + r.Reason
 	}
-	fmt.Fprintln(e.out, map[string]string{explore.Pass: "PASS every behaviour to the bound keeps the properties",
+	pass := "PASS every behaviour to the bound keeps the properties"
+	if r.Timeouts == "eager" {
+		pass = "PASS every behaviour to the bound in which time-outs are eager keeps the properties"
+	}
+	if len(r.Claims.Watched) > 0 {
+		pass += ", as far as asynchronous runs keep the watched conditions"
+	}
+	fmt.Fprintln(e.out, map[string]string{explore.Pass: pass,
+		explore.Vacuous: "VACUOUS nothing was found because nothing happened",
 		explore.Unknown: "UNKNOWN nothing was found, but not everything was searched" + r.Reason}[r.Verdict])
 }

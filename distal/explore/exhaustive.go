@@ -50,6 +50,7 @@ const (
 	Pass    = "pass"    // every behaviour to the bound keeps the properties
 	Fail    = "fail"    // some behaviour breaks one
 	Unknown = "unknown" // a limit was reached first
+	Vacuous = "vacuous" // nothing was found because nothing happened: no message was sent, or no rule fired
 )
 
 // Result of an exhaustive search. ElapsedMS and StatesPerSec are left for the caller, who has a clock.
@@ -63,9 +64,17 @@ type Result struct {
 	ElapsedMS      int64      `json:"elapsed_ms"`
 	StatesPerSec   float64    `json:"states_per_sec"`
 	Transitions    int64      `json:"transitions"`
-	Memory         int64      `json:"memory_bytes"` // most in use at once, about
-	Disk           int64      `json:"disk_bytes"`   // most in use at once
-	Levels         []int64    `json:"-"`            // distinct states after each round; the first entry counts the initial states
+	Memory         int64      `json:"memory_bytes"`            // most in use at once, about
+	Disk           int64      `json:"disk_bytes"`              // most in use at once
+	Never          []Idle     `json:"never_fired,omitempty"`   // rules that never fired
+	Silent         []int64    `json:"silent_phases,omitempty"` // phases in which nothing was sent
+	Levels         []int64    `json:"-"`                       // distinct states after each round; the first entry counts the initial states
+}
+
+// Idle is a rule that never fired.
+type Idle struct {
+	Rule string     `json:"rule"`
+	Pos  syntax.Pos `json:"pos"`
 }
 
 // Violation is a shortest way to break a property.
@@ -124,5 +133,31 @@ func Exhaustive(m *sequential.Model, opt Options) (Result, error) {
 		r.Verdict, r.Reason = Unknown, found.Stopped.Error()
 	}
 	r.PhasesComplete = max(0, done) / m.Rounds()
+	t.vacuity(&r)
 	return r, nil
+}
+
+// vacuity notes what never happened. A search that met nothing proves nothing.
+func (t *table) vacuity(r *Result) {
+	rules := false
+	for _, a := range t.model.Program.Core.Actions {
+		if a.Rule == nil {
+			continue
+		}
+		rules = rules || t.acted[a]
+		if !t.acted[a] {
+			r.Never = append(r.Never, Idle{t.model.Label(a), a.Pos})
+		}
+	}
+	if t.model.Source == nil {
+		rules = len(t.acted) > 0
+	}
+	for phase := range int64(r.PhasesComplete) {
+		if p := int64(r.FirstPhase) + phase; !t.busy[p] {
+			r.Silent = append(r.Silent, p)
+		}
+	}
+	if r.Verdict == Pass && (!rules || len(t.busy) == 0) {
+		r.Verdict = Vacuous
+	}
 }
