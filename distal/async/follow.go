@@ -30,7 +30,7 @@ type Followed struct {
 // broken is the property, condition or fault in which the run must end.
 func Follow(model *sequential.Model, start []*machine.State, rows []sequential.Row, broken string) (*Followed, error) {
 	f := &Followed{Instance: fresh(model.Source, nil)}
-	w := &follower{model: model, out: f}
+	w := &follower{model: model, out: f, broken: broken}
 	for i := range model.Source.N {
 		if err := w.start(i+1, start); err != nil {
 			return f, err
@@ -40,12 +40,12 @@ func Follow(model *sequential.Model, start []*machine.State, rows []sequential.R
 		if err := w.round(row); err != nil {
 			return f, fmt.Errorf("phase %d, round %s: %w", row.Tag.Phase, model.Program.Round(row.Tag), err)
 		}
-		if i == len(rows)-1 && !f.Instance.Breaks(broken) {
+		if i == len(rows)-1 && !w.met {
 			w.poke(row)
 		}
 		w.lose(row.Tag)
 	}
-	if !f.Instance.Breaks(broken) {
+	if !w.met && !f.Instance.Breaks(broken) {
 		return f, fmt.Errorf("message by message the run does not break %s", broken)
 	}
 	return f, nil
@@ -85,8 +85,10 @@ func (w *follower) received(i int, tag machine.Tag, c *sequential.Cell) []int {
 }
 
 type follower struct {
-	model *sequential.Model
-	out   *Followed
+	model  *sequential.Model
+	out    *Followed
+	broken string
+	met    bool // it has been broken
 }
 
 // start starts a node in the state that is asked for; without one, in its first.
@@ -98,6 +100,9 @@ func (w *follower) start(i int, states []*machine.State) error {
 		return states == nil || f.Fault != nil || w.model.Agrees(states[i-1], f.After, f.Sent)
 	})
 }
+
+// started says whether all nodes have started, so that properties have a meaning.
+func (w *follower) started() bool { return w.out.Instance.nodes[w.model.Source.N-1].state != nil }
 
 // maxTries limits the ways in which a step is tried.
 const maxTries = 4096
@@ -119,6 +124,7 @@ func (w *follower) try(step func(*Instance) []Firing, want func(*Firing) bool) e
 		if len(fired) > 0 && want(&fired[0]) {
 			w.out.Instance = in
 			w.out.Choices = append(w.out.Choices, path[:at]...)
+			w.met = w.met || w.started() && in.Breaks(w.broken)
 			return nil
 		}
 		last := len(path) - 1
