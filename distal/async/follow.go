@@ -59,7 +59,7 @@ func (w *follower) poke(row sequential.Row) {
 		if c.Rule != nil {
 			continue
 		}
-		ids := w.received(i+1, row.Tag, c)
+		ids := w.inbox[i]
 		for k, id := range ids {
 			w.out.Moves = append(w.out.Moves, Move{Message: id, Hold: k < len(ids)-1})
 		}
@@ -88,7 +88,8 @@ type follower struct {
 	model  *sequential.Model
 	out    *Followed
 	broken string
-	met    bool // it has been broken
+	met    bool    // it has been broken
+	inbox  [][]int // by node: what it receives in the round
 }
 
 // start starts a node in the state that is asked for; without one, in its first.
@@ -149,6 +150,10 @@ func (w *follower) round(row sequential.Row) error {
 			}
 		}
 	}
+	w.inbox = nil // what was sent before anyone acted
+	for i := range row.Nodes {
+		w.inbox = append(w.inbox, w.received(i+1, row.Tag, &row.Nodes[i]))
+	}
 	for i := range row.Nodes {
 		c := &row.Nodes[i]
 		if c.Rule == nil {
@@ -179,7 +184,7 @@ func (w *follower) ring(i int, tag machine.Tag, c *sequential.Cell) error {
 
 // act gives a node what it received and lets it act, by a rule or a timeout.
 func (w *follower) act(i int, tag machine.Tag, c *sequential.Cell) error {
-	ids := w.received(i, tag, c)
+	ids := w.inbox[i-1]
 	_, timeout := c.Rule.Rule.Trigger.(core.OnRoundTimeout)
 	for k, id := range ids {
 		w.out.Moves = append(w.out.Moves, Move{Message: id, Hold: timeout || k < len(ids)-1})

@@ -20,7 +20,7 @@ var wildFrom = flag.Int("wildfrom", 0, "the first of them")
 
 // wildCount says what the wild programs put to the test.
 type wildCount struct {
-	programs, refused, faulty, replayed, breaches, counterexamples, faults int
+	programs, refused, faulty, replayed, breaches, counterexamples, sampled, faults int
 }
 
 // TestWild puts programs with everything the language has through both meanings:
@@ -85,7 +85,33 @@ func (w *wildCount) try(src string, seed uint64) error {
 			return fmt.Errorf("run %d: %w", i, err)
 		}
 	}
-	return w.search(c, m, runs)
+	if err := w.search(c, m, runs); err != nil {
+		return err
+	}
+	for _, timeouts := range []core.Timeouts{core.Free, core.Eager} {
+		own, err := sequential.New(c, nil, c.Network, timeouts)
+		if err != nil {
+			return err
+		}
+		if err := w.search(c, own, nil); err != nil {
+			return fmt.Errorf("network %s, timeouts %s: %w", own.Network.Name, timeouts, err)
+		}
+		if err := w.sample(own, seed); err != nil {
+			return fmt.Errorf("network %s, timeouts %s, at random: %w", own.Network.Name, timeouts, err)
+		}
+	}
+	return nil
+}
+
+// sample makes random runs of the sequential program and follows what they find.
+func (w *wildCount) sample(m *sequential.Model, seed uint64) error {
+	r, err := explore.Random(m, explore.RandomOptions{Phases: 3, Runs: 20, Seed: seed})
+	if err != nil || r.Violation == nil {
+		return err
+	}
+	w.sampled++
+	_, err = async.Follow(m, r.Violation.Start, r.Violation.Trace, r.Violation.Property)
+	return err
 }
 
 // proofs wants the first action that breaks something to break no condition that was claimed to be proved: a proof may use that all

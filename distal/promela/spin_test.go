@@ -1,6 +1,7 @@
 package promela_test
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -138,6 +139,20 @@ func TestSpinAgrees(t *testing.T) {
 func TestSpinAgreesOnGenerated(t *testing.T) {
 	needSpin(t)
 	for _, p := range corpus.Generated(6) {
+		t.Run(p.Name, func(t *testing.T) { compare(t, p.Source, distal.Options{Phases: 1}) })
+	}
+}
+
+var wild = flag.Int("wild", 12, "how many wild programs Spin is to judge")
+
+// TestSpinAgreesOnWild lets Spin judge programs with everything the language has, each under its own network.
+func TestSpinAgreesOnWild(t *testing.T) {
+	needSpin(t)
+	load := func(src string) bool {
+		p, _ := distal.Load(src)
+		return p != nil && len(p.Refused) == 0
+	}
+	for _, p := range corpus.Wild(1000, *wild, load) {
 		t.Run(p.Name, func(t *testing.T) { compare(t, p.Source, distal.Options{Phases: 1}) })
 	}
 }

@@ -1,6 +1,7 @@
 package unparse_test
 
 import (
+	"flag"
 	"fmt"
 	"slices"
 	"strings"
@@ -63,6 +64,25 @@ func TestExamples(t *testing.T) {
 func TestGenerated(t *testing.T) {
 	for _, p := range corpus.Generated(150) {
 		t.Run(p.Name, func(t *testing.T) { again(t, p.Source, distal.Options{}) })
+	}
+}
+
+var wild = flag.Int("wild", 150, "how many wild programs to try")
+
+// sequentialForm says whether a program has a sequential form.
+func sequentialForm(src string) bool {
+	p, _ := distal.Load(src)
+	return p != nil && len(p.Refused) == 0
+}
+
+// TestWild does the same for programs with everything the language has, each under its own network.
+func TestWild(t *testing.T) {
+	programs := corpus.Wild(0, *wild, sequentialForm)
+	for _, p := range programs {
+		t.Run(p.Name, func(t *testing.T) { again(t, p.Source, distal.Options{Phases: 1 + len(p.Name)%2}) })
+	}
+	if len(programs) < *wild/4 {
+		t.Errorf("only %d programs of %d", len(programs), *wild)
 	}
 }
 
