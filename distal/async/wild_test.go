@@ -192,6 +192,32 @@ func (w *wildCount) local(c *check.Program, in *async.Instance, end int64) strin
 		if f.Broken >= 0 {
 			return c.Props[f.Broken].Name
 		}
+		if i := single(c, f.After); i != "" {
+			return i
+		}
+	}
+	return ""
+}
+
+// single names a property of single nodes that a state of a node breaks: it would break it whatever node it is of.
+func single(c *check.Program, s *machine.State) string {
+	alone := *c.Program
+	alone.Props = nil
+	for _, q := range c.Props {
+		if !q.Joint && q.Moment == core.OnStates {
+			alone.Props = append(alone.Props, q)
+		}
+	}
+	p, err := machine.Compile(&alone, nil)
+	if err != nil {
+		return err.Error()
+	}
+	states := make([]*machine.State, p.N)
+	for i := range states {
+		states[i] = s
+	}
+	if i, _ := p.Judge(states); i >= 0 {
+		return alone.Props[i].Name
 	}
 	return ""
 }

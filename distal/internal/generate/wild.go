@@ -115,6 +115,7 @@ func (g *wild) actions() {
 	g.send("\t", 0, g.pick("k", "k", "k", "there"), "whom")
 	g.line("}")
 	g.line("action note(x: int) {\n\t%s\n}", g.pick("a := x % 3", "log := if len(log) < 2 then log + [x] else []", "opt := some(x)", "output x"))
+	g.line("action bump() {\n\t%s\n}", g.pick("k := k + 1", "a := next(a)"))
 	g.line("action peek() {\n\ta := len(received(%s)) %% 3\n}", g.msgs[g.rng.IntN(len(g.msgs))].name)
 }
 
@@ -257,6 +258,9 @@ func (g *wild) change(indent, m string) {
 	}
 	text := options[g.rng.IntN(len(options))]
 	switch {
+	case g.chance(5):
+		g.loops++
+		g.line("%sfor z%d in who {\n%s\tbump()\n%s}", indent, g.loops, indent, indent)
 	case g.chance(20):
 		g.line("%sif %s {\n%s\t%s\n%s}", indent, g.test(), indent, text, indent)
 	case g.chance(12):
@@ -278,7 +282,16 @@ func (g *wild) leave(indent string, round int, m string) {
 		if g.chance(20) {
 			g.loops++
 			x := fmt.Sprintf("p%d", g.loops)
+			outer := ""
+			if g.chance(30) {
+				outer = indent // a loop around the loop
+				g.line("%sfor y%d in %s {", indent, g.loops, g.pick("all", "[1, 1]", "who"))
+				defer func() { g.line("%s}", outer) }()
+			}
 			g.line("%sfor %s in %s {", indent, x, g.pick("all", "who", "[node(1), self]"))
+			if g.chance(15) {
+				g.line("%s\tbump()", indent)
+			}
 			g.send(indent+"\t", later, "k", g.pick(x, x, "others"))
 			g.line("%s}", indent)
 			return
@@ -297,6 +310,9 @@ func (g *wild) leave(indent string, round int, m string) {
 func (g *wild) properties() {
 	g.line("network %s", g.pick("any", "any", "reliable", "atleast(n - f)", "kernel", "mutual", "own"))
 	g.line("property Values: forall p in all: p.a < 3 and len(p.log) < 3")
+	if g.chance(40) {
+		g.line("property Few: forall p in all: %s", g.pick("not p.b", "p.a != 2", "p.opt == none", "len(p.who) < 2", "p.far == {}"))
+	}
 	if g.chance(50) {
 		g.line("property Quiet: forall p in all: p.output == none")
 	}
