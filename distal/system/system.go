@@ -74,6 +74,7 @@ func (p Program) Describe() (lockstep.Info, error) {
 	if p.File != "" {
 		options["file"] = p.File
 	}
+	//lockstep:unordered it fills another map
 	for name, value := range map[string]string{"test": p.Test, "params": p.Params, "choices": p.Choices, "holds": p.Holds} {
 		if value != "" {
 			options[name] = value
