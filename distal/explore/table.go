@@ -145,13 +145,15 @@ func (t *table) local(id uint32) local {
 // intern numbers the local state of a node. Equal states of different nodes get different numbers, because rules
 // may ask for self.
 func (t *table) intern(self int, s *machine.State) uint32 {
-	key := string(s.AppendKey([]byte{byte(self)}))
+	var room [256]byte // on the stack: most states are there already, and finding them should cost no memory
+	raw := s.AppendKey(append(room[:0], byte(self)))
 	t.mu.RLock()
-	id, ok := t.ids[key]
+	id, ok := t.ids[string(raw)]
 	t.mu.RUnlock()
 	if ok {
 		return id
 	}
+	key := string(raw)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if id, ok := t.ids[key]; ok {

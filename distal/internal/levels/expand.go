@@ -28,8 +28,6 @@ type batch struct {
 	err         error
 }
 
-func newBatch(shards int) *batch { return &batch{runs: make([][]uint32, shards)} }
-
 func (b *batch) reset() {
 	for i := range b.runs {
 		b.runs[i] = b.runs[i][:0]
@@ -53,37 +51,45 @@ func parentOf(candidate []uint32, n int) uint64 {
 	return uint64(candidate[n]) | uint64(candidate[n+2]>>16)<<32
 }
 
-// spare keeps batches to be used again.
-type spare struct {
+// spare keeps things to be used again.
+type spare[T any] struct {
 	mu   sync.Mutex
-	list []*batch
+	list []T
 }
 
-func (s *spare) get(shards int) *batch {
+func (s *spare[T]) get(make func() T) T {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if last := len(s.list) - 1; last >= 0 {
-		b := s.list[last]
+		x := s.list[last]
 		s.list = s.list[:last]
-		return b
+		return x
 	}
-	return newBatch(shards)
+	return make()
 }
 
-func (s *spare) put(b *batch) {
-	if b.words > 2*batchWords {
-		return // too large to keep
-	}
-	b.reset()
+func (s *spare[T]) put(x T) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.list = append(s.list, b)
+	s.list = append(s.list, x)
+}
+
+// newBatch gets an empty batch. Runs begin with room for what is expected, all in one piece of memory.
+func (s *search) newBatch() *batch {
+	return s.spare.get(func() *batch {
+		b := &batch{runs: make([][]uint32, len(s.shards))}
+		room := make([]uint32, len(s.shards)*s.room)
+		for i := range b.runs {
+			b.runs[i] = room[i*s.room : i*s.room : (i+1)*s.room]
+		}
+		return b
+	})
 }
 
 // expand puts the successors of all states of the current level into the shards. A few states go first: how many
 // successors they have says how many states make a batch.
 func (s *search) expand() error {
-	first := int(min(probeSize, s.cur.Len()))
+	first := int(min(int64(s.tune.probe), s.cur.Len()))
 	if err := s.expandPart(0, first, first); err != nil || int64(first) == s.cur.Len() {
 		return err
 	}
@@ -91,8 +97,9 @@ func (s *search) expand() error {
 	for _, t := range s.shards {
 		words += t.Len() * int64(s.n+originWords)
 	}
-	size := int(min(int64(s.cur.PageLen()), max(1, int64(batchWords)/4*int64(first)/words)))
-	return s.expandPart(first, math.MaxInt, size)
+	size := min(int64(s.cur.PageLen()), max(1, int64(s.tune.batch)/4*int64(first)/words))
+	s.room = (s.n + originWords) * int(4+2*size*words/int64(first*len(s.shards)*(s.n+originWords)))
+	return s.expandPart(first, math.MaxInt, int(size))
 }
 
 // expandPart expands the states from `from` to `to`, in batches of so many or fewer. `to` is in the first page or past
@@ -114,7 +121,7 @@ func (s *search) expandPart(from, to, size int) error {
 	var failed error
 	do := func(worker, job int) *batch {
 		page, a, b := bounds(job)
-		out := s.spare.get(len(s.shards))
+		out := s.newBatch()
 		w := s.workers[worker]
 		w.begin(out, nil)
 		out.next = max(a, b)
@@ -138,7 +145,7 @@ func (s *search) expandPart(from, to, size int) error {
 		return failed == nil
 	}
 	workers := s.opt.Workers
-	if s.cur.Len() < 4*probeSize {
+	if s.cur.Len() < 4*int64(s.tune.probe) {
 		workers = 1
 	}
 	pool.Ordered(workers, pages*pieces, do, take)
@@ -148,7 +155,7 @@ func (s *search) expandPart(from, to, size int) error {
 // rest expands states for which a batch had no room: in the calling goroutine, which can empty the batch at any time.
 func (s *search) rest(page, from, to int) error {
 	w := s.workers[len(s.workers)-1]
-	w.begin(s.spare.get(len(s.shards)), s.collectDirect)
+	w.begin(s.newBatch(), s.collectDirect)
 	_, err := w.page(s, page, from, to)
 	out := w.out
 	out.bytes = w.bytes()
@@ -168,8 +175,11 @@ func (s *search) collect(worker int, b *batch) error {
 	if b.best.better(s.best) {
 		s.best = b.best
 	}
-	s.bytes[worker] = b.bytes
-	s.spare.put(b)
+	s.bytes[worker] = b.bytes + 2*4*2*int64(b.words) // slices grow by doubling, and another one is on its way
+	if b.words <= 2*s.tune.batch {                   // larger ones are not worth keeping
+		b.reset()
+		s.spare.put(b)
+	}
 	return s.pause()
 }
 
@@ -177,6 +187,6 @@ func (s *search) collect(worker int, b *batch) error {
 func (s *search) collectDirect(w *worker) error {
 	w.out.bytes = w.bytes()
 	err := s.collect(len(s.workers)-1, w.out)
-	w.out = s.spare.get(len(s.shards))
+	w.out = s.newBatch()
 	return err
 }

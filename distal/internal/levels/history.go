@@ -23,8 +23,7 @@ const (
 	long       = 1 << 31
 )
 
-func encode(origins []origin) []uint32 {
-	out := make([]uint32, 0, len(origins)+8)
+func encode(origins []origin, out []uint32) []uint32 {
 	last := uint64(0)
 	for _, o := range origins {
 		if o.parent >= last && o.parent-last < 1<<deltaBits && o.choice < 1<<choiceBits {

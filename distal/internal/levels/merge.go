@@ -2,6 +2,7 @@ package levels
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/lockstep-go/lockstep/distal/internal/spill"
 	"github.com/lockstep-go/lockstep/internal/pool"
@@ -16,19 +17,22 @@ type part struct {
 
 // reduced are the distinct states of a part, in the order in which they were first met.
 type reduced struct {
-	states []uint32 // records of the level
-	backs  []uint32 // coded origins
-	worker int
-	bytes  int64
-	err    error
+	states  []uint32 // records of the level
+	origins []origin
+	backs   []uint32 // coded origins
+	worker  int
+	bytes   int64
+	err     error
 }
+
+func (r *reduced) size() int64 { return int64(cap(r.states)+cap(r.backs))*4 + int64(cap(r.origins))*16 }
 
 // merge reduces the shards to distinct states: the next level.
 func (s *search) merge() error {
 	var parts []part
 	for i, t := range s.shards {
 		passes := uint64(1)
-		for t.Len() > int64(passes)*passSize {
+		for t.Len() > int64(passes)*s.tune.pass {
 			passes *= 2
 		}
 		for pass := range passes {
@@ -38,18 +42,22 @@ func (s *search) merge() error {
 	next := s.store.Tape(s.n + 1)
 	past := history{tape: s.store.Tape(1)}
 	var failed error
-	pool.Ordered(s.opt.Workers, len(parts), func(worker, i int) reduced {
+	var used spare[*reduced]
+	pool.Ordered(s.opt.Workers, len(parts), func(worker, i int) *reduced {
 		w := s.workers[worker]
-		r := w.merger.reduce(s.shards[parts[i].shard], parts[i])
-		r.worker, r.bytes = worker, w.bytes()
+		r := used.get(func() *reduced { return &reduced{} })
+		w.merger.reduced = r
+		r.err = w.merger.reduce(s.shards[parts[i].shard], parts[i])
+		r.worker, r.bytes = worker, w.bytes()+3*r.size() // two more may be on their way
 		return r
-	}, func(i int, r reduced) bool {
+	}, func(i int, r *reduced) bool {
 		s.bytes[r.worker] = r.bytes
 		first := next.Len()
 		failed = errors.Join(r.err, next.Append(r.states), past.add(first, r.backs))
 		if p := parts[i]; p.pass == p.passes-1 {
 			s.shards[p.shard].Free()
 		}
+		used.put(r)
 		s.show.States += next.Len() - first
 		if failed == nil && next.Len() >= maxStates {
 			failed = errors.New("a level has 2^48 states")
@@ -85,27 +93,26 @@ func (s *search) makeRoom() error {
 
 // merger reduces parts of shards. Its tables are used again and again.
 type merger struct {
-	o       Oracle
-	n       int
-	slots   []uint32 // open hash table: index plus one; 0: empty
-	states  []uint32
-	origins []origin
-	buf     []uint32
+	*reduced
+	o     Oracle
+	n     int
+	slots []uint32 // open hash table: index plus one; 0: empty
+	buf   []uint32
 }
 
-func (m *merger) bytes() int64 {
-	return int64(cap(m.slots)+cap(m.states)*2+cap(m.buf))*4 + int64(cap(m.origins))*20
-}
+func (m *merger) bytes() int64 { return int64(cap(m.slots)+cap(m.buf)) * 4 }
 
 // reduce finds the distinct states of a part. Of equal ones the one with the lowest cost stays, and of these the first.
-func (m *merger) reduce(t *spill.Tape, p part) reduced {
-	m.states, m.origins = m.states[:0], m.origins[:0]
-	m.resize(int(min(t.Len(), passSize/4)))
+func (m *merger) reduce(t *spill.Tape, p part) error {
+	expected := int(t.Len() / int64(p.passes))
+	m.states = slices.Grow(m.states[:0], expected*(m.n+1))
+	m.origins = slices.Grow(m.origins[:0], expected)
+	m.resize(min(expected, 1<<16))
 	for i := range t.Pages() {
 		records, buf, err := t.Page(i, m.buf)
 		m.buf = buf
 		if err != nil {
-			return reduced{err: err}
+			return err
 		}
 		for width := m.n + originWords; len(records) > 0; records = records[width:] {
 			if p.passes == 1 || m.hash(records[:m.n])&(p.passes-1) == p.pass {
@@ -113,7 +120,8 @@ func (m *merger) reduce(t *spill.Tape, p part) reduced {
 			}
 		}
 	}
-	return reduced{states: append([]uint32(nil), m.states...), backs: encode(m.origins)}
+	m.backs = encode(m.origins, m.backs[:0])
+	return nil
 }
 
 // hash of a state, from what it is; not the bits that chose the shard.

@@ -8,6 +8,7 @@ type worker struct {
 	n     int
 	m     *memo
 	shift uint // of a hash, to the number of its shard
+	batch int  // words that a batch should have
 	out   *batch
 	flush func(*worker) error // empties the batch; nil: a full batch ends the work
 	buf   []uint32            // page that was read from disk
@@ -17,26 +18,26 @@ type worker struct {
 	verdicts index
 	merger   merger
 	// The state being expanded.
-	ways   [][]way
+	starts []start
+	begun  []start // one of the ways in starts, by node
 	pick   []int
 	inbox  []uint32
-	spans  []span
-	first  []uint32
-	at     []uint32
+	lists  [][]ending
+	at     []int
 	record []uint32 // the candidate being made
 	choice uint64
 }
 
-func newWorker(o Oracle) *worker {
+func newWorker(o Oracle, batch int) *worker {
 	n := o.Nodes()
-	return &worker{o: o, n: n, ways: make([][]way, n), pick: make([]int, n), inbox: make([]uint32, n),
-		spans: make([]span, n), first: make([]uint32, n), at: make([]uint32, n), record: make([]uint32, n+originWords), merger: merger{o: o, n: n}}
+	return &worker{o: o, n: n, batch: batch, starts: make([]start, n), begun: make([]start, n), pick: make([]int, n), inbox: make([]uint32, n),
+		lists: make([][]ending, n), at: make([]int, n), record: make([]uint32, n+originWords), merger: merger{o: o, n: n}}
 }
 
 // open prepares for a round with 2^bits shards.
 func (w *worker) open(round, bits int, s *shared) {
 	w.m = newMemo(w.o, round, s)
-	w.shift = uint(64 - bits)
+	w.shift = uint(32 - bits)
 }
 
 // begin prepares for a batch.
@@ -56,7 +57,7 @@ func (w *worker) page(s *search, page, from, to int) (int, error) {
 	n := w.n
 	first := uint64(page) * uint64(s.cur.PageLen())
 	for i := from; i < to; i++ {
-		if w.out.words >= batchWords && w.flush == nil {
+		if w.out.words >= w.batch && w.flush == nil {
 			return i, nil
 		}
 		state := records[i*(n+1) : (i+1)*(n+1)]
@@ -78,17 +79,13 @@ func (w *worker) page(s *search, page, from, to int) (int, error) {
 func (w *worker) start(starts [][]uint32) error {
 	w.choice = 0
 	w.from(0, 0)
-	w.m.outs = w.m.outs[:0]
 	for p, list := range starts {
-		w.spans[p].from = uint32(len(w.m.outs))
+		w.lists[p] = nil
 		for _, local := range list {
-			out := newEnding(w.o, local)
-			out.flags = changed
-			w.m.outs = append(w.m.outs, out)
+			w.lists[p] = append(w.lists[p], newEnding(w.o, local, changed))
 		}
-		w.spans[p].to = uint32(len(w.m.outs))
 	}
-	_, err := w.product(0, 0, 0)
+	_, err := w.product(0, 0)
 	return err
 }
 
@@ -103,23 +100,27 @@ func (w *worker) from(parent uint64, cost uint32) {
 func (w *worker) expand(state []uint32, parent uint64, cost uint32) (full bool, err error) {
 	several := false
 	for p, local := range state {
-		w.ways[p] = w.m.begin(local)
-		w.pick[p] = 0
-		several = several || len(w.ways[p]) > 1
+		b := w.m.begin(local)
+		w.starts[p], w.begun[p], w.pick[p] = b, b, 0
+		several = several || b.count > 1
 	}
 	w.choice = 0
 	w.from(parent, cost)
 	for {
-		flags, problem := w.send()
-		for mode := range uint32(w.m.modes) {
-			for p, first := range w.first {
-				w.spans[p] = w.m.spans[first+mode]
+		if several {
+			for p, b := range w.starts {
+				if b.count > 1 {
+					w.begun[p] = w.m.ways[b.after+uint32(w.pick[p])]
+				}
 			}
-			if full, err = w.product(cost, flags, problem); full || err != nil {
+		}
+		for mode := range w.m.modes {
+			flags := w.send(mode)
+			if full, err = w.product(cost, flags); full || err != nil {
 				return full, err
 			}
 		}
-		if !several || !nextPick(w.pick, func(p int) int { return len(w.ways[p]) }) {
+		if !several || !nextPick(w.pick, func(p int) int { return int(w.starts[p].count) }) {
 			return false, nil
 		}
 	}
@@ -137,57 +138,47 @@ func nextPick(pick []int, size func(int) int) bool {
 	return false
 }
 
-// send lets the nodes begin in the way that was picked, and finds for each where its possible endings are.
-func (w *worker) send() (flags uint32, problem int32) {
-	clear(w.inbox)
-	for p, i := range w.pick {
-		b := &w.ways[p][i]
-		if b.changed {
-			flags |= changed
+// send lets the nodes begin in the way that was picked, and finds for each how it can end.
+func (w *worker) send(mode uint32) (flags uint32) {
+	for q := range w.inbox {
+		w.inbox[q] = mode
+	}
+	for p := range w.begun {
+		b := &w.begun[p]
+		if flags&wrong == 0 { // of several problems the first
+			flags |= b.flags
 		}
-		if b.problem != 0 && problem == 0 {
-			flags |= wrong
-			problem = b.problem
-		}
-		if b.silent {
+		if b.sent == 0 {
 			continue
 		}
 		// What goes to all goes into equal inboxes: one look for all of them.
-		var inbox, sealed, joined uint32
-		for q, e := range b.sent {
+		var box, sealed, joined uint32
+		for q, e := range w.m.sent[b.sent : b.sent+uint32(w.n)] {
 			if e == 0 {
 				continue
 			}
-			if e != sealed || w.inbox[q] != inbox {
-				inbox, sealed = w.inbox[q], e
-				joined = w.m.join(inbox, e|uint32(p))
+			if e != sealed || w.inbox[q] != box {
+				box, sealed = w.inbox[q], e
+				joined = w.m.join(box, e|uint32(p))
 			}
 			w.inbox[q] = joined
 		}
 	}
-	for q, inbox := range w.inbox {
-		after := w.ways[q][w.pick[q]].after
-		if inbox == 0 {
-			w.first[q] = w.m.silence(after)
-		} else {
-			w.first[q] = w.m.end(after, inbox)
-		}
+	for q, box := range w.inbox {
+		w.lists[q] = w.m.end(w.begun[q].after, box)
 	}
-	return flags, problem
+	return flags
 }
 
-// product makes every combination of the endings in w.spans. The first node's part changes fastest.
-func (w *worker) product(cost, before uint32, problem int32) (full bool, err error) {
-	outs := w.m.outs
-	for p, s := range w.spans {
-		w.at[p] = s.from
-	}
-	list := outs[w.spans[0].from:w.spans[0].to]
+// product makes every combination of the endings in w.lists. The first node's part changes fastest.
+func (w *worker) product(cost, before uint32) (full bool, err error) {
+	clear(w.at)
+	list := w.lists[0]
 	for {
-		var hash uint64
+		var hash uint32
 		flags := before
 		for p := 1; p < w.n; p++ {
-			o := &outs[w.at[p]]
+			o := &w.lists[p][w.at[p]]
 			w.record[p] = o.local
 			hash += o.hash
 			flags |= o.flags
@@ -203,29 +194,24 @@ func (w *worker) product(cost, before uint32, problem int32) (full bool, err err
 			if f&acted != 0 && c < maxCost {
 				c++
 			}
-			if f&(changed|wrong) == 0 || !w.bad(o, f, c, problem) {
+			if f&(changed|wrong) == 0 || !w.bad(o, f, c, before) {
 				w.add(hash+o.hash, c)
 			}
 			w.choice++
 		}
 		w.out.transitions += int64(len(list))
-		if w.out.words >= batchWords {
-			if w.flush == nil && w.out.words >= 4*batchWords {
-				return true, nil
-			}
-			if w.flush != nil {
-				if err := w.flush(w); err != nil {
-					return false, err
-				}
+		if w.out.words >= w.batch {
+			if full, err := w.full(); full || err != nil {
+				return full, err
 			}
 		}
 		p := 1
 		for ; p < w.n; p++ {
 			w.at[p]++
-			if w.at[p] < w.spans[p].to {
+			if w.at[p] < len(w.lists[p]) {
 				break
 			}
-			w.at[p] = w.spans[p].from
+			w.at[p] = 0
 		}
 		if p >= w.n {
 			return false, nil
@@ -233,8 +219,17 @@ func (w *worker) product(cost, before uint32, problem int32) (full bool, err err
 	}
 }
 
+// full deals with a batch that is large enough: it is emptied where that is possible. Otherwise the state may go on for a
+// while.
+func (w *worker) full() (bool, error) {
+	if w.flush != nil {
+		return false, w.flush(w)
+	}
+	return w.out.words >= 4*w.batch, nil
+}
+
 // add puts the candidate in w.record into its shard.
-func (w *worker) add(hash uint64, cost uint32) {
+func (w *worker) add(hash, cost uint32) {
 	n := w.n
 	w.record[n+1] = uint32(w.choice)
 	w.record[n+2] = w.record[n+2]&^maxCost | cost
@@ -244,12 +239,12 @@ func (w *worker) add(hash uint64, cost uint32) {
 }
 
 // bad says whether the candidate has a problem, and if so, remembers the best one.
-func (w *worker) bad(o *ending, flags, cost uint32, problem int32) bool {
-	found := int(problem)
+func (w *worker) bad(o *ending, flags, cost, before uint32) bool {
+	found := int(before >> problemShift)
 	if flags&wrong != 0 && found == 0 {
-		found = int(o.problem)
+		found = int(o.flags >> problemShift)
 		for p := 1; p < w.n && found == 0; p++ {
-			found = int(w.m.outs[w.at[p]].problem)
+			found = int(w.lists[p][w.at[p]].flags >> problemShift)
 		}
 	}
 	if found == 0 {
@@ -269,19 +264,19 @@ func (w *worker) bad(o *ending, flags, cost uint32, problem int32) bool {
 func (w *worker) judge(o *ending) int {
 	chain := uint32(0)
 	for p := w.n - 1; p > 0; p-- {
-		key := uint64(chain+1)<<32 | uint64(w.m.outs[w.at[p]].class)
+		key := uint64(chain+1)<<32 | uint64(w.lists[p][w.at[p]].class)
 		next, ok := w.chains.find(key)
 		if !ok {
-			next = uint32(w.chains.count) + 1
+			next = span{from: uint32(w.chains.count) + 1}
 			w.chains.put(key, next)
 		}
-		chain = next
+		chain = next.from
 	}
 	key := uint64(chain+1)<<32 | uint64(o.class)
 	verdict, ok := w.verdicts.find(key)
 	if !ok {
-		verdict = uint32(w.o.Judge(w.record[:w.n]))
+		verdict = span{from: uint32(w.o.Judge(w.record[:w.n]))}
 		w.verdicts.put(key, verdict)
 	}
-	return int(verdict)
+	return int(verdict.from)
 }
