@@ -8,8 +8,14 @@ import (
 	"github.com/lockstep-go/lockstep/internal/pool"
 )
 
-// originWords follow the vector in a candidate: low half of the parent, choice, high part of the parent and cost.
-const originWords = 3
+// originWords follow the vector in a candidate: the parent's low word, the choice, and, from the high bits to the low
+// ones, the rest of the parent, some bits of the hash, and the cost.
+const (
+	originWords = 3
+	hashShift   = 16
+	hashBits    = 8
+	parentShift = hashShift + hashBits
+)
 
 // maxCost is where the count of active rounds stays.
 const maxCost = 1<<16 - 1
@@ -35,20 +41,21 @@ func (b *batch) reset() {
 	b.words, b.transitions, b.best, b.next, b.err = 0, 0, nil, 0, nil
 }
 
-// forget takes back what came from a parent, the last one that was expanded.
-func (b *batch) forget(parent uint64, n int) {
+// forget takes back what came from a parent, the last one that was expanded, and says how many words that were.
+func (b *batch) forget(parent uint64, n int) (words int) {
 	width := n + originWords
 	for i, run := range b.runs {
 		for len(run) > 0 && parentOf(run[len(run)-width:], n) == parent {
 			run = run[:len(run)-width]
-			b.words -= width
+			words += width
 		}
 		b.runs[i] = run
 	}
+	return words
 }
 
 func parentOf(candidate []uint32, n int) uint64 {
-	return uint64(candidate[n]) | uint64(candidate[n+2]>>16)<<32
+	return uint64(candidate[n]) | uint64(candidate[n+2]>>parentShift)<<32
 }
 
 // spare keeps things to be used again.
@@ -128,8 +135,8 @@ func (s *search) expandPart(from, to, size int) error {
 		if a < b {
 			out.next, out.err = w.page(s, page, a, b)
 		}
-		out.worker, out.bytes = worker, w.bytes()
-		return out
+		out.worker = worker
+		return w.finish()
 	}
 	take := func(job int, out *batch) bool {
 		page, a, b := bounds(job)
@@ -157,9 +164,7 @@ func (s *search) rest(page, from, to int) error {
 	w := s.workers[len(s.workers)-1]
 	w.begin(s.newBatch(), s.collectDirect)
 	_, err := w.page(s, page, from, to)
-	out := w.out
-	out.bytes = w.bytes()
-	return errors.Join(err, s.collect(len(s.workers)-1, out))
+	return errors.Join(err, s.collect(len(s.workers)-1, w.finish()))
 }
 
 // collect appends a batch to the shards.
@@ -185,8 +190,7 @@ func (s *search) collect(worker int, b *batch) error {
 
 // collectDirect empties the batch of the worker of the calling goroutine.
 func (s *search) collectDirect(w *worker) error {
-	w.out.bytes = w.bytes()
-	err := s.collect(len(s.workers)-1, w.out)
-	w.out = s.newBatch()
+	err := s.collect(len(s.workers)-1, w.finish())
+	w.begin(s.newBatch(), w.flush)
 	return err
 }

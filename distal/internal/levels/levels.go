@@ -65,7 +65,8 @@ type Found struct {
 // ErrStopped says that Progress asked to stop.
 var ErrStopped = errors.New("the search was stopped")
 
-const maxStates = 1 << 48 // back pointers have 48 bits
+// maxStates is how many states a level can have: a parent has 40 bits in a candidate.
+const maxStates = 1 << 40
 
 // tuning are sizes. The order of states in a level, and with it the choice among equally good finds, depends on the first
 // three, and nothing on the others.
@@ -81,7 +82,7 @@ type tuning struct {
 
 // usual sizes: where memory is scarce, pages and batches are small.
 func usual(memory int64) tuning {
-	t := tuning{shard: 1 << 15, shards: 1 << 10, pass: 1 << 18, probe: 1 << 8}
+	t := tuning{shard: 1 << 15, shards: 1 << 10, pass: 1 << 16, probe: 1 << 8}
 	t.page = int(min(max(memory/int64(t.shards)/64, 1<<10), spill.DefaultPage))
 	t.batch = int(min(max(memory/256, 1<<12), 1<<20))
 	return t
@@ -199,7 +200,7 @@ func (s *search) start() error {
 	s.open(-1, 0)
 	w := s.workers[len(s.workers)-1]
 	w.begin(s.newBatch(), s.collectDirect)
-	if err := errors.Join(w.start(s.starts), s.collect(len(s.workers)-1, w.out)); err != nil {
+	if err := errors.Join(w.start(s.starts), s.collect(len(s.workers)-1, w.finish())); err != nil {
 		return err
 	}
 	if err := s.merge(); err != nil {

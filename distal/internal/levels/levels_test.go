@@ -254,7 +254,7 @@ func TestHistory(t *testing.T) {
 			case 3:
 				o.choice = 1<<32 - 1
 			case 4:
-				o.parent = 1<<48 - 1 - i
+				o.parent = maxStates - 1 - i
 			case 5:
 				o.parent, o.choice = run, 1<<choiceBits-1
 			case 6:

@@ -12,7 +12,7 @@ import (
 // candidates alone, like all that the order of states depends on.
 type part struct {
 	shard        int
-	pass, passes uint64
+	pass, passes uint32
 }
 
 // reduced are the distinct states of a part, in the order in which they were first met.
@@ -31,8 +31,8 @@ func (r *reduced) size() int64 { return int64(cap(r.states)+cap(r.backs))*4 + in
 func (s *search) merge() error {
 	var parts []part
 	for i, t := range s.shards {
-		passes := uint64(1)
-		for t.Len() > int64(passes)*s.tune.pass {
+		passes := uint32(1)
+		for t.Len() > int64(passes)*s.tune.pass && passes < 1<<hashBits {
 			passes *= 2
 		}
 		for pass := range passes {
@@ -46,8 +46,7 @@ func (s *search) merge() error {
 	pool.Ordered(s.opt.Workers, len(parts), func(worker, i int) *reduced {
 		w := s.workers[worker]
 		r := used.get(func() *reduced { return &reduced{} })
-		w.merger.reduced = r
-		r.err = w.merger.reduce(s.shards[parts[i].shard], parts[i])
+		r.err = w.merger.reduce(s.shards[parts[i].shard], parts[i], r)
 		r.worker, r.bytes = worker, w.bytes()+3*r.size() // two more may be on their way
 		return r
 	}, func(i int, r *reduced) bool {
@@ -60,7 +59,7 @@ func (s *search) merge() error {
 		used.put(r)
 		s.show.States += next.Len() - first
 		if failed == nil && next.Len() >= maxStates {
-			failed = errors.New("a level has 2^48 states")
+			failed = errors.New("a level has 2^40 states")
 		}
 		if failed == nil {
 			failed = s.pause()
@@ -93,20 +92,20 @@ func (s *search) makeRoom() error {
 
 // merger reduces parts of shards. Its tables are used again and again.
 type merger struct {
-	*reduced
-	o     Oracle
-	n     int
-	slots []uint32 // open hash table: index plus one; 0: empty
-	buf   []uint32
+	n       int
+	slots   []uint32 // open hash table: index plus one; 0: empty
+	buf     []uint32
+	states  []uint32 // those of the result being made; they are worked on here, not there, where another worker's are near
+	origins []origin
 }
 
 func (m *merger) bytes() int64 { return int64(cap(m.slots)+cap(m.buf)) * 4 }
 
 // reduce finds the distinct states of a part. Of equal ones the one with the lowest cost stays, and of these the first.
-func (m *merger) reduce(t *spill.Tape, p part) error {
+func (m *merger) reduce(t *spill.Tape, p part, r *reduced) error {
 	expected := int(t.Len() / int64(p.passes))
-	m.states = slices.Grow(m.states[:0], expected*(m.n+1))
-	m.origins = slices.Grow(m.origins[:0], expected)
+	m.states = slices.Grow(r.states[:0], expected*(m.n+1))
+	m.origins = slices.Grow(r.origins[:0], expected)
 	m.resize(min(expected, 1<<16))
 	for i := range t.Pages() {
 		records, buf, err := t.Page(i, m.buf)
@@ -115,23 +114,13 @@ func (m *merger) reduce(t *spill.Tape, p part) error {
 			return err
 		}
 		for width := m.n + originWords; len(records) > 0; records = records[width:] {
-			if p.passes == 1 || m.hash(records[:m.n])&(p.passes-1) == p.pass {
+			if p.passes == 1 || records[m.n+2]>>hashShift&(p.passes-1) == p.pass {
 				m.insert(records[:width])
 			}
 		}
 	}
-	m.backs = encode(m.origins, m.backs[:0])
+	r.states, r.origins, r.backs = m.states, m.origins, encode(m.origins, r.backs[:0])
 	return nil
-}
-
-// hash of a state, from what it is; not the bits that chose the shard.
-func (m *merger) hash(vec []uint32) uint64 {
-	var sum uint64
-	for _, local := range vec {
-		h, _ := m.o.Local(local)
-		sum += h
-	}
-	return sum
 }
 
 // resize makes an empty table for so many states.

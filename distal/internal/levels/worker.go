@@ -8,7 +8,8 @@ type worker struct {
 	n     int
 	m     *memo
 	shift uint // of a hash, to the number of its shard
-	batch int  // words that a batch should have
+	salt  uint32
+	batch int // words that a batch should have
 	out   *batch
 	flush func(*worker) error // empties the batch; nil: a full batch ends the work
 	buf   []uint32            // page that was read from disk
@@ -17,31 +18,54 @@ type worker struct {
 	chains   index
 	verdicts index
 	merger   merger
-	// The state being expanded.
-	starts []start
-	begun  []start // one of the ways in starts, by node
-	pick   []int
-	inbox  []uint32
-	lists  [][]ending
-	at     []int
-	record []uint32 // the candidate being made
-	choice uint64
+	// The state being expanded. Each list is cut from an array of the worker itself: lists of their own would be small
+	// neighbours in memory, and workers would slow each other down by writing to the same cache lines.
+	starts     []start
+	begun      []start // one of the ways in starts, by node
+	pick       []int
+	inbox      []uint32
+	lists      [][]ending
+	at         []int
+	record     []uint32 // the candidate being made
+	choice     uint64
+	parentHigh uint32
+	words      int // in the batch
+	made       int64
+	room       struct {
+		starts, begun [maxNodes]start
+		pick, at      [maxNodes]int
+		inbox         [maxNodes]uint32
+		lists         [maxNodes][]ending
+		record        [maxNodes + originWords]uint32
+	}
+	_ [64]byte
 }
 
 func newWorker(o Oracle, batch int) *worker {
 	n := o.Nodes()
-	return &worker{o: o, n: n, batch: batch, starts: make([]start, n), begun: make([]start, n), pick: make([]int, n), inbox: make([]uint32, n),
-		lists: make([][]ending, n), at: make([]int, n), record: make([]uint32, n+originWords), merger: merger{o: o, n: n}}
+	w := &worker{o: o, n: n, batch: batch, merger: merger{n: n}}
+	w.starts, w.begun, w.pick, w.at = w.room.starts[:n], w.room.begun[:n], w.room.pick[:n], w.room.at[:n]
+	w.inbox, w.lists, w.record = w.room.inbox[:n], w.room.lists[:n], w.room.record[:n+originWords]
+	return w
 }
 
 // open prepares for a round with 2^bits shards.
 func (w *worker) open(round, bits int, s *shared) {
 	w.m = newMemo(w.o, round, s)
 	w.shift = uint(32 - bits)
+	w.salt = uint32(round+2) * 0x9e3779b9
 }
 
-// begin prepares for a batch.
-func (w *worker) begin(out *batch, flush func(*worker) error) { w.out, w.flush = out, flush }
+// begin prepares for a batch, which must be empty.
+func (w *worker) begin(out *batch, flush func(*worker) error) {
+	w.out, w.flush, w.words, w.made = out, flush, 0, 0
+}
+
+// finish hands the batch over.
+func (w *worker) finish() *batch {
+	w.out.words, w.out.transitions, w.out.bytes = w.words, w.made, w.bytes()
+	return w.out
+}
 
 func (w *worker) bytes() int64 {
 	return w.m.bytes() + w.chains.bytes() + w.verdicts.bytes() + w.merger.bytes() + int64(cap(w.buf))*4
@@ -57,18 +81,18 @@ func (w *worker) page(s *search, page, from, to int) (int, error) {
 	n := w.n
 	first := uint64(page) * uint64(s.cur.PageLen())
 	for i := from; i < to; i++ {
-		if w.out.words >= w.batch && w.flush == nil {
+		if w.words >= w.batch && w.flush == nil {
 			return i, nil
 		}
 		state := records[i*(n+1) : (i+1)*(n+1)]
-		transitions, best := w.out.transitions, w.out.best
+		transitions, best := w.made, w.out.best
 		full, err := w.expand(state[:n], first+uint64(i), state[n])
 		if err != nil {
 			return i, err
 		}
 		if full {
-			w.out.forget(first+uint64(i), n)
-			w.out.transitions, w.out.best = transitions, best
+			w.words -= w.out.forget(first+uint64(i), n)
+			w.made, w.out.best = transitions, best
 			return i, nil
 		}
 	}
@@ -78,7 +102,7 @@ func (w *worker) page(s *search, page, from, to int) (int, error) {
 // start makes the initial states. Their choice is the number of the combination, the first node's part changing fastest.
 func (w *worker) start(starts [][]uint32) error {
 	w.choice = 0
-	w.from(0, 0)
+	w.from(0)
 	for p, list := range starts {
 		w.lists[p] = nil
 		for _, local := range list {
@@ -90,9 +114,9 @@ func (w *worker) start(starts [][]uint32) error {
 }
 
 // from sets where the next candidates come from.
-func (w *worker) from(parent uint64, cost uint32) {
+func (w *worker) from(parent uint64) {
 	w.record[w.n] = uint32(parent)
-	w.record[w.n+2] = uint32(parent>>32)<<16 | cost
+	w.parentHigh = uint32(parent>>32) << parentShift
 }
 
 // expand makes the successors of a state. They are numbered in the order in which they are made, so that a number is
@@ -105,7 +129,7 @@ func (w *worker) expand(state []uint32, parent uint64, cost uint32) (full bool, 
 		several = several || b.count > 1
 	}
 	w.choice = 0
-	w.from(parent, cost)
+	w.from(parent)
 	for {
 		if several {
 			for p, b := range w.starts {
@@ -199,8 +223,8 @@ func (w *worker) product(cost, before uint32) (full bool, err error) {
 			}
 			w.choice++
 		}
-		w.out.transitions += int64(len(list))
-		if w.out.words >= w.batch {
+		w.made += int64(len(list))
+		if w.words >= w.batch {
 			if full, err := w.full(); full || err != nil {
 				return full, err
 			}
@@ -225,17 +249,21 @@ func (w *worker) full() (bool, error) {
 	if w.flush != nil {
 		return false, w.flush(w)
 	}
-	return w.out.words >= 4*w.batch, nil
+	return w.words >= 4*w.batch, nil
 }
 
 // add puts the candidate in w.record into its shard.
 func (w *worker) add(hash, cost uint32) {
 	n := w.n
+	// Mixed in another way in each round: states in which nothing happens would otherwise all move to one shard, and those
+	// in which the same happens to one other.
+	hash = (hash ^ w.salt) * 0x2c1b3c6d
+	hash = (hash ^ hash>>13) * 0x297a2d39
 	w.record[n+1] = uint32(w.choice)
-	w.record[n+2] = w.record[n+2]&^maxCost | cost
+	w.record[n+2] = w.parentHigh | hash&(1<<hashBits-1)<<hashShift | cost
 	run := &w.out.runs[hash>>w.shift]
 	*run = append(*run, w.record...)
-	w.out.words += len(w.record)
+	w.words += len(w.record)
 }
 
 // bad says whether the candidate has a problem, and if so, remembers the best one.
@@ -253,7 +281,8 @@ func (w *worker) bad(o *ending, flags, cost, before uint32) bool {
 	if found == 0 {
 		return false
 	}
-	f := &find{found, origin{parentOf(w.record, w.n), uint32(w.choice)}, cost}
+	parent := uint64(w.record[w.n]) | uint64(w.parentHigh>>parentShift)<<32
+	f := &find{found, origin{parent, uint32(w.choice)}, cost}
 	if f.better(w.out.best) {
 		w.out.best = f
 	}
