@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"time"
 
 	"github.com/lockstep-go/lockstep/distal"
@@ -243,6 +244,9 @@ func (c *distalExploreCmd) Run(e *env) error {
 	o := distal.ExploreOptions{Options: c.options(), Memory: c.Memory << 20, Disk: c.Disk << 20, Workers: c.Workers}
 	if c.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	if c.Memory > 0 {
+		debug.SetMemoryLimit(2 * o.Memory) // of the process, with what is not yet collected
 	}
 	if c.Random > 0 {
 		o.Random = &explore.RandomOptions{Runs: c.Random, Seed: c.Seed}

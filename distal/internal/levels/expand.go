@@ -140,8 +140,8 @@ func (s *search) expandPart(from, to, size int) error {
 	}
 	take := func(job int, out *batch) bool {
 		page, a, b := bounds(job)
-		next := out.next
-		failed = errors.Join(out.err, s.collect(out.worker, out))
+		next, err := out.next, out.err // collect hands the batch on
+		failed = errors.Join(err, s.collect(out.worker, out))
 		if failed == nil && next < max(a, b) {
 			failed = s.rest(page, next, b)
 		}
