@@ -41,19 +41,6 @@ func (b *batch) reset() {
 	b.words, b.transitions, b.best, b.next, b.err = 0, 0, nil, 0, nil
 }
 
-// forget takes back what came from a parent, the last one that was expanded, and says how many words that were.
-func (b *batch) forget(parent uint64, n int) (words int) {
-	width := n + originWords
-	for i, run := range b.runs {
-		for len(run) > 0 && parentOf(run[len(run)-width:], n) == parent {
-			run = run[:len(run)-width]
-			words += width
-		}
-		b.runs[i] = run
-	}
-	return words
-}
-
 func parentOf(candidate []uint32, n int) uint64 {
 	return uint64(candidate[n]) | uint64(candidate[n+2]>>parentShift)<<32
 }

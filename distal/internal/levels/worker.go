@@ -85,14 +85,13 @@ func (w *worker) page(s *search, page, from, to int) (int, error) {
 			return i, nil
 		}
 		state := records[i*(n+1) : (i+1)*(n+1)]
-		transitions, best := w.made, w.out.best
+		made := w.made
 		full, err := w.expand(state[:n], first+uint64(i), state[n])
 		if err != nil {
 			return i, err
 		}
-		if full {
-			w.words -= w.out.forget(first+uint64(i), n)
-			w.made, w.out.best = transitions, best
+		if full { // the state will be expanded again; what it has left in the batch will be found to be double
+			w.made = made
 			return i, nil
 		}
 	}
