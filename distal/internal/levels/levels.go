@@ -129,6 +129,7 @@ type search struct {
 	shared  *shared
 	bytes   []int64 // by worker
 	shards  []*spill.Tape
+	before  int64 // transitions before this level
 	best    *find
 	result  Result
 	show    Progress
@@ -143,6 +144,13 @@ func Search(o Oracle, opt Options) (Result, error) {
 	if o.Nodes() < 1 || o.Nodes() > maxNodes {
 		return Result{}, fmt.Errorf("levels: %d nodes; there must be between 1 and %d", o.Nodes(), maxNodes)
 	}
+	s := newSearch(o, opt)
+	defer s.store.Close() //nolint:errcheck // nothing in there is needed any more
+	s.result.Stopped = s.run()
+	return s.result, nil
+}
+
+func newSearch(o Oracle, opt Options) *search {
 	s := &search{o: o, opt: opt, n: o.Nodes(), tune: usual(opt.Memory)}
 	if opt.tune != nil {
 		s.tune = *opt.tune
@@ -152,13 +160,11 @@ func Search(o Oracle, opt Options) (Result, error) {
 		memory = 0
 	}
 	s.store = spill.Open(spill.Options{Memory: memory, Disk: opt.Disk, Dir: opt.Dir, Page: s.tune.page})
-	defer s.store.Close() //nolint:errcheck // nothing in there is needed any more
 	for range opt.Workers + 1 {
 		s.workers = append(s.workers, newWorker(o, s.tune.batch))
 	}
 	s.bytes = make([]int64, len(s.workers))
-	s.result.Stopped = s.run()
-	return s.result, nil
+	return s
 }
 
 func (s *search) run() error {
@@ -236,11 +242,12 @@ func (s *search) open(round int, size int64) {
 		s.shared = newShared()
 	}
 	for _, w := range s.workers {
-		w.open(round, bits, s.shared)
+		w.open(round, bits, size, s.shared)
 	}
 	if len(s.spare.list) > 0 && len(s.spare.list[0].runs) != len(s.shards) {
 		s.spare.list = nil
 	}
+	s.before = s.result.Transitions
 	s.show = Progress{States: s.show.States, Round: max(round, 0), Of: size}
 	s.show.Estimate = estimate(s.result.Levels, s.opt.Rounds+1, s.opt.Period)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/lockstep-go/lockstep/internal/pool"
 )
 
-// part is a share of a shard that is reduced at once: the candidates whose hash is `pass` modulo `passes`. A function of the
-// candidates alone, like all that the order of states depends on.
+// part is a share of a shard that is reduced at once: the candidates whose hash is `pass` modulo `passes`. The number of passes
+// is a function of the number of transitions, because the number of candidates depends on what workers filter.
 type part struct {
 	shard        int
 	pass, passes uint32
@@ -29,12 +29,12 @@ func (r *reduced) size() int64 { return int64(cap(r.states)+cap(r.backs))*4 + in
 
 // merge reduces the shards to distinct states: the next level.
 func (s *search) merge() error {
+	passes := uint32(1)
+	for (s.result.Transitions-s.before)/int64(len(s.shards)) > int64(passes)*s.tune.pass && passes < 1<<hashBits {
+		passes *= 2
+	}
 	var parts []part
-	for i, t := range s.shards {
-		passes := uint32(1)
-		for t.Len() > int64(passes)*s.tune.pass && passes < 1<<hashBits {
-			passes *= 2
-		}
+	for i := range s.shards {
 		for pass := range passes {
 			parts = append(parts, part{i, pass, passes})
 		}

@@ -18,6 +18,7 @@ type worker struct {
 	chains   index
 	verdicts index
 	merger   merger
+	filter   filter
 	// The state being expanded. Each list is cut from an array of the worker itself: lists of their own would be small
 	// neighbours in memory, and workers would slow each other down by writing to the same cache lines.
 	starts     []start
@@ -43,14 +44,15 @@ type worker struct {
 
 func newWorker(o Oracle, batch int) *worker {
 	n := o.Nodes()
-	w := &worker{o: o, n: n, batch: batch, merger: merger{n: n}}
+	w := &worker{o: o, n: n, batch: batch, merger: merger{n: n}, filter: filter{n: n}}
 	w.starts, w.begun, w.pick, w.at = w.room.starts[:n], w.room.begun[:n], w.room.pick[:n], w.room.at[:n]
 	w.inbox, w.lists, w.record = w.room.inbox[:n], w.room.lists[:n], w.room.record[:n+originWords]
 	return w
 }
 
-// open prepares for a round with 2^bits shards.
-func (w *worker) open(round, bits int, s *shared) {
+// open prepares for a round with 2^bits shards, made from so many states.
+func (w *worker) open(round, bits int, states int64, s *shared) {
+	w.filter.open(states)
 	w.m = newMemo(w.o, round, s)
 	w.shift = uint(32 - bits)
 	w.salt = uint32(round+2) * 0x9e3779b9
@@ -68,7 +70,7 @@ func (w *worker) finish() *batch {
 }
 
 func (w *worker) bytes() int64 {
-	return w.m.bytes() + w.chains.bytes() + w.verdicts.bytes() + w.merger.bytes() + int64(cap(w.buf))*4
+	return w.m.bytes() + w.chains.bytes() + w.verdicts.bytes() + w.merger.bytes() + w.filter.bytes() + int64(cap(w.buf))*4
 }
 
 // page expands states of a page and says how far it came.
@@ -258,6 +260,9 @@ func (w *worker) add(hash, cost uint32) {
 	// in which the same happens to one other.
 	hash = (hash ^ w.salt) * 0x2c1b3c6d
 	hash = (hash ^ hash>>13) * 0x297a2d39
+	if !w.filter.off && w.filter.double(w.record[:n], cost, hash) {
+		return
+	}
 	w.record[n+1] = uint32(w.choice)
 	w.record[n+2] = w.parentHigh | hash&(1<<hashBits-1)<<hashShift | cost
 	run := &w.out.runs[hash>>w.shift]
