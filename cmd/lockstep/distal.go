@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -247,6 +248,9 @@ func (c *distalExploreCmd) Run(e *env) error {
 	o := distal.ExploreOptions{Options: c.options(), Memory: c.Memory << 20, Disk: c.Disk << 20, Workers: c.Workers}
 	if c.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	if c.Memory > 0 {
+		debug.SetMemoryLimit(o.Memory / 2 * 3) // of the process, with what is not yet collected
 	}
 	if c.Random > 0 {
 		o.Random = &explore.RandomOptions{Runs: c.Random, Seed: c.Seed}

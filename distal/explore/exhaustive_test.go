@@ -2,6 +2,8 @@ package explore_test
 
 import (
 	"fmt"
+	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -130,6 +132,66 @@ func TestAgainstNaive(t *testing.T) {
 	}
 }
 
+// TestWorkersAndDisk wants every example to end the same way, counterexample and all, whatever the number of workers and
+// wherever the states are.
+func TestWorkersAndDisk(t *testing.T) {
+	for _, f := range figures {
+		if f.opt.Test == "six" {
+			f.opt = distal.Options{Phases: 4} // enough for several shards
+		}
+		t.Run(f.name+f.opt.Test+f.opt.Network, func(t *testing.T) {
+			m, phases := example(t, f.name, f.opt)
+			var first explore.Result
+			for i, opt := range []explore.Options{{Workers: 1}, {Workers: 2},
+				{Workers: 3, Memory: 32 << 20, Disk: 1 << 30, Dir: t.TempDir()}} {
+				opt.Phases = phases
+				r, err := explore.Exhaustive(m, opt)
+				if err != nil || r.Verdict != f.verdict {
+					t.Fatal(r.Verdict, r.Reason, err)
+				}
+				r.Memory, r.Disk = 0, 0
+				text := ""
+				if r.Violation != nil {
+					text = m.Text(r.Violation.Trace)
+					r.Violation.Trace = nil
+					r.Violation.Text += text
+				}
+				if i == 0 {
+					first = r
+				} else if !reflect.DeepEqual(r, first) {
+					t.Errorf("%+v:\n%+v %+v\n%+v %+v", opt, r, r.Violation, first, first.Violation)
+				}
+			}
+		})
+	}
+}
+
+// TestDisk lets a search go on where its memory ends, and says why it ends where that does not help.
+func TestDisk(t *testing.T) {
+	m, _ := example(t, "paxos_fixed", distal.Options{})
+	dir := t.TempDir()
+	for _, c := range []struct {
+		disk    int64
+		verdict string
+		reason  string
+	}{
+		{0, explore.Unknown, "memory limit"},
+		{1 << 20, explore.Unknown, "disk limit"},
+		{1 << 30, explore.Pass, ""},
+	} {
+		r, err := explore.Exhaustive(m, explore.Options{Phases: 6, Memory: 12 << 20, Disk: c.disk, Dir: dir})
+		if err != nil || r.Verdict != c.verdict || c.reason != "" && !strings.Contains(r.Reason, c.reason) {
+			t.Errorf("disk %d: %s, %q, %v", c.disk, r.Verdict, r.Reason, err)
+		}
+		if c.verdict == explore.Pass && (r.States != 1_264_172 || r.Disk < 1<<20 || r.Memory > 16<<20) {
+			t.Errorf("%d states with %d bytes of memory and %d of disk", r.States, r.Memory, r.Disk)
+		}
+	}
+	if left, _ := os.ReadDir(dir); len(left) > 0 {
+		t.Errorf("%v is left behind", left)
+	}
+}
+
 // TestMemoryLimit ends with what is complete, not with a crash.
 func TestMemoryLimit(t *testing.T) {
 	m, _ := example(t, "paxos_fixed", distal.Options{})
@@ -139,6 +201,9 @@ func TestMemoryLimit(t *testing.T) {
 	}
 	if r.Verdict != explore.Unknown || r.PhasesComplete < 3 || r.PhasesComplete > 6 || r.Memory < 1<<20 {
 		t.Errorf("verdict %s, %s, memory %d", r.Verdict, r.Complete(), r.Memory)
+	}
+	if !strings.Contains(r.Reason, "memory limit") {
+		t.Errorf("reason %q", r.Reason)
 	}
 	if want := fmt.Sprintf("complete to phase %d", r.PhasesComplete); r.Complete() != want {
 		t.Errorf("%q, want %q", r.Complete(), want)
@@ -153,12 +218,19 @@ func TestProgress(t *testing.T) {
 		if p.States < last.States || p.Phase < last.Phase {
 			t.Errorf("progress goes back from %+v to %+v", last, p)
 		}
+		if p.Done > p.Of || p.Phase == last.Phase && p.Round == last.Round && p.Done < last.Done {
+			t.Errorf("progress within the round goes from %+v to %+v", last, p)
+		}
 		last = p
 		calls++
 		return p.Phase < 4
 	}})
-	if r.Verdict != explore.Unknown || r.PhasesComplete != 3 || calls < 12 || last.Memory <= 0 {
-		t.Errorf("verdict %s, %s after %d calls, last %+v", r.Verdict, r.Complete(), calls, last)
+	if r.Verdict != explore.Unknown || r.PhasesComplete != 3 || calls < 12 || last.Memory <= 0 || !strings.Contains(r.Reason, "stopped") {
+		t.Errorf("verdict %s (%s), %s after %d calls, last %+v", r.Verdict, r.Reason, r.Complete(), calls, last)
+	}
+	full, _ := explore.Exhaustive(m, explore.Options{Phases: 5})
+	if e := float64(last.Estimate) / float64(full.States); e < 0.5 || e > 2 {
+		t.Errorf("after three of five phases %d states are estimated, there are %d", last.Estimate, full.States)
 	}
 }
 

@@ -126,24 +126,26 @@ func (t *table) End(round, mode int, id uint32, sent []uint32) []levels.Ending {
 
 // Judge evaluates the invariants on a global state and returns the number of a problem.
 func (t *table) Judge(vec []uint32) int {
-	classes := make([]uint32, len(vec))
-	nodes := make([]*machine.State, len(vec))
+	var room [core.MaxNodes]uint32
+	classes := room[:len(vec)]
 	t.mu.RLock()
 	for i, id := range vec {
-		classes[i], nodes[i] = t.locals[id].class, t.locals[id].state
+		classes[i] = t.locals[id].class
 	}
-	known := -1
-	if i, ok := t.verdicts.find(classes, hashWords(classes)); ok {
-		known = t.judged[i]
+	hash := hashWords(classes)
+	if i, ok := t.verdicts.find(classes, hash); ok {
+		defer t.mu.RUnlock()
+		return t.judged[i]
+	}
+	nodes := make([]*machine.State, len(vec))
+	for i, id := range vec {
+		nodes[i] = t.locals[id].state
 	}
 	t.mu.RUnlock()
-	if known >= 0 {
-		return known
-	}
 	problem := t.problem(t.model.Judge(nodes))
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if _, fresh := t.verdicts.insert(classes, hashWords(classes)); fresh {
+	if _, fresh := t.verdicts.insert(classes, hash); fresh {
 		t.judged = append(t.judged, problem)
 	}
 	return problem
@@ -171,13 +173,15 @@ func (t *table) local(id uint32) local {
 // intern numbers the local state of a node. Equal states of different nodes get different numbers, because rules
 // may ask for self.
 func (t *table) intern(self int, s *machine.State) uint32 {
-	key := string(s.AppendKey([]byte{byte(self)}))
+	var room [256]byte // on the stack: most states are there already, and finding them should cost no memory
+	raw := s.AppendKey(append(room[:0], byte(self)))
 	t.mu.RLock()
-	id, ok := t.ids[key]
+	id, ok := t.ids[string(raw)]
 	t.mu.RUnlock()
 	if ok {
 		return id
 	}
+	key := string(raw)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if id, ok := t.ids[key]; ok {

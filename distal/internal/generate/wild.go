@@ -193,6 +193,9 @@ func (g *wild) plainTimeout() {
 	if g.chance(60) {
 		g.line("\tif %s {", g.test())
 		g.line("\t\tk := k + 1")
+		if g.chance(40) {
+			g.change("\t\t", "")
+		}
 		g.send("\t\t", g.rng.IntN(len(g.rounds)), "k", g.receivers(""))
 		g.line("\t}\n}")
 		return
@@ -300,6 +303,9 @@ func (g *wild) leave(indent string, round int, m string) {
 		if g.chance(10) && later+1 < len(g.rounds) {
 			g.send(indent, later+1, "k", g.receivers(m)) // two sends
 		}
+	case g.chance(12): // into the middle of another phase
+		g.line("%sk := k + %s", indent, g.pick("1", "2"))
+		g.send(indent, g.rng.IntN(len(g.rounds)), "k", g.receivers(m))
 	case g.chance(70):
 		g.line("%smove(k + %s, %s)", indent, g.pick("1", "1", "1", "2"), g.pick("all", "all", "others", "who"))
 	case g.chance(20):

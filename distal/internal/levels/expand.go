@@ -8,8 +8,14 @@ import (
 	"github.com/lockstep-go/lockstep/internal/pool"
 )
 
-// originWords follow the vector in a candidate: low half of the parent, choice, high part of the parent and cost.
-const originWords = 3
+// originWords follow the vector in a candidate: the parent's low word, the choice, and, from the high bits to the low
+// ones, the rest of the parent, some bits of the hash, and the cost.
+const (
+	originWords = 3
+	hashShift   = 16
+	hashBits    = 8
+	parentShift = hashShift + hashBits
+)
 
 // maxCost is where the count of active rounds stays.
 const maxCost = 1<<16 - 1
@@ -28,8 +34,6 @@ type batch struct {
 	err         error
 }
 
-func newBatch(shards int) *batch { return &batch{runs: make([][]uint32, shards)} }
-
 func (b *batch) reset() {
 	for i := range b.runs {
 		b.runs[i] = b.runs[i][:0]
@@ -37,53 +41,49 @@ func (b *batch) reset() {
 	b.words, b.transitions, b.best, b.next, b.err = 0, 0, nil, 0, nil
 }
 
-// forget takes back what came from a parent, the last one that was expanded.
-func (b *batch) forget(parent uint64, n int) {
-	width := n + originWords
-	for i, run := range b.runs {
-		for len(run) > 0 && parentOf(run[len(run)-width:], n) == parent {
-			run = run[:len(run)-width]
-			b.words -= width
-		}
-		b.runs[i] = run
-	}
-}
-
 func parentOf(candidate []uint32, n int) uint64 {
-	return uint64(candidate[n]) | uint64(candidate[n+2]>>16)<<32
+	return uint64(candidate[n]) | uint64(candidate[n+2]>>parentShift)<<32
 }
 
-// spare keeps batches to be used again.
-type spare struct {
+// spare keeps things to be used again.
+type spare[T any] struct {
 	mu   sync.Mutex
-	list []*batch
+	list []T
 }
 
-func (s *spare) get(shards int) *batch {
+func (s *spare[T]) get(make func() T) T {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if last := len(s.list) - 1; last >= 0 {
-		b := s.list[last]
+		x := s.list[last]
 		s.list = s.list[:last]
-		return b
+		return x
 	}
-	return newBatch(shards)
+	return make()
 }
 
-func (s *spare) put(b *batch) {
-	if b.words > 2*batchWords {
-		return // too large to keep
-	}
-	b.reset()
+func (s *spare[T]) put(x T) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.list = append(s.list, b)
+	s.list = append(s.list, x)
+}
+
+// newBatch gets an empty batch. Runs begin with room for what is expected, all in one piece of memory.
+func (s *search) newBatch() *batch {
+	return s.spare.get(func() *batch {
+		b := &batch{runs: make([][]uint32, len(s.shards))}
+		room := make([]uint32, len(s.shards)*s.room)
+		for i := range b.runs {
+			b.runs[i] = room[i*s.room : i*s.room : (i+1)*s.room]
+		}
+		return b
+	})
 }
 
 // expand puts the successors of all states of the current level into the shards. A few states go first: how many
 // successors they have says how many states make a batch.
 func (s *search) expand() error {
-	first := int(min(probeSize, s.cur.Len()))
+	first := int(min(int64(s.tune.probe), s.cur.Len()))
 	if err := s.expandPart(0, first, first); err != nil || int64(first) == s.cur.Len() {
 		return err
 	}
@@ -91,8 +91,9 @@ func (s *search) expand() error {
 	for _, t := range s.shards {
 		words += t.Len() * int64(s.n+originWords)
 	}
-	size := int(min(int64(s.cur.PageLen()), max(1, int64(batchWords)/4*int64(first)/words)))
-	return s.expandPart(first, math.MaxInt, size)
+	size := min(int64(s.cur.PageLen()), max(1, int64(s.tune.batch)/4*int64(first)/words))
+	s.room = (s.n + originWords) * int(4+2*size*words/int64(first*len(s.shards)*(s.n+originWords)))
+	return s.expandPart(first, math.MaxInt, int(size))
 }
 
 // expandPart expands the states from `from` to `to`, in batches of so many or fewer. `to` is in the first page or past
@@ -114,20 +115,20 @@ func (s *search) expandPart(from, to, size int) error {
 	var failed error
 	do := func(worker, job int) *batch {
 		page, a, b := bounds(job)
-		out := s.spare.get(len(s.shards))
+		out := s.newBatch()
 		w := s.workers[worker]
 		w.begin(out, nil)
 		out.next = max(a, b)
 		if a < b {
 			out.next, out.err = w.page(s, page, a, b)
 		}
-		out.worker, out.bytes = worker, w.bytes()
-		return out
+		out.worker = worker
+		return w.finish()
 	}
 	take := func(job int, out *batch) bool {
 		page, a, b := bounds(job)
-		next := out.next
-		failed = errors.Join(out.err, s.collect(out.worker, out))
+		next, err := out.next, out.err // collect hands the batch on
+		failed = errors.Join(err, s.collect(out.worker, out))
 		if failed == nil && next < max(a, b) {
 			failed = s.rest(page, next, b)
 		}
@@ -138,7 +139,7 @@ func (s *search) expandPart(from, to, size int) error {
 		return failed == nil
 	}
 	workers := s.opt.Workers
-	if s.cur.Len() < 4*probeSize {
+	if s.cur.Len() < 4*int64(s.tune.probe) {
 		workers = 1
 	}
 	pool.Ordered(workers, pages*pieces, do, take)
@@ -148,11 +149,9 @@ func (s *search) expandPart(from, to, size int) error {
 // rest expands states for which a batch had no room: in the calling goroutine, which can empty the batch at any time.
 func (s *search) rest(page, from, to int) error {
 	w := s.workers[len(s.workers)-1]
-	w.begin(s.spare.get(len(s.shards)), s.collectDirect)
+	w.begin(s.newBatch(), s.collectDirect)
 	_, err := w.page(s, page, from, to)
-	out := w.out
-	out.bytes = w.bytes()
-	return errors.Join(err, s.collect(len(s.workers)-1, out))
+	return errors.Join(err, s.collect(len(s.workers)-1, w.finish()))
 }
 
 // collect appends a batch to the shards.
@@ -168,15 +167,17 @@ func (s *search) collect(worker int, b *batch) error {
 	if b.best.better(s.best) {
 		s.best = b.best
 	}
-	s.bytes[worker] = b.bytes
-	s.spare.put(b)
+	s.bytes[worker] = b.bytes + 2*4*2*int64(b.words) // slices grow by doubling, and another one is on its way
+	if b.words <= 2*s.tune.batch {                   // larger ones are not worth keeping
+		b.reset()
+		s.spare.put(b)
+	}
 	return s.pause()
 }
 
 // collectDirect empties the batch of the worker of the calling goroutine.
 func (s *search) collectDirect(w *worker) error {
-	w.out.bytes = w.bytes()
-	err := s.collect(len(s.workers)-1, w.out)
-	w.out = s.spare.get(len(s.shards))
+	err := s.collect(len(s.workers)-1, w.finish())
+	w.begin(s.newBatch(), w.flush)
 	return err
 }

@@ -23,11 +23,10 @@ const (
 	long       = 1 << 31
 )
 
-func encode(origins []origin) []uint32 {
-	out := make([]uint32, 0, len(origins)+8)
-	last := uint64(0)
+func encode(origins []origin, out []uint32) []uint32 {
+	last := uint64(0) // a parent before it is very far ahead, as unsigned numbers go
 	for _, o := range origins {
-		if o.parent >= last && o.parent-last < 1<<deltaBits && o.choice < 1<<choiceBits {
+		if o.parent-last < 1<<deltaBits && o.choice < 1<<choiceBits {
 			out = append(out, uint32(o.parent-last)<<choiceBits|o.choice)
 		} else {
 			out = append(out, long|uint32(o.parent>>32), uint32(o.parent), o.choice)

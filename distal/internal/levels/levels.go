@@ -28,6 +28,7 @@ type Options struct {
 	Dir      string              // where the temporary file is; empty: where the system has such files
 	Workers  int                 // at least 1
 	Progress func(Progress) bool // called now and then; false stops the search. nil: never called
+	tune     *tuning             // for tests
 }
 
 // Progress is what a search has done so far.
@@ -64,14 +65,28 @@ type Found struct {
 // ErrStopped says that Progress asked to stop.
 var ErrStopped = errors.New("the search was stopped")
 
-const (
-	maxStates  = 1 << 48 // back pointers have 48 bits
-	shardSize  = 1 << 15 // states that a shard should have
-	maxShards  = 1 << 10 // each has a page in memory
-	passSize   = 1 << 18 // candidates that are reduced at once
-	probeSize  = 1 << 8  // states that are expanded first, to see how many successors they have
-	batchWords = 1 << 20 // size of a batch, about
-)
+// maxStates is how many states a level can have: a parent has 40 bits in a candidate.
+const maxStates = 1 << 40
+
+// tuning are sizes. The order of states in a level, and with it the choice among equally good finds, depends on the first
+// three, and nothing on the others.
+type tuning struct {
+	shard  int64 // states that a shard should have
+	shards int   // most shards: each has a page in memory
+	pass   int64 // candidates that are reduced at once
+	probe  int   // states that are expanded first, to see how many successors they have
+	batch  int   // words of a batch, about
+	page   int   // words of a page
+	spill  bool  // full pages go to disk, if there is one, whatever the memory
+}
+
+// usual sizes: where memory is scarce, pages and batches are small.
+func usual(memory int64) tuning {
+	t := tuning{shard: 1 << 15, shards: 1 << 10, pass: 1 << 16, probe: 1 << 8}
+	t.page = int(min(max(memory/int64(t.shards)/64, 1<<10), spill.DefaultPage))
+	t.batch = int(min(max(memory/256, 1<<12), 1<<20))
+	return t
+}
 
 // origin is the way back: which state of the level before, and which of its successors.
 type origin struct {
@@ -102,16 +117,19 @@ func (f *find) better(g *find) bool {
 type search struct {
 	o       Oracle
 	opt     Options
+	tune    tuning
 	n       int
 	store   *spill.Store
 	cur     *spill.Tape // records of n local states and the cost: fewest active rounds on a way there
 	past    []history
 	starts  [][]uint32
 	workers []*worker // the last one works for the calling goroutine
-	spare   spare
+	spare   spare[*batch]
+	room    int // words that a run of a batch has room for at first
 	shared  *shared
 	bytes   []int64 // by worker
 	shards  []*spill.Tape
+	before  int64 // transitions before this level
 	best    *find
 	result  Result
 	show    Progress
@@ -126,14 +144,27 @@ func Search(o Oracle, opt Options) (Result, error) {
 	if o.Nodes() < 1 || o.Nodes() > maxNodes {
 		return Result{}, fmt.Errorf("levels: %d nodes; there must be between 1 and %d", o.Nodes(), maxNodes)
 	}
-	s := &search{o: o, opt: opt, n: o.Nodes(), store: spill.Open(opt.Memory, opt.Disk, opt.Dir)}
+	s := newSearch(o, opt)
 	defer s.store.Close() //nolint:errcheck // nothing in there is needed any more
-	for range opt.Workers + 1 {
-		s.workers = append(s.workers, newWorker(o))
-	}
-	s.bytes = make([]int64, len(s.workers))
 	s.result.Stopped = s.run()
 	return s.result, nil
+}
+
+func newSearch(o Oracle, opt Options) *search {
+	s := &search{o: o, opt: opt, n: o.Nodes(), tune: usual(opt.Memory)}
+	if opt.tune != nil {
+		s.tune = *opt.tune
+	}
+	memory := opt.Memory
+	if s.tune.spill {
+		memory = 0
+	}
+	s.store = spill.Open(spill.Options{Memory: memory, Disk: opt.Disk, Dir: opt.Dir, Page: s.tune.page})
+	for range opt.Workers + 1 {
+		s.workers = append(s.workers, newWorker(o, s.tune.batch))
+	}
+	s.bytes = make([]int64, len(s.workers))
+	return s
 }
 
 func (s *search) run() error {
@@ -174,8 +205,8 @@ func (s *search) start() error {
 	}
 	s.open(-1, 0)
 	w := s.workers[len(s.workers)-1]
-	w.begin(newBatch(len(s.shards)), s.collectDirect)
-	if err := errors.Join(w.start(s.starts), s.collect(len(s.workers)-1, w.out)); err != nil {
+	w.begin(s.newBatch(), s.collectDirect)
+	if err := errors.Join(w.start(s.starts), s.collect(len(s.workers)-1, w.finish())); err != nil {
 		return err
 	}
 	if err := s.merge(); err != nil {
@@ -200,7 +231,7 @@ func (s *search) step(round int) error {
 // open prepares shards and workers for a level made from `size` states.
 func (s *search) open(round int, size int64) {
 	bits := 0
-	for size>>bits > shardSize*2/3 && 1<<bits < maxShards { // a level is often half as large again as the one before
+	for size>>bits > s.tune.shard*2/3 && 1<<bits < s.tune.shards { // a level is often half as large again as the one before
 		bits++
 	}
 	s.shards = make([]*spill.Tape, 1<<bits)
@@ -211,9 +242,12 @@ func (s *search) open(round int, size int64) {
 		s.shared = newShared()
 	}
 	for _, w := range s.workers {
-		w.open(round, bits, s.shared)
+		w.open(round, bits, size, s.shared)
 	}
-	s.spare = spare{}
+	if len(s.spare.list) > 0 && len(s.spare.list[0].runs) != len(s.shards) {
+		s.spare.list = nil
+	}
+	s.before = s.result.Transitions
 	s.show = Progress{States: s.show.States, Round: max(round, 0), Of: size}
 	s.show.Estimate = estimate(s.result.Levels, s.opt.Rounds+1, s.opt.Period)
 }
@@ -224,12 +258,14 @@ func (s *search) pause() error {
 	for _, b := range s.bytes {
 		fixed += b
 	}
-	s.store.Limit(max(0, s.opt.Memory-fixed))
+	if !s.tune.spill {
+		s.store.Limit(max(0, s.opt.Memory-fixed))
+	}
 	s.show.Memory, s.show.Disk = fixed+s.store.Memory(), s.store.Disk()
 	s.result.Memory = max(s.result.Memory, s.show.Memory)
 	s.result.Disk = max(s.result.Disk, s.show.Disk)
 	if fixed > s.opt.Memory {
-		return fmt.Errorf("%w by what is known of local states and messages alone", spill.ErrMemory)
+		return fmt.Errorf("%w by tables and buffers alone", spill.ErrMemory)
 	}
 	if s.opt.Progress != nil && !s.opt.Progress(s.show) {
 		return ErrStopped

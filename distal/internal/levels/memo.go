@@ -5,35 +5,35 @@ import (
 	"sync"
 )
 
-// memo remembers the oracle's answers for one round, for one worker. Everything is found by small numbers: what was
-// sent to a node is numbered too, as a chain of envelopes.
+// memo remembers the oracle's answers for one round, for one worker. Everything is found by small numbers, in as few
+// looks into memory as possible, because those are what the search spends its time on. What was sent to a node
+// is numbered too, as a chain of envelopes; the first inboxes are the empty ones, one for each mode of the network.
 type memo struct {
 	o       Oracle
 	shared  *shared
 	round   int
-	modes   int
-	begins  []int32 // by local state: index into ways plus one; 0: not known
-	ways    [][]way
-	joins   index      // (inbox, envelope): inbox
-	inboxes []envelope // each is another one and an envelope; 0 is empty
-	ends    index      // (local state, inbox): index into spans, for the first mode
-	quiet   []int32    // by local state: the same for an empty inbox, plus one; 0: not known
-	spans   []span
+	modes   uint32
+	starts  []start  // by local state; several ways to begin are in ways
+	ways    []start  // those of one local state follow each other
+	sent    []uint32 // rows by receiver: an envelope without its sender, or 0. The first row is empty
+	joins   index    // (inbox, envelope): inbox
+	inboxes []inbox
+	quiet   []ending // by local state and mode: the ending with an empty inbox, if there is just one
+	ends    index    // (local state, inbox): where its endings are
 	outs    []ending
-	sent    []uint32
+	msgs    []uint32
 }
 
-// way is a Beginning as the inner loop needs it.
-type way struct {
-	after   uint32
-	silent  bool // nothing is sent
-	changed bool
-	problem int32
-	sent    []uint32 // by receiver: an envelope, or 0
+// start is a Beginning as the inner loop needs it, or, when count is more than 1, where so many of them are.
+type start struct {
+	after uint32 // or the first of several in memo.ways
+	sent  uint32 // where its row in memo.sent begins; 0: nothing is sent
+	flags uint32
+	count uint32 // 0: not known
 }
 
-// envelope is a message and who sent it; rest is the inbox it was put into.
-type envelope struct{ rest, envelope uint32 }
+// inbox is another inbox and an envelope: a message and who sent it.
+type inbox struct{ rest, envelope uint32 }
 
 // senderBits are the bits of an envelope that hold the sender; the others hold the message.
 const (
@@ -41,130 +41,139 @@ const (
 	maxNodes   = 1 << senderBits
 )
 
-type span struct{ from, to uint32 }
-
 // ending is an Ending as the inner loop needs it.
 type ending struct {
-	hash    uint64
-	local   uint32
-	class   uint32
-	problem int32
-	flags   uint32
+	hash  uint32 // high half
+	local uint32
+	class uint32
+	flags uint32
 }
 
+// Flags; above them is the problem.
 const (
 	acted   = 1 << iota
 	changed // Judge may see a difference
-	wrong   // there is a problem
+	many    // in memo.quiet: there are several endings, or none is known
+	wrong   = ^uint32(many<<1 - 1)
+
+	problemShift = 3
 )
 
-func newEnding(o Oracle, local uint32) ending {
-	hash, class := o.Local(local)
-	return ending{hash: hash, local: local, class: class}
-}
-
 func newMemo(o Oracle, round int, s *shared) *memo {
-	return &memo{o: o, shared: s, round: round, modes: o.Modes(), inboxes: make([]envelope, 1), sent: make([]uint32, o.Nodes())}
+	m := &memo{o: o, shared: s, round: round, modes: uint32(o.Modes()), sent: make([]uint32, o.Nodes()), msgs: make([]uint32, o.Nodes())}
+	m.inboxes = make([]inbox, m.modes)
+	return m
 }
 
-// begin lists how the node of a local state can begin the round.
-func (m *memo) begin(local uint32) []way {
-	if int(local) < len(m.begins) {
-		if i := m.begins[local]; i != 0 {
-			return m.ways[i-1]
+func newEnding(o Oracle, local, flags uint32) ending {
+	hash, class := o.Local(local)
+	return ending{hash: uint32(hash >> 32), local: local, class: class, flags: flags}
+}
+
+func flag(set bool, f uint32) uint32 {
+	if set {
+		return f
+	}
+	return 0
+}
+
+// begin says how the node of a local state can begin the round.
+func (m *memo) begin(local uint32) start {
+	if int(local) < len(m.starts) {
+		if s := m.starts[local]; s.count != 0 {
+			return s
 		}
 	}
-	var ways []way
-	for _, b := range m.shared.begin(m.o, m.round, local) {
-		w := way{after: b.After, silent: true, changed: b.Changed, problem: int32(b.Problem), sent: make([]uint32, len(m.sent))}
-		for to, msg := range b.Sent {
-			if msg != 0 {
-				w.silent = false
-				w.sent[to] = msg << senderBits // the sender is added by who knows it
+	list := m.shared.begin(m.o, m.round, local)
+	s := start{after: uint32(len(m.ways)), count: uint32(len(list))}
+	for _, b := range list {
+		way := start{after: b.After, flags: flag(b.Changed, changed) | uint32(b.Problem)<<problemShift, count: 1}
+		row := len(m.sent)
+		for q := range m.msgs {
+			m.sent = append(m.sent, b.Sent[q]<<senderBits)
+			if b.Sent[q] != 0 {
+				way.sent = uint32(row)
 			}
 		}
-		ways = append(ways, w)
+		if way.sent == 0 {
+			m.sent = m.sent[:row]
+		}
+		m.ways = append(m.ways, way)
 	}
-	m.ways = append(m.ways, ways)
-	m.begins = dense(m.begins, local, int32(len(m.ways)))
-	return ways
+	if s.count == 1 {
+		s = m.ways[s.after]
+		m.ways = m.ways[:len(m.ways)-1]
+	}
+	m.starts = reach(m.starts, int(local), start{})
+	m.starts[local] = s
+	return s
 }
 
 // join puts an envelope into an inbox.
-func (m *memo) join(inbox, sealed uint32) uint32 {
-	key := uint64(inbox)<<32 | uint64(sealed)
-	if i, ok := m.joins.find(key); ok {
-		return i
+func (m *memo) join(box, envelope uint32) uint32 {
+	key := uint64(box)<<32 | uint64(envelope)
+	if v, ok := m.joins.find(key); ok {
+		return v.from
 	}
 	i := uint32(len(m.inboxes))
-	m.inboxes = append(m.inboxes, envelope{inbox, sealed})
-	m.joins.put(key, i)
+	m.inboxes = append(m.inboxes, inbox{box, envelope})
+	m.joins.put(key, span{from: i})
 	return i
 }
 
-// silence finds the spans of a node to which nothing was sent.
-func (m *memo) silence(local uint32) uint32 {
-	if int(local) < len(m.quiet) {
-		if i := m.quiet[local]; i != 0 {
-			return uint32(i) - 1
+// end lists how the node of a local state with an inbox can end the round.
+func (m *memo) end(local, box uint32) []ending {
+	key := uint64(local+1)<<32 | uint64(box)
+	if box < m.modes {
+		i := int(local*m.modes + box)
+		if i < len(m.quiet) && m.quiet[i].flags&many == 0 {
+			return m.quiet[i : i+1]
 		}
 	}
-	i := m.ask(local, 0)
-	m.quiet = dense(m.quiet, local, int32(i)+1)
-	return i
-}
-
-// end finds the spans of a node with an inbox.
-func (m *memo) end(local, inbox uint32) uint32 {
-	key := uint64(local)<<32 | uint64(inbox)
-	if i, ok := m.ends.find(key); ok {
-		return i
+	if v, ok := m.ends.find(key); ok {
+		return m.outs[v.from:v.to]
 	}
-	i := m.ask(local, inbox)
-	m.ends.put(key, i)
-	return i
+	list := m.ask(local, box)
+	if box < m.modes && len(list) == 1 {
+		i := int(local*m.modes + box)
+		m.quiet = reach(m.quiet, i, ending{flags: many})
+		m.quiet[i] = list[0]
+		m.outs = m.outs[:len(m.outs)-1]
+		return m.quiet[i : i+1]
+	}
+	m.ends.put(key, span{uint32(len(m.outs) - len(list)), uint32(len(m.outs))})
+	return list
 }
 
-// ask gets the answers of all modes.
-func (m *memo) ask(local, inbox uint32) uint32 {
-	clear(m.sent)
-	for i := inbox; i != 0; i = m.inboxes[i].rest {
+// ask gets the oracle's answer and puts it at the end of m.outs.
+func (m *memo) ask(local, box uint32) []ending {
+	clear(m.msgs)
+	i := box
+	for ; i >= m.modes; i = m.inboxes[i].rest {
 		e := m.inboxes[i].envelope
-		m.sent[e&(1<<senderBits-1)] = e >> senderBits
+		m.msgs[e&(maxNodes-1)] = e >> senderBits
 	}
-	first := uint32(len(m.spans))
-	for _, list := range m.shared.end(m.o, m.round, m.modes, local, m.sent) {
-		from := uint32(len(m.outs))
-		for _, e := range list {
-			out := newEnding(m.o, e.Local)
-			out.problem = int32(e.Problem)
-			if e.Acted {
-				out.flags |= acted
-			}
-			if e.Changed {
-				out.flags |= changed
-			}
-			if e.Problem != 0 {
-				out.flags |= wrong
-			}
-			m.outs = append(m.outs, out)
-		}
-		m.spans = append(m.spans, span{from, uint32(len(m.outs))})
+	from := len(m.outs)
+	for _, e := range m.shared.end(m.o, m.round, int(i), local, m.msgs) {
+		flags := flag(e.Acted, acted) | flag(e.Changed, changed) | uint32(e.Problem)<<problemShift
+		m.outs = append(m.outs, newEnding(m.o, e.Local, flags))
 	}
-	return first
+	return m.outs[from:]
 }
 
 func (m *memo) bytes() int64 {
-	return int64(cap(m.begins)+cap(m.quiet))*4 + int64(len(m.ways))*int64(64+4*len(m.sent)) + m.joins.bytes() + m.ends.bytes() +
-		int64(cap(m.inboxes)+cap(m.spans))*8 + int64(cap(m.outs))*24
+	return int64(cap(m.starts)+cap(m.ways)+cap(m.quiet)+cap(m.outs))*16 + m.joins.bytes() + m.ends.bytes() +
+		int64(cap(m.inboxes))*8 + int64(cap(m.sent))*4
 }
 
-// dense sets list[at], making the list longer as needed.
-func dense(list []int32, at uint32, value int32) []int32 {
-	if need := int(at) + 1; need > len(list) {
-		list = append(list, make([]int32, need+need/2-len(list))...)
+// reach makes a list so long that it has an element at the given place.
+func reach[T any](list []T, at int, empty T) []T {
+	if at < len(list) {
+		return list
 	}
-	list[at] = value
+	for len(list) <= at+at/2 {
+		list = append(list, empty)
+	}
 	return list
 }
 
@@ -173,12 +182,12 @@ func dense(list []int32, at uint32, value int32) []int32 {
 type shared struct {
 	mu     sync.Mutex
 	begins map[uint32][]Beginning
-	ends   map[string][][]Ending
+	ends   map[string][]Ending
 	size   int64
 }
 
 func newShared() *shared {
-	return &shared{begins: map[uint32][]Beginning{}, ends: map[string][][]Ending{}}
+	return &shared{begins: map[uint32][]Beginning{}, ends: map[string][]Ending{}}
 }
 
 func (s *shared) begin(o Oracle, round int, local uint32) []Beginning {
@@ -199,33 +208,26 @@ func (s *shared) begin(o Oracle, round int, local uint32) []Beginning {
 	return list
 }
 
-func (s *shared) end(o Oracle, round, modes int, local uint32, sent []uint32) [][]Ending {
-	key := ""
-	if s != nil {
-		raw := binary.LittleEndian.AppendUint32(nil, local)
-		for _, m := range sent {
-			raw = binary.LittleEndian.AppendUint32(raw, m)
-		}
-		key = string(raw)
-		s.mu.Lock()
-		list, ok := s.ends[key]
-		s.mu.Unlock()
-		if ok {
-			return list
-		}
+func (s *shared) end(o Oracle, round, mode int, local uint32, sent []uint32) []Ending {
+	if s == nil {
+		return o.End(round, mode, local, sent)
 	}
-	list := make([][]Ending, modes)
-	size := int64(64 + len(key))
-	for mode := range list {
-		list[mode] = o.End(round, mode, local, sent)
-		size += int64(len(list[mode])) * 24
+	raw := binary.LittleEndian.AppendUint32([]byte{byte(mode)}, local)
+	for _, m := range sent {
+		raw = binary.LittleEndian.AppendUint32(raw, m)
 	}
-	if s != nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.ends[key] = list
-		s.size += size
+	key := string(raw)
+	s.mu.Lock()
+	list, ok := s.ends[key]
+	s.mu.Unlock()
+	if ok {
+		return list
 	}
+	list = o.End(round, mode, local, sent)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ends[key] = list
+	s.size += int64(64 + len(key) + 24*len(list))
 	return list
 }
 
@@ -238,7 +240,7 @@ func (s *shared) bytes() int64 {
 	return s.size
 }
 
-// index is a map from pairs of numbers to numbers, made for few misses. No pair is (0, 0).
+// index is a map from pairs of numbers to a span, made for few misses. No pair is (0, 0).
 type index struct {
 	slots []slot
 	count int
@@ -246,12 +248,14 @@ type index struct {
 
 type slot struct {
 	key   uint64
-	value uint32
+	value span
 }
 
-func (x *index) find(key uint64) (uint32, bool) {
+type span struct{ from, to uint32 }
+
+func (x *index) find(key uint64) (span, bool) {
 	if x.count == 0 {
-		return 0, false
+		return span{}, false
 	}
 	mask := uint64(len(x.slots) - 1)
 	for at := mix(key) & mask; ; at = (at + 1) & mask {
@@ -259,13 +263,13 @@ func (x *index) find(key uint64) (uint32, bool) {
 		case key:
 			return s.value, true
 		case 0:
-			return 0, false
+			return span{}, false
 		}
 	}
 }
 
 // put enters a key that is not there.
-func (x *index) put(key uint64, value uint32) {
+func (x *index) put(key uint64, value span) {
 	if x.count*2 >= len(x.slots) {
 		old := x.slots
 		x.slots = make([]slot, max(64, len(old)*2))
@@ -293,5 +297,5 @@ func (x *index) bytes() int64 { return int64(len(x.slots)) * 16 }
 // mix spreads a pair of small numbers over the low bits.
 func mix(key uint64) uint64 {
 	key *= 0x9e3779b97f4a7c15
-	return key ^ key>>29
+	return key ^ key>>32
 }

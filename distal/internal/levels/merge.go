@@ -2,35 +2,39 @@ package levels
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/lockstep-go/lockstep/distal/internal/spill"
 	"github.com/lockstep-go/lockstep/internal/pool"
 )
 
-// part is a share of a shard that is reduced at once: the candidates whose hash is `pass` modulo `passes`. A function of the
-// candidates alone, like all that the order of states depends on.
+// part is a share of a shard that is reduced at once: the candidates whose hash is `pass` modulo `passes`. The number of passes
+// is a function of the number of transitions, because the number of candidates depends on what workers filter.
 type part struct {
 	shard        int
-	pass, passes uint64
+	pass, passes uint32
 }
 
 // reduced are the distinct states of a part, in the order in which they were first met.
 type reduced struct {
-	states []uint32 // records of the level
-	backs  []uint32 // coded origins
-	worker int
-	bytes  int64
-	err    error
+	states  []uint32 // records of the level
+	origins []origin
+	backs   []uint32 // coded origins
+	worker  int
+	bytes   int64
+	err     error
 }
+
+func (r *reduced) size() int64 { return int64(cap(r.states)+cap(r.backs))*4 + int64(cap(r.origins))*16 }
 
 // merge reduces the shards to distinct states: the next level.
 func (s *search) merge() error {
+	passes := uint32(1)
+	for (s.result.Transitions-s.before)/int64(len(s.shards)) > int64(passes)*s.tune.pass && passes < 1<<hashBits {
+		passes *= 2
+	}
 	var parts []part
-	for i, t := range s.shards {
-		passes := uint64(1)
-		for t.Len() > int64(passes)*passSize {
-			passes *= 2
-		}
+	for i := range s.shards {
 		for pass := range passes {
 			parts = append(parts, part{i, pass, passes})
 		}
@@ -38,21 +42,24 @@ func (s *search) merge() error {
 	next := s.store.Tape(s.n + 1)
 	past := history{tape: s.store.Tape(1)}
 	var failed error
-	pool.Ordered(s.opt.Workers, len(parts), func(worker, i int) reduced {
+	var used spare[*reduced]
+	pool.Ordered(s.opt.Workers, len(parts), func(worker, i int) *reduced {
 		w := s.workers[worker]
-		r := w.merger.reduce(s.shards[parts[i].shard], parts[i])
-		r.worker, r.bytes = worker, w.bytes()
+		r := used.get(func() *reduced { return &reduced{} })
+		r.err = w.merger.reduce(s.shards[parts[i].shard], parts[i], r)
+		r.worker, r.bytes = worker, w.bytes()+3*r.size() // two more may be on their way
 		return r
-	}, func(i int, r reduced) bool {
+	}, func(i int, r *reduced) bool {
 		s.bytes[r.worker] = r.bytes
 		first := next.Len()
 		failed = errors.Join(r.err, next.Append(r.states), past.add(first, r.backs))
 		if p := parts[i]; p.pass == p.passes-1 {
 			s.shards[p.shard].Free()
 		}
+		used.put(r)
 		s.show.States += next.Len() - first
 		if failed == nil && next.Len() >= maxStates {
-			failed = errors.New("a level has 2^48 states")
+			failed = errors.New("a level has 2^40 states")
 		}
 		if failed == nil {
 			failed = s.pause()
@@ -85,45 +92,35 @@ func (s *search) makeRoom() error {
 
 // merger reduces parts of shards. Its tables are used again and again.
 type merger struct {
-	o       Oracle
 	n       int
 	slots   []uint32 // open hash table: index plus one; 0: empty
-	states  []uint32
-	origins []origin
 	buf     []uint32
+	states  []uint32 // those of the result being made; they are worked on here, not there, where another worker's are near
+	origins []origin
 }
 
-func (m *merger) bytes() int64 {
-	return int64(cap(m.slots)+cap(m.states)*2+cap(m.buf))*4 + int64(cap(m.origins))*20
-}
+func (m *merger) bytes() int64 { return int64(cap(m.slots)+cap(m.buf)) * 4 }
 
 // reduce finds the distinct states of a part. Of equal ones the one with the lowest cost stays, and of these the first.
-func (m *merger) reduce(t *spill.Tape, p part) reduced {
-	m.states, m.origins = m.states[:0], m.origins[:0]
-	m.resize(int(min(t.Len(), passSize/4)))
+func (m *merger) reduce(t *spill.Tape, p part, r *reduced) error {
+	expected := int(t.Len() / int64(p.passes))
+	m.states = slices.Grow(r.states[:0], expected*(m.n+1))
+	m.origins = slices.Grow(r.origins[:0], expected)
+	m.resize(min(expected, 1<<16))
 	for i := range t.Pages() {
 		records, buf, err := t.Page(i, m.buf)
 		m.buf = buf
 		if err != nil {
-			return reduced{err: err}
+			return err
 		}
 		for width := m.n + originWords; len(records) > 0; records = records[width:] {
-			if p.passes == 1 || m.hash(records[:m.n])&(p.passes-1) == p.pass {
+			if p.passes == 1 || records[m.n+2]>>hashShift&(p.passes-1) == p.pass {
 				m.insert(records[:width])
 			}
 		}
 	}
-	return reduced{states: append([]uint32(nil), m.states...), backs: encode(m.origins)}
-}
-
-// hash of a state, from what it is; not the bits that chose the shard.
-func (m *merger) hash(vec []uint32) uint64 {
-	var sum uint64
-	for _, local := range vec {
-		h, _ := m.o.Local(local)
-		sum += h
-	}
-	return sum
+	r.states, r.origins, r.backs = m.states, m.origins, encode(m.origins, r.backs[:0])
+	return nil
 }
 
 // resize makes an empty table for so many states.

@@ -10,14 +10,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 )
 
-// pageWords is the unit of memory and of the file.
-const (
-	pageWords = 1 << 14
-	pageBytes = pageWords * 4
-)
+// DefaultPage is the unit of memory and of the file, in words, when Options.Page is 0.
+const DefaultPage = 1 << 14
 
 // ErrMemory and ErrDisk say which limit a store has reached.
 var (
@@ -32,11 +30,20 @@ type file interface {
 	io.Closer
 }
 
+// Options of a store.
+type Options struct {
+	Memory int64  // limit in bytes, about: the page that every tape writes to is always in memory
+	Disk   int64  // limit of the temporary file in bytes; 0: there is none
+	Dir    string // folder of the temporary file; empty: the system's
+	Page   int    // words; 0 means DefaultPage
+}
+
 // Store is where tapes live. Make one with Open, and Close it.
 type Store struct {
 	mu     sync.Mutex
-	memory int64 // limit in bytes, about: the page that every tape writes to is always in memory
-	disk   int64 // limit in bytes; 0: none is used
+	memory int64
+	disk   int64
+	page   int   // words
 	used   int64 // bytes of pages in memory
 	pages  [][]uint32
 	file   file
@@ -46,11 +53,13 @@ type Store struct {
 	create func() (file, string, error)
 }
 
-// Open makes a store that holds about `memory` bytes in memory and at most `disk` bytes in a temporary file in dir, or,
-// when dir is empty, where the system has its temporary files. The file is made when it is first needed.
-func Open(memory, disk int64, dir string) *Store {
-	return &Store{memory: memory, disk: disk, create: func() (file, string, error) {
-		f, err := os.CreateTemp(dir, "lockstep-*.tmp")
+// Open makes a store. Its file is made when it is first needed.
+func Open(opt Options) *Store {
+	if opt.Page == 0 {
+		opt.Page = DefaultPage
+	}
+	return &Store{memory: opt.Memory, disk: opt.Disk, page: opt.Page, create: func() (file, string, error) {
+		f, err := os.CreateTemp(opt.Dir, "lockstep-*.tmp")
 		if err != nil {
 			return nil, "", err
 		}
@@ -90,7 +99,7 @@ func (s *Store) Limit(memory int64) {
 func (s *Store) Memory() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.used + int64(len(s.pages))*pageBytes
+	return s.used + int64(len(s.pages))*s.pageBytes()
 }
 
 // Disk is the size of the temporary file.
@@ -100,17 +109,20 @@ func (s *Store) Disk() int64 {
 	return s.end
 }
 
+// pageBytes is the size of a page.
+func (s *Store) pageBytes() int64 { return int64(s.page) * 4 }
+
 // take gives out an empty page.
 func (s *Store) take() []uint32 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.used += pageBytes
+	s.used += s.pageBytes()
 	if last := len(s.pages) - 1; last >= 0 {
 		p := s.pages[last]
 		s.pages = s.pages[:last]
 		return p[:0]
 	}
-	return make([]uint32, 0, pageWords)
+	return make([]uint32, 0, s.page)
 }
 
 // give takes a page back. Pages that were trimmed are left to the garbage collector.
@@ -118,7 +130,7 @@ func (s *Store) give(p []uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.used -= int64(cap(p)) * 4
-	if cap(p) == pageWords && s.used+int64(len(s.pages)+1)*pageBytes <= s.memory {
+	if cap(p) == s.page && s.used+int64(len(s.pages)+1)*s.pageBytes() <= s.memory {
 		s.pages = append(s.pages, p)
 	}
 }
@@ -155,7 +167,7 @@ func (s *Store) place() (file, int64, error) {
 		s.holes = s.holes[:last]
 		return s.file, at, nil
 	}
-	if s.end+pageBytes > s.disk {
+	if s.end+s.pageBytes() > s.disk {
 		return nil, 0, ErrDisk
 	}
 	if s.file == nil {
@@ -165,8 +177,18 @@ func (s *Store) place() (file, int64, error) {
 		}
 		s.file, s.name = f, name
 	}
-	s.end += pageBytes
-	return s.file, s.end - pageBytes, nil
+	s.end += s.pageBytes()
+	return s.file, s.end - s.pageBytes(), nil
+}
+
+// raws are pages as bytes, on their way between memory and file.
+var raws = sync.Pool{New: func() any { return new([]byte) }}
+
+// raw gets a page as bytes; it is to be put back.
+func raw(words int) *[]byte {
+	b := raws.Get().(*[]byte)
+	*b = slices.Grow((*b)[:0], words*4)[:words*4]
+	return b
 }
 
 // write puts a page into the file.
@@ -175,11 +197,12 @@ func (s *Store) write(p []uint32) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	raw := make([]byte, len(p)*4)
+	b := raw(len(p))
+	defer raws.Put(b)
 	for i, w := range p {
-		binary.LittleEndian.PutUint32(raw[i*4:], w)
+		binary.LittleEndian.PutUint32((*b)[i*4:], w)
 	}
-	if _, err := f.WriteAt(raw, at); err != nil {
+	if _, err := f.WriteAt(*b, at); err != nil {
 		s.free(at)
 		return 0, fmt.Errorf("temporary file: %w", err)
 	}
@@ -198,12 +221,13 @@ func (s *Store) read(at int64, buf []uint32) error {
 	s.mu.Lock()
 	f := s.file
 	s.mu.Unlock()
-	raw := make([]byte, len(buf)*4)
-	if _, err := f.ReadAt(raw, at); err != nil {
+	b := raw(len(buf))
+	defer raws.Put(b)
+	if _, err := f.ReadAt(*b, at); err != nil {
 		return fmt.Errorf("temporary file: %w", err)
 	}
 	for i := range buf {
-		buf[i] = binary.LittleEndian.Uint32(raw[i*4:])
+		buf[i] = binary.LittleEndian.Uint32((*b)[i*4:])
 	}
 	return nil
 }

@@ -28,14 +28,14 @@ func read(t *testing.T, tape *Tape) []uint32 {
 // TestTapes writes random runs to many tapes under limits from "all on disk" to "all in memory", frees and evicts some in
 // between, and compares with slices.
 func TestTapes(t *testing.T) {
-	for _, memory := range []int64{0, pageBytes, 10 * pageBytes, 1 << 40} {
+	for _, memory := range []int64{0, 4 * DefaultPage, 10 * 4 * DefaultPage, 1 << 40} {
 		t.Run(fmt.Sprint(memory), func(t *testing.T) { tapes(t, memory) })
 	}
 }
 
 func tapes(t *testing.T, memory int64) {
 	dir := t.TempDir()
-	s := Open(memory, 1<<30, dir)
+	s := Open(Options{Memory: memory, Disk: 1 << 30, Dir: dir})
 	rng := rand.New(rand.NewPCG(1, uint64(memory)))
 	for generation := range 4 {
 		var list []*Tape
@@ -80,7 +80,7 @@ func tapes(t *testing.T, memory int64) {
 			t.Fatalf("%d bytes in use after everything was freed", s.used)
 		}
 	}
-	if s.Disk() == 0 || s.Disk() > 64*pageBytes*4 {
+	if s.Disk() == 0 || s.Disk() > 64*4*DefaultPage*4 {
 		t.Errorf("the file has %d bytes: places are not used again, or it is not used", s.Disk())
 	}
 	if err := s.Close(); err != nil {
@@ -94,9 +94,9 @@ func tapes(t *testing.T, memory int64) {
 // TestNameless wants the file to have no name while it is in use, so that nothing is left when the process is killed.
 func TestNameless(t *testing.T) {
 	dir := t.TempDir()
-	s := Open(0, 1<<20, dir)
+	s := Open(Options{Memory: 0, Disk: 1 << 20, Dir: dir})
 	defer s.Close()
-	if err := s.Tape(1).Append(make([]uint32, pageWords)); err != nil || s.Disk() == 0 {
+	if err := s.Tape(1).Append(make([]uint32, DefaultPage)); err != nil || s.Disk() == 0 {
 		t.Fatal(err, s.Disk())
 	}
 	left, _ := os.ReadDir(dir)
@@ -106,18 +106,18 @@ func TestNameless(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
-	full := make([]uint32, 3*pageWords)
-	none := Open(pageBytes, 0, "")
+	full := make([]uint32, 3*DefaultPage)
+	none := Open(Options{Memory: 4 * DefaultPage, Disk: 0, Dir: ""})
 	defer none.Close()
 	if err := none.Tape(1).Append(full); !errors.Is(err, ErrMemory) {
 		t.Errorf("without a disk: %v", err)
 	}
-	little := Open(0, 2*pageBytes, t.TempDir())
+	little := Open(Options{Memory: 0, Disk: 2 * 4 * DefaultPage, Dir: t.TempDir()})
 	defer little.Close()
 	if err := little.Tape(1).Append(full); !errors.Is(err, ErrDisk) {
 		t.Errorf("with a small disk: %v", err)
 	}
-	nowhere := Open(0, 1<<30, "/nonexistent/folder")
+	nowhere := Open(Options{Memory: 0, Disk: 1 << 30, Dir: "/nonexistent/folder"})
 	defer nowhere.Close()
 	if err := nowhere.Tape(1).Append(full); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("without a folder: %v", err)
@@ -130,7 +130,7 @@ type fullDisk struct{ *os.File }
 func (fullDisk) WriteAt([]byte, int64) (int, error) { return 0, syscall.ENOSPC }
 
 func TestFullDisk(t *testing.T) {
-	s := Open(0, 1<<30, t.TempDir())
+	s := Open(Options{Memory: 0, Disk: 1 << 30, Dir: t.TempDir()})
 	create := s.create
 	s.create = func() (file, string, error) {
 		f, name, err := create()
@@ -138,7 +138,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	defer s.Close()
 	tape := s.Tape(1)
-	if err := tape.Append(make([]uint32, pageWords)); !errors.Is(err, syscall.ENOSPC) {
+	if err := tape.Append(make([]uint32, DefaultPage)); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("error %v", err)
 	}
 	tape.Free()

@@ -18,7 +18,7 @@ type page struct {
 
 // Tape makes an empty tape for records of the given number of words, at most a page.
 func (s *Store) Tape(width int) *Tape {
-	return &Tape{store: s, width: width, full: pageWords / width * width}
+	return &Tape{store: s, width: width, full: s.page / width * width}
 }
 
 // Len is the number of records.
@@ -63,7 +63,7 @@ func (t *Tape) Seal() {
 	if len(t.pages) == 0 {
 		return
 	}
-	if last := &t.pages[len(t.pages)-1]; last.words != nil && last.size < pageWords/2 {
+	if last := &t.pages[len(t.pages)-1]; last.words != nil && last.size < t.store.page/2 {
 		last.words = t.store.trim(last.words)
 	}
 }
@@ -102,7 +102,7 @@ func (t *Tape) Page(i int, buf []uint32) (records, again []uint32, err error) {
 		return p.words, buf, nil
 	}
 	if cap(buf) < p.size {
-		buf = make([]uint32, pageWords)
+		buf = make([]uint32, t.store.page)
 	}
 	err = t.store.read(p.at, buf[:p.size])
 	return buf[:p.size], buf, err
