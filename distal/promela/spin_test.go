@@ -132,7 +132,7 @@ func TestSpinAgrees(t *testing.T) {
 		{"onethird_buggy", distal.Options{Phases: 2}},
 		{"onethird_fixed", distal.Options{Phases: 2}},
 		{"fastpaxos_buggy", distal.Options{Phases: 2}},
-		{"fastpaxos_fixed", distal.Options{Phases: 2}},
+		{"fastpaxos_fixed", distal.Options{Test: "three", Phases: 2}},
 		{"threephase_buggy", distal.Options{Phases: 1}},
 		{"threephase_fixed", distal.Options{Phases: 1}},
 		{"threephase_fixed", distal.Options{Phases: 1, Network: "any"}},
