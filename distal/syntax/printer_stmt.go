@@ -80,39 +80,12 @@ func (s *Stmt) doc() doc {
 	return then("for "+s.Name+" in ", nest(nest(s.Expr.doc())))
 }
 
-// FormatStmts writes statements without comments, indented by the given number of tabs.
+// FormatStmts writes statements without comments, indented by the given number of tabs, regardless of where they stood in
+// a source.
 func FormatStmts(list []*Stmt, indent int) string {
-	p := &printer{indent: indent}
+	p := &printer{indent: indent, sourceless: true}
 	for _, s := range list {
-		p.plain(s)
+		p.stmt(s)
 	}
 	return p.out.String()
-}
-
-// plain prints a statement regardless of where it stood in the source.
-func (p *printer) plain(s *Stmt) {
-	if s.Kind != IfStmt && s.Kind != ForStmt {
-		p.write(s.doc())
-		return
-	}
-	p.write(join(s.doc(), text(" {")))
-	p.nested(s.Body)
-	for len(s.Else) == 1 && s.Else[0].Kind == IfStmt {
-		s = s.Else[0]
-		p.write(join(text("} else "), s.doc(), text(" {")))
-		p.nested(s.Body)
-	}
-	if len(s.Else) > 0 {
-		p.line("} else {")
-		p.nested(s.Else)
-	}
-	p.line("}")
-}
-
-func (p *printer) nested(list []*Stmt) {
-	p.indent++
-	for _, s := range list {
-		p.plain(s)
-	}
-	p.indent--
 }
