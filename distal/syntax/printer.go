@@ -49,8 +49,6 @@ type printer struct {
 	next     int  // the first comment not yet printed
 	last     int  // source line on which the last printed thing ended
 	opened   bool // the last line opened a block, so no blank line follows
-
-	sourceless bool // places mean nothing: no blank lines between things
 }
 
 func (p *printer) line(text string) {
@@ -96,7 +94,7 @@ func (p *printer) flush(pos Pos) {
 // reach prints what stands in the source before the thing at pos: comments, and a blank line if there is one.
 func (p *printer) reach(pos Pos) {
 	p.flush(pos)
-	if !p.sourceless && p.last > 0 && pos.Line > p.last+1 {
+	if p.last > 0 && pos.Line > p.last+1 {
 		p.blank()
 	}
 }

@@ -80,12 +80,39 @@ func (s *Stmt) doc() doc {
 	return then("for "+s.Name+" in ", nest(nest(s.Expr.doc())))
 }
 
-// FormatStmts writes statements without comments, indented by the given number of tabs, regardless of where they stood in
-// a source.
+// FormatStmts writes statements without comments, indented by the given number of tabs.
 func FormatStmts(list []*Stmt, indent int) string {
-	p := &printer{indent: indent, sourceless: true}
+	p := &printer{indent: indent}
 	for _, s := range list {
-		p.stmt(s)
+		p.plain(s)
 	}
 	return p.out.String()
+}
+
+// plain prints a statement regardless of where it stood in the source.
+func (p *printer) plain(s *Stmt) {
+	if s.Kind != IfStmt && s.Kind != ForStmt {
+		p.write(s.doc())
+		return
+	}
+	p.write(join(s.doc(), text(" {")))
+	p.nested(s.Body)
+	for len(s.Else) == 1 && s.Else[0].Kind == IfStmt {
+		s = s.Else[0]
+		p.write(join(text("} else "), s.doc(), text(" {")))
+		p.nested(s.Body)
+	}
+	if len(s.Else) > 0 {
+		p.line("} else {")
+		p.nested(s.Else)
+	}
+	p.line("}")
+}
+
+func (p *printer) nested(list []*Stmt) {
+	p.indent++
+	for _, s := range list {
+		p.plain(s)
+	}
+	p.indent--
 }
