@@ -55,7 +55,6 @@ var figures = []struct {
 	{name: "onethird_fixed", opt: distal.Options{Test: "three"}, verdict: explore.Pass},
 	{name: "fastpaxos_buggy", opt: distal.Options{Phases: 3}, verdict: explore.Fail, phase: 2, round: 8},
 	{name: "fastpaxos_buggy", opt: distal.Options{Test: "quorum"}, verdict: explore.Pass},
-	{name: "fastpaxos_buggy", opt: distal.Options{Test: "five"}, verdict: explore.Fail, phase: 2, round: 8},
 	{name: "fastpaxos_fixed", opt: distal.Options{Phases: 2}, verdict: explore.Pass},
 	{name: "fastpaxos_fixed", opt: distal.Options{Test: "three"}, verdict: explore.Pass},
 	{name: "benortwoquorums_buggy", opt: distal.Options{Phases: 5}, verdict: explore.Fail, phase: 3, round: 6},
