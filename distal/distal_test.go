@@ -113,6 +113,22 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestNamesInAnyScript takes a program with a byte order mark and names that are not ASCII through every verb.
+func TestNamesInAnyScript(t *testing.T) {
+	const src = "\uFEFFprotocol Größe(n = 3)\nmessage Wert { фаза: int, v: int } tag (фаза, Wert)\nrounds Wert\n" +
+		"state { фаза: int = 1 größe: int = 0 }\noutput int\ninit { send Wert(фаза, id(self)) to all }\n" +
+		"upon Wert λ with .фаза == фаза times all do { größe := (max 値 in λ by (値.v)).v output größe }\n" +
+		"network reliable\nproperty Größte: forall p in all: p.output == none or p.output == some(n)\n"
+	everyVerb(src)
+	f, _ := distal.Fmt(src)
+	for _, text := range []string{src, f.Text} {
+		r, remarks := distal.Explore(text, distal.ExploreOptions{Options: distal.Options{Phases: 1}})
+		if len(remarks) > 0 || r.Verdict != explore.Pass || r.Protocol != "Größe" {
+			t.Errorf("%s %v", r.Verdict, remarks)
+		}
+	}
+}
+
 // everyVerb runs all verbs on a text; none may panic, whatever the text.
 func everyVerb(src string) {
 	distal.Check(src)

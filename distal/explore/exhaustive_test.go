@@ -44,8 +44,25 @@ var figures = []struct {
 	{name: "twophase_buggy", opt: distal.Options{Phases: 3}, verdict: explore.Fail, phase: 1, round: 2},
 	{name: "twophase_buggy", opt: distal.Options{Test: "lossless"}, verdict: explore.Pass},
 	{name: "twophase_fixed", opt: distal.Options{Phases: 3}, verdict: explore.Pass},
-	{name: "lastvoting", opt: distal.Options{Phases: 4}, verdict: explore.Pass},
-	{name: "chandratoueg", opt: distal.Options{Phases: 4}, verdict: explore.Pass},
+	{name: "threephase_buggy", opt: distal.Options{Phases: 1}, verdict: explore.Fail, phase: 1, round: 5},
+	{name: "threephase_fixed", opt: distal.Options{Phases: 1}, verdict: explore.Pass},
+	{name: "threephase_fixed", opt: distal.Options{Test: "partition"}, verdict: explore.Fail, phase: 1, round: 7},
+	{name: "lastvoting_buggy", opt: distal.Options{Phases: 4}, verdict: explore.Fail, phase: 2, round: 8},
+	{name: "lastvoting_fixed", opt: distal.Options{Phases: 4}, verdict: explore.Pass},
+	{name: "chandratoueg_buggy", opt: distal.Options{Phases: 4}, verdict: explore.Fail, phase: 2, round: 8},
+	{name: "chandratoueg_fixed", opt: distal.Options{Phases: 4}, verdict: explore.Pass},
+	{name: "onethird_buggy", opt: distal.Options{Phases: 4}, verdict: explore.Fail, phase: 2, round: 2},
+	{name: "onethird_buggy", opt: distal.Options{Test: "five"}, verdict: explore.Fail, phase: 2, round: 2},
+	{name: "onethird_fixed", opt: distal.Options{Phases: 4}, verdict: explore.Pass},
+	{name: "onethird_fixed", opt: distal.Options{Test: "three"}, verdict: explore.Pass},
+	{name: "fastpaxos_buggy", opt: distal.Options{Phases: 3}, verdict: explore.Fail, phase: 2, round: 8},
+	{name: "fastpaxos_buggy", opt: distal.Options{Test: "quorum"}, verdict: explore.Pass},
+	{name: "fastpaxos_fixed", opt: distal.Options{Phases: 2}, verdict: explore.Pass},
+	{name: "fastpaxos_fixed", opt: distal.Options{Test: "three"}, verdict: explore.Pass},
+	{name: "benortwoquorums_buggy", opt: distal.Options{Phases: 5}, verdict: explore.Fail, phase: 3, round: 6},
+	{name: "benortwoquorums_buggy", opt: distal.Options{Test: "five"}, verdict: explore.Fail, phase: 3, round: 6},
+	{name: "benortwoquorums_fixed", opt: distal.Options{Phases: 5}, verdict: explore.Pass},
+	{name: "benortwoquorums_fixed", opt: distal.Options{Test: "five"}, verdict: explore.Pass},
 }
 
 func TestFigures(t *testing.T) {
@@ -116,7 +133,8 @@ func TestAgainstNaive(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"paxos_buggy", "paxos_fixed", "benor_fixed", "uniformvoting_fixed", "viewchange_buggy",
-		"viewchange_fixed", "twophase_buggy", "lastvoting", "chandratoueg"} {
+		"viewchange_fixed", "twophase_buggy", "lastvoting_fixed", "chandratoueg_fixed", "onethird_buggy", "fastpaxos_buggy",
+		"threephase_buggy", "threephase_fixed", "benortwoquorums_fixed"} {
 		for _, timeouts := range []string{"eager", "free"} {
 			t.Run(name+" "+timeouts, func(t *testing.T) {
 				m, _ := example(t, name, distal.Options{Timeouts: timeouts})
@@ -325,17 +343,25 @@ upon M m with m.k == k do { }
 	}
 }
 
-// TestMutants breaks the programs that have no buggy twin, and shows that their properties are not empty: some behaviour
+// TestMutants breaks the programs in more ways than their buggy twins, and shows that their properties are not empty: some behaviour
 // outputs something, and the broken programs are found.
 func TestMutants(t *testing.T) {
 	for _, c := range []struct {
 		name, old, new string
 		phases         int
 	}{
-		{"lastvoting", "\tts := phase\n", "", 3},
-		{"lastvoting", "upon Estimate ms with .phase == phase and timely times > n / 2", "upon Estimate ms with .phase == phase and timely times >= 1", 3},
-		{"chandratoueg", "\tts := phase\n", "", 3},
-		{"chandratoueg", "(forall m in ms: m.ok)", "(exists m in ms: m.ok)", 3},
+		{"lastvoting_fixed", "\tts := phase\n", "", 3},
+		{"lastvoting_fixed", "upon Estimate ms with .phase == phase and timely times > n / 2", "upon Estimate ms with .phase == phase and timely times >= 1", 3},
+		{"chandratoueg_fixed", "\tts := phase\n", "", 3},
+		{"onethird_fixed", "> 2 * n / 3 {", "> n / 2 - 1 {", 2},
+		{"onethird_fixed", "max v in 1..values by (count m in ms: m.x == v, -v)", "first(ms).x", 2},
+		{"fastpaxos_fixed", "\tvoted := m.ballot\n", "", 2},
+		{"fastpaxos_fixed", "if latest > 1 {", "if latest > 2 {", 3},
+		{"fastpaxos_fixed", "latest == 1 and possible", "latest == 0 and possible", 2},
+		{"fastpaxos_fixed", "+ n - len(ms) >= fast", ">= fast", 2},
+		{"threephase_fixed", "\tprepared := true\n\tsend Ack", "\tsend Ack", 1},
+		{"threephase_fixed", "m.vote == commit", "true", 1},
+		{"threephase_fixed", "if prepared then commit", "if false then commit", 1},
 		{"twophase_fixed", "times >= n - 1 do {\n\tlet", "times >= n - 2 do {\n\tlet", 1},
 	} {
 		src := corpus.Example(t, c.name)
@@ -381,7 +407,9 @@ upon B m with m.k == k do { k := k + m.v - 1 send A(k) to all }
 // TestFreeTimeouts wants the same verdicts when nodes may stay silent.
 func TestFreeTimeouts(t *testing.T) {
 	for _, name := range []string{"paxos_buggy", "paxos_fixed", "benor_buggy", "benor_fixed", "uniformvoting_buggy", "uniformvoting_fixed",
-		"viewchange_buggy", "viewchange_fixed", "twophase_buggy", "twophase_fixed", "lastvoting", "chandratoueg"} {
+		"viewchange_buggy", "viewchange_fixed", "twophase_buggy", "twophase_fixed", "lastvoting_buggy", "lastvoting_fixed",
+		"chandratoueg_buggy", "chandratoueg_fixed", "onethird_buggy", "onethird_fixed", "fastpaxos_buggy", "fastpaxos_fixed", "threephase_buggy",
+		"threephase_fixed", "benortwoquorums_buggy", "benortwoquorums_fixed"} {
 		want := explore.Pass
 		if strings.HasSuffix(name, "_buggy") {
 			want = explore.Fail

@@ -126,8 +126,19 @@ func TestSpinAgrees(t *testing.T) {
 		{"twophase_buggy", distal.Options{Phases: 1}},
 		{"twophase_buggy", distal.Options{Phases: 2, Network: "reliable"}},
 		{"twophase_fixed", distal.Options{Phases: 2}},
-		{"lastvoting", distal.Options{Phases: 2}},
-		{"chandratoueg", distal.Options{Phases: 2, Timeouts: "free"}},
+		{"lastvoting_buggy", distal.Options{Phases: 2}},
+		{"lastvoting_fixed", distal.Options{Phases: 2}},
+		{"chandratoueg_buggy", distal.Options{Phases: 2}},
+		{"chandratoueg_fixed", distal.Options{Phases: 2, Timeouts: "free"}},
+		{"onethird_buggy", distal.Options{Phases: 2}},
+		{"onethird_fixed", distal.Options{Phases: 2}},
+		{"fastpaxos_buggy", distal.Options{Phases: 2}},
+		{"fastpaxos_fixed", distal.Options{Test: "three", Phases: 2}},
+		{"threephase_buggy", distal.Options{Phases: 1}},
+		{"threephase_fixed", distal.Options{Phases: 1}},
+		{"threephase_fixed", distal.Options{Phases: 1, Network: "any"}},
+		{"benortwoquorums_buggy", distal.Options{Phases: 3}},
+		{"benortwoquorums_fixed", distal.Options{Phases: 3}},
 	} {
 		t.Run(fmt.Sprint(c.name, c.opt.Network, c.opt.Timeouts), func(t *testing.T) {
 			compare(t, corpus.Example(t, c.name), c.opt)

@@ -79,10 +79,10 @@ func TestManyErrors(t *testing.T) {
 
 // TestWide formats a long program of many small things, each with a comment: the work is proportional to its length.
 func TestWide(t *testing.T) {
-	src := "protocol P(n = 3)\n\ninit {\n" + strings.Repeat("\tx := 1 // one\n", 200_000) + "}\n"
+	src := "protocol P(n = 3)\n\ninit {\n" + strings.Repeat("\tx := 1 // one\n", 50_000) + "}\n"
 	if syntax.Format(parse(t, src)) != src {
 		t.Error("the program changed")
 	}
-	list := "protocol P(n = 3)\n\nfun f(): set<int> = {" + strings.Repeat("a + 1, ", 100_000) + "0}\n"
+	list := "protocol P(n = 3)\n\nfun f(): set<int> = {" + strings.Repeat("a + 1, ", 20_000) + "0}\n"
 	checkFormat(t, list)
 }

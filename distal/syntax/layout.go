@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -17,6 +18,7 @@ type doc struct {
 	kind  docKind
 	text  string // what stands there; of a place to break, what stands there when the line goes on
 	parts []doc
+	whole bool // it has no place to break outside brackets of its own, whose inside it indents
 }
 
 type docKind int
@@ -34,11 +36,29 @@ var (
 	tight = doc{kind: breakDoc}
 )
 
-func text(s string) doc        { return doc{kind: textDoc, text: s} }
-func join(parts ...doc) doc    { return doc{kind: joinDoc, parts: parts} }
-func nest(parts ...doc) doc    { return doc{kind: nestDoc, parts: parts} }
-func group(parts ...doc) doc   { return doc{kind: groupDoc, parts: parts} }
+func text(s string) doc        { return doc{kind: textDoc, text: s, whole: true} }
+func join(parts ...doc) doc    { return doc{kind: joinDoc, parts: parts, whole: allWhole(parts)} }
+func group(parts ...doc) doc   { return doc{kind: groupDoc, parts: parts, whole: allWhole(parts)} }
 func then(s string, d doc) doc { return join(text(s), d) }
+
+// nest indents the lines that begin in its parts. What is whole looks after itself.
+func nest(parts ...doc) doc {
+	if allWhole(parts) {
+		return join(parts...)
+	}
+	return doc{kind: nestDoc, parts: parts}
+}
+
+// brackets encloses parts, which begin with a place to break.
+func brackets(open string, parts []doc, pad doc, end string) doc {
+	d := group(text(open), nest(parts...), pad, text(end))
+	d.whole = true
+	return d
+}
+
+func allWhole(parts []doc) bool {
+	return !slices.ContainsFunc(parts, func(d doc) bool { return !d.whole })
+}
 
 // define is a head and what it stands for, on the next line if need be: `x := value`.
 func define(head string, value doc) doc { return group(text(head), nest(space, value)) }
@@ -55,7 +75,7 @@ func list(open string, pad doc, items []doc, end string) doc {
 		}
 		inner = append(inner, item)
 	}
-	return group(text(open), nest(inner...), pad, text(end))
+	return brackets(open, inner, pad, end)
 }
 
 // flat writes a doc on one line.

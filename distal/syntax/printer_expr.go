@@ -14,7 +14,7 @@ func (e *Expr) doc() doc { return e.at(levelImplies - 1) }
 func (e *Expr) at(level int) doc {
 	d, own := e.shape()
 	if own < level {
-		return group(text("("), nest(tight, d), tight, text(")"))
+		return brackets("(", []doc{tight, d}, tight, ")")
 	}
 	return d
 }
@@ -89,7 +89,7 @@ func (e *Expr) build() doc {
 	if len(e.Args) > 2 {
 		inner = append(inner, space, then("if ", nest(e.Args[2].doc())))
 	}
-	return group(text("{"), nest(inner...), tight, text("}"))
+	return brackets("{", inner, tight, "}")
 }
 
 func (e *Expr) best() doc {

@@ -3,6 +3,7 @@ package syntax_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -244,6 +245,25 @@ func TestWidth(t *testing.T) {
 // unbreakable says whether a line holds names that stand together by rule: those of a quantifier.
 func unbreakable(code string) bool {
 	return strings.Contains(code, "forall ") || strings.Contains(code, "exists ") || strings.Contains(code, "count ")
+}
+
+// TestReflow breaks programs at every space, and at none: the layout is the same, but for blank lines, comments and tests.
+func TestReflow(t *testing.T) {
+	plain := func(f *syntax.File) string {
+		f.Comments = nil
+		f.Decls = slices.DeleteFunc(f.Decls, func(d *syntax.Decl) bool { return d.Kind == syntax.TestDecl })
+		return strings.ReplaceAll(syntax.Format(f), "\n\n", "\n")
+	}
+	for seed := range uint64(200) {
+		f := newMaker(seed).file()
+		want := plain(f)
+		for _, space := range []string{" ", "\n\t", "\n\n\t\t"} {
+			flowed := strings.Join(strings.Fields(want), space)
+			if got := plain(parse(t, flowed)); got != want {
+				t.Fatalf("seed %d: from\n%s\ncame\n%s\nwant\n%s", seed, flowed, got, want)
+			}
+		}
+	}
 }
 
 // TestCommentsAnywhere puts a comment and a new line between any two words.

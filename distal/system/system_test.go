@@ -51,11 +51,24 @@ func TestPaxosBug(t *testing.T) {
 // The corrected programs keep their properties under random walks, under the network
 // that they ask for: those that need more than any subset of messages run without loss.
 func TestCorrectPrograms(t *testing.T) {
-	for name, drop := range map[string]int{"paxos_fixed": 1, "raft_fixed": 1, "lastvoting": 1, "benor_fixed": 0, "twophase_fixed": 0} {
+	for name, drop := range map[string]int{"paxos_fixed": 1, "raft_fixed": 1, "lastvoting_fixed": 1, "chandratoueg_fixed": 1, "onethird_fixed": 1,
+		"fastpaxos_fixed": 1, "benor_fixed": 0, "benortwoquorums_fixed": 0, "twophase_fixed": 0, "threephase_fixed": 0} {
 		p := system.Program{File: filepath.Join(folder, name+".distal")}
 		result := explore(t, p, strategy.Walk{Deliver: 10, Drop: drop, Alarm: min(1, drop), Steps: 120}, 200)
 		if result.Verdict() != trace.Pass {
 			t.Errorf("%s: %v %v", name, result.Verdicts, result.First().Finding)
+		}
+	}
+}
+
+// The bugs of the others are found in the same way.
+func TestBuggyPrograms(t *testing.T) {
+	for name, drop := range map[string]int{"lastvoting_buggy": 1, "chandratoueg_buggy": 1, "onethird_buggy": 1, "fastpaxos_buggy": 1,
+		"threephase_buggy": 1, "threephase_fixed": 1, "benortwoquorums_buggy": 0} {
+		p := system.Program{File: filepath.Join(folder, name+".distal")}
+		result := explore(t, p, strategy.Walk{Deliver: 10, Drop: drop, Alarm: min(1, drop), Steps: 150}, 5000)
+		if result.Verdict() != trace.Fail {
+			t.Errorf("%s: %v", name, result.Verdicts)
 		}
 	}
 }
