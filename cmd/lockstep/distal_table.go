@@ -267,7 +267,7 @@ func (c *distalTableCmd) sample(ctx context.Context, options distal.Options, tex
 	for i := range c.Seeds {
 		start := time.Now()
 		r, remarks := distal.Explore(text, distal.ExploreOptions{Options: options,
-			Random: &explore.RandomOptions{Runs: c.Runs, Seed: c.Seed + uint64(i), Deliver: deliver, LoseOwn: true}})
+			Random: &explore.RandomOptions{Runs: c.Runs, Seed: c.Seed + uint64(i), Deliver: deliver}})
 		if r.Random == nil {
 			return remarks
 		}

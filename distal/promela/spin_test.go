@@ -154,7 +154,7 @@ func TestSpinAgreesOnGenerated(t *testing.T) {
 	}
 }
 
-var wild = flag.Int("wild", 12, "how many wild programs Spin is to judge")
+var wild = flag.Int("wild", 5, "how many wild programs Spin is to judge")
 
 // TestSpinAgreesOnWild lets Spin judge programs with everything the language has, each under its own network.
 func TestSpinAgreesOnWild(t *testing.T) {
