@@ -6,15 +6,16 @@
 //
 //	Check    names, types, and the conditions for a round structure
 //	Fmt      canonical form
-//	Rounds   the unfolded phase, and the rounds with SEND and UPDATE
-//	Seq      the sequential program
+//	Rounds   the rounds as a graph
+//	Seq      the sequential program, as text
 //	Export   a Promela model of it
 //	Explore  every behaviour to a bound, or random ones
+//	Tests    the tests of a file, and whether each ends as it expects
 //
-// The work is done in the packages below: syntax (text), check (meaning), machine (one node), sequential (lock-step),
-// rounds (printing), explore (search), async (message by message), promela (export). Data goes one way:
+// The work is done in the packages below: syntax (text), check (meaning), core (the one form of a program), machine (its evaluator),
+// sequential (lock-step), unparse and rounds (printing), explore (search), async (message by message), promela (export). Data goes one way:
 //
-//	text -> syntax.File -> check.Program -> machine.Program -> sequential.Model -> explore.Result
+//	text -> syntax.File -> core.Program -> core.Program in lock-step -> explore.Result
 package distal
 
 import (

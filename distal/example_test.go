@@ -142,3 +142,25 @@ func ExampleNewModel() {
 	fmt.Println(m.Program.N, "nodes,", phases, "phases,", m.Rounds(), "round a phase")
 	// Output: 5 nodes, 2 phases, 1 round a phase
 }
+
+func ExampleTests() {
+	src, _ := examples.Source("benor_fixed")
+	results, _ := distal.Tests(src, distal.ExploreOptions{}, "three", "weak")
+	for _, r := range results {
+		fmt.Println(r.Test, r.Verdict, "expects", r.Expect, r.OK)
+	}
+	// Output:
+	// three pass expects pass true
+	// weak fail expects violation true
+}
+
+func ExampleClaims() {
+	src, _ := examples.Source("lastvoting_fixed")
+	r, _ := distal.Explore(src, distal.ExploreOptions{Options: distal.Options{Phases: 1}})
+	for _, line := range r.Claims.Lines() {
+		fmt.Println(line)
+	}
+	// Output:
+	// 36 conditions are proved, 0 are only watched
+	// [Agreement] relates several nodes and is judged between the halves and at the end of every round: asynchronous runs pass through other states as well
+}

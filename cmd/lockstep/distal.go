@@ -198,7 +198,7 @@ type distalExportCmd struct {
 
 // Help implements kong's longer help.
 func (distalExportCmd) Help() string {
-	return "Example:\n  lockstep distal export examples/distal/paxos_fixed.distal --phases 4 > paxos.pml\n  spin -a paxos.pml && gcc -O2 -DSAFETY -o pan pan.c && ./pan"
+	return "Example:\n  lockstep distal export examples/distal/paxos_fixed.distal --phases 4 > paxos.pml\n  spin -a paxos.pml && gcc -O2 -DSAFETY -DVECTORSZ=65536 -o pan pan.c && ./pan -E -m1000000"
 }
 
 // Run implements the command.

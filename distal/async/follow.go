@@ -15,6 +15,7 @@ type Move struct {
 	Message int        // the number of the message
 	Lost    bool       // it is lost
 	Hold    bool       // the receiver does not act yet: more messages come with it
+	Row     int        // the row of the sequential run that it belongs to
 }
 
 // Followed is an asynchronous run that follows one of the sequential program.
@@ -37,6 +38,7 @@ func Follow(model *sequential.Model, start []*machine.State, rows []sequential.R
 		}
 	}
 	for i, row := range rows {
+		w.row = i
 		if err := w.round(row); err != nil {
 			return f, fmt.Errorf("phase %d, round %s: %w", row.Tag.Phase, model.Program.Round(row.Tag), err)
 		}
@@ -61,13 +63,13 @@ func (w *follower) poke(row sequential.Row) {
 		}
 		ids := w.inbox[i]
 		for k, id := range ids {
-			w.out.Moves = append(w.out.Moves, Move{Message: id, Hold: k < len(ids)-1})
+			w.move(Move{Message: id, Hold: k < len(ids)-1})
 		}
 		if _, err := w.out.Instance.Deliver(ids...); err != nil {
 			panic("async: " + err.Error())
 		}
 		if _, fault := w.out.Instance.Clocks(i + 1); fault != nil {
-			w.out.Moves = append(w.out.Moves, Move{Node: i + 1})
+			w.move(Move{Node: i + 1})
 			w.out.Instance.Timeout(i + 1)
 		}
 	}
@@ -90,6 +92,7 @@ type follower struct {
 	broken string
 	met    bool    // it has been broken
 	inbox  [][]int // by node: what it receives in the round
+	row    int
 }
 
 // start starts a node in the state that is asked for; without one, in its first.
@@ -168,7 +171,7 @@ func (w *follower) round(row sequential.Row) error {
 
 // ring lets the plain timeout fire with which a node began the round. Which clock rings is a choice, too.
 func (w *follower) ring(i int, tag machine.Tag, c *sequential.Cell) error {
-	w.out.Moves = append(w.out.Moves, Move{Node: i, Rule: c.Began.Rule})
+	w.move(Move{Node: i, Rule: c.Began.Rule})
 	return w.try(func(in *Instance) []Firing { return in.Timeout(i) }, func(f *Firing) bool {
 		var now, later []machine.Send
 		for _, s := range f.Sent {
@@ -187,10 +190,10 @@ func (w *follower) act(i int, tag machine.Tag, c *sequential.Cell) error {
 	ids := w.inbox[i-1]
 	_, timeout := c.Rule.Rule.Trigger.(core.OnRoundTimeout)
 	for k, id := range ids {
-		w.out.Moves = append(w.out.Moves, Move{Message: id, Hold: timeout || k < len(ids)-1})
+		w.move(Move{Message: id, Hold: timeout || k < len(ids)-1})
 	}
 	if timeout {
-		w.out.Moves = append(w.out.Moves, Move{Node: i, Rule: c.Rule.Rule})
+		w.move(Move{Node: i, Rule: c.Rule.Rule})
 	}
 	return w.try(func(in *Instance) []Firing {
 		if !timeout {
@@ -209,6 +212,11 @@ func (w *follower) act(i int, tag machine.Tag, c *sequential.Cell) error {
 	})
 }
 
+func (w *follower) move(m Move) {
+	m.Row = w.row
+	w.out.Moves = append(w.out.Moves, m)
+}
+
 // lose drops what was not received in its round.
 func (w *follower) lose(tag machine.Tag) {
 	var ids []int
@@ -218,7 +226,7 @@ func (w *follower) lose(tag machine.Tag) {
 		}
 	}
 	for _, id := range ids {
-		w.out.Moves = append(w.out.Moves, Move{Message: id, Lost: true})
+		w.move(Move{Message: id, Lost: true})
 		if w.out.Instance.Drop(id) != nil {
 			panic("async: a message in flight cannot be dropped")
 		}

@@ -41,7 +41,7 @@ func Counterexample(p Program, m *sequential.Model, v *explore.Violation) (Progr
 	if found == nil {
 		return p, nil, fmt.Errorf("%s is not broken by the run as it is written", v.Property)
 	}
-	rounds(found.Trace, m, v.Trace)
+	rounds(found.Trace, m, v.Trace, followed.Moves)
 	return p, found.Trace, nil
 }
 
@@ -63,30 +63,19 @@ func stepOf(m async.Move) lockstep.Step {
 	return lockstep.Step{Kind: trace.Deliver, Msg: lockstep.ID(m.Message)}
 }
 
-// rounds divides a recording into the rounds of the sequential program: a step is in the round of its message or of the node's tag.
-func rounds(t *trace.Trace, m *sequential.Model, rows []sequential.Row) {
-	number := map[trace.Tag]int{}
+// rounds divides a recording into the rounds of the sequential program: a step is in the round in which it happens there. The first record is
+// the start.
+func rounds(t *trace.Trace, m *sequential.Model, rows []sequential.Row, moves []async.Move) {
 	t.Rounds = nil
 	for _, row := range rows {
-		tag := trace.Tag{Phase: int32(row.Tag.Phase), Round: int32(row.Tag.Round)}
 		t.Rounds = append(t.Rounds, trace.Round{Number: len(t.Rounds) + 1, Phase: int(row.Tag.Phase), Name: m.Program.Round(row.Tag),
 			Kernel: trace.AllNodes(m.Program.N)})
-		number[tag] = len(t.Rounds)
 	}
-	tags := map[trace.ID]trace.Tag{}
-	at := 0
 	for i := range t.Records {
-		r := &t.Records[i]
-		for _, s := range r.Sent {
-			tags[s.Message.ID] = s.Message.Tag
-			if r.Step.Kind == trace.Alarm && number[s.Message.Tag] > at {
-				at = number[s.Message.Tag] // a plain timeout belongs to the round into which it sends
-			}
+		t.Records[i].Round = 0
+		if i > 0 && i <= len(moves) {
+			t.Records[i].Round = moves[i-1].Row + 1
 		}
-		if r.Step.Msg != 0 && number[tags[r.Step.Msg]] > at {
-			at = number[tags[r.Step.Msg]]
-		}
-		r.Round = at
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/distal"
 	"github.com/lockstep-go/lockstep/distal/system"
 	examples "github.com/lockstep-go/lockstep/examples/distal"
@@ -13,25 +14,26 @@ import (
 )
 
 // counterexample searches an example and draws what is found.
-func counterexample(name string) (*trace.Trace, *distal.ExploreResult, error) {
+func counterexample(name string) (system.Program, *trace.Trace, *distal.ExploreResult, error) {
 	text, err := examples.Source(name)
 	if err != nil {
-		return nil, nil, err
+		return system.Program{}, nil, nil, err
 	}
 	result, remarks := distal.Explore(text, distal.ExploreOptions{})
 	m, _, _ := distal.NewModel(text, distal.Options{})
 	if m == nil || result.Violation == nil {
-		return nil, nil, fmt.Errorf("%s: %s %w", name, result.Verdict, remarks)
+		return system.Program{}, nil, nil, fmt.Errorf("%s: %s %w", name, result.Verdict, remarks)
 	}
-	_, tr, err := system.Counterexample(system.FromSource(text, ""), m, result.Violation)
-	return tr, &result, err
+	p, tr, err := system.Counterexample(system.FromSource(text, ""), m, result.Violation)
+	return p, tr, &result, err
 }
 
-// Every violation of the buggy examples becomes a trace that can be written, read and
-// drawn, with as many rounds as the violation took.
+// Every violation of the buggy examples becomes a trace that can be written, read, replayed
+// and drawn, with as many rounds as the violation took; what happens in the last round, and
+// the state it leads to, are drawn there.
 func TestCounterexamples(t *testing.T) {
 	for _, name := range []string{"paxos_buggy", "raft_buggy", "benor_buggy", "uniformvoting_buggy", "viewchange_buggy", "twophase_buggy"} {
-		tr, result, err := counterexample(name)
+		p, tr, result, err := counterexample(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,6 +51,13 @@ func TestCounterexamples(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
+		replayed, err := lockstep.Replay(lockstep.Plan{System: p, Spec: system.Properties}, again)
+		if err != nil || replayed.Outcome.Verdict != trace.Fail || replayed.Outcome.Finding.Property != result.Violation.Property {
+			t.Errorf("%s: replayed as %+v %v", name, replayed.Outcome, err)
+		}
+		if last := tr.Records[len(tr.Records)-1]; last.Round != len(tr.Rounds) || len(last.States) == 0 && len(last.Events) == 0 {
+			t.Errorf("%s: the last step is drawn in round %d of %d: %+v", name, last.Round, len(tr.Rounds), last)
+		}
 		if err := report.Grid(&bytes.Buffer{}, again, report.Options{}); err != nil {
 			t.Error(err)
 		}
@@ -56,7 +65,7 @@ func TestCounterexamples(t *testing.T) {
 }
 
 func ExampleCounterexample() {
-	tr, _, err := counterexample("paxos_buggy")
+	_, tr, _, err := counterexample("paxos_buggy")
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -73,6 +73,21 @@ func TestBuggyPrograms(t *testing.T) {
 	}
 }
 
+// A second copy of a message changes nothing: senders are counted, not messages.
+func TestDuplicates(t *testing.T) {
+	p := system.Program{File: filepath.Join(folder, "paxos_fixed.distal")}
+	result := explore(t, p, strategy.Walk{Deliver: 10, Duplicate: 5, Alarm: 1, Steps: 150}, 200)
+	if result.Verdict() != trace.Pass {
+		t.Errorf("%v %v", result.Verdicts, result.First().Finding)
+	}
+	text := "protocol P(n = 2)\nmessage A { k: int } tag (k, A)\nrounds A\nstate { k: int = 1 got: int = 0 }\n" +
+		"init { if self == node(1) { send A(k) to node(2) } }\nupon A ms with .k == k times >= 2 do { got := len(ms) }\nproperty One: forall p in all: p.got == 0\n"
+	result = explore(t, system.FromSource(text, ""), strategy.Walk{Deliver: 1, Duplicate: 1, Steps: 20}, 100)
+	if result.Verdict() != trace.Pass {
+		t.Errorf("two copies are two senders: %v", result.First().Finding)
+	}
+}
+
 func TestBadPrograms(t *testing.T) {
 	for _, c := range []struct {
 		p    system.Program
@@ -80,6 +95,7 @@ func TestBadPrograms(t *testing.T) {
 	}{
 		{system.Program{File: "nowhere.distal"}, "the program cannot be read: open nowhere.distal"},
 		{system.FromSource("protocol", ""), "distal: "},
+		{system.Program{File: filepath.Join(folder, "benor_fixed.distal"), Params: "f"}, "not a list of parameters"},
 		{system.Program{File: filepath.Join(folder, "paxos_fixed.distal"), Test: "large"}, "there is no test large"},
 	} {
 		if _, err := c.p.Describe(); err == nil || !strings.Contains(err.Error(), c.want) {
