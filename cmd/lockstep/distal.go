@@ -250,7 +250,7 @@ func (c *distalExploreCmd) Run(e *env) error {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
 	if c.Memory > 0 {
-		debug.SetMemoryLimit(o.Memory / 2 * 3) // of the process, with what is not yet collected
+		debug.SetMemoryLimit(o.Memory/2*3 + 128<<20) // of the process: less would keep it collecting garbage
 	}
 	if c.Random > 0 {
 		o.Random = &explore.RandomOptions{Runs: c.Random, Seed: c.Seed}
