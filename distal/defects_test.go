@@ -288,3 +288,13 @@ func TestRanges(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestBrokenStart wants a violation at the start, reached by one choice of several, to be reported with its place.
+func TestBrokenStart(t *testing.T) {
+	src := strings.Replace(two, "x: int = 0", "x: int = 6 / choose({2, 1, 0})", 1) + "init { send A(k, 1) to all }\nupon A m with m.k == k do { x := 1 }\n" +
+		"upon timeout with k > 50 do { k := k + 1 send B(k, 1) to all }\nupon B m with m.k == k and timely do { x := 0 }\n"
+	r, _ := distal.Explore(src, distal.ExploreOptions{})
+	if r.Violation == nil || r.Violation.Property != "fault" || r.Violation.Pos.String() != "8:13" || !r.Replayed {
+		t.Errorf("%s %+v %s", r.Verdict, r.Violation, r.Reason)
+	}
+}

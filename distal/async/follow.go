@@ -95,14 +95,19 @@ type follower struct {
 	row    int
 }
 
-// start starts a node in the state that is asked for; without one, in its first.
+// start starts a node in the state that is asked for. Without one some node cannot even start: each starts in a way that goes wrong, if it has one.
 func (w *follower) start(i int, states []*machine.State) error {
-	return w.try(func(in *Instance) []Firing {
+	begin := func(in *Instance) []Firing {
 		in.start(i)
 		return in.history[len(in.history)-1:]
-	}, func(f *Firing) bool {
-		return states == nil || f.Fault != nil || w.model.Agrees(states[i-1], f.After, f.Sent)
-	})
+	}
+	if states != nil {
+		return w.try(begin, func(f *Firing) bool { return f.Fault != nil || w.model.Agrees(states[i-1], f.After, f.Sent) })
+	}
+	if err := w.try(begin, func(f *Firing) bool { return f.Fault != nil || f.Broken >= 0 || len(f.Breaches) > 0 }); err == nil {
+		return nil
+	}
+	return w.try(begin, func(*Firing) bool { return true })
 }
 
 // started says whether all nodes have started, so that properties have a meaning.
