@@ -34,9 +34,13 @@ const maxModes = 4096
 type clause [][]core.Expr
 
 type expander struct {
-	p *machine.Program
-	n int
+	p    *machine.Program
+	n    int
+	work int // parts of formulas looked at
 }
+
+// maxWork limits what the expansion of a formula may cost.
+const maxWork = 1_000_000
 
 // newNetwork expands a formula. It refuses one that relates what several nodes hear in other ways than by and, or, forall and exists,
 // and one that forbids to hear more.
@@ -179,8 +183,8 @@ func substitute(e core.Expr, slot int, by core.Expr) core.Expr {
 
 // mentions is the set of nodes of which a formula says what they hear.
 func (x *expander) mentions(e core.Expr) (uint64, error) {
-	if e == nil {
-		return 0, nil
+	if x.work++; x.work > maxWork {
+		return 0, fmt.Errorf("%s: the formula has more than %d parts for %d nodes", e.At(), maxWork, x.n)
 	}
 	if q, ok := e.(*core.Quant); ok && hears(q.Body) {
 		parts, err := x.instances(q)
@@ -222,44 +226,115 @@ func hears(e core.Expr) bool {
 	return found
 }
 
+// bruteForce is the number of nodes up to which every set is looked at.
+const bruteForce = 8
+
 // smallest finds the smallest sets that node q may hear under all of the conditions.
 func (x *expander) smallest(q int, conditions []core.Expr) ([]uint64, error) {
 	if len(conditions) == 0 {
 		return []uint64{0}, nil
 	}
-	holds := make([]func([]uint64) (bool, error), len(conditions))
-	for i, c := range conditions {
-		holds[i] = x.p.Formula(c)
+	holds := x.conjunction(q, conditions)
+	all := uint64(1)<<x.n - 1
+	if err := x.promises(q, holds); err != nil {
+		return nil, err
 	}
-	ok := make([]bool, 1<<x.n)
+	if ok, err := holds(all); err != nil || !ok {
+		return nil, err // not even if nothing is lost
+	}
+	// A node without which it does not hold is in every set.
+	var needed uint64
+	for i := range x.n {
+		ok, err := holds(all &^ (1 << i))
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			needed |= 1 << i
+		}
+	}
+	if ok, err := holds(needed); err != nil || ok {
+		return []uint64{needed}, err
+	}
+	return x.minimal(needed, all&^needed, holds)
+}
+
+// conjunction is a predicate on what node q hears.
+func (x *expander) conjunction(q int, conditions []core.Expr) func(uint64) (bool, error) {
+	list := make([]func([]uint64) (bool, error), len(conditions))
+	for i, c := range conditions {
+		list[i] = x.p.Formula(c)
+	}
 	heard := make([]uint64, x.n)
-	for set := range ok {
-		heard[q] = uint64(set)
-		ok[set] = true
-		for i := range holds {
-			yes, err := holds[i](heard)
+	return func(set uint64) (bool, error) {
+		heard[q] = set
+		for _, holds := range list {
+			if ok, err := holds(heard); err != nil || !ok {
+				return false, err
+			}
+		}
+		return true, nil
+	}
+}
+
+// promises refuses a predicate that holds for a set and not for a larger one. With few nodes all sets are compared, with many
+// those that grow by one neighbour after the other.
+func (x *expander) promises(q int, holds func(uint64) (bool, error)) error {
+	grows := func(small, large uint64) error {
+		a, err := holds(small)
+		if err != nil || !a {
+			return err
+		}
+		if b, err := holds(large); err != nil || b {
+			return err
+		}
+		return fmt.Errorf("it lets node %d hear some nodes but not one more; a network may promise messages, not forbid them", q+1)
+	}
+	if x.n <= bruteForce {
+		for set := range uint64(1) << x.n {
+			for i := range x.n {
+				if err := grows(set, set|1<<i); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	for first := range x.n {
+		var set uint64
+		for i := range x.n {
+			next := set | 1<<((first+i)%x.n)
+			if err := grows(set, next); err != nil {
+				return err
+			}
+			set = next
+		}
+	}
+	return nil
+}
+
+// minimal lists the smallest sets that hold the needed nodes and some of the others.
+func (x *expander) minimal(needed, others uint64, holds func(uint64) (bool, error)) ([]uint64, error) {
+	var out []uint64
+	for more := uint64(0); ; more = (more - others) & others {
+		set := needed | more
+		smaller := false
+		for _, s := range out {
+			smaller = smaller || s&^set == 0
+		}
+		if !smaller {
+			ok, err := holds(set)
 			if err != nil {
 				return nil, err
 			}
-			ok[set] = ok[set] && yes
-		}
-	}
-	var out []uint64
-	for set, yes := range ok {
-		minimal := yes
-		for i := range x.n {
-			without := set &^ (1 << i)
-			if without == set {
-				if yes && !ok[set|1<<i] {
-					return nil, fmt.Errorf("it lets node %d hear some nodes but not one more; a network may promise messages, not forbid them", q+1)
-				}
-				continue
+			if ok {
+				out = append(out, set)
 			}
-			minimal = minimal && !ok[without]
 		}
-		if minimal {
-			out = append(out, uint64(set))
+		if more == others {
+			break
 		}
 	}
+	// Subsets come before the sets that hold them, as numbers do, so that none is listed in vain.
 	return out, nil
 }

@@ -99,6 +99,28 @@ func TestNetworks(t *testing.T) {
 	}
 }
 
+// TestManyNodes wants the table of a network with sixteen nodes, and a limit where it would be too large.
+func TestManyNodes(t *testing.T) {
+	for network, modes := range map[string]int{"any": 1, "own": 1, "kernel": 16, "mutual": 16, "atleast(15)": 1} {
+		m := model(t, distal.Options{Nodes: 16, Network: network})
+		if len(m.Network.Modes) != modes {
+			t.Errorf("%s: %d modes, want %d", network, len(m.Network.Modes), modes)
+		}
+	}
+	deep := "true"
+	for i := range 7 {
+		deep = fmt.Sprintf("forall p%d in all: p%d in heard(p%d) and (%s)", i, i, i, deep)
+	}
+	_, _, remarks := distal.NewModel(program, distal.Options{Nodes: 16, Network: deep})
+	if !strings.Contains(remarks.Error(), "more than 1000000 parts") {
+		t.Errorf("seven quantifiers: %v", remarks)
+	}
+	_, _, remarks = distal.NewModel(program, distal.Options{Nodes: 16, Network: "forall p in all: len(heard(p)) != 9"})
+	if !strings.Contains(remarks.Error(), "not forbid") {
+		t.Errorf("all but nine: %v", remarks)
+	}
+}
+
 // TestSilence wants nodes that sent nothing to count as heard.
 func TestSilence(t *testing.T) {
 	m := model(t, distal.Options{Network: "atleast(3)"})
