@@ -133,13 +133,3 @@ func (p *Program) SendsInto(body []Stmt) []bool {
 	})
 	return out
 }
-
-// ReadsMailbox says whether a body, or an action it calls, uses received.
-func (p *Program) ReadsMailbox(body []Stmt) bool {
-	found := false
-	p.ReachExprs(body, func(e Expr) {
-		m, ok := e.(*Mail)
-		found = found || ok && m.All
-	})
-	return found
-}

@@ -175,16 +175,6 @@ func (p *Program) Round(t Tag) string {
 	return p.Core.Rounds[t.Round].Name
 }
 
-// AppendVisible writes what an observer sees of a state: all but the variables that the lock-step form keeps for itself.
-func (p *Program) AppendVisible(buf []byte, s *State) []byte {
-	for i, v := range s.Vars {
-		if !p.Core.Vars[i].Ghost {
-			buf = core.AppendValue(buf, v)
-		}
-	}
-	return buf
-}
-
 // FormatMessage writes a message as it is sent: Prepare(1).
 func (p *Program) FormatMessage(m Message) string {
 	return core.Format(p.Core.Messages[m.Type].Type, m.Value())

@@ -186,25 +186,6 @@ func Walk(e *Expr, visit func(*Expr)) {
 	}
 }
 
-// WalkStmts calls visit for every statement of the list and below, parents first.
-func WalkStmts(list []*Stmt, visit func(*Stmt)) {
-	for _, s := range list {
-		visit(s)
-		WalkStmts(s.Body, visit)
-		WalkStmts(s.Else, visit)
-	}
-}
-
-// Exprs calls visit for every expression written directly in s, not in statements below it.
-func (s *Stmt) Exprs(visit func(*Expr)) {
-	if s.Expr != nil {
-		visit(s.Expr)
-	}
-	for _, a := range s.Args {
-		visit(a)
-	}
-}
-
 // Label names a rule for people: "upon Ack", "upon timeout", "upon timeout in Vote".
 func (r *Rule) Label() string {
 	switch {

@@ -15,7 +15,6 @@ type wild struct {
 	msgs   []message
 	first  int // the first phase
 	loops  int
-	depth  int
 }
 
 type message struct {
