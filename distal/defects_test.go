@@ -298,3 +298,24 @@ func TestBrokenStart(t *testing.T) {
 		t.Errorf("%s %+v %s", r.Verdict, r.Violation, r.Reason)
 	}
 }
+
+// TestBackwardTimeout wants a plain timeout that sends into a round that is over to be found by the search, though it belongs to no round of it.
+func TestBackwardTimeout(t *testing.T) {
+	const src = `protocol P(n = 2)
+message A { j: int } tag (j, A)
+rounds A
+state { j: int = 1 x: int = 0 }
+init { send A(j) to all }
+upon A m with timely and m.j > x do { x := m.j send A(m.j + 1) to all }
+upon timeout with x > 2 do { send A(x - 1) to all }
+`
+	if got := status(t, src, "upon timeout", core.Grows); got != check.Watched {
+		t.Fatalf("condition 1 is %s", got)
+	}
+	for _, timeouts := range []string{"free", "eager"} {
+		r, remarks := distal.Explore(src, distal.ExploreOptions{Options: distal.Options{Phases: 5, Timeouts: timeouts}})
+		if r.Verdict != explore.Fail || r.Violation.Property != "condition 1" || r.Violation.Pos.Line != 7 || !r.Replayed {
+			t.Errorf("%s: %s %+v %v %s", timeouts, r.Verdict, r.Violation, remarks, r.Reason)
+		}
+	}
+}

@@ -167,11 +167,31 @@ func (w *wildCount) search(c *check.Program, m *sequential.Model, runs []*async.
 		return nil
 	}
 	for _, in := range runs {
+		if b := backward(in, m.Program.Core.First+2); b != "" {
+			return fmt.Errorf("an asynchronous run breaks a condition that is watched, the search finds nothing: %s", b)
+		}
 		if broken := w.local(c, in, m.Program.Core.First+2); broken != "" {
 			return fmt.Errorf("an asynchronous run breaks %s within the bound, the search finds nothing", broken)
 		}
 	}
 	return nil
+}
+
+// backward is the first breach of a run, if it is of condition 1, by a plain timeout, before a phase.
+func backward(in *async.Instance, end int64) string {
+	for _, f := range in.History() {
+		// What rings after the last round of the bound is past it.
+		if f.Fault != nil || f.Tag.Phase >= end-1 || len(f.Sent) > 0 && f.Sent[0].Tag.Phase >= end {
+			return ""
+		}
+		for _, b := range f.Breaches {
+			if _, plain := f.Rule.Trigger.(core.OnTimeout); plain && b.Condition == core.Grows && len(f.Sent) == 1 {
+				return b.String()
+			}
+			return ""
+		}
+	}
+	return ""
 }
 
 // local names a property of single nodes, an assertion or a fault that a run without breaches breaks before a phase.

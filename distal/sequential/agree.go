@@ -11,10 +11,10 @@ import (
 func (m *Model) Due(s *machine.State) []machine.Send {
 	var out []machine.Send
 	for i, v := range m.Program.Core.Vars {
-		if !v.Ghost {
+		message := i - len(m.Source.Core.Vars)
+		if !v.Ghost || message >= len(m.Program.Core.Messages) {
 			continue
 		}
-		message := i - len(m.Source.Core.Vars)
 		t := m.Program.Core.Messages[message]
 		for _, d := range s.Vars[i].E {
 			send := machine.Send{Type: message, Tag: machine.Tag{Phase: d.E[1+t.Phase].N, Round: t.Round}, Fields: d.E[1:]}

@@ -26,6 +26,7 @@ func Build(p *check.Program, timeouts core.Timeouts, first int64) *core.Program 
 	for i := range p.Messages {
 		b.due(i)
 	}
+	b.place()
 	out.Actions = nil
 	for _, a := range p.Actions {
 		out.Actions = append(out.Actions, &core.Action{Pos: a.Pos, Name: a.Name, Params: a.Params, Body: b.stmts(a.Body)})
@@ -53,6 +54,7 @@ type builder struct {
 	vars     []int        // by message: the variable that holds what is due
 	records  []*core.Type // by message: the type of what is due
 	actions  []int        // by rule: its action
+	at       int          // the variable that holds the phase of the node's tag, before that of its round; 0: there is none
 }
 
 // names collects the names that a program declares, so that new ones do not meet them.
@@ -110,6 +112,51 @@ func (b *builder) due(message int) {
 	b.vars = append(b.vars, len(b.out.Vars))
 	b.out.Vars = append(b.out.Vars, core.Variable{Pos: b.from.Messages[message].Pos, Name: b.fresh("due_" + t.Name),
 		Type: core.SetOf(record), Ghost: true, Most: b.from.MostSends(message)})
+}
+
+// place declares where the node is, if there are plain timeouts that could not be proved to move it on: they are clocks that
+// may ring at any time, also when what they send is over.
+func (b *builder) place() {
+	for _, r := range b.from.Rules {
+		if _, plain := r.Trigger.(core.OnTimeout); plain && !b.from.Proved(core.Grows, r) {
+			b.at = len(b.out.Vars)
+			b.out.Vars = append(b.out.Vars,
+				core.Variable{Name: b.fresh("at_phase"), Type: core.IntType, Ghost: true, Init: core.NewInt(r.Body.Pos, -core.MaxInt)},
+				core.Variable{Name: b.fresh("at_round"), Type: core.IntType, Ghost: true, Init: core.NewInt(r.Body.Pos, 0)})
+			return
+		}
+	}
+}
+
+// moved notes that the node is in a round.
+func (b *builder) moved(at core.Place, round int) []core.Stmt {
+	if b.at == 0 {
+		return nil
+	}
+	return []core.Stmt{&core.Assign{Place: at, Var: b.at, X: now(at.Pos)},
+		&core.Assign{Place: at, Var: b.at + 1, X: core.NewInt(at.Pos, int64(round))}}
+}
+
+// back says that something is due in a round in which the node is or has been.
+func (b *builder) back(pos syntax.Pos) core.Expr {
+	var out core.Expr
+	own := func(i int) core.Expr {
+		return &core.Var{Info: core.Info{Pos: pos, Type: core.IntType}, Index: b.at + i}
+	}
+	for i, m := range b.from.Messages {
+		due := &core.Local{Info: core.Info{Pos: pos, Type: b.records[i]}, Slot: b.from.Slots}
+		phase := b.phaseOf(i, due)
+		here := core.NewApply(pos, core.And, core.BoolType, core.NewApply(pos, core.Eq, core.BoolType, phase, own(0)),
+			core.NewApply(pos, core.Le, core.BoolType, core.NewInt(pos, int64(m.Round)), own(1)))
+		x := &core.Quant{Info: core.Info{Pos: pos, Type: core.BoolType}, Kind: core.Exists, Slots: []core.Binder{{Slot: b.from.Slots, Name: "due"}},
+			Set: b.dueVar(pos, i), Body: core.NewApply(pos, core.Or, core.BoolType, core.NewApply(pos, core.Lt, core.BoolType, phase, own(0)), here)}
+		if out == nil {
+			out = x
+		} else {
+			out = core.NewApply(pos, core.Or, core.BoolType, out, x)
+		}
+	}
+	return out
 }
 
 // action makes the action of a rule.

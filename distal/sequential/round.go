@@ -7,7 +7,7 @@ import (
 
 // send is the SEND block of a round: plain timeouts, then what is due.
 func (b *builder) send(round int) []core.Stmt {
-	var out []core.Stmt
+	out := b.backward()
 	for i, r := range b.from.Rules {
 		if _, plain := r.Trigger.(core.OnTimeout); !plain || !b.from.SendsInto(r.Body.Body)[round] {
 			continue
@@ -25,6 +25,28 @@ func (b *builder) send(round int) []core.Stmt {
 		if m.Round == round {
 			out = append(out, b.handOver(i)...)
 		}
+	}
+	return out
+}
+
+// backward watches plain timeouts that could not be proved to move the node on: one that may ring now and would move it back, or nowhere,
+// does so, and that is a breach of condition 1.
+func (b *builder) backward() []core.Stmt {
+	var out []core.Stmt
+	for i, r := range b.from.Rules {
+		if _, plain := r.Trigger.(core.OnTimeout); !plain || b.from.Proved(core.Grows, r) {
+			continue
+		}
+		pos := r.Body.Pos
+		at := core.Place{Pos: pos}
+		back := b.back(pos)
+		cond := []core.Expr{b.nothingDue(pos), b.expr(r.Enabling.Test)}
+		if b.timeouts == core.Free {
+			cond = append(cond, choice(pos))
+		}
+		out = append(out, &core.Branch{Place: at, Cond: core.Conjunction(pos, cond...), Then: []core.Stmt{
+			&core.Try{Place: at, Body: []core.Stmt{&core.Do{Place: at, Action: b.actions[i]}}, Ensure: back},
+			&core.Assert{Place: at, Condition: core.Grows, X: core.NewApply(pos, core.Not, core.BoolType, back)}}})
 	}
 	return out
 }
@@ -80,9 +102,10 @@ func (b *builder) handOver(message int) []core.Stmt {
 	for i, f := range m.Type.Fields {
 		args = append(args, &core.Get{Info: core.Info{Pos: pos, Type: f.Type}, X: sent, Index: i + 1})
 	}
+	body := append(b.moved(at, m.Round), &core.Send{Place: at, Message: message, Args: args,
+		To: &core.Get{Info: core.Info{Pos: pos, Type: core.NodeSet}, X: sent}})
 	return []core.Stmt{
-		&core.For{Place: at, Slot: core.Binder{Slot: sent.Slot, Name: "sent"}, X: with(core.Eq), Body: []core.Stmt{
-			&core.Send{Place: at, Message: message, Args: args, To: &core.Get{Info: core.Info{Pos: pos, Type: core.NodeSet}, X: sent}}}},
+		&core.For{Place: at, Slot: core.Binder{Slot: sent.Slot, Name: "sent"}, X: with(core.Eq), Body: body},
 		&core.Assign{Place: at, Var: b.vars[message], X: with(core.Ne)},
 	}
 }
@@ -124,14 +147,16 @@ func (b *builder) attempt(r *core.Rule, otherwise []core.Stmt) []core.Stmt {
 		out = append(out, &core.Let{Place: at, Slot: core.Binder{Slot: 0, Name: "matching"}, X: b.expr(x)})
 	}
 	fire := &core.Do{Place: at, Action: b.actions[r.Index]}
+	moved := b.moved(at, r.Round(b.from.Program))
 	if x := r.Enabling.Bound; x != nil {
 		fire.Args = []core.Expr{b.expr(x)}
 	}
-	then := []core.Stmt{fire}
+	then := append(moved, fire)
 	if x := r.Enabling.Options; x != nil {
 		options := b.expr(x)
 		then = []core.Stmt{&core.Let{Place: at, Slot: core.Binder{Slot: 1, Name: "one"},
-			X: core.NewApply(pos, core.Choose, options.Of().Elem, options)}, fire}
+			X: core.NewApply(pos, core.Choose, options.Of().Elem, options)}}
+		then = append(append(then, moved...), fire)
 	}
 	cond := b.expr(r.Enabling.Test)
 	if t, ok := r.Trigger.(core.OnRoundTimeout); ok {
