@@ -162,3 +162,30 @@ func FuzzVerbs(f *testing.F) {
 	corpus.Add(f)
 	f.Fuzz(func(t *testing.T, src string) { everyVerb(src) })
 }
+
+// TestBothWays makes runs of the sequential form of every example that output something, shortest and random ones, and wants each
+// to be made again message by message. That asynchronous runs are found in the sequential form is tested in package async.
+func TestBothWays(t *testing.T) {
+	followed := 0
+	for _, e := range corpus.Examples(t) {
+		src := e.Source + "\nproperty Silent: forall p in all: p.output == none\n"
+		for _, timeouts := range []string{"free", "eager"} {
+			opt := distal.Options{Timeouts: timeouts, Phases: 2}
+			if r, remarks := distal.Explore(src, distal.ExploreOptions{Options: opt}); r.Verdict == explore.Fail && r.Replayed {
+				followed++
+			} else {
+				t.Errorf("%s, %s: %s %s %v", e.Name, timeouts, r.Verdict, r.Reason, remarks.Errors())
+			}
+			for seed := range uint64(10) {
+				r, _ := distal.Explore(src, distal.ExploreOptions{Options: opt, Random: &explore.RandomOptions{Runs: 50, Seed: seed}})
+				if r.Random.Violations > 0 && !r.Replayed {
+					t.Errorf("%s, %s, seed %d: %s", e.Name, timeouts, seed, r.Reason)
+				}
+				followed += r.Random.Violations
+			}
+		}
+	}
+	if followed < 200 {
+		t.Errorf("only %d runs were followed", followed)
+	}
+}
