@@ -4,7 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/lockstep-go/lockstep/distal"
@@ -19,10 +24,11 @@ import (
 type distalCmd struct {
 	Check   distalCheckCmd   `cmd:"" help:"Check names, types and the conditions for rounds."`
 	Fmt     distalFmtCmd     `cmd:"" help:"Print the program in its canonical form."`
-	Rounds  distalRoundsCmd  `cmd:"" help:"Print the unfolded phase and the rounds with SEND and UPDATE."`
-	Seq     distalSeqCmd     `cmd:"" help:"Print the sequential program."`
+	Rounds  distalRoundsCmd  `cmd:"" help:"Print the rounds as a graph: what can happen in each, and where it leads."`
+	Seq     distalSeqCmd     `cmd:"" help:"Print the sequential program: Distal in lock-step, which can be explored itself."`
 	Export  distalExportCmd  `cmd:"" help:"Print a Promela model for Spin."`
 	Explore distalExploreCmd `cmd:"" help:"Search every behaviour to a bound, or random ones."`
+	Test    distalTestCmd    `cmd:"" help:"Run the tests of a file and judge whether each ends as it expects."`
 }
 
 // program is the argument that all verbs share.
@@ -60,7 +66,7 @@ type instance struct {
 	Test     string           `placeholder:"NAME" help:"Test of the file whose settings are taken; the first unless given."`
 	Nodes    int              `placeholder:"N" help:"Number of nodes; 0 leaves it to the test or the file."`
 	Phases   int              `placeholder:"P" help:"Bound on the phases; 0 leaves it to the test, or 3."`
-	Network  string           `placeholder:"X" help:"Network assumption: any, reliable, \"atleast(n - f)\", kernel."`
+	Network  string           `placeholder:"X" help:"Network assumption: any, own, reliable, \"atleast(n - f)\", kernel, mutual, one that the file declares, or a formula."`
 	Timeouts string           `placeholder:"T" help:"Timeouts: eager or free."`
 	Set      map[string]int64 `placeholder:"K=V" help:"Other parameters of the program; may be repeated."`
 }
@@ -81,12 +87,12 @@ type distalCheckCmd struct {
 	JSON bool `name:"json" help:"Print one JSON object."`
 }
 
-// Help implements kong's longer help.
+// Help is the longer help.
 func (distalCheckCmd) Help() string {
 	return "Example:\n  lockstep distal check examples/distal/paxos_fixed.distal"
 }
 
-// Run implements the command.
+// Run carries the command out.
 func (c *distalCheckCmd) Run(e *Env) error {
 	text, err := c.read()
 	if err != nil {
@@ -117,10 +123,10 @@ type distalFmtCmd struct {
 	Write bool `short:"w" help:"Write the result back to the file."`
 }
 
-// Help implements kong's longer help.
+// Help is the longer help.
 func (distalFmtCmd) Help() string { return "Example:\n  lockstep distal fmt -w paxos.distal" }
 
-// Run implements the command.
+// Run carries the command out.
 func (c *distalFmtCmd) Run(e *Env) error {
 	text, err := c.read()
 	if err != nil {
@@ -145,12 +151,12 @@ func (c *distalFmtCmd) Run(e *Env) error {
 
 type distalRoundsCmd struct{ program }
 
-// Help implements kong's longer help.
+// Help is the longer help.
 func (distalRoundsCmd) Help() string {
 	return "Example:\n  lockstep distal rounds examples/distal/paxos_fixed.distal"
 }
 
-// Run implements the command.
+// Run carries the command out.
 func (c *distalRoundsCmd) Run(e *Env) error {
 	text, err := c.read()
 	if err != nil {
@@ -160,7 +166,7 @@ func (c *distalRoundsCmd) Run(e *Env) error {
 	if err := c.tell(e, remarks); err != nil {
 		return err
 	}
-	fmt.Fprintf(e.Out, "%s\n%s", result.Unfolded, result.Rounds)
+	fmt.Fprint(e.Out, result.Text)
 	return nil
 }
 
@@ -169,12 +175,12 @@ type distalSeqCmd struct {
 	instance
 }
 
-// Help implements kong's longer help.
+// Help is the longer help.
 func (distalSeqCmd) Help() string {
 	return "Example:\n  lockstep distal seq examples/distal/uniformvoting_fixed.distal --network kernel"
 }
 
-// Run implements the command.
+// Run carries the command out.
 func (c *distalSeqCmd) Run(e *Env) error {
 	text, err := c.read()
 	if err := errors.Join(err, c.check()); err != nil {
@@ -193,12 +199,12 @@ type distalExportCmd struct {
 	instance
 }
 
-// Help implements kong's longer help.
+// Help is the longer help.
 func (distalExportCmd) Help() string {
-	return "Example:\n  lockstep distal export examples/distal/paxos_fixed.distal --phases 4 > paxos.pml\n  spin -a paxos.pml && gcc -O2 -DSAFETY -o pan pan.c && ./pan"
+	return "Example:\n  lockstep distal export examples/distal/paxos_fixed.distal --phases 4 > paxos.pml\n  spin -a paxos.pml && gcc -O2 -DSAFETY -DVECTORSZ=65536 -o pan pan.c && ./pan -E -m1000000"
 }
 
-// Run implements the command.
+// Run carries the command out.
 func (c *distalExportCmd) Run(e *Env) error {
 	text, err := c.read()
 	if err := errors.Join(err, c.check()); err != nil {
@@ -215,32 +221,40 @@ func (c *distalExportCmd) Run(e *Env) error {
 type distalExploreCmd struct {
 	program
 	instance
-	Fingerprints bool   `help:"Recognise states by 64-bit fingerprints instead of comparing them."`
-	Memory       int64  `placeholder:"MB" help:"Memory limit in megabytes; 0 is 4096."`
-	Random       int    `placeholder:"RUNS" help:"Make so many random runs instead of searching all."`
-	Seed         uint64 `placeholder:"X" help:"Seed of random runs."`
-	Trace        string `placeholder:"FILE" help:"Write the counterexample as a trace, to be explained and drawn."`
-	HTML         string `name:"html" placeholder:"FILE" help:"Write the counterexample as a page to look at."`
-	JSON         bool   `name:"json" help:"Print one JSON object."`
+	Memory  int64  `placeholder:"MB" help:"Memory limit in megabytes, about; 0 is 4096."`
+	Disk    int64  `placeholder:"MB" help:"Temporary disk space to use when memory is full, in megabytes; 0 is none."`
+	Workers int    `placeholder:"W" help:"Processors to use; 0 is all. Results do not depend on it."`
+	Random  int    `placeholder:"RUNS" help:"Make so many random runs instead of searching all."`
+	Seed    uint64 `placeholder:"X" help:"Seed of random runs."`
+	Trace   string `placeholder:"FILE" help:"Write the counterexample as a trace, to be explained and drawn."`
+	HTML    string `name:"html" placeholder:"FILE" help:"Write the counterexample as a page to look at."`
+	JSON    bool   `name:"json" help:"Print one JSON object."`
 }
 
-// Help implements kong's longer help.
+// Help is the longer help.
 func (distalExploreCmd) Help() string {
 	return "Exit status 1: a property is broken.\n\nExamples:\n  lockstep distal explore examples/distal/paxos_buggy.distal\n" +
 		"  lockstep distal explore examples/distal/paxos_fixed.distal --phases 6\n" +
+		"  lockstep distal explore examples/distal/paxos_fixed.distal --test eight --memory 256 --disk 4096\n" +
 		"  lockstep distal explore examples/distal/paxos_buggy.distal --phases 5 --random 100000"
 }
 
-// Run implements the command.
+// Run carries the command out.
 func (c *distalExploreCmd) Run(e *Env) error {
 	text, err := c.read()
 	if err := errors.Join(err, c.check()); err != nil {
 		return err
 	}
-	if c.Memory < 0 || c.Random < 0 {
-		return errors.New("--memory and --random must not be negative")
+	if c.Memory < 0 || c.Disk < 0 || c.Workers < 0 || c.Random < 0 {
+		return errors.New("--memory, --disk, --workers and --random must not be negative")
 	}
-	o := distal.ExploreOptions{Options: c.options(), Fingerprints: c.Fingerprints, Memory: c.Memory << 20}
+	o := distal.ExploreOptions{Options: c.options(), Memory: c.Memory << 20, Disk: c.Disk << 20, Workers: c.Workers}
+	if c.Workers == 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	if c.Memory > 0 {
+		debug.SetMemoryLimit(o.Memory/2*3 + 128<<20) // of the process: less would keep it collecting garbage
+	}
 	if c.Random > 0 {
 		o.Random = &explore.RandomOptions{Runs: c.Random, Seed: c.Seed}
 	}
@@ -248,8 +262,7 @@ func (c *distalExploreCmd) Run(e *Env) error {
 	show := e.Progress(0, 0)
 	o.Progress = func(p explore.Progress) bool {
 		_ = show.Show(func(elapsed time.Duration) string {
-			return fmt.Sprintf("phase %d round %d: %d states, %.0f/s, %d MB", p.Phase, p.Round, p.States,
-				perSecond(float64(p.States), elapsed), p.Memory>>20)
+			return c.progress(p, elapsed)
 		})
 		return e.Ctx.Err() == nil
 	}
@@ -272,23 +285,53 @@ func (c *distalExploreCmd) Run(e *Env) error {
 		return e.JSON(result)
 	}
 	c.print(e, result, elapsed)
-	if drawn != nil {
+	switch {
+	case drawn != nil:
 		return report.Grid(e.Out, drawn, options(e.Out))
+	case result.Violation != nil:
+		fmt.Fprint(e.Out, result.Trace)
 	}
 	return nil
 }
 
+// parameters writes parameters as the asynchronous system takes them.
+func parameters(set map[string]int64) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		parts = append(parts, fmt.Sprintf("%s=%d", name, set[name]))
+	}
+	return strings.Join(parts, ",")
+}
+
+// progress words how far a search is.
+func (c *distalExploreCmd) progress(p explore.Progress, elapsed time.Duration) string {
+	line := fmt.Sprintf("phase %d round %d: %d states, %.0f/s, %d MB", p.Phase, p.Round, p.States,
+		perSecond(float64(p.States), elapsed), p.Memory>>20)
+	if p.Disk > 0 {
+		line += fmt.Sprintf(" and %d MB on disk", p.Disk>>20)
+	}
+	if p.Of > 0 {
+		line += fmt.Sprintf(", %d%% of the round", p.Done*100/p.Of)
+	}
+	if p.Estimate > 0 {
+		line += fmt.Sprintf(", about %.2g states in all", float64(p.Estimate))
+	}
+	return line
+}
+
 // draw makes the picture of a violation and writes it to the files asked for.
 func (c *distalExploreCmd) draw(e *Env, text string, r distal.ExploreResult) (*trace.Trace, error) {
-	if r.Violation == nil {
+	if r.Violation == nil || !r.Replayed {
 		return nil, nil
 	}
 	m, _, remarks := distal.NewModel(text, c.options())
 	if m == nil {
 		return nil, remarks
 	}
-	t := system.Counterexample(m.Program, r.Violation)
-	var failed error
+	_, t, failed := system.Counterexample(system.Program{File: c.File, Nodes: c.Nodes, Test: c.Test, Params: parameters(c.Set)}, m, r.Violation)
+	if failed != nil {
+		return nil, failed
+	}
 	if c.Trace != "" {
 		failed = keep.Trace(e.write, c.Trace, t)
 	}
@@ -304,18 +347,42 @@ func (c *distalExploreCmd) print(e *Env, r distal.ExploreResult, elapsed time.Du
 		fmt.Fprintf(e.Out, "%d random runs, %d rounds in %v (%.0f rounds/s), %d violations\n", r.Random.Runs, r.Random.Rounds,
 			elapsed.Round(time.Millisecond), perSecond(float64(r.Random.Rounds), elapsed), r.Random.Violations)
 	} else {
-		fmt.Fprintf(e.Out, "%d distinct states in %v (%.0f states/s, %d MB), %s\n", r.States, elapsed.Round(time.Millisecond),
-			r.StatesPerSec, r.Memory>>20, r.Complete())
-		if c.Fingerprints {
-			fmt.Fprintf(e.Out, "chance that two states shared a fingerprint: %.2g\n", r.Collision)
+		disk := ""
+		if r.Disk > 0 {
+			disk = fmt.Sprintf(" and %d MB on disk", r.Disk>>20)
 		}
+		fmt.Fprintf(e.Out, "%d distinct states in %v (%.0f states/s, %d MB%s), %s\n", r.States, elapsed.Round(time.Millisecond),
+			r.StatesPerSec, r.Memory>>20, disk, r.Complete())
+	}
+	for _, line := range r.Claims.Lines() {
+		fmt.Fprintln(e.Out, line)
+	}
+	for _, idle := range r.Never {
+		fmt.Fprintf(e.Out, "never fired: %s:%s %s\n", c.File, idle.Pos, idle.Rule)
+	}
+	if len(r.Silent) > 0 {
+		fmt.Fprintf(e.Out, "nothing was sent in phases %v\n", r.Silent)
 	}
 	if v := r.Violation; v != nil {
+		if r.Replayed {
+			fmt.Fprintln(e.Out, "the counterexample has been made again message by message")
+		}
 		fmt.Fprintf(e.Out, "FAIL %s in phase %d, round %d (%s), %d active rounds: %s\n\n", v.Property, v.Phase, v.Round, v.RoundName, v.ActiveRounds, v.Text)
 		return
 	}
-	fmt.Fprintln(e.Out, map[string]string{explore.Pass: "PASS every behaviour to the bound keeps the properties",
-		explore.Unknown: "UNKNOWN nothing was found, but not everything was searched"}[r.Verdict])
+	if r.Reason != "" {
+		r.Reason = ": " + r.Reason
+	}
+	pass := "PASS every behaviour to the bound keeps the properties"
+	if r.Timeouts == "eager" {
+		pass = "PASS every behaviour to the bound in which time-outs are eager keeps the properties"
+	}
+	if len(r.Claims.Watched) > 0 {
+		pass += ", as far as asynchronous runs keep the watched conditions"
+	}
+	fmt.Fprintln(e.Out, map[string]string{explore.Pass: pass,
+		explore.Vacuous: "VACUOUS nothing was found because nothing happened",
+		explore.Unknown: "UNKNOWN nothing was found, but not everything was searched" + r.Reason}[r.Verdict])
 }
 
 func perSecond(n float64, d time.Duration) float64 {
