@@ -92,6 +92,9 @@ type Violation struct {
 
 // Complete words how far the result goes: "complete to phase 4".
 func (r Result) Complete() string {
+	if r.PhasesComplete == 0 {
+		return "no phase is complete"
+	}
 	return fmt.Sprintf("complete to phase %d", r.FirstPhase+r.PhasesComplete-1)
 }
 
