@@ -37,7 +37,9 @@ func (c *distalTestCmd) Run(e *Env) error {
 		}
 	}
 	if c.JSON {
-		return e.JSON(results)
+		return e.JSON(struct {
+			Tests any `json:"tests"`
+		}{results})
 	}
 	for _, r := range results {
 		word := "ok  "
