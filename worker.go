@@ -208,10 +208,10 @@ func (w *worker) explore() (*Finding, error) {
 			if w.keep {
 				w.note(ok)
 			}
-			if !ok && w.director != nil && w.director.Idle(r, &r.hand) {
-				continue
-			}
 			if !ok {
+				if w.director != nil && w.director.Idle(r, &r.hand) {
+					continue
+				}
 				return nil, nil
 			}
 		}
