@@ -1,10 +1,12 @@
 package bubble
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing/synctest"
@@ -175,6 +177,7 @@ func (d *deployment) settle(out *lockstep.Outbox) {
 			}
 		}
 	}
+	slices.SortStableFunc(w.offers, func(a, b lockstep.Pending) int { return cmp.Compare(a.ID, b.ID) })
 	for _, p := range w.offers {
 		d.asked[p.ID] = p.Text
 		out.Offer(p)
