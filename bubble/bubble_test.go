@@ -173,6 +173,21 @@ func TestLeftBehind(t *testing.T) {
 	}
 }
 
+// What is named while the node's life ends is called, too.
+func TestStopLate(t *testing.T) {
+	late := bubble.Cluster{Name: "late", Nodes: 3, Start: func(n *bubble.Node) error {
+		time.Sleep(time.Second) // it may crash meanwhile
+		stop := make(chan struct{})
+		go forGood(stop)
+		n.OnStop(func() { close(stop) })
+		return nil
+	}}
+	walk := strategy.Walk{Wait: 2, Crash: 1, Restart: 1, Steps: 20}
+	if f := explore(t, lockstep.Plan{System: late, Strategy: walk, Runs: 50}).First(); f != nil {
+		t.Error(f.Finding)
+	}
+}
+
 // A node that cannot be stopped does not end the campaign either.
 func TestStopBlocks(t *testing.T) {
 	stubborn := bubble.Cluster{Name: "stubborn", Nodes: 1, Start: func(n *bubble.Node) error {

@@ -28,7 +28,8 @@ type deployment struct {
 	bodies []any            // by number of the body - 1
 	asked  map[int32]string // the requests offered
 	timer  *time.Timer
-	files  bool // some node has a folder
+	files  bool           // some node has a folder
+	moved  lockstep.Nodes // in this step
 
 	busy   atomic.Bool  // the bubble is to fall quiet
 	quiets atomic.Int64 // how often it has
@@ -40,6 +41,16 @@ type deployment struct {
 func (d *deployment) Reset(_ context.Context, seed uint64, out *lockstep.Outbox) error {
 	d.busy.Store(true)
 	defer d.busy.Store(false)
+	if err := d.begin(seed); err != nil {
+		return err
+	}
+	d.moved = d.all()
+	d.settle(out)
+	return nil
+}
+
+// begin makes the world of a run and starts its nodes.
+func (d *deployment) begin(seed uint64) error {
 	if d.files {
 		if err := d.wipe(); err != nil {
 			return err
@@ -55,13 +66,12 @@ func (d *deployment) Reset(_ context.Context, seed uint64, out *lockstep.Outbox)
 		d.Begin(d.world)
 	}
 	for i, text := range d.Requests {
-		d.world.Offer(lockstep.Pending{ID: int32(i + 1), To: trace.AllNodes(d.Nodes), Text: text})
+		d.world.Offer(lockstep.Pending{ID: int32(i + 1), To: d.all(), Text: text})
 	}
 	for i := range d.lives {
 		d.disks[i] = map[string]disk{}
 		d.start(lockstep.Node(i + 1))
 	}
-	d.settle(out)
 	return nil
 }
 
@@ -118,11 +128,25 @@ func (d *deployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbo
 	case trace.Wait:
 		d.wait(time.Duration(s.For))
 	}
+	d.moved = d.touches(s, out)
 	d.settle(out)
 	if s.Kind == trace.Wait {
 		out.Stop(lockstep.Time(d.world.Now()))
 	}
 	return nil
+}
+
+// touches is the set of nodes that a step moves, as far as it says so.
+func (d *deployment) touches(s *lockstep.Step, out *lockstep.Outbox) lockstep.Nodes {
+	switch s.Kind {
+	case trace.Deliver:
+		return trace.NodesOf(out.Message(s.Msg).To)
+	case trace.Crash, trace.Restart, trace.Request:
+		return trace.NodesOf(s.Node)
+	case trace.Wait:
+		return d.all()
+	}
+	return 0
 }
 
 // wait lets time pass until something happens.
@@ -164,6 +188,7 @@ func (d *deployment) settle(out *lockstep.Outbox) {
 	inOrder(w.sent)
 	for i := range w.sent {
 		m := &w.sent[i]
+		d.moved = d.moved.With(m.from)
 		body := out.Send(m.from, m.to, m.kind, m.tag)
 		d.bodies = append(d.bodies, m.body)
 		if out.Texts() {
@@ -173,6 +198,7 @@ func (d *deployment) settle(out *lockstep.Outbox) {
 	for n := range d.Nodes + 1 { // by node, each in its order
 		for i := range w.events {
 			if e := &w.events[i]; int(e.node) == n {
+				d.moved |= trace.NodesOf(e.node) & d.all()
 				out.Event(lockstep.Event{Node: e.node, Type: e.kind, Value: e.value})
 			}
 		}
@@ -195,16 +221,17 @@ func (d *deployment) settle(out *lockstep.Outbox) {
 	w.raise()
 }
 
-// states tells the states of the nodes. The lock is not needed for it: everyone is quiet.
+// states tells the states of the nodes that may have changed. The lock is not needed for it:
+// everyone is quiet.
 func (d *deployment) states(out *lockstep.Outbox) {
 	w := d.world
 	w.mutex.Unlock()
 	defer w.mutex.Lock()
-	for i, n := range d.lives {
-		if n != nil && n.state != nil {
-			out.State(lockstep.Node(i+1), n.state())
-		} else if n == nil {
-			out.State(lockstep.Node(i+1), "down")
+	for self := range d.moved.All() {
+		if n := d.lives[self-1]; n == nil {
+			out.State(self, "down")
+		} else if n.state != nil {
+			out.State(self, n.state())
 		}
 	}
 }

@@ -39,6 +39,7 @@ type Node struct {
 	role    func() string
 	prints  func() uint64
 	stops   []func()
+	ended   bool     // stops are called
 	open    []*write // of disks, under way
 }
 
@@ -121,8 +122,19 @@ func (n *Node) Role(f func() string) { n.set(func() { n.role = f }) }
 func (n *Node) Fingerprint(f func() uint64) { n.set(func() { n.prints = f }) }
 
 // OnStop names a function that ends goroutines of the node, when it crashes and at the end
-// of the run. The last one named is called first. It may block until they have ended.
-func (n *Node) OnStop(f func()) { n.set(func() { n.stops = append(n.stops, f) }) }
+// of the run. The last one named is called first. It may block until they have ended. Named
+// by a program that is still starting when its life ends, it is called at once.
+func (n *Node) OnStop(f func()) {
+	n.mutex.Lock()
+	late := n.ended
+	if !late {
+		n.stops = append(n.stops, f)
+	}
+	n.mutex.Unlock()
+	if late {
+		n.stop([]func(){f})
+	}
+}
 
 func (n *Node) set(change func()) {
 	n.mutex.Lock()
@@ -214,11 +226,15 @@ func (n *Node) end() {
 	n.dead.Store(true)
 	n.cancel()
 	n.mutex.Lock()
-	stops := slices.Clone(n.stops)
+	n.ended = true
 	n.mutex.Unlock()
-	if len(stops) == 0 {
-		return
+	if len(n.stops) > 0 {
+		n.stop(n.stops)
 	}
+}
+
+// stop calls functions that end goroutines.
+func (n *Node) stop(stops []func()) {
 	n.world.stopped(1)
 	n.Go(func() {
 		defer n.world.stopped(-1)

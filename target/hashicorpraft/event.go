@@ -51,14 +51,15 @@ type Appended struct {
 
 // String is the entries.
 func (a *Appended) String() string {
-	s := ""
+	var t text
 	if a.Cut > 0 {
-		s = fmt.Sprintf("cut from %d", a.Cut)
+		t.number("cut", a.Cut)
 	}
 	for _, e := range a.Entries {
-		s += fmt.Sprintf("[%d/%d %s]", e.Term, e.Index, e.Text)
+		t.b = append(t.b, '[')
+		t.place(e.Term, e.Index, e.Text)
 	}
-	return s
+	return string(t.b)
 }
 
 // Applied says that a node in a term applied an entry, what the hash of the log up to it is,
@@ -71,7 +72,9 @@ type Applied struct {
 
 // String is the entry.
 func (a *Applied) String() string {
-	return fmt.Sprintf("[%d/%d %s]", a.Entry.Term, a.Entry.Index, a.Entry.Text)
+	t := text{[]byte{'['}}
+	t.place(a.Entry.Term, a.Entry.Index, a.Entry.Text)
+	return string(t.b)
 }
 
 // Installed says that a snapshot is now in the place of a node's map.
@@ -117,9 +120,6 @@ type PreVoted struct {
 func (p *PreVoted) String() string {
 	return fmt.Sprintf("from=%d term=%d granted=%v leader=%v contact=%v", p.From, p.Term, p.Granted, p.Leader, p.Contact)
 }
-
-// entryText puts an entry of a message into words.
-func entryText(l *raft.Log) string { return fmt.Sprintf("[%d/%d %s]", l.Term, l.Index, entryData(l)) }
 
 // entryData puts the content of an entry into words.
 func entryData(l *raft.Log) string {

@@ -1,7 +1,6 @@
 package hashicorpraft
 
 import (
-	"fmt"
 	"io"
 	"sync/atomic"
 
@@ -49,7 +48,9 @@ func start(n *bubble.Node, c Cluster, template *store) error {
 	}))
 	n.State(func() string {
 		leader, _ := server.LeaderWithID()
-		return fmt.Sprintf("%s term=%d last=%d applied=%d leader=%s", server.State(), r.term(), server.LastIndex(), server.AppliedIndex(), leader)
+		t := text{[]byte(server.State().String())}
+		t.number("term", r.term()).number("last", server.LastIndex()).number("applied", server.AppliedIndex()).word("leader")
+		return string(append(t.b, leader...))
 	})
 	n.Role(func() string { return roleOf(server.State()) })
 	n.Request(func(id int32, _ string) { n.World().Value.(*clients).given(n, r, id) })

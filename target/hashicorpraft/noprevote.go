@@ -12,4 +12,4 @@ import (
 func configurePreVote(*raft.Config, bool)                            {}
 func (r *replica) watchPreVote(*bubble.Node, any) func(response any) { return nil }
 
-func preVoteText(any) string { return "" }
+func (t *text) preVote(any) {}

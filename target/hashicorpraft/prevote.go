@@ -3,8 +3,6 @@
 package hashicorpraft
 
 import (
-	"fmt"
-
 	"github.com/hashicorp/raft"
 
 	"github.com/lockstep-go/lockstep/bubble"
@@ -18,12 +16,13 @@ func (t *transport) RequestPreVote(_ raft.ServerID, to raft.ServerAddress, args 
 }
 
 // watchPreVote judges how a node answers a pre-vote: it notes what is so before, and returns
-// what looks at the answer.
+// what looks at the answer. That says something only if the node did nothing else meanwhile.
 func (r *replica) watchPreVote(n *bubble.Node, command any) func(response any) {
 	req, ok := command.(*raft.RequestPreVoteRequest)
 	if !ok {
 		return nil
 	}
+	busy, served := r.trans.busy.Load(), r.trans.served.Load()
 	leader, _ := r.raft.LeaderWithID()
 	var index, term uint64
 	r.disk.Read(func(s *store) { index, term = s.last() })
@@ -32,19 +31,18 @@ func (r *replica) watchPreVote(n *bubble.Node, command any) func(response any) {
 		Leader: leader == raft.ServerAddress(req.Addr), Newer: req.Term > r.term(), Complete: complete}
 	contact := r.raft.LastContact()
 	return func(response any) {
-		if resp, ok := response.(*raft.RequestPreVoteResponse); ok {
+		if resp, ok := response.(*raft.RequestPreVoteResponse); ok && busy == 1 && served+1 == r.trans.served.Load() {
 			asked.Granted, asked.Contact = resp.Granted, !r.raft.LastContact().Equal(contact)
 			n.Emit(EventPreVote, &asked)
 		}
 	}
 }
 
-func preVoteText(body any) string {
+func (t *text) preVote(body any) {
 	switch b := body.(type) {
 	case *raft.RequestPreVoteRequest:
-		return fmt.Sprintf("term=%d last=%d/%d", b.Term, b.LastLogTerm, b.LastLogIndex)
+		t.number("term", b.Term).pair("last", b.LastLogTerm, b.LastLogIndex)
 	case *raft.RequestPreVoteResponse:
-		return fmt.Sprintf("term=%d granted=%v", b.Term, b.Granted)
+		t.number("term", b.Term).flag("granted", b.Granted)
 	}
-	return ""
 }

@@ -3,9 +3,10 @@ package hashicorpraft
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
+	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -39,34 +40,32 @@ type packet struct {
 
 // String is the content of the message.
 func (p *packet) String() string {
+	var t text
 	switch b := p.body.(type) {
 	case *raft.AppendEntriesRequest:
-		s := fmt.Sprintf("term=%d prev=%d/%d commit=%d", b.Term, b.PrevLogTerm, b.PrevLogEntry, b.LeaderCommitIndex)
+		t.number("term", b.Term).pair("prev", b.PrevLogTerm, b.PrevLogEntry).number("commit", b.LeaderCommitIndex)
 		for _, e := range b.Entries {
-			s += " " + entryText(e)
+			t.entry(e)
 		}
-		return s
 	case *raft.AppendEntriesResponse:
-		return fmt.Sprintf("term=%d last=%d success=%v%s", b.Term, b.LastLog, b.Success, p.failure())
+		t.number("term", b.Term).number("last", b.LastLog).flag("success", b.Success)
 	case *raft.RequestVoteRequest:
-		return fmt.Sprintf("term=%d last=%d/%d transfer=%v", b.Term, b.LastLogTerm, b.LastLogIndex, b.LeadershipTransfer)
+		t.number("term", b.Term).pair("last", b.LastLogTerm, b.LastLogIndex).flag("transfer", b.LeadershipTransfer)
 	case *raft.RequestVoteResponse:
-		return fmt.Sprintf("term=%d granted=%v%s", b.Term, b.Granted, p.failure())
+		t.number("term", b.Term).flag("granted", b.Granted)
 	case *raft.InstallSnapshotRequest:
-		return fmt.Sprintf("term=%d snapshot=%d/%d size=%d", b.Term, b.LastLogTerm, b.LastLogIndex, b.Size)
+		t.number("term", b.Term).pair("snapshot", b.LastLogTerm, b.LastLogIndex).number("size", uint64(b.Size))
 	case *raft.InstallSnapshotResponse:
-		return fmt.Sprintf("term=%d success=%v%s", b.Term, b.Success, p.failure())
+		t.number("term", b.Term).flag("success", b.Success)
 	case nil:
-		return fmt.Sprintf("chunk=%d bytes=%d%s", p.seq, len(p.chunk), p.failure())
+		t.number("chunk", uint64(p.seq)).number("bytes", uint64(len(p.chunk)))
+	default:
+		t.preVote(p.body)
 	}
-	return preVoteText(p.body) + p.failure()
-}
-
-func (p *packet) failure() string {
 	if p.err != "" {
-		return fmt.Sprintf(" error=%q", p.err)
+		t.word("error").b = strconv.AppendQuote(t.b, p.err)
 	}
-	return ""
+	return string(t.b)
 }
 
 // transport is the network of one life of a node.
@@ -77,7 +76,10 @@ type transport struct {
 	inFlight int
 	consume  chan raft.RPC
 	closed   chan struct{}
+	idle     chan func() // to goroutines that have nothing to do
 	close    sync.Once
+	busy     atomic.Int64 // requests being served
+	served   atomic.Int64 // and all so far
 
 	mutex     sync.Mutex
 	heartbeat func(raft.RPC)
@@ -104,7 +106,7 @@ type stream struct {
 
 func newTransport(n *bubble.Node, r *replica, c Cluster) *transport {
 	return &transport{node: n, replica: r, timeout: c.Timeout, inFlight: c.InFlight, consume: make(chan raft.RPC, 64),
-		closed: make(chan struct{}), calls: map[uint64]chan *packet{}, incoming: map[streamID]*stream{}}
+		closed: make(chan struct{}), idle: make(chan func()), calls: map[uint64]chan *packet{}, incoming: map[streamID]*stream{}}
 }
 
 // Consumer is where the library takes requests from.
@@ -215,7 +217,7 @@ func (t *transport) receive(from lockstep.Node, body any) {
 			}
 		}
 	case p.stream == 0:
-		t.node.Go(func() { t.serve(from, p, nil) })
+		t.work(func() { t.serve(from, p, nil) })
 	default:
 		t.streamed(from, p)
 	}
@@ -235,7 +237,7 @@ func (t *transport) streamed(from lockstep.Node, p *packet) {
 	s.busy = true
 	t.mutex.Unlock()
 	if begin {
-		t.node.Go(func() { t.drain(from, s) })
+		t.work(func() { t.drain(from, s) })
 	}
 }
 
@@ -255,7 +257,7 @@ func (t *transport) drain(from lockstep.Node, s *stream) {
 		switch p.body.(type) {
 		case *raft.InstallSnapshotRequest:
 			s.chunks = newChunks(t)
-			t.node.Go(func() { t.serve(from, p, s.chunks) })
+			t.work(func() { t.serve(from, p, s.chunks) })
 		case nil:
 			s.chunks.add(p.chunk)
 		default:
@@ -269,7 +271,10 @@ func (t *transport) serve(from lockstep.Node, p *packet, data io.Reader) {
 	answers := make(chan raft.RPCResponse, 1)
 	rpc := raft.RPC{Command: p.body, Reader: data, RespChan: answers}
 	kind := typeOf(p.body)
+	t.busy.Add(1)
+	defer t.busy.Add(-1)
 	done := t.replica.watchPreVote(t.node, p.body)
+	t.served.Add(1)
 	if request, ok := p.body.(*raft.AppendEntriesRequest); ok && isHeartbeat(request) {
 		kind = "Heartbeat"
 		t.mutex.Lock()
@@ -303,8 +308,37 @@ func (t *transport) serve(from lockstep.Node, p *packet, data io.Reader) {
 
 // typeOf is the name of a request's type.
 func typeOf(request any) string {
-	name := fmt.Sprintf("%T", request) // *raft.AppendEntriesRequest
-	return name[len("*raft.") : len(name)-len("Request")]
+	switch request.(type) {
+	case *raft.AppendEntriesRequest:
+		return "AppendEntries"
+	case *raft.RequestVoteRequest:
+		return "RequestVote"
+	case *raft.InstallSnapshotRequest:
+		return "InstallSnapshot"
+	case *raft.TimeoutNowRequest:
+		return "TimeoutNow"
+	default:
+		return "RequestPreVote"
+	}
+}
+
+// work runs f in a goroutine of the node. Goroutines that have nothing to do are used
+// again: their stacks have grown already.
+func (t *transport) work(f func()) {
+	select {
+	case t.idle <- f:
+	default:
+		t.node.Go(func() {
+			for f != nil {
+				f()
+				select {
+				case f = <-t.idle:
+				case <-t.closed:
+					return
+				}
+			}
+		})
+	}
 }
 
 // chunkSize is the size of a snapshot's chunks.
