@@ -3,6 +3,7 @@ package bubble
 import (
 	"cmp"
 	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
@@ -52,7 +53,9 @@ type Cluster struct {
 	// Patience is the real time that a step may take; 0 means DefaultPatience.
 	Patience time.Duration
 	// Serial says that the program has state of the process, e.g. package-level variables
-	// or the global random source, so that there may be only one run at a time.
+	// or the global random source, so that there may be only one run at a time. It gets
+	// one processor (GOMAXPROCS is 1 while it is deployed), so that the order in which nodes
+	// use that state is nearly always the same.
 	Serial bool
 	// Exact says that runs repeat always, because nothing in a node depends on the order in
 	// which its goroutines run. Repetition can refute it.
@@ -89,5 +92,9 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 // Deploy makes a deployment. Its nodes start with each run.
 func (c Cluster) Deploy(place *lockstep.Place) (lockstep.Deployment, error) {
 	c.Pace, c.Patience = cmp.Or(c.Pace, DefaultPace), cmp.Or(c.Patience, DefaultPatience)
-	return &deployment{Cluster: c, place: place, lives: make([]*Node, c.Nodes), disks: make([]map[string]disk, c.Nodes)}, nil
+	processors := 0
+	if c.Serial {
+		processors = runtime.GOMAXPROCS(1)
+	}
+	return &deployment{processors: processors, Cluster: c, place: place, lives: make([]*Node, c.Nodes), disks: make([]map[string]disk, c.Nodes)}, nil
 }

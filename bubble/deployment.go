@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -20,16 +21,17 @@ import (
 // run, and its methods are called by the bubble's main goroutine.
 type deployment struct {
 	Cluster
-	place  *lockstep.Place
-	world  *World
-	lives  []*Node // the life of each node; nil while it is down
-	counts []int   // of lives
-	disks  []map[string]disk
-	bodies []any            // by number of the body - 1
-	asked  map[int32]string // the requests offered
-	timer  *time.Timer
-	files  bool           // some node has a folder
-	moved  lockstep.Nodes // in this step
+	place      *lockstep.Place
+	world      *World
+	lives      []*Node // the life of each node; nil while it is down
+	counts     []int   // of lives
+	disks      []map[string]disk
+	bodies     []any            // by number of the body - 1
+	asked      map[int32]string // the requests offered
+	timer      *time.Timer
+	files      bool           // some node has a folder
+	processors int            // to give back at the end
+	moved      lockstep.Nodes // in this step
 
 	busy   atomic.Bool  // the bubble is to fall quiet
 	quiets atomic.Int64 // how often it has
@@ -278,5 +280,11 @@ func (d *deployment) wipe() error {
 	return nil
 }
 
-// Close has nothing to release: what there was ended with its run.
-func (d *deployment) Close() error { return nil }
+// Close gives the processors back. Everything else ended with its run.
+func (d *deployment) Close() error {
+	if d.processors > 0 {
+		runtime.GOMAXPROCS(d.processors)
+		d.processors = 0
+	}
+	return nil
+}

@@ -42,7 +42,7 @@ type client struct {
 	called   bool   // a node has got it
 	what     string // the operator's request
 	target   lockstep.Node
-	voters   lockstep.Nodes // as far as the operator knows
+	voters   lockstep.Nodes // those that are for sure, as far as the operator knows
 	asks     [3]int         // changes, transfers, snapshots to come
 }
 
@@ -87,7 +87,8 @@ func (s *clients) next(k *client) {
 	s.offer(k, op.String())
 }
 
-// ask draws what the operator asks for.
+// ask draws what the operator asks for. Two voters remain in any case: of two, one cannot be
+// demoted safely, because the other may never hear of it and then lacks a vote.
 func (s *clients) ask(k *client) {
 	at := k.rand.IntN(k.left + 1)
 	kind := 0
@@ -221,9 +222,9 @@ func (s *clients) operated(n *bubble.Node, k *client, err error) {
 	case err != nil && refused(err) && n.Alive() && k.what[:4] != "tran":
 		s.offer(k, k.what)
 		return
-	case err == nil && k.what[:4] == "demo":
+	case k.what[:4] == "demo": // also where nobody knows
 		k.voters = k.voters.Without(k.target)
-	case k.what[:4] == "prom":
+	case err == nil && k.what[:4] == "prom":
 		k.voters = k.voters.With(k.target)
 	}
 	s.next(k)

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"math/rand"
 	"os"
-	"runtime/debug"
+	"reflect"
+	"runtime"
 	"strings"
 	"time"
 
@@ -161,16 +162,14 @@ func seedable() {
 	}
 }
 
-// Version is the version of the library in this build.
+// Version is the version of the library in this build, by the folder that it was built from:
+// test programs do not know their modules.
 func Version() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, m := range info.Deps {
-			if m.Path == "github.com/hashicorp/raft" {
-				return m.Version
-			}
-		}
-	}
-	return ""
+	at := reflect.ValueOf(raft.NewRaft).Pointer()
+	file, _ := runtime.FuncForPC(at).FileLine(at)
+	_, version, _ := strings.Cut(file, "raft@")
+	version, _, _ = strings.Cut(version, "/")
+	return version
 }
 
 // config is the library's configuration of a node.

@@ -1,12 +1,15 @@
 package hashicorpraft
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/anishathalye/porcupine"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/spec"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // Linearizability: the clients' operations on the replicated map are linearizable, key by
@@ -49,21 +52,83 @@ func step(is, input, output any) (bool, any) {
 // virtual time: many election time-outs.
 const patience = 20 * time.Second
 
-// Live is bounded liveness: when the settling stage has lasted for 20 seconds of virtual
-// time, there is a leader, and no further election; it is judged only where the stage lasts
-// for 40.
-var Live = lockstep.Spec(live{})
+// Live is bounded liveness: at the end of the settling stage there is a leader. Stable: when
+// the stage has lasted for 20 seconds of virtual time, there is at most one further election.
+// Both are judged only where the stage lasts for 40.
+var (
+	Live   = lockstep.Spec(live("liveness"))
+	Stable = lockstep.Spec(live("stability"))
+)
 
-type live struct{}
+// NoGhosts: a node that has ceased to be leader stops sending heartbeats, at the latest after
+// 20 seconds of virtual time. It needs no settling stage. Everything does not include it: the
+// library breaks it when pipelines are in use.
+var NoGhosts = lockstep.Spec(noGhosts{})
+
+type noGhosts struct{}
 
 // Properties names what is judged.
-func (live) Properties() []string { return []string{"liveness"} }
+func (noGhosts) Properties() []string { return []string{"no-ghosts"} }
 
 // New makes a monitor.
-func (live) New(i lockstep.Info) lockstep.Monitor { return &liveness{leader: make([]bool, i.Nodes+1)} }
+func (noGhosts) New(i lockstep.Info) lockstep.Monitor {
+	return &ghosts{since: make([]lockstep.Time, i.Nodes+1)}
+}
+
+// ghosts remembers since when each node is no leader; -1: it is one.
+type ghosts struct {
+	since  []lockstep.Time
+	judged [1]int
+}
+
+// Reset begins a new run.
+func (m *ghosts) Reset() {
+	clear(m.since)
+	m.judged[0] = 0
+}
+
+// Step looks at what was sent.
+func (m *ghosts) Step(run *lockstep.Run) *lockstep.Finding {
+	for _, e := range run.Events() {
+		switch e.Type {
+		case BecameLeader:
+			m.since[e.Node] = -1
+		case BecameFollower, BecameCandidate, EventRestart:
+			m.since[e.Node] = run.Now()
+		}
+	}
+	for _, s := range run.Sent() {
+		if s.Type != "Heartbeat" {
+			continue
+		}
+		m.judged[0]++
+		if since := m.since[s.From]; since >= 0 && time.Duration(run.Now()-since) > patience {
+			return &lockstep.Finding{Property: "no-ghosts", Nodes: trace.NodesOf(s.From, s.To),
+				Text: fmt.Sprintf("node %d sends heartbeats to node %d, but has not been leader for %v", s.From, s.To, time.Duration(run.Now()-since))}
+		}
+	}
+	return nil
+}
+
+// End has nothing to add.
+func (m *ghosts) End(*lockstep.Run) *lockstep.Finding { return nil }
+
+// Conclude counts the judgements.
+func (m *ghosts) Conclude(bool) lockstep.Conclusion { return lockstep.Conclusion{Judged: m.judged[:]} }
+
+type live string
+
+// Properties names what is judged.
+func (l live) Properties() []string { return []string{string(l)} }
+
+// New makes a monitor.
+func (l live) New(i lockstep.Info) lockstep.Monitor {
+	return &liveness{property: string(l), leader: make([]bool, i.Nodes+1)}
+}
 
 // liveness follows who leads, and counts elections late in the settling stage.
 type liveness struct {
+	property  string
 	leader    []bool // by node
 	began     lockstep.Time
 	elections int
@@ -101,15 +166,11 @@ func (m *liveness) End(run *lockstep.Run) *lockstep.Finding {
 		return nil
 	}
 	m.judged[0]++
-	leads := false
-	for _, is := range m.leader {
-		leads = leads || is
-	}
 	switch {
-	case !leads:
-		return &lockstep.Finding{Property: "liveness", Text: "after settling there is no leader"}
-	case m.elections > 1:
-		return &lockstep.Finding{Property: "liveness", Text: "long after the last fault there are still elections"}
+	case m.property == "liveness" && !slices.Contains(m.leader, true):
+		return &lockstep.Finding{Property: m.property, Text: "after settling there is no leader"}
+	case m.property == "stability" && m.elections > 1:
+		return &lockstep.Finding{Property: m.property, Text: fmt.Sprintf("long after the last fault there were %d elections", m.elections)}
 	}
 	return nil
 }
@@ -120,4 +181,4 @@ func (m *liveness) Conclude(bool) lockstep.Conclusion {
 }
 
 // Everything is all specs of this package.
-var Everything = spec.All(Safety, Linearizability, Live)
+var Everything = spec.All(Safety, Linearizability, Live, Stable)
