@@ -94,7 +94,7 @@ func TestRepetition(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Of != 50 || r.Same < 45 { // the order of goroutines is the runtime's; it shows in nothing here
+	if r.Of != 50 || r.Same < 45 || bubble.Exact && r.Same < 50 { // the order of goroutines is the runtime's; it shows in nothing here
 		t.Errorf("%d of %d runs repeated, the first that did not is %d", r.Same, r.Of, r.First)
 	}
 	die := 0
@@ -231,6 +231,12 @@ func TestHung(t *testing.T) {
 				return nil
 			}}
 			result := explore(t, lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 1, Steps: 2}, Runs: 4, Seed: 3, KeepGoing: true, Workers: 1})
+			if bubble.Exact && name == "lock" { // then a lock may be held while time passes
+				if result.Verdict() != trace.Pass {
+					t.Errorf("%v %v", result.Verdicts, result.Reasons)
+				}
+				return
+			}
 			if result.Worthless == 0 || result.Runs != 4 || result.Verdicts[trace.Pass] == 0 {
 				t.Fatalf("%d runs, %v", result.Runs, result.Verdicts)
 			}

@@ -81,20 +81,24 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 		supports |= trace.KindsOf(trace.Duplicate)
 	}
 	repeats := lockstep.Roughly
-	if c.Exact {
+	if c.Exact || Exact {
 		repeats = lockstep.Exactly
 	}
 	return lockstep.Info{Name: c.Name, Build: c.Build, Options: c.Options, Nodes: c.Nodes, Supports: supports,
 		FIFO: c.FIFO, Rounds: c.Rounds, Roles: c.Roles, Types: c.Types, Events: c.Events, OneClock: true,
-		Pace: lockstep.Time(cmp.Or(c.Pace, DefaultPace)), Repeats: repeats, Serial: c.Serial}, nil
+		Pace: lockstep.Time(cmp.Or(c.Pace, DefaultPace)), Repeats: repeats, Serial: c.Serial || Exact}, nil
 }
 
 // Deploy makes a deployment. Its nodes start with each run.
 func (c Cluster) Deploy(place *lockstep.Place) (lockstep.Deployment, error) {
 	c.Pace, c.Patience = cmp.Or(c.Pace, DefaultPace), cmp.Or(c.Patience, DefaultPatience)
-	processors := 0
-	if c.Serial {
-		processors = runtime.GOMAXPROCS(1)
+	release := func() {}
+	if c.Serial || Exact {
+		processors, undo := runtime.GOMAXPROCS(1), takeOver()
+		release = func() {
+			undo()
+			runtime.GOMAXPROCS(processors)
+		}
 	}
-	return &deployment{processors: processors, Cluster: c, place: place, lives: make([]*Node, c.Nodes), disks: make([]map[string]disk, c.Nodes)}, nil
+	return &deployment{release: release, Cluster: c, place: place, lives: make([]*Node, c.Nodes), disks: make([]map[string]disk, c.Nodes)}, nil
 }

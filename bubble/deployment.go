@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -21,17 +20,18 @@ import (
 // run, and its methods are called by the bubble's main goroutine.
 type deployment struct {
 	Cluster
-	place      *lockstep.Place
-	world      *World
-	lives      []*Node // the life of each node; nil while it is down
-	counts     []int   // of lives
-	disks      []map[string]disk
-	bodies     []any            // by number of the body - 1
-	asked      map[int32]string // the requests offered
-	timer      *time.Timer
-	files      bool           // some node has a folder
-	processors int            // to give back at the end
-	moved      lockstep.Nodes // in this step
+	place   *lockstep.Place
+	world   *World
+	lives   []*Node // the life of each node; nil while it is down
+	counts  []int   // of lives
+	disks   []map[string]disk
+	bodies  []any            // by number of the body - 1
+	asked   map[int32]string // the requests offered
+	timer   *time.Timer
+	files   bool   // some node has a folder
+	release func() // what the deployment took of the process
+	runs    int
+	moved   lockstep.Nodes // in this step
 
 	busy   atomic.Bool  // the bubble is to fall quiet
 	quiets atomic.Int64 // how often it has
@@ -61,6 +61,7 @@ func (d *deployment) begin(seed uint64) error {
 	d.world, d.bodies, d.counts, d.asked = newWorld(seed), d.bodies[:0], make([]int, d.Nodes), map[int32]string{}
 	d.timer = time.NewTimer(time.Hour)
 	d.timer.Stop()
+	rules(seed)
 	if d.Seed != nil {
 		d.Seed(seed)
 	}
@@ -282,9 +283,7 @@ func (d *deployment) wipe() error {
 
 // Close gives the processors back. Everything else ended with its run.
 func (d *deployment) Close() error {
-	if d.processors > 0 {
-		runtime.GOMAXPROCS(d.processors)
-		d.processors = 0
-	}
+	d.release()
+	d.release = func() {}
 	return nil
 }

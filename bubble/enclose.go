@@ -24,6 +24,8 @@ func (d *deployment) enclose(run func()) (*lockstep.Finding, error) {
 	ended := make(chan any, 1) // with the panic of the bubble, or nil
 	d.number, d.world = "", nil
 	clear(d.lives)
+	collect(d.runs)
+	d.runs++
 	go func() {
 		var finished bool
 		defer func() {

@@ -166,11 +166,15 @@ func (n *Node) guard() {
 // run starts the program and gives it what arrives.
 func (n *Node) run(start func(*Node) error) {
 	n.Go(func() {
+		onNode(int32(n.self))
 		if err := start(n); err != nil && !n.dead.Load() {
 			panic(fmt.Sprintf("node %d could not start: %v", n.self, err))
 		}
 	})
-	n.Go(n.dispatch)
+	n.Go(func() {
+		onNode(int32(n.self))
+		n.dispatch()
+	})
 }
 
 // give queues what arrives.
