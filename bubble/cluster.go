@@ -33,6 +33,16 @@ type Cluster struct {
 	// before that is a finding.
 	Start func(*Node) error
 
+	// Sockets says that the nodes talk by package net, unaware of Lockstep: what travels on
+	// their sockets is the engine's messages. That needs a program built with the overlay
+	// ("lockstep go"). Node n has the address 10.0.0.n and the name "node" n. Messages have
+	// the types connect, connected, refused, data, close, reset and datagram, unless Decode
+	// knows better.
+	Sockets bool
+	// Decode gives the bytes of one Write on a connection a type and a text, where the
+	// protocol is known; an empty type leaves it at that. nil: it is not.
+	Decode func(connection string, data []byte) (kind, text string)
+
 	// Requests are the clients' requests, offered to every node from the start. A cluster
 	// whose clients think offers requests with World.Offer instead.
 	Requests []string
@@ -69,6 +79,9 @@ type Cluster struct {
 func (c Cluster) Describe() (lockstep.Info, error) {
 	if c.Start == nil {
 		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s has no Start, so no programs", c.Name)
+	}
+	if c.Sockets && !Exact {
+		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s has sockets, which needs a program built by \"lockstep go build\" or \"lockstep go test\"", c.Name)
 	}
 	if err := c.Disk.check(); err != nil {
 		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s: %w", c.Name, err)

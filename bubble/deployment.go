@@ -28,8 +28,9 @@ type deployment struct {
 	bodies  []any            // by number of the body - 1
 	asked   map[int32]string // the requests offered
 	timer   *time.Timer
-	files   bool   // some node has a folder
-	release func() // what the deployment took of the process
+	files   bool     // some node has a folder
+	lost    []*chunk // on cut links, in this step
+	release func()   // what the deployment took of the process
 	runs    int
 	moved   lockstep.Nodes // in this step
 
@@ -48,6 +49,7 @@ func (d *deployment) Reset(_ context.Context, seed uint64, out *lockstep.Outbox)
 	}
 	d.moved = d.all()
 	d.settle(out)
+	d.breakLost()
 	return nil
 }
 
@@ -62,6 +64,9 @@ func (d *deployment) begin(seed uint64) error {
 	d.timer = time.NewTimer(time.Hour)
 	d.timer.Stop()
 	rules(seed)
+	if d.Sockets {
+		carry(d.world)
+	}
 	if d.Seed != nil {
 		d.Seed(seed)
 	}
@@ -101,6 +106,9 @@ func (d *deployment) crash(self lockstep.Node) {
 	d.lives[self-1] = nil
 	n.dead.Store(true)
 	n.crash()
+	if d.Sockets {
+		unplug(n.number())
+	}
 	n.end()
 }
 
@@ -121,7 +129,15 @@ func (d *deployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbo
 	switch s.Kind {
 	case trace.Deliver:
 		m := out.Message(s.Msg)
-		d.lives[m.To-1].give(arrival{from: m.From, body: d.bodies[m.Body-1]})
+		if c, ok := d.bodies[m.Body-1].(*chunk); ok {
+			c.deliver()
+		} else {
+			d.lives[m.To-1].give(arrival{from: m.From, body: d.bodies[m.Body-1]})
+		}
+	case trace.Drop:
+		if c, ok := d.bodies[out.Message(s.Msg).Body-1].(*chunk); ok {
+			c.lose()
+		}
 	case trace.Request:
 		d.lives[s.Node-1].give(arrival{id: s.Request, body: d.asked[s.Request]})
 	case trace.Crash:
@@ -133,6 +149,7 @@ func (d *deployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbo
 	}
 	d.moved = d.touches(s, out)
 	d.settle(out)
+	d.breakLost()
 	if s.Kind == trace.Wait {
 		out.Stop(lockstep.Time(d.world.Now()))
 	}
@@ -192,10 +209,18 @@ func (d *deployment) settle(out *lockstep.Outbox) {
 	for i := range w.sent {
 		m := &w.sent[i]
 		d.moved = d.moved.With(m.from)
-		body := out.Send(m.from, m.to, m.kind, m.tag)
+		kind, text := m.kind, ""
+		c, isChunk := m.body.(*chunk)
+		if isChunk {
+			kind, text = d.decode(kind, c)
+		}
+		body := out.Send(m.from, m.to, kind, m.tag)
 		d.bodies = append(d.bodies, m.body)
+		if isChunk && out.Cut(m.from).Has(m.to) {
+			d.lost = append(d.lost, c)
+		}
 		if out.Texts() {
-			out.Text(body, d.text(m.body))
+			out.Text(body, cmp.Or(text, d.text(m.body)))
 		}
 	}
 	for n := range d.Nodes + 1 { // by node, each in its order
@@ -222,6 +247,29 @@ func (d *deployment) settle(out *lockstep.Outbox) {
 		d.states(out)
 	}
 	w.raise()
+}
+
+// breakLost tells of the chunks that went to a cut link. What that moves is reported with
+// the next step.
+func (d *deployment) breakLost() {
+	for _, c := range d.lost {
+		c.lose()
+	}
+	if len(d.lost) > 0 {
+		d.lost = d.lost[:0]
+		d.quiet()
+	}
+}
+
+// decode gives a chunk its type and text.
+func (d *deployment) decode(kind string, c *chunk) (string, string) {
+	conn, data := c.bytes()
+	if d.Decode != nil && kind == "data" {
+		if name, text := d.Decode(conn, data); name != "" {
+			return name, text
+		}
+	}
+	return kind, ""
 }
 
 // states tells the states of the nodes that may have changed. The lock is not needed for it:

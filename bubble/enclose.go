@@ -72,6 +72,9 @@ func (d *deployment) end() {
 	defer d.busy.Store(false)
 	for i, n := range d.lives {
 		if n != nil {
+			if d.Sockets {
+				unplug(n.number())
+			}
 			n.end()
 			d.lives[i] = nil
 		}
@@ -82,6 +85,9 @@ func (d *deployment) end() {
 	}
 	d.sleep(linger)
 	d.quiet()
+	if d.Sockets {
+		carryNoMore()
+	}
 }
 
 // blocked is the finding about a bubble that ended with blocked goroutines.

@@ -3,6 +3,9 @@
 package bubble
 
 import (
+	"fmt"
+	"hash/fnv"
+	"net"
 	"runtime"
 	"runtime/debug"
 )
@@ -35,4 +38,37 @@ func collect(run int) {
 	if run%collectEvery == 0 {
 		runtime.GC()
 	}
+}
+
+// carry lets the sockets of the run's nodes be in memory, and hands what travels on them to the
+// world.
+func carry(w *World, nodes int) {
+	net.LockstepBegin(nodes, func(c *net.LockstepChunk) {
+		w.mutex.Lock()
+		w.sent = append(w.sent, sending{from: node(c.From), to: node(c.To), kind: c.Kind, body: (*chunk)(c)})
+		w.mutex.Unlock()
+		w.happened()
+	})
+}
+
+// carryNoMore gives sockets back to the kernel.
+func carryNoMore() { net.LockstepEnd() }
+
+// unplug takes the sockets of a life away.
+func unplug(life int32) { net.LockstepDown(life) }
+
+// chunk is what travels on sockets.
+type chunk net.LockstepChunk
+
+func (c *chunk) deliver() { (*net.LockstepChunk)(c).Deliver() }
+func (c *chunk) lose()    { (*net.LockstepChunk)(c).Lose() }
+
+// bytes are the chunk's.
+func (c *chunk) bytes() (conn string, data []byte) { return c.Conn, c.Data }
+
+// String names the chunk and its content, by a hash.
+func (c *chunk) String() string {
+	h := fnv.New32a()
+	_, _ = h.Write(c.Data)
+	return fmt.Sprintf("%s/%d bytes=%d hash=%08x", c.Conn, c.Seq, len(c.Data), h.Sum32())
 }

@@ -152,6 +152,7 @@ func (n *Node) Folder() (string, error) { return n.folder() }
 func (n *Node) Go(f func()) {
 	go func() {
 		defer n.guard()
+		onNode(n.number())
 		f()
 	}()
 }
@@ -166,15 +167,11 @@ func (n *Node) guard() {
 // run starts the program and gives it what arrives.
 func (n *Node) run(start func(*Node) error) {
 	n.Go(func() {
-		onNode(int32(n.self))
 		if err := start(n); err != nil && !n.dead.Load() {
 			panic(fmt.Sprintf("node %d could not start: %v", n.self, err))
 		}
 	})
-	n.Go(func() {
-		onNode(int32(n.self))
-		n.dispatch()
-	})
+	n.Go(n.dispatch)
 }
 
 // give queues what arrives.
@@ -247,6 +244,12 @@ func (n *Node) stop(stops []func()) {
 		}
 	})
 }
+
+// number tells the goroutines of this life from others: the node, and 64 for each life.
+func (n *Node) number() int32 { return int32(n.self) + 64*int32(n.life) }
+
+// node is a node by the number of one of its lives, or of itself.
+func node(number int32) lockstep.Node { return lockstep.Node(number % 64) }
 
 // folderOf makes the folder of a node in that of its deployment.
 func folderOf(place *lockstep.Place, n lockstep.Node) (string, error) {

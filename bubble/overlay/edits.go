@@ -42,7 +42,47 @@ var edited = map[string]func(*source){
 		// A mutex decides about starvation by the clock.
 		s.begin("internal_sync_nanotime", "if b := getg().bubble; lockstepOn && b != nil {\n\treturn b.now\n}")
 	},
+	"net/fd_posix.go": func(s *source) {
+		s.field("netFD", "mem *lockstepFD // in memory")
+		s.delegate("Close", "shutdown", "Read", "readFrom", "readFromInet4", "readFromInet6", "readMsg", "readMsgInet4", "readMsgInet6",
+			"Write", "writeTo", "writeToInet4", "writeToInet6", "writeMsg", "writeMsgInet4", "writeMsgInet6",
+			"SetDeadline", "SetReadDeadline", "SetWriteDeadline")
+	},
+	"net/fd_unix.go": func(s *source) { s.delegate("accept", "dup") },
+	"net/sock_posix.go": func(s *source) {
+		s.begin("socket", "if lockstepWanted(family, sotype) {\n\treturn lockstepSocket(ctx, net, family, sotype, laddr, raddr)\n}")
+	},
+	"net/sockopt_posix.go":    ignore("setReadBuffer", "setWriteBuffer", "setKeepAlive", "setLinger"),
+	"net/tcpsockopt_posix.go": ignore("setNoDelay"),
+	"net/tcpsockopt_unix.go":  ignore("setKeepAliveIdle", "setKeepAliveInterval", "setKeepAliveCount"),
+	"net/sockoptip4_linux.go": ignore("setIPv4MulticastInterface", "setIPv4MulticastLoopback"),
+	"net/sockoptip6_posix.go": ignore("setIPv6MulticastInterface", "setIPv6MulticastLoopback", "joinIPv6Group"),
+	"net/writev_unix.go":      func(s *source) { s.delegate("writeBuffers") },
+	"net/sendfile.go":         func(s *source) { s.begin("sendFile", "if c.mem != nil {\n\treturn 0, nil, false\n}") },
+	"net/mptcpsock_linux.go":  func(s *source) { s.begin("isUsingMultipathTCP", "if fd.mem != nil {\n\treturn false\n}") },
+	"net/splice_linux.go": func(s *source) {
+		s.begin("spliceFrom", "if c.mem != nil {\n\treturn 0, nil, false\n}")
+		s.begin("spliceTo", "if c.mem != nil {\n\treturn 0, nil, false\n}")
+		s.after("spliceFrom", "switch v := r.(type)", "if s != nil && s.mem != nil {\n\treturn 0, nil, false\n}")
+	},
+	"net/rawconn.go": func(s *source) {
+		s.begin("(*rawConn).Control", "if c.ok() && c.fd.mem != nil {\n\treturn nil\n}")
+		s.begin("(*rawConn).Read", "if c.ok() && c.fd.mem != nil {\n\treturn syscall.EINVAL\n}")
+		s.begin("(*rawConn).Write", "if c.ok() && c.fd.mem != nil {\n\treturn syscall.EINVAL\n}")
+	},
+	"net/hosts.go": func(s *source) {
+		s.begin("lookupStaticHost", "if a := lockstepHost(host); a != nil {\n\treturn a, host\n}")
+	},
 	"crypto/internal/sysrand/rand.go": func(s *source) {
 		s.begin("Read", "if lockstepRandom(b) {\n\treturn\n}")
 	},
+}
+
+// ignore makes functions that set options of a socket do nothing for one in memory.
+func ignore(functions ...string) func(*source) {
+	return func(s *source) {
+		for _, f := range functions {
+			s.begin(f, "if fd.mem != nil {\n\treturn nil\n}")
+		}
+	}
 }

@@ -80,6 +80,24 @@ func (s *source) begin(function, code string) {
 	}
 }
 
+// delegate lets methods of netFD call those of the same name of the socket in memory, where
+// there is one.
+func (s *source) delegate(methods ...string) {
+	for _, name := range methods {
+		f := s.function("(*netFD)." + name)
+		if f == nil {
+			continue
+		}
+		var args []string
+		for _, p := range f.Type.Params.List {
+			for _, n := range p.Names {
+				args = append(args, n.Name)
+			}
+		}
+		s.begin("(*netFD)."+name, fmt.Sprintf("if fd.mem != nil {\n\treturn fd.mem.%s(%s)\n}", name, strings.Join(args, ", ")))
+	}
+}
+
 // field adds a field to a struct type, at its end.
 func (s *source) field(name, code string) {
 	for _, d := range s.tree.Decls {
