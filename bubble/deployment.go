@@ -65,7 +65,7 @@ func (d *deployment) begin(seed uint64) error {
 	d.timer.Stop()
 	rules(seed)
 	if d.Sockets {
-		carry(d.world)
+		carry(d.world, d.Nodes)
 	}
 	if d.Seed != nil {
 		d.Seed(seed)

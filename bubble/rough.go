@@ -11,9 +11,9 @@ func onNode(int32)     {}
 func takeOver() func() { return func() {} }
 func collect(int)      {}
 
-func carry(*World) {}
-func carryNoMore() {}
-func unplug(int32) {}
+func carry(*World, int) {}
+func carryNoMore()      {}
+func unplug(int32)      {}
 
 // chunk is what travels on sockets, which needs the overlay.
 type chunk struct{}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/rpc"
@@ -31,7 +32,7 @@ var fair = strategy.Walk{Deliver: 3, Wait: 1, Steps: 300}
 // in every run.
 func play(t *testing.T, server, client func(*bubble.Node) error) {
 	t.Helper()
-	cluster := bubble.Cluster{Name: "sockets", Nodes: 2, Sockets: true, Start: func(n *bubble.Node) error {
+	cluster := bubble.Cluster{Name: "sockets", Nodes: 2, Sockets: true, Pace: time.Hour, Start: func(n *bubble.Node) error {
 		if n.Self() == 1 {
 			return server(n)
 		}
@@ -271,6 +272,7 @@ func TestRPC(t *testing.T) {
 		if err != nil {
 			return err
 		}
+		log.SetOutput(io.Discard) // the server logs that its listener was closed
 		s := rpc.NewServer()
 		if err := s.Register(Adder{}); err != nil {
 			return err
