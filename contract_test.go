@@ -440,6 +440,7 @@ func TestEnclose(t *testing.T) {
 type enclosing struct {
 	lockstep.System
 	inside, runs *int
+	refuse       func(run func()) (*lockstep.Finding, error) // instead of just making the run
 }
 
 func (s enclosing) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
@@ -454,13 +455,89 @@ type enclosed struct {
 
 func (d enclosed) Abilities() lockstep.Abilities {
 	a := d.Deployment.Abilities()
-	a.Enclose = func(run func()) {
+	a.Enclose = func(run func()) (*lockstep.Finding, error) {
 		*d.by.inside++
 		*d.by.runs++
+		defer func() { *d.by.inside-- }()
+		if d.by.refuse != nil {
+			return d.by.refuse(run)
+		}
 		run()
-		*d.by.inside--
+		return nil, nil
 	}
 	return a
+}
+
+// What an enclosure returns counts where the run found nothing: a finding about what was
+// left behind, or why the run was given up in the middle.
+func TestEncloseJudges(t *testing.T) {
+	for name, test := range map[string]struct {
+		refuse func(run func()) (*lockstep.Finding, error)
+		want   trace.Verdict
+		text   string
+	}{
+		"left behind": {func(run func()) (*lockstep.Finding, error) {
+			run()
+			return &lockstep.Finding{Property: "left", Text: "a goroutine"}, nil
+		}, trace.Fail, "left: a goroutine"},
+		"given up with a finding": {func(func()) (*lockstep.Finding, error) {
+			return &lockstep.Finding{Property: "deadlock", Text: "two"}, nil
+		}, trace.Fail, "deadlock: two"},
+		"given up": {func(func()) (*lockstep.Finding, error) {
+			return nil, &lockstep.Worthless{Reason: "it spins"}
+		}, trace.Unknown, "it spins"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var inside, runs int
+			system := enclosing{System: toy.Cluster(nil), inside: &inside, runs: &runs, refuse: test.refuse}
+			tr, err := lockstep.Record(t.Context(), lockstep.Plan{System: system, Strategy: strategy.DefaultWalk}, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := tr.Outcome.Reason
+			if f := tr.Outcome.Finding; f != nil {
+				got = f.String()
+			}
+			if tr.Outcome.Verdict != test.want || !strings.Contains(got, test.text) {
+				t.Errorf("%s: %s", tr.Outcome.Verdict, got)
+			}
+		})
+	}
+}
+
+// A wait lasts as long as it says, unless the system tells that it was less.
+func TestWaitEndsEarly(t *testing.T) {
+	for _, early := range []bool{false, true} {
+		var got lockstep.Time
+		spec := toy.Judge{OnStep: func(run *lockstep.Run) *lockstep.Finding { got = run.Now(); return nil }}
+		if _, err := lockstep.Record(t.Context(), lockstep.Plan{System: waiting{early}, Strategy: strategy.Walk{Wait: 1, Steps: 3}, Spec: spec}, 0); err != nil {
+			t.Fatal(err)
+		}
+		want := lockstep.Time(300)
+		if early {
+			want = 3
+		}
+		if got != want {
+			t.Errorf("early %v: the time is %d, want %d", early, got, want)
+		}
+	}
+}
+
+// waiting is a system that only waits, and may stop at once.
+type waiting struct{ early bool }
+
+func (waiting) Describe() (lockstep.Info, error) {
+	return lockstep.Info{Name: "waiting", Nodes: 1, Pace: 100, Supports: trace.KindsOf(trace.Wait)}, nil
+}
+func (w waiting) Deploy(*lockstep.Place) (lockstep.Deployment, error) { return w, nil }
+func (waiting) Reset(context.Context, uint64, *lockstep.Outbox) error { return nil }
+func (waiting) Abilities() lockstep.Abilities                         { return lockstep.Abilities{} }
+func (waiting) Close() error                                          { return nil }
+func (w waiting) Do(_ context.Context, _ *lockstep.Step, out *lockstep.Outbox) error {
+	if w.early {
+		out.Stop(out.Now() - 99)
+	}
+	return nil
 }
 
 // Texts are made only while somebody reads them, and are cut when they are too long.

@@ -16,6 +16,13 @@ func (o *Outbox) Now() Time { return o.run.now }
 // Advance tells the time of a system that has a clock of its own. Time never goes back.
 func (o *Outbox) Advance(to Time) { o.run.now = max(o.run.now, to) }
 
+// Stop tells that a Wait step ended before its time, because something happened.
+func (o *Outbox) Stop(at Time) {
+	if r := o.run; r.last.Kind == trace.Wait {
+		r.now = min(r.now, max(at, r.now-r.last.For))
+	}
+}
+
 // Settling reports whether the run is in its settling stage, in which faults stop. Those
 // that a system has of its own, such as slow storage, are to stop then, too.
 func (o *Outbox) Settling() bool { return o.run.settling }

@@ -145,8 +145,10 @@ type Abilities struct {
 	Role func(Node) string
 	// Enclose is called for each run and must call run once, which makes the whole of it,
 	// from Reset to the last look of the spec. A deployment whose goroutines live in a
-	// bubble of virtual time makes the bubble here.
-	Enclose func(run func())
+	// bubble of virtual time makes the bubble here. What it returns counts where the run
+	// itself found nothing: a finding about what the run left behind, or the error of a Do
+	// that will never return, after which run must not go on either.
+	Enclose func(run func()) (*Finding, error)
 }
 
 // Worthless is the error of a Reset or Do after which the run says nothing, although the

@@ -84,8 +84,8 @@ func (w *worker) one(number int) (outcome trace.Outcome, err error) {
 		w.run.system, w.run.can = w.system, w.system.Abilities()
 	}
 	w.spoilt = false
-	if w.run.can.Enclose != nil {
-		outcome, err = w.enclosed(number)
+	if enclose := w.run.can.Enclose; enclose != nil {
+		outcome, err = w.enclosed(enclose, number)
 	} else {
 		outcome, err = w.guarded(number)
 	}
@@ -93,12 +93,6 @@ func (w *worker) one(number int) (outcome trace.Outcome, err error) {
 		return w.failed(outcome, err)
 	}
 	return outcome, nil
-}
-
-// enclosed makes a run inside of what the deployment encloses it with.
-func (w *worker) enclosed(number int) (outcome trace.Outcome, err error) {
-	w.run.can.Enclose(func() { outcome, err = w.guarded(number) })
-	return outcome, err
 }
 
 // failed tells a worthless run from one that broke.
@@ -109,6 +103,43 @@ func (w *worker) failed(outcome trace.Outcome, err error) (trace.Outcome, error)
 		return trace.Outcome{Verdict: trace.Unknown, Reason: trace.Cap(worthless.Reason), Steps: w.run.steps}, nil
 	}
 	return outcome, err
+}
+
+// enclosed makes a run in the enclosure that the deployment makes for it.
+func (w *worker) enclosed(enclose func(func()) (*Finding, error), number int) (trace.Outcome, error) {
+	type end struct {
+		outcome trace.Outcome
+		err     error
+	}
+	ended := make(chan end, 1) // not a variable: a run that was given up may write to it at any time
+	finding, broken := enclose(func() {
+		outcome, err := w.guarded(number)
+		ended <- end{outcome, err}
+	})
+	select {
+	case e := <-ended:
+		if e.err != nil || e.outcome.Finding != nil {
+			return e.outcome, e.err
+		}
+		if finding == nil && broken == nil {
+			return e.outcome, nil
+		}
+	default:
+		if finding == nil && broken == nil {
+			return trace.Outcome{}, fmt.Errorf("%s enclosed a run without making it", w.info.Name)
+		}
+		w.inSystem = false
+		if w.rec != nil && w.run.steps > 0 {
+			w.rec.broken(w.run)
+		}
+		if broken == nil {
+			w.abandon()
+		}
+	}
+	if broken != nil {
+		return trace.Outcome{}, broken
+	}
+	return w.judge(finding), nil
 }
 
 // guarded makes a run and turns a panic of the system into a finding.

@@ -15,8 +15,8 @@ import (
 //
 // Nodes are spread over sites at random; links within a site are near, others far. Times
 // are measured in units: the shortest time for which an alarm has been set so far in the
-// run. Before the first alarm a unit is 1000; when it gets shorter, so does all that was
-// drawn to come.
+// run. Before the first alarm a unit is 1000 or, where time passes by waits alone, the
+// length of one; when it gets shorter, so does all that was drawn to come.
 //
 // With Swarm the mix is drawn for each run: the distributions, the latencies, which
 // faults there are and how many, up to the numbers given.
@@ -204,15 +204,37 @@ func (s *delay) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	if best >= 0 {
 		due = instant(^s.events[best].key)
 	}
+	clock := clockOnly(run.Info()) && s.mix.Steps > 0
+	if clock {
+		if s.idle(run, due, next) {
+			return true
+		}
+		due = min(due, s.now)
+	}
 	if s.fault(run, s.rand, due, &s.now, next) {
 		next.At = s.now.time()
 		return true
 	}
 	if best < 0 {
-		return false
+		*next = run.Wait()
+		return clock
 	}
 	s.now = max(s.now, due)
 	s.happen(run, best, next)
+	return true
+}
+
+// idle lets time pass until the next event or fault is due, where time passes by waits alone.
+// It ends earlier when the system moves.
+func (s *delay) idle(run *lockstep.Run, due instant, next *lockstep.Step) bool {
+	at := min(due, s.linkAt, s.crashAt, s.restartAt)
+	if at <= s.now {
+		return false
+	}
+	*next = run.Wait()
+	if at != never {
+		next.For = max(1, at.time()-run.Now())
+	}
 	return true
 }
 
@@ -222,6 +244,9 @@ func (s *delay) measure(run *lockstep.Run) {
 	unit := s.unit
 	if unit == 0 {
 		unit = 1000 * fractions
+		if clockOnly(run.Info()) {
+			unit = instantOf(run.Wait().For)
+		}
 	}
 	fresh := run.Alarms() &^ s.armed // those that were set just now
 	if last := run.Last(); last.Kind == trace.Alarm && run.Alarms().Has(last.Node) {

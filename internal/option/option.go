@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 )
 
@@ -96,6 +97,14 @@ func set(f reflect.Value, k, value string) error {
 	}
 	var err error
 	want := ""
+	if f.Type() == reflect.TypeFor[time.Duration]() {
+		d, err := time.ParseDuration(value)
+		if err != nil {
+			return fmt.Errorf("%s=%s: the value must be a time such as 10ms or 1.5s", k, value)
+		}
+		f.SetInt(int64(d))
+		return nil
+	}
 	switch f.Kind() {
 	case reflect.Bool:
 		var b bool

@@ -92,7 +92,7 @@ type sending struct {
 
 // Enclose makes the bubble of a run: all its goroutines live and end in it.
 func (d *bubbled) Abilities() lockstep.Abilities {
-	return lockstep.Abilities{Enclose: func(run func()) {
+	return lockstep.Abilities{Enclose: func(run func()) (*lockstep.Finding, error) {
 		synctest.Test(&testing.T{}, func(*testing.T) {
 			run()
 			if d.stop != nil {
@@ -100,6 +100,7 @@ func (d *bubbled) Abilities() lockstep.Abilities {
 			}
 			synctest.Wait()
 		})
+		return nil, nil
 	}}
 }
 

@@ -1,0 +1,80 @@
+package bubble
+
+import (
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Bare is a cluster in a bubble without an engine: whatever nodes send lies in a list until
+// the caller delivers it. It is the yardstick for what the engine costs.
+type Bare struct {
+	d    *deployment
+	mail []sending
+	asks []lockstep.Pending
+}
+
+// NewBare makes a bare cluster; Run starts it.
+func NewBare(c Cluster, place *lockstep.Place) (*Bare, error) {
+	d, err := c.Deploy(place)
+	if err != nil {
+		return nil, err
+	}
+	return &Bare{d: d.(*deployment)}, nil
+}
+
+// Run starts the nodes, calls f, and stops them. It returns what they left behind.
+func (b *Bare) Run(seed uint64, f func()) (*lockstep.Finding, error) {
+	return b.d.enclose(func() {
+		b.mail, b.asks = b.mail[:0], b.asks[:0]
+		if err := b.d.begin(seed); err != nil {
+			panic(err)
+		}
+		b.settle()
+		f()
+	})
+}
+
+// Sent is the number of messages sent so far. They are numbered from 0.
+func (b *Bare) Sent() int { return len(b.mail) }
+
+// Deliver hands a message to its receiver.
+func (b *Bare) Deliver(i int) {
+	m := &b.mail[i]
+	b.d.lives[m.to-1].give(arrival{from: m.from, body: m.body})
+	b.settle()
+}
+
+// Ask gives the oldest waiting request to a node, and reports whether there was one.
+func (b *Bare) Ask(n lockstep.Node) bool {
+	if len(b.asks) == 0 {
+		return false
+	}
+	p := b.asks[0]
+	b.asks = b.asks[1:]
+	b.d.lives[n-1].give(arrival{id: p.ID, body: p.Text})
+	b.settle()
+	return true
+}
+
+// Wait lets time pass until something happens, at most for the time given.
+func (b *Bare) Wait(most time.Duration) {
+	b.d.wait(most)
+	b.settle()
+}
+
+// settle waits for the quiet and keeps what was sent.
+func (b *Bare) settle() {
+	b.d.quiet()
+	w := b.d.world
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	inOrder(w.sent)
+	b.mail, b.asks = append(b.mail, w.sent...), append(b.asks, w.offers...)
+	w.sent, w.events, w.offers, w.withdrawn = w.sent[:0], w.events[:0], w.offers[:0], w.withdrawn[:0]
+	w.raise()
+}
+
+// all is the set of all nodes.
+func (d *deployment) all() lockstep.Nodes { return trace.AllNodes(d.Nodes) }

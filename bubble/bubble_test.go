@@ -1,0 +1,383 @@
+package bubble_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/locktest"
+	"github.com/lockstep-go/lockstep/spec"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// locker asks all others whether it may have the lock, and takes no answer in time for a yes.
+func locker(n *bubble.Node) error {
+	inbox := make(chan string, 10)
+	n.Receive(func(from lockstep.Node, body any) {
+		switch {
+		case body == "may I?" && n.Self() > from:
+			n.Send(from, "Answer", lockstep.Tag{}, "yes")
+		case body == "yes":
+			inbox <- "yes"
+		}
+	})
+	for _, to := range n.Others() {
+		n.Send(to, "Ask", lockstep.Tag{}, "may I?")
+	}
+	patience := time.NewTimer(100 * time.Millisecond)
+	defer patience.Stop()
+	for yes := 0; yes < n.Nodes()-1; {
+		select {
+		case <-inbox:
+			yes++
+		case <-patience.C: // nobody said no
+			yes = n.Nodes()
+		case <-n.Context().Done():
+			return nil
+		}
+	}
+	n.Emit("locked", n.Self())
+	return nil
+}
+
+var lockers = bubble.Cluster{Name: "lockers", Nodes: 3, Start: locker}
+
+// oneOwner: at most one node takes the lock.
+var oneOwner = spec.OnEvent("one-owner", "locked", func(owner *lockstep.Node, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+	if *owner != 0 && *owner != e.Node {
+		return &lockstep.Finding{Nodes: trace.NodesOf(*owner, e.Node), Text: fmt.Sprintf("nodes %d and %d have the lock", *owner, e.Node)}
+	}
+	*owner = e.Node
+	return nil
+})
+
+func explore(t *testing.T, plan lockstep.Plan) *lockstep.Result {
+	t.Helper()
+	before := goleak.IgnoreCurrent()
+	result, err := lockstep.Explore(t.Context(), plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.Verdict() == trace.Pass { // a run that was given up leaves goroutines behind
+		goleak.VerifyNone(t, before)
+	}
+	return result
+}
+
+// Every strategy finds that two nodes take the lock; the trace tells of it, and runs repeat.
+func TestFinds(t *testing.T) {
+	for _, s := range []lockstep.Strategy{strategy.DefaultWalk, strategy.DefaultUniform, strategy.DefaultPartition, strategy.DefaultDelay, strategy.DefaultPOS} {
+		t.Run(s.String(), func(t *testing.T) {
+			result := explore(t, lockstep.Plan{System: lockers, Strategy: s, Spec: oneOwner, Runs: 200, Workers: 2})
+			f := result.First()
+			if f == nil || f.Failed == 0 || f.Finding.Property != "one-owner" {
+				t.Fatalf("%v %v, found %+v", result.Verdicts, result.Reasons, f)
+			}
+		})
+	}
+}
+
+func TestRepetition(t *testing.T) {
+	r, err := bubble.Repetition(t.Context(), lockstep.Plan{System: lockers, Strategy: strategy.DefaultWalk, Spec: oneOwner}, 50)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Of != 50 || r.Same < 45 || bubble.Exact && r.Same < 50 { // the order of goroutines is the runtime's; it shows in nothing here
+		t.Errorf("%d of %d runs repeated, the first that did not is %d", r.Same, r.Of, r.First)
+	}
+	die := 0
+	dice := lockers
+	dice.Begin = func(w *bubble.World) { die++; w.Emit(1, "die", die) }
+	if r, err = bubble.Repetition(t.Context(), lockstep.Plan{System: dice, Strategy: strategy.DefaultWalk}, 3); err != nil || r.Same != 0 || r.First != 0 {
+		t.Errorf("dice: %+v, %v", r, err)
+	}
+}
+
+// A minute of idle nodes is one wait that ends when the minute is over.
+func TestWaitJumps(t *testing.T) {
+	var times []lockstep.Time
+	sleeper := bubble.Cluster{Name: "sleeper", Nodes: 1, Pace: time.Hour, Start: func(n *bubble.Node) error {
+		for range 3 {
+			time.Sleep(time.Minute)
+			n.Emit("awake", nil)
+		}
+		return nil
+	}}
+	watch := spec.OnEvent("awake", "awake", func(_ *struct{}, run *lockstep.Run, _ *lockstep.Event) *lockstep.Finding {
+		times = append(times, run.Now())
+		return nil
+	})
+	result := explore(t, lockstep.Plan{System: sleeper, Strategy: strategy.Walk{Wait: 1, Steps: 4}, Spec: watch, Runs: 1})
+	minute := lockstep.Time(time.Minute)
+	if want := []lockstep.Time{minute, 2 * minute, 3 * minute}; fmt.Sprint(times) != fmt.Sprint(want) || result.Steps != 4 {
+		t.Errorf("awake at %v after %d steps, want %v", times, result.Steps, want)
+	}
+}
+
+// A panic of a node, in Start, in a handler or in a goroutine of its own, is a finding with
+// its stack.
+func TestPanic(t *testing.T) {
+	for name, start := range map[string]func(*bubble.Node) error{
+		"start":     func(*bubble.Node) error { panic("too bad") },
+		"goroutine": func(n *bubble.Node) error { n.Go(tooBad); return nil },
+		"handler": func(n *bubble.Node) error {
+			n.Receive(func(lockstep.Node, any) { tooBad() })
+			n.Send(n.Self(), "Self", lockstep.Tag{}, nil)
+			return nil
+		},
+		"error": func(*bubble.Node) error { return errors.New("too bad") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			plan := lockstep.Plan{System: bubble.Cluster{Name: name, Nodes: 1, Start: start}, Strategy: strategy.DefaultWalk, Runs: 1}
+			f := explore(t, plan).First()
+			if f == nil || f.Finding.Property != "panic" || !strings.Contains(f.Finding.Text, "too bad") || f.Finding.Stack == "" {
+				t.Fatalf("found %+v", f)
+			}
+			if name == "handler" && !strings.Contains(f.Finding.Stack, "bubble_test.tooBad") {
+				t.Errorf("stack %s", f.Finding.Stack)
+			}
+		})
+	}
+}
+
+func tooBad() { panic("too bad") }
+
+// forGood waits for ever.
+func forGood(never <-chan struct{}) { <-never }
+
+// Goroutines that outlive their nodes are a finding that names them.
+func TestLeftBehind(t *testing.T) {
+	leaky := bubble.Cluster{Name: "leaky", Nodes: 2, Start: func(n *bubble.Node) error {
+		if n.Self() == 2 {
+			go forGood(make(chan struct{}))
+		}
+		go time.Sleep(30 * time.Second) // it ends in time
+		return nil
+	}}
+	f := explore(t, lockstep.Plan{System: leaky, Strategy: strategy.Walk{Wait: 1, Steps: 2}, Runs: 1}).First()
+	if f == nil || f.Finding.Property != "left-behind" || f.Failed == 0 ||
+		!strings.Contains(f.Finding.Text, "1 goroutines were left: chan receive in bubble_test.forGood (bubble_test.go:") {
+		t.Fatalf("found %+v", f)
+	}
+}
+
+// What is named while the node's life ends is called, too.
+func TestStopLate(t *testing.T) {
+	late := bubble.Cluster{Name: "late", Nodes: 3, Start: func(n *bubble.Node) error {
+		time.Sleep(time.Second) // it may crash meanwhile
+		stop := make(chan struct{})
+		go forGood(stop)
+		n.OnStop(func() { close(stop) })
+		return nil
+	}}
+	walk := strategy.Walk{Wait: 2, Crash: 1, Restart: 1, Steps: 20}
+	if f := explore(t, lockstep.Plan{System: late, Strategy: walk, Runs: 50}).First(); f != nil {
+		t.Error(f.Finding)
+	}
+}
+
+// A node that cannot be stopped does not end the campaign either.
+func TestStopBlocks(t *testing.T) {
+	stubborn := bubble.Cluster{Name: "stubborn", Nodes: 1, Start: func(n *bubble.Node) error {
+		n.OnStop(func() { forGood(make(chan struct{})) })
+		return nil
+	}}
+	result := explore(t, lockstep.Plan{System: stubborn, Strategy: strategy.Walk{Wait: 1, Steps: 2}, Runs: 3, KeepGoing: true, Repetitions: 1})
+	if result.Runs != 3 || len(result.Found) != 3 || result.Found[0].Finding.Property != "left-behind" {
+		t.Errorf("%v %v", result.Verdicts, result.Reasons)
+	}
+}
+
+// A node that spins, or waits for a lock whose holder sleeps, is found in real time: the run
+// is worthless, its reason names the place, and the campaign goes on.
+func TestHung(t *testing.T) {
+	for name, test := range map[string]struct {
+		hang func(stop context.Context)
+		want []string
+	}{
+		"spins": {func(stop context.Context) {
+			for stop.Err() == nil {
+			}
+		}, []string{"TestHung", "without waiting", "must sleep"}},
+		"lock": {func(context.Context) {
+			var lock sync.Mutex
+			lock.Lock()
+			go func() {
+				time.Sleep(time.Second)
+				lock.Unlock()
+			}()
+			lock.Lock()
+		}, []string{"sync.Mutex.Lock in bubble_test.TestHung", "lockstep go"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stop, end := context.WithCancel(context.Background())
+			defer end()
+			cluster := bubble.Cluster{Name: name, Nodes: 1, Patience: 200 * time.Millisecond, Start: func(n *bubble.Node) error {
+				if n.World().Seed()%2 == 0 {
+					test.hang(stop)
+				}
+				return nil
+			}}
+			result := explore(t, lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 1, Steps: 2}, Runs: 4, Seed: 3, KeepGoing: true, Workers: 1})
+			if bubble.Exact && name == "lock" { // then a lock may be held while time passes
+				if result.Verdict() != trace.Pass {
+					t.Errorf("%v %v", result.Verdicts, result.Reasons)
+				}
+				return
+			}
+			if result.Worthless == 0 || result.Runs != 4 || result.Verdicts[trace.Pass] == 0 {
+				t.Fatalf("%d runs, %v", result.Runs, result.Verdicts)
+			}
+			for reason := range maps.Keys(result.Reasons) {
+				for _, want := range test.want {
+					if !strings.Contains(reason, want) {
+						t.Errorf("reason %q lacks %q", reason, want)
+					}
+				}
+			}
+		})
+	}
+}
+
+// counter keeps a number on a disk: every request adds one, in two writes.
+type counter struct{ first, second int }
+
+func counting(n *bubble.Node) error {
+	disk := bubble.DiskOf(n, "counter", func() *counter { return &counter{} }, func(c *counter) *counter { d := *c; return &d })
+	var found counter
+	disk.Read(func(c *counter) { found = *c })
+	n.Emit("found", found)
+	n.State(func() string {
+		var is counter
+		disk.Read(func(c *counter) { is = *c })
+		return fmt.Sprint(is)
+	})
+	n.Request(func(int32, string) {
+		disk.Write(func(c *counter) { c.first++ })
+		disk.Write(func(c *counter) { c.second++ })
+		n.Emit("counted", nil)
+	})
+	return nil
+}
+
+// A crash comes between any two writes, what was written survives it, and what the dead
+// life writes does not count.
+func TestDisk(t *testing.T) {
+	cluster := bubble.Cluster{Name: "counter", Nodes: 3, Start: counting, Requests: []string{"1", "2", "3", "4", "5"},
+		Disk: bubble.DiskModel{Slow: 0.5, Longest: time.Second}}
+	torn := map[int]int{}
+	judge := spec.New("durable", func(lockstep.Info) *durable { return &durable{torn: torn} })
+	walk := strategy.Walk{Wait: 2, Request: 3, Crash: 1, Restart: 3, Steps: 40}
+	result := explore(t, lockstep.Plan{System: cluster, Strategy: walk, Spec: judge, Runs: 300, Workers: 1, Settle: 50})
+	if f := result.First(); f != nil {
+		t.Fatal(f.Finding)
+	}
+	if torn[0] == 0 || torn[1] == 0 {
+		t.Errorf("found after crashes, by difference of the two numbers: %v", torn)
+	}
+}
+
+type durable struct {
+	torn    map[int]int
+	counted [4]int // by node
+}
+
+func (d *durable) Reset()      { d.counted = [4]int{} }
+func (d *durable) Judged() int { return 1 }
+func (d *durable) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+	switch c := e.Value.(type) {
+	case counter:
+		d.torn[c.first-c.second]++
+		if c.second < d.counted[e.Node] {
+			return &lockstep.Finding{Text: fmt.Sprintf("%d counted, found %+v", d.counted[e.Node], c)}
+		}
+	default:
+		d.counted[e.Node]++
+	}
+	return nil
+}
+
+// A folder survives crashes and is empty in the next run.
+func TestFolder(t *testing.T) {
+	cluster := bubble.Cluster{Name: "files", Nodes: 2, Start: func(n *bubble.Node) error {
+		dir, err := n.Folder()
+		if err != nil {
+			return err
+		}
+		name := filepath.Join(dir, "lives")
+		before, _ := os.ReadFile(name)
+		if len(before) != n.Life()-1 {
+			return fmt.Errorf("life %d finds %q", n.Life(), before)
+		}
+		return os.WriteFile(name, append(before, '.'), 0o600)
+	}}
+	walk := strategy.Walk{Wait: 1, Crash: 1, Restart: 1, Steps: 10}
+	if f := explore(t, lockstep.Plan{System: cluster, Strategy: walk, Runs: 20, Scratch: t.TempDir()}).First(); f != nil {
+		t.Error(f.Finding)
+	}
+}
+
+// A node that crashed is neither heard nor heard of.
+func TestCrash(t *testing.T) {
+	cluster := bubble.Cluster{Name: "chatty", Nodes: 2, Start: func(n *bubble.Node) error {
+		for range 100 { // it does not look at its context
+			n.Send(3-n.Self(), "Life", lockstep.Tag{}, n.Life())
+			time.Sleep(50 * time.Millisecond)
+		}
+		return nil
+	}}
+	lives := [3]int{0, 1, 1}
+	judge := spec.All(ofLastLife{&lives})
+	result := explore(t, lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 5, Deliver: 5, Crash: 1, Restart: 2, Steps: 60}, Spec: judge, Runs: 50, Workers: 1})
+	if f := result.First(); f != nil {
+		t.Error(f.Finding)
+	}
+}
+
+// ofLastLife: what is sent is sent by the node's present life.
+type ofLastLife struct{ lives *[3]int }
+
+func (ofLastLife) Properties() []string                 { return []string{"of-last-life"} }
+func (o ofLastLife) New(lockstep.Info) lockstep.Monitor { return o }
+func (o ofLastLife) Reset()                             { *o.lives = [3]int{0, 1, 1} }
+func (ofLastLife) End(*lockstep.Run) *lockstep.Finding  { return nil }
+func (ofLastLife) Conclude(bool) lockstep.Conclusion    { return lockstep.Conclusion{} }
+func (o ofLastLife) Step(r *lockstep.Run) *lockstep.Finding {
+	if last := r.Last(); last != nil && last.Kind == trace.Restart {
+		o.lives[last.Node]++
+	}
+	for _, m := range r.Sent() {
+		if life := r.Body(m.ID).(int); life != o.lives[m.From] || !r.Up().Has(m.From) {
+			return &lockstep.Finding{Text: fmt.Sprintf("node %d sent in life %d, it is in life %d", m.From, life, o.lives[m.From])}
+		}
+	}
+	return nil
+}
+
+func TestDescribe(t *testing.T) {
+	for want, c := range map[string]bubble.Cluster{
+		"no Start":             {Name: "x", Nodes: 1},
+		"allowed are 0..1":     {Name: "x", Nodes: 1, Start: locker, Disk: bubble.DiskModel{Slow: 2}},
+		"must not be negative": {Name: "x", Nodes: 1, Start: locker, Pace: -1},
+	} {
+		if _, err := c.Describe(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", want, err)
+		}
+	}
+}
+
+func TestInGoTest(t *testing.T) {
+	locktest.Run(t, lockstep.Plan{System: lockers, Strategy: strategy.Walk{Deliver: 1, Steps: 50}, Spec: oneOwner, Runs: 100})
+}

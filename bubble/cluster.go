@@ -1,0 +1,117 @@
+package bubble
+
+import (
+	"cmp"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Defaults of a cluster.
+const (
+	DefaultPace     = 100 * time.Millisecond
+	DefaultPatience = 10 * time.Second
+)
+
+// Cluster is a [lockstep.System] of nodes that are ordinary Go programs. It is a value; what
+// belongs to one run is made by Begin and Start.
+type Cluster struct {
+	// Name is the target's name, Build the version of the program where there are several.
+	Name, Build string
+	// Options are the settings that the cluster was made from, for traces.
+	Options map[string]string
+	// Nodes is the number of nodes.
+	Nodes int
+
+	// Begin prepares what the nodes of a run share, such as its clients; nil: nothing.
+	Begin func(*World)
+	// Start brings a node up, at the beginning of a run and after a crash. It runs in a
+	// goroutine of the node and may return or go on until the node's context ends. An error
+	// before that is a finding.
+	Start func(*Node) error
+
+	// Sockets says that the nodes talk by package net, unaware of Lockstep: what travels on
+	// their sockets is the engine's messages. That needs a program built with the overlay
+	// ("lockstep go"). Node n has the address 10.0.0.n and the name "node" n. Messages have
+	// the types connect, connected, refused, data, close, reset and datagram, unless Decode
+	// knows better.
+	Sockets bool
+	// Decode gives the bytes of one Write on a connection a type and a text, where the
+	// protocol is known; an empty type leaves it at that. nil: it is not.
+	Decode func(connection string, data []byte) (kind, text string)
+
+	// Requests are the clients' requests, offered to every node from the start. A cluster
+	// whose clients think offers requests with World.Offer instead.
+	Requests []string
+	// Text puts the body of a message into words; nil means fmt's %v.
+	Text func(body any) string
+	// Types, Events, Rounds and Roles are as in lockstep.Info.
+	Types, Events, Rounds, Roles []string
+	// Duplicates says that the network may deliver a message twice.
+	Duplicates bool
+	// FIFO says that messages on a link arrive in the order of sending.
+	FIFO bool
+
+	// Pace is the time after which a Wait step ends, though nothing happened; 0 means
+	// DefaultPace.
+	Pace time.Duration
+	// Disk says how long writes to disks take; the zero value: no time.
+	Disk DiskModel
+	// Patience is the real time that a step may take; 0 means DefaultPatience.
+	Patience time.Duration
+	// Serial says that the program has state of the process, e.g. package-level variables
+	// or the global random source, so that there may be only one run at a time. It gets
+	// one processor (GOMAXPROCS is 1 while it is deployed), so that the order in which nodes
+	// use that state is nearly always the same.
+	Serial bool
+	// Exact says that runs repeat always, because nothing in a node depends on the order in
+	// which its goroutines run. Repetition can refute it.
+	Exact bool
+	// Seed is called at the beginning of a run, for programs that draw from a source that
+	// can be seeded but not replaced; nil: nothing.
+	Seed func(uint64)
+}
+
+// Describe says what the cluster is and can do.
+func (c Cluster) Describe() (lockstep.Info, error) {
+	if c.Start == nil {
+		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s has no Start, so no programs", c.Name)
+	}
+	if c.Sockets && !Exact {
+		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s has sockets, which needs a program built by \"lockstep go build\" or \"lockstep go test\"", c.Name)
+	}
+	if err := c.Disk.check(); err != nil {
+		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s: %w", c.Name, err)
+	}
+	if c.Pace < 0 || c.Patience < 0 {
+		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s: pace %v and patience %v must not be negative", c.Name, c.Pace, c.Patience)
+	}
+	supports := trace.KindsOf(trace.Deliver, trace.Drop, trace.Crash, trace.Restart, trace.Request, trace.Cut, trace.Heal, trace.Wait)
+	if c.Duplicates {
+		supports |= trace.KindsOf(trace.Duplicate)
+	}
+	repeats := lockstep.Roughly
+	if c.Exact || Exact {
+		repeats = lockstep.Exactly
+	}
+	return lockstep.Info{Name: c.Name, Build: c.Build, Options: c.Options, Nodes: c.Nodes, Supports: supports,
+		FIFO: c.FIFO, Rounds: c.Rounds, Roles: c.Roles, Types: c.Types, Events: c.Events, OneClock: true,
+		Pace: lockstep.Time(cmp.Or(c.Pace, DefaultPace)), Repeats: repeats, Serial: c.Serial || Exact}, nil
+}
+
+// Deploy makes a deployment. Its nodes start with each run.
+func (c Cluster) Deploy(place *lockstep.Place) (lockstep.Deployment, error) {
+	c.Pace, c.Patience = cmp.Or(c.Pace, DefaultPace), cmp.Or(c.Patience, DefaultPatience)
+	release := func() {}
+	if c.Serial || Exact {
+		processors, undo := runtime.GOMAXPROCS(1), takeOver()
+		release = func() {
+			undo()
+			runtime.GOMAXPROCS(processors)
+		}
+	}
+	return &deployment{release: release, Cluster: c, place: place, lives: make([]*Node, c.Nodes), disks: make([]map[string]disk, c.Nodes)}, nil
+}

@@ -1,0 +1,337 @@
+package bubble
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing/synctest"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// deployment is a cluster under the engine. All of its goroutines live in the bubble of the
+// run, and its methods are called by the bubble's main goroutine.
+type deployment struct {
+	Cluster
+	place   *lockstep.Place
+	world   *World
+	lives   []*Node // the life of each node; nil while it is down
+	counts  []int   // of lives
+	disks   []map[string]disk
+	bodies  []any            // by number of the body - 1
+	asked   map[int32]string // the requests offered
+	timer   *time.Timer
+	files   bool     // some node has a folder
+	lost    []*chunk // on cut links, in this step
+	release func()   // what the deployment took of the process
+	runs    int
+	moved   lockstep.Nodes // in this step
+
+	busy   atomic.Bool  // the bubble is to fall quiet
+	quiets atomic.Int64 // how often it has
+	gone   atomic.Bool  // nobody waits for it any more
+	number string       // of the bubble, in stack dumps
+}
+
+// Reset starts every node anew.
+func (d *deployment) Reset(_ context.Context, seed uint64, out *lockstep.Outbox) error {
+	d.busy.Store(true)
+	defer d.busy.Store(false)
+	if err := d.begin(seed); err != nil {
+		return err
+	}
+	d.moved = d.all()
+	d.settle(out)
+	d.breakLost()
+	return nil
+}
+
+// begin makes the world of a run and starts its nodes.
+func (d *deployment) begin(seed uint64) error {
+	if d.files {
+		if err := d.wipe(); err != nil {
+			return err
+		}
+	}
+	d.world, d.bodies, d.counts, d.asked = newWorld(seed), d.bodies[:0], make([]int, d.Nodes), map[int32]string{}
+	d.timer = time.NewTimer(time.Hour)
+	d.timer.Stop()
+	rules(seed)
+	if d.Sockets {
+		carry(d.world, d.Nodes)
+	}
+	if d.Seed != nil {
+		d.Seed(seed)
+	}
+	if d.Begin != nil {
+		d.Begin(d.world)
+	}
+	for i, text := range d.Requests {
+		d.world.Offer(lockstep.Pending{ID: int32(i + 1), To: d.all(), Text: text})
+	}
+	for i := range d.lives {
+		d.disks[i] = map[string]disk{}
+		d.start(lockstep.Node(i + 1))
+	}
+	return nil
+}
+
+// start begins a life of a node.
+func (d *deployment) start(self lockstep.Node) {
+	i := self - 1
+	d.counts[i]++
+	n := &Node{self: self, nodes: d.Nodes, life: d.counts[i], world: d.world, disks: d.disks[i], model: d.Disk, wake: make(chan struct{}, 1),
+		rand: d.world.Rand(uint64(self) + uint64(d.counts[i])<<8)}
+	n.folder = func() (string, error) {
+		d.world.mutex.Lock()
+		defer d.world.mutex.Unlock()
+		d.files = true
+		return folderOf(d.place, self)
+	}
+	n.ctx, n.cancel = context.WithCancel(context.Background())
+	d.lives[i] = n
+	n.run(d.Start)
+}
+
+// crash ends a life.
+func (d *deployment) crash(self lockstep.Node) {
+	n := d.lives[self-1]
+	d.lives[self-1] = nil
+	n.dead.Store(true)
+	n.crash()
+	if d.Sockets {
+		unplug(n.number())
+	}
+	n.end()
+}
+
+// Do takes one step.
+func (d *deployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
+	d.busy.Store(true)
+	defer d.busy.Store(false)
+	if out.Settling() {
+		d.world.mutex.Lock()
+		d.world.prompt = true
+		d.world.mutex.Unlock()
+	}
+	if s.Kind != trace.Wait {
+		if ahead := time.Duration(out.Now()) - d.world.Now(); ahead > 0 { // the step moved the clock
+			d.sleep(ahead)
+		}
+	}
+	switch s.Kind {
+	case trace.Deliver:
+		m := out.Message(s.Msg)
+		if c, ok := d.bodies[m.Body-1].(*chunk); ok {
+			c.deliver()
+		} else {
+			d.lives[m.To-1].give(arrival{from: m.From, body: d.bodies[m.Body-1]})
+		}
+	case trace.Drop:
+		if c, ok := d.bodies[out.Message(s.Msg).Body-1].(*chunk); ok {
+			c.lose()
+		}
+	case trace.Request:
+		d.lives[s.Node-1].give(arrival{id: s.Request, body: d.asked[s.Request]})
+	case trace.Crash:
+		d.crash(s.Node)
+	case trace.Restart:
+		d.start(s.Node)
+	case trace.Wait:
+		d.wait(time.Duration(s.For))
+	}
+	d.moved = d.touches(s, out)
+	d.settle(out)
+	d.breakLost()
+	if s.Kind == trace.Wait {
+		out.Stop(lockstep.Time(d.world.Now()))
+	}
+	return nil
+}
+
+// touches is the set of nodes that a step moves, as far as it says so.
+func (d *deployment) touches(s *lockstep.Step, out *lockstep.Outbox) lockstep.Nodes {
+	switch s.Kind {
+	case trace.Deliver:
+		return trace.NodesOf(out.Message(s.Msg).To)
+	case trace.Crash, trace.Restart, trace.Request:
+		return trace.NodesOf(s.Node)
+	case trace.Wait:
+		return d.all()
+	}
+	return 0
+}
+
+// wait lets time pass until something happens.
+func (d *deployment) wait(most time.Duration) {
+	select {
+	case <-d.world.kick: // what happened before is known
+	default:
+	}
+	d.timer.Reset(most)
+	select {
+	case <-d.timer.C:
+	case <-d.world.kick:
+	}
+	d.timer.Stop()
+}
+
+// sleep lets time pass whatever happens.
+func (d *deployment) sleep(long time.Duration) {
+	d.quiet()
+	d.timer.Reset(long)
+	<-d.timer.C
+}
+
+// quiet waits until every goroutine of the bubble is blocked.
+func (d *deployment) quiet() {
+	synctest.Wait()
+	d.quiets.Add(1)
+	if d.gone.Load() { // the run was given up: it must not go on
+		select {}
+	}
+}
+
+// settle waits for the quiet and reports what happened.
+func (d *deployment) settle(out *lockstep.Outbox) {
+	d.quiet()
+	w := d.world
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	inOrder(w.sent)
+	for i := range w.sent {
+		m := &w.sent[i]
+		d.moved = d.moved.With(m.from)
+		kind, text := m.kind, ""
+		c, isChunk := m.body.(*chunk)
+		if isChunk {
+			kind, text = d.decode(kind, c)
+		}
+		body := out.Send(m.from, m.to, kind, m.tag)
+		d.bodies = append(d.bodies, m.body)
+		if isChunk && out.Cut(m.from).Has(m.to) {
+			d.lost = append(d.lost, c)
+		}
+		if out.Texts() {
+			out.Text(body, cmp.Or(text, d.text(m.body)))
+		}
+	}
+	for n := range d.Nodes + 1 { // by node, each in its order
+		for i := range w.events {
+			if e := &w.events[i]; int(e.node) == n {
+				d.moved |= trace.NodesOf(e.node) & d.all()
+				out.Event(lockstep.Event{Node: e.node, Type: e.kind, Value: e.value})
+			}
+		}
+	}
+	slices.SortStableFunc(w.offers, func(a, b lockstep.Pending) int { return cmp.Compare(a.ID, b.ID) })
+	for _, p := range w.offers {
+		d.asked[p.ID] = p.Text
+		out.Offer(p)
+	}
+	for _, id := range w.withdrawn {
+		out.Withdraw(id)
+	}
+	clear(w.sent)
+	clear(w.events)
+	w.sent, w.events, w.offers, w.withdrawn = w.sent[:0], w.events[:0], w.offers[:0], w.withdrawn[:0]
+	out.Advance(lockstep.Time(w.Now()))
+	if out.Texts() {
+		d.states(out)
+	}
+	w.raise()
+}
+
+// breakLost tells of the chunks that went to a cut link. What that moves is reported with
+// the next step.
+func (d *deployment) breakLost() {
+	for _, c := range d.lost {
+		c.lose()
+	}
+	if len(d.lost) > 0 {
+		d.lost = d.lost[:0]
+		d.quiet()
+	}
+}
+
+// decode gives a chunk its type and text.
+func (d *deployment) decode(kind string, c *chunk) (string, string) {
+	conn, data := c.bytes()
+	if d.Decode != nil && kind == "data" {
+		if name, text := d.Decode(conn, data); name != "" {
+			return name, text
+		}
+	}
+	return kind, ""
+}
+
+// states tells the states of the nodes that may have changed. The lock is not needed for it:
+// everyone is quiet.
+func (d *deployment) states(out *lockstep.Outbox) {
+	w := d.world
+	w.mutex.Unlock()
+	defer w.mutex.Lock()
+	for self := range d.moved.All() {
+		if n := d.lives[self-1]; n == nil {
+			out.State(self, "down")
+		} else if n.state != nil {
+			out.State(self, n.state())
+		}
+	}
+}
+
+// text puts the body of a message into words.
+func (d *deployment) text(body any) string {
+	if d.Text != nil {
+		return d.Text(body)
+	}
+	return fmt.Sprintf("%v", body)
+}
+
+// Abilities are those that the programs offer, and the bubble.
+func (d *deployment) Abilities() lockstep.Abilities {
+	a := lockstep.Abilities{Enclose: d.enclose, Body: func(body lockstep.ID) any { return d.bodies[body-1] }}
+	if len(d.Roles) > 0 {
+		a.Role = func(n lockstep.Node) string {
+			if node := d.lives[n-1]; node != nil && node.role != nil {
+				return node.role()
+			}
+			return ""
+		}
+	}
+	return a
+}
+
+// wipe empties the folders of the nodes.
+func (d *deployment) wipe() error {
+	root, err := d.place.Folder()
+	if err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), "node") {
+			if err := os.RemoveAll(filepath.Join(root, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Close gives the processors back. Everything else ended with its run.
+func (d *deployment) Close() error {
+	d.release()
+	d.release = func() {}
+	return nil
+}

@@ -1,0 +1,172 @@
+package bubble
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// DiskModel says how long writes to disks take. While a write takes time the engine may
+// crash the node: then it is drawn whether the write, and those that wait behind it, took
+// place. So a crash may come between any two writes.
+type DiskModel struct {
+	// Slow is the share of writes that take time, from 0 to 1.
+	Slow float64
+	// Longest is the longest time that one takes. In the settling stage none takes any.
+	Longest time.Duration
+}
+
+func (m DiskModel) check() error {
+	if !(m.Slow >= 0 && m.Slow <= 1) || m.Longest < 0 {
+		return fmt.Errorf("the disk's Slow is %v and Longest %v, allowed are 0..1 and no negative time", m.Slow, m.Longest)
+	}
+	return nil
+}
+
+// Disk is what a node keeps through crashes: a value of type D that is changed by writes.
+// Each is atomic, and durable when Write returns.
+//
+// A life of the node that has ended goes on with a copy that nobody else sees, because
+// programs do not expect their disks to fail and may take time to end.
+type Disk[D any] struct {
+	node  *Node
+	store *store[D]
+	mutex *sync.Mutex // of value
+	value **D         // the store's, or after the end of the life the copy
+}
+
+// store is a disk as the deployment keeps it.
+type store[D any] struct {
+	mutex sync.Mutex
+	value *D
+	clone func(*D) *D
+	lives []**D // where the life that is running finds the value
+}
+
+// disk is a store of any type.
+type disk interface {
+	// split leaves the life that has just ended with a copy.
+	split()
+}
+
+// write is a write under way.
+type write struct{ commit func() }
+
+// DiskOf is the node's disk of that name. It is made fresh when the run asks for it first;
+// clone copies it so deeply that a change of one is none of the other.
+func DiskOf[D any](n *Node, name string, fresh func() *D, clone func(*D) *D) *Disk[D] {
+	n.world.mutex.Lock()
+	defer n.world.mutex.Unlock()
+	s, ok := n.disks[name].(*store[D])
+	if !ok {
+		s = &store[D]{value: fresh(), clone: clone}
+		n.disks[name] = s
+	}
+	value := s.value
+	d := &Disk[D]{node: n, store: s, mutex: &s.mutex, value: &value}
+	if n.dead.Load() {
+		value = clone(value)
+	} else {
+		s.lives = append(s.lives, d.value)
+	}
+	return d
+}
+
+// split leaves the life that has just ended with a copy.
+func (s *store[D]) split() {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	copied := s.clone(s.value)
+	for _, at := range s.lives {
+		*at = copied
+	}
+	s.lives = nil
+}
+
+// Read lets f look at the value, which it must neither change nor keep.
+func (d *Disk[D]) Read(f func(*D)) {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	f(*d.value)
+}
+
+// Write changes the value and returns when the change is durable.
+func (d *Disk[D]) Write(change func(*D)) {
+	commit := func() {
+		d.mutex.Lock()
+		defer d.mutex.Unlock()
+		change(*d.value)
+	}
+	n := d.node
+	w := &write{commit: commit}
+	n.mutex.Lock()
+	wait := n.delay()
+	waits := wait > 0 || len(n.open) > 0
+	if waits {
+		n.open = append(n.open, w)
+	}
+	n.mutex.Unlock()
+	if !waits {
+		commit()
+		return
+	}
+	n.finish(w, wait)
+}
+
+// finish waits for a write and all before it.
+func (n *Node) finish(w *write, wait time.Duration) {
+	if wait > 0 {
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-n.ctx.Done():
+		}
+	}
+	for n.ctx.Err() == nil {
+		n.mutex.Lock()
+		first := n.open[0] == w
+		if first {
+			n.open = n.open[1:]
+		}
+		n.mutex.Unlock()
+		if first {
+			w.commit()
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	w.commit() // the node is dead, and with it its copy
+}
+
+// delay draws how long a write takes. The caller has the lock.
+func (n *Node) delay() time.Duration {
+	m := n.model
+	if m.Slow == 0 || m.Longest == 0 || n.world.isPrompt() || n.dead.Load() || n.rand.Float64() >= m.Slow {
+		return 0
+	}
+	return time.Duration(n.rand.Int64N(int64(m.Longest))) + 1
+}
+
+// crash decides what a crash leaves of the writes under way, and cuts the disks off.
+func (n *Node) crash() {
+	n.mutex.Lock()
+	open := slices.Clone(n.open)
+	if len(open) > 0 {
+		open = open[:n.rand.IntN(len(open)+1)]
+	}
+	n.mutex.Unlock()
+	for _, w := range open {
+		w.commit()
+	}
+	for _, d := range n.disks { //lockstep:unordered each by itself
+		d.split()
+	}
+}
+
+func (w *World) isPrompt() bool {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	return w.prompt
+}

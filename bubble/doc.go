@@ -1,0 +1,53 @@
+// Package bubble puts ordinary Go programs under the engine: goroutines, channels, timers,
+// mutexes, several nodes in one process, inside a bubble of package testing/synctest, where
+// time is virtual and the engine's.
+//
+// A program needs a transport that can be replaced. Its adapter is a [Cluster] whose Start
+// brings one node up and hands messages over: [Node.Send] puts one into the engine's hands,
+// with type, tag and body, and the function given to [Node.Receive] gets those that the
+// engine delivers.
+//
+//	bubble.Cluster{Name: "greeter", Nodes: 2, Start: func(n *bubble.Node) error {
+//		n.Receive(func(from lockstep.Node, body any) { n.Emit("greeted", from) })
+//		for {
+//			select {
+//			case <-time.After(time.Second):
+//				n.Send(3-n.Self(), "hello", lockstep.Tag{}, "from me")
+//			case <-n.Context().Done():
+//				return nil
+//			}
+//		}
+//	}}
+//
+// # Quiet and time
+//
+// After every step the deployment waits until all goroutines of the bubble are blocked, and
+// reports what they sent in an order that does not depend on the scheduler of goroutines: by
+// sender, receiver, type and tag. Time passes in Wait steps only: one ends when something is
+// sent or happens, at the latest after the cluster's Pace. Idle time costs nothing.
+//
+// # Crash
+//
+// A node that crashes is cut off at once: nothing that it sends, emits or writes to a [Disk]
+// from then on is seen. Then its context is cancelled and what it gave to [Node.OnStop] is
+// called, so that its goroutines end; they may take (virtual) time for it. A restart calls
+// Start again, with a new Node that has the same disks and folder.
+//
+// # What is found beside properties
+//
+// A panic in Start, in a handler or in a goroutine started with [Node.Go] is a finding with
+// its stack. One in a goroutine that the program started by itself ends the process: Go
+// offers no way to catch it. Goroutines that are still there when all nodes have been
+// stopped are a finding ("left-behind") that names them, as is a bubble in which all are
+// blocked for good ("deadlock").
+//
+// A node that never falls quiet, because it spins, waits for a file or for a lock whose
+// holder waits for time, is noticed in real time: the run is worthless, its reason names
+// the goroutine and the remedy, and the campaign goes on.
+//
+// # Repetition
+//
+// The order in which goroutines of a node run, select among several ready cases and the
+// global random sources are the Go runtime's. So runs repeat nearly always and not always;
+// [Repetition] measures how often.
+package bubble

@@ -1,0 +1,137 @@
+package bubble
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+)
+
+// How long, in virtual time, nodes may take to stop at the end of a run, and goroutines that
+// nobody waits for to end after that.
+const (
+	grace  = 10 * time.Minute
+	linger = time.Minute
+)
+
+// enclose makes a run in a bubble of its own and watches it in real time.
+func (d *deployment) enclose(run func()) (*lockstep.Finding, error) {
+	ended := make(chan any, 1) // with the panic of the bubble, or nil
+	d.number, d.world = "", nil
+	clear(d.lives)
+	collect(d.runs)
+	d.runs++
+	go func() {
+		var finished bool
+		defer func() {
+			p := recover()
+			if p == nil && !finished {
+				p = "the bubble ended in the middle"
+			}
+			ended <- p
+		}()
+		synctest.Test(&testing.T{}, func(*testing.T) {
+			d.number = bubbleNumber()
+			run()
+			d.end()
+		})
+		finished = true
+	}()
+	timer := time.NewTimer(d.Patience)
+	defer timer.Stop()
+	for last := d.quiets.Load(); ; {
+		select {
+		case p := <-ended:
+			if p != nil {
+				return d.blocked(p), nil
+			}
+			return nil, nil
+		case <-timer.C:
+			now := d.quiets.Load()
+			if now == last && d.busy.Load() {
+				d.gone.Store(true)
+				return nil, d.hung()
+			}
+			last = now
+			timer.Reset(d.Patience)
+		}
+	}
+}
+
+// end stops all nodes and gives their goroutines time to end.
+func (d *deployment) end() {
+	if d.world == nil {
+		return
+	}
+	d.busy.Store(true)
+	defer d.busy.Store(false)
+	for i, n := range d.lives {
+		if n != nil {
+			if d.Sockets {
+				unplug(n.number())
+			}
+			n.end()
+			d.lives[i] = nil
+		}
+	}
+	d.quiet()
+	for until := d.world.Now() + grace; d.world.isStopping() && d.world.Now() < until; d.quiet() {
+		d.wait(until - d.world.Now())
+	}
+	d.sleep(linger)
+	d.quiet()
+	if d.Sockets {
+		carryNoMore()
+	}
+}
+
+// blocked is the finding about a bubble that ended with blocked goroutines.
+func (d *deployment) blocked(p any) *lockstep.Finding {
+	left := inBubble(dump(), d.number)
+	f := &lockstep.Finding{Property: "left-behind", Stack: stacksOf(left),
+		Text: fmt.Sprintf("when all nodes had been stopped, %d goroutines were left: %s", len(left), summary(left))}
+	if !strings.Contains(fmt.Sprint(p), "main bubble goroutine has exited") {
+		f.Property = "deadlock"
+		f.Text = fmt.Sprintf("%v: %s", p, summary(left))
+	}
+	return f
+}
+
+// hung says why a run never fell quiet.
+func (d *deployment) hung() error {
+	all := inBubble(dump(), d.number)
+	culprits := slices.DeleteFunc(all, func(g goroutine) bool { return g.durable() || g.is("synctest.Wait") })
+	remedy := "a goroutine that runs for ever without waiting must sleep or wait for something"
+	switch {
+	case len(culprits) == 0:
+		remedy = "it was slow; give the cluster more Patience"
+	case !slices.ContainsFunc(culprits, func(g goroutine) bool { return !g.locked() }):
+		remedy = "a goroutine that waits for a mutex is not quiet to a bubble: its holder must not wait for time or messages meanwhile; built with \"lockstep go\", it may"
+	case slices.ContainsFunc(culprits, func(g goroutine) bool { return g.outside() }):
+		remedy = "a goroutine that waits for a file, a socket or a goroutine outside the bubble stops virtual time; replace what it waits for"
+	}
+	return &lockstep.Worthless{Reason: fmt.Sprintf("not quiet after %v of real time: %s; %s\n%s", d.Patience, summary(culprits), remedy, stacksOf(culprits))}
+}
+
+// dump is the state of all goroutines in words.
+func dump() string {
+	for size := 1 << 18; ; size *= 2 {
+		buffer := make([]byte, size)
+		if n := runtime.Stack(buffer, true); n < size {
+			return string(buffer[:n])
+		}
+	}
+}
+
+// bubbleNumber is the number of the caller's bubble, as stack dumps write it.
+func bubbleNumber() string {
+	buffer := make([]byte, 128)
+	header, _, _ := strings.Cut(string(buffer[:runtime.Stack(buffer, false)]), "\n")
+	_, number, _ := strings.Cut(header, "synctest bubble ")
+	return strings.TrimSuffix(number, "]:")
+}

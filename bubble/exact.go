@@ -1,0 +1,74 @@
+//go:build lockstep_overlay
+
+package bubble
+
+import (
+	"fmt"
+	"hash/fnv"
+	"net"
+	"runtime"
+	"runtime/debug"
+)
+
+// Exact says whether the program was built with the overlay ("lockstep go"), so that runs
+// repeat always, in every process.
+const Exact = true
+
+// collectEvery is the number of runs between two collections of garbage. One that the runtime
+// begins by itself would show in the order of goroutines.
+const collectEvery = 32
+
+// rules turns the rules of the overlay on for a run.
+func rules(seed uint64) { runtime.LockstepSeed(seed) }
+
+// onNode makes the calling goroutine one of a node, and so all that it starts.
+func onNode(n int32) { runtime.LockstepSetNode(n) }
+
+// takeOver makes the process fit for exact runs, and returns what undoes that.
+func takeOver() func() {
+	percent := debug.SetGCPercent(-1)
+	return func() {
+		runtime.LockstepOff()
+		debug.SetGCPercent(percent)
+	}
+}
+
+// collect collects garbage now and then, between runs.
+func collect(run int) {
+	if run%collectEvery == 0 {
+		runtime.GC()
+	}
+}
+
+// carry lets the sockets of the run's nodes be in memory, and hands what travels on them to the
+// world.
+func carry(w *World, nodes int) {
+	net.LockstepBegin(nodes, func(c *net.LockstepChunk) {
+		w.mutex.Lock()
+		w.sent = append(w.sent, sending{from: node(c.From), to: node(c.To), kind: c.Kind, body: (*chunk)(c)})
+		w.mutex.Unlock()
+		w.happened()
+	})
+}
+
+// carryNoMore gives sockets back to the kernel.
+func carryNoMore() { net.LockstepEnd() }
+
+// unplug takes the sockets of a life away.
+func unplug(life int32) { net.LockstepDown(life) }
+
+// chunk is what travels on sockets.
+type chunk net.LockstepChunk
+
+func (c *chunk) deliver() { (*net.LockstepChunk)(c).Deliver() }
+func (c *chunk) lose()    { (*net.LockstepChunk)(c).Lose() }
+
+// bytes are the chunk's.
+func (c *chunk) bytes() (conn string, data []byte) { return c.Conn, c.Data }
+
+// String names the chunk and its content, by a hash.
+func (c *chunk) String() string {
+	h := fnv.New32a()
+	_, _ = h.Write(c.Data)
+	return fmt.Sprintf("%s/%d bytes=%d hash=%08x", c.Conn, c.Seq, len(c.Data), h.Sum32())
+}

@@ -1,0 +1,262 @@
+package bubble
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/stack"
+)
+
+// Node is one life of a node: what its program acts with, from a start to the next crash.
+// Its methods may be called from any goroutine of the program.
+type Node struct {
+	self   lockstep.Node
+	nodes  int
+	life   int
+	world  *World
+	rand   *rand.Rand
+	disks  map[string]disk
+	model  DiskModel
+	folder func() (string, error)
+
+	dead   atomic.Bool
+	ctx    context.Context
+	cancel context.CancelFunc
+
+	mutex   sync.Mutex
+	queue   []arrival
+	wake    chan struct{}
+	receive func(from lockstep.Node, body any)
+	request func(id int32, text string)
+	state   func() string
+	role    func() string
+	prints  func() uint64
+	stops   []func()
+	ended   bool     // stops are called
+	open    []*write // of disks, under way
+}
+
+// arrival is a message or a request on its way to its handler.
+type arrival struct {
+	from lockstep.Node
+	body any
+	id   int32 // of a request; then body is its text
+}
+
+// Self is the node's number.
+func (n *Node) Self() lockstep.Node { return n.self }
+
+// Nodes is the number of nodes.
+func (n *Node) Nodes() int { return n.nodes }
+
+// Others are the numbers of all other nodes.
+func (n *Node) Others() []lockstep.Node {
+	var list []lockstep.Node
+	for i := range n.nodes {
+		if other := lockstep.Node(i + 1); other != n.self {
+			list = append(list, other)
+		}
+	}
+	return list
+}
+
+// Life counts the lives of the node in this run, from 1.
+func (n *Node) Life() int { return n.life }
+
+// World is what the nodes of the run share.
+func (n *Node) World() *World { return n.world }
+
+// Context ends when the node crashes and at the end of the run.
+func (n *Node) Context() context.Context { return n.ctx }
+
+// Alive reports whether the node has neither crashed nor been stopped.
+func (n *Node) Alive() bool { return !n.dead.Load() }
+
+// Rand is a source of the node's life that depends on the run's seed. It is not for several
+// goroutines.
+func (n *Node) Rand() *rand.Rand { return n.rand }
+
+// Send puts a message on its way. The body must not be changed after. The tag is zero where
+// messages carry none. What a node sends that has crashed is lost.
+func (n *Node) Send(to lockstep.Node, kind string, tag lockstep.Tag, body any) {
+	if n.dead.Load() {
+		return
+	}
+	w := n.world
+	w.mutex.Lock()
+	w.sent = append(w.sent, sending{n.self, to, kind, tag, body})
+	w.mutex.Unlock()
+	w.happened()
+}
+
+// Emit reports something observable that happened at the node.
+func (n *Node) Emit(event string, value any) {
+	if !n.dead.Load() {
+		n.world.Emit(n.self, event, value)
+	}
+}
+
+// Receive names the function that gets messages. It is called by a goroutine of the node,
+// for one message after the other, and may block; then those behind it wait. Messages that
+// came before wait for it.
+func (n *Node) Receive(f func(from lockstep.Node, body any)) { n.set(func() { n.receive = f }) }
+
+// Request names the function that gets clients' requests, likewise.
+func (n *Node) Request(f func(id int32, text string)) { n.set(func() { n.request = f }) }
+
+// State names the function that puts the node's state into a few words. Like the next two it
+// is called when the node is quiet.
+func (n *Node) State(f func() string) { n.set(func() { n.state = f }) }
+
+// Role names the function that tells the part that the node plays.
+func (n *Node) Role(f func() string) { n.set(func() { n.role = f }) }
+
+// Fingerprint names the function that hashes the node's state.
+func (n *Node) Fingerprint(f func() uint64) { n.set(func() { n.prints = f }) }
+
+// OnStop names a function that ends goroutines of the node, when it crashes and at the end
+// of the run. The last one named is called first. It may block until they have ended. Named
+// by a program that is still starting when its life ends, it is called at once.
+func (n *Node) OnStop(f func()) {
+	n.mutex.Lock()
+	late := n.ended
+	if !late {
+		n.stops = append(n.stops, f)
+	}
+	n.mutex.Unlock()
+	if late {
+		n.stop([]func(){f})
+	}
+}
+
+func (n *Node) set(change func()) {
+	n.mutex.Lock()
+	change()
+	n.mutex.Unlock()
+	n.rouse()
+}
+
+// Folder is a folder of the node that is empty at the beginning of a run and survives
+// crashes. Files are the operating system's: what goroutines of a life that has ended still
+// write is seen, and nothing is lost in a crash. A [Disk] is stricter.
+func (n *Node) Folder() (string, error) { return n.folder() }
+
+// Go runs f in a goroutine of the node. A panic in it is a finding.
+func (n *Node) Go(f func()) {
+	go func() {
+		defer n.guard()
+		onNode(n.number())
+		f()
+	}()
+}
+
+// guard catches a panic. What happens after the end of the node's life does not count.
+func (n *Node) guard() {
+	if p := recover(); p != nil && !n.dead.Load() {
+		n.world.caught(n.self, p, stack.Text(2))
+	}
+}
+
+// run starts the program and gives it what arrives.
+func (n *Node) run(start func(*Node) error) {
+	n.Go(func() {
+		if err := start(n); err != nil && !n.dead.Load() {
+			panic(fmt.Sprintf("node %d could not start: %v", n.self, err))
+		}
+	})
+	n.Go(n.dispatch)
+}
+
+// give queues what arrives.
+func (n *Node) give(a arrival) {
+	n.mutex.Lock()
+	n.queue = append(n.queue, a)
+	n.mutex.Unlock()
+	n.rouse()
+}
+
+func (n *Node) rouse() {
+	select {
+	case n.wake <- struct{}{}:
+	default:
+	}
+}
+
+// dispatch calls the handlers until the node's life ends.
+func (n *Node) dispatch() {
+	for {
+		select {
+		case <-n.wake:
+			for handle := n.next(); handle != nil && !n.dead.Load(); handle = n.next() {
+				handle()
+			}
+		case <-n.ctx.Done():
+			return
+		}
+	}
+}
+
+// next takes the first arrival that has a handler.
+func (n *Node) next() func() {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	for i, a := range n.queue {
+		if a.id != 0 && n.request != nil {
+			n.queue = slices.Delete(n.queue, i, i+1)
+			f := n.request
+			return func() { f(a.id, a.body.(string)) }
+		}
+		if a.id == 0 && n.receive != nil {
+			n.queue = slices.Delete(n.queue, i, i+1)
+			f := n.receive
+			return func() { f(a.from, a.body) }
+		}
+	}
+	return nil
+}
+
+// end ends the node's life: it is cut off, and its goroutines are asked to end.
+func (n *Node) end() {
+	n.dead.Store(true)
+	n.cancel()
+	n.mutex.Lock()
+	n.ended = true
+	n.mutex.Unlock()
+	if len(n.stops) > 0 {
+		n.stop(n.stops)
+	}
+}
+
+// stop calls functions that end goroutines.
+func (n *Node) stop(stops []func()) {
+	n.world.stopped(1)
+	n.Go(func() {
+		defer n.world.stopped(-1)
+		for _, stop := range slices.Backward(stops) {
+			stop()
+		}
+	})
+}
+
+// number tells the goroutines of this life from others: the node, and 64 for each life.
+func (n *Node) number() int32 { return int32(n.self) + 64*int32(n.life) }
+
+// node is a node by the number of one of its lives, or of itself.
+func node(number int32) lockstep.Node { return lockstep.Node(number % 64) }
+
+// folderOf makes the folder of a node in that of its deployment.
+func folderOf(place *lockstep.Place, n lockstep.Node) (string, error) {
+	root, err := place.Folder()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(root, fmt.Sprintf("node%d", n))
+	return dir, os.MkdirAll(dir, 0o700)
+}

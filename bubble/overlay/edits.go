@@ -1,0 +1,88 @@
+package overlay
+
+// edited are the files that change and how. New files are in the folder std.
+var edited = map[string]func(*source){
+	"runtime/rand.go": func(s *source) {
+		// Keys of hashes are the same in every process.
+		s.before("randinit", "globalRand.state.Init(*seed)", "for i := range seed {\n\tseed[i] = byte(37 * (i + 1))\n}")
+		s.begin("rand", "if lockstepSeeded() {\n\treturn lockstepNext()\n}")
+	},
+	"runtime/select.go": func(s *source) {
+		s.replace("selectgo", "cheaprandn(uint32(norder + 1))", "lockstepRandn(uint32(norder + 1))")
+	},
+	"runtime/time.go": func(s *source) {
+		s.field("timer", "node int32 // of the goroutine that made it")
+		s.replace("(*timer).maybeAdd", "cheaprand()", "lockstepRand32()")
+		s.before("newTimer", "t.modify(when", "t.node = getg().node\nif b := getg().bubble; lockstepOn && b != nil && c != nil {\n\tc.bubble = b\n}")
+		s.after("(*timer).unlockAndRun", "gp.bubble = bubble", "gp.node = t.node")
+		s.after("(*timer).unlockAndRun", "gp.bubble = nil", "gp.node = 0")
+	},
+	"runtime/runtime2.go": func(s *source) {
+		s.field("g", "node int32 // that the goroutine belongs to")
+		s.replace("(waitReason).isIdleInSynctest", "isIdleInSynctest[w]", "(isIdleInSynctest[w] || lockstepOn && lockstepIdle(w))")
+	},
+	"runtime/proc.go": func(s *source) {
+		s.after("newproc1", "newg.bubble = callergp.bubble", "newg.node = callergp.node")
+		s.after("gdestroy", "gp.bubble = nil", "gp.node = 0")
+		// Nothing is preempted by the wall clock, and a system call keeps its processor, for
+		// two seconds at most: then a run hangs and is to be given up.
+		s.before("retake", "preemptone(pp)", "if !lockstepOn || pd.schedwhen+2_000_000_000 <= now {")
+		s.after("retake", "preemptone(pp)", "}")
+		s.after("retake", "if int64(pd.schedtick) != schedt", "if lockstepOn && pd.schedwhen+2_000_000_000 > now {\n\tcontinue\n}")
+		// Goroutines of a bubble stay in the order in which they became ready.
+		s.before("goschedImpl", "if preempted && sched.gcwaiting.Load()", "if lockstepOn && gp.bubble != nil {\n\trunqput(pp, gp, preempted && sched.gcwaiting.Load())\n\tschedule()\n}")
+		s.begin("runqput", "if lockstepOn && gp.bubble == nil {\n\tnext = false\n}")
+		s.after("schedule", "gp, inheritTime, tryWakeP := findRunnable()", "if lockstepAnyFrozen && lockstepPark(gp) {\n\tgoto top\n}")
+	},
+	"runtime/chan.go": func(s *source) {
+		// A channel belongs to no bubble: those that packages make once outlive one.
+		s.replace("makechan", "b != nil", "b != nil && !lockstepOn")
+	},
+	"runtime/sema.go": func(s *source) {
+		// A mutex decides about starvation by the clock.
+		s.begin("internal_sync_nanotime", "if b := getg().bubble; lockstepOn && b != nil {\n\treturn b.now\n}")
+	},
+	"net/fd_posix.go": func(s *source) {
+		s.field("netFD", "mem *lockstepFD // in memory")
+		s.delegate("Close", "shutdown", "Read", "readFrom", "readFromInet4", "readFromInet6", "readMsg", "readMsgInet4", "readMsgInet6",
+			"Write", "writeTo", "writeToInet4", "writeToInet6", "writeMsg", "writeMsgInet4", "writeMsgInet6",
+			"SetDeadline", "SetReadDeadline", "SetWriteDeadline")
+	},
+	"net/fd_unix.go": func(s *source) { s.delegate("accept", "dup") },
+	"net/sock_posix.go": func(s *source) {
+		s.begin("socket", "if lockstepWanted(family, sotype) {\n\treturn lockstepSocket(ctx, net, family, sotype, laddr, raddr)\n}")
+	},
+	"net/sockopt_posix.go":    ignore("setReadBuffer", "setWriteBuffer", "setKeepAlive", "setLinger"),
+	"net/tcpsockopt_posix.go": ignore("setNoDelay"),
+	"net/tcpsockopt_unix.go":  ignore("setKeepAliveIdle", "setKeepAliveInterval", "setKeepAliveCount"),
+	"net/sockoptip4_linux.go": ignore("setIPv4MulticastInterface", "setIPv4MulticastLoopback"),
+	"net/sockoptip6_posix.go": ignore("setIPv6MulticastInterface", "setIPv6MulticastLoopback", "joinIPv6Group"),
+	"net/writev_unix.go":      func(s *source) { s.delegate("writeBuffers") },
+	"net/sendfile.go":         func(s *source) { s.begin("sendFile", "if c.mem != nil {\n\treturn 0, nil, false\n}") },
+	"net/mptcpsock_linux.go":  func(s *source) { s.begin("isUsingMultipathTCP", "if fd.mem != nil {\n\treturn false\n}") },
+	"net/splice_linux.go": func(s *source) {
+		s.begin("spliceFrom", "if c.mem != nil {\n\treturn 0, nil, false\n}")
+		s.begin("spliceTo", "if c.mem != nil {\n\treturn 0, nil, false\n}")
+		s.after("spliceFrom", "switch v := r.(type)", "if s != nil && s.mem != nil {\n\treturn 0, nil, false\n}")
+	},
+	"net/rawconn.go": func(s *source) {
+		s.begin("(*rawConn).Control", "if c.ok() && c.fd.mem != nil {\n\treturn nil\n}")
+		s.begin("(*rawConn).Read", "if c.ok() && c.fd.mem != nil {\n\treturn syscall.EINVAL\n}")
+		s.begin("(*rawConn).Write", "if c.ok() && c.fd.mem != nil {\n\treturn syscall.EINVAL\n}")
+	},
+	"net/hosts.go": func(s *source) {
+		s.begin("lookupStaticHost", "if a := lockstepHost(host); a != nil {\n\treturn a, host\n}")
+	},
+	"crypto/internal/sysrand/rand.go": func(s *source) {
+		s.begin("Read", "if lockstepRandom(b) {\n\treturn\n}")
+	},
+}
+
+// ignore makes functions that set options of a socket do nothing for one in memory.
+func ignore(functions ...string) func(*source) {
+	return func(s *source) {
+		for _, f := range functions {
+			s.begin(f, "if fd.mem != nil {\n\treturn nil\n}")
+		}
+	}
+}

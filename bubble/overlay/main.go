@@ -1,0 +1,83 @@
+package overlay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// verbs are those of the go command that take an overlay here.
+var verbs = []string{"build", "test", "run", "vet", "install"}
+
+// Main is "lockstep go": the go command with the overlay, e.g. with the arguments test ./...
+// It returns the exit code.
+func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	full, err := command(ctx, args)
+	if err != nil {
+		_, _ = fmt.Fprintf(stderr, "lockstep go: %v\n", err)
+		return 2
+	}
+	c := exec.CommandContext(ctx, "go", full...)
+	c.Stdin, c.Stdout, c.Stderr = stdin, stdout, stderr
+	var exit *exec.ExitError
+	switch err := c.Run(); {
+	case err == nil:
+		return 0
+	case errors.As(err, &exit) && exit.ExitCode() > 0:
+		return exit.ExitCode()
+	default:
+		_, _ = fmt.Fprintf(stderr, "lockstep go: %v\n", err)
+		return 2
+	}
+}
+
+// command is the arguments of the go command.
+func command(ctx context.Context, args []string) ([]string, error) {
+	if len(args) == 0 || !slices.Contains(verbs, args[0]) {
+		return nil, fmt.Errorf("the first argument must be one of %s", strings.Join(verbs, ", "))
+	}
+	env, err := exec.CommandContext(ctx, "go", "env", "GOROOT", "GOVERSION").Output()
+	if err != nil {
+		return nil, fmt.Errorf("go env: %w", err)
+	}
+	lines := strings.Fields(string(env))
+	if len(lines) != 2 {
+		return nil, fmt.Errorf("go env says %q", env)
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return nil, err
+	}
+	index, err := Generate(lines[0], lines[1], filepath.Join(cache, "lockstep", "overlay"))
+	if err != nil {
+		return nil, err
+	}
+	rest, tags := withoutTags(args[1:])
+	return append([]string{args[0], "-overlay", index, "-tags", strings.Join(append(tags, Tag), ",")}, rest...), nil
+}
+
+// withoutTags takes the build tags out of the arguments of the go command.
+func withoutTags(args []string) (rest, tags []string) {
+	for i := 0; i < len(args); i++ {
+		name, value, has := strings.Cut(strings.TrimPrefix(args[i], "-"), "=")
+		switch {
+		case name != "-tags" && name != "tags" || !strings.HasPrefix(args[i], "-"):
+			rest = append(rest, args[i])
+			if args[i] == "-args" || args[i] == "--args" { // what follows is the program's
+				return append(rest, args[i+1:]...), tags
+			}
+			continue
+		case !has && i+1 < len(args):
+			i++
+			value = args[i]
+		}
+		tags = append(tags, strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })...)
+	}
+	return rest, tags
+}

@@ -1,0 +1,110 @@
+package overlay
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+//go:embed std/*.txt
+var added embed.FS
+
+// Tag is the build tag that programs built with the overlay have.
+const Tag = "lockstep_overlay"
+
+// versions are the Go releases that the edits were tried with.
+var versions = []string{"go1.26"}
+
+// Generate writes the overlay for a Go installation of a version to a folder, and returns the
+// path of the file that the go command wants. A folder that has it already is left alone.
+func Generate(goroot, version, cache string) (string, error) {
+	if !slices.ContainsFunc(versions, func(v string) bool { return version == v || strings.HasPrefix(version, v+".") }) {
+		return "", fmt.Errorf("overlay: Go is %s, the overlay is known to fit %s", version, strings.Join(versions, ", "))
+	}
+	texts, err := texts(goroot)
+	if err != nil {
+		return "", fmt.Errorf("overlay: %s does not look as expected:\n%w", version, err)
+	}
+	dir := filepath.Join(cache, version+"-"+digest(goroot, texts))
+	index := filepath.Join(dir, "overlay.json")
+	if _, err := os.Stat(index); err == nil {
+		return index, nil
+	}
+	replace := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := write(path, texts[name]); err != nil {
+			return "", err
+		}
+		replace[filepath.Join(goroot, "src", filepath.FromSlash(name))] = path
+	}
+	list, err := json.MarshalIndent(map[string]any{"Replace": replace}, "", "\t")
+	if err != nil {
+		return "", err
+	}
+	return index, write(index, string(list)) // last: its presence means that all is there
+}
+
+// texts makes all files, by their names below src.
+func texts(goroot string) (map[string]string, error) {
+	all := map[string]string{}
+	var wrong []error
+	for _, name := range slices.Sorted(maps.Keys(edited)) {
+		s, err := open(goroot, name)
+		if err == nil {
+			edited[name](s)
+			all[name], err = s.result()
+		}
+		wrong = append(wrong, err)
+	}
+	entries, err := added.ReadDir("std")
+	wrong = append(wrong, err)
+	for _, e := range entries {
+		text, err := added.ReadFile("std/" + e.Name())
+		wrong = append(wrong, err)
+		all[newName(e.Name())] = string(text)
+	}
+	return all, errors.Join(wrong...)
+}
+
+// newName is the name of a new file: net.http.x.go.txt is net/http/x.go.
+func newName(file string) string {
+	parts := strings.Split(strings.TrimSuffix(file, ".go.txt"), ".")
+	return strings.Join(parts, "/") + ".go"
+}
+
+func digest(goroot string, texts map[string]string) string {
+	h := sha256.New()
+	h.Write([]byte(goroot))
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		h.Write([]byte(name + "\x00" + texts[name] + "\x00"))
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// write writes a file in one go, so that two that do it at once do not disturb each other.
+func write(path, text string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".part-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}

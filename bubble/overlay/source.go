@@ -1,0 +1,206 @@
+package overlay
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// source is a file of the standard library and what is to change in it.
+type source struct {
+	name  string // below src
+	text  string
+	files *token.FileSet
+	tree  *ast.File
+	edits []edit
+	wrong []error
+}
+
+// edit replaces a stretch of the text.
+type edit struct {
+	from, to int
+	with     string
+}
+
+// open reads a file of the standard library.
+func open(goroot, name string) (*source, error) {
+	path := filepath.Join(goroot, "src", filepath.FromSlash(name))
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	s := &source{name: name, text: string(text), files: token.NewFileSet()}
+	s.tree, err = parser.ParseFile(s.files, path, text, parser.ParseComments|parser.SkipObjectResolution)
+	return s, err
+}
+
+// refuse notes that the file looks different from what is expected.
+func (s *source) refuse(at token.Pos, format string, args ...any) {
+	place := s.name
+	if at.IsValid() {
+		place = fmt.Sprintf("%s:%d", s.name, s.files.Position(at).Line)
+	}
+	s.wrong = append(s.wrong, fmt.Errorf("%s: %s", place, fmt.Sprintf(format, args...)))
+}
+
+func (s *source) offset(p token.Pos) int { return s.files.Position(p).Offset }
+
+func (s *source) of(n ast.Node) string { return s.text[s.offset(n.Pos()):s.offset(n.End())] }
+
+func (s *source) insert(at int, with string) { s.edits = append(s.edits, edit{at, at, with}) }
+
+// function finds a function or, as "(*T).name", a method.
+func (s *source) function(name string) *ast.FuncDecl {
+	for _, d := range s.tree.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok && f.Body != nil && s.nameOf(f) == name {
+			return f
+		}
+	}
+	s.refuse(token.NoPos, "there is no function %s", name)
+	return nil
+}
+
+func (s *source) nameOf(f *ast.FuncDecl) string {
+	if f.Recv == nil {
+		return f.Name.Name
+	}
+	return "(" + s.of(f.Recv.List[0].Type) + ")." + f.Name.Name
+}
+
+// begin puts code at the beginning of a function.
+func (s *source) begin(function, code string) {
+	if f := s.function(function); f != nil {
+		s.insert(s.offset(f.Body.Lbrace)+1, "\n"+code+"\n")
+	}
+}
+
+// delegate lets methods of netFD call those of the same name of the socket in memory, where
+// there is one.
+func (s *source) delegate(methods ...string) {
+	for _, name := range methods {
+		f := s.function("(*netFD)." + name)
+		if f == nil {
+			continue
+		}
+		var args []string
+		for _, p := range f.Type.Params.List {
+			for _, n := range p.Names {
+				args = append(args, n.Name)
+			}
+		}
+		s.begin("(*netFD)."+name, fmt.Sprintf("if fd.mem != nil {\n\treturn fd.mem.%s(%s)\n}", name, strings.Join(args, ", ")))
+	}
+}
+
+// field adds a field to a struct type, at its end.
+func (s *source) field(name, code string) {
+	for _, d := range s.tree.Decls {
+		g, ok := d.(*ast.GenDecl)
+		if !ok {
+			continue
+		}
+		for _, spec := range g.Specs {
+			if t, ok := spec.(*ast.TypeSpec); ok && t.Name.Name == name {
+				if st, ok := t.Type.(*ast.StructType); ok {
+					s.insert(s.offset(st.Fields.Closing), code+"\n")
+					return
+				}
+			}
+		}
+	}
+	s.refuse(token.NoPos, "there is no struct type %s", name)
+}
+
+// statement finds the one statement of a function that begins with a text.
+func (s *source) statement(function, begins string) ast.Stmt {
+	f := s.function(function)
+	if f == nil {
+		return nil
+	}
+	var found []ast.Stmt
+	ast.Inspect(f.Body, func(n ast.Node) bool {
+		if st, ok := n.(ast.Stmt); ok && strings.HasPrefix(s.of(st), begins) {
+			found = append(found, st)
+			return false
+		}
+		return true
+	})
+	if len(found) != 1 {
+		s.refuse(f.Pos(), "%s has %d statements that begin with %q, expected is one", function, len(found), begins)
+		return nil
+	}
+	return found[0]
+}
+
+// after puts code after a statement, before in front of one, and instead in its place.
+func (s *source) after(function, begins, code string) {
+	if st := s.statement(function, begins); st != nil {
+		s.insert(s.offset(st.End()), "\n"+code)
+	}
+}
+
+func (s *source) before(function, begins, code string) {
+	if st := s.statement(function, begins); st != nil {
+		s.insert(s.offset(st.Pos()), code+"\n")
+	}
+}
+
+// replace puts an expression in the place of the one in a function that is written so.
+func (s *source) replace(function, old, with string) {
+	f := s.function(function)
+	if f == nil {
+		return
+	}
+	var found []ast.Expr
+	ast.Inspect(f.Body, func(n ast.Node) bool {
+		if e, ok := n.(ast.Expr); ok && s.of(e) == old {
+			found = append(found, e)
+			return false
+		}
+		return true
+	})
+	if len(found) != 1 {
+		s.refuse(f.Pos(), "%s has %d times %q, expected is once", function, len(found), old)
+		return
+	}
+	s.edits = append(s.edits, edit{s.offset(found[0].Pos()), s.offset(found[0].End()), with})
+}
+
+// use adds an import.
+func (s *source) use(path string) {
+	for _, i := range s.tree.Imports {
+		if i.Path.Value == `"`+path+`"` {
+			return
+		}
+	}
+	s.insert(s.offset(s.tree.Name.End()), "\n\nimport \""+path+"\"\n")
+}
+
+// result is the changed text.
+func (s *source) result() (string, error) {
+	if len(s.wrong) > 0 {
+		return "", errors.Join(s.wrong...)
+	}
+	slices.SortStableFunc(s.edits, func(a, b edit) int { return a.from - b.from })
+	var b strings.Builder
+	at := 0
+	for _, e := range s.edits {
+		if e.from < at {
+			return "", fmt.Errorf("%s: two edits overlap", s.name)
+		}
+		b.WriteString(s.text[at:e.from])
+		b.WriteString(e.with)
+		at = e.to
+	}
+	b.WriteString(s.text[at:])
+	if _, err := parser.ParseFile(token.NewFileSet(), s.name, b.String(), 0); err != nil {
+		return "", fmt.Errorf("%s does not parse after the edits: %w", s.name, err)
+	}
+	return b.String(), nil
+}

@@ -1,0 +1,23 @@
+//go:build !lockstep_overlay
+
+package bubble
+
+// Exact says whether the program was built with the overlay ("lockstep go"), so that runs
+// repeat always, in every process.
+const Exact = false
+
+func rules(uint64)     {}
+func onNode(int32)     {}
+func takeOver() func() { return func() {} }
+func collect(int)      {}
+
+func carry(*World, int) {}
+func carryNoMore()      {}
+func unplug(int32)      {}
+
+// chunk is what travels on sockets, which needs the overlay.
+type chunk struct{}
+
+func (*chunk) deliver()                {}
+func (*chunk) lose()                   {}
+func (*chunk) bytes() (string, []byte) { return "", nil }

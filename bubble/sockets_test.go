@@ -1,0 +1,339 @@
+//go:build lockstep_overlay
+
+package bubble_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/rpc"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/spec"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// fair delivers and lets time pass, without faults.
+var fair = strategy.Walk{Deliver: 3, Wait: 1, Steps: 300}
+
+// play lets a server on node 1 and a client on node 2 run, and wants the client to end well
+// in every run.
+func play(t *testing.T, server, client func(*bubble.Node) error) {
+	t.Helper()
+	cluster := bubble.Cluster{Name: "sockets", Nodes: 2, Sockets: true, Pace: time.Hour, Start: func(n *bubble.Node) error {
+		if n.Self() == 1 {
+			return server(n)
+		}
+		time.Sleep(10 * time.Millisecond)
+		if err := client(n); err != nil && n.Alive() {
+			return err
+		}
+		if n.Alive() {
+			n.Emit("done", nil)
+		}
+		return nil
+	}}
+	done := 0
+	count := spec.OnEvent("done", "done", func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { done++; return nil })
+	plan := lockstep.Plan{System: cluster, Strategy: fair, Spec: count, Runs: 20, Seed: 5}
+	result := explore(t, plan)
+	if f := result.First(); f != nil {
+		t.Fatalf("%s\n%s", f.Finding, f.Finding.Stack)
+	}
+	if done != 20 {
+		t.Errorf("%d of 20 clients were done", done)
+	}
+	if r, err := bubble.Repetition(t.Context(), plan, 20); err != nil || r.Same != 20 {
+		t.Errorf("%d of 20 runs repeated, the first that did not is %d, %v", r.Same, r.First, err)
+	}
+}
+
+func listen(n *bubble.Node, address string) (net.Listener, error) {
+	l, err := net.Listen("tcp", address)
+	if err == nil {
+		n.OnStop(func() { _ = l.Close() })
+	}
+	return l, err
+}
+
+// echo sends back what comes in, on every connection, until its end.
+func echo(n *bubble.Node) error {
+	l, err := listen(n, ":7")
+	if err != nil {
+		return err
+	}
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return nil
+		}
+		n.Go(func() {
+			defer c.Close()
+			_, _ = io.Copy(c, c)
+		})
+	}
+}
+
+func TestTCP(t *testing.T) {
+	play(t, echo, func(n *bubble.Node) error {
+		for _, address := range []string{"10.0.0.1:7", "node1:7"} {
+			c, err := net.Dial("tcp", address)
+			if err != nil {
+				return err
+			}
+			if _, err := fmt.Fprintf(c, "hello "); err != nil {
+				return err
+			}
+			if _, err := fmt.Fprintf(c, "world"); err != nil {
+				return err
+			}
+			if err := c.(*net.TCPConn).CloseWrite(); err != nil { // half of it: the answer still comes
+				return err
+			}
+			all, err := io.ReadAll(c)
+			if err != nil || string(all) != "hello world" {
+				return fmt.Errorf("got %q, %w", all, err)
+			}
+			if c.LocalAddr().(*net.TCPAddr).IP.String() != "10.0.0.2" || c.RemoteAddr().String() != "10.0.0.1:7" {
+				return fmt.Errorf("addresses %v, %v", c.LocalAddr(), c.RemoteAddr())
+			}
+			if err := c.Close(); err != nil {
+				return err
+			}
+			if err := c.Close(); !errors.Is(err, net.ErrClosed) {
+				return fmt.Errorf("closed twice: %w", err)
+			}
+		}
+		return nil
+	})
+}
+
+func TestTCPErrors(t *testing.T) {
+	play(t, func(n *bubble.Node) error {
+		l, err := listen(n, ":7")
+		if err != nil {
+			return err
+		}
+		if _, err := net.Listen("tcp", ":7"); !errors.Is(err, syscall.EADDRINUSE) {
+			return fmt.Errorf("listened twice: %v", err)
+		}
+		c, err := l.Accept()
+		if err != nil {
+			return nil
+		}
+		time.Sleep(5 * time.Second) // the client's deadline passes, and its bytes are not read
+		return c.Close()
+	}, func(n *bubble.Node) error {
+		if _, err := net.Dial("tcp", "10.0.0.1:8"); !errors.Is(err, syscall.ECONNREFUSED) {
+			return fmt.Errorf("refused: %v", err)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		var d net.Dialer
+		if _, err := d.DialContext(ctx, "tcp", "10.0.0.9:7"); err == nil {
+			return fmt.Errorf("nobody answers, but the dial did")
+		}
+		c, err := net.Dial("tcp", "10.0.0.1:7")
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		_ = c.SetReadDeadline(time.Now().Add(time.Second))
+		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+			return fmt.Errorf("deadline: %v", err)
+		}
+		if _, err := c.Write([]byte("never read")); err != nil {
+			return err
+		}
+		_ = c.SetReadDeadline(time.Time{})
+		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
+			return fmt.Errorf("reset: %v", err)
+		}
+		return nil
+	})
+}
+
+func TestUDP(t *testing.T) {
+	play(t, func(n *bubble.Node) error {
+		c, err := net.ListenPacket("udp", ":53")
+		if err != nil {
+			return err
+		}
+		n.OnStop(func() { _ = c.Close() })
+		for {
+			b := make([]byte, 100)
+			k, from, err := c.ReadFrom(b)
+			if err != nil {
+				return nil
+			}
+			if _, err := c.WriteTo(b[:k], from); err != nil {
+				return err
+			}
+		}
+	}, func(*bubble.Node) error {
+		c, err := net.Dial("udp", "10.0.0.1:53")
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		for i := range 3 {
+			if _, err := fmt.Fprintf(c, "ping %d", i); err != nil {
+				return err
+			}
+			b := make([]byte, 100)
+			k, err := c.Read(b)
+			if err != nil || string(b[:k]) != fmt.Sprintf("ping %d", i) {
+				return fmt.Errorf("%q, %w", b[:k], err)
+			}
+		}
+		return nil
+	})
+}
+
+func TestUnix(t *testing.T) {
+	play(t, func(*bubble.Node) error { return nil }, func(n *bubble.Node) error {
+		l, err := net.Listen("unix", "/run/it.sock")
+		if err != nil {
+			return err
+		}
+		n.Go(func() {
+			if c, err := l.Accept(); err == nil {
+				_, _ = io.Copy(c, c)
+				_ = c.Close()
+			}
+			_ = l.Close()
+		})
+		c, err := net.Dial("unix", "/run/it.sock")
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(c, "same node")
+		line, err := bufio.NewReader(c).ReadString('\n')
+		if err != nil || line != "same node\n" {
+			return fmt.Errorf("%q, %w", line, err)
+		}
+		return c.Close()
+	})
+}
+
+func TestHTTP(t *testing.T) {
+	play(t, func(n *bubble.Node) error {
+		l, err := listen(n, ":80")
+		if err != nil {
+			return err
+		}
+		s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			time.Sleep(3 * time.Minute)
+			fmt.Fprintf(w, "you asked for %s", r.URL.Path)
+		})}
+		n.OnStop(func() { _ = s.Close() })
+		_ = s.Serve(l)
+		return nil
+	}, func(n *bubble.Node) error {
+		transport := &http.Transport{}
+		n.OnStop(transport.CloseIdleConnections)
+		client := http.Client{Transport: transport}
+		for _, path := range []string{"/a", "/b"} {
+			r, err := client.Get("http://10.0.0.1" + path)
+			if err != nil {
+				return err
+			}
+			all, err := io.ReadAll(r.Body)
+			_ = r.Body.Close()
+			if err != nil || string(all) != "you asked for "+path {
+				return fmt.Errorf("%q, %w", all, err)
+			}
+		}
+		return nil
+	})
+}
+
+// Adder is a service of net/rpc.
+type Adder struct{}
+
+// Add adds.
+func (Adder) Add(args [2]int, sum *int) error { *sum = args[0] + args[1]; return nil }
+
+func TestRPC(t *testing.T) {
+	play(t, func(n *bubble.Node) error {
+		l, err := listen(n, ":9")
+		if err != nil {
+			return err
+		}
+		log.SetOutput(io.Discard) // the server logs that its listener was closed
+		s := rpc.NewServer()
+		if err := s.Register(Adder{}); err != nil {
+			return err
+		}
+		s.Accept(l)
+		return nil
+	}, func(n *bubble.Node) error {
+		c, err := rpc.Dial("tcp", "10.0.0.1:9")
+		if err != nil {
+			return err
+		}
+		var sum int
+		if err := c.Call("Adder.Add", [2]int{3, 4}, &sum); err != nil || sum != 7 {
+			return fmt.Errorf("%d, %w", sum, err)
+		}
+		return c.Close()
+	})
+}
+
+// Faults of the network and of nodes break connections, and programs that bear that go on.
+func TestSocketFaults(t *testing.T) {
+	cluster := bubble.Cluster{Name: "sockets", Nodes: 3, Sockets: true,
+		Decode: func(_ string, data []byte) (string, string) {
+			return strings.Fields(string(data) + " empty")[0], string(data)
+		},
+		Start: func(n *bubble.Node) error {
+			n.Go(func() { _ = echo(n) })
+			for n.Alive() {
+				for _, to := range n.Others() {
+					ask(n, to)
+				}
+				time.Sleep(100 * time.Millisecond)
+			}
+			return nil
+		}}
+	answers := 0
+	count := spec.OnEvent("answer", "answer", func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { answers++; return nil })
+	walk := strategy.Walk{Deliver: 30, Wait: 10, Drop: 1, Cut: 1, Heal: 2, Crash: 1, Restart: 2, Steps: 400}
+	plan := lockstep.Plan{System: cluster, Strategy: walk, Spec: count, Runs: 40, Seed: 5}
+	result := explore(t, plan)
+	if f := result.First(); f != nil {
+		t.Fatalf("%s\n%s", f.Finding, f.Finding.Stack)
+	}
+	if answers < 100 || result.Verdicts[trace.Pass] != 40 {
+		t.Errorf("%d answers, %v %v", answers, result.Verdicts, result.Reasons)
+	}
+	if r, err := bubble.Repetition(t.Context(), plan, 40); err != nil || r.Same != 40 {
+		t.Errorf("%d of 40 runs repeated, the first that did not is %d, %v", r.Same, r.First, err)
+	}
+}
+
+// ask sends a question and waits for the answer, not for long.
+func ask(n *bubble.Node, to lockstep.Node) {
+	c, err := net.DialTimeout("tcp", fmt.Sprintf("10.0.0.%d:7", to), time.Second)
+	if err != nil {
+		return
+	}
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(time.Second))
+	fmt.Fprintln(c, "question")
+	if line, err := bufio.NewReader(c).ReadString('\n'); err == nil && line == "question\n" {
+		n.Emit("answer", to)
+	}
+}

@@ -1,0 +1,135 @@
+package bubble
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/stack"
+)
+
+// World is one run: what all of its nodes share.
+type World struct {
+	// Value is what Begin made for the run; nodes find it with Node.World.
+	Value any
+
+	seed  uint64
+	start time.Time
+	kick  chan struct{} // something happened
+
+	mutex     sync.Mutex
+	sent      []sending
+	events    []emitted
+	offers    []lockstep.Pending
+	withdrawn []int32
+	panics    []panicked
+	stopping  int // nodes that are being stopped
+	prompt    bool
+}
+
+type sending struct {
+	from, to lockstep.Node
+	kind     string
+	tag      lockstep.Tag
+	body     any
+}
+
+type emitted struct {
+	node  lockstep.Node
+	kind  string
+	value any
+}
+
+type panicked struct {
+	node  lockstep.Node
+	value any
+	stack string
+}
+
+func newWorld(seed uint64) *World {
+	return &World{seed: seed, start: time.Now(), kick: make(chan struct{}, 1)}
+}
+
+// Seed is the run's seed, for whatever randomness the system has of its own.
+func (w *World) Seed() uint64 { return w.seed }
+
+// Rand is a new source that depends on the run's seed and the number given.
+func (w *World) Rand(number uint64) *rand.Rand { return rand.New(rand.NewPCG(w.seed, number)) }
+
+// Now is the time of the run.
+func (w *World) Now() time.Duration { return time.Since(w.start) }
+
+// Emit reports something observable that happened at a node, or at none, which is node 0.
+// The value must not be changed.
+func (w *World) Emit(at lockstep.Node, event string, value any) {
+	w.mutex.Lock()
+	w.events = append(w.events, emitted{at, event, value})
+	w.mutex.Unlock()
+	w.happened()
+}
+
+// Offer announces a client's request that may be given to one of the nodes p.To.
+func (w *World) Offer(p lockstep.Pending) {
+	w.mutex.Lock()
+	w.offers = append(w.offers, p)
+	w.mutex.Unlock()
+	w.happened()
+}
+
+// Withdraw takes back a request that was not given yet.
+func (w *World) Withdraw(id int32) {
+	w.mutex.Lock()
+	w.withdrawn = append(w.withdrawn, id)
+	w.mutex.Unlock()
+	w.happened()
+}
+
+// happened ends a wait.
+func (w *World) happened() {
+	select {
+	case w.kick <- struct{}{}:
+	default:
+	}
+}
+
+// caught notes a panic of a node.
+func (w *World) caught(n lockstep.Node, value any, where string) {
+	w.mutex.Lock()
+	w.panics = append(w.panics, panicked{n, value, where})
+	w.mutex.Unlock()
+	w.happened()
+}
+
+// stopped counts nodes that are being stopped.
+func (w *World) stopped(n int) {
+	w.mutex.Lock()
+	w.stopping += n
+	w.mutex.Unlock()
+	w.happened()
+}
+
+func (w *World) isStopping() bool {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	return w.stopping > 0
+}
+
+// inOrder sorts what was sent by what does not depend on the scheduler of goroutines. What
+// is equal in that was as a rule sent by one goroutine, whose order is kept.
+func inOrder(sent []sending) {
+	slices.SortStableFunc(sent, func(a, b sending) int {
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to), cmp.Compare(a.tag.Phase, b.tag.Phase),
+			cmp.Compare(a.tag.Round, b.tag.Round), cmp.Compare(a.kind, b.kind))
+	})
+}
+
+// raise panics where a node did, so that the engine makes a finding of it.
+func (w *World) raise() {
+	if len(w.panics) > 0 {
+		first := slices.MinFunc(w.panics, func(a, b panicked) int { return cmp.Compare(a.node, b.node) })
+		panic(stack.Panic{Value: first.value, Stack: first.stack})
+	}
+}

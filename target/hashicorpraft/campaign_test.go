@@ -1,0 +1,57 @@
+package hashicorpraft
+
+import (
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/strategy"
+)
+
+// The strategies of the campaigns, with crashes where they have them.
+func strategies() []lockstep.Strategy {
+	return []lockstep.Strategy{
+		strategy.Walk{Deliver: 20, Drop: 1, Wait: 10, Request: 3, Crash: 1, Restart: 2, Cut: 1, Heal: 2, Steps: 300},
+		strategy.Uniform{Period: 4, Isolations: 4, Rounds: 40},
+		strategy.DefaultPartition, strategy.DefaultDelay, strategy.DefaultPOS,
+	}
+}
+
+// configurations are the settings of the campaigns.
+var configurations = map[string]Cluster{
+	"default":  {},
+	"slow":     {Slow: 0.3, Requests: 6},
+	"operator": {Nodes: 5, Changes: 4, Transfers: 2, Snapshots: 2, Requests: 6},
+	"compact":  {Compact: 3, Requests: 10, Slow: 0.1},
+	"old":      {NoPreVote: true, InFlight: 1, Reads: Barrier, Batch: true},
+}
+
+// Campaigns on the library find nothing in this version.
+func TestCampaigns(t *testing.T) {
+	for name, c := range configurations {
+		for _, s := range strategies() {
+			t.Run(name+"/"+s.String(), func(t *testing.T) {
+				result := explore(t, lockstep.Plan{System: c, Strategy: s, Spec: Everything, Runs: 50, Settle: 300, Seed: 7}) // too short a stage to judge liveness
+				if f := result.First(); f != nil {
+					t.Errorf("run %d, failed in %d of %d: %s\n%s", f.Run, f.Failed, f.Repeated, f.Finding, f.Finding.Stack)
+				}
+				t.Log(result.Verdicts, result.Reasons, result.Steps, result.Messages, result.Judged)
+			})
+		}
+	}
+}
+
+// Without the overlay the order of goroutines, and which ready case a select takes, are the
+// runtime's. The share of runs that repeat is logged.
+func TestRepetition(t *testing.T) {
+	for _, s := range strategies() {
+		r, err := bubble.Repetition(t.Context(), lockstep.Plan{System: Cluster{}, Strategy: s, Spec: Everything, Seed: 7}, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s: %d of %d, the first that differs is %d", s, r.Same, r.Of, r.First)
+		if r.Same == 0 || bubble.Exact && r.Same < r.Of {
+			t.Errorf("%s: %d of %d runs repeated", s, r.Same, r.Of)
+		}
+	}
+}

@@ -1,0 +1,194 @@
+package hashicorpraft
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand"
+	"os"
+	"reflect"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/internal/option"
+)
+
+// Cluster is a deployment of hashicorp/raft: a [lockstep.System]. Its zero value is three
+// nodes and two clients with four operations each, with the library's defaults.
+type Cluster struct {
+	// Nodes is the number of nodes, all of them voters; 0 means 3.
+	Nodes int `help:"number of nodes, 1 to 9; 0: 3"`
+	// NoPreVote is the library's PreVoteDisabled.
+	NoPreVote bool `help:"candidates do not ask whether an election could be won"`
+	// Timeout is the time after which a call is given up; 0 means a second.
+	Timeout time.Duration `help:"time after which a call is given up; 0: 1s"`
+	// InFlight is the number of AppendEntries of a pipeline that are under way at once, at
+	// least 2; 1 turns pipelines off; 0 means 2, as in the library.
+	InFlight int `help:"appends of a pipeline under way at once; 1: no pipelines; 0: 2"`
+	// Compact makes snapshots after so many entries; 0 means never.
+	Compact int `help:"entries after which a node makes a snapshot; 0: never"`
+	// Batch is the library's BatchApplyCh.
+	Batch bool `help:"batch what clients ask for"`
+	// Slow is the share of writes to disk that take time, up to Disk.
+	Slow float64       `help:"share of writes that take time, 0 to 1"`
+	Disk time.Duration `help:"longest time of such a write; 0: 50ms"`
+
+	// Clients is the number of clients, each with one request at a time; 0 means 2, and
+	// None means that there are none.
+	Clients int `help:"number of clients; 0: 2, -1: none"`
+	// Requests is the number of operations of each client; 0 means 4.
+	Requests int `help:"operations of each client; 0: 4"`
+	// Keys is the number of keys they work on; 0 means 2.
+	Keys int `help:"number of keys, 1 to 9; 0: 2"`
+	// Reads says how reads are served.
+	Reads ReadMode `help:"verify (VerifyLeader, after one Barrier in the term), barrier; unsafe on purpose: local"`
+	// Changes, Transfers and Snapshots are what an operator asks for: voters demoted and
+	// promoted, leadership transferred, snapshots made.
+	Changes   int `help:"demotions and promotions of voters that an operator asks for"`
+	Transfers int `help:"leadership transfers that an operator asks for"`
+	Snapshots int `help:"snapshots that an operator asks for"`
+}
+
+// None as Cluster.Clients means that there are no clients.
+const None = -1
+
+// ReadMode says how reads are served.
+type ReadMode uint8
+
+// The read modes.
+const (
+	// Verify asks a quorum whether the leader still is one, after a Barrier has brought its
+	// map up to date once in its term.
+	Verify ReadMode = iota
+	// Barrier writes an entry for every read.
+	Barrier
+	// Local is wrong on purpose: the node asked answers by its own copy.
+	Local
+)
+
+var readModes = []string{"verify", "barrier", "local"}
+
+// String is the mode's word.
+func (m ReadMode) String() string { return option.Word(readModes, int(m)) }
+
+// UnmarshalText reads a mode's word.
+func (m *ReadMode) UnmarshalText(text []byte) error {
+	i, err := option.WordIndex("read mode", readModes, text)
+	*m = ReadMode(i)
+	return err
+}
+
+// full is the cluster with its defaults filled in.
+func (c Cluster) full() Cluster {
+	c.Nodes, c.Timeout, c.InFlight = cmp.Or(c.Nodes, 3), cmp.Or(c.Timeout, time.Second), cmp.Or(c.InFlight, 2)
+	c.Clients, c.Requests, c.Keys = cmp.Or(c.Clients, 2), cmp.Or(c.Requests, 4), cmp.Or(c.Keys, 2)
+	c.Clients, c.Disk = max(c.Clients, 0), cmp.Or(c.Disk, 50*time.Millisecond)
+	return c
+}
+
+// check reports what is wrong with the options.
+func (c Cluster) check() error {
+	for _, f := range []struct {
+		name     string
+		is       int
+		min, max int
+	}{{"nodes", c.Nodes, 1, 9}, {"in-flight", c.InFlight, 1, 1000}, {"clients", c.Clients, 0, 99}, {"requests", c.Requests, 1, 999},
+		{"keys", c.Keys, 1, 9}, {"compact", c.Compact, 0, 1 << 30}, {"changes", c.Changes, 0, 999}, {"transfers", c.Transfers, 0, 999},
+		{"snapshots", c.Snapshots, 0, 999}} {
+		if f.is < f.min || f.is > f.max {
+			return fmt.Errorf("hashicorpraft: %s is %d, allowed are %d..%d", f.name, f.is, f.min, f.max)
+		}
+	}
+	if int(c.Reads) >= len(readModes) {
+		return fmt.Errorf("hashicorpraft: read mode %d, allowed are 0..%d", c.Reads, len(readModes)-1)
+	}
+	if c.Timeout < time.Millisecond || c.Disk < 0 || !(c.Slow >= 0 && c.Slow <= 1) {
+		return fmt.Errorf("hashicorpraft: timeout %v must be at least 1ms, disk %v not negative, slow %v in 0..1", c.Timeout, c.Disk, c.Slow)
+	}
+	return nil
+}
+
+// Describe says what the cluster is and can do.
+func (c Cluster) Describe() (lockstep.Info, error) {
+	full := c.full()
+	if err := full.check(); err != nil {
+		return lockstep.Info{}, err
+	}
+	return full.bubble(c).Describe()
+}
+
+// Deploy makes a deployment.
+func (c Cluster) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
+	seedable()
+	return c.full().bubble(c).Deploy(p)
+}
+
+// bubble is the cluster as the room of goroutine systems knows it.
+func (c Cluster) bubble(given Cluster) bubble.Cluster {
+	template := bootstrapped(c.Nodes)
+	return bubble.Cluster{
+		Name: "hashicorpraft", Build: Version(), Options: given.options(), Nodes: c.Nodes,
+		Begin: func(w *bubble.World) { w.Value = newClients(c, w) },
+		Start: func(n *bubble.Node) error { return start(n, c, template) },
+		Text:  func(body any) string { return body.(*packet).String() },
+		Types: messageTypes, Roles: []string{BecameLeader, BecameFollower, BecameCandidate},
+		Disk: bubble.DiskModel{Slow: c.Slow, Longest: c.Disk},
+		// The library draws time-outs from the global source of math/rand.
+		Serial: true, Seed: func(seed uint64) { rand.Seed(int64(seed)) }, //nolint:staticcheck // it is what the library draws from
+	}
+}
+
+// options lists what makes up the cluster, without what is usual.
+func (c Cluster) options() map[string]string {
+	o := map[string]string{"reads": c.Reads.String()}
+	usual := option.List(Cluster{})
+	for i, v := range option.List(c) {
+		if v != usual[i] {
+			o[v.Key] = v.Default
+		}
+	}
+	return o
+}
+
+// seedable turns off that math/rand ignores Seed, as it does since Go 1.24.
+func seedable() {
+	const setting = "randseednop=0"
+	if now := os.Getenv("GODEBUG"); !strings.Contains(now, setting) {
+		_ = os.Setenv("GODEBUG", strings.TrimPrefix(now+","+setting, ","))
+	}
+}
+
+// Version is the version of the library in this build, by the folder that it was built from:
+// test programs do not know their modules.
+func Version() string {
+	at := reflect.ValueOf(raft.NewRaft).Pointer()
+	file, _ := runtime.FuncForPC(at).FileLine(at)
+	_, version, _ := strings.Cut(file, "raft@")
+	version, _, _ = strings.Cut(version, "/")
+	return version
+}
+
+// config is the library's configuration of a node.
+func (c Cluster) config(self lockstep.Node) *raft.Config {
+	conf := raft.DefaultConfig()
+	conf.LocalID = raft.ServerID(address(self))
+	conf.Logger = silence
+	conf.BatchApplyCh = c.Batch
+	conf.ShutdownOnRemove = false
+	configurePreVote(conf, !c.NoPreVote)
+	conf.SnapshotThreshold = 1 << 40
+	if c.Compact > 0 {
+		conf.SnapshotThreshold, conf.TrailingLogs, conf.SnapshotInterval = uint64(c.Compact), 1, time.Second
+	}
+	return conf
+}
+
+// address is the name of a node.
+func address(n lockstep.Node) raft.ServerAddress { return raft.ServerAddress(fmt.Sprintf("n%d", n)) }
+
+// nodeOf is the node of an address.
+func nodeOf(a raft.ServerAddress) lockstep.Node { return lockstep.Node(a[1] - '0') }

@@ -1,0 +1,99 @@
+package hashicorpraft
+
+import (
+	"io"
+	"sync/atomic"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+
+	"github.com/lockstep-go/lockstep/bubble"
+)
+
+var silence = hclog.New(&hclog.LoggerOptions{Level: hclog.Off, Output: io.Discard})
+
+// replica is one life of a node.
+type replica struct {
+	raft    *raft.Raft
+	disk    *disk
+	machine *machine
+	trans   *transport
+	terms   uint64 // the last one in which reads were brought up to date; atomic
+}
+
+// start brings a node up.
+func start(n *bubble.Node, c Cluster, template *store) error {
+	r := &replica{}
+	r.disk = &disk{Disk: bubble.DiskOf(n, "raft", template.clone, (*store).clone), node: n, replica: r}
+	r.machine = &machine{node: n, replica: r}
+	r.trans = newTransport(n, r, c)
+	r.disk.Read(func(s *store) {
+		n.Emit(EventRestart, &Restarted{First: s.first, Last: s.lastLog(), Term: s.numbers["CurrentTerm"]})
+	})
+	n.OnStop(func() { _ = r.trans.Close() })
+	server, err := raft.NewRaft(c.config(n.Self()), r.machine, r.disk, r.disk, r.disk, r.trans)
+	if err != nil {
+		return err
+	}
+	r.raft = server
+	n.OnStop(func() {
+		_ = r.trans.Close()
+		_ = server.Shutdown().Error()
+	})
+	server.RegisterObserver(raft.NewObserver(nil, false, func(o *raft.Observation) bool {
+		if state, ok := o.Data.(raft.RaftState); ok {
+			r.became(n, state)
+		}
+		return false
+	}))
+	n.State(func() string {
+		leader, _ := server.LeaderWithID()
+		t := text{[]byte(server.State().String())}
+		t.number("term", r.term()).number("last", server.LastIndex()).number("applied", server.AppliedIndex()).word("leader")
+		return string(append(t.b, leader...))
+	})
+	n.Role(func() string { return roleOf(server.State()) })
+	n.Request(func(id int32, _ string) { n.World().Value.(*clients).given(n, r, id) })
+	n.Receive(r.trans.receive)
+	return nil
+}
+
+// roleOf is the event of a state.
+func roleOf(s raft.RaftState) string {
+	switch s {
+	case raft.Leader:
+		return BecameLeader
+	case raft.Candidate:
+		return BecameCandidate
+	case raft.Follower:
+		return BecameFollower
+	}
+	return ""
+}
+
+// became tells of a new role.
+func (r *replica) became(n *bubble.Node, s raft.RaftState) {
+	kind := roleOf(s)
+	if kind == "" { // shut down
+		return
+	}
+	role := &Role{Term: r.term()}
+	if s == raft.Leader {
+		r.disk.Read(func(s *store) { role.First, role.Log = s.first, append(role.Log, s.prefix...) })
+	}
+	n.Emit(kind, role)
+}
+
+// leads reports whether the node is a leader.
+func (r *replica) leads() bool { return r.raft != nil && r.raft.State() == raft.Leader }
+
+// term is the node's term, as it is on its disk.
+func (r *replica) term() (term uint64) {
+	r.disk.Read(func(s *store) { term = s.numbers["CurrentTerm"] })
+	return term
+}
+
+// upToDate reports whether a barrier was passed in this term.
+func (r *replica) upToDate(term uint64) bool { return atomic.LoadUint64(&r.terms) == term }
+
+func (r *replica) passed(term uint64) { atomic.StoreUint64(&r.terms, term) }

@@ -1,0 +1,15 @@
+//go:build raft13
+
+package hashicorpraft
+
+import (
+	"github.com/hashicorp/raft"
+
+	"github.com/lockstep-go/lockstep/bubble"
+)
+
+// The library has no pre-votes yet.
+func configurePreVote(*raft.Config, bool)                            {}
+func (r *replica) watchPreVote(*bubble.Node, any) func(response any) { return nil }
+
+func (t *text) preVote(any) {}

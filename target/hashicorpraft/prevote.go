@@ -1,0 +1,48 @@
+//go:build !raft13
+
+package hashicorpraft
+
+import (
+	"github.com/hashicorp/raft"
+
+	"github.com/lockstep-go/lockstep/bubble"
+)
+
+func configurePreVote(conf *raft.Config, on bool) { conf.PreVoteDisabled = !on }
+
+// RequestPreVote asks whether an election could be won.
+func (t *transport) RequestPreVote(_ raft.ServerID, to raft.ServerAddress, args *raft.RequestPreVoteRequest, resp *raft.RequestPreVoteResponse) error {
+	return call(t, to, "RequestPreVote", args, resp)
+}
+
+// watchPreVote judges how a node answers a pre-vote: it notes what is so before, and returns
+// what looks at the answer. That says something only if the node did nothing else meanwhile.
+func (r *replica) watchPreVote(n *bubble.Node, command any) func(response any) {
+	req, ok := command.(*raft.RequestPreVoteRequest)
+	if !ok {
+		return nil
+	}
+	busy, served := r.trans.busy.Load(), r.trans.served.Load()
+	leader, _ := r.raft.LeaderWithID()
+	var index, term uint64
+	r.disk.Read(func(s *store) { index, term = s.last() })
+	complete := req.LastLogTerm > term || req.LastLogTerm == term && req.LastLogIndex >= index
+	asked := PreVoted{From: nodeOf(raft.ServerAddress(req.Addr)), Term: req.Term,
+		Leader: leader == raft.ServerAddress(req.Addr), Newer: req.Term > r.term(), Complete: complete}
+	contact := r.raft.LastContact()
+	return func(response any) {
+		if resp, ok := response.(*raft.RequestPreVoteResponse); ok && busy == 1 && served+1 == r.trans.served.Load() {
+			asked.Granted, asked.Contact = resp.Granted, !r.raft.LastContact().Equal(contact)
+			n.Emit(EventPreVote, &asked)
+		}
+	}
+}
+
+func (t *text) preVote(body any) {
+	switch b := body.(type) {
+	case *raft.RequestPreVoteRequest:
+		t.number("term", b.Term).pair("last", b.LastLogTerm, b.LastLogIndex)
+	case *raft.RequestPreVoteResponse:
+		t.number("term", b.Term).flag("granted", b.Granted)
+	}
+}

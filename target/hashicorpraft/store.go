@@ -1,0 +1,300 @@
+package hashicorpraft
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/bubble"
+)
+
+// store is what a node has on its disk: the log, the term and the vote, the last snapshots.
+type store struct {
+	first     uint64 // index of logs[0]
+	logs      []raft.Log
+	prefix    []uint64 // of each entry, the hash of the log up to it
+	base      uint64   // the hash of what was before logs[0]
+	words     map[string]string
+	numbers   map[string]uint64
+	snapshots []snapshot // the newest first, at most two
+}
+
+type snapshot struct {
+	meta raft.SnapshotMeta
+	data []byte
+}
+
+func newStore() *store { return &store{words: map[string]string{}, numbers: map[string]uint64{}} }
+
+func (s *store) clone() *store {
+	c := *s
+	c.logs, c.prefix, c.snapshots = slices.Clone(s.logs), slices.Clone(s.prefix), slices.Clone(s.snapshots)
+	c.words, c.numbers = maps.Clone(s.words), maps.Clone(s.numbers)
+	return &c
+}
+
+// last is the end of the log, or of the snapshot where that goes further.
+func (s *store) last() (index, term uint64) {
+	if k := len(s.logs); k > 0 {
+		return s.logs[k-1].Index, s.logs[k-1].Term
+	}
+	if len(s.snapshots) > 0 {
+		return s.snapshots[0].meta.Index, s.snapshots[0].meta.Term
+	}
+	return 0, 0
+}
+
+func (s *store) lastLog() uint64 {
+	if len(s.logs) == 0 {
+		return 0
+	}
+	return s.first + uint64(len(s.logs)) - 1
+}
+
+// upTo is the hash of the log up to an index, where it is known.
+func (s *store) upTo(index uint64) (uint64, bool) {
+	if index < s.first || index > s.lastLog() || len(s.logs) == 0 {
+		return 0, false
+	}
+	return s.prefix[index-s.first], true
+}
+
+// cut drops the entries from an index on.
+func (s *store) cut(from uint64) {
+	if len(s.logs) > 0 && from <= s.lastLog() {
+		keep := int(from - min(from, s.first))
+		s.logs, s.prefix = s.logs[:keep], s.prefix[:keep]
+	}
+}
+
+// append adds an entry. After a gap nothing is known of what was before.
+func (s *store) append(l *raft.Log) {
+	before := s.base
+	switch k := len(s.logs); {
+	case k == 0:
+		s.first, s.base = l.Index, 0
+		before = 0
+		if l.Index > 1 {
+			before = unknown
+		}
+	case l.Index == s.lastLog()+1:
+		before = s.prefix[k-1]
+	default:
+		s.logs, s.prefix, s.first, before = s.logs[:0], s.prefix[:0], l.Index, unknown
+	}
+	s.logs = append(s.logs, *l)
+	s.prefix = append(s.prefix, extend(before, l))
+}
+
+// unknown is the hash of a log whose beginning is not known; it makes all hashes after it
+// unknown, too.
+const unknown = 1
+
+// extend is the hash of a log with one more entry.
+func extend(before uint64, l *raft.Log) uint64 {
+	if before == unknown {
+		return unknown
+	}
+	h := before*0x9e3779b97f4a7c15 ^ l.Index<<32 ^ l.Term<<8 ^ uint64(l.Type)
+	for _, b := range l.Data {
+		h = (h ^ uint64(b)) * 0x100000001b3
+	}
+	h *= 0xff51afd7ed558ccd
+	return max(h^h>>32, unknown+1)
+}
+
+// disk is the stores as the library wants them.
+type disk struct {
+	*bubble.Disk[store]
+	node    *bubble.Node
+	replica *replica
+}
+
+var errNotFound = errors.New("not found") // the library compares this text
+
+// FirstIndex is the index of the first entry.
+func (d *disk) FirstIndex() (index uint64, _ error) {
+	d.Read(func(s *store) {
+		if len(s.logs) > 0 {
+			index = s.first
+		}
+	})
+	return index, nil
+}
+
+// LastIndex is the index of the last entry.
+func (d *disk) LastIndex() (index uint64, _ error) {
+	d.Read(func(s *store) { index = s.lastLog() })
+	return index, nil
+}
+
+// GetLog reads an entry.
+func (d *disk) GetLog(index uint64, l *raft.Log) (err error) {
+	d.Read(func(s *store) {
+		if err = raft.ErrLogNotFound; len(s.logs) > 0 && index >= s.first && index <= s.lastLog() {
+			*l, err = s.logs[index-s.first], nil
+		}
+	})
+	return err
+}
+
+// StoreLog writes an entry.
+func (d *disk) StoreLog(l *raft.Log) error { return d.StoreLogs([]*raft.Log{l}) }
+
+// StoreLogs writes entries, all of them at once.
+func (d *disk) StoreLogs(logs []*raft.Log) error {
+	if len(logs) == 0 {
+		return nil
+	}
+	e := &Appended{Leader: d.replica.leads()}
+	d.Write(func(s *store) {
+		e.Last = s.lastLog()
+		s.cut(logs[0].Index)
+		e.Entries = e.Entries[:0]
+		for _, l := range logs {
+			s.append(l)
+			e.Entries = append(e.Entries, Entry{Index: l.Index, Term: l.Term, Prefix: s.prefix[len(s.prefix)-1], Text: entryData(l)})
+		}
+	})
+	d.node.Emit(EventAppend, e)
+	return nil
+}
+
+// DeleteRange drops entries from the beginning or the end of the log.
+func (d *disk) DeleteRange(from, to uint64) error {
+	var cut, leader bool
+	d.Write(func(s *store) {
+		if to >= s.lastLog() && from > s.first {
+			s.cut(from)
+			cut = true
+			return
+		}
+		if len(s.logs) > 0 && from <= s.first && to >= s.first {
+			k := min(int(to-s.first)+1, len(s.logs))
+			s.logs, s.prefix, s.first = slices.Clone(s.logs[k:]), slices.Clone(s.prefix[k:]), s.first+uint64(k)
+		}
+	})
+	if leader = d.replica.leads(); cut && leader {
+		d.node.Emit(EventAppend, &Appended{Leader: true, Cut: from})
+	}
+	return nil
+}
+
+// Set writes a word.
+func (d *disk) Set(key, value []byte) error {
+	d.Write(func(s *store) { s.words[string(key)] = string(value) })
+	return nil
+}
+
+// Get reads one.
+func (d *disk) Get(key []byte) (value []byte, err error) {
+	d.Read(func(s *store) {
+		if v, ok := s.words[string(key)]; ok {
+			value = []byte(v)
+		} else {
+			err = errNotFound
+		}
+	})
+	return value, err
+}
+
+// SetUint64 writes a number.
+func (d *disk) SetUint64(key []byte, value uint64) error {
+	d.Write(func(s *store) { s.numbers[string(key)] = value })
+	return nil
+}
+
+// GetUint64 reads one.
+func (d *disk) GetUint64(key []byte) (value uint64, err error) {
+	d.Read(func(s *store) {
+		var ok bool
+		if value, ok = s.numbers[string(key)]; !ok {
+			err = errNotFound
+		}
+	})
+	return value, err
+}
+
+// Create begins a snapshot.
+func (d *disk) Create(version raft.SnapshotVersion, index, term uint64, configuration raft.Configuration, configurationIndex uint64, _ raft.Transport) (raft.SnapshotSink, error) {
+	return &sink{disk: d, meta: raft.SnapshotMeta{Version: version, ID: fmt.Sprintf("%d-%d", term, index), Index: index, Term: term,
+		Configuration: configuration, ConfigurationIndex: configurationIndex}}, nil
+}
+
+// List lists the snapshots, the newest first.
+func (d *disk) List() (list []*raft.SnapshotMeta, _ error) {
+	d.Read(func(s *store) {
+		for i := range s.snapshots {
+			meta := s.snapshots[i].meta
+			list = append(list, &meta)
+		}
+	})
+	return list, nil
+}
+
+// Open reads a snapshot.
+func (d *disk) Open(id string) (meta *raft.SnapshotMeta, data io.ReadCloser, err error) {
+	err = fmt.Errorf("no snapshot %s", id)
+	d.Read(func(s *store) {
+		for _, snap := range s.snapshots {
+			if m := snap.meta; m.ID == id {
+				meta, data, err = &m, io.NopCloser(bytes.NewReader(snap.data)), nil
+				return
+			}
+		}
+	})
+	return meta, data, err
+}
+
+// sink takes a snapshot. It is there when it is closed, all at once.
+type sink struct {
+	bytes.Buffer
+	disk     *disk
+	meta     raft.SnapshotMeta
+	canceled bool
+}
+
+// ID names the snapshot.
+func (s *sink) ID() string { return s.meta.ID }
+
+// Cancel gives it up.
+func (s *sink) Cancel() error {
+	s.canceled = true
+	return nil
+}
+
+// Close makes it durable.
+func (s *sink) Close() error {
+	if s.canceled {
+		return nil
+	}
+	s.meta.Size = int64(s.Len())
+	data := slices.Clone(s.Bytes())
+	s.disk.Write(func(to *store) {
+		to.snapshots = append([]snapshot{{s.meta, data}}, to.snapshots...)
+		slices.SortStableFunc(to.snapshots, func(a, b snapshot) int { return int(b.meta.Index) - int(a.meta.Index) })
+		to.snapshots = to.snapshots[:min(2, len(to.snapshots))]
+	})
+	s.canceled = true
+	return nil
+}
+
+// bootstrapped is the disk of a node that knows the cluster and nothing else.
+func bootstrapped(nodes int) *store {
+	var servers []raft.Server
+	for i := range nodes {
+		a := address(lockstep.Node(i + 1))
+		servers = append(servers, raft.Server{ID: raft.ServerID(a), Address: a})
+	}
+	s := newStore()
+	l := raft.Log{Index: 1, Term: 1, Type: raft.LogConfiguration, Data: raft.EncodeConfiguration(raft.Configuration{Servers: servers})}
+	s.append(&l)
+	s.numbers["CurrentTerm"] = 1
+	return s
+}
