@@ -174,7 +174,8 @@ func TestCutsFollowThePlan(t *testing.T) {
 		for range 12 {
 			m := make(matrix, nodes+1)
 			for n := 1; n <= nodes; n++ {
-				m[n] = lockstep.Nodes(r.Uint64()) & lockstep.Nodes(r.Uint64()) & trace.AllNodes(nodes).Without(lockstep.Node(n))
+				one, other := lockstep.Nodes(r.Uint64()), lockstep.Nodes(r.Uint64()) // each node with a chance of a quarter
+				m[n] = one & other & trace.AllNodes(nodes).Without(lockstep.Node(n))
 			}
 			plan.loses = append(plan.loses, m)
 		}
