@@ -279,4 +279,7 @@ func (c *campaign) conclude() {
 	if r.Reached != "" {
 		r.Guarantee.Assumes = append(slices.Clip(r.Guarantee.Assumes), r.Reached)
 	}
+	if c.Scenario != nil {
+		r.Guarantee = r.Guarantee.under(c.Scenario.Name(), r.Effects)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 	"strings"
 )
 
@@ -40,6 +41,27 @@ func (g Guarantee) Runs(want float64) int {
 		return 0
 	}
 	return max(1, int(n))
+}
+
+// under is the guarantee for runs under a scenario, by the parts of it that took effect.
+// Whatever they do is not the strategy's choice.
+func (g Guarantee) under(scenario string, effects []Count) Guarantee {
+	var parts []string
+	for _, c := range effects {
+		if c.N > 0 {
+			parts = append(parts, fmt.Sprintf("%q", c.Name))
+		}
+	}
+	if g.Class != "" {
+		g.Class += fmt.Sprintf(" that the scenario %s leaves possible", scenario)
+	}
+	what := "it has done nothing so far"
+	if len(parts) > 0 {
+		what = "it excludes whatever goes against " + strings.Join(parts, ", ")
+	}
+	g.Assumes = append(slices.Clip(g.Assumes), fmt.Sprintf("the scenario %s comes before the strategy: %s", scenario, what))
+	g.Space = nil // how many are left is not known
+	return g
 }
 
 // String is the guarantee for one run in a sentence.

@@ -61,7 +61,8 @@ type offered struct {
 
 // decider is what a strategy decides about events.
 type decider interface {
-	// sent is called when a message was sent, before it is known whether it is open.
+	// sent is called when a message was sent, before it is known whether it is open, and for
+	// an event that happened without having been open.
 	sent(run *lockstep.Run, index int32)
 	// came is called when an event is open to the strategy, and left when it is no longer,
 	// though it did not happen.
@@ -168,7 +169,8 @@ func (a *agenda) lookAtAlarms(run *lockstep.Run) {
 	a.armed = armed
 }
 
-// took closes the event that a step made happen, where there is one.
+// took closes the event that a step made happen. Alarms and requests may be a scenario's from
+// the start.
 func (a *agenda) took(run *lockstep.Run, kind lockstep.Kind, msg lockstep.ID, node lockstep.Node, request int32) {
 	switch kind {
 	case trace.Deliver:
@@ -177,16 +179,27 @@ func (a *agenda) took(run *lockstep.Run, kind lockstep.Kind, msg lockstep.ID, no
 		if a.armed.Has(node) {
 			a.armed = a.armed.Without(node)
 			a.close(run, a.alarms[node])
+			return
 		}
+		a.surprise(run, event{kind: kind, node: node})
 	case trace.Request: // where it waits again under its number, it is another event
 		for i, o := range a.requests {
 			if o.id == request {
 				a.requests = slices.Delete(a.requests, i, i+1)
 				a.close(run, o.event)
-				break
+				return
 			}
 		}
+		a.surprise(run, event{kind: kind, node: node, request: request})
 	}
+}
+
+// surprise takes note of an event that happened without having been open.
+func (a *agenda) surprise(run *lockstep.Run, e event) {
+	index := int32(len(a.events))
+	a.events = append(a.events, e)
+	a.decider.sent(run, index)
+	a.decider.happened(run, index)
 }
 
 // lookAtRequests compares the requests that wait with those known.
@@ -376,7 +389,7 @@ func (h horizon) passed(run *lockstep.Run) bool { return h > 0 && run.Steps() >=
 func (a *agenda) advance(run *lockstep.Run, h horizon, next *lockstep.Step) bool {
 	a.look(run)
 	if h.passed(run) {
-		return h.drain(run, next)
+		return run.Steps() < drainage*int(h) && a.drain(run, next)
 	}
 	best := a.first(run, false)
 	if best < 0 && h > 0 && clockOnly(run.Info()) { // time moves when nothing else can
@@ -391,13 +404,10 @@ func (a *agenda) advance(run *lockstep.Run, h horizon, next *lockstep.Step) bool
 }
 
 // drain delivers the oldest message that can be delivered, or reports false.
-func (h horizon) drain(run *lockstep.Run, next *lockstep.Step) bool {
-	if run.Steps() >= drainage*int(h) {
-		return false
-	}
+func (a *agenda) drain(run *lockstep.Run, next *lockstep.Step) bool {
 	for _, id := range run.InFlight() {
 		if run.Deliverable(id) {
-			next.Kind, next.Msg = trace.Deliver, id
+			a.step(run, a.byMsg[id-1], next)
 			return true
 		}
 	}
