@@ -6,11 +6,14 @@
 // delivered, in the order of sending; all others are lost for good.
 //
 // Where messages carry tags, the rounds of the run go through the rounds of a phase in
-// turn, a message belongs to the round of its tag, and alarms fire in the first round
-// of a phase. Where they do not, the messages in flight when the round starts are its
-// messages, and alarms fire when nothing is in flight. Only the alarms of nodes in the
-// kernel fire. Where a system has no alarms, time passes for all nodes instead. A message
-// that is sent when its round has begun waits for the next round of that name.
+// turn, and alarms fire in the first round of a phase. A message belongs to the round of its
+// tag in the phase in which it is sent: one that is sent when its round is over is lost. All
+// messages of a round have the same phase in their tags, the latest that a node of the kernel
+// has sent; those of earlier phases are lost, in this round and all that follow.
+//
+// Where messages carry no tags, those in flight when the round starts are its messages, and
+// alarms fire when nothing is in flight. Only the alarms of nodes in the kernel fire. Where a
+// system has no alarms, time passes for all nodes instead.
 //
 // Where the messages of a system are not in the engine's hands, a round is a stretch of
 // time: at its border links are cut and healed as the plan loses their messages, or the
@@ -109,6 +112,9 @@ type Driver struct {
 
 	opened int
 	round  int32 // of its phase, where messages carry tags
+	loose  bool  // a message waits for the next round of its name, whatever its phase
+	begun  int   // messages sent before this phase began
+	phase  int32 // the latest phase of a tag that was delivered
 	stage  stage
 	kernel lockstep.Nodes
 	whole  bool             // the kernel is everyone
@@ -144,8 +150,13 @@ func New(info lockstep.Info, number int, plan Plan) *Driver {
 // as it is done anyway where there are no cuts. Then the plan must lose nothing else.
 func (d *Driver) ByCrash() { d.crash = true }
 
+// Loosely says whether a message that is sent when its round is over waits for the next round
+// of that name, so that rounds have messages of several phases. It does not unless told.
+func (d *Driver) Loosely(loose bool) { d.loose = loose }
+
 // Reset begins a new run of so many rounds.
 func (d *Driver) Reset(number int) {
+	d.begun, d.phase = 0, 0
 	d.number, d.opened, d.stage, d.alarms, d.active, d.kernel = number, 0, open, 0, 0, 0
 }
 
@@ -214,7 +225,7 @@ func (d *Driver) takeMail(run *lockstep.Run, next *lockstep.Step) bool {
 			continue
 		}
 		next.Kind, next.Msg = trace.Deliver, id
-		if m := run.Message(id); d.isolates(m) || d.plan.Loses(m) || !run.Deliverable(id) {
+		if m := run.Message(id); d.isolates(m) || d.closed(m) || d.plan.Loses(m) || !run.Deliverable(id) {
 			next.Kind = trace.Drop
 		}
 		return true
@@ -237,6 +248,9 @@ func (d *Driver) open(run *lockstep.Run) {
 		d.round = int32(d.opened % d.names)
 		start = d.round == 0
 	}
+	if start && d.opened > 0 {
+		d.begun = len(run.Messages())
+	}
 	d.opened++
 	d.alarms, d.tick = 0, start && d.ticks
 	if start {
@@ -250,19 +264,38 @@ func (d *Driver) open(run *lockstep.Run) {
 	}
 }
 
-// collect gathers the messages of the round now that everyone has sent.
+// collect gathers the messages of the round now that everyone has sent, with those whose
+// round is over.
 func (d *Driver) collect(run *lockstep.Run) {
 	flying, messages := run.InFlight(), run.Messages()
-	mail, k := slices.Grow(d.mail[:0], len(flying))[:len(flying)], 0
+	mail, k, mine := slices.Grow(d.mail[:0], len(flying))[:len(flying)], 0, 0
 	for _, id := range flying {
+		m := &messages[id-1]
 		mail[k] = id
-		if d.names == 0 || messages[id-1].Tag.Round == d.round {
+		switch {
+		case d.names == 0 || m.Tag.Round == d.round:
+			k++
+			mine++
+			if d.names > 0 && !d.past(m) && !d.isolates(m) {
+				d.phase = max(d.phase, m.Tag.Phase)
+			}
+		case d.past(m):
 			k++
 		}
 	}
-	if k > 0 {
+	if mine > 0 {
 		d.active++
 	}
 	d.mail, d.at = mail[:k], 0
 	d.plan.Order(run, d.mail)
+}
+
+// past reports whether the round of a message was over when the present one began.
+func (d *Driver) past(m *lockstep.Message) bool {
+	return d.names > 0 && !d.loose && (m.Tag.Round < d.round || int(m.ID) <= d.begun)
+}
+
+// closed reports whether the round of a message is over, or its phase.
+func (d *Driver) closed(m *lockstep.Message) bool {
+	return d.names > 0 && !d.loose && (d.past(m) || m.Tag.Phase < d.phase)
 }

@@ -58,7 +58,7 @@ func TestNothingIsOvertakenForEver(t *testing.T) {
 		sim.Cluster[int]{Name: "beaters", Nodes: 3, New: func(lockstep.Node, int) sim.Node[int] { return beater{} }},
 		raft.Cluster{Requests: 5}, smr.Cluster{Nodes: 3}}
 	for _, system := range systems {
-		for _, c := range []struct{ late, atLeast, atMost int }{{strategy.Unbounded, 400, 2000}, {0, 50, strategy.DefaultLate}, {20, 15, 20}, {1, 1, 1}} {
+		for _, c := range []struct{ late, atLeast, atMost int }{{strategy.Unbounded, 400, 2000}, {0, 30, strategy.DefaultLate}, {20, 15, 20}, {1, 1, 1}} {
 			most := 0
 			s := strategy.PCTCP{Depth: 6, Events: 200, Late: c.late, Steps: 2000}
 			explore(t, lockstep.Plan{System: system, Strategy: s, Spec: lateness{&most, make([]int, 10)}, Runs: 50, Workers: 1})
@@ -84,7 +84,7 @@ func TestClocksKeepUp(t *testing.T) {
 
 // The guarantee says how late an event may be.
 func TestGuaranteeNamesLateness(t *testing.T) {
-	for late, want := range map[int]string{0: "more than 100 events", 7: "more than 7 events", strategy.Unbounded: ""} {
+	for late, want := range map[int]string{0: "more than 50 events", 7: "more than 7 events", strategy.Unbounded: ""} {
 		g := explore(t, lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.PCTCP{Depth: 2, Late: late, Steps: 60}, Runs: 5}).Guarantee
 		if text := strings.Join(g.Assumes, "; "); !strings.Contains(text, want) || want == "" && strings.Contains(text, "overtake") {
 			t.Errorf("late=%d: %s, want %q", late, text, want)
