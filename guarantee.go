@@ -17,6 +17,8 @@ type Guarantee struct {
 	Space *big.Int
 	// PerRun is the bound for one run; 0 means that the strategy promises nothing.
 	PerRun float64
+	// Certain says that the campaign has hit every target.
+	Certain bool
 	// Assumes lists what the bound rests on.
 	Assumes []string
 }
@@ -24,6 +26,9 @@ type Guarantee struct {
 // After is the bound on the chance that at least one of the given number of runs hits
 // the target.
 func (g Guarantee) After(runs int) float64 {
+	if g.Certain {
+		return 1
+	}
 	return -math.Expm1(float64(runs) * math.Log1p(-g.PerRun))
 }
 
@@ -66,6 +71,9 @@ func (g Guarantee) under(scenario string, effects []Count) Guarantee {
 
 // String is the guarantee for one run in a sentence.
 func (g Guarantee) String() string {
+	if g.Certain {
+		return "certain: the runs made every execution; " + strings.Join(g.Assumes, "; ")
+	}
 	if g.PerRun <= 0 {
 		return "no guarantee: " + strings.Join(g.Assumes, "; ")
 	}

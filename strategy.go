@@ -25,8 +25,10 @@ type Terms struct {
 	// it does not depend on that.
 	Measured func(Seen) Guarantee
 	// Runs is the number of runs after which the strategy has made all that are different, so
-	// that a campaign need not make more; 0 where there is no such number.
-	Runs int
+	// that a campaign need not make more; 0 where there is no such number. Then Given says
+	// what it does not vary, e.g. the requests of clients, and is empty where there is nothing.
+	Runs  int
+	Given string
 	// Sequential says that the scheduler learns from one run for the next. Then one
 	// scheduler makes all runs of a campaign in order, with one worker, and a failing run
 	// is recorded by repeating its steps instead of from its seed.

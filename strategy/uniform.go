@@ -92,7 +92,7 @@ func (u Uniform) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	if err := u.check(info); err != nil {
 		return lockstep.Terms{}, err
 	}
-	return lockstep.Terms{Guarantee: u.guarantee(info), Runs: u.runs(info)}, nil
+	return lockstep.Terms{Guarantee: u.guarantee(info), Runs: u.runs(info), Given: givenRequests(info)}, nil
 }
 
 // check reports what is wrong with the options, or why the system does not fit.
@@ -126,7 +126,7 @@ func (u Uniform) guarantee(info lockstep.Info) lockstep.Guarantee {
 
 // New makes a scheduler.
 func (u Uniform) New(info lockstep.Info) lockstep.Scheduler {
-	s := &isolator{breaker: newBreaker(u.space(info.Nodes), u.Sampler), isolated: make([]lockstep.Nodes, u.Rounds)}
+	s := &isolator{breaker: newBreaker(info, u.space(info.Nodes), u.Sampler), isolated: make([]lockstep.Nodes, u.Rounds)}
 	s.Driver = rounds.New(info, u.Rounds, s)
 	if u.By == ByCrash {
 		s.Driver.ByCrash()
@@ -173,11 +173,11 @@ type breaker struct {
 	*breakage
 	rand         *rand.Rand
 	phase, round int
-	given        bool // this phase's request
+	requests
 }
 
-func newBreaker(s *space, sampler Sampler) breaker {
-	b := breaker{space: s, sampler: sampler, breakage: s.newBreakage()}
+func newBreaker(info lockstep.Info, s *space, sampler Sampler) breaker {
+	b := breaker{space: s, sampler: sampler, breakage: s.newBreakage(), requests: requests{every: requestEvery(info), inTurn: sampler == Every}}
 	if sampler == Paper {
 		b.dist = s.distributions()
 	}
@@ -187,11 +187,13 @@ func newBreaker(s *space, sampler Sampler) breaker {
 // Reset begins a new run.
 func (b *breaker) Reset(start *lockstep.Start) {
 	b.rand = start.Rand
+	b.requests.reset()
 	b.Driver.Reset(b.space.rounds)
 	switch b.sampler {
 	case Paper:
 		b.space.paper(b.rand, b.breakage, b.dist)
 	case Every:
+		start.SeedOf = 0 // nothing but the rounds differs from run to run
 		b.space.unrank(uint64(start.Run)%b.space.size().Uint64(), b.breakage)
 	default:
 		b.space.exact(b.rand, b.breakage)
@@ -203,17 +205,12 @@ func (b *breaker) Tell(bool) lockstep.Account { return lockstep.Account{} }
 
 func (b *breaker) open(round int) {
 	b.phase, b.round = round/b.space.period, round%b.space.period
-	b.given = b.round != 0
+	b.requests.open(round)
 }
 
-// Give chooses what is given to nodes at the start of a round: one request at the start of each phase.
+// Give chooses what is given to nodes at the start of a round.
 func (b *breaker) Give(run *lockstep.Run, next *lockstep.Step) bool {
-	if b.given || givable(run) == 0 {
-		return false
-	}
-	b.given = true
-	giveAny(b.rand, run, next)
-	return true
+	return b.requests.give(b.rand, run, next)
 }
 
 // checkSampler reports why a sampler does not fit the space or the system.
