@@ -27,7 +27,7 @@ type Lossy struct {
 	// Losses bounds the broken links of a run, where there is a period; Unbounded lifts it.
 	Losses int `help:"broken links in a run, with a period; -1: no bound"`
 	// Sampler says how runs are drawn, where there is a period; the zero value is Exact.
-	Sampler Sampler `help:"exact, paper or every, with a period"`
+	Sampler Sampler `help:"exact, paper, partial or every, with a period"`
 }
 
 // DefaultLossy loses fewer messages than it delivers: with equal chances hardly any

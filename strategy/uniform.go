@@ -25,7 +25,7 @@ type Uniform struct {
 	// Rounds is the length of a run.
 	Rounds int `help:"rounds of a run"`
 	// Sampler says how runs are drawn; the zero value is Exact.
-	Sampler Sampler `help:"exact, paper or every"`
+	Sampler Sampler `help:"exact, paper, partial or every"`
 	// By says how nodes are isolated where messages are not in the engine's hands; the zero
 	// value is ByCut.
 	By Means `help:"cut or crash: how nodes are isolated where messages are not in the engine's hands"`
@@ -41,15 +41,22 @@ type Sampler uint8
 const (
 	// Exact gives every execution with at most the bound's isolations the same probability.
 	Exact Sampler = iota
-	// Paper is Algorithm 1 as published: exactly the bound's isolations, distributed over
-	// the phases first, so that executions have different probabilities.
+	// Paper is Algorithm 1 as published, with its function f from the nodes drawn for a phase
+	// to rounds read as a total one: exactly the bound's isolations, distributed over the
+	// phases first, so that executions have different probabilities. Without a bound it is
+	// the paper's unbounded case: each node is isolated from any round of a phase, or not
+	// at all, with the same probability.
 	Paper
 	// Every walks through the space: run i makes the i-th execution, and a campaign ends
 	// when it has made them all.
 	Every
+	// Partial is Paper with f read as a partial function, as the paper writes it: a node
+	// that was drawn for a phase may stay whole, so that there are at most the bound's
+	// isolations.
+	Partial
 )
 
-var samplerNames = []string{"exact", "paper", "every"}
+var samplerNames = []string{"exact", "paper", "every", "partial"}
 
 // String is the sampler's word.
 func (s Sampler) String() string { return option.Word(samplerNames, int(s)) }
@@ -178,7 +185,7 @@ type breaker struct {
 
 func newBreaker(info lockstep.Info, s *space, sampler Sampler) breaker {
 	b := breaker{space: s, sampler: sampler, breakage: s.newBreakage(), requests: requests{every: requestEvery(info), inTurn: sampler == Every}}
-	if sampler == Paper {
+	if sampler == Paper || sampler == Partial {
 		b.dist = s.distributions()
 	}
 	return b
@@ -190,8 +197,8 @@ func (b *breaker) Reset(start *lockstep.Start) {
 	b.requests.reset()
 	b.Driver.Reset(b.space.rounds)
 	switch b.sampler {
-	case Paper:
-		b.space.paper(b.rand, b.breakage, b.dist)
+	case Paper, Partial:
+		b.space.paper(b.rand, b.breakage, b.dist, b.sampler == Partial)
 	case Every:
 		start.SeedOf = 0 // nothing but the rounds differs from run to run
 		b.space.unrank(uint64(start.Run)%b.space.size().Uint64(), b.breakage)
@@ -227,16 +234,20 @@ func checkSampler(who string, sampler Sampler, s *space) error {
 // guarantee states what a sampler promises on a space.
 func guarantee(s *space, sampler Sampler, class, sites string) lockstep.Guarantee {
 	g := lockstep.Guarantee{Assumes: []string{"messages are lost as the rounds say; nothing else is random"}}
-	if sampler == Paper {
-		g.Class = fmt.Sprintf("a given %s with exactly %d %s", class, s.bound, sites)
-		g.Space = s.exactly()
-		ways := s.rarest()
-		g.PerRun = inverse(ways.Mul(ways, s.distributions().size(s.bound)))
-		return g
-	}
 	g.Class = fmt.Sprintf("a given %s with at most %d %s", class, s.bound, sites)
+	if s.free {
+		g.Class = fmt.Sprintf("a given %s with any number of %s", class, sites)
+	}
 	g.Space = s.size()
 	g.PerRun = inverse(g.Space)
+	if (sampler == Paper || sampler == Partial) && !s.free {
+		if sampler == Paper {
+			g.Class = fmt.Sprintf("a given %s with exactly %d %s", class, s.bound, sites)
+			g.Space = s.exactly()
+		}
+		ways := s.rarest(sampler == Partial)
+		g.PerRun = inverse(ways.Mul(ways, s.distributions().size(s.bound)))
+	}
 	if sampler == Every {
 		g.Assumes = append(g.Assumes, fmt.Sprintf("run i makes the i-th execution: %s runs make all of them", s.size()))
 	}
