@@ -113,8 +113,10 @@ type Driver struct {
 	opened int
 	round  int32 // of its phase, where messages carry tags
 	loose  bool  // a message waits for the next round of its name, whatever its phase
-	begun  int   // messages sent before this phase began
-	phase  int32 // the latest phase of a tag that was delivered
+	apart  Isolation
+	kept   []lockstep.ID // messages of isolated nodes that wait for their return
+	begun  int           // messages sent before this phase began
+	phase  int32         // the latest phase of a tag that was delivered
 	stage  stage
 	kernel lockstep.Nodes
 	whole  bool             // the kernel is everyone
@@ -154,9 +156,28 @@ func (d *Driver) ByCrash() { d.crash = true }
 // of that name, so that rounds have messages of several phases. It does not unless told.
 func (d *Driver) Loosely(loose bool) { d.loose = loose }
 
+// Isolation says what nodes outside the kernel do, where messages are in the engine's hands.
+// Where they are not, isolated nodes run on without being heard, or are down.
+type Isolation uint8
+
+// The kinds of isolation.
+const (
+	// Frozen nodes do nothing: their alarms do not fire, and messages from and to them are lost.
+	Frozen Isolation = iota
+	// CutOff nodes run: their alarms fire, but messages from and to them are lost.
+	CutOff
+	// Held nodes run, and messages from and to them wait: they arrive in the first round in
+	// which sender and receiver hear each other again, before those of the round, whatever
+	// their tags.
+	Held
+)
+
+// Isolates says what nodes outside the kernel do; they are frozen unless told.
+func (d *Driver) Isolates(how Isolation) { d.apart = how }
+
 // Reset begins a new run of so many rounds.
 func (d *Driver) Reset(number int) {
-	d.begun, d.phase = 0, 0
+	d.begun, d.phase, d.kept = 0, 0, d.kept[:0]
 	d.number, d.opened, d.stage, d.alarms, d.active, d.kernel = number, 0, open, 0, 0, 0
 }
 
@@ -224,8 +245,13 @@ func (d *Driver) takeMail(run *lockstep.Run, next *lockstep.Step) bool {
 		if !run.IsInFlight(id) { // a scenario took it
 			continue
 		}
+		m := run.Message(id)
+		apart := d.isolates(m)
+		if apart && d.keep(m) {
+			continue
+		}
 		next.Kind, next.Msg = trace.Deliver, id
-		if m := run.Message(id); d.isolates(m) || d.closed(m) || d.plan.Loses(m) || !run.Deliverable(id) {
+		if apart || d.closed(m) && !d.waits(id) || d.plan.Loses(m) || !run.Deliverable(id) {
 			next.Kind = trace.Drop
 		}
 		return true
@@ -243,7 +269,8 @@ func (d *Driver) isolates(m *lockstep.Message) bool {
 func (d *Driver) open(run *lockstep.Run) {
 	phase, kernel := d.plan.Open(d.opened, run)
 	run.OpenRound(phase, kernel)
-	start := len(run.InFlight()) == 0
+	d.kept = slices.DeleteFunc(d.kept, func(id lockstep.ID) bool { return !run.IsInFlight(id) })
+	start := len(run.InFlight()) == len(d.kept)
 	if d.names > 0 {
 		d.round = int32(d.opened % d.names)
 		start = d.round == 0
@@ -255,6 +282,9 @@ func (d *Driver) open(run *lockstep.Run) {
 	d.alarms, d.tick = 0, start && d.ticks
 	if start {
 		d.alarms = kernel
+		if d.apart != Frozen {
+			d.alarms = run.All()
+		}
 	}
 	d.alarms = d.plan.Ring(d.alarms)
 	d.kernel, d.whole, d.stage = kernel, kernel == run.All(), give
@@ -273,6 +303,8 @@ func (d *Driver) collect(run *lockstep.Run) {
 		m := &messages[id-1]
 		mail[k] = id
 		switch {
+		case d.waits(id):
+			k++
 		case d.names == 0 || m.Tag.Round == d.round:
 			k++
 			mine++
@@ -289,6 +321,25 @@ func (d *Driver) collect(run *lockstep.Run) {
 	d.mail, d.at = mail[:k], 0
 	d.plan.Order(run, d.mail)
 }
+
+// keep lets a message from or to an isolated node wait, where these are held, and reports
+// whether it does.
+func (d *Driver) keep(m *lockstep.Message) bool {
+	switch {
+	case d.apart != Held:
+		return false
+	case d.waits(m.ID):
+		return true
+	case d.closed(m):
+		return false
+	default:
+		d.kept = append(d.kept, m.ID)
+		return true
+	}
+}
+
+// waits reports whether a message waits for the return of an isolated node.
+func (d *Driver) waits(id lockstep.ID) bool { return len(d.kept) > 0 && slices.Contains(d.kept, id) }
 
 // past reports whether the round of a message was over when the present one began.
 func (d *Driver) past(m *lockstep.Message) bool {

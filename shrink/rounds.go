@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/rounds"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -12,9 +13,14 @@ import (
 func (s *shrinker) schedule(t *trace.Trace) (was string, err error) {
 	var now schedule
 	ok := false
-	// Alarms, the order of arrival or the rounds of messages may not follow the rules, and matter.
-	for _, but := range [...]struct{ exact, loose bool }{{false, false}, {true, false}, {false, true}, {true, true}} {
-		now = scheduleOf(t, but.exact, but.loose)
+	// Alarms, the order of arrival, the rounds of messages or what isolated nodes do may not
+	// follow the rules, and matter.
+	for _, but := range [...]struct {
+		exact, loose bool
+		apart        rounds.Isolation
+	}{{}, {exact: true}, {apart: rounds.CutOff}, {apart: rounds.Held}, {loose: true}, {exact: true, loose: true},
+		{exact: true, apart: rounds.Held}} {
+		now = scheduleOf(t, but.exact, but.loose, but.apart)
 		if ok = s.fails(now); ok {
 			break
 		}

@@ -26,6 +26,9 @@ type Uniform struct {
 	Rounds int `help:"rounds of a run"`
 	// Sampler says how runs are drawn; the zero value is Exact.
 	Sampler Sampler `help:"exact, paper, partial or every"`
+	// Isolated says what isolated nodes do, where messages are in the engine's hands; the zero
+	// value is Frozen.
+	Isolated Apart `help:"frozen, cut or held: isolated nodes stand still, run without being heard, or are heard later"`
 	// By says how nodes are isolated where messages are not in the engine's hands; the zero
 	// value is ByCut.
 	By Means `help:"cut or crash: how nodes are isolated where messages are not in the engine's hands"`
@@ -65,6 +68,31 @@ func (s Sampler) String() string { return option.Word(samplerNames, int(s)) }
 func (s *Sampler) UnmarshalText(text []byte) error {
 	i, err := option.WordIndex("sampler", samplerNames, text)
 	*s = Sampler(i)
+	return err
+}
+
+// Apart says what isolated nodes do.
+type Apart rounds.Isolation
+
+// What isolated nodes do.
+const (
+	// Frozen nodes do nothing, and messages from and to them are lost.
+	Frozen = Apart(rounds.Frozen)
+	// CutOff nodes live on by their clocks, but messages from and to them are lost.
+	CutOff = Apart(rounds.CutOff)
+	// Held nodes live on, and messages from and to them arrive when they return.
+	Held = Apart(rounds.Held)
+)
+
+var apartNames = []string{"frozen", "cut", "held"}
+
+// String is the word for it.
+func (a Apart) String() string { return option.Word(apartNames, int(a)) }
+
+// UnmarshalText reads the word for it.
+func (a *Apart) UnmarshalText(text []byte) error {
+	i, err := option.WordIndex("isolation", apartNames, text)
+	*a = Apart(i)
 	return err
 }
 
@@ -113,6 +141,12 @@ func (u Uniform) check(info lockstep.Info) error {
 	if int(u.By) >= len(meansNames) {
 		return fmt.Errorf("uniform: by %d, allowed are 0..%d", u.By, len(meansNames)-1)
 	}
+	if int(u.Isolated) >= len(apartNames) {
+		return fmt.Errorf("uniform: isolated %d, allowed are 0..%d", u.Isolated, len(apartNames)-1)
+	}
+	if u.Isolated != Frozen && rounds.Coarse(info) {
+		return fmt.Errorf("uniform: isolated=%s is for systems whose messages are in the engine's hands; those of %s are not, and by says what happens there", u.Isolated, info.Name)
+	}
 	if u.By == ByCrash && !rounds.Coarse(info) {
 		return fmt.Errorf("uniform: by=crash is for systems whose messages are not in the engine's hands; those of %s are lost one by one", info.Name)
 	}
@@ -128,13 +162,18 @@ func (u Uniform) runs(info lockstep.Info) int { return u.space(info.Nodes).runs(
 
 // guarantee is what one run promises.
 func (u Uniform) guarantee(info lockstep.Info) lockstep.Guarantee {
-	return guarantee(u.space(info.Nodes), u.Sampler, fmt.Sprintf("%d-periodic uniform execution of %d rounds", u.Period, u.Rounds), "isolations")
+	g := guarantee(u.space(info.Nodes), u.Sampler, fmt.Sprintf("%d-periodic uniform execution of %d rounds", u.Period, u.Rounds), "isolations")
+	if u.Isolated == Held {
+		g.Assumes[0] = "messages wait as the rounds say, so that runs are not lossy-synchronous; nothing else is random"
+	}
+	return g
 }
 
 // New makes a scheduler.
 func (u Uniform) New(info lockstep.Info) lockstep.Scheduler {
 	s := &isolator{breaker: newBreaker(info, u.space(info.Nodes), u.Sampler), isolated: make([]lockstep.Nodes, u.Rounds)}
 	s.Driver = rounds.New(info, u.Rounds, s)
+	s.Driver.Isolates(rounds.Isolation(u.Isolated))
 	if u.By == ByCrash {
 		s.Driver.ByCrash()
 	}
