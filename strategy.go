@@ -9,7 +9,7 @@ import (
 // its zero value is valid or Fit refuses it with an error that names the field.
 type Strategy interface {
 	// String is the strategy as written on the command line, e.g.
-	// "uniform:period=4,isolations=4,rounds=16".
+	// "uniform:isolations=4,rounds=16".
 	String() string
 	// Fit says on which terms the strategy explores such a system, or why it cannot.
 	Fit(Info) (Terms, error)

@@ -102,3 +102,20 @@ func (perStep) Reset()                                   {}
 func (f perStep) Step(r *lockstep.Run) *lockstep.Finding { f(r); return nil }
 func (perStep) End(*lockstep.Run) *lockstep.Finding      { return nil }
 func (perStep) Conclude(bool) (c lockstep.Conclusion)    { return c }
+
+// Isolated nodes return after a phase of the protocol, unless told otherwise.
+func TestPeriodOfTheProtocol(t *testing.T) {
+	need := trace.KindsOf(trace.Deliver, trace.Drop, trace.Alarm)
+	for _, c := range []struct {
+		rounds []string
+		period int
+		want   string
+	}{{[]string{"A", "B", "C", "D", "E", "F"}, 0, "6-periodic"}, {nil, 0, "4-periodic"}, {[]string{"A", "B"}, 3, "3-periodic"}} {
+		s := strategy.DefaultUniform
+		s.Period = c.period
+		terms, err := s.Fit(lockstep.Info{Name: "x", Nodes: 3, Supports: need, Rounds: c.rounds})
+		if err != nil || !strings.Contains(terms.Guarantee.Class, c.want) {
+			t.Errorf("%v, period %d: %s, %v, want %s", c.rounds, c.period, terms.Guarantee.Class, err, c.want)
+		}
+	}
+}

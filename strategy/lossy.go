@@ -97,7 +97,7 @@ func (l Lossy) New(info lockstep.Info) lockstep.Scheduler {
 		s.Driver = rounds.New(info, l.Rounds, s)
 		return s
 	}
-	s := &loser{loss: l.Loss, rounds: l.Rounds, requests: requests{every: requestEvery(info)}}
+	s := &loser{loss: l.Loss, rounds: l.Rounds, requests: requests{every: phaseLength(info)}}
 	s.Driver = rounds.New(info, l.Rounds, s)
 	return s
 }

@@ -16,13 +16,15 @@ type requests struct {
 	given  int
 }
 
-// requestEvery is the number of rounds from one request to the next: the rounds of a phase, or
-// four where messages carry no tags.
-func requestEvery(info lockstep.Info) int {
+// untaggedPhase is the number of rounds that count as a phase where messages carry no tags.
+const untaggedPhase = 4
+
+// phaseLength is the number of rounds of a phase of the protocol.
+func phaseLength(info lockstep.Info) int {
 	if k := len(info.Rounds); k > 0 {
 		return k
 	}
-	return DefaultUniform.Period
+	return untaggedPhase
 }
 
 // givenRequests says how requests are given in a run that is one of all executions.

@@ -366,7 +366,7 @@ func TestCheckSpace(t *testing.T) {
 		want string
 	}{
 		{Uniform{}, "uniform: rounds is 0, allowed are 1..1000000"},
-		{Uniform{Rounds: 8}, "uniform: period is 0, allowed are 1..100 rounds"},
+		{Uniform{Period: -1, Rounds: 8}, "uniform: period is -1, allowed are 1..100 rounds"},
 		{Uniform{Rounds: 8, Period: 4, Isolations: 7}, "uniform: isolations is 7, but 3 sites in 2 phases (8 rounds, period 4) allow 0..6, or -1 for no bound"},
 		{Uniform{Rounds: 8, Period: 4, Isolations: -2}, "uniform: isolations is -2, but 3 sites in 2 phases (8 rounds, period 4) allow 0..6, or -1 for no bound"},
 		{Uniform{Rounds: 400, Period: 1, Isolations: 200, Sampler: Every}, "uniform: sampler=every cannot walk through"},

@@ -137,7 +137,7 @@ func ExampleParse() {
 	_, err = strategy.Parse("uniform:isolation=2")
 	fmt.Println(err)
 	// Output:
-	// uniform:period=4,isolations=2,rounds=12 <nil>
+	// uniform:isolations=2,rounds=12 <nil>
 	// strategy uniform: unknown key "isolation": allowed are period, isolations, rounds, sampler, isolated, by
 }
 

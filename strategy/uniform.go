@@ -17,9 +17,9 @@ import (
 // using Communication Closure"). Where messages are not in the engine's hands, a round is a
 // stretch of time and nodes outside the kernel are cut off or crashed meanwhile.
 type Uniform struct {
-	// Period is the number of rounds after which isolated nodes return, ideally the
-	// length of a phase of the protocol.
-	Period int `help:"rounds after which isolated nodes return"`
+	// Period is the number of rounds after which isolated nodes return; 0 means the rounds of a
+	// phase of the protocol, or 4 where messages carry no tags.
+	Period int `help:"rounds after which isolated nodes return; 0: the rounds of a phase"`
 	// Isolations bounds the isolations of a run; Unbounded lifts the bound.
 	Isolations int `help:"isolations in a run; -1: no bound"`
 	// Rounds is the length of a run.
@@ -34,8 +34,8 @@ type Uniform struct {
 	By Means `help:"cut or crash: how nodes are isolated where messages are not in the engine's hands"`
 }
 
-// DefaultUniform has the numbers of the paper's Fig. 3.
-var DefaultUniform = Uniform{Period: 4, Isolations: 4, Rounds: 16}
+// DefaultUniform has the numbers of the paper's Fig. 3, with the protocol's own period.
+var DefaultUniform = Uniform{Isolations: 4, Rounds: 16}
 
 // Sampler says how a lock-step strategy chooses from its space.
 type Sampler uint8
@@ -132,6 +132,7 @@ func (u Uniform) Fit(info lockstep.Info) (lockstep.Terms, error) {
 
 // check reports what is wrong with the options, or why the system does not fit.
 func (u Uniform) check(info lockstep.Info) error {
+	u = u.of(info)
 	if err := checkSpace("uniform", "isolations", info.Nodes, u.Rounds, u.Period, u.Isolations); err != nil {
 		return err
 	}
@@ -154,14 +155,25 @@ func (u Uniform) check(info lockstep.Info) error {
 }
 
 // Size is the number of executions on so many nodes that the strategy can make with
-// the sampler Exact. Check must have passed.
-func (u Uniform) Size(nodes int) *big.Int { return u.space(nodes).size() }
+// the sampler Exact, with a period of 4 where it is the protocol's. Fit must have passed.
+func (u Uniform) Size(nodes int) *big.Int {
+	return u.of(lockstep.Info{}).space(nodes).size()
+}
+
+// of is the strategy with the period of a system, where it has none of its own.
+func (u Uniform) of(info lockstep.Info) Uniform {
+	if u.Period == 0 {
+		u.Period = phaseLength(info)
+	}
+	return u
+}
 
 // runs is the number of runs that make the whole space, or 0.
-func (u Uniform) runs(info lockstep.Info) int { return u.space(info.Nodes).runs(u.Sampler) }
+func (u Uniform) runs(info lockstep.Info) int { return u.of(info).space(info.Nodes).runs(u.Sampler) }
 
 // guarantee is what one run promises.
 func (u Uniform) guarantee(info lockstep.Info) lockstep.Guarantee {
+	u = u.of(info)
 	g := guarantee(u.space(info.Nodes), u.Sampler, fmt.Sprintf("%d-periodic uniform execution of %d rounds", u.Period, u.Rounds), "isolations")
 	if u.Isolated == Held {
 		g.Assumes[0] = "messages wait as the rounds say, so that runs are not lossy-synchronous; nothing else is random"
@@ -171,6 +183,7 @@ func (u Uniform) guarantee(info lockstep.Info) lockstep.Guarantee {
 
 // New makes a scheduler.
 func (u Uniform) New(info lockstep.Info) lockstep.Scheduler {
+	u = u.of(info)
 	s := &isolator{breaker: newBreaker(info, u.space(info.Nodes), u.Sampler), isolated: make([]lockstep.Nodes, u.Rounds)}
 	s.Driver = rounds.New(info, u.Rounds, s)
 	s.Driver.Isolates(rounds.Isolation(u.Isolated))
@@ -223,7 +236,7 @@ type breaker struct {
 }
 
 func newBreaker(info lockstep.Info, s *space, sampler Sampler) breaker {
-	b := breaker{space: s, sampler: sampler, breakage: s.newBreakage(), requests: requests{every: requestEvery(info), inTurn: sampler == Every}}
+	b := breaker{space: s, sampler: sampler, breakage: s.newBreakage(), requests: requests{every: phaseLength(info), inTurn: sampler == Every}}
 	if sampler == Paper || sampler == Partial {
 		b.dist = s.distributions()
 	}
