@@ -98,8 +98,9 @@ type shaping struct {
 	rounds []Shape
 }
 
-// sends is who sent to whom in a round.
+// sends is who sent to whom in a round, in the latest phase that anyone was in.
 type sends struct {
+	phase    int32
 	from, to trace.Nodes
 	messages int
 }
@@ -131,6 +132,12 @@ func (s *shaping) Look(run *lockstep.Run) {
 		if at == nil {
 			at = &sends{}
 			s.sends[due] = at
+		}
+		if m.Tag.Phase > at.phase { // those of earlier phases are lost
+			*at = sends{phase: m.Tag.Phase}
+		}
+		if m.Tag.Phase < at.phase {
+			continue
 		}
 		at.from, at.to = at.from.With(m.From), at.to.With(m.To)
 		at.messages++
