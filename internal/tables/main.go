@@ -27,9 +27,11 @@ import (
 )
 
 const (
-	runs   = 5000 // of each row
-	repeat = 20
-	atMost = 2000
+	runs = 5000 // of each row
+	// of a row of the table about lateness
+	runsLate = 1500
+	repeat   = 20
+	atMost   = 2000
 	// of the campaigns with other bugs, ten with each strategy
 	atMostOther = 400
 	seed        = 1
@@ -110,6 +112,30 @@ func (b bench) shapes(ctx context.Context, w io.Writer) error {
 	return err
 }
 
+// lateness writes how many runs of pctcp find something, by how often an event may be overtaken.
+func (b bench) lateness(ctx context.Context, w io.Writer) error {
+	fmt.Fprintf(w, "### How late an event may be\n\n| strategy | smr-bug | pbft, 2f a quorum | pbft, a view forgets |\n|---|--:|--:|--:|\n")
+	for _, late := range []int{5, 10, 20, 30, 50, 100, strategy.Unbounded} {
+		p := b.plan()
+		p.Strategy = strategy.PCTCP{Depth: 5, Late: late, Steps: 300}
+		p.Runs, p.KeepGoing, p.Keep = runsLate, true, 1
+		fmt.Fprintf(w, "| `late=%d` |", late)
+		for _, system := range []lockstep.System{p.System, pbft.Cluster{SmallQuorum: true}, pbft.Cluster{Forgetful: true}} {
+			if p.System = system; system != b.plan().System {
+				p.Spec = pbft.Agreement
+			}
+			result, err := lockstep.Explore(ctx, p)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(w, " %d |", result.Verdicts[trace.Fail])
+		}
+		fmt.Fprintln(w)
+	}
+	_, err := fmt.Fprintf(w, "\nBuggy runs of %d of `pctcp:depth=5,steps=300`.\n\n", runsLate)
+	return err
+}
+
 // tables writes all tables.
 func (b bench) tables(ctx context.Context, w io.Writer) error {
 	if err := table1(w, fmt.Sprintf("%d,16,4,4,%d", b.nodes, b.nodes)); err != nil {
@@ -141,6 +167,9 @@ func (b bench) tables(ctx context.Context, w io.Writer) error {
 			return err
 		}
 		fmt.Fprintln(w)
+	}
+	if err := b.lateness(ctx, w); err != nil {
+		return err
 	}
 	if err := b.every(ctx, w); err != nil {
 		return err
