@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/lockstep-go/lockstep/internal/pool"
@@ -260,6 +261,27 @@ func (c *campaign) worthless(reason string) {
 	}
 }
 
+// given says what stayed the same in all runs of a campaign that made every execution.
+func (c *campaign) given() string {
+	var list []string
+	if c.terms.Given != "" {
+		list = append(list, c.terms.Given)
+	}
+	if c.info.Draws != "" {
+		list = append(list, "one draw of the "+c.info.Draws+" of "+c.info.Name)
+	}
+	if c.Scenario != nil {
+		list = append(list, "the scenario "+c.Scenario.Name()+", with one seed")
+	}
+	if c.info.Repeats == Roughly {
+		list = append(list, "a system that repeats itself only roughly")
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return ", for " + strings.Join(list, ", and ")
+}
+
 // conclude adds to the result what is known only after the last run.
 func (c *campaign) conclude() {
 	r := c.result
@@ -270,14 +292,23 @@ func (c *campaign) conclude() {
 		r.Reached = fmt.Sprintf("made %d of %d executions", r.Runs, size)
 		if r.Runs == size {
 			r.Reached = fmt.Sprintf("complete to this bound: all %d executions", size)
+			r.Guarantee.Certain = true
 		}
 	}
 	if w := c.crew[0]; w != nil && c.terms.Sequential {
-		if reached := w.sched.Tell(true).Reached; reached != "" {
-			r.Reached = reached
+		told := w.sched.Tell(true)
+		if told.Reached != "" {
+			r.Reached = told.Reached
 		}
+		r.Guarantee.Certain = told.Done
+	}
+	if r.Guarantee.Certain {
+		r.Reached += c.given()
 	}
 	if r.Reached != "" {
 		r.Guarantee.Assumes = append(slices.Clip(r.Guarantee.Assumes), r.Reached)
+	}
+	if c.Scenario != nil {
+		r.Guarantee = r.Guarantee.under(c.Scenario.Name(), r.Effects)
 	}
 }

@@ -23,8 +23,9 @@ type Run struct {
 	progress
 	network
 	events   []Event
-	vanished []ID   // in the last step, by themselves
-	queue    []Step // of a director
+	vanished []ID    // in the last step, by themselves
+	queue    []Step  // of a director
+	between  []Taken // by a director since the strategy chose
 	opened   []openRound
 	rounds   []trace.Round // what Rounds has made of opened so far
 	all      Nodes
@@ -100,7 +101,7 @@ func (r *Run) reset() {
 		clear(r.states)
 	}
 	r.progress = progress{up: r.all, digest: 1}
-	r.events, r.vanished, r.queue, r.forged = r.events[:0], r.vanished[:0], r.queue[:0], r.forged[:0]
+	r.events, r.vanished, r.queue, r.between, r.forged = r.events[:0], r.vanished[:0], r.queue[:0], r.between[:0], r.forged[:0]
 	r.pending, r.reserved, r.texts = r.pending[:0], r.reserved[:0], r.texts[:0]
 	r.opened, r.rounds = r.opened[:0], r.rounds[:0]
 	clear(r.alarmAt)
@@ -194,6 +195,17 @@ func (r *Run) Rounds() []trace.Round {
 	}
 	return r.rounds
 }
+
+// Taken is a step that was taken, with the number of messages sent before it.
+type Taken struct {
+	Step
+	Before int
+}
+
+// Between lists the steps that a scenario took since the strategy chose its last one, or
+// since the start: those that it did not see one by one. The last of them is Last, unless
+// there are none.
+func (r *Run) Between() []Taken { return r.between }
 
 // Faults counts the faults introduced so far.
 func (r *Run) Faults() Faults { return r.faults }

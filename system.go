@@ -51,6 +51,10 @@ type Info struct {
 	Pace Time
 	// Repeats says whether the same steps have the same effects.
 	Repeats Repeats
+	// Draws names what the system draws from the seed of a run, like "election time-outs";
+	// empty means that the same steps have the same effects whatever the seed. A strategy
+	// that makes all executions makes them for one seed.
+	Draws string
 	// Serial says that deployments share state of the process, so that there may be only
 	// one at a time.
 	Serial bool

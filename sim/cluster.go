@@ -61,6 +61,9 @@ type Cluster[M any] struct {
 	Roles []string
 	// FIFO says that messages on a link arrive in the order of sending.
 	FIFO bool
+	// Draws names what programs draw from Context.Rand, like "election time-outs"; empty
+	// means nothing.
+	Draws string
 }
 
 // Describe says what the cluster is and can do.
@@ -74,7 +77,7 @@ func (c Cluster[M]) Describe() (lockstep.Info, error) {
 		supports |= trace.KindsOf(trace.Replace)
 	}
 	return lockstep.Info{Name: c.Name, Options: c.Options, Nodes: c.Nodes, Supports: supports,
-		FIFO: c.FIFO, Rounds: c.Rounds, Roles: c.Roles, Types: c.Types, Events: c.Events}, nil
+		FIFO: c.FIFO, Draws: c.Draws, Rounds: c.Rounds, Roles: c.Roles, Types: c.Types, Events: c.Events}, nil
 }
 
 // Deploy makes the nodes.
