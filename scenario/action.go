@@ -24,6 +24,7 @@ type on uint8
 
 const (
 	nothing on = iota
+	notes      // it needs a message, on its way or not
 	touches    // it needs a message in flight
 	decides    // it says what becomes of it
 )

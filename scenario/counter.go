@@ -62,7 +62,7 @@ func (c Counter) compare(text string, holds func(int) bool) Condition {
 	return Condition{text, func(b *compiler) test {
 		number := b.counter(c, false)
 		return func(m *Moment) bool { return holds(*m.director.counters[number].at(m, c)) }
-	}}
+	}, remembered(text)}
 }
 
 func (c Counter) change(text string, change func(*int)) Action {

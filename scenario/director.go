@@ -53,7 +53,7 @@ type readyFilter struct {
 	goesOn         bool // the cascade continues after it
 	omitted        bool
 	matched, acted int
-	used           map[uint64]int // matches by key
+	used           map[uint64]int // matches with an effect, by key
 }
 
 type delayed struct {
@@ -193,33 +193,46 @@ func (d *director) matches(f *readyFilter, m *Moment) bool {
 	if f.omitted || f.needs && (m.What != Sent || !m.Run.IsInFlight(m.Message.ID)) || !f.when(m) {
 		return false
 	}
-	if f.limited {
-		key := uint64(0)
-		if f.per.of != nil {
-			key = f.per.of(m)
-		}
-		if f.used == nil {
-			f.used = map[uint64]int{}
-		}
-		if f.used[key] >= f.limit {
-			return false
-		}
-		f.used[key]++
+	if f.limited && f.used[f.key(m)] >= f.limit {
+		return false
 	}
 	f.matched++
 	return true
 }
 
+// key is what the filter counts its matches by.
+func (f *readyFilter) key(m *Moment) uint64 {
+	if f.per.of == nil {
+		return 0
+	}
+	return f.per.of(m)
+}
+
 func (d *director) carryOut(f *readyFilter, m *Moment) {
-	acted := false
+	acted, key := false, uint64(0)
+	if f.limited { // before the actions, which may change what the key looks at
+		key = f.key(m)
+	}
 	for _, a := range f.actions {
 		acted = a(m) || acted
 	}
 	if acted {
 		f.acted++
+		f.use(key)
 	}
 	d.observe.capture(f, m)
 	d.watch.took(f, acted)
+}
+
+// use counts a match that had an effect.
+func (f *readyFilter) use(key uint64) {
+	if !f.limited {
+		return
+	}
+	if f.used == nil {
+		f.used = map[uint64]int{}
+	}
+	f.used[key]++
 }
 
 // reserve keeps requests from the strategy.

@@ -172,7 +172,10 @@ func Ablate(ctx context.Context, plan lockstep.Plan) (*Ablation, error) {
 	plan.KeepGoing, plan.Keep = true, 1
 	a := &Ablation{Scenario: s.name, Strategy: plan.Strategy.String()}
 	for i := range len(s.filters) + 1 {
-		plan.Scenario = s.Without(i)
+		plan.Scenario = s
+		if i > 0 {
+			plan.Scenario = s.Without(i)
+		}
 		result, err := lockstep.Explore(ctx, plan)
 		if err != nil {
 			return nil, err

@@ -80,6 +80,7 @@ func Partition(groups ...Group) Action {
 func Request(text string, g Group) Action {
 	return Action{text: fmt.Sprintf("request %q at %s", text, g.text), compile: func(c *compiler) act {
 		c.need(trace.Request)
+		c.offered(text)
 		in := c.group(g)
 		return func(m *Moment) bool {
 			acted := false

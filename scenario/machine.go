@@ -99,5 +99,6 @@ func (m *Machine) InState(names ...string) Condition {
 			number := m.number
 			return func(now *Moment) bool { return in>>now.director.states[number]&1 != 0 }
 		},
+		facts: facts{[]atom{{about: "the state of machine " + m.name, in: names, memory: true}}, true},
 	}
 }

@@ -21,7 +21,7 @@ func TestVacuity(t *testing.T) {
 	m := sc.Machine()
 	m.On(IsReceive().And(Type("Answer"), From(2)), "answered")
 	sc.If(Type("Ask"), To(1)).Named("asks to 1").Then(Drop()) // nobody asks node 1
-	result := explore(t, bellPlan(sc.Without(0)))
+	result := explore(t, bellPlan(sc))
 	if got := result.Verdict(); got != trace.Vacuous {
 		t.Errorf("verdict %s, want vacuous: %v", got, result.Verdicts)
 	}
@@ -251,5 +251,17 @@ func TestSplit(t *testing.T) {
 		if s != trace.AllNodes(5) {
 			t.Errorf("part %d was only ever drawn from %s", i, s)
 		}
+	}
+}
+
+// TestOnceNeedsAnEffect: a match that changes nothing does not use up Once. Node 2 is up
+// when it is to be restarted first, and down when it is asked a second time.
+func TestOnceNeedsAnEffect(t *testing.T) {
+	sc := New("once")
+	sc.If(Did(trace.Start, trace.Crash)).Once().Then(Restart(Only(2)))
+	sc.If(IsEvent("heard")).Once().Then(Crash(Only(2)))
+	result := explore(t, bellPlan(sc))
+	if parts := result.VacuousParts(); len(parts) > 0 {
+		t.Errorf("never: %q", parts)
 	}
 }

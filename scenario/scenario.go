@@ -3,6 +3,7 @@ package scenario
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/lockstep-go/lockstep"
@@ -17,8 +18,8 @@ type Scenario struct {
 	groups   []draw
 	reserved []string
 	budget   *lockstep.Budget
-	must     bool // a run without success is a finding
-	omit     int  // number of the filter that is left out, 0 for none
+	must     bool  // a run without success is a finding
+	omit     []int // numbers of the filters that are left out
 	watch    *watch
 	observe  *observation
 }
@@ -34,7 +35,7 @@ type Filter struct {
 	name    string
 	number  int // from 1
 	when    Condition
-	limit   int // matches allowed, for each key; 0: any number
+	limit   int // matches with an effect that are allowed, for each key
 	limited bool
 	per     Key
 	actions []Action
@@ -56,14 +57,15 @@ func (f *Filter) Named(name string) *Filter {
 	return f
 }
 
-// First lets the filter match only k times in a run. After that it is as if it were not
-// there: later filters see what it would have matched.
+// First lets the filter act only k times in a run. After that it is as if it were not
+// there: later filters see what it would have matched. A match whose actions had no effect,
+// such as the crash of a node that is down, is not counted.
 func (f *Filter) First(k int) *Filter {
 	f.limit, f.limited = k, true
 	return f
 }
 
-// Once lets the filter match only once in a run.
+// Once lets the filter act only once in a run.
 func (f *Filter) Once() *Filter { return f.First(1) }
 
 // Per makes First and Once count for each key on its own, e.g. for each receiver.
@@ -138,11 +140,11 @@ func (s *Scenario) Reserve(texts ...string) *Scenario {
 	return s
 }
 
-// Without is the scenario with one filter, counted from 1, left out. The numbers of the
+// Without is the scenario with filters, counted from 1, left out. The numbers of the
 // others stay.
-func (s *Scenario) Without(filter int) *Scenario {
+func (s *Scenario) Without(filters ...int) *Scenario {
 	c := *s
-	c.omit = filter
+	c.omit = append(slices.Clone(s.omit), filters...)
 	return &c
 }
 
