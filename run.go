@@ -33,6 +33,7 @@ type Run struct {
 	finished bool     // a director ended the run
 	finding  *Finding // of a director
 	queue    []Step   // of a director
+	guided   int      // steps taken from it
 	broken   error    // a mistake of a director
 	over     string   // the limit that was reached
 	opened   []openRound
@@ -110,6 +111,9 @@ func (r *Run) Deployment() Deployment { return r.system }
 
 // Steps is the number of steps taken so far.
 func (r *Run) Steps() int { return r.steps }
+
+// Guided is the number of steps so far that a scenario took itself and not the strategy.
+func (r *Run) Guided() int { return r.guided }
 
 // Now is the time.
 func (r *Run) Now() Time { return r.now }

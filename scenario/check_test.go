@@ -115,6 +115,17 @@ func TestCheck(t *testing.T) {
 			sc.Machine().On(IsEvent("done"), "done")
 			sc.MustSucceed()
 		}, "MustSucceed, but no state is one of success"},
+		{"a variable of two types", func(sc *Scenario) {
+			sc.If(IsEvent("done")).Then(SetValue(Variable[int]("n"), "its number", func(n int) int { return n }))
+			sc.If(Variable[string]("n").IsSet()).Then(Finish())
+		}, `variable "n" is used as int and as string: all uses must agree`},
+		{"a variable that nothing sets", func(sc *Scenario) { sc.If(Variable[int]("n").IsSet()).Then(Finish()) },
+			`variable "n" is never set`},
+		{"no time in a state", func(sc *Scenario) {
+			m := sc.Machine()
+			m.On(IsEvent("done"), "a")
+			sc.If(m.InStateFor(0, "a")).Then(Finish())
+		}, "a time of 0 in a state, it must be positive"},
 		{"Did about deliveries", func(sc *Scenario) { sc.If(Did(trace.Deliver)).Then(Finish()) }, "use IsReceive for deliveries"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

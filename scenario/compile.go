@@ -20,6 +20,7 @@ type compiler struct {
 	sets     names
 	held     names // the sets again: asked by Store, given by what empties them
 	marks    names
+	vars     names
 }
 
 // names numbers the names of one kind and remembers which were given something and
@@ -91,13 +92,14 @@ func (c *compiler) compile() *director {
 	if s.must && !slices.ContainsFunc(d.machines, func(m readyMachine) bool { return m.succeeds }) {
 		c.problem("MustSucceed, but no state is one of success: no run could succeed; use MarkSuccess on a state of a machine")
 	}
-	for _, text := range s.reserved {
-		c.offered(text)
+	for _, w := range s.reserved {
+		c.offered(w)
 	}
 	d.counters = make([]tally, len(c.counters.list))
 	d.sets = make([][]lockstep.ID, len(c.sets.list))
 	d.marks = make([]lockstep.Nodes, len(c.marks.list))
-	d.states = make([]int, len(d.machines))
+	d.states, d.entered = make([]int, len(d.machines)), make([]lockstep.Time, len(d.machines))
+	d.vars = make([]any, len(c.vars.list))
 	return d
 }
 
@@ -110,6 +112,7 @@ func (c *compiler) unfilled() {
 		{c.counters, "counter %q is never changed: nothing does Incr on it"},
 		{c.sets, "set %q is never filled: nothing does Store or Record in it"},
 		{c.held, "what is stored in set %q is never released: use ReleaseAll, DeliverAll or DropAll on it, or Drop instead of Store to lose messages"},
+		{c.vars, "variable %q is never set: nothing does Set on it"},
 		{c.marks, "no node is ever marked %q: nothing does Mark"},
 	} {
 		for i, name := range k.names.list {
@@ -263,15 +266,24 @@ func (c *compiler) counter(n Counter, gives bool) int {
 }
 
 // offered reports a request that the system never offers, where it says which it does.
-func (c *compiler) offered(text string) {
+func (c *compiler) offered(w wanted) {
 	have := c.info.Requests
 	switch {
-	case have == nil || slices.Contains(have, text) || text == "" && len(have) > 0:
+	case have == nil || slices.ContainsFunc(have, func(text string) bool { return w.is(lockstep.Pending{Text: text}) }):
 	case len(have) == 0:
 		c.problem("%s offers no requests", c.info.Name)
 	default:
-		c.problem("%s offers no request %q, it offers %s", c.info.Name, text, strings.Join(have, ", "))
+		c.problem("%s offers no request %s, it offers %s", c.info.Name, w.text, strings.Join(have, ", "))
 	}
+}
+
+// variable is the number of a variable, of which all uses must agree on the type.
+func (c *compiler) variable(name, kind string, gives bool) int {
+	if as, ok := c.keyed["variable "+name]; ok && as != kind {
+		c.problem("variable %q is used as %s and as %s: all uses must agree", name, as, kind)
+	}
+	c.keyed["variable "+name] = kind
+	return c.vars.number(name, c.where, gives)
 }
 
 func (c *compiler) set(name string, gives bool) int  { return c.sets.number(name, c.where, gives) }

@@ -6,6 +6,12 @@ import "github.com/lockstep-go/lockstep"
 // effect and all machines ended in a success state.
 const Success = "success"
 
+// The names of what Share divides.
+const (
+	allSteps    = "steps"
+	guidedSteps = "steps taken by the scenario"
+)
+
 // Tell tells what the scenario did in the run just ended.
 func (d *director) Tell() lockstep.Effects {
 	return lockstep.Effects{Vacuous: d.vacuous(), Counts: d.count()}
@@ -59,6 +65,8 @@ func (d *director) count() []lockstep.Count {
 		n = 1
 	}
 	set(n)
+	set(d.steps)
+	set(d.guided)
 	return d.counts
 }
 
@@ -79,13 +87,26 @@ func (d *director) names() (counts []lockstep.Count) {
 				Name: "state " + s.name + " of machine " + m.name + " reached", Optional: s.dead || s.name == Fail})
 		}
 	}
-	return append(counts, lockstep.Count{Name: Success, Optional: !succeeds})
+	return append(counts, lockstep.Count{Name: Success, Optional: !succeeds},
+		lockstep.Count{Name: allSteps, Optional: true}, lockstep.Count{Name: guidedSteps, Optional: true})
 }
 
 // Successes is the number of runs of a campaign in which its scenario succeeded.
-func Successes(r *lockstep.Result) int {
+func Successes(r *lockstep.Result) int { return counted(r, Success) }
+
+// Share is the share of the steps of a campaign that its scenario took itself, in [0,1]; the
+// strategy took the others. What a scenario only holds back or gives back is no step.
+func Share(r *lockstep.Result) float64 {
+	steps := counted(r, allSteps)
+	if steps == 0 {
+		return 0
+	}
+	return float64(counted(r, guidedSteps)) / float64(steps)
+}
+
+func counted(r *lockstep.Result, name string) int {
 	for _, c := range r.Effects {
-		if c.Name == Success {
+		if c.Name == name {
 			return c.N
 		}
 	}

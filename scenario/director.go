@@ -17,7 +17,7 @@ type director struct {
 	machines []readyMachine
 	filters  []readyFilter
 	draws    []draw
-	reserved []string
+	reserved []wanted
 	must     bool
 	watch    *watch
 	observe  *observation
@@ -25,14 +25,19 @@ type director struct {
 
 	rand     *rand.Rand
 	moment   Moment
-	states   []int // of each machine
+	states   []int           // of each machine
+	entered  []lockstep.Time // when each machine entered its state
 	counters []tally
+	vars     []any // nil: not set
+	injects  []injection
 	sets     [][]lockstep.ID
 	marks    []lockstep.Nodes
 	drawn    []lockstep.Nodes
 	delayed  []delayed
 	waits    []wait
 	asked    []int32 // requests asked for at this moment
+	steps    int     // of the exploring stage
+	guided   int     // taken by the scenario
 	done     bool    // the run was ended: nothing counts any more
 	success  bool
 	counts   []lockstep.Count
@@ -68,7 +73,7 @@ type wait struct {
 
 // Reset begins a new run.
 func (d *director) Reset(source *rand.Rand) {
-	d.rand, d.done, d.success = source, false, false
+	d.rand, d.done, d.success, d.steps, d.guided = source, false, false, 0, 0
 	for i := range d.machines {
 		m := &d.machines[i]
 		if m.reached == nil {
@@ -91,8 +96,10 @@ func (d *director) Reset(source *rand.Rand) {
 		d.waits[i].ids = d.waits[i].ids[:0]
 	}
 	clear(d.states)
+	clear(d.entered)
 	clear(d.marks)
-	d.delayed, d.asked = d.delayed[:0], d.asked[:0]
+	clear(d.vars)
+	d.delayed, d.asked, d.injects = d.delayed[:0], d.asked[:0], d.injects[:0]
 	for _, w := range d.draws {
 		d.draw(w)
 	}
@@ -108,6 +115,9 @@ func (d *director) Look(run *lockstep.Run, hand *lockstep.Hand) {
 		hand = hand.Muted()
 	}
 	d.asked = d.asked[:0]
+	if !run.Settling() {
+		d.steps, d.guided = run.Steps(), run.Guided()
+	}
 	d.reserve(run, hand)
 	d.releaseDue(run, hand)
 	step := run.Last()
@@ -127,6 +137,7 @@ func (d *director) Look(run *lockstep.Run, hand *lockstep.Hand) {
 		d.see(m)
 	}
 	if step.Kind == trace.Duplicate {
+		d.inject(run, hand)
 		return
 	}
 	sent := run.Sent()
@@ -177,6 +188,7 @@ func (d *director) step(machine *readyMachine, m *Moment) {
 		}
 		to := from.edges[i].to
 		d.states[machine.number] = to.number
+		d.entered[machine.number] = m.Run.Now()
 		machine.reached[to.number]++
 		d.watch.entered(machine, to)
 		if to.name == Fail {
@@ -242,7 +254,7 @@ func (d *director) reserve(run *lockstep.Run, hand *lockstep.Hand) {
 	}
 	for i := 0; i < len(run.Pending()); {
 		p := run.Pending()[i]
-		if slices.Contains(d.reserved, p.Text) || d.reserved[0] == "" {
+		if slices.ContainsFunc(d.reserved, func(r wanted) bool { return r.is(p) }) {
 			hand.Reserve(p.ID)
 		} else {
 			i++

@@ -37,6 +37,8 @@ func Example() {
 	// state one of machine late answer reached 10
 	// state both of machine late answer reached 10
 	// success 10
+	// steps 50
+	// steps taken by the scenario 0
 }
 
 func ExampleFilter_First() {

@@ -265,3 +265,25 @@ func TestOnceNeedsAnEffect(t *testing.T) {
 		t.Errorf("never: %q", parts)
 	}
 }
+
+// TestMemoryIsOfOneRun: what variables, distinct counts and times in a state remember, they
+// forget before the next run; otherwise runs would depend on those before them.
+func TestMemoryIsOfOneRun(t *testing.T) {
+	sc := New("memory")
+	m := sc.Machine()
+	first := Variable[int]("first")
+	senders := Count("senders").Distinct(BySender)
+	m.On(IsEvent("done").And(senders.Eq(2), first.IsSet(), m.InStateFor(1, Start)), "as in every run").MarkSuccess()
+	sc.If(IsReceive(), Type("Answer"), first.IsSet().Not()).Then(SetBody(first, "its number", func(n note) int { return n.Number }), senders.Incr())
+	sc.If(IsReceive(), Type("Answer")).Then(senders.Incr())
+	sc.If(Type("Answer"), From(2)).Once().Then(Inject("Answer 1"), Drop()) // the copy takes its place
+	plan := bellPlan(sc)
+	plan.Runs, plan.Workers = 20, 1
+	result := explore(t, plan)
+	if got := Successes(result); got != 20 {
+		t.Errorf("%d of 20 runs alike", got)
+	}
+	if got := result.VacuousParts(); len(got) > 0 {
+		t.Errorf("never: %q", got)
+	}
+}

@@ -16,7 +16,7 @@ type Scenario struct {
 	filters  []*Filter
 	machines []*Machine
 	groups   []draw
-	reserved []string
+	reserved []wanted
 	budget   *lockstep.Budget
 	must     bool  // a run without success is a finding
 	omit     []int // numbers of the filters that are left out
@@ -127,16 +127,6 @@ func (s *Scenario) Faults(b lockstep.Budget) *Scenario {
 // the scenario took effect: bounded liveness. Without it such runs are only counted.
 func (s *Scenario) MustSucceed() *Scenario {
 	s.must = true
-	return s
-}
-
-// Reserve keeps waiting requests with the given texts from the strategy, so that only
-// the action Request gives them; without a text it keeps them all.
-func (s *Scenario) Reserve(texts ...string) *Scenario {
-	if len(texts) == 0 {
-		texts = []string{""}
-	}
-	s.reserved = append(s.reserved, texts...)
 	return s
 }
 
