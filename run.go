@@ -34,6 +34,7 @@ type Run struct {
 	finding  *Finding // of a director
 	queue    []Step   // of a director
 	guided   int      // steps taken from it
+	between  []Taken  // by a director since the strategy chose
 	broken   error    // a mistake of a director
 	over     string   // the limit that was reached
 	opened   []openRound
@@ -96,7 +97,7 @@ func (r *Run) reset() {
 		clear(r.states)
 	}
 	*r = Run{info: r.info, system: r.system, can: r.can, limits: r.limits, plainly: r.plainly, out: r.out, hand: r.hand,
-		events: r.events[:0], vanished: r.vanished[:0], queue: r.queue[:0], pending: r.pending[:0], reserved: r.reserved[:0],
+		events: r.events[:0], vanished: r.vanished[:0], queue: r.queue[:0], between: r.between[:0], pending: r.pending[:0], reserved: r.reserved[:0],
 		opened: r.opened[:0], rounds: r.rounds[:0], network: r.network,
 		forged: r.forged[:0], all: r.all, up: r.all, alarmAt: r.alarmAt, losses: r.losses,
 		wantTexts: r.wantTexts, texts: r.texts[:0], states: r.states, digest: 1}
@@ -193,6 +194,17 @@ func (r *Run) Rounds() []trace.Round {
 	}
 	return r.rounds
 }
+
+// Taken is a step that was taken, with the number of messages sent before it.
+type Taken struct {
+	Step
+	Before int
+}
+
+// Between lists the steps that a scenario took since the strategy chose its last one, or
+// since the start: those that it did not see one by one. The last of them is Last, unless
+// there are none.
+func (r *Run) Between() []Taken { return r.between }
 
 // Faults counts the faults introduced so far.
 func (r *Run) Faults() Faults { return r.faults }

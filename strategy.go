@@ -77,15 +77,17 @@ type Account struct {
 	Reached string
 }
 
-// Seen is what a strategy saw of the runs that its guarantee depends on: the largest
-// numbers of all runs.
+// Seen is what a strategy saw of the runs that its guarantee depends on.
 type Seen struct {
-	Events int // things that happened or could have happened in a run
-	Width  int // of the partial order of these events
+	Events  int // things that happened or could have happened in a run, the most of all runs
+	Width   int // of the partial order of these events, likewise
+	Runs    int // that were measured
+	Changes int // in all of them, the events that the strategy chose to delay and that could happen
 }
 
 func (s *Seen) add(t Seen) {
 	s.Events, s.Width = max(s.Events, t.Events), max(s.Width, t.Width)
+	s.Runs, s.Changes = s.Runs+t.Runs, s.Changes+t.Changes
 }
 
 // probes is the number of runs that a strategy learns from.

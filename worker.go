@@ -203,8 +203,11 @@ func (w *worker) explore() (*Finding, error) {
 			pause = min(end, r.steps+patience)
 		}
 		*r.next = Step{}
-		if len(r.queue) == 0 || !r.unqueue(r.next) {
+		if len(r.queue) > 0 && r.unqueue(r.next) {
+			r.between = append(r.between, Taken{Step: *r.next, Before: len(r.messages)})
+		} else {
 			ok := w.sched.Next(r, r.next)
+			r.between = r.between[:0]
 			if w.keep {
 				w.note(ok)
 			}
