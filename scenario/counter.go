@@ -97,7 +97,7 @@ func (c Counter) compare(text string, holds func(int) bool) Condition {
 }
 
 func (c Counter) change(text string, change func(*tally, *Moment) bool) Action {
-	return Action{text: text, compile: func(b *compiler) act {
+	return Action{text: text, tame: true, compile: func(b *compiler) act {
 		number := b.counter(c, true)
 		return func(m *Moment) bool { return change(&m.director.counters[number], m) }
 	}}

@@ -160,7 +160,12 @@ type Ablated struct {
 // Ablate makes the plan's campaign once with all filters of its scenario and once
 // without each of them, and counts the runs that succeed: Table 4 of the paper. A filter
 // without which the strategy still succeeds now and then helps, but is not needed.
-func Ablate(ctx context.Context, plan lockstep.Plan) (*Ablation, error) {
+//
+// What counts as a success, a function says; nil means [Successes].
+func Ablate(ctx context.Context, plan lockstep.Plan, successes func(*lockstep.Result) int) (*Ablation, error) {
+	if successes == nil {
+		successes = Successes
+	}
 	s, err := own(plan.Scenario)
 	if err != nil {
 		return nil, err
@@ -181,9 +186,9 @@ func Ablate(ctx context.Context, plan lockstep.Plan) (*Ablation, error) {
 			return nil, err
 		}
 		if i == 0 {
-			a.Runs, a.Successes = result.Runs, Successes(result)
+			a.Runs, a.Successes = result.Runs, successes(result)
 		} else {
-			a.Filters = append(a.Filters, Ablated{Distance: distances[i-1], Successes: Successes(result)})
+			a.Filters = append(a.Filters, Ablated{Distance: distances[i-1], Successes: successes(result)})
 		}
 	}
 	return a, nil

@@ -105,7 +105,7 @@ func TestForeignScenarios(t *testing.T) {
 		for _, err := range []error{
 			Explain(context.Background(), plan, io.Discard),
 			second(Distances(context.Background(), plan)),
-			second(Ablate(context.Background(), plan)),
+			second(Ablate(context.Background(), plan, nil)),
 		} {
 			if err == nil || !strings.Contains(err.Error(), what) {
 				t.Errorf("error %v, want one with %q", err, what)

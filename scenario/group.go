@@ -104,7 +104,7 @@ func (s *Scenario) Split(parts ...Part) []Group {
 // Mark remembers the node that the moment concerns under a name; Marked is the group of
 // it. An earlier mark of the name is forgotten.
 func Mark(name string) Action {
-	return Action{text: "mark " + name, compile: func(c *compiler) act {
+	return Action{text: "mark " + name, tame: true, compile: func(c *compiler) act {
 		number := c.mark(name, true)
 		return func(m *Moment) bool {
 			m.director.marks[number] = one(m.Node)

@@ -38,7 +38,7 @@ func RequestWhere(text string, is func(lockstep.Pending) bool, g Group) Action {
 }
 
 func request(w wanted, g Group) Action {
-	return Action{text: fmt.Sprintf("request %s at %s", w.text, g.text), compile: func(c *compiler) act {
+	return Action{text: fmt.Sprintf("request %s at %s", w.text, g.text), tame: true, compile: func(c *compiler) act {
 		c.need(trace.Request)
 		c.offered(w)
 		in := c.group(g)

@@ -138,6 +138,19 @@ func (s *Scenario) Without(filters ...int) *Scenario {
 	return &c
 }
 
+// Control is the scenario without its faults and its steering: only filters stay that
+// remember, judge or give requests, and those that are Aside. How often it succeeds is what
+// the others are measured against.
+func (s *Scenario) Control() *Scenario {
+	var moving []int
+	for _, f := range s.filters {
+		if !f.aside && slices.ContainsFunc(f.actions, func(a Action) bool { return !a.tame }) {
+			moving = append(moving, f.number)
+		}
+	}
+	return s.Without(moving...)
+}
+
 // Size is the number of filters and of states of all machines, start included.
 func (s *Scenario) Size() (filters, states int) {
 	for _, m := range s.machines {

@@ -25,7 +25,7 @@ func Store(set string) Action {
 
 // Record notes the message in the set named without taking it away from anyone.
 func Record(set string) Action {
-	return Action{text: "record in " + set, on: notes, compile: func(c *compiler) act {
+	return Action{text: "record in " + set, on: notes, tame: true, compile: func(c *compiler) act {
 		number := c.set(set, true)
 		return func(m *Moment) bool {
 			if m.Message == nil {

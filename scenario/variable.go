@@ -48,7 +48,7 @@ func SetValue[V, T any](v Var[T], text string, of func(V) T) Action {
 
 // Forget makes the variable one that is not set.
 func (v Var[T]) Forget() Action {
-	return Action{text: "forget " + v.name, compile: func(c *compiler) act {
+	return Action{text: "forget " + v.name, tame: true, compile: func(c *compiler) act {
 		number := v.number(c, false)
 		return func(m *Moment) bool {
 			was := m.director.vars[number] != nil
@@ -103,7 +103,7 @@ func (v Var[T]) condition(text string, known facts, holds func(*Moment, T) bool)
 }
 
 func (v Var[T]) set(text string, what on, of func(*Moment) (T, bool)) Action {
-	return Action{text: "set " + v.name + " to " + text, on: what, compile: func(c *compiler) act {
+	return Action{text: "set " + v.name + " to " + text, on: what, tame: true, compile: func(c *compiler) act {
 		number := v.number(c, true)
 		return func(m *Moment) bool {
 			value, ok := of(m)
