@@ -35,8 +35,6 @@ type node struct {
 	match    []int // by node: the last entry that is known to be equal, while leading
 	next     []int // by node: the entry to send next
 	commit   int
-	lead     lockstep.Node  // whom the node last heard from as leader, or 0
-	active   lockstep.Nodes // whom a leader heard from since it last counted
 	ticks    int
 	patience int
 }
@@ -85,8 +83,6 @@ func (n *node) Alarm(c *sim.Context[Message]) {
 	c.SetAlarm(1)
 	n.ticks++
 	switch {
-	case n.role == leader && !n.isHeard():
-		n.follow(c)
 	case n.role == leader:
 		n.replicate(c)
 	case n.ticks >= n.patience && n.members().Has(n.self):
@@ -94,26 +90,8 @@ func (n *node) Alarm(c *sim.Context[Message]) {
 	}
 }
 
-// isHeard reports whether a leader may lead on: once in an election time-out it counts whom it
-// heard from.
-func (n *node) isHeard() bool {
-	if !n.cluster.CheckQuorum || n.ticks%n.cluster.Election != 0 {
-		return true
-	}
-	heard := n.active.With(n.self)
-	n.active = 0
-	return n.quorum(heard)
-}
-
-// sticks reports whether the node ignores requests for votes, because it leads or has just heard
-// from a leader.
-func (n *node) sticks() bool {
-	return n.cluster.Sticky && (n.role == leader || n.lead != 0 && n.ticks < n.cluster.Election)
-}
-
 func (n *node) campaign(c *sim.Context[Message]) {
 	n.follow(c)
-	n.lead = 0
 	n.role, n.term, n.vote, n.votes = candidate, n.term+1, n.self, trace.NodesOf(n.self)
 	for to := range n.members().Without(n.self).All() {
 		c.Send(to, Message{Kind: Vote, Term: n.term, Index: len(n.log), Prior: n.termAt(len(n.log))})
@@ -126,7 +104,7 @@ func (n *node) win(c *sim.Context[Message]) {
 	if n.role != candidate || !n.quorum(n.votes) {
 		return
 	}
-	n.role, n.ticks, n.active = leader, 0, 0
+	n.role = leader
 	n.match, n.next = make([]int, n.cluster.Nodes+1), make([]int, n.cluster.Nodes+1)
 	for i := range n.next {
 		n.next[i] = len(n.log) + 1
@@ -177,11 +155,8 @@ func (n *node) mayChange() bool {
 
 // Receive takes a message.
 func (n *node) Receive(c *sim.Context[Message], from lockstep.Node, m Message) {
-	if m.Kind == Vote && n.sticks() {
-		return
-	}
 	if m.Term > n.term {
-		n.term, n.vote, n.lead = m.Term, 0, 0
+		n.term, n.vote = m.Term, 0
 		n.follow(c)
 	}
 	switch m.Kind {

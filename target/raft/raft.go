@@ -34,14 +34,6 @@ type Cluster struct {
 	// Election is the election time-out in ticks: a follower campaigns after Election to
 	// 2*Election-1 ticks; 0 means 10.
 	Election int `help:"election time-out in ticks; 0: 10"`
-	// Sticky makes a node that has heard from a leader within the election time-out, and a leader
-	// itself, ignore requests for votes, so that nobody who was away disturbs (dissertation,
-	// section 4.2.3). Without CheckQuorum that is a bug: a leader that reaches one follower keeps
-	// it from electing another, and commits nothing.
-	Sticky bool `help:"who hears from a leader ignores requests for votes; without check-quorum no write may ever commit"`
-	// CheckQuorum makes a leader step down that has not heard from a majority for the election
-	// time-out.
-	CheckQuorum bool `help:"a leader that does not hear from a majority steps down"`
 	// Hasty is a bug: members change before an entry of the leader's term is committed.
 	Hasty bool `help:"with the bug of single-server membership changes as first published"`
 }
@@ -174,13 +166,8 @@ func (c Cluster) cluster() sim.Cluster[Message] {
 	if c.Changes != "" {
 		options["changes"] = c.Changes
 	}
-	for _, o := range []struct {
-		key string
-		on  bool
-	}{{"sticky", c.Sticky}, {"check-quorum", c.CheckQuorum}, {"hasty", c.Hasty}} {
-		if o.on {
-			options[o.key] = "true"
-		}
+	if c.Hasty {
+		options["hasty"] = "true"
 	}
 	requests := c.changes()
 	for i := range c.Requests {

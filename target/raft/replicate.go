@@ -25,7 +25,6 @@ func (n *node) store(c *sim.Context[Message], from lockstep.Node, m Message) {
 		return
 	}
 	n.follow(c)
-	n.lead = from
 	if m.Index > len(n.log) || n.termAt(m.Index) != m.Prior {
 		c.Send(from, Message{Kind: AppendResp, Term: n.term, Index: min(m.Index-1, len(n.log))})
 		return
@@ -46,7 +45,6 @@ func (n *node) acknowledged(c *sim.Context[Message], from lockstep.Node, m Messa
 	if n.role != leader || m.Term < n.term {
 		return
 	}
-	n.active = n.active.With(from)
 	if !m.OK {
 		n.next[from] = max(1, min(n.next[from]-1, m.Index+1))
 		return

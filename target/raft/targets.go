@@ -10,6 +10,4 @@ var Targets = []target.Target{
 		Cluster{Nodes: 4, Requests: 2, Changes: changes}, Agreement),
 	target.Of("raft-hasty", "the same with the bug of the changes as first published",
 		Cluster{Nodes: 4, Requests: 2, Changes: changes, Hasty: true}, Agreement),
-	target.Of("raft-sticky", "the same with the bug that a leader without a quorum keeps others from being elected",
-		Cluster{Nodes: 5, Requests: 4, Sticky: true}, Agreement),
 }

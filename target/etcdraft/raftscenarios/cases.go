@@ -15,6 +15,9 @@ type Case struct {
 	Name string
 	// Build makes the scenario, with the published filters only or with ours as well.
 	Build func(ours bool) *Scenario
+	// Cluster are the options of etcd's raft that the scenario is run on, where they are not the
+	// usual ones.
+	Cluster etcdraft.Cluster
 	// System is what the scenario is run on, and Spec what that promises; nil means etcd's raft.
 	System lockstep.System
 	Spec   lockstep.Spec
@@ -36,7 +39,7 @@ type Size struct{ Filters, States, Lines int }
 var Cases = []Case{
 	{Name: "Liveness", Build: Liveness, Published: Size{5, 3, 64}, Outcome: 15, Distances: "∞, n², n", Ablated: "0, 0, 19"},
 	{Name: "LivenessNoCQ", Build: LivenessNoCQ, Published: Size{5, 3, 64}, Outcome: 100, Distances: "∞, n², n", Ablated: "0, 0, 19"},
-	{Name: "NoLiveness", Build: noLiveness, Published: Size{5, 3, 33}, Outcome: 100, System: Sticky, Spec: raft.Agreement},
+	{Name: "NoLiveness", Build: NoLiveness, Published: Size{5, 3, 33}, Outcome: 100, Cluster: PreVote},
 	{Name: "ConfChangeBug", Build: raft.ConfChange, Published: Size{5, 2, 94}, Outcome: 55,
 		System: Hasty, Spec: raft.Agreement, Violation: true},
 	{Name: "DropHeartbeat", Build: DropHeartbeat, Published: Size{2, 3, 69}, Outcome: 100},
@@ -46,10 +49,6 @@ var Cases = []Case{
 	{Name: "ReVote", Build: ReVote, Published: Size{2, 3, 54}, Outcome: 74, Distances: "n", Ablated: "409"},
 	{Name: "ManyReVote", Build: ManyReVote, Published: Size{2, 4, 64}, Outcome: 92, Distances: "2n", Ablated: "14"},
 	{Name: "MultiReVote", Build: MultiReVote, Published: Size{2, 4, 60}, Outcome: 81, Distances: "3n", Ablated: "1"},
-}
-
-func noLiveness(ours bool) *Scenario {
-	return NoLiveness([]string{raft.Vote}, IsEvent(raft.Committed), ours)
 }
 
 // Version is a version of etcd's raft.
@@ -67,6 +66,9 @@ var Versions = []Version{
 // Cluster is the system under test: five nodes of etcd's raft.
 var Cluster = etcdraft.Cluster{Nodes: 5, Election: 10, Heartbeat: 1, Clients: etcdraft.None}
 
+// PreVote is the same with that option alone, which NoLiveness needs.
+var PreVote = with(Cluster, func(c *etcdraft.Cluster) { c.PreVote = true })
+
 // Safe is the same with the two options that overcome the liveness bugs.
 var Safe = with(Cluster, func(c *etcdraft.Cluster) { c.PreVote, c.CheckQuorum = true, true })
 
@@ -80,10 +82,6 @@ var Changing = with(Cluster, func(c *etcdraft.Cluster) { c.Asks, c.Clients, c.Re
 // raft does not have the bug of ConfChangeBug.
 var Hasty = raft.Cluster{Nodes: 4, Requests: 4, Changes: "remove 4; remove 3", Hasty: true}
 
-// Sticky is the Raft of our own whose nodes stick to a leader that has lost its quorum: etcd's
-// raft does not have the bug of NoLiveness.
-var Sticky = raft.Cluster{Nodes: 5, Requests: 4, Sticky: true}
-
 func with(c etcdraft.Cluster, change func(*etcdraft.Cluster)) etcdraft.Cluster {
 	change(&c)
 	return c
@@ -94,7 +92,11 @@ func (c Case) Plan(v Version, s lockstep.Strategy, runs int, seed uint64) lockst
 	p := lockstep.Plan{System: c.System, Spec: c.Spec, Scenario: c.Build(true), Strategy: s, Runs: runs, Seed: seed,
 		KeepGoing: true, Keep: 1}
 	if p.System == nil {
-		p.System, p.Spec = v.On(Cluster), etcdraft.Safety
+		cluster := c.Cluster
+		if cluster == (etcdraft.Cluster{}) {
+			cluster = Cluster
+		}
+		p.System, p.Spec = v.On(cluster), etcdraft.Safety
 	}
 	return p
 }
