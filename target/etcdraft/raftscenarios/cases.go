@@ -1,6 +1,8 @@
 package raftscenarios
 
 import (
+	"cmp"
+
 	"github.com/lockstep-go/lockstep"
 	. "github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/strategy"
@@ -21,6 +23,8 @@ type Case struct {
 	// System is what the scenario is run on, and Spec what that promises; nil means etcd's raft.
 	System lockstep.System
 	Spec   lockstep.Spec
+	// Steps is the length of an iteration that does not succeed before; 0 means 3000.
+	Steps int
 	// Violation says that success is a violation of the spec, not a success state.
 	Violation bool
 	// Published are the numbers of Table 3.
@@ -37,9 +41,9 @@ type Size struct{ Filters, States, Lines int }
 
 // Cases are the eleven scenarios in the order of Table 3.
 var Cases = []Case{
-	{Name: "Liveness", Build: Liveness, Published: Size{5, 3, 64}, Outcome: 15, Distances: "∞, n², n", Ablated: "0, 0, 19"},
-	{Name: "LivenessNoCQ", Build: LivenessNoCQ, Published: Size{5, 3, 64}, Outcome: 100, Distances: "∞, n², n", Ablated: "0, 0, 19"},
-	{Name: "NoLiveness", Build: NoLiveness, Published: Size{5, 3, 33}, Outcome: 100, Cluster: PreVote},
+	{Name: "Liveness", Build: Liveness, Published: Size{5, 3, 64}, Outcome: 15, Steps: 20_000, Distances: "∞, n², n", Ablated: "0, 0, 19"},
+	{Name: "LivenessNoCQ", Build: LivenessNoCQ, Published: Size{5, 3, 64}, Outcome: 100, Steps: 20_000, Distances: "∞, n², n", Ablated: "0, 0, 19"},
+	{Name: "NoLiveness", Build: NoLiveness, Published: Size{5, 3, 33}, Outcome: 100, Cluster: PreVote, Steps: 10_000},
 	{Name: "ConfChangeBug", Build: raft.ConfChange, Published: Size{5, 2, 94}, Outcome: 55,
 		System: Hasty, Spec: raft.Agreement, Violation: true},
 	{Name: "DropHeartbeat", Build: DropHeartbeat, Published: Size{2, 3, 69}, Outcome: 100},
@@ -90,7 +94,7 @@ func with(c etcdraft.Cluster, change func(*etcdraft.Cluster)) etcdraft.Cluster {
 // Plan is the campaign of a case with ours, on a version where it is about etcd's raft.
 func (c Case) Plan(v Version, s lockstep.Strategy, runs int, seed uint64) lockstep.Plan {
 	p := lockstep.Plan{System: c.System, Spec: c.Spec, Scenario: c.Build(true), Strategy: s, Runs: runs, Seed: seed,
-		KeepGoing: true, Keep: 1}
+		Steps: cmp.Or(c.Steps, 3000), KeepGoing: true, Keep: 1}
 	if p.System == nil {
 		cluster := c.Cluster
 		if cluster == (etcdraft.Cluster{}) {
@@ -111,4 +115,4 @@ func (c Case) Successes(r *lockstep.Result) int {
 
 // Strategy is what the scenarios are measured with: the paper's, with its depth. The
 // change points lie where most of these runs are decided.
-var Strategy lockstep.Strategy = strategy.PCTCP{Depth: 6, Events: 300, Late: 30, Steps: 40_000}
+var Strategy lockstep.Strategy = strategy.PCTCP{Depth: 6, Events: 300, Late: 30}

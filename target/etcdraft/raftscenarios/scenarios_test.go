@@ -102,7 +102,7 @@ func TestNoLivenessOptions(t *testing.T) {
 				if c == raftscenarios.PreVote {
 					none, some = some, none
 				}
-				if none > 0 || some < runs*9/10 { // without PreVote 4 does not lead in some runs
+				if none > runs/10 || some < runs*8/10 { // some take longer, in some 4 never leads
 					t.Errorf("%d of %d runs as expected, %d otherwise; %v", some, result.Runs, none, result.Verdicts)
 				}
 			})
