@@ -83,7 +83,7 @@ func (c *compiler) compile() *director {
 	}
 	for _, f := range s.filters {
 		ready := c.filter(f)
-		ready.omitted = slices.Contains(s.omit, f.number)
+		ready.omitted = s.omits(f)
 		d.filters = append(d.filters, ready)
 		c.shadowed(&d.filters[len(d.filters)-1])
 	}

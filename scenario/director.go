@@ -311,7 +311,7 @@ func (d *director) fail(m *Moment, text string) {
 // End judges the end of a run.
 func (d *director) End(run *lockstep.Run, hand *lockstep.Hand) {
 	if d.observe != nil {
-		d.observe.end(run)
+		d.observe.end()
 		return
 	}
 	if d.vacuous() != "" {

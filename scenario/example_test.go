@@ -508,6 +508,7 @@ func ExampleFilter_Aside() {
 	//     event 1 heard
 	//     event 1 done
 	// verdict vacuous
+	// no filter of the scenario acted
 	// never: filter 2 (Ask and to 1) acted
 }
 

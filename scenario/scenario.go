@@ -138,6 +138,9 @@ func (s *Scenario) Without(filters ...int) *Scenario {
 	return &c
 }
 
+// omits reports whether a filter is left out.
+func (s *Scenario) omits(f *Filter) bool { return slices.Contains(s.omit, f.number) }
+
 // Control is the scenario without its faults and its steering: only filters stay that
 // remember, judge or give requests, and those that are Aside. How often it succeeds is what
 // the others are measured against.
