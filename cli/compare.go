@@ -56,7 +56,7 @@ func (c *compareCmd) Run(e *Env) error {
 		return e.handOver(at.program, at.version)
 	}
 	common := runCmd{Strategy: "walk", Nodes: c.Nodes, Steps: c.Steps, Settle: c.Settle, Runs: c.Runs, Seed: c.Seed, Workers: c.Workers}
-	plan, err := common.plan(&at)
+	plan, err := common.plan(&at, nil)
 	if err != nil {
 		return err
 	}

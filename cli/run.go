@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,7 +19,8 @@ import (
 
 type runCmd struct {
 	Target       string        `arg:"" help:"What to test; lockstep list names them."`
-	Strategy     string        `default:"uniform" placeholder:"S" help:"How to choose steps: name:key=value,... (${default})."`
+	Strategy     string        `placeholder:"S" help:"How to choose steps: name:key=value,... (uniform; with a scenario pctcp)."`
+	Scenario     string        `placeholder:"NAME" help:"Guide the runs by one of the target's scenarios, and store one of them with its explanation; lockstep list TARGET names them."`
 	Nodes        *int          `placeholder:"N" help:"Number of nodes."`
 	Set          []string      `placeholder:"K=V" sep:"none" help:"Option of the target; may be repeated."`
 	Steps        int           `placeholder:"N" help:"Length of a run in steps; 0 leaves it to the strategy."`
@@ -54,6 +56,7 @@ Examples:
   lockstep run smr --set requests=4 --strategy walk:crash=1,restart=1 --for 30s --workers 2
   lockstep run etcdraft --set version=v3.6.0 --strategy pos
   lockstep run ./cmd/check --strategy walk
+  lockstep run etcdraft --scenario ReVote --runs 100
   lockstep run register --strategy partition:notion=isolate,balanced=true --runs 50 --keep-going --coverage`
 }
 
@@ -66,9 +69,16 @@ func (c *runCmd) Run(e *Env) error {
 	if at.program != nil {
 		return e.handOver(at.program, at.version)
 	}
-	plan, err := c.plan(&at)
+	guide, err := c.guide(&at)
 	if err != nil {
 		return err
+	}
+	plan, err := c.plan(&at, guide.Set)
+	if err != nil {
+		return err
+	}
+	if guide.Build != nil {
+		plan.Scenario = guide.Build()
 	}
 	meter, err := c.meter(&plan)
 	if err != nil {
@@ -82,7 +92,7 @@ func (c *runCmd) Run(e *Env) error {
 		return err
 	}
 	plan.Observers = nil
-	failed := errors.Join(c.keep(e, plan, sum), c.measure(e, plan, sum))
+	failed := errors.Join(c.keep(e, plan, sum), c.measure(e, plan, sum), c.retell(e, plan, sum))
 	if meter != nil {
 		sum.Coverage = meter.Read()
 	}
@@ -180,8 +190,9 @@ func (c *runCmd) files(e *Env, sum *campaign.Campaign) error {
 	return failed
 }
 
-// plan makes the plan that the flags describe.
-func (c *runCmd) plan(at *place) (lockstep.Plan, error) {
+// plan makes the plan that the flags describe, with the options that a scenario needs unless
+// the flags say otherwise.
+func (c *runCmd) plan(at *place, needs []string) (lockstep.Plan, error) {
 	var plan lockstep.Plan
 	pairs := at.set
 	if c.Nodes != nil {
@@ -190,7 +201,7 @@ func (c *runCmd) plan(at *place) (lockstep.Plan, error) {
 		}
 		pairs = append([]string{fmt.Sprintf("nodes=%d", *c.Nodes)}, pairs...)
 	}
-	system, err := at.system(pairs)
+	system, err := at.system(slices.Concat(needs, pairs))
 	if err != nil {
 		return plan, err
 	}
@@ -224,6 +235,9 @@ func (c *runCmd) plan(at *place) (lockstep.Plan, error) {
 // again is the command line that makes the campaign again.
 func (c *runCmd) again() string {
 	words := []string{"lockstep run", quoted(c.Target), "--strategy", quoted(c.Strategy)}
+	if c.Scenario != "" {
+		words = append(words, "--scenario", quoted(c.Scenario))
+	}
 	if c.Nodes != nil {
 		words = append(words, fmt.Sprintf("--nodes %d", *c.Nodes))
 	}
@@ -300,6 +314,7 @@ func (c *runCmd) print(e *Env, sum *campaign.Campaign) error {
 	if err := sum.Write(e.Out, options(e.Out).Color); err != nil {
 		return err
 	}
+	c.writeGuided(e.Out, sum.Result)
 	writeCoverage(e.Out, sum.Coverage)
 	return nil
 }

@@ -1,6 +1,10 @@
 package scenario
 
-import "github.com/lockstep-go/lockstep"
+import (
+	"slices"
+
+	"github.com/lockstep-go/lockstep"
+)
 
 // Success is the name under which a campaign counts the runs in which the scenario took
 // effect and all machines ended in a success state.
@@ -93,6 +97,11 @@ func (d *director) names() (counts []lockstep.Count) {
 
 // Successes is the number of runs of a campaign in which its scenario succeeded.
 func Successes(r *lockstep.Result) int { return counted(r, Success) }
+
+// CanSucceed reports whether the scenario of a campaign has states of success at all.
+func CanSucceed(r *lockstep.Result) bool {
+	return slices.ContainsFunc(r.Effects, func(c lockstep.Count) bool { return c.Name == Success && !c.Optional })
+}
 
 // Share is the share of the steps of a campaign that its scenario took itself, in [0,1]; the
 // strategy took the others. What a scenario only holds back or gives back is no step.

@@ -219,7 +219,7 @@ func ExampleShare() {
 	if err != nil {
 		fmt.Println(err)
 	}
-	fmt.Println(Share(result))
+	fmt.Println(Share(result), CanSucceed(result))
 	// Output:
-	// 0.4
+	// 0.4 false
 }

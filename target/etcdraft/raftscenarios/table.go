@@ -171,3 +171,15 @@ func Ablations(ctx context.Context, out io.Writer, v Version, s lockstep.Strateg
 	}
 	return nil
 }
+
+// Minimals leaves out filters of each scenario as long as nine in ten of its successes stay.
+func Minimals(ctx context.Context, out io.Writer, v Version, s lockstep.Strategy, runs int, seed uint64) error {
+	for _, c := range Cases {
+		m, err := scenario.Minimise(ctx, c.Plan(v, s, runs, seed), 0.9, c.Successes)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.Name, err)
+		}
+		fmt.Fprintln(out, m)
+	}
+	return nil
+}
