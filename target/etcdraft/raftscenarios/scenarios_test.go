@@ -11,6 +11,7 @@ import (
 	"github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/target/etcdraft"
 	"github.com/lockstep-go/lockstep/target/etcdraft/raftscenarios"
+	"github.com/lockstep-go/lockstep/target/etcdraft/v35"
 	"github.com/lockstep-go/lockstep/target/raft"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -193,5 +194,41 @@ func TestTable(t *testing.T) {
 	}
 	if !strings.Contains(b.String(), "99 iterations in 1.0 s") {
 		t.Errorf("the last line is missing in\n%s", b.String())
+	}
+}
+
+// TestAblations: there is a table for every scenario, and the line of the paper above those that
+// it has.
+func TestAblations(t *testing.T) {
+	var b strings.Builder
+	if err := raftscenarios.Ablations(context.Background(), &b, raftscenarios.Versions[1], raftscenarios.Strategy, 2, 1); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(b.String(), "2 runs each"); n != len(raftscenarios.Cases) {
+		t.Errorf("%d tables in\n%s", n, b.String())
+	}
+	if n := strings.Count(b.String(), "published: "); n != 6 {
+		t.Errorf("%d lines of the paper, Table 4 has 6 for Raft:\n%s", n, b.String())
+	}
+}
+
+// TestGuided: every scenario that a target offers fits the target with its options, and is
+// called as it says.
+func TestGuided(t *testing.T) {
+	for _, target := range raftscenarios.Guided(slices.Concat(etcdraft.Targets, v35.Targets)) {
+		for _, s := range target.Scenarios {
+			system, err := target.Build(s.Set)
+			if err != nil {
+				t.Fatal(err)
+			}
+			info, err := system.Describe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			sc := s.Build()
+			if _, err := sc.Fit(info); err != nil || sc.Name() != s.Name {
+				t.Errorf("%s, called %s: %v", s.Name, sc.Name(), err)
+			}
+		}
 	}
 }
