@@ -52,6 +52,7 @@ type progress struct {
 	settling   bool
 	settled    bool
 	finished   bool     // a director ended the run
+	guided     int      // steps that a director had taken
 	finding    *Finding // of a director
 	broken     error    // a mistake of a director
 	over       string   // the limit that was reached
@@ -116,6 +117,9 @@ func (r *Run) Deployment() Deployment { return r.system }
 
 // Steps is the number of steps taken so far.
 func (r *Run) Steps() int { return r.steps }
+
+// Guided is the number of steps so far that a scenario took itself and not the strategy.
+func (r *Run) Guided() int { return r.guided }
 
 // Now is the time.
 func (r *Run) Now() Time { return r.now }

@@ -43,6 +43,9 @@ type Info struct {
 	// its events, where it knows them. A scenario about another type is then refused
 	// before the first run.
 	Types, Events []string
+	// Requests lists the texts of the requests that clients make, where all of them are known
+	// before a run; nil where they are not. A scenario that waits for another is then refused.
+	Requests []string
 	// OneClock says that all nodes live by the same clock, so that only the alarm that is
 	// due first may fire. Otherwise each node's clock is its own and any alarm may.
 	OneClock bool

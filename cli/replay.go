@@ -63,7 +63,11 @@ func (r *recorded) plan(t *trace.Trace, at *place) (lockstep.Plan, error) {
 	if at.build != "" {
 		s = named{s, at.build}
 	}
-	return lockstep.Plan{System: s, Spec: at.target.Spec}, nil
+	plan := lockstep.Plan{System: s, Spec: at.target.Spec}
+	if guide, err := at.target.Scenario(t.Header.Scenario); err == nil { // it judges, too
+		plan.Scenario = guide.Build()
+	}
+	return plan, nil
 }
 
 func orUnnamed(build string) string {

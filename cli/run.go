@@ -18,7 +18,8 @@ import (
 
 type runCmd struct {
 	explored
-	Strategy     string        `default:"uniform" placeholder:"S" help:"How to choose steps: name:key=value,... (${default})."`
+	Strategy     string        `placeholder:"S" help:"How to choose steps: name:key=value,... (uniform; with a scenario pctcp)."`
+	Scenario     string        `placeholder:"NAME" help:"Guide the runs by one of the target's scenarios, and store one of them with its explanation; lockstep list TARGET names them."`
 	Runs         int           `placeholder:"N" help:"Number of runs; 10000 unless there is a time limit."`
 	For          time.Duration `placeholder:"30s" help:"Stop after this time."`
 	KeepGoing    bool          `help:"Continue after a finding."`
@@ -48,6 +49,7 @@ Examples:
   lockstep run smr --set requests=4 --strategy walk:crash=1,restart=1 --for 30s --workers 2
   lockstep run etcdraft --set version=v3.6.0 --strategy pos
   lockstep run ./cmd/check --strategy walk
+  lockstep run etcdraft --scenario ReVote --runs 100
   lockstep run register --strategy partition:notion=isolate,balanced=true --runs 50 --keep-going --coverage`
 }
 
@@ -57,9 +59,16 @@ func (c *runCmd) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
-	plan, err := c.plan(at)
+	guide, err := c.guide(at)
 	if err != nil {
 		return err
+	}
+	plan, err := c.plan(at, guide.Set)
+	if err != nil {
+		return err
+	}
+	if guide.Build != nil {
+		plan.Scenario = guide.Build()
 	}
 	meter, err := c.meter(&plan)
 	if err != nil {
@@ -73,7 +82,7 @@ func (c *runCmd) Run(e *Env) error {
 		return err
 	}
 	plan.Observers = nil
-	failed := errors.Join(c.keep(e, plan, sum), c.measure(e, plan, sum))
+	failed := errors.Join(c.keep(e, plan, sum), c.measure(e, plan, sum), c.retell(e, plan, sum))
 	if meter != nil {
 		sum.Coverage = meter.Read()
 	}
@@ -171,12 +180,13 @@ func (c *runCmd) files(e *Env, sum *campaign.Campaign) error {
 	return failed
 }
 
-// plan makes the plan that the flags describe.
-func (c *runCmd) plan(at *place) (lockstep.Plan, error) {
+// plan makes the plan that the flags describe, with the options that a scenario needs unless
+// the flags say otherwise.
+func (c *runCmd) plan(at *place, needs []string) (lockstep.Plan, error) {
 	if err := notNegative("runs", int64(c.Runs), "for", int64(c.For)); err != nil {
 		return lockstep.Plan{}, err
 	}
-	plan, err := c.explored.plan(at)
+	plan, err := c.explored.plan(at, needs)
 	if err != nil {
 		return plan, err
 	}
@@ -193,7 +203,11 @@ func (c *runCmd) plan(at *place) (lockstep.Plan, error) {
 
 // again is the command line that makes the campaign again.
 func (c *runCmd) again() string {
-	words := append([]string{"lockstep run", quoted(c.Target), "--strategy", quoted(c.Strategy)}, c.words()...)
+	words := []string{"lockstep run", quoted(c.Target), "--strategy", quoted(c.Strategy)}
+	if c.Scenario != "" {
+		words = append(words, "--scenario", quoted(c.Scenario))
+	}
+	words = append(words, c.words()...)
 	if c.Runs > 0 {
 		words = append(words, fmt.Sprintf("--runs %d", c.Runs))
 	}
@@ -258,6 +272,7 @@ func (c *runCmd) print(e *Env, sum *campaign.Campaign) error {
 	if err := sum.Write(e.Out, options(e.Out).Color); err != nil {
 		return err
 	}
+	c.writeGuided(e.Out, sum.Result)
 	writeCoverage(e.Out, sum.Coverage)
 	return nil
 }

@@ -77,7 +77,8 @@ func (c Cluster[M]) Describe() (lockstep.Info, error) {
 		supports |= trace.KindsOf(trace.Replace)
 	}
 	return lockstep.Info{Name: c.Name, Options: c.Options, Nodes: c.Nodes, Supports: supports,
-		FIFO: c.FIFO, Draws: c.Draws, Rounds: c.Rounds, Roles: c.Roles, Types: c.Types, Events: c.Events}, nil
+		FIFO: c.FIFO, Draws: c.Draws, Rounds: c.Rounds, Roles: c.Roles, Types: c.Types, Events: c.Events,
+		Requests: append([]string{}, c.Requests...)}, nil
 }
 
 // Deploy makes the nodes.
