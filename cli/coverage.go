@@ -61,7 +61,7 @@ func (c *runCmd) stories(info lockstep.Info, s lockstep.Strategy) ([]coverage.Wa
 		telling := cover.Telling{Nodes: info.Nodes, Balanced: p.Balanced, Operations: c.Operations, During: p.During}
 		watch, err := coverage.WatchStory(story, telling)
 		if err != nil || p.Seek || len(story.Operations()) > 0 && len(c.Operations) == 0 {
-			watch = coverage.Watch{Name: "the story " + story.String(), Aims: []cover.Aim{story}}
+			watch = coverage.Watch{Name: "the story " + story.String(), Aims: []cover.Aim{story}, Often: true}
 		}
 		watches = append(watches, watch)
 	}
@@ -81,7 +81,7 @@ func (c *runCmd) stories(info lockstep.Info, s lockstep.Strategy) ([]coverage.Wa
 	if len(watches) > 0 && watches[0].Name == name {
 		return watches, nil
 	}
-	return append(watches, coverage.Watch{Name: name, Aims: []cover.Aim{story}}), nil
+	return append(watches, coverage.Watch{Name: name, Aims: []cover.Aim{story}, Often: true}), nil
 }
 
 // nameOf is the first of the operations that a request's text has in it, or the text itself.
@@ -144,6 +144,9 @@ func watchesFor(info lockstep.Info, s lockstep.Strategy, operations []string) ([
 func writeCoverage(w io.Writer, readings []coverage.Reading) {
 	for _, r := range readings {
 		fmt.Fprintf(w, "coverage of %s: %d of %d (%.4g %%) in %d tests", r.Name, r.Covered, r.Goals, 100*r.Fraction, r.Tests)
+		if r.Hits > 0 {
+			fmt.Fprintf(w, ", hit in %d of %d runs", r.Hits, r.Runs)
+		}
 		if t := r.Theory; t != nil {
 			fmt.Fprintf(w, "; as many random ones: %.4g %% expected, all with probability at least %s (Theorem 3.1: %s)",
 				100*t.Fraction, roundedDown(t.Probability), roundedDown(t.Bound))

@@ -17,6 +17,8 @@ type Watch struct {
 	// WhenMet leaves the reading out as long as no run was a test of the aims: for aims
 	// that many campaigns have nothing to do with.
 	WhenMet bool
+	// Often also counts the runs that cover the first aim.
+	Often bool
 }
 
 // goalLimit bounds what is counted goal by goal.
@@ -99,7 +101,7 @@ func WatchStory(story cover.Story, telling cover.Telling) (Watch, error) {
 	if err != nil {
 		return Watch{}, err
 	}
-	return Watch{Name: "the story " + story.String(), Aims: []cover.Aim{story}, Chance: chance}, nil
+	return Watch{Name: "the story " + story.String(), Aims: []cover.Aim{story}, Chance: chance, Often: true}, nil
 }
 
 // A Meter counts which aims the runs of a campaign have covered, whatever strategy
@@ -113,6 +115,7 @@ type watching struct {
 	Watch
 	left  []cover.Aim // in the order of Aims
 	tests int
+	hits  int // where the watch wants to know how often
 	curve []Point
 }
 
@@ -158,6 +161,9 @@ func (m *Meter) Add(run []cover.Stage) {
 	m.runs++
 	for _, w := range m.watches {
 		w.tests += w.Aims[0].Tests(run)
+		if w.Often && w.Aims[0].In(run) {
+			w.hits++
+		}
 		var left []cover.Aim
 		for i, aim := range w.left {
 			switch covered := aim.In(run); {
@@ -186,6 +192,8 @@ type Reading struct {
 	Goals    int     `json:"goals"`
 	Covered  int     `json:"covered"`
 	Fraction float64 `json:"fraction"`
+	// Hits is how many runs covered the first goal, where the watch counts that.
+	Hits int `json:"hits,omitempty"`
 	// Theory is set if the watch has a chance.
 	Theory *Theory `json:"theory,omitempty"`
 	// Curve has a point for each run that covered something new and one for the end.
@@ -208,7 +216,7 @@ func (m *Meter) Read() []Reading {
 		if w.WhenMet && w.tests == 0 {
 			continue
 		}
-		r := Reading{Name: w.Name, Runs: m.runs, Tests: w.tests, Goals: len(w.Aims), Covered: w.covered()}
+		r := Reading{Name: w.Name, Runs: m.runs, Tests: w.tests, Goals: len(w.Aims), Covered: w.covered(), Hits: w.hits}
 		r.Fraction = float64(r.Covered) / float64(r.Goals)
 		r.Curve = append(r.Curve, w.curve...)
 		if last := len(r.Curve) - 1; m.runs > 0 && (last < 0 || r.Curve[last].Run < m.runs) {

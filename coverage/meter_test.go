@@ -149,6 +149,25 @@ func TestMeterRefusesChance(t *testing.T) {
 	}
 }
 
+// TestMeterCountsHits feeds tellings of a story and counts those that cover it.
+func TestMeterCountsHits(t *testing.T) {
+	story := must(cover.ParseStory("n1+n2(2)|2 then n1(1)|*"))
+	meter := must(coverage.NewMeter(must(coverage.WatchStory(story, cover.Telling{Nodes: 4}))))
+	first, second := must(cover.NewSampler(cover.Sized(2, 2))), must(cover.NewSampler(cover.Sized(1, 3)))
+	rng := seeded(6)
+	hits := 0
+	for range 500 {
+		run := []cover.Stage{{Partition: must(cover.Whole(4))}, {Partition: first.Draw(rng)}, {Partition: second.Draw(rng)}}
+		if run[1].Partition.String() == "1,2|3,4" && run[2].Partition.String() == "1|2,3,4" {
+			hits++
+		}
+		meter.Add(run)
+	}
+	if r := meter.Read()[0]; r.Hits != hits || hits < 20 || r.Tests != 500 || r.Theory.Fraction < 0.99 {
+		t.Errorf("%d hits: %+v", hits, r)
+	}
+}
+
 // TestMeterRefuses wants what is out of range named.
 func TestMeterRefuses(t *testing.T) {
 	for _, c := range []struct {
