@@ -2,6 +2,7 @@ package lockstep
 
 import (
 	"math"
+	"strings"
 
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -242,8 +243,10 @@ func (r *Run) Playing(role string) Nodes {
 	var nodes Nodes
 	if r.can.Role != nil {
 		for n := range r.up.All() {
-			if r.can.Role(n) == role {
-				nodes = nodes.With(n)
+			for part := range strings.FieldsSeq(r.can.Role(n)) {
+				if part == role {
+					nodes = nodes.With(n)
+				}
 			}
 		}
 	}

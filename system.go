@@ -148,7 +148,8 @@ type Abilities struct {
 	Fingerprint func(Node) uint64
 	// Body is the system's own message, by the Body of its envelope.
 	Body func(body ID) any
-	// Role names the part that a node plays for the time being; empty where it plays none.
+	// Role names the part that a node plays for the time being; empty where it plays none,
+	// with spaces in between where it plays several.
 	Role func(Node) string
 	// Enclose is called for each run and must call run once, which makes the whole of it,
 	// from Reset to the last look of the spec. A deployment whose goroutines live in a

@@ -27,6 +27,7 @@ type runCmd struct {
 	Closure      bool          `help:"Count how often late messages change a state, by type."`
 	Coverage     bool          `help:"Measure which partitions the runs had, and what the theorems promise for as many."`
 	Operations   []string      `placeholder:"OP,OP" help:"With --coverage: words in requests; pairs of these operations are measured, too."`
+	Story        string        `placeholder:"STORY" help:"With --coverage: a story to be measured, too, e.g. '2|2 then 1|3'."`
 	CoverCrashes bool          `help:"With --coverage: count a crashed node as cut off."`
 	Report       string        `placeholder:"FILE" help:"Write the campaign as an HTML page."`
 	JUnit        string        `name:"junit" placeholder:"FILE" help:"Write the campaign as JUnit XML."`

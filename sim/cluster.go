@@ -15,7 +15,7 @@ import (
 // A Node may also have a method Reset(), which makes it as new: it is then used again
 // after a crash and in the next run instead of being built anew. It may have a method
 // Fingerprint() uint64 that hashes its state, String() string that puts it into words, and
-// Role() string that names the part it plays.
+// Role() string that names the part it plays, or several with spaces in between.
 type Node[M any] interface {
 	// Start is called at the beginning of a run and after a restart.
 	Start(c *Context[M])

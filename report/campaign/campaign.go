@@ -16,7 +16,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/closure"
-	"github.com/lockstep-go/lockstep/cover"
+	"github.com/lockstep-go/lockstep/coverage"
 	"github.com/lockstep-go/lockstep/report/internal/plain"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -46,7 +46,7 @@ type Campaign struct {
 	// Curve tells how the campaign went on over time.
 	Curve []Sample
 	// Coverage is what was reached of what there is, where that was measured.
-	Coverage []cover.Reading
+	Coverage []coverage.Reading
 	// Closure counts late messages, where they were.
 	Closure []closure.TypeCount
 

@@ -5,7 +5,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/closure"
-	"github.com/lockstep-go/lockstep/cover"
+	"github.com/lockstep-go/lockstep/coverage"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -43,7 +43,7 @@ type Document struct {
 	FailureRate Rate                `json:"failure_rate"`
 	Groups      []Group             `json:"groups,omitempty"`
 	Curve       []Sample            `json:"curve,omitempty"`
-	Coverage    []cover.Reading     `json:"coverage,omitempty"`
+	Coverage    []coverage.Reading  `json:"coverage,omitempty"`
 	Closure     []closure.TypeCount `json:"closure,omitempty"`
 
 	Again  string `json:"again,omitempty"`
