@@ -220,7 +220,7 @@ func ExampleExport() {
 func BenchmarkPaxosSixSpin(b *testing.B) {
 	needSpin(b)
 	m, phases, _ := distal.NewModel(corpus.Example(b, "paxos_fixed"), distal.Options{Test: "six"})
-	pan := verifier(b, m, phases, "-O2")
+	pan := verifier(b, m, phases, "-O3")
 	var spin, ours float64
 	for b.Loop() {
 		before := b.Elapsed()

@@ -115,6 +115,9 @@ func (g *wild) actions() {
 	g.line("}")
 	g.line("action note(x: int) {\n\t%s\n}", g.pick("a := x % 3", "log := if len(log) < 2 then log + [x] else []", "opt := some(x)", "output x"))
 	g.line("action bump() {\n\t%s\n}", g.pick("k := k + 1", "a := next(a)"))
+	g.line("action tell(x: int, whom: node) {")
+	g.sendValue("\t", len(g.rounds)-1, "k", "x", "whom")
+	g.line("}")
 	g.line("action peek() {\n\ta := len(received(%s)) %% 3\n}", g.msgs[g.rng.IntN(len(g.msgs))].name)
 }
 
@@ -144,6 +147,10 @@ func (g *wild) receivers(m string) string {
 }
 
 func (g *wild) send(indent string, round int, phase, to string) {
+	g.sendValue(indent, round, phase, g.pick("a", "a", "k", "next(a)", "len(far)"), to)
+}
+
+func (g *wild) sendValue(indent string, round int, phase, value, to string) {
 	var in []message
 	for _, m := range g.msgs {
 		if m.round == round {
@@ -151,7 +158,7 @@ func (g *wild) send(indent string, round int, phase, to string) {
 		}
 	}
 	m := in[g.rng.IntN(len(in))]
-	g.line("%ssend %s(%s, %s, who) to %s", indent, m.name, phase, g.pick("a", "a", "k", "next(a)", "len(far)"), to)
+	g.line("%ssend %s(%s, %s, who) to %s", indent, m.name, phase, value, to)
 }
 
 func (g *wild) messageRule(m message) {
@@ -243,6 +250,9 @@ func (g *wild) body(round int, m string, mailbox bool) {
 	if g.chance(2) {
 		g.change("\t", m) // after the send
 	}
+	if g.chance(1) {
+		g.line("\toutput a")
+	}
 	g.line("}")
 }
 
@@ -282,20 +292,11 @@ func (g *wild) leave(indent string, round int, m string) {
 	switch {
 	case later < len(g.rounds) && g.chance(55):
 		if g.chance(20) {
-			g.loops++
-			x := fmt.Sprintf("p%d", g.loops)
-			outer := ""
-			if g.chance(30) {
-				outer = indent // a loop around the loop
-				g.line("%sfor y%d in %s {", indent, g.loops, g.pick("all", "[1, 1]", "who"))
-				defer func() { g.line("%s}", outer) }()
-			}
-			g.line("%sfor %s in %s {", indent, x, g.pick("all", "who", "[node(1), self]"))
-			if g.chance(15) {
-				g.line("%s\tbump()", indent)
-			}
-			g.send(indent+"\t", later, "k", g.pick(x, x, "others"))
-			g.line("%s}", indent)
+			g.sendLoop(indent, later)
+			return
+		}
+		if g.chance(6) {
+			g.countingLoop(indent, later)
 			return
 		}
 		g.send(indent, later, "k", g.receivers(m))
@@ -310,6 +311,44 @@ func (g *wild) leave(indent string, round int, m string) {
 	case g.chance(20):
 		g.line("%sk := k + 1", indent)
 	}
+}
+
+// sendLoop sends to one node after the other, perhaps through an action, perhaps in a loop around the loop.
+func (g *wild) sendLoop(indent string, round int) {
+	g.loops++
+	x, y := fmt.Sprintf("p%d", g.loops), ""
+	if g.chance(30) {
+		set := g.pick("all", "[1, 1]", "who")
+		y = fmt.Sprintf("y%d", g.loops)
+		g.line("%sfor %s in %s {", indent, y, set)
+		defer g.line("%s}", indent) // a loop around the loop
+		if set == "[1, 1]" {
+			y = ""
+		}
+	}
+	g.line("%sfor %s in %s {", indent, x, g.pick("all", "who", "[node(1), self]"))
+	if g.chance(15) {
+		g.line("%s\tbump()", indent)
+	}
+	switch {
+	case y != "" && g.chance(30):
+		g.send(indent+"\t", round, "k", y)
+	case g.chance(20):
+		g.line("%s\ttell(a, %s)", indent, g.pick(x, "node(1)", "self"))
+	default:
+		g.send(indent+"\t", round, "k", g.pick(x, x, "others"))
+	}
+	g.line("%s}", indent)
+}
+
+// countingLoop moves the phase in a loop and sends only after more passes than proofs follow.
+func (g *wild) countingLoop(indent string, round int) {
+	g.loops++
+	g.line("%slet j%d = k", indent, g.loops)
+	g.line("%sfor z%d in %s {\n%s\t%s\n%s}", indent, g.loops, g.pick("[1, 1, 1]", "all"), indent, g.pick("bump()", "k := k + 1"), indent)
+	g.line("%sif k > j%d + 2 {", indent, g.loops)
+	g.send(indent+"\t", round, g.pick("k", fmt.Sprintf("j%d", g.loops)), g.receivers(""))
+	g.line("%s}", indent)
 }
 
 func (g *wild) properties() {
