@@ -67,6 +67,8 @@ var mends = []mend{
 	{"an output is judged before it is the last one", "machine/stmt.go", "if f.broken < 0 {", "f.Vars[p.Core.Output] = core.SomeOf(v)\n\t\tif f.broken < 0 {", spin},
 	{"properties between the halves of a round", "internal/levels/worker.go", "flags := w.middle(w.send(mode))", "flags := w.send(mode)", async},
 	{"two sends of one action stay apart", "sequential/build.go", "X: core.NewApply(s.Pos, core.Union, set, b.dueVar(s.Pos, s.Message), one)})", "X: one})", async},
+	{"ties do not depend on whether a program was built or read", "check/check.go", "c.declared(f, syntax.OutputDecl, c.output)\n\tfor _, d := range f.Decls {\n\t\tc.collectDecl(d)\n\t}",
+		"for _, d := range f.Decls {\n\t\tc.collectDecl(d)\n\t}\n\tc.declared(f, syntax.OutputDecl, c.output)", printed},
 	{"names of what is due", "sequential/build.go", "Name: b.fresh(\"due_\" + t.Name)", "Name: \"due_\" + t.Name", printed},
 	{"mailboxes keep what may still matter", "async/instance.go", "!in.uses.read[m.Type] && (n.acted[m.Tag] ||", "(n.acted[m.Tag] ||", async},
 	{"overflow is a fault", "core/frame.go", "if n < MinInt || n > MaxInt {", "if false {", spin},
