@@ -162,8 +162,11 @@ func TestWildAgainstNaive(t *testing.T) {
 	}
 	for _, p := range corpus.Wild(0, *wild, load) {
 		t.Run(p.Name, func(t *testing.T) {
-			m, _, _ := distal.NewModel(p.Source, distal.Options{Phases: 1})
-			if m.Program.N < 3 || len(m.Network.Modes) == 1 { // others take too long without a memory
+			m, _, _ := distal.NewModel(p.Source, distal.Options{})
+			switch { // others take too long without a memory
+			case m.Program.N < 3:
+				againstNaive(t, m, 2)
+			case len(m.Network.Modes) == 1:
 				againstNaive(t, m, 1)
 			}
 		})

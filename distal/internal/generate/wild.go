@@ -15,6 +15,7 @@ type wild struct {
 	msgs   []message
 	first  int // the first phase
 	loops  int
+	light  bool // plain timeouts switch a light on, and rules on messages switch it off again
 }
 
 type message struct {
@@ -99,8 +100,17 @@ func (g *wild) header() {
 		g.line("phase k")
 	}
 	g.first = []int{1, 1, 1, 0, -2, 5}[g.rng.IntN(6)]
-	g.line("state {\n\tk: int = %d\n\ta: %s = %s\n\tb: bool = false\n\twho: set<node>\n\tfar: set<int>\n\tlog: seq<int>\n\topt: int?\n}", g.first,
-		g.pick("int", "int", "int(0..40000)", "int(-1..2)"), g.pick("0", "1", "choose({0, 1})"))
+	g.light = g.chance(5)
+	more := ""
+	if g.light {
+		more = "\n\tlit: bool = false"
+	}
+	if g.chance(4) { // names that the lock-step form would take
+		g.line("record DueM0 { x: int }")
+		more += "\n\tdue_M0: int = 0"
+	}
+	g.line("state {\n\tk: int = %d\n\ta: %s = %s\n\tb: bool = false\n\twho: set<node>\n\tfar: set<int>\n\tlog: seq<int>\n\topt: int?%s\n}", g.first,
+		g.pick("int", "int", "int(0..40000)", "int(-1..2)"), g.pick("0", "1", "choose({0, 1})"), more)
 	g.line("output int")
 	g.line("fun next(x: int): int = (x + 1) %% 3")
 }
@@ -196,6 +206,10 @@ func (g *wild) roundTimeout(round int) {
 
 func (g *wild) plainTimeout() {
 	g.line("upon timeout %sdo {", g.pick("", "with b ", "with a < 2 ", "with self == node(1) "))
+	if g.light {
+		g.line("\tlit := true\n\tmove(k + 1, all)\n}")
+		return
+	}
 	if g.chance(60) {
 		g.line("\tif %s {", g.test())
 		g.line("\t\tk := k + 1")
@@ -223,6 +237,9 @@ func (g *wild) plainTimeout() {
 
 // body makes an action of a round: changes, perhaps loops and an output, and a way out.
 func (g *wild) body(round int, m string, mailbox bool) {
+	if g.light {
+		g.line("\tlit := false")
+	}
 	for range 1 + g.rng.IntN(2) {
 		g.change("\t", m)
 	}
@@ -352,7 +369,11 @@ func (g *wild) countingLoop(indent string, round int) {
 }
 
 func (g *wild) properties() {
-	g.line("network %s", g.pick("any", "any", "reliable", "atleast(n - f)", "kernel", "mutual", "own"))
+	if g.light {
+		g.line("network %s\nproperty Dark: forall p in all: not p.lit", g.pick("reliable", "own"))
+	} else {
+		g.line("network %s", g.pick("any", "any", "reliable", "atleast(n - f)", "kernel", "mutual", "own"))
+	}
 	g.line("property Values: forall p in all: p.a < 3 and len(p.log) < 3")
 	if g.chance(40) {
 		g.line("property Few: forall p in all: %s", g.pick("not p.b", "p.a != 2", "p.opt == none", "len(p.who) < 2", "p.far == {}"))
