@@ -70,6 +70,13 @@ func Wild(seed uint64) string {
 	return out + rest
 }
 
+// Alike makes a wild program in which, for the most part, nothing tells one node from another.
+func Alike(seed uint64) string {
+	return strings.NewReplacer("self == node(1)", "b", "{node(1)}", "{self}", "to node(1)", "to choose(all)", "[node(1), self]", "who", "node(1)", "self",
+		"first(ms).v", "(max o in ms by (o.v)).v", "first(ms).k", "(max o in ms by (o.k)).k", "first(ms).who + {first(ms).from}", "{o.from for o in ms}",
+		"first(ms).who", "others", "first(ms).from", "choose(all)").Replace(Wild(seed))
+}
+
 // cut takes what has been written so far.
 func (g *wild) cut() string {
 	text := g.b.String()
