@@ -57,8 +57,9 @@ func TestBroken(t *testing.T) {
 		{"x := (max", "who := {m.from for m in ms}\n\tx := (max", ""},
 		{"x := (max", "if exists p in who: 1 / x > 0 { x := 1 }\n\tx := (max", "may fail"},
 		{"x := (max", "if (count p in who: 1 / x > 0) > 0 { x := 1 }\n\tx := (max", ""},
-		{"forall p, q in all: p.output == none or", "forall p, q in all: p == node(1) or p.output == none or", "named by its number"},
-		{"property Same", "network forall p in all: node(1) in heard(p)\nproperty Same", "named by its number"},
+		{"forall p, q in all: p.output == none or", "forall p, q in all: p == node(1) or p.output == none or", "may fail"},
+		{"property Same", "property First: node(1).x < 3\nproperty Same", "named by its number"},
+		{"property Same", "network First: forall p in all: node(1) in heard(p)\nnetwork First\nproperty Same", "named by its number"},
 		{"property Same", "network atleast(n - 1)\nproperty Same", ""},
 		{"property Same", "network kernel\nproperty Same", ""},
 	} {
