@@ -129,7 +129,7 @@ func (s *clients) given(n *bubble.Node, r *replica, id int32) {
 	op, what, target := k.op, k.what, k.target
 	n.Go(func() {
 		if k.number == 0 {
-			s.operated(n, k, r.operate(what, target))
+			s.operated(n, k, r.operate(s.cluster, what, target))
 			return
 		}
 		result, err := r.do(s.cluster, op)
@@ -193,8 +193,8 @@ func (r *replica) do(c Cluster, o *Op) (*Result, error) {
 }
 
 // operate does what the operator asks for.
-func (r *replica) operate(what string, target lockstep.Node) error {
-	id, at := raft.ServerID(address(target)), address(target)
+func (r *replica) operate(c Cluster, what string, target lockstep.Node) error {
+	id, at := id(target), c.at(target)
 	switch what[:4] {
 	case "demo":
 		return r.raft.DemoteVoter(id, 0, enqueue).Error()
