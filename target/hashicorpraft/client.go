@@ -116,6 +116,19 @@ func (s *clients) offer(k *client, text string) {
 	s.world.Offer(lockstep.Pending{ID: int32(k.number+1)*idStep + k.attempts, To: trace.AllNodes(s.cluster.Nodes), Text: text})
 }
 
+// pause is how long a client waits before it tries again. Without one, strategies that let
+// time pass only when nothing else is left would let none pass.
+const pause = 50 * time.Millisecond
+
+// retry offers the request again after a pause.
+func (s *clients) retry(k *client, text string) {
+	time.AfterFunc(pause, func() {
+		s.mutex.Lock()
+		defer s.mutex.Unlock()
+		s.offer(k, text)
+	})
+}
+
 // given is called when a request reaches a node.
 func (s *clients) given(n *bubble.Node, r *replica, id int32) {
 	s.mutex.Lock()
@@ -149,7 +162,7 @@ func (s *clients) ended(n *bubble.Node, k *client, result *Result, err error) {
 		s.world.Emit(n.Self(), spec.EventReturn, &spec.Return{Client: k.number, ID: k.op.call, Output: result})
 		s.next(k)
 	case refused(err):
-		s.offer(k, k.op.String())
+		s.retry(k, k.op.String())
 	default: // it may have happened or not
 		s.next(k)
 	}
@@ -220,7 +233,7 @@ func (s *clients) operated(n *bubble.Node, k *client, err error) {
 	}
 	switch {
 	case err != nil && refused(err) && n.Alive() && k.what[:4] != "tran":
-		s.offer(k, k.what)
+		s.retry(k, k.what)
 		return
 	case k.what[:4] == "demo": // also where nobody knows
 		k.voters = k.voters.Without(k.target)

@@ -56,6 +56,9 @@ func start(n *bubble.Node, c Cluster, template *store) error {
 		return string(append(t.b, leader...))
 	})
 	n.Role(func() string { return roleOf(server.State()) })
+	if r.trans != nil {
+		n.Receive(r.trans.receive)
+	}
 	n.Request(func(id int32, _ string) { n.World().Value.(*clients).given(n, r, id) })
 	return nil
 }
@@ -70,7 +73,6 @@ func (r *replica) transport(n *bubble.Node, c Cluster) (raft.Transport, func(), 
 		return t, func() { _ = t.Close() }, nil
 	}
 	r.trans = newTransport(n, r, c)
-	n.Receive(r.trans.receive)
 	return r.trans, func() { _ = r.trans.Close() }, nil
 }
 
