@@ -56,7 +56,7 @@ func sameSystem(h *trace.Header, info *Info) error {
 	switch {
 	case info.Name != h.Target || info.Nodes != h.Nodes:
 		return fmt.Errorf("lockstep: the trace is of %s with %d nodes, the plan's system is %s with %d nodes", h.Target, h.Nodes, info.Name, info.Nodes)
-	case info.Build != h.Build:
+	case info.Build != h.Build && info.Build != "" && h.Build != "": // a program without a name for itself takes the reader's word
 		return fmt.Errorf("lockstep: the trace is of the build %q of %s, this is %q", h.Build, h.Target, info.Build)
 	}
 	for _, key := range slices.Sorted(maps.Keys(h.Options)) {

@@ -109,6 +109,7 @@ func (c *campaign) make(worker, first, end int) (b batch) {
 		w.ctx = c.ctx
 		c.crew[worker] = w
 	}
+	b.runs = make([]ran, 0, end-first)
 	for number := first; number < end && c.ctx.Err() == nil; number++ {
 		one, err := w.ran(number, &b)
 		if c.ctx.Err() != nil && err != nil { // the run was ended in the middle

@@ -65,7 +65,10 @@ func (r *Run) Message(id ID) *Message { return &r.messages[id-1] }
 func (r *Run) InFlight() []ID { return r.flying }
 
 // IsInFlight reports whether a message is in flight and free for the strategy.
-func (r *Run) IsInFlight(id ID) bool { return r.exists(id) && r.status[id-1] == inFlight }
+func (r *Run) IsInFlight(id ID) bool {
+	i := uint(id) - 1 // huge where the number is not positive
+	return i < uint(len(r.status)) && r.status[i] == inFlight
+}
 
 // IsHeld reports whether a message is in flight but in the hands of the scenario.
 func (r *Run) IsHeld(id ID) bool { return r.exists(id) && r.status[id-1] == held }
@@ -73,8 +76,10 @@ func (r *Run) IsHeld(id ID) bool { return r.exists(id) && r.status[id-1] == held
 // Deliverable reports whether a message in flight may be delivered now: its receiver
 // is up and, where links are FIFO, no older message is in flight on its link.
 func (r *Run) Deliverable(id ID) bool {
-	return r.up.Has(r.messages[id-1].To) && (r.links == nil || r.Head(id) == id)
+	return r.up == r.all && r.links == nil || r.arrives(id)
 }
+
+func (r *Run) arrives(id ID) bool { return r.up.Has(r.messages[id-1].To) && r.Head(id) == id }
 
 // Head is the oldest message in flight on the link of the message given, which is the
 // message itself where links are not FIFO.
@@ -96,15 +101,55 @@ func (n *network) exists(id ID) bool { return id >= 1 && int(id) <= len(n.status
 
 func (n *network) link(m *Message) *link { return &n.links[int(m.From)*(n.nodes+1)+int(m.To)] }
 
-// send enters a message into the books. It takes the fields one by one: a Message is too
-// large for registers, and building one only to copy it costs as much as the rest.
+// send puts a message on its way. It takes the fields one by one: a Message is too large
+// for registers, and building one only to copy it costs as much as the rest.
 func (r *Run) send(from, to Node, kind string, tag Tag, at Time, body ID) ID {
-	id := ID(len(r.messages) + 1)
-	if to < 1 || int(to) > r.info.Nodes || int(from) > r.info.Nodes {
-		panic(fmt.Sprintf("lockstep: the system sent a message from node %d to node %d of %d", from, to, r.info.Nodes))
+	if to < 1 || int(to) > r.nodes || int(from) > r.nodes {
+		panic(fmt.Sprintf("lockstep: the system sent a message from node %d to node %d of %d", from, to, r.nodes))
 	}
+	r.mixSent(from, to, kind, tag)
+	return r.post(from, to, kind, tag, at, body)
+}
+
+// broadcast sends the same to every node. Where nothing can keep the messages back, which is
+// the rule, they are entered into the books together.
+func (r *Run) broadcast(from Node, kind string, tag Tag, body ID) {
+	if int(from) > r.nodes {
+		panic(fmt.Sprintf("lockstep: the system sent a message from node %d of %d", from, r.nodes))
+	}
+	r.mixSent(from, toAll, kind, tag)
+	if r.cut[from] != 0 || r.links != nil {
+		for to := range r.nodes {
+			r.post(from, Node(to+1), kind, tag, 0, body)
+		}
+		return
+	}
+	first, end := len(r.messages), len(r.messages)+r.nodes
+	if end > cap(r.messages) || end > cap(r.status) {
+		r.messages, r.status = slices.Grow(r.messages, r.nodes), slices.Grow(r.status, r.nodes)
+	}
+	r.messages, r.status = r.messages[:end], r.status[:end]
+	messages, status, flying := r.messages[first:], r.status[first:], r.extend(r.nodes)
+	for i := range messages {
+		id := ID(first + i + 1)
+		m := &messages[i] // field by field, see send
+		m.ID, m.Body, m.Copy, m.From, m.To, m.Type, m.Tag, m.At = id, body, 0, from, Node(i+1), kind, tag, 0
+		status[i], flying[i] = inFlight, id
+	}
+}
+
+// toAll stands for the receivers of a broadcast in the digest.
+const toAll Node = 255
+
+// mixSent folds the sending of a message into the run's digest.
+func (r *Run) mixSent(from, to Node, kind string, tag Tag) {
+	r.mix(uint64(from)<<40 ^ uint64(to)<<32 ^ uint64(uint32(tag.Phase)<<8^uint32(tag.Round)) ^ hash(kind))
+}
+
+// post enters a message into the books.
+func (r *Run) post(from, to Node, kind string, tag Tag, at Time, body ID) ID {
+	id := ID(len(r.messages) + 1)
 	r.messages = append(r.messages, Message{ID: id, Body: body, From: from, To: to, Type: kind, Tag: tag, At: at})
-	r.mix(uint64(from)<<40 ^ uint64(to)<<32 ^ uint64(uint32(tag.Phase)<<8^uint32(tag.Round)) ^ r.hash(kind))
 	if r.cut[from].Has(to) && from != to {
 		r.status = append(r.status, lost)
 		r.lose(from, to)
@@ -120,9 +165,6 @@ func (r *Run) send(from, to Node, kind string, tag Tag, at Time, body ID) ID {
 	}
 	r.status = append(r.status, inFlight)
 	r.push(id)
-	if len(r.flying) > r.limits.InFlight {
-		r.over = fmt.Sprintf("more than %d messages in flight", r.limits.InFlight)
-	}
 	return id
 }
 
@@ -148,11 +190,10 @@ func (n *network) release(id ID) {
 // takeOut removes a message from the network for good.
 func (n *network) takeOut(id ID, to status) {
 	was := n.status[id-1]
+	n.status[id-1] = to
 	if was == inFlight {
 		n.unfly(id)
-	}
-	n.status[id-1] = to
-	if n.links != nil && was == held {
+	} else if n.links != nil && was == held {
 		n.link(&n.messages[id-1]).held--
 		n.relink(id)
 	}
@@ -176,16 +217,26 @@ func (n *network) relink(id ID) {
 	}
 }
 
-// push appends to the window of messages in flight, moving it back to the start of its
-// array before the array would have to grow.
-func (n *network) push(id ID) {
-	if len(n.flying) == cap(n.flying) && len(n.flying) < cap(n.flyBase) {
-		n.flying = append(n.flyBase[:0], n.flying...)
+// push appends to the window of messages in flight.
+func (n *network) push(id ID) { n.extend(1)[0] = id }
+
+// extend makes the window of messages in flight longer by k and returns the new part.
+func (n *network) extend(k int) []ID {
+	end := len(n.flying)
+	if end+k > cap(n.flying) {
+		n.makeRoom(k)
 	}
-	n.flying = append(n.flying, id)
-	if cap(n.flying) > cap(n.flyBase) {
-		n.flyBase = n.flying[:0]
+	n.flying = n.flying[:end+k]
+	return n.flying[end:]
+}
+
+// makeRoom moves the window back to the start of its array. Where it would fill more than
+// half of it, the array grows, so that a window which wanders is not moved at every step.
+func (n *network) makeRoom(k int) {
+	if need := len(n.flying) + k; 2*need > cap(n.flyBase) {
+		n.flyBase = make([]ID, 0, 2*need)
 	}
+	n.flying = append(n.flyBase[:0], n.flying...)
 }
 
 // fly makes a message free for the strategy, in its place by age.
@@ -206,10 +257,22 @@ func (n *network) fly(id ID) {
 func (n *network) unfly(id ID) {
 	if n.flying[0] == id {
 		n.flying = n.flying[1:]
-		return
+	} else {
+		n.pull(id)
 	}
-	at, _ := slices.BinarySearch(n.flying, id)
-	n.flying = append(n.flying[:at], n.flying[at+1:]...)
+}
+
+// pull takes a message out of the middle of those in flight.
+func (n *network) pull(id ID) {
+	at := len(n.flying) - 1
+	if at < 16 { // a few are gone through faster one by one
+		for n.flying[at] != id {
+			at--
+		}
+	} else {
+		at, _ = slices.BinarySearch(n.flying, id)
+	}
+	n.flying = n.flying[:at+copy(n.flying[at:], n.flying[at+1:])]
 }
 
 // anyCut reports whether some link is cut.

@@ -42,6 +42,13 @@ func (o *Outbox) Send(from, to Node, kind string, tag Tag) (body ID) {
 	return o.run.bodies
 }
 
+// Broadcast is Send to every node, the sender included. The messages share one body.
+func (o *Outbox) Broadcast(from Node, kind string, tag Tag) (body ID) {
+	o.run.bodies++
+	o.run.broadcast(from, kind, tag, o.run.bodies)
+	return o.run.bodies
+}
+
 // SendAt is Send for a message that is due at a time.
 func (o *Outbox) SendAt(from, to Node, kind string, tag Tag, at Time) (body ID) {
 	o.run.bodies++

@@ -1,36 +1,74 @@
 package lockstep
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// perform takes the step r.next: it checks that the step is possible, keeps the books of the
-// network, and lets the system do its part. An error is a mistake of whoever chose the
-// step, or a broken deployment.
-func (r *Run) perform(ctx context.Context) error {
+// step takes the step chosen: it checks that the step is possible, keeps the books of the
+// run, lets the system do its part and everyone look at it. An error is a mistake of whoever
+// chose the step, or a broken deployment.
+func (w *worker) step() (*Finding, error) {
+	r := w.run
 	s := r.next
-	if why := r.refusal(s); why != "" {
-		return fmt.Errorf("step %d (%s) is impossible: %s", r.steps+1, s, why)
+	plain := r.plain(s)
+	if !plain {
+		if why := r.refusal(s); why != "" {
+			return nil, fmt.Errorf("step %d (%s) is impossible: %s", r.steps+1, s, why)
+		}
 	}
 	r.steps++
 	r.last, r.next = s, r.last
 	r.events = r.events[:0]
 	r.sent = len(r.messages)
 	r.vanished = r.vanished[:0]
+	r.now = max(r.now, s.At)
 	r.mix(uint64(s.Kind) | uint64(s.Node)<<4 | uint64(uint32(s.Msg))<<12 | uint64(uint32(s.Request))<<44)
-	if s.At > r.now {
-		r.now = s.At
+	if plain {
+		r.pass(s)
+	} else {
+		r.enter(s)
 	}
+	w.inSystem = true
+	err := w.system.Do(w.ctx, s, &r.out)
+	w.inSystem = false
+	if err != nil {
+		return nil, fmt.Errorf("%s: step %d (%s): %w", r.info.Name, r.steps, s, err)
+	}
+	r.keepLimits()
+	switch {
+	case !w.alone:
+		return w.look()
+	case w.events && len(r.events) == 0:
+		return nil, nil
+	default:
+		return w.monitor.Step(r), nil
+	}
+}
+
+// pass enters a plain step into the books: enter would do the same, after asking more.
+func (r *Run) pass(s *Step) {
+	m := &r.messages[s.Msg-1]
+	if s.Kind == trace.Deliver {
+		r.now = max(r.now, m.At)
+		r.status[s.Msg-1] = delivered
+	} else {
+		r.lose(m.From, m.To)
+		r.status[s.Msg-1] = lost
+	}
+	r.unfly(s.Msg)
+}
+
+// enter enters a step into the books.
+func (r *Run) enter(s *Step) {
 	switch s.Kind {
 	case trace.Deliver:
-		r.takeOut(s.Msg, delivered)
 		r.now = max(r.now, r.messages[s.Msg-1].At)
+		r.takeOut(s.Msg, delivered)
 	case trace.Drop:
-		r.takeOut(s.Msg, lost)
 		r.lose(r.messages[s.Msg-1].From, r.messages[s.Msg-1].To)
+		r.takeOut(s.Msg, lost)
 	case trace.Duplicate:
 		r.duplicate(s.Msg)
 	case trace.Replace:
@@ -53,13 +91,20 @@ func (r *Run) perform(ctx context.Context) error {
 		r.mix(uint64(s.For))
 		r.now += s.For
 	}
-	if err := r.system.Do(ctx, s, &r.out); err != nil {
-		return fmt.Errorf("%s: step %d (%s): %w", r.info.Name, r.steps, s, err)
+}
+
+// keepLimits ends a run that has gone beyond a limit.
+func (r *Run) keepLimits() {
+	if len(r.flying) > r.limits.InFlight || r.now > r.limits.Time {
+		r.overdo()
 	}
-	if r.limits.Time > 0 && r.now > r.limits.Time {
-		r.over = fmt.Sprintf("time beyond %d", r.limits.Time)
+}
+
+func (r *Run) overdo() {
+	r.over = fmt.Sprintf("time beyond %d", r.limits.Time)
+	if len(r.flying) > r.limits.InFlight {
+		r.over = fmt.Sprintf("more than %d messages in flight", r.limits.InFlight)
 	}
-	return nil
 }
 
 func (r *Run) duplicate(id ID) {
@@ -77,7 +122,7 @@ func (r *Run) replace(s *Step) {
 	}
 	r.bodies++
 	m.Body = r.bodies
-	r.mix(r.hash(r.forged[s.Request]))
+	r.mix(hash(r.forged[s.Request]))
 }
 
 func (r *Run) switchLinks(s *Step) {

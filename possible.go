@@ -11,6 +11,12 @@ import (
 // count: a director may take them.
 func (r *Run) Possible(s Step) bool { return r.refusal(&s) == "" }
 
+// plain reports whether a step delivers or loses a message that nothing can keep back, as
+// most steps do. Such a step is possible without a closer look.
+func (r *Run) plain(s *Step) bool {
+	return r.plainly.Has(s.Kind) && r.up == r.all && r.IsInFlight(s.Msg)
+}
+
 // refusal says why a step cannot be taken now, and is empty where it can.
 func (r *Run) refusal(s *Step) string {
 	if !r.info.Supports.Has(s.Kind) {

@@ -54,7 +54,8 @@ func (c *recorder) finish(o trace.Outcome, r *Run, drawn map[string]string) *tra
 	t.Records = slices.Clip(t.Records)
 	t.Outcome = o
 	t.Header.Drawn = maps.Clone(drawn)
-	for k, v := range t.Header.Drawn { //lockstep:unordered each value by itself
+	//lockstep:unordered each value by itself
+	for k, v := range t.Header.Drawn {
 		t.Header.Drawn[k] = trace.Cap(v)
 	}
 	return &t

@@ -1,6 +1,10 @@
 package lockstep
 
-import "github.com/lockstep-go/lockstep/trace"
+import (
+	"math"
+
+	"github.com/lockstep-go/lockstep/trace"
+)
 
 // Run is one execution in progress, as schedulers, directors, monitors and watchers see
 // it. Slices and pointers it hands out are valid until the next step and must not be
@@ -10,46 +14,53 @@ type Run struct {
 	system Deployment
 	can    Abilities
 	limits Limits
-	out    Outbox
-	hand   Hand
+	// plainly lists the kinds of step that need only a message in flight while all nodes are
+	// up: Deliver and Drop, where links are not FIFO.
+	plainly Kinds
+	out     Outbox
+	hand    Hand
 
-	steps    int
-	now      Time
-	last     *Step // the step last taken; it and next take turns in pair
-	next     *Step // the step being chosen
-	pair     [2]Step
+	progress
+	network
 	events   []Event
-	sent     int  // messages sent before the last step
-	vanished []ID // in the last step, by themselves
-	settling bool
-	settled  bool
-	finished bool     // a director ended the run
-	finding  *Finding // of a director
-	queue    []Step   // of a director
-	broken   error    // a mistake of a director
-	over     string   // the limit that was reached
+	vanished []ID   // in the last step, by themselves
+	queue    []Step // of a director
 	opened   []openRound
 	rounds   []trace.Round // what Rounds has made of opened so far
-
-	digest   uint64
-	typeHash [8]hashedText // of texts met lately, by their length
-
-	network
-	all, up    Nodes
-	alarms     Nodes
-	heldAlarms Nodes  // those that a director keeps from the strategy
-	alarmAt    []Time // by node
-	pending    []Pending
-	reserved   []Pending // those that a director keeps from the strategy
-	given      string    // text of the request last given
-	forged     []string  // bodies made up for Replace steps
-	bodies     ID        // bodies that the system holds
-	faults     Faults
-	losses     losses
+	all      Nodes
+	alarmAt  []Time // by node
+	pending  []Pending
+	reserved []Pending // those that a director keeps from the strategy
+	forged   []string  // bodies made up for Replace steps
+	losses   losses
 
 	wantTexts bool
 	texts     []string // of messages, by Body-1
 	states    []string // by node
+}
+
+// progress is the part of a run that begins at zero, but for the nodes that are up and the
+// digest.
+type progress struct {
+	steps      int
+	now        Time
+	last       *Step // the step last taken; it and next take turns in pair
+	next       *Step // the step being chosen
+	pair       [2]Step
+	sent       int // messages sent before the last step
+	settling   bool
+	settled    bool
+	finished   bool     // a director ended the run
+	finding    *Finding // of a director
+	broken     error    // a mistake of a director
+	over       string   // the limit that was reached
+	digest     uint64
+	up         Nodes
+	alarms     Nodes
+	heldAlarms Nodes  // those that a director keeps from the strategy
+	given      string // text of the request last given
+	bodies     ID     // bodies that the system holds
+	faults     Faults
 }
 
 // Faults counts the faults that a run introduced, by scenario and strategy together.
@@ -68,7 +79,14 @@ type openRound struct {
 }
 
 func newRun(info Info, limits Limits) *Run {
-	r := &Run{info: info, limits: limits, network: newNetwork(&info), all: trace.AllNodes(info.Nodes),
+	if limits.Time == 0 {
+		limits.Time = math.MaxInt64
+	}
+	plainly := info.Supports & trace.KindsOf(trace.Deliver, trace.Drop)
+	if info.FIFO {
+		plainly = 0
+	}
+	r := &Run{info: info, limits: limits, plainly: plainly, network: newNetwork(&info), all: trace.AllNodes(info.Nodes),
 		alarmAt: make([]Time, info.Nodes+1), losses: newLosses(info.Nodes), states: make([]string, info.Nodes+1)}
 	r.out.run, r.hand.run = r, r
 	return r
@@ -81,11 +99,11 @@ func (r *Run) reset() {
 		clear(r.texts)
 		clear(r.states)
 	}
-	*r = Run{info: r.info, system: r.system, can: r.can, limits: r.limits, out: r.out, hand: r.hand,
-		events: r.events[:0], vanished: r.vanished[:0], queue: r.queue[:0], pending: r.pending[:0], reserved: r.reserved[:0],
-		opened: r.opened[:0], rounds: r.rounds[:0], network: r.network, typeHash: r.typeHash,
-		forged: r.forged[:0], all: r.all, up: r.all, alarmAt: r.alarmAt, losses: r.losses,
-		wantTexts: r.wantTexts, texts: r.texts[:0], states: r.states, digest: 1}
+	r.progress = progress{up: r.all, digest: 1}
+	r.events, r.vanished, r.queue, r.forged = r.events[:0], r.vanished[:0], r.queue[:0], r.forged[:0]
+	r.pending, r.reserved, r.texts = r.pending[:0], r.reserved[:0], r.texts[:0]
+	r.opened, r.rounds = r.opened[:0], r.rounds[:0]
+	clear(r.alarmAt)
 	r.last, r.next = &r.pair[0], &r.pair[1]
 }
 
@@ -115,10 +133,11 @@ func (r *Run) Up() Nodes { return r.up }
 
 // Alarms is the set of nodes whose alarm may fire.
 func (r *Run) Alarms() Nodes {
+	free := r.alarms & r.up &^ r.heldAlarms
 	if r.info.OneClock {
-		return r.due(r.alarms & r.up &^ r.heldAlarms)
+		return r.due(free)
 	}
-	return r.alarms & r.up &^ r.heldAlarms
+	return free
 }
 
 // due is the set of those alarms that are due first.
@@ -263,25 +282,29 @@ func (r *Run) mix(v uint64) {
 	r.digest = h ^ h>>29
 }
 
-// hashedText is a text and its hash.
-type hashedText struct {
-	text string
-	hash uint64
-}
-
-// hash is the hash of a short text. Types come again and again, so that the last ones are
-// remembered.
-func (r *Run) hash(text string) uint64 {
-	known := &r.typeHash[len(text)&7]
-	if known.text != text {
-		h := uint64(len(text))
-		for i := range len(text) {
-			h = (h ^ uint64(text[i])) * 0x100000001b3
-		}
-		*known = hashedText{text, h}
-	}
-	return known.hash
-}
-
 // mixText folds a text into the run's digest.
-func (r *Run) mixText(text string) { r.mix(r.hash(text)) }
+func (r *Run) mixText(text string) { r.mix(hash(text)) }
+
+// hash is the hash of a text, which is short as a rule. It takes eight bytes at a time; the
+// last ones are read as two words that may overlap.
+func hash(text string) uint64 {
+	const prime = 0x9e3779b97f4a7c15
+	h := uint64(len(text))
+	for ; len(text) > 8; text = text[8:] {
+		h = (h ^ word(text) ^ word(text[4:])<<32) * prime
+		h ^= h >> 32
+	}
+	switch n := len(text); {
+	case n >= 4:
+		h ^= word(text) ^ word(text[n-4:])<<32
+	case n > 0:
+		h ^= uint64(text[0])<<8 ^ uint64(text[n/2])<<16 ^ uint64(text[n-1])<<24
+	}
+	return h * prime
+}
+
+// word is the first four bytes of a text.
+func word(text string) uint64 {
+	_ = text[3]
+	return uint64(text[0]) | uint64(text[1])<<8 | uint64(text[2])<<16 | uint64(text[3])<<24
+}

@@ -27,6 +27,13 @@ type Monitor interface {
 	Conclude(draw bool) Conclusion
 }
 
+// EventJudge is a monitor that can say that its Step looks at nothing but the events of the
+// step. Then it is called only after steps that had events. It is asked once.
+type EventJudge interface {
+	Monitor
+	EventsOnly() bool
+}
+
 // Conclusion is what a monitor says of a run beside its finding. The zero value says
 // nothing.
 type Conclusion struct {
@@ -48,6 +55,7 @@ type nothing struct{}
 func (nothing) Properties() []string     { return nil }
 func (nothing) New(Info) Monitor         { return nothing{} }
 func (nothing) Reset()                   {}
+func (nothing) EventsOnly() bool         { return true }
 func (nothing) Step(*Run) *Finding       { return nil }
 func (nothing) End(*Run) *Finding        { return nil }
 func (nothing) Conclude(bool) Conclusion { return Conclusion{} }

@@ -30,6 +30,8 @@ type worker struct {
 	pcg      rand.PCG
 	sidePCG  rand.PCG // the director's, so that a scenario does not shift the strategy's draws
 	sideRand *rand.Rand
+	alone    bool // nobody but the monitor looks at the run under way
+	events   bool // the monitor looks at events only
 	inSystem bool // the system under test is executing
 	spoilt   bool // the run last made was worthless
 }
@@ -38,6 +40,9 @@ func newWorker(p *prepared, number int) *worker {
 	w := &worker{prepared: p, ctx: context.Background(), place: Place{Worker: number, root: p.Scratch}, run: newRun(p.info, p.Limits),
 		sched: p.Strategy.New(p.info), monitor: p.Spec.New(p.info), keep: p.terms.Sequential}
 	w.start.Rand, w.sideRand = rand.New(&w.pcg), rand.New(&w.sidePCG)
+	if judge, ok := w.monitor.(EventJudge); ok {
+		w.events = judge.EventsOnly()
+	}
 	if p.Scenario != nil {
 		w.director = p.Scenario.New(p.info)
 	}
@@ -78,11 +83,20 @@ func (w *worker) one(number int) (outcome trace.Outcome, err error) {
 		}
 		w.run.system, w.run.can = w.system, w.system.Abilities()
 	}
+	w.spoilt = false
 	if enclose := w.run.can.Enclose; enclose != nil {
 		outcome, err = w.enclosed(enclose, number)
 	} else {
 		outcome, err = w.guarded(number)
 	}
+	if err != nil {
+		return w.failed(outcome, err)
+	}
+	return outcome, nil
+}
+
+// failed tells a worthless run from one that broke.
+func (w *worker) failed(outcome trace.Outcome, err error) (trace.Outcome, error) {
 	var worthless *Worthless
 	if w.spoilt = errors.As(err, &worthless) && w.ctx.Err() == nil; w.spoilt {
 		w.abandon()
@@ -145,6 +159,7 @@ func (w *worker) guarded(number int) (outcome trace.Outcome, err error) {
 // begin makes everyone ready for a new run.
 func (w *worker) begin(number int) {
 	w.run.wantTexts = w.rec != nil || w.Texts || w.terms.Texts
+	w.alone = w.rec == nil && w.watchers == nil && w.director == nil && w.Budget == nil
 	w.run.reset()
 	w.monitor.Reset()
 	for _, watcher := range w.watchers {
@@ -170,6 +185,7 @@ func (w *worker) stages(number int) (*Finding, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be reset: %w", w.info.Name, err)
 	}
+	r.keepLimits()
 	finding, err := w.look()
 	if finding == nil && err == nil {
 		finding, err = w.explore()
@@ -203,24 +219,32 @@ func (w *worker) explore() (*Finding, error) {
 	if w.Steps > 0 {
 		end = min(end, w.Steps)
 	}
+	pause := min(end, patience)
 	for r.over == "" && !r.finished {
-		if r.steps >= end {
-			if end != w.Steps {
-				r.over = fmt.Sprintf("more than %d steps", end)
+		if r.steps >= pause {
+			if r.steps >= end {
+				if end != w.Steps {
+					r.over = fmt.Sprintf("more than %d steps", end)
+				}
+				return nil, nil
 			}
-			return nil, nil
-		}
-		if r.steps%patience == patience-1 && w.ctx.Err() != nil {
-			return nil, w.ctx.Err()
+			if w.ctx.Err() != nil {
+				return nil, w.ctx.Err()
+			}
+			pause = min(end, r.steps+patience)
 		}
 		*r.next = Step{}
-		switch {
-		case len(r.queue) > 0 && r.unqueue(r.next):
-		case w.choose():
-		case w.director != nil && w.director.Idle(r, &r.hand):
-			continue
-		default:
-			return nil, nil
+		if len(r.queue) == 0 || !r.unqueue(r.next) {
+			ok := w.sched.Next(r, r.next)
+			if w.keep {
+				w.note(ok)
+			}
+			if !ok {
+				if w.director != nil && w.director.Idle(r, &r.hand) {
+					continue
+				}
+				return nil, nil
+			}
 		}
 		if f, err := w.step(); f != nil || err != nil {
 			return f, err
@@ -229,18 +253,14 @@ func (w *worker) explore() (*Finding, error) {
 	return nil, nil
 }
 
-// choose asks the scheduler for the next step. Where only notes can repeat the run, that the
-// scheduler had none is noted, too: the scenario may go on from there.
-func (w *worker) choose() bool {
-	ok := w.sched.Next(w.run, w.run.next)
-	if w.keep {
-		a := trace.Action{Round: len(w.run.opened)}
-		if ok {
-			a.Step = *w.run.next
-		}
-		w.notes = append(w.notes, a)
+// note notes the scheduler's choice where only notes can repeat the run. That it had none is
+// noted, too: the scenario may go on from there.
+func (w *worker) note(chose bool) {
+	a := trace.Action{Round: len(w.run.opened)}
+	if chose {
+		a.Step = *w.run.next
 	}
-	return ok
+	w.notes = append(w.notes, a)
 }
 
 // settle takes fair steps until nothing moves or the plan's number is used up. Where a
@@ -264,17 +284,7 @@ func (w *worker) settle() (*Finding, error) {
 	return nil, nil
 }
 
-// step performs the step chosen and lets everyone look at it.
-func (w *worker) step() (*Finding, error) {
-	w.inSystem = true
-	err := w.run.perform(w.ctx)
-	w.inSystem = false
-	if err != nil {
-		return nil, err
-	}
-	return w.look()
-}
-
+// look lets everyone look at the step just taken.
 func (w *worker) look() (*Finding, error) {
 	r := w.run
 	if w.rec != nil {

@@ -80,6 +80,12 @@ func Form(ctx context.Context, plan lockstep.Plan, t *trace.Trace) (*Result, err
 	if err != nil {
 		return nil, err
 	}
+	switch {
+	case info.Repeats != lockstep.Exactly:
+		return &Result{Reason: info.Name + " repeats itself only roughly, so that no two of its runs can be compared step by step"}, nil
+	case !info.Supports.Has(trace.Deliver):
+		return &Result{Reason: "the messages of " + info.Name + " are not in the engine's hands"}, nil
+	}
 	plan.Steps, plan.Progress = 0, nil
 	seen, t, err := repeat(ctx, plan, t)
 	if err != nil {
@@ -129,12 +135,7 @@ func lay(steps []*moment, info lockstep.Info) (*layout, error) {
 // repeat replays a run and notes what its steps did. It returns the new recording, too: where
 // the system was changed a little, that is the run to be rewritten.
 func repeat(ctx context.Context, plan lockstep.Plan, t *trace.Trace) (*watch, *trace.Trace, error) {
-	w := &watch{forged: map[lockstep.ID]string{}}
-	for _, rec := range t.Records {
-		if rec.Step.Kind == trace.Replace {
-			w.forged[rec.Step.Msg] = rec.Body
-		}
-	}
+	w := &watch{}
 	plan.Observers = []lockstep.Observer{w}
 	again, err := replay.Run(ctx, plan, t)
 	if err != nil {
@@ -147,8 +148,14 @@ func repeat(ctx context.Context, plan lockstep.Plan, t *trace.Trace) (*watch, *t
 	if k := len(t.Records); len(w.moments) < k && k > 0 && t.Outcome.Finding != nil { // it panicked in the last step
 		w.moments = append(w.moments, w.panicked(t))
 	}
+	forged := map[lockstep.ID]string{} // the bodies that messages are given on their way
 	for i, m := range w.moments {
-		if t.Records[i].Settle { // fair steps have no schedule that could be regrouped
+		rec := &t.Records[i]
+		if rec.Step.Kind == trace.Replace {
+			forged[rec.Step.Msg] = rec.Body
+		}
+		m.forged = forged[m.msg.ID]
+		if rec.Settle { // fair steps have no schedule that could be regrouped
 			w.moments = w.moments[:i]
 			break
 		}
@@ -163,7 +170,7 @@ func (w *watch) panicked(t *trace.Trace) *moment {
 	m := &moment{step: rec.Step, node: rec.Step.Node, changed: true}
 	if sent, ok := t.Message(rec.Step.Msg); ok && m.deliver() {
 		m.msg, m.node = sent.Message, sent.To
-		m.content, m.forged = w.contents[sent.ID-1], w.forged[sent.ID]
+		m.content = w.contents[sent.ID-1]
 	}
 	return m
 }
@@ -263,7 +270,7 @@ func findingText(f *trace.Finding) string {
 }
 
 // sameFinding reports whether two equivalent runs violate the same property with the
-// same values. The order in which nodes let them be seen may differ, and with it the
+// same values. The order in which nodes have them may differ, and with it the
 // words.
 func sameFinding(a, b *trace.Finding) bool {
 	if a == nil || b == nil {

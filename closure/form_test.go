@@ -2,6 +2,7 @@ package closure_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -254,22 +255,55 @@ func TestRunInRoundsIsItsOwnForm(t *testing.T) {
 	}
 }
 
+// as is a system that says something else of itself.
+type as struct {
+	lockstep.System
+	change func(*lockstep.Info)
+}
+
+func (a as) Describe() (lockstep.Info, error) {
+	info, err := a.System.Describe()
+	a.change(&info)
+	return info, err
+}
+
+// TestNoFormOfSuchSystems checks that the reason is told where a system has no lock-step forms.
+func TestNoFormOfSuchSystems(t *testing.T) {
+	run, err := lockstep.Record(t.Context(), lockstep.Plan{System: asker(true), Strategy: lateAnswer}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, change := range map[string]func(*lockstep.Info){
+		"talkers repeats itself only roughly":                   func(i *lockstep.Info) { i.Repeats = lockstep.Roughly },
+		"the messages of talkers are not in the engine's hands": func(i *lockstep.Info) { i.Supports &^= trace.KindsOf(trace.Deliver) },
+	} {
+		res, err := closure.Form(t.Context(), lockstep.Plan{System: as{asker(true), change}}, run)
+		if err != nil || res.Trace != nil || !strings.Contains(res.Reason, want) {
+			t.Errorf("%+v, %v, want %s", res, err, want)
+		}
+	}
+}
+
 func TestFormRefusesWhatCannotBeRepeated(t *testing.T) {
 	run, err := lockstep.Record(t.Context(), lockstep.Plan{System: asker(true), Strategy: lateAnswer}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
+	was := run.Records[3].Text
 	run.Records[3].Text = "something else"
 	if _, err := closure.Form(t.Context(), lockstep.Plan{System: asker(true)}, run); err == nil || !strings.Contains(err.Error(), "cannot be repeated") {
 		t.Errorf("error %v", err)
 	}
-	if _, err := closure.Form(t.Context(), lockstep.Plan{}, run); err == nil {
-		t.Error("a plan without a system passed")
+	if _, err := closure.Form(t.Context(), lockstep.Plan{}, run); err == nil || !strings.Contains(err.Error(), "needs a System") {
+		t.Errorf("a plan without a system: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	run.Records[3].Text = "2->1 answer"
-	if _, err := closure.Form(ctx, lockstep.Plan{System: asker(true)}, run); err == nil {
-		t.Error("a context that has ended passed")
+	run.Records[3].Text = was
+	if res, err := closure.Form(t.Context(), lockstep.Plan{System: asker(true)}, run); err != nil || res.Trace == nil {
+		t.Errorf("the run as it was: %+v, %v", res, err)
+	}
+	if _, err := closure.Form(ctx, lockstep.Plan{System: asker(true)}, run); !errors.Is(err, context.Canceled) {
+		t.Errorf("a context that has ended: %v", err)
 	}
 }

@@ -19,10 +19,10 @@ type Measured struct {
 
 // TypeCount counts the deliveries of one type of message.
 type TypeCount struct {
-	Type      string
-	Delivered int
-	Late      int // of a round that the receiver had left
-	Changed   int // late, and the receiver's state changed
+	Type      string `json:"type"`
+	Delivered int    `json:"delivered"`
+	Late      int    `json:"late"`    // of a round that the receiver had left
+	Changed   int    `json:"changed"` // late, and the receiver's state changed
 }
 
 // Measure makes runs of a plan and counts how often late messages change a state. A

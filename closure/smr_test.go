@@ -85,9 +85,8 @@ func TestFindingsHaveLockstepForms(t *testing.T) {
 }
 
 // checkForm looks at a form without the package's own comparison: it replays to the
-// finding, its steps are in rounds, and every node's states are those of the run in
-// order, except that states which lasted only until an early message was in place may
-// be missing or split.
+// finding, its steps are in rounds, and every node outputs what it did in the run, in the
+// same order, as far as both runs go; those of the finding something.
 func checkForm(t *testing.T, plan lockstep.Plan, run, form *trace.Trace) {
 	t.Helper()
 	again, err := replay.Run(t.Context(), plan, form)
@@ -115,8 +114,12 @@ func checkForm(t *testing.T, plan lockstep.Plan, run, form *trace.Trace) {
 	}
 	for n := 1; n <= run.Header.Nodes; n++ {
 		want, got := outputs(run, n), outputs(form, n)
-		if k := min(len(want), len(got)); !slices.Equal(want[:k], got[:k]) {
+		k := min(len(want), len(got))
+		if !slices.Equal(want[:k], got[:k]) {
 			t.Fatalf("node %d outputs %v, in rounds %v", n, want, got)
+		}
+		if run.Outcome.Finding.Nodes.Has(trace.Node(n)) && (len(want) == 0 || len(got) == 0) {
+			t.Fatalf("node %d, which is part of the finding, outputs %v, in rounds %v", n, want, got)
 		}
 	}
 }

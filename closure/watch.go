@@ -40,8 +40,7 @@ type watch struct {
 	position position
 	state    states
 	armed    lockstep.Nodes
-	contents []string               // of the messages, as they were sent
-	forged   map[lockstep.ID]string // the bodies that messages are given on their way
+	contents []string // of the messages, as they were sent
 	moments  []*moment
 }
 
@@ -79,7 +78,7 @@ func (w *watch) Look(run *lockstep.Run) {
 	m := &moment{number: run.Steps(), step: *run.Last(), node: actor(run), sent: append([]lockstep.Message(nil), run.Sent()...)}
 	if m.deliver() {
 		m.msg = *run.Message(m.step.Msg)
-		m.content, m.forged = w.contents[m.msg.ID-1], w.forged[m.msg.ID]
+		m.content = w.contents[m.msg.ID-1]
 	}
 	m.events = eventsText(run.Events())
 	if m.node != 0 {

@@ -6,15 +6,16 @@
 //
 //	Check    names, types, and the conditions for a round structure
 //	Fmt      canonical form
-//	Rounds   the unfolded phase, and the rounds with SEND and UPDATE
-//	Seq      the sequential program
+//	Rounds   the rounds as a graph
+//	Seq      the sequential program, as text
 //	Export   a Promela model of it
 //	Explore  every behaviour to a bound, or random ones
+//	Tests    the tests of a file, and whether each ends as it expects
 //
-// The work is done in the packages below: syntax (text), check (meaning), machine (one node), sequential (lock-step),
-// rounds (printing), explore (search), async (message by message), promela (export). Data goes one way:
+// The work is done in the packages below: syntax (text), check (meaning), core (the one form of a program), machine (its evaluator),
+// sequential (lock-step), unparse and rounds (printing), explore (search), async (message by message), promela (export). Data goes one way:
 //
-//	text -> syntax.File -> check.Program -> machine.Program -> sequential.Model -> explore.Result
+//	text -> syntax.File -> core.Program -> core.Program in lock-step -> explore.Result
 package distal
 
 import (
@@ -23,10 +24,12 @@ import (
 	"maps"
 
 	"github.com/lockstep-go/lockstep/distal/check"
+	"github.com/lockstep-go/lockstep/distal/core"
 	"github.com/lockstep-go/lockstep/distal/machine"
 	"github.com/lockstep-go/lockstep/distal/rounds"
 	"github.com/lockstep-go/lockstep/distal/sequential"
 	"github.com/lockstep-go/lockstep/distal/syntax"
+	"github.com/lockstep-go/lockstep/distal/unparse"
 )
 
 // Remarks is a list of errors and warnings with line and column.
@@ -100,41 +103,38 @@ func Fmt(src string) (FmtResult, Remarks) {
 	return FmtResult{Text: text, Changed: text != src}, nil
 }
 
-// RoundsResult holds the two printed steps towards the sequential program.
+// RoundsResult is the printed graph of rounds.
 type RoundsResult struct {
-	Unfolded string `json:"unfolded"`
-	Rounds   string `json:"rounds"`
+	Text string `json:"text"`
 }
 
-// Rounds prints the unfolded phase and the rounds of a program.
+// Rounds prints the rounds of a program as a graph: what can happen in each, and where it leads.
 func Rounds(src string) (RoundsResult, Remarks) {
 	p, remarks := sequentialisable(src)
 	if p == nil {
 		return RoundsResult{}, remarks
 	}
-	unfolded, err := rounds.Unfold(p)
-	if err != nil {
-		return RoundsResult{}, append(remarks, failure(err)...)
-	}
-	return RoundsResult{Unfolded: unfolded, Rounds: rounds.New(p).String()}, remarks
+	return RoundsResult{Text: rounds.Graph(p)}, remarks
 }
 
-// SeqResult is the printed sequential program.
+// SeqResult is the sequential program as text: a program that can be searched like the one it was made from.
 type SeqResult struct {
 	Text string `json:"text"`
 }
 
-// Seq prints the sequential program under the network of the options.
+// Seq prints the sequential program under the network of the options. It is what Explore searches.
 func Seq(src string, opt Options) (SeqResult, Remarks) {
 	p, remarks := sequentialisable(src)
 	if p == nil {
 		return SeqResult{}, remarks
 	}
-	inst, err := instantiate(p, opt)
+	m, inst, err := model(p, opt)
 	if err != nil {
 		return SeqResult{}, append(remarks, failure(err)...)
 	}
-	return SeqResult{Text: rounds.Sequential(p, inst.network)}, remarks
+	program := *m.Program.Core
+	program.Network = inst.network
+	return SeqResult{Text: unparse.Program(&program)}, remarks
 }
 
 // sequentialisable loads a program and refuses one without a round structure.
@@ -155,8 +155,8 @@ type instance struct {
 	expect   string
 	params   map[string]int64
 	phases   int
-	network  check.Network
-	timeouts check.Timeouts
+	network  int // index into the program's networks
+	timeouts core.Timeouts
 }
 
 const defaultPhases = 3
@@ -186,9 +186,9 @@ func instantiate(p *check.Program, opt Options) (instance, error) {
 	switch opt.Timeouts {
 	case "":
 	case "eager":
-		inst.timeouts = check.Eager
+		inst.timeouts = core.Eager
 	case "free":
-		inst.timeouts = check.Free
+		inst.timeouts = core.Free
 	default:
 		return inst, fmt.Errorf("timeouts are eager or free, not %q", opt.Timeouts)
 	}
@@ -211,8 +211,8 @@ func (inst *instance) takeTest(p *check.Program, name string) error {
 		if t.Phases > 0 {
 			inst.phases = t.Phases
 		}
-		if t.Network != nil {
-			inst.network = *t.Network
+		if t.Network >= 0 {
+			inst.network = t.Network
 		}
 		return nil
 	}
@@ -230,7 +230,7 @@ func Compile(src string, opt Options) (*machine.Program, Remarks) {
 	if err != nil {
 		return nil, append(remarks, failure(err)...)
 	}
-	compiled, err := machine.Compile(p, inst.params)
+	compiled, err := machine.Compile(p.Program, inst.params)
 	if err != nil {
 		return nil, append(remarks, failure(err)...)
 	}
@@ -255,10 +255,6 @@ func model(p *check.Program, opt Options) (*sequential.Model, instance, error) {
 	if err != nil {
 		return nil, inst, err
 	}
-	compiled, err := machine.Compile(p, inst.params)
-	if err != nil {
-		return nil, inst, err
-	}
-	m, err := sequential.New(compiled, inst.network, inst.timeouts)
+	m, err := sequential.New(p, inst.params, inst.network, inst.timeouts)
 	return m, inst, err
 }

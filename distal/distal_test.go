@@ -113,6 +113,22 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestNamesInAnyScript takes a program with a byte order mark and names that are not ASCII through every verb.
+func TestNamesInAnyScript(t *testing.T) {
+	const src = "\uFEFFprotocol Größe(n = 3)\nmessage Wert { фаза: int, v: int } tag (фаза, Wert)\nrounds Wert\n" +
+		"state { фаза: int = 1 größe: int = 0 }\noutput int\ninit { send Wert(фаза, id(self)) to all }\n" +
+		"upon Wert λ with .фаза == фаза times all do { größe := (max 値 in λ by (値.v)).v output größe }\n" +
+		"network reliable\nproperty Größte: forall p in all: p.output == none or p.output == some(n)\n"
+	everyVerb(src)
+	f, _ := distal.Fmt(src)
+	for _, text := range []string{src, f.Text} {
+		r, remarks := distal.Explore(text, distal.ExploreOptions{Options: distal.Options{Phases: 1}})
+		if len(remarks) > 0 || r.Verdict != explore.Pass || r.Protocol != "Größe" {
+			t.Errorf("%s %v", r.Verdict, remarks)
+		}
+	}
+}
+
 // everyVerb runs all verbs on a text; none may panic, whatever the text.
 func everyVerb(src string) {
 	distal.Check(src)
@@ -145,4 +161,31 @@ func TestMutants(t *testing.T) {
 func FuzzVerbs(f *testing.F) {
 	corpus.Add(f)
 	f.Fuzz(func(t *testing.T, src string) { everyVerb(src) })
+}
+
+// TestBothWays makes runs of the sequential form of every example that output something, shortest and random ones, and wants each
+// to be made again message by message. That asynchronous runs are found in the sequential form is tested in package async.
+func TestBothWays(t *testing.T) {
+	followed := 0
+	for _, e := range corpus.Examples(t) {
+		src := e.Source + "\nproperty Silent: forall p in all: p.output == none\n"
+		for _, timeouts := range []string{"free", "eager"} {
+			opt := distal.Options{Timeouts: timeouts, Phases: 2}
+			if r, remarks := distal.Explore(src, distal.ExploreOptions{Options: opt}); r.Verdict == explore.Fail && r.Replayed {
+				followed++
+			} else {
+				t.Errorf("%s, %s: %s %s %v", e.Name, timeouts, r.Verdict, r.Reason, remarks.Errors())
+			}
+			for seed := range uint64(10) {
+				r, _ := distal.Explore(src, distal.ExploreOptions{Options: opt, Random: &explore.RandomOptions{Runs: 50, Seed: seed}})
+				if r.Random.Violations > 0 && !r.Replayed {
+					t.Errorf("%s, %s, seed %d: %s", e.Name, timeouts, seed, r.Reason)
+				}
+				followed += r.Random.Violations
+			}
+		}
+	}
+	if followed < 200 {
+		t.Errorf("only %d runs were followed", followed)
+	}
 }

@@ -64,35 +64,38 @@ func ExampleFmt() {
 
 func ExampleRounds() {
 	r, _ := distal.Rounds(majority)
-	fmt.Print(r.Rounds[strings.Index(r.Rounds, "round Value"):])
+	fmt.Print(r.Text)
 	// Output:
-	// round Value:
-	// 	SEND:
-	// 		if due_Value and phase == k {
-	// 			send Value(phase, v) to all
-	// 			due_Value := false
-	// 		}
-	// 	UPDATE(mbox):
-	// 		if due_Value {
-	// 			skip
-	// 		} else if mbox(Value, .phase == phase, > 1) {
-	// 			ms := these messages
-	// 			v := (max m in ms by (m.v)).v
-	// 			output v
-	// 			phase := phase + 1
-	// 			due_Value := true
-	// 		}
+	// // The rounds of Majority. An arrow leads to the round in which the node acts next.
+	// init -> Value
+	//
+	// round Value
+	// 	upon Value -> Value of another phase
 }
 
 func ExampleSeq() {
 	r, _ := distal.Seq(majority, distal.Options{Network: "kernel"})
-	fmt.Print(r.Text[strings.Index(r.Text, "k := 0"):])
+	fmt.Print(r.Text[strings.Index(r.Text, "round Value"):strings.Index(r.Text, "property")])
 	// Output:
-	// k := 0
-	// while true {
-	// 	k := k + 1
-	// 	round_Value(k)
+	// round Value {
+	// 	send {
+	// 		for sent in {due for due in due_Value if due.phase == now()} {
+	// 			send Value(sent.phase, sent.v) to sent.whom
+	// 		}
+	// 		due_Value := {due2 for due2 in due_Value if due2.phase != now()}
+	// 	}
+	// 	deliver
+	// 	update {
+	// 		if due_Value == {} {
+	// 			let matching = {m for m in received(Value) if m.phase == phase}
+	// 			if matching != {} and len({m2.from for m2 in matching}) > 1 {
+	// 				onValue(matching)
+	// 			}
+	// 		}
+	// 	}
 	// }
+	//
+	// network kernel
 }
 
 func ExampleExport() {
@@ -110,13 +113,13 @@ func ExampleExplore() {
 	// Output:
 	// fail Agreement in phase 1
 	// phase 1, round Value
-	//   1 sends Value(1, 0) to 1 2 3
+	//   1 sends Value(1, 1) to 1 2 3
 	//   2 sends Value(1, 0) to 1 2 3
-	//   3 sends Value(1, 1) to 1 2 3
-	//   1 hears 1 3: upon Value
-	//     phase=2 v=1 output=1
-	//   2 hears 1 2: upon Value
+	//   3 sends Value(1, 0) to 1 2 3
+	//   1 hears 2 3: upon Value
 	//     phase=2 v=0 output=0
+	//   2 hears 1 2: upon Value
+	//     phase=2 v=1 output=1
 	// pass 12 states, complete to phase 2
 }
 
@@ -130,7 +133,7 @@ func ExampleExplore_random() {
 
 func ExampleLoad() {
 	p, remarks := distal.Load(majority)
-	fmt.Println(p.Name, p.Rounds, len(remarks.Errors()))
+	fmt.Println(p.Name, p.RoundNames(), len(remarks.Errors()))
 	// Output: Majority [Value] 0
 }
 
@@ -138,4 +141,26 @@ func ExampleNewModel() {
 	m, phases, _ := distal.NewModel(majority, distal.Options{Nodes: 5})
 	fmt.Println(m.Program.N, "nodes,", phases, "phases,", m.Rounds(), "round a phase")
 	// Output: 5 nodes, 2 phases, 1 round a phase
+}
+
+func ExampleTests() {
+	src, _ := examples.Source("benor_fixed")
+	results, _ := distal.Tests(src, distal.ExploreOptions{}, "three", "weak")
+	for _, r := range results {
+		fmt.Println(r.Test, r.Verdict, "expects", r.Expect, r.OK)
+	}
+	// Output:
+	// three pass expects pass true
+	// weak fail expects violation true
+}
+
+func ExampleClaims() {
+	src, _ := examples.Source("lastvoting_fixed")
+	r, _ := distal.Explore(src, distal.ExploreOptions{Options: distal.Options{Phases: 1}})
+	for _, line := range r.Claims.Lines() {
+		fmt.Println(line)
+	}
+	// Output:
+	// 36 conditions are proved, 0 are only watched
+	// [Agreement] relates several nodes and is judged between the halves and at the end of every round: asynchronous runs pass through other states as well
 }

@@ -1,8 +1,15 @@
 package distal
 
 import (
+	"fmt"
+	"slices"
+
+	"github.com/lockstep-go/lockstep/distal/async"
+	"github.com/lockstep-go/lockstep/distal/check"
+	"github.com/lockstep-go/lockstep/distal/core"
 	"github.com/lockstep-go/lockstep/distal/explore"
 	"github.com/lockstep-go/lockstep/distal/promela"
+	"github.com/lockstep-go/lockstep/distal/sequential"
 )
 
 // ExportResult is a Promela model.
@@ -26,10 +33,12 @@ func Export(src string, opt Options) (ExportResult, Remarks) {
 // ExploreOptions of a search.
 type ExploreOptions struct {
 	Options
-	Fingerprints bool                        // recognise states by 64-bit fingerprints
-	Memory       int64                       // limit in bytes; 0 means explore.DefaultMemory
-	Progress     func(explore.Progress) bool // called now and then; false stops
-	Random       *explore.RandomOptions      // search at random instead; its Phases is taken from Options
+	Memory   int64                       // limit in bytes; 0 means explore.DefaultMemory
+	Disk     int64                       // limit of temporary disk space in bytes; 0: none is used
+	Dir      string                      // folder of the temporary file; empty: the system's
+	Workers  int                         // processors to use; 0 means 1
+	Progress func(explore.Progress) bool // called now and then; false stops
+	Random   *explore.RandomOptions      // search at random instead; its Phases is taken from Options
 }
 
 // ExploreResult is the result of a search. ElapsedMS and StatesPerSec are for the caller to fill in.
@@ -42,8 +51,118 @@ type ExploreResult struct {
 	Timeouts string `json:"timeouts"`
 	Expect   string `json:"expect,omitempty"` // what the test in the file expects: pass or violation
 	explore.Result
-	Random *explore.RandomResult `json:"random,omitempty"`
-	Trace  string                `json:"trace,omitempty"` // the counterexample for people
+	Claims   Claims                `json:"claims"`   // what the verdict rests on
+	Replayed bool                  `json:"replayed"` // the counterexample has been made again message by message
+	Random   *explore.RandomResult `json:"random,omitempty"`
+	Trace    string                `json:"trace,omitempty"` // the counterexample for people
+}
+
+// Claims says on what a verdict rests: what is proved from the text, what is only watched, and when each property is judged.
+type Claims struct {
+	Lockstep   bool          `json:"lockstep"` // the program is written in lock-step: nothing is said about asynchronous runs
+	Proved     int           `json:"conditions_proved"`
+	Watched    []check.Proof `json:"conditions_watched"`
+	Properties []Judgement   `json:"properties"`
+}
+
+// Judgement is how a property is judged.
+type Judgement struct {
+	Property string `json:"property"`
+	Judged   string `json:"judged"`
+	Exact    bool   `json:"exact"` // sequential and asynchronous runs agree on it
+}
+
+func claims(p *check.Program) Claims {
+	out := Claims{Lockstep: p.Lockstep, Watched: []check.Proof{}, Properties: []Judgement{}}
+	for _, q := range p.Proofs {
+		if q.Status == check.Proved {
+			out.Proved++
+		} else {
+			out.Watched = append(out.Watched, q)
+		}
+	}
+	for _, q := range p.Props {
+		j := Judgement{Property: q.Name, Judged: "at every state of each node", Exact: true}
+		switch {
+		case q.Moment == core.OnOutput:
+			j.Judged = "at every output"
+		case q.Joint:
+			j.Judged, j.Exact = "between the halves and at the end of every round", false
+		}
+		out.Properties = append(out.Properties, j)
+	}
+	return out
+}
+
+// Lines words the claims for people.
+func (c Claims) Lines() []string {
+	if c.Lockstep {
+		return []string{"the program is written in lock-step: nothing is said about asynchronous runs"}
+	}
+	out := []string{fmt.Sprintf("%d conditions are proved, %d are only watched", c.Proved, len(c.Watched))}
+	for _, w := range c.Watched {
+		out = append(out, fmt.Sprintf("  watched: %s: %s, %s: %s", w.Pos, w.Rule, w.Condition, w.Text))
+	}
+	var joint []string
+	for _, j := range c.Properties {
+		if !j.Exact {
+			joint = append(joint, j.Property)
+		}
+	}
+	if len(joint) > 0 {
+		out = append(out, fmt.Sprintf("%v relates several nodes and is judged %s: asynchronous runs pass through other states as well", joint,
+			"between the halves and at the end of every round"))
+	}
+	return out
+}
+
+// confirm makes a counterexample again message by message. What cannot be made again is not reported as one.
+func (r *ExploreResult) confirm(m *sequential.Model) {
+	v := r.Violation
+	r.Trace = m.Text(v.Trace)
+	if m.Source == nil {
+		return // the program is written in lock-step: there is no other form of it
+	}
+	if _, err := async.Follow(m, v.Start, v.Trace, v.Property); err != nil {
+		r.Verdict, r.Violation = explore.Unknown, nil
+		r.Reason = fmt.Sprintf("the sequential program breaks %s, but no asynchronous run was found that does: %v", v.Property, err)
+		return
+	}
+	r.Replayed = true
+}
+
+// TestResult is how a test of a file ended.
+type TestResult struct {
+	ExploreResult
+	OK bool `json:"ok"` // as the test expects; a test that expects nothing is right unless it fails
+}
+
+// Tests runs every test of a program, or those with the given names, and judges whether each ends as it expects.
+func Tests(src string, opt ExploreOptions, names ...string) ([]TestResult, Remarks) {
+	p, remarks := sequentialisable(src)
+	if p == nil {
+		return nil, remarks
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(p.Tests, func(t *core.Test) bool { return t.Name == name }) {
+			_, err := instantiate(p, Options{Test: name})
+			return nil, append(remarks, failure(err)...)
+		}
+	}
+	var out []TestResult
+	for _, t := range p.Tests {
+		if len(names) > 0 && !slices.Contains(names, t.Name) {
+			continue
+		}
+		opt.Test = t.Name
+		r, errs := Explore(src, opt)
+		if len(errs.Errors()) > 0 {
+			return out, errs
+		}
+		want := map[string]string{"pass": explore.Pass, "violation": explore.Fail, "": explore.Pass}[t.Expect]
+		out = append(out, TestResult{r, r.Verdict == want})
+	}
+	return out, remarks
 }
 
 // Explore searches the sequential program: exhaustively, or at random when Random is set.
@@ -57,7 +176,7 @@ func Explore(src string, opt ExploreOptions) (ExploreResult, Remarks) {
 		return ExploreResult{}, append(remarks, failure(err)...)
 	}
 	out := ExploreResult{Protocol: p.Name, Test: inst.test, Nodes: m.Program.N, Phases: inst.phases,
-		Network: inst.network.String(), Timeouts: inst.timeouts.String(), Expect: inst.expect}
+		Network: p.Networks[inst.network].Name, Timeouts: inst.timeouts.String(), Expect: inst.expect}
 	if opt.Random != nil {
 		ro := *opt.Random
 		ro.Phases, ro.Progress = inst.phases, opt.Progress
@@ -67,14 +186,15 @@ func Explore(src string, opt ExploreOptions) (ExploreResult, Remarks) {
 		}
 		out.Random, out.Verdict, out.Violation = &r, r.Verdict, r.Violation
 	} else {
-		out.Result, err = explore.Exhaustive(m, explore.Options{Phases: inst.phases, Memory: opt.Memory,
-			Fingerprints: opt.Fingerprints, Progress: opt.Progress})
+		out.Result, err = explore.Exhaustive(m, explore.Options{Phases: inst.phases, Memory: opt.Memory, Disk: opt.Disk,
+			Dir: opt.Dir, Workers: opt.Workers, Progress: opt.Progress})
 		if err != nil {
 			return ExploreResult{}, append(remarks, failure(err)...)
 		}
 	}
+	out.Claims = claims(p)
 	if out.Violation != nil {
-		out.Trace = m.Text(out.Violation.Trace)
+		out.confirm(m)
 	}
 	return out, remarks
 }

@@ -29,6 +29,9 @@ type Options struct {
 	NoShrink bool
 	// Shrink bounds the shrinking.
 	Shrink shrink.Options
+	// Tool names the program that found the run, for the headers of the traces; empty leaves
+	// them as they are.
+	Tool string
 	// Replay is the command that replays the trace in a file, to be shown on the page.
 	Replay func(file string) string
 	// Write writes a file; nil means [WriteFile].
@@ -71,6 +74,9 @@ func (k *Kept) store(found *trace.Trace, o Options) error {
 	}
 	if o.Name == "" {
 		o.Name = NameOf(found)
+	}
+	if o.Tool != "" {
+		k.Trace.Header.Tool, found.Header.Tool = o.Tool, o.Tool
 	}
 	base := filepath.Join(o.Dir, o.Name)
 	if err := Trace(o.Write, base+".trace", k.Trace); err != nil {

@@ -181,6 +181,9 @@ func TestSeveralTimes(t *testing.T) {
 // A trace is refused by another system, another build and other options.
 func TestReplayOnTheWrongSystem(t *testing.T) {
 	tr := toy.One(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Alarm1}})
+	built := new(trace.Trace)
+	*built = *tr
+	built.Header.Build = "v1"
 	smrTrace := toy.Find(t, lockstep.Plan{System: buggy.System, Spec: buggy.Spec, Strategy: strategy.DefaultUniform})[0].Trace
 	for _, c := range []struct {
 		system lockstep.System
@@ -188,7 +191,7 @@ func TestReplayOnTheWrongSystem(t *testing.T) {
 		want   string
 	}{
 		{buggy.System, tr, "the trace is of toy with 3 nodes, the plan's system is smr-bug with 3 nodes"},
-		{toy.Wrapped{System: toy.Cluster(nil), Info: func(i *lockstep.Info) { i.Build = "v2" }}, tr, `the trace is of the build "" of toy, this is "v2"`},
+		{toy.Wrapped{System: toy.Cluster(nil), Info: func(i *lockstep.Info) { i.Build = "v2" }}, built, `the trace is of the build "v1" of toy, this is "v2"`},
 		{smr.Cluster{Nodes: 3, Bug: true, Requests: 2}, smrTrace, "requests="},
 		{toy.Wrapped{System: toy.Cluster(nil), Info: func(i *lockstep.Info) { i.Options = map[string]string{"speed": "9"} }}, tr,
 			"the plan's toy has speed=9, which the trace does not have"},

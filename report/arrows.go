@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/lockstep-go/lockstep/report/internal/plain"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -32,7 +33,7 @@ func (s *scene) placeArrows() {
 	}
 	s.Types = make([]messageType, len(s.types))
 	for name, k := range s.types {
-		s.Types[k] = messageType{Name: cut(clean(name), cellCharsMax), Class: fmt.Sprintf("m%d", k%8)}
+		s.Types[k] = messageType{Name: plain.Cut(plain.Clean(name), cellCharsMax), Class: fmt.Sprintf("m%d", k%8)}
 	}
 }
 

@@ -3,9 +3,9 @@ package report
 import (
 	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
+	"github.com/lockstep-go/lockstep/report/internal/plain"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -64,9 +64,9 @@ func drawRow(b *strings.Builder, name string, label int, columns []column, o Opt
 			}
 			text = pad(text, columns[i].width())
 			if strings.HasPrefix(text, isolatedMark) {
-				text = o.paint(dim, text)
+				text = o.dim(text)
 			} else if columns[i].fail && strings.HasPrefix(text, "^") {
-				text = o.paint(red, text)
+				text = o.red(text)
 			}
 			line += " | " + text
 		}
@@ -102,10 +102,10 @@ func drawSteps(b *strings.Builder, t *trace.Trace, o Options) {
 			arrows[m.ID] = m
 		}
 		for _, id := range rec.Gone {
-			effects = append(effects, "loses "+clean(arrows[id].Message.String()))
+			effects = append(effects, "loses "+plain.Clean(arrows[id].Message.String()))
 		}
 		for _, e := range rec.Events {
-			effects = append(effects, fmt.Sprintf("^ %d %s %s", e.Node, clean(e.Type), clean(e.Text)))
+			effects = append(effects, fmt.Sprintf("^ %d %s %s", e.Node, plain.Clean(e.Type), plain.Clean(e.Text)))
 		}
 		failed := t.Outcome.Finding != nil && t.Outcome.Finding.Step == rec.Number
 		if rec.Step.Kind == trace.Start {
@@ -127,56 +127,35 @@ func drawStep(b *strings.Builder, rec *trace.Record, effects []string, failed bo
 	for _, m := range rec.Sent {
 		sends = addArrow(sends, m)
 	}
-	what := pad(rec.Step.Kind.String(), 9) + " " + pad(clean(rec.Text), 34)
+	what := pad(rec.Step.Kind.String(), 9) + " " + pad(plain.Clean(rec.Text), 34)
 	line := fmt.Sprintf("%5d  %s  %s", rec.Number, what, strings.Join(effects, "; "))
 	if len(sends) > 0 {
 		line += "  sends " + strings.Join(sends, " ")
 	}
-	line = cut(strings.TrimRight(line, " "), o.width())
+	line = plain.Cut(strings.TrimRight(line, " "), o.width())
 	if failed {
-		line = o.paint(red, line)
+		line = o.red(line)
 	}
 	b.WriteString(line + "\n")
 }
 
-const (
-	red = "\x1b[31m"
-	dim = "\x1b[2m"
-)
+const dim = "\x1b[2m"
 
-func (o Options) paint(colour, text string) string {
+func (o Options) red(text string) string { return plain.Red(o.Color, text) }
+
+func (o Options) dim(text string) string {
 	if !o.Color {
 		return text
 	}
-	return colour + text + "\x1b[0m"
+	return dim + text + "\x1b[0m"
 }
 
 func runes(s string) int { return utf8.RuneCountInString(s) }
 
 // pad makes a text exactly so many columns wide.
 func pad(s string, width int) string {
-	s = cut(s, width)
+	s = plain.Cut(s, width)
 	return s + strings.Repeat(" ", max(0, width-runes(s)))
-}
-
-// cut shortens a text that is too long, visibly.
-func cut(s string, width int) string {
-	if runes(s) <= width || width < 1 {
-		return s
-	}
-	r := []rune(s)
-	return string(r[:width-1]) + "…"
-}
-
-// clean makes a text from a trace safe for a terminal and a page: one line, no control
-// characters, nothing that turns the direction of writing.
-func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == utf8.RuneError || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r) {
-			return '?'
-		}
-		return r
-	}, s)
 }
 
 // writeLine writes a line without the blanks at its end.

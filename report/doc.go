@@ -1,11 +1,10 @@
-// Package report shows recorded runs and campaigns to people and to machines.
+// Package report draws recorded runs.
 //
 //   - [Grid] draws a run as text, and [Page] as one HTML file that works offline.
-//   - [Campaign] sums up a campaign; [CampaignPage] is its HTML file.
-//   - [JUnit], [JSON] and [Annotations] tell CI servers about a campaign, [ShiViz] writes a
-//     run for another viewer.
-//   - [Progress] shows a campaign under way on a terminal.
+//   - [ShiViz] writes a run for another viewer.
+//   - [Shape] tells runs apart by what was observable of them.
 //
-// Nothing here runs anything: a picture is made from a trace alone. Whatever a trace says
-// is shown as text and stays in its place, so that a hostile trace can be opened safely.
+// Nothing here runs anything or knows more than traces: a picture is made from a trace
+// alone. Whatever a trace says is shown as text and stays in its place, so that a hostile
+// trace can be opened safely. Campaigns are told about by package report/campaign.
 package report

@@ -3,121 +3,16 @@ package report_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"io"
-	"os"
-	"path/filepath"
-	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/lockstep-go/lockstep/internal/golden"
 	"github.com/lockstep-go/lockstep/report"
-	"github.com/lockstep-go/lockstep/trace"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
-
-// golden compares what is written with a file of testdata/golden.
-func golden(t *testing.T, file string, write func(io.Writer) error) {
-	t.Helper()
-	var b bytes.Buffer
-	if err := write(&b); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join("testdata", "golden", file)
-	if *update {
-		if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), b.String()); d != "" {
-		t.Errorf("%s differs (-update writes it anew):\n%s", file, d)
-	}
-}
-
-func TestGoldenExports(t *testing.T) {
-	unknown := sampleCampaign()
-	unknown.Finding, unknown.FirstRun, unknown.Groups, unknown.Findings = nil, nil, nil, 0
-	unknown.Verdict, unknown.Reasons = trace.Unknown, map[string]int{"more than 100000 steps": 3}
-	passed := sampleCampaign()
-	passed.Finding, passed.FirstRun, passed.Groups, passed.Findings, passed.Verdict = nil, nil, nil, 0, trace.Pass
-	passed.Effects = []report.Effect{{Name: "hold votes", N: 12}, {Name: "release votes", N: 0}}
-	golden(t, "junit.xml", func(w io.Writer) error { return report.JUnit(w, sampleCampaign(), unknown, passed) })
-	golden(t, "campaign.json", func(w io.Writer) error { return report.JSON(w, sampleCampaign()) })
-	golden(t, "shiviz.log", func(w io.Writer) error { return report.ShiViz(w, sample(true)) })
-	golden(t, "annotations.txt", func(w io.Writer) error {
-		for _, c := range []*report.Campaign{sampleCampaign(), unknown, passed} {
-			if err := report.Annotations(w, c, report.Place{File: "smr_test.go", Line: 12}); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// keys lists the JSON keys of a struct and of the structs in it, as documented.
-func keys(t reflect.Type, prefix string) (list []string) {
-	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
-		t = t.Elem()
-	}
-	if t.Kind() != reflect.Struct {
-		return nil
-	}
-	for i := range t.NumField() {
-		key, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		if key == "" {
-			continue
-		}
-		list = append(list, prefix+key)
-		list = append(list, keys(t.Field(i).Type, prefix+key+".")...)
-	}
-	return list
-}
-
-// The schema in the documentation lists every key, and no other.
-func TestSchemaIsDocumented(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "docs", "reports.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var documented []string
-	_, schema, ok := strings.Cut(string(text), "<!-- schema -->")
-	if !ok {
-		t.Fatal("docs/reports.md has no schema")
-	}
-	schema, _, _ = strings.Cut(schema, "<!-- end of schema -->")
-	for line := range strings.Lines(schema) {
-		if cells := strings.Split(line, "|"); len(cells) > 2 && strings.HasPrefix(strings.TrimSpace(cells[1]), "`") {
-			documented = append(documented, strings.Trim(cells[1], " `"))
-		}
-	}
-	want := append([]string{"schema"}, keys(reflect.TypeFor[report.Campaign](), "")...)
-	slices.Sort(want)
-	slices.Sort(documented)
-	if d := cmp.Diff(want, documented); d != "" {
-		t.Errorf("docs/reports.md (+) does not list the keys of report.Campaign (-):\n%s", d)
-	}
-}
-
-func TestJSONKeepsEverything(t *testing.T) {
-	var b bytes.Buffer
-	want := campaignWith("text")
-	if err := report.JSON(&b, want); err != nil {
-		t.Fatal(err)
-	}
-	var got report.Campaign
-	if err := json.Unmarshal(b.Bytes(), &got); err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(want, &got); d != "" {
-		t.Error(d)
-	}
+func TestGoldenShiViz(t *testing.T) {
+	golden.Check(t, "shiviz.log", func(w io.Writer) error { return report.ShiViz(w, sample(true)) })
 }
 
 // Vector clocks tell exactly which step could have influenced which.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lockstep-go/lockstep/report/internal/plain"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -40,12 +41,12 @@ func Grid(w io.Writer, t *trace.Trace, o Options) error {
 
 func heading(b *strings.Builder, t *trace.Trace) {
 	h := t.Header
-	fmt.Fprintf(b, "%s, %d nodes, %s, seed %d, run %d\n", clean(h.Target), h.Nodes, clean(h.Strategy), h.Seed, h.Run)
+	fmt.Fprintf(b, "%s, %d nodes, %s, seed %d, run %d\n", plain.Clean(h.Target), h.Nodes, plain.Clean(h.Strategy), h.Seed, h.Run)
 	if h.Scenario != "" {
-		fmt.Fprintf(b, "scenario %s\n", clean(h.Scenario))
+		fmt.Fprintf(b, "scenario %s\n", plain.Clean(h.Scenario))
 	}
 	if h.Shrunk != "" {
-		fmt.Fprintf(b, "shrunk %s\n", clean(h.Shrunk))
+		fmt.Fprintf(b, "shrunk %s\n", plain.Clean(h.Shrunk))
 	}
 	b.WriteByte('\n')
 }
@@ -55,14 +56,14 @@ func closing(b *strings.Builder, t *trace.Trace, o Options) {
 	switch {
 	case out.Finding != nil:
 		f := out.Finding
-		fmt.Fprintf(b, "%s at step %d: %s\n", o.paint(red, "FAIL "+clean(f.Property)), f.Step, clean(f.Text))
+		fmt.Fprintf(b, "%s at step %d: %s\n", o.red("FAIL "+plain.Clean(f.Property)), f.Step, plain.Clean(f.Text))
 		for _, line := range strings.Split(strings.TrimRight(f.Stack, "\n"), "\n") {
 			if line != "" {
-				fmt.Fprintf(b, "    %s\n", clean(strings.ReplaceAll(line, "\t", "    ")))
+				fmt.Fprintf(b, "    %s\n", plain.Clean(strings.ReplaceAll(line, "\t", "    ")))
 			}
 		}
 	case out.Reason != "":
-		fmt.Fprintf(b, "%s after %d steps: %s\n", strings.ToUpper(string(out.Verdict)), out.Steps, clean(out.Reason))
+		fmt.Fprintf(b, "%s after %d steps: %s\n", strings.ToUpper(string(out.Verdict)), out.Steps, plain.Clean(out.Reason))
 	default:
 		fmt.Fprintf(b, "%s after %d steps\n", strings.ToUpper(string(out.Verdict)), out.Steps)
 	}
@@ -122,7 +123,7 @@ func roundColumns(t *trace.Trace) []column {
 	columns := make([]column, len(t.Rounds))
 	for i, r := range t.Rounds {
 		c := &columns[i]
-		c.head = []string{fmt.Sprintf("%d %s", r.Number, clean(r.Name))}
+		c.head = []string{fmt.Sprintf("%d %s", r.Number, plain.Clean(r.Name))}
 		c.phase = r.Phase
 		c.cells = make([][]string, t.Header.Nodes)
 		for n := range c.cells {
@@ -152,7 +153,7 @@ func roundColumns(t *trace.Trace) []column {
 		}
 		for _, e := range rec.Events {
 			if c != nil && e.Node > 0 {
-				c.cells[e.Node-1] = append(c.cells[e.Node-1], strings.TrimSpace("^ "+clean(e.Type)+" "+clean(e.Text)))
+				c.cells[e.Node-1] = append(c.cells[e.Node-1], strings.TrimSpace("^ "+plain.Clean(e.Type)+" "+plain.Clean(e.Text)))
 			}
 		}
 	}
@@ -176,10 +177,10 @@ func (c *column) add(rec *trace.Record, arrows map[trace.ID]trace.Sent) {
 		c.foot[row] = addArrow(c.foot[row], m)
 	case trace.Start, trace.Alarm, trace.Wait:
 	case trace.Cut, trace.Heal:
-		c.foot[footLinks] = append(c.foot[footLinks], clean(rec.Text))
+		c.foot[footLinks] = append(c.foot[footLinks], plain.Clean(rec.Text))
 	default:
 		n := max(rec.Step.Node, 1)
-		c.cells[n-1] = append(c.cells[n-1], "! "+clean(rec.Text))
+		c.cells[n-1] = append(c.cells[n-1], "! "+plain.Clean(rec.Text))
 	}
 	for _, id := range rec.Gone {
 		c.foot[footLost] = addArrow(c.foot[footLost], arrows[id])
@@ -188,7 +189,7 @@ func (c *column) add(rec *trace.Record, arrows map[trace.ID]trace.Sent) {
 
 // addArrow joins messages of one sender and type: "1>2,3 Prepare".
 func addArrow(list []string, m trace.Sent) []string {
-	from, kind := fmt.Sprintf("%d>", m.From), " "+clean(m.Type)
+	from, kind := fmt.Sprintf("%d>", m.From), " "+plain.Clean(m.Type)
 	for i, line := range list {
 		if strings.HasPrefix(line, from) && strings.HasSuffix(line, kind) {
 			list[i] = fmt.Sprintf("%s,%d%s", strings.TrimSuffix(line, kind), m.To, kind)
@@ -230,7 +231,7 @@ func changes(was, is string) []string {
 		old[f] = true
 	}
 	var changed []string
-	for _, f := range strings.Fields(clean(is)) {
+	for _, f := range strings.Fields(plain.Clean(is)) {
 		if !old[f] {
 			changed = append(changed, f)
 		}

@@ -97,26 +97,3 @@ func ExampleGrid() {
 	//
 	// PASS after 1 steps
 }
-
-func ExampleCampaign_Write() {
-	first := 12
-	c := report.Campaign{Target: "toy", Options: map[string]string{"nodes": "3"}, Strategy: "walk", Seed: 7, Runs: 13, Findings: 1,
-		FirstRun: &first, Finding: &report.Problem{Property: "agreement", Text: "1 and 2 differ"}, Verdict: trace.Fail,
-		Judged: map[string]int{"agreement": 40, "order": -1, "validity": 0}, Steps: 1300, ElapsedMS: 20, RunsPerS: 650, StepsPerS: 65000, Digest: "00c0ffee",
-		Trace: "out/toy.trace", Replay: "lockstep replay out/toy.trace"}
-	var b strings.Builder
-	if err := c.Write(&b, report.Options{}); err != nil {
-		fmt.Println(err)
-	}
-	fmt.Print(b.String())
-	// Output:
-	// toy nodes=3 under walk, seed 7
-	// 13 runs, 1300 steps in 20ms (650 runs/s, 65000 steps/s)
-	// FAIL 1 of 13 runs, first in run 12: agreement: 1 and 2 differ
-	// property agreement was judged 40 times
-	// property order was judged, nobody counted how often
-	// warning: property validity was never put to the test
-	// digest 00c0ffee
-	// trace out/toy.trace
-	// replay it with: lockstep replay out/toy.trace
-}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/lockstep-go/lockstep/report/internal/plain"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -58,7 +59,7 @@ func newLanes(s *story, r rows) []lane {
 		}
 		for i := first; i < len(t.Rounds); i++ {
 			rd := t.Rounds[i]
-			add(lane{head: strings.TrimSpace(fmt.Sprintf("%d %s", rd.Number, clean(rd.Name))), phase: rd.Phase, round: rd.Number,
+			add(lane{head: strings.TrimSpace(fmt.Sprintf("%d %s", rd.Number, plain.Clean(rd.Name))), phase: rd.Phase, round: rd.Number,
 				out: trace.AllNodes(t.Header.Nodes) &^ rd.Kernel}, byRound[i]...)
 		}
 		if len(settling) > 0 {

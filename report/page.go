@@ -1,15 +1,12 @@
 package report
 
 import (
-	"bytes"
-	"crypto/sha256"
 	_ "embed"
-	"encoding/base64"
 	"errors"
-	"html/template"
 	"io"
-	"strings"
 
+	"github.com/lockstep-go/lockstep/report/internal/page"
+	"github.com/lockstep-go/lockstep/report/internal/plain"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -82,7 +79,7 @@ func Page(w io.Writer, v Views, o PageOptions) error {
 		return errors.New("report: a page needs at least one view of a run")
 	}
 	data.open(v)
-	return render(w, pageTemplate, data)
+	return page.Render(w, pageTemplate, data)
 }
 
 // pageData is what the template of a page is made from.
@@ -127,64 +124,10 @@ func (d *pageData) open(v Views) {
 			d.Title += ", " + f.Property
 		}
 	}
-	d.Title = cut(clean(d.Title), d.Options.MaxText)
+	d.Title = plain.Cut(plain.Clean(d.Title), d.Options.MaxText)
 }
-
-//go:embed head.html
-var headHTML string
 
 //go:embed page.html
 var pageHTML string
 
-//go:embed page.css
-var pageCSS string
-
-//go:embed page.js
-var pageJS string
-
-// The style sheet and the program of a page are allowed to the browser by their hashes
-// alone, so that nothing else on the page could run even if it got there.
-var pageFuncs = template.FuncMap{
-	"style":  func() template.CSS { return template.CSS(pageCSS) },
-	"script": func() template.JS { return template.JS(pageJS) },
-	"policy": func(program bool) string {
-		policy := "default-src 'none'; img-src data:; style-src " + hashSource(pageCSS)
-		if program {
-			policy += "; script-src " + hashSource(pageJS)
-		}
-		return policy
-	},
-	"clean": clean,
-	"lines": cleanLines,
-	"short": func(s string) string { return cut(clean(s), DefaultMaxText) },
-}
-
-// cleanLines cleans a text of several lines, such as a stack.
-func cleanLines(s string) string {
-	lines := strings.Split(s, "\n")
-	for i := range lines {
-		lines[i] = cut(clean(strings.ReplaceAll(lines[i], "\t", "    ")), DefaultMaxText)
-	}
-	return strings.Join(lines, "\n")
-}
-
-func hashSource(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
-}
-
-var pageTemplate = parse("page", pageHTML)
-
-func parse(name, text string) *template.Template {
-	return template.Must(template.New(name).Funcs(pageFuncs).Parse(headHTML + text))
-}
-
-// render writes a page only when all of it could be made.
-func render(w io.Writer, t *template.Template, data any) error {
-	var b bytes.Buffer
-	if err := t.Execute(&b, data); err != nil {
-		return err
-	}
-	_, err := b.WriteTo(w)
-	return err
-}
+var pageTemplate = page.Parse("page", pageHTML)

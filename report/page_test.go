@@ -1,14 +1,13 @@
 package report_test
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 	"strings"
 	"testing"
 
 	"github.com/lockstep-go/lockstep/report"
+	"github.com/lockstep-go/lockstep/report/internal/pagetest"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -16,7 +15,7 @@ import (
 func occurrences(page, text string) int { return strings.Count(page, text) }
 
 func TestPageShowsEverything(t *testing.T) {
-	page := write(t, func(w io.Writer) error {
+	page := pagetest.Write(t, func(w io.Writer) error {
 		return report.Page(w, report.Views{Lockstep: sample(true)}, report.PageOptions{Properties: []string{"agreement", "validity"}, Replay: "lockstep replay x"})
 	})
 	for what, want := range map[string]int{
@@ -55,7 +54,7 @@ func TestPageOpensAtTheEasiestView(t *testing.T) {
 		{report.Views{Found: free, Shrunk: free, Lockstep: rounds}, "lockstep"},
 		{report.Views{Found: rounds, Shrunk: free}, "found"},
 	} {
-		page := write(t, func(w io.Writer) error { return report.Page(w, c.views, report.PageOptions{}) })
+		page := pagetest.Write(t, func(w io.Writer) error { return report.Page(w, c.views, report.PageOptions{}) })
 		if !strings.Contains(page, `data-open="`+c.want+`"`) {
 			t.Errorf("%+v does not open at %s", c.views, c.want)
 		}
@@ -71,7 +70,7 @@ func TestPageSaysWhatIsCut(t *testing.T) {
 		tr.Records = append(tr.Records, trace.Record{Number: len(tr.Records), Step: trace.Step{Kind: trace.Alarm, Node: 1}, Text: "1 alarm"})
 	}
 	tr.Outcome.Finding.Step = 49
-	page := write(t, func(w io.Writer) error {
+	page := pagetest.Write(t, func(w io.Writer) error {
 		return report.Page(w, report.Views{Found: tr}, report.PageOptions{MaxSteps: 20})
 	})
 	if !strings.Contains(page, "the last 20 of 50: the first 30 are not shown") {
@@ -84,10 +83,10 @@ func TestPageSaysWhatIsCut(t *testing.T) {
 
 // The data of the page gives for every step the one that sent its message.
 func TestPageDataHoldsCauses(t *testing.T) {
-	page := write(t, func(w io.Writer) error {
+	page := pagetest.Write(t, func(w io.Writer) error {
 		return report.Page(w, report.Views{Found: sample(false)}, report.PageOptions{})
 	})
-	_, scripts := tags(page)
+	_, scripts := pagetest.Tags(page)
 	var views []struct {
 		ID      string
 		Finding int
@@ -104,45 +103,5 @@ func TestPageDataHoldsCauses(t *testing.T) {
 		if v.Steps[i].Cause != cause {
 			t.Errorf("step %d is caused by %d, want %d", i, v.Steps[i].Cause, cause)
 		}
-	}
-}
-
-func TestCampaignPage(t *testing.T) {
-	c := sampleCampaign()
-	page := write(t, func(w io.Writer) error { return report.CampaignPage(w, c) })
-	for _, want := range []string{"exact binomial limits for 22 findings in 3000 runs", "at most 1.05%", "messages are lost as the rounds say",
-		"lockstep run smr-bug --runs 3000 --keep-going --seed 1", "425108 runs are needed", "4 phases: 2 output in phase 3"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page does not say %q", want)
-		}
-	}
-	if report.CampaignPage(io.Discard, nil) == nil || report.JSON(io.Discard, nil) == nil {
-		t.Error("no campaign at all was written")
-	}
-	c.Groups = nil
-	for i := range 150 {
-		c.Groups = append(c.Groups, report.Group{Property: "prefix", Shape: fmt.Sprint(i), Findings: 1})
-	}
-	if page = write(t, func(w io.Writer) error { return report.CampaignPage(w, c) }); !strings.Contains(page, "The first 100 of 150 groups") {
-		t.Error("the page does not say that groups are left out")
-	}
-}
-
-func TestGroupFindings(t *testing.T) {
-	other := sample(true)
-	other.Outcome.Finding.Property = "validity"
-	passed := sample(true)
-	passed.Outcome = trace.Outcome{Verdict: trace.Pass}
-	groups := report.GroupFindings([]report.Occurrence{{Run: 1, Trace: other}, {Run: 2, Trace: sample(true), File: "a"}, {Run: 5, Trace: sample(true), File: "b"},
-		{Run: 6, Trace: passed}, {Run: 7, Trace: sample(false)}})
-	var b bytes.Buffer
-	for _, g := range groups {
-		fmt.Fprintf(&b, "%s|%s|%d|%d|%s\n", g.Property, g.Shape, g.Findings, g.First, g.Trace)
-	}
-	want := "agreement|2 phases: 1 answer in phase 1, 1 decided in phase 2|2|2|a\n" +
-		"validity|2 phases: 1 answer in phase 1, 1 decided in phase 2|1|1|\n" +
-		"agreement|1 answer, 1 decided|1|7|\n"
-	if b.String() != want {
-		t.Errorf("got\n%swant\n%s", b.String(), want)
 	}
 }

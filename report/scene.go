@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lockstep-go/lockstep/report/internal/plain"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -101,7 +102,7 @@ type (
 
 func newScene(id, label string, t *trace.Trace, o PageOptions) *scene {
 	s := &scene{ID: id, Label: label, story: newStory(t, o), LabelW: labelWidth, Outcome: t.Outcome,
-		InRounds: len(t.Rounds) > 0, Shrunk: cut(clean(t.Header.Shrunk), o.MaxText), types: map[string]int{}}
+		InRounds: len(t.Rounds) > 0, Shrunk: plain.Cut(plain.Clean(t.Header.Shrunk), o.MaxText), types: map[string]int{}}
 	s.rows = newRows(s.story)
 	s.lanes = newLanes(s.story, s.rows)
 	s.laneOf = map[int]int{}
@@ -252,7 +253,7 @@ func (s *scene) placeCell(i, row int) {
 	c.Y = r.Mid - c.H/2
 	c.Class = "state"
 	for k, line := range shown {
-		text := cut(clean(line.text), cellCharsMax)
+		text := plain.Cut(plain.Clean(line.text), cellCharsMax)
 		if k == cellLinesMax-1 && len(lines) > cellLinesMax {
 			text, line.class = fmt.Sprintf("… %d more", len(lines)-k), "more"
 		}
@@ -274,7 +275,7 @@ func (s *scene) placeProperties(o PageOptions) {
 	for _, name := range names {
 		y := s.H
 		s.Rows = append(s.Rows, sceneRow{Y: y, H: propHeight, Mid: y + propHeight/2, Bottom: y + propHeight, Text: y + propHeight/2 + 4,
-			Name: cut(clean(name), 13), Class: "property"})
+			Name: plain.Cut(plain.Clean(name), 13), Class: "property"})
 		h := hold{Y: y + propHeight/2, X1: 4, X2: s.W - 8, Name: s.story.text(name), At: -1}
 		if f != nil && f.Property == name {
 			for i, l := range s.lanes {

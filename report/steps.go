@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lockstep-go/lockstep/report/internal/plain"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -93,14 +94,14 @@ func (s *story) changes() {
 				continue
 			}
 			list = append(list, change{st.Node, changes(was[st.Node], st.Text)})
-			was[st.Node] = clean(st.Text)
+			was[st.Node] = plain.Clean(st.Text)
 		}
 		s.changed = append(s.changed, list)
 	}
 }
 
 // text makes a text of the trace fit to be shown.
-func (s *story) text(t string) string { return cut(clean(t), s.options.MaxText) }
+func (s *story) text(t string) string { return plain.Cut(plain.Clean(t), s.options.MaxText) }
 
 // actor is the node that acts in a record; 0 where only the network does.
 func (s *story) actor(i int) trace.Node {
@@ -232,13 +233,13 @@ func (s *story) table() []tableRow {
 
 // subtitle says where a run came from.
 func subtitle(h trace.Header) string {
-	s := named(h.Target, h.Options)
+	s := plain.Named(h.Target, h.Build, h.Options)
 	if _, ok := h.Options["nodes"]; !ok {
 		s += fmt.Sprintf(" · %d nodes", h.Nodes)
 	}
-	s += " · " + clean(h.Strategy)
+	s += " · " + plain.Clean(h.Strategy)
 	if h.Scenario != "" {
-		s += " · scenario " + clean(h.Scenario)
+		s += " · scenario " + plain.Clean(h.Scenario)
 	}
 	return fmt.Sprintf("%s · seed %d · run %d", s, h.Seed, h.Run)
 }

@@ -5,12 +5,12 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// links asks the plan which links lose their messages in this round.
-func (d *Driver) links(run *lockstep.Run) {
+// aim asks the plan which links lose their messages in this round.
+func (d *Driver) aim(run *lockstep.Run) {
 	clear(d.want)
 	for from := range run.All().All() {
 		for to := range run.All().Without(from).All() {
-			if d.plan.Loses(&lockstep.Message{From: from, To: to}) {
+			if m := (lockstep.Message{From: from, To: to}); d.isolates(&m) || d.plan.Loses(&m) {
 				d.want[from] = d.want[from].With(to)
 			}
 		}
@@ -18,59 +18,74 @@ func (d *Driver) links(run *lockstep.Run) {
 }
 
 // lower chooses a step at the border of a round that brings the system closer to what the
-// plan wants of it, or reports false at the end of the stage.
+// plan wants of it, or reports false at the end of the stage. What somebody else cut or
+// crashed is left alone.
 func (d *Driver) lower(run *lockstep.Run, next *lockstep.Step) bool {
-	if d.crash {
-		return d.lowerToCrashes(run, next)
-	}
-	switch d.stage {
-	case heal:
+	switch {
+	case d.stage == undo && d.crash:
+		return d.restart(run, next)
+	case d.stage == undo:
 		return d.heal(run, next)
-	case isolate:
+	case d.crash:
+		return d.crashNext(run, next)
+	default:
 		return d.cut(run, next)
 	}
-	return false
 }
 
-// lowerToCrashes restarts nodes that are in the kernel again and crashes those that left it.
-func (d *Driver) lowerToCrashes(run *lockstep.Run, next *lockstep.Step) bool {
-	switch d.stage {
-	case restart:
-		next.Kind, next.Node = trace.Restart, (d.kernel &^ run.Up()).First()
-	case isolate:
-		next.Kind, next.Node = trace.Crash, (run.Up() &^ d.kernel).First()
+// restart restarts a node that is in the kernel again.
+func (d *Driver) restart(run *lockstep.Run, next *lockstep.Step) bool {
+	d.down &^= run.Up()
+	n := (d.down & d.kernel).First()
+	if n == 0 {
+		return false
 	}
-	return next.Node != 0
+	next.Kind, next.Node = trace.Restart, n
+	return true
 }
 
-// heal heals everything where nothing is to be cut, and otherwise what is cut too much,
-// sender by sender.
+// crashNext crashes a node that is not in the kernel.
+func (d *Driver) crashNext(run *lockstep.Run, next *lockstep.Step) bool {
+	n := (run.Up() &^ d.kernel).First()
+	if n == 0 {
+		return false
+	}
+	d.down = d.down.With(n)
+	next.Kind, next.Node = trace.Crash, n
+	return true
+}
+
+// heal heals what is cut too much, sender by sender, or everything at once.
 func (d *Driver) heal(run *lockstep.Run, next *lockstep.Step) bool {
-	var extra lockstep.Nodes // senders that are cut off from too many
-	whole := true
-	for n := range run.All().All() {
-		if run.Cut(n)&^d.want[n] != 0 {
-			extra = extra.With(n)
+	var n lockstep.Node // cut off from too many
+	whole := true       // nothing stays cut
+	for m := range run.All().All() {
+		d.mine[m] &= run.Cut(m)
+		if n == 0 && d.mine[m]&^d.want[m] != 0 {
+			n = m
 		}
-		whole = whole && d.want[n] == 0
+		whole = whole && d.want[m] == 0 && d.mine[m] == run.Cut(m)
 	}
-	switch n := extra.First(); {
-	case extra == 0:
+	switch {
+	case n == 0:
 		return false
 	case whole:
 		*next = lockstep.Step{Kind: trace.Heal, From: run.All(), To: run.All()}
 	default:
-		*next = d.both(run, trace.Heal, n, run.Cut(n)&^d.want[n], func(m lockstep.Node) bool { return run.Cut(m).Has(n) && !d.want[m].Has(n) })
+		*next = both(run, trace.Heal, n, func(from, to lockstep.Node) bool { return (d.mine[from] &^ d.want[from]).Has(to) })
 	}
 	return true
 }
 
-// cut cuts what is not cut yet, sender by sender.
+// cut cuts what is not cut yet, sender by sender: isolated nodes first, for which one step
+// each is enough.
 func (d *Driver) cut(run *lockstep.Run, next *lockstep.Step) bool {
-	for _, group := range [...]lockstep.Nodes{run.All() &^ d.kernel, d.kernel} { // isolated nodes first: one step for each
+	missing := func(from, to lockstep.Node) bool { return (d.want[from] &^ run.Cut(from)).Has(to) }
+	for _, group := range [...]lockstep.Nodes{run.All() &^ d.kernel, d.kernel} {
 		for n := range group.All() {
-			if missing := d.want[n] &^ run.Cut(n); missing != 0 {
-				*next = d.both(run, trace.Cut, n, missing, func(m lockstep.Node) bool { return !run.Cut(m).Has(n) && d.want[m].Has(n) })
+			if d.want[n]&^run.Cut(n) != 0 {
+				*next = both(run, trace.Cut, n, missing)
+				d.note(next)
 				return true
 			}
 		}
@@ -78,14 +93,26 @@ func (d *Driver) cut(run *lockstep.Run, next *lockstep.Step) bool {
 	return false
 }
 
-// both makes the step on the links from a node: in both directions where all the ways back
-// need it, too.
-func (d *Driver) both(run *lockstep.Run, kind lockstep.Kind, n lockstep.Node, others lockstep.Nodes, back func(lockstep.Node) bool) lockstep.Step {
-	var backs lockstep.Nodes
+// both makes the step on all links from a node that need one: in both directions where all
+// the ways back need it, too.
+func both(run *lockstep.Run, kind lockstep.Kind, n lockstep.Node, needs func(from, to lockstep.Node) bool) lockstep.Step {
+	s := lockstep.Step{Kind: kind, From: trace.NodesOf(n)}
 	for m := range run.All().Without(n).All() {
-		if back(m) {
-			backs = backs.With(m)
+		if needs(n, m) {
+			s.To = s.To.With(m)
+			s.OneWay = s.OneWay || !needs(m, n)
 		}
 	}
-	return lockstep.Step{Kind: kind, From: trace.NodesOf(n), To: others, OneWay: others&^backs != 0}
+	return s
+}
+
+// note writes down which links the driver itself cuts.
+func (d *Driver) note(s *lockstep.Step) {
+	n := s.From.First()
+	d.mine[n] |= s.To
+	if !s.OneWay {
+		for m := range s.To.All() {
+			d.mine[m] = d.mine[m].With(n)
+		}
+	}
 }

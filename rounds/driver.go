@@ -9,15 +9,17 @@
 // turn, a message belongs to the round of its tag, and alarms fire in the first round
 // of a phase. Where they do not, the messages in flight when the round starts are its
 // messages, and alarms fire when nothing is in flight. Only the alarms of nodes in the
-// kernel fire. Where a system has no alarms, time passes for all nodes instead. A message that is sent when its round has begun waits for the next round
-// of that name.
+// kernel fire. Where a system has no alarms, time passes for all nodes instead. A message
+// that is sent when its round has begun waits for the next round of that name.
 //
 // Where the messages of a system are not in the engine's hands, a round is a stretch of
-// time: at its border links are cut and healed as the plan loses their messages, or nodes
-// are crashed and restarted, and then time passes.
+// time: at its border links are cut and healed as the plan loses their messages, or the
+// nodes outside the kernel are crashed and those in it restarted, and then time passes.
 package rounds
 
 import (
+	"slices"
+
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -29,8 +31,9 @@ type Plan interface {
 	// plan that the round belongs to, from 1, and its kernel: the nodes that hear each
 	// other in it.
 	Open(round int, run *lockstep.Run) (phase int, kernel lockstep.Nodes)
-	// Loses reports whether a message of this round is lost. Of a system without messages
-	// of its own it is asked once for each link, with an envelope that has only its ends.
+	// Loses reports whether a message of this round is lost, of those that stay within the
+	// kernel: all others are. Of a system without messages of its own it is asked once for
+	// each link, with an envelope that has only its ends.
 	Loses(m *lockstep.Message) bool
 	// Give chooses a step to be taken at the start of this round, as a rule a waiting
 	// request and the node that gets it, and writes it to next. It is asked until it
@@ -44,9 +47,12 @@ type Plan interface {
 	Order(run *lockstep.Run, mail []lockstep.ID)
 }
 
-// Rules are the decisions of a plan that leaves alarms and the order of arrival to the
-// rules of rounds.
+// Rules are the decisions of a plan that leaves losses, alarms and the order of arrival to
+// the rules of rounds.
 type Rules struct{}
+
+// Loses loses nothing but what does not stay within the kernel.
+func (Rules) Loses(*lockstep.Message) bool { return false }
 
 // Ring lets all alarms fire.
 func (Rules) Ring(byRule lockstep.Nodes) lockstep.Nodes { return byRule }
@@ -54,24 +60,32 @@ func (Rules) Ring(byRule lockstep.Nodes) lockstep.Nodes { return byRule }
 // Order leaves the order of sending.
 func (Rules) Order(*lockstep.Run, []lockstep.ID) {}
 
-// Need lists the kinds of step that a driver needs of a system, and whether a system
-// without messages can do.
+// Need lists the kinds of step that a driver needs of a system for a plan that loses messages
+// link by link.
 func Need(info lockstep.Info) lockstep.Kinds {
 	switch {
-	case hands(info) && ticks(info):
+	case Coarse(info):
+		return trace.KindsOf(trace.Cut, trace.Heal, trace.Wait)
+	case ticks(info):
 		return trace.KindsOf(trace.Deliver, trace.Drop)
-	case hands(info):
+	default:
 		return trace.KindsOf(trace.Deliver, trace.Drop, trace.Alarm)
 	}
-	if crashes(info) {
-		return trace.KindsOf(trace.Crash, trace.Restart, trace.Wait)
-	}
-	return trace.KindsOf(trace.Cut, trace.Heal, trace.Wait)
 }
 
-// hands reports whether messages are in the engine's hands.
-func hands(info lockstep.Info) bool {
-	return info.Supports.Has(trace.Deliver) || !info.Supports.Has(trace.Wait)
+// NeedIsolation is Need for a plan that only isolates nodes, which may be done by crashes:
+// where that is asked for, and where a system without messages has no cuts.
+func NeedIsolation(info lockstep.Info, byCrash bool) lockstep.Kinds {
+	if Coarse(info) && (byCrash || onlyCrashes(info)) {
+		return trace.KindsOf(trace.Crash, trace.Restart, trace.Wait)
+	}
+	return Need(info)
+}
+
+// Coarse reports whether a system moves by itself while time passes, with messages that are
+// not in the engine's hands.
+func Coarse(info lockstep.Info) bool {
+	return info.Supports.Has(trace.Wait) && !info.Supports.Has(trace.Deliver)
 }
 
 // ticks reports whether a wait takes the place of alarms.
@@ -79,8 +93,8 @@ func ticks(info lockstep.Info) bool {
 	return info.Supports.Has(trace.Wait) && !info.Supports.Has(trace.Alarm)
 }
 
-// crashes reports whether isolation has to be made by crashes.
-func crashes(info lockstep.Info) bool {
+// onlyCrashes reports whether nodes can be isolated only by crashes.
+func onlyCrashes(info lockstep.Info) bool {
 	return !info.Supports.Has(trace.Cut) && info.Supports.Has(trace.Crash)
 }
 
@@ -94,10 +108,13 @@ type Driver struct {
 	crash  bool // isolation is a crash
 
 	opened int
+	round  int32 // of its phase, where messages carry tags
 	stage  stage
-	phase  int
 	kernel lockstep.Nodes
+	whole  bool             // the kernel is everyone
 	want   []lockstep.Nodes // coarse: by sender, the receivers it is to be cut off from
+	mine   []lockstep.Nodes // coarse: by sender, those that the driver has cut it off from, as long as they are
+	down   lockstep.Nodes   // coarse: the nodes that the driver has crashed, as long as they are
 	alarms lockstep.Nodes   // still to fire
 	tick   bool             // time is still to pass
 	active int              // rounds so far that had messages
@@ -108,32 +125,30 @@ type Driver struct {
 type stage uint8
 
 const (
-	open stage = iota
-	restart
-	heal
-	isolate
+	open    stage = iota
+	undo          // coarse: heal or restart
+	isolate       // coarse: cut or crash
 	give
 	ring
-	collect
-	deliver
 )
 
 // New makes a driver of so many rounds for a system.
 func New(info lockstep.Info, number int, plan Plan) *Driver {
-	return &Driver{plan: plan, names: len(info.Rounds), number: number, coarse: !hands(info), ticks: hands(info) && ticks(info), crash: crashes(info),
-		want: make([]lockstep.Nodes, info.Nodes+1)}
+	return &Driver{plan: plan, names: len(info.Rounds), number: number, coarse: Coarse(info), ticks: !Coarse(info) && ticks(info),
+		crash: onlyCrashes(info), want: make([]lockstep.Nodes, info.Nodes+1), mine: make([]lockstep.Nodes, info.Nodes+1)}
 }
 
-// Isolate says whether isolated nodes of a system without messages are crashed instead of
-// cut off.
-func (d *Driver) Isolate(byCrash bool) { d.crash = byCrash || d.crash }
+// ByCrash lets isolated nodes of a system without messages be crashed instead of cut off,
+// as it is done anyway where there are no cuts. Then the plan must lose nothing else.
+func (d *Driver) ByCrash() { d.crash = true }
 
 // Reset begins a new run of so many rounds.
 func (d *Driver) Reset(number int) {
-	d.number, d.opened, d.stage, d.alarms, d.active, d.phase, d.kernel = number, 0, open, 0, 0, 0, 0
+	d.number, d.opened, d.stage, d.alarms, d.active = number, 0, open, 0, 0
+	d.mail, d.at = d.mail[:0], 0
 }
 
-// Opened is the number of rounds opened so far, and Active that of those which had messages.
+// Opened is the number of rounds opened so far.
 func (d *Driver) Opened() int { return d.opened }
 
 // Active is the number of rounds so far that had messages.
@@ -141,68 +156,76 @@ func (d *Driver) Active() int { return d.active }
 
 // Next chooses the next step, or reports false after the last round.
 func (d *Driver) Next(run *lockstep.Run, next *lockstep.Step) bool {
-	for {
-		switch d.stage {
-		case deliver:
-			if d.takeMail(run, next) {
-				return true
-			}
-			d.stage = open
-		case open:
-			if d.opened == d.number {
-				return false
-			}
-			d.open(run)
-		case restart, heal, isolate:
-			if d.lower(run, next) {
-				return true
-			}
-			d.stage++
-		case give:
-			if d.plan.Give(run, next) {
-				return true
-			}
-			d.stage = ring
-		case ring:
-			if d.tick {
-				d.tick = false
-				*next = run.Wait()
-				return true
-			}
-			if d.alarms &= run.Alarms(); d.alarms != 0 {
-				n := d.alarms.First()
-				d.alarms = d.alarms.Without(n)
-				next.Kind, next.Node = trace.Alarm, n
-				return true
-			}
-			d.stage = collect
-		case collect:
-			if d.coarse {
-				d.stage = open
-				*next = run.Wait()
-				return true
-			}
-			d.collect(run)
-			d.stage = deliver
-		}
-	}
-}
-
-// takeMail delivers or loses the next message of the round.
-func (d *Driver) takeMail(run *lockstep.Run, next *lockstep.Step) bool {
-	for d.at < len(d.mail) {
+	for d.at < len(d.mail) { // what is left of the round
 		id := d.mail[d.at]
 		d.at++
 		if !run.IsInFlight(id) { // a scenario took it
 			continue
 		}
 		next.Kind, next.Msg = trace.Deliver, id
-		if m := run.Message(id); d.plan.Loses(m) || !run.Deliverable(id) {
+		if m := run.Message(id); d.isolates(m) || d.plan.Loses(m) || !run.Deliverable(id) {
 			next.Kind = trace.Drop
 		}
 		return true
 	}
-	return false
+	return d.advance(run, next)
+}
+
+// advance chooses what comes before the messages of a round, from round to round until one
+// has messages.
+func (d *Driver) advance(run *lockstep.Run, next *lockstep.Step) bool {
+	for {
+		if d.stage == open {
+			if d.opened == d.number {
+				return false
+			}
+			d.open(run)
+		}
+		for ; d.stage < give; d.stage++ {
+			if d.lower(run, next) {
+				return true
+			}
+		}
+		if d.stage == give {
+			if d.plan.Give(run, next) {
+				return true
+			}
+			d.stage = ring
+		}
+		if (d.alarms != 0 || d.tick) && d.ring(run, next) {
+			return true
+		}
+		d.stage = open
+		if d.coarse {
+			*next = run.Wait()
+			return true
+		}
+		if d.collect(run) {
+			return d.Next(run, next)
+		}
+	}
+}
+
+// ring fires the next alarm of the round, or lets time pass in place of them.
+func (d *Driver) ring(run *lockstep.Run, next *lockstep.Step) bool {
+	if d.tick {
+		d.tick = false
+		*next = run.Wait()
+		return true
+	}
+	d.alarms &= run.Alarms()
+	if d.alarms == 0 {
+		return false
+	}
+	next.Kind, next.Node = trace.Alarm, d.alarms.First()
+	d.alarms = d.alarms.Without(next.Node)
+	return true
+}
+
+// isolates reports whether a message does not stay within the kernel. A client, which has no
+// number, is never isolated.
+func (d *Driver) isolates(m *lockstep.Message) bool {
+	return !d.whole && (!d.kernel.Has(m.To) || !d.kernel.Has(m.From) && m.From != 0)
 }
 
 func (d *Driver) open(run *lockstep.Run) {
@@ -210,7 +233,8 @@ func (d *Driver) open(run *lockstep.Run) {
 	run.OpenRound(phase, kernel)
 	start := len(run.InFlight()) == 0
 	if d.names > 0 {
-		start = d.opened%d.names == 0
+		d.round = int32(d.opened % d.names)
+		start = d.round == 0
 	}
 	d.opened++
 	d.alarms, d.tick = 0, start && d.ticks
@@ -218,28 +242,28 @@ func (d *Driver) open(run *lockstep.Run) {
 		d.alarms = kernel
 	}
 	d.alarms = d.plan.Ring(d.alarms)
-	d.phase, d.kernel, d.stage = phase, kernel, give
+	d.kernel, d.whole, d.stage = kernel, kernel == run.All(), give
 	if d.coarse {
-		d.links(run)
-		d.stage = restart
+		d.aim(run)
+		d.stage = undo
 	}
 }
 
-// collect gathers the messages of the round now that everyone has sent.
-func (d *Driver) collect(run *lockstep.Run) {
-	d.mail, d.at = d.mail[:0], 0
-	if d.names == 0 {
-		d.mail = append(d.mail, run.InFlight()...)
-	} else {
-		at := int32((d.opened - 1) % d.names)
-		for _, id := range run.InFlight() {
-			if run.Message(id).Tag.Round == at {
-				d.mail = append(d.mail, id)
-			}
+// collect gathers the messages of the round now that everyone has sent, and reports whether
+// there are any.
+func (d *Driver) collect(run *lockstep.Run) bool {
+	flying, messages := run.InFlight(), run.Messages()
+	mail, k := slices.Grow(d.mail[:0], len(flying))[:len(flying)], 0
+	for _, id := range flying {
+		mail[k] = id
+		if d.names == 0 || messages[id-1].Tag.Round == d.round {
+			k++
 		}
 	}
-	if len(d.mail) > 0 {
+	d.mail, d.at = mail[:k], 0
+	if k > 0 {
 		d.active++
+		d.plan.Order(run, d.mail)
 	}
-	d.plan.Order(run, d.mail)
+	return k > 0
 }

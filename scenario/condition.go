@@ -103,7 +103,7 @@ func IsReceive() Condition {
 	return plain("receive", func(m *Moment) bool { return m.What == Received })
 }
 
-// IsEvent holds when a node let the outside see an event of one of the types.
+// IsEvent holds when an event of one of the types happened at a node.
 func IsEvent(types ...string) Condition {
 	return Condition{"event " + orList(types), func(c *compiler) test {
 		c.known("event", types, c.info.Events)

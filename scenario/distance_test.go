@@ -3,6 +3,8 @@ package scenario_test
 import (
 	"context"
 	"fmt"
+	"io"
+	"strings"
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
@@ -90,14 +92,24 @@ func TestObservationMovesNothing(t *testing.T) {
 	}
 }
 
-func TestDistancesOfForeignScenario(t *testing.T) {
-	for _, err := range []error{
-		Explain(context.Background(), lockstep.Plan{System: bell(), Strategy: Synchronous{}}, nil),
-		second(Distances(context.Background(), lockstep.Plan{System: bell()})),
-		second(Ablate(context.Background(), lockstep.Plan{System: bell(), Strategy: Synchronous{}})),
+// foreign is a scenario that is not one of this package.
+type foreign struct{ lockstep.Scenario }
+
+// TestForeignScenarios: a plan without a scenario, or with one that is not of this package,
+// has no filters to be explained or measured.
+func TestForeignScenarios(t *testing.T) {
+	for what, plan := range map[string]lockstep.Plan{
+		"must be one of this package, not <nil>":                 {System: bell(), Strategy: Synchronous{}},
+		"must be one of this package, not scenario_test.foreign": {System: bell(), Strategy: Synchronous{}, Scenario: foreign{New("mine")}},
 	} {
-		if err == nil {
-			t.Error("a plan without a scenario was accepted")
+		for _, err := range []error{
+			Explain(context.Background(), plan, io.Discard),
+			second(Distances(context.Background(), plan)),
+			second(Ablate(context.Background(), plan)),
+		} {
+			if err == nil || !strings.Contains(err.Error(), what) {
+				t.Errorf("error %v, want one with %q", err, what)
+			}
 		}
 	}
 }

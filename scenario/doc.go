@@ -14,7 +14,7 @@
 //
 // A run is seen as a sequence of moments. Every step is one, unless it delivers a
 // message: then the moment is that the message is received. What the step caused
-// follows: first each event that a node let the outside see, then each message sent.
+// follows: first each event, then each message sent.
 // The copy of a duplicated message is no moment when it appears, only when it is
 // received.
 //

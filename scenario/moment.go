@@ -15,7 +15,7 @@ type What uint8
 const (
 	Stepped  What = iota // a step was taken that did not deliver a message
 	Received             // a message was delivered
-	Emitted              // a node let the outside see an event
+	Emitted              // an event happened at a node
 	Sent                 // a message was sent
 )
 

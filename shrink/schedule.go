@@ -17,6 +17,8 @@ type schedule struct {
 	// exact says that alarms fire only where they did and that messages arrive in the
 	// order in which they did, instead of both following from the rules of rounds.
 	exact bool
+	// byCrash says that isolated nodes of a system without messages are crashed.
+	byCrash bool
 }
 
 // phase is a stretch of rounds after which isolated nodes return.
@@ -79,7 +81,11 @@ func scheduleOf(t *trace.Trace, exact bool) schedule {
 		p.rounds++
 	}
 	reader.cut = make([]lockstep.Nodes, t.Header.Nodes+1)
-	reader.coarse = slices.ContainsFunc(t.Records, func(r trace.Record) bool { return r.Step.Kind == trace.Wait && !r.Settle })
+	took := func(kind trace.Kind) bool {
+		return slices.ContainsFunc(t.Records, func(r trace.Record) bool { return r.Step.Kind == kind && !r.Settle })
+	}
+	reader.coarse = took(trace.Wait)
+	s.byCrash = reader.coarse && !took(trace.Cut) && took(trace.Crash)
 	for i := range t.Records {
 		reader.read(&t.Records[i])
 	}
@@ -156,8 +162,8 @@ func (d *scheduleReader) readCoarse(r *trace.Record) bool {
 				}
 			}
 		}
-	case trace.Crash, trace.Restart: // by isolation, where nothing is ever cut
-		return p.isolated(step.Node, round) == (step.Kind == trace.Crash)
+	case trace.Crash, trace.Restart:
+		return d.schedule.byCrash && p.isolated(step.Node, round) == (step.Kind == trace.Crash)
 	default:
 		return false
 	}
@@ -216,6 +222,9 @@ func (s schedule) scheduler(k *shrinker) lockstep.Scheduler {
 	if k.rounds == nil {
 		k.rounds = &scheduled{taken: map[link]int{}}
 		k.rounds.driver = rounds.New(k.info, 0, k.rounds)
+		if s.byCrash {
+			k.rounds.driver.ByCrash()
+		}
 	}
 	k.rounds.schedule = s
 	return k.rounds
@@ -289,9 +298,6 @@ func (s *scheduled) Open(round int, r *lockstep.Run) (int, lockstep.Nodes) {
 }
 
 func (s *scheduled) Loses(m *lockstep.Message) bool {
-	if s.now.isolates(*m, s.round) {
-		return true
-	}
 	if len(s.now.lost) == 0 && !s.counting {
 		return false
 	}

@@ -117,7 +117,10 @@ func (s *shrinker) shrink(t *trace.Trace) (*Shrunk, error) {
 	} else {
 		out.Was, err = s.script(t)
 	}
-	if err = errors.Join(s.err, err); err != nil {
+	if err == nil {
+		err = s.err
+	}
+	if err != nil {
 		return nil, err
 	}
 	out.Tries, out.Exhausted = s.options.Tries-s.left, s.left <= 0
@@ -154,7 +157,7 @@ func (s *shrinker) same(o trace.Outcome) bool {
 // notRepeated is the error when a run does not fail again.
 func (s *shrinker) notRepeated(what string) error {
 	if s.err != nil {
-		return nil // it says more
+		return s.err // it says more
 	}
 	if err := s.ctx.Err(); err != nil {
 		return fmt.Errorf("shrink: there was no time: %w", err)

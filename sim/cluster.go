@@ -142,7 +142,6 @@ func (d *Deployment[M]) start(seed uint64) {
 
 // Do takes one step.
 func (d *Deployment[M]) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
-	d.out = out
 	switch s.Kind {
 	case trace.Deliver:
 		m := out.Message(s.Msg)
@@ -171,9 +170,9 @@ func (d *Deployment[M]) Do(_ context.Context, s *lockstep.Step, out *lockstep.Ou
 			return fmt.Errorf("forged message %q: %w", text, err)
 		}
 		d.bodies = append(d.bodies, m)
-		kind, tag := d.cluster.envelope(m)
+		kind, tag := d.envelope()
 		out.Retype(s.Msg, kind, tag)
-		d.describe(body, m)
+		d.describe(body)
 	}
 	if out.Texts() {
 		out.States(d.state)
@@ -182,15 +181,18 @@ func (d *Deployment[M]) Do(_ context.Context, s *lockstep.Step, out *lockstep.Ou
 }
 
 // describe puts a message into words where they are wanted.
-func (d *Deployment[M]) describe(body lockstep.ID, m M) {
-	if !d.out.Texts() {
-		return
+func (d *Deployment[M]) describe(body lockstep.ID) {
+	if d.out.Texts() {
+		d.out.Text(body, d.text(d.bodies[body-1]))
 	}
-	if d.cluster.Text != nil {
-		d.out.Text(body, d.cluster.Text(m))
-	} else {
-		d.out.Text(body, fmt.Sprintf("%v", m))
+}
+
+// text is a message in words.
+func (d *Deployment[M]) text(m M) string {
+	if d.cluster.Text == nil {
+		return fmt.Sprintf("%v", m)
 	}
+	return d.cluster.Text(m)
 }
 
 // state is the state of a node in words.
@@ -233,14 +235,15 @@ func (d *Deployment[M]) role(n lockstep.Node) string {
 	return ""
 }
 
-// envelope is what the engine knows of a message.
-func (c *Cluster[M]) envelope(m M) (kind string, tag lockstep.Tag) {
+// envelope is what the engine knows of the message that was added last.
+func (d *Deployment[M]) envelope() (kind string, tag lockstep.Tag) {
+	m := &d.bodies[len(d.bodies)-1]
 	kind = "message"
-	if c.Type != nil {
-		kind = c.Type(m)
+	if d.cluster.Type != nil {
+		kind = d.cluster.Type(*m)
 	}
-	if c.Tag != nil {
-		tag = c.Tag(m)
+	if d.cluster.Tag != nil {
+		tag = d.cluster.Tag(*m)
 	}
 	return kind, tag
 }

@@ -42,22 +42,22 @@ func (c *Context[M]) Send(to lockstep.Node, m M) {
 		d.senders = append(d.senders, link{c.self, to})
 		return
 	}
-	kind, tag := "message", lockstep.Tag{} // as envelope does, without handing m on once more
-	if d.cluster.Type != nil {
-		kind = d.cluster.Type(m)
-	}
-	if d.cluster.Tag != nil {
-		tag = d.cluster.Tag(m)
-	}
-	body := d.out.Send(c.self, to, kind, tag)
-	d.describe(body, m)
+	kind, tag := d.envelope()
+	d.describe(d.out.Send(c.self, to, kind, tag))
 }
 
 // Broadcast sends a message to every node, the sender included.
 func (c *Context[M]) Broadcast(m M) {
-	for n := range c.deployment.cluster.Nodes {
-		c.Send(lockstep.Node(n+1), m)
+	d := c.deployment
+	if d.out == nil { // no engine: see Bare
+		for n := range d.cluster.Nodes {
+			c.Send(lockstep.Node(n+1), m)
+		}
+		return
 	}
+	d.bodies = append(d.bodies, m)
+	kind, tag := d.envelope()
+	d.describe(d.out.Broadcast(c.self, kind, tag))
 }
 
 // SetAlarm arms the node's alarm to fire after the given virtual time; an alarm that

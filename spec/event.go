@@ -2,8 +2,8 @@ package spec
 
 import "github.com/lockstep-go/lockstep"
 
-// Watcher judges the events of one run after the other, for [New].
-type Watcher interface {
+// Judge judges the events of one run after the other, for [New].
+type Judge interface {
 	// Reset begins a new run.
 	Reset()
 	// Event judges an event. It may leave the finding's property to the spec.
@@ -13,17 +13,17 @@ type Watcher interface {
 	Judged() int
 }
 
-// Ender is a Watcher that also judges the end of a run.
+// Ender is a Judge that also judges the end of a run.
 type Ender interface {
-	Watcher
+	Judge
 	// End judges the final state; see [lockstep.Monitor].
 	End(run *lockstep.Run) *lockstep.Finding
 }
 
-// New is a spec of one property that a watcher judges, event by event. It makes a
-// watcher for each worker.
-func New[W Watcher](property string, watcher func(lockstep.Info) W) lockstep.Spec {
-	return watched{property: property, watcher: func(i lockstep.Info) Watcher { return watcher(i) }}
+// New is a spec of one property, judged event by event. The function makes a judge for
+// each worker.
+func New[J Judge](property string, judge func(lockstep.Info) J) lockstep.Spec {
+	return single{property: property, judge: func(i lockstep.Info) Judge { return judge(i) }}
 }
 
 // OnEvent is a spec of one property that a function judges, at every event of the type
@@ -57,62 +57,66 @@ func (f *function[S]) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Find
 // Judged counts the events judged.
 func (f *function[S]) Judged() int { return f.judged }
 
-type watched struct {
+// single is a spec of one property.
+type single struct {
 	property string
-	watcher  func(lockstep.Info) Watcher
+	judge    func(lockstep.Info) Judge
 }
 
 // Properties names what is judged.
-func (w watched) Properties() []string { return []string{w.property} }
+func (s single) Properties() []string { return []string{s.property} }
 
 // New makes a monitor.
-func (w watched) New(info lockstep.Info) lockstep.Monitor {
-	m := &watch{property: w.property, watcher: w.watcher(info)}
-	m.ender, _ = m.watcher.(Ender)
+func (s single) New(info lockstep.Info) lockstep.Monitor {
+	m := &monitor{property: s.property, judge: s.judge(info)}
+	m.ender, _ = m.judge.(Ender)
 	return m
 }
 
-type watch struct {
+type monitor struct {
 	property string
-	watcher  Watcher
-	ender    Ender // the watcher, where it is one
+	judge    Judge
+	ender    Ender // the judge, where it is one
 	judged   [1]int
 }
 
 // Reset begins a new run.
-func (w *watch) Reset() { w.watcher.Reset() }
+func (m *monitor) Reset() { m.judge.Reset() }
+
+// EventsOnly says that the watcher gets events.
+func (m *monitor) EventsOnly() bool { return true }
 
 // Step judges after a step.
-func (w *watch) Step(run *lockstep.Run) *lockstep.Finding {
+func (m *monitor) Step(run *lockstep.Run) *lockstep.Finding {
 	events := run.Events()
 	for i := range events {
-		if f := w.watcher.Event(run, &events[i]); f != nil {
-			return w.named(f)
+		if f := m.judge.Event(run, &events[i]); f != nil {
+			return m.named(f)
 		}
 	}
 	return nil
 }
 
 // End judges the end of a run.
-func (w *watch) End(run *lockstep.Run) *lockstep.Finding {
-	if w.ender == nil {
+func (m *monitor) End(run *lockstep.Run) *lockstep.Finding {
+	if m.ender == nil {
 		return nil
 	}
-	return w.named(w.ender.End(run))
+	return m.named(m.ender.End(run))
 }
 
 // Conclude counts the judgements.
-func (w *watch) Conclude(bool) lockstep.Conclusion {
-	w.judged[0] = w.watcher.Judged()
-	return lockstep.Conclusion{Judged: w.judged[:]}
+func (m *monitor) Conclude(bool) lockstep.Conclusion {
+	m.judged[0] = m.judge.Judged()
+	return lockstep.Conclusion{Judged: m.judged[:]}
 }
 
-// named gives a finding the property's name, in a copy: the watcher may use it again.
-func (w *watch) named(f *lockstep.Finding) *lockstep.Finding {
+// named gives a finding the property's name, in a copy: the judge may use it again.
+func (m *monitor) named(f *lockstep.Finding) *lockstep.Finding {
 	if f == nil || f.Property != "" {
 		return f
 	}
 	named := *f
-	named.Property = w.property
+	named.Property = m.property
 	return &named
 }

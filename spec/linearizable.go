@@ -82,6 +82,9 @@ func (m *linearizable) Reset() {
 	m.judged[0], m.undecided, m.illegal = 0, "", nil
 }
 
+// EventsOnly says that the history is made of events.
+func (m *linearizable) EventsOnly() bool { return true }
+
 // Step judges after a step: it writes the history down.
 func (m *linearizable) Step(run *lockstep.Run) *lockstep.Finding {
 	events := run.Events()

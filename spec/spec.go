@@ -5,6 +5,7 @@ package spec
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/lockstep-go/lockstep"
 )
@@ -28,10 +29,10 @@ func (a all) Properties() []string {
 func (a all) New(info lockstep.Info) lockstep.Monitor {
 	m := &allMonitor{}
 	for _, s := range a.flat() {
-		monitor := s.New(info)
-		_, watches := monitor.(*watch)
-		m.monitors = append(m.monitors, monitor)
-		m.watches = append(m.watches, watches)
+		made := s.New(info)
+		judge, ok := made.(lockstep.EventJudge)
+		m.monitors = append(m.monitors, made)
+		m.byEvent = append(m.byEvent, ok && judge.EventsOnly())
 		m.counts = append(m.counts, len(s.Properties()))
 	}
 	return m
@@ -52,7 +53,7 @@ func (a all) flat() []lockstep.Spec {
 
 type allMonitor struct {
 	monitors []lockstep.Monitor
-	watches  []bool // of each, whether it looks at events only
+	byEvent  []bool // of each, whether it looks at events only
 	counts   []int  // properties of each
 	judged   []int
 }
@@ -64,11 +65,14 @@ func (a *allMonitor) Reset() {
 	}
 }
 
+// EventsOnly reports whether all of the monitors look at events only.
+func (a *allMonitor) EventsOnly() bool { return !slices.Contains(a.byEvent, false) }
+
 // Step judges after a step.
 func (a *allMonitor) Step(run *lockstep.Run) *lockstep.Finding {
 	quiet := len(run.Events()) == 0
 	for i, m := range a.monitors {
-		if quiet && a.watches[i] {
+		if quiet && a.byEvent[i] {
 			continue
 		}
 		if f := m.Step(run); f != nil {

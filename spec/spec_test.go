@@ -64,7 +64,7 @@ func TestVacuity(t *testing.T) {
 	}
 }
 
-// A watcher may return one finding again and again: each run has its own.
+// A judge may return one finding again and again: each run has its own.
 func TestSharedFinding(t *testing.T) {
 	shared := &lockstep.Finding{Text: "again"}
 	s := spec.OnEvent("shared", "a", func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { return shared })
@@ -84,7 +84,7 @@ func (bare) Step(*lockstep.Run) (f *lockstep.Finding) { return nil }
 func (bare) End(*lockstep.Run) (f *lockstep.Finding)  { return nil }
 func (bare) Conclude(bool) (c lockstep.Conclusion)    { return c }
 
-// last is a watcher that judges the end.
+// last is a judge of the end.
 type last struct{ seen string }
 
 func (w *last) Reset()      { w.seen = "" }

@@ -1,6 +1,8 @@
 package strategy
 
 import (
+	"slices"
+
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -36,9 +38,9 @@ type agenda struct {
 	chosen   int32 // the event that the strategy chose to happen, counted from 1; 0: none
 	steps    int   // taken when it chose
 	peak     int   // most events open at once
-	// watch is told of every event that comes into being, and of every one that happened
+	// decider is told of every event that comes into being, and of every one that happened
 	// as the strategy chose, before those it caused come into being.
-	watch watcher
+	decider decider
 }
 
 // offered is a request with its event.
@@ -47,7 +49,8 @@ type offered struct {
 	event int32
 }
 
-type watcher interface {
+// decider is what a strategy decides about events.
+type decider interface {
 	// came is called when an event comes into being.
 	came(run *lockstep.Run, index int32)
 	// happened is called when an event has happened; it is no longer open.
@@ -104,10 +107,12 @@ func (a *agenda) took(run *lockstep.Run, kind lockstep.Kind, msg lockstep.ID, no
 			a.armed = a.armed.Without(node)
 			a.close(run, a.alarms[node])
 		}
-	case trace.Request:
-		for _, o := range a.requests {
+	case trace.Request: // where it waits again under its number, it is another event
+		for i, o := range a.requests {
 			if o.id == request {
+				a.requests = slices.Delete(a.requests, i, i+1)
 				a.close(run, o.event)
+				break
 			}
 		}
 	}
@@ -134,7 +139,7 @@ func (a *agenda) lookAtRequests(run *lockstep.Run) {
 		}
 		if o.event < 0 {
 			o.event = int32(len(a.events))
-			a.add(run, event{kind: trace.Request, node: a.watch.place(p.To), request: p.ID})
+			a.add(run, event{kind: trace.Request, node: a.decider.place(p.To), request: p.ID})
 		}
 		a.requests = append(a.requests, o)
 	}
@@ -149,13 +154,13 @@ func (a *agenda) add(run *lockstep.Run, e event) {
 	index := int32(len(a.events))
 	a.events = append(a.events, e)
 	a.open = append(a.open, index)
-	a.watch.came(run, index)
+	a.decider.came(run, index)
 }
 
 // close takes an event that happened out of the open ones.
 func (a *agenda) close(run *lockstep.Run, index int32) {
 	a.remove(index)
-	a.watch.happened(run, index)
+	a.decider.happened(run, index)
 }
 
 func (a *agenda) remove(index int32) {

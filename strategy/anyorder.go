@@ -18,7 +18,7 @@ func (a *anyOrder) reset() { a.used = [actionEnd]int{} }
 
 func (a *anyOrder) look(*lockstep.Run) {}
 
-// choices implements menu.
+// choices lists what can be done now.
 func (a *anyOrder) choices(run *lockstep.Run, list []choice) []choice {
 	for _, id := range run.InFlight() {
 		if run.Deliverable(id) {
@@ -50,13 +50,13 @@ func (a *anyOrder) choices(run *lockstep.Run, list []choice) []choice {
 	return list
 }
 
-// take implements menu.
+// take carries a choice out.
 func (a *anyOrder) take(run *lockstep.Run, c choice, next *lockstep.Step) bool {
 	a.used[c.act]++
 	return c.step(run, next)
 }
 
-// hash implements menu: the messages in flight form a multiset.
+// hash is that of the messages in flight, in any order, and of what was used of the budget.
 func (a *anyOrder) hash(run *lockstep.Run) uint64 {
 	a.hashes = a.hashes[:0]
 	for _, id := range run.InFlight() {

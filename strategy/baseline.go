@@ -5,13 +5,17 @@ import (
 	"math/rand/v2"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/rounds"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
 // Baseline is the baseline of the papers: messages arrive in random order and each is
 // lost with the probability Drop. When nothing is in flight, a waiting request is given
-// to a node or an alarm fires, with equal chances. A system that moves by itself gets time
-// instead, and with the probability Drop a request.
+// to a node, an alarm fires or, where the system has waits but no alarms, time passes, with
+// equal chances.
+//
+// Where messages are not in the engine's hands, they are lost by cuts: each stretch of time
+// passes under a cut of the nodes into two parts with the probability Drop.
 type Baseline struct {
 	Drop  float64 `help:"probability of losing a message, in [0,1]"`
 	Steps int     `help:"length of a run; 0: as long as anything is possible"`
@@ -39,11 +43,13 @@ func (b Baseline) check(info lockstep.Info) error {
 	if b.Steps < 0 {
 		return fmt.Errorf("baseline: steps is %d, it must not be negative", b.Steps)
 	}
-	if moves(&info) {
-		return nil
-	}
 	need := trace.KindsOf(trace.Deliver, trace.Drop)
-	if !clockOnly(&info) {
+	switch {
+	case rounds.Coarse(info) && b.Drop > 0:
+		need = trace.KindsOf(trace.Cut, trace.Heal)
+	case rounds.Coarse(info):
+		need = 0
+	case !clockOnly(&info):
 		need |= trace.KindsOf(trace.Alarm)
 	}
 	return info.Require("baseline", need)
@@ -56,15 +62,21 @@ func (b Baseline) guarantee(lockstep.Info) lockstep.Guarantee {
 }
 
 // New makes a scheduler.
-func (b Baseline) New(lockstep.Info) lockstep.Scheduler { return &baseline{Baseline: b} }
+func (b Baseline) New(info lockstep.Info) lockstep.Scheduler {
+	return &baseline{Baseline: b, waits: rounds.Coarse(info) || clockOnly(&info), cuts: rounds.Coarse(info) && b.Drop > 0 && info.Nodes > 1}
+}
 
 type baseline struct {
 	Baseline
-	rand *rand.Rand
+	waits bool // time passes by waits
+	cuts  bool // under cuts
+	rand  *rand.Rand
+	cut   lockstep.Step // in force; none: zero
+	ready bool          // whether there is a cut has been drawn for the next stretch of time
 }
 
 // Reset begins a new run.
-func (b *baseline) Reset(s *lockstep.Start) { b.rand = s.Rand }
+func (b *baseline) Reset(s *lockstep.Start) { b.rand, b.cut, b.ready = s.Rand, lockstep.Step{}, false }
 
 // Tell has nothing to tell.
 func (b *baseline) Tell(bool) lockstep.Account { return lockstep.Account{} }
@@ -83,19 +95,58 @@ func (b *baseline) Next(run *lockstep.Run, next *lockstep.Step) bool {
 		}
 		return true
 	}
+	if b.ready {
+		b.pass(run, next)
+		return true
+	}
 	alarms, requests := run.Alarms(), givable(run)
-	switch {
-	case clockOnly(run.Info()):
-		if *next = run.Wait(); requests > 0 && b.rand.Float64() < b.Drop {
-			*next = lockstep.Step{}
-			giveAny(b.rand, run, next)
-		}
-	case alarms == 0 && requests == 0:
-		return false
-	case alarms == 0 || requests > 0 && b.rand.IntN(2) == 0:
+	switch b.drawKind(alarms != 0, requests > 0) {
+	case trace.Wait:
+		b.pass(run, next)
+	case trace.Request:
 		giveAny(b.rand, run, next)
-	default:
+	case trace.Alarm:
 		next.Kind, next.Node = trace.Alarm, pickNode(b.rand, alarms)
+	default:
+		return false
 	}
 	return true
+}
+
+// drawKind draws what happens when nothing is in flight, or Start when nothing can.
+func (b *baseline) drawKind(alarms, requests bool) lockstep.Kind {
+	var kinds [3]lockstep.Kind
+	n := 0
+	for _, k := range [...]struct {
+		kind     lockstep.Kind
+		possible bool
+	}{{trace.Request, requests}, {trace.Alarm, alarms}, {trace.Wait, b.waits}} {
+		if k.possible {
+			kinds[n] = k.kind
+			n++
+		}
+	}
+	if n < 2 {
+		return kinds[0]
+	}
+	return kinds[b.rand.IntN(n)]
+}
+
+// pass lets time pass, after a step that cuts or heals where the cut is to change.
+func (b *baseline) pass(run *lockstep.Run, next *lockstep.Step) {
+	if b.cuts && !b.ready {
+		b.ready = true
+		switch is, want := b.cut.Kind == trace.Cut, b.rand.Float64() < b.Drop; {
+		case want && !is:
+			drawCut(b.rand, run, next)
+			b.cut = *next
+			return
+		case is && !want:
+			*next, b.cut = b.cut, lockstep.Step{}
+			next.Kind = trace.Heal
+			return
+		}
+	}
+	b.ready = false
+	*next = run.Wait()
 }

@@ -1,10 +1,12 @@
 package strategy_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/sim"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/smr"
 	"github.com/lockstep-go/lockstep/trace"
@@ -16,7 +18,9 @@ func TestCheck(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fifo, bare, loose, roles := info, info, info, info
+	fifo, bare, loose, roles, clock := info, info, info, info, info
+	clock.OneClock = true
+	coarse := lockstep.Info{Name: "servers", Nodes: 3, Supports: trace.KindsOf(trace.Cut, trace.Heal, trace.Wait)}
 	roles.Roles = []string{"leader", "follower"}
 	fifo.FIFO = true
 	bare.Supports = trace.KindsOf(trace.Deliver)
@@ -43,6 +47,9 @@ func TestCheck(t *testing.T) {
 		{"partition:notion=separate,role=leader", roles, "set other, too"},
 		{"partition:notion=separate,role=leader,other=follower", roles, ""},
 		{"partition:other=leader", roles, "goes with notion=separate and a role"},
+		{"uniform:by=crash", info, "by=crash is for systems whose messages are not in the engine's hands; those of smr are lost one by one"},
+		{"uniform:by=cut", info, ""},
+		{"walk:deliver=-5,drop=10", coarse, "the weight of deliver is -5"},
 		{"pctcp", info, ""},
 		{"pctcp:depth=0", info, "depth is 0"},
 		{"pctcp:depth=65", info, "allowed are 1..64"},
@@ -78,6 +85,9 @@ func TestCheck(t *testing.T) {
 		{"systematic:distance=1", info, "network=shadow"},
 		{"systematic:isolations=1,network=shadow", info, "network=any"},
 		{"systematic", loose, "different things"},
+		{"systematic", clock, "use reduce=none"},
+		{"systematic:reduce=states", clock, "use reduce=none"},
+		{"systematic:reduce=none", clock, ""},
 		{"systematic", bare, "does not support"},
 		{"guided", info, ""},
 		{"guided:fresh=0", info, "fresh is 0"},
@@ -101,30 +111,39 @@ func TestCheck(t *testing.T) {
 	if _, err := (strategy.Guided{}).Fit(info); err == nil || !strings.Contains(err.Error(), "inner is missing") {
 		t.Errorf("guided without inner: %v", err)
 	}
-	for _, text := range []string{"partition:notion=cut", "systematic:reduce=fast", "systematic:network=x", "delay:near=normal", "guided:inner=nothing", "none", "pctcp:depth"} {
+	if _, err := (strategy.Uniform{Rounds: 4, Period: 4, By: 7}).Fit(info); err == nil || !strings.Contains(err.Error(), "by 7, allowed are 0..1") {
+		t.Errorf("uniform by something: %v", err)
+	}
+	for _, text := range []string{"uniform:by=hand", "partition:notion=cut", "systematic:reduce=fast", "systematic:network=x", "delay:near=normal", "guided:inner=nothing", "none", "pctcp:depth"} {
 		if s, err := strategy.Parse(text); err == nil {
 			t.Errorf("%s became %s", text, s)
 		}
 	}
 }
 
-// TestOtherSystems runs every strategy on a system with FIFO links and on one that
-// supports hardly anything: what the strategy chooses must be possible.
+// TestOtherSystems runs every strategy on a system with FIFO links, on one that supports
+// hardly anything, and on one whose nodes live by one clock: what the strategy chooses must be
+// possible.
 func TestOtherSystems(t *testing.T) {
 	fifo := combination(6, true)
+	var refused []string
 	for _, k := range strategy.All() {
-		for _, system := range []lockstep.System{ordered{fifo}, tree(2, 12)} {
+		for _, system := range []lockstep.System{ordered{fifo}, tree(2, 12), oneClock{ringers()}} {
 			info, err := system.Describe()
 			if err != nil {
 				t.Fatal(err)
 			}
 			if _, err := k.Default.Fit(info); err != nil {
+				refused = append(refused, k.Name+" on "+info.Name)
 				continue
 			}
 			if result := explore(t, lockstep.Plan{System: system, Strategy: k.Default, Runs: 200}); result.Verdict() != trace.Pass {
 				t.Errorf("%s on %s: %s", k.Name, info.Name, result.Verdict())
 			}
 		}
+	}
+	if want := []string{"partition on poset", "systematic on ringers"}; !slices.Equal(refused, want) { // it cannot be cut; see TestCheck
+		t.Errorf("refused: %q, want %q", refused, want)
 	}
 }
 
@@ -135,4 +154,35 @@ func (o ordered) Describe() (lockstep.Info, error) {
 	info, err := o.System.Describe()
 	info.FIFO = true
 	return info, err
+}
+
+// oneClock is a system whose nodes live by one clock.
+type oneClock struct{ lockstep.System }
+
+func (o oneClock) Describe() (lockstep.Info, error) {
+	info, err := o.System.Describe()
+	info.OneClock = true
+	return info, err
+}
+
+// ringers are nodes that set their alarms to different times again and again, and stop that
+// of another by a message.
+func ringers() lockstep.System {
+	return sim.Cluster[int]{Name: "ringers", Nodes: 4, Requests: []string{"ring"}, New: func(lockstep.Node, int) sim.Node[int] { return ringer{} }}
+}
+
+type ringer struct{}
+
+func (ringer) Start(c *sim.Context[int]) { c.SetAlarm(3 * lockstep.Time(c.Self())) }
+func (ringer) Receive(c *sim.Context[int], _ lockstep.Node, m int) {
+	if m%3 == 0 {
+		c.StopAlarm()
+	} else {
+		c.SetAlarm(lockstep.Time(m % 7))
+	}
+}
+func (ringer) Request(c *sim.Context[int], _ int32, _ string) { c.SetAlarm(1) }
+func (ringer) Alarm(c *sim.Context[int]) {
+	c.Send(lockstep.Node(1+c.Rand().IntN(4)), c.Rand().IntN(100))
+	c.SetAlarm(lockstep.Time(1 + c.Rand().IntN(20)))
 }

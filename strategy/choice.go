@@ -113,7 +113,8 @@ func (c choice) step(run *lockstep.Run, next *lockstep.Step) bool {
 	return true
 }
 
-// mix folds a value into a hash (the finalizer of splitmix64).
+// mix folds a value into a hash (the finalizer of splitmix64). The hash must be one already:
+// of two values that are not, either may be the first.
 func mix(h, v uint64) uint64 { return lockstep.RunSeed(h^v, 0) }
 
 // mixText folds a text into a hash.

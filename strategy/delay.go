@@ -110,7 +110,7 @@ func (d Delay) guarantee(lockstep.Info) lockstep.Guarantee {
 // New makes a scheduler.
 func (d Delay) New(info lockstep.Info) lockstep.Scheduler {
 	s := &delay{given: d, info: info, site: make([]int, info.Nodes+1)}
-	s.watch = s
+	s.decider = s
 	return s
 }
 
@@ -281,10 +281,10 @@ func (s *delay) happen(run *lockstep.Run, index int32, next *lockstep.Step) {
 	next.At = s.now.time()
 }
 
-// place implements watcher.
+// place draws any node.
 func (s *delay) place(to lockstep.Nodes) lockstep.Node { return pickNode(s.rand, to) }
 
-// came implements watcher: the event draws the time at which it happens.
+// came draws the time at which an event happens.
 func (s *delay) came(run *lockstep.Run, index int32) {
 	e := &s.events[index]
 	due := s.now
@@ -304,5 +304,5 @@ func (s *delay) came(run *lockstep.Run, index int32) {
 	e.key = ^uint64(due)
 }
 
-// happened implements watcher.
+// happened changes nothing.
 func (s *delay) happened(*lockstep.Run, int32) {}

@@ -29,10 +29,11 @@ func (clock) Conclude(bool) lockstep.Conclusion          { return lockstep.Concl
 // 10 units of the system, so that half a unit of the strategy is 5.
 func TestDelayConstant(t *testing.T) {
 	var sent map[lockstep.ID]lockstep.Time
-	delivered := 0
+	var due map[lockstep.Node]lockstep.Time // of the alarms that were set before the last step
+	delivered, rang := 0, 0
 	explore(t, lockstep.Plan{System: smr.Cluster{Nodes: 3}, Runs: 20, Workers: 1,
 		Strategy: strategy.Delay{NearMean: 0.5, Steps: 100},
-		Spec: clock{func() { sent = map[lockstep.ID]lockstep.Time{} }, func(run *lockstep.Run) {
+		Spec: clock{func() { sent, due = map[lockstep.ID]lockstep.Time{}, map[lockstep.Node]lockstep.Time{} }, func(run *lockstep.Run) {
 			for _, m := range run.Sent() {
 				sent[m.ID] = run.Now()
 			}
@@ -43,16 +44,25 @@ func TestDelayConstant(t *testing.T) {
 				}
 			} else if last.Kind == trace.Drop {
 				t.Fatal("a message was lost")
+			} else if last.Kind == trace.Alarm {
+				rang++
+				if run.Now() != due[last.Node] {
+					t.Fatalf("the alarm of node %d rang at %d, it was due at %d", last.Node, run.Now(), due[last.Node])
+				}
+			}
+			clear(due)
+			for n := range run.Alarms().All() {
+				due[n] = run.AlarmAt(n)
 			}
 		}}})
-	if delivered < 1000 {
-		t.Errorf("only %d messages arrived", delivered)
+	if delivered < 1000 || rang < 60 {
+		t.Errorf("only %d messages arrived and %d alarms rang", delivered, rang)
 	}
 }
 
 // TestDelayFaults checks over many swarm runs that time never goes back, faults stay
-// within their numbers, cuts and crashes end before the next of them, only a minority is
-// down, and everything there is occurs.
+// within their numbers, a cut ends before the next cut and a crash before the next crash,
+// and everything there is occurs.
 func TestDelayFaults(t *testing.T) {
 	d := strategy.DefaultDelay
 	var now lockstep.Time
@@ -82,9 +92,9 @@ func TestDelayFaults(t *testing.T) {
 				cut = false
 			case trace.Crash:
 				crashes++
-			}
-			if run.Up().Len() < 3 {
-				t.Fatalf("only %s are up", run.Up())
+				if run.Up().Len() != 4 {
+					t.Fatalf("a crash during a crash: only %s are up", run.Up())
+				}
 			}
 			if oneWay > d.OneWay || crashes > d.Crashes || cuts > d.Cuts+d.OneWay+4*d.Flaps {
 				t.Fatalf("%d cuts, %d one way, %d crashes", cuts, oneWay, crashes)

@@ -22,10 +22,12 @@ func pickNode(r *rand.Rand, set lockstep.Nodes) lockstep.Node {
 // where links are FIFO, its loss where the receiver is down.
 func deliver(run *lockstep.Run, id lockstep.ID, next *lockstep.Step) {
 	next.Kind, next.Msg = trace.Deliver, id
-	if !run.Up().Has(run.Message(id).To) {
-		next.Kind = trace.Drop
-	} else {
+	switch {
+	case run.Deliverable(id):
+	case run.Up().Has(run.Message(id).To):
 		next.Msg = run.Head(id)
+	default:
+		next.Kind = trace.Drop
 	}
 }
 
@@ -64,15 +66,15 @@ func giveTo(r *rand.Rand, run *lockstep.Run, nodes lockstep.Nodes, next *lockste
 	panic("strategy: fewer requests than were counted")
 }
 
-// moves reports whether a system moves by itself while time passes: its messages are not in
-// the engine's hands.
-func moves(info *lockstep.Info) bool {
-	return info.Supports.Has(trace.Wait) && !info.Supports.Has(trace.Deliver)
-}
-
 // clockOnly reports whether time passes by waits alone: the system has no alarms to fire.
 func clockOnly(info *lockstep.Info) bool {
 	return info.Supports.Has(trace.Wait) && !info.Supports.Has(trace.Alarm)
+}
+
+// drawCut cuts the nodes into two parts, any two with equal chances.
+func drawCut(r *rand.Rand, run *lockstep.Run, next *lockstep.Step) {
+	next.Kind, next.From = trace.Cut, lockstep.Nodes(1+r.Uint64N(uint64(run.All())-1)) // neither empty nor all
+	next.To = run.All() &^ next.From
 }
 
 func anyCut(run *lockstep.Run) bool {

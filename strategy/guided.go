@@ -116,7 +116,7 @@ type stream struct {
 // drawn anew in its mutations.
 const maxSchedule = 1 << 14
 
-// Uint64 implements rand.Source.
+// Uint64 is the next number of the script, and a fresh one after its end.
 func (s *stream) Uint64() uint64 {
 	var v uint64
 	if len(s.script) > 0 {
@@ -206,11 +206,11 @@ func (s *guided) observe(run *lockstep.Run) {
 	if states && run.Up().Has(node) {
 		var state uint64
 		if state, states = run.Fingerprint(node); states {
-			s.meet(mix(state, uint64(node)))
+			s.meet(mix(mix(state, 0), uint64(node)))
 		}
 	}
 	if !states {
-		s.meet(mix(mix(s.before[node], event), uint64(node)))
+		s.meet(mix(mix(mix(s.before[node], 0), event), uint64(node)))
 		s.before[node] = event
 	}
 }

@@ -85,8 +85,9 @@ func TestGuidedOpensLock(t *testing.T) {
 	}
 }
 
-// TestGuidedByPairs goes by pairs of events, since the system offers no fingerprints.
-func TestGuidedByPairs(t *testing.T) {
+// TestGuidedWithoutFingerprints checks that a guided campaign works on a system that offers
+// none, too, and that what it finds can be repeated.
+func TestGuidedWithoutFingerprints(t *testing.T) {
 	s := strategy.Guided{Inner: strategy.Inner{Strategy: strategy.POS{}}, Fresh: 0.1, Keep: 100}
 	first := explore(t, lockstep.Plan{System: combination(4, false), Strategy: s, Spec: closed{}, Runs: 3000}).First()
 	if first == nil {

@@ -13,7 +13,8 @@ import (
 // Lossy goes in lock-step rounds and loses any set of the messages of a round. Without
 // a period each message is lost with the probability Loss. With one, links break: in
 // every phase of Period rounds each link may be broken from one of the rounds until the
-// end of the phase, at most Losses times in a run.
+// end of the phase, at most Losses times in a run. Where messages are not in the engine's
+// hands, a link that loses its messages is cut for the round.
 type Lossy struct {
 	// Rounds is the length of a run.
 	Rounds int `help:"rounds of a run"`
@@ -61,7 +62,10 @@ func (l Lossy) check(info lockstep.Info) error {
 	if err := checkSpace("lossy", "losses", info.Nodes*info.Nodes, l.Rounds, l.Period, l.Losses); err != nil {
 		return err
 	}
-	return checkSampler("lossy", l.Sampler, l.space(info.Nodes), info)
+	if err := checkSampler("lossy", l.Sampler, l.space(info.Nodes)); err != nil {
+		return err
+	}
+	return info.Require("lossy", rounds.Need(info))
 }
 
 // runs is the number of runs that make the whole space, or 0.
@@ -90,11 +94,11 @@ func (l Lossy) guarantee(info lockstep.Info) lockstep.Guarantee {
 func (l Lossy) New(info lockstep.Info) lockstep.Scheduler {
 	if l.Period > 0 {
 		s := &linkBreaker{breaker: newBreaker(l.space(info.Nodes), l.Sampler), nodes: info.Nodes}
-		s.driver = rounds.New(info, l.Rounds, s)
+		s.Driver = rounds.New(info, l.Rounds, s)
 		return s
 	}
 	s := &loser{loss: l.Loss, rounds: l.Rounds}
-	s.driver = rounds.New(info, l.Rounds, s)
+	s.Driver = rounds.New(info, l.Rounds, s)
 	return s
 }
 
@@ -104,11 +108,6 @@ func (l Lossy) space(nodes int) *space { return newSpace(nodes*nodes, l.Rounds, 
 type linkBreaker struct {
 	breaker
 	nodes int
-}
-
-// Next chooses the next step.
-func (s *linkBreaker) Next(run *lockstep.Run, next *lockstep.Step) bool {
-	return s.driver.Next(run, next)
 }
 
 // Open begins a round.
@@ -125,7 +124,7 @@ func (s *linkBreaker) Loses(m *lockstep.Message) bool {
 // loser loses single messages.
 type loser struct {
 	rounds.Rules
-	driver *rounds.Driver
+	*rounds.Driver
 	rounds int
 	loss   float64
 	rand   *rand.Rand
@@ -135,12 +134,7 @@ type loser struct {
 // Reset begins a new run.
 func (s *loser) Reset(start *lockstep.Start) {
 	s.rand = start.Rand
-	s.driver.Reset(s.rounds)
-}
-
-// Next chooses the next step.
-func (s *loser) Next(run *lockstep.Run, next *lockstep.Step) bool {
-	return s.driver.Next(run, next)
+	s.Driver.Reset(s.rounds)
 }
 
 // Tell has nothing to tell.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/replay"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/smr"
 	"github.com/lockstep-go/lockstep/trace"
@@ -84,6 +85,30 @@ func TestMeddler(t *testing.T) {
 		}
 		if result.Runs < 300 && k.Name != "systematic" {
 			t.Errorf("%s: %d runs", k.Name, result.Runs)
+		}
+		if meddled := result.Effects[0].N; meddled < result.Runs {
+			t.Errorf("%s: the scenario meddled %d times in %d runs", k.Name, meddled, result.Runs)
+		}
+		repeatMeddled(t, k.Name, plan)
+	}
+}
+
+// repeatMeddled makes the runs of a plan again, one by one with the recorder on, and replays
+// the recordings: both must be the same, step by step.
+func repeatMeddled(t *testing.T, name string, plan lockstep.Plan) {
+	t.Helper()
+	plan.Spec, plan.Runs, plan.Keep = alwaysFails{}, 40, 40
+	result := explore(t, plan)
+	if len(result.Found) != result.Runs || result.Runs == 0 {
+		t.Errorf("%s: %d of %d runs were recorded", name, len(result.Found), result.Runs)
+	}
+	for _, f := range result.Found {
+		if f.Flaky != "" || f.Failed != 1 {
+			t.Fatalf("%s: run %d: %s", name, f.Run, f.Confirmed())
+		}
+		again, err := replay.Run(t.Context(), plan, f.Trace)
+		if err != nil || again.Difference != "" || again.Trace.Outcome.Verdict != trace.Fail {
+			t.Fatalf("%s: run %d: %+v, %v", name, f.Run, again, err)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/cover"
 	"github.com/lockstep-go/lockstep/internal/option"
+	"github.com/lockstep-go/lockstep/rounds"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -122,7 +123,7 @@ func (p Partition) check(info lockstep.Info) error {
 		return fmt.Errorf("partition: %w", err)
 	}
 	need := trace.KindsOf(trace.Cut, trace.Heal)
-	if !moves(&info) {
+	if !rounds.Coarse(info) {
 		need |= trace.KindsOf(trace.Deliver)
 	}
 	if p.Wipe {
@@ -156,8 +157,8 @@ func (p Partition) Tested(nodes int) (cover.Notion, cover.Space, error) {
 	return cover.Params{Notion: p.Notion.String(), Nodes: nodes, K: p.K, L: p.L, Balanced: p.Balanced, Bridge: p.Bridge}.Tested()
 }
 
-// guarantee is what one run promises. the chance that one of the partitions of a
-// run covers a goal, by the theorems of package cover.
+// guarantee is the chance that one of the partitions of a run covers a goal, by the theorems
+// of package cover.
 func (p Partition) guarantee(info lockstep.Info) lockstep.Guarantee {
 	notion, space, err := p.Tested(info.Nodes)
 	if err != nil {

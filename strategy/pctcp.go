@@ -134,7 +134,7 @@ func (p pctcpProbe) New(info lockstep.Info) lockstep.Scheduler {
 // New makes a scheduler.
 func (p PCTCP) New(info lockstep.Info) lockstep.Scheduler {
 	s := &pctcp{PCTCP: p, clocks: newClocks(info.Nodes), alarm: make([]alarmChain, info.Nodes+1)}
-	s.watch = s
+	s.decider = s
 	return s
 }
 
@@ -219,10 +219,10 @@ func (s *pctcp) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	return s.advance(run, horizon(s.Steps), next)
 }
 
-// place implements watcher.
+// place draws any node.
 func (s *pctcp) place(to lockstep.Nodes) lockstep.Node { return pickNode(s.rand, to) }
 
-// came implements watcher: the event gets its chain and its number.
+// came gives an event its chain and its number.
 func (s *pctcp) came(run *lockstep.Run, index int32) {
 	e := &s.events[index]
 	e.past = s.cause(run, e)
@@ -298,7 +298,7 @@ func (s *pctcp) freshPriority() uint64 {
 	}
 }
 
-// happened implements watcher.
+// happened moves the clock of the event's node on.
 func (s *pctcp) happened(_ *lockstep.Run, index int32) {
 	e := &s.events[index]
 	e.at = s.tick(int(e.node), e.past)

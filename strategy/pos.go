@@ -50,7 +50,7 @@ func (p POS) guarantee(lockstep.Info) lockstep.Guarantee {
 // New makes a scheduler.
 func (p POS) New(lockstep.Info) lockstep.Scheduler {
 	s := &pos{POS: p}
-	s.watch = s
+	s.decider = s
 	return s
 }
 
@@ -74,13 +74,13 @@ func (s *pos) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	return s.advance(run, horizon(s.Steps), next)
 }
 
-// place implements watcher.
+// place draws any node.
 func (s *pos) place(to lockstep.Nodes) lockstep.Node { return pickNode(s.rand, to) }
 
-// came implements watcher.
+// came draws the priority of an event.
 func (s *pos) came(_ *lockstep.Run, index int32) { s.events[index].key = s.rand.Uint64() }
 
-// happened implements watcher.
+// happened draws the priorities of the events anew that race with the one that happened.
 func (s *pos) happened(_ *lockstep.Run, index int32) {
 	node := s.events[index].node
 	for _, other := range s.open {

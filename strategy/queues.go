@@ -107,7 +107,7 @@ func (q *queues) reconcile(run *lockstep.Run) {
 	}
 }
 
-// choices implements menu.
+// choices lists what can be done now.
 func (q *queues) choices(run *lockstep.Run, list []choice) []choice {
 	start := len(list)
 	for _, l := range q.used {
@@ -164,7 +164,7 @@ func (q *queues) possible(link *queue, act action) bool {
 // linkOf is the link of a choice, or any where it is about none.
 func (q *queues) linkOf(c choice) *queue { return &q.links[max(c.link-1, 0)] }
 
-// take implements menu.
+// take carries a choice out.
 func (q *queues) take(run *lockstep.Run, c choice, next *lockstep.Step) bool {
 	q.budget.used[c.act]++
 	link := q.linkOf(c)
@@ -196,7 +196,7 @@ func (q *queues) take(run *lockstep.Run, c choice, next *lockstep.Step) bool {
 	return c.step(run, next)
 }
 
-// hash implements menu.
+// hash is that of the queues and of what was used of the budget.
 func (q *queues) hash(run *lockstep.Run) uint64 {
 	h := q.budget.hash()
 	for l := range q.links {

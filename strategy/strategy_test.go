@@ -42,8 +42,8 @@ func TestWalkTakesWhatHasWeight(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for k := trace.Deliver; k <= trace.Heal; k++ {
-			want := k == trace.Deliver || k == trace.Alarm || s == all && k != trace.Replace
+		for k := trace.Deliver; k <= trace.Wait; k++ {
+			want := k == trace.Deliver || k == trace.Alarm || s == all && k != trace.Replace && k != trace.Wait
 			if got := w.kinds[k] > 0; got != want {
 				t.Errorf("%v: %s taken %d times in %d runs", s, k, w.kinds[k], result.Runs)
 			}
@@ -119,7 +119,7 @@ func TestParse(t *testing.T) {
 	}
 	for _, c := range []struct{ text, want string }{
 		{"wander", `unknown strategy "wander": one of uniform, lossy, partition, pctcp, pos, shadow, delay, systematic, guided, walk, baseline`},
-		{"uniform:perid=3", `strategy uniform: unknown key "perid": allowed are period, isolations, rounds, sampler`},
+		{"uniform:perid=3", `strategy uniform: unknown key "perid": allowed are period, isolations, rounds, sampler, by`},
 		{"uniform:period=x", `strategy uniform: period=x: the value must be a whole number`},
 		{"uniform:period", `strategy uniform: "period" is not of the form key=value`},
 		{"uniform:sampler=best", `strategy uniform: sampler=best: the sampler must be one of exact, paper, every`},
@@ -138,7 +138,7 @@ func ExampleParse() {
 	fmt.Println(err)
 	// Output:
 	// uniform:period=4,isolations=2,rounds=12 <nil>
-	// strategy uniform: unknown key "isolation": allowed are period, isolations, rounds, sampler
+	// strategy uniform: unknown key "isolation": allowed are period, isolations, rounds, sampler, by
 }
 
 // guarantee is what a strategy promises for a system.

@@ -123,6 +123,8 @@ func (s Systematic) check(info lockstep.Info) error {
 		return fmt.Errorf("systematic: distance and redundant need network=shadow")
 	case s.Network == ShadowQueues && s.Isolations > 0:
 		return fmt.Errorf("systematic: isolations needs network=any")
+	case s.Reduce != NoReduction && info.OneClock:
+		return fmt.Errorf("systematic: the nodes of %s live by one clock, so that what one of them does matters to the alarms of all: use reduce=none", info.Name)
 	case info.Repeats != lockstep.Exactly:
 		return fmt.Errorf("systematic: %s may do different things after the same steps, so that a search cannot go back", info.Name)
 	}

@@ -14,7 +14,8 @@ import (
 // and all other messages are lost: in every phase of Period rounds a node may be
 // isolated from one of the rounds until the end of the phase, and at most Isolations
 // such isolations happen in a run (Algorithm 1 of "Testing Consensus Implementations
-// using Communication Closure").
+// using Communication Closure"). Where messages are not in the engine's hands, a round is a
+// stretch of time and nodes outside the kernel are cut off or crashed meanwhile.
 type Uniform struct {
 	// Period is the number of rounds after which isolated nodes return, ideally the
 	// length of a phase of the protocol.
@@ -25,6 +26,9 @@ type Uniform struct {
 	Rounds int `help:"rounds of a run"`
 	// Sampler says how runs are drawn; the zero value is Exact.
 	Sampler Sampler `help:"exact, paper or every"`
+	// By says how nodes are isolated where messages are not in the engine's hands; the zero
+	// value is ByCut.
+	By Means `help:"cut or crash: how nodes are isolated where messages are not in the engine's hands"`
 }
 
 // DefaultUniform has the numbers of the paper's Fig. 3.
@@ -57,6 +61,29 @@ func (s *Sampler) UnmarshalText(text []byte) error {
 	return err
 }
 
+// Means says by what a node is isolated where messages are not in the engine's hands.
+type Means uint8
+
+// The means.
+const (
+	// ByCut cuts the links of the node, or crashes it where links cannot be cut.
+	ByCut Means = iota
+	// ByCrash crashes the node and restarts it when it returns.
+	ByCrash
+)
+
+var meansNames = []string{"cut", "crash"}
+
+// String is the word for it.
+func (m Means) String() string { return option.Word(meansNames, int(m)) }
+
+// UnmarshalText reads the word for it.
+func (m *Means) UnmarshalText(text []byte) error {
+	i, err := option.WordIndex("means", meansNames, text)
+	*m = Means(i)
+	return err
+}
+
 // String is the strategy as written on the command line.
 func (u Uniform) String() string { return write("uniform", u) }
 
@@ -73,7 +100,16 @@ func (u Uniform) check(info lockstep.Info) error {
 	if err := checkSpace("uniform", "isolations", info.Nodes, u.Rounds, u.Period, u.Isolations); err != nil {
 		return err
 	}
-	return checkSampler("uniform", u.Sampler, u.space(info.Nodes), info)
+	if err := checkSampler("uniform", u.Sampler, u.space(info.Nodes)); err != nil {
+		return err
+	}
+	if int(u.By) >= len(meansNames) {
+		return fmt.Errorf("uniform: by %d, allowed are 0..%d", u.By, len(meansNames)-1)
+	}
+	if u.By == ByCrash && !rounds.Coarse(info) {
+		return fmt.Errorf("uniform: by=crash is for systems whose messages are not in the engine's hands; those of %s are lost one by one", info.Name)
+	}
+	return info.Require("uniform", rounds.NeedIsolation(info, u.By == ByCrash))
 }
 
 // Size is the number of executions on so many nodes that the strategy can make with
@@ -90,8 +126,11 @@ func (u Uniform) guarantee(info lockstep.Info) lockstep.Guarantee {
 
 // New makes a scheduler.
 func (u Uniform) New(info lockstep.Info) lockstep.Scheduler {
-	s := &isolator{breaker: newBreaker(u.space(info.Nodes), u.Sampler)}
-	s.driver = rounds.New(info, u.Rounds, s)
+	s := &isolator{breaker: newBreaker(u.space(info.Nodes), u.Sampler), isolated: make([]lockstep.Nodes, u.Rounds)}
+	s.Driver = rounds.New(info, u.Rounds, s)
+	if u.By == ByCrash {
+		s.Driver.ByCrash()
+	}
 	return s
 }
 
@@ -100,35 +139,34 @@ func (u Uniform) space(nodes int) *space { return newSpace(nodes, u.Rounds, u.Pe
 // isolator isolates nodes.
 type isolator struct {
 	breaker
-	kernel lockstep.Nodes
+	isolated []lockstep.Nodes // by round
 }
 
-// Next chooses the next step.
-func (s *isolator) Next(run *lockstep.Run, next *lockstep.Step) bool {
-	return s.driver.Next(run, next)
+// Reset begins a new run.
+func (s *isolator) Reset(start *lockstep.Start) {
+	s.breaker.Reset(start)
+	clear(s.isolated)
+	for i, from := range s.starts {
+		if from != whole {
+			phase, n := i/s.sites, lockstep.Node(i%s.sites+1)
+			for round := int(from); round < s.space.length(phase); round++ {
+				isolated := &s.isolated[phase*s.space.period+round]
+				*isolated = isolated.With(n)
+			}
+		}
+	}
 }
 
 // Open begins a round.
 func (s *isolator) Open(round int, run *lockstep.Run) (int, lockstep.Nodes) {
 	s.open(round)
-	s.kernel = run.All()
-	for n := range s.sites {
-		if s.broken(s.phase, s.round, n) {
-			s.kernel = s.kernel.Without(lockstep.Node(n + 1))
-		}
-	}
-	return s.phase + 1, s.kernel
-}
-
-// Loses reports whether a message is lost in this round.
-func (s *isolator) Loses(m *lockstep.Message) bool {
-	return !s.kernel.Has(m.To) || m.From != 0 && !s.kernel.Has(m.From)
+	return s.phase + 1, run.All() &^ s.isolated[round]
 }
 
 // breaker is what lock-step strategies over a space share.
 type breaker struct {
 	rounds.Rules
-	driver  *rounds.Driver
+	*rounds.Driver
 	space   *space
 	sampler Sampler
 	dist    *distributions
@@ -149,7 +187,7 @@ func newBreaker(s *space, sampler Sampler) breaker {
 // Reset begins a new run.
 func (b *breaker) Reset(start *lockstep.Start) {
 	b.rand = start.Rand
-	b.driver.Reset(b.space.rounds)
+	b.Driver.Reset(b.space.rounds)
 	switch b.sampler {
 	case Paper:
 		b.space.paper(b.rand, b.breakage, b.dist)
@@ -179,14 +217,14 @@ func (b *breaker) Give(run *lockstep.Run, next *lockstep.Step) bool {
 }
 
 // checkSampler reports why a sampler does not fit the space or the system.
-func checkSampler(who string, sampler Sampler, s *space, info lockstep.Info) error {
+func checkSampler(who string, sampler Sampler, s *space) error {
 	if int(sampler) >= len(samplerNames) {
 		return fmt.Errorf("%s: sampler %d, allowed are 0..%d", who, sampler, len(samplerNames)-1)
 	}
 	if sampler == Every && s.small == nil {
 		return fmt.Errorf("%s: sampler=every cannot walk through %s executions, at most 2^64", who, s.size())
 	}
-	return info.Require(who, rounds.Need(info))
+	return nil
 }
 
 // guarantee states what a sampler promises on a space.

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/rounds"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -12,8 +13,10 @@ import (
 // weights given, among the kinds that are possible, then one of the possible steps of
 // that kind with equal chances. A kind with weight 0 is never taken.
 //
-// Of a system that moves by itself, whose messages are not in the engine's hands, the weights
-// of messages are those of letting time pass; of one without alarms, the weight of alarms is.
+// Where messages are not in the engine's hands, the weights of delivering and duplicating are
+// those of letting time pass, and the weight of losing is that of cutting and of healing or,
+// where links cannot be cut, of crashing and restarting. Where there are no alarms, their
+// weight is that of letting time pass.
 type Walk struct {
 	Deliver   int `help:"weight of delivering a message in flight"`
 	Drop      int `help:"weight of losing a message in flight"`
@@ -40,11 +43,15 @@ func (w Walk) weights() [len(walkKinds)]int {
 	return [...]int{w.Deliver, w.Drop, w.Duplicate, w.Alarm, w.Request, w.Crash, w.Restart, w.Cut, w.Heal, w.Wait}
 }
 
-// lowered is the walk on a system: where it moves by itself, time passes instead of messages
-// arriving.
+// lowered is the walk in the steps that a system has.
 func (w Walk) lowered(info *lockstep.Info) Walk {
-	if moves(info) {
-		w.Wait += w.Deliver + w.Drop + w.Duplicate
+	if rounds.Coarse(*info) {
+		if info.Supports.Has(trace.Crash) && !info.Supports.Has(trace.Cut) {
+			w.Crash, w.Restart = w.Crash+w.Drop, w.Restart+w.Drop
+		} else {
+			w.Cut, w.Heal = w.Cut+w.Drop, w.Heal+w.Drop
+		}
+		w.Wait += w.Deliver + w.Duplicate
 		w.Deliver, w.Drop, w.Duplicate = 0, 0, 0
 	}
 	if clockOnly(info) {
@@ -66,11 +73,13 @@ func (w Walk) Fit(info lockstep.Info) (lockstep.Terms, error) {
 
 // check reports what is wrong with the options, or why the system does not fit.
 func (w Walk) check(info lockstep.Info) error {
-	total, need := 0, lockstep.Kinds(0)
-	for i, weight := range w.lowered(&info).weights() {
+	for i, weight := range w.weights() {
 		if weight < 0 {
 			return fmt.Errorf("walk: the weight of %s is %d, it must not be negative", walkKinds[i], weight)
 		}
+	}
+	total, need := 0, lockstep.Kinds(0)
+	for i, weight := range w.lowered(&info).weights() {
 		if weight > 0 && walkKinds[i] != trace.Request { // systems without clients have no requests
 			need |= trace.KindsOf(walkKinds[i])
 		}
@@ -97,16 +106,23 @@ func (w Walk) New(info lockstep.Info) lockstep.Scheduler {
 	for i, weight := range w.lowered(&info).weights() {
 		if weight > 0 {
 			k.kinds = append(k.kinds, weighted{walkKinds[i], weight})
+			k.has |= trace.KindsOf(walkKinds[i])
 		}
 	}
+	k.faults = k.has&^(onMessages|trace.KindsOf(trace.Alarm, trace.Request)) != 0
 	return k
 }
 
 // walker chooses among the kinds of step that have a weight.
 type walker struct {
-	steps int
-	kinds []weighted
-	rand  *rand.Rand
+	steps  int
+	kinds  []weighted
+	has    lockstep.Kinds // those that have a weight
+	faults bool           // others than on messages, alarms and requests have one
+	rand   *rand.Rand
+
+	last  lockstep.Kinds // the kinds that were possible at the step before
+	total int            // of their weights
 }
 
 type weighted struct {
@@ -125,18 +141,21 @@ func (w *walker) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	if w.steps > 0 && run.Steps() >= w.steps {
 		return false
 	}
-	total, possible := 0, lockstep.Kinds(0)
-	for _, k := range w.kinds {
-		if w.possible(run, k.kind) {
-			possible |= 1 << k.kind
-			total += k.weight
-		}
-	}
-	if total == 0 {
+	possible := w.possible(run)
+	if possible == 0 {
 		return false
 	}
-	at := w.rand.IntN(total)
-	for _, k := range w.kinds {
+	if possible != w.last {
+		w.last, w.total = possible, 0
+		for _, k := range w.kinds {
+			if possible.Has(k.kind) {
+				w.total += k.weight
+			}
+		}
+	}
+	at := w.rand.IntN(w.total)
+	for i := range w.kinds {
+		k := &w.kinds[i]
 		if !possible.Has(k.kind) {
 			continue
 		}
@@ -148,25 +167,42 @@ func (w *walker) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	panic("strategy: walk drew beyond the total of its weights")
 }
 
-func (w *walker) possible(run *lockstep.Run, k lockstep.Kind) bool {
-	switch k {
-	case trace.Deliver, trace.Drop, trace.Duplicate:
-		return len(run.InFlight()) > 0
-	case trace.Alarm:
-		return run.Alarms() != 0
-	case trace.Request:
-		return givable(run) > 0
-	case trace.Crash:
-		return (run.All() &^ run.Up()).Len() < (run.All().Len()-1)/2
-	case trace.Restart:
-		return run.Up() != run.All()
-	case trace.Cut:
-		return run.All().Len() > 1 && !anyCut(run)
-	case trace.Wait:
-		return true
-	default: // Heal
-		return anyCut(run)
+const onMessages = lockstep.Kinds(1<<trace.Deliver | 1<<trace.Drop | 1<<trace.Duplicate)
+
+// possible lists the kinds that have a weight and of which a step is possible.
+func (w *walker) possible(run *lockstep.Run) lockstep.Kinds {
+	var k lockstep.Kinds
+	if len(run.InFlight()) > 0 {
+		k |= onMessages
 	}
+	if run.Alarms() != 0 {
+		k |= 1 << trace.Alarm
+	}
+	if len(run.Pending()) > 0 && givable(run) > 0 {
+		k |= 1 << trace.Request
+	}
+	if w.faults {
+		k |= possibleFaults(run)
+	}
+	return k & w.has
+}
+
+// possibleFaults lists the other kinds.
+func possibleFaults(run *lockstep.Run) lockstep.Kinds {
+	k := lockstep.Kinds(1 << trace.Wait)
+	if (run.All() &^ run.Up()).Len() < (run.All().Len()-1)/2 {
+		k |= 1 << trace.Crash
+	}
+	if run.Up() != run.All() {
+		k |= 1 << trace.Restart
+	}
+	switch cut := anyCut(run); {
+	case cut:
+		k |= 1 << trace.Heal
+	case run.All().Len() > 1:
+		k |= 1 << trace.Cut
+	}
+	return k
 }
 
 // draw chooses one of the possible steps of a kind.
@@ -186,8 +222,7 @@ func (w *walker) draw(run *lockstep.Run, k lockstep.Kind, next *lockstep.Step) {
 	case trace.Restart:
 		next.Node = pickNode(w.rand, run.All()&^run.Up())
 	case trace.Cut:
-		next.From = lockstep.Nodes(1 + w.rand.Uint64N(uint64(run.All())-1)) // neither empty nor all
-		next.To = run.All() &^ next.From
+		drawCut(w.rand, run, next)
 	case trace.Heal:
 		next.From, next.To = run.All(), run.All()
 	case trace.Wait:

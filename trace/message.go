@@ -23,7 +23,8 @@ func (t Tag) Less(u Tag) bool {
 
 // Message is the envelope of a message: what the engine and a strategy know of it.
 // The body stays with the system, under the number Body: bodies are numbered from 1 in
-// the order in which they are sent or forged, and a copy shares that of its original.
+// the order in which they are sent or forged; the messages of a broadcast share one, and a
+// copy shares that of its original.
 type Message struct {
 	ID   ID     `json:"sent"`
 	Body ID     `json:"-"`

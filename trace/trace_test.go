@@ -24,6 +24,14 @@ func genTrace(t *rapid.T) *trace.Trace {
 	}
 	tr := &trace.Trace{Header: trace.Header{Format: trace.Version, Tool: word.Draw(t, "tool"), Target: word.Draw(t, "target"),
 		Strategy: word.Draw(t, "strategy"), Seed: rapid.Uint64().Draw(t, "seed"), Nodes: nodes}}
+	if rapid.Bool().Draw(t, "more") {
+		h := &tr.Header
+		h.Build, h.Scenario, h.Shrunk = word.Draw(t, "build"), word.Draw(t, "scenario"), word.Draw(t, "shrunk")
+		h.Run, h.Settle = rapid.IntRange(0, 1<<40).Draw(t, "run"), rapid.IntRange(0, 9).Draw(t, "settle")
+		h.Options = rapid.MapOfN(word, word, 1, 3).Draw(t, "options")
+		h.Drawn = rapid.MapOfN(word, word, 1, 3).Draw(t, "drawn")
+		h.Rounds = rapid.SliceOfN(word, 1, 3).Draw(t, "names")
+	}
 	rounds := rapid.Bool().Draw(t, "rounds")
 	var sent trace.ID
 	for i := range rapid.IntRange(1, 12).Draw(t, "records") {
@@ -34,11 +42,16 @@ func genTrace(t *rapid.T) *trace.Trace {
 		r.Round = len(tr.Rounds)
 		if i > 0 {
 			r.Step = genStep(t, node, set, sent)
+			r.Step.At = trace.Time(rapid.IntRange(0, 100).Draw(t, "at"))
+			if r.Step.Kind == trace.Replace {
+				r.Body = word.Draw(t, "body")
+			}
 		}
 		for range rapid.IntRange(0, 3).Draw(t, "sends") {
 			sent++
 			m := trace.Message{ID: sent, Copy: trace.ID(rapid.IntRange(0, int(sent)-1).Draw(t, "copy")), From: node(), To: node(),
-				Type: word.Draw(t, "type"), Tag: trace.Tag{Phase: rapid.Int32().Draw(t, "phase")}}
+				Type: word.Draw(t, "type"), Tag: trace.Tag{Phase: rapid.Int32().Draw(t, "phase"), Round: rapid.Int32Range(0, 9).Draw(t, "round")},
+				At: trace.Time(rapid.IntRange(0, 100).Draw(t, "due"))}
 			r.Sent = append(r.Sent, trace.Sent{Message: m, Text: word.Draw(t, "text"), Lost: rapid.Bool().Draw(t, "lost")})
 		}
 		for range rapid.IntRange(0, min(1, int(sent))).Draw(t, "gone") {
@@ -53,7 +66,11 @@ func genTrace(t *rapid.T) *trace.Trace {
 	tr.Outcome = trace.Outcome{Verdict: trace.Pass, Steps: len(tr.Records) - 1}
 	if rapid.Bool().Draw(t, "fails") {
 		tr.Outcome.Verdict = trace.Fail
-		tr.Outcome.Finding = &trace.Finding{Property: word.Draw(t, "property"), Text: word.Draw(t, "text"), Nodes: set(), Step: len(tr.Records) - 1}
+		tr.Outcome.Finding = &trace.Finding{Property: word.Draw(t, "property"), Text: word.Draw(t, "text"), Nodes: set(), Step: len(tr.Records) - 1,
+			Values: rapid.SliceOfN(word, 1, 2).Draw(t, "values"), Stack: word.Draw(t, "stack")}
+	}
+	if last := &tr.Records[len(tr.Records)-1]; last.Number > 0 && rapid.Bool().Draw(t, "settles") {
+		last.Settle, last.Round = true, 0
 	}
 	return tr
 }

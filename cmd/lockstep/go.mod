@@ -3,26 +3,31 @@ module github.com/lockstep-go/lockstep/cmd/lockstep
 go 1.26.0
 
 require (
-	github.com/alecthomas/kong v1.16.1
 	github.com/lockstep-go/lockstep v0.0.0
-	github.com/rogpeppe/go-internal v1.16.0
-	golang.org/x/term v0.47.0
+	github.com/lockstep-go/lockstep/cli v0.0.0
+	github.com/lockstep-go/lockstep/target/etcdraft v0.0.0
 )
 
 require (
+	github.com/alecthomas/kong v1.16.1 // indirect
 	github.com/anishathalye/porcupine v1.3.1 // indirect
+	github.com/cockroachdb/datadriven v1.0.3 // indirect
 	github.com/gogo/protobuf v1.3.2 // indirect
 	github.com/golang/protobuf v1.5.2 // indirect
+	github.com/google/go-cmp v0.7.0 // indirect
+	github.com/pmezard/go-difflib v1.0.0 // indirect
+	github.com/rogpeppe/go-internal v1.16.0 // indirect
 	go.etcd.io/etcd/raft/v3 v3.5.2 // indirect
 	go.etcd.io/raft/v3 v3.7.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
+	golang.org/x/term v0.47.0 // indirect
 	golang.org/x/tools v0.30.0 // indirect
 	gonum.org/v1/gonum v0.17.0 // indirect
 	google.golang.org/protobuf v1.36.11 // indirect
 )
 
-replace github.com/lockstep-go/lockstep => ../..
-
-require github.com/lockstep-go/lockstep/target/etcdraft v0.0.0
-
-replace github.com/lockstep-go/lockstep/target/etcdraft => ../../target/etcdraft
+replace (
+	github.com/lockstep-go/lockstep => ../..
+	github.com/lockstep-go/lockstep/cli => ../../cli
+	github.com/lockstep-go/lockstep/target/etcdraft => ../../target/etcdraft
+)

@@ -9,22 +9,44 @@ import (
 	"github.com/lockstep-go/lockstep/distal"
 	"github.com/lockstep-go/lockstep/distal/async"
 	"github.com/lockstep-go/lockstep/distal/check"
+	"github.com/lockstep-go/lockstep/distal/core"
 	"github.com/lockstep-go/lockstep/distal/internal/corpus"
 	"github.com/lockstep-go/lockstep/distal/machine"
 	"github.com/lockstep-go/lockstep/distal/sequential"
 )
 
-func compile(t testing.TB, src string) *machine.Program {
+// load checks and compiles a program.
+func load(t testing.TB, src string) (*check.Program, *machine.Program) {
 	t.Helper()
 	c, remarks := distal.Load(src)
 	if c == nil {
 		t.Fatal(remarks)
 	}
-	p, err := machine.Compile(c, nil)
+	p, err := machine.Compile(c.Program, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return c, p
+}
+
+func compile(t testing.TB, src string) *machine.Program {
+	t.Helper()
+	_, p := load(t, src)
 	return p
+}
+
+// model is the sequential program of a checked program, with free timeouts under any network.
+func model(t testing.TB, c *check.Program) *sequential.Model {
+	t.Helper()
+	network, err := c.ParseNetwork("any")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := sequential.New(c, nil, network, core.Free)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
 }
 
 func example(t testing.TB, name string) *machine.Program {
@@ -44,12 +66,13 @@ var mixes = []async.Weights{
 func TestDifferential(t *testing.T) {
 	for _, example := range corpus.Examples(t) {
 		t.Run(example.Name, func(t *testing.T) {
-			p := compile(t, example.Source)
+			c, p := load(t, example.Source)
+			m := model(t, c)
 			firings := 0
 			for seed := range uint64(60) {
 				in := async.RandomRun(p, mixes[seed%3], 150, seed)
 				firings += len(in.History())
-				if err := async.Replay(in); err != nil {
+				if err := async.Replay(in, m); err != nil {
 					t.Fatalf("seed %d: %v", seed, err)
 				}
 			}
@@ -64,12 +87,13 @@ func TestDifferential(t *testing.T) {
 func TestDifferentialGenerated(t *testing.T) {
 	firings, phases := 0, int64(0)
 	for _, program := range corpus.Generated(400) {
-		p := compile(t, program.Source)
+		c, p := load(t, program.Source)
+		m := model(t, c)
 		for run := range uint64(4) {
 			in := async.RandomRun(p, mixes[run%3], 60, run)
 			firings += len(in.History())
 			phases = max(phases, in.Tag(1).Phase)
-			if err := async.Replay(in); err != nil {
+			if err := async.Replay(in, m); err != nil {
 				t.Fatalf("%s, run %d: %v\n%s", program.Name, run, err, program.Source)
 			}
 		}
@@ -81,7 +105,8 @@ func TestDifferentialGenerated(t *testing.T) {
 
 // TestDifferentialCanFail changes the record of a run: the replay must notice.
 func TestDifferentialCanFail(t *testing.T) {
-	p := example(t, "paxos_fixed")
+	c, p := load(t, corpus.Example(t, "paxos_fixed"))
+	m := model(t, c)
 	noticed := 0
 	for seed := range uint64(20) {
 		in := async.RandomRun(p, mixes[0], 100, seed)
@@ -91,7 +116,7 @@ func TestDifferentialCanFail(t *testing.T) {
 				break
 			}
 		}
-		if err := async.Replay(in); err != nil {
+		if err := async.Replay(in, m); err != nil {
 			noticed++
 		}
 	}
@@ -107,22 +132,22 @@ func TestProofsAreSound(t *testing.T) {
 	breaches, proved, replayed := 0, 0, 0
 	for _, program := range corpus.Generated(400) {
 		src := strings.ReplaceAll(program.Source, " and timely", "")
-		p := compile(t, src)
-		claimed := map[string]bool{}
-		for _, q := range p.Checked.Proofs {
+		c, p := load(t, src)
+		m := model(t, c)
+		for _, q := range c.Proofs {
 			if q.Status == check.Proved {
-				claimed[q.Condition+q.Rule] = true
 				proved++
 			}
 		}
 		for run := range uint64(6) {
-			in := async.RandomRun(p, mixes[run%3], 60, run)
+			mix := mixes[run%3]
+			mix.Hoard = true
+			in := async.RandomRun(p, mix, 60, run)
 			for _, f := range in.History() {
 				for _, b := range f.Breaches {
 					breaches++
-					// Two rules can have the same name; a claim counts only if it is made for both.
-					if label(f) != "" && claimed[b.Condition+label(f)] && !ambiguous(p, label(f)) {
-						t.Fatalf("%s: %s breaks a condition claimed to be proved: %s\n%s", program.Name, label(f), b, src)
+					if c.Proved(b.Condition, f.Rule) {
+						t.Fatalf("%s: a condition claimed to be proved is broken: %s\n%s", program.Name, b, src)
 					}
 				}
 			}
@@ -130,7 +155,7 @@ func TestProofsAreSound(t *testing.T) {
 				continue
 			}
 			replayed++
-			if err := async.Replay(in); err != nil {
+			if err := async.Replay(in, m); err != nil {
 				t.Fatalf("%s, run %d: %v\n%s", program.Name, run, err, src)
 			}
 		}
@@ -138,23 +163,6 @@ func TestProofsAreSound(t *testing.T) {
 	if breaches < 100 || proved < 1000 || replayed < 500 {
 		t.Errorf("%d breaches, %d proofs, %d runs replayed: the test shows nothing", breaches, proved, replayed)
 	}
-}
-
-func label(f async.Firing) string {
-	if f.Rule == nil {
-		return "init"
-	}
-	return f.Rule.Label()
-}
-
-func ambiguous(p *machine.Program, label string) bool {
-	count := 0
-	for _, r := range p.Rules {
-		if r.Label() == label {
-			count++
-		}
-	}
-	return count > 1
 }
 
 const head = `protocol P(n = 3)
@@ -175,23 +183,24 @@ upon timeout do {
 // can be run asynchronously all the same.
 func TestBreaches(t *testing.T) {
 	for _, c := range []struct {
-		condition string
+		condition core.Condition
 		refused   bool
 		rules     string
 	}{
-		{"condition 1", true, "upon A m with m.k > k do { k := m.k send B(k, x) to all }\nupon B m with m.k == k and timely do { send A(k, x) to all }\n"},
-		{"condition 1", false, "upon A m with m.k > k do { k := m.k send B(k, x) to all }\nupon B m with m.k == k and timely do { k := k + m.v send A(k, x) to all }\n"},
-		{"condition 2", true, "phase k\nupon A m with m.k > k do { k := m.k send B(k + 1, x) to all }\nupon B m with m.k > k do { k := m.k }\n"},
-		{"condition 3", true, "upon A m with m.k > k do { k := m.k send B(k, x) to all }\nupon B m with m.k < k do { x := m.v + 1 }\n"},
-		{"condition 3", false, "upon A m with m.k > k do { k := m.k send B(k, x) to all }\nupon B m with m.v >= x do { x := m.v }\n"},
-		{"condition 4", true, "upon A m with m.k > k do { k := m.k send B(k, x) to all }\nupon B m with m.k == k and timely do { x := len(received(A)) }\n"},
-		{"condition 5", true, "upon A m with m.k > k do { k := m.k send B(k, x) to all x := 1 }\nupon B m with m.k == k and timely do { x := 2 }\n"},
-		{"one message", true, "upon A m with m.k > k do { k := m.k send B(k, x) to all send B(k, 1) to all }\nupon B m with m.k == k and timely do { x := m.v }\n"},
+		{core.Grows, true, "upon A m with m.k > k do { k := m.k send B(k, x) to all }\nupon B m with m.k == k and timely do { send A(k, x) to all }\n"},
+		{core.Grows, false, "upon A m with m.k > k do { k := m.k send B(k, x) to all }\nupon B m with m.k == k and timely do { k := k + m.v send A(k, x) to all }\n"},
+		{core.Carries, true, "phase k\nupon A m with m.k > k do { k := m.k send B(k + 1, x) to all }\nupon B m with m.k > k do { k := m.k }\n"},
+		{core.Current, true, "upon A m with m.k > k do { k := m.k send B(k, x) to all }\nupon B m with m.k < k do { x := m.v + 1 }\n"},
+		{core.Current, false, "upon A m with m.k > k do { k := m.k send B(k, x) to all }\nupon B m with m.v >= x do { x := m.v }\n"},
+		{core.Reads, true, "upon A m with m.k > k do { k := m.k send B(k, x) to all }\nupon B m with m.k == k and timely do { x := len(received(A)) }\n"},
+		{core.Rests, true, "upon A m with m.k > k do { k := m.k send B(k, x) to all x := 1 }\nupon B m with m.k == k and timely do { x := 2 }\n"},
+		{core.Once, true, "upon A m with m.k > k do { k := m.k send B(k, x) to all send B(k, 1) to all }\nupon B m with m.k == k and timely do { x := m.v }\n"},
 	} {
-		p := compile(t, head+c.rules)
-		if _, err := sequential.New(p, check.Network{}, check.Free); (err != nil) != c.refused {
+		checked, p := load(t, head+c.rules)
+		m, err := sequential.New(checked, nil, 0, core.Free)
+		if (err != nil) != c.refused {
 			t.Errorf("%s: sequential form: %v\n%s", c.condition, err, c.rules)
-		} else if c.refused && !strings.Contains(err.Error(), c.condition) {
+		} else if c.refused && !strings.Contains(err.Error(), c.condition.String()) {
 			t.Errorf("the refusal does not name %s: %v", c.condition, err)
 		}
 		seen, actions := false, 0
@@ -201,7 +210,7 @@ func TestBreaches(t *testing.T) {
 			for _, b := range in.Breaches() {
 				seen = seen || b.Condition == c.condition
 			}
-			if len(in.Breaches()) > 0 && async.Replay(in) == nil {
+			if len(in.Breaches()) > 0 && err == nil && async.Replay(in, m) == nil {
 				t.Errorf("%s: a run with breaches is replayed", c.condition)
 			}
 		}
@@ -253,13 +262,17 @@ func FuzzRun(f *testing.F) {
 		if c == nil {
 			return
 		}
-		p, err := machine.Compile(c, map[string]int64{"n": 3})
+		p, err := machine.Compile(c.Program, map[string]int64{"n": 3})
+		if err != nil || c.Lockstep {
+			return
+		}
+		m, err := sequential.New(c, map[string]int64{"n": 3}, c.Network, core.Free)
 		if err != nil {
 			return
 		}
 		in := async.RandomRun(p, mixes[seed%3], 30, seed)
 		in.Broken()
-		_ = async.Replay(in)
+		_ = async.Replay(in, m)
 	})
 }
 
@@ -273,13 +286,13 @@ upon Hello m with m.k == k do { heard := heard + {m.from} }
 
 func ExampleInstance() {
 	c, _ := distal.Load(greet)
-	p, _ := machine.Compile(c, nil)
+	p, _ := machine.Compile(c.Program, nil)
 	in := async.New(p, nil)
 	for _, f := range in.InFlight() {
 		fmt.Printf("%d->%d %s\n", f.Message.From, f.To, p.FormatMessage(f.Message))
 	}
 	fired, _ := in.Deliver(in.InFlight()[0].ID)
-	fmt.Println(fired[0].Node, fired[0].Rule.Label(), p.FormatState(in.State(2)))
+	fmt.Println(fired[0].Node, fired[0].Rule.Label(p.Core), p.FormatState(in.State(2)))
 	// Output:
 	// 1->2 Hello(1)
 	// 2->1 Hello(1)
@@ -288,15 +301,16 @@ func ExampleInstance() {
 
 func ExampleReplay() {
 	c, _ := distal.Load(greet)
-	p, _ := machine.Compile(c, nil)
+	p, _ := machine.Compile(c.Program, nil)
+	m, _ := sequential.New(c, nil, c.Network, core.Free)
 	in := async.RandomRun(p, async.Weights{Deliver: 1}, 10, 1)
-	fmt.Println(len(in.History()), "actions", async.Replay(in))
+	fmt.Println(len(in.History()), "actions", async.Replay(in, m))
 	// Output: 4 actions <nil>
 }
 
 func ExampleRandomRun() {
 	c, _ := distal.Load(greet)
-	p, _ := machine.Compile(c, nil)
+	p, _ := machine.Compile(c.Program, nil)
 	in := async.RandomRun(p, async.Weights{Deliver: 1, Drop: 1}, 10, 1)
 	fmt.Println(len(in.InFlight()), "messages left, broken:", in.Broken() != "")
 	// Output: 0 messages left, broken: false

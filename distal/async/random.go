@@ -8,18 +8,23 @@ import (
 
 // Weights of the kinds of step in a random run. A kind that is not possible is left out.
 type Weights struct {
-	Deliver int // deliver one message
-	Batch   int // deliver several messages to one node at once
-	Drop    int // lose a message
-	Double  int // duplicate a message
-	Timeout int // let a timeout fire
+	Deliver int  // deliver one message
+	Batch   int  // deliver several messages to one node at once
+	Drop    int  // lose a message
+	Double  int  // duplicate a message
+	Timeout int  // let a timeout fire
+	Hoard   bool // keep messages of which it is only proved that they cannot matter, to put the proof to the test
 	_       struct{}
 }
 
 // RandomRun makes a run of at most the given number of steps; it is a function of its arguments alone.
 func RandomRun(p *machine.Program, w Weights, steps int, seed uint64) *Instance {
 	rng := rand.New(rand.NewPCG(seed, 0x64697374616c))
-	in := New(p, func(n int) int { return rng.IntN(n) })
+	in := fresh(p, func(n int) int { return rng.IntN(n) })
+	in.uses = usesOf(p.Core, w.Hoard)
+	for i := range in.nodes {
+		in.start(i + 1)
+	}
 	for range steps {
 		if !in.randomStep(rng, w) {
 			break

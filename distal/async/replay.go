@@ -4,22 +4,18 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/lockstep-go/lockstep/distal/check"
+	"github.com/lockstep-go/lockstep/distal/core"
 	"github.com/lockstep-go/lockstep/distal/machine"
 	"github.com/lockstep-go/lockstep/distal/sequential"
 )
 
-// Replay checks a run against the sequential program: it takes from the run which messages each node had received when
-// it acted in a round, delivers exactly these in that round, and compares. Every node must go through the same states
-// in both, up to repetition. A run with breaches has no round structure and is refused; so is a program without a
-// sequential form.
-func Replay(in *Instance) error {
+// Replay checks a run against the sequential program, a model of the same program with free timeouts under any network: it takes from the
+// run which messages each node had received when it acted in a round, delivers exactly these in that round, and compares.
+// Every node must go through the same states in both, up to repetition. A run with breaches has no round structure and is
+// refused.
+func Replay(in *Instance, model *sequential.Model) error {
 	if b := in.Breaches(); len(b) > 0 {
 		return fmt.Errorf("the run breaks a condition: %s", b[0])
-	}
-	model, err := sequential.New(in.program, check.Network{}, check.Free)
-	if err != nil {
-		return err
 	}
 	r := &replay{model: model, n: in.program.N, queue: make([][]Firing, in.program.N)}
 	for _, f := range in.history {
@@ -41,8 +37,7 @@ type replay struct {
 func (r *replay) run() error {
 	r.states = make([]*machine.State, r.n)
 	for i := range r.n {
-		first := r.queue[i][0]
-		st, err := match(r.model.Initial(i+1), first)
+		st, err := r.match(r.model.Initial(i+1), r.queue[i][0], machine.Before)
 		if err != nil {
 			return err
 		}
@@ -50,13 +45,16 @@ func (r *replay) run() error {
 		r.queue[i] = r.queue[i][1:]
 	}
 	for _, tag := range r.tags() {
+		if tag.Phase < r.model.Program.Core.First {
+			return fmt.Errorf("the run begins in phase %d, the sequential program in phase %d", tag.Phase, r.model.Program.Core.First)
+		}
 		if err := r.round(tag); err != nil {
-			return fmt.Errorf("phase %d, round %s: %w", tag.Phase, r.model.Program.Checked.Rounds[tag.Round], err)
+			return fmt.Errorf("phase %d, round %s: %w", tag.Phase, r.model.Program.Round(tag), err)
 		}
 	}
 	for i, q := range r.queue {
 		if len(q) > 0 {
-			return fmt.Errorf("node %d does something that has no place in a round: %s", i+1, describe(q[0]))
+			return fmt.Errorf("node %d does something that has no place in a round: %s", i+1, r.describe(q[0]))
 		}
 	}
 	return nil
@@ -64,45 +62,42 @@ func (r *replay) run() error {
 
 // tags lists the tags in which something happens, in order.
 func (r *replay) tags() []machine.Tag {
-	seen := map[machine.Tag]bool{}
 	var out []machine.Tag
-	add := func(t machine.Tag) {
-		if t.Round >= 0 && !seen[t] {
-			seen[t] = true
-			out = append(out, t)
-		}
-	}
 	for _, q := range r.queue {
 		for _, f := range q {
-			if !f.Rule.Plain() {
-				add(f.Tag)
+			if !f.plain() {
+				out = append(out, f.Tag)
 			}
 			for _, s := range f.Sent {
-				add(s.Tag)
+				out = append(out, s.Tag)
 			}
+		}
+	}
+	for i := range r.n {
+		for _, s := range r.model.Due(r.states[i]) {
+			out = append(out, s.Tag)
 		}
 	}
 	slices.SortFunc(out, machine.Tag.Compare)
-	return out
+	return slices.Compact(out)
 }
 
 func (r *replay) round(tag machine.Tag) error {
 	sent := make([][]machine.Send, r.n)
 	for i := range r.n {
 		steps := r.model.Send(i+1, r.states[i], tag)
-		if f, ok := r.due(i); ok && f.Rule.Plain() && len(f.Sent) > 0 && f.Sent[0].Tag == tag {
-			st, err := match(steps, f)
-			if err != nil {
-				return err
-			}
-			r.states[i], sent[i] = st.State, st.Out
+		f, ok := r.due(i)
+		st, err := sequential.Step{}, error(nil)
+		if ok && f.plain() && len(f.Sent) > 0 && f.Sent[0].Tag == tag {
+			st, err = r.match(steps, f, tag)
 			r.queue[i] = r.queue[i][1:]
-			continue
+		} else {
+			st, err = idle(steps, i)
 		}
-		if steps[0].Rule != nil {
-			return fmt.Errorf("node %d cannot stay idle as the round begins", i+1)
+		if err != nil {
+			return err
 		}
-		r.states[i], sent[i] = steps[0].State, steps[0].Out
+		r.states[i], sent[i] = st.State, st.Out
 	}
 	for i := range r.n {
 		if err := r.update(i, tag, sent); err != nil {
@@ -110,6 +105,16 @@ func (r *replay) round(tag machine.Tag) error {
 		}
 	}
 	return nil
+}
+
+// idle finds the outcome in which a node does nothing.
+func idle(steps []sequential.Step, i int) (sequential.Step, error) {
+	for _, st := range steps {
+		if st.Action == nil && st.Problem == nil {
+			return st, nil
+		}
+	}
+	return sequential.Step{}, fmt.Errorf("node %d cannot stay idle", i+1)
 }
 
 func (r *replay) due(i int) (Firing, bool) {
@@ -121,7 +126,7 @@ func (r *replay) due(i int) (Firing, bool) {
 
 func (r *replay) update(i int, tag machine.Tag, sent [][]machine.Send) error {
 	f, ok := r.due(i)
-	acts := ok && !f.Rule.Plain() && f.Tag == tag
+	acts := ok && !f.plain() && f.Tag == tag
 	var mailbox []machine.Message
 	if acts {
 		for from, list := range sent {
@@ -133,35 +138,41 @@ func (r *replay) update(i int, tag machine.Tag, sent [][]machine.Send) error {
 		}
 	}
 	steps := r.model.Update(i+1, r.states[i], tag, mailbox)
+	st, err := sequential.Step{}, error(nil)
 	if acts {
-		st, err := match(steps, f)
-		if err != nil {
-			return err
-		}
-		r.states[i] = st.State
+		st, err = r.match(steps, f, machine.Before)
 		r.queue[i] = r.queue[i][1:]
-		return nil
+	} else {
+		st, err = idle(steps, i)
 	}
-	if steps[0].Rule != nil {
-		return fmt.Errorf("node %d acts without a message: %s", i+1, steps[0].Rule.Label())
-	}
-	return nil
+	r.states[i] = st.State
+	return err
 }
 
-// match finds the outcome that agrees with what happened: same rule, same state, same messages sent.
-func match(steps []sequential.Step, f Firing) (sequential.Step, error) {
-	want := string(machine.AppendSends(f.After.AppendVars(nil), f.Sent))
+// match finds the outcome that agrees with what happened: same rule, same state, same messages sent. Those of the round that is
+// beginning have been handed over, the others are due.
+func (r *replay) match(steps []sequential.Step, f Firing, begins machine.Tag) (sequential.Step, error) {
 	for _, st := range steps {
-		if st.Rule == f.Rule && string(machine.AppendSends(st.State.AppendVars(nil), st.Sent)) == want {
+		var rule *core.Rule
+		if st.Action != nil {
+			rule = st.Action.Rule
+		}
+		if is(rule, f.Rule) && r.model.Agrees(st.State, f.After, slices.DeleteFunc(slices.Clone(f.Sent), func(s machine.Send) bool { return s.Tag == begins })) &&
+			sequential.SameSends(st.Out, slices.DeleteFunc(slices.Clone(f.Sent), func(s machine.Send) bool { return s.Tag != begins })) {
 			return st, nil
 		}
 	}
-	return sequential.Step{}, fmt.Errorf("node %d: %s has no counterpart in the sequential program", f.Node, describe(f))
+	return sequential.Step{}, fmt.Errorf("node %d: %s has no counterpart in the sequential program", f.Node, r.describe(f))
 }
 
-func describe(f Firing) string {
+// is says whether two rules are the same one, of the same program or of a copy of it; nil is init.
+func is(a, b *core.Rule) bool {
+	return a == nil && b == nil || a != nil && b != nil && a.Index == b.Index
+}
+
+func (r *replay) describe(f Firing) string {
 	if f.Rule == nil {
 		return "init"
 	}
-	return fmt.Sprintf("%s in phase %d, round %d", f.Rule.Label(), f.Tag.Phase, f.Tag.Round+1)
+	return fmt.Sprintf("%s in phase %d, round %d", f.Rule.Label(r.model.Program.Core), f.Tag.Phase, f.Tag.Round+1)
 }

@@ -1,38 +1,43 @@
 package check
 
 import (
-	"github.com/lockstep-go/lockstep/distal/syntax"
 	"maps"
 	"slices"
+
+	"github.com/lockstep-go/lockstep/distal/core"
+	"github.com/lockstep-go/lockstep/distal/syntax"
 )
 
-// place says where an expression stands, which decides what it may use.
+// place says where an expression or statement stands, which decides what it may use.
 type place struct {
 	state    bool // may read the local state and self
 	choose   bool // may use choose
 	mailbox  bool // may use received(M)
 	nodes    bool // may read the state of any node (properties)
-	dot      *Type
 	selfOnly bool // a property on one output: state of self alone
 	timely   bool // may use timely
+	hear     bool // a network formula
+	step     bool // a lock-step program
+	send     bool // may send
+	dot      *core.Type
 }
 
 // scope is the frame of one body: names in slots.
 type scope struct {
 	place place
 	names []string
-	typs  []*Type
+	typs  []*core.Type
 	slots []int
 	next  int
 	max   int
 }
 
-func (s *scope) push(name string, t *Type) int {
+func (s *scope) push(name string, t *core.Type) core.Binder {
 	slot := s.next
 	s.names, s.typs, s.slots = append(s.names, name), append(s.typs, t), append(s.slots, slot)
 	s.next++
 	s.max = max(s.max, s.next)
-	return slot
+	return core.Binder{Slot: slot, Name: name}
 }
 
 func (s *scope) pop(to int) { s.names, s.typs, s.slots = s.names[:to], s.typs[:to], s.slots[:to] }
@@ -47,13 +52,13 @@ func (s *scope) find(name string) int {
 }
 
 // bind opens a name in the current scope and refuses to hide another one.
-func (c *checker) bind(pos syntax.Pos, name string, t *Type) int {
+func (c *checker) bind(pos syntax.Pos, name string, t *core.Type) core.Binder {
 	_, isVar := c.vars[name]
 	unseen := isVar && !c.scope.place.state // functions and properties cannot read the local state, so nothing is hidden
 	if old, ok := c.taken[name]; ok && !unseen {
-		c.errorf(pos, "names", "%s hides the name declared at %s", name, old)
+		c.Errorf(pos, "names", "%s hides the name declared at %s", name, old)
 	} else if c.scope.find(name) >= 0 {
-		c.errorf(pos, "names", "%s hides another local name", name)
+		c.Errorf(pos, "names", "%s hides another local name", name)
 	}
 	return c.scope.push(name, t)
 }
@@ -67,63 +72,92 @@ func (c *checker) within(p place, f func()) {
 	c.scope = old
 }
 
-// bodies checks everything that contains expressions.
+// bodies lowers everything that contains expressions.
 func (c *checker) bodies(f *syntax.File) {
 	for i, p := range f.Params {
+		if i >= len(c.prog.Params) {
+			break
+		}
 		// A default may use the parameters before it.
-		c.within(place{}, func() { c.infer(p.Default, intType) })
-		syntax.Walk(p.Default, func(e *syntax.Expr) {
-			if r := c.info.Refs[e]; e.Kind == syntax.NameExpr && r.Kind == RefParam && r.Index >= i {
-				c.errorf(e.Pos, "names", "the default of %s uses %s, which comes later", p.Name, e.Name)
+		c.within(place{}, func() { c.prog.Params[i].Default = c.Infer(p.Default, core.IntType) })
+		core.Walk(c.prog.Params[i].Default, func(e core.Expr) {
+			if r, ok := e.(*core.Param); ok && r.Index >= i {
+				c.Errorf(e.At(), "names", "the default of %s uses %s, which comes later", p.Name, c.prog.Params[r.Index].Name)
 			}
 		})
 	}
-	for i := range c.prog.Vars {
-		c.initial(&c.prog.Vars[i])
-	}
-	for _, fn := range c.prog.Funs {
-		c.within(place{}, func() {
-			for _, p := range fn.Params {
-				c.bind(fn.Pos, p.Name, p.Type)
-			}
-			c.infer(fn.Expr, fn.Result)
-		})
-	}
-	for _, a := range c.prog.Actions {
-		c.callable(a)
-	}
+	c.declared(f, syntax.StateDecl, c.initials)
+	c.declared(f, syntax.FunDecl, c.fun)
+	c.declared(f, syntax.ActionDecl, func(d *syntax.Decl) {
+		i, ok := c.actions[d.Name]
+		if ok && c.prog.Actions[i].Pos == d.Pos {
+			c.callable(c.prog.Actions[i], d.Body, place{state: true, choose: true, mailbox: true, send: !c.prog.Lockstep})
+		}
+	})
 	c.noRecursion()
+	c.declared(f, syntax.NetworkDecl, c.networkDecl)
 	for _, d := range f.Decls {
 		c.bodyDecl(d)
 	}
 	if c.prog.Init == nil {
-		c.prog.Init = &Callable{Name: "init"}
+		c.prog.Init = &core.Action{Name: "init"}
 	}
+	if c.prog.Network < 0 {
+		c.prog.Network = c.namedNetwork(syntax.Pos{}, "any", nil)
+	}
+	c.declared(f, syntax.TestDecl, c.test)
+}
+
+// declared runs lower on the declarations of a kind.
+func (c *checker) declared(f *syntax.File, kind syntax.DeclKind, lower func(*syntax.Decl)) {
 	for _, d := range f.Decls {
-		if d.Kind == syntax.TestDecl {
-			c.test(d)
+		if d.Kind == kind {
+			lower(d)
 		}
 	}
 }
 
-func (c *checker) initial(v *Var) {
-	if v.Init == nil {
-		switch v.Type.Kind {
-		case Option, Seq, Set:
-		default:
-			c.errorf(v.Pos, "types", "variable %s needs an initial value: %s: %s = ...", v.Name, v.Name, v.Type)
+func (c *checker) initials(d *syntax.Decl) {
+	for _, f := range d.Fields {
+		i, ok := c.vars[f.Name]
+		if !ok || c.prog.Vars[i].Pos != f.Pos {
+			continue
 		}
+		v := &c.prog.Vars[i]
+		if f.Value != nil {
+			c.within(place{choose: true}, func() { v.Init = c.stored(f.Value, v.Type) })
+			continue
+		}
+		switch v.Type.Kind {
+		case core.Option, core.Seq, core.Set:
+		case core.Bool, core.Int, core.Node, core.Enum, core.Record, core.Message:
+			c.Errorf(v.Pos, "types", "variable %s needs an initial value: %s: %s = ...", v.Name, v.Name, v.Type)
+		}
+	}
+}
+
+func (c *checker) fun(d *syntax.Decl) {
+	i, ok := c.funs[d.Name]
+	if !ok || c.prog.Funs[i].Pos != d.Pos {
 		return
 	}
-	c.within(place{choose: true}, func() { c.infer(v.Init, v.Type) })
+	fn := c.prog.Funs[i]
+	c.within(place{}, func() {
+		for _, p := range fn.Params {
+			c.bind(fn.Pos, p.Name, p.Type)
+		}
+		fn.Body = c.stored(d.Expr, fn.Result)
+	})
 }
 
-func (c *checker) callable(a *Callable) {
-	c.within(place{state: true, choose: true, mailbox: true}, func() {
-		for _, p := range a.Params {
-			c.bind(a.Pos, p.Name, p.Type)
+// callable lowers the body of an action.
+func (c *checker) callable(a *core.Action, body []*syntax.Stmt, p place) {
+	p.step = c.prog.Lockstep
+	c.within(p, func() {
+		for _, q := range a.Params {
+			c.bind(a.Pos, q.Name, q.Type)
 		}
-		c.stmts(a.Body)
+		a.Body = c.stmts(body)
 	})
 }
 
@@ -131,163 +165,108 @@ func (c *checker) bodyDecl(d *syntax.Decl) {
 	switch d.Kind {
 	case syntax.InitDecl:
 		if c.prog.Init != nil {
-			c.errorf(d.Pos, "names", "init is declared twice")
+			c.Errorf(d.Pos, "names", "init is declared twice")
 			return
 		}
-		c.prog.Init = &Callable{Pos: d.Pos, Name: "init", Body: d.Body}
-		c.callable(c.prog.Init)
+		c.prog.Init = &core.Action{Pos: d.Pos, Name: "init"}
+		c.callable(c.prog.Init, d.Body, place{state: true, choose: true, send: !c.prog.Lockstep})
 	case syntax.RuleDecl:
+		if c.prog.Lockstep {
+			c.Errorf(d.Pos, "rounds", "a lock-step program has rounds, not rules")
+			return
+		}
 		c.rule(d)
-	case syntax.NetworkDecl:
-		c.prog.Network = c.network(d.Pos, d.Name, d.Expr)
+	case syntax.RoundDecl:
+		c.roundDecl(d)
 	case syntax.PropertyDecl:
 		c.property(d)
 	case syntax.PhaseDecl:
 		i, ok := c.vars[d.Name]
 		if !ok {
-			c.errorf(d.Pos, "names", "phase variable %s is not in the state%s", d.Name, syntax.Suggest(d.Name, keys(c.vars)))
+			c.Errorf(d.Pos, "names", "phase variable %s is not in the state%s", d.Name, syntax.Suggest(d.Name, keys(c.vars)))
+			return
+		}
+		if c.prog.Vars[i].Type.Kind != core.Int {
+			c.Errorf(d.Pos, "types", "phase variable %s is %s; it must be int", d.Name, c.prog.Vars[i].Type)
 			return
 		}
 		c.prog.Phase = i
+	case syntax.TypeDecl, syntax.EnumDecl, syntax.RecordDecl, syntax.MessageDecl, syntax.RoundsDecl, syntax.StateDecl,
+		syntax.OutputDecl, syntax.FunDecl, syntax.ActionDecl, syntax.NetworkDecl, syntax.TestDecl:
 	}
 }
 
-func (c *checker) rule(d *syntax.Decl) {
-	h := d.Rule
-	r := &Rule{Decl: d, Index: len(c.prog.Rules), Message: -1, Round: -1}
-	bound := intType
-	if h.Timeout {
-		if h.Tag != nil {
-			c.within(place{state: true}, func() { c.infer(h.Tag.Phase, intType) })
-			r.Round = c.round(h.Tag.Round)
-			bound = c.roundMessage(h.Tag.Round, r.Round, h.Var.Name != "")
-		}
-	} else {
-		i, ok := c.msgs[h.Message.Name]
-		if !ok {
-			c.errorf(h.Message.Pos, "names", "unknown message %s%s", h.Message.Name,
-				syntax.Suggest(h.Message.Name, append(keys(c.msgs), "timeout")))
-			return
-		}
-		r.Message, r.Round = i, c.prog.Messages[i].Round
-		bound = c.prog.Messages[i].Type
+// roundDecl lowers a round of a lock-step program.
+func (c *checker) roundDecl(d *syntax.Decl) {
+	if !c.prog.Lockstep {
+		c.Errorf(d.Pos, "rounds", "only a lock-step program has rounds with blocks; begin it with lockstep protocol")
+		return
 	}
-	p := place{state: true, mailbox: !h.Timeout}
-	if h.Times != nil {
-		p.dot = bound
-	}
-	if h.Timeout && (h.Times != nil || h.Same != nil) {
-		c.errorf(d.Pos, "types", "a timeout counts no messages: times and same need a message rule")
-	}
-	c.within(p, func() { c.ruleBody(h, d, bound) })
-	r.Body = &Callable{Pos: d.Pos, Name: h.Label(), Body: d.Body}
-	c.prog.Rules = append(c.prog.Rules, r)
-}
-
-// roundMessage is the type of what a timeout in a round sees: the messages of that round, if it carries one type.
-func (c *checker) roundMessage(id syntax.Ident, round int, used bool) *Type {
-	var found *Type
-	for _, m := range c.prog.Messages {
-		if m.Round != round || m.Type == nil {
-			continue
-		}
-		if found != nil && used {
-			c.errorf(id.Pos, "types", "round %s carries several message types, so a timeout in it cannot bind its messages", id.Name)
-			return intType
-		}
-		found = m.Type
-	}
-	if found == nil {
-		return intType
-	}
-	return found
-}
-
-func (c *checker) ruleBody(h *syntax.Rule, d *syntax.Decl, bound *Type) {
-	many := h.Times != nil || h.Timeout
-	name, pos := h.Var.Name, h.Var.Pos
-	if name == "" {
-		name, pos = "$m", d.Pos
-	}
-	t := bound
-	if many {
-		t = &Type{Kind: Set, Elem: bound}
-	}
-	if h.Timeout && h.Tag == nil {
-		name = "$m"
-	}
-	c.bind(pos, name, t)
-	c.scope.push("$dot", bound)
-	if h.Guard != nil {
-		if many && !h.Timeout {
-			// The guard selects messages one by one; the set does not exist yet.
-			c.scope.names[0] = "$m"
-		}
-		c.scope.place.timely = !h.Timeout
-		c.infer(h.Guard, boolType)
-		c.scope.place.timely = false
-		c.scope.names[0] = name
-	}
-	for _, s := range h.Same {
-		if s.Kind != syntax.DotExpr {
-			c.errorf(s.Pos, "types", "same takes fields of the message, as in same (.ballot)")
-			continue
-		}
-		c.infer(s, nil)
-	}
-	if h.Same != nil && h.Times == nil {
-		c.errorf(d.Pos, "types", "same needs times")
-	}
-	if h.Times != nil && h.Times.Count != nil {
-		c.infer(h.Times.Count, intType)
-	}
-	c.scope.place.choose = true
-	c.scope.place.dot = nil
-	c.stmts(d.Body)
-}
-
-func (c *checker) network(pos syntax.Pos, name string, count *syntax.Expr) Network {
-	kind, ok := networkNames[name]
+	i, ok := c.rounds[d.Name]
 	if !ok {
-		c.errorf(pos, "names", "unknown network %s%s; known are any, reliable, atleast(k) and kernel", name,
-			syntax.Suggest(name, keys(networkNames)))
+		c.Errorf(d.Pos, "rounds", "round %s is not in the declared order%s", d.Name, syntax.Suggest(d.Name, c.prog.RoundNames()))
+		return
 	}
-	if (kind == AtLeast) != (count != nil) {
-		c.errorf(pos, "types", "network atleast, and only it, takes a number: network atleast(n - f)")
-		return Network{}
+	r := &c.prog.Rounds[i]
+	lower := func(body []*syntax.Stmt, p place) []core.Stmt {
+		p.state, p.choose, p.step = true, true, true
+		a := &core.Action{}
+		c.callable(a, body, p)
+		return a.Body
 	}
-	if count != nil {
-		c.within(place{}, func() { c.infer(count, intType) })
-	}
-	return Network{kind, count}
+	r.Send = lower(d.First, place{send: true})
+	r.Update = lower(d.Body, place{mailbox: true})
 }
 
 func (c *checker) property(d *syntax.Decl) {
 	if !c.claim(d.Pos, d.Name) {
 		return
 	}
-	q := &Property{Pos: d.Pos, Name: d.Name, OnOutput: d.Output != "", Expr: d.Expr}
-	if q.OnOutput && c.prog.Output == nil {
-		c.errorf(d.Pos, "types", "property %s speaks of outputs, but the program declares no output type", d.Name)
-		return
+	q := &core.Property{Pos: d.Pos, Name: d.Name, Bound: d.Output}
+	if d.Output != "" {
+		q.Moment = core.OnOutput
+		if c.prog.Output < 0 {
+			c.Errorf(d.Pos, "types", "property %s speaks of outputs, but the program declares no output type", d.Name)
+			return
+		}
 	}
-	c.within(place{nodes: true, selfOnly: q.OnOutput}, func() {
-		if q.OnOutput {
-			c.bind(d.Pos, d.Output, c.prog.Output)
+	c.within(place{nodes: true, selfOnly: d.Output != ""}, func() {
+		if d.Output != "" {
+			c.bind(d.Pos, d.Output, c.prog.OutputType())
 		}
-		c.infer(d.Expr, boolType)
+		q.X = c.Infer(d.Expr, core.BoolType)
 	})
-	seen := map[int]bool{}
-	syntax.Walk(d.Expr, func(e *syntax.Expr) {
-		switch r := c.info.Refs[e]; {
-		case e.Kind == syntax.FieldExpr && r.Kind == RefNodeVar && !seen[r.Index]:
-			seen[r.Index] = true
-			q.Vars = append(q.Vars, r.Index)
-		case e.Kind == syntax.FieldExpr && r.Kind == RefNodeOutput:
-			q.Outputs = true
+	core.Walk(q.X, func(e core.Expr) {
+		if v, ok := e.(*core.NodeVar); ok && !slices.Contains(q.Vars, v.Index) {
+			q.Vars = append(q.Vars, v.Index)
 		}
 	})
+	q.Joint = q.Moment == core.OnStates && q.X != nil && joint(q.X)
 	c.prog.Props = append(c.prog.Props, q)
+}
+
+// joint says whether a property of states may relate several nodes. It does not if it is `forall p in all: e` where e reads
+// the state of p alone, or a conjunction of such.
+func joint(x core.Expr) bool {
+	switch x := x.(type) {
+	case *core.Apply:
+		if x.Op == core.And {
+			return joint(x.Args[0]) || joint(x.Args[1])
+		}
+	case *core.Quant:
+		if x.Kind != core.Forall || len(x.Slots) != 1 {
+			return true
+		}
+		others := false
+		core.Walk(x.Body, func(e core.Expr) {
+			if v, ok := e.(*core.NodeVar); ok {
+				l, ok := v.Node.(*core.Local)
+				others = others || !ok || l.Slot != x.Slots[0].Slot
+			}
+		})
+		return others
+	}
+	return true
 }
 
 func keys[V any](m map[string]V) []string {

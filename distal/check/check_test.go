@@ -95,23 +95,21 @@ upon Pong m with m.k == k do { k := k + 1 send Ping(k) to others }
 func ExampleCheck() {
 	f, _ := syntax.Parse(pingPong)
 	p, remarks := check.Check(f)
-	fmt.Println(p.Name, p.Rounds, "phase", p.Vars[p.Phase].Name, len(remarks), "remarks", len(p.Refused), "refused")
+	fmt.Println(p.Name, p.RoundNames(), "phase", p.Vars[p.Phase].Name, len(remarks), "remarks", len(p.Refused), "refused")
 	// Output: PingPong [Ping Pong] phase k 0 remarks 0 refused
-}
-
-func ExampleConditionText() {
-	fmt.Println(check.ConditionText("condition 5"))
-	// Output: between a send and the next receive nothing changes unless the tag moves
 }
 
 func ExampleProgram_ParseNetwork() {
 	f, _ := syntax.Parse(pingPong)
 	p, _ := check.Check(f)
 	n, err := p.ParseNetwork("atleast(n - 1)")
-	fmt.Println(n, err)
+	fmt.Println(p.Networks[n].Name, err)
+	n, err = p.ParseNetwork("forall p in all: node(1) in heard(p)")
+	fmt.Println(p.Networks[n].Name, err)
 	_, err = p.ParseNetwork("relaible")
-	fmt.Println(err)
+	fmt.Println(strings.Split(err.Error(), ";")[0])
 	// Output:
 	// atleast(n - 1) <nil>
-	// network "relaible": unknown network relaible (did you mean reliable?); known are any, reliable, atleast(k) and kernel
+	// forall p in all: node(1) in heard(p) <nil>
+	// network "relaible": unknown network relaible (did you mean reliable?)
 }

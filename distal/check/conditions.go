@@ -2,7 +2,9 @@ package check
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/lockstep-go/lockstep/distal/core"
 	"github.com/lockstep-go/lockstep/distal/syntax"
 )
 
@@ -23,42 +25,28 @@ func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // Proof is what is known about one condition for one rule.
 type Proof struct {
-	Pos       syntax.Pos `json:"pos"`
-	Condition string     `json:"condition"`
-	Rule      string     `json:"rule"`
-	Status    Status     `json:"status"`
-	Text      string     `json:"text,omitempty"` // why, when it is not proved
+	Pos       syntax.Pos     `json:"pos"`
+	Condition core.Condition `json:"condition"`
+	Rule      string         `json:"rule"`
+	Status    Status         `json:"status"`
+	Text      string         `json:"text,omitempty"` // why, when it is not proved
+	at        syntax.Pos     // of the rule
 }
-
-// The conditions of Section 4.2, in plain words.
-var conditionText = map[string]string{
-	"condition 1": "the tag of a node only grows",
-	"condition 2": "a message is sent with the tag of its sender",
-	"condition 3": "a guard uses only messages of the current round or a later one",
-	"condition 4": "an action reads only messages of the current round",
-	"condition 5": "between a send and the next receive nothing changes unless the tag moves",
-	"one message": "at most one message goes from one node to another in one round",
-}
-
-// ConditionText says in plain words what a condition demands.
-func ConditionText(condition string) string { return conditionText[condition] }
 
 // judge collects the findings of all paths of one rule.
 type judge struct {
 	c     *checker
 	pos   syntax.Pos
 	rule  string
-	worst map[string]*Proof
+	worst map[core.Condition]*Proof
 }
 
-func (j *judge) note(condition string, status Status, pos syntax.Pos, format string, args ...any) {
+func (j *judge) note(condition core.Condition, status Status, pos syntax.Pos, format string, args ...any) {
 	p := j.worst[condition]
 	if p.Status < status {
 		p.Status, p.Pos, p.Text = status, pos, fmt.Sprintf(format, args...)
 	}
 }
-
-var conditionNames = []string{"condition 1", "condition 2", "condition 3", "condition 4", "condition 5", "one message"}
 
 // conditions decides the five conditions for init and every rule.
 func (c *checker) conditions() {
@@ -67,93 +55,112 @@ func (c *checker) conditions() {
 	}
 	follows := c.phaseFollows()
 	c.skipped = c.skippable()
-	c.judged("init", c.prog.Init.Pos, c.prog.Init.Body, nil, func(j *judge, e *symbolic) {
-		j.sends(e, linear{}, -1, false)
+	start := symbolicStart(c.prog.Program, nil)
+	c.judged("init", c.prog.Init.Pos, c.prog.Init.Body, start, func(j *judge, e *symbolic) {
+		j.sends(e, core.Linear{}, -1, false)
+		j.mailbox(c.prog.Init.Body, "init")
 	})
-	for _, r := range c.prog.Rules {
-		c.judgeRule(r, follows)
+	for i, r := range c.prog.Rules {
+		c.judgeRule(r, c.prog.heads[i], follows)
 	}
 }
 
 // judged follows all paths of a body and files what visit notes about them.
-func (c *checker) judged(rule string, pos syntax.Pos, body []*syntax.Stmt, start *symbolic, visit func(*judge, *symbolic)) {
-	j := &judge{c: c, pos: pos, rule: rule, worst: map[string]*Proof{}}
-	for _, name := range conditionNames {
-		j.worst[name] = &Proof{Pos: pos, Condition: name, Rule: rule}
+func (c *checker) judged(rule string, pos syntax.Pos, body []core.Stmt, start *symbolic, visit func(*judge, *symbolic)) {
+	j := &judge{c: c, pos: pos, rule: rule, worst: map[core.Condition]*Proof{}}
+	for _, name := range core.Conditions {
+		j.worst[name] = &Proof{Pos: pos, Condition: name, Rule: rule, at: pos}
 	}
-	if start == nil {
-		start = c.prog.symbolicStart(nil)
-	}
-	ok := c.prog.explorePaths(body, start, func(e *symbolic) {
+	ok := follow(body, start, func(e *symbolic) {
 		j.changes(e)
 		visit(j, e)
 	})
 	if !ok {
-		for _, name := range conditionNames {
-			j.note(name, Watched, pos, "the action has too many paths to follow")
+		for _, name := range core.Conditions {
+			j.note(name, Watched, pos, "the action is too long to follow: more than %d paths or %d steps", maxPaths, maxSteps)
 		}
+		j.mailbox(body, rule)
 	}
-	for _, name := range conditionNames {
+	for _, name := range core.Conditions {
 		c.file(*j.worst[name])
+	}
+	for _, r := range c.prog.Rules {
+		if r.Body.Pos == pos && j.worst[core.Current].Status == Proved {
+			r.Current = true
+		}
 	}
 }
 
 func (c *checker) file(p Proof) {
 	c.prog.Proofs = append(c.prog.Proofs, p)
 	switch p.Status {
+	case Proved:
 	case Watched:
 		c.prog.Monitors = append(c.prog.Monitors, Monitor{p.Pos, p.Condition, p.Rule, p.Text})
 	case Refuted:
-		c.prog.Refused = append(c.prog.Refused, syntax.Diagnostic{Pos: p.Pos, Check: p.Condition,
-			Text: fmt.Sprintf("%s breaks %s (%s): %s", p.Rule, p.Condition, conditionText[p.Condition], p.Text)})
+		c.prog.Refused = append(c.prog.Refused, syntax.Diagnostic{Pos: p.Pos, Check: p.Condition.String(),
+			Text: fmt.Sprintf("%s breaks %s (%s): %s", p.Rule, p.Condition, p.Condition.Text(), p.Text)})
 	}
 }
 
+// startOf is what is known when a rule fires.
+func (c *checker) startOf(r *core.Rule) *symbolic {
+	var message *core.MessageType
+	if m := r.Message(); m >= 0 {
+		message = c.prog.Messages[m]
+	}
+	start := symbolicStart(c.prog.Program, message)
+	start.slot = 1 // in the guard
+	start.learn(r.Enabling.Guard, true)
+	start.slot = 0 // in the body
+	return start
+}
+
 // judgeRule decides the conditions for one rule. follows says that the phase variable is never behind the node's tag.
-func (c *checker) judgeRule(r *Rule, follows bool) {
-	h := r.Decl.Rule
-	var message *MessageType
-	if r.Message >= 0 {
-		message = c.prog.Messages[r.Message]
-	}
-	start := c.prog.symbolicStart(message)
-	tag := c.ruleTag(r)
-	if h.Guard != nil {
-		start.learn(h.Guard, true)
-	}
+func (c *checker) judgeRule(r *core.Rule, d *syntax.Decl, follows bool) {
+	start := c.startOf(r)
 	if start.facts.absurd() {
-		c.errorf(r.Pos(), "never fires", "%s can never fire: its guard contradicts itself", r.Label())
+		c.Errorf(d.Pos, "never fires", "%s can never fire: its guard contradicts itself", d.Rule.Label())
 		return
 	}
-	known := start.facts
-	c.judged(r.Label(), r.Pos(), r.Decl.Body, start, func(j *judge, e *symbolic) {
-		if r.Plain() {
-			own := linear{}
+	known, tag := start.facts, c.ruleTag(r)
+	c.judged(d.Rule.Label(), d.Pos, r.Body.Body, start, func(j *judge, e *symbolic) {
+		if _, plain := r.Trigger.(core.OnTimeout); plain {
+			own := core.Linear{}
 			if c.prog.Phase >= 0 {
-				own = linear{"var " + c.prog.Vars[c.prog.Phase].Name, 0}
+				own = varOf(c.prog.Phase)
 			}
 			j.sends(e, own, -1, c.prog.Phase >= 0 && follows)
 			if e.changed != nil && len(e.sends) == 0 {
-				j.note("condition 5", Refuted, e.changed.Pos, "a timeout changes the state without sending into another round")
+				j.note(core.Rests, Refuted, e.changed.At(), "a timeout changes the state without sending into another round")
 			}
+			j.mailbox(r.Body.Body, "a timeout")
 			return
 		}
-		j.sends(e, tag, r.Round, true)
-		j.guard(r, known, tag, follows)
+		j.sends(e, tag, r.Round(c.prog.Program), true)
+		j.guard(r, d, known, tag, follows)
 		j.reads(r)
 	})
+}
+
+// text is a statement as it is written.
+func (c *checker) text(s core.Stmt) string {
+	if t := c.texts[s.At()]; t != nil {
+		return t.String()
+	}
+	return "the statement"
 }
 
 // changes looks for updates after a send (condition 5).
 func (j *judge) changes(e *symbolic) {
 	if e.late != nil {
-		j.note("condition 5", Refuted, e.late.Pos, "'%s' comes after a send", e.late)
+		j.note(core.Rests, Refuted, e.late.At(), "'%s' comes after a send", j.c.text(e.late))
 	}
 }
 
 // sends looks at the tags along a path (conditions 1 and 2, one message). It begins in (phase, round); when known is not
 // set nothing is known about where it begins.
-func (j *judge) sends(e *symbolic, phase linear, round int, known bool) {
+func (j *judge) sends(e *symbolic, phase core.Linear, round int, known bool) {
 	prog := j.c.prog
 	for i, s := range e.sends {
 		fs := e.facts
@@ -164,12 +171,12 @@ func (j *judge) sends(e *symbolic, phase linear, round int, known bool) {
 			switch {
 			case ahead || same:
 			case back:
-				j.note("condition 1", Refuted, s.stmt.Pos, "'%s' goes back to, or stays in, a round that the node is already in", s.stmt)
+				j.note(core.Grows, Refuted, s.stmt.At(), "'%s' goes back to, or stays in, a round that the node is already in", j.c.text(s.stmt))
 			default:
-				j.note("condition 1", Watched, s.stmt.Pos, "the tag of '%s' could not be proved to grow", s.stmt)
+				j.note(core.Grows, Watched, s.stmt.At(), "the tag of '%s' could not be proved to grow", j.c.text(s.stmt))
 			}
 		} else if prog.Init.Name != j.rule {
-			j.note("condition 1", Watched, s.stmt.Pos, "the tag of '%s' could not be proved to grow", s.stmt)
+			j.note(core.Grows, Watched, s.stmt.At(), "the tag of '%s' could not be proved to grow", j.c.text(s.stmt))
 		}
 		phase, round = s.phase, s.round
 		j.ownPhase(fs, s)
@@ -186,99 +193,120 @@ func (j *judge) ownPhase(fs facts, s sentAt) {
 	switch {
 	case fs.equal(s.phase, s.own):
 	case fs.less(s.phase, s.own) || fs.less(s.own, s.phase):
-		j.note("condition 2", Refuted, s.stmt.Pos, "'%s' carries a phase other than %s", s.stmt, name)
+		j.note(core.Carries, Refuted, s.stmt.At(), "'%s' carries a phase other than %s", j.c.text(s.stmt), name)
 	default:
-		j.note("condition 2", Watched, s.stmt.Pos, "the phase of '%s' could not be proved to be %s", s.stmt, name)
+		j.note(core.Carries, Watched, s.stmt.At(), "the phase of '%s' could not be proved to be %s", j.c.text(s.stmt), name)
 	}
 }
 
 // once compares a send with the earlier ones on its path.
 func (j *judge) once(e *symbolic, i int) {
 	s := e.sends[i]
-	if s.loop {
-		j.note("one message", Watched, s.stmt.Pos, "'%s' stands in a loop", s.stmt)
-	}
 	for _, old := range e.sends[:i] {
 		if old.round != s.round || e.facts.less(old.phase, s.phase) || e.facts.less(s.phase, old.phase) {
 			continue
 		}
-		a, b := old.stmt.Expr.String(), s.stmt.Expr.String()
-		if e.facts.equal(old.phase, s.phase) && (a == b || a == "all" || b == "all") {
-			j.note("one message", Refuted, s.stmt.Pos, "'%s' follows '%s', which goes to the same receivers in the same round", s.stmt, old.stmt)
-		} else {
-			j.note("one message", Watched, s.stmt.Pos, "'%s' and '%s' may go to the same receiver", old.stmt, s.stmt)
+		if s.each != 0 && old.each == s.each {
+			continue // two passes of one loop over a set, to one element each
+		}
+		a, b := j.c.receivers(old.stmt), j.c.receivers(s.stmt)
+		someA, someB := a == "all" || j.pure(old.stmt.To), b == "all" || j.pure(s.stmt.To)
+		meet := someA && someB && (a == "all" || b == "all" || a == b && e.late == nil && !old.deep && !s.deep)
+		switch {
+		case old.stmt == s.stmt:
+			j.note(core.Once, Watched, s.stmt.At(), "'%s' may be sent more than once", j.c.text(s.stmt))
+		case !old.loop && !s.loop && e.facts.equal(old.phase, s.phase) && meet:
+			j.note(core.Once, Refuted, s.stmt.At(), "'%s' follows '%s', which goes to the same receivers in the same round", j.c.text(s.stmt), j.c.text(old.stmt))
+		default:
+			j.note(core.Once, Watched, s.stmt.At(), "'%s' and '%s' may go to the same receiver", j.c.text(old.stmt), j.c.text(s.stmt))
 		}
 	}
 }
 
+// pure says whether an expression certainly stands for a node or some nodes, the same whenever it is evaluated.
+func (j *judge) pure(x core.Expr) bool {
+	lit, ok := x.(*core.Apply)
+	if !ok || lit.Op != core.SetOfAll {
+		return false
+	}
+	pure := true
+	core.Walk(x, func(e core.Expr) {
+		if a, ok := e.(*core.Apply); ok && a.Op == core.Choose {
+			pure = false
+		}
+	})
+	return pure
+}
+
+// receivers writes whom a send goes to.
+func (c *checker) receivers(s *core.Send) string {
+	if t := c.texts[s.At()]; t != nil {
+		return t.Expr.String()
+	}
+	return ""
+}
+
 // guard decides condition 3: the tag of the messages is not before the node's own.
-func (j *judge) guard(r *Rule, known facts, tag linear, follows bool) {
+func (j *judge) guard(r *core.Rule, d *syntax.Decl, known facts, tag core.Linear, follows bool) {
 	prog := j.c.prog
-	if prog.Phase < 0 && !demandsTimely(r.Decl.Rule.Guard) && !r.Decl.Rule.Timeout {
-		j.note("condition 3", Watched, r.Pos(), "no variable is known to hold the node's phase")
-		return
+	_, timeout := r.Trigger.(core.OnRoundTimeout)
+	if timeout || r.Timely {
+		return // timely messages only, or a timeout, which cannot fire in a round that the node has passed
 	}
 	if prog.Phase < 0 {
+		j.note(core.Current, Watched, d.Pos, "no variable is known to hold the node's phase")
 		return
 	}
-	own := linear{"var " + prog.Vars[prog.Phase].Name, 0}
-	name := prog.Vars[prog.Phase].Name
+	own, name, round := varOf(prog.Phase), prog.Vars[prog.Phase].Name, r.Round(prog.Program)
 	switch {
-	case r.Decl.Rule.Timeout || demandsTimely(r.Decl.Rule.Guard):
-		// Timely messages only, or a timeout, which cannot fire in a round that the node has passed.
 	case known.less(tag, own):
-		j.note("condition 3", Refuted, r.Pos(), "the guard admits only messages of phases before %s", name)
+		j.note(core.Current, Refuted, d.Pos, "the guard admits only messages of phases before %s", name)
 	case follows && known.less(own, tag):
-	case follows && known.noMore(own, tag) && !j.c.skipped[r.Round]:
+	case follows && known.noMore(own, tag) && !j.c.skipped[round]:
 	case follows && known.noMore(own, tag):
-		j.note("condition 3", Watched, r.Pos(), "within phase %s the node may have passed round %s", name, prog.Rounds[r.Round])
+		j.note(core.Current, Watched, d.Pos, "within phase %s the node may have passed round %s", name, prog.Rounds[round].Name)
 	case known.noMore(own, tag):
-		j.note("condition 3", Watched, r.Pos(), "%s may lag behind the node's tag", name)
+		j.note(core.Current, Watched, d.Pos, "%s may lag behind the node's tag", name)
 	default:
-		j.note("condition 3", Watched, r.Pos(), "the guard does not say that the message's phase is at least %s", name)
+		j.note(core.Current, Watched, d.Pos, "the guard does not say that the message's phase is at least %s", name)
 	}
 }
 
-// demandsTimely says whether a guard holds only for timely messages.
-func demandsTimely(g *syntax.Expr) bool {
-	switch {
-	case g == nil:
-		return false
-	case g.Kind == syntax.BinaryExpr && g.Name == "and":
-		return demandsTimely(g.Args[0]) || demandsTimely(g.Args[1])
-	}
-	return g.Kind == syntax.NameExpr && g.Name == "timely"
-}
-
-// reads decides condition 4: the mailbox is read only through the rule's own messages.
-func (j *judge) reads(r *Rule) {
+// reads decides condition 4: received shows messages of the rule's tag, so it must be asked for those of its round.
+func (j *judge) reads(r *core.Rule) {
 	prog := j.c.prog
-	look := func(e *syntax.Expr) {
-		syntax.Walk(e, func(x *syntax.Expr) {
-			if x.Kind != syntax.CallExpr || prog.Info.Refs[x] != (Ref{RefBuiltin, BuiltinReceived}) {
-				return
-			}
-			m := prog.Messages[prog.Info.Refs[x.Args[0]].Index]
-			if m.Round != r.Round {
-				j.note("condition 4", Refuted, x.Pos, "%s reads messages of round %s in a rule of round %s", x, prog.Rounds[m.Round], prog.Rounds[r.Round])
-			} else {
-				j.note("condition 4", Watched, x.Pos, "%s may hold messages of other phases", x)
-			}
-		})
+	round := r.Round(prog.Program)
+	look := func(e core.Expr) {
+		x, ok := e.(*core.Mail)
+		if !ok || !x.All {
+			return
+		}
+		if m := prog.Messages[x.Message]; m.Round != round {
+			j.note(core.Reads, Refuted, x.Pos, "received(%s) reads messages of round %s in a rule of round %s", m.Type.Name, prog.Rounds[m.Round].Name, prog.Rounds[round].Name)
+		}
 	}
-	look(r.Decl.Rule.Guard)
-	prog.eachStmt(r.Decl.Body, func(s *syntax.Stmt) { s.Exprs(look) })
+	core.Walk(r.Enabling.Guard, look)
+	prog.ReachExprs(r.Body.Body, look)
+}
+
+// mailbox refuses to read the mailbox where there is no round: in init and in plain timeouts, through an action.
+func (j *judge) mailbox(body []core.Stmt, who string) {
+	j.c.prog.ReachExprs(body, func(e core.Expr) {
+		if x, ok := e.(*core.Mail); ok && x.All {
+			j.note(core.Reads, Refuted, x.Pos, "%s belongs to no round and reads received(%s)", who, j.c.prog.Messages[x.Message].Type.Name)
+		}
+	})
 }
 
 // inferPhase takes as phase variable the first int variable that every send carries as its phase.
 func (c *checker) inferPhase() {
 	for i, v := range c.prog.Vars {
-		if v.Type.Kind != Int {
+		if v.Type.Kind != core.Int {
 			continue
 		}
 		c.prog.Phase = i
 		fits, sends := true, 0
-		c.everyPath(func(_ *Rule, e *symbolic) {
+		c.everyPath(func(_ *core.Rule, e *symbolic) {
 			for _, s := range e.sends {
 				sends++
 				fits = fits && e.facts.equal(s.phase, s.own)
@@ -298,14 +326,14 @@ func (c *checker) phaseFollows() bool {
 		return false
 	}
 	ok := true
-	complete := c.everyPath(func(r *Rule, e *symbolic) {
+	complete := c.everyPath(func(r *core.Rule, e *symbolic) {
 		end := e.vars[c.prog.Phase]
 		switch {
 		case len(e.sends) > 0:
 			ok = ok && e.facts.noMore(e.sends[len(e.sends)-1].phase, end)
 		case r == nil:
-		case r.Plain():
-			ok = ok && e.facts.noMore(linear{"var " + c.prog.Vars[c.prog.Phase].Name, 0}, end)
+		case r.Round(c.prog.Program) < 0:
+			ok = ok && e.facts.noMore(varOf(c.prog.Phase), end)
 		default:
 			ok = ok && e.facts.noMore(c.ruleTag(r), end)
 		}
@@ -321,13 +349,15 @@ func (c *checker) skippable() []bool {
 	if c.prog.Phase < 0 {
 		return out
 	}
-	complete := c.everyPath(func(r *Rule, e *symbolic) {
-		var phase linear
+	complete := c.everyPath(func(r *core.Rule, e *symbolic) {
+		var phase core.Linear
 		own, last := -1, -1
 		if r != nil {
-			own, last = r.Round, r.Round
+			own = r.Round(c.prog.Program)
+			last = own
 			phase = c.ruleTag(r)
 		}
+		acted := phase
 		if len(e.sends) > 0 {
 			s := e.sends[len(e.sends)-1]
 			phase, last = s.phase, s.round
@@ -336,7 +366,8 @@ func (c *checker) skippable() []bool {
 			return // the node is in a later phase already
 		}
 		for round := range out {
-			out[round] = out[round] || round < last && round != own
+			// What the node has acted in counts only if it was in the phase in which it is now.
+			out[round] = out[round] || round < last && (round != own || !e.facts.equal(acted, phase))
 		}
 	})
 	for round := range out {
@@ -346,31 +377,82 @@ func (c *checker) skippable() []bool {
 }
 
 // ruleTag is the symbolic phase of a rule's messages, or of the round in which a timeout waits.
-func (c *checker) ruleTag(r *Rule) linear {
-	h := r.Decl.Rule
-	if h.Tag == nil {
-		return linear{"tag", 0}
-	}
-	start := c.prog.symbolicStart(nil)
-	v, ok := start.value(h.Tag.Phase)
+func (c *checker) ruleTag(r *core.Rule) core.Linear {
+	t, ok := r.Trigger.(core.OnRoundTimeout)
 	if !ok {
-		return linear{"unknown phase", 0}
+		return core.Linear{Base: "tag"}
+	}
+	v, ok := symbolicStart(c.prog.Program, nil).value(t.Phase)
+	if !ok {
+		return core.Linear{Base: "unknown phase"}
 	}
 	return v
 }
 
-func (c *checker) everyPath(visit func(*Rule, *symbolic)) bool {
-	ok := c.prog.explorePaths(c.prog.Init.Body, c.prog.symbolicStart(nil), func(e *symbolic) { visit(nil, e) })
+// everyPath follows init and every rule; false when one of them takes too much.
+func (c *checker) everyPath(visit func(*core.Rule, *symbolic)) bool {
+	ok := follow(c.prog.Init.Body, symbolicStart(c.prog.Program, nil), func(e *symbolic) { visit(nil, e) })
 	for _, r := range c.prog.Rules {
-		var m *MessageType
-		if r.Message >= 0 {
-			m = c.prog.Messages[r.Message]
-		}
-		start := c.prog.symbolicStart(m)
-		if g := r.Decl.Rule.Guard; g != nil {
-			start.learn(g, true)
-		}
-		ok = c.prog.explorePaths(r.Decl.Body, start, func(e *symbolic) { visit(r, e) }) && ok
+		ok = follow(r.Body.Body, c.startOf(r), func(e *symbolic) { visit(r, e) }) && ok
 	}
 	return ok
+}
+
+// Ways is where a node can be after an action: in which rounds of the same phase, and in which of another one, it has sent last,
+// and whether it may have sent nothing.
+type Ways struct {
+	Same, Other []int
+	Rests       bool
+	Unknown     bool // the action is too long to follow
+}
+
+// Leads finds where a rule can lead; nil is the init block.
+func (p *Program) Leads(r *core.Rule) Ways {
+	var out Ways
+	own, body := -1, p.Init.Body
+	if r != nil {
+		own, body = r.Round(p.Program), r.Body.Body
+	}
+	add := func(list *[]int, round int) {
+		if !slices.Contains(*list, round) {
+			*list = append(*list, round)
+			slices.Sort(*list)
+		}
+	}
+	out.Unknown = !follow(body, symbolicStart(p.Program, nil), func(e *symbolic) {
+		if len(e.sends) == 0 {
+			out.Rests = true
+			return
+		}
+		// Conditions 1 and 2: the last send tells where the node is, and a round that is not later is one of a later phase.
+		if last := e.sends[len(e.sends)-1]; last.round > own && own >= 0 {
+			add(&out.Same, last.round)
+		} else {
+			add(&out.Other, last.round)
+		}
+	})
+	return out
+}
+
+// MostSends is the largest number of messages of a type that one action sends; 0 when that cannot be told.
+func (p *Program) MostSends(message int) int {
+	most, known := 1, true
+	visit := func(e *symbolic) {
+		count := 0
+		for _, s := range e.sends {
+			if s.stmt.Message == message {
+				count++
+				known = known && !s.loop
+			}
+		}
+		most = max(most, count)
+	}
+	known = follow(p.Init.Body, symbolicStart(p.Program, nil), visit) && known
+	for _, r := range p.Rules {
+		known = follow(r.Body.Body, symbolicStart(p.Program, nil), visit) && known
+	}
+	if !known {
+		return 0
+	}
+	return most
 }

@@ -1,123 +1,164 @@
 package check
 
-import "github.com/lockstep-go/lockstep/distal/syntax"
+import (
+	"fmt"
 
-// infer finds the type of e. want, if not nil, is the type needed; empty literals take it, others must equal it.
-// The result is nil after an error that has been reported.
-func (c *checker) infer(e *syntax.Expr, want *Type) *Type {
-	t := c.typeOf(e, want)
-	if t == nil {
+	"github.com/lockstep-go/lockstep/distal/core"
+	"github.com/lockstep-go/lockstep/distal/syntax"
+)
+
+// Infer lowers e. want, if not nil, is the type needed; empty literals take it, others must equal it. The result is nil
+// after an error that has been reported.
+func (c *checker) Infer(e *syntax.Expr, want *core.Type) core.Expr {
+	x := c.lower(e, want)
+	if x == nil {
 		return nil
 	}
-	c.info.Types[e] = t
-	if want != nil && !t.Equal(want) {
+	if t := x.Of(); want != nil && !t.Equal(want) {
 		hint := ""
-		if want.Kind == Option && t.Equal(want.Elem) {
+		if want.Kind == core.Option && t.Equal(want.Elem) {
 			hint = "; write some(...)"
 		}
-		c.errorf(e.Pos, "types", "%s has type %s, but %s is needed%s", e, t, want, hint)
+		c.Errorf(e.Pos, "types", "%s has type %s, but %s is needed%s", e, t, want, hint)
 		return nil
 	}
-	return t
+	return x
 }
 
-func (c *checker) typeOf(e *syntax.Expr, want *Type) *Type {
+// stored lowers an expression whose value goes where a range may be declared.
+func (c *checker) stored(e *syntax.Expr, t *core.Type) core.Expr {
+	x := c.Infer(e, t)
+	if x == nil || !t.Ranged() {
+		return x
+	}
+	return &core.Fit{Info: core.Info{Pos: e.Pos, Type: t}, X: x}
+}
+
+func (c *checker) lower(e *syntax.Expr, want *core.Type) core.Expr {
+	at := core.Info{Pos: e.Pos}
 	switch e.Kind {
 	case syntax.IntExpr:
-		return intType
+		at.Type = core.IntType
+		return &core.Const{Info: at, Value: core.Value{N: e.Int}}
 	case syntax.NameExpr:
-		return c.nameType(e, want)
+		return c.name(e, want)
 	case syntax.UnaryExpr:
-		if e.Name == "not" {
-			c.infer(e.Args[0], boolType)
-			return boolType
-		}
-		c.infer(e.Args[0], intType)
-		return intType
+		return c.operator(core.Unary, e, want)
 	case syntax.BinaryExpr:
-		return c.binaryType(e, want)
+		return c.operator(core.Binary, e, want)
 	case syntax.CallExpr:
-		return c.callType(e, want)
+		return c.callExpr(e, want)
 	case syntax.FieldExpr:
-		return c.fieldType(e)
+		return c.fieldExpr(e)
 	case syntax.DotExpr:
-		if c.scope.place.dot == nil {
-			c.errorf(e.Pos, "types", "'.%s' is a field of the counted message; it stands only in the guard of a rule with times", e.Name)
-			return nil
-		}
-		return c.memberType(e, c.scope.place.dot)
-	case syntax.IndexExpr:
-		t := c.infer(e.Args[0], nil)
-		c.infer(e.Args[1], intType)
+		t := c.scope.place.dot
 		if t == nil {
+			c.Errorf(e.Pos, "types", "'.%s' is a field of the counted message; it stands only in the guard of a rule with times", e.Name)
 			return nil
 		}
-		if t.Kind != Seq {
-			c.errorf(e.Pos, "types", "only a sequence can be indexed, not %s", t)
+		return c.member(e, &core.Local{Info: core.Info{Pos: e.Pos, Type: t}, Slot: 1})
+	case syntax.IndexExpr:
+		x, i := c.Infer(e.Args[0], nil), c.Infer(e.Args[1], core.IntType)
+		if x == nil || i == nil {
 			return nil
 		}
-		return t.Elem
+		if x.Of().Kind != core.Seq {
+			c.Errorf(e.Pos, "types", "only a sequence can be indexed, not %s", x.Of())
+			return nil
+		}
+		at.Type = x.Of().Elem
+		return &core.Apply{Info: at, Op: core.Index, Args: []core.Expr{x, i}}
 	case syntax.SetExpr, syntax.SeqExpr:
-		return c.literalType(e, want)
-	default:
-		return c.bindingType(e, want)
+		return c.literal(e, want)
+	case syntax.IfExpr:
+		return c.conditional(e, want)
+	case syntax.BuildExpr, syntax.QuantExpr, syntax.BestExpr:
+		return c.binding(e)
 	}
+	panic(fmt.Sprintf("check: an expression of kind %d", e.Kind))
 }
 
-func (c *checker) nameType(e *syntax.Expr, want *Type) *Type {
-	ref := func(k RefKind, i int) { c.info.Refs[e] = Ref{k, i} }
+// operator finds the row of an operator and lets it check its operands.
+func (c *checker) operator(form core.Form, e *syntax.Expr, want *core.Type) core.Expr {
+	row, ok := core.Written(form, e.Name)
+	if !ok {
+		c.Errorf(e.Pos, "types", "unknown operator %s", e.Name)
+		return nil
+	}
+	return row.Typing(c, e, want)
+}
+
+func (c *checker) name(e *syntax.Expr, want *core.Type) core.Expr {
+	at := core.Info{Pos: e.Pos}
 	switch e.Name {
 	case "true", "false":
-		ref(RefWord, 0)
-		return boolType
-	case "all":
-		ref(RefWord, 0)
-		return nodeSet
-	case "self", "others":
-		ref(RefWord, 0)
-		if p := c.scope.place; !p.state && !p.selfOnly {
-			c.errorf(e.Pos, "names", "%s has no meaning here: no node acts", e.Name)
-		}
-		if e.Name == "others" {
-			return nodeSet
-		}
-		return nodeType
-	case "timely":
-		ref(RefWord, 0)
-		if !c.scope.place.timely {
-			c.errorf(e.Pos, "names", "timely stands only in the guard of a rule on messages")
-		}
-		return boolType
+		at.Type = core.BoolType
+		return &core.Const{Info: at, Value: core.Truth(e.Name == "true")}
 	case "none":
-		ref(RefWord, 0)
-		if want == nil || want.Kind != Option {
-			c.errorf(e.Pos, "types", "none is a value of an optional type, which is not needed here")
+		if want == nil || want.Kind != core.Option {
+			c.Errorf(e.Pos, "types", "none is a value of an optional type, which is not needed here")
 			return nil
 		}
-		return want
+		at.Type = want
+		return &core.Const{Info: at}
 	}
 	if i := c.scope.find(e.Name); i >= 0 {
-		ref(RefLocal, c.scope.slots[i])
-		return c.scope.typs[i]
+		at.Type = c.scope.typs[i]
+		if at.Type == nil {
+			return nil
+		}
+		return &core.Local{Info: at, Slot: c.scope.slots[i]}
+	}
+	if row, ok := core.Written(core.Word, e.Name); ok {
+		return row.Typing(c, e, want)
 	}
 	if i, ok := c.vars[e.Name]; ok {
 		if !c.scope.place.state {
-			c.errorf(e.Pos, "names", "%s is local state, which cannot be read here", e.Name)
+			c.Errorf(e.Pos, "names", "%s is local state, which cannot be read here", e.Name)
 		}
-		ref(RefVar, i)
-		return c.prog.Vars[i].Type
+		at.Type = c.prog.Vars[i].Type
+		return &core.Var{Info: at, Index: i}
 	}
 	if i, ok := c.params[e.Name]; ok {
-		ref(RefParam, i)
-		return intType
+		at.Type = core.IntType
+		return &core.Param{Info: at, Index: i}
 	}
 	if v, ok := c.enums[e.Name]; ok {
-		ref(RefEnum, v.index)
-		return v.typ
+		at.Type = v.typ
+		return &core.Const{Info: at, Value: core.Value{N: int64(v.index)}}
 	}
 	names := append(append(append(keys(c.vars), keys(c.params)...), keys(c.enums)...), c.scope.names...)
-	c.errorf(e.Pos, "names", "unknown name %s%s", e.Name, syntax.Suggest(e.Name, names))
+	c.Errorf(e.Pos, "names", "unknown name %s%s", e.Name, syntax.Suggest(e.Name, names))
 	return nil
+}
+
+// May implements [core.Typer].
+func (c *checker) May(what core.Permission, e *syntax.Expr) bool {
+	p := c.scope.place
+	ok, complaint := false, ""
+	switch what {
+	case core.MayAct:
+		ok, complaint = p.state || p.selfOnly, e.Name+" has no meaning here: no node acts"
+	case core.MayChoose:
+		ok, complaint = p.choose, "choose stands only in actions and initial values"
+	case core.MayAge:
+		ok, complaint = p.timely, "timely stands only in the guard of a rule on messages"
+	case core.MayHear:
+		ok, complaint = p.hear, "heard stands only in networks"
+	case core.MayStep:
+		ok, complaint = p.step, e.Name+" stands only in lock-step programs"
+	}
+	if !ok {
+		c.Errorf(e.Pos, "names", "%s", complaint)
+	}
+	return ok
+}
+
+// Round implements [core.Typer].
+func (c *checker) Round(e *syntax.Expr) (core.Expr, bool) {
+	before := len(c.diags)
+	r := c.round(syntax.Ident{Pos: e.Pos, Name: e.Name})
+	return &core.Const{Info: core.Info{Pos: e.Pos, Type: core.IntType}, Value: core.Value{N: int64(r)}}, len(c.diags) == before
 }
 
 // emptyLiteral says whether e takes its type from where it stands.
@@ -126,129 +167,94 @@ func emptyLiteral(e *syntax.Expr) bool {
 		e.Kind == syntax.NameExpr && e.Name == "none"
 }
 
-// operands infers two operands that must have the same type.
-func (c *checker) operands(e *syntax.Expr, want *Type) *Type {
+// Same implements [core.Typer]: two operands that must have the same type.
+func (c *checker) Same(e *syntax.Expr, want *core.Type) []core.Expr {
 	a, b := e.Args[0], e.Args[1]
 	if emptyLiteral(a) && want == nil {
-		t := c.infer(b, nil)
-		if t != nil {
-			c.infer(a, t)
-		}
-		return t
-	}
-	t := c.infer(a, want)
-	if t != nil {
-		c.infer(b, t)
-	} else if !emptyLiteral(b) {
-		c.infer(b, nil)
-	}
-	return t
-}
-
-func (c *checker) binaryType(e *syntax.Expr, want *Type) *Type {
-	switch e.Name {
-	case "and", "or", "implies":
-		c.infer(e.Args[0], boolType)
-		c.infer(e.Args[1], boolType)
-		return boolType
-	case "==", "!=":
-		c.operands(e, nil)
-		return boolType
-	case "<", "<=", ">", ">=":
-		c.infer(e.Args[0], intType)
-		c.infer(e.Args[1], intType)
-		return boolType
-	case "in":
-		if t := c.elements(e.Args[1]); t != nil {
-			c.infer(e.Args[0], t)
-		}
-		return boolType
-	case "prefix":
-		if t := c.operands(e, nil); t != nil && t.Kind != Seq {
-			c.errorf(e.Pos, "types", "prefix compares sequences, not %s", t)
-		}
-		return boolType
-	case "..":
-		c.infer(e.Args[0], intType)
-		c.infer(e.Args[1], intType)
-		return intSet
-	case "+", "-":
-		var hint *Type
-		if want != nil && (want.Kind == Seq || want.Kind == Set) {
-			hint = want
-		}
-		t := c.operands(e, hint)
-		if t != nil && t.Kind != Int && t.Kind != Set && !(t.Kind == Seq && e.Name == "+") {
-			c.errorf(e.Pos, "types", "'%s' does not apply to %s", e.Name, t)
+		y := c.Infer(b, nil)
+		if y == nil {
 			return nil
 		}
-		return t
+		x := c.Infer(a, y.Of())
+		if x == nil {
+			return nil
+		}
+		return []core.Expr{x, y}
 	}
-	c.infer(e.Args[0], intType)
-	c.infer(e.Args[1], intType)
-	return intType
+	x := c.Infer(a, want)
+	if x == nil {
+		if !emptyLiteral(b) {
+			c.Infer(b, nil)
+		}
+		return nil
+	}
+	y := c.Infer(b, x.Of())
+	if y == nil {
+		return nil
+	}
+	return []core.Expr{x, y}
 }
 
-// elements infers a collection and returns the type of what is in it.
-func (c *checker) elements(e *syntax.Expr) *Type {
-	t := c.infer(e, nil)
-	if t == nil {
-		return nil
+// Elements implements [core.Typer]: a collection and the type of what is in it.
+func (c *checker) Elements(e *syntax.Expr) (core.Expr, *core.Type) {
+	x := c.Infer(e, nil)
+	if x == nil {
+		return nil, nil
 	}
-	if t.Kind != Set && t.Kind != Seq {
-		c.errorf(e.Pos, "types", "%s has type %s, but a set or sequence is needed", e, t)
-		return nil
+	t := x.Of()
+	if t.Kind != core.Set && t.Kind != core.Seq {
+		c.Errorf(e.Pos, "types", "%s has type %s, but a set or sequence is needed", e, t)
+		return nil, nil
 	}
-	return t.Elem
+	return x, t.Elem
 }
 
-func (c *checker) fieldType(e *syntax.Expr) *Type {
-	t := c.infer(e.Args[0], nil)
-	if t == nil {
+func (c *checker) fieldExpr(e *syntax.Expr) core.Expr {
+	x := c.Infer(e.Args[0], nil)
+	if x == nil {
 		return nil
 	}
-	if t.Kind == Node {
-		return c.nodeField(e)
+	if x.Of().Kind == core.Node {
+		return c.nodeField(e, x)
 	}
-	return c.memberType(e, t)
+	return c.member(e, x)
 }
 
 // nodeField is p.variable or p.output in a property.
-func (c *checker) nodeField(e *syntax.Expr) *Type {
+func (c *checker) nodeField(e *syntax.Expr, node core.Expr) core.Expr {
 	p := c.scope.place
 	if !p.nodes {
-		c.errorf(e.Pos, "names", "the state of a node can be read only in properties")
+		c.Errorf(e.Pos, "names", "the state of a node can be read only in properties")
 		return nil
 	}
-	if base := e.Args[0]; p.selfOnly && base.Name != "self" {
-		c.errorf(e.Pos, "names", "a property on one output may read only the state of self")
+	if base := e.Args[0]; p.selfOnly && (base.Kind != syntax.NameExpr || base.Name != "self") {
+		c.Errorf(e.Pos, "names", "a property on one output may read only the state of self")
 		return nil
-	}
-	if e.Name == "output" {
-		if c.prog.Output == nil {
-			c.errorf(e.Pos, "types", "the program declares no output type")
-			return nil
-		}
-		c.info.Refs[e] = Ref{RefNodeOutput, 0}
-		return &Type{Kind: Option, Elem: c.prog.Output}
 	}
 	i, ok := c.vars[e.Name]
+	if e.Name == "output" {
+		i, ok = c.prog.Output, c.prog.Output >= 0
+		if !ok {
+			c.Errorf(e.Pos, "types", "the program declares no output type")
+			return nil
+		}
+	}
 	if !ok {
-		c.errorf(e.Pos, "names", "unknown variable %s%s", e.Name, syntax.Suggest(e.Name, append(keys(c.vars), "output")))
+		c.Errorf(e.Pos, "names", "unknown variable %s%s", e.Name, syntax.Suggest(e.Name, append(keys(c.vars), "output")))
 		return nil
 	}
-	c.info.Refs[e] = Ref{RefNodeVar, i}
-	return c.prog.Vars[i].Type
+	return &core.NodeVar{Info: core.Info{Pos: e.Pos, Type: c.prog.Vars[i].Type}, Node: node, Index: i}
 }
 
-// memberType is a field of a record or message.
-func (c *checker) memberType(e *syntax.Expr, t *Type) *Type {
-	if t.Kind == Message && e.Name == "from" {
-		c.info.Refs[e] = Ref{RefFrom, 0}
-		return nodeType
+// member is a field of a record or message.
+func (c *checker) member(e *syntax.Expr, x core.Expr) core.Expr {
+	t, at := x.Of(), core.Info{Pos: e.Pos}
+	if t.Kind == core.Message && e.Name == "from" {
+		at.Type = core.NodeType
+		return &core.Apply{Info: at, Op: core.From, Args: []core.Expr{x}}
 	}
-	if t.Kind != Record && t.Kind != Message {
-		c.errorf(e.Pos, "types", "a value of type %s has no fields", t)
+	if t.Kind != core.Record && t.Kind != core.Message {
+		c.Errorf(e.Pos, "types", "a value of type %s has no fields", t)
 		return nil
 	}
 	i := t.Field(e.Name)
@@ -257,83 +263,186 @@ func (c *checker) memberType(e *syntax.Expr, t *Type) *Type {
 		for _, f := range t.Fields {
 			names = append(names, f.Name)
 		}
-		c.errorf(e.Pos, "names", "%s has no field %s%s", t, e.Name, syntax.Suggest(e.Name, append(names, "from")))
+		c.Errorf(e.Pos, "names", "%s has no field %s%s", t, e.Name, syntax.Suggest(e.Name, append(names, "from")))
 		return nil
 	}
-	c.info.Refs[e] = Ref{RefField, i}
-	return t.Fields[i].Type
+	at.Type = t.Fields[i].Type
+	return &core.Get{Info: at, X: x, Index: i}
 }
 
-func (c *checker) literalType(e *syntax.Expr, want *Type) *Type {
-	kind := Set
+func (c *checker) literal(e *syntax.Expr, want *core.Type) core.Expr {
+	kind, op := core.Set, core.SetOfAll
 	if e.Kind == syntax.SeqExpr {
-		kind = Seq
+		kind, op = core.Seq, core.SeqOfAll
 	}
-	var elem *Type
+	var elem *core.Type
 	if want != nil && want.Kind == kind {
 		elem = want.Elem
 	}
+	at := core.Info{Pos: e.Pos, Type: want}
 	if len(e.Args) == 0 {
 		if elem == nil {
-			c.errorf(e.Pos, "types", "the type of an empty %s cannot be told here", map[Kind]string{Set: "set", Seq: "sequence"}[kind])
+			c.Errorf(e.Pos, "types", "the type of an empty %s cannot be told here", map[core.Kind]string{core.Set: "set", core.Seq: "sequence"}[kind])
 			return nil
 		}
-		return want
+		return &core.Const{Info: at}
 	}
+	var args []core.Expr
 	for _, a := range e.Args {
-		if t := c.infer(a, elem); elem == nil {
-			elem = t
+		x := c.Infer(a, elem)
+		if x == nil {
+			continue
 		}
+		if elem == nil {
+			elem = x.Of()
+		}
+		args = append(args, x)
 	}
-	if elem == nil {
+	if len(args) < len(e.Args) {
 		return nil
 	}
-	return &Type{Kind: kind, Elem: elem}
+	at.Type = &core.Type{Kind: kind, Elem: elem}
+	return &core.Apply{Info: at, Op: op, Args: args}
 }
 
-// bindingType checks expressions that open names: set builders, quantifiers, max and min, and the conditional.
-func (c *checker) bindingType(e *syntax.Expr, want *Type) *Type {
-	if e.Kind == syntax.IfExpr {
-		c.infer(e.Args[0], boolType)
-		t := c.infer(e.Args[1], want)
-		c.infer(e.Args[2], t)
-		return t
+func (c *checker) conditional(e *syntax.Expr, want *core.Type) core.Expr {
+	cond := c.Infer(e.Args[0], core.BoolType)
+	var yes, no core.Expr
+	if emptyLiteral(e.Args[1]) && want == nil {
+		if no = c.Infer(e.Args[2], nil); no != nil {
+			yes = c.Infer(e.Args[1], no.Of())
+		}
+	} else if yes = c.Infer(e.Args[1], want); yes != nil {
+		no = c.Infer(e.Args[2], yes.Of())
 	}
-	set := e.Args[0]
+	if cond == nil || yes == nil || no == nil {
+		return nil
+	}
+	return &core.If{Info: core.Info{Pos: e.Pos, Type: yes.Of()}, Cond: cond, Then: yes, Else: no}
+}
+
+// binding lowers expressions that open names: set builders, quantifiers, max and min.
+func (c *checker) binding(e *syntax.Expr) core.Expr {
+	at := e.Args[0]
 	if e.Kind == syntax.BuildExpr {
-		set = e.Args[1]
+		at = e.Args[1]
 	}
-	elem := c.elements(set)
-	if elem == nil {
+	set, elem := c.Elements(at)
+	if set == nil {
 		return nil
 	}
 	depth := len(c.scope.names)
+	var slots []core.Binder
 	for _, v := range e.Vars {
-		c.info.Binders[e] = append(c.info.Binders[e], c.bind(v.Pos, v.Name, elem))
+		slots = append(slots, c.bind(v.Pos, v.Name, elem))
 	}
 	defer func() { c.scope.pop(depth) }()
+	info := core.Info{Pos: e.Pos}
 	switch e.Kind {
 	case syntax.BuildExpr:
-		if len(e.Args) > 2 {
-			c.infer(e.Args[2], boolType)
-		}
-		t := c.infer(e.Args[0], nil)
-		if t == nil {
+		return c.builder(e, set, slots[0])
+	case syntax.QuantExpr:
+		body := c.Infer(e.Args[1], core.BoolType)
+		if body == nil {
 			return nil
 		}
-		return &Type{Kind: Set, Elem: t}
-	case syntax.QuantExpr:
-		c.infer(e.Args[1], boolType)
-		if e.Name == "count" {
-			return intType
+		kind := map[string]core.Quantifier{"forall": core.Forall, "exists": core.Exists, "count": core.Count}[e.Name]
+		info.Type = core.BoolType
+		if kind == core.Count {
+			info.Type = core.IntType
 		}
-		return boolType
+		return &core.Quant{Info: info, Kind: kind, Slots: slots, Set: set, Body: body}
 	}
+	info.Type = elem
+	best := &core.Best{Info: info, Max: e.Name == "max", Slot: slots[0], Set: set}
 	for _, k := range e.Args[1:] {
-		c.infer(k, intType)
+		if x := c.Infer(k, core.IntType); x != nil {
+			best.Keys = append(best.Keys, x)
+		}
 	}
-	if len(e.Args) == 1 && elem.Kind != Int {
-		c.errorf(e.Pos, "types", "%s over %s needs 'by'", e.Name, elem)
+	if len(e.Args) == 1 && elem.Kind != core.Int {
+		c.Errorf(e.Pos, "types", "%s over %s needs 'by'", e.Name, elem)
 	}
-	return elem
+	if len(best.Keys) != len(e.Args)-1 {
+		return nil
+	}
+	return best
+}
+
+func (c *checker) builder(e *syntax.Expr, set core.Expr, slot core.Binder) core.Expr {
+	out := &core.Build{Slot: slot, Set: set}
+	if len(e.Args) > 2 {
+		out.Cond = c.Infer(e.Args[2], core.BoolType)
+		if out.Cond == nil {
+			return nil
+		}
+	}
+	out.Elem = c.Infer(e.Args[0], nil)
+	if out.Elem == nil {
+		return nil
+	}
+	out.Info = core.Info{Pos: e.Pos, Type: core.SetOf(out.Elem.Of())}
+	return out
+}
+
+func (c *checker) callExpr(e *syntax.Expr, want *core.Type) core.Expr {
+	at := core.Info{Pos: e.Pos}
+	if i, ok := c.funs[e.Name]; ok {
+		args, ok := c.arguments(e.Pos, e.Name, e.Args, c.prog.Funs[i].Params)
+		if !ok {
+			return nil
+		}
+		at.Type = c.prog.Funs[i].Result
+		return &core.Call{Info: at, Fun: i, Args: args}
+	}
+	if t := c.types[e.Name]; t != nil && t.Kind == core.Record {
+		args, ok := c.arguments(e.Pos, e.Name, e.Args, t.Fields)
+		if !ok {
+			return nil
+		}
+		at.Type = t
+		return &core.Make{Info: at, Args: args}
+	}
+	if e.Name == "received" {
+		return c.received(e)
+	}
+	if _, ok := core.Written(core.Function, e.Name); !ok {
+		names := append(keys(c.funs), core.FunctionNames()...)
+		c.Errorf(e.Pos, "names", "unknown function %s%s", e.Name, syntax.Suggest(e.Name, names))
+		return nil
+	}
+	return c.operator(core.Function, e, want)
+}
+
+func (c *checker) arguments(pos syntax.Pos, name string, args []*syntax.Expr, want []core.Field) ([]core.Expr, bool) {
+	if len(args) != len(want) {
+		c.Errorf(pos, "types", "%s takes %d arguments, not %d", name, len(want), len(args))
+		return nil, false
+	}
+	var out []core.Expr
+	for i, a := range args {
+		if x := c.stored(a, want[i].Type); x != nil {
+			out = append(out, x)
+		}
+	}
+	return out, len(out) == len(args)
+}
+
+// received lowers received(M), whose argument is the name of a message type. In lock-step the mailbox holds one round.
+func (c *checker) received(e *syntax.Expr) core.Expr {
+	if len(e.Args) != 1 {
+		c.Errorf(e.Pos, "types", "received takes 1 arguments, not %d", len(e.Args))
+		return nil
+	}
+	arg := e.Args[0]
+	i, ok := c.msgs[arg.Name]
+	if arg.Kind != syntax.NameExpr || !ok {
+		c.Errorf(arg.Pos, "names", "received takes a message type%s", syntax.Suggest(arg.Name, keys(c.msgs)))
+		return nil
+	}
+	if !c.scope.place.mailbox {
+		c.Errorf(e.Pos, "types", "received stands only in rules on messages")
+		return nil
+	}
+	return &core.Mail{Info: core.Info{Pos: e.Pos, Type: core.SetOf(c.prog.Messages[i].Type)}, Message: i, All: !c.prog.Lockstep}
 }

@@ -1,111 +1,25 @@
 package check
 
-import "github.com/lockstep-go/lockstep/distal/syntax"
-
-// SendsInto says for each round whether a body may send into it, also through the actions it calls.
-func (p *Program) SendsInto(body []*syntax.Stmt) []bool {
-	out := make([]bool, len(p.Rounds))
-	p.EachSend(body, func(s *syntax.Stmt) { out[p.Messages[p.Info.Slots[s]].Round] = true })
-	return out
-}
-
-// EachSend visits every send statement of a body and of the actions it calls, each once.
-func (p *Program) EachSend(body []*syntax.Stmt, visit func(*syntax.Stmt)) {
-	p.eachStmt(body, func(s *syntax.Stmt) {
-		if s.Kind == syntax.SendStmt {
-			visit(s)
-		}
-	})
-}
-
-// eachStmt visits every statement of a body and of the actions it calls, each once.
-func (p *Program) eachStmt(body []*syntax.Stmt, visit func(*syntax.Stmt)) {
-	seen := map[int]bool{}
-	var walk func([]*syntax.Stmt)
-	walk = func(list []*syntax.Stmt) {
-		syntax.WalkStmts(list, func(s *syntax.Stmt) {
-			visit(s)
-			if i := p.Info.Slots[s]; s.Kind == syntax.CallStmt && !seen[i] {
-				seen[i] = true
-				walk(p.Actions[i].Body)
-			}
-		})
-	}
-	walk(body)
-}
-
-// MostSends is the largest number of sends on any path through a body; false when there are too many paths or loops.
-func (p *Program) MostSends(body []*syntax.Stmt) (int, bool) {
-	most, loops := 0, false
-	ok := p.explorePaths(body, p.symbolicStart(nil), func(e *symbolic) { most = max(most, len(e.sends)) })
-	p.eachStmt(body, func(s *syntax.Stmt) { loops = loops || s.Kind == syntax.ForStmt })
-	return most, ok && !loops
-}
-
-// After is the earliest round of the same phase in which a node can act after a rule: that of the message it sends, or
-// the one after the rule's own on a path that sends nothing. It is -1 when every path sends into another phase.
-func (p *Program) After(r *Rule) int {
-	next := -1
-	meet := func(round int) {
-		if next < 0 || round < next {
-			next = round
-		}
-	}
-	ok := p.explorePaths(r.Decl.Body, p.symbolicStart(nil), func(e *symbolic) {
-		if len(e.sends) == 0 {
-			meet(r.Round + 1)
-			return
-		}
-		// Conditions 1 and 2: the last send tells where the node is, and a round that is not later is one of a later phase.
-		if last := e.sends[len(e.sends)-1]; last.round > r.Round {
-			meet(last.round)
-		}
-	})
-	if !ok {
-		return r.Round + 1
-	}
-	return next
-}
-
-// ReadsMailbox says whether some rule uses received.
-func (p *Program) ReadsMailbox() bool {
-	//lockstep:unordered one is enough, whichever it is
-	for _, r := range p.Info.Refs {
-		if r == (Ref{RefBuiltin, BuiltinReceived}) {
-			return true
-		}
-	}
-	return false
-}
-
-// Chooses says whether a body, or an action it calls, uses choose.
-func (p *Program) Chooses(body []*syntax.Stmt) bool {
-	found := false
-	p.eachStmt(body, func(s *syntax.Stmt) {
-		s.Exprs(func(e *syntax.Expr) {
-			syntax.Walk(e, func(x *syntax.Expr) {
-				found = found || x.Kind == syntax.CallExpr && p.Info.Refs[x] == Ref{RefBuiltin, BuiltinChoose}
-			})
-		})
-	})
-	return found
-}
+import (
+	"github.com/lockstep-go/lockstep/distal/core"
+	"github.com/lockstep-go/lockstep/distal/syntax"
+)
 
 // shape checks what concerns the protocol as a whole: rounds and messages in use, rules that can fire, order of arrival.
 func (c *checker) shape() {
 	c.usage()
-	for _, r := range c.prog.Rules {
-		c.canFire(r)
+	for i, r := range c.prog.Rules {
+		c.canFire(r, c.prog.heads[i])
 	}
-	networks := []Network{c.prog.Network}
+	used := []int{c.prog.Network}
 	for _, t := range c.prog.Tests {
-		if t.Network != nil {
-			networks = append(networks, *t.Network)
+		if t.Network >= 0 {
+			used = append(used, t.Network)
 		}
 	}
-	for _, r := range c.prog.Rules {
-		for _, n := range networks {
-			if c.arrival(r, n) {
+	for i, r := range c.prog.Rules {
+		for _, n := range used {
+			if c.arrival(r, c.prog.heads[i], c.prog.Networks[n]) {
 				break
 			}
 		}
@@ -115,21 +29,30 @@ func (c *checker) shape() {
 // usage wants every round to carry a message and every message to be sent and received.
 func (c *checker) usage() {
 	sent := map[int]bool{}
-	mark := func(body []*syntax.Stmt) {
-		c.prog.EachSend(body, func(s *syntax.Stmt) { sent[c.info.Slots[s]] = true })
+	mark := func(body []core.Stmt) {
+		c.prog.Reach(body, func(s core.Stmt) {
+			if m, ok := s.(*core.Send); ok {
+				sent[m.Message] = true
+			}
+		})
 	}
 	mark(c.prog.Init.Body)
 	received := map[int]bool{}
 	for _, r := range c.prog.Rules {
-		mark(r.Decl.Body)
-		received[r.Message] = true
+		mark(r.Body.Body)
+		received[r.Message()] = true
+	}
+	if c.prog.Lockstep {
+		for i := range c.prog.Messages {
+			sent[i], received[i] = true, true
+		}
 	}
 	used := map[int]bool{}
 	for i, m := range c.prog.Messages {
 		used[m.Round] = true
 		switch {
 		case !sent[i] && received[i]:
-			c.errorf(m.Pos, "never fires", "message %s is never sent, so no rule on it can fire", m.Type.Name)
+			c.Errorf(m.Pos, "never fires", "message %s is never sent, so no rule on it can fire", m.Type.Name)
 		case !sent[i]:
 			c.warnf(m.Pos, "unused", "message %s is never sent", m.Type.Name)
 		case !received[i]:
@@ -142,28 +65,31 @@ func (c *checker) usage() {
 		}
 		for i, id := range d.Names {
 			if !used[i] {
-				c.errorf(id.Pos, "rounds", "round %s carries no message", id.Name)
+				c.Errorf(id.Pos, "rounds", "round %s carries no message", id.Name)
 			}
 		}
 	}
 }
 
 // canFire finds rules that an earlier rule always precedes.
-func (c *checker) canFire(r *Rule) {
-	h := r.Decl.Rule
+func (c *checker) canFire(r *core.Rule, d *syntax.Decl) {
+	h := d.Rule
 	if h.Times != nil && h.Times.Count != nil && h.Times.Op == ">" && h.Times.Count.String() == "n" {
-		c.errorf(h.Times.Pos, "never fires", "%s can never fire: there are only n senders", r.Label())
+		c.Errorf(h.Times.Pos, "never fires", "%s can never fire: there are only n senders", h.Label())
 	}
-	for _, earlier := range c.prog.Rules[:r.Index] {
-		e := earlier.Decl.Rule
-		if e.Timeout != h.Timeout || earlier.Message != r.Message || earlier.Round != r.Round {
+	for i, earlier := range c.prog.Rules[:r.Index] {
+		e := c.prog.heads[i].Rule
+		if e.Timeout != h.Timeout || earlier.Message() != r.Message() || earlier.Round(c.prog.Program) != r.Round(c.prog.Program) {
 			continue
+		}
+		if h.Timeout && h.Tag == nil {
+			continue // every plain timeout is a clock of its own
 		}
 		if h.Tag != nil && h.Tag.Phase.String() != e.Tag.Phase.String() {
 			continue
 		}
 		if covers(e, h) {
-			c.errorf(r.Pos(), "never fires", "%s can never fire: the rule at %s is enabled whenever it is", r.Label(), earlier.Pos())
+			c.Errorf(d.Pos, "never fires", "%s can never fire: the rule at %s is enabled whenever it is", h.Label(), c.prog.heads[i].Pos)
 			return
 		}
 	}
@@ -180,9 +106,9 @@ func covers(a, b *syntax.Rule) bool {
 
 // arrival warns of a rule whose effect depends on the order in which messages arrive, when the network promises more
 // messages than the rule waits for. Under network any it does not matter: a smaller mailbox is a behaviour of its own.
-func (c *checker) arrival(r *Rule, n Network) bool {
-	h := r.Decl.Rule
-	if n.Kind == Any || h.Timeout {
+func (c *checker) arrival(r *core.Rule, d *syntax.Decl, n *core.Network) bool {
+	h := d.Rule
+	if n.Name == "any" || n.Name == "own" || h.Timeout {
 		return false
 	}
 	switch {
@@ -190,15 +116,15 @@ func (c *checker) arrival(r *Rule, n Network) bool {
 		if fixesSender(h.Guard) {
 			return false
 		}
-		c.warnf(r.Pos(), "arrival order", "%s acts on the message that comes first, though network %s may deliver several; the sequential form tries each", r.Label(), n)
+		c.warnf(d.Pos, "arrival order", "%s acts on the message that comes first, though network %s may deliver several; the sequential form tries each", h.Label(), n.Name)
 	case h.Times.Op == "all":
 		return false
-	case n.Kind == AtLeast && h.Times.Op == ">=" && h.Times.Count.String() == n.Count.String():
+	case h.Times.Op == ">=" && n.Name == "atleast("+h.Times.Count.String()+")":
 		return false
-	case n.Kind == Reliable && h.Times.Op == ">=" && h.Times.Count.String() == "n - 1":
+	case n.Name == "reliable" && h.Times.Op == ">=" && h.Times.Count.String() == "n - 1":
 		return false
 	default:
-		c.warnf(r.Pos(), "arrival order", "%s may act before all messages that network %s promises have come; the sequential form lets it wait for them", r.Label(), n)
+		c.warnf(d.Pos, "arrival order", "%s may act before all messages that network %s promises have come; the sequential form lets it wait for them", h.Label(), n.Name)
 	}
 	return true
 }

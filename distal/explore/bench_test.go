@@ -6,6 +6,7 @@ import (
 
 	"github.com/lockstep-go/lockstep/distal"
 	"github.com/lockstep-go/lockstep/distal/explore"
+	"github.com/lockstep-go/lockstep/internal/pool"
 )
 
 // bareMap puts as many vectors into a Go map as the search of six ballots meets, and returns how many a second.
@@ -25,26 +26,47 @@ func bareMap() float64 {
 // into a Go map, in the same process.
 func BenchmarkPaxosSix(b *testing.B) {
 	m, phases := example(b, "paxos_fixed", distal.Options{Test: "six"})
-	for _, mode := range []struct {
-		name   string
-		finger bool
-	}{{"exact", false}, {"fingerprints", true}} {
-		b.Run(mode.name, func(b *testing.B) {
-			bare := bareMap()
-			states, transitions := int64(0), int64(0)
-			for b.Loop() {
-				r, err := explore.Exhaustive(m, explore.Options{Phases: phases, Fingerprints: mode.finger})
-				if err != nil || r.States != 1_264_172 {
-					b.Fatal(r.States, err)
-				}
-				states += r.States
-				transitions += r.Transitions
-			}
-			seconds := b.Elapsed().Seconds()
-			b.ReportMetric(float64(states)/seconds, "states/s")
-			b.ReportMetric(float64(transitions)/seconds/bare, "of-a-bare-map")
-		})
+	bare := bareMap()
+	states, transitions := int64(0), int64(0)
+	for b.Loop() {
+		r, err := explore.Exhaustive(m, explore.Options{Phases: phases})
+		if err != nil || r.States != 1_264_172 {
+			b.Fatal(r.States, err)
+		}
+		states += r.States
+		transitions += r.Transitions
 	}
+	seconds := b.Elapsed().Seconds()
+	b.ReportMetric(float64(states)/seconds, "states/s")
+	b.ReportMetric(float64(transitions)/seconds/bare, "of-a-bare-map")
+}
+
+// BenchmarkWorkers exhausts seven ballots of Paxos with one worker and with two, in turn, and reports how much faster two are.
+// machine-x says the same of pure arithmetic: what the machine has to give.
+func BenchmarkWorkers(b *testing.B) {
+	m, _ := example(b, "paxos_fixed", distal.Options{})
+	var search, bare [3]float64
+	for b.Loop() {
+		for workers := 1; workers <= 2; workers++ {
+			start := time.Now()
+			r, err := explore.Exhaustive(m, explore.Options{Phases: 7, Workers: workers})
+			if err != nil || r.States != 5_393_011 {
+				b.Fatal(r.States, err)
+			}
+			search[workers] += time.Since(start).Seconds()
+			start = time.Now()
+			pool.Ordered(workers, 8, func(int, int) uint64 {
+				x := uint64(1)
+				for range 50_000_000 {
+					x = x*6364136223846793005 + 1442695040888963407
+				}
+				return x
+			}, func(int, uint64) bool { return true })
+			bare[workers] += time.Since(start).Seconds()
+		}
+	}
+	b.ReportMetric(search[1]/search[2], "speedup-x")
+	b.ReportMetric(bare[1]/bare[2], "machine-x")
 }
 
 // BenchmarkRandom samples five phases of the buggy Paxos.

@@ -32,7 +32,7 @@ func ExampleExhaustive() {
 	fmt.Println(r.Complete())
 	// Output:
 	// fail Agreement in phase 1 round Face
-	// complete to phase 0
+	// no phase is complete
 }
 
 func ExampleRandom() {

@@ -1,23 +1,22 @@
 // Package explore searches the sequential form of a Distal program: exhaustively, level by level up to a number of
 // phases, or at random.
 //
-// A level is the set of global states at the end of a round. Rounds only go forward, so a state is met again only
-// within its own level, and two levels in memory are enough; of the older ones only the way back is kept. The first
-// level with a broken property therefore gives a shortest counterexample, and among those of that level the one
-// with the fewest active rounds (rounds in which some node acts) is shown.
+// A level is the set of global states at the end of a round. The first level with a broken property gives a shortest
+// counterexample, and among those of that level one with the fewest active rounds (rounds in which some node acts) is shown.
 //
 // Speed comes from numbering. Local states and messages are interned; for each local state and each combination of
 // messages sent to it the model is asked once for all distinct outcomes over all mailboxes that the network allows.
-// A global state is a vector of n numbers, and its successors are the product of n short lists.
+// A global state is a vector of n numbers, and its successors are the product of n short lists. The search itself is
+// package levels, which knows only numbers; the table stands between it and the model.
 package explore
 
 import (
-	"errors"
 	"fmt"
-	"math"
 
+	"github.com/lockstep-go/lockstep/distal/internal/levels"
 	"github.com/lockstep-go/lockstep/distal/machine"
 	"github.com/lockstep-go/lockstep/distal/sequential"
+	"github.com/lockstep-go/lockstep/distal/syntax"
 )
 
 // DefaultMemory is the memory limit when Options.Memory is 0.
@@ -25,19 +24,25 @@ const DefaultMemory = 4 << 30
 
 // Options of an exhaustive search.
 type Options struct {
-	Phases       int                 // explore phases 1 to Phases; at least 1
-	Memory       int64               // limit in bytes, about; 0 means DefaultMemory
-	Fingerprints bool                // recognise states by 64-bit fingerprints instead of comparing them
-	Progress     func(Progress) bool // called now and then; false stops the search. nil: never called
-	_            struct{}
+	Phases   int                 // how many phases to explore, from the first one on; at least 1
+	Memory   int64               // limit in bytes, about; 0 means DefaultMemory
+	Disk     int64               // limit of temporary disk space in bytes; 0: none is used, and the search ends at the memory limit
+	Dir      string              // folder of the temporary file; empty: the system's
+	Workers  int                 // how many processors to use; 0 means 1. Results do not depend on it
+	Progress func(Progress) bool // called now and then; false stops the search. nil: never called
+	_        struct{}
 }
 
 // Progress is what a search has done so far. Rates are the caller's to compute: there is no clock in here.
 type Progress struct {
-	States int64 // distinct states so far
-	Phase  int   // the phase being explored
-	Round  int   // the round of that phase being explored, from 1
-	Memory int64 // bytes in use, about
+	States   int64 // distinct states so far
+	Phase    int   // the phase being explored
+	Round    int   // the round of that phase being explored, from 1
+	Done     int64 // of the states before this round, so many have been expanded
+	Of       int64 // states before this round
+	Estimate int64 // how many states there will be at the bound, from the growth so far; 0: too early to say
+	Memory   int64 // bytes in use, about
+	Disk     int64 // bytes of temporary disk space in use
 }
 
 // Verdicts of a search.
@@ -45,20 +50,31 @@ const (
 	Pass    = "pass"    // every behaviour to the bound keeps the properties
 	Fail    = "fail"    // some behaviour breaks one
 	Unknown = "unknown" // a limit was reached first
+	Vacuous = "vacuous" // nothing was found because nothing happened: no message was sent, or no rule fired
 )
 
 // Result of an exhaustive search. ElapsedMS and StatesPerSec are left for the caller, who has a clock.
 type Result struct {
 	Verdict        string     `json:"verdict"`
+	Reason         string     `json:"reason,omitempty"` // why the verdict is unknown
 	States         int64      `json:"states"`
-	PhasesComplete int        `json:"phases_complete"`
+	FirstPhase     int        `json:"first_phase"`     // with which the run begins
+	PhasesComplete int        `json:"phases_complete"` // how many phases from there on are complete
 	Violation      *Violation `json:"violation,omitempty"`
 	ElapsedMS      int64      `json:"elapsed_ms"`
 	StatesPerSec   float64    `json:"states_per_sec"`
-	Collision      float64    `json:"collision_chance"` // chance that two states shared a fingerprint; 0 when states are compared
 	Transitions    int64      `json:"transitions"`
-	Memory         int64      `json:"memory_bytes"`
-	Levels         []int64    `json:"-"` // distinct states after each round; the first entry counts the initial states
+	Memory         int64      `json:"memory_bytes"`            // most in use at once, about
+	Disk           int64      `json:"disk_bytes"`              // most in use at once
+	Never          []Idle     `json:"never_fired,omitempty"`   // rules that never fired
+	Silent         []int64    `json:"silent_phases,omitempty"` // phases in which nothing was sent
+	Levels         []int64    `json:"-"`                       // distinct states after each round; the first entry counts the initial states
+}
+
+// Idle is a rule that never fired.
+type Idle struct {
+	Rule string     `json:"rule"`
+	Pos  syntax.Pos `json:"pos"`
 }
 
 // Violation is a shortest way to break a property.
@@ -69,201 +85,82 @@ type Violation struct {
 	RoundName    string           `json:"round_name"`
 	ActiveRounds int              `json:"active_rounds"` // rounds in which some node acted
 	Text         string           `json:"text"`
+	Pos          syntax.Pos       `json:"pos"` // of the property, the broken condition, or the fault
+	Start        []*machine.State `json:"-"`   // in which the nodes begin
 	Trace        []sequential.Row `json:"-"`
 }
 
 // Complete words how far the result goes: "complete to phase 4".
-func (r Result) Complete() string { return fmt.Sprintf("complete to phase %d", r.PhasesComplete) }
-
-// level is the set of states at the end of one round.
-type level struct {
-	set    *words
-	finger []uint64 // with fingerprints: open table of hashes, and set holds only the vectors
-	cost   []uint16 // fewest active rounds on a way here
-	back   *[]origin
+func (r Result) Complete() string {
+	if r.PhasesComplete == 0 {
+		return "no phase is complete"
+	}
+	return fmt.Sprintf("complete to phase %d", r.FirstPhase+r.PhasesComplete-1)
 }
-
-// origin is the way back: which state of the level before, and which of its successors.
-type origin struct{ parent, choice uint32 }
-
-type search struct {
-	opt    Options
-	t      *table
-	n      int
-	past   []*[]origin
-	cur    *level
-	next   *level
-	result Result
-	best   *find
-	round  *round // being explored; nil while the initial states are made
-	tag    machine.Tag
-	stop   bool // a limit was reached
-	// Buffers of expand.
-	alts    [][]alternative
-	pick    []int
-	key     []uint32
-	spans   []span
-	at      []uint32
-	vec     []uint32
-	scratch []uint32
-}
-
-// find is a violation met in the level being built.
-type find struct {
-	problem int
-	origin  origin
-	cost    uint16
-}
-
-var errLimit = errors.New("limit reached")
 
 // Exhaustive explores every behaviour of the model to the given number of phases.
 func Exhaustive(m *sequential.Model, opt Options) (Result, error) {
 	if opt.Phases < 1 {
 		return Result{}, fmt.Errorf("phases is %d; it must be at least 1", opt.Phases)
 	}
+	if opt.Memory < 0 || opt.Disk < 0 || opt.Workers < 0 {
+		return Result{}, fmt.Errorf("memory is %d, disk %d and workers %d; none may be negative", opt.Memory, opt.Disk, opt.Workers)
+	}
 	if opt.Memory == 0 {
 		opt.Memory = DefaultMemory
 	}
-	n := m.Program.N
-	s := &search{opt: opt, t: newTable(m), n: n,
-		alts: make([][]alternative, n), pick: make([]int, n), key: make([]uint32, n+1), spans: make([]span, n),
-		at: make([]uint32, n), vec: make([]uint32, n), scratch: make([]uint32, n)}
-	s.result.Verdict = Pass
-	s.start()
-	if s.stop {
-		s.result.Verdict = Unknown
-		return s.result, nil
-	}
-	for phase := 1; phase <= opt.Phases && s.best == nil; phase++ {
-		for round := 0; round < m.Rounds() && s.best == nil; round++ {
-			if s.step(machine.Tag{Phase: int64(phase), Round: round}) != nil { // a limit, not a failure
-				s.result.Verdict = Unknown
-				return s.result, nil //nolint:nilerr // the verdict says it
-			}
-			if s.best != nil {
-				s.violation(phase, round)
-			}
-		}
-		if s.best == nil {
-			s.result.PhasesComplete = phase
+	t := newTable(m)
+	lo := levels.Options{Rounds: opt.Phases * m.Rounds(), Period: m.Rounds(), Memory: opt.Memory, Disk: opt.Disk, Dir: opt.Dir,
+		Workers: max(1, opt.Workers)}
+	if opt.Progress != nil {
+		lo.Progress = func(p levels.Progress) bool {
+			tag := t.tag(p.Round)
+			return opt.Progress(Progress{States: p.States, Phase: int(tag.Phase), Round: tag.Round + 1, Done: p.Done, Of: p.Of,
+				Estimate: p.Estimate, Memory: p.Memory, Disk: p.Disk})
 		}
 	}
-	return s.result, nil
-}
-
-func (s *search) newLevel(expected int) *level {
-	l := &level{set: newWords(s.n, 32), back: new([]origin)}
-	if s.opt.Fingerprints {
-		l.finger = newWords(s.n, expected).slots
-	} else {
-		l.set = newWords(s.n, expected)
+	found, err := levels.Search(t, lo)
+	if err != nil {
+		return Result{}, err
 	}
-	l.set.keys = make([]uint32, 0, expected*s.n)
-	l.cost = make([]uint16, 0, expected)
-	*l.back = make([]origin, 0, expected)
-	return l
+	r := Result{FirstPhase: int(m.Program.Core.First), Verdict: Pass, Transitions: found.Transitions, Memory: found.Memory, Disk: found.Disk, Levels: found.Levels}
+	for _, size := range found.Levels {
+		r.States += size
+	}
+	done := len(found.Levels) - 1
+	switch {
+	case found.Found != nil:
+		r.Verdict, r.Violation = Fail, t.violation(found.Found)
+		done = max(0, r.Violation.Round-1)
+	case found.Stopped != nil:
+		r.Verdict, r.Reason = Unknown, found.Stopped.Error()
+	}
+	r.PhasesComplete = max(0, done) / m.Rounds()
+	t.vacuity(&r)
+	return r, nil
 }
 
-// start builds the level of initial states: the product of what each node can start with.
-func (s *search) start() {
-	s.cur = s.newLevel(64)
-	s.next = s.cur
-	lists := make([][]uint32, s.n)
-	for i := range s.n {
-		for _, st := range s.t.model.Initial(i + 1) {
-			if st.Problem != nil && s.best == nil {
-				s.best = &find{problem: s.t.problem(st.Problem)}
-				s.violation(0, -1)
-				return
-			}
-			lists[i] = append(lists[i], s.t.intern(i+1, st.State))
+// vacuity notes what never happened. A search that met nothing proves nothing.
+func (t *table) vacuity(r *Result) {
+	rules := false
+	for _, a := range t.model.Program.Core.Actions {
+		if a.Rule == nil {
+			continue
+		}
+		rules = rules || t.acted[a]
+		if !t.acted[a] {
+			r.Never = append(r.Never, Idle{t.model.Label(a), a.Pos})
 		}
 	}
-	var walk func(int, uint64)
-	walk = func(i int, hash uint64) {
-		if i == s.n {
-			s.result.Transitions++
-			if s.insert(hash, 0, origin{}) && s.t.judge(s.vec, s.scratch) != 0 && s.best == nil {
-				s.best = &find{problem: s.t.judge(s.vec, s.scratch)}
-			}
-			s.look()
-			return
-		}
-		for _, id := range lists[i] {
-			if s.stop {
-				return
-			}
-			s.vec[i] = id
-			walk(i+1, hash+s.t.locals[id].hash)
+	if t.model.Source == nil {
+		rules = len(t.acted) > 0
+	}
+	for phase := range int64(r.PhasesComplete) {
+		if p := int64(r.FirstPhase) + phase; !t.busy[p] {
+			r.Silent = append(r.Silent, p)
 		}
 	}
-	walk(0, 0)
-	s.closeLevel(s.cur)
-	if s.best != nil {
-		s.violation(0, -1)
+	if r.Verdict == Pass && (!rules || len(t.busy) == 0) {
+		r.Verdict = Vacuous
 	}
-}
-
-func (s *search) closeLevel(l *level) {
-	count := int64(len(l.cost))
-	s.result.States += count
-	s.result.Levels = append(s.result.Levels, count)
-	s.past = append(s.past, l.back)
-	if s.opt.Fingerprints {
-		// Two of k states share a 64-bit fingerprint with a chance of at most k(k-1)/2^65.
-		s.result.Collision = math.Min(1, s.result.Collision+float64(count)*float64(count-1)/math.Pow(2, 65))
-	}
-	s.cur = l
-}
-
-// step expands the current level by one round.
-func (s *search) step(tag machine.Tag) error {
-	r := newRound(s.t, tag)
-	s.next = s.newLevel(len(s.cur.cost) * 3 / 2)
-	s.round, s.tag = r, tag
-	for i := range s.cur.cost {
-		if i&1023 == 0 {
-			s.pause()
-		}
-		s.expand(r, uint32(i))
-		if s.stop {
-			return errLimit
-		}
-	}
-	s.closeLevel(s.next)
-	return nil
-}
-
-// look pauses now and then, also within the successors of one state, which can be many.
-func (s *search) look() {
-	if s.result.Transitions&(1<<16-1) == 0 {
-		s.pause()
-	}
-}
-
-// pause looks at the memory and tells the caller how far the search is.
-func (s *search) pause() {
-	memory := s.bytes()
-	s.result.Memory = max(s.result.Memory, memory)
-	s.stop = s.stop || memory > s.opt.Memory
-	if s.opt.Progress != nil && !s.opt.Progress(Progress{s.result.States + int64(len(s.next.cost)), int(s.tag.Phase),
-		s.tag.Round + 1, memory}) {
-		s.stop = true
-	}
-}
-
-// bytes estimates the memory in use.
-func (s *search) bytes() int64 {
-	total := s.t.bytes()
-	if s.round != nil {
-		total += s.round.bytes()
-	}
-	for _, l := range []*level{s.cur, s.next} {
-		total += l.set.bytes() + int64(len(l.finger))*8 + int64(cap(l.cost))*2
-	}
-	for _, b := range s.past {
-		total += int64(cap(*b)) * 8
-	}
-	return total + int64(cap(*s.next.back))*8
 }

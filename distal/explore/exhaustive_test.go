@@ -2,6 +2,8 @@ package explore_test
 
 import (
 	"fmt"
+	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -42,8 +44,25 @@ var figures = []struct {
 	{name: "twophase_buggy", opt: distal.Options{Phases: 3}, verdict: explore.Fail, phase: 1, round: 2},
 	{name: "twophase_buggy", opt: distal.Options{Test: "lossless"}, verdict: explore.Pass},
 	{name: "twophase_fixed", opt: distal.Options{Phases: 3}, verdict: explore.Pass},
-	{name: "lastvoting", opt: distal.Options{Phases: 4}, verdict: explore.Pass},
-	{name: "chandratoueg", opt: distal.Options{Phases: 4}, verdict: explore.Pass},
+	{name: "threephase_buggy", opt: distal.Options{Phases: 1}, verdict: explore.Fail, phase: 1, round: 5},
+	{name: "threephase_fixed", opt: distal.Options{Phases: 1}, verdict: explore.Pass},
+	{name: "threephase_fixed", opt: distal.Options{Test: "partition"}, verdict: explore.Fail, phase: 1, round: 7},
+	{name: "lastvoting_buggy", opt: distal.Options{Phases: 4}, verdict: explore.Fail, phase: 2, round: 8},
+	{name: "lastvoting_fixed", opt: distal.Options{Phases: 4}, verdict: explore.Pass},
+	{name: "chandratoueg_buggy", opt: distal.Options{Phases: 4}, verdict: explore.Fail, phase: 2, round: 8},
+	{name: "chandratoueg_fixed", opt: distal.Options{Phases: 4}, verdict: explore.Pass},
+	{name: "onethird_buggy", opt: distal.Options{Phases: 4}, verdict: explore.Fail, phase: 2, round: 2},
+	{name: "onethird_buggy", opt: distal.Options{Test: "five"}, verdict: explore.Fail, phase: 2, round: 2},
+	{name: "onethird_fixed", opt: distal.Options{Phases: 4}, verdict: explore.Pass},
+	{name: "onethird_fixed", opt: distal.Options{Test: "three"}, verdict: explore.Pass},
+	{name: "fastpaxos_buggy", opt: distal.Options{Phases: 3}, verdict: explore.Fail, phase: 2, round: 8},
+	{name: "fastpaxos_buggy", opt: distal.Options{Test: "quorum"}, verdict: explore.Pass},
+	{name: "fastpaxos_fixed", opt: distal.Options{Phases: 2}, verdict: explore.Pass},
+	{name: "fastpaxos_fixed", opt: distal.Options{Test: "three"}, verdict: explore.Pass},
+	{name: "benortwoquorums_buggy", opt: distal.Options{Phases: 5}, verdict: explore.Fail, phase: 3, round: 6},
+	{name: "benortwoquorums_buggy", opt: distal.Options{Test: "five"}, verdict: explore.Fail, phase: 3, round: 6},
+	{name: "benortwoquorums_fixed", opt: distal.Options{Phases: 5}, verdict: explore.Pass},
+	{name: "benortwoquorums_fixed", opt: distal.Options{Test: "five"}, verdict: explore.Pass},
 }
 
 func TestFigures(t *testing.T) {
@@ -114,7 +133,8 @@ func TestAgainstNaive(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"paxos_buggy", "paxos_fixed", "benor_fixed", "uniformvoting_fixed", "viewchange_buggy",
-		"viewchange_fixed", "twophase_buggy", "lastvoting", "chandratoueg"} {
+		"viewchange_fixed", "twophase_buggy", "lastvoting_fixed", "chandratoueg_fixed", "onethird_buggy", "fastpaxos_buggy",
+		"threephase_buggy", "threephase_fixed", "benortwoquorums_fixed"} {
 		for _, timeouts := range []string{"eager", "free"} {
 			t.Run(name+" "+timeouts, func(t *testing.T) {
 				m, _ := example(t, name, distal.Options{Timeouts: timeouts})
@@ -130,21 +150,63 @@ func TestAgainstNaive(t *testing.T) {
 	}
 }
 
-// TestFingerprints compares the two ways of recognising states.
-func TestFingerprints(t *testing.T) {
+// TestWorkersAndDisk wants every example to end the same way, counterexample and all, whatever the number of workers and
+// wherever the states are.
+func TestWorkersAndDisk(t *testing.T) {
+	for _, f := range figures {
+		if f.opt.Test == "six" {
+			f.opt = distal.Options{Phases: 4} // enough for several shards
+		}
+		t.Run(f.name+f.opt.Test+f.opt.Network, func(t *testing.T) {
+			m, phases := example(t, f.name, f.opt)
+			var first explore.Result
+			for i, opt := range []explore.Options{{Workers: 1}, {Workers: 2},
+				{Workers: 3, Memory: 32 << 20, Disk: 1 << 30, Dir: t.TempDir()}} {
+				opt.Phases = phases
+				r, err := explore.Exhaustive(m, opt)
+				if err != nil || r.Verdict != f.verdict {
+					t.Fatal(r.Verdict, r.Reason, err)
+				}
+				r.Memory, r.Disk = 0, 0
+				text := ""
+				if r.Violation != nil {
+					text = m.Text(r.Violation.Trace)
+					r.Violation.Trace = nil
+					r.Violation.Text += text
+				}
+				if i == 0 {
+					first = r
+				} else if !reflect.DeepEqual(r, first) {
+					t.Errorf("%+v:\n%+v %+v\n%+v %+v", opt, r, r.Violation, first, first.Violation)
+				}
+			}
+		})
+	}
+}
+
+// TestDisk lets a search go on where its memory ends, and says why it ends where that does not help.
+func TestDisk(t *testing.T) {
 	m, _ := example(t, "paxos_fixed", distal.Options{})
-	exact, _ := explore.Exhaustive(m, explore.Options{Phases: 4})
-	finger, _ := explore.Exhaustive(m, explore.Options{Phases: 4, Fingerprints: true})
-	if !slices.Equal(exact.Levels, finger.Levels) {
-		t.Errorf("levels differ: %v and %v", exact.Levels, finger.Levels)
+	dir := t.TempDir()
+	for _, c := range []struct {
+		disk    int64
+		verdict string
+		reason  string
+	}{
+		{0, explore.Unknown, "memory limit"},
+		{1 << 20, explore.Unknown, "disk limit"},
+		{1 << 30, explore.Pass, ""},
+	} {
+		r, err := explore.Exhaustive(m, explore.Options{Phases: 6, Memory: 12 << 20, Disk: c.disk, Dir: dir})
+		if err != nil || r.Verdict != c.verdict || c.reason != "" && !strings.Contains(r.Reason, c.reason) {
+			t.Errorf("disk %d: %s, %q, %v", c.disk, r.Verdict, r.Reason, err)
+		}
+		if c.verdict == explore.Pass && (r.States != 1_264_172 || r.Disk < 1<<20 || r.Memory > 16<<20) {
+			t.Errorf("%d states with %d bytes of memory and %d of disk", r.States, r.Memory, r.Disk)
+		}
 	}
-	if exact.Collision != 0 || finger.Collision <= 0 || finger.Collision > 1e-9 {
-		t.Errorf("collision chances %g and %g", exact.Collision, finger.Collision)
-	}
-	bad, _ := example(t, "paxos_buggy", distal.Options{})
-	r, _ := explore.Exhaustive(bad, explore.Options{Phases: 4, Fingerprints: true})
-	if r.Violation == nil || r.Violation.Round != 12 {
-		t.Errorf("violation %+v", r.Violation)
+	if left, _ := os.ReadDir(dir); len(left) > 0 {
+		t.Errorf("%v is left behind", left)
 	}
 }
 
@@ -157,6 +219,9 @@ func TestMemoryLimit(t *testing.T) {
 	}
 	if r.Verdict != explore.Unknown || r.PhasesComplete < 3 || r.PhasesComplete > 6 || r.Memory < 1<<20 {
 		t.Errorf("verdict %s, %s, memory %d", r.Verdict, r.Complete(), r.Memory)
+	}
+	if !strings.Contains(r.Reason, "memory limit") {
+		t.Errorf("reason %q", r.Reason)
 	}
 	if want := fmt.Sprintf("complete to phase %d", r.PhasesComplete); r.Complete() != want {
 		t.Errorf("%q, want %q", r.Complete(), want)
@@ -171,12 +236,19 @@ func TestProgress(t *testing.T) {
 		if p.States < last.States || p.Phase < last.Phase {
 			t.Errorf("progress goes back from %+v to %+v", last, p)
 		}
+		if p.Done > p.Of || p.Phase == last.Phase && p.Round == last.Round && p.Done < last.Done {
+			t.Errorf("progress within the round goes from %+v to %+v", last, p)
+		}
 		last = p
 		calls++
 		return p.Phase < 4
 	}})
-	if r.Verdict != explore.Unknown || r.PhasesComplete != 3 || calls < 12 || last.Memory <= 0 {
-		t.Errorf("verdict %s, %s after %d calls, last %+v", r.Verdict, r.Complete(), calls, last)
+	if r.Verdict != explore.Unknown || r.PhasesComplete != 3 || calls < 12 || last.Memory <= 0 || !strings.Contains(r.Reason, "stopped") {
+		t.Errorf("verdict %s (%s), %s after %d calls, last %+v", r.Verdict, r.Reason, r.Complete(), calls, last)
+	}
+	full, _ := explore.Exhaustive(m, explore.Options{Phases: 5})
+	if e := float64(last.Estimate) / float64(full.States); e < 0.5 || e > 2 {
+		t.Errorf("after three of five phases %d states are estimated, there are %d", last.Estimate, full.States)
 	}
 }
 
@@ -271,17 +343,25 @@ upon M m with m.k == k do { }
 	}
 }
 
-// TestMutants breaks the programs that have no buggy twin, and shows that their properties are not empty: some behaviour
+// TestMutants breaks the programs in more ways than their buggy twins, and shows that their properties are not empty: some behaviour
 // outputs something, and the broken programs are found.
 func TestMutants(t *testing.T) {
 	for _, c := range []struct {
 		name, old, new string
 		phases         int
 	}{
-		{"lastvoting", "\tts := phase\n", "", 3},
-		{"lastvoting", "upon Estimate ms with .phase == phase and timely times > n / 2", "upon Estimate ms with .phase == phase and timely times >= 1", 3},
-		{"chandratoueg", "\tts := phase\n", "", 3},
-		{"chandratoueg", "(forall m in ms: m.ok)", "(exists m in ms: m.ok)", 3},
+		{"lastvoting_fixed", "\tts := phase\n", "", 3},
+		{"lastvoting_fixed", "upon Estimate ms with .phase == phase and timely times > n / 2", "upon Estimate ms with .phase == phase and timely times >= 1", 3},
+		{"chandratoueg_fixed", "\tts := phase\n", "", 3},
+		{"onethird_fixed", "> 2 * n / 3 {", "> n / 2 - 1 {", 2},
+		{"onethird_fixed", "max v in 1..values by (count m in ms: m.x == v, -v)", "first(ms).x", 2},
+		{"fastpaxos_fixed", "\tvoted := m.ballot\n", "", 2},
+		{"fastpaxos_fixed", "if latest > 1 {", "if latest > 2 {", 3},
+		{"fastpaxos_fixed", "latest == 1 and possible", "latest == 0 and possible", 2},
+		{"fastpaxos_fixed", "+ n - len(ms) >= fast", ">= fast", 2},
+		{"threephase_fixed", "\tprepared := true\n\tsend Ack", "\tsend Ack", 1},
+		{"threephase_fixed", "m.vote == commit", "true", 1},
+		{"threephase_fixed", "if prepared then commit", "if false then commit", 1},
 		{"twophase_fixed", "times >= n - 1 do {\n\tlet", "times >= n - 2 do {\n\tlet", 1},
 	} {
 		src := corpus.Example(t, c.name)
@@ -315,7 +395,7 @@ upon A m with m.k == k do { x := x + 1 send B(k, x) to all }
 upon B m with m.k == k do { k := k + m.v - 1 send A(k) to all }
 `
 	m, _ := load(t, src, distal.Options{})
-	if len(m.Program.Checked.Monitors) == 0 {
+	if checked, _ := distal.Load(src); len(checked.Monitors) == 0 {
 		t.Fatal("nothing is watched")
 	}
 	r, err := explore.Exhaustive(m, explore.Options{Phases: 2})
@@ -327,7 +407,9 @@ upon B m with m.k == k do { k := k + m.v - 1 send A(k) to all }
 // TestFreeTimeouts wants the same verdicts when nodes may stay silent.
 func TestFreeTimeouts(t *testing.T) {
 	for _, name := range []string{"paxos_buggy", "paxos_fixed", "benor_buggy", "benor_fixed", "uniformvoting_buggy", "uniformvoting_fixed",
-		"viewchange_buggy", "viewchange_fixed", "twophase_buggy", "twophase_fixed", "lastvoting", "chandratoueg"} {
+		"viewchange_buggy", "viewchange_fixed", "twophase_buggy", "twophase_fixed", "lastvoting_buggy", "lastvoting_fixed",
+		"chandratoueg_buggy", "chandratoueg_fixed", "onethird_buggy", "onethird_fixed", "fastpaxos_buggy", "fastpaxos_fixed", "threephase_buggy",
+		"threephase_fixed", "benortwoquorums_buggy", "benortwoquorums_fixed"} {
 		want := explore.Pass
 		if strings.HasSuffix(name, "_buggy") {
 			want = explore.Fail

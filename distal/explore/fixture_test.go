@@ -46,7 +46,7 @@ func naive(m *sequential.Model, phases int) (levels []int64, violation int) {
 	start(nil)
 	levels = append(levels, int64(len(current)))
 	for k := range phases * m.Rounds() {
-		tag := machine.Tag{Phase: int64(k/m.Rounds()) + 1, Round: k % m.Rounds()}
+		tag := m.Tag(k)
 		next := map[string][]*machine.State{}
 		for _, nodes := range current {
 			bad = naiveRound(m, tag, nodes, next) || bad
@@ -79,7 +79,15 @@ func naiveRound(m *sequential.Model, tag machine.Tag, nodes []*machine.State, ne
 			}
 			return
 		}
-		for mode := range m.Modes() {
+		middle := make([]*machine.State, n)
+		for i, st := range begun {
+			middle[i] = st.State
+		}
+		if m.Judge(middle) != nil {
+			bad = true
+			return
+		}
+		for mode := range m.Network.Modes {
 			var end func([]*machine.State, bool)
 			end = func(ended []*machine.State, problem bool) {
 				q := len(ended)
@@ -126,7 +134,7 @@ func mailboxes(m *sequential.Model, mode int, begun []sequential.Step, q int, ta
 				got |= 1 << (msg.From - 1)
 			}
 		}
-		if m.Allowed(mode, sentMask, got) {
+		if m.Network.Allowed(mode, q, sentMask, got) {
 			out = append(out, box)
 		}
 	}

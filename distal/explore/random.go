@@ -5,7 +5,6 @@ import (
 	"math/bits"
 	"math/rand/v2"
 
-	"github.com/lockstep-go/lockstep/distal/check"
 	"github.com/lockstep-go/lockstep/distal/machine"
 	"github.com/lockstep-go/lockstep/distal/sequential"
 )
@@ -17,7 +16,6 @@ type RandomOptions struct {
 	Deliver  float64             // chance that a message arrives when the network may lose it; 0 means 0.8
 	Timeout  float64             // chance that a free timeout fires; 0 means 0.5
 	Seed     uint64              // a run is a function of the seed and its number
-	LoseOwn  bool                // messages of a node to itself can be lost too; otherwise they always arrive
 	Memory   int64               // forget what was computed when it takes more bytes, about; 0 means DefaultMemory
 	KeepOn   bool                // go on after a violation and count all
 	Progress func(Progress) bool // called now and then with the runs in States; false stops
@@ -50,16 +48,21 @@ type sampler struct {
 	vec    []uint32
 	next   []uint32
 	masks  []uint64
-	judged []uint32
 	active int
 	broken *sequential.Problem // some node cannot even start
+	wrong  []int               // by node: the problem it met in a round
+	begun  []*machine.State    // where a run that is described began
 }
 
 // exact remembers what a round does with exact mailboxes: the key holds only messages that arrived.
 type exact struct {
-	*round
-	boxes *words
-	list  []span
+	t     *table
+	tag   machine.Tag
+	begun [][]alternative // by local state; nil: not known
+	boxes *words          // (local state, messages by sender)
+	list  [][]outcome
+	quiet []int32 // by local state: index into list when nothing arrived, plus one; 0: not known
+	count int     // of outcomes and alternatives
 }
 
 // Random makes independent random runs of the model. Timeouts and choices are drawn evenly unless weighted.
@@ -116,8 +119,8 @@ func newSampler(m *sequential.Model, opt RandomOptions) *sampler {
 	}
 	n := m.Program.N
 	s := &sampler{t: newTable(m), n: n, opt: opt, rng: rand.NewPCG(0, 0), alts: make([]*alternative, n),
-		key: make([]uint32, n+1), vec: make([]uint32, n), next: make([]uint32, n), masks: make([]uint64, n),
-		judged: make([]uint32, n), cut: uint64(opt.Deliver*256 + 0.5), fire: uint64(opt.Timeout*256 + 0.5)}
+		key: make([]uint32, n+1), vec: make([]uint32, n), next: make([]uint32, n), wrong: make([]int, n), masks: make([]uint64, n),
+		cut: uint64(opt.Deliver*256 + 0.5), fire: uint64(opt.Timeout*256 + 0.5)}
 	for i := range n {
 		var ids []uint32
 		for _, st := range m.Initial(i + 1) {
@@ -129,17 +132,17 @@ func newSampler(m *sequential.Model, opt RandomOptions) *sampler {
 		s.starts = append(s.starts, ids)
 	}
 	for k := range opt.Phases * m.Rounds() {
-		tag := machine.Tag{Phase: int64(k/m.Rounds()) + 1, Round: k % m.Rounds()}
-		s.rounds = append(s.rounds, &exact{round: newRound(s.t, tag), boxes: newWords(n+1, 256)})
+		tag := m.Tag(k)
+		s.rounds = append(s.rounds, &exact{t: s.t, tag: tag, boxes: newWords(n+1, 256)})
 	}
 	return s
 }
 
 // bytes estimates the memory in use.
 func (s *sampler) bytes() int64 {
-	total := s.t.bytes()
+	total := s.t.Bytes()
 	for _, r := range s.rounds {
-		total += r.round.bytes() + r.boxes.bytes() + int64(cap(r.list))*8
+		total += r.boxes.bytes() + int64(cap(r.list)+cap(r.begun))*24 + int64(r.count)*48
 	}
 	return total
 }
@@ -172,7 +175,13 @@ func (s *sampler) run(number int, record func(sequential.Row)) (int, int) {
 	for i, ids := range s.starts {
 		s.vec[i] = ids[s.below(len(ids))]
 	}
-	if p := s.t.judge(s.vec, s.judged); p != 0 {
+	if record != nil {
+		s.begun = nil
+		for _, id := range s.vec {
+			s.begun = append(s.begun, s.t.local(id).state)
+		}
+	}
+	if p := s.t.Judge(s.vec); p != 0 {
 		return p, 0
 	}
 	for k, r := range s.rounds {
@@ -199,30 +208,36 @@ func (s *sampler) round(r *exact) int {
 		}
 		a := &alts[i]
 		s.alts[p] = a
-		changed = changed || a.changed
-		problem = max(problem, a.problem)
+		changed = changed || a.Changed
+		problem = max(problem, a.Problem)
+	}
+	if problem == 0 && changed {
+		for p := range s.n {
+			s.next[p] = s.alts[p].After
+		}
+		problem = s.t.Judge(s.next)
 	}
 	s.deliver()
 	for q := range s.n {
-		sp := s.outcomes(r, q)
-		o := &r.outs[int(sp.from)+s.below(int(sp.to-sp.from))]
-		s.next[q] = o.local
-		changed = changed || o.changed
-		acted = acted || o.acted
-		problem = max(problem, int(o.problem))
+		list := s.outcomes(r, q)
+		o := &list[s.below(len(list))]
+		s.next[q], s.wrong[q] = o.Local, o.Problem
+		changed = changed || o.Changed
+		acted = acted || o.Acted
+		problem = max(problem, o.Problem)
 	}
 	if acted {
 		s.active++
 	}
 	if problem == 0 && changed {
-		problem = s.t.judge(s.next, s.judged)
+		problem = s.t.Judge(s.next)
 	}
 	return problem
 }
 
 // alternative draws whether a timeout fires, and which of its outcomes.
 func (s *sampler) alternative(alts []alternative) int {
-	if !alts[0].fired {
+	if alts[0].fired == nil {
 		if s.byte() >= s.fire {
 			return 0
 		}
@@ -234,22 +249,19 @@ func (s *sampler) alternative(alts []alternative) int {
 // deliver draws for each node whose messages arrive, within what the network allows.
 func (s *sampler) deliver() {
 	m := s.t.model
-	mode := 0
-	if m.Network == check.Kernel {
-		mode = s.below(s.n)
-	}
+	mode := s.below(len(m.Network.Modes))
 	for q := range s.n {
 		var sent, got uint64
 		for p := range s.n {
-			if s.alts[p].msgs[q] == 0 {
+			if s.alts[p].Sent[q] == 0 {
 				continue
 			}
 			sent |= 1 << p
-			if p == q && !s.opt.LoseOwn || s.byte() < s.cut {
+			if s.byte() < s.cut {
 				got |= 1 << p
 			}
 		}
-		for !m.Allowed(mode, sent, got) {
+		for !m.Network.Allowed(mode, q, sent, got) {
 			// Too much is lost: bring back one lost message after the other until it is enough.
 			lost := sent &^ got
 			for skip := s.below(bits.OnesCount64(lost)); skip > 0; skip-- {
@@ -262,16 +274,16 @@ func (s *sampler) deliver() {
 }
 
 // outcomes of node q for what it has received.
-func (s *sampler) outcomes(r *exact, q int) span {
-	id, mask := s.alts[q].after, s.masks[q]
+func (s *sampler) outcomes(r *exact, q int) []outcome {
+	id, mask := s.alts[q].After, s.masks[q]
 	if mask == 0 && int(id) < len(r.quiet) && r.quiet[id] != 0 {
-		return r.list[r.quiet[id]-1] // r.quiet belongs to whichever search uses the round
+		return r.list[r.quiet[id]-1]
 	}
 	s.key[0] = id
 	for p := range s.n {
 		s.key[p+1] = 0
 		if mask&(1<<p) != 0 {
-			s.key[p+1] = s.alts[p].msgs[q]
+			s.key[p+1] = s.alts[p].Sent[q]
 		}
 	}
 	i := r.outcomes(s.key)
@@ -284,9 +296,20 @@ func (s *sampler) outcomes(r *exact, q int) span {
 	return r.list[i]
 }
 
+// begin lists how a node can begin the round.
+func (r *exact) begin(id uint32) []alternative {
+	for int(id) >= len(r.begun) {
+		r.begun = append(r.begun, nil)
+	}
+	if r.begun[id] == nil {
+		r.begun[id] = r.t.begin(r.tag, id)
+		r.count += len(r.begun[id])
+	}
+	return r.begun[id]
+}
+
 // outcomes finds, for exactly the messages in the key, the index of the span of outcomes.
 func (r *exact) outcomes(key []uint32) int {
-	r.boxes.roomy(func(i int) uint64 { return hashWords(r.boxes.key(i)) })
 	i, fresh := r.boxes.insert(key, hashWords(key))
 	if fresh {
 		var got uint64
@@ -295,9 +318,9 @@ func (r *exact) outcomes(key []uint32) int {
 				got |= 1 << p
 			}
 		}
-		from := len(r.outs)
-		r.add(r.t.locals[key[0]], key[0], got, from, r.t.mailbox(r.tag, key[1:], got))
-		r.list = append(r.list, span{uint32(from), uint32(len(r.outs))})
+		outs := r.t.receive(r.tag, key[0], key[1:], got, nil)
+		r.list = append(r.list, outs)
+		r.count += len(outs)
 	}
 	return i
 }
@@ -305,7 +328,11 @@ func (r *exact) outcomes(key []uint32) int {
 func (s *sampler) describe(r *exact) sequential.Row {
 	row := sequential.Row{Tag: r.tag, Nodes: make([]sequential.Cell, s.n)}
 	for q := range s.n {
-		row.Nodes[q] = s.t.cell(r.tag, s.alts[q], s.masks[q], s.next[q], func(p int) uint32 { return s.alts[p].msgs[q] })
+		sent := make([]uint32, s.n)
+		for p := range s.n {
+			sent[p] = s.alts[p].Sent[q]
+		}
+		row.Nodes[q] = s.t.cell(r.tag, s.alts[q], s.masks[q], s.next[q], s.wrong[q], sent)
 	}
 	return row
 }
@@ -313,12 +340,18 @@ func (s *sampler) describe(r *exact) sequential.Row {
 // violation makes the violating run again and describes it.
 func (s *sampler) violation(run, problem, rounds int) *Violation {
 	var rows []sequential.Row
-	s.run(run, func(r sequential.Row) { rows = append(rows, r) })
+	var start []*machine.State
+	s.run(run, func(r sequential.Row) {
+		if rows == nil {
+			start = s.begun
+		}
+		rows = append(rows, r)
+	})
 	p := s.t.problems[problem]
-	v := &Violation{Property: p.Property, Text: p.Text, Round: rounds, ActiveRounds: s.active, Trace: rows}
+	v := &Violation{Property: p.Property, Pos: p.Pos, Text: p.Text, Round: rounds, ActiveRounds: s.active, Start: start, Trace: rows}
 	if rounds > 0 {
-		v.Phase = (rounds-1)/s.t.model.Rounds() + 1
-		v.RoundName = s.t.model.Program.Checked.Rounds[(rounds-1)%s.t.model.Rounds()]
+		last := s.t.tag(rounds - 1)
+		v.Phase, v.RoundName = int(last.Phase), s.t.model.Program.Round(last)
 	}
 	return v
 }

@@ -1,5 +1,7 @@
 package explore
 
+import "slices"
+
 // words is a set of vectors of small numbers, all of one width, each known by the order in which it came. It is an open
 // hash table over one flat array: a slot holds half of the hash beside the index, so that most misses touch no vector.
 type words struct {
@@ -27,62 +29,57 @@ func hashWords(key []uint32) uint64 {
 	return h
 }
 
-// mix turns a small number into 64 well-spread bits (the finaliser of splitmix64).
-func mix(x uint64) uint64 {
-	x += 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
+// hashString mixes bytes (FNV-1a, then the finaliser of splitmix64).
+func hashString(key string) uint64 {
+	h := uint64(0xcbf29ce484222325)
+	for i := range len(key) {
+		h = (h ^ uint64(key[i])) * 0x100000001b3
+	}
+	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
+	h = (h ^ h>>27) * 0x94d049bb133111eb
+	return h ^ h>>31
 }
 
-// insert finds key or adds it. hash must be a function of the key.
-func (w *words) insert(key []uint32, hash uint64) (index int, fresh bool) {
+// find looks for a key. hash must be hashWords of it.
+func (w *words) find(key []uint32, hash uint64) (index int, ok bool) {
 	mask := uint64(len(w.slots) - 1)
 	tag := hash &^ 0xffffffff
-	for at := hash & mask; ; at = (at + 1) & mask {
+	for at := hash & mask; w.slots[at] != 0; at = (at + 1) & mask {
 		s := w.slots[at]
-		if s == 0 {
-			index = w.count
-			w.keys = append(w.keys, key...)
-			w.slots[at] = tag | uint64(index+1)
-			w.count++
-			return index, true
-		}
 		if s&^0xffffffff != tag {
 			continue
 		}
-		index = int(s&0xffffffff) - 1
-		if equalWords(w.keys[index*w.width:index*w.width+w.width], key) {
-			return index, false
+		if index = int(s&0xffffffff) - 1; slices.Equal(w.key(index), key) {
+			return index, true
 		}
 	}
+	return 0, false
 }
 
-func equalWords(a, b []uint32) bool {
-	for i := range a {
-		if a[i] != b[i] {
-			return false
+// insert finds key or adds it. hash must be hashWords of it.
+func (w *words) insert(key []uint32, hash uint64) (index int, fresh bool) {
+	if i, ok := w.find(key, hash); ok {
+		return i, false
+	}
+	if w.count*3 >= len(w.slots)*2 {
+		w.slots = make([]uint64, len(w.slots)*2)
+		for i := range w.count {
+			w.place(i, hashWords(w.key(i)))
 		}
 	}
-	return true
+	w.keys = append(w.keys, key...)
+	w.place(w.count, hash)
+	w.count++
+	return w.count - 1, true
 }
 
-// roomy makes room for one more key; rehash gives the hash of the i-th key again.
-func (w *words) roomy(rehash func(i int) uint64) {
-	if w.count*3 < len(w.slots)*2 {
-		return
+func (w *words) place(index int, hash uint64) {
+	mask := uint64(len(w.slots) - 1)
+	at := hash & mask
+	for w.slots[at] != 0 {
+		at = (at + 1) & mask
 	}
-	slots := make([]uint64, len(w.slots)*2)
-	mask := uint64(len(slots) - 1)
-	for i := range w.count {
-		h := rehash(i)
-		at := h & mask
-		for slots[at] != 0 {
-			at = (at + 1) & mask
-		}
-		slots[at] = h&^0xffffffff | uint64(i+1)
-	}
-	w.slots = slots
+	w.slots[at] = hash&^0xffffffff | uint64(index+1)
 }
 
 func (w *words) key(i int) []uint32 { return w.keys[i*w.width : i*w.width+w.width] }

@@ -1,66 +1,81 @@
 package machine
 
 import (
-	"github.com/lockstep-go/lockstep/distal/check"
+	"fmt"
+
+	"github.com/lockstep-go/lockstep/distal/core"
 	"github.com/lockstep-go/lockstep/distal/syntax"
 )
 
 // expr compiles an expression.
-func (p *Program) expr(e *syntax.Expr) eval {
-	switch e.Kind {
-	case syntax.IntExpr:
-		v := Value{N: e.Int}
-		return func(*frame) Value { return v }
-	case syntax.NameExpr:
-		return p.name(e)
-	case syntax.UnaryExpr:
-		x := p.expr(e.Args[0])
-		if e.Name == "not" {
-			return func(f *frame) Value { return Value{N: 1 - x(f).N} }
+func (p *Program) expr(e core.Expr) core.Eval {
+	switch e := e.(type) {
+	case *core.Const:
+		return func(*core.Frame) Value { return e.Value }
+	case *core.Local:
+		return func(f *core.Frame) Value { return f.Slots[e.Slot] }
+	case *core.Param:
+		return func(f *core.Frame) Value { return Value{N: f.Params[e.Index]} }
+	case *core.Var:
+		return func(f *core.Frame) Value { return f.Vars[e.Index] }
+	case *core.NodeVar:
+		return p.nodeVar(e)
+	case *core.Get:
+		x := p.expr(e.X)
+		return func(f *core.Frame) Value { return x(f).E[e.Index] }
+	case *core.Make:
+		args := p.list(e.Args)
+		return func(f *core.Frame) Value { return Value{E: args(f)} }
+	case *core.Apply:
+		return p.apply(e)
+	case *core.Call:
+		args := p.list(e.Args)
+		return func(f *core.Frame) Value {
+			f.Burn(e.Pos, 1)
+			old := f.Slots
+			f.Slots = make([]Value, len(old))
+			copy(f.Slots, evalIn(f, old, args))
+			v := p.funs[e.Fun](f)
+			f.Slots = old
+			return v
 		}
-		return func(f *frame) Value { return Value{N: -x(f).N} }
-	case syntax.BinaryExpr:
-		return p.binary(e)
-	case syntax.CallExpr:
-		return p.callExpr(e)
-	case syntax.FieldExpr:
-		return p.field(e)
-	case syntax.DotExpr:
-		return member(p.Checked.Info.Refs[e], func(f *frame) Value { return f.slots[1] })
-	case syntax.IndexExpr:
-		x, i := p.expr(e.Args[0]), p.expr(e.Args[1])
-		return func(f *frame) Value {
-			s, at := x(f), i(f).N
-			if at < 0 || at >= int64(len(s.E)) {
-				f.fail(e.Pos, "index %d is outside a sequence of %d elements", at, len(s.E))
-			}
-			return s.E[at]
-		}
-	case syntax.SetExpr:
-		elems := p.list(e.Args)
-		return func(f *frame) Value { return makeSet(elems(f)) }
-	case syntax.SeqExpr:
-		elems := p.list(e.Args)
-		return func(f *frame) Value { return Value{E: elems(f)} }
-	case syntax.IfExpr:
-		c, a, b := p.expr(e.Args[0]), p.expr(e.Args[1]), p.expr(e.Args[2])
-		return func(f *frame) Value {
+	case *core.If:
+		c, a, b := p.expr(e.Cond), p.expr(e.Then), p.expr(e.Else)
+		return func(f *core.Frame) Value {
 			if c(f).N != 0 {
 				return a(f)
 			}
 			return b(f)
 		}
-	default:
-		return p.binding(e)
+	case *core.Mail:
+		return func(f *core.Frame) Value { return f.Mail(f, e) }
+	case *core.Build:
+		return p.build(e)
+	case *core.Quant:
+		return p.quantifier(e)
+	case *core.Best:
+		return p.best(e)
+	case *core.Fit:
+		return p.fit(e)
 	}
+	panic(fmt.Sprintf("machine: no meaning of %T", e))
 }
 
-func (p *Program) list(args []*syntax.Expr) func(*frame) []Value {
-	evals := make([]eval, len(args))
+// evalIn evaluates arguments in the frame of the caller.
+func evalIn(f *core.Frame, slots []Value, args func(*core.Frame) []Value) []Value {
+	inner := f.Slots
+	f.Slots = slots
+	out := args(f)
+	f.Slots = inner
+	return out
+}
+
+func (p *Program) list(args []core.Expr) func(*core.Frame) []Value {
+	evals := make([]core.Eval, len(args))
 	for i, a := range args {
 		evals[i] = p.expr(a)
 	}
-	return func(f *frame) []Value {
+	return func(f *core.Frame) []Value {
 		out := make([]Value, len(evals))
 		for i, e := range evals {
 			out[i] = e(f)
@@ -69,181 +84,173 @@ func (p *Program) list(args []*syntax.Expr) func(*frame) []Value {
 	}
 }
 
-func (p *Program) name(e *syntax.Expr) eval {
-	r := p.Checked.Info.Refs[e]
-	i := r.Index
-	switch r.Kind {
-	case check.RefLocal:
-		return func(f *frame) Value { return f.slots[i] }
-	case check.RefVar:
-		return func(f *frame) Value { return f.state.Vars[i] }
-	case check.RefParam:
-		return func(f *frame) Value { return Value{N: f.params[i]} }
-	case check.RefEnum:
-		return func(*frame) Value { return Value{N: int64(i)} }
+// apply compiles an operator by its row.
+func (p *Program) apply(e *core.Apply) core.Eval {
+	row := core.Operators[e.Op].Eval
+	switch {
+	case row.None != nil:
+		return row.None
+	case row.One != nil:
+		a := p.expr(e.Args[0])
+		return func(f *core.Frame) Value { return row.One(f, e.Pos, a(f)) }
+	case row.Two != nil:
+		a, b := p.expr(e.Args[0]), p.expr(e.Args[1])
+		return func(f *core.Frame) Value { return row.Two(f, e.Pos, a(f), b(f)) }
+	case row.Lazy != nil:
+		a, b := p.expr(e.Args[0]), p.expr(e.Args[1])
+		return func(f *core.Frame) Value { return row.Lazy(f, a, b) }
 	}
-	switch e.Name {
-	case "true":
-		return func(*frame) Value { return Value{N: 1} }
-	case "self":
-		return func(f *frame) Value { return Value{N: f.self} }
-	case "all":
-		v := p.nodeSet(0)
-		return func(*frame) Value { return v }
-	case "timely":
-		return func(f *frame) Value { return Bool(f.timely) }
-	case "others":
-		return func(f *frame) Value { return p.nodeSet(f.self) }
-	}
-	return func(*frame) Value { return Value{} } // false, none
+	args := p.list(e.Args)
+	return func(f *core.Frame) Value { return row.Many(f, args(f)) }
 }
 
-// nodeSet is the set of all nodes but one; 0 leaves out none.
-func (p *Program) nodeSet(without int64) Value {
-	var v Value
-	for i := int64(1); i <= p.params[0]; i++ {
-		if i != without {
-			v.E = append(v.E, Value{N: i})
+// nodeVar reads the state of any node, or, where only one is at hand, of that.
+func (p *Program) nodeVar(e *core.NodeVar) core.Eval {
+	x := p.expr(e.Node)
+	return func(f *core.Frame) Value {
+		n := x(f).N
+		if f.Nodes == nil {
+			return f.Vars[e.Index]
 		}
+		if n < 1 || n > int64(len(f.Nodes)) {
+			f.Fail(e.Pos, "there is no node %d", n)
+		}
+		return f.Nodes[n-1][e.Index]
 	}
-	return v
 }
 
-func (p *Program) field(e *syntax.Expr) eval {
-	x := p.expr(e.Args[0])
-	r := p.Checked.Info.Refs[e]
-	switch r.Kind {
-	case check.RefNodeVar:
-		return func(f *frame) Value { return f.node(e.Pos, x(f)).Vars[r.Index] }
-	case check.RefNodeOutput:
-		return func(f *frame) Value { return f.node(e.Pos, x(f)).Output }
-	}
-	return member(r, x)
-}
-
-func (f *frame) node(pos syntax.Pos, v Value) *State {
-	if f.nodes == nil {
-		return f.state
-	}
-	if v.N < 1 || v.N > int64(len(f.nodes)) {
-		f.fail(pos, "there is no node %d", v.N)
-	}
-	return f.nodes[v.N-1]
-}
-
-// member reads a field of a record or message, or the sender of a message.
-func member(r check.Ref, x eval) eval {
-	if r.Kind == check.RefFrom {
-		return func(f *frame) Value { return Value{N: x(f).N} }
-	}
-	return func(f *frame) Value { return x(f).E[r.Index] }
-}
-
-func (p *Program) binary(e *syntax.Expr) eval {
-	a, b := p.expr(e.Args[0]), p.expr(e.Args[1])
-	switch e.Name {
-	case "and":
-		return func(f *frame) Value {
-			if a(f).N == 0 {
-				return Value{}
+func (p *Program) build(e *core.Build) core.Eval {
+	elem, set, cond := p.expr(e.Elem), p.expr(e.Set), p.optional(e.Cond)
+	return func(f *core.Frame) Value {
+		var out []Value
+		for _, v := range set(f).E {
+			f.Burn(e.Pos, 1)
+			f.Slots[e.Slot.Slot] = v
+			if cond == nil || cond(f).N != 0 {
+				out = append(out, elem(f))
 			}
-			return b(f)
 		}
-	case "or":
-		return func(f *frame) Value {
-			if v := a(f); v.N != 0 {
-				return v
-			}
-			return b(f)
-		}
-	case "implies":
-		return func(f *frame) Value {
-			if a(f).N == 0 {
-				return Value{N: 1}
-			}
-			return b(f)
-		}
-	case "==":
-		return func(f *frame) Value { return Bool(Compare(a(f), b(f)) == 0) }
-	case "!=":
-		return func(f *frame) Value { return Bool(Compare(a(f), b(f)) != 0) }
-	case "<":
-		return func(f *frame) Value { return Bool(a(f).N < b(f).N) }
-	case "<=":
-		return func(f *frame) Value { return Bool(a(f).N <= b(f).N) }
-	case ">":
-		return func(f *frame) Value { return Bool(a(f).N > b(f).N) }
-	case ">=":
-		return func(f *frame) Value { return Bool(a(f).N >= b(f).N) }
-	case "in":
-		return func(f *frame) Value { x := a(f); return Bool(contains(b(f).E, x)) }
-	case "prefix":
-		return func(f *frame) Value { return Bool(isPrefix(a(f), b(f))) }
-	case "..":
-		return rangeOf(e, a, b)
+		return core.MakeSet(out)
 	}
-	return p.arithmetic(e, a, b)
 }
 
-func rangeOf(e *syntax.Expr, a, b eval) eval {
-	return func(f *frame) Value {
-		from, to := a(f).N, b(f).N
-		if to >= from && (to-from >= rangeMax || to-from < 0) {
-			f.fail(e.Pos, "the range %d..%d has more than %d elements", from, to, rangeMax)
+func (p *Program) quantifier(e *core.Quant) core.Eval {
+	set, cond := p.expr(e.Set), p.expr(e.Body)
+	return func(f *core.Frame) Value {
+		elems := set(f).E
+		total, stop := int64(0), false
+		var walk func(int)
+		walk = func(depth int) {
+			if depth == len(e.Slots) {
+				f.Burn(e.Pos, 1)
+				ok := cond(f).N
+				total += ok
+				stop = e.Kind == core.Exists && ok != 0 || e.Kind == core.Forall && ok == 0
+				return
+			}
+			for _, v := range elems {
+				f.Slots[e.Slots[depth].Slot] = v
+				if walk(depth + 1); stop {
+					return
+				}
+			}
 		}
-		var v Value
-		for i := from; i <= to; i++ {
-			v.E = append(v.E, Value{N: i})
+		walk(0)
+		switch e.Kind {
+		case core.Exists:
+			return core.Truth(stop)
+		case core.Forall:
+			return core.Truth(!stop)
+		case core.Count:
 		}
+		return Value{N: total}
+	}
+}
+
+// best compiles max and min: the first element, in the order of the set, whose keys none exceeds.
+func (p *Program) best(e *core.Best) core.Eval {
+	set := p.expr(e.Set)
+	keys := p.list(e.Keys)
+	return func(f *core.Frame) Value {
+		elems := set(f).E
+		if len(elems) == 0 {
+			f.Fail(e.Pos, "%s of an empty set", map[bool]string{true: "max", false: "min"}[e.Max])
+		}
+		var best, bestKeys Value
+		for i, v := range elems {
+			f.Burn(e.Pos, 1)
+			f.Slots[e.Slot.Slot] = v
+			k := v
+			if len(e.Keys) > 0 {
+				k = Value{E: keys(f)}
+			}
+			c := core.Compare(k, bestKeys)
+			if i == 0 || c > 0 && e.Max || c < 0 && !e.Max {
+				best, bestKeys = v, k
+			}
+		}
+		return best
+	}
+}
+
+// fit compiles a value that must be in the declared ranges.
+func (p *Program) fit(e *core.Fit) core.Eval {
+	x, check := p.expr(e.X), p.ranges(e.Pos, e.Type)
+	return func(f *core.Frame) Value {
+		v := x(f)
+		check(f, v)
 		return v
 	}
 }
 
-func (p *Program) arithmetic(e *syntax.Expr, a, b eval) eval {
-	t := p.Checked.Info.Types[e.Args[0]]
-	if t.Kind == check.Seq || t.Kind == check.Set {
-		return p.collections(e, a, b, t.Kind)
+// Range is the range of an integer type.
+func (p *Program) Range(t *core.Type) (low, high int64, err error) {
+	if t.Low == nil {
+		return core.MinInt, core.MaxInt, nil
 	}
-	switch e.Name {
-	case "+":
-		return func(f *frame) Value { return Value{N: a(f).N + b(f).N} }
-	case "-":
-		return func(f *frame) Value { return Value{N: a(f).N - b(f).N} }
-	case "*":
-		return func(f *frame) Value { return Value{N: a(f).N * b(f).N} }
+	if low, err = p.Constant(t.Low); err != nil {
+		return 0, 0, err
 	}
-	return func(f *frame) Value {
-		x, y := a(f).N, b(f).N
-		if y == 0 {
-			f.fail(e.Pos, "division by zero")
-		}
-		if e.Name == "/" {
-			return Value{N: x / y}
-		}
-		return Value{N: x % y}
+	if high, err = p.Constant(t.High); err != nil {
+		return 0, 0, err
 	}
+	return low, high, nil
 }
 
-func (p *Program) collections(e *syntax.Expr, a, b eval, kind check.Kind) eval {
-	if e.Name == "-" {
-		return func(f *frame) Value {
-			var out Value
-			x, y := a(f), b(f)
-			for _, v := range x.E {
-				if !contains(y.E, v) {
-					out.E = append(out.E, v)
-				}
+// ranges compiles the check that a value is in the ranges of a type.
+func (p *Program) ranges(pos syntax.Pos, t *core.Type) func(*core.Frame, Value) {
+	if !t.Ranged() {
+		return func(*core.Frame, Value) {}
+	}
+	switch t.Kind {
+	case core.Int:
+		low, high, err := p.Range(t)
+		if err != nil {
+			panic(&core.Fault{Pos: pos, Text: "the ends of a range: " + err.Error()})
+		}
+		return func(f *core.Frame, v Value) {
+			if v.N < low || v.N > high {
+				f.Fail(pos, "overflow: %d is outside the declared range %d..%d", v.N, low, high)
 			}
-			return out
 		}
-	}
-	return func(f *frame) Value {
-		x, y := a(f), b(f)
-		f.burn(e.Pos, len(x.E)+len(y.E))
-		elems := append(append(make([]Value, 0, len(x.E)+len(y.E)), x.E...), y.E...)
-		if kind == check.Set {
-			return makeSet(elems)
+	case core.Option, core.Seq, core.Set:
+		elem := p.ranges(pos, t.Elem)
+		return func(f *core.Frame, v Value) {
+			for _, e := range v.E {
+				elem(f, e)
+			}
 		}
-		return Value{E: elems}
+	case core.Record, core.Message:
+		var fields []func(*core.Frame, Value)
+		for _, x := range t.Fields {
+			fields = append(fields, p.ranges(pos, x.Type))
+		}
+		return func(f *core.Frame, v Value) {
+			for i, e := range v.E {
+				fields[i](f, e)
+			}
+		}
+	case core.Bool, core.Node, core.Enum:
 	}
+	panic("machine: a range in a type without numbers")
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 	"github.com/lockstep-go/lockstep/distal"
+	"github.com/lockstep-go/lockstep/distal/core"
 	"github.com/lockstep-go/lockstep/distal/machine"
 )
 
@@ -31,12 +32,12 @@ func eval(typ, expr string) string {
 	if p == nil {
 		return remarks[0].Text + "\n"
 	}
-	m, err := machine.Compile(p, nil)
+	m, err := machine.Compile(p.Program, nil)
 	if err != nil {
 		return err.Error() + "\n"
 	}
 	var out strings.Builder
-	for _, o := range machine.Resolutions(func(c machine.Chooser) machine.Outcome { return m.Start(1, c) }) {
+	for _, o := range machine.Resolutions(func(c core.Chooser) machine.Outcome { return m.Start(1, c) }) {
 		if o.Fault != nil {
 			fmt.Fprintln(&out, "fault:", o.Fault.Text)
 		} else {
@@ -69,7 +70,7 @@ func TestCompileErrors(t *testing.T) {
 		{map[string]int64{"n": 17}, "n is 17"},
 		{map[string]int64{"g": 1}, "no parameter g"},
 	} {
-		if _, err := machine.Compile(p, c.params); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := machine.Compile(p.Program, c.params); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: error %v, want %q", c.params, err, c.want)
 		}
 	}
@@ -79,12 +80,12 @@ func TestCompileErrors(t *testing.T) {
 func TestCompare(t *testing.T) {
 	var values []machine.Value
 	for n := range int64(3) {
-		values = append(values, machine.Value{N: n}, machine.Some(machine.Value{N: n}),
+		values = append(values, machine.Value{N: n}, core.SomeOf(machine.Value{N: n}),
 			machine.Value{E: []machine.Value{{N: n}, {N: 2 - n}}})
 	}
 	for _, a := range values {
 		for _, b := range values {
-			ab, ba := machine.Compare(a, b), machine.Compare(b, a)
+			ab, ba := core.Compare(a, b), core.Compare(b, a)
 			if ab != -ba {
 				t.Errorf("Compare(%v, %v) = %d, the other way %d", a, b, ab, ba)
 			}
@@ -95,7 +96,7 @@ func TestCompare(t *testing.T) {
 				t.Errorf("keys of %v and %v do not agree with their order", a, b)
 			}
 			for _, c := range values {
-				if ab <= 0 && machine.Compare(b, c) <= 0 && machine.Compare(a, c) > 0 {
+				if ab <= 0 && core.Compare(b, c) <= 0 && core.Compare(a, c) > 0 {
 					t.Errorf("not transitive: %v %v %v", a, b, c)
 				}
 			}
@@ -115,7 +116,7 @@ upon M ms with .v >= x same (.v) times >= 2 do { x := first(ms).v }
 	if p == nil {
 		t.Fatal(remarks)
 	}
-	m, err := machine.Compile(p, nil)
+	m, err := machine.Compile(p.Program, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +139,7 @@ upon M ms with .v >= x same (.v) times >= 2 do { x := first(ms).v }
 		{box(-1, -1, 7), nil},
 		{append(box(5), box(5)...), nil}, // the same sender twice
 	} {
-		got, fault := m.Bindings(m.Rules[0], 1, start, tag, c.mailbox, true)
+		got, fault := m.Enabled(0, 1, start, tag, c.mailbox, true)
 		if fault != nil || len(got) != len(c.senders) {
 			t.Errorf("%v: %v, fault %v", c.mailbox, got, fault)
 			continue
@@ -153,15 +154,15 @@ upon M ms with .v >= x same (.v) times >= 2 do { x := first(ms).v }
 
 func ExampleCompile() {
 	p, _ := distal.Load(fmt.Sprintf(frameFor, "set<node>", "all - {node(f)}"))
-	m, _ := machine.Compile(p, map[string]int64{"n": 4, "f": 2})
+	m, _ := machine.Compile(p.Program, map[string]int64{"n": 4, "f": 2})
 	fmt.Println(m.FormatState(m.Start(1, nil).State))
 	// Output: v={node(1), node(3), node(4)}
 }
 
 func ExampleResolutions() {
 	p, _ := distal.Load(fmt.Sprintf(frameFor, "int", "choose({1, 2}) + choose({10, 20})"))
-	m, _ := machine.Compile(p, nil)
-	for _, o := range machine.Resolutions(func(c machine.Chooser) machine.Outcome { return m.Start(1, c) }) {
+	m, _ := machine.Compile(p.Program, nil)
+	for _, o := range machine.Resolutions(func(c core.Chooser) machine.Outcome { return m.Start(1, c) }) {
 		fmt.Print(m.FormatState(o.State), " ")
 	}
 	fmt.Println()

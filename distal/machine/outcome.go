@@ -2,10 +2,11 @@ package machine
 
 import (
 	"fmt"
-	"slices"
+
+	"github.com/lockstep-go/lockstep/distal/core"
 )
 
-// Outcome of an action: the new state, what was output, and what went wrong.
+// Outcome of an action: the new state, what was sent and output, and what went wrong.
 type Outcome struct {
 	State    *State
 	Sent     []Send
@@ -13,16 +14,17 @@ type Outcome struct {
 	Breaches []Breach
 	Fault    *Fault
 	Broken   int // index of a property on outputs that an output broke; -1 when none
+	Action   int // index of the first action that was called; -1 when none
 }
 
 // Start computes the first state of a node: initial values, then the init block.
-func (p *Program) Start(self int, choose Chooser) Outcome {
+func (p *Program) Start(self int, choose core.Chooser) Outcome {
 	f := p.frame(self, &State{Vars: make([]Value, len(p.inits))}, choose)
-	f.tag = Tag{0, -1}
-	return p.finish(f, func() {
+	f.tag, f.watch = Before, !p.Core.Lockstep
+	return f.run(func(f *frame) {
 		for i, e := range p.inits {
 			if e != nil {
-				f.state.Vars[i] = e(f)
+				f.Vars[i] = e(&f.Frame)
 			}
 		}
 		p.body(f)
@@ -30,50 +32,62 @@ func (p *Program) Start(self int, choose Chooser) Outcome {
 }
 
 // Fire runs the action of a rule on the bound value, starting from state, which is not changed. tag is the tag of
-// the rule's messages, or the node's own for a timeout.
-func (p *Program) Fire(r *Rule, self int, state *State, tag Tag, bound Value, mailbox []Message, choose Chooser) Outcome {
-	f := p.frame(self, state.Clone(), choose)
-	f.tag, f.mailbox = tag, mailbox
-	f.slots[0] = bound
-	return p.finish(f, func() { r.body(f) })
+// the rule's messages, or the node's own for a plain timeout. The conditions are watched.
+func (p *Program) Fire(rule, self int, state *State, tag Tag, bound Value, mailbox []Message, choose core.Chooser) Outcome {
+	f := p.frame(self, state, choose)
+	f.tag, f.view, f.mailbox, f.watch = tag, tag, mailbox, true
+	f.Slots[0] = bound
+	return f.run(p.rules[rule].body)
 }
 
-func (p *Program) finish(f *frame, run func()) Outcome {
-	out := Outcome{Broken: -1}
+// Half is one of the two blocks of a round.
+type Half int
+
+// A round has a SEND block and an UPDATE block.
+const (
+	SendHalf Half = iota
+	UpdateHalf
+)
+
+// Block runs a block of a lock-step program.
+func (p *Program) Block(half Half, self int, state *State, tag Tag, mailbox []Message, choose core.Chooser) Outcome {
+	f := p.frame(self, state, choose)
+	f.tag, f.view, f.mailbox = tag, tag, mailbox
+	f.Now, f.Frame.Half = tag.Phase, 2*tag.Round+int(half)
+	return f.run(p.blocks[tag.Round][half])
+}
+
+func (f *frame) run(body code) Outcome {
+	out := Outcome{}
 	func() {
-		defer catch(&out.Fault)
-		run()
-		out.Broken = p.publish(f)
+		defer core.Catch(&out.Fault)
+		body(f)
 	}()
-	out.State, out.Sent, out.Outputs, out.Breaches = f.state, f.sends, f.outputs, f.breaches
+	out.State = &State{f.Vars}
+	out.Sent, out.Outputs, out.Breaches, out.Broken, out.Action = f.sends, f.outputs, f.breaches, f.broken, f.action
 	return out
 }
 
-// publish checks each output against the properties on outputs and makes it the node's last one.
-func (p *Program) publish(f *frame) int {
-	broken := -1
-	for _, v := range f.outputs {
-		for i, q := range p.Checked.Props {
-			if !q.OnOutput || broken >= 0 {
-				continue
-			}
-			ok := true
-			f.call([]Value{v}, func() { ok = p.props[i](f).N != 0 })
-			if !ok {
-				broken = i
-			}
+// judge is the one place where properties are judged: it returns the index of the first property of that moment which does not hold
+// in the frame, or -1.
+func (p *Program) judge(moment core.Moment, f *core.Frame) int {
+	for i, q := range p.Core.Props {
+		if q.Moment == moment && p.props[i](f).N == 0 {
+			return i
 		}
-		f.state.Output = Some(v)
 	}
-	return broken
+	return -1
 }
 
-// Holds evaluates property i, an invariant, over the states of all nodes.
-func (p *Program) Holds(i int, nodes []*State) (ok bool, fault *Fault) {
+// Judge judges the properties of states on the states of all nodes: the index of one that does not hold, or -1.
+func (p *Program) Judge(nodes []*State) (broken int, fault *Fault) {
 	f := p.frame(0, nil, nil)
-	f.nodes = nodes
-	defer catch(&fault)
-	return p.props[i](f).N != 0, nil
+	f.Nodes = make([][]Value, len(nodes))
+	for i, s := range nodes {
+		f.Nodes[i] = s.Vars
+	}
+	defer core.Catch(&fault)
+	return p.judge(core.OnStates, &f.Frame), nil
 }
 
 // Binding is one way in which a rule is enabled: the value its action gets and the senders whose messages are in it.
@@ -82,102 +96,61 @@ type Binding struct {
 	Senders uint64
 }
 
-// Bindings finds the ways in which a rule on messages is enabled by messages of one tag: each matching message for a
-// rule on one message, each large enough group for a rule with times. The order is by sender. timely says that the tag
-// is not before the node's own.
-func (p *Program) Bindings(r *Rule, self int, state *State, tag Tag, mailbox []Message, timely bool) (out []Binding, fault *Fault) {
+// Enabled finds the ways in which a rule is enabled by the messages of one tag, as its Enabling says. timely says that the
+// tag is not before the node's own.
+func (p *Program) Enabled(rule, self int, state *State, tag Tag, mailbox []Message, timely bool) (out []Binding, fault *Fault) {
+	r := p.rules[rule]
 	f := p.frame(self, state, nil)
-	f.tag, f.mailbox, f.timely = tag, mailbox, timely
-	defer catch(&fault)
-	var matching []Message
-	for _, m := range mailbox {
-		if m.Type != r.Message || m.Tag != tag {
-			continue
-		}
-		f.slots[0], f.slots[1] = m.Value(), m.Value()
-		if r.guard == nil || r.guard(f).N != 0 {
-			matching = append(matching, m)
+	f.tag, f.view, f.mailbox, f.Timely = tag, tag, mailbox, timely
+	defer core.Catch(&fault)
+	if r.matching != nil {
+		f.Slots[0] = r.matching(&f.Frame)
+		if len(f.Slots[0].E) == 0 && p.Core.Rules[rule].Message() >= 0 {
+			return nil, nil
 		}
 	}
-	slices.SortStableFunc(matching, func(a, b Message) int { return a.From - b.From })
-	if r.times != nil {
-		return p.groups(r, f, matching), nil
+	if r.test(&f.Frame).N == 0 {
+		return nil, nil
 	}
-	for _, m := range matching {
-		out = append(out, Binding{m.Value(), 1 << (m.From - 1)})
+	options := []Value{{}}
+	if r.options != nil {
+		options = r.options(&f.Frame).E
+	}
+	for _, o := range options {
+		f.Slots[1] = o
+		out = append(out, p.binding(rule, f))
 	}
 	return out, nil
 }
 
-// groups splits messages by the fields of same and keeps the groups with enough distinct senders.
-func (p *Program) groups(r *Rule, f *frame, matching []Message) []Binding {
-	type group struct {
-		key   Value
-		elems []Value
-		mask  uint64
+func (p *Program) binding(rule int, f *frame) Binding {
+	bound := p.rules[rule].bound
+	if bound == nil {
+		return Binding{}
 	}
-	var groups []*group
-	for _, m := range matching {
-		f.slots[1] = m.Value()
-		key := Value{E: make([]Value, len(r.same))}
-		for i, s := range r.same {
-			key.E[i] = s(f)
-		}
-		var g *group
-		for _, old := range groups {
-			if Compare(old.key, key) == 0 {
-				g = old
-			}
-		}
-		if g == nil {
-			g = &group{key: key}
-			groups = append(groups, g)
-		}
-		g.elems = append(g.elems, m.Value())
-		g.mask |= 1 << (m.From - 1)
+	b := Binding{Value: bound(&f.Frame)}
+	if _, one := p.Core.Rules[rule].Trigger.(core.OnMessage); one {
+		b.Senders = 1 << (b.Value.N - 1)
+		return b
 	}
-	var out []Binding
-	need := r.times(f).N
-	for _, g := range groups {
-		if int64(popcount(g.mask)) >= need {
-			out = append(out, Binding{makeSet(g.elems), g.mask})
-		}
+	for _, m := range b.Value.E {
+		b.Senders |= 1 << (m.N - 1)
 	}
-	return out
+	return b
 }
 
-func popcount(x uint64) int {
-	n := 0
-	for ; x != 0; x &= x - 1 {
-		n++
-	}
-	return n
-}
-
-// TimeoutReady says whether a timeout can fire. For a timeout in a round it returns the tag of that round and the messages
-// of that tag in the mailbox.
-func (p *Program) TimeoutReady(r *Rule, self int, state *State, mailbox []Message) (tag Tag, bound Value, ready bool, fault *Fault) {
+// Patience is the tag of the round in which a timeout in a round waits.
+func (p *Program) Patience(rule, self int, state *State) (tag Tag, fault *Fault) {
 	f := p.frame(self, state, nil)
-	defer catch(&fault)
-	if r.phase != nil {
-		tag = Tag{r.phase(f).N, r.Round}
-		var elems []Value
-		for _, m := range mailbox {
-			if m.Tag == tag {
-				elems = append(elems, m.Value())
-			}
-		}
-		bound = makeSet(elems)
-		f.slots[0] = bound
-	}
-	return tag, bound, r.guard == nil || r.guard(f).N != 0, nil
+	defer core.Catch(&fault)
+	return Tag{p.rules[rule].phase(&f.Frame).N, p.Core.Rules[rule].Round(p.Core)}, nil
 }
 
 // maxResolutions limits the ways in which one action can resolve its choices; more is a fault.
 const maxResolutions = 1024
 
 // Resolutions runs an action once for each way of resolving its choices, in order.
-func Resolutions(run func(Chooser) Outcome) []Outcome {
+func Resolutions(run func(core.Chooser) Outcome) []Outcome {
 	var out []Outcome
 	var path, sizes []int
 	for len(out) < maxResolutions {

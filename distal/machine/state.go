@@ -3,6 +3,9 @@ package machine
 import (
 	"cmp"
 	"encoding/binary"
+	"math"
+
+	"github.com/lockstep-go/lockstep/distal/core"
 )
 
 // Tag is a phase and a round, ordered first by phase.
@@ -22,6 +25,15 @@ func (t Tag) Compare(u Tag) int {
 	return cmp.Compare(t.Round, u.Round)
 }
 
+// Before everything is the tag of a node that has done nothing.
+var Before = Tag{Phase: math.MinInt64, Round: -1}
+
+// Value and Fault are those of the core form.
+type (
+	Value = core.Value
+	Fault = core.Fault
+)
+
 // Message is a message on its way or in a mailbox.
 type Message struct {
 	Type   int // index into the program's messages
@@ -33,7 +45,7 @@ type Message struct {
 // Value is the message as a program sees it.
 func (m Message) Value() Value { return Value{N: int64(m.From), E: m.Fields} }
 
-// Send is a message that an action has sent and that belongs to a round still to come.
+// Send is a message that an action has sent. A send to nobody is one, too: it moves the node to another round.
 type Send struct {
 	Type   int
 	Tag    Tag
@@ -41,62 +53,32 @@ type Send struct {
 	Fields []Value
 }
 
-// State is the local state of one node at the boundary of two rounds: its variables, its last output, and the messages
-// it has sent into rounds still to come, in the order of their tags. The last part is what the round form keeps in
-// ghost flags.
-type State struct {
-	Vars    []Value
-	Output  Value // optional
-	Pending []Send
-}
-
-// Clone copies a state, so that the copy can be changed.
-func (s *State) Clone() *State {
-	return &State{
-		Vars:    append([]Value(nil), s.Vars...),
-		Output:  s.Output,
-		Pending: append([]Send(nil), s.Pending...),
-	}
-}
-
-// Ahead says whether the node has moved to a round after t, so that it takes no part in t.
-func (s *State) Ahead(t Tag) bool {
-	return len(s.Pending) > 0 && t.Before(s.Pending[len(s.Pending)-1].Tag)
-}
-
-// AppendVars writes variables and output: what the node's local state is to an observer.
-func (s *State) AppendVars(buf []byte) []byte {
-	for _, v := range s.Vars {
-		buf = appendValue(buf, v)
-	}
-	return appendValue(buf, s.Output)
-}
+// State is the local state of one node: the values of its variables. It is never changed once made.
+type State struct{ Vars []Value }
 
 // AppendKey writes the whole state so that equal states, and only they, give equal bytes.
 func (s *State) AppendKey(buf []byte) []byte {
-	buf = s.AppendVars(buf)
-	return AppendSends(buf, s.Pending)
+	for _, v := range s.Vars {
+		buf = core.AppendValue(buf, v)
+	}
+	return buf
 }
 
 // AppendSends writes sends so that equal ones, and only they, give equal bytes.
 func AppendSends(buf []byte, sends []Send) []byte {
 	for _, p := range sends {
-		buf = p.appendKey(buf)
+		buf = binary.AppendUvarint(buf, uint64(p.Type)+1)
+		buf = binary.AppendVarint(buf, p.Tag.Phase)
+		buf = binary.AppendUvarint(buf, uint64(p.Tag.Round))
+		buf = binary.AppendUvarint(buf, p.To)
+		buf = appendPayload(buf, p.Fields)
 	}
 	return buf
 }
 
-func (p Send) appendKey(buf []byte) []byte {
-	buf = binary.AppendUvarint(buf, uint64(p.Type)+1)
-	buf = binary.AppendVarint(buf, p.Tag.Phase)
-	buf = binary.AppendUvarint(buf, uint64(p.Tag.Round))
-	buf = binary.AppendUvarint(buf, p.To)
-	return appendPayload(buf, p.Fields)
-}
-
 func appendPayload(buf []byte, fields []Value) []byte {
 	for _, v := range fields {
-		buf = appendValue(buf, v)
+		buf = core.AppendValue(buf, v)
 	}
 	return buf
 }

@@ -1,13 +1,85 @@
 package machine
 
 import (
+	"fmt"
 	"slices"
 
-	"github.com/lockstep-go/lockstep/distal/check"
+	"github.com/lockstep-go/lockstep/distal/core"
 	"github.com/lockstep-go/lockstep/distal/syntax"
 )
 
-func (p *Program) stmts(list []*syntax.Stmt) code {
+// Breach is a condition that an action broke while it ran, or an assertion of the program's own.
+type Breach struct {
+	Pos       syntax.Pos
+	Condition core.Condition
+	Name      string // of an assertion
+	Text      string
+}
+
+func (b Breach) String() string { return fmt.Sprintf("%s: %s: %s", b.Pos, b.Title(), b.Text) }
+
+// Title is "condition 1" and the like, or the name of the assertion.
+func (b Breach) Title() string {
+	if b.Condition == core.Own {
+		return b.Name
+	}
+	return b.Condition.String()
+}
+
+// frame is everything an action can see and do.
+type frame struct {
+	core.Frame
+	p        *Program
+	mailbox  []Message
+	view     Tag // Mail without All shows messages of this tag
+	tag      Tag // of the rule's messages, then of the last send
+	sends    []Send
+	outputs  []Value
+	breaches []Breach
+	broken   int // a property on outputs; -1: none
+	action   int // the first action called; -1: none
+	watch    bool
+	room     [8]Value // slots of small programs, so that a frame is one piece of memory
+}
+
+func (p *Program) frame(self int, state *State, choose core.Chooser) *frame {
+	f := &frame{p: p, broken: -1, action: -1}
+	f.Self, f.Choose, f.Fuel, f.Params, f.Mail = int64(self), choose, core.FuelLimit, p.params, f.mail
+	f.Now = Before.Phase
+	if state != nil {
+		f.Vars = slices.Clone(state.Vars)
+	}
+	if need := p.Core.Slots + 1; need <= len(f.room) {
+		f.Slots = f.room[:need]
+	} else {
+		f.Slots = make([]Value, need)
+	}
+	return f
+}
+
+// mail reads the mailbox: the messages of the tag that is looked at. A message type of another round may not be read at all
+// (condition 4); a program that does so all the same gets what is there.
+func (f *frame) mail(_ *core.Frame, e *core.Mail) Value {
+	var out []Value
+	for _, m := range f.mailbox {
+		foreign := e.All && m.Tag.Round != f.view.Round
+		if m.Type != e.Message || !foreign && m.Tag != f.view {
+			continue
+		}
+		if foreign && f.watch {
+			f.breach(e.Pos, core.Reads, "received(%s) reads a message of phase %d, round %s, in phase %d, round %s",
+				f.p.Core.Messages[e.Message].Type.Name, m.Tag.Phase, f.p.Round(m.Tag), f.view.Phase, f.p.Round(f.view))
+		}
+		out = append(out, m.Value())
+	}
+	return core.MakeSet(out)
+}
+
+func (f *frame) breach(pos syntax.Pos, c core.Condition, format string, args ...any) {
+	f.breaches = append(f.breaches, Breach{Pos: pos, Condition: c, Text: fmt.Sprintf(format, args...)})
+}
+
+func (p *Program) stmts(list []core.Stmt) code {
 	codes := make([]code, len(list))
 	for i, s := range list {
 		codes[i] = p.stmt(s)
@@ -19,102 +91,152 @@ func (p *Program) stmts(list []*syntax.Stmt) code {
 	}
 }
 
-func (p *Program) stmt(s *syntax.Stmt) code {
-	slot := p.Checked.Info.Slots[s]
-	switch s.Kind {
-	case syntax.AssignStmt:
-		x := p.expr(s.Expr)
+func (p *Program) stmt(s core.Stmt) code {
+	switch s := s.(type) {
+	case *core.Assign:
+		x := p.expr(s.X)
 		return func(f *frame) {
-			f.afterSend(s.Pos, s.Name)
-			f.state.Vars[slot] = x(f)
+			f.afterSend(s.Pos, p.Core.Vars[s.Var].Name)
+			f.Vars[s.Var] = x(&f.Frame)
 		}
-	case syntax.LetStmt:
-		x := p.expr(s.Expr)
-		return func(f *frame) { f.slots[slot] = x(f) }
-	case syntax.IfStmt:
-		x, yes, no := p.expr(s.Expr), p.stmts(s.Body), p.stmts(s.Else)
+	case *core.Let:
+		x := p.expr(s.X)
+		return func(f *frame) { f.Slots[s.Slot.Slot] = x(&f.Frame) }
+	case *core.Branch:
+		x, yes, no := p.expr(s.Cond), p.stmts(s.Then), p.stmts(s.Else)
 		return func(f *frame) {
-			if x(f).N != 0 {
+			if x(&f.Frame).N != 0 {
 				yes(f)
 			} else {
 				no(f)
 			}
 		}
-	case syntax.ForStmt:
-		x, body := p.expr(s.Expr), p.stmts(s.Body)
+	case *core.For:
+		x, body := p.expr(s.X), p.stmts(s.Body)
 		return func(f *frame) {
-			for _, v := range x(f).E {
-				f.burn(s.Pos, 1)
-				f.slots[slot] = v
+			for _, v := range x(&f.Frame).E {
+				f.Burn(s.Pos, 1)
+				f.Slots[s.Slot.Slot] = v
 				body(f)
 			}
 		}
-	case syntax.SendStmt:
+	case *core.Send:
 		return p.send(s)
-	case syntax.OutputStmt:
-		x := p.expr(s.Expr)
-		return func(f *frame) {
-			f.afterSend(s.Pos, "output")
-			v := x(f)
-			f.outputs = append(f.outputs, v)
-		}
+	case *core.Output:
+		return p.output(s)
+	case *core.Do:
+		return p.do(s)
+	case *core.Assert:
+		return p.assert(s)
+	case *core.Try:
+		return p.try(s)
 	}
+	panic(fmt.Sprintf("machine: no meaning of %T", s))
+}
+
+func (p *Program) do(s *core.Do) code {
 	args := p.list(s.Args)
 	return func(f *frame) {
-		f.burn(s.Pos, 1)
-		f.call(args(f), func() { p.actions[slot](f) })
+		f.Burn(s.Pos, 1)
+		if f.action < 0 {
+			f.action = s.Action
+		}
+		old := f.Slots
+		f.Slots = make([]Value, len(old))
+		copy(f.Slots, evalIn(&f.Frame, old, args))
+		p.actions[s.Action](f)
+		f.Slots = old
+	}
+}
+
+func (p *Program) assert(s *core.Assert) code {
+	x := p.expr(s.X)
+	text := s.Condition.Text()
+	if s.Condition == core.Own {
+		text = "the assertion does not hold"
+	}
+	return func(f *frame) {
+		if x(&f.Frame).N == 0 {
+			f.breaches = append(f.breaches, Breach{s.Pos, s.Condition, s.Name, text})
+		}
+	}
+}
+
+// try undoes everything when what is to be ensured does not hold; a fault stays a fault.
+func (p *Program) try(s *core.Try) code {
+	body, ensure, otherwise := p.stmts(s.Body), p.expr(s.Ensure), p.stmts(s.Else)
+	return func(f *frame) {
+		vars := slices.Clone(f.Vars)
+		sends, outputs, breaches := len(f.sends), len(f.outputs), len(f.breaches)
+		tag, broken, action := f.tag, f.broken, f.action
+		body(f)
+		if ensure(&f.Frame).N != 0 {
+			return
+		}
+		f.Vars, f.sends, f.outputs, f.breaches = vars, f.sends[:sends], f.outputs[:outputs], f.breaches[:breaches]
+		f.tag, f.broken, f.action = tag, broken, action
+		otherwise(f)
+	}
+}
+
+// output judges the value at once, against the state as it is now, and makes it the last one.
+func (p *Program) output(s *core.Output) code {
+	x := p.expr(s.X)
+	return func(f *frame) {
+		f.afterSend(s.Pos, "output")
+		v := x(&f.Frame)
+		if f.broken < 0 {
+			old := f.Slots
+			f.Slots = make([]Value, len(old))
+			f.Slots[0] = v
+			f.broken = p.judge(core.OnOutput, &f.Frame)
+			f.Slots = old
+		}
+		f.outputs = append(f.outputs, v)
+		f.Vars[p.Core.Output] = core.SomeOf(v)
 	}
 }
 
 // afterSend watches condition 5: between a send and the next receive nothing changes.
 func (f *frame) afterSend(pos syntax.Pos, what string) {
-	if len(f.sends) > 0 {
-		f.breach(pos, "condition 5", "%s changes after the action has sent", what)
+	if f.watch && len(f.sends) > 0 {
+		f.breach(pos, core.Rests, "%s changes after the action has sent", what)
 	}
 }
 
-// send appends the message to what is pending. It watches condition 1 (the tag grows), condition 2 (the tag is the
+// send hands over a message. As far as the run is watched it looks at condition 1 (the tag grows), condition 2 (the tag is the
 // node's own phase) and that no receiver gets two messages of one round.
-func (p *Program) send(s *syntax.Stmt) code {
-	kind := p.Checked.Info.Slots[s]
-	m := p.Checked.Messages[kind]
-	args, to := p.list(s.Args), p.expr(s.Expr)
-	single := p.Checked.Info.Types[s.Expr].Kind == check.Node
+func (p *Program) send(s *core.Send) code {
+	m := p.Core.Messages[s.Message]
+	args, to := p.list(s.Args), p.expr(s.To)
 	return func(f *frame) {
-		f.burn(s.Pos, 1)
-		out := Send{Type: kind, Fields: args(f)}
+		f.Burn(s.Pos, 1)
+		out := Send{Type: s.Message, Fields: args(&f.Frame)}
 		out.Tag = Tag{out.Fields[m.Phase].N, m.Round}
-		if v := to(f); single {
-			out.To = 1 << (v.N - 1)
-		} else {
-			for _, e := range v.E {
-				out.To |= 1 << (e.N - 1)
-			}
+		for _, e := range to(&f.Frame).E {
+			out.To |= 1 << (e.N - 1)
 		}
-		if out.To == 0 {
-			return
+		if f.watch {
+			f.watchSend(s, out)
 		}
-		p.watch(f, s, out)
 		f.tag = out.Tag
 		f.sends = append(f.sends, out)
-		f.state.Pending = append(f.state.Pending, out)
-		slices.SortStableFunc(f.state.Pending, func(a, b Send) int { return a.Tag.Compare(b.Tag) })
 	}
 }
 
-func (p *Program) watch(f *frame, s *syntax.Stmt, out Send) {
+func (f *frame) watchSend(s *core.Send, out Send) {
+	p, name := f.p, f.p.Core.Messages[s.Message].Type.Name
+	own := p.Core.Phase
 	switch {
 	case out.Tag.Before(f.tag), out.Tag == f.tag && len(f.sends) == 0:
-		f.breach(s.Pos, "condition 1", "%s is sent in phase %d, round %s, but the node is in phase %d, round %s already",
-			s.Name, out.Tag.Phase, p.round(out.Tag), f.tag.Phase, p.round(f.tag))
-	case p.Checked.Phase >= 0 && f.state.Vars[p.Checked.Phase].N != out.Tag.Phase:
-		f.breach(s.Pos, "condition 2", "%s is sent with phase %d while %s is %d", s.Name, out.Tag.Phase,
-			p.Checked.Vars[p.Checked.Phase].Name, f.state.Vars[p.Checked.Phase].N)
+		f.breach(s.Pos, core.Grows, "%s is sent in phase %d, round %s, but the node is in phase %d, round %s already",
+			name, out.Tag.Phase, p.Round(out.Tag), f.tag.Phase, p.Round(f.tag))
+	case own >= 0 && f.Vars[own].N != out.Tag.Phase:
+		f.breach(s.Pos, core.Carries, "%s is sent with phase %d while %s is %d", name, out.Tag.Phase, p.Core.Vars[own].Name, f.Vars[own].N)
 	}
-	for _, old := range f.state.Pending {
+	for _, old := range f.sends {
 		if old.Tag == out.Tag && old.To&out.To != 0 {
-			f.breach(s.Pos, "one message", "a second message of phase %d, round %s goes to the same receiver", out.Tag.Phase,
-				p.round(out.Tag))
+			f.breach(s.Pos, core.Once, "a second message of phase %d, round %s goes to the same receiver", out.Tag.Phase, p.Round(out.Tag))
 		}
 	}
 }

@@ -4,11 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/lockstep-go/lockstep/distal/check"
-	"github.com/lockstep-go/lockstep/distal/syntax"
+	"github.com/lockstep-go/lockstep/distal/core"
 )
-
-func (g *generator) typ(e *syntax.Expr) *check.Type { return g.prog.Info.Types[e] }
 
 // tmp makes a fresh C name.
 func (g *generator) tmp() string {
@@ -16,236 +13,158 @@ func (g *generator) tmp() string {
 	return fmt.Sprintf("t%d", g.temps)
 }
 
+func slot(i int) string { return fmt.Sprintf("l%d", i) }
+
 // expr writes an expression in C (with GNU statement expressions).
-func (g *generator) expr(e *syntax.Expr) string {
-	switch e.Kind {
-	case syntax.IntExpr:
-		return fmt.Sprint(e.Int)
-	case syntax.NameExpr:
-		return g.name(e)
-	case syntax.UnaryExpr:
-		if e.Name == "not" {
-			return "(!" + g.expr(e.Args[0]) + ")"
+func (g *generator) expr(e core.Expr) string {
+	switch e := e.(type) {
+	case *core.Const:
+		return g.constant(e.Type, e.Value)
+	case *core.Local:
+		return slot(e.Slot)
+	case *core.Param:
+		return fmt.Sprint(g.model.Program.Params()[g.prog.Params[e.Index].Name])
+	case *core.Var:
+		return fmt.Sprintf("s->v%d", e.Index)
+	case *core.NodeVar:
+		if g.output {
+			return fmt.Sprintf("s->v%d", e.Index)
 		}
-		return "(-" + g.expr(e.Args[0]) + ")"
-	case syntax.BinaryExpr:
-		return g.binary(e)
-	case syntax.CallExpr:
-		return g.call(e)
-	case syntax.FieldExpr:
-		return g.field(e)
-	case syntax.DotExpr:
-		if g.prog.Info.Refs[e].Kind == check.RefFrom {
-			return "l1.from"
-		}
-		return "l1.f_" + e.Name
-	case syntax.IndexExpr:
-		s, i := g.tmp(), g.tmp()
-		return fmt.Sprintf("({ %s %s = %s; int %s = %s; if (%s < 0 || %s >= %s.len) { faulted = 1; %s = 0; } %s.a[%s]; })",
-			g.ctype(g.typ(e.Args[0])), s, g.expr(e.Args[0]), i, g.expr(e.Args[1]), i, i, s, i, s, i)
-	case syntax.SetExpr, syntax.SeqExpr:
-		return g.literal(e)
-	case syntax.IfExpr:
-		return fmt.Sprintf("(%s ? %s : %s)", g.expr(e.Args[0]), g.expr(e.Args[1]), g.expr(e.Args[2]))
+		return fmt.Sprintf("now.G[%s].v%d", g.expr(e.Node), e.Index)
+	case *core.Get:
+		return fmt.Sprintf("(%s).f%d", g.expr(e.X), e.Index)
+	case *core.Make:
+		return fmt.Sprintf("make_%s(%s)", g.name(e.Type), g.args(e.Args))
+	case *core.Apply:
+		return g.apply(e)
+	case *core.Call:
+		return fmt.Sprintf("fun_%d(%s)", e.Fun, g.args(e.Args))
+	case *core.If:
+		return fmt.Sprintf("(%s ? %s : %s)", g.expr(e.Cond), g.expr(e.Then), g.expr(e.Else))
+	case *core.Mail:
+		return fmt.Sprintf("mail_%d()", e.Message)
+	case *core.Build:
+		return g.build(e)
+	case *core.Quant:
+		return g.quantifier(e)
+	case *core.Best:
+		return g.best(e)
+	case *core.Fit:
+		return g.fit(g.expr(e.X), e.Type)
 	}
-	return g.binding(e)
+	panic(fmt.Sprintf("promela: no C for %T", e))
 }
 
-func (g *generator) name(e *syntax.Expr) string {
-	switch r := g.prog.Info.Refs[e]; r.Kind {
-	case check.RefLocal:
-		return fmt.Sprintf("l%d", r.Index)
-	case check.RefVar:
-		return "s->v_" + e.Name
-	case check.RefParam:
-		return fmt.Sprint(g.params[e.Name])
-	case check.RefEnum:
-		return fmt.Sprint(r.Index)
+func (g *generator) args(list []core.Expr) string {
+	var out []string
+	for _, a := range list {
+		out = append(out, g.expr(a))
 	}
-	switch e.Name {
-	case "true", "timely":
-		return "1"
-	case "false":
+	return strings.Join(out, ", ")
+}
+
+func (g *generator) zero(t *core.Type) string {
+	if scalar(t) || g.name(t) == "nodes" {
 		return "0"
-	case "self":
-		return "self"
-	case "all":
-		return fmt.Sprintf("((u16)%d)", g.all())
-	case "others":
-		return fmt.Sprintf("((u16)(%d & ~(1 << self)))", g.all())
 	}
-	return "((" + g.ctype(g.typ(e)) + "){0})" // none
+	return "((" + g.name(t) + "){0})"
 }
 
-// all is the mask of all nodes; node i has bit i.
-func (g *generator) all() int { return 1<<(g.n+1) - 2 }
-
-func (g *generator) field(e *syntax.Expr) string {
-	base := g.expr(e.Args[0])
-	switch g.prog.Info.Refs[e].Kind {
-	case check.RefNodeVar:
-		return fmt.Sprintf("L(%s)->v_%s", base, e.Name)
-	case check.RefNodeOutput:
-		return fmt.Sprintf("L(%s)->out", base)
-	case check.RefFrom:
-		return "(" + base + ").from"
-	}
-	return "(" + base + ").f_" + e.Name
-}
-
-func (g *generator) equal(a, b string, t *check.Type) string {
-	if scalar(t) {
-		return fmt.Sprintf("(%s == %s)", a, b)
-	}
-	x, y, c := g.tmp(), g.tmp(), g.ctype(t)
-	return fmt.Sprintf("({ %s %s = %s; %s %s = %s; memcmp(&%s, &%s, sizeof %s) == 0; })", c, x, a, c, y, b, x, y, x)
-}
-
-var cOperators = map[string]string{"and": "&&", "or": "||", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "*": "*"}
-
-func (g *generator) binary(e *syntax.Expr) string {
-	a, b := g.expr(e.Args[0]), g.expr(e.Args[1])
-	t := g.typ(e.Args[0])
-	if op := cOperators[e.Name]; op != "" {
-		return fmt.Sprintf("(%s %s %s)", a, op, b)
-	}
-	switch e.Name {
-	case "implies":
-		return fmt.Sprintf("(!%s || %s)", a, b)
-	case "==":
-		return g.equal(a, b, t)
-	case "!=":
-		return "(!" + g.equal(a, b, t) + ")"
-	case "in":
-		return g.member(a, b, e)
-	case "prefix":
-		return g.prefix(a, b, t)
-	case "..":
-		m, i := g.tmp(), g.tmp()
-		return fmt.Sprintf("({ u64 %s = 0; for (int %s = %s; %s <= %s; %s++) { if (%s < 0 || %s > 63) { faulted = 1; break; } %s |= 1ULL << %s; } %s; })",
-			m, i, a, i, b, i, i, i, m, i, m)
-	case "/", "%":
-		y := g.tmp()
-		return fmt.Sprintf("({ int %s = %s; if (%s == 0) { faulted = 1; %s = 1; } %s %s %s; })", y, b, y, y, a, e.Name, y)
-	}
+func (g *generator) constant(t *core.Type, v core.Value) string {
 	switch {
-	case t.Kind == check.Int:
-		return fmt.Sprintf("(%s %s %s)", a, e.Name, b)
-	case t.Kind == check.Seq:
-		return g.concat(a, b, t)
-	case !scalar(t):
-		g.fail("'%s' on sets of messages", e.Name)
-	case e.Name == "+":
-		return fmt.Sprintf("(%s | %s)", a, b)
-	}
-	return fmt.Sprintf("(%s & ~%s)", a, b)
-}
-
-func (g *generator) member(a, b string, e *syntax.Expr) string {
-	t := g.typ(e.Args[1])
-	if t.Kind == check.Set && scalar(t) {
-		return fmt.Sprintf("((%s >> %s) & 1)", b, a)
-	}
-	s, x, i, found, elem := g.tmp(), g.tmp(), g.tmp(), g.tmp(), g.ctype(t.Elem)
-	return fmt.Sprintf("({ %s %s = %s; %s %s = %s; int %s = 0; for (int %s = 0; %s < %s.len; %s++) %s |= %s; %s; })",
-		g.ctype(t), s, b, elem, x, a, found, i, i, s, i, found, g.equal(s+".a["+i+"]", x, t.Elem), found)
-}
-
-func (g *generator) concat(a, b string, t *check.Type) string {
-	x, y, i := g.tmp(), g.tmp(), g.tmp()
-	c := g.ctype(t)
-	return fmt.Sprintf("({ %s %s = %s; %s %s = %s; for (int %s = 0; %s < %s.len; %s++) { if (%s.len >= %d) { faulted = 1; break; } %s.a[%s.len++] = %s.a[%s]; } %s; })",
-		c, x, a, c, y, b, i, i, y, i, x, g.opt.SeqMax, x, x, y, i, x)
-}
-
-func (g *generator) prefix(a, b string, t *check.Type) string {
-	x, y, c := g.tmp(), g.tmp(), g.ctype(t)
-	return fmt.Sprintf("({ %s %s = %s; %s %s = %s; %s.len <= %s.len && memcmp(%s.a, %s.a, %s.len * sizeof %s.a[0]) == 0; })",
-		c, x, a, c, y, b, x, y, x, y, x, x)
-}
-
-func (g *generator) literal(e *syntax.Expr) string {
-	t := g.typ(e)
-	c, x := g.ctype(t), g.tmp()
-	var b strings.Builder
-	if t.Kind == check.Set {
-		if !scalar(t) && len(e.Args) > 0 {
-			g.fail("set literals of %s", t.Elem)
+	case scalar(t):
+		if v.N < 0 {
+			return fmt.Sprintf("(%d)", v.N)
 		}
-		if len(e.Args) == 0 {
-			return "((" + c + "){0})"
-		}
-		for i, a := range e.Args {
-			if i > 0 {
-				b.WriteString(" | ")
-			}
-			fmt.Fprintf(&b, "((%s)1 << %s)", c, g.expr(a))
-		}
-		return "(" + b.String() + ")"
+		return fmt.Sprint(v.N)
+	case len(v.E) == 0:
+		return g.zero(t)
 	}
-	fmt.Fprintf(&b, "({ %s %s = {0}; ", c, x)
-	for _, a := range e.Args {
-		fmt.Fprintf(&b, "%s.a[%s.len++] = %s; ", x, x, g.expr(a))
-	}
-	return b.String() + x + "; })"
+	g.fail("constants of type %s", t)
+	return "0"
 }
 
-// each writes a loop over a collection that runs body with the C variable bound.
-func (g *generator) each(set *syntax.Expr, bound, body string) string {
-	t := g.typ(set)
+// apply fills the template of the operator's row.
+func (g *generator) apply(e *core.Apply) string {
+	row := core.Operators[e.Op]
+	if reason, ok := strings.CutPrefix(row.C, "#"); ok {
+		g.fail("%s", reason)
+		return "0"
+	}
+	text, fold := strings.CutPrefix(row.C, "fold ")
+	pairs := []string{}
+	if strings.Contains(text, "{r}") {
+		pairs = append(pairs, "{r}", g.name(e.Type))
+	}
+	for i, a := range e.Args {
+		if key := fmt.Sprintf("{%d}", i); strings.Contains(text, key) {
+			pairs = append(pairs, key, g.name(a.Of()))
+		}
+	}
+	if fold {
+		out, add := g.zero(e.Type), strings.NewReplacer(pairs...).Replace(text)
+		for _, a := range e.Args {
+			out = fmt.Sprintf("%s(%s, %s)", add, out, g.expr(a))
+		}
+		return out
+	}
+	for i, a := range e.Args {
+		pairs = append(pairs, fmt.Sprintf("$%d", i), g.expr(a))
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
+}
+
+// each writes a loop over a collection that runs body with the C variable bound; body may leave it with break.
+func (g *generator) each(set core.Expr, bound, body string) string {
+	t := set.Of()
 	s, i := g.tmp(), g.tmp()
-	if t.Kind == check.Set && scalar(t) {
-		return fmt.Sprintf("{ u64 %s = %s; for (int %s = 0; %s < 64; %s++) if ((%s >> %s) & 1) { %s %s = %s; %s } }",
-			s, g.expr(set), i, i, i, s, i, g.ctype(t.Elem), bound, i, body)
+	elem := g.ctype(t.Elem)
+	if g.name(t) == "nodes" {
+		return fmt.Sprintf("{ nodes %s = %s; for (int %s = 1; %s <= NODES_; %s++) if ((%s >> %s) & 1) { %s %s = %s; %s } }",
+			s, g.expr(set), i, i, i, s, i, elem, bound, i, body)
 	}
 	return fmt.Sprintf("{ %s %s = %s; for (int %s = 0; %s < %s.len; %s++) { %s %s = %s.a[%s]; %s } }",
-		g.ctype(t), s, g.expr(set), i, i, s, i, g.ctype(t.Elem), bound, s, i, body)
+		g.name(t), s, g.expr(set), i, i, s, i, elem, bound, s, i, body)
 }
 
-func (g *generator) binding(e *syntax.Expr) string {
-	slots := g.prog.Info.Binders[e]
-	slot := func(i int) string { return fmt.Sprintf("l%d", slots[i]) }
+func (g *generator) build(e *core.Build) string {
 	r := g.tmp()
-	switch e.Kind {
-	case syntax.BuildExpr:
-		t := g.typ(e)
-		add := fmt.Sprintf("%s |= (%s)1 << %s;", r, g.ctype(t), g.expr(e.Args[0]))
-		if t.Elem.Kind == check.Message {
-			add = fmt.Sprintf("%s.a[%s.len++] = %s;", r, r, g.expr(e.Args[0]))
-		}
-		if len(e.Args) > 2 {
-			add = fmt.Sprintf("if (%s) { %s }", g.expr(e.Args[2]), add)
-		}
-		return fmt.Sprintf("({ %s %s = {0}; %s %s; })", g.ctype(t), r, g.each(e.Args[1], slot(0), add), r)
-	case syntax.QuantExpr:
-		start, add := "0", r+" += "+g.expr(e.Args[1])+";"
-		switch e.Name {
-		case "forall":
-			start, add = "1", fmt.Sprintf("if (!%s) %s = 0;", g.expr(e.Args[1]), r)
-		case "exists":
-			add = fmt.Sprintf("if (%s) %s = 1;", g.expr(e.Args[1]), r)
-		}
-		for i := len(slots) - 1; i >= 0; i-- {
-			add = g.each(e.Args[0], slot(i), add)
-		}
-		return fmt.Sprintf("({ int %s = %s; %s %s; })", r, start, add, r)
+	add := fmt.Sprintf("%s = add_%s(%s, %s);", r, g.name(e.Type), r, g.expr(e.Elem))
+	if e.Cond != nil {
+		add = fmt.Sprintf("if (%s) { %s }", g.expr(e.Cond), add)
 	}
-	return g.best(e, slot(0), r)
+	return fmt.Sprintf("({ %s %s = %s; %s %s; })", g.ctype(e.Type), r, g.zero(e.Type), g.each(e.Set, slot(e.Slot.Slot), add), r)
 }
 
-func (g *generator) best(e *syntax.Expr, slot, r string) string {
-	first, keys, better := g.tmp(), g.tmp(), g.tmp()
-	list := e.Args[1:]
-	values := []string{slot}
-	if len(list) > 0 {
+// quantifier stops evaluating where the machine does, so that both meet the same faults.
+func (g *generator) quantifier(e *core.Quant) string {
+	r := g.tmp()
+	start, body := "0", r+" += "+g.expr(e.Body)+";"
+	switch e.Kind {
+	case core.Forall:
+		start, body = "1", fmt.Sprintf("if (%s && !%s) %s = 0;", r, g.expr(e.Body), r)
+	case core.Exists:
+		body = fmt.Sprintf("if (!%s && %s) %s = 1;", r, g.expr(e.Body), r)
+	case core.Count:
+	}
+	for i := len(e.Slots) - 1; i >= 0; i-- {
+		body = g.each(e.Set, slot(e.Slots[i].Slot), body)
+	}
+	return fmt.Sprintf("({ int %s = %s; %s %s; })", r, start, body, r)
+}
+
+func (g *generator) best(e *core.Best) string {
+	r, first, keys, better, bound := g.tmp(), g.tmp(), g.tmp(), g.tmp(), slot(e.Slot.Slot)
+	values := []string{bound}
+	if len(e.Keys) > 0 {
 		values = nil
-		for _, k := range list {
+		for _, k := range e.Keys {
 			values = append(values, g.expr(k))
 		}
 	}
-	op := ">"
-	if e.Name == "min" {
-		op = "<"
+	op := "<"
+	if e.Max {
+		op = ">"
 	}
 	body := fmt.Sprintf("int %s = %s; ", better, first)
 	for i, v := range values {
@@ -254,73 +173,44 @@ func (g *generator) best(e *syntax.Expr, slot, r string) string {
 			better, better, k, op, keys, i, k, keys, i)
 		values[i] = k
 	}
-	body += fmt.Sprintf("if (%s > 0) { %s = %s; %s = 0; ", better, r, slot, first)
+	body += fmt.Sprintf("if (%s > 0) { %s = %s; %s = 0; ", better, r, bound, first)
 	for i, v := range values {
 		body += fmt.Sprintf("%s[%d] = %s; ", keys, i, v)
 	}
-	return fmt.Sprintf("({ %s %s = {0}; int %s = 1; int %s[%d] = {0}; %s if (%s) faulted = 1; %s; })",
-		g.ctype(g.typ(e)), r, first, keys, len(values), g.each(e.Args[0], slot, body+"}"), first, r)
+	return fmt.Sprintf("({ %s %s = %s; int %s = 1; int %s[%d] = {0}; %s if (%s) fault_i(); %s; })",
+		g.ctype(e.Type), r, g.zero(e.Type), first, keys, len(values), g.each(e.Set, bound, body+"}"), first, r)
 }
 
-func (g *generator) args(list []*syntax.Expr) string {
-	var out []string
-	for _, a := range list {
-		out = append(out, g.expr(a))
+// fit writes the check that a value is in the ranges of its type.
+func (g *generator) fit(x string, t *core.Type) string {
+	if !t.Ranged() {
+		return x
 	}
-	return strings.Join(out, ", ")
-}
-
-func (g *generator) call(e *syntax.Expr) string {
-	r := g.prog.Info.Refs[e]
-	switch r.Kind {
-	case check.RefFun:
-		return "fun_" + e.Name + "(" + g.args(e.Args) + ")"
-	case check.RefRecord:
-		return "((" + g.ctype(g.typ(e)) + "){" + g.args(e.Args) + "})"
-	}
-	if r.Index == check.BuiltinReceived {
-		g.fail("received(...)")
-		return "0"
-	}
-	x, t := g.expr(e.Args[0]), g.typ(e.Args[0])
 	v := g.tmp()
-	switch r.Index {
-	case check.BuiltinLen:
-		if scalar(t) {
-			return "__builtin_popcountll(" + x + ")"
+	switch t.Kind {
+	case core.Int:
+		low, high, err := g.model.Program.Range(t)
+		if err != nil {
+			g.fail("a range whose ends cannot be computed: %v", err)
 		}
-		return "(" + x + ").len"
-	case check.BuiltinFirst, check.BuiltinLast:
-		at := "0"
-		if r.Index == check.BuiltinLast {
-			at = v + ".len - 1"
+		return fmt.Sprintf("fit_i(%s, %d, %d)", x, low, high)
+	case core.Option:
+		return fmt.Sprintf("({ %s %s = %s; if (%s.some) %s; %s; })", g.name(t), v, x, v, g.fit(v+".v", t.Elem), v)
+	case core.Seq, core.Set:
+		if g.name(t) == "nodes" {
+			return x
 		}
-		if scalar(t) {
-			return fmt.Sprintf("({ u64 %s = %s; if (!%s) faulted = 1; __builtin_ctzll(%s | 1ULL << 63); })", v, x, v, v)
+		i := g.tmp()
+		return fmt.Sprintf("({ %s %s = %s; for (int %s = 0; %s < %s.len; %s++) %s; %s; })", g.name(t), v, x, i, i, v, i, g.fit(v+".a["+i+"]", t.Elem), v)
+	case core.Record, core.Message:
+		checks := ""
+		for i, f := range t.Fields {
+			if f.Type.Ranged() {
+				checks += g.fit(fmt.Sprintf("%s.f%d", v, i), f.Type) + "; "
+			}
 		}
-		return fmt.Sprintf("({ %s %s = %s; if (!%s.len) { faulted = 1; %s.len = 1; } %s.a[%s]; })", g.ctype(t), v, x, v, v, v, at)
-	case check.BuiltinNode:
-		return fmt.Sprintf("({ int %s = %s; if (%s < 1 || %s > %d) { faulted = 1; %s = 1; } %s; })", v, x, v, v, g.n, v, v)
-	case check.BuiltinSome:
-		return fmt.Sprintf("((%s){1, %s})", g.ctype(g.typ(e)), x)
-	case check.BuiltinThe:
-		return fmt.Sprintf("({ %s %s = %s; if (!%s.some) faulted = 1; %s.v; })", g.ctype(t), v, x, v, v)
-	case check.BuiltinComparable:
-		return g.comparable(x, g.expr(e.Args[1]), t)
-	case check.BuiltinChoose:
-		if !scalar(t) || t.Kind != check.Set {
-			g.fail("choose from %s", t)
-		}
-		return "nth(" + x + ")"
+		return fmt.Sprintf("({ %s %s = %s; %s %s; })", g.name(t), v, x, checks, v)
+	case core.Bool, core.Node, core.Enum:
 	}
-	return x // id
-}
-
-func (g *generator) comparable(a, b string, t *check.Type) string {
-	if t.Kind == check.Option {
-		x, y, c := g.tmp(), g.tmp(), g.ctype(t)
-		return fmt.Sprintf("({ %s %s = %s; %s %s = %s; !%s.some || !%s.some || %s; })", c, x, a, c, y, b, x, y,
-			g.comparable(x+".v", y+".v", t.Elem))
-	}
-	return fmt.Sprintf("(%s || %s)", g.prefix(a, b, t), g.prefix(b, a, t))
+	return x
 }

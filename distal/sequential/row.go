@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/lockstep-go/lockstep/distal/core"
 	"github.com/lockstep-go/lockstep/distal/machine"
 )
 
@@ -15,11 +16,11 @@ type Row struct {
 
 // Cell is one node's part in a round.
 type Cell struct {
-	TimedOut bool            // a plain timeout fired as the round began
-	SentTo   uint64          // the receivers, bit i-1 for node i; 0: nothing sent
-	Sent     machine.Message // the message, if any
+	Begun    *machine.State  // once it has sent
+	Out      []machine.Send  // what it sent
 	Received uint64          // the senders of the messages that the node received and used
-	Rule     *machine.Rule   // the rule that fired; nil when none did
+	Began    *core.Action    // the plain timeout that fired as the round began; nil when none did
+	Rule     *core.Action    // the rule that fired; nil when none did
 	Outputs  []machine.Value // what it output
 	State    *machine.State  // at the end of the round
 }
@@ -37,7 +38,7 @@ func (m *Model) Text(rows []Row) string {
 	for _, row := range rows {
 		text := m.rowText(row)
 		if text != "" {
-			fmt.Fprintf(&b, "phase %d, round %s\n%s", row.Tag.Phase, m.Program.Checked.Rounds[row.Tag.Round], text)
+			fmt.Fprintf(&b, "phase %d, round %s\n%s", row.Tag.Phase, m.Program.Round(row.Tag), text)
 		}
 	}
 	return b.String()
@@ -46,23 +47,20 @@ func (m *Model) Text(rows []Row) string {
 func (m *Model) rowText(row Row) string {
 	var b strings.Builder
 	for i, c := range row.Nodes {
-		if c.SentTo != 0 {
+		for _, s := range c.Out {
 			why := ""
-			if c.TimedOut {
+			if c.Began != nil {
 				why = " (timeout)"
 			}
-			fmt.Fprintf(&b, "  %d sends %s to%s%s\n", i+1, m.Program.FormatMessage(c.Sent), nodes(c.SentTo), why)
+			fmt.Fprintf(&b, "  %d sends %s to%s%s\n", i+1, m.Program.FormatMessage(machine.Message{Type: s.Type, Fields: s.Fields}), or(nodes(s.To), " nobody"), why)
 		}
 	}
 	for i, c := range row.Nodes {
 		if c.Rule == nil {
 			continue
 		}
-		heard := nodes(c.Received)
-		if heard == "" {
-			heard = " nobody"
-		}
-		fmt.Fprintf(&b, "  %d hears%s: %s\n    %s\n", i+1, heard, c.Rule.Label(), m.Program.FormatState(c.State))
+		heard := or(nodes(c.Received), " nobody")
+		fmt.Fprintf(&b, "  %d hears%s: %s\n    %s\n", i+1, heard, m.Label(c.Rule), m.Program.FormatState(c.State))
 	}
 	return b.String()
 }
@@ -77,4 +75,11 @@ func nodes(mask uint64) string {
 		mask >>= 1
 	}
 	return out
+}
+
+func or(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep/distal"
-	"github.com/lockstep-go/lockstep/distal/check"
+	"github.com/lockstep-go/lockstep/distal/core"
 	"github.com/lockstep-go/lockstep/distal/machine"
 	"github.com/lockstep-go/lockstep/distal/sequential"
 )
@@ -32,39 +32,116 @@ func model(t testing.TB, opt distal.Options) *sequential.Model {
 	return m
 }
 
-// TestAllowed compares what the network allows with the words of the assumptions, by brute force over all sets.
-func TestAllowed(t *testing.T) {
-	subsets := func(visit func(uint64)) {
-		for s := range uint64(16) {
-			visit(s)
+// heardSets calls visit for every assignment of heard sets to the nodes.
+func heardSets(n int, visit func([]uint64)) {
+	heard := make([]uint64, n)
+	var walk func(int)
+	walk = func(q int) {
+		if q == n {
+			visit(heard)
+			return
+		}
+		for set := range uint64(1) << n {
+			heard[q] = set
+			walk(q + 1)
 		}
 	}
-	for _, network := range []string{"any", "reliable", "atleast(3)", "kernel"} {
-		m := model(t, distal.Options{Network: network})
-		for mode := range m.Modes() {
-			subsets(func(sent uint64) {
-				subsets(func(got uint64) {
-					if got&^sent != 0 {
-						return
-					}
-					want := true
-					switch network {
-					case "reliable":
-						want = got == sent
-					case "atleast(3)":
-						// Some three nodes are heard: all they sent arrives.
-						want = false
-						subsets(func(three uint64) {
-							want = want || bits.OnesCount64(three) == 3 && sent&three&^got == 0
-						})
-					case "kernel":
-						want = sent&(1<<mode) == 0 || got&(1<<mode) != 0
-					}
-					if m.Allowed(mode, sent, got) != want {
-						t.Errorf("%s, mode %d: sent %04b, got %04b: want %v", network, mode, sent, got, want)
-					}
-				})
+	walk(0)
+}
+
+// TestNetworks compares the table of every network with the words of its assumption, by brute force over all ways to hear.
+func TestNetworks(t *testing.T) {
+	const n = 3
+	all := uint64(1<<n - 1)
+	every := func(heard []uint64, ok func(p int, set uint64) bool) bool {
+		for p, set := range heard {
+			if !ok(p, set) {
+				return false
+			}
+		}
+		return true
+	}
+	some := func(ok func(k int) bool) bool { return ok(0) || ok(1) || ok(2) }
+	for network, want := range map[string]func([]uint64) bool{
+		"any":        func([]uint64) bool { return true },
+		"own":        func(h []uint64) bool { return every(h, func(p int, s uint64) bool { return s&(1<<p) != 0 }) },
+		"reliable":   func(h []uint64) bool { return every(h, func(_ int, s uint64) bool { return s == all }) },
+		"atleast(2)": func(h []uint64) bool { return every(h, func(_ int, s uint64) bool { return bits.OnesCount64(s) >= 2 }) },
+		"kernel": func(h []uint64) bool {
+			return some(func(k int) bool { return every(h, func(_ int, s uint64) bool { return s&(1<<k) != 0 }) })
+		},
+		"mutual": func(h []uint64) bool {
+			return some(func(k int) bool { return h[k] == all && every(h, func(_ int, s uint64) bool { return s&(1<<k) != 0 }) })
+		},
+		"forall p in all: forall q in {node(1), node(2)}: q in heard(p)": func(h []uint64) bool {
+			return every(h, func(_ int, s uint64) bool { return s&3 == 3 })
+		},
+		"(forall p in all: forall q in {node(1), node(2)}: q in heard(p)) or (forall p in all: forall q in {node(2), node(3)}: q in heard(p))": func(h []uint64) bool {
+			return every(h, func(_ int, s uint64) bool { return s&3 == 3 }) || every(h, func(_ int, s uint64) bool { return s&6 == 6 })
+		},
+		"forall p, q in all: p in heard(q) or q in heard(p)": func(h []uint64) bool {
+			return every(h, func(p int, s uint64) bool {
+				return every(h, func(q int, r uint64) bool { return r&(1<<p) != 0 || s&(1<<q) != 0 })
 			})
+		},
+	} {
+		m := model(t, distal.Options{Nodes: n, Network: network})
+		heardSets(n, func(heard []uint64) {
+			got := false
+			for mode := range m.Network.Modes {
+				fits := every(heard, func(q int, s uint64) bool { return m.Network.Allowed(mode, q, all, s) })
+				got = got || fits
+			}
+			if got != want(heard) {
+				t.Errorf("%s: heard %03b: want %v", network, heard, want(heard))
+			}
+		})
+	}
+}
+
+// TestManyNodes wants the table of a network with sixteen nodes, and a limit where it would be too large.
+func TestManyNodes(t *testing.T) {
+	for network, modes := range map[string]int{"any": 1, "own": 1, "kernel": 16, "mutual": 16, "atleast(15)": 1} {
+		m := model(t, distal.Options{Nodes: 16, Network: network})
+		if len(m.Network.Modes) != modes {
+			t.Errorf("%s: %d modes, want %d", network, len(m.Network.Modes), modes)
+		}
+	}
+	deep := "true"
+	for i := range 7 {
+		deep = fmt.Sprintf("forall p%d in all: p%d in heard(p%d) and (%s)", i, i, i, deep)
+	}
+	_, _, remarks := distal.NewModel(program, distal.Options{Nodes: 16, Network: deep})
+	if !strings.Contains(remarks.Error(), "more than 1000000 parts") {
+		t.Errorf("seven quantifiers: %v", remarks)
+	}
+	_, _, remarks = distal.NewModel(program, distal.Options{Nodes: 16, Network: "forall p in all: len(heard(p)) != 9"})
+	if !strings.Contains(remarks.Error(), "not forbid") {
+		t.Errorf("all but nine: %v", remarks)
+	}
+}
+
+// TestSilence wants nodes that sent nothing to count as heard.
+func TestSilence(t *testing.T) {
+	m := model(t, distal.Options{Network: "atleast(3)"})
+	if !m.Network.Allowed(0, 0, 0b0011, 0b0001) || m.Network.Allowed(0, 0, 0b1111, 0b0011) {
+		t.Error("atleast(3) of 4: one message may be lost, two may not")
+	}
+}
+
+func TestBadNetworks(t *testing.T) {
+	for network, want := range map[string]string{
+		"forall p in all: heard(p) == {node(1)}": "may promise messages, not forbid them",
+		"forall p in all: len(heard(p)) > n":     "cannot be satisfied with 4 nodes",
+		"heard(node(1)) == heard(node(2))":       "only by and, or, forall and exists",
+		"forall p in all: heard(p)":              "bool is needed",
+		"forall p in all: k in heard(p)":         "unknown name k",
+		"forall p, q, r in all: exists s in all: s in heard(p) and s in heard(q) and s in heard(r)": "more than 4096 ways",
+		"atleast(1 / 0)": "division by zero",
+	} {
+		_, _, remarks := distal.NewModel(program, distal.Options{Network: network})
+		if !strings.Contains(remarks.Error(), want) {
+			t.Errorf("%s: %v, want ...%s...", network, remarks, want)
 		}
 	}
 }
@@ -81,19 +158,19 @@ func TestSendUpdate(t *testing.T) {
 			t.Fatalf("%s: node 1 begins in %d ways", timeouts, len(steps))
 		}
 		sent := steps[len(steps)-1]
-		if len(sent.Out) != 1 || sent.Out[0].To != 0b1111 || sent.State.Vars[0].N != 1 || len(sent.State.Pending) != 0 {
+		if len(sent.Out) != 1 || sent.Out[0].To != 0b1111 || sent.State.Vars[0].N != 1 || len(m.Due(sent.State)) != 0 {
 			t.Errorf("%s: node 1 begins with %+v", timeouts, sent)
 		}
-		if other := m.Send(2, start, a); len(other) != 1 || other[0].Rule != nil {
+		if other := m.Send(2, start, a); len(other) != 1 || other[0].Action != nil {
 			t.Errorf("%s: node 2 begins with %+v", timeouts, other)
 		}
 		box := []machine.Message{{Type: 0, From: 1, Tag: a, Fields: sent.Out[0].Fields}}
 		acted := m.Update(2, start, a, box)
-		if len(acted) != 1 || acted[0].Rule == nil || acted[0].Senders != 1 || len(acted[0].State.Pending) != 1 {
+		if len(acted) != 1 || acted[0].Action == nil || m.Label(acted[0].Action) != "upon A" || len(m.Due(acted[0].State)) != 1 {
 			t.Fatalf("%s: node 2 ends with %+v", timeouts, acted)
 		}
 		ahead := acted[0].State
-		if idle := m.Update(2, ahead, a, box); len(idle) != 1 || idle[0].Rule != nil {
+		if idle := m.Update(2, ahead, a, box); len(idle) != 1 || idle[0].Action != nil {
 			t.Errorf("%s: a node that is ahead acts: %+v", timeouts, idle)
 		}
 		b := machine.Tag{Phase: 1, Round: 1}
@@ -110,15 +187,36 @@ func TestNewRefuses(t *testing.T) {
 		t.Errorf("remarks: %v", remarks)
 	}
 	_, _, remarks = distal.NewModel(program, distal.Options{Network: "atleast(5)"})
-	if !strings.Contains(remarks.Error(), "5 is not between 0 and n = 4") {
+	if !strings.Contains(remarks.Error(), "cannot be satisfied with 4 nodes") {
 		t.Errorf("remarks: %v", remarks)
 	}
 }
 
 func ExampleNew() {
 	checked, _ := distal.Load(program)
-	p, _ := machine.Compile(checked, map[string]int64{"n": 3})
-	m, err := sequential.New(p, check.Network{Kind: check.Kernel}, check.Eager)
-	fmt.Println(m.Rounds(), "rounds,", m.Modes(), "possible kernels,", err)
+	kernel, _ := checked.ParseNetwork("kernel")
+	m, err := sequential.New(checked, map[string]int64{"n": 3}, kernel, core.Eager)
+	fmt.Println(m.Rounds(), "rounds,", len(m.Network.Modes), "possible kernels,", err)
 	// Output: 2 rounds, 3 possible kernels, <nil>
+}
+
+func ExampleBuild() {
+	checked, _ := distal.Load(program)
+	lockstep := sequential.Build(checked, core.Eager, 1)
+	fmt.Println(lockstep.Lockstep, len(lockstep.Rules), "rules,", len(lockstep.Vars), "variables,", lockstep.Vars[2].Name)
+	// Output: true 0 rules, 4 variables, due_A
+}
+
+// TestFirstPhase finds where a program begins, wherever that is: the timeout in round B can be the first thing that happens.
+func TestFirstPhase(t *testing.T) {
+	for _, c := range []struct {
+		start string
+		want  int64
+	}{{"0", 0}, {"7", 7}, {"-5", -5}, {"choose({3, 9})", 3}} {
+		src := strings.Replace(program, "k: int = 0", "k: int = "+c.start, 1)
+		m, _, remarks := distal.NewModel(src, distal.Options{})
+		if m == nil || m.Program.Core.First != c.want {
+			t.Errorf("k = %s: %v, want %d", c.start, remarks, c.want)
+		}
+	}
 }

@@ -3,6 +3,8 @@ package syntax
 // File is a parsed program: `protocol Name(params)` and its declarations in source order.
 type File struct {
 	Pos      Pos
+	End      Pos  // just after the name and the parameters
+	Lockstep bool // `lockstep protocol`: rounds with blocks instead of rules
 	Name     string
 	Params   []*Param
 	Decls    []*Decl
@@ -33,25 +35,30 @@ const (
 	ActionDecl                   // action name(params) { ... }
 	InitDecl                     // init { ... }
 	RuleDecl                     // upon ...
-	NetworkDecl                  // network any | reliable | atleast(e) | kernel
+	NetworkDecl                  // network name, network name(e), network Name: formula
 	PropertyDecl                 // property Name: expr
 	TestDecl                     // test name { key = value ... }
+	RoundDecl                    // round Name { send { ... } deliver update { ... } }
 )
 
 // Decl is one declaration. Which fields matter depends on Kind.
 type Decl struct {
-	Pos    Pos
-	End    Pos // just after the last token
-	Kind   DeclKind
-	Name   string
-	Fields []*Field  // records, messages, state, parameters of functions and actions, settings of tests
-	Names  []Ident   // enum values, rounds
-	Type   *TypeExpr // alias, output, result of a function
-	Expr   *Expr     // body of a function or property, argument of a network
-	Body   []*Stmt   // actions, init, rules
-	Tags   []*Tag    // messages; exactly one is right, the check says so
-	Rule   *Rule     // rules
-	Output string    // properties `on output v:`: the name v
+	Pos     Pos
+	Open    Pos     // the brace before Body
+	First   []*Stmt // rounds: the SEND block; Body is the UPDATE block
+	Mid     [2]Pos  // the braces around First
+	Formula *Expr   // networks that are declared: what is heard in a round
+	End     Pos     // just after the last token
+	Kind    DeclKind
+	Name    string
+	Fields  []*Field  // records, messages, state, parameters of functions and actions, settings of tests
+	Names   []Ident   // enum values, rounds
+	Type    *TypeExpr // alias, output, result of a function
+	Expr    *Expr     // body of a function or property, argument of a network
+	Body    []*Stmt   // actions, init, rules
+	Tags    []*Tag    // messages; exactly one is right, the check says so
+	Rule    *Rule     // rules
+	Output  string    // properties `on output v:`: the name v
 }
 
 // Ident is a name with its place.
@@ -99,6 +106,7 @@ type TypeExpr struct {
 	Pos      Pos
 	Name     string // bool, int, node, seq, set or a declared name
 	Arg      *TypeExpr
+	Range    *Expr // int(low..high)
 	Optional bool
 }
 
@@ -114,18 +122,23 @@ const (
 	SendStmt                   // send Message(args) to expr
 	OutputStmt                 // output expr
 	CallStmt                   // action(args)
+	AssertStmt                 // assert name: expr
+	TryStmt                    // try { } ensure expr else { }
 )
 
 // Stmt is one statement. Which fields matter depends on Kind.
 type Stmt struct {
-	Pos  Pos
-	End  Pos
-	Kind StmtKind
-	Name string  // assigned, bound, sent or called name
-	Expr *Expr   // value, condition, set, or the receiver of a send
-	Args []*Expr // of send and call
-	Body []*Stmt
-	Else []*Stmt
+	Pos      Pos
+	Open     Pos // the brace before Body
+	Close    Pos // the brace after Body
+	ElseOpen Pos // the brace before Else
+	End      Pos
+	Kind     StmtKind
+	Name     string  // assigned, bound, sent or called name
+	Expr     *Expr   // value, condition, set, or the receiver of a send
+	Args     []*Expr // of send and call
+	Body     []*Stmt
+	Else     []*Stmt
 }
 
 // ExprKind tells expressions apart.
@@ -158,6 +171,8 @@ type Expr struct {
 	Int  int64
 	Args []*Expr
 	Vars []Ident // bound names
+
+	height int // levels of expressions from here down; the parser bounds it
 }
 
 // Walk calls visit for e and everything below it, parents first.
@@ -168,25 +183,6 @@ func Walk(e *Expr, visit func(*Expr)) {
 	visit(e)
 	for _, a := range e.Args {
 		Walk(a, visit)
-	}
-}
-
-// WalkStmts calls visit for every statement of the list and below, parents first.
-func WalkStmts(list []*Stmt, visit func(*Stmt)) {
-	for _, s := range list {
-		visit(s)
-		WalkStmts(s.Body, visit)
-		WalkStmts(s.Else, visit)
-	}
-}
-
-// Exprs calls visit for every expression written directly in s, not in statements below it.
-func (s *Stmt) Exprs(visit func(*Expr)) {
-	if s.Expr != nil {
-		visit(s.Expr)
-	}
-	for _, a := range s.Args {
-		visit(a)
 	}
 }
 

@@ -88,14 +88,16 @@ func (ds Diagnostics) Errors() Diagnostics {
 // Suggest finds the candidate nearest to a misspelt name and words it as a hint (" (did you mean x?)"), or
 // returns "" when nothing is near. Nearest means the smallest edit distance, at most a third of the length.
 func Suggest(name string, candidates []string) string {
-	best, bestDistance := "", len(name)/3+2
+	lower := func(s string) []rune { return []rune(strings.ToLower(s)) }
+	wanted := lower(name)
+	best, bestDistance := "", len(wanted)/3+2
 	sorted := append([]string(nil), candidates...)
 	sort.Strings(sorted)
 	for _, c := range sorted {
 		if c == name || c == "" {
 			continue
 		}
-		if d := editDistance(strings.ToLower(name), strings.ToLower(c)); d < bestDistance && d < len(name) {
+		if d := editDistance(wanted, lower(c)); d < bestDistance && d < len(wanted) {
 			best, bestDistance = c, d
 		}
 	}
@@ -106,7 +108,7 @@ func Suggest(name string, candidates []string) string {
 }
 
 // editDistance is the number of single-letter edits between a and b, a swap of neighbours counting as one.
-func editDistance(a, b string) int {
+func editDistance(a, b []rune) int {
 	if len(a) > 64 || len(b) > 64 {
 		return 64
 	}

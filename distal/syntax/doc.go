@@ -5,6 +5,7 @@
 // source into a File, Format turns a File back into canonical source and keeps comments. Names and types
 // are the business of package check.
 //
-// Parse reports several errors a run, each with line and column, and never panics: nesting is limited and
-// after an error it skips to the next place where a declaration or statement can begin.
+// Parse reports several errors a run, each with line and column, and never panics: after an error it skips to the next
+// place where a declaration or statement can begin. Nesting is limited, of the text and of the tree made from it, so that
+// no later walk of the tree can exhaust the stack.
 package syntax

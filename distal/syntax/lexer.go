@@ -3,6 +3,7 @@ package syntax
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -29,14 +30,15 @@ func (t token) String() string {
 	if t.kind == tokenEOF {
 		return "end of file"
 	}
-	return "'" + t.text + "'"
+	return "'" + shorten(t.text) + "'"
 }
 
 // Comment is a `//` comment, kept so that Format can put it back.
 type Comment struct {
 	Pos  Pos
 	Text string // with the slashes, without trailing space
-	Own  bool   // nothing but space stands before it on its line
+
+	after Pos // where the code before it ends, separators left out
 }
 
 // twoCharPuncts are tried before single characters.
@@ -46,12 +48,15 @@ var twoCharPuncts = map[string]bool{
 
 const onePuncts = "(){}[]<>,;:.+-*/%?="
 
+// byteOrderMark is what some editors put before the text; it says nothing.
+const byteOrderMark = "\uFEFF"
+
 type lexer struct {
 	src      string
 	at       int
 	line     int
 	col      int
-	fresh    bool // no token yet on this line
+	code     Pos // where the last token ended that is no separator
 	tokens   []token
 	comments []Comment
 	errs     Diagnostics
@@ -59,8 +64,8 @@ type lexer struct {
 
 // lex splits the source into tokens and comments.
 func lex(src string) ([]token, []Comment, Diagnostics) {
-	l := &lexer{src: src, line: 1, col: 1, fresh: true}
-	for l.at < len(l.src) {
+	l := &lexer{src: strings.TrimPrefix(src, byteOrderMark), line: 1, col: 1}
+	for l.at < len(l.src) && len(l.errs) < maxErrors {
 		l.next()
 	}
 	l.tokens = append(l.tokens, token{kind: tokenEOF, pos: l.pos(), end: l.pos()})
@@ -69,95 +74,101 @@ func lex(src string) ([]token, []Comment, Diagnostics) {
 
 func (l *lexer) pos() Pos { return Pos{l.line, l.col} }
 
-// advance moves over size bytes that hold no newline; a column is one character.
-func (l *lexer) advance(size, columns int) {
-	l.at += size
-	l.col += columns
+// takeWhile moves over characters that belong, none of them a newline, and returns them. A column is one character.
+func (l *lexer) takeWhile(belongs func(rune) bool) string {
+	start := l.at
+	for l.at < len(l.src) {
+		r, size := utf8.DecodeRuneInString(l.src[l.at:])
+		if !belongs(r) {
+			break
+		}
+		l.at += size
+		l.col++
+	}
+	return l.src[start:l.at]
 }
 
 func (l *lexer) next() {
-	c := l.src[l.at]
+	r, _ := utf8.DecodeRuneInString(l.src[l.at:])
+	pos := l.pos()
 	switch {
-	case c == '\n':
+	case r == '\n':
 		l.at++
 		l.line++
 		l.col = 1
-		l.fresh = true
-	case c == ' ' || c == '\t' || c == '\r':
-		l.advance(1, 1)
-	case c == '/' && l.at+1 < len(l.src) && l.src[l.at+1] == '/':
-		l.comment()
-	case c >= '0' && c <= '9':
+	case isSpace(r):
+		l.takeWhile(isSpace)
+	case strings.HasPrefix(l.src[l.at:], "//"):
+		text := l.takeWhile(func(r rune) bool { return r != '\n' })
+		l.comments = append(l.comments, Comment{Pos: pos, Text: strings.TrimRight(text, " \t\r"), after: l.code})
+	case isDigit(r):
 		l.number()
-	case isLetter(c):
-		start, pos := l.at, l.pos()
-		for l.at < len(l.src) && (isLetter(l.src[l.at]) || l.src[l.at] >= '0' && l.src[l.at] <= '9') {
-			l.advance(1, 1)
-		}
-		l.emit(token{kind: tokenName, text: l.src[start:l.at], pos: pos})
+	case isLetter(r):
+		name := l.takeWhile(func(r rune) bool { return isLetter(r) || unicode.IsDigit(r) })
+		l.emit(token{kind: tokenName, text: name, pos: pos})
 	default:
 		l.punct()
 	}
 }
 
-func isLetter(c byte) bool {
-	return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-}
+func isSpace(r rune) bool { return r == ' ' || r == '\t' || r == '\r' }
+
+func isDigit(r rune) bool { return r >= '0' && r <= '9' }
+
+func isLetter(r rune) bool { return r == '_' || unicode.IsLetter(r) }
 
 func (l *lexer) emit(t token) {
 	t.end = l.pos()
 	l.tokens = append(l.tokens, t)
-	l.fresh = false
+	if t.text != ";" && t.text != "," {
+		l.code = t.end
+	}
 }
 
-func (l *lexer) comment() {
-	start, pos := l.at, l.pos()
-	for l.at < len(l.src) && l.src[l.at] != '\n' {
-		_, size := utf8.DecodeRuneInString(l.src[l.at:])
-		l.advance(size, 1)
-	}
-	text := l.src[start:l.at]
-	for len(text) > 0 && (text[len(text)-1] == ' ' || text[len(text)-1] == '\t' || text[len(text)-1] == '\r') {
-		text = text[:len(text)-1]
-	}
-	l.comments = append(l.comments, Comment{Pos: pos, Text: text, Own: l.fresh})
+func (l *lexer) fail(pos Pos, format string, args ...any) {
+	l.errs = append(l.errs, Diagnostic{Pos: pos, Check: "syntax", Text: fmt.Sprintf(format, args...)})
 }
 
 func (l *lexer) number() {
-	start, pos := l.at, l.pos()
-	for l.at < len(l.src) && l.src[l.at] >= '0' && l.src[l.at] <= '9' {
-		l.advance(1, 1)
-	}
-	text := l.src[start:l.at]
+	pos := l.pos()
+	text := l.takeWhile(isDigit)
 	num, err := strconv.ParseInt(text, 10, 32)
 	if err != nil {
-		l.errs = append(l.errs, Diagnostic{Pos: pos, Check: "syntax",
-			Text: fmt.Sprintf("number %s is too large (at most 2147483647)", text)})
+		l.fail(pos, "number %s is too large (at most 2147483647)", shorten(text))
 	}
 	l.emit(token{kind: tokenInt, text: text, num: num, pos: pos})
 }
 
 func (l *lexer) punct() {
 	pos := l.pos()
+	size := 1
 	if l.at+1 < len(l.src) && twoCharPuncts[l.src[l.at:l.at+2]] {
-		text := l.src[l.at : l.at+2]
-		l.advance(2, 2)
+		size = 2
+	}
+	text := l.src[l.at : l.at+size]
+	if size == 2 || strings.Contains(onePuncts, text) {
+		l.at += size
+		l.col += size
 		l.emit(token{kind: tokenPunct, text: text, pos: pos})
 		return
 	}
-	c := l.src[l.at]
-	for i := 0; i < len(onePuncts); i++ {
-		if onePuncts[i] == c {
-			l.advance(1, 1)
-			l.emit(token{kind: tokenPunct, text: string(c), pos: pos})
-			return
-		}
-	}
 	r, size := utf8.DecodeRuneInString(l.src[l.at:])
-	shown := fmt.Sprintf("%q", r)
-	if !unicode.IsPrint(r) || r == utf8.RuneError {
-		shown = fmt.Sprintf("byte 0x%02x", c)
+	switch {
+	case r == utf8.RuneError && size <= 1:
+		l.fail(pos, "byte 0x%02x is not UTF-8", l.src[l.at])
+	case unicode.IsPrint(r) && !unicode.IsMark(r):
+		l.fail(pos, "unexpected character %q", r)
+	default:
+		l.fail(pos, "unexpected character %U", r)
 	}
-	l.errs = append(l.errs, Diagnostic{Pos: pos, Check: "syntax", Text: "unexpected character " + shown})
-	l.advance(size, 1)
+	l.at += size
+	l.col++
+}
+
+// shorten keeps a word from the source short enough for a message.
+func shorten(s string) string {
+	if r := []rune(s); len(r) > 40 {
+		return string(r[:40]) + "..."
+	}
+	return s
 }

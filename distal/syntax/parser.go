@@ -5,7 +5,7 @@ import "fmt"
 // Limits that keep bad input from costing much.
 const (
 	maxErrors = 20
-	maxDepth  = 1000
+	maxDepth  = 500
 )
 
 // reserved words cannot be names of variables, fields, functions or messages.
@@ -19,7 +19,7 @@ var reserved = map[string]bool{
 
 // declWords begin a declaration.
 var declWords = []string{"type", "enum", "record", "message", "rounds", "phase", "state", "output", "fun", "action",
-	"init", "upon", "network", "property", "test"}
+	"init", "upon", "network", "property", "test", "round"}
 
 func isDeclWord(s string) bool {
 	for _, w := range declWords {
@@ -140,13 +140,29 @@ func (p *parser) name(what string) Ident {
 	return Ident{t.pos, t.text}
 }
 
-// deeper guards against input whose nesting would exhaust the stack.
-func (p *parser) deeper() {
+// deeper guards against input whose nesting would exhaust the stack of the parser; call what it returns on the way back.
+func (p *parser) deeper() func() {
 	p.depth++
 	if p.depth > maxDepth {
-		p.fail(p.tok().pos, "nested too deeply (at most %d levels)", maxDepth)
+		p.tooDeep(p.tok().pos)
 	}
+	return func() { p.depth-- }
 }
+
+// node guards against expressions whose height would exhaust the stack of those who walk the tree. Not all of these are
+// nested for the parser: it reads a + b + c and a.b.c in a loop.
+func (p *parser) node(e *Expr) *Expr {
+	e.height = 1
+	for _, a := range e.Args {
+		e.height = max(e.height, a.height+1)
+	}
+	if e.height > maxDepth {
+		p.tooDeep(e.Pos)
+	}
+	return e
+}
+
+func (p *parser) tooDeep(pos Pos) { p.fail(pos, "nested too deeply (at most %d levels)", maxDepth) }
 
 // skipToDecl moves on to a word that begins a declaration at the start of a line.
 func (p *parser) skipToDecl() {
@@ -186,9 +202,10 @@ func (p *parser) skipToStmt() {
 }
 
 func (p *parser) header(f *File) {
+	f.Lockstep = p.accept("lockstep")
 	p.expect("protocol", "at the start of the program")
 	name := p.name("the protocol's name")
-	f.Pos, f.Name = name.Pos, name.Name
+	f.Pos, f.End, f.Name = name.Pos, p.lastEnd(), name.Name
 	if !p.accept("(") {
 		return
 	}
@@ -201,16 +218,20 @@ func (p *parser) header(f *File) {
 		}
 	}
 	p.expect(")", "after the parameters")
+	f.End = p.lastEnd()
 }
 
 func (p *parser) typeExpr() *TypeExpr {
-	p.deeper()
-	defer func() { p.depth-- }()
+	defer p.deeper()()
 	id := p.name("a type")
 	t := &TypeExpr{Pos: id.Pos, Name: id.Name}
 	if p.accept("<") {
 		t.Arg = p.typeExpr()
 		p.expect(">", "after the element type")
+	}
+	if t.Name == "int" && p.accept("(") {
+		t.Range = p.expr()
+		p.expect(")", "after the range")
 	}
 	if p.accept("?") {
 		t.Optional = true

@@ -19,6 +19,9 @@ func (p *parser) decl() *Decl {
 		for p.accept("<") {
 			d.Names = append(d.Names, p.name("a round"))
 		}
+		if p.accept("from") {
+			d.Expr = p.expr()
+		}
 	case "phase":
 		d.Kind = PhaseDecl
 		d.Name = p.name("the phase variable").Name
@@ -33,7 +36,7 @@ func (p *parser) decl() *Decl {
 		p.callable(d, t.text)
 	case "init":
 		d.Kind = InitDecl
-		d.Body = p.block()
+		d.Body, d.Open, _ = p.block()
 	case "upon":
 		p.rule(d)
 	case "network":
@@ -42,7 +45,11 @@ func (p *parser) decl() *Decl {
 		if p.accept("(") {
 			d.Expr = p.expr()
 			p.expect(")", "after the number of messages")
+		} else if p.accept(":") {
+			d.Formula = p.expr()
 		}
+	case "round":
+		p.round(d)
 	case "property":
 		p.property(d)
 	case "test":
@@ -102,7 +109,7 @@ func (p *parser) callable(d *Decl, word string) {
 	d.Fields = p.fields(")", false)
 	if word == "action" {
 		d.Kind = ActionDecl
-		d.Body = p.block()
+		d.Body, d.Open, _ = p.block()
 		return
 	}
 	d.Kind = FunDecl
@@ -178,7 +185,7 @@ func (p *parser) rule(d *Decl) {
 		r.Times = p.times()
 	}
 	p.expect("do", "before the rule's action")
-	d.Body = p.block()
+	d.Body, d.Open, _ = p.block()
 }
 
 func (p *parser) times() *Times {
@@ -194,11 +201,10 @@ func (p *parser) times() *Times {
 	return t
 }
 
-func (p *parser) block() []*Stmt {
-	p.deeper()
-	defer func() { p.depth-- }()
+func (p *parser) block() (list []*Stmt, open, end Pos) {
+	defer p.deeper()()
+	open = p.tok().pos
 	p.expect("{", "before the statements")
-	var out []*Stmt
 	for !p.is("}") {
 		if p.tok().kind == tokenEOF {
 			p.fail(p.tok().pos, "expected '}' after the statements, found end of file")
@@ -210,7 +216,7 @@ func (p *parser) block() []*Stmt {
 			continue
 		}
 		before := p.at
-		p.recovering(func() { out = append(out, p.stmt()) }, p.skipToStmt)
+		p.recovering(func() { list = append(list, p.stmt()) }, p.skipToStmt)
 		if len(p.errs) >= maxErrors {
 			panic(bail{})
 		}
@@ -218,8 +224,9 @@ func (p *parser) block() []*Stmt {
 			p.at++
 		}
 	}
+	end = p.tok().pos
 	p.expect("}", "after the statements")
-	return out
+	return list, open, end
 }
 
 func (p *parser) stmt() *Stmt {
@@ -240,7 +247,7 @@ func (p *parser) stmt() *Stmt {
 		s.Name = p.name("a name").Name
 		p.expect("in", "after for "+s.Name)
 		s.Expr = p.expr()
-		s.Body = p.block()
+		s.Body, s.Open, s.Close = p.block()
 	case "send":
 		p.at++
 		s.Kind = SendStmt
@@ -253,19 +260,54 @@ func (p *parser) stmt() *Stmt {
 		s.Kind = OutputStmt
 		s.Expr = p.expr()
 	default:
-		p.simple(s)
+		p.special(s)
 	}
 	s.End = p.lastEnd()
 	return s
 }
 
+// special reads the statements of lock-step programs, whose words are not reserved, and those that begin with a name.
+func (p *parser) special(s *Stmt) {
+	switch next := p.peek(); {
+	case p.is("assert") && next.kind == tokenName:
+		p.at++
+		s.Kind = AssertStmt
+		s.Name = p.name("a name for the assertion").Name
+		p.expect(":", "after assert "+s.Name)
+		s.Expr = p.expr()
+	case p.is("try") && next.text == "{":
+		p.at++
+		s.Kind = TryStmt
+		s.Body, s.Open, s.Close = p.block()
+		p.expect("ensure", "and a condition after what is tried")
+		s.Expr = p.expr()
+		if p.accept("else") {
+			s.Else, s.ElseOpen, _ = p.block()
+		}
+	default:
+		p.simple(s)
+	}
+}
+
+// round reads a round of a lock-step program.
+func (p *parser) round(d *Decl) {
+	d.Kind = RoundDecl
+	d.Name = p.name("a round").Name
+	p.expect("{", "after the round's name")
+	p.expect("send", "and what is sent in the round")
+	d.First, d.Mid[0], d.Mid[1] = p.block()
+	p.expect("deliver", "between send and update")
+	p.expect("update", "after deliver")
+	d.Body, d.Open, _ = p.block()
+	p.expect("}", "after the round")
+}
+
 func (p *parser) ifStmt(s *Stmt) {
-	p.deeper()
-	defer func() { p.depth-- }()
+	defer p.deeper()()
 	p.at++
 	s.Kind = IfStmt
 	s.Expr = p.expr()
-	s.Body = p.block()
+	s.Body, s.Open, s.Close = p.block()
 	if !p.accept("else") {
 		return
 	}
@@ -276,7 +318,7 @@ func (p *parser) ifStmt(s *Stmt) {
 		s.Else = []*Stmt{inner}
 		return
 	}
-	s.Else = p.block()
+	s.Else, s.ElseOpen, _ = p.block()
 }
 
 func (p *parser) simple(s *Stmt) {

@@ -1,5 +1,7 @@
 package syntax
 
+import "slices"
+
 // binaryLevels lists the operators from the weakest to the strongest; all associate to the left but implies.
 var binaryLevels = [][]string{
 	{"implies"},
@@ -13,64 +15,64 @@ var binaryLevels = [][]string{
 
 // Indexes into binaryLevels that the rest of the package needs by name.
 const (
-	levelAnd     = 2
+	levelImplies = 0
 	levelCompare = 3
 	levelSum     = 5
 )
+
+// levelUnary is the strength of unary minus; everything stronger is levelPrimary.
+var (
+	levelUnary   = len(binaryLevels)
+	levelPrimary = levelUnary + 1
+)
+
+// binaryLevel is the strength of an operator, or -1 for any other word.
+func binaryLevel(op string) int {
+	return slices.IndexFunc(binaryLevels, func(ops []string) bool { return slices.Contains(ops, op) })
+}
 
 func (p *parser) expr() *Expr { return p.binary(0) }
 
 // sum is an expression that stops before comparisons, as in `times > n / 2`.
 func (p *parser) sum() *Expr { return p.binary(levelSum) }
 
-func (p *parser) binary(level int) *Expr {
-	p.deeper()
-	defer func() { p.depth-- }()
-	if level == len(binaryLevels) {
-		return p.unary()
-	}
-	if level == levelCompare && p.is("not") {
-		t := p.take()
-		return &Expr{Pos: t.pos, Kind: UnaryExpr, Name: "not", Args: []*Expr{p.binary(level)}}
-	}
-	left := p.binary(level + 1)
-	for chain := 0; ; chain++ {
+// binary reads operands joined by operators that are at least as strong as weakest.
+func (p *parser) binary(weakest int) *Expr {
+	defer p.deeper()()
+	left := p.operand(weakest)
+	for last := levelUnary; ; {
 		t := p.tok()
-		if !contains(binaryLevels[level], t.text) || t.kind == tokenEOF {
+		level := binaryLevel(t.text)
+		if level < weakest {
 			return left
 		}
-		if level == levelCompare && chain > 0 {
+		if level == levelCompare && last == levelCompare {
 			p.fail(t.pos, "comparisons do not chain; join them with 'and'")
 		}
-		if chain > 1000 {
-			p.fail(t.pos, "expression is too long")
-		}
 		p.at++
-		var right *Expr
-		if level == 0 {
-			right = p.binary(0)
-		} else {
-			right = p.binary(level + 1)
+		right := level + 1
+		if level == levelImplies {
+			right = levelImplies
 		}
-		left = &Expr{Pos: t.pos, Kind: BinaryExpr, Name: t.text, Args: []*Expr{left, right}}
+		left = p.node(&Expr{Pos: t.pos, Kind: BinaryExpr, Name: t.text, Args: []*Expr{left, p.binary(right)}})
+		last = level
 	}
 }
 
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
+// operand reads what stands before the first operator; not is as weak as a comparison.
+func (p *parser) operand(weakest int) *Expr {
+	if weakest > levelCompare || !p.is("not") {
+		return p.unary()
 	}
-	return false
+	t := p.take()
+	return p.node(&Expr{Pos: t.pos, Kind: UnaryExpr, Name: "not", Args: []*Expr{p.binary(levelCompare)}})
 }
 
 func (p *parser) unary() *Expr {
 	if p.is("-") {
-		p.deeper()
-		defer func() { p.depth-- }()
+		defer p.deeper()()
 		t := p.take()
-		return &Expr{Pos: t.pos, Kind: UnaryExpr, Name: "-", Args: []*Expr{p.unary()}}
+		return p.node(&Expr{Pos: t.pos, Kind: UnaryExpr, Name: "-", Args: []*Expr{p.unary()}})
 	}
 	e := p.primary()
 	for {
@@ -78,12 +80,12 @@ func (p *parser) unary() *Expr {
 		case p.is("."):
 			p.at++
 			id := p.fieldName()
-			e = &Expr{Pos: id.Pos, Kind: FieldExpr, Name: id.Name, Args: []*Expr{e}}
+			e = p.node(&Expr{Pos: id.Pos, Kind: FieldExpr, Name: id.Name, Args: []*Expr{e}})
 		case p.is("[") && !p.startsLine():
 			t := p.take()
 			index := p.expr()
 			p.expect("]", "after the index")
-			e = &Expr{Pos: t.pos, Kind: IndexExpr, Args: []*Expr{e, index}}
+			e = p.node(&Expr{Pos: t.pos, Kind: IndexExpr, Args: []*Expr{e, index}})
 		default:
 			return e
 		}
@@ -104,7 +106,7 @@ func (p *parser) primary() *Expr {
 	switch {
 	case t.kind == tokenInt:
 		p.at++
-		return &Expr{Pos: t.pos, Kind: IntExpr, Int: t.num}
+		return p.node(&Expr{Pos: t.pos, Kind: IntExpr, Int: t.num})
 	case t.text == "(":
 		p.at++
 		e := p.expr()
@@ -113,10 +115,10 @@ func (p *parser) primary() *Expr {
 	case t.text == ".":
 		p.at++
 		id := p.fieldName()
-		return &Expr{Pos: t.pos, Kind: DotExpr, Name: id.Name}
+		return p.node(&Expr{Pos: t.pos, Kind: DotExpr, Name: id.Name})
 	case t.text == "[":
 		p.at++
-		return &Expr{Pos: t.pos, Kind: SeqExpr, Args: p.list("]")}
+		return p.node(&Expr{Pos: t.pos, Kind: SeqExpr, Args: p.list("]")})
 	case t.text == "{":
 		p.at++
 		return p.braces(t.pos)
@@ -141,7 +143,7 @@ func (p *parser) list(close string) []*Expr {
 // braces reads {a, b} or {e for x in S if c} after the opening brace.
 func (p *parser) braces(pos Pos) *Expr {
 	if p.accept("}") {
-		return &Expr{Pos: pos, Kind: SetExpr}
+		return p.node(&Expr{Pos: pos, Kind: SetExpr})
 	}
 	first := p.expr()
 	if p.accept("for") {
@@ -152,22 +154,22 @@ func (p *parser) braces(pos Pos) *Expr {
 			e.Args = append(e.Args, p.expr())
 		}
 		p.expect("}", "after the set")
-		return e
+		return p.node(e)
 	}
 	e := &Expr{Pos: pos, Kind: SetExpr, Args: []*Expr{first}}
 	if p.accept(",") {
 		e.Args = append(e.Args, p.list("}")...)
-		return e
+		return p.node(e)
 	}
 	p.expect("}", "after the elements")
-	return e
+	return p.node(e)
 }
 
 func (p *parser) word(t token) *Expr {
 	switch t.text {
 	case "true", "false", "none", "self", "all", "others", "timely":
 		p.at++
-		return &Expr{Pos: t.pos, Kind: NameExpr, Name: t.text}
+		return p.node(&Expr{Pos: t.pos, Kind: NameExpr, Name: t.text})
 	case "if":
 		p.at++
 		e := &Expr{Pos: t.pos, Kind: IfExpr, Args: []*Expr{p.expr()}}
@@ -175,7 +177,7 @@ func (p *parser) word(t token) *Expr {
 		e.Args = append(e.Args, p.expr())
 		p.expect("else", "after the value")
 		e.Args = append(e.Args, p.expr())
-		return e
+		return p.node(e)
 	case "forall", "exists", "count":
 		return p.quantifier(t)
 	case "max", "min":
@@ -183,9 +185,9 @@ func (p *parser) word(t token) *Expr {
 	}
 	id := p.name("an expression")
 	if p.is("(") && !p.startsLine() {
-		return &Expr{Pos: id.Pos, Kind: CallExpr, Name: id.Name, Args: p.args()}
+		return p.node(&Expr{Pos: id.Pos, Kind: CallExpr, Name: id.Name, Args: p.args()})
 	}
-	return &Expr{Pos: id.Pos, Kind: NameExpr, Name: id.Name}
+	return p.node(&Expr{Pos: id.Pos, Kind: NameExpr, Name: id.Name})
 }
 
 func (p *parser) quantifier(t token) *Expr {
@@ -198,7 +200,7 @@ func (p *parser) quantifier(t token) *Expr {
 	set := p.binary(levelCompare + 1)
 	p.expect(":", "before the condition")
 	e.Args = []*Expr{set, p.expr()}
-	return e
+	return p.node(e)
 }
 
 func (p *parser) best(t token) *Expr {
@@ -206,15 +208,14 @@ func (p *parser) best(t token) *Expr {
 	e := &Expr{Pos: t.pos, Kind: BestExpr, Name: t.text, Vars: []Ident{p.name("a name")}}
 	p.expect("in", "after the name")
 	e.Args = []*Expr{p.binary(levelCompare + 1)}
-	if !p.accept("by") {
-		return e
+	if p.accept("by") {
+		if p.accept("(") {
+			e.Args = append(e.Args, p.list(")")...)
+		} else {
+			e.Args = append(e.Args, p.binary(levelCompare+1))
+		}
 	}
-	if p.accept("(") {
-		e.Args = append(e.Args, p.list(")")...)
-		return e
-	}
-	e.Args = append(e.Args, p.binary(levelCompare+1))
-	return e
+	return p.node(e)
 }
 
 // ParseExpr reads a single expression.

@@ -1,46 +1,53 @@
 package syntax
 
 import (
-	"fmt"
+	"bytes"
+	"math"
+	"slices"
 	"strings"
 )
 
-// Format writes a program in canonical form: tabs for indentation, one statement a line, at most one blank line
-// between two things. Comments stay where they were: before the thing they precede, or behind the thing on
-// whose line they stand. Formatting twice gives the same text as formatting once.
+// Format writes a program in canonical form: tabs for indentation, one statement a line, lines of code at most 100
+// columns wide (a tab counts four) where they can be broken, at most one blank line between two things. Comments stay
+// where they were: before the thing they precede, or behind the thing on whose line they stand. Formatting twice gives
+// the same text as formatting once.
 func Format(f *File) string {
 	p := &printer{comments: f.Comments}
-	p.flush(f.Pos)
-	p.line("protocol " + f.Name + paramsText(f.Params))
-	p.settle(f.Pos.Line)
+	p.reach(f.Pos)
+	p.write(headerDoc(f))
+	p.settle(f.End)
 	for i, d := range f.Decls {
 		p.gap(d.Pos, i == 0 || breaks(f.Decls[i-1]) || breaks(d))
-		p.flush(d.Pos)
+		p.reach(d.Pos)
 		p.decl(d)
-		p.settle(d.End.Line)
+		p.settle(d.End)
 	}
-	p.flush(Pos{Line: 1 << 30})
+	p.flush(Pos{Line: math.MaxInt})
 	return p.out.String()
 }
 
 // breaks says whether a declaration always stands alone, with a blank line around it.
 func breaks(d *Decl) bool {
-	return d.Body != nil || d.Kind == StateDecl || d.Kind == RuleDecl || d.Kind == InitDecl || d.Kind == ActionDecl
+	return slices.Contains([]DeclKind{StateDecl, ActionDecl, InitDecl, RuleDecl, RoundDecl}, d.Kind)
 }
 
-func paramsText(params []*Param) string {
-	if len(params) == 0 {
-		return ""
+func headerDoc(f *File) doc {
+	head := "protocol "
+	if f.Lockstep {
+		head = "lockstep protocol "
 	}
-	var parts []string
-	for _, q := range params {
-		parts = append(parts, q.Name+" = "+q.Default.String())
+	if len(f.Params) == 0 {
+		return text(head + f.Name)
 	}
-	return "(" + strings.Join(parts, ", ") + ")"
+	var params []doc
+	for _, q := range f.Params {
+		params = append(params, define(q.Name+" =", q.Default.doc()))
+	}
+	return list(head+f.Name+"(", tight, params, ")")
 }
 
 type printer struct {
-	out      strings.Builder
+	out      bytes.Buffer
 	indent   int
 	comments []Comment
 	next     int  // the first comment not yet printed
@@ -55,8 +62,11 @@ func (p *printer) line(text string) {
 	p.opened = strings.HasSuffix(text, "{")
 }
 
+// write puts a doc on a line of its own, or on several.
+func (p *printer) write(d doc) { p.line(d.layout(p.indent)) }
+
 func (p *printer) blank() {
-	if s := p.out.String(); s != "" && !strings.HasSuffix(s, "\n\n") && !p.opened {
+	if p.out.Len() > 0 && !bytes.HasSuffix(p.out.Bytes(), []byte("\n\n")) && !p.opened {
 		p.out.WriteString("\n")
 	}
 }
@@ -83,91 +93,137 @@ func (p *printer) flush(pos Pos) {
 		p.last = c.Pos.Line
 		p.next++
 	}
-	if p.last > 0 && pos.Line > p.last+1 && pos.Line < 1<<30 {
+}
+
+// reach prints what stands in the source before the thing at pos: comments, and a blank line if there is one.
+func (p *printer) reach(pos Pos) {
+	p.flush(pos)
+	if p.last > 0 && pos.Line > p.last+1 {
 		p.blank()
 	}
 }
 
-// settle notes that the thing just printed ended on source line `line`, and appends a comment that stands behind it.
-func (p *printer) settle(line int) {
-	p.last = line
-	if p.next < len(p.comments) && p.comments[p.next].Pos.Line <= line {
-		text := strings.TrimSuffix(p.out.String(), "\n")
-		p.out.Reset()
-		p.out.WriteString(text + " " + p.comments[p.next].Text + "\n")
+// settle notes that the thing just printed ended at end in the source, and appends a comment that stands behind it.
+func (p *printer) settle(end Pos) {
+	p.last = end.Line
+	if p.next == len(p.comments) {
+		return
+	}
+	if c := p.comments[p.next]; c.Pos.Line <= end.Line && !end.Before(c.after) {
+		p.out.Truncate(p.out.Len() - len("\n"))
+		p.out.WriteString(" " + c.Text + "\n")
 		p.next++
 	}
 }
 
-// item prints one line inside a block with its comments.
-func (p *printer) item(pos, end Pos, text string) {
-	p.flush(pos)
-	p.line(text)
-	p.settle(end.Line)
+// item prints a thing inside a block with its comments.
+func (p *printer) item(pos, end Pos, d doc) {
+	p.reach(pos)
+	p.write(d)
+	p.settle(end)
 }
 
 func (p *printer) decl(d *Decl) {
 	switch d.Kind {
-	case TypeDecl:
-		p.line("type " + d.Name + " = " + d.Type.String())
-	case EnumDecl:
-		p.line("enum " + d.Name + " { " + joinIdents(d.Names, ", ") + " }")
-	case RecordDecl:
-		p.line("record " + d.Name + " { " + fieldsText(d.Fields) + " }")
-	case MessageDecl:
-		p.line(messageText(d))
-	case RoundsDecl:
-		p.line("rounds " + joinIdents(d.Names, " < "))
-	case PhaseDecl:
-		p.line("phase " + d.Name)
 	case StateDecl:
 		p.fieldBlock("state {", d)
-	case OutputDecl:
-		p.line("output " + d.Type.String())
-	case FunDecl:
-		p.line(fmt.Sprintf("fun %s(%s): %s = %s", d.Name, fieldsText(d.Fields), d.Type, d.Expr))
-	case ActionDecl:
-		p.block(fmt.Sprintf("action %s(%s) ", d.Name, fieldsText(d.Fields)), d.Body, d.Pos, d.End)
-	case InitDecl:
-		p.block("init ", d.Body, d.Pos, d.End)
-	case RuleDecl:
-		p.block(d.Rule.String()+" do ", d.Body, d.Pos, d.End)
-	case NetworkDecl:
-		text := "network " + d.Name
-		if d.Expr != nil {
-			text += "(" + d.Expr.String() + ")"
-		}
-		p.line(text)
-	case PropertyDecl:
-		text := "property " + d.Name + ": "
-		if d.Output != "" {
-			text += "on output " + d.Output + ": "
-		}
-		p.line(text + d.Expr.String())
 	case TestDecl:
 		p.test(d)
+	case ActionDecl:
+		p.block(list("action "+d.Name+"(", tight, fieldDocs(d.Fields), ") {"), d.Body, d.Open, d.End)
+	case InitDecl:
+		p.block(text("init {"), d.Body, d.Open, d.End)
+	case RuleDecl:
+		p.block(group(d.Rule.doc(), space, text("do {")), d.Body, d.Open, d.End)
+	case RoundDecl:
+		p.round(d)
+	default:
+		p.write(d.doc())
 	}
 }
 
-func messageText(d *Decl) string {
-	text := "message " + d.Name
+// round prints a round of a lock-step program.
+func (p *printer) round(d *Decl) {
+	p.line("round " + d.Name + " {")
+	p.last = d.Pos.Line
+	p.indent++
+	p.flush(d.Mid[0])
+	p.block(text("send {"), d.First, d.Mid[0], d.Mid[1])
+	p.last = d.Mid[1].Line
+	p.line("deliver")
+	p.flush(d.Open)
+	p.block(text("update {"), d.Body, d.Open, d.End)
+	p.flush(d.End)
+	p.indent--
+	p.line("}")
+}
+
+// doc is a declaration without a block.
+func (d *Decl) doc() doc {
+	switch d.Kind {
+	case TypeDecl:
+		return text("type " + d.Name + " = " + d.Type.String())
+	case EnumDecl:
+		return list("enum "+d.Name+" {", space, identDocs(d.Names), "}")
+	case RecordDecl:
+		return list("record "+d.Name+" {", space, fieldDocs(d.Fields), "}")
+	case MessageDecl:
+		return d.message()
+	case RoundsDecl:
+		return d.rounds()
+	case PhaseDecl:
+		return text("phase " + d.Name)
+	case OutputDecl:
+		return text("output " + d.Type.String())
+	case FunDecl:
+		head := list("fun "+d.Name+"(", tight, fieldDocs(d.Fields), "): "+d.Type.String()+" =")
+		return group(head, nest(space, d.Expr.doc()))
+	case NetworkDecl:
+		if d.Formula != nil {
+			return define("network "+d.Name+":", d.Formula.doc())
+		}
+		if d.Expr == nil {
+			return text("network " + d.Name)
+		}
+		return list("network "+d.Name+"(", tight, []doc{d.Expr.doc()}, ")")
+	}
+	head := "property " + d.Name + ":"
+	if d.Output != "" {
+		head += " on output " + d.Output + ":"
+	}
+	return define(head, d.Expr.doc())
+}
+
+func (d *Decl) message() doc {
+	out := text("message " + d.Name)
 	if len(d.Fields) > 0 {
-		text += " { " + fieldsText(d.Fields) + " }"
+		out = list("message "+d.Name+" {", space, fieldDocs(d.Fields), "}")
 	}
 	for _, t := range d.Tags {
-		text += " tag " + t.String()
+		out = join(out, then(" tag ", t.doc()))
 	}
-	return text
+	return out
 }
 
-func (t *Tag) String() string { return "(" + t.Phase.String() + ", " + t.Round.Name + ")" }
+func (d *Decl) rounds() doc {
+	var later []doc
+	for _, id := range d.Names[1:] {
+		later = append(later, space, text("< "+id.Name))
+	}
+	if d.Expr != nil {
+		later = append(later, space, then("from ", d.Expr.doc()))
+	}
+	return group(text("rounds "+d.Names[0].Name), nest(later...))
+}
+
+func (t *Tag) doc() doc { return list("(", tight, []doc{t.Phase.doc(), text(t.Round.Name)}, ")") }
 
 func (p *printer) fieldBlock(open string, d *Decl) {
 	p.line(open)
 	p.indent++
 	p.last = d.Pos.Line
 	for _, f := range d.Fields {
-		p.item(f.Pos, f.End, fieldText(f))
+		p.item(f.Pos, f.End, f.doc())
 	}
 	p.flush(d.End)
 	p.indent--
@@ -176,34 +232,43 @@ func (p *printer) fieldBlock(open string, d *Decl) {
 
 // test prints short tests on one line, as they are mostly written.
 func (p *printer) test(d *Decl) {
-	if d.Pos.Line != d.End.Line {
+	var parts []string
+	for _, f := range d.Fields {
+		parts = append(parts, f.doc().flat())
+	}
+	short := text("test " + d.Name + " { " + strings.Join(parts, "; ") + " }")
+	if d.Pos.Line != d.End.Line || !fits(short, nil, lineWidth) {
 		p.fieldBlock("test "+d.Name+" {", d)
 		return
 	}
-	var parts []string
-	for _, f := range d.Fields {
-		parts = append(parts, fieldText(f))
-	}
-	p.line("test " + d.Name + " { " + strings.Join(parts, "; ") + " }")
+	p.write(short)
 }
 
-func fieldText(f *Field) string {
-	text := f.Name
+func (f *Field) doc() doc {
+	head := f.Name
 	if f.Type != nil {
-		text += ": " + f.Type.String()
+		head += ": " + f.Type.String()
 	}
-	if f.Value != nil {
-		text += " = " + f.Value.String()
+	if f.Value == nil {
+		return text(head)
 	}
-	return text
+	return define(head+" =", f.Value.doc())
 }
 
-func fieldsText(fields []*Field) string {
-	var parts []string
+func fieldDocs(fields []*Field) []doc {
+	var out []doc
 	for _, f := range fields {
-		parts = append(parts, fieldText(f))
+		out = append(out, f.doc())
 	}
-	return strings.Join(parts, ", ")
+	return out
+}
+
+func identDocs(ids []Ident) []doc {
+	var out []doc
+	for _, id := range ids {
+		out = append(out, text(id.Name))
+	}
+	return out
 }
 
 func joinIdents(ids []Ident, sep string) string {
@@ -215,42 +280,49 @@ func joinIdents(ids []Ident, sep string) string {
 }
 
 // String writes the head of a rule up to, not including, do.
-func (r *Rule) String() string {
-	text := "upon "
+func (r *Rule) String() string { return r.doc().flat() }
+
+func (r *Rule) doc() doc {
+	head := text("upon " + r.Message.Name)
 	if r.Timeout {
-		text += "timeout"
+		head = text("upon timeout")
 		if r.Tag != nil {
-			text += " in " + r.Tag.String()
+			head = then("upon timeout in ", r.Tag.doc())
 		}
-	} else {
-		text += r.Message.Name
 	}
 	if r.Var.Name != "" {
-		text += " " + r.Var.Name
+		head = join(head, text(" "+r.Var.Name))
 	}
+	var clauses []doc
 	if r.Guard != nil {
-		text += " with " + r.Guard.String()
+		clauses = append(clauses, space, then("with ", nest(r.Guard.doc())))
 	}
 	if len(r.Same) > 0 {
-		text += " same (" + joinExprs(r.Same) + ")"
+		clauses = append(clauses, space, list("same (", tight, docs(r.Same), ")"))
 	}
 	if r.Times != nil {
-		text += " " + r.Times.String()
+		clauses = append(clauses, space, r.Times.doc())
 	}
-	return text
+	return join(head, nest(clauses...))
 }
 
-func (t *Times) String() string {
+// String writes the count as it stands in a rule: times > n / 2.
+func (t *Times) String() string { return t.doc().flat() }
+
+func (t *Times) doc() doc {
 	if t.Op == "all" {
-		return "times all"
+		return text("times all")
 	}
-	return "times " + t.Op + " " + t.Count.at(levelSum)
+	return then("times "+t.Op+" ", nest(t.Count.at(levelSum)))
 }
 
 func (t *TypeExpr) String() string {
 	text := t.Name
 	if t.Arg != nil {
 		text += "<" + t.Arg.String() + ">"
+	}
+	if t.Range != nil {
+		text += "(" + t.Range.String() + ")"
 	}
 	if t.Optional {
 		text += "?"

@@ -1,92 +1,109 @@
 package syntax
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
-// String writes an expression with the fewest parentheses.
-func (e *Expr) String() string { return e.at(-1) }
+// String writes an expression on one line with the fewest parentheses.
+func (e *Expr) String() string { return e.doc().flat() }
 
-// levelUnary is the strength of unary minus and of everything stronger.
-var levelUnary = len(binaryLevels)
+func (e *Expr) doc() doc { return e.at(levelImplies - 1) }
 
-func binaryLevel(op string) int {
-	for i, ops := range binaryLevels {
-		if contains(ops, op) {
-			return i
-		}
-	}
-	return levelUnary
-}
-
-// at writes e where an expression of at least the given strength is needed.
-func (e *Expr) at(level int) string {
-	text, own := e.text()
+// at is e where an expression of at least the given strength is needed.
+func (e *Expr) at(level int) doc {
+	d, own := e.shape()
 	if own < level {
-		return "(" + text + ")"
+		return brackets("(", []doc{tight, d}, tight, ")")
 	}
-	return text
+	return d
 }
 
-// text returns the expression and its strength.
-func (e *Expr) text() (string, int) {
+// shape returns the expression and its strength.
+func (e *Expr) shape() (doc, int) {
 	switch e.Kind {
 	case IntExpr:
-		return strconv.FormatInt(e.Int, 10), levelUnary + 1
+		return text(strconv.FormatInt(e.Int, 10)), levelPrimary
 	case UnaryExpr:
 		if e.Name == "not" {
-			return "not " + e.Args[0].at(levelCompare), levelCompare
+			return then("not ", nest(e.Args[0].at(levelCompare))), levelCompare
 		}
-		return "-" + e.Args[0].at(levelUnary), levelUnary
+		return then("-", e.Args[0].at(levelUnary)), levelUnary
 	case BinaryExpr:
-		return e.binaryText()
+		return e.chain()
 	case CallExpr:
-		return e.Name + "(" + joinExprs(e.Args) + ")", levelUnary + 1
+		return list(e.Name+"(", tight, docs(e.Args), ")"), levelPrimary
 	case FieldExpr:
-		return e.Args[0].at(levelUnary+1) + "." + e.Name, levelUnary + 1
+		return join(e.Args[0].at(levelPrimary), text("."+e.Name)), levelPrimary
 	case DotExpr:
-		return "." + e.Name, levelUnary + 1
+		return text("." + e.Name), levelPrimary
 	case IndexExpr:
-		return e.Args[0].at(levelUnary+1) + "[" + e.Args[1].String() + "]", levelUnary + 1
+		return join(e.Args[0].at(levelPrimary), list("[", tight, docs(e.Args[1:]), "]")), levelPrimary
 	case SetExpr:
-		return "{" + joinExprs(e.Args) + "}", levelUnary + 1
+		return list("{", tight, docs(e.Args), "}"), levelPrimary
 	case SeqExpr:
-		return "[" + joinExprs(e.Args) + "]", levelUnary + 1
+		return list("[", tight, docs(e.Args), "]"), levelPrimary
 	case BuildExpr:
-		text := "{" + e.Args[0].String() + " for " + e.Vars[0].Name + " in " + e.Args[1].String()
-		if len(e.Args) > 2 {
-			text += " if " + e.Args[2].String()
-		}
-		return text + "}", levelUnary + 1
+		return e.build(), levelPrimary
 	case QuantExpr:
-		return e.Name + " " + joinIdents(e.Vars, ", ") + " in " + e.Args[0].at(levelCompare+1) + ": " +
-			e.Args[1].String(), -1
+		head := join(text(e.Name+" "+joinIdents(e.Vars, ", ")+" in "), nest(e.Args[0].at(levelCompare+1)), text(":"))
+		return group(head, nest(space, e.Args[1].doc())), levelImplies - 1
 	case BestExpr:
-		return e.bestText()
+		return e.best(), levelImplies - 1
 	case IfExpr:
-		return "if " + e.Args[0].String() + " then " + e.Args[1].String() + " else " + e.Args[2].String(), -1
+		return group(then("if ", nest(e.Args[0].doc())), space, then("then ", nest(e.Args[1].doc())), space,
+			then("else ", nest(e.Args[2].doc()))), levelImplies - 1
 	}
-	return e.Name, levelUnary + 1
+	return text(e.Name), levelPrimary
 }
 
-func (e *Expr) binaryText() (string, int) {
+// chain is a row of operands with operators of one strength between them, such as a or b or c; a new line begins with
+// the operator.
+func (e *Expr) chain() (doc, int) {
 	level := binaryLevel(e.Name)
-	left, right := level, level+1
+	more := func() bool { return e.Kind == BinaryExpr && binaryLevel(e.Name) == level }
+	operator := func() doc { return join(space, text(e.Name+" ")) }
+	var parts []doc
 	switch {
-	case level == 0:
-		left, right = 1, 0
-	case level == levelCompare:
-		left = level + 1
+	case e.Name == "..":
+		return join(e.Args[0].at(level), text(".."), e.Args[1].at(level+1)), level
+	case level == levelCompare: // comparisons do not chain
+		return group(nest(e.Args[0].at(level+1)), operator(), nest(e.Args[1].at(level+1))), level
+	case level == levelImplies: // groups to the right
+		for ; more(); e = e.Args[1] {
+			parts = append(parts, nest(e.Args[0].at(level+1)), operator())
+		}
+		parts = append(parts, nest(e.at(level)))
+	default: // collected from the last operand to the first
+		for ; more(); e = e.Args[0] {
+			parts = append(parts, nest(e.Args[1].at(level+1)), operator())
+		}
+		parts = append(parts, nest(e.at(level)))
+		slices.Reverse(parts)
 	}
-	op := " " + e.Name + " "
-	if e.Name == ".." {
-		op = ".."
-	}
-	return e.Args[0].at(left) + op + e.Args[1].at(right), level
+	return group(parts...), level
 }
 
-func (e *Expr) bestText() (string, int) {
-	text := e.Name + " " + e.Vars[0].Name + " in " + e.Args[0].at(levelCompare+1)
-	if keys := e.Args[1:]; len(keys) > 0 {
-		text += " by (" + joinExprs(keys) + ")"
+func (e *Expr) build() doc {
+	inner := []doc{tight, e.Args[0].doc(), space, then("for "+e.Vars[0].Name+" in ", nest(e.Args[1].doc()))}
+	if len(e.Args) > 2 {
+		inner = append(inner, space, then("if ", nest(e.Args[2].doc())))
 	}
-	return text, -1
+	return brackets("{", inner, tight, "}")
+}
+
+func (e *Expr) best() doc {
+	d := then(e.Name+" "+e.Vars[0].Name+" in ", nest(e.Args[0].at(levelCompare+1)))
+	if keys := e.Args[1:]; len(keys) > 0 {
+		d = join(d, list(" by (", tight, docs(keys), ")"))
+	}
+	return d
+}
+
+func docs(list []*Expr) []doc {
+	out := make([]doc, len(list))
+	for i, e := range list {
+		out[i] = e.doc()
+	}
+	return out
 }

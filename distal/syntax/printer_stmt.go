@@ -1,142 +1,102 @@
 package syntax
 
-import "strings"
-
-func (p *printer) block(open string, body []*Stmt, pos, end Pos) {
-	if len(body) == 0 && !p.commentWithin(pos, end) {
-		p.line(open + "{ }")
+// block prints a head that ends with an opening brace, and the statements up to the closing one.
+func (p *printer) block(head doc, body []*Stmt, open, end Pos) {
+	if len(body) == 0 && !p.commentBefore(end) {
+		p.write(join(head, text(" }")))
 		return
 	}
-	p.line(open + "{")
-	p.last = pos.Line
-	if len(body) > 0 && body[0].Pos.Line > pos.Line {
-		p.settle(pos.Line)
-	}
-	p.indent++
-	p.stmts(body)
-	p.flush(end)
-	p.indent--
+	p.write(head)
+	p.body(body, open, end)
 	p.line("}")
 }
 
-func (p *printer) commentWithin(pos, end Pos) bool {
-	return p.next < len(p.comments) && pos.Before(p.comments[p.next].Pos) && p.comments[p.next].Pos.Before(end)
+func (p *printer) commentBefore(end Pos) bool {
+	return p.next < len(p.comments) && p.comments[p.next].Pos.Before(end)
 }
 
-func (p *printer) stmts(list []*Stmt) {
+// body prints what stands between two braces; a comment behind the first one stays there.
+func (p *printer) body(list []*Stmt, open, end Pos) {
+	p.last = open.Line
+	if len(list) > 0 && list[0].Pos.Line > open.Line {
+		p.settle(Pos{open.Line, open.Col + len("{")})
+	}
+	p.indent++
 	for _, s := range list {
 		p.stmt(s)
 	}
+	p.flush(end)
+	p.indent--
 }
 
 func (p *printer) stmt(s *Stmt) {
 	switch s.Kind {
 	case IfStmt:
-		p.flush(s.Pos)
+		p.reach(s.Pos)
 		p.ifChain(s)
-		p.settle(s.End.Line)
+		p.settle(s.End)
+	case TryStmt:
+		p.reach(s.Pos)
+		p.try(s)
+		p.settle(s.End)
 	case ForStmt:
-		p.flush(s.Pos)
-		p.block("for "+s.Name+" in "+s.Expr.String()+" ", s.Body, s.Pos, s.End)
-		p.settle(s.End.Line)
+		p.reach(s.Pos)
+		p.block(join(s.doc(), text(" {")), s.Body, s.Open, s.End)
+		p.settle(s.End)
 	default:
-		p.item(s.Pos, s.End, s.String())
+		p.item(s.Pos, s.End, s.doc())
 	}
 }
 
 func (p *printer) ifChain(s *Stmt) {
-	p.line("if " + s.Expr.String() + " {")
-	for {
-		p.last = s.Pos.Line
-		p.indent++
-		p.stmts(s.Body)
-		p.indent--
-		if len(s.Else) == 0 {
-			p.closing(s.End)
-			return
-		}
-		if len(s.Else) == 1 && s.Else[0].Kind == IfStmt {
-			s = s.Else[0]
-			p.line("} else if " + s.Expr.String() + " {")
-			continue
-		}
-		p.line("} else {")
-		p.last = s.Else[0].Pos.Line
-		p.indent++
-		p.stmts(s.Else)
-		p.indent--
-		p.closing(s.End)
-		return
+	p.write(join(s.doc(), text(" {")))
+	p.body(s.Body, s.Open, s.Close)
+	for len(s.Else) == 1 && s.Else[0].Kind == IfStmt {
+		s = s.Else[0]
+		p.write(join(text("} else "), s.doc(), text(" {")))
+		p.body(s.Body, s.Open, s.Close)
 	}
+	if len(s.Else) > 0 {
+		p.line("} else {")
+	}
+	p.body(s.Else, s.ElseOpen, s.End) // or the comments of an else without statements
+	p.line("}")
 }
 
-func (p *printer) closing(end Pos) {
-	p.indent++
-	p.flush(end)
-	p.indent--
+func (p *printer) try(s *Stmt) {
+	p.line("try {")
+	p.body(s.Body, s.Open, s.Close)
+	end := join(text("} ensure "), nest(s.Expr.doc()))
+	if len(s.Else) == 0 {
+		p.write(end)
+		return
+	}
+	p.write(join(end, text(" else {")))
+	p.body(s.Else, s.ElseOpen, s.End)
 	p.line("}")
 }
 
 // String writes a statement on one line; bodies of if and for are left out.
-func (s *Stmt) String() string {
+func (s *Stmt) String() string { return s.doc().flat() }
+
+func (s *Stmt) doc() doc {
 	switch s.Kind {
 	case AssignStmt:
-		return s.Name + " := " + s.Expr.String()
+		return define(s.Name+" :=", s.Expr.doc())
 	case LetStmt:
-		return "let " + s.Name + " = " + s.Expr.String()
+		return define("let "+s.Name+" =", s.Expr.doc())
 	case SendStmt:
-		return "send " + s.Name + "(" + joinExprs(s.Args) + ") to " + s.Expr.String()
+		return join(list("send "+s.Name+"(", tight, docs(s.Args), ") to "), nest(s.Expr.doc()))
 	case OutputStmt:
-		return "output " + s.Expr.String()
+		return define("output", s.Expr.doc())
 	case CallStmt:
-		return s.Name + "(" + joinExprs(s.Args) + ")"
-	case IfStmt:
-		return "if " + s.Expr.String()
+		return list(s.Name+"(", tight, docs(s.Args), ")")
+	case AssertStmt:
+		return define("assert "+s.Name+":", s.Expr.doc())
+	case TryStmt:
+		return then("try ensure ", nest(s.Expr.doc()))
+	case IfStmt: // two tabs, to tell the condition from the statements below it
+		return then("if ", nest(nest(s.Expr.doc())))
 	}
-	return "for " + s.Name + " in " + s.Expr.String()
-}
-
-func joinExprs(list []*Expr) string {
-	var parts []string
-	for _, e := range list {
-		parts = append(parts, e.String())
-	}
-	return strings.Join(parts, ", ")
-}
-
-// FormatStmts writes statements without comments, indented by the given number of tabs.
-func FormatStmts(list []*Stmt, indent int) string {
-	p := &printer{indent: indent}
-	for _, s := range list {
-		p.plain(s)
-	}
-	return p.out.String()
-}
-
-// plain prints a statement regardless of where it stood in the source.
-func (p *printer) plain(s *Stmt) {
-	if s.Kind != IfStmt && s.Kind != ForStmt {
-		p.line(s.String())
-		return
-	}
-	p.line(s.String() + " {")
-	p.nested(s.Body)
-	for len(s.Else) == 1 && s.Else[0].Kind == IfStmt {
-		s = s.Else[0]
-		p.line("} else " + s.String() + " {")
-		p.nested(s.Body)
-	}
-	if len(s.Else) > 0 {
-		p.line("} else {")
-		p.nested(s.Else)
-	}
-	p.line("}")
-}
-
-func (p *printer) nested(list []*Stmt) {
-	p.indent++
-	for _, s := range list {
-		p.plain(s)
-	}
-	p.indent--
+	return then("for "+s.Name+" in ", nest(nest(s.Expr.doc())))
 }

@@ -59,11 +59,13 @@ func TestExamplesAreFormatted(t *testing.T) {
 	}
 }
 
-// checkFormat demands that formatting changes neither meaning nor comments and is idempotent.
-func checkFormat(t testing.TB, src string) {
+// checkFormat demands that formatting changes neither meaning nor comments and is idempotent. It reports whether the text
+// is a program at all.
+func checkFormat(t testing.TB, src string) bool {
+	t.Helper()
 	f, errs := syntax.Parse(src)
 	if len(errs) > 0 {
-		return
+		return false
 	}
 	once := syntax.Format(f)
 	g, errs := syntax.Parse(once)
@@ -76,8 +78,18 @@ func checkFormat(t testing.TB, src string) {
 	if a, b := commentTexts(f), commentTexts(g); a != b {
 		t.Fatalf("comments changed from\n%s\nto\n%s\nin\n%s", a, b, once)
 	}
-	if a, b := dump(f), dump(g); a != b {
+	if a, b := tree(f), tree(g); a != b {
 		t.Fatalf("the program changed from\n%s\nto\n%s", a, b)
+	}
+	return true
+}
+
+// mustFormat is checkFormat for what must be a program.
+func mustFormat(t testing.TB, src string) {
+	t.Helper()
+	if !checkFormat(t, src) {
+		_, errs := syntax.Parse(src)
+		t.Fatalf("not a program: %v\n%s", errs, src)
 	}
 }
 
@@ -89,21 +101,11 @@ func commentTexts(f *syntax.File) string {
 	return strings.Join(out, "\n")
 }
 
-// dump writes a program's structure without places.
-func dump(f *syntax.File) string {
-	var b strings.Builder
-	for _, d := range f.Decls {
-		fmt.Fprintf(&b, "%d %s %v\n", d.Kind, d.Name, d.Expr)
-		syntax.WalkStmts(d.Body, func(s *syntax.Stmt) { fmt.Fprintf(&b, "  %d %s\n", s.Kind, s) })
-	}
-	return b.String()
-}
-
 // TestFormatWithComments puts comments into every gap of the programs, at line ends and between lines.
 func TestFormatWithComments(t *testing.T) {
 	for _, p := range sources(t) {
 		src := p.Source
-		checkFormat(t, src)
+		mustFormat(t, src)
 		lines := strings.Split(src, "\n")
 		for _, step := range []int{1, 2, 3} {
 			var out []string
@@ -116,10 +118,23 @@ func TestFormatWithComments(t *testing.T) {
 					out = append(out, "// between "+fmt.Sprint(i))
 				}
 			}
-			checkFormat(t, strings.Join(out, "\n"))
+			mustFormat(t, strings.Join(out, "\n"))
 		}
-		checkFormat(t, strings.ReplaceAll(src, "\n\n", "\n"))
-		checkFormat(t, strings.ReplaceAll(src, "\n", "\n\n\n"))
+		mustFormat(t, strings.ReplaceAll(src, "\n\n", "\n"))
+		mustFormat(t, strings.ReplaceAll(src, "\n", "\n\n\n"))
+	}
+}
+
+// TestByteOrderMark skips the mark that some editors put before the text, and only there.
+func TestByteOrderMark(t *testing.T) {
+	const src = "protocol P(n = 3)\n\ninit { }\n"
+	f := parse(t, "\uFEFF"+src)
+	if got := syntax.Format(f); got != src || f.Pos != (syntax.Pos{Line: 1, Col: 10}) {
+		t.Errorf("%q, the name stands at %v", got, f.Pos)
+	}
+	_, errs := syntax.Parse("protocol \uFEFFP(n = 3)")
+	if len(errs) == 0 || errs[0].String() != "1:10: error: unexpected character U+FEFF [syntax]" {
+		t.Error(errs)
 	}
 }
 
@@ -134,23 +149,34 @@ func FuzzParse(f *testing.F) {
 
 // TestMutations is a fuzzer of its own that runs with the ordinary tests: programs with tokens dropped, doubled, swapped.
 func TestMutations(t *testing.T) {
+	programs, others := 0, 0
+	check := func(src string) {
+		if checkFormat(t, src) {
+			programs++
+		} else {
+			others++
+		}
+	}
 	for _, p := range sources(t) {
 		src := p.Source
 		fields := strings.SplitAfter(src, " ")
 		for i := 0; i < len(fields); i += 1 + len(fields)/40 {
 			drop := strings.Join(fields[:i], "") + strings.Join(fields[i+1:], "")
 			double := strings.Join(fields[:i+1], "") + strings.Join(fields[i:], "")
-			checkFormat(t, drop)
-			checkFormat(t, double)
-			checkFormat(t, src[:len(src)*i/len(fields)])
+			check(drop)
+			check(double)
+			check(src[:len(src)*i/len(fields)])
 		}
+	}
+	if programs < 100 || others < 100 {
+		t.Errorf("%d mutants are programs, %d are not: the test shows little", programs, others)
 	}
 }
 
 func ExampleParse() {
 	_, errs := syntax.Parse("protocol P(n = 3)\nmesage Ping { k: int } tag (k, Ping)\n")
 	fmt.Println(errs)
-	// Output: 2:1: error: expected a declaration (type, enum, record, message, rounds, phase, state, output, fun, action, init, upon, network, property, test), found 'mesage' (did you mean message?) [syntax]
+	// Output: 2:1: error: expected a declaration (type, enum, record, message, rounds, phase, state, output, fun, action, init, upon, network, property, test, round), found 'mesage' (did you mean message?) [syntax]
 }
 
 func ExampleFormat() {
@@ -169,15 +195,6 @@ func ExampleParseExpr() {
 	e, _ := syntax.ParseExpr("((a + b)) * c == 1 and not (x or y)")
 	fmt.Println(e)
 	// Output: (a + b) * c == 1 and not (x or y)
-}
-
-func ExampleFormatStmts() {
-	f, _ := syntax.Parse("protocol P(n = 3)\ninit { if a { b() } }")
-	fmt.Print(syntax.FormatStmts(f.Decls[0].Body, 0))
-	// Output:
-	// if a {
-	// 	b()
-	// }
 }
 
 func ExampleSuggest() {

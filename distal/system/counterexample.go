@@ -1,97 +1,78 @@
 package system
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/distal/async"
 	"github.com/lockstep-go/lockstep/distal/explore"
 	"github.com/lockstep-go/lockstep/distal/machine"
 	"github.com/lockstep-go/lockstep/distal/sequential"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Counterexample is a violation that the search of the sequential program found, as a
-// trace in rounds, to be drawn like any other. It is a picture of the sequential
-// program, not a run of the asynchronous one: it has no seed and does not replay.
-func Counterexample(p *machine.Program, v *explore.Violation) *trace.Trace {
-	c := &drawing{program: p, trace: &trace.Trace{Header: trace.Header{Format: trace.Version, Tool: lockstep.Version, Target: "distal " + p.Checked.Name,
-		Strategy: "sequential", Nodes: p.N, Rounds: p.Checked.Rounds}}}
-	c.add(trace.Record{})
-	for _, row := range v.Trace {
-		c.round(row)
+// Counterexample makes the violation that the search of the sequential program found again, message by message, on the program
+// as it is written, and returns the recording: a trace that replays like any other. p is the program without choices; those
+// of the violation are put into it. An error says that no asynchronous run does what the search found.
+func Counterexample(p Program, m *sequential.Model, v *explore.Violation) (Program, *trace.Trace, error) {
+	followed, err := async.Follow(m, v.Start, v.Trace, v.Property)
+	if err != nil {
+		return p, nil, err
 	}
-	last := len(c.trace.Records) - 1
-	c.trace.Outcome = trace.Outcome{Verdict: trace.Fail, Steps: last,
-		Finding: &trace.Finding{Property: v.Property, Text: v.Text, Step: last}}
-	return c.trace
-}
-
-// drawing is a counterexample in the making.
-type drawing struct {
-	program *machine.Program
-	trace   *trace.Trace
-	sent    trace.ID
-}
-
-func (c *drawing) add(r trace.Record) {
-	r.Number = len(c.trace.Records)
-	r.Round = len(c.trace.Rounds)
-	c.trace.Records = append(c.trace.Records, r)
-}
-
-// round draws one round: time-outs, then every message, received or lost, then what the
-// nodes have become.
-func (c *drawing) round(row sequential.Row) {
-	all := trace.AllNodes(c.program.N)
-	c.trace.Rounds = append(c.trace.Rounds, trace.Round{Number: len(c.trace.Rounds) + 1, Phase: int(row.Tag.Phase),
-		Name: c.program.Checked.Rounds[row.Tag.Round], Kernel: all})
-	for i := range row.Nodes {
-		cell := &row.Nodes[i]
-		if cell.TimedOut {
-			n := lockstep.Node(i + 1)
-			c.add(trace.Record{Step: trace.Step{Kind: trace.Alarm, Node: n}, Text: fmt.Sprintf("%d alarm", n)})
+	p.Choices = list(followed.Choices)
+	var holds []int
+	script := trace.Script{}
+	for _, move := range followed.Moves {
+		script = append(script, trace.Action{Step: stepOf(move), Round: move.Row + 1})
+		if move.Hold {
+			holds = append(holds, move.Message)
 		}
 	}
-	for from := range row.Nodes {
-		for to := range row.Nodes {
-			if row.Nodes[from].SentTo&(1<<to) != 0 {
-				c.message(row, from, to)
-			}
-		}
+	p.Holds = list(holds)
+	bench, err := lockstep.NewBench(lockstep.Plan{System: p, Spec: Properties})
+	if err != nil {
+		return p, nil, err
 	}
-	c.states(row)
+	t, err := bench.Record(context.Background(), 0, lockstep.NewPlayer(script, rounds(m, v.Trace)))
+	if err = errors.Join(err, bench.Close()); err != nil {
+		return p, nil, err
+	}
+	if t.Outcome.Finding == nil {
+		return p, nil, fmt.Errorf("%s is not broken by the run as it is written", v.Property)
+	}
+	t.Header.Strategy = "sequential"
+	return p, t, nil
 }
 
-// message draws a message of a round. It is sent in the record of its own arrival or
-// loss: in lock-step everyone sends before anyone receives.
-func (c *drawing) message(row sequential.Row, from, to int) {
-	m := row.Nodes[from].Sent
-	c.sent++
-	text := c.program.FormatMessage(m)
-	kind, content, _ := strings.Cut(strings.TrimSuffix(text, ")"), "(")
-	envelope := trace.Message{ID: c.sent, From: lockstep.Node(from + 1), To: lockstep.Node(to + 1), Type: kind,
-		Tag: trace.Tag{Phase: int32(m.Tag.Phase), Round: int32(m.Tag.Round)}}
-	text = fmt.Sprintf("%s (%s)", envelope, content)
-	last := &c.trace.Records[len(c.trace.Records)-1]
-	last.Sent = append(last.Sent, trace.Sent{Message: envelope, Text: text})
-	step := trace.Step{Kind: trace.Drop, Msg: c.sent}
-	if row.Nodes[to].Received&(1<<from) != 0 {
-		step.Kind = trace.Deliver
+func list(numbers []int) string {
+	var parts []string
+	for _, n := range numbers {
+		parts = append(parts, strconv.Itoa(n))
 	}
-	c.add(trace.Record{Step: step, Text: text})
+	return strings.Join(parts, ",")
 }
 
-// states adds to the last record of a round what the nodes have become and output.
-func (c *drawing) states(row sequential.Row) {
-	last := &c.trace.Records[len(c.trace.Records)-1]
-	for i := range row.Nodes {
-		cell, n := &row.Nodes[i], lockstep.Node(i+1)
-		last.States = append(last.States, trace.State{Node: n, Text: stateText(c.program, cell.State)})
-		for _, v := range cell.Outputs {
-			last.Events = append(last.Events, trace.Event{Node: n, Type: "output", Text: machine.Format(c.program.Checked.Output, v)})
-		}
+func stepOf(m async.Move) lockstep.Step {
+	switch {
+	case m.Node != 0:
+		return lockstep.Step{Kind: trace.Alarm, Node: lockstep.Node(m.Node)}
+	case m.Lost:
+		return lockstep.Step{Kind: trace.Drop, Msg: lockstep.ID(m.Message)}
 	}
+	return lockstep.Step{Kind: trace.Deliver, Msg: lockstep.ID(m.Message)}
+}
+
+// rounds are those of the sequential program.
+func rounds(m *sequential.Model, rows []sequential.Row) (list []trace.Round) {
+	for _, row := range rows {
+		list = append(list, trace.Round{Number: len(list) + 1, Phase: int(row.Tag.Phase), Name: m.Program.Round(row.Tag),
+			Kernel: trace.AllNodes(m.Program.N)})
+	}
+	return list
 }
 
 // stateText is a state with a blank only between its variables.

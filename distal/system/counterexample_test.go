@@ -5,37 +5,44 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/distal"
 	"github.com/lockstep-go/lockstep/distal/system"
 	examples "github.com/lockstep-go/lockstep/examples/distal"
+	"github.com/lockstep-go/lockstep/replay"
 	"github.com/lockstep-go/lockstep/report"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
 // counterexample searches an example and draws what is found.
-func counterexample(name string) (*trace.Trace, *distal.ExploreResult, error) {
+func counterexample(name string) (system.Program, *trace.Trace, *distal.ExploreResult, error) {
 	text, err := examples.Source(name)
 	if err != nil {
-		return nil, nil, err
+		return system.Program{}, nil, nil, err
 	}
 	result, remarks := distal.Explore(text, distal.ExploreOptions{})
 	m, _, _ := distal.NewModel(text, distal.Options{})
 	if m == nil || result.Violation == nil {
-		return nil, nil, fmt.Errorf("%s: %s %w", name, result.Verdict, remarks)
+		return system.Program{}, nil, nil, fmt.Errorf("%s: %s %w", name, result.Verdict, remarks)
 	}
-	return system.Counterexample(m.Program, result.Violation), &result, nil
+	p, tr, err := system.Counterexample(system.FromSource(text, ""), m, result.Violation)
+	return p, tr, &result, err
 }
 
-// Every violation of the buggy examples becomes a trace that can be written, read and
-// drawn, with as many rounds as the violation took.
+// Every violation of the buggy examples becomes a trace that can be written, read, replayed
+// and drawn, with as many rounds as the violation took; what happens in the last round, and
+// the state it leads to, are drawn there.
 func TestCounterexamples(t *testing.T) {
 	for _, name := range []string{"paxos_buggy", "raft_buggy", "benor_buggy", "uniformvoting_buggy", "viewchange_buggy", "twophase_buggy"} {
-		tr, result, err := counterexample(name)
+		p, tr, result, err := counterexample(name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(tr.Rounds) != result.Violation.Round || tr.Outcome.Finding.Property != result.Violation.Property {
 			t.Errorf("%s: %d rounds, the violation took %d", name, len(tr.Rounds), result.Violation.Round)
+		}
+		if tr.Outcome.Verdict != trace.Fail {
+			t.Errorf("%s: verdict %s", name, tr.Outcome.Verdict)
 		}
 		var file bytes.Buffer
 		if err := trace.Write(&file, tr); err != nil {
@@ -45,6 +52,13 @@ func TestCounterexamples(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
+		replayed, err := replay.Run(t.Context(), lockstep.Plan{System: p, Spec: system.Properties}, again)
+		if err != nil || replayed.Difference != "" || replayed.Trace.Outcome.Finding.Property != result.Violation.Property {
+			t.Errorf("%s: replayed as %+v %v", name, replayed, err)
+		}
+		if last := tr.Records[len(tr.Records)-1]; last.Round != len(tr.Rounds) || len(last.States) == 0 && len(last.Events) == 0 {
+			t.Errorf("%s: the last step is drawn in round %d of %d: %+v", name, last.Round, len(tr.Rounds), last)
+		}
 		if err := report.Grid(&bytes.Buffer{}, again, report.Options{}); err != nil {
 			t.Error(err)
 		}
@@ -52,11 +66,11 @@ func TestCounterexamples(t *testing.T) {
 }
 
 func ExampleCounterexample() {
-	tr, _, err := counterexample("paxos_buggy")
+	_, tr, _, err := counterexample("paxos_buggy")
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	fmt.Println(len(tr.Rounds), "rounds:", tr.Outcome.Finding)
-	// Output: 12 rounds: Successive: an output breaks the property
+	// Output: 12 rounds: Successive: Successive does not hold for the output of node 1
 }

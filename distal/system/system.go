@@ -18,6 +18,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/distal"
 	"github.com/lockstep-go/lockstep/distal/async"
+	"github.com/lockstep-go/lockstep/distal/core"
 	"github.com/lockstep-go/lockstep/distal/machine"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -30,7 +31,14 @@ type Program struct {
 	Nodes int `help:"number of nodes; 0: from the test or the file"`
 	// Test is a test of the file whose parameters are taken; "" means its first.
 	Test string `help:"test of the file that gives the parameters; the first unless given"`
-	// Source is the text of the program instead of a file.
+	// Params are other parameters, as "f=1,values=3".
+	Params string `help:"other parameters of the program, as f=1,values=3"`
+	// Choices says how the first choices of the program are resolved, as "0,2,1"; later ones are drawn. Counterexamples
+	// of the sequential program need them.
+	Choices string `help:"how the first choices of the program are resolved, as 0,2,1; later ones are drawn"`
+	// Holds are the numbers of messages on whose arrival the receiver does not act, because more come with them.
+	Holds string `help:"numbers of messages that arrive together with the next one, as 3,4"`
+	// source is the text of the program instead of a file.
 	source string
 }
 
@@ -46,7 +54,11 @@ func (p Program) compile() (*machine.Program, error) {
 		}
 		text = string(data)
 	}
-	compiled, remarks := distal.Compile(text, distal.Options{Nodes: p.Nodes, Test: p.Test})
+	params, err := assignments(p.Params)
+	if err != nil {
+		return nil, err
+	}
+	compiled, remarks := distal.Compile(text, distal.Options{Nodes: p.Nodes, Test: p.Test, Params: params})
 	if compiled == nil {
 		return nil, fmt.Errorf("distal: %s: %w", p.File, remarks)
 	}
@@ -63,11 +75,14 @@ func (p Program) Describe() (lockstep.Info, error) {
 	if p.File != "" {
 		options["file"] = p.File
 	}
-	if p.Test != "" {
-		options["test"] = p.Test
+	//lockstep:unordered it fills another map
+	for name, value := range map[string]string{"test": p.Test, "params": p.Params, "choices": p.Choices, "holds": p.Holds} {
+		if value != "" {
+			options[name] = value
+		}
 	}
-	return lockstep.Info{Name: "distal", Options: options, Nodes: m.N, Rounds: m.Checked.Rounds,
-		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Alarm, trace.Cut, trace.Heal)}, nil
+	return lockstep.Info{Name: "distal", Options: options, Nodes: m.N, Rounds: m.Core.RoundNames(),
+		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Duplicate, trace.Alarm, trace.Cut, trace.Heal)}, nil
 }
 
 // Deploy makes a deployment.
@@ -76,12 +91,49 @@ func (p Program) Deploy(*lockstep.Place) (lockstep.Deployment, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &deployment{program: m}
+	d := &deployment{program: m, holds: map[int]bool{}}
+	if d.choices, err = numbers(p.Choices); err != nil {
+		return nil, err
+	}
+	held, err := numbers(p.Holds)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range held {
+		d.holds[id] = true
+	}
 	d.rand = rand.New(&d.pcg)
-	for _, r := range m.Rules {
-		d.timeouts = d.timeouts || r.Decl.Rule.Timeout
+	for _, r := range m.Core.Rules {
+		d.timeouts = d.timeouts || r.Message() < 0
 	}
 	return d, nil
+}
+
+// numbers reads a list of numbers.
+func numbers(text string) ([]int, error) {
+	var out []int
+	for _, part := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' }) {
+		n, err := strconv.Atoi(part)
+		if err != nil || n < 0 {
+			return nil, fmt.Errorf("distal: %q is not a list of numbers, as 0,2,1", text)
+		}
+		out = append(out, n)
+	}
+	return out, nil
+}
+
+// assignments reads a list of parameters.
+func assignments(text string) (map[string]int64, error) {
+	out := map[string]int64{}
+	for _, part := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' }) {
+		name, value, _ := strings.Cut(part, "=")
+		n, err := strconv.ParseInt(value, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("distal: %q is not a list of parameters, as f=1,values=3", text)
+		}
+		out[name] = n
+	}
+	return out, nil
 }
 
 // patience is the virtual time after which a timeout is due.
@@ -94,15 +146,18 @@ type deployment struct {
 	pcg      rand.PCG
 	rand     *rand.Rand
 	instance *async.Instance
-	posted   int               // messages of the instance that the engine knows
+	choices  []int             // resolutions that are given
+	chosen   int               // how many of them are used
+	holds    map[int]bool      // messages on which nobody acts yet
+	bodies   []async.Flight    // by number of the body - 1
 	trouble  *lockstep.Finding // what is broken, for the spec
 }
 
 // Reset begins a new run.
 func (d *deployment) Reset(_ context.Context, seed uint64, out *lockstep.Outbox) error {
 	d.pcg.Seed(seed, 0)
-	d.posted, d.trouble = 0, nil
-	d.instance = async.New(d.program, func(n int) int { return d.rand.IntN(n) })
+	d.chosen, d.bodies, d.trouble = 0, d.bodies[:0], nil
+	d.instance = async.New(d.program, d.choose)
 	d.report(d.instance.History(), out)
 	for n := 1; d.timeouts && n <= d.program.N; n++ {
 		out.SetAlarm(lockstep.Node(n), patience)
@@ -111,18 +166,22 @@ func (d *deployment) Reset(_ context.Context, seed uint64, out *lockstep.Outbox)
 	return nil
 }
 
+// choose resolves a choice: as it is given, or by the run's seed.
+func (d *deployment) choose(n int) int {
+	if d.chosen < len(d.choices) {
+		d.chosen++
+		return d.choices[d.chosen-1] % n
+	}
+	return d.rand.IntN(n)
+}
+
 // Do takes one step.
 func (d *deployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
 	switch s.Kind {
 	case trace.Deliver:
-		// The program numbers its messages as the engine numbers bodies.
-		fired, err := d.instance.Deliver(int(out.Message(s.Msg).Body))
-		if err != nil {
-			return err
-		}
-		d.report(fired, out)
-	case trace.Drop:
-		return d.instance.Drop(int(out.Message(s.Msg).Body))
+		// The program numbers its messages as the engine numbers bodies; a copy has the body of its original.
+		f := d.bodies[out.Message(s.Msg).Body-1]
+		d.report(d.instance.Receive(f.To, f.Message, d.holds[int(s.Msg)]), out)
 	case trace.Alarm:
 		d.report(d.instance.Timeout(int(s.Node)), out)
 		out.SetAlarm(s.Node, out.Now()+patience)
@@ -140,20 +199,18 @@ func (d *deployment) report(fired []async.Firing, out *lockstep.Outbox) {
 		f := &fired[i]
 		for _, v := range f.Outputs {
 			out.Event(lockstep.Event{Node: lockstep.Node(f.Node), Type: "output",
-				Value: machine.Format(d.program.Checked.Output, v)})
+				Value: core.Format(d.program.Core.OutputType(), v)})
 		}
 		d.judge(f)
 	}
-	for _, f := range d.instance.InFlight() {
-		if f.ID > d.posted {
-			d.posted = f.ID
-			m := f.Message
-			body := out.Send(lockstep.Node(m.From), lockstep.Node(f.To), d.program.Checked.Messages[m.Type].Type.Name,
-				lockstep.Tag{Phase: int32(m.Tag.Phase), Round: int32(m.Tag.Round)})
-			if out.Texts() {
-				text := d.program.FormatMessage(m)
-				out.Text(body, text[strings.IndexByte(text, '('):])
-			}
+	for _, f := range d.instance.Collect() {
+		m := f.Message
+		d.bodies = append(d.bodies, f)
+		body := out.Send(lockstep.Node(m.From), lockstep.Node(f.To), d.program.Core.Messages[m.Type].Type.Name,
+			lockstep.Tag{Phase: int32(m.Tag.Phase), Round: int32(m.Tag.Round)})
+		if out.Texts() {
+			text := d.program.FormatMessage(m)
+			out.Text(body, text[strings.IndexByte(text, '('):])
 		}
 	}
 	d.judgeStates()
@@ -167,11 +224,11 @@ func (d *deployment) judge(f *async.Firing) {
 	case f.Fault != nil:
 		d.trouble = &lockstep.Finding{Property: "fault", Nodes: node, Text: fmt.Sprintf("node %d: %v", f.Node, f.Fault)}
 	case f.Broken >= 0:
-		name := d.program.Checked.Props[f.Broken].Name
+		name := d.program.Core.Props[f.Broken].Name
 		d.trouble = &lockstep.Finding{Property: name, Nodes: node, Text: fmt.Sprintf("%s does not hold for the output of node %d", name, f.Node)}
 	case len(f.Breaches) > 0:
 		b := f.Breaches[0]
-		d.trouble = &lockstep.Finding{Property: "rounds", Nodes: node, Text: fmt.Sprintf("%s: %s: %s", b.Pos, b.Condition, b.Text)}
+		d.trouble = &lockstep.Finding{Property: b.Title(), Nodes: node, Text: fmt.Sprintf("%s: %s", b.Pos, b.Text)}
 	}
 }
 
@@ -180,19 +237,12 @@ func (d *deployment) judgeStates() {
 	if d.trouble != nil {
 		return
 	}
-	states := make([]*machine.State, d.program.N)
-	for i := range states {
-		states[i] = d.instance.State(i + 1)
-	}
-	for i, p := range d.program.Checked.Props {
-		if p.OnOutput {
-			continue
-		}
-		if ok, fault := d.program.Holds(i, states); fault != nil {
-			d.trouble = &lockstep.Finding{Property: "fault", Text: fault.Error()}
-		} else if !ok {
-			d.trouble = &lockstep.Finding{Property: p.Name, Text: p.Name + " does not hold"}
-		}
+	switch i, fault := d.instance.Judge(); {
+	case fault != nil:
+		d.trouble = &lockstep.Finding{Property: "fault", Text: fault.Error()}
+	case i >= 0:
+		name := d.program.Core.Props[i].Name
+		d.trouble = &lockstep.Finding{Property: name, Text: name + " does not hold"}
 	}
 }
 
@@ -205,7 +255,7 @@ func (d *deployment) state(n lockstep.Node) string {
 func (d *deployment) Abilities() lockstep.Abilities {
 	return lockstep.Abilities{Fingerprint: func(n lockstep.Node) uint64 {
 		h := fnv.New64a()
-		_, _ = h.Write(d.instance.State(int(n)).AppendVars(nil)) // a hash does not fail
+		_, _ = h.Write(d.instance.State(int(n)).AppendKey(nil)) // a hash does not fail
 		return h.Sum64()
 	}}
 }

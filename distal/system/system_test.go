@@ -53,12 +53,40 @@ func TestPaxosBug(t *testing.T) {
 // The corrected programs keep their properties under random walks, under the network
 // that they ask for: those that need more than any subset of messages run without loss.
 func TestCorrectPrograms(t *testing.T) {
-	for name, drop := range map[string]int{"paxos_fixed": 1, "raft_fixed": 1, "lastvoting": 1, "benor_fixed": 0, "twophase_fixed": 0} {
+	for name, drop := range map[string]int{"paxos_fixed": 1, "raft_fixed": 1, "lastvoting_fixed": 1, "chandratoueg_fixed": 1, "onethird_fixed": 1,
+		"fastpaxos_fixed": 1, "benor_fixed": 0, "benortwoquorums_fixed": 0, "twophase_fixed": 0, "threephase_fixed": 0} {
 		p := system.Program{File: filepath.Join(folder, name+".distal")}
 		result := explore(t, p, strategy.Walk{Deliver: 10, Drop: drop, Alarm: min(1, drop), Steps: 120}, 200)
 		if result.Verdict() != trace.Pass {
 			t.Errorf("%s: %v %v", name, result.Verdicts, result.First().Finding)
 		}
+	}
+}
+
+// The bugs of the others are found in the same way.
+func TestBuggyPrograms(t *testing.T) {
+	for name, drop := range map[string]int{"lastvoting_buggy": 1, "chandratoueg_buggy": 1, "onethird_buggy": 1, "fastpaxos_buggy": 1,
+		"threephase_buggy": 1, "threephase_fixed": 1, "benortwoquorums_buggy": 0} {
+		p := system.Program{File: filepath.Join(folder, name+".distal")}
+		result := explore(t, p, strategy.Walk{Deliver: 10, Drop: drop, Alarm: min(1, drop), Steps: 150}, 5000)
+		if result.Verdict() != trace.Fail {
+			t.Errorf("%s: %v", name, result.Verdicts)
+		}
+	}
+}
+
+// A second copy of a message changes nothing: senders are counted, not messages.
+func TestDuplicates(t *testing.T) {
+	p := system.Program{File: filepath.Join(folder, "paxos_fixed.distal")}
+	result := explore(t, p, strategy.Walk{Deliver: 10, Duplicate: 5, Alarm: 1, Steps: 150}, 200)
+	if result.Verdict() != trace.Pass {
+		t.Errorf("%v %v", result.Verdicts, result.First().Finding)
+	}
+	text := "protocol P(n = 2)\nmessage A { k: int } tag (k, A)\nrounds A\nstate { k: int = 1 got: int = 0 }\n" +
+		"init { if self == node(1) { send A(k) to node(2) } }\nupon A ms with .k == k times >= 2 do { got := len(ms) }\nproperty One: forall p in all: p.got == 0\n"
+	result = explore(t, system.FromSource(text, ""), strategy.Walk{Deliver: 1, Duplicate: 1, Steps: 20}, 100)
+	if result.Verdict() != trace.Pass {
+		t.Errorf("two copies are two senders: %v", result.First().Finding)
 	}
 }
 
@@ -69,6 +97,7 @@ func TestBadPrograms(t *testing.T) {
 	}{
 		{system.Program{File: "nowhere.distal"}, "the program cannot be read: open nowhere.distal"},
 		{system.FromSource("protocol", ""), "distal: "},
+		{system.Program{File: filepath.Join(folder, "benor_fixed.distal"), Params: "f"}, "not a list of parameters"},
 		{system.Program{File: filepath.Join(folder, "paxos_fixed.distal"), Test: "large"}, "there is no test large"},
 	} {
 		if _, err := c.p.Describe(); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -1,5 +1,5 @@
-// Package examples holds the example programs of the Distal language, each file beside this one. Those of which there is a
-// buggy and a fixed version differ in little else.
+// Package examples holds the example programs of the Distal language, each file beside this one. Of each there is a
+// buggy and a fixed version that differ in little else; the first lines of a file say what the bug does.
 package examples
 
 import (

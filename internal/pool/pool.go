@@ -4,7 +4,10 @@
 // in which a run happens can be held to having none.
 package pool
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // Ordered calls do(worker, i) for i = 0, 1, ... below n on the given number of workers,
 // and take(i, result) for each in ascending order of i from the calling goroutine. It
@@ -21,34 +24,30 @@ func Ordered[T any](workers, n int, do func(worker, i int) T, take func(i int, r
 	}
 	// A ring of slots bounds how far workers may run ahead of take. A ticket is held for
 	// each job that is begun and not taken, so that a worker always finds its slot free.
+	// Workers take their jobs themselves: nobody hands them out, so that a worker never waits
+	// for another goroutine to get a processor while there is work.
 	slots := make([]chan T, min(n, 4*workers))
 	for i := range slots {
 		slots[i] = make(chan T, 1)
 	}
 	var (
-		jobs    = make(chan int)
+		begun   atomic.Int64
 		stop    = make(chan struct{})
 		tickets = make(chan struct{}, len(slots))
 		wg      sync.WaitGroup
 	)
-	wg.Go(func() {
-		defer close(jobs)
-		for i := range n {
-			select {
-			case tickets <- struct{}{}:
-			case <-stop:
-				return
-			}
-			select {
-			case jobs <- i:
-			case <-stop:
-				return
-			}
-		}
-	})
 	for w := range workers {
 		wg.Go(func() {
-			for i := range jobs {
+			for {
+				select {
+				case <-stop:
+					return
+				case tickets <- struct{}{}:
+				}
+				i := int(begun.Add(1) - 1)
+				if i >= n {
+					return
+				}
 				slots[i%len(slots)] <- do(w, i)
 			}
 		})

@@ -69,7 +69,9 @@ func (b bubble) Describe() (lockstep.Info, error) {
 		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Wait)}, nil
 }
 
-func (b bubble) Deploy(*lockstep.Place) (lockstep.Deployment, error) { return &bubbled{nodes: b.nodes}, nil }
+func (b bubble) Deploy(*lockstep.Place) (lockstep.Deployment, error) {
+	return &bubbled{nodes: b.nodes}, nil
+}
 
 type bubbled struct {
 	nodes   int

@@ -8,6 +8,9 @@ import (
 	"strings"
 )
 
+// engine begins the names of the functions that call the system under test.
+const engine = "github.com/lockstep-go/lockstep.(*worker)."
+
 // Text lists the functions on the stack, innermost first, without addresses and folders,
 // so that equal runs give equal texts on every machine. It leaves out the first skip, the
 // runtime's own and everything from the engine on.
@@ -17,7 +20,7 @@ func Text(skip int) string {
 	var b strings.Builder
 	for {
 		f, more := frames.Next()
-		if strings.HasSuffix(f.Function, "(*Run).perform") || !more {
+		if strings.HasPrefix(f.Function, engine) || !more {
 			return b.String()
 		}
 		if !strings.HasPrefix(f.Function, "runtime.") {

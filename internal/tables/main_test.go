@@ -24,10 +24,11 @@ func TestDocumentation(t *testing.T) {
 	if err := (bench{3}).tables(context.Background(), &got); err != nil {
 		t.Fatal(err)
 	}
-	have := strings.Split(got.String(), "\n")
-	for i, line := range strings.Split(want, "\n") {
-		if i >= len(have) || have[i] != line {
-			t.Fatalf("line %d of the tables is\n%s\nbut go run ./internal/tables prints\n%s", i+1, line, append(have, "nothing")[min(i, len(have))])
+	is, have := strings.Split(want, "\n"), strings.Split(got.String(), "\n")
+	at := func(lines []string, i int) string { return append(lines, "nothing")[min(i, len(lines))] }
+	for i := range max(len(is), len(have)) {
+		if at(is, i) != at(have, i) {
+			t.Fatalf("line %d of the tables is\n%s\nbut go run ./internal/tables prints\n%s", i+1, at(is, i), at(have, i))
 		}
 	}
 }

@@ -64,6 +64,7 @@ func TestSettled(t *testing.T) {
 		{Clients: 4, Keys: 3, Requests: 6},
 		{Clients: etcdraft.None},
 		{Nodes: 5, Voters: 3, Changes: 5, Compact: 4, Requests: 2},
+		{Nodes: 5, Voters: 3, Asks: "add 4; add 5; remove 1", Atomic: true},
 		{Nodes: 6, Voters: 4, Changes: 5, Transfers: 2, PreVote: true, CheckQuorum: true},
 		{Async: true, HoldVotes: true},
 		{Async: true, HoldVotes: true, Compact: 3, MaxSizePerMsg: 1},

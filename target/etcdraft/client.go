@@ -15,6 +15,7 @@ import (
 // tries next. It takes the first answer, from whichever node it asked.
 type client struct {
 	ops     []Op
+	text    string // of the operation under way or next
 	results []Result
 	at      int // the operation under way or next
 	asked   bool
@@ -39,7 +40,7 @@ func (d *Deployment) drawOps(c *client, number int) {
 		}
 		c.ops = append(c.ops, o)
 	}
-	d.offerOp(c)
+	d.nextOp(c, 0)
 }
 
 // drawBinary draws among read, write 0 and write 1.
@@ -79,16 +80,22 @@ func (c *client) requestID() int32 { return int32(c.ops[c.at].Client*idStep + c.
 
 // offerOp offers the client's operation to all nodes.
 func (d *Deployment) offerOp(c *client) {
-	if c.at == len(c.ops) {
+	if c.at < len(c.ops) {
+		d.out.Offer(lockstep.Pending{ID: c.requestID(), To: trace.AllNodes(d.cluster.Nodes), Text: c.text})
+	}
+}
+
+// nextOp turns to the client's next operation and offers it.
+func (d *Deployment) nextOp(c *client, at int) {
+	if c.at, c.asked = at, false; at == len(c.ops) {
 		return
 	}
-	o := c.ops[c.at]
-	text, ok := d.texts[o]
-	if !ok {
-		text = o.String()
-		d.texts[o] = text
+	o := c.ops[at]
+	if c.text = d.texts[o]; c.text == "" {
+		c.text = o.String()
+		d.texts[o] = c.text
 	}
-	d.out.Offer(lockstep.Pending{ID: c.requestID(), To: trace.AllNodes(d.cluster.Nodes), Text: text})
+	d.offerOp(c)
 }
 
 // request gives a request to a node.
@@ -102,7 +109,7 @@ func (d *Deployment) request(id int32, n *node) {
 	c.tries++
 	if !c.asked {
 		c.asked = true
-		d.out.Event(lockstep.Event{Type: spec.EventCall, Value: &spec.Call{Client: o.Client, ID: int(id), Input: o}})
+		d.out.Event(lockstep.Event{Type: spec.EventCall, Value: d.events.calls.new(spec.Call{Client: o.Client, ID: int(id), Input: o})})
 	}
 	d.offerOp(c)
 	if d.retired.Has(n.id) {
@@ -201,10 +208,8 @@ func (d *Deployment) answer(n *node, w waiter, r Result) {
 	d.out.Withdraw(c.requestID())
 	c.results[c.at] = r
 	d.out.Event(lockstep.Event{Type: spec.EventReturn, Node: n.id,
-		Value: &spec.Return{Client: w.client, ID: int(c.requestID()), Output: &c.results[c.at]}})
-	c.at++
-	c.asked = false
-	d.offerOp(c)
+		Value: d.events.returns.new(spec.Return{Client: w.client, ID: int(c.requestID()), Output: &c.results[c.at]})})
+	d.nextOp(c, c.at+1)
 }
 
 // Answered reports how many of the clients' operations are answered, and how many there

@@ -17,6 +17,8 @@ import (
 // up to one of them, as a process whose ticker drops ticks.
 func (d *Deployment) alarm(n *node) {
 	now := d.out.Now()
+	d.armed.stale = true
+	n.calm++
 	for n.clock < now {
 		n.clock++
 		if d.tick(n) {
@@ -25,13 +27,13 @@ func (d *Deployment) alarm(n *node) {
 	}
 	if d.cluster.Async { // storage that stands still is not slow but broken
 		d.work(n, 1, 1)
-		n.raft.Timer().Check()
+		n.timer.Check()
 	}
 }
 
 // tick reports whether the node's timer was due.
 func (d *Deployment) tick(n *node) bool {
-	t := n.raft.Timer()
+	t := n.timer
 	due := t.Left(n.role == raftlib.Leader) == 1
 	d.input(n)
 	t.Arm()
@@ -49,13 +51,27 @@ func (n *node) timed() bool {
 	return n.role == raftlib.Leader || (n.machine.conf.Voters | n.machine.conf.Outgoing).Has(n.id)
 }
 
-// arm sets the alarms of all nodes after a step.
+// armed is what the alarms were last set for: the run's time, and the next moment for the
+// nodes that are there. Stale says that a node's clock moved, started or stopped since.
+type armed struct {
+	now, next lockstep.Time
+	stale     bool
+}
+
+// arm sets the alarms of all nodes after a step that changed something about them.
 func (d *Deployment) arm() {
 	now := d.out.Now()
 	next := now + 1
 	if d.flying == 0 {
 		next = d.nextTimer(now)
 	}
+	if to := (armed{now: now, next: next}); d.armed != to {
+		d.armed = to
+		d.setAlarms(now, next)
+	}
+}
+
+func (d *Deployment) setAlarms(now, next lockstep.Time) {
 	for i := range d.nodes {
 		n := &d.nodes[i]
 		switch {
@@ -77,7 +93,7 @@ func (d *Deployment) nextTimer(now lockstep.Time) lockstep.Time {
 		if n.clock < now || !d.ticking(n) || !n.timed() {
 			continue
 		}
-		if at := now + lockstep.Time(n.raft.Timer().Left(n.role == raftlib.Leader)); next == 0 || at < next {
+		if at := now + lockstep.Time(n.timer.Left(n.role == raftlib.Leader)); next == 0 || at < next {
 			next = at
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/option"
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
-	"github.com/lockstep-go/lockstep/target/etcdraft/internal/v37"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -151,7 +150,7 @@ func (c Cluster) With(l raftlib.Library) Cluster {
 // complete fills in the defaults.
 func (c Cluster) complete() Cluster {
 	if c.library == nil {
-		c.library = v37.Library{}
+		c.library = usual()
 	}
 	for _, f := range []struct {
 		v *int
@@ -212,7 +211,7 @@ func (c Cluster) check() error {
 		return fmt.Errorf("etcdraft: %s has no asynchronous storage writes", c.library.Name())
 	}
 	if on := c.library.Mutant(); c.Mutant != on {
-		return fmt.Errorf("etcdraft: this is about the mutant %q, and the program has %q on; 'lockstep mutants build' makes a program that carries mutants", c.Mutant, on)
+		return fmt.Errorf("etcdraft: this is about the mutant %q, and the program has %q on; 'lockstep paper mutants build' makes a program that carries mutants", c.Mutant, on)
 	}
 	return c.library.Check()
 }

@@ -17,14 +17,14 @@ func (d *Deployment) crash(n *node) {
 	c := &Crashed{}
 	if n.chance.IntN(2) == 0 {
 		c.While, c.Kept = d.interrupt(n)
-	} else if keep := n.chance.IntN(2) == 0; keep || n.raft.Disk().Stored() == n.raft.Disk().Durable() {
-		n.raft.Disk().Crash(true)
+	} else if keep := n.chance.IntN(2) == 0; keep || n.disk.Stored() == n.disk.Durable() {
+		n.disk.Crash(true)
 	} else {
-		c.Kept = fmt.Sprintf("commit=%d was not durable", n.raft.Disk().Stored().Commit)
-		n.raft.Disk().Crash(false)
+		c.Kept = fmt.Sprintf("commit=%d was not durable", n.disk.Stored().Commit)
+		n.disk.Crash(false)
 	}
 	d.out.Event(lockstep.Event{Type: EventCrash, Node: n.id, Value: c})
-	n.up = false
+	n.up, d.armed.stale = false, true
 	n.waiting, n.reads, n.reports = n.waiting[:0], n.reads[:0], n.reports[:0]
 }
 
@@ -36,7 +36,7 @@ func (d *Deployment) interrupt(n *node) (while, kept string) {
 		while = m.String()
 		_ = n.raft.Receive(m.Body)
 	} else {
-		t := n.raft.Timer()
+		t := n.timer
 		t.Arm()
 		n.raft.Tick()
 		t.Disarm()
@@ -46,7 +46,7 @@ func (d *Deployment) interrupt(n *node) (while, kept string) {
 		rd, ok = n.raft.NextAppend(&d.arena)
 	}
 	if !ok {
-		n.raft.Disk().Crash(true)
+		n.disk.Crash(true)
 		return while, ""
 	}
 	return while, d.tear(n, rd)
@@ -74,7 +74,7 @@ func (d *Deployment) lastInput(n *node) lockstep.ID {
 // tear writes a part of a Ready: some of its entries, or all of them and the hard state,
 // which makes a snapshot valid. Storage with atomic writes keeps all or nothing.
 func (d *Deployment) tear(n *node, rd *raftlib.Ready) string {
-	defer n.raft.Disk().Crash(true)
+	defer n.disk.Crash(true)
 	if rd.Snapshot.Index != 0 {
 		if n.chance.IntN(2) == 0 {
 			return fmt.Sprintf("snapshot %d lost", rd.Snapshot.Index)

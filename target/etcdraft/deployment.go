@@ -32,15 +32,16 @@ type Deployment struct {
 	events             events
 	data               []byte // of the proposals of a run
 	texts              map[Op]string
-}
 
-// The types of message that the transport reports on.
-var snapType, appType = raftlib.MsgSnap.String(), raftlib.MsgApp.String()
+	round [raftlib.Types]int32 // by type of message: the round of its tag
+	armed armed
+}
 
 func newDeployment(c Cluster) *Deployment {
 	d := &Deployment{cluster: c, network: c.library.NewNetwork(c.config()), nodes: make([]node, c.Nodes),
 		clients: make([]client, c.Clients), texts: map[Op]string{}}
 	d.rand = rand.New(&d.pcg)
+	d.round = c.roundsOf()
 	d.asks, _ = c.asks() // checked before
 	for i := range d.nodes {
 		n := &d.nodes[i]
@@ -48,6 +49,7 @@ func newDeployment(c Cluster) *Deployment {
 		n.timeouts, n.chance = rand.New(&n.timePCG), rand.New(&n.diskPCG)
 		n.machine.reset(c.Keys, c.Clients)
 		n.raft = d.network.NewNode(n.id, n.machine.snapshot)
+		n.timer, n.disk = n.raft.Timer(), n.raft.Disk()
 	}
 	var m machine
 	m.reset(c.Keys, c.Clients)
@@ -98,7 +100,9 @@ func (d *Deployment) Reset(_ context.Context, seed uint64, out *lockstep.Outbox)
 }
 
 func (d *Deployment) begin(out *lockstep.Outbox) {
-	d.out = out
+	if d.out != out { // it is the same in every step but the first
+		d.out = out
+	}
 	d.arena.Reset()
 	d.events.reset()
 }
@@ -114,37 +118,36 @@ func (d *Deployment) end() {
 // Do takes one step.
 func (d *Deployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
 	d.begin(out)
-	d.countCalm(s)
 	var err error
 	switch s.Kind {
 	case trace.Deliver:
 		d.deliver(s.Msg)
-	case trace.Drop:
-		d.lose(s.Msg)
-	case trace.Duplicate:
-		m := out.Message(s.Msg)
-		d.sent(m.From, m.To)
 	case trace.Alarm:
 		d.alarm(d.node(s.Node))
 	case trace.Request:
 		d.request(s.Request, d.node(s.Node))
-	case trace.Crash:
-		d.crash(d.node(s.Node))
-	case trace.Restart:
-		err = d.start(d.node(s.Node))
+	default:
+		d.resetCalm()
+		err = d.fault(s)
 	}
 	d.end()
 	return err
 }
 
-// countCalm counts the alarms of each node since the last fault.
-func (d *Deployment) countCalm(s *lockstep.Step) {
+// fault takes a step that is a fault, or the end of one.
+func (d *Deployment) fault(s *lockstep.Step) error {
 	switch s.Kind {
-	case trace.Alarm:
-		d.node(s.Node).calm++
-	case trace.Drop, trace.Duplicate, trace.Crash, trace.Restart, trace.Cut, trace.Heal:
-		d.resetCalm()
+	case trace.Drop:
+		d.lose(s.Msg)
+	case trace.Duplicate:
+		m := d.out.Message(s.Msg)
+		d.sent(d.out.Cut(m.From).Has(m.To))
+	case trace.Crash:
+		d.crash(d.node(s.Node))
+	case trace.Restart:
+		return d.start(d.node(s.Node))
 	}
+	return nil
 }
 
 func (d *Deployment) resetCalm() {
@@ -160,13 +163,13 @@ func (d *Deployment) node(n lockstep.Node) *node { return &d.nodes[n-1] }
 
 // deliver gives a message to its receiver, unless that is refused.
 func (d *Deployment) deliver(id lockstep.ID) {
-	m := *d.out.Message(id)
+	m := d.out.Message(id)
 	d.take(id)
 	n := d.node(m.To)
-	if m.Type == snapType {
+	if m.Type == raftlib.NameSnap {
 		d.report(m.From, m.To, true, true)
 	}
-	if d.refused(&m) {
+	if d.retired != 0 && d.refused(m) {
 		return
 	}
 	d.input(n)
@@ -178,9 +181,6 @@ func (d *Deployment) deliver(id lockstep.ID) {
 // of a retired node disturb the others, and what is forwarded to one that still believes
 // that it leads keeps it alive. Answers of a retired node are still welcome.
 func (d *Deployment) refused(m *lockstep.Message) bool {
-	if d.retired == 0 {
-		return false
-	}
 	switch m.Type {
 	case raftlib.MsgVote.String(), raftlib.MsgPreVote.String():
 		return d.retired.Has(m.From)
@@ -199,9 +199,9 @@ func (d *Deployment) lose(id lockstep.ID) {
 }
 
 func (d *Deployment) lost(from, to lockstep.Node, kind string) {
-	if kind == snapType {
+	if kind == raftlib.NameSnap {
 		d.report(from, to, true, false)
-	} else if kind == appType && d.rand.IntN(4) == 0 {
+	} else if kind == raftlib.NameApp && d.rand.IntN(4) == 0 {
 		d.report(from, to, false, false)
 	}
 }
@@ -221,30 +221,34 @@ func (d *Deployment) take(id lockstep.ID) {
 }
 
 // sent notes that a message is on its way, unless its link is cut.
-func (d *Deployment) sent(from, to lockstep.Node) (lost bool) {
-	lost = d.out.Cut(from).Has(to)
-	d.gone = append(d.gone, lost)
-	if !lost {
+func (d *Deployment) sent(cut bool) {
+	d.gone = append(d.gone, cut)
+	if !cut {
 		d.flying++
 	}
-	return lost
 }
 
 // send puts the messages of a Ready on their way.
 func (d *Deployment) send(n *node, rd *raftlib.Ready) {
-	for i, e := range rd.Messages {
+	if len(rd.Messages) == 0 {
+		return
+	}
+	n.raft.Post()
+	out, cut, texts := d.out, d.out.Cut(n.id), d.out.Texts()
+	for i := range rd.Messages {
+		e := &rd.Messages[i]
 		var at lockstep.Time
 		if d.cluster.Delay > 0 {
-			at = d.out.Now() + lockstep.Time(d.rand.IntN(d.cluster.Delay+1))
+			at = out.Now() + lockstep.Time(d.rand.IntN(d.cluster.Delay+1))
 		}
-		kind := e.Type.String()
-		body := d.out.SendAt(n.id, e.To, kind, d.tag(e, n.hard.Term), at)
-		n.raft.Post(i)
-		if d.out.Texts() {
-			d.out.Text(body, d.network.Content(body).Text(entryText))
+		body := out.SendAt(n.id, e.To, e.Type.String(), d.tag(e, n.hard.Term), at)
+		if texts {
+			out.Text(body, d.network.Content(body).Text(entryText))
 		}
-		if d.sent(n.id, e.To) {
-			d.lost(n.id, e.To, kind)
+		lost := cut.Has(e.To)
+		d.sent(lost)
+		if lost {
+			d.lost(n.id, e.To, e.Type.String())
 		}
 	}
 }
@@ -252,9 +256,9 @@ func (d *Deployment) send(n *node, rd *raftlib.Ready) {
 // stateText is the state of a node in a few words.
 func (d *Deployment) stateText(id lockstep.Node) string {
 	n := d.node(id)
-	disk := n.raft.Disk()
-	return fmt.Sprintf("%s term=%d log=%d..%d commit=%d %s", n.role, n.hard.Term, disk.First(),
-		disk.First()+uint64(len(disk.Terms()))-1, n.hard.Commit, &n.machine)
+	first := n.disk.First()
+	return fmt.Sprintf("%s term=%d log=%d..%d commit=%d %s", n.role, n.hard.Term, first,
+		first+uint64(len(n.disk.Terms()))-1, n.hard.Commit, &n.machine)
 }
 
 // fingerprint hashes the state of a node.
@@ -266,9 +270,8 @@ func (d *Deployment) fingerprint(id lockstep.Node) uint64 {
 	h.mix(n.hard.Vote)
 	h.mix(n.hard.Commit)
 	h.mix(n.machine.applied)
-	disk := n.raft.Disk()
-	h.mix(disk.First())
-	for _, t := range disk.Terms() {
+	h.mix(n.disk.First())
+	for _, t := range n.disk.Terms() {
 		h.mix(t)
 	}
 	return uint64(h)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
 )
 
@@ -151,6 +152,8 @@ type events struct {
 	applied   pool[Applied]
 	installed pool[Installed]
 	restarted pool[Restarted]
+	calls     pool[spec.Call]
+	returns   pool[spec.Return]
 }
 
 func (e *events) reset() {
@@ -160,4 +163,6 @@ func (e *events) reset() {
 	e.applied.reset()
 	e.installed.reset()
 	e.restarted.reset()
+	e.calls.reset()
+	e.returns.reset()
 }

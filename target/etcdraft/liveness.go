@@ -63,7 +63,7 @@ func (m *durability) answered(d *Deployment, by lockstep.Node, r *spec.Return) *
 	m.judged++
 	has := lockstep.Nodes(0)
 	for i := range d.nodes {
-		if disk := d.nodes[i].raft.Disk(); disk.Base().Index >= w.index || disk.First()+uint64(len(disk.Terms())) > w.index {
+		if disk := d.nodes[i].disk; disk.Base().Index >= w.index || disk.First()+uint64(len(disk.Terms())) > w.index {
 			has = has.With(d.nodes[i].id)
 		}
 	}

@@ -13,6 +13,8 @@ import (
 type node struct {
 	id      lockstep.Node
 	raft    raftlib.Node
+	timer   *raftlib.Timer
+	disk    raftlib.Disk
 	machine machine
 	up      bool
 	clock   lockstep.Time // the virtual time up to which the node has been ticked
@@ -65,13 +67,13 @@ type report struct {
 
 // start brings a node up from what is on its disk.
 func (d *Deployment) start(n *node) error {
-	disk := n.raft.Disk()
-	base := disk.Base()
+	base := n.disk.Base()
 	n.machine.restore(base)
-	n.log.restore(base.Index, n.machine.prefix, disk)
+	n.log.restore(base.Index, n.machine.prefix, n.disk)
 	n.up, n.clock = true, d.out.Now()
-	n.role, n.lead, n.hard, n.snap = raftlib.Follower, 0, disk.Stored(), 0
+	n.role, n.lead, n.hard, n.snap = raftlib.Follower, 0, n.disk.Stored(), 0
 	n.waiting, n.reads = n.waiting[:0], n.reads[:0]
+	d.armed.stale = true
 	if err := n.raft.Start(n.timeouts); err != nil {
 		return err
 	}
@@ -83,6 +85,13 @@ func (d *Deployment) start(n *node) error {
 
 // input precedes every input: the node first hears what the transport has to report.
 func (d *Deployment) input(n *node) {
+	if len(n.reports) > 0 {
+		n.hear()
+	}
+}
+
+// hear hands the transport's reports to the library.
+func (n *node) hear() {
 	for _, r := range n.reports {
 		if r.snapshot {
 			n.raft.SnapshotSent(r.to, r.ok)
@@ -99,7 +108,7 @@ func (d *Deployment) settle(n *node) {
 	if d.cluster.Async {
 		d.work(n, d.piece(n, n.pace.append), d.piece(n, n.pace.apply))
 	}
-	n.raft.Timer().Check()
+	n.timer.Check()
 }
 
 // drain handles Readys until there is none.
@@ -114,7 +123,9 @@ func (d *Deployment) drain(n *node) {
 			d.persist(n, rd)
 		}
 		d.send(n, rd)
-		d.confirmReads(n, rd.Reads)
+		if len(rd.Reads) > 0 {
+			d.confirmReads(n, rd.Reads)
+		}
 		if !d.cluster.Async {
 			d.apply(n, rd.Committed)
 		}
@@ -170,12 +181,8 @@ func (d *Deployment) observe(n *node, rd *raftlib.Ready) {
 			Value: d.events.roles.new(Role{Term: n.hard.Term, Lead: rd.Lead, role: n.role})})
 	}
 	n.lead = rd.Lead
-	if s := rd.Snapshot; s.Index != 0 { // the log as the library sees it begins after the snapshot from now on
-		var m machine
-		m.reset(d.cluster.Keys, d.cluster.Clients)
-		m.restore(s)
-		n.log.reset(s.Index, m.prefix)
-		n.snap = s.Index
+	if rd.Snapshot.Index != 0 {
+		d.observeSnapshot(n, &rd.Snapshot)
 	}
 	if len(rd.Entries) > 0 {
 		d.out.Event(lockstep.Event{Type: EventAppend, Node: n.id,
@@ -185,6 +192,16 @@ func (d *Deployment) observe(n *node, rd *raftlib.Ready) {
 	if n.hard.Commit > commit && rd.Snapshot.Index == 0 {
 		d.out.Event(lockstep.Event{Type: EventCommit, Node: n.id, Value: d.events.committed.new(Committed{n.hard.Term, n.hard.Commit})})
 	}
+}
+
+// observeSnapshot notes that the log as the library sees it begins after the snapshot from
+// now on.
+func (d *Deployment) observeSnapshot(n *node, s *raftlib.Snapshot) {
+	var m machine
+	m.reset(d.cluster.Keys, d.cluster.Clients)
+	m.restore(*s)
+	n.log.reset(s.Index, m.prefix)
+	n.snap = s.Index
 }
 
 // persist writes what a Ready wants written: entries first, then the hard state, with
@@ -203,7 +220,7 @@ func (d *Deployment) persist(n *node, rd *raftlib.Ready) {
 		}
 	}
 	if rd.Sync || rd.Snapshot.Index != 0 {
-		n.raft.Disk().Sync()
+		n.disk.Sync()
 	}
 }
 
@@ -224,38 +241,37 @@ func (d *Deployment) install(n *node, s raftlib.Snapshot) {
 // of members must not be applied on top of that, so what the snapshot covers is left to
 // it, though the append thread may not have installed it yet.
 func (d *Deployment) apply(n *node, entries []Entry) {
-	for _, e := range entries {
-		if e.Index <= n.snap && d.cluster.Async {
-			continue
-		}
-		d.applyOne(n, e)
-	}
 	if len(entries) == 0 {
 		return
 	}
+	for i := range entries {
+		if entries[i].Index > n.snap || !d.cluster.Async {
+			d.applyOne(n, &entries[i])
+		}
+	}
 	d.answerReads(n)
-	if c := d.cluster.Compact; c > 0 && n.machine.applied >= n.raft.Disk().Base().Index+uint64(c) &&
-		n.raft.Disk().Stored().Commit >= n.machine.applied {
-		n.raft.Disk().Compact(n.machine.snapshot())
+	if c := d.cluster.Compact; c > 0 && n.machine.applied >= n.disk.Base().Index+uint64(c) &&
+		n.disk.Stored().Commit >= n.machine.applied {
+		n.disk.Compact(n.machine.snapshot())
 	}
 }
 
 // applyOne applies an entry. The library may ask for a snapshot while it applies a change
 // of members, so the application's state moves to the entry only after that.
-func (d *Deployment) applyOne(n *node, e Entry) {
-	if e.Kind != raftlib.Normal && n.machine.allows(n.raft.Parse(e)) {
-		n.machine.setConf(n.raft.ApplyChange(e))
+func (d *Deployment) applyOne(n *node, e *Entry) {
+	if e.Kind != raftlib.Normal && n.machine.allows(n.raft.Parse(*e)) {
+		n.machine.setConf(n.raft.ApplyChange(*e))
 		d.retire(&n.machine)
 	}
 	n.machine.applied, n.machine.term = e.Index, e.Term
-	n.machine.prefix = extend(n.machine.prefix, &e)
+	n.machine.prefix = extend(n.machine.prefix, e)
 	var o Op
 	var result Result
 	if e.Kind == raftlib.Normal && len(e.Data) > 0 {
 		o = decode(e.Data)
 		result = n.machine.apply(o)
 	}
-	d.out.Event(lockstep.Event{Type: EventApply, Node: n.id, Value: d.events.applied.new(Applied{e, n.machine.fingerprint()})})
+	d.out.Event(lockstep.Event{Type: EventApply, Node: n.id, Value: d.events.applied.new(Applied{*e, n.machine.fingerprint()})})
 	if o.Client > 0 {
 		d.answerWrite(n, o, result)
 	}

@@ -43,7 +43,7 @@ func (d *Deployment) retire(m *machine) {
 			know += btoi(d.node(v).machine.removed().Has(gone))
 		}
 		if know > m.conf.Voters.Len()/2 {
-			d.retired = d.retired.With(gone)
+			d.retired, d.armed.stale = d.retired.With(gone), true
 		}
 	}
 }

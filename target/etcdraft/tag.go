@@ -26,7 +26,7 @@ func (c Cluster) rounds() []string {
 }
 
 // roundOf is the round of a message without PreVote; those of PreVote come before.
-var roundOf = [...]int32{
+var roundOf = [raftlib.Types]int32{
 	raftlib.MsgVote: 0, raftlib.MsgVoteResp: 1,
 	raftlib.MsgApp: 2, raftlib.MsgHeartbeat: 2, raftlib.MsgSnap: 2,
 	raftlib.MsgAppResp: 3, raftlib.MsgHeartbeatResp: 3,
@@ -34,9 +34,25 @@ var roundOf = [...]int32{
 	raftlib.MsgPreVote: -1, raftlib.MsgPreVoteResp: -1,
 }
 
+// roundsOf lists the rounds of messages by their types.
+func (c Cluster) roundsOf() [raftlib.Types]int32 {
+	list := roundOf
+	for t := range list {
+		switch round := &list[t]; {
+		case raftlib.Type(t) == raftlib.MsgPreVoteResp:
+			*round = 1
+		case *round < 0:
+			*round = 0
+		case c.PreVote:
+			*round += 2
+		}
+	}
+	return list
+}
+
 // tag is the phase and the round of a message: its term and its kind. A message without
 // a term is dated by its sender's.
-func (d *Deployment) tag(e raftlib.Envelope, senderTerm uint64) lockstep.Tag {
+func (d *Deployment) tag(e *raftlib.Envelope, senderTerm uint64) lockstep.Tag {
 	if d.cluster.Layers {
 		return lockstep.Tag{}
 	}
@@ -44,14 +60,5 @@ func (d *Deployment) tag(e raftlib.Envelope, senderTerm uint64) lockstep.Tag {
 	if term == 0 {
 		term = senderTerm
 	}
-	round := roundOf[e.Type]
-	switch {
-	case e.Type == raftlib.MsgPreVoteResp:
-		round = 1
-	case round < 0:
-		round = 0
-	case d.cluster.PreVote:
-		round += 2
-	}
-	return lockstep.Tag{Phase: int32(term), Round: round}
+	return lockstep.Tag{Phase: int32(term), Round: d.round[e.Type]}
 }

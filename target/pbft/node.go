@@ -57,7 +57,7 @@ type node struct {
 // Reset forgets what is not durable: nothing but the number of ticks.
 func (n *node) Reset() { *n = node{self: n.self, cluster: n.cluster} }
 
-// Start implements sim.Node.
+// Start takes up what is durable.
 func (n *node) Start(c *sim.Context[Message]) {
 	n.durable = sim.Durable[durable](c)
 	n.ticks = 0
@@ -79,7 +79,7 @@ func (n *node) wait(c *sim.Context[Message]) {
 	}
 }
 
-// Alarm implements sim.Node: a tick.
+// Alarm is a tick.
 func (n *node) Alarm(c *sim.Context[Message]) {
 	n.context = c
 	n.ticks++
@@ -89,7 +89,7 @@ func (n *node) Alarm(c *sim.Context[Message]) {
 	n.wait(c)
 }
 
-// Request implements sim.Node: the client's request is for everyone.
+// Request passes a client's request on to everyone.
 func (n *node) Request(c *sim.Context[Message], _ int32, text string) {
 	n.context = c
 	n.send(Message{Kind: Request, Request: text})
@@ -97,7 +97,7 @@ func (n *node) Request(c *sim.Context[Message], _ int32, text string) {
 	n.wait(c)
 }
 
-// Receive implements sim.Node.
+// Receive takes a message whose signature is right.
 func (n *node) Receive(c *sim.Context[Message], from lockstep.Node, m Message) {
 	n.context = c
 	if m.Signature != sign(from, m) {

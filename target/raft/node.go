@@ -42,7 +42,7 @@ type node struct {
 // Reset forgets what is not durable.
 func (n *node) Reset() { *n = node{self: n.self, cluster: n.cluster} }
 
-// Start implements sim.Node.
+// Start takes up what is durable and starts the clock.
 func (n *node) Start(c *sim.Context[Message]) {
 	n.durable = sim.Durable[durable](c)
 	n.follow(c)
@@ -78,7 +78,7 @@ func (n *node) follow(c *sim.Context[Message]) {
 	n.patience = n.cluster.Election + c.Rand().IntN(n.cluster.Election)
 }
 
-// Alarm implements sim.Node: a tick.
+// Alarm is a tick.
 func (n *node) Alarm(c *sim.Context[Message]) {
 	c.SetAlarm(1)
 	n.ticks++
@@ -122,7 +122,7 @@ func (n *node) append(text string, members lockstep.Nodes) {
 	n.log = append(n.log, Entry{Index: len(n.log) + 1, Term: n.term, Text: text, Members: members})
 }
 
-// Request implements sim.Node: only a leader takes requests.
+// Request takes a command or a change of members, where the node leads.
 func (n *node) Request(c *sim.Context[Message], _ int32, text string) {
 	if n.role != leader {
 		return
@@ -153,7 +153,7 @@ func (n *node) mayChange() bool {
 	return n.cluster.Hasty || n.termAt(n.commit) == n.term
 }
 
-// Receive implements sim.Node.
+// Receive takes a message.
 func (n *node) Receive(c *sim.Context[Message], from lockstep.Node, m Message) {
 	if m.Term > n.term {
 		n.term, n.vote = m.Term, 0

@@ -67,7 +67,7 @@ func (n *node) String() string {
 	return fmt.Sprintf("%s term=%d value=%d entry=%d commit=%d", n.role, n.term, n.commit.value, n.last.index, n.commit.index)
 }
 
-// Start implements sim.Node.
+// Start takes up what is durable and waits for a leader.
 func (n *node) Start(c *sim.Context[message]) {
 	n.durable = sim.Durable[durable](c)
 	n.follow(c, n.term, 0)
@@ -99,7 +99,7 @@ func (n *node) tell(c *sim.Context[message], m message) {
 
 func (n *node) majority(k int) bool { return k > n.nodes/2 }
 
-// Alarm implements sim.Node.
+// Alarm lets a leader speak up and all others want to lead.
 func (n *node) Alarm(c *sim.Context[message]) {
 	if n.role == RoleLeader {
 		n.speak(c)
@@ -142,7 +142,7 @@ func (n *node) propose(c *sim.Context[message], p proposal) {
 	n.advance(c)
 }
 
-// Receive implements sim.Node.
+// Receive takes a message.
 func (n *node) Receive(c *sim.Context[message], from lockstep.Node, m message) {
 	switch m.kind {
 	case ask:
@@ -221,7 +221,7 @@ func (n *node) advance(c *sim.Context[message]) {
 	n.held, n.from = n.held[:0], n.from[:0]
 }
 
-// Request implements sim.Node: a client asks for an operation.
+// Request begins an operation of a client.
 func (n *node) Request(c *sim.Context[message], id int32, _ string) {
 	op := operations[int(id-1)%len(operations)]
 	c.Emit(spec.EventCall, &spec.Call{Client: int(id), ID: int(id), Input: op})

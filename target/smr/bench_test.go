@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -63,6 +64,64 @@ func compareWithBare(b *testing.B, s lockstep.Strategy, run func(*bare)) {
 	b.ReportMetric(float64(engineSteps)/engineTime.Seconds(), "steps/s")
 	b.ReportMetric(perHand/perEngine, "ratio")
 	b.ReportMetric(0, "ns/op") // it would mix both loops
+}
+
+// BenchmarkWorkers makes the same runs with one worker and with two, and as a control with
+// the loop written by hand in one goroutine and in two, in turns. It prints how many times
+// the runs of one make two, by the shortest time of each: the control tells what the second
+// processor is worth, which may be half of a core.
+//
+//	go test ./target/smr -run '^$' -bench Workers -benchtime 20x -cpu 2
+func BenchmarkWorkers(b *testing.B) {
+	const share = 20000 // runs in a turn
+	for _, c := range []struct {
+		strategy lockstep.Strategy
+		bare     func(*bare)
+	}{
+		{strategy.DefaultUniform, (*bare).uniform},
+		{strategy.DefaultWalk, (*bare).walk},
+	} {
+		b.Run(c.strategy.String(), func(b *testing.B) {
+			var engine, hand [2]time.Duration // the shortest with one and two
+			for range b.N {
+				for i := range 2 {
+					engine[i] = shortest(engine[i], func() {
+						_, err := lockstep.Explore(context.Background(), lockstep.Plan{System: Cluster{Nodes: 3}, Strategy: c.strategy,
+							Spec: Prefix, Workers: i + 1, Runs: share})
+						if err != nil {
+							b.Fatal(err)
+						}
+					})
+					hand[i] = shortest(hand[i], func() {
+						var wg sync.WaitGroup
+						for range i + 1 {
+							wg.Go(func() {
+								loop := newBare(3)
+								for k := range share / (i + 1) {
+									loop.pcg.Seed(0, uint64(k))
+									c.bare(loop)
+								}
+							})
+						}
+						wg.Wait()
+					})
+				}
+			}
+			b.ReportMetric(float64(engine[0])/float64(engine[1]), "engine-two/one")
+			b.ReportMetric(float64(hand[0])/float64(hand[1]), "bare-two/one")
+			b.ReportMetric(0, "ns/op") // it would mix both loops
+		})
+	}
+}
+
+// shortest is the time that something takes, where it is shorter than the times before.
+func shortest(before time.Duration, do func()) time.Duration {
+	start := time.Now()
+	do()
+	if took := time.Since(start); before == 0 || took < before {
+		return took
+	}
+	return before
 }
 
 // bare drives the nodes by hand.

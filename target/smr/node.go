@@ -43,7 +43,7 @@ func (n *node) Reset() {
 	*n = node{self: n.self, nodes: n.nodes, bug: n.bug, clients: n.clients, waiting: n.waiting[:0]}
 }
 
-// Start implements sim.Node.
+// Start waits for the turn to lead.
 func (n *node) Start(c *sim.Context[message]) {
 	n.durable = sim.Durable[durable](c)
 	n.awaitTurn(c)
@@ -61,18 +61,18 @@ func (n *node) awaitTurn(c *sim.Context[message]) {
 	}
 }
 
-// Alarm implements sim.Node: the leader starts the next phase.
+// Alarm starts the next phase, of which the node is the leader.
 func (n *node) Alarm(c *sim.Context[message]) {
 	c.Broadcast(message{round: prepare, phase: n.phase + 1})
 	c.SetAlarm(patience)
 }
 
-// Request implements sim.Node.
+// Request keeps a client's request for the next log that the node proposes.
 func (n *node) Request(_ *sim.Context[message], id int32, _ string) {
 	n.waiting = append(n.waiting, id)
 }
 
-// Receive implements sim.Node.
+// Receive takes a message of the node's phase, or joins the phase of a Prepare.
 func (n *node) Receive(c *sim.Context[message], from lockstep.Node, m message) {
 	if m.round == prepare {
 		if m.phase > n.phase {

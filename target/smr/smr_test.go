@@ -104,26 +104,20 @@ func (kernels) String() string                            { return "kernels" }
 func (kernels) Fit(lockstep.Info) (lockstep.Terms, error) { return lockstep.Terms{}, nil }
 func (k kernels) New(info lockstep.Info) lockstep.Scheduler {
 	b := &byHand{kernels: k}
-	b.driver = rounds.New(info, len(k), b)
+	b.Driver = rounds.New(info, len(k), b)
 	return b
 }
 
 type byHand struct {
 	rounds.Rules
+	*rounds.Driver
 	kernels kernels
-	driver  *rounds.Driver
-	now     lockstep.Nodes
 }
 
-func (b *byHand) Reset(*lockstep.Start)                       { b.driver.Reset(len(b.kernels)) }
-func (b *byHand) Tell(bool) lockstep.Account                  { return lockstep.Account{} }
-func (b *byHand) Give(*lockstep.Run, *lockstep.Step) bool     { return false }
-func (b *byHand) Loses(m *lockstep.Message) bool              { return !b.now.Has(m.From) || !b.now.Has(m.To) }
-func (b *byHand) Next(r *lockstep.Run, s *lockstep.Step) bool { return b.driver.Next(r, s) }
-func (b *byHand) Open(i int, _ *lockstep.Run) (int, lockstep.Nodes) {
-	b.now = b.kernels[i]
-	return i/4 + 1, b.now
-}
+func (b *byHand) Reset(*lockstep.Start)                             { b.Driver.Reset(len(b.kernels)) }
+func (b *byHand) Tell(bool) lockstep.Account                        { return lockstep.Account{} }
+func (b *byHand) Give(*lockstep.Run, *lockstep.Step) bool           { return false }
+func (b *byHand) Open(i int, _ *lockstep.Run) (int, lockstep.Nodes) { return i/4 + 1, b.kernels[i] }
 
 // The violation of Fig. 3: two nodes output a; two phases fail in which the third node
 // takes part; then its empty log passes for the most recent, and a is forgotten. With

@@ -44,6 +44,17 @@ func Generated(count int) []Program {
 	return out
 }
 
+// Wild returns those of the wild programs of some seeds that have a sequential form; load says whether a text is accepted and has one.
+func Wild(from, count int, load func(string) bool) []Program {
+	var out []Program
+	for seed := from; seed < from+count; seed++ {
+		if src := generate.Wild(uint64(seed)); load(src) {
+			out = append(out, Program{fmt.Sprint("wild ", seed), src})
+		}
+	}
+	return out
+}
+
 // Add gives a fuzz target the examples and a few generated programs as seeds; more are arguments after the text.
 func Add(f *testing.F, more ...any) {
 	for _, p := range append(Examples(f), Generated(5)...) {

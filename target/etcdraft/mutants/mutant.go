@@ -3,8 +3,8 @@
 // with it one sentence of the Raft paper.
 //
 // Nothing of the library is kept here. [Instrument] reads the files of the library's own
-// module, looks every place up in the syntax tree and puts a switch there; [Builder]
-// hands the result to the go tool as an overlay and builds the command line with it.
+// module, looks every place up in the syntax tree and puts a switch there; [Program] is the
+// target that is built with the result as an overlay.
 // One program carries all mutants. The environment variable LOCKSTEP_MUTANT names the
 // one that is on, and without it the program does what the library does.
 package mutants
@@ -13,13 +13,18 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
 )
 
 // Module is the path of the library that is changed.
 const Module = "go.etcd.io/raft/v3"
 
+// Version is the version of the library that the mutants are made for.
+const Version = "v3.7.0"
+
 // Variable is the environment variable that switches a mutant on.
-const Variable = "LOCKSTEP_MUTANT"
+const Variable = raftlib.MutantVariable
 
 // Mutant is one mistake. Exactly one of Expr and Stmt is set; its text must occur exactly
 // once in the function, or the library is not the one that the mutant was made for.

@@ -26,7 +26,7 @@ var Strategies = []string{
 // Trial lets strategies look for mutants: a campaign for each pair, which ends with the
 // first finding. Every campaign is a process of its own, since a mutant may take it down.
 type Trial struct {
-	// Program is what [Builder] made.
+	// Program is the file of what was built by the recipe [Program].
 	Program string
 	// Strategies are written as on the command line; none means [Strategies].
 	Strategies []string

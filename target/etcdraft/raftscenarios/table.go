@@ -47,6 +47,9 @@ func (c Case) Measure(ctx context.Context, s lockstep.Strategy, runs int, seed u
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", c.Name, err)
 	}
+	if result.Interrupted { // a part of the runs would look like a rate
+		return nil, fmt.Errorf("%s: %w", c.Name, ctx.Err())
+	}
 	r := &Row{Case: c, Runs: result.Runs, Successes: c.Successes(result), Vacuous: result.Verdicts["vacuous"],
 		Reasons: result.Reasons, Result: result}
 	for _, e := range result.Effects {

@@ -47,19 +47,19 @@ type library struct{}
 
 var layout, layoutErr = raftlib.LayoutOf(reflect.TypeFor[raft.RawNode]())
 
-// Name implements [raftlib.Library].
+// Name is the target's name.
 func (library) Name() string { return "etcdraft35" }
 
-// Check implements [raftlib.Library].
+// Check reports why the version cannot be controlled.
 func (library) Check() error { return layoutErr }
 
-// Mutant implements [raftlib.Library]: there are none of this version.
+// Mutant is the change to the library's source that is on: there are none of this version.
 func (library) Mutant() string { return "" }
 
-// Async implements [raftlib.Library].
+// Async says whether the version has asynchronous storage writes.
 func (library) Async() bool { return false }
 
-// NewNetwork implements [raftlib.Library].
+// NewNetwork makes what the nodes of one deployment share.
 func (library) NewNetwork(c raftlib.Config) raftlib.Network { return &network{config: c} }
 
 type network struct {
@@ -70,10 +70,10 @@ type network struct {
 // Reset begins a new run.
 func (w *network) Reset() { w.bodies.Reset() }
 
-// Body implements [raftlib.Network].
+// Body is the library's message.
 func (w *network) Body(body lockstep.ID) any { return w.bodies.Get(body) }
 
-// Content implements [raftlib.Network].
+// Content is what a message says.
 func (w *network) Content(body lockstep.ID) raftlib.Content {
 	m := w.bodies.Get(body)
 	c := raftlib.Content{From: lockstep.Node(m.From), Type: raftlib.Type(m.Type), Term: m.Term, LogTerm: m.LogTerm,
@@ -84,7 +84,7 @@ func (w *network) Content(body lockstep.ID) raftlib.Content {
 	return c
 }
 
-// NewNode implements [raftlib.Network].
+// NewNode makes a node, which serves many runs.
 func (w *network) NewNode(id lockstep.Node, source func() raftlib.Snapshot) raftlib.Node {
 	n := &node{network: w}
 	n.Store.Source = source
@@ -115,7 +115,7 @@ type node struct {
 	native raft.Ready
 }
 
-// Start implements [raftlib.Node].
+// Start makes a node of the library from what is stored.
 func (n *node) Start(source *rand.Rand) (err error) {
 	if n.raw, err = raft.NewRawNode(&n.config); err != nil {
 		return err
@@ -124,7 +124,7 @@ func (n *node) Start(source *rand.Rand) (err error) {
 	return nil
 }
 
-// Receive implements [raftlib.Node]. The library writes into the entries of proposals,
+// Receive gives a message to the library. The library writes into the entries of proposals,
 // so it gets its own of these.
 func (n *node) Receive(body lockstep.ID) error {
 	m := n.bodies.Get(body)
@@ -134,7 +134,7 @@ func (n *node) Receive(body lockstep.ID) error {
 	return n.raw.Step(m)
 }
 
-// ProposeChange implements [raftlib.Node].
+// ProposeChange asks for another configuration.
 func (n *node) ProposeChange(c raftlib.ConfChange) error {
 	v2 := pb.ConfChangeV2{Transition: pb.ConfChangeTransition(c.Joint)}
 	c.Each(func(change raftlib.SingleChange, node lockstep.Node) {
@@ -146,14 +146,14 @@ func (n *node) ProposeChange(c raftlib.ConfChange) error {
 	return n.raw.ProposeConfChange(v2)
 }
 
-// Parse implements [raftlib.Node].
+// Parse reads a committed membership change.
 func (n *node) Parse(e raftlib.Entry) raftlib.ConfChange {
 	return raftlib.NewConfChange(change(e).Changes, func(s pb.ConfChangeSingle) (raftlib.SingleChange, lockstep.Node) {
 		return raftlib.SingleChange(s.Type), lockstep.Node(s.NodeID)
 	})
 }
 
-// ApplyChange implements [raftlib.Node].
+// ApplyChange applies a committed membership change.
 func (n *node) ApplyChange(e raftlib.Entry) raftlib.Conf {
 	return conf(*n.raw.ApplyConfChange(change(e)))
 }
@@ -175,7 +175,7 @@ func must(err error) {
 	}
 }
 
-// SnapshotSent implements [raftlib.Node].
+// SnapshotSent tells what became of a snapshot that was sent.
 func (n *node) SnapshotSent(to lockstep.Node, ok bool) {
 	status := raft.SnapshotFailure
 	if ok {
@@ -184,7 +184,7 @@ func (n *node) SnapshotSent(to lockstep.Node, ok bool) {
 	n.raw.ReportSnapshot(uint64(to), status)
 }
 
-// Ready implements [raftlib.Node].
+// Ready reports what the input caused and whether there is anything.
 func (n *node) Ready(arena *raftlib.Arena) (*raftlib.Ready, bool) {
 	if !n.raw.HasReady() {
 		return nil, false
@@ -194,8 +194,10 @@ func (n *node) Ready(arena *raftlib.Arena) (*raftlib.Ready, bool) {
 	if rd.SoftState != nil {
 		r.Role, r.Lead = raftlib.Role(rd.RaftState), lockstep.Node(rd.Lead)
 	}
-	n.Fill(hard(rd.HardState), rd.Entries, neutral(rd.Snapshot), arena)
-	r.Sync, r.Committed, r.Reads, r.Messages = rd.MustSync, n.Entries(rd.CommittedEntries, arena), r.Reads[:0], r.Messages[:0]
+	n.SetHard(hard(rd.HardState))
+	n.SetEntries(rd.Entries, entries(rd.Entries, arena))
+	n.SetSnapshot(received(&rd.Snapshot))
+	r.Sync, r.Committed, r.Reads, r.Messages = rd.MustSync, entries(rd.CommittedEntries, arena), r.Reads[:0], r.Messages[:0]
 	for _, s := range rd.ReadStates {
 		n.AddRead(s.Index, s.RequestCtx)
 	}
@@ -206,28 +208,40 @@ func (n *node) Ready(arena *raftlib.Arena) (*raftlib.Ready, bool) {
 	return r, true
 }
 
-// Post implements [raftlib.Node]. The receiver must not append to the sender's array, as
-// it could not over a real network.
-func (n *node) Post(i int) {
-	m := n.native.Messages[i]
-	m.Entries = m.Entries[:len(m.Entries):len(m.Entries)]
-	n.bodies.Put(m)
+// Post keeps the messages of the Ready, as the next bodies of the run. The receiver must
+// not append to the sender's array, as it could not over a real network.
+func (n *node) Post() {
+	for _, m := range n.native.Messages {
+		m.Entries = m.Entries[:len(m.Entries):len(m.Entries)]
+		n.bodies.Put(m)
+	}
 }
 
-// Advance implements [raftlib.Node].
+// Advance says that the Ready is done with.
 func (n *node) Advance() { n.raw.Advance(n.native) }
 
-// NextAppend implements [raftlib.Node].
+// NextAppend takes up the next piece of work of the append thread.
 func (n *node) NextAppend(*raftlib.Arena) (*raftlib.Ready, bool) { return nil, false }
 
-// NextApply implements [raftlib.Node].
+// NextApply takes up the next piece of work of the apply thread.
 func (n *node) NextApply(*raftlib.Arena) (*raftlib.Ready, bool) { return nil, false }
 
-// Done implements [raftlib.Node].
+// Done hands back the responses of the work taken up.
 func (n *node) Done() {}
 
 func entry(e pb.Entry) raftlib.Entry {
 	return raftlib.Entry{Index: e.Index, Term: e.Term, Kind: raftlib.EntryKind(e.Type), Data: e.Data}
+}
+
+func entries(list []pb.Entry, arena *raftlib.Arena) []raftlib.Entry {
+	if len(list) == 0 {
+		return nil
+	}
+	to := arena.Take(len(list))
+	for i := range list {
+		to[i] = entry(list[i])
+	}
+	return to
 }
 
 func hard(h pb.HardState) raftlib.Hard {
@@ -250,6 +264,15 @@ func neutral(s pb.Snapshot) raftlib.Snapshot {
 	}
 	m := s.Metadata
 	return raftlib.Snapshot{Index: m.Index, Term: m.Term, Conf: conf(m.ConfState), Data: s.Data}
+}
+
+// received is the snapshot of a Ready, and nil where there is none.
+func received(s *pb.Snapshot) *raftlib.Snapshot {
+	if raft.IsEmptySnap(*s) {
+		return nil
+	}
+	to := neutral(*s)
+	return &to
 }
 
 func snapshot(s raftlib.Snapshot) pb.Snapshot {

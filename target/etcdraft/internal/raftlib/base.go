@@ -32,24 +32,28 @@ type Raw interface {
 func (b *Base[E, H, C, S]) Begin(raw Raw, at unsafe.Pointer, l Layout, c Config, source *rand.Rand) {
 	b.Raw = raw
 	b.timer.Attach(l, at, c.Election, c.Heartbeat, source)
-	b.Out = Ready{Hard: b.Store.Stored(), Reads: b.Out.Reads[:0], Messages: b.Out.Messages[:0]}
+	b.entries, b.Out = nil, Ready{Hard: b.Store.Stored(), Reads: b.Out.Reads[:0], Messages: b.Out.Messages[:0]}
 }
 
-// Fill takes over what a Ready wants written.
-func (b *Base[E, H, C, S]) Fill(h Hard, entries []E, s Snapshot, arena *Arena) {
+// SetHard takes over the hard state that a Ready wants written; an empty one stands for none.
+func (b *Base[E, H, C, S]) SetHard(h Hard) {
 	if b.Out.HardSet = h != (Hard{}); b.Out.HardSet {
 		b.Out.Hard = h
 	}
-	b.entries, b.Out.Entries, b.Out.Snapshot = entries, b.Entries(entries, arena), s
 }
 
-// Entries takes over entries.
-func (b *Base[E, H, C, S]) Entries(list []E, arena *Arena) []Entry {
-	to := arena.Take(len(list))
-	for i := range list {
-		to[i] = b.Store.Lib.Entry(list[i])
+// SetEntries takes over the entries that a Ready wants written, in both words.
+func (b *Base[E, H, C, S]) SetEntries(native []E, entries []Entry) {
+	b.entries, b.Out.Entries = native, entries
+}
+
+// SetSnapshot takes over the snapshot that a Ready wants written, nil for none.
+func (b *Base[E, H, C, S]) SetSnapshot(s *Snapshot) {
+	if s != nil {
+		b.Out.Snapshot = *s
+	} else if b.Out.Snapshot.Index != 0 {
+		b.Out.Snapshot = Snapshot{}
 	}
-	return to
 }
 
 // AddRead takes over a read state.
@@ -57,36 +61,36 @@ func (b *Base[E, H, C, S]) AddRead(index uint64, context []byte) {
 	b.Out.Reads = append(b.Out.Reads, Read{Index: index, Context: binary.LittleEndian.Uint64(context)})
 }
 
-// Boot implements [Node].
+// Boot fills the storage for the start of a run.
 func (b *Base[E, H, C, S]) Boot(s Snapshot) { b.Store.Boot(s) }
 
-// Timer implements [Node].
+// Timer gives access to the clocks of the node started last.
 func (b *Base[E, H, C, S]) Timer() *Timer { return &b.timer }
 
-// Disk implements [Node].
+// Disk is the storage.
 func (b *Base[E, H, C, S]) Disk() Disk { return &b.Store }
 
-// Tick implements [Node].
+// Tick lets the node's clock go on by one.
 func (b *Base[E, H, C, S]) Tick() { b.Raw.Tick() }
 
-// Propose implements [Node].
+// Propose asks for an entry.
 func (b *Base[E, H, C, S]) Propose(data []byte) error { return b.Raw.Propose(data) }
 
-// ReadIndex implements [Node].
+// ReadIndex asks what a read may see.
 func (b *Base[E, H, C, S]) ReadIndex(context uint64) {
 	b.Raw.ReadIndex(binary.LittleEndian.AppendUint64(nil, context))
 }
 
-// TransferLeader implements [Node].
+// TransferLeader asks for another leader.
 func (b *Base[E, H, C, S]) TransferLeader(to lockstep.Node) { b.Raw.TransferLeader(uint64(to)) }
 
-// Unreachable implements [Node].
+// Unreachable tells that a message did not arrive.
 func (b *Base[E, H, C, S]) Unreachable(n lockstep.Node) { b.Raw.ReportUnreachable(uint64(n)) }
 
-// WriteEntries implements [Node].
+// WriteEntries writes the first k entries of the Ready.
 func (b *Base[E, H, C, S]) WriteEntries(k int) { b.Store.Append(b.entries[:k]) }
 
-// WriteHard implements [Node].
+// WriteHard writes the Ready's hard state and snapshot.
 func (b *Base[E, H, C, S]) WriteHard() {
 	if b.Out.Snapshot.Index != 0 {
 		b.Store.Install(b.Out.Snapshot)

@@ -28,17 +28,36 @@ const (
 	MsgPreVoteResp    Type = 18
 )
 
-var typeNames = [...]string{MsgProp: "MsgProp", MsgApp: "MsgApp", MsgAppResp: "MsgAppResp", MsgVote: "MsgVote",
-	MsgVoteResp: "MsgVoteResp", MsgSnap: "MsgSnap", MsgHeartbeat: "MsgHeartbeat", MsgHeartbeatResp: "MsgHeartbeatResp",
+// Types is the number of types, those that do not travel included.
+const Types = int(MsgPreVoteResp) + 1
+
+// The names of the types that the transport reports on.
+const (
+	NameApp  = "MsgApp"
+	NameSnap = "MsgSnap"
+)
+
+var typeNames = [Types]string{MsgProp: "MsgProp", MsgApp: NameApp, MsgAppResp: "MsgAppResp", MsgVote: "MsgVote",
+	MsgVoteResp: "MsgVoteResp", MsgSnap: NameSnap, MsgHeartbeat: "MsgHeartbeat", MsgHeartbeatResp: "MsgHeartbeatResp",
 	MsgTransferLeader: "MsgTransferLeader", MsgTimeoutNow: "MsgTimeoutNow", MsgReadIndex: "MsgReadIndex",
 	MsgReadIndexResp: "MsgReadIndexResp", MsgPreVote: "MsgPreVote", MsgPreVoteResp: "MsgPreVoteResp"}
 
 // String is the library's name of the type.
 func (t Type) String() string {
-	if int(t) < len(typeNames) && typeNames[t] != "" {
+	if int(t) < len(typeNames) {
 		return typeNames[t]
 	}
-	return fmt.Sprintf("Msg%d", uint8(t))
+	return t.unknown()
+}
+
+func (t Type) unknown() string { return fmt.Sprintf("Msg%d", uint8(t)) }
+
+func init() {
+	for t := range typeNames {
+		if typeNames[t] == "" {
+			typeNames[t] = Type(t).unknown()
+		}
+	}
 }
 
 // Content is what a message says.
@@ -108,8 +127,8 @@ func (b *Bodies[M]) Reset() {
 	b.list = b.list[:0]
 }
 
-// Put keeps the next message; the engine numbers them in this order.
-func (b *Bodies[M]) Put(m M) { b.list = append(b.list, m) }
+// Put keeps the next messages; the engine numbers them in this order.
+func (b *Bodies[M]) Put(list ...M) { b.list = append(b.list, list...) }
 
 // Get is the message kept under a number.
 func (b *Bodies[M]) Get(body lockstep.ID) M { return b.list[body-1] }

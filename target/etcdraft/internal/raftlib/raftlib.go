@@ -12,6 +12,13 @@ import (
 	"github.com/lockstep-go/lockstep"
 )
 
+// Mutants is what the name of a build says of a library that carries mutants, and
+// MutantVariable the environment variable that switches one on.
+const (
+	Mutants        = "mutants"
+	MutantVariable = "LOCKSTEP_MUTANT"
+)
+
 // Role is what a node is in its term. The numbers are those of the library.
 type Role uint8
 
@@ -250,8 +257,8 @@ type Node interface {
 	WriteEntries(k int)
 	// WriteHard writes the Ready's hard state and snapshot.
 	WriteHard()
-	// Post keeps the i-th message of the Ready, as the next body of the run.
-	Post(i int)
+	// Post keeps the messages of the Ready, as the next bodies of the run.
+	Post()
 	// Parse reads a committed membership change.
 	Parse(Entry) ConfChange
 	// ApplyChange applies a committed membership change.

@@ -40,12 +40,13 @@ func (s *Store[E, H, C, S]) Boot(snap Snapshot) {
 	s.Sync()
 }
 
-// InitialState implements the library's Storage.
+// InitialState is what a node of the library starts from.
 func (s *Store[E, H, C, S]) InitialState() (H, C, error) {
 	return s.Lib.Hard(s.hard), s.Lib.Conf(s.base.Conf), nil
 }
 
-// Entries implements the library's Storage.
+// Entries are those from lo up to, not including, hi: as many as the size allows, but one
+// at least.
 func (s *Store[E, H, C, S]) Entries(lo, hi, maxSize uint64) ([]E, error) {
 	if lo <= s.base.Index {
 		return nil, s.Lib.Compacted
@@ -66,7 +67,7 @@ func (s *Store[E, H, C, S]) Entries(lo, hi, maxSize uint64) ([]E, error) {
 	return list, nil
 }
 
-// Term implements the library's Storage.
+// Term is the term of the entry at an index.
 func (s *Store[E, H, C, S]) Term(i uint64) (uint64, error) {
 	switch {
 	case i == s.base.Index:
@@ -79,13 +80,13 @@ func (s *Store[E, H, C, S]) Term(i uint64) (uint64, error) {
 	return s.terms[i-s.base.Index-1], nil
 }
 
-// LastIndex implements the library's Storage.
+// LastIndex is the index of the last entry.
 func (s *Store[E, H, C, S]) LastIndex() (uint64, error) { return s.last(), nil }
 
-// FirstIndex implements the library's Storage.
+// FirstIndex is the index of the first entry after the snapshot.
 func (s *Store[E, H, C, S]) FirstIndex() (uint64, error) { return s.base.Index + 1, nil }
 
-// Snapshot implements the library's Storage: the application as it is now.
+// Snapshot makes one: the application as it is now.
 func (s *Store[E, H, C, S]) Snapshot() (S, error) { return s.Lib.Snapshot(s.Source()), nil }
 
 func (s *Store[E, H, C, S]) last() uint64 { return s.base.Index + uint64(len(s.log)) }
@@ -118,7 +119,8 @@ func (s *Store[E, H, C, S]) Install(snap Snapshot) {
 	s.log, s.terms = nil, s.terms[:0]
 }
 
-// Compact implements [Disk]. A snapshot is durable before the log before it goes.
+// Compact replaces the log up to the snapshot's index. A snapshot is durable before the log
+// before it goes.
 func (s *Store[E, H, C, S]) Compact(snap Snapshot) {
 	if snap.Index <= s.base.Index {
 		return
@@ -130,11 +132,12 @@ func (s *Store[E, H, C, S]) Compact(snap Snapshot) {
 	s.Sync()
 }
 
-// Sync implements [Disk].
+// Sync makes durable what is written.
 func (s *Store[E, H, C, S]) Sync() { s.durable = s.hard }
 
-// Crash implements [Disk]. Entries are durable whenever a step ends, because the library
-// asks for that with every entry, and a crash within a step writes only what it keeps.
+// Crash loses what is not durable, or keeps it. Entries are durable whenever a step ends,
+// because the library asks for that with every entry, and a crash within a step writes only
+// what it keeps.
 func (s *Store[E, H, C, S]) Crash(keep bool) {
 	if !keep {
 		s.hard = s.durable
@@ -142,7 +145,7 @@ func (s *Store[E, H, C, S]) Crash(keep bool) {
 	s.Sync()
 }
 
-// Truncate implements [Disk].
+// Truncate loses what comes after an index.
 func (s *Store[E, H, C, S]) Truncate(last uint64) {
 	if last < s.base.Index || last >= s.last() {
 		return
@@ -152,22 +155,22 @@ func (s *Store[E, H, C, S]) Truncate(last uint64) {
 	s.Sync()
 }
 
-// Stored implements [Disk].
+// Stored is the hard state written, durable or not.
 func (s *Store[E, H, C, S]) Stored() Hard { return s.hard }
 
-// Durable implements [Disk].
+// Durable is the hard state that survives a crash.
 func (s *Store[E, H, C, S]) Durable() Hard { return s.durable }
 
-// First implements [Disk].
+// First is the index of the first entry of the log.
 func (s *Store[E, H, C, S]) First() uint64 { return s.base.Index + 1 }
 
-// Entry implements [Disk].
+// Entry is the entry at an index of the log.
 func (s *Store[E, H, C, S]) Entry(index uint64) Entry {
 	return s.Lib.Entry(s.log[index-s.base.Index-1])
 }
 
-// Terms implements [Disk].
+// Terms are those of the entries of the log.
 func (s *Store[E, H, C, S]) Terms() []uint64 { return s.terms }
 
-// Base implements [Disk].
+// Base is the snapshot that stands before the log.
 func (s *Store[E, H, C, S]) Base() Snapshot { return s.base }

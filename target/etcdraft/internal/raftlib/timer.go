@@ -74,9 +74,13 @@ func (t *Timer) Attach(l Layout, rawNode unsafe.Pointer, election, heartbeat int
 // every input to the node.
 func (t *Timer) Check() {
 	if *t.randomized != never {
-		*t.randomized = never
-		t.timeout = t.election + t.rand.IntN(t.election)
+		t.draw()
 	}
+}
+
+func (t *Timer) draw() {
+	*t.randomized = never
+	t.timeout = t.election + t.rand.IntN(t.election)
 }
 
 // Arm prepares the next tick.

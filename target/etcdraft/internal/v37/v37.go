@@ -6,6 +6,7 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"strings"
 	"unsafe"
 
 	"go.etcd.io/raft/v3"
@@ -13,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
 )
 
@@ -21,28 +23,24 @@ type Library struct{}
 
 var layout, layoutErr = raftlib.LayoutOf(reflect.TypeFor[raft.RawNode]())
 
-// Name implements [raftlib.Library].
+// Name is the target's name.
 func (Library) Name() string { return "etcdraft" }
 
-// Check implements [raftlib.Library].
+// Check reports why the version cannot be controlled.
 func (Library) Check() error { return layoutErr }
 
-// Async implements [raftlib.Library].
+// Async says whether the version has asynchronous storage writes.
 func (Library) Async() bool { return true }
 
-// mutantVariable is set by the linker in a program that carries mutants of the library:
-// the environment variable that switches one on.
-var mutantVariable string
-
-// Mutant implements [raftlib.Library].
+// Mutant names the mutant that is on, in a program that carries mutants of the library.
 func (Library) Mutant() string {
-	if mutantVariable == "" {
+	if !strings.HasSuffix(target.ThisBuild(), "~"+raftlib.Mutants) {
 		return ""
 	}
-	return os.Getenv(mutantVariable)
+	return os.Getenv(raftlib.MutantVariable)
 }
 
-// NewNetwork implements [raftlib.Library].
+// NewNetwork makes what the nodes of one deployment share.
 func (Library) NewNetwork(c raftlib.Config) raftlib.Network { return &network{config: c} }
 
 type network struct {
@@ -53,10 +51,10 @@ type network struct {
 // Reset begins a new run.
 func (w *network) Reset() { w.bodies.Reset() }
 
-// Body implements [raftlib.Network].
+// Body is the library's message.
 func (w *network) Body(body lockstep.ID) any { return w.bodies.Get(body) }
 
-// Content implements [raftlib.Network].
+// Content is what a message says.
 func (w *network) Content(body lockstep.ID) raftlib.Content {
 	m := w.bodies.Get(body)
 	c := raftlib.Content{From: lockstep.Node(m.GetFrom()), Type: raftlib.Type(m.GetType()), Term: m.GetTerm(), LogTerm: m.GetLogTerm(),
@@ -68,7 +66,7 @@ func (w *network) Content(body lockstep.ID) raftlib.Content {
 	return c
 }
 
-// NewNode implements [raftlib.Network].
+// NewNode makes a node, which serves many runs.
 func (w *network) NewNode(id lockstep.Node, source func() raftlib.Snapshot) raftlib.Node {
 	n := &node{network: w}
 	n.Store.Source = source
@@ -98,14 +96,14 @@ type node struct {
 	*network
 	config  raft.Config
 	raw     *raft.RawNode
-	native  raft.Ready
 	out     []*pb.Message // of the Ready, in the order of its envelopes
+	others  []*pb.Message // room for those of out, where writes are asynchronous
 	appends []*pb.Message // work of the append thread
 	applies []*pb.Message // work of the apply thread
 	work    *pb.Message   // taken up
 }
 
-// Start implements [raftlib.Node].
+// Start makes a node of the library from what is stored.
 func (n *node) Start(source *rand.Rand) (err error) {
 	if n.raw, err = raft.NewRawNode(&n.config); err != nil {
 		return err
@@ -115,7 +113,7 @@ func (n *node) Start(source *rand.Rand) (err error) {
 	return nil
 }
 
-// Receive implements [raftlib.Node]. The library changes messages that it forwards, and
+// Receive gives a message to the library. The library changes messages that it forwards, and
 // the entries of proposals, so it gets its own of these.
 func (n *node) Receive(body lockstep.ID) error {
 	m := n.bodies.Get(body)
@@ -127,7 +125,7 @@ func (n *node) Receive(body lockstep.ID) error {
 	return n.raw.Step(m)
 }
 
-// ProposeChange implements [raftlib.Node].
+// ProposeChange asks for another configuration.
 func (n *node) ProposeChange(c raftlib.ConfChange) error {
 	v2 := &pb.ConfChangeV2{Transition: pb.ConfChangeTransition(c.Joint).Enum()}
 	c.Each(func(change raftlib.SingleChange, node lockstep.Node) {
@@ -139,14 +137,14 @@ func (n *node) ProposeChange(c raftlib.ConfChange) error {
 	return n.raw.ProposeConfChange(v2)
 }
 
-// Parse implements [raftlib.Node].
+// Parse reads a committed membership change.
 func (n *node) Parse(e raftlib.Entry) raftlib.ConfChange {
 	return raftlib.NewConfChange(change(e).Changes, func(s *pb.ConfChangeSingle) (raftlib.SingleChange, lockstep.Node) {
 		return raftlib.SingleChange(s.GetType()), lockstep.Node(s.GetNodeId())
 	})
 }
 
-// ApplyChange implements [raftlib.Node].
+// ApplyChange applies a committed membership change.
 func (n *node) ApplyChange(e raftlib.Entry) raftlib.Conf {
 	return conf(n.raw.ApplyConfChange(change(e)))
 }
@@ -168,7 +166,7 @@ func must(err error) {
 	}
 }
 
-// SnapshotSent implements [raftlib.Node].
+// SnapshotSent tells what became of a snapshot that was sent.
 func (n *node) SnapshotSent(to lockstep.Node, ok bool) {
 	status := raft.SnapshotFailure
 	if ok {
@@ -177,25 +175,39 @@ func (n *node) SnapshotSent(to lockstep.Node, ok bool) {
 	n.raw.ReportSnapshot(uint64(to), status)
 }
 
-// Ready implements [raftlib.Node].
+// Ready reports what the input caused and whether there is anything.
 func (n *node) Ready(arena *raftlib.Arena) (*raftlib.Ready, bool) {
 	if !n.raw.HasReady() {
 		return nil, false
 	}
-	n.native = n.raw.Ready()
-	rd, r := &n.native, &n.Out
+	rd, r := n.raw.Ready(), &n.Out
 	if rd.SoftState != nil {
 		r.Role, r.Lead = raftlib.Role(rd.RaftState), lockstep.Node(rd.Lead)
 	}
-	n.Fill(hard(rd.HardState), rd.Entries, neutral(rd.Snapshot), arena)
-	r.Sync, r.Committed, r.Reads = rd.MustSync, n.Entries(rd.CommittedEntries, arena), r.Reads[:0]
+	if r.HardSet = false; rd.HardState != nil {
+		n.SetHard(hard(rd.HardState))
+	}
+	if len(rd.Entries)+len(r.Entries) > 0 {
+		n.SetEntries(rd.Entries, entries(rd.Entries, arena))
+	}
+	if len(rd.CommittedEntries)+len(r.Committed) > 0 {
+		r.Committed = entries(rd.CommittedEntries, arena)
+	}
+	if rd.Snapshot != nil || r.Snapshot.Index != 0 {
+		n.SetSnapshot(received(rd.Snapshot))
+	}
+	r.Sync, r.Reads = rd.MustSync, r.Reads[:0]
 	for _, s := range rd.ReadStates {
 		n.AddRead(s.Index, s.RequestCtx)
 	}
 	if n.network.config.HoldVotes {
 		rd.Messages = holdVotes(rd.Messages)
 	}
-	n.send(rd.Messages)
+	if n.config.AsyncStorageWrites {
+		n.sort(rd.Messages)
+	} else {
+		n.send(rd.Messages)
+	}
 	return r, true
 }
 
@@ -216,10 +228,9 @@ func holdVotes(messages []*pb.Message) []*pb.Message {
 	})
 }
 
-// send fills in the messages for other nodes and queues the work of the threads.
-func (n *node) send(messages []*pb.Message) {
-	r := &n.Out
-	r.Messages, n.out = r.Messages[:0], n.out[:0]
+// sort queues the work of the storage threads and fills in the messages for other nodes.
+func (n *node) sort(messages []*pb.Message) {
+	others := n.others[:0]
 	for _, m := range messages {
 		switch m.GetTo() {
 		case raft.LocalAppendThread:
@@ -227,48 +238,65 @@ func (n *node) send(messages []*pb.Message) {
 		case raft.LocalApplyThread:
 			n.applies = append(n.applies, m)
 		default:
-			n.out = append(n.out, m)
-			r.Messages = append(r.Messages, raftlib.Envelope{To: lockstep.Node(m.GetTo()), Term: m.GetTerm(), Type: raftlib.Type(m.GetType())})
+			others = append(others, m)
 		}
 	}
+	n.others = others
+	n.send(others)
 }
 
-// Post implements [raftlib.Node].
-func (n *node) Post(i int) { n.bodies.Put(n.out[i]) }
-
-// Advance implements [raftlib.Node].
-func (n *node) Advance() {
-	if !n.config.AsyncStorageWrites {
-		n.raw.Advance(n.native)
+// send fills in the messages for other nodes.
+func (n *node) send(messages []*pb.Message) {
+	list := slices.Grow(n.Out.Messages[:0], len(messages))[:len(messages)]
+	n.Out.Messages = list
+	if len(messages) == 0 {
+		return
+	}
+	n.out = messages
+	for i, m := range messages {
+		list[i] = raftlib.Envelope{To: lockstep.Node(m.GetTo()), Term: m.GetTerm(), Type: raftlib.Type(m.GetType())}
 	}
 }
 
-// NextAppend implements [raftlib.Node].
+// Post keeps the messages of the Ready, as the next bodies of the run.
+func (n *node) Post() { n.bodies.Put(n.out...) }
+
+// Advance says that the Ready is done with. The library asks for the Ready and does not look
+// at it: it has noted what to do, so that there is no need to keep it.
+func (n *node) Advance() {
+	if !n.config.AsyncStorageWrites {
+		n.raw.Advance(raft.Ready{})
+	}
+}
+
+// NextAppend takes up the next piece of work of the append thread.
 func (n *node) NextAppend(arena *raftlib.Arena) (*raftlib.Ready, bool) {
 	if len(n.appends) == 0 {
 		return nil, false
 	}
 	m := n.appends[0]
 	n.appends, n.work = n.appends[:copy(n.appends, n.appends[1:])], m
-	n.Fill(raftlib.Hard{Term: m.GetTerm(), Vote: m.GetVote(), Commit: m.GetCommit()}, m.Entries, neutral(m.Snapshot), arena)
+	n.SetHard(raftlib.Hard{Term: m.GetTerm(), Vote: m.GetVote(), Commit: m.GetCommit()})
+	n.SetEntries(m.Entries, entries(m.Entries, arena))
+	n.SetSnapshot(received(m.Snapshot))
 	n.Out.Sync, n.Out.Committed = len(m.Responses) > 0, nil
 	return &n.Out, true
 }
 
-// NextApply implements [raftlib.Node].
+// NextApply takes up the next piece of work of the apply thread.
 func (n *node) NextApply(arena *raftlib.Arena) (*raftlib.Ready, bool) {
 	if len(n.applies) == 0 {
 		return nil, false
 	}
 	m := n.applies[0]
 	n.applies, n.work = n.applies[:copy(n.applies, n.applies[1:])], m
-	n.Out.Committed = n.Entries(m.Entries, arena)
+	n.Out.Committed = entries(m.Entries, arena)
 	return &n.Out, true
 }
 
-// Done implements [raftlib.Node].
+// Done hands back the responses of the work taken up.
 func (n *node) Done() {
-	others := n.work.Responses[:0:0]
+	others := n.others[:0]
 	for _, m := range n.work.Responses {
 		if m.GetTo() == n.config.ID {
 			_ = n.raw.Step(m)
@@ -276,11 +304,23 @@ func (n *node) Done() {
 			others = append(others, m)
 		}
 	}
+	n.others = others
 	n.send(others)
 }
 
 func entry(e *pb.Entry) raftlib.Entry {
 	return raftlib.Entry{Index: e.GetIndex(), Term: e.GetTerm(), Kind: raftlib.EntryKind(e.GetType()), Data: e.Data}
+}
+
+func entries(list []*pb.Entry, arena *raftlib.Arena) []raftlib.Entry {
+	if len(list) == 0 {
+		return nil
+	}
+	to := arena.Take(len(list))
+	for i, e := range list {
+		to[i] = raftlib.Entry{Index: e.GetIndex(), Term: e.GetTerm(), Kind: raftlib.EntryKind(e.GetType()), Data: e.Data}
+	}
+	return to
 }
 
 func hard(h *pb.HardState) raftlib.Hard {
@@ -303,6 +343,15 @@ func neutral(s *pb.Snapshot) raftlib.Snapshot {
 	}
 	m := s.GetMetadata()
 	return raftlib.Snapshot{Index: m.GetIndex(), Term: m.GetTerm(), Conf: conf(m.GetConfState()), Data: s.Data}
+}
+
+// received is the snapshot of a Ready, and nil where there is none.
+func received(s *pb.Snapshot) *raftlib.Snapshot {
+	if raft.IsEmptySnap(s) {
+		return nil
+	}
+	to := neutral(s)
+	return &to
 }
 
 func snapshot(s raftlib.Snapshot) *pb.Snapshot {

@@ -1,0 +1,191 @@
+// Package cli is the command line of Lockstep, for any targets: a main of one line is a
+// lockstep of one's own.
+//
+//	package main
+//
+//	import (
+//		"example.com/kv"
+//		"github.com/lockstep-go/lockstep/cli"
+//	)
+//
+//	func main() { cli.Main(kv.Targets...) }
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/keep"
+	"github.com/lockstep-go/lockstep/shrink"
+	"github.com/lockstep-go/lockstep/target"
+)
+
+// The exit statuses: scripts rely on them.
+const (
+	statusClean       = 0 // nothing found
+	statusFinding     = 1
+	statusFailure     = 2   // wrong usage, or a failure of the tool
+	statusInterrupted = 130 // with nothing found
+)
+
+// Main is the whole of a program: the command line for some targets.
+func Main(targets ...target.Target) { App{Targets: targets}.Main() }
+
+// App is a command line.
+type App struct {
+	// Targets are linked in.
+	Targets []target.Target
+	// Programs are targets that are built on demand.
+	Programs []target.Program
+	// Commands are further commands: pointers to structs whose fields are commands, as
+	// package kong takes them. Their Run methods get an [*Env].
+	Commands []any
+	// Examples are lines for the help, in addition to those of the commands.
+	Examples []string
+}
+
+// grammar is the command line.
+type grammar struct {
+	List    listCmd    `cmd:"" help:"List targets and strategies with their options and defaults."`
+	Run     runCmd     `cmd:"" help:"Explore a target."`
+	Replay  replayCmd  `cmd:"" help:"Repeat a recorded run and compare."`
+	Shrink  shrinkCmd  `cmd:"" help:"Look for a smaller run that violates the same property."`
+	Explain explainCmd `cmd:"" help:"Draw a recorded run."`
+	Compare compareCmd `cmd:"" help:"Compare strategies: runs to the first finding."`
+	Plan    planCmd    `cmd:"" help:"How many tests of partitions and operations are enough."`
+	Distal  distalCmd  `cmd:"" help:"Check, transform and search protocols written in Distal."`
+	kong.Plugins
+
+	Version kong.VersionFlag `help:"Print the version."`
+}
+
+const description = `Test implementations of consensus and replication protocols.
+
+Examples:
+  %s
+
+Exit status: 0 nothing found, 1 a finding, 2 wrong usage or a failure of the tool, 130 interrupted with
+nothing found.
+
+Memory: unless GOGC and GOMEMLIMIT say otherwise, garbage is collected late (GOGC=400), within three quarters of
+the machine's memory.`
+
+// examples are lines for the help of every command line.
+var examples = []string{
+	"lockstep list",
+	"lockstep run TARGET --runs 10000 --seed 7",
+	"lockstep run TARGET --nodes 5 --strategy walk:crash=1,restart=1 --for 30s --json",
+	"lockstep run ./cmd/check --strategy uniform:period=4,isolations=4,rounds=16",
+	"lockstep replay lockstep-out/smr-bug-prefix-seed7-run12.trace",
+	"lockstep compare TARGET --strategies uniform,walk,pctcp",
+	"lockstep plan split --nodes 5 --k 2 --confidence 0.95",
+	"lockstep distal explore examples/distal/paxos_buggy.distal",
+}
+
+// Env is what a command works with.
+type Env struct {
+	// Ctx ends when the program is interrupted.
+	Ctx context.Context
+	// Out and Err are where a command writes.
+	Out, Err io.Writer
+	// Self is how the program was called, for commands to paste.
+	Self string
+
+	app     *App
+	args    []string
+	asked   string // the name by which this program was asked for, where it was built on demand
+	command string // the command without its arguments, e.g. "distal explore"
+	status  int
+	// write writes a file.
+	write func(file string, content func(io.Writer) error) error
+}
+
+// Found says that something was found, which is the exit status.
+func (e *Env) Found() { e.status = statusFinding }
+
+// Interrupted reports whether somebody stopped the program.
+func (e *Env) Interrupted() bool { return e.Ctx.Err() != nil }
+
+// Main runs the command line of the process and ends it.
+func (a App) Main() {
+	tune()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
+	os.Exit(a.execute(ctx, os.Args[0], os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// execute runs one command line and returns its exit status.
+func (a App) execute(ctx context.Context, self string, args []string, out, errOut io.Writer) (status int) {
+	exited := false
+	g := grammar{Plugins: a.Commands}
+	parser, err := kong.New(&g, kong.Name("lockstep"),
+		kong.Description(fmt.Sprintf(description, strings.Join(append(a.Examples, examples...), "\n  "))),
+		kong.Vars{"version": lockstep.Version, "tries": fmt.Sprint(shrink.DefaultTries)}, kong.Writers(out, errOut),
+		kong.Exit(func(code int) { exited, status = true, code }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
+	if err != nil {
+		fmt.Fprintln(errOut, "lockstep:", err)
+		return statusFailure
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	parsed, err := parser.Parse(args)
+	if exited { // --help or --version was printed
+		return status
+	}
+	e := &Env{Ctx: ctx, Out: out, Err: errOut, Self: self, app: &a, args: args, asked: os.Getenv(programVariable), write: keep.WriteFile}
+	_ = os.Unsetenv(programVariable) // it is not about programs that this one starts
+	if err == nil {
+		e.command = commandOf(parsed)
+		err = parsed.Run(e)
+	}
+	return e.end(err)
+}
+
+// end prints what went wrong and returns the exit status.
+func (e *Env) end(err error) int {
+	switch {
+	case e.Interrupted() && (err == nil || errors.Is(err, context.Canceled)):
+		if err != nil {
+			fmt.Fprintln(e.Err, "lockstep: interrupted")
+		}
+		if e.status == statusClean {
+			return statusInterrupted
+		}
+		return e.status
+	case err != nil:
+		fmt.Fprintln(e.Err, "lockstep:", oneLine(err))
+		return statusFailure
+	default:
+		return e.status
+	}
+}
+
+// commandOf is the command that was given, without its arguments.
+func commandOf(parsed *kong.Context) string {
+	var words []string
+	for _, w := range strings.Fields(parsed.Command()) {
+		if !strings.HasPrefix(w, "<") && !strings.HasPrefix(w, "[") {
+			words = append(words, w)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// oneLine is an error as one line, however many it wraps.
+func oneLine(err error) string {
+	var parse *kong.ParseError
+	if errors.As(err, &parse) {
+		return parse.Error() + " (see lockstep --help)"
+	}
+	return strings.TrimPrefix(joinLines(err.Error()), "lockstep: ")
+}

@@ -1,0 +1,178 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/target"
+	"github.com/lockstep-go/lockstep/target/smr"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// stopping is the replicated log, in which somebody interrupts the program when so many runs
+// were begun.
+type stopping struct {
+	smr.Cluster
+	left *int
+	stop context.CancelFunc
+}
+
+func (s stopping) Describe() (lockstep.Info, error) {
+	info, err := s.Cluster.Describe()
+	info.Name, info.Options = "stopping", nil
+	return info, err
+}
+
+func (s stopping) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
+	d, err := s.Cluster.Deploy(p)
+	return &stoppingDeployment{d, s}, err
+}
+
+type stoppingDeployment struct {
+	lockstep.Deployment
+	system stopping
+}
+
+func (d *stoppingDeployment) Reset(ctx context.Context, seed uint64, out *lockstep.Outbox) error {
+	if *d.system.left--; *d.system.left == 0 {
+		d.system.stop()
+	}
+	return d.Deployment.Reset(ctx, seed, out)
+}
+
+// interrupted runs a command that is interrupted after so many runs.
+func interrupted(t *testing.T, bug bool, after int, args ...string) (status int, out, errOut string) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	app := App{Targets: []target.Target{target.Of("stopping", "one that is interrupted",
+		stopping{Cluster: smr.Cluster{Nodes: 3, Bug: bug}, left: &after, stop: cancel}, smr.Prefix)}}
+	var a, b bytes.Buffer
+	status = app.execute(ctx, "lockstep", args, &a, &b)
+	return status, a.String(), b.String()
+}
+
+// One rule for interrupts: what was done is printed and stored, and the verdict is unknown
+// unless something was found.
+func TestInterrupt(t *testing.T) {
+	for _, c := range []struct {
+		what   string
+		bug    bool
+		after  int
+		args   []string
+		status int
+		says   []string
+	}{
+		{"before the first run", false, 1, []string{"run", "stopping", "--workers", "1"}, 130, []string{"UNKNOWN nothing found", ", interrupted"}},
+		{"nothing found", false, 100, []string{"run", "stopping", "--workers", "1", "--json"}, 130, []string{`"interrupted":true`, `"verdict":"unknown"`}},
+		{"with a finding", true, 700, []string{"run", "stopping", "--workers", "1", "--keep-going", "--json"}, 1, []string{`"interrupted":true`, `"verdict":"fail"`, `"trace":"lockstep-out/stopping-prefix`}},
+		{"comparing", false, 150, []string{"compare", "stopping", "--strategies", "walk,uniform", "--runs", "100", "--workers", "1"}, 130, []string{"interrupted: these are the campaigns made until then"}},
+		{"comparing, as JSON", false, 150, []string{"compare", "stopping", "--strategies", "walk,uniform", "--runs", "100", "--workers", "1", "--json"}, 130,
+			[]string{`"command":"compare"`, `"interrupted":true`, `"verdict":"unknown"`, `"campaigns":1`}},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			status, out, errOut := interrupted(t, c.bug, c.after, c.args...)
+			if status != c.status {
+				t.Errorf("status %d, want %d", status, c.status)
+			}
+			for _, text := range c.says {
+				if !strings.Contains(out, text) {
+					t.Errorf("it does not say %q", text)
+				}
+			}
+			if t.Failed() {
+				t.Logf("%s%s", out, errOut)
+			}
+		})
+	}
+}
+
+// A finding is kept although the interrupt came before it was shrunk.
+func TestInterruptKeepsTheFinding(t *testing.T) {
+	status, out, errOut := interrupted(t, true, 700, "run", "stopping", "--workers", "1", "--keep-going", "--junit", "junit.xml", "--report", "page.html")
+	if status != statusFinding {
+		t.Fatalf("status %d\n%s%s", status, out, errOut)
+	}
+	found, _ := filepath.Glob("lockstep-out/*.trace")
+	if len(found) == 0 {
+		t.Fatalf("no trace is stored\n%s%s", out, errOut)
+	}
+	for _, file := range found {
+		if tr, err := trace.ReadFile(file); err != nil || tr.Outcome.Finding == nil {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+	for _, file := range []string{"junit.xml", "page.html"} {
+		if text, err := os.ReadFile(file); err != nil || !strings.Contains(string(text), "interrupted") {
+			t.Errorf("%s does not say that it was interrupted: %v", file, err)
+		}
+	}
+}
+
+// An error that only says that the program was interrupted is not a failure of the tool.
+func TestInterruptIsNoFailure(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	var b bytes.Buffer
+	e := &Env{Ctx: ctx, Err: &b}
+	if got := e.end(context.Canceled); got != statusInterrupted || b.String() != "lockstep: interrupted\n" {
+		t.Errorf("status %d, %q", got, b.String())
+	}
+	if got := e.end(os.ErrPermission); got != statusFailure {
+		t.Errorf("another failure has the status %d", got)
+	}
+}
+
+func TestJSON(t *testing.T) {
+	for _, c := range []struct {
+		value any
+		want  string
+	}{
+		{struct {
+			A string `json:"a"`
+		}{"x<y\n"}, `{"schema":2,"command":"run","a":"x<y\n"}` + "\n"},
+		{struct{}{}, `{"schema":2,"command":"run"}` + "\n"},
+		{[]int{1}, ""},
+	} {
+		var b bytes.Buffer
+		err := (&Env{Out: &b, command: "run"}).JSON(c.value)
+		if b.String() != c.want || (err == nil) != (c.want != "") {
+			t.Errorf("%v: %q, %v", c.value, b.String(), err)
+		}
+		if c.want != "" && !json.Valid(b.Bytes()) {
+			t.Errorf("%s is no JSON", b.String())
+		}
+	}
+}
+
+// Which build a target that is linked in belongs to is said only where it is known.
+func TestLinkedBuild(t *testing.T) {
+	e := &Env{app: &App{Targets: smr.Targets, Programs: []target.Program{
+		{Name: "smr", Package: "example.com/x", Module: "example.com", Library: "example.com/none", Versions: []string{"v1.0.0"}}}}}
+	if at, err := e.locate("smr", nil); err != nil || at.program != nil || at.build != "" {
+		t.Errorf("%+v, %v", at, err)
+	}
+	if at, err := e.locate("smr", []string{"version=v9.0.0"}); err != nil || at.program == nil || at.version != "v9.0.0" {
+		t.Errorf("in another version: %+v, %v", at, err)
+	}
+	info := &debug.BuildInfo{Deps: []*debug.Module{
+		{Path: "a", Version: "v1.0.0"},
+		{Path: "b", Version: "v1.0.0", Replace: &debug.Module{Path: "b", Version: "v2.0.0"}},
+		{Path: "c", Version: "v1.0.0", Replace: &debug.Module{Path: "../c"}},
+		{Path: "d", Version: "(devel)"},
+		{Path: "e", Version: "v1.0.0", Replace: &debug.Module{Path: "fork", Version: "v1.0.0"}},
+	}}
+	for path, want := range map[string]string{"a": "v1.0.0", "b": "v2.0.0", "c": "", "d": "", "e": "", "f": ""} {
+		if got := versionIn(info, path); got != want {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+}

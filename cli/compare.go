@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/compare"
+	"github.com/lockstep-go/lockstep/report/campaign"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+type compareCmd struct {
+	explored
+	Strategies []string `required:"" sep:"none" placeholder:"S,S,..." help:"Strategies to compare, separated by commas or blanks; may be repeated."`
+	Runs       int      `default:"10000" placeholder:"N" help:"Most runs of one campaign (${default})."`
+	Repeat     int      `default:"10" placeholder:"R" help:"Campaigns with each strategy (${default})."`
+	Report     string   `placeholder:"FILE" help:"Write the comparison as an HTML page with a plot."`
+	JSON       bool     `name:"json" help:"Print one JSON object."`
+}
+
+// Help is the longer help.
+func (compareCmd) Help() string {
+	return `Runs to the first finding, with exact intervals.
+
+Examples:
+  lockstep compare smr-bug --strategies uniform,walk,baseline
+  lockstep compare smr-bug --strategies 'uniform:isolations=6,rounds=24 pctcp:depth=4' --repeat 20 --json`
+}
+
+// compared is the JSON of a comparison.
+type compared struct {
+	Verdict trace.Verdict `json:"verdict"`
+	*compare.Result
+	ElapsedMS   int64 `json:"elapsed_ms"`
+	Interrupted bool  `json:"interrupted"`
+}
+
+// Run compares.
+func (c *compareCmd) Run(e *Env) error {
+	at, err := c.here(e)
+	if err != nil {
+		return err
+	}
+	if err := notNegative("runs", int64(c.Runs)); err != nil {
+		return err
+	}
+	plan, err := c.plan(at)
+	if err != nil {
+		return err
+	}
+	plan.Runs = c.Runs
+	strategies, err := ParseStrategies(c.Strategies)
+	if err != nil {
+		return err
+	}
+	start, show := time.Now(), e.Progress(0, 0)
+	result, err := compare.Strategies(e.Ctx, compare.Comparison{Plan: plan, Strategies: strategies, Repeat: c.Repeat,
+		Clock: func() time.Duration { return time.Since(start) },
+		Progress: func(r compare.Row) {
+			_ = show.Show(func(time.Duration) string {
+				return fmt.Sprintf("%s: %d campaigns, %d found something", r.Strategy, r.Campaigns, r.Found)
+			})
+		}})
+	_ = show.Done()
+	if result == nil {
+		return err
+	}
+	out := compared{Verdict: trace.Pass, Result: result, ElapsedMS: time.Since(start).Milliseconds(), Interrupted: result.Interrupted}
+	if result.Interrupted {
+		out.Verdict = trace.Unknown
+	}
+	for _, row := range result.Rows {
+		if row.Found > 0 {
+			e.Found()
+			out.Verdict = trace.Fail
+		}
+	}
+	return errors.Join(err, c.print(e, &out))
+}
+
+// print writes the comparison.
+func (c *compareCmd) print(e *Env, out *compared) error {
+	var failed error
+	if c.Report != "" {
+		failed = e.write(c.Report, func(w io.Writer) error { return campaign.ComparePage(w, out.Result, c.again()) })
+	}
+	if c.JSON {
+		return errors.Join(e.JSON(out), failed)
+	}
+	err := out.WriteText(e.Out)
+	if out.Interrupted {
+		fmt.Fprintln(e.Out, "interrupted: these are the campaigns made until then")
+	}
+	return errors.Join(err, failed)
+}
+
+// again is the command line that makes the comparison again.
+func (c *compareCmd) again() string {
+	words := append([]string{"lockstep compare", quoted(c.Target), "--strategies", quoted(strings.Join(c.Strategies, " "))}, c.words()...)
+	return strings.Join(append(words, fmt.Sprintf("--runs %d --repeat %d --seed %d", c.Runs, c.Repeat, c.Seed)), " ")
+}
+
+// ParseStrategies reads lists of strategies. A comma separates two strategies where what
+// follows it is the name of one, and two options of one strategy elsewhere.
+func ParseStrategies(lists []string) ([]lockstep.Strategy, error) {
+	var all []lockstep.Strategy
+	for _, list := range lists {
+		for _, text := range SplitStrategies(list) {
+			s, err := strategy.Parse(text)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, s)
+		}
+	}
+	if len(all) == 0 {
+		return nil, errors.New("--strategies names no strategy")
+	}
+	return all, nil
+}

@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/lockstep-go/lockstep/distal"
+	"github.com/lockstep-go/lockstep/distal/explore"
+)
+
+// distalTestCmd runs the tests of a file.
+type distalTestCmd struct {
+	program
+	Names  []string `arg:"" optional:"" help:"Tests to run; all of the file unless given."`
+	Memory int64    `placeholder:"MB" help:"Memory limit of each in megabytes; 0 is 4096."`
+	JSON   bool     `name:"json" help:"Print one JSON object."`
+}
+
+// Help is the longer help.
+func (distalTestCmd) Help() string {
+	return "Exit status 1: a test does not end as it expects.\n\nExample:\n  lockstep distal test examples/distal/benor_fixed.distal"
+}
+
+// Run carries the command out.
+func (c *distalTestCmd) Run(e *Env) error {
+	text, err := c.read()
+	if err != nil {
+		return err
+	}
+	o := distal.ExploreOptions{Memory: c.Memory << 20, Progress: func(explore.Progress) bool { return e.Ctx.Err() == nil }}
+	results, remarks := distal.Tests(text, o, c.Names...)
+	if err := c.tell(e, remarks); err != nil {
+		return err
+	}
+	for _, r := range results {
+		if !r.OK {
+			e.Found()
+		}
+	}
+	if c.JSON {
+		return e.JSON(struct {
+			Tests any `json:"tests"`
+		}{results})
+	}
+	for _, r := range results {
+		word := "ok  "
+		if !r.OK {
+			word = "FAIL"
+		}
+		expect := r.Expect
+		if expect == "" {
+			expect = "nothing"
+		}
+		fmt.Fprintf(e.Out, "%s %s: %s, expects %s; %d states, %s\n", word, r.Test, r.Verdict, expect, r.States, r.Complete())
+	}
+	if len(results) == 0 {
+		fmt.Fprintf(e.Out, "%s has no tests\n", c.File)
+	}
+	return nil
+}

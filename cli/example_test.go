@@ -1,0 +1,48 @@
+package cli_test
+
+import (
+	"fmt"
+
+	"github.com/lockstep-go/lockstep/cli"
+	"github.com/lockstep-go/lockstep/target"
+	"github.com/lockstep-go/lockstep/target/smr"
+)
+
+// A lockstep of one's own is a main of one line.
+func ExampleMain() {
+	main := func() { cli.Main(smr.Targets...) }
+	_ = main
+}
+
+// A command line with targets that are linked in, and one that is built on demand.
+func ExampleApp() {
+	app := cli.App{Targets: smr.Targets, Programs: []target.Program{{Name: "server", Help: "the server, in the version asked for",
+		Package: "example.com/server/lockstep", Module: "example.com/server", Library: "example.com/raft", Versions: []string{"v1.4.0"}}}}
+	main := app.Main
+	_ = main
+}
+
+func ExampleSplitStrategies() {
+	for _, s := range cli.SplitStrategies("uniform:period=4,rounds=16,walk baseline") {
+		fmt.Println(s)
+	}
+	// Output:
+	// uniform:period=4,rounds=16
+	// walk
+	// baseline
+}
+
+func ExampleParseStrategies() {
+	list, err := cli.ParseStrategies([]string{"uniform,baseline", "walk:steps=9"})
+	fmt.Println(len(list), err)
+	_, err = cli.ParseStrategies([]string{"magic"})
+	fmt.Println(err != nil)
+	// Output:
+	// 3 <nil>
+	// true
+}
+
+func ExampleCheckOut() {
+	fmt.Println(cli.CheckOut("example_test.go"))
+	// Output: --out example_test.go: example_test.go is not a folder
+}

@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/lockstep-go/lockstep"
+)
+
+// explored are the flags that say what is explored, which several commands share.
+type explored struct {
+	Target  string   `arg:"" help:"What to test: lockstep list names targets; or the folder or import path of a main package."`
+	Nodes   *int     `placeholder:"N" help:"Number of nodes."`
+	Set     []string `placeholder:"K=V" sep:"none" help:"Option of the target; may be repeated."`
+	Steps   int      `placeholder:"N" help:"Length of a run in steps; 0 leaves it to the strategy."`
+	Settle  *int     `placeholder:"N" help:"Steps of the settling stage, after which liveness is judged; the target's unless given."`
+	Seed    uint64   `placeholder:"X" help:"Seed of the campaign, or of the first of several."`
+	Workers int      `placeholder:"W" help:"Runs at once; 0 is one for each processor. Results do not depend on it."`
+}
+
+// here finds the target. Where it is in another program, that takes over.
+func (x *explored) here(e *Env) (*place, error) {
+	at, err := e.locate(x.Target, x.Set)
+	if err == nil && at.program != nil {
+		err = e.handOver(at.program, at.version)
+	}
+	return &at, err
+}
+
+// plan is the plan of these flags, still without a strategy.
+func (x *explored) plan(at *place) (lockstep.Plan, error) {
+	settle := at.target.Settle
+	if x.Settle != nil {
+		settle = *x.Settle
+	}
+	plan := lockstep.Plan{Spec: at.target.Spec, Seed: x.Seed, Steps: x.Steps, Settle: settle, Workers: x.Workers}
+	if err := notNegative("steps", int64(x.Steps), "settle", int64(settle), "workers", int64(x.Workers)); err != nil {
+		return plan, err
+	}
+	pairs := at.set
+	if x.Nodes != nil {
+		if *x.Nodes < 1 {
+			return plan, fmt.Errorf("--nodes is %d, allowed is 1 and more", *x.Nodes)
+		}
+		pairs = append([]string{fmt.Sprintf("nodes=%d", *x.Nodes)}, pairs...)
+	}
+	var err error
+	plan.System, err = at.system(pairs)
+	return plan, err
+}
+
+// words are the flags as they were given, without the seed.
+func (x *explored) words() []string {
+	var words []string
+	if x.Nodes != nil {
+		words = append(words, fmt.Sprintf("--nodes %d", *x.Nodes))
+	}
+	for _, s := range x.Set {
+		words = append(words, "--set "+quoted(s))
+	}
+	if x.Steps > 0 {
+		words = append(words, fmt.Sprintf("--steps %d", x.Steps))
+	}
+	if x.Settle != nil {
+		words = append(words, fmt.Sprintf("--settle %d", *x.Settle))
+	}
+	return words
+}
+
+// notNegative checks flags, given by name and value.
+func notNegative(pairs ...any) error {
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1].(int64) < 0 {
+			return fmt.Errorf("--%s is negative, allowed is 0 and more", pairs[i])
+		}
+	}
+	return nil
+}

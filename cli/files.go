@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/keep"
+	"github.com/lockstep-go/lockstep/target"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// CheckOut reports before any work is done when the folder of the flag --out could not be
+// written to.
+func CheckOut(dir string) error {
+	at := dir
+	for {
+		info, err := os.Stat(at)
+		if err == nil {
+			if !info.IsDir() {
+				return fmt.Errorf("--out %s: %s is not a folder", dir, at)
+			}
+			break
+		}
+		parent := filepath.Dir(at)
+		if !errors.Is(err, os.ErrNotExist) || parent == at {
+			return fmt.Errorf("--out %s cannot be used: %w", dir, err)
+		}
+		at = parent
+	}
+	f, err := os.CreateTemp(at, ".lockstep-*")
+	if err != nil {
+		return fmt.Errorf("--out %s cannot be written to: %w", dir, err)
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// Keep shrinks, draws and stores a failing run. Where the trace cannot be stored, it goes to
+// the folder for temporary files or to standard error, so that what was found is not lost;
+// the failure is reported all the same.
+func (e *Env) Keep(plan lockstep.Plan, found *trace.Trace, o keep.Options) (*keep.Kept, error) {
+	o.Write, o.Tool = e.write, tool()
+	o.Replay = e.Replay
+	k, err := keep.Run(e.Ctx, plan, found, o)
+	if k.File == "" {
+		k.File, err = e.rescue(k.Trace, err)
+	}
+	return k, err
+}
+
+// Replay is the command that replays a trace.
+func (e *Env) Replay(file string) string { return e.Self + " replay " + quoted(file) }
+
+// store stores a trace as it is.
+func (e *Env) store(dir string, t *trace.Trace) (string, error) {
+	file := filepath.Join(dir, keep.NameOf(t)+".trace")
+	t.Header.Tool = tool()
+	if err := keep.Trace(e.write, file, t); err != nil {
+		return e.rescue(t, err)
+	}
+	return file, nil
+}
+
+// rescue stores a trace anywhere.
+func (e *Env) rescue(t *trace.Trace, err error) (string, error) {
+	spare := filepath.Join(os.TempDir(), keep.NameOf(t)+".trace")
+	if keep.Trace(e.write, spare, t) == nil {
+		return spare, fmt.Errorf("%w; it is in %s instead", err, spare)
+	}
+	fmt.Fprintln(e.Err, "lockstep: no folder takes the trace, so here it is:")
+	_ = trace.Write(e.Err, t)
+	return "", err
+}
+
+// ours is the program whose traces need not name it.
+const ours = "github.com/lockstep-go/lockstep/cmd/lockstep"
+
+// tool names this program in traces: its version and, where it is one of somebody's own, its
+// main package.
+func tool() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Path == "" || info.Path == ours || target.ThisBuild() != "" {
+		return lockstep.Version
+	}
+	return lockstep.Version + " " + info.Path
+}
+
+// joinLines makes one line of a text.
+func joinLines(s string) string {
+	return strings.Join(strings.Fields(strings.ReplaceAll(s, "\n", "; ")), " ")
+}
+
+// quoted is a word as a shell takes it.
+func quoted(s string) string {
+	if strings.ContainsAny(s, " '\"$&;()<>|*?[]#~`\\\t") {
+		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	}
+	return s
+}

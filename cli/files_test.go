@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/lockstep-go/lockstep/keep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// fullDisk takes a few bytes and then no more.
+type fullDisk struct {
+	io.Writer
+	left int
+}
+
+func (f *fullDisk) Write(p []byte) (int, error) {
+	if f.left -= len(p); f.left < 0 {
+		return 0, syscall.ENOSPC
+	}
+	return f.Writer.Write(p)
+}
+
+// fullIn makes the disk full for the folders named.
+func fullIn(full ...string) func(string, func(io.Writer) error) error {
+	return func(file string, content func(io.Writer) error) error {
+		for _, dir := range full {
+			if strings.HasPrefix(file, dir) {
+				return keep.WriteFile(file, func(w io.Writer) error { return content(&fullDisk{w, 20}) })
+			}
+		}
+		return keep.WriteFile(file, content)
+	}
+}
+
+// A full disk loses nothing: the trace goes elsewhere, or to standard error, the summary
+// is printed all the same, and the status is 2.
+func TestFullDisk(t *testing.T) {
+	for _, everywhere := range []bool{false, true} {
+		spare := t.TempDir()
+		t.Setenv("TMPDIR", spare)
+		dir := filepath.Join(t.TempDir(), "out")
+		var out, errOut bytes.Buffer
+		e := &Env{Ctx: context.Background(), Out: &out, Err: &errOut, Self: "lockstep", app: &testApp, write: fullIn(dir)}
+		if everywhere {
+			e.write = fullIn(dir, spare)
+		}
+		c := runCmd{explored: explored{Target: "smr-bug"}, Strategy: "uniform", Out: dir}
+		err := c.Run(e)
+		if err == nil || !strings.Contains(err.Error(), "no space left on device") {
+			t.Fatalf("error %v", err)
+		}
+		if e.end(err) != statusFailure {
+			t.Error("the status is not that of a failure")
+		}
+		if !strings.Contains(out.String(), "FAIL prefix") || !strings.Contains(out.String(), "guarantee:") {
+			t.Errorf("the summary is lost:\n%s", out.String())
+		}
+		left, _ := filepath.Glob(filepath.Join(dir, "*"))
+		hidden, _ := filepath.Glob(filepath.Join(dir, ".*lockstep*"))
+		if len(left)+len(hidden) > 0 {
+			t.Errorf("halves of files are left: %q %q", left, hidden)
+		}
+		if everywhere {
+			_, text, _ := strings.Cut(errOut.String(), "no folder takes the trace, so here it is:\n")
+			text, _, _ = strings.Cut(text, "lockstep: ")
+			if _, err := trace.Read(strings.NewReader(text)); err != nil {
+				t.Errorf("what is printed is not the trace: %v\n%s", err, errOut.String())
+			}
+		} else if saved, _ := filepath.Glob(filepath.Join(spare, "*.trace")); len(saved) == 0 || !strings.Contains(err.Error(), "instead") {
+			t.Errorf("saved %q, error %v", saved, err)
+		}
+	}
+}
+
+func TestQuoted(t *testing.T) {
+	for in, want := range map[string]string{"a/b.trace": "a/b.trace", "a b": "'a b'", "it's": `'it'\''s'`} {
+		if got := quoted(in); got != want {
+			t.Errorf("quoted(%q) = %s, want %s", in, got, want)
+		}
+	}
+}

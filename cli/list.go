@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target"
+)
+
+type listCmd struct {
+	Name string `arg:"" optional:"" help:"Only this target or strategy."`
+	JSON bool   `name:"json" help:"Print one JSON object."`
+}
+
+// listed is a target or a strategy as list shows it.
+type listed struct {
+	Name     string          `json:"name"`
+	Help     string          `json:"help"`
+	Options  []target.Option `json:"options"`
+	Linked   bool            `json:"linked"`             // part of this program, else built on demand
+	Library  string          `json:"library,omitempty"`  // what comes in versions
+	Versions []string        `json:"versions,omitempty"` // known to work
+}
+
+// Help is the longer help.
+func (listCmd) Help() string {
+	return "Example:\n  lockstep list --json\n  lockstep list etcdraft"
+}
+
+// Run lists.
+func (c *listCmd) Run(e *Env) error {
+	var all struct {
+		Targets    []listed `json:"targets"`
+		Strategies []listed `json:"strategies"`
+	}
+	all.Targets = e.app.list()
+	for _, k := range strategy.All() {
+		all.Strategies = append(all.Strategies, listed{Name: k.Name, Help: k.Help, Options: k.Options(), Linked: true})
+	}
+	if c.Name != "" {
+		all.Targets, all.Strategies = only(all.Targets, c.Name), only(all.Strategies, c.Name)
+		if len(all.Targets)+len(all.Strategies) == 0 {
+			at, err := e.locate(c.Name, nil)
+			if err == nil && at.program != nil {
+				err = e.handOver(at.program, at.version)
+			}
+			if err != nil {
+				return err
+			}
+			all.Targets = only(e.app.list(), at.target.Name)
+		} else if t := all.Targets; len(t) == 1 && !t[0].Linked {
+			return e.handOver(e.app.program(c.Name), "")
+		}
+	}
+	if c.JSON {
+		return e.JSON(all)
+	}
+	if len(all.Targets) > 0 {
+		fmt.Fprintln(e.Out, "Targets (lockstep run TARGET --set key=value):")
+		writeListed(e.Out, all.Targets)
+	}
+	if c.Name == "" {
+		fmt.Fprintln(e.Out)
+	}
+	if len(all.Strategies) > 0 {
+		fmt.Fprintln(e.Out, "Strategies (--strategy name:key=value,key=value):")
+		writeListed(e.Out, all.Strategies)
+	}
+	return nil
+}
+
+// list are the targets, those that are linked in first.
+func (a *App) list() []listed {
+	var all []listed
+	for _, t := range a.Targets {
+		l := listed{Name: t.Name, Help: t.Help, Options: t.Options(), Linked: true}
+		if p := a.program(t.Name); p != nil {
+			l.Library, l.Versions = p.Library, p.Versions
+		}
+		all = append(all, l)
+	}
+	for _, p := range a.Programs {
+		if len(only(all, p.Name)) == 0 {
+			all = append(all, listed{Name: p.Name, Help: p.Help, Library: p.Library, Versions: p.Versions})
+		}
+	}
+	return all
+}
+
+func only(list []listed, name string) []listed {
+	return slices.DeleteFunc(slices.Clone(list), func(l listed) bool { return l.Name != name })
+}
+
+func writeListed(w io.Writer, list []listed) {
+	for _, l := range list {
+		fmt.Fprintf(w, "  %-12s %s\n", l.Name, l.Help)
+		if len(l.Versions) > 0 {
+			fmt.Fprintf(w, "      %-14s of %s, built on demand: %s\n", target.VersionKey, l.Library, strings.Join(l.Versions, ", "))
+		}
+		for _, o := range l.Options {
+			fmt.Fprintf(w, "      %-14s %s (%s)\n", o.Key, o.Help, o.Default)
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"math"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"strings"
+)
+
+// throughput is the garbage collector's target percentage. Campaigns make much garbage and
+// keep little, so that collecting late costs little memory and saves much time.
+const throughput = 400
+
+// tune sets the garbage collector for throughput, unless the environment says how it is to
+// work.
+func tune() {
+	percent, limit := collector(os.Getenv, memory())
+	if percent > 0 {
+		debug.SetGCPercent(percent)
+	}
+	if limit > 0 {
+		debug.SetMemoryLimit(limit)
+	}
+}
+
+// collector says how to set the garbage collector on a machine with so much memory; 0
+// leaves it as it is. Where the memory is not known there is no limit to keep to, and
+// nothing is changed.
+func collector(env func(string) string, memory uint64) (percent int, limit int64) {
+	if env("GOMEMLIMIT") == "" {
+		if memory == 0 {
+			return 0, 0
+		}
+		limit = int64(min(memory, math.MaxInt64) / 4 * 3)
+	}
+	if env("GOGC") == "" {
+		percent = throughput
+	}
+	return percent, limit
+}
+
+// memory is what the machine, or the container that the program is in, has; 0: not known.
+func memory() uint64 {
+	least := uint64(0)
+	for _, text := range []string{firstLine("/proc/meminfo"), firstLine("/sys/fs/cgroup/memory.max")} {
+		if n := bytesIn(text); n > 0 && (least == 0 || n < least) {
+			least = n
+		}
+	}
+	return least
+}
+
+func firstLine(file string) string {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return ""
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	return line
+}
+
+// bytesIn reads "MemTotal: 16303428 kB" or a plain number of bytes; 0 is neither.
+func bytesIn(line string) uint64 {
+	unit := uint64(1)
+	text := strings.TrimPrefix(line, "MemTotal:")
+	if kilo, ok := strings.CutSuffix(text, "kB"); ok {
+		text, unit = kilo, 1024
+	}
+	n, err := strconv.ParseUint(strings.TrimSpace(text), 10, 64)
+	if err != nil || n > math.MaxUint64/unit {
+		return 0
+	}
+	return n * unit
+}

@@ -1,0 +1,33 @@
+package cli
+
+import "testing"
+
+func TestCollector(t *testing.T) {
+	for _, c := range []struct {
+		gogc, limit string
+		memory      uint64
+		wantPercent int
+		wantLimit   int64
+	}{
+		{"", "", 8 << 30, 400, 6 << 30},
+		{"100", "", 8 << 30, 0, 6 << 30},
+		{"", "1GiB", 8 << 30, 400, 0},
+		{"off", "1GiB", 8 << 30, 0, 0},
+		{"", "", 0, 0, 0},
+		{"", "1GiB", 0, 400, 0},
+	} {
+		env := map[string]string{"GOGC": c.gogc, "GOMEMLIMIT": c.limit}
+		percent, limit := collector(func(k string) string { return env[k] }, c.memory)
+		if percent != c.wantPercent || limit != c.wantLimit {
+			t.Errorf("%+v: %d, %d", c, percent, limit)
+		}
+	}
+}
+
+func TestBytesIn(t *testing.T) {
+	for line, want := range map[string]uint64{"MemTotal:        2048 kB": 2 << 20, "4096": 4096, "max": 0, "": 0, "99999999999999999999": 0, "18446744073709551615 kB": 0} {
+		if got := bytesIn(line); got != want {
+			t.Errorf("%q: %d, want %d", line, got, want)
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/lockstep-go/lockstep/report"
+	"github.com/lockstep-go/lockstep/report/campaign"
+	"github.com/lockstep-go/lockstep/report/chart"
+	"github.com/lockstep-go/lockstep/trace"
+	"golang.org/x/term"
+)
+
+// Schema is the version of what all commands print with --json. It changes when a key goes
+// or changes its meaning, not when one is added.
+const Schema = 2
+
+// JSON prints an object on one line, with the schema and the name of the command before its
+// own keys.
+func (e *Env) JSON(v any) error {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return err
+	}
+	body := bytes.TrimPrefix(b.Bytes(), []byte("{"))
+	if len(body) == b.Len() {
+		return fmt.Errorf("%s prints no JSON object: %.40s", e.command, b.Bytes())
+	}
+	comma := ","
+	if body[0] == '}' {
+		comma = ""
+	}
+	_, err := fmt.Fprintf(e.Out, `{"schema":%d,"command":%q%s%s`, Schema, e.command, comma, body)
+	return err
+}
+
+// Grid draws a run, in colour and as wide as the terminal where there is one.
+func (e *Env) Grid(t *trace.Trace) error { return report.Grid(e.Out, t, options(e.Out)) }
+
+// Write writes a file.
+func (e *Env) Write(file string, content func(io.Writer) error) error { return e.write(file, content) }
+
+// Chart writes a chart to the file of the flag --svg.
+func (e *Env) Chart(file string, c chart.Chart) error {
+	if err := e.write(file, c.SVG); err != nil {
+		return fmt.Errorf("--svg %s: %w", file, err)
+	}
+	return nil
+}
+
+// options are the drawing options for a writer: colour and full width on a terminal.
+func options(w io.Writer) report.Options {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return report.Options{}
+	}
+	o := report.Options{Color: os.Getenv("NO_COLOR") == ""}
+	if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+		o.Width = min(width, 100)
+	}
+	return o
+}
+
+// Progress shows how work is getting on, on standard error: runs and limit are what is
+// planned, 0 where it is not known.
+func (e *Env) Progress(runs int, limit time.Duration) *campaign.Progress {
+	p := &campaign.Progress{W: e.Err, Now: time.Now, Runs: runs, Limit: limit}
+	if f, ok := e.Err.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		p.Terminal = true
+		p.Width, _, _ = term.GetSize(int(f.Fd())) // 0 stands for the usual width
+	}
+	p.Start()
+	return p
+}

@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/lockstep-go/lockstep/cover"
+	"github.com/lockstep-go/lockstep/report/chart"
+)
+
+// planCmd answers how many tests are enough.
+type planCmd struct {
+	Notion     string  `arg:"" enum:"split,separate,isolate,sequence" help:"split (k nodes apart), separate (k nodes from l others), isolate (a minority), sequence (k operations in a row)."`
+	Nodes      int     `required:"" placeholder:"N" help:"Number of nodes."`
+	K          int     `placeholder:"K" help:"Nodes to split (2), nodes on one side (1), or length of the sequence (1)."`
+	L          int     `placeholder:"L" help:"Nodes on the other side when separating (1)."`
+	Balanced   bool    `help:"Partitions whose sides differ by at most one node."`
+	Bridge     int     `placeholder:"B" help:"Nodes that see both sides."`
+	Operations int     `placeholder:"N" help:"Different operations, for sequences; 0 is three for each node."`
+	Targets    int     `placeholder:"N" help:"Sequences of which one is to occur; 0 is 1."`
+	Confidence float64 `placeholder:"C" xor:"question" help:"Wanted probability, in (0,1): how many tests?"`
+	Tests      int     `placeholder:"T" xor:"question" help:"Number of tests: what is reached?"`
+	SVG        string  `name:"svg" placeholder:"FILE" help:"Draw the probability over the number of tests."`
+	JSON       bool    `name:"json" help:"Print one JSON object."`
+}
+
+// Help is the longer help.
+func (planCmd) Help() string {
+	return `Examples:
+  lockstep plan split --nodes 5 --k 2 --confidence 0.95
+  lockstep plan separate --nodes 5 --k 2 --l 2 --tests 40
+  lockstep plan isolate --nodes 5 --balanced --confidence 0.86 --json
+  lockstep plan sequence --nodes 5 --k 1 --confidence 0.8 --svg sequence.svg`
+}
+
+// Run answers.
+func (c *planCmd) Run(e *Env) error {
+	if c.Confidence == 0 && c.Tests == 0 {
+		return errors.New("plan needs --confidence (how many tests?) or --tests (what is reached?)")
+	}
+	params := cover.Params{Notion: c.Notion, Nodes: c.Nodes, K: c.K, L: c.L, Balanced: c.Balanced, Bridge: c.Bridge,
+		Operations: c.Operations, Targets: c.Targets, Confidence: c.Confidence, Tests: c.Tests}
+	answer, err := cover.Plan(params)
+	if err != nil {
+		return err
+	}
+	if c.SVG != "" {
+		picture, err := curveChart(params, answer)
+		if err != nil {
+			return err
+		}
+		if err := e.Chart(c.SVG, picture); err != nil {
+			return err
+		}
+	}
+	if c.JSON {
+		return e.JSON(answer)
+	}
+	_, err = fmt.Fprint(e.Out, answer)
+	return err
+}
+
+// curvePoints is how many points a curve has at most.
+const curvePoints = 300
+
+// curveChart draws the probabilities of an answer over the number of tests, half as far
+// again as the answer goes.
+func curveChart(p cover.Params, a cover.Answer) (chart.Chart, error) {
+	end := max(a.Tests, a.TestsBound, a.TestsTrue)
+	end += end/2 + 1
+	stride := (end + curvePoints - 1) / curvePoints
+	points, err := cover.CurveAt(p, func(yield func(int) bool) {
+		for n := 1; n <= end && yield(n); n += stride {
+		}
+	})
+	if err != nil {
+		return chart.Chart{}, err
+	}
+	unit := "random tests"
+	if a.Notion == "sequence" {
+		unit = "random operations"
+	}
+	picture := chart.Chart{Title: fmt.Sprintf("%s: %v goals, %s", a.Notion, a.Goals, a.Space), X: unit, Y: "probability that every goal is covered", Top: 1}
+	for _, l := range []struct {
+		name  string
+		value func(cover.CurvePoint) float64
+	}{
+		{"exactly", func(p cover.CurvePoint) float64 { return p.True }},
+		{"at least: union bound", func(p cover.CurvePoint) float64 { return p.Probability }},
+		{"at least: the paper's rule", func(p cover.CurvePoint) float64 { return p.Bound }},
+	} {
+		line := chart.Line{Name: l.name}
+		known := false
+		for _, point := range points {
+			v := l.value(point)
+			known = known || v > 0
+			line.Points = append(line.Points, chart.Point{X: float64(point.Tests), Y: v})
+		}
+		if known { // what cannot be computed is 0 all along
+			picture.Lines = append(picture.Lines, line)
+		}
+	}
+	if a.Confidence > 0 {
+		picture.Lines = append(picture.Lines, chart.Line{Name: "wanted", Dashed: true,
+			Points: []chart.Point{{X: 0, Y: a.Confidence}, {X: float64(end), Y: a.Confidence}}})
+	}
+	return picture, nil
+}

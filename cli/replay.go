@@ -1,0 +1,288 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/keep"
+	"github.com/lockstep-go/lockstep/replay"
+	"github.com/lockstep-go/lockstep/report"
+	"github.com/lockstep-go/lockstep/shrink"
+	"github.com/lockstep-go/lockstep/target"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// recorded is the trace that a command is about, and the program that knows its target.
+type recorded struct {
+	Trace   string `arg:"" help:"Trace file."`
+	Program string `placeholder:"PACKAGE" help:"Main package of the program that knows the trace's target, where this one does not."`
+}
+
+// place finds the program that knows the trace's target.
+func (r *recorded) place(e *Env, t *trace.Trace) (place, error) {
+	h := &t.Header
+	if r.Program != "" && r.Program != e.asked {
+		return place{program: &target.Program{Name: r.Program, Package: r.Program}}, nil
+	}
+	var set []string
+	if p := e.app.program(h.Target); p != nil {
+		if version, ok := p.VersionOf(h.Build); ok {
+			set = []string{target.VersionKey + "=" + version}
+		}
+	}
+	at, err := e.locate(h.Target, set)
+	if err != nil {
+		return at, fmt.Errorf("%s: unknown target %q: this program knows %s; %s", r.Trace, h.Target, strings.Join(e.app.names(), ", "), r.who(h))
+	}
+	return at, nil
+}
+
+// who says which program would know the trace's target.
+func (r *recorded) who(h *trace.Header) string {
+	if _, program, ok := strings.Cut(h.Tool, " "); ok {
+		return fmt.Sprintf("the trace was made by %s, which --program %s builds and asks", program, quoted(program))
+	}
+	return "--program names the main package of one that knows it, which calls cli.Main with its targets"
+}
+
+// plan is the plan on which the trace can be repeated.
+func (r *recorded) plan(t *trace.Trace, at *place) (lockstep.Plan, error) {
+	if t.Header.Build == "" {
+		at.build = "" // the trace does not say which it was
+	}
+	if t.Header.Build != at.build {
+		return lockstep.Plan{}, fmt.Errorf("%s: the trace is of %s in the build %s, this program has %s", r.Trace, t.Header.Target, t.Header.Build, orUnnamed(at.build))
+	}
+	s, err := at.target.Rebuild(t.Header.Options)
+	if err != nil {
+		return lockstep.Plan{}, fmt.Errorf("%s: %w", r.Trace, err)
+	}
+	if at.build != "" {
+		s = named{s, at.build}
+	}
+	return lockstep.Plan{System: s, Spec: at.target.Spec}, nil
+}
+
+func orUnnamed(build string) string {
+	if build == "" {
+		return "one without a name"
+	}
+	return build
+}
+
+// open loads the trace and makes its plan. Where another program knows the target, it takes
+// over.
+func (r *recorded) open(e *Env) (*trace.Trace, lockstep.Plan, error) {
+	t, err := trace.ReadFile(r.Trace)
+	if err != nil {
+		return nil, lockstep.Plan{}, err
+	}
+	plan, err := r.known(e, t)
+	return t, plan, err
+}
+
+// known is the plan of a trace whose target this program knows; another that does takes over.
+func (r *recorded) known(e *Env, t *trace.Trace) (lockstep.Plan, error) {
+	at, err := r.place(e, t)
+	if err != nil {
+		return lockstep.Plan{}, err
+	}
+	if at.program != nil {
+		return lockstep.Plan{}, e.handOver(at.program, at.version)
+	}
+	return r.plan(t, &at)
+}
+
+type replayCmd struct {
+	recorded
+	JSON bool `name:"json" help:"Print one JSON object."`
+}
+
+// Help is the longer help.
+func (replayCmd) Help() string {
+	return "Exit status 1: the run fails, or the system does not repeat itself.\n\nExample:\n  lockstep replay lockstep-out/smr-bug-prefix-seed0-run6.trace"
+}
+
+// replayed is the JSON of a replay.
+type replayed struct {
+	Trace      string        `json:"trace"`
+	Target     string        `json:"target"`
+	Build      string        `json:"build,omitempty"`
+	Verdict    trace.Verdict `json:"verdict"`
+	Finding    any           `json:"finding"` // null: none
+	Result     string        `json:"result"`
+	Difference string        `json:"difference,omitempty"`
+	Failed     int           `json:"failed,omitempty"` // of so many repetitions, where it was repeated
+	Of         int           `json:"of,omitempty"`
+	Steps      int           `json:"steps"`
+}
+
+// Run repeats the run.
+func (c *replayCmd) Run(e *Env) error {
+	t, plan, err := c.open(e)
+	if err != nil {
+		return err
+	}
+	again, err := replay.Run(e.Ctx, plan, t)
+	if err != nil {
+		return err
+	}
+	o := again.Trace.Outcome
+	if o.Finding != nil || o.Verdict == trace.Flaky {
+		e.Found()
+	}
+	if c.JSON {
+		return e.JSON(replayed{Trace: c.Trace, Target: t.Header.Target, Build: t.Header.Build, Verdict: o.Verdict, Finding: o.Finding,
+			Result: again.Words(t), Difference: again.Difference, Failed: again.Failed, Of: again.Of, Steps: o.Steps})
+	}
+	if err := e.Grid(again.Trace); err != nil {
+		return err
+	}
+	fmt.Fprintf(e.Out, "replayed %d steps: %s\n", o.Steps, again.Words(t))
+	return nil
+}
+
+type shrinkCmd struct {
+	recorded
+	Out   string `placeholder:"FILE" help:"Where the smaller run goes; the default is the trace's name with .small.trace."`
+	Tries int    `placeholder:"N" help:"Most runs to make; 0 is ${tries}."`
+	JSON  bool   `name:"json" help:"Print one JSON object."`
+}
+
+// Help is the longer help.
+func (shrinkCmd) Help() string {
+	return "Example:\n  lockstep shrink lockstep-out/smr-bug-prefix-seed0-run6.found.trace --out small.trace"
+}
+
+// shrunk is the JSON of a run made smaller.
+type shrunk struct {
+	Trace       string         `json:"trace"`
+	Target      string         `json:"target"`
+	Build       string         `json:"build,omitempty"`
+	Verdict     trace.Verdict  `json:"verdict"`
+	Finding     *trace.Finding `json:"finding"`
+	Was         string         `json:"was"`
+	Is          string         `json:"is"`
+	Tries       int            `json:"tries"`
+	Exhausted   bool           `json:"exhausted"`
+	Interrupted bool           `json:"interrupted"`
+}
+
+// Run shrinks the run.
+func (c *shrinkCmd) Run(e *Env) error {
+	t, plan, err := c.open(e)
+	if err != nil {
+		return err
+	}
+	small, err := shrink.Run(e.Ctx, plan, t, shrink.Options{Tries: c.Tries})
+	if err != nil {
+		return err
+	}
+	out := c.Out
+	if out == "" {
+		out = strings.TrimSuffix(strings.TrimSuffix(c.Trace, ".trace"), ".found") + ".small.trace"
+	}
+	small.Trace.Header.Tool = tool()
+	if err := keep.Trace(e.write, out, small.Trace); err != nil {
+		return fmt.Errorf("%s cannot be written: %w", out, err)
+	}
+	e.Found()
+	o := small.Trace.Outcome
+	if c.JSON {
+		return e.JSON(shrunk{Trace: out, Target: t.Header.Target, Build: t.Header.Build, Verdict: o.Verdict, Finding: o.Finding,
+			Was: small.Was, Is: small.Is, Tries: small.Tries, Exhausted: small.Exhausted, Interrupted: e.Interrupted()})
+	}
+	if err := e.Grid(small.Trace); err != nil {
+		return err
+	}
+	interrupted := ""
+	if e.Interrupted() {
+		interrupted = ", interrupted"
+	}
+	fmt.Fprintf(e.Out, "from %s\nto   %s, in %d tries%s\ntrace %s\n", small.Was, small.Is, small.Tries, interrupted, out)
+	return nil
+}
+
+type explainCmd struct {
+	recorded
+	Width  int    `placeholder:"N" help:"Columns to fit into, 40 at least; the terminal's, or 100."`
+	HTML   string `name:"html" placeholder:"FILE" help:"Write a page to look at as well."`
+	ShiViz string `name:"shiviz" placeholder:"FILE" help:"Write the run for ShiViz as well."`
+}
+
+// Help is the longer help.
+func (explainCmd) Help() string {
+	return "Any trace is drawn. A run that is not in lock-step rounds is rewritten into an equivalent one that is, where\n" +
+		"its target is known and there is one; otherwise the first delivery that breaks the rounds is named.\n\nExamples:\n" +
+		"  lockstep explain lockstep-out/smr-bug-prefix-seed0-run6.trace --html run.html"
+}
+
+// Run draws the run.
+func (c *explainCmd) Run(e *Env) error {
+	if c.Width < 0 {
+		return fmt.Errorf("--width is %d, allowed is 0 and more", c.Width)
+	}
+	t, err := trace.ReadFile(c.Trace)
+	if err != nil {
+		return err
+	}
+	form, note, err := c.form(e, t)
+	if err != nil {
+		return err
+	}
+	o := options(e.Out)
+	if c.Width > 0 {
+		o.Width = c.Width
+	}
+	drawn := form
+	if form == nil {
+		drawn = t
+	}
+	if err := report.Grid(e.Out, drawn, o); err != nil {
+		return err
+	}
+	if note != "" {
+		fmt.Fprintln(e.Out, joinLines(note))
+	}
+	return c.files(e, t, form, note)
+}
+
+// files writes the run to the files asked for.
+func (c *explainCmd) files(e *Env, t, form *trace.Trace, note string) error {
+	var failed error
+	if c.HTML != "" {
+		views := report.Views{Found: t}
+		if len(t.Rounds) == 0 {
+			views.Lockstep = form
+		}
+		failed = e.write(c.HTML, func(w io.Writer) error {
+			return report.Page(w, views, report.PageOptions{Note: note, Replay: e.Replay(c.Trace)})
+		})
+	}
+	if c.ShiViz != "" {
+		failed = errors.Join(failed, e.write(c.ShiViz, func(w io.Writer) error { return report.ShiViz(w, t) }))
+	}
+	return failed
+}
+
+// form is the lock-step form of the run, where the target is known, and in words how it
+// differs or why there is none. A program that knows the target takes over; where it cannot
+// be built, and was not asked for by name, the run is drawn without it.
+func (c *explainCmd) form(e *Env, t *trace.Trace) (*trace.Trace, string, error) {
+	if len(t.Rounds) > 0 {
+		return t, "", nil
+	}
+	plan, err := c.known(e, t)
+	switch {
+	case err == nil:
+		form, note := keep.Form(e.Ctx, plan, t)
+		return form, note, nil
+	case c.Program != "":
+		return nil, "", err
+	default:
+		return nil, "no lock-step form, drawn from the trace alone: " + err.Error(), e.Ctx.Err()
+	}
+}

@@ -1,0 +1,263 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/closure"
+	"github.com/lockstep-go/lockstep/keep"
+	"github.com/lockstep-go/lockstep/report/campaign"
+	"github.com/lockstep-go/lockstep/strategy"
+)
+
+type runCmd struct {
+	explored
+	Strategy     string        `default:"uniform" placeholder:"S" help:"How to choose steps: name:key=value,... (${default})."`
+	Runs         int           `placeholder:"N" help:"Number of runs; 10000 unless there is a time limit."`
+	For          time.Duration `placeholder:"30s" help:"Stop after this time."`
+	KeepGoing    bool          `help:"Continue after a finding."`
+	NoShrink     bool          `help:"Keep the first finding as it was found."`
+	Closure      bool          `help:"Count how often late messages change a state, by type."`
+	Coverage     bool          `help:"Measure which partitions the runs had, and what the theorems promise for as many."`
+	Operations   []string      `placeholder:"OP,OP" help:"With --coverage: words in requests; pairs of these operations are measured, too."`
+	CoverCrashes bool          `help:"With --coverage: count a crashed node as cut off."`
+	Report       string        `placeholder:"FILE" help:"Write the campaign as an HTML page."`
+	JUnit        string        `name:"junit" placeholder:"FILE" help:"Write the campaign as JUnit XML."`
+	Annotate     bool          `help:"Print GitHub annotations."`
+	Out          string        `default:"lockstep-out" placeholder:"DIR" help:"Where traces of findings go (${default})."`
+	JSON         bool          `name:"json" help:"Print one JSON object."`
+}
+
+const defaultRuns = 10_000
+
+// Help is the longer help.
+func (runCmd) Help() string {
+	return `A target is linked in, or it is a program that is built on demand: one of those that lockstep list names, in
+the version that --set version=V asks for, or the main package in a folder, which calls cli.Main with its targets
+(PACKAGE:NAME, where it has several). What was built is kept in the user's cache.
+
+Examples:
+  lockstep run smr-bug
+  lockstep run smr-bug --nodes 5 --strategy lossy:rounds=24,loss=0.1 --keep-going
+  lockstep run smr --set requests=4 --strategy walk:crash=1,restart=1 --for 30s --workers 2
+  lockstep run etcdraft --set version=v3.6.0 --strategy pos
+  lockstep run ./cmd/check --strategy walk
+  lockstep run register --strategy partition:notion=isolate,balanced=true --runs 50 --keep-going --coverage`
+}
+
+// Run explores the target.
+func (c *runCmd) Run(e *Env) error {
+	at, err := c.here(e)
+	if err != nil {
+		return err
+	}
+	plan, err := c.plan(at)
+	if err != nil {
+		return err
+	}
+	meter, err := c.meter(&plan)
+	if err != nil {
+		return err
+	}
+	if err := CheckOut(c.Out); err != nil {
+		return err
+	}
+	sum, err := c.explore(e, plan)
+	if sum == nil {
+		return err
+	}
+	plan.Observers = nil
+	failed := errors.Join(c.keep(e, plan, sum), c.measure(e, plan, sum))
+	if meter != nil {
+		sum.Coverage = meter.Read()
+	}
+	return errors.Join(err, c.print(e, sum), failed, c.files(e, sum))
+}
+
+// explore makes the runs and sums them up. It returns nil where none could be made.
+func (c *runCmd) explore(e *Env, plan lockstep.Plan) (*campaign.Campaign, error) {
+	ctx, cancel := e.Ctx, context.CancelFunc(func() {})
+	if c.For > 0 {
+		ctx, cancel = context.WithTimeout(ctx, c.For)
+	}
+	defer cancel()
+	start, show := time.Now(), e.Progress(plan.Runs, c.For)
+	sum := &campaign.Campaign{Again: c.again()}
+	plan.Progress = func(r *lockstep.Result) {
+		sum.Curve = addSample(sum.Curve, r, time.Since(start))
+		_ = show.Update(campaign.Status{Runs: r.Runs, Findings: campaign.Findings(r), Coverage: seen(r)})
+	}
+	result, err := lockstep.Explore(ctx, plan)
+	_ = show.Done()
+	if result == nil {
+		return nil, err
+	}
+	info, _ := plan.System.Describe() // Explore has described it before
+	sum.Result, sum.Options, sum.Build, sum.Elapsed = result, info.Options, info.Build, time.Since(start)
+	sum.Interrupted = result.Interrupted && e.Interrupted()
+	sum.TimeUp = result.Interrupted && !sum.Interrupted
+	sum.Curve = addSample(sum.Curve, result, sum.Elapsed)
+	if result.First() != nil {
+		e.Found()
+	}
+	return sum, err
+}
+
+// seen says how much a campaign has seen, where it counts.
+func seen(r *lockstep.Result) string {
+	switch {
+	case r.States > 0:
+		return fmt.Sprintf("%d states", r.States)
+	case r.Schedules > 0:
+		return fmt.Sprintf("%d schedules", r.Schedules)
+	default:
+		return ""
+	}
+}
+
+// samples is the number of points of a campaign's curve, at most.
+const samples = 400
+
+// addSample adds how far a campaign is to its curve. When there are too many points,
+// every other one goes.
+func addSample(curve []campaign.Sample, r *lockstep.Result, elapsed time.Duration) []campaign.Sample {
+	if n := len(curve); n > 0 && curve[n-1].Runs == r.Runs {
+		return curve
+	}
+	if len(curve) >= samples {
+		for i := range samples / 2 {
+			curve[i] = curve[2*i+1]
+		}
+		curve = curve[:samples/2]
+	}
+	return append(curve, campaign.Sample{Runs: r.Runs, ElapsedMS: elapsed.Milliseconds(), States: r.States, Schedules: r.Schedules,
+		Findings: campaign.Findings(r)})
+}
+
+// measure counts late messages where that was asked for.
+func (c *runCmd) measure(e *Env, plan lockstep.Plan, sum *campaign.Campaign) error {
+	if !c.Closure {
+		return nil
+	}
+	m, err := closure.Measure(e.Ctx, plan, max(sum.Result.Runs, 1))
+	if m != nil {
+		sum.Closure = m.Types
+	}
+	return err
+}
+
+// files writes the campaign for machines and browsers.
+func (c *runCmd) files(e *Env, sum *campaign.Campaign) error {
+	var failed error
+	if c.Report != "" {
+		failed = e.write(c.Report, func(w io.Writer) error { return campaign.Page(w, sum) })
+	}
+	if c.JUnit != "" {
+		failed = errors.Join(failed, e.write(c.JUnit, func(w io.Writer) error { return campaign.JUnit(w, sum) }))
+	}
+	if c.Annotate {
+		w := e.Out
+		if c.JSON { // which is all of the output
+			w = e.Err
+		}
+		failed = errors.Join(failed, campaign.Annotations(w, sum, campaign.Place{}))
+	}
+	return failed
+}
+
+// plan makes the plan that the flags describe.
+func (c *runCmd) plan(at *place) (lockstep.Plan, error) {
+	if err := notNegative("runs", int64(c.Runs), "for", int64(c.For)); err != nil {
+		return lockstep.Plan{}, err
+	}
+	plan, err := c.explored.plan(at)
+	if err != nil {
+		return plan, err
+	}
+	plan.Strategy, err = strategy.Parse(c.Strategy)
+	plan.Runs, plan.KeepGoing, plan.Distinct = c.Runs, c.KeepGoing, c.Report != ""
+	switch {
+	case c.Runs == 0 && c.For > 0:
+		plan.Runs = math.MaxInt32
+	case c.Runs == 0:
+		plan.Runs = defaultRuns
+	}
+	return plan, err
+}
+
+// again is the command line that makes the campaign again.
+func (c *runCmd) again() string {
+	words := append([]string{"lockstep run", quoted(c.Target), "--strategy", quoted(c.Strategy)}, c.words()...)
+	if c.Runs > 0 {
+		words = append(words, fmt.Sprintf("--runs %d", c.Runs))
+	}
+	if c.For > 0 {
+		words = append(words, fmt.Sprintf("--for %v", c.For))
+	}
+	if c.KeepGoing {
+		words = append(words, "--keep-going")
+	}
+	return strings.Join(append(words, fmt.Sprintf("--seed %d", c.Seed)), " ")
+}
+
+// keep stores what was found, the first finding shrunk and drawn as well.
+func (c *runCmd) keep(e *Env, plan lockstep.Plan, sum *campaign.Campaign) error {
+	var failed error
+	var found []campaign.Occurrence
+	for i := range sum.Result.Found {
+		f := &sum.Result.Found[i]
+		file, err := "", error(nil)
+		if i == 0 {
+			file, err = c.keepFirst(e, plan, f, sum)
+		} else {
+			file, err = e.store(c.Out, f.Trace)
+		}
+		failed = errors.Join(failed, err)
+		sum.Traces = append(sum.Traces, file)
+		found = append(found, campaign.Occurrence{Run: f.Run, Trace: f.Trace, File: file})
+	}
+	sum.Groups = campaign.GroupFindings(found)
+	return failed
+}
+
+// keepFirst shrinks, draws and stores the first finding, which the result then has in its
+// smaller form.
+func (c *runCmd) keepFirst(e *Env, plan lockstep.Plan, f *lockstep.Found, sum *campaign.Campaign) (string, error) {
+	k, err := e.Keep(plan, f.Trace, keep.Options{Dir: c.Out, Found: true, NoShrink: c.NoShrink || f.Flaky != ""})
+	if k.NotShrunk != nil {
+		fmt.Fprintln(e.Err, "lockstep: not shrunk:", joinLines(k.NotShrunk.Error()))
+	}
+	if k.Shrunk != nil {
+		sum.Shrunk = fmt.Sprintf("from %s to %s in %d tries", k.Shrunk.Was, k.Shrunk.Is, k.Shrunk.Tries)
+	}
+	f.Trace, sum.Trace, sum.Page = k.Trace, k.File, k.Page
+	if k.File != "" {
+		sum.Replay = e.Replay(k.File)
+	}
+	return k.File, err
+}
+
+func (c *runCmd) print(e *Env, sum *campaign.Campaign) error {
+	if c.JSON {
+		return e.JSON(sum.Document())
+	}
+	if f := sum.Result.First(); f != nil && f.Flaky == "" {
+		if err := e.Grid(f.Trace); err != nil {
+			return err
+		}
+		fmt.Fprintln(e.Out)
+	} else if f != nil {
+		fmt.Fprintf(e.Out, "flaky: run %d found %s, but %s\n", f.Run, f.Finding, f.Flaky)
+	}
+	if err := sum.Write(e.Out, options(e.Out).Color); err != nil {
+		return err
+	}
+	writeCoverage(e.Out, sum.Coverage)
+	return nil
+}

@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/build"
+	"github.com/lockstep-go/lockstep/target"
+)
+
+// programVariable tells a program that was built on demand by which name it was asked for,
+// so that it knows the name for its own.
+const programVariable = "LOCKSTEP_PROGRAM"
+
+// place is where a target is: linked in, or in a program that is still to be built.
+type place struct {
+	target target.Target
+	build  string // the build that this program is, for this target
+	set    []string
+
+	program *target.Program // not nil: it is in this one
+	version string
+}
+
+// locate finds a target by its name and the version in its options. A name with a slash is
+// that of a main package.
+func (e *Env) locate(name string, set []string) (place, error) {
+	if isPackage(name) {
+		return e.locatePackage(name, set)
+	}
+	version, rest := takeVersion(set)
+	p := e.app.program(name)
+	t, unknown := target.Find(e.app.Targets, name)
+	switch {
+	case p != nil && unknown == nil && (version == "" || version == linked(p)):
+		at := place{target: t, set: rest}
+		if v := linked(p); v != "" {
+			at.build = p.Build(v)
+		}
+		return at, nil
+	case p != nil:
+		return place{program: p, version: version}, nil
+	case unknown != nil:
+		return place{}, fmt.Errorf("unknown target %q: one of %s, or the folder or import path of a main package", name, strings.Join(e.app.names(), ", "))
+	case version == "" || target.ThisBuild() == "":
+		return place{target: t, build: target.ThisBuild(), set: set}, nil
+	case !strings.Contains(target.ThisBuild()+"~", "@"+version+"~"):
+		return place{}, fmt.Errorf("version %s of %s is not in this program, which is built with %s", version, name, target.ThisBuild())
+	default:
+		return place{target: t, build: target.ThisBuild(), set: rest}, nil
+	}
+}
+
+// locatePackage finds the target of a main package: in this program, where it is the one.
+func (e *Env) locatePackage(name string, set []string) (place, error) {
+	pkg, of := name, ""
+	if i := strings.LastIndexByte(name, ':'); i > strings.LastIndexByte(name, '/') {
+		pkg, of = name[:i], name[i+1:]
+	}
+	if e.asked != pkg {
+		return place{program: &target.Program{Name: pkg, Package: pkg}}, nil
+	}
+	if of == "" {
+		if len(e.app.Targets) != 1 {
+			names := e.app.names()
+			return place{}, fmt.Errorf("%s has %d targets: %s; write %s:NAME for one of them", pkg, len(names), strings.Join(names, ", "), pkg)
+		}
+		of = e.app.Targets[0].Name
+	}
+	t, err := target.Find(e.app.Targets, of)
+	return place{target: t, set: set, build: target.ThisBuild()}, err
+}
+
+// isPackage reports whether a name is that of a package and not of a target.
+func isPackage(name string) bool { return strings.Contains(name, "/") || strings.HasPrefix(name, ".") }
+
+// names are the names of all targets.
+func (a *App) names() []string {
+	var names []string
+	for _, t := range a.Targets {
+		names = append(names, t.Name)
+	}
+	for _, p := range a.Programs {
+		if !slices.Contains(names, p.Name) {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+// program is the program of that name, or nil.
+func (a *App) program(name string) *target.Program {
+	for i := range a.Programs {
+		if a.Programs[i].Name == name {
+			return &a.Programs[i]
+		}
+	}
+	return nil
+}
+
+// takeVersion takes the version out of the options of a target.
+func takeVersion(set []string) (version string, rest []string) {
+	for _, pair := range set {
+		if v, ok := strings.CutPrefix(pair, target.VersionKey+"="); ok {
+			version = v
+		} else {
+			rest = append(rest, pair)
+		}
+	}
+	return version, rest
+}
+
+// linked is the version of a program's library that is linked into this program, or empty.
+func linked(p *target.Program) string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	return versionIn(info, p.Library)
+}
+
+// versionIn is the version of a module in a program, or empty: one in a folder has none.
+func versionIn(info *debug.BuildInfo, path string) string {
+	for _, m := range info.Deps {
+		if m.Path != path {
+			continue
+		}
+		for m.Replace != nil {
+			m = m.Replace
+		}
+		if m.Path != path || m.Version == "(devel)" {
+			return ""
+		}
+		return m.Version
+	}
+	return ""
+}
+
+// system makes the system of a target that is linked in.
+func (p *place) system(pairs []string) (lockstep.System, error) {
+	s, err := p.target.Build(pairs)
+	if err != nil || p.build == "" {
+		return s, err
+	}
+	return named{s, p.build}, nil
+}
+
+// named is a system that names the build which it is part of.
+type named struct {
+	lockstep.System
+	build string
+}
+
+// Describe is that of the system, with the build.
+func (n named) Describe() (lockstep.Info, error) {
+	info, err := n.System.Describe()
+	if info.Build == "" {
+		info.Build = n.build
+	}
+	return info, err
+}
+
+// handOver builds a program and lets it do the work, with the same arguments, files and
+// signals. It returns only where that was not possible.
+func (e *Env) handOver(p *target.Program, version string) error {
+	if e.asked == p.Name {
+		return fmt.Errorf("%s was built for this and does not know it: its main package must call cli.Main with its targets", p.Name)
+	}
+	b := build.Builder{Building: func(name string) { fmt.Fprintf(e.Err, "lockstep: building %s\n", name) }}
+	file, err := b.Program(e.Ctx, *p, version)
+	if err != nil {
+		return err
+	}
+	return e.become(file, append(os.Environ(), programVariable+"="+p.Name))
+}

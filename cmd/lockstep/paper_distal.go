@@ -1,0 +1,357 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/cli"
+	"github.com/lockstep-go/lockstep/distal"
+	"github.com/lockstep-go/lockstep/distal/explore"
+	"github.com/lockstep-go/lockstep/distal/system"
+	examples "github.com/lockstep-go/lockstep/examples/distal"
+	"github.com/lockstep-go/lockstep/strategy"
+)
+
+// distalTableCmd makes Table 1 of the sequentialisation paper again.
+type distalTableCmd struct {
+	Seeds int    `default:"10" placeholder:"N" help:"Searches of each kind, with one seed after the other (${default})."`
+	Runs  int    `default:"2000" placeholder:"N" help:"Most runs of each random search (${default})."`
+	Seed  uint64 `default:"1" placeholder:"X" help:"The first seed (${default})."`
+	Only  string `placeholder:"NAME" help:"Only this example."`
+	JSON  bool   `name:"json" help:"Print one JSON object."`
+}
+
+// Help is the longer help.
+func (distalTableCmd) Help() string {
+	return "Each buggy protocol under the network it needs, and each that is right under a weaker one: runs and time to\n" +
+		"the first violation, message by message under what the paper calls R (messages are reordered), D (delayed\n" +
+		"beyond their round), T (nodes time out) and MD (messages are dropped), then in random runs of the sequential\n" +
+		"program, and states and time of its exhaustive search. Then each correct protocol with the bound to which\n" +
+		"it is proved. A figure is the mean over the searches, one for each seed: all runs by those that end with a\n" +
+		"violation, so that a search that gives up counts, too; how many found it is said if not all did.\n\n" +
+		"Example:\n  lockstep paper distal --seeds 100"
+}
+
+// environment is what an asynchronous run may do, in the letters of the paper.
+type environment struct {
+	name, letters string
+	strategy      func(lockstep.Info) lockstep.Strategy
+}
+
+// walk takes steps in any order, which delays messages without bound. In fifty steps for
+// each node three phases succeed if all goes well.
+func walk(deliver, drop, alarm int) func(lockstep.Info) lockstep.Strategy {
+	return func(info lockstep.Info) lockstep.Strategy {
+		return strategy.Walk{Deliver: deliver, Drop: drop, Alarm: alarm, Steps: 50 * info.Nodes}
+	}
+}
+
+// lossy goes through five phases round by round: a message comes in its round or not at all.
+func lossy(info lockstep.Info) lockstep.Strategy {
+	return strategy.Lossy{Rounds: 5 * len(info.Rounds), Loss: 0.2}
+}
+
+// environments are the columns. The paper's models lose every other message and let a timer
+// toss a coin whether it fires: those are fair coins, under which hardly any phase
+// succeeds. The others favour delivery.
+var environments = []environment{
+	{"reliable", "R,D", walk(1, 0, 0)},
+	{"drops", "R,D,MD", walk(10, 1, 0)},
+	{"time-outs", "R,D,T", walk(10, 0, 1)},
+	{"both", "R,D,T,MD", walk(10, 1, 1)},
+	{"fair coins", "R,D,T,MD", walk(1, 1, 1)},
+	{"no delay", "T,MD", lossy},
+}
+
+// longRun is the length of a random run of the sequential program in phases: like a run of
+// the program itself it goes on for longer than the shortest way to a violation.
+const longRun = 10
+
+// deliveries are the chances that a message arrives in random runs of the sequential
+// program, where the network may lose it; the second is that of the paper's models.
+var deliveries = []float64{0.8, 0.5}
+
+// protocolCase is a row of the table: an example, one of its tests, and the figures of the paper.
+type protocolCase struct {
+	Example, Test string
+	everything    bool   // no environment leaves the network assumption; otherwise only the reliable one keeps it
+	async, seq    string // seconds to the bug in Table 1; † is more than an hour
+}
+
+// buggyCases are the rows of the paper's Table 1 in its order, then other protocols.
+var buggyCases = []protocolCase{
+	{"paxos_buggy", "small", true, "†", "0.53"},
+	{"benor_buggy", "three", false, "-", "30.97"},
+	{"benor_buggy", "five", false, "15.04", "-"},
+	{"benortwoquorums_buggy", "three", false, "-", "9.12"},
+	{"raft_buggy", "split", true, "†", "158.44"},
+	{"viewchange_buggy", "both", true, "22.02", "0.21"},
+	{"benor_fixed", "weak", true, "†", "0.19"},
+	{"uniformvoting_buggy", "three", true, "18.22", "33.74"},
+	{"twophase_buggy", "lossy", true, "", ""},
+	{"threephase_buggy", "crash", false, "", ""},
+	{"threephase_fixed", "partition", true, "", ""},
+	{"lastvoting_buggy", "three", true, "", ""},
+	{"chandratoueg_buggy", "three", true, "", ""},
+	{"onethird_buggy", "three", true, "", ""},
+	{"fastpaxos_buggy", "three", true, "", ""},
+}
+
+// correctCases are proved to a bound; searching them at random shows nothing.
+var correctCases = []protocolCase{
+	{Example: "paxos_fixed", Test: "six"}, {Example: "raft_fixed", Test: "split"}, {Example: "benor_fixed", Test: "three"},
+	{Example: "benor_fixed", Test: "five"}, {Example: "benortwoquorums_fixed", Test: "three"}, {Example: "viewchange_fixed", Test: "three"},
+	{Example: "uniformvoting_fixed", Test: "three"}, {Example: "twophase_fixed", Test: "lossy"}, {Example: "threephase_fixed", Test: "crash"},
+	{Example: "lastvoting_fixed", Test: "three"}, {Example: "chandratoueg_fixed", Test: "three"}, {Example: "onethird_fixed", Test: "four"},
+	{Example: "fastpaxos_fixed", Test: "four"},
+}
+
+// protocolRow is what the searches of one case came to.
+type protocolRow struct {
+	Protocol   string    `json:"protocol"`
+	Test       string    `json:"test"`
+	Network    string    `json:"network"`
+	PaperAsync string    `json:"paper_asynchronous_s,omitempty"`
+	PaperSeq   string    `json:"paper_sequential_s,omitempty"`
+	Async      []attempt `json:"asynchronous,omitempty"`
+	Sampled    []attempt `json:"sequential_random,omitempty"`
+	States     int64     `json:"states"`
+	Millis     float64   `json:"exhaustive_ms"`
+	Verdict    string    `json:"verdict"`
+	Bound      string    `json:"bound"` // the phase of the violation, or the phases proved
+}
+
+// attempt sums up searches that differ in their seed only.
+type attempt struct {
+	Environment string  `json:"environment,omitempty"`
+	Strategy    string  `json:"strategy,omitempty"` // "" where it would leave the network assumption
+	Searches    int     `json:"searches"`
+	Found       int     `json:"found"` // searches that ended with a violation
+	Runs        int     `json:"runs"`  // of all searches
+	Millis      float64 `json:"ms"`    // the same
+}
+
+// add counts one search.
+func (a *attempt) add(runs int, found bool, start time.Time) {
+	a.Searches++
+	a.Runs += runs
+	a.Millis += millis(start)
+	if found {
+		a.Found++
+	}
+}
+
+// String shows the mean. Runs are independent of each other, so that the runs of all
+// searches by the violations among them estimate it even if some searches gave up.
+func (a attempt) String() string {
+	switch {
+	case a.Searches == 0:
+		return "-"
+	case a.Found == 0:
+		return fmt.Sprintf("none in %d", a.Runs)
+	}
+	text := fmt.Sprintf("%.0f (%.0f ms)", float64(a.Runs)/float64(a.Found), a.Millis/float64(a.Found))
+	if a.Found < a.Searches {
+		text += fmt.Sprintf(" %d/%d", a.Found, a.Searches)
+	}
+	return text
+}
+
+// protocolTable is everything that the command finds.
+type protocolTable struct {
+	Seeds       int           `json:"seeds"`
+	Runs        int           `json:"runs"`
+	Seed        uint64        `json:"seed"`
+	Buggy       []protocolRow `json:"buggy"`
+	Correct     []protocolRow `json:"correct"`
+	Interrupted bool          `json:"interrupted"`
+}
+
+// Run makes the table. When it is interrupted, it is about the protocols searched until then.
+func (c *distalTableCmd) Run(e *cli.Env) error {
+	if c.Runs < 1 || c.Seeds < 1 {
+		return fmt.Errorf("--runs is %d and --seeds is %d, allowed is 1 and more", c.Runs, c.Seeds)
+	}
+	if c.Only != "" && !slices.Contains(examples.Names(), c.Only) {
+		_, err := examples.Source(c.Only)
+		return err
+	}
+	table := protocolTable{Seeds: c.Seeds, Runs: c.Runs, Seed: c.Seed}
+	err := c.fill(e.Ctx, &table)
+	if table.Interrupted = e.Interrupted(); err != nil && !table.Interrupted {
+		return err
+	}
+	if c.JSON {
+		return e.JSON(table)
+	}
+	err = table.write(e.Out)
+	if table.Interrupted {
+		fmt.Fprintln(e.Out, "interrupted: these are the protocols searched until then")
+	}
+	return err
+}
+
+// fill makes the rows.
+func (c *distalTableCmd) fill(ctx context.Context, table *protocolTable) error {
+	for _, p := range buggyCases {
+		if err := c.add(ctx, p, &table.Buggy, c.random); err != nil {
+			return err
+		}
+	}
+	for _, p := range correctCases {
+		if err := c.add(ctx, p, &table.Correct, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// going lets a search go on until the context ends.
+func going(ctx context.Context) func(explore.Progress) bool {
+	return func(explore.Progress) bool { return ctx.Err() == nil }
+}
+
+// add makes the row of a case: first the random searches, if any, then the exhaustive one.
+func (c *distalTableCmd) add(ctx context.Context, p protocolCase, rows *[]protocolRow, random func(context.Context, protocolCase, string, *protocolRow) error) error {
+	if c.Only != "" && c.Only != p.Example {
+		return nil
+	}
+	row := protocolRow{Protocol: p.Example, Test: p.Test, PaperAsync: p.async, PaperSeq: p.seq}
+	text, err := examples.Source(p.Example)
+	if err == nil && random != nil {
+		err = random(ctx, p, text, &row)
+	}
+	if err == nil {
+		err = row.exhaust(ctx, text)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", p.Example, err)
+	}
+	*rows = append(*rows, row)
+	return nil
+}
+
+// random makes the searches with a seed.
+func (c *distalTableCmd) random(ctx context.Context, p protocolCase, text string, row *protocolRow) error {
+	program := system.FromSource(text, p.Test)
+	info, err := program.Describe()
+	if err != nil {
+		return err
+	}
+	for i, e := range environments {
+		a := attempt{Environment: e.name}
+		if i == 0 || p.everything {
+			s := e.strategy(info)
+			a.Strategy = s.String()
+			plan := lockstep.Plan{System: program, Strategy: s, Spec: system.Properties, Runs: c.Runs}
+			if err := c.asynchronous(ctx, plan, &a); err != nil {
+				return err
+			}
+		}
+		row.Async = append(row.Async, a)
+	}
+	for _, chance := range deliveries {
+		a := attempt{Environment: fmt.Sprintf("arrival %.1f", chance)}
+		if err := c.sample(ctx, distal.Options{Test: p.Test, Phases: longRun}, text, chance, &a); err != nil {
+			return err
+		}
+		row.Sampled = append(row.Sampled, a)
+	}
+	return nil
+}
+
+func (c *distalTableCmd) asynchronous(ctx context.Context, plan lockstep.Plan, a *attempt) error {
+	for i := range c.Seeds {
+		plan.Seed = c.Seed + uint64(i)
+		start := time.Now()
+		result, err := lockstep.Explore(ctx, plan)
+		if err != nil {
+			return err
+		}
+		a.add(result.Runs, result.First() != nil, start)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sample makes random runs of the sequential program, on the network of the exhaustive
+// search: a node's messages to itself can get lost like others.
+func (c *distalTableCmd) sample(ctx context.Context, options distal.Options, text string, deliver float64, a *attempt) error {
+	for i := range c.Seeds {
+		start := time.Now()
+		r, remarks := distal.Explore(text, distal.ExploreOptions{Options: options, Progress: going(ctx),
+			Random: &explore.RandomOptions{Runs: c.Runs, Seed: c.Seed + uint64(i), Deliver: deliver}})
+		if r.Random == nil {
+			return remarks
+		}
+		a.add(r.Random.Runs, r.Random.Violations > 0, start)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// exhaust searches the whole sequential program.
+func (r *protocolRow) exhaust(ctx context.Context, text string) error {
+	start := time.Now()
+	all, remarks := distal.Explore(text, distal.ExploreOptions{Options: distal.Options{Test: r.Test}, Progress: going(ctx)})
+	if all.Verdict == "" {
+		return remarks
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	r.Network, r.Millis, r.States, r.Verdict = all.Network, millis(start), all.States, all.Verdict
+	r.Bound = fmt.Sprintf("%d phases proved", all.PhasesComplete)
+	if v := all.Violation; v != nil {
+		r.Bound = fmt.Sprintf("phase %d, round %d", v.Phase, v.Round)
+	}
+	return nil
+}
+
+func millis(start time.Time) float64 { return float64(time.Since(start).Microseconds()) / 1000 }
+
+func (t protocolTable) write(w io.Writer) error {
+	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	if len(t.Buggy) > 0 {
+		fmt.Fprintf(tab, "Runs and time to the first violation, means over %d seeds from %d\n\nmessage by message\tnetwork\tpaper, s\t", t.Seeds, t.Seed)
+		for _, e := range environments {
+			fmt.Fprintf(tab, "%s %s\t", e.name, e.letters)
+		}
+		fmt.Fprintln(tab)
+		for _, r := range t.Buggy {
+			fmt.Fprintf(tab, "%s %s\t%s\t%s\t", r.Protocol, r.Test, r.Network, r.PaperAsync)
+			for _, a := range r.Async {
+				fmt.Fprintf(tab, "%v\t", a)
+			}
+			fmt.Fprintln(tab)
+		}
+		fmt.Fprint(tab, "\nsequential\tnetwork\tpaper, s\t")
+		for _, chance := range deliveries {
+			fmt.Fprintf(tab, "random, %.1f arrive\t", chance)
+		}
+		fmt.Fprintln(tab, "all: states\ttime\tviolated in")
+		for _, r := range t.Buggy {
+			fmt.Fprintf(tab, "%s %s\t%s\t%s\t", r.Protocol, r.Test, r.Network, r.PaperSeq)
+			for _, a := range r.Sampled {
+				fmt.Fprintf(tab, "%v\t", a)
+			}
+			fmt.Fprintf(tab, "%d\t%.0f ms\t%s\n", r.States, r.Millis, r.Bound)
+		}
+	}
+	if len(t.Correct) > 0 {
+		fmt.Fprintln(tab, "\ncorrect\tnetwork\tall: states\ttime\tresult")
+	}
+	for _, r := range t.Correct {
+		fmt.Fprintf(tab, "%s %s\t%s\t%d\t%.0f ms\t%s\n", r.Protocol, r.Test, r.Network, r.States, r.Millis, r.Bound)
+	}
+	return tab.Flush()
+}

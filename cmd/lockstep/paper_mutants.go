@@ -1,0 +1,190 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/lockstep-go/lockstep/cli"
+	"github.com/lockstep-go/lockstep/internal/build"
+	"github.com/lockstep-go/lockstep/target/etcdraft/mutants"
+)
+
+// mutantsCmd groups the verbs on mutants of etcd's raft.
+type mutantsCmd struct {
+	List  mutantsListCmd  `cmd:"" help:"List the mutants: what goes wrong and which rule of Raft that breaks."`
+	Build mutantsBuildCmd `cmd:"" help:"Build the program that carries the mutants and print its path."`
+	Run   mutantsRunCmd   `cmd:"" help:"Let strategies look for mutants: runs to the first finding."`
+}
+
+type mutantsListCmd struct {
+	JSON     bool `name:"json" help:"Print one JSON object."`
+	Markdown bool `help:"Print tables for a page of documentation."`
+}
+
+// Help is the longer help.
+func (mutantsListCmd) Help() string { return "Example:\n  lockstep paper mutants list" }
+
+// Run makes the table.
+func (c *mutantsListCmd) Run(e *cli.Env) error {
+	list := mutants.All()
+	switch {
+	case c.JSON:
+		return e.JSON(struct {
+			Mutants []mutants.Mutant `json:"mutants"`
+		}{list})
+	case c.Markdown:
+		err := mutants.WriteList(e.Out, list)
+		fmt.Fprintln(e.Out)
+		return errors.Join(err, mutants.WriteLoads(e.Out, list))
+	}
+	var area mutants.Area
+	for _, m := range list {
+		if m.Area != area {
+			area = m.Area
+			fmt.Fprintf(e.Out, "%s:\n", area)
+		}
+		fmt.Fprintf(e.Out, "  %-24s %s\n  %-24s breaks: %s\n", m.Name, m.Does, "", m.Breaks)
+		if m.Needs != "" {
+			fmt.Fprintf(e.Out, "  %-24s needs: %s\n", "", m.Needs)
+		}
+	}
+	return nil
+}
+
+// built are the flags that say how the program is built.
+type built struct {
+	Source string `placeholder:"DIR" help:"Folder of Lockstep's source; that which this program was built from unless given."`
+	Cache  string `placeholder:"DIR" help:"Where to build; a folder in the user's cache unless given."`
+}
+
+func (b built) build(e *cli.Env) (string, error) {
+	dir := source()
+	if b.Source != "" {
+		dir = filepath.Join(b.Source, "cmd", "lockstep")
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err != nil {
+			return "", fmt.Errorf("--source %s is not the source of Lockstep, which mutants are built from: %w", b.Source, err)
+		}
+	}
+	builder := build.Builder{Cache: b.Cache}
+	return builder.Program(e.Ctx, mutants.Program(dir, mutants.All()), "")
+}
+
+type mutantsBuildCmd struct{ built }
+
+// Help is the longer help.
+func (mutantsBuildCmd) Help() string {
+	return "The program is lockstep for etcd's raft alone; " + mutants.Variable + ` switches a mutant on. Traces of mutants are replayed with it.
+
+Example:
+  ` + mutants.Variable + `=vote-twice $(lockstep paper mutants build) run etcdraft --strategy pos`
+}
+
+// Run makes the table.
+func (c *mutantsBuildCmd) Run(e *cli.Env) error {
+	program, err := c.build(e)
+	if err == nil {
+		fmt.Fprintln(e.Out, program)
+	}
+	return err
+}
+
+type mutantsRunCmd struct {
+	built
+	Mutants    []string      `arg:"" optional:"" help:"Names of mutants; all unless given."`
+	Strategies []string      `sep:"none" placeholder:"S,S,..." help:"Strategies, separated by commas or blanks; may be repeated."`
+	Runs       int           `default:"2000" placeholder:"N" help:"Most runs of one campaign (${default})."`
+	More       int           `placeholder:"N" help:"Most runs of one campaign for a mutant that nothing has found yet."`
+	Steps      int           `default:"400" placeholder:"N" help:"Length of a run in steps (${default})."`
+	Seed       uint64        `placeholder:"X" help:"Seed of the campaigns."`
+	Workers    int           `placeholder:"W" help:"Campaigns at once; 0 is one for each processor. Results do not depend on it."`
+	Limit      time.Duration `default:"10m" placeholder:"10m" help:"Longest time of one campaign (${default})."`
+	JSON       bool          `name:"json" help:"Print one JSON object." xor:"form"`
+	Markdown   bool          `help:"Print a table for a page of documentation." xor:"form"`
+}
+
+// Help is the longer help.
+func (mutantsRunCmd) Help() string {
+	return `Every mutant is tried with every strategy, in a process of its own, and the library as it is
+for as many runs. Exit status 1: a mutant survived, or something was found without one.
+
+Examples:
+  lockstep paper mutants run
+  lockstep paper mutants run vote-twice commit-old-term --strategies pos,uniform:rounds=48 --runs 10000 --json`
+}
+
+// Run makes the table.
+func (c *mutantsRunCmd) Run(e *cli.Env) error {
+	list, err := mutants.Find(c.Mutants...)
+	if err != nil {
+		return err
+	}
+	trial, err := c.trial()
+	if err != nil {
+		return err
+	}
+	show := e.Progress(0, 0)
+	trial.Progress = func(mutant string, cell mutants.Cell) {
+		_ = show.Show(func(time.Duration) string {
+			return fmt.Sprintf("mutant %q, %s: %s in run %d", mutant, cell.Strategy, cell.Outcome, cell.Runs)
+		})
+	}
+	if trial.Program, err = c.build(e); err != nil {
+		return err
+	}
+	if trial.Out, err = os.MkdirTemp("", "lockstep-mutants-*"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(trial.Out)
+	table, err := trial.Run(e.Ctx, list)
+	_ = show.Done()
+	if e.Interrupted() { // the mutants that all strategies have tried
+		unfinished := func(r mutants.Row) bool {
+			return slices.ContainsFunc(r.Cells, func(c mutants.Cell) bool { return c.Strategy == "" })
+		}
+		table.Mutants, table.Control = slices.DeleteFunc(table.Mutants, unfinished), slices.DeleteFunc(table.Control, unfinished)
+		fmt.Fprintln(e.Err, "lockstep: interrupted, so this is a part of the table")
+	} else if err != nil {
+		return err
+	}
+	if table.Killed() < len(table.Mutants) || !table.Clean() {
+		e.Found()
+	}
+	switch {
+	case c.JSON:
+		return e.JSON(table)
+	case c.Markdown:
+		return errors.Join(table.WriteMarkdown(e.Out), tell(e, table))
+	}
+	return table.WriteText(e.Out)
+}
+
+func tell(e *cli.Env, t *mutants.Table) error {
+	_, err := fmt.Fprintln(e.Err, t.Summary())
+	return err
+}
+
+// trial checks the flags before anything is built.
+func (c *mutantsRunCmd) trial() (mutants.Trial, error) {
+	t := mutants.Trial{Runs: c.Runs, More: c.More, Steps: c.Steps, Seed: c.Seed, Workers: c.Workers, Limit: c.Limit}
+	if c.Runs < 1 || c.Steps < 1 || c.More < 0 || c.Limit < 0 || c.Workers < 0 {
+		return t, errors.New("--runs and --steps must be at least 1, --more, --workers and --limit must not be negative")
+	}
+	if t.Workers == 0 {
+		t.Workers = runtime.GOMAXPROCS(0)
+	}
+	if len(c.Strategies) == 0 {
+		return t, nil
+	}
+	if _, err := cli.ParseStrategies(c.Strategies); err != nil {
+		return t, err
+	}
+	for _, list := range c.Strategies {
+		t.Strategies = append(t.Strategies, cli.SplitStrategies(list)...)
+	}
+	return t, nil
+}

@@ -1,0 +1,330 @@
+package levels
+
+import "math"
+
+// worker expands states. It keeps what it has learned about the round.
+type worker struct {
+	o     Oracle
+	n     int
+	m     *memo
+	shift uint // of a hash, to the number of its shard
+	salt  uint32
+	batch int // words that a batch should have
+	out   *batch
+	flush func(*worker) error // empties the batch; nil: a full batch ends the work
+	buf   []uint32            // page that was read from disk
+	// Verdicts, kept over all rounds: a chain of classes from the last node to the second has a number, and that
+	// with the class of the first node has a verdict.
+	chains   index
+	verdicts index
+	merger   merger
+	filter   filter
+	// The state being expanded. Each list is cut from an array of the worker itself: lists of their own would be small
+	// neighbours in memory, and workers would slow each other down by writing to the same cache lines.
+	starts     []start
+	begun      []start // one of the ways in starts, by node
+	pick       []int
+	inbox      []uint32
+	lists      [][]ending
+	at         []int
+	record     []uint32 // the candidate being made
+	choice     uint64
+	parentHigh uint32
+	words      int // in the batch
+	made       int64
+	room       struct {
+		starts, begun [maxNodes]start
+		pick, at      [maxNodes]int
+		inbox         [maxNodes]uint32
+		lists         [maxNodes][]ending
+		record        [maxNodes + originWords]uint32
+	}
+	_ [64]byte
+}
+
+func newWorker(o Oracle, batch int) *worker {
+	n := o.Nodes()
+	w := &worker{o: o, n: n, batch: batch, merger: merger{n: n}, filter: filter{n: n}}
+	w.starts, w.begun, w.pick, w.at = w.room.starts[:n], w.room.begun[:n], w.room.pick[:n], w.room.at[:n]
+	w.inbox, w.lists, w.record = w.room.inbox[:n], w.room.lists[:n], w.room.record[:n+originWords]
+	return w
+}
+
+// open prepares for a round with 2^bits shards, made from so many states.
+func (w *worker) open(round, bits int, states int64, s *shared) {
+	w.filter.open(states)
+	w.m = newMemo(w.o, round, s)
+	w.shift = uint(32 - bits)
+	w.salt = uint32(round+2) * 0x9e3779b9
+}
+
+// begin prepares for a batch, which must be empty.
+func (w *worker) begin(out *batch, flush func(*worker) error) {
+	w.out, w.flush, w.words, w.made = out, flush, 0, 0
+}
+
+// finish hands the batch over.
+func (w *worker) finish() *batch {
+	w.out.words, w.out.transitions, w.out.bytes = w.words, w.made, w.bytes()
+	return w.out
+}
+
+func (w *worker) bytes() int64 {
+	return w.m.bytes() + w.chains.bytes() + w.verdicts.bytes() + w.merger.bytes() + w.filter.bytes() + int64(cap(w.buf))*4
+}
+
+// page expands states of a page and says how far it came.
+func (w *worker) page(s *search, page, from, to int) (int, error) {
+	records, buf, err := s.cur.Page(page, w.buf)
+	w.buf = buf
+	if err != nil {
+		return from, err
+	}
+	n := w.n
+	first := uint64(page) * uint64(s.cur.PageLen())
+	for i := from; i < to; i++ {
+		if w.words >= w.batch && w.flush == nil {
+			return i, nil
+		}
+		state := records[i*(n+1) : (i+1)*(n+1)]
+		made := w.made
+		full, err := w.expand(state[:n], first+uint64(i), state[n])
+		if err != nil {
+			return i, err
+		}
+		if full { // the state will be expanded again; what it has left in the batch will be found to be double
+			w.made = made
+			return i, nil
+		}
+	}
+	return to, nil
+}
+
+// start makes the initial states. Their choice is the number of the combination, the first node's part changing fastest.
+func (w *worker) start(starts [][]uint32) error {
+	w.choice = 0
+	w.from(0)
+	for p, list := range starts {
+		w.lists[p] = nil
+		for _, local := range list {
+			w.lists[p] = append(w.lists[p], newEnding(w.o, local, changed))
+		}
+	}
+	_, err := w.product(0, 0)
+	return err
+}
+
+// from sets where the next candidates come from.
+func (w *worker) from(parent uint64) {
+	w.record[w.n] = uint32(parent)
+	w.parentHigh = uint32(parent>>32) << parentShift
+}
+
+// expand makes the successors of a state. They are numbered in the order in which they are made, so that a number is
+// enough to find one again. It reports whether the batch was full before the last of them.
+func (w *worker) expand(state []uint32, parent uint64, cost uint32) (full bool, err error) {
+	several := false
+	for p, local := range state {
+		b := w.m.begin(local)
+		w.starts[p], w.begun[p], w.pick[p] = b, b, 0
+		several = several || b.count > 1
+	}
+	w.choice = 0
+	w.from(parent)
+	for {
+		if several {
+			for p, b := range w.starts {
+				if b.count > 1 {
+					w.begun[p] = w.m.ways[b.after+uint32(w.pick[p])]
+				}
+			}
+		}
+		for mode := range w.m.modes {
+			flags := w.middle(w.send(mode))
+			if full, err = w.product(cost, flags); full || err != nil {
+				return full, err
+			}
+		}
+		if !several || !nextPick(w.pick, func(p int) int { return int(w.starts[p].count) }) {
+			return false, nil
+		}
+	}
+}
+
+// nextPick moves to the next combination; size gives the number of possibilities at a place.
+func nextPick(pick []int, size func(int) int) bool {
+	for p := range pick {
+		pick[p]++
+		if pick[p] < size(p) {
+			return true
+		}
+		pick[p] = 0
+	}
+	return false
+}
+
+// send lets the nodes begin in the way that was picked, and finds for each how it can end.
+func (w *worker) send(mode uint32) (flags uint32) {
+	for q := range w.inbox {
+		w.inbox[q] = mode
+	}
+	for p := range w.begun {
+		b := &w.begun[p]
+		if flags&wrong == 0 { // of several problems the first
+			flags |= b.flags
+		}
+		if b.sent == 0 {
+			continue
+		}
+		// What goes to all goes into equal inboxes: one look for all of them.
+		var box, sealed, joined uint32
+		for q, e := range w.m.sent[b.sent : b.sent+uint32(w.n)] {
+			if e == 0 {
+				continue
+			}
+			if e != sealed || w.inbox[q] != box {
+				box, sealed = w.inbox[q], e
+				joined = w.m.join(box, e|uint32(p))
+			}
+			w.inbox[q] = joined
+		}
+	}
+	for q, box := range w.inbox {
+		w.lists[q] = w.m.end(w.begun[q].after, box)
+	}
+	return flags
+}
+
+// middle judges the state between the two halves of a round, where what Judge sees has changed.
+func (w *worker) middle(flags uint32) uint32 {
+	if flags&changed == 0 || flags&wrong != 0 {
+		return flags
+	}
+	state := make([]uint32, w.n)
+	for p := range w.begun {
+		state[p] = w.begun[p].after
+	}
+	if found := w.o.Judge(state); found != 0 {
+		flags |= uint32(found) << problemShift
+	}
+	return flags
+}
+
+// product makes every combination of the endings in w.lists. The first node's part changes fastest.
+func (w *worker) product(cost, before uint32) (full bool, err error) {
+	clear(w.at)
+	list := w.lists[0]
+	for {
+		var hash uint32
+		flags := before
+		for p := 1; p < w.n; p++ {
+			o := &w.lists[p][w.at[p]]
+			w.record[p] = o.local
+			hash += o.hash
+			flags |= o.flags
+		}
+		if w.choice+uint64(len(list)) > math.MaxUint32 {
+			return false, errSuccessors
+		}
+		for i := range list {
+			o := &list[i]
+			w.record[0] = o.local
+			f := flags | o.flags
+			c := cost
+			if f&acted != 0 && c < maxCost {
+				c++
+			}
+			if f&(changed|wrong) == 0 || !w.bad(o, f, c, before) {
+				w.add(hash+o.hash, c)
+			}
+			w.choice++
+		}
+		w.made += int64(len(list))
+		if w.words >= w.batch {
+			if full, err := w.full(); full || err != nil {
+				return full, err
+			}
+		}
+		p := 1
+		for ; p < w.n; p++ {
+			w.at[p]++
+			if w.at[p] < len(w.lists[p]) {
+				break
+			}
+			w.at[p] = 0
+		}
+		if p >= w.n {
+			return false, nil
+		}
+	}
+}
+
+// full deals with a batch that is large enough: it is emptied where that is possible. Otherwise the state may go on for a
+// while.
+func (w *worker) full() (bool, error) {
+	if w.flush != nil {
+		return false, w.flush(w)
+	}
+	return w.words >= 4*w.batch, nil
+}
+
+// add puts the candidate in w.record into its shard.
+func (w *worker) add(hash, cost uint32) {
+	n := w.n
+	// Mixed in another way in each round: states in which nothing happens would otherwise all move to one shard, and those
+	// in which the same happens to one other.
+	hash = (hash ^ w.salt) * 0x2c1b3c6d
+	hash = (hash ^ hash>>13) * 0x297a2d39
+	if !w.filter.off && w.filter.double(w.record[:n], cost, hash) {
+		return
+	}
+	w.record[n+1] = uint32(w.choice)
+	w.record[n+2] = w.parentHigh | hash&(1<<hashBits-1)<<hashShift | cost
+	run := &w.out.runs[hash>>w.shift]
+	*run = append(*run, w.record...)
+	w.words += len(w.record)
+}
+
+// bad says whether the candidate has a problem, and if so, remembers the best one.
+func (w *worker) bad(o *ending, flags, cost, before uint32) bool {
+	found := int(before >> problemShift)
+	if flags&wrong != 0 && found == 0 {
+		found = int(o.flags >> problemShift)
+		for p := 1; p < w.n && found == 0; p++ {
+			found = int(w.lists[p][w.at[p]].flags >> problemShift)
+		}
+	}
+	if found == 0 {
+		found = w.judge(o)
+	}
+	if found == 0 {
+		return false
+	}
+	parent := uint64(w.record[w.n]) | uint64(w.parentHigh>>parentShift)<<32
+	f := &find{found, origin{parent, uint32(w.choice)}, cost}
+	if f.better(w.out.best) {
+		w.out.best = f
+	}
+	return true
+}
+
+// judge asks what is wrong with the global state in w.record, once for each combination of classes.
+func (w *worker) judge(o *ending) int {
+	chain := uint32(0)
+	for p := w.n - 1; p > 0; p-- {
+		key := uint64(chain+1)<<32 | uint64(w.lists[p][w.at[p]].class)
+		next, ok := w.chains.find(key)
+		if !ok {
+			next = span{from: uint32(w.chains.count) + 1}
+			w.chains.put(key, next)
+		}
+		chain = next.from
+	}
+	key := uint64(chain+1)<<32 | uint64(o.class)
+	verdict, ok := w.verdicts.find(key)
+	if !ok {
+		verdict = span{from: uint32(w.o.Judge(w.record[:w.n]))}
+		w.verdicts.put(key, verdict)
+	}
+	return int(verdict.from)
+}

@@ -1,0 +1,99 @@
+package build
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockstep-go/lockstep/target"
+)
+
+func TestVersionTag(t *testing.T) {
+	for version, want := range map[string]string{"v3.6.0": "v3.6", "v3.7.0-rc.1": "v3.7", "main": "", "3.6.0": "", "v2": "", "": ""} {
+		if got := versionTag(version); got != want {
+			t.Errorf("%q: %q, want %q", version, got, want)
+		}
+	}
+}
+
+// A module in a folder may change, whatever version it had before it was replaced.
+func TestFixed(t *testing.T) {
+	for _, c := range []struct {
+		m    *module
+		want string
+	}{
+		{nil, ""},
+		{&module{Path: "a", Version: "v1.0.0"}, "a@v1.0.0"},
+		{&module{Path: "a"}, ""},
+		{&module{Path: "a", Version: "v1.0.0", Replace: &module{Path: "../b"}}, ""},
+		{&module{Path: "a", Version: "v1.0.0", Replace: &module{Path: "b", Version: "v2.0.0"}}, "b@v2.0.0"},
+	} {
+		if got := fixed(c.m); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.m, got, c.want)
+		}
+	}
+}
+
+// Names of programs are names of files.
+func TestFileName(t *testing.T) {
+	for _, c := range []struct {
+		job  job
+		want string
+	}{
+		{job{program: target.Program{Name: "etcdraft"}, version: "v3.6.0"}, "etcdraft-v3.6.0-k"},
+		{job{program: target.Program{Name: "./cmd/check", Package: "."}, source: "/home/x/cmd/check"}, "check-k"},
+		{job{program: target.Program{Name: "example.com/a/b", Package: "example.com/a/b"}}, "b-k"},
+		{job{program: target.Program{Name: "x"}, version: "../../up"}, "x-.._.._up-k"},
+	} {
+		if got := c.job.fileName("k"); got != c.want+suffix() || strings.ContainsAny(got, `/\`) {
+			t.Errorf("%+v: %s, want %s", c.job.program, got, c.want)
+		}
+	}
+}
+
+// A go tool that is not there is named before anything else is tried.
+func TestNoGoTool(t *testing.T) {
+	b := Builder{Cache: t.TempDir(), Go: "no-such-go-tool"}
+	for _, p := range []target.Program{
+		{Name: "own", Package: "example.com/own"},
+		{Name: "far", Package: "example.com/far/x", Module: "example.com/far"},
+	} {
+		_, err := b.Program(t.Context(), p, "")
+		if err == nil || !strings.Contains(err.Error(), p.Name+" is built on demand, which needs the go tool: ") {
+			t.Errorf("%s: %v", p.Name, err)
+		}
+	}
+}
+
+// The oldest programs of a name go, those of others stay.
+func TestPrune(t *testing.T) {
+	j := job{Builder: &Builder{}, program: target.Program{Name: "x"}, cache: t.TempDir(), version: "v1"}
+	begin := time.Unix(1000, 0)
+	file := func(version string, i int) string {
+		k := j
+		k.version = version
+		return filepath.Join(j.cache, k.fileName(fmt.Sprintf("%016x", i)))
+	}
+	for i := range kept + 2 {
+		for _, version := range []string{"v1", "v1-beta"} {
+			if err := os.WriteFile(file(version, i), nil, 0o777); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chtimes(file(version, i), begin, begin.Add(time.Duration(i)*time.Second)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	j.prune(strings.TrimSuffix(file("v1", 0), fmt.Sprintf("%016x", 0)+suffix()))
+	for i := range kept + 2 {
+		if _, err := os.Stat(file("v1", i)); (err == nil) != (i >= 2) {
+			t.Errorf("program %d: %v", i, err)
+		}
+		if _, err := os.Stat(file("v1-beta", i)); err != nil {
+			t.Errorf("another version is gone: %v", err)
+		}
+	}
+}

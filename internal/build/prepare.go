@@ -1,0 +1,140 @@
+package build
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// prepare finds the source and, for a program that comes in versions, makes its go.mod.
+func (j *job) prepare(ctx context.Context) error {
+	if j.program.Module == "" {
+		return j.prepareOwn()
+	}
+	source, err := j.findSource(ctx)
+	if err != nil {
+		return err
+	}
+	j.source, j.alone = source, true
+	if j.program.Library == "" {
+		return nil
+	}
+	for _, name := range []string{"go.mod", "go.sum"} {
+		text, err := os.ReadFile(filepath.Join(source, name))
+		if err != nil && name == "go.mod" {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(j.work, name), text, 0o666); err != nil {
+			return err
+		}
+	}
+	j.flags = []string{"-mod=mod", "-modfile=" + filepath.Join(j.work, "go.mod")}
+	if tag := versionTag(j.version); tag != "" {
+		j.flags = append(j.flags, "-tags="+tag)
+	}
+	if err := j.replace(ctx, j.program.Library+"@"+j.version); err != nil {
+		return err
+	}
+	dir, err := j.run(ctx, "list", j.flags[0], j.flags[1], "-m", "-f", "{{if .Replace}}{{.Replace.Dir}}{{else}}{{.Dir}}{{end}}", j.program.Library)
+	if err != nil {
+		return fmt.Errorf("%s has no version %q: %w%s", j.program.Name, j.version, err, j.known())
+	}
+	if j.program.Overlay == nil {
+		return nil
+	}
+	return j.change(ctx, dir)
+}
+
+// prepareOwn prepares the build of somebody's own package: a folder is built in its own
+// module, an import path as it is found from the working directory.
+func (j *job) prepareOwn() error {
+	if p := j.program.Package; !strings.HasPrefix(p, ".") && !filepath.IsAbs(p) {
+		return nil
+	}
+	info, err := os.Stat(j.program.Package)
+	if err != nil {
+		return fmt.Errorf("there is no package to build: %w", err)
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("%s is not a folder with a main package", j.program.Package)
+	}
+	j.source, err = filepath.Abs(j.program.Package)
+	j.program.Package = "."
+	return err
+}
+
+// replace puts something in the place of the library.
+func (j *job) replace(ctx context.Context, by string) error {
+	_, err := j.run(ctx, "mod", "edit", "-replace", j.program.Library+"="+by, filepath.Join(j.work, "go.mod"))
+	return err
+}
+
+// findSource finds the folder of the program's module.
+func (j *job) findSource(ctx context.Context) (string, error) {
+	if dir := j.program.Dir; dir != "" {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+	}
+	dir, err := j.run(ctx, "list", "-m", "-f", "{{.Dir}}", j.program.Module)
+	if err != nil {
+		return "", fmt.Errorf("%s is built from the source of %s, which is not found from here; go to a folder where the go tool finds it: %w",
+			j.program.Name, j.program.Module, err)
+	}
+	return dir, nil
+}
+
+// versionTag is the build tag of a version: v3.6 for v3.6.0.
+func versionTag(version string) string {
+	parts := strings.Split(version, ".")
+	if len(parts) < 3 || !strings.HasPrefix(version, "v") {
+		return ""
+	}
+	return parts[0] + "." + parts[1]
+}
+
+// change puts changed files into the library. The go tool lets nobody put an overlay on its
+// cache of modules, so the library is replaced by a folder that is not there: the overlay
+// says what is in it, the library's own files or changed ones.
+func (j *job) change(ctx context.Context, dir string) error {
+	module := os.DirFS(dir)
+	changed, err := j.program.Overlay(module)
+	if err != nil {
+		return fmt.Errorf("%s: %w", j.name(), err)
+	}
+	virtual := filepath.Join(j.cache, "changed", filepath.FromSlash(j.program.Library)+"@"+j.version+"~"+j.program.Changed)
+	j.overlay = map[string]string{}
+	err = fs.WalkDir(module, ".", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && (name == "go.mod" || path.Ext(name) == ".go" && !strings.HasSuffix(name, "_test.go")) {
+			j.overlay[filepath.Join(virtual, filepath.FromSlash(name))] = filepath.Join(dir, filepath.FromSlash(name))
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for i, name := range slices.Sorted(maps.Keys(changed)) {
+		file := filepath.Join(j.work, fmt.Sprintf("changed%d.go", i))
+		if err := os.WriteFile(file, changed[name], 0o666); err != nil {
+			return err
+		}
+		j.overlay[filepath.Join(virtual, filepath.FromSlash(name))] = file
+	}
+	text, err := json.Marshal(map[string]any{"Replace": j.overlay})
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(j.work, "overlay.json")
+	if err := os.WriteFile(file, text, 0o666); err != nil {
+		return err
+	}
+	j.flags = append(j.flags, "-overlay="+file)
+	return j.replace(ctx, virtual)
+}

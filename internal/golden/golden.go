@@ -1,0 +1,40 @@
+// Package golden compares what tests make with files. The flag -rewrite of go test, which
+// is that of the datadriven tests, makes all such files anew.
+package golden
+
+import (
+	"bytes"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	_ "github.com/cockroachdb/datadriven" // has the flag
+	"github.com/google/go-cmp/cmp"
+)
+
+// Rewrite reports whether golden files are to be made anew.
+func Rewrite() bool { return flag.Lookup("rewrite").Value.String() == "true" }
+
+// Check compares what is written with a file of testdata/golden.
+func Check(t testing.TB, file string, write func(io.Writer) error) {
+	t.Helper()
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join("testdata", "golden", file)
+	if Rewrite() {
+		if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), b.String()); d != "" {
+		t.Errorf("%s differs (-rewrite makes it anew):\n%s", file, d)
+	}
+}

@@ -1,0 +1,172 @@
+package keep_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/keep"
+	"github.com/lockstep-go/lockstep/replay"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target/smr"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// buggy is a plan that finds something.
+var buggy = lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix}
+
+// found is the first finding of the plan.
+func found(t *testing.T) *trace.Trace {
+	t.Helper()
+	result, err := lockstep.Explore(t.Context(), buggy)
+	if err != nil || result.First() == nil {
+		t.Fatal(result, err)
+	}
+	return result.First().Trace
+}
+
+// Everything that is stored can be used: the traces replay, and the page shows all three
+// views and the command.
+func TestRun(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "not", "there")
+	run := found(t)
+	k, err := keep.Run(t.Context(), buggy, run, keep.Options{Dir: dir, Found: true, Replay: func(file string) string { return "replay " + file }})
+	if err != nil || k.Shrunk == nil || k.Form == nil || len(k.Form.Rounds) == 0 || len(k.Trace.Records) >= len(run.Records) {
+		t.Fatalf("%+v, %v", k, err)
+	}
+	base := filepath.Join(dir, "smr-bug-prefix-seed0-run"+fmt.Sprint(run.Header.Run))
+	for _, file := range []string{base + ".trace", base + ".found.trace"} {
+		stored, err := trace.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := replay.Run(t.Context(), buggy, stored); err != nil || again.Difference != "" || again.Trace.Outcome.Verdict != trace.Fail {
+			t.Errorf("%s: %+v, %v", file, again, err)
+		}
+	}
+	page, err := os.ReadFile(k.Page)
+	for _, want := range []string{"lock-step form", "shrunk", "replay " + base + ".trace"} {
+		if err != nil || !strings.Contains(string(page), want) {
+			t.Errorf("%q is not on the page %s: %v", want, k.Page, err)
+		}
+	}
+}
+
+// What cannot be stored is told, and the rest is there.
+func TestCannotStore(t *testing.T) {
+	full := errors.New("disk full")
+	for _, c := range []struct{ what, fails string }{{"trace", ".trace"}, {"page", ".html"}, {"the found run", ".found.trace"}} {
+		var stored []string
+		k, err := keep.Run(t.Context(), buggy, found(t), keep.Options{Dir: "d", Name: "n", Found: true, Write: func(file string, _ func(io.Writer) error) error {
+			if file == filepath.Join("d", "n"+c.fails) {
+				return full
+			}
+			stored = append(stored, file)
+			return nil
+		}})
+		if !errors.Is(err, full) || k.Trace == nil || k.Form == nil {
+			t.Errorf("%s: %v", c.what, err)
+		}
+		if (k.File == "") != (c.fails == ".trace") || (k.Page == "") != (c.fails != ".found.trace") || slices.Contains(stored, "d/n"+c.fails) {
+			t.Errorf("%s: file %q, page %q, stored %q", c.what, k.File, k.Page, stored)
+		}
+	}
+}
+
+// A run that does not fail again is kept as it is, and the reason is there.
+func TestNotShrunk(t *testing.T) {
+	plan := buggy
+	plan.Spec = nil
+	k, err := keep.Run(t.Context(), plan, found(t), keep.Options{Dir: t.TempDir()})
+	if err != nil || k.NotShrunk == nil || k.Shrunk != nil || k.File == "" {
+		t.Errorf("%+v, %v", k, err)
+	}
+}
+
+// A file is whole under its name or not there at all.
+func TestWriteFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "sub", "file")
+	write := func(text string, fails error) error {
+		return keep.WriteFile(file, func(w io.Writer) error {
+			_, err := io.WriteString(w, text)
+			return errors.Join(err, fails)
+		})
+	}
+	broken := errors.New("broken")
+	if err := write("first", nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := write("half of the sec", broken); !errors.Is(err, broken) {
+		t.Error(err)
+	}
+	if text, err := os.ReadFile(file); err != nil || string(text) != "first" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if left, _ := os.ReadDir(filepath.Dir(file)); len(left) != 1 {
+		t.Errorf("%d files are left", len(left))
+	}
+}
+
+func ExampleRun() {
+	result, _ := lockstep.Explore(context.Background(), buggy)
+	dir, _ := os.MkdirTemp("", "keep-*")
+	defer os.RemoveAll(dir)
+	k, err := keep.Run(context.Background(), buggy, result.First().Trace, keep.Options{Dir: dir})
+	fmt.Println(filepath.Base(k.File), filepath.Base(k.Page), err)
+	fmt.Println("from", k.Shrunk.Was)
+	fmt.Println("to", k.Shrunk.Is)
+	// Output:
+	// smr-bug-prefix-seed0-run12.trace smr-bug-prefix-seed0-run12.html <nil>
+	// from 198 steps, 20 messages lost
+	// to 27 steps, 0 messages lost
+}
+
+func ExampleForm() {
+	result, _ := lockstep.Explore(context.Background(), buggy)
+	form, note := keep.Form(context.Background(), buggy, result.First().Trace)
+	fmt.Println(len(form.Rounds) > 0, note)
+	// Output: true equivalent lock-step form: 55 deliveries that changed nothing are shown as lost
+}
+
+func ExampleTrace() {
+	t := &trace.Trace{Header: trace.Header{Nodes: 1}, Outcome: trace.Outcome{Verdict: trace.Pass}, Pictures: []trace.Picture{{Name: "history.html"}}}
+	err := keep.Trace(func(file string, _ func(io.Writer) error) error { fmt.Println(file); return nil }, "run.trace", t)
+	fmt.Println(err)
+	// Output:
+	// run.trace
+	// run-history.html
+	// <nil>
+}
+
+func ExampleNameOf() {
+	t := &trace.Trace{Header: trace.Header{Target: "my raft", Seed: 7, Run: 12},
+		Outcome: trace.Outcome{Finding: &trace.Finding{Property: "log matching"}}}
+	fmt.Println(keep.NameOf(t))
+	// Output: my_raft-log_matching-seed7-run12
+}
+
+func ExampleSafeName() {
+	fmt.Println(keep.SafeName("a/b: c*"))
+	// Output: a_b__c_
+}
+
+func ExampleWriteFile() {
+	dir, _ := os.MkdirTemp("", "keep-*")
+	defer os.RemoveAll(dir)
+	err := keep.WriteFile(filepath.Join(dir, "note"), func(w io.Writer) error {
+		_, err := fmt.Fprintln(w, "hello")
+		return err
+	})
+	text, _ := os.ReadFile(filepath.Join(dir, "note"))
+	fmt.Print(string(text), err)
+	// Output:
+	// hello
+	// <nil>
+}

@@ -1,0 +1,182 @@
+// Package campaign tells people and machines about campaigns.
+//
+//   - [Campaign.Write] sums one up in a few lines, and [Page] as one HTML file that works
+//     offline; [ComparePage] does so with strategies compared.
+//   - [Campaign.Document] is its form in JSON; [JUnit] and [Annotations] tell CI servers.
+//   - [Progress] shows a campaign under way on a terminal.
+//
+// Pictures of single runs are made by package report, from traces alone.
+package campaign
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/closure"
+	"github.com/lockstep-go/lockstep/cover"
+	"github.com/lockstep-go/lockstep/report/internal/plain"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Campaign is a campaign that was made, and what became of its findings.
+type Campaign struct {
+	// Result is what the campaign found out.
+	Result *lockstep.Result
+	// Options are the settings of the target, Build the program that it is part of, and
+	// Scenario the scenario's name, where there are any.
+	Options  map[string]string
+	Build    string
+	Scenario string
+	// Elapsed is the time that it took.
+	Elapsed time.Duration
+	// Interrupted says that somebody stopped it, and TimeUp that it used up its time.
+	Interrupted, TimeUp bool
+
+	// Trace is the file of the first finding, shrunk, and Page the one to look at. Traces
+	// are the files of all findings that were kept.
+	Trace, Page string
+	Traces      []string
+	// Shrunk says how far the first finding was shrunk.
+	Shrunk string
+	// Groups are the findings that are alike.
+	Groups []Group
+	// Curve tells how the campaign went on over time.
+	Curve []Sample
+	// Coverage is what was reached of what there is, where that was measured.
+	Coverage []cover.Reading
+	// Closure counts late messages, where they were.
+	Closure []closure.TypeCount
+
+	// Again is the command that makes the campaign again, and Replay the one that
+	// replays its first finding.
+	Again, Replay string
+}
+
+// Sample is how far a campaign was at a time.
+type Sample struct {
+	Runs      int   `json:"runs"`
+	ElapsedMS int64 `json:"elapsed_ms"`
+	States    int   `json:"states"`    // distinct states seen so far
+	Schedules int   `json:"schedules"` // distinct schedules so far
+	Findings  int   `json:"findings"`
+}
+
+// Verdict is the judgement on the campaign. One that was interrupted, or had no time for a
+// single run, does not pass: nothing is known.
+func (c *Campaign) Verdict() trace.Verdict {
+	v := c.Result.Verdict()
+	if v == trace.Pass && (c.Interrupted || c.Result.Runs == 0) {
+		return trace.Unknown
+	}
+	return v
+}
+
+// Findings is the number of failing runs, flaky ones included.
+func (c *Campaign) Findings() int { return Findings(c.Result) }
+
+// Findings is the number of failing runs of a result, flaky ones included.
+func Findings(r *lockstep.Result) int { return r.Verdicts[trace.Fail] + r.Verdicts[trace.Flaky] }
+
+// FailureRate bounds the chance that a run fails.
+func (c *Campaign) FailureRate() Rate {
+	return FailureRate(c.Result.Runs, c.Result.Verdicts[trace.Fail], DefaultConfidence)
+}
+
+// perSecond is a speed.
+func (c *Campaign) perSecond(n int64) float64 {
+	if c.Elapsed <= 0 {
+		return 0
+	}
+	return float64(n) / c.Elapsed.Seconds()
+}
+
+// Write sums up the campaign in a few lines.
+func (c *Campaign) Write(w io.Writer, colour bool) error {
+	r := c.Result
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s under %s, seed %d\n", c.named(), plain.Clean(r.Strategy), r.Seed)
+	fmt.Fprintf(&b, "%d runs, %d steps in %v (%.0f runs/s, %.0f steps/s)%s\n", r.Runs, r.Steps,
+		c.Elapsed.Round(time.Millisecond), c.perSecond(int64(r.Runs)), c.perSecond(r.Steps), c.ended())
+	c.writeVerdict(&b, colour)
+	c.writeCounts(&b)
+	if text := r.Guarantee.String(); text != "" {
+		fmt.Fprintf(&b, "guarantee: %s\n", plain.Clean(text))
+		if r.Guarantee.PerRun > 0 {
+			fmt.Fprintf(&b, "           these %d runs: at least %.3g; for 0.95 it takes %s runs\n",
+				r.Runs, r.Guarantee.After(r.Runs), orMany(r.Guarantee.Runs(0.95)))
+		}
+	}
+	fmt.Fprintf(&b, "digest %016x\n", r.Digest)
+	for _, line := range []struct{ text, value string }{{"trace", c.Trace}, {"page", c.Page}, {"replay it with:", c.Replay}} {
+		if line.value != "" {
+			fmt.Fprintf(&b, "%s %s\n", line.text, plain.Clean(line.value))
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// ended says why the campaign ended early.
+func (c *Campaign) ended() string {
+	switch {
+	case c.Interrupted:
+		return ", interrupted"
+	case c.TimeUp:
+		return ", stopped when the time was up"
+	default:
+		return ""
+	}
+}
+
+func (c *Campaign) writeVerdict(b *strings.Builder, colour bool) {
+	r := c.Result
+	if f := r.First(); f != nil {
+		word := "FAIL"
+		if c.Verdict() == trace.Flaky {
+			word = "FLAKY"
+		}
+		fmt.Fprintf(b, "%s %d of %d runs, first in run %d: %s: %s\n", plain.Red(colour, word), c.Findings(), r.Runs, f.Run,
+			plain.Clean(f.Finding.Property), plain.Clean(f.Finding.Text))
+		if f.Repeated > 1 {
+			fmt.Fprintln(b, f.Confirmed())
+		}
+	} else {
+		fmt.Fprintf(b, "%s nothing found\n", strings.ToUpper(string(c.Verdict())))
+	}
+	for _, reason := range plain.Keys(r.Reasons) {
+		fmt.Fprintf(b, "%d runs were not judged: %s\n", r.Reasons[reason], plain.Clean(reason))
+	}
+	if n := r.Verdicts[trace.Vacuous]; n > 0 {
+		fmt.Fprintf(b, "%d runs were vacuous: the scenario never took effect in them\n", n)
+	}
+	if c.Shrunk != "" {
+		fmt.Fprintf(b, "shrunk %s\n", plain.Clean(c.Shrunk))
+	}
+}
+
+func (c *Campaign) writeCounts(b *strings.Builder) {
+	for _, j := range c.Result.Judged {
+		switch {
+		case j.N > 0:
+			fmt.Fprintf(b, "property %s was judged %d times\n", plain.Clean(j.Name), j.N)
+		case j.N == 0:
+			fmt.Fprintf(b, "warning: property %s was never put to the test\n", plain.Clean(j.Name))
+		}
+	}
+	for _, name := range c.Result.Idle() {
+		fmt.Fprintf(b, "warning: %s never took effect\n", plain.Clean(name))
+	}
+}
+
+// named is the target with its options.
+func (c *Campaign) named() string { return plain.Named(c.Result.Target, c.Build, c.Options) }
+
+func orMany(n int) string {
+	if n == 0 {
+		return "more than 2^53"
+	}
+	return fmt.Sprint(n)
+}

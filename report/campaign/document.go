@@ -1,0 +1,113 @@
+package campaign
+
+import (
+	"fmt"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/closure"
+	"github.com/lockstep-go/lockstep/cover"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Document is a campaign as JSON: what the command line prints for it. Programs rely on the
+// keys.
+type Document struct {
+	Target      string            `json:"target"`
+	Build       string            `json:"build,omitempty"`
+	Options     map[string]string `json:"options,omitempty"`
+	Strategy    string            `json:"strategy"`
+	Scenario    string            `json:"scenario,omitempty"`
+	Seed        uint64            `json:"seed"`
+	Runs        int               `json:"runs"`
+	Findings    int               `json:"findings"`
+	FirstRun    *int              `json:"first_finding_run"` // null: none
+	Finding     *Problem          `json:"finding"`           // the first; null: none
+	Trace       string            `json:"trace"`
+	Page        string            `json:"page,omitempty"`
+	Traces      []string          `json:"traces,omitempty"`
+	Verdict     trace.Verdict     `json:"verdict"`
+	Verdicts    map[string]int    `json:"verdicts"`
+	Reasons     map[string]int    `json:"reasons,omitempty"`
+	Shrunk      string            `json:"shrunk,omitempty"`
+	Guarantee   Promise           `json:"guarantee"`
+	Judged      map[string]*int   `json:"judged,omitempty"` // null: nobody counted, which is not zero
+	Effects     []Effect          `json:"effects,omitempty"`
+	ElapsedMS   int64             `json:"elapsed_ms"`
+	RunsPerS    float64           `json:"runs_per_sec"`
+	StepsPerS   float64           `json:"steps_per_sec"`
+	Steps       int64             `json:"steps"`
+	Messages    int64             `json:"messages"`
+	Digest      string            `json:"digest"`
+	Interrupted bool              `json:"interrupted"`
+
+	FailureRate Rate                `json:"failure_rate"`
+	Groups      []Group             `json:"groups,omitempty"`
+	Curve       []Sample            `json:"curve,omitempty"`
+	Coverage    []cover.Reading     `json:"coverage,omitempty"`
+	Closure     []closure.TypeCount `json:"closure,omitempty"`
+
+	Again  string `json:"again,omitempty"`
+	Replay string `json:"replay,omitempty"`
+}
+
+// Problem is a finding in a document.
+type Problem struct {
+	Property string `json:"property"`
+	Text     string `json:"text"`
+	// Confirmed says how often the run failed again.
+	Confirmed string `json:"confirmed,omitempty"`
+}
+
+// Effect is how often something happened: a part of a scenario took effect, a property was
+// judged.
+type Effect struct {
+	Name string `json:"name"`
+	N    int    `json:"n"`
+}
+
+// Promise is the guarantee of a strategy for the campaign just made.
+type Promise struct {
+	Text      string   `json:"text"`            // for one run
+	PerRun    float64  `json:"per_run"`         // lower bound for one run
+	AllRuns   float64  `json:"all_runs"`        // and for all runs of the campaign
+	RunsFor95 int      `json:"runs_for_95"`     // runs that reach 0.95; 0: none below 2^53
+	Space     string   `json:"space,omitempty"` // exact number of targets
+	Assumes   []string `json:"assumes,omitempty"`
+}
+
+// Document is the campaign as JSON.
+func (c *Campaign) Document() Document {
+	r := c.Result
+	d := Document{Target: r.Target, Build: c.Build, Options: c.Options, Strategy: r.Strategy, Scenario: c.Scenario, Seed: r.Seed,
+		Runs: r.Runs, Findings: c.Findings(), Trace: c.Trace, Page: c.Page, Traces: c.Traces, Verdict: c.Verdict(), Verdicts: map[string]int{},
+		Reasons: r.Reasons, Shrunk: c.Shrunk, Guarantee: promise(r), Judged: map[string]*int{}, ElapsedMS: c.Elapsed.Milliseconds(),
+		RunsPerS: c.perSecond(int64(r.Runs)), StepsPerS: c.perSecond(r.Steps), Steps: r.Steps, Messages: r.Messages,
+		Digest: fmt.Sprintf("%016x", r.Digest), Interrupted: c.Interrupted, FailureRate: c.FailureRate(), Groups: c.Groups,
+		Curve: c.Curve, Coverage: c.Coverage, Closure: c.Closure, Again: c.Again, Replay: c.Replay}
+	for v, n := range r.Verdicts {
+		d.Verdicts[string(v)] = n
+	}
+	if f := r.First(); f != nil {
+		d.FirstRun = &f.Run
+		d.Finding = &Problem{Property: f.Finding.Property, Text: f.Finding.Text, Confirmed: f.Confirmed()}
+	}
+	for _, j := range r.Judged {
+		d.Judged[j.Name] = nil
+		if n := j.N; n != lockstep.NotCounted {
+			d.Judged[j.Name] = &n
+		}
+	}
+	for _, x := range r.Effects {
+		d.Effects = append(d.Effects, Effect{x.Name, x.N})
+	}
+	return d
+}
+
+func promise(r *lockstep.Result) Promise {
+	g := r.Guarantee
+	p := Promise{Text: g.String(), PerRun: g.PerRun, AllRuns: g.After(r.Runs), RunsFor95: g.Runs(0.95), Assumes: g.Assumes}
+	if g.Space != nil {
+		p.Space = g.Space.String()
+	}
+	return p
+}

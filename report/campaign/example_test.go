@@ -1,0 +1,69 @@
+package campaign_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/lockstep-go/lockstep/report/campaign"
+)
+
+func ExamplePage() {
+	var page bytes.Buffer
+	if err := campaign.Page(&page, sampleCampaign()); err != nil {
+		panic(err)
+	}
+	fmt.Println(strings.Contains(page.String(), "at most 1.05%"))
+	// Output: true
+}
+
+func ExampleGroupFindings() {
+	for _, g := range campaign.GroupFindings([]campaign.Occurrence{{Run: 4, Trace: failing(true)}, {Run: 9, Trace: failing(true)}}) {
+		fmt.Printf("%d times, first in run %d: %s\n", g.Findings, g.First, g.Text)
+	}
+	// Output: 2 times, first in run 4: 1 and 2 differ
+}
+
+func ExampleJUnit() {
+	var b bytes.Buffer
+	if err := campaign.JUnit(&b, sampleCampaign()); err != nil {
+		panic(err)
+	}
+	fmt.Println(strings.Split(b.String(), "\n")[1])
+	// Output: <testsuites name="lockstep" tests="1" failures="1" errors="0">
+}
+
+func ExampleCampaign_Document() {
+	d := sampleCampaign().Document()
+	fmt.Println(d.Verdict, *d.FirstRun, d.Finding.Property, d.Digest)
+	// Output: fail 238 prefix 0123456789abcdef
+}
+
+func ExampleAnnotations() {
+	_ = campaign.Annotations(os.Stdout, sampleCampaign(), campaign.Place{File: "smr_test.go", Line: 12})
+	// Output: ::error file=smr_test.go,line=12,title=lockstep smr-bug::prefix: node 1 outputs ad, but node 2 had output c%0A3 of 3000 runs, first in run 238, seed 1%0Areplay: lockstep replay lockstep-out/prefix-seed1-run238.trace
+}
+
+func ExampleCampaign_Write() {
+	if err := passed().Write(os.Stdout, false); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// smr-bug nodes=3 under uniform:period=4,isolations=4,rounds=16, seed 1
+	// 3000 runs, 152000 steps in 490ms (6122 runs/s, 310204 steps/s)
+	// PASS nothing found
+	// property prefix was judged 9120 times
+	// guarantee: one run hits a given 4-periodic uniform execution with probability at least 7.05e-06 (there are 141905)
+	//            these 3000 runs: at least 0.0209; for 0.95 it takes 424926 runs
+	// digest 0123456789abcdef
+}
+
+func ExampleComparePage() {
+	var page bytes.Buffer
+	if err := campaign.ComparePage(&page, comparisonWith("uniform"), "lockstep compare smr-bug --strategies uniform"); err != nil {
+		panic(err)
+	}
+	fmt.Println(strings.Contains(page.String(), "&gt; 1000"))
+	// Output: true
+}

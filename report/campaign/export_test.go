@@ -1,0 +1,116 @@
+package campaign_test
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/golden"
+	"github.com/lockstep-go/lockstep/report/campaign"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+func TestGoldenExports(t *testing.T) {
+	unknown := passed()
+	unknown.Result.Verdicts = map[lockstep.Verdict]int{trace.Pass: 2997, trace.Unknown: 3}
+	unknown.Result.Reasons = map[string]int{"more than 100000 steps": 3}
+	stopped := passed()
+	stopped.Interrupted = true
+	vacuous := passed()
+	vacuous.Result.Effects = []lockstep.Count{{Name: "hold votes", N: 12}, {Name: "release votes"}, {Name: "guard", Optional: true}}
+	all := []*campaign.Campaign{sampleCampaign(), unknown, stopped, vacuous}
+	golden.Check(t, "junit.xml", func(w io.Writer) error { return campaign.JUnit(w, all...) })
+	golden.Check(t, "campaign.json", func(w io.Writer) error {
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		e.SetEscapeHTML(false)
+		return e.Encode(sampleCampaign().Document())
+	})
+	golden.Check(t, "summary.txt", func(w io.Writer) error {
+		for _, c := range append(all, campaignWith("text")) {
+			if err := c.Write(w, false); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	golden.Check(t, "annotations.txt", func(w io.Writer) error {
+		for _, c := range all {
+			if err := campaign.Annotations(w, c, campaign.Place{File: "smr_test.go", Line: 12}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Every verdict of a campaign: an interrupted one does not pass, a finding stays one.
+func TestVerdict(t *testing.T) {
+	for _, c := range []struct {
+		what   string
+		change func(*campaign.Campaign)
+		want   trace.Verdict
+	}{
+		{"as it is", func(*campaign.Campaign) {}, trace.Pass},
+		{"stopped", func(c *campaign.Campaign) { c.Interrupted = true }, trace.Unknown},
+		{"time up", func(c *campaign.Campaign) { c.TimeUp = true }, trace.Pass},
+		{"time up at once", func(c *campaign.Campaign) { c.TimeUp, c.Result.Runs = true, 0 }, trace.Unknown},
+		{"stopped with a finding", func(c *campaign.Campaign) { c.Interrupted, c.Result.Verdicts[trace.Fail] = true, 1 }, trace.Fail},
+	} {
+		x := passed()
+		if c.change(x); x.Verdict() != c.want {
+			t.Errorf("%s: %s, want %s", c.what, x.Verdict(), c.want)
+		}
+	}
+}
+
+// keys lists the JSON keys of a struct and of the structs in it, as documented.
+func keys(t reflect.Type, prefix string) (list []string) {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	for i := range t.NumField() {
+		key, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		if key == "" {
+			continue
+		}
+		list = append(list, prefix+key)
+		list = append(list, keys(t.Field(i).Type, prefix+key+".")...)
+	}
+	return list
+}
+
+// The schema in the documentation lists every key, and no other.
+func TestSchemaIsDocumented(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "reports.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var documented []string
+	_, schema, ok := strings.Cut(string(text), "<!-- schema -->")
+	if !ok {
+		t.Fatal("docs/reports.md has no schema")
+	}
+	schema, _, _ = strings.Cut(schema, "<!-- end of schema -->")
+	for line := range strings.Lines(schema) {
+		if cells := strings.Split(line, "|"); len(cells) > 2 && strings.HasPrefix(strings.TrimSpace(cells[1]), "`") {
+			documented = append(documented, strings.Trim(cells[1], " `"))
+		}
+	}
+	want := append([]string{"schema", "command"}, keys(reflect.TypeFor[campaign.Document](), "")...)
+	slices.Sort(want)
+	slices.Sort(documented)
+	if d := cmp.Diff(want, documented); d != "" {
+		t.Errorf("docs/reports.md (+) does not list the keys of campaign.Document (-):\n%s", d)
+	}
+}

@@ -1,0 +1,46 @@
+package campaign
+
+import (
+	"slices"
+
+	"github.com/lockstep-go/lockstep/report"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Group is a number of findings of one property and one shape.
+type Group struct {
+	Property string `json:"property"`
+	Shape    string `json:"shape"`
+	Findings int    `json:"findings"`
+	First    int    `json:"first_run"`
+	Text     string `json:"text"`            // of the first
+	Trace    string `json:"trace,omitempty"` // file of the first
+}
+
+// Occurrence is a failing run of a campaign, to be put into a group.
+type Occurrence struct {
+	Run   int
+	Trace *trace.Trace
+	File  string // where the trace is stored, if it is
+}
+
+// GroupFindings puts findings of the same property and [report.Shape] together, the largest
+// group first, and among equals the one that came first.
+func GroupFindings(found []Occurrence) []Group {
+	var groups []Group
+	for _, o := range found {
+		f := o.Trace.Outcome.Finding
+		if f == nil {
+			continue
+		}
+		shape := report.Shape(o.Trace)
+		i := slices.IndexFunc(groups, func(g Group) bool { return g.Property == f.Property && g.Shape == shape })
+		if i < 0 {
+			i = len(groups)
+			groups = append(groups, Group{Property: f.Property, Shape: shape, First: o.Run, Text: f.Text, Trace: o.File})
+		}
+		groups[i].Findings++
+	}
+	slices.SortStableFunc(groups, func(a, b Group) int { return b.Findings - a.Findings })
+	return groups
+}

@@ -1,0 +1,252 @@
+package campaign
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/compare"
+	"github.com/lockstep-go/lockstep/report/chart"
+	"github.com/lockstep-go/lockstep/report/internal/page"
+	"github.com/lockstep-go/lockstep/report/internal/plain"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+//go:embed page.html
+var pageHTML string
+
+var pageTemplate = page.Parse("campaign", pageHTML)
+
+// Limits of a campaign page: longer lists are cut, and the page says so.
+const (
+	maxGroups  = 100
+	foldGroups = 12
+	maxSamples = 1000
+)
+
+// Page writes a campaign as one HTML file that needs nothing else.
+func Page(w io.Writer, c *Campaign) error {
+	if c == nil || c.Result == nil {
+		return errors.New("campaign: there is no campaign to write a page of")
+	}
+	d := pageData{Title: "Lockstep campaign: " + plain.Short(c.Result.Target), D: c.Document()}
+	if err := d.fill(c); err != nil {
+		return err
+	}
+	return page.Render(w, pageTemplate, d)
+}
+
+// ComparePage writes a comparison of strategies as one HTML file that needs nothing else.
+// Again is the command that makes it again.
+func ComparePage(w io.Writer, r *compare.Result, again string) error {
+	if r == nil {
+		return errors.New("campaign: there is no comparison to write a page of")
+	}
+	d := pageData{Title: "Lockstep comparison: " + plain.Short(r.Target), Heading: "strategies compared",
+		Subtitle: fmt.Sprintf("%s · from seed %d", plain.Clean(r.Target), r.Seed),
+		D:        Document{Again: again, Interrupted: r.Interrupted}}
+	d.compare(r)
+	return page.Render(w, pageTemplate, d)
+}
+
+// pageData is what the template of a campaign page is made from.
+type pageData struct {
+	D        Document
+	Title    string
+	Heading  string // the verdict
+	Class    string
+	Subtitle string
+	Cards    []card
+	RateText string
+	Promise  []string
+	Curves   []curve
+	Groups   []Group
+	More     []Group  // behind a fold
+	Cut      []string // what was left out
+	Verdicts []Effect
+	Judged   []Effect
+	Compared []comparedRow
+}
+
+// Program says that the page has no program.
+func (pageData) Program() bool { return false }
+
+// card is a number at the top of the page.
+type card struct{ Value, Label, Class string }
+
+// curve is a picture of one value over the runs.
+type curve struct {
+	Title, Last string
+	Picture     template.HTML
+}
+
+func (d *pageData) fill(c *Campaign) error {
+	d.Heading, d.Class = string(d.D.Verdict), string(d.D.Verdict)
+	d.Subtitle = fmt.Sprintf("%s · %s · seed %d", c.named(), plain.Clean(d.D.Strategy), d.D.Seed)
+	if c.Scenario != "" {
+		d.Subtitle += " · scenario " + plain.Clean(c.Scenario)
+	}
+	d.fillCards(c)
+	d.RateText = rateText(&d.D)
+	d.promise()
+	if err := d.curves(c.Curve); err != nil {
+		return err
+	}
+	d.Groups = c.Groups
+	if len(d.Groups) > maxGroups {
+		d.Groups = d.Groups[:maxGroups]
+		d.Cut = append(d.Cut, fmt.Sprintf("The first %d of %d groups of findings are shown.", maxGroups, len(c.Groups)))
+	}
+	if len(d.Groups) > foldGroups {
+		d.Groups, d.More = d.Groups[:foldGroups], d.Groups[foldGroups:]
+	}
+	d.Cut = append(d.Cut, fmt.Sprintf("Texts are cut after %d characters and then end in …", plain.MaxText))
+	for _, v := range []trace.Verdict{trace.Pass, trace.Fail, trace.Unknown, trace.Vacuous, trace.Flaky} {
+		if n := d.D.Verdicts[string(v)]; n > 0 {
+			d.Verdicts = append(d.Verdicts, Effect{string(v), n})
+		}
+	}
+	for _, name := range plain.Keys(d.D.Judged) {
+		n := lockstep.NotCounted
+		if counted := d.D.Judged[name]; counted != nil {
+			n = *counted
+		}
+		d.Judged = append(d.Judged, Effect{name, n})
+	}
+	return nil
+}
+
+func (d *pageData) fillCards(c *Campaign) {
+	bad := ""
+	if d.D.Findings > 0 {
+		bad = "bad"
+	}
+	d.Cards = []card{{plain.Number(float64(d.D.Runs)), "runs", ""}, {plain.Number(float64(d.D.Findings)), "findings", bad}}
+	if d.D.FirstRun != nil {
+		d.Cards = append(d.Cards, card{fmt.Sprint(*d.D.FirstRun), "first finding in run", ""})
+	}
+	rate := d.D.FailureRate
+	d.Cards = append(d.Cards, card{percent(rate.Upper), fmt.Sprintf("failure rate at most (%.3g%% confidence)", rate.Confidence*100), ""},
+		card{plain.Number(float64(d.D.Steps)), "steps", ""}, card{plain.Number(float64(d.D.Messages)), "messages", ""},
+		card{plain.Number(d.D.RunsPerS), "runs per second", ""},
+		card{c.Elapsed.Round(10 * time.Millisecond).String(), "elapsed", ""})
+}
+
+// curves draws how the campaign went on.
+func (d *pageData) curves(samples []Sample) error {
+	if len(samples) > maxSamples {
+		d.Cut = append(d.Cut, fmt.Sprintf("The curves show %d of %d samples.", maxSamples, len(samples)))
+		samples = thin(samples, maxSamples)
+	}
+	if len(samples) == 0 || samples[len(samples)-1].Runs == 0 {
+		return nil
+	}
+	for _, c := range []struct {
+		title string
+		value func(Sample) int
+	}{
+		{"distinct states", func(s Sample) int { return s.States }},
+		{"distinct schedules", func(s Sample) int { return s.Schedules }},
+		{"findings", func(s Sample) int { return s.Findings }},
+	} {
+		line := chart.Line{Name: c.title, Area: true, Points: []chart.Point{{}}}
+		for _, s := range samples {
+			line.Points = append(line.Points, chart.Point{X: float64(s.Runs), Y: float64(c.value(s))})
+		}
+		var b strings.Builder
+		if err := (chart.Chart{Title: c.title, X: "runs", Top: 1, Class: "curve", Lines: []chart.Line{line}}).SVG(&b); err != nil {
+			return err
+		}
+		d.Curves = append(d.Curves, curve{c.title, plain.Number(float64(c.value(samples[len(samples)-1]))), template.HTML(b.String())})
+	}
+	return nil
+}
+
+// thin keeps so many samples, evenly spread, the last among them.
+func thin(s []Sample, keep int) []Sample {
+	out := make([]Sample, 0, keep)
+	for i := range keep {
+		out = append(out, s[(i+1)*len(s)/keep-1])
+	}
+	return out
+}
+
+// promise puts the guarantee and what it rests on into words.
+func (d *pageData) promise() {
+	g := d.D.Guarantee
+	if g.Text == "" {
+		return
+	}
+	d.Promise = append(d.Promise, "For one run: "+plain.Short(g.Text)+".")
+	if g.PerRun > 0 {
+		d.Promise = append(d.Promise, fmt.Sprintf("After these %d runs the chance to have hit any given target of that kind is at least %s; %s runs are needed for 95%%.",
+			d.D.Runs, percent(g.AllRuns), orMany(g.RunsFor95)))
+	}
+}
+
+// rateText says what the number of findings means, and under which assumption.
+func rateText(d *Document) string {
+	r := d.FailureRate
+	text := fmt.Sprintf("With %.3g%% confidence a run under this strategy fails with a probability of at most %s", r.Confidence*100, percent(r.Upper))
+	if r.Lower > 0 {
+		text += fmt.Sprintf(", and with the same confidence of at least %s", percent(r.Lower))
+	}
+	return text + fmt.Sprintf(" (exact binomial limits for %d findings in %d runs, which assume that runs are independent draws). It says nothing about schedules that the strategy does not make.",
+		d.Verdicts[string(trace.Fail)], d.Runs)
+}
+
+func percent(p float64) string {
+	switch {
+	case p <= 0:
+		return "0%"
+	case p < 1e-4:
+		return fmt.Sprintf("%.2g", p)
+	case p > 0.9999 && p < 1:
+		return "more than 99.99%"
+	default:
+		return fmt.Sprintf("%.3g%%", p*100)
+	}
+}
+
+// comparedRow is a strategy with its bar.
+type comparedRow struct {
+	Row            *compare.Row
+	Most           int // runs of a campaign, at most
+	Bar, Low, High int
+}
+
+// compare scales the bars of compared strategies by logarithm: runs to a finding differ
+// by orders of magnitude.
+func (d *pageData) compare(r *compare.Result) {
+	const width = 260
+	runs, steps, found := int64(0), int64(0), 0
+	scale := func(v int) int {
+		if v == 0 { // beyond the budget
+			v = r.Runs
+		}
+		return int(math.Log1p(float64(v)) / math.Log1p(float64(max(r.Runs, 1))) * width)
+	}
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		runs, steps, found = runs+row.TotalRuns, steps+row.TotalSteps, found+row.Found
+		if row.Campaigns > 0 {
+			d.Compared = append(d.Compared, comparedRow{row, r.Runs, scale(row.Median), scale(row.MedianLow), scale(row.MedianHigh)})
+		}
+	}
+	d.Cards = []card{{plain.Number(float64(len(r.Rows))), "strategies", ""}, {plain.Number(float64(runs)), "runs", ""},
+		{plain.Number(float64(found)), "campaigns with a finding", ""}, {plain.Number(float64(steps)), "steps", ""}}
+}
+
+// Runs is a number of runs in words: 0 stands for more than there were.
+func (c comparedRow) Runs(n int) string {
+	if n == 0 {
+		return fmt.Sprintf("> %d", c.Most)
+	}
+	return fmt.Sprint(n)
+}

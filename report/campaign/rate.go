@@ -1,0 +1,29 @@
+package campaign
+
+import "github.com/lockstep-go/lockstep/internal/exact"
+
+// Rate is what a campaign says about the chance that one run fails: at least Lower and
+// at most Upper, each with the confidence given.
+type Rate struct {
+	Confidence float64 `json:"confidence"`
+	Lower      float64 `json:"lower"`
+	Upper      float64 `json:"upper"`
+}
+
+// DefaultConfidence is the confidence of the bounds in reports.
+const DefaultConfidence = 0.95
+
+// FailureRate bounds the chance of failure by exact binomial confidence limits (Clopper
+// and Pearson): Upper is the largest chance with which so few failures, or fewer, still
+// have a probability of at least 1 - confidence; Lower likewise for so many. The runs must
+// be independent draws; a campaign that ends with its first finding is on the safe side.
+// Without runs nothing is known, and the bounds are 0 and 1.
+func FailureRate(runs, failures int, confidence float64) Rate {
+	r := Rate{Confidence: confidence, Upper: 1}
+	failures = min(max(failures, 0), max(runs, 0))
+	if runs <= 0 || !(confidence > 0 && confidence < 1) {
+		return r
+	}
+	r.Lower, r.Upper = exact.Limits(failures, runs, 1-confidence)
+	return r
+}

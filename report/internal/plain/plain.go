@@ -1,0 +1,84 @@
+// Package plain makes texts of strangers fit to be shown: one line, no control characters,
+// not too long.
+package plain
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// MaxText is the number of characters that pages show of a text, unless told otherwise.
+const MaxText = 200
+
+// Clean makes a text from a trace safe for a terminal and a page: one line, no control
+// characters, nothing that turns the direction of writing.
+func Clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == utf8.RuneError || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r) {
+			return '?'
+		}
+		return r
+	}, s)
+}
+
+// Cut shortens a text that is too long, visibly.
+func Cut(s string, width int) string {
+	if utf8.RuneCountInString(s) <= width || width < 1 {
+		return s
+	}
+	r := []rune(s)
+	return string(r[:width-1]) + "…"
+}
+
+// Short is a text cleaned and cut at MaxText.
+func Short(s string) string { return Cut(Clean(s), MaxText) }
+
+// Lines cleans a text of several lines, such as a stack.
+func Lines(s string) string {
+	lines := strings.Split(s, "\n")
+	for i := range lines {
+		lines[i] = Short(strings.ReplaceAll(lines[i], "\t", "    "))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Number writes a number in few characters: 12000 as 12k.
+func Number(v float64) string {
+	switch {
+	case v >= 1e9:
+		return fmt.Sprintf("%.3gG", v/1e9)
+	case v >= 1e6:
+		return fmt.Sprintf("%.3gM", v/1e6)
+	case v >= 1e4:
+		return fmt.Sprintf("%.3gk", v/1e3)
+	default:
+		return fmt.Sprintf("%.4g", v)
+	}
+}
+
+// Keys are the keys of a map in order.
+func Keys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// Red is a text in red, where colour is wanted.
+func Red(colour bool, text string) string {
+	if !colour {
+		return text
+	}
+	return "\x1b[31m" + text + "\x1b[0m"
+}
+
+// Named is a target with the program that it is part of and its options.
+func Named(target, build string, options map[string]string) string {
+	s := Clean(target)
+	if build != "" {
+		s += " (" + Clean(build) + ")"
+	}
+	for _, k := range Keys(options) {
+		s += fmt.Sprintf(" %s=%s", Clean(k), Clean(options[k]))
+	}
+	return s
+}

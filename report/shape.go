@@ -1,0 +1,53 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/lockstep-go/lockstep/report/internal/plain"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Shape is what was observable of a failing run, whatever the values and the names of
+// the nodes: by phase, how many events of which type, up to the finding. Runs of one
+// shape tend to fail for one reason, however different their schedules are.
+func Shape(t *trace.Trace) string {
+	type key struct {
+		phase int
+		event string
+	}
+	var order []key
+	counts := map[key]int{}
+	phases := 0
+	for i := range t.Records {
+		rec := &t.Records[i]
+		k := key{}
+		if rec.Round > 0 && rec.Round <= len(t.Rounds) {
+			k.phase = t.Rounds[rec.Round-1].Phase
+			phases = max(phases, k.phase)
+		}
+		for _, e := range rec.Events {
+			k.event = e.Type
+			if counts[k] == 0 {
+				order = append(order, k)
+			}
+			counts[k]++
+		}
+	}
+	var parts []string
+	for _, k := range order {
+		part := fmt.Sprintf("%d %s", counts[k], plain.Clean(k.event))
+		if k.phase > 0 {
+			part += fmt.Sprintf(" in phase %d", k.phase)
+		}
+		parts = append(parts, part)
+	}
+	if len(parts) == 0 {
+		parts = append(parts, "nothing seen")
+	}
+	text := strings.Join(parts, ", ")
+	if phases > 0 {
+		text = fmt.Sprintf("%d phases: %s", phases, text)
+	}
+	return text
+}

@@ -1,0 +1,65 @@
+package strategy
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/sim"
+)
+
+// four is two nodes: the second sends four messages of different types to the first.
+type four struct{ got int }
+
+func (f *four) Start(c *sim.Context[int]) {
+	for i := range 4 {
+		if c.Self() == 2 {
+			c.Send(1, i)
+		}
+	}
+}
+func (f *four) Receive(*sim.Context[int], lockstep.Node, int) { f.got++ }
+func (f *four) Alarm(*sim.Context[int])                       {}
+func (f *four) Request(*sim.Context[int], int32, string)      {}
+
+// hashedFour is four with fingerprints: the number of messages so far.
+type hashedFour struct{ four }
+
+func (f *hashedFour) Fingerprint() uint64 { return uint64(f.got) }
+
+// watched is Guided with a look at its scheduler.
+type watched struct {
+	Guided
+	scheduler **guided
+}
+
+func (w watched) New(info lockstep.Info) lockstep.Scheduler {
+	*w.scheduler = w.Guided.New(info).(*guided)
+	return *w.scheduler
+}
+
+// TestWhatIsNew counts what counts as new to a guided campaign: of four messages to one node
+// the 4 that came first and the 12 pairs in a row where there are no fingerprints or pairs are
+// asked for, and else the 4 states after them.
+func TestWhatIsNew(t *testing.T) {
+	for _, c := range []struct {
+		fingerprints, pairs bool
+		want                int
+	}{{false, false, 16}, {true, true, 16}, {true, false, 4}} {
+		system := sim.Cluster[int]{Name: "four", Nodes: 2, Type: func(m int) string { return fmt.Sprint(m) },
+			New: func(lockstep.Node, int) sim.Node[int] {
+				if c.fingerprints {
+					return &hashedFour{}
+				}
+				return &four{}
+			}}
+		var s *guided
+		g := Guided{Inner: Inner{POS{}}, Fresh: 0.5, Keep: 100, Pairs: c.pairs}
+		if _, err := lockstep.Explore(t.Context(), lockstep.Plan{System: system, Strategy: watched{g, &s}, Runs: 500}); err != nil {
+			t.Fatal(err)
+		}
+		if len(s.met) != c.want {
+			t.Errorf("fingerprints %v, pairs %v: %d things were new, want %d", c.fingerprints, c.pairs, len(s.met), c.want)
+		}
+	}
+}

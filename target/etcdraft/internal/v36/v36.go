@@ -1,0 +1,350 @@
+//go:build v3.6
+
+// Package v36 binds go.etcd.io/raft/v3 v3.6: what differs from other versions is here. It is
+// part of programs that are built with that version alone.
+package v36
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"unsafe"
+
+	"go.etcd.io/raft/v3"
+	pb "go.etcd.io/raft/v3/raftpb"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
+)
+
+// Library is this version.
+type Library struct{}
+
+var layout, layoutErr = raftlib.LayoutOf(reflect.TypeFor[raft.RawNode]())
+
+// Name is the target's name.
+func (Library) Name() string { return "etcdraft" }
+
+// Check reports when the library is laid out in another way than expected.
+func (Library) Check() error { return layoutErr }
+
+// Async says that the library can write asynchronously.
+func (Library) Async() bool { return true }
+
+// Mutant is none: there are no mutants of this version.
+func (Library) Mutant() string { return "" }
+
+// NewNetwork makes a network of nodes.
+func (Library) NewNetwork(c raftlib.Config) raftlib.Network { return &network{config: c} }
+
+type network struct {
+	config raftlib.Config
+	bodies raftlib.Bodies[pb.Message]
+}
+
+// Reset begins a new run.
+func (w *network) Reset() { w.bodies.Reset() }
+
+// Body is the library's own message.
+func (w *network) Body(body lockstep.ID) any { return w.bodies.Get(body) }
+
+// Content is a message in neutral words.
+func (w *network) Content(body lockstep.ID) raftlib.Content {
+	m := w.bodies.Get(body)
+	c := raftlib.Content{From: lockstep.Node(m.From), Type: raftlib.Type(m.Type), Term: m.Term, LogTerm: m.LogTerm,
+		Index: m.Index, Commit: m.Commit, Reject: m.Reject, Hint: m.RejectHint,
+		Snapshot: neutral(m.Snapshot)}
+	for _, e := range m.Entries {
+		c.Entries = append(c.Entries, entry(e))
+	}
+	return c
+}
+
+// NewNode makes a node that is not started.
+func (w *network) NewNode(id lockstep.Node, source func() raftlib.Snapshot) raftlib.Node {
+	n := &node{network: w}
+	n.Store.Source = source
+	n.Store.Lib = raftlib.Functions[pb.Entry, pb.HardState, pb.ConfState, pb.Snapshot]{
+		Entry:     entry,
+		Size:      func(e pb.Entry) uint64 { return uint64(e.Size()) },
+		Hard:      func(h raftlib.Hard) pb.HardState { return pb.HardState(h) },
+		Conf:      confState,
+		Snapshot:  snapshot,
+		Compacted: raft.ErrCompacted, Unavailable: raft.ErrUnavailable,
+	}
+	n.config = raft.Config{ID: uint64(id), ElectionTick: w.config.Election, HeartbeatTick: w.config.Heartbeat,
+		Storage: &n.Store, MaxSizePerMsg: w.config.MaxSize, MaxInflightMsgs: w.config.MaxInflight,
+		CheckQuorum: w.config.CheckQuorum, PreVote: w.config.PreVote, Logger: raftlib.Logger{},
+		DisableProposalForwarding: w.config.NoForward, AsyncStorageWrites: w.config.Async}
+	if w.config.Lease {
+		n.config.ReadOnlyOption = raft.ReadOnlyLeaseBased
+	}
+	return n
+}
+
+// node is a node of the library.
+type node struct {
+	raftlib.Base[pb.Entry, pb.HardState, pb.ConfState, pb.Snapshot]
+	*network
+	config  raft.Config
+	raw     *raft.RawNode
+	out     []pb.Message // of the Ready, in the order of its envelopes
+	others  []pb.Message // room for those of out, where writes are asynchronous
+	appends []pb.Message // work of the append thread
+	applies []pb.Message // work of the apply thread
+	work    pb.Message   // taken up
+}
+
+// Start starts the node from what its storage holds.
+func (n *node) Start(source *rand.Rand) (err error) {
+	if n.raw, err = raft.NewRawNode(&n.config); err != nil {
+		return err
+	}
+	n.Begin(n.raw, unsafe.Pointer(n.raw), layout, n.network.config, source)
+	n.appends, n.applies = n.appends[:0], n.applies[:0]
+	return nil
+}
+
+// Receive hands a message to the library. It changes messages that it forwards, and
+// the entries of proposals, so it gets its own of these.
+func (n *node) Receive(body lockstep.ID) error {
+	m := n.bodies.Get(body)
+	switch m.Type {
+	case pb.MsgProp, pb.MsgReadIndex, pb.MsgTransferLeader:
+		m = pb.Message{Type: m.Type, To: m.To, From: m.From, Term: m.Term, Context: m.Context,
+			Entries: append([]pb.Entry(nil), m.Entries...)}
+	}
+	return n.raw.Step(m)
+}
+
+// ProposeChange asks for another configuration.
+func (n *node) ProposeChange(c raftlib.ConfChange) error {
+	v2 := pb.ConfChangeV2{Transition: pb.ConfChangeTransition(c.Joint)}
+	c.Each(func(change raftlib.SingleChange, node lockstep.Node) {
+		v2.Changes = append(v2.Changes, pb.ConfChangeSingle{Type: pb.ConfChangeType(change), NodeID: uint64(node)})
+	})
+	if c.V1 {
+		return n.raw.ProposeConfChange(pb.ConfChange{Type: v2.Changes[0].Type, NodeID: v2.Changes[0].NodeID})
+	}
+	return n.raw.ProposeConfChange(v2)
+}
+
+// Parse reads the change in an entry.
+func (n *node) Parse(e raftlib.Entry) raftlib.ConfChange {
+	return raftlib.NewConfChange(change(e).Changes, func(s pb.ConfChangeSingle) (raftlib.SingleChange, lockstep.Node) {
+		return raftlib.SingleChange(s.Type), lockstep.Node(s.NodeID)
+	})
+}
+
+// ApplyChange applies the change in an entry.
+func (n *node) ApplyChange(e raftlib.Entry) raftlib.Conf {
+	return conf(*n.raw.ApplyConfChange(change(e)))
+}
+
+func change(e raftlib.Entry) pb.ConfChangeV2 {
+	if e.Kind == raftlib.Change {
+		var v1 pb.ConfChange
+		must(v1.Unmarshal(e.Data))
+		return v1.AsV2()
+	}
+	var v2 pb.ConfChangeV2
+	must(v2.Unmarshal(e.Data))
+	return v2
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// SnapshotSent says how sending a snapshot ended.
+func (n *node) SnapshotSent(to lockstep.Node, ok bool) {
+	status := raft.SnapshotFailure
+	if ok {
+		status = raft.SnapshotFinish
+	}
+	n.raw.ReportSnapshot(uint64(to), status)
+}
+
+// Ready takes what the library has ready.
+func (n *node) Ready(arena *raftlib.Arena) (*raftlib.Ready, bool) {
+	if !n.raw.HasReady() {
+		return nil, false
+	}
+	rd, r := n.raw.Ready(), &n.Out
+	if rd.SoftState != nil {
+		r.Role, r.Lead = raftlib.Role(rd.RaftState), lockstep.Node(rd.Lead)
+	}
+	n.SetHard(hard(rd.HardState))
+	n.SetEntries(rd.Entries, entries(rd.Entries, arena))
+	n.SetSnapshot(received(&rd.Snapshot))
+	r.Sync, r.Committed, r.Reads = rd.MustSync, entries(rd.CommittedEntries, arena), r.Reads[:0]
+	for _, s := range rd.ReadStates {
+		n.AddRead(s.Index, s.RequestCtx)
+	}
+	if n.network.config.HoldVotes {
+		rd.Messages = holdVotes(rd.Messages)
+	}
+	if n.config.AsyncStorageWrites {
+		n.sort(rd.Messages)
+	} else {
+		n.send(rd.Messages)
+	}
+	return r, true
+}
+
+// holdVotes attaches requests for votes to the write of the term, the vote and the log
+// that they speak of, as the library does with answers.
+func holdVotes(messages []pb.Message) []pb.Message {
+	if !slices.ContainsFunc(messages, func(m pb.Message) bool { return m.Type == pb.MsgStorageAppend }) {
+		return messages
+	}
+	var votes []pb.Message
+	rest := slices.DeleteFunc(messages, func(m pb.Message) bool {
+		vote := m.Type == pb.MsgVote
+		if vote {
+			votes = append(votes, m)
+		}
+		return vote
+	})
+	w := &rest[slices.IndexFunc(rest, func(m pb.Message) bool { return m.Type == pb.MsgStorageAppend })]
+	w.Responses = append(w.Responses, votes...)
+	return rest
+}
+
+// sort queues the work of the storage threads and fills in the messages for other nodes.
+func (n *node) sort(messages []pb.Message) {
+	others := n.others[:0]
+	for _, m := range messages {
+		switch m.To {
+		case raft.LocalAppendThread:
+			n.appends = append(n.appends, m)
+		case raft.LocalApplyThread:
+			n.applies = append(n.applies, m)
+		default:
+			others = append(others, m)
+		}
+	}
+	n.others = others
+	n.send(others)
+}
+
+// send fills in the messages for other nodes.
+func (n *node) send(messages []pb.Message) {
+	list := slices.Grow(n.Out.Messages[:0], len(messages))[:len(messages)]
+	n.Out.Messages = list
+	if len(messages) == 0 {
+		return
+	}
+	n.out = messages
+	for i, m := range messages {
+		list[i] = raftlib.Envelope{To: lockstep.Node(m.To), Term: m.Term, Type: raftlib.Type(m.Type)}
+	}
+}
+
+// Post hands the messages over. The receiver must not append to the sender's array, as it
+// could not over a real network.
+func (n *node) Post() {
+	for _, m := range n.out {
+		m.Entries = m.Entries[:len(m.Entries):len(m.Entries)]
+		n.bodies.Put(m)
+	}
+}
+
+// Advance says that the Ready is done with. The library asks for the Ready and does not look
+// at it: it has noted what to do, so that there is no need to keep it.
+func (n *node) Advance() {
+	if !n.config.AsyncStorageWrites {
+		n.raw.Advance(raft.Ready{})
+	}
+}
+
+// NextAppend takes up the next write.
+func (n *node) NextAppend(arena *raftlib.Arena) (*raftlib.Ready, bool) {
+	if len(n.appends) == 0 {
+		return nil, false
+	}
+	m := n.appends[0]
+	n.appends, n.work = n.appends[:copy(n.appends, n.appends[1:])], m
+	n.SetHard(raftlib.Hard{Term: m.Term, Vote: m.Vote, Commit: m.Commit})
+	n.SetEntries(m.Entries, entries(m.Entries, arena))
+	n.SetSnapshot(received(m.Snapshot))
+	n.Out.Sync, n.Out.Committed = len(m.Responses) > 0, nil
+	return &n.Out, true
+}
+
+// NextApply takes up the next entries to apply.
+func (n *node) NextApply(arena *raftlib.Arena) (*raftlib.Ready, bool) {
+	if len(n.applies) == 0 {
+		return nil, false
+	}
+	m := n.applies[0]
+	n.applies, n.work = n.applies[:copy(n.applies, n.applies[1:])], m
+	n.Out.Committed = entries(m.Entries, arena)
+	return &n.Out, true
+}
+
+// Done says that what was taken up is done, and sends the answers.
+func (n *node) Done() {
+	others := n.others[:0]
+	for _, m := range n.work.Responses {
+		if m.To == n.config.ID {
+			_ = n.raw.Step(m)
+		} else {
+			others = append(others, m)
+		}
+	}
+	n.others = others
+	n.send(others)
+}
+
+func entry(e pb.Entry) raftlib.Entry {
+	return raftlib.Entry{Index: e.Index, Term: e.Term, Kind: raftlib.EntryKind(e.Type), Data: e.Data}
+}
+
+func entries(list []pb.Entry, arena *raftlib.Arena) []raftlib.Entry {
+	if len(list) == 0 {
+		return nil
+	}
+	to := arena.Take(len(list))
+	for i, e := range list {
+		to[i] = raftlib.Entry{Index: e.Index, Term: e.Term, Kind: raftlib.EntryKind(e.Type), Data: e.Data}
+	}
+	return to
+}
+
+func hard(h pb.HardState) raftlib.Hard {
+	return raftlib.Hard{Term: h.Term, Vote: h.Vote, Commit: h.Commit}
+}
+
+func conf(c pb.ConfState) raftlib.Conf {
+	return raftlib.Conf{Voters: raftlib.Nodes(c.Voters), Outgoing: raftlib.Nodes(c.VotersOutgoing),
+		Learners: raftlib.Nodes(c.Learners), LearnersNext: raftlib.Nodes(c.LearnersNext), AutoLeave: c.AutoLeave}
+}
+
+func confState(c raftlib.Conf) pb.ConfState {
+	return pb.ConfState{Voters: raftlib.IDs(c.Voters), VotersOutgoing: raftlib.IDs(c.Outgoing),
+		Learners: raftlib.IDs(c.Learners), LearnersNext: raftlib.IDs(c.LearnersNext), AutoLeave: c.AutoLeave}
+}
+
+func neutral(s *pb.Snapshot) raftlib.Snapshot {
+	if s == nil || raft.IsEmptySnap(*s) {
+		return raftlib.Snapshot{}
+	}
+	m := &s.Metadata
+	return raftlib.Snapshot{Index: m.Index, Term: m.Term, Conf: conf(m.ConfState), Data: s.Data}
+}
+
+// received is the snapshot of a Ready, and nil where there is none.
+func received(s *pb.Snapshot) *raftlib.Snapshot {
+	if s == nil || raft.IsEmptySnap(*s) {
+		return nil
+	}
+	to := neutral(s)
+	return &to
+}
+
+func snapshot(s raftlib.Snapshot) pb.Snapshot {
+	return pb.Snapshot{Data: s.Data, Metadata: pb.SnapshotMetadata{Index: s.Index, Term: s.Term, ConfState: confState(s.Conf)}}
+}
