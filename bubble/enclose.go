@@ -55,6 +55,7 @@ func (d *deployment) enclose(run func()) (*lockstep.Finding, error) {
 			now := d.quiets.Load()
 			if now == last && d.busy.Load() {
 				d.gone.Store(true)
+				loosen()
 				return nil, d.hung()
 			}
 			last = now

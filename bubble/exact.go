@@ -24,14 +24,16 @@ func rules(seed uint64) { runtime.LockstepSeed(seed) }
 // onNode makes the calling goroutine one of a node, and so all that it starts.
 func onNode(n int32) { runtime.LockstepSetNode(n) }
 
-// takeOver makes the process fit for exact runs, and returns what undoes that.
+// takeOver makes the process fit for exact runs, and returns what undoes that. The rules stay
+// on for good: to turn them on or off while there is a bubble would confuse its books.
 func takeOver() func() {
+	runtime.LockstepSeed(0)
 	percent := debug.SetGCPercent(-1)
-	return func() {
-		runtime.LockstepOff()
-		debug.SetGCPercent(percent)
-	}
+	return func() { debug.SetGCPercent(percent) }
 }
+
+// loosen lets the process live with a goroutine that spins for ever.
+func loosen() { runtime.LockstepLoosen() }
 
 // collect collects garbage now and then, between runs.
 func collect(run int) {

@@ -7,6 +7,7 @@ package bubble
 const Exact = false
 
 func rules(uint64)     {}
+func loosen()          {}
 func onNode(int32)     {}
 func takeOver() func() { return func() {} }
 func collect(int)      {}

@@ -116,6 +116,19 @@ func (s *clients) offer(k *client, text string) {
 	s.world.Offer(lockstep.Pending{ID: int32(k.number+1)*idStep + k.attempts, To: trace.AllNodes(s.cluster.Nodes), Text: text})
 }
 
+// pause is how long a client waits before it tries again. Without one, strategies that let
+// time pass only when nothing else is left would let none pass.
+const pause = 50 * time.Millisecond
+
+// retry offers the request again after a pause.
+func (s *clients) retry(k *client, text string) {
+	time.AfterFunc(pause, func() {
+		s.mutex.Lock()
+		defer s.mutex.Unlock()
+		s.offer(k, text)
+	})
+}
+
 // given is called when a request reaches a node.
 func (s *clients) given(n *bubble.Node, r *replica, id int32) {
 	s.mutex.Lock()
@@ -129,7 +142,7 @@ func (s *clients) given(n *bubble.Node, r *replica, id int32) {
 	op, what, target := k.op, k.what, k.target
 	n.Go(func() {
 		if k.number == 0 {
-			s.operated(n, k, r.operate(what, target))
+			s.operated(n, k, r.operate(s.cluster, what, target))
 			return
 		}
 		result, err := r.do(s.cluster, op)
@@ -149,7 +162,7 @@ func (s *clients) ended(n *bubble.Node, k *client, result *Result, err error) {
 		s.world.Emit(n.Self(), spec.EventReturn, &spec.Return{Client: k.number, ID: k.op.call, Output: result})
 		s.next(k)
 	case refused(err):
-		s.offer(k, k.op.String())
+		s.retry(k, k.op.String())
 	default: // it may have happened or not
 		s.next(k)
 	}
@@ -193,8 +206,8 @@ func (r *replica) do(c Cluster, o *Op) (*Result, error) {
 }
 
 // operate does what the operator asks for.
-func (r *replica) operate(what string, target lockstep.Node) error {
-	id, at := raft.ServerID(address(target)), address(target)
+func (r *replica) operate(c Cluster, what string, target lockstep.Node) error {
+	id, at := id(target), c.at(target)
 	switch what[:4] {
 	case "demo":
 		return r.raft.DemoteVoter(id, 0, enqueue).Error()
@@ -220,7 +233,7 @@ func (s *clients) operated(n *bubble.Node, k *client, err error) {
 	}
 	switch {
 	case err != nil && refused(err) && n.Alive() && k.what[:4] != "tran":
-		s.offer(k, k.what)
+		s.retry(k, k.what)
 		return
 	case k.what[:4] == "demo": // also where nobody knows
 		k.voters = k.voters.Without(k.target)

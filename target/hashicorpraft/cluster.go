@@ -24,6 +24,10 @@ type Cluster struct {
 	Nodes int `help:"number of nodes, 1 to 9; 0: 3"`
 	// NoPreVote is the library's PreVoteDisabled.
 	NoPreVote bool `help:"candidates do not ask whether an election could be won"`
+	// TCP lets the nodes use the library's own TCP transport, on sockets in memory. Then a
+	// message is what one Write sent. It needs a program built with the overlay ("lockstep
+	// go").
+	TCP bool `help:"the library's own TCP transport; needs lockstep go"`
 	// Timeout is the time after which a call is given up; 0 means a second.
 	Timeout time.Duration `help:"time after which a call is given up; 0: 1s"`
 	// InFlight is the number of AppendEntries of a pipeline that are under way at once, at
@@ -129,8 +133,8 @@ func (c Cluster) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
 
 // bubble is the cluster as the room of goroutine systems knows it.
 func (c Cluster) bubble(given Cluster) bubble.Cluster {
-	template := bootstrapped(c.Nodes)
-	return bubble.Cluster{
+	template := c.bootstrapped()
+	cluster := bubble.Cluster{
 		Name: "hashicorpraft", Build: Version(), Options: given.options(), Nodes: c.Nodes,
 		Begin: func(w *bubble.World) { w.Value = newClients(c, w) },
 		Start: func(n *bubble.Node) error { return start(n, c, template) },
@@ -140,6 +144,23 @@ func (c Cluster) bubble(given Cluster) bubble.Cluster {
 		// The library draws time-outs from the global source of math/rand.
 		Serial: true, Seed: func(seed uint64) { rand.Seed(int64(seed)) }, //nolint:staticcheck // it is what the library draws from
 	}
+	if c.TCP {
+		cluster.Sockets, cluster.Types, cluster.Text, cluster.Decode = true, nil, nil, decode
+	}
+	return cluster
+}
+
+// decode names what one Write of the library's TCP transport sends: requests begin with the
+// number of their type, answers with an error, which is as a rule empty.
+func decode(_ string, data []byte) (kind, text string) {
+	requests := []string{"AppendEntries", "RequestVote", "InstallSnapshot", "TimeoutNow", "RequestPreVote"}
+	switch first := int(data[0]); {
+	case first < len(requests):
+		return requests[first], ""
+	case first&0xe0 == 0xa0: // a short string
+		return "Response", ""
+	}
+	return "", ""
 }
 
 // options lists what makes up the cluster, without what is usual.
@@ -175,7 +196,7 @@ func Version() string {
 // config is the library's configuration of a node.
 func (c Cluster) config(self lockstep.Node) *raft.Config {
 	conf := raft.DefaultConfig()
-	conf.LocalID = raft.ServerID(address(self))
+	conf.LocalID = id(self)
 	conf.Logger = silence
 	conf.BatchApplyCh = c.Batch
 	conf.ShutdownOnRemove = false
@@ -187,8 +208,19 @@ func (c Cluster) config(self lockstep.Node) *raft.Config {
 	return conf
 }
 
-// address is the name of a node.
+// id is the name of a node.
+func id(n lockstep.Node) raft.ServerID { return raft.ServerID(address(n)) }
+
+// address is its address for our transport, which is the same.
 func address(n lockstep.Node) raft.ServerAddress { return raft.ServerAddress(fmt.Sprintf("n%d", n)) }
+
+// at is the address of a node for the transport in use.
+func (c Cluster) at(n lockstep.Node) raft.ServerAddress {
+	if c.TCP {
+		return raft.ServerAddress(fmt.Sprintf("10.0.0.%d:8300", n))
+	}
+	return address(n)
+}
 
 // nodeOf is the node of an address.
 func nodeOf(a raft.ServerAddress) lockstep.Node { return lockstep.Node(a[1] - '0') }

@@ -26,18 +26,21 @@ func start(n *bubble.Node, c Cluster, template *store) error {
 	r := &replica{}
 	r.disk = &disk{Disk: bubble.DiskOf(n, "raft", template.clone, (*store).clone), node: n, replica: r}
 	r.machine = &machine{node: n, replica: r}
-	r.trans = newTransport(n, r, c)
 	r.disk.Read(func(s *store) {
 		n.Emit(EventRestart, &Restarted{First: s.first, Last: s.lastLog(), Term: s.numbers["CurrentTerm"]})
 	})
-	n.OnStop(func() { _ = r.trans.Close() })
-	server, err := raft.NewRaft(c.config(n.Self()), r.machine, r.disk, r.disk, r.disk, r.trans)
+	trans, closed, err := r.transport(n, c)
+	if err != nil {
+		return err
+	}
+	n.OnStop(closed)
+	server, err := raft.NewRaft(c.config(n.Self()), r.machine, r.disk, r.disk, r.disk, trans)
 	if err != nil {
 		return err
 	}
 	r.raft = server
 	n.OnStop(func() {
-		_ = r.trans.Close()
+		closed()
 		_ = server.Shutdown().Error()
 	})
 	server.RegisterObserver(raft.NewObserver(nil, false, func(o *raft.Observation) bool {
@@ -53,9 +56,24 @@ func start(n *bubble.Node, c Cluster, template *store) error {
 		return string(append(t.b, leader...))
 	})
 	n.Role(func() string { return roleOf(server.State()) })
+	if r.trans != nil {
+		n.Receive(r.trans.receive)
+	}
 	n.Request(func(id int32, _ string) { n.World().Value.(*clients).given(n, r, id) })
-	n.Receive(r.trans.receive)
 	return nil
+}
+
+// transport is our transport, or the library's for TCP.
+func (r *replica) transport(n *bubble.Node, c Cluster) (raft.Transport, func(), error) {
+	if c.TCP {
+		t, err := raft.NewTCPTransportWithLogger(string(c.at(n.Self())), nil, 3, c.Timeout, silence)
+		if err != nil {
+			return nil, nil, err
+		}
+		return t, func() { _ = t.Close() }, nil
+	}
+	r.trans = newTransport(n, r, c)
+	return r.trans, func() { _ = r.trans.Close() }, nil
 }
 
 // roleOf is the event of a state.

@@ -286,11 +286,11 @@ func (s *sink) Close() error {
 }
 
 // bootstrapped is the disk of a node that knows the cluster and nothing else.
-func bootstrapped(nodes int) *store {
+func (c Cluster) bootstrapped() *store {
 	var servers []raft.Server
-	for i := range nodes {
-		a := address(lockstep.Node(i + 1))
-		servers = append(servers, raft.Server{ID: raft.ServerID(a), Address: a})
+	for i := range c.Nodes {
+		n := lockstep.Node(i + 1)
+		servers = append(servers, raft.Server{ID: id(n), Address: c.at(n)})
 	}
 	s := newStore()
 	l := raft.Log{Index: 1, Term: 1, Type: raft.LogConfiguration, Data: raft.EncodeConfiguration(raft.Configuration{Servers: servers})}

@@ -1,0 +1,205 @@
+package textbook_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/examples/textbook"
+	"github.com/lockstep-go/lockstep/spec"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// server makes the server of a node, with its disk, and everything but its network.
+func server(n *bubble.Node, careful bool, dial func(int) (textbook.Peer, error)) *textbook.Server {
+	type disk = textbook.State
+	d := bubble.DiskOf(n, "state", func() *disk { return &disk{} }, func(s *disk) *disk { c := *s; return &c })
+	c := textbook.Config{ID: int(n.Self()), Dial: dial, Rand: n.Rand(), Careful: careful}
+	for _, other := range n.Others() {
+		c.Peers = append(c.Peers, int(other))
+	}
+	c.Load = func() (state textbook.State) {
+		d.Read(func(s *disk) { state = *s })
+		return state
+	}
+	c.Save = func(state textbook.State) {
+		d.Write(func(s *disk) { *s = state })
+		n.Emit("saved", state.Log)
+	}
+	c.Apply = func(index int, e textbook.Entry) { n.Emit("applied", applied{index, e}) }
+	c.Elected = func(term int) { n.Emit("leader", term) }
+	s := textbook.New(c)
+	n.State(func() string {
+		role, term, last, commit := s.Status()
+		return fmt.Sprintf("%s term=%d last=%d commit=%d", role, term, last, commit)
+	})
+	n.Request(func(id int32, text string) {
+		if s.Propose(text) != nil { // a client that tries again, some time later
+			time.AfterFunc(100*time.Millisecond, func() {
+				n.World().Offer(lockstep.Pending{ID: id + 1000, To: trace.AllNodes(n.Nodes()), Text: text})
+			})
+		}
+	})
+	return s
+}
+
+type applied struct {
+	index int
+	entry textbook.Entry
+}
+
+// onMajority: what is applied is in the logs of a majority.
+var onMajority = spec.New("on-majority", func(i lockstep.Info) *majority { return &majority{nodes: i.Nodes} })
+
+type majority struct {
+	nodes  int
+	logs   [10][]textbook.Entry
+	judged int
+}
+
+func (m *majority) Reset()      { m.logs, m.judged = [10][]textbook.Entry{}, 0 }
+func (m *majority) Judged() int { return m.judged }
+
+func (m *majority) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+	switch v := e.Value.(type) {
+	case []textbook.Entry:
+		m.logs[e.Node] = v
+	case applied:
+		m.judged++
+		have := 0
+		for _, log := range m.logs {
+			if len(log) >= v.index && log[v.index-1] == v.entry {
+				have++
+			}
+		}
+		if 2*have <= m.nodes {
+			return &lockstep.Finding{Nodes: trace.NodesOf(e.Node),
+				Text: fmt.Sprintf("node %d applies %q at index %d, which is in the logs of %d of %d nodes", e.Node, v.entry.Command, v.index, have, m.nodes)}
+		}
+	}
+	return nil
+}
+
+// The first door: the program's connections are replaced. Each call is two messages.
+func byMessages(careful bool) bubble.Cluster {
+	return bubble.Cluster{Name: "textbook", Nodes: 3, Requests: requests(), Start: func(n *bubble.Node) error {
+		c := &caller{node: n, waiting: map[int]chan any{}}
+		s := server(n, careful, func(to int) (textbook.Peer, error) { return peer{c, lockstep.Node(to)}, nil })
+		n.OnStop(s.Stop)
+		n.Receive(func(from lockstep.Node, body any) { c.receive(s, from, body) })
+		s.Start()
+		return nil
+	}}
+}
+
+// requests are the clients'.
+func requests() (list []string) {
+	for i := range 20 {
+		list = append(list, fmt.Sprintf("set %d", i))
+	}
+	return list
+}
+
+// question and answer are the messages.
+type question struct {
+	number, life int
+	args         any
+}
+
+type answer struct {
+	number, life int
+	reply        any
+}
+
+// caller makes calls by messages.
+type caller struct {
+	node    *bubble.Node
+	mutex   sync.Mutex
+	last    int
+	waiting map[int]chan any
+}
+
+type peer struct {
+	*caller
+	to lockstep.Node
+}
+
+// Call sends a question and waits for its answer.
+func (p peer) Call(method string, args, reply any) error {
+	p.mutex.Lock()
+	p.last++
+	number, done := p.last, make(chan any, 1)
+	p.waiting[number] = done
+	p.mutex.Unlock()
+	p.node.Send(p.to, method, lockstep.Tag{}, question{number, p.node.Life(), args})
+	select {
+	case got := <-done:
+		switch r := reply.(type) {
+		case *textbook.VoteReply:
+			*r = got.(textbook.VoteReply)
+		case *textbook.AppendReply:
+			*r = got.(textbook.AppendReply)
+		}
+		return nil
+	case <-time.After(5 * time.Second):
+		return errors.New("no answer")
+	case <-p.node.Context().Done():
+		return errors.New("stopped")
+	}
+}
+
+func (c *caller) receive(s *textbook.Server, from lockstep.Node, body any) {
+	switch m := body.(type) {
+	case question:
+		switch args := m.args.(type) {
+		case textbook.VoteArgs:
+			var reply textbook.VoteReply
+			_ = s.RequestVote(args, &reply)
+			c.node.Send(from, "Vote", lockstep.Tag{}, answer{m.number, m.life, reply})
+		case textbook.AppendArgs:
+			var reply textbook.AppendReply
+			_ = s.AppendEntries(args, &reply)
+			c.node.Send(from, "Appended", lockstep.Tag{}, answer{m.number, m.life, reply})
+		}
+	case answer:
+		c.mutex.Lock()
+		done := c.waiting[m.number]
+		delete(c.waiting, m.number)
+		c.mutex.Unlock()
+		if done != nil && m.life == c.node.Life() {
+			done <- m.reply
+		}
+	}
+}
+
+// hunt is how the mistake is looked for, by both doors: a slow network, no scenario. Messages
+// take a fifth of a second on average, which is as long as the patience of a follower.
+var hunt = strategy.Delay{Near: strategy.Exponential, NearMean: 2, Steps: 800}
+
+// find wants the mistake to be found, and the mended program to pass.
+func find(t *testing.T, cluster func(careful bool) bubble.Cluster, runs int) {
+	t.Helper()
+	for _, careful := range []bool{false, true} {
+		result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: cluster(careful), Strategy: hunt, Spec: onMajority, Runs: runs, Seed: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := result.First()
+		t.Logf("careful %v: %d runs, %v, %v", careful, result.Runs, result.Verdicts, result.Judged)
+		switch {
+		case careful && f != nil:
+			t.Errorf("mended: %s\n%s", f.Finding, f.Finding.Stack)
+		case !careful && (f == nil || f.Finding.Property != "on-majority"):
+			t.Errorf("not found: %+v", f)
+		case !careful:
+			t.Logf("run %d, failed in %d of %d: %s", f.Run, f.Failed, f.Repeated, f.Finding)
+		}
+	}
+}
+
+func TestByMessages(t *testing.T) { find(t, byMessages, 200) }
