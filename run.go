@@ -23,6 +23,7 @@ type Run struct {
 	progress
 	network
 	events   []Event
+	happened tally  // the events of the run by type
 	vanished []ID   // in the last step, by themselves
 	queue    []Step // of a director
 	opened   []openRound
@@ -59,6 +60,7 @@ type progress struct {
 	alarms     Nodes
 	heldAlarms Nodes  // those that a director keeps from the strategy
 	given      string // text of the request last given
+	requests   int    // given so far
 	bodies     ID     // bodies that the system holds
 	faults     Faults
 }
@@ -100,6 +102,7 @@ func (r *Run) reset() {
 		clear(r.states)
 	}
 	r.progress = progress{up: r.all, digest: 1}
+	r.happened.reset()
 	r.events, r.vanished, r.queue, r.forged = r.events[:0], r.vanished[:0], r.queue[:0], r.forged[:0]
 	r.pending, r.reserved, r.texts = r.pending[:0], r.reserved[:0], r.texts[:0]
 	r.opened, r.rounds = r.opened[:0], r.rounds[:0]
@@ -193,6 +196,16 @@ func (r *Run) Rounds() []trace.Round {
 		r.rounds = append(r.rounds, rd)
 	}
 	return r.rounds
+}
+
+// quiet reports whether nothing observable has happened.
+func (r *Run) quiet() bool {
+	for i := range r.happened {
+		if r.happened[i].N > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // Faults counts the faults introduced so far.
