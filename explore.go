@@ -1,6 +1,7 @@
 package lockstep
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,6 +43,7 @@ type campaign struct {
 	crew     []*worker
 	distinct *distinct // nil unless the plan counts what is distinct
 	result   *Result
+	events   tally // of all runs
 	err      error
 	// found is the number of findings taken so far. A worker reads it to save the
 	// repetition of findings that will not be kept.
@@ -53,6 +55,7 @@ type batch struct {
 	runs    []ran
 	judged  []int   // by all of them together
 	effects []Count // likewise
+	events  tally   // likewise, by type
 	done    bool    // the space is exhausted
 	err     error
 }
@@ -62,6 +65,8 @@ type ran struct {
 	number          int
 	digest          uint64
 	steps, messages int
+	requests        int
+	quiet           bool // nothing observable happened
 	verdict         Verdict
 	reason          string
 	worthless       bool
@@ -145,7 +150,7 @@ func (w *worker) ran(number int, b *batch) (one ran, err error) {
 		return one, err
 	}
 	one = ran{number: number, digest: w.run.digest, steps: w.run.steps, messages: len(w.run.messages),
-		verdict: outcome.Verdict, reason: outcome.Reason, worthless: w.spoilt}
+		requests: w.run.requests, quiet: w.run.quiet(), verdict: outcome.Verdict, reason: outcome.Reason, worthless: w.spoilt}
 	if outcome.Finding != nil {
 		one.found = &Found{Run: number, Finding: *outcome.Finding, Trace: t}
 	}
@@ -160,8 +165,9 @@ func (w *worker) ran(number int, b *batch) (one ran, err error) {
 	return one, nil
 }
 
-// count adds what spec and scenario counted in the run just made.
+// count adds what was counted in the run just made.
 func (w *worker) count(b *batch) {
+	b.events.addAll(w.run.happened)
 	for i, n := range w.monitor.Conclude(false).Judged {
 		if i == len(b.judged) {
 			b.judged = append(b.judged, NotCounted)
@@ -201,6 +207,7 @@ func (c *campaign) take(b batch) bool {
 		c.result.Judged[i].N = plus(c.result.Judged[i].N, n)
 	}
 	c.result.Effects = addCounts(c.result.Effects, b.effects)
+	c.events.addAll(b.events)
 	for i := range b.runs {
 		c.add(&b.runs[i])
 		if b.runs[i].found != nil && !c.KeepGoing || c.err != nil {
@@ -227,6 +234,8 @@ func (c *campaign) add(one *ran) {
 	r.Runs++
 	r.Steps += int64(one.steps)
 	r.Messages += int64(one.messages)
+	r.Requests += int64(one.requests)
+	r.Quiet += btoi(one.quiet)
 	r.Digest = RunSeed(r.Digest^one.digest, 0)
 	r.Seen.add(one.seen)
 	for i, noted := range one.noted {
@@ -285,6 +294,7 @@ func (c *campaign) given() string {
 // conclude adds to the result what is known only after the last run.
 func (c *campaign) conclude() {
 	r := c.result
+	r.Events = slices.SortedFunc(slices.Values(c.events), func(a, b Count) int { return cmp.Compare(a.Name, b.Name) })
 	if c.terms.Measured != nil {
 		r.Guarantee = c.terms.Measured(r.Seen)
 	}

@@ -85,6 +85,7 @@ func (r *Run) enter(s *Step) {
 	case trace.Request:
 		p, _ := r.takePending(s.Request)
 		r.given = p.Text
+		r.requests++
 	case trace.Cut, trace.Heal:
 		r.switchLinks(s)
 	case trace.Wait:

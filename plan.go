@@ -58,8 +58,8 @@ type Plan struct {
 	Scratch string
 	// KeepGoing continues after a finding; otherwise the campaign ends with the first.
 	KeepGoing bool
-	// AllowVacuous lets a Go test pass though parts of the scenario never took effect; see
-	// Result.VacuousParts.
+	// AllowVacuous lets a Go test pass though parts of the scenario never took effect, or a
+	// property was never judged; see Result.VacuousParts.
 	AllowVacuous bool
 	// Keep is the number of findings whose traces are kept; 0 means DefaultKeep.
 	Keep int

@@ -11,9 +11,12 @@ type Result struct {
 	Target    string
 	Strategy  string
 	Seed      uint64
-	Runs      int   // runs made, up to the one that ended the campaign
-	Steps     int64 // of all runs
-	Messages  int64 // sent in all runs
+	Runs      int     // runs made, up to the one that ended the campaign
+	Steps     int64   // of all runs
+	Messages  int64   // sent in all runs
+	Requests  int64   // given in all runs
+	Events    []Count // in all runs, by type
+	Quiet     int     // runs in which nothing observable happened
 	Verdicts  map[Verdict]int
 	Reasons   map[string]int // why runs were unknown
 	Found     []Found        // the failing runs in order, at most as many as the plan keeps

@@ -24,6 +24,7 @@ type Run struct {
 	progress
 	network
 	events   []Event
+	happened tally   // the events of the run by type
 	vanished []ID    // in the last step, by themselves
 	queue    []Step  // of a director
 	between  []Taken // by a director since the strategy chose
@@ -62,6 +63,7 @@ type progress struct {
 	alarms     Nodes
 	heldAlarms Nodes  // those that a director keeps from the strategy
 	given      string // text of the request last given
+	requests   int    // given so far
 	bodies     ID     // bodies that the system holds
 	faults     Faults
 }
@@ -103,6 +105,7 @@ func (r *Run) reset() {
 		clear(r.states)
 	}
 	r.progress = progress{up: r.all, digest: 1}
+	r.happened.reset()
 	r.events, r.vanished, r.queue, r.between, r.forged = r.events[:0], r.vanished[:0], r.queue[:0], r.between[:0], r.forged[:0]
 	r.pending, r.reserved, r.texts = r.pending[:0], r.reserved[:0], r.texts[:0]
 	r.opened, r.rounds = r.opened[:0], r.rounds[:0]
@@ -211,6 +214,16 @@ type Taken struct {
 // since the start: those that it did not see one by one. The last of them is Last, unless
 // there are none.
 func (r *Run) Between() []Taken { return r.between }
+
+// quiet reports whether nothing observable has happened.
+func (r *Run) quiet() bool {
+	for i := range r.happened {
+		if r.happened[i].N > 0 {
+			return false
+		}
+	}
+	return true
+}
 
 // Faults counts the faults introduced so far.
 func (r *Run) Faults() Faults { return r.faults }

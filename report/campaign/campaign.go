@@ -158,13 +158,8 @@ func (c *Campaign) writeVerdict(b *strings.Builder, colour bool) {
 }
 
 func (c *Campaign) writeCounts(b *strings.Builder) {
-	for _, j := range c.Result.Judged {
-		switch {
-		case j.N > 0:
-			fmt.Fprintf(b, "property %s was judged %d times\n", plain.Clean(j.Name), j.N)
-		case j.N == 0:
-			fmt.Fprintf(b, "warning: property %s was never put to the test\n", plain.Clean(j.Name))
-		}
+	for _, line := range Activity(c.Result) {
+		fmt.Fprintln(b, line)
 	}
 	for _, name := range c.Result.Idle() {
 		fmt.Fprintf(b, "warning: %s never took effect\n", plain.Clean(name))
