@@ -399,3 +399,14 @@ func ExampleParams_Tested() {
 	// (2,2)-separation by 2-partitions of 6 nodes with sides of 3 and 3 <nil>
 	// notion = sequence: want split, separate or isolate
 }
+
+func ExampleStory_Roles() {
+	story, _ := cover.ParseStory("leader+zookeeper|*: write then leader|*: write@2; read")
+	fmt.Println(story.Roles(), story.Operations(), story.Check())
+	p, _ := cover.ParsePartition("1,2|3,4")
+	plays := func(role string) cover.Set { return map[string]cover.Set{"leader": 1, "zookeeper": 2}[role] }
+	fmt.Println(story[0].Covers(p, plays))
+	// Output:
+	// [leader zookeeper] [write read] <nil>
+	// true
+}

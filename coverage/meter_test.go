@@ -252,3 +252,26 @@ func ExampleMeter() {
 	//   run 3: 1
 	// [isolate {5} in a minority]
 }
+
+func ExampleWatchStory() {
+	story, _ := cover.ParseStory("n1+n2(2)|2 then n1(1)|*")
+	watch, err := coverage.WatchStory(story, cover.Telling{Nodes: 4})
+	fmt.Println(watch.Name, watch.Chance.P, err)
+	// Output: the story n1+n2(2)|2 then n1(1)|* 1/12 <nil>
+}
+
+func ExampleWatchIrregular() {
+	meter, _ := coverage.NewMeter(coverage.WatchIrregular(3)...)
+	fmt.Println(len(meter.Read()), "readings before there is anything to read")
+	links, _ := cover.AllLinks(3)
+	one, _ := cover.SetOf(1)
+	two, _ := cover.SetOf(2)
+	links.Cut(one, two) // node 2 does not hear node 1, which hears node 2
+	meter.Add([]cover.Stage{{Links: links}})
+	for _, r := range meter.Read() {
+		fmt.Println(r.Name, r.Covered, "of", r.Goals)
+	}
+	// Output:
+	// 0 readings before there is anything to read
+	// links cut one way 1 of 6
+}
