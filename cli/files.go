@@ -55,9 +55,9 @@ func (e *Env) Keep(plan lockstep.Plan, found *trace.Trace, o keep.Options) (*kee
 // Replay is the command that replays a trace.
 func (e *Env) Replay(file string) string { return e.Self + " replay " + quoted(file) }
 
-// store stores a trace as it is.
-func (e *Env) store(dir string, t *trace.Trace) (string, error) {
-	file := filepath.Join(dir, keep.NameOf(t)+".trace")
+// store stores a trace as it is, under a name.
+func (e *Env) store(dir, name string, t *trace.Trace) (string, error) {
+	file := filepath.Join(dir, name+".trace")
 	t.Header.Tool = tool()
 	if err := keep.Trace(e.write, file, t); err != nil {
 		return e.rescue(t, err)

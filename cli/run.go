@@ -231,7 +231,7 @@ func (c *runCmd) keep(e *Env, plan lockstep.Plan, sum *campaign.Campaign) error 
 		if i == 0 {
 			file, err = c.keepFirst(e, plan, f, sum)
 		} else {
-			file, err = e.store(c.Out, f.Trace)
+			file, err = e.store(c.Out, keep.NameOfRun(f.Trace, f.Run), f.Trace)
 		}
 		failed = errors.Join(failed, err)
 		sum.Traces = append(sum.Traces, file)
@@ -244,7 +244,7 @@ func (c *runCmd) keep(e *Env, plan lockstep.Plan, sum *campaign.Campaign) error 
 // keepFirst shrinks, draws and stores the first finding, which the result then has in its
 // smaller form.
 func (c *runCmd) keepFirst(e *Env, plan lockstep.Plan, f *lockstep.Found, sum *campaign.Campaign) (string, error) {
-	k, err := e.Keep(plan, f.Trace, keep.Options{Dir: c.Out, Found: true, NoShrink: c.NoShrink || f.Flaky != ""})
+	k, err := e.Keep(plan, f.Trace, keep.Options{Dir: c.Out, Name: keep.NameOfRun(f.Trace, f.Run), Found: true, NoShrink: c.NoShrink || f.Flaky != ""})
 	if k.NotShrunk != nil {
 		fmt.Fprintln(e.Err, "lockstep: not shrunk:", joinLines(k.NotShrunk.Error()))
 	}

@@ -170,3 +170,9 @@ func ExampleWriteFile() {
 	// hello
 	// <nil>
 }
+
+func ExampleNameOfRun() {
+	t := &trace.Trace{Header: trace.Header{Target: "smr", Seed: 7}}
+	fmt.Println(keep.NameOfRun(t, 41))
+	// Output: smr-pass-seed7-run41
+}

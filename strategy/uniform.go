@@ -25,7 +25,7 @@ type Uniform struct {
 	// Rounds is the length of a run.
 	Rounds int `help:"rounds of a run"`
 	// Sampler says how runs are drawn; the zero value is Exact.
-	Sampler Sampler `help:"exact, paper, partial or every"`
+	Sampler Sampler `help:"exact, paper, partial, every or effects"`
 	// Isolated says what isolated nodes do, where messages are in the engine's hands; the zero
 	// value is Frozen.
 	Isolated Apart `help:"frozen, cut or held: isolated nodes stand still, run without being heard, or are heard later"`
@@ -57,9 +57,13 @@ const (
 	// that was drawn for a phase may stay whole, so that there are at most the bound's
 	// isolations.
 	Partial
+	// Effects walks through the space like Every, but leaves out what makes no difference: an
+	// isolation that begins in a round in which it loses nothing. One run after the other
+	// is made, since it takes a run to find out. It is for Uniform.
+	Effects
 )
 
-var samplerNames = []string{"exact", "paper", "every", "partial"}
+var samplerNames = []string{"exact", "paper", "every", "partial", "effects"}
 
 // String is the sampler's word.
 func (s Sampler) String() string { return option.Word(samplerNames, int(s)) }
@@ -127,7 +131,7 @@ func (u Uniform) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	if err := u.check(info); err != nil {
 		return lockstep.Terms{}, err
 	}
-	return lockstep.Terms{Guarantee: u.guarantee(info), Runs: u.runs(info), Given: givenRequests(info)}, nil
+	return lockstep.Terms{Guarantee: u.guarantee(info), Runs: u.runs(info), Given: givenRequests(info), Sequential: u.Sampler == Effects}, nil
 }
 
 // check reports what is wrong with the options, or why the system does not fit.
@@ -186,6 +190,7 @@ func (u Uniform) New(info lockstep.Info) lockstep.Scheduler {
 	u = u.of(info)
 	s := &isolator{breaker: newBreaker(info, u.space(info.Nodes), u.Sampler), isolated: make([]lockstep.Nodes, u.Rounds)}
 	s.Driver = rounds.New(info, u.Rounds, s)
+	s.frozen, s.names = u.Isolated == Frozen, len(info.Rounds)
 	s.Driver.Isolates(rounds.Isolation(u.Isolated))
 	if u.By == ByCrash {
 		s.Driver.ByCrash()
@@ -199,11 +204,19 @@ func (u Uniform) space(nodes int) *space { return newSpace(nodes, u.Rounds, u.Pe
 type isolator struct {
 	breaker
 	isolated []lockstep.Nodes // by round
+	effects  effects
+	frozen   bool           // isolated nodes' alarms do not ring
+	armed    lockstep.Nodes // whose alarms were set when the round began
+	names    int            // rounds of a phase of the protocol
 }
 
 // Reset begins a new run.
 func (s *isolator) Reset(start *lockstep.Start) {
 	s.breaker.Reset(start)
+	if s.sampler == Effects {
+		start.SeedOf = 0
+		s.effects.begin(s.space, s.breakage)
+	}
 	clear(s.isolated)
 	for i, from := range s.starts {
 		if from != whole {
@@ -219,6 +232,7 @@ func (s *isolator) Reset(start *lockstep.Start) {
 // Open begins a round.
 func (s *isolator) Open(round int, run *lockstep.Run) (int, lockstep.Nodes) {
 	s.open(round)
+	s.armed = run.Alarms()
 	return s.phase + 1, run.All() &^ s.isolated[round]
 }
 
@@ -236,7 +250,7 @@ type breaker struct {
 }
 
 func newBreaker(info lockstep.Info, s *space, sampler Sampler) breaker {
-	b := breaker{space: s, sampler: sampler, breakage: s.newBreakage(), requests: requests{every: phaseLength(info), inTurn: sampler == Every}}
+	b := breaker{space: s, sampler: sampler, breakage: s.newBreakage(), requests: requests{every: phaseLength(info), inTurn: sampler == Every || sampler == Effects}}
 	if sampler == Paper || sampler == Partial {
 		b.dist = s.distributions()
 	}
@@ -277,8 +291,11 @@ func checkSampler(who string, sampler Sampler, s *space) error {
 	if int(sampler) >= len(samplerNames) {
 		return fmt.Errorf("%s: sampler %d, allowed are 0..%d", who, sampler, len(samplerNames)-1)
 	}
-	if sampler == Every && s.small == nil {
-		return fmt.Errorf("%s: sampler=every cannot walk through %s executions, at most 2^64", who, s.size())
+	if sampler == Effects && who != "uniform" {
+		return fmt.Errorf("%s: sampler=effects is for uniform", who)
+	}
+	if (sampler == Every || sampler == Effects) && s.small == nil {
+		return fmt.Errorf("%s: sampler=%s cannot walk through %s executions, at most 2^64", who, sampler, s.size())
 	}
 	return nil
 }
