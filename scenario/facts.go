@@ -68,7 +68,7 @@ func all(conditions []Condition) facts {
 	return f
 }
 
-// any is what is known where one of the conditions holds.
+// anyOf is what is known where one of the conditions holds.
 func anyOf(conditions []Condition) facts {
 	f := facts{whole: true}
 	var kinds, keys []string
@@ -162,7 +162,7 @@ func orWords(list []string) string {
 	return strings.Join(list, " or ")
 }
 
-// strings of things, for atoms.
+// words are things as texts.
 func words[T any](list []T) []string {
 	out := make([]string, len(list))
 	for i, v := range list {

@@ -30,7 +30,7 @@ func (m *Minimal) String() string {
 // Minimise leaves filters of the plan's scenario out, the last first and one after the other,
 // as long as the plan's campaign has at least the share hold of its first number of
 // successes, e.g. 0.9. In the result each filter is needed: without any one of them fewer runs
-// succeed. It says nothing about leaving out two at once. What counts as a success, a function
+// succeed. It says nothing about leaving out two at once, and leaves those that are Aside. What counts as a success, a function
 // says; nil means [Successes].
 func Minimise(ctx context.Context, plan lockstep.Plan, hold float64, successes func(*lockstep.Result) int) (*Minimal, error) {
 	s, err := own(plan.Scenario)
@@ -64,7 +64,7 @@ func Minimise(ctx context.Context, plan lockstep.Plan, hold float64, successes f
 func (m *Minimal) pass(t trial, hold float64) (changed bool, err error) {
 	for i := len(m.Scenario.filters) - 1; i >= 0; i-- {
 		f := m.Scenario.filters[i]
-		if m.Scenario.omits(f) {
+		if f.aside || m.Scenario.omits(f) {
 			continue
 		}
 		smaller := m.Scenario.Without(f.number)

@@ -8,6 +8,7 @@ import (
 	"github.com/lockstep-go/lockstep/cli"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/etcdraft/raftscenarios"
+	"github.com/lockstep-go/lockstep/target/etcdraft/raftscenarios/versions"
 )
 
 // scenariosCmd makes the Raft part of Tables 3 and 4 of the Netrix paper again.
@@ -41,7 +42,7 @@ func (c *scenariosCmd) Run(e *cli.Env) error {
 			return err
 		}
 	}
-	for i, v := range raftscenarios.Versions {
+	for i, v := range versions.All {
 		if c.Library != "all" && c.Library != v.Name {
 			continue
 		}

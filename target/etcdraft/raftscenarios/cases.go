@@ -7,7 +7,6 @@ import (
 	. "github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/etcdraft"
-	"github.com/lockstep-go/lockstep/target/etcdraft/v35"
 	"github.com/lockstep-go/lockstep/target/raft"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -55,16 +54,10 @@ var Cases = []Case{
 	{Name: "MultiReVote", Build: MultiReVote, Published: Size{2, 4, 60}, Outcome: 81, Distances: "3n", Ablated: "1"},
 }
 
-// Version is a version of etcd's raft.
+// Version is a version of etcd's raft; package versions lists those that the scenarios run on.
 type Version struct {
 	Name string
 	On   func(etcdraft.Cluster) lockstep.System
-}
-
-// Versions are those that the scenarios run on: the one of the paper, and the newest.
-var Versions = []Version{
-	{"v3.5.2", func(c etcdraft.Cluster) lockstep.System { return v35.Cluster(c) }},
-	{"v3.7", func(c etcdraft.Cluster) lockstep.System { return c }},
 }
 
 // Cluster is the system under test: five nodes of etcd's raft.

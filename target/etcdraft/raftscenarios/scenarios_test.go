@@ -11,6 +11,7 @@ import (
 	"github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/target/etcdraft"
 	"github.com/lockstep-go/lockstep/target/etcdraft/raftscenarios"
+	"github.com/lockstep-go/lockstep/target/etcdraft/raftscenarios/versions"
 	"github.com/lockstep-go/lockstep/target/etcdraft/v35"
 	"github.com/lockstep-go/lockstep/target/raft"
 	"github.com/lockstep-go/lockstep/trace"
@@ -26,7 +27,7 @@ var easy = []string{"DropVotes", "DropFVotes", "ReVote"}
 // TestCases: on every version each scenario succeeds at least as often as published, no part
 // of it is vacuous, and nothing is found that should not be.
 func TestCases(t *testing.T) {
-	for _, v := range raftscenarios.Versions {
+	for _, v := range versions.All {
 		for _, c := range raftscenarios.Cases {
 			t.Run(v.Name+"/"+c.Name, func(t *testing.T) {
 				r, err := c.Measure(context.Background(), v, raftscenarios.Strategy, runs, 1)
@@ -69,7 +70,7 @@ func reached(r *lockstep.Result, state string) int {
 
 // TestSafe: with PreVote and CheckQuorum the liveness bugs are not there.
 func TestSafe(t *testing.T) {
-	for _, v := range raftscenarios.Versions {
+	for _, v := range versions.All {
 		for _, c := range raftscenarios.Cases[:2] {
 			t.Run(v.Name+"/"+c.Name, func(t *testing.T) {
 				plan := c.Plan(v, raftscenarios.Strategy, 10, 1)
@@ -92,7 +93,7 @@ func TestSafe(t *testing.T) {
 // TestNoLivenessOptions: the bug of NoLiveness needs PreVote without CheckQuorum. With the other
 // settings a write commits.
 func TestNoLivenessOptions(t *testing.T) {
-	for _, v := range raftscenarios.Versions {
+	for _, v := range versions.All {
 		for option := range 4 {
 			c := raftscenarios.Cluster
 			c.PreVote, c.CheckQuorum = option&1 != 0, option&2 != 0
@@ -118,7 +119,7 @@ func TestDeadStates(t *testing.T) {
 		if c.Name != "DropVotes" && c.Name != "MultiReVote" {
 			continue
 		}
-		plan := c.Plan(raftscenarios.Versions[0], raftscenarios.Strategy, runs, 1)
+		plan := c.Plan(versions.All[0], raftscenarios.Strategy, runs, 1)
 		if n := reached(explore(t, plan), "4 is heard"); n > 0 {
 			t.Errorf("%s: 4 is heard in %d runs", c.Name, n)
 		}
@@ -132,7 +133,7 @@ func TestDeadStates(t *testing.T) {
 // TestConfChangeLibrary: etcd's raft is not affected. A change takes effect there when it
 // is applied, so that 2 and 4 alone cannot remove 3, and the scenario goes no further.
 func TestConfChangeLibrary(t *testing.T) {
-	for _, v := range raftscenarios.Versions {
+	for _, v := range versions.All {
 		result := explore(t, lockstep.Plan{System: v.On(raftscenarios.Unhasty), Spec: etcdraft.Safety,
 			Scenario: raftscenarios.ConfChangeLibrary(), Strategy: raftscenarios.Strategy, Steps: 4000, Runs: runs, Seed: 1})
 		if f := result.First(); f != nil {
@@ -152,7 +153,7 @@ func TestConfChangeLibrary(t *testing.T) {
 // TestChangesLibrary: the scenarios for mutants find nothing in the library as it is, and get
 // as far as it lets them.
 func TestChangesLibrary(t *testing.T) {
-	for _, v := range raftscenarios.Versions {
+	for _, v := range versions.All {
 		for _, sc := range []*scenario.Scenario{raftscenarios.TwoChanges(), raftscenarios.PendingChange()} {
 			result := explore(t, lockstep.Plan{System: v.On(raftscenarios.Changing), Spec: etcdraft.Safety,
 				Scenario: sc, Strategy: raftscenarios.Strategy, Steps: 3000, Runs: runs, Seed: 1, KeepGoing: true})
@@ -184,7 +185,7 @@ func TestConfChangeRemedy(t *testing.T) {
 func TestTable(t *testing.T) {
 	var b strings.Builder
 	now := 0.0
-	if _, err := raftscenarios.Table(context.Background(), &b, raftscenarios.Versions[1], raftscenarios.Strategy, 3, 1, func() float64 { now++; return now }); err != nil {
+	if _, err := raftscenarios.Table(context.Background(), &b, versions.All[1], raftscenarios.Strategy, 3, 1, func() float64 { now++; return now }); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range raftscenarios.Cases {
@@ -201,7 +202,7 @@ func TestTable(t *testing.T) {
 // it has.
 func TestAblations(t *testing.T) {
 	var b strings.Builder
-	if err := raftscenarios.Ablations(context.Background(), &b, raftscenarios.Versions[1], raftscenarios.Strategy, 2, 1); err != nil {
+	if err := raftscenarios.Ablations(context.Background(), &b, versions.All[1], raftscenarios.Strategy, 2, 1); err != nil {
 		t.Fatal(err)
 	}
 	if n := strings.Count(b.String(), "2 runs each"); n != len(raftscenarios.Cases) {
