@@ -19,6 +19,9 @@ var edited = map[string]func(*source){
 	},
 	"runtime/runtime2.go": func(s *source) {
 		s.field("g", "node int32 // that the goroutine belongs to")
+		// More goroutines than the queue of a processor holds would go to the global one, whose
+		// order is not the bubble's alone.
+		s.retype("p", "runq", "[256]guintptr", "[2048]guintptr")
 		s.replace("(waitReason).isIdleInSynctest", "isIdleInSynctest[w]", "(isIdleInSynctest[w] || lockstepOn && lockstepIdle(w))")
 	},
 	"runtime/proc.go": func(s *source) {
@@ -31,6 +34,7 @@ var edited = map[string]func(*source){
 		s.after("retake", "if int64(pd.schedtick) != schedt", "if lockstepOn && pd.schedwhen+2_000_000_000 > now {\n\tcontinue\n}")
 		// Goroutines of a bubble stay in the order in which they became ready.
 		s.before("goschedImpl", "if preempted && sched.gcwaiting.Load()", "if lockstepOn && gp.bubble != nil {\n\trunqput(pp, gp, preempted && sched.gcwaiting.Load())\n\tschedule()\n}")
+		s.replace("runqgrab", "[256]guintptr", "[2048]guintptr") // as runtime2.go says
 		s.begin("runqput", "if lockstepOn && gp.bubble == nil {\n\tnext = false\n}")
 		s.after("schedule", "gp, inheritTime, tryWakeP := findRunnable()", "if lockstepAnyFrozen && lockstepPark(gp) {\n\tgoto top\n}")
 	},

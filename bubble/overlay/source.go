@@ -98,8 +98,8 @@ func (s *source) delegate(methods ...string) {
 	}
 }
 
-// field adds a field to a struct type, at its end.
-func (s *source) field(name, code string) {
+// structure finds a struct type.
+func (s *source) structure(name string) *ast.StructType {
 	for _, d := range s.tree.Decls {
 		g, ok := d.(*ast.GenDecl)
 		if !ok {
@@ -108,13 +108,37 @@ func (s *source) field(name, code string) {
 		for _, spec := range g.Specs {
 			if t, ok := spec.(*ast.TypeSpec); ok && t.Name.Name == name {
 				if st, ok := t.Type.(*ast.StructType); ok {
-					s.insert(s.offset(st.Fields.Closing), code+"\n")
-					return
+					return st
 				}
 			}
 		}
 	}
 	s.refuse(token.NoPos, "there is no struct type %s", name)
+	return nil
+}
+
+// field adds a field to a struct type, at its end.
+func (s *source) field(structure, code string) {
+	if st := s.structure(structure); st != nil {
+		s.insert(s.offset(st.Fields.Closing), code+"\n")
+	}
+}
+
+// retype gives a field of a struct type another type.
+func (s *source) retype(structure, field, old, with string) {
+	st := s.structure(structure)
+	if st == nil {
+		return
+	}
+	for _, f := range st.Fields.List {
+		for _, n := range f.Names {
+			if n.Name == field && s.of(f.Type) == old {
+				s.edits = append(s.edits, edit{s.offset(f.Type.Pos()), s.offset(f.Type.End()), with})
+				return
+			}
+		}
+	}
+	s.refuse(st.Pos(), "%s has no field %s of type %s", structure, field, old)
 }
 
 // statement finds the one statement of a function that begins with a text.
@@ -151,14 +175,15 @@ func (s *source) before(function, begins, code string) {
 	}
 }
 
-// replace puts an expression in the place of the one in a function that is written so.
+// replace puts an expression in the place of the one in a function, its parameters included,
+// that is written so.
 func (s *source) replace(function, old, with string) {
 	f := s.function(function)
 	if f == nil {
 		return
 	}
 	var found []ast.Expr
-	ast.Inspect(f.Body, func(n ast.Node) bool {
+	ast.Inspect(f, func(n ast.Node) bool {
 		if e, ok := n.(ast.Expr); ok && s.of(e) == old {
 			found = append(found, e)
 			return false
