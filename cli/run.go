@@ -14,6 +14,7 @@ import (
 	"github.com/lockstep-go/lockstep/keep"
 	"github.com/lockstep-go/lockstep/report/campaign"
 	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/watchdog"
 )
 
 type runCmd struct {
@@ -21,6 +22,7 @@ type runCmd struct {
 	Strategy     string        `default:"uniform" placeholder:"S" help:"How to choose steps: name:key=value,... (${default})."`
 	Runs         int           `placeholder:"N" help:"Number of runs; 10000 unless there is a time limit."`
 	For          time.Duration `placeholder:"30s" help:"Stop after this time."`
+	Patience     time.Duration `default:"30s" placeholder:"30s" help:"A step that takes longer hangs, which is a finding (${default}); 0 waits for ever."`
 	KeepGoing    bool          `help:"Continue after a finding."`
 	NoShrink     bool          `help:"Keep the first finding as it was found."`
 	Closure      bool          `help:"Count how often late messages change a state, by type."`
@@ -142,7 +144,7 @@ func addSample(curve []campaign.Sample, r *lockstep.Result, elapsed time.Duratio
 
 // measure counts late messages where that was asked for.
 func (c *runCmd) measure(e *Env, plan lockstep.Plan, sum *campaign.Campaign) error {
-	if !c.Closure {
+	if f := sum.Result.First(); !c.Closure || f != nil && f.Finding.Property == lockstep.Hang {
 		return nil
 	}
 	m, err := closure.Measure(e.Ctx, plan, max(sum.Result.Runs, 1))
@@ -173,13 +175,14 @@ func (c *runCmd) files(e *Env, sum *campaign.Campaign) error {
 
 // plan makes the plan that the flags describe.
 func (c *runCmd) plan(at *place) (lockstep.Plan, error) {
-	if err := notNegative("runs", int64(c.Runs), "for", int64(c.For)); err != nil {
+	if err := notNegative("runs", int64(c.Runs), "for", int64(c.For), "patience", int64(c.Patience)); err != nil {
 		return lockstep.Plan{}, err
 	}
 	plan, err := c.explored.plan(at)
 	if err != nil {
 		return plan, err
 	}
+	plan.Watch = watchdog.After(c.Patience)
 	plan.Strategy, err = strategy.Parse(c.Strategy)
 	plan.Runs, plan.KeepGoing, plan.Distinct = c.Runs, c.KeepGoing, c.Report != ""
 	switch {

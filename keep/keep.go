@@ -58,6 +58,11 @@ type Kept struct {
 func Run(ctx context.Context, plan lockstep.Plan, found *trace.Trace, o Options) (*Kept, error) {
 	plan.Progress, plan.Observers = nil, nil
 	k := &Kept{Trace: found}
+	if f := found.Outcome.Finding; f != nil && f.Property == lockstep.Hang {
+		k.NotShrunk = errors.New("the run hangs, and so would its repetitions")
+		k.Note = "no lock-step form: " + k.NotShrunk.Error()
+		return k, k.store(found, o)
+	}
 	if !o.NoShrink {
 		if k.Shrunk, k.NotShrunk = shrink.Run(ctx, plan, found, o.Shrink); k.NotShrunk == nil {
 			k.Trace = k.Shrunk.Trace
