@@ -67,7 +67,7 @@ func (c *runCmd) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
-	if err := CheckOut(c.Out); err != nil {
+	if err := errors.Join(CheckOut(c.Out), CheckFiles("report", c.Report, "junit", c.JUnit)); err != nil {
 		return err
 	}
 	sum, err := c.explore(e, plan)
@@ -234,7 +234,7 @@ func (c *runCmd) keep(e *Env, plan lockstep.Plan, sum *campaign.Campaign) error 
 func (c *runCmd) keepFirst(e *Env, plan lockstep.Plan, f *lockstep.Found, sum *campaign.Campaign) (string, error) {
 	k, err := e.Keep(plan, f.Trace, keep.Options{Dir: c.Out, Found: true, NoShrink: c.NoShrink || f.Flaky != ""})
 	if k.NotShrunk != nil {
-		fmt.Fprintln(e.Err, "lockstep: not shrunk:", joinLines(k.NotShrunk.Error()))
+		fmt.Fprintln(e.Err, "lockstep: not shrunk:", unprefixed(joinLines(k.NotShrunk.Error())))
 	}
 	if k.Shrunk != nil {
 		sum.Shrunk = fmt.Sprintf("from %s to %s in %d tries", k.Shrunk.Was, k.Shrunk.Is, k.Shrunk.Tries)

@@ -83,6 +83,9 @@ func (k *Kept) store(found *trace.Trace, o Options) error {
 	if o.Tool != "" {
 		k.Trace.Header.Tool, found.Header.Tool = o.Tool, o.Tool
 	}
+	if err := MakeFolder(o.Dir); o.Dir != "" && err != nil {
+		return fmt.Errorf("the trace could not be stored: %w", err)
+	}
 	base := filepath.Join(o.Dir, o.Name)
 	if err := Trace(o.Write, base+".trace", k.Trace); err != nil {
 		return fmt.Errorf("the trace could not be stored: %w", err)
