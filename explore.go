@@ -48,6 +48,7 @@ type campaign struct {
 	// found is the number of findings taken so far. A worker reads it to save the
 	// repetition of findings that will not be kept.
 	found atomic.Int64
+	left  atomic.Int64 // goroutines that hang and were left running
 }
 
 // batch is what one worker brings back from consecutive runs.
@@ -56,6 +57,7 @@ type batch struct {
 	judged  []int   // by all of them together
 	effects []Count // likewise
 	events  tally   // likewise, by type
+	stalls  int     // times that nothing moved, though it did when it was made again
 	done    bool    // the space is exhausted
 	err     error
 }
@@ -107,16 +109,29 @@ func (c *campaign) close() {
 	}
 }
 
-// make does the runs from first up to, not including, end.
-func (c *campaign) make(worker, first, end int) (b batch) {
-	w := c.crew[worker]
+// worker is the worker of that number.
+func (c *campaign) worker(number int) *worker {
+	w := c.crew[number]
 	if w == nil {
-		w = newWorker(c.prepared, worker)
+		w = newWorker(c.prepared, number+c.workers*int(c.left.Load())) // those that were left keep their numbers
 		w.ctx = c.ctx
-		c.crew[worker] = w
+		c.crew[number] = w
 	}
+	return w
+}
+
+// make does the runs from first up to, not including, end.
+func (c *campaign) make(worker, first, end int) batch {
+	if c.Watch != nil {
+		return c.watched(worker, first, end)
+	}
+	return c.runs(c.worker(worker), first, end)
+}
+
+// runs does so on a worker.
+func (c *campaign) runs(w *worker, first, end int) (b batch) {
 	b.runs = make([]ran, 0, end-first)
-	for number := first; number < end && c.ctx.Err() == nil; number++ {
+	for number := first; number < end && c.ctx.Err() == nil && !w.left.Load(); number++ {
 		one, err := w.ran(number, &b)
 		if c.ctx.Err() != nil && err != nil { // the run was ended in the middle
 			return b
@@ -140,7 +155,8 @@ func (c *campaign) make(worker, first, end int) (b batch) {
 func (w *worker) ran(number int, b *batch) (one ran, err error) {
 	var outcome trace.Outcome
 	var t *trace.Trace
-	if w.info.Repeats == Roughly {
+	w.number.Store(int64(number))
+	if w.info.Repeats == Roughly || w.traced {
 		t, err = w.record(number)
 		outcome = t.Outcome
 	} else {
@@ -208,6 +224,7 @@ func (c *campaign) take(b batch) bool {
 	}
 	c.result.Effects = addCounts(c.result.Effects, b.effects)
 	c.events.addAll(b.events)
+	c.result.Stalls += b.stalls
 	for i := range b.runs {
 		c.add(&b.runs[i])
 		if b.runs[i].found != nil && !c.KeepGoing || c.err != nil {
@@ -294,6 +311,7 @@ func (c *campaign) given() string {
 // conclude adds to the result what is known only after the last run.
 func (c *campaign) conclude() {
 	r := c.result
+	r.Left = int(c.left.Load())
 	r.Events = slices.SortedFunc(slices.Values(c.events), func(a, b Count) int { return cmp.Compare(a.Name, b.Name) })
 	if c.terms.Measured != nil {
 		r.Guarantee = c.terms.Measured(r.Seen)

@@ -30,6 +30,10 @@ func (w *worker) step() (*Finding, error) {
 	} else {
 		r.enter(s)
 	}
+	w.sign()
+	if w.rec != nil && w.Watch != nil {
+		w.enters()
+	}
 	w.inSystem = true
 	err := w.system.Do(w.ctx, s, &r.out)
 	w.inSystem = false

@@ -35,6 +35,9 @@ type Result struct {
 	// events. It is equal for equal plan, seed and number of runs, whatever the workers or
 	// the machine.
 	Digest uint64
+	// Stalls is how often the watchdog saw no step end though it did when the runs were made
+	// again, and Left the number of goroutines that hang and were left running.
+	Stalls, Left int
 	// Interrupted says that the context ended before the runs did.
 	Interrupted bool
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/lockstep-go/lockstep/keep"
 	"github.com/lockstep-go/lockstep/report/campaign"
 	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/watchdog"
 )
 
 type runCmd struct {
@@ -22,6 +23,7 @@ type runCmd struct {
 	Scenario     string        `placeholder:"NAME" help:"Guide the runs by one of the target's scenarios, and store one of them with its explanation; lockstep list TARGET names them."`
 	Runs         int           `placeholder:"N" help:"Number of runs; 10000 unless there is a time limit."`
 	For          time.Duration `placeholder:"30s" help:"Stop after this time."`
+	Patience     time.Duration `default:"30s" placeholder:"30s" help:"A step that takes longer hangs, which is a finding (${default}); 0 waits for ever."`
 	KeepGoing    bool          `help:"Continue after a finding."`
 	NoShrink     bool          `help:"Keep the first finding as it was found."`
 	Closure      bool          `help:"Count how often late messages change a state, by type."`
@@ -75,7 +77,7 @@ func (c *runCmd) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
-	if err := CheckOut(c.Out); err != nil {
+	if err := errors.Join(CheckOut(c.Out), CheckFiles("report", c.Report, "junit", c.JUnit)); err != nil {
 		return err
 	}
 	sum, err := c.explore(e, plan)
@@ -152,7 +154,7 @@ func addSample(curve []campaign.Sample, r *lockstep.Result, elapsed time.Duratio
 
 // measure counts late messages where that was asked for.
 func (c *runCmd) measure(e *Env, plan lockstep.Plan, sum *campaign.Campaign) error {
-	if !c.Closure {
+	if f := sum.Result.First(); !c.Closure || f != nil && f.Finding.Property == lockstep.Hang {
 		return nil
 	}
 	m, err := closure.Measure(e.Ctx, plan, max(sum.Result.Runs, 1))
@@ -184,13 +186,14 @@ func (c *runCmd) files(e *Env, sum *campaign.Campaign) error {
 // plan makes the plan that the flags describe, with the options that a scenario needs unless
 // the flags say otherwise.
 func (c *runCmd) plan(at *place, needs []string) (lockstep.Plan, error) {
-	if err := notNegative("runs", int64(c.Runs), "for", int64(c.For)); err != nil {
+	if err := notNegative("runs", int64(c.Runs), "for", int64(c.For), "patience", int64(c.Patience)); err != nil {
 		return lockstep.Plan{}, err
 	}
 	plan, err := c.explored.plan(at, needs)
 	if err != nil {
 		return plan, err
 	}
+	plan.Watch = watchdog.After(c.Patience)
 	plan.Strategy, err = strategy.Parse(c.Strategy)
 	plan.Runs, plan.KeepGoing, plan.Distinct = c.Runs, c.KeepGoing, c.Report != ""
 	switch {
@@ -246,7 +249,7 @@ func (c *runCmd) keep(e *Env, plan lockstep.Plan, sum *campaign.Campaign) error 
 func (c *runCmd) keepFirst(e *Env, plan lockstep.Plan, f *lockstep.Found, sum *campaign.Campaign) (string, error) {
 	k, err := e.Keep(plan, f.Trace, keep.Options{Dir: c.Out, Name: keep.NameOfRun(f.Trace, f.Run), Found: true, NoShrink: c.NoShrink || f.Flaky != ""})
 	if k.NotShrunk != nil {
-		fmt.Fprintln(e.Err, "lockstep: not shrunk:", joinLines(k.NotShrunk.Error()))
+		fmt.Fprintln(e.Err, "lockstep: not shrunk:", unprefixed(joinLines(k.NotShrunk.Error())))
 	}
 	if k.Shrunk != nil {
 		sum.Shrunk = fmt.Sprintf("from %s to %s in %d tries", k.Shrunk.Was, k.Shrunk.Is, k.Shrunk.Tries)

@@ -59,6 +59,11 @@ type Kept struct {
 func Run(ctx context.Context, plan lockstep.Plan, found *trace.Trace, o Options) (*Kept, error) {
 	plan.Progress, plan.Observers = nil, nil
 	k := &Kept{Trace: found}
+	if f := found.Outcome.Finding; f != nil && f.Property == lockstep.Hang {
+		k.NotShrunk = errors.New("the run hangs, and so would its repetitions")
+		k.Note = "no lock-step form: " + k.NotShrunk.Error()
+		return k, k.store(found, o)
+	}
 	if !o.NoShrink {
 		if k.Shrunk, k.NotShrunk = shrink.Run(ctx, plan, found, o.Shrink); k.NotShrunk == nil {
 			k.Trace = k.Shrunk.Trace
@@ -78,6 +83,9 @@ func (k *Kept) store(found *trace.Trace, o Options) error {
 	}
 	if o.Tool != "" {
 		k.Trace.Header.Tool, found.Header.Tool = o.Tool, o.Tool
+	}
+	if err := MakeFolder(o.Dir); o.Dir != "" && err != nil {
+		return fmt.Errorf("the trace could not be stored: %w", err)
 	}
 	base := filepath.Join(o.Dir, o.Name)
 	if err := Trace(o.Write, base+".trace", k.Trace); err != nil {

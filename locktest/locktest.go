@@ -22,15 +22,17 @@ import (
 	"github.com/lockstep-go/lockstep/report"
 	"github.com/lockstep-go/lockstep/report/campaign"
 	"github.com/lockstep-go/lockstep/trace"
+	"github.com/lockstep-go/lockstep/watchdog"
 )
 
 // The flags of go test, each with an environment twin that applies where the flag is
 // not given.
 var (
-	flagSeed    = flag.String("lockstep.seed", "", "seed of locktest.Run instead of the plan's (or LOCKSTEP_SEED)")
-	flagRuns    = flag.String("lockstep.runs", "", "number of runs of locktest.Run instead of the plan's (or LOCKSTEP_RUNS)")
-	flagVacuous = flag.String("lockstep.vacuous", "", "true lets locktest.Run pass though something was never put to the test (or LOCKSTEP_VACUOUS)")
-	flagReplay  = flag.String("lockstep.replay", "", "trace file that locktest.Run replays instead of exploring (or LOCKSTEP_REPLAY)")
+	flagSeed     = flag.String("lockstep.seed", "", "seed of locktest.Run instead of the plan's (or LOCKSTEP_SEED)")
+	flagRuns     = flag.String("lockstep.runs", "", "number of runs of locktest.Run instead of the plan's (or LOCKSTEP_RUNS)")
+	flagVacuous  = flag.String("lockstep.vacuous", "", "true lets locktest.Run pass though something was never put to the test (or LOCKSTEP_VACUOUS)")
+	flagPatience = flag.String("lockstep.patience", "", "a step that takes longer hangs, which is a finding; 30s unless given, 0 waits for ever (or LOCKSTEP_PATIENCE)")
+	flagReplay   = flag.String("lockstep.replay", "", "trace file that locktest.Run replays instead of exploring (or LOCKSTEP_REPLAY)")
 )
 
 func setting(value *string, env string) string {
@@ -50,9 +52,12 @@ const lastWords = 5 * time.Second
 // took effect, or in which a property was never judged, fails too: none is a pass. What
 // happened in a run on average is logged in any case.
 //
-// The flags -lockstep.seed, -lockstep.runs, -lockstep.vacuous and -lockstep.replay, or the
-// environment variables LOCKSTEP_SEED, LOCKSTEP_RUNS, LOCKSTEP_VACUOUS and LOCKSTEP_REPLAY,
-// take the place of what the plan says. The test's deadline is respected: the campaign stops in time, and says so.
+// A step that does not end within half a minute is a finding, too: the run is stored as far
+// as it goes.
+//
+// The flags -lockstep.seed, -lockstep.runs, -lockstep.patience, -lockstep.vacuous and
+// -lockstep.replay, or the environment variables LOCKSTEP_SEED and so on, take the place of
+// what the plan says. The test's deadline is respected: the campaign stops in time, and says so.
 func Run(t testing.TB, plan lockstep.Plan) {
 	t.Helper()
 	if err := applySettings(&plan); err != nil {
@@ -89,6 +94,17 @@ func applySettings(plan *lockstep.Plan) error {
 			return fmt.Errorf("lockstep: the number of runs %q is not a whole number from 1 on", s)
 		}
 		plan.Runs = runs
+	}
+	patience := watchdog.Default
+	if s := setting(flagPatience, "LOCKSTEP_PATIENCE"); s != "" {
+		d, err := time.ParseDuration(s)
+		if err != nil || d < 0 {
+			return fmt.Errorf("lockstep: the patience %q is not a time such as 30s", s)
+		}
+		patience, plan.Watch = d, nil
+	}
+	if plan.Watch == nil {
+		plan.Watch = watchdog.After(patience)
 	}
 	if s := setting(flagVacuous, "LOCKSTEP_VACUOUS"); s != "" {
 		allow, err := strconv.ParseBool(s)

@@ -29,6 +29,12 @@ func Activity(r *lockstep.Result) []string {
 	if r.Quiet > 0 && len(r.Events) > 0 {
 		lines = append(lines, fmt.Sprintf("nothing observable happened in %d of %d runs (%.3g %%)", r.Quiet, r.Runs, 100*float64(r.Quiet)/float64(r.Runs)))
 	}
+	if r.Stalls > 0 {
+		lines = append(lines, fmt.Sprintf("warning: no step ended in the time of the watchdog, %d times, but when the runs were made again they did", r.Stalls))
+	}
+	if r.Left > 0 {
+		lines = append(lines, fmt.Sprintf("warning: nothing can stop a goroutine that hangs: %d of them run until the program ends", r.Left))
+	}
 	if why := idle(r); why != "" {
 		lines = append(lines, fmt.Sprintf("warning: %s: %s", why, instead(r)))
 	}
