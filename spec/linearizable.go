@@ -69,6 +69,7 @@ type linearizable struct {
 	model     porcupine.Model // of one partition
 	history   []porcupine.Operation
 	ids       []int // of the operations in the history
+	steps     []int // by moment of the history, from 1: the step in which it was
 	now       int64
 	judged    [1]int
 	undecided string
@@ -78,7 +79,7 @@ type linearizable struct {
 // Reset begins a new run.
 func (m *linearizable) Reset() {
 	clear(m.history)
-	m.history, m.ids, m.now = m.history[:0], m.ids[:0], 0
+	m.history, m.ids, m.steps, m.now = m.history[:0], m.ids[:0], m.steps[:0], 0
 	m.judged[0], m.undecided, m.illegal = 0, "", nil
 }
 
@@ -91,12 +92,12 @@ func (m *linearizable) Step(run *lockstep.Run) *lockstep.Finding {
 	for i := range events {
 		switch v := events[i].Value.(type) {
 		case *Call:
-			m.now++
+			m.tick(run)
 			m.history = append(m.history, porcupine.Operation{ClientId: v.Client - 1, Input: v.Input, Call: m.now,
 				Output: Unanswered{}, Return: math.MaxInt64})
 			m.ids = append(m.ids, v.ID)
 		case *Return:
-			m.now++
+			m.tick(run)
 			for j := len(m.ids) - 1; j >= 0; j-- {
 				if m.ids[j] == v.ID {
 					m.history[j].Output, m.history[j].Return = v.Output, m.now
@@ -126,12 +127,32 @@ func (m *linearizable) End(*lockstep.Run) *lockstep.Finding {
 		switch porcupine.CheckOperationsTimeout(m.model, p, m.Timeout) {
 		case porcupine.Illegal:
 			m.illegal = p
-			return &lockstep.Finding{Property: "linearizability", Text: "no order of these operations explains the answers: " + m.text(p)}
+			return &lockstep.Finding{Property: "linearizability", About: m.about(p),
+				Text: "no order of these operations explains the answers: " + m.text(p)}
 		case porcupine.Unknown:
 			m.undecided = fmt.Sprintf("linearizability: not decided within %v", m.Timeout)
 		}
 	}
 	return nil
+}
+
+// tick begins the next moment of the history.
+func (m *linearizable) tick(run *lockstep.Run) {
+	m.now++
+	m.steps = append(m.steps, run.Steps())
+}
+
+// about lists the steps in which operations were called and answered.
+func (m *linearizable) about(ops []porcupine.Operation) []int {
+	var steps []int
+	for _, o := range ops {
+		steps = append(steps, m.steps[o.Call-1])
+		if answered(o) {
+			steps = append(steps, m.steps[o.Return-1])
+		}
+	}
+	slices.Sort(steps)
+	return slices.Compact(steps)
 }
 
 func answered(o porcupine.Operation) bool { return o.Return != math.MaxInt64 }
