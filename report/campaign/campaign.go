@@ -60,7 +60,7 @@ type Campaign struct {
 type Sample struct {
 	Runs      int   `json:"runs"`
 	ElapsedMS int64 `json:"elapsed_ms"`
-	States    int   `json:"states"`    // distinct states seen so far
+	States    int   `json:"states"`    // distinct states so far, of the runs in which they are counted
 	Schedules int   `json:"schedules"` // distinct schedules so far
 	Findings  int   `json:"findings"`
 }

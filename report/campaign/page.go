@@ -152,7 +152,7 @@ func (d *pageData) curves(samples []Sample) error {
 		title string
 		value func(Sample) int
 	}{
-		{"distinct states", func(s Sample) int { return s.States }},
+		{"distinct states (of some runs)", func(s Sample) int { return s.States }},
 		{"distinct schedules", func(s Sample) int { return s.Schedules }},
 		{"findings", func(s Sample) int { return s.Findings }},
 	} {
