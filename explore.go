@@ -174,7 +174,7 @@ func (w *worker) ran(number int, b *batch) (one ran, err error) {
 		told := w.sched.Tell(false)
 		one.seen, b.done = told.Seen, told.Done
 	}
-	for _, watcher := range w.watchers {
+	for _, watcher := range w.looking {
 		one.noted = append(one.noted, watcher.Noted())
 	}
 	w.count(b)
@@ -233,6 +233,7 @@ func (c *campaign) take(b batch) bool {
 	}
 	if c.distinct != nil {
 		c.result.Schedules, c.result.States = len(c.distinct.schedules), len(c.distinct.states)
+		c.result.StateRuns = c.distinct.counted
 	}
 	c.err = b.err
 	if c.ctx.Err() != nil {
@@ -257,6 +258,9 @@ func (c *campaign) add(one *ran) {
 	r.Seen.add(one.seen)
 	for i, noted := range one.noted {
 		c.Observers[i].Take(one.number, noted)
+	}
+	if c.distinct != nil {
+		c.distinct.schedules[one.digest] = struct{}{}
 	}
 	if one.verdict == trace.Unknown {
 		r.Reasons[one.reason]++

@@ -21,8 +21,20 @@ type Watcher interface {
 	Noted() any
 }
 
-// distinct is the observer that counts the different schedules and states of a campaign.
+// Looking at every state costs a multiple of a fast system's own time, so that states are
+// counted in the first runs and then in one of many.
+const (
+	firstCounted = 8
+	oneOfCounted = 256
+)
+
+// countsStates reports whether the states of the numbered run are counted.
+func countsStates(number int) bool { return number < firstCounted || number%oneOfCounted == 0 }
+
+// distinct is the observer that counts the different schedules of a campaign, and the
+// different states of some of its runs. It comes last among the observers.
 type distinct struct {
+	counted   int // runs whose states were counted
 	schedules map[uint64]struct{}
 	states    map[uint64]struct{}
 }
@@ -34,17 +46,10 @@ func newDistinct() *distinct {
 func (d *distinct) New(Info) Watcher { return &distinctWatcher{met: map[uint64]struct{}{}} }
 
 func (d *distinct) Take(_ int, noted any) {
-	n := noted.(newThings)
-	d.schedules[n.schedule] = struct{}{}
-	for _, h := range n.states {
+	d.counted++
+	for _, h := range noted.([]uint64) {
 		d.states[h] = struct{}{}
 	}
-}
-
-// newThings are what a run had that its worker had not met before.
-type newThings struct {
-	schedule uint64
-	states   []uint64
 }
 
 // distinctWatcher notes states: the fingerprints of all nodes that are up, where the
@@ -52,13 +57,11 @@ type newThings struct {
 type distinctWatcher struct {
 	met   map[uint64]struct{} // by this worker
 	fresh []uint64
-	run   *Run
 }
 
 func (w *distinctWatcher) Reset() { w.fresh = nil }
 
 func (w *distinctWatcher) Look(r *Run) {
-	w.run = r
 	h := uint64(r.up)
 	for n := range r.up.All() {
 		f, ok := r.Fingerprint(n)
@@ -73,4 +76,5 @@ func (w *distinctWatcher) Look(r *Run) {
 	}
 }
 
-func (w *distinctWatcher) Noted() any { return newThings{schedule: w.run.digest, states: w.fresh} }
+// Noted are the states that the worker had not met before.
+func (w *distinctWatcher) Noted() any { return w.fresh }

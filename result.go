@@ -25,7 +25,9 @@ type Result struct {
 	Worthless int            // runs that said nothing, because of the environment
 	Guarantee Guarantee
 	Schedules int // different schedules, where the plan counts them
-	States    int // different states, where the plan counts them and the system offers fingerprints
+	// States are the different states of StateRuns of the runs, where the plan counts them and
+	// the system offers fingerprints: the first few and then one of many, which costs little.
+	States, StateRuns int
 	// Seen is what the guarantee rests on, where the strategy measures its runs.
 	Seen Seen
 	// Reached says how far a strategy that works through a space came, e.g. that it is

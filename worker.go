@@ -21,6 +21,7 @@ type worker struct {
 	monitor  Monitor
 	director Director
 	watchers []Watcher // of the plan's observers, in their order
+	looking  []Watcher // those of them that look at this run
 	settler  settler
 	rec      *recorder // nil while nothing is recorded
 	keep     bool      // the run can be repeated only by its steps, which are noted
@@ -164,7 +165,13 @@ func (w *worker) guarded(number int) (outcome trace.Outcome, err error) {
 // begin makes everyone ready for a new run.
 func (w *worker) begin(number int) {
 	w.run.wantTexts = w.rec != nil || w.Texts || w.terms.Texts
-	w.alone = w.rec == nil && w.watchers == nil && w.director == nil && w.Budget == nil
+	w.looking = w.watchers
+	if k := len(w.watchers) - 1; k >= 0 && !countsStates(number) {
+		if _, ok := w.watchers[k].(*distinctWatcher); ok {
+			w.looking = w.watchers[:k]
+		}
+	}
+	w.alone = w.rec == nil && len(w.looking) == 0 && w.director == nil && w.Budget == nil
 	w.run.reset()
 	w.monitor.Reset()
 	for _, watcher := range w.watchers {
@@ -301,7 +308,7 @@ func (w *worker) look() (*Finding, error) {
 	if w.rec != nil {
 		w.rec.Look(r)
 	}
-	for _, watcher := range w.watchers {
+	for _, watcher := range w.looking {
 		watcher.Look(r)
 	}
 	if w.director != nil {

@@ -38,17 +38,19 @@ func ExampleForm() {
 	// 74 steps became 20 rounds; 13 messages came for nothing, 2 before their round
 	//
 	// smr-bug, 3 nodes, walk:deliver=10,drop=1,alarm=1,request=1,steps=500, seed 1, run 17
-	// shrunk from 5 phases, 20 rounds (18 with messages), 2 isolations, 11 lost links, 5 alarms and other steps
+	// shrunk from 5 phases, 20 rounds (18 with messages), 2 isolations, 11 lost links, 5 other steps
 	//
 	//         | phase 1         |         |                 |            | phase 2         |            |               |               | phase 3         |
 	// round   | 1 Prepare       | 2 Ack   | 3 Propose       | 4 Promise  | 5 Prepare       | 6 Ack      | 7 Propose     | 8 Promise     | 9 Prepare       | 10 Ack
 	// --------+-----------------+---------+-----------------+------------+-----------------+------------+---------------+---------------+-----------------+--------
-	// node 1  | phase=1         | log=a   | ~isolated~      | ~isolated~ | phase=2         | ~isolated~ | ~isolated~    | ~isolated~    | phase=3         |
-	//         |                 |         |                 |            | last=1          |            |               |               | last=2          |
-	// node 2  | phase=1         |         |                 |            | phase=2         | log=b      |               | output=b      | phase=3         |
-	//         |                 |         |                 |            | last=1          |            |               | ^ output b    | last=2          |
-	// node 3  | phase=1         |         |                 |            | phase=2         |            | log=b         | output=b      | phase=3         | log=ac
-	//         |                 |         |                 |            | last=1          |            |               | ^ output b    | last=2          |
+	// node 1  | alarm           | log=a   | ~isolated~      | ~isolated~ | phase=2         | ~isolated~ | ~isolated~    | ~isolated~    | phase=3         |
+	//         | phase=1         |         |                 |            | last=1          |            |               |               | last=2          |
+	// node 2  | phase=1         |         |                 |            | alarm           | log=b      |               | output=b      | phase=3         |
+	//         |                 |         |                 |            | phase=2         |            |               | * output b    | last=2          |
+	//         |                 |         |                 |            | last=1          |            |               |               |                 |
+	// node 3  | phase=1         |         |                 |            | phase=2         |            | log=b         | output=b      | alarm           | log=ac
+	//         |                 |         |                 |            | last=1          |            |               | ^ output b    | phase=3         |
+	//         |                 |         |                 |            |                 |            |               |               | last=2          |
 	// --------+-----------------+---------+-----------------+------------+-----------------+------------+---------------+---------------+-----------------+--------
 	// arrived | 1>1,2,3 Prepare | 1>1 Ack |                 |            | 2>1,2,3 Prepare | 2>2 Ack    | 2>2,3 Propose | 2>2,3 Promise | 3>1,2,3 Prepare | 1>3 Ack
 	//         |                 | 2>1 Ack |                 |            |                 | 3>2 Ack    |               | 3>2,3 Promise |                 | 2>3 Ack
@@ -60,12 +62,14 @@ func ExampleForm() {
 	// round   | 11 Propose      | 12 Promise
 	// --------+-----------------+----------------
 	// node 1  | log=ac          | output=ac
-	//         |                 | ^ output ac
+	//         |                 | * output ac
 	// node 2  | log=ac          |
 	// node 3  |                 |
 	// --------+-----------------+----------------
 	// arrived | 3>1,2,3 Propose | 1>1,2,3 Promise
 	//         |                 | 2>1 Promise
+	//
+	// * is what the finding is about; it depends on steps in rounds 1-2, 5-12
 	//
 	// FAIL prefix at step 40: node 1 outputs ac, but node 2 had output b
 }

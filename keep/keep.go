@@ -104,6 +104,9 @@ func (k *Kept) store(found *trace.Trace, o Options) error {
 		views.Lockstep = k.Form
 	}
 	page := report.PageOptions{Note: k.Note}
+	for _, p := range k.Trace.Pictures {
+		page.Pictures = append(page.Pictures, pictureFile(k.File, p))
+	}
 	if o.Replay != nil {
 		page.Replay = o.Replay(k.File)
 	}
@@ -118,12 +121,17 @@ func (k *Kept) store(found *trace.Trace, o Options) error {
 func Trace(write func(string, func(io.Writer) error) error, file string, t *trace.Trace) error {
 	err := write(file, func(w io.Writer) error { return trace.Write(w, t) })
 	for _, p := range t.Pictures {
-		err = errors.Join(err, write(strings.TrimSuffix(file, ".trace")+"-"+p.Name, func(w io.Writer) error {
+		err = errors.Join(err, write(pictureFile(file, p), func(w io.Writer) error {
 			_, err := w.Write(p.Data)
 			return err
 		}))
 	}
 	return err
+}
+
+// pictureFile is where a picture is that goes with the trace in a file.
+func pictureFile(file string, p trace.Picture) string {
+	return strings.TrimSuffix(file, ".trace") + "-" + p.Name
 }
 
 // Form is the lock-step form of a run, and in words how it differs from it or why there is

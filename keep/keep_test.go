@@ -183,3 +183,20 @@ func ExampleNameOfRun() {
 	fmt.Println(keep.NameOfRun(t, 41))
 	// Output: smr-pass-seed7-run41
 }
+
+// The page links the pictures that the spec drew, which are stored beside it.
+func TestPageLinksPictures(t *testing.T) {
+	run := found(t)
+	run.Pictures = []trace.Picture{{Name: "history.html", Data: []byte("a history")}}
+	k, err := keep.Run(t.Context(), buggy, run, keep.Options{Dir: t.TempDir(), Name: "run", NoShrink: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(k.Page)
+	if err != nil || !strings.Contains(string(page), `<a href="./run-history.html">`) {
+		t.Errorf("the page does not link the history: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(filepath.Dir(k.Page), "run-history.html")); err != nil {
+		t.Error(err)
+	}
+}

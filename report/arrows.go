@@ -109,7 +109,10 @@ func (s *scene) request(i int, l *lane, n trace.Node) {
 	}
 	from, to := s.Rows[s.rows.clients], s.Rows[s.rows.node(n)]
 	x := float64(l.x + l.arrowW + 4)
-	y1, y2 := float64(from.Bottom), float64(to.Y+4)
+	y1, y2 := float64(from.Bottom), float64(to.Mid-4) // to the dot on the line of the node's life
+	if lines := min(len(l.cells[s.rows.node(n)]), cellLinesMax); lines > 0 {
+		y2 = float64(to.Mid - cellHeight(lines)/2) // to the cell
+	}
 	s.Arrows = append(s.Arrows, arrow{Step: i - s.story.first, Class: "request", Column: l.index, Title: s.story.what(i),
 		Line: path("M%g %gL%g %g", x, y1, x, y2), Head: path("M%g %gL%g %gL%g %gZ", x, y2, x-3, y2-7, x+3, y2-7)})
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -9,8 +10,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// maxCell is the widest that a cell gets; longer lines are cut.
-const maxCell = 28
+// maxLines bounds the lines that one text is broken into; the rest of it is cut.
+const maxLines = 40
 
 // drawBlock draws as many columns as fit side by side.
 func drawBlock(b *strings.Builder, columns []column, names []string, label int, o Options) {
@@ -63,9 +64,9 @@ func drawRow(b *strings.Builder, name string, label int, columns []column, o Opt
 				text = lines[k]
 			}
 			text = pad(text, columns[i].width())
-			if strings.HasPrefix(text, isolatedMark) {
+			if isMark(strings.TrimRight(text, " ")) {
 				text = o.dim(text)
-			} else if columns[i].fail && strings.HasPrefix(text, "^") {
+			} else if strings.HasPrefix(text, "* ") {
 				text = o.red(text)
 			}
 			line += " | " + text
@@ -77,66 +78,131 @@ func drawRow(b *strings.Builder, name string, label int, columns []column, o Opt
 // mayBeQuiet are the kinds of step that are worth a line only when they cause something.
 var mayBeQuiet = trace.KindsOf(trace.Deliver, trace.Drop, trace.Alarm, trace.Wait)
 
-// drawSteps draws a run that is not in rounds, one step a line. Steps that changed
-// nothing are counted, not shown.
-func drawSteps(b *strings.Builder, t *trace.Trace, o Options) {
-	states := make([]string, t.Header.Nodes)
-	arrows := map[trace.ID]trace.Sent{}
-	quiet := 0
-	flush := func() {
-		if quiet > 0 {
-			fmt.Fprintf(b, "       ... %d steps that changed nothing\n", quiet)
-			quiet = 0
-		}
+// stepList draws a run that is not in rounds, one step a line.
+type stepList struct {
+	b      *strings.Builder
+	trace  *trace.Trace
+	o      Options
+	states []string
+	arrows map[trace.ID]trace.Sent
+	stars  []int
+	past   map[int]bool
+	out    []outage // nil: no node is ever out
+	quiet  []string // lines of steps that changed nothing, held back
+}
+
+// maxSigns is the number of nodes up to which lines tell who is down or cut off.
+const maxSigns = 16
+
+func newStepList(b *strings.Builder, t *trace.Trace, o Options) *stepList {
+	l := &stepList{b: b, trace: t, o: o, states: make([]string, t.Header.Nodes), arrows: map[trace.ID]trace.Sent{}, stars: about(t)}
+	l.past = pastOf(t, l.stars)
+	if out := outages(t); anyOut(out) && t.Header.Nodes <= maxSigns {
+		l.out = out
 	}
-	for i := range t.Records {
-		rec := &t.Records[i]
-		var effects []string
-		for _, s := range rec.States {
-			if rec.Step.Kind != trace.Start {
-				effects = append(effects, fmt.Sprintf("%d: %s", s.Node, strings.Join(changes(states[s.Node-1], s.Text), " ")))
-			}
-			states[s.Node-1] = s.Text
-		}
-		for _, m := range rec.Sent {
-			arrows[m.ID] = m
-		}
-		for _, id := range rec.Gone {
-			effects = append(effects, "loses "+plain.Clean(arrows[id].Message.String()))
-		}
-		for _, e := range rec.Events {
-			effects = append(effects, fmt.Sprintf("^ %d %s %s", e.Node, plain.Clean(e.Type), plain.Clean(e.Text)))
-		}
-		failed := t.Outcome.Finding != nil && t.Outcome.Finding.Step == rec.Number
+	return l
+}
+
+func (l *stepList) draw() {
+	for i := range l.trace.Records {
+		rec := &l.trace.Records[i]
+		effects := l.effects(rec)
 		if rec.Step.Kind == trace.Start {
 			continue
 		}
-		if len(effects)+len(rec.Sent) == 0 && !failed && mayBeQuiet.Has(rec.Step.Kind) {
-			quiet++
+		line := l.line(i, effects)
+		quiet := len(effects)+len(rec.Sent) == 0 && !slices.Contains(l.stars, i) && mayBeQuiet.Has(rec.Step.Kind)
+		if quiet && l.trace.Header.Shrunk == "" {
+			l.quiet = append(l.quiet, line)
 			continue
 		}
-		flush()
-		drawStep(b, rec, effects, failed, o)
+		l.flush()
+		l.b.WriteString(line)
 	}
-	flush()
-	b.WriteByte('\n')
+	l.flush()
+	l.b.WriteByte('\n')
+	l.legend()
 }
 
-func drawStep(b *strings.Builder, rec *trace.Record, effects []string, failed bool, o Options) {
+// flush writes what was held back: a single step as it is, several as their number.
+func (l *stepList) flush() {
+	switch len(l.quiet) {
+	case 0:
+	case 1:
+		l.b.WriteString(l.quiet[0])
+	default:
+		fmt.Fprintf(l.b, "       ... %d steps that changed nothing\n", len(l.quiet))
+	}
+	l.quiet = nil
+}
+
+// legend explains the signs used.
+func (l *stepList) legend() {
+	var parts []string
+	if len(l.stars) > 0 {
+		parts = append(parts, "* the finding is about this step", ": its causal past")
+	}
+	if l.out != nil {
+		parts = append(parts, "a sign for each node: x down, ~ cut off from a majority")
+	}
+	if len(parts) > 0 {
+		l.b.WriteString(strings.Join(plain.Wrap(strings.Join(parts, "; "), l.o.width(), 2, maxLines), "\n") + "\n\n")
+	}
+}
+
+// effects is what a record did, in words; it keeps account of states and messages.
+func (l *stepList) effects(rec *trace.Record) []string {
+	var effects []string
+	for _, s := range rec.States {
+		if rec.Step.Kind != trace.Start {
+			effects = append(effects, fmt.Sprintf("%d: %s", s.Node, strings.Join(changes(l.states[s.Node-1], s.Text), " ")))
+		}
+		l.states[s.Node-1] = s.Text
+	}
+	for _, m := range rec.Sent {
+		l.arrows[m.ID] = m
+	}
+	for _, id := range rec.Gone {
+		effects = append(effects, "loses "+plain.Clean(l.arrows[id].Message.String()))
+	}
+	for _, e := range rec.Events {
+		effects = append(effects, fmt.Sprintf("^ %d %s %s", e.Node, plain.Clean(e.Type), plain.Clean(e.Text)))
+	}
+	return effects
+}
+
+// line is a record in one line, or in more where it is too long: texts are never cut before
+// the field that matters.
+func (l *stepList) line(i int, effects []string) string {
+	rec := &l.trace.Records[i]
 	var sends []string
 	for _, m := range rec.Sent {
 		sends = addArrow(sends, m)
 	}
-	what := pad(rec.Step.Kind.String(), 9) + " " + pad(plain.Clean(rec.Text), 34)
-	line := fmt.Sprintf("%5d  %s  %s", rec.Number, what, strings.Join(effects, "; "))
+	mark := " "
+	star := slices.Contains(l.stars, i)
+	switch {
+	case star:
+		mark = "*"
+	case l.past[i]:
+		mark = ":"
+	}
+	line := fmt.Sprintf("%5d%s ", rec.Number, mark)
+	if l.out != nil {
+		line += l.out[i].signs(l.trace.Header.Nodes) + " "
+	}
+	line += pad(rec.Step.Kind.String(), 9) + " "
+	indent := min(runes(line), l.o.width()/2)
+	text := plain.Clean(rec.Text)
+	line += text + strings.Repeat(" ", max(0, 34-runes(text))) + "  " + strings.Join(effects, "; ")
 	if len(sends) > 0 {
 		line += "  sends " + strings.Join(sends, " ")
 	}
-	line = plain.Cut(strings.TrimRight(line, " "), o.width())
-	if failed {
-		line = o.red(line)
+	line = strings.Join(plain.Wrap(line, l.o.width(), indent, maxLines), "\n")
+	if star {
+		line = l.o.red(line)
 	}
-	b.WriteString(line + "\n")
+	return line + "\n"
 }
 
 const dim = "\x1b[2m"

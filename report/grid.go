@@ -6,13 +6,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lockstep-go/lockstep/internal/words"
 	"github.com/lockstep-go/lockstep/report/internal/plain"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
 // Options of the text pictures.
 type Options struct {
-	// Width is the number of columns to fit into; 0 means 100.
+	// Width is the number of columns to fit into, at least 40; 0 means 100. What does not fit
+	// a line goes on in the next, and wide pictures have wider cells.
 	Width int
 	// Color marks findings and isolated nodes with terminal colours.
 	Color bool
@@ -25,14 +27,20 @@ func (o Options) width() int {
 	return max(o.Width, 40)
 }
 
-// Grid draws a recorded run: its heading, the rounds or steps, and the finding.
+// cell is the widest that a cell gets; longer lines are broken.
+func (o Options) cell() int { return max(28, o.width()/4) }
+
+// Grid draws a recorded run: its heading, the rounds or steps, and the finding. Of a run
+// that was shrunk every step is shown; of others those that changed nothing are counted
+// where they follow each other. What the finding is about is marked with a star, and its
+// causal past with a colon or, in rounds, below.
 func Grid(w io.Writer, t *trace.Trace, o Options) error {
 	var b strings.Builder
 	heading(&b, t)
 	if len(t.Rounds) > 0 {
 		drawRounds(&b, t, o)
 	} else {
-		drawSteps(&b, t, o)
+		newStepList(&b, t, o).draw()
 	}
 	closing(&b, t, o)
 	_, err := io.WriteString(w, b.String())
@@ -41,7 +49,7 @@ func Grid(w io.Writer, t *trace.Trace, o Options) error {
 
 func heading(b *strings.Builder, t *trace.Trace) {
 	h := t.Header
-	fmt.Fprintf(b, "%s, %d nodes, %s, seed %d, run %d\n", plain.Clean(h.Target), h.Nodes, plain.Clean(h.Strategy), h.Seed, h.Run)
+	fmt.Fprintf(b, "%s, %s, %s, seed %d, run %d\n", plain.Clean(h.Target), words.Count(h.Nodes, "node"), plain.Clean(h.Strategy), h.Seed, h.Run)
 	if h.Scenario != "" {
 		fmt.Fprintf(b, "scenario %s\n", plain.Clean(h.Scenario))
 	}
@@ -63,9 +71,9 @@ func closing(b *strings.Builder, t *trace.Trace, o Options) {
 			}
 		}
 	case out.Reason != "":
-		fmt.Fprintf(b, "%s after %d steps: %s\n", strings.ToUpper(string(out.Verdict)), out.Steps, plain.Clean(out.Reason))
+		fmt.Fprintf(b, "%s after %s: %s\n", strings.ToUpper(string(out.Verdict)), words.Count(out.Steps, "step"), plain.Clean(out.Reason))
 	default:
-		fmt.Fprintf(b, "%s after %d steps\n", strings.ToUpper(string(out.Verdict)), out.Steps)
+		fmt.Fprintf(b, "%s after %s\n", strings.ToUpper(string(out.Verdict)), words.Count(out.Steps, "step"))
 	}
 }
 
@@ -89,7 +97,10 @@ const (
 var footNames = [3]string{"arrived", "lost", "links"}
 
 func drawRounds(b *strings.Builder, t *trace.Trace, o Options) {
-	columns := collapse(roundColumns(t))
+	columns := roundColumns(t, o)
+	if t.Header.Shrunk == "" {
+		columns = collapse(columns)
+	}
 	names := make([]string, t.Header.Nodes)
 	label := len(footNames[footDelivered])
 	for i := range names {
@@ -107,20 +118,56 @@ func drawRounds(b *strings.Builder, t *trace.Trace, o Options) {
 		columns = columns[k:]
 	}
 	drawSettling(b, t)
+	drawPast(b, t, o)
+}
+
+// drawPast says in which rounds the causal past of the finding is.
+func drawPast(b *strings.Builder, t *trace.Trace, o Options) {
+	stars := about(t)
+	if len(stars) == 0 {
+		return
+	}
+	in := map[int]bool{}
+	for i := range pastOf(t, stars) {
+		in[t.Records[i].Round] = true
+	}
+	var parts []string
+	count := 0
+	for first := 1; first <= len(t.Rounds); first++ {
+		last := first
+		for in[first] && in[last+1] {
+			last++
+		}
+		switch {
+		case !in[first]:
+			continue
+		case last == first:
+			parts = append(parts, fmt.Sprint(first))
+		default:
+			parts = append(parts, fmt.Sprintf("%d-%d", first, last))
+		}
+		count += last - first + 1
+		first = last
+	}
+	if len(parts) > 0 {
+		text := fmt.Sprintf("* is what the finding is about; it depends on steps in %s %s", words.Plural(count, "round"), strings.Join(parts, ", "))
+		b.WriteString(strings.Join(plain.Wrap(text, o.width(), 2, maxLines), "\n") + "\n\n")
+	}
 }
 
 func drawSettling(b *strings.Builder, t *trace.Trace) {
 	for i := range t.Records {
 		if t.Records[i].Settle {
-			fmt.Fprintf(b, "then %d steps of settling\n\n", len(t.Records)-i)
+			fmt.Fprintf(b, "then %s of settling\n\n", words.Count(len(t.Records)-i, "step"))
 			return
 		}
 	}
 }
 
 // roundColumns fills a column for each round from the records that belong to it.
-func roundColumns(t *trace.Trace) []column {
+func roundColumns(t *trace.Trace, o Options) []column {
 	columns := make([]column, len(t.Rounds))
+	stars := about(t)
 	for i, r := range t.Rounds {
 		c := &columns[i]
 		c.head = []string{fmt.Sprintf("%d %s", r.Number, plain.Clean(r.Name))}
@@ -132,17 +179,22 @@ func roundColumns(t *trace.Trace) []column {
 			}
 		}
 	}
+	markOutages(columns, t)
 	states := make([]string, t.Header.Nodes)
 	arrows := map[trace.ID]trace.Sent{}
 	for i := range t.Records {
 		rec := &t.Records[i]
+		sign := "^ "
+		if slices.Contains(stars, i) {
+			sign = "* "
+		}
 		for _, m := range rec.Sent {
 			arrows[m.ID] = m
 		}
 		var c *column
 		if rec.Round > 0 && rec.Round <= len(columns) {
 			c = &columns[rec.Round-1]
-			c.add(rec, arrows)
+			c.add(rec, arrows, t.Header.Shrunk != "")
 			c.fail = c.fail || t.Outcome.Finding != nil && t.Outcome.Finding.Step == rec.Number
 		}
 		for _, s := range rec.States {
@@ -151,22 +203,60 @@ func roundColumns(t *trace.Trace) []column {
 			}
 			states[s.Node-1] = s.Text
 		}
+		if n := actorOf(rec, arrows); c != nil && n > 0 && len(rec.Events) == 0 && sign == "* " {
+			c.cells[n-1] = append(c.cells[n-1], fmt.Sprintf("* step %d", rec.Number))
+		}
 		for _, e := range rec.Events {
 			if c != nil && e.Node > 0 {
-				c.cells[e.Node-1] = append(c.cells[e.Node-1], strings.TrimSpace("^ "+plain.Clean(e.Type)+" "+plain.Clean(e.Text)))
+				c.cells[e.Node-1] = append(c.cells[e.Node-1], strings.TrimSpace(sign+plain.Clean(e.Type)+" "+plain.Clean(e.Text)))
 			}
 		}
 	}
 	for i := range columns {
-		columns[i].finish()
+		columns[i].finish(o.cell())
 	}
 	return columns
 }
 
-const isolatedMark = "~isolated~"
+// actorOf is the node that acts in a record, or 0.
+func actorOf(rec *trace.Record, arrows map[trace.ID]trace.Sent) trace.Node {
+	if rec.Step.Kind == trace.Deliver {
+		return arrows[rec.Step.Msg].To
+	}
+	return rec.Step.Node
+}
 
-// add notes the step itself in the column.
-func (c *column) add(rec *trace.Record, arrows map[trace.ID]trace.Sent) {
+// Marks of nodes that are out in a round.
+const (
+	isolatedMark = "~isolated~"
+	downMark     = "~down~"
+	cutMark      = "~cut off~"
+)
+
+func isMark(line string) bool { return line == isolatedMark || line == downMark || line == cutMark }
+
+// markOutages marks the nodes that are down or cut off when a round ends.
+func markOutages(columns []column, t *trace.Trace) {
+	now, last := outages(t), 0
+	for i := range columns {
+		for k := last; k < len(t.Records) && t.Records[k].Round <= i+1; k++ {
+			last = k
+		}
+		for n := range columns[i].cells {
+			cell := &columns[i].cells[n]
+			if len(t.Records) == 0 || len(*cell) > 0 {
+				continue
+			}
+			if word := now[last].word(trace.Node(n + 1)); word != "" {
+				*cell = []string{"~" + word + "~"}
+			}
+		}
+	}
+}
+
+// add notes the step itself in the column. Alarms and waiting follow from the rules of
+// rounds and are noted only where every step counts.
+func (c *column) add(rec *trace.Record, arrows map[trace.ID]trace.Sent, all bool) {
 	switch rec.Step.Kind {
 	case trace.Deliver, trace.Drop:
 		m := arrows[rec.Step.Msg]
@@ -175,7 +265,15 @@ func (c *column) add(rec *trace.Record, arrows map[trace.ID]trace.Sent) {
 			row = footLost
 		}
 		c.foot[row] = addArrow(c.foot[row], m)
-	case trace.Start, trace.Alarm, trace.Wait:
+	case trace.Start:
+	case trace.Wait:
+		if all {
+			c.foot[footLinks] = append(c.foot[footLinks], rec.Step.String())
+		}
+	case trace.Alarm:
+		if n := int(rec.Step.Node); all && n >= 1 && n <= len(c.cells) {
+			c.cells[n-1] = append(c.cells[n-1], "alarm")
+		}
 	case trace.Cut, trace.Heal:
 		c.foot[footLinks] = append(c.foot[footLinks], plain.Clean(rec.Text))
 	default:
@@ -199,10 +297,24 @@ func addArrow(list []string, m trace.Sent) []string {
 	return append(list, fmt.Sprintf("%s%d%s", from, m.To, kind))
 }
 
-func (c *column) finish() {
+// finish keeps how the round ended and breaks what is too long.
+func (c *column) finish(width int) {
+	c.head = broken(c.head, width)
 	for n := range c.cells {
-		c.cells[n] = latest(c.cells[n])
+		c.cells[n] = broken(latest(c.cells[n]), width)
 	}
+	for row := range c.foot {
+		c.foot[row] = broken(c.foot[row], width)
+	}
+}
+
+// broken breaks lines that are too wide.
+func broken(lines []string, width int) []string {
+	var all []string
+	for _, line := range lines {
+		all = append(all, plain.Wrap(line, width, 2, maxLines)...)
+	}
+	return all
 }
 
 // latest keeps the last of several values of one key: a cell shows how a round ended.
@@ -243,7 +355,7 @@ func changes(was, is string) []string {
 func (c *column) quietRound() bool {
 	for _, cell := range c.cells {
 		for _, line := range cell {
-			if line != isolatedMark {
+			if !isMark(line) {
 				return false
 			}
 		}
@@ -286,5 +398,5 @@ func (c *column) width() int {
 			w = max(w, runes(line))
 		}
 	}
-	return min(w, maxCell)
+	return w
 }

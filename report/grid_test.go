@@ -95,5 +95,5 @@ func ExampleGrid() {
 	// --------+-----------
 	// lost    | 1>2 Ask
 	//
-	// PASS after 1 steps
+	// PASS after 1 step
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/lockstep-go/lockstep/internal/words"
 	"github.com/lockstep-go/lockstep/report/internal/plain"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -16,6 +17,7 @@ type lane struct {
 	round   int // number; 0: not a round
 	out     trace.Nodes
 	records []int
+	last    int          // the last record of this lane or those before it, -1: none
 	cells   [][]cellLine // by row
 	steps   [][]int      // by row: the records shown there
 	lost    bool         // a message is lost here
@@ -63,7 +65,7 @@ func newLanes(s *story, r rows) []lane {
 				out: trace.AllNodes(t.Header.Nodes) &^ rd.Kernel}, byRound[i]...)
 		}
 		if len(settling) > 0 {
-			add(lane{head: fmt.Sprintf("settling, %d steps", len(settling))}, settling...)
+			add(lane{head: "settling, " + words.Count(len(settling), "step")}, settling...)
 		}
 	} else {
 		for i := s.first; i < len(t.Records); i++ {
@@ -74,7 +76,12 @@ func newLanes(s *story, r rows) []lane {
 			add(lane{head: head}, i)
 		}
 	}
+	last := s.first - 1
 	for i := range lanes {
+		if k := len(lanes[i].records); k > 0 {
+			last = lanes[i].records[k-1]
+		}
+		lanes[i].last = last
 		lanes[i].fill(s, r, inRounds)
 	}
 	return lanes
@@ -119,11 +126,23 @@ func (l *lane) fill(s *story, r rows, inRounds bool) {
 			}
 		}
 	}
-	if inRounds {
-		for row := range l.cells {
+	for row := range l.cells {
+		if inRounds {
 			l.cells[row] = latestLines(l.cells[row])
 		}
+		l.cells[row] = brokenLines(l.cells[row])
 	}
+}
+
+// brokenLines breaks lines that are too long for a cell.
+func brokenLines(lines []cellLine) []cellLine {
+	var all []cellLine
+	for _, line := range lines {
+		for _, part := range plain.Wrap(plain.Clean(line.text), cellCharsMax, 1, cellLinesMax) {
+			all = append(all, cellLine{part, line.class})
+		}
+	}
+	return all
 }
 
 func (l *lane) put(row, record int, lines ...cellLine) {

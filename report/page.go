@@ -31,6 +31,9 @@ type PageOptions struct {
 	Replay string
 	// Note is shown under the heading: for example why there is no lock-step form.
 	Note string
+	// Pictures are files beside the page that go with it, such as the history that a checker
+	// drew: the page links to each by its name.
+	Pictures []string
 	// MaxSteps is the number of steps shown of a view, the last ones; 0 means
 	// DefaultMaxSteps.
 	MaxSteps int
@@ -41,7 +44,7 @@ type PageOptions struct {
 // Limits of a page unless told otherwise.
 const (
 	DefaultMaxSteps = 2000
-	DefaultMaxText  = 200
+	DefaultMaxText  = 1000
 )
 
 // DefaultAnswers are the types of events that pages draw as answers to clients.
@@ -90,6 +93,7 @@ type pageData struct {
 	Subtitle string
 	Outcome  trace.Outcome
 	Verdict  string
+	Said     string // text of the finding
 	Open     string // the view shown first
 	Views    []*scene
 	Data     []viewData
@@ -117,6 +121,9 @@ func (d *pageData) open(v Views) {
 	d.Header, d.Outcome = first.Header, first.Outcome
 	d.Subtitle = subtitle(first.Header)
 	d.Verdict = string(first.Outcome.Verdict)
+	if f := first.Outcome.Finding; f != nil {
+		d.Said = plain.Cut(plain.Clean(f.Text), d.Options.MaxText)
+	}
 	d.Title = d.Options.Title
 	if d.Title == "" {
 		d.Title = "Lockstep: " + first.Header.Target

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lockstep-go/lockstep/internal/words"
 	"github.com/lockstep-go/lockstep/report/internal/plain"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -18,7 +19,7 @@ const (
 	lineHeight   = 14
 	charWidth    = 6.65
 	cellPadding  = 7
-	cellLinesMax = 7
+	cellLinesMax = 10
 	cellCharsMax = 24
 	arrowWidth   = 66
 	labelWidth   = 92
@@ -34,6 +35,8 @@ type scene struct {
 	Shrunk    string
 	Limits    string
 	InRounds  bool
+	Down      bool // some node is down for a while
+	CutOff    bool // some node is cut off for a while
 	W, H      int
 	LabelW    int
 	Rows      []sceneRow
@@ -136,23 +139,23 @@ func (s *scene) say(o PageOptions) {
 			delivered++
 		}
 	}
-	words := []string{fmt.Sprintf("%d steps", max(0, len(t.Records)-1)), fmt.Sprintf("%d messages delivered", delivered), fmt.Sprintf("%d lost", lost)}
+	parts := []string{words.Count(max(0, len(t.Records)-1), "step"), words.Count(delivered, "message delivered"), fmt.Sprintf("%d lost", lost)}
 	if s.InRounds {
 		last, isolated := 0, 0
 		for _, r := range t.Rounds {
 			last = max(last, r.Phase)
 			isolated += t.Header.Nodes - (r.Kernel & trace.AllNodes(t.Header.Nodes)).Len()
 		}
-		words = append([]string{fmt.Sprintf("%d phases", last), fmt.Sprintf("%d rounds", len(t.Rounds)),
-			fmt.Sprintf("%d isolated cells", isolated)}, words...)
+		parts = append([]string{words.Count(last, "phase"), words.Count(len(t.Rounds), "round"),
+			fmt.Sprintf("%d isolated %s", isolated, words.Plural(isolated, "cell"))}, parts...)
 	}
-	s.Size = strings.Join(words, ", ")
+	s.Size = strings.Join(parts, ", ")
 	shown := "all of them"
 	if s.story.first > 0 {
 		shown = fmt.Sprintf("here the last %d of %d: the first %d are not shown", o.MaxSteps, len(t.Records), s.story.first)
 	}
-	s.Limits = fmt.Sprintf("This page shows up to %d steps of a run, %s. Texts are cut after %d characters, lines in a cell after %d, and a cell after %d lines; cut texts end in …",
-		o.MaxSteps, shown, o.MaxText, cellCharsMax, cellLinesMax)
+	s.Limits = fmt.Sprintf("This page shows up to %s of a run, %s. Texts are cut after %d characters and a cell after %d lines; cut texts end in …",
+		words.Count(o.MaxSteps, "step"), shown, o.MaxText, cellLinesMax)
 }
 
 // placeColumns gives every lane its place from left to right.
@@ -219,6 +222,7 @@ func (s *scene) placeRows() {
 func (s *scene) placeCells() {
 	for i := range s.lanes {
 		l := &s.lanes[i]
+		s.shadeOutages(l)
 		for n := range (l.out & trace.AllNodes(s.rows.nodes)).All() {
 			r := s.Rows[s.rows.node(n)]
 			s.Shades = append(s.Shades, box{l.x, r.Y, l.w, r.H, i, "iso", fmt.Sprintf("node %d is isolated in round %d", n, l.round)})
@@ -228,6 +232,23 @@ func (s *scene) placeCells() {
 				s.placeCell(i, row)
 			}
 		}
+	}
+}
+
+// shadeOutages shades the nodes that are down or cut off when the lane ends, unless they are
+// isolated, which says more.
+func (s *scene) shadeOutages(l *lane) {
+	if l.last < 0 {
+		return
+	}
+	out := s.story.out[l.last]
+	for n := range ((out.down | out.cut) &^ l.out & trace.AllNodes(s.rows.nodes)).All() {
+		class := "down"
+		if s.Down = s.Down || out.down.Has(n); !out.down.Has(n) {
+			class, s.CutOff = "cut", true
+		}
+		r := s.Rows[s.rows.node(n)]
+		s.Shades = append(s.Shades, box{l.x, r.Y, l.w + 4, r.H, l.index, class, fmt.Sprintf("node %d is %s", n, out.word(n))})
 	}
 }
 
@@ -244,12 +265,15 @@ func (s *scene) placeCell(i, row int) {
 	c.Label = fmt.Sprintf("%s, %s", r.Name, l.head)
 	if len(lines) == 0 { // a dot on the line of the node's life
 		c.Class, c.H, c.W = "dot", 8, 8
+		if s.isAbout(l.steps[row]) {
+			c.Class += " about"
+		}
 		c.Y, c.X = r.Mid-4, l.x+max(l.arrowW, 4)
 		s.Cells = append(s.Cells, c)
 		return
 	}
 	shown := lines[:min(len(lines), cellLinesMax)]
-	c.H = len(shown)*lineHeight + 8
+	c.H = cellHeight(len(shown))
 	c.Y = r.Mid - c.H/2
 	c.Class = "state"
 	for k, line := range shown {
@@ -259,10 +283,21 @@ func (s *scene) placeCell(i, row int) {
 		}
 		c.Lines = append(c.Lines, textLine{c.X + cellPadding, c.Y + 15 + k*lineHeight, text, line.class})
 	}
-	if last == s.story.finding || slices.Contains(l.steps[row], s.story.finding) {
+	if slices.Contains(l.steps[row], s.story.finding) {
 		c.Class += " finding"
 	}
+	if s.isAbout(l.steps[row]) {
+		c.Class += " about"
+	}
 	s.Cells = append(s.Cells, c)
+}
+
+// cellHeight is the height of a cell with so many lines.
+func cellHeight(lines int) int { return lines*lineHeight + 8 }
+
+// isAbout reports whether the finding is about one of the records.
+func (s *scene) isAbout(records []int) bool {
+	return slices.ContainsFunc(records, func(i int) bool { return slices.Contains(s.story.about, i) })
 }
 
 // placeProperties draws along the bottom how long each property held.
@@ -308,6 +343,8 @@ func (s *scene) placeStrip() {
 			switch {
 			case l.out.Has(node):
 				class = "iso"
+			case l.last >= 0 && s.story.out[l.last].word(node) != "":
+				class = "out"
 			case len(l.cells[s.rows.node(node)]) > 0:
 				class = "busy"
 			case len(l.steps[s.rows.node(node)]) > 0:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/lockstep-go/lockstep/internal/words"
 	"github.com/lockstep-go/lockstep/report/internal/plain"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -47,7 +48,7 @@ func Shape(t *trace.Trace) string {
 	}
 	text := strings.Join(parts, ", ")
 	if phases > 0 {
-		text = fmt.Sprintf("%d phases: %s", phases, text)
+		text = fmt.Sprintf("%s: %s", words.Count(phases, "phase"), text)
 	}
 	return text
 }

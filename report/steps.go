@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lockstep-go/lockstep/internal/words"
 	"github.com/lockstep-go/lockstep/report/internal/plain"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -15,6 +16,7 @@ type viewData struct {
 	ID      string     `json:"id"`
 	Columns int        `json:"columns"`
 	Finding int        `json:"finding"` // column, -1: none
+	About   []int      `json:"about"`   // the steps that it is about, by index
 	Text    string     `json:"text"`    // of the finding
 	Steps   []stepData `json:"steps"`
 }
@@ -46,6 +48,8 @@ type story struct {
 	mails   map[trace.ID]*mail
 	changed [][]change // by record
 	finding int        // index of the record with the finding, -1: none
+	about   []int      // the records that the finding is about
+	out     []outage   // by record: the nodes that are out after it
 }
 
 func newStory(t *trace.Trace, o PageOptions) *story {
@@ -74,6 +78,7 @@ func newStory(t *trace.Trace, o PageOptions) *story {
 	if f := t.Outcome.Finding; f != nil && len(t.Records) > 0 {
 		s.finding = min(max(f.Step, 0), len(t.Records)-1)
 	}
+	s.about, s.out = about(t), outages(t)
 	s.changes()
 	return s
 }
@@ -187,7 +192,12 @@ func (s *story) effects(i int) []string {
 
 // data is what the page's program gets, given the column of each record.
 func (s *story) data(id string, columns int, column map[int]int) viewData {
-	d := viewData{ID: id, Columns: columns, Finding: -1, Steps: []stepData{}}
+	d := viewData{ID: id, Columns: columns, Finding: -1, About: []int{}, Steps: []stepData{}}
+	for _, i := range s.about {
+		if i >= s.first {
+			d.About = append(d.About, i-s.first)
+		}
+	}
 	for i := s.first; i < len(s.trace.Records); i++ {
 		rec := &s.trace.Records[i]
 		step := stepData{Number: rec.Number, Column: column[i], Node: int(s.actor(i)), Cause: -1, What: s.what(i), Lines: s.effects(i)}
@@ -208,14 +218,20 @@ type tableRow struct {
 	Round   string
 	What    string
 	Effects []string
-	Finding bool
+	Class   string // "finding", "about" or nothing
 }
 
 func (s *story) table() []tableRow {
 	var rows []tableRow
 	for i := s.first; i < len(s.trace.Records); i++ {
 		rec := &s.trace.Records[i]
-		row := tableRow{Number: rec.Number, What: s.what(i), Effects: s.effects(i), Finding: i == s.finding}
+		row := tableRow{Number: rec.Number, What: s.what(i), Effects: s.effects(i)}
+		switch {
+		case i == s.finding:
+			row.Class = "finding"
+		case slices.Contains(s.about, i):
+			row.Class = "about"
+		}
 		switch {
 		case rec.Settle:
 			row.Round = "settling"
@@ -235,7 +251,7 @@ func (s *story) table() []tableRow {
 func subtitle(h trace.Header) string {
 	s := plain.Named(h.Target, h.Build, h.Options)
 	if _, ok := h.Options["nodes"]; !ok {
-		s += fmt.Sprintf(" · %d nodes", h.Nodes)
+		s += " · " + words.Count(h.Nodes, "node")
 	}
 	s += " · " + plain.Clean(h.Strategy)
 	if h.Scenario != "" {

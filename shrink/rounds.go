@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/words"
 	"github.com/lockstep-go/lockstep/rounds"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -128,9 +129,10 @@ func (s schedule) cost() cost {
 
 func (s schedule) size() string {
 	c := s.cost()
-	text := fmt.Sprintf("%d phases, %d rounds (%d with messages), %d isolations", len(s.phases), c[0], c[1], c[2]-c[3])
+	text := fmt.Sprintf("%s, %s (%d with messages), %s", words.Count(len(s.phases), "phase"), words.Count(c[0], "round"), c[1],
+		words.Count(c[2]-c[3], "isolation"))
 	if c[3] > 0 {
-		text += fmt.Sprintf(", %d lost links", c[3])
+		text += fmt.Sprintf(", %d lost %s", c[3], words.Plural(c[3], "link"))
 	}
 	requests := 0
 	for _, p := range s.phases {
@@ -139,10 +141,10 @@ func (s schedule) size() string {
 		}
 	}
 	if requests > 0 {
-		text += fmt.Sprintf(", %d requests", requests)
+		text += ", " + words.Count(requests, "request")
 	}
 	if c[4] > requests {
-		text += fmt.Sprintf(", %d alarms and other steps", c[4]-requests)
+		text += fmt.Sprintf(", %d other %s", c[4]-requests, words.Plural(c[4]-requests, "step"))
 	}
 	return text
 }

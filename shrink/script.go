@@ -1,10 +1,10 @@
 package shrink
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/words"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -39,7 +39,7 @@ func (a script) size() string {
 	for _, x := range a {
 		lost += btoi(x.Step.Kind == trace.Drop)
 	}
-	return fmt.Sprintf("%d steps, %d messages lost", len(a), lost)
+	return words.Count(len(a), "step") + ", " + words.Count(lost, "message lost")
 }
 
 func btoi(b bool) int {

@@ -3,6 +3,7 @@ package spec
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/anishathalye/porcupine"
@@ -45,25 +46,47 @@ func (Unanswered) String() string { return "no answer" }
 type history struct {
 	ops []porcupine.Operation
 	ids []int // of the operations
-	now int64
+	// steps are, by moment of the history from 1, those in which it was; the last moment is now.
+	steps []int
+	now   int64
 }
 
 func (h *history) reset() {
 	clear(h.ops)
-	h.ops, h.ids, h.now = h.ops[:0], h.ids[:0], 0
+	h.ops, h.ids, h.steps, h.now = h.ops[:0], h.ids[:0], h.steps[:0], 0
+}
+
+// tick begins the next moment.
+func (h *history) tick(run *lockstep.Run) {
+	h.now++
+	h.steps = append(h.steps, run.Steps())
+}
+
+// about lists the steps in which operations were called and answered.
+func (h *history) about(ops []porcupine.Operation) []int {
+	var steps []int
+	for _, o := range ops {
+		steps = append(steps, h.steps[o.Call-1])
+		if answered(o) {
+			steps = append(steps, h.steps[o.Return-1])
+		}
+	}
+	slices.Sort(steps)
+	return slices.Compact(steps)
 }
 
 // note takes the events of a step into account.
-func (h *history) note(events []lockstep.Event) {
+func (h *history) note(run *lockstep.Run) {
+	events := run.Events()
 	for i := range events {
 		switch v := events[i].Value.(type) {
 		case *Call:
-			h.now++
+			h.tick(run)
 			h.ops = append(h.ops, porcupine.Operation{ClientId: v.Client - 1, Input: v.Input, Call: h.now,
 				Output: Unanswered{}, Return: math.MaxInt64})
 			h.ids = append(h.ids, v.ID)
 		case *Return:
-			h.now++
+			h.tick(run)
 			for j := len(h.ids) - 1; j >= 0; j-- {
 				if h.ids[j] == v.ID {
 					h.ops[j].Output, h.ops[j].Return = v.Output, h.now

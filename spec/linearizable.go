@@ -76,7 +76,7 @@ func (m *linearizable) EventsOnly() bool { return true }
 
 // Step judges after a step: it writes the history down.
 func (m *linearizable) Step(run *lockstep.Run) *lockstep.Finding {
-	m.history.note(run.Events())
+	m.history.note(run)
 	return nil
 }
 
@@ -98,7 +98,8 @@ func (m *linearizable) End(*lockstep.Run) *lockstep.Finding {
 		switch porcupine.CheckOperationsTimeout(m.model, p, m.Timeout) {
 		case porcupine.Illegal:
 			m.illegal = p
-			return &lockstep.Finding{Property: "linearizability", Text: "no order of these operations explains the answers: " + historyText(p)}
+			return &lockstep.Finding{Property: "linearizability", About: m.history.about(p),
+				Text: "no order of these operations explains the answers: " + historyText(p)}
 		case porcupine.Unknown:
 			m.undecided = fmt.Sprintf("linearizability: not decided within %v", m.Timeout)
 		}

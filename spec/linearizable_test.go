@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/anishathalye/porcupine"
@@ -179,4 +180,12 @@ func ExampleLinearizable() {
 	}}, spec.Linearizable{Model: register})
 	fmt.Println(r.First().Finding)
 	// Output: linearizability: no order of these operations explains the answers: write 7: 7 [1,2]; read: 0 [3,4]
+}
+
+// The finding names the steps in which its operations were called and answered.
+func TestFindingNamesItsOperations(t *testing.T) {
+	r := judge(t, script{{call(1, 1, 1), answer(1, 1, 1), call(2, 2, 0), answer(2, 2, 0)}}, spec.Linearizable{Model: register})
+	if f := r.First(); f == nil || !slices.Equal(f.Finding.About, []int{0}) {
+		t.Errorf("%+v is not about the start, where everything happened", f)
+	}
 }

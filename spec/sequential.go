@@ -78,7 +78,7 @@ func (m *sequential) EventsOnly() bool { return true }
 
 // Step judges after a step: it writes the history down.
 func (m *sequential) Step(run *lockstep.Run) *lockstep.Finding {
-	m.history.note(run.Events())
+	m.history.note(run)
 	return nil
 }
 
@@ -101,7 +101,7 @@ func (m *sequential) End(*lockstep.Run) *lockstep.Finding {
 	if m.judged[0]++; explained {
 		return nil
 	}
-	return &lockstep.Finding{Property: "sequential-consistency",
+	return &lockstep.Finding{Property: "sequential-consistency", About: m.history.about(ops),
 		Text: "no order that keeps to the clients' own explains the answers: " + historyText(ops)}
 }
 

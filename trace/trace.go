@@ -42,13 +42,14 @@ type Finding struct {
 	Nodes    Nodes    `json:"nodes,omitempty"`
 	Values   []string `json:"values,omitempty"`
 	Step     int      `json:"step"`            // number of the step at which it was noticed
+	About    []int    `json:"about,omitempty"` // numbers of the steps it is about, where it can be told better than by Step
 	Stack    string   `json:"stack,omitempty"` // where the finding is a panic
 }
 
 // Capped is a copy of the finding that shares nothing with it and whose texts fit a trace.
 func (f Finding) Capped() Finding {
 	f.Property, f.Text, f.Stack = Cap(f.Property), Cap(f.Text), Cap(f.Stack)
-	f.Values = append([]string(nil), f.Values...)
+	f.Values, f.About = append([]string(nil), f.Values...), append([]int(nil), f.About...)
 	for i := range f.Values {
 		f.Values[i] = Cap(f.Values[i])
 	}

@@ -285,14 +285,22 @@ func (p prediction) write(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "system\treads\tFig.\tpredicted p\tmeasured p (95 %)\tpredicted mean\tmean\tmedian (95 %)\tpredicted for 80 %\t80 % found after\tpaper's number\tfound within it")
 	for _, r := range p.Rows {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s = %.4f\t%.4f (%.4f to %.4f)\t%.1f\t%.1f\t%d (%d to %d)\t%d\t%d\t%d\t%.0f %%\n", r.System, r.Reads, r.Figure, r.PFraction, r.P,
-			r.PMeasured, r.PInterval.Low, r.PInterval.High, 1/r.P, r.Mean, r.Median, r.MedianLow, r.MedianHigh, r.OneGoal, r.Quantile, r.Paper, 100*r.WithPaper)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s = %.4f\t%.4f (%.4f to %.4f)\t%.1f\t%.1f\t%s (%s to %s)\t%d\t%s\t%d\t%.0f %%\n", r.System, r.Reads, r.Figure, r.PFraction, r.P,
+			r.PMeasured, r.PInterval.Low, r.PInterval.High, 1/r.P, r.Mean, testsText(r.Median), testsText(r.MedianLow), testsText(r.MedianHigh), r.OneGoal, testsText(r.Quantile), r.Paper, 100*r.WithPaper)
 	}
 	if err := t.Flush(); err != nil || !p.Interrupted {
 		return err
 	}
 	_, err := fmt.Fprintln(w, "interrupted: these are the systems measured until then")
 	return err
+}
+
+// testsText is a number of tests to a finding: 0 stands for more than a campaign has.
+func testsText(n int) string {
+	if n == 0 {
+		return fmt.Sprintf(">%d", predictTests)
+	}
+	return fmt.Sprint(n)
 }
 
 // chart draws the shares of campaigns with a finding over the number of tests, and as

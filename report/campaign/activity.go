@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/words"
 	"github.com/lockstep-go/lockstep/report/internal/plain"
 	"github.com/lockstep-go/lockstep/spec"
 )
@@ -21,7 +22,7 @@ func Activity(r *lockstep.Result) []string {
 	for _, j := range r.Judged {
 		switch {
 		case j.N > 0:
-			lines = append(lines, fmt.Sprintf("property %s was judged %d times, %s a run", plain.Clean(j.Name), j.N, average(r, int64(j.N))))
+			lines = append(lines, fmt.Sprintf("property %s was judged %s, %s a run", plain.Clean(j.Name), words.Count(j.N, "time"), average(r, int64(j.N))))
 		case j.N == 0:
 			lines = append(lines, fmt.Sprintf("warning: property %s was never put to the test", plain.Clean(j.Name)))
 		}

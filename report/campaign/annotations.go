@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/lockstep-go/lockstep/internal/words"
 	"github.com/lockstep-go/lockstep/report/internal/plain"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -29,10 +30,10 @@ func Annotations(w io.Writer, c *Campaign, at Place) error {
 	}
 	for i, g := range groups {
 		if i == maxAnnotations {
-			a.add("warning", fmt.Sprintf("%d more groups of findings are not shown", len(groups)-i))
+			a.add("warning", words.Count(len(groups)-i, "group of findings")+" more: not shown here")
 			break
 		}
-		text := fmt.Sprintf("%s: %s\n%d of %d runs, first in run %d, seed %d", g.Property, g.Text, g.Findings, d.Runs, g.First, d.Seed)
+		text := fmt.Sprintf("%s: %s\n%d of %s, first in run %d, seed %d", g.Property, g.Text, g.Findings, words.Count(d.Runs, "run"), g.First, d.Seed)
 		if i == 0 && d.Replay != "" {
 			text += "\nreplay: " + d.Replay
 		}
@@ -50,7 +51,7 @@ func Annotations(w io.Writer, c *Campaign, at Place) error {
 	case trace.Vacuous:
 		a.add("warning", "the campaign is vacuous: no part of the scenario took effect")
 	case trace.Pass:
-		a.add("notice", fmt.Sprintf("%d runs, nothing found; %s", d.Runs, d.Guarantee.Text))
+		a.add("notice", fmt.Sprintf("%s, nothing found; %s", words.Count(d.Runs, "run"), d.Guarantee.Text))
 	}
 	_, err := io.WriteString(w, a.b.String())
 	return err

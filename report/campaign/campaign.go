@@ -17,6 +17,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/closure"
 	"github.com/lockstep-go/lockstep/coverage"
+	"github.com/lockstep-go/lockstep/internal/words"
 	"github.com/lockstep-go/lockstep/report/internal/plain"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -59,7 +60,7 @@ type Campaign struct {
 type Sample struct {
 	Runs      int   `json:"runs"`
 	ElapsedMS int64 `json:"elapsed_ms"`
-	States    int   `json:"states"`    // distinct states seen so far
+	States    int   `json:"states"`    // distinct states so far, of the runs in which they are counted
 	Schedules int   `json:"schedules"` // distinct schedules so far
 	Findings  int   `json:"findings"`
 }
@@ -98,15 +99,15 @@ func (c *Campaign) Write(w io.Writer, colour bool) error {
 	r := c.Result
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s under %s, seed %d\n", c.named(), plain.Clean(r.Strategy), r.Seed)
-	fmt.Fprintf(&b, "%d runs, %d steps in %v (%.0f runs/s, %.0f steps/s)%s\n", r.Runs, r.Steps,
+	fmt.Fprintf(&b, "%s, %s in %v (%.0f runs/s, %.0f steps/s)%s\n", words.Count(r.Runs, "run"), words.Count(r.Steps, "step"),
 		c.Elapsed.Round(time.Millisecond), c.perSecond(int64(r.Runs)), c.perSecond(r.Steps), c.ended())
 	c.writeVerdict(&b, colour)
 	c.writeCounts(&b)
 	if text := r.Guarantee.String(); text != "" {
 		fmt.Fprintf(&b, "guarantee: %s\n", plain.Clean(text))
 		if r.Guarantee.PerRun > 0 {
-			fmt.Fprintf(&b, "           these %d runs: at least %.3g; for 0.95 it takes %s runs\n",
-				r.Runs, r.Guarantee.After(r.Runs), orMany(r.Guarantee.Runs(0.95)))
+			fmt.Fprintf(&b, "           %s: at least %.3g; for 0.95 it takes %s\n",
+				words.These(r.Runs, "run"), r.Guarantee.After(r.Runs), orMany(r.Guarantee.Runs(0.95)))
 		}
 	}
 	fmt.Fprintf(&b, "digest %016x\n", r.Digest)
@@ -138,7 +139,7 @@ func (c *Campaign) writeVerdict(b *strings.Builder, colour bool) {
 		if c.Verdict() == trace.Flaky {
 			word = "FLAKY"
 		}
-		fmt.Fprintf(b, "%s %d of %d runs, first in run %d: %s: %s\n", plain.Red(colour, word), c.Findings(), r.Runs, f.Run,
+		fmt.Fprintf(b, "%s %d of %s, first in run %d: %s: %s\n", plain.Red(colour, word), c.Findings(), words.Count(r.Runs, "run"), f.Run,
 			plain.Clean(f.Finding.Property), plain.Clean(f.Finding.Text))
 		if f.Repeated > 1 {
 			fmt.Fprintln(b, f.Confirmed())
@@ -147,10 +148,10 @@ func (c *Campaign) writeVerdict(b *strings.Builder, colour bool) {
 		fmt.Fprintf(b, "%s nothing found\n", strings.ToUpper(string(c.Verdict())))
 	}
 	for _, reason := range plain.Keys(r.Reasons) {
-		fmt.Fprintf(b, "%d runs were not judged: %s\n", r.Reasons[reason], plain.Clean(reason))
+		fmt.Fprintf(b, "%s not judged: %s\n", words.Were(r.Reasons[reason], "run"), plain.Clean(reason))
 	}
 	if n := r.Verdicts[trace.Vacuous]; n > 0 {
-		fmt.Fprintf(b, "%d runs were vacuous: the scenario never took effect in them\n", n)
+		fmt.Fprintf(b, "%s vacuous: the scenario never took effect in %s\n", words.Were(n, "run"), words.Them(n))
 	}
 	if c.Shrunk != "" {
 		fmt.Fprintf(b, "shrunk %s\n", plain.Clean(c.Shrunk))
@@ -171,7 +172,7 @@ func (c *Campaign) named() string { return plain.Named(c.Result.Target, c.Build,
 
 func orMany(n int) string {
 	if n == 0 {
-		return "more than 2^53"
+		return "more than 2^53 runs"
 	}
-	return fmt.Sprint(n)
+	return words.Count(n, "run")
 }

@@ -65,6 +65,6 @@ func ExampleComparePage() {
 	if err := campaign.ComparePage(&page, comparisonWith("uniform"), "lockstep compare smr-bug --strategies uniform"); err != nil {
 		panic(err)
 	}
-	fmt.Println(strings.Contains(page.String(), "&gt; 1000"))
+	fmt.Println(strings.Contains(page.String(), "– &gt;1000"))
 	// Output: true
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/lockstep-go/lockstep/internal/words"
 	"github.com/lockstep-go/lockstep/report/internal/plain"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -126,7 +127,7 @@ func (c *Document) judge(name string, one *junitCase) {
 	found := 0
 	for _, g := range c.Groups {
 		if g.Property == name {
-			texts = append(texts, fmt.Sprintf("%d times, first in run %d (%s): %s", g.Findings, g.First, plain.Clean(g.Shape), plain.Clean(g.Text)))
+			texts = append(texts, fmt.Sprintf("%s, first in run %d (%s): %s", words.Count(g.Findings, "time"), g.First, plain.Clean(g.Shape), plain.Clean(g.Text)))
 			found += g.Findings
 		}
 	}
@@ -151,14 +152,14 @@ func (c *Document) judge(name string, one *junitCase) {
 		}
 		one.Error = &junitProblem{Message: text, Type: string(c.Verdict), Text: text}
 	default:
-		one.Out = fmt.Sprintf("%d runs, %s", c.Runs, judged(c, name))
+		one.Out = words.Count(c.Runs, "run") + ", " + judged(c, name)
 	}
 }
 
 // judged says how often a property could have failed.
 func judged(d *Document, name string) string {
 	if n := d.Judged[name]; n != nil {
-		return fmt.Sprintf("judged %d times", *n)
+		return "judged " + words.Count(*n, "time")
 	}
 	return "judged, nobody counted how often"
 }
@@ -169,7 +170,7 @@ func unknown(d *Document) string {
 	case len(d.Reasons) > 0:
 		return "runs were not judged: " + plain.Clean(strings.Join(plain.Keys(d.Reasons), "; "))
 	case d.Interrupted:
-		return fmt.Sprintf("interrupted after %d runs", d.Runs)
+		return "interrupted after " + words.Count(d.Runs, "run")
 	default:
 		return "no run was made"
 	}

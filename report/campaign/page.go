@@ -12,6 +12,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/compare"
+	"github.com/lockstep-go/lockstep/internal/words"
 	"github.com/lockstep-go/lockstep/report/chart"
 	"github.com/lockstep-go/lockstep/report/internal/page"
 	"github.com/lockstep-go/lockstep/report/internal/plain"
@@ -127,13 +128,13 @@ func (d *pageData) fillCards(c *Campaign) {
 	if d.D.Findings > 0 {
 		bad = "bad"
 	}
-	d.Cards = []card{{plain.Number(float64(d.D.Runs)), "runs", ""}, {plain.Number(float64(d.D.Findings)), "findings", bad}}
+	d.Cards = []card{{plain.Number(float64(d.D.Runs)), words.Plural(d.D.Runs, "run"), ""}, {plain.Number(float64(d.D.Findings)), words.Plural(d.D.Findings, "finding"), bad}}
 	if d.D.FirstRun != nil {
 		d.Cards = append(d.Cards, card{fmt.Sprint(*d.D.FirstRun), "first finding in run", ""})
 	}
 	rate := d.D.FailureRate
 	d.Cards = append(d.Cards, card{percent(rate.Upper), fmt.Sprintf("failure rate at most (%.3g%% confidence)", rate.Confidence*100), ""},
-		card{plain.Number(float64(d.D.Steps)), "steps", ""}, card{plain.Number(float64(d.D.Messages)), "messages", ""},
+		card{plain.Number(float64(d.D.Steps)), words.Plural(d.D.Steps, "step"), ""}, card{plain.Number(float64(d.D.Messages)), words.Plural(d.D.Messages, "message"), ""},
 		card{plain.Number(d.D.RunsPerS), "runs per second", ""},
 		card{c.Elapsed.Round(10 * time.Millisecond).String(), "elapsed", ""})
 }
@@ -151,7 +152,7 @@ func (d *pageData) curves(samples []Sample) error {
 		title string
 		value func(Sample) int
 	}{
-		{"distinct states", func(s Sample) int { return s.States }},
+		{"distinct states (of some runs)", func(s Sample) int { return s.States }},
 		{"distinct schedules", func(s Sample) int { return s.Schedules }},
 		{"findings", func(s Sample) int { return s.Findings }},
 	} {
@@ -185,8 +186,8 @@ func (d *pageData) promise() {
 	}
 	d.Promise = append(d.Promise, "For one run: "+plain.Short(g.Text)+".")
 	if g.PerRun > 0 {
-		d.Promise = append(d.Promise, fmt.Sprintf("After these %d runs the chance to have hit any given target of that kind is at least %s; %s runs are needed for 95%%.",
-			d.D.Runs, percent(g.AllRuns), orMany(g.RunsFor95)))
+		d.Promise = append(d.Promise, fmt.Sprintf("After %s the chance to have hit any given target of that kind is at least %s; for 95%% it takes %s.",
+			words.These(d.D.Runs, "run"), percent(g.AllRuns), orMany(g.RunsFor95)))
 	}
 }
 
@@ -197,8 +198,8 @@ func rateText(d *Document) string {
 	if r.Lower > 0 {
 		text += fmt.Sprintf(", and with the same confidence of at least %s", percent(r.Lower))
 	}
-	return text + fmt.Sprintf(" (exact binomial limits for %d findings in %d runs, which assume that runs are independent draws). It says nothing about schedules that the strategy does not make.",
-		d.Verdicts[string(trace.Fail)], d.Runs)
+	return text + fmt.Sprintf(" (exact binomial limits for %s in %s, which assume that runs are independent draws). It says nothing about schedules that the strategy does not make.",
+		words.Count(d.Verdicts[string(trace.Fail)], "finding"), words.Count(d.Runs, "run"))
 }
 
 func percent(p float64) string {
@@ -239,14 +240,14 @@ func (d *pageData) compare(r *compare.Result) {
 			d.Compared = append(d.Compared, comparedRow{row, r.Runs, scale(row.Median), scale(row.MedianLow), scale(row.MedianHigh)})
 		}
 	}
-	d.Cards = []card{{plain.Number(float64(len(r.Rows))), "strategies", ""}, {plain.Number(float64(runs)), "runs", ""},
-		{plain.Number(float64(found)), "campaigns with a finding", ""}, {plain.Number(float64(steps)), "steps", ""}}
+	d.Cards = []card{{plain.Number(float64(len(r.Rows))), words.Plural(len(r.Rows), "strategy"), ""}, {plain.Number(float64(runs)), words.Plural(runs, "run"), ""},
+		{plain.Number(float64(found)), words.Plural(found, "campaign with a finding"), ""}, {plain.Number(float64(steps)), words.Plural(steps, "step"), ""}}
 }
 
 // Runs is a number of runs in words: 0 stands for more than there were.
 func (c comparedRow) Runs(n int) string {
 	if n == 0 {
-		return fmt.Sprintf("> %d", c.Most)
+		return fmt.Sprintf(">%d", c.Most)
 	}
 	return fmt.Sprint(n)
 }

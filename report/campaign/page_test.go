@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lockstep-go/lockstep/compare"
 	"github.com/lockstep-go/lockstep/report/campaign"
 	"github.com/lockstep-go/lockstep/report/internal/pagetest"
 	"github.com/lockstep-go/lockstep/trace"
@@ -16,7 +17,7 @@ func TestCampaignPage(t *testing.T) {
 	c := sampleCampaign()
 	page := pagetest.Write(t, func(w io.Writer) error { return campaign.Page(w, c) })
 	for _, want := range []string{"exact binomial limits for 22 findings in 3000 runs", "at most 1.05%", "messages are lost as the rounds say",
-		"lockstep run smr-bug --runs 3000 --keep-going --seed 1", "424926 runs are needed", "4 phases: 2 output in phase 3"} {
+		"lockstep run smr-bug --runs 3000 --keep-going --seed 1", "takes 424926 runs", "4 phases: 2 output in phase 3"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
 		}
@@ -49,5 +50,18 @@ func TestGroupFindings(t *testing.T) {
 		"agreement|2 decided|1|7|\n"
 	if b.String() != want {
 		t.Errorf("got\n%swant\n%s", b.String(), want)
+	}
+}
+
+// Where nothing was found within the budget, limits say so: there is no run 0.
+func TestLimitsBeyondTheBudget(t *testing.T) {
+	r := &compare.Result{Target: "toy", Runs: 10000, Repeat: 5, Rows: []compare.Row{
+		{Strategy: "nothing", Campaigns: 5, Nothing: 5, First: []int{0, 0, 0, 0, 0}},
+		{Strategy: "once", Campaigns: 5, Found: 1, Median: 0, MedianLow: 1, MedianHigh: 0, First: []int{1, 0, 0, 0, 0}}}}
+	page := pagetest.Write(t, func(w io.Writer) error { return campaign.ComparePage(w, r, "") })
+	for _, want := range []string{`<td class="number">1 – &gt;10000</td>`, `<td class="number">&gt;10000 – &gt;10000</td>`, `<td class="number">&gt;10000</td>`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("%s is not on the page", want)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lockstep-go/lockstep/internal/words"
 	"github.com/lockstep-go/lockstep/report/internal/plain"
 )
 
@@ -110,11 +111,11 @@ func (p *Progress) line(s Status, elapsed time.Duration) string {
 	if elapsed > 0 {
 		rate = float64(s.Runs) / elapsed.Seconds()
 	}
-	parts := []string{fmt.Sprintf("%d runs", s.Runs)}
+	parts := []string{words.Count(s.Runs, "run")}
 	if p.Runs > 0 {
-		parts[0] = fmt.Sprintf("%d of %d runs", s.Runs, p.Runs)
+		parts[0] = fmt.Sprintf("%d of %s", s.Runs, words.Count(p.Runs, "run"))
 	}
-	parts = append(parts, fmt.Sprintf("%s runs/s", plain.Number(rate)), fmt.Sprintf("%d findings", s.Findings))
+	parts = append(parts, fmt.Sprintf("%s runs/s", plain.Number(rate)), words.Count(s.Findings, "finding"))
 	if s.Coverage != "" {
 		parts = append(parts, plain.Clean(s.Coverage))
 	}

@@ -54,7 +54,7 @@ func TestProgressOnATerminal(t *testing.T) {
 	}
 	clock.tick(2 * time.Second)
 	update(100, 1)
-	want := "100 of 1000 runs, 50 runs/s, 1 findings, 12 states, 2s, 18s left"
+	want := "100 of 1000 runs, 50 runs/s, 1 finding, 12 states, 2s, 18s left"
 	if s.line != want {
 		t.Errorf("got  %q\nwant %q", s.line, want)
 	}
@@ -136,6 +136,6 @@ func ExampleProgress() {
 	_ = p.Done()
 	// Output:
 	// 100 of 400 runs, 100 runs/s, 0 findings, 1s, 3s left
-	// 200 of 400 runs, 100 runs/s, 1 findings, 2s, 2s left
-	// 300 of 400 runs, 100 runs/s, 1 findings, 3s, 1s left
+	// 200 of 400 runs, 100 runs/s, 1 finding, 2s, 2s left
+	// 300 of 400 runs, 100 runs/s, 1 finding, 3s, 1s left
 }

@@ -8,6 +8,8 @@ import (
 	"encoding/base64"
 	"html/template"
 	"io"
+	"net/url"
+	"path"
 
 	"github.com/lockstep-go/lockstep/report/internal/plain"
 )
@@ -36,6 +38,8 @@ var funcs = template.FuncMap{
 	"clean": plain.Clean,
 	"lines": plain.Lines,
 	"short": plain.Short,
+	// relative is the address of a file beside the page, whatever it is called.
+	"relative": func(file string) string { return "./" + url.PathEscape(path.Base(file)) },
 }
 
 func hashSource(text string) string {

@@ -16,6 +16,8 @@
     return e;
   }
 
+  const count = (n, what) => n + ' ' + what + (n === 1 ? '' : 's');
+
   function show(id) {
     view = views.get(id);
     for (const s of document.querySelectorAll('section[data-view]')) s.hidden = s.dataset.view !== id;
@@ -48,9 +50,9 @@
     if (chosen < 0) describeColumn();
   }
 
-  // past is the set of steps that a step depends on, by messages and by the order of
+  // past is the set of steps that some steps depend on, by messages and by the order of
   // steps on a node.
-  function past(step) {
+  function past(of) {
     const steps = view.steps, before = new Array(steps.length).fill(-1), last = new Map();
     steps.forEach((s, i) => {
       if (s.x > 0) {
@@ -58,7 +60,7 @@
         last.set(s.x, i);
       }
     });
-    const seen = new Set([step]), todo = [step];
+    const seen = new Set(of), todo = [...of];
     while (todo.length) {
       const i = todo.pop();
       for (const j of [steps[i].cause, before[i]]) {
@@ -71,20 +73,20 @@
     return seen;
   }
 
-  function light(step) {
-    const seen = step < 0 ? null : past(step);
-    picture.classList.toggle('focus', step >= 0);
+  function light(of) {
+    const seen = of.length ? past(of) : null;
+    picture.classList.toggle('focus', of.length > 0);
     for (const e of all('.picture [data-steps]')) {
       const its = e.dataset.steps.split(' ').map(Number);
       e.classList.toggle('past', seen !== null && its.some((i) => seen.has(i)));
-      e.classList.toggle('chosen', step >= 0 && its.includes(step));
+      e.classList.toggle('chosen', its.some((i) => of.includes(i)));
     }
     return seen;
   }
 
   function choose(step) {
     chosen = step;
-    const seen = light(step);
+    const seen = light(step < 0 ? [] : [step]);
     if (step < 0) {
       delete document.body.dataset.past;
       if (picture) describeColumn();
@@ -94,7 +96,18 @@
     describe(step, seen);
   }
 
-  function describe(step, seen) {
+  // explain goes to the finding and lights up what it is about, with its causal past.
+  function explain() {
+    if (view.finding < 0) return;
+    go(view.finding);
+    const of = view.about.length ? view.about : [view.steps.length - 1];
+    chosen = of[of.length - 1];
+    const seen = light(of);
+    document.body.dataset.past = seen.size;
+    describe(chosen, seen, of);
+  }
+
+  function describe(step, seen, of) {
     const body = $('detail-body'), s = view.steps[step];
     const own = element('div'), before = element('div');
     body.replaceChildren(own, before);
@@ -105,8 +118,12 @@
     own.append(list);
     if (!seen) return;
     const nodes = new Set([...seen].map((i) => view.steps[i].x).filter((x) => x > 0));
+    if (of && of.length > 1) {
+      own.append(element('h2', 'The finding is about'));
+      for (const i of of.slice(0, 60)) own.append(stepButton(i));
+    }
     before.append(element('h2', 'Causal past'));
-    before.append(element('p', (seen.size - 1) + ' of ' + view.steps.length + ' steps, on ' + nodes.size + ' nodes', 'past'));
+    before.append(element('p', (seen.size - 1) + ' of ' + count(view.steps.length, 'step') + ', on ' + count(nodes.size, 'node'), 'past'));
     const steps = element('ol', undefined, 'past-list');
     const shown = [...seen].sort((a, b) => b - a).slice(1, 41);
     for (const i of shown) {
@@ -165,7 +182,7 @@
 
   const moves = {
     ArrowLeft: () => go(column - 1), ArrowRight: () => go(column + 1), h: () => go(column - 1), l: () => go(column + 1),
-    Home: () => go(0), End: () => go(view.columns - 1), f: () => view.finding >= 0 && go(view.finding), Escape: () => choose(-1),
+    Home: () => go(0), End: () => go(view.columns - 1), f: explain, Escape: () => choose(-1),
   };
   order.forEach((id, i) => { moves[String(i + 1)] = () => show(id); });
   document.addEventListener('keydown', (event) => {

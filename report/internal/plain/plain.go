@@ -60,6 +60,32 @@ func Number(v float64) string {
 	}
 }
 
+// Wrap breaks a text into lines of at most so many columns, at blanks where there are any.
+// All lines but the first are indented; of more than most lines the rest is cut, visibly.
+func Wrap(s string, width, indent, most int) []string {
+	var lines []string
+	blank := ""
+	for {
+		r := []rune(s)
+		room := max(1, width-len(blank))
+		if len(r) <= room {
+			return append(lines, strings.TrimRight(blank+s, " "))
+		}
+		if len(lines) == most-1 {
+			return append(lines, blank+Cut(s, room))
+		}
+		at := room
+		for k := room; k > room/2; k-- {
+			if r[k] == ' ' {
+				at = k
+				break
+			}
+		}
+		lines = append(lines, strings.TrimRight(blank+string(r[:at]), " "))
+		s, blank = strings.TrimLeft(string(r[at:]), " "), strings.Repeat(" ", indent)
+	}
+}
+
 // Keys are the keys of a map in order.
 func Keys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 

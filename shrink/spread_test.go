@@ -1,0 +1,40 @@
+package shrink_test
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/shrink"
+	"github.com/lockstep-go/lockstep/strategy"
+)
+
+// TestSpread finds the same bug with many seeds and shrinks it: the results should hardly
+// depend on where shrinking began. LOCKSTEP_SPREAD=100 takes so many seeds instead of a few.
+func TestSpread(t *testing.T) {
+	seeds := 5
+	if n, err := strconv.Atoi(os.Getenv("LOCKSTEP_SPREAD")); err == nil {
+		seeds = n
+	}
+	var lengths, tries []int
+	for seed := range seeds {
+		plan := buggy
+		plan.Strategy, plan.Seed, plan.Runs = strategy.DefaultWalk, uint64(seed), 20000
+		result, err := lockstep.Explore(t.Context(), plan)
+		if err != nil || result.First() == nil {
+			t.Fatalf("seed %d: nothing found, %v", seed, err)
+		}
+		small, err := shrink.Run(t.Context(), plan, result.First().Trace, shrink.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lengths, tries = append(lengths, small.Trace.Outcome.Steps), append(tries, small.Tries)
+	}
+	slices.Sort(lengths)
+	slices.Sort(tries)
+	fmt.Println("lengths", lengths)
+	fmt.Println("tries", tries)
+}
