@@ -212,6 +212,21 @@ property Now: on output v: self.big == 40000 and v == 40004
 	compare(t, strings.Replace(src, "big: int =", "big: int(1..40000) =", 1), distal.Options{Phases: 1})
 }
 
+// TestSpinOnTwoSends lets Spin judge an action that sends two messages, each of which is watched: both are bound to one name.
+func TestSpinOnTwoSends(t *testing.T) {
+	needSpin(t)
+	compare(t, `protocol P(n = 2)
+message A { k: int } tag (k, A)
+message B { k: int, v: int } tag (k, B)
+rounds A < B
+state { k: int = 1 x: int = 0 }
+init { send A(k) to all }
+upon A m with m.k >= x do { send B(m.k, 1) to all send A(m.k + 1) to all }
+upon B m with m.k >= x do { x := m.v }
+upon timeout with x > 0 do { send A(x + 5) to all }
+`, distal.Options{Phases: 1})
+}
+
 func TestExportOptions(t *testing.T) {
 	m, _, _ := distal.NewModel(corpus.Example(t, "paxos_fixed"), distal.Options{})
 	if _, err := promela.Export(m, promela.Options{}); err == nil || !strings.Contains(err.Error(), "phases") {

@@ -7,10 +7,14 @@ import (
 	"github.com/lockstep-go/lockstep/distal/core"
 )
 
-// stmts writes statements in C.
+// stmts writes statements in C. What follows a let has a block of its own, because a slot may be bound again, with another type.
 func (g *generator) stmts(list []core.Stmt, indent string) string {
 	var b strings.Builder
-	for _, s := range list {
+	for i, s := range list {
+		if _, let := s.(*core.Let); let {
+			fmt.Fprintf(&b, "%s{\n%s%s%s}\n", indent, g.stmt(s, indent), g.stmts(list[i+1:], indent), indent)
+			break
+		}
 		b.WriteString(g.stmt(s, indent))
 	}
 	return b.String()
