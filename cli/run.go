@@ -90,7 +90,7 @@ func (c *runCmd) explore(e *Env, plan lockstep.Plan) (*campaign.Campaign, error)
 	}
 	defer cancel()
 	start, show := time.Now(), e.Progress(plan.Runs, c.For)
-	sum := &campaign.Campaign{Again: c.again()}
+	sum := &campaign.Campaign{Again: c.again(e)}
 	plan.Progress = func(r *lockstep.Result) {
 		sum.Curve = addSample(sum.Curve, r, time.Since(start))
 		_ = show.Update(campaign.Status{Runs: r.Runs, Findings: campaign.Findings(r), Coverage: seen(r)})
@@ -194,17 +194,29 @@ func (c *runCmd) plan(at *place) (lockstep.Plan, error) {
 	return plan, err
 }
 
-// again is the command line that makes the campaign again.
-func (c *runCmd) again() string {
-	words := append([]string{"lockstep run", quoted(c.Target), "--strategy", quoted(c.Strategy)}, c.words()...)
+// again is the command line that makes the campaign again: everything that its result depends
+// on, and nothing about where it goes.
+func (c *runCmd) again(e *Env) string {
+	words := append([]string{quoted(e.Self), "run", quoted(c.Target), "--strategy", quoted(c.Strategy)}, c.words()...)
 	if c.Runs > 0 {
 		words = append(words, fmt.Sprintf("--runs %d", c.Runs))
 	}
 	if c.For > 0 {
 		words = append(words, fmt.Sprintf("--for %v", c.For))
 	}
-	if c.KeepGoing {
-		words = append(words, "--keep-going")
+	for _, f := range []struct {
+		name string
+		set  bool
+	}{{"--keep-going", c.KeepGoing}, {"--no-shrink", c.NoShrink}, {"--closure", c.Closure}, {"--coverage", c.Coverage}, {"--cover-crashes", c.CoverCrashes}} {
+		if f.set {
+			words = append(words, f.name)
+		}
+	}
+	if len(c.Operations) > 0 {
+		words = append(words, "--operations "+quoted(strings.Join(c.Operations, ",")))
+	}
+	if c.Patience != watchdog.Default {
+		words = append(words, fmt.Sprintf("--patience %v", c.Patience))
 	}
 	return strings.Join(append(words, fmt.Sprintf("--seed %d", c.Seed)), " ")
 }
