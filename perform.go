@@ -30,8 +30,7 @@ func (w *worker) step() (*Finding, error) {
 	} else {
 		r.enter(s)
 	}
-	w.sign()
-	if w.rec != nil && w.Watch != nil {
+	if w.watching {
 		w.enters()
 	}
 	w.inSystem = true

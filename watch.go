@@ -59,8 +59,13 @@ func (l *life) stack() string {
 	return ""
 }
 
-// enters notes that a recorded run enters a step, in case that it never leaves it.
+// enters tells the one who watches that the run enters a step and, where it is recorded,
+// which one, in case that it never leaves it.
 func (w *worker) enters() {
+	w.sign()
+	if w.rec == nil {
+		return
+	}
 	r := w.run
 	m := &moment{trace: w.rec.trace, record: trace.Record{Number: r.steps, Step: *r.last, Settle: r.settling, Text: stepText(r)}}
 	m.trace.Rounds = slices.Clone(r.Rounds())

@@ -34,13 +34,14 @@ type worker struct {
 	alone    bool // nobody but the monitor looks at the run under way
 	events   bool // the monitor looks at events only
 	inSystem bool // the system under test is executing
+	watching bool // there is a watchdog
 	spoilt   bool // the run last made was worthless
 	life
 }
 
 func newWorker(p *prepared, number int) *worker {
 	w := &worker{prepared: p, ctx: context.Background(), place: Place{Worker: number, root: p.Scratch}, run: newRun(p.info, p.Limits),
-		sched: p.Strategy.New(p.info), monitor: p.Spec.New(p.info), keep: p.terms.Sequential}
+		sched: p.Strategy.New(p.info), monitor: p.Spec.New(p.info), keep: p.terms.Sequential, watching: p.Watch != nil}
 	w.start.Rand, w.sideRand = rand.New(&w.pcg), rand.New(&w.sidePCG)
 	if judge, ok := w.monitor.(EventJudge); ok {
 		w.events = judge.EventsOnly()
@@ -116,7 +117,7 @@ func (w *worker) enclosed(enclose func(func()) (*Finding, error), number int) (t
 	}
 	ended := make(chan end, 1) // not a variable: a run that was given up may write to it at any time
 	finding, broken := enclose(func() {
-		if w.Watch != nil {
+		if w.watching {
 			w.name()
 		}
 		outcome, err := w.guarded(number)
@@ -191,7 +192,7 @@ func (w *worker) begin(number int) {
 func (w *worker) stages(number int) (*Finding, error) {
 	w.begin(number)
 	r := w.run
-	if w.rec != nil && w.Watch != nil {
+	if w.watching {
 		w.enters()
 	}
 	w.inSystem = true

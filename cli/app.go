@@ -54,14 +54,17 @@ type App struct {
 
 // grammar is the command line.
 type grammar struct {
-	List    listCmd    `cmd:"" help:"List targets and strategies with their options and defaults."`
-	Run     runCmd     `cmd:"" help:"Explore a target."`
-	Replay  replayCmd  `cmd:"" help:"Repeat a recorded run and compare."`
-	Shrink  shrinkCmd  `cmd:"" help:"Look for a smaller run that violates the same property."`
-	Explain explainCmd `cmd:"" help:"Draw a recorded run."`
-	Compare compareCmd `cmd:"" help:"Compare strategies: runs to the first finding."`
-	Plan    planCmd    `cmd:"" help:"How many tests of partitions and operations are enough."`
-	Distal  distalCmd  `cmd:"" help:"Check, transform and search protocols written in Distal."`
+	List       listCmd       `cmd:"" help:"List targets and strategies with their options and defaults."`
+	Run        runCmd        `cmd:"" help:"Explore a target."`
+	Replay     replayCmd     `cmd:"" help:"Repeat a recorded run and compare."`
+	Shrink     shrinkCmd     `cmd:"" help:"Look for a smaller run that violates the same property."`
+	Explain    explainCmd    `cmd:"" help:"Draw a recorded run."`
+	Compare    compareCmd    `cmd:"" help:"Compare strategies: runs to the first finding."`
+	Plan       planCmd       `cmd:"" help:"How many tests of partitions and operations are enough."`
+	Distal     distalCmd     `cmd:"" help:"Check, transform and search protocols written in Distal."`
+	Doctor     doctorCmd     `cmd:"" help:"What is installed, what is missing and what for."`
+	Completion completionCmd `cmd:"" help:"Make a shell complete the command line."`
+	Complete   completeCmd   `cmd:"" hidden:"" help:"Print the words that may follow."`
 	kong.Plugins
 
 	Version kong.VersionFlag `help:"Print the version."`
@@ -101,8 +104,9 @@ type Env struct {
 
 	app     *App
 	args    []string
-	asked   string // the name by which this program was asked for, where it was built on demand
-	command string // the command without its arguments, e.g. "distal explore"
+	model   *kong.Node // the grammar
+	asked   string     // the name by which this program was asked for, where it was built on demand
+	command string     // the command without its arguments, e.g. "distal explore"
 	status  int
 	// write writes a file.
 	write func(file string, content func(io.Writer) error) error
@@ -142,7 +146,7 @@ func (a App) execute(ctx context.Context, self string, args []string, out, errOu
 	if exited { // --help or --version was printed
 		return status
 	}
-	e := &Env{Ctx: ctx, Out: out, Err: errOut, Self: self, app: &a, args: args, asked: os.Getenv(programVariable), write: keep.WriteFile}
+	e := &Env{Ctx: ctx, Out: out, Err: errOut, Self: self, app: &a, args: args, model: parser.Model.Node, asked: os.Getenv(programVariable), write: keep.WriteFile}
 	_ = os.Unsetenv(programVariable) // it is not about programs that this one starts
 	if err == nil {
 		e.command = commandOf(parsed)

@@ -87,7 +87,7 @@ func (c *compareCmd) Run(e *Env) error {
 func (c *compareCmd) print(e *Env, out *compared) error {
 	var failed error
 	if c.Report != "" {
-		failed = e.write(c.Report, func(w io.Writer) error { return campaign.ComparePage(w, out.Result, c.again()) })
+		failed = e.write(c.Report, func(w io.Writer) error { return campaign.ComparePage(w, out.Result, c.again(e)) })
 	}
 	if c.JSON {
 		return errors.Join(e.JSON(out), failed)
@@ -100,8 +100,8 @@ func (c *compareCmd) print(e *Env, out *compared) error {
 }
 
 // again is the command line that makes the comparison again.
-func (c *compareCmd) again() string {
-	words := append([]string{"lockstep compare", quoted(c.Target), "--strategies", quoted(strings.Join(c.Strategies, " "))}, c.words()...)
+func (c *compareCmd) again(e *Env) string {
+	words := append([]string{quoted(e.Self), "compare", quoted(c.Target), "--strategies", quoted(strings.Join(c.Strategies, " "))}, c.words()...)
 	return strings.Join(append(words, fmt.Sprintf("--runs %d --repeat %d --seed %d", c.Runs, c.Repeat, c.Seed)), " ")
 }
 

@@ -46,3 +46,8 @@ func ExampleCheckOut() {
 	fmt.Println(cli.CheckOut("example_test.go"))
 	// Output: --out example_test.go: example_test.go is not a folder
 }
+
+func ExampleCheckFiles() {
+	fmt.Println(cli.CheckFiles("report", "nowhere/page.html", "junit", ""))
+	// Output: --report nowhere/page.html: there is no folder nowhere
+}

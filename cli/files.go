@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/keep"
@@ -115,7 +116,10 @@ func joinLines(s string) string {
 
 // quoted is a word as a shell takes it.
 func quoted(s string) string {
-	if strings.ContainsAny(s, " '\"$&;()<>|*?[]#~`\\\t") {
+	special := func(r rune) bool {
+		return r < utf8.RuneSelf && !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-+=:,./@%^", r))
+	}
+	if s == "" || strings.ContainsFunc(s, special) {
 		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 	}
 	return s

@@ -89,7 +89,7 @@ func TestOneLine(t *testing.T) {
 }
 
 func TestQuoted(t *testing.T) {
-	for in, want := range map[string]string{"a/b.trace": "a/b.trace", "a b": "'a b'", "it's": `'it'\''s'`} {
+	for in, want := range map[string]string{"a/b.trace": "a/b.trace", "a b": "'a b'", "it's": `'it'\''s'`, "": "''", "a=b!": "'a=b!'", "{x}": "'{x}'", "a\nb": "'a\nb'", "é": "é"} {
 		if got := quoted(in); got != want {
 			t.Errorf("quoted(%q) = %s, want %s", in, got, want)
 		}

@@ -100,7 +100,7 @@ func (c *runCmd) explore(e *Env, plan lockstep.Plan) (*campaign.Campaign, error)
 	}
 	defer cancel()
 	start, show := time.Now(), e.Progress(plan.Runs, c.For)
-	sum := &campaign.Campaign{Again: c.again()}
+	sum := &campaign.Campaign{Again: c.again(e)}
 	plan.Progress = func(r *lockstep.Result) {
 		sum.Curve = addSample(sum.Curve, r, time.Since(start))
 		_ = show.Update(campaign.Status{Runs: r.Runs, Findings: campaign.Findings(r), Coverage: seen(r)})
@@ -205,9 +205,10 @@ func (c *runCmd) plan(at *place, needs []string) (lockstep.Plan, error) {
 	return plan, err
 }
 
-// again is the command line that makes the campaign again.
-func (c *runCmd) again() string {
-	words := []string{"lockstep run", quoted(c.Target), "--strategy", quoted(c.Strategy)}
+// again is the command line that makes the campaign again: everything that its result depends
+// on, and nothing about where it goes.
+func (c *runCmd) again(e *Env) string {
+	words := []string{quoted(e.Self), "run", quoted(c.Target), "--strategy", quoted(c.Strategy)}
 	if c.Scenario != "" {
 		words = append(words, "--scenario", quoted(c.Scenario))
 	}
@@ -218,8 +219,19 @@ func (c *runCmd) again() string {
 	if c.For > 0 {
 		words = append(words, fmt.Sprintf("--for %v", c.For))
 	}
-	if c.KeepGoing {
-		words = append(words, "--keep-going")
+	for _, f := range []struct {
+		name string
+		set  bool
+	}{{"--keep-going", c.KeepGoing}, {"--no-shrink", c.NoShrink}, {"--closure", c.Closure}, {"--coverage", c.Coverage}, {"--cover-crashes", c.CoverCrashes}} {
+		if f.set {
+			words = append(words, f.name)
+		}
+	}
+	if len(c.Operations) > 0 {
+		words = append(words, "--operations "+quoted(strings.Join(c.Operations, ",")))
+	}
+	if c.Patience != watchdog.Default {
+		words = append(words, fmt.Sprintf("--patience %v", c.Patience))
 	}
 	return strings.Join(append(words, fmt.Sprintf("--seed %d", c.Seed)), " ")
 }

@@ -103,6 +103,8 @@ func TestTestSettings(t *testing.T) {
 		{"LOCKSTEP_SEED", "x", `the seed "x" is not a whole number from 0 to 2^64-1`},
 		{"LOCKSTEP_RUNS", "5000", "run 6 of seed 0 fails"},
 		{"LOCKSTEP_RUNS", "0", `the number of runs "0" is not a whole number from 1 on`},
+		{"LOCKSTEP_PATIENCE", "soon", `the patience "soon" is not a time such as 30s`},
+		{"LOCKSTEP_PATIENCE", "0", "1 runs, nothing found"},
 		{"LOCKSTEP_REPLAY", "nowhere.trace", "open nowhere.trace"},
 		{"LOCKSTEP_REPLAY", stored[0], "the stored run fails again"},
 	} {

@@ -1,0 +1,171 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+	"github.com/lockstep-go/lockstep/strategy"
+)
+
+// completionCmd prints what makes a shell complete the command line.
+type completionCmd struct {
+	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
+}
+
+// Help is the longer help.
+func (completionCmd) Help() string {
+	return `Examples:
+  source <(lockstep completion bash)                                      in ~/.bashrc
+  source <(lockstep completion zsh)                                       in ~/.zshrc, after compinit
+  lockstep completion fish > ~/.config/fish/completions/lockstep.fish`
+}
+
+// scripts ask the program itself for the words that may follow; where it has none, the shell
+// offers files.
+var scripts = map[string]string{
+	"bash": `_lockstep() {
+	local IFS=$'\n'
+	COMPREPLY=($("${COMP_WORDS[0]}" complete -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+}
+complete -o default -F _lockstep lockstep
+`,
+	"zsh": `_lockstep() {
+	local -a found
+	found=("${(@f)$("${words[1]}" complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+	if [[ -n "$found" ]]; then compadd -a found; else _files; fi
+}
+compdef _lockstep lockstep
+`,
+	"fish": `function __lockstep_complete
+	set -l words (commandline -opc) (commandline -ct)
+	$words[1] complete -- $words[2..] 2>/dev/null
+end
+complete -c lockstep -a '(__lockstep_complete)'
+`,
+}
+
+// Run prints the script.
+func (c *completionCmd) Run(e *Env) error {
+	_, err := fmt.Fprint(e.Out, scripts[c.Shell])
+	return err
+}
+
+// completeCmd is what the scripts ask.
+type completeCmd struct {
+	Words []string `arg:"" optional:"" passthrough:"" help:"The words after the program's name; the last one is still being written."`
+}
+
+// Run prints the words that may stand in place of the last, one on a line.
+func (c *completeCmd) Run(e *Env) error {
+	words := c.Words
+	if len(words) > 0 && words[0] == "--" {
+		words = words[1:]
+	}
+	if len(words) == 0 {
+		words = []string{""}
+	}
+	last := words[len(words)-1]
+	for _, w := range e.candidates(words[:len(words)-1], last) {
+		if strings.HasPrefix(w, last) {
+			fmt.Fprintln(e.Out, w)
+		}
+	}
+	return nil
+}
+
+// candidates are the words that may follow others.
+func (e *Env) candidates(before []string, last string) []string {
+	node, given := e.model, 0
+	for i := 0; i < len(before); i++ {
+		word := before[i]
+		if strings.HasPrefix(word, "-") {
+			f := flagOf(node, word)
+			if f == nil || f.IsBool() || strings.Contains(word, "=") {
+				continue
+			}
+			if i++; i == len(before) {
+				return e.values(f.Name, f.Value)
+			}
+			continue
+		}
+		if child := childOf(node, word); child != nil {
+			node, given = child, 0
+		} else {
+			given++
+		}
+	}
+	if strings.HasPrefix(last, "-") {
+		return flagsOf(node)
+	}
+	var names []string
+	for _, child := range node.Children {
+		if !child.Hidden && child.Type == kong.CommandNode {
+			names = append(names, child.Name)
+		}
+	}
+	if given < len(node.Positional) {
+		p := node.Positional[given]
+		names = append(names, e.values(p.Name, p)...)
+	}
+	return names
+}
+
+// values are the values of a flag or an argument, where they are known.
+func (e *Env) values(name string, v *kong.Value) []string {
+	switch {
+	case v.Enum != "":
+		return v.EnumSlice()
+	case name == "target":
+		return e.app.names()
+	case name == "strategy" || name == "strategies":
+		return strategyNames()
+	case name == "name": // of list
+		return append(e.app.names(), strategyNames()...)
+	default:
+		return nil
+	}
+}
+
+func strategyNames() []string {
+	var names []string
+	for _, k := range strategy.All() {
+		names = append(names, k.Name)
+	}
+	return names
+}
+
+func childOf(node *kong.Node, name string) *kong.Node {
+	for _, child := range node.Children {
+		if child.Type == kong.CommandNode && child.Name == name {
+			return child
+		}
+	}
+	return nil
+}
+
+// flagOf is the flag that a word gives, or nil.
+func flagOf(node *kong.Node, word string) *kong.Flag {
+	name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
+	for _, group := range node.AllFlags(false) {
+		for _, f := range group {
+			if f.Name == name {
+				return f
+			}
+		}
+	}
+	return nil
+}
+
+// flagsOf are the flags that may be given.
+func flagsOf(node *kong.Node) []string {
+	var names []string
+	for _, group := range node.AllFlags(true) {
+		for _, f := range group {
+			names = append(names, "--"+f.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}

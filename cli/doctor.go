@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// doctorCmd looks what is there of what Lockstep can use.
+type doctorCmd struct {
+	JSON bool `name:"json" help:"Print one JSON object."`
+}
+
+// Help is the longer help.
+func (doctorCmd) Help() string {
+	return "Nothing of it is needed to explore the targets that are linked in.\n\nExit status 0: all of it is there, 1: something is missing.\n\nExample:\n  lockstep doctor"
+}
+
+// needed is a program that something needs.
+type needed struct {
+	name  string
+	names []string // by which it may be found
+	why   string
+}
+
+// tools are the programs that Lockstep can use.
+var tools = []needed{
+	{"go", []string{"go"}, "targets that are built on demand: run ./folder, --set version=V"},
+	{"chromium", []string{"chromium", "chromium-browser", "google-chrome"}, "the project's tests of HTML pages"},
+	{"spin", []string{"spin"}, "models that distal export writes, and their tests"},
+	{"gcc", []string{"gcc"}, "the checkers that spin makes of these models"},
+	{"java", []string{"java"}, "targets written in Java"},
+	{"mvn", []string{"mvn"}, "building targets written in Java"},
+}
+
+// health is one line of the doctor's.
+type health struct {
+	Name  string `json:"name"`
+	There bool   `json:"there"`
+	Where string `json:"where"` // or why not
+	For   string `json:"for"`
+}
+
+// Run looks.
+func (c *doctorCmd) Run(e *Env) error {
+	var all []health
+	missing := 0
+	for _, t := range tools {
+		all = append(all, t.look())
+	}
+	all = append(all, proxy(e.Ctx))
+	for _, h := range all {
+		if !h.There {
+			missing++
+		}
+	}
+	if missing > 0 {
+		e.Found()
+	}
+	if c.JSON {
+		return e.JSON(struct {
+			Missing int      `json:"missing"`
+			Tools   []health `json:"tools"`
+		}{missing, all})
+	}
+	for _, h := range all {
+		mark := "ok     "
+		if !h.There {
+			mark = "missing"
+		}
+		fmt.Fprintf(e.Out, "%s  %-12s  %s\n%22s for %s\n", mark, h.Name, h.Where, "", h.For)
+	}
+	return nil
+}
+
+// look looks for a program.
+func (n *needed) look() health {
+	for _, name := range n.names {
+		if path, err := exec.LookPath(name); err == nil {
+			return health{n.name, true, path, n.why}
+		}
+	}
+	return health{n.name, false, "not in PATH: " + strings.Join(n.names, ", "), n.why}
+}
+
+// proxyTime is how long the module proxy may take to answer.
+const proxyTime = 5 * time.Second
+
+// proxy asks the module proxy whether it is there.
+func proxy(ctx context.Context) health {
+	h := health{Name: "module proxy", For: "building a target for the first time, with modules that are not in the cache"}
+	list := os.Getenv("GOPROXY")
+	if out, err := exec.CommandContext(ctx, "go", "env", "GOPROXY").Output(); err == nil {
+		list = strings.TrimSpace(string(out))
+	}
+	first, _, _ := strings.Cut(strings.ReplaceAll(list, "|", ","), ",")
+	var err error
+	h.Where, err = shown(first), reach(ctx, first)
+	if h.There = err == nil; err != nil {
+		h.Where = err.Error()
+	}
+	return h
+}
+
+// reach reports why a module proxy cannot be reached.
+func reach(ctx context.Context, proxy string) error {
+	u, err := url.Parse(proxy)
+	switch {
+	case proxy == "" || proxy == "off":
+		return errors.New("GOPROXY is off")
+	case err != nil:
+		return errors.New("GOPROXY cannot be read") // it may have a password in it
+	case u.Scheme == "file":
+		_, err := os.Stat(u.Path)
+		return err
+	case u.Scheme == "":
+		return nil // direct: every module has a place of its own
+	}
+	ctx, cancel := context.WithTimeout(ctx, proxyTime)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(proxy, "/")+"/golang.org/x/term/@v/list", http.NoBody)
+	if err != nil {
+		return err
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return fmt.Errorf("%s does not answer", u.Redacted())
+	}
+	return answer.Body.Close() // whatever it says, it is there
+}
+
+// shown is the address of a proxy without a password.
+func shown(proxy string) string {
+	if u, err := url.Parse(proxy); err == nil {
+		return u.Redacted()
+	}
+	return ""
+}
