@@ -218,7 +218,7 @@ func TestReplayAfterSettling(t *testing.T) {
 		t.Fatalf("%+v, %v", again.Trace.Outcome, err)
 	}
 	small, err := shrink.Run(t.Context(), plan, tr, shrink.Options{})
-	if err != nil || small.Is != "1 steps, 0 messages lost" {
+	if err != nil || small.Is != "1 step, 0 messages lost" {
 		t.Errorf("%+v, %v: one crash is enough", small, err)
 	}
 	if again, err = replay.Run(t.Context(), plan, reread(t, small.Trace)); err != nil || again.Trace.Outcome.Finding == nil {

@@ -30,6 +30,14 @@ func (s *shrinker) script(t *trace.Trace) (was string, err error) {
 		now = s.fewer(now)
 		now = s.normal(now)
 	}
+	if s.info.Repeats == lockstep.Exactly && len(now) > 2 {
+		if next, ok := s.again(now); ok {
+			now = next
+			s.keep(now)
+		}
+		now = s.drift(now)
+	}
+	s.normal(now)
 	return was, nil
 }
 

@@ -62,7 +62,7 @@ func Run(ctx context.Context, plan lockstep.Plan, t *trace.Trace, o Options) (*S
 	if err != nil {
 		return nil, err
 	}
-	s := &shrinker{ctx: ctx, bench: b, info: b.Info(), number: t.Header.Run, property: t.Outcome.Finding.Property,
+	s := &shrinker{ctx: ctx, plan: plan, bench: b, info: b.Info(), number: t.Header.Run, property: t.Outcome.Finding.Property,
 		options: o, left: o.Tries}
 	if s.info.Repeats == lockstep.Exactly {
 		s.options.Repetitions, s.options.Share = 1, 1
@@ -93,6 +93,7 @@ type candidate interface {
 // shrinker tries candidates.
 type shrinker struct {
 	ctx      context.Context
+	plan     lockstep.Plan
 	bench    *lockstep.Bench
 	info     lockstep.Info
 	number   int

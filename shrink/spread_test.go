@@ -1,7 +1,6 @@
 package shrink_test
 
 import (
-	"fmt"
 	"os"
 	"slices"
 	"strconv"
@@ -15,7 +14,7 @@ import (
 // TestSpread finds the same bug with many seeds and shrinks it: the results should hardly
 // depend on where shrinking began. LOCKSTEP_SPREAD=100 takes so many seeds instead of a few.
 func TestSpread(t *testing.T) {
-	seeds := 5
+	seeds := 8
 	if n, err := strconv.Atoi(os.Getenv("LOCKSTEP_SPREAD")); err == nil {
 		seeds = n
 	}
@@ -35,6 +34,22 @@ func TestSpread(t *testing.T) {
 	}
 	slices.Sort(lengths)
 	slices.Sort(tries)
-	fmt.Println("lengths", lengths)
-	fmt.Println("tries", tries)
+	near := 0
+	for _, n := range lengths {
+		near += btoi(n <= best+best/10)
+	}
+	t.Logf("%d of %d within a tenth of %d steps; lengths %v, tries %v", near, seeds, best, lengths, tries)
+	if lengths[0] < best || lengths[len(lengths)-1] > best+best/4 {
+		t.Errorf("the best known is %d steps, and all should be within a quarter of it: %v", best, lengths)
+	}
+}
+
+// best is the smallest number of steps known to show the bug.
+const best = 20
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
