@@ -30,6 +30,7 @@ type deployment struct {
 	timer   *time.Timer
 	files   bool     // some node has a folder
 	lost    []*chunk // on cut links, in this step
+	frozen  int      // lives of this run
 	release func()   // what the deployment took of the process
 	runs    int
 	moved   lockstep.Nodes // in this step
@@ -64,6 +65,7 @@ func (d *deployment) begin(seed uint64) error {
 	d.timer = time.NewTimer(time.Hour)
 	d.timer.Stop()
 	rules(seed)
+	d.frozen = 0
 	if d.Sockets {
 		carry(d.world, d.Nodes)
 	}
@@ -108,6 +110,11 @@ func (d *deployment) crash(self lockstep.Node) {
 	n.crash()
 	if d.Sockets {
 		unplug(n.number())
+	}
+	if d.Freeze {
+		freeze(n.number())
+		d.frozen++
+		return
 	}
 	n.end()
 }

@@ -100,3 +100,30 @@ func TestExact(t *testing.T) {
 		})
 	}
 }
+
+// A node that freezes in a crash does nothing more, though nobody asked its goroutines to end,
+// and starts again.
+func TestFreeze(t *testing.T) {
+	beats, lives := 0, 0
+	stubborn := bubble.Cluster{Name: "stubborn", Nodes: 3, Freeze: true, Start: func(n *bubble.Node) error {
+		lives++
+		life := n.Life()
+		for range 1000 {
+			time.Sleep(50 * time.Millisecond)
+			if n.Life() != life || !n.Alive() {
+				panic("a frozen goroutine moved")
+			}
+			beats++
+		}
+		return nil
+	}}
+	stubborn.Begin = func(*bubble.World) { beats = 0 }
+	walk := strategy.Walk{Wait: 10, Crash: 1, Restart: 1, Steps: 200}
+	result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: stubborn, Strategy: walk, Runs: 20, Seed: 1})
+	if err != nil { // not explore, which looks for what is left
+		t.Fatal(err)
+	}
+	if f := result.First(); f != nil || lives <= 60 || beats == 0 {
+		t.Errorf("found %+v, %d lives, %d beats in the last run", f, lives, beats)
+	}
+}
