@@ -93,9 +93,13 @@ func (b *Bench) Run(ctx context.Context, number int, s Scheduler) (trace.Outcome
 }
 
 // Record is Run with a recording. The recording goes as far as the run went, also where
-// there is an error.
+// there is an error. Under the plan's watchdog, one that hangs is recorded up to there, and
+// the bench goes on with a new deployment.
 func (b *Bench) Record(ctx context.Context, number int, s Scheduler) (*trace.Trace, error) {
 	defer b.use(ctx, s)()
+	if b.worker.Watch != nil {
+		return b.watched(number)
+	}
 	t, err := b.worker.record(number)
 	b.tell(number, err)
 	return t, err
@@ -118,7 +122,11 @@ func (b *Bench) use(ctx context.Context, s Scheduler) func() {
 	if s != nil {
 		w.sched = s
 	}
-	return func() { w.sched, w.ctx = was, context.Background() }
+	return func() {
+		if !w.left.Load() {
+			w.sched, w.ctx = was, context.Background()
+		}
+	}
 }
 
 // Close releases the deployment.

@@ -97,7 +97,7 @@ func Example_grid() {
 	small.Trace.Records = small.Trace.Records[:17]
 	_ = report.Grid(os.Stdout, small.Trace, report.Options{})
 	// Output:
-	// smr-bug, 3 nodes, uniform:period=4,isolations=4,rounds=16, seed 0, run 6
+	// smr-bug, 3 nodes, uniform:isolations=4,rounds=16, seed 0, run 6
 	// shrunk from 4 phases, 16 rounds (12 with messages), 4 isolations
 	//
 	//         | phase 1         |         |               |

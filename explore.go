@@ -1,11 +1,13 @@
 package lockstep
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/lockstep-go/lockstep/internal/pool"
@@ -41,10 +43,12 @@ type campaign struct {
 	crew     []*worker
 	distinct *distinct // nil unless the plan counts what is distinct
 	result   *Result
+	events   tally // of all runs
 	err      error
 	// found is the number of findings taken so far. A worker reads it to save the
 	// repetition of findings that will not be kept.
 	found atomic.Int64
+	left  atomic.Int64 // goroutines that hang and were left running
 }
 
 // batch is what one worker brings back from consecutive runs.
@@ -52,6 +56,8 @@ type batch struct {
 	runs    []ran
 	judged  []int   // by all of them together
 	effects []Count // likewise
+	events  tally   // likewise, by type
+	stalls  int     // times that nothing moved, though it did when it was made again
 	done    bool    // the space is exhausted
 	err     error
 }
@@ -61,6 +67,8 @@ type ran struct {
 	number          int
 	digest          uint64
 	steps, messages int
+	requests        int
+	quiet           bool // nothing observable happened
 	verdict         Verdict
 	reason          string
 	worthless       bool
@@ -101,16 +109,29 @@ func (c *campaign) close() {
 	}
 }
 
-// make does the runs from first up to, not including, end.
-func (c *campaign) make(worker, first, end int) (b batch) {
-	w := c.crew[worker]
+// worker is the worker of that number.
+func (c *campaign) worker(number int) *worker {
+	w := c.crew[number]
 	if w == nil {
-		w = newWorker(c.prepared, worker)
+		w = newWorker(c.prepared, number+c.workers*int(c.left.Load())) // those that were left keep their numbers
 		w.ctx = c.ctx
-		c.crew[worker] = w
+		c.crew[number] = w
 	}
+	return w
+}
+
+// make does the runs from first up to, not including, end.
+func (c *campaign) make(worker, first, end int) batch {
+	if c.Watch != nil {
+		return c.watched(worker, first, end)
+	}
+	return c.runs(c.worker(worker), first, end)
+}
+
+// runs does so on a worker.
+func (c *campaign) runs(w *worker, first, end int) (b batch) {
 	b.runs = make([]ran, 0, end-first)
-	for number := first; number < end && c.ctx.Err() == nil; number++ {
+	for number := first; number < end && c.ctx.Err() == nil && !w.left.Load(); number++ {
 		one, err := w.ran(number, &b)
 		if c.ctx.Err() != nil && err != nil { // the run was ended in the middle
 			return b
@@ -134,7 +155,8 @@ func (c *campaign) make(worker, first, end int) (b batch) {
 func (w *worker) ran(number int, b *batch) (one ran, err error) {
 	var outcome trace.Outcome
 	var t *trace.Trace
-	if w.info.Repeats == Roughly {
+	w.number.Store(int64(number))
+	if w.info.Repeats == Roughly || w.traced {
 		t, err = w.record(number)
 		outcome = t.Outcome
 	} else {
@@ -144,7 +166,7 @@ func (w *worker) ran(number int, b *batch) (one ran, err error) {
 		return one, err
 	}
 	one = ran{number: number, digest: w.run.digest, steps: w.run.steps, messages: len(w.run.messages),
-		verdict: outcome.Verdict, reason: outcome.Reason, worthless: w.spoilt}
+		requests: w.run.requests, quiet: w.run.quiet(), verdict: outcome.Verdict, reason: outcome.Reason, worthless: w.spoilt}
 	if outcome.Finding != nil {
 		one.found = &Found{Run: number, Finding: *outcome.Finding, Trace: t}
 	}
@@ -159,8 +181,9 @@ func (w *worker) ran(number int, b *batch) (one ran, err error) {
 	return one, nil
 }
 
-// count adds what spec and scenario counted in the run just made.
+// count adds what was counted in the run just made.
 func (w *worker) count(b *batch) {
+	b.events.addAll(w.run.happened)
 	for i, n := range w.monitor.Conclude(false).Judged {
 		if i == len(b.judged) {
 			b.judged = append(b.judged, NotCounted)
@@ -200,6 +223,8 @@ func (c *campaign) take(b batch) bool {
 		c.result.Judged[i].N = plus(c.result.Judged[i].N, n)
 	}
 	c.result.Effects = addCounts(c.result.Effects, b.effects)
+	c.events.addAll(b.events)
+	c.result.Stalls += b.stalls
 	for i := range b.runs {
 		c.add(&b.runs[i])
 		if b.runs[i].found != nil && !c.KeepGoing || c.err != nil {
@@ -226,6 +251,8 @@ func (c *campaign) add(one *ran) {
 	r.Runs++
 	r.Steps += int64(one.steps)
 	r.Messages += int64(one.messages)
+	r.Requests += int64(one.requests)
+	r.Quiet += btoi(one.quiet)
 	r.Digest = RunSeed(r.Digest^one.digest, 0)
 	r.Seen.add(one.seen)
 	for i, noted := range one.noted {
@@ -260,9 +287,32 @@ func (c *campaign) worthless(reason string) {
 	}
 }
 
+// given says what stayed the same in all runs of a campaign that made every execution.
+func (c *campaign) given() string {
+	var list []string
+	if c.terms.Given != "" {
+		list = append(list, c.terms.Given)
+	}
+	if c.info.Draws != "" {
+		list = append(list, "one draw of the "+c.info.Draws+" of "+c.info.Name)
+	}
+	if c.Scenario != nil {
+		list = append(list, "the scenario "+c.Scenario.Name()+", with one seed")
+	}
+	if c.info.Repeats == Roughly {
+		list = append(list, "a system that repeats itself only roughly")
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return ", for " + strings.Join(list, ", and ")
+}
+
 // conclude adds to the result what is known only after the last run.
 func (c *campaign) conclude() {
 	r := c.result
+	r.Left = int(c.left.Load())
+	r.Events = slices.SortedFunc(slices.Values(c.events), func(a, b Count) int { return cmp.Compare(a.Name, b.Name) })
 	if c.terms.Measured != nil {
 		r.Guarantee = c.terms.Measured(r.Seen)
 	}
@@ -270,14 +320,23 @@ func (c *campaign) conclude() {
 		r.Reached = fmt.Sprintf("made %d of %d executions", r.Runs, size)
 		if r.Runs == size {
 			r.Reached = fmt.Sprintf("complete to this bound: all %d executions", size)
+			r.Guarantee.Certain = true
 		}
 	}
 	if w := c.crew[0]; w != nil && c.terms.Sequential {
-		if reached := w.sched.Tell(true).Reached; reached != "" {
-			r.Reached = reached
+		told := w.sched.Tell(true)
+		if told.Reached != "" {
+			r.Reached = told.Reached
 		}
+		r.Guarantee.Certain = told.Done
+	}
+	if r.Guarantee.Certain {
+		r.Reached += c.given()
 	}
 	if r.Reached != "" {
 		r.Guarantee.Assumes = append(slices.Clip(r.Guarantee.Assumes), r.Reached)
+	}
+	if c.Scenario != nil {
+		r.Guarantee = r.Guarantee.under(c.Scenario.Name(), r.Effects)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 	"strings"
 )
 
@@ -16,6 +17,8 @@ type Guarantee struct {
 	Space *big.Int
 	// PerRun is the bound for one run; 0 means that the strategy promises nothing.
 	PerRun float64
+	// Certain says that the campaign has hit every target.
+	Certain bool
 	// Assumes lists what the bound rests on.
 	Assumes []string
 }
@@ -23,6 +26,9 @@ type Guarantee struct {
 // After is the bound on the chance that at least one of the given number of runs hits
 // the target.
 func (g Guarantee) After(runs int) float64 {
+	if g.Certain {
+		return 1
+	}
 	return -math.Expm1(float64(runs) * math.Log1p(-g.PerRun))
 }
 
@@ -42,8 +48,32 @@ func (g Guarantee) Runs(want float64) int {
 	return max(1, int(n))
 }
 
+// under is the guarantee for runs under a scenario, by the parts of it that took effect.
+// Whatever they do is not the strategy's choice.
+func (g Guarantee) under(scenario string, effects []Count) Guarantee {
+	var parts []string
+	for _, c := range effects {
+		if c.N > 0 {
+			parts = append(parts, fmt.Sprintf("%q", c.Name))
+		}
+	}
+	if g.Class != "" {
+		g.Class += fmt.Sprintf(" that the scenario %s leaves possible", scenario)
+	}
+	what := "it has done nothing so far"
+	if len(parts) > 0 {
+		what = "it excludes whatever goes against " + strings.Join(parts, ", ")
+	}
+	g.Assumes = append(slices.Clip(g.Assumes), fmt.Sprintf("the scenario %s comes before the strategy: %s", scenario, what))
+	g.Space = nil // how many are left is not known
+	return g
+}
+
 // String is the guarantee for one run in a sentence.
 func (g Guarantee) String() string {
+	if g.Certain {
+		return "certain: the runs made every execution; " + strings.Join(g.Assumes, "; ")
+	}
 	if g.PerRun <= 0 {
 		return "no guarantee: " + strings.Join(g.Assumes, "; ")
 	}

@@ -2,10 +2,33 @@ package lockstep_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/scenario"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target/smr"
 )
+
+// Under a scenario the guarantee names it and what it excludes.
+func TestGuaranteeNamesScenario(t *testing.T) {
+	sc := scenario.New("no acks")
+	sc.If(scenario.Round("Ack")).Named("lose acks").Then(scenario.Drop())
+	for _, s := range []lockstep.Strategy{strategy.DefaultUniform, strategy.DefaultPCTCP, strategy.DefaultWalk} {
+		result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: s, Scenario: sc, Runs: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := result.Guarantee
+		if text := strings.Join(g.Assumes, "; "); !strings.Contains(text, "the scenario no acks comes before the strategy") || !strings.Contains(text, "lose acks") {
+			t.Errorf("%s: %s", s, text)
+		}
+		if g.Space != nil || g.PerRun > 0 && !strings.Contains(g.String(), "that the scenario no acks leaves possible") {
+			t.Errorf("%s: %s", s, g)
+		}
+	}
+}
 
 func TestGuaranteeInReverse(t *testing.T) {
 	for _, p := range []float64{1e-12, 1e-6, 0.01, 0.5, 1} {

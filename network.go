@@ -70,8 +70,11 @@ func (r *Run) IsInFlight(id ID) bool {
 	return i < uint(len(r.status)) && r.status[i] == inFlight
 }
 
-// IsHeld reports whether a message is in flight but in the hands of the scenario.
-func (r *Run) IsHeld(id ID) bool { return r.exists(id) && r.status[id-1] == held }
+// IsHeld reports whether a message is in flight but not free for the strategy: it is in the
+// hands of the scenario, or behind such a message on a FIFO link.
+func (r *Run) IsHeld(id ID) bool {
+	return r.exists(id) && (r.status[id-1] == held || r.status[id-1] == behind)
+}
 
 // Deliverable reports whether a message in flight may be delivered now: its receiver
 // is up and, where links are FIFO, no older message is in flight on its link.

@@ -82,6 +82,7 @@ func (o *Outbox) Lose(id ID) {
 func (o *Outbox) Event(e Event) {
 	r := o.run
 	r.events = append(r.events, e)
+	r.happened.add(e.Type, 1)
 	r.mix(uint64(e.Node))
 	r.mixText(e.Type)
 }

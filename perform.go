@@ -30,6 +30,10 @@ func (w *worker) step() (*Finding, error) {
 	} else {
 		r.enter(s)
 	}
+	w.sign()
+	if w.rec != nil && w.Watch != nil {
+		w.enters()
+	}
 	w.inSystem = true
 	err := w.system.Do(w.ctx, s, &r.out)
 	w.inSystem = false
@@ -85,6 +89,7 @@ func (r *Run) enter(s *Step) {
 	case trace.Request:
 		p, _ := r.takePending(s.Request)
 		r.given = p.Text
+		r.requests++
 	case trace.Cut, trace.Heal:
 		r.switchLinks(s)
 	case trace.Wait:

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -58,8 +59,8 @@ type Plan struct {
 	Scratch string
 	// KeepGoing continues after a finding; otherwise the campaign ends with the first.
 	KeepGoing bool
-	// AllowVacuous lets a Go test pass though parts of the scenario never took effect; see
-	// Result.VacuousParts.
+	// AllowVacuous lets a Go test pass though parts of the scenario never took effect, or a
+	// property was never judged; see Result.VacuousParts.
 	AllowVacuous bool
 	// Keep is the number of findings whose traces are kept; 0 means DefaultKeep.
 	Keep int
@@ -69,6 +70,11 @@ type Plan struct {
 	// Texts puts messages and states into words in every run, for observers that read them.
 	// It costs time.
 	Texts bool
+	// Watch, where it is set, is the watchdog: the engine has no clock. Each value from look
+	// makes it look whether a step was begun since the last; if not, the run hangs, which is a
+	// finding, and its goroutine, which nothing can stop, is left running. Package watchdog
+	// makes one. Nil waits for ever.
+	Watch func() (look <-chan time.Time, stop func())
 	// Progress, where it is set, is called now and then from one goroutine at a time
 	// with the result so far, which it must not keep.
 	Progress func(*Result)

@@ -99,6 +99,7 @@ func (r *Run) unqueue(next *Step) bool {
 		*next = r.queue[0]
 		r.queue = r.queue[:copy(r.queue, r.queue[1:])]
 		if r.Possible(*next) {
+			r.guided++
 			return true
 		}
 	}

@@ -11,9 +11,12 @@ type Result struct {
 	Target    string
 	Strategy  string
 	Seed      uint64
-	Runs      int   // runs made, up to the one that ended the campaign
-	Steps     int64 // of all runs
-	Messages  int64 // sent in all runs
+	Runs      int     // runs made, up to the one that ended the campaign
+	Steps     int64   // of all runs
+	Messages  int64   // sent in all runs
+	Requests  int64   // given in all runs
+	Events    []Count // in all runs, by type
+	Quiet     int     // runs in which nothing observable happened
 	Verdicts  map[Verdict]int
 	Reasons   map[string]int // why runs were unknown
 	Found     []Found        // the failing runs in order, at most as many as the plan keeps
@@ -32,6 +35,9 @@ type Result struct {
 	// events. It is equal for equal plan, seed and number of runs, whatever the workers or
 	// the machine.
 	Digest uint64
+	// Stalls is how often the watchdog saw no step end though it did when the runs were made
+	// again, and Left the number of goroutines that hang and were left running.
+	Stalls, Left int
 	// Interrupted says that the context ended before the runs did.
 	Interrupted bool
 }

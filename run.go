@@ -2,6 +2,7 @@ package lockstep
 
 import (
 	"math"
+	"strings"
 
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -23,8 +24,10 @@ type Run struct {
 	progress
 	network
 	events   []Event
-	vanished []ID   // in the last step, by themselves
-	queue    []Step // of a director
+	happened tally   // the events of the run by type
+	vanished []ID    // in the last step, by themselves
+	queue    []Step  // of a director
+	between  []Taken // by a director since the strategy chose
 	opened   []openRound
 	rounds   []trace.Round // what Rounds has made of opened so far
 	all      Nodes
@@ -51,6 +54,7 @@ type progress struct {
 	settling   bool
 	settled    bool
 	finished   bool     // a director ended the run
+	guided     int      // steps that a director had taken
 	finding    *Finding // of a director
 	broken     error    // a mistake of a director
 	over       string   // the limit that was reached
@@ -59,6 +63,7 @@ type progress struct {
 	alarms     Nodes
 	heldAlarms Nodes  // those that a director keeps from the strategy
 	given      string // text of the request last given
+	requests   int    // given so far
 	bodies     ID     // bodies that the system holds
 	faults     Faults
 }
@@ -100,7 +105,8 @@ func (r *Run) reset() {
 		clear(r.states)
 	}
 	r.progress = progress{up: r.all, digest: 1}
-	r.events, r.vanished, r.queue, r.forged = r.events[:0], r.vanished[:0], r.queue[:0], r.forged[:0]
+	r.happened.reset()
+	r.events, r.vanished, r.queue, r.between, r.forged = r.events[:0], r.vanished[:0], r.queue[:0], r.between[:0], r.forged[:0]
 	r.pending, r.reserved, r.texts = r.pending[:0], r.reserved[:0], r.texts[:0]
 	r.opened, r.rounds = r.opened[:0], r.rounds[:0]
 	clear(r.alarmAt)
@@ -115,6 +121,9 @@ func (r *Run) Deployment() Deployment { return r.system }
 
 // Steps is the number of steps taken so far.
 func (r *Run) Steps() int { return r.steps }
+
+// Guided is the number of steps so far that a scenario took itself and not the strategy.
+func (r *Run) Guided() int { return r.guided }
 
 // Now is the time.
 func (r *Run) Now() Time { return r.now }
@@ -195,6 +204,27 @@ func (r *Run) Rounds() []trace.Round {
 	return r.rounds
 }
 
+// Taken is a step that was taken, with the number of messages sent before it.
+type Taken struct {
+	Step
+	Before int
+}
+
+// Between lists the steps that a scenario took since the strategy chose its last one, or
+// since the start: those that it did not see one by one. The last of them is Last, unless
+// there are none.
+func (r *Run) Between() []Taken { return r.between }
+
+// quiet reports whether nothing observable has happened.
+func (r *Run) quiet() bool {
+	for i := range r.happened {
+		if r.happened[i].N > 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // Faults counts the faults introduced so far.
 func (r *Run) Faults() Faults { return r.faults }
 
@@ -226,8 +256,10 @@ func (r *Run) Playing(role string) Nodes {
 	var nodes Nodes
 	if r.can.Role != nil {
 		for n := range r.up.All() {
-			if r.can.Role(n) == role {
-				nodes = nodes.With(n)
+			for part := range strings.FieldsSeq(r.can.Role(n)) {
+				if part == role {
+					nodes = nodes.With(n)
+				}
 			}
 		}
 	}

@@ -9,7 +9,7 @@ import (
 // its zero value is valid or Fit refuses it with an error that names the field.
 type Strategy interface {
 	// String is the strategy as written on the command line, e.g.
-	// "uniform:period=4,isolations=4,rounds=16".
+	// "uniform:isolations=4,rounds=16".
 	String() string
 	// Fit says on which terms the strategy explores such a system, or why it cannot.
 	Fit(Info) (Terms, error)
@@ -25,8 +25,10 @@ type Terms struct {
 	// it does not depend on that.
 	Measured func(Seen) Guarantee
 	// Runs is the number of runs after which the strategy has made all that are different, so
-	// that a campaign need not make more; 0 where there is no such number.
-	Runs int
+	// that a campaign need not make more; 0 where there is no such number. Then Given says
+	// what it does not vary, e.g. the requests of clients, and is empty where there is nothing.
+	Runs  int
+	Given string
 	// Sequential says that the scheduler learns from one run for the next. Then one
 	// scheduler makes all runs of a campaign in order, with one worker, and a failing run
 	// is recorded by repeating its steps instead of from its seed.
@@ -77,15 +79,17 @@ type Account struct {
 	Reached string
 }
 
-// Seen is what a strategy saw of the runs that its guarantee depends on: the largest
-// numbers of all runs.
+// Seen is what a strategy saw of the runs that its guarantee depends on.
 type Seen struct {
-	Events int // things that happened or could have happened in a run
-	Width  int // of the partial order of these events
+	Events  int // things that happened or could have happened in a run, the most of all runs
+	Width   int // of the partial order of these events, likewise
+	Runs    int // that were measured
+	Changes int // in all of them, the events that the strategy chose to delay and that could happen
 }
 
 func (s *Seen) add(t Seen) {
 	s.Events, s.Width = max(s.Events, t.Events), max(s.Width, t.Width)
+	s.Runs, s.Changes = s.Runs+t.Runs, s.Changes+t.Changes
 }
 
 // probes is the number of runs that a strategy learns from.

@@ -43,6 +43,9 @@ type Info struct {
 	// its events, where it knows them. A scenario about another type is then refused
 	// before the first run.
 	Types, Events []string
+	// Requests lists the texts of the requests that clients make, where all of them are known
+	// before a run; nil where they are not. A scenario that waits for another is then refused.
+	Requests []string
 	// OneClock says that all nodes live by the same clock, so that only the alarm that is
 	// due first may fire. Otherwise each node's clock is its own and any alarm may.
 	OneClock bool
@@ -51,6 +54,10 @@ type Info struct {
 	Pace Time
 	// Repeats says whether the same steps have the same effects.
 	Repeats Repeats
+	// Draws names what the system draws from the seed of a run, like "election time-outs";
+	// empty means that the same steps have the same effects whatever the seed. A strategy
+	// that makes all executions makes them for one seed.
+	Draws string
 	// Serial says that deployments share state of the process, so that there may be only
 	// one at a time.
 	Serial bool
@@ -141,7 +148,8 @@ type Abilities struct {
 	Fingerprint func(Node) uint64
 	// Body is the system's own message, by the Body of its envelope.
 	Body func(body ID) any
-	// Role names the part that a node plays for the time being; empty where it plays none.
+	// Role names the part that a node plays for the time being; empty where it plays none,
+	// with spaces in between where it plays several.
 	Role func(Node) string
 	// Enclose is called for each run and must call run once, which makes the whole of it,
 	// from Reset to the last look of the spec. A deployment whose goroutines live in a

@@ -34,6 +34,7 @@ type worker struct {
 	events   bool // the monitor looks at events only
 	inSystem bool // the system under test is executing
 	spoilt   bool // the run last made was worthless
+	life
 }
 
 func newWorker(p *prepared, number int) *worker {
@@ -83,6 +84,7 @@ func (w *worker) one(number int) (outcome trace.Outcome, err error) {
 		}
 		w.run.system, w.run.can = w.system, w.system.Abilities()
 	}
+	w.sign()
 	w.spoilt = false
 	if enclose := w.run.can.Enclose; enclose != nil {
 		outcome, err = w.enclosed(enclose, number)
@@ -113,6 +115,9 @@ func (w *worker) enclosed(enclose func(func()) (*Finding, error), number int) (t
 	}
 	ended := make(chan end, 1) // not a variable: a run that was given up may write to it at any time
 	finding, broken := enclose(func() {
+		if w.Watch != nil {
+			w.name()
+		}
 		outcome, err := w.guarded(number)
 		ended <- end{outcome, err}
 	})
@@ -179,6 +184,9 @@ func (w *worker) begin(number int) {
 func (w *worker) stages(number int) (*Finding, error) {
 	w.begin(number)
 	r := w.run
+	if w.rec != nil && w.Watch != nil {
+		w.enters()
+	}
 	w.inSystem = true
 	err := w.system.Reset(w.ctx, RunSeed(RunSeed(w.Seed, w.start.SeedOf), 0), &r.out)
 	w.inSystem = false
@@ -234,8 +242,11 @@ func (w *worker) explore() (*Finding, error) {
 			pause = min(end, r.steps+patience)
 		}
 		*r.next = Step{}
-		if len(r.queue) == 0 || !r.unqueue(r.next) {
+		if len(r.queue) > 0 && r.unqueue(r.next) {
+			r.between = append(r.between, Taken{Step: *r.next, Before: len(r.messages)})
+		} else {
 			ok := w.sched.Next(r, r.next)
+			r.between = r.between[:0]
 			if w.keep {
 				w.note(ok)
 			}

@@ -187,5 +187,18 @@ func oneLine(err error) string {
 	if errors.As(err, &parse) {
 		return parse.Error() + " (see lockstep --help)"
 	}
-	return strings.TrimPrefix(joinLines(err.Error()), "lockstep: ")
+	return unprefixed(joinLines(err.Error()))
 }
+
+// unprefixed is a message without the prefix that packages give theirs: the program has its
+// own, once.
+func unprefixed(message string) string {
+	message = strings.TrimPrefix(message, prefix)
+	for _, before := range []string{": ", "; "} {
+		message = strings.ReplaceAll(message, before+prefix, before)
+	}
+	return message
+}
+
+// prefix begins every message of the program.
+const prefix = "lockstep: "

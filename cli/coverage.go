@@ -4,19 +4,21 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/cover"
+	"github.com/lockstep-go/lockstep/coverage"
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
 // meter makes the plan's runs measured, where that was asked for: how many nodes were
 // split, separated and isolated, and with operations given, which followed each other.
-func (c *runCmd) meter(plan *lockstep.Plan) (*cover.Meter, error) {
+func (c *runCmd) meter(plan *lockstep.Plan) (*coverage.Meter, error) {
 	if !c.Coverage {
-		if len(c.Operations) > 0 || c.CoverCrashes {
-			return nil, fmt.Errorf("--operations and --cover-crashes go with --coverage")
+		if len(c.Operations) > 0 || c.CoverCrashes || c.Story != "" {
+			return nil, fmt.Errorf("--operations, --story and --cover-crashes go with --coverage")
 		}
 		return nil, nil
 	}
@@ -28,17 +30,63 @@ func (c *runCmd) meter(plan *lockstep.Plan) (*cover.Meter, error) {
 	if err != nil {
 		return nil, err
 	}
-	meter, err := cover.NewMeter(watches...)
+	stories, err := c.stories(info, plan.Strategy)
 	if err != nil {
 		return nil, err
 	}
-	plan.Observers = []lockstep.Observer{&cover.Observer{Meter: meter, Operation: c.operation, Crashes: c.CoverCrashes}}
+	meter, err := coverage.NewMeter(append(watches, stories...)...)
+	if err != nil {
+		return nil, err
+	}
+	names := slices.Clone(c.Operations)
+	for _, w := range stories {
+		names = append(names, w.Aims[0].(cover.Story).Operations()...)
+	}
+	operation := func(text string) string { return nameOf(text, names) }
+	plan.Observers = []lockstep.Observer{&coverage.Observer{Meter: meter, Operation: operation, Crashes: c.CoverCrashes}}
 	return meter, nil
 }
 
-// operation is the first of the operations given whose name a request's text has in it.
-func (c *runCmd) operation(text string) string {
-	for _, name := range c.Operations {
+// stories are the stories that are measured: the one that was given, and that of a strategy
+// which tells one. Theory is there for the latter, if operations are no part of it or all are
+// named.
+func (c *runCmd) stories(info lockstep.Info, s lockstep.Strategy) ([]coverage.Watch, error) {
+	var watches []coverage.Watch
+	p, ok := s.(strategy.Partition)
+	if ok && p.Story != "" {
+		story, err := cover.ParseStory(p.Story)
+		if err != nil {
+			return nil, err
+		}
+		telling := cover.Telling{Nodes: info.Nodes, Balanced: p.Balanced, Operations: c.Operations, During: p.During}
+		watch, err := coverage.WatchStory(story, telling)
+		if err != nil || p.Seek || len(story.Operations()) > 0 && len(c.Operations) == 0 {
+			watch = coverage.Watch{Name: "the story " + story.String(), Aims: []cover.Aim{story}, Often: true}
+		}
+		watches = append(watches, watch)
+	}
+	if c.Story == "" {
+		return watches, nil
+	}
+	story, err := cover.ParseStory(c.Story)
+	if err != nil {
+		return nil, fmt.Errorf("--story: %w", err)
+	}
+	for _, role := range story.Roles() {
+		if !slices.Contains(info.Roles, role) {
+			return nil, fmt.Errorf("--story: %s has no role %q, its roles are: %s", info.Name, role, strings.Join(info.Roles, ", "))
+		}
+	}
+	name := "the story " + story.String()
+	if len(watches) > 0 && watches[0].Name == name {
+		return watches, nil
+	}
+	return append(watches, coverage.Watch{Name: name, Aims: []cover.Aim{story}, Often: true}), nil
+}
+
+// nameOf is the first of the operations that a request's text has in it, or the text itself.
+func nameOf(text string, operations []string) string {
+	for _, name := range operations {
 		if strings.Contains(text, name) {
 			return name
 		}
@@ -48,19 +96,19 @@ func (c *runCmd) operation(text string) string {
 
 // watchesFor lists what is measured on a system: the usual notions, that of a strategy
 // which makes partitions, every role in a minority, and pairs of operations.
-func watchesFor(info lockstep.Info, s lockstep.Strategy, operations []string) ([]cover.Watch, error) {
+func watchesFor(info lockstep.Info, s lockstep.Strategy, operations []string) ([]coverage.Watch, error) {
 	if info.Nodes < 2 {
 		return nil, fmt.Errorf("--coverage: %s has %d node, there is nothing to divide", info.Name, info.Nodes)
 	}
 	notions := []cover.Notion{cover.Split{K: 2}, cover.Separate{K: 1, L: 2}, cover.Isolate{}}
 	spaces := []cover.Space{cover.Uniform(info.Nodes, 2)}
-	if p, ok := s.(strategy.Partition); ok {
+	if p, ok := s.(strategy.Partition); ok && p.Story == "" {
 		if notion, space, err := p.Tested(info.Nodes); err == nil {
 			notions = append([]cover.Notion{notion}, notions...)
 			spaces = append([]cover.Space{space}, spaces...)
 		}
 	}
-	var watches []cover.Watch
+	var watches []coverage.Watch
 	seen := map[string]bool{}
 	for _, notion := range notions {
 		if seen[notion.String()] {
@@ -68,21 +116,22 @@ func watchesFor(info lockstep.Info, s lockstep.Strategy, operations []string) ([
 		}
 		seen[notion.String()] = true
 		for _, space := range spaces { // the first one that can cover a goal
-			if w, err := cover.WatchGoals(notion, space); err == nil {
+			if w, err := coverage.WatchGoals(notion, space); err == nil {
 				watches = append(watches, w)
 				break
 			}
 		}
 	}
 	for _, role := range info.Roles {
-		watches = append(watches, cover.Watch{Name: role + " in a minority", Aims: []cover.Aim{cover.RoleGoal{Kind: cover.Isolates, A: role}}})
+		watches = append(watches, coverage.Watch{Name: role + " in a minority", WhenMet: true, Aims: []cover.Aim{cover.RoleGoal{Kind: cover.Isolates, A: role}}})
 	}
+	watches = append(watches, coverage.WatchIrregular(info.Nodes)...)
 	if len(operations) > 0 {
 		var ops []cover.Op
 		for _, name := range operations {
 			ops = append(ops, cover.Op{Name: name})
 		}
-		w, err := cover.WatchSequences(2, ops...)
+		w, err := coverage.WatchSequences(2, ops...)
 		if err != nil {
 			return nil, err
 		}
@@ -92,9 +141,12 @@ func watchesFor(info lockstep.Info, s lockstep.Strategy, operations []string) ([
 }
 
 // writeCoverage writes a line for each reading.
-func writeCoverage(w io.Writer, readings []cover.Reading) {
+func writeCoverage(w io.Writer, readings []coverage.Reading) {
 	for _, r := range readings {
 		fmt.Fprintf(w, "coverage of %s: %d of %d (%.4g %%) in %d tests", r.Name, r.Covered, r.Goals, 100*r.Fraction, r.Tests)
+		if r.Hits > 0 {
+			fmt.Fprintf(w, ", hit in %d of %d runs", r.Hits, r.Runs)
+		}
 		if t := r.Theory; t != nil {
 			fmt.Fprintf(w, "; as many random ones: %.4g %% expected, all with probability at least %s (Theorem 3.1: %s)",
 				100*t.Fraction, roundedDown(t.Probability), roundedDown(t.Bound))

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/lockstep-go/lockstep"
 )
@@ -26,8 +27,9 @@ func (x *explored) here(e *Env) (*place, error) {
 	return &at, err
 }
 
-// plan is the plan of these flags, still without a strategy.
-func (x *explored) plan(at *place) (lockstep.Plan, error) {
+// plan is the plan of these flags, still without a strategy. The options given are those that
+// hold unless the flags say otherwise.
+func (x *explored) plan(at *place, options []string) (lockstep.Plan, error) {
 	settle := at.target.Settle
 	if x.Settle != nil {
 		settle = *x.Settle
@@ -44,7 +46,7 @@ func (x *explored) plan(at *place) (lockstep.Plan, error) {
 		pairs = append([]string{fmt.Sprintf("nodes=%d", *x.Nodes)}, pairs...)
 	}
 	var err error
-	plan.System, err = at.system(pairs)
+	plan.System, err = at.system(slices.Concat(options, pairs))
 	return plan, err
 }
 

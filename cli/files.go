@@ -39,6 +39,21 @@ func CheckOut(dir string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
+// CheckFiles reports before any work is done when the folder of a file that a flag names is
+// not there. Flags are given by name and value; an empty value is none.
+func CheckFiles(pairs ...string) error {
+	for i := 0; i+1 < len(pairs); i += 2 {
+		flag, file := pairs[i], pairs[i+1]
+		if file == "" {
+			continue
+		}
+		if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
+			return fmt.Errorf("--%s %s: there is no folder %s", flag, file, filepath.Dir(file))
+		}
+	}
+	return nil
+}
+
 // Keep shrinks, draws and stores a failing run. Where the trace cannot be stored, it goes to
 // the folder for temporary files or to standard error, so that what was found is not lost;
 // the failure is reported all the same.
@@ -55,11 +70,15 @@ func (e *Env) Keep(plan lockstep.Plan, found *trace.Trace, o keep.Options) (*kee
 // Replay is the command that replays a trace.
 func (e *Env) Replay(file string) string { return e.Self + " replay " + quoted(file) }
 
-// store stores a trace as it is.
-func (e *Env) store(dir string, t *trace.Trace) (string, error) {
-	file := filepath.Join(dir, keep.NameOf(t)+".trace")
+// store stores a trace as it is, under a name.
+func (e *Env) store(dir, name string, t *trace.Trace) (string, error) {
+	file := filepath.Join(dir, name+".trace")
 	t.Header.Tool = tool()
-	if err := keep.Trace(e.write, file, t); err != nil {
+	err := keep.MakeFolder(dir)
+	if err == nil {
+		err = keep.Trace(e.write, file, t)
+	}
+	if err != nil {
 		return e.rescue(t, err)
 	}
 	return file, nil

@@ -3,6 +3,8 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
 	"strings"
@@ -75,6 +77,14 @@ func TestFullDisk(t *testing.T) {
 		} else if saved, _ := filepath.Glob(filepath.Join(spare, "*.trace")); len(saved) == 0 || !strings.Contains(err.Error(), "instead") {
 			t.Errorf("saved %q, error %v", saved, err)
 		}
+	}
+}
+
+// The program's name stands before a message once, whatever it wraps.
+func TestOneLine(t *testing.T) {
+	err := errors.Join(fmt.Errorf("x.trace: %w", errors.New("lockstep: no such\nthing")), errors.New("lockstep: nor that"))
+	if got := oneLine(err); got != "x.trace: no such; thing; nor that" {
+		t.Errorf("%q", got)
 	}
 }
 

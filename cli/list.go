@@ -23,6 +23,17 @@ type listed struct {
 	Linked   bool            `json:"linked"`             // part of this program, else built on demand
 	Library  string          `json:"library,omitempty"`  // what comes in versions
 	Versions []string        `json:"versions,omitempty"` // known to work
+	// Scenarios are those that --scenario takes, and Seen is what scenarios and specs see of a
+	// run; both only where one target is asked for.
+	Scenarios []guideline `json:"scenarios,omitempty"`
+	Seen      *view       `json:"seen,omitempty"`
+}
+
+// guideline is a scenario as list shows it.
+type guideline struct {
+	Name string   `json:"name"`
+	Help string   `json:"help"`
+	Set  []string `json:"set,omitempty"`
 }
 
 // Help is the longer help.
@@ -53,6 +64,11 @@ func (c *listCmd) Run(e *Env) error {
 			all.Targets = only(e.app.list(), at.target.Name)
 		} else if t := all.Targets; len(t) == 1 && !t[0].Linked {
 			return e.handOver(e.app.program(c.Name), "")
+		}
+	}
+	if c.Name != "" && len(all.Targets) == 1 {
+		if err := e.detail(&all.Targets[0]); err != nil {
+			return err
 		}
 	}
 	if c.JSON {
@@ -103,5 +119,6 @@ func writeListed(w io.Writer, list []listed) {
 		for _, o := range l.Options {
 			fmt.Fprintf(w, "      %-14s %s (%s)\n", o.Key, o.Help, o.Default)
 		}
+		l.writeDetail(w)
 	}
 }

@@ -10,18 +10,22 @@ import (
 
 // planCmd answers how many tests are enough.
 type planCmd struct {
-	Notion     string  `arg:"" enum:"split,separate,isolate,sequence" help:"split (k nodes apart), separate (k nodes from l others), isolate (a minority), sequence (k operations in a row)."`
-	Nodes      int     `required:"" placeholder:"N" help:"Number of nodes."`
-	K          int     `placeholder:"K" help:"Nodes to split (2), nodes on one side (1), or length of the sequence (1)."`
-	L          int     `placeholder:"L" help:"Nodes on the other side when separating (1)."`
-	Balanced   bool    `help:"Partitions whose sides differ by at most one node."`
-	Bridge     int     `placeholder:"B" help:"Nodes that see both sides."`
-	Operations int     `placeholder:"N" help:"Different operations, for sequences; 0 is three for each node."`
-	Targets    int     `placeholder:"N" help:"Sequences of which one is to occur; 0 is 1."`
-	Confidence float64 `placeholder:"C" xor:"question" help:"Wanted probability, in (0,1): how many tests?"`
-	Tests      int     `placeholder:"T" xor:"question" help:"Number of tests: what is reached?"`
-	SVG        string  `name:"svg" placeholder:"FILE" help:"Draw the probability over the number of tests."`
-	JSON       bool    `name:"json" help:"Print one JSON object."`
+	Notion     string   `arg:"" enum:"split,separate,isolate,sequence,story" help:"split (k nodes apart), separate (k nodes from l others), isolate (a minority), sequence (k operations in a row), story (scenes one after the other)."`
+	Nodes      int      `required:"" placeholder:"N" help:"Number of nodes."`
+	K          int      `placeholder:"K" help:"Nodes to split (2), nodes on one side (1), or length of the sequence (1)."`
+	L          int      `placeholder:"L" help:"Nodes on the other side when separating (1)."`
+	Balanced   bool     `help:"Partitions whose sides differ by at most one node."`
+	Bridge     int      `placeholder:"B" help:"Nodes that see both sides."`
+	Operations int      `placeholder:"N" help:"Different operations, for sequences; 0 is three for each node."`
+	Targets    int      `placeholder:"N" help:"Sequences of which one is to occur; 0 is 1."`
+	Story      string   `placeholder:"STORY" help:"Scenes of a story, e.g. '2|2 then 1|3' or 'leader(minority)|*: write@2; read@1'."`
+	Role       []string `sep:"none" placeholder:"NAME=NODES" help:"Who plays a role of the story, e.g. mesos=2+3; otherwise one node of its own."`
+	Op         []string `sep:"none" placeholder:"NAME" help:"Operations that are drawn in a story; otherwise those that it names."`
+	During     int      `placeholder:"N" help:"Operations drawn under each scene; 0 is as many as it wants."`
+	Confidence float64  `placeholder:"C" xor:"question" help:"Wanted probability, in (0,1): how many tests?"`
+	Tests      int      `placeholder:"T" xor:"question" help:"Number of tests: what is reached?"`
+	SVG        string   `name:"svg" placeholder:"FILE" help:"Draw the probability over the number of tests."`
+	JSON       bool     `name:"json" help:"Print one JSON object."`
 }
 
 // Help is the longer help.
@@ -30,7 +34,8 @@ func (planCmd) Help() string {
   lockstep plan split --nodes 5 --k 2 --confidence 0.95
   lockstep plan separate --nodes 5 --k 2 --l 2 --tests 40
   lockstep plan isolate --nodes 5 --balanced --confidence 0.86 --json
-  lockstep plan sequence --nodes 5 --k 1 --confidence 0.8 --svg sequence.svg`
+  lockstep plan sequence --nodes 5 --k 1 --confidence 0.8 --svg sequence.svg
+  lockstep plan story --nodes 4 --story 'leader+zookeeper(2)|2 then leader(1)|*' --confidence 0.8`
 }
 
 // Run answers.
@@ -40,6 +45,9 @@ func (c *planCmd) Run(e *Env) error {
 	}
 	params := cover.Params{Notion: c.Notion, Nodes: c.Nodes, K: c.K, L: c.L, Balanced: c.Balanced, Bridge: c.Bridge,
 		Operations: c.Operations, Targets: c.Targets, Confidence: c.Confidence, Tests: c.Tests}
+	if err := c.tell(&params); err != nil {
+		return err
+	}
 	answer, err := cover.Plan(params)
 	if err != nil {
 		return err
@@ -58,6 +66,27 @@ func (c *planCmd) Run(e *Env) error {
 	}
 	_, err = fmt.Fprint(e.Out, answer)
 	return err
+}
+
+// tell reads the story and its roles.
+func (c *planCmd) tell(params *cover.Params) (err error) {
+	if (c.Story == "") == (c.Notion == "story") {
+		return errors.New("--story goes with plan story, and plan story needs it")
+	}
+	if c.Story != "" {
+		if params.Story, err = cover.ParseStory(c.Story); err != nil {
+			return err
+		}
+	}
+	for _, text := range c.Role {
+		role, err := cover.ParseRole(text)
+		if err != nil {
+			return err
+		}
+		params.Roles = append(params.Roles, role)
+	}
+	params.Ops, params.During = c.Op, c.During
+	return nil
 }
 
 // curvePoints is how many points a curve has at most.

@@ -13,6 +13,7 @@ import (
 	"github.com/lockstep-go/lockstep/shrink"
 	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/trace"
+	"github.com/lockstep-go/lockstep/watchdog"
 )
 
 // recorded is the trace that a command is about, and the program that knows its target.
@@ -63,7 +64,11 @@ func (r *recorded) plan(t *trace.Trace, at *place) (lockstep.Plan, error) {
 	if at.build != "" {
 		s = named{s, at.build}
 	}
-	return lockstep.Plan{System: s, Spec: at.target.Spec}, nil
+	plan := lockstep.Plan{System: s, Spec: at.target.Spec, Watch: watchdog.After(watchdog.Default)}
+	if guide, err := at.target.Scenario(t.Header.Scenario); err == nil { // it judges, too
+		plan.Scenario = guide.Build()
+	}
+	return plan, nil
 }
 
 func orUnnamed(build string) string {
@@ -176,6 +181,9 @@ func (c *shrinkCmd) Run(e *Env) error {
 	t, plan, err := c.open(e)
 	if err != nil {
 		return err
+	}
+	if f := t.Outcome.Finding; f != nil && f.Property == lockstep.Hang {
+		return fmt.Errorf("%s: the run hangs, and so would its repetitions: it cannot be shrunk", c.Trace)
 	}
 	small, err := shrink.Run(e.Ctx, plan, t, shrink.Options{Tries: c.Tries})
 	if err != nil {

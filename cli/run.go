@@ -14,18 +14,22 @@ import (
 	"github.com/lockstep-go/lockstep/keep"
 	"github.com/lockstep-go/lockstep/report/campaign"
 	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/watchdog"
 )
 
 type runCmd struct {
 	explored
-	Strategy     string        `default:"uniform" placeholder:"S" help:"How to choose steps: name:key=value,... (${default})."`
+	Strategy     string        `placeholder:"S" help:"How to choose steps: name:key=value,... (uniform; with a scenario pctcp)."`
+	Scenario     string        `placeholder:"NAME" help:"Guide the runs by one of the target's scenarios, and store one of them with its explanation; lockstep list TARGET names them."`
 	Runs         int           `placeholder:"N" help:"Number of runs; 10000 unless there is a time limit."`
 	For          time.Duration `placeholder:"30s" help:"Stop after this time."`
+	Patience     time.Duration `default:"30s" placeholder:"30s" help:"A step that takes longer hangs, which is a finding (${default}); 0 waits for ever."`
 	KeepGoing    bool          `help:"Continue after a finding."`
 	NoShrink     bool          `help:"Keep the first finding as it was found."`
 	Closure      bool          `help:"Count how often late messages change a state, by type."`
 	Coverage     bool          `help:"Measure which partitions the runs had, and what the theorems promise for as many."`
 	Operations   []string      `placeholder:"OP,OP" help:"With --coverage: words in requests; pairs of these operations are measured, too."`
+	Story        string        `placeholder:"STORY" help:"With --coverage: a story to be measured, too, e.g. '2|2 then 1|3'."`
 	CoverCrashes bool          `help:"With --coverage: count a crashed node as cut off."`
 	Report       string        `placeholder:"FILE" help:"Write the campaign as an HTML page."`
 	JUnit        string        `name:"junit" placeholder:"FILE" help:"Write the campaign as JUnit XML."`
@@ -48,6 +52,7 @@ Examples:
   lockstep run smr --set requests=4 --strategy walk:crash=1,restart=1 --for 30s --workers 2
   lockstep run etcdraft --set version=v3.6.0 --strategy pos
   lockstep run ./cmd/check --strategy walk
+  lockstep run etcdraft --scenario ReVote --runs 100
   lockstep run register --strategy partition:notion=isolate,balanced=true --runs 50 --keep-going --coverage`
 }
 
@@ -57,15 +62,22 @@ func (c *runCmd) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
-	plan, err := c.plan(at)
+	guide, err := c.guide(at)
 	if err != nil {
 		return err
+	}
+	plan, err := c.plan(at, guide.Set)
+	if err != nil {
+		return err
+	}
+	if guide.Build != nil {
+		plan.Scenario = guide.Build()
 	}
 	meter, err := c.meter(&plan)
 	if err != nil {
 		return err
 	}
-	if err := CheckOut(c.Out); err != nil {
+	if err := errors.Join(CheckOut(c.Out), CheckFiles("report", c.Report, "junit", c.JUnit)); err != nil {
 		return err
 	}
 	sum, err := c.explore(e, plan)
@@ -73,7 +85,7 @@ func (c *runCmd) Run(e *Env) error {
 		return err
 	}
 	plan.Observers = nil
-	failed := errors.Join(c.keep(e, plan, sum), c.measure(e, plan, sum))
+	failed := errors.Join(c.keep(e, plan, sum), c.measure(e, plan, sum), c.retell(e, plan, sum))
 	if meter != nil {
 		sum.Coverage = meter.Read()
 	}
@@ -142,7 +154,7 @@ func addSample(curve []campaign.Sample, r *lockstep.Result, elapsed time.Duratio
 
 // measure counts late messages where that was asked for.
 func (c *runCmd) measure(e *Env, plan lockstep.Plan, sum *campaign.Campaign) error {
-	if !c.Closure {
+	if f := sum.Result.First(); !c.Closure || f != nil && f.Finding.Property == lockstep.Hang {
 		return nil
 	}
 	m, err := closure.Measure(e.Ctx, plan, max(sum.Result.Runs, 1))
@@ -171,15 +183,17 @@ func (c *runCmd) files(e *Env, sum *campaign.Campaign) error {
 	return failed
 }
 
-// plan makes the plan that the flags describe.
-func (c *runCmd) plan(at *place) (lockstep.Plan, error) {
-	if err := notNegative("runs", int64(c.Runs), "for", int64(c.For)); err != nil {
+// plan makes the plan that the flags describe, with the options that a scenario needs unless
+// the flags say otherwise.
+func (c *runCmd) plan(at *place, needs []string) (lockstep.Plan, error) {
+	if err := notNegative("runs", int64(c.Runs), "for", int64(c.For), "patience", int64(c.Patience)); err != nil {
 		return lockstep.Plan{}, err
 	}
-	plan, err := c.explored.plan(at)
+	plan, err := c.explored.plan(at, needs)
 	if err != nil {
 		return plan, err
 	}
+	plan.Watch = watchdog.After(c.Patience)
 	plan.Strategy, err = strategy.Parse(c.Strategy)
 	plan.Runs, plan.KeepGoing, plan.Distinct = c.Runs, c.KeepGoing, c.Report != ""
 	switch {
@@ -193,7 +207,11 @@ func (c *runCmd) plan(at *place) (lockstep.Plan, error) {
 
 // again is the command line that makes the campaign again.
 func (c *runCmd) again() string {
-	words := append([]string{"lockstep run", quoted(c.Target), "--strategy", quoted(c.Strategy)}, c.words()...)
+	words := []string{"lockstep run", quoted(c.Target), "--strategy", quoted(c.Strategy)}
+	if c.Scenario != "" {
+		words = append(words, "--scenario", quoted(c.Scenario))
+	}
+	words = append(words, c.words()...)
 	if c.Runs > 0 {
 		words = append(words, fmt.Sprintf("--runs %d", c.Runs))
 	}
@@ -216,7 +234,7 @@ func (c *runCmd) keep(e *Env, plan lockstep.Plan, sum *campaign.Campaign) error 
 		if i == 0 {
 			file, err = c.keepFirst(e, plan, f, sum)
 		} else {
-			file, err = e.store(c.Out, f.Trace)
+			file, err = e.store(c.Out, keep.NameOfRun(f.Trace, f.Run), f.Trace)
 		}
 		failed = errors.Join(failed, err)
 		sum.Traces = append(sum.Traces, file)
@@ -229,9 +247,9 @@ func (c *runCmd) keep(e *Env, plan lockstep.Plan, sum *campaign.Campaign) error 
 // keepFirst shrinks, draws and stores the first finding, which the result then has in its
 // smaller form.
 func (c *runCmd) keepFirst(e *Env, plan lockstep.Plan, f *lockstep.Found, sum *campaign.Campaign) (string, error) {
-	k, err := e.Keep(plan, f.Trace, keep.Options{Dir: c.Out, Found: true, NoShrink: c.NoShrink || f.Flaky != ""})
+	k, err := e.Keep(plan, f.Trace, keep.Options{Dir: c.Out, Name: keep.NameOfRun(f.Trace, f.Run), Found: true, NoShrink: c.NoShrink || f.Flaky != ""})
 	if k.NotShrunk != nil {
-		fmt.Fprintln(e.Err, "lockstep: not shrunk:", joinLines(k.NotShrunk.Error()))
+		fmt.Fprintln(e.Err, "lockstep: not shrunk:", unprefixed(joinLines(k.NotShrunk.Error())))
 	}
 	if k.Shrunk != nil {
 		sum.Shrunk = fmt.Sprintf("from %s to %s in %d tries", k.Shrunk.Was, k.Shrunk.Is, k.Shrunk.Tries)
@@ -258,6 +276,7 @@ func (c *runCmd) print(e *Env, sum *campaign.Campaign) error {
 	if err := sum.Write(e.Out, options(e.Out).Color); err != nil {
 		return err
 	}
+	c.writeGuided(e.Out, sum.Result)
 	writeCoverage(e.Out, sum.Coverage)
 	return nil
 }

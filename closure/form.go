@@ -8,6 +8,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/replay"
+	"github.com/lockstep-go/lockstep/rounds"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -67,10 +68,10 @@ func (b *Break) String() string {
 // compared where the node has taken the same steps in both runs. A message that arrived
 // after its round and changed a state breaks the rounds, whatever it changed.
 //
-// A run that is in rounds already is its own form. An error means that the run could not
+// A run in rounds whose deliveries all keep to them is its own form. An error means that the run could not
 // be repeated, or that the context ended.
 func Form(ctx context.Context, plan lockstep.Plan, t *trace.Trace) (*Result, error) {
-	if len(t.Rounds) > 0 {
+	if len(t.Rounds) > 0 && rounds.Check(t) == nil {
 		return &Result{Trace: t}, nil
 	}
 	if plan.System == nil {

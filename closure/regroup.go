@@ -43,6 +43,7 @@ func (r *regroup) Fit(info lockstep.Info) (lockstep.Terms, error) {
 func (r *regroup) New(info lockstep.Info) lockstep.Scheduler {
 	r.scheduler = &regrouper{regroup: r, all: trace.AllNodes(info.Nodes)}
 	r.scheduler.driver = rounds.New(info, len(r.layout.rounds), r.scheduler)
+	r.scheduler.driver.Loosely(true)
 	return r.scheduler
 }
 

@@ -190,10 +190,10 @@ func ExampleStrategies() {
 	// Output:
 	// smr-bug: 10 campaigns of at most 500 runs with each strategy, seed 1, intervals with confidence 0.95
 	//
-	// strategy                                 found  nothing  runs to first (median)  hits per run               steps per run
-	// uniform:period=4,isolations=4,rounds=16  10     0        52 [11, 235]            0.0083 [0.0039, 0.014]     50
-	// pos:steps=100                            10     0        13 [4, 34]              0.059 [0.029, 0.099]       118
-	// baseline:drop=0.5,steps=100              1      9        >500 [>500, >500]       0.00021 [1.2e-05, 0.0012]  28
+	// strategy                        found  nothing  runs to first (median)  hits per run               steps per run
+	// uniform:isolations=4,rounds=16  10     0        52 [11, 235]            0.0083 [0.0039, 0.014]     50
+	// pos:steps=100                   10     0        13 [4, 34]              0.059 [0.029, 0.099]       118
+	// baseline:drop=0.5,steps=100     1      9        >500 [>500, >500]       0.00021 [1.2e-05, 0.0012]  28
 }
 
 func ExampleProfileOf() {
@@ -209,7 +209,7 @@ func ExampleProfileOf() {
 	// Output:
 	// | strategy | runs | rounds | with quorum | phases | with quorum | messages | steps | buggy | share of buggy runs (95%) |
 	// |---|--:|--:|--:|--:|--:|--:|--:|--:|---|
-	// | `uniform:period=4,isolations=4,rounds=16` | 1000 | 16.00 | 14.25 | 4.00 | 2.27 | 37.56 | 50.4 | 5 | 0.0016 to 0.0116 |
+	// | `uniform:isolations=4,rounds=16` | 1000 | 16.00 | 14.25 | 4.00 | 2.27 | 37.56 | 50.4 | 5 | 0.0016 to 0.0116 |
 }
 
 func ExampleShare() {

@@ -39,28 +39,6 @@ func BenchmarkDraw(b *testing.B) {
 	}
 }
 
-// BenchmarkMeter adds a run of one stage and reports how many times as long that
-// takes as drawing its partition.
-func BenchmarkMeter(b *testing.B) {
-	space := cover.Uniform(7, 2)
-	watches := []cover.Watch{
-		must(cover.WatchGoals(cover.Split{K: 2}, space)),
-		must(cover.WatchGoals(cover.Separate{K: 1, L: 2}, space)),
-		must(cover.WatchGoals(cover.Isolate{}, space)),
-	}
-	sampler, rng := must(cover.NewSampler(space)), seeded(1)
-	meter := must(cover.NewMeter(watches...))
-	for b.Loop() {
-		meter.Add([]cover.Stage{{Partition: sampler.Draw(rng)}})
-	}
-	added, start := b.Elapsed(), time.Now()
-	for range b.N {
-		sampler.Draw(rng)
-	}
-	b.ReportMetric(float64(b.N)/added.Seconds(), "runs/s")
-	b.ReportMetric(added.Seconds()/time.Since(start).Seconds(), "x-drawing")
-}
-
 // BenchmarkPlan answers the question of the documentation.
 func BenchmarkPlan(b *testing.B) {
 	for b.Loop() {

@@ -62,6 +62,14 @@ func coveringSides(notion Notion, space Space, nodes int) *big.Rat {
 	return share.Mul(share, new(big.Rat).SetInt(space.countSides(nodes)))
 }
 
+// Check refuses what is no chance: probabilities outside (0,1], fewer than one goal.
+func (c Chance) Check() error {
+	if err := checkChance(c.P, c.Goals); err != nil {
+		return err
+	}
+	return checkChance(c.Bound, c.Goals)
+}
+
 // Combine is the chance of a goal with several parts that are drawn independently:
 // a partition and the operations under it, or two partitions one after the other
 // (Examples 4.13 and 4.21). Probabilities and numbers of goals multiply. Where the
@@ -69,10 +77,8 @@ func coveringSides(notion Notion, space Space, nodes int) *big.Rat {
 func Combine(parts ...Chance) (Chance, error) {
 	all := Chance{P: big.NewRat(1, 1), Bound: big.NewRat(1, 1), Goals: big.NewInt(1)}
 	for i, part := range parts {
-		for _, p := range []*big.Rat{part.P, part.Bound} {
-			if err := checkChance(p, part.Goals); err != nil {
-				return Chance{}, err
-			}
+		if err := part.Check(); err != nil {
+			return Chance{}, err
 		}
 		all.P.Mul(all.P, part.P)
 		all.Bound.Mul(all.Bound, part.Bound)

@@ -1,5 +1,6 @@
 // Package cover answers how many random tests of a partitioned network are
-// enough, and counts what the tests that were run have really covered.
+// enough. It is mathematics: what runs have really covered is counted by package
+// coverage, which feeds on the engine, and this package imports nothing of it.
 //
 // The source is R. Majumdar and F. Niksic, "Why Is Random Testing Effective for
 // Partition Tolerance Bugs?", Proc. ACM Program. Lang. 2 (POPL), article 46,
@@ -9,20 +10,20 @@
 // The package has five layers, each usable without those above it:
 //
 //   - Values: a [Set] of nodes, a [Partition] of the nodes 1..n, a [Space] of
-//     partitions from which tests are drawn by a [Sampler].
+//     partitions from which tests are drawn by a [Sampler]. [Links] say who hears whom
+//     where that may be no partition.
 //   - Goals: a [Notion] ([Split], [Separate], [Isolate]) names all its goals; a
 //     [Goal] says which partitions cover it. A [Sequence] of operations, a
-//     [RoleGoal] and a [Story] (partitions with operations between them) are goals
-//     of whole runs.
+//     [RoleGoal] and a [Story] (partitions one after the other, with operations under and
+//     between them) are goals of whole runs: each is an [Aim].
 //   - Theorems: [ChanceOf] is the probability that one random test covers one goal,
-//     exact and as the paper bounds it. A [Guarantee] turns it into the number of
-//     tests that are enough, and back: [Rule] as the paper states it, [Union] with
-//     exact arithmetic in place of the paper's last estimate, [Exact] with no
-//     estimate at all where that can be computed.
+//     exact and as the paper bounds it; [Story.Chance] is that of a story. A [Guarantee]
+//     turns it into the number of tests that are enough, and back: [Rule] as the paper
+//     states it, [Union] with exact arithmetic in place of the paper's last estimate,
+//     [Exact] with no estimate at all where that can be computed.
 //   - Families: [Binary], [InTurn], [Dense], [Greedy] and [Smallest] build sets of
 //     partitions that cover every goal, [Check] proves that they do.
-//   - Use: [Plan] answers a question asked by parameters, a [Meter] is fed what each
-//     run of a campaign did.
+//   - Use: [Plan] answers a question asked by parameters.
 //
 // Nothing here reads a clock, starts a goroutine or depends on the order of a map;
 // random numbers come from a generator that the caller seeds. No input makes the

@@ -285,10 +285,7 @@ func ExampleLower() {
 }
 
 func ExampleStory() {
-	stale := cover.Story{{
-		Role: cover.RoleGoal{Kind: cover.Isolates, A: "leader"},
-		Ops:  []cover.Want{{Name: "write", Side: cover.Outside}, {Name: "read", Side: cover.Inside}},
-	}}
+	stale, _ := cover.ParseStory("leader(minority)|*: write@2; read@1")
 	p, _ := cover.ParsePartition("1,4|2,3,5")
 	leader, _ := cover.SetOf(4)
 	run := []cover.Stage{{
@@ -296,11 +293,51 @@ func ExampleStory() {
 		Ops:       []cover.Op{{Name: "write", Node: 3}, {Name: "read", Node: 1}},
 		Roles:     []cover.Role{{Name: "leader", Nodes: leader}},
 	}}
-	fmt.Println(stale)
 	fmt.Println(stale.In(run), stale.Tests(run))
+	// Five nodes in balanced parts, two operations, each of read, write and write 0.
+	chance, _ := stale.Chance(cover.Telling{Nodes: 5, Balanced: true, Operations: []string{"read", "write", "write 0"}})
+	fmt.Println(chance.P) // Example 4.21 of the paper has either write, and twice the chance
 	// Output:
-	// isolate leader in a minority, write outside, read inside
 	// true 1
+	// 4/375
+}
+
+func ExampleParseStory() {
+	kafka, err := cover.ParseStory("leader+zookeeper(2)|*(2): write then leader(1)|*: write@2")
+	fmt.Println(kafka, err)
+	chance, err := kafka.Chance(cover.Telling{Nodes: 4})
+	fmt.Println(chance.P, err)
+	_, err = cover.ParseStory("2|2, then 1|3")
+	fmt.Println(err)
+	// Output:
+	// leader+zookeeper(2)|2: write then leader(1)|*: write@2 <nil>
+	// 1/16 <nil>
+	// story = "2|2, then 1|3": want no comma: sides are separated by |, operations by ;
+}
+
+func ExampleParseRole() {
+	fmt.Println(cover.ParseRole("mesos=2+3+4"))
+	// Output: {mesos {2,3,4}} <nil>
+}
+
+func ExampleStory_Spaces() {
+	story, _ := cover.ParseStory("2|2 then 1|3 then healed")
+	spaces, err := story.Spaces(4, false)
+	fmt.Println(spaces, err)
+	// Output: [2-partitions of 4 nodes with sides of 2 and 2 2-partitions of 4 nodes with sides of 1 and 3 1-partitions of 4 nodes] <nil>
+}
+
+func ExampleLinks_Partition() {
+	links, _ := cover.AllLinks(4)
+	one, _ := cover.SetOf(1)
+	others, _ := cover.SetOf(2, 3)
+	links.Cut(one, others)
+	fmt.Println(links.Partition())
+	links.Cut(others, one)
+	fmt.Println(links.Partition()) // node 4 is connected to both sides
+	// Output:
+	//  cut one way
+	// 1,4|2,3,4 divided
 }
 
 func ExampleSequence() {
@@ -309,32 +346,6 @@ func ExampleSequence() {
 	s := cover.Sequence{{Name: "write"}, {Name: "read", Node: 3}}
 	fmt.Printf("%v: %v\n", s, s.In(run))
 	// Output: write, read at 3: true
-}
-
-func ExampleMeter() {
-	space := cover.Balanced(5, 2)
-	isolate, _ := cover.WatchGoals(cover.Isolate{}, space)
-	pairs, _ := cover.WatchSequences(2, cover.Op{Name: "read"}, cover.Op{Name: "write"})
-	meter, _ := cover.NewMeter(isolate, pairs)
-	for _, text := range []string{"1,2|3,4,5", "1,2|3,4,5", "3,4|1,2,5"} {
-		p, _ := cover.ParsePartition(text)
-		meter.Add([]cover.Stage{{Partition: p, Ops: []cover.Op{{"write", 1}, {"read", 3}}}})
-	}
-	for _, r := range meter.Read() {
-		fmt.Printf("%s: %d of %d goals by %d tests (expected %.2f of them)\n", r.Name, r.Covered, r.Goals, r.Tests, r.Theory.Fraction)
-		for _, point := range r.Curve {
-			fmt.Printf("  run %d: %d\n", point.Run, point.Covered)
-		}
-	}
-	fmt.Println(meter.Missing("minority isolation"))
-	// Output:
-	// minority isolation: 4 of 5 goals by 3 tests (expected 0.78 of them)
-	//   run 1: 2
-	//   run 3: 4
-	// sequences of 2 operations: 1 of 4 goals by 3 tests (expected 0.58 of them)
-	//   run 1: 1
-	//   run 3: 1
-	// [isolate {5} in a minority]
 }
 
 func ExamplePlan() {
@@ -387,4 +398,15 @@ func ExampleParams_Tested() {
 	// Output:
 	// (2,2)-separation by 2-partitions of 6 nodes with sides of 3 and 3 <nil>
 	// notion = sequence: want split, separate or isolate
+}
+
+func ExampleStory_Roles() {
+	story, _ := cover.ParseStory("leader+zookeeper|*: write then leader|*: write@2; read")
+	fmt.Println(story.Roles(), story.Operations(), story.Check())
+	p, _ := cover.ParsePartition("1,2|3,4")
+	plays := func(role string) cover.Set { return map[string]cover.Set{"leader": 1, "zookeeper": 2}[role] }
+	fmt.Println(story[0].Covers(p, plays))
+	// Output:
+	// [leader zookeeper] [write read] <nil>
+	// true
 }

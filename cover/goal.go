@@ -45,6 +45,39 @@ func (g Goal) CoveredBy(p Partition) bool {
 	return true
 }
 
+// possible tells whether some partition with as many sides and as large a bridge as this one
+// covers the goal.
+func (g Goal) possible(p Partition) bool {
+	sides, bridge := p.Len(), p.Bridge().Len()
+	free := p.Nodes() - bridge
+	named := g.A | g.B | g.Bridge
+	if named&^firstNodes(max(p.Nodes(), 1)) != 0 || g.Bridge.Len() > bridge || (g.A|g.B)&g.Bridge != 0 || (g.A|g.B).Len() > free {
+		return false
+	}
+	switch g.Kind {
+	case Splits:
+		return g.A != 0 && g.A.Len() <= sides
+	case Separates:
+		return g.A != 0 && g.B != 0 && g.A&g.B == 0 && sides >= 2 && free-g.A.Len()-g.B.Len() >= sides-2
+	case Isolates:
+		return g.A != 0 && g.A.Len() <= minorities(free, sides)
+	}
+	return true
+}
+
+// minorities is how many of the nodes can be on sides with less than half of them.
+func minorities(nodes, sides int) int {
+	switch {
+	case sides < 2:
+		return 0
+	case 2*((nodes+sides-1)/sides) < nodes: // all sides, if they are alike
+		return nodes
+	case sides == 2: // the other side has more than half
+		return (nodes - 1) / 2
+	}
+	return nodes / 2 // the others of a side with half of the nodes or, rounded up, more
+}
+
 // splits tells whether the nodes are all on different sides.
 func (p Partition) splits(nodes Set) bool {
 	var seen Set

@@ -203,8 +203,6 @@ func TestRefused(t *testing.T) {
 		{"nodes = 1: want 2 to 64", errOf(cover.Remark46(1))},
 		{"notion = minority isolation: want Split or Separate", errOf(cover.Dense(cover.Isolate{}, space))},
 		{"budget = 0: want 1 to 2147483647", errOf(cover.Smallest(cover.Isolate{}, space, 0))},
-		{"aims of empty = 0: want at least 1", errOf(cover.NewMeter(cover.Watch{Name: "empty"}))},
-		{"number of sequences = 10000000: want at most 1048576 to list them", errOf(cover.WatchSequences(7, make([]cover.Op, 10)...))},
 	} {
 		var wrong *cover.RangeError
 		if !errors.As(c.err, &wrong) || c.err.Error() != c.want {

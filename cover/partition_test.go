@@ -4,10 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"testing"
-
+	"go/parser"
+	"go/token"
+	"path/filepath"
 	"pgregory.net/rapid"
+	"slices"
+	"strings"
+	"testing"
 
 	"github.com/lockstep-go/lockstep/cover"
 )
@@ -117,6 +120,22 @@ func TestSetString(t *testing.T) {
 	}{{nil, "{}"}, {[]int{64}, "{64}"}, {[]int{4, 1, 4}, "{1,4}"}} {
 		if have := fmt.Sprint(must(cover.SetOf(c.nodes...))); have != c.want {
 			t.Errorf("%v is written %s, want %s", c.nodes, have, c.want)
+		}
+	}
+}
+
+// TestKnowsNoEngine keeps the mathematics apart: beside the standard library the package
+// imports only more mathematics.
+func TestKnowsNoEngine(t *testing.T) {
+	for _, path := range must(filepath.Glob("*.go")) {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file := must(parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly))
+		for _, i := range file.Imports {
+			if strings.Contains(i.Path.Value, ".") && !strings.HasSuffix(i.Path.Value, `/internal/exact"`) {
+				t.Errorf("%s imports %s", path, i.Path.Value)
+			}
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 // Params is a question for Plan: how many random tests cover all goals with a
 // given confidence, or what a given number of tests has reached.
 type Params struct {
-	// Notion is "split", "separate", "isolate" or "sequence".
+	// Notion is "split", "separate", "isolate", "sequence" or "story".
 	Notion string
 	// Nodes is the number of nodes, 1 to MaxNodes.
 	Nodes int
@@ -32,6 +32,11 @@ type Params struct {
 	Operations int
 	// Targets is the number of target sequences, one of which is to occur; 0 means 1.
 	Targets int
+	// Story is the story, with the Roles, Ops and During of its Telling.
+	Story  Story
+	Roles  []Role
+	Ops    []string
+	During int
 	// Confidence within (0,1) asks for the number of tests. Just one of Confidence
 	// and Tests is set.
 	Confidence float64
@@ -52,6 +57,8 @@ type Answer struct {
 	L          int    `json:"l,omitempty"`
 	Operations int    `json:"operations,omitempty"`
 	Targets    int    `json:"targets,omitempty"`
+	// Story is the story in words.
+	Story string `json:"story,omitempty"`
 	// Space is what one test is drawn from, in words.
 	Space string `json:"space"`
 	// Goals is the number of goals as the paper counts them: ordered pairs of sets
@@ -95,7 +102,7 @@ func Plan(p Params) (Answer, error) {
 	}
 	a := Answer{
 		Notion: p.Notion, Nodes: p.Nodes, K: q.k, L: q.l, Space: q.space, Confidence: p.Confidence,
-		Operations: q.sequences.Operations, Targets: q.sequences.Targets,
+		Operations: q.sequences.Operations, Targets: q.sequences.Targets, Story: p.Story.String(),
 		Goals: q.chance.Goals, PBoundSource: q.chance.Source,
 		PExact: ratFloat(q.chance.P), PExactFraction: q.chance.P.RatString(),
 		PBound: ratFloat(q.chance.Bound), PBoundFraction: q.chance.Bound.RatString(),
@@ -205,6 +212,9 @@ func (p Params) question() (question, error) {
 	if p.Notion == "sequence" {
 		return p.sequenceQuestion()
 	}
+	if p.Notion == "story" {
+		return p.storyQuestion()
+	}
 	notion, space := p.notion()
 	chance, err := ChanceOf(notion, space)
 	if err != nil {
@@ -239,7 +249,7 @@ func (p Params) Tested() (Notion, Space, error) {
 	if err := p.check(); err != nil {
 		return nil, Space{}, err
 	}
-	if p.Notion == "sequence" {
+	if p.Notion == "sequence" || p.Notion == "story" {
 		return nil, Space{}, &RangeError{"notion", p.Notion, "split, separate or isolate"}
 	}
 	notion, space := p.notion()
@@ -295,6 +305,29 @@ func (p Params) sequenceQuestion() (question, error) {
 	return q, nil
 }
 
+func (p Params) storyQuestion() (question, error) {
+	telling := Telling{Nodes: p.Nodes, Balanced: p.Balanced, Roles: p.Roles, Operations: p.Ops, During: p.During}
+	chance, err := p.Story.Chance(telling)
+	if err != nil {
+		return question{}, err
+	}
+	spaces, err := p.Story.Spaces(p.Nodes, p.Balanced)
+	if err != nil {
+		return question{}, err
+	}
+	texts := make([]string, len(spaces))
+	for i, space := range spaces {
+		if texts[i] = space.String(); space.Blocks == 1 {
+			texts[i] = "the whole network"
+		}
+	}
+	q := question{space: strings.Join(texts, ", then "), chance: chance, union: chance.Union()}
+	q.exact = q.union // there is one goal
+	q.family = func() (Family, error) { return Family{}, nil }
+	q.rules, err = chance.Rules()
+	return q, err
+}
+
 func orDefault(value, standard int) int {
 	if value == 0 {
 		return standard
@@ -305,10 +338,10 @@ func orDefault(value, standard int) int {
 // check refuses what does not belong to the notion and what is asked twice or not
 // at all; ranges that depend on the notion are checked by the notions.
 func (p Params) check() error {
-	uses := map[string]string{"split": "k b", "separate": "k l b", "isolate": "b", "sequence": "k o"}
+	uses := map[string]string{"split": "k b", "separate": "k l b", "isolate": "b", "sequence": "k o", "story": "v s"}
 	used, ok := uses[p.Notion]
 	if !ok {
-		return &RangeError{"notion", fmt.Sprintf("%q", p.Notion), "split, separate, isolate or sequence"}
+		return &RangeError{"notion", fmt.Sprintf("%q", p.Notion), "split, separate, isolate, sequence or story"}
 	}
 	if err := inRange("nodes", p.Nodes, 1, MaxNodes, ""); err != nil {
 		return err
@@ -321,12 +354,16 @@ func (p Params) check() error {
 	}{
 		{"k", p.K, p.K != 0, "k"},
 		{"l", p.L, p.L != 0, "l"},
-		{"balanced", p.Balanced, p.Balanced, "b"},
+		{"balanced", p.Balanced, p.Balanced, "bv"},
 		{"bridge", p.Bridge, p.Bridge != 0, "b"},
 		{"operations", p.Operations, p.Operations != 0, "o"},
 		{"targets", p.Targets, p.Targets != 0, "o"},
+		{"story", p.Story, p.Story != nil, "s"},
+		{"roles", p.Roles, p.Roles != nil, "s"},
+		{"ops", p.Ops, p.Ops != nil, "s"},
+		{"during", p.During, p.During != 0, "s"},
 	} {
-		if field.set && !strings.Contains(used, field.part) {
+		if field.set && !strings.ContainsAny(used, field.part) {
 			return &RangeError{field.name, field.value, "nothing, " + p.Notion + " has no " + field.name}
 		}
 	}
@@ -356,7 +393,11 @@ func (a Answer) String() string {
 	if a.Goals != nil && a.Goals.IsInt64() && a.Goals.Int64() == 1 {
 		goals = "goal"
 	}
-	fmt.Fprintf(&b, "%s: %v %s, tests drawn from %s\n", a.Notion, a.Goals, goals, a.Space)
+	what := a.Notion
+	if a.Story != "" {
+		what += " " + a.Story
+	}
+	fmt.Fprintf(&b, "%s: %v %s, tests drawn from %s\n", what, a.Goals, goals, a.Space)
 	fmt.Fprintf(&b, "one test covers one goal with probability %s, at least %s (%s)\n",
 		fraction(a.PExactFraction, a.PExact), fraction(a.PBoundFraction, a.PBound), a.PBoundSource)
 	line := func(tests int, probability float64, by string) {

@@ -218,11 +218,8 @@ func draw(rng *rand.Rand, sampler *cover.Sampler, operations int) cover.Stage {
 func TestMonteCarloStories(t *testing.T) {
 	const draws = 60000
 	five, rng := must(cover.NewSampler(cover.Balanced(5, 2))), seeded(5)
-	stale := cover.Story{{Ops: []cover.Want{{Name: "write 1", Side: cover.InMajority}, {Name: "read", Side: cover.InMinority}}}}
-	leader := cover.Story{{
-		Role: cover.RoleGoal{Kind: cover.Isolates, A: "leader"},
-		Ops:  []cover.Want{{Name: "write 1", Side: cover.Outside}, {Name: "read", Side: cover.Inside}},
-	}}
+	stale := must(cover.ParseStory("minority|majority: write 1@2; read@1"))
+	leader := must(cover.ParseStory("leader(minority)|*: write 1@2; read@1"))
 	staleHits, leaderHits := 0, 0
 	for range draws {
 		stage := draw(rng, five, 2)
@@ -238,10 +235,7 @@ func TestMonteCarloStories(t *testing.T) {
 	near(t, "Example 4.21", leaderHits, draws, ratFloat(etcd().P))
 
 	first, second := must(cover.NewSampler(cover.Sized(2, 2))), must(cover.NewSampler(cover.Sized(1, 3)))
-	lost := cover.Story{
-		{Goal: cover.Goal{Kind: cover.Separates, A: must(cover.SetOf(1, 2)), B: must(cover.SetOf(3, 4))}},
-		{Goal: cover.Goal{Kind: cover.Isolates, A: must(cover.SetOf(2))}},
-	}
+	lost := must(cover.ParseStory("n1+n2|n3+n4 then n2(minority)|*"))
 	hits := 0
 	for range draws {
 		if lost.In([]cover.Stage{draw(rng, first, 0), draw(rng, second, 0)}) {

@@ -2,259 +2,511 @@ package cover
 
 import (
 	"fmt"
+	"iter"
+	"slices"
+	"strconv"
 	"strings"
 )
 
-// An Op is an operation that a client asked of a node.
-type Op struct {
-	Name string // what was asked, as in "read" or "write 1"
-	Node int    // of which node; 0 if that does not matter
+// A Story is a course of events: scenes that follow each other directly, without a stage in
+// between, such as two partitions one after the other with no healing. It is one value for
+// three uses: Chance says how probable it is, Spaces says what a test that tells it draws,
+// and as an Aim it finds out whether a run had it. ParseStory reads it from text.
+type Story []Scene
+
+// A Scene is a stage to be covered: a partition with certain sides and, while it is in force,
+// the wanted operations contiguously. Without sides the network is whole.
+type Scene struct {
+	Sides []Part
+	Ops   []Want
 }
 
-// A Role is a part that some nodes play for the time being.
-type Role struct {
-	Name  string // as in "leader"
+// A Part is a side of a scene's partition: who must be on it, and how many nodes it has. The
+// sides of a scene are different sides of the partition, which may have more of them.
+type Part struct {
 	Nodes Set
+	Roles []string // all nodes with these roles
+	Size  int      // how many nodes; 0 for any number, Minority or Majority
 }
 
-// A Stage is a stretch of a run during which one partition was in force. A healed
-// network is a partition with one side.
-type Stage struct {
-	Partition Partition
-	Ops       []Op   // the operations asked meanwhile, in their order
-	Roles     []Role // who played which part when the partition came into force
+// A Want is an operation that a Scene asks for.
+type Want struct {
+	Name string // the Name of the Op
+	At   int    // the scene's side on which it is asked, from 1; 0 for any node, Minority or Majority
 }
 
-// role is the set of the nodes with a role.
-func (s Stage) role(name string) Set {
+// Sizes of sides relative to the nodes that are not on the bridge.
+const (
+	Minority = -1 // less than half
+	Majority = -2 // more than half
+)
+
+// limits of a story
+const (
+	maxScenes = 16
+	maxWants  = 16
+	maxParts  = 8
+)
+
+// Check refuses what no run can do.
+func (s Story) Check() error {
+	if err := inRange("scenes of the story", len(s), 1, maxScenes, ""); err != nil {
+		return err
+	}
+	for i, scene := range s {
+		if i > 0 && len(scene.Sides) == 0 && len(s[i-1].Sides) == 0 {
+			return &RangeError{"scene", i + 1, "no healed network after a healed network, which is one scene"}
+		}
+		if err := scene.check(); err != nil {
+			return fmt.Errorf("scene %d of the story: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+func (s Scene) check() error {
+	if len(s.Sides) == 1 || len(s.Sides) > maxParts {
+		return &RangeError{"sides", len(s.Sides), fmt.Sprintf("2 to %d, or none for the whole network; * is a side of any nodes", maxParts)}
+	}
+	if err := inRange("operations", len(s.Ops), 0, maxWants, ""); err != nil {
+		return err
+	}
+	var seen Set
+	for _, p := range s.Sides {
+		if p.Nodes&seen != 0 {
+			return &RangeError{"nodes on two sides", p.Nodes & seen, "each node on one side"}
+		}
+		seen |= p.Nodes
+		if err := inRange("size of a side", p.Size, Majority, MaxNodes, ""); err != nil {
+			return err
+		}
+		for _, role := range p.Roles {
+			if !isRole(role) {
+				return &RangeError{"role", strconv.Quote(role), "a word of letters, digits and hyphens that does not read as a size or a node"}
+			}
+		}
+	}
+	for _, w := range s.Ops {
+		if err := inRange("side of an operation", w.At, Majority, len(s.Sides), "the sides of the scene"); err != nil {
+			return err
+		}
+		if w.Name == "" || w.Name != strings.TrimSpace(w.Name) || strings.ContainsAny(w.Name, ",;:@|") || strings.Contains(w.Name, " then ") {
+			return &RangeError{"operation", strconv.Quote(w.Name), "a name without , ; : @ | and without the word then"}
+		}
+	}
+	return nil
+}
+
+// Roles lists the roles that the story names, in the order of their first mention.
+func (s Story) Roles() []string {
+	var roles []string
+	for _, scene := range s {
+		for _, p := range scene.Sides {
+			for _, role := range p.Roles {
+				if !slices.Contains(roles, role) {
+					roles = append(roles, role)
+				}
+			}
+		}
+	}
+	return roles
+}
+
+// Operations lists the names of the operations that the story wants, likewise.
+func (s Story) Operations() []string {
+	var names []string
+	for _, scene := range s {
+		for _, w := range scene.Ops {
+			if !slices.Contains(names, w.Name) {
+				names = append(names, w.Name)
+			}
+		}
+	}
+	return names
+}
+
+// In tells whether consecutive stages of the run cover the scenes.
+func (s Story) In(run []Stage) bool {
+	return len(s) > 0 && contains(len(run), len(s), func(i, j int) bool { return s[j].covered(run[i]) })
+}
+
+// Tests is the number of times, side by side, that stages of the run are partitions from
+// which the story's scenes are drawn.
+func (s Story) Tests(run []Stage) int {
+	tests := 0
+	for i := 0; len(s) > 0 && i+len(s) <= len(run); i++ {
+		if contains(len(s), len(s), func(j, _ int) bool { return s[j].alike(run[i+j].Partition) }) {
+			tests++
+			i += len(s) - 1
+		}
+	}
+	return tests
+}
+
+// alike tells whether a partition has the number of sides, and the sizes, of the scene.
+func (s Scene) alike(p Partition) bool {
+	if p.Nodes() == 0 {
+		return false
+	}
+	space, err := s.space(p.Nodes(), false)
+	return err == nil && space.Contains(p) == nil
+}
+
+func (s Scene) covered(stage Stage) bool {
+	for sides := range s.places(stage.Partition, stage.role) {
+		if contains(len(stage.Ops), len(s.Ops), func(i, j int) bool {
+			op, want := stage.Ops[i], s.Ops[j]
+			return op.Name == want.Name && (want.At == 0 || stage.Partition.asked(want.At, sides).Has(op.Node))
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// Covers tells whether the partition has the scene's sides, with roles played as the function
+// says. It leaves operations aside.
+func (s Scene) Covers(p Partition, role func(string) Set) bool {
+	for range s.places(p, role) {
+		return true
+	}
+	return false
+}
+
+// asked is the set of the nodes that an operation of a scene may be asked of, whose sides are
+// these.
+func (p Partition) asked(at int, sides []Set) Set {
 	var nodes Set
-	for _, r := range s.Roles {
-		if r.Name == name {
-			nodes |= r.Nodes
+	switch {
+	case at > 0:
+		return sides[at-1]
+	case at == 0:
+		return firstNodes(p.Nodes())
+	}
+	for _, side := range p.Sides() {
+		if p.sized(side, at) {
+			nodes |= side
 		}
 	}
 	return nodes
 }
 
-// An Aim is a goal for a whole run: a Goal, a RoleGoal, a Sequence or a Story.
-type Aim interface {
-	fmt.Stringer
-	// In tells whether the run covers the aim.
-	In(run []Stage) bool
-	// Tests is how many independent tests of such an aim the run is worth in the
-	// sense of the theorems.
-	Tests(run []Stage) int
+// sized tells whether a side has the size.
+func (p Partition) sized(side Set, size int) bool {
+	switch size {
+	case 0:
+		return true
+	case Minority:
+		return p.minority(side.min())
+	case Majority:
+		return p.majority(side.min())
+	}
+	return side.Len() == size
 }
 
-// In tells whether a partition of the run covers the goal.
-func (g Goal) In(run []Stage) bool {
-	for _, stage := range run {
-		if g.CoveredBy(stage.Partition) {
-			return true
+// places yields the ways in which the scene's sides are sides of the partition: the side of
+// each part. There is one, with no sides, for the whole network where the scene wants that.
+func (s Scene) places(p Partition, role func(string) Set) iter.Seq[[]Set] {
+	return func(yield func([]Set) bool) {
+		if len(s.Sides) == 0 || p.Len() < 2 {
+			if len(s.Sides) == 0 && p.Len() == 1 {
+				yield(nil)
+			}
+			return
 		}
-	}
-	return false
-}
-
-// Tests is the number of stages with more than one side.
-func (g Goal) Tests(run []Stage) int {
-	tests := 0
-	for _, stage := range run {
-		if stage.Partition.Len() > 1 {
-			tests++
+		members := make([]Set, len(s.Sides))
+		for i, part := range s.Sides {
+			members[i] = part.Nodes
+			for _, name := range part.Roles {
+				nodes := role(name)
+				if nodes == 0 {
+					return // nobody plays it
+				}
+				members[i] |= nodes
+			}
 		}
+		s.place(p, members, p.Sides(), nil, yield)
 	}
-	return tests
 }
 
-// A RoleGoal is a goal about roles instead of nodes, such as the leader in a
-// minority. It is resolved anew in each stage.
-type RoleGoal struct {
-	Kind Kind
-	A, B string // the roles whose nodes are the sets A and B of the Goal
-}
-
-// Goal resolves the roles; ok is false if nobody plays one of them.
-func (r RoleGoal) Goal(stage Stage) (goal Goal, ok bool) {
-	goal = Goal{Kind: r.Kind, A: stage.role(r.A), B: stage.role(r.B)}
-	return goal, goal.A != 0 && (goal.B != 0 || r.Kind != Separates)
-}
-
-// In tells whether a stage of the run covers the goal with its own roles.
-func (r RoleGoal) In(run []Stage) bool {
-	for _, stage := range run {
-		if goal, ok := r.Goal(stage); ok && goal.CoveredBy(stage.Partition) {
-			return true
+// place chooses a side for the next part, of those that are left; taken ones are 0.
+func (s Scene) place(p Partition, members, left, chosen []Set, yield func([]Set) bool) bool {
+	i := len(chosen)
+	if i == len(s.Sides) {
+		return yield(chosen)
+	}
+	for j, side := range left {
+		if side == 0 || members[i]&^side != 0 || !p.sized(side, s.Sides[i].Size) {
+			continue
 		}
-	}
-	return false
-}
-
-// Tests is the number of stages with more than one side in which the roles are
-// played.
-func (r RoleGoal) Tests(run []Stage) int {
-	tests := 0
-	for _, stage := range run {
-		if _, ok := r.Goal(stage); ok && stage.Partition.Len() > 1 {
-			tests++
-		}
-	}
-	return tests
-}
-
-// String writes the goal with the names of the roles.
-func (r RoleGoal) String() string {
-	switch r.Kind {
-	case Splits:
-		return "split the nodes of " + r.A
-	case Separates:
-		return "separate " + r.A + " from " + r.B
-	case Isolates:
-		return "isolate " + r.A + " in a minority"
-	}
-	return "anything"
-}
-
-// A Sequence is a contiguous sequence of operations anywhere in a run, no matter
-// which partitions are in force. An Op with node 0 stands for any node.
-type Sequence []Op
-
-// In looks for the sequence among all operations of the run.
-func (s Sequence) In(run []Stage) bool {
-	var ops []Op
-	for _, stage := range run {
-		ops = append(ops, stage.Ops...)
-	}
-	return contains(len(ops), len(s), func(i, j int) bool {
-		return ops[i].Name == s[j].Name && (s[j].Node == 0 || ops[i].Node == s[j].Node)
-	})
-}
-
-// Tests is the number of whole blocks of the length of the sequence, as in the proof
-// of Theorem 3.2.
-func (s Sequence) Tests(run []Stage) int {
-	ops := 0
-	for _, stage := range run {
-		ops += len(stage.Ops)
-	}
-	return ops / max(len(s), 1)
-}
-
-// String lists the operations.
-func (s Sequence) String() string {
-	names := make([]string, len(s))
-	for i, op := range s {
-		names[i] = op.Name
-		if op.Node != 0 {
-			names[i] += fmt.Sprint(" at ", op.Node)
-		}
-	}
-	return strings.Join(names, ", ")
-}
-
-// contains tells whether a pattern of length k matches somewhere in n items.
-func contains(n, k int, same func(item, pattern int) bool) bool {
-	for start := 0; start+k <= n; start++ {
-		matched := 0
-		for matched < k && same(start+matched, matched) {
-			matched++
-		}
-		if matched == k {
-			return true
-		}
-	}
-	return false
-}
-
-// A Side says where an operation of a Scene is asked.
-type Side uint8
-
-// Inside and Outside are seen from the set A of the scene's goal; the last two have
-// less and more than half of the nodes. None of them includes the bridge.
-const (
-	Anywhere   Side = iota
-	Inside          // on the side with all of A
-	Outside         // on a side without A
-	InMinority      // on a side with less than half of the nodes
-	InMajority      // on a side with more than half of the nodes
-)
-
-// A Want is an operation that a Scene asks for.
-type Want struct {
-	Name string // the Name of the Op
-	Side Side
-}
-
-// A Scene is a stage to be covered: a partition that covers the goal and, while it
-// is in force, the wanted operations contiguously. If Role has a kind other than
-// Anything it takes the place of Goal.
-type Scene struct {
-	Goal Goal
-	Role RoleGoal
-	Ops  []Want
-}
-
-// A Story is a product of goals: scenes that follow each other without a stage in
-// between. Write an empty Scene where any stage may be in between.
-type Story []Scene
-
-// In tells whether consecutive stages of the run cover the scenes.
-func (s Story) In(run []Stage) bool {
-	return contains(len(run), len(s), func(i, j int) bool { return s[j].covered(run[i]) })
-}
-
-func (s Scene) covered(stage Stage) bool {
-	goal := s.Goal
-	if s.Role.Kind != Anything {
-		resolved, ok := s.Role.Goal(stage)
-		if !ok {
+		left[j] = 0
+		on := s.place(p, members, left, append(chosen, side), yield)
+		left[j] = side
+		if !on {
 			return false
 		}
-		goal = resolved
 	}
-	if !goal.CoveredBy(stage.Partition) {
+	return true
+}
+
+// Spaces lists what the partitions of the scenes are drawn from: those with as many sides as
+// the scene has, of its sizes where they are numbers for all sides but one. Where they are
+// not, balanced takes partitions whose sides differ by at most one node, or for two sides of
+// an even number of nodes by two.
+func (s Story) Spaces(nodes int, balanced bool) ([]Space, error) {
+	if err := s.Check(); err != nil {
+		return nil, err
+	}
+	spaces := make([]Space, len(s))
+	for i, scene := range s {
+		space, err := scene.space(nodes, balanced)
+		if err != nil {
+			return nil, fmt.Errorf("scene %d of the story: %w", i+1, err)
+		}
+		spaces[i] = space
+		if i > 0 && spaces[i-1].leavesNone(space) {
+			return nil, &RangeError{"scene", i + 1, "another partition than that of the scene before, and there is only one of its kind"}
+		}
+	}
+	return spaces, nil
+}
+
+// leavesNone tells whether a partition of the space may leave no other one of the next space
+// to be drawn.
+func (s Space) leavesNone(next Space) bool {
+	if count := next.count(); !count.IsInt64() || count.Int64() != 1 {
 		return false
 	}
-	inside := stage.Partition.sideOf(goal.A)
-	return contains(len(stage.Ops), len(s.Ops), func(i, j int) bool {
-		return stage.Ops[i].Name == s.Ops[j].Name && s.Ops[j].Side.has(stage.Partition, stage.Ops[i].Node, inside)
-	})
-}
-
-func (s Side) has(p Partition, node int, inside byte) bool {
-	label := p.label(node)
-	switch s {
-	case Anywhere:
-		return true
-	case Inside:
-		return label == inside && inside != noSide
-	case Outside:
-		return label != inside && inside != noSide && label < noSide
-	case InMinority:
-		return p.minority(node)
+	only, err := next.All()
+	if err != nil {
+		return false
 	}
-	return s == InMajority && p.majority(node)
+	for p := range only {
+		return s.Contains(p) == nil
+	}
+	return false
 }
 
-// String is where the operation is asked, empty for anywhere.
-func (s Side) String() string {
-	return [...]string{"", "inside", "outside", "in the minority", "in the majority"}[s%5]
+func (s Scene) space(nodes int, balanced bool) (Space, error) {
+	k := max(len(s.Sides), 1)
+	space := Uniform(nodes, k)
+	if balanced && k == 2 {
+		space = Semibalanced(nodes)
+	} else if balanced {
+		space = Balanced(nodes, k)
+	}
+	sizes := make([]int, 0, k)
+	sum := 0
+	for _, p := range s.Sides {
+		if p.Size > 0 {
+			sizes = append(sizes, p.Size)
+			sum += p.Size
+		}
+	}
+	if len(sizes) == k-1 && len(sizes) > 0 {
+		sizes = append(sizes, nodes-sum)
+		sum = nodes
+	}
+	if len(sizes) == k {
+		space = Space{Nodes: nodes, Blocks: k, Sizes: sizes}
+	}
+	return space, space.check()
 }
 
-// Tests is the number of times that the story fits into the run side by side.
-func (s Story) Tests(run []Stage) int { return len(run) / max(len(s), 1) }
-
-// String writes the scenes, separated by "then".
+// String writes the story as ParseStory reads it.
 func (s Story) String() string {
 	scenes := make([]string, len(s))
 	for i, scene := range s {
-		scenes[i] = scene.Goal.String()
-		if scene.Role.Kind != Anything {
-			scenes[i] = scene.Role.String()
+		scenes[i] = scene.String()
+	}
+	return strings.Join(scenes, " then ")
+}
+
+// String writes the scene, as in "leader(minority)|*: write 1@2; read@1".
+func (s Scene) String() string {
+	text := "healed"
+	if len(s.Sides) > 0 {
+		parts := make([]string, len(s.Sides))
+		for i, p := range s.Sides {
+			parts[i] = p.String()
 		}
-		for _, want := range scene.Ops {
-			scenes[i] += strings.TrimRight(", "+want.Name+" "+want.Side.String(), " ")
+		text = strings.Join(parts, "|")
+	}
+	for i, w := range s.Ops {
+		text += [...]string{"; ", ": "}[btoi(i == 0)] + w.Name
+		if w.At != 0 {
+			text += "@" + sizeText(w.At)
 		}
 	}
-	return strings.Join(scenes, "; then ")
+	return text
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// String writes the side: nodes and roles with plus signs between them, then the size in
+// brackets; the size alone, or a star, where it names nobody.
+func (p Part) String() string {
+	var members []string
+	for _, n := range p.Nodes.Nodes() {
+		members = append(members, "n"+strconv.Itoa(n))
+	}
+	text := strings.Join(append(members, p.Roles...), "+")
+	switch {
+	case text == "" && p.Size == 0:
+		return "*"
+	case text == "":
+		return sizeText(p.Size)
+	case p.Size != 0:
+		text += "(" + sizeText(p.Size) + ")"
+	}
+	return text
+}
+
+func sizeText(size int) string {
+	switch size {
+	case Minority:
+		return "minority"
+	case Majority:
+		return "majority"
+	}
+	return strconv.Itoa(size)
+}
+
+// ParseStory reads a story: scenes with the word "then" between them, each "healed" or sides
+// with bars between them, and after a colon operations with semicolons between them.
+//
+//	2|2 then 1|3
+//	leader+zookeeper(2)|*(2): write then leader(1)|*: write@2
+//	chronos|zookeeper: job then healed: job
+//	n1+n4(minority)|*: write 1@2; read@1
+//
+// On a side are nodes (n1), roles (any other word) and, in brackets or alone, the size: a
+// number, minority or majority. A star is a side of any nodes. An operation is asked of any
+// node, or at the side with the number after the @, or in the minority or the majority.
+func ParseStory(text string) (Story, error) {
+	if strings.Contains(text, ",") {
+		return nil, &RangeError{"story", strconv.Quote(text), "no comma: sides are separated by |, operations by ;"}
+	}
+	var story Story
+	for part := range strings.SplitSeq(text, " then ") {
+		scene, err := parseScene(part)
+		if err != nil {
+			return nil, fmt.Errorf("scene %d of the story: %w", len(story)+1, err)
+		}
+		story = append(story, scene)
+	}
+	return story, story.Check()
+}
+
+func parseScene(text string) (Scene, error) {
+	var scene Scene
+	division, ops, _ := strings.Cut(text, ":")
+	if division = strings.TrimSpace(division); division == "" {
+		return scene, &RangeError{"sides", `""`, "healed, or sides as in leader|* or 2|2"}
+	}
+	if division != "healed" {
+		for side := range strings.SplitSeq(division, "|") {
+			part, err := parsePart(strings.TrimSpace(side))
+			if err != nil {
+				return scene, err
+			}
+			scene.Sides = append(scene.Sides, part)
+		}
+	}
+	if ops = strings.TrimSpace(ops); ops == "" {
+		return scene, nil
+	}
+	for op := range strings.SplitSeq(ops, ";") {
+		name, place, at := strings.Cut(op, "@")
+		want := Want{Name: strings.TrimSpace(name)}
+		if at {
+			var err error
+			if want.At, err = parseSize("side of an operation", strings.TrimSpace(place)); err != nil {
+				return scene, err
+			}
+		}
+		scene.Ops = append(scene.Ops, want)
+	}
+	return scene, nil
+}
+
+func parsePart(text string) (Part, error) {
+	var part Part
+	if text == "*" {
+		return part, nil
+	}
+	members, size, sized := strings.Cut(text, "(")
+	if sized {
+		inner, closed := strings.CutSuffix(size, ")")
+		if !closed {
+			return part, &RangeError{"side", strconv.Quote(text), "a size in brackets at the end, as in leader(2)"}
+		}
+		var err error
+		if part.Size, err = parseSize("size of a side", inner); err != nil {
+			return part, err
+		}
+		if members == "*" {
+			return part, nil
+		}
+	} else if n, err := parseSize("size of a side", text); err == nil {
+		part.Size = n
+		return part, nil
+	}
+	for word := range strings.SplitSeq(members, "+") {
+		word = strings.TrimSpace(word)
+		if n, ok := nodeOf(word); ok {
+			set, err := SetOf(n)
+			if err != nil {
+				return part, err
+			}
+			part.Nodes |= set
+			continue
+		}
+		if !isRole(word) {
+			return part, &RangeError{"side", strconv.Quote(text), "nodes (n1) and roles with + between them, a size, or *"}
+		}
+		part.Roles = append(part.Roles, word)
+	}
+	return part, nil
+}
+
+func parseSize(what, text string) (int, error) {
+	switch text {
+	case "minority":
+		return Minority, nil
+	case "majority":
+		return Majority, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > MaxNodes {
+		return 0, &RangeError{what, strconv.Quote(text), fmt.Sprintf("1 to %d, minority or majority", MaxNodes)}
+	}
+	return n, nil
+}
+
+// nodeOf reads n1 as node 1.
+func nodeOf(word string) (int, bool) {
+	digits, ok := strings.CutPrefix(word, "n")
+	if !ok {
+		return 0, false
+	}
+	n, err := strconv.Atoi(digits)
+	return n, err == nil
+}
+
+// isRole tells whether a word is a role in the text of a story.
+func isRole(word string) bool {
+	for _, c := range word {
+		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_') {
+			return false
+		}
+	}
+	_, isNode := nodeOf(word)
+	_, notSize := parseSize("", word)
+	return word != "" && !isNode && notSize != nil && word != "healed" && word != "then"
 }

@@ -163,4 +163,5 @@ func ExampleClaims() {
 	// Output:
 	// 36 conditions are proved, 0 are only watched
 	// [Agreement] relates several nodes and is judged between the halves and at the end of every round: asynchronous runs pass through other states as well
+	// all states are looked at, the nodes are not proved to be alike: a node is named by its number at 23:33
 }

@@ -63,6 +63,7 @@ type Claims struct {
 	Proved     int           `json:"conditions_proved"`
 	Watched    []check.Proof `json:"conditions_watched"`
 	Properties []Judgement   `json:"properties"`
+	Nodes      string        `json:"nodes,omitempty"` // whether states that differ by the names of nodes only were looked at once, or why not
 }
 
 // Judgement is how a property is judged.
@@ -96,8 +97,12 @@ func claims(p *check.Program) Claims {
 
 // Lines words the claims for people.
 func (c Claims) Lines() []string {
+	var nodes []string
+	if c.Nodes != "" {
+		nodes = []string{c.Nodes}
+	}
 	if c.Lockstep {
-		return []string{"the program is written in lock-step: nothing is said about asynchronous runs"}
+		return append([]string{"the program is written in lock-step: nothing is said about asynchronous runs"}, nodes...)
 	}
 	out := []string{fmt.Sprintf("%d conditions are proved, %d are only watched", c.Proved, len(c.Watched))}
 	for _, w := range c.Watched {
@@ -113,7 +118,15 @@ func (c Claims) Lines() []string {
 		out = append(out, fmt.Sprintf("%v relates several nodes and is judged %s: asynchronous runs pass through other states as well", joint,
 			"between the halves and at the end of every round"))
 	}
-	return out
+	return append(out, nodes...)
+}
+
+// nodes words whether the search made use of nodes that are alike.
+func nodes(r explore.Result) string {
+	if r.Asymmetry != "" {
+		return "all states are looked at, the nodes are not proved to be alike: " + r.Asymmetry
+	}
+	return fmt.Sprintf("the nodes are proved to be alike: %d states were looked at, which stand for all %d", r.Kept, r.States)
 }
 
 // confirm makes a counterexample again message by message. What cannot be made again is not reported as one.
@@ -193,6 +206,9 @@ func Explore(src string, opt ExploreOptions) (ExploreResult, Remarks) {
 		}
 	}
 	out.Claims = claims(p)
+	if opt.Random == nil {
+		out.Claims.Nodes = nodes(out.Result)
+	}
 	if out.Violation != nil {
 		out.confirm(m)
 	}

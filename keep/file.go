@@ -3,16 +3,72 @@ package keep
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
 
-// WriteFile writes a file so that what stands under its name is always whole, and makes its
-// folder where that is missing.
+// WriteFile writes a file so that what stands under its name is always whole. Its folder must
+// be there. A symbolic link is followed; what is not a regular file, such as a device, a pipe
+// or /dev/stdout, is written to as it is.
 func WriteFile(file string, content func(io.Writer) error) error {
-	dir := filepath.Dir(file)
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	switch file {
+	case "/dev/stdout":
+		return content(os.Stdout)
+	case "/dev/stderr":
+		return content(os.Stderr)
+	}
+	info, err := os.Stat(file)
+	switch {
+	case err == nil && info.IsDir():
+		return &fs.PathError{Op: "write", Path: file, Err: errors.New("it is a folder")}
+	case err == nil && !info.Mode().IsRegular():
+		return writeInto(file, content)
+	}
+	to, err := followed(file)
+	if err != nil {
 		return err
+	}
+	return replace(to, content)
+}
+
+// MakeFolder makes the folder that findings go to, where it is missing.
+func MakeFolder(dir string) error { return os.MkdirAll(dir, 0o777) }
+
+// writeInto writes to something that is there and cannot be replaced.
+func writeInto(file string, content func(io.Writer) error) error {
+	f, err := os.OpenFile(file, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(content(f), f.Close())
+}
+
+// mostLinks is the number of symbolic links in a row that are followed.
+const mostLinks = 40
+
+// followed is the name at the end of the symbolic links, whether there is a file or not.
+func followed(file string) (string, error) {
+	for range mostLinks {
+		to, err := os.Readlink(file)
+		if err != nil { // it is none
+			return file, nil
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(file), to)
+		}
+		file = to
+	}
+	return "", &fs.PathError{Op: "write", Path: file, Err: errors.New("too many symbolic links")}
+}
+
+// replace writes a file beside the one of that name and then gives it the name.
+func replace(file string, content func(io.Writer) error) error {
+	dir := filepath.Dir(file)
+	if info, err := os.Stat(dir); err != nil {
+		return err
+	} else if !info.IsDir() {
+		return &fs.PathError{Op: "write", Path: dir, Err: errors.New("it is not a folder")}
 	}
 	f, err := os.CreateTemp(dir, ".lockstep-*")
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/closure"
 	"github.com/lockstep-go/lockstep/report"
+	"github.com/lockstep-go/lockstep/rounds"
 	"github.com/lockstep-go/lockstep/shrink"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -58,6 +59,11 @@ type Kept struct {
 func Run(ctx context.Context, plan lockstep.Plan, found *trace.Trace, o Options) (*Kept, error) {
 	plan.Progress, plan.Observers = nil, nil
 	k := &Kept{Trace: found}
+	if f := found.Outcome.Finding; f != nil && f.Property == lockstep.Hang {
+		k.NotShrunk = errors.New("the run hangs, and so would its repetitions")
+		k.Note = "no lock-step form: " + k.NotShrunk.Error()
+		return k, k.store(found, o)
+	}
 	if !o.NoShrink {
 		if k.Shrunk, k.NotShrunk = shrink.Run(ctx, plan, found, o.Shrink); k.NotShrunk == nil {
 			k.Trace = k.Shrunk.Trace
@@ -77,6 +83,9 @@ func (k *Kept) store(found *trace.Trace, o Options) error {
 	}
 	if o.Tool != "" {
 		k.Trace.Header.Tool, found.Header.Tool = o.Tool, o.Tool
+	}
+	if err := MakeFolder(o.Dir); o.Dir != "" && err != nil {
+		return fmt.Errorf("the trace could not be stored: %w", err)
 	}
 	base := filepath.Join(o.Dir, o.Name)
 	if err := Trace(o.Write, base+".trace", k.Trace); err != nil {
@@ -120,7 +129,7 @@ func Trace(write func(string, func(io.Writer) error) error, file string, t *trac
 // Form is the lock-step form of a run, and in words how it differs from it or why there is
 // none.
 func Form(ctx context.Context, plan lockstep.Plan, t *trace.Trace) (*trace.Trace, string) {
-	if len(t.Rounds) > 0 {
+	if len(t.Rounds) > 0 && rounds.Check(t) == nil {
 		return t, ""
 	}
 	r, err := closure.Form(ctx, plan, t)
@@ -137,12 +146,16 @@ func Form(ctx context.Context, plan lockstep.Plan, t *trace.Trace) (*trace.Trace
 }
 
 // NameOf is the name of the files of a failing run: target, property, seed and number.
-func NameOf(t *trace.Trace) string {
+func NameOf(t *trace.Trace) string { return NameOfRun(t, t.Header.Run) }
+
+// NameOfRun is NameOf for a run that has another number than the one whose seed it has: a
+// strategy may give several runs the same.
+func NameOfRun(t *trace.Trace, run int) string {
 	property := "pass"
 	if t.Outcome.Finding != nil {
 		property = t.Outcome.Finding.Property
 	}
-	return SafeName(fmt.Sprintf("%s-%s-seed%d-run%d", t.Header.Target, property, t.Header.Seed, t.Header.Run))
+	return SafeName(fmt.Sprintf("%s-%s-seed%d-run%d", t.Header.Target, property, t.Header.Seed, run))
 }
 
 // SafeName is a text as part of a file name that needs no quotes in a shell.

@@ -92,7 +92,7 @@ func TestNotShrunk(t *testing.T) {
 
 // A file is whole under its name or not there at all.
 func TestWriteFile(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "sub", "file")
+	file := filepath.Join(t.TempDir(), "file")
 	write := func(text string, fails error) error {
 		return keep.WriteFile(file, func(w io.Writer) error {
 			_, err := io.WriteString(w, text)
@@ -112,6 +112,13 @@ func TestWriteFile(t *testing.T) {
 	if left, _ := os.ReadDir(filepath.Dir(file)); len(left) != 1 {
 		t.Errorf("%d files are left", len(left))
 	}
+}
+
+func ExampleMakeFolder() {
+	dir, _ := os.MkdirTemp("", "keep-*")
+	defer os.RemoveAll(dir)
+	fmt.Println(keep.MakeFolder(filepath.Join(dir, "a", "b")))
+	// Output: <nil>
 }
 
 func ExampleRun() {
@@ -169,4 +176,10 @@ func ExampleWriteFile() {
 	// Output:
 	// hello
 	// <nil>
+}
+
+func ExampleNameOfRun() {
+	t := &trace.Trace{Header: trace.Header{Target: "smr", Seed: 7}}
+	fmt.Println(keep.NameOfRun(t, 41))
+	// Output: smr-pass-seed7-run41
 }

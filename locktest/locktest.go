@@ -20,15 +20,19 @@ import (
 	"github.com/lockstep-go/lockstep/keep"
 	"github.com/lockstep-go/lockstep/replay"
 	"github.com/lockstep-go/lockstep/report"
+	"github.com/lockstep-go/lockstep/report/campaign"
 	"github.com/lockstep-go/lockstep/trace"
+	"github.com/lockstep-go/lockstep/watchdog"
 )
 
 // The flags of go test, each with an environment twin that applies where the flag is
 // not given.
 var (
-	flagSeed   = flag.String("lockstep.seed", "", "seed of locktest.Run instead of the plan's (or LOCKSTEP_SEED)")
-	flagRuns   = flag.String("lockstep.runs", "", "number of runs of locktest.Run instead of the plan's (or LOCKSTEP_RUNS)")
-	flagReplay = flag.String("lockstep.replay", "", "trace file that locktest.Run replays instead of exploring (or LOCKSTEP_REPLAY)")
+	flagSeed     = flag.String("lockstep.seed", "", "seed of locktest.Run instead of the plan's (or LOCKSTEP_SEED)")
+	flagRuns     = flag.String("lockstep.runs", "", "number of runs of locktest.Run instead of the plan's (or LOCKSTEP_RUNS)")
+	flagVacuous  = flag.String("lockstep.vacuous", "", "true lets locktest.Run pass though something was never put to the test (or LOCKSTEP_VACUOUS)")
+	flagPatience = flag.String("lockstep.patience", "", "a step that takes longer hangs, which is a finding; 30s unless given, 0 waits for ever (or LOCKSTEP_PATIENCE)")
+	flagReplay   = flag.String("lockstep.replay", "", "trace file that locktest.Run replays instead of exploring (or LOCKSTEP_REPLAY)")
 )
 
 func setting(value *string, env string) string {
@@ -44,12 +48,16 @@ const lastWords = 5 * time.Second
 // Run explores a plan inside a Go test. Traces of earlier failures, stored under
 // testdata/lockstep/<test name>/, are replayed first. A finding fails the test: it is
 // shrunk, drawn and stored, and the last line printed is the command that replays it.
-// A campaign in which runs reached a limit, or in which the scenario or a part of it
-// never took effect, fails too: neither is a pass.
+// A campaign in which runs reached a limit, in which the scenario or a part of it never
+// took effect, or in which a property was never judged, fails too: none is a pass. What
+// happened in a run on average is logged in any case.
 //
-// The flags -lockstep.seed, -lockstep.runs and -lockstep.replay, or the environment
-// variables LOCKSTEP_SEED, LOCKSTEP_RUNS and LOCKSTEP_REPLAY, take the place of what the
-// plan says. The test's deadline is respected: the campaign stops in time, and says so.
+// A step that does not end within half a minute is a finding, too: the run is stored as far
+// as it goes.
+//
+// The flags -lockstep.seed, -lockstep.runs, -lockstep.patience, -lockstep.vacuous and
+// -lockstep.replay, or the environment variables LOCKSTEP_SEED and so on, take the place of
+// what the plan says. The test's deadline is respected: the campaign stops in time, and says so.
 func Run(t testing.TB, plan lockstep.Plan) {
 	t.Helper()
 	if err := applySettings(&plan); err != nil {
@@ -86,6 +94,24 @@ func applySettings(plan *lockstep.Plan) error {
 			return fmt.Errorf("lockstep: the number of runs %q is not a whole number from 1 on", s)
 		}
 		plan.Runs = runs
+	}
+	patience := watchdog.Default
+	if s := setting(flagPatience, "LOCKSTEP_PATIENCE"); s != "" {
+		d, err := time.ParseDuration(s)
+		if err != nil || d < 0 {
+			return fmt.Errorf("lockstep: the patience %q is not a time such as 30s", s)
+		}
+		patience, plan.Watch = d, nil
+	}
+	if plan.Watch == nil {
+		plan.Watch = watchdog.After(patience)
+	}
+	if s := setting(flagVacuous, "LOCKSTEP_VACUOUS"); s != "" {
+		allow, err := strconv.ParseBool(s)
+		if err != nil {
+			return fmt.Errorf("lockstep: -lockstep.vacuous is %q, allowed are true and false", s)
+		}
+		plan.AllowVacuous = allow
 	}
 	return nil
 }
@@ -179,16 +205,27 @@ func (c *testCase) judge(result *lockstep.Result) {
 	case result.Verdict() == trace.Vacuous:
 		c.Errorf("lockstep: vacuous: the scenario took effect in none of %d runs", result.Runs)
 	case len(result.Idle()) > 0 && !c.plan.AllowVacuous:
-		c.Errorf("lockstep: %d runs found nothing, but parts of the scenario never took effect: %s; set the plan's AllowVacuous if that is as it should be",
+		c.Errorf("lockstep: %d runs found nothing, but parts of the scenario never took effect: %s; set the plan's AllowVacuous, or pass -lockstep.vacuous=true, if that is as it should be",
 			result.Runs, strings.Join(result.Idle(), ", "))
+	case len(result.Unjudged()) > 0 && result.Runs > 0 && !c.plan.AllowVacuous:
+		c.Errorf("lockstep: %d runs found nothing, but properties were never judged: %s; set the plan's AllowVacuous, or pass -lockstep.vacuous=true, if that is as it should be%s",
+			result.Runs, strings.Join(result.Unjudged(), ", "), c.unsettled())
 	case result.Interrupted:
 		c.Logf("lockstep: stopped by the test's deadline after %d runs; nothing found", result.Runs)
 	default:
 		c.Logf("lockstep: %d runs, nothing found; %s", result.Runs, result.Guarantee)
-		for _, name := range result.Unjudged() {
-			c.Logf("lockstep: property %s could never have failed", name)
-		}
 	}
+	for _, line := range campaign.Activity(result) {
+		c.Logf("lockstep: %s", line)
+	}
+}
+
+// unsettled reminds of the stage that liveness needs.
+func (c *testCase) unsettled() string {
+	if c.plan.Settle > 0 {
+		return ""
+	}
+	return " (liveness is judged only after a settling stage, which the plan's Settle gives)"
 }
 
 // found shrinks, draws and stores a failing run, and reports it.

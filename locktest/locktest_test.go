@@ -199,6 +199,29 @@ func TestVacuousPartsFailTest(t *testing.T) {
 	}
 }
 
+// A property that was never judged fails a test, unless it is told that this is as it should
+// be; a test that passes says how much happened.
+func TestUnjudgedPropertiesFailTest(t *testing.T) {
+	t.Chdir(t.TempDir())
+	never := spec.OnEvent("never", "no such event", func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { return nil })
+	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultWalk, Spec: spec.All(smr.Prefix, never), Runs: 50}
+	f := inTest(&fakeT{name: "TestNever"}, plan)
+	if !f.failed || !strings.Contains(f.log.String(), "50 runs found nothing, but properties were never judged: never; set") {
+		t.Errorf("failed %v:\n%s", f.failed, f.log.String())
+	}
+	t.Setenv("LOCKSTEP_VACUOUS", "maybe")
+	if f := inTest(&fakeT{name: "TestNever"}, plan); !f.failed || !strings.Contains(f.log.String(), `-lockstep.vacuous is "maybe", allowed are true and false`) {
+		t.Errorf("failed %v:\n%s", f.failed, f.log.String())
+	}
+	t.Setenv("LOCKSTEP_VACUOUS", "true")
+	f = inTest(&fakeT{name: "TestNever"}, plan)
+	for _, want := range []string{"nothing found", "lockstep: a run: ", " events (output ", "property prefix was judged ", "warning: property never was never put to the test"} {
+		if f.failed || !strings.Contains(f.log.String(), want) {
+			t.Errorf("failed %v, %q:\n%s", f.failed, want, f.log.String())
+		}
+	}
+}
+
 // A stored trace whose run differs only in a word of a state still fails the test.
 func TestStoredTraceOfAChangedSystem(t *testing.T) {
 	t.Chdir(t.TempDir())

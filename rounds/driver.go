@@ -6,11 +6,14 @@
 // delivered, in the order of sending; all others are lost for good.
 //
 // Where messages carry tags, the rounds of the run go through the rounds of a phase in
-// turn, a message belongs to the round of its tag, and alarms fire in the first round
-// of a phase. Where they do not, the messages in flight when the round starts are its
-// messages, and alarms fire when nothing is in flight. Only the alarms of nodes in the
-// kernel fire. Where a system has no alarms, time passes for all nodes instead. A message
-// that is sent when its round has begun waits for the next round of that name.
+// turn, and alarms fire in the first round of a phase. A message belongs to the round of its
+// tag in the phase in which it is sent: one that is sent when its round is over is lost. All
+// messages of a round have the same phase in their tags, the latest that a node of the kernel
+// has sent; those of earlier phases are lost, in this round and all that follow.
+//
+// Where messages carry no tags, those in flight when the round starts are its messages, and
+// alarms fire when nothing is in flight. Only the alarms of nodes in the kernel fire. Where a
+// system has no alarms, time passes for all nodes instead.
 //
 // Where the messages of a system are not in the engine's hands, a round is a stretch of
 // time: at its border links are cut and healed as the plan loses their messages, or the
@@ -109,6 +112,11 @@ type Driver struct {
 
 	opened int
 	round  int32 // of its phase, where messages carry tags
+	loose  bool  // a message waits for the next round of its name, whatever its phase
+	apart  Isolation
+	kept   []lockstep.ID // messages of isolated nodes that wait for their return
+	begun  int           // messages sent before this phase began
+	phase  int32         // the latest phase of a tag that was delivered
 	stage  stage
 	kernel lockstep.Nodes
 	whole  bool             // the kernel is everyone
@@ -142,10 +150,34 @@ func New(info lockstep.Info, number int, plan Plan) *Driver {
 // as it is done anyway where there are no cuts. Then the plan must lose nothing else.
 func (d *Driver) ByCrash() { d.crash = true }
 
+// Loosely says whether a message that is sent when its round is over waits for the next round
+// of that name, so that rounds have messages of several phases. It does not unless told.
+func (d *Driver) Loosely(loose bool) { d.loose = loose }
+
+// Isolation says what nodes outside the kernel do, where messages are in the engine's hands.
+// Where they are not, isolated nodes run on without being heard, or are down.
+type Isolation uint8
+
+// The kinds of isolation.
+const (
+	// Frozen nodes do nothing: their alarms do not fire, and messages from and to them are lost.
+	Frozen Isolation = iota
+	// CutOff nodes run: their alarms fire, but messages from and to them are lost.
+	CutOff
+	// Held nodes run, and messages from and to them wait: they arrive in the first round in
+	// which sender and receiver hear each other again, before those of the round, whatever
+	// their tags.
+	Held
+)
+
+// Isolates says what nodes outside the kernel do; they are frozen unless told.
+func (d *Driver) Isolates(how Isolation) { d.apart = how }
+
 // Reset begins a new run of so many rounds.
 func (d *Driver) Reset(number int) {
 	d.number, d.opened, d.stage, d.alarms, d.active = number, 0, open, 0, 0
 	d.mail, d.at = d.mail[:0], 0
+	d.begun, d.phase, d.kept = 0, 0, d.kept[:0]
 }
 
 // Opened is the number of rounds opened so far.
@@ -162,8 +194,13 @@ func (d *Driver) Next(run *lockstep.Run, next *lockstep.Step) bool {
 		if !run.IsInFlight(id) { // a scenario took it
 			continue
 		}
+		m := run.Message(id)
+		apart := d.isolates(m)
+		if apart && d.keep(m) {
+			continue
+		}
 		next.Kind, next.Msg = trace.Deliver, id
-		if m := run.Message(id); d.isolates(m) || d.plan.Loses(m) || !run.Deliverable(id) {
+		if apart || d.closed(m) && !d.waits(id) || d.plan.Loses(m) || !run.Deliverable(id) {
 			next.Kind = trace.Drop
 		}
 		return true
@@ -231,15 +268,22 @@ func (d *Driver) isolates(m *lockstep.Message) bool {
 func (d *Driver) open(run *lockstep.Run) {
 	phase, kernel := d.plan.Open(d.opened, run)
 	run.OpenRound(phase, kernel)
-	start := len(run.InFlight()) == 0
+	d.kept = slices.DeleteFunc(d.kept, func(id lockstep.ID) bool { return !run.IsInFlight(id) })
+	start := len(run.InFlight()) == len(d.kept)
 	if d.names > 0 {
 		d.round = int32(d.opened % d.names)
 		start = d.round == 0
+	}
+	if start && d.opened > 0 {
+		d.begun = len(run.Messages())
 	}
 	d.opened++
 	d.alarms, d.tick = 0, start && d.ticks
 	if start {
 		d.alarms = kernel
+		if d.apart != Frozen {
+			d.alarms = run.All()
+		}
 	}
 	d.alarms = d.plan.Ring(d.alarms)
 	d.kernel, d.whole, d.stage = kernel, kernel == run.All(), give
@@ -249,21 +293,62 @@ func (d *Driver) open(run *lockstep.Run) {
 	}
 }
 
-// collect gathers the messages of the round now that everyone has sent, and reports whether
-// there are any.
+// collect gathers the messages of the round now that everyone has sent, with those whose
+// round is over, and reports whether there are any.
 func (d *Driver) collect(run *lockstep.Run) bool {
 	flying, messages := run.InFlight(), run.Messages()
-	mail, k := slices.Grow(d.mail[:0], len(flying))[:len(flying)], 0
+	mail, k, mine := slices.Grow(d.mail[:0], len(flying))[:len(flying)], 0, 0
 	for _, id := range flying {
+		m := &messages[id-1]
 		mail[k] = id
-		if d.names == 0 || messages[id-1].Tag.Round == d.round {
+		switch {
+		case d.waits(id):
+			k++
+		case d.names == 0 || m.Tag.Round == d.round:
+			k++
+			mine++
+			if d.names > 0 && !d.past(m) && !d.isolates(m) {
+				d.phase = max(d.phase, m.Tag.Phase)
+			}
+		case d.past(m):
 			k++
 		}
 	}
 	d.mail, d.at = mail[:k], 0
-	if k > 0 {
+	if mine > 0 {
 		d.active++
+	}
+	if k > 0 {
 		d.plan.Order(run, d.mail)
 	}
 	return k > 0
+}
+
+// keep lets a message from or to an isolated node wait, where these are held, and reports
+// whether it does.
+func (d *Driver) keep(m *lockstep.Message) bool {
+	switch {
+	case d.apart != Held:
+		return false
+	case d.waits(m.ID):
+		return true
+	case d.closed(m):
+		return false
+	default:
+		d.kept = append(d.kept, m.ID)
+		return true
+	}
+}
+
+// waits reports whether a message waits for the return of an isolated node.
+func (d *Driver) waits(id lockstep.ID) bool { return len(d.kept) > 0 && slices.Contains(d.kept, id) }
+
+// past reports whether the round of a message was over when the present one began.
+func (d *Driver) past(m *lockstep.Message) bool {
+	return d.names > 0 && !d.loose && (m.Tag.Round < d.round || int(m.ID) <= d.begun)
+}
+
+// closed reports whether the round of a message is over, or its phase.
+func (d *Driver) closed(m *lockstep.Message) bool {
+	return d.names > 0 && !d.loose && (d.past(m) || m.Tag.Phase < d.phase)
 }

@@ -121,11 +121,12 @@ func record(t *testing.T, system lockstep.System, s turns) *trace.Trace {
 	return tr
 }
 
-// fates finds out by the rules alone in which round each message is taken: the first of its
-// name that begins to deliver after it was sent. It is 0 where there is none any more.
-func fates(tr *trace.Trace) map[trace.ID]int {
+// fates finds out by the rules alone in which round each message is taken: the first that
+// begins to deliver after it was sent, or, with tags, the first of those that is of its name
+// or after it in the phase, in which it is lost. It is 0 where there is none any more.
+func fates(tr *trace.Trace) (due map[trace.ID]int, late map[trace.ID]bool) {
 	names := len(tr.Header.Rounds)
-	due := map[trace.ID]int{}
+	due, late = map[trace.ID]int{}, map[trace.ID]bool{}
 	for i := range tr.Records {
 		r := &tr.Records[i]
 		for _, m := range r.Sent {
@@ -134,20 +135,25 @@ func fates(tr *trace.Trace) map[trace.ID]int {
 				from++
 			}
 			for ; from <= len(tr.Rounds) && due[m.ID] == 0; from++ {
-				if names == 0 || (from-1)%names == int(m.Tag.Round) {
+				here := 0
+				if names > 0 {
+					here = (from - 1) % names
+					late[m.ID] = here > int(m.Tag.Round) || r.Round > 0 && (from-1)/names > (r.Round-1)/names
+				}
+				if names == 0 || here == int(m.Tag.Round) || late[m.ID] {
 					due[m.ID] = from
 				}
 			}
 		}
 	}
-	return due
+	return due, late
 }
 
 // checkRounds checks a trace against the rules of rounds.
 func checkRounds(t *testing.T, tr *trace.Trace, kernels []lockstep.Nodes) {
 	t.Helper()
 	names := len(tr.Header.Rounds)
-	due := fates(tr)
+	due, late := fates(tr)
 	taken := map[trace.ID]bool{}
 	var flying, order []trace.ID // at the start of the round, and as taken in it
 	round, open := 0, []trace.ID(nil)
@@ -162,7 +168,7 @@ func checkRounds(t *testing.T, tr *trace.Trace, kernels []lockstep.Nodes) {
 		switch s := &r.Step; s.Kind {
 		case trace.Deliver, trace.Drop:
 			m, _ := tr.Message(s.Msg)
-			heard := tr.Rounds[round-1].Kernel.Has(m.From) && tr.Rounds[round-1].Kernel.Has(m.To)
+			heard := tr.Rounds[round-1].Kernel.Has(m.From) && tr.Rounds[round-1].Kernel.Has(m.To) && !late[s.Msg]
 			if due[s.Msg] != round || heard != (s.Kind == trace.Deliver) {
 				t.Fatalf("step %d, %s, in round %d with kernel %s: its round is %d", r.Number, r.Text, round, tr.Rounds[round-1].Kernel, due[s.Msg])
 			}
@@ -205,6 +211,9 @@ func TestRules(t *testing.T) {
 			}
 			tr := record(t, system, s)
 			checkRounds(t, tr, kernels)
+			if err := rounds.Check(tr); err != nil {
+				t.Error(err)
+			}
 			if len(tr.Rounds) != 25 {
 				t.Errorf("%d rounds", len(tr.Rounds))
 			}

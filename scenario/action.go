@@ -13,6 +13,7 @@ type Action struct {
 	on      on
 	goesOn  bool
 	class   Class
+	tame    bool // it only remembers, judges or asks for a request: with such actions alone a run has no faults
 	compile func(*compiler) act
 }
 
@@ -24,6 +25,7 @@ type on uint8
 
 const (
 	nothing on = iota
+	notes      // it needs a message, on its way or not
 	touches    // it needs a message in flight
 	decides    // it says what becomes of it
 )
@@ -65,7 +67,7 @@ func Pass() Action {
 // Continue lets the cascade go on with the next filter after this one. It cannot stand
 // beside an action that decides over a message.
 func Continue() Action {
-	return Action{text: "continue", goesOn: true, compile: func(*compiler) act {
+	return Action{text: "continue", goesOn: true, tame: true, compile: func(*compiler) act {
 		return func(*Moment) bool { return false }
 	}}
 }
@@ -105,7 +107,7 @@ func DelayUntil(until Condition) Action {
 
 // Finish ends the exploring stage of the run: what the scenario was for has happened.
 func Finish() Action {
-	return Action{text: "finish", compile: func(*compiler) act {
+	return Action{text: "finish", tame: true, compile: func(*compiler) act {
 		return func(m *Moment) bool {
 			m.director.finish(m)
 			return true
@@ -115,7 +117,7 @@ func Finish() Action {
 
 // FailWith ends the run with a finding.
 func FailWith(text string) Action {
-	return Action{text: "fail", compile: func(*compiler) act {
+	return Action{text: "fail", tame: true, compile: func(*compiler) act {
 		return func(m *Moment) bool {
 			m.director.fail(m, text)
 			return true

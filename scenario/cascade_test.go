@@ -16,7 +16,7 @@ var cascades = map[string]func(*Scenario){
 	"first-match": func(sc *Scenario) {
 		sc.If(Type("Answer"), From(2)).Named("answer of 2").Then(Deliver())
 		sc.If(Type("Answer")).Named("any answer").Then(Drop())
-		sc.If(Type("Answer"), From(2)).Named("too late").Then(Drop())
+		sc.If(IsSend(), From(2)).Named("too late").Then(Drop())
 	},
 	"machine-first": func(sc *Scenario) {
 		m := sc.Machine("m")
@@ -27,7 +27,7 @@ var cascades = map[string]func(*Scenario){
 	},
 	"no-fate": func(sc *Scenario) {
 		sc.If(Type("Answer")).Named("only count").Then(Count("seen").Incr())
-		sc.If(Type("Answer"), Count("seen").Ge(0)).Named("never asked").Then(Drop())
+		sc.If(IsSend(), From(2)).Named("never asked").Then(Drop())
 	},
 	"limit": func(sc *Scenario) {
 		sc.If(Type("Ask")).Named("the first").Once().Then(Drop())

@@ -72,6 +72,60 @@ func TestCheck(t *testing.T) {
 		}, "the parts of a partition need 4 nodes, there are 3"},
 		{"empty condition", func(sc *Scenario) { sc.If(Condition{}).Then(Drop()) }, "a condition is empty"},
 		{"empty action", func(sc *Scenario) { sc.If(From(1)).Then(Action{}) }, "an action is empty"},
+		{"drop on an event", func(sc *Scenario) { sc.If(IsEvent("heard")).Then(Drop()) },
+			`"drop" acts on a message that was just sent, but the condition holds only at an event: allowed there are actions on nodes, links, sets and memory`},
+		{"drop on an arrival", func(sc *Scenario) { sc.If(IsReceive(), Type("Ask")).Then(Drop()) },
+			"but the condition holds only at a receive"},
+		{"store on an arrival or an event", func(sc *Scenario) {
+			sc.If(IsReceive().Or(IsEvent("heard"))).Then(Store("late"))
+			sc.If(IsEvent("done")).Then(ReleaseAll("late"))
+		}, "but the condition holds only at a receive or an event"},
+		{"record an event", func(sc *Scenario) {
+			sc.If(IsEvent("heard")).Then(Record("seen"))
+			sc.If(SetHas(1, "seen")).Then(Finish())
+		}, `"record in seen" needs a message`},
+		{"send and receive at once", func(sc *Scenario) { sc.If(IsSend(), IsReceive()).Then(Finish()) },
+			"its condition can never hold: what happened cannot be a send and a receive at once"},
+		{"an event from a node", func(sc *Scenario) { sc.If(IsEvent("heard"), From(1)).Then(Finish()) },
+			"what happened cannot be an event and a send or a receive or a step at once"},
+		{"two types at once", func(sc *Scenario) { sc.If(Type("Ask"), Type("Answer")).Then(Drop()) },
+			"the type of the message cannot be Ask and Answer at once"},
+		{"two senders at once", func(sc *Scenario) { sc.If(From(1), From(2, 3)).Then(Drop()) },
+			"the sender cannot be 1 and 2 or 3 at once"},
+		{"an edge that cannot be taken", func(sc *Scenario) {
+			sc.Machine().On(IsSend().And(IsEvent("done")), "a")
+		}, "the edge from start to a can never be taken"},
+		{"shadowed", func(sc *Scenario) {
+			sc.If(Type("Ask", "Answer")).Named("all").Then(Drop())
+			sc.If(Type("Ask"), From(1)).Named("late").Then(Deliver())
+		}, "filter 2 (late): it never matches: filter 1 (all) takes all that it would"},
+		{"shadowed by one that does nothing to messages", func(sc *Scenario) {
+			sc.If(Type("Ask")).Named("count").Then(Count("asks").Incr())
+			sc.If(Type("Ask"), From(1)).Named("late").Then(Drop())
+		}, "filter 2 (late): it never matches"},
+		{"a request nobody offers", func(sc *Scenario) { sc.If(IsEvent("done")).Then(Request("z", Here())) },
+			"bell offers no requests"},
+		{"a request nobody offers is reserved", func(sc *Scenario) {
+			sc.Reserve("z")
+			sc.If(From(1)).Then(Drop())
+		}, "bell offers no requests"},
+		{"a set that is never released", func(sc *Scenario) { sc.If(From(1)).Then(Store("late")) },
+			`filter 1 (from 1): what is stored in set "late" is never released: use ReleaseAll, DeliverAll or DropAll`},
+		{"success without a state of it", func(sc *Scenario) {
+			sc.Machine().On(IsEvent("done"), "done")
+			sc.MustSucceed()
+		}, "MustSucceed, but no state is one of success"},
+		{"a variable of two types", func(sc *Scenario) {
+			sc.If(IsEvent("done")).Then(SetValue(Variable[int]("n"), "its number", func(n int) int { return n }))
+			sc.If(Variable[string]("n").IsSet()).Then(Finish())
+		}, `variable "n" is used as int and as string: all uses must agree`},
+		{"a variable that nothing sets", func(sc *Scenario) { sc.If(Variable[int]("n").IsSet()).Then(Finish()) },
+			`variable "n" is never set`},
+		{"no time in a state", func(sc *Scenario) {
+			m := sc.Machine()
+			m.On(IsEvent("done"), "a")
+			sc.If(m.InStateFor(0, "a")).Then(Finish())
+		}, "a time of 0 in a state, it must be positive"},
 		{"Did about deliveries", func(sc *Scenario) { sc.If(Did(trace.Deliver)).Then(Finish()) }, "use IsReceive for deliveries"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -80,6 +134,51 @@ func TestCheck(t *testing.T) {
 			_, err := lockstep.Explore(context.Background(), bellPlan(sc))
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %v, want one with %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// TestCheckRequests: where a system says which requests there are, the error lists them.
+func TestCheckRequests(t *testing.T) {
+	sc := New("asking")
+	sc.If(Did(trace.Start)).Then(Request("z", Only(1)))
+	plan := bellPlan(sc)
+	plan.System = asking()
+	want := `bell offers no request "z", it offers x, y`
+	if _, err := lockstep.Explore(context.Background(), plan); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want one with %q", err, want)
+	}
+}
+
+// TestNotShadowed: what an earlier filter lets through, now or later, is not refused.
+func TestNotShadowed(t *testing.T) {
+	for name, build := range map[string]func(*Scenario){
+		"an earlier one with a limit":    func(sc *Scenario) { sc.If(Type("Ask")).Once().Then(Drop()) },
+		"an earlier one that goes on":    func(sc *Scenario) { sc.If(Type("Ask")).Then(Count("n").Incr(), Continue()) },
+		"an earlier one of another type": func(sc *Scenario) { sc.If(Type("Answer")).Then(Drop()) },
+		"an earlier one by chance":       func(sc *Scenario) { sc.If(Chance(0.5)).Then(Drop()) },
+		"an earlier one in plain Go":     func(sc *Scenario) { sc.If(Cond("text", func(*Moment) bool { return false })).Then(Drop()) },
+		"an earlier one that is left out": func(sc *Scenario) {
+			sc.If(Type("Ask")).Then(Drop())
+			*sc = *sc.Without(1)
+		},
+		"memory that changes between the two": func(sc *Scenario) {
+			sc.If(Count("n").Ge(1)).Then(Drop())
+			sc.If(Type("Ask")).Then(Count("n").Incr(), Continue())
+			sc.If(Type("Ask"), Count("n").Ge(1)).Then(Deliver())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sc := New("fine")
+			build(sc)
+			sc.If(Type("Ask"), From(1)).Then(Deliver())
+			info, err := bell().Describe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := sc.Fit(info); err != nil {
+				t.Error(err)
 			}
 		})
 	}
@@ -134,15 +233,19 @@ func TestMistakesInARun(t *testing.T) {
 
 // TestProblemsAreAllReported: one look at the error is enough to repair a scenario.
 func TestProblemsAreAllReported(t *testing.T) {
-	sc := New("bad twice")
+	sc := New("bad in many ways")
 	sc.If(From(9)).Then(Drop())
 	sc.If(Type("Aks")).Then(Drop())
+	sc.If(IsEvent("heard")).Then(Drop())
+	sc.If(IsSend(), IsReceive()).Then(Finish())
+	sc.If(Type("Aks"), To(1)).Then(Store("late"))
+	sc.Reserve("z").MustSucceed()
 	info, err := bell().Describe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var joined interface{ Unwrap() []error }
-	if _, err := sc.Fit(info); !errors.As(err, &joined) || len(joined.Unwrap()) != 2 {
-		t.Errorf("got %v, want both problems", err)
+	if _, err := sc.Fit(info); !errors.As(err, &joined) || len(joined.Unwrap()) != 9 {
+		t.Errorf("got %v, want all nine problems", err)
 	}
 }

@@ -18,7 +18,9 @@ type compiler struct {
 	counters names
 	keyed    map[string]string
 	sets     names
+	held     names // the sets again: asked by Store, given by what empties them
 	marks    names
+	vars     names
 }
 
 // names numbers the names of one kind and remembers which were given something and
@@ -45,7 +47,7 @@ func (n *names) number(name, where string, gives bool) int {
 
 func newCompiler(s *Scenario, info lockstep.Info) *compiler {
 	return &compiler{scenario: s, info: info, keyed: map[string]string{},
-		director: &director{name: s.name, info: info, must: s.must, draws: s.groups, reserved: s.reserved, watch: s.watch, observe: s.observe, omits: s.omit > 0}}
+		director: &director{name: s.name, info: info, must: s.must, draws: s.groups, reserved: s.reserved, watch: s.watch, observe: s.observe, omits: len(s.omit) > 0}}
 }
 
 func (c *compiler) problem(format string, args ...any) {
@@ -63,8 +65,10 @@ func (c *compiler) compile() *director {
 	if len(s.filters) == 0 && len(s.machines) == 0 {
 		c.problem("it has neither a filter nor a machine")
 	}
-	if s.omit < 0 || s.omit > len(s.filters) {
-		c.problem("filter %d cannot be left out, there are %d", s.omit, len(s.filters))
+	for _, number := range s.omit {
+		if number < 1 || number > len(s.filters) {
+			c.problem("filter %d cannot be left out, there are %d", number, len(s.filters))
+		}
 	}
 	for _, g := range s.groups {
 		g.check(c)
@@ -79,14 +83,23 @@ func (c *compiler) compile() *director {
 	}
 	for _, f := range s.filters {
 		ready := c.filter(f)
-		ready.omitted = f.number == s.omit
+		ready.omitted = s.omits(f)
 		d.filters = append(d.filters, ready)
+		c.shadowed(&d.filters[len(d.filters)-1])
 	}
 	c.unfilled()
+	c.where = "scenario"
+	if s.must && !slices.ContainsFunc(d.machines, func(m readyMachine) bool { return m.succeeds }) {
+		c.problem("MustSucceed, but no state is one of success: no run could succeed; use MarkSuccess on a state of a machine")
+	}
+	for _, w := range s.reserved {
+		c.offered(w)
+	}
 	d.counters = make([]tally, len(c.counters.list))
 	d.sets = make([][]lockstep.ID, len(c.sets.list))
 	d.marks = make([]lockstep.Nodes, len(c.marks.list))
-	d.states = make([]int, len(d.machines))
+	d.states, d.entered = make([]int, len(d.machines)), make([]lockstep.Time, len(d.machines))
+	d.vars = make([]any, len(c.vars.list))
 	return d
 }
 
@@ -98,6 +111,8 @@ func (c *compiler) unfilled() {
 	}{
 		{c.counters, "counter %q is never changed: nothing does Incr on it"},
 		{c.sets, "set %q is never filled: nothing does Store or Record in it"},
+		{c.held, "what is stored in set %q is never released: use ReleaseAll, DeliverAll or DropAll on it, or Drop instead of Store to lose messages"},
+		{c.vars, "variable %q is never set: nothing does Set on it"},
 		{c.marks, "no node is ever marked %q: nothing does Mark"},
 	} {
 		for i, name := range k.names.list {
@@ -112,6 +127,9 @@ func (c *compiler) unfilled() {
 func (c *compiler) filter(f *Filter) readyFilter {
 	c.where = f.title()
 	r := readyFilter{Filter: f, when: c.test(f.when)}
+	if why := f.when.facts.impossible(); why != "" {
+		c.problem("its condition can never hold: %s", why)
+	}
 	if !f.then || len(f.actions) == 0 {
 		c.problem("it has no Then, so it does nothing")
 	}
@@ -128,7 +146,8 @@ func (c *compiler) filter(f *Filter) readyFilter {
 			continue
 		}
 		r.actions = append(r.actions, a.compile(c))
-		r.needs = r.needs || a.on != nothing
+		r.needs = r.needs || a.on == touches || a.on == decides
+		c.fits(f, a)
 		r.goesOn = r.goesOn || a.goesOn
 		if a.on == decides {
 			decided = append(decided, a.text)
@@ -143,6 +162,39 @@ func (c *compiler) filter(f *Filter) readyFilter {
 		c.problem("it decides over the message (%s) and cannot let the cascade continue", decided[0])
 	}
 	return r
+}
+
+// fits reports an action that has nothing to act on when the filter matches.
+func (c *compiler) fits(f *Filter, a Action) {
+	kinds := f.when.facts.kinds()
+	if len(kinds) == 0 { // reported before
+		return
+	}
+	switch {
+	case (a.on == touches || a.on == decides) && !slices.Contains(kinds, aSend):
+		c.problem("%q acts on a message that was just sent, but the condition holds only at %s: allowed there are actions on nodes, links, sets and memory",
+			a.text, orWords(kinds))
+	case a.on == notes && slices.Equal(kinds, []string{anEvent}):
+		c.problem("%q needs a message, but the condition holds only at an event", a.text)
+	}
+}
+
+// shadowed reports a filter that is never reached, because an earlier one takes all that it
+// would match.
+func (c *compiler) shadowed(f *readyFilter) {
+	if f.omitted {
+		return
+	}
+	for i := range c.director.filters[:f.number-1] {
+		e := &c.director.filters[i]
+		changes := e.Filter.when.facts.memory() && slices.ContainsFunc(c.director.filters[i+1:f.number-1], func(b readyFilter) bool { return b.goesOn })
+		if e.omitted || e.limited || e.goesOn || e.needs && !f.needs || changes || !f.Filter.when.facts.implies(e.Filter.when.facts) {
+			continue
+		}
+		c.where = f.title()
+		c.problem("it never matches: %s takes all that it would; put it before that one, or let that one Continue", e.title())
+		return
+	}
 }
 
 func (c *compiler) machine(m *Machine) readyMachine {
@@ -169,6 +221,9 @@ func (c *compiler) machine(m *Machine) readyMachine {
 		}
 		var edges []test
 		for _, e := range s.edges {
+			if why := e.when.facts.impossible(); why != "" {
+				c.problem("the edge from %s to %s can never be taken: %s", s.name, e.to.name, why)
+			}
 			edges = append(edges, c.test(e.when))
 		}
 		r.edges = append(r.edges, edges)
@@ -208,6 +263,27 @@ func (c *compiler) counter(n Counter, gives bool) int {
 	}
 	c.keyed[n.name] = n.String()
 	return c.counters.number(n.name, c.where, gives)
+}
+
+// offered reports a request that the system never offers, where it says which it does.
+func (c *compiler) offered(w wanted) {
+	have := c.info.Requests
+	switch {
+	case have == nil || slices.ContainsFunc(have, func(text string) bool { return w.is(lockstep.Pending{Text: text}) }):
+	case len(have) == 0:
+		c.problem("%s offers no requests", c.info.Name)
+	default:
+		c.problem("%s offers no request %s, it offers %s", c.info.Name, w.text, strings.Join(have, ", "))
+	}
+}
+
+// variable is the number of a variable, of which all uses must agree on the type.
+func (c *compiler) variable(name, kind string, gives bool) int {
+	if as, ok := c.keyed["variable "+name]; ok && as != kind {
+		c.problem("variable %q is used as %s and as %s: all uses must agree", name, as, kind)
+	}
+	c.keyed["variable "+name] = kind
+	return c.vars.number(name, c.where, gives)
 }
 
 func (c *compiler) set(name string, gives bool) int  { return c.sets.number(name, c.where, gives) }

@@ -13,6 +13,7 @@ import (
 type Condition struct {
 	text    string
 	compile func(*compiler) test
+	facts   facts
 }
 
 // test is a condition made ready for one worker.
@@ -22,13 +23,13 @@ type test func(*Moment) bool
 func (c Condition) String() string { return c.text }
 
 // plain is a condition that needs nothing of the scenario.
-func plain(text string, t test) Condition {
-	return Condition{text, func(*compiler) test { return t }}
+func plain(text string, known facts, t test) Condition {
+	return Condition{text, func(*compiler) test { return t }, known}
 }
 
 // Cond is a condition of one's own in plain Go. The text stands for it in reports. It
 // must not keep state of its own: one scenario serves many workers.
-func Cond(text string, holds func(*Moment) bool) Condition { return plain(text, holds) }
+func Cond(text string, holds func(*Moment) bool) Condition { return plain(text, facts{}, holds) }
 
 // And holds when this condition and all others hold.
 func (c Condition) And(others ...Condition) Condition {
@@ -45,7 +46,7 @@ func (c Condition) Not() Condition {
 	return Condition{"not (" + c.text + ")", func(b *compiler) test {
 		t := b.test(c)
 		return func(m *Moment) bool { return !t(m) }
-	}}
+	}, c.facts.not()}
 }
 
 // All holds when all conditions hold, and always where there is none.
@@ -54,7 +55,7 @@ func All(conditions ...Condition) Condition {
 		return conditions[0]
 	}
 	if len(conditions) == 0 {
-		return plain("always", func(*Moment) bool { return true })
+		return plain("always", facts{whole: true}, func(*Moment) bool { return true })
 	}
 	return Condition{join(conditions, " and "), func(b *compiler) test {
 		tests := b.tests(conditions)
@@ -66,7 +67,7 @@ func All(conditions ...Condition) Condition {
 			}
 			return true
 		}
-	}}
+	}, all(conditions)}
 }
 
 // Any holds when one of the conditions holds.
@@ -84,7 +85,7 @@ func Any(conditions ...Condition) Condition {
 			}
 			return false
 		}
-	}}
+	}, anyOf(conditions)}
 }
 
 func join(conditions []Condition, word string) string {
@@ -96,11 +97,13 @@ func join(conditions []Condition, word string) string {
 }
 
 // IsSend holds when a message was sent.
-func IsSend() Condition { return plain("send", func(m *Moment) bool { return m.What == Sent }) }
+func IsSend() Condition {
+	return plain("send", happened(aSend), func(m *Moment) bool { return m.What == Sent })
+}
 
 // IsReceive holds when a message was received.
 func IsReceive() Condition {
-	return plain("receive", func(m *Moment) bool { return m.What == Received })
+	return plain("receive", happened(aReceive), func(m *Moment) bool { return m.What == Received })
 }
 
 // IsEvent holds when an event of one of the types happened at a node.
@@ -108,7 +111,7 @@ func IsEvent(types ...string) Condition {
 	return Condition{"event " + orList(types), func(c *compiler) test {
 		c.known("event", types, c.info.Events)
 		return func(m *Moment) bool { return m.What == Emitted && slices.Contains(types, m.Event.Type) }
-	}}
+	}, all([]Condition{{facts: happened(anEvent)}, {facts: facts{[]atom{{about: aboutEvent, in: types}}, true}}})}
 }
 
 // Did holds when a step of one of the kinds was taken that did not deliver a message:
@@ -120,14 +123,14 @@ func Did(kinds ...lockstep.Kind) Condition {
 			c.problem("Did is about steps that deliver nothing: use IsReceive for deliveries")
 		}
 		return func(m *Moment) bool { return m.What == Stepped && set.Has(m.Run.Last().Kind) }
-	}}
+	}, all([]Condition{{facts: happened(aStep)}, {facts: facts{[]atom{{about: aboutStep, in: words(kinds)}}, true}}})}
 }
 
 // During holds at every moment of a step of one of the kinds: at the step itself and at
 // the events and messages that it caused.
 func During(kinds ...lockstep.Kind) Condition {
 	set := trace.KindsOf(kinds...)
-	return plain("during "+set.String(), func(m *Moment) bool { return set.Has(m.Run.Last().Kind) })
+	return plain("during "+set.String(), facts{[]atom{{about: aboutStep, in: words(kinds)}}, true}, func(m *Moment) bool { return set.Has(m.Run.Last().Kind) })
 }
 
 // Type holds when the moment concerns a message of one of the types.
@@ -135,7 +138,7 @@ func Type(types ...string) Condition {
 	return Condition{orList(types), func(c *compiler) test {
 		c.known("message", types, c.info.Types)
 		return func(m *Moment) bool { return m.Message != nil && slices.Contains(types, m.Message.Type) }
-	}}
+	}, ofMessage(true, atom{about: aboutType, in: types})}
 }
 
 // From holds when the moment concerns a message from one of the nodes.
@@ -153,17 +156,17 @@ func At(nodes ...lockstep.Node) Condition { return AtGroup(Only(nodes...)) }
 
 // FromGroup holds when the moment concerns a message from a node of the group.
 func FromGroup(g Group) Condition {
-	return g.condition("from ", func(m *Moment, in lockstep.Nodes) bool { return m.Message != nil && has(in, m.Message.From) })
+	return g.condition("from ", aboutFrom, func(m *Moment, in lockstep.Nodes) bool { return m.Message != nil && has(in, m.Message.From) })
 }
 
 // ToGroup holds when the moment concerns a message to a node of the group.
 func ToGroup(g Group) Condition {
-	return g.condition("to ", func(m *Moment, in lockstep.Nodes) bool { return m.Message != nil && has(in, m.Message.To) })
+	return g.condition("to ", aboutTo, func(m *Moment, in lockstep.Nodes) bool { return m.Message != nil && has(in, m.Message.To) })
 }
 
 // AtGroup holds when the node concerned is in the group.
 func AtGroup(g Group) Condition {
-	return g.condition("at ", func(m *Moment, in lockstep.Nodes) bool { return has(in, m.Node) })
+	return g.condition("at ", aboutNode, func(m *Moment, in lockstep.Nodes) bool { return has(in, m.Node) })
 }
 
 // Between holds when the moment concerns a message from one group to the other.
@@ -177,7 +180,7 @@ func Between(a, b Group) Condition {
 			x, y, from, to := inA(m), inB(m), m.Message.From, m.Message.To
 			return has(x, from) && has(y, to) || has(y, from) && has(x, to)
 		}
-	}}
+	}, ofMessage(a.key != "" && b.key != "", atom{about: "between " + a.key + " and " + b.key, memory: a.memory || b.memory})}
 }
 
 // Phase holds when the moment concerns a message of one of the phases, where messages
@@ -186,7 +189,7 @@ func Phase(phases ...int32) Condition {
 	return Condition{"phase " + orList(phases), func(c *compiler) test {
 		c.tagged()
 		return func(m *Moment) bool { return m.Message != nil && slices.Contains(phases, m.Message.Tag.Phase) }
-	}}
+	}, ofMessage(true, atom{about: "the phase", in: words(phases)})}
 }
 
 // Round holds when the moment concerns a message of the round named, where messages
@@ -201,12 +204,12 @@ func Round(name string) Condition {
 		return func(m *Moment) bool {
 			return m.Message != nil && m.Message.Tag.Phase > 0 && int(m.Message.Tag.Round) == at
 		}
-	}}
+	}, ofMessage(true, atom{about: "the round", in: []string{name}})}
 }
 
 // Since holds when the virtual time is at least t.
 func Since(t lockstep.Time) Condition {
-	return plain(fmt.Sprintf("since time %d", t), func(m *Moment) bool { return m.Run.Now() >= t })
+	return plain(fmt.Sprintf("since time %d", t), facts{[]atom{{about: fmt.Sprintf("since time %d", t)}}, true}, func(m *Moment) bool { return m.Run.Now() >= t })
 }
 
 // Chance holds with the probability p, drawn from the run's seed each time it is asked.
@@ -216,13 +219,13 @@ func Chance(p float64) Condition {
 			c.problem("a chance of %v, allowed is [0,1]", p)
 		}
 		return func(m *Moment) bool { return m.Rand().Float64() < p }
-	}}
+	}, facts{}}
 }
 
 // Body holds when the moment concerns a message whose content, the system's own message
 // of type M, is as asked for.
 func Body[M any](text string, holds func(M) bool) Condition {
-	return plain(text, func(m *Moment) bool {
+	return plain(text, ofMessage(false), func(m *Moment) bool {
 		msg, ok := bodyOf[M](m, text)
 		return ok && holds(msg)
 	})
@@ -243,7 +246,7 @@ func bodyOf[M any](m *Moment, who string) (msg M, ok bool) {
 
 // Value holds at an event of the given type whose value, of type V, is as asked for.
 func Value[V any](event, text string, holds func(V) bool) Condition {
-	return IsEvent(event).And(plain(text, func(m *Moment) bool {
+	return IsEvent(event).And(plain(text, facts{}, func(m *Moment) bool {
 		v, ok := m.Event.Value.(V)
 		if !ok {
 			m.Abort(fmt.Errorf("%q is about values of type %T, but those of event %s are %T", text, v, event, m.Event.Value))
@@ -254,11 +257,7 @@ func Value[V any](event, text string, holds func(V) bool) Condition {
 }
 
 func orList[T any](list []T) string {
-	words := make([]string, len(list))
-	for i, w := range list {
-		words[i] = fmt.Sprint(w)
-	}
-	return strings.Join(words, "|")
+	return strings.Join(words(list), "|")
 }
 
 func has(set lockstep.Nodes, n lockstep.Node) bool { return n > 0 && set.Has(n) }

@@ -1,12 +1,17 @@
 package scenario
 
-import "fmt"
+import (
+	"fmt"
+	"maps"
+)
 
 // Counter is a number that belongs to the run and starts at 0.
 type Counter struct {
 	name  string
 	per   Key
 	keyed bool
+	of    Key
+	once  bool // it counts each key of of only once
 }
 
 // Count is the counter with the given name.
@@ -19,19 +24,45 @@ func (c Counter) Per(key Key) Counter {
 	return c
 }
 
-// String is the counter's name, with what it is kept for.
-func (c Counter) String() string {
-	if c.keyed {
-		return c.name + " per " + c.per.text
-	}
-	return c.name
+// Distinct is the counter that counts each key only once: with BySender it counts senders,
+// not messages. All uses of one name must agree on it.
+func (c Counter) Distinct(key Key) Counter {
+	c.of, c.once = key, true
+	return c
 }
 
-// Incr counts one more.
-func (c Counter) Incr() Action { return c.change("count "+c.String(), func(n *int) { *n++ }) }
+// String is the counter's name, with what it counts and is kept for.
+func (c Counter) String() string {
+	text := c.name
+	if c.once {
+		text += " by different " + c.of.text
+	}
+	if c.keyed {
+		text += " per " + c.per.text
+	}
+	return text
+}
+
+// Incr counts one more, of a Distinct counter only where the key is new: otherwise it has no
+// effect.
+func (c Counter) Incr() Action {
+	return c.change("count "+c.String(), func(t *tally, m *Moment) bool {
+		if c.once && !t.isNew(m, c) {
+			return false
+		}
+		*t.at(m, c)++
+		return true
+	})
+}
 
 // Reset sets the counter to 0.
-func (c Counter) Reset() Action { return c.change("reset "+c.String(), func(n *int) { *n = 0 }) }
+func (c Counter) Reset() Action {
+	return c.change("reset "+c.String(), func(t *tally, m *Moment) bool {
+		*t.at(m, c) = 0
+		t.forget(m, c)
+		return true
+	})
+}
 
 // Lt holds while the counter is less than v.
 func (c Counter) Lt(v int) Condition {
@@ -62,23 +93,47 @@ func (c Counter) compare(text string, holds func(int) bool) Condition {
 	return Condition{text, func(b *compiler) test {
 		number := b.counter(c, false)
 		return func(m *Moment) bool { return holds(*m.director.counters[number].at(m, c)) }
-	}}
+	}, remembered(text)}
 }
 
-func (c Counter) change(text string, change func(*int)) Action {
-	return Action{text: text, compile: func(b *compiler) act {
+func (c Counter) change(text string, change func(*tally, *Moment) bool) Action {
+	return Action{text: text, tame: true, compile: func(b *compiler) act {
 		number := b.counter(c, true)
-		return func(m *Moment) bool {
-			change(m.director.counters[number].at(m, c))
-			return true
-		}
+		return func(m *Moment) bool { return change(&m.director.counters[number], m) }
 	}}
 }
 
 // tally is a counter in a run.
 type tally struct {
-	one int
-	per map[uint64]*int
+	one  int
+	per  map[uint64]*int
+	seen map[[2]uint64]struct{} // what a Distinct counter has counted, by key and what it is kept for
+}
+
+// isNew reports whether a Distinct counter meets this key first, and notes it.
+func (t *tally) isNew(m *Moment, c Counter) bool {
+	key := [2]uint64{c.kept(m), c.of.of(m)}
+	if _, ok := t.seen[key]; ok {
+		return false
+	}
+	if t.seen == nil {
+		t.seen = map[[2]uint64]struct{}{}
+	}
+	t.seen[key] = struct{}{}
+	return true
+}
+
+// forget makes everything new again that a Distinct counter counted in one of its numbers.
+func (t *tally) forget(m *Moment, c Counter) {
+	kept := c.kept(m)
+	maps.DeleteFunc(t.seen, func(key [2]uint64, _ struct{}) bool { return key[0] == kept })
+}
+
+func (c Counter) kept(m *Moment) uint64 {
+	if !c.keyed {
+		return 0
+	}
+	return c.per.of(m)
 }
 
 func (t *tally) at(m *Moment, c Counter) *int {
@@ -100,4 +155,5 @@ func (t *tally) at(m *Moment, c Counter) *int {
 func (t *tally) reset() {
 	t.one = 0
 	clear(t.per)
+	clear(t.seen)
 }

@@ -1,10 +1,20 @@
 package scenario
 
-import "github.com/lockstep-go/lockstep"
+import (
+	"slices"
+
+	"github.com/lockstep-go/lockstep"
+)
 
 // Success is the name under which a campaign counts the runs in which the scenario took
 // effect and all machines ended in a success state.
 const Success = "success"
+
+// The names of what Share divides.
+const (
+	allSteps    = "steps"
+	guidedSteps = "steps taken by the scenario"
+)
 
 // Tell tells what the scenario did in the run just ended.
 func (d *director) Tell() lockstep.Effects {
@@ -59,6 +69,8 @@ func (d *director) count() []lockstep.Count {
 		n = 1
 	}
 	set(n)
+	set(d.steps)
+	set(d.guided)
 	return d.counts
 }
 
@@ -79,13 +91,31 @@ func (d *director) names() (counts []lockstep.Count) {
 				Name: "state " + s.name + " of machine " + m.name + " reached", Optional: s.dead || s.name == Fail})
 		}
 	}
-	return append(counts, lockstep.Count{Name: Success, Optional: !succeeds})
+	return append(counts, lockstep.Count{Name: Success, Optional: !succeeds},
+		lockstep.Count{Name: allSteps, Optional: true}, lockstep.Count{Name: guidedSteps, Optional: true})
 }
 
 // Successes is the number of runs of a campaign in which its scenario succeeded.
-func Successes(r *lockstep.Result) int {
+func Successes(r *lockstep.Result) int { return counted(r, Success) }
+
+// CanSucceed reports whether the scenario of a campaign has states of success at all.
+func CanSucceed(r *lockstep.Result) bool {
+	return slices.ContainsFunc(r.Effects, func(c lockstep.Count) bool { return c.Name == Success && !c.Optional })
+}
+
+// Share is the share of the steps of a campaign that its scenario took itself, in [0,1]; the
+// strategy took the others. What a scenario only holds back or gives back is no step.
+func Share(r *lockstep.Result) float64 {
+	steps := counted(r, allSteps)
+	if steps == 0 {
+		return 0
+	}
+	return float64(counted(r, guidedSteps)) / float64(steps)
+}
+
+func counted(r *lockstep.Result, name string) int {
 	for _, c := range r.Effects {
-		if c.Name == Success {
+		if c.Name == name {
 			return c.N
 		}
 	}

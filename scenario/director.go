@@ -17,7 +17,7 @@ type director struct {
 	machines []readyMachine
 	filters  []readyFilter
 	draws    []draw
-	reserved []string
+	reserved []wanted
 	must     bool
 	watch    *watch
 	observe  *observation
@@ -25,14 +25,19 @@ type director struct {
 
 	rand     *rand.Rand
 	moment   Moment
-	states   []int // of each machine
+	states   []int           // of each machine
+	entered  []lockstep.Time // when each machine entered its state
 	counters []tally
+	vars     []any // nil: not set
+	injects  []injection
 	sets     [][]lockstep.ID
 	marks    []lockstep.Nodes
 	drawn    []lockstep.Nodes
 	delayed  []delayed
 	waits    []wait
 	asked    []int32 // requests asked for at this moment
+	steps    int     // of the exploring stage
+	guided   int     // taken by the scenario
 	done     bool    // the run was ended: nothing counts any more
 	success  bool
 	counts   []lockstep.Count
@@ -53,7 +58,7 @@ type readyFilter struct {
 	goesOn         bool // the cascade continues after it
 	omitted        bool
 	matched, acted int
-	used           map[uint64]int // matches by key
+	used           map[uint64]int // matches with an effect, by key
 }
 
 type delayed struct {
@@ -68,7 +73,7 @@ type wait struct {
 
 // Reset begins a new run.
 func (d *director) Reset(source *rand.Rand) {
-	d.rand, d.done, d.success = source, false, false
+	d.rand, d.done, d.success, d.steps, d.guided = source, false, false, 0, 0
 	for i := range d.machines {
 		m := &d.machines[i]
 		if m.reached == nil {
@@ -91,8 +96,10 @@ func (d *director) Reset(source *rand.Rand) {
 		d.waits[i].ids = d.waits[i].ids[:0]
 	}
 	clear(d.states)
+	clear(d.entered)
 	clear(d.marks)
-	d.delayed, d.asked = d.delayed[:0], d.asked[:0]
+	clear(d.vars)
+	d.delayed, d.asked, d.injects = d.delayed[:0], d.asked[:0], d.injects[:0]
 	for _, w := range d.draws {
 		d.draw(w)
 	}
@@ -108,6 +115,9 @@ func (d *director) Look(run *lockstep.Run, hand *lockstep.Hand) {
 		hand = hand.Muted()
 	}
 	d.asked = d.asked[:0]
+	if !run.Settling() {
+		d.steps, d.guided = run.Steps(), run.Guided()
+	}
 	d.reserve(run, hand)
 	d.releaseDue(run, hand)
 	step := run.Last()
@@ -127,6 +137,7 @@ func (d *director) Look(run *lockstep.Run, hand *lockstep.Hand) {
 		d.see(m)
 	}
 	if step.Kind == trace.Duplicate {
+		d.inject(run, hand)
 		return
 	}
 	sent := run.Sent()
@@ -177,6 +188,7 @@ func (d *director) step(machine *readyMachine, m *Moment) {
 		}
 		to := from.edges[i].to
 		d.states[machine.number] = to.number
+		d.entered[machine.number] = m.Run.Now()
 		machine.reached[to.number]++
 		d.watch.entered(machine, to)
 		if to.name == Fail {
@@ -193,33 +205,46 @@ func (d *director) matches(f *readyFilter, m *Moment) bool {
 	if f.omitted || f.needs && (m.What != Sent || !m.Run.IsInFlight(m.Message.ID)) || !f.when(m) {
 		return false
 	}
-	if f.limited {
-		key := uint64(0)
-		if f.per.of != nil {
-			key = f.per.of(m)
-		}
-		if f.used == nil {
-			f.used = map[uint64]int{}
-		}
-		if f.used[key] >= f.limit {
-			return false
-		}
-		f.used[key]++
+	if f.limited && f.used[f.key(m)] >= f.limit {
+		return false
 	}
 	f.matched++
 	return true
 }
 
+// key is what the filter counts its matches by.
+func (f *readyFilter) key(m *Moment) uint64 {
+	if f.per.of == nil {
+		return 0
+	}
+	return f.per.of(m)
+}
+
 func (d *director) carryOut(f *readyFilter, m *Moment) {
-	acted := false
+	acted, key := false, uint64(0)
+	if f.limited { // before the actions, which may change what the key looks at
+		key = f.key(m)
+	}
 	for _, a := range f.actions {
 		acted = a(m) || acted
 	}
 	if acted {
 		f.acted++
+		f.use(key)
 	}
 	d.observe.capture(f, m)
 	d.watch.took(f, acted)
+}
+
+// use counts a match that had an effect.
+func (f *readyFilter) use(key uint64) {
+	if !f.limited {
+		return
+	}
+	if f.used == nil {
+		f.used = map[uint64]int{}
+	}
+	f.used[key]++
 }
 
 // reserve keeps requests from the strategy.
@@ -229,7 +254,7 @@ func (d *director) reserve(run *lockstep.Run, hand *lockstep.Hand) {
 	}
 	for i := 0; i < len(run.Pending()); {
 		p := run.Pending()[i]
-		if slices.Contains(d.reserved, p.Text) || d.reserved[0] == "" {
+		if slices.ContainsFunc(d.reserved, func(r wanted) bool { return r.is(p) }) {
 			hand.Reserve(p.ID)
 		} else {
 			i++
@@ -286,7 +311,7 @@ func (d *director) fail(m *Moment, text string) {
 // End judges the end of a run.
 func (d *director) End(run *lockstep.Run, hand *lockstep.Hand) {
 	if d.observe != nil {
-		d.observe.end(run)
+		d.observe.end()
 		return
 	}
 	if d.vacuous() != "" {

@@ -32,7 +32,7 @@ type Distance struct {
 	Filter int // its number, from 1
 	Name   string
 	Class  Class
-	// Captured is the number of messages that the filter would have taken.
+	// Captured is the number of messages that the filter would have taken, in all runs.
 	Captured int
 	// Mean and Max are over the messages that it would have released again.
 	Mean float64
@@ -57,15 +57,20 @@ func (d Distance) String() string {
 	}
 }
 
-// Distances measures the filters of the plan's scenario in one synchronous run of the
-// plan's system, in which the filters look but move nothing. A filter that depends on a
-// fault captures nothing there. The run has the plan's Steps, or as many as it needs.
+// distanceRuns is the number of synchronous runs that distances are averaged over.
+const distanceRuns = 20
+
+// Distances measures the filters of the plan's scenario in synchronous runs of the plan's
+// system, in which the filters look but move nothing, and averages over as many runs as the
+// plan has, at most 20: they differ where the system draws something itself. A filter that
+// depends on a fault captures nothing there. The runs have the plan's Steps, or as many as
+// they need.
 func Distances(ctx context.Context, plan lockstep.Plan) ([]Distance, error) {
 	s, err := own(plan.Scenario)
 	if err != nil {
 		return nil, err
 	}
-	o := &observation{open: map[lockstep.ID]int{}}
+	o := &observation{open: map[lockstep.ID]int{}, released: make([]int, len(s.filters))}
 	for _, f := range s.filters {
 		d := Distance{Filter: f.number, Name: f.title()}
 		for _, a := range f.actions {
@@ -75,7 +80,7 @@ func Distances(ctx context.Context, plan lockstep.Plan) ([]Distance, error) {
 	}
 	c := *s
 	c.observe = o
-	plan.Scenario, plan.Runs, plan.Workers, plan.KeepGoing = &c, 1, 1, true
+	plan.Scenario, plan.Runs, plan.Workers, plan.KeepGoing = &c, min(max(plan.Runs, 1), distanceRuns), 1, true
 	plan.Strategy, plan.Spec, plan.Budget = Synchronous{Steps: plan.Steps}, nil, nil
 	if _, err := lockstep.Explore(ctx, plan); err != nil {
 		return nil, err
@@ -93,8 +98,9 @@ func own(s lockstep.Scenario) (*Scenario, error) {
 
 // observation notes what filters would take and release; nil notes nothing.
 type observation struct {
-	filters []Distance
-	open    map[lockstep.ID]int // the filter that captured a message, by index
+	filters  []Distance
+	released []int               // by filter
+	open     map[lockstep.ID]int // the filter that captured a message of this run, by index
 }
 
 // capture notes the message that a filter would take.
@@ -121,25 +127,18 @@ func (o *observation) release(run *lockstep.Run, id lockstep.ID) {
 	delete(o.open, id)
 	d := &o.filters[at]
 	distance := len(run.Messages()) - int(id)
-	done := d.Captured - o.openOf(at)
-	d.Mean += (float64(distance) - d.Mean) / float64(max(done, 1))
+	o.released[at]++
+	d.Mean += (float64(distance) - d.Mean) / float64(o.released[at])
 	d.Max = max(d.Max, distance)
 }
 
-func (o *observation) openOf(at int) (n int) {
+// end counts what a run would have kept to its end.
+func (o *observation) end() {
 	//lockstep:unordered they are only counted
-	for _, f := range o.open {
-		if f == at {
-			n++
-		}
+	for _, at := range o.open {
+		o.filters[at].Kept++
 	}
-	return n
-}
-
-func (o *observation) end(*lockstep.Run) {
-	for i := range o.filters {
-		o.filters[i].Kept = o.openOf(i)
-	}
+	clear(o.open)
 }
 
 // Ablation tells which filters of a scenario the strategy could do without.
@@ -160,7 +159,12 @@ type Ablated struct {
 // Ablate makes the plan's campaign once with all filters of its scenario and once
 // without each of them, and counts the runs that succeed: Table 4 of the paper. A filter
 // without which the strategy still succeeds now and then helps, but is not needed.
-func Ablate(ctx context.Context, plan lockstep.Plan) (*Ablation, error) {
+//
+// What counts as a success, a function says; nil means [Successes].
+func Ablate(ctx context.Context, plan lockstep.Plan, successes func(*lockstep.Result) int) (*Ablation, error) {
+	if successes == nil {
+		successes = Successes
+	}
 	s, err := own(plan.Scenario)
 	if err != nil {
 		return nil, err
@@ -169,21 +173,39 @@ func Ablate(ctx context.Context, plan lockstep.Plan) (*Ablation, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan.KeepGoing, plan.Keep = true, 1
+	t := trial{ctx, plan, successes}
 	a := &Ablation{Scenario: s.name, Strategy: plan.Strategy.String()}
-	for i := range len(s.filters) + 1 {
-		plan.Scenario = s.Without(i)
-		result, err := lockstep.Explore(ctx, plan)
+	if a.Runs, a.Successes, err = t.of(s); err != nil {
+		return nil, err
+	}
+	for i, f := range s.filters {
+		_, n, err := t.of(s.Without(f.number))
 		if err != nil {
 			return nil, err
 		}
-		if i == 0 {
-			a.Runs, a.Successes = result.Runs, Successes(result)
-		} else {
-			a.Filters = append(a.Filters, Ablated{Distance: distances[i-1], Successes: Successes(result)})
-		}
+		a.Filters = append(a.Filters, Ablated{Distance: distances[i], Successes: n})
 	}
 	return a, nil
+}
+
+// trial is the campaign by which forms of a scenario are compared.
+type trial struct {
+	ctx       context.Context
+	plan      lockstep.Plan
+	successes func(*lockstep.Result) int
+}
+
+// of counts the runs of the campaign that succeed under a form of the scenario.
+func (t trial) of(s *Scenario) (runs, successes int, err error) {
+	t.plan.Scenario, t.plan.KeepGoing, t.plan.Keep = s, true, 1
+	result, err := lockstep.Explore(t.ctx, t.plan)
+	if err != nil {
+		return 0, 0, err
+	}
+	if result.Interrupted { // a part of the runs would look like a rate
+		return 0, 0, t.ctx.Err()
+	}
+	return result.Runs, t.successes(result), nil
 }
 
 // String is the ablation as a table.

@@ -10,6 +10,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 	. "github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target/smr"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -48,7 +49,7 @@ func ExampleAblate() {
 	sc.If(Type("Answer"), From(2), m.InState(Start)).Named("hold").Then(Store("late"))
 	sc.If(IsReceive(), From(3)).Named("release").Then(ReleaseAll("late"))
 	a, err := Ablate(context.Background(), lockstep.Plan{System: bell(), Scenario: sc, Seed: 1, Runs: 1000,
-		Strategy: strategy.Walk{Deliver: 1, Alarm: 1}})
+		Strategy: strategy.Walk{Deliver: 1, Alarm: 1}}, nil)
 	fmt.Print(a, err)
 	// Output:
 	// 3 before 2, and a lie with walk:deliver=1,drop=0,alarm=1,request=0,steps=0, 1000 runs each
@@ -58,6 +59,54 @@ func ExampleAblate() {
 	//       494         1  reorder    filter 2 (hold)
 	//       236         -  neutral    filter 3 (release)
 	//  <nil>
+}
+
+// The filter that counts is not needed, and the one that drops is.
+func ExampleMinimise() {
+	sc := New("nothing from 2")
+	m := sc.Machine()
+	m.On(IsEvent("heard"), "one").On(IsEvent("heard"), "two").MarkDead()
+	m.At("one").MarkSuccess()
+	sc.If(IsReceive(), Type("Answer")).Named("count").Then(Count("answers").Incr())
+	sc.If(Type("Answer"), From(2)).Named("drop").Then(Drop())
+	sc.If(Type("Answer"), From(3)).Named("at once").Then(Deliver())
+	smaller, err := Minimise(context.Background(), lockstep.Plan{System: bell(), Scenario: sc, Seed: 1, Runs: 100,
+		Strategy: strategy.Walk{Deliver: 1, Alarm: 1}}, 0.9, nil)
+	fmt.Println(smaller, err)
+	// Output:
+	// nothing from 2: 100 of 100 runs succeed without filter 3 (at once), filter 1 (count), 100 with all <nil>
+}
+
+// TestMinimiseRefuses: there must be a rate to hold.
+func TestMinimiseRefuses(t *testing.T) {
+	sc := New("never")
+	sc.Machine().On(Did(trace.Crash), "crashed").MarkSuccess()
+	sc.If(Type("Ask")).Then(Drop())
+	plan := lockstep.Plan{System: bell(), Scenario: sc, Runs: 10, Strategy: Synchronous{}}
+	for want, hold := range map[string]float64{"no run succeeds with all filters": 0.9, "allowed is (0,1]": 1.5} {
+		if _, err := Minimise(context.Background(), plan, hold, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one with %q", err, want)
+		}
+	}
+}
+
+// TestDistancesAreAveraged: what a filter captures in each of many runs is counted.
+func TestDistancesAreAveraged(t *testing.T) {
+	sc := New("until the output")
+	sc.If(Round("Promise")).Once().Then(DelayUntil(IsEvent(smr.Output)))
+	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3}, Scenario: sc, Strategy: Synchronous{}, Steps: 200, Runs: 20}
+	many, err := Distances(context.Background(), plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan.Runs = 1
+	one, err := Distances(context.Background(), plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if many[0].Captured != 20*one[0].Captured || one[0].Captured != 1 || many[0].Kept > 0 {
+		t.Errorf("one run %+v, twenty %+v", one[0], many[0])
+	}
 }
 
 func TestDelayDistances(t *testing.T) {
@@ -105,7 +154,8 @@ func TestForeignScenarios(t *testing.T) {
 		for _, err := range []error{
 			Explain(context.Background(), plan, io.Discard),
 			second(Distances(context.Background(), plan)),
-			second(Ablate(context.Background(), plan)),
+			second(Ablate(context.Background(), plan, nil)),
+			second(Minimise(context.Background(), plan, 1, nil)),
 		} {
 			if err == nil || !strings.Contains(err.Error(), what) {
 				t.Errorf("error %v, want one with %q", err, what)

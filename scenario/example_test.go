@@ -37,6 +37,8 @@ func Example() {
 	// state one of machine late answer reached 10
 	// state both of machine late answer reached 10
 	// success 10
+	// steps 50
+	// steps taken by the scenario 0
 }
 
 func ExampleFilter_First() {
@@ -466,31 +468,6 @@ type clock struct{ ringer }
 
 func (c *clock) Start(ctx *sim.Context[note]) { ctx.SetAlarm(10) }
 
-// When the copy of message 1 appears as message 3, message 1 is overtaken by two others.
-func ExampleOvertaken() {
-	sc := New("overtaken").Use(Overtaken(1))
-	sc.If(Type("Ask"), To(2)).Then(Duplicate())
-	show(sc)
-	// Output:
-	// send 1->2 Ask | filter 2 (Ask and to 2): duplicate
-	//     send 1->3 Ask
-	//   2 duplicate 1->2 Ask | filter 1 (no message is overtaken by more than 1): deliver the oldest, continue
-	//   3 receive 1->2 Ask | filter 1 (no message is overtaken by more than 1): deliver the oldest, continue
-	//     send 2->1 Answer
-	//   4 receive 1->3 Ask | filter 1 (no message is overtaken by more than 1): deliver the oldest, continue
-	//     send 3->1 Answer
-	//   5 receive 1->2 Ask | filter 1 (no message is overtaken by more than 1): deliver the oldest, continue
-	//     send 2->1 Answer
-	//   6 receive 2->1 Answer
-	//     event 1 heard
-	//   7 receive 3->1 Answer
-	//     event 1 heard
-	//     event 1 done
-	//   8 receive 2->1 Answer
-	//     event 1 heard
-	// verdict pass
-}
-
 func ExampleFilter_Aside() {
 	sc := New("nothing but surroundings")
 	sc.If(Type("Answer")).Aside().Then(Deliver())
@@ -506,6 +483,7 @@ func ExampleFilter_Aside() {
 	//     event 1 heard
 	//     event 1 done
 	// verdict vacuous
+	// no filter of the scenario acted
 	// never: filter 2 (Ask and to 1) acted
 }
 

@@ -26,10 +26,12 @@ func ReleaseAlarms(g Group) Action {
 	return withGroup("release alarms of ", g, func(m *Moment, in lockstep.Nodes) { m.hand.ReleaseAlarms(in) })
 }
 
-// Cut cuts the links between two groups: what is sent on them from now on is lost.
+// Cut cuts the links between two groups: what is sent on them from now on is lost. What is
+// on its way, or held back by a filter, still arrives; Sever loses that as well.
 func Cut(a, b Group) Action { return links("cut ", a, b, trace.Cut, false) }
 
-// CutOneWay cuts the links from one group to the other, not back.
+// CutOneWay cuts the links from one group to the other, not back. What is on its way still
+// arrives; DropInFlight loses it.
 func CutOneWay(from, to Group) Action { return links("cut one way ", from, to, trace.Cut, true) }
 
 // Heal makes the links between two groups carry again.
@@ -43,14 +45,60 @@ func HealAll() Action {
 	return a
 }
 
-// Isolate cuts a group off from all other nodes.
+// Sever cuts the links between two groups as Cut does, and loses what is on its way on them
+// in either direction, held back by a filter or not.
+func Sever(a, b Group) Action {
+	return both("sever "+a.text+" and "+b.text, Cut(a, b), DropInFlight(a, b), DropInFlight(b, a))
+}
+
+// DropInFlight loses what is on its way from one group to the other, held back by a filter
+// or not. The links stay as they are.
+func DropInFlight(from, to Group) Action {
+	return Action{text: "drop what is on its way from " + from.text + " to " + to.text, class: Dropping, compile: func(c *compiler) act {
+		c.need(trace.Drop)
+		inFrom, inTo := c.group(from), c.group(to)
+		return func(m *Moment) bool {
+			senders, receivers, acted := inFrom(m), inTo(m), false
+			for i := range m.Run.Messages() {
+				msg := &m.Run.Messages()[i]
+				if has(senders, msg.From) && has(receivers, msg.To) && (m.Run.IsInFlight(msg.ID) || m.Run.IsHeld(msg.ID)) {
+					acted = do(m, lockstep.Step{Kind: trace.Drop, Msg: msg.ID}) || acted
+				}
+			}
+			return acted
+		}
+	}}
+}
+
+// both does several things, under one text.
+func both(text string, actions ...Action) Action {
+	a := Action{text: text, compile: func(c *compiler) act {
+		var ready []act
+		for _, a := range actions {
+			ready = append(ready, a.compile(c))
+		}
+		return func(m *Moment) bool {
+			acted := false
+			for _, do := range ready {
+				acted = do(m) || acted
+			}
+			return acted
+		}
+	}}
+	for _, other := range actions {
+		a.class = max(a.class, other.class)
+	}
+	return a
+}
+
+// Isolate cuts a group off from all other nodes, as Cut does.
 func Isolate(g Group) Action {
 	a := links("", g, g.Others(), trace.Cut, false)
 	a.text = "isolate " + g.text
 	return a
 }
 
-// Partition cuts the links between every two of the groups.
+// Partition cuts the links between every two of the groups, as Cut does.
 func Partition(groups ...Group) Action {
 	text := "partition"
 	for _, g := range groups {
@@ -72,48 +120,6 @@ func Partition(groups ...Group) Action {
 			return acted
 		}
 	}}
-}
-
-// Request gives the oldest waiting request with this text to the nodes of a group, one
-// to each that may have it; an empty text stands for any request. Without Reserve the
-// strategy may have given it before.
-func Request(text string, g Group) Action {
-	return Action{text: fmt.Sprintf("request %q at %s", text, g.text), compile: func(c *compiler) act {
-		c.need(trace.Request)
-		in := c.group(g)
-		return func(m *Moment) bool {
-			acted := false
-			for n := range in(m).All() {
-				if id, ok := m.director.waiting(m.Run, text, n); ok {
-					acted = do(m, lockstep.Step{Kind: trace.Request, Request: id, Node: n}) || acted
-				}
-			}
-			return acted
-		}
-	}}
-}
-
-// waiting is the oldest request with a text that a node may have and that was not
-// asked for at this moment already.
-func (d *director) waiting(run *lockstep.Run, text string, n lockstep.Node) (int32, bool) {
-	for _, list := range [...][]lockstep.Pending{run.Reserved(), run.Pending()} {
-		for _, p := range list {
-			if (text == "" || p.Text == text) && p.To.Has(n) && !d.isAsked(p.ID) {
-				d.asked = append(d.asked, p.ID)
-				return p.ID, true
-			}
-		}
-	}
-	return 0, false
-}
-
-func (d *director) isAsked(id int32) bool {
-	for _, a := range d.asked {
-		if a == id {
-			return true
-		}
-	}
-	return false
 }
 
 // each is an action that takes a step on every node of a group where that is possible.

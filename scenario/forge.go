@@ -55,3 +55,47 @@ func Equivocate(body, other string, g Group) Action {
 			}).compile(c)
 		}}
 }
+
+// Inject puts one more message on its way, with a body of the scenario's own: as if the sender
+// of the moment's message, which is Byzantine, had said something more to its receiver. The
+// new message is the strategy's; filters see it when it is received. It takes two steps, a
+// copy of the message and the replacement of its body, both of which count as faults.
+func Inject(body string) Action {
+	return InjectWith(fmt.Sprintf("inject %q", body), func(*Moment) string { return body })
+}
+
+// InjectWith is Inject with a body that a function makes of the moment. An empty body injects
+// nothing.
+func InjectWith(text string, body func(*Moment) string) Action {
+	return Action{text: text, on: touches, class: Byzantine, compile: func(c *compiler) act {
+		c.need(trace.Replace)
+		c.need(trace.Duplicate)
+		return func(m *Moment) bool {
+			b := body(m)
+			if b == "" || !do(m, lockstep.Step{Kind: trace.Duplicate, Msg: m.Message.ID}) {
+				return false
+			}
+			m.director.injects = append(m.director.injects, injection{of: m.Message.ID, body: b})
+			return true
+		}
+	}}
+}
+
+// injection is a copy that is to get another body.
+type injection struct {
+	of   lockstep.ID
+	body string
+}
+
+// inject gives the copy just made its body.
+func (d *director) inject(run *lockstep.Run, hand *lockstep.Hand) {
+	for i, in := range d.injects {
+		if in.of == run.Last().Msg && len(run.Sent()) == 1 {
+			d.injects = append(d.injects[:i], d.injects[i+1:]...)
+			if hand.Moves() && run.IsInFlight(run.Sent()[0].ID) {
+				hand.Do(run.Forge(run.Sent()[0].ID, in.body))
+			}
+			return
+		}
+	}
+}

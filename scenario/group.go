@@ -12,6 +12,9 @@ import (
 type Group struct {
 	text    string
 	compile func(*compiler) members
+	key     string   // two groups have the same only if they are the same at any moment; empty: not known
+	nodes   []string // of a group that is always the same, for those who compare
+	memory  bool     // what happened earlier in the run decides
 }
 
 // members is a group made ready for one worker.
@@ -35,27 +38,31 @@ func Only(nodes ...lockstep.Node) Group {
 			}
 		}
 		return func(*Moment) lockstep.Nodes { return set }
-	}}
+	}, "nodes " + orList(nodes), words(nodes), false}
 }
 
 // Here is the node that the moment concerns.
 func Here() Group {
 	return Group{"here", func(*compiler) members {
 		return func(m *Moment) lockstep.Nodes { return one(m.Node) }
-	}}
+	}, "here", nil, false}
 }
 
 // Where is a group of one's own, by what is known at the moment, e.g. the leader.
 func Where(text string, nodes func(*Moment) lockstep.Nodes) Group {
-	return Group{text, func(*compiler) members { return nodes }}
+	return Group{text, func(*compiler) members { return nodes }, "", nil, false}
 }
 
 // Others is the group of all other nodes.
 func (g Group) Others() Group {
+	key := g.key
+	if key != "" {
+		key = "all but " + key
+	}
 	return Group{"all but " + g.text, func(c *compiler) members {
 		in, all := c.group(g), trace.AllNodes(c.info.Nodes)
 		return func(m *Moment) lockstep.Nodes { return all &^ in(m) }
-	}}
+	}, key, nil, g.memory}
 }
 
 // Part is a part of a random partition of the nodes.
@@ -89,7 +96,7 @@ func (s *Scenario) Split(parts ...Part) []Group {
 		number := d.first + i
 		groups[i] = Group{p.Name, func(*compiler) members {
 			return func(m *Moment) lockstep.Nodes { return m.director.drawn[number] }
-		}}
+		}, fmt.Sprintf("drawn %d", number), nil, false}
 	}
 	return groups
 }
@@ -97,7 +104,7 @@ func (s *Scenario) Split(parts ...Part) []Group {
 // Mark remembers the node that the moment concerns under a name; Marked is the group of
 // it. An earlier mark of the name is forgotten.
 func Mark(name string) Action {
-	return Action{text: "mark " + name, compile: func(c *compiler) act {
+	return Action{text: "mark " + name, tame: true, compile: func(c *compiler) act {
 		number := c.mark(name, true)
 		return func(m *Moment) bool {
 			m.director.marks[number] = one(m.Node)
@@ -111,15 +118,27 @@ func Marked(name string) Group {
 	return Group{name, func(c *compiler) members {
 		number := c.mark(name, false)
 		return func(m *Moment) lockstep.Nodes { return m.director.marks[number] }
-	}}
+	}, "marked " + name, nil, true}
 }
 
 // condition asks something of the moment and the members of the group.
-func (g Group) condition(text string, holds func(*Moment, lockstep.Nodes) bool) Condition {
+func (g Group) condition(text, about string, holds func(*Moment, lockstep.Nodes) bool) Condition {
 	return Condition{text + g.text, func(c *compiler) test {
 		in := c.group(g)
 		return func(m *Moment) bool { return holds(m, in(m)) }
-	}}
+	}, g.facts(about)}
+}
+
+// facts are what is known where the sender, the receiver or the node concerned is in the group.
+func (g Group) facts(about string) facts {
+	a := atom{about: about, in: g.nodes, memory: g.memory}
+	if g.nodes == nil {
+		a.about += " is in " + g.key
+	}
+	if about == aboutNode {
+		return facts{[]atom{a}, g.key != ""}
+	}
+	return ofMessage(g.key != "", a)
 }
 
 func one(n lockstep.Node) lockstep.Nodes {

@@ -1,6 +1,10 @@
 package scenario
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/lockstep-go/lockstep"
+)
 
 // Start is the name of the state in which every machine begins.
 const Start = "start"
@@ -99,5 +103,21 @@ func (m *Machine) InState(names ...string) Condition {
 			number := m.number
 			return func(now *Moment) bool { return in>>now.director.states[number]&1 != 0 }
 		},
+		facts: facts{[]atom{{about: "the state of machine " + m.name, in: names, memory: true}}, true},
 	}
+}
+
+// InStateFor holds when the machine has been in one of the states named, without leaving it,
+// for at least so much virtual time. As conditions are asked at moments only, it takes a
+// moment after that time to notice.
+func (m *Machine) InStateFor(d lockstep.Time, names ...string) Condition {
+	in := m.InState(names...)
+	text := fmt.Sprintf("%s for %d", in.text, d)
+	return Condition{text, func(c *compiler) test {
+		if d <= 0 {
+			c.problem("a time of %d in a state, it must be positive", d)
+		}
+		holds, number := c.test(in), m.number
+		return func(now *Moment) bool { return holds(now) && now.Run.Now()-now.director.entered[number] >= d }
+	}, facts{append([]atom{{about: text, memory: true}}, in.facts.atoms...), true}}
 }

@@ -65,8 +65,9 @@ func AtMost(k int, what Condition, per Key) Piece {
 }
 
 // OnTime makes all clocks run alike: when an alarm has moved the virtual time, every
-// other alarm that is due by then fires as well. Liveness needs that: some strategies
-// leave an alarm that they delay for as long as anything else can happen.
+// other alarm that is due by then fires as well. Judgements about time need that: most
+// strategies let some clocks run slower than others, and then leaders lose their followers
+// without any fault.
 func OnTime() Piece {
 	return func(s *Scenario) {
 		due := Where("the next that is due", func(m *Moment) lockstep.Nodes { // one after the other: each may move the time
@@ -78,22 +79,5 @@ func OnTime() Piece {
 			return 0
 		})
 		s.If(Did(trace.Alarm)).Named("alarms are on time").Aside().Then(FireAlarm(due), Continue())
-	}
-}
-
-// Overtaken bounds how late messages are: one that was overtaken by the sending of more
-// than k others is delivered at once.
-func Overtaken(k int) Piece {
-	return func(s *Scenario) {
-		s.If(Cond(fmt.Sprintf("a message is overtaken by more than %d", k), func(m *Moment) bool {
-			flying := m.Run.InFlight()
-			return len(flying) > 0 && len(m.Run.Messages())-int(flying[0]) > k
-		}), IsSend().Not()).Named(fmt.Sprintf("no message is overtaken by more than %d", k)).Aside().
-			Then(Action{text: "deliver the oldest", compile: func(c *compiler) act {
-				c.need(trace.Deliver)
-				return func(m *Moment) bool {
-					return do(m, lockstep.Step{Kind: trace.Deliver, Msg: m.Run.InFlight()[0]})
-				}
-			}}, Continue())
 	}
 }

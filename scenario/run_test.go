@@ -21,7 +21,7 @@ func TestVacuity(t *testing.T) {
 	m := sc.Machine()
 	m.On(IsReceive().And(Type("Answer"), From(2)), "answered")
 	sc.If(Type("Ask"), To(1)).Named("asks to 1").Then(Drop()) // nobody asks node 1
-	result := explore(t, bellPlan(sc.Without(0)))
+	result := explore(t, bellPlan(sc))
 	if got := result.Verdict(); got != trace.Vacuous {
 		t.Errorf("verdict %s, want vacuous: %v", got, result.Verdicts)
 	}
@@ -251,5 +251,39 @@ func TestSplit(t *testing.T) {
 		if s != trace.AllNodes(5) {
 			t.Errorf("part %d was only ever drawn from %s", i, s)
 		}
+	}
+}
+
+// TestOnceNeedsAnEffect: a match that changes nothing does not use up Once. Node 2 is up
+// when it is to be restarted first, and down when it is asked a second time.
+func TestOnceNeedsAnEffect(t *testing.T) {
+	sc := New("once")
+	sc.If(Did(trace.Start, trace.Crash)).Once().Then(Restart(Only(2)))
+	sc.If(IsEvent("heard")).Once().Then(Crash(Only(2)))
+	result := explore(t, bellPlan(sc))
+	if parts := result.VacuousParts(); len(parts) > 0 {
+		t.Errorf("never: %q", parts)
+	}
+}
+
+// TestMemoryIsOfOneRun: what variables, distinct counts and times in a state remember, they
+// forget before the next run; otherwise runs would depend on those before them.
+func TestMemoryIsOfOneRun(t *testing.T) {
+	sc := New("memory")
+	m := sc.Machine()
+	first := Variable[int]("first")
+	senders := Count("senders").Distinct(BySender)
+	m.On(IsEvent("done").And(senders.Eq(2), first.IsSet(), m.InStateFor(1, Start)), "as in every run").MarkSuccess()
+	sc.If(IsReceive(), Type("Answer"), first.IsSet().Not()).Then(SetBody(first, "its number", func(n note) int { return n.Number }), senders.Incr())
+	sc.If(IsReceive(), Type("Answer")).Then(senders.Incr())
+	sc.If(Type("Answer"), From(2)).Once().Then(Inject("Answer 1"), Drop()) // the copy takes its place
+	plan := bellPlan(sc)
+	plan.Runs, plan.Workers = 20, 1
+	result := explore(t, plan)
+	if got := Successes(result); got != 20 {
+		t.Errorf("%d of 20 runs alike", got)
+	}
+	if got := result.VacuousParts(); len(got) > 0 {
+		t.Errorf("never: %q", got)
 	}
 }

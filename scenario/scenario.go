@@ -3,6 +3,7 @@ package scenario
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/lockstep-go/lockstep"
@@ -15,10 +16,10 @@ type Scenario struct {
 	filters  []*Filter
 	machines []*Machine
 	groups   []draw
-	reserved []string
+	reserved []wanted
 	budget   *lockstep.Budget
-	must     bool // a run without success is a finding
-	omit     int  // number of the filter that is left out, 0 for none
+	must     bool  // a run without success is a finding
+	omit     []int // numbers of the filters that are left out
 	watch    *watch
 	observe  *observation
 }
@@ -34,7 +35,7 @@ type Filter struct {
 	name    string
 	number  int // from 1
 	when    Condition
-	limit   int // matches allowed, for each key; 0: any number
+	limit   int // matches with an effect that are allowed, for each key
 	limited bool
 	per     Key
 	actions []Action
@@ -56,14 +57,15 @@ func (f *Filter) Named(name string) *Filter {
 	return f
 }
 
-// First lets the filter match only k times in a run. After that it is as if it were not
-// there: later filters see what it would have matched.
+// First lets the filter act only k times in a run. After that it is as if it were not
+// there: later filters see what it would have matched. A match whose actions had no effect,
+// such as the crash of a node that is down, is not counted.
 func (f *Filter) First(k int) *Filter {
 	f.limit, f.limited = k, true
 	return f
 }
 
-// Once lets the filter match only once in a run.
+// Once lets the filter act only once in a run.
 func (f *Filter) Once() *Filter { return f.First(1) }
 
 // Per makes First and Once count for each key on its own, e.g. for each receiver.
@@ -128,22 +130,28 @@ func (s *Scenario) MustSucceed() *Scenario {
 	return s
 }
 
-// Reserve keeps waiting requests with the given texts from the strategy, so that only
-// the action Request gives them; without a text it keeps them all.
-func (s *Scenario) Reserve(texts ...string) *Scenario {
-	if len(texts) == 0 {
-		texts = []string{""}
-	}
-	s.reserved = append(s.reserved, texts...)
-	return s
+// Without is the scenario with filters, counted from 1, left out. The numbers of the
+// others stay.
+func (s *Scenario) Without(filters ...int) *Scenario {
+	c := *s
+	c.omit = append(slices.Clone(s.omit), filters...)
+	return &c
 }
 
-// Without is the scenario with one filter, counted from 1, left out. The numbers of the
-// others stay.
-func (s *Scenario) Without(filter int) *Scenario {
-	c := *s
-	c.omit = filter
-	return &c
+// omits reports whether a filter is left out.
+func (s *Scenario) omits(f *Filter) bool { return slices.Contains(s.omit, f.number) }
+
+// Control is the scenario without its faults and its steering: only filters stay that
+// remember, judge or give requests, and those that are Aside. How often it succeeds is what
+// the others are measured against.
+func (s *Scenario) Control() *Scenario {
+	var moving []int
+	for _, f := range s.filters {
+		if !f.aside && slices.ContainsFunc(f.actions, func(a Action) bool { return !a.tame }) {
+			moving = append(moving, f.number)
+		}
+	}
+	return s.Without(moving...)
 }
 
 // Size is the number of filters and of states of all machines, start included.

@@ -14,6 +14,7 @@ func Store(set string) Action {
 	return Action{text: "store in " + set, on: decides, class: Reordering, compile: func(c *compiler) act {
 		c.mayHold()
 		number := c.set(set, true)
+		c.held.number(set, c.where, false)
 		return func(m *Moment) bool {
 			m.hand.Hold(m.Message.ID)
 			m.director.sets[number] = append(m.director.sets[number], m.Message.ID)
@@ -24,7 +25,7 @@ func Store(set string) Action {
 
 // Record notes the message in the set named without taking it away from anyone.
 func Record(set string) Action {
-	return Action{text: "record in " + set, compile: func(c *compiler) act {
+	return Action{text: "record in " + set, on: notes, tame: true, compile: func(c *compiler) act {
 		number := c.set(set, true)
 		return func(m *Moment) bool {
 			if m.Message == nil {
@@ -67,6 +68,7 @@ func DropAll(set string) Action {
 func forAll(verb, set string, do func(*Moment, lockstep.ID)) Action {
 	return Action{text: verb + set, compile: func(c *compiler) act {
 		number := c.set(set, false)
+		c.held.number(set, c.where, true)
 		return func(m *Moment) bool {
 			ids := m.director.sets[number]
 			for _, id := range ids {
@@ -80,27 +82,28 @@ func forAll(verb, set string, do func(*Moment, lockstep.ID)) Action {
 
 // InSet holds when the moment concerns a message that is in the set.
 func InSet(set string) Condition {
-	return setCondition("in "+set, set, func(m *Moment, ids []lockstep.ID) bool {
+	return setCondition("in "+set, set, ofMessage(true, atom{about: "in " + set, memory: true}), func(m *Moment, ids []lockstep.ID) bool {
 		return m.Message != nil && slices.Contains(ids, m.Message.ID)
 	})
 }
 
 // SetHas holds while the set has at least k messages.
 func SetHas(k int, set string) Condition {
-	return setCondition(fmt.Sprintf("%s has %d", set, k), set, func(_ *Moment, ids []lockstep.ID) bool { return len(ids) >= k })
+	text := fmt.Sprintf("%s has %d", set, k)
+	return setCondition(text, set, remembered(text), func(_ *Moment, ids []lockstep.ID) bool { return len(ids) >= k })
 }
 
-func setCondition(text, set string, holds func(*Moment, []lockstep.ID) bool) Condition {
+func setCondition(text, set string, known facts, holds func(*Moment, []lockstep.ID) bool) Condition {
 	return Condition{text, func(c *compiler) test {
 		number := c.set(set, false)
 		return func(m *Moment) bool { return holds(m, m.director.sets[number]) }
-	}}
+	}, known}
 }
 
 // Like holds when the moment concerns a message that is like one in the set, as a
 // function of the system's own messages says.
 func Like[M any](set, text string, like func(now, stored M) bool) Condition {
-	return setCondition(text, set, func(m *Moment, ids []lockstep.ID) bool {
+	return setCondition(text, set, ofMessage(false), func(m *Moment, ids []lockstep.ID) bool {
 		now, ok := bodyOf[M](m, text)
 		return ok && slices.ContainsFunc(ids, func(id lockstep.ID) bool {
 			stored, ok := m.Run.Body(id).(M)

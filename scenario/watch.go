@@ -2,10 +2,9 @@ package scenario
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/lockstep-go/lockstep"
@@ -15,6 +14,11 @@ import (
 // machines and filters made of it; the first moment of a step carries its number. The
 // plan's scenario must be one of this package.
 func Explain(ctx context.Context, plan lockstep.Plan, out io.Writer) error {
+	return ExplainRun(ctx, plan, 0, out)
+}
+
+// ExplainRun is Explain for the run with the given number.
+func ExplainRun(ctx context.Context, plan lockstep.Plan, run int, out io.Writer) error {
 	s, err := own(plan.Scenario)
 	if err != nil {
 		return err
@@ -22,22 +26,27 @@ func Explain(ctx context.Context, plan lockstep.Plan, out io.Writer) error {
 	w := &watch{}
 	c := *s
 	c.watch = w
-	plan.Scenario, plan.Runs, plan.Workers, plan.KeepGoing = &c, 1, 1, true
-	plan.Keep = 1
-	result, err := lockstep.Explore(ctx, plan)
+	plan.Scenario = &c
+	b, err := lockstep.NewBench(plan)
 	if err != nil {
 		return err
 	}
+	outcome, err := b.Run(ctx, run, nil)
+	if err = errors.Join(err, b.Close()); err != nil {
+		return err
+	}
 	w.endLine()
-	fmt.Fprintf(&w.text, "verdict %s\n", result.Verdict())
-	for _, reason := range slices.Sorted(maps.Keys(result.Reasons)) {
-		fmt.Fprintln(&w.text, reason)
+	fmt.Fprintf(&w.text, "verdict %s\n", outcome.Verdict)
+	if outcome.Reason != "" {
+		fmt.Fprintln(&w.text, outcome.Reason)
 	}
-	if f := result.First(); f != nil {
-		fmt.Fprintf(&w.text, "%s\n", f.Finding)
+	if outcome.Finding != nil {
+		fmt.Fprintf(&w.text, "%s\n", outcome.Finding)
 	}
-	for _, part := range result.VacuousParts() {
-		fmt.Fprintf(&w.text, "never: %s\n", part)
+	for _, c := range w.director.count() {
+		if c.N == 0 && !c.Optional {
+			fmt.Fprintf(&w.text, "never: %s\n", c.Name)
+		}
 	}
 	_, err = io.WriteString(out, w.text.String())
 	return err
@@ -49,6 +58,8 @@ type watch struct {
 	begun int
 	steps int
 	open  bool // a line is begun
+
+	director *director
 }
 
 // begin opens a run. A failing run is made again with the recorder on, which is not
@@ -58,6 +69,7 @@ func (w *watch) begin(d *director) {
 		return
 	}
 	w.begun++
+	w.director = d
 	w.steps = -1
 	if texts := d.drawnText(); w.begun == 1 && len(texts) > 0 {
 		fmt.Fprintf(&w.text, "drawn: %s\n", strings.Join(texts, " "))

@@ -5,16 +5,25 @@ import (
 	"slices"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/rounds"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
 // schedule shrinks a run in rounds.
 func (s *shrinker) schedule(t *trace.Trace) (was string, err error) {
-	now := scheduleOf(t, false)
-	ok := s.fails(now)
-	if !ok { // alarms or the order of arrival do not follow the rules, and matter
-		now = scheduleOf(t, true)
-		ok = s.fails(now)
+	var now schedule
+	ok := false
+	// Alarms, the order of arrival, the rounds of messages or what isolated nodes do may not
+	// follow the rules, and matter.
+	for _, but := range [...]struct {
+		exact, loose bool
+		apart        rounds.Isolation
+	}{{}, {exact: true}, {apart: rounds.CutOff}, {apart: rounds.Held}, {loose: true}, {exact: true, loose: true},
+		{exact: true, apart: rounds.Held}} {
+		now = scheduleOf(t, but.exact, but.loose, but.apart)
+		if ok = s.fails(now); ok {
+			break
+		}
 	}
 	if !ok {
 		return "", s.notRepeated("rounds")

@@ -19,6 +19,10 @@ type schedule struct {
 	exact bool
 	// byCrash says that isolated nodes of a system without messages are crashed.
 	byCrash bool
+	// loose says that messages wait for the next round of their name.
+	loose bool
+	// apart says what isolated nodes do.
+	apart rounds.Isolation
 }
 
 // phase is a stretch of rounds after which isolated nodes return.
@@ -63,8 +67,8 @@ type act struct {
 }
 
 // scheduleOf reads the schedule of a trace in rounds.
-func scheduleOf(t *trace.Trace, exact bool) schedule {
-	s := schedule{exact: exact}
+func scheduleOf(t *trace.Trace, exact bool, loose bool, apart rounds.Isolation) schedule {
+	s := schedule{exact: exact, loose: loose, apart: apart}
 	reader := scheduleReader{schedule: &s, trace: t, at: make([][2]int, len(t.Rounds)+1),
 		sent: map[lockstep.ID]lockstep.Message{}, taken: map[int]map[link][]bool{}}
 	for _, r := range t.Rounds {
@@ -226,6 +230,8 @@ func (s schedule) scheduler(k *shrinker) lockstep.Scheduler {
 			k.rounds.driver.ByCrash()
 		}
 	}
+	k.rounds.driver.Loosely(s.loose)
+	k.rounds.driver.Isolates(s.apart)
 	k.rounds.schedule = s
 	return k.rounds
 }

@@ -15,7 +15,7 @@ import (
 // A Node may also have a method Reset(), which makes it as new: it is then used again
 // after a crash and in the next run instead of being built anew. It may have a method
 // Fingerprint() uint64 that hashes its state, String() string that puts it into words, and
-// Role() string that names the part it plays.
+// Role() string that names the part it plays, or several with spaces in between.
 type Node[M any] interface {
 	// Start is called at the beginning of a run and after a restart.
 	Start(c *Context[M])
@@ -61,6 +61,9 @@ type Cluster[M any] struct {
 	Roles []string
 	// FIFO says that messages on a link arrive in the order of sending.
 	FIFO bool
+	// Draws names what programs draw from Context.Rand, like "election time-outs"; empty
+	// means nothing.
+	Draws string
 }
 
 // Describe says what the cluster is and can do.
@@ -74,7 +77,8 @@ func (c Cluster[M]) Describe() (lockstep.Info, error) {
 		supports |= trace.KindsOf(trace.Replace)
 	}
 	return lockstep.Info{Name: c.Name, Options: c.Options, Nodes: c.Nodes, Supports: supports,
-		FIFO: c.FIFO, Rounds: c.Rounds, Roles: c.Roles, Types: c.Types, Events: c.Events}, nil
+		FIFO: c.FIFO, Draws: c.Draws, Rounds: c.Rounds, Roles: c.Roles, Types: c.Types, Events: c.Events,
+		Requests: append([]string{}, c.Requests...)}, nil
 }
 
 // Deploy makes the nodes.

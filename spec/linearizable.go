@@ -3,9 +3,7 @@ package spec
 import (
 	"bytes"
 	"fmt"
-	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/anishathalye/porcupine"
@@ -41,12 +39,6 @@ type Linearizable struct {
 	Timeout time.Duration
 }
 
-// Unanswered is the output of an operation that was never answered.
-type Unanswered struct{}
-
-// String says so.
-func (Unanswered) String() string { return "no answer" }
-
 // Properties names what is judged.
 func (Linearizable) Properties() []string { return []string{"linearizability"} }
 
@@ -67,9 +59,7 @@ func (l Linearizable) New(lockstep.Info) lockstep.Monitor {
 type linearizable struct {
 	Linearizable
 	model     porcupine.Model // of one partition
-	history   []porcupine.Operation
-	ids       []int // of the operations in the history
-	now       int64
+	history   history
 	judged    [1]int
 	undecided string
 	illegal   []porcupine.Operation // the partition that was found wrong
@@ -77,8 +67,7 @@ type linearizable struct {
 
 // Reset begins a new run.
 func (m *linearizable) Reset() {
-	clear(m.history)
-	m.history, m.ids, m.now = m.history[:0], m.ids[:0], 0
+	m.history.reset()
 	m.judged[0], m.undecided, m.illegal = 0, "", nil
 }
 
@@ -87,32 +76,15 @@ func (m *linearizable) EventsOnly() bool { return true }
 
 // Step judges after a step: it writes the history down.
 func (m *linearizable) Step(run *lockstep.Run) *lockstep.Finding {
-	events := run.Events()
-	for i := range events {
-		switch v := events[i].Value.(type) {
-		case *Call:
-			m.now++
-			m.history = append(m.history, porcupine.Operation{ClientId: v.Client - 1, Input: v.Input, Call: m.now,
-				Output: Unanswered{}, Return: math.MaxInt64})
-			m.ids = append(m.ids, v.ID)
-		case *Return:
-			m.now++
-			for j := len(m.ids) - 1; j >= 0; j-- {
-				if m.ids[j] == v.ID {
-					m.history[j].Output, m.history[j].Return = v.Output, m.now
-					break
-				}
-			}
-		}
-	}
+	m.history.note(run.Events())
 	return nil
 }
 
 // End judges the end of a run.
 func (m *linearizable) End(*lockstep.Run) *lockstep.Finding {
-	parts := [][]porcupine.Operation{m.history}
+	parts := [][]porcupine.Operation{m.history.ops}
 	if m.Model.Partition != nil {
-		parts = m.Model.Partition(m.history)
+		parts = m.Model.Partition(m.history.ops)
 	}
 	for _, p := range parts {
 		if !slices.ContainsFunc(p, answered) {
@@ -126,27 +98,12 @@ func (m *linearizable) End(*lockstep.Run) *lockstep.Finding {
 		switch porcupine.CheckOperationsTimeout(m.model, p, m.Timeout) {
 		case porcupine.Illegal:
 			m.illegal = p
-			return &lockstep.Finding{Property: "linearizability", Text: "no order of these operations explains the answers: " + m.text(p)}
+			return &lockstep.Finding{Property: "linearizability", Text: "no order of these operations explains the answers: " + historyText(p)}
 		case porcupine.Unknown:
 			m.undecided = fmt.Sprintf("linearizability: not decided within %v", m.Timeout)
 		}
 	}
 	return nil
-}
-
-func answered(o porcupine.Operation) bool { return o.Return != math.MaxInt64 }
-
-// text lists the operations with the times of their calls and returns.
-func (m *linearizable) text(ops []porcupine.Operation) string {
-	var parts []string
-	for _, o := range ops {
-		end := "-"
-		if answered(o) {
-			end = fmt.Sprint(o.Return)
-		}
-		parts = append(parts, fmt.Sprintf("%v: %v [%d,%s]", o.Input, o.Output, o.Call, end))
-	}
-	return strings.Join(parts, "; ")
 }
 
 // Conclude counts the partitions of the history that were judged, which are those with an

@@ -1,6 +1,6 @@
 // Package spec holds what systems promise, as values to compose: [All] joins specs,
-// [OnEvent] makes one of a function, [Linearizable] judges the history of a system's
-// clients.
+// [OnEvent] makes one of a function, [Linearizable] and [Sequential] judge the history
+// of a system's clients.
 package spec
 
 import (

@@ -17,9 +17,14 @@ type event struct {
 	request int32
 	key     uint64 // priority: the open event with the largest happens next
 	chain   int32
-	past    int32 // index of the clock of what caused it
-	lost    bool  // it will not arrive
-	at      int32 // its number among the events of its node; 0: it has not happened
+	past    int32  // index of the clock of what caused it
+	before  int32  // the event before it in its chain, or -1
+	usual   uint64 // the priority of its chain before it came
+	change  int32  // the number of the change point that delays it, from 1; 0: none
+	order   int32  // its place among all that were open, as they came
+	passed  int32  // how many that came after it happened before it
+	lost    bool   // it will not arrive
+	at      int32  // its number among the events of its node; 0: it has not happened
 }
 
 // agenda keeps the events of a run from when they come into being until they happen or
@@ -27,10 +32,13 @@ type event struct {
 //
 // A message is an event from when it is sent, a request from when it is offered, to a
 // node that is drawn then. The alarm of a node is one event from when it is armed until
-// it fires or is stopped: setting an armed alarm to another time changes nothing.
+// it fires or is stopped: setting an armed alarm to another time changes nothing. A message
+// that is lost or that a scenario holds is not open; it is when it is released.
 type agenda struct {
 	events   []event
 	open     []int32 // those that may still happen, in no order
+	held     []int32 // messages that a scenario may release
+	mail     int     // messages that are open
 	byMsg    []int32 // by message number - 1
 	requests []offered
 	alarms   [trace.MaxNodes + 1]int32
@@ -38,8 +46,10 @@ type agenda struct {
 	chosen   int32 // the event that the strategy chose to happen, counted from 1; 0: none
 	steps    int   // taken when it chose
 	peak     int   // most events open at once
-	// decider is told of every event that comes into being, and of every one that happened
-	// as the strategy chose, before those it caused come into being.
+	opened   int32 // events that were open so far
+	late     int32 // how many may overtake an event that can happen; 0: any number
+	// decider is told of every event that comes into being, and of every one that happened,
+	// before those it caused come into being.
 	decider decider
 }
 
@@ -51,71 +61,145 @@ type offered struct {
 
 // decider is what a strategy decides about events.
 type decider interface {
-	// came is called when an event comes into being.
+	// sent is called when a message was sent, before it is known whether it is open, and for
+	// an event that happened without having been open.
+	sent(run *lockstep.Run, index int32)
+	// came is called when an event is open to the strategy, and left when it is no longer,
+	// though it did not happen.
 	came(run *lockstep.Run, index int32)
+	left(run *lockstep.Run, index int32)
 	// happened is called when an event has happened; it is no longer open.
 	happened(run *lockstep.Run, index int32)
 	// place draws the node that a request will be given to.
 	place(to lockstep.Nodes) lockstep.Node
+	// prefer may put another open event in the place of the one with the largest key.
+	prefer(run *lockstep.Run, index int32) int32
 }
+
+// unchained are the decisions of a strategy that goes by keys alone.
+type unchained struct{}
+
+func (unchained) sent(*lockstep.Run, int32)                 {}
+func (unchained) left(*lockstep.Run, int32)                 {}
+func (unchained) prefer(_ *lockstep.Run, index int32) int32 { return index }
 
 func (a *agenda) reset() {
 	a.events, a.open, a.byMsg, a.requests, a.armed = a.events[:0], a.open[:0], a.byMsg[:0], a.requests[:0], 0
+	a.held, a.mail, a.opened = a.held[:0], 0, 0
 	a.chosen, a.steps = 0, 0
 	a.peak = 0
 }
 
-// look takes over what has changed since the strategy chose. A scenario may have taken
-// steps of its own in between: those before the last are seen only by what they sent.
+// look takes over what has changed since the strategy chose: its own step, then those that a
+// scenario took, each with what it sent.
 func (a *agenda) look(run *lockstep.Run) {
-	if steps := run.Steps(); steps > a.steps {
-		if a.chosen > 0 {
-			e := &a.events[a.chosen-1]
-			a.took(run, e.kind, e.msg, e.node, e.request)
+	between := run.Between()
+	sent := func(i int) int { // up to which message before the i-th of those steps
+		if i < len(between) {
+			return between[i].Before
 		}
-		if last := run.Last(); a.chosen == 0 || steps > a.steps+1 {
-			a.took(run, last.Kind, last.Msg, last.Node, last.Request)
-		}
+		return len(run.Messages())
+	}
+	if a.chosen > 0 && run.Steps() > a.steps {
+		e := &a.events[a.chosen-1]
+		a.took(run, e.kind, e.msg, e.node, e.request)
+	}
+	a.post(run, sent(0))
+	for i := range between {
+		s := &between[i].Step
+		a.took(run, s.Kind, s.Msg, s.Node, s.Request)
+		a.post(run, sent(i+1))
 	}
 	a.chosen, a.steps = 0, run.Steps()
-	for _, m := range run.Messages()[len(a.byMsg):] {
-		a.byMsg = append(a.byMsg, int32(len(a.events)))
-		a.add(run, event{kind: trace.Deliver, node: m.To, from: m.From, msg: m.ID})
-	}
+	a.lookAtMail(run)
 	a.lookAtRequests(run)
+	a.lookAtAlarms(run)
+	a.peak = max(a.peak, len(a.open))
+}
+
+// post takes note of the messages up to a number. Those that are lost never open.
+func (a *agenda) post(run *lockstep.Run, upTo int) {
+	for _, m := range run.Messages()[len(a.byMsg):upTo] {
+		index := int32(len(a.events))
+		a.byMsg = append(a.byMsg, index)
+		a.events = append(a.events, event{kind: trace.Deliver, node: m.To, from: m.From, msg: m.ID})
+		a.decider.sent(run, index)
+		switch {
+		case run.IsInFlight(m.ID):
+			a.admit(run, index)
+		case run.IsHeld(m.ID):
+			a.held = append(a.held, index)
+		}
+	}
+}
+
+// lookAtMail opens the messages that were released, and takes those out that were lost or
+// are held.
+func (a *agenda) lookAtMail(run *lockstep.Run) {
+	held := a.held[:0]
+	for _, index := range a.held {
+		switch id := a.events[index].msg; {
+		case run.IsInFlight(id):
+			a.admit(run, index)
+		case run.IsHeld(id):
+			held = append(held, index)
+		}
+	}
+	a.held = held
+	for i := len(a.open) - 1; i >= 0 && a.mail != len(run.InFlight()); i-- {
+		index := a.open[i]
+		if e := &a.events[index]; e.kind == trace.Deliver && !run.IsInFlight(e.msg) {
+			if run.IsHeld(e.msg) {
+				a.held = append(a.held, index)
+			}
+			a.drop(run, index)
+		}
+	}
+}
+
+func (a *agenda) lookAtAlarms(run *lockstep.Run) {
 	armed := run.Alarms()
 	for n := range (a.armed &^ armed).All() {
-		a.remove(a.alarms[n])
+		a.drop(run, a.alarms[n])
 	}
 	for n := range (armed &^ a.armed).All() {
 		a.alarms[n] = int32(len(a.events))
 		a.add(run, event{kind: trace.Alarm, node: n})
 	}
 	a.armed = armed
-	a.peak = max(a.peak, len(a.open))
 }
 
-// took closes the event that a step made happen, where there is one.
+// took closes the event that a step made happen. Alarms and requests may be a scenario's from
+// the start.
 func (a *agenda) took(run *lockstep.Run, kind lockstep.Kind, msg lockstep.ID, node lockstep.Node, request int32) {
 	switch kind {
 	case trace.Deliver:
-		if int(msg) <= len(a.byMsg) {
-			a.close(run, a.byMsg[msg-1])
-		}
+		a.close(run, a.byMsg[msg-1])
 	case trace.Alarm:
 		if a.armed.Has(node) {
 			a.armed = a.armed.Without(node)
 			a.close(run, a.alarms[node])
+			return
 		}
+		a.surprise(run, event{kind: kind, node: node})
 	case trace.Request: // where it waits again under its number, it is another event
 		for i, o := range a.requests {
 			if o.id == request {
 				a.requests = slices.Delete(a.requests, i, i+1)
 				a.close(run, o.event)
-				break
+				return
 			}
 		}
+		a.surprise(run, event{kind: kind, node: node, request: request})
 	}
+}
+
+// surprise takes note of an event that happened without having been open.
+func (a *agenda) surprise(run *lockstep.Run, e event) {
+	index := int32(len(a.events))
+	a.events = append(a.events, e)
+	a.decider.sent(run, index)
+	a.decider.happened(run, index)
 }
 
 // lookAtRequests compares the requests that wait with those known.
@@ -145,66 +229,121 @@ func (a *agenda) lookAtRequests(run *lockstep.Run) {
 	}
 	for _, o := range known {
 		if o.id != 0 {
-			a.remove(o.event)
+			a.drop(run, o.event)
 		}
 	}
 }
 
 func (a *agenda) add(run *lockstep.Run, e event) {
-	index := int32(len(a.events))
 	a.events = append(a.events, e)
+	a.admit(run, int32(len(a.events)-1))
+}
+
+// admit opens an event.
+func (a *agenda) admit(run *lockstep.Run, index int32) {
+	e := &a.events[index]
+	a.opened++
+	e.order, e.passed = a.opened, 0
 	a.open = append(a.open, index)
+	if e.kind == trace.Deliver {
+		a.mail++
+	}
 	a.decider.came(run, index)
 }
 
 // close takes an event that happened out of the open ones.
 func (a *agenda) close(run *lockstep.Run, index int32) {
 	a.remove(index)
+	if a.late > 0 {
+		a.overtake(run, a.events[index].order)
+	}
 	a.decider.happened(run, index)
 }
 
-func (a *agenda) remove(index int32) {
+// drop takes an event out that can happen no more, or not for the time being.
+func (a *agenda) drop(run *lockstep.Run, index int32) {
+	if a.remove(index) {
+		a.decider.left(run, index)
+	}
+}
+
+// remove takes an event out of the open ones, and reports whether it was one.
+func (a *agenda) remove(index int32) bool {
 	for i, at := range a.open {
 		if at == index {
 			a.open[i] = a.open[len(a.open)-1]
 			a.open = a.open[:len(a.open)-1]
-			return
+			if a.events[index].kind == trace.Deliver {
+				a.mail--
+			}
+			return true
+		}
+	}
+	return false
+}
+
+// overtake counts the event with a place in the order for all that it overtook. An alarm is
+// overtaken once it is due, or due first: others wait for their time.
+func (a *agenda) overtake(run *lockstep.Run, order int32) {
+	now := max(run.Now(), a.soonest(run))
+	for _, index := range a.open {
+		e := &a.events[index]
+		if e.order < order && (e.kind != trace.Alarm || run.AlarmAt(e.node) <= now) {
+			e.passed++
 		}
 	}
 }
 
-// first is the open event with the largest key that can happen now, or -1. With lost,
-// messages to nodes that are down count, which can only be lost. Messages that are gone
-// leave the agenda on the way.
+// soonest is the time of the alarm that is due first, or 0.
+func (a *agenda) soonest(run *lockstep.Run) lockstep.Time {
+	at := lockstep.Time(0)
+	for n := range a.armed.All() {
+		if t := run.AlarmAt(n); at == 0 || t < at {
+			at = t
+		}
+	}
+	return at
+}
+
+// first is the open event to happen next, or -1: of those that were overtaken as often as may
+// be, the one that came first, else the one with the largest key. With lost, messages to
+// nodes that are down count, which can only be lost.
 func (a *agenda) first(run *lockstep.Run, lost bool) int32 {
 	best, key := int32(-1), uint64(0)
-	for i := 0; i < len(a.open); i++ {
-		index := a.open[i]
+	overdue := int32(-1)
+	for _, index := range a.open {
 		e := &a.events[index]
-		if best >= 0 && e.key <= key {
+		late := a.late > 0 && e.passed >= a.late
+		if !late && best >= 0 && e.key <= key || !a.possible(run, e, lost) {
 			continue
 		}
-		switch e.kind {
-		case trace.Deliver:
-			if !run.IsInFlight(e.msg) {
-				if !run.IsHeld(e.msg) {
-					a.open[i] = a.open[len(a.open)-1]
-					a.open = a.open[:len(a.open)-1]
-					i--
-				}
-				continue
-			}
-			if !run.Deliverable(e.msg) && !(lost && !run.Up().Has(e.node)) {
-				continue
-			}
-		case trace.Request:
-			if a.receivers(run, e)&run.Up() == 0 {
-				continue
-			}
+		if late && (overdue < 0 || e.order < a.events[overdue].order) {
+			overdue = index
 		}
-		best, key = index, e.key
+		if best < 0 || e.key > key {
+			best, key = index, e.key
+		}
 	}
-	return best
+	switch {
+	case overdue >= 0:
+		return overdue
+	case best >= 0:
+		return a.decider.prefer(run, best)
+	default:
+		return -1
+	}
+}
+
+// possible reports whether an open event can happen now.
+func (a *agenda) possible(run *lockstep.Run, e *event, lost bool) bool {
+	switch e.kind {
+	case trace.Deliver:
+		return run.Deliverable(e.msg) || lost && !run.Up().Has(e.node)
+	case trace.Request:
+		return a.receivers(run, e)&run.Up() != 0
+	default:
+		return true
+	}
 }
 
 // receivers are the nodes that a request may be given to.
@@ -250,7 +389,7 @@ func (h horizon) passed(run *lockstep.Run) bool { return h > 0 && run.Steps() >=
 func (a *agenda) advance(run *lockstep.Run, h horizon, next *lockstep.Step) bool {
 	a.look(run)
 	if h.passed(run) {
-		return h.drain(run, next)
+		return run.Steps() < drainage*int(h) && a.drain(run, next)
 	}
 	best := a.first(run, false)
 	if best < 0 && h > 0 && clockOnly(run.Info()) { // time moves when nothing else can
@@ -265,13 +404,10 @@ func (a *agenda) advance(run *lockstep.Run, h horizon, next *lockstep.Step) bool
 }
 
 // drain delivers the oldest message that can be delivered, or reports false.
-func (h horizon) drain(run *lockstep.Run, next *lockstep.Step) bool {
-	if run.Steps() >= drainage*int(h) {
-		return false
-	}
+func (a *agenda) drain(run *lockstep.Run, next *lockstep.Step) bool {
 	for _, id := range run.InFlight() {
 		if run.Deliverable(id) {
-			next.Kind, next.Msg = trace.Deliver, id
+			a.step(run, a.byMsg[id-1], next)
 			return true
 		}
 	}

@@ -81,15 +81,16 @@ func (p *partition) reset() {
 }
 
 // insert finds the chain for an event; after reports whether the event comes causally
-// after another one. A chain that did not exist has the next number.
-func (p *partition) insert(event int32, after func(last int32) bool) (chain int32) {
+// after another one. A chain that did not exist has the next number. Before is the event
+// before it in the chain, or -1.
+func (p *partition) insert(event int32, after func(last int32) bool) (chain, before int32) {
 	for i := 0; ; i++ {
 		if i == len(p.levels) {
 			p.levels = append(p.levels, nil)
 		}
 		at := -1
 		for j, c := range p.levels[i] {
-			if after(p.last[c]) {
+			if p.last[c] < 0 || after(p.last[c]) {
 				at = j
 				break
 			}
@@ -100,10 +101,11 @@ func (p *partition) insert(event int32, after func(last int32) bool) (chain int3
 			}
 			at = len(p.levels[i])
 			p.levels[i] = append(p.levels[i], int32(len(p.last)))
-			p.last = append(p.last, 0)
+			p.last = append(p.last, -1)
 		}
 		p.used = max(p.used, i+1)
 		chain = p.levels[i][at]
+		before = p.last[chain]
 		p.last[chain] = event
 		if i > 0 {
 			rest, below := p.levels[i], p.levels[i-1]
@@ -111,6 +113,10 @@ func (p *partition) insert(event int32, after func(last int32) bool) (chain int3
 			below = append(below, chain)
 			p.levels[i], p.levels[i-1] = below, rest[:len(rest)-1]
 		}
-		return chain
+		return chain, before
 	}
 }
+
+// withdraw takes the last event of a chain out again: nothing can come after it any more, but
+// after the one before it. The number of chains stays what it was.
+func (p *partition) withdraw(chain, before int32) { p.last[chain] = before }

@@ -93,7 +93,7 @@ func TestCheck(t *testing.T) {
 		{"guided:fresh=0", info, "fresh is 0"},
 		{"guided:keep=0", info, "keep is 0"},
 		{"guided:inner=systematic", info, "already learns"},
-		{"guided:inner=uniform:period=0", info, "period is 0"},
+		{"guided:inner=uniform:period=-1", info, "period is -1"},
 	} {
 		s, err := strategy.Parse(c.text)
 		if err != nil {

@@ -116,6 +116,7 @@ func (d Delay) New(info lockstep.Info) lockstep.Scheduler {
 
 type delay struct {
 	agenda
+	unchained
 	faults
 	given Delay
 	mix   Delay // of this run

@@ -130,7 +130,7 @@ func ExampleDelay() {
 	}
 	fmt.Println(result.First().Finding)
 	// Output:
-	// prefix: node 2 outputs c, but node 2 had output a
+	// prefix: node 2 outputs acfil, but node 2 had output ahjk
 }
 
 func ExampleShadow() {

@@ -161,5 +161,5 @@ func ExampleGuided() {
 	fmt.Println(result.First().Finding)
 	// Output:
 	// guided:inner=pctcp:depth=3;events=117;steps=100,fresh=0.1,keep=1000
-	// prefix: node 3 outputs c, but node 2 had output a
+	// prefix: node 1 outputs d, but node 2 had output b
 }

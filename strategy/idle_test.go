@@ -82,7 +82,7 @@ func TestSystematicAfterIdle(t *testing.T) {
 	p := chain(1, 1, 1)
 	p.at = []lockstep.Node{2, 2, 1}
 	result := explore(t, lockstep.Plan{System: p, Scenario: patient{}, Strategy: strategy.Systematic{Steps: 10, Delays: strategy.Unbounded}})
-	if result.Reached != "complete to this bound: 2 executions" || result.Effects[0].N != 2 {
+	if result.Reached != "complete to this bound: 2 executions, for the scenario patient, with one seed" || result.Effects[0].N != 2 {
 		t.Errorf("%s, %v", result.Reached, result.Effects)
 	}
 	// Twice: a message that the held one causes is held again.

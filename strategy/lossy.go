@@ -27,7 +27,7 @@ type Lossy struct {
 	// Losses bounds the broken links of a run, where there is a period; Unbounded lifts it.
 	Losses int `help:"broken links in a run, with a period; -1: no bound"`
 	// Sampler says how runs are drawn, where there is a period; the zero value is Exact.
-	Sampler Sampler `help:"exact, paper or every, with a period"`
+	Sampler Sampler `help:"exact, paper, partial or every, with a period"`
 }
 
 // DefaultLossy loses fewer messages than it delivers: with equal chances hardly any
@@ -42,7 +42,7 @@ func (l Lossy) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	if err := l.check(info); err != nil {
 		return lockstep.Terms{}, err
 	}
-	return lockstep.Terms{Guarantee: l.guarantee(info), Runs: l.runs(info)}, nil
+	return lockstep.Terms{Guarantee: l.guarantee(info), Runs: l.runs(info), Given: givenRequests(info)}, nil
 }
 
 // check reports what is wrong with the options, or why the system does not fit.
@@ -93,11 +93,11 @@ func (l Lossy) guarantee(info lockstep.Info) lockstep.Guarantee {
 // New makes a scheduler.
 func (l Lossy) New(info lockstep.Info) lockstep.Scheduler {
 	if l.Period > 0 {
-		s := &linkBreaker{breaker: newBreaker(l.space(info.Nodes), l.Sampler), nodes: info.Nodes}
+		s := &linkBreaker{breaker: newBreaker(info, l.space(info.Nodes), l.Sampler), nodes: info.Nodes}
 		s.Driver = rounds.New(info, l.Rounds, s)
 		return s
 	}
-	s := &loser{loss: l.Loss, rounds: l.Rounds}
+	s := &loser{loss: l.Loss, rounds: l.Rounds, requests: requests{every: phaseLength(info)}}
 	s.Driver = rounds.New(info, l.Rounds, s)
 	return s
 }
@@ -128,12 +128,13 @@ type loser struct {
 	rounds int
 	loss   float64
 	rand   *rand.Rand
-	given  bool
+	requests
 }
 
 // Reset begins a new run.
 func (s *loser) Reset(start *lockstep.Start) {
 	s.rand = start.Rand
+	s.requests.reset()
 	s.Driver.Reset(s.rounds)
 }
 
@@ -143,19 +144,14 @@ func (s *loser) Tell(bool) lockstep.Account { return lockstep.Account{} }
 // Open begins a round.
 func (s *loser) Open(round int, run *lockstep.Run) (int, lockstep.Nodes) {
 	length := max(1, len(run.Info().Rounds))
-	s.given = round%length != 0
+	s.requests.open(round)
 	return round/length + 1, run.All()
 }
 
 // Loses reports whether a message is lost in this round.
 func (s *loser) Loses(*lockstep.Message) bool { return s.rand.Float64() < s.loss }
 
-// Give chooses what is given to nodes at the start of a round: one request at the start of each phase.
+// Give chooses what is given to nodes at the start of a round.
 func (s *loser) Give(run *lockstep.Run, next *lockstep.Step) bool {
-	if s.given || givable(run) == 0 {
-		return false
-	}
-	s.given = true
-	giveAny(s.rand, run, next)
-	return true
+	return s.requests.give(s.rand, run, next)
 }

@@ -27,6 +27,11 @@ import (
 // With a role the nodes that play it when the partition comes are the goal: of the drawn
 // partitions the first is taken that covers it. So notion=isolate,role=leader cuts off the
 // leader in a minority, whoever it is by then.
+//
+// With a story its scenes take the place of the one partition of a stage: they follow each
+// other directly, without healing, each with another partition than the one before, and with
+// operations under each of them. See [cover.ParseStory] for the words, and [cover.Telling]
+// for the chance that such a run covers the story.
 type Partition struct {
 	// Notion is what partitions are to do: the guarantee is about its goals, and the family
 	// covers them. The zero value is Splitting.
@@ -46,9 +51,15 @@ type Partition struct {
 	Role  string `help:"the goal is about the nodes with this role, e.g. leader; empty: about any nodes"`
 	Other string `help:"when separating by role, the role of the other side"`
 
-	Stages int `help:"partitions of a run, one after the other"`
-	Before int `help:"operations before a partition"`
-	During int `help:"operations under a partition"`
+	// Story is a [cover.Story] in words. It takes the place of the notion and its numbers.
+	Story string `help:"scenes that follow each other directly, e.g. 2|2 then 1|3, instead of a notion; see docs/cover.md"`
+	// Seek takes, for each scene of a story, the first of the drawn partitions that covers
+	// the scene as roles are played by then.
+	Seek bool `help:"take only partitions that cover the story's scene as roles are played by then"`
+
+	Stages int `help:"partitions of a run, one after the other; of a story: how often it is told"`
+	Before int `help:"operations before a partition or story"`
+	During int `help:"operations under a partition, or under each scene of a story"`
 	After  int `help:"operations after healing"`
 	// Sides gives the operations under a partition to nodes of each side in turn instead
 	// of to any node.
@@ -115,9 +126,11 @@ func (p Partition) check(info lockstep.Info) error {
 	if err := p.checkRoles(info); err != nil {
 		return err
 	}
-	notion, space, err := p.Tested(info.Nodes)
-	if err == nil && p.Family {
-		_, err = cover.Build(notion, space)
+	var err error
+	if p.Story != "" {
+		err = p.checkStory(info)
+	} else {
+		err = p.checkNotion(info)
 	}
 	if err != nil {
 		return fmt.Errorf("partition: %w", err)
@@ -140,15 +153,68 @@ func (p Partition) checkRoles(info lockstep.Info) error {
 		return fmt.Errorf("partition: role is %s, to separate it from something set other, too", p.Role)
 	}
 	for _, role := range []string{p.Role, p.Other} {
-		if role != "" && !slices.Contains(info.Roles, role) {
-			known := "none"
-			if len(info.Roles) > 0 {
-				known = strings.Join(info.Roles, ", ")
-			}
-			return fmt.Errorf("partition: %s has no role %q, its roles are: %s", info.Name, role, known)
+		if err := hasRole(info, role); role != "" && err != nil {
+			return fmt.Errorf("partition: %w", err)
 		}
 	}
 	return nil
+}
+
+// hasRole reports an error that lists the system's roles if this is not one of them.
+func hasRole(info lockstep.Info, role string) error {
+	if slices.Contains(info.Roles, role) {
+		return nil
+	}
+	known := "none"
+	if len(info.Roles) > 0 {
+		known = strings.Join(info.Roles, ", ")
+	}
+	return fmt.Errorf("%s has no role %q, its roles are: %s", info.Name, role, known)
+}
+
+func (p Partition) checkNotion(info lockstep.Info) error {
+	if p.Seek {
+		return fmt.Errorf("seek goes with a story; for a notion, set role")
+	}
+	notion, space, err := p.Tested(info.Nodes)
+	if err == nil && p.Family {
+		_, err = cover.Build(notion, space)
+	}
+	return err
+}
+
+func (p Partition) checkStory(info lockstep.Info) error {
+	for _, f := range []struct {
+		name string
+		set  bool
+	}{{"notion", p.Notion != 0}, {"k", p.K != 0}, {"l", p.L != 0}, {"bridge", p.Bridge != 0}, {"family", p.Family}, {"role", p.Role != ""}, {"sides", p.Sides}} {
+		if f.set {
+			return fmt.Errorf("%s does not go with a story, which says itself what is drawn", f.name)
+		}
+	}
+	story, err := cover.ParseStory(p.Story)
+	if err != nil {
+		return err
+	}
+	for _, role := range story.Roles() {
+		if err := hasRole(info, role); err != nil {
+			return err
+		}
+	}
+	if _, err := story.Spaces(info.Nodes, p.Balanced); err != nil {
+		return err
+	}
+	_, err = bare(story).Chance(cover.Telling{Nodes: info.Nodes, Balanced: p.Balanced})
+	return err
+}
+
+// bare is a story without its operations, of which a strategy does not know what is drawn.
+func bare(story cover.Story) cover.Story {
+	story = slices.Clone(story)
+	for i := range story {
+		story[i].Ops = nil
+	}
+	return story
 }
 
 // Tested returns the notion whose goals the partitions are to cover on so many nodes and
@@ -160,6 +226,9 @@ func (p Partition) Tested(nodes int) (cover.Notion, cover.Space, error) {
 // guarantee is the chance that one of the partitions of a run covers a goal, by the theorems
 // of package cover.
 func (p Partition) guarantee(info lockstep.Info) lockstep.Guarantee {
+	if p.Story != "" {
+		return p.storyGuarantee(info)
+	}
 	notion, space, err := p.Tested(info.Nodes)
 	if err != nil {
 		return lockstep.Guarantee{Class: "a goal", Assumes: []string{err.Error()}}
@@ -190,26 +259,75 @@ func (p Partition) guarantee(info lockstep.Info) lockstep.Guarantee {
 	return g
 }
 
+// storyGuarantee is the chance that a telling covers the story's partitions.
+func (p Partition) storyGuarantee(info lockstep.Info) lockstep.Guarantee {
+	story, err := cover.ParseStory(p.Story)
+	if err != nil {
+		return lockstep.Guarantee{Class: "the story", Assumes: []string{err.Error()}}
+	}
+	g := lockstep.Guarantee{Class: fmt.Sprintf("the partitions of the story %v", story),
+		Assumes: []string{"operations and the length of fair stretches are not part of the goal", "something happens under each partition"}}
+	if p.Seek {
+		g.Assumes = append(g.Assumes, "how often a partition is found is not known before")
+		return g
+	}
+	if len(story.Roles()) > 0 {
+		g.Assumes = append(g.Assumes, "each role is played by one node, and no two by the same")
+	}
+	if chance, err := bare(story).Chance(cover.Telling{Nodes: info.Nodes, Balanced: p.Balanced}); err == nil {
+		one, _ := chance.P.Float64()
+		g.PerRun = atLeastOnce(one, p.Stages)
+	}
+	return g
+}
+
 // atLeastOnce is the probability that independent trials have at least one hit.
 func atLeastOnce(p float64, trials int) float64 {
+	if p >= 1 {
+		return 1
+	}
 	return -math.Expm1(float64(trials) * math.Log1p(-p))
 }
 
 // New makes a scheduler.
 func (p Partition) New(info lockstep.Info) lockstep.Scheduler {
-	s := &partitioner{Partition: p}
-	notion, space, err := p.Tested(info.Nodes)
-	if err == nil && p.Family {
-		var family cover.Family
-		family, err = cover.Build(notion, space)
-		s.family = family.Partitions
-	} else if err == nil {
-		s.sampler, err = cover.NewSampler(space)
-	}
-	if err != nil {
+	s := &partitioner{Partition: p, scenes: 1}
+	if err := s.prepare(info.Nodes); err != nil {
 		panic("strategy: partition was not checked: " + err.Error())
 	}
 	return s
+}
+
+// prepare makes what partitions are drawn from: a sampler for each scene, or a family.
+func (s *partitioner) prepare(nodes int) error {
+	if s.Story != "" {
+		story, err := cover.ParseStory(s.Story)
+		if err != nil {
+			return err
+		}
+		spaces, err := story.Spaces(nodes, s.Balanced)
+		s.story, s.scenes = story, len(story)
+		for _, space := range spaces {
+			var sampler *cover.Sampler
+			if sampler, err = cover.NewSampler(space); err != nil {
+				break
+			}
+			s.samplers = append(s.samplers, sampler)
+		}
+		return err
+	}
+	notion, space, err := s.Tested(nodes)
+	if err != nil {
+		return err
+	}
+	if s.Family {
+		family, err := cover.Build(notion, space)
+		s.family = family.Partitions
+		return err
+	}
+	sampler, err := cover.NewSampler(space)
+	s.samplers = []*cover.Sampler{sampler}
+	return err
 }
 
 // tries is how many partitions are looked at for one that covers the goal of a role.
@@ -230,14 +348,17 @@ const (
 // partitioner goes through the stages of a run.
 type partitioner struct {
 	Partition
-	sampler *cover.Sampler
-	family  []cover.Partition
-	rand    *rand.Rand
-	fair    fair
+	story    cover.Story
+	scenes   int              // of a stage; without a story there is one
+	samplers []*cover.Sampler // by scene
+	family   []cover.Partition
+	rand     *rand.Rand
+	fair     fair
 
-	drawn []cover.Partition // one for each stage; roles may replace it
+	drawn []cover.Partition // for each stage, one for each scene; roles may replace it
 	first int               // number of the run's first partition in the walk through the family
 	stage int
+	scene int
 	at    moment
 	given int              // operations at this moment
 	sides []lockstep.Nodes // of the partition in force or to be cut
@@ -247,22 +368,28 @@ type partitioner struct {
 // Reset begins a new run.
 func (s *partitioner) Reset(start *lockstep.Start) {
 	s.rand, s.fair = start.Rand, fair{}
-	s.stage, s.at, s.given, s.sides, s.cuts = 0, before, 0, s.sides[:0], 0
+	s.stage, s.scene, s.at, s.given, s.sides, s.cuts = 0, 0, before, 0, s.sides[:0], 0
 	s.drawn = s.drawn[:0]
 	if s.family != nil {
 		s.first = start.Run % len(s.family) * (s.Stages % len(s.family))
 	}
-	for i := range s.Stages {
-		s.drawn = append(s.drawn, s.draw(i))
+	for i := range s.Stages * s.scenes {
+		s.drawn = append(s.drawn, s.draw(i, i%s.scenes))
 	}
 	s.rest()
 }
 
-func (s *partitioner) draw(i int) cover.Partition {
+// draw is the run's i-th partition. Within a story it is another than the one before.
+func (s *partitioner) draw(i, scene int) cover.Partition {
 	if s.family != nil {
 		return s.family[(s.first+i)%len(s.family)]
 	}
-	return s.sampler.Draw(s.rand)
+	for {
+		p := s.samplers[scene].Draw(s.rand)
+		if scene == 0 || p != s.drawn[i-1] {
+			return p
+		}
+	}
 }
 
 // Tell tells what was drawn for the run.
@@ -274,7 +401,7 @@ func (s *partitioner) Tell(words bool) (a lockstep.Account) {
 }
 
 func (s *partitioner) parameters() map[string]string {
-	if s.Role != "" { // not known before they are made
+	if s.Role != "" || s.Seek { // not known before they are made
 		return nil
 	}
 	var texts []string
@@ -317,7 +444,7 @@ func (s *partitioner) Next(run *lockstep.Run, next *lockstep.Step) bool {
 			}
 		case stageEnd:
 			s.stage++
-			s.at = before
+			s.scene, s.at = 0, before
 			continue
 		default:
 			if s.operate(run, next) {
@@ -326,6 +453,11 @@ func (s *partitioner) Next(run *lockstep.Run, next *lockstep.Step) bool {
 				return true
 			}
 			s.given = 0
+			if s.at == during && s.scene+1 < s.scenes {
+				s.scene++
+				s.at = cutting
+				continue
+			}
 		}
 		s.at++
 	}
@@ -345,8 +477,9 @@ func (s *partitioner) operate(run *lockstep.Run, next *lockstep.Step) bool {
 	return true
 }
 
-// cut makes the partition: each side is cut off from those after it. Then what is in
-// flight across it is lost, where that is wanted.
+// cut makes the partition: each side is cut off from those after it, and healed within itself
+// where the partition before had cut it. Then what is in flight across it is lost, where that
+// is wanted.
 func (s *partitioner) cut(run *lockstep.Run, next *lockstep.Step) bool {
 	if s.cuts == 0 {
 		s.choose(run)
@@ -357,6 +490,12 @@ func (s *partitioner) cut(run *lockstep.Run, next *lockstep.Step) bool {
 			next.To |= side
 		}
 		return true
+	}
+	for _, side := range s.sides {
+		if cutWithin(run, side) {
+			next.Kind, next.From, next.To = trace.Heal, side, side
+			return true
+		}
 	}
 	if s.Wipe {
 		for _, id := range run.InFlight() {
@@ -370,19 +509,44 @@ func (s *partitioner) cut(run *lockstep.Run, next *lockstep.Step) bool {
 	return false
 }
 
+// cutWithin reports whether a link between two of the nodes is cut.
+func cutWithin(run *lockstep.Run, nodes lockstep.Nodes) bool {
+	for n := range nodes.All() {
+		if run.Cut(n)&nodes != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // choose settles which partition comes now. Where roles are the goal, it looks for one
 // that covers it.
 func (s *partitioner) choose(run *lockstep.Run) {
-	p := s.drawn[s.stage]
-	if goal := s.goal(run); goal.A != 0 {
-		for i := 0; i < tries && !goal.CoveredBy(p); i++ {
-			p = s.draw(s.stage + i)
+	i := s.stage*s.scenes + s.scene
+	for k := 0; k < tries && !s.covers(run, s.drawn[i]); k++ {
+		if s.family != nil {
+			s.drawn[i] = s.draw(i+k, s.scene)
+		} else {
+			s.drawn[i] = s.draw(i, s.scene)
 		}
 	}
 	s.sides = s.sides[:0]
-	for _, side := range p.Sides() {
+	for _, side := range s.drawn[i].Sides() {
 		s.sides = append(s.sides, lockstep.Nodes(side))
 	}
+}
+
+// covers reports whether a partition does what is wanted of it with the roles as they are
+// played now; where nothing is wanted, any does.
+func (s *partitioner) covers(run *lockstep.Run, p cover.Partition) bool {
+	if s.scene > 0 && p == s.drawn[s.stage*s.scenes+s.scene-1] { // which was drawn anew
+		return false
+	}
+	if s.Seek {
+		return s.story[s.scene].Covers(p, func(role string) cover.Set { return cover.Set(run.Playing(role)) })
+	}
+	goal := s.goal(run)
+	return goal.A == 0 || goal.CoveredBy(p)
 }
 
 // goal is the goal of the roles as they are played now, if there are any.

@@ -3,10 +3,14 @@ package strategy_test
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/cover"
+	"github.com/lockstep-go/lockstep/coverage"
+	"github.com/lockstep-go/lockstep/sim"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/register"
 	"github.com/lockstep-go/lockstep/trace"
@@ -14,7 +18,7 @@ import (
 
 // diary keeps the stages of all runs.
 type diary struct {
-	cover.Observer
+	coverage.Observer
 	runs [][]cover.Stage
 }
 
@@ -173,6 +177,143 @@ func TestPartitionRoles(t *testing.T) {
 		}
 		if cuts != 40*c.s.Stages || leaders.Len() < 3 {
 			t.Errorf("%s: %d partitions, leaders %v", c.s, cuts, leaders)
+		}
+	}
+}
+
+// actors is a system whose nodes have fixed roles, several some of them. Alarms go off for
+// ever, and requests have no effect.
+type actors []string
+
+func (a actors) Describe() (lockstep.Info, error) { return a.cluster().Describe() }
+func (a actors) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
+	return a.cluster().Deploy(p)
+}
+
+func (a actors) cluster() sim.Cluster[int] {
+	var roles []string
+	for _, parts := range a {
+		for _, role := range strings.Fields(parts) {
+			if !slices.Contains(roles, role) {
+				roles = append(roles, role)
+			}
+		}
+	}
+	return sim.Cluster[int]{Name: "actors", Nodes: len(a), Roles: roles, Requests: []string{"job", "read"}, Repeat: 50,
+		New: func(self lockstep.Node, _ int) sim.Node[int] { return actor(a[self-1]) }}
+}
+
+type actor string
+
+func (a actor) Role() string                                { return string(a) }
+func (actor) Start(c *sim.Context[int])                     { c.SetAlarm(1) }
+func (actor) Receive(*sim.Context[int], lockstep.Node, int) {}
+func (actor) Alarm(c *sim.Context[int])                     { c.SetAlarm(1) }
+func (actor) Request(*sim.Context[int], int32, string)      {}
+
+// kafka is one ZooKeeper node and three replicas, the first of which leads (Section 2.2 of
+// the paper); chronos is five nodes of three services (Section 2.3).
+var (
+	kafka   = actors{"leader", "zookeeper", "replica", "replica"}
+	chronos = actors{"chronos-leader chronos", "chronos mesos", "mesos-leader chronos mesos", "chronos mesos", "zookeeper-leader chronos"}
+)
+
+// tellings makes runs that tell a story and counts those that cover it.
+func tellings(t *testing.T, system lockstep.System, s lockstep.Strategy, story cover.Story, runs int) (hits, tests int) {
+	t.Helper()
+	d := &diary{}
+	explore(t, lockstep.Plan{System: system, Strategy: s, Runs: runs, Seed: 5, Observers: []lockstep.Observer{d}})
+	for _, run := range d.runs {
+		if story.In(run) {
+			hits++
+		}
+		tests += story.Tests(run)
+	}
+	return hits, tests
+}
+
+// A story given to the strategy is hit as often as its exact chance says, and every run is
+// one test of it.
+func TestPartitionStories(t *testing.T) {
+	const runs = 2000
+	operations := []string{"job", "read"}
+	for _, c := range []struct {
+		system actors
+		story  string
+		during int
+	}{
+		{kafka, "2|2 then 1|3", 0},
+		{kafka, "leader+zookeeper(2)|*(2) then leader(1)|*", 0},
+		{kafka, "leader+zookeeper(2)|*(2): job@1 then leader(1)|*: job@2", 2},
+		{kafka, "leader+zookeeper|replica then leader|zookeeper+replica", 1},
+		{chronos, "chronos-leader|zookeeper-leader: job then healed: job", 1},
+		{chronos, "chronos-leader(minority)|mesos-leader+zookeeper-leader then healed then *|*", 1},
+		{chronos, "*|* then *|* then 1|4: read@2; read@2", 3},
+	} {
+		story, err := cover.ParseStory(c.story)
+		if err != nil {
+			t.Fatal(err)
+		}
+		telling := cover.Telling{Nodes: len(c.system), Operations: operations, During: c.during}
+		for i, parts := range c.system {
+			for _, role := range strings.Fields(parts) {
+				telling.Roles = append(telling.Roles, cover.Role{Name: role, Nodes: 1 << i})
+			}
+		}
+		chance, err := story.Chance(telling)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, _ := chance.P.Float64()
+		s := strategy.Partition{Story: c.story, Stages: 1, During: c.during, Steps: 3}
+		hits, tests := tellings(t, c.system, s, story, runs)
+		if off := math.Abs(float64(hits) - runs*p); tests != runs || off > 4.5*math.Sqrt(runs*p*(1-p)) {
+			t.Errorf("%q: hit in %d of %d runs with %d tests, the chance is %.4f", c.story, hits, runs, tests, p)
+		}
+		s.Seek = true
+		if sought, _ := tellings(t, c.system, s, story, 200); c.during == 0 && sought < 195 {
+			t.Errorf("%q: sought, and hit in %d of 200 runs", c.story, sought)
+		}
+	}
+}
+
+// Without the story, partitions with healing in between never tell that of Kafka.
+func TestPartitionHealsWithoutStory(t *testing.T) {
+	story, err := cover.ParseStory("2|2 then 1|3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if hits, _ := tellings(t, kafka, strategy.DefaultPartition, story, 500); hits != 0 {
+		t.Errorf("hit in %d runs", hits)
+	}
+}
+
+// The guarantee of a story is the chance of its partitions; what does not go together is
+// refused.
+func TestPartitionStoryTerms(t *testing.T) {
+	g := guarantee(strategy.Partition{Story: "leader+zookeeper(2)|2: job then leader(1)|*", Stages: 1, Steps: 1}, kafka)
+	if math.Abs(g.PerRun-1.0/12) > 1e-9 {
+		t.Errorf("guarantee %v", g)
+	}
+	info, err := kafka.Describe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for options, want := range map[string]string{
+		"story=2|2 then 1|3,k=2":              "k does not go with a story",
+		"story=nobody|*":                      `has no role "nobody", its roles are: leader, zookeeper, replica`,
+		"story=2|3":                           "sum to 4",
+		"story=leader":                        "sides = 1: want 2 to 8",
+		"story=n1|n9":                         "nodes of the story = {9}: want 1 to 4",
+		"seek=true":                           "seek goes with a story",
+		"story=leader(2)|zookeeper(minority)": "want a story that a test of 4 nodes",
+	} {
+		s, err := strategy.Parse("partition:" + options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Fit(info); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %s", options, err, want)
 		}
 	}
 }

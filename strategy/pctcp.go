@@ -25,7 +25,15 @@ import (
 // The alarms of a node are a chain of their own, outside the partition. So that a node
 // whose alarm rings again and again does not shut out everyone else, an alarm armed after
 // one that rang by its priority waits until every chain that was not delayed is empty;
-// the alarm after that may go by its priority again.
+// of those that wait, the one that is due first rings. The alarm after that may go by its
+// priority again. A change point delays one alarm and not those after it.
+//
+// Nothing waits for ever while time goes on: at most Late events may overtake one that can
+// happen, that is, come into being after it and happen before it. Then it happens, of
+// several the oldest. For an alarm that counts once it is due, or the one that is due first.
+//
+// A message that a scenario loses or holds is no event, and is one when it is released; a
+// change point on an event that can happen no more moves to the next one that comes.
 //
 // Every message that can be delivered is, in the end: after Steps steps no more alarm
 // fires, no more request is given, and what is left is delivered, oldest first.
@@ -39,11 +47,19 @@ type PCTCP struct {
 	// event at the same node. Which do is learned by type, sender and receiver from a few
 	// fault-free runs.
 	Races bool `help:"count only events that race with another (trace-aware)"`
+	// Late is the number of events that may overtake one that can happen; 0 means
+	// DefaultLate, Unbounded any number.
+	Late int `help:"events that may overtake one that can happen; 0: 50, -1: any number"`
 	// Steps is the number of steps after which a run is brought to its end.
 	Steps int `help:"steps before a run is brought to its end; 0: as long as anything is possible"`
 
 	racing *races // learned
 }
+
+// DefaultLate is the number of events that may overtake one that can happen, unless told
+// otherwise: enough for an election to overtake a message, and few enough that all requests
+// of a run are answered. The evidence is in docs/strategies.md.
+const DefaultLate = 50
 
 // DefaultPCTCP has the depth that found as much as depth 3, or more, in the tables of
 // docs/strategies.md.
@@ -61,6 +77,8 @@ func (p PCTCP) check(info lockstep.Info) error {
 		return fmt.Errorf("pctcp: events is %d, allowed are 0..1000000", p.Events)
 	case p.Events > 0 && p.Events < p.Depth-1:
 		return fmt.Errorf("pctcp: events is %d, but depth %d needs %d change points among them", p.Events, p.Depth, p.Depth-1)
+	case p.Late < Unbounded || p.Late > 1_000_000:
+		return fmt.Errorf("pctcp: late is %d, allowed are 0..1000000, or %d for any number", p.Late, Unbounded)
 	case p.Steps < 0:
 		return fmt.Errorf("pctcp: steps is %d, it must not be negative", p.Steps)
 	}
@@ -75,7 +93,7 @@ func (p PCTCP) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	}
 	t := lockstep.Terms{Guarantee: p.guarantee(lockstep.Seen{Events: p.Events}), Measured: p.guarantee}
 	if p.Events == 0 || p.Races && p.racing == nil {
-		t.Probe, t.Learn = pctcpProbe{PCTCP{Depth: 1, Steps: p.Steps, Events: 1, racing: &races{}}}, p.learn
+		t.Probe, t.Learn = pctcpProbe{PCTCP{Depth: 1, Steps: p.Steps, Events: 1, Late: p.Late, racing: &races{}}}, p.learn
 	}
 	return t, nil
 }
@@ -97,7 +115,26 @@ func (p PCTCP) guarantee(seen lockstep.Seen) lockstep.Guarantee {
 		fmt.Sprintf("1/(w^2 n^(d-1)) with w=%d, n=%d, d=%d; runs had up to %d events", seen.Width, p.Events, p.Depth, seen.Events),
 		"the order respects causality, and its events come into being in every order of the others",
 		"they happen before the run is brought to its end"}
+	if p.late() > 0 {
+		g.Assumes = append(g.Assumes, fmt.Sprintf("none of them must wait while more than %d events overtake it (late)", p.late()))
+	}
+	if seen.Runs > 0 && p.Depth > 1 {
+		g.Assumes = append(g.Assumes, fmt.Sprintf("of %d change points a run %.1f delayed an event that could happen",
+			p.Depth-1, float64(seen.Changes)/float64(seen.Runs)))
+	}
 	return g
+}
+
+// late is the number of events that may overtake one that can happen; 0: any number.
+func (p PCTCP) late() int32 {
+	switch p.Late {
+	case Unbounded:
+		return 0
+	case 0:
+		return DefaultLate
+	default:
+		return int32(p.Late)
+	}
 }
 
 // learn chooses the parameters that a few runs without faults suggest.
@@ -134,7 +171,7 @@ func (p pctcpProbe) New(info lockstep.Info) lockstep.Scheduler {
 // New makes a scheduler.
 func (p PCTCP) New(info lockstep.Info) lockstep.Scheduler {
 	s := &pctcp{PCTCP: p, clocks: newClocks(info.Nodes), alarm: make([]alarmChain, info.Nodes+1)}
-	s.decider = s
+	s.decider, s.agenda.late = s, p.late()
 	return s
 }
 
@@ -156,7 +193,9 @@ type pctcp struct {
 	priority []uint64 // by chain of the partition
 	alarm    []alarmChain
 	change   []int32 // numbers of the events to delay; the i-th falls below those before
+	spare    []int32 // change points whose event can happen no more, as indices of change
 	numbered int32   // events that count
+	changed  int     // change points that delay an event
 
 	probing bool
 	kinds   []eventKind   // of the events of this run, while probing
@@ -179,7 +218,7 @@ func (s *pctcp) Reset(start *lockstep.Start) {
 	s.partition.reset()
 	s.priority = s.priority[:0]
 	clear(s.alarm)
-	s.numbered = 0
+	s.numbered, s.changed, s.spare = 0, 0, s.spare[:0]
 	s.change = s.change[:0]
 	for len(s.change) < min(s.Depth-1, s.Events) {
 		if c := int32(1 + s.rand.IntN(s.Events)); !slices.Contains(s.change, c) {
@@ -225,35 +264,89 @@ func (s *pctcp) place(to lockstep.Nodes) lockstep.Node { return pickNode(s.rand,
 // came gives an event its chain and its number.
 func (s *pctcp) came(run *lockstep.Run, index int32) {
 	e := &s.events[index]
-	e.past = s.cause(run, e)
+	if e.kind != trace.Deliver {
+		e.past = s.cause(run, e)
+	}
 	if s.probing {
 		s.kinds = append(s.kinds, kindOfEvent(run, e))
 	}
-	delayed := uint64(0)
+	e.change = 0
 	if !horizon(s.Steps).passed(run) && (s.probing || s.racing == nil || s.racing.has(run, e)) {
 		s.numbered++
-		for i, c := range s.change {
-			if c == s.numbered {
-				delayed = lowBand - uint64(i) - 1
-			}
-		}
+		e.change = s.changePoint()
 	}
 	if e.kind == trace.Alarm {
-		s.arm(e, delayed)
+		s.arm(e)
 		return
 	}
-	e.chain = s.insert(index, func(last int32) bool {
+	e.chain, e.before = s.insert(index, func(last int32) bool {
 		l := &s.events[last]
 		return s.knows(e.past, int(l.node), l.at)
 	})
 	if int(e.chain) == len(s.priority) {
 		s.priority = append(s.priority, s.freshPriority())
 	}
-	if delayed > 0 {
-		s.priority[e.chain] = delayed
+	e.usual = s.priority[e.chain]
+	if e.change > 0 {
+		s.priority[e.chain] = e.delayed()
 	}
 	e.key = s.priority[e.chain]
 }
+
+// changePoint is the change point of the event numbered last, counted from 1, or 0: one that
+// was drawn for it, else one whose event can happen no more.
+func (s *pctcp) changePoint() int32 {
+	at := int32(slices.Index(s.change, s.numbered))
+	if at < 0 && len(s.spare) > 0 {
+		at = s.spare[0]
+		s.spare = slices.Delete(s.spare, 0, 1)
+	}
+	if at >= 0 {
+		s.changed++
+	}
+	return at + 1
+}
+
+// delayed is the key of an event at a change point.
+func (e *event) delayed() uint64 { return lowBand - uint64(e.change) }
+
+// sent notes what caused a message.
+func (s *pctcp) sent(run *lockstep.Run, index int32) {
+	e := &s.events[index]
+	e.past = s.cause(run, e)
+}
+
+// left takes an event out of its chain again. Its change point is for another.
+func (s *pctcp) left(_ *lockstep.Run, index int32) {
+	e := &s.events[index]
+	if e.kind != trace.Alarm {
+		s.withdraw(e.chain, e.before)
+		s.priority[e.chain] = e.usual
+	}
+	if e.change > 0 {
+		s.spare = append(s.spare, e.change-1)
+		s.changed--
+	}
+}
+
+// prefer puts the alarm that is due first in the place of one that waits.
+func (s *pctcp) prefer(run *lockstep.Run, index int32) int32 {
+	e := &s.events[index]
+	if e.kind != trace.Alarm || !waiting(e.key) {
+		return index
+	}
+	for n := range s.armed.All() {
+		a := s.alarms[n]
+		if at, first := run.AlarmAt(n), run.AlarmAt(s.events[index].node); waiting(s.events[a].key) &&
+			(at < first || at == first && s.events[a].key > s.events[index].key) {
+			index = a
+		}
+	}
+	return index
+}
+
+// waiting reports whether a key is that of an alarm that waits.
+func waiting(key uint64) bool { return key < highBand && key >= lowBand }
 
 // cause is the index of the clock of what caused an event.
 func (s *pctcp) cause(run *lockstep.Run, e *event) int32 {
@@ -269,17 +362,17 @@ func (s *pctcp) cause(run *lockstep.Run, e *event) int32 {
 	return s.save(int(e.from))
 }
 
-// arm gives an alarm the key of its chain.
-func (s *pctcp) arm(e *event, delayed uint64) {
+// arm gives an alarm the key of its chain, or one of its own where it is delayed.
+func (s *pctcp) arm(e *event) {
 	c := &s.alarm[e.node]
 	if c.priority == 0 {
 		c.priority = s.freshPriority()
 	}
-	if delayed > 0 {
-		c.priority = delayed
-	}
 	e.key = c.priority
-	if c.waits && c.priority >= highBand {
+	switch {
+	case e.change > 0:
+		e.key = e.delayed()
+	case c.waits:
 		e.key = waitBand - c.rang*trace.MaxNodes - uint64(e.node)
 	}
 }
@@ -320,5 +413,5 @@ func (s *pctcp) seen() lockstep.Seen {
 		}
 	}
 	width := max(s.used, s.peak, int(math.Ceil(math.Sqrt(float64(chains)))))
-	return lockstep.Seen{Events: int(s.numbered), Width: width}
+	return lockstep.Seen{Events: int(s.numbered), Width: width, Runs: 1, Changes: s.changed}
 }

@@ -41,7 +41,7 @@ func checkPartition(t *testing.T, above [][]bool) {
 	p.reset()
 	chains := map[int32][]int{}
 	for j := range above {
-		c := p.insert(int32(j), func(last int32) bool { return above[last][j] })
+		c, _ := p.insert(int32(j), func(last int32) bool { return above[last][j] })
 		chains[c] = append(chains[c], j)
 	}
 	for c, list := range chains {
@@ -151,7 +151,7 @@ func TestNoTies(t *testing.T) {
 		var keys []uint64
 		for n := lockstep.Node(1); n <= 8; n++ {
 			e := event{kind: trace.Alarm, node: n}
-			s.arm(&e, 0)
+			s.arm(&e)
 			keys = append(keys, e.key)
 			s.priority = append(s.priority, s.freshPriority())
 		}

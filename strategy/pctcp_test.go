@@ -48,8 +48,8 @@ func ExamplePCTCP() {
 	fmt.Println(result.Guarantee)
 	// Output:
 	// pctcp:depth=3,events=117,steps=100
-	// prefix: node 3 outputs cg, but node 1 had output cd
-	// one run hits a given order of 3 of the first 117 events with probability at least 3.73e-07
+	// prefix: node 3 outputs abdg, but node 3 had output abde
+	// one run hits a given order of 3 of the first 117 events with probability at least 4.32e-07
 }
 
 func ExamplePOS() {

@@ -57,6 +57,7 @@ func (p POS) New(lockstep.Info) lockstep.Scheduler {
 type pos struct {
 	POS
 	agenda
+	unchained
 	rand *rand.Rand
 }
 

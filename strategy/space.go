@@ -18,7 +18,8 @@ type space struct {
 	sites  int
 	rounds int
 	period int
-	bound  int // sites*phases when unbounded
+	bound  int  // sites*phases when unbounded
+	free   bool // unbounded
 
 	// atMost[p][b] counts the ways to break at most b sites in the phases from p on;
 	// weight[p][b][i] those of them that break exactly i in phase p. The small tables
@@ -30,7 +31,7 @@ type space struct {
 }
 
 func newSpace(sites, rounds, period, bound int) *space {
-	s := &space{sites: sites, rounds: rounds, period: period, bound: bound}
+	s := &space{sites: sites, rounds: rounds, period: period, bound: bound, free: bound == Unbounded}
 	if cells := sites * s.phases(); bound == Unbounded || bound > cells {
 		s.bound = cells
 	}
@@ -186,24 +187,38 @@ func (s *space) drawCount(r *rand.Rand, draws *scratch, p, left int) int {
 
 // breakAny breaks i sites of phase p, drawn with equal chances, each from a round drawn
 // likewise.
-func (s *space) breakAny(r *rand.Rand, b *breakage, p, i int) {
+func (s *space) breakAny(r *rand.Rand, b *breakage, p, i int) { s.breakFrom(r, b, p, i, s.length(p)) }
+
+// breakFrom is breakAny with so many rounds to draw from; a site that draws one beyond the
+// phase stays whole.
+func (s *space) breakFrom(r *rand.Rand, b *breakage, p, i, rounds int) {
 	for k := range i {
 		j := k + r.IntN(s.sites-k)
 		b.order[k], b.order[j] = b.order[j], b.order[k]
-		b.starts[p*s.sites+b.order[k]] = int8(r.IntN(s.length(p)))
+		if from := r.IntN(rounds); from < s.length(p) {
+			b.starts[p*s.sites+b.order[k]] = int8(from)
+		}
 	}
 }
 
-// paper draws as Algorithm 1 of the paper does: the bound is distributed over the
-// phases, each distribution with the same probability, then sites and rounds are drawn.
-// Exactly as many sites are broken as the bound says.
-func (s *space) paper(r *rand.Rand, b *breakage, d *distributions) {
+// paper draws as Algorithm 1 of the paper does: the bound is distributed over the phases, each
+// distribution with the same probability, then as many sites are drawn, and for them a function
+// to the rounds of the phase. A total function breaks all of them; a partial one leaves some
+// whole, each with the same probability as to break it from a given round. Without a bound
+// the function is a partial one of all sites.
+func (s *space) paper(r *rand.Rand, b *breakage, d *distributions, partial bool) {
 	b.clear()
 	left := s.bound
 	for p := range s.phases() {
-		i := d.draw(r, &b.draws, p, left)
-		s.breakAny(r, b, p, i)
-		left -= i
+		i, rounds := s.sites, s.length(p)+1
+		if !s.free {
+			i = d.draw(r, &b.draws, p, left)
+			left -= i
+			if !partial {
+				rounds--
+			}
+		}
+		s.breakFrom(r, b, p, i, rounds)
 	}
 }
 
@@ -293,8 +308,17 @@ func (d *distributions) draw(r *rand.Rand, draws *scratch, p, left int) int {
 
 // rarest is the largest number of ways, over all distributions of exactly the bound, to
 // choose sites and rounds for it: one over this and over the number of distributions is
-// the smallest probability that the paper's sampler gives to anything it can produce.
-func (s *space) rarest() *big.Int {
+// the smallest probability that the paper's sampler gives to anything it can produce. For
+// partial functions, which have one value more, it is a lower bound: there are further
+// distributions that lead to the same.
+func (s *space) rarest(partial bool) *big.Int {
+	choices := s.choices
+	if partial {
+		choices = func(p, i int) *big.Int {
+			n := new(big.Int).Binomial(int64(s.sites), int64(i))
+			return n.Mul(n, power(s.length(p)+1, i))
+		}
+	}
 	phases := s.phases()
 	best := make([][]*big.Int, phases+1)
 	for p := phases; p >= 0; p-- {
@@ -305,7 +329,7 @@ func (s *space) rarest() *big.Int {
 				n.SetInt64(1)
 			}
 			for i := 0; p < phases && i <= min(left, s.sites); i++ {
-				if w := s.choices(p, i); w.Mul(w, best[p+1][left-i]).Cmp(n) > 0 {
+				if w := choices(p, i); w.Mul(w, best[p+1][left-i]).Cmp(n) > 0 {
 					n = w
 				}
 			}

@@ -197,12 +197,12 @@ func TestPaperSamplerKeepsItsBound(t *testing.T) {
 			if least, _ := smallest.Float64(); math.Abs(g.PerRun-least) > 1e-12 {
 				t.Errorf("%v d=%d: guarantee %v, smallest probability %v", c, bound, g.PerRun, least)
 			}
-			paperFrequencies(t, s, d, want, uint64(i))
+			paperFrequencies(t, s, d, false, want, uint64(i))
 		}
 	}
 }
 
-func paperFrequencies(t *testing.T, s *space, d *distributions, want map[string]*big.Rat, seed uint64) {
+func paperFrequencies(t *testing.T, s *space, d *distributions, partial bool, want map[string]*big.Rat, seed uint64) {
 	if len(want) > 500 || len(want) < 2 {
 		return
 	}
@@ -211,7 +211,7 @@ func paperFrequencies(t *testing.T, s *space, d *distributions, want map[string]
 	b := s.newBreakage()
 	observed, expected := map[string]int{}, map[string]float64{}
 	for range draws {
-		s.paper(r, b, d)
+		s.paper(r, b, d, partial)
 		observed[key(b)]++
 	}
 	for k, p := range want {
@@ -225,6 +225,82 @@ func paperFrequencies(t *testing.T, s *space, d *distributions, want map[string]
 	}
 	if z := chiSquare(observed, expected); z > 4 {
 		t.Errorf("%d sites, bound %d: chi-square is %.1f standard deviations too high", s.sites, s.bound, z)
+	}
+}
+
+// partialProbability is the probability with which Algorithm 1 draws an element where f is a
+// partial function, by hand: over all distributions, those drawn for a phase include the ones
+// that are isolated in it, f has the values of these and is undefined for the others.
+func partialProbability(s *space, b *breakage, distributions *big.Int) *big.Rat {
+	var sum func(p, left int) *big.Rat
+	sum = func(p, left int) *big.Rat {
+		if p == s.phases() {
+			return big.NewRat(int64(1-min(left, 1)), 1)
+		}
+		isolated := 0
+		for site := range s.sites {
+			if b.starts[p*s.sites+site] != whole {
+				isolated++
+			}
+		}
+		total := new(big.Rat)
+		for i := isolated; i <= min(left, s.sites); i++ {
+			superset := new(big.Int).Binomial(int64(s.sites-isolated), int64(i-isolated))
+			all := new(big.Int).Binomial(int64(s.sites), int64(i))
+			one := new(big.Rat).SetFrac(superset, all.Mul(all, power(s.length(p)+1, i)))
+			total.Add(total, one.Mul(one, sum(p+1, left-i)))
+		}
+		return total
+	}
+	p := sum(0, s.bound)
+	return p.Quo(p, new(big.Rat).SetInt(distributions))
+}
+
+// Read as a partial function, f leaves nodes whole: the sampler draws every execution with at
+// most d isolations, with the probability worked out by hand, and no less than is promised.
+func TestPartialSampler(t *testing.T) {
+	for i, c := range shapes {
+		for bound := 1; bound <= min(3, c.sites*((c.rounds+c.period-1)/c.period)); bound++ {
+			s := newSpace(c.sites, c.rounds, c.period, bound)
+			d := s.distributions()
+			want, sum := map[string]*big.Rat{}, new(big.Rat)
+			g := guarantee(s, Partial, "execution", "isolations")
+			for rank := range s.size().Uint64() {
+				b := s.newBreakage()
+				s.unrank(rank, b)
+				p := partialProbability(s, b, d.size(bound))
+				if f, _ := p.Float64(); f < g.PerRun*(1-1e-9) || g.PerRun <= 0 {
+					t.Errorf("%v d=%d: probability %v is below the guarantee %v", c, bound, f, g.PerRun)
+				}
+				want[key(b)] = p
+				sum.Add(sum, p)
+			}
+			if sum.Cmp(big.NewRat(1, 1)) != 0 || g.Space.Cmp(s.size()) != 0 {
+				t.Errorf("%v d=%d: probabilities add up to %v, guarantee %v", c, bound, sum, g)
+			}
+			paperFrequencies(t, s, d, true, want, uint64(i))
+		}
+	}
+}
+
+// Without a bound both readings are the paper's unbounded case: every execution of the period
+// has the same probability. (Read with a bound of all nodes in all phases, nobody would ever
+// stay whole.)
+func TestUnboundedPaper(t *testing.T) {
+	for i, c := range shapes {
+		s := newSpace(c.sites, c.rounds, c.period, Unbounded)
+		want := map[string]*big.Rat{}
+		for rank := range s.size().Uint64() {
+			b := s.newBreakage()
+			s.unrank(rank, b)
+			want[key(b)] = new(big.Rat).SetFrac(big.NewInt(1), s.size())
+		}
+		for _, sampler := range []Sampler{Paper, Partial} {
+			if g := guarantee(s, sampler, "execution", "isolations"); g.PerRun != inverse(s.size()) || g.Space.Cmp(s.size()) != 0 {
+				t.Errorf("%v: %v of %v", c, g.PerRun, s.size())
+			}
+			paperFrequencies(t, s, s.distributions(), sampler == Partial, want, uint64(i))
+		}
 	}
 }
 
@@ -290,11 +366,11 @@ func TestCheckSpace(t *testing.T) {
 		want string
 	}{
 		{Uniform{}, "uniform: rounds is 0, allowed are 1..1000000"},
-		{Uniform{Rounds: 8}, "uniform: period is 0, allowed are 1..100 rounds"},
+		{Uniform{Period: -1, Rounds: 8}, "uniform: period is -1, allowed are 1..100 rounds"},
 		{Uniform{Rounds: 8, Period: 4, Isolations: 7}, "uniform: isolations is 7, but 3 sites in 2 phases (8 rounds, period 4) allow 0..6, or -1 for no bound"},
 		{Uniform{Rounds: 8, Period: 4, Isolations: -2}, "uniform: isolations is -2, but 3 sites in 2 phases (8 rounds, period 4) allow 0..6, or -1 for no bound"},
 		{Uniform{Rounds: 400, Period: 1, Isolations: 200, Sampler: Every}, "uniform: sampler=every cannot walk through"},
-		{Uniform{Rounds: 8, Period: 4, Sampler: 9}, "uniform: sampler 9, allowed are 0..2"},
+		{Uniform{Rounds: 8, Period: 4, Sampler: 9}, "uniform: sampler 9, allowed are 0..4"},
 		{Lossy{}, "lossy: rounds is 0, allowed are 1..1000000"},
 		{Lossy{Rounds: 4, Loss: 1.5}, "lossy: loss is 1.5, allowed is [0,1]"},
 		{Lossy{Rounds: 4, Loss: math.NaN()}, "lossy: loss is NaN, allowed is [0,1]"},

@@ -119,10 +119,10 @@ func TestParse(t *testing.T) {
 	}
 	for _, c := range []struct{ text, want string }{
 		{"wander", `unknown strategy "wander": one of uniform, lossy, partition, pctcp, pos, shadow, delay, systematic, guided, walk, baseline`},
-		{"uniform:perid=3", `strategy uniform: unknown key "perid": allowed are period, isolations, rounds, sampler, by`},
+		{"uniform:perid=3", `strategy uniform: unknown key "perid": allowed are period, isolations, rounds, sampler, isolated, by`},
 		{"uniform:period=x", `strategy uniform: period=x: the value must be a whole number`},
 		{"uniform:period", `strategy uniform: "period" is not of the form key=value`},
-		{"uniform:sampler=best", `strategy uniform: sampler=best: the sampler must be one of exact, paper, every`},
+		{"uniform:sampler=best", `strategy uniform: sampler=best: the sampler must be one of exact, paper, every, partial, effects`},
 		{"lossy:loss=much", `strategy lossy: loss=much: the value must be a number`},
 	} {
 		if _, err := strategy.Parse(c.text); err == nil || err.Error() != c.want {
@@ -137,8 +137,8 @@ func ExampleParse() {
 	_, err = strategy.Parse("uniform:isolation=2")
 	fmt.Println(err)
 	// Output:
-	// uniform:period=4,isolations=2,rounds=12 <nil>
-	// strategy uniform: unknown key "isolation": allowed are period, isolations, rounds, sampler, by
+	// uniform:isolations=2,rounds=12 <nil>
+	// strategy uniform: unknown key "isolation": allowed are period, isolations, rounds, sampler, isolated, by
 }
 
 // guarantee is what a strategy promises for a system.

@@ -17,22 +17,25 @@ import (
 // using Communication Closure"). Where messages are not in the engine's hands, a round is a
 // stretch of time and nodes outside the kernel are cut off or crashed meanwhile.
 type Uniform struct {
-	// Period is the number of rounds after which isolated nodes return, ideally the
-	// length of a phase of the protocol.
-	Period int `help:"rounds after which isolated nodes return"`
+	// Period is the number of rounds after which isolated nodes return; 0 means the rounds of a
+	// phase of the protocol, or 4 where messages carry no tags.
+	Period int `help:"rounds after which isolated nodes return; 0: the rounds of a phase"`
 	// Isolations bounds the isolations of a run; Unbounded lifts the bound.
 	Isolations int `help:"isolations in a run; -1: no bound"`
 	// Rounds is the length of a run.
 	Rounds int `help:"rounds of a run"`
 	// Sampler says how runs are drawn; the zero value is Exact.
-	Sampler Sampler `help:"exact, paper or every"`
+	Sampler Sampler `help:"exact, paper, partial, every or effects"`
+	// Isolated says what isolated nodes do, where messages are in the engine's hands; the zero
+	// value is Frozen.
+	Isolated Apart `help:"frozen, cut or held: isolated nodes stand still, run without being heard, or are heard later"`
 	// By says how nodes are isolated where messages are not in the engine's hands; the zero
 	// value is ByCut.
 	By Means `help:"cut or crash: how nodes are isolated where messages are not in the engine's hands"`
 }
 
-// DefaultUniform has the numbers of the paper's Fig. 3.
-var DefaultUniform = Uniform{Period: 4, Isolations: 4, Rounds: 16}
+// DefaultUniform has the numbers of the paper's Fig. 3, with the protocol's own period.
+var DefaultUniform = Uniform{Isolations: 4, Rounds: 16}
 
 // Sampler says how a lock-step strategy chooses from its space.
 type Sampler uint8
@@ -41,15 +44,26 @@ type Sampler uint8
 const (
 	// Exact gives every execution with at most the bound's isolations the same probability.
 	Exact Sampler = iota
-	// Paper is Algorithm 1 as published: exactly the bound's isolations, distributed over
-	// the phases first, so that executions have different probabilities.
+	// Paper is Algorithm 1 as published, with its function f from the nodes drawn for a phase
+	// to rounds read as a total one: exactly the bound's isolations, distributed over the
+	// phases first, so that executions have different probabilities. Without a bound it is
+	// the paper's unbounded case: each node is isolated from any round of a phase, or not
+	// at all, with the same probability.
 	Paper
 	// Every walks through the space: run i makes the i-th execution, and a campaign ends
 	// when it has made them all.
 	Every
+	// Partial is Paper with f read as a partial function, as the paper writes it: a node
+	// that was drawn for a phase may stay whole, so that there are at most the bound's
+	// isolations.
+	Partial
+	// Effects walks through the space like Every, but leaves out what makes no difference: an
+	// isolation that begins in a round in which it loses nothing. One run after the other
+	// is made, since it takes a run to find out. It is for Uniform.
+	Effects
 )
 
-var samplerNames = []string{"exact", "paper", "every"}
+var samplerNames = []string{"exact", "paper", "every", "partial", "effects"}
 
 // String is the sampler's word.
 func (s Sampler) String() string { return option.Word(samplerNames, int(s)) }
@@ -58,6 +72,31 @@ func (s Sampler) String() string { return option.Word(samplerNames, int(s)) }
 func (s *Sampler) UnmarshalText(text []byte) error {
 	i, err := option.WordIndex("sampler", samplerNames, text)
 	*s = Sampler(i)
+	return err
+}
+
+// Apart says what isolated nodes do.
+type Apart rounds.Isolation
+
+// What isolated nodes do.
+const (
+	// Frozen nodes do nothing, and messages from and to them are lost.
+	Frozen = Apart(rounds.Frozen)
+	// CutOff nodes live on by their clocks, but messages from and to them are lost.
+	CutOff = Apart(rounds.CutOff)
+	// Held nodes live on, and messages from and to them arrive when they return.
+	Held = Apart(rounds.Held)
+)
+
+var apartNames = []string{"frozen", "cut", "held"}
+
+// String is the word for it.
+func (a Apart) String() string { return option.Word(apartNames, int(a)) }
+
+// UnmarshalText reads the word for it.
+func (a *Apart) UnmarshalText(text []byte) error {
+	i, err := option.WordIndex("isolation", apartNames, text)
+	*a = Apart(i)
 	return err
 }
 
@@ -92,11 +131,12 @@ func (u Uniform) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	if err := u.check(info); err != nil {
 		return lockstep.Terms{}, err
 	}
-	return lockstep.Terms{Guarantee: u.guarantee(info), Runs: u.runs(info)}, nil
+	return lockstep.Terms{Guarantee: u.guarantee(info), Runs: u.runs(info), Given: givenRequests(info), Sequential: u.Sampler == Effects}, nil
 }
 
 // check reports what is wrong with the options, or why the system does not fit.
 func (u Uniform) check(info lockstep.Info) error {
+	u = u.of(info)
 	if err := checkSpace("uniform", "isolations", info.Nodes, u.Rounds, u.Period, u.Isolations); err != nil {
 		return err
 	}
@@ -106,6 +146,12 @@ func (u Uniform) check(info lockstep.Info) error {
 	if int(u.By) >= len(meansNames) {
 		return fmt.Errorf("uniform: by %d, allowed are 0..%d", u.By, len(meansNames)-1)
 	}
+	if int(u.Isolated) >= len(apartNames) {
+		return fmt.Errorf("uniform: isolated %d, allowed are 0..%d", u.Isolated, len(apartNames)-1)
+	}
+	if u.Isolated != Frozen && rounds.Coarse(info) {
+		return fmt.Errorf("uniform: isolated=%s is for systems whose messages are in the engine's hands; those of %s are not, and by says what happens there", u.Isolated, info.Name)
+	}
 	if u.By == ByCrash && !rounds.Coarse(info) {
 		return fmt.Errorf("uniform: by=crash is for systems whose messages are not in the engine's hands; those of %s are lost one by one", info.Name)
 	}
@@ -113,21 +159,39 @@ func (u Uniform) check(info lockstep.Info) error {
 }
 
 // Size is the number of executions on so many nodes that the strategy can make with
-// the sampler Exact. Check must have passed.
-func (u Uniform) Size(nodes int) *big.Int { return u.space(nodes).size() }
+// the sampler Exact, with a period of 4 where it is the protocol's. Fit must have passed.
+func (u Uniform) Size(nodes int) *big.Int {
+	return u.of(lockstep.Info{}).space(nodes).size()
+}
+
+// of is the strategy with the period of a system, where it has none of its own.
+func (u Uniform) of(info lockstep.Info) Uniform {
+	if u.Period == 0 {
+		u.Period = phaseLength(info)
+	}
+	return u
+}
 
 // runs is the number of runs that make the whole space, or 0.
-func (u Uniform) runs(info lockstep.Info) int { return u.space(info.Nodes).runs(u.Sampler) }
+func (u Uniform) runs(info lockstep.Info) int { return u.of(info).space(info.Nodes).runs(u.Sampler) }
 
 // guarantee is what one run promises.
 func (u Uniform) guarantee(info lockstep.Info) lockstep.Guarantee {
-	return guarantee(u.space(info.Nodes), u.Sampler, fmt.Sprintf("%d-periodic uniform execution of %d rounds", u.Period, u.Rounds), "isolations")
+	u = u.of(info)
+	g := guarantee(u.space(info.Nodes), u.Sampler, fmt.Sprintf("%d-periodic uniform execution of %d rounds", u.Period, u.Rounds), "isolations")
+	if u.Isolated == Held {
+		g.Assumes[0] = "messages wait as the rounds say, so that runs are not lossy-synchronous; nothing else is random"
+	}
+	return g
 }
 
 // New makes a scheduler.
 func (u Uniform) New(info lockstep.Info) lockstep.Scheduler {
-	s := &isolator{breaker: newBreaker(u.space(info.Nodes), u.Sampler), isolated: make([]lockstep.Nodes, u.Rounds)}
+	u = u.of(info)
+	s := &isolator{breaker: newBreaker(info, u.space(info.Nodes), u.Sampler), isolated: make([]lockstep.Nodes, u.Rounds)}
 	s.Driver = rounds.New(info, u.Rounds, s)
+	s.frozen, s.names = u.Isolated == Frozen, len(info.Rounds)
+	s.Driver.Isolates(rounds.Isolation(u.Isolated))
 	if u.By == ByCrash {
 		s.Driver.ByCrash()
 	}
@@ -140,11 +204,19 @@ func (u Uniform) space(nodes int) *space { return newSpace(nodes, u.Rounds, u.Pe
 type isolator struct {
 	breaker
 	isolated []lockstep.Nodes // by round
+	effects  effects
+	frozen   bool           // isolated nodes' alarms do not ring
+	armed    lockstep.Nodes // whose alarms were set when the round began
+	names    int            // rounds of a phase of the protocol
 }
 
 // Reset begins a new run.
 func (s *isolator) Reset(start *lockstep.Start) {
 	s.breaker.Reset(start)
+	if s.sampler == Effects {
+		start.SeedOf = 0
+		s.effects.begin(s.space, s.breakage)
+	}
 	clear(s.isolated)
 	for i, from := range s.starts {
 		if from != whole {
@@ -160,6 +232,7 @@ func (s *isolator) Reset(start *lockstep.Start) {
 // Open begins a round.
 func (s *isolator) Open(round int, run *lockstep.Run) (int, lockstep.Nodes) {
 	s.open(round)
+	s.armed = run.Alarms()
 	return s.phase + 1, run.All() &^ s.isolated[round]
 }
 
@@ -173,12 +246,12 @@ type breaker struct {
 	*breakage
 	rand         *rand.Rand
 	phase, round int
-	given        bool // this phase's request
+	requests
 }
 
-func newBreaker(s *space, sampler Sampler) breaker {
-	b := breaker{space: s, sampler: sampler, breakage: s.newBreakage()}
-	if sampler == Paper {
+func newBreaker(info lockstep.Info, s *space, sampler Sampler) breaker {
+	b := breaker{space: s, sampler: sampler, breakage: s.newBreakage(), requests: requests{every: phaseLength(info), inTurn: sampler == Every || sampler == Effects}}
+	if sampler == Paper || sampler == Partial {
 		b.dist = s.distributions()
 	}
 	return b
@@ -187,11 +260,13 @@ func newBreaker(s *space, sampler Sampler) breaker {
 // Reset begins a new run.
 func (b *breaker) Reset(start *lockstep.Start) {
 	b.rand = start.Rand
+	b.requests.reset()
 	b.Driver.Reset(b.space.rounds)
 	switch b.sampler {
-	case Paper:
-		b.space.paper(b.rand, b.breakage, b.dist)
+	case Paper, Partial:
+		b.space.paper(b.rand, b.breakage, b.dist, b.sampler == Partial)
 	case Every:
+		start.SeedOf = 0 // nothing but the rounds differs from run to run
 		b.space.unrank(uint64(start.Run)%b.space.size().Uint64(), b.breakage)
 	default:
 		b.space.exact(b.rand, b.breakage)
@@ -203,17 +278,12 @@ func (b *breaker) Tell(bool) lockstep.Account { return lockstep.Account{} }
 
 func (b *breaker) open(round int) {
 	b.phase, b.round = round/b.space.period, round%b.space.period
-	b.given = b.round != 0
+	b.requests.open(round)
 }
 
-// Give chooses what is given to nodes at the start of a round: one request at the start of each phase.
+// Give chooses what is given to nodes at the start of a round.
 func (b *breaker) Give(run *lockstep.Run, next *lockstep.Step) bool {
-	if b.given || givable(run) == 0 {
-		return false
-	}
-	b.given = true
-	giveAny(b.rand, run, next)
-	return true
+	return b.requests.give(b.rand, run, next)
 }
 
 // checkSampler reports why a sampler does not fit the space or the system.
@@ -221,8 +291,11 @@ func checkSampler(who string, sampler Sampler, s *space) error {
 	if int(sampler) >= len(samplerNames) {
 		return fmt.Errorf("%s: sampler %d, allowed are 0..%d", who, sampler, len(samplerNames)-1)
 	}
-	if sampler == Every && s.small == nil {
-		return fmt.Errorf("%s: sampler=every cannot walk through %s executions, at most 2^64", who, s.size())
+	if sampler == Effects && who != "uniform" {
+		return fmt.Errorf("%s: sampler=effects is for uniform", who)
+	}
+	if (sampler == Every || sampler == Effects) && s.small == nil {
+		return fmt.Errorf("%s: sampler=%s cannot walk through %s executions, at most 2^64", who, sampler, s.size())
 	}
 	return nil
 }
@@ -230,16 +303,20 @@ func checkSampler(who string, sampler Sampler, s *space) error {
 // guarantee states what a sampler promises on a space.
 func guarantee(s *space, sampler Sampler, class, sites string) lockstep.Guarantee {
 	g := lockstep.Guarantee{Assumes: []string{"messages are lost as the rounds say; nothing else is random"}}
-	if sampler == Paper {
-		g.Class = fmt.Sprintf("a given %s with exactly %d %s", class, s.bound, sites)
-		g.Space = s.exactly()
-		ways := s.rarest()
-		g.PerRun = inverse(ways.Mul(ways, s.distributions().size(s.bound)))
-		return g
-	}
 	g.Class = fmt.Sprintf("a given %s with at most %d %s", class, s.bound, sites)
+	if s.free {
+		g.Class = fmt.Sprintf("a given %s with any number of %s", class, sites)
+	}
 	g.Space = s.size()
 	g.PerRun = inverse(g.Space)
+	if (sampler == Paper || sampler == Partial) && !s.free {
+		if sampler == Paper {
+			g.Class = fmt.Sprintf("a given %s with exactly %d %s", class, s.bound, sites)
+			g.Space = s.exactly()
+		}
+		ways := s.rarest(sampler == Partial)
+		g.PerRun = inverse(ways.Mul(ways, s.distributions().size(s.bound)))
+	}
 	if sampler == Every {
 		g.Assumes = append(g.Assumes, fmt.Sprintf("run i makes the i-th execution: %s runs make all of them", s.size()))
 	}

@@ -21,9 +21,44 @@ type Target struct {
 	Spec lockstep.Spec
 	// Settle is the number of steps of the settling stage that its liveness needs.
 	Settle int
+	// Scenarios are those that its runs can be guided by.
+	Scenarios []Scenario
 
 	fresh func() any
 	value func(any) lockstep.System
+}
+
+// Scenario is a scenario that can be asked for by name.
+type Scenario struct {
+	Name string
+	// Help says in one line what it is about.
+	Help string
+	// Build makes it.
+	Build func() lockstep.Scenario
+	// Set are the options of the target that it needs, as "key=value". Others may be given
+	// besides, and the same with another value.
+	Set []string
+}
+
+// Scenario looks one of the target's scenarios up by name. The error lists those there are.
+func (t Target) Scenario(name string) (Scenario, error) {
+	var names []string
+	for _, s := range t.Scenarios {
+		if s.Name == name {
+			return s, nil
+		}
+		names = append(names, s.Name)
+	}
+	if len(names) == 0 {
+		return Scenario{}, fmt.Errorf("target %s has no scenarios, so none called %q", t.Name, name)
+	}
+	return Scenario{}, fmt.Errorf("target %s has no scenario %q: one of %s", t.Name, name, strings.Join(names, ", "))
+}
+
+// Guided is the target with more scenarios.
+func (t Target) Guided(by ...Scenario) Target {
+	t.Scenarios = append(slices.Clone(t.Scenarios), by...)
+	return t
 }
 
 // Of makes a target of a system type: the exported fields of its default are the

@@ -67,6 +67,7 @@ type uses struct {
 	read   []bool // by message: a rule of another round reads them
 	timely []bool // by message: no rule acts on one that is too old
 	always bool   // all messages are timely, and none is read otherwise
+	hoard  bool   // keep everything
 }
 
 type node struct {
@@ -92,7 +93,7 @@ func fresh(p *machine.Program, choose core.Chooser) *Instance {
 	if choose == nil {
 		choose = func(int) int { return 0 }
 	}
-	return &Instance{program: p, choose: choose, nodes: make([]node, p.N), uses: usesOf(p.Core, false)}
+	return &Instance{program: p, choose: choose, nodes: make([]node, p.N), uses: usesOf(p.Core)}
 }
 
 func (in *Instance) start(i int) {
@@ -100,7 +101,7 @@ func (in *Instance) start(i int) {
 	in.record(Firing{Node: i, Tag: machine.Before}, in.program.Start(i, in.choose))
 }
 
-func usesOf(p *core.Program, hoard bool) uses {
+func usesOf(p *core.Program) uses {
 	u := uses{read: make([]bool, len(p.Messages)), timely: make([]bool, len(p.Messages)), always: true}
 	for i := range p.Messages {
 		u.timely[i] = true
@@ -114,7 +115,7 @@ func usesOf(p *core.Program, hoard bool) uses {
 	for _, r := range p.Rules {
 		round = r.Round(p)
 		if m := r.Message(); m >= 0 {
-			u.timely[m] = u.timely[m] && (r.Timely || r.Current && !hoard)
+			u.timely[m] = u.timely[m] && (r.Timely || r.Current)
 		}
 		core.Walk(r.Enabling.Guard, mark)
 		p.ReachExprs(r.Body.Body, mark)
@@ -223,7 +224,7 @@ func same(a, b machine.Message) bool {
 // useless says whether a message can no longer matter to a node: it has acted in that round, or is past it and no rule acts on old
 // messages, and nothing reads the mailbox directly.
 func (in *Instance) useless(n *node, m machine.Message) bool {
-	return !in.uses.read[m.Type] && (n.acted[m.Tag] || m.Tag.Before(n.tag) && in.uses.timely[m.Type])
+	return !in.uses.hoard && !in.uses.read[m.Type] && (n.acted[m.Tag] || m.Tag.Before(n.tag) && in.uses.timely[m.Type])
 }
 
 // Duplicate puts a second copy of a message in flight and returns its number.
@@ -434,7 +435,7 @@ func (in *Instance) record(f Firing, o machine.Outcome) {
 // forget throws away what can no longer matter.
 func (in *Instance) forget(n *node) {
 	n.mailbox = slices.DeleteFunc(n.mailbox, func(m machine.Message) bool { return in.useless(n, m) })
-	if in.uses.always {
+	if in.uses.always && !in.uses.hoard {
 		maps.DeleteFunc(n.acted, func(t machine.Tag, _ bool) bool { return t.Before(n.tag) })
 	}
 }

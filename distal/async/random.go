@@ -13,7 +13,7 @@ type Weights struct {
 	Drop    int  // lose a message
 	Double  int  // duplicate a message
 	Timeout int  // let a timeout fire
-	Hoard   bool // keep messages of which it is only proved that they cannot matter, to put the proof to the test
+	Hoard   bool // mailboxes forget nothing: what is proved not to matter is put to the test
 	_       struct{}
 }
 
@@ -21,7 +21,7 @@ type Weights struct {
 func RandomRun(p *machine.Program, w Weights, steps int, seed uint64) *Instance {
 	rng := rand.New(rand.NewPCG(seed, 0x64697374616c))
 	in := fresh(p, func(n int) int { return rng.IntN(n) })
-	in.uses = usesOf(p.Core, w.Hoard)
+	in.uses.hoard = w.Hoard
 	for i := range in.nodes {
 		in.start(i + 1)
 	}

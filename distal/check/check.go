@@ -91,6 +91,7 @@ func (c *checker) collect(f *syntax.File) {
 		c.Errorf(f.Pos, "names", "the first parameter of a protocol is n, the number of nodes: protocol %s(n = 3)", f.Name)
 	}
 	c.collectTypes(f)
+	c.declared(f, syntax.OutputDecl, c.output)
 	for _, d := range f.Decls {
 		c.collectDecl(d)
 	}
@@ -190,13 +191,6 @@ func (c *checker) collectDecl(d *syntax.Decl) {
 				p.Vars = append(p.Vars, core.Variable{Pos: f.Pos, Name: f.Name, Type: c.resolve(f.Type)})
 			}
 		}
-	case syntax.OutputDecl:
-		if p.Output >= 0 {
-			c.Errorf(d.Pos, "names", "output is declared twice")
-			return
-		}
-		p.Output = len(p.Vars)
-		p.Vars = append(p.Vars, core.Variable{Pos: d.Pos, Name: "output", Type: core.OptionOf(c.resolve(d.Type))})
 	case syntax.FunDecl:
 		if c.claim(d.Pos, d.Name) {
 			c.funs[d.Name] = len(p.Funs)
@@ -208,6 +202,18 @@ func (c *checker) collectDecl(d *syntax.Decl) {
 			p.Actions = append(p.Actions, &core.Action{Pos: d.Pos, Name: d.Name, Params: c.fieldTypes(d.Fields)})
 		}
 	}
+}
+
+// output makes the last output the first variable, wherever it is declared: a program in lock-step has more variables than the one
+// it is built from, and the order of states in the search should not depend on whether it was built or read.
+func (c *checker) output(d *syntax.Decl) {
+	p := c.prog
+	if p.Output >= 0 {
+		c.Errorf(d.Pos, "names", "output is declared twice")
+		return
+	}
+	p.Output = len(p.Vars)
+	p.Vars = append(p.Vars, core.Variable{Pos: d.Pos, Name: "output", Type: core.OptionOf(c.resolve(d.Type))})
 }
 
 // tag resolves the tag of a message: exactly one, its phase an int field of the message, its round declared.

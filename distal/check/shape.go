@@ -37,10 +37,21 @@ func (c *checker) usage() {
 		})
 	}
 	mark(c.prog.Init.Body)
-	received := map[int]bool{}
-	for _, r := range c.prog.Rules {
+	received, read := map[int]bool{}, map[int]bool{} // by rules on messages, by timeouts and by received
+	look := func(e core.Expr) {
+		if m, ok := e.(*core.Mail); ok {
+			read[m.Message] = true
+		}
+	}
+	for i, r := range c.prog.Rules {
 		mark(r.Body.Body)
 		received[r.Message()] = true
+		if c.prog.heads[i].Rule.Var.Name != "" { // a timeout that does not name its messages does not look at them
+			core.Walk(r.Enabling.Matching, look)
+			core.Walk(r.Enabling.Bound, look)
+		}
+		core.Walk(r.Enabling.Test, look)
+		c.prog.ReachExprs(r.Body.Body, look)
 	}
 	if c.prog.Lockstep {
 		for i := range c.prog.Messages {
@@ -55,7 +66,7 @@ func (c *checker) usage() {
 			c.Errorf(m.Pos, "never fires", "message %s is never sent, so no rule on it can fire", m.Type.Name)
 		case !sent[i]:
 			c.warnf(m.Pos, "unused", "message %s is never sent", m.Type.Name)
-		case !received[i]:
+		case !received[i] && !read[i]:
 			c.warnf(m.Pos, "unused", "no rule receives message %s", m.Type.Name)
 		}
 	}
@@ -113,7 +124,7 @@ func (c *checker) arrival(r *core.Rule, d *syntax.Decl, n *core.Network) bool {
 	}
 	switch {
 	case h.Times == nil:
-		if fixesSender(h.Guard) {
+		if fixesSender(h.Guard, h.Var.Name) {
 			return false
 		}
 		c.warnf(d.Pos, "arrival order", "%s acts on the message that comes first, though network %s may deliver several; the sequential form tries each", h.Label(), n.Name)
@@ -129,14 +140,31 @@ func (c *checker) arrival(r *core.Rule, d *syntax.Decl, n *core.Network) bool {
 	return true
 }
 
-// fixesSender says whether a guard demands a certain sender.
-func fixesSender(g *syntax.Expr) bool {
+// fixesSender says whether the guard of a rule on one message demands a certain sender: one that does not depend on the message.
+func fixesSender(g *syntax.Expr, message string) bool {
+	if g == nil || g.Kind != syntax.BinaryExpr {
+		return false
+	}
+	a, b := g.Args[0], g.Args[1]
+	switch g.Name {
+	case "and":
+		return fixesSender(a, message) || fixesSender(b, message)
+	case "or":
+		return false // either side may admit another sender
+	case "==":
+		return isSender(a, message) && !mentions(b, message) || isSender(b, message) && !mentions(a, message)
+	}
+	return false
+}
+
+// isSender says whether an expression is `m.from`.
+func isSender(e *syntax.Expr, message string) bool {
+	return e.Kind == syntax.FieldExpr && e.Name == "from" && e.Args[0].Kind == syntax.NameExpr && e.Args[0].Name == message
+}
+
+func mentions(e *syntax.Expr, name string) bool {
 	found := false
-	syntax.Walk(g, func(x *syntax.Expr) {
-		if x.Kind == syntax.BinaryExpr && x.Name == "==" && (x.Args[0].Name == "from" || x.Args[1].Name == "from") {
-			found = true
-		}
-	})
+	syntax.Walk(e, func(x *syntax.Expr) { found = found || x.Kind == syntax.NameExpr && x.Name == name })
 	return found
 }
 

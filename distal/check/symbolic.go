@@ -189,28 +189,23 @@ func (e *symbolic) loop(s *core.For) ([]*symbolic, bool) {
 	return ends, true
 }
 
-// forget drops what is known about everything that a loop assigns, also through actions, and about its names.
+// forget drops what is known about everything that a loop assigns, also through actions. Names need no care: every name of a body has
+// a slot of its own, and is bound before it is read in every pass.
 func (e *symbolic) forget(s *core.For) {
-	delete(e.locals, s.Slot.Slot)
 	e.prog.Reach(s.Body, func(in core.Stmt) {
 		if a, ok := in.(*core.Assign); ok {
 			e.vars[a.Var] = e.unknown()
 		}
 	})
-	core.WalkStmts(s.Body, func(in core.Stmt) {
-		if l, ok := in.(*core.Let); ok {
-			delete(e.locals, l.Slot.Slot)
-		}
-	})
 }
 
-// enclose notes that the sends from the given one on stand in a loop, and which of them go to the loop's own element.
+// enclose notes that the sends from the given one on stand in a loop, and which of them go to the loop's own element. Those of a loop
+// within the loop keep the number of that loop's run: every pass of the outer one is a new run of the inner one.
 func (e *symbolic) enclose(from int, s *core.For, run int) {
 	for i := from; i < len(e.sends); i++ {
 		at := &e.sends[i]
 		nested := at.loop
 		at.loop = true
-		at.each = 0 // two passes of a loop around the loop go to the same elements again
 		if lit, ok := at.stmt.To.(*core.Apply); ok && lit.Op == core.SetOfAll && len(lit.Args) == 1 && !nested && directly(s, at.stmt) {
 			l, ok := lit.Args[0].(*core.Local)
 			if ok && l.Slot == s.Slot.Slot && s.X.Of().Kind == core.Set {

@@ -1,6 +1,9 @@
 package explore_test
 
 import (
+	"os"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -42,18 +45,19 @@ func BenchmarkPaxosSix(b *testing.B) {
 }
 
 // BenchmarkWorkers exhausts seven ballots of Paxos with one worker and with two, in turn, and reports how much faster two are.
-// machine-x says the same of pure arithmetic: what the machine has to give.
+// machine-x says the same of pure arithmetic: what the machine has to give. cpu-x is how much more processor time two take.
 func BenchmarkWorkers(b *testing.B) {
 	m, _ := example(b, "paxos_fixed", distal.Options{})
-	var search, bare [3]float64
+	var search, bare, used [3]float64
 	for b.Loop() {
 		for workers := 1; workers <= 2; workers++ {
-			start := time.Now()
+			start, before := time.Now(), processor(b)
 			r, err := explore.Exhaustive(m, explore.Options{Phases: 7, Workers: workers})
 			if err != nil || r.States != 5_393_011 {
 				b.Fatal(r.States, err)
 			}
 			search[workers] += time.Since(start).Seconds()
+			used[workers] += processor(b) - before
 			start = time.Now()
 			pool.Ordered(workers, 8, func(int, int) uint64 {
 				x := uint64(1)
@@ -67,6 +71,26 @@ func BenchmarkWorkers(b *testing.B) {
 	}
 	b.ReportMetric(search[1]/search[2], "speedup-x")
 	b.ReportMetric(bare[1]/bare[2], "machine-x")
+	b.ReportMetric(used[2]/used[1], "cpu-x")
+}
+
+// processor is the processor time of this process so far, in seconds; 0 where the system does not say.
+func processor(b *testing.B) float64 {
+	b.Helper()
+	text, err := os.ReadFile("/proc/self/stat")
+	if err != nil {
+		return 0
+	}
+	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+	sum := 0.0
+	for _, f := range fields[11:13] { // user and system time, in hundredths of a second
+		n, err := strconv.ParseFloat(f, 64)
+		if err != nil {
+			b.Fatal(err)
+		}
+		sum += n / 100
+	}
+	return sum
 }
 
 // BenchmarkRandom samples five phases of the buggy Paxos.

@@ -29,6 +29,7 @@ type Options struct {
 	Disk     int64               // limit of temporary disk space in bytes; 0: none is used, and the search ends at the memory limit
 	Dir      string              // folder of the temporary file; empty: the system's
 	Workers  int                 // how many processors to use; 0 means 1. Results do not depend on it
+	Whole    bool                // look at every state, also where the nodes are proved to be alike
 	Progress func(Progress) bool // called now and then; false stops the search. nil: never called
 	_        struct{}
 }
@@ -68,6 +69,8 @@ type Result struct {
 	Disk           int64      `json:"disk_bytes"`              // most in use at once
 	Never          []Idle     `json:"never_fired,omitempty"`   // rules that never fired
 	Silent         []int64    `json:"silent_phases,omitempty"` // phases in which nothing was sent
+	Kept           int64      `json:"states_kept"`             // of the states, so many were looked at: each stands for all that differ by the names of nodes
+	Asymmetry      string     `json:"asymmetry,omitempty"`     // why the nodes are not known to be alike, so that all states were looked at
 	Levels         []int64    `json:"-"`                       // distinct states after each round; the first entry counts the initial states
 }
 
@@ -110,8 +113,12 @@ func Exhaustive(m *sequential.Model, opt Options) (Result, error) {
 		opt.Memory = DefaultMemory
 	}
 	t := newTable(m)
+	asymmetry := t.alike(opt.Whole)
 	lo := levels.Options{Rounds: opt.Phases * m.Rounds(), Period: m.Rounds(), Memory: opt.Memory, Disk: opt.Disk, Dir: opt.Dir,
 		Workers: max(1, opt.Workers)}
+	if asymmetry == "" {
+		lo.Canon = t.canon
+	}
 	if opt.Progress != nil {
 		lo.Progress = func(p levels.Progress) bool {
 			tag := t.tag(p.Round)
@@ -123,7 +130,8 @@ func Exhaustive(m *sequential.Model, opt Options) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	r := Result{FirstPhase: int(m.Program.Core.First), Verdict: Pass, Transitions: found.Transitions, Memory: found.Memory, Disk: found.Disk, Levels: found.Levels}
+	r := Result{FirstPhase: int(m.Program.Core.First), Verdict: Pass, Transitions: found.Transitions, Memory: found.Memory, Disk: found.Disk, Levels: found.Levels,
+		Kept: found.Kept, Asymmetry: asymmetry}
 	for _, size := range found.Levels {
 		r.States += size
 	}

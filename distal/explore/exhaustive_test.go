@@ -1,6 +1,7 @@
 package explore_test
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"reflect"
@@ -114,38 +115,60 @@ func TestExpectations(t *testing.T) {
 	}
 }
 
-// TestAgainstNaive compares the search with one that has no memory, no interning and no merging of outcomes.
-func TestAgainstNaive(t *testing.T) {
-	compare := func(t *testing.T, m *sequential.Model, phases int) {
-		t.Helper()
-		levels, violation := naive(m, phases)
-		r, err := explore.Exhaustive(m, explore.Options{Phases: phases})
-		if err != nil {
-			t.Fatal(err)
-		}
-		found := 0
-		if r.Violation != nil {
-			found = r.Violation.Round
-			r.Levels = r.Levels[:len(r.Levels)-1] // the level of the violation counts only states without one
-		}
-		if found != violation || !slices.Equal(r.Levels, levels) {
-			t.Errorf("levels %v, violation in round %d; naive search: %v, %d", r.Levels, found, levels, violation)
-		}
+// againstNaive compares the search with one that has no memory, no interning and no merging of outcomes.
+func againstNaive(t *testing.T, m *sequential.Model, phases int) {
+	t.Helper()
+	levels, violation := naive(m, phases)
+	r, err := explore.Exhaustive(m, explore.Options{Phases: phases})
+	if err != nil {
+		t.Fatal(err)
 	}
+	found := 0
+	if r.Violation != nil {
+		found = r.Violation.Round
+		r.Levels = r.Levels[:len(r.Levels)-1] // the level of the violation counts only states without one
+	}
+	if found != violation || !slices.Equal(r.Levels, levels) {
+		t.Errorf("levels %v, violation in round %d; naive search: %v, %d", r.Levels, found, levels, violation)
+	}
+}
+
+func TestAgainstNaive(t *testing.T) {
 	for _, name := range []string{"paxos_buggy", "paxos_fixed", "benor_fixed", "uniformvoting_fixed", "viewchange_buggy",
 		"viewchange_fixed", "twophase_buggy", "lastvoting_fixed", "chandratoueg_fixed", "onethird_buggy", "fastpaxos_buggy",
 		"threephase_buggy", "threephase_fixed", "benortwoquorums_fixed"} {
 		for _, timeouts := range []string{"eager", "free"} {
 			t.Run(name+" "+timeouts, func(t *testing.T) {
 				m, _ := example(t, name, distal.Options{Timeouts: timeouts})
-				compare(t, m, 1)
+				againstNaive(t, m, 1)
 			})
 		}
 	}
 	for _, p := range corpus.Generated(100) {
 		t.Run(p.Name, func(t *testing.T) {
 			m, _ := load(t, p.Source, distal.Options{})
-			compare(t, m, 1)
+			againstNaive(t, m, 1)
+		})
+	}
+}
+
+var wild = flag.Int("wild", 100, "how many wild programs to try")
+
+// TestWildAgainstNaive does the same for programs with everything the language has, each under its own network.
+func TestWildAgainstNaive(t *testing.T) {
+	load := func(src string) bool {
+		p, _ := distal.Load(src)
+		return p != nil && len(p.Refused) == 0
+	}
+	for _, p := range corpus.Wild(0, *wild, load) {
+		t.Run(p.Name, func(t *testing.T) {
+			m, _, _ := distal.NewModel(p.Source, distal.Options{})
+			switch { // others take too long without a memory
+			case m.Program.N < 3:
+				againstNaive(t, m, 2)
+			case len(m.Network.Modes) == 1:
+				againstNaive(t, m, 1)
+			}
 		})
 	}
 }

@@ -27,6 +27,7 @@ type table struct {
 	judged   []int                 // for each: the problem
 	acted    map[*core.Action]bool // what was ever called
 	busy     map[int64]bool        // phases in which something was sent
+	namings  [][]int               // all ways to rename the nodes; nil: they are not known to be alike
 }
 
 // table answers the exhaustive search.
@@ -38,6 +39,8 @@ type local struct {
 	self  int
 	class uint32
 	hash  uint64
+	key   string
+	named []uint32 // by naming: the state under other names; nil: not yet known
 }
 
 // alternative is one way in which a node can begin a round.
@@ -161,7 +164,7 @@ func (t *table) Local(id uint32) (hash uint64, class uint32) {
 func (t *table) Bytes() int64 {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	return t.verdicts.bytes() + int64(len(t.judged))*8 + int64(len(t.locals)+len(t.payloads))*400
+	return t.verdicts.bytes() + int64(len(t.judged))*8 + int64(len(t.locals)+len(t.payloads))*400 + int64(len(t.locals)*len(t.namings))*4
 }
 
 func (t *table) local(id uint32) local {
@@ -189,7 +192,7 @@ func (t *table) intern(self int, s *machine.State) uint32 {
 	}
 	id = uint32(len(t.locals))
 	t.ids[key] = id
-	t.locals = append(t.locals, local{s, self, t.class(s), hashString(key)})
+	t.locals = append(t.locals, local{s, self, t.class(s), hashString(key), key, nil})
 	return id
 }
 

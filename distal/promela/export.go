@@ -7,7 +7,7 @@
 //
 // To judge a model:
 //
-//	spin -a model.pml && gcc -O2 -DSAFETY -DVECTORSZ=65536 -o pan pan.c && ./pan -E -m1000000
+//	spin -a model.pml && gcc -O3 -DSAFETY -DVECTORSZ=65536 -o pan pan.c && ./pan -E -m1000000
 package promela
 
 import (
@@ -87,7 +87,7 @@ static int pick(int n) {
 // assemble puts declarations, code and the process together.
 func (g *generator) assemble(state, code string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "/* protocol %+q, %d nodes, %d phases from %d, network %+q, timeouts %s: one atomic step is one round.\n   To judge it: spin -a model.pml && gcc -O2 -DSAFETY -DVECTORSZ=65536 -o pan pan.c && ./pan -E -m1000000 */\n",
+	fmt.Fprintf(&b, "/* protocol %+q, %d nodes, %d phases from %d, network %+q, timeouts %s: one atomic step is one round.\n   To judge it: spin -a model.pml && gcc -O3 -DSAFETY -DVECTORSZ=65536 -o pan pan.c && ./pan -E -m1000000 */\n",
 		g.prog.Name, g.n, g.opt.Phases, g.prog.First, g.model.Network.Name, g.model.Timeouts)
 	fmt.Fprintf(&b, "c_decl {\n%s\\#define NODES_ %d\n\\#define ALL_NODES %du\n%s%s%s}\n", prelude, g.n, 1<<(g.n+1)-2, baseCode, g.types.String(), state)
 	b.WriteString("c_state \"Local G[" + fmt.Sprint(g.n+1) + "]\" \"Global\"\n")

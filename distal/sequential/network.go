@@ -11,8 +11,9 @@ import (
 // Network is a network assumption for a number of nodes, as a table. A mode is one way to satisfy the outer disjunctions of
 // the formula, such as which node is the kernel; in a mode each node must hear one of its smallest sets, or more.
 type Network struct {
-	Name  string
-	Modes [][][]uint64 // by mode and node: the smallest sets, bit i-1 for node i
+	Name    string
+	Formula core.Expr
+	Modes   [][][]uint64 // by mode and node: the smallest sets, bit i-1 for node i
 }
 
 // Allowed says whether, in a mode, node q (from 0) may receive exactly the messages of the nodes in `got` when those in `sent` sent
@@ -50,7 +51,7 @@ func newNetwork(p *machine.Program, network *core.Network) (*Network, error) {
 	if err != nil {
 		return nil, fmt.Errorf("network %s: %w", network.Name, err)
 	}
-	out := &Network{Name: network.Name}
+	out := &Network{Name: network.Name, Formula: network.Formula}
 	for _, c := range clauses {
 		mode := make([][]uint64, x.n)
 		possible := true

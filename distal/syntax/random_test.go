@@ -83,8 +83,11 @@ func (m *maker) anyExpr() *syntax.Expr { return m.expr(m.rng.IntN(5)) }
 
 func (m *maker) typeExpr() *syntax.TypeExpr {
 	t := &syntax.TypeExpr{Name: m.name(), Optional: m.chance(30)}
-	if m.chance(40) {
+	switch {
+	case m.chance(40):
 		t.Arg = m.typeExpr()
+	case m.chance(30):
+		t.Name, t.Range = "int", &syntax.Expr{Kind: syntax.BinaryExpr, Name: "..", Args: []*syntax.Expr{m.expr(2), m.expr(2)}}
 	}
 	return t
 }
@@ -104,15 +107,15 @@ func (m *maker) stmts(depth int) []*syntax.Stmt {
 }
 
 func (m *maker) stmt(depth int) *syntax.Stmt {
-	s := &syntax.Stmt{Kind: syntax.StmtKind(m.rng.IntN(int(syntax.CallStmt) + 1)), Expr: m.anyExpr()}
+	s := &syntax.Stmt{Kind: syntax.StmtKind(m.rng.IntN(int(syntax.TryStmt) + 1)), Expr: m.anyExpr()}
 	if depth == 0 {
 		s.Kind = syntax.AssignStmt
 	}
-	if s.Kind != syntax.IfStmt && s.Kind != syntax.OutputStmt {
+	if s.Kind != syntax.IfStmt && s.Kind != syntax.OutputStmt && s.Kind != syntax.TryStmt {
 		s.Name = m.name()
 	}
 	switch s.Kind {
-	case syntax.IfStmt:
+	case syntax.IfStmt, syntax.TryStmt:
 		s.Body, s.Else = m.stmts(depth-1), m.stmts(depth-1)
 	case syntax.ForStmt:
 		s.Body = m.stmts(depth - 1)
@@ -156,7 +159,7 @@ func (m *maker) rule() *syntax.Rule {
 func (m *maker) tag() *syntax.Tag { return &syntax.Tag{Phase: m.anyExpr(), Round: m.ident()} }
 
 func (m *maker) decl() *syntax.Decl {
-	d := &syntax.Decl{Kind: syntax.DeclKind(m.rng.IntN(int(syntax.TestDecl) + 1)), Name: m.name()}
+	d := &syntax.Decl{Kind: syntax.DeclKind(m.rng.IntN(int(syntax.RoundDecl) + 1)), Name: m.name()}
 	switch d.Kind {
 	case syntax.TypeDecl:
 		d.Type = m.typeExpr()
@@ -166,6 +169,9 @@ func (m *maker) decl() *syntax.Decl {
 		d.Names = m.idents()
 	case syntax.RoundsDecl:
 		d.Name, d.Names = "", m.idents()
+		if m.chance(30) {
+			d.Expr = m.anyExpr()
+		}
 	case syntax.RecordDecl:
 		d.Fields = m.fields(m.rng.IntN(5), false)
 	case syntax.MessageDecl:
@@ -181,9 +187,14 @@ func (m *maker) decl() *syntax.Decl {
 	case syntax.RuleDecl:
 		d.Name, d.Rule, d.Body = "", m.rule(), m.stmts(3)
 	case syntax.NetworkDecl:
-		if m.chance(50) {
+		switch m.rng.IntN(3) {
+		case 0:
 			d.Expr = m.anyExpr()
+		case 1:
+			d.Formula = m.anyExpr()
 		}
+	case syntax.RoundDecl:
+		d.First, d.Body = m.stmts(3), m.stmts(3)
 	case syntax.PropertyDecl:
 		if d.Expr = m.anyExpr(); m.chance(50) {
 			d.Output = m.name()
@@ -195,7 +206,7 @@ func (m *maker) decl() *syntax.Decl {
 }
 
 func (m *maker) file() *syntax.File {
-	f := &syntax.File{Name: m.name(), Decls: repeat(m.rng.IntN(6), m.decl)}
+	f := &syntax.File{Name: m.name(), Lockstep: m.chance(30), Decls: repeat(m.rng.IntN(6), m.decl)}
 	f.Params = repeat(m.rng.IntN(4), func() *syntax.Param { return &syntax.Param{Name: m.name(), Default: m.anyExpr()} })
 	return f
 }
@@ -242,9 +253,9 @@ func TestWidth(t *testing.T) {
 	t.Logf("%d of %d lines are too long and cannot be broken", long, broken)
 }
 
-// unbreakable says whether a line holds names that stand together by rule: those of a quantifier.
+// unbreakable says whether a line holds what stands together by rule: the names of a quantifier, the ends of a range in a type.
 func unbreakable(code string) bool {
-	return strings.Contains(code, "forall ") || strings.Contains(code, "exists ") || strings.Contains(code, "count ")
+	return strings.Contains(code, "int(") || strings.Contains(code, "forall ") || strings.Contains(code, "exists ") || strings.Contains(code, "count ")
 }
 
 // TestReflow breaks programs at every space, and at none: the layout is the same, but for blank lines, comments and tests.

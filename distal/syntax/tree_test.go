@@ -17,7 +17,7 @@ func tree(f *syntax.File) string {
 	return b.String()
 }
 
-var noMatter = map[reflect.Type]bool{reflect.TypeFor[syntax.Pos](): true, reflect.TypeFor[[]syntax.Comment](): true}
+var noMatter = map[reflect.Type]bool{reflect.TypeFor[syntax.Pos](): true, reflect.TypeFor[[2]syntax.Pos](): true, reflect.TypeFor[[]syntax.Comment](): true}
 
 func dump(b *strings.Builder, v reflect.Value, indent int) {
 	switch v.Kind() {

@@ -30,7 +30,7 @@ func again(t *testing.T, src string, opt distal.Options) {
 	if reread == nil {
 		t.Fatalf("%v\n%s", remarks, printed.Text)
 	}
-	limit := explore.Options{Phases: phases, Memory: 64 << 20}
+	limit := explore.Options{Phases: phases, Memory: 64 << 20, Whole: true} // nodes are proved to be alike in programs with rules only
 	a, err := explore.Exhaustive(built, limit)
 	b, err2 := explore.Exhaustive(reread, limit)
 	if err != nil || err2 != nil {
@@ -39,12 +39,31 @@ func again(t *testing.T, src string, opt distal.Options) {
 	if a.Verdict != b.Verdict || !slices.Equal(a.Levels, b.Levels) || a.Transitions != b.Transitions {
 		t.Errorf("built: %s %v, read again: %s %v\n%s", a.Verdict, a.Levels, b.Verdict, b.Levels, printed.Text)
 	}
-	if a.Violation != nil && (a.Violation.Property != b.Violation.Property || a.Violation.Round != b.Violation.Round) {
-		t.Errorf("built: %+v, read again: %+v", a.Violation, b.Violation)
+	if x, y := way(a.Violation), way(b.Violation); x != y {
+		t.Errorf("built: %s\nread again: %s", x, y)
 	}
 	if twice, _ := distal.Seq(printed.Text, distal.Options{Nodes: opt.Nodes, Test: opt.Test, Params: opt.Params}); twice.Text != printed.Text {
 		t.Errorf("printing twice changes the program:\n%s\n%s", printed.Text, twice.Text)
 	}
+}
+
+// way writes everything about a violation in which two programs can agree: all but names of actions and places in the text.
+func way(v *explore.Violation) string {
+	if v == nil {
+		return ""
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s in phase %d, round %d, %d active: %s", v.Property, v.Phase, v.Round, v.ActiveRounds, v.Text[strings.Index(v.Text, ":")+1:])
+	for _, s := range v.Start {
+		fmt.Fprintf(&out, " %x", s.AppendKey(nil))
+	}
+	for _, row := range v.Trace {
+		fmt.Fprintf(&out, "\n%v", row.Tag)
+		for _, c := range row.Nodes {
+			fmt.Fprintf(&out, " %b %x %v", c.Received, c.State.AppendKey(nil), c.Out)
+		}
+	}
+	return out.String()
 }
 
 // TestExamples wants the printed sequential program to be the program that is searched.

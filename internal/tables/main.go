@@ -1,6 +1,9 @@
 // Command tables makes the tables of docs/strategies.md, in Markdown:
 //
-//	go run ./internal/tables [-nodes 3]
+//	go run ./internal/tables [-nodes 3] [-sizes n,r,k,d,w]
+//
+// With -sizes it makes only Table 1 of the paper, for so many nodes, rounds, rounds of a
+// period, isolations and a partial order of that width.
 //
 // It draws everything from fixed seeds, so that it prints the same everywhere.
 package main
@@ -11,9 +14,11 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/big"
 	"os"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/closure"
 	"github.com/lockstep-go/lockstep/compare"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/pbft"
@@ -22,9 +27,11 @@ import (
 )
 
 const (
-	runs   = 5000 // of each row
-	repeat = 20
-	atMost = 2000
+	runs = 5000 // of each row
+	// of a row of the table about lateness
+	runsLate = 1500
+	repeat   = 20
+	atMost   = 2000
 	// of the campaigns with other bugs, ten with each strategy
 	atMostOther = 400
 	seed        = 1
@@ -33,8 +40,15 @@ const (
 
 func main() {
 	nodes := flag.Int("nodes", 3, "number of nodes")
+	only := flag.String("sizes", "", "nodes, rounds, period, bound and width, for Table 1 alone")
 	flag.Parse()
-	if err := (bench{*nodes}).tables(context.Background(), os.Stdout); err != nil {
+	var err error
+	if *only != "" {
+		err = table1(os.Stdout, *only)
+	} else {
+		err = (bench{*nodes}).tables(context.Background(), os.Stdout)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "tables:", err)
 		os.Exit(1)
 	}
@@ -52,8 +66,84 @@ func (b bench) plan() lockstep.Plan {
 	return lockstep.Plan{System: smr.Cluster{Nodes: b.nodes, Bug: true}, Spec: smr.Prefix, Runs: runs, Seed: seed}
 }
 
+// table1 writes Table 1 of the paper for the numbers given.
+func table1(w io.Writer, numbers string) error {
+	var n, r, k, d, width int
+	if read, err := fmt.Sscanf(numbers, "%d,%d,%d,%d,%d", &n, &r, &k, &d, &width); err != nil || read != 5 {
+		return fmt.Errorf("sizes are %q, want five numbers: nodes,rounds,period,bound,width", numbers)
+	}
+	sizes, err := strategy.Sizes(n, r, k, d, width)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "### Executions of %d nodes and %d rounds, k = %d, d = %d, w = %d\n\n| set of executions | Table 1 | exactly |\n|---|--:|--:|\n", n, r, k, d, width)
+	for _, s := range sizes {
+		exact := "-"
+		if s.Exact != nil {
+			exact = number(s.Exact)
+		}
+		fmt.Fprintf(w, "| %s | %s | %s |\n", s.Set, number(s.Paper), exact)
+	}
+	fmt.Fprintln(w)
+	return nil
+}
+
+// number writes small numbers out and large ones as a power of ten.
+func number(n *big.Int) string {
+	if n.BitLen() <= 53 {
+		return n.String()
+	}
+	return new(big.Float).SetInt(n).Text('e', 2)
+}
+
+// shapes writes what the rounds of the system look like.
+func (b bench) shapes(ctx context.Context, w io.Writer) error {
+	p := b.plan()
+	p.Strategy = strategy.DefaultLossy
+	s, err := closure.ShapesOf(ctx, p, 1000)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "### Who sends to whom\n\n| round | one-to-all | all-to-one | other |\n|---|--:|--:|--:|\n")
+	for _, r := range s.Rounds {
+		fmt.Fprintf(w, "| %s | %d | %d | %d |\n", r.Name, r.OneToAll, r.AllToOne, r.Other)
+	}
+	_, err = fmt.Fprintf(w, "\nIn %d runs of `%s`: %s.\n\n", s.Runs, p.Strategy, s.Advice())
+	return err
+}
+
+// lateness writes how many runs of pctcp find something, by how often an event may be overtaken.
+func (b bench) lateness(ctx context.Context, w io.Writer) error {
+	fmt.Fprintf(w, "### How late an event may be\n\n| strategy | smr-bug | pbft, 2f a quorum | pbft, a view forgets |\n|---|--:|--:|--:|\n")
+	for _, late := range []int{5, 10, 20, 30, 50, 100, strategy.Unbounded} {
+		p := b.plan()
+		p.Strategy = strategy.PCTCP{Depth: 5, Late: late, Steps: 300}
+		p.Runs, p.KeepGoing, p.Keep = runsLate, true, 1
+		fmt.Fprintf(w, "| `late=%d` |", late)
+		for _, system := range []lockstep.System{p.System, pbft.Cluster{SmallQuorum: true}, pbft.Cluster{Forgetful: true}} {
+			if p.System = system; system != b.plan().System {
+				p.Spec = pbft.Agreement
+			}
+			result, err := lockstep.Explore(ctx, p)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(w, " %d |", result.Verdicts[trace.Fail])
+		}
+		fmt.Fprintln(w)
+	}
+	_, err := fmt.Fprintf(w, "\nBuggy runs of %d of `pctcp:depth=5,steps=300`.\n\n", runsLate)
+	return err
+}
+
 // tables writes all tables.
 func (b bench) tables(ctx context.Context, w io.Writer) error {
+	if err := table1(w, fmt.Sprintf("%d,16,4,4,%d", b.nodes, b.nodes)); err != nil {
+		return err
+	}
+	if err := b.shapes(ctx, w); err != nil {
+		return err
+	}
 	for _, table := range []struct {
 		title      string
 		strategies []lockstep.Strategy
@@ -77,6 +167,9 @@ func (b bench) tables(ctx context.Context, w io.Writer) error {
 			return err
 		}
 		fmt.Fprintln(w)
+	}
+	if err := b.lateness(ctx, w); err != nil {
+		return err
 	}
 	if err := b.every(ctx, w); err != nil {
 		return err

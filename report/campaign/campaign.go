@@ -16,7 +16,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/closure"
-	"github.com/lockstep-go/lockstep/cover"
+	"github.com/lockstep-go/lockstep/coverage"
 	"github.com/lockstep-go/lockstep/report/internal/plain"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -46,7 +46,7 @@ type Campaign struct {
 	// Curve tells how the campaign went on over time.
 	Curve []Sample
 	// Coverage is what was reached of what there is, where that was measured.
-	Coverage []cover.Reading
+	Coverage []coverage.Reading
 	// Closure counts late messages, where they were.
 	Closure []closure.TypeCount
 
@@ -158,13 +158,8 @@ func (c *Campaign) writeVerdict(b *strings.Builder, colour bool) {
 }
 
 func (c *Campaign) writeCounts(b *strings.Builder) {
-	for _, j := range c.Result.Judged {
-		switch {
-		case j.N > 0:
-			fmt.Fprintf(b, "property %s was judged %d times\n", plain.Clean(j.Name), j.N)
-		case j.N == 0:
-			fmt.Fprintf(b, "warning: property %s was never put to the test\n", plain.Clean(j.Name))
-		}
+	for _, line := range Activity(c.Result) {
+		fmt.Fprintln(b, line)
 	}
 	for _, name := range c.Result.Idle() {
 		fmt.Fprintf(b, "warning: %s never took effect\n", plain.Clean(name))

@@ -5,7 +5,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/closure"
-	"github.com/lockstep-go/lockstep/cover"
+	"github.com/lockstep-go/lockstep/coverage"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -32,6 +32,9 @@ type Document struct {
 	Guarantee   Promise           `json:"guarantee"`
 	Judged      map[string]*int   `json:"judged,omitempty"` // null: nobody counted, which is not zero
 	Effects     []Effect          `json:"effects,omitempty"`
+	Events      []Effect          `json:"events,omitempty"` // by type
+	Requests    int64             `json:"requests"`         // given
+	QuietRuns   int               `json:"quiet_runs"`       // in which nothing observable happened
 	ElapsedMS   int64             `json:"elapsed_ms"`
 	RunsPerS    float64           `json:"runs_per_sec"`
 	StepsPerS   float64           `json:"steps_per_sec"`
@@ -43,7 +46,7 @@ type Document struct {
 	FailureRate Rate                `json:"failure_rate"`
 	Groups      []Group             `json:"groups,omitempty"`
 	Curve       []Sample            `json:"curve,omitempty"`
-	Coverage    []cover.Reading     `json:"coverage,omitempty"`
+	Coverage    []coverage.Reading  `json:"coverage,omitempty"`
 	Closure     []closure.TypeCount `json:"closure,omitempty"`
 
 	Again  string `json:"again,omitempty"`
@@ -81,7 +84,7 @@ func (c *Campaign) Document() Document {
 	d := Document{Target: r.Target, Build: c.Build, Options: c.Options, Strategy: r.Strategy, Scenario: c.Scenario, Seed: r.Seed,
 		Runs: r.Runs, Findings: c.Findings(), Trace: c.Trace, Page: c.Page, Traces: c.Traces, Verdict: c.Verdict(), Verdicts: map[string]int{},
 		Reasons: r.Reasons, Shrunk: c.Shrunk, Guarantee: promise(r), Judged: map[string]*int{}, ElapsedMS: c.Elapsed.Milliseconds(),
-		RunsPerS: c.perSecond(int64(r.Runs)), StepsPerS: c.perSecond(r.Steps), Steps: r.Steps, Messages: r.Messages,
+		RunsPerS: c.perSecond(int64(r.Runs)), StepsPerS: c.perSecond(r.Steps), Steps: r.Steps, Messages: r.Messages, Requests: r.Requests, QuietRuns: r.Quiet,
 		Digest: fmt.Sprintf("%016x", r.Digest), Interrupted: c.Interrupted, FailureRate: c.FailureRate(), Groups: c.Groups,
 		Curve: c.Curve, Coverage: c.Coverage, Closure: c.Closure, Again: c.Again, Replay: c.Replay}
 	for v, n := range r.Verdicts {
@@ -99,6 +102,9 @@ func (c *Campaign) Document() Document {
 	}
 	for _, x := range r.Effects {
 		d.Effects = append(d.Effects, Effect{x.Name, x.N})
+	}
+	for _, x := range r.Events {
+		d.Events = append(d.Events, Effect{x.Name, x.N})
 	}
 	return d
 }

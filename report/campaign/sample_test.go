@@ -7,7 +7,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/closure"
 	"github.com/lockstep-go/lockstep/compare"
-	"github.com/lockstep-go/lockstep/cover"
+	"github.com/lockstep-go/lockstep/coverage"
 	"github.com/lockstep-go/lockstep/report/campaign"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -47,7 +47,7 @@ func campaignWith(text string) *campaign.Campaign {
 			{Property: text, Shape: "other", Findings: 1, First: 90, Text: text}},
 		Curve: []campaign.Sample{{Runs: 500, ElapsedMS: 600, States: 90, Schedules: 400, Findings: 2},
 			{Runs: 1000, ElapsedMS: 1234, States: 130, Schedules: 700, Findings: 5}},
-		Coverage: []cover.Reading{{Name: text, Covered: 3, Goals: 4}},
+		Coverage: []coverage.Reading{{Name: text, Covered: 3, Goals: 4}},
 		Closure:  []closure.TypeCount{{Type: text, Delivered: 10, Late: 2, Changed: 1}},
 	}
 }

@@ -34,6 +34,20 @@ func (c Cluster) asks() ([]raftlib.ConfChange, error) {
 	return list, nil
 }
 
+// requests are the words of all requests of a run, where they are known: those of clients and
+// the changes that an operator thinks up are drawn.
+func (c Cluster) requests() []string {
+	if c.Clients > 0 || c.Changes > 0 || c.Transfers > 0 {
+		return nil
+	}
+	asks, _ := c.asks() // checked before
+	texts := []string{}
+	for _, a := range asks {
+		texts = append(texts, a.String())
+	}
+	return texts
+}
+
 // offerAsks offers each of them once, under its own words.
 func (d *Deployment) offerAsks() {
 	for i, c := range d.asks {

@@ -223,7 +223,7 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 		return lockstep.Info{}, err
 	}
 	return lockstep.Info{Name: c.library.Name(), Nodes: c.Nodes, Options: c.options(), Rounds: c.rounds(), Roles: c.roles(),
-		Types: messageTypes(), Events: eventTypes,
+		Types: messageTypes(), Events: eventTypes, Requests: c.requests(), Draws: "operations, changes, delays and time-outs",
 		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Duplicate, trace.Alarm, trace.Crash,
 			trace.Restart, trace.Request, trace.Cut, trace.Heal)}, nil
 }

@@ -62,8 +62,11 @@ func newDeployment(c Cluster) *Deployment {
 // Abilities tells that states have fingerprints, messages can be looked at, and nodes play
 // roles.
 func (d *Deployment) Abilities() lockstep.Abilities {
-	return lockstep.Abilities{Fingerprint: d.fingerprint, Body: d.network.Body, Role: func(n lockstep.Node) string { return d.node(n).role.String() }}
+	return lockstep.Abilities{Fingerprint: d.fingerprint, Body: d.message, Role: func(n lockstep.Node) string { return d.node(n).role.String() }}
 }
+
+// message is what a message says, whatever the version of the library.
+func (d *Deployment) message(body lockstep.ID) any { return d.network.Content(body) }
 
 // Reset begins a new run.
 func (d *Deployment) Reset(_ context.Context, seed uint64, out *lockstep.Outbox) error {

@@ -37,6 +37,10 @@ func (c Cluster) roles() []string {
 // Entry is an entry of a node's log.
 type Entry = raftlib.Entry
 
+// Message is what a message says, in a form that all versions of the library share: what
+// [lockstep.Run.Body] returns, and what a scenario looks at.
+type Message = raftlib.Content
+
 // Conf is a configuration of members.
 type Conf = raftlib.Conf
 
@@ -84,6 +88,8 @@ func (c *Committed) String() string { return fmt.Sprintf("up to %d", c.Index) }
 type Applied struct {
 	Entry Entry
 	State uint64
+	// Members are those after the entry, where it is a change of members; 0 otherwise.
+	Members lockstep.Nodes
 }
 
 // String is the entry.

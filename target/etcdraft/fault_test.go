@@ -208,6 +208,16 @@ func (f deaf) Receive(body lockstep.ID) error {
 	return f.Node.Receive(body)
 }
 
+// ignoreAppend is a node 3 that throws away whatever would change its log.
+type ignoreAppend struct{ *faulty }
+
+func (f ignoreAppend) Receive(body lockstep.ID) error {
+	if t := f.network.Content(body).Type; f.id == 3 && (t == raftlib.MsgApp || t == raftlib.MsgSnap) {
+		return nil
+	}
+	return f.Node.Receive(body)
+}
+
 // hardFirst is a storage that writes the hard state before the entries that it speaks of.
 type hardFirst struct{ *faulty }
 

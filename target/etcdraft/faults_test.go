@@ -84,3 +84,45 @@ func TestFaults(t *testing.T) {
 		})
 	}
 }
+
+// lastLeader notes which nodes call themselves leader at the end of each run.
+type lastLeader struct {
+	leaders []lockstep.Nodes
+	now     lockstep.Nodes
+}
+
+func (l *lastLeader) New(lockstep.Info) lockstep.Watcher { return l }
+func (l *lastLeader) Take(_ int, noted any)              { l.leaders = append(l.leaders, noted.(lockstep.Nodes)) }
+func (l *lastLeader) Reset()                             { l.now = 0 }
+func (l *lastLeader) Look(run *lockstep.Run)             { l.now = run.Playing(etcdraft.BecameLeader) }
+func (l *lastLeader) Noted() any                         { return l.now }
+
+// TestIgnoredAppends wants a node that never appends to be found in every run in which it
+// does not lead at the end, having been elected when logs were empty: the others are a
+// majority, so that nothing but the logs shows it.
+func TestIgnoredAppends(t *testing.T) {
+	for _, s := range []lockstep.Strategy{strategy.DefaultUniform, strategy.Baseline{Drop: 0.1}, rough} {
+		last := &lastLeader{}
+		plan := lockstep.Plan{System: with(etcdraft.Cluster{}, func(f *faulty) raftlib.Node { return ignoreAppend{f} }), Strategy: s, Spec: etcdraft.Everything, Seed: 1,
+			Runs: 200, Steps: 300, Settle: etcdraft.Settle, Workers: 1, KeepGoing: true, Keep: 200, Observers: []lockstep.Observer{last}}
+		r, err := lockstep.Explore(context.Background(), plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		failed := map[int]bool{}
+		for _, f := range r.Found {
+			if failed[f.Run] = true; f.Finding.Property != "log-agreement" {
+				t.Errorf("%s: run %d violates %s", s, f.Run, f.Finding)
+			}
+		}
+		t.Logf("%s: %d of %d runs fail", s, len(failed), r.Runs)
+		for run, leaders := range last.leaders {
+			if failed[run] == leaders.Has(3) {
+				t.Errorf("%s: run %d fails is %v, and nodes %s lead at its end", s, run, failed[run], leaders)
+			}
+		}
+		if len(failed) < 150 || len(last.leaders) != 200 {
+			t.Errorf("%s: only %d of %d runs fail", s, len(failed), len(last.leaders))
+		}
+	}
+}

@@ -17,7 +17,7 @@ var (
 	// [Live] to be judged, if there is a leader, a majority of the voters has applied it.
 	Durability = spec.New("durability", func(lockstep.Info) *durability { return &durability{} })
 	// Everything is all specs of this package.
-	Everything = spec.All(Safety, Durability, Linearizability, Live{})
+	Everything = spec.All(Safety, Durability, LogAgreement, Linearizability, Live{})
 )
 
 // durability remembers the writes that clients know of.

@@ -259,9 +259,11 @@ func (d *Deployment) apply(n *node, entries []Entry) {
 // applyOne applies an entry. The library may ask for a snapshot while it applies a change
 // of members, so the application's state moves to the entry only after that.
 func (d *Deployment) applyOne(n *node, e *Entry) {
+	var members lockstep.Nodes
 	if e.Kind != raftlib.Normal && n.machine.allows(n.raft.Parse(*e)) {
 		n.machine.setConf(n.raft.ApplyChange(*e))
 		d.retire(&n.machine)
+		members = n.machine.conf.Members()
 	}
 	n.machine.applied, n.machine.term = e.Index, e.Term
 	n.machine.prefix = extend(n.machine.prefix, e)
@@ -271,7 +273,7 @@ func (d *Deployment) applyOne(n *node, e *Entry) {
 		o = decode(e.Data)
 		result = n.machine.apply(o)
 	}
-	d.out.Event(lockstep.Event{Type: EventApply, Node: n.id, Value: d.events.applied.new(Applied{*e, n.machine.fingerprint()})})
+	d.out.Event(lockstep.Event{Type: EventApply, Node: n.id, Value: d.events.applied.new(Applied{*e, n.machine.fingerprint(), members})})
 	if o.Client > 0 {
 		d.answerWrite(n, o, result)
 	}

@@ -15,7 +15,7 @@ import (
 func TestUnjudged(t *testing.T) {
 	const (
 		election, appendOnly, matching, complete, machine = "election-safety", "leader-append-only", "log-matching", "leader-completeness", "state-machine-safety"
-		durable, linear, live                             = "durability", "linearizability", "liveness"
+		durable, agree, linear, live                      = "durability", "log-agreement", "linearizability", "liveness"
 	)
 	for _, c := range []struct {
 		name    string
@@ -25,12 +25,12 @@ func TestUnjudged(t *testing.T) {
 		want    []string
 	}{
 		{"everything", etcdraft.Cluster{}, rough, etcdraft.Settle, nil},
-		{"no settling stage", etcdraft.Cluster{}, rough, 0, []string{live}},
-		{"no clients", etcdraft.Cluster{Clients: etcdraft.None}, rough, 0, []string{durable, linear, live}},
-		{"nobody asks", etcdraft.Cluster{}, strategy.Walk{Deliver: 10, Alarm: 1}, 0, []string{durable, linear, live}},
-		{"one node, one log", etcdraft.Cluster{Nodes: 1}, strategy.Walk{Alarm: 1, Request: 1}, 0, []string{matching, complete, live}},
+		{"no settling stage", etcdraft.Cluster{}, rough, 0, []string{agree, live}},
+		{"no clients", etcdraft.Cluster{Clients: etcdraft.None}, rough, 0, []string{durable, agree, linear, live}},
+		{"nobody asks", etcdraft.Cluster{}, strategy.Walk{Deliver: 10, Alarm: 1}, 0, []string{durable, agree, linear, live}},
+		{"one node, one log", etcdraft.Cluster{Nodes: 1}, strategy.Walk{Alarm: 1, Request: 1}, 0, []string{matching, complete, agree, live}},
 		{"nobody answers", etcdraft.Cluster{}, strategy.Walk{Request: 1}, 0,
-			[]string{election, appendOnly, matching, complete, machine, durable, linear, live}},
+			[]string{election, appendOnly, matching, complete, machine, durable, agree, linear, live}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: c.cluster, Strategy: c.walk, Spec: etcdraft.Everything,

@@ -174,7 +174,7 @@ func (c Cluster) cluster() sim.Cluster[Message] {
 		requests = append(requests, string(rune('a'+i)))
 	}
 	return sim.Cluster[Message]{
-		Name: "raft", Options: options, Nodes: c.Nodes, Requests: requests,
+		Name: "raft", Options: options, Nodes: c.Nodes, Requests: requests, Draws: "election time-outs",
 		New:    func(self lockstep.Node, _ int) sim.Node[Message] { return &node{self: self, cluster: c} },
 		Type:   func(m Message) string { return m.Kind },
 		Types:  []string{Vote, VoteResp, Append, AppendResp},

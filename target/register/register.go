@@ -130,7 +130,7 @@ func (c Cluster) cluster() sim.Cluster[message] {
 		options["requests"] = strconv.Itoa(c.Requests)
 	}
 	return sim.Cluster[message]{
-		Name: "register", Options: options, Nodes: c.Nodes,
+		Name: "register", Options: options, Nodes: c.Nodes, Draws: "election time-outs",
 		New: func(self lockstep.Node, n int) sim.Node[message] {
 			return &node{self: self, nodes: n, reads: c.Reads}
 		},

@@ -5,6 +5,7 @@ package main
 import (
 	"github.com/lockstep-go/lockstep/cli"
 	"github.com/lockstep-go/lockstep/target/etcdraft"
+	"github.com/lockstep-go/lockstep/target/etcdraft/raftscenarios"
 )
 
-func main() { cli.Main(etcdraft.Targets...) }
+func main() { cli.Main(raftscenarios.Guided(etcdraft.Targets)...) }

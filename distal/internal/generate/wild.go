@@ -15,6 +15,7 @@ type wild struct {
 	msgs   []message
 	first  int // the first phase
 	loops  int
+	light  bool // plain timeouts switch a light on, and rules on messages switch it off again
 }
 
 type message struct {
@@ -69,6 +70,13 @@ func Wild(seed uint64) string {
 	return out + rest
 }
 
+// Alike makes a wild program in which, for the most part, nothing tells one node from another.
+func Alike(seed uint64) string {
+	return strings.NewReplacer("self == node(1)", "b", "{node(1)}", "{self}", "to node(1)", "to choose(all)", "[node(1), self]", "who", "node(1)", "self",
+		"first(ms).v", "(max o in ms by (o.v)).v", "first(ms).k", "(max o in ms by (o.k)).k", "first(ms).who + {first(ms).from}", "{o.from for o in ms}",
+		"first(ms).who", "others", "first(ms).from", "choose(all)").Replace(Wild(seed))
+}
+
 // cut takes what has been written so far.
 func (g *wild) cut() string {
 	text := g.b.String()
@@ -99,8 +107,17 @@ func (g *wild) header() {
 		g.line("phase k")
 	}
 	g.first = []int{1, 1, 1, 0, -2, 5}[g.rng.IntN(6)]
-	g.line("state {\n\tk: int = %d\n\ta: %s = %s\n\tb: bool = false\n\twho: set<node>\n\tfar: set<int>\n\tlog: seq<int>\n\topt: int?\n}", g.first,
-		g.pick("int", "int", "int(0..40000)", "int(-1..2)"), g.pick("0", "1", "choose({0, 1})"))
+	g.light = g.chance(5)
+	more := ""
+	if g.light {
+		more = "\n\tlit: bool = false"
+	}
+	if g.chance(4) { // names that the lock-step form would take
+		g.line("record DueM0 { x: int }")
+		more += "\n\tdue_M0: int = 0"
+	}
+	g.line("state {\n\tk: int = %d\n\ta: %s = %s\n\tb: bool = false\n\twho: set<node>\n\tfar: set<int>\n\tlog: seq<int>\n\topt: int?%s\n}", g.first,
+		g.pick("int", "int", "int(0..40000)", "int(-1..2)"), g.pick("0", "1", "choose({0, 1})"), more)
 	g.line("output int")
 	g.line("fun next(x: int): int = (x + 1) %% 3")
 }
@@ -115,6 +132,9 @@ func (g *wild) actions() {
 	g.line("}")
 	g.line("action note(x: int) {\n\t%s\n}", g.pick("a := x % 3", "log := if len(log) < 2 then log + [x] else []", "opt := some(x)", "output x"))
 	g.line("action bump() {\n\t%s\n}", g.pick("k := k + 1", "a := next(a)"))
+	g.line("action tell(x: int, whom: node) {")
+	g.sendValue("\t", len(g.rounds)-1, "k", "x", "whom")
+	g.line("}")
 	g.line("action peek() {\n\ta := len(received(%s)) %% 3\n}", g.msgs[g.rng.IntN(len(g.msgs))].name)
 }
 
@@ -144,6 +164,10 @@ func (g *wild) receivers(m string) string {
 }
 
 func (g *wild) send(indent string, round int, phase, to string) {
+	g.sendValue(indent, round, phase, g.pick("a", "a", "k", "next(a)", "len(far)"), to)
+}
+
+func (g *wild) sendValue(indent string, round int, phase, value, to string) {
 	var in []message
 	for _, m := range g.msgs {
 		if m.round == round {
@@ -151,7 +175,7 @@ func (g *wild) send(indent string, round int, phase, to string) {
 		}
 	}
 	m := in[g.rng.IntN(len(in))]
-	g.line("%ssend %s(%s, %s, who) to %s", indent, m.name, phase, g.pick("a", "a", "k", "next(a)", "len(far)"), to)
+	g.line("%ssend %s(%s, %s, who) to %s", indent, m.name, phase, value, to)
 }
 
 func (g *wild) messageRule(m message) {
@@ -189,6 +213,10 @@ func (g *wild) roundTimeout(round int) {
 
 func (g *wild) plainTimeout() {
 	g.line("upon timeout %sdo {", g.pick("", "with b ", "with a < 2 ", "with self == node(1) "))
+	if g.light {
+		g.line("\tlit := true\n\tmove(k + 1, all)\n}")
+		return
+	}
 	if g.chance(60) {
 		g.line("\tif %s {", g.test())
 		g.line("\t\tk := k + 1")
@@ -216,6 +244,9 @@ func (g *wild) plainTimeout() {
 
 // body makes an action of a round: changes, perhaps loops and an output, and a way out.
 func (g *wild) body(round int, m string, mailbox bool) {
+	if g.light {
+		g.line("\tlit := false")
+	}
 	for range 1 + g.rng.IntN(2) {
 		g.change("\t", m)
 	}
@@ -242,6 +273,9 @@ func (g *wild) body(round int, m string, mailbox bool) {
 	}
 	if g.chance(2) {
 		g.change("\t", m) // after the send
+	}
+	if g.chance(1) {
+		g.line("\toutput a")
 	}
 	g.line("}")
 }
@@ -282,20 +316,11 @@ func (g *wild) leave(indent string, round int, m string) {
 	switch {
 	case later < len(g.rounds) && g.chance(55):
 		if g.chance(20) {
-			g.loops++
-			x := fmt.Sprintf("p%d", g.loops)
-			outer := ""
-			if g.chance(30) {
-				outer = indent // a loop around the loop
-				g.line("%sfor y%d in %s {", indent, g.loops, g.pick("all", "[1, 1]", "who"))
-				defer func() { g.line("%s}", outer) }()
-			}
-			g.line("%sfor %s in %s {", indent, x, g.pick("all", "who", "[node(1), self]"))
-			if g.chance(15) {
-				g.line("%s\tbump()", indent)
-			}
-			g.send(indent+"\t", later, "k", g.pick(x, x, "others"))
-			g.line("%s}", indent)
+			g.sendLoop(indent, later)
+			return
+		}
+		if g.chance(6) {
+			g.countingLoop(indent, later)
 			return
 		}
 		g.send(indent, later, "k", g.receivers(m))
@@ -312,8 +337,50 @@ func (g *wild) leave(indent string, round int, m string) {
 	}
 }
 
+// sendLoop sends to one node after the other, perhaps through an action, perhaps in a loop around the loop.
+func (g *wild) sendLoop(indent string, round int) {
+	g.loops++
+	x, y := fmt.Sprintf("p%d", g.loops), ""
+	if g.chance(30) {
+		set := g.pick("all", "[1, 1]", "who")
+		y = fmt.Sprintf("y%d", g.loops)
+		g.line("%sfor %s in %s {", indent, y, set)
+		defer g.line("%s}", indent) // a loop around the loop
+		if set == "[1, 1]" {
+			y = ""
+		}
+	}
+	g.line("%sfor %s in %s {", indent, x, g.pick("all", "who", "[node(1), self]"))
+	if g.chance(15) {
+		g.line("%s\tbump()", indent)
+	}
+	switch {
+	case y != "" && g.chance(30):
+		g.send(indent+"\t", round, "k", y)
+	case g.chance(20):
+		g.line("%s\ttell(a, %s)", indent, g.pick(x, "node(1)", "self"))
+	default:
+		g.send(indent+"\t", round, "k", g.pick(x, x, "others"))
+	}
+	g.line("%s}", indent)
+}
+
+// countingLoop moves the phase in a loop and sends only after more passes than proofs follow.
+func (g *wild) countingLoop(indent string, round int) {
+	g.loops++
+	g.line("%slet j%d = k", indent, g.loops)
+	g.line("%sfor z%d in %s {\n%s\t%s\n%s}", indent, g.loops, g.pick("[1, 1, 1]", "all"), indent, g.pick("bump()", "k := k + 1"), indent)
+	g.line("%sif k > j%d + 2 {", indent, g.loops)
+	g.send(indent+"\t", round, g.pick("k", fmt.Sprintf("j%d", g.loops)), g.receivers(""))
+	g.line("%s}", indent)
+}
+
 func (g *wild) properties() {
-	g.line("network %s", g.pick("any", "any", "reliable", "atleast(n - f)", "kernel", "mutual", "own"))
+	if g.light {
+		g.line("network %s\nproperty Dark: forall p in all: not p.lit", g.pick("reliable", "own"))
+	} else {
+		g.line("network %s", g.pick("any", "any", "reliable", "atleast(n - f)", "kernel", "mutual", "own"))
+	}
 	g.line("property Values: forall p in all: p.a < 3 and len(p.log) < 3")
 	if g.chance(40) {
 		g.line("property Few: forall p in all: %s", g.pick("not p.b", "p.a != 2", "p.opt == none", "len(p.who) < 2", "p.far == {}"))

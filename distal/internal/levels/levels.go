@@ -28,7 +28,11 @@ type Options struct {
 	Dir      string              // where the temporary file is; empty: where the system has such files
 	Workers  int                 // at least 1
 	Progress func(Progress) bool // called now and then; false stops the search. nil: never called
-	tune     *tuning             // for tests
+	// Canon puts in place of a state the one that stands for all states like it, and says how many those are. Successors of
+	// states that are alike must be alike, and so must be what is wrong with them. nil: every state stands for itself.
+	// Several goroutines may call it at once.
+	Canon func(state []uint32) int64
+	tune  *tuning // for tests
 }
 
 // Progress is what a search has done so far.
@@ -46,6 +50,7 @@ type Progress struct {
 // reached.
 type Result struct {
 	Levels      []int64 // distinct states without a problem, after each round; the first are the initial ones
+	Kept        int64   // of these, so many were kept: each stands for all that are like it
 	Transitions int64
 	Memory      int64 // most bytes in use at once, about
 	Disk        int64
@@ -161,7 +166,7 @@ func newSearch(o Oracle, opt Options) *search {
 	}
 	s.store = spill.Open(spill.Options{Memory: memory, Disk: opt.Disk, Dir: opt.Dir, Page: s.tune.page})
 	for range opt.Workers + 1 {
-		s.workers = append(s.workers, newWorker(o, s.tune.batch))
+		s.workers = append(s.workers, newWorker(o, s.tune.batch, opt.Canon))
 	}
 	s.bytes = make([]int64, len(s.workers))
 	return s

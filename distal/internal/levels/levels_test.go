@@ -245,7 +245,7 @@ func TestLimits(t *testing.T) {
 // TestTooManySuccessors ends cleanly at the limit of one state.
 func TestTooManySuccessors(t *testing.T) {
 	w := &worker{}
-	*w = *newWorker(newWide(1, 3), 100)
+	*w = *newWorker(newWide(1, 3), 100, nil)
 	w.open(0, 0, 1, nil)
 	w.out = &batch{runs: make([][]uint32, 1)}
 	w.lists[0] = make([]ending, 3)

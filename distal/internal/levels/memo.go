@@ -212,17 +212,19 @@ func (s *shared) end(o Oracle, round, mode int, local uint32, sent []uint32) []E
 	if s == nil {
 		return o.End(round, mode, local, sent)
 	}
-	raw := binary.LittleEndian.AppendUint32([]byte{byte(mode)}, local)
+	var room [4 * (maxNodes + 2)]byte // on the stack: mostly another worker has asked before, and finding that should cost no memory
+	raw := binary.LittleEndian.AppendUint32(room[:0], uint32(mode))
+	raw = binary.LittleEndian.AppendUint32(raw, local)
 	for _, m := range sent {
 		raw = binary.LittleEndian.AppendUint32(raw, m)
 	}
-	key := string(raw)
 	s.mu.Lock()
-	list, ok := s.ends[key]
+	list, ok := s.ends[string(raw)]
 	s.mu.Unlock()
 	if ok {
 		return list
 	}
+	key := string(raw)
 	list = o.End(round, mode, local, sent)
 	s.mu.Lock()
 	defer s.mu.Unlock()

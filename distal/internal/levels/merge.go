@@ -20,6 +20,7 @@ type reduced struct {
 	states  []uint32 // records of the level
 	origins []origin
 	backs   []uint32 // coded origins
+	stand   int64    // how many states they stand for
 	worker  int
 	bytes   int64
 	err     error
@@ -42,11 +43,13 @@ func (s *search) merge() error {
 	next := s.store.Tape(s.n + 1)
 	past := history{tape: s.store.Tape(1)}
 	var failed error
+	var level int64
 	var used spare[*reduced]
 	pool.Ordered(s.opt.Workers, len(parts), func(worker, i int) *reduced {
 		w := s.workers[worker]
 		r := used.get(func() *reduced { return &reduced{} })
 		r.err = w.merger.reduce(s.shards[parts[i].shard], parts[i], r)
+		r.stand = s.standFor(r.states)
 		r.worker, r.bytes = worker, w.bytes()+3*r.size() // two more may be on their way
 		return r
 	}, func(i int, r *reduced) bool {
@@ -57,7 +60,9 @@ func (s *search) merge() error {
 			s.shards[p.shard].Free()
 		}
 		used.put(r)
-		s.show.States += next.Len() - first
+		level += r.stand
+		s.show.States += r.stand
+		s.result.Kept += next.Len() - first
 		if failed == nil && next.Len() >= maxStates {
 			failed = errors.New("a level has 2^40 states")
 		}
@@ -73,8 +78,22 @@ func (s *search) merge() error {
 	past.tape.Seal()
 	s.cur = next
 	s.past = append(s.past, past)
-	s.result.Levels = append(s.result.Levels, next.Len())
+	s.result.Levels = append(s.result.Levels, level)
 	return s.makeRoom()
+}
+
+// standFor counts the states for which the given records stand.
+func (s *search) standFor(records []uint32) int64 {
+	width := s.n + 1
+	if s.opt.Canon == nil {
+		return int64(len(records) / width)
+	}
+	sum := int64(0)
+	var room [maxNodes]uint32
+	for ; len(records) > 0; records = records[width:] {
+		sum += s.opt.Canon(room[:copy(room[:s.n], records)])
+	}
+	return sum
 }
 
 // makeRoom moves back pointers to the disk when the memory is half full: they are read only for a counterexample.

@@ -19,6 +19,7 @@ type worker struct {
 	verdicts index
 	merger   merger
 	filter   filter
+	canon    func([]uint32) int64
 	// The state being expanded. Each list is cut from an array of the worker itself: lists of their own would be small
 	// neighbours in memory, and workers would slow each other down by writing to the same cache lines.
 	starts     []start
@@ -42,9 +43,9 @@ type worker struct {
 	_ [64]byte
 }
 
-func newWorker(o Oracle, batch int) *worker {
+func newWorker(o Oracle, batch int, canon func([]uint32) int64) *worker {
 	n := o.Nodes()
-	w := &worker{o: o, n: n, batch: batch, merger: merger{n: n}, filter: filter{n: n}}
+	w := &worker{o: o, n: n, batch: batch, merger: merger{n: n}, filter: filter{n: n}, canon: canon}
 	w.starts, w.begun, w.pick, w.at = w.room.starts[:n], w.room.begun[:n], w.room.pick[:n], w.room.at[:n]
 	w.inbox, w.lists, w.record = w.room.inbox[:n], w.room.lists[:n], w.room.record[:n+originWords]
 	return w
@@ -235,7 +236,7 @@ func (w *worker) product(cost, before uint32) (full bool, err error) {
 				c++
 			}
 			if f&(changed|wrong) == 0 || !w.bad(o, f, c, before) {
-				w.add(hash+o.hash, c)
+				w.put(hash+o.hash, c)
 			}
 			w.choice++
 		}
@@ -266,6 +267,24 @@ func (w *worker) full() (bool, error) {
 		return false, w.flush(w)
 	}
 	return w.words >= 4*w.batch, nil
+}
+
+// put adds the candidate in w.record, or the one that stands for it.
+func (w *worker) put(hash, cost uint32) {
+	if w.canon == nil {
+		w.add(hash, cost)
+		return
+	}
+	var keep [maxNodes]uint32
+	copy(keep[:], w.record[:w.n])
+	w.canon(w.record[:w.n])
+	hash = 0
+	for _, local := range w.record[:w.n] {
+		h, _ := w.o.Local(local)
+		hash += uint32(h >> 32)
+	}
+	w.add(hash, cost)
+	copy(w.record, keep[:w.n])
 }
 
 // add puts the candidate in w.record into its shard.

@@ -46,6 +46,7 @@ func TestMutants(t *testing.T) {
 	t.Run("inert", func(t *testing.T) { inert(t, program, plain) })
 	t.Run("killed", func(t *testing.T) { killed(t, program) })
 	t.Run("replayed", func(t *testing.T) { replayed(t, program, plain) })
+	t.Run("guided", func(t *testing.T) { guided(t, program) })
 	t.Run("unknown", func(t *testing.T) {
 		if out, err := campaign(program, "magic"); err == nil || !strings.Contains(out, "unknown mutant in LOCKSTEP_MUTANT: magic") {
 			t.Errorf("%v: %s", err, out)
@@ -61,6 +62,19 @@ func campaign(program, mutant string, args ...string) (string, error) {
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()
 	return out.String(), err
+}
+
+// guided looks for the mutants of membership changes with the scenarios made for them, which
+// find nothing where no mutant is on.
+func guided(t *testing.T, program string) {
+	for mutant, scenario := range map[string]string{"two-changes-at-once": "TwoChanges", "pending-change-forgotten": "PendingChange"} {
+		for _, on := range []string{"", mutant} {
+			out, err := campaign(program, on, "--scenario", scenario, "--runs", "30", "--seed", "1", "--settle", "0", "--no-shrink", "--out", t.TempDir())
+			if found := strings.Contains(out, `"verdict":"fail"`); found != (on != "") {
+				t.Errorf("%s on %q: %v: %s", scenario, on, err, out[:min(len(out), 2000)])
+			}
+		}
+	}
 }
 
 // inert compares campaigns of both programs over every workload, by their digests: a

@@ -15,23 +15,26 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/target/raft"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 //go:embed scenarios.go
 var source string
 
-// Row is a line of the table: what a campaign of a case showed.
+// Row is a line of the table: what the campaigns of a case showed.
 type Row struct {
 	Case
 	Ours      Size
 	Runs      int
-	Successes int
-	Vacuous   int      // vacuous runs
+	Successes int      // with ours
+	Plain     int      // successes with the published filters only
+	Control   int      // successes without faults and steering
+	Share     float64  // of the steps that the scenario took, with ours
+	Vacuous   int      // vacuous runs, with ours
 	Never     []string // parts of the scenario that never took effect
-	Findings  int      // runs with a finding that is no success
+	Findings  int      // runs with a finding that is no success, of all three campaigns
 	Finding   string   // the first of them
 	Reasons   map[string]int
-	Result    *lockstep.Result
 }
 
 // Holds reports whether the case does at least as well as published, with no part of it
@@ -40,38 +43,60 @@ func (r *Row) Holds() bool {
 	return r.Successes*100 >= r.Outcome*r.Runs && len(r.Never) == 0 && r.Findings == 0 && len(r.Reasons) == 0
 }
 
-// Measure makes the campaign of a case.
-func (c Case) Measure(ctx context.Context, s lockstep.Strategy, runs int, seed uint64) (*Row, error) {
-	plan := c.Plan(s, runs, seed)
-	result, err := lockstep.Explore(ctx, plan)
+// Measure makes the campaigns of a case: with ours, with the published filters only, and
+// the control.
+func (c Case) Measure(ctx context.Context, v Version, s lockstep.Strategy, runs int, seed uint64) (*Row, error) {
+	r := &Row{Case: c, Reasons: map[string]int{}}
+	result, err := r.explore(ctx, c.Plan(v, s, runs, seed))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", c.Name, err)
+		return nil, err
 	}
-	if result.Interrupted { // a part of the runs would look like a rate
-		return nil, fmt.Errorf("%s: %w", c.Name, ctx.Err())
-	}
-	r := &Row{Case: c, Runs: result.Runs, Successes: c.Successes(result), Vacuous: result.Verdicts["vacuous"],
-		Reasons: result.Reasons, Result: result}
+	r.Runs, r.Successes, r.Share, r.Vacuous = result.Runs, c.Successes(result), scenario.Share(result), result.Verdicts[trace.Vacuous]
 	for _, e := range result.Effects {
 		if e.N == 0 && !e.Optional {
 			r.Never = append(r.Never, e.Name)
 		}
 	}
-	r.Ours.Filters, r.Ours.States = c.Build().Size()
+	r.Ours.Filters, r.Ours.States = c.Build(true).Size()
 	r.Ours.Lines = lines(c.Name)
-	if !c.Violation {
-		r.Findings = result.Verdicts["fail"]
-		if f := result.First(); f != nil {
-			r.Finding = f.Finding.String()
+	for _, other := range []struct {
+		scenario *scenario.Scenario
+		to       *int
+	}{{c.Build(false), &r.Plain}, {c.Build(true).Control(), &r.Control}} {
+		plan := c.Plan(v, s, runs, seed)
+		plan.Scenario = other.scenario
+		if result, err = r.explore(ctx, plan); err != nil {
+			return nil, err
 		}
+		*other.to = c.Successes(result)
 	}
 	return r, nil
+}
+
+// explore makes one of the campaigns, and notes what it found and should not.
+func (r *Row) explore(ctx context.Context, plan lockstep.Plan) (*lockstep.Result, error) {
+	result, err := lockstep.Explore(ctx, plan)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.Name, err)
+	}
+	if result.Interrupted { // a part of the runs would look like a rate
+		return nil, fmt.Errorf("%s: %w", r.Name, ctx.Err())
+	}
+	for _, reason := range slices.Sorted(maps.Keys(result.Reasons)) {
+		r.Reasons[reason] += result.Reasons[reason]
+	}
+	if f := result.First(); f != nil && !r.Violation {
+		r.Findings += result.Verdicts[trace.Fail]
+		r.Finding = f.Finding.String()
+	}
+	return result, nil
 }
 
 // lines counts the lines of the function that builds a scenario, with those of the
 // helpers that it alone or with few others uses.
 func lines(name string) int {
-	functions := map[string]string{"ConfChangeBug": "ConfChange ConfChangeOn", "Liveness": "Liveness changes", "LivenessNoCQ": "LivenessNoCQ changes"}
+	functions := map[string]string{"ConfChangeBug": "ConfChange ConfChangeOn", "ReVote": "ReVote fourVotes", "ManyReVote": "ManyReVote fourVotes",
+		"Liveness": "Liveness changes", "LivenessNoCQ": "LivenessNoCQ changes"}
 	wanted, ok := functions[name]
 	if !ok {
 		wanted = name
@@ -92,56 +117,69 @@ func lines(name string) int {
 	return n
 }
 
-// Table measures all cases and writes a line for each, the published figures beside
-// ours. The clock, in seconds, is for the iterations per second alone. It reports whether
-// every case holds.
-func Table(ctx context.Context, out io.Writer, s lockstep.Strategy, runs int, seed uint64, clock func() float64) (bool, error) {
-	fmt.Fprintf(out, "%d iterations each with %s, seed %d\n\n", runs, s, seed)
-	fmt.Fprintf(out, "%-14s  %9s  %9s  %7s  %9s  %7s  %9s  %7s  %9s  %8s  %12s\n", "scenario", "success", "published",
-		"filters", "published", "states", "published", "lines", "published", "vacuous", "iterations/s")
-	all, total := true, 0
-	begin := clock()
+// Table measures all cases on a version and writes a line for each, the published figures
+// beside ours. The clock, in seconds, is for the iterations per second alone. It reports
+// whether every case holds.
+func Table(ctx context.Context, out io.Writer, v Version, s lockstep.Strategy, runs int, seed uint64, clock func() float64) (bool, error) {
+	fmt.Fprintf(out, "etcd's raft %s, %d iterations each with %s, seed %d\n\n", v.Name, runs, s, seed)
+	fmt.Fprintf(out, "%-14s  %9s  %9s  %9s  %7s  %8s  %9s  %9s  %9s  %7s\n", "scenario", "published",
+		"plain", "ours", "control", "guided", "filters", "states", "lines", "vacuous")
+	all, begin := true, clock()
 	for _, c := range Cases {
-		start := clock()
-		r, err := c.Measure(ctx, s, runs, seed)
+		r, err := c.Measure(ctx, v, s, runs, seed)
 		if err != nil {
 			return false, err
 		}
-		total += r.Runs
-		fmt.Fprintf(out, "%-14s  %8.1f%%  %8d%%  %7d  %9d  %7d  %9d  %7d  %9d  %8d  %12.0f\n", r.Name,
-			100*float64(r.Successes)/float64(r.Runs), r.Outcome, r.Ours.Filters, r.Published.Filters,
-			r.Ours.States, r.Published.States, r.Ours.Lines, r.Published.Lines, r.Vacuous, float64(r.Runs)/(clock()-start))
-		for _, part := range r.Never {
-			fmt.Fprintf(out, "    never: %s\n", part)
-		}
-		if r.Findings > 0 {
-			fmt.Fprintf(out, "    %d findings, the first: %s\n", r.Findings, r.Finding)
-		}
-		for _, reason := range slices.Sorted(maps.Keys(r.Reasons)) {
-			fmt.Fprintf(out, "    %d unknown: %s\n", r.Reasons[reason], reason)
-		}
+		r.write(out)
 		all = all && r.Holds()
 	}
-	seconds := clock() - begin
+	seconds, total := clock()-begin, 3*runs*len(Cases)
 	fmt.Fprintf(out, "\n%d iterations in %.1f s, %.0f iterations/s\n", total, seconds, float64(total)/seconds)
 	return all, nil
 }
 
-// Ablations tells, for each scenario on etcd's raft, which of its filters the strategy
-// could do without, as the paper's Table 4 does. A run has at most the given number of
-// steps, so that those without success end.
-func Ablations(ctx context.Context, out io.Writer, s lockstep.Strategy, runs, steps int, seed uint64) error {
+// write writes the line, and below it what is wrong.
+func (r *Row) write(out io.Writer) {
+	percent := func(n int) string { return fmt.Sprintf("%.1f%%", 100*float64(n)/float64(r.Runs)) }
+	beside := func(published, ours int) string { return fmt.Sprintf("%d/%d", published, ours) }
+	fmt.Fprintf(out, "%-14s  %8d%%  %9s  %9s  %7s  %7.1f%%  %9s  %9s  %9s  %7d\n", r.Name, r.Outcome, percent(r.Plain), percent(r.Successes),
+		percent(r.Control), 100*r.Share, beside(r.Published.Filters, r.Ours.Filters), beside(r.Published.States, r.Ours.States),
+		beside(r.Published.Lines, r.Ours.Lines), r.Vacuous)
+	for _, part := range r.Never {
+		fmt.Fprintf(out, "    never: %s\n", part)
+	}
+	if r.Findings > 0 {
+		fmt.Fprintf(out, "    %d findings, the first: %s\n", r.Findings, r.Finding)
+	}
+	for _, reason := range slices.Sorted(maps.Keys(r.Reasons)) {
+		fmt.Fprintf(out, "    %d unknown: %s\n", r.Reasons[reason], reason)
+	}
+}
+
+// Ablations tells, for each scenario, which of its filters the strategy could do without, as
+// the paper's Table 4 does, whose line stands above ours.
+func Ablations(ctx context.Context, out io.Writer, v Version, s lockstep.Strategy, runs int, seed uint64) error {
 	for _, c := range Cases {
-		if c.Violation {
-			continue
-		}
-		plan := c.Plan(s, runs, seed)
-		plan.Steps = steps
-		a, err := scenario.Ablate(ctx, plan)
+		a, err := scenario.Ablate(ctx, c.Plan(v, s, runs, seed), c.Successes)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.Name, err)
 		}
+		if c.Distances != "" {
+			fmt.Fprintf(out, "published: without a filter of distance %s, %s of 1000 succeed\n", c.Distances, c.Ablated)
+		}
 		fmt.Fprintf(out, "%s\n", a)
+	}
+	return nil
+}
+
+// Minimals leaves out filters of each scenario as long as nine in ten of its successes stay.
+func Minimals(ctx context.Context, out io.Writer, v Version, s lockstep.Strategy, runs int, seed uint64) error {
+	for _, c := range Cases {
+		m, err := scenario.Minimise(ctx, c.Plan(v, s, runs, seed), 0.9, c.Successes)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.Name, err)
+		}
+		fmt.Fprintln(out, m)
 	}
 	return nil
 }

@@ -100,6 +100,11 @@ func (c Content) Text(data func(Entry) string) string {
 	return strings.TrimSpace(b.String())
 }
 
+// String is the content, with the sizes of entries in place of their data.
+func (c Content) String() string {
+	return c.Text(func(e Entry) string { return fmt.Sprintf("%d bytes", len(e.Data)) })
+}
+
 // Nodes is a list of the library's numbers as a set.
 func Nodes(ids []uint64) lockstep.Nodes {
 	var s lockstep.Nodes

@@ -1,32 +1,52 @@
-package cover
+package coverage
 
 import (
 	"fmt"
 	"math/big"
+
+	"github.com/lockstep-go/lockstep/cover"
 )
 
 // A Watch is a set of aims that a Meter counts together.
 type Watch struct {
 	Name string
-	Aims []Aim
+	Aims []cover.Aim
 	// Chance is what the theorems assume about one test of these aims; without P the
 	// meter counts but predicts nothing.
-	Chance Chance
+	Chance cover.Chance
+	// WhenMet leaves the reading out as long as no run was a test of the aims: for aims
+	// that many campaigns have nothing to do with.
+	WhenMet bool
+	// Often also counts the runs that cover the first aim.
+	Often bool
+}
+
+// goalLimit bounds what is counted goal by goal.
+const goalLimit = 1 << 20
+
+func listable(what string, number *big.Int) error {
+	if number.Cmp(big.NewInt(goalLimit)) > 0 {
+		return &cover.RangeError{What: "number of " + what, Value: number, Want: fmt.Sprintf("at most %d to count them one by one", goalLimit)}
+	}
+	return nil
 }
 
 // WatchGoals watches all goals of a notion. The space is the one from which the
 // campaign draws its partitions.
-func WatchGoals(notion Notion, space Space) (Watch, error) {
-	chance, err := ChanceOf(notion, space)
+func WatchGoals(notion cover.Notion, space cover.Space) (Watch, error) {
+	chance, err := cover.ChanceOf(notion, space)
 	if err != nil {
 		return Watch{}, err
 	}
-	goals, err := listGoals(notion, space.Nodes, goalLimit)
+	if err := listable("goals of "+notion.String(), chance.Goals); err != nil {
+		return Watch{}, err
+	}
+	goals, err := cover.Goals(notion, space.Nodes)
 	if err != nil {
 		return Watch{}, err
 	}
 	w := Watch{Name: notion.String(), Chance: chance}
-	for _, g := range goals {
+	for g := range goals {
 		w.Aims = append(w.Aims, g)
 	}
 	return w, nil
@@ -34,18 +54,18 @@ func WatchGoals(notion Notion, space Space) (Watch, error) {
 
 // WatchSequences watches all sequences of the given length over the operations,
 // each of which the campaign draws with the same probability.
-func WatchSequences(length int, operations ...Op) (Watch, error) {
-	chance, err := Sequences{Operations: len(operations), Length: length}.Chance()
+func WatchSequences(length int, operations ...cover.Op) (Watch, error) {
+	chance, err := cover.Sequences{Operations: len(operations), Length: length}.Chance()
 	if err != nil {
 		return Watch{}, err
 	}
-	chance.Goals = power(len(operations), length)
-	if chance.Goals.Cmp(big.NewInt(goalLimit)) > 0 {
-		return Watch{}, &RangeError{"number of sequences", chance.Goals, fmt.Sprintf("at most %d to list them", goalLimit)}
+	chance.Goals = new(big.Int).Exp(big.NewInt(int64(len(operations))), big.NewInt(int64(length)), nil)
+	if err := listable("sequences", chance.Goals); err != nil {
+		return Watch{}, err
 	}
 	w := Watch{Name: fmt.Sprintf("sequences of %d operations", length), Chance: chance}
 	for i := range int(chance.Goals.Int64()) {
-		sequence := make(Sequence, length)
+		sequence := make(cover.Sequence, length)
 		for j := length - 1; j >= 0; j-- {
 			sequence[j] = operations[i%len(operations)]
 			i /= len(operations)
@@ -53,6 +73,35 @@ func WatchSequences(length int, operations ...Op) (Watch, error) {
 		w.Aims = append(w.Aims, sequence)
 	}
 	return w, nil
+}
+
+// WatchIrregular watches what is cut but not divided: the links cut one way, and the pairs
+// of nodes that are not connected but have a way around. Both are left out of the readings
+// of a campaign without such networks.
+func WatchIrregular(nodes int) []Watch {
+	deaf := Watch{Name: "links cut one way", WhenMet: true}
+	around := Watch{Name: "pairs cut with a way around", WhenMet: true}
+	for a := 1; a <= nodes; a++ {
+		for b := 1; b <= nodes; b++ {
+			if a != b {
+				deaf.Aims = append(deaf.Aims, cover.Deaf{Node: a, To: b})
+			}
+			if a < b {
+				around.Aims = append(around.Aims, cover.Around{A: a, B: b})
+			}
+		}
+	}
+	return []Watch{deaf, around}
+}
+
+// WatchStory watches a story. The telling is the random test in which the campaign tells it;
+// for a campaign that does not, leave the Chance of the result out.
+func WatchStory(story cover.Story, telling cover.Telling) (Watch, error) {
+	chance, err := story.Chance(telling)
+	if err != nil {
+		return Watch{}, err
+	}
+	return Watch{Name: "the story " + story.String(), Aims: []cover.Aim{story}, Chance: chance, Often: true}, nil
 }
 
 // A Meter counts which aims the runs of a campaign have covered, whatever strategy
@@ -64,8 +113,9 @@ type Meter struct {
 
 type watching struct {
 	Watch
-	left  []Aim // in the order of Aims
+	left  []cover.Aim // in the order of Aims
 	tests int
+	hits  int // where the watch wants to know how often
 	curve []Point
 }
 
@@ -85,22 +135,19 @@ func NewMeter(watches ...Watch) (*Meter, error) {
 	names := map[string]bool{}
 	for _, w := range watches {
 		if names[w.Name] {
-			return nil, &RangeError{"name of a watch", w.Name, "a name that no other watch has"}
+			return nil, &cover.RangeError{What: "name of a watch", Value: w.Name, Want: "a name that no other watch has"}
 		}
 		names[w.Name] = true
 		if len(w.Aims) == 0 {
-			return nil, &RangeError{"aims of " + w.Name, 0, "at least 1"}
+			return nil, &cover.RangeError{What: "aims of " + w.Name, Value: 0, Want: "at least 1"}
 		}
 		for _, aim := range w.Aims {
 			if aim == nil {
-				return nil, &RangeError{"aim of " + w.Name, nil, "a Goal, RoleGoal, Sequence or Story"}
+				return nil, &cover.RangeError{What: "aim of " + w.Name, Value: nil, Want: "a Goal, RoleGoal, Sequence, Story, Deaf or Around"}
 			}
 		}
 		if w.Chance.P != nil {
-			if err := checkChance(w.Chance.P, w.Chance.Goals); err != nil {
-				return nil, err
-			}
-			if err := checkChance(w.Chance.Bound, w.Chance.Goals); err != nil {
+			if err := w.Chance.Check(); err != nil {
 				return nil, err
 			}
 		}
@@ -110,17 +157,20 @@ func NewMeter(watches ...Watch) (*Meter, error) {
 }
 
 // Add feeds the meter with what one run did.
-func (m *Meter) Add(run []Stage) {
+func (m *Meter) Add(run []cover.Stage) {
 	m.runs++
 	for _, w := range m.watches {
 		w.tests += w.Aims[0].Tests(run)
-		var left []Aim
+		if w.Often && w.Aims[0].In(run) {
+			w.hits++
+		}
+		var left []cover.Aim
 		for i, aim := range w.left {
 			switch covered := aim.In(run); {
 			case covered && left == nil:
 				// The first covered aim: from here on the list is copied, so that the
 				// caller's aims stay as they are and a run without news costs nothing.
-				left = append(make([]Aim, 0, len(w.left)-1), w.left[:i]...)
+				left = append(make([]cover.Aim, 0, len(w.left)-1), w.left[:i]...)
 			case !covered && left != nil:
 				left = append(left, aim)
 			}
@@ -142,6 +192,8 @@ type Reading struct {
 	Goals    int     `json:"goals"`
 	Covered  int     `json:"covered"`
 	Fraction float64 `json:"fraction"`
+	// Hits is how many runs covered the first goal, where the watch counts that.
+	Hits int `json:"hits,omitempty"`
 	// Theory is set if the watch has a chance.
 	Theory *Theory `json:"theory,omitempty"`
 	// Curve has a point for each run that covered something new and one for the end.
@@ -156,11 +208,15 @@ type Theory struct {
 	Bound       float64 `json:"bound"`       // the same by Theorem 3.1 with the paper's bound on the chance
 }
 
-// Read returns a reading for each watch, in the order of NewMeter.
+// Read returns a reading for each watch, in the order of NewMeter, without those that are
+// left out until they are met.
 func (m *Meter) Read() []Reading {
-	readings := make([]Reading, len(m.watches))
-	for i, w := range m.watches {
-		r := Reading{Name: w.Name, Runs: m.runs, Tests: w.tests, Goals: len(w.Aims), Covered: w.covered()}
+	readings := make([]Reading, 0, len(m.watches))
+	for _, w := range m.watches {
+		if w.WhenMet && w.tests == 0 {
+			continue
+		}
+		r := Reading{Name: w.Name, Runs: m.runs, Tests: w.tests, Goals: len(w.Aims), Covered: w.covered(), Hits: w.hits}
 		r.Fraction = float64(r.Covered) / float64(r.Goals)
 		r.Curve = append(r.Curve, w.curve...)
 		if last := len(r.Curve) - 1; m.runs > 0 && (last < 0 || r.Curve[last].Run < m.runs) {
@@ -168,26 +224,26 @@ func (m *Meter) Read() []Reading {
 		}
 		if w.Chance.P != nil {
 			for j := range r.Curve {
-				r.Curve[j].Expected = w.Chance.theory(r.Curve[j].Tests).Fraction
+				r.Curve[j].Expected = theory(w.Chance, r.Curve[j].Tests).Fraction
 			}
-			theory := w.Chance.theory(w.tests)
-			r.Theory = &theory
+			t := theory(w.Chance, w.tests)
+			r.Theory = &t
 		}
-		readings[i] = r
+		readings = append(readings, r)
 	}
 	return readings
 }
 
 // theory is all zero for no tests. The chance has been checked by NewMeter, so that
 // no number of tests is refused.
-func (c Chance) theory(tests int) Theory {
+func theory(c cover.Chance, tests int) Theory {
 	var t Theory
 	if tests == 0 {
 		return t
 	}
 	t.Fraction, _ = c.Union().Fraction(tests)
 	t.Probability, _ = c.Union().Reached(tests)
-	if rule, err := Theorem31(c.Bound, c.Goals); err == nil {
+	if rule, err := cover.Theorem31(c.Bound, c.Goals); err == nil {
 		t.Bound, _ = rule.Reached(tests)
 	}
 	return t
@@ -195,10 +251,10 @@ func (c Chance) theory(tests int) Theory {
 
 // Missing lists the aims of a watch that no run has covered yet, in the order in
 // which the watch has them; nil if there is no watch of that name.
-func (m *Meter) Missing(name string) []Aim {
+func (m *Meter) Missing(name string) []cover.Aim {
 	for _, w := range m.watches {
 		if w.Name == name {
-			return append([]Aim(nil), w.left...)
+			return append([]cover.Aim(nil), w.left...)
 		}
 	}
 	return nil

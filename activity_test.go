@@ -1,0 +1,76 @@
+package lockstep_test
+
+import (
+	"context"
+	"reflect"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target/raft"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// activity counts as a campaign does, from the outside.
+type activity struct {
+	events          map[string]int
+	requests, quiet int
+}
+
+type activityWatcher struct {
+	events   map[string]int
+	requests int
+}
+
+func (a *activity) New(lockstep.Info) lockstep.Watcher { return &activityWatcher{} }
+func (a *activity) Take(_ int, noted any) {
+	n := noted.(activityWatcher)
+	for name, k := range n.events {
+		a.events[name] += k
+	}
+	a.requests += n.requests
+	if len(n.events) == 0 {
+		a.quiet++
+	}
+}
+
+func (w *activityWatcher) Reset()     { *w = activityWatcher{events: map[string]int{}} }
+func (w *activityWatcher) Noted() any { return *w }
+func (w *activityWatcher) Look(r *lockstep.Run) {
+	for _, e := range r.Events() {
+		w.events[e.Type]++
+	}
+	if r.Last().Kind == trace.Request {
+		w.requests++
+	}
+}
+
+// What a campaign counts of its own is what an observer sees, whatever the workers.
+func TestActivityIsCounted(t *testing.T) {
+	for _, workers := range []int{1, 3} {
+		seen := &activity{events: map[string]int{}}
+		plan := lockstep.Plan{System: raft.Cluster{Nodes: 3, Requests: 2}, Strategy: strategy.DefaultUniform, Runs: 400, Workers: workers, KeepGoing: true}
+		plain, err := lockstep.Explore(context.Background(), plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan.Observers = []lockstep.Observer{seen}
+		r, err := lockstep.Explore(context.Background(), plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]int{}
+		for _, c := range r.Events {
+			got[c.Name] = c.N
+		}
+		if !reflect.DeepEqual(got, seen.events) || int(r.Requests) != seen.requests || r.Quiet != seen.quiet {
+			t.Errorf("counted %v, %d requests, %d quiet runs; seen %v, %d, %d", got, r.Requests, r.Quiet, seen.events, seen.requests, seen.quiet)
+		}
+		if r.Quiet == 0 || r.Quiet == r.Runs || r.Requests == 0 {
+			t.Errorf("the sample shows nothing: %d quiet of %d, %d requests", r.Quiet, r.Runs, r.Requests)
+		}
+		if !reflect.DeepEqual(plain.Events, r.Events) || plain.Quiet != r.Quiet {
+			t.Errorf("an observer changes the counts: %v, %v", plain.Events, r.Events)
+		}
+	}
+}

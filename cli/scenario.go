@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/keep"
+	"github.com/lockstep-go/lockstep/report/campaign"
+	"github.com/lockstep-go/lockstep/scenario"
+	"github.com/lockstep-go/lockstep/target"
+)
+
+// The strategies of a campaign unless told otherwise: what a scenario leaves alone is best
+// explored by what delays messages, but not for ever.
+const (
+	usualStrategy  = "uniform"
+	guidedStrategy = "pctcp:depth=6,events=300,late=30,steps=3000"
+)
+
+// guide is the scenario that was asked for, or none, with the options that it needs.
+func (c *runCmd) guide(at *place) (target.Scenario, error) {
+	if c.Strategy == "" {
+		c.Strategy = usualStrategy
+		if c.Scenario != "" {
+			c.Strategy = guidedStrategy
+		}
+	}
+	if c.Scenario == "" {
+		return target.Scenario{}, nil
+	}
+	return at.target.Scenario(c.Scenario)
+}
+
+// retell stores one run of a guided campaign, the first finding or else the first run, with a
+// page, and what the scenario made of it moment by moment.
+func (c *runCmd) retell(e *Env, plan lockstep.Plan, sum *campaign.Campaign) error {
+	if c.Scenario == "" {
+		return nil
+	}
+	number, file := 0, ""
+	if f := sum.Result.First(); f != nil {
+		number, file = f.Run, sum.Trace
+	} else {
+		t, err := lockstep.Record(e.Ctx, plan, number)
+		if err != nil {
+			return err
+		}
+		k, err := e.Keep(plan, t, keep.Options{Dir: c.Out, Name: keep.SafeName(fmt.Sprintf("%s-%s-seed%d-run%d", t.Header.Target, c.Scenario, c.Seed, number)), NoShrink: true})
+		if err != nil {
+			return err
+		}
+		file = k.File
+		fmt.Fprintf(e.Err, "lockstep: run %d is in %s and %s\n", number, k.File, k.Page)
+	}
+	text := file[:len(file)-len(filepath.Ext(file))] + ".txt"
+	err := e.write(text, func(w io.Writer) error { return scenario.ExplainRun(e.Ctx, plan, number, w) })
+	if err == nil {
+		fmt.Fprintf(e.Err, "lockstep: what the scenario made of run %d is in %s\n", number, text)
+	}
+	return err
+}
+
+// writeGuided says how the scenario fared.
+func (c *runCmd) writeGuided(w io.Writer, r *lockstep.Result) {
+	if c.Scenario == "" {
+		return
+	}
+	succeeded := ""
+	if scenario.CanSucceed(r) {
+		succeeded = fmt.Sprintf(" succeeded in %d of %d runs and", scenario.Successes(r), r.Runs)
+	}
+	fmt.Fprintf(w, "scenario %s%s took %.1f %% of the steps\n", c.Scenario, succeeded, 100*scenario.Share(r))
+}

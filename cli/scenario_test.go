@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/scenario"
+	"github.com/lockstep-go/lockstep/target"
+	"github.com/lockstep-go/lockstep/target/smr"
+)
+
+// guidedApp has a replicated log with two scenarios, one of which fails by itself.
+func guidedApp() App {
+	build := func(name, state string) func() lockstep.Scenario {
+		return func() lockstep.Scenario {
+			sc := scenario.New(name)
+			sc.Machine().On(scenario.IsEvent(smr.Output), state).MarkSuccess()
+			return sc.Use(scenario.Withhold(scenario.Round("Promise").And(scenario.From(2)), scenario.IsEvent(smr.Output)))
+		}
+	}
+	log := target.Of("smr", "a replicated log", smr.Cluster{Nodes: 3}, smr.Prefix)
+	return App{Targets: []target.Target{log.Guided(
+		target.Scenario{Name: "late promise", Help: "a promise comes late", Set: []string{"requests=2"}, Build: build("late promise", "output")},
+		target.Scenario{Name: "no output", Help: "an output is a finding", Build: build("no output", scenario.Fail)})}}
+}
+
+func guidedRun(t *testing.T, args ...string) (status int, out, errOut string) {
+	t.Helper()
+	var a, b bytes.Buffer
+	status = guidedApp().execute(context.Background(), "lockstep", args, &a, &b)
+	return status, a.String(), b.String()
+}
+
+// TestRunScenario: a guided campaign tells how the scenario fared and leaves one run with its
+// explanation and page. Options of the scenario give way to those of the command line.
+func TestRunScenario(t *testing.T) {
+	t.Chdir(t.TempDir())
+	status, out, errOut := guidedRun(t, "run", "smr", "--scenario", "late promise", "--runs", "20", "--strategy", "walk")
+	if status != statusClean || !strings.Contains(out, "scenario late promise succeeded in ") || !strings.Contains(out, "requests=2") {
+		t.Errorf("status %d\n%s%s", status, out, errOut)
+	}
+	for _, file := range []string{"trace", "html", "txt"} {
+		name := "lockstep-out/smr-late_promise-seed0-run0." + file
+		text, err := os.ReadFile(name)
+		if err != nil || len(text) == 0 {
+			t.Errorf("%s: %d bytes, %v", name, len(text), err)
+		}
+		if file == "txt" && (!strings.Contains(string(text), "withhold: ") || !strings.Contains(string(text), "\nverdict ")) {
+			t.Errorf("explanation:\n%s", text)
+		}
+	}
+	if _, out, _ = guidedRun(t, "run", "smr", "--scenario", "late promise", "--runs", "1", "--strategy", "walk", "--set", "requests=3"); !strings.Contains(out, "requests=3") {
+		t.Errorf("the option of the command line is not taken:\n%s", out)
+	}
+}
+
+// TestRunScenarioFinding: a finding of the scenario itself is kept, explained, and found again
+// when it is replayed.
+func TestRunScenarioFinding(t *testing.T) {
+	t.Chdir(t.TempDir())
+	status, out, errOut := guidedRun(t, "run", "smr", "--scenario", "no output", "--runs", "50", "--strategy", "walk", "--json", "--no-shrink")
+	var document struct{ Trace string }
+	if err := json.Unmarshal([]byte(out), &document); status != statusFinding || err != nil {
+		t.Fatalf("status %d, %v\n%s%s", status, err, out, errOut)
+	}
+	if _, err := os.Stat(strings.TrimSuffix(document.Trace, ".trace") + ".txt"); err != nil {
+		t.Error(err)
+	}
+	status, out, _ = guidedRun(t, "replay", document.Trace)
+	if status != statusFinding || !strings.Contains(out, "scenario no output") {
+		t.Errorf("replayed with status %d:\n%s", status, out)
+	}
+}
+
+// TestRunScenarioUnknown: the error lists the scenarios there are.
+func TestRunScenarioUnknown(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if status, _, errOut := guidedRun(t, "run", "smr", "--scenario", "early"); status != statusFailure ||
+		!strings.Contains(errOut, `target smr has no scenario "early": one of late promise, no output`) {
+		t.Errorf("status %d: %s", status, errOut)
+	}
+}
+
+// TestListTarget: what scenarios can be about is listed, with the Go types of messages and
+// values.
+func TestListTarget(t *testing.T) {
+	status, out, errOut := guidedRun(t, "list", "smr")
+	for _, want := range []string{"late promise", "Messages: type, Go type of the content, an example", "Promise", "Events: type, Go type of the value, an example", smr.Output} {
+		if status != statusClean || !strings.Contains(out, want) {
+			t.Errorf("status %d, no %q in\n%s%s", status, want, out, errOut)
+		}
+	}
+	_, out, _ = guidedRun(t, "list", "smr", "--json")
+	var all struct{ Targets []listed }
+	if err := json.Unmarshal([]byte(out), &all); err != nil || len(all.Targets) != 1 || len(all.Targets[0].Scenarios) != 2 || all.Targets[0].Seen == nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, e := range all.Targets[0].Seen.Events {
+		if e.Type == smr.Output && (e.Value == "" || e.Example == "") {
+			t.Errorf("%+v has no value", e)
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target"
+)
+
+// view is what scenarios and specs see of a target's runs.
+type view struct {
+	Messages []sort   `json:"messages"`
+	Events   []sort   `json:"events"`
+	Requests []string `json:"requests,omitempty"`
+}
+
+// sort is a type of message or event. Value is the Go type of its content, and Example one in
+// words, where a short run had one.
+type sort struct {
+	Type    string `json:"type"`
+	Value   string `json:"value,omitempty"`
+	Example string `json:"example,omitempty"`
+}
+
+// lookRuns and lookSteps bound the runs that examples are from.
+const (
+	lookRuns  = 3
+	lookSteps = 600
+)
+
+// detail adds a target's scenarios, and the types of its messages and events: those that it
+// declares, and those of a few short runs.
+func (e *Env) detail(l *listed) error {
+	t, err := target.Find(e.app.Targets, l.Name)
+	if err != nil {
+		return err
+	}
+	for _, s := range t.Scenarios {
+		l.Scenarios = append(l.Scenarios, guideline{s.Name, s.Help, s.Set})
+	}
+	system, err := t.Build(nil)
+	if err != nil {
+		return err
+	}
+	info, err := system.Describe()
+	if err != nil { // it needs options: there is nothing to look at
+		return nil
+	}
+	s := &view{Requests: info.Requests}
+	for _, name := range info.Types {
+		s.Messages = append(s.Messages, sort{Type: name})
+	}
+	for _, name := range info.Events {
+		s.Events = append(s.Events, sort{Type: name})
+	}
+	l.Seen = s
+	if info.Repeats == lockstep.Roughly || info.Serial { // a run of it may take long
+		return nil
+	}
+	_, err = lockstep.Explore(e.Ctx, lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: lookRuns, Steps: lookSteps, Workers: 1,
+		KeepGoing: true, Observers: []lockstep.Observer{s}})
+	if err != nil && e.Ctx.Err() == nil { // the declared types are there all the same
+		fmt.Fprintln(e.Err, "lockstep: no examples:", joinLines(err.Error()))
+		return nil
+	}
+	return context.Cause(e.Ctx)
+}
+
+// New makes a watcher.
+func (s *view) New(lockstep.Info) lockstep.Watcher { return &looker{} }
+
+// Take adds what a run had.
+func (s *view) Take(_ int, noted any) {
+	n := noted.(*view)
+	s.Messages, s.Events = merge(s.Messages, n.Messages), merge(s.Events, n.Events)
+}
+
+// merge completes the types of one list by those of another.
+func merge(list, more []sort) []sort {
+	for _, m := range more {
+		i := slices.IndexFunc(list, func(x sort) bool { return x.Type == m.Type })
+		if i < 0 {
+			list = append(list, m)
+		} else if list[i].Value == "" {
+			list[i] = m
+		}
+	}
+	return list
+}
+
+// looker notes the first message and event of each type of a run.
+type looker struct{ noted *view }
+
+// Reset begins a new run.
+func (l *looker) Reset() { l.noted = &view{} }
+
+// Look notes what is new.
+func (l *looker) Look(run *lockstep.Run) {
+	for i := range run.Sent() {
+		m := &run.Sent()[i]
+		l.noted.Messages = note(l.noted.Messages, m.Type, func() any { return run.Body(m.ID) })
+	}
+	for i := range run.Events() {
+		l.noted.Events = note(l.noted.Events, run.Events()[i].Type, func() any { return run.Events()[i].Value })
+	}
+}
+
+// note adds a type that is new, with a value of it.
+func note(list []sort, kind string, value func() any) []sort {
+	if slices.ContainsFunc(list, func(x sort) bool { return x.Type == kind }) {
+		return list
+	}
+	x := sort{Type: kind}
+	if v := value(); v != nil {
+		x.Value, x.Example = fmt.Sprintf("%T", v), short(fmt.Sprint(v))
+	}
+	return append(list, x)
+}
+
+// short is the begin of a text in one line.
+func short(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if r := []rune(text); len(r) > 60 {
+		return string(r[:57]) + "..."
+	}
+	return text
+}
+
+// Noted is what the run had.
+func (l *looker) Noted() any { return l.noted }
+
+// writeDetail writes scenarios and types.
+func (l *listed) writeDetail(w io.Writer) {
+	if len(l.Scenarios) > 0 {
+		fmt.Fprintln(w, "    Scenarios (--scenario NAME):")
+	}
+	for _, s := range l.Scenarios {
+		fmt.Fprintf(w, "      %-14s %s\n", s.Name, s.Help)
+	}
+	if l.Seen == nil {
+		return
+	}
+	writeSorts(w, "Messages: type, Go type of the content, an example", l.Seen.Messages)
+	writeSorts(w, "Events: type, Go type of the value, an example", l.Seen.Events)
+	if len(l.Seen.Requests) > 0 {
+		fmt.Fprintf(w, "    Requests: %s\n", strings.Join(l.Seen.Requests, ", "))
+	}
+}
+
+func writeSorts(w io.Writer, title string, list []sort) {
+	if len(list) > 0 {
+		fmt.Fprintf(w, "    %s:\n", title)
+	}
+	for _, x := range list {
+		fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("      %-18s %-24s %s", x.Type, x.Value, x.Example), " "))
+	}
+}

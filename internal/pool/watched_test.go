@@ -1,0 +1,29 @@
+package pool_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/lockstep-go/lockstep/internal/pool"
+)
+
+func TestWatched(t *testing.T) {
+	release, look := make(chan struct{}), make(chan time.Time, 3)
+	ended := make(chan struct{})
+	for range 3 {
+		look <- time.Time{}
+	}
+	asked := 0
+	_, done := pool.Watched(func() int { <-release; close(ended); return 1 }, look, func() bool { asked++; return asked < 3 })
+	if done || asked != 3 {
+		t.Errorf("done %v, asked %d times", done, asked)
+	}
+	close(release)
+	<-ended
+}
+
+func ExampleWatched() {
+	fmt.Println(pool.Watched(func() int { return 7 }, nil, nil))
+	// Output: 7 true
+}

@@ -1,0 +1,95 @@
+package rounds_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/rounds"
+	"github.com/lockstep-go/lockstep/sim"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// climber is a node whose phase is one more at each alarm, which tells everyone in round A;
+// whoever hears of a phase that is not behind its own joins it and answers in round B, and
+// whoever gets an answer calls again in round A, which is over by then.
+type climber struct{ phase int32 }
+
+func (n *climber) Start(c *sim.Context[lockstep.Tag])                { c.SetAlarm(1) }
+func (n *climber) Request(*sim.Context[lockstep.Tag], int32, string) {}
+func (n *climber) Alarm(c *sim.Context[lockstep.Tag])                { n.phase++; n.tell(c, 0); c.SetAlarm(1) }
+func (n *climber) tell(c *sim.Context[lockstep.Tag], round int32) {
+	c.Broadcast(lockstep.Tag{Phase: n.phase, Round: round})
+}
+func (n *climber) Receive(c *sim.Context[lockstep.Tag], _ lockstep.Node, m lockstep.Tag) {
+	if m.Phase < n.phase {
+		return
+	}
+	n.phase = m.Phase
+	n.tell(c, 1-m.Round)
+}
+
+func climbers() sim.Cluster[lockstep.Tag] {
+	return sim.Cluster[lockstep.Tag]{Name: "climbers", Nodes: 3, Rounds: []string{"A", "B"},
+		Tag: func(m lockstep.Tag) lockstep.Tag { return m },
+		New: func(lockstep.Node, int) sim.Node[lockstep.Tag] { return &climber{} }}
+}
+
+// loosely is turns whose messages wait for the next round of their name.
+type loosely struct{ turns }
+
+func (s loosely) New(info lockstep.Info) lockstep.Scheduler {
+	p := s.turns.New(info)
+	p.(*turning).inner.Loosely(true)
+	return p
+}
+
+// Messages of a closed round or phase are lost for good: no delivery crosses a phase, and
+// Check, which goes by the trace alone, confirms it. It finds the deliveries that do where
+// messages are let wait.
+func TestRoundsAreClosed(t *testing.T) {
+	set := trace.NodesOf
+	s := turns{number: 30, kernels: []lockstep.Nodes{set(1, 2), set(1, 2), set(1, 2, 3), set(2, 3), set(2, 3)}}
+	strict := record(t, climbers(), s)
+	if err := rounds.Check(strict); err != nil {
+		t.Error(err)
+	}
+	sent, phase, heard := map[trace.ID]int{}, int32(0), map[int32]bool{}
+	for _, r := range strict.Records {
+		for _, m := range r.Sent {
+			sent[m.ID] = max(r.Round, 1)
+		}
+		if r.Step.Kind != trace.Deliver {
+			continue
+		}
+		m, _ := strict.Message(r.Step.Msg)
+		if (sent[m.ID]-1)/2 != (r.Round-1)/2 || m.Tag.Phase < phase {
+			t.Errorf("step %d delivers %s, sent in round %d, of phase %d after %d, in round %d", r.Number, m.Message, sent[m.ID], m.Tag.Phase, phase, r.Round)
+		}
+		phase, heard[m.Tag.Phase] = m.Tag.Phase, true
+	}
+	if len(heard) < 5 {
+		t.Errorf("messages of the phases %v arrived", heard)
+	}
+	loose, err := lockstep.Record(t.Context(), lockstep.Plan{System: climbers(), Strategy: loosely{s}}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := rounds.Check(loose); err == nil || !strings.Contains(err.Error(), "in the phase before") {
+		t.Errorf("where messages wait: %v", err)
+	}
+}
+
+func ExampleCheck() {
+	set := trace.NodesOf
+	t, err := lockstep.Record(context.Background(), lockstep.Plan{System: climbers(),
+		Strategy: loosely{turns{number: 4, kernels: []lockstep.Nodes{set(1, 2, 3)}}}}, 0)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(rounds.Check(t))
+	// Output: step 43 delivers 1->1 message in round 3, but it was sent in round 2, in the phase before
+}

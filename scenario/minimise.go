@@ -1,0 +1,81 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/lockstep-go/lockstep"
+)
+
+// Minimal is what is left of a scenario when filters that do not matter are left out.
+type Minimal struct {
+	Scenario *Scenario
+	// Left names the filters that were left out.
+	Left []string
+	// Runs is the number of runs of a campaign, Before the successes with all filters, and
+	// After those with the ones that are left.
+	Runs, Before, After int
+}
+
+// String is the result in words.
+func (m *Minimal) String() string {
+	left := "no filter can be left out"
+	if len(m.Left) > 0 {
+		left = "without " + strings.Join(m.Left, ", ")
+	}
+	return fmt.Sprintf("%s: %d of %d runs succeed %s, %d with all", m.Scenario.name, m.After, m.Runs, left, m.Before)
+}
+
+// Minimise leaves filters of the plan's scenario out, the last first and one after the other,
+// as long as the plan's campaign has at least the share hold of its first number of
+// successes, e.g. 0.9. In the result each filter is needed: without any one of them fewer runs
+// succeed. It says nothing about leaving out two at once, and leaves those that are Aside. What counts as a success, a function
+// says; nil means [Successes].
+func Minimise(ctx context.Context, plan lockstep.Plan, hold float64, successes func(*lockstep.Result) int) (*Minimal, error) {
+	s, err := own(plan.Scenario)
+	if err != nil {
+		return nil, err
+	}
+	if !(hold > 0 && hold <= 1) {
+		return nil, fmt.Errorf("scenario: the share of successes to hold is %v, allowed is (0,1]", hold)
+	}
+	if successes == nil {
+		successes = Successes
+	}
+	t := trial{ctx, plan, successes}
+	m := &Minimal{Scenario: s}
+	if m.Runs, m.Before, err = t.of(s); err != nil {
+		return nil, err
+	}
+	if m.Before == 0 {
+		return nil, fmt.Errorf("scenario %s: no run succeeds with all filters, so there is nothing to hold", s.name)
+	}
+	m.After = m.Before
+	for again := true; again; {
+		if again, err = m.pass(t, hold); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// pass tries to leave out each filter that is left, and reports whether one could be.
+func (m *Minimal) pass(t trial, hold float64) (changed bool, err error) {
+	for i := len(m.Scenario.filters) - 1; i >= 0; i-- {
+		f := m.Scenario.filters[i]
+		if f.aside || m.Scenario.omits(f) {
+			continue
+		}
+		smaller := m.Scenario.Without(f.number)
+		_, n, err := t.of(smaller)
+		if err != nil {
+			return changed, err
+		}
+		if float64(n) >= hold*float64(m.Before) {
+			m.Scenario, m.After, changed = smaller, n, true
+			m.Left = append(m.Left, f.title())
+		}
+	}
+	return changed, nil
+}

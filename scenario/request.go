@@ -1,0 +1,87 @@
+package scenario
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// wanted is the kind of request that an action or a reservation is about.
+type wanted struct {
+	text string
+	is   func(lockstep.Pending) bool
+}
+
+// called are the requests with a text, an empty one standing for any.
+func called(text string) wanted {
+	if text == "" {
+		return wanted{"of any kind", func(lockstep.Pending) bool { return true }}
+	}
+	return wanted{fmt.Sprintf("%q", text), func(p lockstep.Pending) bool { return p.Text == text }}
+}
+
+// Request gives the oldest waiting request with this text to the nodes of a group, one
+// to each that may have it; an empty text stands for any request. Without Reserve the
+// strategy may have given it before.
+func Request(text string, g Group) Action {
+	a := request(called(text), g)
+	a.text = fmt.Sprintf("request %q at %s", text, g.text)
+	return a
+}
+
+// RequestWhere gives the oldest waiting request that a function picks to the nodes of a
+// group, one to each that may have it. The text says which they are.
+func RequestWhere(text string, is func(lockstep.Pending) bool, g Group) Action {
+	return request(wanted{text, is}, g)
+}
+
+func request(w wanted, g Group) Action {
+	return Action{text: fmt.Sprintf("request %s at %s", w.text, g.text), tame: true, compile: func(c *compiler) act {
+		c.need(trace.Request)
+		c.offered(w)
+		in := c.group(g)
+		return func(m *Moment) bool {
+			acted := false
+			for n := range in(m).All() {
+				if id, ok := m.director.waiting(m.Run, w, n); ok {
+					acted = do(m, lockstep.Step{Kind: trace.Request, Request: id, Node: n}) || acted
+				}
+			}
+			return acted
+		}
+	}}
+}
+
+// Reserve keeps waiting requests with the given texts from the strategy, so that only
+// the action Request gives them; without a text it keeps them all.
+func (s *Scenario) Reserve(texts ...string) *Scenario {
+	if len(texts) == 0 {
+		texts = []string{""}
+	}
+	for _, text := range texts {
+		s.reserved = append(s.reserved, called(text))
+	}
+	return s
+}
+
+// ReserveWhere keeps the waiting requests that a function picks from the strategy.
+func (s *Scenario) ReserveWhere(text string, is func(lockstep.Pending) bool) *Scenario {
+	s.reserved = append(s.reserved, wanted{text, is})
+	return s
+}
+
+// waiting is the oldest such request that a node may have and that was not asked for at
+// this moment already.
+func (d *director) waiting(run *lockstep.Run, w wanted, n lockstep.Node) (int32, bool) {
+	for _, list := range [...][]lockstep.Pending{run.Reserved(), run.Pending()} {
+		for _, p := range list {
+			if w.is(p) && p.To.Has(n) && !slices.Contains(d.asked, p.ID) {
+				d.asked = append(d.asked, p.ID)
+				return p.ID, true
+			}
+		}
+	}
+	return 0, false
+}

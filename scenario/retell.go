@@ -1,0 +1,158 @@
+package scenario
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Retell is the scenario that a recorded run is: everything is kept from the strategy, and
+// the steps of the run are taken one after the other. So a finding becomes a test that
+// outlives changes of the system: messages go by what they are (see [trace.Name]) and not by
+// their numbers, what is not possible any more is left out, and the spec judges what
+// happens. Theorem 1 of the paper says that every run has such a monitor.
+//
+// Unlike a replay it does not insist on the build and the options that the trace is of.
+type Retell struct {
+	Trace *trace.Trace
+	// GoOn gives everything to the strategy when the last step has been taken, which then
+	// explores what could have come after it. Otherwise the run ends there.
+	GoOn bool
+}
+
+// Retold is the name under which a campaign counts the steps of the trace that were taken, and
+// Strayed that of those that were not possible.
+const (
+	Retold  = "steps retold"
+	Strayed = "steps that were not possible"
+)
+
+// Name tells which run it is.
+func (r Retell) Name() string {
+	if r.Trace == nil {
+		return "retell"
+	}
+	return fmt.Sprintf("retell %s seed %d run %d", r.Trace.Header.Target, r.Trace.Header.Seed, r.Trace.Header.Run)
+}
+
+// Plan is the plan with this scenario and the seed of the trace, so that whatever the system
+// draws is drawn alike: one run, or as many as the plan has where the strategy goes on.
+func (r Retell) Plan(p lockstep.Plan) lockstep.Plan {
+	p.Scenario = r
+	if r.Trace == nil {
+		return p // which is refused
+	}
+	p.Seed, p.Settle = r.Trace.Header.Seed, r.Trace.Header.Settle
+	if !r.GoOn || p.Strategy == nil {
+		p.Strategy, p.Runs = Synchronous{}, 1
+	}
+	p.Strategy = seeded{p.Strategy, r.Trace.Header.Run}
+	return p
+}
+
+// Fit says whether the run can be retold on such a system.
+func (r Retell) Fit(info lockstep.Info) (*lockstep.Budget, error) {
+	switch {
+	case r.Trace == nil:
+		return nil, fmt.Errorf("it has no trace")
+	case r.Trace.Header.Nodes != info.Nodes:
+		return nil, fmt.Errorf("the trace has %d nodes, %s has %d", r.Trace.Header.Nodes, info.Name, info.Nodes)
+	case info.FIFO:
+		return nil, fmt.Errorf("the links of %s are FIFO: messages cannot be held back while later ones pass", info.Name)
+	}
+	return nil, nil
+}
+
+// New makes a director.
+func (r Retell) New(info lockstep.Info) lockstep.Director {
+	script := trace.ScriptOf(r.Trace).Exploring()
+	return &teller{goOn: r.GoOn, info: info, script: script, player: lockstep.NewPlayer(script, nil)}
+}
+
+// teller takes the steps of a run again.
+type teller struct {
+	goOn   bool
+	info   lockstep.Info
+	script trace.Script
+	player *lockstep.Player
+	over   bool
+	counts [2]lockstep.Count
+}
+
+// Reset begins a new run.
+func (t *teller) Reset(*rand.Rand) {
+	t.player.Reset(&lockstep.Start{})
+	t.over = false
+}
+
+// Look takes everything away from the strategy and takes the next step of the trace.
+func (t *teller) Look(run *lockstep.Run, hand *lockstep.Hand) {
+	if t.over || !hand.Moves() {
+		return
+	}
+	var next lockstep.Step
+	if t.player.Next(run, &next) {
+		t.keep(run, hand)
+		hand.Do(next)
+		return
+	}
+	t.over = true
+	if !t.goOn {
+		hand.Finish()
+		return
+	}
+	hand.ReleaseAlarms(trace.AllNodes(t.info.Nodes))
+	for i := range run.Messages() {
+		hand.Release(run.Messages()[i].ID)
+	}
+}
+
+// keep keeps alarms and messages from the strategy. Requests stay where they are, as the
+// strategy is not asked while there is a step to take.
+func (t *teller) keep(run *lockstep.Run, hand *lockstep.Hand) {
+	hand.HoldAlarms(trace.AllNodes(t.info.Nodes))
+	for i := range run.Sent() {
+		hand.Hold(run.Sent()[i].ID)
+	}
+}
+
+// Idle has nothing to offer.
+func (t *teller) Idle(*lockstep.Run, *lockstep.Hand) bool { return false }
+
+// End leaves the judgement to the spec.
+func (t *teller) End(*lockstep.Run, *lockstep.Hand) {}
+
+// Tell tells how much of the trace could be retold.
+func (t *teller) Tell() lockstep.Effects {
+	took := len(t.player.Took())
+	t.counts = [2]lockstep.Count{{Name: Retold, N: took}, {Name: Strayed, N: len(t.script) - took, Optional: true}}
+	e := lockstep.Effects{Counts: t.counts[:]}
+	if took == 0 {
+		e.Vacuous = "no step of the trace was possible"
+	}
+	return e
+}
+
+// seeded is a strategy whose runs all have the seed of one.
+type seeded struct {
+	lockstep.Strategy
+	run int
+}
+
+// New makes a scheduler.
+func (s seeded) New(info lockstep.Info) lockstep.Scheduler {
+	return seededScheduler{s.Strategy.New(info), s.run}
+}
+
+type seededScheduler struct {
+	lockstep.Scheduler
+	run int
+}
+
+// Reset begins a new run, with the seed of the one.
+func (s seededScheduler) Reset(start *lockstep.Start) {
+	s.Scheduler.Reset(start)
+	start.SeedOf = s.run
+}

@@ -1,0 +1,217 @@
+package strategy
+
+import (
+	"fmt"
+
+	"github.com/lockstep-go/lockstep"
+)
+
+// effects walks through a space and leaves out what makes no difference. An isolation that
+// begins in a round in which it loses nothing has the same effect as one that begins a round
+// later, or, after the last round of a phase, as none. So of the executions with the same
+// isolations up to the end of that phase none need be made: the later one stands for each of
+// them, and is in the space, too. What is left may still have executions with equal effects.
+//
+// What was in flight in a round depends only on the isolations before it, and is remembered. In
+// the order of ranks the execution without further isolations comes first.
+type effects struct {
+	rank uint64 // of this run
+	next uint64 // of the next
+	idle int    // the first phase with an isolation that made no difference, or -1
+	made int    // runs without one
+	left uint64 // executions left out
+	open bool   // this run is not accounted for
+	size uint64
+
+	met map[string]traffic // by the isolations before a round, and the round
+	key []byte
+}
+
+// traffic is what a round would have if nobody were isolated from it on.
+type traffic struct {
+	to     []lockstep.Nodes // by sender, 0 for clients: the receivers
+	alarms lockstep.Nodes   // nodes whose alarms would ring
+}
+
+// maxTraffic bounds how much is remembered.
+const maxTraffic = 1 << 20
+
+// matters reports whether it makes a difference that a node is not in the kernel given, in
+// which it would be.
+func (t *traffic) matters(n lockstep.Node, kernel lockstep.Nodes) bool {
+	if t.alarms.Has(n) || t.to[n]&kernel != 0 || t.to[0].Has(n) {
+		return true
+	}
+	for from := range kernel.All() {
+		if t.to[from].Has(n) {
+			return true
+		}
+	}
+	return false
+}
+
+// begin finds the next execution that may make a difference, and sets b to it.
+func (e *effects) begin(s *space, b *breakage) {
+	e.close(s)
+	if e.met == nil {
+		e.met, e.size = map[string]traffic{}, s.size().Uint64()
+	}
+	e.rank, e.idle, e.open = e.next, -1, true
+	s.unrank(e.rank%e.size, b)
+}
+
+// seek moves next to the next execution that is not known to have the effect of another.
+func (e *effects) seek(s *space, b *breakage) {
+	for e.next < e.size {
+		s.unrank(e.next, b)
+		phase := e.idleIn(s, b)
+		if phase < 0 {
+			return
+		}
+		from, size := s.block(e.next, phase)
+		e.left += from + size - e.next
+		e.next = from + size
+	}
+}
+
+// idleIn is the first phase with an isolation that is known to make no difference, or -1.
+func (e *effects) idleIn(s *space, b *breakage) int {
+	for p := range s.phases() {
+		starts := b.starts[p*s.sites : (p+1)*s.sites]
+		for round := range s.length(p) {
+			kernel, begin := split(starts, round)
+			if begin == 0 {
+				continue
+			}
+			t, ok := e.met[string(e.before(b, p, round))]
+			if !ok {
+				return -1
+			}
+			for n := range begin.All() {
+				if !t.matters(n, kernel.With(n)) {
+					return p
+				}
+			}
+		}
+	}
+	return -1
+}
+
+// split is the kernel of a round of a phase, and the nodes whose isolation begins in it.
+func split(starts []int8, round int) (kernel, begin lockstep.Nodes) {
+	for i, from := range starts {
+		switch {
+		case int(from) > round:
+			kernel = kernel.With(lockstep.Node(i + 1))
+		case int(from) == round:
+			begin = begin.With(lockstep.Node(i + 1))
+		}
+	}
+	return kernel, begin
+}
+
+// before writes down the isolations before a round.
+func (e *effects) before(b *breakage, phase, round int) []byte {
+	e.key = append(e.key[:0], byte(phase), byte(phase>>8), byte(phase>>16), byte(round))
+	for i, from := range b.starts[:(phase+1)*b.sites] {
+		if i >= phase*b.sites && int(from) >= round {
+			from = whole
+		}
+		e.key = append(e.key, byte(from))
+	}
+	return e.key
+}
+
+// idles notes that an isolation of a phase made no difference.
+func (e *effects) idles(phase int) {
+	if e.idle < 0 {
+		e.idle = phase
+	}
+}
+
+// close accounts for the run just made.
+func (e *effects) close(s *space) {
+	if !e.open {
+		return
+	}
+	e.open, e.next = false, e.rank+1
+	if e.idle < 0 {
+		e.made++
+		return
+	}
+	from, size := s.block(e.rank, e.idle)
+	e.next = from + size
+	e.left += e.next - e.rank
+}
+
+// finish accounts for the run just made and looks for the next.
+func (e *effects) finish(s *space, b *breakage) {
+	if e.open {
+		e.close(s)
+		e.seek(s, b)
+	}
+}
+
+// tell says how far the walk came.
+func (e *effects) tell(words bool) (a lockstep.Account) {
+	a.Done = e.next >= e.size
+	if words {
+		a.Reached = fmt.Sprintf("%d of %d executions, of which %d were made and %d have the effect of another", e.next, e.size, e.made, e.left)
+		if a.Done {
+			a.Reached = "complete to this bound: " + a.Reached
+		}
+	}
+	return a
+}
+
+// block is the range of ranks whose elements are the same up to the end of a phase.
+func (s *space) block(rank uint64, phase int) (from, size uint64) {
+	left, at := s.bound, rank
+	for p := 0; p <= phase; p++ {
+		i := 0
+		for ; at >= s.small[p][left][i]; i++ {
+			at -= s.small[p][left][i]
+		}
+		left -= i
+		size = s.smallAtMost[p+1][left]
+		at %= size
+	}
+	return rank - at, size
+}
+
+// Tell tells how far a walk by effects came.
+func (s *isolator) Tell(words bool) lockstep.Account {
+	if s.sampler != Effects {
+		return s.breaker.Tell(words)
+	}
+	s.effects.finish(s.space, s.breakage)
+	return s.effects.tell(words)
+}
+
+// Order leaves the order of sending. Where effects matter, it looks what the round has, and
+// whether the isolations that begin in it lose something.
+func (s *isolator) Order(run *lockstep.Run, mail []lockstep.ID) {
+	if s.sampler != Effects {
+		return
+	}
+	t := traffic{to: make([]lockstep.Nodes, s.sites+1)}
+	rings := s.frozen && (s.names == 0 || (s.Opened()-1)%s.names == 0)
+	if rings {
+		if t.alarms = s.armed | run.Alarms(); run.Info().OneClock {
+			t.alarms = run.All()
+		}
+	}
+	for _, id := range mail {
+		m := run.Message(id)
+		t.to[m.From] = t.to[m.From].With(m.To)
+	}
+	kernel, begin := split(s.starts[s.phase*s.sites:(s.phase+1)*s.sites], s.round)
+	if (begin == 0 || !rings) && len(s.effects.met) < maxTraffic { // else somebody's alarm did not ring
+		s.effects.met[string(s.effects.before(s.breakage, s.phase, s.round))] = t
+	}
+	for n := range begin.All() {
+		if !t.matters(n, kernel.With(n)) {
+			s.effects.idles(s.phase)
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package strategy_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/sim"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target/raft"
+	"github.com/lockstep-go/lockstep/target/smr"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// lateness is a spec that never fails and measures how often a message is overtaken: by how
+// many arrivals of messages that were sent after it.
+type lateness struct {
+	most *int
+	rang []int // by node
+}
+
+func (lateness) Properties() []string                     { return nil }
+func (s lateness) New(lockstep.Info) lockstep.Monitor     { return &latecomers{lateness: s} }
+func (*latecomers) End(*lockstep.Run) *lockstep.Finding   { return nil }
+func (*latecomers) Conclude(bool) (c lockstep.Conclusion) { return c }
+func (l *latecomers) Reset()                              { l.passed = nil }
+
+type latecomers struct {
+	lateness
+	passed []int
+}
+
+func (l *latecomers) Step(run *lockstep.Run) *lockstep.Finding {
+	for len(l.passed) < len(run.Messages()) {
+		l.passed = append(l.passed, 0)
+	}
+	last := run.Last()
+	if last.Kind == trace.Alarm {
+		l.rang[last.Node]++
+	}
+	if last.Kind == trace.Deliver {
+		for _, id := range run.InFlight() {
+			if id < last.Msg {
+				l.passed[id-1]++
+				*l.most = max(*l.most, l.passed[id-1])
+			}
+		}
+	}
+	return nil
+}
+
+// While timers run, a delayed message is late and not lost: no message is overtaken more
+// often than the strategy says, on systems whose alarms ring for ever. Without the bound it
+// is overtaken for as long as the run lasts.
+func TestNothingIsOvertakenForEver(t *testing.T) {
+	systems := []lockstep.System{
+		sim.Cluster[int]{Name: "beaters", Nodes: 3, New: func(lockstep.Node, int) sim.Node[int] { return beater{} }},
+		raft.Cluster{Requests: 5}, smr.Cluster{Nodes: 3}}
+	for _, system := range systems {
+		for _, c := range []struct{ late, atLeast, atMost int }{{strategy.Unbounded, 400, 2000}, {0, 30, strategy.DefaultLate}, {20, 15, 20}, {1, 1, 1}} {
+			most := 0
+			s := strategy.PCTCP{Depth: 6, Events: 200, Late: c.late, Steps: 2000}
+			explore(t, lockstep.Plan{System: system, Strategy: s, Spec: lateness{&most, make([]int, 10)}, Runs: 50, Workers: 1})
+			if most < c.atLeast || most > c.atMost {
+				t.Errorf("%T with %s: a message was overtaken by %d others, want %d to %d", system, s, most, c.atLeast, c.atMost)
+			}
+		}
+	}
+}
+
+// A delayed alarm is late, too, and the clock of its node goes on: in every run all nodes
+// tick about equally often.
+func TestClocksKeepUp(t *testing.T) {
+	system := sim.Cluster[int]{Name: "beaters", Nodes: 3, New: func(lockstep.Node, int) sim.Node[int] { return beater{} }}
+	for seed := range uint64(50) {
+		most, rang := 0, make([]int, 4)
+		explore(t, lockstep.Plan{System: system, Strategy: strategy.PCTCP{Depth: 10, Events: 40, Steps: 1000}, Spec: lateness{&most, rang}, Seed: seed, Runs: 1})
+		if 2*min(rang[1], rang[2], rang[3]) < max(rang[1], rang[2], rang[3]) {
+			t.Errorf("seed %d: the alarms rang %v times", seed, rang[1:])
+		}
+	}
+}
+
+// The guarantee says how late an event may be.
+func TestGuaranteeNamesLateness(t *testing.T) {
+	for late, want := range map[int]string{0: "more than 50 events", 7: "more than 7 events", strategy.Unbounded: ""} {
+		g := explore(t, lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.PCTCP{Depth: 2, Late: late, Steps: 60}, Runs: 5}).Guarantee
+		if text := strings.Join(g.Assumes, "; "); !strings.Contains(text, want) || want == "" && strings.Contains(text, "overtake") {
+			t.Errorf("late=%d: %s, want %q", late, text, want)
+		}
+	}
+	_, err := strategy.PCTCP{Depth: 2, Late: -2}.Fit(lockstep.Info{})
+	if err == nil || fmt.Sprint(err) != "pctcp: late is -2, allowed are 0..1000000, or -1 for any number" {
+		t.Error(err)
+	}
+}

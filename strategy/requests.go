@@ -1,0 +1,61 @@
+package strategy
+
+import (
+	"math/rand/v2"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// requests gives clients' requests in a run of rounds: one at the start of each phase of the
+// protocol, so that there are as many whatever the period of the strategy.
+type requests struct {
+	every  int  // rounds from one to the next
+	inTurn bool // the oldest, to the nodes in turn; else any, to any node
+	due    bool // in this round
+	given  int
+}
+
+// untaggedPhase is the number of rounds that count as a phase where messages carry no tags.
+const untaggedPhase = 4
+
+// phaseLength is the number of rounds of a phase of the protocol.
+func phaseLength(info lockstep.Info) int {
+	if k := len(info.Rounds); k > 0 {
+		return k
+	}
+	return untaggedPhase
+}
+
+// givenRequests says how requests are given in a run that is one of all executions.
+func givenRequests(info lockstep.Info) string {
+	if !info.Supports.Has(trace.Request) {
+		return ""
+	}
+	return "the given workload, with requests in their order to the nodes in turn"
+}
+
+func (r *requests) reset() { r.due, r.given = false, 0 }
+
+// open begins the round with an index.
+func (r *requests) open(round int) { r.due = round%r.every == 0 }
+
+// give gives the request that is due.
+func (r *requests) give(source *rand.Rand, run *lockstep.Run, next *lockstep.Step) bool {
+	if !r.due || givable(run) == 0 {
+		return false
+	}
+	r.due = false
+	if !r.inTurn {
+		giveAny(source, run, next)
+		return true
+	}
+	for _, p := range run.Pending() {
+		if to := p.To & run.Up(); to != 0 {
+			next.Kind, next.Request, next.Node = trace.Request, p.ID, to.Nth(r.given%to.Len())
+			break
+		}
+	}
+	r.given++
+	return true
+}

@@ -1,0 +1,226 @@
+package lockstep
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/lockstep-go/lockstep/internal/pool"
+	"github.com/lockstep-go/lockstep/internal/stack"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Hang is the property that a run violates in which a step does not end.
+const Hang = "hang"
+
+// mostLeft is the number of goroutines that a campaign leaves running, each of which may
+// keep a processor busy, before it gives up.
+const mostLeft = 4
+
+// life is what a worker shows to the one who watches it.
+type life struct {
+	asked  atomic.Bool  // cleared by the worker's next step
+	number atomic.Int64 // the run under way
+	id     atomic.Pointer[string]
+	left   atomic.Bool // nobody waits for this worker any more
+	moment atomic.Pointer[moment]
+	traced bool // every run is recorded, so that a moment is known
+}
+
+// moment is where a recorded run is: in the step of the record.
+type moment struct {
+	trace  trace.Trace // up to the step before; its slices are not written to
+	record trace.Record
+}
+
+// sign is called now and then by the worker.
+func (l *life) sign() {
+	if l.asked.Load() {
+		l.asked.Store(false)
+	}
+}
+
+// alive reports whether the worker gave a sign since it was asked last.
+func (l *life) alive() bool { return !l.asked.Swap(true) }
+
+// name notes the goroutine that makes the runs.
+func (l *life) name() {
+	id := stack.ID()
+	l.id.Store(&id)
+}
+
+// stack is the stack of that goroutine.
+func (l *life) stack() string {
+	if id := l.id.Load(); id != nil {
+		return stack.Of(*id)
+	}
+	return ""
+}
+
+// enters notes that a recorded run enters a step, in case that it never leaves it.
+func (w *worker) enters() {
+	r := w.run
+	m := &moment{trace: w.rec.trace, record: trace.Record{Number: r.steps, Step: *r.last, Settle: r.settling, Text: stepText(r)}}
+	m.trace.Rounds = slices.Clone(r.Rounds())
+	m.trace.Header.Run = w.start.SeedOf
+	if !r.settling {
+		m.record.Round = len(r.opened)
+	}
+	w.moment.Store(m)
+}
+
+// hanging is the trace of the recorded run that hangs, as far as it goes.
+func (l *life) hanging() *trace.Trace {
+	m := l.moment.Load()
+	if m == nil {
+		return nil
+	}
+	t := m.trace
+	where := "the start of the system"
+	if s := m.record; s.Number > 0 {
+		where = fmt.Sprintf("step %d (%s %s)", s.Number, s.Step.Kind, s.Text)
+		t.Records = append(slices.Clip(t.Records), s)
+	}
+	found := Finding{Property: Hang, Text: where + " does not end", Step: m.record.Number, Stack: l.stack()}.Capped()
+	t.Outcome = trace.Outcome{Verdict: trace.Fail, Finding: &found, Steps: m.record.Number}
+	return &t
+}
+
+// watched makes the runs of a batch under the eyes of the plan's watchdog.
+func (c *campaign) watched(number, first, end int) batch {
+	look, stop := c.Watch()
+	defer stop()
+	w := c.worker(number)
+	b, done := c.attempt(w, first, end, look)
+	if done {
+		return b
+	}
+	c.leave(number)
+	at := int(w.number.Load())
+	if why := c.cannotGoOn(); why != "" {
+		return batch{err: fmt.Errorf("lockstep: run %d of seed %d hangs: no step ended in the time of the watchdog; %s\n%s", at, c.Seed, why, w.stack())}
+	}
+	return c.oneByOne(number, first, end, at, look)
+}
+
+// attempt makes runs and reports whether they ended.
+func (c *campaign) attempt(w *worker, first, end int, look <-chan time.Time) (batch, bool) {
+	return pool.Watched(func() batch {
+		w.name()
+		b := c.runs(w, first, end)
+		if w.left.Load() { // it was slow and not stuck
+			_ = w.close()
+		}
+		return b
+	}, look, w.alive)
+}
+
+// leave leaves a worker, its goroutine and its deployment to themselves.
+func (c *campaign) leave(number int) {
+	c.crew[number].left.Store(true)
+	c.crew[number] = nil
+	c.left.Add(1)
+}
+
+// cannotGoOn says why the campaign ends with a run that hangs, or is empty where it need not.
+func (c *campaign) cannotGoOn() string {
+	switch {
+	case c.terms.Sequential:
+		return c.Strategy.String() + " learns from one run for the next, so that no other run can follow"
+	case c.info.Serial:
+		return "there may be only one deployment of " + c.info.Name + " at a time, and this one cannot be stopped"
+	case c.ctx.Err() != nil:
+		return "the campaign was to end"
+	case c.left.Load() > mostLeft:
+		return fmt.Sprintf("%d goroutines that hang are left running, which is as many as a campaign bears", c.left.Load())
+	default:
+		return ""
+	}
+}
+
+// oneByOne makes the runs of a batch in which a run hangs again, recorded, so that it is
+// known which one, and where.
+func (c *campaign) oneByOne(number, first, end, suspect int, look <-chan time.Time) (b batch) {
+	hung := false
+	for run := first; run < end; run++ {
+		w := c.worker(number)
+		w.traced = true
+		part, done := c.attempt(w, run, run+1, look)
+		if done {
+			b.join(part)
+			if b.err != nil || b.done || c.ctx.Err() != nil || part.found() && !c.KeepGoing {
+				break
+			}
+			continue
+		}
+		c.leave(number)
+		hung = true
+		t := w.hanging()
+		if t == nil {
+			b.err = fmt.Errorf("lockstep: run %d of seed %d hangs before its start\n%s", run, c.Seed, w.stack())
+			break
+		}
+		f := &Found{Run: run, Finding: *t.Outcome.Finding, Trace: t}
+		if run == suspect {
+			f.Failed, f.Repeated = 1, 1
+		}
+		b.runs = append(b.runs, ran{number: run, steps: t.Outcome.Steps, verdict: trace.Fail, found: f})
+		if !c.KeepGoing {
+			break
+		}
+		if why := c.cannotGoOn(); why != "" {
+			b.err = errors.New("lockstep: " + why)
+			break
+		}
+	}
+	b.stalls = btoi(!hung)
+	return b
+}
+
+// watched records a run under the eyes of the plan's watchdog.
+func (b *Bench) watched(number int) (*trace.Trace, error) {
+	w := b.worker
+	look, stop := w.Watch()
+	defer stop()
+	type recorded struct {
+		trace *trace.Trace
+		err   error
+	}
+	r, done := pool.Watched(func() recorded {
+		w.name()
+		t, err := w.record(number)
+		return recorded{t, err}
+	}, look, w.alive)
+	if done {
+		b.tell(number, r.err)
+		return r.trace, r.err
+	}
+	w.left.Store(true)
+	b.worker = newWorker(w.prepared, w.place.Worker+1)
+	b.worker.run.hand.mute = w.run.hand.mute
+	if t := w.hanging(); t != nil {
+		return t, nil
+	}
+	return nil, fmt.Errorf("lockstep: run %d of seed %d hangs before its start\n%s", number, w.Seed, w.stack())
+}
+
+// found reports whether a run of the batch fails.
+func (b *batch) found() bool {
+	return slices.ContainsFunc(b.runs, func(r ran) bool { return r.found != nil })
+}
+
+// join adds the runs of another batch.
+func (b *batch) join(more batch) {
+	b.runs = append(b.runs, more.runs...)
+	for i, n := range more.judged {
+		if i == len(b.judged) {
+			b.judged = append(b.judged, NotCounted)
+		}
+		b.judged[i] = plus(b.judged[i], n)
+	}
+	b.effects = addCounts(b.effects, more.effects)
+	b.events.addAll(more.events)
+	b.done, b.err = more.done, more.err
+}

@@ -1,0 +1,140 @@
+package lockstep_test
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/toy"
+	"github.com/lockstep-go/lockstep/keep"
+	"github.com/lockstep-go/lockstep/replay"
+	"github.com/lockstep-go/lockstep/sim"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// trap is a place in a node from which there is no way out until the test ends. Whoever
+// watches looks twice each time that somebody got into it.
+type trap struct {
+	entered, out chan struct{}
+	once         bool // it catches only the first
+	caught       atomic.Bool
+}
+
+func newTrap(t *testing.T) *trap {
+	tr := &trap{entered: make(chan struct{}, 100), out: make(chan struct{})}
+	t.Cleanup(func() { close(tr.out) })
+	return tr
+}
+
+func (tr *trap) stuckInside() {
+	if tr.caught.Swap(true) && tr.once {
+		return
+	}
+	tr.entered <- struct{}{}
+	<-tr.out
+}
+
+func (tr *trap) watch() (<-chan time.Time, func()) {
+	look, over := make(chan time.Time), make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-over:
+				return
+			case <-tr.entered:
+			}
+			for range 2 {
+				select {
+				case <-over:
+				case look <- time.Time{}:
+				}
+			}
+		}
+	}()
+	return look, func() { close(over) }
+}
+
+// trapped is a plan whose nodes get stuck when they hear a certain number.
+func trapped(tr *trap) lockstep.Plan {
+	return lockstep.Plan{System: toy.Cluster(func(_ *sim.Context[int], m int) {
+		if m == 7 {
+			tr.stuckInside()
+		}
+	}), Strategy: strategy.Walk{Deliver: 3, Alarm: 1, Steps: 40}, Runs: 200, Workers: 1, Watch: tr.watch}
+}
+
+// A run that hangs is a finding with its step, its stack and its trace; the campaign goes on
+// where it is told to; replaying the trace hangs again, and says so.
+func TestHang(t *testing.T) {
+	tr := newTrap(t)
+	plan := trapped(tr)
+	r, err := lockstep.Explore(context.Background(), plan)
+	if err != nil || r.First() == nil {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	f := r.First()
+	if f.Finding.Property != lockstep.Hang || !strings.Contains(f.Finding.Stack, "lockstep_test.(*trap).stuckInside\n\twatch_test.go:") {
+		t.Errorf("finding %+v", f.Finding)
+	}
+	last := f.Trace.Records[len(f.Trace.Records)-1]
+	if f.Trace.Outcome.Verdict != trace.Fail || last.Number != f.Finding.Step || !strings.Contains(f.Finding.Text, last.Text) || f.Failed != 1 {
+		t.Errorf("trace ends in %+v, finding %+v", last, f.Finding)
+	}
+	if r.Left != 2 || r.Stalls != 0 || r.Verdict() != trace.Fail {
+		t.Errorf("%d left, %d stalls, verdict %s", r.Left, r.Stalls, r.Verdict())
+	}
+	again, err := replay.Run(context.Background(), plan, f.Trace)
+	if err != nil || again.Trace.Outcome.Finding == nil || again.Trace.Outcome.Finding.Property != lockstep.Hang {
+		t.Errorf("replayed: %+v, %v", again, err)
+	}
+	k, err := keep.Run(context.Background(), plan, f.Trace, keep.Options{Dir: t.TempDir()})
+	if err != nil || k.File == "" || k.NotShrunk == nil {
+		t.Errorf("kept: %+v, %v", k, err)
+	}
+}
+
+// The runs around one that hangs are as they are without the watchdog.
+func TestHangGoesOn(t *testing.T) {
+	tr := newTrap(t)
+	plan := trapped(tr)
+	plan.KeepGoing = true
+	r, err := lockstep.Explore(context.Background(), plan)
+	if err == nil || !strings.Contains(err.Error(), "goroutines that hang are left running, which is as many as a campaign bears") {
+		t.Errorf("error %v", err)
+	}
+	if len(r.Found) < 2 || r.Runs <= r.Found[0].Run+1 {
+		t.Errorf("%d found in %d runs", len(r.Found), r.Runs)
+	}
+}
+
+// Somebody who only was slow is no finding.
+func TestStall(t *testing.T) {
+	tr := newTrap(t)
+	tr.once = true
+	plan := trapped(tr)
+	r, err := lockstep.Explore(context.Background(), plan)
+	if err != nil || r.Runs != 200 || r.Verdict() != trace.Pass || r.Stalls != 1 || r.Left != 1 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	plan.Watch = nil
+	plain, err := lockstep.Explore(context.Background(), plan)
+	if err != nil || plain.Digest != r.Digest || plain.Steps != r.Steps {
+		t.Errorf("digest %x, with the watchdog %x (%v)", plain.Digest, r.Digest, err)
+	}
+}
+
+// Where no other deployment can take over, the campaign ends and says why.
+func TestHangOfASerialSystem(t *testing.T) {
+	tr := newTrap(t)
+	plan := trapped(tr)
+	plan.System = toy.Wrapped{System: plan.System, Info: func(i *lockstep.Info) { i.Serial = true }}
+	_, err := lockstep.Explore(context.Background(), plan)
+	if err == nil || !strings.Contains(err.Error(), "of seed 0 hangs: no step ended in the time of the watchdog; there may be only one deployment of") ||
+		!strings.Contains(err.Error(), "stuckInside") {
+		t.Errorf("error %v", err)
+	}
+}
