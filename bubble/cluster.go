@@ -118,5 +118,8 @@ func (c Cluster) Deploy(place *lockstep.Place) (lockstep.Deployment, error) {
 			runtime.GOMAXPROCS(processors)
 		}
 	}
-	return &deployment{release: release, Cluster: c, place: place, lives: make([]*Node, c.Nodes), disks: make([]map[string]disk, c.Nodes)}, nil
+	if Exact {
+		newDeployment(c, place, nil).warm()
+	}
+	return newDeployment(c, place, release), nil
 }

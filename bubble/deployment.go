@@ -41,6 +41,10 @@ type deployment struct {
 	number string       // of the bubble, in stack dumps
 }
 
+func newDeployment(c Cluster, place *lockstep.Place, release func()) *deployment {
+	return &deployment{release: release, Cluster: c, place: place, lives: make([]*Node, c.Nodes), disks: make([]map[string]disk, c.Nodes)}
+}
+
 // Reset starts every node anew.
 func (d *deployment) Reset(_ context.Context, seed uint64, out *lockstep.Outbox) error {
 	d.busy.Store(true)
