@@ -6,7 +6,7 @@ GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 GOVULN   := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build setup test determinism bench lint vuln tidy
+.PHONY: help demo build setup test overlay versions determinism bench lint vuln tidy
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /:/' | column -t -s:
@@ -26,6 +26,15 @@ test: setup determinism ## everything that must pass; installs what the tests ne
 		$(GO) -C $$m vet ./...; \
 		LOCKSTEP_STRICT=1 $(GO) -C $$m test ./...; \
 	done
+
+overlay: ## tests of goroutine systems with the overlay: exact runs, sockets in memory
+	$(GO) build -o bin/lockstepgo ./bubble/overlay/lockstepgo
+	./bin/lockstepgo test ./bubble ./examples/textbook
+	cd target/hashicorpraft && ../../bin/lockstepgo test -run 'Exactly|TCP|First|Repetition' .
+
+versions: ## known mistakes of hashicorp/raft, in the versions that had them and in those that mended them
+	@set -e; cd target/hashicorpraft; for v in v1.7.0 v1.7.1 v1.8.0; do GOWORK=off $(GO) test -modfile versions/$$v.mod -run KnownMistakes .; done; \
+	for v in v1.3.10 v1.3.11; do GOWORK=off $(GO) test -modfile versions/$$v.mod -tags raft13 -run KnownMistakes .; done
 
 determinism: ## no clock, global random source, goroutine or map order where runs happen
 	$(GO) build -o bin/lint ./internal/lint

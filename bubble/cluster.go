@@ -43,6 +43,11 @@ type Cluster struct {
 	// protocol is known; an empty type leaves it at that. nil: it is not.
 	Decode func(connection string, data []byte) (kind, text string)
 
+	// Freeze says that a crash stops the goroutines of a node where they are, for good, instead
+	// of asking them to end: OnStop is not called for it. That needs the overlay, too. The
+	// frozen stay in memory until the process ends.
+	Freeze bool
+
 	// Requests are the clients' requests, offered to every node from the start. A cluster
 	// whose clients think offers requests with World.Offer instead.
 	Requests []string
@@ -80,8 +85,8 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 	if c.Start == nil {
 		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s has no Start, so no programs", c.Name)
 	}
-	if c.Sockets && !Exact {
-		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s has sockets, which needs a program built by \"lockstep go build\" or \"lockstep go test\"", c.Name)
+	if (c.Sockets || c.Freeze) && !Exact {
+		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s has sockets or freezes nodes, which needs a program built by \"lockstep go build\" or \"lockstep go test\"", c.Name)
 	}
 	if err := c.Disk.check(); err != nil {
 		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s: %w", c.Name, err)
@@ -113,5 +118,8 @@ func (c Cluster) Deploy(place *lockstep.Place) (lockstep.Deployment, error) {
 			runtime.GOMAXPROCS(processors)
 		}
 	}
-	return &deployment{release: release, Cluster: c, place: place, lives: make([]*Node, c.Nodes), disks: make([]map[string]disk, c.Nodes)}, nil
+	if Exact {
+		newDeployment(c, place, nil).warm()
+	}
+	return newDeployment(c, place, release), nil
 }

@@ -30,6 +30,7 @@ type deployment struct {
 	timer   *time.Timer
 	files   bool     // some node has a folder
 	lost    []*chunk // on cut links, in this step
+	frozen  int      // lives of this run
 	release func()   // what the deployment took of the process
 	runs    int
 	moved   lockstep.Nodes // in this step
@@ -38,6 +39,10 @@ type deployment struct {
 	quiets atomic.Int64 // how often it has
 	gone   atomic.Bool  // nobody waits for it any more
 	number string       // of the bubble, in stack dumps
+}
+
+func newDeployment(c Cluster, place *lockstep.Place, release func()) *deployment {
+	return &deployment{release: release, Cluster: c, place: place, lives: make([]*Node, c.Nodes), disks: make([]map[string]disk, c.Nodes)}
 }
 
 // Reset starts every node anew.
@@ -64,6 +69,7 @@ func (d *deployment) begin(seed uint64) error {
 	d.timer = time.NewTimer(time.Hour)
 	d.timer.Stop()
 	rules(seed)
+	d.frozen = 0
 	if d.Sockets {
 		carry(d.world, d.Nodes)
 	}
@@ -108,6 +114,11 @@ func (d *deployment) crash(self lockstep.Node) {
 	n.crash()
 	if d.Sockets {
 		unplug(n.number())
+	}
+	if d.Freeze {
+		freeze(n.number())
+		d.frozen++
+		return
 	}
 	n.end()
 }

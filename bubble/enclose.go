@@ -47,7 +47,7 @@ func (d *deployment) enclose(run func()) (*lockstep.Finding, error) {
 	for last := d.quiets.Load(); ; {
 		select {
 		case p := <-ended:
-			if p != nil {
+			if p != nil && (d.frozen == 0 || !leftOnly(p)) {
 				return d.blocked(p), nil
 			}
 			return nil, nil
@@ -55,7 +55,11 @@ func (d *deployment) enclose(run func()) (*lockstep.Finding, error) {
 			now := d.quiets.Load()
 			if now == last && d.busy.Load() {
 				d.gone.Store(true)
-				loosen()
+				loosen(1)
+				go func() {
+					<-ended
+					loosen(-1)
+				}()
 				return nil, d.hung()
 			}
 			last = now
@@ -96,12 +100,15 @@ func (d *deployment) blocked(p any) *lockstep.Finding {
 	left := inBubble(dump(), d.number)
 	f := &lockstep.Finding{Property: "left-behind", Stack: stacksOf(left),
 		Text: fmt.Sprintf("when all nodes had been stopped, %d goroutines were left: %s", len(left), summary(left))}
-	if !strings.Contains(fmt.Sprint(p), "main bubble goroutine has exited") {
+	if !leftOnly(p) {
 		f.Property = "deadlock"
 		f.Text = fmt.Sprintf("%v: %s", p, summary(left))
 	}
 	return f
 }
+
+// leftOnly reports whether a bubble ended well, but for goroutines that it left.
+func leftOnly(p any) bool { return strings.Contains(fmt.Sprint(p), "main bubble goroutine has exited") }
 
 // hung says why a run never fell quiet.
 func (d *deployment) hung() error {

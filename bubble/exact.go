@@ -19,7 +19,13 @@ const Exact = true
 const collectEvery = 32
 
 // rules turns the rules of the overlay on for a run.
-func rules(seed uint64) { runtime.LockstepSeed(seed) }
+func rules(seed uint64) {
+	runtime.LockstepSeed(seed)
+	runtime.LockstepForget()
+}
+
+// freeze stops the goroutines of a life for good.
+func freeze(life int32) { runtime.LockstepFreeze(life) }
 
 // onNode makes the calling goroutine one of a node, and so all that it starts.
 func onNode(n int32) { runtime.LockstepSetNode(n) }
@@ -32,8 +38,8 @@ func takeOver() func() {
 	return func() { debug.SetGCPercent(percent) }
 }
 
-// loosen lets the process live with a goroutine that spins for ever.
-func loosen() { runtime.LockstepLoosen() }
+// loosen lets the process live with a bubble that was given up, until that ends.
+func loosen(by int) { runtime.LockstepLoosen(by) }
 
 // collect collects garbage now and then, between runs.
 func collect(run int) {

@@ -7,7 +7,8 @@ package bubble
 const Exact = false
 
 func rules(uint64)     {}
-func loosen()          {}
+func freeze(int32)     {}
+func loosen(int)       {}
 func onNode(int32)     {}
 func takeOver() func() { return func() {} }
 func collect(int)      {}

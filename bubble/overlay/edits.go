@@ -29,7 +29,7 @@ var edited = map[string]func(*source){
 		s.after("gdestroy", "gp.bubble = nil", "gp.node = 0")
 		// Nothing is preempted by the wall clock, and a system call keeps its processor, for
 		// two seconds at most: then a run hangs and is to be given up.
-		s.before("retake", "preemptone(pp)", "if !lockstepOn || lockstepLoose || pd.schedwhen+2_000_000_000 <= now {")
+		s.before("retake", "preemptone(pp)", "if !lockstepOn || lockstepLoose > 0 || pd.schedwhen+2_000_000_000 <= now {")
 		s.after("retake", "preemptone(pp)", "}")
 		s.after("retake", "if int64(pd.schedtick) != schedt", "if lockstepOn && pd.schedwhen+2_000_000_000 > now {\n\tcontinue\n}")
 		// Goroutines of a bubble stay in the order in which they became ready.

@@ -39,6 +39,16 @@ var hunts = map[string]struct {
 		spec:     NoGhosts, settle: 2000, runs: 400, property: "no-ghosts", versions: []string{"v1.7.0", "v1.7.1", "v1.7.3", "v1.8.0"}},
 }
 
+// Without pipelines no former leader goes on sending heartbeats.
+func TestNoPipelineNoGhosts(t *testing.T) {
+	h := hunts["pipeline"]
+	h.cluster.InFlight = 1
+	result := explore(t, lockstep.Plan{System: h.cluster, Strategy: h.strategy, Spec: NoGhosts, Runs: 50, Settle: h.settle, Seed: 1})
+	if f := result.First(); f != nil || result.Judged[0].N == 0 {
+		t.Errorf("%v, judged %v", f, result.Judged)
+	}
+}
+
 // The mistakes are found in the versions that had them, and in no other.
 //
 //	GOWORK=off go test -modfile versions/v1.7.0.mod -run KnownMistakes .

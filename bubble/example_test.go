@@ -1,0 +1,82 @@
+package bubble_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/spec"
+	"github.com/lockstep-go/lockstep/strategy"
+)
+
+// Two nodes greet each other once a minute. An hour of that is nothing.
+func ExampleCluster() {
+	greeters := bubble.Cluster{Name: "greeters", Nodes: 2, Pace: time.Hour, Start: func(n *bubble.Node) error {
+		n.Receive(func(from lockstep.Node, body any) { n.Emit("greeted", fmt.Sprint(body, " from ", from)) })
+		for {
+			select {
+			case <-time.After(time.Minute):
+				n.Send(n.Others()[0], "Greeting", lockstep.Tag{}, "hello")
+			case <-n.Context().Done():
+				return nil
+			}
+		}
+	}}
+	greetings := 0
+	count := spec.OnEvent("greetings", "greeted", func(_ *struct{}, run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+		if greetings++; greetings == 100 {
+			fmt.Println(e.Value, "after", time.Duration(run.Now()))
+		}
+		return nil
+	})
+	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: greeters, Strategy: strategy.DefaultPOS, Spec: count, Runs: 1})
+	fmt.Println(result.Verdict(), err)
+	// Output:
+	// hello from 1 after 50m0s
+	// pass <nil>
+}
+
+// What is written to a disk survives a crash.
+func ExampleDiskOf() {
+	type lives struct{ count int }
+	cluster := bubble.Cluster{Name: "lives", Nodes: 3, Start: func(n *bubble.Node) error {
+		disk := bubble.DiskOf(n, "lives", func() *lives { return &lives{} }, func(l *lives) *lives { c := *l; return &c })
+		disk.Write(func(l *lives) { l.count++ })
+		disk.Read(func(l *lives) {
+			if l.count != n.Life() {
+				panic(fmt.Sprintf("life %d finds %d", n.Life(), l.count))
+			}
+		})
+		return nil
+	}}
+	walk := strategy.Walk{Wait: 1, Crash: 1, Restart: 1, Steps: 20}
+	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: cluster, Strategy: walk, Runs: 10})
+	fmt.Println(result.Verdict(), err)
+	// Output: pass <nil>
+}
+
+func ExampleRepetition() {
+	r, err := bubble.Repetition(context.Background(), lockstep.Plan{System: lockers, Strategy: strategy.DefaultPOS}, 5)
+	fmt.Println(r.Same, "of", r.Of, err)
+	// Output: 5 of 5 <nil>
+}
+
+// A bare cluster has no engine: the caller delivers.
+func ExampleNewBare() {
+	b, err := bubble.NewBare(lockers, &lockstep.Place{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	finding, err := b.Run(1, func() {
+		fmt.Println(b.Sent(), "messages")
+		b.Deliver(0)
+		b.Wait(time.Millisecond)
+	})
+	fmt.Println(finding, err)
+	// Output:
+	// 6 messages
+	// <nil> <nil>
+}

@@ -1,0 +1,25 @@
+package overlay_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+
+	"github.com/lockstep-go/lockstep/bubble/overlay"
+)
+
+// A Go that the overlay does not know is refused.
+func ExampleGenerate() {
+	_, err := overlay.Generate(runtime.GOROOT(), "go1.5", os.TempDir())
+	fmt.Println(err)
+	// Output: overlay: Go is go1.5, the overlay is known to fit go1.26
+}
+
+func ExampleMain() {
+	code := overlay.Main(context.Background(), []string{"fmt"}, nil, os.Stdout, os.Stdout)
+	fmt.Println(code)
+	// Output:
+	// lockstep go: the first argument must be one of build, test, run, vet, install
+	// 2
+}
