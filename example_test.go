@@ -103,17 +103,19 @@ func Example_grid() {
 	//         | phase 1         |         |               |
 	// round   | 1 Prepare       | 2 Ack   | 3 Propose     | 4 Promise
 	// --------+-----------------+---------+---------------+--------------
-	// node 1  | phase=1         | log=a   |               | output=a
-	//         |                 |         |               | ^ output a
+	// node 1  | alarm           | log=a   |               | output=a
+	//         | phase=1         |         |               | * output a
 	// node 2  | phase=1         |         | ~isolated~    | ~isolated~
 	// node 3  | phase=1         |         | log=a         | output=a
-	//         |                 |         |               | ^ output a
+	//         |                 |         |               | * output a
 	// --------+-----------------+---------+---------------+--------------
 	// arrived | 1>1,2,3 Prepare | 1>1 Ack | 1>1,3 Propose | 1>1,3 Promise
 	//         |                 | 2>1 Ack |               | 3>1,3 Promise
 	//         |                 | 3>1 Ack |               |
 	// lost    |                 |         | 1>2 Propose   | 1>2 Promise
 	//         |                 |         |               | 3>2 Promise
+	//
+	// * is what the finding is about; it depends on steps in rounds 1-4
 	//
 	// FAIL prefix at step 36: node 1 outputs c, but node 1 had output a
 }

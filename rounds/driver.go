@@ -318,9 +318,7 @@ func (d *Driver) collect(run *lockstep.Run) bool {
 	if mine > 0 {
 		d.active++
 	}
-	if k > 0 {
-		d.plan.Order(run, d.mail)
-	}
+	d.plan.Order(run, d.mail)
 	return k > 0
 }
 
