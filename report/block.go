@@ -112,7 +112,7 @@ func (l *stepList) draw() {
 		}
 		line := l.line(i, effects)
 		quiet := len(effects)+len(rec.Sent) == 0 && !slices.Contains(l.stars, i) && mayBeQuiet.Has(rec.Step.Kind)
-		if quiet && l.trace.Header.Shrunk == "" {
+		if quiet && (l.trace.Header.Shrunk == "" || rec.Settle) { // what was left of a shrunk run matters, fair steps were not chosen
 			l.quiet = append(l.quiet, line)
 			continue
 		}

@@ -78,8 +78,9 @@ func TestSettled(t *testing.T) {
 			}
 			info, _ := sys.Describe()
 			t.Run(fmt.Sprintf("%d-%s", i, info.Name), func(t *testing.T) {
+				// A single node has no other log to compare with, and without clients nothing is answered.
 				locktest.Run(t, lockstep.Plan{System: sys, Strategy: rough, Spec: etcdraft.Everything,
-					Seed: 1, Runs: 60, Steps: 300, Settle: settle, Workers: 1})
+					Seed: 1, Runs: 60, Steps: 300, Settle: settle, Workers: 1, AllowVacuous: c.Nodes == 1 || c.Clients == etcdraft.None})
 			})
 		}
 	}

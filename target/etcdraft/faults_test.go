@@ -70,7 +70,7 @@ func TestFaults(t *testing.T) {
 				t.Fatal(err)
 			}
 			var grid strings.Builder
-			if err := report.Grid(&grid, s.Trace, report.Options{}); err != nil {
+			if err := report.Grid(&grid, s.Trace, report.Options{Width: 140}); err != nil {
 				t.Fatal(err)
 			}
 			if lines := strings.Count(grid.String(), "\n"); lines > screen {
