@@ -62,6 +62,7 @@ type grammar struct {
 	Compare    compareCmd    `cmd:"" help:"Compare strategies: runs to the first finding."`
 	Plan       planCmd       `cmd:"" help:"How many tests of partitions and operations are enough."`
 	Distal     distalCmd     `cmd:"" help:"Check, transform and search protocols written in Distal."`
+	Go         goCmd         `cmd:"" passthrough:"" help:"The go command for programs with goroutines and sockets in virtual time: build, test, run."`
 	Doctor     doctorCmd     `cmd:"" help:"What is installed, what is missing and what for."`
 	Completion completionCmd `cmd:"" help:"Make a shell complete the command line."`
 	Complete   completeCmd   `cmd:"" hidden:"" help:"Print the words that may follow."`

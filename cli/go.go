@@ -1,0 +1,24 @@
+package cli
+
+import (
+	"os"
+
+	"github.com/lockstep-go/lockstep/bubble/overlay"
+)
+
+// goCmd is the go command with the overlay of package bubble.
+type goCmd struct {
+	Args []string `arg:"" optional:"" help:"A verb of the go command and its arguments: build, test, run, vet or install."`
+}
+
+// Help is the longer help.
+func (goCmd) Help() string {
+	return "Programs built with it that use package net in a bubble have their sockets in memory, and their runs repeat exactly.\n\n" +
+		"Example:\n  lockstep go test ./..."
+}
+
+// Run hands over to the go command; its exit status is ours.
+func (c *goCmd) Run(e *Env) error {
+	e.status = overlay.Main(e.Ctx, c.Args, os.Stdin, e.Out, e.Err)
+	return nil
+}
