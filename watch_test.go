@@ -47,6 +47,12 @@ func (tr *trap) watch() (<-chan time.Time, func()) {
 				return
 			case <-tr.entered:
 			}
+			select {
+			case <-over: // it was somebody else's to see
+				tr.entered <- struct{}{}
+				return
+			default:
+			}
 			for range 2 {
 				select {
 				case <-over:

@@ -59,9 +59,9 @@ func (s *search) merge() error {
 		if p := parts[i]; p.pass == p.passes-1 {
 			s.shards[p.shard].Free()
 		}
-		used.put(r)
 		level += r.stand
 		s.show.States += r.stand
+		used.put(r) // another worker may have it from here on
 		s.result.Kept += next.Len() - first
 		if failed == nil && next.Len() >= maxStates {
 			failed = errors.New("a level has 2^40 states")
