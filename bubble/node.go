@@ -248,9 +248,6 @@ func (n *Node) stop(stops []func()) {
 // number tells the goroutines of this life from others: the node, and 64 for each life.
 func (n *Node) number() int32 { return int32(n.self) + 64*int32(n.life) }
 
-// node is a node by the number of one of its lives, or of itself.
-func node(number int32) lockstep.Node { return lockstep.Node(number % 64) }
-
 // folderOf makes the folder of a node in that of its deployment.
 func folderOf(place *lockstep.Place, n lockstep.Node) (string, error) {
 	root, err := place.Folder()

@@ -197,16 +197,6 @@ func (s *source) replace(function, old, with string) {
 	s.edits = append(s.edits, edit{s.offset(found[0].Pos()), s.offset(found[0].End()), with})
 }
 
-// use adds an import.
-func (s *source) use(path string) {
-	for _, i := range s.tree.Imports {
-		if i.Path.Value == `"`+path+`"` {
-			return
-		}
-	}
-	s.insert(s.offset(s.tree.Name.End()), "\n\nimport \""+path+"\"\n")
-}
-
 // result is the changed text.
 func (s *source) result() (string, error) {
 	if len(s.wrong) > 0 {

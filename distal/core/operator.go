@@ -270,7 +270,7 @@ var rows = [operators]Row{
 		}
 		return a.E[0]
 	}}, "the_{0}($0)", opaque},
-	Comparable: {"comparable", Function, sequences(Comparable, "comparable takes sequences, not %s"), truth(comparable_), "comparable_{0}($0, $1)", opaque},
+	Comparable: {"comparable", Function, sequences(Comparable, "comparable takes sequences, not %s"), truth(comparables), "comparable_{0}($0, $1)", opaque},
 	Choose: {"choose", Function, ofElements(Choose, func(t *Type) *Type { return t }, MayChoose), Evaluation{One: func(f *Frame, pos syntax.Pos, a Value) Value {
 		if len(a.E) == 0 {
 			f.Fail(pos, "choose from an empty set")
@@ -389,8 +389,8 @@ func diff(f *Frame, pos syntax.Pos, a, b Value) Value {
 	return out
 }
 
-// comparable_ says whether one sequence is a prefix of the other; as an optional value, none is comparable with everything.
-func comparable_(a, b Value) bool {
+// comparables says whether one sequence is a prefix of the other; as an optional value, none is comparable with everything.
+func comparables(a, b Value) bool {
 	if a.N == 0 && len(a.E) == 0 || b.N == 0 && len(b.E) == 0 {
 		return true // none, or the empty sequence
 	}

@@ -1,6 +1,8 @@
 package sequential
 
 import (
+	"slices"
+
 	"github.com/lockstep-go/lockstep/distal/core"
 	"github.com/lockstep-go/lockstep/distal/syntax"
 )
@@ -151,7 +153,7 @@ func (b *builder) attempt(r *core.Rule, otherwise []core.Stmt) []core.Stmt {
 	if x := r.Enabling.Bound; x != nil {
 		fire.Args = []core.Expr{b.expr(x)}
 	}
-	then := append(moved, fire)
+	then := slices.Concat(moved, []core.Stmt{fire})
 	if x := r.Enabling.Options; x != nil {
 		options := b.expr(x)
 		then = []core.Stmt{&core.Let{Place: at, Slot: core.Binder{Slot: 1, Name: "one"},
