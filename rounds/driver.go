@@ -69,7 +69,7 @@ func Need(info lockstep.Info) lockstep.Kinds {
 	switch {
 	case Coarse(info):
 		return trace.KindsOf(trace.Cut, trace.Heal, trace.Wait)
-	case ticks(info):
+	case Ticks(&info):
 		return trace.KindsOf(trace.Deliver, trace.Drop)
 	default:
 		return trace.KindsOf(trace.Deliver, trace.Drop, trace.Alarm)
@@ -91,8 +91,8 @@ func Coarse(info lockstep.Info) bool {
 	return info.Supports.Has(trace.Wait) && !info.Supports.Has(trace.Deliver)
 }
 
-// ticks reports whether a wait takes the place of alarms.
-func ticks(info lockstep.Info) bool {
+// Ticks reports whether time passes by waits alone: the system has no alarms to fire.
+func Ticks(info *lockstep.Info) bool {
 	return info.Supports.Has(trace.Wait) && !info.Supports.Has(trace.Alarm)
 }
 
@@ -142,7 +142,7 @@ const (
 
 // New makes a driver of so many rounds for a system.
 func New(info lockstep.Info, number int, plan Plan) *Driver {
-	return &Driver{plan: plan, names: len(info.Rounds), number: number, coarse: Coarse(info), ticks: !Coarse(info) && ticks(info),
+	return &Driver{plan: plan, names: len(info.Rounds), number: number, coarse: Coarse(info), ticks: !Coarse(info) && Ticks(&info),
 		crash: onlyCrashes(info), want: make([]lockstep.Nodes, info.Nodes+1), mine: make([]lockstep.Nodes, info.Nodes+1)}
 }
 

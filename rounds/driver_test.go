@@ -354,6 +354,13 @@ func ExampleCoarse() {
 	// Output: false true
 }
 
+func ExampleTicks() {
+	cluster, _ := smr.Cluster{Nodes: 3}.Describe()
+	server, _ := servers{3, cuts}.Describe()
+	fmt.Println(rounds.Ticks(&cluster), rounds.Ticks(&server))
+	// Output: false true
+}
+
 // ExampleDriver isolates node 3 of the replicated log in the second round of each phase.
 func ExampleDriver() {
 	set := trace.NodesOf

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/rounds"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -392,7 +393,7 @@ func (a *agenda) advance(run *lockstep.Run, h horizon, next *lockstep.Step) bool
 		return run.Steps() < drainage*int(h) && a.drain(run, next)
 	}
 	best := a.first(run, false)
-	if best < 0 && h > 0 && clockOnly(run.Info()) { // time moves when nothing else can
+	if best < 0 && h > 0 && rounds.Ticks(run.Info()) { // time moves when nothing else can
 		*next = run.Wait()
 		return true
 	}

@@ -49,7 +49,7 @@ func (b Baseline) check(info lockstep.Info) error {
 		need = trace.KindsOf(trace.Cut, trace.Heal)
 	case rounds.Coarse(info):
 		need = 0
-	case !clockOnly(&info):
+	case !rounds.Ticks(&info):
 		need |= trace.KindsOf(trace.Alarm)
 	}
 	return info.Require("baseline", need)
@@ -63,7 +63,7 @@ func (b Baseline) guarantee(lockstep.Info) lockstep.Guarantee {
 
 // New makes a scheduler.
 func (b Baseline) New(info lockstep.Info) lockstep.Scheduler {
-	return &baseline{Baseline: b, waits: rounds.Coarse(info) || clockOnly(&info), cuts: rounds.Coarse(info) && b.Drop > 0 && info.Nodes > 1}
+	return &baseline{Baseline: b, waits: rounds.Coarse(info) || rounds.Ticks(&info), cuts: rounds.Coarse(info) && b.Drop > 0 && info.Nodes > 1}
 }
 
 type baseline struct {

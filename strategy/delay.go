@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/rounds"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -205,7 +206,7 @@ func (s *delay) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	if best >= 0 {
 		due = instant(^s.events[best].key)
 	}
-	clock := clockOnly(run.Info()) && s.mix.Steps > 0
+	clock := rounds.Ticks(run.Info()) && s.mix.Steps > 0
 	if clock {
 		if s.idle(run, due, next) {
 			return true
@@ -245,7 +246,7 @@ func (s *delay) measure(run *lockstep.Run) {
 	unit := s.unit
 	if unit == 0 {
 		unit = 1000 * fractions
-		if clockOnly(run.Info()) {
+		if rounds.Ticks(run.Info()) {
 			unit = instantOf(run.Wait().For)
 		}
 	}

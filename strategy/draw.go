@@ -66,11 +66,6 @@ func giveTo(r *rand.Rand, run *lockstep.Run, nodes lockstep.Nodes, next *lockste
 	panic("strategy: fewer requests than were counted")
 }
 
-// clockOnly reports whether time passes by waits alone: the system has no alarms to fire.
-func clockOnly(info *lockstep.Info) bool {
-	return info.Supports.Has(trace.Wait) && !info.Supports.Has(trace.Alarm)
-}
-
 // drawCut cuts the nodes into two parts, any two with equal chances.
 func drawCut(r *rand.Rand, run *lockstep.Run, next *lockstep.Step) {
 	next.Kind, next.From = trace.Cut, lockstep.Nodes(1+r.Uint64N(uint64(run.All())-1)) // neither empty nor all

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/rounds"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -182,7 +183,7 @@ func (s *shadow) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	for {
 		s.list = s.choices(run, s.list[:0])
 		c, ok := s.draw()
-		if !ok && s.Steps > 0 && clockOnly(run.Info()) { // time moves when nothing else can
+		if !ok && s.Steps > 0 && rounds.Ticks(run.Info()) { // time moves when nothing else can
 			*next = run.Wait()
 			return true
 		}

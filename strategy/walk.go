@@ -54,7 +54,7 @@ func (w Walk) lowered(info *lockstep.Info) Walk {
 		w.Wait += w.Deliver + w.Duplicate
 		w.Deliver, w.Drop, w.Duplicate = 0, 0, 0
 	}
-	if clockOnly(info) {
+	if rounds.Ticks(info) {
 		w.Wait, w.Alarm = w.Wait+w.Alarm, 0
 	}
 	return w
