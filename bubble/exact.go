@@ -8,6 +8,8 @@ import (
 	"net"
 	"runtime"
 	"runtime/debug"
+
+	"github.com/lockstep-go/lockstep"
 )
 
 // Exact says whether the program was built with the overlay ("lockstep go"), so that runs
@@ -58,6 +60,9 @@ func carry(w *World, nodes int) {
 		w.happened()
 	})
 }
+
+// node is a node by the number of one of its lives, or of itself.
+func node(number int32) lockstep.Node { return lockstep.Node(number % 64) }
 
 // carryNoMore gives sockets back to the kernel.
 func carryNoMore() { net.LockstepEnd() }
