@@ -128,6 +128,7 @@ type Driver struct {
 	active int              // rounds so far that had messages
 	mail   []lockstep.ID    // of this round
 	at     int              // the next of them
+	mixed  bool             // not all of them are of this round and its phase
 }
 
 type stage uint8
@@ -196,11 +197,11 @@ func (d *Driver) Next(run *lockstep.Run, next *lockstep.Step) bool {
 		}
 		m := run.Message(id)
 		apart := d.isolates(m)
-		if apart && d.keep(m) {
+		if apart && d.apart == Held && d.keep(m) {
 			continue
 		}
 		next.Kind, next.Msg = trace.Deliver, id
-		if apart || d.closed(m) && !d.waits(id) || d.plan.Loses(m) || !run.Deliverable(id) {
+		if apart || d.mixed && d.late(m) || d.plan.Loses(m) || !run.Deliverable(id) {
 			next.Kind = trace.Drop
 		}
 		return true
@@ -268,10 +269,14 @@ func (d *Driver) isolates(m *lockstep.Message) bool {
 func (d *Driver) open(run *lockstep.Run) {
 	phase, kernel := d.plan.Open(d.opened, run)
 	run.OpenRound(phase, kernel)
-	d.kept = slices.DeleteFunc(d.kept, func(id lockstep.ID) bool { return !run.IsInFlight(id) })
+	if len(d.kept) > 0 {
+		d.kept = slices.DeleteFunc(d.kept, func(id lockstep.ID) bool { return !run.IsInFlight(id) })
+	}
 	start := len(run.InFlight()) == len(d.kept)
 	if d.names > 0 {
-		d.round = int32(d.opened % d.names)
+		if d.round++; int(d.round) == d.names || d.opened == 0 {
+			d.round = 0
+		}
 		start = d.round == 0
 	}
 	if start && d.opened > 0 {
@@ -296,38 +301,66 @@ func (d *Driver) open(run *lockstep.Run) {
 // collect gathers the messages of the round now that everyone has sent, with those whose
 // round is over, and reports whether there are any.
 func (d *Driver) collect(run *lockstep.Run) bool {
-	flying, messages := run.InFlight(), run.Messages()
-	mail, k, mine := slices.Grow(d.mail[:0], len(flying))[:len(flying)], 0, 0
-	for _, id := range flying {
-		m := &messages[id-1]
-		mail[k] = id
-		switch {
-		case d.waits(id):
-			k++
-		case d.names == 0 || m.Tag.Round == d.round:
-			k++
-			mine++
-			if d.names > 0 && !d.past(m) && !d.isolates(m) {
-				d.phase = max(d.phase, m.Tag.Phase)
-			}
-		case d.past(m):
-			k++
-		}
+	d.mail, d.at = append(d.mail[:0], run.InFlight()...), 0
+	mine := len(d.mail)
+	if d.mixed = mine > 0 && !d.alike(run); d.mixed {
+		mine = d.sort(run)
 	}
-	d.mail, d.at = mail[:k], 0
 	if mine > 0 {
 		d.active++
 	}
 	d.plan.Order(run, d.mail)
-	return k > 0
+	return len(d.mail) > 0
 }
 
-// keep lets a message from or to an isolated node wait, where these are held, and reports
-// whether it does.
+// alike reports whether everything in flight is of this round and of one phase, as it is when
+// a protocol gets on. Then nothing is late.
+func (d *Driver) alike(run *lockstep.Run) bool {
+	if d.names == 0 {
+		return len(d.kept) == 0
+	}
+	messages := run.Messages()
+	first := &messages[d.mail[0]-1]
+	if first.Tag.Round != d.round || first.Tag.Phase < d.phase || d.past(first) || len(d.kept) > 0 {
+		return false
+	}
+	heard := d.whole
+	for _, id := range d.mail {
+		m := &messages[id-1]
+		if m.Tag != first.Tag {
+			return false
+		}
+		heard = heard || !d.isolates(m)
+	}
+	if heard {
+		d.phase = first.Tag.Phase
+	}
+	return true
+}
+
+// sort leaves of the messages in flight those of the round and those whose round is over. It
+// counts the former and notes their latest phase.
+func (d *Driver) sort(run *lockstep.Run) (mine int) {
+	d.mail = slices.DeleteFunc(d.mail, func(id lockstep.ID) bool {
+		m := run.Message(id)
+		now, past := d.names == 0 || m.Tag.Round == d.round, d.past(m)
+		switch {
+		case d.waits(id):
+			return false
+		case now:
+			mine++
+			if d.names > 0 && !past && !d.isolates(m) {
+				d.phase = max(d.phase, m.Tag.Phase)
+			}
+		}
+		return !now && !past
+	})
+	return mine
+}
+
+// keep lets a message from or to a held node wait, and reports whether it does.
 func (d *Driver) keep(m *lockstep.Message) bool {
 	switch {
-	case d.apart != Held:
-		return false
 	case d.waits(m.ID):
 		return true
 	case d.closed(m):
@@ -337,6 +370,9 @@ func (d *Driver) keep(m *lockstep.Message) bool {
 		return true
 	}
 }
+
+// late reports whether the round of a message is over and it does not wait.
+func (d *Driver) late(m *lockstep.Message) bool { return d.closed(m) && !d.waits(m.ID) }
 
 // waits reports whether a message waits for the return of an isolated node.
 func (d *Driver) waits(id lockstep.ID) bool { return len(d.kept) > 0 && slices.Contains(d.kept, id) }
