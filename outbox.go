@@ -70,8 +70,8 @@ func (o *Outbox) Retype(id ID, kind string, tag Tag) {
 // Lose tells that a message in flight did not survive the step, though nobody dropped it:
 // the connection that carried it broke.
 func (o *Outbox) Lose(id ID) {
-	if r := o.run; r.status[id-1] < delivered {
-		r.takeOut(id, lost)
+	if r := o.run; r.messages[id-1].Fate.OnItsWay() {
+		r.takeOut(id, trace.Lost)
 		r.lose(r.messages[id-1].From, r.messages[id-1].To)
 		r.vanished = append(r.vanished, id)
 		r.mix(uint64(id))

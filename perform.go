@@ -11,15 +11,15 @@ import (
 // chose the step, or a broken deployment.
 func (w *worker) step() (*Finding, error) {
 	r := w.run
-	s := r.next
-	plain := r.plain(s)
+	plain := r.plain(&r.next)
 	if !plain {
-		if why := r.refusal(s); why != "" {
-			return nil, fmt.Errorf("step %d (%s) is impossible: %s", r.steps+1, s, why)
+		if why := r.refusal(&r.next); why != "" {
+			return nil, fmt.Errorf("step %d (%s) is impossible: %s", r.steps+1, &r.next, why)
 		}
 	}
 	r.steps++
-	r.last, r.next = s, r.last
+	r.last = r.next
+	s := &r.last
 	r.events = r.events[:0]
 	r.sent = len(r.messages)
 	r.vanished = r.vanished[:0]
@@ -55,10 +55,10 @@ func (r *Run) pass(s *Step) {
 	m := &r.messages[s.Msg-1]
 	if s.Kind == trace.Deliver {
 		r.now = max(r.now, m.At)
-		r.status[s.Msg-1] = delivered
+		m.Fate = trace.Delivered
 	} else {
 		r.lose(m.From, m.To)
-		r.status[s.Msg-1] = lost
+		m.Fate = trace.Lost
 	}
 	r.unfly(s.Msg)
 }
@@ -68,10 +68,10 @@ func (r *Run) enter(s *Step) {
 	switch s.Kind {
 	case trace.Deliver:
 		r.now = max(r.now, r.messages[s.Msg-1].At)
-		r.takeOut(s.Msg, delivered)
+		r.takeOut(s.Msg, trace.Delivered)
 	case trace.Drop:
 		r.lose(r.messages[s.Msg-1].From, r.messages[s.Msg-1].To)
-		r.takeOut(s.Msg, lost)
+		r.takeOut(s.Msg, trace.Lost)
 	case trace.Duplicate:
 		r.duplicate(s.Msg)
 	case trace.Replace:
@@ -80,11 +80,11 @@ func (r *Run) enter(s *Step) {
 		r.alarms = r.alarms.Without(s.Node)
 		r.now = max(r.now, r.alarmAt[s.Node])
 	case trace.Crash:
-		r.up = r.up.Without(s.Node)
+		r.setUp(r.up.Without(s.Node))
 		r.alarms = r.alarms.Without(s.Node)
 		r.faults.Crashed = r.faults.Crashed.With(s.Node)
 	case trace.Restart:
-		r.up = r.up.With(s.Node)
+		r.setUp(r.up.With(s.Node))
 	case trace.Request:
 		p, _ := r.takePending(s.Request)
 		r.given = p.Text
@@ -99,14 +99,14 @@ func (r *Run) enter(s *Step) {
 
 // keepLimits ends a run that has gone beyond a limit.
 func (r *Run) keepLimits() {
-	if len(r.flying) > r.limits.InFlight || r.now > r.limits.Time {
+	if len(r.flying)-r.landed > r.limits.InFlight || r.now > r.limits.Time {
 		r.overdo()
 	}
 }
 
 func (r *Run) overdo() {
 	r.over = fmt.Sprintf("time beyond %d", r.limits.Time)
-	if len(r.flying) > r.limits.InFlight {
+	if len(r.InFlight()) > r.limits.InFlight {
 		r.over = fmt.Sprintf("more than %d messages in flight", r.limits.InFlight)
 	}
 }

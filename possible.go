@@ -14,7 +14,7 @@ func (r *Run) Possible(s Step) bool { return r.refusal(&s) == "" }
 // plain reports whether a step delivers or loses a message that nothing can keep back, as
 // most steps do. Such a step is possible without a closer look.
 func (r *Run) plain(s *Step) bool {
-	return r.plainly.Has(s.Kind) && r.up == r.all && r.IsInFlight(s.Msg)
+	return r.calm && r.plainly.Has(s.Kind) && r.IsInFlight(s.Msg)
 }
 
 // refusal says why a step cannot be taken now, and is empty where it can.
@@ -62,7 +62,7 @@ func (r *Run) refusal(s *Step) string {
 
 func (r *Run) undeliverable(id ID) string {
 	switch {
-	case !r.exists(id) || r.status[id-1] >= delivered:
+	case !r.onItsWay(id):
 		return "the message is not in flight"
 	case !r.up.Has(r.messages[id-1].To):
 		return "its receiver is down"
@@ -73,7 +73,7 @@ func (r *Run) undeliverable(id ID) string {
 }
 
 func (r *Run) gone(id ID) string {
-	if !r.exists(id) || r.status[id-1] >= delivered {
+	if !r.onItsWay(id) {
 		return "the message is not in flight"
 	}
 	return ""

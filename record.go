@@ -20,7 +20,7 @@ func newRecorder(h trace.Header) *recorder {
 
 // Look records the step just taken and what it caused.
 func (c *recorder) Look(r *Run) {
-	rec := trace.Record{Number: r.steps, Step: *r.last, Settle: r.settling, Text: stepText(r), Sent: sentTexts(r),
+	rec := trace.Record{Number: r.steps, Step: r.last, Settle: r.settling, Text: stepText(r), Sent: sentTexts(r),
 		Gone: slices.Clone(r.vanished)}
 	if r.last.Kind == trace.Replace {
 		rec.Body = r.forged[r.last.Request]
@@ -39,7 +39,7 @@ func (c *recorder) Look(r *Run) {
 
 // broken records a step in which the system panicked: what it caused is not known.
 func (c *recorder) broken(r *Run) {
-	rec := trace.Record{Number: r.steps, Step: *r.last, Settle: r.settling, Text: stepText(r), Sent: sentTexts(r)}
+	rec := trace.Record{Number: r.steps, Step: r.last, Settle: r.settling, Text: stepText(r), Sent: sentTexts(r)}
 	if !r.settling {
 		rec.Round = len(r.opened)
 	}
@@ -75,7 +75,9 @@ func (c *recorder) changedStates(r *Run) []trace.State {
 func sentTexts(r *Run) []trace.Sent {
 	var sent []trace.Sent
 	for _, m := range r.Sent() {
-		sent = append(sent, trace.Sent{Message: m, Text: messageText(r, &m), Lost: r.status[m.ID-1] == lost})
+		isLost := m.Fate == trace.Lost
+		m.Fate = 0
+		sent = append(sent, trace.Sent{Message: m, Text: messageText(r, &m), Lost: isLost})
 	}
 	return sent
 }
@@ -89,7 +91,7 @@ func messageText(r *Run, m *Message) string {
 }
 
 func stepText(r *Run) string {
-	switch s := r.last; s.Kind {
+	switch s := &r.last; s.Kind {
 	case trace.Deliver, trace.Drop, trace.Duplicate, trace.Replace:
 		return messageText(r, &r.messages[s.Msg-1])
 	case trace.Request:

@@ -11,13 +11,11 @@ import (
 // it. Slices and pointers it hands out are valid until the next step and must not be
 // written to.
 type Run struct {
-	info   Info
-	system Deployment
-	can    Abilities
-	limits Limits
-	// plainly lists the kinds of step that need only a message in flight while all nodes are
-	// up: Deliver and Drop, where links are not FIFO.
-	plainly Kinds
+	info    Info
+	system  Deployment
+	can     Abilities
+	limits  Limits
+	plainly Kinds // the kinds of step that need only a message in flight while the run is calm: Deliver and Drop
 	out     Outbox
 	hand    Hand
 
@@ -47,10 +45,9 @@ type Run struct {
 type progress struct {
 	steps      int
 	now        Time
-	last       *Step // the step last taken; it and next take turns in pair
-	next       *Step // the step being chosen
-	pair       [2]Step
-	sent       int // messages sent before the last step
+	last       Step // the step last taken
+	next       Step // the step being chosen
+	sent       int  // messages sent before the last step
 	settling   bool
 	settled    bool
 	finished   bool     // a director ended the run
@@ -60,6 +57,7 @@ type progress struct {
 	over       string   // the limit that was reached
 	digest     uint64
 	up         Nodes
+	calm       bool // all nodes are up, and links are not FIFO
 	alarms     Nodes
 	heldAlarms Nodes  // those that a director keeps from the strategy
 	given      string // text of the request last given
@@ -87,11 +85,7 @@ func newRun(info Info, limits Limits) *Run {
 	if limits.Time == 0 {
 		limits.Time = math.MaxInt64
 	}
-	plainly := info.Supports & trace.KindsOf(trace.Deliver, trace.Drop)
-	if info.FIFO {
-		plainly = 0
-	}
-	r := &Run{info: info, limits: limits, plainly: plainly, network: newNetwork(&info), all: trace.AllNodes(info.Nodes),
+	r := &Run{info: info, limits: limits, plainly: info.Supports & trace.KindsOf(trace.Deliver, trace.Drop), network: newNetwork(&info), all: trace.AllNodes(info.Nodes),
 		alarmAt: make([]Time, info.Nodes+1), losses: newLosses(info.Nodes), states: make([]string, info.Nodes+1)}
 	r.out.run, r.hand.run = r, r
 	return r
@@ -104,14 +98,17 @@ func (r *Run) reset() {
 		clear(r.texts)
 		clear(r.states)
 	}
-	r.progress = progress{up: r.all, digest: 1}
+	r.progress = progress{digest: 1}
+	r.setUp(r.all)
 	r.happened.reset()
 	r.events, r.vanished, r.queue, r.between, r.forged = r.events[:0], r.vanished[:0], r.queue[:0], r.between[:0], r.forged[:0]
 	r.pending, r.reserved, r.texts = r.pending[:0], r.reserved[:0], r.texts[:0]
 	r.opened, r.rounds = r.opened[:0], r.rounds[:0]
 	clear(r.alarmAt)
-	r.last, r.next = &r.pair[0], &r.pair[1]
 }
+
+// setUp sets the nodes that are up.
+func (r *Run) setUp(up Nodes) { r.up, r.calm = up, up == r.all && r.links == nil }
 
 // Info is what the system said of itself.
 func (r *Run) Info() *Info { return &r.info }
@@ -129,7 +126,7 @@ func (r *Run) Guided() int { return r.guided }
 func (r *Run) Now() Time { return r.now }
 
 // Last is the step last taken; its Kind is trace.Start before the first.
-func (r *Run) Last() *Step { return r.last }
+func (r *Run) Last() *Step { return &r.last }
 
 // Events are what happened in the last step.
 func (r *Run) Events() []Event { return r.events }
@@ -301,8 +298,8 @@ func (r *Run) releaseAll() {
 	r.heldAlarms = 0
 	r.pending = append(r.pending, r.reserved...)
 	r.reserved = r.reserved[:0]
-	for i := range r.status {
-		if r.status[i] == held {
+	for i := range r.messages {
+		if r.messages[i].Fate == trace.Held {
 			r.release(ID(i + 1))
 		}
 	}

@@ -69,7 +69,7 @@ func (s *settler) Next(r *Run, next *Step) bool {
 				*next = r.Wait()
 				return true
 			}
-			if !moved && len(r.flying) == 0 {
+			if !moved && len(r.InFlight()) == 0 {
 				return false
 			}
 		}
@@ -83,10 +83,11 @@ func (s *settler) begin(r *Run) {
 // deliver takes the oldest message of the layer. Where nodes cannot restart, one to a
 // crashed node is lost.
 func (s *settler) deliver(r *Run, next *Step) bool {
-	if len(r.flying) == 0 || r.flying[0] > s.layer {
+	flying := r.InFlight()
+	if len(flying) == 0 || flying[0] > s.layer {
 		return false
 	}
-	id := r.flying[0]
+	id := flying[0]
 	*next = Step{Kind: trace.Deliver, Msg: id}
 	if !r.up.Has(r.messages[id-1].To) {
 		next.Kind = trace.Drop

@@ -249,11 +249,11 @@ func (w *worker) explore() (*Finding, error) {
 			}
 			pause = min(end, r.steps+patience)
 		}
-		*r.next = Step{}
-		if len(r.queue) > 0 && r.unqueue(r.next) {
-			r.between = append(r.between, Taken{Step: *r.next, Before: len(r.messages)})
+		r.next = Step{}
+		if len(r.queue) > 0 && r.unqueue(&r.next) {
+			r.between = append(r.between, Taken{Step: r.next, Before: len(r.messages)})
 		} else {
-			ok := w.sched.Next(r, r.next)
+			ok := w.sched.Next(r, &r.next)
 			r.between = r.between[:0]
 			if w.keep {
 				w.note(ok)
@@ -277,7 +277,7 @@ func (w *worker) explore() (*Finding, error) {
 func (w *worker) note(chose bool) {
 	a := trace.Action{Round: len(w.run.opened)}
 	if chose {
-		a.Step = *w.run.next
+		a.Step = w.run.next
 	}
 	w.notes = append(w.notes, a)
 }
@@ -291,8 +291,8 @@ func (w *worker) settle() (*Finding, error) {
 	w.settler.reset()
 	script, _ := w.sched.(*Player)
 	for range w.Settle {
-		*r.next = Step{}
-		if r.over != "" || !(script != nil && script.Next(r, r.next)) && !w.settler.Next(r, r.next) {
+		r.next = Step{}
+		if r.over != "" || !(script != nil && script.Next(r, &r.next)) && !w.settler.Next(r, &r.next) {
 			break
 		}
 		if f, err := w.step(); f != nil || err != nil {

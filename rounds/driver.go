@@ -192,10 +192,10 @@ func (d *Driver) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	for d.at < len(d.mail) { // what is left of the round
 		id := d.mail[d.at]
 		d.at++
-		if !run.IsInFlight(id) { // a scenario took it
+		m := run.Message(id)
+		if m.Fate != trace.InFlight { // a scenario took it
 			continue
 		}
-		m := run.Message(id)
 		apart := d.isolates(m)
 		if apart && d.apart == Held && d.keep(m) {
 			continue
