@@ -121,13 +121,11 @@ func (r *Run) broadcast(from Node, kind string, tag Tag, body ID) {
 		return
 	}
 	messages, flying := r.extend(r.nodes)
-	m := &messages[0]
-	m.Body, m.Copy, m.From, m.Fate, m.Type, m.Tag, m.At = body, 0, from, trace.InFlight, kind, tag, 0
 	id := ID(len(r.messages) - r.nodes)
 	for i := range messages {
 		id++
-		messages[i] = *m
-		messages[i].ID, messages[i].To = id, Node(i+1)
+		m := &messages[i] // field by field, see send
+		m.ID, m.Body, m.Copy, m.From, m.To, m.Fate, m.Type, m.Tag, m.At = id, body, 0, from, Node(i+1), trace.InFlight, kind, tag, 0
 		flying[i] = id
 	}
 }

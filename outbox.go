@@ -18,8 +18,8 @@ func (o *Outbox) Advance(to Time) { o.run.now = max(o.run.now, to) }
 
 // Stop tells that a Wait step ended before its time, because something happened.
 func (o *Outbox) Stop(at Time) {
-	if r := o.run; r.last.Kind == trace.Wait {
-		r.now = min(r.now, max(at, r.now-r.last.For))
+	if r := o.run; r.Last().Kind == trace.Wait {
+		r.now = min(r.now, max(at, r.now-r.Last().For))
 	}
 }
 

@@ -20,10 +20,10 @@ func newRecorder(h trace.Header) *recorder {
 
 // Look records the step just taken and what it caused.
 func (c *recorder) Look(r *Run) {
-	rec := trace.Record{Number: r.steps, Step: r.last, Settle: r.settling, Text: stepText(r), Sent: sentTexts(r),
+	rec := trace.Record{Number: r.steps, Step: *r.Last(), Settle: r.settling, Text: stepText(r), Sent: sentTexts(r),
 		Gone: slices.Clone(r.vanished)}
-	if r.last.Kind == trace.Replace {
-		rec.Body = r.forged[r.last.Request]
+	if r.Last().Kind == trace.Replace {
+		rec.Body = r.forged[r.Last().Request]
 	}
 	if !r.settling {
 		rec.Round = len(r.opened)
@@ -39,7 +39,7 @@ func (c *recorder) Look(r *Run) {
 
 // broken records a step in which the system panicked: what it caused is not known.
 func (c *recorder) broken(r *Run) {
-	rec := trace.Record{Number: r.steps, Step: r.last, Settle: r.settling, Text: stepText(r), Sent: sentTexts(r)}
+	rec := trace.Record{Number: r.steps, Step: *r.Last(), Settle: r.settling, Text: stepText(r), Sent: sentTexts(r)}
 	if !r.settling {
 		rec.Round = len(r.opened)
 	}
@@ -91,7 +91,7 @@ func messageText(r *Run, m *Message) string {
 }
 
 func stepText(r *Run) string {
-	switch s := &r.last; s.Kind {
+	switch s := r.Last(); s.Kind {
 	case trace.Deliver, trace.Drop, trace.Duplicate, trace.Replace:
 		return messageText(r, &r.messages[s.Msg-1])
 	case trace.Request:

@@ -11,13 +11,12 @@ import (
 // it. Slices and pointers it hands out are valid until the next step and must not be
 // written to.
 type Run struct {
-	info    Info
-	system  Deployment
-	can     Abilities
-	limits  Limits
-	plainly Kinds // the kinds of step that need only a message in flight while the run is calm: Deliver and Drop
-	out     Outbox
-	hand    Hand
+	info   Info
+	system Deployment
+	can    Abilities
+	limits Limits
+	out    Outbox
+	hand   Hand
 
 	progress
 	network
@@ -45,19 +44,19 @@ type Run struct {
 type progress struct {
 	steps      int
 	now        Time
-	last       Step // the step last taken
-	next       Step // the step being chosen
-	sent       int  // messages sent before the last step
+	pair       [2]Step // the step last taken and the one being chosen, which take turns
+	turn       uint8   // where the step last taken is
+	sent       int     // messages sent before the last step
 	settling   bool
 	settled    bool
-	finished   bool     // a director ended the run
 	guided     int      // steps that a director had taken
-	finding    *Finding // of a director
-	broken     error    // a mistake of a director
+	finding    *Finding // what was found
+	broken     error    // a mistake of a strategy or director, or a broken deployment
+	ended      bool     // by a director, or by a limit
 	over       string   // the limit that was reached
 	digest     uint64
 	up         Nodes
-	calm       bool // all nodes are up, and links are not FIFO
+	calm       bool // all nodes are up, and messages are delivered and dropped in any order
 	alarms     Nodes
 	heldAlarms Nodes  // those that a director keeps from the strategy
 	given      string // text of the request last given
@@ -85,7 +84,7 @@ func newRun(info Info, limits Limits) *Run {
 	if limits.Time == 0 {
 		limits.Time = math.MaxInt64
 	}
-	r := &Run{info: info, limits: limits, plainly: info.Supports & trace.KindsOf(trace.Deliver, trace.Drop), network: newNetwork(&info), all: trace.AllNodes(info.Nodes),
+	r := &Run{info: info, limits: limits, network: newNetwork(&info), all: trace.AllNodes(info.Nodes),
 		alarmAt: make([]Time, info.Nodes+1), losses: newLosses(info.Nodes), states: make([]string, info.Nodes+1)}
 	r.out.run, r.hand.run = r, r
 	return r
@@ -107,8 +106,14 @@ func (r *Run) reset() {
 	clear(r.alarmAt)
 }
 
+// end ends the run at a limit.
+func (r *Run) end(why string) { r.over, r.ended = why, true }
+
 // setUp sets the nodes that are up.
-func (r *Run) setUp(up Nodes) { r.up, r.calm = up, up == r.all && r.links == nil }
+func (r *Run) setUp(up Nodes) {
+	const plain = 1<<trace.Deliver | 1<<trace.Drop
+	r.up, r.calm = up, up == r.all && r.links == nil && r.info.Supports&plain == plain
+}
 
 // Info is what the system said of itself.
 func (r *Run) Info() *Info { return &r.info }
@@ -126,7 +131,11 @@ func (r *Run) Guided() int { return r.guided }
 func (r *Run) Now() Time { return r.now }
 
 // Last is the step last taken; its Kind is trace.Start before the first.
-func (r *Run) Last() *Step { return &r.last }
+func (r *Run) Last() *Step { return &r.pair[r.turn&1] }
+
+// next is where the next step is chosen. It is not copied when it is taken: it has just been
+// written field by field, and a processor waits when it is to read it as a whole.
+func (r *Run) next() *Step { return &r.pair[r.turn&1^1] }
 
 // Events are what happened in the last step.
 func (r *Run) Events() []Event { return r.events }

@@ -138,5 +138,5 @@ func (h *Hand) Fail(f Finding) {
 	}
 }
 
-// Finish ends the run: what the scenario was for has happened.
-func (h *Hand) Finish() { h.run.finished = true }
+// Finish ends the run: what the scenario was for has happened. The settling stage goes on.
+func (h *Hand) Finish() { h.run.ended = h.run.ended || !h.run.settling }

@@ -7,6 +7,7 @@ import "github.com/lockstep-go/lockstep/trace"
 // waiting request is given to a node, every alarm fires, and time passes where the system
 // moves by itself. It draws nothing.
 type settler struct {
+	script *Player // its steps come first; nil: there is none
 	stage  int
 	layer  ID    // deliver what was sent up to here
 	alarms Nodes // still to fire in this cycle
@@ -28,6 +29,9 @@ func (s *settler) reset() { *s = settler{} }
 
 // Next chooses the next fair step, or reports false when nothing is left to do.
 func (s *settler) Next(r *Run, next *Step) bool {
+	if s.script != nil && s.script.Next(r, next) {
+		return true
+	}
 	for {
 		switch s.stage {
 		case settleHeal:

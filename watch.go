@@ -67,7 +67,7 @@ func (w *worker) enters() {
 		return
 	}
 	r := w.run
-	m := &moment{trace: w.rec.trace, record: trace.Record{Number: r.steps, Step: r.last, Settle: r.settling, Text: stepText(r)}}
+	m := &moment{trace: w.rec.trace, record: trace.Record{Number: r.steps, Step: *r.Last(), Settle: r.settling, Text: stepText(r)}}
 	m.trace.Rounds = slices.Clone(r.Rounds())
 	m.trace.Header.Run = w.start.SeedOf
 	if !r.settling {
