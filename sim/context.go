@@ -37,13 +37,13 @@ func (c *Context[M]) Rand() *rand.Rand { return c.rand }
 // Send sends a message to a node, which may be the sender itself.
 func (c *Context[M]) Send(to lockstep.Node, m M) {
 	d := c.deployment
-	d.bodies = append(d.bodies, m)
 	if d.out == nil { // no engine: see Bare
+		d.bodies = append(d.bodies, m)
 		d.senders = append(d.senders, link{c.self, to})
 		return
 	}
-	kind, tag := d.envelope()
-	d.describe(d.out.Send(c.self, to, kind, tag))
+	kind, tag := d.envelope(m)
+	d.add(d.out.Send(c.self, to, kind, tag), m)
 }
 
 // Broadcast sends a message to every node, the sender included.
@@ -55,9 +55,8 @@ func (c *Context[M]) Broadcast(m M) {
 		}
 		return
 	}
-	d.bodies = append(d.bodies, m)
-	kind, tag := d.envelope()
-	d.describe(d.out.Broadcast(c.self, kind, tag))
+	kind, tag := d.envelope(m)
+	d.add(d.out.Broadcast(c.self, kind, tag), m)
 }
 
 // SetAlarm arms the node's alarm to fire after the given virtual time; an alarm that
