@@ -97,23 +97,53 @@ func (n *network) onItsWay(id ID) bool {
 
 func (n *network) link(m *Message) *link { return &n.links[int(m.From)*(n.nodes+1)+int(m.To)] }
 
-// send puts a message on its way. It takes the fields one by one: a Message is too large
-// for registers, and building one only to copy it costs as much as the rest.
-func (r *Run) send(from, to Node, kind string, tag Tag, at Time, body ID) ID {
-	if to < 1 || int(to) > r.nodes || int(from) > r.nodes {
+// announce checks the ends of a message and folds its sending into the run's digest.
+func (r *Run) announce(from, to Node, kind string, tag Tag) {
+	if (to < 1 || int(to) > r.nodes) && to != toAll || int(from) > r.nodes {
 		panic(fmt.Sprintf("lockstep: the system sent a message from node %d to node %d of %d", from, to, r.nodes))
 	}
-	r.mixSent(from, to, kind, tag)
-	return r.post(from, to, kind, tag, at, body)
+	r.mix(uint64(from)<<40 ^ uint64(to)<<32 ^ uint64(uint32(tag.Phase)<<8^uint32(tag.Round)) ^ hash(kind))
 }
 
-// broadcast sends the same to every node. Where nothing can keep the messages back, which is
-// the rule, they are entered into the books together.
-func (r *Run) broadcast(from Node, kind string, tag Tag, body ID) {
-	if int(from) > r.nodes {
-		panic(fmt.Sprintf("lockstep: the system sent a message from node %d of %d", from, r.nodes))
+// toAll stands for the receivers of a broadcast.
+const toAll Node = 255
+
+// post enters a message into the books. It takes the fields one by one and writes them so: a
+// Message is too large for registers, and a processor waits when it is to copy one that has
+// just been built.
+func (r *Run) post(from, to Node, kind string, tag Tag, at Time, body ID) ID {
+	if len(r.messages) == cap(r.messages) {
+		r.messages = slices.Grow(r.messages, 1)
 	}
-	r.mixSent(from, toAll, kind, tag)
+	r.messages = r.messages[:len(r.messages)+1]
+	id := ID(len(r.messages))
+	m := &r.messages[id-1]
+	m.ID, m.Body, m.Copy, m.From, m.To, m.Fate, m.Type, m.Tag, m.At = id, body, 0, from, to, trace.InFlight, kind, tag, at
+	if r.cut[from] == 0 && r.links == nil || r.goes(m) {
+		r.push(id)
+	}
+	return id
+}
+
+// goes enters the fate of a message that may be kept back: by a cut, or on a FIFO link. It
+// reports whether the message is in flight.
+func (r *Run) goes(m *Message) bool {
+	if r.cut[m.From].Has(m.To) && m.From != m.To {
+		m.Fate = trace.Lost
+		r.lose(m.From, m.To)
+	} else if r.links != nil {
+		l := r.link(m)
+		l.queue = append(l.queue, m.ID)
+		if l.held > 0 {
+			m.Fate = trace.Behind
+		}
+	}
+	return m.Fate == trace.InFlight
+}
+
+// postAll enters a message to every node. Where nothing can keep them back, which is the rule,
+// they are entered together.
+func (r *Run) postAll(from Node, kind string, tag Tag, body ID) {
 	if r.cut[from] != 0 || r.links != nil {
 		for to := range r.nodes {
 			r.post(from, Node(to+1), kind, tag, 0, body)
@@ -124,7 +154,7 @@ func (r *Run) broadcast(from Node, kind string, tag Tag, body ID) {
 	id := ID(len(r.messages) - r.nodes)
 	for i := range messages {
 		id++
-		m := &messages[i] // field by field, see send
+		m := &messages[i]
 		m.ID, m.Body, m.Copy, m.From, m.To, m.Fate, m.Type, m.Tag, m.At = id, body, 0, from, Node(i+1), trace.InFlight, kind, tag, 0
 		flying[i] = id
 	}
@@ -141,35 +171,6 @@ func (n *network) extend(k int) ([]Message, []ID) {
 	}
 	n.messages, n.flying = n.messages[:sent+k], n.flying[:flying+k]
 	return n.messages[sent:], n.flying[flying:][:k]
-}
-
-// toAll stands for the receivers of a broadcast in the digest.
-const toAll Node = 255
-
-// mixSent folds the sending of a message into the run's digest.
-func (r *Run) mixSent(from, to Node, kind string, tag Tag) {
-	r.mix(uint64(from)<<40 ^ uint64(to)<<32 ^ uint64(uint32(tag.Phase)<<8^uint32(tag.Round)) ^ hash(kind))
-}
-
-// post enters a message into the books.
-func (r *Run) post(from, to Node, kind string, tag Tag, at Time, body ID) ID {
-	id := ID(len(r.messages) + 1)
-	r.messages = append(r.messages, Message{ID: id, Body: body, From: from, To: to, Type: kind, Tag: tag, At: at})
-	if r.cut[from].Has(to) && from != to {
-		r.messages[id-1].Fate = trace.Lost
-		r.lose(from, to)
-		return id
-	}
-	if r.links != nil {
-		l := r.link(&r.messages[id-1])
-		l.queue = append(l.queue, id)
-		if l.held > 0 {
-			r.messages[id-1].Fate = trace.Behind
-			return id
-		}
-	}
-	r.push(id)
-	return id
 }
 
 // hold takes a message from the strategy.

@@ -2,6 +2,7 @@ package lockstep
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -37,23 +38,25 @@ func (o *Outbox) Cut(n Node) Nodes { return o.run.cut[n] }
 // system keeps it. The tag is zero where messages carry none. A message on a cut link is
 // lost at once.
 func (o *Outbox) Send(from, to Node, kind string, tag Tag) (body ID) {
-	o.run.bodies++
-	o.run.send(from, to, kind, tag, 0, o.run.bodies)
-	return o.run.bodies
+	return o.SendAt(from, to, kind, tag, 0)
 }
 
 // Broadcast is Send to every node, the sender included. The messages share one body.
 func (o *Outbox) Broadcast(from Node, kind string, tag Tag) (body ID) {
-	o.run.bodies++
-	o.run.broadcast(from, kind, tag, o.run.bodies)
-	return o.run.bodies
+	r := o.run
+	r.bodies++
+	r.announce(from, toAll, kind, tag)
+	r.postAll(from, kind, tag, r.bodies)
+	return r.bodies
 }
 
 // SendAt is Send for a message that is due at a time.
 func (o *Outbox) SendAt(from, to Node, kind string, tag Tag, at Time) (body ID) {
-	o.run.bodies++
-	o.run.send(from, to, kind, tag, at, o.run.bodies)
-	return o.run.bodies
+	r := o.run
+	r.bodies++
+	r.announce(from, to, kind, tag)
+	r.post(from, to, kind, tag, at, r.bodies)
+	return r.bodies
 }
 
 // Forged is the body that a Replace step brings, in the words of the step's maker, and the
@@ -81,7 +84,9 @@ func (o *Outbox) Lose(id ID) {
 // Event reports something observable that happened at a node.
 func (o *Outbox) Event(e Event) {
 	r := o.run
-	r.events = append(r.events, e)
+	r.events = slices.Grow(r.events, 1)[:len(r.events)+1]
+	to := &r.events[len(r.events)-1] // field by field, see post
+	to.Type, to.Node, to.Text, to.Value = e.Type, e.Node, e.Text, e.Value
 	r.happened.add(e.Type, 1)
 	r.mix(uint64(e.Node))
 	r.mixText(e.Type)

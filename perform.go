@@ -148,7 +148,8 @@ func (r *Run) overdo() {
 func (r *Run) duplicate(id ID) {
 	r.faults.Duplicated++
 	m := &r.messages[id-1]
-	copied := r.send(m.From, m.To, m.Type, m.Tag, m.At, m.Body)
+	r.announce(m.From, m.To, m.Type, m.Tag)
+	copied := r.post(m.From, m.To, m.Type, m.Tag, m.At, m.Body)
 	r.messages[copied-1].Copy = id
 }
 
