@@ -186,17 +186,16 @@ func (d *Deployment[M]) other(s *lockstep.Step, out *lockstep.Outbox) error {
 		}
 		kind, tag := d.envelope(m)
 		out.Retype(s.Msg, kind, tag)
-		d.add(body, m)
+		d.bodies = append(d.bodies, m)
+		d.describe(body)
 	}
 	return nil
 }
 
-// add keeps the body of a message under its number, which is the next, and puts it into words
-// where they are wanted.
-func (d *Deployment[M]) add(body lockstep.ID, m M) {
-	d.bodies = append(d.bodies, m)
+// describe puts a message into words where they are wanted.
+func (d *Deployment[M]) describe(body lockstep.ID) {
 	if d.out.Texts() {
-		d.out.Text(body, d.text(m))
+		d.out.Text(body, d.text(d.bodies[body-1]))
 	}
 }
 

@@ -43,7 +43,9 @@ func (c *Context[M]) Send(to lockstep.Node, m M) {
 		return
 	}
 	kind, tag := d.envelope(m)
-	d.add(d.out.Send(c.self, to, kind, tag), m)
+	body := d.out.Send(c.self, to, kind, tag)
+	d.bodies = append(d.bodies, m)
+	d.describe(body)
 }
 
 // Broadcast sends a message to every node, the sender included.
@@ -56,7 +58,9 @@ func (c *Context[M]) Broadcast(m M) {
 		return
 	}
 	kind, tag := d.envelope(m)
-	d.add(d.out.Broadcast(c.self, kind, tag), m)
+	body := d.out.Broadcast(c.self, kind, tag)
+	d.bodies = append(d.bodies, m)
+	d.describe(body)
 }
 
 // SetAlarm arms the node's alarm to fire after the given virtual time; an alarm that
