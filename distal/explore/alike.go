@@ -32,20 +32,17 @@ func (t *table) alike(whole bool) string {
 // depend on the numbers of local states, which may differ from run to run.
 func (t *table) canon(state []uint32) int64 {
 	var room, least [mostAlike]uint32
-	for _, id := range state {
-		if t.local(id).named == nil {
-			t.rename(id)
-		}
+	var named [mostAlike][]uint32
+	for p, id := range state {
+		named[p] = t.named(id)
 	}
-	t.mu.RLock()
-	defer t.mu.RUnlock()
 	fixed := int64(0)
 	copy(least[:], state)
 	for i, names := range t.namings {
 		same := true
-		for p, id := range state {
+		for p := range state {
 			q := names[p] - 1
-			room[q] = t.locals[id].named[i]
+			room[q] = named[p][i]
 			same = same && room[q] == state[q]
 		}
 		if same = same && equal(room[:t.n], state); same {
@@ -67,13 +64,13 @@ func equal(a, b []uint32) bool {
 	return true
 }
 
-// less compares states by their content. The table must be locked.
+// less compares states by their content.
 func (t *table) less(a, b []uint32) bool {
 	for i := range a {
 		if a[i] == b[i] {
 			continue
 		}
-		x, y := &t.locals[a[i]], &t.locals[b[i]]
+		x, y := t.local(a[i]), t.local(b[i])
 		if x.hash != y.hash {
 			return x.hash < y.hash
 		}
@@ -82,9 +79,12 @@ func (t *table) less(a, b []uint32) bool {
 	return false
 }
 
-// rename finds a local state under all names.
-func (t *table) rename(id uint32) {
+// named finds a local state under all names.
+func (t *table) named(id uint32) []uint32 {
 	l := t.local(id)
+	if known := l.named.Load(); known != nil {
+		return *known
+	}
 	named := make([]uint32, len(t.namings))
 	for i, names := range t.namings {
 		s := &machine.State{Vars: make([]machine.Value, len(l.state.Vars))}
@@ -93,7 +93,6 @@ func (t *table) rename(id uint32) {
 		}
 		named[i] = t.intern(names[l.self-1], s)
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.locals[id].named = named
+	l.named.Store(&named)
+	return named
 }

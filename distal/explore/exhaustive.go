@@ -12,6 +12,7 @@ package explore
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/lockstep-go/lockstep/distal/internal/levels"
 	"github.com/lockstep-go/lockstep/distal/machine"
@@ -155,20 +156,31 @@ func (t *table) vacuity(r *Result) {
 		if a.Rule == nil {
 			continue
 		}
-		rules = rules || t.acted[a]
-		if !t.acted[a] {
+		_, acted := t.acted.Load(a)
+		rules = rules || acted
+		if !acted {
 			r.Never = append(r.Never, Idle{t.model.Label(a), a.Pos})
 		}
 	}
 	if t.model.Source == nil {
-		rules = len(t.acted) > 0
+		rules = some(&t.acted)
 	}
 	for phase := range int64(r.PhasesComplete) {
-		if p := int64(r.FirstPhase) + phase; !t.busy[p] {
+		p := int64(r.FirstPhase) + phase
+		if _, busy := t.busy.Load(p); !busy {
 			r.Silent = append(r.Silent, p)
 		}
 	}
-	if r.Verdict == Pass && (!rules || len(t.busy) == 0) {
+	if r.Verdict == Pass && (!rules || !some(&t.busy)) {
 		r.Verdict = Vacuous
 	}
+}
+
+// some says whether a set has an element.
+func some(set *sync.Map) (yes bool) {
+	set.Range(func(any, any) bool {
+		yes = true
+		return false
+	})
+	return yes
 }
