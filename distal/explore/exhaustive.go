@@ -30,7 +30,7 @@ type Options struct {
 	Disk     int64               // limit of temporary disk space in bytes; 0: none is used, and the search ends at the memory limit
 	Dir      string              // folder of the temporary file; empty: the system's
 	Workers  int                 // how many processors to use; 0 means 1. Results do not depend on it
-	Whole    bool                // look at every state, also where the nodes are proved to be alike
+	Whole    bool                // look at every state, also where nodes or values are proved to be alike
 	Progress func(Progress) bool // called now and then; false stops the search. nil: never called
 	_        struct{}
 }
@@ -70,9 +70,15 @@ type Result struct {
 	Disk           int64      `json:"disk_bytes"`              // most in use at once
 	Never          []Idle     `json:"never_fired,omitempty"`   // rules that never fired
 	Silent         []int64    `json:"silent_phases,omitempty"` // phases in which nothing was sent
-	Kept           int64      `json:"states_kept"`             // of the states, so many were looked at: each stands for all that differ by the names of nodes
-	Asymmetry      string     `json:"asymmetry,omitempty"`     // why the nodes are not known to be alike, so that all states were looked at
-	Levels         []int64    `json:"-"`                       // distinct states after each round; the first entry counts the initial states
+	Kept           int64      `json:"states_kept"`             // of the states, so many were looked at: each stands for all that are like it
+	Asymmetry      Asymmetry  `json:"asymmetry"`
+	Levels         []int64    `json:"-"` // distinct states after each round; the first entry counts the initial states
+}
+
+// Asymmetry says what states that are alike could not be made use of.
+type Asymmetry struct {
+	Nodes  string `json:"nodes,omitempty"`  // why the nodes are not known to be alike; "": they are
+	Values string `json:"values,omitempty"` // why no values are known to be alike; "": some are
 }
 
 // Idle is a rule that never fired.
@@ -114,10 +120,10 @@ func Exhaustive(m *sequential.Model, opt Options) (Result, error) {
 		opt.Memory = DefaultMemory
 	}
 	t := newTable(m)
-	asymmetry := t.alike(opt.Whole)
+	nodes, values := t.alike(opt.Whole)
 	lo := levels.Options{Rounds: opt.Phases * m.Rounds(), Period: m.Rounds(), Memory: opt.Memory, Disk: opt.Disk, Dir: opt.Dir,
 		Workers: max(1, opt.Workers)}
-	if asymmetry == "" {
+	if nodes == "" || values == "" {
 		lo.Canon = t.canon
 	}
 	if opt.Progress != nil {
@@ -132,7 +138,7 @@ func Exhaustive(m *sequential.Model, opt Options) (Result, error) {
 		return Result{}, err
 	}
 	r := Result{FirstPhase: int(m.Program.Core.First), Verdict: Pass, Transitions: found.Transitions, Memory: found.Memory, Disk: found.Disk, Levels: found.Levels,
-		Kept: found.Kept, Asymmetry: asymmetry}
+		Kept: found.Kept, Asymmetry: Asymmetry{nodes, values}}
 	for _, size := range found.Levels {
 		r.States += size
 	}

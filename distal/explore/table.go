@@ -10,6 +10,7 @@ import (
 	"github.com/lockstep-go/lockstep/distal/internal/levels"
 	"github.com/lockstep-go/lockstep/distal/machine"
 	"github.com/lockstep-go/lockstep/distal/sequential"
+	"github.com/lockstep-go/lockstep/distal/symmetry"
 )
 
 // table stands between the searches and the model: it gives every local state and every message a small number, and
@@ -22,9 +23,9 @@ type table struct {
 	messages ids     // 0 means no message
 	locals   grow.Array[local]
 	payloads grow.Array[machine.Message]
-	acted    sync.Map // *core.Action: what was ever called
-	busy     sync.Map // int64: phases in which something was sent
-	namings  [][]int  // all ways to rename the nodes; nil: they are not known to be alike
+	acted    sync.Map           // *core.Action: what was ever called
+	busy     sync.Map           // int64: phases in which something was sent
+	symmetry *symmetry.Symmetry // nil: not looked for
 
 	mu       sync.Mutex            // for what is below, and for adding to lists
 	states   int                   // how many local states there are
@@ -200,7 +201,11 @@ func (t *table) Bytes() int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	things += t.states
-	return t.verdicts.bytes() + int64(len(t.judged))*8 + int64(things)*400 + int64(t.states*len(t.namings))*4
+	named := 0
+	if t.symmetry != nil {
+		named = len(t.symmetry.Namings)
+	}
+	return t.verdicts.bytes() + int64(len(t.judged))*8 + int64(things)*400 + int64(t.states*named)*4
 }
 
 // local is what has a number.
