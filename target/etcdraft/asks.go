@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
 )
 
@@ -61,10 +60,6 @@ func (d *Deployment) askFor(i int, n *node) {
 	d.out.Event(lockstep.Event{Type: EventMembers, Node: n.id, Value: &Asked{Change: c}})
 	_ = n.raft.ProposeChange(c) // refused or lost, as in ask
 }
-
-// eventTypes are the types of the events of a cluster.
-var eventTypes = []string{BecameFollower, BecameCandidate, BecameLeader, BecamePreCandidate, EventAppend, EventCommit,
-	EventApply, EventInstall, EventCrash, EventRestart, EventMembers, spec.EventCall, spec.EventReturn}
 
 // messageTypes are the types of the messages of a cluster.
 func messageTypes() []string {

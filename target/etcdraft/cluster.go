@@ -7,6 +7,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/option"
+	"github.com/lockstep-go/lockstep/kit/kv"
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -58,7 +59,7 @@ type Cluster struct {
 	// Keys is the number of keys they work on; 0 means 2.
 	Keys int `help:"number of keys; 0: 2"`
 	// Mix says which operations clients draw.
-	Mix Mix `help:"mixed (put, get, cas, every value new) or binary (read, write 0, write 1 alike)"`
+	Mix kv.Mix `help:"mixed (put, get, cas, every value new), binary (read, write 0, write 1 alike) or weights like put:2,get:3,append:1,txn:1"`
 	// Changes is the number of membership changes that an operator asks for.
 	Changes int `help:"membership changes that an operator asks for"`
 	// Asks are single changes of voters that the operator asks for besides, in words and
@@ -116,31 +117,6 @@ func (m *ReadMode) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Mix says which operations clients draw.
-type Mix uint8
-
-// The mixes.
-const (
-	// Mixed is put and get with 4 chances in 10 each, and cas with 2; every value is
-	// written once only.
-	Mixed Mix = iota
-	// Binary is read, write 0 and write 1 with equal chances, as in Example 3.3 of "Why Is
-	// Random Testing Effective for Partition Tolerance Bugs?".
-	Binary
-)
-
-var mixes = []string{"mixed", "binary"}
-
-// String is the mix's word.
-func (m Mix) String() string { return option.Word(mixes, int(m)) }
-
-// UnmarshalText reads a mix's word.
-func (m *Mix) UnmarshalText(text []byte) error {
-	i, err := option.WordIndex("mix", mixes, text)
-	*m = Mix(i)
-	return err
-}
-
 // With is the cluster on another version of the library.
 func (c Cluster) With(l raftlib.Library) Cluster {
 	c.library = l
@@ -182,7 +158,7 @@ func (c Cluster) check() error {
 		{"nodes", c.Nodes, 1, 9}, {"voters", c.Voters, 1, c.Nodes}, {"election", c.Election, 2, 1000},
 		{"heartbeat", c.Heartbeat, 1, c.Election - 1}, {"max-inflight", c.MaxInflight, 1, 1 << 20},
 		{"max-size-per-msg", c.MaxSizePerMsg, 0, math.MaxInt32}, {"compact", c.Compact, 0, 1 << 20},
-		{"clients", c.Clients, 0, maxClients}, {"requests", c.Requests, 1, maxRequests}, {"keys", c.Keys, 1, maxKeys},
+		{"clients", c.Clients, 0, kv.MaxClients}, {"requests", c.Requests, 1, kv.MaxRequests}, {"keys", c.Keys, 1, kv.MaxKeys},
 		{"changes", c.Changes, 0, 1000}, {"transfers", c.Transfers, 0, 1000}, {"delay", c.Delay, 0, 1000},
 	} {
 		if f.v < f.lo || f.v > f.hi {
@@ -194,9 +170,6 @@ func (c Cluster) check() error {
 	}
 	if int(c.Reads) >= len(readModes) {
 		return fmt.Errorf("etcdraft: reads is %d, allowed are %s", c.Reads, strings.Join(readModes, ", "))
-	}
-	if int(c.Mix) >= len(mixes) {
-		return fmt.Errorf("etcdraft: mix is %d, allowed are %s", c.Mix, strings.Join(mixes, ", "))
 	}
 	if c.Reads == Lease && !c.CheckQuorum {
 		return fmt.Errorf("etcdraft: reads=lease needs check-quorum=true, the library insists on it")

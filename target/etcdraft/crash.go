@@ -86,7 +86,9 @@ func (d *Deployment) tear(n *node, rd *raftlib.Ready) string {
 	k := n.chance.IntN(len(rd.Entries) + 1)
 	all := n.chance.IntN(2) == 0 // not only the entries
 	if d.cluster.Atomic {
-		k = len(rd.Entries) * btoi(all)
+		if k = 0; all {
+			k = len(rd.Entries)
+		}
 	}
 	n.raft.WriteEntries(k)
 	hard := "hard state unchanged"

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/kit/kv"
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -16,7 +17,7 @@ type Deployment struct {
 	cluster Cluster
 	network raftlib.Network
 	nodes   []node
-	clients []client
+	clients *kv.Clients
 	out     *lockstep.Outbox
 
 	pcg     rand.PCG
@@ -31,7 +32,6 @@ type Deployment struct {
 	arena              raftlib.Arena
 	events             events
 	data               []byte // of the proposals of a run
-	texts              map[Op]string
 
 	round [raftlib.Types]int32 // by type of message: the round of its tag
 	armed armed
@@ -39,7 +39,7 @@ type Deployment struct {
 
 func newDeployment(c Cluster) *Deployment {
 	d := &Deployment{cluster: c, network: c.library.NewNetwork(c.config()), nodes: make([]node, c.Nodes),
-		clients: make([]client, c.Clients), texts: map[Op]string{}}
+		clients: kv.NewClients(kv.Load{Clients: c.Clients, Requests: c.Requests, Keys: c.Keys, Mix: c.Mix}, c.Nodes)}
 	d.rand = rand.New(&d.pcg)
 	d.round = c.roundsOf()
 	d.asks, _ = c.asks() // checked before
@@ -92,9 +92,7 @@ func (d *Deployment) Reset(_ context.Context, seed uint64, out *lockstep.Outbox)
 			return err
 		}
 	}
-	for i := range d.clients {
-		d.drawOps(&d.clients[i], i+1)
-	}
+	d.clients.Begin(d.rand, out)
 	d.offerChange()
 	d.offerTransfer()
 	d.offerAsks()
@@ -105,6 +103,7 @@ func (d *Deployment) Reset(_ context.Context, seed uint64, out *lockstep.Outbox)
 func (d *Deployment) begin(out *lockstep.Outbox) {
 	if d.out != out { // it is the same in every step but the first
 		d.out = out
+		d.clients.At(out)
 	}
 	d.arena.Reset()
 	d.events.reset()
@@ -267,24 +266,15 @@ func (d *Deployment) stateText(id lockstep.Node) string {
 // fingerprint hashes the state of a node.
 func (d *Deployment) fingerprint(id lockstep.Node) uint64 {
 	n := d.node(id)
-	h := mixer(n.machine.fingerprint())
-	h.mix(uint64(n.role)<<8 | uint64(n.lead))
-	h.mix(n.hard.Term)
-	h.mix(n.hard.Vote)
-	h.mix(n.hard.Commit)
-	h.mix(n.machine.applied)
-	h.mix(n.disk.First())
+	h := kv.Hash(n.machine.fingerprint())
+	h.Mix(uint64(n.role)<<8 | uint64(n.lead))
+	h.Mix(n.hard.Term)
+	h.Mix(n.hard.Vote)
+	h.Mix(n.hard.Commit)
+	h.Mix(n.machine.applied)
+	h.Mix(n.disk.First())
 	for _, t := range n.disk.Terms() {
-		h.mix(t)
+		h.Mix(t)
 	}
 	return uint64(h)
-}
-
-// inner is the deployment of a run, for specs that look into it.
-func inner(run *lockstep.Run) *Deployment {
-	d, ok := run.Deployment().(*Deployment)
-	if !ok {
-		panic(fmt.Sprintf("etcdraft: this spec is for a deployment of etcdraft, not for a %T", run.Deployment()))
-	}
-	return d
 }

@@ -180,7 +180,7 @@ func emptySnapshot(w raftlib.Network) func(lockstep.Node, func() raftlib.Snapsho
 		return w.NewNode(id, func() raftlib.Snapshot {
 			s := source()
 			s.Data = append([]byte(nil), s.Data...)
-			clear(s.Data[16:])
+			clear(s.Data[8:])
 			return s
 		})
 	}

@@ -1,8 +1,12 @@
 package etcdraft
 
 import (
+	"fmt"
+
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/kit/kv"
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // Read says what a read may see.
@@ -40,7 +44,9 @@ func (d *Deployment) retire(m *machine) {
 	for gone := range (m.removed() &^ d.retired).All() {
 		know := 0
 		for v := range m.conf.Voters.All() {
-			know += btoi(d.node(v).machine.removed().Has(gone))
+			if d.node(v).machine.removed().Has(gone) {
+				know++
+			}
 		}
 		if know > m.conf.Voters.Len()/2 {
 			d.retired, d.armed.stale = d.retired.With(gone), true
@@ -77,4 +83,26 @@ func (d *Deployment) drawChange(m *machine) (raftlib.ConfChange, bool) {
 		c.Joint, c.V1 = raftlib.Transition(d.rand.IntN(3)), false
 	}
 	return c, c.Add|c.Learn|c.Remove != 0 && m.allows(c)
+}
+
+// admin is the first number of an operator's requests.
+const admin = kv.Numbers
+
+// offerChange and offerTransfer offer what the operator does next.
+func (d *Deployment) offerChange() {
+	if d.changes < d.cluster.Changes {
+		d.changes++
+		d.offerAdmin(admin+d.changes, fmt.Sprintf("change members (%d)", d.changes))
+	}
+}
+
+func (d *Deployment) offerTransfer() {
+	if d.transfers < d.cluster.Transfers {
+		d.transfers++
+		d.offerAdmin(2*admin+d.transfers, fmt.Sprintf("transfer leadership (%d)", d.transfers))
+	}
+}
+
+func (d *Deployment) offerAdmin(id int, text string) {
+	d.out.Offer(lockstep.Pending{ID: int32(id), To: trace.AllNodes(d.cluster.Nodes), Text: text})
 }

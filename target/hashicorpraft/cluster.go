@@ -15,6 +15,8 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
 	"github.com/lockstep-go/lockstep/internal/option"
+	"github.com/lockstep-go/lockstep/kit/kv"
+	"github.com/lockstep-go/lockstep/kit/raftspec"
 )
 
 // Cluster is a deployment of hashicorp/raft: a [lockstep.System]. Its zero value is three
@@ -47,7 +49,9 @@ type Cluster struct {
 	// Requests is the number of operations of each client; 0 means 4.
 	Requests int `help:"operations of each client; 0: 4"`
 	// Keys is the number of keys they work on; 0 means 2.
-	Keys int `help:"number of keys, 1 to 9; 0: 2"`
+	Keys int `help:"number of keys, 1 to 8; 0: 2"`
+	// Mix says which operations clients draw.
+	Mix kv.Mix `help:"mixed (put, get, cas, every value new), binary (read, write 0, write 1 alike) or weights like put:2,get:3,append:1,txn:1"`
 	// Reads says how reads are served.
 	Reads ReadMode `help:"verify (VerifyLeader, after one Barrier in the term), barrier; unsafe on purpose: local"`
 	// Changes, Transfers and Snapshots are what an operator asks for: voters demoted and
@@ -94,18 +98,26 @@ func (c Cluster) full() Cluster {
 	return c
 }
 
+// load is what the clients do.
+func (c Cluster) load() kv.Load {
+	return kv.Load{Clients: c.Clients, Requests: c.Requests, Keys: c.Keys, Mix: c.Mix}
+}
+
 // check reports what is wrong with the options.
 func (c Cluster) check() error {
 	for _, f := range []struct {
 		name     string
 		is       int
 		min, max int
-	}{{"nodes", c.Nodes, 1, 9}, {"in-flight", c.InFlight, 1, 1000}, {"clients", c.Clients, 0, 99}, {"requests", c.Requests, 1, 999},
-		{"keys", c.Keys, 1, 9}, {"compact", c.Compact, 0, 1 << 30}, {"changes", c.Changes, 0, 999}, {"transfers", c.Transfers, 0, 999},
+	}{{"nodes", c.Nodes, 1, 9}, {"in-flight", c.InFlight, 1, 1000},
+		{"compact", c.Compact, 0, 1 << 30}, {"changes", c.Changes, 0, 999}, {"transfers", c.Transfers, 0, 999},
 		{"snapshots", c.Snapshots, 0, 999}} {
 		if f.is < f.min || f.is > f.max {
 			return fmt.Errorf("hashicorpraft: %s is %d, allowed are %d..%d", f.name, f.is, f.min, f.max)
 		}
+	}
+	if err := c.load().Check(); err != nil {
+		return fmt.Errorf("hashicorpraft: %w", err)
 	}
 	if int(c.Reads) >= len(readModes) {
 		return fmt.Errorf("hashicorpraft: read mode %d, allowed are 0..%d", c.Reads, len(readModes)-1)
@@ -139,7 +151,7 @@ func (c Cluster) bubble(given Cluster) bubble.Cluster {
 		Begin: func(w *bubble.World) { w.Value = newClients(c, w) },
 		Start: func(n *bubble.Node) error { return start(n, c, template) },
 		Text:  func(body any) string { return body.(*packet).String() },
-		Types: messageTypes, Roles: []string{BecameLeader, BecameFollower, BecameCandidate},
+		Types: messageTypes, Roles: []string{raftspec.BecameLeader, raftspec.BecameFollower, raftspec.BecameCandidate},
 		Disk: bubble.DiskModel{Slow: c.Slow, Longest: c.Disk},
 		// The library draws time-outs from the global source of math/rand.
 		Serial: true, Seed: func(seed uint64) { rand.Seed(int64(seed)) }, //nolint:staticcheck // it is what the library draws from
