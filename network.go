@@ -11,6 +11,7 @@ type network struct {
 	status   []status  // likewise
 	flying   []ID      // in flight and free for the strategy, ascending; a window of flyBase
 	flyBase  []ID
+	aside    int     // messages that are held, or behind those
 	cut      []Nodes // by sender: the receivers that its messages do not reach
 
 	nodes int
@@ -45,6 +46,7 @@ func newNetwork(info *Info) network {
 
 func (n *network) reset() {
 	n.messages, n.status, n.flying = n.messages[:0], n.status[:0], n.flyBase[:0]
+	n.aside = 0
 	clear(n.cut)
 	for i := range n.links {
 		l := &n.links[i]
@@ -163,6 +165,7 @@ func (r *Run) post(from, to Node, kind string, tag Tag, at Time, body ID) ID {
 		l.queue = append(l.queue, id)
 		if l.held > 0 {
 			r.status = append(r.status, behind)
+			r.aside++
 			return id
 		}
 	}
@@ -175,6 +178,7 @@ func (r *Run) post(from, to Node, kind string, tag Tag, at Time, body ID) ID {
 func (n *network) hold(id ID) {
 	n.unfly(id)
 	n.status[id-1] = held
+	n.aside++
 	if n.links != nil {
 		n.link(&n.messages[id-1]).held++
 		n.relink(id)
@@ -183,6 +187,7 @@ func (n *network) hold(id ID) {
 
 // release gives a held message back.
 func (n *network) release(id ID) {
+	n.aside--
 	n.fly(id)
 	if n.links != nil {
 		n.link(&n.messages[id-1]).held--
@@ -196,7 +201,10 @@ func (n *network) takeOut(id ID, to status) {
 	n.status[id-1] = to
 	if was == inFlight {
 		n.unfly(id)
-	} else if n.links != nil && was == held {
+		return
+	}
+	n.aside--
+	if n.links != nil && was == held {
 		n.link(&n.messages[id-1]).held--
 		n.relink(id)
 	}
@@ -214,7 +222,9 @@ func (n *network) relink(id ID) {
 		case s == inFlight && blocked:
 			n.unfly(other)
 			n.status[other-1] = behind
+			n.aside++
 		case s == behind && !blocked:
+			n.aside--
 			n.fly(other)
 		}
 	}

@@ -2,6 +2,7 @@ package lockstep
 
 import (
 	"fmt"
+	"iter"
 
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -32,6 +33,21 @@ func (o *Outbox) Message(id ID) *Message { return &o.run.messages[id-1] }
 
 // Cut is the set of nodes that messages from n do not reach.
 func (o *Outbox) Cut(n Node) Nodes { return o.run.cut[n] }
+
+// InFlight is the number of messages on their way, those in the hands of a scenario included.
+func (o *Outbox) InFlight() int { return len(o.run.flying) + o.run.aside }
+
+// Coming are the messages on their way to a node, the youngest first.
+func (o *Outbox) Coming(n Node) iter.Seq[*Message] {
+	return func(yield func(*Message) bool) {
+		r := o.run
+		for i := len(r.messages) - 1; i >= 0; i-- {
+			if m := &r.messages[i]; m.To == n && r.status[i] < delivered && !yield(m) {
+				return
+			}
+		}
+	}
+}
 
 // Send puts a message on its way and returns the number of its body, under which the
 // system keeps it. The tag is zero where messages carry none. A message on a cut link is

@@ -1,8 +1,6 @@
 package kv
 
 import (
-	"math/rand/v2"
-
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/trace"
@@ -52,7 +50,7 @@ func NewClients(l Load, nodes int) *Clients {
 }
 
 // Begin begins a run: it draws the operations and offers the first of each client.
-func (c *Clients) Begin(r *rand.Rand, desk Desk) {
+func (c *Clients) Begin(r Source, desk Desk) {
 	c.desk = desk
 	for i := range c.list {
 		k := &c.list[i]

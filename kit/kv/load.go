@@ -2,10 +2,12 @@ package kv
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"strconv"
 	"strings"
 )
+
+// Source is where draws come from: a *rand.Rand, or what a deployment draws from.
+type Source interface{ IntN(n int) int }
 
 // Load is what clients do.
 type Load struct {
@@ -107,7 +109,7 @@ func (m *Mix) set(part string) error {
 }
 
 // draw draws the operations of a client.
-func (l *Load) draw(r *rand.Rand, ops []Op, client int) []Op {
+func (l *Load) draw(r Source, ops []Op, client int) []Op {
 	mix := l.Mix
 	if mix == (Mix{}) {
 		mix = Mixed
@@ -126,7 +128,7 @@ func (l *Load) draw(r *rand.Rand, ops []Op, client int) []Op {
 }
 
 // drawBinary draws among read, write 0 and write 1.
-func drawBinary(r *rand.Rand, a *Act) {
+func drawBinary(r Source, a *Act) {
 	if k := r.IntN(3); k == 2 {
 		a.Kind = Get
 	} else {
@@ -135,7 +137,7 @@ func drawBinary(r *rand.Rand, a *Act) {
 }
 
 // drawMixed draws a client's i-th operation by weight.
-func (l *Load) drawMixed(r *rand.Rand, o *Op, mix Mix, i int) {
+func (l *Load) drawMixed(r Source, o *Op, mix Mix, i int) {
 	k := r.IntN(mix.Put + mix.Get + mix.Cas + mix.Append + mix.Txn)
 	kind := Put
 	for _, w := range mix.weights() {

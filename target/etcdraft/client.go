@@ -22,7 +22,7 @@ type reader struct {
 // request gives a request to a node. A client's is offered again at once: the strategy
 // decides when the client loses its patience.
 func (d *Deployment) request(id int32, n *node) {
-	if !d.clients.Has(id) {
+	if d.operator.Has(id) {
 		d.ask(id, n)
 		return
 	}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/kit/kv"
+	"github.com/lockstep-go/lockstep/kit/operator"
+	"github.com/lockstep-go/lockstep/kit/ticks"
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -22,19 +24,17 @@ type Deployment struct {
 
 	pcg     rand.PCG
 	rand    *rand.Rand     // the run's own: workload, changes, delays, reports of losses
-	gone    []bool         // by message number - 1: delivered, lost or a copy
-	flying  int            // messages on their way
 	retired lockstep.Nodes // removed, and stopped by their operator; see retire
 
-	changes, transfers int // of the operator, asked for so far
-	asks               []raftlib.ConfChange
-	initial            raftlib.Snapshot
-	arena              raftlib.Arena
-	events             events
-	data               []byte // of the proposals of a run
+	operator *operator.Operator
+	asks     []raftlib.ConfChange
+	clocks   *ticks.Clocks
+	initial  raftlib.Snapshot
+	arena    raftlib.Arena
+	events   events
+	data     []byte // of the proposals of a run
 
 	round [raftlib.Types]int32 // by type of message: the round of its tag
-	armed armed
 }
 
 func newDeployment(c Cluster) *Deployment {
@@ -43,6 +43,7 @@ func newDeployment(c Cluster) *Deployment {
 	d.rand = rand.New(&d.pcg)
 	d.round = c.roundsOf()
 	d.asks, _ = c.asks() // checked before
+	d.operator, d.clocks = newOperator(c), ticks.New(c.Nodes, d)
 	for i := range d.nodes {
 		n := &d.nodes[i]
 		n.id = lockstep.Node(i + 1)
@@ -74,7 +75,7 @@ func (d *Deployment) Reset(_ context.Context, seed uint64, out *lockstep.Outbox)
 	d.pcg.Seed(seed, 0)
 	d.network.Reset()
 	d.resetCalm()
-	d.gone, d.flying, d.retired, d.changes, d.transfers, d.data = d.gone[:0], 0, 0, 0, 0, d.data[:0]
+	d.retired, d.data = 0, d.data[:0]
 	for i := range d.nodes {
 		n := &d.nodes[i]
 		n.timePCG.Seed(seed, uint64(n.id))
@@ -93,9 +94,7 @@ func (d *Deployment) Reset(_ context.Context, seed uint64, out *lockstep.Outbox)
 		}
 	}
 	d.clients.Begin(d.rand, out)
-	d.offerChange()
-	d.offerTransfer()
-	d.offerAsks()
+	d.operator.Begin(out)
 	d.end()
 	return nil
 }
@@ -104,6 +103,7 @@ func (d *Deployment) begin(out *lockstep.Outbox) {
 	if d.out != out { // it is the same in every step but the first
 		d.out = out
 		d.clients.At(out)
+		d.operator.At(out)
 	}
 	d.arena.Reset()
 	d.events.reset()
@@ -111,7 +111,7 @@ func (d *Deployment) begin(out *lockstep.Outbox) {
 
 // end follows every step.
 func (d *Deployment) end() {
-	d.arm()
+	d.clocks.Set(d.out)
 	if d.out.Texts() {
 		d.out.States(d.stateText)
 	}
@@ -141,9 +141,6 @@ func (d *Deployment) fault(s *lockstep.Step) error {
 	switch s.Kind {
 	case trace.Drop:
 		d.lose(s.Msg)
-	case trace.Duplicate:
-		m := d.out.Message(s.Msg)
-		d.sent(d.out.Cut(m.From).Has(m.To))
 	case trace.Crash:
 		d.crash(d.node(s.Node))
 	case trace.Restart:
@@ -166,7 +163,6 @@ func (d *Deployment) node(n lockstep.Node) *node { return &d.nodes[n-1] }
 // deliver gives a message to its receiver, unless that is refused.
 func (d *Deployment) deliver(id lockstep.ID) {
 	m := d.out.Message(id)
-	d.take(id)
 	n := d.node(m.To)
 	if m.Type == raftlib.NameSnap {
 		d.report(m.From, m.To, true, true)
@@ -196,7 +192,6 @@ func (d *Deployment) refused(m *lockstep.Message) bool {
 // demands, of others by chance.
 func (d *Deployment) lose(id lockstep.ID) {
 	m := d.out.Message(id)
-	d.take(id)
 	d.lost(m.From, m.To, m.Type)
 }
 
@@ -213,20 +208,6 @@ func (d *Deployment) lost(from, to lockstep.Node, kind string) {
 func (d *Deployment) report(from, to lockstep.Node, snapshot, ok bool) {
 	if n := d.node(from); n.up {
 		n.reports = append(n.reports, report{to: to, snapshot: snapshot, ok: ok})
-	}
-}
-
-// take notes that a message is no longer on its way.
-func (d *Deployment) take(id lockstep.ID) {
-	d.gone[id-1] = true
-	d.flying--
-}
-
-// sent notes that a message is on its way, unless its link is cut.
-func (d *Deployment) sent(cut bool) {
-	d.gone = append(d.gone, cut)
-	if !cut {
-		d.flying++
 	}
 }
 
@@ -247,9 +228,7 @@ func (d *Deployment) send(n *node, rd *raftlib.Ready) {
 		if texts {
 			out.Text(body, d.network.Content(body).Text(entryText))
 		}
-		lost := cut.Has(e.To)
-		d.sent(lost)
-		if lost {
+		if cut.Has(e.To) {
 			d.lost(n.id, e.To, e.Type.String())
 		}
 	}

@@ -19,8 +19,7 @@ type node struct {
 	disk    raftlib.Disk
 	machine machine
 	up      bool
-	clock   lockstep.Time // the virtual time up to which the node has been ticked
-	calm    int           // alarms since the last fault of the run
+	calm    int // alarms since the last fault of the run
 
 	last uint64       // index of the log's last entry, as the library sees it
 	role raftlib.Role // as last seen by the outside
@@ -63,10 +62,10 @@ func (d *Deployment) start(n *node) error {
 		entries[i] = n.disk.Entry(base.Index + 1 + uint64(i))
 	}
 	n.last = base.Index + uint64(len(entries))
-	n.up, n.clock = true, d.out.Now()
+	n.up = true
+	d.clocks.Start(n.id, d.out.Now())
 	n.role, n.lead, n.hard, n.snap = raftlib.Follower, 0, n.disk.Stored(), 0
 	n.waiting, n.reads = n.waiting[:0], n.reads[:0]
-	d.armed.stale = true
 	if err := n.raft.Start(n.timeouts); err != nil {
 		return err
 	}

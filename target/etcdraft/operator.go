@@ -1,38 +1,55 @@
 package etcdraft
 
 import (
-	"fmt"
-
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/kit/kv"
+	"github.com/lockstep-go/lockstep/kit/operator"
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
-	"github.com/lockstep-go/lockstep/trace"
 )
 
 // Read says what a read may see.
 type Read = raftlib.Read
 
-// ask carries out what an operator asks for at a node.
+// The operator's duties; its asks come after them.
+const (
+	changing = iota
+	transferring
+	duties
+)
+
+func newOperator(c Cluster) *operator.Operator {
+	return operator.New(c.Nodes, []operator.Duty{changing: {Name: "change members", Times: c.Changes},
+		transferring: {Name: "transfer leadership", Times: c.Transfers}}, c.askTexts())
+}
+
+// ask carries out what an operator asks for at a node. What is refused or lost is not asked
+// for again.
 func (d *Deployment) ask(id int32, n *node) {
 	d.input(n)
-	switch {
-	case id > 3*admin:
-		d.askFor(int(id-3*admin-1), n)
-	case id > 2*admin:
-		if voters := n.machine.conf.Voters; voters != 0 && !d.retired.Has(n.id) {
+	duty, ask := d.operator.Given(id)
+	there := !d.retired.Has(n.id)
+	switch duty {
+	case duties:
+		d.change(n, d.asks[ask])
+	case transferring:
+		if voters := n.machine.conf.Voters; voters != 0 && there {
 			to := voters.Nth(d.rand.IntN(voters.Len()))
 			d.out.Event(lockstep.Event{Type: EventMembers, Node: n.id, Value: &Asked{To: to}})
 			n.raft.TransferLeader(to)
 		}
-		d.offerTransfer()
+		d.operator.Next(duty)
 	default:
-		if c, ok := d.drawChange(&n.machine); ok && !d.retired.Has(n.id) {
-			d.out.Event(lockstep.Event{Type: EventMembers, Node: n.id, Value: &Asked{Change: c}})
-			_ = n.raft.ProposeChange(c) // refused or lost, the operator goes on to the next
+		if c, ok := d.drawChange(&n.machine); ok && there {
+			d.change(n, c)
 		}
-		d.offerChange()
+		d.operator.Next(duty)
 	}
 	d.settle(n)
+}
+
+// change asks a node for other members.
+func (d *Deployment) change(n *node, c raftlib.ConfChange) {
+	d.out.Event(lockstep.Event{Type: EventMembers, Node: n.id, Value: &Asked{Change: c}})
+	_ = n.raft.ProposeChange(c)
 }
 
 // retire stops the nodes that were removed: their clocks stand still, clients cannot reach
@@ -49,7 +66,8 @@ func (d *Deployment) retire(m *machine) {
 			}
 		}
 		if know > m.conf.Voters.Len()/2 {
-			d.retired, d.armed.stale = d.retired.With(gone), true
+			d.retired = d.retired.With(gone)
+			d.clocks.Changed()
 		}
 	}
 }
@@ -83,26 +101,4 @@ func (d *Deployment) drawChange(m *machine) (raftlib.ConfChange, bool) {
 		c.Joint, c.V1 = raftlib.Transition(d.rand.IntN(3)), false
 	}
 	return c, c.Add|c.Learn|c.Remove != 0 && m.allows(c)
-}
-
-// admin is the first number of an operator's requests.
-const admin = kv.Numbers
-
-// offerChange and offerTransfer offer what the operator does next.
-func (d *Deployment) offerChange() {
-	if d.changes < d.cluster.Changes {
-		d.changes++
-		d.offerAdmin(admin+d.changes, fmt.Sprintf("change members (%d)", d.changes))
-	}
-}
-
-func (d *Deployment) offerTransfer() {
-	if d.transfers < d.cluster.Transfers {
-		d.transfers++
-		d.offerAdmin(2*admin+d.transfers, fmt.Sprintf("transfer leadership (%d)", d.transfers))
-	}
-}
-
-func (d *Deployment) offerAdmin(id int, text string) {
-	d.out.Offer(lockstep.Pending{ID: int32(id), To: trace.AllNodes(d.cluster.Nodes), Text: text})
 }

@@ -38,7 +38,7 @@ func (d *Deployment) Calm(nodes lockstep.Nodes, ticks int) bool {
 		ticks = 20*c.Election + 8*c.Requests*min(1, c.Clients)
 	}
 	for id := range nodes.All() {
-		if n := d.node(id); n.calm < ticks && d.ticking(n) {
+		if n := d.node(id); n.calm < ticks && d.Ticking(id) {
 			return false
 		}
 	}

@@ -3,6 +3,7 @@ package hashicorpraft
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -11,6 +12,8 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
 	"github.com/lockstep-go/lockstep/kit/kv"
+	"github.com/lockstep-go/lockstep/kit/operator"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // enqueue is the time that a request waits for its turn at a leader.
@@ -24,7 +27,9 @@ type clients struct {
 
 	mutex    sync.Mutex
 	kv       *kv.Clients
-	operator *operator
+	operator *operator.Operator
+	rand     *rand.Rand     // of the operator
+	voters   lockstep.Nodes // those that are for sure, as far as the operator knows
 }
 
 // desk is where the clients of a bubble offer their requests.
@@ -34,9 +39,10 @@ type desk struct{ *bubble.World }
 func (d desk) Event(e lockstep.Event) { d.Emit(e.Node, e.Type, e.Value) }
 
 func newClients(c Cluster, w *bubble.World) *clients {
-	s := &clients{cluster: c, world: w, kv: kv.NewClients(c.load(), c.Nodes), operator: newOperator(c, w)}
+	s := &clients{cluster: c, world: w, kv: kv.NewClients(c.load(), c.Nodes), operator: newOperator(c),
+		rand: w.Rand(1001), voters: trace.AllNodes(c.Nodes)}
 	s.kv.Begin(w.Rand(1000), desk{w})
-	s.operator.next()
+	s.operator.Begin(desk{w})
 	return s
 }
 
@@ -58,8 +64,9 @@ func (s *clients) given(n *bubble.Node, r *replica, id int32) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	if !s.kv.Has(id) {
-		what, target := s.operator.what, s.operator.target
-		n.Go(func() { s.operated(n, r.operate(s.cluster, what, target)) })
+		duty, _ := s.operator.Given(id)
+		j := s.job(duty)
+		n.Go(func() { s.operated(n, j, r.operate(s.cluster, j)) })
 		return
 	}
 	op, _ := s.kv.Given(id)

@@ -2,67 +2,59 @@ package hashicorpraft
 
 import (
 	"fmt"
-	"math/rand/v2"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
-	"github.com/lockstep-go/lockstep/kit/kv"
+	"github.com/lockstep-go/lockstep/kit/operator"
 	"github.com/lockstep-go/lockstep/kit/raftspec"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// operator asks for one thing after the other.
-type operator struct {
-	cluster  Cluster
-	world    *bubble.World
-	rand     *rand.Rand
-	left     [3]int // changes, transfers, snapshots to come
-	attempts int32
-	what     string
-	target   lockstep.Node
-	voters   lockstep.Nodes // those that are for sure, as far as the operator knows
+// The operator's duties.
+const (
+	changing = iota
+	transferring
+	snapshotting
+)
+
+func newOperator(c Cluster) *operator.Operator {
+	return operator.New(c.Nodes, []operator.Duty{changing: {Name: "change members", Times: c.Changes},
+		transferring: {Name: "transfer leadership", Times: c.Transfers}, snapshotting: {Name: "make a snapshot", Times: c.Snapshots}}, nil)
 }
 
-func newOperator(c Cluster, w *bubble.World) *operator {
-	return &operator{cluster: c, world: w, rand: w.Rand(1001), left: [3]int{c.Changes, c.Transfers, c.Snapshots}, voters: trace.AllNodes(c.Nodes)}
+// job is what the operator asks a node for.
+type job struct {
+	duty   int
+	what   string
+	target lockstep.Node
 }
 
-// next draws what the operator asks for. Two voters remain in any case: of two, one cannot be
-// demoted safely, because the other may never hear of it and then lacks a vote.
-func (o *operator) next() {
-	all := o.left[0] + o.left[1] + o.left[2]
-	if all == 0 {
-		return
+// job draws what a duty asks for. Two voters remain in any case: of two, one cannot be demoted
+// safely, because the other may never hear of it and then lacks a vote.
+func (s *clients) job(duty int) job {
+	j := job{duty: duty, target: lockstep.Node(1 + s.rand.IntN(s.cluster.Nodes))}
+	switch {
+	case duty == transferring:
+		j.what = "transfer"
+	case duty == snapshotting:
+		j.what = "snapshot"
+	case s.voters.Has(j.target) && s.voters.Len() > max(2, s.cluster.Nodes/2):
+		j.what = "demote"
+	default:
+		j.what = "promote"
 	}
-	at, kind := o.rand.IntN(all), 0
-	for at >= o.left[kind] {
-		at -= o.left[kind]
-		kind++
-	}
-	o.left[kind]--
-	o.target = lockstep.Node(1 + o.rand.IntN(o.cluster.Nodes))
-	verb := [...]string{"promote", "transfer", "snapshot"}[kind]
-	if kind == 0 && o.voters.Has(o.target) && o.voters.Len() > max(2, o.cluster.Nodes/2) {
-		verb = "demote"
-	}
-	o.what = fmt.Sprintf("%s %d", verb, o.target)
-	o.offer()
-}
-
-func (o *operator) offer() {
-	o.attempts++
-	o.world.Offer(lockstep.Pending{ID: kv.Numbers + o.attempts, To: trace.AllNodes(o.cluster.Nodes), Text: o.what})
+	return j
 }
 
 // operate does what the operator asks for.
-func (r *replica) operate(c Cluster, what string, target lockstep.Node) error {
-	id, at := id(target), c.at(target)
-	switch what[:4] {
-	case "demo":
+func (r *replica) operate(c Cluster, j job) error {
+	id, at := id(j.target), c.at(j.target)
+	switch j.what {
+	case "demote":
 		return r.raft.DemoteVoter(id, 0, enqueue).Error()
-	case "prom":
+	case "promote":
 		return r.raft.AddVoter(id, at, 0, enqueue).Error()
-	case "tran":
+	case "transfer":
 		return r.raft.LeadershipTransferToServer(id, at).Error()
 	default:
 		return r.raft.Snapshot().Error()
@@ -70,11 +62,10 @@ func (r *replica) operate(c Cluster, what string, target lockstep.Node) error {
 }
 
 // operated takes the answer to the operator's request.
-func (s *clients) operated(n *bubble.Node, err error) {
+func (s *clients) operated(n *bubble.Node, j job, err error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	o := s.operator
-	told := &Asked{Text: o.what}
+	told := &Asked{Text: fmt.Sprintf("%s %d", j.what, j.target)}
 	if err != nil {
 		told.Err = err.Error()
 	}
@@ -82,13 +73,13 @@ func (s *clients) operated(n *bubble.Node, err error) {
 		n.Emit(raftspec.EventMembers, told)
 	}
 	switch {
-	case err != nil && refused(err) && n.Alive() && o.what[:4] != "tran":
-		s.retry(o.offer)
+	case err != nil && refused(err) && n.Alive() && j.duty != transferring:
+		s.retry(func() { s.operator.Again(j.duty) })
 		return
-	case o.what[:4] == "demo": // also where nobody knows
-		o.voters = o.voters.Without(o.target)
-	case err == nil && o.what[:4] == "prom":
-		o.voters = o.voters.With(o.target)
+	case j.what == "demote": // also where nobody knows
+		s.voters = s.voters.Without(j.target)
+	case err == nil && j.what == "promote":
+		s.voters |= trace.NodesOf(j.target)
 	}
-	o.next()
+	s.operator.Next(j.duty)
 }
