@@ -21,7 +21,7 @@ func newRecorder(h trace.Header) *recorder {
 // Look records the step just taken and what it caused.
 func (c *recorder) Look(r *Run) {
 	rec := trace.Record{Number: r.steps, Step: *r.last, Settle: r.settling, Text: stepText(r), Sent: sentTexts(r),
-		Gone: slices.Clone(r.vanished)}
+		Gone: slices.Clone(r.vanished), Draws: slices.Clone(r.draws.taken)}
 	if r.last.Kind == trace.Replace {
 		rec.Body = r.forged[r.last.Request]
 	}
@@ -39,7 +39,7 @@ func (c *recorder) Look(r *Run) {
 
 // broken records a step in which the system panicked: what it caused is not known.
 func (c *recorder) broken(r *Run) {
-	rec := trace.Record{Number: r.steps, Step: *r.last, Settle: r.settling, Text: stepText(r), Sent: sentTexts(r)}
+	rec := trace.Record{Number: r.steps, Step: *r.last, Settle: r.settling, Text: stepText(r), Sent: sentTexts(r), Draws: slices.Clone(r.draws.taken)}
 	if !r.settling {
 		rec.Round = len(r.opened)
 	}

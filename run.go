@@ -37,6 +37,9 @@ type Run struct {
 	forged   []string  // bodies made up for Replace steps
 	losses   losses
 
+	draws  draws
+	chance Chance // of Outbox.Draw
+
 	wantTexts bool
 	texts     []string // of messages, by Body-1
 	states    []string // by node
@@ -106,6 +109,7 @@ func (r *Run) reset() {
 	}
 	r.progress = progress{up: r.all, digest: 1}
 	r.happened.reset()
+	r.chance.out = nil
 	r.events, r.vanished, r.queue, r.between, r.forged = r.events[:0], r.vanished[:0], r.queue[:0], r.between[:0], r.forged[:0]
 	r.pending, r.reserved, r.texts = r.pending[:0], r.reserved[:0], r.texts[:0]
 	r.opened, r.rounds = r.opened[:0], r.rounds[:0]

@@ -90,7 +90,7 @@ func (c Cluster[M]) deploy() *Deployment[M] {
 		p := &d.places[i]
 		p.self, p.deployment = lockstep.Node(i+1), d
 		p.node = c.New(p.self, c.Nodes)
-		p.rand = rand.New(&p.pcg)
+		p.rand = rand.New(&p.chance)
 	}
 	return d
 }
@@ -130,7 +130,7 @@ func (d *Deployment[M]) start(seed uint64) {
 	d.bodies = d.bodies[:0]
 	for i := range d.places {
 		p := &d.places[i]
-		p.pcg.Seed(seed, uint64(i))
+		p.chance.Seed(d.out, seed, uint64(i))
 		if d.runs > 0 {
 			p.renew()
 		}

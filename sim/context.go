@@ -13,7 +13,7 @@ type Context[M any] struct {
 	deployment *Deployment[M]
 	disk       any
 	wipe       func()
-	pcg        rand.PCG
+	chance     lockstep.Chance
 	rand       *rand.Rand
 }
 
@@ -31,7 +31,12 @@ func (c *Context[M]) Now() lockstep.Time {
 	return c.deployment.out.Now()
 }
 
-// Rand is the node's own source, seeded anew for each run. It goes on after a crash.
+// Draw draws a number from 0 to n-1, from the node's own source. The draw belongs to the step
+// under way, see [lockstep.Chance].
+func (c *Context[M]) Draw(n int) int { return c.chance.IntN(n) }
+
+// Rand is the node's own source, seeded anew for each run. It goes on after a crash. Draw
+// reads better in a trace.
 func (c *Context[M]) Rand() *rand.Rand { return c.rand }
 
 // Send sends a message to a node, which may be the sender itself.
