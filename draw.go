@@ -48,18 +48,18 @@ func (c *Chance) Uint64() uint64 {
 	return c.out.run.draw((*rand.Rand).Uint64, c.own)
 }
 
-// Draw draws a number from 0 to n-1 for the step under way, from a source that needs no
-// seeding; see [Chance].
-func (o *Outbox) Draw(n int) int {
-	if c := &o.run.chance; c.out == nil {
+// Chance is a source that needs no seeding, for what the step under way draws.
+func (o *Outbox) Chance() *Chance {
+	c := &o.run.chance
+	if c.out == nil {
 		c.Seed(o, o.run.draws.seed, drawStream)
 	}
-	return o.run.chance.IntN(n)
+	return c
 }
 
 // The streams of a run's seed that belong to the engine.
 const (
-	drawStream = 1<<63 + iota // Outbox.Draw
+	drawStream = 1<<63 + iota // Outbox.Chance
 	nameStream                // draws by the names of steps
 )
 

@@ -23,11 +23,11 @@ func (n *dice) Start(c *sim.Context[int]) {
 }
 func (n *dice) Receive(*sim.Context[int], lockstep.Node, int) {}
 func (n *dice) Alarm(c *sim.Context[int]) {
-	c.Emit("alarm", [2]int{c.Draw(1_000_000), c.Draw(1_000_000)})
+	c.Emit("alarm", [2]int{c.Chance().IntN(1_000_000), c.Chance().IntN(1_000_000)})
 	c.SetAlarm(1)
 }
 func (n *dice) Request(c *sim.Context[int], id int32, _ string) {
-	c.Emit("request", [2]int{int(id), c.Draw(1_000_000)})
+	c.Emit("request", [2]int{int(id), c.Chance().IntN(1_000_000)})
 }
 
 var dicePlan = lockstep.Plan{System: sim.Cluster[int]{Name: "dice", Nodes: 3, Requests: []string{"a", "b", "c"}, Draws: "numbers",

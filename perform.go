@@ -80,7 +80,7 @@ func (r *Run) enter(s *Step) {
 	case trace.Replace:
 		r.replace(s)
 	case trace.Alarm:
-		r.alarms = r.alarms.Without(s.Node)
+		r.alarms, r.rang = r.alarms.Without(s.Node), ""
 		r.now = max(r.now, r.alarmAt[s.Node])
 	case trace.Crash:
 		r.up = r.up.Without(s.Node)

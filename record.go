@@ -94,7 +94,12 @@ func stepText(r *Run) string {
 		return messageText(r, &r.messages[s.Msg-1])
 	case trace.Request:
 		return fmt.Sprintf("client->%d %s", s.Node, trace.Cap(r.given))
-	case trace.Alarm, trace.Crash, trace.Restart:
+	case trace.Alarm:
+		if r.rang != "" {
+			return fmt.Sprintf("%d %s %s", s.Node, s.Kind, trace.Cap(r.rang))
+		}
+		return fmt.Sprintf("%d %s", s.Node, s.Kind)
+	case trace.Crash, trace.Restart:
 		return fmt.Sprintf("%d %s", s.Node, s.Kind)
 	case trace.Start:
 		return ""

@@ -38,7 +38,7 @@ type Run struct {
 	losses   losses
 
 	draws  draws
-	chance Chance // of Outbox.Draw
+	chance Chance // of Outbox.Chance
 
 	wantTexts bool
 	texts     []string // of messages, by Body-1
@@ -66,6 +66,7 @@ type progress struct {
 	alarms     Nodes
 	heldAlarms Nodes  // those that a director keeps from the strategy
 	given      string // text of the request last given
+	rang       string // name of the timer that the last alarm was
 	requests   int    // given so far
 	bodies     ID     // bodies that the system holds
 	faults     Faults

@@ -87,23 +87,29 @@ func (s *shrinker) fewer(now script) script {
 	return now
 }
 
-// simpler lowers what the system draws in each step: to 0, or else by halves.
+// simpler lowers what the system draws in each step.
 func (s *shrinker) simpler(now script) script {
 	for i := range now {
 		for j := range now[i].Draws {
-			for v := uint64(0); v < now[i].Draws[j]; v += (now[i].Draws[j] - v + 1) / 2 {
-				next := slices.Clone(now)
-				next[i].Draws = slices.Clone(now[i].Draws)
-				next[i].Draws[j] = v
-				if s.fails(next) && len(s.player.Took()) == len(now) {
-					now = next
-					s.keep(now)
-					break
-				}
+			for ok := true; ok; {
+				now, ok = s.lowered(now, i, j)
 			}
 		}
 	}
 	return now
+}
+
+// lowered lowers one draw, if the run still fails.
+func (s *shrinker) lowered(now script, at, draw int) (script, bool) {
+	for v := range lower(now[at].Draws[draw]) {
+		next := slices.Clone(now)
+		next[at].Draws = with(now[at].Draws, draw, v)
+		if s.fails(next) && len(s.player.Took()) == len(now) {
+			s.keep(next)
+			return next, true
+		}
+	}
+	return now, false
 }
 
 // without removes a stretch of actions if the run still fails. After a long stretch is
