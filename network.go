@@ -12,6 +12,7 @@ type network struct {
 	messages []Message // by ID-1
 	flying   []ID      // in flight and free for the strategy, ascending, from landed on
 	landed   int
+	aside    int     // messages that are held, or behind those
 	cut      []Nodes // by sender: the receivers that its messages do not reach
 
 	nodes int
@@ -35,6 +36,7 @@ func newNetwork(info *Info) network {
 
 func (n *network) reset() {
 	n.messages, n.flying, n.landed = n.messages[:0], n.flying[:0], 0
+	n.aside = 0
 	clear(n.cut)
 	for i := range n.links {
 		l := &n.links[i]
@@ -136,6 +138,7 @@ func (r *Run) goes(m *Message) bool {
 		l.queue = append(l.queue, m.ID)
 		if l.held > 0 {
 			m.Fate = trace.Behind
+			r.aside++
 		}
 	}
 	return m.Fate == trace.InFlight
@@ -177,6 +180,7 @@ func (n *network) extend(k int) ([]Message, []ID) {
 func (n *network) hold(id ID) {
 	n.unfly(id)
 	n.messages[id-1].Fate = trace.Held
+	n.aside++
 	if n.links != nil {
 		n.link(&n.messages[id-1]).held++
 		n.relink(id)
@@ -185,6 +189,7 @@ func (n *network) hold(id ID) {
 
 // release gives a held message back.
 func (n *network) release(id ID) {
+	n.aside--
 	n.fly(id)
 	if n.links != nil {
 		n.link(&n.messages[id-1]).held--
@@ -199,7 +204,10 @@ func (n *network) takeOut(id ID, to trace.Fate) {
 	m.Fate = to
 	if was == trace.InFlight {
 		n.unfly(id)
-	} else if n.links != nil && was == trace.Held {
+		return
+	}
+	n.aside--
+	if n.links != nil && was == trace.Held {
 		n.link(m).held--
 		n.relink(id)
 	}
@@ -217,7 +225,9 @@ func (n *network) relink(id ID) {
 		case m.Fate == trace.InFlight && blocked:
 			n.unfly(other)
 			m.Fate = trace.Behind
+			n.aside++
 		case m.Fate == trace.Behind && !blocked:
+			n.aside--
 			n.fly(other)
 		}
 	}

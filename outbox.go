@@ -2,6 +2,7 @@ package lockstep
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/lockstep-go/lockstep/trace"
@@ -33,6 +34,21 @@ func (o *Outbox) Message(id ID) *Message { return &o.run.messages[id-1] }
 
 // Cut is the set of nodes that messages from n do not reach.
 func (o *Outbox) Cut(n Node) Nodes { return o.run.cut[n] }
+
+// InFlight is the number of messages on their way, those in the hands of a scenario included.
+func (o *Outbox) InFlight() int { return len(o.run.flying) - o.run.landed + o.run.aside }
+
+// Coming are the messages on their way to a node, the youngest first.
+func (o *Outbox) Coming(n Node) iter.Seq[*Message] {
+	return func(yield func(*Message) bool) {
+		r := o.run
+		for i := len(r.messages) - 1; i >= 0; i-- {
+			if m := &r.messages[i]; m.To == n && m.Fate.OnItsWay() && !yield(m) {
+				return
+			}
+		}
+	}
+}
 
 // Send puts a message on its way and returns the number of its body, under which the
 // system keeps it. The tag is zero where messages carry none. A message on a cut link is
@@ -105,6 +121,17 @@ func (o *Outbox) StopAlarm(n Node) { o.run.alarms = o.run.alarms.Without(n) }
 
 // Offer announces a client's request that may be given to one of the nodes p.To.
 func (o *Outbox) Offer(p Pending) { o.run.pending = append(o.run.pending, p) }
+
+// Tell tells in words what the step under way is about, where that was not known before: what
+// a request asks for, or which of a node's timers its alarm is.
+func (o *Outbox) Tell(text string) {
+	switch r := o.run; r.Last().Kind {
+	case trace.Request:
+		r.given = text
+	case trace.Alarm:
+		r.rang = text
+	}
+}
 
 // Withdraw takes back an offered request that was not given yet.
 func (o *Outbox) Withdraw(id int32) { o.run.takePending(id) }

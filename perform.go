@@ -49,6 +49,9 @@ func (w *worker) take(by chooser, end int) bool {
 		r.steps++
 		r.turn ^= 1
 		r.sent, r.events, r.vanished = len(r.messages), r.events[:0], r.vanished[:0]
+		if r.draws.on {
+			r.draws.next()
+		}
 		r.now = max(r.now, s.At)
 		r.mix(uint64(s.Kind) | uint64(s.Node)<<4 | uint64(uint32(s.Msg))<<12 | uint64(uint32(s.Request))<<44)
 		switch {
@@ -66,7 +69,7 @@ func (w *worker) take(by chooser, end int) bool {
 		}
 		w.inSystem = true
 		err := w.system.Do(w.ctx, s, &r.out)
-		w.inSystem = false
+		w.inSystem, r.draws.given = false, nil
 		if err != nil {
 			return r.breaks(fmt.Errorf("%s: step %d (%s): %w", r.info.Name, r.steps, s, err))
 		}
@@ -111,7 +114,7 @@ func (r *Run) enter(s *Step) {
 	case trace.Replace:
 		r.replace(s)
 	case trace.Alarm:
-		r.alarms = r.alarms.Without(s.Node)
+		r.alarms, r.rang = r.alarms.Without(s.Node), ""
 		r.now = max(r.now, r.alarmAt[s.Node])
 	case trace.Crash:
 		r.setUp(r.up.Without(s.Node))

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/kit/raftspec"
 	"github.com/lockstep-go/lockstep/report"
 	"github.com/lockstep-go/lockstep/shrink"
 	"github.com/lockstep-go/lockstep/spec"
@@ -52,7 +53,7 @@ func TestFaults(t *testing.T) {
 	} {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
-			plan := lockstep.Plan{System: f.system, Strategy: f.strategy, Spec: spec.All(etcdraft.Everything, etcdraft.Live{Ticks: 12}), Seed: 1,
+			plan := lockstep.Plan{System: f.system, Strategy: f.strategy, Spec: spec.All(etcdraft.Everything, raftspec.Within(12)), Seed: 1,
 				Runs: 20_000, Steps: 300, Settle: f.settle, Workers: 1}
 			r, err := lockstep.Explore(context.Background(), plan)
 			if err != nil {
