@@ -9,7 +9,7 @@
 //	```sh                    the commands are run, and all succeed
 //	```sh fails              the last of them fails
 //	```text output           what was printed last has these lines in it
-//	```console               lines after "$ " are run; what follows each is what it prints
+//	```console               lines after "$ ", and "> ", are run; what follows is what they print
 //
 // Blocks of other kinds are there to be read only.
 package page
@@ -135,11 +135,11 @@ func (r *Reader) transcript(t testing.TB, text string) string {
 	var b strings.Builder
 	for _, exchange := range strings.Split("\n"+text, "\n$ ")[1:] {
 		command, shown, _ := strings.Cut(exchange, "\n")
-		for strings.HasSuffix(command, `\`) {
+		for strings.HasPrefix(shown, "> ") {
 			more, rest, _ := strings.Cut(shown, "\n")
 			command, shown = command+"\n"+more, rest
 		}
-		status := r.shell(t, command)
+		status := r.shell(t, strings.ReplaceAll(command, "\n> ", "\n"))
 		got := r.printed
 		if status != 0 {
 			got += fmt.Sprintf("[exit status %d]\n", status)

@@ -73,7 +73,7 @@ func TestFollow(t *testing.T) {
 		{"a transcript without a status", block("console", "$ false\n"), true},
 		{"times are not compared", block("console", "$ echo in 17.3ms, 1200 runs/s, go1.26.1, 3m2s\nin 1s, 7 runs/s, go1.27, 1m0.5s\n"), false},
 		{"other figures are", block("console", "$ echo 17 tries\n18 tries\n"), true},
-		{"long commands", block("console", "$ echo a \\\n    b\na b\n"), false},
+		{"long commands", block("console", "$ echo a \\\n> b\na b\n"), false},
 		{"folders have names", begin + block("console", "$ pwd\n~/x\n"), false},
 		{"blocks to read", block("go", "nonsense\n") + block("text", "$ false\n"), false},
 	} {
