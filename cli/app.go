@@ -119,6 +119,14 @@ func (e *Env) Found() { e.status = statusFinding }
 // Interrupted reports whether somebody stopped the program.
 func (e *Env) Interrupted() bool { return e.Ctx.Err() != nil }
 
+// Partial says below what was printed that somebody stopped the program before the rest was
+// done, where that is so: "interrupted: these are the campaigns made until then".
+func (e *Env) Partial(what string) {
+	if e.Interrupted() {
+		fmt.Fprintf(e.Out, "interrupted: these are the %s until then\n", what)
+	}
+}
+
 // Main runs the command line of the process and ends it.
 func (a App) Main() {
 	tune()

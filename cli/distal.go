@@ -282,9 +282,13 @@ func (c *distalExploreCmd) Run(e *Env) error {
 		return err
 	}
 	if c.JSON {
-		return e.JSON(result)
+		return e.JSON(struct {
+			distal.ExploreResult
+			Interrupted bool `json:"interrupted"`
+		}{result, e.Interrupted()})
 	}
 	c.print(e, result, elapsed)
+	e.Partial("states searched")
 	switch {
 	case drawn != nil:
 		return report.Grid(e.Out, drawn, options(e.Out))
