@@ -14,7 +14,7 @@ func TestPages(t *testing.T) {
 			t.Skipf("SKIPPED, %v: the pages were not followed", err)
 		}
 	}
-	for _, file := range []string{"README.md", "docs/first-ten-minutes.md", "docs/which-strategy-first.md"} {
+	for _, file := range []string{"README.md", "docs/first-ten-minutes.md", "docs/which-strategy-first.md", "docs/track-record.md"} {
 		t.Run(file, func(t *testing.T) {
 			(&page.Reader{Root: "../.."}).Follow(t, "../../"+file)
 		})
