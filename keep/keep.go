@@ -143,6 +143,8 @@ func Form(ctx context.Context, plan lockstep.Plan, t *trace.Trace) (*trace.Trace
 	}
 	r, err := closure.Form(ctx, plan, t)
 	switch {
+	case ctx.Err() != nil:
+		return nil, "no lock-step form: interrupted"
 	case err != nil:
 		return nil, "no lock-step form: " + err.Error()
 	case r.Trace == nil && r.Break != nil:

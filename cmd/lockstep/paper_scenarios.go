@@ -72,7 +72,7 @@ func (c *scenariosCmd) table(e *cli.Env, cases []raftscenarios.Case, v raftscena
 	case c.Ablate:
 		return raftscenarios.Ablations(e.Ctx, e.Out, cases, v, s, c.Runs, c.Seed)
 	case c.Minimise:
-		return raftscenarios.Minimals(e.Ctx, e.Out, cases, v, s, c.Runs, c.Seed)
+		return raftscenarios.Minima(e.Ctx, e.Out, cases, v, s, c.Runs, c.Seed)
 	}
 	start := time.Now()
 	ok, err := raftscenarios.Table(e.Ctx, e.Out, cases, v, s, c.Runs, c.Seed, func() float64 { return time.Since(start).Seconds() })

@@ -15,6 +15,7 @@
 package page
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -182,7 +183,7 @@ if [ -e "$READER/variables" ]; then . "$READER/variables"; fi
 	cmd.Dir = r.folder(t)
 	cmd.Env = r.environment(t)
 	out, err := cmd.CombinedOutput()
-	if _, ok := err.(*exec.ExitError); err != nil && !ok {
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
 	if !strict() && strings.Contains(string(out), "GOPROXY=off") {

@@ -190,8 +190,8 @@ func Ablations(ctx context.Context, out io.Writer, cases []Case, v Version, s lo
 	return nil
 }
 
-// Minimals leaves out filters of each scenario as long as nine in ten of its successes stay.
-func Minimals(ctx context.Context, out io.Writer, cases []Case, v Version, s lockstep.Strategy, runs int, seed uint64) error {
+// Minima leaves out filters of each scenario as long as nine in ten of its successes stay.
+func Minima(ctx context.Context, out io.Writer, cases []Case, v Version, s lockstep.Strategy, runs int, seed uint64) error {
 	for _, c := range cases {
 		m, err := scenario.Minimise(ctx, c.Plan(v, s, runs, seed), 0.9, c.Successes)
 		if err != nil {
