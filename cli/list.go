@@ -112,7 +112,7 @@ func only(list []listed, name string) []listed {
 
 func writeListed(w io.Writer, list []listed) {
 	for _, l := range list {
-		fmt.Fprintf(w, "  %-12s %s\n", l.Name, l.Help)
+		fmt.Fprintf(w, "  %-13s %s\n", l.Name, l.Help)
 		if len(l.Versions) > 0 {
 			fmt.Fprintf(w, "      %-14s of %s, built on demand: %s\n", target.VersionKey, l.Library, strings.Join(l.Versions, ", "))
 		}

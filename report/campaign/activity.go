@@ -85,7 +85,7 @@ func average(r *lockstep.Result, n int64) string {
 }
 
 // seldom is the number of judgements a run below which a property was hardly put to the test.
-const seldom = 0.1
+const seldom = 0.2
 
 // idle says why the runs show little, or is empty where they do not. A system that never
 // tells events is not idle for that: its spec may look at states.
