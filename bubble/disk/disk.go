@@ -54,9 +54,9 @@ type Inode struct {
 	Kind Kind
 	// Target is where a symbolic link leads.
 	Target string
-	// Mode, Modified and Accessed are the caller's. They are durable at once.
-	Mode               uint32
-	Modified, Accessed int64
+	// Mode and Modified are the caller's. They are durable at once.
+	Mode     uint32
+	Modified int64
 
 	name         string            // that it got last, for words
 	now, durable map[string]*Inode // of a directory
@@ -89,7 +89,7 @@ func New(level Level) *Disk {
 
 func (d *Disk) inode(kind Kind) *Inode {
 	d.inodes++
-	i := &Inode{Number: d.inodes, Kind: kind, Modified: d.Time, Accessed: d.Time}
+	i := &Inode{Number: d.inodes, Kind: kind}
 	switch kind {
 	case Directory:
 		i.now, i.durable = map[string]*Inode{}, map[string]*Inode{}
@@ -112,6 +112,17 @@ func (i *Inode) Names() []string { return slices.Sorted(maps.Keys(i.now)) }
 func (d *Disk) Make(dir *Inode, name string, kind Kind) *Inode {
 	i := d.inode(kind)
 	d.Link(dir, name, i)
+	return i
+}
+
+// Place makes something that was on the disk before, under a name that is free.
+func (d *Disk) Place(dir *Inode, name string, kind Kind, data []byte) *Inode {
+	i := d.inode(kind)
+	i.name, dir.now[name], dir.durable[name] = name, i, i
+	if kind == File {
+		d.Write(i, 0, data)
+		i.keep(d.moment)
+	}
 	return i
 }
 
@@ -150,7 +161,6 @@ func (d *Disk) change(c change) {
 	c.moment, c.time = d.next(), d.Time
 	for _, e := range c.sets {
 		set(e.dir.now, e)
-		e.dir.Modified = d.Time
 	}
 	d.changes = append(d.changes, c)
 }

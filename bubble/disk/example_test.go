@@ -41,3 +41,11 @@ func ExampleDisk_Sync() {
 	fmt.Println("lost:", d.Crash(everything))
 	// Output: lost: log has 6 of 14 bytes, log has 1 older sectors
 }
+
+// A file that was there before cannot be lost.
+func ExampleDisk_Place() {
+	d := disk.New(disk.POSIX)
+	d.Place(d.Root(), "old", disk.File, []byte("content"))
+	fmt.Println("lost:", d.Crash(everything), d.Root().Names())
+	// Output: lost: nothing [old]
+}

@@ -57,7 +57,6 @@ func (i *Inode) Size() int64 { return i.lengths[len(i.lengths)-1].size }
 
 // Write writes to a file. The blocks are changed one after the other.
 func (d *Disk) Write(i *Inode, at int64, data []byte) {
-	i.Modified = d.Time
 	d.soil(i)
 	var moment uint64
 	for len(data) > 0 {
@@ -95,7 +94,6 @@ func (i *Inode) put(number int64, v version, change func(*[Sector]byte)) {
 
 // Resize sets the length of a file. What is new is zeros.
 func (d *Disk) Resize(i *Inode, size int64) {
-	i.Modified = d.Time
 	old := i.Size()
 	if size == old {
 		return
