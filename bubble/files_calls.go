@@ -196,7 +196,7 @@ func (k *kernel) openFile(c *call, dirfd, arg int, flags, mode uintptr) (r1, r2 
 	case p.inode == nil && p.dir != nil && flags&syscall.O_CREAT != 0:
 		m.settle(p.dir)
 		p.inode = m.disk.Make(p.dir, p.name, disk.File)
-		p.inode.Mode = uint32(mode) & 0o7777
+		p.inode.Mode = uint32(mode) & 0o7777 &^ k.umask
 		m.settle(p.inode)
 	case p.inode == nil && !k.adopt(&p, r1):
 		_ = syscall.Close(int(r1))
@@ -366,6 +366,7 @@ func (k *kernel) mkdir(c *call, p place) (r1, r2 uintptr, err errno) {
 	if err == 0 && p.dir != nil {
 		p.machine.settle(p.dir)
 		i := p.machine.disk.Make(p.dir, p.name, disk.Directory)
+		i.Mode = 0o700 // enough to restore it; others do not matter
 		p.machine.settle(i)
 	}
 	return r1, r2, err

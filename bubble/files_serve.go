@@ -26,6 +26,7 @@ type kernel struct {
 	open     map[uintptr]*opened // by descriptor
 	maps     []*mapping
 	null     int // a descriptor of /dev/null
+	umask    uint32
 }
 
 // opened is an open file or directory of a node.
@@ -54,7 +55,9 @@ func serveFiles(machines []*machine) {
 	if err != nil {
 		panic(err)
 	}
-	served = &kernel{machines: machines, open: map[uintptr]*opened{}, null: null}
+	umask := syscall.Umask(0)
+	syscall.Umask(umask)
+	served = &kernel{machines: machines, open: map[uintptr]*opened{}, null: null, umask: uint32(umask)}
 	var traps []uintptr
 	for trap := range calls { //lockstep:unordered a set
 		traps = append(traps, trap)
