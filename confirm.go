@@ -50,12 +50,12 @@ func (w *worker) play(p *Player) func() {
 }
 
 // confirmRoughly counts in how many repetitions the recorded run fails again. The scenario
-// moves nothing meanwhile: its steps are part of the recording.
+// moves nothing meanwhile: its steps are part of the recording, and so is what the system drew.
 func (w *worker) confirmRoughly(f *Found) error {
 	script := trace.ScriptOf(f.Trace).Exploring()
 	defer w.play(NewPlayer(script, f.Trace.Rounds))()
-	w.run.hand.mute = true
-	defer func() { w.run.hand.mute = false }()
+	w.run.retell(f.Trace)
+	defer func() { w.run.hand.mute, w.run.draws.again = false, false }()
 	for range w.Repetitions {
 		outcome, err := w.one(f.Trace.Header.Run)
 		if err != nil {

@@ -101,6 +101,17 @@ func (o *Outbox) StopAlarm(n Node) { o.run.alarms = o.run.alarms.Without(n) }
 // Offer announces a client's request that may be given to one of the nodes p.To.
 func (o *Outbox) Offer(p Pending) { o.run.pending = append(o.run.pending, p) }
 
+// Tell tells in words what the step under way is about, where that was not known before: what
+// a request asks for, or which of a node's timers its alarm is.
+func (o *Outbox) Tell(text string) {
+	switch r := o.run; r.last.Kind {
+	case trace.Request:
+		r.given = text
+	case trace.Alarm:
+		r.rang = text
+	}
+}
+
 // Withdraw takes back an offered request that was not given yet.
 func (o *Outbox) Withdraw(id int32) { o.run.takePending(id) }
 

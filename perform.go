@@ -23,6 +23,9 @@ func (w *worker) step() (*Finding, error) {
 	r.events = r.events[:0]
 	r.sent = len(r.messages)
 	r.vanished = r.vanished[:0]
+	if r.draws.on {
+		r.draws.next()
+	}
 	r.now = max(r.now, s.At)
 	r.mix(uint64(s.Kind) | uint64(s.Node)<<4 | uint64(uint32(s.Msg))<<12 | uint64(uint32(s.Request))<<44)
 	if plain {
@@ -35,7 +38,7 @@ func (w *worker) step() (*Finding, error) {
 	}
 	w.inSystem = true
 	err := w.system.Do(w.ctx, s, &r.out)
-	w.inSystem = false
+	w.inSystem, r.draws.given = false, nil
 	if err != nil {
 		return nil, fmt.Errorf("%s: step %d (%s): %w", r.info.Name, r.steps, s, err)
 	}
@@ -77,7 +80,7 @@ func (r *Run) enter(s *Step) {
 	case trace.Replace:
 		r.replace(s)
 	case trace.Alarm:
-		r.alarms = r.alarms.Without(s.Node)
+		r.alarms, r.rang = r.alarms.Without(s.Node), ""
 		r.now = max(r.now, r.alarmAt[s.Node])
 	case trace.Crash:
 		r.up = r.up.Without(s.Node)

@@ -58,6 +58,7 @@ func (p *Player) Next(run *Run, next *Step) bool {
 		if step, ok := p.resolve(run, a); ok {
 			p.took = append(p.took, p.at-1)
 			*next = step
+			run.Recall(a.Draws)
 			return true
 		}
 		p.stray()

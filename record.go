@@ -21,7 +21,7 @@ func newRecorder(h trace.Header) *recorder {
 // Look records the step just taken and what it caused.
 func (c *recorder) Look(r *Run) {
 	rec := trace.Record{Number: r.steps, Step: *r.last, Settle: r.settling, Text: stepText(r), Sent: sentTexts(r),
-		Gone: slices.Clone(r.vanished)}
+		Gone: slices.Clone(r.vanished), Draws: slices.Clone(r.draws.taken)}
 	if r.last.Kind == trace.Replace {
 		rec.Body = r.forged[r.last.Request]
 	}
@@ -39,7 +39,7 @@ func (c *recorder) Look(r *Run) {
 
 // broken records a step in which the system panicked: what it caused is not known.
 func (c *recorder) broken(r *Run) {
-	rec := trace.Record{Number: r.steps, Step: *r.last, Settle: r.settling, Text: stepText(r), Sent: sentTexts(r)}
+	rec := trace.Record{Number: r.steps, Step: *r.last, Settle: r.settling, Text: stepText(r), Sent: sentTexts(r), Draws: slices.Clone(r.draws.taken)}
 	if !r.settling {
 		rec.Round = len(r.opened)
 	}
@@ -94,7 +94,12 @@ func stepText(r *Run) string {
 		return messageText(r, &r.messages[s.Msg-1])
 	case trace.Request:
 		return fmt.Sprintf("client->%d %s", s.Node, trace.Cap(r.given))
-	case trace.Alarm, trace.Crash, trace.Restart:
+	case trace.Alarm:
+		if r.rang != "" {
+			return fmt.Sprintf("%d %s %s", s.Node, s.Kind, trace.Cap(r.rang))
+		}
+		return fmt.Sprintf("%d %s", s.Node, s.Kind)
+	case trace.Crash, trace.Restart:
 		return fmt.Sprintf("%d %s", s.Node, s.Kind)
 	case trace.Start:
 		return ""

@@ -37,6 +37,9 @@ type Run struct {
 	forged   []string  // bodies made up for Replace steps
 	losses   losses
 
+	draws  draws
+	chance Chance // of Outbox.Chance
+
 	wantTexts bool
 	texts     []string // of messages, by Body-1
 	states    []string // by node
@@ -63,6 +66,7 @@ type progress struct {
 	alarms     Nodes
 	heldAlarms Nodes  // those that a director keeps from the strategy
 	given      string // text of the request last given
+	rang       string // name of the timer that the last alarm was
 	requests   int    // given so far
 	bodies     ID     // bodies that the system holds
 	faults     Faults
@@ -106,6 +110,7 @@ func (r *Run) reset() {
 	}
 	r.progress = progress{up: r.all, digest: 1}
 	r.happened.reset()
+	r.chance.out = nil
 	r.events, r.vanished, r.queue, r.between, r.forged = r.events[:0], r.vanished[:0], r.queue[:0], r.between[:0], r.forged[:0]
 	r.pending, r.reserved, r.texts = r.pending[:0], r.reserved[:0], r.texts[:0]
 	r.opened, r.rounds = r.opened[:0], r.rounds[:0]

@@ -204,7 +204,9 @@ func (b *Bench) watched(number int) (*trace.Trace, error) {
 	}
 	w.left.Store(true)
 	b.worker = newWorker(w.prepared, w.place.Worker+1)
-	b.worker.run.hand.mute = w.run.hand.mute
+	if b.of != nil {
+		b.worker.run.retell(b.of)
+	}
 	if t := w.hanging(); t != nil {
 		return t, nil
 	}

@@ -195,8 +195,10 @@ func (w *worker) stages(number int) (*Finding, error) {
 	if w.watching {
 		w.enters()
 	}
+	seed := RunSeed(RunSeed(w.Seed, w.start.SeedOf), 0)
+	r.draws.reset(seed, w.rec != nil)
 	w.inSystem = true
-	err := w.system.Reset(w.ctx, RunSeed(RunSeed(w.Seed, w.start.SeedOf), 0), &r.out)
+	err := w.system.Reset(w.ctx, seed, &r.out)
 	w.inSystem = false
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be reset: %w", w.info.Name, err)

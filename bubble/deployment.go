@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,9 +33,9 @@ type deployment struct {
 	frozen  int      // lives of this run
 	release func()   // what the deployment took of the process
 	runs    int
-	moved   lockstep.Nodes // in this step
-	machine []*machine     // of the nodes, where files suffer
-	chance  *rand.Rand     // for choose
+	moved   lockstep.Nodes  // in this step
+	machine []*machine      // of the nodes, where files suffer
+	chance  lockstep.Chance // for choose
 
 	busy   atomic.Bool  // the bubble is to fall quiet
 	quiets atomic.Int64 // how often it has
@@ -52,6 +51,7 @@ func newDeployment(c Cluster, place *lockstep.Place, release func()) *deployment
 func (d *deployment) Reset(_ context.Context, seed uint64, out *lockstep.Outbox) error {
 	d.busy.Store(true)
 	defer d.busy.Store(false)
+	d.chance.Seed(out, seed, 1<<33)
 	if err := d.begin(seed); err != nil {
 		return err
 	}
@@ -76,7 +76,6 @@ func (d *deployment) begin(seed uint64) error {
 	if d.Sockets {
 		carry(d.world, d.Nodes)
 	}
-	d.chance = d.world.Rand(1 << 33)
 	if err := d.machines(); err != nil {
 		return err
 	}

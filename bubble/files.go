@@ -110,7 +110,7 @@ func (d *deployment) machines() error {
 	return nil
 }
 
-// choose is a choice of the step under way. 0 is always the mildest.
+// choose is a choice of the step under way, recorded with it. 0 is always the mildest.
 func (d *deployment) choose(n int) int { return d.chance.IntN(n) }
 
 // crashFiles is what a crash does to the files of a node.

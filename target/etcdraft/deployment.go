@@ -3,7 +3,6 @@ package etcdraft
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
@@ -19,11 +18,10 @@ type Deployment struct {
 	clients []client
 	out     *lockstep.Outbox
 
-	pcg     rand.PCG
-	rand    *rand.Rand     // the run's own: workload, changes, delays, reports of losses
-	gone    []bool         // by message number - 1: delivered, lost or a copy
-	flying  int            // messages on their way
-	retired lockstep.Nodes // removed, and stopped by their operator; see retire
+	rand    lockstep.Chance // the run's own: workload, changes, delays, reports of losses
+	gone    []bool          // by message number - 1: delivered, lost or a copy
+	flying  int             // messages on their way
+	retired lockstep.Nodes  // removed, and stopped by their operator; see retire
 
 	changes, transfers int // of the operator, asked for so far
 	asks               []raftlib.ConfChange
@@ -40,13 +38,11 @@ type Deployment struct {
 func newDeployment(c Cluster) *Deployment {
 	d := &Deployment{cluster: c, network: c.library.NewNetwork(c.config()), nodes: make([]node, c.Nodes),
 		clients: make([]client, c.Clients), texts: map[Op]string{}}
-	d.rand = rand.New(&d.pcg)
 	d.round = c.roundsOf()
 	d.asks, _ = c.asks() // checked before
 	for i := range d.nodes {
 		n := &d.nodes[i]
 		n.id = lockstep.Node(i + 1)
-		n.timeouts, n.chance = rand.New(&n.timePCG), rand.New(&n.diskPCG)
 		n.machine.reset(c.Keys, c.Clients)
 		n.raft = d.network.NewNode(n.id, n.machine.snapshot)
 		n.timer, n.disk = n.raft.Timer(), n.raft.Disk()
@@ -71,14 +67,14 @@ func (d *Deployment) message(body lockstep.ID) any { return d.network.Content(bo
 // Reset begins a new run.
 func (d *Deployment) Reset(_ context.Context, seed uint64, out *lockstep.Outbox) error {
 	d.begin(out)
-	d.pcg.Seed(seed, 0)
+	d.rand.Seed(out, seed, 0)
 	d.network.Reset()
 	d.resetCalm()
 	d.gone, d.flying, d.retired, d.changes, d.transfers, d.data = d.gone[:0], 0, 0, 0, 0, d.data[:0]
 	for i := range d.nodes {
 		n := &d.nodes[i]
-		n.timePCG.Seed(seed, uint64(n.id))
-		n.diskPCG.Seed(seed, uint64(n.id)<<32)
+		n.patience.Seed(out, seed, uint64(n.id))
+		n.chance.Seed(out, seed, uint64(n.id)<<32)
 		base := raftlib.Snapshot{}
 		if i < d.cluster.Voters {
 			base = d.initial
@@ -86,7 +82,7 @@ func (d *Deployment) Reset(_ context.Context, seed uint64, out *lockstep.Outbox)
 		n.raft.Boot(base)
 		n.reports = n.reports[:0]
 		if d.cluster.Async {
-			n.pace = drawPace(n.chance)
+			n.pace = drawPace(&n.chance)
 		}
 		if err := d.start(n); err != nil {
 			return err

@@ -1,7 +1,6 @@
 package etcdraft_test
 
 import (
-	"math/rand/v2"
 
 	"go.etcd.io/raft/v3/raftpb"
 
@@ -123,7 +122,7 @@ func (f *staleRead) Ready(a *raftlib.Arena) (*raftlib.Ready, bool) {
 	return rd, true
 }
 
-func (f *staleRead) Start(r *rand.Rand) error {
+func (f *staleRead) Start(r raftlib.Source) error {
 	f.ready, f.reads = nil, f.reads[:0]
 	return f.Node.Start(r)
 }
@@ -150,7 +149,7 @@ type earlyApply struct {
 	applied uint64
 }
 
-func (f *earlyApply) Start(r *rand.Rand) error {
+func (f *earlyApply) Start(r raftlib.Source) error {
 	f.applied = f.Disk().Base().Index
 	return f.Node.Start(r)
 }

@@ -1,8 +1,6 @@
 package etcdraft
 
 import (
-	"math/rand/v2"
-
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
 )
@@ -26,14 +24,12 @@ type node struct {
 	hard raftlib.Hard
 	snap uint64 // index of the last snapshot of another node that the library took over
 
-	waiting []waiter // writes of clients
-	reads   []reader // reads of clients
-	reports []report // of the transport
-	pace    pace
-	// Two sources, so that a run without some input of a node has the same time-outs.
-	timePCG, diskPCG rand.PCG
-	timeouts         *rand.Rand
-	chance           *rand.Rand // of storage and crashes
+	waiting  []waiter // writes of clients
+	reads    []reader // reads of clients
+	reports  []report // of the transport
+	pace     pace
+	patience lockstep.Chance // of its time-outs
+	chance   lockstep.Chance // of storage and crashes
 }
 
 // pace says how slow the two storage threads of a node are: each does a piece of work
@@ -41,7 +37,7 @@ type node struct {
 // far behind with one thread and not with the other.
 type pace struct{ append, apply int }
 
-func drawPace(r *rand.Rand) pace {
+func drawPace(r *lockstep.Chance) pace {
 	slow := [...]int{1, 2, 8}
 	return pace{append: slow[r.IntN(len(slow))], apply: slow[r.IntN(len(slow))]}
 }
@@ -74,7 +70,7 @@ func (d *Deployment) start(n *node) error {
 	n.role, n.lead, n.hard, n.snap = raftlib.Follower, 0, n.disk.Stored(), 0
 	n.waiting, n.reads = n.waiting[:0], n.reads[:0]
 	d.armed.stale = true
-	if err := n.raft.Start(n.timeouts); err != nil {
+	if err := n.raft.Start(&n.patience); err != nil {
 		return err
 	}
 	d.out.Event(lockstep.Event{Type: EventRestart, Node: n.id, Value: d.events.restarted.new(Restarted{Base: base.Index,

@@ -75,7 +75,7 @@ func (n *node) termAt(index int) int {
 
 func (n *node) follow(c *sim.Context[Message]) {
 	n.role, n.ticks = follower, 0
-	n.patience = n.cluster.Election + c.Rand().IntN(n.cluster.Election)
+	n.patience = n.cluster.Election + c.Chance().IntN(n.cluster.Election)
 }
 
 // Alarm is a tick.

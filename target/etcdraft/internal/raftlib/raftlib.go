@@ -6,7 +6,6 @@ package raftlib
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"strings"
 
 	"github.com/lockstep-go/lockstep"
@@ -235,7 +234,7 @@ type Node interface {
 	Boot(Snapshot)
 	// Start makes a node of the library from what is stored. Its election time-outs are
 	// drawn from the source.
-	Start(*rand.Rand) error
+	Start(Source) error
 	// Timer gives access to the clocks of the node started last.
 	Timer() *Timer
 	// Disk is the storage.
