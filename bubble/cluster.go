@@ -48,6 +48,9 @@ type Cluster struct {
 	// frozen stay in memory until the process ends.
 	Freeze bool
 
+	// Files says what the files in the folders of nodes suffer; nil: nothing.
+	Files *Files
+
 	// Requests are the clients' requests, offered to every node from the start. A cluster
 	// whose clients think offers requests with World.Offer instead.
 	Requests []string
@@ -90,6 +93,12 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 	}
 	if err := c.Disk.check(); err != nil {
 		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s: %w", c.Name, err)
+	}
+	if err := c.Files.check(); err != nil {
+		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s: %w", c.Name, err)
+	}
+	if c.Files != nil && !c.Freeze {
+		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s has files that suffer, and must freeze nodes in a crash: set Freeze", c.Name)
 	}
 	if c.Pace < 0 || c.Patience < 0 {
 		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s: pace %v and patience %v must not be negative", c.Name, c.Pace, c.Patience)

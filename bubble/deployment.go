@@ -24,7 +24,7 @@ type deployment struct {
 	world   *World
 	lives   []*Node // the life of each node; nil while it is down
 	counts  []int   // of lives
-	disks   []map[string]disk
+	disks   []map[string]kept
 	bodies  []any            // by number of the body - 1
 	asked   map[int32]string // the requests offered
 	timer   *time.Timer
@@ -33,7 +33,9 @@ type deployment struct {
 	frozen  int      // lives of this run
 	release func()   // what the deployment took of the process
 	runs    int
-	moved   lockstep.Nodes // in this step
+	moved   lockstep.Nodes  // in this step
+	machine []*machine      // of the nodes, where files suffer
+	chance  lockstep.Chance // for choose
 
 	busy   atomic.Bool  // the bubble is to fall quiet
 	quiets atomic.Int64 // how often it has
@@ -42,13 +44,14 @@ type deployment struct {
 }
 
 func newDeployment(c Cluster, place *lockstep.Place, release func()) *deployment {
-	return &deployment{release: release, Cluster: c, place: place, lives: make([]*Node, c.Nodes), disks: make([]map[string]disk, c.Nodes)}
+	return &deployment{release: release, Cluster: c, place: place, lives: make([]*Node, c.Nodes), disks: make([]map[string]kept, c.Nodes)}
 }
 
 // Reset starts every node anew.
 func (d *deployment) Reset(_ context.Context, seed uint64, out *lockstep.Outbox) error {
 	d.busy.Store(true)
 	defer d.busy.Store(false)
+	d.chance.Seed(out, seed, 1<<33)
 	if err := d.begin(seed); err != nil {
 		return err
 	}
@@ -73,6 +76,9 @@ func (d *deployment) begin(seed uint64) error {
 	if d.Sockets {
 		carry(d.world, d.Nodes)
 	}
+	if err := d.machines(); err != nil {
+		return err
+	}
 	if d.Seed != nil {
 		d.Seed(seed)
 	}
@@ -83,7 +89,7 @@ func (d *deployment) begin(seed uint64) error {
 		d.world.Offer(lockstep.Pending{ID: int32(i + 1), To: d.all(), Text: text})
 	}
 	for i := range d.lives {
-		d.disks[i] = map[string]disk{}
+		d.disks[i] = map[string]kept{}
 		d.start(lockstep.Node(i + 1))
 	}
 	return nil
@@ -107,7 +113,7 @@ func (d *deployment) start(self lockstep.Node) {
 }
 
 // crash ends a life.
-func (d *deployment) crash(self lockstep.Node) {
+func (d *deployment) crash(self lockstep.Node) error {
 	n := d.lives[self-1]
 	d.lives[self-1] = nil
 	n.dead.Store(true)
@@ -118,9 +124,13 @@ func (d *deployment) crash(self lockstep.Node) {
 	if d.Freeze {
 		freeze(n.number())
 		d.frozen++
-		return
+		if d.Files != nil {
+			return d.crashFiles(n)
+		}
+		return nil
 	}
 	n.end()
+	return nil
 }
 
 // Do takes one step.
@@ -152,7 +162,9 @@ func (d *deployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbo
 	case trace.Request:
 		d.lives[s.Node-1].give(arrival{id: s.Request, body: d.asked[s.Request]})
 	case trace.Crash:
-		d.crash(s.Node)
+		if err := d.crash(s.Node); err != nil {
+			return err
+		}
 	case trace.Restart:
 		d.start(s.Node)
 	case trace.Wait:

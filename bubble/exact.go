@@ -8,6 +8,7 @@ import (
 	"net"
 	"runtime"
 	"runtime/debug"
+	"time"
 
 	"github.com/lockstep-go/lockstep"
 )
@@ -28,6 +29,9 @@ func rules(seed uint64) {
 
 // freeze stops the goroutines of a life for good.
 func freeze(life int32) { runtime.LockstepFreeze(life) }
+
+// now is the time of the bubble, whatever the clock of the calling goroutine's node shows.
+func now() time.Time { return time.Unix(0, runtime.LockstepNow()) }
 
 // onNode makes the calling goroutine one of a node, and so all that it starts.
 func onNode(n int32) { runtime.LockstepSetNode(n) }

@@ -22,7 +22,7 @@ type Node struct {
 	life   int
 	world  *World
 	rand   *rand.Rand
-	disks  map[string]disk
+	disks  map[string]kept
 	model  DiskModel
 	folder func() (string, error)
 
@@ -144,8 +144,9 @@ func (n *Node) set(change func()) {
 }
 
 // Folder is a folder of the node that is empty at the beginning of a run and survives
-// crashes. Files are the operating system's: what goroutines of a life that has ended still
-// write is seen, and nothing is lost in a crash. A [Disk] is stricter.
+// crashes. Where the cluster has no [Files], they are the operating system's: what goroutines
+// of a life that has ended still write is seen, and nothing is lost in a crash. A [Disk] is
+// stricter.
 func (n *Node) Folder() (string, error) { return n.folder() }
 
 // Go runs f in a goroutine of the node. A panic in it is a finding.

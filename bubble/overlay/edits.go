@@ -16,6 +16,12 @@ var edited = map[string]func(*source){
 		s.before("newTimer", "t.modify(when", "t.node = getg().node\nif b := getg().bubble; lockstepOn && b != nil && c != nil {\n\tc.bubble = b\n}")
 		s.after("(*timer).unlockAndRun", "gp.bubble = bubble", "gp.node = t.node")
 		s.after("(*timer).unlockAndRun", "gp.bubble = nil", "gp.node = 0")
+		// The clock of a node may be wrong. Then there is a monotonic one, too.
+		s.begin("time_runtimeNow", "if c := lockstepClockOf(getg()); c != nil {\n\tmono = c.time(getg().bubble.now)\n\twall := mono + c.ahead\n\treturn wall / 1_000_000_000, int32(wall % 1_000_000_000), mono\n}")
+		s.begin("time_runtimeNano", "if c := lockstepClockOf(getg()); c != nil {\n\treturn c.time(getg().bubble.now)\n}")
+		s.begin("timeSleep", "ns = lockstepSpan(ns)")
+		s.begin("newTimer", "when, period = lockstepWhen(when), lockstepSpan(period)")
+		s.begin("resetTimer", "when, period = lockstepWhen(when), lockstepSpan(period)")
 	},
 	"runtime/runtime2.go": func(s *source) {
 		s.field("g", "node int32 // that the goroutine belongs to")
@@ -45,6 +51,14 @@ var edited = map[string]func(*source){
 	"runtime/sema.go": func(s *source) {
 		// A mutex decides about starvation by the clock.
 		s.begin("internal_sync_nanotime", "if b := getg().bubble; lockstepOn && b != nil {\n\treturn b.now\n}")
+	},
+	"time/time.go": func(s *source) {
+		// Readings of the monotonic clock are the same in every process.
+		s.variable("startNano", "-1")
+	},
+	"syscall/syscall_linux.go": func(s *source) {
+		s.begin("Syscall", "if lockstepWants(trap) {\n\treturn lockstepSyscall(trap, a1, a2, a3, 0, 0, 0)\n}")
+		s.begin("Syscall6", "if lockstepWants(trap) {\n\treturn lockstepSyscall(trap, a1, a2, a3, a4, a5, a6)\n}")
 	},
 	"net/fd_posix.go": func(s *source) {
 		s.field("netFD", "mem *lockstepFD // in memory")
