@@ -63,11 +63,11 @@ func (l *life) stack() string {
 // which one, in case that it never leaves it.
 func (w *worker) enters() {
 	w.sign()
-	if w.rec == nil {
+	if w.rec == nil || w.Watch == nil {
 		return
 	}
 	r := w.run
-	m := &moment{trace: w.rec.trace, record: trace.Record{Number: r.steps, Step: *r.last, Settle: r.settling, Text: stepText(r)}}
+	m := &moment{trace: w.rec.trace, record: trace.Record{Number: r.steps, Step: *r.last, Settle: r.settling, Text: w.rec.stepText(r)}}
 	m.trace.Rounds = slices.Clone(r.Rounds())
 	m.trace.Header.Run = w.start.SeedOf
 	if !r.settling {
