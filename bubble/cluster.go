@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/bubble/wire"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -36,12 +37,12 @@ type Cluster struct {
 	// Sockets says that the nodes talk by package net, unaware of Lockstep: what travels on
 	// their sockets is the engine's messages. That needs a program built with the overlay
 	// ("lockstep go"). Node n has the address 10.0.0.n and the name "node" n. Messages have
-	// the types connect, connected, refused, data, close, reset and datagram, unless Decode
-	// knows better.
+	// the types connect, connected, refused, data, close, reset and datagram, unless the
+	// protocol is known.
 	Sockets bool
-	// Decode gives the bytes of one Write on a connection a type and a text, where the
-	// protocol is known; an empty type leaves it at that. nil: it is not.
-	Decode func(connection string, data []byte) (kind, text string)
+	// Decode gives what is written on sockets types and texts; nil means wire.Detect, which
+	// knows some protocols by their first bytes.
+	Decode wire.Protocol
 
 	// Freeze says that a crash stops the goroutines of a node where they are, for good, instead
 	// of asking them to end: OnStop is not called for it. That needs the overlay, too. The
@@ -110,6 +111,9 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 // Deploy makes a deployment. Its nodes start with each run.
 func (c Cluster) Deploy(place *lockstep.Place) (lockstep.Deployment, error) {
 	c.Pace, c.Patience = cmp.Or(c.Pace, DefaultPace), cmp.Or(c.Patience, DefaultPatience)
+	if c.Decode == nil {
+		c.Decode = wire.Detect
+	}
 	release := func() {}
 	if c.Serial || Exact {
 		processors, undo := runtime.GOMAXPROCS(1), takeOver()

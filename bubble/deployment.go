@@ -7,12 +7,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing/synctest"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/bubble/wire"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -20,20 +22,21 @@ import (
 // run, and its methods are called by the bubble's main goroutine.
 type deployment struct {
 	Cluster
-	place   *lockstep.Place
-	world   *World
-	lives   []*Node // the life of each node; nil while it is down
-	counts  []int   // of lives
-	disks   []map[string]disk
-	bodies  []any            // by number of the body - 1
-	asked   map[int32]string // the requests offered
-	timer   *time.Timer
-	files   bool     // some node has a folder
-	lost    []*chunk // on cut links, in this step
-	frozen  int      // lives of this run
-	release func()   // what the deployment took of the process
-	runs    int
-	moved   lockstep.Nodes // in this step
+	place    *lockstep.Place
+	world    *World
+	lives    []*Node // the life of each node; nil while it is down
+	counts   []int   // of lives
+	disks    []map[string]disk
+	bodies   []any            // by number of the body - 1
+	asked    map[int32]string // the requests offered
+	timer    *time.Timer
+	decoders map[string]wire.Decoder // of connections
+	files    bool                    // some node has a folder
+	lost     []*chunk                // on cut links, in this step
+	frozen   int                     // lives of this run
+	release  func()                  // what the deployment took of the process
+	runs     int
+	moved    lockstep.Nodes // in this step
 
 	busy   atomic.Bool  // the bubble is to fall quiet
 	quiets atomic.Int64 // how often it has
@@ -66,6 +69,7 @@ func (d *deployment) begin(seed uint64) error {
 		}
 	}
 	d.world, d.bodies, d.counts, d.asked = newWorld(seed), d.bodies[:0], make([]int, d.Nodes), map[int32]string{}
+	d.decoders = map[string]wire.Decoder{}
 	d.timer = time.NewTimer(time.Hour)
 	d.timer.Stop()
 	rules(seed)
@@ -274,13 +278,29 @@ func (d *deployment) breakLost() {
 
 // decode gives a chunk its type and text.
 func (d *deployment) decode(kind string, c *chunk) (string, string) {
-	conn, data := c.bytes()
-	if d.Decode != nil && kind == "data" {
-		if name, text := d.Decode(conn, data); name != "" {
+	if kind != "data" && kind != "datagram" {
+		return kind, ""
+	}
+	name, data := c.bytes()
+	decoder, known := d.decoders[name]
+	if !known {
+		decoder = d.Decode(connOf(name, kind == "datagram"))
+		d.decoders[name] = decoder
+	}
+	if decoder != nil {
+		if name, text := decoder.Decode(c.byDialer(), data); name != "" {
 			return name, text
 		}
 	}
 	return kind, ""
+}
+
+// connOf reads the name of a connection, "1>2:80#1", or the two ends of datagrams, "1:9>2:80".
+func connOf(name string, datagrams bool) wire.Conn {
+	_, port, _ := strings.Cut(name[strings.IndexByte(name, '>')+1:], ":")
+	port, _, _ = strings.Cut(port, "#")
+	number, _ := strconv.Atoi(port) // 0: it has none
+	return wire.Conn{Name: name, Port: number, Datagrams: datagrams}
 }
 
 // states tells the states of the nodes that may have changed. The lock is not needed for it:

@@ -8,6 +8,8 @@ import (
 	"net"
 	"runtime"
 	"runtime/debug"
+	"strconv"
+	"strings"
 
 	"github.com/lockstep-go/lockstep"
 )
@@ -78,6 +80,13 @@ func (c *chunk) lose()    { (*net.LockstepChunk)(c).Lose() }
 
 // bytes are the chunk's.
 func (c *chunk) bytes() (conn string, data []byte) { return c.Conn, c.Data }
+
+// byDialer reports whether the one who opened the connection wrote the chunk, or sent the
+// datagram.
+func (c *chunk) byDialer() bool {
+	dialer, _, _ := strings.Cut(c.Conn, ">")
+	return c.Kind == "datagram" || dialer == strconv.Itoa(int(node(c.From)))
+}
 
 // String names the chunk and its content, by a hash.
 func (c *chunk) String() string {

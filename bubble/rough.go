@@ -22,4 +22,5 @@ type chunk struct{}
 
 func (*chunk) deliver()                {}
 func (*chunk) lose()                   {}
+func (*chunk) byDialer() bool          { return false }
 func (*chunk) bytes() (string, []byte) { return "", nil }

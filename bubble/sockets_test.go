@@ -20,6 +20,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/bubble/wire"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
@@ -295,9 +296,9 @@ func TestRPC(t *testing.T) {
 // Faults of the network and of nodes break connections, and programs that bear that go on.
 func TestSocketFaults(t *testing.T) {
 	cluster := bubble.Cluster{Name: "sockets", Nodes: 3, Sockets: true,
-		Decode: func(_ string, data []byte) (string, string) {
+		Decode: wire.Each(func(data []byte) (string, string) {
 			return strings.Fields(string(data) + " empty")[0], string(data)
-		},
+		}),
 		Start: func(n *bubble.Node) error {
 			n.Go(func() { _ = echo(n) })
 			for n.Alive() {
