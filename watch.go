@@ -227,5 +227,6 @@ func (b *batch) join(more batch) {
 	}
 	b.effects = addCounts(b.effects, more.effects)
 	b.events.addAll(more.events)
+	b.rechecked += more.rechecked
 	b.done, b.err = more.done, more.err
 }

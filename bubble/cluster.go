@@ -17,6 +17,12 @@ const (
 	DefaultPatience = 10 * time.Second
 )
 
+// recheckEvery is how many runs there are for each that is made again and compared.
+const recheckEvery = 50
+
+// splitting numbers the source that draws where writes are split.
+const splitting = 1 << 40
+
 // Cluster is a [lockstep.System] of nodes that are ordinary Go programs. It is a value; what
 // belongs to one run is made by Begin and Start.
 type Cluster struct {
@@ -43,6 +49,10 @@ type Cluster struct {
 	// Decode gives what is written on sockets types and texts; nil means wire.Detect, which
 	// knows some protocols by their first bytes.
 	Decode wire.Protocol
+
+	// Split is the share of what is written at once that travels in two parts, each of which is a
+	// message of the engine; from 0 to 1. In the settling stage none does.
+	Split float64
 
 	// Freeze says that a crash stops the goroutines of a node where they are, for good, instead
 	// of asking them to end: OnStop is not called for it. That needs the overlay, too. The
@@ -89,6 +99,9 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 	if (c.Sockets || c.Freeze) && !Exact {
 		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s has sockets or freezes nodes, which needs a program built by \"lockstep go build\" or \"lockstep go test\"", c.Name)
 	}
+	if !(c.Split >= 0 && c.Split <= 1) {
+		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s: the share of writes to split is %v, allowed are 0..1", c.Name, c.Split)
+	}
 	if err := c.Disk.check(); err != nil {
 		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s: %w", c.Name, err)
 	}
@@ -99,13 +112,13 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 	if c.Duplicates {
 		supports |= trace.KindsOf(trace.Duplicate)
 	}
-	repeats := lockstep.Roughly
+	repeats, recheck := lockstep.Roughly, 0
 	if c.Exact || Exact {
-		repeats = lockstep.Exactly
+		repeats, recheck = lockstep.Exactly, recheckEvery
 	}
 	return lockstep.Info{Name: c.Name, Build: c.Build, Options: c.Options, Nodes: c.Nodes, Supports: supports,
 		FIFO: c.FIFO, Rounds: c.Rounds, Roles: c.Roles, Types: c.Types, Events: c.Events, OneClock: true,
-		Pace: lockstep.Time(cmp.Or(c.Pace, DefaultPace)), Repeats: repeats, Serial: c.Serial || Exact}, nil
+		Pace: lockstep.Time(cmp.Or(c.Pace, DefaultPace)), Repeats: repeats, Recheck: recheck, Serial: c.Serial || Exact}, nil
 }
 
 // Deploy makes a deployment. Its nodes start with each run.

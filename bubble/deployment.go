@@ -31,6 +31,7 @@ type deployment struct {
 	asked    map[int32]string // the requests offered
 	timer    *time.Timer
 	decoders map[string]wire.Decoder // of connections
+	split    map[string]string       // types of what travels on them in two parts
 	files    bool                    // some node has a folder
 	lost     []*chunk                // on cut links, in this step
 	frozen   int                     // lives of this run
@@ -69,13 +70,13 @@ func (d *deployment) begin(seed uint64) error {
 		}
 	}
 	d.world, d.bodies, d.counts, d.asked = newWorld(seed), d.bodies[:0], make([]int, d.Nodes), map[int32]string{}
-	d.decoders = map[string]wire.Decoder{}
+	d.decoders, d.split = map[string]wire.Decoder{}, map[string]string{}
 	d.timer = time.NewTimer(time.Hour)
 	d.timer.Stop()
-	rules(seed)
+	rules(d.world)
 	d.frozen = 0
 	if d.Sockets {
-		carry(d.world, d.Nodes)
+		carry(d.world, d.Nodes, d.Split)
 	}
 	if d.Seed != nil {
 		d.Seed(seed)
@@ -281,18 +282,26 @@ func (d *deployment) decode(kind string, c *chunk) (string, string) {
 	if kind != "data" && kind != "datagram" {
 		return kind, ""
 	}
-	name, data := c.bytes()
+	name, data, part := c.bytes()
+	if part == 2 { // its first part told
+		return d.split[name] + " (2/2)", ""
+	}
 	decoder, known := d.decoders[name]
 	if !known {
 		decoder = d.Decode(connOf(name, kind == "datagram"))
 		d.decoders[name] = decoder
 	}
+	text := ""
 	if decoder != nil {
-		if name, text := decoder.Decode(c.byDialer(), data); name != "" {
-			return name, text
+		if is, content := decoder.Decode(c.byDialer(), data); is != "" {
+			kind, text = is, content
 		}
 	}
-	return kind, ""
+	if part == 1 {
+		d.split[name] = kind
+		kind += " (1/2)"
+	}
+	return kind, text
 }
 
 // connOf reads the name of a connection, "1>2:80#1", or the two ends of datagrams, "1:9>2:80".
@@ -328,7 +337,7 @@ func (d *deployment) text(body any) string {
 
 // Abilities are those that the programs offer, and the bubble.
 func (d *deployment) Abilities() lockstep.Abilities {
-	a := lockstep.Abilities{Enclose: d.enclose, Body: func(body lockstep.ID) any { return d.bodies[body-1] }}
+	a := lockstep.Abilities{Enclose: d.enclose, Body: func(body lockstep.ID) any { return d.bodies[body-1] }, Suspects: suspects}
 	if len(d.Roles) > 0 {
 		a.Role = func(n lockstep.Node) string {
 			if node := d.lives[n-1]; node != nil && node.role != nil {
