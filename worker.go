@@ -67,7 +67,7 @@ func (w *worker) close() error {
 
 // record makes the numbered run with the recorder on.
 func (w *worker) record(number int) (*trace.Trace, error) {
-	w.rec = newRecorder(w.header(number))
+	w.rec = newRecorder(w.header(number), w.run.steps) // as many as the run before had
 	defer func() { w.rec = nil }()
 	outcome, err := w.one(number)
 	w.rec.trace.Header.Run = w.start.SeedOf // a replay needs the seed, whatever the number was

@@ -1,6 +1,6 @@
 package trace
 
-import "fmt"
+import "strconv"
 
 // ID numbers the messages of a run from 1 in the order in which they were sent.
 type ID int32
@@ -53,7 +53,9 @@ const (
 func (f Fate) OnItsWay() bool { return f < Delivered }
 
 // String is the message without its body: "1->2 Prepare".
-func (m Message) String() string { return fmt.Sprintf("%d->%d %s", m.From, m.To, m.Type) }
+func (m Message) String() string {
+	return strconv.Itoa(int(m.From)) + "->" + strconv.Itoa(int(m.To)) + " " + m.Type
+}
 
 // Event is something observable that happened at a node: a leader elected, a value
 // decided, an entry applied, a request answered.
