@@ -33,15 +33,16 @@ type Deployment struct {
 	data               []byte // of the proposals of a run
 	texts              map[Op]string
 
-	round [raftlib.Types]int32 // by type of message: the round of its tag
-	armed armed
+	travels [raftlib.Types]travel // by type of message: the rounds of its tag
+	acting  int32                 // the round of the message that this step delivers, or -1
+	armed   armed
 }
 
 func newDeployment(c Cluster) *Deployment {
 	d := &Deployment{cluster: c, network: c.library.NewNetwork(c.config()), nodes: make([]node, c.Nodes),
 		clients: make([]client, c.Clients), texts: map[Op]string{}}
 	d.rand = rand.New(&d.pcg)
-	d.round = c.roundsOf()
+	d.travels = c.travels()
 	d.asks, _ = c.asks() // checked before
 	for i := range d.nodes {
 		n := &d.nodes[i]
@@ -103,6 +104,7 @@ func (d *Deployment) Reset(_ context.Context, seed uint64, out *lockstep.Outbox)
 }
 
 func (d *Deployment) begin(out *lockstep.Outbox) {
+	d.acting = -1
 	if d.out != out { // it is the same in every step but the first
 		d.out = out
 	}
@@ -168,6 +170,7 @@ func (d *Deployment) node(n lockstep.Node) *node { return &d.nodes[n-1] }
 func (d *Deployment) deliver(id lockstep.ID) {
 	m := d.out.Message(id)
 	d.take(id)
+	d.acting = m.Tag.Round
 	n := d.node(m.To)
 	if m.Type == raftlib.NameSnap {
 		d.report(m.From, m.To, true, true)
