@@ -111,6 +111,36 @@ func TestLatenessIsDrawn(t *testing.T) {
 	}
 }
 
+// With fair time an alarm that moves the time rings only when no other is due, delayed or not,
+// and when nothing can arrive that is not delayed. Otherwise alarms race with messages.
+func TestFairTime(t *testing.T) {
+	system := sim.Cluster[int]{Name: "beaters", Nodes: 3, New: func(lockstep.Node, int) sim.Node[int] { return beater{} }}
+	for _, s := range []strategy.PCTCP{{Depth: 1, Events: 100, Fair: true, Steps: 500}, {Depth: 10, Events: 100, Fair: true, Steps: 500}, {Depth: 1, Events: 100, Steps: 500}} {
+		var now lockstep.Time // before the step, and what was due and in flight then
+		due, flying, early, over := 0, 0, 0, 0
+		watch := perStep(func(run *lockstep.Run) {
+			if run.Last().Kind == trace.Alarm && run.Now() > now && run.Steps() < s.Steps {
+				if due > 0 {
+					early++
+				}
+				if flying > 0 {
+					over++
+				}
+			}
+			now, due, flying = run.Now(), 0, len(run.InFlight())
+			for n := range run.Alarms().All() {
+				if run.AlarmAt(n) <= now {
+					due++
+				}
+			}
+		})
+		explore(t, lockstep.Plan{System: system, Strategy: s, Spec: watch, Runs: 50, Workers: 1})
+		if s.Fair && (early > 0 || s.Depth == 1 && over > 0) || !s.Fair && (early == 0 || over == 0) || s.Depth > 1 && over == 0 {
+			t.Errorf("%s: time moved %d times while an alarm was due, and %d times while a message was in flight", s, early, over)
+		}
+	}
+}
+
 // The guarantee says how late an event may be.
 func TestGuaranteeNamesLateness(t *testing.T) {
 	for late, want := range map[int]string{0: "more than 10 events overtake it; in two of three runs these may be 30, in one 100", 7: "more than 7 events", strategy.Unbounded: ""} {

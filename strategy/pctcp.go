@@ -26,7 +26,8 @@ import (
 // whose alarm rings again and again does not shut out everyone else, an alarm armed after
 // one that rang by its priority waits until every chain that was not delayed is empty;
 // of those that wait, the one that is due first rings. The alarm after that may go by its
-// priority again. A change point delays one alarm and not those after it.
+// priority again. A change point delays one alarm and not those after it. With Fair all
+// alarms wait so.
 //
 // A request comes after the step that offered it. One that is offered again when it was given
 // waits likewise: a client asks again when nothing else can happen but alarms and what is
@@ -54,6 +55,11 @@ type PCTCP struct {
 	// Late is the number of events that may overtake one that can happen; 0 means that each
 	// run draws one of Lates, Unbounded any number.
 	Late int `help:"events that may overtake one that can happen; 0: each run draws 10, 30 or 100, -1: any number"`
+	// Fair lets time move only when nothing can happen that is not delayed: all alarms wait, and
+	// the one that is due first rings, so that a delayed one is the last of its time.
+	// Otherwise every other alarm of a node races with messages, and clocks may run at
+	// different speeds.
+	Fair bool `help:"time moves only when nothing else can happen that is not delayed, so that clocks run alike"`
 	// Steps is the number of steps after which a run is brought to its end.
 	Steps int `help:"steps before a run is brought to its end; 0: as long as anything is possible"`
 
@@ -98,7 +104,7 @@ func (p PCTCP) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	}
 	t := lockstep.Terms{Guarantee: p.guarantee(lockstep.Seen{Events: p.Events}), Measured: p.guarantee}
 	if p.Events == 0 || p.Races && p.racing == nil {
-		t.Probe, t.Learn = pctcpProbe{PCTCP{Depth: 1, Steps: p.Steps, Events: 1, Late: p.Late, racing: &races{}}}, p.learn
+		t.Probe, t.Learn = pctcpProbe{PCTCP{Depth: 1, Steps: p.Steps, Events: 1, Late: p.Late, Fair: p.Fair, racing: &races{}}}, p.learn
 	}
 	return t, nil
 }
@@ -126,6 +132,9 @@ func (p PCTCP) guarantee(seen lockstep.Seen) lockstep.Guarantee {
 	case p.Late == 0:
 		g.Assumes = append(g.Assumes, fmt.Sprintf("none of them must wait while more than %d events overtake it; in two of three runs these may be %d, in one %d (late)",
 			Lates[0], Lates[1], Lates[2]))
+	}
+	if p.Fair {
+		g.Assumes = append(g.Assumes, "no alarm among them must ring before a message arrives that is not among them (fair)")
 	}
 	if seen.Runs > 0 && p.Depth > 1 {
 		g.Assumes = append(g.Assumes, fmt.Sprintf("of %d change points a run %.1f delayed an event that could happen",
@@ -347,7 +356,7 @@ func (s *pctcp) prefer(run *lockstep.Run, index int32) int32 {
 	best := int32(-1)
 	for n := range s.armed.All() {
 		a := s.alarms[n]
-		if key := s.events[a].key; waiting(key) && (best < 0 || run.AlarmAt(n) < run.AlarmAt(s.events[best].node) ||
+		if key := s.events[a].key; (s.Fair || waiting(key)) && (best < 0 || run.AlarmAt(n) < run.AlarmAt(s.events[best].node) ||
 			run.AlarmAt(n) == run.AlarmAt(s.events[best].node) && key > s.events[best].key) {
 			best = a
 		}
@@ -385,7 +394,7 @@ func (s *pctcp) arm(e *event) {
 	switch {
 	case e.change > 0:
 		e.key = e.delayed()
-	case c.waits:
+	case c.waits || s.Fair:
 		e.key = waitBand - c.rang*trace.MaxNodes - uint64(e.node)
 	}
 }
