@@ -361,7 +361,7 @@ func (c *campaign) conclude() {
 		}
 		r.Guarantee.Certain = told.Done
 	}
-	if r.Guarantee.Certain {
+	if r.Guarantee.Certain && r.Reached != "" {
 		r.Reached += c.given()
 	}
 	if r.Reached != "" {

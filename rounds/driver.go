@@ -7,7 +7,8 @@
 //
 // Where messages carry tags, the rounds of the run go through the rounds of a phase in
 // turn, and alarms fire in the first round of a phase. A message belongs to the round of its
-// tag in the phase in which it is sent: one that is sent when its round is over is lost. All
+// tag in the phase in which it is sent: one that is sent when its round is over is lost, unless
+// it is tagged with a phase that has not begun, and so is for the next. All
 // messages of a round have the same phase in their tags, the latest that a node of the kernel
 // has sent; those of earlier phases are lost, in this round and all that follow.
 //
@@ -117,6 +118,7 @@ type Driver struct {
 	kept   []lockstep.ID // messages of isolated nodes that wait for their return
 	begun  int           // messages sent before this phase began
 	phase  int32         // the latest phase of a tag that was delivered
+	ended  int32         // the same before this phase began
 	stage  stage
 	kernel lockstep.Nodes
 	whole  bool             // the kernel is everyone
@@ -178,7 +180,7 @@ func (d *Driver) Isolates(how Isolation) { d.apart = how }
 func (d *Driver) Reset(number int) {
 	d.number, d.opened, d.stage, d.alarms, d.active = number, 0, open, 0, 0
 	d.mail, d.at = d.mail[:0], 0
-	d.begun, d.phase, d.kept = 0, 0, d.kept[:0]
+	d.begun, d.phase, d.ended, d.kept = 0, 0, 0, d.kept[:0]
 }
 
 // Opened is the number of rounds opened so far.
@@ -280,7 +282,7 @@ func (d *Driver) open(run *lockstep.Run) {
 		start = d.round == 0
 	}
 	if start && d.opened > 0 {
-		d.begun = len(run.Messages())
+		d.begun, d.ended = len(run.Messages()), d.phase
 	}
 	d.opened++
 	d.alarms, d.tick = 0, start && d.ticks
@@ -377,9 +379,17 @@ func (d *Driver) late(m *lockstep.Message) bool { return d.closed(m) && !d.waits
 // waits reports whether a message waits for the return of an isolated node.
 func (d *Driver) waits(id lockstep.ID) bool { return len(d.kept) > 0 && slices.Contains(d.kept, id) }
 
-// past reports whether the round of a message was over when the present one began.
+// past reports whether the round of a message was over when the present one began. A message
+// of a phase that had not begun when it was sent is for the phase after.
 func (d *Driver) past(m *lockstep.Message) bool {
-	return d.names > 0 && !d.loose && (m.Tag.Round < d.round || int(m.ID) <= d.begun)
+	switch {
+	case d.names == 0 || d.loose:
+		return false
+	case int(m.ID) <= d.begun:
+		return m.Tag.Round < d.round || m.Tag.Phase <= d.ended
+	default:
+		return m.Tag.Round < d.round && m.Tag.Phase <= d.phase
+	}
 }
 
 // closed reports whether the round of a message is over, or its phase.
