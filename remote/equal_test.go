@@ -27,9 +27,12 @@ const replicaVariable = "LOCKSTEP_TEST_REPLICA"
 func TestMain(m *testing.M) {
 	switch os.Getenv(replicaVariable) {
 	case "elector":
-		beReplica()
-		return
-	case "":
+		beReplica(serve)
+	case "ring":
+		beReplica(ring)
+	case "echo":
+		echo()
+	default:
 		os.Exit(m.Run())
 	}
 }
@@ -144,10 +147,10 @@ func serve(ctx context.Context, options client.Options) error {
 	})
 }
 
-func beReplica() {
+func beReplica(program func(context.Context, client.Options) error) {
 	options, err := client.FromEnvironment()
 	if err == nil {
-		err = serve(context.Background(), options)
+		err = program(context.Background(), options)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

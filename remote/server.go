@@ -52,7 +52,8 @@ func newServer(system *System) (*server, error) {
 	}
 	s := &server{system: system, listener: listener, seats: make([]*session, system.Nodes), came: make(chan struct{}, 1)}
 	mux := http.NewServeMux()
-	options := []connect.HandlerOption{connect.WithReadMaxBytes(system.Limits.bytes())}
+	// Reports are small and many: to compress them costs more than it saves.
+	options := []connect.HandlerOption{connect.WithReadMaxBytes(system.Limits.bytes()), connect.WithCompression("gzip", nil, nil)}
 	for _, o := range wire.Codecs() {
 		options = append(options, o)
 	}

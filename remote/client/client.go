@@ -98,7 +98,7 @@ func (c *Client) Run(ctx context.Context, handlers Handlers) error {
 	c.handlers = handlers
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	options := []connect.ClientOption{}
+	options := []connect.ClientOption{connect.WithAcceptCompression("gzip", nil, nil)}
 	for _, o := range wire.Codecs()[:1] {
 		options = append(options, o)
 	}
