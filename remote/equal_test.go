@@ -30,6 +30,10 @@ func TestMain(m *testing.M) {
 		beReplica(serve)
 	case "ring":
 		beReplica(ring)
+	case "liar":
+		beReplica(liar)
+	case "late":
+		beReplica(late)
 	case "echo":
 		echo()
 	default:
