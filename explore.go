@@ -49,6 +49,8 @@ type campaign struct {
 	// repetition of findings that will not be kept.
 	found atomic.Int64
 	left  atomic.Int64 // goroutines that hang and were left running
+	// spare are lists to be used again: they would be most of what a campaign leaves to the collector.
+	spare chan []ran
 }
 
 // batch is what one worker brings back from consecutive runs.
@@ -92,7 +94,7 @@ func newCampaign(ctx context.Context, p *prepared) *campaign {
 	if p.terms.Runs > 0 {
 		p.Runs = min(p.Runs, p.terms.Runs)
 	}
-	c.crew = make([]*worker, c.workers)
+	c.crew, c.spare = make([]*worker, c.workers), make(chan []ran, c.workers)
 	c.result = &Result{Target: p.info.Name, Strategy: p.Strategy.String(), Seed: p.Seed, Digest: p.Seed,
 		Verdicts: map[Verdict]int{}, Reasons: map[string]int{}, Guarantee: p.terms.Guarantee}
 	for _, name := range p.Spec.Properties() {
@@ -130,7 +132,11 @@ func (c *campaign) make(worker, first, end int) batch {
 
 // runs does so on a worker.
 func (c *campaign) runs(w *worker, first, end int) (b batch) {
-	b.runs = make([]ran, 0, end-first)
+	select {
+	case b.runs = <-c.spare:
+	default:
+		b.runs = make([]ran, 0, end-first)
+	}
 	for number := first; number < end && c.ctx.Err() == nil && !w.left.Load(); number++ {
 		one, err := w.ran(number, &b)
 		if c.ctx.Err() != nil && err != nil { // the run was ended in the middle
@@ -234,6 +240,10 @@ func (c *campaign) take(b batch) bool {
 	if c.distinct != nil {
 		c.result.Schedules, c.result.States = len(c.distinct.schedules), len(c.distinct.states)
 		c.result.StateRuns = c.distinct.counted
+	}
+	select {
+	case c.spare <- b.runs[:0]:
+	default:
 	}
 	c.err = b.err
 	if c.ctx.Err() != nil {
