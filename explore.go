@@ -189,7 +189,7 @@ func (w *worker) ran(number int, b *batch) (one ran, err error) {
 
 // count adds what was counted in the run just made.
 func (w *worker) count(b *batch) {
-	b.events.addAll(w.run.happened)
+	b.events.addAll(w.run.happened.tally)
 	for i, n := range w.monitor.Conclude(false).Judged {
 		if i == len(b.judged) {
 			b.judged = append(b.judged, NotCounted)
