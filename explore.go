@@ -138,18 +138,20 @@ func (c *campaign) runs(w *worker, first, end int) (b batch) {
 		b.runs = make([]ran, 0, end-first)
 	}
 	for number := first; number < end && c.ctx.Err() == nil && !w.left.Load(); number++ {
-		one, err := w.ran(number, &b)
-		if c.ctx.Err() != nil && err != nil { // the run was ended in the middle
-			return b
-		}
+		b.runs = append(b.runs, ran{number: number})
+		one := &b.runs[len(b.runs)-1]
+		err := w.ran(one, &b)
+		ended := c.ctx.Err() != nil && err != nil // in the middle
 		if err == nil && one.found != nil && int(c.found.Load()) < c.Keep {
 			err = w.confirm(one.found, one.digest)
 		}
 		if err != nil {
-			b.err = err
+			b.runs = b.runs[:len(b.runs)-1]
+			if !ended {
+				b.err = err
+			}
 			return b
 		}
-		b.runs = append(b.runs, one)
 		if one.found != nil && !c.KeepGoing || b.done {
 			return b
 		}
@@ -158,23 +160,23 @@ func (c *campaign) runs(w *worker, first, end int) (b batch) {
 }
 
 // ran makes one run and keeps what the campaign needs of it.
-func (w *worker) ran(number int, b *batch) (one ran, err error) {
+func (w *worker) ran(one *ran, b *batch) (err error) {
 	var outcome trace.Outcome
 	var t *trace.Trace
-	w.number.Store(int64(number))
+	w.number.Store(int64(one.number))
 	if w.info.Repeats == Roughly || w.traced {
-		t, err = w.record(number)
+		t, err = w.record(one.number)
 		outcome = t.Outcome
 	} else {
-		outcome, err = w.one(number)
+		outcome, err = w.one(one.number)
 	}
 	if err != nil {
-		return one, err
+		return err
 	}
-	one = ran{number: number, digest: w.run.digest, steps: w.run.steps, messages: len(w.run.messages),
-		requests: w.run.requests, quiet: w.run.quiet(), verdict: outcome.Verdict, reason: outcome.Reason, worthless: w.spoilt}
+	one.digest, one.steps, one.messages, one.requests = w.run.digest, w.run.steps, len(w.run.messages), w.run.requests
+	one.quiet, one.verdict, one.reason, one.worthless = w.run.quiet(), outcome.Verdict, outcome.Reason, w.spoilt
 	if outcome.Finding != nil {
-		one.found = &Found{Run: number, Finding: *outcome.Finding, Trace: t}
+		one.found = &Found{Run: one.number, Finding: *outcome.Finding, Trace: t}
 	}
 	if w.terms.Measured != nil || w.terms.Sequential {
 		told := w.sched.Tell(false)
@@ -184,13 +186,17 @@ func (w *worker) ran(number int, b *batch) (one ran, err error) {
 		one.noted = append(one.noted, watcher.Noted())
 	}
 	w.count(b)
-	return one, nil
+	return nil
 }
 
 // count adds what was counted in the run just made.
 func (w *worker) count(b *batch) {
 	b.events.addAll(w.run.happened.tally)
-	for i, n := range w.monitor.Conclude(false).Judged {
+	judged := w.judged
+	if judged == nil {
+		judged = w.monitor.Conclude(false).Judged
+	}
+	for i, n := range judged {
 		if i == len(b.judged) {
 			b.judged = append(b.judged, NotCounted)
 		}
@@ -231,11 +237,8 @@ func (c *campaign) take(b batch) bool {
 	c.result.Effects = addCounts(c.result.Effects, b.effects)
 	c.events.addAll(b.events)
 	c.result.Stalls += b.stalls
-	for i := range b.runs {
-		c.add(&b.runs[i])
-		if b.runs[i].found != nil && !c.KeepGoing || c.err != nil {
-			return false
-		}
+	if !c.addAll(b.runs) {
+		return false
 	}
 	if c.distinct != nil {
 		c.result.Schedules, c.result.States = len(c.distinct.schedules), len(c.distinct.states)
@@ -256,8 +259,31 @@ func (c *campaign) take(b batch) bool {
 	return c.err == nil && !b.done
 }
 
-// add adds a run to the result.
-func (c *campaign) add(one *ran) {
+// addAll adds runs to the result up to the finding, or the mistake, with which the campaign
+// ends, and reports whether there is none. Runs that passed, which most do, are counted
+// together.
+func (c *campaign) addAll(runs []ran) bool {
+	passed := 0
+	defer func() {
+		if passed > 0 {
+			c.result.Verdicts[trace.Pass] += passed
+		}
+	}()
+	for i := range runs {
+		if verdict := c.add(&runs[i]); verdict == trace.Pass {
+			passed++
+		} else {
+			c.result.Verdicts[verdict]++
+		}
+		if runs[i].found != nil && !c.KeepGoing || c.err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// add adds a run to the result but for its verdict, which it returns.
+func (c *campaign) add(one *ran) Verdict {
 	r := c.result
 	r.Runs++
 	r.Steps += int64(one.steps)
@@ -288,7 +314,7 @@ func (c *campaign) add(one *ran) {
 			r.Found = append(r.Found, *one.found)
 		}
 	}
-	r.Verdicts[verdict]++
+	return verdict
 }
 
 // worthless counts a run that said nothing. Too many of them mean that the environment is
