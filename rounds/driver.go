@@ -326,7 +326,8 @@ func (d *Driver) gather(run *lockstep.Run, flying []lockstep.ID) bool {
 	if len(d.kept) > 0 || d.names > 0 && (first.Tag.Round != d.round || first.Tag.Phase < d.phase || d.past(first)) {
 		return false
 	}
-	heard, tag := d.whole, first.Tag
+	tag := first.Tag
+	heard := d.whole || tag.Phase == d.phase // if only an isolated node has come to a phase, the others have not
 	for i, id := range flying {
 		mail[i] = id
 		m := &messages[id-1]
