@@ -63,11 +63,11 @@ func (l *life) stack() string {
 // which one, in case that it never leaves it.
 func (w *worker) enters() {
 	w.sign()
-	if w.rec == nil {
+	if w.rec == nil || w.Watch == nil {
 		return
 	}
 	r := w.run
-	m := &moment{trace: w.rec.trace, record: trace.Record{Number: r.steps, Step: *r.last, Settle: r.settling, Text: stepText(r)}}
+	m := &moment{trace: w.rec.trace, record: trace.Record{Number: r.steps, Step: *r.Last(), Settle: r.settling, Text: w.rec.stepText(r)}}
 	m.trace.Rounds = slices.Clone(r.Rounds())
 	m.trace.Header.Run = w.start.SeedOf
 	if !r.settling {
@@ -229,5 +229,6 @@ func (b *batch) join(more batch) {
 	}
 	b.effects = addCounts(b.effects, more.effects)
 	b.events.addAll(more.events)
+	b.rechecked += more.rechecked
 	b.done, b.err = more.done, more.err
 }

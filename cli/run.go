@@ -19,11 +19,11 @@ import (
 
 type runCmd struct {
 	explored
-	Strategy     string        `placeholder:"S" help:"How to choose steps: name:key=value,... (uniform; with a scenario pctcp)."`
+	Strategy     string        `placeholder:"S" help:"How to choose steps: name:key=value,... (${usual}; with a scenario ${guided})."`
 	Scenario     string        `placeholder:"NAME" help:"Guide the runs by one of the target's scenarios, and store one of them with its explanation; lockstep list TARGET names them."`
-	Runs         int           `placeholder:"N" help:"Number of runs; 10000 unless there is a time limit."`
+	Runs         int           `placeholder:"N" help:"Number of runs; ${runs} unless there is a time limit."`
 	For          time.Duration `placeholder:"30s" help:"Stop after this time."`
-	Patience     time.Duration `default:"30s" placeholder:"30s" help:"A step that takes longer hangs, which is a finding (${default}); 0 waits for ever."`
+	Patience     time.Duration `default:"${patience}" placeholder:"30s" help:"A step that takes longer hangs, which is a finding (${default}); 0 waits for ever."`
 	KeepGoing    bool          `help:"Continue after a finding."`
 	NoShrink     bool          `help:"Keep the first finding as it was found."`
 	Closure      bool          `help:"Count how often late messages change a state, by type."`

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/closure"
+	"github.com/lockstep-go/lockstep/internal/words"
 	"github.com/lockstep-go/lockstep/report"
 	"github.com/lockstep-go/lockstep/rounds"
 	"github.com/lockstep-go/lockstep/shrink"
@@ -142,14 +143,18 @@ func Form(ctx context.Context, plan lockstep.Plan, t *trace.Trace) (*trace.Trace
 	}
 	r, err := closure.Form(ctx, plan, t)
 	switch {
+	case ctx.Err() != nil:
+		return nil, "no lock-step form: interrupted"
 	case err != nil:
 		return nil, "no lock-step form: " + err.Error()
 	case r.Trace == nil && r.Break != nil:
 		return nil, fmt.Sprintf("no lock-step form: %s. What breaks the rounds: %s", r.Reason, r.Break)
 	case r.Trace == nil:
 		return nil, "no lock-step form: " + r.Reason
+	case r.Ignored == 0:
+		return r.Trace, "equivalent lock-step form"
 	default:
-		return r.Trace, fmt.Sprintf("equivalent lock-step form: %d deliveries that changed nothing are shown as lost", r.Ignored)
+		return r.Trace, fmt.Sprintf("equivalent lock-step form, %s shown as lost", words.Count(r.Ignored, "delivery that changed nothing"))
 	}
 }
 

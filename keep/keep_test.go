@@ -139,7 +139,7 @@ func ExampleForm() {
 	result, _ := lockstep.Explore(context.Background(), buggy)
 	form, note := keep.Form(context.Background(), buggy, result.First().Trace)
 	fmt.Println(len(form.Rounds) > 0, note)
-	// Output: true equivalent lock-step form: 55 deliveries that changed nothing are shown as lost
+	// Output: true equivalent lock-step form, 55 deliveries that changed nothing shown as lost
 }
 
 func ExampleTrace() {

@@ -99,7 +99,8 @@ type shrinker struct {
 	number   int
 	property string
 	options  Options
-	left     int
+	left     int   // tries that may still be made
+	made     int   // and those that were
 	err      error // of the environment: nothing can be tried any more
 
 	rounds *scheduled       // the scheduler of runs in rounds, used again and again
@@ -124,7 +125,7 @@ func (s *shrinker) shrink(t *trace.Trace) (*Shrunk, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.Tries, out.Exhausted = s.options.Tries-s.left, s.left <= 0
+	out.Tries, out.Exhausted = s.made, s.left <= 0 && s.ctx.Err() == nil
 	if err := s.record(out); err != nil {
 		return nil, err
 	}
@@ -180,6 +181,7 @@ func (s *shrinker) fails(c candidate) bool {
 			return false
 		}
 		s.left--
+		s.made++
 		outcome, err := s.bench.Run(s.ctx, s.number, c.scheduler(s))
 		if err != nil {
 			if s.ctx.Err() == nil {

@@ -188,11 +188,22 @@ func (d *Deployment[M]) start(seed uint64) {
 
 // Do takes one step.
 func (d *Deployment[M]) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
-	switch s.Kind {
-	case trace.Deliver:
+	if s.Kind == trace.Deliver { // as a rule
 		m := out.Message(s.Msg)
 		p := &d.places[m.To-1]
 		p.node.Receive(p, m.From, d.bodies[m.Body-1])
+	} else if err := d.other(s, out); err != nil {
+		return err
+	}
+	if out.Texts() {
+		out.States(d.state)
+	}
+	return nil
+}
+
+// other takes a step other than Deliver.
+func (d *Deployment[M]) other(s *lockstep.Step, out *lockstep.Outbox) error {
+	switch s.Kind {
 	case trace.Alarm:
 		d.places[s.Node-1].fire()
 	case trace.Request:
@@ -208,13 +219,10 @@ func (d *Deployment[M]) Do(_ context.Context, s *lockstep.Step, out *lockstep.Ou
 		if err != nil {
 			return fmt.Errorf("forged message %q: %w", text, err)
 		}
-		d.bodies = append(d.bodies, m)
-		kind, tag := d.envelope()
+		kind, tag := d.envelope(m)
 		out.Retype(s.Msg, kind, tag)
+		d.bodies = append(d.bodies, m)
 		d.describe(body)
-	}
-	if out.Texts() {
-		out.States(d.state)
 	}
 	return nil
 }
@@ -292,15 +300,14 @@ func (d *Deployment[M]) role(n lockstep.Node) string {
 	return ""
 }
 
-// envelope is what the engine knows of the message that was added last.
-func (d *Deployment[M]) envelope() (kind string, tag lockstep.Tag) {
-	m := &d.bodies[len(d.bodies)-1]
+// envelope is what the engine knows of a message.
+func (d *Deployment[M]) envelope(m M) (kind string, tag lockstep.Tag) {
 	kind = "message"
 	if d.cluster.Type != nil {
-		kind = d.cluster.Type(*m)
+		kind = d.cluster.Type(m)
 	}
 	if d.cluster.Tag != nil {
-		tag = d.cluster.Tag(*m)
+		tag = d.cluster.Tag(m)
 	}
 	return kind, tag
 }

@@ -44,13 +44,15 @@ func (c *Context[M]) Rand() *rand.Rand { return c.rand }
 // Send sends a message to a node, which may be the sender itself.
 func (c *Context[M]) Send(to lockstep.Node, m M) {
 	d := c.deployment
-	d.bodies = append(d.bodies, m)
 	if d.out == nil { // no engine: see Bare
+		d.bodies = append(d.bodies, m)
 		d.senders = append(d.senders, link{c.self, to})
 		return
 	}
-	kind, tag := d.envelope()
-	d.describe(d.out.Send(c.self, to, kind, tag))
+	kind, tag := d.envelope(m)
+	body := d.out.Send(c.self, to, kind, tag)
+	d.bodies = append(d.bodies, m)
+	d.describe(body)
 }
 
 // Broadcast sends a message to every node, the sender included.
@@ -62,9 +64,10 @@ func (c *Context[M]) Broadcast(m M) {
 		}
 		return
 	}
+	kind, tag := d.envelope(m)
+	body := d.out.Broadcast(c.self, kind, tag)
 	d.bodies = append(d.bodies, m)
-	kind, tag := d.envelope()
-	d.describe(d.out.Broadcast(c.self, kind, tag))
+	d.describe(body)
 }
 
 // Emit reports something observable. The value may point into the node: it is looked

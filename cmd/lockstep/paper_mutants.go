@@ -147,7 +147,6 @@ func (c *mutantsRunCmd) Run(e *cli.Env) error {
 			return slices.ContainsFunc(r.Cells, func(c mutants.Cell) bool { return c.Strategy == "" })
 		}
 		table.Mutants, table.Control = slices.DeleteFunc(table.Mutants, unfinished), slices.DeleteFunc(table.Control, unfinished)
-		fmt.Fprintln(e.Err, "lockstep: interrupted, so this is a part of the table")
 	} else if err != nil {
 		return err
 	}
@@ -156,11 +155,17 @@ func (c *mutantsRunCmd) Run(e *cli.Env) error {
 	}
 	switch {
 	case c.JSON:
-		return e.JSON(table)
+		return e.JSON(struct {
+			*mutants.Table
+			Interrupted bool `json:"interrupted"`
+		}{table, e.Interrupted()})
 	case c.Markdown:
-		return errors.Join(table.WriteMarkdown(e.Out), tell(e, table))
+		err = errors.Join(table.WriteMarkdown(e.Out), tell(e, table))
+	default:
+		err = table.WriteText(e.Out)
 	}
-	return table.WriteText(e.Out)
+	e.Partial("mutants tried")
+	return err
 }
 
 func tell(e *cli.Env, t *mutants.Table) error {

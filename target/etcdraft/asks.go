@@ -2,6 +2,7 @@ package etcdraft
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/lockstep-go/lockstep/kit/operator"
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
@@ -48,8 +49,8 @@ func (c Cluster) requests() []string {
 // messageTypes are the types of the messages of a cluster.
 func messageTypes() []string {
 	var names []string
-	for t := range roundOf {
-		if raftlib.Type(t) >= raftlib.MsgProp && roundOf[t] != 0 || raftlib.Type(t) == raftlib.MsgVote {
+	for t := range travels {
+		if travels[t] != (travel{}) || raftlib.Type(t) == raftlib.MsgVote || slices.Contains(toLeader[:], raftlib.Type(t)) {
 			names = append(names, raftlib.Type(t).String())
 		}
 	}

@@ -176,6 +176,6 @@ func ExampleCluster_Describe() {
 	_, err = etcdraft.Cluster{Nodes: 12}.Describe()
 	fmt.Println(err)
 	// Output:
-	// etcdraft 3 [PreVote PreVoteResp Vote VoteResp App AppResp] <nil>
+	// etcdraft 3 [PreVote PreVoteResp Vote VoteResp App AppResp Commit CommitResp] <nil>
 	// etcdraft: nodes is 12, allowed are 1..9
 }

@@ -32,13 +32,14 @@ type Deployment struct {
 	events   events
 	data     []byte // of the proposals of a run
 
-	round [raftlib.Types]int32 // by type of message: the round of its tag
+	travels [raftlib.Types]travel // by type of message: the rounds of its tag
+	acting  int32                 // the round of the message that this step delivers, or -1
 }
 
 func newDeployment(c Cluster) *Deployment {
 	d := &Deployment{cluster: c, network: c.library.NewNetwork(c.config()), nodes: make([]node, c.Nodes),
 		clients: kv.NewClients(kv.Load{Clients: c.Clients, Requests: c.Requests, Keys: c.Keys, Mix: c.Mix}, c.Nodes)}
-	d.round = c.roundsOf()
+	d.travels = c.travels()
 	d.asks, _ = c.asks() // checked before
 	d.operator, d.clocks = newOperator(c), ticks.New(c.Nodes, d)
 	for i := range d.nodes {
@@ -96,6 +97,7 @@ func (d *Deployment) Reset(_ context.Context, seed uint64, out *lockstep.Outbox)
 }
 
 func (d *Deployment) begin(out *lockstep.Outbox) {
+	d.acting = -1
 	if d.out != out { // it is the same in every step but the first
 		d.out = out
 		d.clients.At(out)
@@ -159,6 +161,7 @@ func (d *Deployment) node(n lockstep.Node) *node { return &d.nodes[n-1] }
 // deliver gives a message to its receiver, unless that is refused.
 func (d *Deployment) deliver(id lockstep.ID) {
 	m := d.out.Message(id)
+	d.acting = m.Tag.Round
 	n := d.node(m.To)
 	if m.Type == raftlib.NameSnap {
 		d.report(m.From, m.To, true, true)

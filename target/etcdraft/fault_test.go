@@ -95,6 +95,27 @@ func (f applyTwice) Ready(a *raftlib.Arena) (*raftlib.Ready, bool) {
 	return rd, ok
 }
 
+// restless has a Ready for ever once it leads.
+type restless struct {
+	*faulty
+	leads, made bool
+}
+
+func (f *restless) Ready(a *raftlib.Arena) (*raftlib.Ready, bool) {
+	rd, ok := f.faulty.Ready(a)
+	f.leads = ok && rd.Role == raftlib.Leader || !ok && f.leads
+	if f.made = !ok && f.leads; f.made {
+		return &raftlib.Ready{Role: raftlib.Leader}, true
+	}
+	return rd, ok
+}
+
+func (f *restless) Advance() {
+	if !f.made {
+		f.faulty.Advance()
+	}
+}
+
 // staleRead answers reads without asking the library.
 type staleRead struct {
 	*faulty

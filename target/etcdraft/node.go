@@ -1,6 +1,8 @@
 package etcdraft
 
 import (
+	"fmt"
+
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/kit/kv"
 	"github.com/lockstep-go/lockstep/kit/raftspec"
@@ -99,12 +101,19 @@ func (d *Deployment) settle(n *node) {
 	n.timer.Check()
 }
 
+// mostReadys is how often a node may have something to do in one go. A library that has no
+// end of it would fill the memory.
+const mostReadys = 10_000
+
 // drain handles Readys until there is none.
 func (d *Deployment) drain(n *node) {
-	for {
+	for i := 0; ; i++ {
 		rd, ok := n.raft.Ready(&d.arena)
 		if !ok {
 			return
+		}
+		if i == mostReadys {
+			panic(fmt.Sprintf("node %d has had %d Readys in one go and still has one", n.id, mostReadys))
 		}
 		d.observe(n, rd)
 		if !d.cluster.Async {

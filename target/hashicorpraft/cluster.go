@@ -13,6 +13,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/bubble/wire"
 	"github.com/lockstep-go/lockstep/internal/option"
 	"github.com/lockstep-go/lockstep/kit/kv"
 	"github.com/lockstep-go/lockstep/kit/raftspec"
@@ -145,14 +146,14 @@ func (c Cluster) bubble(given Cluster) bubble.Cluster {
 		Serial: true, Seed: func(seed uint64) { rand.Seed(int64(seed)) }, //nolint:staticcheck // it is what the library draws from
 	}
 	if c.TCP {
-		cluster.Sockets, cluster.Types, cluster.Text, cluster.Decode = true, nil, nil, decode
+		cluster.Sockets, cluster.Types, cluster.Text, cluster.Decode = true, nil, nil, wire.Each(decode)
 	}
 	return cluster
 }
 
 // decode names what one Write of the library's TCP transport sends: requests begin with the
 // number of their type, answers with an error, which is as a rule empty.
-func decode(_ string, data []byte) (kind, text string) {
+func decode(data []byte) (kind, text string) {
 	requests := []string{"AppendEntries", "RequestVote", "InstallSnapshot", "TimeoutNow", "RequestPreVote"}
 	switch first := int(data[0]); {
 	case first < len(requests):

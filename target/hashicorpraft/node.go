@@ -50,7 +50,7 @@ func start(n *bubble.Node, c Cluster, template *store) error {
 	}))
 	n.State(func() string {
 		leader, _ := server.LeaderWithID()
-		t := text{[]byte(server.State().String())}
+		t := newText(server.State().String())
 		t.number("term", r.term()).number("last", server.LastIndex()).number("applied", server.AppliedIndex()).word("leader")
 		return string(append(t.b, leader...))
 	})

@@ -185,7 +185,7 @@ func TestConfChangeRemedy(t *testing.T) {
 func TestTable(t *testing.T) {
 	var b strings.Builder
 	now := 0.0
-	if _, err := raftscenarios.Table(context.Background(), &b, versions.All[1], raftscenarios.Strategy, 3, 1, func() float64 { now++; return now }); err != nil {
+	if _, err := raftscenarios.Table(context.Background(), &b, raftscenarios.Cases, versions.All[1], raftscenarios.Strategy, 3, 1, func() float64 { now++; return now }); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range raftscenarios.Cases {
@@ -202,7 +202,7 @@ func TestTable(t *testing.T) {
 // it has.
 func TestAblations(t *testing.T) {
 	var b strings.Builder
-	if err := raftscenarios.Ablations(context.Background(), &b, versions.All[1], raftscenarios.Strategy, 2, 1); err != nil {
+	if err := raftscenarios.Ablations(context.Background(), &b, raftscenarios.Cases[:3], versions.All[1], raftscenarios.Strategy, 2, 1); err != nil {
 		t.Fatal(err)
 	}
 	if n := strings.Count(b.String(), "2 runs each"); n != len(raftscenarios.Cases) {

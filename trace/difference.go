@@ -1,13 +1,10 @@
-package replay
+package trace
 
-import (
-	"fmt"
+import "fmt"
 
-	"github.com/lockstep-go/lockstep/trace"
-)
-
-// difference tells in what two recordings differ first, and is empty where they do not.
-func difference(want, got *trace.Trace) string {
+// Difference tells in what a recording and one made again differ first, and is empty where they
+// do not.
+func Difference(want, got *Trace) string {
 	for i := range min(len(want.Records), len(got.Records)) {
 		if d := differentRecord(&want.Records[i], &got.Records[i]); d != "" {
 			return fmt.Sprintf("step %d (%s): %s", i, describe(&want.Records[i]), d)
@@ -17,7 +14,7 @@ func difference(want, got *trace.Trace) string {
 }
 
 // differentEnd says how the ends of two recordings differ.
-func differentEnd(want, got *trace.Trace) string {
+func differentEnd(want, got *Trace) string {
 	was, is := outcomeText(want.Outcome), outcomeText(got.Outcome)
 	switch {
 	case len(want.Records) != len(got.Records):
@@ -29,33 +26,33 @@ func differentEnd(want, got *trace.Trace) string {
 	return ""
 }
 
-func describe(r *trace.Record) string {
+func describe(r *Record) string {
 	if r.Text == "" {
 		return r.Step.Kind.String()
 	}
 	return r.Step.Kind.String() + " " + r.Text
 }
 
-func outcomeText(o trace.Outcome) string {
+func outcomeText(o Outcome) string {
 	if o.Finding != nil {
 		return o.Finding.String()
 	}
 	return "verdict " + string(o.Verdict)
 }
 
-func differentRecord(want, got *trace.Record) string {
+func differentRecord(want, got *Record) string {
 	if want.Step.Kind != got.Step.Kind || want.Text != got.Text {
 		return fmt.Sprintf("it was %q, now %q", describe(want), describe(got))
 	}
-	if d := differentList("message", want.Sent, got.Sent, func(s trace.Sent) string { return s.Text }); d != "" {
+	if d := differentList("message", want.Sent, got.Sent, func(s Sent) string { return s.Text }); d != "" {
 		return d
 	}
-	if d := differentList("event", want.Events, got.Events, func(e trace.Event) string {
+	if d := differentList("event", want.Events, got.Events, func(e Event) string {
 		return fmt.Sprintf("%d %s %s", e.Node, e.Type, e.Text)
 	}); d != "" {
 		return d
 	}
-	return differentList("state", want.States, got.States, func(s trace.State) string {
+	return differentList("state", want.States, got.States, func(s State) string {
 		return fmt.Sprintf("%d %s", s.Node, s.Text)
 	})
 }
