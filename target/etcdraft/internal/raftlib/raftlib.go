@@ -12,13 +12,6 @@ import (
 	"github.com/lockstep-go/lockstep/kit/raftspec"
 )
 
-// Mutants is what the name of a build says of a library that carries mutants, and
-// MutantVariable the environment variable that switches one on.
-const (
-	Mutants        = "mutants"
-	MutantVariable = "LOCKSTEP_MUTANT"
-)
-
 // Role is what a node is in its term. The numbers are those of the library.
 type Role uint8
 
