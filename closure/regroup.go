@@ -172,14 +172,5 @@ func (s *regrouper) Order(run *lockstep.Run, mail []lockstep.ID) {
 		}
 		return math.MaxInt
 	}
-	slices.SortStableFunc(mail, func(a, b lockstep.ID) int {
-		switch x, y := place(a), place(b); {
-		case x < y:
-			return -1
-		case x > y:
-			return 1
-		default:
-			return 0
-		}
-	})
+	rounds.Sort(mail, place)
 }

@@ -22,6 +22,7 @@
 package rounds
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/lockstep-go/lockstep"
@@ -399,4 +400,10 @@ func (d *Driver) past(m *lockstep.Message) bool {
 // closed reports whether the round of a message is over, or its phase.
 func (d *Driver) closed(m *lockstep.Message) bool {
 	return d.names > 0 && !d.loose && (d.past(m) || m.Tag.Phase < d.phase)
+}
+
+// Sort orders the messages of a round by their places; those of one place stay in the order of
+// sending.
+func Sort(mail []lockstep.ID, place func(lockstep.ID) int) {
+	slices.SortStableFunc(mail, func(a, b lockstep.ID) int { return cmp.Compare(place(a), place(b)) })
 }

@@ -22,8 +22,7 @@ func (d *Deployment) Follows(n lockstep.Node) lockstep.Node { return d.node(n).l
 
 // Reaches is the index of the last entry on a node's disk.
 func (d *Deployment) Reaches(n lockstep.Node) uint64 {
-	disk := d.node(n).disk
-	return disk.First() + uint64(len(disk.Terms())) - 1
+	return d.node(n).disk.Last()
 }
 
 // Answered reports how many of the clients' operations are answered, and how many there
