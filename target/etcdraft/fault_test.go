@@ -1,7 +1,6 @@
 package etcdraft_test
 
 import (
-
 	"go.etcd.io/raft/v3/raftpb"
 
 	"github.com/lockstep-go/lockstep"
