@@ -64,32 +64,43 @@ func (s *shrinker) richer(now, first script, others []trace.Action, random *rand
 // recast lets one node play the part of another for a while: each the part of each, for every
 // stretch of the script. What two nodes did twice is then done once.
 func (s *shrinker) recast(now script, random *rand.Rand) script {
-	for again := true; again; {
-		again = false
-	search:
-		for pair := range s.info.Nodes * s.info.Nodes {
-			was, is := lockstep.Node(pair/s.info.Nodes+1), lockstep.Node(pair%s.info.Nodes+1)
-			if was == is {
-				continue
+	for end := s.left - patience; ; {
+		next, ok := s.recastOnce(now, end)
+		if !ok {
+			return now
+		}
+		now = s.minimal(next, random)
+	}
+}
+
+// recastOnce is the first recast script that is smaller, and whether there is one before the
+// tries left are as few as end.
+func (s *shrinker) recastOnce(now script, end int) (script, bool) {
+	for was := lockstep.Node(1); int(was) <= s.info.Nodes; was++ {
+		for is := lockstep.Node(1); int(is) <= s.info.Nodes; is++ {
+			cast := make(script, len(now)) // the whole script with other nodes
+			for i := range now {
+				cast[i] = played(now[i], was, is)
 			}
 			for from := range now {
 				for to := len(now); to > from; to-- {
-					next := slices.Clone(now)
-					for k := from; k < to; k++ {
-						next[k] = played(next[k], was, is)
-					}
-					if next[from].Equal(now[from]) || next[to-1].Equal(now[to-1]) || !s.fails(next) {
+					if cast[from].Equal(now[from]) || cast[to-1].Equal(now[to-1]) {
 						continue
 					}
-					if next = s.tidy(next); next.less(now) {
-						now, again = s.minimal(next, random), true
-						break search
+					if s.left <= max(end, 0) || s.err != nil {
+						return now, false
+					}
+					next := slices.Concat(now[:from], cast[from:to], now[to:])
+					if s.fails(next) {
+						if next = s.tidy(next); next.less(now) {
+							return next, true
+						}
 					}
 				}
 			}
 		}
 	}
-	return now
+	return now, false
 }
 
 // minimal leaves out stretches of steps in a random order, long ones first, until no single
