@@ -64,6 +64,9 @@ func (d *detour) stray(run *lockstep.Run, next *lockstep.Step) bool {
 	switch i := d.random.IntN(2*len(flying) + alarms.Len() + len(waiting) + len(d.others) + 1); {
 	case i < 2*len(flying):
 		id := flying[i/2]
+		if d.random.IntN(2) == 0 { // one of the latest, to go on from what was done before
+			id = flying[len(flying)-1-d.random.IntN(min(4, len(flying)))]
+		}
 		*next = lockstep.Step{Kind: trace.Deliver, Msg: id}
 		a.Msg = d.names.Name(id)
 	case i < 2*len(flying)+alarms.Len():

@@ -12,7 +12,7 @@ import (
 // patience is the number of tries after which leaving a local minimum is given up, and
 // restarts how often the search goes back to the smallest script meanwhile.
 const (
-	patience = 5_000
+	patience = 8_000
 	restarts = 4
 )
 
