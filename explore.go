@@ -228,13 +228,11 @@ func (c *campaign) take(b batch) bool {
 	for i := range b.runs {
 		c.add(&b.runs[i])
 		if b.runs[i].found != nil && !c.KeepGoing || c.err != nil {
+			c.countDistinct()
 			return false
 		}
 	}
-	if c.distinct != nil {
-		c.result.Schedules, c.result.States = len(c.distinct.schedules), len(c.distinct.states)
-		c.result.StateRuns = c.distinct.counted
-	}
+	c.countDistinct()
 	c.err = b.err
 	if c.ctx.Err() != nil {
 		c.result.Interrupted = c.result.Runs < c.Runs
@@ -244,6 +242,14 @@ func (c *campaign) take(b batch) bool {
 		c.Progress(c.result)
 	}
 	return c.err == nil && !b.done
+}
+
+// countDistinct tells how many different schedules and states there are so far.
+func (c *campaign) countDistinct() {
+	if c.distinct != nil {
+		c.result.Schedules, c.result.States = len(c.distinct.schedules), len(c.distinct.states)
+		c.result.StateRuns = c.distinct.counted
+	}
 }
 
 // add adds a run to the result.
