@@ -256,12 +256,10 @@ func (c *campaign) take(b batch) bool {
 	c.events.addAll(b.events)
 	c.result.Stalls += b.stalls
 	c.result.Rechecked += b.rechecked
-	if !c.addAll(b.runs) {
+	going := c.addAll(b.runs)
+	c.countDistinct()
+	if !going {
 		return false
-	}
-	if c.distinct != nil {
-		c.result.Schedules, c.result.States = len(c.distinct.schedules), len(c.distinct.states)
-		c.result.StateRuns = c.distinct.counted
 	}
 	select {
 	case c.spare <- b.runs[:0]:
@@ -276,6 +274,14 @@ func (c *campaign) take(b batch) bool {
 		c.Progress(c.result)
 	}
 	return c.err == nil && !b.done
+}
+
+// countDistinct tells how many different schedules and states there are so far.
+func (c *campaign) countDistinct() {
+	if c.distinct != nil {
+		c.result.Schedules, c.result.States = len(c.distinct.schedules), len(c.distinct.states)
+		c.result.StateRuns = c.distinct.counted
+	}
 }
 
 // addAll adds runs to the result up to the finding, or the mistake, with which the campaign

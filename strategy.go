@@ -65,6 +65,9 @@ type Start struct {
 	// SeedOf is the number of the run whose seed the system and the scenario get. A
 	// scheduler that goes back to an earlier run sets it, so that only its choices differ.
 	SeedOf int
+	// Draws is what the system is to draw first when it starts, where a scheduler that takes the
+	// steps of a recording again sets it.
+	Draws []uint64
 }
 
 // Account is what a scheduler tells of its runs.

@@ -184,7 +184,7 @@ func (w *worker) begin(number int) {
 	}
 	w.notes = w.notes[:0]
 	w.pcg.Seed(RunSeed(w.Seed, number), 1)
-	w.start.Run, w.start.SeedOf = number, number
+	w.start.Run, w.start.SeedOf, w.start.Draws = number, number, nil
 	w.sched.Reset(&w.start)
 	if w.director != nil {
 		w.sidePCG.Seed(RunSeed(w.Seed, w.start.SeedOf), 2)
@@ -201,9 +201,10 @@ func (w *worker) stages(number int) (*Finding, error) {
 	}
 	seed := RunSeed(RunSeed(w.Seed, w.start.SeedOf), 0)
 	r.draws.reset(seed, w.rec != nil)
+	r.Recall(w.start.Draws)
 	w.inSystem = true
 	err := w.system.Reset(w.ctx, seed, &r.out)
-	w.inSystem = false
+	w.inSystem, r.draws.given = false, nil
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be reset: %w", w.info.Name, err)
 	}

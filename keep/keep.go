@@ -53,6 +53,8 @@ type Kept struct {
 	NotShrunk error
 	// File and Page are where trace and page are; empty where they could not be stored.
 	File, Page string
+	// Pictures are where the pictures of the spec are, such as the history of operations.
+	Pictures []string
 }
 
 // Run shrinks a failing run, looks for its lock-step form, draws both and stores
@@ -106,8 +108,9 @@ func (k *Kept) store(found *trace.Trace, o Options) error {
 	}
 	page := report.PageOptions{Note: k.Note}
 	for _, p := range k.Trace.Pictures {
-		page.Pictures = append(page.Pictures, pictureFile(k.File, p))
+		k.Pictures = append(k.Pictures, pictureFile(k.File, p))
 	}
+	page.Pictures = k.Pictures
 	if o.Replay != nil {
 		page.Replay = o.Replay(k.File)
 	}
