@@ -11,7 +11,10 @@ import (
 
 // Bench makes single runs of a plan on one deployment, with any scheduler: replaying,
 // shrinking and the lock-step form are built on it. It is not for several goroutines.
-type Bench struct{ worker *worker }
+type Bench struct {
+	worker *worker
+	of     *trace.Trace // whose run is made again, or nil
+}
 
 // NewBench makes a bench for a plan. The plan's strategy makes the runs for which no other
 // scheduler is given; it may be missing.
@@ -26,7 +29,7 @@ func NewBench(plan Plan) (*Bench, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Bench{newWorker(p, 0)}, nil
+	return &Bench{worker: newWorker(p, 0)}, nil
 }
 
 // NewBenchFor makes a bench on which the run of a trace can be made again, as it was or
@@ -47,8 +50,8 @@ func NewBenchFor(plan Plan, t *trace.Trace) (*Bench, error) {
 	}
 	p.Limits.Steps = max(p.Limits.Steps, len(t.Records))
 	w := newWorker(p, 0)
-	w.run.hand.mute = true
-	return &Bench{w}, nil
+	w.run.retell(t)
+	return &Bench{w, t}, nil
 }
 
 // sameSystem reports in what the system of a trace and that of a plan differ.

@@ -58,8 +58,10 @@ type batch struct {
 	effects []Count // likewise
 	events  tally   // likewise, by type
 	stalls  int     // times that nothing moved, though it did when it was made again
-	done    bool    // the space is exhausted
-	err     error
+	// rechecked counts the passing runs that were made again.
+	rechecked int
+	done      bool // the space is exhausted
+	err       error
 }
 
 // ran is the little that a campaign keeps of a run.
@@ -75,6 +77,8 @@ type ran struct {
 	found           *Found
 	noted           []any // by the watchers
 	seen            Seen
+	stray           *Stray
+	suspects        []string
 }
 
 func newCampaign(ctx context.Context, p *prepared) *campaign {
@@ -139,6 +143,10 @@ func (c *campaign) runs(w *worker, first, end int) (b batch) {
 		if err == nil && one.found != nil && int(c.found.Load()) < c.Keep {
 			err = w.confirm(one.found, one.digest)
 		}
+		if err == nil && c.doubts(&one) {
+			b.rechecked++
+			one.stray, err = w.recheck(&one)
+		}
 		if err != nil {
 			b.err = err
 			return b
@@ -149,6 +157,13 @@ func (c *campaign) runs(w *worker, first, end int) (b batch) {
 		}
 	}
 	return b
+}
+
+// doubts reports whether a run is to be made again though nothing was found. That of a strategy
+// that learns cannot be: it would learn twice.
+func (c *campaign) doubts(one *ran) bool {
+	every := c.info.Recheck
+	return every > 0 && one.number%every == every-1 && one.verdict == trace.Pass && c.info.Repeats == Exactly && !c.terms.Sequential
 }
 
 // ran makes one run and keeps what the campaign needs of it.
@@ -176,6 +191,9 @@ func (w *worker) ran(number int, b *batch) (one ran, err error) {
 	}
 	for _, watcher := range w.looking {
 		one.noted = append(one.noted, watcher.Noted())
+	}
+	if w.run.can.Suspects != nil {
+		one.suspects = w.run.can.Suspects()
 	}
 	w.count(b)
 	return one, nil
@@ -225,6 +243,7 @@ func (c *campaign) take(b batch) bool {
 	c.result.Effects = addCounts(c.result.Effects, b.effects)
 	c.events.addAll(b.events)
 	c.result.Stalls += b.stalls
+	c.result.Rechecked += b.rechecked
 	for i := range b.runs {
 		c.add(&b.runs[i])
 		if b.runs[i].found != nil && !c.KeepGoing || c.err != nil {
@@ -267,6 +286,14 @@ func (c *campaign) add(one *ran) {
 	}
 	if one.worthless {
 		c.worthless(one.reason)
+	}
+	if one.stray != nil {
+		r.Strays = append(r.Strays, *one.stray)
+	}
+	for _, s := range one.suspects {
+		if len(r.Suspects) < mostSuspects && !slices.Contains(r.Suspects, s) {
+			r.Suspects = append(r.Suspects, s)
+		}
 	}
 	verdict := one.verdict
 	if one.found != nil {
@@ -334,7 +361,7 @@ func (c *campaign) conclude() {
 		}
 		r.Guarantee.Certain = told.Done
 	}
-	if r.Guarantee.Certain {
+	if r.Guarantee.Certain && r.Reached != "" {
 		r.Reached += c.given()
 	}
 	if r.Reached != "" {

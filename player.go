@@ -58,6 +58,7 @@ func (p *Player) Next(run *Run, next *Step) bool {
 		if step, ok := p.resolve(run, a); ok {
 			p.took = append(p.took, p.at-1)
 			*next = step
+			run.Recall(a.Draws)
 			return true
 		}
 		p.stray()
@@ -97,11 +98,11 @@ func (p *Player) resolve(run *Run, a *trace.Action) (Step, bool) {
 // find is the message in flight of that name or, where there is none, the newest of its
 // type on its link; or 0.
 func (p *Player) find(run *Run, name trace.Name) ID {
-	if id := p.names.Find(name); id != 0 && run.status[id-1] < delivered {
+	if id := p.names.Find(name); id != 0 && run.messages[id-1].Fate.OnItsWay() {
 		return id
 	}
 	p.stray()
-	for _, id := range slices.Backward(run.flying) {
+	for _, id := range slices.Backward(run.InFlight()) {
 		if m := &run.messages[id-1]; m.From == name.From && m.To == name.To && m.Type == name.Type {
 			return id
 		}

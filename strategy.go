@@ -84,7 +84,7 @@ type Seen struct {
 	Events  int // things that happened or could have happened in a run, the most of all runs
 	Width   int // of the partial order of these events, likewise
 	Runs    int // that were measured
-	Changes int // in all of them, the events that the strategy chose to delay and that could happen
+	Changes int // in all of them, what the strategy set out to do and could: events that were delayed, partitions that came about
 }
 
 func (s *Seen) add(t Seen) {

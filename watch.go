@@ -63,11 +63,11 @@ func (l *life) stack() string {
 // which one, in case that it never leaves it.
 func (w *worker) enters() {
 	w.sign()
-	if w.rec == nil {
+	if w.rec == nil || w.Watch == nil {
 		return
 	}
 	r := w.run
-	m := &moment{trace: w.rec.trace, record: trace.Record{Number: r.steps, Step: *r.last, Settle: r.settling, Text: stepText(r)}}
+	m := &moment{trace: w.rec.trace, record: trace.Record{Number: r.steps, Step: *r.Last(), Settle: r.settling, Text: w.rec.stepText(r)}}
 	m.trace.Rounds = slices.Clone(r.Rounds())
 	m.trace.Header.Run = w.start.SeedOf
 	if !r.settling {
@@ -204,7 +204,9 @@ func (b *Bench) watched(number int) (*trace.Trace, error) {
 	}
 	w.left.Store(true)
 	b.worker = newWorker(w.prepared, w.place.Worker+1)
-	b.worker.run.hand.mute = w.run.hand.mute
+	if b.of != nil {
+		b.worker.run.retell(b.of)
+	}
 	if t := w.hanging(); t != nil {
 		return t, nil
 	}
@@ -227,5 +229,6 @@ func (b *batch) join(more batch) {
 	}
 	b.effects = addCounts(b.effects, more.effects)
 	b.events.addAll(more.events)
+	b.rechecked += more.rechecked
 	b.done, b.err = more.done, more.err
 }

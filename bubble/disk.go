@@ -44,8 +44,8 @@ type store[D any] struct {
 	lives []**D // where the life that is running finds the value
 }
 
-// disk is a store of any type.
-type disk interface {
+// kept is a store of any type.
+type kept interface {
 	// split leaves the life that has just ended with a copy.
 	split()
 }

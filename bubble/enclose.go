@@ -93,6 +93,7 @@ func (d *deployment) end() {
 	if d.Sockets {
 		carryNoMore()
 	}
+	serveNoMore()
 }
 
 // blocked is the finding about a bubble that ended with blocked goroutines.

@@ -50,7 +50,7 @@ type panicked struct {
 }
 
 func newWorld(seed uint64) *World {
-	return &World{seed: seed, start: time.Now(), kick: make(chan struct{}, 1)}
+	return &World{seed: seed, start: now(), kick: make(chan struct{}, 1)}
 }
 
 // Seed is the run's seed, for whatever randomness the system has of its own.
@@ -60,7 +60,7 @@ func (w *World) Seed() uint64 { return w.seed }
 func (w *World) Rand(number uint64) *rand.Rand { return rand.New(rand.NewPCG(w.seed, number)) }
 
 // Now is the time of the run.
-func (w *World) Now() time.Duration { return time.Since(w.start) }
+func (w *World) Now() time.Duration { return now().Sub(w.start) }
 
 // Emit reports something observable that happened at a node, or at none, which is node 0.
 // The value must not be changed.

@@ -72,6 +72,9 @@ func (e *Env) look(l *listed, system lockstep.System, info lockstep.Info) error 
 		fmt.Fprintln(e.Err, "lockstep: no examples:", joinLines(err.Error()))
 		return nil
 	}
+	if l.Shapes, err = e.shapesOf(system, info); err != nil && e.Ctx.Err() == nil {
+		fmt.Fprintln(e.Err, "lockstep: no rounds:", joinLines(err.Error()))
+	}
 	return context.Cause(e.Ctx)
 }
 
@@ -153,6 +156,9 @@ func (l *listed) writeDetail(w io.Writer) {
 	writeSorts(w, "Events: type, Go type of the value, an example", l.Seen.Events)
 	if len(l.Seen.Requests) > 0 {
 		fmt.Fprintf(w, "    Requests: %s\n", strings.Join(l.Seen.Requests, ", "))
+	}
+	if l.Shapes != nil {
+		l.Shapes.write(w)
 	}
 }
 

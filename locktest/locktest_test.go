@@ -85,7 +85,7 @@ func TestTest(t *testing.T) {
 		t.Fatal(err)
 	}
 	f = inTest(&fakeT{name: "TestLog/small"}, mended)
-	if f.failed || !strings.Contains(f.log.String(), "format version 99, this tool reads version 2") {
+	if f.failed || !strings.Contains(f.log.String(), "format version 99, this tool reads version 3") {
 		t.Errorf("a stored trace of another version:\n%s", f.log.String())
 	}
 }

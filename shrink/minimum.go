@@ -64,7 +64,7 @@ func (a script) parts(nodes int) []trace.Action {
 	var pool []trace.Action
 	for _, x := range a {
 		for turn := range nodes {
-			if y := renamed(x, turn, nodes); !slices.Contains(pool, y) {
+			if y := renamed(x, turn, nodes); !slices.ContainsFunc(pool, y.Equal) {
 				pool = append(pool, y)
 			}
 		}

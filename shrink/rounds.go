@@ -105,8 +105,8 @@ func (p *phase) trim(rounds int) {
 
 // cost orders schedules: fewer rounds, then fewer rounds with messages, then fewer
 // isolations and lost links together, fewer lost links, fewer requests and other
-// acts, and later isolations.
-type cost [6]int
+// acts, later isolations, and smaller draws.
+type cost [7]int
 
 func (c cost) less(d cost) bool { return slices.Compare(c[:], d[:]) < 0 }
 
@@ -117,6 +117,9 @@ func (s schedule) cost() cost {
 		c[2] += len(p.lost)
 		c[3] += len(p.lost)
 		c[4] += len(p.acts) + len(p.forged)
+		for _, a := range p.acts {
+			c[6] += weight(a.draws)
+		}
 		for _, start := range p.start {
 			if start < p.rounds {
 				c[2]++
@@ -209,7 +212,24 @@ func (s schedule) smallerPhase(i int, yield func(schedule) bool) bool {
 			}
 		}
 	}
+	for j := range p.acts {
+		if !s.simplerAct(i, j, yield) {
+			return false
+		}
+	}
 	return p.rounds < 2 || yield(s.edit(i, func(p *phase) { p.trim(p.rounds - 1) }))
+}
+
+// simplerAct yields the schedules in which the system draws less in an act.
+func (s schedule) simplerAct(i, j int, yield func(schedule) bool) bool {
+	for k, v := range s.phases[i].acts[j].draws {
+		for less := range lower(v) {
+			if !yield(s.edit(i, func(p *phase) { p.acts[j].draws = with(p.acts[j].draws, k, less) })) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // muchSmaller yields schedules that are a phase smaller and differ in one isolation:

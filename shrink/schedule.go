@@ -64,6 +64,7 @@ type forgery struct {
 type act struct {
 	round int
 	step  lockstep.Step
+	draws []uint64 // what the system is to draw in it
 }
 
 // scheduleOf reads the schedule of a trace in rounds.
@@ -140,10 +141,10 @@ func (d *scheduleReader) read(r *trace.Record) {
 		if byRule := names == 0 || (r.Round-1)%names == 0; byRule && !s.exact {
 			return
 		}
-		p.acts = append(p.acts, act{round, r.Step})
+		p.acts = append(p.acts, act{round, r.Step, r.Draws})
 	case trace.Duplicate:
 	default:
-		p.acts = append(p.acts, act{round, r.Step})
+		p.acts = append(p.acts, act{round, r.Step, r.Draws})
 	}
 }
 
@@ -326,6 +327,7 @@ func (s *scheduled) Give(r *lockstep.Run, next *lockstep.Step) bool {
 		s.acted++
 		if a.round == s.round && r.Possible(a.step) {
 			*next = a.step
+			r.Recall(a.draws)
 			return true
 		}
 	}

@@ -28,6 +28,7 @@ func (s *shrinker) script(t *trace.Trace) (was string, err error) {
 	for before := -1; before != len(now); {
 		before = len(now)
 		now = s.fewer(now)
+		now = s.simpler(now)
 		now = s.normal(now)
 	}
 	if s.info.Repeats == lockstep.Exactly && len(now) > 2 {
@@ -86,6 +87,31 @@ func (s *shrinker) fewer(now script) script {
 	return now
 }
 
+// simpler lowers what the system draws in each step.
+func (s *shrinker) simpler(now script) script {
+	for i := range now {
+		for j := range now[i].Draws {
+			for ok := true; ok; {
+				now, ok = s.lowered(now, i, j)
+			}
+		}
+	}
+	return now
+}
+
+// lowered lowers one draw, if the run still fails.
+func (s *shrinker) lowered(now script, at, draw int) (script, bool) {
+	for v := range lower(now[at].Draws[draw]) {
+		next := slices.Clone(now)
+		next[at].Draws = with(now[at].Draws, draw, v)
+		if s.fails(next) && len(s.player.Took()) == len(now) {
+			s.keep(next)
+			return next, true
+		}
+	}
+	return now, false
+}
+
 // without removes a stretch of actions if the run still fails. After a long stretch is
 // gone the nodes may play each other's parts, so that what follows is tried with the
 // nodes renamed in a circle as well.
@@ -135,7 +161,7 @@ func (s *shrinker) normal(now script) script {
 			next[j], next[j-1] = next[j-1], next[j]
 		}
 	}
-	if slices.Equal(next, now) || !s.fails(next) || len(s.player.Took()) < len(now) {
+	if slices.EqualFunc(next, now, trace.Action.Equal) || !s.fails(next) || len(s.player.Took()) < len(now) {
 		return now
 	}
 	s.keep(next)

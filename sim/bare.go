@@ -43,8 +43,7 @@ func (b Bare[M]) Alarms() lockstep.Nodes { return b.d.alarms }
 // Alarm fires the alarm of a node.
 func (b Bare[M]) Alarm(n lockstep.Node) {
 	b.d.alarms = b.d.alarms.Without(n)
-	p := &b.d.places[n-1]
-	p.node.Alarm(p)
+	b.d.places[n-1].fire()
 }
 
 // Events are what was observable at the nodes since Reset.

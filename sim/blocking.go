@@ -12,7 +12,8 @@ const Forever lockstep.Time = 0
 
 // Blocking turns a program in the blocking style into the New of a Cluster. The program
 // is called when the node starts and again when it restarts after a crash; when it
-// returns, the node has halted.
+// returns, the node has halted. What it deferred is called when it returns or halts, when the
+// node crashes and when the run is over; it must not await anything then.
 //
 // The program must not recover from panics it does not know: unwinding it is how a
 // crash and the end of a run take it off the stage.
@@ -24,15 +25,29 @@ func Blocking[M any](program func(p *Process[M])) func(lockstep.Node, int) Node[
 type Process[M any] struct {
 	ctx   *Context[M]
 	yield func(struct{}) bool
-	got   arrival[M]
+	got   Arrival[M]
+	kept  []Arrival[M] // requests and timers that only Next hears of
 }
 
-// arrival is what ends an Await.
-type arrival[M any] struct {
-	from    lockstep.Node
-	message M
-	ok      bool // a message, not a time-out
+// Arrival is what a program waited for: what counts says Kind.
+type Arrival[M any] struct {
+	Kind    ArrivalKind
+	From    lockstep.Node // Message: who sent it
+	Message M             // Message
+	Request int32         // Request: its number
+	Text    string        // Request: what it asks for; Timer: the timer's name
 }
+
+// ArrivalKind says what arrived.
+type ArrivalKind uint8
+
+// The kinds of arrival.
+const (
+	TimeOut ArrivalKind = iota // nothing, for as long as the program would wait
+	Message
+	Request
+	Timer
+)
 
 // Self is the node's number.
 func (p *Process[M]) Self() lockstep.Node { return p.ctx.self }
@@ -52,18 +67,52 @@ func (p *Process[M]) Broadcast(m M) { p.ctx.Broadcast(m) }
 // Emit reports something observable.
 func (p *Process[M]) Emit(event string, value any) { p.ctx.Emit(event, value) }
 
+// Chance is the node's own source of random numbers, see [Context.Chance].
+func (p *Process[M]) Chance() *lockstep.Chance { return p.ctx.Chance() }
+
+// SetTimer sets the timer of that name, see [Context.SetTimer]. Next hears of it.
+func (p *Process[M]) SetTimer(name string, after lockstep.Time) { p.ctx.SetTimer(name, after) }
+
+// StopTimer stops the timer of that name.
+func (p *Process[M]) StopTimer(name string) { p.ctx.StopTimer(name) }
+
 // Await blocks until a message arrives, or until the time-out elapses, which it reports
-// with false. With Forever there is no time-out.
+// with false. With Forever there is no time-out. Requests and timers that come meanwhile wait
+// for the next call of Next.
 func (p *Process[M]) Await(timeout lockstep.Time) (from lockstep.Node, m M, ok bool) {
+	for p.wait(timeout); p.got.Kind == Request || p.got.Kind == Timer; p.block() {
+		p.kept = append(p.kept, p.got)
+	}
+	return p.got.From, p.got.Message, p.got.Kind == Message
+}
+
+// Next blocks until anything arrives: a message, a client's request, a timer that was set by
+// name, or the end of the time-out.
+func (p *Process[M]) Next(timeout lockstep.Time) Arrival[M] {
+	if len(p.kept) > 0 {
+		first := p.kept[0]
+		p.kept = p.kept[1:]
+		return first
+	}
+	p.wait(timeout)
+	return p.got
+}
+
+// wait sets the time-out and blocks.
+func (p *Process[M]) wait(timeout lockstep.Time) {
 	if timeout == Forever {
 		p.ctx.StopAlarm()
 	} else {
 		p.ctx.SetAlarm(timeout)
 	}
+	p.block()
+}
+
+// block blocks until something arrives.
+func (p *Process[M]) block() {
 	if !p.yield(struct{}{}) {
 		panic(unwind{})
 	}
-	return p.got.from, p.got.message, p.got.ok
 }
 
 // Halt ends the program: the node takes part in nothing more.
@@ -85,7 +134,7 @@ type blockingNode[M any] struct {
 
 // Start runs the program up to its first Await.
 func (b *blockingNode[M]) Start(c *Context[M]) {
-	b.process.ctx, b.halted = c, false
+	b.process.ctx, b.process.kept, b.halted = c, nil, false
 	b.resume, b.stop = iter.Pull(func(yield func(struct{}) bool) {
 		defer func() {
 			if p := recover(); p != nil {
@@ -97,31 +146,39 @@ func (b *blockingNode[M]) Start(c *Context[M]) {
 		b.process.yield = yield
 		b.program(&b.process)
 	})
-	b.wake(arrival[M]{})
+	b.wake(Arrival[M]{})
 }
 
 // wake lets the program run up to its next Await.
-func (b *blockingNode[M]) wake(a arrival[M]) {
+func (b *blockingNode[M]) wake(a Arrival[M]) {
 	if b.halted {
 		return
 	}
 	b.process.got = a
 	if _, ok := b.resume(); !ok {
 		b.halted = true
+		b.process.ctx.timers = b.process.ctx.timers[:0]
 		b.process.ctx.StopAlarm()
 	}
 }
 
 // Receive wakes the program with a message.
 func (b *blockingNode[M]) Receive(_ *Context[M], from lockstep.Node, m M) {
-	b.wake(arrival[M]{from: from, message: m, ok: true})
+	b.wake(Arrival[M]{Kind: Message, From: from, Message: m})
 }
 
 // Alarm wakes the program because its time is up.
-func (b *blockingNode[M]) Alarm(*Context[M]) { b.wake(arrival[M]{}) }
+func (b *blockingNode[M]) Alarm(*Context[M]) { b.wake(Arrival[M]{}) }
 
-// Request does nothing: blocking programs hear only messages and time-outs.
-func (b *blockingNode[M]) Request(*Context[M], int32, string) {}
+// Timer wakes the program because a timer fired.
+func (b *blockingNode[M]) Timer(_ *Context[M], name string) {
+	b.wake(Arrival[M]{Kind: Timer, Text: name})
+}
+
+// Request wakes the program with a client's request.
+func (b *blockingNode[M]) Request(_ *Context[M], id int32, text string) {
+	b.wake(Arrival[M]{Kind: Request, Request: id, Text: text})
+}
 
 // Reset unwinds the program.
 func (b *blockingNode[M]) Reset() { b.close() }

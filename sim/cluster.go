@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/gen"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -13,7 +14,10 @@ import (
 // program must not change once they are sent.
 //
 // A Node may also have a method Reset(), which makes it as new: it is then used again
-// after a crash and in the next run instead of being built anew. It may have a method
+// after a crash and in the next run instead of being built anew. It may have a method Stop(),
+// called when its life is over, by a crash or because the run is, to release what it holds. It
+// may have a method Timer(c *Context[M], name string), called when a timer fires that was set by
+// name; without it Alarm is. It may have a method
 // Fingerprint() uint64 that hashes its state, String() string that puts it into words, and
 // Role() string that names the part it plays, or several with spaces in between.
 type Node[M any] interface {
@@ -57,6 +61,11 @@ type Cluster[M any] struct {
 	// under a new number. The n-th request has the numbers n, n+len(Requests), and so on. 0
 	// means once.
 	Repeat int
+	// Generate makes the requests of clients instead of a list: there are Generated of them,
+	// offered to every node from the start, and what one asks for is drawn when it is given, so
+	// that shrinking a run makes its requests fewer and simpler.
+	Generate  gen.Gen[string]
+	Generated int
 	// Roles names the parts that nodes play, where they have a method Role.
 	Roles []string
 	// FIFO says that messages on a link arrive in the order of sending.
@@ -64,6 +73,9 @@ type Cluster[M any] struct {
 	// Draws names what programs draw from Context.Rand, like "election time-outs"; empty
 	// means nothing.
 	Draws string
+	// Serial says that programs share state of the process, so that there may be only one run
+	// at a time.
+	Serial bool
 }
 
 // Describe says what the cluster is and can do.
@@ -76,9 +88,23 @@ func (c Cluster[M]) Describe() (lockstep.Info, error) {
 	if c.Parse != nil {
 		supports |= trace.KindsOf(trace.Replace)
 	}
-	return lockstep.Info{Name: c.Name, Options: c.Options, Nodes: c.Nodes, Supports: supports,
-		FIFO: c.FIFO, Draws: c.Draws, Rounds: c.Rounds, Roles: c.Roles, Types: c.Types, Events: c.Events,
-		Requests: append([]string{}, c.Requests...)}, nil
+	info := lockstep.Info{Name: c.Name, Options: c.Options, Nodes: c.Nodes, Supports: supports,
+		FIFO: c.FIFO, Draws: c.Draws, Rounds: c.Rounds, Roles: c.Roles, Types: c.Types, Events: c.Events, Serial: c.Serial}
+	switch {
+	case c.Generated < 0:
+		return info, fmt.Errorf("sim: cluster %s has %d generated requests", c.Name, c.Generated)
+	case (c.Generate != nil) != (c.Generated > 0):
+		return info, fmt.Errorf("sim: cluster %s has %d generated requests: Generate says how to make them, Generated how many, and one is missing", c.Name, c.Generated)
+	case c.Generate != nil && len(c.Requests) > 0:
+		return info, fmt.Errorf("sim: cluster %s has both a list of requests and generated ones", c.Name)
+	case c.Generate == nil:
+		info.Requests = append([]string{}, c.Requests...)
+	case info.Draws == "":
+		info.Draws = "requests"
+	default:
+		info.Draws += " and requests"
+	}
+	return info, nil
 }
 
 // Deploy makes the nodes.
@@ -90,7 +116,7 @@ func (c Cluster[M]) deploy() *Deployment[M] {
 		p := &d.places[i]
 		p.self, p.deployment = lockstep.Node(i+1), d
 		p.node = c.New(p.self, c.Nodes)
-		p.rand = rand.New(&p.pcg)
+		p.rand = rand.New(&p.chance)
 	}
 	return d
 }
@@ -119,6 +145,9 @@ func (d *Deployment[M]) Reset(_ context.Context, seed uint64, out *lockstep.Outb
 	for i, text := range d.cluster.Requests {
 		out.Offer(lockstep.Pending{ID: int32(i + 1), To: trace.AllNodes(d.cluster.Nodes), Text: text})
 	}
+	for i := range d.cluster.Generated {
+		out.Offer(lockstep.Pending{ID: int32(i + 1), To: trace.AllNodes(d.cluster.Nodes), Text: fmt.Sprintf("request %d", i+1)})
+	}
 	if out.Texts() {
 		out.States(d.state)
 	}
@@ -130,7 +159,7 @@ func (d *Deployment[M]) start(seed uint64) {
 	d.bodies = d.bodies[:0]
 	for i := range d.places {
 		p := &d.places[i]
-		p.pcg.Seed(seed, uint64(i))
+		p.chance.Seed(d.out, seed, uint64(i))
 		if d.runs > 0 {
 			p.renew()
 		}
@@ -140,48 +169,64 @@ func (d *Deployment[M]) start(seed uint64) {
 	}
 	d.runs++
 	for i := range d.places {
-		d.places[i].node.Start(&d.places[i])
+		d.places[i].start()
 	}
 }
 
 // Do takes one step.
 func (d *Deployment[M]) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
-	switch s.Kind {
-	case trace.Deliver:
+	if s.Kind == trace.Deliver { // as a rule
 		m := out.Message(s.Msg)
 		p := &d.places[m.To-1]
 		p.node.Receive(p, m.From, d.bodies[m.Body-1])
+	} else if err := d.other(s, out); err != nil {
+		return err
+	}
+	if out.Texts() {
+		out.States(d.state)
+	}
+	return nil
+}
+
+// other takes a step other than Deliver.
+func (d *Deployment[M]) other(s *lockstep.Step, out *lockstep.Outbox) error {
+	switch s.Kind {
 	case trace.Alarm:
-		p := &d.places[s.Node-1]
-		p.node.Alarm(p)
+		d.places[s.Node-1].fire()
 	case trace.Request:
 		p := &d.places[s.Node-1]
-		kinds := int32(len(d.cluster.Requests))
-		text := d.cluster.Requests[(s.Request-1)%kinds]
-		if int(s.Request-1)/int(kinds)+1 < d.cluster.Repeat {
-			out.Offer(lockstep.Pending{ID: s.Request + kinds, To: trace.AllNodes(d.cluster.Nodes), Text: text})
-		}
-		p.node.Request(p, s.Request, text)
+		p.node.Request(p, s.Request, d.request(s.Request))
 	case trace.Crash:
 		d.places[s.Node-1].renew()
 	case trace.Restart:
-		p := &d.places[s.Node-1]
-		p.node.Start(p)
+		d.places[s.Node-1].start()
 	case trace.Replace:
 		text, body := out.Forged(s)
 		m, err := d.cluster.Parse(text)
 		if err != nil {
 			return fmt.Errorf("forged message %q: %w", text, err)
 		}
-		d.bodies = append(d.bodies, m)
-		kind, tag := d.envelope()
+		kind, tag := d.envelope(m)
 		out.Retype(s.Msg, kind, tag)
+		d.bodies = append(d.bodies, m)
 		d.describe(body)
 	}
-	if out.Texts() {
-		out.States(d.state)
-	}
 	return nil
+}
+
+// request is what a request asks for. One that is to be repeated is offered again.
+func (d *Deployment[M]) request(id int32) string {
+	if d.cluster.Generate != nil {
+		text := d.cluster.Generate(d.out.Chance())
+		d.out.Tell(text)
+		return text
+	}
+	kinds := int32(len(d.cluster.Requests))
+	text := d.cluster.Requests[(id-1)%kinds]
+	if int(id-1)/int(kinds)+1 < d.cluster.Repeat {
+		d.out.Offer(lockstep.Pending{ID: id + kinds, To: trace.AllNodes(d.cluster.Nodes), Text: text})
+	}
+	return text
 }
 
 // describe puts a message into words where they are wanted.
@@ -239,22 +284,22 @@ func (d *Deployment[M]) role(n lockstep.Node) string {
 	return ""
 }
 
-// envelope is what the engine knows of the message that was added last.
-func (d *Deployment[M]) envelope() (kind string, tag lockstep.Tag) {
-	m := &d.bodies[len(d.bodies)-1]
+// envelope is what the engine knows of a message.
+func (d *Deployment[M]) envelope(m M) (kind string, tag lockstep.Tag) {
 	kind = "message"
 	if d.cluster.Type != nil {
-		kind = d.cluster.Type(*m)
+		kind = d.cluster.Type(m)
 	}
 	if d.cluster.Tag != nil {
-		tag = d.cluster.Tag(*m)
+		tag = d.cluster.Tag(m)
 	}
 	return kind, tag
 }
 
-// Close ends the programs of blocking nodes.
+// Close stops the nodes and ends the programs of blocking ones.
 func (d *Deployment[M]) Close() error {
 	for i := range d.places {
+		d.places[i].stop()
 		if c, ok := d.places[i].node.(interface{ close() }); ok {
 			c.close()
 		}

@@ -13,7 +13,10 @@ type Context[M any] struct {
 	deployment *Deployment[M]
 	disk       any
 	wipe       func()
-	pcg        rand.PCG
+	alive      bool // the program has started and has not been stopped
+	alarm      timer
+	timers     []timer // the named ones that are set
+	chance     lockstep.Chance
 	rand       *rand.Rand
 }
 
@@ -31,19 +34,25 @@ func (c *Context[M]) Now() lockstep.Time {
 	return c.deployment.out.Now()
 }
 
-// Rand is the node's own source, seeded anew for each run. It goes on after a crash.
+// Chance is the node's own source of random numbers, seeded anew for each run. It goes on
+// after a crash. What is drawn from it belongs to the step under way.
+func (c *Context[M]) Chance() *lockstep.Chance { return &c.chance }
+
+// Rand is the same source for code that wants one of math/rand/v2.
 func (c *Context[M]) Rand() *rand.Rand { return c.rand }
 
 // Send sends a message to a node, which may be the sender itself.
 func (c *Context[M]) Send(to lockstep.Node, m M) {
 	d := c.deployment
-	d.bodies = append(d.bodies, m)
 	if d.out == nil { // no engine: see Bare
+		d.bodies = append(d.bodies, m)
 		d.senders = append(d.senders, link{c.self, to})
 		return
 	}
-	kind, tag := d.envelope()
-	d.describe(d.out.Send(c.self, to, kind, tag))
+	kind, tag := d.envelope(m)
+	body := d.out.Send(c.self, to, kind, tag)
+	d.bodies = append(d.bodies, m)
+	d.describe(body)
 }
 
 // Broadcast sends a message to every node, the sender included.
@@ -55,28 +64,10 @@ func (c *Context[M]) Broadcast(m M) {
 		}
 		return
 	}
+	kind, tag := d.envelope(m)
+	body := d.out.Broadcast(c.self, kind, tag)
 	d.bodies = append(d.bodies, m)
-	kind, tag := d.envelope()
-	d.describe(d.out.Broadcast(c.self, kind, tag))
-}
-
-// SetAlarm arms the node's alarm to fire after the given virtual time; an alarm that
-// was armed before is replaced.
-func (c *Context[M]) SetAlarm(after lockstep.Time) {
-	if d := c.deployment; d.out != nil {
-		d.out.SetAlarm(c.self, d.out.Now()+after)
-	} else {
-		d.alarms = d.alarms.With(c.self)
-	}
-}
-
-// StopAlarm disarms the node's alarm.
-func (c *Context[M]) StopAlarm() {
-	if d := c.deployment; d.out != nil {
-		d.out.StopAlarm(c.self)
-	} else {
-		d.alarms = d.alarms.Without(c.self)
-	}
+	d.describe(body)
 }
 
 // Emit reports something observable. The value may point into the node: it is looked
@@ -91,11 +82,27 @@ func (c *Context[M]) Emit(event string, value any) {
 
 // renew gives the node a program that remembers nothing.
 func (c *Context[M]) renew() {
+	c.stop()
+	c.alarm, c.timers = timer{}, c.timers[:0]
 	if r, ok := c.node.(interface{ Reset() }); ok {
 		r.Reset()
 		return
 	}
 	c.node = c.deployment.cluster.New(c.self, c.deployment.cluster.Nodes)
+}
+
+// start starts the program.
+func (c *Context[M]) start() {
+	c.alive = true
+	c.node.Start(c)
+}
+
+// stop tells the program that its life is over.
+func (c *Context[M]) stop() {
+	if s, ok := c.node.(interface{ Stop() }); ok && c.alive {
+		s.Stop()
+	}
+	c.alive = false
 }
 
 // Storage is what Durable needs of a node's context: a *Context or a *Process.

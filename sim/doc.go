@@ -2,7 +2,7 @@
 //
 // A program comes in one of two styles. An event-driven [Node] has a method for each
 // thing that can happen to it. A [Blocking] program is a function that sends, awaits
-// the next message or a time-out, and may halt, after the three primitives of Walker
+// the next message, request, timer or time-out, and may halt, after the three primitives of Walker
 // and Runciman's systematic testing of distributed systems. Both run without a
 // goroutine that the engine could see: a blocking program is a coroutine that moves
 // only while the engine performs a step on it.

@@ -134,7 +134,7 @@ func (r *Reader) record(line []byte) (*Record, error) {
 		return nil, r.bad(err)
 	}
 	r.records++
-	rec := &Record{Number: s.Number, Step: s.Step, Text: s.Text, Body: s.Body, Settle: s.Settle, Round: r.round}
+	rec := &Record{Number: s.Number, Step: s.Step, Text: s.Text, Body: s.Body, Draws: s.Draws, Settle: s.Settle, Round: r.round}
 	if s.Settle {
 		rec.Round = 0
 	}

@@ -1,13 +1,21 @@
 package trace
 
+import "slices"
+
 // Action is one step of a run in a form that another run can take, too: the message that it
 // is about goes by its name.
 type Action struct {
 	Step   Step
-	Msg    Name   // of the message, where the step is about one; without a name Step.Msg counts
-	Body   string // the forged body of a Replace
-	Round  int    // number of the lock-step round, 0 where there is none
-	Settle bool   // it belongs to the settling stage
+	Msg    Name     // of the message, where the step is about one; without a name Step.Msg counts
+	Body   string   // the forged body of a Replace
+	Round  int      // number of the lock-step round, 0 where there is none
+	Settle bool     // it belongs to the settling stage
+	Draws  []uint64 // what the system is to draw; nil where that is not told
+}
+
+// Equal reports whether two actions are the same.
+func (a Action) Equal(b Action) bool {
+	return a.Step == b.Step && a.Msg == b.Msg && a.Body == b.Body && a.Round == b.Round && a.Settle == b.Settle && slices.Equal(a.Draws, b.Draws)
 }
 
 // Script is a run as a list of actions.
@@ -20,7 +28,7 @@ func ScriptOf(t *Trace) Script {
 	for i := range t.Records {
 		r := &t.Records[i]
 		if r.Step.Kind != Start {
-			a := Action{Step: r.Step, Body: r.Body, Round: r.Round, Settle: r.Settle}
+			a := Action{Step: r.Step, Body: r.Body, Round: r.Round, Settle: r.Settle, Draws: r.Draws}
 			if id := r.Step.Msg; id >= 1 && int(id) <= names.Named() {
 				a.Msg, a.Step.Msg = names.Name(id), 0
 			}

@@ -3,7 +3,7 @@ package trace
 import "fmt"
 
 // Version is the version of the file format that this package reads and writes.
-const Version = 2
+const Version = 3
 
 // Header says where a run came from.
 type Header struct {
@@ -97,6 +97,7 @@ type Record struct {
 	Gone   []ID // messages in flight that the step took away, though nobody dropped them
 	Events []Event
 	States []State
+	Draws  []uint64 // what the system drew itself, in order
 }
 
 // Picture is a drawing that goes with a trace, a file of its own.

@@ -61,6 +61,9 @@ func genTrace(t *rapid.T) *trace.Trace {
 			r.Events = append(r.Events, trace.Event{Type: word.Draw(t, "event"), Node: node(), Text: word.Draw(t, "text")})
 			r.States = append(r.States, trace.State{Node: node(), Text: word.Draw(t, "state")})
 		}
+		if rapid.Bool().Draw(t, "draws") {
+			r.Draws = rapid.SliceOfN(rapid.Uint64(), 1, 3).Draw(t, "drawn")
+		}
 		tr.Records = append(tr.Records, r)
 	}
 	tr.Outcome = trace.Outcome{Verdict: trace.Pass, Steps: len(tr.Records) - 1}
@@ -138,7 +141,7 @@ func TestDamaged(t *testing.T) {
 
 func TestBadFiles(t *testing.T) {
 	const (
-		header = `{"lockstep":2,"tool":"x","target":"t","strategy":"s","seed":1,"run":0,"nodes":3}` + "\n"
+		header = `{"lockstep":3,"tool":"x","target":"t","strategy":"s","seed":1,"run":0,"nodes":3}` + "\n"
 		start  = `{"step":0,"do":"start"}` + "\n"
 		pass   = `{"verdict":"pass","steps":0,"lines":2}` + "\n"
 	)
@@ -146,9 +149,9 @@ func TestBadFiles(t *testing.T) {
 		{"empty", "", "the file is empty"},
 		{"no trace", "hello\n", "line 1 has no"},
 		{"other JSON", `{"a":1}`, "line 1 has no"},
-		{"older", `{"lockstep":1}`, "line 1: format version 1, this tool reads version 2"},
-		{"foreign key", `{"lockstep":2,"colour":"red"}`, `line 1: json: unknown field "colour"`},
-		{"no nodes", `{"lockstep":2,"tool":"x"}`, "line 1: nodes is 0, allowed are 1..64"},
+		{"older", `{"lockstep":1}`, "line 1: format version 1, this tool reads version 3"},
+		{"foreign key", `{"lockstep":3,"colour":"red"}`, `line 1: json: unknown field "colour"`},
+		{"no nodes", `{"lockstep":3,"tool":"x"}`, "line 1: nodes is 0, allowed are 1..64"},
 		{"cut off", header, "it ends after line 1 without a verdict"},
 		{"cut off later", header + start, "it ends after line 2 without a verdict"},
 		{"no JSON", header + start + "}{\n", "line 3: invalid character"},
@@ -280,7 +283,7 @@ func TestFullDisk(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	f.Add([]byte(`{"lockstep":2,"tool":"x","target":"t","strategy":"s","seed":1,"run":0,"nodes":3}` + "\n" + `{"step":0,"do":"start"}` + "\n" + `{"verdict":"pass","steps":0,"lines":2}`))
+	f.Add([]byte(`{"lockstep":3,"tool":"x","target":"t","strategy":"s","seed":1,"run":0,"nodes":3}` + "\n" + `{"step":0,"do":"start"}` + "\n" + `{"verdict":"pass","steps":0,"lines":2}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		tr, err := trace.Read(bytes.NewReader(data))
 		if err == nil {
@@ -305,7 +308,7 @@ func ExampleWrite() {
 		fmt.Println(err)
 	}
 	// Output:
-	// {"lockstep":2,"tool":"example","target":"echo","strategy":"walk","seed":7,"run":0,"nodes":2}
+	// {"lockstep":3,"tool":"example","target":"echo","strategy":"walk","seed":7,"run":0,"nodes":2}
 	// {"step":0,"do":"start"}
 	// {"sent":1,"from":1,"to":2,"type":"Ping","text":"1->2 Ping"}
 	// {"step":1,"do":"deliver","msg":1,"text":"1->2 Ping"}
@@ -314,7 +317,7 @@ func ExampleWrite() {
 }
 
 func ExampleRead() {
-	file := `{"lockstep":2,"tool":"example","target":"echo","strategy":"walk","seed":7,"run":0,"nodes":2}
+	file := `{"lockstep":3,"tool":"example","target":"echo","strategy":"walk","seed":7,"run":0,"nodes":2}
 {"step":0,"do":"start"}
 {"step":1,"do":"alarm","node":2,"text":"2 alarm"}
 {"verdict":"pass","steps":1,"lines":3}`

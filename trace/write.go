@@ -13,8 +13,9 @@ type stepLine struct {
 	Number int  `json:"step"`
 	Settle bool `json:"settle,omitempty"`
 	Step
-	Text string `json:"text,omitempty"`
-	Body string `json:"body,omitempty"`
+	Text  string   `json:"text,omitempty"`
+	Body  string   `json:"body,omitempty"`
+	Draws []uint64 `json:"draws,omitempty"`
 }
 
 // goneLine is a message that a step took away.
@@ -54,7 +55,7 @@ func (w *Writer) Round(r Round) error {
 
 // Record writes a step and what it caused.
 func (w *Writer) Record(r Record) error {
-	w.line(stepLine{Number: r.Number, Settle: r.Settle, Step: r.Step, Text: r.Text, Body: r.Body})
+	w.line(stepLine{Number: r.Number, Settle: r.Settle, Step: r.Step, Text: r.Text, Body: r.Body, Draws: r.Draws})
 	for _, m := range r.Sent {
 		w.line(m)
 	}

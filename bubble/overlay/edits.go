@@ -16,6 +16,12 @@ var edited = map[string]func(*source){
 		s.before("newTimer", "t.modify(when", "t.node = getg().node\nif b := getg().bubble; lockstepOn && b != nil && c != nil {\n\tc.bubble = b\n}")
 		s.after("(*timer).unlockAndRun", "gp.bubble = bubble", "gp.node = t.node")
 		s.after("(*timer).unlockAndRun", "gp.bubble = nil", "gp.node = 0")
+		// The clock of a node may be wrong. Then there is a monotonic one, too.
+		s.begin("time_runtimeNow", "if c := lockstepClockOf(getg()); c != nil {\n\tmono = c.time(getg().bubble.now)\n\twall := mono + c.ahead\n\treturn wall / 1_000_000_000, int32(wall % 1_000_000_000), mono\n}")
+		s.begin("time_runtimeNano", "if c := lockstepClockOf(getg()); c != nil {\n\treturn c.time(getg().bubble.now)\n}")
+		s.begin("timeSleep", "ns = lockstepSpan(ns)")
+		s.begin("newTimer", "when, period = lockstepWhen(when), lockstepSpan(period)")
+		s.begin("resetTimer", "when, period = lockstepWhen(when), lockstepSpan(period)")
 	},
 	"runtime/runtime2.go": func(s *source) {
 		s.field("g", "node int32 // that the goroutine belongs to")
@@ -35,6 +41,7 @@ var edited = map[string]func(*source){
 		// Goroutines of a bubble stay in the order in which they became ready.
 		s.before("goschedImpl", "if preempted && sched.gcwaiting.Load()", "if lockstepOn && gp.bubble != nil {\n\trunqput(pp, gp, preempted && sched.gcwaiting.Load())\n\tschedule()\n}")
 		s.replace("runqgrab", "[256]guintptr", "[2048]guintptr") // as runtime2.go says
+		s.begin("ready", "if lockstepOn && gp.bubble != nil {\n\tlockstepWoken(gp)\n}")
 		s.begin("runqput", "if lockstepOn && gp.bubble == nil {\n\tnext = false\n}")
 		s.after("schedule", "gp, inheritTime, tryWakeP := findRunnable()", "if lockstepAnyFrozen && lockstepPark(gp) {\n\tgoto top\n}")
 	},
@@ -45,6 +52,24 @@ var edited = map[string]func(*source){
 	"runtime/sema.go": func(s *source) {
 		// A mutex decides about starvation by the clock.
 		s.begin("internal_sync_nanotime", "if b := getg().bubble; lockstepOn && b != nil {\n\treturn b.now\n}")
+	},
+	"time/time.go": func(s *source) {
+		// Readings of the monotonic clock are the same in every process.
+		s.variable("startNano", "-1")
+	},
+	"syscall/syscall_linux.go": func(s *source) {
+		s.begin("Syscall", "if lockstepWants(trap) {\n\treturn lockstepSyscall(trap, a1, a2, a3, 0, 0, 0)\n}")
+		s.begin("Syscall6", "if lockstepWants(trap) {\n\treturn lockstepSyscall(trap, a1, a2, a3, a4, a5, a6)\n}")
+	},
+	"runtime/panic.go": func(s *source) {
+		s.before("gopanic", "preprintpanics(&p)", "lockstepPanicked(p.arg)")
+	},
+	// What comes from the machine and the process cannot be repeated.
+	"runtime/mstats.go":               func(s *source) { s.begin("ReadMemStats", `LockstepNote("the use of memory is read")`) },
+	"syscall/zsyscall_linux_amd64.go": func(s *source) { s.begin("Getpid", `lockstepNote("the number of the process is read")`) },
+	"syscall/syscall_linux_amd64.go": func(s *source) {
+		s.begin("Gettimeofday", `lockstepNote("real time is read")`)
+		s.begin("Time", `lockstepNote("real time is read")`)
 	},
 	"net/fd_posix.go": func(s *source) {
 		s.field("netFD", "mem *lockstepFD // in memory")

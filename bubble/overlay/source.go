@@ -141,6 +141,23 @@ func (s *source) retype(structure, field, old, with string) {
 	s.refuse(st.Pos(), "%s has no field %s of type %s", structure, field, old)
 }
 
+// variable gives a package variable another value at the start.
+func (s *source) variable(name, value string) {
+	for _, d := range s.tree.Decls {
+		g, ok := d.(*ast.GenDecl)
+		if !ok {
+			continue
+		}
+		for _, spec := range g.Specs {
+			if v, ok := spec.(*ast.ValueSpec); ok && len(v.Names) == 1 && v.Names[0].Name == name && len(v.Values) == 1 {
+				s.edits = append(s.edits, edit{s.offset(v.Values[0].Pos()), s.offset(v.Values[0].End()), value})
+				return
+			}
+		}
+	}
+	s.refuse(token.NoPos, "there is no variable %s with a value", name)
+}
+
 // statement finds the one statement of a function that begins with a text.
 func (s *source) statement(function, begins string) ast.Stmt {
 	f := s.function(function)

@@ -12,6 +12,7 @@ import (
 	"github.com/lockstep-go/lockstep/target/etcdraft"
 	"github.com/lockstep-go/lockstep/target/etcdraft/raftscenarios"
 	v35 "github.com/lockstep-go/lockstep/target/etcdraft/v35"
+	"github.com/lockstep-go/lockstep/target/maelstrom"
 	"github.com/lockstep-go/lockstep/target/pbft"
 	"github.com/lockstep-go/lockstep/target/raft"
 	"github.com/lockstep-go/lockstep/target/register"
@@ -22,6 +23,7 @@ import (
 var app = cli.App{
 	Targets: slices.Concat(smr.Targets, raftscenarios.Guided(etcdraft.Targets), raftscenarios.Guided(v35.Targets), raft.Targets, pbft.Targets, []target.Target{
 		register.Target,
+		maelstrom.Target,
 		target.Of("distal", "a protocol written in Distal, message by message (--set file=...)", system.Program{}, system.Properties),
 	}),
 	Programs: []target.Program{

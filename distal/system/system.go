@@ -10,7 +10,6 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
-	"math/rand/v2"
 	"os"
 	"strconv"
 	"strings"
@@ -102,7 +101,6 @@ func (p Program) Deploy(*lockstep.Place) (lockstep.Deployment, error) {
 	for _, id := range held {
 		d.holds[id] = true
 	}
-	d.rand = rand.New(&d.pcg)
 	for _, r := range m.Core.Rules {
 		d.timeouts = d.timeouts || r.Message() < 0
 	}
@@ -143,8 +141,7 @@ const patience = 10
 type deployment struct {
 	program  *machine.Program
 	timeouts bool
-	pcg      rand.PCG
-	rand     *rand.Rand
+	chance   lockstep.Chance
 	instance *async.Instance
 	choices  []int             // resolutions that are given
 	chosen   int               // how many of them are used
@@ -155,7 +152,7 @@ type deployment struct {
 
 // Reset begins a new run.
 func (d *deployment) Reset(_ context.Context, seed uint64, out *lockstep.Outbox) error {
-	d.pcg.Seed(seed, 0)
+	d.chance.Seed(out, seed, 0)
 	d.chosen, d.bodies, d.trouble = 0, d.bodies[:0], nil
 	d.instance = async.New(d.program, d.choose)
 	d.report(d.instance.History(), out)
@@ -172,7 +169,7 @@ func (d *deployment) choose(n int) int {
 		d.chosen++
 		return d.choices[d.chosen-1] % n
 	}
-	return d.rand.IntN(n)
+	return d.chance.IntN(n)
 }
 
 // Do takes one step.

@@ -74,6 +74,7 @@ type Promise struct {
 	PerRun    float64  `json:"per_run"`         // lower bound for one run
 	AllRuns   float64  `json:"all_runs"`        // and for all runs of the campaign
 	RunsFor95 int      `json:"runs_for_95"`     // runs that reach 0.95; 0: none below 2^53
+	Certain   bool     `json:"certain"`         // the campaign has hit every target
 	Space     string   `json:"space,omitempty"` // exact number of targets
 	Assumes   []string `json:"assumes,omitempty"`
 }
@@ -111,7 +112,7 @@ func (c *Campaign) Document() Document {
 
 func promise(r *lockstep.Result) Promise {
 	g := r.Guarantee
-	p := Promise{Text: g.String(), PerRun: g.PerRun, AllRuns: g.After(r.Runs), RunsFor95: g.Runs(0.95), Assumes: g.Assumes}
+	p := Promise{Text: g.String(), PerRun: g.PerRun, AllRuns: g.After(r.Runs), RunsFor95: g.Runs(0.95), Certain: g.Certain, Assumes: g.Assumes}
 	if g.Space != nil {
 		p.Space = g.Space.String()
 	}

@@ -24,7 +24,8 @@ func (d *Deployment) crash(n *node) {
 		n.disk.Crash(false)
 	}
 	d.out.Event(lockstep.Event{Type: EventCrash, Node: n.id, Value: c})
-	n.up, d.armed.stale = false, true
+	n.up = false
+	d.clocks.Changed()
 	n.waiting, n.reads, n.reports = n.waiting[:0], n.reads[:0], n.reports[:0]
 }
 
@@ -56,13 +57,13 @@ func (d *Deployment) interrupt(n *node) (while, kept string) {
 func (d *Deployment) lastInput(n *node) lockstep.ID {
 	var list [4]lockstep.ID
 	k := 0
-	for i := len(d.gone) - 1; i >= 0 && k < len(list); i-- {
-		if d.gone[i] {
-			continue
-		}
-		if m := d.out.Message(lockstep.ID(i + 1)); m.To == n.id && !d.refused(m) {
+	for m := range d.out.Coming(n.id) {
+		if k < len(list) && !d.refused(m) {
 			list[k] = m.ID
 			k++
+		}
+		if k == len(list) {
+			break
 		}
 	}
 	if k == 0 {
@@ -86,7 +87,9 @@ func (d *Deployment) tear(n *node, rd *raftlib.Ready) string {
 	k := n.chance.IntN(len(rd.Entries) + 1)
 	all := n.chance.IntN(2) == 0 // not only the entries
 	if d.cluster.Atomic {
-		k = len(rd.Entries) * btoi(all)
+		if k = 0; all {
+			k = len(rd.Entries)
+		}
 	}
 	n.raft.WriteEntries(k)
 	hard := "hard state unchanged"

@@ -1,8 +1,6 @@
 package etcdraft_test
 
 import (
-	"math/rand/v2"
-
 	"go.etcd.io/raft/v3/raftpb"
 
 	"github.com/lockstep-go/lockstep"
@@ -96,6 +94,27 @@ func (f applyTwice) Ready(a *raftlib.Arena) (*raftlib.Ready, bool) {
 	return rd, ok
 }
 
+// restless has a Ready for ever once it leads.
+type restless struct {
+	*faulty
+	leads, made bool
+}
+
+func (f *restless) Ready(a *raftlib.Arena) (*raftlib.Ready, bool) {
+	rd, ok := f.faulty.Ready(a)
+	f.leads = ok && rd.Role == raftlib.Leader || !ok && f.leads
+	if f.made = !ok && f.leads; f.made {
+		return &raftlib.Ready{Role: raftlib.Leader}, true
+	}
+	return rd, ok
+}
+
+func (f *restless) Advance() {
+	if !f.made {
+		f.faulty.Advance()
+	}
+}
+
 // staleRead answers reads without asking the library.
 type staleRead struct {
 	*faulty
@@ -123,7 +142,7 @@ func (f *staleRead) Ready(a *raftlib.Arena) (*raftlib.Ready, bool) {
 	return rd, true
 }
 
-func (f *staleRead) Start(r *rand.Rand) error {
+func (f *staleRead) Start(r raftlib.Source) error {
 	f.ready, f.reads = nil, f.reads[:0]
 	return f.Node.Start(r)
 }
@@ -150,7 +169,7 @@ type earlyApply struct {
 	applied uint64
 }
 
-func (f *earlyApply) Start(r *rand.Rand) error {
+func (f *earlyApply) Start(r raftlib.Source) error {
 	f.applied = f.Disk().Base().Index
 	return f.Node.Start(r)
 }
@@ -180,7 +199,7 @@ func emptySnapshot(w raftlib.Network) func(lockstep.Node, func() raftlib.Snapsho
 		return w.NewNode(id, func() raftlib.Snapshot {
 			s := source()
 			s.Data = append([]byte(nil), s.Data...)
-			clear(s.Data[16:])
+			clear(s.Data[8:])
 			return s
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/kit/raftspec"
 	"github.com/lockstep-go/lockstep/report"
 	"github.com/lockstep-go/lockstep/shrink"
 	"github.com/lockstep-go/lockstep/spec"
@@ -46,13 +47,14 @@ func TestFaults(t *testing.T) {
 		{"snapshot without data", etcdraft.Cluster{Requests: 3, Compact: 2}.With(forgetfulLibrary{v37.Library{}}), plain, "state-machine-safety", 0},
 		{"hear no votes", with(leaders, func(f *faulty) raftlib.Node { return deaf{f} }), plain, "liveness", 80},
 		{"hard state before entries", with(small, func(f *faulty) raftlib.Node { return hardFirst{f} }), rough, "panic", 0},
+		{"work without end", with(small, func(f *faulty) raftlib.Node { return &restless{faulty: f} }), plain, "panic", 0},
 		{"ignore membership changes", with(etcdraft.Cluster{Nodes: 4, Voters: 3, Changes: 3}, func(f *faulty) raftlib.Node { return ignoreChange{f} }), plain, "state-machine-safety", 0},
 		{"corrupt entries", with(small, func(f *faulty) raftlib.Node { return corruptEntry{f} }), plain, "log-matching", 0},
 		{"overwrite the leader's log", with(small, func(f *faulty) raftlib.Node { return overwrite{f} }), plain, "leader-append-only", 0},
 	} {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
-			plan := lockstep.Plan{System: f.system, Strategy: f.strategy, Spec: spec.All(etcdraft.Everything, etcdraft.Live{Ticks: 12}), Seed: 1,
+			plan := lockstep.Plan{System: f.system, Strategy: f.strategy, Spec: spec.All(etcdraft.Everything, raftspec.Within(12)), Seed: 1,
 				Runs: 20_000, Steps: 300, Settle: f.settle, Workers: 1}
 			r, err := lockstep.Explore(context.Background(), plan)
 			if err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/kit/operator"
 	"github.com/lockstep-go/lockstep/sim"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -75,7 +76,7 @@ func (n *node) termAt(index int) int {
 
 func (n *node) follow(c *sim.Context[Message]) {
 	n.role, n.ticks = follower, 0
-	n.patience = n.cluster.Election + c.Rand().IntN(n.cluster.Election)
+	n.patience = n.cluster.Election + c.Chance().IntN(n.cluster.Election)
 }
 
 // Alarm is a tick.
@@ -128,11 +129,8 @@ func (n *node) Request(c *sim.Context[Message], _ int32, text string) {
 		return
 	}
 	members := lockstep.Nodes(0)
-	if who, add, ok := change(text, n.cluster.Nodes); ok {
-		members = n.members().Without(who)
-		if add {
-			members = members.With(who)
-		}
+	if change, ok := operator.ReadChange(text, n.cluster.Nodes); ok {
+		members = change.Of(n.members())
 		if !n.mayChange() || members == n.members() || members == 0 {
 			return
 		}

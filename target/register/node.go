@@ -85,7 +85,7 @@ func (n *node) follow(c *sim.Context[message], term int32, leader lockstep.Node)
 
 // patient sets the alarm to the time at which the node has heard nothing for too long.
 func (n *node) patient(c *sim.Context[message]) {
-	c.SetAlarm(electionLeast + lockstep.Time(c.Rand().IntN(electionRange)))
+	c.SetAlarm(electionLeast + lockstep.Time(c.Chance().IntN(electionRange)))
 }
 
 // tell sends a message to all others.

@@ -77,6 +77,28 @@ func Alike(seed uint64) string {
 		"first(ms).who", "others", "first(ms).from", "choose(all)").Replace(Wild(seed))
 }
 
+// Values makes a wild program in which, for the most part, numbers other than phases are only copied and compared for equality. In every
+// other one nothing tells one node from another, either. Some use numbers in a way that tells them apart.
+func Values(seed uint64) string {
+	src := Wild(seed)
+	if seed%2 == 1 {
+		src = Alike(seed)
+	}
+	tell := [...][]string{
+		{"far := {}", "a := if far == {} then a else first(far)", "{100, a}", "{a, choose({0, 2})}"},
+		{"first(ms).v % 3", "(min o in ms by (o.v)).v", "(max o in ms by (o.v)).v % 3", "(max o in ms by (o.v)).v"},
+		{"opt := none", "a := len(log)"},
+		{"a := choose({0, 2})", "for far0 in far { a := far0 }", "{100, a}", "{a, choose({0, 2})}"},
+		{}, {}, {}, {},
+	}[seed/2%8]
+	return strings.NewReplacer(append(tell, "a: int(0..40000)", "a: int", "a: int(-1..2)", "a: int", "int = 0\n\tb:", "int = choose({0, 2})\n\tb:", "int = 1\n\tb:", "int = choose({0, 2})\n\tb:",
+		"choose({0, 1})", "choose({0, 2})", "(x + 1) % 3", "x", "x % 3", "x", "next(a)", "a", "a := 40000 / (a + 1) % 3", "a := choose({0, 2})",
+		"a := (2147483646 + a) % 3", "a := choose({0, 2})", ".v % 3", ".v", ".v >= a", ".v == a", ".v > a", ".v == a", "times >= a", "times >= 1", "with a < 2", "with a == 1",
+		", k, who)", ", a, who)", ", len(far), who)", ", a, who)", "p.a < 3 and ", "", "p.a != 2", "p.opt != some(p.a)", "output len(log)", "output a",
+		"v == self.a or v == len(self.log)", "v == self.a", "a := len(received", "b := 1 < len(received", "a := len(seen) % 3", "b := len(seen) > 1", ")) % 3", "))",
+		"(max o in ms by (o.v)).v", "choose(ms).v")...).Replace(src)
+}
+
 // cut takes what has been written so far.
 func (g *wild) cut() string {
 	text := g.b.String()

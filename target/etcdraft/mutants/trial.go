@@ -19,7 +19,7 @@ import (
 // Strategies are the ones that a trial compares unless told otherwise. Those that can
 // crash nodes and cut links do so; lock-step runs are long enough for several elections.
 var Strategies = []string{
-	"walk:duplicate=1,crash=1,restart=1,cut=1,heal=1", "baseline", "lossy:rounds=48", "uniform:isolations=12,rounds=48",
+	"walk:duplicate=1,crash=1,restart=1,cut=1,heal=1", "baseline", "lossy:rounds=72", "uniform:isolations=12,rounds=72",
 	"pctcp", "pos", "shadow", "delay",
 }
 

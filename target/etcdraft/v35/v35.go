@@ -4,7 +4,6 @@
 package v35
 
 import (
-	"math/rand/v2"
 	"reflect"
 	"unsafe"
 
@@ -116,7 +115,7 @@ type node struct {
 }
 
 // Start makes a node of the library from what is stored.
-func (n *node) Start(source *rand.Rand) (err error) {
+func (n *node) Start(source raftlib.Source) (err error) {
 	if n.raw, err = raft.NewRawNode(&n.config); err != nil {
 		return err
 	}

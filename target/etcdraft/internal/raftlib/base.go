@@ -2,7 +2,6 @@ package raftlib
 
 import (
 	"encoding/binary"
-	"math/rand/v2"
 	"unsafe"
 
 	"github.com/lockstep-go/lockstep"
@@ -29,7 +28,7 @@ type Raw interface {
 }
 
 // Begin takes over a fresh node of the library, to which the pointer points too.
-func (b *Base[E, H, C, S]) Begin(raw Raw, at unsafe.Pointer, l Layout, c Config, source *rand.Rand) {
+func (b *Base[E, H, C, S]) Begin(raw Raw, at unsafe.Pointer, l Layout, c Config, source Source) {
 	b.Raw = raw
 	b.timer.Attach(l, at, c.Election, c.Heartbeat, source)
 	b.entries, b.Out = nil, Ready{Hard: b.Store.Stored(), Reads: b.Out.Reads[:0], Messages: b.Out.Messages[:0]}

@@ -6,10 +6,10 @@ package raftlib
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"strings"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/kit/raftspec"
 )
 
 // Mutants is what the name of a build says of a library that carries mutants, and
@@ -36,47 +36,23 @@ func (r Role) String() string {
 }
 
 // EntryKind says what an entry of the log holds. The numbers are those of the library.
-type EntryKind uint8
+type EntryKind = raftspec.Kind
 
 // The kinds of entry.
 const (
-	Normal   EntryKind = iota
-	Change             // a membership change, one at a time
-	ChangeV2           // a membership change, joint ones included
+	Normal             = raftspec.Normal
+	Change   EntryKind = 1 // a membership change, one at a time
+	ChangeV2 EntryKind = 2 // a membership change, joint ones included
 )
 
 // Entry is an entry of a node's log.
-type Entry struct {
-	Index, Term uint64
-	Kind        EntryKind
-	Data        []byte // never changed
-}
+type Entry = raftspec.Entry
+
+// Conf is a configuration: who votes and who only learns.
+type Conf = raftspec.Conf
 
 // Hard is the part of a node's state that must be durable.
 type Hard struct{ Term, Vote, Commit uint64 }
-
-// Conf is a configuration: who votes and who only learns.
-type Conf struct {
-	Voters, Outgoing, Learners, LearnersNext lockstep.Nodes
-	AutoLeave                                bool
-}
-
-// Members are all nodes of the configuration.
-func (c Conf) Members() lockstep.Nodes { return c.Voters | c.Outgoing | c.Learners | c.LearnersNext }
-
-// String writes the configuration as "1,2,3", "1,2,4&1,2,3" while it is joint, and with
-// "learners=4".
-func (c Conf) String() string {
-	var b strings.Builder
-	b.WriteString(c.Voters.String())
-	if c.Outgoing != 0 {
-		b.WriteString("&" + c.Outgoing.String())
-	}
-	if learners := c.Learners | c.LearnersNext; learners != 0 {
-		b.WriteString(" learners=" + learners.String())
-	}
-	return b.String()
-}
 
 // Snapshot stands for the log up to its index.
 type Snapshot struct {
@@ -235,7 +211,7 @@ type Node interface {
 	Boot(Snapshot)
 	// Start makes a node of the library from what is stored. Its election time-outs are
 	// drawn from the source.
-	Start(*rand.Rand) error
+	Start(Source) error
 	// Timer gives access to the clocks of the node started last.
 	Timer() *Timer
 	// Disk is the storage.

@@ -3,7 +3,6 @@ package raftlib
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"reflect"
 	"unsafe"
 )
@@ -27,8 +26,11 @@ type Timer struct {
 	elapsed, beat       *int // ticks since the last election time-out or heartbeat
 	randomized          *int
 	timeout             int // drawn from the seed
-	rand                *rand.Rand
+	source              Source
 }
+
+// Source is what time-outs are drawn from: IntN draws a number from 0 to n-1.
+type Source interface{ IntN(n int) int }
 
 // never is the value of the field between ticks.
 const never = math.MaxInt
@@ -61,9 +63,9 @@ func LayoutOf(rawNode reflect.Type) (Layout, error) {
 }
 
 // Attach takes control of a fresh node. RawNode points to the version's RawNode.
-func (t *Timer) Attach(l Layout, rawNode unsafe.Pointer, election, heartbeat int, source *rand.Rand) {
+func (t *Timer) Attach(l Layout, rawNode unsafe.Pointer, election, heartbeat int, source Source) {
 	raft := *(*unsafe.Pointer)(unsafe.Add(rawNode, l.raft))
-	*t = Timer{election: election, heartbeat: heartbeat, rand: source,
+	*t = Timer{election: election, heartbeat: heartbeat, source: source,
 		elapsed:    (*int)(unsafe.Add(raft, l.elapsed)),
 		beat:       (*int)(unsafe.Add(raft, l.beat)),
 		randomized: (*int)(unsafe.Add(raft, l.randomized))}
@@ -80,7 +82,7 @@ func (t *Timer) Check() {
 
 func (t *Timer) draw() {
 	*t.randomized = never
-	t.timeout = t.election + t.rand.IntN(t.election)
+	t.timeout = t.election + t.source.IntN(t.election)
 }
 
 // Arm prepares the next tick.

@@ -5,7 +5,6 @@
 package v36
 
 import (
-	"math/rand/v2"
 	"reflect"
 	"slices"
 	"unsafe"
@@ -96,7 +95,7 @@ type node struct {
 }
 
 // Start starts the node from what its storage holds.
-func (n *node) Start(source *rand.Rand) (err error) {
+func (n *node) Start(source raftlib.Source) (err error) {
 	if n.raw, err = raft.NewRawNode(&n.config); err != nil {
 		return err
 	}

@@ -1,0 +1,197 @@
+package disk_test
+
+import (
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lockstep-go/lockstep/bubble/disk"
+)
+
+// twin performs every operation on real files and on the model.
+type twin struct {
+	t    *testing.T
+	root string
+	disk *disk.Disk
+	r    *rand.Rand
+}
+
+// pick is a random directory, or file, of the model and its path; nil if there is none.
+func (w *twin) pick(kind disk.Kind) (*disk.Inode, string) {
+	type found struct {
+		i    *disk.Inode
+		path string
+	}
+	var all []found
+	var walk func(i *disk.Inode, path string)
+	walk = func(i *disk.Inode, path string) {
+		if i.Kind == kind {
+			all = append(all, found{i, path})
+		}
+		for _, name := range i.Names() {
+			walk(i.Entry(name), filepath.Join(path, name))
+		}
+	}
+	walk(w.disk.Root(), w.root)
+	if len(all) == 0 {
+		return nil, ""
+	}
+	f := all[w.r.IntN(len(all))]
+	return f.i, f.path
+}
+
+func (w *twin) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *twin) step() {
+	w.disk.Time++
+	dir, path := w.pick(disk.Directory)
+	name := string(rune('a' + w.r.IntN(6)))
+	to := filepath.Join(path, name)
+	file, from := w.pick(disk.File)
+	switch op := w.r.IntN(12); {
+	case op == 0 && dir.Entry(name) == nil:
+		w.must(os.Mkdir(to, 0o700))
+		w.disk.Make(dir, name, disk.Directory)
+	case op < 3 && dir.Entry(name) == nil:
+		w.must(os.WriteFile(to, nil, 0o600))
+		w.disk.Make(dir, name, disk.File)
+	case op == 3 && dir.Entry(name) != nil && len(dir.Entry(name).Names()) == 0:
+		w.must(os.Remove(to))
+		w.disk.Remove(dir, name)
+	case file == nil:
+	case op == 4 && (dir.Entry(name) == nil || dir.Entry(name).Kind == disk.File):
+		parent, old := w.parent(from)
+		w.must(os.Rename(from, to))
+		w.disk.Rename(parent, old, dir, name)
+	case op == 5 && dir.Entry(name) == nil:
+		w.must(os.Link(from, to))
+		w.disk.Link(dir, name, file)
+	case op == 6:
+		size := w.r.Int64N(20000)
+		w.must(os.Truncate(from, size))
+		w.disk.Resize(file, size)
+	case op > 6:
+		data := make([]byte, 1+w.r.IntN(6000))
+		for i := range data {
+			data[i] = byte(w.r.IntN(256))
+		}
+		at := w.r.Int64N(15000)
+		f, err := os.OpenFile(from, os.O_WRONLY, 0)
+		w.must(err)
+		_, err = f.WriteAt(data, at)
+		w.must(err)
+		w.must(f.Close())
+		w.disk.Write(file, at, data)
+	}
+}
+
+// parent is the directory of a path, in the model.
+func (w *twin) parent(path string) (*disk.Inode, string) {
+	rel, err := filepath.Rel(w.root, path)
+	w.must(err)
+	parts := strings.Split(rel, "/")
+	dir := w.disk.Root()
+	for _, name := range parts[:len(parts)-1] {
+		dir = dir.Entry(name)
+	}
+	return dir, parts[len(parts)-1]
+}
+
+// live is the real tree, as far as the model's words for it go.
+func (w *twin) live() []string {
+	var all []string
+	w.must(filepath.WalkDir(w.root, func(path string, e fs.DirEntry, err error) error {
+		w.must(err)
+		if e.IsDir() {
+			all = append(all, path+"/")
+			return nil
+		}
+		data, err := os.ReadFile(path)
+		all = append(all, fmt.Sprintf("%s=%x", path, data))
+		return err
+	}))
+	slices.Sort(all)
+	return all
+}
+
+func tree(d *disk.Disk, root string) []string {
+	var all []string
+	var walk func(i *disk.Inode, path string)
+	walk = func(i *disk.Inode, path string) {
+		if i.Kind == disk.Directory {
+			all = append(all, path+"/")
+		} else {
+			data := make([]byte, i.Size())
+			i.ReadAt(data, 0)
+			copied := make([]byte, i.Size())
+			i.Extents(func(at int64, sector *[disk.Sector]byte) { copy(copied[at:], sector[:]) })
+			if string(data) != string(copied) {
+				all = append(all, path+" reads in two ways")
+			}
+			all = append(all, fmt.Sprintf("%s=%x", path, data))
+		}
+		for _, name := range i.Names() {
+			walk(i.Entry(name), path+"/"+name)
+		}
+	}
+	walk(d.Root(), root)
+	slices.Sort(all)
+	return all
+}
+
+// The model is what real files are, while nothing fails; after everything was synced a power
+// failure takes nothing; and when it takes nothing else, it takes nothing.
+func TestLiveTree(t *testing.T) {
+	for seed := range uint64(40) {
+		level := disk.Level(seed % 2)
+		w := &twin{t: t, root: t.TempDir(), disk: disk.New(level), r: rand.New(rand.NewPCG(seed, 2))}
+		check := func(when string) {
+			if live, model := w.live(), tree(w.disk, w.root); !slices.Equal(live, model) {
+				t.Fatalf("seed %d, %s: %d and %d files, which differ", seed, when, len(live), len(model))
+			}
+		}
+		for range 5 {
+			for range 30 {
+				w.step()
+			}
+			check("live")
+			if w.r.IntN(2) == 0 {
+				w.disk.SyncAll(w.disk.Moment())
+				w.disk.Crash(func(n int) int { return n - 1 - n/3 }) // loses all that can be lost
+				check("synced")
+			} else if loss := w.disk.Crash(func(int) int { return 0 }); !loss.None() {
+				t.Fatalf("lost %s", loss)
+			}
+			check("crashed")
+		}
+	}
+}
+
+// What is older than a while is on the disk, what is younger may be lost.
+func TestWriteBack(t *testing.T) {
+	for _, level := range []disk.Level{disk.Ext4, disk.POSIX} {
+		d := disk.New(level)
+		d.Time = 10
+		a := d.Make(d.Root(), "a", disk.File)
+		d.Write(a, 0, []byte("old"))
+		d.Time = 20
+		d.Make(d.Root(), "b", disk.File)
+		d.Write(a, 0, []byte("new"))
+		d.WriteBack(15)
+		loss := d.Crash(func(int) int { return 1 })
+		data := make([]byte, 9)
+		if n := a.ReadAt(data, 0); string(data[:n]) != "old" || d.Root().Entry("b") != nil || d.Root().Entry("a") != a {
+			t.Errorf("%s: %q, lost %s", level, data[:n], loss)
+		}
+	}
+}

@@ -1,0 +1,312 @@
+//go:build lockstep_overlay && linux && amd64
+
+package bubble
+
+import (
+	"path"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"github.com/lockstep-go/lockstep/bubble/disk"
+)
+
+// filesWork says whether system calls on files can be served.
+const filesWork = true
+
+// kernel serves the system calls of nodes on files. Real files play the page cache: reading,
+// locking and mapping them is the kernel's business. Beside them stand the models of the
+// disks, which are told of every change. Nothing here is locked: nodes have one processor, and
+// what must not be divided does not wait.
+type kernel struct {
+	machines []*machine
+	open     map[uintptr]*opened // by descriptor
+	maps     []*mapping
+	null     int // a descriptor of /dev/null
+	umask    uint32
+}
+
+// opened is an open file or directory of a node.
+type opened struct {
+	machine *machine
+	inode   *disk.Inode
+	life    int32
+	flags   uintptr
+}
+
+// mapping is a file in memory that its node shares with others.
+type mapping struct {
+	opened
+	at, long uintptr
+	offset   int64
+	write    bool
+}
+
+// served is the kernel of the run.
+var served *kernel
+
+// serveFiles begins to serve calls below the folders of nodes.
+func serveFiles(machines []*machine) {
+	serveNoMore()
+	null, err := syscall.Open("/dev/null", syscall.O_RDWR|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		panic(err)
+	}
+	umask := syscall.Umask(0)
+	syscall.Umask(umask)
+	served = &kernel{machines: machines, open: map[uintptr]*opened{}, null: null, umask: uint32(umask)}
+	var traps []uintptr
+	for trap := range calls { //lockstep:unordered a set
+		traps = append(traps, trap)
+	}
+	syscall.LockstepServe(traps, served.serve)
+}
+
+// serveNoMore gives files back to the kernel.
+func serveNoMore() {
+	if served != nil {
+		syscall.LockstepServe(nil, nil)
+		_ = syscall.Close(served.null)
+		served = nil
+	}
+}
+
+// leaveFiles closes the files of a life that has ended: its locks are free, what it has written
+// to mappings is kept. Its descriptors stay taken, because frozen goroutines believe to have
+// them.
+func leaveFiles(m *machine, life int32) {
+	k := served
+	for _, p := range k.maps {
+		if p.life == life {
+			k.look(p)
+		}
+	}
+	k.maps = slices.DeleteFunc(k.maps, func(p *mapping) bool { return p.life == life })
+	for fd, o := range k.open { //lockstep:unordered each by itself
+		if o.life == life && o.machine == m {
+			_ = syscall.Dup3(k.null, int(fd), syscall.O_CLOEXEC)
+			delete(k.open, fd)
+		}
+	}
+}
+
+type (
+	call  = syscall.LockstepCall
+	errno = syscall.Errno
+)
+
+// failed is the result of a call that did not succeed.
+func failed(err errno) (r1, r2 uintptr, _ errno) { return ^uintptr(0), 0, err }
+
+// serve serves a call of a node's goroutine.
+func (k *kernel) serve(c *call) (r1, r2 uintptr, err errno) {
+	return calls[c.Trap].serve(k, c)
+}
+
+// descriptor is what an argument that is a descriptor means, or nil if it is not of a disk.
+func (k *kernel) descriptor(c *call, arg int) *opened { return k.open[uintptr(uint32(c.Arg(arg)))] }
+
+// refuse refuses a call that the model lacks, and says so.
+func (k *kernel) refuse(m *machine, what string, err errno) (uintptr, uintptr, errno) {
+	m.world.Emit(m.node, RefusedCall, what)
+	return failed(err)
+}
+
+// here is the machine of the calling goroutine.
+func (k *kernel) here() *machine { return k.machines[runtime.LockstepNode()%64-1] }
+
+// settle notes when a change happens.
+func (m *machine) settle(inodes ...*disk.Inode) {
+	m.disk.Time = int64(m.world.Now())
+	for _, i := range inodes {
+		i.Modified = time.Now().UnixNano() // by the clock of the node
+	}
+}
+
+// linger lets a change take time, and perhaps fail because the disk is full.
+func (m *machine) linger(grows bool) errno {
+	if m.world.isPrompt() {
+		return 0
+	}
+	if m.model.WriteTime > 0 {
+		m.world.happened()
+		time.Sleep(time.Duration(m.random(int64(m.model.WriteTime))) + 1)
+	}
+	if grows && m.model.Full > 0 && m.random(shares) >= shares-int64(m.model.Full*shares) {
+		return syscall.ENOSPC
+	}
+	return 0
+}
+
+// place is what a path means: the directory and the name in it, and what has that name now.
+type place struct {
+	machine *machine
+	dir     *disk.Inode
+	name    string // empty for the root of a disk
+	inode   *disk.Inode
+}
+
+// find resolves a path, relative to the descriptor in an argument unless that is negative. The
+// machine is nil if the path is on no disk.
+func (k *kernel) find(c *call, dirfd int, name string, follow bool) place {
+	if !strings.HasPrefix(name, "/") {
+		if dirfd >= 0 {
+			if o := k.descriptor(c, dirfd); o != nil {
+				return walk(o.machine, []*disk.Inode{o.machine.disk.Root(), o.inode}, name, follow)
+			}
+			if int32(c.Arg(dirfd)) >= 0 {
+				return place{} // relative to a directory elsewhere
+			}
+		}
+		wd, err := syscall.Getwd()
+		if err != nil {
+			return place{}
+		}
+		name = wd + "/" + name
+	}
+	name = path.Clean(name)
+	for _, m := range k.machines {
+		if name == m.root || strings.HasPrefix(name, m.root+"/") {
+			return walk(m, []*disk.Inode{m.disk.Root()}, name[len(m.root):], follow)
+		}
+	}
+	return place{}
+}
+
+// walk follows a path from the last of some directories on.
+func walk(m *machine, at []*disk.Inode, name string, follow bool) place {
+	here := place{machine: m, inode: at[len(at)-1]}
+	links := 0
+	for parts := strings.Split(name, "/"); len(parts) > 0; {
+		part := parts[0]
+		parts = parts[1:]
+		switch part {
+		case "", ".":
+			continue
+		case "..":
+			at = at[:max(1, len(at)-1)]
+			here = place{machine: m, inode: at[len(at)-1]}
+			continue
+		}
+		dir := at[len(at)-1]
+		here = place{machine: m, dir: dir, name: part, inode: dir.Entry(part)}
+		switch i := here.inode; {
+		case i == nil:
+			if len(parts) > 0 {
+				return place{machine: m} // the kernel will say what is wrong
+			}
+		case i.Kind == disk.Directory:
+			at = append(slices.Clone(at), i)
+		case i.Kind == disk.Symlink && (follow || len(parts) > 0):
+			if links++; links > 40 || strings.HasPrefix(i.Target, "/") {
+				return place{machine: m}
+			}
+			parts = append(strings.Split(i.Target, "/"), parts...)
+		}
+	}
+	return here
+}
+
+// adopt takes over a file that somebody else made where the model has nothing.
+func (k *kernel) adopt(p *place, fd uintptr) bool {
+	defer asKernel()()
+	var st syscall.Stat_t
+	if p.dir == nil || syscall.Fstat(int(fd), &st) != nil {
+		return false
+	}
+	kind, data := disk.File, []byte(nil)
+	switch st.Mode & syscall.S_IFMT {
+	case syscall.S_IFDIR:
+		kind = disk.Directory
+	case syscall.S_IFREG:
+		data = make([]byte, st.Size)
+		file, err := syscall.Open(p.machine.path(p), syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+		if err != nil {
+			return false
+		}
+		defer func() { _ = syscall.Close(file) }()
+		if n, err := syscall.Pread(file, data, 0); err != nil || n != len(data) {
+			return false
+		}
+	default:
+		return false
+	}
+	p.inode = p.machine.disk.Place(p.dir, p.name, kind, data)
+	p.inode.Mode = st.Mode & 0o7777
+	return true
+}
+
+// asKernel lets the calls of the goroutine pass until the function returned is called.
+func asKernel() func() {
+	life := runtime.LockstepNode()
+	runtime.LockstepSetNode(0)
+	return func() { runtime.LockstepSetNode(life) }
+}
+
+// path is where a file is, if its directory is known by one name.
+func (m *machine) path(p *place) string {
+	var find func(dir *disk.Inode, at string) string
+	find = func(dir *disk.Inode, at string) string {
+		if dir == p.dir {
+			return at + "/" + p.name
+		}
+		for _, name := range dir.Names() {
+			if i := dir.Entry(name); i.Kind == disk.Directory {
+				if found := find(i, at+"/"+name); found != "" {
+					return found
+				}
+			}
+		}
+		return ""
+	}
+	return find(m.disk.Root(), m.root)
+}
+
+// look tells the model what was written to a mapping.
+func (k *kernel) look(p *mapping) {
+	if !p.write {
+		return
+	}
+	end := min(int64(p.long), p.inode.Size()-p.offset)
+	old := make([]byte, disk.Sector)
+	p.machine.settle()
+	for at := int64(0); at < end; at += disk.Sector {
+		n := min(disk.Sector, end-at)
+		live := unsafe.Slice((*byte)(pointer(p.at+uintptr(at))), n)
+		p.inode.ReadAt(old[:n], p.offset+at)
+		if string(live) != string(old[:n]) {
+			p.machine.disk.Write(p.inode, p.offset+at, live)
+		}
+	}
+}
+
+// pointer is an address that the kernel gave.
+func pointer(address uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&address)) }
+
+// lookAll tells the model what was written to the mappings of a file, or of all files.
+func (k *kernel) lookAll(m *machine, i *disk.Inode) {
+	for _, p := range k.maps {
+		if p.machine == m && (i == nil || p.inode == i) {
+			k.look(p)
+		}
+	}
+}
+
+// sync makes something durable. It takes time, and may fail.
+func (k *kernel) sync(m *machine, i *disk.Inode, durable func(*disk.Inode, uint64)) errno {
+	k.lookAll(m, i)
+	began := m.disk.Moment()
+	if !m.world.isPrompt() {
+		m.world.happened()
+		time.Sleep(m.model.SyncTime/10 + time.Duration(m.random(int64(m.model.SyncTime)*9/10+1)))
+		if i != nil && i.Kind == disk.File && m.model.Errors > 0 && m.random(shares) >= shares-int64(m.model.Errors*shares) {
+			m.disk.SyncFailed(i, began)
+			return syscall.EIO
+		}
+	}
+	durable(i, began)
+	return 0
+}

@@ -1,0 +1,112 @@
+//go:build lockstep_overlay && linux && amd64
+
+package bubble_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/bubble/disk"
+	"github.com/lockstep-go/lockstep/spec"
+	"github.com/lockstep-go/lockstep/strategy"
+)
+
+// storm crashes and restarts nodes.
+var storm = strategy.Walk{Wait: 10, Crash: 1, Restart: 3, Steps: 60}
+
+// count is how many numbers a node has kept, or found at its start.
+type count struct {
+	found bool
+	n     int
+}
+
+// keeper writes numbers to a file and tells when one is said to be durable; after a start it
+// looks how many there are.
+func keeper(sync bool) func(*bubble.Node) error {
+	return func(n *bubble.Node) error {
+		dir, err := n.Folder()
+		if err != nil {
+			return err
+		}
+		f, err := os.OpenFile(filepath.Join(dir, "numbers"), os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return err
+		}
+		size, err := f.Seek(0, 2)
+		if err != nil {
+			return err
+		}
+		n.Emit("count", count{true, int(size / 8)})
+		for i := int(size / 8); i < 100; i++ {
+			if _, err := fmt.Fprintf(f, "%07d\n", i); err != nil {
+				return err
+			}
+			if sync {
+				if err := f.Sync(); err != nil {
+					return err
+				}
+			}
+			n.Emit("count", count{false, i + 1})
+		}
+		<-n.Context().Done()
+		return nil
+	}
+}
+
+// kept is the property that what a node has kept is found after a crash.
+func kept() lockstep.Spec {
+	return spec.OnEvent("kept", "count", func(kept *[64]int, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+		c := e.Value.(count)
+		if c.found && c.n < kept[e.Node] {
+			return &lockstep.Finding{Text: fmt.Sprintf("node %d kept %d, found %d", e.Node, kept[e.Node], c.n)}
+		}
+		kept[e.Node] = c.n
+		return nil
+	})
+}
+
+// memory is a folder in memory, where there is one: real disks are slow, and theirs is not
+// what is tested.
+func memory() string {
+	const folder = "/dev/shm"
+	if _, err := os.Stat(folder); err != nil {
+		return ""
+	}
+	return folder
+}
+
+// suffer makes runs in which nodes crash, and checks that they repeat.
+func suffer(t *testing.T, runs int, files bubble.Files, start func(*bubble.Node) error, judge lockstep.Spec) *lockstep.Result {
+	t.Helper()
+	cluster := bubble.Cluster{Name: "files", Nodes: 3, Freeze: true, Files: &files, Start: start}
+	plan := lockstep.Plan{System: cluster, Strategy: storm, Spec: judge, Runs: runs, Seed: 3, Scratch: memory()}
+	result, err := lockstep.Explore(t.Context(), plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := bubble.Repetition(t.Context(), plan, runs/3); err != nil || r.Same != r.Of {
+		t.Errorf("%d of %d runs repeated, the first that did not is %d, %v", r.Same, r.Of, r.First, err)
+	}
+	return result
+}
+
+// Without a sync a power failure takes what was written, with it not; a crash of the process
+// alone takes nothing.
+func TestPowerFailure(t *testing.T) {
+	for _, level := range []disk.Level{disk.Ext4, disk.POSIX} {
+		for _, c := range []struct {
+			sync  bool
+			power float64
+			found bool
+		}{{false, 1, true}, {true, 1, level == disk.POSIX}, {false, 0, false}} {
+			result := suffer(t, 30, bubble.Files{Level: level, PowerFailures: c.power}, keeper(c.sync), kept())
+			if f := result.First(); (f != nil) != c.found {
+				t.Errorf("%s, sync %v, %v of crashes are power failures: %+v", level, c.sync, c.power, f)
+			}
+		}
+	}
+}

@@ -1,0 +1,206 @@
+//go:build lockstep_overlay && linux && amd64
+
+package bubble_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/bubble/disk"
+)
+
+// mistakes are those that stores with a write-ahead log have had.
+type mistakes struct {
+	unsynced     bool // a record counts as kept before it is synced
+	torn         bool // a record is believed without its checksum
+	snapshotData bool // a snapshot is renamed before it is synced
+	directory    bool // the directory is not synced after a rename
+	recovered    bool // what a killed process had written is believed, and not synced
+}
+
+// store is a store with a write-ahead log, in plain calls of package os. Its value is a list of
+// records, which begins as a snapshot says and goes on in the log.
+type store struct {
+	mistakes
+	dir     string
+	log     *os.File
+	first   int // of the log
+	records int
+}
+
+// payload is the content of a record.
+func payload(i int) []byte { return bytes.Repeat([]byte{byte(i + 1)}, 100+i*997%3500) }
+
+// openStore recovers what is there. It fails if that is not a beginning of what was written.
+func openStore(dir string, m mistakes) (*store, error) {
+	s := &store{mistakes: m, dir: dir}
+	snapshot, err := os.ReadFile(filepath.Join(dir, "snapshot"))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, err
+	case len(snapshot) != 4:
+		return nil, fmt.Errorf("the snapshot has %d bytes", len(snapshot))
+	default:
+		s.first = int(binary.LittleEndian.Uint32(snapshot))
+	}
+	if s.log, err = os.OpenFile(filepath.Join(dir, "log"), os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+		return nil, err
+	}
+	if err := s.syncDir(); err != nil {
+		return nil, err
+	}
+	return s, s.replay()
+}
+
+// replay reads the log and cuts off what is not a whole record.
+func (s *store) replay() error {
+	data, err := os.ReadFile(s.log.Name())
+	if err != nil {
+		return err
+	}
+	good := 0
+	for rest := data; len(rest) >= 12; {
+		number, size, sum := int(binary.LittleEndian.Uint32(rest)), int(binary.LittleEndian.Uint32(rest[4:])), binary.LittleEndian.Uint32(rest[8:])
+		if size == 0 || len(rest) < 12+size {
+			break
+		}
+		body := rest[12 : 12+size]
+		if !s.torn && sum != crc32.ChecksumIEEE(append(rest[:8:8], body...)) {
+			break
+		}
+		if number >= max(s.first, s.records) { // not one from before the snapshot
+			if !bytes.Equal(body, payload(number)) {
+				return fmt.Errorf("record %d is damaged", number)
+			}
+			s.records = number + 1
+		}
+		rest = rest[12+size:]
+		good += 12 + size
+	}
+	s.records = max(s.records, s.first)
+	if err := s.log.Truncate(int64(good)); err != nil {
+		return err
+	}
+	if _, err = s.log.Seek(int64(good), 0); err != nil || s.recovered {
+		return err
+	}
+	return s.log.Sync()
+}
+
+// add keeps one more record.
+func (s *store) add() error {
+	body := payload(s.records)
+	head := binary.LittleEndian.AppendUint32(nil, uint32(s.records))
+	head = binary.LittleEndian.AppendUint32(head, uint32(len(body)))
+	head = binary.LittleEndian.AppendUint32(head, crc32.ChecksumIEEE(append(head[:8:8], body...)))
+	if _, err := s.log.Write(append(head, body...)); err != nil {
+		return err
+	}
+	if !s.unsynced {
+		if err := s.log.Sync(); err != nil {
+			return err
+		}
+	}
+	s.records++
+	return nil
+}
+
+// compact replaces the log by a snapshot.
+func (s *store) compact() error {
+	name := filepath.Join(s.dir, "snapshot")
+	f, err := os.Create(name + ".new")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(binary.LittleEndian.AppendUint32(nil, uint32(s.records)))
+	if !s.snapshotData {
+		err = errors.Join(err, f.Sync())
+	}
+	if err := errors.Join(err, f.Close(), os.Rename(name+".new", name), s.syncDir()); err != nil {
+		return err
+	}
+	if err := s.log.Truncate(0); err != nil {
+		return err
+	}
+	if _, err := s.log.Seek(0, 0); err != nil {
+		return err
+	}
+	return s.log.Sync()
+}
+
+func (s *store) syncDir() error {
+	if s.directory {
+		return nil
+	}
+	d, err := os.Open(s.dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// server keeps records, and now and then a snapshot.
+func server(m mistakes) func(*bubble.Node) error {
+	return func(n *bubble.Node) error {
+		dir, err := n.Folder()
+		if err != nil {
+			return err
+		}
+		s, err := openStore(dir, m)
+		if err != nil {
+			return err
+		}
+		n.Emit("count", count{true, s.records})
+		for n.Alive() {
+			if err := s.add(); err != nil {
+				return err
+			}
+			n.Emit("count", count{false, s.records})
+			if s.records%7 == 0 {
+				if err := s.compact(); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+}
+
+// The classic mistakes of a store are found by power failures, at the levels at which they are
+// mistakes; without them nothing is.
+func TestStore(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		m     mistakes
+		found [2]bool // by level
+	}{
+		{"none", mistakes{}, [2]bool{}},
+		{"unsynced", mistakes{unsynced: true}, [2]bool{true, true}},
+		{"torn", mistakes{torn: true}, [2]bool{true, true}},
+		{"snapshot data", mistakes{snapshotData: true}, [2]bool{true, true}},
+		{"recovered", mistakes{recovered: true}, [2]bool{true, true}},
+		{"directory", mistakes{directory: true}, [2]bool{false, true}},
+	} {
+		for _, level := range []disk.Level{disk.Ext4, disk.POSIX} {
+			t.Run(c.name+" "+level.String(), func(t *testing.T) {
+				result := suffer(t, 150, bubble.Files{Level: level, PowerFailures: 0.8}, server(c.m), kept())
+				f := result.First()
+				if (f != nil) != c.found[level] {
+					t.Fatalf("found: %+v", f)
+				}
+				if f != nil {
+					t.Logf("%s", f.Finding)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,209 @@
+package lockstep_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/toy"
+	"github.com/lockstep-go/lockstep/sim"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// dice are nodes that tell what they draw: two numbers when their alarm fires, one for each
+// request, and a large one when they start.
+type dice struct{ self lockstep.Node }
+
+func (n *dice) Start(c *sim.Context[int]) {
+	c.Emit("start", c.Rand().Uint64())
+	c.SetAlarm(1)
+}
+func (n *dice) Receive(*sim.Context[int], lockstep.Node, int) {}
+func (n *dice) Alarm(c *sim.Context[int]) {
+	c.Emit("alarm", [2]int{c.Chance().IntN(1_000_000), c.Chance().IntN(1_000_000)})
+	c.SetAlarm(1)
+}
+func (n *dice) Request(c *sim.Context[int], id int32, _ string) {
+	c.Emit("request", [2]int{int(id), c.Chance().IntN(1_000_000)})
+}
+
+var dicePlan = lockstep.Plan{System: sim.Cluster[int]{Name: "dice", Nodes: 3, Requests: []string{"a", "b", "c"}, Draws: "numbers",
+	New: func(n lockstep.Node, _ int) sim.Node[int] { return &dice{n} }},
+	Strategy: strategy.Walk{Alarm: 3, Request: 1, Crash: 1, Restart: 1, Steps: 40}, Seed: 3}
+
+// drawn lists the events of each step of a run.
+func drawn(t *trace.Trace) []string {
+	var all []string
+	for _, r := range t.Records {
+		text := r.Text
+		for _, e := range r.Events {
+			text += fmt.Sprintf(" %s %d %s", e.Type, e.Node, e.Text)
+		}
+		all = append(all, text)
+	}
+	return all
+}
+
+func record(t *testing.T, run int) *trace.Trace {
+	t.Helper()
+	tr, err := lockstep.Record(t.Context(), dicePlan, run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
+// retold makes the run of a trace again, by a script or by any scheduler.
+func retold(t *testing.T, of *trace.Trace, s lockstep.Scheduler) *trace.Trace {
+	t.Helper()
+	b, err := lockstep.NewBenchFor(dicePlan, of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	tr, err := b.Record(t.Context(), of.Header.Run, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
+// undrawn is a trace from which the draws were lost.
+func undrawn(t *trace.Trace) *trace.Trace {
+	u := *t
+	u.Records = slices.Clone(t.Records)
+	for i := range u.Records {
+		u.Records[i].Draws = nil
+	}
+	return &u
+}
+
+// Draws are recorded with their step, and a run played without one step draws the same in all
+// others, whichever it is.
+func TestDrawsBelongToTheirStep(t *testing.T) {
+	for run := range 5 {
+		of := record(t, run)
+		if len(of.Records[0].Draws) != 3 {
+			t.Fatalf("three nodes drew %v when they started", of.Records[0].Draws)
+		}
+		want := drawn(of)
+		script := trace.ScriptOf(of)
+		if got := drawn(retold(t, of, lockstep.NewPlayer(script, nil))); !slices.Equal(got, want) {
+			t.Fatalf("played it draws\n%q, recorded was\n%q", got, want)
+		}
+		for i := range script {
+			player := lockstep.NewPlayer(slices.Delete(slices.Clone(script), i, i+1), nil)
+			got, left := drawn(retold(t, of, player)), []string{want[0]}
+			for _, at := range player.Took() { // a node that did not crash does not restart
+				left = append(left, want[at+1+btoi(at >= i)])
+			}
+			if !slices.Equal(got, left) {
+				t.Fatalf("run %d without step %d it draws\n%q, want\n%q", run, i+1, got, left)
+			}
+		}
+	}
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// A scheduler that knows nothing of the recording takes steps of the same names: they draw
+// what the trace has for them. Where the trace has nothing, draws follow from the seed and the
+// step's name, and leaving out a step changes those of other names not at all.
+func TestDrawsGoByNames(t *testing.T) {
+	of := record(t, 1)
+	var steps toy.Steps
+	for _, r := range of.Records[1:] {
+		steps = append(steps, r.Step)
+	}
+	info, _ := dicePlan.System.Describe()
+	if got, want := drawn(retold(t, of, steps.New(info))), drawn(of); !slices.Equal(got, want) {
+		t.Fatalf("it draws\n%q, the trace has\n%q", got, want)
+	}
+	without := undrawn(of)
+	all := drawn(retold(t, without, steps.New(info)))
+	if slices.Equal(all, drawn(of)) {
+		t.Error("draws that were not recorded are those of the trace, so that nothing is tested")
+	}
+	if again := drawn(retold(t, without, steps.New(info))); !slices.Equal(again, all) {
+		t.Errorf("the second time it draws\n%q, the first\n%q", again, all)
+	}
+	at := slices.IndexFunc(steps, func(s lockstep.Step) bool { return s.Kind == trace.Request })
+	fewer := drawn(retold(t, without, slices.Delete(slices.Clone(steps), at, at+1).New(info)))
+	if want := slices.Delete(slices.Clone(all), at+1, at+2); !slices.Equal(fewer, want) {
+		t.Errorf("without a request it draws\n%q, want\n%q", fewer, want)
+	}
+}
+
+// Whether a run is recorded makes no difference to what is drawn.
+func TestRecordingDrawsNothing(t *testing.T) {
+	plan := dicePlan
+	var told []string
+	plan.Spec = toy.Judge{OnStep: func(r *lockstep.Run) *lockstep.Finding {
+		for _, e := range r.Events() {
+			told = append(told, fmt.Sprint(e.Value))
+		}
+		return nil
+	}}
+	plan.Runs = 1
+	explore(t, plan)
+	i := 0
+	for _, r := range record(t, 0).Records {
+		for _, e := range r.Events {
+			if e.Text != told[i] {
+				t.Fatalf("recorded %s, not recorded %s", e.Text, told[i])
+			}
+			i++
+		}
+	}
+	if i != len(told) {
+		t.Errorf("%d events recorded, %d not recorded", i, len(told))
+	}
+}
+
+// A script may say what a step is to draw; numbers that are too large are taken as a
+// remainder, and what the script does not say is drawn.
+func TestRecall(t *testing.T) {
+	of := record(t, 0)
+	script := trace.Script{{Step: toy.Alarm1, Draws: []uint64{7, 3_000_005}}, {Step: toy.Alarm1, Draws: []uint64{9}}}
+	got := retold(t, of, lockstep.NewPlayer(script, nil))
+	if d := got.Records[1].Events[0].Text; d != "[7 5]" {
+		t.Errorf("it drew %s", d)
+	}
+	if d := got.Records[2].Draws; len(d) != 2 || d[0] != 9 {
+		t.Errorf("it drew %d", d)
+	}
+}
+
+// The stream of a Chance is that of math/rand/v2, in an engine and outside.
+func TestChance(t *testing.T) {
+	var c lockstep.Chance
+	c.Seed(nil, 1, 2)
+	want := rand.New(rand.NewPCG(1, 2))
+	through := rand.New(&c)
+	for n := 1; n < 1000; n++ {
+		if c.IntN(n) != want.IntN(n) || c.Uint64() != want.Uint64() || through.Float64() != want.Float64() {
+			t.Fatal("another stream")
+		}
+	}
+	seed := lockstep.RunSeed(lockstep.RunSeed(dicePlan.Seed, 0), 0)
+	if first := record(t, 0).Records[0].Draws[1]; first != rand.NewPCG(seed, 1).Uint64() {
+		t.Errorf("node 2 draws %d first", first)
+	}
+}
+
+func ExampleChance() {
+	// Outside the engine it is a source like any other; a deployment's Reset gives the
+	// outbox, and then every draw is recorded with its step.
+	var c lockstep.Chance
+	c.Seed(nil, 1, 0)
+	fmt.Println(c.IntN(6), c.IntN(6), c.IntN(6))
+	// Output: 3 0 4
+}

@@ -1,0 +1,32 @@
+package shrink
+
+import (
+	"iter"
+	"slices"
+)
+
+// lower yields numbers to try instead of a draw: 0 first, then closer to it by halves.
+func lower(v uint64) iter.Seq[uint64] {
+	return func(yield func(uint64) bool) {
+		for less := uint64(0); less < v; less += (v - less + 1) / 2 {
+			if !yield(less) {
+				return
+			}
+		}
+	}
+}
+
+// with is a list of draws with another one in its place.
+func with(draws []uint64, at int, v uint64) []uint64 {
+	draws = slices.Clone(draws)
+	draws[at] = v
+	return draws
+}
+
+// weight tells how large draws are. Of those that are very large it does not matter.
+func weight(draws []uint64) (w int) {
+	for _, v := range draws {
+		w += int(min(v, 1<<32))
+	}
+	return w
+}
