@@ -86,6 +86,7 @@ func (c *runCmd) Run(e *Env) error {
 	}
 	plan.Observers = nil
 	failed := errors.Join(c.keep(e, plan, sum), c.measure(e, plan, sum), c.retell(e, plan, sum))
+	sum.Interrupted = e.Interrupted() // perhaps only when the runs were done
 	if meter != nil {
 		sum.Coverage = meter.Read()
 	}

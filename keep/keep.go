@@ -149,7 +149,7 @@ func Form(ctx context.Context, plan lockstep.Plan, t *trace.Trace) (*trace.Trace
 	case ctx.Err() != nil:
 		return nil, "no lock-step form: interrupted"
 	case err != nil:
-		return nil, "no lock-step form: " + err.Error()
+		return nil, "no lock-step form: " + strings.TrimPrefix(err.Error(), "lockstep: ")
 	case r.Trace == nil && r.Break != nil:
 		return nil, fmt.Sprintf("no lock-step form: %s. What breaks the rounds: %s", r.Reason, r.Break)
 	case r.Trace == nil:
