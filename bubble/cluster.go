@@ -48,6 +48,8 @@ type Cluster struct {
 	// frozen stay in memory until the process ends.
 	Freeze bool
 
+	// Faults are what nodes suffer beside crashes.
+	Faults Faults
 	// Files says what the files in the folders of nodes suffer; nil: nothing.
 	Files *Files
 
@@ -92,6 +94,9 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s has sockets or freezes nodes, which needs a program built by \"lockstep go build\" or \"lockstep go test\"", c.Name)
 	}
 	if err := c.Disk.check(); err != nil {
+		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s: %w", c.Name, err)
+	}
+	if err := c.Faults.check(); err != nil {
 		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s: %w", c.Name, err)
 	}
 	if err := c.Files.check(); err != nil {

@@ -71,6 +71,7 @@ func (d *deployment) begin(seed uint64) error {
 	d.world, d.bodies, d.counts, d.asked = newWorld(seed), d.bodies[:0], make([]int, d.Nodes), map[int32]string{}
 	d.timer = time.NewTimer(time.Hour)
 	d.timer.Stop()
+	d.world.life = func(n lockstep.Node) *Node { return d.lives[n-1] }
 	rules(seed)
 	d.frozen = 0
 	if d.Sockets {
@@ -84,6 +85,9 @@ func (d *deployment) begin(seed uint64) error {
 	}
 	if d.Begin != nil {
 		d.Begin(d.world)
+	}
+	if err := d.wrongClocks(); err != nil {
+		return err
 	}
 	for i, text := range d.Requests {
 		d.world.Offer(lockstep.Pending{ID: int32(i + 1), To: d.all(), Text: text})
@@ -107,6 +111,9 @@ func (d *deployment) start(self lockstep.Node) {
 		d.files = true
 		return folderOf(d.place, self)
 	}
+	if c := d.world.clocks[self]; c != (ClockError{}) {
+		setClock(n.number(), c)
+	}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	d.lives[i] = n
 	n.run(d.Start)
@@ -116,6 +123,9 @@ func (d *deployment) start(self lockstep.Node) {
 func (d *deployment) crash(self lockstep.Node) error {
 	n := d.lives[self-1]
 	d.lives[self-1] = nil
+	if !d.Freeze {
+		n.thaw() // otherwise it could not end
+	}
 	n.dead.Store(true)
 	n.crash()
 	if d.Sockets {
@@ -168,6 +178,11 @@ func (d *deployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbo
 	case trace.Restart:
 		d.start(s.Node)
 	case trace.Wait:
+		if !out.Settling() {
+			if err := d.strike(); err != nil {
+				return err
+			}
+		}
 		d.wait(time.Duration(s.For))
 	}
 	d.moved = d.touches(s, out)

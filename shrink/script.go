@@ -31,6 +31,8 @@ func (s *shrinker) script(t *trace.Trace) (was string, err error) {
 		now = s.simpler(now)
 		now = s.normal(now)
 	}
+	reserve := s.left / 4 // for what is drawn in the steps that come in the place of others
+	s.left -= reserve
 	if s.info.Repeats == lockstep.Exactly && len(now) > 2 {
 		if next, ok := s.again(now); ok {
 			now = next
@@ -38,7 +40,8 @@ func (s *shrinker) script(t *trace.Trace) (was string, err error) {
 		}
 		now = s.drift(now)
 	}
-	s.normal(now)
+	s.left = max(s.left, 0) + reserve
+	s.normal(s.simpler(now))
 	return was, nil
 }
 
