@@ -77,6 +77,7 @@ func (d *deployment) end() {
 	defer d.busy.Store(false)
 	for i, n := range d.lives {
 		if n != nil {
+			n.thaw()
 			if d.Sockets {
 				unplug(n.number())
 			}

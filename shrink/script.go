@@ -31,6 +31,8 @@ func (s *shrinker) script(t *trace.Trace) (was string, err error) {
 	s.keep(now)
 	others, first := now.others(s.info.Nodes), now
 	now = s.greedy(now)
+	reserve := s.left / 4 // for what is drawn in the steps that come in the place of others
+	s.left -= reserve
 	if s.info.Repeats == lockstep.Exactly && len(now)-now.head() > 2 {
 		for _, next := range s.related(len(first)) {
 			if next.less(now) {
@@ -44,7 +46,8 @@ func (s *shrinker) script(t *trace.Trace) (was string, err error) {
 		}
 		now = s.greedy(s.search(s.greedy(now), first, others))
 	}
-	s.normal(now)
+	s.left = max(s.left, 0) + reserve
+	s.normal(s.simpler(now))
 	return was, nil
 }
 

@@ -53,6 +53,15 @@ var edited = map[string]func(*source){
 		// A mutex decides about starvation by the clock.
 		s.begin("internal_sync_nanotime", "if b := getg().bubble; lockstepOn && b != nil {\n\treturn b.now\n}")
 	},
+	// Files of nodes are closed with their run, and by nobody after it.
+	"os/file_unix.go": func(s *source) {
+		s.before("newFile", "runtime.SetFinalizer(", "if runtime.LockstepNode() == 0 {")
+		s.after("newFile", "runtime.SetFinalizer(", "}")
+	},
+	"os/root_unix.go": func(s *source) {
+		s.before("newRoot", "runtime.SetFinalizer(", "if runtime.LockstepNode() == 0 {")
+		s.after("newRoot", "runtime.SetFinalizer(", "}")
+	},
 	"time/time.go": func(s *source) {
 		// Readings of the monotonic clock are the same in every process.
 		s.variable("startNano", "-1")
