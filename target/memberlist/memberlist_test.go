@@ -7,6 +7,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/internal/processes"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -54,4 +55,15 @@ func TestRepetition(t *testing.T) {
 	if r, err := bubble.Repetition(t.Context(), plan, 10); err != nil || r.Same != 10 {
 		t.Errorf("%d of %d runs repeated, the first that did not is %d, %v", r.Same, r.Of, r.First, err)
 	}
+}
+
+// Runs are the same in every process: 100 seeds.
+func TestExactly(t *testing.T) {
+	processes.Same(t, func() []string {
+		d, err := bubble.Digest(t.Context(), lockstep.Plan{System: Cluster{Split: 0.1}, Strategy: faults, Seed: 3}, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []string{d}
+	})
 }
