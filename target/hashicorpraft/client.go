@@ -43,7 +43,8 @@ type client struct {
 	what     string // the operator's request
 	target   lockstep.Node
 	voters   lockstep.Nodes // those that are for sure, as far as the operator knows
-	asks     [3]int         // changes, transfers, snapshots to come
+	gone     lockstep.Nodes // those that were removed
+	asks     [4]int         // changes, transfers, snapshots, removals to come
 }
 
 func newClients(c Cluster, w *bubble.World) *clients {
@@ -52,8 +53,8 @@ func newClients(c Cluster, w *bubble.World) *clients {
 		s.each = append(s.each, &client{number: i, rand: w.Rand(1000 + uint64(i)), left: c.Requests})
 	}
 	operator := s.each[0]
-	operator.asks = [3]int{c.Changes, c.Transfers, c.Snapshots}
-	operator.left, operator.voters = c.Changes+c.Transfers+c.Snapshots, trace.AllNodes(c.Nodes)
+	operator.asks = [4]int{c.Changes, c.Transfers, c.Snapshots, c.Removals}
+	operator.left, operator.voters = c.Changes+c.Transfers+c.Snapshots+c.Removals, trace.AllNodes(c.Nodes)
 	for _, k := range s.each {
 		s.next(k)
 	}
@@ -98,17 +99,21 @@ func (s *clients) ask(k *client) {
 	}
 	k.asks[kind]--
 	k.target = lockstep.Node(1 + k.rand.IntN(s.cluster.Nodes))
-	switch kind {
-	case 0:
-		k.what = fmt.Sprintf("promote %d", k.target)
-		if k.voters.Has(k.target) && k.voters.Len() > max(2, s.cluster.Nodes/2) {
-			k.what = fmt.Sprintf("demote %d", k.target)
-		}
-	case 1:
-		k.what = fmt.Sprintf("transfer %d", k.target)
-	default:
-		k.what = fmt.Sprintf("snapshot %d", k.target)
+	spare := k.voters.Has(k.target) && k.voters.Len() > max(2, s.cluster.Nodes/2)
+	what := "snapshot"
+	switch {
+	case kind == 0 && spare:
+		what = "demote"
+	case kind == 0:
+		what = "promote"
+	case kind == 1:
+		what = "transfer"
+	case kind == 3 && (spare || !k.voters.Has(k.target) && !k.gone.Has(k.target)):
+		what = "remove"
+	case kind == 3:
+		what = "return"
 	}
+	k.what = fmt.Sprintf("%s %d", what, k.target)
 }
 
 func (s *clients) offer(k *client, text string) {
@@ -213,7 +218,13 @@ func (r *replica) operate(c Cluster, what string, target lockstep.Node) error {
 		return r.raft.DemoteVoter(id, 0, enqueue).Error()
 	case "prom":
 		return r.raft.AddVoter(id, at, 0, enqueue).Error()
+	case "remo":
+		return r.raft.RemoveServer(id, 0, enqueue).Error()
+	case "retu":
+		return r.raft.AddNonvoter(id, at, 0, enqueue).Error()
 	case "tran":
+		r.transfers.Add(1)
+		defer r.transfers.Done()
 		return r.raft.LeadershipTransferToServer(id, at).Error()
 	default:
 		return r.raft.Snapshot().Error()
@@ -235,10 +246,15 @@ func (s *clients) operated(n *bubble.Node, k *client, err error) {
 	case err != nil && refused(err) && n.Alive() && k.what[:4] != "tran":
 		s.retry(k, k.what)
 		return
-	case k.what[:4] == "demo": // also where nobody knows
+	case k.what[:4] == "demo" || k.what[:4] == "remo": // also where nobody knows
 		k.voters = k.voters.Without(k.target)
+		if k.what[:4] == "remo" {
+			k.gone = k.gone.With(k.target)
+		}
 	case err == nil && k.what[:4] == "prom":
-		k.voters = k.voters.With(k.target)
+		k.voters, k.gone = k.voters.With(k.target), k.gone.Without(k.target)
+	case err == nil && k.what[:4] == "retu":
+		k.gone = k.gone.Without(k.target)
 	}
 	s.next(k)
 }

@@ -51,9 +51,11 @@ type Cluster struct {
 	Keys int `help:"number of keys, 1 to 9; 0: 2"`
 	// Reads says how reads are served.
 	Reads ReadMode `help:"verify (VerifyLeader, after one Barrier in the term), barrier; unsafe on purpose: local"`
-	// Changes, Transfers and Snapshots are what an operator asks for: voters demoted and
-	// promoted, leadership transferred, snapshots made.
+	// Changes, Removals, Transfers and Snapshots are what an operator asks for: voters demoted and
+	// promoted, servers removed and added again, first as non-voters, leadership transferred,
+	// snapshots made.
 	Changes   int `help:"demotions and promotions of voters that an operator asks for"`
+	Removals  int `help:"removals of servers, and their return as non-voters, that an operator asks for"`
 	Transfers int `help:"leadership transfers that an operator asks for"`
 	Snapshots int `help:"snapshots that an operator asks for"`
 }
@@ -102,7 +104,7 @@ func (c Cluster) check() error {
 		is       int
 		min, max int
 	}{{"nodes", c.Nodes, 1, 9}, {"in-flight", c.InFlight, 1, 1000}, {"clients", c.Clients, 0, 99}, {"requests", c.Requests, 1, 999},
-		{"keys", c.Keys, 1, 9}, {"compact", c.Compact, 0, 1 << 30}, {"changes", c.Changes, 0, 999}, {"transfers", c.Transfers, 0, 999},
+		{"keys", c.Keys, 1, 9}, {"compact", c.Compact, 0, 1 << 30}, {"changes", c.Changes, 0, 999}, {"removals", c.Removals, 0, 999}, {"transfers", c.Transfers, 0, 999},
 		{"snapshots", c.Snapshots, 0, 999}} {
 		if f.is < f.min || f.is > f.max {
 			return fmt.Errorf("hashicorpraft: %s is %d, allowed are %d..%d", f.name, f.is, f.min, f.max)
