@@ -267,6 +267,9 @@ func (c *runCmd) keepFirst(e *Env, plan lockstep.Plan, f *lockstep.Found, sum *c
 	if k.Shrunk != nil {
 		sum.Shrunk = fmt.Sprintf("from %s to %s in %d tries", k.Shrunk.Was, k.Shrunk.Is, k.Shrunk.Tries)
 	}
+	if k.Fresh != "" {
+		fmt.Fprintln(e.Err, "lockstep:", k.Fresh)
+	}
 	f.Trace, sum.Trace, sum.Page, sum.Pictures = k.Trace, k.File, k.Page, k.Pictures
 	if k.File != "" {
 		sum.Replay = e.Replay(k.File)
