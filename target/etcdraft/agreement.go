@@ -12,7 +12,10 @@ import (
 // "Testing Consensus Implementations using Communication Closure" (Drăgoi, Enea, Özkan,
 // Majumdar, Niksic; OOPSLA 2020). It is judged where [Live] is, if meanwhile no log has
 // changed for four election time-outs: what was asked for at the last moment is not
-// everywhere yet.
+// everywhere yet. A member whose term is above the leader's is left out where neither PreVote nor
+// CheckQuorum is on: the library then ignores what comes from an earlier term without a
+// word, and a member that asks others for votes, because it does not know the present
+// configuration, is out of reach for good.
 var LogAgreement = spec.New("log-agreement", func(lockstep.Info) *logAgreement { return &logAgreement{} })
 
 // logAgreement remembers when a log last grew.
@@ -42,7 +45,8 @@ func (m *logAgreement) End(run *lockstep.Run) *lockstep.Finding {
 	want, _ := leader.log.upTo(leader.log.last())
 	for id := range d.Conf().Members().All() {
 		n := d.node(id)
-		if n == leader || !d.ticking(n) {
+		deaf := n.hard.Term > leader.hard.Term && !d.cluster.PreVote && !d.cluster.CheckQuorum
+		if n == leader || !d.ticking(n) || deaf {
 			continue
 		}
 		m.judged++
