@@ -37,25 +37,26 @@ func (s *clients) job(duty int) job {
 	case snapshotting:
 		j.what = "snapshot"
 	default:
-		j.what = s.change(j.target)
+		j.what, j.target = s.change(j.target)
 	}
 	return j
 }
 
-// change draws a change of members. Two voters remain in any case: of two, one cannot be demoted
-// safely, because the other may never hear of it and then lacks a vote.
-func (s *clients) change(target lockstep.Node) string {
+// change draws a change of members, at the node given or at one that was removed. Two voters remain in
+// any case: of two, one cannot be demoted safely, because the other may never hear of it and then
+// lacks a vote.
+func (s *clients) change(at lockstep.Node) (what string, target lockstep.Node) {
 	removal := s.rand.IntN(s.cluster.Changes+s.cluster.Removals) < s.cluster.Removals
-	spare := s.voters.Has(target) && s.voters.Len() > max(2, s.cluster.Nodes/2)
+	spare := s.voters.Has(at) && s.voters.Len() > max(2, s.cluster.Nodes/2)
 	switch {
-	case removal && (spare || !s.voters.Has(target) && !s.gone.Has(target)):
-		return "remove"
-	case removal && s.gone.Has(target):
-		return "return"
+	case removal && s.gone != 0:
+		return "return", s.gone.First()
+	case removal && (spare || !s.voters.Has(at)):
+		return "remove", at
 	case spare:
-		return "demote"
+		return "demote", at
 	default:
-		return "promote"
+		return "promote", at
 	}
 }
 
