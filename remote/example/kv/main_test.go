@@ -24,12 +24,29 @@ func TestMain(m *testing.M) {
 }
 
 // seen is violated when a get does not show what was put before.
-var seen = spec.OnEvent("gets see puts", "got", func(_ *struct{}, run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-	if key, value, _ := strings.Cut(e.Value.(string), "="); value == "" {
+var seen = spec.New("gets see puts", func(lockstep.Info) *gets { return &gets{} })
+
+type gets struct {
+	put    bool
+	judged int
+}
+
+func (g *gets) Reset()                              { *g = gets{} }
+func (g *gets) Judged() int                         { return g.judged }
+func (g *gets) End(*lockstep.Run) *lockstep.Finding { return nil }
+func (g *gets) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+	if e.Type == "put" {
+		g.put = true
+		return nil
+	}
+	if g.put {
+		g.judged++
+	}
+	if key, value, _ := strings.Cut(e.Value.(string), "="); g.put && value == "" {
 		return &lockstep.Finding{Text: fmt.Sprintf("node %d has no %s", e.Node, key)}
 	}
 	return nil
-})
+}
 
 // The store answers before its backups know, and is found out.
 func TestStore(t *testing.T) {
