@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/lockstep-go/lockstep/internal/asleep"
@@ -105,6 +106,13 @@ func (p *process) tell(m packet, patience time.Duration) error {
 		return err
 	}
 	if _, err := p.in.Write(append(line, '\n')); err != nil {
+		if errors.Is(err, syscall.EPIPE) { // nobody is there to read it: it ends, or has ended
+			select {
+			case <-p.child.Done():
+				return fmt.Errorf("it ended: %s", p.child.Why())
+			case <-time.After(patience):
+			}
+		}
 		return fmt.Errorf("it does not read: %w", err)
 	}
 	return nil
