@@ -17,7 +17,7 @@ demo: build ## find, shrink, explain and draw the papers' bug
 build: ## build bin/lockstep
 	$(GO) build -o bin/lockstep ./cmd/lockstep
 
-setup: ## install what the tests need beside Go: chromium, spin, gcc
+setup: ## install what the tests need beside Go: chromium, spin, gcc, python3, a JDK, Maven
 	@sh scripts/setup.sh
 
 test: setup determinism ## everything that must pass; installs what the tests need
@@ -26,6 +26,7 @@ test: setup determinism ## everything that must pass; installs what the tests ne
 		$(GO) -C $$m vet ./...; \
 		LOCKSTEP_STRICT=1 $(GO) -C $$m test ./...; \
 	done
+	@echo "== clients/java"; mvn -q -B -f clients/java verify
 
 docs: .cache/site/bin/mkdocs ## the pages as a site in out/site, with all links and anchors checked
 	.cache/site/bin/mkdocs build --clean
