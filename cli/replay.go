@@ -135,6 +135,9 @@ func (c *replayCmd) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
+	if err := keep.Replayed(again.Trace); err != nil {
+		return err
+	}
 	o := again.Trace.Outcome
 	if o.Finding != nil || o.Verdict == trace.Flaky {
 		e.Found()

@@ -86,6 +86,7 @@ func (c *runCmd) Run(e *Env) error {
 	}
 	plan.Observers = nil
 	failed := errors.Join(c.keep(e, plan, sum), c.measure(e, plan, sum), c.retell(e, plan, sum))
+	sum.Interrupted = e.Interrupted() // perhaps only when the runs were done
 	if meter != nil {
 		sum.Coverage = meter.Read()
 	}
@@ -266,7 +267,10 @@ func (c *runCmd) keepFirst(e *Env, plan lockstep.Plan, f *lockstep.Found, sum *c
 	if k.Shrunk != nil {
 		sum.Shrunk = fmt.Sprintf("from %s to %s in %d tries", k.Shrunk.Was, k.Shrunk.Is, k.Shrunk.Tries)
 	}
-	f.Trace, sum.Trace, sum.Page = k.Trace, k.File, k.Page
+	if k.Fresh != "" {
+		fmt.Fprintln(e.Err, "lockstep:", k.Fresh)
+	}
+	f.Trace, sum.Trace, sum.Page, sum.Pictures = k.Trace, k.File, k.Page, k.Pictures
 	if k.File != "" {
 		sum.Replay = e.Replay(k.File)
 	}

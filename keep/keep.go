@@ -36,6 +36,9 @@ type Options struct {
 	Tool string
 	// Replay is the command that replays the trace in a file, to be shown on the page.
 	Replay func(file string) string
+	// Fresh is the command by which another process replays the trace in a file and calls
+	// [Replayed]; nil: none does.
+	Fresh func(file string) []string
 	// Write writes a file; nil means [WriteFile].
 	Write func(file string, content func(io.Writer) error) error
 }
@@ -51,8 +54,13 @@ type Kept struct {
 	// Shrunk is what was made smaller, or nil; NotShrunk says why.
 	Shrunk    *shrink.Shrunk
 	NotShrunk error
+	// Fresh says what came of it when the run was made again in a fresh process; empty where it
+	// was not.
+	Fresh string
 	// File and Page are where trace and page are; empty where they could not be stored.
 	File, Page string
+	// Pictures are where the pictures of the spec are, such as the history of operations.
+	Pictures []string
 }
 
 // Run shrinks a failing run, looks for its lock-step form, draws both and stores
@@ -71,7 +79,9 @@ func Run(ctx context.Context, plan lockstep.Plan, found *trace.Trace, o Options)
 		}
 	}
 	k.Form, k.Note = Form(ctx, plan, k.Trace)
-	return k, k.store(found, o)
+	err := k.store(found, o)
+	k.Fresh = k.fresh(ctx, plan, o)
+	return k, err
 }
 
 // store writes the files.
@@ -106,8 +116,9 @@ func (k *Kept) store(found *trace.Trace, o Options) error {
 	}
 	page := report.PageOptions{Note: k.Note}
 	for _, p := range k.Trace.Pictures {
-		page.Pictures = append(page.Pictures, pictureFile(k.File, p))
+		k.Pictures = append(k.Pictures, pictureFile(k.File, p))
 	}
+	page.Pictures = k.Pictures
 	if o.Replay != nil {
 		page.Replay = o.Replay(k.File)
 	}
@@ -146,7 +157,7 @@ func Form(ctx context.Context, plan lockstep.Plan, t *trace.Trace) (*trace.Trace
 	case ctx.Err() != nil:
 		return nil, "no lock-step form: interrupted"
 	case err != nil:
-		return nil, "no lock-step form: " + err.Error()
+		return nil, "no lock-step form: " + strings.TrimPrefix(err.Error(), "lockstep: ")
 	case r.Trace == nil && r.Break != nil:
 		return nil, fmt.Sprintf("no lock-step form: %s. What breaks the rounds: %s", r.Reason, r.Break)
 	case r.Trace == nil:

@@ -132,7 +132,7 @@ func ExampleRun() {
 	// Output:
 	// smr-bug-prefix-seed0-run12.trace smr-bug-prefix-seed0-run12.html <nil>
 	// from 198 steps, 20 messages lost
-	// to 23 steps, 0 messages lost
+	// to 20 steps, 0 messages lost
 }
 
 func ExampleForm() {

@@ -156,6 +156,9 @@ func (r *Reader) transcript(t testing.TB, text string) string {
 	return b.String()
 }
 
+// progress matches the lines that a campaign prints every few seconds, on a slow machine.
+var progress = regexp.MustCompile(`(?m)^\d+ of \d+ runs, .* left\n`)
+
 // machine matches what depends on the machine in what programs print.
 var machine = []string{
 	`\d+(\.\d+)?(ns|µs|ms|s|m\d+(\.\d+)?s)\b`, // times
@@ -189,7 +192,7 @@ if [ -e "$READER/variables" ]; then . "$READER/variables"; fi
 	if !strict() && strings.Contains(string(out), "GOPROXY=off") {
 		t.Skipf("SKIPPED, the module cache lacks what the page needs: %s", out)
 	}
-	r.printed = strings.NewReplacer(r.home, "~", r.Root, "~/lockstep").Replace(string(out))
+	r.printed = strings.NewReplacer(r.home, "~", r.Root, "~/lockstep").Replace(progress.ReplaceAllString(string(out), ""))
 	return cmd.ProcessState.ExitCode()
 }
 
