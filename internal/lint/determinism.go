@@ -24,7 +24,7 @@ const module = "github.com/lockstep-go/lockstep"
 
 // packages are the packages that are checked, with everything below them. The root
 // package is checked, too, without what is below it.
-var packages = []string{"trace", "strategy", "scenario", "sim", "distal", "cover", "coverage", "spec", "closure", "kit", "target"}
+var packages = []string{"trace", "strategy", "scenario", "gen", "sim", "distal", "cover", "coverage", "spec", "closure", "kit", "target"}
 
 var determinism = &analysis.Analyzer{
 	Name: "determinism",
