@@ -12,8 +12,8 @@ type network struct {
 	messages []Message // by ID-1
 	flying   []ID      // in flight and free for the strategy, ascending, from landed on
 	landed   int
-	aside    int     // messages that are held, or behind those
-	cut      []Nodes // by sender: the receivers that its messages do not reach
+	aside    int // messages that are held, or behind those
+	cut      trace.Links
 
 	nodes int
 	links []link // by sender and receiver, where links are FIFO
@@ -27,7 +27,7 @@ type link struct {
 }
 
 func newNetwork(info *Info) network {
-	n := network{cut: make([]Nodes, info.Nodes+1), nodes: info.Nodes}
+	n := network{cut: trace.NewLinks(info.Nodes), nodes: info.Nodes}
 	if info.FIFO {
 		n.links = make([]link, (info.Nodes+1)*(info.Nodes+1))
 	}

@@ -103,9 +103,10 @@ func (o *Outbox) Event(e Event) {
 	r.events = slices.Grow(r.events, 1)[:len(r.events)+1]
 	to := &r.events[len(r.events)-1] // field by field, see post
 	to.Type, to.Node, to.Text, to.Value = e.Type, e.Node, e.Text, e.Value
-	r.happened.add(e.Type, 1)
+	kind := hash(e.Type)
+	r.happened.count(kind, e.Type)
 	r.mix(uint64(e.Node))
-	r.mixText(e.Type)
+	r.mix(kind)
 }
 
 // SetAlarm arms the one alarm of a node. A strategy may fire it at any time; one that

@@ -172,19 +172,7 @@ func (r *Run) switchLinks(s *Step) {
 	r.mix(uint64(s.To))
 	r.mix(uint64(btoi(s.OneWay)))
 	r.faults.Cut += btoi(s.Kind == trace.Cut)
-	set := func(from, to Nodes) {
-		for n := range (from & r.all).All() {
-			if s.Kind == trace.Cut {
-				r.cut[n] |= to.Without(n)
-			} else {
-				r.cut[n] &^= to
-			}
-		}
-	}
-	set(s.From, s.To)
-	if !s.OneWay {
-		set(s.To, s.From)
-	}
+	r.cut.Switch(s)
 }
 
 func btoi(b bool) int {

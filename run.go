@@ -21,7 +21,7 @@ type Run struct {
 	progress
 	network
 	events   []Event
-	happened tally   // the events of the run by type
+	happened happenings
 	vanished []ID    // in the last step, by themselves
 	queue    []Step  // of a director
 	between  []Taken // by a director since the strategy chose
@@ -228,8 +228,8 @@ func (r *Run) Between() []Taken { return r.between }
 
 // quiet reports whether nothing observable has happened.
 func (r *Run) quiet() bool {
-	for i := range r.happened {
-		if r.happened[i].N > 0 {
+	for i := range r.happened.tally {
+		if r.happened.tally[i].N > 0 {
 			return false
 		}
 	}

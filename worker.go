@@ -31,12 +31,13 @@ type worker struct {
 	pcg      rand.PCG
 	sidePCG  rand.PCG // the director's, so that a scenario does not shift the strategy's draws
 	sideRand *rand.Rand
-	events   bool // the monitor looks at events only
-	alone    bool // nobody but the monitor looks at the run under way
-	calm     bool // nor does the monitor, at a step without events
-	inSystem bool // the system under test is executing
-	watching bool // there is a watchdog
-	spoilt   bool // the run last made was worthless
+	events   bool  // the monitor looks at events only
+	alone    bool  // nobody but the monitor looks at the run under way
+	calm     bool  // nor does the monitor, at a step without events
+	inSystem bool  // the system under test is executing
+	watching bool  // there is a watchdog
+	spoilt   bool  // the run last made was worthless
+	judged   []int // in the run last made, where the monitor was asked already
 	life
 }
 
@@ -175,6 +176,7 @@ func (w *worker) begin(number int) {
 	}
 	w.alone = w.rec == nil && len(w.looking) == 0 && w.director == nil && w.Budget == nil
 	w.calm = w.alone && w.events
+	w.judged = nil
 	w.run.reset()
 	w.monitor.Reset()
 	for _, watcher := range w.watchers {
@@ -182,7 +184,7 @@ func (w *worker) begin(number int) {
 	}
 	w.notes = w.notes[:0]
 	w.pcg.Seed(RunSeed(w.Seed, number), 1)
-	w.start.Run, w.start.SeedOf = number, number
+	w.start.Run, w.start.SeedOf, w.start.Draws = number, number, nil
 	w.sched.Reset(&w.start)
 	if w.director != nil {
 		w.sidePCG.Seed(RunSeed(w.Seed, w.start.SeedOf), 2)
@@ -199,9 +201,10 @@ func (w *worker) stages(number int) (*Finding, error) {
 	}
 	seed := RunSeed(RunSeed(w.Seed, w.start.SeedOf), 0)
 	r.draws.reset(seed, w.rec != nil)
+	r.Recall(w.start.Draws)
 	w.inSystem = true
 	err := w.system.Reset(w.ctx, seed, &r.out)
-	w.inSystem = false
+	w.inSystem, r.draws.given = false, nil
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be reset: %w", w.info.Name, err)
 	}
@@ -324,7 +327,8 @@ func (w *worker) judge(f *Finding) trace.Outcome {
 	case w.run.over != "":
 		o.Reason = w.run.over
 	default:
-		o.Reason = w.monitor.Conclude(false).Undecided
+		c := w.monitor.Conclude(false)
+		o.Reason, w.judged = c.Undecided, c.Judged
 	}
 	if o.Reason != "" {
 		o.Verdict = trace.Unknown

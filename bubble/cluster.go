@@ -59,6 +59,8 @@ type Cluster struct {
 	// frozen stay in memory until the process ends.
 	Freeze bool
 
+	// Faults are what nodes suffer beside crashes.
+	Faults Faults
 	// Files says what the files in the folders of nodes suffer; nil: nothing.
 	Files *Files
 
@@ -106,6 +108,9 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s: the share of writes to split is %v, allowed are 0..1", c.Name, c.Split)
 	}
 	if err := c.Disk.check(); err != nil {
+		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s: %w", c.Name, err)
+	}
+	if err := c.Faults.check(); err != nil {
 		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s: %w", c.Name, err)
 	}
 	if err := c.Files.check(); err != nil {

@@ -76,6 +76,7 @@ func (d *deployment) begin(seed uint64) error {
 	d.decoders, d.split = map[string]wire.Decoder{}, map[string]string{}
 	d.timer = time.NewTimer(time.Hour)
 	d.timer.Stop()
+	d.world.life = func(n lockstep.Node) *Node { return d.lives[n-1] }
 	rules(d.world)
 	d.frozen = 0
 	if d.Sockets {
@@ -89,6 +90,9 @@ func (d *deployment) begin(seed uint64) error {
 	}
 	if d.Begin != nil {
 		d.Begin(d.world)
+	}
+	if err := d.wrongClocks(); err != nil {
+		return err
 	}
 	for i, text := range d.Requests {
 		d.world.Offer(lockstep.Pending{ID: int32(i + 1), To: d.all(), Text: text})
@@ -112,6 +116,9 @@ func (d *deployment) start(self lockstep.Node) {
 		d.files = true
 		return folderOf(d.place, self)
 	}
+	if c := d.world.clocks[self]; c != (ClockError{}) {
+		setClock(n.number(), c)
+	}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	d.lives[i] = n
 	n.run(d.Start)
@@ -121,6 +128,9 @@ func (d *deployment) start(self lockstep.Node) {
 func (d *deployment) crash(self lockstep.Node) error {
 	n := d.lives[self-1]
 	d.lives[self-1] = nil
+	if !d.Freeze {
+		n.thaw() // otherwise it could not end
+	}
 	n.dead.Store(true)
 	n.crash()
 	if d.Sockets {
@@ -173,6 +183,11 @@ func (d *deployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbo
 	case trace.Restart:
 		d.start(s.Node)
 	case trace.Wait:
+		if !out.Settling() {
+			if err := d.strike(); err != nil {
+				return err
+			}
+		}
 		d.wait(time.Duration(s.For))
 	}
 	d.moved = d.touches(s, out)

@@ -53,6 +53,21 @@ func suspects() []string {
 // freeze stops the goroutines of a life for good.
 func freeze(life int32) { runtime.LockstepFreeze(life) }
 
+// thaw lets them go on.
+func thaw(life int32) { runtime.LockstepThaw(life) }
+
+// setClock sets the clock that the goroutines of a life see.
+func setClock(life int32, c ClockError) {
+	runtime.LockstepClock(life, int64(c.Ahead), int64(c.Drift))
+}
+
+// asEngine makes the calling goroutine one of no node, until the function returned is called.
+func asEngine() func() {
+	life := runtime.LockstepNode()
+	runtime.LockstepSetNode(0)
+	return func() { runtime.LockstepSetNode(life) }
+}
+
 // now is the time of the bubble, whatever the clock of the calling goroutine's node shows.
 func now() time.Time { return time.Unix(0, runtime.LockstepNow()) }
 

@@ -12,7 +12,7 @@ import (
 
 // Compare compares the model of a node's disk with its folder.
 func Compare(n *Node) error {
-	defer asKernel()()
+	defer asEngine()()
 	m := served.machines[n.self-1]
 	served.lookAll(m, nil)
 	return compare(m.disk.Root(), m.root)

@@ -116,8 +116,8 @@ func (d *deployment) choose(n int) int { return d.chance.IntN(n) }
 // crashFiles is what a crash does to the files of a node.
 func (d *deployment) crashFiles(n *Node) error {
 	m := d.machine[n.self-1]
-	leaveFiles(m, n.number())
-	if d.choose(shares) < shares-int(d.Files.PowerFailures*shares) {
+	leaveFiles(n.number())
+	if !d.strikes(d.Files.PowerFailures) {
 		return nil // the process was killed
 	}
 	m.disk.WriteBack(int64(d.world.Now() - m.model.WriteBack))

@@ -104,7 +104,7 @@ func (k *kernel) proc(path string) int {
 	if !there {
 		return hidden
 	}
-	defer asKernel()()
+	defer asEngine()()
 	name := []byte("proc\x00")
 	fd, _, err := syscall.Syscall(sysMemfdCreate, uintptr(unsafe.Pointer(&name[0])), 1, 0) // closed by exec
 	if err != 0 {

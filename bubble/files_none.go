@@ -5,6 +5,6 @@ package bubble
 // filesWork says whether system calls on files can be served.
 const filesWork = false
 
-func serveFiles([]*machine)      {}
-func serveNoMore()               {}
-func leaveFiles(*machine, int32) {}
+func serveFiles([]*machine) {}
+func serveNoMore()          {}
+func leaveFiles(int32)      {}

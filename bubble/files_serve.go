@@ -25,7 +25,6 @@ type kernel struct {
 	machines []*machine
 	open     map[uintptr]*opened // by descriptor
 	maps     []*mapping
-	null     int // a descriptor of /dev/null
 	umask    uint32
 }
 
@@ -51,13 +50,9 @@ var served *kernel
 // serveFiles begins to serve calls below the folders of nodes.
 func serveFiles(machines []*machine) {
 	serveNoMore()
-	null, err := syscall.Open("/dev/null", syscall.O_RDWR|syscall.O_CLOEXEC, 0)
-	if err != nil {
-		panic(err)
-	}
 	umask := syscall.Umask(0)
 	syscall.Umask(umask)
-	served = &kernel{machines: machines, open: map[uintptr]*opened{}, null: null, umask: uint32(umask)}
+	served = &kernel{machines: machines, open: map[uintptr]*opened{}, umask: uint32(umask)}
 	var traps []uintptr
 	for trap := range calls { //lockstep:unordered a set
 		traps = append(traps, trap)
@@ -65,29 +60,34 @@ func serveFiles(machines []*machine) {
 	syscall.LockstepServe(traps, served.serve)
 }
 
-// serveNoMore gives files back to the kernel.
+// serveNoMore closes the files of the run and gives all others back to the kernel.
 func serveNoMore() {
 	if served != nil {
 		syscall.LockstepServe(nil, nil)
-		_ = syscall.Close(served.null)
+		served.leave(func(*opened) bool { return true })
 		served = nil
 	}
 }
 
 // leaveFiles closes the files of a life that has ended: its locks are free, what it has written
-// to mappings is kept. Its descriptors stay taken, because frozen goroutines believe to have
-// them.
-func leaveFiles(m *machine, life int32) {
-	k := served
+// to mappings is kept.
+func leaveFiles(life int32) { served.leave(func(o *opened) bool { return o.life == life }) }
+
+// leave closes files whose goroutines never run again, and takes their mappings away.
+func (k *kernel) leave(which func(*opened) bool) {
+	var rest []*mapping
 	for _, p := range k.maps {
-		if p.life == life {
-			k.look(p)
+		if !which(&p.opened) {
+			rest = append(rest, p)
+			continue
 		}
+		k.look(p)
+		_, _, _ = syscall.RawSyscall(syscall.SYS_MUNMAP, p.at, p.long, 0)
 	}
-	k.maps = slices.DeleteFunc(k.maps, func(p *mapping) bool { return p.life == life })
+	k.maps = rest
 	for fd, o := range k.open { //lockstep:unordered each by itself
-		if o.life == life && o.machine == m {
-			_ = syscall.Dup3(k.null, int(fd), syscall.O_CLOEXEC)
+		if which(o) {
+			_ = syscall.Close(int(fd))
 			delete(k.open, fd)
 		}
 	}
@@ -212,7 +212,7 @@ func walk(m *machine, at []*disk.Inode, name string, follow bool) place {
 
 // adopt takes over a file that somebody else made where the model has nothing.
 func (k *kernel) adopt(p *place, fd uintptr) bool {
-	defer asKernel()()
+	defer asEngine()()
 	var st syscall.Stat_t
 	if p.dir == nil || syscall.Fstat(int(fd), &st) != nil {
 		return false
@@ -237,13 +237,6 @@ func (k *kernel) adopt(p *place, fd uintptr) bool {
 	p.inode = p.machine.disk.Place(p.dir, p.name, kind, data)
 	p.inode.Mode = st.Mode & 0o7777
 	return true
-}
-
-// asKernel lets the calls of the goroutine pass until the function returned is called.
-func asKernel() func() {
-	life := runtime.LockstepNode()
-	runtime.LockstepSetNode(0)
-	return func() { runtime.LockstepSetNode(life) }
 }
 
 // path is where a file is, if its directory is known by one name.

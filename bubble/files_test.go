@@ -18,7 +18,7 @@ import (
 // storm crashes and restarts nodes.
 var storm = strategy.Walk{Wait: 10, Crash: 1, Restart: 3, Steps: 60}
 
-// count is how many numbers a node has kept, or found at its start.
+// count is how many numbers a node has kept, or found at its start; -1 if they are damaged.
 type count struct {
 	found bool
 	n     int
@@ -79,11 +79,16 @@ func memory() string {
 	return folder
 }
 
+// suffering is a plan in which nodes crash.
+func suffering(runs int, files bubble.Files, start func(*bubble.Node) error, judge lockstep.Spec) lockstep.Plan {
+	cluster := bubble.Cluster{Name: "files", Nodes: 3, Freeze: true, Files: &files, Start: start}
+	return lockstep.Plan{System: cluster, Strategy: storm, Spec: judge, Runs: runs, Seed: 3, Scratch: memory()}
+}
+
 // suffer makes runs in which nodes crash, and checks that they repeat.
 func suffer(t *testing.T, runs int, files bubble.Files, start func(*bubble.Node) error, judge lockstep.Spec) *lockstep.Result {
 	t.Helper()
-	cluster := bubble.Cluster{Name: "files", Nodes: 3, Freeze: true, Files: &files, Start: start}
-	plan := lockstep.Plan{System: cluster, Strategy: storm, Spec: judge, Runs: runs, Seed: 3, Scratch: memory()}
+	plan := suffering(runs, files, start, judge)
 	result, err := lockstep.Explore(t.Context(), plan)
 	if err != nil {
 		t.Fatal(err)

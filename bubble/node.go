@@ -41,7 +41,8 @@ type Node struct {
 	role    func() string
 	prints  func() uint64
 	stops   []func()
-	ended   bool     // stops are called
+	ended   bool // stops are called
+	paused  bool
 	open    []*write // of disks, under way
 }
 

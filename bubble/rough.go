@@ -10,11 +10,15 @@ const Exact = false
 
 func rules(*World)     {}
 func freeze(int32)     {}
-func now() time.Time   { return time.Now() }
-func loosen(int)       {}
-func onNode(int32)     {}
-func takeOver() func() { return func() {} }
-func collect(int)      {}
+func thaw(int32)       {}
+func asEngine() func() { return func() {} }
+
+func setClock(int32, ClockError) {}
+func now() time.Time             { return time.Now() }
+func loosen(int)                 {}
+func onNode(int32)               {}
+func takeOver() func()           { return func() {} }
+func collect(int)                {}
 
 func carry(*World, int, float64) {}
 func carryNoMore()               {}

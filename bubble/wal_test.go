@@ -11,10 +11,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
 	"github.com/lockstep-go/lockstep/bubble/disk"
+	"github.com/lockstep-go/lockstep/shrink"
+	"github.com/lockstep-go/lockstep/strategy"
 )
 
 // mistakes are those that stores with a write-ahead log have had.
@@ -157,7 +161,8 @@ func server(m mistakes) func(*bubble.Node) error {
 		}
 		s, err := openStore(dir, m)
 		if err != nil {
-			return err
+			n.Emit("count", count{true, -1})
+			return nil
 		}
 		n.Emit("count", count{true, s.records})
 		for n.Alive() {
@@ -197,10 +202,46 @@ func TestStore(t *testing.T) {
 				if (f != nil) != c.found[level] {
 					t.Fatalf("found: %+v", f)
 				}
-				if f != nil {
-					t.Logf("%s", f.Finding)
-				}
 			})
 		}
+	}
+}
+
+// A finding is reduced to the weakest loss that still shows it: one power failure, which takes
+// no more than it must.
+func TestWeakestLoss(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		m     mistakes
+		level disk.Level
+		want  string
+	}{
+		{"snapshot data", mistakes{snapshotData: true}, disk.Ext4, "snapshot has 0 of 4 bytes"},
+		{"directory", mistakes{directory: true}, disk.POSIX, "the name log"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			plan := suffering(600, bubble.Files{Level: c.level, PowerFailures: 0.8}, server(c.m), kept())
+			plan.Strategy = strategy.Walk{Wait: 10, Crash: 1, Restart: 3, Steps: 40}
+			result, err := lockstep.Explore(t.Context(), plan)
+			if err != nil || result.First() == nil {
+				t.Fatalf("found nothing, %v", err)
+			}
+			small, err := shrink.Run(t.Context(), plan, result.First().Trace, shrink.Options{Tries: 2000})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var losses []string
+			for _, r := range small.Trace.Records {
+				for _, e := range r.Events {
+					if e.Type == bubble.PowerFailure && e.Text != "nothing" {
+						losses = append(losses, e.Text)
+					}
+				}
+			}
+			t.Logf("%s, %d tries: %s", small.Is, small.Tries, losses)
+			if len(losses) != 1 || !strings.Contains(losses[0], c.want) || strings.Contains(losses[0], ",") {
+				t.Errorf("the losses are %q, want one: %q", losses, c.want)
+			}
+		})
 	}
 }

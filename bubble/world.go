@@ -16,9 +16,11 @@ type World struct {
 	// Value is what Begin made for the run; nodes find it with Node.World.
 	Value any
 
-	seed  uint64
-	start time.Time
-	kick  chan struct{} // something happened
+	seed   uint64
+	start  time.Time
+	life   func(lockstep.Node) *Node // that runs, or nil
+	clocks [65]ClockError
+	kick   chan struct{} // something happened
 
 	mutex     sync.Mutex
 	sent      []sending

@@ -22,6 +22,7 @@
 package rounds
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/lockstep-go/lockstep"
@@ -303,9 +304,14 @@ func (d *Driver) open(run *lockstep.Run) {
 // collect gathers the messages of the round now that everyone has sent, with those whose
 // round is over, and reports whether there are any.
 func (d *Driver) collect(run *lockstep.Run) bool {
-	d.mail, d.at = append(d.mail[:0], run.InFlight()...), 0
-	mine := len(d.mail)
-	if d.mixed = mine > 0 && !d.alike(run); d.mixed {
+	flying := run.InFlight()
+	if cap(d.mail) < len(flying) {
+		d.mail = make([]lockstep.ID, 2*len(flying))
+	}
+	d.mail, d.at = d.mail[:len(flying)], 0
+	mine := len(flying)
+	if d.mixed = mine > 0 && !d.gather(run, flying); d.mixed {
+		d.mail = append(d.mail[:0], flying...)
 		mine = d.sort(run)
 	}
 	if mine > 0 {
@@ -315,27 +321,26 @@ func (d *Driver) collect(run *lockstep.Run) bool {
 	return len(d.mail) > 0
 }
 
-// alike reports whether everything in flight is of this round and of one phase, as it is when
-// a protocol gets on. Then nothing is late.
-func (d *Driver) alike(run *lockstep.Run) bool {
-	if d.names == 0 {
-		return len(d.kept) == 0
-	}
-	messages := run.Messages()
-	first := &messages[d.mail[0]-1]
-	if first.Tag.Round != d.round || first.Tag.Phase < d.phase || d.past(first) || len(d.kept) > 0 {
+// gather takes everything in flight, where it is of this round and of one phase, as it is when
+// a protocol gets on: then nothing is late. It reports whether it is so.
+func (d *Driver) gather(run *lockstep.Run, flying []lockstep.ID) bool {
+	messages, mail := run.Messages(), d.mail[:len(flying)]
+	first := &messages[flying[0]-1]
+	if len(d.kept) > 0 || d.names > 0 && (first.Tag.Round != d.round || first.Tag.Phase < d.phase || d.past(first)) {
 		return false
 	}
-	heard := d.whole
-	for _, id := range d.mail {
+	tag := first.Tag
+	heard := d.whole || tag.Phase == d.phase // if only an isolated node has come to a phase, the others have not
+	for i, id := range flying {
+		mail[i] = id
 		m := &messages[id-1]
-		if m.Tag != first.Tag {
+		if m.Tag != tag && d.names > 0 {
 			return false
 		}
 		heard = heard || !d.isolates(m)
 	}
 	if heard {
-		d.phase = first.Tag.Phase
+		d.phase = tag.Phase
 	}
 	return true
 }
@@ -395,4 +400,10 @@ func (d *Driver) past(m *lockstep.Message) bool {
 // closed reports whether the round of a message is over, or its phase.
 func (d *Driver) closed(m *lockstep.Message) bool {
 	return d.names > 0 && !d.loose && (d.past(m) || m.Tag.Phase < d.phase)
+}
+
+// Sort orders the messages of a round by their places; those of one place stay in the order of
+// sending.
+func Sort(mail []lockstep.ID, place func(lockstep.ID) int) {
+	slices.SortStableFunc(mail, func(a, b lockstep.ID) int { return cmp.Compare(place(a), place(b)) })
 }

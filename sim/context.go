@@ -105,6 +105,19 @@ func (c *Context[M]) stop() {
 	c.alive = false
 }
 
+// Shared is what the cluster's Begin returned.
+func (c *Context[M]) Shared() any { return c.deployment.shared }
+
+// crash ends the life of the node. Storage that can lose something draws what.
+func (c *Context[M]) crash() {
+	c.renew()
+	if d, ok := c.disk.(interface {
+		Crash(draw func(n int) int) (kept, of int)
+	}); ok {
+		d.Crash(c.chance.IntN)
+	}
+}
+
 // Storage is what Durable needs of a node's context: a *Context or a *Process.
 type Storage interface {
 	storage() (disk *any, wipe *func())
@@ -113,8 +126,9 @@ type Storage interface {
 func (c *Context[M]) storage() (*any, *func()) { return &c.disk, &c.wipe }
 
 // Durable is a node's stable storage: a value of type D that survives crashes. It is
-// zero when the node first starts in a run. What is written to it is durable at once.
-// If D has a method Reset(), that makes it zero again instead of an assignment.
+// zero when the node first starts in a run. What is written to it is durable at once, unless D
+// has a method Crash like that of a storage.Disk, which is called at a crash. If D has a method
+// Reset(), that makes it zero again instead of an assignment.
 func Durable[D any](p Storage) *D {
 	disk, wipe := p.storage()
 	if d, ok := (*disk).(*D); ok {

@@ -30,23 +30,25 @@ func (l Loss) None() bool { return l.Names+l.Lengths+l.Sectors == 0 }
 // Choose draws a number from 0 to n-1. Wherever the power failure chooses, 0 loses least.
 type Choose func(n int) int
 
-// The ways to lose, of a disk and of each file.
+// The ways to lose, of a disk and of each file, from the mildest.
 const (
 	loseNothing = iota
-	loseAll     // that can be lost
 	loseSome
+	loseAll // that can be lost
 	ways
 )
 
-// pick is a choice in one of the ways; n is the number of its outcomes.
+// pick is a choice in one of the ways; n is the number of its outcomes. Where all is lost, the
+// choice is made nevertheless, so that it is known when a milder way is tried.
 func (choose Choose) pick(way, n int) int {
-	switch {
-	case way == loseNothing || n == 1:
+	if way == loseNothing || n == 1 {
 		return 0
-	case way == loseAll:
+	}
+	k := choose(n)
+	if way == loseAll {
 		return n - 1
 	}
-	return choose(n)
+	return k
 }
 
 // Crash lets the power fail. What may be lost is chosen; then the disk holds what is left, all
@@ -140,9 +142,7 @@ func (l *Loss) name(c *change) {
 
 // crashFile chooses what is left of a file.
 func (d *Disk) crashFile(i *Inode, until uint64, way int, choose Choose, l *Loss) {
-	if way == loseSome {
-		way = choose(ways)
-	}
+	way = choose.pick(way, ways) // all, or nothing, of all files
 	low, high := 0, len(i.lengths)-1
 	if d.Level == Ext4 {
 		high = lastBefore(i.lengths, until, func(v length) uint64 { return v.moment })

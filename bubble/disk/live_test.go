@@ -167,7 +167,7 @@ func TestLiveTree(t *testing.T) {
 			check("live")
 			if w.r.IntN(2) == 0 {
 				w.disk.SyncAll(w.disk.Moment())
-				w.disk.Crash(func(n int) int { return n - 1 - n/3 }) // loses all that can be lost
+				w.disk.Crash(everything)
 				check("synced")
 			} else if loss := w.disk.Crash(func(int) int { return 0 }); !loss.None() {
 				t.Fatalf("lost %s", loss)
@@ -188,7 +188,7 @@ func TestWriteBack(t *testing.T) {
 		d.Make(d.Root(), "b", disk.File)
 		d.Write(a, 0, []byte("new"))
 		d.WriteBack(15)
-		loss := d.Crash(func(int) int { return 1 })
+		loss := d.Crash(everything)
 		data := make([]byte, 9)
 		if n := a.ReadAt(data, 0); string(data[:n]) != "old" || d.Root().Entry("b") != nil || d.Root().Entry("a") != a {
 			t.Errorf("%s: %q, lost %s", level, data[:n], loss)

@@ -53,6 +53,15 @@ var edited = map[string]func(*source){
 		// A mutex decides about starvation by the clock.
 		s.begin("internal_sync_nanotime", "if b := getg().bubble; lockstepOn && b != nil {\n\treturn b.now\n}")
 	},
+	// Files of nodes are closed with their run, and by nobody after it.
+	"os/file_unix.go": func(s *source) {
+		s.before("newFile", "runtime.SetFinalizer(", "if runtime.LockstepNode() == 0 {")
+		s.after("newFile", "runtime.SetFinalizer(", "}")
+	},
+	"os/root_unix.go": func(s *source) {
+		s.before("newRoot", "runtime.SetFinalizer(", "if runtime.LockstepNode() == 0 {")
+		s.after("newRoot", "runtime.SetFinalizer(", "}")
+	},
 	"time/time.go": func(s *source) {
 		// Readings of the monotonic clock are the same in every process.
 		s.variable("startNano", "-1")
@@ -96,8 +105,8 @@ var edited = map[string]func(*source){
 	},
 	"net/rawconn.go": func(s *source) {
 		s.begin("(*rawConn).Control", "if c.ok() && c.fd.mem != nil {\n\treturn nil\n}")
-		s.begin("(*rawConn).Read", "if c.ok() && c.fd.mem != nil {\n\treturn syscall.EINVAL\n}")
-		s.begin("(*rawConn).Write", "if c.ok() && c.fd.mem != nil {\n\treturn syscall.EINVAL\n}")
+		s.begin("(*rawConn).Read", "if c.ok() && c.fd.mem != nil {\n\treturn c.fd.mem.rawRead(f)\n}")
+		s.begin("(*rawConn).Write", "if c.ok() && c.fd.mem != nil {\n\treturn c.fd.mem.rawWrite(f)\n}")
 	},
 	"net/hosts.go": func(s *source) {
 		s.begin("lookupStaticHost", "if a := lockstepHost(host); a != nil {\n\treturn a, host\n}")

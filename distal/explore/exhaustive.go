@@ -31,7 +31,7 @@ type Options struct {
 	Dir      string              // folder of the temporary file; empty: the system's
 	Workers  int                 // how many processors to use; 0 means 1. Results do not depend on it
 	Whole    bool                // look at every state, also where nodes or values are proved to be alike
-	Progress func(Progress) bool // called now and then; false stops the search. nil: never called
+	Progress func(Progress) bool // called now and then, by one goroutine at a time; false stops the search. nil: never called
 	_        struct{}
 }
 

@@ -21,7 +21,7 @@ type table struct {
 	n        int
 	ids      [64]ids // by a hash of the state
 	messages ids     // 0 means no message
-	locals   grow.Array[local]
+	locals   grow.Array[*local]
 	payloads grow.Array[machine.Message]
 	acted    sync.Map           // *core.Action: what was ever called
 	busy     sync.Map           // int64: phases in which something was sent
@@ -209,7 +209,7 @@ func (t *table) Bytes() int64 {
 }
 
 // local is what has a number.
-func (t *table) local(id uint32) *local { return t.locals.Find(int(id)) }
+func (t *table) local(id uint32) *local { return *t.locals.Find(int(id)) }
 
 // intern numbers the local state of a node. Equal states of different nodes get different numbers, because rules
 // may ask for self.
@@ -219,8 +219,7 @@ func (t *table) intern(self int, s *machine.State) uint32 {
 	return t.ids[quick(raw)%uint64(len(t.ids))].number(raw, func(key string) uint32 {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		l := t.locals.Make(t.states)
-		l.state, l.self, l.class, l.hash, l.key = s, self, t.class(s), hashString(key), key
+		*t.locals.Make(t.states) = &local{state: s, self: self, class: t.class(s), hash: hashString(key), key: key}
 		t.states++
 		return uint32(t.states - 1)
 	})

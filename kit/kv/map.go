@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+
+	"github.com/lockstep-go/lockstep/internal/mix"
 )
 
 // Map is the replicated application: a value for each key, and the clients' sessions. The
@@ -79,29 +81,23 @@ func (a *Act) do(v *Value) {
 
 // Hash is a hash of the map and the sessions.
 func (m *Map) Hash() uint64 {
-	h := Hash(14695981039346656037)
+	h := mix.Start
 	for i := range m.values {
-		h.value(&m.values[i])
+		mixValue(&h, &m.values[i])
 	}
 	for i := range m.sessions {
 		s := &m.sessions[i]
 		h.Mix(uint64(s.seq)<<1 | uint64(oneIf(s.result.OK)))
-		h.value(&s.result.Value)
-		h.value(&s.result.Also)
+		mixValue(&h, &s.result.Value)
+		mixValue(&h, &s.result.Also)
 	}
 	return uint64(h)
 }
 
 // Hash is a running hash, for the states of systems.
-type Hash uint64
+type Hash = mix.Hash
 
-// Mix takes a number into the hash.
-func (h *Hash) Mix(v uint64) {
-	x := (uint64(*h) ^ v) * 0x9e3779b97f4a7c15
-	*h = Hash(x ^ x>>32)
-}
-
-func (h *Hash) value(v *Value) {
+func mixValue(h *Hash, v *Value) {
 	h.Mix(uint64(uint32(v.Number)) | uint64(len(v.Tail))<<32)
 	for i := range len(v.Tail) {
 		h.Mix(uint64(v.Tail[i]))

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/mix"
 )
 
 // book is what the events of a run tell of its nodes.
@@ -116,7 +117,7 @@ func (b *book) ahead() Conf {
 }
 
 // start is the hash of the empty log. A hash of 0 is not known.
-const start = 14695981039346656037
+const start = uint64(mix.Start)
 
 // log holds a hash for every prefix of a log. The hash of a prefix covers the terms and the
 // data of all of its entries, from the first of the run.
@@ -176,14 +177,8 @@ func extend(hash uint64, e *Entry) uint64 {
 	if hash == 0 {
 		return 0
 	}
-	h := mix(hash, e.Term<<2|uint64(e.Kind))
-	for _, b := range e.Data {
-		h = (h ^ uint64(b)) * 1099511628211
-	}
-	return max(h^h>>31, 1)
-}
-
-func mix(h, v uint64) uint64 {
-	x := (h ^ v) * 0x9e3779b97f4a7c15
-	return x ^ x>>32
+	h := mix.Hash(hash)
+	h.Mix(e.Term<<2 | uint64(e.Kind))
+	h.Bytes(e.Data)
+	return max(uint64(h), 1)
 }

@@ -203,7 +203,7 @@ func (l *Log[E]) Compact(upTo uint64) {
 }
 
 // Clear empties the log, durably, for a new run: the first entry will be after an index.
-func (l *Log[E]) Clear(base uint64) { l.extent, l.open = extent[E]{base: base}, l.open[:0] }
+func (l *Log[E]) Clear(base uint64) { l.extent, l.open = extent[E]{base, l.list[:0]}, l.open[:0] }
 
 func (l *Log[E]) sync() {
 	clear(l.open)

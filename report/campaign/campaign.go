@@ -39,7 +39,9 @@ type Campaign struct {
 	// Trace is the file of the first finding, shrunk, and Page the one to look at. Traces
 	// are the files of all findings that were kept.
 	Trace, Page string
-	Traces      []string
+	// Pictures are the pictures that the spec drew of it.
+	Pictures []string
+	Traces   []string
 	// Shrunk says how far the first finding was shrunk.
 	Shrunk string
 	// Groups are the findings that are alike.
@@ -111,7 +113,7 @@ func (c *Campaign) Write(w io.Writer, colour bool) error {
 		}
 	}
 	fmt.Fprintf(&b, "digest %016x\n", r.Digest)
-	for _, line := range []struct{ text, value string }{{"trace", c.Trace}, {"page", c.Page}, {"replay it with:", c.Replay}} {
+	for _, line := range []struct{ text, value string }{{"trace", c.Trace}, {"page", c.Page}, {"drawn by the spec:", strings.Join(c.Pictures, ", ")}, {"replay it with:", c.Replay}} {
 		if line.value != "" {
 			fmt.Fprintf(&b, "%s %s\n", line.text, plain.Clean(line.value))
 		}

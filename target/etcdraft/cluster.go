@@ -169,8 +169,8 @@ func (c Cluster) check() error {
 	if c.Async && !c.library.Async() {
 		return fmt.Errorf("etcdraft: %s has no asynchronous storage writes", c.library.Name())
 	}
-	if on := c.library.Mutant(); c.Mutant != on {
-		return fmt.Errorf("etcdraft: this is about the mutant %q, and the program has %q on; 'lockstep paper mutants build' makes a program that carries mutants", c.Mutant, on)
+	if c.library.Mutant() != c.Mutant {
+		return fmt.Errorf("etcdraft: %w", target.CheckMutant(c.Mutant))
 	}
 	return c.library.Check()
 }

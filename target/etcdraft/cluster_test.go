@@ -106,8 +106,8 @@ func TestReach(t *testing.T) {
 			t.Fatal(r.First(), err)
 		}
 		for _, want := range []string{"leader", "candidate", "pre-candidate", "follower", "append", "commit", "apply", "install", "restart", "call", "return",
-			"transfer leadership", "add learner", "remove", "(joint)", "leave joint", "entries kept, hard state lost", "entries kept, hard state kept",
-			"snapshot kept", "snapshot lost", "was not durable", "while handling a tick", "while handling message", "truncate", "crash"} {
+			"transfer leadership", "add learner", "remove", "(joint)", "leave joint", " 0 of 2 writes kept", " 1 of 2 writes kept", " 2 of 2 writes kept",
+			"snapshot kept", "snapshot lost", "0 of 1 writes kept", "while handling a tick", "while handling message", "truncate", "crash"} {
 			if seen[want] == 0 {
 				t.Errorf("%T: never seen: %s", sys, want)
 			}
@@ -133,7 +133,7 @@ func (c tally) Step(run *lockstep.Run) *lockstep.Finding {
 			c.text(v.String(), "transfer leadership", "add learner", "remove", "(joint)", "leave joint")
 		case *etcdraft.Crashed:
 			text := v.String()
-			c.text(text, "entries kept, hard state lost", "entries kept, hard state kept", "was not durable", "while handling a tick")
+			c.text(text, " 0 of 2 writes kept", " 1 of 2 writes kept", " 2 of 2 writes kept", "0 of 1 writes kept", "while handling a tick")
 			if strings.Contains(text, "->") {
 				c["while handling message"]++
 			}

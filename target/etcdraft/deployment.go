@@ -236,9 +236,7 @@ func (d *Deployment) send(n *node, rd *raftlib.Ready) {
 // stateText is the state of a node in a few words.
 func (d *Deployment) stateText(id lockstep.Node) string {
 	n := d.node(id)
-	first := n.disk.First()
-	return fmt.Sprintf("%s term=%d log=%d..%d commit=%d %s", n.role, n.hard.Term, first,
-		first+uint64(len(n.disk.Terms()))-1, n.hard.Commit, &n.machine)
+	return fmt.Sprintf("%s term=%d log=%d..%d commit=%d %s", n.role, n.hard.Term, n.disk.First(), n.disk.Last(), n.hard.Commit, &n.machine)
 }
 
 // fingerprint hashes the state of a node.
@@ -251,7 +249,8 @@ func (d *Deployment) fingerprint(id lockstep.Node) uint64 {
 	h.Mix(n.hard.Commit)
 	h.Mix(n.machine.applied)
 	h.Mix(n.disk.First())
-	for _, t := range n.disk.Terms() {
+	for i := n.disk.First(); i <= n.disk.Last(); i++ {
+		t, _ := n.disk.Term(i) // it is in the log
 		h.Mix(t)
 	}
 	return uint64(h)

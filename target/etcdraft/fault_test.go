@@ -78,9 +78,10 @@ func (f loseTail) Disk() raftlib.Disk { return tailless{f.Node.Disk()} }
 
 type tailless struct{ raftlib.Disk }
 
-func (d tailless) Crash(keep bool) {
-	d.Disk.Crash(keep)
-	d.Truncate(d.First() + uint64(len(d.Terms())) - 2)
+func (d tailless) Crash(draw func(int) int) (kept, of int) {
+	kept, of = d.Disk.Crash(draw)
+	d.Truncate(d.Last() - 1)
+	return kept, of
 }
 
 // applyTwice is an application that gets its entries twice.
@@ -273,8 +274,8 @@ type overwrite struct{ *faulty }
 
 func (f overwrite) Ready(a *raftlib.Arena) (*raftlib.Ready, bool) {
 	rd, ok := f.faulty.Ready(a)
-	if ok && rd.Role == raftlib.Leader && len(rd.Entries) > 0 && len(f.Disk().Terms()) > 3 {
-		last := f.Disk().First() + uint64(len(f.Disk().Terms())) - 1
+	if ok && rd.Role == raftlib.Leader && len(rd.Entries) > 0 && f.Disk().Last() > f.Disk().First()+2 {
+		last := f.Disk().Last()
 		rd.Entries = append([]raftlib.Entry{f.Disk().Entry(last)}, rd.Entries...)
 	}
 	return rd, ok

@@ -55,11 +55,11 @@ type report struct {
 func (d *Deployment) start(n *node) error {
 	base := n.disk.Base()
 	n.machine.restore(base, d.cluster.Keys, d.cluster.Clients)
-	entries := d.arena.Take(len(n.disk.Terms()))
+	n.last = n.disk.Last()
+	entries := d.arena.Take(int(n.last - base.Index))
 	for i := range entries {
 		entries[i] = n.disk.Entry(base.Index + 1 + uint64(i))
 	}
-	n.last = base.Index + uint64(len(entries))
 	n.up = true
 	d.clocks.Start(n.id, d.out.Now())
 	n.role, n.lead, n.hard, n.snap = raftlib.Follower, 0, n.disk.Stored(), 0
@@ -206,23 +206,27 @@ func (d *Deployment) observeSnapshot(n *node, s *raftlib.Snapshot) {
 	}
 }
 
-// persist writes what a Ready wants written: entries first, then the hard state, with
-// which a snapshot becomes valid.
+// persist writes what a Ready wants written.
 func (d *Deployment) persist(n *node, rd *raftlib.Ready) {
+	d.write(n, rd)
 	if rd.Snapshot.Index != 0 {
-		n.raft.WriteHard()
-		n.raft.WriteEntries(len(rd.Entries))
 		d.install(n, rd.Snapshot)
-	} else {
-		if len(rd.Entries) > 0 {
-			n.raft.WriteEntries(len(rd.Entries))
-		}
-		if rd.HardSet {
-			n.raft.WriteHard()
-		}
 	}
 	if rd.Sync || rd.Snapshot.Index != 0 {
 		n.disk.Sync()
+	}
+}
+
+// write writes entries first, then the hard state, with which a snapshot becomes valid.
+func (d *Deployment) write(n *node, rd *raftlib.Ready) {
+	if rd.Snapshot.Index != 0 {
+		n.raft.WriteHard()
+	}
+	if len(rd.Entries) > 0 {
+		n.raft.WriteEntries(len(rd.Entries))
+	}
+	if rd.HardSet && rd.Snapshot.Index == 0 {
+		n.raft.WriteHard()
 	}
 }
 

@@ -22,8 +22,7 @@ func (d *Deployment) Follows(n lockstep.Node) lockstep.Node { return d.node(n).l
 
 // Reaches is the index of the last entry on a node's disk.
 func (d *Deployment) Reaches(n lockstep.Node) uint64 {
-	disk := d.node(n).disk
-	return disk.First() + uint64(len(disk.Terms())) - 1
+	return d.node(n).disk.Last()
 }
 
 // Answered reports how many of the clients' operations are answered, and how many there
@@ -49,4 +48,10 @@ func (d *Deployment) Calm(nodes lockstep.Nodes, ticks int) bool {
 // times over: some heartbeats, whose answers make it try again.
 func (d *Deployment) Quiet() lockstep.Time {
 	return lockstep.Time(4*d.cluster.Election + 2*d.cluster.Delay)
+}
+
+// Heeds reports whether a node takes what the leader sends. Where neither PreVote nor CheckQuorum
+// is on, the library ignores what comes from an earlier term without a word.
+func (d *Deployment) Heeds(n, leader lockstep.Node) bool {
+	return d.node(n).hard.Term <= d.node(leader).hard.Term || d.cluster.PreVote || d.cluster.CheckQuorum
 }

@@ -1,6 +1,7 @@
 package hashicorpraft
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand"
 	"os"
@@ -55,11 +56,16 @@ type Cluster struct {
 	Mix kv.Mix `help:"mixed (put, get, cas, every value new), binary (read, write 0, write 1 alike) or weights like put:2,get:3,append:1,txn:1"`
 	// Reads says how reads are served.
 	Reads ReadMode `help:"verify (VerifyLeader, after one Barrier in the term), barrier; unsafe on purpose: local"`
-	// Changes, Transfers and Snapshots are what an operator asks for: voters demoted and
-	// promoted, leadership transferred, snapshots made.
+	// Changes, Removals, Transfers and Snapshots are what an operator asks for: voters demoted and
+	// promoted, servers removed and added again, first as non-voters, leadership transferred,
+	// snapshots made.
 	Changes   int `help:"demotions and promotions of voters that an operator asks for" range:"0..999"`
+	Removals  int `help:"removals of servers, and their return as non-voters, that an operator asks for" range:"0..999"`
 	Transfers int `help:"leadership transfers that an operator asks for" range:"0..999"`
 	Snapshots int `help:"snapshots that an operator asks for" range:"0..999"`
+	// Mutant is the mutant of the library that must be on. It fills itself in, so that a
+	// trace says what it is a run of; see package mutants.
+	Mutant string `help:"mutant of the library that must be on; empty: whichever is"`
 }
 
 // None as Cluster.Clients means that there are no clients.
@@ -98,6 +104,7 @@ func (m *ReadMode) UnmarshalText(text []byte) error {
 func (c Cluster) full() Cluster {
 	target.Fill(&c)
 	c.Clients = max(c.Clients, 0)
+	c.Mutant = cmp.Or(c.Mutant, target.Mutant())
 	return c
 }
 
@@ -111,6 +118,9 @@ func (c Cluster) check() error {
 	if err := target.Check("hashicorpraft", c); err != nil {
 		return err
 	}
+	if err := target.CheckMutant(c.Mutant); err != nil {
+		return fmt.Errorf("hashicorpraft: %w", err)
+	}
 	if c.Timeout < time.Millisecond || c.Disk < 0 || !(c.Slow >= 0 && c.Slow <= 1) {
 		return fmt.Errorf("hashicorpraft: timeout %v must be at least 1ms, disk %v not negative, slow %v in 0..1", c.Timeout, c.Disk, c.Slow)
 	}
@@ -123,6 +133,7 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 	if err := full.check(); err != nil {
 		return lockstep.Info{}, err
 	}
+	c.Mutant = full.Mutant
 	return full.bubble(c).Describe()
 }
 

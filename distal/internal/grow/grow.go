@@ -1,115 +1,86 @@
 // Package grow has lists and tables that only grow, and that many goroutines read while one writes.
 //
-// Readers take no lock: what they find never moves and never changes. Writers must exclude each other, and must look again once they may
-// write. A place that a reader was told about, by any means that orders memory, is filled.
+// Readers take no lock. Writers must exclude each other, and must look again once they may write. A place that a reader was told about, by any
+// means that orders memory, is filled. What is written is never changed: when a list or table becomes too small its content is copied, and
+// readers may go on with the old copy.
 package grow
 
 import "sync/atomic"
 
-// Lists are kept in chunks of so many elements, so that elements need not move.
-const (
-	chunkBits = 10
-	chunkSize = 1 << chunkBits
-)
-
-// directory knows where chunks are. Only the directory itself moves when it grows.
-type directory[C any] struct {
-	list atomic.Pointer[[]atomic.Pointer[C]]
-}
-
-// find returns a chunk; nil: there is none.
-func (d *directory[C]) find(i int) *C {
-	list := d.list.Load()
-	if list == nil || i >= len(*list) {
-		return nil
-	}
-	return (*list)[i].Load()
-}
-
-// set enters a chunk.
-func (d *directory[C]) set(i int, c *C) {
-	list := d.list.Load()
-	if list == nil || i >= len(*list) {
-		longer := make([]atomic.Pointer[C], 2*i+1)
-		if list != nil {
-			for j := range *list {
-				longer[j].Store((*list)[j].Load())
-			}
-		}
-		list = &longer
-		d.list.Store(list)
-	}
-	(*list)[i].Store(c)
-}
-
-// Array is a list in which every element exists, zero until somebody writes to it. The zero Array is ready for use.
+// Array is a list in which every element exists, zero until it is written. The zero Array is ready for use.
 type Array[T any] struct {
-	chunks directory[[chunkSize]T]
-	made   int64 // chunks
+	list atomic.Pointer[[]T]
 }
 
-// Find returns an element for reading; nil: nothing near it was ever written.
+// Find returns an element for reading; nil: nothing so far was ever written.
 func (a *Array[T]) Find(i int) *T {
-	c := a.chunks.find(i >> chunkBits)
-	if c == nil {
-		return nil
+	if list := a.list.Load(); list != nil && i < len(*list) {
+		return &(*list)[i]
 	}
-	return &c[i&(chunkSize-1)]
+	return nil
 }
 
 // List returns a list of the one element that Find returns.
 func (a *Array[T]) List(i int) []T {
-	c := a.chunks.find(i >> chunkBits)
-	if c == nil {
-		return nil
+	if list := a.list.Load(); list != nil && i < len(*list) {
+		return (*list)[i : i+1 : i+1]
 	}
-	i &= chunkSize - 1
-	return c[i : i+1 : i+1]
+	return nil
 }
 
-// Make returns an element for writing. How readers know that it is written is the caller's business.
+// Make returns an element for writing, until the next call. How readers know that it is written is the caller's business.
 func (a *Array[T]) Make(i int) *T {
 	if e := a.Find(i); e != nil {
 		return e
 	}
-	a.chunks.set(i>>chunkBits, new([chunkSize]T))
-	a.made++
-	return a.Find(i)
+	longer := make([]T, max(64, 2*i))
+	if old := a.list.Load(); old != nil {
+		copy(longer, *old)
+	}
+	a.list.Store(&longer)
+	return &longer[i]
 }
 
-// Cap is how many elements there is memory for; it is for writers.
-func (a *Array[T]) Cap() int64 { return a.made * chunkSize }
+// Cap is how many elements there is memory for.
+func (a *Array[T]) Cap() int64 {
+	if list := a.list.Load(); list != nil {
+		return int64(len(*list))
+	}
+	return 0
+}
 
 // Runs keeps lists of any length, each in one piece. The zero Runs is ready for use.
 type Runs[T any] struct {
-	chunks directory[[]T]
-	count  int // chunks
-	open   []T // the last chunk, as far as it is used
-	made   int64
+	list atomic.Pointer[[]T]
+	used int
 }
 
 // Add keeps a copy of a list and returns where it is.
 func (r *Runs[T]) Add(list []T) (at uint32) {
-	if r.count == 0 || len(r.open)+len(list) > cap(r.open) {
-		r.open = make([]T, 0, max(chunkSize, len(list)))
-		r.made += int64(cap(r.open))
-		whole := r.open[:cap(r.open)]
-		r.chunks.set(r.count, &whole)
-		r.count++
+	all := r.list.Load()
+	if all == nil || r.used+len(list) > len(*all) {
+		longer := make([]T, max(64, 2*(r.used+len(list))))
+		if all != nil {
+			copy(longer, (*all)[:r.used])
+		}
+		all = &longer
 	}
-	at = uint32((r.count-1)<<chunkBits | len(r.open)&(chunkSize-1)) // a chunk that is longer is full at once
-	r.open = append(r.open, list...)
+	at = uint32(r.used)
+	r.used += copy((*all)[at:], list)
+	r.list.Store(all)
 	return at
 }
 
 // At returns the list of the given length at a place.
-func (r *Runs[T]) At(at, length uint32) []T {
-	from := at & (chunkSize - 1)
-	return (*r.chunks.find(int(at >> chunkBits)))[from : from+length : from+length]
-}
+func (r *Runs[T]) At(at, length uint32) []T { return (*r.list.Load())[at : at+length : at+length] }
 
-// Cap is how many elements there is memory for; it is for writers.
-func (r *Runs[T]) Cap() int64 { return r.made }
+// Cap is how many elements there is memory for.
+func (r *Runs[T]) Cap() int64 {
+	if list := r.list.Load(); list != nil {
+		return int64(len(*list))
+	}
+	return 0
+}
 
 // Table maps keys other than 0 to values. The zero Table is ready for use.
 type Table struct {

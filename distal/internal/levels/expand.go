@@ -59,18 +59,21 @@ func (s *search) expand() error {
 
 // gather ends the expansion: what the workers found is put together.
 func (s *search) gather() error {
-	var failed error
 	for _, w := range s.workers {
-		failed = errors.Join(failed, w.close())
+		if err := w.close(); err != nil {
+			return err
+		}
 		if w.best.better(s.best) {
 			s.best = w.best
 		}
 		w.best = nil
 	}
 	for _, w := range s.workers {
-		failed = errors.Join(failed, s.report(w))
+		if err := s.report(w); err != nil {
+			return err
+		}
 	}
-	return failed
+	return nil
 }
 
 // report adds to the counts what a worker has done since its last report, and returns what should end the search.
@@ -81,8 +84,12 @@ func (s *search) report(w *worker) error {
 	s.show.Done += w.done
 	s.bytes[w.id] = w.bytes()
 	w.words, w.made, w.done = 0, 0, 0
-	if w.trouble != nil {
-		return w.trouble
+	switch {
+	case s.ended != nil: // by another worker
+	case w.trouble != nil:
+		s.ended = w.trouble
+	default:
+		s.ended = s.pause()
 	}
-	return s.pause()
+	return s.ended
 }

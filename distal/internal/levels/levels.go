@@ -138,6 +138,7 @@ type search struct {
 	verdicts verdicts
 	mu       sync.Mutex
 	bytes    []int64 // by worker
+	ended    error   // what ends the search
 	result   Result
 	show     Progress
 }
@@ -211,7 +212,10 @@ func (s *search) start() error {
 		s.starts = append(s.starts, list)
 	}
 	s.open(-1, 0)
-	if err := errors.Join(s.workers[0].start(s.starts), s.gather()); err != nil {
+	if err := s.workers[0].start(s.starts); err != nil {
+		return err
+	}
+	if err := s.gather(); err != nil {
 		return err
 	}
 	if err := s.merge(); err != nil {
@@ -226,7 +230,10 @@ func (s *search) start() error {
 // step makes the next level from the current one.
 func (s *search) step(round int) error {
 	s.open(round, s.cur.Len())
-	if err := errors.Join(s.expand(), s.gather()); err != nil {
+	if err := s.expand(); err != nil {
+		return err
+	}
+	if err := s.gather(); err != nil {
 		return err
 	}
 	s.cur.Free()

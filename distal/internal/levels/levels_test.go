@@ -235,9 +235,25 @@ func TestLimits(t *testing.T) {
 			opt := c.opt
 			opt.Rounds, opt.Period, opt.Workers = 3, 1, workers
 			got, err := Search(newWide(4, 28), opt)
-			if err != nil || !errors.Is(got.Stopped, c.reason) || got.Found != nil {
+			if err != nil || !errors.Is(got.Stopped, c.reason) || got.Found != nil || strings.Contains(got.Stopped.Error(), "\n") {
 				t.Errorf("%s, %d workers: %+v %v", c.name, workers, got, err)
 			}
+		}
+	}
+}
+
+// TestStopIsHeardOnce wants Progress not to be asked again once it has said that it is enough.
+func TestStopIsHeardOnce(t *testing.T) {
+	for workers := 1; workers <= 3; workers++ {
+		asked := 0
+		got, err := Search(newWide(4, 16), Options{Rounds: 3, Period: 1, Workers: workers, Memory: 1 << 30, Progress: func(p Progress) bool {
+			if p.Round == 1 {
+				asked++
+			}
+			return p.Round == 0
+		}, tune: &tuning{shard: 256, shards: 16, pass: 4096, batch: 1 << 10, page: 1 << 10}})
+		if err != nil || !errors.Is(got.Stopped, ErrStopped) || asked != 1 {
+			t.Errorf("%d workers: asked %d times, %v %v", workers, asked, got.Stopped, err)
 		}
 	}
 }

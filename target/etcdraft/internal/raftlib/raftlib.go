@@ -12,13 +12,6 @@ import (
 	"github.com/lockstep-go/lockstep/kit/raftspec"
 )
 
-// Mutants is what the name of a build says of a library that carries mutants, and
-// MutantVariable the environment variable that switches one on.
-const (
-	Mutants        = "mutants"
-	MutantVariable = "LOCKSTEP_MUTANT"
-)
-
 // Role is what a node is in its term. The numbers are those of the library.
 type Role uint8
 
@@ -255,19 +248,19 @@ type Node interface {
 type Disk interface {
 	// Sync makes durable what is written.
 	Sync()
-	// Crash loses what is not durable, or keeps it.
-	Crash(keep bool)
+	// Crash loses the last of the writes that are not durable. How many are kept is drawn; see
+	// package storage.
+	Crash(draw func(n int) int) (kept, of int)
 	// Truncate loses what comes after an index, which a disk that keeps its word never
 	// does: it is there for tests of the specs.
 	Truncate(last uint64)
 	// Stored is the hard state written, durable or not.
 	Stored() Hard
-	// Durable is the hard state that survives a crash.
-	Durable() Hard
-	// First and Terms are the log: the index of its first entry and the terms.
+	// First and Last are the indexes of the first and the last entry of the log.
 	First() uint64
-	Terms() []uint64
-	// Entry is the entry at an index of the log.
+	Last() uint64
+	// Term is the term of the entry at an index of the log, and Entry the entry.
+	Term(index uint64) (uint64, error)
 	Entry(index uint64) Entry
 	// Base is the snapshot that stands before the log.
 	Base() Snapshot

@@ -2,45 +2,12 @@ package mutants_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 
-	"github.com/lockstep-go/lockstep/target/etcdraft/mutants"
+	"github.com/lockstep-go/lockstep/kit/mutants"
 )
-
-// TestCatalog checks that every mutant says all that the documentation shows.
-func TestCatalog(t *testing.T) {
-	list := mutants.All()
-	if len(list) < 24 {
-		t.Errorf("%d mutants, want at least 24", len(list))
-	}
-	var names []string
-	areas := map[mutants.Area]int{}
-	for _, m := range list {
-		names = append(names, m.Name)
-		areas[m.Area]++
-		if m.Name == "" || m.File == "" || m.Func == "" || m.Does == "" || m.Breaks == "" || m.Load.Name == "" || m.Load.Why == "" {
-			t.Errorf("incomplete: %+v", m)
-		}
-		if (m.Expr == "") == (m.Stmt == "") || (m.Expr == "") != (m.By == "") {
-			t.Errorf("%s: either an expression with what stands in its place, or a statement", m.Name)
-		}
-		if !strings.ContainsAny(m.Breaks, "§") && !strings.Contains(m.Breaks, "Fig.") {
-			t.Errorf("%s: no place in the paper: %s", m.Name, m.Breaks)
-		}
-	}
-	slices.Sort(names)
-	if len(slices.Compact(names)) != len(list) {
-		t.Error("two mutants have the same name")
-	}
-	for _, a := range []mutants.Area{mutants.Votes, mutants.Terms, mutants.Matching, mutants.Commits, mutants.Members, mutants.Reads, mutants.Snapshots, mutants.Flow} {
-		if areas[a] == 0 {
-			t.Errorf("no mutant in the area %s", a)
-		}
-	}
-}
 
 const library = `package lib
 
@@ -121,17 +88,19 @@ func ExampleInstrument() {
 	// lockstepMutant_too_much = lockstepMutant == "too-much"
 }
 
-func ExampleFind() {
-	list, err := mutants.Find("vote-twice", "commit-old-term")
-	for _, m := range list {
-		fmt.Printf("%s: %s\n", m.Name, m.Does)
-	}
+var set = mutants.Set{Target: "lib", List: []mutants.Mutant{{Name: "inner", Does: "compares the wrong way"}, {Name: "outer", Does: "adds nothing"}}}
+
+func ExampleSet_Find() {
+	list, err := set.Find("outer")
+	fmt.Println(list[0].Does, err)
+	_, err = set.Find("magic")
 	fmt.Println(err)
-	_, err = mutants.Find("magic")
-	fmt.Println(err.Error()[:41])
 	// Output:
-	// vote-twice: a node votes for whoever asks, whomever it voted for in this term
-	// commit-old-term: a leader counts copies of entries of earlier terms
-	// <nil>
-	// unknown mutant "magic": one of vote-twice
+	// adds nothing <nil>
+	// unknown mutant "magic": one of inner, outer
+}
+
+func ExampleSet_Program() {
+	fmt.Println(mutants.Set{Target: "lib", Module: "example.com/lib", Version: "v1.0.0"}.Program("").Help)
+	// Output: lib with planted mistakes
 }

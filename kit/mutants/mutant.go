@@ -1,30 +1,57 @@
-// Package mutants plants known mistakes in etcd's raft library, to measure what finds
-// them. A mutant changes one expression or leaves out one statement of the library, and
-// with it one sentence of the Raft paper.
+// Package mutants plants known mistakes in a library under test, to measure what finds them.
+// A mutant changes one expression or leaves out one statement of the library, and with it
+// one sentence of the paper or page that says what it must do. A target keeps its list of them as
+// a [Set].
 //
 // Nothing of the library is kept here. [Instrument] reads the files of the library's own
-// module, looks every place up in the syntax tree and puts a switch there; [Program] is the
-// target that is built with the result as an overlay.
-// One program carries all mutants. The environment variable LOCKSTEP_MUTANT names the
-// one that is on, and without it the program does what the library does.
+// module, looks every place up in the syntax tree and puts a switch there; [Set.Program] is
+// the target that is built with the result as an overlay. One program carries all mutants.
+// The environment variable LOCKSTEP_MUTANT names the one that is on, and without it the
+// program does what the library does. A [Trial] lets strategies look for them.
 package mutants
 
 import (
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
-	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
+	"github.com/lockstep-go/lockstep/target"
 )
 
-// Module is the path of the library that is changed.
-const Module = "go.etcd.io/raft/v3"
-
-// Version is the version of the library that the mutants are made for.
-const Version = "v3.7.0"
-
 // Variable is the environment variable that switches a mutant on.
-const Variable = raftlib.MutantVariable
+const Variable = target.MutantVariable
+
+// Set is the mutants of one library.
+type Set struct {
+	// Target is the name of the target that tests the library.
+	Target string
+	// Module is the path of the library that is changed, and Version the one that the mutants
+	// are made for.
+	Module, Version string
+	// Package is the main package of the target's program, and Command the module that it is
+	// in.
+	Package, Command string
+	// List is the mutants, area by area.
+	List []Mutant
+	// Strategies are the ones that a trial compares unless told otherwise.
+	Strategies []string
+}
+
+// Program is the target that carries mutants: lockstep for one library alone, with the library
+// changed. Dir is the folder of the command's source, where that is known.
+func (s Set) Program(dir string) target.Program {
+	return target.Program{Name: s.Target, Help: s.Target + " with planted mistakes", Package: s.Package, Module: s.Command, Dir: dir,
+		Library: s.Module, Versions: []string{s.Version}, Changed: target.Mutants,
+		Overlay: func(library fs.FS) (map[string][]byte, error) {
+			files, err := Instrument(library, s.List)
+			changed := map[string][]byte{}
+			for _, f := range files {
+				changed[f.Name] = f.Text
+			}
+			return changed, err
+		}}
+}
 
 // Mutant is one mistake. Exactly one of Expr and Stmt is set; its text must occur exactly
 // once in the function, or the library is not the one that the mutant was made for.
@@ -56,22 +83,10 @@ type Mutant struct {
 // Area is a part of the protocol.
 type Area string
 
-// The areas.
-const (
-	Votes     Area = "votes"
-	Terms     Area = "terms"
-	Matching  Area = "log matching"
-	Commits   Area = "commitment"
-	Members   Area = "configuration changes"
-	Reads     Area = "reads"
-	Snapshots Area = "snapshots"
-	Flow      Area = "flow control"
-)
-
 // Load is a workload: options of the target, and the settling stage.
 type Load struct {
 	Name string `json:"name"`
-	// Set are options of the target etcdraft, as on the command line.
+	// Set are options of the target, as on the command line.
 	Set []string `json:"set,omitempty"`
 	// Settle is the number of steps of the settling stage, which liveness needs.
 	Settle int `json:"settle,omitempty"`
@@ -91,14 +106,9 @@ func (l Load) String() string {
 	return strings.Join(words, " ")
 }
 
-// All lists the mutants, area by area.
-func All() []Mutant {
-	return slices.Concat(votes(), terms(), matching(), commits(), members(), reads(), snapshots(), flow())
-}
-
 // Find looks mutants up by name; no name means all. The error lists the names there are.
-func Find(names ...string) ([]Mutant, error) {
-	all := All()
+func (s Set) Find(names ...string) ([]Mutant, error) {
+	all := s.List
 	if len(names) == 0 {
 		return all, nil
 	}

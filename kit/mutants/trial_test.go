@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockstep-go/lockstep/target/etcdraft/mutants"
+	"github.com/lockstep-go/lockstep/kit/mutants"
 )
 
 // actor makes this test binary play the program that carries the mutants.
@@ -53,7 +53,7 @@ func trial(t testing.TB) mutants.Trial {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return mutants.Trial{Program: program, Strategies: []string{"walk", "pos"}, Runs: 7, More: 70, Steps: 10, Out: t.TempDir()}
+	return mutants.Trial{Target: "etcdraft", Program: program, Strategies: []string{"walk", "pos"}, Runs: 7, More: 70, Steps: 10, Out: t.TempDir()}
 }
 
 func TestTrial(t *testing.T) {
@@ -83,7 +83,7 @@ late    plain     >7     3      safety
 crash   plain     crash  crash  crash
 
 strategy  mutants killed in 7 runs  median run of a kill  killed by no other
-walk      2                         0                     -
+walk      2                         3                     -
 pos       3                         3                     late
 
 3 of 3 mutants killed, nothing found without a mutant
@@ -173,4 +173,18 @@ func ExampleTable_WriteMarkdown() {
 	// | strategy | mutants killed in 0 runs | median run of a kill | killed by no other |
 	// |---|---|---|---|
 	// | pos | 0 | - | - |
+}
+
+// A process that broke down has killed the mutant, in a run that nobody knows: it does not
+// enter the median.
+func TestCrashesAreInNoMedian(t *testing.T) {
+	cell := func(o mutants.Outcome, runs int) []mutants.Cell {
+		return []mutants.Cell{{Strategy: "pos", Outcome: o, Runs: runs}}
+	}
+	table := mutants.Table{Strategies: []string{"pos"}, Runs: 100, Mutants: []mutants.Row{{Mutant: "a", Cells: cell(mutants.Crashed, 0)},
+		{Mutant: "b", Cells: cell(mutants.Crashed, 0)}, {Mutant: "c", Cells: cell(mutants.Killed, 40)}}}
+	var out strings.Builder
+	if err := table.WriteMarkdown(&out); err != nil || !strings.Contains(out.String(), "| pos | 3 | 40 |") {
+		t.Errorf("%v\n%s", err, out.String())
+	}
 }

@@ -16,19 +16,13 @@ import (
 	"github.com/lockstep-go/lockstep/internal/pool"
 )
 
-// Strategies are the ones that a trial compares unless told otherwise. Those that can
-// crash nodes and cut links do so; lock-step runs are long enough for several elections.
-var Strategies = []string{
-	"walk:duplicate=1,crash=1,restart=1,cut=1,heal=1", "baseline", "lossy:rounds=72", "uniform:isolations=12,rounds=72",
-	"pctcp", "pos", "shadow", "delay",
-}
-
 // Trial lets strategies look for mutants: a campaign for each pair, which ends with the
 // first finding. Every campaign is a process of its own, since a mutant may take it down.
 type Trial struct {
-	// Program is the file of what was built by the recipe [Program].
-	Program string
-	// Strategies are written as on the command line; none means [Strategies].
+	// Target is the name of the target, and Program the file of what was built by the recipe
+	// [Set.Program].
+	Target, Program string
+	// Strategies are written as on the command line.
 	Strategies []string
 	// Runs is the most runs of one campaign.
 	Runs int
@@ -105,9 +99,6 @@ type Table struct {
 // with the same workload and strategy. A kill counts only if the library as it is passes
 // the same runs.
 func (t Trial) Run(ctx context.Context, list []Mutant) (*Table, error) {
-	if len(t.Strategies) == 0 {
-		t.Strategies = Strategies
-	}
 	table := &Table{Strategies: t.Strategies, Runs: t.Runs, More: t.More, Steps: t.Steps, Seed: t.Seed}
 	for _, m := range list {
 		table.Mutants = append(table.Mutants, Row{Mutant: m.Name, Area: m.Area, Load: m.Load.Name, Needs: m.Needs, Cells: make([]Cell, len(t.Strategies))})
@@ -233,7 +224,7 @@ func loads(list []Mutant) []Load {
 
 // cell makes one campaign.
 func (t Trial) cell(ctx context.Context, m Mutant, strategy string, runs int) (Cell, error) {
-	args := []string{"run", "etcdraft", "--strategy", strategy, "--runs", strconv.Itoa(runs), "--steps", strconv.Itoa(t.Steps),
+	args := []string{"run", t.Target, "--strategy", strategy, "--runs", strconv.Itoa(runs), "--steps", strconv.Itoa(t.Steps),
 		"--seed", strconv.FormatUint(t.Seed, 10)}
 	for _, s := range m.Load.Set {
 		args = append(args, "--set", s)

@@ -118,13 +118,17 @@ func (r Row) line() []string {
 func (t *Table) byStrategy() [][]string {
 	lines := [][]string{{"strategy", fmt.Sprintf("mutants killed in %d runs", t.Runs), "median run of a kill", "killed by no other"}}
 	for i, s := range t.Strategies {
+		killed := 0
 		var runs []int
 		var alone []string
 		for _, r := range t.Mutants {
 			if !t.early(r.Cells[i]) {
 				continue
 			}
-			runs = append(runs, r.Cells[i].Runs)
+			killed++
+			if r.Cells[i].Outcome == Killed { // nobody knows in which run a process broke down
+				runs = append(runs, r.Cells[i].Runs)
+			}
 			if !slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.Strategy != s && t.early(c) }) {
 				alone = append(alone, r.Mutant)
 			}
@@ -134,7 +138,7 @@ func (t *Table) byStrategy() [][]string {
 		if len(runs) > 0 {
 			median = strconv.Itoa(runs[(len(runs)-1)/2])
 		}
-		lines = append(lines, []string{s, strconv.Itoa(len(runs)), median, cmp.Or(strings.Join(alone, ", "), "-")})
+		lines = append(lines, []string{s, strconv.Itoa(killed), median, cmp.Or(strings.Join(alone, ", "), "-")})
 	}
 	return lines
 }
