@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
@@ -113,5 +114,56 @@ func TestPowerFailure(t *testing.T) {
 				t.Errorf("%s, sync %v, %v of crashes are power failures: %+v", level, c.sync, c.power, f)
 			}
 		}
+	}
+}
+
+// disk of the process: one node may sync at a time.
+var tickets chan struct{}
+
+// Nodes that crash while they hold what all nodes share keep it for ever, unless they are
+// buried before they freeze.
+func TestBury(t *testing.T) {
+	start := func(n *bubble.Node) error {
+		dir, err := n.Folder()
+		if err != nil {
+			return err
+		}
+		f, err := os.Create(filepath.Join(dir, fmt.Sprint(n.Life())))
+		if err != nil {
+			return err
+		}
+		for n.Alive() {
+			tickets <- struct{}{}
+			if _, err := fmt.Fprintln(f, "x"); err != nil {
+				return err
+			}
+			if err := f.Sync(); err != nil {
+				return err
+			}
+			<-tickets
+			n.Emit("count", count{false, 1})
+			time.Sleep(time.Millisecond)
+		}
+		return f.Close()
+	}
+	var beats [2]int
+	for i, bury := range []time.Duration{0, 50 * time.Millisecond} {
+		plan := suffering(30, bubble.Files{PowerFailures: 0.5}, start, spec.OnEvent("beat", "count", func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding {
+			beats[i]++
+			return nil
+		}))
+		cluster := plan.System.(bubble.Cluster)
+		cluster.Bury, cluster.Begin = bury, func(*bubble.World) { tickets = make(chan struct{}, 1) }
+		plan.System = cluster
+		result, err := lockstep.Explore(t.Context(), plan)
+		if err != nil || result.First() != nil {
+			t.Fatalf("%+v, %v", result.First(), err)
+		}
+		if r, err := bubble.Repetition(t.Context(), plan, 10); err != nil || r.Same != r.Of {
+			t.Errorf("%d of %d runs repeated, the first that did not is %d, %v", r.Same, r.Of, r.First, err)
+		}
+	}
+	if beats[1] < 2*beats[0] {
+		t.Errorf("%d beats without burial, %d with it", beats[0], beats[1])
 	}
 }

@@ -23,6 +23,7 @@ func collect(int)                {}
 func carry(*World, int) {}
 func carryNoMore()      {}
 func unplug(int32)      {}
+func bury(int32)        {}
 
 // chunk is what travels on sockets, which needs the overlay.
 type chunk struct{}
