@@ -1,12 +1,12 @@
 # The few commands of the project; `make` alone lists them.
 GO      ?= go
 # Modules with heavy dependencies stand apart, so that `go get` of the library is light.
-MODULES := . cli cmd/lockstep internal/lint report/browsertest target/etcdraft target/hashicorpraft
+MODULES := . cli cmd/lockstep internal/lint remote report/browsertest target/etcdraft target/hashicorpraft
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 GOVULN   := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build setup test overlay versions determinism bench lint vuln tidy
+.PHONY: help demo build setup test docs overlay versions determinism bench lint vuln tidy
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /:/' | column -t -s:
@@ -27,6 +27,15 @@ test: setup determinism ## everything that must pass; installs what the tests ne
 		LOCKSTEP_STRICT=1 $(GO) -C $$m test ./...; \
 	done
 
+docs: .cache/site/bin/mkdocs ## the pages as a site in out/site, with all links and anchors checked
+	.cache/site/bin/mkdocs build --clean
+	@echo "open out/site/index.html"
+
+.cache/site/bin/mkdocs: scripts/site.txt # from PyPI; needs python3 with venv
+	python3 -m venv --clear .cache/site
+	.cache/site/bin/pip install --quiet --disable-pip-version-check -r scripts/site.txt
+	@touch $@
+
 overlay: ## tests of goroutine systems with the overlay: exact runs, sockets in memory
 	$(GO) build -o bin/lockstepgo ./bubble/overlay/lockstepgo
 	./bin/lockstepgo test ./bubble ./examples/textbook
@@ -34,7 +43,7 @@ overlay: ## tests of goroutine systems with the overlay: exact runs, sockets in 
 
 versions: ## known mistakes of hashicorp/raft, in the versions that had them and in those that mended them
 	@set -e; cd target/hashicorpraft; for v in v1.7.0 v1.7.1 v1.8.0; do GOWORK=off $(GO) test -modfile versions/$$v.mod -run KnownMistakes .; done; \
-	for v in v1.3.10 v1.3.11; do GOWORK=off $(GO) test -modfile versions/$$v.mod -tags raft13 -run KnownMistakes .; done
+	for v in v1.3.10 v1.3.11; do GOWORK=off $(GO) test -modfile versions/$$v.mod -tags v1.3 -run KnownMistakes .; done
 
 determinism: ## no clock, global random source, goroutine or map order where runs happen
 	$(GO) build -o bin/lint ./internal/lint

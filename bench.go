@@ -14,6 +14,7 @@ import (
 type Bench struct {
 	worker *worker
 	of     *trace.Trace // whose run is made again, or nil
+	left   int          // goroutines that hang
 }
 
 // NewBench makes a bench for a plan. The plan's strategy makes the runs for which no other
@@ -51,7 +52,7 @@ func NewBenchFor(plan Plan, t *trace.Trace) (*Bench, error) {
 	p.Limits.Steps = max(p.Limits.Steps, len(t.Records))
 	w := newWorker(p, 0)
 	w.run.retell(t)
-	return &Bench{w, t}, nil
+	return &Bench{worker: w, of: t}, nil
 }
 
 // sameSystem reports in what the system of a trace and that of a plan differ.
@@ -87,9 +88,13 @@ func (b *Bench) Info() Info { return b.worker.info }
 
 // Run makes the run with the given number. The scheduler is the plan's strategy's where it
 // is nil. An error is a failure of the tool, the plan or the environment, or that of the
-// context.
+// context. Under the plan's watchdog, a run that hangs has that as its finding, and the bench
+// goes on with a new deployment.
 func (b *Bench) Run(ctx context.Context, number int, s Scheduler) (trace.Outcome, error) {
 	defer b.use(ctx, s)()
+	if b.worker.Watch != nil {
+		return b.runWatched(number)
+	}
 	outcome, err := b.worker.one(number)
 	b.tell(number, err)
 	return outcome, err
@@ -101,7 +106,7 @@ func (b *Bench) Run(ctx context.Context, number int, s Scheduler) (trace.Outcome
 func (b *Bench) Record(ctx context.Context, number int, s Scheduler) (*trace.Trace, error) {
 	defer b.use(ctx, s)()
 	if b.worker.Watch != nil {
-		return b.watched(number)
+		return b.recordWatched(number)
 	}
 	t, err := b.worker.record(number)
 	b.tell(number, err)

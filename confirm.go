@@ -2,6 +2,7 @@ package lockstep
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -22,6 +23,11 @@ func (w *worker) confirm(f *Found, digest uint64) error {
 		return err
 	}
 	f.Trace, f.Repeated = t, 1
+	defer func() {
+		if f.Flaky != "" {
+			f.Flaky += w.suspicion()
+		}
+	}()
 	switch again := t.Outcome.Finding; {
 	case again == nil:
 		f.Flaky = "the second time nothing was found"
@@ -68,4 +74,43 @@ func (w *worker) confirmRoughly(f *Found) error {
 		f.Flaky = "it passed in all repetitions"
 	}
 	return nil
+}
+
+// Stray is a passing run that came out differently when it was made again from its seed, though
+// the system is said to repeat itself exactly.
+type Stray struct {
+	Run int
+	// Difference is the first one, and what the system did that may have caused it.
+	Difference string
+}
+
+// recheck makes the passing run just made again and compares.
+func (w *worker) recheck(one *ran) (*Stray, error) {
+	outcome, err := w.one(one.number)
+	if err != nil || w.run.digest == one.digest && outcome.Verdict == one.verdict {
+		return nil, err
+	}
+	var traces [2]*trace.Trace
+	for i := range traces {
+		if traces[i], err = w.record(one.number); err != nil {
+			return nil, err
+		}
+	}
+	first := trace.Difference(traces[0], traces[1])
+	if first == "" {
+		first = "the steps differed; when it was recorded twice, they did not"
+	}
+	return &Stray{one.number, first + w.suspicion()}, nil
+}
+
+// suspicion is what the system did that may come out differently.
+func (w *worker) suspicion() string {
+	if w.run.can.Suspects == nil {
+		return ""
+	}
+	list := w.run.can.Suspects()
+	if len(list) == 0 {
+		return ""
+	}
+	return "; suspect: " + strings.Join(list, "; ")
 }

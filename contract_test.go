@@ -237,6 +237,30 @@ func TestRoughly(t *testing.T) {
 	}
 }
 
+// A share of the passing runs is made again, where the system wants it; one that comes out
+// differently makes the campaign flaky and is told with the first difference.
+func TestRecheck(t *testing.T) {
+	for _, dice := range []bool{false, true} {
+		rolled := 0
+		doubtful := toy.Wrapped{System: toy.Cluster(nil), Info: func(i *lockstep.Info) { i.Recheck = 5 },
+			Do: func(ctx context.Context, d lockstep.Deployment, s *lockstep.Step, out *lockstep.Outbox) error {
+				if rolled++; dice && s.Kind == trace.Alarm {
+					out.Event(lockstep.Event{Node: s.Node, Type: fmt.Sprintf("rolled-%d", rolled)})
+				}
+				return d.Do(ctx, s, out)
+			}}
+		result := explore(t, lockstep.Plan{System: doubtful, Strategy: strategy.Walk{Deliver: 2, Alarm: 1, Steps: 30}, Runs: 20, Workers: 1})
+		switch {
+		case result.Runs != 20 || result.Rechecked != 4:
+			t.Errorf("%d of %d runs were made again", result.Rechecked, result.Runs)
+		case !dice && (len(result.Strays) > 0 || result.Verdict() != trace.Pass):
+			t.Errorf("%v: %v", result.Verdict(), result.Strays)
+		case dice && (len(result.Strays) != 4 || result.Verdict() != trace.Flaky || result.Strays[1].Run != 9 || !strings.Contains(result.Strays[1].Difference, "rolled-")):
+			t.Errorf("%v: %v", result.Verdict(), result.Strays)
+		}
+	}
+}
+
 // The repetitions take the recorded steps, those of the scenario included.
 func TestRoughlyFollowsTheRecording(t *testing.T) {
 	var made []string

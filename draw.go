@@ -166,10 +166,10 @@ func (d *draws) begin(r *Run) {
 		return
 	}
 	var m *Message
-	if r.last.Msg != 0 {
-		m = &r.messages[r.last.Msg-1]
+	if r.Last().Msg != 0 {
+		m = &r.messages[r.Last().Msg-1]
 	}
-	name := d.name(r.last, m)
+	name := d.name(r.Last(), m)
 	if d.given == nil {
 		d.left = d.known[name]
 	}

@@ -49,6 +49,8 @@ type campaign struct {
 	// repetition of findings that will not be kept.
 	found atomic.Int64
 	left  atomic.Int64 // goroutines that hang and were left running
+	// spare are lists to be used again: they would be most of what a campaign leaves to the collector.
+	spare chan []ran
 }
 
 // batch is what one worker brings back from consecutive runs.
@@ -58,8 +60,10 @@ type batch struct {
 	effects []Count // likewise
 	events  tally   // likewise, by type
 	stalls  int     // times that nothing moved, though it did when it was made again
-	done    bool    // the space is exhausted
-	err     error
+	// rechecked counts the passing runs that were made again.
+	rechecked int
+	done      bool // the space is exhausted
+	err       error
 }
 
 // ran is the little that a campaign keeps of a run.
@@ -75,6 +79,8 @@ type ran struct {
 	found           *Found
 	noted           []any // by the watchers
 	seen            Seen
+	stray           *Stray
+	suspects        []string
 }
 
 func newCampaign(ctx context.Context, p *prepared) *campaign {
@@ -92,7 +98,7 @@ func newCampaign(ctx context.Context, p *prepared) *campaign {
 	if p.terms.Runs > 0 {
 		p.Runs = min(p.Runs, p.terms.Runs)
 	}
-	c.crew = make([]*worker, c.workers)
+	c.crew, c.spare = make([]*worker, c.workers), make(chan []ran, c.workers)
 	c.result = &Result{Target: p.info.Name, Strategy: p.Strategy.String(), Seed: p.Seed, Digest: p.Seed,
 		Verdicts: map[Verdict]int{}, Reasons: map[string]int{}, Guarantee: p.terms.Guarantee}
 	for _, name := range p.Spec.Properties() {
@@ -130,20 +136,30 @@ func (c *campaign) make(worker, first, end int) batch {
 
 // runs does so on a worker.
 func (c *campaign) runs(w *worker, first, end int) (b batch) {
-	b.runs = make([]ran, 0, end-first)
+	select {
+	case b.runs = <-c.spare:
+	default:
+		b.runs = make([]ran, 0, end-first)
+	}
 	for number := first; number < end && c.ctx.Err() == nil && !w.left.Load(); number++ {
-		one, err := w.ran(number, &b)
-		if c.ctx.Err() != nil && err != nil { // the run was ended in the middle
-			return b
-		}
+		b.runs = append(b.runs, ran{number: number})
+		one := &b.runs[len(b.runs)-1]
+		err := w.ran(one, &b)
+		ended := c.ctx.Err() != nil && err != nil // in the middle
 		if err == nil && one.found != nil && int(c.found.Load()) < c.Keep {
 			err = w.confirm(one.found, one.digest)
 		}
+		if err == nil && c.doubts(one) {
+			b.rechecked++
+			one.stray, err = w.recheck(one)
+		}
 		if err != nil {
-			b.err = err
+			b.runs = b.runs[:len(b.runs)-1]
+			if !ended {
+				b.err = err
+			}
 			return b
 		}
-		b.runs = append(b.runs, one)
 		if one.found != nil && !c.KeepGoing || b.done {
 			return b
 		}
@@ -151,24 +167,31 @@ func (c *campaign) runs(w *worker, first, end int) (b batch) {
 	return b
 }
 
+// doubts reports whether a run is to be made again though nothing was found. That of a strategy
+// that learns cannot be: it would learn twice.
+func (c *campaign) doubts(one *ran) bool {
+	every := c.info.Recheck
+	return every > 0 && one.number%every == every-1 && one.verdict == trace.Pass && c.info.Repeats == Exactly && !c.terms.Sequential
+}
+
 // ran makes one run and keeps what the campaign needs of it.
-func (w *worker) ran(number int, b *batch) (one ran, err error) {
+func (w *worker) ran(one *ran, b *batch) (err error) {
 	var outcome trace.Outcome
 	var t *trace.Trace
-	w.number.Store(int64(number))
+	w.number.Store(int64(one.number))
 	if w.info.Repeats == Roughly || w.traced {
-		t, err = w.record(number)
+		t, err = w.record(one.number)
 		outcome = t.Outcome
 	} else {
-		outcome, err = w.one(number)
+		outcome, err = w.one(one.number)
 	}
 	if err != nil {
-		return one, err
+		return err
 	}
-	one = ran{number: number, digest: w.run.digest, steps: w.run.steps, messages: len(w.run.messages),
-		requests: w.run.requests, quiet: w.run.quiet(), verdict: outcome.Verdict, reason: outcome.Reason, worthless: w.spoilt}
+	one.digest, one.steps, one.messages, one.requests = w.run.digest, w.run.steps, len(w.run.messages), w.run.requests
+	one.quiet, one.verdict, one.reason, one.worthless = w.run.quiet(), outcome.Verdict, outcome.Reason, w.spoilt
 	if outcome.Finding != nil {
-		one.found = &Found{Run: number, Finding: *outcome.Finding, Trace: t}
+		one.found = &Found{Run: one.number, Finding: *outcome.Finding, Trace: t}
 	}
 	if w.terms.Measured != nil || w.terms.Sequential {
 		told := w.sched.Tell(false)
@@ -177,14 +200,21 @@ func (w *worker) ran(number int, b *batch) (one ran, err error) {
 	for _, watcher := range w.looking {
 		one.noted = append(one.noted, watcher.Noted())
 	}
+	if w.run.can.Suspects != nil {
+		one.suspects = w.run.can.Suspects()
+	}
 	w.count(b)
-	return one, nil
+	return nil
 }
 
 // count adds what was counted in the run just made.
 func (w *worker) count(b *batch) {
-	b.events.addAll(w.run.happened)
-	for i, n := range w.monitor.Conclude(false).Judged {
+	b.events.addAll(w.run.happened.tally)
+	judged := w.judged
+	if judged == nil {
+		judged = w.monitor.Conclude(false).Judged
+	}
+	for i, n := range judged {
 		if i == len(b.judged) {
 			b.judged = append(b.judged, NotCounted)
 		}
@@ -225,15 +255,15 @@ func (c *campaign) take(b batch) bool {
 	c.result.Effects = addCounts(c.result.Effects, b.effects)
 	c.events.addAll(b.events)
 	c.result.Stalls += b.stalls
-	for i := range b.runs {
-		c.add(&b.runs[i])
-		if b.runs[i].found != nil && !c.KeepGoing || c.err != nil {
-			return false
-		}
+	c.result.Rechecked += b.rechecked
+	going := c.addAll(b.runs)
+	c.countDistinct()
+	if !going {
+		return false
 	}
-	if c.distinct != nil {
-		c.result.Schedules, c.result.States = len(c.distinct.schedules), len(c.distinct.states)
-		c.result.StateRuns = c.distinct.counted
+	select {
+	case c.spare <- b.runs[:0]:
+	default:
 	}
 	c.err = b.err
 	if c.ctx.Err() != nil {
@@ -246,8 +276,39 @@ func (c *campaign) take(b batch) bool {
 	return c.err == nil && !b.done
 }
 
-// add adds a run to the result.
-func (c *campaign) add(one *ran) {
+// countDistinct tells how many different schedules and states there are so far.
+func (c *campaign) countDistinct() {
+	if c.distinct != nil {
+		c.result.Schedules, c.result.States = len(c.distinct.schedules), len(c.distinct.states)
+		c.result.StateRuns = c.distinct.counted
+	}
+}
+
+// addAll adds runs to the result up to the finding, or the mistake, with which the campaign
+// ends, and reports whether there is none. Runs that passed, which most do, are counted
+// together.
+func (c *campaign) addAll(runs []ran) bool {
+	passed := 0
+	defer func() {
+		if passed > 0 {
+			c.result.Verdicts[trace.Pass] += passed
+		}
+	}()
+	for i := range runs {
+		if verdict := c.add(&runs[i]); verdict == trace.Pass {
+			passed++
+		} else {
+			c.result.Verdicts[verdict]++
+		}
+		if runs[i].found != nil && !c.KeepGoing || c.err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// add adds a run to the result but for its verdict, which it returns.
+func (c *campaign) add(one *ran) Verdict {
 	r := c.result
 	r.Runs++
 	r.Steps += int64(one.steps)
@@ -268,6 +329,14 @@ func (c *campaign) add(one *ran) {
 	if one.worthless {
 		c.worthless(one.reason)
 	}
+	if one.stray != nil {
+		r.Strays = append(r.Strays, *one.stray)
+	}
+	for _, s := range one.suspects {
+		if len(r.Suspects) < mostSuspects && !slices.Contains(r.Suspects, s) {
+			r.Suspects = append(r.Suspects, s)
+		}
+	}
 	verdict := one.verdict
 	if one.found != nil {
 		c.found.Add(1)
@@ -278,7 +347,7 @@ func (c *campaign) add(one *ran) {
 			r.Found = append(r.Found, *one.found)
 		}
 	}
-	r.Verdicts[verdict]++
+	return verdict
 }
 
 // worthless counts a run that said nothing. Too many of them mean that the environment is
@@ -334,7 +403,7 @@ func (c *campaign) conclude() {
 		}
 		r.Guarantee.Certain = told.Done
 	}
-	if r.Guarantee.Certain {
+	if r.Guarantee.Certain && r.Reached != "" {
 		r.Reached += c.given()
 	}
 	if r.Reached != "" {

@@ -72,12 +72,25 @@ func (g Guarantee) under(scenario string, effects []Count) Guarantee {
 // String is the guarantee for one run in a sentence.
 func (g Guarantee) String() string {
 	if g.Certain {
-		return "certain: the runs made every execution; " + strings.Join(g.Assumes, "; ")
+		return "certain: the runs " + g.every() + "; " + strings.Join(g.Assumes, "; ")
 	}
 	if g.PerRun <= 0 {
 		return "no guarantee: " + strings.Join(g.Assumes, "; ")
 	}
 	s := fmt.Sprintf("one run hits %s with probability at least %.3g", g.Class, g.PerRun)
+	if g.Space != nil {
+		s += fmt.Sprintf(" (there are %s)", count(g.Space))
+	}
+	return s
+}
+
+// every says what runs have done that hit every target.
+func (g Guarantee) every() string {
+	class, ok := strings.CutPrefix(g.Class, "a given ")
+	if !ok {
+		return "made every execution"
+	}
+	s := "hit every " + class
 	if g.Space != nil {
 		s += fmt.Sprintf(" (there are %s)", count(g.Space))
 	}

@@ -3,30 +3,21 @@ package lockstep
 import (
 	"fmt"
 	"slices"
+
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // network is the book of a run's messages.
 type network struct {
 	messages []Message // by ID-1
-	status   []status  // likewise
-	flying   []ID      // in flight and free for the strategy, ascending; a window of flyBase
-	flyBase  []ID
-	cut      []Nodes // by sender: the receivers that its messages do not reach
+	flying   []ID      // in flight and free for the strategy, ascending, from landed on
+	landed   int
+	aside    int // messages that are held, or behind those
+	cut      trace.Links
 
 	nodes int
 	links []link // by sender and receiver, where links are FIFO
 }
-
-// status is where a message is.
-type status uint8
-
-const (
-	inFlight status = iota
-	held            // in flight, but in the hands of the scenario
-	behind          // in flight, but behind a held one on a FIFO link
-	delivered
-	lost
-)
 
 // link is the queue of a FIFO link.
 type link struct {
@@ -36,7 +27,7 @@ type link struct {
 }
 
 func newNetwork(info *Info) network {
-	n := network{cut: make([]Nodes, info.Nodes+1), nodes: info.Nodes}
+	n := network{cut: trace.NewLinks(info.Nodes), nodes: info.Nodes}
 	if info.FIFO {
 		n.links = make([]link, (info.Nodes+1)*(info.Nodes+1))
 	}
@@ -44,7 +35,8 @@ func newNetwork(info *Info) network {
 }
 
 func (n *network) reset() {
-	n.messages, n.status, n.flying = n.messages[:0], n.status[:0], n.flyBase[:0]
+	n.messages, n.flying, n.landed = n.messages[:0], n.flying[:0], 0
+	n.aside = 0
 	clear(n.cut)
 	for i := range n.links {
 		l := &n.links[i]
@@ -62,24 +54,24 @@ func (r *Run) Messages() []Message { return r.messages }
 func (r *Run) Message(id ID) *Message { return &r.messages[id-1] }
 
 // InFlight lists the messages that a strategy may deliver or drop, oldest first.
-func (r *Run) InFlight() []ID { return r.flying }
+func (r *Run) InFlight() []ID { return r.flying[r.landed:] }
 
 // IsInFlight reports whether a message is in flight and free for the strategy.
 func (r *Run) IsInFlight(id ID) bool {
 	i := uint(id) - 1 // huge where the number is not positive
-	return i < uint(len(r.status)) && r.status[i] == inFlight
+	return i < uint(len(r.messages)) && r.messages[i].Fate == trace.InFlight
 }
 
 // IsHeld reports whether a message is in flight but not free for the strategy: it is in the
 // hands of the scenario, or behind such a message on a FIFO link.
 func (r *Run) IsHeld(id ID) bool {
-	return r.exists(id) && (r.status[id-1] == held || r.status[id-1] == behind)
+	return r.onItsWay(id) && r.messages[id-1].Fate != trace.InFlight
 }
 
 // Deliverable reports whether a message in flight may be delivered now: its receiver
 // is up and, where links are FIFO, no older message is in flight on its link.
 func (r *Run) Deliverable(id ID) bool {
-	return r.up == r.all && r.links == nil || r.arrives(id)
+	return r.calm || r.arrives(id)
 }
 
 func (r *Run) arrives(id ID) bool { return r.up.Has(r.messages[id-1].To) && r.Head(id) == id }
@@ -91,7 +83,7 @@ func (r *Run) Head(id ID) ID {
 		return id
 	}
 	l := r.link(&r.messages[id-1])
-	for r.status[l.queue[l.first]-1] >= delivered {
+	for !r.messages[l.queue[l.first]-1].Fate.OnItsWay() {
 		l.first++
 	}
 	return l.queue[l.first]
@@ -100,81 +92,95 @@ func (r *Run) Head(id ID) ID {
 // Cut is the set of nodes that messages from n do not reach.
 func (r *Run) Cut(n Node) Nodes { return r.cut[n] }
 
-func (n *network) exists(id ID) bool { return id >= 1 && int(id) <= len(n.status) }
+// onItsWay reports whether there is such a message, neither delivered nor lost.
+func (n *network) onItsWay(id ID) bool {
+	return id >= 1 && int(id) <= len(n.messages) && n.messages[id-1].Fate.OnItsWay()
+}
 
 func (n *network) link(m *Message) *link { return &n.links[int(m.From)*(n.nodes+1)+int(m.To)] }
 
-// send puts a message on its way. It takes the fields one by one: a Message is too large
-// for registers, and building one only to copy it costs as much as the rest.
-func (r *Run) send(from, to Node, kind string, tag Tag, at Time, body ID) ID {
-	if to < 1 || int(to) > r.nodes || int(from) > r.nodes {
+// announce checks the ends of a message and folds its sending into the run's digest.
+func (r *Run) announce(from, to Node, kind string, tag Tag) {
+	if (to < 1 || int(to) > r.nodes) && to != toAll || int(from) > r.nodes {
 		panic(fmt.Sprintf("lockstep: the system sent a message from node %d to node %d of %d", from, to, r.nodes))
 	}
-	r.mixSent(from, to, kind, tag)
-	return r.post(from, to, kind, tag, at, body)
+	r.mix(uint64(from)<<40 ^ uint64(to)<<32 ^ uint64(uint32(tag.Phase)<<8^uint32(tag.Round)) ^ hash(kind))
 }
 
-// broadcast sends the same to every node. Where nothing can keep the messages back, which is
-// the rule, they are entered into the books together.
-func (r *Run) broadcast(from Node, kind string, tag Tag, body ID) {
-	if int(from) > r.nodes {
-		panic(fmt.Sprintf("lockstep: the system sent a message from node %d of %d", from, r.nodes))
+// toAll stands for the receivers of a broadcast.
+const toAll Node = 255
+
+// post enters a message into the books. It takes the fields one by one and writes them so: a
+// Message is too large for registers, and a processor waits when it is to copy one that has
+// just been built.
+func (r *Run) post(from, to Node, kind string, tag Tag, at Time, body ID) ID {
+	if len(r.messages) == cap(r.messages) {
+		r.messages = slices.Grow(r.messages, 1)
 	}
-	r.mixSent(from, toAll, kind, tag)
+	r.messages = r.messages[:len(r.messages)+1]
+	id := ID(len(r.messages))
+	m := &r.messages[id-1]
+	m.ID, m.Body, m.Copy, m.From, m.To, m.Fate, m.Type, m.Tag, m.At = id, body, 0, from, to, trace.InFlight, kind, tag, at
+	if r.cut[from] == 0 && r.links == nil || r.goes(m) {
+		r.push(id)
+	}
+	return id
+}
+
+// goes enters the fate of a message that may be kept back: by a cut, or on a FIFO link. It
+// reports whether the message is in flight.
+func (r *Run) goes(m *Message) bool {
+	if r.cut[m.From].Has(m.To) && m.From != m.To {
+		m.Fate = trace.Lost
+		r.lose(m.From, m.To)
+	} else if r.links != nil {
+		l := r.link(m)
+		l.queue = append(l.queue, m.ID)
+		if l.held > 0 {
+			m.Fate = trace.Behind
+			r.aside++
+		}
+	}
+	return m.Fate == trace.InFlight
+}
+
+// postAll enters a message to every node. Where nothing can keep them back, which is the rule,
+// they are entered together.
+func (r *Run) postAll(from Node, kind string, tag Tag, body ID) {
 	if r.cut[from] != 0 || r.links != nil {
 		for to := range r.nodes {
 			r.post(from, Node(to+1), kind, tag, 0, body)
 		}
 		return
 	}
-	first, end := len(r.messages), len(r.messages)+r.nodes
-	if end > cap(r.messages) || end > cap(r.status) {
-		r.messages, r.status = slices.Grow(r.messages, r.nodes), slices.Grow(r.status, r.nodes)
-	}
-	r.messages, r.status = r.messages[:end], r.status[:end]
-	messages, status, flying := r.messages[first:], r.status[first:], r.extend(r.nodes)
+	messages, flying := r.extend(r.nodes)
+	id := ID(len(r.messages) - r.nodes)
 	for i := range messages {
-		id := ID(first + i + 1)
-		m := &messages[i] // field by field, see send
-		m.ID, m.Body, m.Copy, m.From, m.To, m.Type, m.Tag, m.At = id, body, 0, from, Node(i+1), kind, tag, 0
-		status[i], flying[i] = inFlight, id
+		id++
+		m := &messages[i]
+		m.ID, m.Body, m.Copy, m.From, m.To, m.Fate, m.Type, m.Tag, m.At = id, body, 0, from, Node(i+1), trace.InFlight, kind, tag, 0
+		flying[i] = id
 	}
 }
 
-// toAll stands for the receivers of a broadcast in the digest.
-const toAll Node = 255
-
-// mixSent folds the sending of a message into the run's digest.
-func (r *Run) mixSent(from, to Node, kind string, tag Tag) {
-	r.mix(uint64(from)<<40 ^ uint64(to)<<32 ^ uint64(uint32(tag.Phase)<<8^uint32(tag.Round)) ^ hash(kind))
-}
-
-// post enters a message into the books.
-func (r *Run) post(from, to Node, kind string, tag Tag, at Time, body ID) ID {
-	id := ID(len(r.messages) + 1)
-	r.messages = append(r.messages, Message{ID: id, Body: body, From: from, To: to, Type: kind, Tag: tag, At: at})
-	if r.cut[from].Has(to) && from != to {
-		r.status = append(r.status, lost)
-		r.lose(from, to)
-		return id
+// extend makes room for k more messages in flight and returns it.
+func (n *network) extend(k int) ([]Message, []ID) {
+	sent, flying := len(n.messages), len(n.flying)
+	if sent+k > cap(n.messages) || flying+k > cap(n.flying) {
+		n.messages = slices.Grow(n.messages, k)
+		n.shift()
+		n.flying = slices.Grow(n.flying, k)
+		flying = len(n.flying)
 	}
-	if r.links != nil {
-		l := r.link(&r.messages[id-1])
-		l.queue = append(l.queue, id)
-		if l.held > 0 {
-			r.status = append(r.status, behind)
-			return id
-		}
-	}
-	r.status = append(r.status, inFlight)
-	r.push(id)
-	return id
+	n.messages, n.flying = n.messages[:sent+k], n.flying[:flying+k]
+	return n.messages[sent:], n.flying[flying:][:k]
 }
 
 // hold takes a message from the strategy.
 func (n *network) hold(id ID) {
 	n.unfly(id)
-	n.status[id-1] = held
+	n.messages[id-1].Fate = trace.Held
+	n.aside++
 	if n.links != nil {
 		n.link(&n.messages[id-1]).held++
 		n.relink(id)
@@ -183,6 +189,7 @@ func (n *network) hold(id ID) {
 
 // release gives a held message back.
 func (n *network) release(id ID) {
+	n.aside--
 	n.fly(id)
 	if n.links != nil {
 		n.link(&n.messages[id-1]).held--
@@ -191,13 +198,17 @@ func (n *network) release(id ID) {
 }
 
 // takeOut removes a message from the network for good.
-func (n *network) takeOut(id ID, to status) {
-	was := n.status[id-1]
-	n.status[id-1] = to
-	if was == inFlight {
+func (n *network) takeOut(id ID, to trace.Fate) {
+	m := &n.messages[id-1]
+	was := m.Fate
+	m.Fate = to
+	if was == trace.InFlight {
 		n.unfly(id)
-	} else if n.links != nil && was == held {
-		n.link(&n.messages[id-1]).held--
+		return
+	}
+	n.aside--
+	if n.links != nil && was == trace.Held {
+		n.link(m).held--
 		n.relink(id)
 	}
 }
@@ -208,74 +219,69 @@ func (n *network) relink(id ID) {
 	l := n.link(&n.messages[id-1])
 	blocked := false
 	for _, other := range l.queue[l.first:] {
-		switch s := n.status[other-1]; {
-		case s == held:
+		switch m := &n.messages[other-1]; {
+		case m.Fate == trace.Held:
 			blocked = true
-		case s == inFlight && blocked:
+		case m.Fate == trace.InFlight && blocked:
 			n.unfly(other)
-			n.status[other-1] = behind
-		case s == behind && !blocked:
+			m.Fate = trace.Behind
+			n.aside++
+		case m.Fate == trace.Behind && !blocked:
+			n.aside--
 			n.fly(other)
 		}
 	}
 }
 
-// push appends to the window of messages in flight.
-func (n *network) push(id ID) { n.extend(1)[0] = id }
-
-// extend makes the window of messages in flight longer by k and returns the new part.
-func (n *network) extend(k int) []ID {
-	end := len(n.flying)
-	if end+k > cap(n.flying) {
-		n.makeRoom(k)
+// push appends to the messages in flight.
+func (n *network) push(id ID) {
+	if len(n.flying) == cap(n.flying) {
+		n.shift()
 	}
-	n.flying = n.flying[:end+k]
-	return n.flying[end:]
+	n.flying = append(n.flying, id)
 }
 
-// makeRoom moves the window back to the start of its array. Where it would fill more than
-// half of it, the array grows, so that a window which wanders is not moved at every step.
-func (n *network) makeRoom(k int) {
-	if need := len(n.flying) + k; 2*need > cap(n.flyBase) {
-		n.flyBase = make([]ID, 0, 2*need)
+// shift moves the messages in flight to the start of their list where most of it is gone.
+func (n *network) shift() {
+	if 2*n.landed > len(n.flying) {
+		n.flying, n.landed = n.flying[:copy(n.flying, n.flying[n.landed:])], 0
 	}
-	n.flying = append(n.flyBase[:0], n.flying...)
 }
 
 // fly makes a message free for the strategy, in its place by age.
 func (n *network) fly(id ID) {
-	n.status[id-1] = inFlight
-	if k := len(n.flying); k == 0 || n.flying[k-1] < id {
-		n.push(id)
-		return
-	}
-	n.push(0)
-	at, _ := slices.BinarySearch(n.flying[:len(n.flying)-1], id)
-	copy(n.flying[at+1:], n.flying[at:])
-	n.flying[at] = id
+	n.messages[id-1].Fate = trace.InFlight
+	n.push(id)
+	flying := n.flying[n.landed:]
+	at, _ := slices.BinarySearch(flying[:len(flying)-1], id)
+	copy(flying[at+1:], flying[at:])
+	flying[at] = id
 }
 
 // unfly takes a message out of those in flight. Lock-step strategies and fair delivery
 // take the oldest, which costs nothing.
 func (n *network) unfly(id ID) {
-	if n.flying[0] == id {
-		n.flying = n.flying[1:]
+	if n.flying[n.landed] == id {
+		n.landed++
 	} else {
 		n.pull(id)
 	}
 }
 
-// pull takes a message out of the middle of those in flight.
+// pull takes a message out of the middle of those in flight: older ones move up, or where
+// these may be many, younger ones down.
 func (n *network) pull(id ID) {
-	at := len(n.flying) - 1
-	if at < 16 { // a few are gone through faster one by one
-		for n.flying[at] != id {
-			at--
-		}
-	} else {
-		at, _ = slices.BinarySearch(n.flying, id)
+	flying := n.flying[n.landed:]
+	if len(flying) > 32 {
+		at, _ := slices.BinarySearch(flying, id)
+		n.flying = n.flying[:n.landed+at+copy(flying[at:], flying[at+1:])]
+		return
 	}
-	n.flying = n.flying[:at+copy(n.flying[at:], n.flying[at+1:])]
+	older := flying[0]
+	for i := 1; older != id; i++ {
+		flying[i], older = older, flying[i]
+	}
+	n.landed++
 }
 
 // anyCut reports whether some link is cut.

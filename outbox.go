@@ -2,6 +2,8 @@ package lockstep
 
 import (
 	"fmt"
+	"iter"
+	"slices"
 
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -18,8 +20,8 @@ func (o *Outbox) Advance(to Time) { o.run.now = max(o.run.now, to) }
 
 // Stop tells that a Wait step ended before its time, because something happened.
 func (o *Outbox) Stop(at Time) {
-	if r := o.run; r.last.Kind == trace.Wait {
-		r.now = min(r.now, max(at, r.now-r.last.For))
+	if r := o.run; r.Last().Kind == trace.Wait {
+		r.now = min(r.now, max(at, r.now-r.Last().For))
 	}
 }
 
@@ -33,27 +35,44 @@ func (o *Outbox) Message(id ID) *Message { return &o.run.messages[id-1] }
 // Cut is the set of nodes that messages from n do not reach.
 func (o *Outbox) Cut(n Node) Nodes { return o.run.cut[n] }
 
+// InFlight is the number of messages on their way, those in the hands of a scenario included.
+func (o *Outbox) InFlight() int { return len(o.run.flying) - o.run.landed + o.run.aside }
+
+// Coming are the messages on their way to a node, the youngest first.
+func (o *Outbox) Coming(n Node) iter.Seq[*Message] {
+	return func(yield func(*Message) bool) {
+		r := o.run
+		for i := len(r.messages) - 1; i >= 0; i-- {
+			if m := &r.messages[i]; m.To == n && m.Fate.OnItsWay() && !yield(m) {
+				return
+			}
+		}
+	}
+}
+
 // Send puts a message on its way and returns the number of its body, under which the
 // system keeps it. The tag is zero where messages carry none. A message on a cut link is
 // lost at once.
 func (o *Outbox) Send(from, to Node, kind string, tag Tag) (body ID) {
-	o.run.bodies++
-	o.run.send(from, to, kind, tag, 0, o.run.bodies)
-	return o.run.bodies
+	return o.SendAt(from, to, kind, tag, 0)
 }
 
 // Broadcast is Send to every node, the sender included. The messages share one body.
 func (o *Outbox) Broadcast(from Node, kind string, tag Tag) (body ID) {
-	o.run.bodies++
-	o.run.broadcast(from, kind, tag, o.run.bodies)
-	return o.run.bodies
+	r := o.run
+	r.bodies++
+	r.announce(from, toAll, kind, tag)
+	r.postAll(from, kind, tag, r.bodies)
+	return r.bodies
 }
 
 // SendAt is Send for a message that is due at a time.
 func (o *Outbox) SendAt(from, to Node, kind string, tag Tag, at Time) (body ID) {
-	o.run.bodies++
-	o.run.send(from, to, kind, tag, at, o.run.bodies)
-	return o.run.bodies
+	r := o.run
+	r.bodies++
+	r.announce(from, to, kind, tag)
+	r.post(from, to, kind, tag, at, r.bodies)
+	return r.bodies
 }
 
 // Forged is the body that a Replace step brings, in the words of the step's maker, and the
@@ -70,8 +89,8 @@ func (o *Outbox) Retype(id ID, kind string, tag Tag) {
 // Lose tells that a message in flight did not survive the step, though nobody dropped it:
 // the connection that carried it broke.
 func (o *Outbox) Lose(id ID) {
-	if r := o.run; r.status[id-1] < delivered {
-		r.takeOut(id, lost)
+	if r := o.run; r.messages[id-1].Fate.OnItsWay() {
+		r.takeOut(id, trace.Lost)
 		r.lose(r.messages[id-1].From, r.messages[id-1].To)
 		r.vanished = append(r.vanished, id)
 		r.mix(uint64(id))
@@ -81,10 +100,13 @@ func (o *Outbox) Lose(id ID) {
 // Event reports something observable that happened at a node.
 func (o *Outbox) Event(e Event) {
 	r := o.run
-	r.events = append(r.events, e)
-	r.happened.add(e.Type, 1)
+	r.events = slices.Grow(r.events, 1)[:len(r.events)+1]
+	to := &r.events[len(r.events)-1] // field by field, see post
+	to.Type, to.Node, to.Text, to.Value = e.Type, e.Node, e.Text, e.Value
+	kind := hash(e.Type)
+	r.happened.count(kind, e.Type)
 	r.mix(uint64(e.Node))
-	r.mixText(e.Type)
+	r.mix(kind)
 }
 
 // SetAlarm arms the one alarm of a node. A strategy may fire it at any time; one that
@@ -104,7 +126,7 @@ func (o *Outbox) Offer(p Pending) { o.run.pending = append(o.run.pending, p) }
 // Tell tells in words what the step under way is about, where that was not known before: what
 // a request asks for, or which of a node's timers its alarm is.
 func (o *Outbox) Tell(text string) {
-	switch r := o.run; r.last.Kind {
+	switch r := o.run; r.Last().Kind {
 	case trace.Request:
 		r.given = text
 	case trace.Alarm:

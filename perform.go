@@ -6,64 +6,98 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// step takes the step chosen: it checks that the step is possible, keeps the books of the
-// run, lets the system do its part and everyone look at it. An error is a mistake of whoever
+// patience is the number of steps after which a run looks whether it is to be ended.
+const patience = 1 << 10
+
+// take takes the steps that somebody chooses until there are no more, and before each of them
+// those of the scenario. It checks that a step is possible, keeps the books of the run, lets
+// the system do its part and everyone look at it. What breaks a run is a mistake of whoever
 // chose the step, or a broken deployment.
-func (w *worker) step() (*Finding, error) {
+func (w *worker) take(by chooser, end int) bool {
 	r := w.run
-	s := r.next
-	plain := r.plain(s)
-	if !plain {
-		if why := r.refusal(s); why != "" {
-			return nil, fmt.Errorf("step %d (%s) is impossible: %s", r.steps+1, s, why)
+	s, last := r.next(), r.Last()
+	for pause := min(end, r.steps+patience); !r.ended; {
+		if r.steps >= pause {
+			if r.steps >= end {
+				return true
+			}
+			if err := w.ctx.Err(); err != nil {
+				return r.breaks(err)
+			}
+			pause = min(end, r.steps+patience)
 		}
+		*s = Step{}
+		if len(r.queue) == 0 || !r.unqueue(s) {
+			ok := by.Next(r, s)
+			r.between = r.between[:0]
+			if w.keep {
+				w.note(ok)
+			}
+			if !ok {
+				if !w.idle() {
+					return true
+				}
+				continue
+			}
+		}
+		m := r.plain(s)
+		if m == nil {
+			if why := r.refusal(s); why != "" {
+				return r.breaks(fmt.Errorf("step %d (%s) is impossible: %s", r.steps+1, s, why))
+			}
+		}
+		r.steps++
+		r.turn ^= 1
+		r.sent, r.events, r.vanished = len(r.messages), r.events[:0], r.vanished[:0]
+		if r.draws.on {
+			r.draws.next()
+		}
+		r.now = max(r.now, s.At)
+		r.mix(uint64(s.Kind) | uint64(s.Node)<<4 | uint64(uint32(s.Msg))<<12 | uint64(uint32(s.Request))<<44)
+		switch {
+		case m == nil:
+			r.enter(s)
+		case s.Kind == trace.Deliver: // enter would do the same, after asking more
+			r.now = max(r.now, m.At)
+			m.Fate = trace.Delivered
+			r.unfly(m.ID)
+		default:
+			r.drop(m)
+		}
+		if w.watching {
+			w.enters()
+		}
+		w.inSystem = true
+		err := w.system.Do(w.ctx, s, &r.out)
+		w.inSystem, r.draws.given = false, nil
+		if err != nil {
+			return r.breaks(fmt.Errorf("%s: step %d (%s): %w", r.info.Name, r.steps, s, err))
+		}
+		r.keepLimits()
+		if (!w.calm || len(r.events) > 0) && !w.look() {
+			return false
+		}
+		s, last = last, s
 	}
-	r.steps++
-	r.last, r.next = s, r.last
-	r.events = r.events[:0]
-	r.sent = len(r.messages)
-	r.vanished = r.vanished[:0]
-	if r.draws.on {
-		r.draws.next()
-	}
-	r.now = max(r.now, s.At)
-	r.mix(uint64(s.Kind) | uint64(s.Node)<<4 | uint64(uint32(s.Msg))<<12 | uint64(uint32(s.Request))<<44)
-	if plain {
-		r.pass(s)
-	} else {
-		r.enter(s)
-	}
-	if w.watching {
-		w.enters()
-	}
-	w.inSystem = true
-	err := w.system.Do(w.ctx, s, &r.out)
-	w.inSystem, r.draws.given = false, nil
-	if err != nil {
-		return nil, fmt.Errorf("%s: step %d (%s): %w", r.info.Name, r.steps, s, err)
-	}
-	r.keepLimits()
-	switch {
-	case !w.alone:
-		return w.look()
-	case w.events && len(r.events) == 0:
-		return nil, nil
-	default:
-		return w.monitor.Step(r), nil
-	}
+	return true
 }
 
-// pass enters a plain step into the books: enter would do the same, after asking more.
-func (r *Run) pass(s *Step) {
-	m := &r.messages[s.Msg-1]
-	if s.Kind == trace.Deliver {
-		r.now = max(r.now, m.At)
-		r.status[s.Msg-1] = delivered
-	} else {
-		r.lose(m.From, m.To)
-		r.status[s.Msg-1] = lost
-	}
-	r.unfly(s.Msg)
+// chooser chooses steps: a scheduler, or the settler.
+type chooser interface {
+	Next(*Run, *Step) bool
+}
+
+// breaks ends the run with an error.
+func (r *Run) breaks(err error) bool {
+	r.broken = err
+	return false
+}
+
+// drop loses a message in flight.
+func (r *Run) drop(m *Message) {
+	r.lose(m.From, m.To)
+	m.Fate = trace.Lost
+	r.unfly(m.ID)
 }
 
 // enter enters a step into the books.
@@ -71,10 +105,10 @@ func (r *Run) enter(s *Step) {
 	switch s.Kind {
 	case trace.Deliver:
 		r.now = max(r.now, r.messages[s.Msg-1].At)
-		r.takeOut(s.Msg, delivered)
+		r.takeOut(s.Msg, trace.Delivered)
 	case trace.Drop:
 		r.lose(r.messages[s.Msg-1].From, r.messages[s.Msg-1].To)
-		r.takeOut(s.Msg, lost)
+		r.takeOut(s.Msg, trace.Lost)
 	case trace.Duplicate:
 		r.duplicate(s.Msg)
 	case trace.Replace:
@@ -83,11 +117,11 @@ func (r *Run) enter(s *Step) {
 		r.alarms, r.rang = r.alarms.Without(s.Node), ""
 		r.now = max(r.now, r.alarmAt[s.Node])
 	case trace.Crash:
-		r.up = r.up.Without(s.Node)
+		r.setUp(r.up.Without(s.Node))
 		r.alarms = r.alarms.Without(s.Node)
 		r.faults.Crashed = r.faults.Crashed.With(s.Node)
 	case trace.Restart:
-		r.up = r.up.With(s.Node)
+		r.setUp(r.up.With(s.Node))
 	case trace.Request:
 		p, _ := r.takePending(s.Request)
 		r.given = p.Text
@@ -102,22 +136,23 @@ func (r *Run) enter(s *Step) {
 
 // keepLimits ends a run that has gone beyond a limit.
 func (r *Run) keepLimits() {
-	if len(r.flying) > r.limits.InFlight || r.now > r.limits.Time {
+	if len(r.flying)-r.landed > r.limits.InFlight || r.now > r.limits.Time {
 		r.overdo()
 	}
 }
 
 func (r *Run) overdo() {
-	r.over = fmt.Sprintf("time beyond %d", r.limits.Time)
-	if len(r.flying) > r.limits.InFlight {
-		r.over = fmt.Sprintf("more than %d messages in flight", r.limits.InFlight)
+	r.end(fmt.Sprintf("time beyond %d", r.limits.Time))
+	if len(r.InFlight()) > r.limits.InFlight {
+		r.end(fmt.Sprintf("more than %d messages in flight", r.limits.InFlight))
 	}
 }
 
 func (r *Run) duplicate(id ID) {
 	r.faults.Duplicated++
 	m := &r.messages[id-1]
-	copied := r.send(m.From, m.To, m.Type, m.Tag, m.At, m.Body)
+	r.announce(m.From, m.To, m.Type, m.Tag)
+	copied := r.post(m.From, m.To, m.Type, m.Tag, m.At, m.Body)
 	r.messages[copied-1].Copy = id
 }
 
@@ -137,19 +172,7 @@ func (r *Run) switchLinks(s *Step) {
 	r.mix(uint64(s.To))
 	r.mix(uint64(btoi(s.OneWay)))
 	r.faults.Cut += btoi(s.Kind == trace.Cut)
-	set := func(from, to Nodes) {
-		for n := range (from & r.all).All() {
-			if s.Kind == trace.Cut {
-				r.cut[n] |= to.Without(n)
-			} else {
-				r.cut[n] &^= to
-			}
-		}
-	}
-	set(s.From, s.To)
-	if !s.OneWay {
-		set(s.To, s.From)
-	}
+	r.cut.Switch(s)
 }
 
 func btoi(b bool) int {

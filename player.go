@@ -10,7 +10,8 @@ import (
 // names, so that a script still means the same when steps were left out of it or the
 // system was changed a little. An action whose message is not in flight takes the newest one
 // of its type on its link instead, and one that is impossible when its turn comes is
-// skipped; Took tells which were taken as written.
+// skipped; Took tells which were taken as written. A script may begin with what the system is to
+// draw when it starts: an action of kind Start with draws.
 //
 // Replaying, shrinking and the repetition of findings are all played by it.
 type Player struct {
@@ -34,6 +35,9 @@ func NewPlayer(script trace.Script, rounds []trace.Round) *Player {
 func (p *Player) Reset(s *Start) {
 	p.at, p.took, p.strays = 0, p.took[:0], len(p.script)
 	p.names.Reset()
+	if len(p.script) > 0 && p.script[0].Step.Kind == trace.Start && p.script[0].Draws != nil {
+		p.at, p.took, s.Draws = 1, append(p.took, 0), p.script[0].Draws
+	}
 	if p.seedOf >= 0 {
 		s.SeedOf = p.seedOf
 	}
@@ -98,11 +102,11 @@ func (p *Player) resolve(run *Run, a *trace.Action) (Step, bool) {
 // find is the message in flight of that name or, where there is none, the newest of its
 // type on its link; or 0.
 func (p *Player) find(run *Run, name trace.Name) ID {
-	if id := p.names.Find(name); id != 0 && run.status[id-1] < delivered {
+	if id := p.names.Find(name); id != 0 && run.messages[id-1].Fate.OnItsWay() {
 		return id
 	}
 	p.stray()
-	for _, id := range slices.Backward(run.flying) {
+	for _, id := range slices.Backward(run.InFlight()) {
 		if m := &run.messages[id-1]; m.From == name.From && m.To == name.To && m.Type == name.Type {
 			return id
 		}

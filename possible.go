@@ -11,10 +11,14 @@ import (
 // count: a director may take them.
 func (r *Run) Possible(s Step) bool { return r.refusal(&s) == "" }
 
-// plain reports whether a step delivers or loses a message that nothing can keep back, as
-// most steps do. Such a step is possible without a closer look.
-func (r *Run) plain(s *Step) bool {
-	return r.plainly.Has(s.Kind) && r.up == r.all && r.IsInFlight(s.Msg)
+// plain is the message of a step that delivers or loses one which nothing can keep back, as
+// most steps do, or nil. Such a step is possible without a closer look.
+func (r *Run) plain(s *Step) *Message {
+	i := uint(s.Msg) - 1 // huge where the number is not positive
+	if r.calm && (s.Kind == trace.Deliver || s.Kind == trace.Drop) && i < uint(len(r.messages)) && r.messages[i].Fate == trace.InFlight {
+		return &r.messages[i]
+	}
+	return nil
 }
 
 // refusal says why a step cannot be taken now, and is empty where it can.
@@ -62,7 +66,7 @@ func (r *Run) refusal(s *Step) string {
 
 func (r *Run) undeliverable(id ID) string {
 	switch {
-	case !r.exists(id) || r.status[id-1] >= delivered:
+	case !r.onItsWay(id):
 		return "the message is not in flight"
 	case !r.up.Has(r.messages[id-1].To):
 		return "its receiver is down"
@@ -73,7 +77,7 @@ func (r *Run) undeliverable(id ID) string {
 }
 
 func (r *Run) gone(id ID) string {
-	if !r.exists(id) || r.status[id-1] >= delivered {
+	if !r.onItsWay(id) {
 		return "the message is not in flight"
 	}
 	return ""
@@ -100,6 +104,7 @@ func (r *Run) unqueue(next *Step) bool {
 		r.queue = r.queue[:copy(r.queue, r.queue[1:])]
 		if r.Possible(*next) {
 			r.guided++
+			r.between = append(r.between, Taken{Step: *next, Before: len(r.messages)})
 			return true
 		}
 	}

@@ -12,18 +12,20 @@ import (
 type recorder struct {
 	trace  trace.Trace
 	states []string // last seen text of each node's state
+	texts  []string // of the messages sent so far
 }
 
-func newRecorder(h trace.Header) *recorder {
-	return &recorder{trace: trace.Trace{Header: h}, states: make([]string, h.Nodes+1)}
+// newRecorder makes a recorder of a run that will perhaps have so many steps.
+func newRecorder(h trace.Header, steps int) *recorder {
+	return &recorder{trace: trace.Trace{Header: h, Records: make([]trace.Record, 0, steps)}, states: make([]string, h.Nodes+1)}
 }
 
 // Look records the step just taken and what it caused.
 func (c *recorder) Look(r *Run) {
-	rec := trace.Record{Number: r.steps, Step: *r.last, Settle: r.settling, Text: stepText(r), Sent: sentTexts(r),
+	rec := trace.Record{Number: r.steps, Step: *r.Last(), Settle: r.settling, Text: c.stepText(r), Sent: c.sentTexts(r),
 		Gone: slices.Clone(r.vanished), Draws: slices.Clone(r.draws.taken)}
-	if r.last.Kind == trace.Replace {
-		rec.Body = r.forged[r.last.Request]
+	if r.Last().Kind == trace.Replace {
+		rec.Body = r.forged[r.Last().Request]
 	}
 	if !r.settling {
 		rec.Round = len(r.opened)
@@ -39,7 +41,7 @@ func (c *recorder) Look(r *Run) {
 
 // broken records a step in which the system panicked: what it caused is not known.
 func (c *recorder) broken(r *Run) {
-	rec := trace.Record{Number: r.steps, Step: *r.last, Settle: r.settling, Text: stepText(r), Sent: sentTexts(r), Draws: slices.Clone(r.draws.taken)}
+	rec := trace.Record{Number: r.steps, Step: *r.Last(), Settle: r.settling, Text: c.stepText(r), Sent: c.sentTexts(r), Draws: slices.Clone(r.draws.taken)}
 	if !r.settling {
 		rec.Round = len(r.opened)
 	}
@@ -72,10 +74,17 @@ func (c *recorder) changedStates(r *Run) []trace.State {
 	return changed
 }
 
-func sentTexts(r *Run) []trace.Sent {
-	var sent []trace.Sent
-	for _, m := range r.Sent() {
-		sent = append(sent, trace.Sent{Message: m, Text: messageText(r, &m), Lost: r.status[m.ID-1] == lost})
+func (c *recorder) sentTexts(r *Run) []trace.Sent {
+	messages := r.Sent()
+	if len(messages) == 0 {
+		return nil
+	}
+	sent := make([]trace.Sent, len(messages))
+	for i, m := range messages {
+		isLost := m.Fate == trace.Lost
+		m.Fate = 0
+		sent[i] = trace.Sent{Message: m, Text: messageText(r, &m), Lost: isLost}
+		c.texts = append(c.texts, sent[i].Text)
 	}
 	return sent
 }
@@ -88,10 +97,17 @@ func messageText(r *Run, m *Message) string {
 	return m.String()
 }
 
-func stepText(r *Run) string {
-	switch s := r.last; s.Kind {
+func (c *recorder) stepText(r *Run) string {
+	switch s := r.Last(); s.Kind {
 	case trace.Deliver, trace.Drop, trace.Duplicate, trace.Replace:
-		return messageText(r, &r.messages[s.Msg-1])
+		if int(s.Msg) <= len(c.texts) && s.Kind != trace.Replace {
+			return c.texts[s.Msg-1]
+		}
+		text := messageText(r, &r.messages[s.Msg-1])
+		if int(s.Msg) <= len(c.texts) {
+			c.texts[s.Msg-1] = text
+		}
+		return text
 	case trace.Request:
 		return fmt.Sprintf("client->%d %s", s.Node, trace.Cap(r.given))
 	case trace.Alarm:

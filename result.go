@@ -6,6 +6,9 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
+// mostSuspects is the number of suspects that a result names.
+const mostSuspects = 10
+
 // Result is what a campaign found out.
 type Result struct {
 	Target    string
@@ -40,6 +43,12 @@ type Result struct {
 	// Stalls is how often the watchdog saw no step end though it did when the runs were made
 	// again, and Left the number of goroutines that hang and were left running.
 	Stalls, Left int
+	// Rechecked is the number of passing runs that were made again, and Strays those of them that
+	// came out differently. Suspects are what the system did, in any run, that may: each once,
+	// the first few.
+	Rechecked int
+	Strays    []Stray
+	Suspects  []string
 	// Interrupted says that the context ended before the runs did.
 	Interrupted bool
 }
@@ -71,11 +80,11 @@ func (f *Found) Confirmed() string {
 }
 
 // Verdict is the judgement on the whole campaign: fail with a finding that stands up to
-// repetition, flaky with one that does not, vacuous when no run was otherwise, unknown
+// repetition, flaky with one that does not or with a passing run that does not, vacuous when no run was otherwise, unknown
 // when a run reached a limit or was worthless, or when the campaign was interrupted before
 // its first run; else pass.
 func (r *Result) Verdict() Verdict {
-	flaky := r.Verdicts[trace.Flaky] > 0
+	flaky := r.Verdicts[trace.Flaky] > 0 || len(r.Strays) > 0
 	for _, f := range r.Found {
 		flaky = flaky || f.Flaky != ""
 	}

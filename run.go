@@ -15,16 +15,13 @@ type Run struct {
 	system Deployment
 	can    Abilities
 	limits Limits
-	// plainly lists the kinds of step that need only a message in flight while all nodes are
-	// up: Deliver and Drop, where links are not FIFO.
-	plainly Kinds
-	out     Outbox
-	hand    Hand
+	out    Outbox
+	hand   Hand
 
 	progress
 	network
 	events   []Event
-	happened tally   // the events of the run by type
+	happened happenings
 	vanished []ID    // in the last step, by themselves
 	queue    []Step  // of a director
 	between  []Taken // by a director since the strategy chose
@@ -50,19 +47,19 @@ type Run struct {
 type progress struct {
 	steps      int
 	now        Time
-	last       *Step // the step last taken; it and next take turns in pair
-	next       *Step // the step being chosen
-	pair       [2]Step
-	sent       int // messages sent before the last step
+	pair       [2]Step // the step last taken and the one being chosen, which take turns
+	turn       uint8   // where the step last taken is
+	sent       int     // messages sent before the last step
 	settling   bool
 	settled    bool
-	finished   bool     // a director ended the run
 	guided     int      // steps that a director had taken
-	finding    *Finding // of a director
-	broken     error    // a mistake of a director
+	finding    *Finding // what was found
+	broken     error    // a mistake of a strategy or director, or a broken deployment
+	ended      bool     // by a director, or by a limit
 	over       string   // the limit that was reached
 	digest     uint64
 	up         Nodes
+	calm       bool // all nodes are up, and messages are delivered and dropped in any order
 	alarms     Nodes
 	heldAlarms Nodes  // those that a director keeps from the strategy
 	given      string // text of the request last given
@@ -91,11 +88,7 @@ func newRun(info Info, limits Limits) *Run {
 	if limits.Time == 0 {
 		limits.Time = math.MaxInt64
 	}
-	plainly := info.Supports & trace.KindsOf(trace.Deliver, trace.Drop)
-	if info.FIFO {
-		plainly = 0
-	}
-	r := &Run{info: info, limits: limits, plainly: plainly, network: newNetwork(&info), all: trace.AllNodes(info.Nodes),
+	r := &Run{info: info, limits: limits, network: newNetwork(&info), all: trace.AllNodes(info.Nodes),
 		alarmAt: make([]Time, info.Nodes+1), losses: newLosses(info.Nodes), states: make([]string, info.Nodes+1)}
 	r.out.run, r.hand.run = r, r
 	return r
@@ -108,14 +101,23 @@ func (r *Run) reset() {
 		clear(r.texts)
 		clear(r.states)
 	}
-	r.progress = progress{up: r.all, digest: 1}
+	r.progress = progress{digest: 1}
+	r.setUp(r.all)
 	r.happened.reset()
 	r.chance.out = nil
 	r.events, r.vanished, r.queue, r.between, r.forged = r.events[:0], r.vanished[:0], r.queue[:0], r.between[:0], r.forged[:0]
 	r.pending, r.reserved, r.texts = r.pending[:0], r.reserved[:0], r.texts[:0]
 	r.opened, r.rounds = r.opened[:0], r.rounds[:0]
 	clear(r.alarmAt)
-	r.last, r.next = &r.pair[0], &r.pair[1]
+}
+
+// end ends the run at a limit.
+func (r *Run) end(why string) { r.over, r.ended = why, true }
+
+// setUp sets the nodes that are up.
+func (r *Run) setUp(up Nodes) {
+	const plain = 1<<trace.Deliver | 1<<trace.Drop
+	r.up, r.calm = up, up == r.all && r.links == nil && r.info.Supports&plain == plain
 }
 
 // Info is what the system said of itself.
@@ -134,7 +136,11 @@ func (r *Run) Guided() int { return r.guided }
 func (r *Run) Now() Time { return r.now }
 
 // Last is the step last taken; its Kind is trace.Start before the first.
-func (r *Run) Last() *Step { return r.last }
+func (r *Run) Last() *Step { return &r.pair[r.turn&1] }
+
+// next is where the next step is chosen. It is not copied when it is taken: it has just been
+// written field by field, and a processor waits when it is to read it as a whole.
+func (r *Run) next() *Step { return &r.pair[r.turn&1^1] }
 
 // Events are what happened in the last step.
 func (r *Run) Events() []Event { return r.events }
@@ -222,8 +228,8 @@ func (r *Run) Between() []Taken { return r.between }
 
 // quiet reports whether nothing observable has happened.
 func (r *Run) quiet() bool {
-	for i := range r.happened {
-		if r.happened[i].N > 0 {
+	for i := range r.happened.tally {
+		if r.happened.tally[i].N > 0 {
 			return false
 		}
 	}
@@ -306,8 +312,8 @@ func (r *Run) releaseAll() {
 	r.heldAlarms = 0
 	r.pending = append(r.pending, r.reserved...)
 	r.reserved = r.reserved[:0]
-	for i := range r.status {
-		if r.status[i] == held {
+	for i := range r.messages {
+		if r.messages[i].Fate == trace.Held {
 			r.release(ID(i + 1))
 		}
 	}

@@ -1,6 +1,10 @@
 package lockstep
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+
+	"github.com/lockstep-go/lockstep/trace"
+)
 
 // Scenario guides a run: it sees what every step caused before the strategy does and
 // takes over what it has an opinion on. What it leaves alone is the strategy's.
@@ -68,7 +72,7 @@ type Hand struct {
 // delivered or dropped by Do. On a FIFO link it holds up what was sent after it.
 func (h *Hand) Hold(id ID) {
 	r := h.run
-	if h.Moves() && r.status[id-1] == inFlight {
+	if h.Moves() && r.messages[id-1].Fate == trace.InFlight {
 		r.hold(id)
 	}
 }
@@ -76,7 +80,7 @@ func (h *Hand) Hold(id ID) {
 // Release gives a held message back to the strategy.
 func (h *Hand) Release(id ID) {
 	r := h.run
-	if h.Moves() && r.status[id-1] == held {
+	if h.Moves() && r.messages[id-1].Fate == trace.Held {
 		r.release(id)
 	}
 }
@@ -134,5 +138,5 @@ func (h *Hand) Fail(f Finding) {
 	}
 }
 
-// Finish ends the run: what the scenario was for has happened.
-func (h *Hand) Finish() { h.run.finished = true }
+// Finish ends the run: what the scenario was for has happened. The settling stage goes on.
+func (h *Hand) Finish() { h.run.ended = h.run.ended || !h.run.settling }

@@ -7,6 +7,7 @@ import "github.com/lockstep-go/lockstep/trace"
 // waiting request is given to a node, every alarm fires, and time passes where the system
 // moves by itself. It draws nothing.
 type settler struct {
+	script *Player // its steps come first; nil: there is none
 	stage  int
 	layer  ID    // deliver what was sent up to here
 	alarms Nodes // still to fire in this cycle
@@ -28,6 +29,9 @@ func (s *settler) reset() { *s = settler{} }
 
 // Next chooses the next fair step, or reports false when nothing is left to do.
 func (s *settler) Next(r *Run, next *Step) bool {
+	if s.script != nil && s.script.Next(r, next) {
+		return true
+	}
 	for {
 		switch s.stage {
 		case settleHeal:
@@ -69,7 +73,7 @@ func (s *settler) Next(r *Run, next *Step) bool {
 				*next = r.Wait()
 				return true
 			}
-			if !moved && len(r.flying) == 0 {
+			if !moved && len(r.InFlight()) == 0 {
 				return false
 			}
 		}
@@ -83,10 +87,11 @@ func (s *settler) begin(r *Run) {
 // deliver takes the oldest message of the layer. Where nodes cannot restart, one to a
 // crashed node is lost.
 func (s *settler) deliver(r *Run, next *Step) bool {
-	if len(r.flying) == 0 || r.flying[0] > s.layer {
+	flying := r.InFlight()
+	if len(flying) == 0 || flying[0] > s.layer {
 		return false
 	}
-	id := r.flying[0]
+	id := flying[0]
 	*next = Step{Kind: trace.Deliver, Msg: id}
 	if !r.up.Has(r.messages[id-1].To) {
 		next.Kind = trace.Drop

@@ -65,6 +65,9 @@ type Start struct {
 	// SeedOf is the number of the run whose seed the system and the scenario get. A
 	// scheduler that goes back to an earlier run sets it, so that only its choices differ.
 	SeedOf int
+	// Draws is what the system is to draw first when it starts, where a scheduler that takes the
+	// steps of a recording again sets it.
+	Draws []uint64
 }
 
 // Account is what a scheduler tells of its runs.
@@ -84,7 +87,7 @@ type Seen struct {
 	Events  int // things that happened or could have happened in a run, the most of all runs
 	Width   int // of the partial order of these events, likewise
 	Runs    int // that were measured
-	Changes int // in all of them, the events that the strategy chose to delay and that could happen
+	Changes int // in all of them, what the strategy set out to do and could: events that were delayed, partitions that came about
 }
 
 func (s *Seen) add(t Seen) {

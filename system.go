@@ -54,6 +54,9 @@ type Info struct {
 	Pace Time
 	// Repeats says whether the same steps have the same effects.
 	Repeats Repeats
+	// Recheck lets a campaign make one of so many passing runs again and compare, where the
+	// system repeats itself exactly and that had better be checked; 0: none.
+	Recheck int
 	// Draws names what the system draws from the seed of a run, like "election time-outs";
 	// empty means that the same steps have the same effects whatever the seed. A strategy
 	// that makes all executions makes them for one seed.
@@ -151,6 +154,9 @@ type Abilities struct {
 	// Role names the part that a node plays for the time being; empty where it plays none,
 	// with spaces in between where it plays several.
 	Role func(Node) string
+	// Suspects tell what happened in the run just made that may come out differently when it is
+	// repeated: the reasons, with the places in the system.
+	Suspects func() []string
 	// Enclose is called for each run and must call run once, which makes the whole of it,
 	// from Reset to the last look of the spec. A deployment whose goroutines live in a
 	// bubble of virtual time makes the bubble here. What it returns counts where the run

@@ -32,6 +32,27 @@ func (t *tally) find(name string) int {
 	return -1
 }
 
+// happenings counts the events of a run by type. The hash of a type, which the digest needs
+// anyway, saves comparing names.
+type happenings struct {
+	tally
+	hashes []uint64 // of the names, as far as they are told apart
+}
+
+// count counts an event of a type.
+func (h *happenings) count(hash uint64, name string) {
+	for i, known := range h.hashes {
+		if known == hash && h.tally[i].Name == name {
+			h.tally[i].N++
+			return
+		}
+	}
+	h.add(name, 1)
+	if len(h.hashes) < min(len(h.tally), mostNames) {
+		h.hashes = append(h.hashes, hash)
+	}
+}
+
 // addAll adds the counts of another tally.
 func (t *tally) addAll(more tally) {
 	for i := range more {

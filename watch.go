@@ -63,11 +63,11 @@ func (l *life) stack() string {
 // which one, in case that it never leaves it.
 func (w *worker) enters() {
 	w.sign()
-	if w.rec == nil {
+	if w.rec == nil || w.Watch == nil {
 		return
 	}
 	r := w.run
-	m := &moment{trace: w.rec.trace, record: trace.Record{Number: r.steps, Step: *r.last, Settle: r.settling, Text: stepText(r)}}
+	m := &moment{trace: w.rec.trace, record: trace.Record{Number: r.steps, Step: *r.Last(), Settle: r.settling, Text: w.rec.stepText(r)}}
 	m.trace.Rounds = slices.Clone(r.Rounds())
 	m.trace.Header.Run = w.start.SeedOf
 	if !r.settling {
@@ -103,6 +103,9 @@ func (c *campaign) watched(number, first, end int) batch {
 		return b
 	}
 	c.leave(number)
+	if c.ctx.Err() != nil {
+		return batch{} // somebody interrupts, and waits
+	}
 	at := int(w.number.Load())
 	if why := c.cannotGoOn(); why != "" {
 		return batch{err: fmt.Errorf("lockstep: run %d of seed %d hangs: no step ended in the time of the watchdog; %s\n%s", at, c.Seed, why, w.stack())}
@@ -112,7 +115,7 @@ func (c *campaign) watched(number, first, end int) batch {
 
 // attempt makes runs and reports whether they ended.
 func (c *campaign) attempt(w *worker, first, end int, look <-chan time.Time) (batch, bool) {
-	return pool.Watched(func() batch {
+	return pool.Watched(c.ctx, func() batch {
 		w.name()
 		b := c.runs(w, first, end)
 		if w.left.Load() { // it was slow and not stuck
@@ -136,8 +139,6 @@ func (c *campaign) cannotGoOn() string {
 		return c.Strategy.String() + " learns from one run for the next, so that no other run can follow"
 	case c.info.Serial:
 		return "there may be only one deployment of " + c.info.Name + " at a time, and this one cannot be stopped"
-	case c.ctx.Err() != nil:
-		return "the campaign was to end"
 	case c.left.Load() > mostLeft:
 		return fmt.Sprintf("%d goroutines that hang are left running, which is as many as a campaign bears", c.left.Load())
 	default:
@@ -161,6 +162,9 @@ func (c *campaign) oneByOne(number, first, end, suspect int, look <-chan time.Ti
 			continue
 		}
 		c.leave(number)
+		if c.ctx.Err() != nil {
+			break
+		}
 		hung = true
 		t := w.hanging()
 		if t == nil {
@@ -184,33 +188,58 @@ func (c *campaign) oneByOne(number, first, end, suspect int, look <-chan time.Ti
 	return b
 }
 
-// watched records a run under the eyes of the plan's watchdog.
-func (b *Bench) watched(number int) (*trace.Trace, error) {
+// watched makes a run under the eyes of the plan's watchdog. Of one that hangs it returns the
+// worker, which is replaced.
+func watched[T any](b *Bench, do func(*worker) (T, error)) (result T, hung *worker, err error) {
 	w := b.worker
 	look, stop := w.Watch()
 	defer stop()
-	type recorded struct {
-		trace *trace.Trace
-		err   error
+	type end struct {
+		result T
+		err    error
 	}
-	r, done := pool.Watched(func() recorded {
+	r, done := pool.Watched(w.ctx, func() end {
 		w.name()
-		t, err := w.record(number)
-		return recorded{t, err}
+		result, err := do(w)
+		return end{result, err}
 	}, look, w.alive)
 	if done {
-		b.tell(number, r.err)
-		return r.trace, r.err
+		return r.result, nil, r.err
 	}
 	w.left.Store(true)
+	err = w.ctx.Err()
 	b.worker = newWorker(w.prepared, w.place.Worker+1)
 	if b.of != nil {
 		b.worker.run.retell(b.of)
 	}
-	if t := w.hanging(); t != nil {
-		return t, nil
+	if b.left++; err == nil && b.left > mostLeft {
+		err = fmt.Errorf("lockstep: %d goroutines that hang are left running, which is as many as are borne\n%s", b.left, w.stack())
 	}
-	return nil, fmt.Errorf("lockstep: run %d of seed %d hangs before its start\n%s", number, w.Seed, w.stack())
+	return r.result, w, err
+}
+
+// runWatched makes a run under the eyes of the plan's watchdog.
+func (b *Bench) runWatched(number int) (trace.Outcome, error) {
+	outcome, hung, err := watched(b, func(w *worker) (trace.Outcome, error) { return w.one(number) })
+	if hung == nil {
+		b.tell(number, err)
+	} else {
+		outcome = trace.Outcome{Verdict: trace.Fail, Finding: &Finding{Property: Hang, Text: "a step does not end", Stack: hung.stack()}}
+	}
+	return outcome, err
+}
+
+// recordWatched records one likewise.
+func (b *Bench) recordWatched(number int) (*trace.Trace, error) {
+	t, hung, err := watched(b, func(w *worker) (*trace.Trace, error) { return w.record(number) })
+	if hung == nil {
+		b.tell(number, err)
+	} else if err == nil {
+		if t = hung.hanging(); t == nil {
+			err = fmt.Errorf("lockstep: run %d of seed %d hangs before its start\n%s", number, hung.Seed, hung.stack())
+		}
+	}
+	return t, err
 }
 
 // found reports whether a run of the batch fails.
@@ -229,5 +258,6 @@ func (b *batch) join(more batch) {
 	}
 	b.effects = addCounts(b.effects, more.effects)
 	b.events.addAll(more.events)
+	b.rechecked += more.rechecked
 	b.done, b.err = more.done, more.err
 }

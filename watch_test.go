@@ -2,6 +2,7 @@ package lockstep_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -100,6 +101,57 @@ func TestHang(t *testing.T) {
 	k, err := keep.Run(context.Background(), plan, f.Trace, keep.Options{Dir: t.TempDir()})
 	if err != nil || k.File == "" || k.NotShrunk == nil {
 		t.Errorf("kept: %+v, %v", k, err)
+	}
+}
+
+// An interrupt does not wait for a run that hangs, in a campaign or in a replay, though the
+// watchdog sleeps on.
+func TestInterruptedHang(t *testing.T) {
+	tr := newTrap(t)
+	plan := trapped(tr)
+	found, err := lockstep.Explore(t.Context(), plan)
+	if err != nil || found.First() == nil {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	plan.Watch = func() (<-chan time.Time, func()) { return nil, func() {} }
+	interrupt := func() context.Context {
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { <-tr.entered; cancel() }()
+		return ctx
+	}
+	for _, workers := range []int{1, 2} {
+		plan.Workers = workers
+		r, err := lockstep.Explore(interrupt(), plan)
+		if err != nil || r.First() != nil {
+			t.Errorf("%d workers: %+v, %v", workers, r, err)
+		}
+	}
+	if _, err := replay.Run(interrupt(), plan, found.First().Trace); !errors.Is(err, context.Canceled) {
+		t.Errorf("replayed: %v", err)
+	}
+}
+
+// A run of a bench that hangs is a finding, and the bench goes on, up to a number.
+func TestBenchHang(t *testing.T) {
+	tr := newTrap(t)
+	plan := trapped(tr)
+	found, err := lockstep.Explore(t.Context(), plan)
+	if err != nil || found.First() == nil {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	b, err := lockstep.NewBench(plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	for range 4 {
+		o, err := b.Run(t.Context(), found.First().Run, nil)
+		if err != nil || o.Finding == nil || o.Finding.Property != lockstep.Hang || !strings.Contains(o.Finding.Stack, "stuckInside") {
+			t.Fatalf("%+v, %v", o, err)
+		}
+	}
+	if _, err := b.Run(t.Context(), found.First().Run, nil); err == nil || !strings.Contains(err.Error(), "5 goroutines that hang") {
+		t.Errorf("the fifth time: %v", err)
 	}
 }
 

@@ -31,11 +31,13 @@ type worker struct {
 	pcg      rand.PCG
 	sidePCG  rand.PCG // the director's, so that a scenario does not shift the strategy's draws
 	sideRand *rand.Rand
-	alone    bool // nobody but the monitor looks at the run under way
-	events   bool // the monitor looks at events only
-	inSystem bool // the system under test is executing
-	watching bool // there is a watchdog
-	spoilt   bool // the run last made was worthless
+	events   bool  // the monitor looks at events only
+	alone    bool  // nobody but the monitor looks at the run under way
+	calm     bool  // nor does the monitor, at a step without events
+	inSystem bool  // the system under test is executing
+	watching bool  // there is a watchdog
+	spoilt   bool  // the run last made was worthless
+	judged   []int // in the run last made, where the monitor was asked already
 	life
 }
 
@@ -66,7 +68,7 @@ func (w *worker) close() error {
 
 // record makes the numbered run with the recorder on.
 func (w *worker) record(number int) (*trace.Trace, error) {
-	w.rec = newRecorder(w.header(number))
+	w.rec = newRecorder(w.header(number), w.run.steps) // as many as the run before had
 	defer func() { w.rec = nil }()
 	outcome, err := w.one(number)
 	w.rec.trace.Header.Run = w.start.SeedOf // a replay needs the seed, whatever the number was
@@ -173,6 +175,8 @@ func (w *worker) begin(number int) {
 		}
 	}
 	w.alone = w.rec == nil && len(w.looking) == 0 && w.director == nil && w.Budget == nil
+	w.calm = w.alone && w.events
+	w.judged = nil
 	w.run.reset()
 	w.monitor.Reset()
 	for _, watcher := range w.watchers {
@@ -180,7 +184,7 @@ func (w *worker) begin(number int) {
 	}
 	w.notes = w.notes[:0]
 	w.pcg.Seed(RunSeed(w.Seed, number), 1)
-	w.start.Run, w.start.SeedOf = number, number
+	w.start.Run, w.start.SeedOf, w.start.Draws = number, number, nil
 	w.sched.Reset(&w.start)
 	if w.director != nil {
 		w.sidePCG.Seed(RunSeed(w.Seed, w.start.SeedOf), 2)
@@ -197,116 +201,86 @@ func (w *worker) stages(number int) (*Finding, error) {
 	}
 	seed := RunSeed(RunSeed(w.Seed, w.start.SeedOf), 0)
 	r.draws.reset(seed, w.rec != nil)
+	r.Recall(w.start.Draws)
 	w.inSystem = true
 	err := w.system.Reset(w.ctx, seed, &r.out)
-	w.inSystem = false
+	w.inSystem, r.draws.given = false, nil
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be reset: %w", w.info.Name, err)
 	}
 	r.keepLimits()
-	finding, err := w.look()
-	if finding == nil && err == nil {
-		finding, err = w.explore()
+	if w.look() && w.explore() && r.over == "" && w.settle() && r.over == "" {
+		w.end()
 	}
-	if finding == nil && err == nil && w.Settle > 0 && r.over == "" {
-		finding, err = w.settle()
-	}
-	if finding == nil && err == nil && r.over == "" {
-		finding, err = w.end()
-	}
-	return finding, err
-}
-
-// end lets spec and scenario judge the final state.
-func (w *worker) end() (*Finding, error) {
-	r := w.run
-	if f := w.monitor.End(r); f != nil || w.director == nil {
-		return f, nil
-	}
-	w.director.End(r, &r.hand)
 	return r.finding, r.broken
 }
 
-// patience is the number of steps after which a run looks whether it is to be ended.
-const patience = 1 << 10
+// end lets spec and scenario judge the final state.
+func (w *worker) end() {
+	r := w.run
+	if f := w.monitor.End(r); f != nil {
+		r.finding = f
+	} else if w.director != nil {
+		w.director.End(r, &r.hand)
+	}
+}
 
-// explore takes the strategy's steps, and before each of them those of the scenario.
-func (w *worker) explore() (*Finding, error) {
+// explore takes the strategy's steps. Like all that a run goes through, it reports whether the
+// run goes on: it does not with a finding, or when something broke.
+func (w *worker) explore() bool {
 	r := w.run
 	end := w.Limits.Steps
 	if w.Steps > 0 {
 		end = min(end, w.Steps)
 	}
-	pause := min(end, patience)
-	for r.over == "" && !r.finished {
-		if r.steps >= pause {
-			if r.steps >= end {
-				if end != w.Steps {
-					r.over = fmt.Sprintf("more than %d steps", end)
-				}
-				return nil, nil
-			}
-			if w.ctx.Err() != nil {
-				return nil, w.ctx.Err()
-			}
-			pause = min(end, r.steps+patience)
-		}
-		*r.next = Step{}
-		if len(r.queue) > 0 && r.unqueue(r.next) {
-			r.between = append(r.between, Taken{Step: *r.next, Before: len(r.messages)})
-		} else {
-			ok := w.sched.Next(r, r.next)
-			r.between = r.between[:0]
-			if w.keep {
-				w.note(ok)
-			}
-			if !ok {
-				if w.director != nil && w.director.Idle(r, &r.hand) {
-					continue
-				}
-				return nil, nil
-			}
-		}
-		if f, err := w.step(); f != nil || err != nil {
-			return f, err
-		}
+	goesOn := w.take(w.sched, end)
+	if goesOn && !r.ended && r.steps >= end && end != w.Steps {
+		r.end(fmt.Sprintf("more than %d steps", end))
 	}
-	return nil, nil
+	return goesOn
+}
+
+// settle takes fair steps, where the plan wants some, until nothing moves or their number is
+// used up. Where a script is played that has steps of a settling stage, these come first.
+func (w *worker) settle() bool {
+	if w.Settle == 0 {
+		return true
+	}
+	r := w.run
+	r.settling, r.ended, r.queue = true, false, r.queue[:0]
+	r.releaseAll()
+	w.settler.reset()
+	w.settler.script, _ = w.sched.(*Player)
+	if !w.take(&w.settler, r.steps+w.Settle) {
+		return false
+	}
+	r.settled = r.over == ""
+	return true
+}
+
+// idle reports whether the scenario goes on where the strategy has no step to take.
+func (w *worker) idle() bool {
+	return w.director != nil && !w.run.settling && w.director.Idle(w.run, &w.run.hand)
 }
 
 // note notes the scheduler's choice where only notes can repeat the run. That it had none is
 // noted, too: the scenario may go on from there.
 func (w *worker) note(chose bool) {
+	if w.run.settling {
+		return
+	}
 	a := trace.Action{Round: len(w.run.opened)}
 	if chose {
-		a.Step = *w.run.next
+		a.Step = *w.run.next()
 	}
 	w.notes = append(w.notes, a)
 }
 
-// settle takes fair steps until nothing moves or the plan's number is used up. Where a
-// script is played that has steps of a settling stage, these come first.
-func (w *worker) settle() (*Finding, error) {
-	r := w.run
-	r.settling = true
-	r.releaseAll()
-	w.settler.reset()
-	script, _ := w.sched.(*Player)
-	for range w.Settle {
-		*r.next = Step{}
-		if r.over != "" || !(script != nil && script.Next(r, r.next)) && !w.settler.Next(r, r.next) {
-			break
-		}
-		if f, err := w.step(); f != nil || err != nil {
-			return f, err
-		}
-	}
-	r.settled = r.over == ""
-	return nil, nil
-}
-
 // look lets everyone look at the step just taken.
-func (w *worker) look() (*Finding, error) {
+func (w *worker) look() bool {
+	if w.alone {
+		return w.judges()
+	}
 	r := w.run
 	if w.rec != nil {
 		w.rec.Look(r)
@@ -318,12 +292,20 @@ func (w *worker) look() (*Finding, error) {
 		w.director.Look(r, &r.hand)
 	}
 	if w.Budget != nil && r.over == "" {
-		r.over = w.Budget.exceeded(r)
+		if why := w.Budget.exceeded(r); why != "" {
+			r.end(why)
+		}
 	}
-	if f := w.monitor.Step(r); f != nil {
-		return f, nil
+	return w.judges() && r.finding == nil && r.broken == nil
+}
+
+// judges lets the monitor look at the step just taken.
+func (w *worker) judges() bool {
+	f := w.monitor.Step(w.run)
+	if f != nil {
+		w.run.finding = f
 	}
-	return r.finding, r.broken
+	return f == nil
 }
 
 // judge turns the end of a run into its outcome. The finding is copied: whose it is may
@@ -345,7 +327,8 @@ func (w *worker) judge(f *Finding) trace.Outcome {
 	case w.run.over != "":
 		o.Reason = w.run.over
 	default:
-		o.Reason = w.monitor.Conclude(false).Undecided
+		c := w.monitor.Conclude(false)
+		o.Reason, w.judged = c.Undecided, c.Judged
 	}
 	if o.Reason != "" {
 		o.Verdict = trace.Unknown

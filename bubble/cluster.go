@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/bubble/wire"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -15,6 +16,12 @@ const (
 	DefaultPace     = 100 * time.Millisecond
 	DefaultPatience = 10 * time.Second
 )
+
+// recheckEvery is how many runs there are for each that is made again and compared.
+const recheckEvery = 50
+
+// splitting numbers the source that draws where writes are split.
+const splitting = 1 << 40
 
 // Cluster is a [lockstep.System] of nodes that are ordinary Go programs. It is a value; what
 // belongs to one run is made by Begin and Start.
@@ -36,12 +43,16 @@ type Cluster struct {
 	// Sockets says that the nodes talk by package net, unaware of Lockstep: what travels on
 	// their sockets is the engine's messages. That needs a program built with the overlay
 	// ("lockstep go"). Node n has the address 10.0.0.n and the name "node" n. Messages have
-	// the types connect, connected, refused, data, close, reset and datagram, unless Decode
-	// knows better.
+	// the types connect, connected, refused, data, close, reset and datagram, unless the
+	// protocol is known.
 	Sockets bool
-	// Decode gives the bytes of one Write on a connection a type and a text, where the
-	// protocol is known; an empty type leaves it at that. nil: it is not.
-	Decode func(connection string, data []byte) (kind, text string)
+	// Decode gives what is written on sockets types and texts; nil means wire.Detect, which
+	// knows some protocols by their first bytes.
+	Decode wire.Protocol
+
+	// Split is the share of what is written at once that travels in two parts, each of which is a
+	// message of the engine; from 0 to 1. In the settling stage none does.
+	Split float64
 
 	// Freeze says that a crash stops the goroutines of a node where they are, for good, instead
 	// of asking them to end: OnStop is not called for it. That needs the overlay, too. The
@@ -99,6 +110,9 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 	if (c.Sockets || c.Freeze) && !Exact {
 		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s has sockets or freezes nodes, which needs a program built by \"lockstep go build\" or \"lockstep go test\"", c.Name)
 	}
+	if !(c.Split >= 0 && c.Split <= 1) {
+		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s: the share of writes to split is %v, allowed are 0..1", c.Name, c.Split)
+	}
 	if err := c.Disk.check(); err != nil {
 		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s: %w", c.Name, err)
 	}
@@ -121,18 +135,21 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 	if c.Duplicates {
 		supports |= trace.KindsOf(trace.Duplicate)
 	}
-	repeats := lockstep.Roughly
+	repeats, recheck := lockstep.Roughly, 0
 	if c.Exact || Exact {
-		repeats = lockstep.Exactly
+		repeats, recheck = lockstep.Exactly, recheckEvery
 	}
 	return lockstep.Info{Name: c.Name, Build: c.Build, Options: c.Options, Nodes: c.Nodes, Supports: supports,
 		FIFO: c.FIFO, Rounds: c.Rounds, Roles: c.Roles, Types: c.Types, Events: c.Events, OneClock: true,
-		Pace: lockstep.Time(cmp.Or(c.Pace, DefaultPace)), Repeats: repeats, Serial: c.Serial || Exact}, nil
+		Pace: lockstep.Time(cmp.Or(c.Pace, DefaultPace)), Repeats: repeats, Recheck: recheck, Serial: c.Serial || Exact}, nil
 }
 
 // Deploy makes a deployment. Its nodes start with each run.
 func (c Cluster) Deploy(place *lockstep.Place) (lockstep.Deployment, error) {
 	c.Pace, c.Patience = cmp.Or(c.Pace, DefaultPace), cmp.Or(c.Patience, DefaultPatience)
+	if c.Decode == nil {
+		c.Decode = wire.Detect
+	}
 	release := func() {}
 	if c.Serial || Exact {
 		processors, undo := runtime.GOMAXPROCS(1), takeOver()

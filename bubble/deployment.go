@@ -7,12 +7,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing/synctest"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/bubble/wire"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -20,22 +22,24 @@ import (
 // run, and its methods are called by the bubble's main goroutine.
 type deployment struct {
 	Cluster
-	place   *lockstep.Place
-	world   *World
-	lives   []*Node // the life of each node; nil while it is down
-	counts  []int   // of lives
-	disks   []map[string]kept
-	bodies  []any            // by number of the body - 1
-	asked   map[int32]string // the requests offered
-	timer   *time.Timer
-	files   bool     // some node has a folder
-	lost    []*chunk // on cut links, in this step
-	frozen  int      // lives of this run
-	release func()   // what the deployment took of the process
-	runs    int
-	moved   lockstep.Nodes  // in this step
-	machine []*machine      // of the nodes, where files suffer
-	chance  lockstep.Chance // for choose
+	place    *lockstep.Place
+	world    *World
+	lives    []*Node // the life of each node; nil while it is down
+	counts   []int   // of lives
+	disks    []map[string]kept
+	bodies   []any            // by number of the body - 1
+	asked    map[int32]string // the requests offered
+	timer    *time.Timer
+	decoders map[string]wire.Decoder // of connections
+	split    map[string]string       // types of what travels on them in two parts
+	files    bool                    // some node has a folder
+	lost     []*chunk                // on cut links, in this step
+	frozen   int                     // lives of this run
+	release  func()                  // what the deployment took of the process
+	runs     int
+	moved    lockstep.Nodes  // in this step
+	machine  []*machine      // of the nodes, where files suffer
+	chance   lockstep.Chance // for choose
 
 	busy   atomic.Bool  // the bubble is to fall quiet
 	quiets atomic.Int64 // how often it has
@@ -69,13 +73,14 @@ func (d *deployment) begin(seed uint64) error {
 		}
 	}
 	d.world, d.bodies, d.counts, d.asked = newWorld(seed), d.bodies[:0], make([]int, d.Nodes), map[int32]string{}
+	d.decoders, d.split = map[string]wire.Decoder{}, map[string]string{}
 	d.timer = time.NewTimer(time.Hour)
 	d.timer.Stop()
 	d.world.life = func(n lockstep.Node) *Node { return d.lives[n-1] }
-	rules(seed)
+	rules(d.world)
 	d.frozen = 0
 	if d.Sockets {
-		carry(d.world, d.Nodes)
+		carry(d.world, d.Nodes, d.Split)
 	}
 	if err := d.machines(); err != nil {
 		return err
@@ -103,7 +108,7 @@ func (d *deployment) begin(seed uint64) error {
 func (d *deployment) start(self lockstep.Node) {
 	i := self - 1
 	d.counts[i]++
-	n := &Node{self: self, nodes: d.Nodes, life: d.counts[i], world: d.world, disks: d.disks[i], model: d.Disk, wake: make(chan struct{}, 1),
+	n := &Node{self: self, nodes: d.Nodes, life: d.counts[i], world: d.world, disks: d.disks[i], model: d.Disk, wake: make(chan struct{}, 1), idle: make(chan func()),
 		rand: d.world.Rand(uint64(self) + uint64(d.counts[i])<<8)}
 	n.folder = func() (string, error) {
 		d.world.mutex.Lock()
@@ -318,13 +323,37 @@ func (d *deployment) breakLost() {
 
 // decode gives a chunk its type and text.
 func (d *deployment) decode(kind string, c *chunk) (string, string) {
-	conn, data := c.bytes()
-	if d.Decode != nil && kind == "data" {
-		if name, text := d.Decode(conn, data); name != "" {
-			return name, text
+	if kind != "data" && kind != "datagram" {
+		return kind, ""
+	}
+	name, data, part := c.bytes()
+	if part == 2 { // its first part told
+		return d.split[name] + " (2/2)", ""
+	}
+	decoder, known := d.decoders[name]
+	if !known {
+		decoder = d.Decode(connOf(name, kind == "datagram"))
+		d.decoders[name] = decoder
+	}
+	text := ""
+	if decoder != nil {
+		if is, content := decoder.Decode(c.byDialer(), data); is != "" {
+			kind, text = is, content
 		}
 	}
-	return kind, ""
+	if part == 1 {
+		d.split[name] = kind
+		kind += " (1/2)"
+	}
+	return kind, text
+}
+
+// connOf reads the name of a connection, "1>2:80#1", or the two ends of datagrams, "1:9>2:80".
+func connOf(name string, datagrams bool) wire.Conn {
+	_, port, _ := strings.Cut(name[strings.IndexByte(name, '>')+1:], ":")
+	port, _, _ = strings.Cut(port, "#")
+	number, _ := strconv.Atoi(port) // 0: it has none
+	return wire.Conn{Name: name, Port: number, Datagrams: datagrams}
 }
 
 // states tells the states of the nodes that may have changed. The lock is not needed for it:
@@ -352,7 +381,7 @@ func (d *deployment) text(body any) string {
 
 // Abilities are those that the programs offer, and the bubble.
 func (d *deployment) Abilities() lockstep.Abilities {
-	a := lockstep.Abilities{Enclose: d.enclose, Body: func(body lockstep.ID) any { return d.bodies[body-1] }}
+	a := lockstep.Abilities{Enclose: d.enclose, Body: func(body lockstep.ID) any { return d.bodies[body-1] }, Suspects: suspects}
 	if len(d.Roles) > 0 {
 		a.Role = func(n lockstep.Node) string {
 			if node := d.lives[n-1]; node != nil && node.role != nil {

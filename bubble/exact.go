@@ -6,11 +6,15 @@ import (
 	"fmt"
 	"hash/fnv"
 	"net"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/stack"
 )
 
 // Exact says whether the program was built with the overlay ("lockstep go"), so that runs
@@ -21,10 +25,29 @@ const Exact = true
 // begins by itself would show in the order of goroutines.
 const collectEvery = 32
 
-// rules turns the rules of the overlay on for a run.
-func rules(seed uint64) {
-	runtime.LockstepSeed(seed)
+// rules turns the rules of the overlay on for a run. A panic that no goroutine of a node
+// catches is the run's.
+func rules(w *World) {
+	runtime.LockstepSeed(w.seed)
 	runtime.LockstepForget()
+	runtime.LockstepClear()
+	runtime.LockstepOnPanic = func(life int32, value any) { w.caught(node(life), value, stack.Text(3)) }
+}
+
+// suspects are what nodes did that may come out differently in another process.
+func suspects() []string {
+	var list []string
+	for _, s := range runtime.LockstepSuspects() {
+		var places []string
+		for frames, more := runtime.CallersFrames(s.PCs), true; more; {
+			var f runtime.Frame
+			if f, more = frames.Next(); f.Function != "" && !strings.HasPrefix(f.Function, "runtime.") {
+				places = append(places, fmt.Sprintf("%s %s:%d", f.Function, filepath.Base(f.File), f.Line))
+			}
+		}
+		list = append(list, fmt.Sprintf("%s (node %d, %d times) in %s", s.What, node(s.Node), s.Count, strings.Join(places, " < ")))
+	}
+	return list
 }
 
 // freeze stops the goroutines of a life for good.
@@ -70,13 +93,19 @@ func collect(run int) {
 }
 
 // carry lets the sockets of the run's nodes be in memory, and hands what travels on them to the
-// world.
-func carry(w *World, nodes int) {
+// world. A share of what is written at once travels in two parts.
+func carry(w *World, nodes int, share float64) {
+	r := w.Rand(splitting)
 	net.LockstepBegin(nodes, func(c *net.LockstepChunk) {
 		w.mutex.Lock()
 		w.sent = append(w.sent, sending{from: node(c.From), to: node(c.To), kind: c.Kind, body: (*chunk)(c)})
 		w.mutex.Unlock()
 		w.happened()
+	}, func(size int) int {
+		if share == 0 || w.isPrompt() || r.Float64() >= share {
+			return 0
+		}
+		return 1 + r.IntN(size-1)
 	})
 }
 
@@ -98,8 +127,20 @@ type chunk net.LockstepChunk
 func (c *chunk) deliver() { (*net.LockstepChunk)(c).Deliver() }
 func (c *chunk) lose()    { (*net.LockstepChunk)(c).Lose() }
 
-// bytes are the chunk's.
-func (c *chunk) bytes() (conn string, data []byte) { return c.Conn, c.Data }
+// bytes are what was written at once, and part says which part of it the chunk is, if not all.
+func (c *chunk) bytes() (conn string, data []byte, part int) {
+	if c.Part > 0 {
+		return c.Conn, c.Whole, c.Part
+	}
+	return c.Conn, c.Data, 0
+}
+
+// byDialer reports whether the one who opened the connection wrote the chunk, or sent the
+// datagram.
+func (c *chunk) byDialer() bool {
+	dialer, _, _ := strings.Cut(c.Conn, ">")
+	return c.Kind == "datagram" || dialer == strconv.Itoa(int(node(c.From)))
+}
 
 // String names the chunk and its content, by a hash.
 func (c *chunk) String() string {

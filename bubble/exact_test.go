@@ -7,13 +7,18 @@ import (
 	"fmt"
 	oldrand "math/rand"
 	newrand "math/rand/v2"
+	"os"
+	"runtime"
+	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
 	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // chances are programs that tell of something that is random in Go.
@@ -129,4 +134,98 @@ func TestFreeze(t *testing.T) {
 	if f := result.First(); f != nil || lives <= 60 || beats == 0 {
 		t.Errorf("found %+v, %d lives, %d beats in the last run", f, lives, beats)
 	}
+}
+
+// A panic in a goroutine that the program started by itself is a finding with its stack.
+func TestPanicInGo(t *testing.T) {
+	for name, f := range map[string]func(){
+		"go":    func() { go tooBad() },
+		"timer": func() { time.AfterFunc(time.Second, tooBad) },
+		"nil":   func() { go func() { var p *int; *p = len(os.Args) }() },
+		"deferred": func() {
+			go func() {
+				defer func() { panic("too bad") }()
+				panic("not so bad")
+			}()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			start := func(n *bubble.Node) error {
+				if n.Self() == 2 {
+					f()
+				}
+				return nil
+			}
+			plan := lockstep.Plan{System: bubble.Cluster{Name: name, Nodes: 2, Start: start}, Strategy: strategy.Walk{Wait: 1, Steps: 20}, Runs: 3}
+			found := explore(t, plan).First()
+			if found == nil || found.Failed != 1 || found.Finding.Property != "panic" || !strings.Contains(found.Finding.Stack, "bubble_test.") {
+				t.Fatalf("found %+v", found)
+			}
+			if text := found.Finding.Text; !strings.Contains(text, "too bad") && !strings.Contains(text, "nil pointer") {
+				t.Error(text)
+			}
+		})
+	}
+}
+
+// outside is a goroutine of the package, which belongs to no run.
+var outside = sync.OnceValue(func() chan chan int {
+	in := make(chan chan int)
+	go func() {
+		for answer := range in {
+			answer <- 1
+		}
+	}()
+	return in
+})
+
+// What a node does that may come out differently in another process is told, with the place.
+func TestSuspects(t *testing.T) {
+	in := outside()
+	for what, f := range map[string]func(){
+		"a goroutine outside the bubble wakes one of a node": func() {
+			answer := make(chan int)
+			in <- answer
+			<-answer
+		},
+		"real time is read":                 func() { _ = syscall.Gettimeofday(&syscall.Timeval{}) },
+		"the use of memory is read":         func() { runtime.ReadMemStats(&runtime.MemStats{}) },
+		"the number of the process is read": func() { _ = os.Getpid() },
+	} {
+		t.Run(what, func(t *testing.T) {
+			start := func(*bubble.Node) error { f(); return nil }
+			plan := lockstep.Plan{System: bubble.Cluster{Name: "suspect", Nodes: 1, Start: start}, Strategy: strategy.Walk{Wait: 1, Steps: 3}, Runs: 2}
+			list := explore(t, plan).Suspects
+			if len(list) == 0 || !strings.HasPrefix(list[0], what+" (node 1, 1 times) in ") || !strings.Contains(list[0], "bubble_test.") {
+				t.Errorf("suspects %q", list)
+			}
+		})
+	}
+}
+
+// A run that depends on the process is found out, and what it did is named.
+func TestStray(t *testing.T) {
+	start := func(n *bubble.Node) error {
+		var stats runtime.MemStats
+		runtime.ReadMemStats(&stats)
+		n.Emit(fmt.Sprint("memory ", stats.Mallocs), nil)
+		return nil
+	}
+	result := campaign(t, lockstep.Plan{System: bubble.Cluster{Name: "stray", Nodes: 1, Start: start}, Strategy: strategy.Walk{Wait: 1, Steps: 3}, Runs: 60})
+	if result.Rechecked != 1 || len(result.Strays) != 1 || result.Verdict() != trace.Flaky {
+		t.Fatalf("%d rechecked, %v", result.Rechecked, result.Strays)
+	}
+	if text := result.Strays[0].Difference; !strings.Contains(text, "memory") || !strings.Contains(text, "the use of memory is read") || !strings.Contains(text, "TestStray") {
+		t.Error(text)
+	}
+}
+
+// campaign makes a campaign.
+func campaign(t *testing.T, plan lockstep.Plan) *lockstep.Result {
+	t.Helper()
+	result, err := lockstep.Explore(t.Context(), plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
 }

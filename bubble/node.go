@@ -30,6 +30,8 @@ type Node struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 
+	idle chan func() // to goroutines that have nothing to do
+
 	mutex   sync.Mutex
 	queue   []arrival
 	wake    chan struct{}
@@ -150,13 +152,28 @@ func (n *Node) set(change func()) {
 // stricter.
 func (n *Node) Folder() (string, error) { return n.folder() }
 
-// Go runs f in a goroutine of the node. A panic in it is a finding.
+// Go runs f in a goroutine of the node. A panic in it is a finding. Goroutines that have
+// nothing to do are used again: their stacks have grown already.
 func (n *Node) Go(f func()) {
-	go func() {
-		defer n.guard()
-		onNode(n.number())
+	select {
+	case n.idle <- f:
+	default:
+		go n.work(f)
+	}
+}
+
+// work runs f, and what else there is to do until the node's life ends.
+func (n *Node) work(f func()) {
+	defer n.guard()
+	onNode(n.number())
+	for {
 		f()
-	}()
+		select {
+		case f = <-n.idle:
+		case <-n.ctx.Done():
+			return
+		}
+	}
 }
 
 // guard catches a panic. What happens after the end of the node's life does not count.
@@ -196,8 +213,7 @@ func (n *Node) dispatch() {
 	for {
 		select {
 		case <-n.wake:
-			for handle := n.next(); handle != nil && !n.dead.Load(); handle = n.next() {
-				handle()
+			for !n.dead.Load() && n.handle() {
 			}
 		case <-n.ctx.Done():
 			return
@@ -205,23 +221,24 @@ func (n *Node) dispatch() {
 	}
 }
 
-// next takes the first arrival that has a handler.
-func (n *Node) next() func() {
+// handle gives the first arrival that has a handler to it, and reports whether there was one.
+func (n *Node) handle() bool {
 	n.mutex.Lock()
-	defer n.mutex.Unlock()
-	for i, a := range n.queue {
-		if a.id != 0 && n.request != nil {
-			n.queue = slices.Delete(n.queue, i, i+1)
-			f := n.request
-			return func() { f(a.id, a.body.(string)) }
-		}
-		if a.id == 0 && n.receive != nil {
-			n.queue = slices.Delete(n.queue, i, i+1)
-			f := n.receive
-			return func() { f(a.from, a.body) }
-		}
+	receive, request := n.receive, n.request
+	at := slices.IndexFunc(n.queue, func(a arrival) bool { return a.id != 0 && request != nil || a.id == 0 && receive != nil })
+	if at < 0 {
+		n.mutex.Unlock()
+		return false
 	}
-	return nil
+	a := n.queue[at]
+	n.queue = slices.Delete(n.queue, at, at+1)
+	n.mutex.Unlock()
+	if a.id != 0 {
+		request(a.id, a.body.(string))
+	} else {
+		receive(a.from, a.body)
+	}
+	return true
 }
 
 // end ends the node's life: it is cut off, and its goroutines are asked to end.

@@ -8,7 +8,7 @@ import "time"
 // repeat always, in every process.
 const Exact = false
 
-func rules(uint64)     {}
+func rules(*World)     {}
 func freeze(int32)     {}
 func thaw(int32)       {}
 func asEngine() func() { return func() {} }
@@ -20,14 +20,16 @@ func onNode(int32)               {}
 func takeOver() func()           { return func() {} }
 func collect(int)                {}
 
-func carry(*World, int) {}
-func carryNoMore()      {}
-func unplug(int32)      {}
-func bury(int32)        {}
+func carry(*World, int, float64) {}
+func carryNoMore()               {}
+func unplug(int32)               {}
+func bury(int32)                 {}
+func suspects() []string         { return nil }
 
 // chunk is what travels on sockets, which needs the overlay.
 type chunk struct{}
 
-func (*chunk) deliver()                {}
-func (*chunk) lose()                   {}
-func (*chunk) bytes() (string, []byte) { return "", nil }
+func (*chunk) deliver()                     {}
+func (*chunk) lose()                        {}
+func (*chunk) byDialer() bool               { return false }
+func (*chunk) bytes() (string, []byte, int) { return "", nil, 0 }

@@ -4,22 +4,29 @@ package bubble_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"crypto/ed25519"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"log"
+	"math/big"
 	"net"
 	"net/http"
 	"net/rpc"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/bubble/wire"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
@@ -295,9 +302,9 @@ func TestRPC(t *testing.T) {
 // Faults of the network and of nodes break connections, and programs that bear that go on.
 func TestSocketFaults(t *testing.T) {
 	cluster := bubble.Cluster{Name: "sockets", Nodes: 3, Sockets: true,
-		Decode: func(_ string, data []byte) (string, string) {
+		Decode: wire.Each(func(data []byte) (string, string) {
 			return strings.Fields(string(data) + " empty")[0], string(data)
-		},
+		}),
 		Start: func(n *bubble.Node) error {
 			n.Go(func() { _ = echo(n) })
 			for n.Alive() {
@@ -335,5 +342,189 @@ func ask(n *bubble.Node, to lockstep.Node) {
 	fmt.Fprintln(c, "question")
 	if line, err := bufio.NewReader(c).ReadString('\n'); err == nil && line == "question\n" {
 		n.Emit("answer", to)
+	}
+}
+
+// Half a connection may be closed: the other half goes on.
+func TestHalfClose(t *testing.T) {
+	play(t, func(n *bubble.Node) error {
+		l, err := listen(n, ":7")
+		if err != nil {
+			return err
+		}
+		c, err := l.Accept()
+		if err != nil {
+			return nil
+		}
+		defer c.Close()
+		all, err := io.ReadAll(c) // until the client has closed its half
+		if err != nil {
+			return nil
+		}
+		_, _ = fmt.Fprintf(c, "%d bytes", len(all))
+		return nil
+	}, func(*bubble.Node) error {
+		c, err := net.Dial("tcp", "node1:7")
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		fmt.Fprint(c, "hello ")
+		fmt.Fprint(c, "world")
+		if err := c.(*net.TCPConn).CloseWrite(); err != nil {
+			return err
+		}
+		if _, err := c.Write([]byte("more")); !errors.Is(err, syscall.EPIPE) {
+			return fmt.Errorf("written after the end: %v", err)
+		}
+		all, err := io.ReadAll(c)
+		if err != nil || string(all) != "11 bytes" {
+			return fmt.Errorf("%q, %w", all, err)
+		}
+		return nil
+	})
+}
+
+// certificate is one for node1, made once: its keys are the process's.
+var certificate = sync.OnceValues(func() (tls.Certificate, error) {
+	public, private, err := ed25519.GenerateKey(bytes.NewReader(make([]byte, 100)))
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	year := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // the time of a bubble
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"node1"}, NotBefore: year.AddDate(-1, 0, 0), NotAfter: year.AddDate(1, 0, 0)}
+	der, err := x509.CreateCertificate(nil, template, template, public, private)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: private}, err
+})
+
+// TLS works, by HTTP/2 and alone, and repeats: its random numbers are the run's.
+func TestTLS(t *testing.T) {
+	pair, err := certificate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	leaf, err := x509.ParseCertificate(pair.Certificate[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots.AddCert(leaf)
+	play(t, func(n *bubble.Node) error {
+		l, err := listen(n, ":443")
+		if err != nil {
+			return err
+		}
+		s := &http.Server{TLSConfig: &tls.Config{Certificates: []tls.Certificate{pair}}, ErrorLog: log.New(io.Discard, "", 0),
+			Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Proto) })}
+		n.OnStop(func() { _ = s.Close() })
+		_ = s.ServeTLS(l, "", "")
+		return nil
+	}, func(n *bubble.Node) error {
+		transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}
+		n.OnStop(transport.CloseIdleConnections)
+		r, err := (&http.Client{Transport: transport}).Get("https://node1/")
+		if err != nil {
+			return err
+		}
+		all, err := io.ReadAll(r.Body)
+		_ = r.Body.Close()
+		if err != nil || string(all) != "HTTP/2.0" {
+			return fmt.Errorf("%q, %w", all, err)
+		}
+		return nil
+	})
+}
+
+// typesOf are the types of the messages of a run.
+func typesOf(t *testing.T, cluster bubble.Cluster) map[string]int {
+	t.Helper()
+	bench, err := lockstep.NewBench(lockstep.Plan{System: cluster, Strategy: fair, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bench.Close()
+	run, err := bench.Record(t.Context(), 0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	types := map[string]int{}
+	for _, r := range run.Records {
+		for _, m := range r.Sent {
+			types[m.Type]++
+		}
+	}
+	return types
+}
+
+// What travels on sockets has the names of its protocol, whole or in two parts.
+func TestNames(t *testing.T) {
+	cluster := bubble.Cluster{Name: "names", Nodes: 2, Sockets: true, Pace: time.Hour, Start: func(n *bubble.Node) error {
+		if n.Self() == 1 {
+			s := rpc.NewServer()
+			l, err := listen(n, ":9")
+			if err != nil {
+				return err
+			}
+			log.SetOutput(io.Discard)
+			if err := s.Register(Adder{}); err != nil {
+				return err
+			}
+			s.Accept(l)
+			return nil
+		}
+		time.Sleep(10 * time.Millisecond)
+		c, err := rpc.Dial("tcp", "node1:9")
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		for i := range 10 {
+			var sum int
+			if err := c.Call("Adder.Add", [2]int{i, 4}, &sum); err != nil || sum != i+4 {
+				return fmt.Errorf("%d, %w", sum, err)
+			}
+		}
+		return nil
+	}}
+	whole := typesOf(t, cluster)
+	if whole["Adder.Add"] != 10 || whole["Adder.Add answer"] != 10 || whole["connect"] != 1 || whole["data"] != 0 {
+		t.Error(whole)
+	}
+	cluster.Split = 1
+	parts := typesOf(t, cluster)
+	if parts["Adder.Add (1/2)"] != 10 || parts["Adder.Add (2/2)"] != 10 || parts["Adder.Add answer (1/2)"] != 10 || parts["Adder.Add"] != 0 {
+		t.Error(parts)
+	}
+	cluster.Split = 0.5
+	if r, err := bubble.Repetition(t.Context(), lockstep.Plan{System: cluster, Strategy: fair, Seed: 3}, 20); err != nil || r.Same != 20 {
+		t.Errorf("%d of 20 runs repeated, the first that did not is %d, %v", r.Same, r.First, err)
+	}
+}
+
+// A socket that nodes share, by a variable of their package, is told.
+func TestSharedSocket(t *testing.T) {
+	var mutex sync.Mutex
+	var pool net.Conn // a connection that all nodes use
+	cluster := bubble.Cluster{Name: "shared", Nodes: 3, Sockets: true, Pace: time.Hour,
+		Begin: func(*bubble.World) { pool = nil },
+		Start: func(n *bubble.Node) error {
+			if n.Self() == 1 {
+				return echo(n)
+			}
+			time.Sleep(time.Duration(n.Self()) * time.Second)
+			mutex.Lock()
+			defer mutex.Unlock()
+			if pool == nil {
+				var err error
+				if pool, err = net.Dial("tcp", "node1:7"); err != nil {
+					return err
+				}
+			}
+			_, err := fmt.Fprintln(pool, "hello from", n.Self())
+			return err
+		}}
+	list := campaign(t, lockstep.Plan{System: cluster, Strategy: fair, Runs: 2, Seed: 5}).Suspects
+	if len(list) != 1 || !strings.HasPrefix(list[0], "a socket of node 2 is used by another node (node 3, 1 times) in ") || !strings.Contains(list[0], "TestSharedSocket") {
+		t.Errorf("%q", list)
 	}
 }

@@ -23,9 +23,11 @@ import (
 
 	"github.com/alecthomas/kong"
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/distal/explore"
 	"github.com/lockstep-go/lockstep/keep"
 	"github.com/lockstep-go/lockstep/shrink"
 	"github.com/lockstep-go/lockstep/target"
+	"github.com/lockstep-go/lockstep/watchdog"
 )
 
 // The exit statuses: scripts rely on them.
@@ -79,8 +81,19 @@ Examples:
 Exit status: 0 nothing found, 1 a finding, 2 wrong usage or a failure of the tool, 130 interrupted with
 nothing found.
 
-Memory: unless GOGC and GOMEMLIMIT say otherwise, garbage is collected late (GOGC=400), within three quarters of
+Memory: unless GOGC and GOMEMLIMIT say otherwise, garbage is collected late (GOGC=%d), within three quarters of
 the machine's memory.`
+
+// variables are what help texts speak of, so that they say what is so.
+var variables = kong.Vars{
+	"version":  lockstep.Version,
+	"tries":    fmt.Sprint(shrink.DefaultTries),
+	"runs":     fmt.Sprint(defaultRuns),
+	"usual":    usualStrategy,
+	"guided":   guidedStrategy,
+	"patience": watchdog.Default.String(),
+	"memory":   fmt.Sprint(explore.DefaultMemory >> 20),
+}
 
 // examples are lines for the help of every command line.
 var examples = []string{
@@ -119,6 +132,14 @@ func (e *Env) Found() { e.status = statusFinding }
 // Interrupted reports whether somebody stopped the program.
 func (e *Env) Interrupted() bool { return e.Ctx.Err() != nil }
 
+// Partial says below what was printed that somebody stopped the program before the rest was
+// done, where that is so: "interrupted: these are the campaigns made until then".
+func (e *Env) Partial(what string) {
+	if e.Interrupted() {
+		fmt.Fprintf(e.Out, "interrupted: these are the %s until then\n", what)
+	}
+}
+
 // Main runs the command line of the process and ends it.
 func (a App) Main() {
 	tune()
@@ -132,8 +153,8 @@ func (a App) execute(ctx context.Context, self string, args []string, out, errOu
 	exited := false
 	g := grammar{Plugins: a.Commands}
 	parser, err := kong.New(&g, kong.Name("lockstep"),
-		kong.Description(fmt.Sprintf(description, strings.Join(append(a.Examples, examples...), "\n  "))),
-		kong.Vars{"version": lockstep.Version, "tries": fmt.Sprint(shrink.DefaultTries)}, kong.Writers(out, errOut),
+		kong.Description(fmt.Sprintf(description, strings.Join(append(a.Examples, examples...), "\n  "), throughput)),
+		variables, kong.Writers(out, errOut),
 		kong.Exit(func(code int) { exited, status = true, code }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
 	if err != nil {

@@ -74,6 +74,8 @@ func TestInterrupt(t *testing.T) {
 		{"before the first run", false, 1, []string{"run", "stopping", "--workers", "1"}, 130, []string{"UNKNOWN nothing found", ", interrupted"}},
 		{"nothing found", false, 100, []string{"run", "stopping", "--workers", "1", "--json"}, 130, []string{`"interrupted":true`, `"verdict":"unknown"`}},
 		{"with a finding", true, 700, []string{"run", "stopping", "--workers", "1", "--keep-going", "--json"}, 1, []string{`"interrupted":true`, `"verdict":"fail"`, `"trace":"lockstep-out/stopping-prefix`}},
+		{"shrinking", true, 800, []string{"run", "stopping", "--workers", "1"}, 1, []string{"FAIL 1 of ", ", interrupted"}},
+		{"shrinking, as JSON", true, 800, []string{"run", "stopping", "--workers", "1", "--json"}, 1, []string{`"interrupted":true`, `"verdict":"fail"`}},
 		{"comparing", false, 150, []string{"compare", "stopping", "--strategies", "walk,uniform", "--runs", "100", "--workers", "1"}, 130, []string{"interrupted: these are the campaigns made until then"}},
 		{"comparing, as JSON", false, 150, []string{"compare", "stopping", "--strategies", "walk,uniform", "--runs", "100", "--workers", "1", "--json"}, 130,
 			[]string{`"command":"compare"`, `"interrupted":true`, `"verdict":"unknown"`, `"campaigns":1`}},
@@ -113,6 +115,65 @@ func TestInterruptKeepsTheFinding(t *testing.T) {
 	for _, file := range []string{"junit.xml", "page.html"} {
 		if text, err := os.ReadFile(file); err != nil || !strings.Contains(string(text), "interrupted") {
 			t.Errorf("%s does not say that it was interrupted: %v", file, err)
+		}
+	}
+}
+
+// A run that was being shrunk is kept as small as it has become, with the tries that were made.
+func TestInterruptShrinking(t *testing.T) {
+	t.Chdir(t.TempDir())
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	never, left := -1, 40
+	app := func(left *int) App {
+		return App{Targets: []target.Target{target.Of("stopping", "one that is interrupted",
+			stopping{Cluster: smr.Cluster{Nodes: 3, Bug: true}, left: left, stop: cancel}, smr.Prefix)}}
+	}
+	var out, errOut bytes.Buffer
+	if status := app(&never).execute(ctx, "lockstep", []string{"run", "stopping", "--strategy", "walk", "--no-shrink"}, &out, &errOut); status != statusFinding {
+		t.Fatalf("status %d\n%s%s", status, out.String(), errOut.String())
+	}
+	found, _ := filepath.Glob("lockstep-out/*.trace")
+	out.Reset()
+	status := app(&left).execute(ctx, "lockstep", []string{"shrink", found[0], "--out", "small.trace", "--json"}, &out, &errOut)
+	var got struct {
+		Tries       int
+		Exhausted   bool
+		Interrupted bool
+	}
+	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
+		t.Fatalf("status %d: %v\n%s%s", status, err, out.String(), errOut.String())
+	}
+	if status != statusFinding || !got.Interrupted || got.Exhausted || got.Tries == 0 || got.Tries > 40 {
+		t.Errorf("status %d, %+v", status, got)
+	}
+	if _, err := trace.ReadFile("small.trace"); err != nil {
+		t.Error(err)
+	}
+}
+
+// A search of a Distal program that is interrupted says nothing about its properties.
+func TestInterruptDistal(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	file := filepath.Join("..", "examples", "distal", "paxos_fixed.distal")
+	for _, c := range []struct {
+		args []string
+		says []string
+	}{
+		{[]string{"distal", "explore", file}, []string{"UNKNOWN nothing was found", "interrupted: these are the states searched until then"}},
+		{[]string{"distal", "explore", file, "--json"}, []string{`"verdict":"unknown"`, `"interrupted":true`}},
+		{[]string{"distal", "test", file, "small"}, []string{"???? small: unknown, expects pass", "interrupted: these are the tests searched until then"}},
+		{[]string{"distal", "test", file, "small", "--json"}, []string{`"verdict":"unknown"`, `"interrupted":true`}},
+	} {
+		var out, errOut bytes.Buffer
+		if status := testApp.execute(ctx, "lockstep", c.args, &out, &errOut); status != statusInterrupted {
+			t.Errorf("%q: status %d", c.args, status)
+		}
+		for _, text := range c.says {
+			if !strings.Contains(out.String(), text) {
+				t.Errorf("%q does not say %q:\n%s%s", c.args, text, out.String(), errOut.String())
+			}
 		}
 	}
 }

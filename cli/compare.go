@@ -93,9 +93,7 @@ func (c *compareCmd) print(e *Env, out *compared) error {
 		return errors.Join(e.JSON(out), failed)
 	}
 	err := out.WriteText(e.Out)
-	if out.Interrupted {
-		fmt.Fprintln(e.Out, "interrupted: these are the campaigns made until then")
-	}
+	e.Partial("campaigns made")
 	return errors.Join(err, failed)
 }
 

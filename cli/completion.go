@@ -7,6 +7,7 @@ import (
 
 	"github.com/alecthomas/kong"
 	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target"
 )
 
 // completionCmd prints what makes a shell complete the command line.
@@ -77,7 +78,7 @@ func (c *completeCmd) Run(e *Env) error {
 
 // candidates are the words that may follow others.
 func (e *Env) candidates(before []string, last string) []string {
-	node, given := e.model, 0
+	node, given, first := e.model, 0, "" // the command, how many arguments it has, and the first of them
 	for i := 0; i < len(before); i++ {
 		word := before[i]
 		if strings.HasPrefix(word, "-") {
@@ -86,14 +87,16 @@ func (e *Env) candidates(before []string, last string) []string {
 				continue
 			}
 			if i++; i == len(before) {
-				return e.values(f.Name, f.Value)
+				return e.values(f.Name, f.Value, first)
 			}
 			continue
 		}
 		if child := childOf(node, word); child != nil {
-			node, given = child, 0
-		} else {
-			given++
+			node, given, first = child, 0, ""
+			continue
+		}
+		if given++; given == 1 {
+			first = word
 		}
 	}
 	if strings.HasPrefix(last, "-") {
@@ -107,18 +110,21 @@ func (e *Env) candidates(before []string, last string) []string {
 	}
 	if given < len(node.Positional) {
 		p := node.Positional[given]
-		names = append(names, e.values(p.Name, p)...)
+		names = append(names, e.values(p.Name, p, first)...)
 	}
 	return names
 }
 
-// values are the values of a flag or an argument, where they are known.
-func (e *Env) values(name string, v *kong.Value) []string {
+// values are the values of a flag or an argument of a command with this first argument, where
+// they are known.
+func (e *Env) values(name string, v *kong.Value, first string) []string {
 	switch {
 	case v.Enum != "":
 		return v.EnumSlice()
 	case name == "target":
 		return e.app.names()
+	case name == "scenario":
+		return e.app.scenarioNames(first)
 	case name == "strategy" || name == "strategies":
 		return strategyNames()
 	case name == "name": // of list
@@ -126,6 +132,17 @@ func (e *Env) values(name string, v *kong.Value) []string {
 	default:
 		return nil
 	}
+}
+
+// scenarioNames are those of a target.
+func (a *App) scenarioNames(name string) []string {
+	var names []string
+	if t, err := target.Find(a.Targets, name); err == nil {
+		for _, s := range t.Scenarios {
+			names = append(names, s.Name)
+		}
+	}
+	return names
 }
 
 func strategyNames() []string {

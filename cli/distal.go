@@ -221,7 +221,7 @@ func (c *distalExportCmd) Run(e *Env) error {
 type distalExploreCmd struct {
 	program
 	instance
-	Memory  int64  `placeholder:"MB" help:"Memory limit in megabytes, about; 0 is 4096."`
+	Memory  int64  `placeholder:"MB" help:"Memory limit in megabytes, about; 0 is ${memory}."`
 	Disk    int64  `placeholder:"MB" help:"Temporary disk space to use when memory is full, in megabytes; 0 is none."`
 	Workers int    `placeholder:"W" help:"Processors to use; 0 is all. Results do not depend on it."`
 	Random  int    `placeholder:"RUNS" help:"Make so many random runs instead of searching all."`
@@ -282,9 +282,13 @@ func (c *distalExploreCmd) Run(e *Env) error {
 		return err
 	}
 	if c.JSON {
-		return e.JSON(result)
+		return e.JSON(struct {
+			distal.ExploreResult
+			Interrupted bool `json:"interrupted"`
+		}{result, e.Interrupted()})
 	}
 	c.print(e, result, elapsed)
+	e.Partial("states searched")
 	switch {
 	case drawn != nil:
 		return report.Grid(e.Out, drawn, options(e.Out))

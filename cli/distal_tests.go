@@ -32,18 +32,22 @@ func (c *distalTestCmd) Run(e *Env) error {
 		return err
 	}
 	for _, r := range results {
-		if !r.OK {
+		if !r.OK && !cut(e, r) {
 			e.Found()
 		}
 	}
 	if c.JSON {
 		return e.JSON(struct {
-			Tests any `json:"tests"`
-		}{results})
+			Tests       any  `json:"tests"`
+			Interrupted bool `json:"interrupted"`
+		}{results, e.Interrupted()})
 	}
 	for _, r := range results {
 		word := "ok  "
-		if !r.OK {
+		switch {
+		case !r.OK && cut(e, r):
+			word = "????"
+		case !r.OK:
 			word = "FAIL"
 		}
 		expect := r.Expect
@@ -55,5 +59,9 @@ func (c *distalTestCmd) Run(e *Env) error {
 	if len(results) == 0 {
 		fmt.Fprintf(e.Out, "%s has no tests\n", c.File)
 	}
+	e.Partial("tests searched")
 	return nil
 }
+
+// cut reports whether a test was cut short by an interrupt: it says nothing then.
+func cut(e *Env, r distal.TestResult) bool { return e.Interrupted() && r.Verdict == explore.Unknown }

@@ -35,8 +35,7 @@ var tools = []needed{
 	{"chromium", []string{"chromium", "chromium-browser", "google-chrome"}, "the project's tests of HTML pages"},
 	{"spin", []string{"spin"}, "models that distal export writes, and their tests"},
 	{"gcc", []string{"gcc"}, "the checkers that spin makes of these models"},
-	{"java", []string{"java"}, "targets written in Java"},
-	{"mvn", []string{"mvn"}, "building targets written in Java"},
+	{"python3", []string{"python3"}, "the pages as a site: make docs"},
 }
 
 // health is one line of the doctor's.

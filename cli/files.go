@@ -68,8 +68,15 @@ func (e *Env) Keep(plan lockstep.Plan, found *trace.Trace, o keep.Options) (*kee
 	return k, err
 }
 
-// Replay is the command that replays a trace.
-func (e *Env) Replay(file string) string { return e.Self + " replay " + quoted(file) }
+// Replay is the command that replays a trace, with the main package that this program was
+// built from where it was asked for by that.
+func (e *Env) Replay(file string) string {
+	command := quoted(e.Self) + " replay " + quoted(file)
+	if isPackage(e.asked) {
+		command += " --program " + quoted(e.asked)
+	}
+	return command
+}
 
 // store stores a trace as it is, under a name.
 func (e *Env) store(dir, name string, t *trace.Trace) (string, error) {

@@ -23,10 +23,11 @@ type listed struct {
 	Linked   bool            `json:"linked"`             // part of this program, else built on demand
 	Library  string          `json:"library,omitempty"`  // what comes in versions
 	Versions []string        `json:"versions,omitempty"` // known to work
-	// Scenarios are those that --scenario takes, and Seen is what scenarios and specs see of a
-	// run; both only where one target is asked for.
+	// Scenarios are those that --scenario takes, Seen is what scenarios and specs see of a run,
+	// and Shapes what its rounds look like; all only where one target is asked for.
 	Scenarios []guideline `json:"scenarios,omitempty"`
 	Seen      *view       `json:"seen,omitempty"`
+	Shapes    *shapes     `json:"shapes,omitempty"`
 }
 
 // guideline is a scenario as list shows it.
@@ -112,7 +113,7 @@ func only(list []listed, name string) []listed {
 
 func writeListed(w io.Writer, list []listed) {
 	for _, l := range list {
-		fmt.Fprintf(w, "  %-12s %s\n", l.Name, l.Help)
+		fmt.Fprintf(w, "  %-13s %s\n", l.Name, l.Help)
 		if len(l.Versions) > 0 {
 			fmt.Fprintf(w, "      %-14s of %s, built on demand: %s\n", target.VersionKey, l.Library, strings.Join(l.Versions, ", "))
 		}

@@ -185,6 +185,9 @@ func (c *shrinkCmd) Run(e *Env) error {
 	if f := t.Outcome.Finding; f != nil && f.Property == lockstep.Hang {
 		return fmt.Errorf("%s: the run hangs, and so would its repetitions: it cannot be shrunk", c.Trace)
 	}
+	if err := CheckFiles("out", c.Out); err != nil {
+		return err
+	}
 	small, err := shrink.Run(e.Ctx, plan, t, shrink.Options{Tries: c.Tries})
 	if err != nil {
 		return err
@@ -232,6 +235,9 @@ func (explainCmd) Help() string {
 func (c *explainCmd) Run(e *Env) error {
 	if c.Width < 0 {
 		return fmt.Errorf("--width is %d, allowed is 0 and more", c.Width)
+	}
+	if err := CheckFiles("html", c.HTML, "shiviz", c.ShiViz); err != nil {
+		return err
 	}
 	t, err := trace.ReadFile(c.Trace)
 	if err != nil {

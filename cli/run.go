@@ -19,11 +19,11 @@ import (
 
 type runCmd struct {
 	explored
-	Strategy     string        `placeholder:"S" help:"How to choose steps: name:key=value,... (uniform; with a scenario pctcp)."`
+	Strategy     string        `placeholder:"S" help:"How to choose steps: name:key=value,... (${usual}; with a scenario ${guided})."`
 	Scenario     string        `placeholder:"NAME" help:"Guide the runs by one of the target's scenarios, and store one of them with its explanation; lockstep list TARGET names them."`
-	Runs         int           `placeholder:"N" help:"Number of runs; 10000 unless there is a time limit."`
+	Runs         int           `placeholder:"N" help:"Number of runs; ${runs} unless there is a time limit."`
 	For          time.Duration `placeholder:"30s" help:"Stop after this time."`
-	Patience     time.Duration `default:"30s" placeholder:"30s" help:"A step that takes longer hangs, which is a finding (${default}); 0 waits for ever."`
+	Patience     time.Duration `default:"${patience}" placeholder:"30s" help:"A step that takes longer hangs, which is a finding (${default}); 0 waits for ever."`
 	KeepGoing    bool          `help:"Continue after a finding."`
 	NoShrink     bool          `help:"Keep the first finding as it was found."`
 	Closure      bool          `help:"Count how often late messages change a state, by type."`
@@ -86,6 +86,7 @@ func (c *runCmd) Run(e *Env) error {
 	}
 	plan.Observers = nil
 	failed := errors.Join(c.keep(e, plan, sum), c.measure(e, plan, sum), c.retell(e, plan, sum))
+	sum.Interrupted = e.Interrupted() // perhaps only when the runs were done
 	if meter != nil {
 		sum.Coverage = meter.Read()
 	}
@@ -266,7 +267,7 @@ func (c *runCmd) keepFirst(e *Env, plan lockstep.Plan, f *lockstep.Found, sum *c
 	if k.Shrunk != nil {
 		sum.Shrunk = fmt.Sprintf("from %s to %s in %d tries", k.Shrunk.Was, k.Shrunk.Is, k.Shrunk.Tries)
 	}
-	f.Trace, sum.Trace, sum.Page = k.Trace, k.File, k.Page
+	f.Trace, sum.Trace, sum.Page, sum.Pictures = k.Trace, k.File, k.Page, k.Pictures
 	if k.File != "" {
 		sum.Replay = e.Replay(k.File)
 	}

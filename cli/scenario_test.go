@@ -90,7 +90,8 @@ func TestRunScenarioUnknown(t *testing.T) {
 // values.
 func TestListTarget(t *testing.T) {
 	status, out, errOut := guidedRun(t, "list", "smr")
-	for _, want := range []string{"late promise", "Messages: type, Go type of the content, an example", "Promise", "Events: type, Go type of the value, an example", smr.Output} {
+	for _, want := range []string{"late promise", "Messages: type, Go type of the content, an example", "Promise", "Events: type, Go type of the value, an example", smr.Output,
+		"Rounds, in 200 runs that lose a fifth of the messages", "neither one-to-all nor all-to-one: Promise (", "lossy:period=4 makes them, too"} {
 		if status != statusClean || !strings.Contains(out, want) {
 			t.Errorf("status %d, no %q in\n%s%s", status, want, out, errOut)
 		}
@@ -99,6 +100,9 @@ func TestListTarget(t *testing.T) {
 	var all struct{ Targets []listed }
 	if err := json.Unmarshal([]byte(out), &all); err != nil || len(all.Targets) != 1 || len(all.Targets[0].Scenarios) != 2 || all.Targets[0].Seen == nil {
 		t.Fatalf("%v: %s", err, out)
+	}
+	if s := all.Targets[0].Shapes; s == nil || s.LeaderBased || len(s.Rounds) != 4 || s.Rounds[0].OneToAll < 200 || s.Rounds[1].AllToOne < 200 || s.Rounds[3].Other == 0 {
+		t.Errorf("the rounds are %+v", s)
 	}
 	for _, e := range all.Targets[0].Seen.Events {
 		if e.Type == smr.Output && (e.Value == "" || e.Example == "") {

@@ -47,10 +47,14 @@ func (e *Env) detail(l *listed) error {
 	if err != nil {
 		return err
 	}
-	info, err := system.Describe()
-	if err != nil { // it needs options: there is nothing to look at
-		return nil
+	if info, err := system.Describe(); err == nil { // otherwise it needs options: there is nothing to look at
+		return e.look(l, system, info)
 	}
+	return nil
+}
+
+// look adds what a system declares and what a few short runs of it have.
+func (e *Env) look(l *listed, system lockstep.System, info lockstep.Info) error {
 	s := &view{Requests: info.Requests}
 	for _, name := range info.Types {
 		s.Messages = append(s.Messages, sort{Type: name})
@@ -62,11 +66,14 @@ func (e *Env) detail(l *listed) error {
 	if info.Repeats == lockstep.Roughly || info.Serial { // a run of it may take long
 		return nil
 	}
-	_, err = lockstep.Explore(e.Ctx, lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: lookRuns, Steps: lookSteps, Workers: 1,
+	_, err := lockstep.Explore(e.Ctx, lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: lookRuns, Steps: lookSteps, Workers: 1,
 		KeepGoing: true, Observers: []lockstep.Observer{s}})
 	if err != nil && e.Ctx.Err() == nil { // the declared types are there all the same
 		fmt.Fprintln(e.Err, "lockstep: no examples:", joinLines(err.Error()))
 		return nil
+	}
+	if l.Shapes, err = e.shapesOf(system, info); err != nil && e.Ctx.Err() == nil {
+		fmt.Fprintln(e.Err, "lockstep: no rounds:", joinLines(err.Error()))
 	}
 	return context.Cause(e.Ctx)
 }
@@ -149,6 +156,9 @@ func (l *listed) writeDetail(w io.Writer) {
 	writeSorts(w, "Events: type, Go type of the value, an example", l.Seen.Events)
 	if len(l.Seen.Requests) > 0 {
 		fmt.Fprintf(w, "    Requests: %s\n", strings.Join(l.Seen.Requests, ", "))
+	}
+	if l.Shapes != nil {
+		l.Shapes.write(w)
 	}
 }
 

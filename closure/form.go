@@ -69,7 +69,7 @@ func (b *Break) String() string {
 // after its round and changed a state breaks the rounds, whatever it changed.
 //
 // A run in rounds whose deliveries all keep to them is its own form. An error means that the run could not
-// be repeated, or that the context ended.
+// be repeated, that the environment is broken, or that the context ended.
 func Form(ctx context.Context, plan lockstep.Plan, t *trace.Trace) (*Result, error) {
 	if len(t.Rounds) > 0 && rounds.Check(t) == nil {
 		return &Result{Trace: t}, nil
@@ -98,7 +98,10 @@ func Form(ctx context.Context, plan lockstep.Plan, t *trace.Trace) (*Result, err
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		next := f.form(needed(seen.moments, c))
+		next, err := f.form(needed(seen.moments, c))
+		if err != nil {
+			return nil, err
+		}
 		if next.Trace != nil {
 			next.Ignored = ignored(seen.moments, c)
 			return next, nil
@@ -193,7 +196,7 @@ type former struct {
 // form lays out steps and runs them, with as much left to the rules of rounds as
 // possible: first alarms and the order of arrival, then neither. Runs that follow the
 // rules are easier to read and to shrink.
-func (f *former) form(steps []*moment) *Result {
+func (f *former) form(steps []*moment) (*Result, error) {
 	res := &Result{}
 	l, err := lay(steps, f.info)
 	if err != nil {
@@ -202,54 +205,61 @@ func (f *former) form(steps []*moment) *Result {
 		if errors.As(err, &e) {
 			res.blame(e.m)
 		}
-		return res
+		return res, nil
 	}
 	for _, exact := range [][2]bool{{false, false}, {false, true}, {true, false}, {true, true}} {
 		if !exact[0] && len(f.info.Rounds) == 0 {
 			continue // without tags alarms fire when nothing is in flight, which says little
 		}
 		s := &regroup{layout: l, exactAlarms: exact[0], exactOrder: exact[1]}
-		t, d := f.try(s)
+		t, d, err := f.try(s)
+		if err != nil {
+			return nil, err
+		}
 		if d != nil {
 			res.Reason, res.Break = d.why, nil
 			res.blame(d.culprit)
 			continue
 		}
 		s.kernels = isolations(t, s.scheduler.made)
-		if isolated, d := f.try(s); d == nil {
+		isolated, d, err := f.try(s)
+		if err != nil {
+			return nil, err
+		}
+		if d == nil {
 			t = isolated
 		}
-		return &Result{Trace: t, Swapped: l.swapped()}
+		return &Result{Trace: t, Swapped: l.swapped()}, nil
 	}
-	return res
+	return res, nil
 }
 
 // try makes the run and compares it with the one it stands for, first without a spec, so that
 // nothing ends it too early. What it returns was recorded with the plan's own.
-func (f *former) try(s *regroup) (*trace.Trace, *difference) {
+func (f *former) try(s *regroup) (*trace.Trace, *difference, error) {
 	w := &watch{}
 	plan := f.plan
 	plan.Spec, plan.Scenario, plan.Observers = nil, nil, []lockstep.Observer{w}
 	t, err := f.make(plan, s)
 	if err != nil {
-		return nil, &difference{why: err.Error()}
+		return nil, nil, err
 	}
 	broken := t.Outcome.Finding != nil // without a spec only a panic is one
 	if d := compare(s.layout, w.moments, s.scheduler.made, broken); d != nil {
-		return nil, d
+		return nil, d, nil
 	}
 	plan.Spec, plan.Scenario, plan.Observers = f.plan.Spec, f.plan.Scenario, nil
 	t, err = f.make(plan, s)
 	if err != nil {
-		return nil, &difference{why: err.Error()}
+		return nil, nil, err
 	}
 	if !sameFinding(f.trace.Outcome.Finding, t.Outcome.Finding) {
 		return nil, &difference{why: fmt.Sprintf("all nodes go through the same states in rounds, but the finding is %s instead of %s",
-			findingText(t.Outcome.Finding), findingText(f.trace.Outcome.Finding))}
+			findingText(t.Outcome.Finding), findingText(f.trace.Outcome.Finding))}, nil
 	}
 	t.Header = f.trace.Header
 	t.Header.Drawn = nil
-	return t, nil
+	return t, nil, nil
 }
 
 // make records the run in rounds.

@@ -12,11 +12,13 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/closure"
 	"github.com/lockstep-go/lockstep/internal/steps"
+	"github.com/lockstep-go/lockstep/internal/toy"
 	"github.com/lockstep-go/lockstep/replay"
 	"github.com/lockstep-go/lockstep/report"
 	"github.com/lockstep-go/lockstep/shrink"
 	"github.com/lockstep-go/lockstep/sim"
 	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target/smr"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -305,5 +307,36 @@ func TestFormRefusesWhatCannotBeRepeated(t *testing.T) {
 	}
 	if _, err := closure.Form(ctx, lockstep.Plan{System: asker(true)}, run); !errors.Is(err, context.Canceled) {
 		t.Errorf("a context that has ended: %v", err)
+	}
+}
+
+// An environment that breaks once, whenever that is, is an error and never the reason why
+// there is no form.
+func TestFormErrors(t *testing.T) {
+	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix, Strategy: strategy.DefaultWalk, Runs: 5000}
+	small, err := shrink.Run(t.Context(), plan, toy.Find(t, plan)[0].Trace, shrink.Options{Tries: 300})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inUse := errors.New("port in use")
+	for at := 1; ; at++ {
+		steps := 0
+		broken := plan
+		broken.System = toy.Wrapped{System: plan.System, Do: func(ctx context.Context, d lockstep.Deployment, s *lockstep.Step, out *lockstep.Outbox) error {
+			if steps++; steps == at {
+				return inUse
+			}
+			return d.Do(ctx, s, out)
+		}}
+		form, err := closure.Form(t.Context(), broken, small.Trace)
+		if steps < at {
+			if at < 50 || err != nil || form.Trace == nil {
+				t.Errorf("a form takes %d steps: %+v, %v", steps, form, err)
+			}
+			return
+		}
+		if !errors.Is(err, inUse) {
+			t.Fatalf("broken in step %d: %+v, error %v", at, form, err)
+		}
 	}
 }

@@ -18,7 +18,7 @@ type regroup struct {
 	// exactOrder delivers in the order of the run that was laid out instead of the order
 	// of sending.
 	exactOrder bool
-	kernels    []lockstep.Nodes // by round; nil: everyone
+	kernels    []lockstep.Nodes // by round, as far as they are known; after that everyone
 
 	scheduler *regrouper // the one made last
 }
@@ -104,7 +104,7 @@ func (s *regrouper) Tell(bool) lockstep.Account { return lockstep.Account{} }
 // Open begins a round.
 func (s *regrouper) Open(round int, run *lockstep.Run) (int, lockstep.Nodes) {
 	s.kernel = s.all
-	if s.kernels != nil {
+	if round < len(s.kernels) {
 		s.kernel = s.kernels[round]
 	}
 	s.acts, s.rings, s.wanted = nil, nil, map[name][]*moment{}
@@ -172,14 +172,5 @@ func (s *regrouper) Order(run *lockstep.Run, mail []lockstep.ID) {
 		}
 		return math.MaxInt
 	}
-	slices.SortStableFunc(mail, func(a, b lockstep.ID) int {
-		switch x, y := place(a), place(b); {
-		case x < y:
-			return -1
-		case x > y:
-			return 1
-		default:
-			return 0
-		}
-	})
+	rounds.Sort(mail, place)
 }

@@ -16,12 +16,12 @@ type Shapes struct {
 	Rounds []Shape // by name, in the order of a phase; one without a name where there are no tags
 }
 
-// Shape counts the rounds of one name by who sent to whom in them. A round in which nobody
-// sent is not counted.
+// Shape counts the rounds of one name by who sent to whom in them; what a node sends to another
+// in a round is one message. A round in which nobody sent is not counted.
 type Shape struct {
 	Name     string
 	OneToAll int // a single node sent
-	AllToOne int // several did, one message each, all to the same node
+	AllToOne int // several did, all to the same node
 	Other    int
 }
 
@@ -40,7 +40,11 @@ func (s *Shapes) Advice() string {
 	var names []string
 	for _, r := range s.Rounds {
 		if r.Other > 0 {
-			names = append(names, strings.TrimSpace(fmt.Sprintf("%s (%d of %d)", r.Name, r.Other, r.Other+r.OneToAll+r.AllToOne)))
+			share := fmt.Sprintf("%d of %d", r.Other, r.Other+r.OneToAll+r.AllToOne)
+			if r.Name != "" {
+				share = fmt.Sprintf("%s (%s)", r.Name, share)
+			}
+			names = append(names, share)
 		}
 	}
 	return fmt.Sprintf("rounds that are neither one-to-all nor all-to-one: %s. uniform leaves out losses of single messages in them; lossy:period=%d makes them, too",
@@ -95,6 +99,7 @@ func (s *shapes) Take(_ int, noted any) {
 type shaping struct {
 	names  int
 	sends  map[int]*sends // by index of the round
+	phase  int32          // the latest of a message that arrived
 	rounds []Shape
 }
 
@@ -102,22 +107,25 @@ type shaping struct {
 type sends struct {
 	phase    int32
 	from, to trace.Nodes
-	messages int
 }
 
 func (s *shaping) Reset() {
 	clear(s.sends)
 	clear(s.rounds)
+	s.phase = 0
 }
 
 // Look notes the messages sent, each in the round that it is for. Those that are sent when
-// their round is over are for none.
+// their round is over are for none, unless they are of a phase that is yet to begin.
 func (s *shaping) Look(run *lockstep.Run) {
 	if run.Settling() || len(run.Rounds()) == 0 && run.Last().Kind != trace.Start {
 		return
 	}
 	now := max(len(run.Rounds())-1, 0)
 	reply := run.Last().Kind == trace.Deliver
+	if reply {
+		s.phase = max(s.phase, run.Message(run.Last().Msg).Tag.Phase)
+	}
 	for _, m := range run.Sent() {
 		due := now
 		if s.names > 0 {
@@ -125,7 +133,9 @@ func (s *shaping) Look(run *lockstep.Run) {
 		} else if reply {
 			due++
 		}
-		if due < now || due == now && reply {
+		if late := due < now || due == now && reply; late && s.names > 0 && m.Tag.Phase > s.phase {
+			due += s.names // its phase is yet to begin
+		} else if late {
 			continue
 		}
 		at := s.sends[due]
@@ -140,7 +150,6 @@ func (s *shaping) Look(run *lockstep.Run) {
 			continue
 		}
 		at.from, at.to = at.from.With(m.From), at.to.With(m.To)
-		at.messages++
 	}
 }
 
@@ -152,7 +161,7 @@ func (s *shaping) Noted() any {
 		switch {
 		case at.from.Len() == 1:
 			r.OneToAll++
-		case at.to.Len() == 1 && at.messages == at.from.Len():
+		case at.to.Len() == 1:
 			r.AllToOne++
 		default:
 			r.Other++

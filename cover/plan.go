@@ -1,6 +1,7 @@
 package cover
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"math"
@@ -265,10 +266,10 @@ func (p Params) notion() (Notion, Space) {
 	var notion Notion = Isolate{Bridge: p.Bridge}
 	switch p.Notion {
 	case "split":
-		blocks = orDefault(p.K, 2)
+		blocks = cmp.Or(p.K, 2)
 		notion = Split{K: blocks, Bridge: p.Bridge}
 	case "separate":
-		notion = Separate{K: orDefault(p.K, 1), L: orDefault(p.L, 1), Bridge: p.Bridge}
+		notion = Separate{K: cmp.Or(p.K, 1), L: cmp.Or(p.L, 1), Bridge: p.Bridge}
 	}
 	space := Uniform(p.Nodes, blocks)
 	switch {
@@ -286,7 +287,7 @@ func (p Params) notion() (Notion, Space) {
 }
 
 func (p Params) sequenceQuestion() (question, error) {
-	s := Sequences{Operations: orDefault(p.Operations, 3*p.Nodes), Length: orDefault(p.K, 1), Targets: orDefault(p.Targets, 1)}
+	s := Sequences{Operations: cmp.Or(p.Operations, 3*p.Nodes), Length: cmp.Or(p.K, 1), Targets: cmp.Or(p.Targets, 1)}
 	q := question{k: s.Length, sequences: s, space: fmt.Sprintf("%d operations", s.Operations)}
 	q.family = func() (Family, error) { return Family{}, nil }
 	var err error
@@ -326,13 +327,6 @@ func (p Params) storyQuestion() (question, error) {
 	q.family = func() (Family, error) { return Family{}, nil }
 	q.rules, err = chance.Rules()
 	return q, err
-}
-
-func orDefault(value, standard int) int {
-	if value == 0 {
-		return standard
-	}
-	return value
 }
 
 // check refuses what does not belong to the notion and what is asked twice or not

@@ -305,7 +305,6 @@ func (s Scene) space(nodes int, balanced bool) (Space, error) {
 	}
 	if len(sizes) == k-1 && len(sizes) > 0 {
 		sizes = append(sizes, nodes-sum)
-		sum = nodes
 	}
 	if len(sizes) == k {
 		space = Space{Nodes: nodes, Blocks: k, Sizes: sizes}

@@ -63,7 +63,7 @@ type Claims struct {
 	Proved     int           `json:"conditions_proved"`
 	Watched    []check.Proof `json:"conditions_watched"`
 	Properties []Judgement   `json:"properties"`
-	Nodes      string        `json:"nodes,omitempty"` // whether states that differ by the names of nodes only were looked at once, or why not
+	Alike      string        `json:"alike,omitempty"` // whether states that differ only by the names of nodes, or by which values they have, were looked at once, or why not
 }
 
 // Judgement is how a property is judged.
@@ -97,12 +97,12 @@ func claims(p *check.Program) Claims {
 
 // Lines words the claims for people.
 func (c Claims) Lines() []string {
-	var nodes []string
-	if c.Nodes != "" {
-		nodes = []string{c.Nodes}
+	var alike []string
+	if c.Alike != "" {
+		alike = []string{c.Alike}
 	}
 	if c.Lockstep {
-		return append([]string{"the program is written in lock-step: nothing is said about asynchronous runs"}, nodes...)
+		return append([]string{"the program is written in lock-step: nothing is said about asynchronous runs"}, alike...)
 	}
 	out := []string{fmt.Sprintf("%d conditions are proved, %d are only watched", c.Proved, len(c.Watched))}
 	for _, w := range c.Watched {
@@ -118,15 +118,22 @@ func (c Claims) Lines() []string {
 		out = append(out, fmt.Sprintf("%v relates several nodes and is judged %s: asynchronous runs pass through other states as well", joint,
 			"between the halves and at the end of every round"))
 	}
-	return append(out, nodes...)
+	return append(out, alike...)
 }
 
-// nodes words whether the search made use of nodes that are alike.
-func nodes(r explore.Result) string {
-	if r.Asymmetry != "" {
-		return "all states are looked at, the nodes are not proved to be alike: " + r.Asymmetry
+// alike words whether the search made use of nodes and values that are alike.
+func alike(r explore.Result) string {
+	nodes, values := r.Asymmetry.Nodes, r.Asymmetry.Values
+	looked := fmt.Sprintf("%d states were looked at, which stand for all %d", r.Kept, r.States)
+	switch {
+	case nodes == "" && values == "":
+		return "the nodes are proved to be alike, and so are values: " + looked
+	case nodes == "":
+		return fmt.Sprintf("the nodes are proved to be alike: %s (values are not: %s)", looked, values)
+	case values == "":
+		return fmt.Sprintf("some values are proved to be alike: %s (nodes are not: %s)", looked, nodes)
 	}
-	return fmt.Sprintf("the nodes are proved to be alike: %d states were looked at, which stand for all %d", r.Kept, r.States)
+	return fmt.Sprintf("all states are looked at: neither nodes (%s) nor values (%s) are proved to be alike", nodes, values)
 }
 
 // confirm makes a counterexample again message by message. What cannot be made again is not reported as one.
@@ -207,7 +214,7 @@ func Explore(src string, opt ExploreOptions) (ExploreResult, Remarks) {
 	}
 	out.Claims = claims(p)
 	if opt.Random == nil {
-		out.Claims.Nodes = nodes(out.Result)
+		out.Claims.Alike = alike(out.Result)
 	}
 	if out.Violation != nil {
 		out.confirm(m)

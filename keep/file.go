@@ -50,9 +50,12 @@ const mostLinks = 40
 // followed is the name at the end of the symbolic links, whether there is a file or not.
 func followed(file string) (string, error) {
 	for range mostLinks {
-		to, err := os.Readlink(file)
-		if err != nil { // it is none
+		if info, err := os.Lstat(file); os.IsNotExist(err) || err == nil && info.Mode()&fs.ModeSymlink == 0 {
 			return file, nil
+		}
+		to, err := os.Readlink(file)
+		if err != nil {
+			return "", err
 		}
 		if !filepath.IsAbs(to) {
 			to = filepath.Join(filepath.Dir(file), to)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/closure"
+	"github.com/lockstep-go/lockstep/internal/words"
 	"github.com/lockstep-go/lockstep/report"
 	"github.com/lockstep-go/lockstep/rounds"
 	"github.com/lockstep-go/lockstep/shrink"
@@ -52,6 +53,8 @@ type Kept struct {
 	NotShrunk error
 	// File and Page are where trace and page are; empty where they could not be stored.
 	File, Page string
+	// Pictures are where the pictures of the spec are, such as the history of operations.
+	Pictures []string
 }
 
 // Run shrinks a failing run, looks for its lock-step form, draws both and stores
@@ -105,8 +108,9 @@ func (k *Kept) store(found *trace.Trace, o Options) error {
 	}
 	page := report.PageOptions{Note: k.Note}
 	for _, p := range k.Trace.Pictures {
-		page.Pictures = append(page.Pictures, pictureFile(k.File, p))
+		k.Pictures = append(k.Pictures, pictureFile(k.File, p))
 	}
+	page.Pictures = k.Pictures
 	if o.Replay != nil {
 		page.Replay = o.Replay(k.File)
 	}
@@ -142,14 +146,18 @@ func Form(ctx context.Context, plan lockstep.Plan, t *trace.Trace) (*trace.Trace
 	}
 	r, err := closure.Form(ctx, plan, t)
 	switch {
+	case ctx.Err() != nil:
+		return nil, "no lock-step form: interrupted"
 	case err != nil:
-		return nil, "no lock-step form: " + err.Error()
+		return nil, "no lock-step form: " + strings.TrimPrefix(err.Error(), "lockstep: ")
 	case r.Trace == nil && r.Break != nil:
 		return nil, fmt.Sprintf("no lock-step form: %s. What breaks the rounds: %s", r.Reason, r.Break)
 	case r.Trace == nil:
 		return nil, "no lock-step form: " + r.Reason
+	case r.Ignored == 0:
+		return r.Trace, "equivalent lock-step form"
 	default:
-		return r.Trace, fmt.Sprintf("equivalent lock-step form: %d deliveries that changed nothing are shown as lost", r.Ignored)
+		return r.Trace, fmt.Sprintf("equivalent lock-step form, %s shown as lost", words.Count(r.Ignored, "delivery that changed nothing"))
 	}
 }
 

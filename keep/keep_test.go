@@ -132,14 +132,14 @@ func ExampleRun() {
 	// Output:
 	// smr-bug-prefix-seed0-run12.trace smr-bug-prefix-seed0-run12.html <nil>
 	// from 198 steps, 20 messages lost
-	// to 23 steps, 0 messages lost
+	// to 20 steps, 0 messages lost
 }
 
 func ExampleForm() {
 	result, _ := lockstep.Explore(context.Background(), buggy)
 	form, note := keep.Form(context.Background(), buggy, result.First().Trace)
 	fmt.Println(len(form.Rounds) > 0, note)
-	// Output: true equivalent lock-step form: 55 deliveries that changed nothing are shown as lost
+	// Output: true equivalent lock-step form, 55 deliveries that changed nothing shown as lost
 }
 
 func ExampleTrace() {

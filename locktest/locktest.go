@@ -256,6 +256,9 @@ func (c *testCase) found(ctx context.Context, f *lockstep.Found) {
 	if k.Page != "" {
 		what += "\npage: " + k.Page
 	}
+	for _, file := range k.Pictures {
+		what += "\ndrawn by the spec: " + file
+	}
 	c.fail(drawn, k.File, what)
 }
 

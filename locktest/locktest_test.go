@@ -274,12 +274,16 @@ func TestPicturesAreStored(t *testing.T) {
 		c.Emit(spec.EventReturn, &spec.Return{Client: 1, ID: m, Output: m})
 	})
 	plan := lockstep.Plan{System: system, Strategy: strategy.Walk{Deliver: 1, Alarm: 1, Steps: 5}, Spec: history, Runs: 50}
-	if f := inTest(&fakeT{name: "TestPicture"}, plan); !f.failed {
+	f := inTest(&fakeT{name: "TestPicture"}, plan)
+	if !f.failed {
 		t.Fatalf("nothing found:\n%s", f.log.String())
 	}
 	files, _ := filepath.Glob("testdata/lockstep/TestPicture/*-history.html")
 	if len(files) != 1 {
 		t.Fatalf("pictures stored: %q", files)
+	}
+	if !strings.Contains(f.log.String(), "\ndrawn by the spec: "+files[0]+"\n") {
+		t.Errorf("%s is not named:\n%s", files[0], f.log.String())
 	}
 	history.Most = 1
 	plan.Spec, plan.Strategy = history, strategy.Walk{Deliver: 3, Alarm: 1, Steps: 30}

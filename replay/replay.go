@@ -54,7 +54,7 @@ func repeat(ctx context.Context, b *lockstep.Bench, plan lockstep.Plan, t *trace
 	if err != nil {
 		return nil, err
 	}
-	if d := difference(r.Trace, again.Trace); d != "" {
+	if d := trace.Difference(r.Trace, again.Trace); d != "" {
 		r.Trace.Outcome = trace.Outcome{Verdict: trace.Flaky, Reason: "repeated twice, the run came out in two ways: " + d, Steps: r.Trace.Outcome.Steps}
 	}
 	return r, nil
@@ -68,7 +68,7 @@ func once(ctx context.Context, b *lockstep.Bench, t *trace.Trace) (*Replayed, er
 		return nil, err
 	}
 	again.Header = t.Header
-	r := &Replayed{Trace: again, Difference: difference(t, again)}
+	r := &Replayed{Trace: again, Difference: trace.Difference(t, again)}
 	if sameProperty(t, again) {
 		again.Outcome.Reason = r.Difference
 	}

@@ -43,6 +43,7 @@ type checker struct {
 	sent  map[lockstep.ID]sending
 	round int   // of the delivery before
 	phase int32 // of the tag of the delivery before
+	ended int32 // the same before this phase of the run
 }
 
 // breaks says why a delivery does not keep to its round.
@@ -57,11 +58,14 @@ func (c *checker) breaks(rec *trace.Record) string {
 	pass := func(round int) int { return max(round-1, 0) / c.names }
 	fresh := rec.Round != c.round
 	before := c.phase
+	if pass(rec.Round) != pass(c.round) {
+		c.ended = before
+	}
 	c.round, c.phase = rec.Round, m.Tag.Phase
 	switch {
 	case int(m.Tag.Round) != (rec.Round-1)%c.names:
 		return fmt.Sprintf("but its tag is of round %d of a phase, from 0", m.Tag.Round)
-	case pass(m.round) != pass(rec.Round):
+	case pass(m.round) != pass(rec.Round) && m.Tag.Phase <= c.ended:
 		return fmt.Sprintf("but it was sent in round %d, in the phase before", m.round)
 	case m.round == rec.Round && m.reply:
 		return "in which it was sent when the round was under way"

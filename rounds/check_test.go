@@ -82,6 +82,61 @@ func TestRoundsAreClosed(t *testing.T) {
 	}
 }
 
+// leaper is a node that answers a call of round A in round B, and whoever gets an answer
+// calls in round A of the next phase, which has not begun, and in round A of this phase, which
+// is over.
+type leaper struct{ climber }
+
+func (n *leaper) Alarm(c *sim.Context[lockstep.Tag]) {
+	if n.phase == 0 && c.Self() == 1 {
+		n.phase = 1
+		n.tell(c, 0)
+	}
+	c.SetAlarm(1)
+}
+
+func (n *leaper) Receive(c *sim.Context[lockstep.Tag], from lockstep.Node, m lockstep.Tag) {
+	switch {
+	case m.Phase < n.phase:
+	case m.Round == 0:
+		n.phase = m.Phase
+		c.Send(from, lockstep.Tag{Phase: n.phase, Round: 1})
+	case from == 2: // one answer is enough
+		n.tell(c, 0)
+		n.phase++
+		n.tell(c, 0)
+	}
+}
+
+// A message of a phase that has not begun when it is sent is for the phase after, whatever its
+// round; one of the phase under way whose round is over is lost.
+func TestPhasesToCome(t *testing.T) {
+	system := climbers()
+	system.New = func(lockstep.Node, int) sim.Node[lockstep.Tag] { return &leaper{} }
+	tr := record(t, system, turns{number: 10, kernels: []lockstep.Nodes{trace.AllNodes(3)}})
+	if err := rounds.Check(tr); err != nil {
+		t.Error(err)
+	}
+	arrived, lost := map[lockstep.Tag]int{}, map[lockstep.Tag]int{}
+	for _, r := range tr.Records {
+		switch m, _ := tr.Message(r.Step.Msg); r.Step.Kind {
+		case trace.Deliver:
+			arrived[m.Tag]++
+			if int(m.Tag.Phase) != (r.Round+1)/2 {
+				t.Errorf("round %d delivers %s of phase %d", r.Round, m.Message, m.Tag.Phase)
+			}
+		case trace.Drop:
+			lost[m.Tag]++
+		}
+	}
+	for phase := int32(1); phase <= 5; phase++ {
+		calls := lockstep.Tag{Phase: phase}
+		if arrived[calls] != 3 || phase < 5 && lost[calls] != 3 {
+			t.Errorf("of the calls of phase %d %d arrived and %d were lost", phase, arrived[calls], lost[calls])
+		}
+	}
+}
+
 func ExampleCheck() {
 	set := trace.NodesOf
 	t, err := lockstep.Record(context.Background(), lockstep.Plan{System: climbers(),

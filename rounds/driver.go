@@ -7,7 +7,8 @@
 //
 // Where messages carry tags, the rounds of the run go through the rounds of a phase in
 // turn, and alarms fire in the first round of a phase. A message belongs to the round of its
-// tag in the phase in which it is sent: one that is sent when its round is over is lost. All
+// tag in the phase in which it is sent: one that is sent when its round is over is lost, unless
+// it is tagged with a phase that has not begun, and so is for the next. All
 // messages of a round have the same phase in their tags, the latest that a node of the kernel
 // has sent; those of earlier phases are lost, in this round and all that follow.
 //
@@ -21,6 +22,7 @@
 package rounds
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/lockstep-go/lockstep"
@@ -117,6 +119,7 @@ type Driver struct {
 	kept   []lockstep.ID // messages of isolated nodes that wait for their return
 	begun  int           // messages sent before this phase began
 	phase  int32         // the latest phase of a tag that was delivered
+	ended  int32         // the same before this phase began
 	stage  stage
 	kernel lockstep.Nodes
 	whole  bool             // the kernel is everyone
@@ -128,6 +131,7 @@ type Driver struct {
 	active int              // rounds so far that had messages
 	mail   []lockstep.ID    // of this round
 	at     int              // the next of them
+	mixed  bool             // not all of them are of this round and its phase
 }
 
 type stage uint8
@@ -177,7 +181,7 @@ func (d *Driver) Isolates(how Isolation) { d.apart = how }
 func (d *Driver) Reset(number int) {
 	d.number, d.opened, d.stage, d.alarms, d.active = number, 0, open, 0, 0
 	d.mail, d.at = d.mail[:0], 0
-	d.begun, d.phase, d.kept = 0, 0, d.kept[:0]
+	d.begun, d.phase, d.ended, d.kept = 0, 0, 0, d.kept[:0]
 }
 
 // Opened is the number of rounds opened so far.
@@ -191,16 +195,16 @@ func (d *Driver) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	for d.at < len(d.mail) { // what is left of the round
 		id := d.mail[d.at]
 		d.at++
-		if !run.IsInFlight(id) { // a scenario took it
+		m := run.Message(id)
+		if m.Fate != trace.InFlight { // a scenario took it
 			continue
 		}
-		m := run.Message(id)
 		apart := d.isolates(m)
-		if apart && d.keep(m) {
+		if apart && d.apart == Held && d.keep(m) {
 			continue
 		}
 		next.Kind, next.Msg = trace.Deliver, id
-		if apart || d.closed(m) && !d.waits(id) || d.plan.Loses(m) || !run.Deliverable(id) {
+		if apart || d.mixed && d.late(m) || d.plan.Loses(m) || !run.Deliverable(id) {
 			next.Kind = trace.Drop
 		}
 		return true
@@ -268,14 +272,18 @@ func (d *Driver) isolates(m *lockstep.Message) bool {
 func (d *Driver) open(run *lockstep.Run) {
 	phase, kernel := d.plan.Open(d.opened, run)
 	run.OpenRound(phase, kernel)
-	d.kept = slices.DeleteFunc(d.kept, func(id lockstep.ID) bool { return !run.IsInFlight(id) })
+	if len(d.kept) > 0 {
+		d.kept = slices.DeleteFunc(d.kept, func(id lockstep.ID) bool { return !run.IsInFlight(id) })
+	}
 	start := len(run.InFlight()) == len(d.kept)
 	if d.names > 0 {
-		d.round = int32(d.opened % d.names)
+		if d.round++; int(d.round) == d.names || d.opened == 0 {
+			d.round = 0
+		}
 		start = d.round == 0
 	}
 	if start && d.opened > 0 {
-		d.begun = len(run.Messages())
+		d.begun, d.ended = len(run.Messages()), d.phase
 	}
 	d.opened++
 	d.alarms, d.tick = 0, start && d.ticks
@@ -296,38 +304,70 @@ func (d *Driver) open(run *lockstep.Run) {
 // collect gathers the messages of the round now that everyone has sent, with those whose
 // round is over, and reports whether there are any.
 func (d *Driver) collect(run *lockstep.Run) bool {
-	flying, messages := run.InFlight(), run.Messages()
-	mail, k, mine := slices.Grow(d.mail[:0], len(flying))[:len(flying)], 0, 0
-	for _, id := range flying {
-		m := &messages[id-1]
-		mail[k] = id
-		switch {
-		case d.waits(id):
-			k++
-		case d.names == 0 || m.Tag.Round == d.round:
-			k++
-			mine++
-			if d.names > 0 && !d.past(m) && !d.isolates(m) {
-				d.phase = max(d.phase, m.Tag.Phase)
-			}
-		case d.past(m):
-			k++
-		}
+	flying := run.InFlight()
+	if cap(d.mail) < len(flying) {
+		d.mail = make([]lockstep.ID, 2*len(flying))
 	}
-	d.mail, d.at = mail[:k], 0
+	d.mail, d.at = d.mail[:len(flying)], 0
+	mine := len(flying)
+	if d.mixed = mine > 0 && !d.gather(run, flying); d.mixed {
+		d.mail = append(d.mail[:0], flying...)
+		mine = d.sort(run)
+	}
 	if mine > 0 {
 		d.active++
 	}
 	d.plan.Order(run, d.mail)
-	return k > 0
+	return len(d.mail) > 0
 }
 
-// keep lets a message from or to an isolated node wait, where these are held, and reports
-// whether it does.
+// gather takes everything in flight, where it is of this round and of one phase, as it is when
+// a protocol gets on: then nothing is late. It reports whether it is so.
+func (d *Driver) gather(run *lockstep.Run, flying []lockstep.ID) bool {
+	messages, mail := run.Messages(), d.mail[:len(flying)]
+	first := &messages[flying[0]-1]
+	if len(d.kept) > 0 || d.names > 0 && (first.Tag.Round != d.round || first.Tag.Phase < d.phase || d.past(first)) {
+		return false
+	}
+	tag := first.Tag
+	heard := d.whole || tag.Phase == d.phase // if only an isolated node has come to a phase, the others have not
+	for i, id := range flying {
+		mail[i] = id
+		m := &messages[id-1]
+		if m.Tag != tag && d.names > 0 {
+			return false
+		}
+		heard = heard || !d.isolates(m)
+	}
+	if heard {
+		d.phase = tag.Phase
+	}
+	return true
+}
+
+// sort leaves of the messages in flight those of the round and those whose round is over. It
+// counts the former and notes their latest phase.
+func (d *Driver) sort(run *lockstep.Run) (mine int) {
+	d.mail = slices.DeleteFunc(d.mail, func(id lockstep.ID) bool {
+		m := run.Message(id)
+		now, past := d.names == 0 || m.Tag.Round == d.round, d.past(m)
+		switch {
+		case d.waits(id):
+			return false
+		case now:
+			mine++
+			if d.names > 0 && !past && !d.isolates(m) {
+				d.phase = max(d.phase, m.Tag.Phase)
+			}
+		}
+		return !now && !past
+	})
+	return mine
+}
+
+// keep lets a message from or to a held node wait, and reports whether it does.
 func (d *Driver) keep(m *lockstep.Message) bool {
 	switch {
-	case d.apart != Held:
-		return false
 	case d.waits(m.ID):
 		return true
 	case d.closed(m):
@@ -338,15 +378,32 @@ func (d *Driver) keep(m *lockstep.Message) bool {
 	}
 }
 
+// late reports whether the round of a message is over and it does not wait.
+func (d *Driver) late(m *lockstep.Message) bool { return d.closed(m) && !d.waits(m.ID) }
+
 // waits reports whether a message waits for the return of an isolated node.
 func (d *Driver) waits(id lockstep.ID) bool { return len(d.kept) > 0 && slices.Contains(d.kept, id) }
 
-// past reports whether the round of a message was over when the present one began.
+// past reports whether the round of a message was over when the present one began. A message
+// of a phase that had not begun when it was sent is for the phase after.
 func (d *Driver) past(m *lockstep.Message) bool {
-	return d.names > 0 && !d.loose && (m.Tag.Round < d.round || int(m.ID) <= d.begun)
+	switch {
+	case d.names == 0 || d.loose:
+		return false
+	case int(m.ID) <= d.begun:
+		return m.Tag.Round < d.round || m.Tag.Phase <= d.ended
+	default:
+		return m.Tag.Round < d.round && m.Tag.Phase <= d.phase
+	}
 }
 
 // closed reports whether the round of a message is over, or its phase.
 func (d *Driver) closed(m *lockstep.Message) bool {
 	return d.names > 0 && !d.loose && (d.past(m) || m.Tag.Phase < d.phase)
+}
+
+// Sort orders the messages of a round by their places; those of one place stay in the order of
+// sending.
+func Sort(mail []lockstep.ID, place func(lockstep.ID) int) {
+	slices.SortStableFunc(mail, func(a, b lockstep.ID) int { return cmp.Compare(place(a), place(b)) })
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	. "github.com/lockstep-go/lockstep/scenario"
-	"github.com/lockstep-go/lockstep/sim"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -446,27 +445,6 @@ func ExampleAtMost() {
 	//     event 1 heard
 	// verdict pass
 }
-
-// The alarm of node 2 is due when that of node 1 is, and so fires before the strategy
-// delivers anything.
-func ExampleOnTime() {
-	b := bell()
-	b.New = func(self lockstep.Node, n int) sim.Node[note] { return &clock{ringer{self: self}} }
-	sc := New("on time").Use(OnTime())
-	sc.If(Did(trace.Alarm), At(2)).Then(Finish())
-	showOn(b, sc)
-	// Output:
-	// 1 alarm node 1 | filter 1 (alarms are on time): fire alarm of the next that is due, continue
-	//     send 1->2 Ask
-	//     send 1->3 Ask
-	//   2 alarm node 2 | filter 1 (alarms are on time): fire alarm of the next that is due, continue | filter 2 (alarm and at 2): finish
-	// verdict pass
-}
-
-// clock is a node whose alarm is set anyway.
-type clock struct{ ringer }
-
-func (c *clock) Start(ctx *sim.Context[note]) { ctx.SetAlarm(10) }
 
 func ExampleFilter_Aside() {
 	sc := New("nothing but surroundings")

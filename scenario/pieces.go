@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/trace"
 )
 
 // IsolateWhile loses everything from and to a group while the condition holds. Unlike
@@ -61,23 +60,5 @@ func AtMost(k int, what Condition, per Key) Piece {
 	return func(s *Scenario) {
 		s.If(what).Named(fmt.Sprintf("pass the first %d per %s: %s", k, per.text, what.text)).First(k).Per(per).Then(Pass())
 		s.If(what).Named("drop: " + what.text).Then(Drop())
-	}
-}
-
-// OnTime makes all clocks run alike: when an alarm has moved the virtual time, every
-// other alarm that is due by then fires as well. Judgements about time need that: most
-// strategies let some clocks run slower than others, and then leaders lose their followers
-// without any fault.
-func OnTime() Piece {
-	return func(s *Scenario) {
-		due := Where("the next that is due", func(m *Moment) lockstep.Nodes { // one after the other: each may move the time
-			for n := range m.Run.Alarms().All() {
-				if m.Run.AlarmAt(n) <= m.Run.Now() {
-					return trace.NodesOf(n)
-				}
-			}
-			return 0
-		})
-		s.If(Did(trace.Alarm)).Named("alarms are on time").Aside().Then(FireAlarm(due), Continue())
 	}
 }

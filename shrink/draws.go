@@ -8,7 +8,7 @@ import (
 // lower yields numbers to try instead of a draw: 0 first, then closer to it by halves.
 func lower(v uint64) iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
-		for less := uint64(0); less < v; less += (v - less + 1) / 2 {
+		for less := uint64(0); less < v; less += max((v-less)/2, 1) {
 			if !yield(less) {
 				return
 			}

@@ -85,7 +85,7 @@ func scheduleOf(t *trace.Trace, exact bool, loose bool, apart rounds.Isolation) 
 		}
 		p.rounds++
 	}
-	reader.cut = make([]lockstep.Nodes, t.Header.Nodes+1)
+	reader.cut = trace.NewLinks(t.Header.Nodes)
 	took := func(kind trace.Kind) bool {
 		return slices.ContainsFunc(t.Records, func(r trace.Record) bool { return r.Step.Kind == kind && !r.Settle })
 	}
@@ -106,7 +106,7 @@ type scheduleReader struct {
 	sent     map[lockstep.ID]lockstep.Message
 	taken    map[int]map[link][]bool // by phase: the messages of each link in order, true where lost
 	coarse   bool                    // rounds are stretches of time, and what is lost is cut
-	cut      []lockstep.Nodes        // coarse: by sender, whom its messages do not reach
+	cut      trace.Links             // coarse
 }
 
 func (d *scheduleReader) read(r *trace.Record) {
@@ -155,10 +155,7 @@ func (d *scheduleReader) readCoarse(r *trace.Record) bool {
 	p, round := &d.schedule.phases[d.at[r.Round][0]], d.at[r.Round][1]
 	switch step := &r.Step; step.Kind {
 	case trace.Cut, trace.Heal:
-		d.switchLinks(step.From, step.To, step.Kind == trace.Cut)
-		if !step.OneWay {
-			d.switchLinks(step.To, step.From, step.Kind == trace.Cut)
-		}
+		d.cut.Switch(step)
 	case trace.Wait:
 		for from, to := range d.cut {
 			for n := range to.All() {
@@ -173,16 +170,6 @@ func (d *scheduleReader) readCoarse(r *trace.Record) bool {
 		return false
 	}
 	return true
-}
-
-func (d *scheduleReader) switchLinks(from, to lockstep.Nodes, cut bool) {
-	for n := range from.All() {
-		if cut {
-			d.cut[n] |= to.Without(n)
-		} else {
-			d.cut[n] &^= to
-		}
-	}
 }
 
 // losses adds the lost messages: a whole link where nothing of it arrived in the round.
@@ -349,7 +336,7 @@ func (s *scheduled) Order(r *lockstep.Run, mail []lockstep.ID) {
 		m := r.Message(id)
 		return slices.Index(s.now.order, link{s.round, m.From, m.To})
 	}
-	slices.SortStableFunc(mail, func(a, b lockstep.ID) int { return place(a) - place(b) })
+	rounds.Sort(mail, place)
 }
 
 // compare orders links by round, sender and receiver.

@@ -16,33 +16,48 @@ func (a script) scheduler(s *shrinker) lockstep.Scheduler {
 	return s.player
 }
 
+// head is 1 where a script begins with what the system draws when it starts, which is no step,
+// and 0 otherwise.
+func (a script) head() int { return btoi(len(a) > 0 && a[0].Step.Kind == trace.Start) }
+
 // script shrinks a run that is not in rounds: fewer actions, then a normal order.
 func (s *shrinker) script(t *trace.Trace) (was string, err error) {
-	now := script(trace.ScriptOf(t).Exploring())
+	now := actions(t)
 	was = now.size()
 	if !s.fails(now) {
 		return was, s.notRepeated("steps")
 	}
 	now = s.tidy(now)
 	s.keep(now)
-	for before := -1; before != len(now); {
-		before = len(now)
-		now = s.fewer(now)
-		now = s.simpler(now)
-		now = s.normal(now)
-	}
+	others, first := now.others(s.info.Nodes), now
+	now = s.greedy(now)
 	reserve := s.left / 4 // for what is drawn in the steps that come in the place of others
 	s.left -= reserve
-	if s.info.Repeats == lockstep.Exactly && len(now) > 2 {
+	if s.info.Repeats == lockstep.Exactly && len(now)-now.head() > 2 {
+		for _, next := range s.related(len(first)) {
+			if next.less(now) {
+				now = next
+				s.keep(now)
+			}
+		}
 		if next, ok := s.again(now); ok {
 			now = next
 			s.keep(now)
 		}
-		now = s.drift(now)
+		now = s.greedy(s.search(s.greedy(now), first, others))
 	}
 	s.left = max(s.left, 0) + reserve
 	s.normal(s.simpler(now))
 	return was, nil
+}
+
+// greedy leaves out and lowers whatever it can.
+func (s *shrinker) greedy(now script) script {
+	for before := -1; before != len(now); {
+		before = len(now)
+		now = s.normal(s.simpler(s.fewer(now)))
+	}
+	return now
 }
 
 // size is the length of a script in words.
@@ -51,7 +66,7 @@ func (a script) size() string {
 	for _, x := range a {
 		lost += btoi(x.Step.Kind == trace.Drop)
 	}
-	return words.Count(len(a), "step") + ", " + words.Count(lost, "message lost")
+	return words.Count(len(a)-a.head(), "step") + ", " + words.Count(lost, "message lost")
 }
 
 func btoi(b bool) int {
@@ -78,7 +93,7 @@ func (s *shrinker) tidy(a script) script {
 // fewer removes stretches of actions, long ones first, as long as the run still fails.
 func (s *shrinker) fewer(now script) script {
 	for size := len(now) / 2; size >= 1; size /= 2 {
-		for at := 0; at+size <= len(now); {
+		for at := now.head(); at+size <= len(now); {
 			if next, ok := s.without(now, at, size); ok {
 				now = next
 				s.keep(now)
@@ -92,9 +107,9 @@ func (s *shrinker) fewer(now script) script {
 
 // simpler lowers what the system draws in each step.
 func (s *shrinker) simpler(now script) script {
-	for i := range now {
-		for j := range now[i].Draws {
-			for ok := true; ok; {
+	for i := 0; i < len(now); i++ {
+		for j := 0; i < len(now) && j < len(now[i].Draws); j++ {
+			for ok := true; ok && i < len(now) && j < len(now[i].Draws); {
 				now, ok = s.lowered(now, i, j)
 			}
 		}
@@ -107,7 +122,8 @@ func (s *shrinker) lowered(now script, at, draw int) (script, bool) {
 	for v := range lower(now[at].Draws[draw]) {
 		next := slices.Clone(now)
 		next[at].Draws = with(now[at].Draws, draw, v)
-		if s.fails(next) && len(s.player.Took()) == len(now) {
+		if s.fails(next) {
+			next = s.tidy(next)
 			s.keep(next)
 			return next, true
 		}

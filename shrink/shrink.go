@@ -2,8 +2,9 @@
 //
 // A run in lock-step rounds stays one: it loses phases, rounds, isolations, lost messages and
 // requests, and isolations move to later rounds. Any other run loses steps, and what is left
-// is put into a normal order. Every candidate is run on the plan's system; the result is the
-// smallest that failed, recorded.
+// is put into a normal order. The steps of a settling stage are steps like others, where the run
+// fails without one. Every candidate is run on the plan's system; the result is the smallest that
+// failed, recorded.
 package shrink
 
 import (
@@ -58,6 +59,30 @@ func Run(ctx context.Context, plan lockstep.Plan, t *trace.Trace, o Options) (*S
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
+	if u := unsettled(t); u != nil {
+		if out, err := run(ctx, plan, u, o); !errors.Is(err, errPasses) {
+			return out, err
+		}
+	}
+	return run(ctx, plan, t, o)
+}
+
+// unsettled is a run that needs no settling stage to take the steps that it took in one; nil
+// where it had none, or is in rounds.
+func unsettled(t *trace.Trace) *trace.Trace {
+	if t.Header.Settle == 0 || len(t.Rounds) > 0 {
+		return nil
+	}
+	u := *t
+	u.Header.Settle, u.Records = 0, slices.Clone(t.Records)
+	for i := range u.Records {
+		u.Records[i].Settle = false
+	}
+	return &u
+}
+
+// run shrinks a run as it is.
+func run(ctx context.Context, plan lockstep.Plan, t *trace.Trace, o Options) (*Shrunk, error) {
 	b, err := lockstep.NewBenchFor(plan, t)
 	if err != nil {
 		return nil, err
@@ -99,7 +124,8 @@ type shrinker struct {
 	number   int
 	property string
 	options  Options
-	left     int
+	left     int   // tries that may still be made
+	made     int   // and those that were
 	err      error // of the environment: nothing can be tried any more
 
 	rounds *scheduled       // the scheduler of runs in rounds, used again and again
@@ -124,7 +150,7 @@ func (s *shrinker) shrink(t *trace.Trace) (*Shrunk, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.Tries, out.Exhausted = s.options.Tries-s.left, s.left <= 0
+	out.Tries, out.Exhausted = s.made, s.left <= 0 && s.ctx.Err() == nil
 	if err := s.record(out); err != nil {
 		return nil, err
 	}
@@ -155,6 +181,9 @@ func (s *shrinker) same(o trace.Outcome) bool {
 	return o.Finding != nil && o.Finding.Property == s.property
 }
 
+// errPasses says that a run does not fail.
+var errPasses = errors.New("shrink: the run does not fail")
+
 // notRepeated is the error when a run does not fail again.
 func (s *shrinker) notRepeated(what string) error {
 	if s.err != nil {
@@ -163,7 +192,7 @@ func (s *shrinker) notRepeated(what string) error {
 	if err := s.ctx.Err(); err != nil {
 		return fmt.Errorf("shrink: there was no time: %w", err)
 	}
-	return fmt.Errorf("shrink: the run does not fail when its %s are repeated: it is flaky", what)
+	return fmt.Errorf("%w when its %s are repeated: it is flaky", errPasses, what)
 }
 
 // fails runs a candidate and reports whether it violates the same property, often enough
@@ -180,6 +209,7 @@ func (s *shrinker) fails(c candidate) bool {
 			return false
 		}
 		s.left--
+		s.made++
 		outcome, err := s.bench.Run(s.ctx, s.number, c.scheduler(s))
 		if err != nil {
 			if s.ctx.Err() == nil {

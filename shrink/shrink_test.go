@@ -143,5 +143,5 @@ func ExampleRun() {
 	fmt.Println("to", small.Is)
 	// Output:
 	// from 198 steps, 20 messages lost
-	// to 23 steps, 0 messages lost
+	// to 20 steps, 0 messages lost
 }

@@ -66,6 +66,10 @@ type Cluster[M any] struct {
 	// that shrinking a run makes its requests fewer and simpler.
 	Generate  gen.Gen[string]
 	Generated int
+	// Begin, where it is set, makes what the nodes of a run share and what is no part of the
+	// system, like the clients of kit/kv: it is called before the nodes start, may offer requests
+	// of its own, and programs get what it returns from Context.Shared.
+	Begin func(out *lockstep.Outbox, draws *lockstep.Chance) any
 	// Roles names the parts that nodes play, where they have a method Role.
 	Roles []string
 	// FIFO says that messages on a link arrive in the order of sending.
@@ -97,6 +101,9 @@ func (c Cluster[M]) Describe() (lockstep.Info, error) {
 		return info, fmt.Errorf("sim: cluster %s has %d generated requests: Generate says how to make them, Generated how many, and one is missing", c.Name, c.Generated)
 	case c.Generate != nil && len(c.Requests) > 0:
 		return info, fmt.Errorf("sim: cluster %s has both a list of requests and generated ones", c.Name)
+	case c.Begin != nil && (c.Generate != nil || len(c.Requests) > 0):
+		return info, fmt.Errorf("sim: cluster %s has requests besides those that Begin may offer", c.Name)
+	case c.Begin != nil: // nobody knows what it offers
 	case c.Generate == nil:
 		info.Requests = append([]string{}, c.Requests...)
 	case info.Draws == "":
@@ -128,6 +135,8 @@ type Deployment[M any] struct {
 	bodies  []M // by number of the body - 1
 	out     *lockstep.Outbox
 	runs    int
+	shared  any
+	draws   lockstep.Chance // of Begin
 
 	// Without an engine, see Bare:
 	senders []link
@@ -141,6 +150,10 @@ func (d *Deployment[M]) Node(n lockstep.Node) Node[M] { return d.places[n-1].nod
 // Reset starts every node anew.
 func (d *Deployment[M]) Reset(_ context.Context, seed uint64, out *lockstep.Outbox) error {
 	d.out = out
+	if d.cluster.Begin != nil {
+		d.draws.Seed(out, seed, uint64(d.cluster.Nodes))
+		d.shared = d.cluster.Begin(out, &d.draws)
+	}
 	d.start(seed)
 	for i, text := range d.cluster.Requests {
 		out.Offer(lockstep.Pending{ID: int32(i + 1), To: trace.AllNodes(d.cluster.Nodes), Text: text})
@@ -175,18 +188,29 @@ func (d *Deployment[M]) start(seed uint64) {
 
 // Do takes one step.
 func (d *Deployment[M]) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
-	switch s.Kind {
-	case trace.Deliver:
+	if s.Kind == trace.Deliver { // as a rule
 		m := out.Message(s.Msg)
 		p := &d.places[m.To-1]
 		p.node.Receive(p, m.From, d.bodies[m.Body-1])
+	} else if err := d.other(s, out); err != nil {
+		return err
+	}
+	if out.Texts() {
+		out.States(d.state)
+	}
+	return nil
+}
+
+// other takes a step other than Deliver.
+func (d *Deployment[M]) other(s *lockstep.Step, out *lockstep.Outbox) error {
+	switch s.Kind {
 	case trace.Alarm:
 		d.places[s.Node-1].fire()
 	case trace.Request:
 		p := &d.places[s.Node-1]
 		p.node.Request(p, s.Request, d.request(s.Request))
 	case trace.Crash:
-		d.places[s.Node-1].renew()
+		d.places[s.Node-1].crash()
 	case trace.Restart:
 		d.places[s.Node-1].start()
 	case trace.Replace:
@@ -195,13 +219,10 @@ func (d *Deployment[M]) Do(_ context.Context, s *lockstep.Step, out *lockstep.Ou
 		if err != nil {
 			return fmt.Errorf("forged message %q: %w", text, err)
 		}
-		d.bodies = append(d.bodies, m)
-		kind, tag := d.envelope()
+		kind, tag := d.envelope(m)
 		out.Retype(s.Msg, kind, tag)
+		d.bodies = append(d.bodies, m)
 		d.describe(body)
-	}
-	if out.Texts() {
-		out.States(d.state)
 	}
 	return nil
 }
@@ -214,6 +235,9 @@ func (d *Deployment[M]) request(id int32) string {
 		return text
 	}
 	kinds := int32(len(d.cluster.Requests))
+	if kinds == 0 { // one that Begin offered
+		return ""
+	}
 	text := d.cluster.Requests[(id-1)%kinds]
 	if int(id-1)/int(kinds)+1 < d.cluster.Repeat {
 		d.out.Offer(lockstep.Pending{ID: id + kinds, To: trace.AllNodes(d.cluster.Nodes), Text: text})
@@ -276,15 +300,14 @@ func (d *Deployment[M]) role(n lockstep.Node) string {
 	return ""
 }
 
-// envelope is what the engine knows of the message that was added last.
-func (d *Deployment[M]) envelope() (kind string, tag lockstep.Tag) {
-	m := &d.bodies[len(d.bodies)-1]
+// envelope is what the engine knows of a message.
+func (d *Deployment[M]) envelope(m M) (kind string, tag lockstep.Tag) {
 	kind = "message"
 	if d.cluster.Type != nil {
-		kind = d.cluster.Type(*m)
+		kind = d.cluster.Type(m)
 	}
 	if d.cluster.Tag != nil {
-		tag = d.cluster.Tag(*m)
+		tag = d.cluster.Tag(m)
 	}
 	return kind, tag
 }

@@ -44,13 +44,15 @@ func (c *Context[M]) Rand() *rand.Rand { return c.rand }
 // Send sends a message to a node, which may be the sender itself.
 func (c *Context[M]) Send(to lockstep.Node, m M) {
 	d := c.deployment
-	d.bodies = append(d.bodies, m)
 	if d.out == nil { // no engine: see Bare
+		d.bodies = append(d.bodies, m)
 		d.senders = append(d.senders, link{c.self, to})
 		return
 	}
-	kind, tag := d.envelope()
-	d.describe(d.out.Send(c.self, to, kind, tag))
+	kind, tag := d.envelope(m)
+	body := d.out.Send(c.self, to, kind, tag)
+	d.bodies = append(d.bodies, m)
+	d.describe(body)
 }
 
 // Broadcast sends a message to every node, the sender included.
@@ -62,9 +64,10 @@ func (c *Context[M]) Broadcast(m M) {
 		}
 		return
 	}
+	kind, tag := d.envelope(m)
+	body := d.out.Broadcast(c.self, kind, tag)
 	d.bodies = append(d.bodies, m)
-	kind, tag := d.envelope()
-	d.describe(d.out.Broadcast(c.self, kind, tag))
+	d.describe(body)
 }
 
 // Emit reports something observable. The value may point into the node: it is looked
@@ -102,6 +105,19 @@ func (c *Context[M]) stop() {
 	c.alive = false
 }
 
+// Shared is what the cluster's Begin returned.
+func (c *Context[M]) Shared() any { return c.deployment.shared }
+
+// crash ends the life of the node. Storage that can lose something draws what.
+func (c *Context[M]) crash() {
+	c.renew()
+	if d, ok := c.disk.(interface {
+		Crash(draw func(n int) int) (kept, of int)
+	}); ok {
+		d.Crash(c.chance.IntN)
+	}
+}
+
 // Storage is what Durable needs of a node's context: a *Context or a *Process.
 type Storage interface {
 	storage() (disk *any, wipe *func())
@@ -110,8 +126,9 @@ type Storage interface {
 func (c *Context[M]) storage() (*any, *func()) { return &c.disk, &c.wipe }
 
 // Durable is a node's stable storage: a value of type D that survives crashes. It is
-// zero when the node first starts in a run. What is written to it is durable at once.
-// If D has a method Reset(), that makes it zero again instead of an assignment.
+// zero when the node first starts in a run. What is written to it is durable at once, unless D
+// has a method Crash like that of a storage.Disk, which is called at a crash. If D has a method
+// Reset(), that makes it zero again instead of an assignment.
 func Durable[D any](p Storage) *D {
 	disk, wipe := p.storage()
 	if d, ok := (*disk).(*D); ok {

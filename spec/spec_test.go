@@ -139,3 +139,36 @@ func ExampleNew() {
 	fmt.Println(r.First().Finding)
 	// Output: order: saw ba
 }
+
+// vote is a decision at a place.
+type vote struct{ place, value int }
+
+func (v *vote) String() string { return fmt.Sprintf("%d at %d", v.value, v.place) }
+
+var agreed = spec.Agreement("decided", func(v *vote) int { return v.place }, func(a, b *vote) bool { return a.value == b.value })
+
+func TestAgreement(t *testing.T) {
+	decide := func(n lockstep.Node, place, value int) lockstep.Event {
+		return lockstep.Event{Type: "decided", Node: n, Value: &vote{place, value}}
+	}
+	other := decide(2, 1, 9)
+	other.Type = "guessed"
+	r := judge(t, script{
+		{decide(1, 1, 5), decide(2, 2, 6), decide(2, 1, 5), other},
+		{decide(1, 1, 5), decide(2, 1, 6)},
+		{decide(1, 1, 5), decide(1, 1, 6)},
+	}, agreed)
+	if len(r.Found) != 2 || r.Judged[0].N != 3 {
+		t.Fatalf("%d found, judged %v", len(r.Found), r.Judged)
+	}
+	for i, want := range []string{"node 2 decided 6 at 1, and node 1 had decided 5 at 1", "node 1 decided 6 at 1, and node 1 had decided 5 at 1"} {
+		if f := r.Found[i].Finding; f.Text != want || f.Property != "agreement" {
+			t.Errorf("%s: %s, want %s", f.Property, f.Text, want)
+		}
+	}
+}
+
+func ExampleAgreement() {
+	fmt.Println(agreed.Properties())
+	// Output: [agreement]
+}

@@ -13,7 +13,7 @@ import (
 type event struct {
 	kind    lockstep.Kind // Deliver, Request or Alarm
 	node    lockstep.Node // where it happens
-	from    lockstep.Node // sender of a message
+	from    lockstep.Node // sender of a message; where the step was taken that offered a request; 0: nowhere
 	msg     lockstep.ID
 	request int32
 	key     uint64 // priority: the open event with the largest happens next
@@ -24,6 +24,7 @@ type event struct {
 	change  int32  // the number of the change point that delays it, from 1; 0: none
 	order   int32  // its place among all that were open, as they came
 	passed  int32  // how many that came after it happened before it
+	again   int32  // a request that was given before: the alarms that had rung by then, and one more; 0: it was not
 	lost    bool   // it will not arrive
 	at      int32  // its number among the events of its node; 0: it has not happened
 }
@@ -42,6 +43,9 @@ type agenda struct {
 	mail     int     // messages that are open
 	byMsg    []int32 // by message number - 1
 	requests []offered
+	given    []int32       // the numbers of the requests that were given
+	stepped  lockstep.Node // where the only step since the last look was taken; 0: there were others
+	rung     int32         // alarms so far
 	alarms   [trace.MaxNodes + 1]int32
 	armed    lockstep.Nodes
 	chosen   int32 // the event that the strategy chose to happen, counted from 1; 0: none
@@ -86,7 +90,7 @@ func (unchained) prefer(_ *lockstep.Run, index int32) int32 { return index }
 
 func (a *agenda) reset() {
 	a.events, a.open, a.byMsg, a.requests, a.armed = a.events[:0], a.open[:0], a.byMsg[:0], a.requests[:0], 0
-	a.held, a.mail, a.opened = a.held[:0], 0, 0
+	a.held, a.mail, a.opened, a.given, a.rung = a.held[:0], 0, 0, a.given[:0], 0
 	a.chosen, a.steps = 0, 0
 	a.peak = 0
 }
@@ -101,9 +105,13 @@ func (a *agenda) look(run *lockstep.Run) {
 		}
 		return len(run.Messages())
 	}
+	a.stepped = 0
 	if a.chosen > 0 && run.Steps() > a.steps {
 		e := &a.events[a.chosen-1]
 		a.took(run, e.kind, e.msg, e.node, e.request)
+		if len(between) == 0 {
+			a.stepped = e.node
+		}
 	}
 	a.post(run, sent(0))
 	for i := range between {
@@ -177,6 +185,7 @@ func (a *agenda) took(run *lockstep.Run, kind lockstep.Kind, msg lockstep.ID, no
 	case trace.Deliver:
 		a.close(run, a.byMsg[msg-1])
 	case trace.Alarm:
+		a.rung++
 		if a.armed.Has(node) {
 			a.armed = a.armed.Without(node)
 			a.close(run, a.alarms[node])
@@ -184,6 +193,9 @@ func (a *agenda) took(run *lockstep.Run, kind lockstep.Kind, msg lockstep.ID, no
 		}
 		a.surprise(run, event{kind: kind, node: node})
 	case trace.Request: // where it waits again under its number, it is another event
+		if !slices.Contains(a.given, request) {
+			a.given = append(a.given, request)
+		}
 		for i, o := range a.requests {
 			if o.id == request {
 				a.requests = slices.Delete(a.requests, i, i+1)
@@ -224,7 +236,11 @@ func (a *agenda) lookAtRequests(run *lockstep.Run) {
 		}
 		if o.event < 0 {
 			o.event = int32(len(a.events))
-			a.add(run, event{kind: trace.Request, node: a.decider.place(p.To), request: p.ID})
+			e := event{kind: trace.Request, node: a.decider.place(p.To), from: a.stepped, request: p.ID}
+			if slices.Contains(a.given, p.ID) {
+				e.again = a.rung + 1
+			}
+			a.add(run, e)
 		}
 		a.requests = append(a.requests, o)
 	}

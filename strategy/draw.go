@@ -36,9 +36,10 @@ func givable(run *lockstep.Run) int { return givableTo(run, run.All()) }
 
 // givableTo counts those that one of some nodes may have.
 func givableTo(run *lockstep.Run, nodes lockstep.Nodes) int {
-	k := 0
-	for _, p := range run.Pending() {
-		if p.To&run.Up()&nodes != 0 {
+	pending, k := run.Pending(), 0
+	nodes &= run.Up()
+	for i := range pending {
+		if pending[i].To&nodes != 0 {
 			k++
 		}
 	}
@@ -52,7 +53,9 @@ func giveAny(r *rand.Rand, run *lockstep.Run, next *lockstep.Step) { giveTo(r, r
 // giveTo is giveAny for some of the nodes. One of them must be able to get a request.
 func giveTo(r *rand.Rand, run *lockstep.Run, nodes lockstep.Nodes, next *lockstep.Step) {
 	at := r.IntN(givableTo(run, nodes))
-	for _, p := range run.Pending() {
+	pending := run.Pending()
+	for i := range pending {
+		p := &pending[i]
 		to := p.To & run.Up() & nodes
 		if to == 0 {
 			continue

@@ -160,6 +160,6 @@ func ExampleGuided() {
 	fmt.Println(result.Strategy)
 	fmt.Println(result.First().Finding)
 	// Output:
-	// guided:inner=pctcp:depth=3;events=117;steps=100,fresh=0.1,keep=1000
-	// prefix: node 1 outputs d, but node 2 had output b
+	// guided:inner=pctcp:depth=3;events=114;steps=100,fresh=0.1,keep=1000
+	// prefix: node 2 outputs bd, but node 3 had output c
 }

@@ -97,7 +97,7 @@ func (l Lossy) New(info lockstep.Info) lockstep.Scheduler {
 		s.Driver = rounds.New(info, l.Rounds, s)
 		return s
 	}
-	s := &loser{loss: l.Loss, rounds: l.Rounds, requests: requests{every: phaseLength(info)}}
+	s := &loser{loss: l.Loss, rounds: l.Rounds, period: max(1, len(info.Rounds)), requests: requests{every: phaseLength(info)}}
 	s.Driver = rounds.New(info, l.Rounds, s)
 	return s
 }
@@ -126,8 +126,10 @@ type loser struct {
 	rounds.Rules
 	*rounds.Driver
 	rounds int
+	period int // rounds of a phase
 	loss   float64
 	rand   *rand.Rand
+	calendar
 	requests
 }
 
@@ -143,9 +145,9 @@ func (s *loser) Tell(bool) lockstep.Account { return lockstep.Account{} }
 
 // Open begins a round.
 func (s *loser) Open(round int, run *lockstep.Run) (int, lockstep.Nodes) {
-	length := max(1, len(run.Info().Rounds))
-	s.requests.open(round)
-	return round/length + 1, run.All()
+	s.calendar.open(round, s.period)
+	s.requests.open()
+	return s.phase + 1, run.All()
 }
 
 // Loses reports whether a message is lost in this round.

@@ -107,7 +107,11 @@ func (p Partition) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	if err := p.check(info); err != nil {
 		return lockstep.Terms{}, err
 	}
-	return lockstep.Terms{Guarantee: p.guarantee(info)}, nil
+	t := lockstep.Terms{Guarantee: p.guarantee(info)}
+	if p.Family && p.Role == "" {
+		t.Measured = func(seen lockstep.Seen) lockstep.Guarantee { return p.walked(info, seen) }
+	}
+	return t, nil
 }
 
 // check reports what is wrong with the options, or why the system does not fit.
@@ -251,10 +255,26 @@ func (p Partition) guarantee(info lockstep.Info) lockstep.Guarantee {
 		g.Space, g.PerRun = nil, 0
 		g.Assumes = []string{"how many nodes play a role is not known before"}
 	case p.Family:
-		family, _ := cover.Build(notion, space) // Check has built it, too
-		runs := (len(family.Partitions) + p.Stages - 1) / p.Stages
+		runs := p.walk(notion, space)
 		g.PerRun = 1 / float64(runs)
 		g.Assumes = append(g.Assumes, fmt.Sprintf("a run with a number drawn at random: any %d runs in a row cover every goal", runs))
+	}
+	return g
+}
+
+// walk is the number of runs in a row that go through the whole family.
+func (p Partition) walk(notion cover.Notion, space cover.Space) int {
+	family, _ := cover.Build(notion, space) // Check has built it, too
+	return (len(family.Partitions) + p.Stages - 1) / p.Stages
+}
+
+// walked is the guarantee of a walk through a family for the runs made: it is certain where they
+// went through all of it, and every partition came about.
+func (p Partition) walked(info lockstep.Info, seen lockstep.Seen) lockstep.Guarantee {
+	g := p.guarantee(info)
+	notion, space, err := p.Tested(info.Nodes)
+	if g.Certain = err == nil && seen.Runs >= p.walk(notion, space) && seen.Changes == seen.Runs*p.Stages; g.Certain {
+		g.Class = fmt.Sprintf("a given goal of %v", notion)
 	}
 	return g
 }
@@ -363,12 +383,13 @@ type partitioner struct {
 	given int              // operations at this moment
 	sides []lockstep.Nodes // of the partition in force or to be cut
 	cuts  int              // sides that are cut off already
+	made  int              // partitions that came about in this run
 }
 
 // Reset begins a new run.
 func (s *partitioner) Reset(start *lockstep.Start) {
 	s.rand, s.fair = start.Rand, fair{}
-	s.stage, s.scene, s.at, s.given, s.sides, s.cuts = 0, 0, before, 0, s.sides[:0], 0
+	s.stage, s.scene, s.at, s.given, s.sides, s.cuts, s.made = 0, 0, before, 0, s.sides[:0], 0, 0
 	s.drawn = s.drawn[:0]
 	if s.family != nil {
 		s.first = start.Run % len(s.family) * (s.Stages % len(s.family))
@@ -392,8 +413,9 @@ func (s *partitioner) draw(i, scene int) cover.Partition {
 	}
 }
 
-// Tell tells what was drawn for the run.
+// Tell tells what was drawn for the run, and how many partitions came about.
 func (s *partitioner) Tell(words bool) (a lockstep.Account) {
+	a.Seen = lockstep.Seen{Runs: 1, Changes: s.made}
 	if words {
 		a.Drawn = s.parameters()
 	}
@@ -434,6 +456,7 @@ func (s *partitioner) Next(run *lockstep.Run, next *lockstep.Step) bool {
 			if s.cut(run, next) {
 				return true
 			}
+			s.made++
 			s.rest()
 		case healing:
 			s.rest()

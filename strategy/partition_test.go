@@ -116,6 +116,25 @@ func TestPartitionFamily(t *testing.T) {
 	}
 }
 
+// A walk through a whole family is certain, and says so; one that is cut short, or whose runs are,
+// is not.
+func TestFamilyIsCertain(t *testing.T) {
+	s := strategy.Partition{Stages: 2, Steps: 1, Family: true}
+	enough := int(math.Round(1 / guarantee(s, register.Cluster{Nodes: 6}).PerRun))
+	if enough < 2 {
+		t.Fatalf("%d runs", enough)
+	}
+	for _, c := range []struct {
+		runs, steps int
+		want        bool
+	}{{enough, 0, true}, {3 * enough, 0, true}, {enough - 1, 0, false}, {enough, 4, false}} {
+		g := explore(t, lockstep.Plan{System: register.Cluster{Nodes: 6, Requests: 100}, Strategy: s, Runs: c.runs, Steps: c.steps}).Guarantee
+		if g.Certain != c.want || strings.HasPrefix(g.String(), "certain: the runs hit every goal of 2-splitting (there are 15)") != c.want {
+			t.Errorf("%d runs of at most %d steps: %s", c.runs, c.steps, g)
+		}
+	}
+}
+
 // The guarantee is the chance that was computed: the share of the runs that cover a given
 // goal agrees with it.
 func TestPartitionGuarantee(t *testing.T) {

@@ -26,7 +26,12 @@ import (
 // whose alarm rings again and again does not shut out everyone else, an alarm armed after
 // one that rang by its priority waits until every chain that was not delayed is empty;
 // of those that wait, the one that is due first rings. The alarm after that may go by its
-// priority again. A change point delays one alarm and not those after it.
+// priority again. A change point delays one alarm and not those after it. With Fair all
+// alarms wait so.
+//
+// A request comes after the step that offered it. One that is offered again when it was given
+// waits likewise: a client asks again when nothing else can happen but alarms and what is
+// delayed, and not twice before an alarm has rung.
 //
 // Nothing waits for ever while time goes on: at most Late events may overtake one that can
 // happen, that is, come into being after it and happen before it. Then it happens, of
@@ -47,19 +52,25 @@ type PCTCP struct {
 	// event at the same node. Which do is learned by type, sender and receiver from a few
 	// fault-free runs.
 	Races bool `help:"count only events that race with another (trace-aware)"`
-	// Late is the number of events that may overtake one that can happen; 0 means
-	// DefaultLate, Unbounded any number.
-	Late int `help:"events that may overtake one that can happen; 0: 50, -1: any number"`
+	// Late is the number of events that may overtake one that can happen; 0 means that each
+	// run draws one of Lates, Unbounded any number.
+	Late int `help:"events that may overtake one that can happen; 0: each run draws 10, 30 or 100, -1: any number"`
+	// Fair lets time move only when nothing can happen that is not delayed: all alarms wait, and
+	// the one that is due first rings, so that a delayed one is the last of its time.
+	// Otherwise every other alarm of a node races with messages, and clocks may run at
+	// different speeds.
+	Fair bool `help:"time moves only when nothing else can happen that is not delayed, so that clocks run alike"`
 	// Steps is the number of steps after which a run is brought to its end.
 	Steps int `help:"steps before a run is brought to its end; 0: as long as anything is possible"`
 
 	racing *races // learned
 }
 
-// DefaultLate is the number of events that may overtake one that can happen, unless told
-// otherwise: enough for an election to overtake a message, and few enough that all requests
-// of a run are answered. The evidence is in docs/strategies.md.
-const DefaultLate = 50
+// Lates are the numbers of events that may overtake one that can happen, of which each run
+// draws one unless told otherwise. No single one is good for everything: some bugs need a
+// message that many elections overtake, and most are found far more often where nothing is
+// very late. The evidence is in docs/strategies.md.
+var Lates = [...]int{10, 30, 100}
 
 // DefaultPCTCP has the depth that found as much as depth 3, or more, in the tables of
 // docs/strategies.md.
@@ -93,7 +104,7 @@ func (p PCTCP) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	}
 	t := lockstep.Terms{Guarantee: p.guarantee(lockstep.Seen{Events: p.Events}), Measured: p.guarantee}
 	if p.Events == 0 || p.Races && p.racing == nil {
-		t.Probe, t.Learn = pctcpProbe{PCTCP{Depth: 1, Steps: p.Steps, Events: 1, Late: p.Late, racing: &races{}}}, p.learn
+		t.Probe, t.Learn = pctcpProbe{PCTCP{Depth: 1, Steps: p.Steps, Events: 1, Late: p.Late, Fair: p.Fair, racing: &races{}}}, p.learn
 	}
 	return t, nil
 }
@@ -115,26 +126,21 @@ func (p PCTCP) guarantee(seen lockstep.Seen) lockstep.Guarantee {
 		fmt.Sprintf("1/(w^2 n^(d-1)) with w=%d, n=%d, d=%d; runs had up to %d events", seen.Width, p.Events, p.Depth, seen.Events),
 		"the order respects causality, and its events come into being in every order of the others",
 		"they happen before the run is brought to its end"}
-	if p.late() > 0 {
-		g.Assumes = append(g.Assumes, fmt.Sprintf("none of them must wait while more than %d events overtake it (late)", p.late()))
+	switch {
+	case p.Late > 0:
+		g.Assumes = append(g.Assumes, fmt.Sprintf("none of them must wait while more than %d events overtake it (late)", p.Late))
+	case p.Late == 0:
+		g.Assumes = append(g.Assumes, fmt.Sprintf("none of them must wait while more than %d events overtake it; in two of three runs these may be %d, in one %d (late)",
+			Lates[0], Lates[1], Lates[2]))
+	}
+	if p.Fair {
+		g.Assumes = append(g.Assumes, "no alarm among them must ring before a message arrives that is not among them (fair)")
 	}
 	if seen.Runs > 0 && p.Depth > 1 {
 		g.Assumes = append(g.Assumes, fmt.Sprintf("of %d change points a run %.1f delayed an event that could happen",
 			p.Depth-1, float64(seen.Changes)/float64(seen.Runs)))
 	}
 	return g
-}
-
-// late is the number of events that may overtake one that can happen; 0: any number.
-func (p PCTCP) late() int32 {
-	switch p.Late {
-	case Unbounded:
-		return 0
-	case 0:
-		return DefaultLate
-	default:
-		return int32(p.Late)
-	}
 }
 
 // learn chooses the parameters that a few runs without faults suggest.
@@ -171,13 +177,14 @@ func (p pctcpProbe) New(info lockstep.Info) lockstep.Scheduler {
 // New makes a scheduler.
 func (p PCTCP) New(info lockstep.Info) lockstep.Scheduler {
 	s := &pctcp{PCTCP: p, clocks: newClocks(info.Nodes), alarm: make([]alarmChain, info.Nodes+1)}
-	s.decider, s.agenda.late = s, p.late()
+	s.decider = s
 	return s
 }
 
 // The keys of events lie in three bands. Chains that were not delayed have random keys
-// above highBand; alarms that wait for them lie below it, the one that rang least first;
-// the chain of the i-th change point has lowBand-i.
+// above highBand; requests and alarms that wait for them lie below it, of the requests the
+// latest first, of the alarms the one that rang least; the chain of the i-th change point
+// has lowBand-i.
 const (
 	highBand = 1 << 63
 	waitBand = 1 << 40
@@ -214,6 +221,10 @@ func (s *pctcp) Reset(start *lockstep.Start) {
 	s.closeProbe()
 	s.rand = start.Rand
 	s.agenda.reset()
+	s.agenda.late = int32(max(s.Late, 0))
+	if s.Late == 0 {
+		s.agenda.late = int32(Lates[s.rand.IntN(len(Lates))])
+	}
 	s.clocks.reset()
 	s.partition.reset()
 	s.priority = s.priority[:0]
@@ -240,17 +251,20 @@ func (s *pctcp) closeProbe() {
 func (s *pctcp) Tell(words bool) lockstep.Account {
 	a := lockstep.Account{Seen: s.seen()}
 	if words {
-		a.Drawn = s.changes()
+		a.Drawn = map[string]string{"changes": s.changes()}
+		if s.Late == 0 {
+			a.Drawn["late"] = strconv.Itoa(int(s.agenda.late))
+		}
 	}
 	return a
 }
 
-func (s *pctcp) changes() map[string]string {
+func (s *pctcp) changes() string {
 	words := make([]string, len(s.change))
 	for i, c := range s.change {
 		words[i] = strconv.Itoa(int(c))
 	}
-	return map[string]string{"changes": strings.Join(words, " ")}
+	return strings.Join(words, " ")
 }
 
 // Next chooses the next step.
@@ -291,6 +305,9 @@ func (s *pctcp) came(run *lockstep.Run, index int32) {
 		s.priority[e.chain] = e.delayed()
 	}
 	e.key = s.priority[e.chain]
+	if e.again > 0 && e.change == 0 {
+		e.key = waitBand + uint64(index)
+	}
 }
 
 // changePoint is the change point of the event numbered last, counted from 1, or 0: one that
@@ -329,23 +346,28 @@ func (s *pctcp) left(_ *lockstep.Run, index int32) {
 	}
 }
 
-// prefer puts the alarm that is due first in the place of one that waits.
+// prefer puts the alarm that is due first in the place of one that waits, and in the place of
+// a request that is to be given again before any alarm has rung.
 func (s *pctcp) prefer(run *lockstep.Run, index int32) int32 {
 	e := &s.events[index]
-	if e.kind != trace.Alarm || !waiting(e.key) {
+	if !waiting(e.key) || e.kind == trace.Request && e.again <= s.rung {
 		return index
 	}
+	best := int32(-1)
 	for n := range s.armed.All() {
 		a := s.alarms[n]
-		if at, first := run.AlarmAt(n), run.AlarmAt(s.events[index].node); waiting(s.events[a].key) &&
-			(at < first || at == first && s.events[a].key > s.events[index].key) {
-			index = a
+		if key := s.events[a].key; (s.Fair || waiting(key)) && (best < 0 || run.AlarmAt(n) < run.AlarmAt(s.events[best].node) ||
+			run.AlarmAt(n) == run.AlarmAt(s.events[best].node) && key > s.events[best].key) {
+			best = a
 		}
 	}
-	return index
+	if best < 0 {
+		return index
+	}
+	return best
 }
 
-// waiting reports whether a key is that of an alarm that waits.
+// waiting reports whether a key is that of an alarm or a request that waits.
 func waiting(key uint64) bool { return key < highBand && key >= lowBand }
 
 // cause is the index of the clock of what caused an event.
@@ -353,8 +375,8 @@ func (s *pctcp) cause(run *lockstep.Run, e *event) int32 {
 	switch e.kind {
 	case trace.Alarm:
 		return s.save(int(e.node))
-	case trace.Request:
-		return -1
+	case trace.Request: // the step that offered it, where it is known
+		return s.save(int(e.from))
 	}
 	if original := run.Message(e.msg).Copy; original != 0 { // a copy has the past of its original
 		return s.events[s.byMsg[original-1]].past
@@ -372,7 +394,7 @@ func (s *pctcp) arm(e *event) {
 	switch {
 	case e.change > 0:
 		e.key = e.delayed()
-	case c.waits:
+	case c.waits || s.Fair:
 		e.key = waitBand - c.rang*trace.MaxNodes - uint64(e.node)
 	}
 }

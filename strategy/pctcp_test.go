@@ -47,9 +47,9 @@ func ExamplePCTCP() {
 	fmt.Println(result.First().Finding)
 	fmt.Println(result.Guarantee)
 	// Output:
-	// pctcp:depth=3,events=117,steps=100
-	// prefix: node 3 outputs abdg, but node 3 had output abde
-	// one run hits a given order of 3 of the first 117 events with probability at least 4.32e-07
+	// pctcp:depth=3,events=114,steps=100
+	// prefix: node 1 outputs g, but node 1 had output cd
+	// one run hits a given order of 3 of the first 114 events with probability at least 4.55e-07
 }
 
 func ExamplePOS() {

@@ -24,7 +24,7 @@ func kindOfEvent(run *lockstep.Run, e *event) eventKind {
 		k.name = run.Message(e.msg).Type
 	}
 	if e.kind == trace.Request {
-		k.to = 0 // it is drawn
+		k.from, k.to = 0, 0 // they are drawn
 	}
 	return k
 }

@@ -12,6 +12,7 @@ import (
 type requests struct {
 	every  int  // rounds from one to the next
 	inTurn bool // the oldest, to the nodes in turn; else any, to any node
+	until  int  // rounds until the next
 	due    bool // in this round
 	given  int
 }
@@ -35,10 +36,15 @@ func givenRequests(info lockstep.Info) string {
 	return "the given workload, with requests in their order to the nodes in turn"
 }
 
-func (r *requests) reset() { r.due, r.given = false, 0 }
+func (r *requests) reset() { r.due, r.until, r.given = false, 0, 0 }
 
-// open begins the round with an index.
-func (r *requests) open(round int) { r.due = round%r.every == 0 }
+// open begins the next round.
+func (r *requests) open() {
+	r.until--
+	if r.due = r.until < 0; r.due {
+		r.until = r.every - 1
+	}
+}
 
 // give gives the request that is due.
 func (r *requests) give(source *rand.Rand, run *lockstep.Run, next *lockstep.Step) bool {

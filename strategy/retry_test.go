@@ -2,6 +2,7 @@ package strategy_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
@@ -62,6 +63,62 @@ func TestRequestsAreRetried(t *testing.T) {
 		if want := map[string]int{"uniform": 4, "lossy": 4}[k.Name]; most < max(want, 5) && want == 0 || most < want {
 			t.Errorf("%s: the request was given %d times at most", k.Name, most)
 		}
+	}
+}
+
+// refused is a system whose client asks in vain, again and again, while nodes talk and their
+// alarms ring.
+type refused struct {
+	stubborn
+	silent bool // nodes do not talk
+}
+
+func (s refused) Deploy(*lockstep.Place) (lockstep.Deployment, error) { return s, nil }
+
+func (s refused) Do(_ context.Context, step *lockstep.Step, out *lockstep.Outbox) error {
+	switch step.Kind {
+	case trace.Request:
+		s.offer(out)
+	case trace.Alarm:
+		out.SetAlarm(step.Node, out.Now()+10)
+		if !s.silent {
+			out.Send(step.Node, step.Node%3+1, "Hello", lockstep.Tag{})
+		}
+	}
+	return nil
+}
+
+// Under pctcp a client asks again when nothing that is not delayed can happen, and not twice
+// before an alarm has rung: it neither takes the steps of others nor holds up time.
+func TestClientsArePatient(t *testing.T) {
+	given, rang, last := 0, 0, 0
+	watch := perStep(func(run *lockstep.Run) {
+		switch run.Last().Kind {
+		case trace.Start:
+			given, rang, last = 0, 0, 0
+		case trace.Alarm:
+			rang++
+		case trace.Request:
+			if given++; given > 1 && (rang == last || len(run.InFlight()) > 0) {
+				t.Errorf("step %d: given again after %d alarms and %d before, with %v in flight", run.Steps(), rang, last, run.InFlight())
+			}
+			last = rang
+		}
+	})
+	for seed := range uint64(20) {
+		explore(t, lockstep.Plan{System: refused{stubborn{new(int)}, false}, Strategy: strategy.PCTCP{Depth: 1, Events: 300, Steps: 300}, Spec: watch, Seed: seed, Runs: 1})
+		if given < 20 || rang < 50 {
+			t.Errorf("seed %d: given %d times, %d alarms", seed, given, rang)
+		}
+	}
+}
+
+// A request comes after the step that offered it, so that what one client asks for, one thing
+// after the other, is one chain and not as many as there are tries.
+func TestTriesAreAChain(t *testing.T) {
+	g := explore(t, lockstep.Plan{System: refused{stubborn{new(int)}, true}, Strategy: strategy.PCTCP{Depth: 2, Events: 20, Steps: 60}, Runs: 50}).Guarantee
+	if want := "w=4,"; !strings.Contains(g.Assumes[0], want) { // three alarms and the request
+		t.Errorf("%s, want %s", g.Assumes[0], want)
 	}
 }
 

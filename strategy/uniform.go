@@ -221,9 +221,9 @@ func (s *isolator) Reset(start *lockstep.Start) {
 	for i, from := range s.starts {
 		if from != whole {
 			phase, n := i/s.sites, lockstep.Node(i%s.sites+1)
-			for round := int(from); round < s.space.length(phase); round++ {
-				isolated := &s.isolated[phase*s.space.period+round]
-				*isolated = isolated.With(n)
+			rounds := s.isolated[phase*s.space.period:][:s.space.length(phase)]
+			for round := int(from); round < len(rounds); round++ {
+				rounds[round] = rounds[round].With(n)
 			}
 		}
 	}
@@ -232,7 +232,9 @@ func (s *isolator) Reset(start *lockstep.Start) {
 // Open begins a round.
 func (s *isolator) Open(round int, run *lockstep.Run) (int, lockstep.Nodes) {
 	s.open(round)
-	s.armed = run.Alarms()
+	if s.sampler == Effects {
+		s.armed = run.Alarms()
+	}
 	return s.phase + 1, run.All() &^ s.isolated[round]
 }
 
@@ -244,8 +246,8 @@ type breaker struct {
 	sampler Sampler
 	dist    *distributions
 	*breakage
-	rand         *rand.Rand
-	phase, round int
+	rand *rand.Rand
+	calendar
 	requests
 }
 
@@ -277,8 +279,21 @@ func (b *breaker) Reset(start *lockstep.Start) {
 func (b *breaker) Tell(bool) lockstep.Account { return lockstep.Account{} }
 
 func (b *breaker) open(round int) {
-	b.phase, b.round = round/b.space.period, round%b.space.period
-	b.requests.open(round)
+	b.calendar.open(round, b.space.period)
+	b.requests.open()
+}
+
+// calendar tells where a run of rounds is: in a round of a phase, both counted from 0.
+type calendar struct{ phase, round int }
+
+// open goes on to the round with an index, where phases have so many rounds. Rounds come in
+// turn, and counting them is cheaper than dividing.
+func (c *calendar) open(round, period int) {
+	if c.round++; round == 0 {
+		*c = calendar{}
+	} else if c.round == period {
+		*c = calendar{phase: c.phase + 1}
+	}
 }
 
 // Give chooses what is given to nodes at the start of a round.

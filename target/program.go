@@ -3,6 +3,7 @@ package target
 import (
 	"fmt"
 	"io/fs"
+	"os"
 	"strings"
 )
 
@@ -85,6 +86,30 @@ func (p *Program) Check() error {
 
 // build is set by the linker in a program that was built on demand: the name of the build.
 var build string
+
+// Mutants is what the name of a build says of a library that carries mutants, and
+// MutantVariable the environment variable that switches one on; see kit/mutants.
+const (
+	Mutants        = "mutants"
+	MutantVariable = "LOCKSTEP_MUTANT"
+)
+
+// Mutant names the mutant of its library that is on in this program, and is empty where the
+// library is as it is.
+func Mutant() string {
+	if !strings.HasSuffix(ThisBuild(), "~"+Mutants) {
+		return ""
+	}
+	return os.Getenv(MutantVariable)
+}
+
+// CheckMutant reports that a system is about another mutant than the one that is on.
+func CheckMutant(name string) error {
+	if on := Mutant(); name != on {
+		return fmt.Errorf("this is about the mutant %q, and the program has %q on; 'lockstep paper mutants build' makes a program that carries mutants", name, on)
+	}
+	return nil
+}
 
 // ThisBuild is the name of the build that this program is, where it was built on demand with
 // a version of its library, and empty elsewhere.

@@ -69,6 +69,25 @@ func Of[S lockstep.System](name, help string, def S, spec lockstep.Spec) Target 
 		value: func(p any) lockstep.System { return *p.(*S) }}
 }
 
+// Fill completes a system: every zero field of the struct that ptr points to gets what its
+// tag `zero` says that it stands for.
+func Fill(ptr any) { option.Fill(ptr) }
+
+// Check reports, under the name of a system, the first number of its struct that is not in
+// the range of its tag `range`.
+func Check(name string, v any) error {
+	if err := option.Check(v); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// Changed lists the options of a system that differ from those of another, and those named
+// besides, for the header of traces.
+func Changed(v, usual any, always ...string) map[string]string {
+	return option.Changed(v, usual, always...)
+}
+
 // Option is a key of a target with its default.
 type Option = option.Option
 

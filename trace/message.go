@@ -1,6 +1,6 @@
 package trace
 
-import "fmt"
+import "strconv"
 
 // ID numbers the messages of a run from 1 in the order in which they were sent.
 type ID int32
@@ -31,13 +31,31 @@ type Message struct {
 	Copy ID     `json:"copy_of,omitempty"` // the message that this one duplicates
 	From Node   `json:"from"`
 	To   Node   `json:"to"`
+	Fate Fate   `json:"-"` // in a run under way, where it is the engine's; zero in a trace
 	Type string `json:"type"`
 	Tag  Tag    `json:"tag,omitzero"`
 	At   Time   `json:"at,omitempty"` // earliest delivery in virtual time, where the system sets one
 }
 
+// Fate says what became of a message so far.
+type Fate uint8
+
+// What may become of a message. Until it is delivered or lost it is on its way.
+const (
+	InFlight  Fate = iota // a strategy may deliver or drop it
+	Held                  // in the hands of the scenario
+	Behind                // behind a held one on a FIFO link
+	Delivered             // for good
+	Lost                  // likewise
+)
+
+// OnItsWay reports whether the message is neither delivered nor lost.
+func (f Fate) OnItsWay() bool { return f < Delivered }
+
 // String is the message without its body: "1->2 Prepare".
-func (m Message) String() string { return fmt.Sprintf("%d->%d %s", m.From, m.To, m.Type) }
+func (m Message) String() string {
+	return strconv.Itoa(int(m.From)) + "->" + strconv.Itoa(int(m.To)) + " " + m.Type
+}
 
 // Event is something observable that happened at a node: a leader elected, a value
 // decided, an entry applied, a request answered.

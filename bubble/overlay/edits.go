@@ -41,6 +41,7 @@ var edited = map[string]func(*source){
 		// Goroutines of a bubble stay in the order in which they became ready.
 		s.before("goschedImpl", "if preempted && sched.gcwaiting.Load()", "if lockstepOn && gp.bubble != nil {\n\trunqput(pp, gp, preempted && sched.gcwaiting.Load())\n\tschedule()\n}")
 		s.replace("runqgrab", "[256]guintptr", "[2048]guintptr") // as runtime2.go says
+		s.begin("ready", "if lockstepOn && gp.bubble != nil {\n\tlockstepWoken(gp)\n}")
 		s.begin("runqput", "if lockstepOn && gp.bubble == nil {\n\tnext = false\n}")
 		s.after("schedule", "gp, inheritTime, tryWakeP := findRunnable()", "if lockstepAnyFrozen && lockstepPark(gp) {\n\tgoto top\n}")
 	},
@@ -68,6 +69,16 @@ var edited = map[string]func(*source){
 	"syscall/syscall_linux.go": func(s *source) {
 		s.begin("Syscall", "if lockstepWants(trap) {\n\treturn lockstepSyscall(trap, a1, a2, a3, 0, 0, 0)\n}")
 		s.begin("Syscall6", "if lockstepWants(trap) {\n\treturn lockstepSyscall(trap, a1, a2, a3, a4, a5, a6)\n}")
+	},
+	"runtime/panic.go": func(s *source) {
+		s.before("gopanic", "preprintpanics(&p)", "lockstepPanicked(p.arg)")
+	},
+	// What comes from the machine and the process cannot be repeated.
+	"runtime/mstats.go":               func(s *source) { s.begin("ReadMemStats", `LockstepNote("the use of memory is read")`) },
+	"syscall/zsyscall_linux_amd64.go": func(s *source) { s.begin("Getpid", `lockstepNote("the number of the process is read")`) },
+	"syscall/syscall_linux_amd64.go": func(s *source) {
+		s.begin("Gettimeofday", `lockstepNote("real time is read")`)
+		s.begin("Time", `lockstepNote("real time is read")`)
 	},
 	"net/fd_posix.go": func(s *source) {
 		s.field("netFD", "mem *lockstepFD // in memory")

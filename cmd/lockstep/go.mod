@@ -6,15 +6,26 @@ require (
 	github.com/lockstep-go/lockstep v0.0.0
 	github.com/lockstep-go/lockstep/cli v0.0.0
 	github.com/lockstep-go/lockstep/target/etcdraft v0.0.0
+	github.com/lockstep-go/lockstep/target/hashicorpraft v0.0.0
 )
 
 require (
 	github.com/alecthomas/kong v1.16.1 // indirect
 	github.com/anishathalye/porcupine v1.3.1 // indirect
+	github.com/armon/go-metrics v0.4.1 // indirect
 	github.com/cockroachdb/datadriven v1.0.3 // indirect
+	github.com/fatih/color v1.13.0 // indirect
 	github.com/gogo/protobuf v1.3.2 // indirect
 	github.com/golang/protobuf v1.5.2 // indirect
 	github.com/google/go-cmp v0.7.0 // indirect
+	github.com/hashicorp/go-hclog v1.6.2 // indirect
+	github.com/hashicorp/go-immutable-radix v1.0.0 // indirect
+	github.com/hashicorp/go-metrics v0.5.4 // indirect
+	github.com/hashicorp/go-msgpack/v2 v2.1.2 // indirect
+	github.com/hashicorp/golang-lru v0.5.0 // indirect
+	github.com/hashicorp/raft v1.7.3 // indirect
+	github.com/mattn/go-colorable v0.1.12 // indirect
+	github.com/mattn/go-isatty v0.0.14 // indirect
 	github.com/pmezard/go-difflib v1.0.0 // indirect
 	github.com/rogpeppe/go-internal v1.16.0 // indirect
 	go.etcd.io/etcd/raft/v3 v3.5.2 // indirect
@@ -30,4 +41,5 @@ replace (
 	github.com/lockstep-go/lockstep => ../..
 	github.com/lockstep-go/lockstep/cli => ../../cli
 	github.com/lockstep-go/lockstep/target/etcdraft => ../../target/etcdraft
+	github.com/lockstep-go/lockstep/target/hashicorpraft => ../../target/hashicorpraft
 )

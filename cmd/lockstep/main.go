@@ -9,9 +9,11 @@ import (
 	"github.com/lockstep-go/lockstep/cli"
 	"github.com/lockstep-go/lockstep/distal/system"
 	"github.com/lockstep-go/lockstep/target"
+	"github.com/lockstep-go/lockstep/target/backup"
 	"github.com/lockstep-go/lockstep/target/etcdraft"
 	"github.com/lockstep-go/lockstep/target/etcdraft/raftscenarios"
 	v35 "github.com/lockstep-go/lockstep/target/etcdraft/v35"
+	"github.com/lockstep-go/lockstep/target/maelstrom"
 	"github.com/lockstep-go/lockstep/target/pbft"
 	"github.com/lockstep-go/lockstep/target/raft"
 	"github.com/lockstep-go/lockstep/target/register"
@@ -20,13 +22,16 @@ import (
 
 // app is the command line.
 var app = cli.App{
-	Targets: slices.Concat(smr.Targets, raftscenarios.Guided(etcdraft.Targets), raftscenarios.Guided(v35.Targets), raft.Targets, pbft.Targets, []target.Target{
+	Targets: slices.Concat(smr.Targets, raftscenarios.Guided(etcdraft.Targets), raftscenarios.Guided(v35.Targets), raft.Targets, pbft.Targets, backup.Targets, []target.Target{
 		register.Target,
+		maelstrom.Target,
 		target.Of("distal", "a protocol written in Distal, message by message (--set file=...)", system.Program{}, system.Properties),
 	}),
 	Programs: []target.Program{
 		{Name: "etcdraft", Help: "etcd's raft, unmodified, in the version asked for", Package: module + "/etcdraft", Module: module, Dir: source(),
 			Library: "go.etcd.io/raft/v3", Versions: []string{"v3.7.0", "v3.6.0"}},
+		{Name: "hashicorpraft", Help: "hashicorp/raft, unmodified, goroutines and all, in virtual time", Package: module + "/hashicorpraft", Module: module, Dir: source(),
+			Library: "github.com/hashicorp/raft", Versions: []string{"v1.7.3", "v1.8.0", "v1.7.1", "v1.7.0", "v1.3.11", "v1.3.10"}},
 	},
 	Commands: []any{&commands{}},
 	Examples: []string{"lockstep demo", "lockstep run smr-bug --runs 10000 --seed 7", "lockstep run etcdraft --set version=v3.6.0"},

@@ -190,9 +190,7 @@ func (c *distalTableCmd) Run(e *cli.Env) error {
 		return e.JSON(table)
 	}
 	err = table.write(e.Out)
-	if table.Interrupted {
-		fmt.Fprintln(e.Out, "interrupted: these are the protocols searched until then")
-	}
+	e.Partial("protocols searched")
 	return err
 }
 

@@ -11,10 +11,24 @@ import (
 
 	"github.com/lockstep-go/lockstep/cli"
 	"github.com/lockstep-go/lockstep/internal/build"
-	"github.com/lockstep-go/lockstep/target/etcdraft/mutants"
+	"github.com/lockstep-go/lockstep/kit/mutants"
+	etcdraft "github.com/lockstep-go/lockstep/target/etcdraft/mutants"
+	hashicorpraft "github.com/lockstep-go/lockstep/target/hashicorpraft/mutants"
 )
 
-// mutantsCmd groups the verbs on mutants of etcd's raft.
+// of is the flag that says whose mutants are meant.
+type of struct {
+	Of string `default:"etcdraft" enum:"etcdraft,hashicorpraft" placeholder:"TARGET" help:"Whose mutants: etcdraft or hashicorpraft (${default})."`
+}
+
+func (o of) set() mutants.Set {
+	if o.Of == hashicorpraft.Set.Target {
+		return hashicorpraft.Set
+	}
+	return etcdraft.Set
+}
+
+// mutantsCmd groups the verbs on mutants of libraries.
 type mutantsCmd struct {
 	List  mutantsListCmd  `cmd:"" help:"List the mutants: what goes wrong and which rule of Raft that breaks."`
 	Build mutantsBuildCmd `cmd:"" help:"Build the program that carries the mutants and print its path."`
@@ -22,6 +36,7 @@ type mutantsCmd struct {
 }
 
 type mutantsListCmd struct {
+	of
 	JSON     bool `name:"json" help:"Print one JSON object."`
 	Markdown bool `help:"Print tables for a page of documentation."`
 }
@@ -31,7 +46,7 @@ func (mutantsListCmd) Help() string { return "Example:\n  lockstep paper mutants
 
 // Run makes the table.
 func (c *mutantsListCmd) Run(e *cli.Env) error {
-	list := mutants.All()
+	list := c.set().List
 	switch {
 	case c.JSON:
 		return e.JSON(struct {
@@ -58,6 +73,7 @@ func (c *mutantsListCmd) Run(e *cli.Env) error {
 
 // built are the flags that say how the program is built.
 type built struct {
+	of
 	Source string `placeholder:"DIR" help:"Folder of Lockstep's source; that which this program was built from unless given."`
 	Cache  string `placeholder:"DIR" help:"Where to build; a folder in the user's cache unless given."`
 }
@@ -71,14 +87,14 @@ func (b built) build(e *cli.Env) (string, error) {
 		}
 	}
 	builder := build.Builder{Cache: b.Cache}
-	return builder.Program(e.Ctx, mutants.Program(dir, mutants.All()), "")
+	return builder.Program(e.Ctx, b.set().Program(dir), "")
 }
 
 type mutantsBuildCmd struct{ built }
 
 // Help is the longer help.
 func (mutantsBuildCmd) Help() string {
-	return "The program is lockstep for etcd's raft alone; " + mutants.Variable + ` switches a mutant on. Traces of mutants are replayed with it.
+	return "The program is lockstep for one library alone; " + mutants.Variable + ` switches a mutant on. Traces of mutants are replayed with it.
 
 Example:
   ` + mutants.Variable + `=vote-twice $(lockstep paper mutants build) run etcdraft --strategy pos`
@@ -119,7 +135,7 @@ Examples:
 
 // Run makes the table.
 func (c *mutantsRunCmd) Run(e *cli.Env) error {
-	list, err := mutants.Find(c.Mutants...)
+	list, err := c.set().Find(c.Mutants...)
 	if err != nil {
 		return err
 	}
@@ -147,7 +163,6 @@ func (c *mutantsRunCmd) Run(e *cli.Env) error {
 			return slices.ContainsFunc(r.Cells, func(c mutants.Cell) bool { return c.Strategy == "" })
 		}
 		table.Mutants, table.Control = slices.DeleteFunc(table.Mutants, unfinished), slices.DeleteFunc(table.Control, unfinished)
-		fmt.Fprintln(e.Err, "lockstep: interrupted, so this is a part of the table")
 	} else if err != nil {
 		return err
 	}
@@ -156,11 +171,17 @@ func (c *mutantsRunCmd) Run(e *cli.Env) error {
 	}
 	switch {
 	case c.JSON:
-		return e.JSON(table)
+		return e.JSON(struct {
+			*mutants.Table
+			Interrupted bool `json:"interrupted"`
+		}{table, e.Interrupted()})
 	case c.Markdown:
-		return errors.Join(table.WriteMarkdown(e.Out), tell(e, table))
+		err = errors.Join(table.WriteMarkdown(e.Out), tell(e, table))
+	default:
+		err = table.WriteText(e.Out)
 	}
-	return table.WriteText(e.Out)
+	e.Partial("mutants tried")
+	return err
 }
 
 func tell(e *cli.Env, t *mutants.Table) error {
@@ -170,7 +191,7 @@ func tell(e *cli.Env, t *mutants.Table) error {
 
 // trial checks the flags before anything is built.
 func (c *mutantsRunCmd) trial() (mutants.Trial, error) {
-	t := mutants.Trial{Runs: c.Runs, More: c.More, Steps: c.Steps, Seed: c.Seed, Workers: c.Workers, Limit: c.Limit}
+	t := mutants.Trial{Target: c.Of, Strategies: c.set().Strategies, Runs: c.Runs, More: c.More, Steps: c.Steps, Seed: c.Seed, Workers: c.Workers, Limit: c.Limit}
 	if c.Runs < 1 || c.Steps < 1 || c.More < 0 || c.Limit < 0 || c.Workers < 0 {
 		return t, errors.New("--runs and --steps must be at least 1, --more, --workers and --limit must not be negative")
 	}
@@ -183,6 +204,7 @@ func (c *mutantsRunCmd) trial() (mutants.Trial, error) {
 	if _, err := cli.ParseStrategies(c.Strategies); err != nil {
 		return t, err
 	}
+	t.Strategies = nil
 	for _, list := range c.Strategies {
 		t.Strategies = append(t.Strategies, cli.SplitStrategies(list)...)
 	}

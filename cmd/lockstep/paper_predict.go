@@ -15,6 +15,7 @@ import (
 	"github.com/lockstep-go/lockstep/compare"
 	"github.com/lockstep-go/lockstep/cover"
 	"github.com/lockstep-go/lockstep/internal/pool"
+	"github.com/lockstep-go/lockstep/kit/kv"
 	"github.com/lockstep-go/lockstep/report/campaign"
 	"github.com/lockstep-go/lockstep/report/chart"
 	"github.com/lockstep-go/lockstep/strategy"
@@ -166,7 +167,7 @@ func predRows() ([]predRow, error) {
 	if err := right.predict(chance, rules); err != nil {
 		return nil, err
 	}
-	raft := etcdraft.Cluster{Nodes: 5, Clients: 3, Keys: 1, Mix: etcdraft.Binary}
+	raft := etcdraft.Cluster{Nodes: 5, Clients: 3, Keys: 1, Mix: kv.Binary}
 	row := func(r predRow, name, reads string, s lockstep.System, spec lockstep.Spec) predRow {
 		r.System, r.Reads, r.system, r.spec = name, reads, s, spec
 		return r

@@ -3,6 +3,7 @@ package async_test
 import (
 	"flag"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/lockstep-go/lockstep/distal"
@@ -118,7 +119,7 @@ func alike(a, b *async.Instance) error {
 			!sequential.SameSends(x[i].Sent, y[i].Sent) || string(x[i].After.AppendKey(nil)) != string(y[i].After.AppendKey(nil)) || len(x[i].Breaches) != len(y[i].Breaches) {
 			return fmt.Errorf("step %d is different when mailboxes forget", i)
 		}
-		if len(x[i].Breaches) > 0 || x[i].Fault != nil {
+		if ended(x[i]) {
 			return nil
 		}
 	}
@@ -127,6 +128,9 @@ func alike(a, b *async.Instance) error {
 	}
 	return nil
 }
+
+// ended says whether a run has ended for what is to be compared: an action broke a condition, or failed.
+func ended(f async.Firing) bool { return len(f.Breaches) > 0 || f.Fault != nil }
 
 // sample makes random runs of the sequential program and follows what they find.
 func (w *wildCount) sample(m *sequential.Model, seed uint64) error {
@@ -149,7 +153,7 @@ func (w *wildCount) proofs(c *check.Program, in *async.Instance) error {
 				return fmt.Errorf("a condition claimed to be proved is broken: %s", b)
 			}
 		}
-		if len(f.Breaches) > 0 || f.Fault != nil {
+		if ended(f) {
 			return nil
 		}
 	}
@@ -161,11 +165,9 @@ func (w *wildCount) replay(in *async.Instance, m *sequential.Model) error {
 	if len(in.Breaches()) > 0 {
 		return nil
 	}
-	for _, f := range in.History() {
-		if f.Fault != nil {
-			w.faulty++
-			return nil
-		}
+	if slices.ContainsFunc(in.History(), ended) {
+		w.faulty++
+		return nil
 	}
 	w.replayed++
 	return async.Replay(in, m)

@@ -56,7 +56,7 @@ func Check(f *syntax.File) (*Program, syntax.Diagnostics) {
 	return c.prog, c.diags
 }
 
-// Errorf implements [core.Typer].
+// Errorf reports an error.
 func (c *checker) Errorf(pos syntax.Pos, check, format string, args ...any) {
 	d := syntax.Diagnostic{Pos: pos, Check: check, Text: fmt.Sprintf(format, args...)}
 	if len(c.diags) < 50 && !slices.Contains(c.diags, d) {

@@ -132,7 +132,7 @@ func (c *checker) name(e *syntax.Expr, want *core.Type) core.Expr {
 	return nil
 }
 
-// May implements [core.Typer].
+// May reports what may not stand here.
 func (c *checker) May(what core.Permission, e *syntax.Expr) bool {
 	p := c.scope.place
 	ok, complaint := false, ""
@@ -154,7 +154,7 @@ func (c *checker) May(what core.Permission, e *syntax.Expr) bool {
 	return ok
 }
 
-// Round implements [core.Typer].
+// Round finds a round by its name.
 func (c *checker) Round(e *syntax.Expr) (core.Expr, bool) {
 	before := len(c.diags)
 	r := c.round(syntax.Ident{Pos: e.Pos, Name: e.Name})
@@ -167,7 +167,7 @@ func emptyLiteral(e *syntax.Expr) bool {
 		e.Kind == syntax.NameExpr && e.Name == "none"
 }
 
-// Same implements [core.Typer]: two operands that must have the same type.
+// Same lowers two operands that must have the same type.
 func (c *checker) Same(e *syntax.Expr, want *core.Type) []core.Expr {
 	a, b := e.Args[0], e.Args[1]
 	if emptyLiteral(a) && want == nil {
@@ -195,7 +195,7 @@ func (c *checker) Same(e *syntax.Expr, want *core.Type) []core.Expr {
 	return []core.Expr{x, y}
 }
 
-// Elements implements [core.Typer]: a collection and the type of what is in it.
+// Elements lowers a collection and tells the type of what is in it.
 func (c *checker) Elements(e *syntax.Expr) (core.Expr, *core.Type) {
 	x := c.Infer(e, nil)
 	if x == nil {

@@ -17,9 +17,9 @@ func (c *checker) shape() {
 			used = append(used, t.Network)
 		}
 	}
-	for i, r := range c.prog.Rules {
+	for i := range c.prog.Rules {
 		for _, n := range used {
-			if c.arrival(r, c.prog.heads[i], c.prog.Networks[n]) {
+			if c.arrival(c.prog.heads[i], c.prog.Networks[n]) {
 				break
 			}
 		}
@@ -117,7 +117,7 @@ func covers(a, b *syntax.Rule) bool {
 
 // arrival warns of a rule whose effect depends on the order in which messages arrive, when the network promises more
 // messages than the rule waits for. Under network any it does not matter: a smaller mailbox is a behaviour of its own.
-func (c *checker) arrival(r *core.Rule, d *syntax.Decl, n *core.Network) bool {
+func (c *checker) arrival(d *syntax.Decl, n *core.Network) bool {
 	h := d.Rule
 	if n.Name == "any" || n.Name == "own" || h.Timeout {
 		return false

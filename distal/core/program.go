@@ -119,16 +119,16 @@ func (OnQuorum) trigger()       {}
 func (OnRoundTimeout) trigger() {}
 func (OnTimeout) trigger()      {}
 
-// Label implements [Trigger].
+// Label names the message.
 func (t OnMessage) Label(p *Program) string { return "upon " + p.Messages[t.Message].Type.Name }
 
-// Label implements [Trigger].
+// Label names the message.
 func (t OnQuorum) Label(p *Program) string { return "upon " + p.Messages[t.Message].Type.Name }
 
-// Label implements [Trigger].
+// Label names the round.
 func (t OnRoundTimeout) Label(p *Program) string { return "upon timeout in " + p.Rounds[t.Round].Name }
 
-// Label implements [Trigger].
+// Label is the same for all plain timeouts.
 func (t OnTimeout) Label(*Program) string { return "upon timeout" }
 
 // Label names the rule for people.

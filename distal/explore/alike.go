@@ -3,49 +3,41 @@ package explore
 import (
 	"strings"
 
+	"github.com/lockstep-go/lockstep/distal/core"
 	"github.com/lockstep-go/lockstep/distal/machine"
 	"github.com/lockstep-go/lockstep/distal/symmetry"
 )
 
-// mostAlike is for how many nodes all ways to rename them are tried.
-const mostAlike = 6
-
-// alike prepares for looking at one of the states that differ by the names of nodes only, where that is proved to be enough.
-// Otherwise it says why it is not.
-func (t *table) alike(whole bool) string {
+// alike prepares for looking at one of the states that differ only by the names of nodes, or by which of some numbers they have, where
+// that is proved to be enough. Where it is not, it says why.
+func (t *table) alike(whole bool) (nodes, values string) {
+	const unasked = "not asked for"
 	switch {
 	case whole:
-		return "not asked for"
+		return unasked, unasked
 	case t.model.Source == nil:
-		return "the program is written in lock-step" // where one node may send two messages to another, and the last one counts
-	case t.n > mostAlike:
-		return "there are too many nodes to try all names"
+		const lockstep = "the program is written in lock-step" // where one node may send two messages to another, and the last one counts
+		return lockstep, lockstep
 	}
-	reason := symmetry.Broken(t.model.Program.Core, t.model.Network.Formula)
-	if reason == "" {
-		t.namings = symmetry.Namings(t.n)
-	}
-	return reason
+	t.symmetry = symmetry.Find(t.model.Program.Core, t.model.Network.Formula, t.model.Program.Params())
+	return t.symmetry.Nodes, t.symmetry.Values
 }
 
-// canon puts in place of a state the least of those that differ from it by names, and says how many those are. What is least does not
+// canon puts in place of a state the least of those that are like it, and says how many those are. What is least does not
 // depend on the numbers of local states, which may differ from run to run.
 func (t *table) canon(state []uint32) int64 {
-	var room, least [mostAlike]uint32
-	for _, id := range state {
-		if t.local(id).named == nil {
-			t.rename(id)
-		}
+	var room, least [core.MaxNodes]uint32
+	var named [core.MaxNodes][]uint32
+	for p, id := range state {
+		named[p] = t.named(id)
 	}
-	t.mu.RLock()
-	defer t.mu.RUnlock()
 	fixed := int64(0)
 	copy(least[:], state)
-	for i, names := range t.namings {
+	for i, by := range t.symmetry.Namings {
 		same := true
-		for p, id := range state {
-			q := names[p] - 1
-			room[q] = t.locals[id].named[i]
+		for p := range state {
+			q := by.Nodes[p] - 1
+			room[q] = named[p][i]
 			same = same && room[q] == state[q]
 		}
 		if same = same && equal(room[:t.n], state); same {
@@ -55,7 +47,7 @@ func (t *table) canon(state []uint32) int64 {
 		}
 	}
 	copy(state, least[:t.n])
-	return int64(len(t.namings)) / fixed
+	return int64(len(t.symmetry.Namings)) / fixed
 }
 
 func equal(a, b []uint32) bool {
@@ -67,13 +59,13 @@ func equal(a, b []uint32) bool {
 	return true
 }
 
-// less compares states by their content. The table must be locked.
+// less compares states by their content.
 func (t *table) less(a, b []uint32) bool {
 	for i := range a {
 		if a[i] == b[i] {
 			continue
 		}
-		x, y := &t.locals[a[i]], &t.locals[b[i]]
+		x, y := t.local(a[i]), t.local(b[i])
 		if x.hash != y.hash {
 			return x.hash < y.hash
 		}
@@ -82,18 +74,16 @@ func (t *table) less(a, b []uint32) bool {
 	return false
 }
 
-// rename finds a local state under all names.
-func (t *table) rename(id uint32) {
+// named finds a local state under all names.
+func (t *table) named(id uint32) []uint32 {
 	l := t.local(id)
-	named := make([]uint32, len(t.namings))
-	for i, names := range t.namings {
-		s := &machine.State{Vars: make([]machine.Value, len(l.state.Vars))}
-		for v, x := range l.state.Vars {
-			s.Vars[v] = symmetry.Rename(t.model.Program.Core.Vars[v].Type, x, names)
-		}
-		named[i] = t.intern(names[l.self-1], s)
+	if known := l.named.Load(); known != nil {
+		return *known
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.locals[id].named = named
+	named := make([]uint32, len(t.symmetry.Namings))
+	for i, by := range t.symmetry.Namings {
+		named[i] = t.intern(by.Nodes[l.self-1], &machine.State{Vars: t.symmetry.Rename(l.state.Vars, by)})
+	}
+	l.named.Store(&named)
+	return named
 }

@@ -12,6 +12,7 @@ package explore
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/lockstep-go/lockstep/distal/internal/levels"
 	"github.com/lockstep-go/lockstep/distal/machine"
@@ -29,8 +30,8 @@ type Options struct {
 	Disk     int64               // limit of temporary disk space in bytes; 0: none is used, and the search ends at the memory limit
 	Dir      string              // folder of the temporary file; empty: the system's
 	Workers  int                 // how many processors to use; 0 means 1. Results do not depend on it
-	Whole    bool                // look at every state, also where the nodes are proved to be alike
-	Progress func(Progress) bool // called now and then; false stops the search. nil: never called
+	Whole    bool                // look at every state, also where nodes or values are proved to be alike
+	Progress func(Progress) bool // called now and then, by one goroutine at a time; false stops the search. nil: never called
 	_        struct{}
 }
 
@@ -69,9 +70,15 @@ type Result struct {
 	Disk           int64      `json:"disk_bytes"`              // most in use at once
 	Never          []Idle     `json:"never_fired,omitempty"`   // rules that never fired
 	Silent         []int64    `json:"silent_phases,omitempty"` // phases in which nothing was sent
-	Kept           int64      `json:"states_kept"`             // of the states, so many were looked at: each stands for all that differ by the names of nodes
-	Asymmetry      string     `json:"asymmetry,omitempty"`     // why the nodes are not known to be alike, so that all states were looked at
-	Levels         []int64    `json:"-"`                       // distinct states after each round; the first entry counts the initial states
+	Kept           int64      `json:"states_kept"`             // of the states, so many were looked at: each stands for all that are like it
+	Asymmetry      Asymmetry  `json:"asymmetry"`
+	Levels         []int64    `json:"-"` // distinct states after each round; the first entry counts the initial states
+}
+
+// Asymmetry says what states that are alike could not be made use of.
+type Asymmetry struct {
+	Nodes  string `json:"nodes,omitempty"`  // why the nodes are not known to be alike; "": they are
+	Values string `json:"values,omitempty"` // why no values are known to be alike; "": some are
 }
 
 // Idle is a rule that never fired.
@@ -113,10 +120,10 @@ func Exhaustive(m *sequential.Model, opt Options) (Result, error) {
 		opt.Memory = DefaultMemory
 	}
 	t := newTable(m)
-	asymmetry := t.alike(opt.Whole)
+	nodes, values := t.alike(opt.Whole)
 	lo := levels.Options{Rounds: opt.Phases * m.Rounds(), Period: m.Rounds(), Memory: opt.Memory, Disk: opt.Disk, Dir: opt.Dir,
 		Workers: max(1, opt.Workers)}
-	if asymmetry == "" {
+	if nodes == "" || values == "" {
 		lo.Canon = t.canon
 	}
 	if opt.Progress != nil {
@@ -131,7 +138,7 @@ func Exhaustive(m *sequential.Model, opt Options) (Result, error) {
 		return Result{}, err
 	}
 	r := Result{FirstPhase: int(m.Program.Core.First), Verdict: Pass, Transitions: found.Transitions, Memory: found.Memory, Disk: found.Disk, Levels: found.Levels,
-		Kept: found.Kept, Asymmetry: asymmetry}
+		Kept: found.Kept, Asymmetry: Asymmetry{nodes, values}}
 	for _, size := range found.Levels {
 		r.States += size
 	}
@@ -155,20 +162,31 @@ func (t *table) vacuity(r *Result) {
 		if a.Rule == nil {
 			continue
 		}
-		rules = rules || t.acted[a]
-		if !t.acted[a] {
+		_, acted := t.acted.Load(a)
+		rules = rules || acted
+		if !acted {
 			r.Never = append(r.Never, Idle{t.model.Label(a), a.Pos})
 		}
 	}
 	if t.model.Source == nil {
-		rules = len(t.acted) > 0
+		rules = some(&t.acted)
 	}
 	for phase := range int64(r.PhasesComplete) {
-		if p := int64(r.FirstPhase) + phase; !t.busy[p] {
+		p := int64(r.FirstPhase) + phase
+		if _, busy := t.busy.Load(p); !busy {
 			r.Silent = append(r.Silent, p)
 		}
 	}
-	if r.Verdict == Pass && (!rules || len(t.busy) == 0) {
+	if r.Verdict == Pass && (!rules || !some(&t.busy)) {
 		r.Verdict = Vacuous
 	}
+}
+
+// some says whether a set has an element.
+func some(set *sync.Map) (yes bool) {
+	set.Range(func(any, any) bool {
+		yes = true
+		return false
+	})
+	return yes
 }

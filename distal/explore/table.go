@@ -3,35 +3,69 @@ package explore
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/lockstep-go/lockstep/distal/core"
+	"github.com/lockstep-go/lockstep/distal/internal/grow"
 	"github.com/lockstep-go/lockstep/distal/internal/levels"
 	"github.com/lockstep-go/lockstep/distal/machine"
 	"github.com/lockstep-go/lockstep/distal/sequential"
+	"github.com/lockstep-go/lockstep/distal/symmetry"
 )
 
 // table stands between the searches and the model: it gives every local state and every message a small number, and
 // answers in numbers. It is the only code here that runs the program. Several goroutines may use it at once; numbers
-// then depend on who comes first, and nothing else does.
+// then depend on who comes first, and nothing else does. Who has a number finds what it means without a lock.
 type table struct {
 	model    *sequential.Model
 	n        int
-	mu       sync.RWMutex
-	ids      map[string]uint32
-	locals   []local
-	classes  map[string]uint32 // projections of local states to what properties read
-	messages map[string]uint32 // 0 means no message
-	payloads []machine.Message
+	ids      [64]ids // by a hash of the state
+	messages ids     // 0 means no message
+	locals   grow.Array[*local]
+	payloads grow.Array[machine.Message]
+	acted    sync.Map           // *core.Action: what was ever called
+	busy     sync.Map           // int64: phases in which something was sent
+	symmetry *symmetry.Symmetry // nil: not looked for
+
+	mu       sync.Mutex            // for what is below, and for adding to lists
+	states   int                   // how many local states there are
+	classes  map[string]uint32     // projections of local states to what properties read
 	problems []*sequential.Problem // index 0 is "none"
 	verdicts *words                // vectors of classes already judged
 	judged   []int                 // for each: the problem
-	acted    map[*core.Action]bool // what was ever called
-	busy     map[int64]bool        // phases in which something was sent
-	namings  [][]int               // all ways to rename the nodes; nil: they are not known to be alike
 }
 
 // table answers the exhaustive search.
 var _ levels.Oracle = (*table)(nil)
+
+// ids are numbers of what is described by a text.
+type ids struct {
+	mu sync.RWMutex
+	of map[string]uint32
+	_  [32]byte // on a cache line of its own
+}
+
+// number finds the number of a text, or lets it be made.
+func (d *ids) number(raw []byte, next func(key string) uint32) uint32 {
+	d.mu.RLock()
+	id, ok := d.of[string(raw)]
+	d.mu.RUnlock()
+	if ok {
+		return id
+	}
+	key := string(raw)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if id, ok := d.of[key]; ok {
+		return id
+	}
+	if d.of == nil {
+		d.of = map[string]uint32{}
+	}
+	id = next(key)
+	d.of[key] = id
+	return id
+}
 
 // local is an interned local state of one node.
 type local struct {
@@ -40,7 +74,7 @@ type local struct {
 	class uint32
 	hash  uint64
 	key   string
-	named []uint32 // by naming: the state under other names; nil: not yet known
+	named atomic.Pointer[[]uint32] // by naming: the state under other names; nil: not yet known
 }
 
 // alternative is one way in which a node can begin a round.
@@ -63,10 +97,7 @@ func (a *alternative) same(b *alternative) bool {
 
 func newTable(m *sequential.Model) *table {
 	n := m.Program.N
-	return &table{
-		model: m, n: n, ids: map[string]uint32{}, classes: map[string]uint32{}, messages: map[string]uint32{},
-		payloads: []machine.Message{{}}, acted: map[*core.Action]bool{}, busy: map[int64]bool{}, problems: []*sequential.Problem{nil}, verdicts: newWords(n, 64),
-	}
+	return &table{model: m, n: n, classes: map[string]uint32{}, problems: []*sequential.Problem{nil}, verdicts: newWords(n, 64)}
 }
 
 // tag of the round with the given number, counted from 0 at the start of the run.
@@ -74,23 +105,22 @@ func (t *table) tag(round int) machine.Tag { return t.model.Tag(round) }
 
 // note remembers what happened, for the verdict: an action that was called, a phase in which something was sent.
 func (t *table) note(a *core.Action, tag machine.Tag, sent bool) {
-	t.mu.RLock()
-	known := (a == nil || t.acted[a]) && (!sent || t.busy[tag.Phase])
-	t.mu.RUnlock()
-	if known {
-		return
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	if a != nil {
-		t.acted[a] = true
+		remember(&t.acted, a)
 	}
 	if sent {
-		t.busy[tag.Phase] = true
+		remember(&t.busy, tag.Phase)
 	}
 }
 
-// Nodes implements levels.Oracle, as do the exported methods below.
+// remember puts a key into a set: mostly it is there.
+func remember(set *sync.Map, key any) {
+	if _, ok := set.Load(key); !ok {
+		set.Store(key, true)
+	}
+}
+
+// Nodes is the number of nodes.
 func (t *table) Nodes() int { return t.n }
 
 // Modes is the number of joint choices of the network.
@@ -131,20 +161,23 @@ func (t *table) End(round, mode int, id uint32, sent []uint32) []levels.Ending {
 func (t *table) Judge(vec []uint32) int {
 	var room [core.MaxNodes]uint32
 	classes := room[:len(vec)]
-	t.mu.RLock()
 	for i, id := range vec {
-		classes[i] = t.locals[id].class
+		classes[i] = t.local(id).class
 	}
 	hash := hashWords(classes)
-	if i, ok := t.verdicts.find(classes, hash); ok {
-		defer t.mu.RUnlock()
-		return t.judged[i]
+	t.mu.Lock()
+	i, ok := t.verdicts.find(classes, hash)
+	if ok {
+		i = t.judged[i]
+	}
+	t.mu.Unlock()
+	if ok {
+		return i
 	}
 	nodes := make([]*machine.State, len(vec))
 	for i, id := range vec {
-		nodes[i] = t.locals[id].state
+		nodes[i] = t.local(id).state
 	}
-	t.mu.RUnlock()
 	problem := t.problem(t.model.Judge(nodes))
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -162,38 +195,34 @@ func (t *table) Local(id uint32) (hash uint64, class uint32) {
 
 // Bytes estimates the memory in use; 400 for a local state or message, its values and its key is generous.
 func (t *table) Bytes() int64 {
-	t.mu.RLock()
-	defer t.mu.RUnlock()
-	return t.verdicts.bytes() + int64(len(t.judged))*8 + int64(len(t.locals)+len(t.payloads))*400 + int64(len(t.locals)*len(t.namings))*4
+	t.messages.mu.RLock()
+	things := len(t.messages.of)
+	t.messages.mu.RUnlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	things += t.states
+	named := 0
+	if t.symmetry != nil {
+		named = len(t.symmetry.Namings)
+	}
+	return t.verdicts.bytes() + int64(len(t.judged))*8 + int64(things)*400 + int64(t.states*named)*4
 }
 
-func (t *table) local(id uint32) local {
-	t.mu.RLock()
-	defer t.mu.RUnlock()
-	return t.locals[id]
-}
+// local is what has a number.
+func (t *table) local(id uint32) *local { return *t.locals.Find(int(id)) }
 
 // intern numbers the local state of a node. Equal states of different nodes get different numbers, because rules
 // may ask for self.
 func (t *table) intern(self int, s *machine.State) uint32 {
 	var room [256]byte // on the stack: most states are there already, and finding them should cost no memory
 	raw := s.AppendKey(append(room[:0], byte(self)))
-	t.mu.RLock()
-	id, ok := t.ids[string(raw)]
-	t.mu.RUnlock()
-	if ok {
-		return id
-	}
-	key := string(raw)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if id, ok := t.ids[key]; ok {
-		return id
-	}
-	id = uint32(len(t.locals))
-	t.ids[key] = id
-	t.locals = append(t.locals, local{s, self, t.class(s), hashString(key), key, nil})
-	return id
+	return t.ids[quick(raw)%uint64(len(t.ids))].number(raw, func(key string) uint32 {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		*t.locals.Make(t.states) = &local{state: s, self: self, class: t.class(s), hash: hashString(key), key: key}
+		t.states++
+		return uint32(t.states - 1)
+	})
 }
 
 // class numbers the part of a state that properties can see.
@@ -216,17 +245,13 @@ func (t *table) class(s *machine.State) uint32 {
 	return id
 }
 
+// message numbers a message, from 1.
 func (t *table) message(m machine.Message) uint32 {
-	key := string(m.AppendKey(nil))
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if id, ok := t.messages[key]; ok {
+	return t.messages.number(m.AppendKey(nil), func(string) uint32 {
+		id := uint32(len(t.messages.of)) + 1
+		*t.payloads.Make(int(id)) = m
 		return id
-	}
-	id := uint32(len(t.payloads))
-	t.messages[key] = id
-	t.payloads = append(t.payloads, m)
-	return id
+	})
 }
 
 func (t *table) problem(p *sequential.Problem) int {
@@ -315,12 +340,10 @@ func (t *table) receive(tag machine.Tag, id uint32, msgs []uint32, got uint64, o
 
 // mailbox turns numbers of messages, by sender, into messages of a round, keeping those in the mask.
 func (t *table) mailbox(tag machine.Tag, msgs []uint32, mask uint64) []machine.Message {
-	t.mu.RLock()
-	defer t.mu.RUnlock()
 	var out []machine.Message
 	for s, id := range msgs {
 		if id != 0 && mask&(1<<s) != 0 {
-			m := t.payloads[id]
+			m := t.payloads.Find(int(id))
 			out = append(out, machine.Message{Type: m.Type, From: s + 1, Tag: tag, Fields: m.Fields})
 		}
 	}

@@ -1,6 +1,9 @@
 package explore
 
-import "slices"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 // words is a set of vectors of small numbers, all of one width, each known by the order in which it came. It is an open
 // hash table over one flat array: a slot holds half of the hash beside the index, so that most misses touch no vector.
@@ -38,6 +41,18 @@ func hashString(key string) uint64 {
 	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
 	h = (h ^ h>>27) * 0x94d049bb133111eb
 	return h ^ h>>31
+}
+
+// quick mixes bytes fast, and not well.
+func quick(key []byte) (h uint64) {
+	for len(key) >= 8 {
+		h = (h ^ binary.LittleEndian.Uint64(key)) * 0x9e3779b97f4a7c15
+		key = key[8:]
+	}
+	for _, b := range key {
+		h = (h ^ uint64(b)) * 0x9e3779b97f4a7c15
+	}
+	return h >> 32
 }
 
 // find looks for a key. hash must be hashWords of it.

@@ -28,11 +28,11 @@ func (t Tag) Compare(u Tag) int {
 // Before everything is the tag of a node that has done nothing.
 var Before = Tag{Phase: math.MinInt64, Round: -1}
 
-// Value and Fault are those of the core form.
-type (
-	Value = core.Value
-	Fault = core.Fault
-)
+// Value is that of the core form.
+type Value = core.Value
+
+// Fault is that of the core form.
+type Fault = core.Fault
 
 // Message is a message on its way or in a mailbox.
 type Message struct {

@@ -160,11 +160,12 @@ func TestSpinAgreesOnGenerated(t *testing.T) {
 }
 
 var (
-	wild     = flag.Int("wild", 10, "how many wild programs Spin is to judge")
+	wild     = flag.Int("wild", 10, "how many wild programs Spin is to judge, those without a sequential form counted")
 	wildFrom = flag.Int("wildfrom", 1000, "the first of them")
 )
 
-// TestSpinAgreesOnWild lets Spin judge programs with everything the language has, each under its own network. Nearly all of the time is
+// TestSpinAgreesOnWild lets Spin judge programs with everything the language has, each under its own network, and half as many with
+// numbers at the edge. Nearly all of the time is
 // gcc's, a third of a second for each, so that thousands take minutes.
 func TestSpinAgreesOnWild(t *testing.T) {
 	needSpin(t)
@@ -172,7 +173,8 @@ func TestSpinAgreesOnWild(t *testing.T) {
 		p, _ := distal.Load(src)
 		return p != nil && len(p.Refused) == 0
 	}
-	for _, p := range corpus.Wild(*wildFrom, *wild, load) {
+	programs := append(corpus.Wild(*wildFrom, *wild, load), corpus.Edge(*wildFrom, *wild/2, load)...)
+	for _, p := range programs {
 		t.Run(p.Name, func(t *testing.T) {
 			t.Parallel()
 			compare(t, p.Source, distal.Options{Phases: 1})

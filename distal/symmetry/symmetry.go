@@ -1,19 +1,189 @@
-// Package symmetry proves that a lock-step program treats all nodes alike: whatever it can do, it can do with the nodes renamed.
-// A search then needs to look at only one of the states that differ by names.
+// Package symmetry proves that a lock-step program treats all nodes alike, or some numbers: whatever it can do, it can do with the nodes
+// renamed and the numbers exchanged. A search then needs to look at only one of the states that differ so.
 //
-// The proof is a walk over the text. It accepts what cannot tell one node from another (equality, sets of nodes, quantifiers, choices) and
+// Both proofs are walks over the text. For nodes it accepts what cannot tell one node from another (equality, sets of nodes, quantifiers, choices) and
 // refuses everything else, with a reason: nodes that are named by a number, numbers made of nodes, and whatever depends
-// on the order in which the elements of a set of nodes, or of messages, are looked at.
+// on the order in which the elements of a set of nodes, or of messages, are looked at. For numbers it finds out which ones are of one kind, because they are
+// compared or stored in the same places. A kind that is only ever copied and compared for equality has numbers that can be exchanged: those that the text
+// mentions only together, in sets from which one is chosen.
 package symmetry
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/lockstep-go/lockstep/distal/core"
 	"github.com/lockstep-go/lockstep/distal/syntax"
 )
 
-// Broken returns why a lock-step program under a network is not known to be symmetric; "" when it is proved to be.
+// Symmetry is what is known about a program.
+type Symmetry struct {
+	Nodes    string // why the nodes are not known to be alike; "": they are
+	Values   string // why no numbers are known to be alike; "": some are
+	Namings  []Naming
+	vars     []core.Variable
+	shades   []*shade
+	affected []bool // by variable: a naming may change it
+}
+
+// Naming gives other names to nodes and other values to numbers: node i becomes Nodes[i-1].
+type Naming struct {
+	Nodes  []int
+	number int // 0 changes nothing
+}
+
+// mostNamings limits how many ways to give other names are tried: all of so many nodes.
+const (
+	mostNodes   = 6
+	mostNamings = 720
+)
+
+// Find looks for symmetries of a lock-step program under a network, for the given parameters.
+func Find(p *core.Program, network core.Expr, params map[string]int64) *Symmetry {
+	s := &Symmetry{Nodes: Broken(p, network), vars: p.Vars, shades: paint(p, params)}
+	n := int(params[p.Params[0].Name])
+	if s.Nodes == "" && n > mostNodes {
+		s.Nodes = "there are too many nodes to try all names"
+	}
+	if s.Nodes == "" {
+		s.exchange(Namings(n))
+	} else {
+		same := make([]int, n)
+		for i := range same {
+			same[i] = i + 1
+		}
+		s.exchange([][]int{same})
+	}
+	for i, v := range p.Vars {
+		affected := s.Nodes == "" && Nodal(v.Type)
+		s.shades[i].kinds(func(k *kind) { affected = affected || len(k.maps) > 0 })
+		s.affected = append(s.affected, affected)
+	}
+	return s
+}
+
+// exchange combines the names of nodes with all ways to exchange numbers.
+func (s *Symmetry) exchange(names [][]int) {
+	type swap struct {
+		kind *kind
+		maps []map[int64]int64
+	}
+	var swaps []swap
+	size := len(names)
+	found := false
+	seen := map[*kind]bool{}
+	for _, sh := range s.shades {
+		sh.kinds(func(k *kind) {
+			if seen[k] {
+				return
+			}
+			seen[k] = true
+			k.block()
+			if s.Values == "" {
+				s.Values = k.reason()
+			}
+			for _, block := range k.blocks {
+				if maps := exchanges(block, mostNamings/size); maps != nil {
+					swaps = append(swaps, swap{k, maps})
+					size *= len(maps)
+					found = true
+				}
+			}
+		})
+	}
+	switch {
+	case found:
+		s.Values = ""
+	case s.Values == "":
+		s.Values = "the text names no set of numbers of which one is taken"
+	}
+	for i := range size {
+		at := i / len(names)
+		for _, w := range swaps {
+			m := w.maps[at%len(w.maps)]
+			at /= len(w.maps)
+			w.kind.add(i, m)
+		}
+		s.Namings = append(s.Namings, Naming{names[i%len(names)], i})
+	}
+}
+
+// add makes a naming exchange more numbers.
+func (k *kind) add(naming int, exchanged map[int64]int64) {
+	if len(k.maps) == naming {
+		k.maps = append(k.maps, map[int64]int64{})
+	}
+	for from, to := range exchanged {
+		k.maps[naming][from] = to
+	}
+}
+
+// exchanges lists the ways to exchange the numbers of a block, the one that changes nothing first; nil: there are more than most.
+func exchanges(block map[int64]bool, most int) []map[int64]int64 {
+	list := sorted(block)
+	ways := 1
+	for i := range list {
+		if ways *= i + 1; ways > most {
+			return nil
+		}
+	}
+	var out []map[int64]int64
+	for _, order := range Namings(len(list)) {
+		m := map[int64]int64{}
+		for i, v := range list {
+			m[v] = list[order[i]-1]
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// Rename gives the variables of a local state what they hold under a naming.
+func (s *Symmetry) Rename(vars []core.Value, by Naming) []core.Value {
+	out := slices.Clone(vars)
+	for i, v := range vars {
+		if s.affected[i] {
+			out[i] = rename(s.vars[i].Type, s.shades[i], v, by)
+		}
+	}
+	return out
+}
+
+func rename(t *core.Type, s *shade, v core.Value, by Naming) core.Value {
+	switch t.Kind {
+	case core.Node:
+		return core.Value{N: int64(by.Nodes[v.N-1])}
+	case core.Int:
+		if k := s.number.root(); len(k.maps) > 0 {
+			if to, ok := k.maps[by.number][v.N]; ok {
+				return core.Value{N: to}
+			}
+		}
+		return v
+	case core.Option, core.Seq, core.Set:
+		out := core.Value{N: v.N}
+		for _, e := range v.E {
+			out.E = append(out.E, rename(t.Elem, s.elem, e, by))
+		}
+		if t.Kind == core.Set {
+			return core.MakeSet(out.E)
+		}
+		return out
+	case core.Record, core.Message:
+		out := core.Value{N: v.N}
+		if t.Kind == core.Message {
+			out.N = int64(by.Nodes[v.N-1])
+		}
+		for i, e := range v.E {
+			out.E = append(out.E, rename(t.Fields[i].Type, s.fields[i], e, by))
+		}
+		return out
+	case core.Bool, core.Enum:
+	}
+	return v
+}
+
+// Broken returns why a lock-step program under a network is not known to treat all nodes alike; "" when that is proved.
 func Broken(p *core.Program, network core.Expr) string {
 	// A network is a table by now: it was made without a fault for all that can be heard.
 	w := &walker{made: true}
@@ -219,37 +389,6 @@ func mentions(e core.Expr, v int) bool {
 	found := false
 	core.Walk(e, func(x core.Expr) { found = found || reads(x, v) })
 	return found
-}
-
-// Rename renames the nodes in a value: node i becomes names[i-1].
-func Rename(t *core.Type, v core.Value, names []int) core.Value {
-	if !Nodal(t) {
-		return v
-	}
-	switch t.Kind {
-	case core.Node:
-		return core.Value{N: int64(names[v.N-1])}
-	case core.Option, core.Seq, core.Set:
-		out := core.Value{N: v.N}
-		for _, e := range v.E {
-			out.E = append(out.E, Rename(t.Elem, e, names))
-		}
-		if t.Kind == core.Set {
-			return core.MakeSet(out.E)
-		}
-		return out
-	case core.Record, core.Message:
-		out := core.Value{N: v.N}
-		if t.Kind == core.Message {
-			out.N = int64(names[v.N-1])
-		}
-		for i, e := range v.E {
-			out.E = append(out.E, Rename(t.Fields[i].Type, e, names))
-		}
-		return out
-	case core.Bool, core.Int, core.Enum:
-	}
-	return v
 }
 
 // Namings lists all ways to rename n nodes, the one that changes nothing first.

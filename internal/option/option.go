@@ -3,7 +3,8 @@
 //
 // A key is the field's name in lower case with a dash between words: MaxInflight is
 // max-inflight. The struct tag `help` describes it; the struct's present value is the
-// default.
+// default. The tag `zero` is what a zero field stands for ([Fill]), and `range`, as in
+// `range:"1..9"`, what a number must be in ([Check]).
 package option
 
 import (
@@ -52,6 +53,70 @@ func TextOver(v, def any) string {
 		}
 	}
 	return strings.Join(parts, ",")
+}
+
+// Fill puts into every zero field of the struct that ptr points to what its tag `zero` says
+// that it stands for.
+func Fill(ptr any) {
+	rv := reflect.ValueOf(ptr).Elem()
+	for i := range rv.NumField() {
+		f := rv.Type().Field(i)
+		if stands := f.Tag.Get("zero"); f.IsExported() && stands != "" && rv.Field(i).IsZero() {
+			if err := set(rv.Field(i), key(f.Name), stands); err != nil {
+				panic(fmt.Sprintf("the tag of %s in %s: %v", f.Name, rv.Type(), err))
+			}
+		}
+	}
+}
+
+// Check reports the first number of a struct that is not in the range of its tag, and the
+// first word that is none of those of its setting.
+func Check(v any) error {
+	rv := reflect.Indirect(reflect.ValueOf(v))
+	for i := range rv.NumField() {
+		f := rv.Type().Field(i)
+		if !f.IsExported() {
+			continue
+		}
+		if w, ok := rv.Field(i).Interface().(interface{ Words() []string }); ok && rv.Field(i).Uint() >= uint64(len(w.Words())) {
+			return fmt.Errorf("%s is %d, allowed are %s", key(f.Name), rv.Field(i).Uint(), strings.Join(w.Words(), ", "))
+		}
+		if limits := f.Tag.Get("range"); limits != "" {
+			if err := inRange(key(f.Name), rv.Field(i).Int(), limits); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func inRange(key string, is int64, limits string) error {
+	var low, high int64
+	if _, err := fmt.Sscanf(limits, "%d..%d", &low, &high); err != nil {
+		panic(fmt.Sprintf("the range %q of %s: %v", limits, key, err))
+	}
+	return Within(key, is, low, high)
+}
+
+// Within reports that a number is not in a range that depends on other options.
+func Within[N ~int | ~int64](key string, is, low, high N) error {
+	if is < low || is > high {
+		return fmt.Errorf("%s is %d, allowed are %d..%d", key, is, low, high)
+	}
+	return nil
+}
+
+// Changed lists the options of a struct that differ from those of another of the same type,
+// and those named besides.
+func Changed(v, usual any, always ...string) map[string]string {
+	changed := map[string]string{}
+	was := List(usual)
+	for i, o := range List(v) {
+		if o.Default != was[i].Default || slices.Contains(always, o.Key) {
+			changed[o.Key] = o.Default
+		}
+	}
+	return changed
 }
 
 // Set sets the field for a key of the struct that ptr points to. The error names the

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/lockstep-go/lockstep/internal/option"
 )
@@ -99,4 +100,64 @@ func TestWords(t *testing.T) {
 	if got := option.Word(words, 7); got != "(7)" {
 		t.Errorf("a number without a word is %s", got)
 	}
+}
+
+// size is a setting with words.
+type size uint8
+
+func (size) Words() []string  { return []string{"small", "large"} }
+func (s size) String() string { return option.Word(s.Words(), int(s)) }
+
+type ranged struct {
+	Nodes  int           `zero:"3" range:"1..9"`
+	Loss   float64       `zero:"0.5"`
+	Pause  time.Duration `zero:"2s"`
+	Size   size
+	hidden int `zero:"1"` //nolint:unused // shows that unexported fields are no options
+}
+
+func TestFillAndCheck(t *testing.T) {
+	r := ranged{}
+	option.Fill(&struct{}{})
+	if option.Fill(&r); r.Nodes != 3 || r.Loss != 0.5 || r.Pause != 2*time.Second {
+		t.Errorf("filled to %+v", r)
+	}
+	r.Nodes = 5
+	if option.Fill(&r); r.Nodes != 5 || option.Check(r) != nil {
+		t.Errorf("%+v, %v", r, option.Check(r))
+	}
+	for _, c := range []struct {
+		is   ranged
+		want string
+	}{
+		{ranged{Nodes: 10}, "nodes is 10, allowed are 1..9"},
+		{ranged{}, "nodes is 0, allowed are 1..9"},
+		{ranged{Nodes: 1, Size: 2}, "size is 2, allowed are small, large"},
+	} {
+		if err := option.Check(c.is); err == nil || err.Error() != c.want {
+			t.Errorf("%+v: %v, want %s", c.is, err, c.want)
+		}
+	}
+}
+
+func ExampleFill() {
+	r := ranged{Loss: 0.1}
+	option.Fill(&r)
+	fmt.Println(r.Nodes, r.Loss, r.Pause)
+	// Output: 3 0.1 2s
+}
+
+func ExampleCheck() {
+	fmt.Println(option.Check(ranged{Nodes: 12}))
+	// Output: nodes is 12, allowed are 1..9
+}
+
+func ExampleWithin() {
+	fmt.Println(option.Within("voters", 4, 1, 3))
+	// Output: voters is 4, allowed are 1..3
+}
+
+func ExampleChanged() {
+	fmt.Println(option.Changed(ranged{Nodes: 5, Loss: 0.5}, ranged{}, "size"))
+	// Output: map[loss:0.5 nodes:5 size:small]
 }

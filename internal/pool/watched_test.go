@@ -1,6 +1,7 @@
 package pool_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -15,7 +16,7 @@ func TestWatched(t *testing.T) {
 		look <- time.Time{}
 	}
 	asked := 0
-	_, done := pool.Watched(func() int { <-release; close(ended); return 1 }, look, func() bool { asked++; return asked < 3 })
+	_, done := pool.Watched(t.Context(), func() int { <-release; close(ended); return 1 }, look, func() bool { asked++; return asked < 3 })
 	if done || asked != 3 {
 		t.Errorf("done %v, asked %d times", done, asked)
 	}
@@ -23,7 +24,18 @@ func TestWatched(t *testing.T) {
 	<-ended
 }
 
+// When the context ends, nobody waits any longer for work that does not.
+func TestWatchedInterrupted(t *testing.T) {
+	release, ended := make(chan struct{}), make(chan struct{})
+	ctx, cancel := context.WithCancel(t.Context())
+	if _, done := pool.Watched(ctx, func() int { cancel(); <-release; close(ended); return 1 }, nil, nil); done {
+		t.Error("it is done")
+	}
+	close(release)
+	<-ended
+}
+
 func ExampleWatched() {
-	fmt.Println(pool.Watched(func() int { return 7 }, nil, nil))
+	fmt.Println(pool.Watched(context.Background(), func() int { return 7 }, nil, nil))
 	// Output: 7 true
 }

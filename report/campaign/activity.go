@@ -36,8 +36,24 @@ func Activity(r *lockstep.Result) []string {
 	if r.Left > 0 {
 		lines = append(lines, fmt.Sprintf("warning: nothing can stop a goroutine that hangs: %d of them run until the program ends", r.Left))
 	}
+	lines = append(lines, repeats(r)...)
 	if why := idle(r); why != "" {
 		lines = append(lines, fmt.Sprintf("warning: %s: %s", why, instead(r)))
+	}
+	return lines
+}
+
+// repeats says whether passing runs came out alike when they were made again, and what makes that
+// doubtful.
+func repeats(r *lockstep.Result) (lines []string) {
+	if r.Rechecked > 0 && len(r.Strays) == 0 {
+		lines = append(lines, fmt.Sprintf("%d of %d passing runs were made again, and were the same", r.Rechecked, r.Runs))
+	}
+	for _, s := range r.Strays {
+		lines = append(lines, fmt.Sprintf("warning: run %d passed and was different when it was made again: %s", s.Run, plain.Clean(s.Difference)))
+	}
+	for _, s := range r.Suspects {
+		lines = append(lines, "warning: what cannot be repeated, or is shared by nodes: "+plain.Clean(s))
 	}
 	return lines
 }
@@ -85,7 +101,7 @@ func average(r *lockstep.Result, n int64) string {
 }
 
 // seldom is the number of judgements a run below which a property was hardly put to the test.
-const seldom = 0.1
+const seldom = 0.2
 
 // idle says why the runs show little, or is empty where they do not. A system that never
 // tells events is not idle for that: its spec may look at states.

@@ -39,6 +39,8 @@ type Campaign struct {
 	// Trace is the file of the first finding, shrunk, and Page the one to look at. Traces
 	// are the files of all findings that were kept.
 	Trace, Page string
+	// Pictures are the pictures that the spec drew of it.
+	Pictures []string
 	Traces      []string
 	// Shrunk says how far the first finding was shrunk.
 	Shrunk string
@@ -105,13 +107,13 @@ func (c *Campaign) Write(w io.Writer, colour bool) error {
 	c.writeCounts(&b)
 	if text := r.Guarantee.String(); text != "" {
 		fmt.Fprintf(&b, "guarantee: %s\n", plain.Clean(text))
-		if r.Guarantee.PerRun > 0 {
+		if r.Guarantee.PerRun > 0 && !r.Guarantee.Certain {
 			fmt.Fprintf(&b, "           %s: at least %.3g; for 0.95 it takes %s\n",
 				words.These(r.Runs, "run"), r.Guarantee.After(r.Runs), orMany(r.Guarantee.Runs(0.95)))
 		}
 	}
 	fmt.Fprintf(&b, "digest %016x\n", r.Digest)
-	for _, line := range []struct{ text, value string }{{"trace", c.Trace}, {"page", c.Page}, {"replay it with:", c.Replay}} {
+	for _, line := range []struct{ text, value string }{{"trace", c.Trace}, {"page", c.Page}, {"drawn by the spec:", strings.Join(c.Pictures, ", ")}, {"replay it with:", c.Replay}} {
 		if line.value != "" {
 			fmt.Fprintf(&b, "%s %s\n", line.text, plain.Clean(line.value))
 		}

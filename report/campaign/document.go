@@ -24,6 +24,7 @@ type Document struct {
 	Finding     *Problem          `json:"finding"`           // the first; null: none
 	Trace       string            `json:"trace"`
 	Page        string            `json:"page,omitempty"`
+	Pictures    []string          `json:"pictures,omitempty"`
 	Traces      []string          `json:"traces,omitempty"`
 	Verdict     trace.Verdict     `json:"verdict"`
 	Verdicts    map[string]int    `json:"verdicts"`
@@ -74,6 +75,7 @@ type Promise struct {
 	PerRun    float64  `json:"per_run"`         // lower bound for one run
 	AllRuns   float64  `json:"all_runs"`        // and for all runs of the campaign
 	RunsFor95 int      `json:"runs_for_95"`     // runs that reach 0.95; 0: none below 2^53
+	Certain   bool     `json:"certain"`         // the campaign has hit every target
 	Space     string   `json:"space,omitempty"` // exact number of targets
 	Assumes   []string `json:"assumes,omitempty"`
 }
@@ -82,7 +84,7 @@ type Promise struct {
 func (c *Campaign) Document() Document {
 	r := c.Result
 	d := Document{Target: r.Target, Build: c.Build, Options: c.Options, Strategy: r.Strategy, Scenario: c.Scenario, Seed: r.Seed,
-		Runs: r.Runs, Findings: c.Findings(), Trace: c.Trace, Page: c.Page, Traces: c.Traces, Verdict: c.Verdict(), Verdicts: map[string]int{},
+		Runs: r.Runs, Findings: c.Findings(), Trace: c.Trace, Page: c.Page, Pictures: c.Pictures, Traces: c.Traces, Verdict: c.Verdict(), Verdicts: map[string]int{},
 		Reasons: r.Reasons, Shrunk: c.Shrunk, Guarantee: promise(r), Judged: map[string]*int{}, ElapsedMS: c.Elapsed.Milliseconds(),
 		RunsPerS: c.perSecond(int64(r.Runs)), StepsPerS: c.perSecond(r.Steps), Steps: r.Steps, Messages: r.Messages, Requests: r.Requests, QuietRuns: r.Quiet,
 		Digest: fmt.Sprintf("%016x", r.Digest), Interrupted: c.Interrupted, FailureRate: c.FailureRate(), Groups: c.Groups,
@@ -111,7 +113,7 @@ func (c *Campaign) Document() Document {
 
 func promise(r *lockstep.Result) Promise {
 	g := r.Guarantee
-	p := Promise{Text: g.String(), PerRun: g.PerRun, AllRuns: g.After(r.Runs), RunsFor95: g.Runs(0.95), Assumes: g.Assumes}
+	p := Promise{Text: g.String(), PerRun: g.PerRun, AllRuns: g.After(r.Runs), RunsFor95: g.Runs(0.95), Certain: g.Certain, Assumes: g.Assumes}
 	if g.Space != nil {
 		p.Space = g.Space.String()
 	}

@@ -2,6 +2,7 @@ package campaign_test
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -88,6 +89,24 @@ func keys(t reflect.Type, prefix string) (list []string) {
 		list = append(list, keys(t.Field(i).Type, prefix+key+".")...)
 	}
 	return list
+}
+
+// A campaign that has hit every target says so, and not how many runs it would take.
+func TestCertain(t *testing.T) {
+	c := passed()
+	c.Result.Guarantee.Certain = true
+	var text, page strings.Builder
+	if err := errors.Join(c.Write(&text, false), campaign.Page(&page, c)); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []string{text.String(), page.String()} {
+		if !strings.Contains(s, "certain: the runs hit every 4-periodic uniform execution (there are 141905)") || strings.Contains(s, "it takes") {
+			t.Error(s)
+		}
+	}
+	if g := c.Document().Guarantee; !g.Certain || g.AllRuns != 1 {
+		t.Errorf("%+v", g)
+	}
 }
 
 // The schema in the documentation lists every key, and no other.

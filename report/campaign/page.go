@@ -184,6 +184,10 @@ func (d *pageData) promise() {
 	if g.Text == "" {
 		return
 	}
+	if g.Certain {
+		d.Promise = append(d.Promise, "For these runs: "+plain.Short(g.Text)+".")
+		return
+	}
 	d.Promise = append(d.Promise, "For one run: "+plain.Short(g.Text)+".")
 	if g.PerRun > 0 {
 		d.Promise = append(d.Promise, fmt.Sprintf("After %s the chance to have hit any given target of that kind is at least %s; for 95%% it takes %s.",

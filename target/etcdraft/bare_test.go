@@ -69,21 +69,31 @@ func (b *bare) run(nodes, steps int) {
 	}
 }
 
+// step draws among what is possible, as walk does: a client that has its answers asks no more.
 func (b *bare) step() {
-	total := 2
+	var asking [len(b.clients)]int
+	clients := 0
+	for i := range b.clients {
+		if b.clients[i].seq <= 4 {
+			asking[clients] = i
+			clients++
+		}
+	}
+	requests := min(clients, 1)
+	total := 1 + requests
 	if len(b.flying) > 0 {
 		total += 11
 	}
 	switch k := b.rand.IntN(total); {
 	case k == 0:
 		b.tick(b.rand.IntN(len(b.nodes)))
-	case k == 1:
-		b.request(b.rand.IntN(len(b.clients)), b.rand.IntN(len(b.nodes)))
+	case k <= requests:
+		b.request(asking[b.rand.IntN(clients)], b.rand.IntN(len(b.nodes)))
 	default:
 		at := b.rand.IntN(len(b.flying))
 		m := b.flying[at]
 		b.flying = append(b.flying[:at], b.flying[at+1:]...)
-		if k > 2 {
+		if k > requests+1 {
 			i := int(m.GetTo()) - 1
 			_ = b.nodes[i].raw.Step(m)
 			b.drain(i)
@@ -103,9 +113,6 @@ func (b *bare) tick(i int) {
 
 func (b *bare) request(client, i int) {
 	c := &b.clients[client]
-	if c.seq > 4 {
-		return
-	}
 	n := &b.nodes[i]
 	if c.read {
 		context := uint64(client)<<32 | uint64(c.seq)<<16 | uint64(b.rand.IntN(1<<16))

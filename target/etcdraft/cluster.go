@@ -3,10 +3,11 @@ package etcdraft
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/option"
+	"github.com/lockstep-go/lockstep/kit/kv"
+	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -15,31 +16,31 @@ import (
 // nodes and two clients with four operations each, with the library's defaults.
 type Cluster struct {
 	// Nodes is the number of nodes, 1 to 9; 0 means 3.
-	Nodes int `help:"number of nodes, 1 to 9; 0: 3"`
+	Nodes int `help:"number of nodes, 1 to 9; 0: 3" zero:"3" range:"1..9"`
 	// Voters is the number of nodes that vote at the start, the first ones; the others are
 	// outside until a membership change adds them. 0 means all.
 	Voters int `help:"nodes that vote at the start, the others are outside; 0: all"`
 	// Election is Config.ElectionTick: a follower campaigns after Election to 2*Election-1
 	// ticks without a word from the leader. 0 means 3, which gives runs of a few hundred steps
 	// several elections.
-	Election int `help:"election time-out in ticks; 0: 3"`
+	Election int `help:"election time-out in ticks; 0: 3" zero:"3" range:"2..1000"`
 	// Heartbeat is Config.HeartbeatTick; 0 means 1.
-	Heartbeat int `help:"ticks between heartbeats; 0: 1"`
+	Heartbeat int `help:"ticks between heartbeats; 0: 1" zero:"1"`
 	// PreVote and CheckQuorum are the library's options of that name.
 	PreVote     bool `help:"ask whether an election could be won before starting it"`
 	CheckQuorum bool `help:"a leader that does not hear from a quorum steps down"`
 	// NoForward makes followers refuse proposals (Config.DisableProposalForwarding).
 	NoForward bool `help:"followers refuse proposals instead of forwarding them"`
 	// MaxInflight is Config.MaxInflightMsgs; 0 means 256.
-	MaxInflight int `help:"append messages on the way to one follower; 0: 256"`
+	MaxInflight int `help:"append messages on the way to one follower; 0: 256" zero:"256" range:"1..1048576"`
 	// MaxSizePerMsg is Config.MaxSizePerMsg, the bytes of entries in one message, which has
 	// at least one; 0 means no limit.
-	MaxSizePerMsg int `help:"bytes of entries in one message, at least one entry; 0: no limit"`
+	MaxSizePerMsg int `help:"bytes of entries in one message, at least one entry; 0: no limit" range:"0..2147483647"`
 	// Reads says how reads are served.
 	Reads ReadMode `help:"index (ask a quorum), lease (trust the clock; needs check-quorum); unsafe on purpose: local, leader"`
 	// Compact makes a snapshot and drops the log after so many applied entries; 0 means
 	// never.
-	Compact int `help:"applied entries after which the log becomes a snapshot; 0: never"`
+	Compact int `help:"applied entries after which the log becomes a snapshot; 0: never" range:"0..1048576"`
 	// Async turns asynchronous storage writes on, where the version has them.
 	Async bool `help:"asynchronous storage writes, where the version has them"`
 	// Atomic says that a crash keeps or loses the writes of one Ready together. The
@@ -52,25 +53,25 @@ type Cluster struct {
 
 	// Clients is the number of clients, each with one request at a time; 0 means 2, and
 	// None means that there are none.
-	Clients int `help:"number of clients; 0: 2, -1: none"`
+	Clients int `help:"number of clients; 0: 2, -1: none" zero:"2" range:"0..16"`
 	// Requests is the number of operations of each client; 0 means 4.
-	Requests int `help:"operations of each client; 0: 4"`
+	Requests int `help:"operations of each client; 0: 4" zero:"4" range:"1..1000"`
 	// Keys is the number of keys they work on; 0 means 2.
-	Keys int `help:"number of keys; 0: 2"`
+	Keys int `help:"number of keys; 0: 2" zero:"2" range:"1..8"`
 	// Mix says which operations clients draw.
-	Mix Mix `help:"mixed (put, get, cas, every value new) or binary (read, write 0, write 1 alike)"`
+	Mix kv.Mix `help:"mixed (put, get, cas, every value new), binary (read, write 0, write 1 alike) or weights like put:2,get:3,append:1,txn:1"`
 	// Changes is the number of membership changes that an operator asks for.
-	Changes int `help:"membership changes that an operator asks for"`
+	Changes int `help:"membership changes that an operator asks for" range:"0..1000"`
 	// Asks are single changes of voters that the operator asks for besides, in words and
 	// separated by "; ", for example "remove 4; add 4". A scenario says when and where.
 	Asks string `help:"single changes that the operator asks for besides, like 'remove 4; add 4'"`
 	// Transfers is the number of leadership transfers that an operator asks for.
-	Transfers int `help:"leadership transfers that an operator asks for"`
+	Transfers int `help:"leadership transfers that an operator asks for" range:"0..1000"`
 
 	// Delay is the longest time, in ticks, that a message takes in virtual time; the time
 	// is drawn from the run's seed. Election must be larger than a round trip: at least
 	// 3*Delay+2. 0 means that messages carry no time.
-	Delay int `help:"longest time a message takes, in ticks of virtual time; 0: none"`
+	Delay int `help:"longest time a message takes, in ticks of virtual time; 0: none" range:"0..1000"`
 	// Layers leaves messages without tags, so that lock-step strategies go by causal
 	// layers instead of the rounds of a term.
 	Layers bool `help:"no tags: lock-step strategies go by causal layers"`
@@ -106,6 +107,9 @@ const (
 
 var readModes = []string{"index", "lease", "local", "leader"}
 
+// Words are the words of the modes.
+func (ReadMode) Words() []string { return readModes }
+
 // String is the mode's word.
 func (m ReadMode) String() string { return option.Word(readModes, int(m)) }
 
@@ -113,31 +117,6 @@ func (m ReadMode) String() string { return option.Word(readModes, int(m)) }
 func (m *ReadMode) UnmarshalText(text []byte) error {
 	i, err := option.WordIndex("read mode", readModes, text)
 	*m = ReadMode(i)
-	return err
-}
-
-// Mix says which operations clients draw.
-type Mix uint8
-
-// The mixes.
-const (
-	// Mixed is put and get with 4 chances in 10 each, and cas with 2; every value is
-	// written once only.
-	Mixed Mix = iota
-	// Binary is read, write 0 and write 1 with equal chances, as in Example 3.3 of "Why Is
-	// Random Testing Effective for Partition Tolerance Bugs?".
-	Binary
-)
-
-var mixes = []string{"mixed", "binary"}
-
-// String is the mix's word.
-func (m Mix) String() string { return option.Word(mixes, int(m)) }
-
-// UnmarshalText reads a mix's word.
-func (m *Mix) UnmarshalText(text []byte) error {
-	i, err := option.WordIndex("mix", mixes, text)
-	*m = Mix(i)
 	return err
 }
 
@@ -152,15 +131,7 @@ func (c Cluster) complete() Cluster {
 	if c.library == nil {
 		c.library = usual()
 	}
-	for _, f := range []struct {
-		v *int
-		d int
-	}{{&c.Nodes, 3}, {&c.Voters, c.Nodes}, {&c.Election, 3}, {&c.Heartbeat, 1}, {&c.MaxInflight, 256},
-		{&c.Clients, 2}, {&c.Requests, 4}, {&c.Keys, 2}} {
-		if *f.v == 0 {
-			*f.v = f.d
-		}
-	}
+	target.Fill(&c)
 	if c.Voters == 0 {
 		c.Voters = c.Nodes
 	}
@@ -175,28 +146,16 @@ func (c Cluster) complete() Cluster {
 
 // check reports what is wrong with a complete configuration.
 func (c Cluster) check() error {
-	for _, f := range []struct {
-		name      string
-		v, lo, hi int
-	}{
-		{"nodes", c.Nodes, 1, 9}, {"voters", c.Voters, 1, c.Nodes}, {"election", c.Election, 2, 1000},
-		{"heartbeat", c.Heartbeat, 1, c.Election - 1}, {"max-inflight", c.MaxInflight, 1, 1 << 20},
-		{"max-size-per-msg", c.MaxSizePerMsg, 0, math.MaxInt32}, {"compact", c.Compact, 0, 1 << 20},
-		{"clients", c.Clients, 0, maxClients}, {"requests", c.Requests, 1, maxRequests}, {"keys", c.Keys, 1, maxKeys},
-		{"changes", c.Changes, 0, 1000}, {"transfers", c.Transfers, 0, 1000}, {"delay", c.Delay, 0, 1000},
-	} {
-		if f.v < f.lo || f.v > f.hi {
-			return fmt.Errorf("etcdraft: %s is %d, allowed are %d..%d", f.name, f.v, f.lo, f.hi)
+	if err := target.Check("etcdraft", c); err != nil {
+		return err
+	}
+	for _, err := range []error{option.Within("voters", c.Voters, 1, c.Nodes), option.Within("heartbeat", c.Heartbeat, 1, c.Election-1)} {
+		if err != nil {
+			return fmt.Errorf("etcdraft: %w", err)
 		}
 	}
 	if _, err := c.asks(); err != nil {
 		return err
-	}
-	if int(c.Reads) >= len(readModes) {
-		return fmt.Errorf("etcdraft: reads is %d, allowed are %s", c.Reads, strings.Join(readModes, ", "))
-	}
-	if int(c.Mix) >= len(mixes) {
-		return fmt.Errorf("etcdraft: mix is %d, allowed are %s", c.Mix, strings.Join(mixes, ", "))
 	}
 	if c.Reads == Lease && !c.CheckQuorum {
 		return fmt.Errorf("etcdraft: reads=lease needs check-quorum=true, the library insists on it")
@@ -210,8 +169,8 @@ func (c Cluster) check() error {
 	if c.Async && !c.library.Async() {
 		return fmt.Errorf("etcdraft: %s has no asynchronous storage writes", c.library.Name())
 	}
-	if on := c.library.Mutant(); c.Mutant != on {
-		return fmt.Errorf("etcdraft: this is about the mutant %q, and the program has %q on; 'lockstep paper mutants build' makes a program that carries mutants", c.Mutant, on)
+	if c.library.Mutant() != c.Mutant {
+		return fmt.Errorf("etcdraft: %w", target.CheckMutant(c.Mutant))
 	}
 	return c.library.Check()
 }
@@ -233,14 +192,7 @@ func (c Cluster) options() map[string]string {
 	if c.Clients == 0 {
 		c.Clients = None
 	}
-	o := map[string]string{"reads": c.Reads.String()}
-	usual := option.List(Cluster{Voters: c.Nodes, MaxInflight: 256})
-	for i, v := range option.List(c) {
-		if v != usual[i] {
-			o[v.Key] = v.Default
-		}
-	}
-	return o
+	return target.Changed(c, Cluster{Voters: c.Nodes, MaxInflight: 256}, "reads")
 }
 
 func (c Cluster) config() raftlib.Config {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/option"
+	"github.com/lockstep-go/lockstep/kit/kv"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/etcdraft"
 	"github.com/lockstep-go/lockstep/target/etcdraft/v35"
@@ -32,7 +33,7 @@ func TestRefusedOptions(t *testing.T) {
 		{"delay=2", "messages take up to 2 ticks, so no election may succeed with election=3; it must be at least 8"},
 		{"reads=lease", "reads=lease needs check-quorum=true"},
 		{"reads=quorum", "the read mode must be one of index, lease, local, leader"},
-		{"mix=even", "the mix must be one of mixed, binary"},
+		{"mix=even", "the mix must be mixed, binary, or weights"},
 	} {
 		var cluster etcdraft.Cluster
 		err := option.SetAll(&cluster, strings.Split(c.options, ","))
@@ -53,7 +54,7 @@ func TestRefusedOptions(t *testing.T) {
 
 // TestOptionsRoundTrip makes a cluster again from the options in its traces.
 func TestOptionsRoundTrip(t *testing.T) {
-	for _, c := range []etcdraft.Cluster{{}, {Reads: etcdraft.Leader, Mix: etcdraft.Binary}, {Nodes: 5, Voters: 3, PreVote: true, CheckQuorum: true, Reads: etcdraft.Lease, Changes: 3, Async: true},
+	for _, c := range []etcdraft.Cluster{{}, {Reads: etcdraft.Leader, Mix: kv.Binary}, {Nodes: 5, Voters: 3, PreVote: true, CheckQuorum: true, Reads: etcdraft.Lease, Changes: 3, Async: true},
 		{Clients: etcdraft.None, MaxInflight: 2, MaxSizePerMsg: 100, Compact: 3, Layers: true, NoForward: true, Transfers: 1, Delay: 1, Election: 9, Heartbeat: 2}} {
 		info, err := c.Describe()
 		if err != nil {
@@ -105,8 +106,8 @@ func TestReach(t *testing.T) {
 			t.Fatal(r.First(), err)
 		}
 		for _, want := range []string{"leader", "candidate", "pre-candidate", "follower", "append", "commit", "apply", "install", "restart", "call", "return",
-			"transfer leadership", "add learner", "remove", "(joint)", "leave joint", "entries kept, hard state lost", "entries kept, hard state kept",
-			"snapshot kept", "snapshot lost", "was not durable", "while handling a tick", "while handling message", "truncate", "crash"} {
+			"transfer leadership", "add learner", "remove", "(joint)", "leave joint", " 0 of 2 writes kept", " 1 of 2 writes kept", " 2 of 2 writes kept",
+			"snapshot kept", "snapshot lost", "0 of 1 writes kept", "while handling a tick", "while handling message", "truncate", "crash"} {
 			if seen[want] == 0 {
 				t.Errorf("%T: never seen: %s", sys, want)
 			}
@@ -132,7 +133,7 @@ func (c tally) Step(run *lockstep.Run) *lockstep.Finding {
 			c.text(v.String(), "transfer leadership", "add learner", "remove", "(joint)", "leave joint")
 		case *etcdraft.Crashed:
 			text := v.String()
-			c.text(text, "entries kept, hard state lost", "entries kept, hard state kept", "was not durable", "while handling a tick")
+			c.text(text, " 0 of 2 writes kept", " 1 of 2 writes kept", " 2 of 2 writes kept", "0 of 1 writes kept", "while handling a tick")
 			if strings.Contains(text, "->") {
 				c["while handling message"]++
 			}
@@ -175,6 +176,6 @@ func ExampleCluster_Describe() {
 	_, err = etcdraft.Cluster{Nodes: 12}.Describe()
 	fmt.Println(err)
 	// Output:
-	// etcdraft 3 [PreVote PreVoteResp Vote VoteResp App AppResp] <nil>
+	// etcdraft 3 [PreVote PreVoteResp Vote VoteResp App AppResp Commit CommitResp] <nil>
 	// etcdraft: nodes is 12, allowed are 1..9
 }

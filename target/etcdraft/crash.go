@@ -4,32 +4,46 @@ import (
 	"fmt"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
 )
 
-// crash stops a node. Half of the crashes hit the node while it is idle: what was
-// written without a sync may be lost or kept. The other half hit it in the middle of
-// handling a message on its way to it, or a tick where there is none: the message has
-// been read and the Ready that it causes is carried out up to a point drawn from the
-// seed, between any two writes of it or before its messages go out. The sender knows
-// nothing of that, so the message itself may still arrive later.
+// crash stops a node. Half of the crashes hit the node while it is idle, the other half in the
+// middle of handling a message on its way to it, or a tick where there is none: the message
+// has been read and the Ready that it causes is written, but its messages do not go out. The
+// sender knows nothing of that, so the message itself may still arrive later. Of what was not
+// synced, the disk keeps a part: a crash comes between any two writes.
 func (d *Deployment) crash(n *node) {
 	c := &Crashed{}
+	var snapshot uint64
 	if n.chance.IntN(2) == 0 {
-		c.While, c.Kept = d.interrupt(n)
-	} else if keep := n.chance.IntN(2) == 0; keep || n.disk.Stored() == n.disk.Durable() {
-		n.disk.Crash(true)
-	} else {
-		c.Kept = fmt.Sprintf("commit=%d was not durable", n.disk.Stored().Commit)
-		n.disk.Crash(false)
+		c.While, snapshot = d.interrupt(n)
+	}
+	if kept, of := n.disk.Crash(d.keep(n)); of > 0 {
+		c.Kept = fmt.Sprintf("%d of %d writes kept", kept, of)
+	}
+	if snapshot != 0 {
+		fate := "lost"
+		if n.disk.Base().Index == snapshot {
+			fate = "kept"
+		}
+		c.Kept += fmt.Sprintf(", snapshot %d %s", snapshot, fate)
 	}
 	d.out.Event(lockstep.Event{Type: EventCrash, Node: n.id, Value: c})
-	n.up, d.armed.stale = false, true
+	n.up = false
+	d.clocks.Changed()
 	n.waiting, n.reads, n.reports = n.waiting[:0], n.reads[:0], n.reports[:0]
 }
 
-// interrupt gives a node its last input and stops half-way.
-func (d *Deployment) interrupt(n *node) (while, kept string) {
+// keep draws how many writes a crash leaves. Storage with atomic writes keeps all or nothing.
+func (d *Deployment) keep(n *node) func(int) int {
+	if d.cluster.Atomic {
+		return func(k int) int { return (k - 1) * n.chance.IntN(2) }
+	}
+	return n.chance.IntN
+}
+
+// interrupt gives a node its last input and writes what that causes. It tells which input
+// that was, and the index of a snapshot among what is written.
+func (d *Deployment) interrupt(n *node) (while string, snapshot uint64) {
 	while = "a tick"
 	if id := d.lastInput(n); id != 0 {
 		m := d.out.Message(id)
@@ -46,56 +60,27 @@ func (d *Deployment) interrupt(n *node) (while, kept string) {
 		rd, ok = n.raft.NextAppend(&d.arena)
 	}
 	if !ok {
-		n.disk.Crash(true)
-		return while, ""
+		return while, 0
 	}
-	return while, d.tear(n, rd)
+	d.write(n, rd)
+	return while, rd.Snapshot.Index
 }
 
 // lastInput draws one of the youngest messages on their way to a node.
 func (d *Deployment) lastInput(n *node) lockstep.ID {
 	var list [4]lockstep.ID
 	k := 0
-	for i := len(d.gone) - 1; i >= 0 && k < len(list); i-- {
-		if d.gone[i] {
-			continue
-		}
-		if m := d.out.Message(lockstep.ID(i + 1)); m.To == n.id && !d.refused(m) {
+	for m := range d.out.Coming(n.id) {
+		if k < len(list) && !d.refused(m) {
 			list[k] = m.ID
 			k++
+		}
+		if k == len(list) {
+			break
 		}
 	}
 	if k == 0 {
 		return 0
 	}
 	return list[n.chance.IntN(k)]
-}
-
-// tear writes a part of a Ready: some of its entries, or all of them and the hard state,
-// which makes a snapshot valid. Storage with atomic writes keeps all or nothing.
-func (d *Deployment) tear(n *node, rd *raftlib.Ready) string {
-	defer n.disk.Crash(true)
-	if rd.Snapshot.Index != 0 {
-		if n.chance.IntN(2) == 0 {
-			return fmt.Sprintf("snapshot %d lost", rd.Snapshot.Index)
-		}
-		n.raft.WriteHard()
-		n.raft.WriteEntries(len(rd.Entries))
-		return fmt.Sprintf("snapshot %d kept", rd.Snapshot.Index)
-	}
-	k := n.chance.IntN(len(rd.Entries) + 1)
-	all := n.chance.IntN(2) == 0 // not only the entries
-	if d.cluster.Atomic {
-		k = len(rd.Entries) * btoi(all)
-	}
-	n.raft.WriteEntries(k)
-	hard := "hard state unchanged"
-	if rd.HardSet {
-		hard = "hard state lost"
-		if k == len(rd.Entries) && all {
-			n.raft.WriteHard()
-			hard = "hard state kept"
-		}
-	}
-	return fmt.Sprintf("%d of %d entries kept, %s", k, len(rd.Entries), hard)
 }

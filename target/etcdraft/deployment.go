@@ -5,6 +5,9 @@ import (
 	"fmt"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/kit/kv"
+	"github.com/lockstep-go/lockstep/kit/operator"
+	"github.com/lockstep-go/lockstep/kit/ticks"
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -15,31 +18,30 @@ type Deployment struct {
 	cluster Cluster
 	network raftlib.Network
 	nodes   []node
-	clients []client
+	clients *kv.Clients
 	out     *lockstep.Outbox
 
 	rand    lockstep.Chance // the run's own: workload, changes, delays, reports of losses
-	gone    []bool          // by message number - 1: delivered, lost or a copy
-	flying  int             // messages on their way
 	retired lockstep.Nodes  // removed, and stopped by their operator; see retire
 
-	changes, transfers int // of the operator, asked for so far
-	asks               []raftlib.ConfChange
-	initial            raftlib.Snapshot
-	arena              raftlib.Arena
-	events             events
-	data               []byte // of the proposals of a run
-	texts              map[Op]string
+	operator *operator.Operator
+	asks     []raftlib.ConfChange
+	clocks   *ticks.Clocks
+	initial  raftlib.Snapshot
+	arena    raftlib.Arena
+	events   events
+	data     []byte // of the proposals of a run
 
-	round [raftlib.Types]int32 // by type of message: the round of its tag
-	armed armed
+	travels [raftlib.Types]travel // by type of message: the rounds of its tag
+	acting  int32                 // the round of the message that this step delivers, or -1
 }
 
 func newDeployment(c Cluster) *Deployment {
 	d := &Deployment{cluster: c, network: c.library.NewNetwork(c.config()), nodes: make([]node, c.Nodes),
-		clients: make([]client, c.Clients), texts: map[Op]string{}}
-	d.round = c.roundsOf()
+		clients: kv.NewClients(kv.Load{Clients: c.Clients, Requests: c.Requests, Keys: c.Keys, Mix: c.Mix}, c.Nodes)}
+	d.travels = c.travels()
 	d.asks, _ = c.asks() // checked before
+	d.operator, d.clocks = newOperator(c), ticks.New(c.Nodes, d)
 	for i := range d.nodes {
 		n := &d.nodes[i]
 		n.id = lockstep.Node(i + 1)
@@ -70,7 +72,7 @@ func (d *Deployment) Reset(_ context.Context, seed uint64, out *lockstep.Outbox)
 	d.rand.Seed(out, seed, 0)
 	d.network.Reset()
 	d.resetCalm()
-	d.gone, d.flying, d.retired, d.changes, d.transfers, d.data = d.gone[:0], 0, 0, 0, 0, d.data[:0]
+	d.retired, d.data = 0, d.data[:0]
 	for i := range d.nodes {
 		n := &d.nodes[i]
 		n.patience.Seed(out, seed, uint64(n.id))
@@ -88,19 +90,18 @@ func (d *Deployment) Reset(_ context.Context, seed uint64, out *lockstep.Outbox)
 			return err
 		}
 	}
-	for i := range d.clients {
-		d.drawOps(&d.clients[i], i+1)
-	}
-	d.offerChange()
-	d.offerTransfer()
-	d.offerAsks()
+	d.clients.Begin(&d.rand, out)
+	d.operator.Begin(out)
 	d.end()
 	return nil
 }
 
 func (d *Deployment) begin(out *lockstep.Outbox) {
+	d.acting = -1
 	if d.out != out { // it is the same in every step but the first
 		d.out = out
+		d.clients.At(out)
+		d.operator.At(out)
 	}
 	d.arena.Reset()
 	d.events.reset()
@@ -108,7 +109,7 @@ func (d *Deployment) begin(out *lockstep.Outbox) {
 
 // end follows every step.
 func (d *Deployment) end() {
-	d.arm()
+	d.clocks.Set(d.out)
 	if d.out.Texts() {
 		d.out.States(d.stateText)
 	}
@@ -138,9 +139,6 @@ func (d *Deployment) fault(s *lockstep.Step) error {
 	switch s.Kind {
 	case trace.Drop:
 		d.lose(s.Msg)
-	case trace.Duplicate:
-		m := d.out.Message(s.Msg)
-		d.sent(d.out.Cut(m.From).Has(m.To))
 	case trace.Crash:
 		d.crash(d.node(s.Node))
 	case trace.Restart:
@@ -163,7 +161,7 @@ func (d *Deployment) node(n lockstep.Node) *node { return &d.nodes[n-1] }
 // deliver gives a message to its receiver, unless that is refused.
 func (d *Deployment) deliver(id lockstep.ID) {
 	m := d.out.Message(id)
-	d.take(id)
+	d.acting = m.Tag.Round
 	n := d.node(m.To)
 	if m.Type == raftlib.NameSnap {
 		d.report(m.From, m.To, true, true)
@@ -193,7 +191,6 @@ func (d *Deployment) refused(m *lockstep.Message) bool {
 // demands, of others by chance.
 func (d *Deployment) lose(id lockstep.ID) {
 	m := d.out.Message(id)
-	d.take(id)
 	d.lost(m.From, m.To, m.Type)
 }
 
@@ -210,20 +207,6 @@ func (d *Deployment) lost(from, to lockstep.Node, kind string) {
 func (d *Deployment) report(from, to lockstep.Node, snapshot, ok bool) {
 	if n := d.node(from); n.up {
 		n.reports = append(n.reports, report{to: to, snapshot: snapshot, ok: ok})
-	}
-}
-
-// take notes that a message is no longer on its way.
-func (d *Deployment) take(id lockstep.ID) {
-	d.gone[id-1] = true
-	d.flying--
-}
-
-// sent notes that a message is on its way, unless its link is cut.
-func (d *Deployment) sent(cut bool) {
-	d.gone = append(d.gone, cut)
-	if !cut {
-		d.flying++
 	}
 }
 
@@ -244,9 +227,7 @@ func (d *Deployment) send(n *node, rd *raftlib.Ready) {
 		if texts {
 			out.Text(body, d.network.Content(body).Text(entryText))
 		}
-		lost := cut.Has(e.To)
-		d.sent(lost)
-		if lost {
+		if cut.Has(e.To) {
 			d.lost(n.id, e.To, e.Type.String())
 		}
 	}
@@ -255,32 +236,22 @@ func (d *Deployment) send(n *node, rd *raftlib.Ready) {
 // stateText is the state of a node in a few words.
 func (d *Deployment) stateText(id lockstep.Node) string {
 	n := d.node(id)
-	first := n.disk.First()
-	return fmt.Sprintf("%s term=%d log=%d..%d commit=%d %s", n.role, n.hard.Term, first,
-		first+uint64(len(n.disk.Terms()))-1, n.hard.Commit, &n.machine)
+	return fmt.Sprintf("%s term=%d log=%d..%d commit=%d %s", n.role, n.hard.Term, n.disk.First(), n.disk.Last(), n.hard.Commit, &n.machine)
 }
 
 // fingerprint hashes the state of a node.
 func (d *Deployment) fingerprint(id lockstep.Node) uint64 {
 	n := d.node(id)
-	h := mixer(n.machine.fingerprint())
-	h.mix(uint64(n.role)<<8 | uint64(n.lead))
-	h.mix(n.hard.Term)
-	h.mix(n.hard.Vote)
-	h.mix(n.hard.Commit)
-	h.mix(n.machine.applied)
-	h.mix(n.disk.First())
-	for _, t := range n.disk.Terms() {
-		h.mix(t)
+	h := kv.Hash(n.machine.fingerprint())
+	h.Mix(uint64(n.role)<<8 | uint64(n.lead))
+	h.Mix(n.hard.Term)
+	h.Mix(n.hard.Vote)
+	h.Mix(n.hard.Commit)
+	h.Mix(n.machine.applied)
+	h.Mix(n.disk.First())
+	for i := n.disk.First(); i <= n.disk.Last(); i++ {
+		t, _ := n.disk.Term(i) // it is in the log
+		h.Mix(t)
 	}
 	return uint64(h)
-}
-
-// inner is the deployment of a run, for specs that look into it.
-func inner(run *lockstep.Run) *Deployment {
-	d, ok := run.Deployment().(*Deployment)
-	if !ok {
-		panic(fmt.Sprintf("etcdraft: this spec is for a deployment of etcdraft, not for a %T", run.Deployment()))
-	}
-	return d
 }

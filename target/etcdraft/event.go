@@ -4,26 +4,31 @@ import (
 	"fmt"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/kit/raftspec"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
 )
 
-// The types of event. The first four say that a node's role or term changed; their value
-// is a *Role.
+// The types of event are those of any Raft; see [raftspec]. The value of EventCrash is a
+// *Crashed, that of EventMembers an *Asked.
 const (
-	BecameFollower     = "follower"
-	BecameCandidate    = "candidate"
-	BecameLeader       = "leader"
-	BecamePreCandidate = "pre-candidate"
+	BecameFollower     = raftspec.BecameFollower
+	BecameCandidate    = raftspec.BecameCandidate
+	BecameLeader       = raftspec.BecameLeader
+	BecamePreCandidate = raftspec.BecamePreCandidate
 
-	EventAppend  = "append"  // a node's log got new entries: *Appended
-	EventCommit  = "commit"  // a node knows more of its log to be committed: *Committed
-	EventApply   = "apply"   // a node applied an entry: *Applied
-	EventInstall = "install" // a node took over a snapshot: *Installed
-	EventCrash   = "crash"   // a node crashed: *Crashed
-	EventRestart = "restart" // a node came back: *Restarted
-	EventMembers = "members" // a membership change or a transfer was asked for: *Asked
+	EventAppend  = raftspec.EventAppend
+	EventCommit  = raftspec.EventCommit
+	EventApply   = raftspec.EventApply
+	EventInstall = raftspec.EventInstall
+	EventCrash   = raftspec.EventCrash
+	EventRestart = raftspec.EventRestart
+	EventMembers = raftspec.EventMembers
 )
+
+// eventTypes are the types of the events of a cluster.
+var eventTypes = []string{BecameFollower, BecameCandidate, BecameLeader, BecamePreCandidate, EventAppend, EventCommit,
+	EventApply, EventInstall, EventCrash, EventRestart, EventMembers, spec.EventCall, spec.EventReturn}
 
 // roles lists the parts that nodes play, by the words of the events.
 func (c Cluster) roles() []string {
@@ -34,74 +39,18 @@ func (c Cluster) roles() []string {
 	return list
 }
 
-// Entry is an entry of a node's log.
-type Entry = raftlib.Entry
-
-// Message is what a message says, in a form that all versions of the library share: what
-// [lockstep.Run.Body] returns, and what a scenario looks at.
-type Message = raftlib.Content
-
-// Conf is a configuration of members.
-type Conf = raftlib.Conf
-
-// Role is what a node is in a term.
-type Role struct {
-	Term uint64
-	Lead lockstep.Node // 0 where the node knows of none
-	role raftlib.Role
-}
-
-// String is the role in words.
-func (r *Role) String() string {
-	s := fmt.Sprintf("term=%d", r.Term)
-	if r.Lead != 0 {
-		s += fmt.Sprintf(" lead=%d", r.Lead)
-	}
-	return s
-}
-
-// Appended says that the entries are now at the end of a node's log, in the place of what
-// was there from the first one's index on.
-type Appended struct {
-	Entries []Entry
-	Last    uint64 // index of the log's last entry before
-	Leader  bool   // the node is a leader
-}
-
-// String is the entries in words.
-func (a *Appended) String() string {
-	s := ""
-	for _, e := range a.Entries {
-		s += fmt.Sprintf("[%d/%d %s]", e.Term, e.Index, entryText(e))
-	}
-	return s
-}
-
-// Committed says up to where a node in a term knows its log to be committed.
-type Committed struct{ Term, Index uint64 }
-
-// String is the index.
-func (c *Committed) String() string { return fmt.Sprintf("up to %d", c.Index) }
-
-// Applied says that a node applied an entry, and what the hash of its application's
-// state is now.
-type Applied struct {
-	Entry Entry
-	State uint64
-	// Members are those after the entry, where it is a change of members; 0 otherwise.
-	Members lockstep.Nodes
-}
-
-// String is the entry.
-func (a *Applied) String() string {
-	return fmt.Sprintf("[%d/%d %s]", a.Entry.Term, a.Entry.Index, entryText(a.Entry))
-}
-
-// Installed says that a snapshot is now in the place of a node's log and state.
-type Installed struct{ Index, Term, State uint64 }
-
-// String is the snapshot's index and term.
-func (i *Installed) String() string { return fmt.Sprintf("snapshot %d/%d", i.Term, i.Index) }
+// What events and messages say, in a form that all versions of the library share.
+type (
+	// Entry is an entry of a node's log.
+	Entry = raftspec.Entry
+	// Conf is a configuration of members.
+	Conf = raftspec.Conf
+	// Appended and Applied are what scenarios look at.
+	Appended = raftspec.Appended
+	Applied  = raftspec.Applied
+	// Message is what a message says: what [lockstep.Run.Body] returns.
+	Message = raftlib.Content
+)
 
 // Crashed says what a crash interrupted and what it left.
 type Crashed struct{ While, Kept string }
@@ -112,18 +61,6 @@ func (c *Crashed) String() string {
 		return c.Kept
 	}
 	return "while handling " + c.While + ": " + c.Kept
-}
-
-// Restarted says what a node found on its disk when it started, or started again.
-type Restarted struct {
-	Base, Last uint64 // the log is what comes after Base, up to Last
-	Commit     uint64
-	State      uint64 // the hash of the application's state, which is that at Base
-}
-
-// String is the extent of the log.
-func (r *Restarted) String() string {
-	return fmt.Sprintf("log %d..%d commit=%d", r.Base+1, r.Last, r.Commit)
 }
 
 // Asked says what an operator asked for.
@@ -152,14 +89,10 @@ func (p *pool[T]) new(v T) *T {
 
 // events holds the values of the events of one step.
 type events struct {
-	roles     pool[Role]
+	roles     pool[raftspec.Role]
 	appended  pool[Appended]
-	committed pool[Committed]
+	committed pool[raftspec.Committed]
 	applied   pool[Applied]
-	installed pool[Installed]
-	restarted pool[Restarted]
-	calls     pool[spec.Call]
-	returns   pool[spec.Return]
 }
 
 func (e *events) reset() {
@@ -167,8 +100,4 @@ func (e *events) reset() {
 	e.appended.reset()
 	e.committed.reset()
 	e.applied.reset()
-	e.installed.reset()
-	e.restarted.reset()
-	e.calls.reset()
-	e.returns.reset()
 }

@@ -1,7 +1,6 @@
 package etcdraft_test
 
 import (
-
 	"go.etcd.io/raft/v3/raftpb"
 
 	"github.com/lockstep-go/lockstep"
@@ -79,9 +78,10 @@ func (f loseTail) Disk() raftlib.Disk { return tailless{f.Node.Disk()} }
 
 type tailless struct{ raftlib.Disk }
 
-func (d tailless) Crash(keep bool) {
-	d.Disk.Crash(keep)
-	d.Truncate(d.First() + uint64(len(d.Terms())) - 2)
+func (d tailless) Crash(draw func(int) int) (kept, of int) {
+	kept, of = d.Disk.Crash(draw)
+	d.Truncate(d.Last() - 1)
+	return kept, of
 }
 
 // applyTwice is an application that gets its entries twice.
@@ -93,6 +93,27 @@ func (f applyTwice) Ready(a *raftlib.Arena) (*raftlib.Ready, bool) {
 		rd.Committed = append(rd.Committed, rd.Committed[len(rd.Committed)-1])
 	}
 	return rd, ok
+}
+
+// restless has a Ready for ever once it leads.
+type restless struct {
+	*faulty
+	leads, made bool
+}
+
+func (f *restless) Ready(a *raftlib.Arena) (*raftlib.Ready, bool) {
+	rd, ok := f.faulty.Ready(a)
+	f.leads = ok && rd.Role == raftlib.Leader || !ok && f.leads
+	if f.made = !ok && f.leads; f.made {
+		return &raftlib.Ready{Role: raftlib.Leader}, true
+	}
+	return rd, ok
+}
+
+func (f *restless) Advance() {
+	if !f.made {
+		f.faulty.Advance()
+	}
 }
 
 // staleRead answers reads without asking the library.
@@ -179,7 +200,7 @@ func emptySnapshot(w raftlib.Network) func(lockstep.Node, func() raftlib.Snapsho
 		return w.NewNode(id, func() raftlib.Snapshot {
 			s := source()
 			s.Data = append([]byte(nil), s.Data...)
-			clear(s.Data[16:])
+			clear(s.Data[8:])
 			return s
 		})
 	}
@@ -253,8 +274,8 @@ type overwrite struct{ *faulty }
 
 func (f overwrite) Ready(a *raftlib.Arena) (*raftlib.Ready, bool) {
 	rd, ok := f.faulty.Ready(a)
-	if ok && rd.Role == raftlib.Leader && len(rd.Entries) > 0 && len(f.Disk().Terms()) > 3 {
-		last := f.Disk().First() + uint64(len(f.Disk().Terms())) - 1
+	if ok && rd.Role == raftlib.Leader && len(rd.Entries) > 0 && f.Disk().Last() > f.Disk().First()+2 {
+		last := f.Disk().Last()
 		rd.Entries = append([]raftlib.Entry{f.Disk().Entry(last)}, rd.Entries...)
 	}
 	return rd, ok

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/kit/raftspec"
 	"github.com/lockstep-go/lockstep/report"
 	"github.com/lockstep-go/lockstep/shrink"
 	"github.com/lockstep-go/lockstep/spec"
@@ -22,38 +23,57 @@ var rough = strategy.Walk{Deliver: 20, Drop: 2, Duplicate: 1, Alarm: 3, Request:
 // screen is the number of lines that a shrunk trace may have.
 const screen = 60
 
+// fault is a deliberate fault, with the strategy that finds it and the property that it
+// violates.
+type fault struct {
+	name     string
+	system   etcdraft.Cluster
+	strategy lockstep.Strategy
+	property string
+	settle   int
+	best     steps // the smallest number of steps known to show it, by property
+}
+
+// steps are numbers of steps by property.
+type steps map[string]int
+
+// plan looks for the fault.
+func (f *fault) plan(seed uint64) lockstep.Plan {
+	return lockstep.Plan{System: f.system, Strategy: f.strategy, Spec: spec.All(etcdraft.Everything, raftspec.Within(12)), Seed: seed,
+		Runs: 20_000, Steps: 300, Settle: f.settle, Workers: 1}
+}
+
+// faults are the deliberate faults.
+func faults() []fault {
+	plain := strategy.Walk{Deliver: 10, Drop: 1, Alarm: 1, Request: 1}
+	small := etcdraft.Cluster{Requests: 3, Keys: 1, Election: 3}
+	leaders := etcdraft.Cluster{Nodes: 2, Clients: etcdraft.None}
+	return []fault{
+		{"forget the vote", with(small, func(f *faulty) raftlib.Node { return forgetVote{f} }), rough, "election-safety", 0, nil},
+		{"forget the term", with(small, func(f *faulty) raftlib.Node { return forgetTerm{f} }), rough, "election-safety", 0, nil},
+		{"lose the log's tail", with(small, func(f *faulty) raftlib.Node { return loseTail{f} }), rough, "leader-completeness", 0, nil},
+		{"apply twice", with(small, func(f *faulty) raftlib.Node { return applyTwice{f} }), plain, "state-machine-safety", 0, nil},
+		{"read without asking", with(small, func(f *faulty) raftlib.Node { return &staleRead{faulty: f} }), plain, "linearizability", 0, nil},
+		{"deliver to the wrong node", with(small, func(f *faulty) raftlib.Node { return wrongNode{f} }), plain, "leader-completeness", 0, nil},
+		{"apply before commit", with(small, func(f *faulty) raftlib.Node { return &earlyApply{faulty: f} }), plain, "durability", 0, nil},
+		{"snapshot without data", etcdraft.Cluster{Requests: 3, Compact: 2}.With(forgetfulLibrary{v37.Library{}}), plain, "state-machine-safety", 0, nil},
+		{"hear no votes", with(leaders, func(f *faulty) raftlib.Node { return deaf{f} }), plain, "liveness", 80, nil},
+		{"hard state before entries", with(small, func(f *faulty) raftlib.Node { return hardFirst{f} }), rough, "panic", 0, nil},
+		{"work without end", with(small, func(f *faulty) raftlib.Node { return &restless{faulty: f} }), plain, "panic", 0, nil},
+		{"ignore membership changes", with(etcdraft.Cluster{Nodes: 4, Voters: 3, Changes: 3}, func(f *faulty) raftlib.Node { return ignoreChange{f} }), plain, "state-machine-safety", 0, nil},
+		{"corrupt entries", with(small, func(f *faulty) raftlib.Node { return corruptEntry{f} }), plain, "log-matching", 0, nil},
+		{"overwrite the leader's log", with(small, func(f *faulty) raftlib.Node { return overwrite{f} }), plain, "leader-append-only", 0, nil},
+	}
+}
+
 // TestFaults shows that the specs find what they are for: each deliberate fault is found
 // by the strategy named, as a violation of the property named, and shrunk to a trace
 // that fits a screen.
 func TestFaults(t *testing.T) {
-	plain := strategy.Walk{Deliver: 10, Drop: 1, Alarm: 1, Request: 1}
-	small := etcdraft.Cluster{Requests: 3, Keys: 1, Election: 3}
-	leaders := etcdraft.Cluster{Nodes: 2, Clients: etcdraft.None}
-	for _, f := range []struct {
-		name     string
-		system   etcdraft.Cluster
-		strategy lockstep.Strategy
-		property string
-		settle   int
-	}{
-		{"forget the vote", with(small, func(f *faulty) raftlib.Node { return forgetVote{f} }), rough, "election-safety", 0},
-		{"forget the term", with(small, func(f *faulty) raftlib.Node { return forgetTerm{f} }), rough, "election-safety", 0},
-		{"lose the log's tail", with(small, func(f *faulty) raftlib.Node { return loseTail{f} }), rough, "leader-completeness", 0},
-		{"apply twice", with(small, func(f *faulty) raftlib.Node { return applyTwice{f} }), plain, "state-machine-safety", 0},
-		{"read without asking", with(small, func(f *faulty) raftlib.Node { return &staleRead{faulty: f} }), plain, "linearizability", 0},
-		{"deliver to the wrong node", with(small, func(f *faulty) raftlib.Node { return wrongNode{f} }), plain, "leader-completeness", 0},
-		{"apply before commit", with(small, func(f *faulty) raftlib.Node { return &earlyApply{faulty: f} }), plain, "durability", 0},
-		{"snapshot without data", etcdraft.Cluster{Requests: 3, Compact: 2}.With(forgetfulLibrary{v37.Library{}}), plain, "state-machine-safety", 0},
-		{"hear no votes", with(leaders, func(f *faulty) raftlib.Node { return deaf{f} }), plain, "liveness", 80},
-		{"hard state before entries", with(small, func(f *faulty) raftlib.Node { return hardFirst{f} }), rough, "panic", 0},
-		{"ignore membership changes", with(etcdraft.Cluster{Nodes: 4, Voters: 3, Changes: 3}, func(f *faulty) raftlib.Node { return ignoreChange{f} }), plain, "state-machine-safety", 0},
-		{"corrupt entries", with(small, func(f *faulty) raftlib.Node { return corruptEntry{f} }), plain, "log-matching", 0},
-		{"overwrite the leader's log", with(small, func(f *faulty) raftlib.Node { return overwrite{f} }), plain, "leader-append-only", 0},
-	} {
+	for _, f := range faults() {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
-			plan := lockstep.Plan{System: f.system, Strategy: f.strategy, Spec: spec.All(etcdraft.Everything, etcdraft.Live{Ticks: 12}), Seed: 1,
-				Runs: 20_000, Steps: 300, Settle: f.settle, Workers: 1}
+			plan := f.plan(1)
 			r, err := lockstep.Explore(context.Background(), plan)
 			if err != nil {
 				t.Fatal(err)

@@ -1,7 +1,11 @@
 package etcdraft
 
 import (
+	"fmt"
+
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/kit/kv"
+	"github.com/lockstep-go/lockstep/kit/raftspec"
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
 )
 
@@ -15,10 +19,9 @@ type node struct {
 	disk    raftlib.Disk
 	machine machine
 	up      bool
-	clock   lockstep.Time // the virtual time up to which the node has been ticked
-	calm    int           // alarms since the last fault of the run
+	calm    int // alarms since the last fault of the run
 
-	log  prefixes     // of the log, as the library sees it
+	last uint64       // index of the log's last entry, as the library sees it
 	role raftlib.Role // as last seen by the outside
 	lead lockstep.Node
 	hard raftlib.Hard
@@ -42,19 +45,6 @@ func drawPace(r *lockstep.Chance) pace {
 	return pace{append: slow[r.IntN(len(slow))], apply: slow[r.IntN(len(slow))]}
 }
 
-// waiter is a client that waits for its write.
-type waiter struct {
-	client int
-	seq    uint16
-}
-
-// reader is a client that waits for its read, up to the index that it may see.
-type reader struct {
-	waiter
-	context uint64
-	index   uint64 // 0: not known yet
-}
-
 // report is the transport's word on a message that was sent.
 type report struct {
 	to           lockstep.Node
@@ -64,17 +54,21 @@ type report struct {
 // start brings a node up from what is on its disk.
 func (d *Deployment) start(n *node) error {
 	base := n.disk.Base()
-	n.machine.restore(base)
-	n.log.restore(base.Index, n.machine.prefix, n.disk)
-	n.up, n.clock = true, d.out.Now()
+	n.machine.restore(base, d.cluster.Keys, d.cluster.Clients)
+	n.last = n.disk.Last()
+	entries := d.arena.Take(int(n.last - base.Index))
+	for i := range entries {
+		entries[i] = n.disk.Entry(base.Index + 1 + uint64(i))
+	}
+	n.up = true
+	d.clocks.Start(n.id, d.out.Now())
 	n.role, n.lead, n.hard, n.snap = raftlib.Follower, 0, n.disk.Stored(), 0
 	n.waiting, n.reads = n.waiting[:0], n.reads[:0]
-	d.armed.stale = true
 	if err := n.raft.Start(&n.patience); err != nil {
 		return err
 	}
-	d.out.Event(lockstep.Event{Type: EventRestart, Node: n.id, Value: d.events.restarted.new(Restarted{Base: base.Index,
-		Last: n.log.last(), Commit: n.hard.Commit, State: n.machine.fingerprint()})})
+	d.out.Event(lockstep.Event{Type: EventRestart, Node: n.id, Value: &raftspec.Restarted{Base: base.Index, Last: n.last, Entries: entries,
+		Term: n.hard.Term, Commit: n.hard.Commit, Applied: base.Index, State: n.machine.fingerprint(), Conf: base.Conf}})
 	d.settle(n)
 	return nil
 }
@@ -107,12 +101,19 @@ func (d *Deployment) settle(n *node) {
 	n.timer.Check()
 }
 
+// mostReadys is how often a node may have something to do in one go. A library that has no
+// end of it would fill the memory.
+const mostReadys = 10_000
+
 // drain handles Readys until there is none.
 func (d *Deployment) drain(n *node) {
-	for {
+	for i := 0; ; i++ {
 		rd, ok := n.raft.Ready(&d.arena)
 		if !ok {
 			return
+		}
+		if i == mostReadys {
+			panic(fmt.Sprintf("node %d has had %d Readys in one go and still has one", n.id, mostReadys))
 		}
 		d.observe(n, rd)
 		if !d.cluster.Async {
@@ -135,7 +136,10 @@ func (d *Deployment) piece(n *node, pace int) int {
 	if d.out.Settling() {
 		return allWork
 	}
-	return btoi(n.chance.IntN(pace) == 0)
+	if n.chance.IntN(pace) == 0 {
+		return 1
+	}
+	return 0
 }
 
 // allWork is more pieces of work than a node ever has.
@@ -174,7 +178,7 @@ func (d *Deployment) observe(n *node, rd *raftlib.Ready) {
 	if rd.Role != n.role || n.hard.Term != term {
 		n.role = rd.Role
 		d.out.Event(lockstep.Event{Type: n.role.String(), Node: n.id,
-			Value: d.events.roles.new(Role{Term: n.hard.Term, Lead: rd.Lead, role: n.role})})
+			Value: d.events.roles.new(raftspec.Role{Term: n.hard.Term, Lead: rd.Lead})})
 	}
 	n.lead = rd.Lead
 	if rd.Snapshot.Index != 0 {
@@ -182,41 +186,47 @@ func (d *Deployment) observe(n *node, rd *raftlib.Ready) {
 	}
 	if len(rd.Entries) > 0 {
 		d.out.Event(lockstep.Event{Type: EventAppend, Node: n.id,
-			Value: d.events.appended.new(Appended{rd.Entries, n.log.last(), n.role == raftlib.Leader})})
-		n.log.append(rd.Entries)
+			Value: d.events.appended.new(Appended{Entries: rd.Entries, Last: n.last, Leader: n.role == raftlib.Leader, Words: entryText})})
+		n.last = rd.Entries[len(rd.Entries)-1].Index
 	}
 	if n.hard.Commit > commit && rd.Snapshot.Index == 0 {
-		d.out.Event(lockstep.Event{Type: EventCommit, Node: n.id, Value: d.events.committed.new(Committed{n.hard.Term, n.hard.Commit})})
+		d.out.Event(lockstep.Event{Type: EventCommit, Node: n.id, Value: d.events.committed.new(raftspec.Committed{Term: n.hard.Term, Index: n.hard.Commit})})
 	}
 }
 
-// observeSnapshot notes that the log as the library sees it begins after the snapshot from
-// now on.
+// observeSnapshot tells that the log as the library sees it begins after the snapshot from
+// now on. Where storage is slow, the application follows later.
 func (d *Deployment) observeSnapshot(n *node, s *raftlib.Snapshot) {
-	var m machine
-	m.reset(d.cluster.Keys, d.cluster.Clients)
-	m.restore(*s)
-	n.log.reset(s.Index, m.prefix)
-	n.snap = s.Index
+	n.last, n.snap = s.Index, s.Index
+	if s.Index > n.machine.applied {
+		var m machine
+		m.restore(*s, d.cluster.Keys, d.cluster.Clients)
+		d.out.Event(lockstep.Event{Type: EventInstall, Node: n.id,
+			Value: &raftspec.Installed{Index: s.Index, Term: s.Term, State: m.fingerprint(), Conf: s.Conf}})
+	}
 }
 
-// persist writes what a Ready wants written: entries first, then the hard state, with
-// which a snapshot becomes valid.
+// persist writes what a Ready wants written.
 func (d *Deployment) persist(n *node, rd *raftlib.Ready) {
+	d.write(n, rd)
 	if rd.Snapshot.Index != 0 {
-		n.raft.WriteHard()
-		n.raft.WriteEntries(len(rd.Entries))
 		d.install(n, rd.Snapshot)
-	} else {
-		if len(rd.Entries) > 0 {
-			n.raft.WriteEntries(len(rd.Entries))
-		}
-		if rd.HardSet {
-			n.raft.WriteHard()
-		}
 	}
 	if rd.Sync || rd.Snapshot.Index != 0 {
 		n.disk.Sync()
+	}
+}
+
+// write writes entries first, then the hard state, with which a snapshot becomes valid.
+func (d *Deployment) write(n *node, rd *raftlib.Ready) {
+	if rd.Snapshot.Index != 0 {
+		n.raft.WriteHard()
+	}
+	if len(rd.Entries) > 0 {
+		n.raft.WriteEntries(len(rd.Entries))
+	}
+	if rd.HardSet && rd.Snapshot.Index == 0 {
+		n.raft.WriteHard()
 	}
 }
 
@@ -225,10 +235,8 @@ func (d *Deployment) install(n *node, s raftlib.Snapshot) {
 	if s.Index <= n.machine.applied {
 		return
 	}
-	n.machine.restore(s)
+	n.machine.restore(s, d.cluster.Keys, d.cluster.Clients)
 	d.retire(&n.machine)
-	d.out.Event(lockstep.Event{Type: EventInstall, Node: n.id,
-		Value: d.events.installed.new(Installed{s.Index, s.Term, n.machine.fingerprint()})})
 	d.answerReads(n)
 }
 
@@ -255,22 +263,23 @@ func (d *Deployment) apply(n *node, entries []Entry) {
 // applyOne applies an entry. The library may ask for a snapshot while it applies a change
 // of members, so the application's state moves to the entry only after that.
 func (d *Deployment) applyOne(n *node, e *Entry) {
-	var members lockstep.Nodes
+	var conf Conf
 	if e.Kind != raftlib.Normal && n.machine.allows(n.raft.Parse(*e)) {
-		n.machine.setConf(n.raft.ApplyChange(*e))
+		conf = n.raft.ApplyChange(*e)
+		n.machine.setConf(conf)
 		d.retire(&n.machine)
-		members = n.machine.conf.Members()
 	}
 	n.machine.applied, n.machine.term = e.Index, e.Term
-	n.machine.prefix = extend(n.machine.prefix, e)
-	var o Op
-	var result Result
+	o, ok := kv.Op{}, false
+	var result kv.Result
 	if e.Kind == raftlib.Normal && len(e.Data) > 0 {
-		o = decode(e.Data)
-		result = n.machine.apply(o)
+		if o, ok = kv.Decode(e.Data); ok {
+			result = n.machine.Apply(o)
+		}
 	}
-	d.out.Event(lockstep.Event{Type: EventApply, Node: n.id, Value: d.events.applied.new(Applied{*e, n.machine.fingerprint(), members})})
-	if o.Client > 0 {
+	d.out.Event(lockstep.Event{Type: EventApply, Node: n.id,
+		Value: d.events.applied.new(Applied{Entry: *e, State: n.machine.fingerprint(), Conf: conf, Words: entryText})})
+	if ok {
 		d.answerWrite(n, o, result)
 	}
 }

@@ -2,33 +2,54 @@ package etcdraft
 
 import (
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/kit/operator"
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
 )
 
 // Read says what a read may see.
 type Read = raftlib.Read
 
-// ask carries out what an operator asks for at a node.
+// The operator's duties; its asks come after them.
+const (
+	changing = iota
+	transferring
+	duties
+)
+
+func newOperator(c Cluster) *operator.Operator {
+	return operator.New(c.Nodes, []operator.Duty{changing: {Name: "change members", Times: c.Changes},
+		transferring: {Name: "transfer leadership", Times: c.Transfers}}, c.askTexts())
+}
+
+// ask carries out what an operator asks for at a node. What is refused or lost is not asked
+// for again.
 func (d *Deployment) ask(id int32, n *node) {
 	d.input(n)
-	switch {
-	case id > 3*admin:
-		d.askFor(int(id-3*admin-1), n)
-	case id > 2*admin:
-		if voters := n.machine.conf.Voters; voters != 0 && !d.retired.Has(n.id) {
+	duty, ask := d.operator.Given(id)
+	there := !d.retired.Has(n.id)
+	switch duty {
+	case duties:
+		d.change(n, d.asks[ask])
+	case transferring:
+		if voters := n.machine.conf.Voters; voters != 0 && there {
 			to := voters.Nth(d.rand.IntN(voters.Len()))
 			d.out.Event(lockstep.Event{Type: EventMembers, Node: n.id, Value: &Asked{To: to}})
 			n.raft.TransferLeader(to)
 		}
-		d.offerTransfer()
+		d.operator.Next(duty)
 	default:
-		if c, ok := d.drawChange(&n.machine); ok && !d.retired.Has(n.id) {
-			d.out.Event(lockstep.Event{Type: EventMembers, Node: n.id, Value: &Asked{Change: c}})
-			_ = n.raft.ProposeChange(c) // refused or lost, the operator goes on to the next
+		if c, ok := d.drawChange(&n.machine); ok && there {
+			d.change(n, c)
 		}
-		d.offerChange()
+		d.operator.Next(duty)
 	}
 	d.settle(n)
+}
+
+// change asks a node for other members.
+func (d *Deployment) change(n *node, c raftlib.ConfChange) {
+	d.out.Event(lockstep.Event{Type: EventMembers, Node: n.id, Value: &Asked{Change: c}})
+	_ = n.raft.ProposeChange(c)
 }
 
 // retire stops the nodes that were removed: their clocks stand still, clients cannot reach
@@ -40,10 +61,13 @@ func (d *Deployment) retire(m *machine) {
 	for gone := range (m.removed() &^ d.retired).All() {
 		know := 0
 		for v := range m.conf.Voters.All() {
-			know += btoi(d.node(v).machine.removed().Has(gone))
+			if d.node(v).machine.removed().Has(gone) {
+				know++
+			}
 		}
 		if know > m.conf.Voters.Len()/2 {
-			d.retired, d.armed.stale = d.retired.With(gone), true
+			d.retired = d.retired.With(gone)
+			d.clocks.Changed()
 		}
 	}
 }

@@ -38,3 +38,63 @@ func TestRoundsAreSynchronous(t *testing.T) {
 		}
 	}
 }
+
+// traffic counts the messages of a run by type, and those lost between nodes of the kernel:
+// in rounds that isolate nobody, because they came too late for their round.
+type traffic struct{ sent, delivered, late map[string]int }
+
+func trafficOf(t *testing.T, system etcdraft.Cluster, isolations int) traffic {
+	t.Helper()
+	bench, err := lockstep.NewBench(lockstep.Plan{System: system, Strategy: strategy.Uniform{Isolations: isolations, Rounds: 48}, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = bench.Close() }()
+	c := traffic{map[string]int{}, map[string]int{}, map[string]int{}}
+	for run := range 50 {
+		tr, err := bench.Record(t.Context(), run, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := rounds.Check(tr); err != nil {
+			t.Errorf("%+v, run %d: %s", system, run, err)
+		}
+		for _, r := range tr.Records {
+			for _, m := range r.Sent {
+				c.sent[m.Type]++
+			}
+			m, _ := tr.Message(r.Step.Msg)
+			switch r.Step.Kind {
+			case trace.Deliver:
+				c.delivered[m.Type]++
+			case trace.Drop:
+				if k := tr.Rounds[r.Round-1].Kernel; k.Has(m.From) && k.Has(m.To) {
+					c.late[m.Type]++
+				}
+			}
+		}
+	}
+	return c
+}
+
+// Every kind of message has a round that is still to come when it is sent: without isolations
+// nothing is late, and with them most of what stays within the kernel arrives.
+func TestEveryMessageHasItsRound(t *testing.T) {
+	for _, system := range []etcdraft.Cluster{{Requests: 4}, {Nodes: 5, Requests: 8, Compact: 2}, {Requests: 4, PreVote: true}} {
+		c := trafficOf(t, system, 0)
+		if len(c.late) > 0 || c.delivered["MsgReadIndexResp"] == 0 || c.delivered["MsgAppResp"] < 100 {
+			t.Errorf("%+v: of %v messages %v arrived, and %v came too late", system, c.sent, c.delivered, c.late)
+		}
+	}
+	for _, system := range []etcdraft.Cluster{{Nodes: 5, Requests: 8, Compact: 2}, {Requests: 4, Transfers: 4}, {Requests: 4, PreVote: true, Transfers: 4}} {
+		c := trafficOf(t, system, 8)
+		for name, late := range c.late {
+			if late > c.sent[name]/3 {
+				t.Errorf("%+v: of %d %s %d came too late, %d arrived", system, c.sent[name], name, late, c.delivered[name])
+			}
+		}
+		if want := map[bool]string{true: "MsgSnap", false: "MsgTimeoutNow"}[system.Compact > 0]; c.delivered[want] < 10 {
+			t.Errorf("%+v: %d %s arrived", system, c.delivered[want], want)
+		}
+	}
+}

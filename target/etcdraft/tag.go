@@ -5,13 +5,15 @@ import (
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
 )
 
-// The rounds of a term: a vote is asked for and given, then entries are sent and
-// acknowledged. What goes to a leader outside of this (proposals and read requests that
-// are forwarded, leadership transfers) travels in the first round, so that it can be
-// part of the entries of the same phase.
+// The rounds of a term: a vote is asked for and given, entries are sent and acknowledged,
+// and then the leader tells what follows from the acknowledgements, which is acknowledged
+// like entries: what is committed, what a read may see, what a node that is behind lacks.
+// What goes to a leader outside of this (proposals and read requests that are forwarded,
+// leadership transfers) travels in the first round, so that it can be part of the entries
+// of the same phase.
 var (
-	rounds        = []string{"Vote", "VoteResp", "App", "AppResp"}
-	preVoteRounds = []string{"PreVote", "PreVoteResp", "Vote", "VoteResp", "App", "AppResp"}
+	rounds        = []string{"Vote", "VoteResp", "App", "AppResp", "Commit", "CommitResp"}
+	preVoteRounds = append([]string{"PreVote", "PreVoteResp"}, rounds...)
 )
 
 func (c Cluster) rounds() []string {
@@ -25,33 +27,44 @@ func (c Cluster) rounds() []string {
 	}
 }
 
-// roundOf is the round of a message without PreVote; those of PreVote come before.
-var roundOf = [raftlib.Types]int32{
-	raftlib.MsgVote: 0, raftlib.MsgVoteResp: 1,
-	raftlib.MsgApp: 2, raftlib.MsgHeartbeat: 2, raftlib.MsgSnap: 2,
-	raftlib.MsgAppResp: 3, raftlib.MsgHeartbeatResp: 3,
-	raftlib.MsgProp: -1, raftlib.MsgReadIndex: -1, raftlib.MsgTransferLeader: -1, raftlib.MsgTimeoutNow: -1, raftlib.MsgReadIndexResp: -1,
-	raftlib.MsgPreVote: -1, raftlib.MsgPreVoteResp: -1,
+// travel says in which rounds a message travels, counted from Vote; those of PreVote are
+// before it.
+type travel struct {
+	first int32
+	again int32 // two rounds after the first, where there is such a round; else the first
 }
 
-// roundsOf lists the rounds of messages by their types.
-func (c Cluster) roundsOf() [raftlib.Types]int32 {
-	list := roundOf
+// travels has the rounds of all types of messages.
+var travels = [raftlib.Types]travel{
+	raftlib.MsgPreVote: {-2, -2}, raftlib.MsgPreVoteResp: {-1, -1},
+	raftlib.MsgVote: {0, 0}, raftlib.MsgVoteResp: {1, 1},
+	raftlib.MsgApp: {2, 4}, raftlib.MsgHeartbeat: {2, 4}, raftlib.MsgSnap: {2, 4},
+	raftlib.MsgReadIndexResp: {2, 4}, raftlib.MsgTimeoutNow: {2, 4},
+	raftlib.MsgAppResp: {3, 5}, raftlib.MsgHeartbeatResp: {3, 5},
+}
+
+// toLeader are the types that travel in the first round of all.
+var toLeader = [...]raftlib.Type{raftlib.MsgProp, raftlib.MsgReadIndex, raftlib.MsgTransferLeader}
+
+// travels lists the rounds of messages by their types.
+func (c Cluster) travels() [raftlib.Types]travel {
+	list := travels
 	for t := range list {
-		switch round := &list[t]; {
-		case raftlib.Type(t) == raftlib.MsgPreVoteResp:
-			*round = 1
-		case *round < 0:
-			*round = 0
-		case c.PreVote:
-			*round += 2
+		if c.PreVote {
+			list[t].first += 2
+			list[t].again += 2
 		}
+		list[t].first, list[t].again = max(list[t].first, 0), max(list[t].again, 0)
+	}
+	for _, t := range toLeader {
+		list[t] = travel{}
 	}
 	return list
 }
 
-// tag is the phase and the round of a message: its term and its kind. A message without
-// a term is dated by its sender's.
+// tag is the phase and the round of a message: its term, and the next round in which
+// messages of its kind travel after that of what the sender acts on. A message without a
+// term is dated by its sender's.
 func (d *Deployment) tag(e *raftlib.Envelope, senderTerm uint64) lockstep.Tag {
 	if d.cluster.Layers {
 		return lockstep.Tag{}
@@ -60,5 +73,10 @@ func (d *Deployment) tag(e *raftlib.Envelope, senderTerm uint64) lockstep.Tag {
 	if term == 0 {
 		term = senderTerm
 	}
-	return lockstep.Tag{Phase: int32(term), Round: d.round[e.Type]}
+	t := d.travels[e.Type]
+	round := t.first
+	if round <= d.acting && d.acting < t.again {
+		round = t.again
+	}
+	return lockstep.Tag{Phase: int32(term), Round: round}
 }

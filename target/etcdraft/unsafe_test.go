@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/kit/kv"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/etcdraft"
 	"github.com/lockstep-go/lockstep/target/etcdraft/v35"
@@ -18,7 +19,7 @@ var jepsen = strategy.Partition{Notion: strategy.Isolation, Balanced: true, Stag
 // TestUnsafeReads finds that reads by a node's own copy are not linearizable, and with
 // ReadIndex, the rest being the same, they are.
 func TestUnsafeReads(t *testing.T) {
-	base := etcdraft.Cluster{Nodes: 5, Clients: 3, Keys: 1, Mix: etcdraft.Binary}
+	base := etcdraft.Cluster{Nodes: 5, Clients: 3, Keys: 1, Mix: kv.Binary}
 	for _, version := range []func(etcdraft.Cluster) lockstep.System{
 		func(c etcdraft.Cluster) lockstep.System { return c },
 		func(c etcdraft.Cluster) lockstep.System { return v35.Cluster(c) },

@@ -14,14 +14,18 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/bubble/wire"
 	"github.com/lockstep-go/lockstep/internal/option"
+	"github.com/lockstep-go/lockstep/kit/kv"
+	"github.com/lockstep-go/lockstep/kit/raftspec"
+	"github.com/lockstep-go/lockstep/target"
 )
 
 // Cluster is a deployment of hashicorp/raft: a [lockstep.System]. Its zero value is three
 // nodes and two clients with four operations each, with the library's defaults.
 type Cluster struct {
 	// Nodes is the number of nodes, all of them voters; 0 means 3.
-	Nodes int `help:"number of nodes, 1 to 9; 0: 3"`
+	Nodes int `help:"number of nodes, 1 to 9; 0: 3" zero:"3" range:"1..9"`
 	// NoPreVote is the library's PreVoteDisabled.
 	NoPreVote bool `help:"candidates do not ask whether an election could be won"`
 	// TCP lets the nodes use the library's own TCP transport, on sockets in memory. Then a
@@ -29,32 +33,37 @@ type Cluster struct {
 	// go").
 	TCP bool `help:"the library's own TCP transport; needs lockstep go"`
 	// Timeout is the time after which a call is given up; 0 means a second.
-	Timeout time.Duration `help:"time after which a call is given up; 0: 1s"`
+	Timeout time.Duration `help:"time after which a call is given up; 0: 1s" zero:"1s"`
 	// InFlight is the number of AppendEntries of a pipeline that are under way at once, at
 	// least 2; 1 turns pipelines off; 0 means 2, as in the library.
-	InFlight int `help:"appends of a pipeline under way at once; 1: no pipelines; 0: 2"`
+	InFlight int `help:"appends of a pipeline under way at once; 1: no pipelines; 0: 2" zero:"2" range:"1..1000"`
 	// Compact makes snapshots after so many entries; 0 means never.
-	Compact int `help:"entries after which a node makes a snapshot; 0: never"`
+	Compact int `help:"entries after which a node makes a snapshot; 0: never" range:"0..1073741824"`
 	// Batch is the library's BatchApplyCh.
 	Batch bool `help:"batch what clients ask for"`
 	// Slow is the share of writes to disk that take time, up to Disk.
 	Slow float64       `help:"share of writes that take time, 0 to 1"`
-	Disk time.Duration `help:"longest time of such a write; 0: 50ms"`
+	Disk time.Duration `help:"longest time of such a write; 0: 50ms" zero:"50ms"`
 
 	// Clients is the number of clients, each with one request at a time; 0 means 2, and
 	// None means that there are none.
-	Clients int `help:"number of clients; 0: 2, -1: none"`
+	Clients int `help:"number of clients; 0: 2, -1: none" zero:"2" range:"0..16"`
 	// Requests is the number of operations of each client; 0 means 4.
-	Requests int `help:"operations of each client; 0: 4"`
+	Requests int `help:"operations of each client; 0: 4" zero:"4" range:"1..1000"`
 	// Keys is the number of keys they work on; 0 means 2.
-	Keys int `help:"number of keys, 1 to 9; 0: 2"`
+	Keys int `help:"number of keys, 1 to 8; 0: 2" zero:"2" range:"1..8"`
+	// Mix says which operations clients draw.
+	Mix kv.Mix `help:"mixed (put, get, cas, every value new), binary (read, write 0, write 1 alike) or weights like put:2,get:3,append:1,txn:1"`
 	// Reads says how reads are served.
 	Reads ReadMode `help:"verify (VerifyLeader, after one Barrier in the term), barrier; unsafe on purpose: local"`
 	// Changes, Transfers and Snapshots are what an operator asks for: voters demoted and
 	// promoted, leadership transferred, snapshots made.
-	Changes   int `help:"demotions and promotions of voters that an operator asks for"`
-	Transfers int `help:"leadership transfers that an operator asks for"`
-	Snapshots int `help:"snapshots that an operator asks for"`
+	Changes   int `help:"demotions and promotions of voters that an operator asks for" range:"0..999"`
+	Transfers int `help:"leadership transfers that an operator asks for" range:"0..999"`
+	Snapshots int `help:"snapshots that an operator asks for" range:"0..999"`
+	// Mutant is the mutant of the library that must be on. It fills itself in, so that a
+	// trace says what it is a run of; see package mutants.
+	Mutant string `help:"mutant of the library that must be on; empty: whichever is"`
 }
 
 // None as Cluster.Clients means that there are no clients.
@@ -76,6 +85,9 @@ const (
 
 var readModes = []string{"verify", "barrier", "local"}
 
+// Words are the words of the modes.
+func (ReadMode) Words() []string { return readModes }
+
 // String is the mode's word.
 func (m ReadMode) String() string { return option.Word(readModes, int(m)) }
 
@@ -88,27 +100,24 @@ func (m *ReadMode) UnmarshalText(text []byte) error {
 
 // full is the cluster with its defaults filled in.
 func (c Cluster) full() Cluster {
-	c.Nodes, c.Timeout, c.InFlight = cmp.Or(c.Nodes, 3), cmp.Or(c.Timeout, time.Second), cmp.Or(c.InFlight, 2)
-	c.Clients, c.Requests, c.Keys = cmp.Or(c.Clients, 2), cmp.Or(c.Requests, 4), cmp.Or(c.Keys, 2)
-	c.Clients, c.Disk = max(c.Clients, 0), cmp.Or(c.Disk, 50*time.Millisecond)
+	target.Fill(&c)
+	c.Clients = max(c.Clients, 0)
+	c.Mutant = cmp.Or(c.Mutant, target.Mutant())
 	return c
+}
+
+// load is what the clients do.
+func (c Cluster) load() kv.Load {
+	return kv.Load{Clients: c.Clients, Requests: c.Requests, Keys: c.Keys, Mix: c.Mix}
 }
 
 // check reports what is wrong with the options.
 func (c Cluster) check() error {
-	for _, f := range []struct {
-		name     string
-		is       int
-		min, max int
-	}{{"nodes", c.Nodes, 1, 9}, {"in-flight", c.InFlight, 1, 1000}, {"clients", c.Clients, 0, 99}, {"requests", c.Requests, 1, 999},
-		{"keys", c.Keys, 1, 9}, {"compact", c.Compact, 0, 1 << 30}, {"changes", c.Changes, 0, 999}, {"transfers", c.Transfers, 0, 999},
-		{"snapshots", c.Snapshots, 0, 999}} {
-		if f.is < f.min || f.is > f.max {
-			return fmt.Errorf("hashicorpraft: %s is %d, allowed are %d..%d", f.name, f.is, f.min, f.max)
-		}
+	if err := target.Check("hashicorpraft", c); err != nil {
+		return err
 	}
-	if int(c.Reads) >= len(readModes) {
-		return fmt.Errorf("hashicorpraft: read mode %d, allowed are 0..%d", c.Reads, len(readModes)-1)
+	if err := target.CheckMutant(c.Mutant); err != nil {
+		return fmt.Errorf("hashicorpraft: %w", err)
 	}
 	if c.Timeout < time.Millisecond || c.Disk < 0 || !(c.Slow >= 0 && c.Slow <= 1) {
 		return fmt.Errorf("hashicorpraft: timeout %v must be at least 1ms, disk %v not negative, slow %v in 0..1", c.Timeout, c.Disk, c.Slow)
@@ -122,6 +131,7 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 	if err := full.check(); err != nil {
 		return lockstep.Info{}, err
 	}
+	c.Mutant = full.Mutant
 	return full.bubble(c).Describe()
 }
 
@@ -139,20 +149,20 @@ func (c Cluster) bubble(given Cluster) bubble.Cluster {
 		Begin: func(w *bubble.World) { w.Value = newClients(c, w) },
 		Start: func(n *bubble.Node) error { return start(n, c, template) },
 		Text:  func(body any) string { return body.(*packet).String() },
-		Types: messageTypes, Roles: []string{BecameLeader, BecameFollower, BecameCandidate},
+		Types: messageTypes, Roles: []string{raftspec.BecameLeader, raftspec.BecameFollower, raftspec.BecameCandidate},
 		Disk: bubble.DiskModel{Slow: c.Slow, Longest: c.Disk},
 		// The library draws time-outs from the global source of math/rand.
 		Serial: true, Seed: func(seed uint64) { rand.Seed(int64(seed)) }, //nolint:staticcheck // it is what the library draws from
 	}
 	if c.TCP {
-		cluster.Sockets, cluster.Types, cluster.Text, cluster.Decode = true, nil, nil, decode
+		cluster.Sockets, cluster.Types, cluster.Text, cluster.Decode = true, nil, nil, wire.Each(decode)
 	}
 	return cluster
 }
 
 // decode names what one Write of the library's TCP transport sends: requests begin with the
 // number of their type, answers with an error, which is as a rule empty.
-func decode(_ string, data []byte) (kind, text string) {
+func decode(data []byte) (kind, text string) {
 	requests := []string{"AppendEntries", "RequestVote", "InstallSnapshot", "TimeoutNow", "RequestPreVote"}
 	switch first := int(data[0]); {
 	case first < len(requests):
@@ -165,14 +175,7 @@ func decode(_ string, data []byte) (kind, text string) {
 
 // options lists what makes up the cluster, without what is usual.
 func (c Cluster) options() map[string]string {
-	o := map[string]string{"reads": c.Reads.String()}
-	usual := option.List(Cluster{})
-	for i, v := range option.List(c) {
-		if v != usual[i] {
-			o[v.Key] = v.Default
-		}
-	}
-	return o
+	return target.Changed(c, Cluster{}, "reads")
 }
 
 // seedable turns off that math/rand ignores Seed, as it does since Go 1.24.

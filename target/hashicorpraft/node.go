@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/kit/raftspec"
 )
 
 var silence = hclog.New(&hclog.LoggerOptions{Level: hclog.Off, Output: io.Discard})
@@ -25,10 +26,8 @@ type replica struct {
 func start(n *bubble.Node, c Cluster, template *store) error {
 	r := &replica{}
 	r.disk = &disk{Disk: bubble.DiskOf(n, "raft", template.clone, (*store).clone), node: n, replica: r}
-	r.machine = &machine{node: n, replica: r}
-	r.disk.Read(func(s *store) {
-		n.Emit(EventRestart, &Restarted{First: s.first, Last: s.lastLog(), Term: s.numbers["CurrentTerm"]})
-	})
+	r.machine = newMachine(n, r, c)
+	r.disk.Read(func(s *store) { n.Emit(raftspec.EventRestart, s.found()) })
 	trans, closed, err := r.transport(n, c)
 	if err != nil {
 		return err
@@ -51,7 +50,7 @@ func start(n *bubble.Node, c Cluster, template *store) error {
 	}))
 	n.State(func() string {
 		leader, _ := server.LeaderWithID()
-		t := text{[]byte(server.State().String())}
+		t := newText(server.State().String())
 		t.number("term", r.term()).number("last", server.LastIndex()).number("applied", server.AppliedIndex()).word("leader")
 		return string(append(t.b, leader...))
 	})
@@ -80,11 +79,11 @@ func (r *replica) transport(n *bubble.Node, c Cluster) (raft.Transport, func(), 
 func roleOf(s raft.RaftState) string {
 	switch s {
 	case raft.Leader:
-		return BecameLeader
+		return raftspec.BecameLeader
 	case raft.Candidate:
-		return BecameCandidate
+		return raftspec.BecameCandidate
 	case raft.Follower:
-		return BecameFollower
+		return raftspec.BecameFollower
 	}
 	return ""
 }
@@ -95,11 +94,7 @@ func (r *replica) became(n *bubble.Node, s raft.RaftState) {
 	if kind == "" { // shut down
 		return
 	}
-	role := &Role{Term: r.term()}
-	if s == raft.Leader {
-		r.disk.Read(func(s *store) { role.First, role.Log = s.first, append(role.Log, s.prefix...) })
-	}
-	n.Emit(kind, role)
+	n.Emit(kind, &raftspec.Role{Term: r.term()})
 }
 
 // leads reports whether the node is a leader.

@@ -38,7 +38,7 @@ func (t *transport) AppendEntriesPipeline(_ raft.ServerID, to raft.ServerAddress
 func (p *pipeline) AppendEntries(args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) (raft.AppendFuture, error) {
 	copied := *args
 	f := &appended{start: time.Now(), args: args, resp: resp, ready: make(chan struct{})}
-	f.number, f.answer = p.transport.send(p.to, "AppendEntries", &packet{body: &copied, stream: p.stream, seq: p.seq})
+	f.answer = p.transport.send(p.to, "AppendEntries", &packet{body: &copied, stream: p.stream, seq: p.seq})
 	p.seq++
 	select {
 	case p.progress <- f:
@@ -57,7 +57,7 @@ func (p *pipeline) answers() {
 		select {
 		case f := <-p.progress:
 			if f.err = broken; broken == nil {
-				f.err = take(p.transport, f.number, f.answer, p.transport.timeout, f.resp)
+				f.err = take(p.transport, f.answer, f.resp)
 				broken = f.err
 			}
 			close(f.ready)
@@ -90,7 +90,6 @@ type appended struct {
 	start  time.Time
 	args   *raft.AppendEntriesRequest
 	resp   *raft.AppendEntriesResponse
-	number uint64
 	answer chan *packet
 	ready  chan struct{}
 	err    error

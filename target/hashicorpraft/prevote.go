@@ -1,4 +1,4 @@
-//go:build !raft13
+//go:build !v1.3
 
 package hashicorpraft
 

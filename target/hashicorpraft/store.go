@@ -12,14 +12,13 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/kit/raftspec"
 )
 
 // store is what a node has on its disk: the log, the term and the vote, the last snapshots.
 type store struct {
 	first     uint64 // index of logs[0]
 	logs      []raft.Log
-	prefix    []uint64 // of each entry, the hash of the log up to it
-	base      uint64   // the hash of what was before logs[0]
 	words     map[string]string
 	numbers   map[string]uint64
 	snapshots []snapshot // the newest first, at most two
@@ -34,7 +33,7 @@ func newStore() *store { return &store{words: map[string]string{}, numbers: map[
 
 func (s *store) clone() *store {
 	c := *s
-	c.logs, c.prefix, c.snapshots = slices.Clone(s.logs), slices.Clone(s.prefix), slices.Clone(s.snapshots)
+	c.logs, c.snapshots = slices.Clone(s.logs), slices.Clone(s.snapshots)
 	c.words, c.numbers = maps.Clone(s.words), maps.Clone(s.numbers)
 	return &c
 }
@@ -57,56 +56,40 @@ func (s *store) lastLog() uint64 {
 	return s.first + uint64(len(s.logs)) - 1
 }
 
-// upTo is the hash of the log up to an index, where it is known.
-func (s *store) upTo(index uint64) (uint64, bool) {
-	if index < s.first || index > s.lastLog() || len(s.logs) == 0 {
-		return 0, false
+// end is the index at which the log ends, or a snapshot that goes further.
+func (s *store) end() uint64 {
+	if len(s.snapshots) > 0 {
+		return max(s.lastLog(), s.snapshots[0].meta.Index)
 	}
-	return s.prefix[index-s.first], true
+	return s.lastLog()
+}
+
+// found is what a node finds when it starts: the log after the snapshot that is in its place.
+func (s *store) found() *raftspec.Restarted {
+	r := &raftspec.Restarted{Base: s.end(), Last: s.end(), Term: s.numbers["CurrentTerm"]}
+	if len(s.logs) > 0 && s.lastLog() == r.Last {
+		r.Base = s.first - 1
+		for i := range s.logs {
+			r.Entries = append(r.Entries, entry(&s.logs[i]))
+		}
+	}
+	return r
 }
 
 // cut drops the entries from an index on.
 func (s *store) cut(from uint64) {
 	if len(s.logs) > 0 && from <= s.lastLog() {
 		keep := int(from - min(from, s.first))
-		s.logs, s.prefix = s.logs[:keep], s.prefix[:keep]
+		s.logs = s.logs[:keep]
 	}
 }
 
-// append adds an entry. After a gap nothing is known of what was before.
+// append adds an entry. After a gap the log begins anew.
 func (s *store) append(l *raft.Log) {
-	before := s.base
-	switch k := len(s.logs); {
-	case k == 0:
-		s.first, s.base = l.Index, 0
-		before = 0
-		if l.Index > 1 {
-			before = unknown
-		}
-	case l.Index == s.lastLog()+1:
-		before = s.prefix[k-1]
-	default:
-		s.logs, s.prefix, s.first, before = s.logs[:0], s.prefix[:0], l.Index, unknown
+	if len(s.logs) == 0 || l.Index != s.lastLog()+1 {
+		s.logs, s.first = s.logs[:0], l.Index
 	}
 	s.logs = append(s.logs, *l)
-	s.prefix = append(s.prefix, extend(before, l))
-}
-
-// unknown is the hash of a log whose beginning is not known; it makes all hashes after it
-// unknown, too.
-const unknown = 1
-
-// extend is the hash of a log with one more entry.
-func extend(before uint64, l *raft.Log) uint64 {
-	if before == unknown {
-		return unknown
-	}
-	h := before*0x9e3779b97f4a7c15 ^ l.Index<<32 ^ l.Term<<8 ^ uint64(l.Type)
-	for _, b := range l.Data {
-		h = (h ^ uint64(b)) * 0x100000001b3
-	}
-	h *= 0xff51afd7ed558ccd
-	return max(h^h>>32, unknown+1)
 }
 
 // disk is the stores as the library wants them.
@@ -152,17 +135,17 @@ func (d *disk) StoreLogs(logs []*raft.Log) error {
 	if len(logs) == 0 {
 		return nil
 	}
-	e := &Appended{Leader: d.replica.leads()}
+	e := &raftspec.Appended{Leader: d.replica.leads(), Words: entryText}
 	d.Write(func(s *store) {
-		e.Last = s.lastLog()
+		e.Last = s.end()
 		s.cut(logs[0].Index)
 		e.Entries = e.Entries[:0]
 		for _, l := range logs {
 			s.append(l)
-			e.Entries = append(e.Entries, Entry{Index: l.Index, Term: l.Term, Prefix: s.prefix[len(s.prefix)-1], Text: entryData(l)})
+			e.Entries = append(e.Entries, entry(l))
 		}
 	})
-	d.node.Emit(EventAppend, e)
+	d.node.Emit(raftspec.EventAppend, e)
 	return nil
 }
 
@@ -177,11 +160,11 @@ func (d *disk) DeleteRange(from, to uint64) error {
 		}
 		if len(s.logs) > 0 && from <= s.first && to >= s.first {
 			k := min(int(to-s.first)+1, len(s.logs))
-			s.logs, s.prefix, s.first = slices.Clone(s.logs[k:]), slices.Clone(s.prefix[k:]), s.first+uint64(k)
+			s.logs, s.first = slices.Clone(s.logs[k:]), s.first+uint64(k)
 		}
 	})
 	if leader = d.replica.leads(); cut && leader {
-		d.node.Emit(EventAppend, &Appended{Leader: true, Cut: from})
+		d.node.Emit(raftspec.EventAppend, &raftspec.Appended{Leader: true, Cut: from})
 	}
 	return nil
 }

@@ -10,6 +10,9 @@ import (
 // they happen, so that this is done for every message; fmt would take as long as the rest.
 type text struct{ b []byte }
 
+// newText begins a text, with room for one of the usual length.
+func newText(begin string) text { return text{append(make([]byte, 0, 96), begin...)} }
+
 func (t *text) word(key string) *text {
 	if len(t.b) > 0 {
 		t.b = append(t.b, ' ')

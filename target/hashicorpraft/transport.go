@@ -28,10 +28,10 @@ var messageTypes = []string{"AppendEntries", "AppendEntriesResponse", "Heartbeat
 
 // packet is what one message of the engine carries.
 type packet struct {
-	life   int    // of the sender of the request
-	call   uint64 // numbers the calls of a life
-	stream uint64 // the pipeline or snapshot it belongs to; 0: none
-	seq    int    // its place there, from 0
+	life   int          // of the sender of the request
+	caller chan *packet // takes the answer; nil for a chunk
+	stream uint64       // the pipeline or snapshot it belongs to; 0: none
+	seq    int          // its place there, from 0
 	answer bool
 	body   any // the request or the response; nil for a chunk
 	chunk  []byte
@@ -40,7 +40,7 @@ type packet struct {
 
 // String is the content of the message.
 func (p *packet) String() string {
-	var t text
+	t := newText("")
 	switch b := p.body.(type) {
 	case *raft.AppendEntriesRequest:
 		t.number("term", b.Term).pair("prev", b.PrevLogTerm, b.PrevLogEntry).number("commit", b.LeaderCommitIndex)
@@ -76,17 +76,15 @@ type transport struct {
 	inFlight int
 	consume  chan raft.RPC
 	closed   chan struct{}
-	idle     chan func() // to goroutines that have nothing to do
 	close    sync.Once
 	busy     atomic.Int64 // requests being served
 	served   atomic.Int64 // and all so far
 
 	mutex     sync.Mutex
 	heartbeat func(raft.RPC)
-	calls     map[uint64]chan *packet // by number, those that wait for an answer
-	number    uint64                  // of the last call
-	streams   uint64                  // begun
+	streams   uint64 // begun
 	incoming  map[streamID]*stream
+	timers    []*time.Timer // of calls that have ended
 }
 
 // streamID names a stream that comes in.
@@ -106,7 +104,7 @@ type stream struct {
 
 func newTransport(n *bubble.Node, r *replica, c Cluster) *transport {
 	return &transport{node: n, replica: r, timeout: c.Timeout, inFlight: c.InFlight, consume: make(chan raft.RPC, 64),
-		closed: make(chan struct{}), idle: make(chan func()), calls: map[uint64]chan *packet{}, incoming: map[streamID]*stream{}}
+		closed: make(chan struct{}), incoming: map[streamID]*stream{}}
 }
 
 // Consumer is where the library takes requests from.
@@ -161,31 +159,20 @@ func isHeartbeat(a *raft.AppendEntriesRequest) bool {
 // call makes a call and waits for its answer.
 func call[Q, R any](t *transport, to raft.ServerAddress, kind string, args *Q, resp *R) error {
 	copied := *args
-	number, answer := t.send(to, kind, &packet{body: &copied})
-	return take(t, number, answer, t.timeout, resp)
+	return take(t, t.send(to, kind, &packet{body: &copied}), resp)
 }
 
-// send sends a request.
-func (t *transport) send(to raft.ServerAddress, kind string, p *packet) (uint64, chan *packet) {
-	answer := make(chan *packet, 1)
-	t.mutex.Lock()
-	t.number++
-	p.life, p.call = t.node.Life(), t.number
-	t.calls[p.call] = answer
-	t.mutex.Unlock()
+// send sends a request. The answer comes by the channel.
+func (t *transport) send(to raft.ServerAddress, kind string, p *packet) chan *packet {
+	p.life, p.caller = t.node.Life(), make(chan *packet, 1)
 	t.node.Send(nodeOf(to), kind, lockstep.Tag{}, p)
-	return p.call, answer
+	return p.caller
 }
 
 // take waits for the answer to a call.
-func take[R any](t *transport, number uint64, answer chan *packet, patience time.Duration, resp *R) error {
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	defer func() {
-		t.mutex.Lock()
-		delete(t.calls, number)
-		t.mutex.Unlock()
-	}()
+func take[R any](t *transport, answer chan *packet, resp *R) error {
+	timer := t.timer()
+	defer t.timed(timer)
 	select {
 	case p := <-answer:
 		if r, ok := p.body.(*R); ok && r != nil {
@@ -202,22 +189,41 @@ func take[R any](t *transport, number uint64, answer chan *packet, patience time
 	}
 }
 
-// receive takes a message that the engine delivers.
+// timer is a timer for a call, an old one where there is one.
+func (t *transport) timer() *time.Timer {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	k := len(t.timers) - 1
+	if k < 0 {
+		return time.NewTimer(t.timeout)
+	}
+	timer := t.timers[k]
+	t.timers = t.timers[:k]
+	timer.Reset(t.timeout)
+	return timer
+}
+
+// timed takes a timer back.
+func (t *transport) timed(timer *time.Timer) {
+	timer.Stop()
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	t.timers = append(t.timers, timer)
+}
+
+// receive takes a message that the engine delivers. It does not block.
 func (t *transport) receive(from lockstep.Node, body any) {
 	p := body.(*packet)
 	switch {
 	case p.answer:
-		t.mutex.Lock()
-		waits := t.calls[p.call]
-		t.mutex.Unlock()
-		if waits != nil && p.life == t.node.Life() {
+		if p.life == t.node.Life() {
 			select {
-			case waits <- p:
+			case p.caller <- p:
 			default:
 			}
 		}
 	case p.stream == 0:
-		t.work(func() { t.serve(from, p, nil) })
+		t.node.Go(func() { t.serve(from, p, nil) })
 	default:
 		t.streamed(from, p)
 	}
@@ -237,7 +243,7 @@ func (t *transport) streamed(from lockstep.Node, p *packet) {
 	s.busy = true
 	t.mutex.Unlock()
 	if begin {
-		t.work(func() { t.drain(from, s) })
+		t.node.Go(func() { t.drain(from, s) })
 	}
 }
 
@@ -257,7 +263,7 @@ func (t *transport) drain(from lockstep.Node, s *stream) {
 		switch p.body.(type) {
 		case *raft.InstallSnapshotRequest:
 			s.chunks = newChunks(t)
-			t.work(func() { t.serve(from, p, s.chunks) })
+			t.node.Go(func() { t.serve(from, p, s.chunks) })
 		case nil:
 			s.chunks.add(p.chunk)
 		default:
@@ -297,7 +303,7 @@ func (t *transport) serve(from lockstep.Node, p *packet, data io.Reader) {
 		if done != nil {
 			done(a.Response)
 		}
-		reply := &packet{life: p.life, call: p.call, answer: true, body: a.Response}
+		reply := &packet{life: p.life, caller: p.caller, answer: true, body: a.Response}
 		if a.Error != nil {
 			reply.err = a.Error.Error()
 		}
@@ -322,25 +328,6 @@ func typeOf(request any) string {
 	}
 }
 
-// work runs f in a goroutine of the node. Goroutines that have nothing to do are used
-// again: their stacks have grown already.
-func (t *transport) work(f func()) {
-	select {
-	case t.idle <- f:
-	default:
-		t.node.Go(func() {
-			for f != nil {
-				f()
-				select {
-				case f = <-t.idle:
-				case <-t.closed:
-					return
-				}
-			}
-		})
-	}
-}
-
 // chunkSize is the size of a snapshot's chunks.
 const chunkSize = 64
 
@@ -355,13 +342,13 @@ func (t *transport) InstallSnapshot(_ raft.ServerID, to raft.ServerAddress, args
 	t.streams++
 	stream := t.streams
 	t.mutex.Unlock()
-	number, answer := t.send(to, "InstallSnapshot", &packet{body: &copied, stream: stream})
+	answer := t.send(to, "InstallSnapshot", &packet{body: &copied, stream: stream})
 	for seq := 1; len(all) > 0; seq++ {
 		size := min(chunkSize, len(all))
 		t.node.Send(nodeOf(to), "SnapshotChunk", lockstep.Tag{}, &packet{life: t.node.Life(), stream: stream, seq: seq, chunk: all[:size]})
 		all = all[size:]
 	}
-	return take(t, number, answer, t.timeout, resp)
+	return take(t, answer, resp)
 }
 
 // chunks is the reader of a snapshot that is coming in.
@@ -383,8 +370,8 @@ func (c *chunks) add(data []byte) {
 // Read waits for the next chunk, as long as a call may take.
 func (c *chunks) Read(p []byte) (int, error) {
 	if c.rest.Len() == 0 {
-		timer := time.NewTimer(c.transport.timeout)
-		defer timer.Stop()
+		timer := c.transport.timer()
+		defer c.transport.timed(timer)
 		select {
 		case data := <-c.more:
 			c.rest.Write(data)

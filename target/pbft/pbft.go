@@ -17,20 +17,20 @@ package pbft
 
 import (
 	"fmt"
-	"strconv"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/sim"
+	"github.com/lockstep-go/lockstep/target"
 )
 
 // Cluster is a deployment of the protocol: a [lockstep.System].
 type Cluster struct {
 	// Nodes is the number of nodes, 3f+1 for f faulty ones; 0 means 4.
-	Nodes int `help:"number of nodes, 3f+1 for f faulty ones; 0: 4"`
+	Nodes int `help:"number of nodes, 3f+1 for f faulty ones; 0: 4" zero:"4" range:"1..64"`
 	// Requests is the number of clients' requests, named a, b, c and so on; 0 means 2.
-	Requests int `help:"number of clients' requests; 0: 2"`
+	Requests int `help:"number of clients' requests; 0: 2" zero:"2" range:"1..26"`
 	// Patience is the number of ticks after which a node asks for the next view; 0 means 6.
-	Patience int `help:"ticks after which a node asks for the next view; 0: 6"`
+	Patience int `help:"ticks after which a node asks for the next view; 0: 6" zero:"6" range:"1..1000"`
 	// SmallQuorum is a bug: 2f nodes make a quorum instead of 2f+1.
 	SmallQuorum bool `help:"with the bug that 2f nodes make a quorum instead of 2f+1"`
 	// Forgetful is a bug: a new view proposes nothing again that was prepared before.
@@ -73,13 +73,8 @@ const longest = 64
 // Describe says what the system is and can do.
 func (c Cluster) Describe() (lockstep.Info, error) {
 	c = c.complete()
-	for _, f := range []struct {
-		name      string
-		v, lo, hi int
-	}{{"nodes", c.Nodes, 1, 64}, {"requests", c.Requests, 1, 26}, {"patience", c.Patience, 1, 1000}} {
-		if f.v < f.lo || f.v > f.hi {
-			return lockstep.Info{}, fmt.Errorf("pbft: %s is %d, allowed are %d..%d", f.name, f.v, f.lo, f.hi)
-		}
+	if err := target.Check("pbft", c); err != nil {
+		return lockstep.Info{}, err
 	}
 	return c.cluster().Describe()
 }
@@ -90,14 +85,7 @@ func (c Cluster) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
 }
 
 func (c Cluster) complete() Cluster {
-	for _, f := range []struct {
-		v *int
-		d int
-	}{{&c.Nodes, 4}, {&c.Requests, 2}, {&c.Patience, 6}} {
-		if *f.v == 0 {
-			*f.v = f.d
-		}
-	}
+	target.Fill(&c)
 	return c
 }
 
@@ -122,16 +110,8 @@ func (c Cluster) quorum() int {
 }
 
 func (c Cluster) cluster() sim.Cluster[Message] {
-	options := map[string]string{"nodes": strconv.Itoa(c.Nodes), "requests": strconv.Itoa(c.Requests),
-		"patience": strconv.Itoa(c.Patience)}
-	if c.SmallQuorum {
-		options["small-quorum"] = "true"
-	}
-	if c.Forgetful {
-		options["forgetful"] = "true"
-	}
 	return sim.Cluster[Message]{
-		Name: "pbft", Options: options, Nodes: c.Nodes,
+		Name: "pbft", Options: target.Changed(c, Cluster{}), Nodes: c.Nodes,
 		New:      func(self lockstep.Node, _ int) sim.Node[Message] { return &node{self: self, cluster: c} },
 		Type:     func(m Message) string { return m.Kind },
 		Types:    []string{Request, PrePrepare, Prepare, Commit, ViewChange, NewView},

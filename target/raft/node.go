@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/kit/operator"
 	"github.com/lockstep-go/lockstep/sim"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -128,11 +129,8 @@ func (n *node) Request(c *sim.Context[Message], _ int32, text string) {
 		return
 	}
 	members := lockstep.Nodes(0)
-	if who, add, ok := change(text, n.cluster.Nodes); ok {
-		members = n.members().Without(who)
-		if add {
-			members = members.With(who)
-		}
+	if change, ok := operator.ReadChange(text, n.cluster.Nodes); ok {
+		members = change.Of(n.members())
 		if !n.mayChange() || members == n.members() || members == 0 {
 			return
 		}

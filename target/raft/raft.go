@@ -14,26 +14,26 @@ package raft
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/kit/operator"
 	"github.com/lockstep-go/lockstep/sim"
-	"github.com/lockstep-go/lockstep/trace"
+	"github.com/lockstep-go/lockstep/target"
 )
 
 // Cluster is a deployment of the protocol: a [lockstep.System].
 type Cluster struct {
 	// Nodes is the number of nodes, all of them members at the start; 0 means 3.
-	Nodes int `help:"number of nodes; 0: 3"`
+	Nodes int `help:"number of nodes; 0: 3" zero:"3" range:"1..64"`
 	// Requests is the number of commands that clients send.
-	Requests int `help:"number of commands that clients send"`
+	Requests int `help:"number of commands that clients send" range:"0..26"`
 	// Changes are the changes of members that an operator asks for, separated by "; ", for
 	// example "remove 4; remove 3; add 4".
 	Changes string `help:"changes of members that an operator asks for, like 'remove 4; add 4'"`
 	// Election is the election time-out in ticks: a follower campaigns after Election to
 	// 2*Election-1 ticks; 0 means 10.
-	Election int `help:"election time-out in ticks; 0: 10"`
+	Election int `help:"election time-out in ticks; 0: 10" zero:"10" range:"2..1000"`
 	// Hasty is a bug: members change before an entry of the leader's term is committed.
 	Hasty bool `help:"with the bug of single-server membership changes as first published"`
 }
@@ -110,18 +110,11 @@ func (m Message) String() string {
 // Describe says what the system is and can do.
 func (c Cluster) Describe() (lockstep.Info, error) {
 	c = c.complete()
-	for _, f := range []struct {
-		name      string
-		v, lo, hi int
-	}{{"nodes", c.Nodes, 1, trace.MaxNodes}, {"requests", c.Requests, 0, 26}, {"election", c.Election, 2, 1000}} {
-		if f.v < f.lo || f.v > f.hi {
-			return lockstep.Info{}, fmt.Errorf("raft: %s is %d, allowed are %d..%d", f.name, f.v, f.lo, f.hi)
-		}
+	if err := target.Check("raft", c); err != nil {
+		return lockstep.Info{}, err
 	}
-	for _, text := range c.changes() {
-		if _, _, ok := change(text, c.Nodes); !ok {
-			return lockstep.Info{}, fmt.Errorf("raft: the change %q is not like 'add 4' or 'remove 4' with a node of 1..%d", text, c.Nodes)
-		}
+	if _, err := operator.Changes(c.Changes, c.Nodes); err != nil {
+		return lockstep.Info{}, fmt.Errorf("raft: changes %w", err)
 	}
 	return c.cluster().Describe()
 }
@@ -132,49 +125,21 @@ func (c Cluster) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
 }
 
 func (c Cluster) complete() Cluster {
-	if c.Nodes == 0 {
-		c.Nodes = 3
-	}
-	if c.Election == 0 {
-		c.Election = 10
-	}
+	target.Fill(&c)
 	return c
 }
 
-func (c Cluster) changes() []string {
-	if c.Changes == "" {
-		return nil
-	}
-	return strings.Split(c.Changes, "; ")
-}
-
-// change reads a change of members.
-func change(text string, nodes int) (n lockstep.Node, add, ok bool) {
-	verb, rest, _ := strings.Cut(text, " ")
-	number, err := strconv.Atoi(rest)
-	if err != nil || number < 1 || number > nodes || verb != "add" && verb != "remove" {
-		return 0, false, false
-	}
-	return lockstep.Node(number), verb == "add", true
-}
-
 func (c Cluster) cluster() sim.Cluster[Message] {
-	options := map[string]string{"nodes": strconv.Itoa(c.Nodes), "election": strconv.Itoa(c.Election)}
-	if c.Requests > 0 {
-		options["requests"] = strconv.Itoa(c.Requests)
+	var requests []string
+	changes, _ := operator.Changes(c.Changes, c.Nodes) // checked before
+	for _, change := range changes {
+		requests = append(requests, change.String())
 	}
-	if c.Changes != "" {
-		options["changes"] = c.Changes
-	}
-	if c.Hasty {
-		options["hasty"] = "true"
-	}
-	requests := c.changes()
 	for i := range c.Requests {
 		requests = append(requests, string(rune('a'+i)))
 	}
 	return sim.Cluster[Message]{
-		Name: "raft", Options: options, Nodes: c.Nodes, Requests: requests, Draws: "election time-outs",
+		Name: "raft", Options: target.Changed(c, Cluster{}), Nodes: c.Nodes, Requests: requests, Draws: "election time-outs",
 		New:    func(self lockstep.Node, _ int) sim.Node[Message] { return &node{self: self, cluster: c} },
 		Type:   func(m Message) string { return m.Kind },
 		Types:  []string{Vote, VoteResp, Append, AppendResp},

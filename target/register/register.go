@@ -15,33 +15,28 @@
 package register
 
 import (
-	"cmp"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/anishathalye/porcupine"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/option"
 	"github.com/lockstep-go/lockstep/sim"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/target"
-	"github.com/lockstep-go/lockstep/trace"
 )
 
 // Cluster is a deployment of the register: a [lockstep.System].
 type Cluster struct {
 	// Nodes is the number of nodes, 1 to 64.
-	Nodes int `help:"number of nodes"`
+	Nodes int `help:"number of nodes" range:"1..64"`
 	// Reads says who answers a read, and by what.
 	Reads ReadMode `help:"local: the node asked, by its own copy; leader: the leader, by its own copy; quorum: as for writes"`
 	// Requests is how often clients ask for each of the three operations; 0 means
 	// DefaultRequests.
-	Requests int `help:"how often clients ask for each operation; 0: 8"`
+	Requests int `help:"how often clients ask for each operation; 0: 8" zero:"8" range:"1..1000"`
 }
-
-// DefaultRequests keeps histories short enough to be judged quickly.
-const DefaultRequests = 8
 
 // ReadMode says who answers a read.
 type ReadMode uint8
@@ -55,23 +50,17 @@ const (
 
 var readModes = []string{"local", "leader", "quorum"}
 
+// Words are the words of the modes.
+func (ReadMode) Words() []string { return readModes }
+
 // String is the mode's word.
-func (m ReadMode) String() string {
-	if int(m) < len(readModes) {
-		return readModes[m]
-	}
-	return fmt.Sprintf("(%d)", uint8(m))
-}
+func (m ReadMode) String() string { return option.Word(readModes, int(m)) }
 
 // UnmarshalText reads a mode's word.
 func (m *ReadMode) UnmarshalText(text []byte) error {
-	for i, name := range readModes {
-		if name == string(text) {
-			*m = ReadMode(i)
-			return nil
-		}
-	}
-	return fmt.Errorf("the read mode must be one of %s", strings.Join(readModes, ", "))
+	i, err := option.WordIndex("read mode", readModes, text)
+	*m = ReadMode(i)
+	return err
 }
 
 // Op is a client's operation.
@@ -109,14 +98,9 @@ const (
 
 // Describe says what the system is and can do.
 func (c Cluster) Describe() (lockstep.Info, error) {
-	if c.Nodes < 1 || c.Nodes > trace.MaxNodes {
-		return lockstep.Info{}, fmt.Errorf("register: nodes is %d, allowed are 1..%d", c.Nodes, trace.MaxNodes)
-	}
-	if int(c.Reads) >= len(readModes) {
-		return lockstep.Info{}, fmt.Errorf("register: reads is %d, allowed are %s", c.Reads, strings.Join(readModes, ", "))
-	}
-	if c.Requests < 0 || c.Requests > 1000 {
-		return lockstep.Info{}, fmt.Errorf("register: requests is %d, allowed are 0..1000", c.Requests)
+	target.Fill(&c)
+	if err := target.Check("register", c); err != nil {
+		return lockstep.Info{}, err
 	}
 	return c.cluster().Describe()
 }
@@ -125,10 +109,8 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 func (c Cluster) Deploy(p *lockstep.Place) (lockstep.Deployment, error) { return c.cluster().Deploy(p) }
 
 func (c Cluster) cluster() sim.Cluster[message] {
-	options := map[string]string{"nodes": strconv.Itoa(c.Nodes), "reads": c.Reads.String()}
-	if c.Requests != 0 {
-		options["requests"] = strconv.Itoa(c.Requests)
-	}
+	options := target.Changed(c, Cluster{}, "nodes", "reads")
+	target.Fill(&c)
 	return sim.Cluster[message]{
 		Name: "register", Options: options, Nodes: c.Nodes, Draws: "election time-outs",
 		New: func(self lockstep.Node, n int) sim.Node[message] {
@@ -136,7 +118,7 @@ func (c Cluster) cluster() sim.Cluster[message] {
 		},
 		Type: func(m message) string { return typeNames[m.kind] }, Text: message.text,
 		Types: typeNames[:], Events: []string{spec.EventCall, spec.EventReturn},
-		Requests: Operations(), Repeat: cmp.Or(c.Requests, DefaultRequests), Roles: []string{RoleLeader, RoleFollower, RoleCandidate},
+		Requests: Operations(), Repeat: c.Requests, Roles: []string{RoleLeader, RoleFollower, RoleCandidate},
 	}
 }
 

@@ -114,7 +114,7 @@ func TestRefusedOptions(t *testing.T) {
 	for options, want := range map[string]string{
 		"nodes=0":       "register: nodes is 0, allowed are 1..64",
 		"nodes=65":      "register: nodes is 65, allowed are 1..64",
-		"requests=-1":   "register: requests is -1, allowed are 0..1000",
+		"requests=-1":   "register: requests is -1, allowed are 1..1000",
 		"requests=1001": "register: requests is 1001",
 		"reads=stale":   "the read mode must be one of local, leader, quorum",
 	} {

@@ -17,20 +17,20 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/sim"
-	"github.com/lockstep-go/lockstep/trace"
+	"github.com/lockstep-go/lockstep/target"
 )
 
 // Cluster is a deployment of the protocol: a [lockstep.System].
 type Cluster struct {
 	// Nodes is the number of nodes, 1 to 64.
-	Nodes int `help:"number of nodes"`
+	Nodes int `help:"number of nodes" range:"1..64"`
 	// Bug dates a log by the last phase that a node joined, as in Fig. 1, instead of
 	// the last phase in which it took over a log.
 	Bug bool `help:"with the bug of Fig. 1"`
 	// Requests makes commands arrive from clients, at any node: a leader proposes the
 	// oldest it has, or none, and a command is lost when its leader fails. 0 means that a
 	// leader makes up a command for each phase.
-	Requests int `help:"number of commands that clients send; 0: leaders make them up"`
+	Requests int `help:"number of commands that clients send; 0: leaders make them up" range:"0..1000000"`
 }
 
 // The rounds of a phase.
@@ -76,11 +76,8 @@ func (l Log) String() string {
 
 // Describe says what the system is and can do.
 func (c Cluster) Describe() (lockstep.Info, error) {
-	if c.Nodes < 1 || c.Nodes > trace.MaxNodes {
-		return lockstep.Info{}, fmt.Errorf("smr: nodes is %d, allowed are 1..%d", c.Nodes, trace.MaxNodes)
-	}
-	if c.Requests < 0 {
-		return lockstep.Info{}, fmt.Errorf("smr: requests is %d, it must not be negative", c.Requests)
+	if err := target.Check("smr", c); err != nil {
+		return lockstep.Info{}, err
 	}
 	return c.cluster().Describe()
 }
@@ -93,12 +90,8 @@ func (c Cluster) cluster() sim.Cluster[message] {
 	if c.Bug {
 		name = "smr-bug"
 	}
-	options := map[string]string{"nodes": strconv.Itoa(c.Nodes)}
-	if c.Requests > 0 {
-		options["requests"] = strconv.Itoa(c.Requests)
-	}
 	cluster := sim.Cluster[message]{
-		Name: name, Options: options, Nodes: c.Nodes, Rounds: roundNames,
+		Name: name, Options: target.Changed(c, Cluster{Bug: c.Bug}), Nodes: c.Nodes, Rounds: roundNames,
 		New: func(self lockstep.Node, n int) sim.Node[message] {
 			return &node{self: self, nodes: n, bug: c.Bug, clients: c.Requests > 0}
 		},

@@ -184,7 +184,7 @@ func TestBadClusters(t *testing.T) {
 	}{
 		{smr.Cluster{}, "smr: nodes is 0, allowed are 1..64"},
 		{smr.Cluster{Nodes: 65}, "smr: nodes is 65, allowed are 1..64"},
-		{smr.Cluster{Nodes: 3, Requests: -1}, "smr: requests is -1, it must not be negative"},
+		{smr.Cluster{Nodes: 3, Requests: -1}, "smr: requests is -1, allowed are 0..1000000"},
 	} {
 		if _, err := c.cluster.Describe(); err == nil || err.Error() != c.want {
 			t.Errorf("%+v: %v, want %s", c.cluster, err, c.want)

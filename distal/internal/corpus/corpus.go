@@ -46,10 +46,18 @@ func Generated(count int) []Program {
 
 // Wild returns those of the wild programs of some seeds that have a sequential form; load says whether a text is accepted and has one.
 func Wild(from, count int, load func(string) bool) []Program {
-	var out []Program
+	return some("wild ", generate.Wild, from, count, load)
+}
+
+// Edge is Wild for programs with numbers at the edge of what can be stored.
+func Edge(from, count int, load func(string) bool) []Program {
+	return some("edge ", generate.Edge, from, count, load)
+}
+
+func some(name string, source func(uint64) string, from, count int, load func(string) bool) (out []Program) {
 	for seed := from; seed < from+count; seed++ {
-		if src := generate.Wild(uint64(seed)); load(src) {
-			out = append(out, Program{fmt.Sprint("wild ", seed), src})
+		if src := source(uint64(seed)); load(src) {
+			out = append(out, Program{fmt.Sprint(name, seed), src})
 		}
 	}
 	return out

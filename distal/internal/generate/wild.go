@@ -16,6 +16,7 @@ type wild struct {
 	first  int // the first phase
 	loops  int
 	light  bool // plain timeouts switch a light on, and rules on messages switch it off again
+	edge   bool // numbers are often at the edge of what can be stored, and outputs are many
 }
 
 type message struct {
@@ -26,8 +27,15 @@ type message struct {
 // Wild makes a program; equal seeds make equal programs. It has loops, plain timeouts, received, let, receiver sets that may be empty,
 // phases that jump and do not begin at 1, rounds shared by messages, counts that are expressions, declared ranges, large
 // numbers, sets past 64, and writes after outputs and sends.
-func Wild(seed uint64) string {
-	g := &wild{rng: rand.New(rand.NewPCG(seed, 0x77696c64))}
+func Wild(seed uint64) string { return (&wild{rng: rand.New(rand.NewPCG(seed, 0x77696c64))}).program() }
+
+// Edge makes a wild program that is mostly about numbers which do not fit into something: 16 bits, 32 bits, a byte, a set of 64; and about outputs
+// and plain timeouts. It is for what the evaluators in Go and in C may do differently.
+func Edge(seed uint64) string {
+	return (&wild{rng: rand.New(rand.NewPCG(seed, 0x65646765)), edge: true}).program()
+}
+
+func (g *wild) program() string {
 	g.header()
 	g.actions()
 	g.init()
@@ -48,7 +56,7 @@ func Wild(seed uint64) string {
 			g.roundTimeout(r)
 		}
 	}
-	if g.chance(45) {
+	if g.edge || g.chance(45) {
 		g.plainTimeout()
 	}
 	if g.chance(15) {
@@ -75,6 +83,28 @@ func Alike(seed uint64) string {
 	return strings.NewReplacer("self == node(1)", "b", "{node(1)}", "{self}", "to node(1)", "to choose(all)", "[node(1), self]", "who", "node(1)", "self",
 		"first(ms).v", "(max o in ms by (o.v)).v", "first(ms).k", "(max o in ms by (o.k)).k", "first(ms).who + {first(ms).from}", "{o.from for o in ms}",
 		"first(ms).who", "others", "first(ms).from", "choose(all)").Replace(Wild(seed))
+}
+
+// Values makes a wild program in which, for the most part, numbers other than phases are only copied and compared for equality. In every
+// other one nothing tells one node from another, either. Some use numbers in a way that tells them apart.
+func Values(seed uint64) string {
+	src := Wild(seed)
+	if seed%2 == 1 {
+		src = Alike(seed)
+	}
+	tell := [...][]string{
+		{"far := {}", "a := if far == {} then a else first(far)", "{100, a}", "{a, choose({0, 2})}"},
+		{"first(ms).v % 3", "(min o in ms by (o.v)).v", "(max o in ms by (o.v)).v % 3", "(max o in ms by (o.v)).v"},
+		{"opt := none", "a := len(log)"},
+		{"a := choose({0, 2})", "for far0 in far { a := far0 }", "{100, a}", "{a, choose({0, 2})}"},
+		{}, {}, {}, {},
+	}[seed/2%8]
+	return strings.NewReplacer(append(tell, "a: int(0..40000)", "a: int", "a: int(-1..2)", "a: int", "int = 0\n\tb:", "int = choose({0, 2})\n\tb:", "int = 1\n\tb:", "int = choose({0, 2})\n\tb:",
+		"choose({0, 1})", "choose({0, 2})", "(x + 1) % 3", "x", "x % 3", "x", "next(a)", "a", "a := 40000 / (a + 1) % 3", "a := choose({0, 2})",
+		"a := (2147483646 + a) % 3", "a := choose({0, 2})", ".v % 3", ".v", ".v >= a", ".v == a", ".v > a", ".v == a", "times >= a", "times >= 1", "with a < 2", "with a == 1",
+		", k, who)", ", a, who)", ", len(far), who)", ", a, who)", "p.a < 3 and ", "", "p.a != 2", "p.opt != some(p.a)", "output len(log)", "output a",
+		"v == self.a or v == len(self.log)", "v == self.a", "a := len(received", "b := 1 < len(received", "a := len(seen) % 3", "b := len(seen) > 1", ")) % 3", "))",
+		"(max o in ms by (o.v)).v", "choose(ms).v")...).Replace(src)
 }
 
 // cut takes what has been written so far.
@@ -256,7 +286,7 @@ func (g *wild) body(round int, m string, mailbox bool) {
 	if mailbox && g.chance(5) {
 		g.line("\tlet seen = received(%s)\n\ta := len(seen) %% 3", g.msgs[g.rng.IntN(len(g.msgs))].name)
 	}
-	if g.chance(25) {
+	if g.chance(25) || g.edge && g.chance(50) {
 		g.line("\toutput %s", g.pick("a", "len(log)"))
 		if g.chance(40) {
 			g.change("\t", m)
@@ -291,6 +321,10 @@ func (g *wild) change(indent, m string) {
 		"note(a)", "a := 40000 / (a + 1) % 3", "a := (2147483646 + a) % 3"}
 	if m != "" {
 		options = append(options, "a := "+m+".v % 3", "who := "+m+".who + {"+m+".from}", "b := "+m+".v > a", "k := "+m+".k", "k := "+m+".k", "k := "+m+".k")
+	}
+	if g.edge && g.chance(60) {
+		options = []string{"a := 40000", "a := 40000 + a % 2", "b := a > 30000", "far := far + {356}", "far := far + {100}", "b := 100 in far", "b := 356 in far",
+			"a := (2147483646 + a) % 3", "a := 2147483645 + a - 2147483645", "a := -2147483647 - a + 2147483647", "a := next(a)"}
 	}
 	text := options[g.rng.IntN(len(options))]
 	switch {
@@ -380,6 +414,12 @@ func (g *wild) properties() {
 		g.line("network %s\nproperty Dark: forall p in all: not p.lit", g.pick("reliable", "own"))
 	} else {
 		g.line("network %s", g.pick("any", "any", "reliable", "atleast(n - f)", "kernel", "mutual", "own"))
+	}
+	if g.edge {
+		g.line("property Large: forall p in all: %s", g.pick("p.a < 40001", "p.a < 40000", "p.a >= 0", "p.b or p.a >= 0"))
+		g.line("property Once: on output v: self.output == none or self.output == some(v)")
+		g.line("test small { phases = 2; timeouts = free }")
+		return
 	}
 	g.line("property Values: forall p in all: p.a < 3 and len(p.log) < 3")
 	if g.chance(40) {

@@ -2,8 +2,6 @@ package levels
 
 import (
 	"errors"
-	"math"
-	"sync"
 
 	"github.com/lockstep-go/lockstep/internal/pool"
 )
@@ -22,162 +20,76 @@ const maxCost = 1<<16 - 1
 
 var errSuccessors = errors.New("a state has more than 4294967295 successors")
 
-// batch is what the expansion of some states came to: candidates for the next level, by shard.
-type batch struct {
-	runs        [][]uint32
-	words       int
-	transitions int64
-	best        *find
-	next        int // the first state that was not expanded, because the batch was full
-	bytes       int64
-	worker      int
-	err         error
-}
-
-func (b *batch) reset() {
-	for i := range b.runs {
-		b.runs[i] = b.runs[i][:0]
-	}
-	b.words, b.transitions, b.best, b.next, b.err = 0, 0, nil, 0, nil
-}
-
 func parentOf(candidate []uint32, n int) uint64 {
 	return uint64(candidate[n]) | uint64(candidate[n+2]>>parentShift)<<32
 }
 
-// spare keeps things to be used again.
-type spare[T any] struct {
-	mu   sync.Mutex
-	list []T
-}
+// Pieces of a level: enough of them for each worker that none waits long for the last one, and none so small that it
+// is not worth handing out.
+const (
+	piecesEach = 64
+	smallest   = 64
+)
 
-func (s *spare[T]) get(make func() T) T {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if last := len(s.list) - 1; last >= 0 {
-		x := s.list[last]
-		s.list = s.list[:last]
-		return x
-	}
-	return make()
-}
-
-func (s *spare[T]) put(x T) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.list = append(s.list, x)
-}
-
-// newBatch gets an empty batch. Runs begin with room for what is expected, all in one piece of memory.
-func (s *search) newBatch() *batch {
-	return s.spare.get(func() *batch {
-		b := &batch{runs: make([][]uint32, len(s.shards))}
-		room := make([]uint32, len(s.shards)*s.room)
-		for i := range b.runs {
-			b.runs[i] = room[i*s.room : i*s.room : (i+1)*s.room]
-		}
-		return b
-	})
-}
-
-// expand puts the successors of all states of the current level into the shards. A few states go first: how many
-// successors they have says how many states make a batch.
+// expand lets the workers put the successors of all states of the current level into their outboxes. Workers are handed
+// piece after piece in order, so that what is in an outbox is in the order of its parents.
 func (s *search) expand() error {
-	first := int(min(int64(s.tune.probe), s.cur.Len()))
-	if err := s.expandPart(0, first, first); err != nil || int64(first) == s.cur.Len() {
-		return err
+	pageLen, size := s.cur.PageLen(), s.cur.Len()
+	piece := int(min(int64(pageLen), max(smallest, size/int64(piecesEach*s.opt.Workers))))
+	pieces := (pageLen + piece - 1) / piece
+	bounds := func(job int) (page, from, to int) {
+		page, from = job/pieces, job%pieces*piece
+		return page, from, int(min(int64(from+piece), int64(pageLen), size-int64(page)*int64(pageLen)))
 	}
-	words := int64(1)
-	for _, t := range s.shards {
-		words += t.Len() * int64(s.n+originWords)
-	}
-	size := min(int64(s.cur.PageLen()), max(1, int64(s.tune.batch)/4*int64(first)/words))
-	s.room = (s.n + originWords) * int(4+2*size*words/int64(first*len(s.shards)*(s.n+originWords)))
-	return s.expandPart(first, math.MaxInt, int(size))
-}
-
-// expandPart expands the states from `from` to `to`, in batches of so many or fewer. `to` is in the first page or past
-// the end.
-func (s *search) expandPart(from, to, size int) error {
-	pageLen := s.cur.PageLen()
-	pieces := (pageLen + size - 1) / size
-	pages := s.cur.Pages()
-	if to <= pageLen {
-		pages = 1
-	}
-	// states of a job, counted within its page
-	bounds := func(job int) (page, a, b int) {
-		page = job / pieces
-		a = job % pieces * size
-		b = min(a+size, pageLen, to-page*pageLen, int(s.cur.Len())-page*pageLen)
-		return page, max(a, from-page*pageLen), b
+	do := func(worker, job int) error {
+		return s.workers[worker].expandPage(bounds(job))
 	}
 	var failed error
-	do := func(worker, job int) *batch {
-		page, a, b := bounds(job)
-		out := s.newBatch()
-		w := s.workers[worker]
-		w.begin(out, nil)
-		out.next = max(a, b)
-		if a < b {
-			out.next, out.err = w.page(s, page, a, b)
-		}
-		out.worker = worker
-		return w.finish()
-	}
-	take := func(job int, out *batch) bool {
-		page, a, b := bounds(job)
-		next, err := out.next, out.err // collect hands the batch on
-		failed = errors.Join(err, s.collect(out.worker, out))
-		if failed == nil && next < max(a, b) {
-			failed = s.rest(page, next, b)
-		}
-		if failed == nil && job%pieces == pieces-1 && b == pageLen {
+	take := func(job int, err error) bool {
+		if page, _, to := bounds(job); to == pageLen {
 			s.cur.Drop(page)
 		}
-		s.show.Done += int64(max(0, b-a))
-		return failed == nil
+		failed = err
+		return err == nil
 	}
-	workers := s.opt.Workers
-	if s.cur.Len() < 4*int64(s.tune.probe) {
-		workers = 1
-	}
-	pool.Ordered(workers, pages*pieces, do, take)
+	jobs := (s.cur.Pages()-1)*pieces + (int(size-int64(s.cur.Pages()-1)*int64(pageLen))+piece-1)/piece
+	pool.Ordered(s.opt.Workers, jobs, do, take)
 	return failed
 }
 
-// rest expands states for which a batch had no room: in the calling goroutine, which can empty the batch at any time.
-func (s *search) rest(page, from, to int) error {
-	w := s.workers[len(s.workers)-1]
-	w.begin(s.newBatch(), s.collectDirect)
-	_, err := w.page(s, page, from, to)
-	return errors.Join(err, s.collect(len(s.workers)-1, w.finish()))
-}
-
-// collect appends a batch to the shards.
-func (s *search) collect(worker int, b *batch) error {
-	for i, run := range b.runs {
-		if len(run) > 0 {
-			if err := s.shards[i].Append(run); err != nil {
-				return err
-			}
+// gather ends the expansion: what the workers found is put together.
+func (s *search) gather() error {
+	for _, w := range s.workers {
+		if err := w.close(); err != nil {
+			return err
+		}
+		if w.best.better(s.best) {
+			s.best = w.best
+		}
+		w.best = nil
+	}
+	for _, w := range s.workers {
+		if err := s.report(w); err != nil {
+			return err
 		}
 	}
-	s.result.Transitions += b.transitions
-	if b.best.better(s.best) {
-		s.best = b.best
-	}
-	s.bytes[worker] = b.bytes + 2*4*2*int64(b.words) // slices grow by doubling, and another one is on its way
-	if b.words <= 2*s.tune.batch {                   // larger ones are not worth keeping
-		b.reset()
-		s.spare.put(b)
-	}
-	return s.pause()
+	return nil
 }
 
-// collectDirect empties the batch of the worker of the calling goroutine.
-func (s *search) collectDirect(w *worker) error {
-	err := s.collect(len(s.workers)-1, w.finish())
-	w.begin(s.newBatch(), w.flush)
-	return err
+// report adds to the counts what a worker has done since its last report, and returns what should end the search.
+func (s *search) report(w *worker) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.result.Transitions += w.made
+	s.show.Done += w.done
+	s.bytes[w.id] = w.bytes()
+	w.words, w.made, w.done = 0, 0, 0
+	switch {
+	case s.ended != nil: // by another worker
+	case w.trouble != nil:
+		s.ended = w.trouble
+	default:
+		s.ended = s.pause()
+	}
+	return s.ended
 }

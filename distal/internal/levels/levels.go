@@ -1,20 +1,22 @@
 // Package levels explores a program round by round: a level is the set of global states at the end of a round.
 //
 // A state is met again only within its own level, because rounds only go forward. So duplicates need not be found at
-// once. A level is made in two passes. First the states of the level before are expanded, page by page, and
+// once. A level is made in two passes. First the states of the level before are expanded, and
 // what comes out is put into one of several shards by a hash of its content. Then each shard is reduced to distinct
 // states, compared exactly, in a hash table that fits into the processor's cache. Both passes stream:
 // whatever does not fit into memory goes to disk and is read in order. No table of all states exists anywhere; what stays
 // of a finished level are its back pointers, four bytes a state.
 //
-// Both passes are spread over workers. Results are put together in the order of pages and of shards, so that levels
-// come out the same, state by state, whatever the number of workers and the limits.
+// Both passes are spread over workers. In the first each has an outbox for every shard, in which candidates are in the order of their
+// parents; in the second a shard is one worker's, who reads the outboxes of all for it in that order. So levels
+// come out the same, state by state, whatever the number of workers and the limits, and nothing but counting is done by one for all.
 package levels
 
 import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 
 	"github.com/lockstep-go/lockstep/distal/internal/spill"
 )
@@ -27,7 +29,7 @@ type Options struct {
 	Disk     int64               // limit of the temporary file in bytes; 0: none is used
 	Dir      string              // where the temporary file is; empty: where the system has such files
 	Workers  int                 // at least 1
-	Progress func(Progress) bool // called now and then; false stops the search. nil: never called
+	Progress func(Progress) bool // called now and then, by one worker at a time; false stops the search. nil: never called
 	// Canon puts in place of a state the one that stands for all states like it, and says how many those are. Successors of
 	// states that are alike must be alike, and so must be what is wrong with them. nil: every state stands for itself.
 	// Several goroutines may call it at once.
@@ -79,16 +81,15 @@ type tuning struct {
 	shard  int64 // states that a shard should have
 	shards int   // most shards: each has a page in memory
 	pass   int64 // candidates that are reduced at once
-	probe  int   // states that are expanded first, to see how many successors they have
-	batch  int   // words of a batch, about
+	batch  int   // words of candidates after which a worker reports
 	page   int   // words of a page
 	spill  bool  // full pages go to disk, if there is one, whatever the memory
 }
 
-// usual sizes: where memory is scarce, pages and batches are small.
-func usual(memory int64) tuning {
-	t := tuning{shard: 1 << 15, shards: 1 << 10, pass: 1 << 16, probe: 1 << 8}
-	t.page = int(min(max(memory/int64(t.shards)/64, 1<<10), spill.DefaultPage))
+// usual sizes: where memory is scarce, pages are small. Every worker has a page for each shard.
+func usual(memory int64, workers int) tuning {
+	t := tuning{shard: 1 << 15, shards: 1 << 10, pass: 1 << 16}
+	t.page = int(min(max(memory/int64(t.shards)/int64(32+32*workers), 1<<10), spill.DefaultPage))
 	t.batch = int(min(max(memory/256, 1<<12), 1<<20))
 	return t
 }
@@ -128,16 +129,18 @@ type search struct {
 	cur     *spill.Tape // records of n local states and the cost: fewest active rounds on a way there
 	past    []history
 	starts  [][]uint32
-	workers []*worker // the last one works for the calling goroutine
-	spare   spare[*batch]
-	room    int // words that a run of a batch has room for at first
-	shared  *shared
-	bytes   []int64 // by worker
-	shards  []*spill.Tape
-	before  int64 // transitions before this level
+	workers []*worker
+	memo    *memo
+	shards  int   // of the level being made
+	before  int64 // transitions before it
 	best    *find
-	result  Result
-	show    Progress
+	// What workers share.
+	verdicts verdicts
+	mu       sync.Mutex
+	bytes    []int64 // by worker
+	ended    error   // what ends the search
+	result   Result
+	show     Progress
 }
 
 // Search explores every behaviour. Its error is only that of the options.
@@ -156,7 +159,7 @@ func Search(o Oracle, opt Options) (Result, error) {
 }
 
 func newSearch(o Oracle, opt Options) *search {
-	s := &search{o: o, opt: opt, n: o.Nodes(), tune: usual(opt.Memory)}
+	s := &search{o: o, opt: opt, n: o.Nodes(), tune: usual(opt.Memory, opt.Workers)}
 	if opt.tune != nil {
 		s.tune = *opt.tune
 	}
@@ -165,8 +168,8 @@ func newSearch(o Oracle, opt Options) *search {
 		memory = 0
 	}
 	s.store = spill.Open(spill.Options{Memory: memory, Disk: opt.Disk, Dir: opt.Dir, Page: s.tune.page})
-	for range opt.Workers + 1 {
-		s.workers = append(s.workers, newWorker(o, s.tune.batch, opt.Canon))
+	for id := range opt.Workers {
+		s.workers = append(s.workers, newWorker(s, id))
 	}
 	s.bytes = make([]int64, len(s.workers))
 	return s
@@ -209,9 +212,10 @@ func (s *search) start() error {
 		s.starts = append(s.starts, list)
 	}
 	s.open(-1, 0)
-	w := s.workers[len(s.workers)-1]
-	w.begin(s.newBatch(), s.collectDirect)
-	if err := errors.Join(w.start(s.starts), s.collect(len(s.workers)-1, w.finish())); err != nil {
+	if err := s.workers[0].start(s.starts); err != nil {
+		return err
+	}
+	if err := s.gather(); err != nil {
 		return err
 	}
 	if err := s.merge(); err != nil {
@@ -229,6 +233,9 @@ func (s *search) step(round int) error {
 	if err := s.expand(); err != nil {
 		return err
 	}
+	if err := s.gather(); err != nil {
+		return err
+	}
 	s.cur.Free()
 	return s.merge()
 }
@@ -239,18 +246,10 @@ func (s *search) open(round int, size int64) {
 	for size>>bits > s.tune.shard*2/3 && 1<<bits < s.tune.shards { // a level is often half as large again as the one before
 		bits++
 	}
-	s.shards = make([]*spill.Tape, 1<<bits)
-	for i := range s.shards {
-		s.shards[i] = s.store.Tape(s.n + originWords)
-	}
-	if s.opt.Workers > 1 {
-		s.shared = newShared()
-	}
+	s.shards = 1 << bits
+	s.memo = newMemo(s.o, round)
 	for _, w := range s.workers {
-		w.open(round, bits, size, s.shared)
-	}
-	if len(s.spare.list) > 0 && len(s.spare.list[0].runs) != len(s.shards) {
-		s.spare.list = nil
+		w.open(round, bits, size, s.memo)
 	}
 	s.before = s.result.Transitions
 	s.show = Progress{States: s.show.States, Round: max(round, 0), Of: size}
@@ -259,7 +258,7 @@ func (s *search) open(round int, size int64) {
 
 // pause looks at the memory and tells the caller how far the search is.
 func (s *search) pause() error {
-	fixed := s.o.Bytes() + s.shared.bytes()
+	fixed := s.o.Bytes() + s.memo.bytes() + s.verdicts.bytes()
 	for _, b := range s.bytes {
 		fixed += b
 	}

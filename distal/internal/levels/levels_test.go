@@ -15,10 +15,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// tiny makes every limit be met by small programs: many shards, several passes, full batches, pages of a few records.
+// tiny makes every limit be met by small programs: many shards, several passes, pages of a few records.
 var (
-	tiny  = &tuning{shard: 4, shards: 8, pass: 256, probe: 2, batch: 40, page: 64}
-	tinyD = &tuning{shard: 4, shards: 8, pass: 256, probe: 2, batch: 40, page: 64, spill: true}
+	tiny  = &tuning{shard: 4, shards: 8, pass: 256, batch: 40, page: 64}
+	tinyD = &tuning{shard: 4, shards: 8, pass: 256, batch: 40, page: 64, spill: true}
 )
 
 // outcome is what must not depend on workers, limits and numbering.
@@ -150,7 +150,7 @@ func TestOrder(t *testing.T) {
 			r := newRandomProgram(seed, 0, uint64(workers))
 			r.nodes, r.values, r.fan = 3, 7, 3
 			s := newSearch(r, Options{Rounds: 6, Period: 1, Workers: workers, Memory: 1 << 30,
-				tune: &tuning{shard: 64, shards: 2, pass: 8 << (seed % 5), probe: 2, batch: 1 << 10, page: 32}})
+				tune: &tuning{shard: 64, shards: 2, pass: 8 << (seed % 5), batch: 1 << 10, page: 32}})
 			if err := s.run(); err != nil {
 				t.Fatal(err)
 			}
@@ -205,7 +205,7 @@ func TestDisk(t *testing.T) {
 	for workers := 1; workers <= 3; workers++ {
 		dir := t.TempDir()
 		got, err := Search(newWide(4, 16), Options{Rounds: 2, Period: 1, Workers: workers, Memory: 5 << 20, Disk: 1 << 30, Dir: dir,
-			tune: &tuning{shard: 256, shards: 16, pass: 4096, probe: 16, batch: 1 << 14, page: 1 << 10}})
+			tune: &tuning{shard: 256, shards: 16, pass: 4096, batch: 1 << 14, page: 1 << 10}})
 		if err != nil || got.Stopped != nil || !reflect.DeepEqual(got.Levels, []int64{1, 1 << 16, 1 << 16}) {
 			t.Fatalf("%d workers: %+v %v", workers, got, err)
 		}
@@ -235,26 +235,41 @@ func TestLimits(t *testing.T) {
 			opt := c.opt
 			opt.Rounds, opt.Period, opt.Workers = 3, 1, workers
 			got, err := Search(newWide(4, 28), opt)
-			if err != nil || !errors.Is(got.Stopped, c.reason) || got.Found != nil {
+			if err != nil || !errors.Is(got.Stopped, c.reason) || got.Found != nil || strings.Contains(got.Stopped.Error(), "\n") {
 				t.Errorf("%s, %d workers: %+v %v", c.name, workers, got, err)
 			}
 		}
 	}
 }
 
+// TestStopIsHeardOnce wants Progress not to be asked again once it has said that it is enough.
+func TestStopIsHeardOnce(t *testing.T) {
+	for workers := 1; workers <= 3; workers++ {
+		asked := 0
+		got, err := Search(newWide(4, 16), Options{Rounds: 3, Period: 1, Workers: workers, Memory: 1 << 30, Progress: func(p Progress) bool {
+			if p.Round == 1 {
+				asked++
+			}
+			return p.Round == 0
+		}, tune: &tuning{shard: 256, shards: 16, pass: 4096, batch: 1 << 10, page: 1 << 10}})
+		if err != nil || !errors.Is(got.Stopped, ErrStopped) || asked != 1 {
+			t.Errorf("%d workers: asked %d times, %v %v", workers, asked, got.Stopped, err)
+		}
+	}
+}
+
 // TestTooManySuccessors ends cleanly at the limit of one state.
 func TestTooManySuccessors(t *testing.T) {
-	w := &worker{}
-	*w = *newWorker(newWide(1, 3), 100, nil)
-	w.open(0, 0, 1, nil)
-	w.out = &batch{runs: make([][]uint32, 1)}
+	s := newSearch(newWide(1, 3), Options{Workers: 1, Memory: 1 << 30})
+	s.open(0, 1)
+	w := s.workers[0]
 	w.lists[0] = make([]ending, 3)
 	w.choice = 1<<32 - 3
-	if _, err := w.product(0, 0); !errors.Is(err, errSuccessors) {
+	if err := w.product(0, 0); !errors.Is(err, errSuccessors) {
 		t.Errorf("error %v", err)
 	}
 	w.choice = 1<<32 - 4
-	if _, err := w.product(0, 0); err != nil {
+	if err := w.product(0, 0); err != nil {
 		t.Errorf("error %v", err)
 	}
 }

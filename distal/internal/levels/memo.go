@@ -1,33 +1,38 @@
 package levels
 
 import (
-	"encoding/binary"
 	"sync"
+	"sync/atomic"
+
+	"github.com/lockstep-go/lockstep/distal/internal/grow"
 )
 
-// memo remembers the oracle's answers for one round, for one worker. Everything is found by small numbers, in as few
-// looks into memory as possible, because those are what the search spends its time on. What was sent to a node
+// memo remembers the oracle's answers for one round, for all workers. Everything is found by small numbers, in as few
+// looks into memory as possible and without locks, because those are what the search spends its time on. What was sent to a node
 // is numbered too, as a chain of envelopes; the first inboxes are the empty ones, one for each mode of the network.
+//
+// Numbers of inboxes depend on who comes first, and nothing else does.
 type memo struct {
 	o       Oracle
-	shared  *shared
 	round   int
 	modes   uint32
-	starts  []start  // by local state; several ways to begin are in ways
-	ways    []start  // those of one local state follow each other
-	sent    []uint32 // rows by receiver: an envelope without its sender, or 0. The first row is empty
-	joins   index    // (inbox, envelope): inbox
-	inboxes []inbox
-	quiet   []ending // by local state and mode: the ending with an empty inbox, if there is just one
-	ends    index    // (local state, inbox): where its endings are
-	outs    []ending
-	msgs    []uint32
+	nodes   uint32
+	mu      sync.Mutex // for whoever adds
+	starts  grow.Array[start]
+	ways    grow.Runs[start]  // several ways to begin
+	sent    grow.Runs[uint32] // by receiver: an envelope without its sender, or 0. The first row is empty
+	joins   grow.Table        // (inbox, envelope): inbox
+	inboxes grow.Array[inbox]
+	boxes   uint32             // how many there are
+	quiet   grow.Array[ending] // by local state and mode: the ending with an empty inbox, if there is just one
+	ends    grow.Table         // (local state, inbox): where its endings are, and how many
+	outs    grow.Runs[ending]
 }
 
 // start is a Beginning as the inner loop needs it, or, when count is more than 1, where so many of them are.
 type start struct {
-	after uint32 // or the first of several in memo.ways
-	sent  uint32 // where its row in memo.sent begins; 0: nothing is sent
+	after uint32 // or where several are in memo.ways
+	sent  uint32 // where its row in memo.sent is; 0: nothing is sent
 	flags uint32
 	count uint32 // 0: not known
 }
@@ -53,15 +58,15 @@ type ending struct {
 const (
 	acted   = 1 << iota
 	changed // Judge may see a difference
-	many    // in memo.quiet: there are several endings, or none is known
-	wrong   = ^uint32(many<<1 - 1)
+	known   // in memo.quiet: this is the only ending
+	wrong   = ^uint32(known<<1 - 1)
 
 	problemShift = 3
 )
 
-func newMemo(o Oracle, round int, s *shared) *memo {
-	m := &memo{o: o, shared: s, round: round, modes: uint32(o.Modes()), sent: make([]uint32, o.Nodes()), msgs: make([]uint32, o.Nodes())}
-	m.inboxes = make([]inbox, m.modes)
+func newMemo(o Oracle, round int) *memo {
+	m := &memo{o: o, round: round, modes: uint32(o.Modes()), nodes: uint32(o.Nodes()), boxes: uint32(o.Modes())}
+	m.sent.Add(make([]uint32, m.nodes))
 	return m
 }
 
@@ -79,225 +84,156 @@ func flag(set bool, f uint32) uint32 {
 
 // begin says how the node of a local state can begin the round.
 func (m *memo) begin(local uint32) start {
-	if int(local) < len(m.starts) {
-		if s := m.starts[local]; s.count != 0 {
-			return s
+	if s := m.starts.Find(int(local)); s != nil {
+		if count := atomic.LoadUint32(&s.count); count != 0 {
+			return start{s.after, s.sent, s.flags, count}
 		}
 	}
-	list := m.shared.begin(m.o, m.round, local)
-	s := start{after: uint32(len(m.ways)), count: uint32(len(list))}
-	for _, b := range list {
-		way := start{after: b.After, flags: flag(b.Changed, changed) | uint32(b.Problem)<<problemShift, count: 1}
-		row := len(m.sent)
-		for q := range m.msgs {
-			m.sent = append(m.sent, b.Sent[q]<<senderBits)
-			if b.Sent[q] != 0 {
-				way.sent = uint32(row)
-			}
-		}
-		if way.sent == 0 {
-			m.sent = m.sent[:row]
-		}
-		m.ways = append(m.ways, way)
+	list := m.o.Begin(m.round, local)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.starts.Make(int(local))
+	if s.count != 0 {
+		return *s
 	}
-	if s.count == 1 {
-		s = m.ways[s.after]
-		m.ways = m.ways[:len(m.ways)-1]
+	ways := make([]start, len(list))
+	for i, b := range list {
+		ways[i] = start{after: b.After, flags: flag(b.Changed, changed) | uint32(b.Problem)<<problemShift, count: 1, sent: m.row(b.Sent)}
 	}
-	m.starts = reach(m.starts, int(local), start{})
-	m.starts[local] = s
-	return s
+	if len(ways) == 1 {
+		s.after, s.sent, s.flags = ways[0].after, ways[0].sent, ways[0].flags
+	} else {
+		s.after = m.ways.Add(ways)
+	}
+	atomic.StoreUint32(&s.count, uint32(len(ways)))
+	return *s
+}
+
+// row keeps what is sent, by receiver.
+func (m *memo) row(sent []uint32) (at uint32) {
+	var room [maxNodes]uint32
+	row, some := room[:len(sent)], uint32(0)
+	for q, message := range sent {
+		row[q] = message << senderBits
+		some |= message
+	}
+	if some == 0 {
+		return 0
+	}
+	return m.sent.Add(row)
 }
 
 // join puts an envelope into an inbox.
 func (m *memo) join(box, envelope uint32) uint32 {
 	key := uint64(box)<<32 | uint64(envelope)
-	if v, ok := m.joins.find(key); ok {
-		return v.from
+	if v, ok := m.joins.Find(key); ok {
+		return uint32(v)
 	}
-	i := uint32(len(m.inboxes))
-	m.inboxes = append(m.inboxes, inbox{box, envelope})
-	m.joins.put(key, span{from: i})
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if v, ok := m.joins.Find(key); ok {
+		return uint32(v)
+	}
+	i := m.boxes
+	m.boxes++
+	*m.inboxes.Make(int(i)) = inbox{box, envelope}
+	m.joins.Put(key, uint64(i))
 	return i
 }
 
 // end lists how the node of a local state with an inbox can end the round.
 func (m *memo) end(local, box uint32) []ending {
-	key := uint64(local+1)<<32 | uint64(box)
 	if box < m.modes {
-		i := int(local*m.modes + box)
-		if i < len(m.quiet) && m.quiet[i].flags&many == 0 {
-			return m.quiet[i : i+1]
+		if e := m.quiet.List(int(local*m.modes + box)); e != nil && atomic.LoadUint32(&e[0].flags)&known != 0 {
+			return e
 		}
 	}
-	if v, ok := m.ends.find(key); ok {
-		return m.outs[v.from:v.to]
+	key := uint64(local+1)<<32 | uint64(box)
+	if v, ok := m.ends.Find(key); ok {
+		return m.outs.At(uint32(v>>32), uint32(v))
 	}
 	list := m.ask(local, box)
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if box < m.modes && len(list) == 1 {
-		i := int(local*m.modes + box)
-		m.quiet = reach(m.quiet, i, ending{flags: many})
-		m.quiet[i] = list[0]
-		m.outs = m.outs[:len(m.outs)-1]
-		return m.quiet[i : i+1]
+		e := m.quiet.Make(int(local*m.modes + box))
+		if e.flags&known == 0 {
+			e.hash, e.local, e.class = list[0].hash, list[0].local, list[0].class
+			atomic.StoreUint32(&e.flags, list[0].flags|known)
+		}
+	} else if _, ok := m.ends.Find(key); !ok {
+		m.ends.Put(key, uint64(m.outs.Add(list))<<32|uint64(len(list)))
 	}
-	m.ends.put(key, span{uint32(len(m.outs) - len(list)), uint32(len(m.outs))})
 	return list
 }
 
-// ask gets the oracle's answer and puts it at the end of m.outs.
+// ask gets the oracle's answer.
 func (m *memo) ask(local, box uint32) []ending {
-	clear(m.msgs)
+	var room [maxNodes]uint32
+	sent := room[:m.nodes]
 	i := box
-	for ; i >= m.modes; i = m.inboxes[i].rest {
-		e := m.inboxes[i].envelope
-		m.msgs[e&(maxNodes-1)] = e >> senderBits
+	for i >= m.modes {
+		b := m.inboxes.Find(int(i))
+		sent[b.envelope&(maxNodes-1)] = b.envelope >> senderBits
+		i = b.rest
 	}
-	from := len(m.outs)
-	for _, e := range m.shared.end(m.o, m.round, int(i), local, m.msgs) {
+	answer := m.o.End(m.round, int(i), local, sent)
+	list := make([]ending, len(answer))
+	for k, e := range answer {
 		flags := flag(e.Acted, acted) | flag(e.Changed, changed) | uint32(e.Problem)<<problemShift
-		m.outs = append(m.outs, newEnding(m.o, e.Local, flags))
+		list[k] = newEnding(m.o, e.Local, flags)
 	}
-	return m.outs[from:]
+	return list
 }
 
 func (m *memo) bytes() int64 {
-	return int64(cap(m.starts)+cap(m.ways)+cap(m.quiet)+cap(m.outs))*16 + m.joins.bytes() + m.ends.bytes() +
-		int64(cap(m.inboxes))*8 + int64(cap(m.sent))*4
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return (m.starts.Cap()+m.ways.Cap()+m.quiet.Cap()+m.outs.Cap())*16 + m.joins.Bytes() + m.ends.Bytes() +
+		m.inboxes.Cap()*8 + m.sent.Cap()*4
 }
 
-// reach makes a list so long that it has an element at the given place.
-func reach[T any](list []T, at int, empty T) []T {
-	if at < len(list) {
-		return list
-	}
-	for len(list) <= at+at/2 {
-		list = append(list, empty)
-	}
-	return list
-}
-
-// shared is what the workers of a round know together, so that the oracle is asked about once. A nil one knows
-// nothing and asks.
-type shared struct {
+// verdicts are what Judge has said, kept over all rounds, for all workers: a chain of classes from the last node to the second
+// has a number, and that with the class of the first node has a verdict.
+type verdicts struct {
 	mu     sync.Mutex
-	begins map[uint32][]Beginning
-	ends   map[string][]Ending
-	size   int64
+	chains grow.Table
+	judged grow.Table
 }
 
-func newShared() *shared {
-	return &shared{begins: map[uint32][]Beginning{}, ends: map[string][]Ending{}}
+// chain numbers a chain with one more class.
+func (v *verdicts) chain(chain, class uint32) uint32 {
+	key := uint64(chain+1)<<32 | uint64(class)
+	if next, ok := v.chains.Find(key); ok {
+		return uint32(next)
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	next, ok := v.chains.Find(key)
+	if !ok {
+		next = uint64(v.chains.Len()) + 1
+		v.chains.Put(key, next)
+	}
+	return uint32(next)
 }
 
-func (s *shared) begin(o Oracle, round int, local uint32) []Beginning {
-	if s == nil {
-		return o.Begin(round, local)
+// verdict of a chain with the class of the first node.
+func (v *verdicts) verdict(chain, class uint32, judge func() int) int {
+	key := uint64(chain+1)<<32 | uint64(class)
+	if found, ok := v.judged.Find(key); ok {
+		return int(found)
 	}
-	s.mu.Lock()
-	list, ok := s.begins[local]
-	s.mu.Unlock()
-	if ok {
-		return list
+	found := judge()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if _, ok := v.judged.Find(key); !ok {
+		v.judged.Put(key, uint64(found))
 	}
-	list = o.Begin(round, local)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.begins[local] = list
-	s.size += int64(len(list))*64 + 32
-	return list
+	return found
 }
 
-func (s *shared) end(o Oracle, round, mode int, local uint32, sent []uint32) []Ending {
-	if s == nil {
-		return o.End(round, mode, local, sent)
-	}
-	var room [4 * (maxNodes + 2)]byte // on the stack: mostly another worker has asked before, and finding that should cost no memory
-	raw := binary.LittleEndian.AppendUint32(room[:0], uint32(mode))
-	raw = binary.LittleEndian.AppendUint32(raw, local)
-	for _, m := range sent {
-		raw = binary.LittleEndian.AppendUint32(raw, m)
-	}
-	s.mu.Lock()
-	list, ok := s.ends[string(raw)]
-	s.mu.Unlock()
-	if ok {
-		return list
-	}
-	key := string(raw)
-	list = o.End(round, mode, local, sent)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.ends[key] = list
-	s.size += int64(64 + len(key) + 24*len(list))
-	return list
-}
-
-func (s *shared) bytes() int64 {
-	if s == nil {
-		return 0
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.size
-}
-
-// index is a map from pairs of numbers to a span, made for few misses. No pair is (0, 0).
-type index struct {
-	slots []slot
-	count int
-}
-
-type slot struct {
-	key   uint64
-	value span
-}
-
-type span struct{ from, to uint32 }
-
-func (x *index) find(key uint64) (span, bool) {
-	if x.count == 0 {
-		return span{}, false
-	}
-	mask := uint64(len(x.slots) - 1)
-	for at := mix(key) & mask; ; at = (at + 1) & mask {
-		switch s := &x.slots[at]; s.key {
-		case key:
-			return s.value, true
-		case 0:
-			return span{}, false
-		}
-	}
-}
-
-// put enters a key that is not there.
-func (x *index) put(key uint64, value span) {
-	if x.count*2 >= len(x.slots) {
-		old := x.slots
-		x.slots = make([]slot, max(64, len(old)*2))
-		for _, s := range old {
-			if s.key != 0 {
-				x.place(s)
-			}
-		}
-	}
-	x.count++
-	x.place(slot{key, value})
-}
-
-func (x *index) place(s slot) {
-	mask := uint64(len(x.slots) - 1)
-	at := mix(s.key) & mask
-	for x.slots[at].key != 0 {
-		at = (at + 1) & mask
-	}
-	x.slots[at] = s
-}
-
-func (x *index) bytes() int64 { return int64(len(x.slots)) * 16 }
-
-// mix spreads a pair of small numbers over the low bits.
-func mix(key uint64) uint64 {
-	key *= 0x9e3779b97f4a7c15
-	return key ^ key>>32
+func (v *verdicts) bytes() int64 {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.chains.Bytes() + v.judged.Bytes()
 }

@@ -3,6 +3,7 @@ package levels
 import (
 	"errors"
 	"slices"
+	"sync"
 
 	"github.com/lockstep-go/lockstep/distal/internal/spill"
 	"github.com/lockstep-go/lockstep/internal/pool"
@@ -31,7 +32,7 @@ func (r *reduced) size() int64 { return int64(cap(r.states)+cap(r.backs))*4 + in
 // merge reduces the shards to distinct states: the next level.
 func (s *search) merge() error {
 	passes := uint32(1)
-	for (s.result.Transitions-s.before)/int64(len(s.shards)) > int64(passes)*s.tune.pass && passes < 1<<hashBits {
+	for (s.result.Transitions-s.before)/int64(s.shards) > int64(passes)*s.tune.pass && passes < 1<<hashBits {
 		passes *= 2
 	}
 	var parts []part
@@ -48,7 +49,7 @@ func (s *search) merge() error {
 	pool.Ordered(s.opt.Workers, len(parts), func(worker, i int) *reduced {
 		w := s.workers[worker]
 		r := used.get(func() *reduced { return &reduced{} })
-		r.err = w.merger.reduce(s.shards[parts[i].shard], parts[i], r)
+		r.err = w.merger.reduce(s.boxes(parts[i].shard), parts[i], r)
 		r.stand = s.standFor(r.states)
 		r.worker, r.bytes = worker, w.bytes()+3*r.size() // two more may be on their way
 		return r
@@ -57,7 +58,9 @@ func (s *search) merge() error {
 		first := next.Len()
 		failed = errors.Join(r.err, next.Append(r.states), past.add(first, r.backs))
 		if p := parts[i]; p.pass == p.passes-1 {
-			s.shards[p.shard].Free()
+			for _, t := range s.boxes(p.shard) {
+				t.Free()
+			}
 		}
 		level += r.stand
 		s.show.States += r.stand
@@ -80,6 +83,15 @@ func (s *search) merge() error {
 	s.past = append(s.past, past)
 	s.result.Levels = append(s.result.Levels, level)
 	return s.makeRoom()
+}
+
+// boxes are the outboxes of all workers for a shard.
+func (s *search) boxes(shard int) []*spill.Tape {
+	list := make([]*spill.Tape, len(s.workers))
+	for i, w := range s.workers {
+		list[i] = w.boxes[shard]
+	}
+	return list
 }
 
 // standFor counts the states for which the given records stand.
@@ -113,33 +125,103 @@ func (s *search) makeRoom() error {
 type merger struct {
 	n       int
 	slots   []uint32 // open hash table: index plus one; 0: empty
-	buf     []uint32
+	heads   []head
 	states  []uint32 // those of the result being made; they are worked on here, not there, where another worker's are near
 	origins []origin
 }
 
-func (m *merger) bytes() int64 { return int64(cap(m.slots)+cap(m.buf)) * 4 }
+func (m *merger) bytes() int64 {
+	sum := int64(cap(m.slots)) * 4
+	for _, h := range m.heads {
+		sum += int64(cap(h.buf)) * 4
+	}
+	return sum
+}
 
-// reduce finds the distinct states of a part. Of equal ones the one with the lowest cost stays, and of these the first.
-func (m *merger) reduce(t *spill.Tape, p part, r *reduced) error {
-	expected := int(t.Len() / int64(p.passes))
-	m.states = slices.Grow(r.states[:0], expected*(m.n+1))
-	m.origins = slices.Grow(r.origins[:0], expected)
-	m.resize(min(expected, 1<<16))
-	for i := range t.Pages() {
-		records, buf, err := t.Page(i, m.buf)
-		m.buf = buf
-		if err != nil {
+// head reads an outbox.
+type head struct {
+	tape    *spill.Tape
+	page    int      // the next one
+	records []uint32 // what is left of the page before
+	parent  uint64   // of the first of them; none is past the end
+	buf     []uint32
+}
+
+const none = 1 << 63
+
+// advance goes on with what is left of a page, or with the next one.
+func (h *head) advance(rest []uint32, n int) (err error) {
+	if h.records = rest; len(rest) == 0 {
+		if h.page == h.tape.Pages() {
+			h.parent = none
+			return nil
+		}
+		if h.records, h.buf, err = h.tape.Page(h.page, h.buf); err != nil {
 			return err
 		}
-		for width := m.n + originWords; len(records) > 0; records = records[width:] {
-			if p.passes == 1 || records[m.n+2]>>hashShift&(p.passes-1) == p.pass {
-				m.insert(records[:width])
-			}
+		h.page++
+	}
+	h.parent = parentOf(h.records, n)
+	return nil
+}
+
+// reduce finds the distinct states of a part. Of equal ones the one with the lowest cost stays, and of these the first: outboxes are
+// read in the order of parents, as if one worker had filled one of them.
+func (m *merger) reduce(boxes []*spill.Tape, p part, r *reduced) error {
+	expected := int64(0)
+	for len(m.heads) < len(boxes) {
+		m.heads = append(m.heads, head{})
+	}
+	for i, t := range boxes {
+		expected += t.Len() / int64(p.passes)
+		h := &m.heads[i]
+		h.tape, h.page = t, 0
+		if err := h.advance(nil, m.n); err != nil {
+			return err
+		}
+	}
+	m.states = slices.Grow(r.states[:0], int(expected)*(m.n+1))
+	m.origins = slices.Grow(r.origins[:0], int(expected))
+	m.resize(int(min(expected, 1<<16)))
+	for {
+		next, limit := m.next()
+		if next.parent == none {
+			break
+		}
+		if err := next.advance(m.take(next.records, limit, p), m.n); err != nil {
+			return err
 		}
 	}
 	r.states, r.origins, r.backs = m.states, m.origins, encode(m.origins, r.backs[:0])
 	return nil
+}
+
+// next finds the outbox with the first parent, and the first parent of the others.
+func (m *merger) next() (first *head, limit uint64) {
+	first, limit = &m.heads[0], none
+	for i := range m.heads[1:] {
+		h := &m.heads[1+i]
+		if h.parent < first.parent {
+			limit = first.parent
+			first = h
+		} else {
+			limit = min(limit, h.parent)
+		}
+	}
+	return first, limit
+}
+
+// take inserts the records of a part up to a parent, and returns the rest.
+func (m *merger) take(records []uint32, limit uint64, p part) (rest []uint32) {
+	for width := m.n + originWords; len(records) > 0; records = records[width:] {
+		if limit != none && parentOf(records, m.n) >= limit {
+			break
+		}
+		if p.passes == 1 || records[m.n+2]>>hashShift&(p.passes-1) == p.pass {
+			m.insert(records[:width])
+		}
+	}
+	return records
 }
 
 // resize makes an empty table for so many states.
@@ -213,4 +295,27 @@ func equal(record, vec []uint32) bool {
 		}
 	}
 	return true
+}
+
+// spare keeps things to be used again.
+type spare[T any] struct {
+	mu   sync.Mutex
+	list []T
+}
+
+func (s *spare[T]) get(make func() T) T {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if last := len(s.list) - 1; last >= 0 {
+		x := s.list[last]
+		s.list = s.list[:last]
+		return x
+	}
+	return make()
+}
+
+func (s *spare[T]) put(x T) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.list = append(s.list, x)
 }

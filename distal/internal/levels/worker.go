@@ -1,25 +1,30 @@
 package levels
 
-import "math"
+import (
+	"math"
 
-// worker expands states. It keeps what it has learned about the round.
+	"github.com/lockstep-go/lockstep/distal/internal/spill"
+)
+
+// worker expands states, and puts their successors into outboxes of its own, one for each shard.
 type worker struct {
-	o     Oracle
-	n     int
-	m     *memo
-	shift uint // of a hash, to the number of its shard
-	salt  uint32
-	batch int // words that a batch should have
-	out   *batch
-	flush func(*worker) error // empties the batch; nil: a full batch ends the work
-	buf   []uint32            // page that was read from disk
-	// Verdicts, kept over all rounds: a chain of classes from the last node to the second has a number, and that
-	// with the class of the first node has a verdict.
-	chains   index
-	verdicts index
-	merger   merger
-	filter   filter
-	canon    func([]uint32) int64
+	s       *search
+	o       Oracle
+	n       int
+	id      int
+	m       *memo
+	boxes   []*spill.Tape
+	pages   [][]uint32 // by outbox: the page being written
+	shift   uint       // of a hash, to the number of its shard
+	salt    uint32
+	buf     []uint32 // page that was read from disk
+	best    *find
+	merger  merger
+	filter  filter
+	words   int   // put into outboxes since the last report
+	made    int64 // successors since then
+	done    int64 // states expanded since then
+	trouble error // of an outbox
 	// The state being expanded. Each list is cut from an array of the worker itself: lists of their own would be small
 	// neighbours in memory, and workers would slow each other down by writing to the same cache lines.
 	starts     []start
@@ -31,8 +36,6 @@ type worker struct {
 	record     []uint32 // the candidate being made
 	choice     uint64
 	parentHigh uint32
-	words      int // in the batch
-	made       int64
 	room       struct {
 		starts, begun [maxNodes]start
 		pick, at      [maxNodes]int
@@ -43,62 +46,59 @@ type worker struct {
 	_ [64]byte
 }
 
-func newWorker(o Oracle, batch int, canon func([]uint32) int64) *worker {
-	n := o.Nodes()
-	w := &worker{o: o, n: n, batch: batch, merger: merger{n: n}, filter: filter{n: n}, canon: canon}
+func newWorker(s *search, id int) *worker {
+	n := s.n
+	w := &worker{s: s, o: s.o, n: n, id: id, merger: merger{n: n}, filter: filter{n: n}}
 	w.starts, w.begun, w.pick, w.at = w.room.starts[:n], w.room.begun[:n], w.room.pick[:n], w.room.at[:n]
 	w.inbox, w.lists, w.record = w.room.inbox[:n], w.room.lists[:n], w.room.record[:n+originWords]
 	return w
 }
 
 // open prepares for a round with 2^bits shards, made from so many states.
-func (w *worker) open(round, bits int, states int64, s *shared) {
+func (w *worker) open(round, bits int, states int64, m *memo) {
 	w.filter.open(states)
-	w.m = newMemo(w.o, round, s)
+	w.m = m
 	w.shift = uint(32 - bits)
 	w.salt = uint32(round+2) * 0x9e3779b9
+	w.boxes, w.pages = make([]*spill.Tape, 1<<bits), make([][]uint32, 1<<bits)
+	for i := range w.boxes {
+		w.boxes[i] = w.s.store.Tape(w.n + originWords)
+	}
 }
 
-// begin prepares for a batch, which must be empty.
-func (w *worker) begin(out *batch, flush func(*worker) error) {
-	w.out, w.flush, w.words, w.made = out, flush, 0, 0
-}
-
-// finish hands the batch over.
-func (w *worker) finish() *batch {
-	w.out.words, w.out.transitions, w.out.bytes = w.words, w.made, w.bytes()
-	return w.out
+// close hands the last pages over.
+func (w *worker) close() error {
+	err := w.trouble
+	for i, p := range w.pages {
+		if e := w.boxes[i].End(p); err == nil {
+			err = e
+		}
+	}
+	w.pages, w.m = nil, nil
+	return err
 }
 
 func (w *worker) bytes() int64 {
-	return w.m.bytes() + w.chains.bytes() + w.verdicts.bytes() + w.merger.bytes() + w.filter.bytes() + int64(cap(w.buf))*4
+	return w.merger.bytes() + w.filter.bytes() + int64(cap(w.buf)+7*len(w.pages))*4
 }
 
-// page expands states of a page and says how far it came.
-func (w *worker) page(s *search, page, from, to int) (int, error) {
-	records, buf, err := s.cur.Page(page, w.buf)
+// expandPage expands the states of a page from one to another.
+func (w *worker) expandPage(page, from, to int) error {
+	records, buf, err := w.s.cur.Page(page, w.buf)
 	w.buf = buf
 	if err != nil {
-		return from, err
+		return err
 	}
 	n := w.n
-	first := uint64(page) * uint64(s.cur.PageLen())
+	first := uint64(page) * uint64(w.s.cur.PageLen())
 	for i := from; i < to; i++ {
-		if w.words >= w.batch && w.flush == nil {
-			return i, nil
-		}
 		state := records[i*(n+1) : (i+1)*(n+1)]
-		made := w.made
-		full, err := w.expand(state[:n], first+uint64(i), state[n])
-		if err != nil {
-			return i, err
+		if err := w.expand(state[:n], first+uint64(i), state[n]); err != nil {
+			return err
 		}
-		if full { // the state will be expanded again; what it has left in the batch will be found to be double
-			w.made = made
-			return i, nil
-		}
+		w.done++
 	}
-	return to, nil
+	return nil
 }
 
 // start makes the initial states. Their choice is the number of the combination, the first node's part changing fastest.
@@ -111,8 +111,7 @@ func (w *worker) start(starts [][]uint32) error {
 			w.lists[p] = append(w.lists[p], newEnding(w.o, local, changed))
 		}
 	}
-	_, err := w.product(0, 0)
-	return err
+	return w.product(0, 0)
 }
 
 // from sets where the next candidates come from.
@@ -122,8 +121,8 @@ func (w *worker) from(parent uint64) {
 }
 
 // expand makes the successors of a state. They are numbered in the order in which they are made, so that a number is
-// enough to find one again. It reports whether the batch was full before the last of them.
-func (w *worker) expand(state []uint32, parent uint64, cost uint32) (full bool, err error) {
+// enough to find one again.
+func (w *worker) expand(state []uint32, parent uint64, cost uint32) error {
 	several := false
 	for p, local := range state {
 		b := w.m.begin(local)
@@ -136,18 +135,18 @@ func (w *worker) expand(state []uint32, parent uint64, cost uint32) (full bool, 
 		if several {
 			for p, b := range w.starts {
 				if b.count > 1 {
-					w.begun[p] = w.m.ways[b.after+uint32(w.pick[p])]
+					w.begun[p] = w.m.ways.At(b.after, b.count)[w.pick[p]]
 				}
 			}
 		}
 		for mode := range w.m.modes {
 			flags := w.middle(w.send(mode))
-			if full, err = w.product(cost, flags); full || err != nil {
-				return full, err
+			if err := w.product(cost, flags); err != nil {
+				return err
 			}
 		}
 		if !several || !nextPick(w.pick, func(p int) int { return int(w.starts[p].count) }) {
-			return false, nil
+			return nil
 		}
 	}
 }
@@ -179,7 +178,7 @@ func (w *worker) send(mode uint32) (flags uint32) {
 		}
 		// What goes to all goes into equal inboxes: one look for all of them.
 		var box, sealed, joined uint32
-		for q, e := range w.m.sent[b.sent : b.sent+uint32(w.n)] {
+		for q, e := range w.m.sent.At(b.sent, uint32(w.n)) {
 			if e == 0 {
 				continue
 			}
@@ -212,7 +211,7 @@ func (w *worker) middle(flags uint32) uint32 {
 }
 
 // product makes every combination of the endings in w.lists. The first node's part changes fastest.
-func (w *worker) product(cost, before uint32) (full bool, err error) {
+func (w *worker) product(cost, before uint32) error {
 	clear(w.at)
 	list := w.lists[0]
 	for {
@@ -225,7 +224,7 @@ func (w *worker) product(cost, before uint32) (full bool, err error) {
 			flags |= o.flags
 		}
 		if w.choice+uint64(len(list)) > math.MaxUint32 {
-			return false, errSuccessors
+			return errSuccessors
 		}
 		for i := range list {
 			o := &list[i]
@@ -241,9 +240,9 @@ func (w *worker) product(cost, before uint32) (full bool, err error) {
 			w.choice++
 		}
 		w.made += int64(len(list))
-		if w.words >= w.batch {
-			if full, err := w.full(); full || err != nil {
-				return full, err
+		if w.words >= w.s.tune.batch || w.trouble != nil {
+			if err := w.s.report(w); err != nil {
+				return err
 			}
 		}
 		p := 1
@@ -255,29 +254,20 @@ func (w *worker) product(cost, before uint32) (full bool, err error) {
 			w.at[p] = 0
 		}
 		if p >= w.n {
-			return false, nil
+			return nil
 		}
 	}
 }
 
-// full deals with a batch that is large enough: it is emptied where that is possible. Otherwise the state may go on for a
-// while.
-func (w *worker) full() (bool, error) {
-	if w.flush != nil {
-		return false, w.flush(w)
-	}
-	return w.words >= 4*w.batch, nil
-}
-
 // put adds the candidate in w.record, or the one that stands for it.
 func (w *worker) put(hash, cost uint32) {
-	if w.canon == nil {
+	if w.s.opt.Canon == nil {
 		w.add(hash, cost)
 		return
 	}
 	var keep [maxNodes]uint32
 	copy(keep[:], w.record[:w.n])
-	w.canon(w.record[:w.n])
+	w.s.opt.Canon(w.record[:w.n])
 	hash = 0
 	for _, local := range w.record[:w.n] {
 		h, _ := w.o.Local(local)
@@ -299,9 +289,22 @@ func (w *worker) add(hash, cost uint32) {
 	}
 	w.record[n+1] = uint32(w.choice)
 	w.record[n+2] = w.parentHigh | hash&(1<<hashBits-1)<<hashShift | cost
-	run := &w.out.runs[hash>>w.shift]
-	*run = append(*run, w.record...)
-	w.words += len(w.record)
+	shard := hash >> w.shift
+	if p := w.pages[shard]; len(p)+len(w.record) <= cap(p) {
+		w.pages[shard] = append(p, w.record...)
+		return
+	}
+	w.turn(shard)
+}
+
+// turn puts the candidate in w.record at the top of a new page.
+func (w *worker) turn(shard uint32) {
+	w.words += len(w.pages[shard])
+	p, err := w.boxes[shard].Turn(w.pages[shard])
+	if err != nil && w.trouble == nil {
+		w.trouble = err
+	}
+	w.pages[shard] = append(p, w.record...)
 }
 
 // bad says whether the candidate has a problem, and if so, remembers the best one.
@@ -321,29 +324,18 @@ func (w *worker) bad(o *ending, flags, cost, before uint32) bool {
 	}
 	parent := uint64(w.record[w.n]) | uint64(w.parentHigh>>parentShift)<<32
 	f := &find{found, origin{parent, uint32(w.choice)}, cost}
-	if f.better(w.out.best) {
-		w.out.best = f
+	if f.better(w.best) {
+		w.best = f
 	}
 	return true
 }
 
 // judge asks what is wrong with the global state in w.record, once for each combination of classes.
 func (w *worker) judge(o *ending) int {
+	v := &w.s.verdicts
 	chain := uint32(0)
 	for p := w.n - 1; p > 0; p-- {
-		key := uint64(chain+1)<<32 | uint64(w.lists[p][w.at[p]].class)
-		next, ok := w.chains.find(key)
-		if !ok {
-			next = span{from: uint32(w.chains.count) + 1}
-			w.chains.put(key, next)
-		}
-		chain = next.from
+		chain = v.chain(chain, w.lists[p][w.at[p]].class)
 	}
-	key := uint64(chain+1)<<32 | uint64(o.class)
-	verdict, ok := w.verdicts.find(key)
-	if !ok {
-		verdict = span{from: uint32(w.o.Judge(w.record[:w.n]))}
-		w.verdicts.put(key, verdict)
-	}
-	return int(verdict.from)
+	return v.verdict(chain, o.class, func() int { return w.o.Judge(w.record[:w.n]) })
 }

@@ -58,6 +58,37 @@ func (t *Tape) Append(records []uint32) error {
 	return nil
 }
 
+// Turn takes a page that has no room for another record, and returns an empty one: who writes record by record writes to pages,
+// beginning with nil, and hands them over. The error is as for Append.
+func (t *Tape) Turn(full []uint32) (empty []uint32, err error) {
+	if err := t.put(full); err != nil {
+		return nil, err
+	}
+	return t.store.take(), nil
+}
+
+// End takes the last page.
+func (t *Tape) End(last []uint32) error {
+	if len(last) == 0 && last != nil {
+		t.store.give(last)
+	}
+	return t.put(last)
+}
+
+// put adds a page. All but the last are full.
+func (t *Tape) put(words []uint32) error {
+	if len(words) == 0 {
+		return nil
+	}
+	t.count += int64(len(words) / t.width)
+	t.pages = append(t.pages, page{words: words, size: len(words)})
+	crowded, err := t.store.crowded()
+	if crowded && len(words) == t.full {
+		err = t.evict(&t.pages[len(t.pages)-1])
+	}
+	return err
+}
+
 // Seal ends the writing and gives the room at the end of the last page back.
 func (t *Tape) Seal() {
 	if len(t.pages) == 0 {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep/internal/build"
+	kit "github.com/lockstep-go/lockstep/kit/mutants"
 	"github.com/lockstep-go/lockstep/target/etcdraft/mutants"
 )
 
@@ -33,7 +34,7 @@ func needGo(t *testing.T) {
 func TestMutants(t *testing.T) {
 	needGo(t)
 	b := build.Builder{Cache: t.TempDir()}
-	recipe := mutants.Program(source+"/cmd/lockstep", mutants.All())
+	recipe := mutants.Set.Program(source + "/cmd/lockstep")
 	program, err := b.Program(t.Context(), recipe, "")
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +58,7 @@ func TestMutants(t *testing.T) {
 // campaign runs a program with a mutant on and returns what it prints.
 func campaign(program, mutant string, args ...string) (string, error) {
 	cmd := exec.Command(program, append([]string{"run", "etcdraft", "--json"}, args...)...)
-	cmd.Env = append(os.Environ(), mutants.Variable+"="+mutant)
+	cmd.Env = append(os.Environ(), kit.Variable+"="+mutant)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()
@@ -81,7 +82,7 @@ func guided(t *testing.T, program string) {
 // hash over all steps of all runs.
 func inert(t *testing.T, program, plain string) {
 	var seen []string
-	for _, m := range mutants.All() {
+	for _, m := range mutants.Set.List {
 		if slices.Contains(seen, m.Load.Name) {
 			continue
 		}
@@ -109,11 +110,11 @@ func inert(t *testing.T, program, plain string) {
 }
 
 func killed(t *testing.T, program string) {
-	list, err := mutants.Find("vote-twice", "minority-commits", "conflict-kept")
+	list, err := mutants.Set.Find("vote-twice", "minority-commits", "conflict-kept")
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := mutants.Trial{Program: program, Strategies: []string{"walk:crash=1,restart=1", "shadow"}, Runs: 300, Steps: 300, Seed: 1,
+	table, err := kit.Trial{Target: "etcdraft", Program: program, Strategies: []string{"walk:crash=1,restart=1", "shadow"}, Runs: 300, Steps: 300, Seed: 1,
 		Out: t.TempDir()}.Run(t.Context(), list)
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +143,7 @@ func replayed(t *testing.T, program, plain string) {
 		{plain, "vote-twice", 2, "in the build go.etcd.io/raft/v3@v3.7.0~mutants, this program has go.etcd.io/raft/v3@v3.7.0"},
 	} {
 		cmd := exec.Command(c.program, "replay", traces[0])
-		cmd.Env = append(os.Environ(), mutants.Variable+"="+c.mutant)
+		cmd.Env = append(os.Environ(), kit.Variable+"="+c.mutant)
 		text, err := cmd.CombinedOutput()
 		if cmd.ProcessState.ExitCode() != c.code || !strings.Contains(string(text), c.says) {
 			t.Errorf("%s with %s: %v, want status %d and %q: %s", filepath.Base(c.program), c.mutant, err, c.code, c.says, text)
@@ -157,10 +158,10 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	var list, loads strings.Builder
-	if err := mutants.WriteList(&list, mutants.All()); err != nil {
+	if err := kit.WriteList(&list, mutants.Set.List); err != nil {
 		t.Fatal(err)
 	}
-	if err := mutants.WriteLoads(&loads, mutants.All()); err != nil {
+	if err := kit.WriteLoads(&loads, mutants.Set.List); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{list.String(), loads.String()} {
@@ -168,9 +169,41 @@ func TestPage(t *testing.T) {
 			t.Errorf("docs/mutants.md lacks a table of lockstep paper mutants list --markdown:\n%s", want)
 		}
 	}
-	for _, m := range mutants.All() {
+	for _, m := range mutants.Set.List {
 		if n := strings.Count(string(page), "\n| "+m.Name+" |"); n != 2 {
 			t.Errorf("docs/mutants.md has %d rows for %s, want one that describes it and one with results", n, m.Name)
+		}
+	}
+}
+
+// TestCatalog checks that every mutant says all that the documentation shows.
+func TestCatalog(t *testing.T) {
+	list := mutants.Set.List
+	if len(list) < 24 {
+		t.Errorf("%d mutants, want at least 24", len(list))
+	}
+	var names []string
+	areas := map[kit.Area]int{}
+	for _, m := range list {
+		names = append(names, m.Name)
+		areas[m.Area]++
+		if m.Name == "" || m.File == "" || m.Func == "" || m.Does == "" || m.Breaks == "" || m.Load.Name == "" || m.Load.Why == "" {
+			t.Errorf("incomplete: %+v", m)
+		}
+		if (m.Expr == "") == (m.Stmt == "") || (m.Expr == "") != (m.By == "") {
+			t.Errorf("%s: either an expression with what stands in its place, or a statement", m.Name)
+		}
+		if !strings.ContainsAny(m.Breaks, "§") && !strings.Contains(m.Breaks, "Fig.") {
+			t.Errorf("%s: no place in the paper: %s", m.Name, m.Breaks)
+		}
+	}
+	slices.Sort(names)
+	if len(slices.Compact(names)) != len(list) {
+		t.Error("two mutants have the same name")
+	}
+	for _, a := range []kit.Area{mutants.Votes, mutants.Terms, mutants.Matching, mutants.Commits, mutants.Members, mutants.Reads, mutants.Snapshots, mutants.Flow} {
+		if areas[a] == 0 {
+			t.Errorf("no mutant in the area %s", a)
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 // is applied, so that 3 cannot be removed without 3 or 1: the state after that is never
 // reached.
 func ConfChangeLibrary() *Scenario {
-	removed3 := Value(etcdraft.EventApply, "remove 3", func(a *etcdraft.Applied) bool { return a.Members != 0 && !a.Members.Has(3) })
+	removed3 := Value(etcdraft.EventApply, "remove 3", func(a *etcdraft.Applied) bool { members := a.Conf.Members(); return members != 0 && !members.Has(3) })
 	return raft.ConfChangeOn("MsgVote", "MsgApp", removed3, true)
 }
 
@@ -72,7 +72,7 @@ func firstChange(a *etcdraft.Appended) uint64 {
 // and without 3 learning it; then 1 and 2 are parted from the others, and both sides go on.
 func apart(sc *Scenario, m *Machine, leads *State, boss lockstep.Node) *Scenario {
 	three := trace.NodesOf(1, 2, 3)
-	leads.On(Value(etcdraft.EventApply, "4 and 5 are removed", func(a *etcdraft.Applied) bool { return a.Members == three }).And(At(boss)), "apart").
+	leads.On(Value(etcdraft.EventApply, "4 and 5 are removed", func(a *etcdraft.Applied) bool { return a.Conf.Members() == three }).And(At(boss)), "apart").
 		On(leader().And(At(3)), "two leaders")
 	change := Variable[uint64]("change")
 	sc.If(appended("5"), change.IsSet().Not()).Named("remember the first change").Then(SetValue(change, "its index", firstChange))

@@ -37,10 +37,9 @@ const (
 // four: leadership keeps moving, if only from a node to itself in a later term. Published, the
 // machine was to count different leaders, and never counted anything.
 //
-// Clocks run alike: the control, in which nothing is lost, shows that otherwise leadership
-// moves because some clocks are slow.
+// It takes a strategy whose clocks run alike: the control, in which nothing is lost, shows that
+// otherwise leadership moves because some clocks are slow.
 func changes(sc *Scenario) *State {
-	sc.Use(OnTime())
 	m := sc.Machine()
 	watched := m.On(Since(Begin), "watched")
 	watched.On(leader().And(Count("leaders").Ge(4)), "leadership keeps moving").MarkSuccess().EndRun()
@@ -91,7 +90,7 @@ const Patience = 500
 //
 // Ours lets 2 hear from 4 at once, so that it has that entry.
 func NoLiveness(ours bool) *Scenario {
-	sc := New("NoLiveness").Faults(lossy).Use(OnTime())
+	sc := New("NoLiveness").Faults(lossy)
 	m := sc.Machine()
 	cut := m.On(leader().And(At(4)), "cut off")
 	cut.On(IsEvent(etcdraft.EventCommit), "a write commits").MarkDead().EndRun()
@@ -106,10 +105,9 @@ func NoLiveness(ours bool) *Scenario {
 }
 
 // DropHeartbeat: a node, drawn for each run, that hears no more from the leader starts
-// an election. Published, its first edge could never be taken. All filters are published; that
-// clocks run alike is ours, as otherwise the control without faults campaigns, too.
+// an election. Published, its first edge could never be taken. All filters are published.
 func DropHeartbeat(bool) *Scenario {
-	sc := New("DropHeartbeat").Faults(lossy).Use(OnTime())
+	sc := New("DropHeartbeat").Faults(lossy)
 	p := sc.Pick("p", 1)
 	m := sc.Machine()
 	m.On(leader(), "elected").

@@ -185,7 +185,7 @@ func TestConfChangeRemedy(t *testing.T) {
 func TestTable(t *testing.T) {
 	var b strings.Builder
 	now := 0.0
-	if _, err := raftscenarios.Table(context.Background(), &b, versions.All[1], raftscenarios.Strategy, 3, 1, func() float64 { now++; return now }); err != nil {
+	if _, err := raftscenarios.Table(context.Background(), &b, raftscenarios.Cases, versions.All[1], raftscenarios.Strategy, 3, 1, func() float64 { now++; return now }); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range raftscenarios.Cases {
@@ -198,11 +198,34 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// TestFind: cases are found by name, in the order of the paper.
+func TestFind(t *testing.T) {
+	for _, c := range []struct {
+		names []string
+		want  string
+	}{
+		{nil, "Liveness LivenessNoCQ NoLiveness ConfChangeBug DropHeartbeat DropVotes DropFVotes DropAppend ReVote ManyReVote MultiReVote"},
+		{[]string{"ReVote", "Liveness"}, "Liveness ReVote"},
+	} {
+		found, err := raftscenarios.Find(c.names...)
+		var names []string
+		for _, f := range found {
+			names = append(names, f.Name)
+		}
+		if got := strings.Join(names, " "); err != nil || got != c.want {
+			t.Errorf("%q: %s, %v", c.names, got, err)
+		}
+	}
+	if _, err := raftscenarios.Find("ReVote", "Revote"); err == nil || !strings.Contains(err.Error(), `unknown scenario "Revote": one of Liveness, `) {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestAblations: there is a table for every scenario, and the line of the paper above those that
 // it has.
 func TestAblations(t *testing.T) {
 	var b strings.Builder
-	if err := raftscenarios.Ablations(context.Background(), &b, versions.All[1], raftscenarios.Strategy, 2, 1); err != nil {
+	if err := raftscenarios.Ablations(context.Background(), &b, raftscenarios.Cases, versions.All[1], raftscenarios.Strategy, 2, 1); err != nil {
 		t.Fatal(err)
 	}
 	if n := strings.Count(b.String(), "2 runs each"); n != len(raftscenarios.Cases) {

@@ -117,15 +117,33 @@ func lines(name string) int {
 	return n
 }
 
-// Table measures all cases on a version and writes a line for each, the published figures
+// Find are the cases of these names, in the order of the paper; all of them without names.
+func Find(names ...string) ([]Case, error) {
+	var all, known []string
+	var found []Case
+	for _, c := range Cases {
+		all = append(all, c.Name)
+		if len(names) == 0 || slices.Contains(names, c.Name) {
+			found, known = append(found, c), append(known, c.Name)
+		}
+	}
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("unknown scenario %q: one of %s", name, strings.Join(all, ", "))
+		}
+	}
+	return found, nil
+}
+
+// Table measures cases on a version and writes a line for each, the published figures
 // beside ours. The clock, in seconds, is for the iterations per second alone. It reports
 // whether every case holds.
-func Table(ctx context.Context, out io.Writer, v Version, s lockstep.Strategy, runs int, seed uint64, clock func() float64) (bool, error) {
+func Table(ctx context.Context, out io.Writer, cases []Case, v Version, s lockstep.Strategy, runs int, seed uint64, clock func() float64) (bool, error) {
 	fmt.Fprintf(out, "etcd's raft %s, %d iterations each with %s, seed %d\n\n", v.Name, runs, s, seed)
 	fmt.Fprintf(out, "%-14s  %9s  %9s  %9s  %7s  %8s  %9s  %9s  %9s  %7s\n", "scenario", "published",
 		"plain", "ours", "control", "guided", "filters", "states", "lines", "vacuous")
 	all, begin := true, clock()
-	for _, c := range Cases {
+	for _, c := range cases {
 		r, err := c.Measure(ctx, v, s, runs, seed)
 		if err != nil {
 			return false, err
@@ -133,7 +151,7 @@ func Table(ctx context.Context, out io.Writer, v Version, s lockstep.Strategy, r
 		r.write(out)
 		all = all && r.Holds()
 	}
-	seconds, total := clock()-begin, 3*runs*len(Cases)
+	seconds, total := clock()-begin, 3*runs*len(cases)
 	fmt.Fprintf(out, "\n%d iterations in %.1f s, %.0f iterations/s\n", total, seconds, float64(total)/seconds)
 	return all, nil
 }
@@ -158,8 +176,8 @@ func (r *Row) write(out io.Writer) {
 
 // Ablations tells, for each scenario, which of its filters the strategy could do without, as
 // the paper's Table 4 does, whose line stands above ours.
-func Ablations(ctx context.Context, out io.Writer, v Version, s lockstep.Strategy, runs int, seed uint64) error {
-	for _, c := range Cases {
+func Ablations(ctx context.Context, out io.Writer, cases []Case, v Version, s lockstep.Strategy, runs int, seed uint64) error {
+	for _, c := range cases {
 		a, err := scenario.Ablate(ctx, c.Plan(v, s, runs, seed), c.Successes)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.Name, err)
@@ -172,9 +190,9 @@ func Ablations(ctx context.Context, out io.Writer, v Version, s lockstep.Strateg
 	return nil
 }
 
-// Minimals leaves out filters of each scenario as long as nine in ten of its successes stay.
-func Minimals(ctx context.Context, out io.Writer, v Version, s lockstep.Strategy, runs int, seed uint64) error {
-	for _, c := range Cases {
+// Minima leaves out filters of each scenario as long as nine in ten of its successes stay.
+func Minima(ctx context.Context, out io.Writer, cases []Case, v Version, s lockstep.Strategy, runs int, seed uint64) error {
+	for _, c := range cases {
 		m, err := scenario.Minimise(ctx, c.Plan(v, s, runs, seed), 0.9, c.Successes)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.Name, err)

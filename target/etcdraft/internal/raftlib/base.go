@@ -91,10 +91,13 @@ func (b *Base[E, H, C, S]) WriteEntries(k int) { b.Store.Append(b.entries[:k]) }
 
 // WriteHard writes the Ready's hard state and snapshot.
 func (b *Base[E, H, C, S]) WriteHard() {
-	if b.Out.Snapshot.Index != 0 {
-		b.Store.Install(b.Out.Snapshot)
-	}
+	h := b.Store.Stored()
 	if b.Out.HardSet {
-		b.Store.SetHard(b.Out.Hard)
+		h = b.Out.Hard
+	}
+	if b.Out.Snapshot.Index != 0 {
+		b.Store.Install(b.Out.Snapshot, h)
+	} else if b.Out.HardSet {
+		b.Store.SetHard(h)
 	}
 }

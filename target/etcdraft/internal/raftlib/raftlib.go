@@ -9,13 +9,7 @@ import (
 	"strings"
 
 	"github.com/lockstep-go/lockstep"
-)
-
-// Mutants is what the name of a build says of a library that carries mutants, and
-// MutantVariable the environment variable that switches one on.
-const (
-	Mutants        = "mutants"
-	MutantVariable = "LOCKSTEP_MUTANT"
+	"github.com/lockstep-go/lockstep/kit/raftspec"
 )
 
 // Role is what a node is in its term. The numbers are those of the library.
@@ -35,47 +29,23 @@ func (r Role) String() string {
 }
 
 // EntryKind says what an entry of the log holds. The numbers are those of the library.
-type EntryKind uint8
+type EntryKind = raftspec.Kind
 
 // The kinds of entry.
 const (
-	Normal   EntryKind = iota
-	Change             // a membership change, one at a time
-	ChangeV2           // a membership change, joint ones included
+	Normal             = raftspec.Normal
+	Change   EntryKind = 1 // a membership change, one at a time
+	ChangeV2 EntryKind = 2 // a membership change, joint ones included
 )
 
 // Entry is an entry of a node's log.
-type Entry struct {
-	Index, Term uint64
-	Kind        EntryKind
-	Data        []byte // never changed
-}
+type Entry = raftspec.Entry
+
+// Conf is a configuration: who votes and who only learns.
+type Conf = raftspec.Conf
 
 // Hard is the part of a node's state that must be durable.
 type Hard struct{ Term, Vote, Commit uint64 }
-
-// Conf is a configuration: who votes and who only learns.
-type Conf struct {
-	Voters, Outgoing, Learners, LearnersNext lockstep.Nodes
-	AutoLeave                                bool
-}
-
-// Members are all nodes of the configuration.
-func (c Conf) Members() lockstep.Nodes { return c.Voters | c.Outgoing | c.Learners | c.LearnersNext }
-
-// String writes the configuration as "1,2,3", "1,2,4&1,2,3" while it is joint, and with
-// "learners=4".
-func (c Conf) String() string {
-	var b strings.Builder
-	b.WriteString(c.Voters.String())
-	if c.Outgoing != 0 {
-		b.WriteString("&" + c.Outgoing.String())
-	}
-	if learners := c.Learners | c.LearnersNext; learners != 0 {
-		b.WriteString(" learners=" + learners.String())
-	}
-	return b.String()
-}
 
 // Snapshot stands for the log up to its index.
 type Snapshot struct {
@@ -278,19 +248,19 @@ type Node interface {
 type Disk interface {
 	// Sync makes durable what is written.
 	Sync()
-	// Crash loses what is not durable, or keeps it.
-	Crash(keep bool)
+	// Crash loses the last of the writes that are not durable. How many are kept is drawn; see
+	// package storage.
+	Crash(draw func(n int) int) (kept, of int)
 	// Truncate loses what comes after an index, which a disk that keeps its word never
 	// does: it is there for tests of the specs.
 	Truncate(last uint64)
 	// Stored is the hard state written, durable or not.
 	Stored() Hard
-	// Durable is the hard state that survives a crash.
-	Durable() Hard
-	// First and Terms are the log: the index of its first entry and the terms.
+	// First and Last are the indexes of the first and the last entry of the log.
 	First() uint64
-	Terms() []uint64
-	// Entry is the entry at an index of the log.
+	Last() uint64
+	// Term is the term of the entry at an index of the log, and Entry the entry.
+	Term(index uint64) (uint64, error)
 	Entry(index uint64) Entry
 	// Base is the snapshot that stands before the log.
 	Base() Snapshot

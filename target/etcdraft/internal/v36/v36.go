@@ -65,6 +65,7 @@ func (w *network) NewNode(id lockstep.Node, source func() raftlib.Snapshot) raft
 	n.Store.Source = source
 	n.Store.Lib = raftlib.Functions[pb.Entry, pb.HardState, pb.ConfState, pb.Snapshot]{
 		Entry:     entry,
+		Term:      func(e pb.Entry) uint64 { return e.Term },
 		Size:      func(e pb.Entry) uint64 { return uint64(e.Size()) },
 		Hard:      func(h raftlib.Hard) pb.HardState { return pb.HardState(h) },
 		Conf:      confState,

@@ -2,10 +2,8 @@
 package v37
 
 import (
-	"os"
 	"reflect"
 	"slices"
-	"strings"
 	"unsafe"
 
 	"go.etcd.io/raft/v3"
@@ -32,12 +30,7 @@ func (Library) Check() error { return layoutErr }
 func (Library) Async() bool { return true }
 
 // Mutant names the mutant that is on, in a program that carries mutants of the library.
-func (Library) Mutant() string {
-	if !strings.HasSuffix(target.ThisBuild(), "~"+raftlib.Mutants) {
-		return ""
-	}
-	return os.Getenv(raftlib.MutantVariable)
-}
+func (Library) Mutant() string { return target.Mutant() }
 
 // NewNetwork makes what the nodes of one deployment share.
 func (Library) NewNetwork(c raftlib.Config) raftlib.Network { return &network{config: c} }
@@ -71,6 +64,7 @@ func (w *network) NewNode(id lockstep.Node, source func() raftlib.Snapshot) raft
 	n.Store.Source = source
 	n.Store.Lib = raftlib.Functions[*pb.Entry, *pb.HardState, *pb.ConfState, *pb.Snapshot]{
 		Entry: entry,
+		Term:  func(e *pb.Entry) uint64 { return e.GetTerm() },
 		Size:  func(e *pb.Entry) uint64 { return uint64(proto.Size(e)) },
 		Hard: func(h raftlib.Hard) *pb.HardState {
 			return &pb.HardState{Term: &h.Term, Vote: &h.Vote, Commit: &h.Commit}

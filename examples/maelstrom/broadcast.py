@@ -1,0 +1,29 @@
+"""A node for Maelstrom's workload broadcast. It tells its neighbours what is new, but only
+once: what is lost on the way is lost for good."""
+
+import json
+import sys
+
+me, neighbours, seen = None, [], []
+
+
+def send(to, **body):
+    print(json.dumps({"src": me, "dest": to, "body": body}), flush=True)
+
+
+for line in sys.stdin:
+    message = json.loads(line)
+    sender, body = message["src"], message["body"]
+    kind = body["type"]
+    if kind == "init":
+        me = body["node_id"]
+    elif kind == "topology":
+        neighbours = body["topology"][me]
+    elif kind in ("broadcast", "news") and body["message"] not in seen:
+        seen.append(body["message"])
+        for neighbour in neighbours:
+            if neighbour != sender:
+                send(neighbour, type="news", message=body["message"])
+    if "msg_id" in body:
+        more = {"messages": seen} if kind == "read" else {}
+        send(sender, type=kind + "_ok", in_reply_to=body["msg_id"], **more)

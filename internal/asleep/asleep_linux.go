@@ -1,0 +1,119 @@
+package asleep
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"syscall"
+	"unsafe"
+)
+
+// Known says that it can be told here.
+const Known = true
+
+// Asleep reports whether there was a moment, after the call and before between returned and
+// the call did, at which all threads slept. Between, which may be nil, is called after the
+// first look: what it sees empty then was empty while all slept, if nobody else fills it.
+func (w *Watcher) Asleep(between func() bool) bool {
+	var ok bool
+	if w.first, ok = w.look(w.first[:0]); !ok {
+		return false
+	}
+	if between != nil && !between() {
+		return false
+	}
+	if w.last, ok = w.look(w.last[:0]); !ok {
+		return false
+	}
+	return slices.Equal(w.first, w.last)
+}
+
+// look notes all threads of the process and of its children, as long as they sleep.
+func (w *Watcher) look(into []thread) ([]thread, bool) {
+	processes := []int{w.pid}
+	for len(processes) > 0 {
+		pid := processes[0]
+		processes = processes[1:]
+		folder := "/proc/" + strconv.Itoa(pid) + "/task/"
+		tasks, err := os.ReadDir(folder)
+		if err != nil {
+			continue // it has ended
+		}
+		for _, t := range tasks {
+			status := w.read(folder + t.Name() + "/status")
+			if status == nil {
+				return into, false // it ended just now: look again
+			}
+			id, switches, sleeps := parse(status)
+			if !sleeps {
+				return into, false
+			}
+			into = append(into, thread{id, switches})
+			for _, c := range bytes.Fields(w.read(folder + t.Name() + "/children")) {
+				if n, err := strconv.Atoi(string(c)); err == nil {
+					processes = append(processes, n)
+				}
+			}
+		}
+	}
+	return into, true
+}
+
+// read reads a small file; what it returns is valid until the next call.
+func (w *Watcher) read(name string) []byte {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	n := 0
+	for n < len(w.buffer) {
+		k, err := f.Read(w.buffer[n:])
+		n += k
+		if err == io.EOF || k == 0 {
+			break
+		}
+		if err != nil {
+			return nil
+		}
+	}
+	return w.buffer[:n]
+}
+
+// parse reads what the kernel tells of a thread. One that has ended but was not waited for
+// sleeps for good; one that waits for a disk does not sleep.
+func parse(status []byte) (id int, switches uint64, sleeps bool) {
+	for line := range bytes.Lines(status) {
+		key, value, _ := bytes.Cut(line, []byte(":"))
+		value = bytes.TrimSpace(value)
+		switch string(key) {
+		case "State":
+			sleeps = len(value) > 0 && bytes.IndexByte([]byte("SZXITt"), value[0]) >= 0
+		case "Pid":
+			id, _ = strconv.Atoi(string(value))
+		case "voluntary_ctxt_switches", "nonvoluntary_ctxt_switches":
+			n, _ := strconv.ParseUint(string(value), 10, 64)
+			switches += n
+		}
+	}
+	return id, switches, sleeps
+}
+
+// Waiting is how many bytes wait in a pipe, seen from either end.
+func Waiting(pipe *os.File) (int, error) {
+	control, err := pipe.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var n int32
+	var failed syscall.Errno
+	err = control.Control(func(fd uintptr) {
+		_, _, failed = syscall.Syscall(syscall.SYS_IOCTL, fd, syscall.TIOCINQ, uintptr(unsafe.Pointer(&n)))
+	})
+	if err == nil && failed != 0 {
+		err = os.NewSyscallError("ioctl", failed)
+	}
+	return int(n), err
+}

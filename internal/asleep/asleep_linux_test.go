@@ -1,0 +1,64 @@
+package asleep
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"testing"
+)
+
+// program answers each line after some work by two processes, and then waits for the next.
+const program = `while read line; do i=0; while [ $i -lt 300 ]; do i=$((i+1)); done; echo "$(cat /dev/null; echo $line)"; done`
+
+// A process is not taken to sleep before it has answered, and is seen to sleep afterwards.
+func TestAnswersFirst(t *testing.T) {
+	cmd := exec.Command("/bin/sh", "-c", program)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	cmd.Stdout = w
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	watcher := New(cmd.Process.Pid)
+	answer := make([]byte, 10)
+	for i := range 200 {
+		if _, err := io.WriteString(in, "x\n"); err != nil {
+			t.Fatal(err)
+		}
+		for !watcher.Asleep(nil) {
+			continue
+		}
+		if n, err := Waiting(out); n != 2 || err != nil {
+			t.Fatalf("line %d: asleep with %d bytes of 2 answered, %v", i, n, err)
+		}
+		if n, err := out.Read(answer); n != 2 || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	in.Close()
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A thread that runs is seen, and what has ended sleeps.
+func TestRunning(t *testing.T) {
+	if New(os.Getpid()).Asleep(nil) {
+		t.Error("this test sleeps")
+	}
+	if !New(1 << 30).Asleep(nil) {
+		t.Error("a process that does not exist is awake")
+	}
+	w := New(os.Getpid())
+	if id, _, sleeps := parse(w.read("/proc/self/status")); id != os.Getpid() && sleeps {
+		t.Errorf("%d sleeps", id)
+	}
+}

@@ -1,0 +1,117 @@
+//go:build unix
+
+package child
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+)
+
+// Child is a program that was started.
+type Child struct {
+	cmd  *exec.Cmd
+	tail tail
+	done chan struct{}
+	why  string
+}
+
+// Start starts a command as a child. Its output is kept as far as Tail tells it, unless the
+// command sends it elsewhere.
+func Start(cmd *exec.Cmd) (*Child, error) {
+	c := &Child{cmd: cmd, done: make(chan struct{})}
+	if cmd.Stdout == nil {
+		cmd.Stdout = &c.tail
+	}
+	if cmd.Stderr == nil {
+		cmd.Stderr = &c.tail
+	}
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Setpgid = true
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("child: %w", err)
+	}
+	if err := tell(fmt.Sprintf("+group %d", c.Pid())); err != nil {
+		_ = c.signal(syscall.SIGKILL)
+		_ = cmd.Wait()
+		return nil, err
+	}
+	go c.watch()
+	return c, nil
+}
+
+// watch notes how the child ended. What it started and left behind goes with it.
+func (c *Child) watch() {
+	err := c.cmd.Wait()
+	c.why = c.cmd.ProcessState.String()
+	if err != nil && c.cmd.ProcessState.Success() {
+		c.why = err.Error()
+	}
+	_ = c.signal(syscall.SIGKILL)
+	_ = tell(fmt.Sprintf("-group %d", c.Pid()))
+	close(c.done)
+}
+
+// Pid is the number of the process, and of its group.
+func (c *Child) Pid() int { return c.cmd.Process.Pid }
+
+// Done is closed when the child has ended.
+func (c *Child) Done() <-chan struct{} { return c.done }
+
+// Why tells how the child ended, in words, once Done is closed.
+func (c *Child) Why() string { return c.why }
+
+// Kill ends the child at once, with all that it started, and waits until it is gone.
+func (c *Child) Kill() {
+	_ = c.signal(syscall.SIGKILL)
+	<-c.done
+}
+
+// Interrupt asks the child to end.
+func (c *Child) Interrupt() { _ = c.signal(syscall.SIGTERM) }
+
+// Pause stops the child's processes where they are, until Thaw.
+func (c *Child) Pause() error { return c.signal(syscall.SIGSTOP) }
+
+// Thaw lets a paused child go on.
+func (c *Child) Thaw() error { return c.signal(syscall.SIGCONT) }
+
+// signal sends a signal to the child's group.
+func (c *Child) signal(s syscall.Signal) error {
+	if err := syscall.Kill(-c.Pid(), s); err != nil {
+		return os.NewSyscallError("kill", err)
+	}
+	return nil
+}
+
+// Tail is the end of what the child wrote, at most tailBytes.
+func (c *Child) Tail() string { return c.tail.String() }
+
+// tailBytes is how much of a child's output is kept.
+const tailBytes = 8 << 10
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	mutex sync.Mutex
+	bytes []byte
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	t.bytes = append(t.bytes, p...)
+	if len(t.bytes) > 2*tailBytes {
+		t.bytes = append(t.bytes[:0], t.bytes[len(t.bytes)-tailBytes:]...)
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	return string(t.bytes[max(0, len(t.bytes)-tailBytes):])
+}

@@ -1,0 +1,154 @@
+//go:build unix
+
+package child
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const motherVariable = "LOCKSTEP_CHILD_MOTHER"
+
+// TestMain is the mother, too: a program that starts children and is killed.
+func TestMain(m *testing.M) {
+	if folder := os.Getenv(motherVariable); folder != "" {
+		mother(folder)
+	}
+	os.Exit(m.Run())
+}
+
+func mother(folder string) {
+	if err := Folder(folder); err != nil {
+		panic(err)
+	}
+	ended, err := Start(exec.Command("/bin/true"))
+	if err != nil {
+		panic(err)
+	}
+	<-ended.Done()
+	for range 3 { // each with a child of its own
+		c, err := Start(exec.Command("/bin/sh", "-c", "sleep 1000 & sleep 1000"))
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(c.Pid())
+	}
+	fmt.Println("up")
+	select {}
+}
+
+// gone waits until no process of a group is left, as long as it takes.
+func gone(group int) {
+	for syscall.Kill(-group, 0) == nil {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// Killed with -9, a program leaves none of its children, none of theirs and no folder.
+func TestKilledMother(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "a folder's name")
+	if err := os.MkdirAll(filepath.Join(folder, "full"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), motherVariable+"="+folder)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var groups []int
+	for lines := bufio.NewScanner(out); lines.Scan() && lines.Text() != "up"; {
+		group, err := strconv.Atoi(lines.Text())
+		if err != nil {
+			t.Fatal(err)
+		}
+		groups = append(groups, group)
+	}
+	if len(groups) != 3 {
+		t.Fatalf("groups %v", groups)
+	}
+	for _, g := range groups {
+		if err := syscall.Kill(-g, 0); err != nil {
+			t.Errorf("group %d: %v", g, err)
+		}
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	for _, g := range groups {
+		gone(g)
+	}
+	for {
+		if _, err := os.Stat(folder); os.IsNotExist(err) {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func TestKill(t *testing.T) {
+	c, err := Start(exec.Command("/bin/sh", "-c", "echo begun; echo trouble >&2; sleep 1000 & sleep 1000"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for !strings.Contains(c.Tail(), "trouble") {
+		time.Sleep(time.Millisecond)
+	}
+	if err := c.Pause(); err != nil {
+		t.Error(err)
+	}
+	if err := c.Thaw(); err != nil {
+		t.Error(err)
+	}
+	c.Kill()
+	c.Kill() // again does no harm
+	gone(c.Pid())
+	if c.Why() != "signal: killed" || !strings.Contains(c.Tail(), "begun") {
+		t.Errorf("%q, %q", c.Why(), c.Tail())
+	}
+}
+
+// A child that ends by itself takes with it what it started.
+func TestOrphans(t *testing.T) {
+	c, err := Start(exec.Command("/bin/sh", "-c", "sleep 1000 >/dev/null 2>&1 & exit 3"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-c.Done()
+	gone(c.Pid())
+	if c.Why() != "exit status 3" {
+		t.Errorf("%q", c.Why())
+	}
+}
+
+func TestTail(t *testing.T) {
+	var l tail
+	for i := range 10_000 {
+		fmt.Fprintf(&l, "line %d\n", i)
+	}
+	if s := l.String(); len(s) != tailBytes || !strings.HasSuffix(s, "line 9999\n") {
+		t.Errorf("%d bytes, %q", len(s), s[len(s)-30:])
+	}
+}
+
+func TestUnknownProgram(t *testing.T) {
+	if _, err := Start(exec.Command("/no/such/program")); err == nil || !strings.Contains(err.Error(), "/no/such/program") {
+		t.Errorf("%v", err)
+	}
+	if err := Folder("a\nb"); err == nil {
+		t.Error("a line feed was taken")
+	}
+	if err := Keep("never told"); err != nil {
+		t.Error(err)
+	}
+}

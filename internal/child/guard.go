@@ -1,0 +1,68 @@
+//go:build unix
+
+package child
+
+import (
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// script reads "+group pid", "+folder path", and the same with a minus when the matter is
+// settled. When its input ends, it ends what is left. Names of folders are given as they are,
+// so that they may hold anything but a line feed.
+const script = `
+trap '' HUP INT TERM
+left=$(printf '\n')
+while IFS= read -r line; do
+	case $line in
+	+*) left="$left
+${line#+}" ;;
+	-*) left=$(printf '%s\n' "$left" | grep -Fxv -- "${line#-}") ;;
+	esac
+done
+printf '%s\n' "$left" | while IFS= read -r line; do
+	case $line in "group "*) kill -s KILL -- "-${line#group }" 2>/dev/null ;; esac
+done
+printf '%s\n' "$left" | while IFS= read -r line; do
+	case $line in "folder "*) rm -rf -- "${line#folder }" ;; esac
+done
+`
+
+// guard is the one of this program; it starts with the first child.
+var guard struct {
+	sync.Mutex
+	pipe io.Writer
+}
+
+// tell tells the guard, and starts it where that has not been done.
+func tell(line string) error {
+	if strings.Contains(line, "\n") {
+		return fmt.Errorf("child: a name with a line feed: %q", line)
+	}
+	guard.Lock()
+	defer guard.Unlock()
+	if guard.pipe == nil {
+		cmd := exec.Command("/bin/sh", "-c", script)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		pipe, err := cmd.StdinPipe()
+		if err != nil {
+			return fmt.Errorf("child: %w", err)
+		}
+		if err := cmd.Start(); err != nil {
+			return fmt.Errorf("child: no guard: %w", err)
+		}
+		guard.pipe = pipe
+	}
+	_, err := fmt.Fprintln(guard.pipe, line)
+	return err
+}
+
+// Folder lets a folder go with this program, whatever ends it, until Keep.
+func Folder(path string) error { return tell("+folder " + path) }
+
+// Keep takes back what Folder said.
+func Keep(path string) error { return tell("-folder " + path) }

@@ -1,0 +1,133 @@
+// Package operator is who runs a system beside its clients: it asks for changes of members,
+// transfers of leadership and whatever else a system lets an operator do.
+//
+// An [Operator] has duties, each to be asked for some times, one request of each at a time;
+// and asks, which are offered from the start under their own words. A request step gives the
+// system a number, for which [Operator.Given] is the task; [Operator.Next] goes on to the
+// duty's next request. [Changes] reads "remove 4; add 4".
+package operator
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/kit/kv"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Change is a node that becomes a member, or ceases to be one.
+type Change struct {
+	Node lockstep.Node
+	Add  bool
+}
+
+// String is "add 4" or "remove 4".
+func (c Change) String() string {
+	if c.Add {
+		return fmt.Sprintf("add %d", c.Node)
+	}
+	return fmt.Sprintf("remove %d", c.Node)
+}
+
+// Of is the members after the change.
+func (c Change) Of(members lockstep.Nodes) lockstep.Nodes {
+	if c.Add {
+		return members.With(c.Node)
+	}
+	return members.Without(c.Node)
+}
+
+// ReadChange reads a change of a system with so many nodes, and reports whether the text is
+// one.
+func ReadChange(text string, nodes int) (Change, bool) {
+	verb, rest, _ := strings.Cut(text, " ")
+	n, err := strconv.Atoi(rest)
+	ok := err == nil && n >= 1 && n <= nodes && (verb == "add" || verb == "remove")
+	return Change{Node: lockstep.Node(n), Add: verb == "add"}, ok
+}
+
+// Changes reads changes like "remove 4; add 4"; an empty text has none.
+func Changes(text string, nodes int) ([]Change, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var list []Change
+	for part := range strings.SplitSeq(text, "; ") {
+		c, ok := ReadChange(part, nodes)
+		if !ok {
+			return nil, fmt.Errorf("has %q, allowed are 'add N' and 'remove N' with a node of 1..%d, separated by '; '", part, nodes)
+		}
+		list = append(list, c)
+	}
+	return list, nil
+}
+
+// Duty is something that the operator asks for a number of times.
+type Duty struct {
+	Name  string // in a few words, like "change members"
+	Times int
+}
+
+// Desk is where requests are offered: a [lockstep.Outbox].
+type Desk interface{ Offer(lockstep.Pending) }
+
+// Operator offers its requests beside those of the clients, with numbers that are free
+// there.
+type Operator struct {
+	nodes  lockstep.Nodes
+	duties []Duty
+	asks   []string
+	done   []int // by duty: offered so far
+	desk   Desk
+}
+
+// New makes the operator of a system with so many nodes.
+func New(nodes int, duties []Duty, asks []string) *Operator {
+	return &Operator{nodes: trace.AllNodes(nodes), duties: duties, asks: asks, done: make([]int, len(duties))}
+}
+
+// Begin begins a run: it offers the first request of every duty, and all asks.
+func (o *Operator) Begin(desk Desk) {
+	o.desk = desk
+	clear(o.done)
+	for duty := range o.duties {
+		o.Next(duty)
+	}
+	for i, text := range o.asks {
+		o.offer(len(o.duties), i+1, text)
+	}
+}
+
+// At sets the desk of the present step, where that is not the one of Begin.
+func (o *Operator) At(desk Desk) { o.desk = desk }
+
+// Next offers the next request of a duty, while there is one.
+func (o *Operator) Next(duty int) {
+	if d := o.duties[duty]; o.done[duty] < d.Times {
+		o.done[duty]++
+		o.Again(duty)
+	}
+}
+
+// Again offers the same request of a duty once more, which was given and refused.
+func (o *Operator) Again(duty int) {
+	k := o.done[duty]
+	o.offer(duty, k, fmt.Sprintf("%s (%d)", o.duties[duty].Name, k))
+}
+
+// offer offers a request. The numbers of a duty begin where those of the clients, or of the
+// duty before, end.
+func (o *Operator) offer(duty, k int, text string) {
+	o.desk.Offer(lockstep.Pending{ID: int32((duty+1)*kv.Numbers + k), To: o.nodes, Text: text})
+}
+
+// Has reports whether the number of a request is one of the operator's.
+func (o *Operator) Has(id int32) bool { return id > kv.Numbers }
+
+// Given is what a request is about: a duty, or, where duty is the number of them, the ask
+// at an index.
+func (o *Operator) Given(id int32) (duty, ask int) {
+	return int(id)/kv.Numbers - 1, int(id)%kv.Numbers - 1
+}

@@ -1,0 +1,28 @@
+// Package raftspec judges any Raft by the events that it emits: a node's role, what is
+// appended to its log, committed and applied, snapshots that it takes over, and what it
+// finds when it starts. From these the specs keep the log of every node, as a hash of each
+// prefix, so that two logs are compared at the price of one comparison and a system under
+// test keeps nothing for them.
+//
+// A [Property] is a spec, and so is a set of them: Safety | Durability. One monitor judges
+// a set, so that the logs are kept once. What events cannot tell, a deployment may tell by
+// being a [View]; without one, what needs it is not judged.
+package raftspec
+
+import "github.com/lockstep-go/lockstep"
+
+// View is what a deployment tells beyond its events.
+type View interface {
+	// Follows is the leader that a node knows of, 0: none.
+	Follows(n lockstep.Node) lockstep.Node
+	// Reaches is the index of the last entry on a node's disk, snapshots included.
+	Reaches(n lockstep.Node) uint64
+	// Answered is how many of the clients' operations are answered, and how many there are.
+	Answered() (answered, all int)
+	// Calm reports whether each of the nodes, as far as its clock runs, had so many ticks
+	// since the last fault; 0 stands for as many as the system needs to elect a leader and to
+	// answer everything.
+	Calm(nodes lockstep.Nodes, ticks int) bool
+	// Quiet is the time without news after which a leader has sent its log to everybody.
+	Quiet() lockstep.Time
+}

@@ -1,0 +1,97 @@
+package raftspec
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+)
+
+// Led and Stable are bounded liveness by the time of the run, for systems whose time is that
+// of their own timers. Led, "liveness": at the end of the settling stage there is a leader.
+// Stable, "stability": once the stage has lasted for this time there is at most one further
+// election. Both are judged only where the stage lasts for twice the time.
+type (
+	Led    time.Duration
+	Stable time.Duration
+)
+
+// Properties names what is judged.
+func (Led) Properties() []string { return []string{"liveness"} }
+
+// New makes a monitor.
+func (l Led) New(i lockstep.Info) lockstep.Monitor {
+	return &timed{patience: time.Duration(l), leads: make([]bool, i.Nodes+1)}
+}
+
+// Properties names what is judged.
+func (Stable) Properties() []string { return []string{"stability"} }
+
+// New makes a monitor.
+func (s Stable) New(i lockstep.Info) lockstep.Monitor {
+	return &timed{patience: time.Duration(s), stable: true, leads: make([]bool, i.Nodes+1)}
+}
+
+// timed follows who leads, and counts elections late in the settling stage.
+type timed struct {
+	patience  time.Duration
+	stable    bool
+	leads     []bool // by node
+	began     lockstep.Time
+	elections int
+	judged    [1]int
+}
+
+// Reset begins a new run.
+func (m *timed) Reset() {
+	clear(m.leads)
+	m.began, m.elections, m.judged[0] = -1, 0, 0
+}
+
+// Step takes note of new roles.
+func (m *timed) Step(run *lockstep.Run) *lockstep.Finding {
+	if run.Settling() && m.began < 0 {
+		m.began = run.Now()
+	}
+	events := run.Events()
+	for i := range events {
+		e := &events[i]
+		switch e.Value.(type) {
+		case *Role:
+			m.leads[e.Node] = e.Type == BecameLeader
+			if m.leads[e.Node] && m.lasted(run) > m.patience {
+				m.elections++
+			}
+		case *Restarted:
+			m.leads[e.Node] = false
+		}
+	}
+	return nil
+}
+
+// lasted is how long the settling stage lasts.
+func (m *timed) lasted(run *lockstep.Run) time.Duration {
+	if m.began < 0 {
+		return 0
+	}
+	return time.Duration(run.Now() - m.began)
+}
+
+// End judges the end of a run.
+func (m *timed) End(run *lockstep.Run) *lockstep.Finding {
+	if !run.Settled() || m.lasted(run) < 2*m.patience {
+		return nil
+	}
+	m.judged[0]++
+	switch {
+	case !m.stable && !slices.Contains(m.leads, true):
+		return &lockstep.Finding{Property: "liveness", Text: "after settling there is no leader"}
+	case m.stable && m.elections > 1:
+		return &lockstep.Finding{Property: "stability", Text: fmt.Sprintf("long after the last fault there were %d elections", m.elections)}
+	}
+	return nil
+}
+
+// Conclude counts the judgements.
+func (m *timed) Conclude(bool) lockstep.Conclusion { return lockstep.Conclusion{Judged: m.judged[:]} }

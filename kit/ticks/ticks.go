@@ -1,0 +1,96 @@
+// Package ticks turns the virtual time of a run into ticks, for systems whose nodes count
+// ticks: a tick is a unit of virtual time.
+//
+// Every node has a clock of its own, which runs only when its alarm fires: then it catches up
+// with the run's virtual time. A node that is already there takes the time further: by one
+// tick while messages are on their way, and otherwise to the next moment at which one of the
+// nodes that are there acts, since nothing can happen before. So a lock-step strategy, which
+// fires the alarms of all nodes in turn, sees the node with the shortest time-out act and
+// nobody else, and a run does not spend its steps on ticks that do nothing.
+package ticks
+
+import "github.com/lockstep-go/lockstep"
+
+// Timers is what a system tells of its nodes.
+type Timers interface {
+	// Ticking reports whether a node has a clock: it is up and was not retired.
+	Ticking(n lockstep.Node) bool
+	// Left is the number of ticks, at least 1, up to the one at which a node acts by itself;
+	// 0: it never does.
+	Left(n lockstep.Node) int
+	// Tick lets a node's time go on by one tick and reports whether its timer was due.
+	Tick(n lockstep.Node) bool
+}
+
+// Clocks are the clocks of the nodes of one system.
+type Clocks struct {
+	timers Timers
+	at     []lockstep.Time // by node: the virtual time up to which it was ticked
+	// What the alarms were last set for: the run's time, and the next moment for the nodes
+	// that are there.
+	now, next lockstep.Time
+	stale     bool // a clock moved, started or stopped since
+}
+
+// New makes the clocks of so many nodes.
+func New(nodes int, t Timers) *Clocks { return &Clocks{timers: t, at: make([]lockstep.Time, nodes+1)} }
+
+// Start sets the clock of a node that starts.
+func (c *Clocks) Start(n lockstep.Node, now lockstep.Time) { c.at[n], c.stale = now, true }
+
+// Changed says that a node stopped or was retired.
+func (c *Clocks) Changed() { c.stale = true }
+
+// Alarm lets a node's clock catch up. A node that slept through several time-outs wakes up to
+// one of them, as a process whose ticker drops ticks.
+func (c *Clocks) Alarm(n lockstep.Node, now lockstep.Time) {
+	c.stale = true
+	for c.at[n] < now {
+		c.at[n]++
+		if c.timers.Tick(n) {
+			c.at[n] = now
+		}
+	}
+}
+
+// Set sets the alarms of all nodes after a step, where something about them changed.
+func (c *Clocks) Set(out *lockstep.Outbox) {
+	now := out.Now()
+	next := now + 1
+	if out.InFlight() == 0 {
+		next = c.soonest(now)
+	}
+	if c.stale || now != c.now || next != c.next {
+		c.now, c.next, c.stale = now, next, false
+		c.setAlarms(out)
+	}
+}
+
+func (c *Clocks) setAlarms(out *lockstep.Outbox) {
+	for i := range c.at[1:] {
+		n := lockstep.Node(i + 1)
+		switch {
+		case !c.timers.Ticking(n):
+			out.StopAlarm(n)
+		case c.at[n] < c.now:
+			out.SetAlarm(n, c.now)
+		default:
+			out.SetAlarm(n, c.next)
+		}
+	}
+}
+
+// soonest is the next moment at which a node acts whose clock is not behind.
+func (c *Clocks) soonest(now lockstep.Time) lockstep.Time {
+	var next lockstep.Time
+	for i := range c.at[1:] {
+		n := lockstep.Node(i + 1)
+		if c.at[n] < now || !c.timers.Ticking(n) {
+			continue
+		}
+		if left := c.timers.Left(n); left > 0 && (next == 0 || now+lockstep.Time(left) < next) {
+			next = now + lockstep.Time(left)
+		}
+	}
+	return max(next, now+1)
+}

@@ -1,0 +1,109 @@
+package remote_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/remote"
+	"github.com/lockstep-go/lockstep/remote/client"
+	"github.com/lockstep-go/lockstep/strategy"
+)
+
+// ring passes messages on: whatever arrives goes to the next node.
+func ring(ctx context.Context, options client.Options) error {
+	c := client.Connect(options)
+	next := func() client.Message {
+		return client.Message{To: c.Node()%c.Nodes() + 1, Type: "token", Body: []byte("0123456789abcdef")}
+	}
+	return c.Run(ctx, client.Handlers{
+		Start:   func() { c.Send(next()) },
+		Deliver: func(int, string, []byte) { c.Send(next()) },
+	})
+}
+
+// echo answers every line with the same.
+func echo() {
+	conn, err := net.Dial("tcp", os.Getenv("LOCKSTEP_TEST_ECHO"))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	_, _ = io.Copy(conn, conn)
+}
+
+// Deliveries a second through the engine and four replicas that are processes of their own,
+// beside those of orders without an engine (the bare transport) and of lines on sockets.
+func BenchmarkDeliveries(b *testing.B) {
+	const steps = 2000
+	system := processes("ring")
+	system.Nodes, system.Requests = 4, nil
+	plan := lockstep.Plan{System: system, Strategy: strategy.Walk{Deliver: 1, Steps: steps}, Workers: 1, Runs: 1, KeepGoing: true}
+	runs := max(b.N, 2)
+	plan.Runs = runs
+	begin := time.Now()
+	result, err := lockstep.Explore(b.Context(), plan)
+	if err != nil {
+		b.Fatal(err)
+	}
+	engine := float64(result.Steps) / time.Since(begin).Seconds()
+	bare := bareOrders(b, system, runs*steps)
+	lines := bareLines(b, runs*steps)
+	b.ReportMetric(engine, "deliveries/s")
+	b.ReportMetric(bare, "bare/s")
+	b.ReportMetric(lines, "lines/s")
+	b.ReportMetric(engine/bare, "ratio")
+	b.ReportMetric(0, "ns/op")
+}
+
+// bareOrders asks the replicas one after the other, without an engine.
+func bareOrders(b *testing.B, system remote.System, orders int) float64 {
+	d, err := system.Deploy(&lockstep.Place{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer d.Close()
+	begin := time.Now()
+	if err := remote.AskAll(b.Context(), d, orders); err != nil {
+		b.Fatal(err)
+	}
+	return float64(orders) / time.Since(begin).Seconds()
+}
+
+// bareLines sends lines to four processes in turn, which send them back.
+func bareLines(b *testing.B, lines int) float64 {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer listener.Close()
+	b.Setenv("LOCKSTEP_TEST_ECHO", listener.Addr().String())
+	var conns [4]net.Conn
+	var readers [4]*bufio.Reader
+	for i := range conns {
+		cmd := processes("echo").Command(1, "")
+		if err := cmd.Start(); err != nil {
+			b.Fatal(err)
+		}
+		defer cmd.Wait()
+		if conns[i], err = listener.Accept(); err != nil {
+			b.Fatal(err)
+		}
+		defer conns[i].Close()
+		readers[i] = bufio.NewReader(conns[i])
+	}
+	begin := time.Now()
+	for i := range lines {
+		fmt.Fprintln(conns[i%4], "0123456789abcdef")
+		if _, err := readers[i%4].ReadSlice('\n'); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return float64(lines) / time.Since(begin).Seconds()
+}

@@ -1,0 +1,384 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/child"
+	"github.com/lockstep-go/lockstep/remote/client"
+	"github.com/lockstep-go/lockstep/remote/wire"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// deployment is the replicas of one worker.
+type deployment struct {
+	system System
+	place  *lockstep.Place
+	server *server
+	nodes  []replica
+	bodies [][]byte // by number of the body - 1
+	run    uint32
+	timer  *time.Timer // of patience, for one order at a time
+	begun  bool
+}
+
+// replica is what the deployment knows of a node.
+type replica struct {
+	child   *child.Child // nil where somebody else started it, or while it is down
+	session *session
+	timers  map[string]lockstep.Time
+	role    string
+	effects int // of the order at hand
+}
+
+func deploy(s System, p *lockstep.Place) (*deployment, error) {
+	d := &deployment{system: s, place: p, nodes: make([]replica, s.Nodes), timer: time.NewTimer(time.Hour)}
+	server, err := newServer(&d.system)
+	if err != nil {
+		return nil, err
+	}
+	d.server = server
+	for i := range d.nodes {
+		d.nodes[i].timers = map[string]lockstep.Time{}
+		if err := d.launch(i); err != nil {
+			return nil, errors.Join(err, d.Close())
+		}
+	}
+	return d, nil
+}
+
+// launch starts the process of a node, where that is ours to do.
+func (d *deployment) launch(i int) error {
+	if d.system.Command == nil {
+		return nil
+	}
+	root, err := d.place.Folder()
+	if err != nil {
+		return err
+	}
+	folder := filepath.Join(root, strconv.Itoa(i+1))
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	cmd := d.system.Command(lockstep.Node(i+1), folder)
+	d.environment(cmd, i)
+	d.nodes[i].child, err = child.Start(cmd)
+	return err
+}
+
+// environment tells a replica where to report to.
+func (d *deployment) environment(cmd *exec.Cmd, i int) {
+	if cmd.Env == nil {
+		cmd.Env = os.Environ()
+	}
+	cmd.Env = append(cmd.Env, client.URLVariable+"="+d.server.url(), client.NodeVariable+"="+strconv.Itoa(i+1))
+	if d.system.Token != "" {
+		cmd.Env = append(cmd.Env, client.TokenVariable+"="+d.system.Token)
+	}
+}
+
+// connect waits until a node has connected.
+func (d *deployment) connect(ctx context.Context, i int) error {
+	n := &d.nodes[i]
+	if n.session != nil {
+		return nil
+	}
+	var failed <-chan struct{}
+	if n.child != nil {
+		failed = n.child.Done()
+	}
+	session, err := d.server.await(ctx, i, failed)
+	if err != nil {
+		return fmt.Errorf("remote: replica %d: %w%s", i+1, err, d.lastWords(i))
+	}
+	n.session = session
+	return nil
+}
+
+// lastWords tells how the process of a node ended and what it said last.
+func (d *deployment) lastWords(i int) string {
+	c := d.nodes[i].child
+	if c == nil {
+		return ""
+	}
+	text := ""
+	select {
+	case <-c.Done():
+		text = " (" + c.Why() + ")"
+	case <-time.After(100 * time.Millisecond): // it hung up and may be about to end
+	}
+	if tail := strings.TrimSpace(c.Tail()); tail != "" {
+		text += "; its last words:\n" + tail
+	}
+	return text
+}
+
+// Reset begins a run: all replicas forget everything and start, side by side.
+func (d *deployment) Reset(ctx context.Context, seed uint64, out *lockstep.Outbox) error {
+	for i := range d.nodes {
+		if err := d.revive(ctx, i); err != nil {
+			return err
+		}
+	}
+	d.run++
+	d.bodies = d.bodies[:0]
+	numbers := make([]uint32, len(d.nodes))
+	for i := range d.nodes {
+		clear(d.nodes[i].timers)
+		d.nodes[i].role = ""
+		number, err := d.order(i, &wire.Order{Kind: wire.Reset, Seed: wire.Long(seed), Texts: out.Texts(), Replicas: d.hellos()}, out)
+		if err != nil {
+			return err
+		}
+		numbers[i] = number
+	}
+	for i := range d.nodes {
+		if err := d.quiet(ctx, i, numbers[i], out); err != nil {
+			return err
+		}
+	}
+	for i, text := range d.system.Requests {
+		out.Offer(lockstep.Pending{ID: int32(i + 1), To: trace.AllNodes(len(d.nodes)), Text: text})
+	}
+	return nil
+}
+
+// revive sees to it that a node is up and connected.
+func (d *deployment) revive(ctx context.Context, i int) error {
+	n := &d.nodes[i]
+	if n.child == nil && n.session == nil && d.begun {
+		if err := d.launch(i); err != nil {
+			return err
+		}
+	}
+	if i == len(d.nodes)-1 {
+		d.begun = true
+	}
+	return d.connect(ctx, i)
+}
+
+// hellos are what all replicas told of themselves.
+func (d *deployment) hellos() []wire.Hello {
+	var all []wire.Hello
+	for i := range d.nodes {
+		if s := d.nodes[i].session; s != nil && len(s.hello.Info) > 0 {
+			all = append(all, s.hello)
+		}
+	}
+	return all
+}
+
+// Do tells the replica concerned what happens to it.
+func (d *deployment) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
+	switch s.Kind {
+	case trace.Deliver:
+		m := out.Message(s.Msg)
+		return d.tell(ctx, m.To, &wire.Order{Kind: wire.Deliver, From: uint32(m.From), Type: m.Type, Body: d.bodies[m.Body-1]}, out)
+	case trace.Alarm:
+		name := d.fire(s.Node, out)
+		return d.tell(ctx, s.Node, &wire.Order{Kind: wire.Fire, Type: name}, out)
+	case trace.Request:
+		return d.tell(ctx, s.Node, &wire.Order{Kind: wire.Request, Request: uint32(s.Request), Text: d.request(s.Request, out)}, out)
+	case trace.Crash:
+		return d.crash(ctx, s.Node, out)
+	case trace.Restart:
+		if err := d.revive(ctx, int(s.Node-1)); err != nil {
+			return d.worthless(ctx, int(s.Node-1), err)
+		}
+		return d.tell(ctx, s.Node, &wire.Order{Kind: wire.Start, Texts: out.Texts()}, out)
+	case trace.Replace:
+		return d.forge(s, out)
+	case trace.Wait:
+		return d.wait(ctx, time.Duration(s.For), out)
+	}
+	return nil
+}
+
+// request is the text of a request, which is offered again where it is to be repeated.
+func (d *deployment) request(id int32, out *lockstep.Outbox) string {
+	kinds := int32(len(d.system.Requests))
+	text := d.system.Requests[(id-1)%kinds]
+	if int(id-1)/int(kinds)+1 < d.system.Repeat {
+		out.Offer(lockstep.Pending{ID: id + kinds, To: trace.AllNodes(len(d.nodes)), Text: text})
+	}
+	return text
+}
+
+// crash ends a node: its process, or what it remembers.
+func (d *deployment) crash(ctx context.Context, node lockstep.Node, out *lockstep.Outbox) error {
+	n := &d.nodes[node-1]
+	clear(n.timers)
+	n.role = ""
+	if !d.system.Kill {
+		return d.tell(ctx, node, &wire.Order{Kind: wire.Stop}, out)
+	}
+	n.session.end("it was crashed")
+	n.child.Kill()
+	n.child, n.session = nil, nil
+	return nil
+}
+
+// forge puts another body in the place of a message's.
+func (d *deployment) forge(s *lockstep.Step, out *lockstep.Outbox) error {
+	text, body := out.Forged(s)
+	kind, tag, bytes, err := d.system.Forge(text)
+	if err != nil {
+		return fmt.Errorf("forged message %q: %w", text, err)
+	}
+	d.bodies = append(d.bodies, bytes)
+	out.Retype(s.Msg, kind, tag)
+	out.Text(body, text)
+	return nil
+}
+
+// wait lets replicas act of their own accord for a while, and takes what they report.
+func (d *deployment) wait(ctx context.Context, long time.Duration, out *lockstep.Outbox) error {
+	pause := time.NewTimer(long)
+	defer pause.Stop()
+	select {
+	case <-pause.C:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	for i := range d.nodes {
+		if d.nodes[i].session == nil {
+			continue
+		}
+		if err := d.tell(ctx, lockstep.Node(i+1), &wire.Order{Kind: wire.Ask}, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tell orders a node to do something and takes in what that causes.
+func (d *deployment) tell(ctx context.Context, node lockstep.Node, o *wire.Order, out *lockstep.Outbox) error {
+	number, err := d.order(int(node-1), o, out)
+	if err != nil {
+		return err
+	}
+	return d.quiet(ctx, int(node-1), number, out)
+}
+
+func (d *deployment) order(i int, o *wire.Order, out *lockstep.Outbox) (uint32, error) {
+	o.Run, o.Now = d.run, wire.Long(out.Now())
+	d.nodes[i].effects = 0
+	number, err := d.nodes[i].session.order(o, d.system.Limits.patience())
+	if err != nil {
+		return 0, d.worthless(context.Background(), i, err)
+	}
+	if st := d.system.Stats; st != nil {
+		st.Orders.Add(1)
+	}
+	return number, nil
+}
+
+// quiet takes a node's reports until it says that it has done an order.
+func (d *deployment) quiet(ctx context.Context, i int, number uint32, out *lockstep.Outbox) error {
+	session := d.nodes[i].session
+	d.timer.Reset(d.system.Limits.patience())
+	for {
+		var r *wire.Report
+		select {
+		case r = <-session.inbox:
+		default:
+			select {
+			case r = <-session.inbox:
+			case <-session.over:
+				if r = last(session); r == nil {
+					return d.worthless(ctx, i, errors.New(session.why))
+				}
+			case <-d.timer.C:
+				return d.worthless(ctx, i, fmt.Errorf("it was not quiet within %s", d.system.Limits.patience()))
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		done, err := d.take(i, r, number, out)
+		if err != nil {
+			return d.worthless(ctx, i, err)
+		}
+		if done {
+			return nil
+		}
+	}
+}
+
+// last is a report that came before a session ended.
+func last(s *session) *wire.Report {
+	select {
+	case r := <-s.inbox:
+		return r
+	default:
+		return nil
+	}
+}
+
+// worthless is the error of a run that a replica spoilt.
+func (d *deployment) worthless(ctx context.Context, i int, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return &lockstep.Worthless{Reason: fmt.Sprintf("replica %d: %v%s", i+1, err, d.lastWords(i))}
+}
+
+// fire takes a node's earliest timer from the others, and arms the alarm for the next one.
+func (d *deployment) fire(node lockstep.Node, out *lockstep.Outbox) string {
+	timers := d.nodes[node-1].timers
+	name := earliest(timers)
+	delete(timers, name)
+	d.arm(node, out)
+	return name
+}
+
+// earliest is the timer that fires first; of several the one whose name is first.
+func earliest(timers map[string]lockstep.Time) string {
+	first, found := "", false
+	for _, name := range slices.Sorted(maps.Keys(timers)) {
+		if !found || timers[name] < timers[first] {
+			first, found = name, true
+		}
+	}
+	return first
+}
+
+// arm arms the alarm of a node for its earliest timer.
+func (d *deployment) arm(node lockstep.Node, out *lockstep.Outbox) {
+	timers := d.nodes[node-1].timers
+	if len(timers) == 0 {
+		out.StopAlarm(node)
+		return
+	}
+	out.SetAlarm(node, timers[earliest(timers)])
+}
+
+// Abilities are roles and bodies.
+func (d *deployment) Abilities() lockstep.Abilities {
+	a := lockstep.Abilities{Body: func(body lockstep.ID) any { return d.bodies[body-1] }}
+	if len(d.system.Roles) > 0 {
+		a.Role = func(n lockstep.Node) string { return d.nodes[n-1].role }
+	}
+	return a
+}
+
+// Close ends the replicas that were started here.
+func (d *deployment) Close() error {
+	err := d.server.close()
+	for i := range d.nodes {
+		if c := d.nodes[i].child; c != nil {
+			c.Kill()
+		}
+	}
+	d.timer.Stop()
+	return err
+}

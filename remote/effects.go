@@ -1,0 +1,88 @@
+package remote
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/remote/wire"
+)
+
+// take takes in a report and tells whether the node has done an order.
+func (d *deployment) take(i int, r *wire.Report, number uint32, out *lockstep.Outbox) (done bool, err error) {
+	if st := d.system.Stats; st != nil {
+		st.Reports.Add(1)
+	}
+	if r.Run != d.run {
+		if st := d.system.Stats; st != nil && r.Run != 0 {
+			st.Stale.Add(1)
+		}
+		return false, nil
+	}
+	if r.Done > number {
+		return false, fmt.Errorf("it says that it has done order %d, but the last one was %d", r.Done, number)
+	}
+	n := &d.nodes[i]
+	if n.effects += len(r.Effects); n.effects > d.system.Limits.effects() {
+		return false, fmt.Errorf("one order caused more than %d effects", d.system.Limits.effects())
+	}
+	node := lockstep.Node(i + 1)
+	for k := range r.Effects {
+		if err := d.effect(node, &r.Effects[k], out); err != nil {
+			return false, err
+		}
+	}
+	if r.State != "" {
+		out.State(node, r.State)
+	}
+	if r.Role != "" {
+		n.role = r.Role
+	}
+	return r.Done == number, nil
+}
+
+// longestName is how long the name of a type or timer may be.
+const longestName = 100
+
+// effect hands one effect to the engine.
+func (d *deployment) effect(node lockstep.Node, e *wire.Effect, out *lockstep.Outbox) error {
+	if len(e.Type) > longestName || e.Type == "" && e.Kind != wire.Timer && e.Kind != wire.Cancel {
+		return fmt.Errorf("a %s whose type has %d bytes; 1 to %d are possible", e.Kind, len(e.Type), longestName)
+	}
+	switch e.Kind {
+	case wire.Send:
+		return d.send(node, e, out)
+	case wire.Timer:
+		if e.After > math.MaxInt64/2 {
+			return fmt.Errorf("timer %q fires after %d; at most 2^62 is possible", e.Type, e.After)
+		}
+		d.nodes[node-1].timers[e.Type] = out.Now() + lockstep.Time(e.After)
+		d.arm(node, out)
+	case wire.Cancel:
+		delete(d.nodes[node-1].timers, e.Type)
+		d.arm(node, out)
+	case wire.Event:
+		out.Event(lockstep.Event{Node: node, Type: e.Type, Text: e.Text, Value: e.Text})
+	default:
+		return fmt.Errorf("an effect of kind %d, which does not exist", e.Kind)
+	}
+	return nil
+}
+
+// send puts a message on its way.
+func (d *deployment) send(node lockstep.Node, e *wire.Effect, out *lockstep.Outbox) error {
+	if e.To < 1 || int(e.To) > len(d.nodes) {
+		return fmt.Errorf("a message to node %d; 1 to %d are possible", e.To, len(d.nodes))
+	}
+	if e.Phase > math.MaxInt32 || int(e.Round) >= max(1, len(d.system.Rounds)) {
+		return fmt.Errorf("a message %s of phase %d, round %d; phases go up to 2^31-1, rounds are the %d of %q", e.Type, e.Phase, e.Round, len(d.system.Rounds), d.system.Rounds)
+	}
+	var tag lockstep.Tag
+	if len(d.system.Rounds) > 0 {
+		tag = lockstep.Tag{Phase: int32(e.Phase), Round: int32(e.Round)}
+	}
+	body := out.Send(node, lockstep.Node(e.To), e.Type, tag)
+	d.bodies = append(d.bodies, e.Body)
+	out.Text(body, e.Text)
+	return nil
+}

@@ -1,0 +1,262 @@
+package remote_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/remote"
+	"github.com/lockstep-go/lockstep/remote/client"
+	"github.com/lockstep-go/lockstep/remote/wire"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// liar is a replica that does as it should, except for one thing.
+func liar(ctx context.Context, options client.Options) error {
+	c := client.Connect(options)
+	lie := os.Getenv("LOCKSTEP_TEST_LIE")
+	return c.Run(ctx, client.Handlers{Start: func() {
+		if c.Node() != 2 {
+			return
+		}
+		switch lie {
+		case "stranger":
+			c.Send(client.Message{To: 17, Type: "vote"})
+		case "flood":
+			for range 20_000 {
+				c.Send(client.Message{To: 1, Type: "vote"})
+			}
+		case "huge":
+			c.Send(client.Message{To: 1, Type: "vote", Body: make([]byte, 8<<20)})
+		case "name":
+			c.Send(client.Message{To: 1, Type: strings.Repeat("x", 1000)})
+		case "round":
+			c.Send(client.Message{To: 1, Type: "vote", Phase: 1, Round: 9})
+		case "timer":
+			c.Timer("never", 1<<63)
+		case "silence":
+			select {}
+		case "panic":
+			panic("out of luck")
+		case "suicide":
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		}
+	}})
+}
+
+// A replica that lies, floods, falls silent or dies spoils its own runs and nothing else, and
+// the reason names it.
+func TestLiars(t *testing.T) {
+	for lie, want := range map[string]string{
+		"stranger": "a message to node 17; 1 to 3 are possible",
+		"flood":    "one order caused more than 10000 effects",
+		"huge":     "its reports broke off",
+		"name":     "a SEND whose type has 1000 bytes",
+		"round":    "of phase 1, round 9",
+		"timer":    `timer "never" fires after`,
+		"silence":  "it was not quiet within 300ms",
+		"panic":    "out of luck",
+		"suicide":  "signal: killed",
+	} {
+		t.Run(lie, func(t *testing.T) {
+			t.Setenv("LOCKSTEP_TEST_LIE", lie)
+			system := processes("liar")
+			if lie == "silence" {
+				system.Limits.Patience = 300 * time.Millisecond
+			}
+			plan := lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 2, Steps: 5, Workers: 1}
+			result, err := lockstep.Explore(t.Context(), plan)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if result.Worthless != 2 || result.Verdict() != trace.Unknown {
+				t.Errorf("%+v", result)
+			}
+			for reason := range result.Reasons {
+				if !strings.Contains(reason, "replica 2: ") || !strings.Contains(reason, want) {
+					t.Errorf("%q does not tell %q", reason, want)
+				}
+			}
+		})
+	}
+}
+
+// listening is a deployment whose replicas somebody else starts.
+func listening(t *testing.T, token string, stats *remote.Stats) (url string, d lockstep.Deployment) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	listener.Close()
+	d, err = remote.System{Name: "open", Nodes: 2, Listen: address, Token: token, Stats: stats}.Deploy(&lockstep.Place{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close() })
+	return "http://" + address, d
+}
+
+// Who does not know the token, or claims a seat that is not there or taken, is refused.
+func TestRefused(t *testing.T) {
+	var stats remote.Stats
+	url, _ := listening(t, "secret", &stats)
+	try := func(o client.Options) error {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		o.URL = url
+		return client.Connect(o).Run(ctx, client.Handlers{})
+	}
+	for _, o := range []client.Options{{Node: 1}, {Node: 1, Token: "guess"}, {Node: 3, Token: "secret"}, {Node: 0, Token: "secret"}} {
+		if err := try(o); err == nil {
+			t.Errorf("%+v was let in", o)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	in := make(chan struct{})
+	first := client.Connect(client.Options{URL: url, Node: 1, Token: "secret"})
+	go func() {
+		_ = first.Run(ctx, client.Handlers{})
+		close(in)
+	}()
+	for first.Nodes() == 0 { // until it has the seat
+		time.Sleep(time.Millisecond)
+	}
+	if err := try(client.Options{Node: 1, Token: "secret"}); err == nil || !strings.Contains(err.Error(), "node 1 is connected already") {
+		t.Error(err)
+	}
+	cancel()
+	<-in
+	if stats.Refused.Load() < 5 {
+		t.Errorf("%d refused", stats.Refused.Load())
+	}
+}
+
+// Garbage does no harm: whatever is posted, a replica that comes after it is served.
+func TestGarbage(t *testing.T) {
+	url, d := listening(t, "", nil)
+	envelope := func(b []byte) []byte { return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(b))), b...) }
+	for _, body := range [][]byte{nil, []byte("{}"), envelope([]byte("{")), envelope([]byte(`{"session":99}`)), envelope([]byte(`{"effects":7}`)),
+		{0, 0xff, 0xff, 0xff, 0xff}, bytes.Repeat([]byte{0xff}, 1<<16), envelope(bytes.Repeat([]byte{'x'}, 5<<20))} {
+		for _, procedure := range []string{wire.OrdersProcedure, wire.ReportsProcedure, "/", "/nonsense"} {
+			for _, kind := range []string{"application/connect+json", "application/connect+proto", "application/grpc", "application/grpc-web+proto", "text/plain", ""} {
+				r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+procedure, bytes.NewReader(body))
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.Header.Set("Content-Type", kind)
+				answer, err := http.DefaultClient.Do(r)
+				if err != nil {
+					continue // it hung up on us
+				}
+				_, _ = io.Copy(io.Discard, answer.Body)
+				answer.Body.Close()
+			}
+		}
+	}
+	for n := range 2 {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go func() { _ = client.Connect(client.Options{URL: url, Node: n + 1}).Run(ctx, client.Handlers{}) }()
+	}
+	if err := remote.AskAll(t.Context(), d, 10); err != nil {
+		t.Error(err)
+	}
+}
+
+// Reports of an earlier run are refused and counted.
+func TestStale(t *testing.T) {
+	var stats remote.Stats
+	system := processes("late")
+	system.Stats = &stats
+	result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 3, Steps: 5, Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.Events != nil || stats.Stale.Load() == 0 {
+		t.Errorf("%d stale reports, %+v", stats.Stale.Load(), result)
+	}
+}
+
+// late is a replica of the plain protocol that, told to begin a run, first tells something of
+// the run before.
+func late(ctx context.Context, options client.Options) error {
+	orders, err := call(ctx, options.URL+wire.OrdersProcedure, bytes.NewReader(frame(wire.Hello{Node: uint32(options.Node)})))
+	if err != nil {
+		return err
+	}
+	reader, writer := io.Pipe()
+	go func() { _, _ = call(ctx, options.URL+wire.ReportsProcedure, reader) }()
+	for session := uint32(0); ; {
+		head := make([]byte, 5)
+		if _, err := io.ReadFull(orders, head); err != nil || head[0] != 0 {
+			return nil
+		}
+		body := make([]byte, binary.BigEndian.Uint32(head[1:]))
+		if _, err := io.ReadFull(orders, body); err != nil {
+			return err
+		}
+		var o wire.Order
+		if err := json.Unmarshal(body, &o); err != nil {
+			return err
+		}
+		session = max(session, o.Session)
+		if o.Kind == wire.Reset && o.Run > 1 {
+			_, _ = writer.Write(frame(wire.Report{Run: o.Run - 1, Effects: []wire.Effect{{Kind: wire.Event, Type: "late"}}}))
+		}
+		_, _ = writer.Write(frame(wire.Report{Session: session, Run: o.Run, Done: o.Number}))
+	}
+}
+
+// frame is a message as JSON with its length before it.
+func frame(m any) []byte {
+	b, err := json.Marshal(m)
+	if err != nil {
+		panic(err)
+	}
+	return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(b))), b...)
+}
+
+func call(ctx context.Context, url string, body io.Reader) (io.Reader, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, body)
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Content-Type", "application/connect+json")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	return answer.Body, nil
+}
+
+// Settings that cannot work are refused before anything starts.
+func TestSettings(t *testing.T) {
+	command := processes("elector").Command
+	for want, s := range map[string]remote.System{
+		"0 nodes":                    {Command: command},
+		"has no Command":             {Nodes: 3},
+		"needs a token":              {Nodes: 3, Listen: "0.0.0.0:0"},
+		"missing port":               {Nodes: 3, Listen: "localhost"},
+		"could not be started again": {Nodes: 3, Listen: "127.0.0.1:0", Kill: true},
+	} {
+		if _, err := s.Describe(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not tell %q", err, want)
+		}
+	}
+	if _, err := (remote.System{Nodes: 3, Listen: "0.0.0.0:0", Token: "t"}).Describe(); err != nil {
+		t.Error(err)
+	}
+}

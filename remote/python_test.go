@@ -1,0 +1,98 @@
+package remote_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/remote"
+	"github.com/lockstep-go/lockstep/replay"
+	"github.com/lockstep-go/lockstep/shrink"
+	"github.com/lockstep-go/lockstep/spec"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// tool finds a program that a test needs, or skips the test; under make test it must be there.
+func tool(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	switch {
+	case err == nil:
+		return path
+	case os.Getenv("LOCKSTEP_STRICT") != "":
+		t.Fatal(err)
+	}
+	t.Skip(err)
+	return ""
+}
+
+// seesWrites is violated when a read misses a write that was answered before.
+var seesWrites = spec.New("reads see answered writes", func(lockstep.Info) *reads { return &reads{} })
+
+type reads struct {
+	wrote  bool
+	judged int
+}
+
+func (r *reads) Reset()                              { *r = reads{} }
+func (r *reads) Judged() int                         { return r.judged }
+func (r *reads) End(*lockstep.Run) *lockstep.Finding { return nil }
+func (r *reads) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+	if e.Type == "wrote" {
+		r.wrote = true
+		return nil
+	}
+	r.judged++
+	if r.wrote && e.Value == "-" {
+		return &lockstep.Finding{Text: fmt.Sprintf("node %d reads nothing after a write was answered", e.Node)}
+	}
+	return nil
+}
+
+// Replicas in Python, through a client of the standard library that was written from the page
+// on the protocol, are found out, and the finding is shrunk to the fewest steps there are.
+func TestPython(t *testing.T) {
+	python := tool(t, "python3")
+	folder, err := filepath.Abs("../clients/python")
+	if err != nil {
+		t.Fatal(err)
+	}
+	system := remote.System{Name: "register", Nodes: 3, Requests: []string{"write a", "read"}, Limits: remote.Limits{Patience: time.Minute},
+		Types: []string{"write", "written"}, Events: []string{"wrote", "read"},
+		Command: func(lockstep.Node, string) *exec.Cmd {
+			cmd := exec.Command(python, filepath.Join(folder, "register.py"))
+			cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
+			return cmd
+		}}
+	plan := lockstep.Plan{System: system, Spec: seesWrites, Strategy: strategy.DefaultWalk, Runs: 200, Steps: 30, Workers: 1}
+	result, err := lockstep.Explore(t.Context(), plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := result.First()
+	if f == nil || f.Flaky != "" {
+		t.Fatalf("%+v", result)
+	}
+	small, err := shrink.Run(t.Context(), plan, f.Trace, shrink.Options{Tries: 300})
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps := 0
+	for _, r := range small.Trace.Records {
+		if r.Step.Kind != trace.Start && !r.Settle {
+			steps++
+		}
+	}
+	if steps != 4 { // write, its delivery, the answer's, read
+		t.Errorf("shrunk to %s", small.Is)
+	}
+	again, err := replay.Run(t.Context(), plan, small.Trace)
+	if err != nil || again.Trace.Outcome.Verdict != trace.Fail {
+		t.Errorf("%+v, %v", again, err)
+	}
+}

@@ -1,0 +1,243 @@
+package remote
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/lockstep-go/lockstep/remote/wire"
+)
+
+// checkListen refuses an address that strangers reach, unless there is a token.
+func checkListen(address, token string) error {
+	if address == "" || token != "" {
+		return nil
+	}
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("remote: the address to listen at: %w", err)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return fmt.Errorf("remote: listening at %s needs a token; without one only the loopback is possible, like 127.0.0.1:0", address)
+	}
+	return nil
+}
+
+// server takes the calls of the replicas of one deployment.
+type server struct {
+	system   *System
+	http     http.Server
+	listener net.Listener
+	served   sync.WaitGroup
+
+	mutex    sync.Mutex
+	sessions uint32
+	seats    []*session // by node - 1; nil where nobody is connected
+	came     chan struct{}
+}
+
+func newServer(system *System) (*server, error) {
+	listener, err := net.Listen("tcp", orElse(system.Listen, "127.0.0.1:0"))
+	if err != nil {
+		return nil, fmt.Errorf("remote: %w", err)
+	}
+	s := &server{system: system, listener: listener, seats: make([]*session, system.Nodes), came: make(chan struct{}, 1)}
+	mux := http.NewServeMux()
+	// Reports are small and many: to compress them costs more than it saves.
+	options := []connect.HandlerOption{connect.WithReadMaxBytes(system.Limits.bytes()), connect.WithCompression("gzip", nil, nil)}
+	for _, o := range wire.Codecs() {
+		options = append(options, o)
+	}
+	mux.Handle(wire.OrdersProcedure, connect.NewServerStreamHandler(wire.OrdersProcedure, s.orders, options...))
+	mux.Handle(wire.ReportsProcedure, connect.NewClientStreamHandler(wire.ReportsProcedure, s.reports, options...))
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true)
+	s.http = http.Server{Handler: s.guarded(mux), Protocols: protocols, ErrorLog: log.New(io.Discard, "", 0),
+		ReadHeaderTimeout: system.Limits.patience(), MaxHeaderBytes: 64 << 10}
+	s.served.Go(func() { _ = s.http.Serve(listener) })
+	return s, nil
+}
+
+// url is where replicas report to.
+func (s *server) url() string { return "http://" + s.listener.Addr().String() }
+
+func (s *server) close() error {
+	s.mutex.Lock()
+	seats := append([]*session(nil), s.seats...)
+	s.mutex.Unlock()
+	for _, t := range seats {
+		if t != nil {
+			t.end("the campaign ended")
+		}
+	}
+	err := s.http.Close()
+	s.served.Wait()
+	return err
+}
+
+// deadlineKey is under what a request's context has the means to set deadlines.
+type deadlineKey struct{}
+
+// guarded lets in who knows the token.
+func (s *server) guarded(next http.Handler) http.Handler {
+	want := []byte("Bearer " + s.system.Token)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.system.Token != "" && subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), want) != 1 {
+			s.refused()
+			http.Error(w, "the token is wrong: Authorization: Bearer TOKEN is expected", http.StatusUnauthorized)
+			return
+		}
+		control := http.NewResponseController(w)
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), deadlineKey{}, control)))
+	})
+}
+
+func (s *server) refused() {
+	if s.system.Stats != nil {
+		s.system.Stats.Refused.Add(1)
+	}
+}
+
+// orders begins a session and keeps it until it ends.
+func (s *server) orders(ctx context.Context, r *connect.Request[wire.Hello], stream *connect.ServerStream[wire.Order]) error {
+	t, err := s.enter(*r.Msg)
+	if err != nil {
+		s.refused()
+		return connect.NewError(connect.CodeInvalidArgument, err)
+	}
+	defer t.end("it hung up")
+	control, _ := ctx.Value(deadlineKey{}).(*http.ResponseController)
+	t.mutex.Lock()
+	t.send, t.deadline = stream.Send, control.SetWriteDeadline
+	t.mutex.Unlock()
+	if _, err := t.order(&wire.Order{Kind: wire.Welcome, Session: t.number, Nodes: uint32(s.system.Nodes)}, s.system.Limits.patience()); err != nil {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+		t.end("it hung up")
+	case <-t.over:
+	}
+	return nil
+}
+
+// enter gives a replica its seat.
+func (s *server) enter(hello wire.Hello) (*session, error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if hello.Node < 1 || int(hello.Node) > len(s.seats) {
+		return nil, fmt.Errorf("node %d; 1 to %d are possible", hello.Node, len(s.seats))
+	}
+	seat := &s.seats[hello.Node-1]
+	if *seat != nil {
+		select {
+		case <-(*seat).over:
+		default:
+			return nil, fmt.Errorf("node %d is connected already", hello.Node)
+		}
+	}
+	s.sessions++
+	*seat = newSession(s.sessions, hello)
+	return *seat, nil
+}
+
+// reports takes what a replica tells.
+func (s *server) reports(ctx context.Context, stream *connect.ClientStream[wire.Report]) (*connect.Response[wire.Bye], error) {
+	if !stream.Receive() {
+		return nil, orError(stream.Err(), "a call of Reports begins with a report that names the session")
+	}
+	t := s.claim(stream.Msg().Session)
+	if t == nil {
+		s.refused()
+		return nil, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("session %d does not exist, or has a call of Reports already", stream.Msg().Session))
+	}
+	for first := true; first || stream.Receive(); first = false {
+		select {
+		case t.inbox <- stream.Msg():
+		case <-t.over:
+			return connect.NewResponse(&wire.Bye{}), nil
+		case <-ctx.Done():
+		}
+	}
+	why := "it closed its reports"
+	if err := stream.Err(); err != nil && !errors.Is(err, io.EOF) {
+		why = "its reports broke off: " + err.Error()
+	}
+	t.end(why)
+	return connect.NewResponse(&wire.Bye{}), nil
+}
+
+func orError(err error, text string) error {
+	if err != nil {
+		return err
+	}
+	return connect.NewError(connect.CodeInvalidArgument, errors.New(text))
+}
+
+// claim finds the session that a call of Reports belongs to.
+func (s *server) claim(number uint32) *session {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	for _, t := range s.seats {
+		if t != nil && t.number == number {
+			t.mutex.Lock()
+			defer t.mutex.Unlock()
+			if t.reported {
+				return nil
+			}
+			t.reported = true
+			select {
+			case s.came <- struct{}{}:
+			default:
+			}
+			return t
+		}
+	}
+	return nil
+}
+
+// seat is the session of a node, once it has both its calls.
+func (s *server) seat(node int) *session {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	t := s.seats[node]
+	if t == nil {
+		return nil
+	}
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	if !t.reported || t.send == nil {
+		return nil
+	}
+	return t
+}
+
+// await waits until a node is connected, or failed is closed.
+func (s *server) await(ctx context.Context, node int, failed <-chan struct{}) (*session, error) {
+	patience := time.NewTimer(s.system.Limits.patience())
+	defer patience.Stop()
+	for {
+		if t := s.seat(node); t != nil {
+			return t, nil
+		}
+		select {
+		case <-s.came:
+		case <-failed:
+			return nil, errors.New("it ended before it connected")
+		case <-patience.C:
+			return nil, fmt.Errorf("it did not connect within %s", s.system.Limits.patience())
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package remote
+
+import (
+	"fmt"
+	"os/exec"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// System is a [lockstep.System] of replicas in other processes.
+type System struct {
+	// Name is the target's name.
+	Name string
+	// Build names the build of the replicas, where there are several.
+	Build string
+	// Options are the settings that the system was made from, for traces.
+	Options map[string]string
+	// Nodes is the number of replicas.
+	Nodes int
+	// Command makes the command that starts a replica; where to report to is added to its
+	// environment, and its folder is its own. Nil means that somebody else starts the
+	// replicas, which then connect to Listen.
+	Command func(node lockstep.Node, folder string) *exec.Cmd
+	// Listen is the address to listen at; empty means a free port of the loopback.
+	Listen string
+	// Token is what replicas must know. Without one, only the loopback may be listened at.
+	Token string
+	// Kill lets a crash be the end of the replica's process, and a restart a new one.
+	// Otherwise the replica is told to forget what would not survive a crash.
+	Kill bool
+	// Own says that replicas do things of their own accord, by clocks and threads of their
+	// own: runs repeat roughly then, and time passes in Wait steps.
+	Own bool
+	// Pace is how long a Wait step lasts where replicas act of their own accord.
+	Pace time.Duration
+	// Types, Events, Rounds and Roles are as in [lockstep.Info].
+	Types, Events, Rounds, Roles []string
+	// FIFO says that messages on a link arrive in the order of sending.
+	FIFO bool
+	// Draws names what replicas draw from the seed of a run.
+	Draws string
+	// Requests are the clients' requests, offered to every node from the start, and Repeat is
+	// how often each is: when it has been given it waits again, under a new number.
+	Requests []string
+	Repeat   int
+	// Forge makes a message of the words of a Replace step; nil means that messages cannot be
+	// forged.
+	Forge func(text string) (kind string, tag lockstep.Tag, body []byte, err error)
+	// Limits bound what a replica may do.
+	Limits Limits
+	// Stats counts, where it is set.
+	Stats *Stats
+}
+
+// Limits bound what a replica may do. One that goes beyond makes its run worthless.
+type Limits struct {
+	// Patience is how long a replica may take for an order, and to begin; 0 means 10 s.
+	Patience time.Duration
+	// Effects is how many messages, timers and events one order may cause; 0 means 10,000.
+	Effects int
+	// Bytes is the size of one report; 0 means 4 MB.
+	Bytes int
+}
+
+func (l Limits) patience() time.Duration { return orElse(l.Patience, 10*time.Second) }
+func (l Limits) effects() int            { return orElse(l.Effects, 10_000) }
+func (l Limits) bytes() int              { return orElse(l.Bytes, 4<<20) }
+
+// orElse is a setting, or what stands for none.
+func orElse[T comparable](set, none T) T {
+	var zero T
+	if set == zero {
+		return none
+	}
+	return set
+}
+
+// Describe says what the system is and can do.
+func (s System) Describe() (lockstep.Info, error) {
+	if err := s.check(); err != nil {
+		return lockstep.Info{}, err
+	}
+	info := lockstep.Info{Name: s.Name, Build: s.Build, Options: s.Options, Nodes: s.Nodes, FIFO: s.FIFO,
+		Types: s.Types, Events: s.Events, Rounds: s.Rounds, Roles: s.Roles, Draws: s.Draws,
+		Requests: append([]string{}, s.Requests...), Serial: s.Command == nil || s.Listen != "",
+		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Duplicate, trace.Alarm,
+			trace.Crash, trace.Restart, trace.Request, trace.Cut, trace.Heal)}
+	if s.Forge != nil {
+		info.Supports |= trace.KindsOf(trace.Replace)
+	}
+	if s.Own {
+		info.Repeats, info.Pace = lockstep.Roughly, lockstep.Time(s.pace())
+		info.Supports |= trace.KindsOf(trace.Wait)
+	}
+	return info, nil
+}
+
+func (s System) pace() time.Duration { return orElse(s.Pace, 10*time.Millisecond) }
+
+// check finds what is wrong with the settings.
+func (s System) check() error {
+	switch {
+	case s.Nodes < 1 || s.Nodes > 64:
+		return fmt.Errorf("remote: %d nodes; 1 to 64 are possible", s.Nodes)
+	case s.Command == nil && s.Listen == "":
+		return fmt.Errorf("remote: %s has no Command that starts its replicas, and no address to Listen at for those that somebody else starts", s.Name)
+	case s.Command == nil && s.Kill:
+		return fmt.Errorf("remote: %s has no Command, so a killed replica could not be started again", s.Name)
+	}
+	return checkListen(s.Listen, s.Token)
+}
+
+// Deploy starts a server and the replicas.
+func (s System) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	return deploy(s, p)
+}

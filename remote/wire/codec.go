@@ -1,0 +1,56 @@
+package wire
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"connectrpc.com/connect"
+)
+
+// message is what the codecs can write and read.
+type message interface {
+	append(b []byte) []byte
+	read(f field) error
+}
+
+// Codecs are those of the service, for handlers and clients.
+func Codecs() []connect.Option {
+	return []connect.Option{connect.WithCodec(protoCodec{}), connect.WithCodec(jsonCodec{"json"}),
+		connect.WithCodec(jsonCodec{"json; charset=utf-8"})}
+}
+
+// protoCodec writes protocol buffers.
+type protoCodec struct{}
+
+func (protoCodec) Name() string { return "proto" }
+
+func (c protoCodec) Marshal(m any) ([]byte, error) { return c.MarshalAppend(nil, m) }
+
+// MarshalAppend lets Connect write into a buffer that it has already.
+func (protoCodec) MarshalAppend(b []byte, m any) ([]byte, error) {
+	if m, ok := m.(message); ok {
+		return m.append(b), nil
+	}
+	return nil, fmt.Errorf("wire: %T is not a message", m)
+}
+
+func (protoCodec) Unmarshal(b []byte, m any) error {
+	if m, ok := m.(message); ok {
+		return fields(b, m.read)
+	}
+	return fmt.Errorf("wire: %T is not a message", m)
+}
+
+// jsonCodec writes JSON, as protocol buffers define it. Connect knows it by two names.
+type jsonCodec struct{ name string }
+
+func (c jsonCodec) Name() string { return c.name }
+
+func (jsonCodec) Marshal(m any) ([]byte, error) { return json.Marshal(m) }
+
+func (jsonCodec) Unmarshal(b []byte, m any) error {
+	if err := json.Unmarshal(b, m); err != nil {
+		return fmt.Errorf("wire: %w", err)
+	}
+	return nil
+}

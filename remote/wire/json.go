@@ -1,0 +1,73 @@
+package wire
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Long is a number of 64 bits. In JSON it is a string, because not every language has such
+// numbers; a plain number is read, too.
+type Long uint64
+
+// MarshalJSON writes the number as a string.
+func (l Long) MarshalJSON() ([]byte, error) {
+	return strconv.AppendQuote(nil, strconv.FormatUint(uint64(l), 10)), nil
+}
+
+// UnmarshalJSON reads a string or a number.
+func (l *Long) UnmarshalJSON(b []byte) error {
+	n, err := strconv.ParseUint(strings.Trim(string(b), `"`), 10, 64)
+	if err != nil {
+		return fmt.Errorf("%s is not a number from 0 to 2^64-1", b)
+	}
+	*l = Long(n)
+	return nil
+}
+
+var (
+	orderNames  = [...]string{"ASK", "WELCOME", "RESET", "DELIVER", "FIRE", "REQUEST", "STOP", "START"}
+	effectNames = [...]string{"SEND", "TIMER", "CANCEL", "EVENT"}
+)
+
+// String is the name of the kind in the definition.
+func (k OrderKind) String() string { return name(orderNames[:], uint32(k)) }
+
+// String is the name of the kind in the definition.
+func (k EffectKind) String() string { return name(effectNames[:], uint32(k)) }
+
+// MarshalJSON writes the name of the kind.
+func (k OrderKind) MarshalJSON() ([]byte, error) { return json.Marshal(k.String()) }
+
+// MarshalJSON writes the name of the kind.
+func (k EffectKind) MarshalJSON() ([]byte, error) { return json.Marshal(k.String()) }
+
+// UnmarshalJSON reads the name of a kind, or its number.
+func (k *OrderKind) UnmarshalJSON(b []byte) error { return named(orderNames[:], b, (*uint32)(k)) }
+
+// UnmarshalJSON reads the name of a kind, or its number.
+func (k *EffectKind) UnmarshalJSON(b []byte) error { return named(effectNames[:], b, (*uint32)(k)) }
+
+func name(names []string, k uint32) string {
+	if int(k) < len(names) {
+		return names[k]
+	}
+	return strconv.Itoa(int(k))
+}
+
+func named(names []string, b []byte, k *uint32) error {
+	text := strings.Trim(string(b), `"`)
+	for i, n := range names {
+		if n == text {
+			*k = uint32(i)
+			return nil
+		}
+	}
+	n, err := strconv.ParseUint(text, 10, 32)
+	if err != nil {
+		return fmt.Errorf("kind %s is none of %s", b, strings.Join(names, ", "))
+	}
+	*k = uint32(n)
+	return nil
+}

@@ -1,0 +1,42 @@
+package shrink_test
+
+import (
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/toy"
+	"github.com/lockstep-go/lockstep/shrink"
+	"github.com/lockstep-go/lockstep/strategy"
+)
+
+// delivered tells how many messages arrived in a run.
+func delivered(r *lockstep.Run) int { return len(r.Messages()) - len(r.InFlight()) }
+
+// A run that fails in its settling stage is shrunk to the steps that it takes, chosen or fair; only one that
+// fails because it has settled keeps the stage.
+func TestSettlingIsShrunk(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		fails  func(*lockstep.Run) bool
+		settle int
+		steps  int
+	}{
+		{"whenever three arrived", func(r *lockstep.Run) bool { return delivered(r) >= 3 }, 0, 4},
+		{"settled", func(r *lockstep.Run) bool { return r.Settled() }, 20, 20},
+	} {
+		judge := toy.Judge{AtEnd: func(r *lockstep.Run) *lockstep.Finding {
+			if c.fails(r) {
+				return &toy.Anything
+			}
+			return nil
+		}}
+		plan := lockstep.Plan{System: toy.Cluster(nil), Spec: judge, Strategy: strategy.Walk{Alarm: 1, Steps: 5}, Settle: 20}
+		small, err := shrink.Run(t.Context(), plan, toy.One(t, plan), shrink.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h, o := small.Trace.Header, small.Trace.Outcome; h.Settle != c.settle || o.Steps != c.steps {
+			t.Errorf("%s: %s, %d steps, settling %d", c.name, small.Is, o.Steps, h.Settle)
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package spec
+
+import (
+	"fmt"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Agreement is the spec that no two correct nodes decide differently at one place, and no
+// correct node twice. A decision is the value *D of an event of the type given, whose name
+// is a verb in the past: "decided". Place tells where it is, for example its index in a log,
+// and same compares two of one place. A node is correct as long as none of its messages was
+// forged.
+func Agreement[D any](event string, place func(*D) int, same func(a, b *D) bool) lockstep.Spec {
+	return New("agreement", func(lockstep.Info) *agreement[D] {
+		return &agreement[D]{event: event, place: place, same: same}
+	})
+}
+
+// agreement keeps all decisions: a node whose decision was taken for granted may turn out to
+// be faulty later.
+type agreement[D any] struct {
+	event  string
+	place  func(*D) int
+	same   func(a, b *D) bool
+	made   map[int][]made[D]
+	judged int
+}
+
+type made[D any] struct {
+	node lockstep.Node
+	what D
+}
+
+// Reset begins a new run.
+func (a *agreement[D]) Reset() {
+	if a.made == nil {
+		a.made = map[int][]made[D]{}
+	}
+	clear(a.made)
+	a.judged = 0
+}
+
+// Judged counts the judgements.
+func (a *agreement[D]) Judged() int { return a.judged }
+
+// Event judges a decision.
+func (a *agreement[D]) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+	forged := run.Faults().Forged
+	if e.Type != a.event || forged.Has(e.Node) {
+		return nil
+	}
+	now := e.Value.(*D)
+	at := a.place(now)
+	for i := range a.made[at] {
+		was := &a.made[at][i]
+		if forged.Has(was.node) {
+			continue
+		}
+		a.judged++
+		if !a.same(now, &was.what) {
+			is, then := fmt.Sprint(now), fmt.Sprint(&was.what)
+			return &lockstep.Finding{Nodes: trace.NodesOf(e.Node, was.node), Values: []string{is, then},
+				Text: fmt.Sprintf("node %d %s %s, and node %d had %s %s", e.Node, e.Type, is, was.node, e.Type, then)}
+		}
+	}
+	a.made[at] = append(a.made[at], made[D]{e.Node, *now})
+	return nil
+}

@@ -1,0 +1,183 @@
+// Package backup is a map on a primary, node 1, and its backups: the smallest target with
+// clients, crashes and disks, and the example of the page "Add a target".
+package backup
+
+import (
+	"fmt"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/kit/kv"
+	"github.com/lockstep-go/lockstep/kit/storage"
+	"github.com/lockstep-go/lockstep/sim"
+	"github.com/lockstep-go/lockstep/target"
+)
+
+// Cluster is a deployment of the map: a [lockstep.System].
+type Cluster struct {
+	Nodes    int `help:"number of nodes; 0: 3" zero:"3" range:"2..9"`
+	Clients  int `help:"number of clients; 0: 2" zero:"2" range:"1..16"`
+	Requests int `help:"operations of each client; 0: 4" zero:"4" range:"1..1000"`
+	Keys     int `help:"number of keys; 0: 2" zero:"2" range:"1..8"`
+	// Hasty is a bug: the primary answers before its disk and its backups have the operation.
+	Hasty bool `help:"with the bug that the primary answers too early"`
+}
+
+// Targets are the map with and without its bug.
+var Targets = []target.Target{
+	target.Of("backup", "a map on a primary and its backups, correct", Cluster{}, kv.Linearizable),
+	target.Of("backup-hasty", "the same with a primary that answers too early", Cluster{Hasty: true}, kv.Linearizable),
+}
+
+// Describe says what the system is and can do.
+func (c Cluster) Describe() (lockstep.Info, error) {
+	target.Fill(&c)
+	if err := target.Check("backup", c); err != nil {
+		return lockstep.Info{}, err
+	}
+	return c.cluster().Describe()
+}
+
+// Deploy makes a deployment.
+func (c Cluster) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
+	target.Fill(&c)
+	return c.cluster().Deploy(p)
+}
+
+func (c Cluster) cluster() sim.Cluster[message] {
+	load := kv.Load{Clients: c.Clients, Requests: c.Requests, Keys: c.Keys}
+	return sim.Cluster[message]{Name: "backup", Options: target.Changed(c, Cluster{}), Nodes: c.Nodes, Draws: "operations and what crashes leave",
+		New:  func(self lockstep.Node, _ int) sim.Node[message] { return &node{self: self, cluster: c} },
+		Type: func(m message) string { return m.kind }, Types: []string{"Ask", "Copy", "Have"},
+		Begin: func(out *lockstep.Outbox, draws *lockstep.Chance) any {
+			clients := kv.NewClients(load, c.Nodes)
+			clients.Begin(draws, out)
+			return clients
+		}}
+}
+
+// message is an operation for the primary (Ask), the primary's log from an index on (Copy), or
+// the length of a backup's log (Have).
+type message struct {
+	kind string
+	op   kv.Op
+	from uint64
+	log  []kv.Op
+}
+
+// String is the content of the message.
+func (m message) String() string {
+	switch m.kind {
+	case "Ask":
+		return m.op.String()
+	case "Copy":
+		return fmt.Sprintf("%d operations from %d", len(m.log), m.from)
+	}
+	return fmt.Sprintf("up to %d", m.from)
+}
+
+// durable is a node's disk.
+type durable struct {
+	storage.Disk
+	log *storage.Log[kv.Op]
+}
+
+// node is the program of a node. The map is what comes of the first operations of the log.
+type node struct {
+	self    lockstep.Node
+	cluster Cluster
+	*durable
+	kv.Map
+	applied uint64
+	have    []uint64 // by backup: the length of its log, as far as the primary knows
+}
+
+// Start takes up what is on the disk. A primary does not know what its backups have.
+func (n *node) Start(c *sim.Context[message]) {
+	if n.durable = sim.Durable[durable](c); n.log == nil {
+		n.log = storage.NewLog[kv.Op](&n.Disk)
+	}
+	n.Map.Reset(n.cluster.Keys, n.cluster.Clients)
+	n.applied, n.have = 0, make([]uint64, n.cluster.Nodes+1)
+	if n.self == 1 {
+		c.SetAlarm(10)
+	}
+}
+
+// Alarm lets the primary send its backups what they may lack.
+func (n *node) Alarm(c *sim.Context[message]) {
+	n.Sync()
+	n.copyTo(c)
+	c.SetAlarm(10)
+}
+
+// Request passes a client's operation to the primary. The client may try elsewhere meanwhile.
+func (n *node) Request(c *sim.Context[message], id int32, _ string) {
+	clients := c.Shared().(*kv.Clients)
+	op, _ := clients.Given(id)
+	clients.Offer(op)
+	if n.self == 1 {
+		n.take(c, *op)
+	} else {
+		c.Send(1, message{kind: "Ask", op: *op})
+	}
+}
+
+// Receive takes a message.
+func (n *node) Receive(c *sim.Context[message], from lockstep.Node, m message) {
+	switch m.kind {
+	case "Ask":
+		n.take(c, m.op)
+	case "Copy":
+		if known := int(n.log.Last() + 1 - m.from); known >= 0 && known < len(m.log) { // nothing is missing in between
+			n.log.Append(m.log[known:]...)
+			n.Sync()
+		}
+		c.Send(from, message{kind: "Have", from: n.log.Last()})
+	case "Have":
+		n.have[from] = max(n.have[from], m.from)
+		n.answer(c)
+	}
+}
+
+// take adds an operation to the primary's log, unless it is there.
+func (n *node) take(c *sim.Context[message], op kv.Op) {
+	for _, o := range n.log.Entries(1, n.log.Last()) {
+		if o == op {
+			return
+		}
+	}
+	n.log.Append(op)
+	if !n.cluster.Hasty {
+		n.Sync()
+	}
+	n.copyTo(c)
+	n.answer(c)
+}
+
+// copyTo sends every backup the log from where it ends there.
+func (n *node) copyTo(c *sim.Context[message]) {
+	for i := 2; i <= n.cluster.Nodes; i++ {
+		from := min(n.have[i], n.log.Last()) + 1
+		c.Send(lockstep.Node(i), message{kind: "Copy", from: from, log: n.log.Entries(from, n.log.Last())})
+	}
+}
+
+// answer applies what all backups have, and answers for it.
+func (n *node) answer(c *sim.Context[message]) {
+	safe := n.log.Last()
+	for _, k := range n.have[2:] {
+		if !n.cluster.Hasty {
+			safe = min(safe, k)
+		}
+	}
+	for n.applied < safe {
+		n.applied++
+		op := n.log.At(n.applied)
+		c.Shared().(*kv.Clients).Answer(n.self, op.Client, op.Seq, n.Apply(op))
+	}
+}
+
+// String is the state in a few words.
+func (n *node) String() string {
+	return fmt.Sprintf("log=%d applied=%d%s", n.log.Last(), n.applied, n.Map.String())
+}

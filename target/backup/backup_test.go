@@ -1,0 +1,86 @@
+package backup_test
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/shrink"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target/backup"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// rough loses, duplicates and delays messages, cuts links and crashes nodes.
+var rough = strategy.Walk{Deliver: 10, Drop: 1, Duplicate: 1, Alarm: 2, Request: 2, Crash: 1, Restart: 2, Cut: 1, Heal: 1, Steps: 150}
+
+func explore(t *testing.T, c backup.Cluster, s lockstep.Strategy, runs int) *lockstep.Result {
+	t.Helper()
+	plan := lockstep.Plan{System: c, Strategy: s, Spec: backup.Targets[0].Spec, Seed: 1, Runs: runs}
+	result, err := lockstep.Explore(t.Context(), plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// A primary that waits for its disk and its backups keeps its promise.
+func TestCorrect(t *testing.T) {
+	for _, s := range []lockstep.Strategy{rough, strategy.DefaultPOS, strategy.DefaultPartition, strategy.Uniform{Period: 2, Isolations: 2, Rounds: 20}} {
+		result := explore(t, backup.Cluster{Nodes: 3}, s, 300)
+		if f := result.First(); f != nil {
+			t.Errorf("%s: %s", s, f.Finding)
+		}
+		if judged := result.Judged[0].N; judged < 100 {
+			t.Errorf("%s: judged %d times in 300 runs", s, judged)
+		}
+	}
+}
+
+// One that does not is found out when it crashes: a client was told of a write that is gone.
+func TestHasty(t *testing.T) {
+	result := explore(t, backup.Cluster{Hasty: true}, rough, 2000)
+	f := result.First()
+	if f == nil || f.Finding.Property != "linearizability" || f.Flaky != "" {
+		t.Fatalf("found %+v in %d runs", f, result.Runs)
+	}
+	plan := lockstep.Plan{System: backup.Cluster{Hasty: true}, Strategy: rough, Spec: backup.Targets[1].Spec}
+	small, err := shrink.Run(t.Context(), plan, f.Trace, shrink.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last := small.Trace.Records; len(last) > 10 || !slices.ContainsFunc(last, func(r trace.Record) bool { return r.Step.Kind == trace.Crash }) {
+		t.Errorf("shrunk to %d steps, with or without a crash", len(last))
+	}
+	t.Logf("run %d: %s\n%d steps, shrunk to %d", f.Run, f.Finding, len(f.Trace.Records), len(small.Trace.Records))
+}
+
+// The page shows the whole target, which is small.
+func TestPage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/add-a-target.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := 0
+	for _, file := range []string{"backup.go", "backup_test.go"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile("(?ms)^```go file="+file+"\n(.*?)^```$").FindAllStringSubmatch(string(page), -1) {
+			shown++
+			if !strings.Contains(string(text), m[1]) {
+				t.Errorf("%s does not have what the page shows:\n%s", file, m[1])
+			}
+		}
+		if lines := strings.Count(string(text), "\n"); lines >= 200 {
+			t.Errorf("%s has %d lines, the page promises less than 200", file, lines)
+		}
+	}
+	if shown < 7 {
+		t.Errorf("the page shows %d pieces", shown)
+	}
+}

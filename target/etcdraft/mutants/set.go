@@ -1,0 +1,33 @@
+// Package mutants is known mistakes in etcd's raft library, each of which breaks one sentence
+// of the Raft paper; see kit/mutants for what is done with them.
+package mutants
+
+import (
+	"slices"
+
+	"github.com/lockstep-go/lockstep/kit/mutants"
+)
+
+// Mutant is one mistake.
+type Mutant = mutants.Mutant
+
+// The areas of the protocol.
+const (
+	Votes     mutants.Area = "votes"
+	Terms     mutants.Area = "terms"
+	Matching  mutants.Area = "log matching"
+	Commits   mutants.Area = "commitment"
+	Members   mutants.Area = "configuration changes"
+	Reads     mutants.Area = "reads"
+	Snapshots mutants.Area = "snapshots"
+	Flow      mutants.Area = "flow control"
+)
+
+const command = "github.com/lockstep-go/lockstep/cmd/lockstep"
+
+// Set is the mutants of etcd's raft, area by area. The strategies that can crash nodes and cut
+// links do so; lock-step runs are long enough for several elections.
+var Set = mutants.Set{Target: "etcdraft", Module: "go.etcd.io/raft/v3", Version: "v3.7.0", Package: command + "/etcdraft", Command: command,
+	List: slices.Concat(votes(), terms(), matching(), commits(), members(), reads(), snapshots(), flow()),
+	Strategies: []string{"walk:duplicate=1,crash=1,restart=1,cut=1,heal=1", "baseline", "lossy:rounds=48", "uniform:isolations=12,rounds=48",
+		"pctcp", "pos", "shadow", "delay"}}

@@ -1,0 +1,51 @@
+package etcdraft
+
+import (
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/kit/kv"
+	"github.com/lockstep-go/lockstep/kit/raftspec"
+	"github.com/lockstep-go/lockstep/spec"
+)
+
+var (
+	// Safety is the five properties of the Raft paper.
+	Safety = lockstep.Spec(raftspec.Safety)
+	// Linearizability: the clients' operations on the replicated map are linearizable.
+	Linearizability = kv.Linearizable
+	// Everything is all that is promised. A settling stage of 2000 steps is enough for
+	// liveness to be judged, for three nodes and the default workload.
+	Everything = spec.All(raftspec.Everything, Linearizability)
+)
+
+// Follows is the leader that a node knows of.
+func (d *Deployment) Follows(n lockstep.Node) lockstep.Node { return d.node(n).lead }
+
+// Reaches is the index of the last entry on a node's disk.
+func (d *Deployment) Reaches(n lockstep.Node) uint64 {
+	return d.node(n).disk.Last()
+}
+
+// Answered reports how many of the clients' operations are answered, and how many there
+// are.
+func (d *Deployment) Answered() (answered, all int) { return d.clients.Answered() }
+
+// Calm reports whether each of the nodes had so many ticks since the last fault, as far as
+// its clock runs. 20 election time-outs and 8 ticks for each request of a client are enough
+// to elect a leader and to answer everything.
+func (d *Deployment) Calm(nodes lockstep.Nodes, ticks int) bool {
+	if c := &d.cluster; ticks == 0 {
+		ticks = 20*c.Election + 8*c.Requests*min(1, c.Clients)
+	}
+	for id := range nodes.All() {
+		if n := d.node(id); n.calm < ticks && d.Ticking(id) {
+			return false
+		}
+	}
+	return true
+}
+
+// Quiet is four election time-outs, in which a leader has sent its log to everybody several
+// times over: some heartbeats, whose answers make it try again.
+func (d *Deployment) Quiet() lockstep.Time {
+	return lockstep.Time(4*d.cluster.Election + 2*d.cluster.Delay)
+}

@@ -1,0 +1,54 @@
+package etcdraft_test
+
+import (
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/shrink"
+)
+
+// TestSpread finds each deliberate fault with many seeds and shrinks it: the results should hardly depend on
+// where shrinking began. LOCKSTEP_SPREAD=20 takes so many seeds instead of a few.
+func TestSpread(t *testing.T) {
+	seeds := 2
+	if n, err := strconv.Atoi(os.Getenv("LOCKSTEP_SPREAD")); err == nil {
+		seeds = n
+	}
+	for _, f := range faults() {
+		t.Run(f.name, func(t *testing.T) {
+			var lengths, tries []int
+			near := 0
+			for seed := range uint64(seeds) {
+				plan := f.plan(seed)
+				result, err := lockstep.Explore(t.Context(), plan)
+				if err != nil || result.First() == nil {
+					t.Fatalf("seed %d: nothing found, %v", seed, err)
+				}
+				small, err := shrink.Run(t.Context(), plan, result.First().Trace, shrink.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				property, steps := small.Trace.Outcome.Finding.Property, small.Trace.Outcome.Steps
+				best := f.best[property]
+				if steps <= best+best/10 {
+					near++
+				} else {
+					t.Logf("seed %d: %d steps, the best known for %s is %d", seed, steps, property, best)
+				}
+				if steps < best {
+					t.Errorf("seed %d: only %d steps for %s, which is better than the best known, %d", seed, steps, property, best)
+				}
+				lengths, tries = append(lengths, steps), append(tries, small.Tries)
+			}
+			slices.Sort(lengths)
+			slices.Sort(tries)
+			t.Logf("| %s | %v | %d | %d | %d of %d | %d |", f.name, f.best, lengths[0], lengths[seeds/2], near, seeds, tries[seeds/2])
+			if 20*near < 19*seeds {
+				t.Errorf("only %d of %d are within a tenth of the best known", near, seeds)
+			}
+		})
+	}
+}

@@ -1,0 +1,85 @@
+package hashicorpraft
+
+import (
+	"fmt"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/kit/operator"
+	"github.com/lockstep-go/lockstep/kit/raftspec"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// The operator's duties.
+const (
+	changing = iota
+	transferring
+	snapshotting
+)
+
+func newOperator(c Cluster) *operator.Operator {
+	return operator.New(c.Nodes, []operator.Duty{changing: {Name: "change members", Times: c.Changes},
+		transferring: {Name: "transfer leadership", Times: c.Transfers}, snapshotting: {Name: "make a snapshot", Times: c.Snapshots}}, nil)
+}
+
+// job is what the operator asks a node for.
+type job struct {
+	duty   int
+	what   string
+	target lockstep.Node
+}
+
+// job draws what a duty asks for. Two voters remain in any case: of two, one cannot be demoted
+// safely, because the other may never hear of it and then lacks a vote.
+func (s *clients) job(duty int) job {
+	j := job{duty: duty, target: lockstep.Node(1 + s.rand.IntN(s.cluster.Nodes))}
+	switch {
+	case duty == transferring:
+		j.what = "transfer"
+	case duty == snapshotting:
+		j.what = "snapshot"
+	case s.voters.Has(j.target) && s.voters.Len() > max(2, s.cluster.Nodes/2):
+		j.what = "demote"
+	default:
+		j.what = "promote"
+	}
+	return j
+}
+
+// operate does what the operator asks for.
+func (r *replica) operate(c Cluster, j job) error {
+	id, at := id(j.target), c.at(j.target)
+	switch j.what {
+	case "demote":
+		return r.raft.DemoteVoter(id, 0, enqueue).Error()
+	case "promote":
+		return r.raft.AddVoter(id, at, 0, enqueue).Error()
+	case "transfer":
+		return r.raft.LeadershipTransferToServer(id, at).Error()
+	default:
+		return r.raft.Snapshot().Error()
+	}
+}
+
+// operated takes the answer to the operator's request.
+func (s *clients) operated(n *bubble.Node, j job, err error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	told := &Asked{Text: fmt.Sprintf("%s %d", j.what, j.target)}
+	if err != nil {
+		told.Err = err.Error()
+	}
+	if n.Alive() {
+		n.Emit(raftspec.EventMembers, told)
+	}
+	switch {
+	case err != nil && refused(err) && n.Alive() && j.duty != transferring:
+		s.retry(func() { s.operator.Again(j.duty) })
+		return
+	case j.what == "demote": // also where nobody knows
+		s.voters = s.voters.Without(j.target)
+	case err == nil && j.what == "promote":
+		s.voters |= trace.NodesOf(j.target)
+	}
+	s.operator.Next(j.duty)
+}

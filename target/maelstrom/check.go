@@ -1,0 +1,140 @@
+package maelstrom
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/lockstep-go/lockstep"
+)
+
+// checkEcho: an answer says what was said.
+func checkEcho(h *history) verdict {
+	v := verdict{}
+	for _, c := range h.answered() {
+		var echo string
+		v.judged++
+		if err := c.get("echo", &echo); err != nil || echo != c.sent["echo"] {
+			return broken(v.judged, fmt.Sprintf("%q was echoed as %s", c.sent["echo"], c.reply), c)
+		}
+	}
+	return v
+}
+
+// checkUnique: no two answers are the same.
+func checkUnique(h *history) verdict {
+	v := verdict{}
+	first := map[string]*call{}
+	for _, c := range h.answered() {
+		var id json.RawMessage
+		if err := c.get("id", &id); err != nil {
+			return broken(v.judged, err.Error(), c)
+		}
+		v.judged++
+		if other := first[text(id)]; other != nil {
+			return broken(v.judged, fmt.Sprintf("nodes %d and %d both generated %s", other.Node, c.Node, id), other, c)
+		}
+		first[text(id)] = c
+	}
+	return v
+}
+
+// checkSet: a read shows nothing that nobody added, and, after everything was quiet for a
+// while, everything whose adding was acknowledged.
+func checkSet(add, field string) func(*history) verdict {
+	return func(h *history) verdict {
+		v := verdict{}
+		final := map[lockstep.Node]*call{}
+		for _, c := range h.answered() {
+			if c.Kind != "read" {
+				continue
+			}
+			var seen []int
+			if err := c.get(field, &seen); err != nil {
+				return broken(v.judged, err.Error(), c)
+			}
+			v.judged++
+			for _, x := range seen {
+				if !slices.ContainsFunc(h.calls, func(a *call) bool { return a.Kind == add && a.Value == x && a.called <= c.returned }) {
+					return broken(v.judged, fmt.Sprintf("node %d shows %d, which nobody added", c.Node, x), c)
+				}
+			}
+			if c.Final {
+				final[c.Node] = c
+			}
+		}
+		if h.settled {
+			return h.missing(v, final, add, field)
+		}
+		return v
+	}
+}
+
+// missing judges the last reads: what was acknowledged must be there.
+func (h *history) missing(v verdict, final map[lockstep.Node]*call, add, field string) verdict {
+	for n := lockstep.Node(1); int(n) <= 64; n++ {
+		c := final[n]
+		if c == nil {
+			continue
+		}
+		var seen []int
+		if err := c.get(field, &seen); err != nil {
+			return broken(v.judged, err.Error(), c)
+		}
+		for _, a := range h.answered() {
+			if a.Kind == add && a.returned <= c.called && !slices.Contains(seen, a.Value) {
+				return broken(v.judged, fmt.Sprintf("%d was acknowledged by node %d, but node %d does not show it after everything was quiet", a.Value, a.Node, n), a, c)
+			}
+		}
+	}
+	return v
+}
+
+// checkCounter: after everything was quiet for a while, a read shows the sum of what was
+// acknowledged, give or take what was not answered.
+func checkCounter(h *history) verdict {
+	v := verdict{}
+	if !h.settled {
+		return v
+	}
+	least, most := 0, 0
+	for _, c := range h.calls {
+		if c.Kind != "add" || c.returned >= 0 && c.failed() {
+			continue
+		}
+		if c.returned >= 0 || c.Value < 0 {
+			least += c.Value
+		}
+		if c.returned >= 0 || c.Value > 0 {
+			most += c.Value
+		}
+	}
+	final := map[lockstep.Node]*call{}
+	for _, c := range h.answered() {
+		if c.Kind == "read" && c.Final {
+			final[c.Node] = c
+		}
+	}
+	for n := lockstep.Node(1); int(n) <= 64; n++ {
+		c := final[n]
+		if c == nil {
+			continue
+		}
+		var value int
+		if err := c.get("value", &value); err != nil {
+			return broken(v.judged, err.Error(), c)
+		}
+		v.judged++
+		if value < least || value > most {
+			return broken(v.judged, fmt.Sprintf("node %d shows %d after everything was quiet, but what was acknowledged makes %s", n, value, between(least, most)), c)
+		}
+	}
+	return v
+}
+
+func between(least, most int) string {
+	if least == most {
+		return fmt.Sprint(least)
+	}
+	return fmt.Sprintf("%d to %d", least, most)
+}

@@ -1,0 +1,341 @@
+package maelstrom
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/spec"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// deployment is the nodes of one worker. They start anew with each run.
+type deployment struct {
+	cluster Cluster
+	place   *lockstep.Place
+	work    *workload
+
+	nodes    []*process // nil while a node is down
+	bodies   []packet   // by number of the body - 1
+	services services
+	ops      []*Op
+	open     map[int64]*Op // by the number of the message that asks
+	asked    int64
+	at       positions // of the client of a log
+	now      time.Time
+	reads    int // rounds of final reads that were offered
+}
+
+// Reset starts the nodes and tells them who they are.
+func (d *deployment) Reset(_ context.Context, seed uint64, out *lockstep.Outbox) error {
+	d.stop()
+	d.bodies, d.services, d.open, d.asked, d.at = d.bodies[:0], newServices(), map[int64]*Op{}, 0, positions{}
+	d.now, d.reads = time.Now(), 0
+	d.nodes = make([]*process, d.cluster.Nodes)
+	folder, err := d.place.Folder()
+	if err != nil {
+		return err
+	}
+	if err := os.RemoveAll(filepath.Join(folder, "nodes")); err != nil {
+		return err
+	}
+	for i := range d.nodes {
+		if err := d.boot(i); err != nil {
+			return err
+		}
+	}
+	for i := range d.nodes {
+		if err := d.welcome(i, out); err != nil {
+			return err
+		}
+	}
+	d.ops = d.work.operations(rand.New(rand.NewPCG(seed, 1)), cmp.Or(d.cluster.Requests, DefaultRequests))
+	for _, op := range d.ops {
+		d.offer(op, trace.AllNodes(len(d.nodes)), out)
+	}
+	return nil
+}
+
+func (d *deployment) offer(op *Op, to lockstep.Nodes, out *lockstep.Outbox) {
+	out.Offer(lockstep.Pending{ID: int32(op.ID), To: to, Text: op.String()})
+}
+
+// boot starts a node's program in its folder.
+func (d *deployment) boot(i int) error {
+	root, err := d.place.Folder()
+	if err != nil {
+		return err
+	}
+	folder := filepath.Join(root, "nodes", nodeName(i))
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	d.nodes[i], err = start(d.cluster.Bin, nodeName(i), folder)
+	return err
+}
+
+// nodeName is a node's name in Maelstrom.
+func nodeName(i int) string { return "n" + strconv.Itoa(i+1) }
+
+// welcome tells a node who it is, and what the workload wants it to know.
+func (d *deployment) welcome(i int, out *lockstep.Outbox) error {
+	ids := make([]string, len(d.nodes))
+	for k := range ids {
+		ids[k] = nodeName(k)
+	}
+	if err := d.ask(i, map[string]any{"type": "init", "node_id": nodeName(i), "node_ids": ids}, out); err != nil {
+		return err
+	}
+	if d.work.topology {
+		return d.ask(i, map[string]any{"type": "topology", "topology": d.topology()}, out)
+	}
+	return nil
+}
+
+// topology is who is whose neighbour.
+func (d *deployment) topology() map[string][]string {
+	t := map[string][]string{}
+	for a := range d.nodes {
+		t[nodeName(a)] = []string{}
+		for b := range d.nodes {
+			if a != b && topologies[d.cluster.Topology](len(d.nodes), a, b) {
+				t[nodeName(a)] = append(t[nodeName(a)], nodeName(b))
+			}
+		}
+	}
+	return t
+}
+
+// ask tells a node something on behalf of the test, and wants an answer.
+func (d *deployment) ask(i int, body map[string]any, out *lockstep.Outbox) error {
+	d.asked++
+	answered := &Op{ID: -1}
+	d.open[d.asked] = answered
+	body["msg_id"] = d.asked
+	if err := d.tell(i, "c0", body, out); err != nil {
+		return err
+	}
+	if answered.reply == nil {
+		return d.worthless(i, fmt.Errorf("it does not answer %q with %q", body["type"], fmt.Sprint(body["type"], "_ok")))
+	}
+	return nil
+}
+
+// tell gives a node a message and takes what that causes.
+func (d *deployment) tell(i int, from string, body any, out *lockstep.Outbox) error {
+	raw, ok := body.(json.RawMessage)
+	if !ok {
+		var err error
+		if raw, err = json.Marshal(body); err != nil {
+			return err
+		}
+	}
+	if err := d.nodes[i].tell(packet{Src: from, Dest: nodeName(i), Body: raw}, d.patience()); err != nil {
+		return d.worthless(i, err)
+	}
+	return d.quiet(i, out)
+}
+
+func (d *deployment) patience() time.Duration { return cmp.Or(d.cluster.Patience, DefaultPatience) }
+
+// quiet waits for a node and takes in what it says.
+func (d *deployment) quiet(i int, out *lockstep.Outbox) error {
+	if err := d.nodes[i].quiet(d.patience(), func(m packet) error { return d.hear(i, m, out) }); err != nil {
+		return d.worthless(i, err)
+	}
+	return nil
+}
+
+// worthless is the error of a run that a node spoilt.
+func (d *deployment) worthless(i int, err error) error {
+	words := ""
+	if p := d.nodes[i]; p != nil {
+		words = p.lastWords()
+	}
+	return &lockstep.Worthless{Reason: fmt.Sprintf("node %s: %v%s", nodeName(i), err, words)}
+}
+
+// hear takes a message that a node has sent.
+func (d *deployment) hear(i int, m packet, out *lockstep.Outbox) error {
+	h, err := headOf(m.Body)
+	if err != nil {
+		return err
+	}
+	from := lockstep.Node(i + 1)
+	switch to, service := d.nodeOf(m.Dest), d.services.has(m.Dest); {
+	case strings.HasPrefix(m.Dest, "c"):
+		d.answered(from, m, h, out)
+	case to != 0:
+		d.send(from, to, h.Type, m, out)
+	case service:
+		d.send(from, from, m.Dest+" "+h.Type, m, out)
+	default:
+		return fmt.Errorf("a message to %q, who is nobody: %s to %s, a client, and %s are known", m.Dest, nodeName(0), nodeName(len(d.nodes)-1), strings.Join(serviceNames, ", "))
+	}
+	return nil
+}
+
+// nodeOf is the number of the node of that name, or 0.
+func (d *deployment) nodeOf(name string) lockstep.Node {
+	n, err := strconv.Atoi(strings.TrimPrefix(name, "n"))
+	if err != nil || n < 1 || n > len(d.nodes) || name != nodeName(n-1) {
+		return 0
+	}
+	return lockstep.Node(n)
+}
+
+// send puts a message on its way.
+func (d *deployment) send(from, to lockstep.Node, kind string, m packet, out *lockstep.Outbox) {
+	body := out.Send(from, to, kind, lockstep.Tag{})
+	d.bodies = append(d.bodies, m)
+	if out.Texts() {
+		out.Text(body, string(m.Body))
+	}
+}
+
+// answered takes a node's answer to a client.
+func (d *deployment) answered(from lockstep.Node, m packet, h head, out *lockstep.Outbox) {
+	if h.InReplyTo == nil {
+		return
+	}
+	op := d.open[*h.InReplyTo]
+	if op == nil {
+		return // answered before
+	}
+	delete(d.open, *h.InReplyTo)
+	op.reply, op.code = m.Body, h.Code
+	if h.Type == "error" && op.code == 0 {
+		op.code = codeTimeout
+	}
+	op.words = fmt.Sprint(h.Type, " ", h.Text)
+	if op.ID > 0 && !op.unknown() {
+		op.learn(d.at)
+		out.Event(lockstep.Event{Node: from, Type: spec.EventReturn, Value: &spec.Return{Client: op.ID, ID: op.ID, Output: op}})
+	}
+}
+
+// Do performs a step.
+func (d *deployment) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
+	err := d.do(ctx, s, out)
+	if err == nil && !d.cluster.Exact {
+		err = d.overhear(out)
+		out.Advance(lockstep.Time(time.Since(d.now)))
+	}
+	return err
+}
+
+func (d *deployment) do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
+	switch s.Kind {
+	case trace.Deliver:
+		return d.deliver(s, out)
+	case trace.Request:
+		return d.request(s, out)
+	case trace.Crash:
+		d.nodes[s.Node-1].kill()
+		d.nodes[s.Node-1] = nil
+	case trace.Restart:
+		if err := d.boot(int(s.Node - 1)); err != nil {
+			return err
+		}
+		return d.welcome(int(s.Node-1), out)
+	case trace.Wait:
+		pause := time.NewTimer(time.Duration(s.For))
+		defer pause.Stop()
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		d.finalReads(out)
+	}
+	return nil
+}
+
+// deliver hands a message over: to a node, or to a service, whose answer travels back.
+func (d *deployment) deliver(s *lockstep.Step, out *lockstep.Outbox) error {
+	envelope := out.Message(s.Msg)
+	m := d.bodies[envelope.Body-1]
+	if d.services.has(m.Dest) {
+		h, err := headOf(m.Body)
+		if err != nil {
+			return d.worthless(int(envelope.From-1), err)
+		}
+		answer := d.services.serve(m)
+		to := envelope.From
+		d.send(to, to, m.Dest+" "+h.Type+" answered", packet{Src: m.Dest, Dest: m.Src, Body: answer}, out)
+		return nil
+	}
+	return d.tell(int(envelope.To-1), m.Src, m.Body, out)
+}
+
+// request lets a client begin an operation.
+func (d *deployment) request(s *lockstep.Step, out *lockstep.Outbox) error {
+	op := d.ops[s.Request-1]
+	op.Node = s.Node
+	body := op.body(d.at)
+	d.asked++
+	body["msg_id"] = d.asked
+	d.open[d.asked] = op
+	out.Event(lockstep.Event{Node: s.Node, Type: spec.EventCall, Value: &spec.Call{Client: op.ID, ID: op.ID, Input: op}})
+	return d.tell(int(s.Node-1), "c"+strconv.Itoa(op.ID), body, out)
+}
+
+// overhear takes what nodes have said of their own accord.
+func (d *deployment) overhear(out *lockstep.Outbox) error {
+	for i, p := range d.nodes {
+		if p == nil {
+			continue
+		}
+		if _, err := p.drain(func(m packet) error { return d.hear(i, m, out) }); err != nil {
+			return d.worthless(i, err)
+		}
+	}
+	return nil
+}
+
+// finalReads offers a read to every node now and then while the run settles; the last ones
+// count for what clients are promised in the end.
+func (d *deployment) finalReads(out *lockstep.Outbox) {
+	if !out.Settling() || d.work.final == nil {
+		return
+	}
+	if d.reads++; d.reads%readEvery != 0 {
+		return
+	}
+	for n := range d.nodes {
+		op := &Op{ID: len(d.ops) + 1, Final: true, Kind: d.work.final.Kind}
+		d.ops = append(d.ops, op)
+		d.offer(op, lockstep.Nodes(0).With(lockstep.Node(n+1)), out)
+	}
+}
+
+// readEvery is after how many waits of the settling stage everything is read.
+const readEvery = 10
+
+// Abilities are the bodies.
+func (d *deployment) Abilities() lockstep.Abilities {
+	return lockstep.Abilities{Body: func(body lockstep.ID) any { return d.bodies[body-1].Body }}
+}
+
+func (d *deployment) stop() {
+	for i, p := range d.nodes {
+		if p != nil {
+			p.kill()
+			d.nodes[i] = nil
+		}
+	}
+}
+
+// Close ends the nodes.
+func (d *deployment) Close() error {
+	d.stop()
+	return nil
+}

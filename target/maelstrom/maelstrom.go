@@ -1,0 +1,143 @@
+// Package maelstrom tests programs that were written for Maelstrom, Jepsen's workbench for
+// learning distributed systems: nodes in any language that speak JSON over standard input and
+// output. Nothing in them is changed. Every message between them is the engine's, so that runs
+// can be replayed, shrunk and drawn.
+//
+// When a node has read what it was told and all its threads sleep, it is quiet (package
+// internal/asleep); where that cannot be seen it is taken to be quiet after a while of silence.
+// Clocks are the program's own: they run in Wait steps.
+//
+// The services of Maelstrom (lin-kv, seq-kv, lww-kv, lin-tso) are ours. A message to one is a
+// message of the node to itself, whose delivery is the moment at which the service acts.
+package maelstrom
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/spec"
+	"github.com/lockstep-go/lockstep/target"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Cluster is a deployment of a program: a [lockstep.System].
+type Cluster struct {
+	// Bin is the program, with its arguments.
+	Bin string `help:"the program of a node, with its arguments"`
+	// Workload is what clients do and what they are promised.
+	Workload string `help:"what clients do: broadcast, echo, g-counter, g-set, kafka, lin-kv, pn-counter, txn-list-append or unique-ids"`
+	// Nodes is the number of nodes.
+	Nodes int `help:"number of nodes"`
+	// Requests is the number of operations that clients begin in a run; 0 means
+	// DefaultRequests.
+	Requests int `help:"operations of clients in a run; 0: 12"`
+	// Topology is what nodes are told of each other in the workload broadcast.
+	Topology string `help:"what nodes are told of each other by broadcast: grid, line or total"`
+	// Crash lets nodes be killed and started again. Most programs keep everything in memory.
+	Crash bool `help:"nodes may be killed, and start again with nothing but what they have on disk"`
+	// Exact says that the program has no clock, no draws and no race of its own.
+	Exact bool `help:"the program has no clock, draw or race of its own, so that runs repeat"`
+	// Pace is how long a step lasts in which time passes.
+	Pace time.Duration `help:"how long a step lasts in which time passes; 0s: 20ms"`
+	// Patience is how long a node may take to fall quiet.
+	Patience time.Duration `help:"how long a node may take to fall quiet; 0s: 5s"`
+}
+
+// Defaults.
+const (
+	DefaultRequests = 12
+	DefaultPace     = 20 * time.Millisecond
+	DefaultPatience = 5 * time.Second
+)
+
+// Describe says what the system is and can do.
+func (c Cluster) Describe() (lockstep.Info, error) {
+	if err := c.check(); err != nil {
+		return lockstep.Info{}, err
+	}
+	info := lockstep.Info{Name: "maelstrom", Nodes: c.Nodes, Options: c.options(), Draws: "the clients' operations",
+		Pace: lockstep.Time(cmp.Or(c.Pace, DefaultPace)), Events: []string{spec.EventCall, spec.EventReturn},
+		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Duplicate, trace.Request, trace.Cut, trace.Heal)}
+	if c.Crash {
+		info.Supports |= trace.KindsOf(trace.Crash, trace.Restart)
+	}
+	if !c.Exact {
+		info.Repeats = lockstep.Roughly
+		info.Supports |= trace.KindsOf(trace.Wait)
+	}
+	return info, nil
+}
+
+// options are those that differ from what they are when nothing is said.
+func (c Cluster) options() map[string]string {
+	o := map[string]string{"bin": c.Bin, "workload": c.Workload, "nodes": strconv.Itoa(c.Nodes)}
+	for key, set := range map[string]string{
+		"requests": word(c.Requests), "topology": c.Topology, "crash": word(c.Crash), "exact": word(c.Exact),
+		"pace": word(c.Pace), "patience": word(c.Patience)} {
+		if set != "" {
+			o[key] = set
+		}
+	}
+	return o
+}
+
+// word is a value in words, or nothing where it is zero.
+func word[T comparable](v T) string {
+	var zero T
+	if v == zero {
+		return ""
+	}
+	return fmt.Sprint(v)
+}
+
+// check finds what is wrong with the settings.
+func (c Cluster) check() error {
+	switch {
+	case strings.TrimSpace(c.Bin) == "":
+		return errors.New("maelstrom: bin is the program of a node, like --set bin=./node or --set bin='python3 node.py'")
+	case workloads[c.Workload] == nil:
+		return fmt.Errorf("maelstrom: workload is %q, allowed are %s", c.Workload, strings.Join(names(), ", "))
+	case c.Nodes < 1 || c.Nodes > trace.MaxNodes:
+		return fmt.Errorf("maelstrom: nodes is %d, allowed are 1..%d", c.Nodes, trace.MaxNodes)
+	case c.Requests < 0 || c.Requests > 1000:
+		return fmt.Errorf("maelstrom: requests is %d, allowed are 0..1000", c.Requests)
+	case topologies[c.Topology] == nil:
+		return fmt.Errorf("maelstrom: topology is %q, allowed are grid, line and total", c.Topology)
+	}
+	return nil
+}
+
+// Deploy makes a deployment; the nodes start with each run.
+func (c Cluster) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	return &deployment{cluster: c, place: p, work: workloads[c.Workload]}, nil
+}
+
+// Target is a Maelstrom program.
+var Target = func() target.Target {
+	t := target.Of("maelstrom", "a program for Maelstrom, in any language (--set bin=./node --set workload=broadcast)",
+		Cluster{Nodes: 3, Topology: "grid"}, Promise)
+	t.Settle = 60
+	return t
+}()
+
+// topologies tell who is whose neighbour, by their number of nodes.
+var topologies = map[string]func(n, a, b int) bool{
+	"total": func(_, _, _ int) bool { return true },
+	"line":  func(_, a, b int) bool { return a-b == 1 || b-a == 1 },
+	"grid": func(n, a, b int) bool {
+		width := 1
+		for width*width < n {
+			width++
+		}
+		across := a/width == b/width && (a-b == 1 || b-a == 1)
+		return across || a-b == width || b-a == width
+	},
+}

@@ -1,0 +1,114 @@
+package maelstrom_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/replay"
+	"github.com/lockstep-go/lockstep/shrink"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target/maelstrom"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// python is the program of a node in Python, or skips the test where there is no Python.
+func python(t *testing.T, file string) string {
+	t.Helper()
+	path, err := exec.LookPath("python3")
+	if err != nil {
+		if os.Getenv("LOCKSTEP_STRICT") != "" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	file, err = filepath.Abs(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path + " -S " + file
+}
+
+// built is the program of a node in Go.
+func built(t *testing.T, folder string) string {
+	t.Helper()
+	bin := filepath.Join(t.TempDir(), "node")
+	if out, err := exec.Command("go", "build", "-o", bin, folder).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return bin
+}
+
+var lossy = strategy.Walk{Deliver: 8, Drop: 1, Duplicate: 1, Request: 2, Cut: 1, Heal: 1, Steps: 60}
+
+// A program that tells everything once loses what is lost. What is found is repeated, shrunk to
+// the fewest steps there are, and replayed.
+func TestWrongBroadcast(t *testing.T) {
+	system := maelstrom.Cluster{Bin: python(t, "../../examples/maelstrom/broadcast.py"), Workload: "broadcast", Nodes: 3, Topology: "line", Requests: 4, Pace: 1000}
+	plan := lockstep.Plan{System: system, Spec: maelstrom.Promise, Strategy: lossy, Runs: 30, Settle: 60, Workers: 2, Repetitions: 2}
+	result, err := lockstep.Explore(t.Context(), plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := result.First()
+	if f == nil || f.Flaky != "" || f.Failed < 2 {
+		t.Fatalf("%+v", result)
+	}
+	small, err := shrink.Run(t.Context(), plan, f.Trace, shrink.Options{Tries: 60, Repetitions: 1, Share: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("shrunk from %s to %s: %s", small.Was, small.Is, small.Trace.Outcome.Finding)
+	again, err := replay.Run(t.Context(), plan, small.Trace)
+	if err != nil || again.Trace.Outcome.Verdict != trace.Fail {
+		t.Errorf("%+v, %v", again, err)
+	}
+}
+
+// A program that insists does not.
+func TestRightBroadcast(t *testing.T) {
+	system := maelstrom.Cluster{Bin: built(t, "../../examples/maelstrom/broadcast"), Workload: "broadcast", Nodes: 3, Topology: "line", Requests: 4}
+	plan := lockstep.Plan{System: system, Spec: maelstrom.Promise, Strategy: lossy, Runs: 10, Settle: 100, Workers: 2}
+	result, err := lockstep.Explore(t.Context(), plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.Verdict() != trace.Pass || result.Judged[0].N < 10 {
+		t.Fatalf("%+v", result)
+	}
+}
+
+// Settings that cannot work, and programs that are none, are named.
+func TestMistakes(t *testing.T) {
+	good := maelstrom.Cluster{Bin: "true", Workload: "echo", Nodes: 1, Topology: "grid"}
+	for want, change := range map[string]func(*maelstrom.Cluster){
+		"bin is the program":     func(c *maelstrom.Cluster) { c.Bin = " " },
+		`workload is "chat"`:     func(c *maelstrom.Cluster) { c.Workload = "chat" },
+		"allowed are 1..":        func(c *maelstrom.Cluster) { c.Nodes = 0 },
+		"requests is -1":         func(c *maelstrom.Cluster) { c.Requests = -1 },
+		"grid, line and total":   func(c *maelstrom.Cluster) { c.Topology = "ring" },
+		"it ended: exit":         func(*maelstrom.Cluster) {},
+		"/no/such/node":          func(c *maelstrom.Cluster) { c.Bin = "/no/such/node" },
+		"not a message: \"y\"":   func(c *maelstrom.Cluster) { c.Bin = "echo y" },
+		"does not answer \"init": func(c *maelstrom.Cluster) { c.Bin = "cat /dev/stdin /dev/null -u --" },
+	} {
+		c := good
+		change(&c)
+		plan := lockstep.Plan{System: c, Spec: maelstrom.Promise, Strategy: strategy.DefaultWalk, Runs: 1, Workers: 1}
+		result, err := lockstep.Explore(t.Context(), plan)
+		text := ""
+		if err != nil {
+			text = err.Error()
+		} else {
+			for reason := range result.Reasons {
+				text += reason
+			}
+		}
+		if !strings.Contains(text, want) {
+			t.Errorf("%q does not tell %q", text, want)
+		}
+	}
+}

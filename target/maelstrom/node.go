@@ -1,0 +1,226 @@
+package maelstrom
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/lockstep-go/lockstep/internal/asleep"
+	"github.com/lockstep-go/lockstep/internal/child"
+)
+
+// packet is a message as Maelstrom writes it.
+type packet struct {
+	Src  string          `json:"src"`
+	Dest string          `json:"dest"`
+	Body json.RawMessage `json:"body"`
+}
+
+// head is what we need of a body.
+type head struct {
+	Type      string `json:"type"`
+	MsgID     *int64 `json:"msg_id,omitempty"`
+	InReplyTo *int64 `json:"in_reply_to,omitempty"`
+	Code      int    `json:"code,omitempty"`
+	Text      string `json:"text,omitempty"`
+}
+
+func headOf(body json.RawMessage) (head, error) {
+	var h head
+	if err := json.Unmarshal(body, &h); err != nil {
+		return h, fmt.Errorf("a body that is not an object of JSON with a type: %.200q", body)
+	}
+	if h.Type == "" {
+		return h, fmt.Errorf("a body without a type: %.200q", body)
+	}
+	return h, nil
+}
+
+// longestLine is how long a message of a node may be.
+const longestLine = 4 << 20
+
+// process is a node that runs.
+type process struct {
+	name    string
+	child   *child.Child
+	in, out *os.File
+	watcher *asleep.Watcher
+	line    []byte // the part of a line that came
+}
+
+// start starts the program of a node.
+func start(command, name, folder string) (*process, error) {
+	words := strings.Fields(command)
+	if strings.ContainsAny(words[0], "/\\") { // the node's folder is not the one it was named in
+		path, err := filepath.Abs(words[0])
+		if err != nil {
+			return nil, err
+		}
+		words[0] = path
+	}
+	for i, w := range words[1:] {
+		if _, err := os.Stat(w); err == nil {
+			if path, err := filepath.Abs(w); err == nil {
+				words[i+1] = path
+			}
+		}
+	}
+	childIn, in, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	out, childOut, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, childIn.Close(), in.Close())
+	}
+	cmd := exec.Command(words[0], words[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Dir = childIn, childOut, folder
+	c, err := child.Start(cmd)
+	_, _ = childIn.Close(), childOut.Close()
+	if err != nil {
+		return nil, errors.Join(err, in.Close(), out.Close())
+	}
+	return &process{name: name, child: c, in: in, out: out, watcher: asleep.New(c.Pid())}, nil
+}
+
+// kill ends the node at once.
+func (p *process) kill() {
+	p.child.Kill()
+	_, _ = p.in.Close(), p.out.Close()
+}
+
+// tell gives the node a message.
+func (p *process) tell(m packet, patience time.Duration) error {
+	line, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	if err := p.in.SetWriteDeadline(time.Now().Add(patience)); err != nil {
+		return err
+	}
+	if _, err := p.in.Write(append(line, '\n')); err != nil {
+		return fmt.Errorf("it does not read: %w", err)
+	}
+	return nil
+}
+
+// silence is how long a node must say nothing to be taken for quiet, where its threads cannot
+// be looked at.
+const silence = 20 * time.Millisecond
+
+// quiet waits until the node has done what it was told, and hands what it says to hear.
+func (p *process) quiet(patience time.Duration, hear func(packet) error) error {
+	begin := time.Now()
+	for last := begin; ; {
+		heard, err := p.drain(hear)
+		if err != nil {
+			return err
+		}
+		now := time.Now()
+		switch {
+		case heard:
+			last = now
+		case asleep.Known && p.watcher.Asleep(p.hasRead):
+			if n, err := asleep.Waiting(p.out); err != nil || n == 0 {
+				return err
+			}
+			continue
+		case !asleep.Known && now.Sub(last) > silence:
+			return nil
+		}
+		select {
+		case <-p.child.Done():
+			if heard, err := p.drain(hear); heard || err != nil {
+				return err
+			}
+			return fmt.Errorf("it ended: %s", p.child.Why())
+		default:
+		}
+		if now.Sub(begin) > patience {
+			return fmt.Errorf("it was not quiet within %s", patience)
+		}
+		time.Sleep(20 * time.Microsecond)
+	}
+}
+
+// hasRead reports whether the node has read everything that it was told.
+func (p *process) hasRead() bool {
+	n, err := asleep.Waiting(p.in)
+	return err == nil && n == 0
+}
+
+// drain takes what the node has said, without waiting.
+func (p *process) drain(hear func(packet) error) (heard bool, err error) {
+	for {
+		n, err := p.waiting()
+		if n == 0 || err != nil {
+			return heard, err
+		}
+		heard = true
+		chunk := make([]byte, n)
+		n, err = p.out.Read(chunk)
+		if err != nil {
+			return heard, err
+		}
+		p.line = append(p.line, chunk[:n]...)
+		for {
+			line, rest, whole := bytes.Cut(p.line, []byte("\n"))
+			if !whole {
+				break
+			}
+			if len(bytes.TrimSpace(line)) > 0 {
+				if err := p.parse(line, hear); err != nil {
+					return heard, err
+				}
+			}
+			p.line = append(p.line[:0], rest...)
+		}
+		if len(p.line) > longestLine {
+			return heard, fmt.Errorf("a line of more than %d bytes", longestLine)
+		}
+	}
+}
+
+// waiting is how much the node has said that was not taken yet.
+func (p *process) waiting() (int, error) {
+	if asleep.Known {
+		return asleep.Waiting(p.out)
+	}
+	if err := p.out.SetReadDeadline(time.Now().Add(time.Millisecond)); err != nil {
+		return 0, err
+	}
+	one := make([]byte, 1)
+	n, err := p.out.Read(one)
+	_ = p.out.SetReadDeadline(time.Time{})
+	if n == 1 {
+		p.line = append(p.line, one[0])
+		return 1, nil
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = nil
+	}
+	return 0, err
+}
+
+func (p *process) parse(line []byte, hear func(packet) error) error {
+	var m packet
+	if err := json.Unmarshal(line, &m); err != nil {
+		return fmt.Errorf("a line that is not a message: %.200q", line)
+	}
+	m.Body = append(json.RawMessage(nil), m.Body...)
+	return hear(m)
+}
+
+// lastWords are the end of what the node wrote to its standard error.
+func (p *process) lastWords() string {
+	if tail := strings.TrimSpace(p.child.Tail()); tail != "" {
+		return "; its last words:\n" + tail
+	}
+	return ""
+}
