@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -165,5 +166,40 @@ func TestBury(t *testing.T) {
 	}
 	if beats[1] < 2*beats[0] {
 		t.Errorf("%d beats without burial, %d with it", beats[0], beats[1])
+	}
+}
+
+// A process that is killed leaves its files as they were, and its locks are free.
+func TestKilled(t *testing.T) {
+	start := func(n *bubble.Node) error {
+		dir, err := n.Folder()
+		if err != nil {
+			return err
+		}
+		f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return err
+		}
+		if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+			return err
+		}
+		data := make([]byte, 1)
+		if _, err := f.ReadAt(data, 0); n.Life() > 1 && (err != nil || int(data[0]) != n.Life()-1) {
+			return fmt.Errorf("in life %d there is %d, %w", n.Life(), data, err)
+		}
+		if _, err := f.WriteAt([]byte{byte(n.Life())}, 0); err != nil {
+			return err
+		}
+		n.Emit("count", count{false, n.Life()})
+		<-n.Context().Done()
+		return nil
+	}
+	lives := 0
+	judge := spec.OnEvent("lives", "count", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+		lives = max(lives, e.Value.(count).n)
+		return nil
+	})
+	if f := suffer(t, 20, bubble.Files{}, start, judge).First(); f != nil || lives < 3 {
+		t.Errorf("%d lives, found %+v", lives, f)
 	}
 }
