@@ -20,11 +20,10 @@ type Minimal struct {
 
 // String is the result in words.
 func (m *Minimal) String() string {
-	left := "no filter can be left out"
-	if len(m.Left) > 0 {
-		left = "without " + strings.Join(m.Left, ", ")
+	if len(m.Left) == 0 {
+		return fmt.Sprintf("%s: %d of %d runs succeed, no filter can be left out", m.Scenario.name, m.Before, m.Runs)
 	}
-	return fmt.Sprintf("%s: %d of %d runs succeed %s, %d with all", m.Scenario.name, m.After, m.Runs, left, m.Before)
+	return fmt.Sprintf("%s: %d of %d runs succeed without %s, %d with all", m.Scenario.name, m.After, m.Runs, strings.Join(m.Left, ", "), m.Before)
 }
 
 // Minimise leaves filters of the plan's scenario out, the last first and one after the other,
