@@ -39,8 +39,9 @@
 // # What is found beside properties
 //
 // A panic in Start, in a handler or in a goroutine started with [Node.Go] is a finding with
-// its stack. One in a goroutine that the program started by itself ends the process: Go
-// offers no way to catch it. Goroutines that are still there when all nodes have been
+// its stack. One in a goroutine that the program started by itself is, too, where the program was
+// built with the overlay; without it, it ends the process: Go offers no way to catch it. Goroutines
+// that are still there when all nodes have been
 // stopped are a finding ("left-behind") that names them, as is a bubble in which all are
 // blocked for good ("deadlock").
 //
@@ -52,5 +53,12 @@
 //
 // The order in which goroutines of a node run, select among several ready cases and the
 // global random sources are the Go runtime's. So runs repeat nearly always and not always;
-// [Repetition] measures how often.
+// [Repetition] measures how often. Built with the overlay ("lockstep go") they always do, in every
+// process; [Digest] is what to compare.
+//
+// That is not taken for granted. One of 50 passing runs is made again and compared, and a finding
+// that is kept is made again in a fresh process. What nodes do that may come out differently is
+// told with the place: a goroutine outside the bubble that wakes one of theirs, real time, the
+// number of the process or its use of memory read, a socket used by another node's goroutine,
+// which means that nodes share a variable of their package.
 package bubble
