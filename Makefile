@@ -1,12 +1,12 @@
 # The few commands of the project; `make` alone lists them.
 GO      ?= go
 # Modules with heavy dependencies stand apart, so that `go get` of the library is light.
-MODULES := . cli cmd/lockstep internal/lint remote report/browsertest target/etcdraft target/hashicorpraft
+MODULES := . cli cmd/lockstep internal/lint remote report/browsertest target/etcdraft target/hashicorpraft target/memberlist bubble/grpctest
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 GOVULN   := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build setup test docs overlay versions determinism bench lint vuln tidy
+.PHONY: help demo build setup test docs overlay exact versions determinism bench lint vuln tidy
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /:/' | column -t -s:
@@ -17,7 +17,7 @@ demo: build ## find, shrink, explain and draw the papers' bug
 build: ## build bin/lockstep
 	$(GO) build -o bin/lockstep ./cmd/lockstep
 
-setup: ## install what the tests need beside Go: chromium, spin, gcc
+setup: ## install what the tests need beside Go: chromium, spin, gcc, python3, a JDK, Maven
 	@sh scripts/setup.sh
 
 test: setup determinism ## everything that must pass; installs what the tests need
@@ -26,6 +26,7 @@ test: setup determinism ## everything that must pass; installs what the tests ne
 		$(GO) -C $$m vet ./...; \
 		LOCKSTEP_STRICT=1 $(GO) -C $$m test ./...; \
 	done
+	@echo "== clients/java"; mvn -q -B -f clients/java verify
 
 docs: .cache/site/bin/mkdocs ## the pages as a site in out/site, with all links and anchors checked
 	.cache/site/bin/mkdocs build --clean
@@ -36,10 +37,15 @@ docs: .cache/site/bin/mkdocs ## the pages as a site in out/site, with all links 
 	.cache/site/bin/pip install --quiet --disable-pip-version-check -r scripts/site.txt
 	@touch $@
 
-overlay: ## tests of goroutine systems with the overlay: exact runs, sockets in memory
-	$(GO) build -o bin/lockstepgo ./bubble/overlay/lockstepgo
-	./bin/lockstepgo test ./bubble ./examples/textbook
-	cd target/hashicorpraft && ../../bin/lockstepgo test -run 'Exactly|TCP|First|Repetition' .
+overlay: build ## tests of goroutine systems with the overlay: exact runs, sockets in memory
+	./bin/lockstep go test ./bubble ./examples/textbook
+	cd target/hashicorpraft && ../../bin/lockstep go test -run 'Exactly|TCP|First|Repetition' .
+	cd target/memberlist && ../../bin/lockstep go test .
+	cd bubble/grpctest && ../../bin/lockstep go test .
+
+exact: build ## 100 seeds in 10 processes at once, compared byte for byte
+	cd target/hashicorpraft && LOCKSTEP_PROCESSES=10 ../../bin/lockstep go test -count=1 -timeout 1h -v -run Exactly .
+	cd target/memberlist && LOCKSTEP_PROCESSES=10 ../../bin/lockstep go test -count=1 -timeout 1h -v -run Exactly .
 
 versions: ## known mistakes of hashicorp/raft, in the versions that had them and in those that mended them
 	@set -e; cd target/hashicorpraft; for v in v1.7.0 v1.7.1 v1.8.0; do GOWORK=off $(GO) test -modfile versions/$$v.mod -run KnownMistakes .; done; \

@@ -84,15 +84,16 @@ type Account struct {
 
 // Seen is what a strategy saw of the runs that its guarantee depends on.
 type Seen struct {
-	Events  int // things that happened or could have happened in a run, the most of all runs
-	Width   int // of the partial order of these events, likewise
-	Runs    int // that were measured
-	Changes int // in all of them, what the strategy set out to do and could: events that were delayed, partitions that came about
+	Events  int     // things that happened or could have happened in a run, the most of all runs
+	Width   int     // of the partial order of these events, likewise
+	Runs    int     // that were measured
+	Changes int     // in all of them, what the strategy set out to do and could: events that were delayed, partitions that came about
+	Inverse float64 // the sum, over these runs, of one over the probability of their choices
 }
 
 func (s *Seen) add(t Seen) {
 	s.Events, s.Width = max(s.Events, t.Events), max(s.Width, t.Width)
-	s.Runs, s.Changes = s.Runs+t.Runs, s.Changes+t.Changes
+	s.Runs, s.Changes, s.Inverse = s.Runs+t.Runs, s.Changes+t.Changes, s.Inverse+t.Inverse
 }
 
 // probes is the number of runs that a strategy learns from.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/watchdog"
 )
 
 // How long, in virtual time, nodes may take to stop at the end of a run, and goroutines that
@@ -42,8 +43,8 @@ func (d *deployment) enclose(run func()) (*lockstep.Finding, error) {
 		})
 		finished = true
 	}()
-	timer := time.NewTimer(d.Patience)
-	defer timer.Stop()
+	look, stop := watchdog.After(d.Patience)()
+	defer stop()
 	for last := d.quiets.Load(); ; {
 		select {
 		case p := <-ended:
@@ -51,7 +52,7 @@ func (d *deployment) enclose(run func()) (*lockstep.Finding, error) {
 				return d.blocked(p), nil
 			}
 			return nil, nil
-		case <-timer.C:
+		case <-look:
 			now := d.quiets.Load()
 			if now == last && d.busy.Load() {
 				d.gone.Store(true)
@@ -63,7 +64,6 @@ func (d *deployment) enclose(run func()) (*lockstep.Finding, error) {
 				return nil, d.hung()
 			}
 			last = now
-			timer.Reset(d.Patience)
 		}
 	}
 }

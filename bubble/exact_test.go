@@ -8,6 +8,7 @@ import (
 	oldrand "math/rand"
 	newrand "math/rand/v2"
 	"os"
+	"os/exec"
 	"runtime"
 	"strings"
 	"sync"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/locktest"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -228,4 +230,24 @@ func campaign(t *testing.T, plan lockstep.Plan) *lockstep.Result {
 		t.Fatal(err)
 	}
 	return result
+}
+
+// What is found is made again in a fresh process and compared byte for byte.
+func TestFresh(t *testing.T) {
+	const asked = "LOCKSTEP_FRESH_TEST"
+	if os.Getenv(asked) != "" {
+		locktest.Run(t, lockstep.Plan{System: lockers, Strategy: strategy.DefaultPOS, Spec: oneOwner, Runs: 200, Seed: 1})
+		return
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.CommandContext(t.Context(), self, "-test.run=^TestFresh$", "-test.v")
+	c.Env = append(os.Environ(), asked+"=1")
+	c.Dir = t.TempDir()
+	out, err := c.CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "made again in a fresh process it was the same, byte for byte") {
+		t.Errorf("%v\n%s", err, out)
+	}
 }

@@ -80,3 +80,16 @@ func ExampleNewBare() {
 	// 6 messages
 	// <nil> <nil>
 }
+
+// Runs that repeat exactly have the same digest, here and in any other process.
+func ExampleDigest() {
+	silent := bubble.Cluster{Name: "silent", Nodes: 2, Exact: true, Start: func(n *bubble.Node) error {
+		n.Send(n.Others()[0], "Greeting", lockstep.Tag{}, "hello")
+		return nil
+	}}
+	plan := lockstep.Plan{System: silent, Strategy: strategy.DefaultWalk, Seed: 1}
+	one, _ := bubble.Digest(context.Background(), plan, 10)
+	two, err := bubble.Digest(context.Background(), plan, 10)
+	fmt.Println(one == two, err)
+	// Output: true <nil>
+}

@@ -3,6 +3,8 @@ package bubble
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 
 	"github.com/lockstep-go/lockstep"
@@ -27,15 +29,9 @@ func Repetition(ctx context.Context, plan lockstep.Plan, runs int) (r Repeated, 
 	for number := range runs {
 		var texts [2][]byte
 		for i := range texts {
-			t, err := bench.Record(ctx, number, nil)
-			if err != nil {
+			if texts[i], err = recording(ctx, bench, number); err != nil {
 				return r, err
 			}
-			var b bytes.Buffer
-			if err := trace.Write(&b, t); err != nil {
-				return r, err
-			}
-			texts[i] = b.Bytes()
 		}
 		r.Of++
 		if bytes.Equal(texts[0], texts[1]) {
@@ -45,4 +41,34 @@ func Repetition(ctx context.Context, plan lockstep.Plan, runs int) (r Repeated, 
 		}
 	}
 	return r, nil
+}
+
+// Digest is a hash of the recordings of the first runs of a plan, byte for byte. Where runs repeat
+// exactly it is the same in every process.
+func Digest(ctx context.Context, plan lockstep.Plan, runs int) (digest string, err error) {
+	bench, err := lockstep.NewBench(plan)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, bench.Close()) }()
+	h := sha256.New()
+	for number := range runs {
+		text, err := recording(ctx, bench, number)
+		if err != nil {
+			return "", err
+		}
+		h.Write(text)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16]), nil
+}
+
+// recording is the trace of a run as its file would be.
+func recording(ctx context.Context, bench *lockstep.Bench, number int) ([]byte, error) {
+	t, err := bench.Record(ctx, number, nil)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	err = trace.Write(&b, t)
+	return b.Bytes(), err
 }

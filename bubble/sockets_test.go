@@ -435,6 +435,52 @@ func TestTLS(t *testing.T) {
 	})
 }
 
+// Programs that read and write by system calls of their own may.
+func TestRawConn(t *testing.T) {
+	play(t, echo, func(*bubble.Node) error {
+		c, err := net.Dial("tcp", "node1:7")
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		raw, err := c.(*net.TCPConn).SyscallConn()
+		if err != nil {
+			return err
+		}
+		var failed error
+		if err := raw.Write(func(fd uintptr) bool { _, failed = syscall.Write(int(fd), []byte("hello world")); return true }); err != nil || failed != nil {
+			return fmt.Errorf("%w, %w", err, failed)
+		}
+		text, looks := "", 0
+		for len(text) < 8 {
+			buffer := make([]byte, 4) // less than there is
+			err := raw.Read(func(fd uintptr) bool {
+				looks++
+				n, err := syscall.Read(int(fd), buffer)
+				text += string(buffer[:max(n, 0)])
+				return !errors.Is(err, syscall.EAGAIN)
+			})
+			if err != nil {
+				return err
+			}
+		}
+		rest := make([]byte, 3)
+		if _, err := io.ReadFull(c, rest); err != nil || text+string(rest) != "hello world" || looks < 3 {
+			return fmt.Errorf("%q and %q after %d looks, %w", text, rest, looks, err)
+		}
+		_ = c.(*net.TCPConn).CloseWrite()
+		ended := -1
+		err = raw.Read(func(fd uintptr) bool {
+			ended, failed = syscall.Read(int(fd), rest)
+			return !errors.Is(failed, syscall.EAGAIN)
+		})
+		if err != nil || failed != nil || ended != 0 {
+			return fmt.Errorf("the end: %d, %w, %w", ended, err, failed)
+		}
+		return nil
+	})
+}
+
 // typesOf are the types of the messages of a run.
 func typesOf(t *testing.T, cluster bubble.Cluster) map[string]int {
 	t.Helper()

@@ -61,6 +61,9 @@ func CheckFiles(pairs ...string) error {
 func (e *Env) Keep(plan lockstep.Plan, found *trace.Trace, o keep.Options) (*keep.Kept, error) {
 	o.Write, o.Tool = e.write, tool()
 	o.Replay = e.Replay
+	if self, err := os.Executable(); err == nil {
+		o.Fresh = func(file string) []string { return []string{self, "replay", file} }
+	}
 	k, err := keep.Run(e.Ctx, plan, found, o)
 	if k.File == "" {
 		k.File, err = e.rescue(k.Trace, err)

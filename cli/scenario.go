@@ -16,7 +16,7 @@ import (
 // explored by what delays messages, but not for ever.
 const (
 	usualStrategy  = "uniform"
-	guidedStrategy = "pctcp:depth=6,events=300,late=30,steps=3000"
+	guidedStrategy = "pctcp:depth=6,events=300,late=30,fair=true,steps=3000"
 )
 
 // guide is the scenario that was asked for, or none, with the options that it needs.

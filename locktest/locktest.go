@@ -158,6 +158,9 @@ func (c *testCase) replay(file string, asked bool) {
 		c.passedOver(file, err, asked)
 		return
 	}
+	if err := keep.Replayed(again.Trace); err != nil {
+		c.Fatal(err)
+	}
 	words := again.Words(t)
 	switch o := again.Trace.Outcome; {
 	case o.Finding != nil:
@@ -237,7 +240,8 @@ func (c *testCase) found(ctx context.Context, f *lockstep.Found) {
 	}
 	k, err := keep.Run(ctx, c.plan, f.Trace, keep.Options{Dir: c.dir,
 		Name:   keep.SafeName(fmt.Sprintf("%s-seed%d-run%d", f.Finding.Property, c.plan.Seed, f.Run)),
-		Replay: func(file string) string { return c.again(f.Trace, file) }})
+		Replay: func(file string) string { return c.again(f.Trace, file) },
+		Fresh:  c.fresh})
 	if k.NotShrunk != nil {
 		c.Logf("lockstep: not shrunk: %v", k.NotShrunk)
 	}
@@ -247,6 +251,9 @@ func (c *testCase) found(ctx context.Context, f *lockstep.Found) {
 	what := fmt.Sprintf("run %d of seed %d fails", f.Run, c.plan.Seed)
 	if f.Repeated > 1 {
 		what += ", and " + f.Confirmed()
+	}
+	if k.Fresh != "" {
+		what += "; " + k.Fresh
 	}
 	drawn := k.Trace
 	if k.Form != nil && len(k.Trace.Rounds) == 0 {
@@ -268,6 +275,15 @@ func (c *testCase) fail(t *trace.Trace, file, what string) {
 	var b strings.Builder
 	_ = report.Grid(&b, t, report.Options{}) // a strings.Builder does not fail
 	c.Errorf("lockstep: %s\n\n%s\n%s", what, b.String(), c.again(t, file))
+}
+
+// fresh is the command by which a process of its own makes a stored run again.
+func (c *testCase) fresh(file string) []string {
+	self, err := os.Executable()
+	if err != nil {
+		self = os.Args[0]
+	}
+	return []string{self, "-test.run=^" + strings.ReplaceAll(c.Name(), "/", "$/^") + "$", "-test.count=1", "-lockstep.replay=" + file}
 }
 
 // again is the command that makes a failing run again: from its trace, or else its seed.

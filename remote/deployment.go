@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,6 +14,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/child"
 	"github.com/lockstep-go/lockstep/remote/client"
+	"github.com/lockstep-go/lockstep/remote/internal/timers"
 	"github.com/lockstep-go/lockstep/remote/wire"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -36,7 +35,7 @@ type deployment struct {
 type replica struct {
 	child   *child.Child // nil where somebody else started it, or while it is down
 	session *session
-	timers  map[string]lockstep.Time
+	timers  timers.Timers
 	role    string
 	effects int // of the order at hand
 }
@@ -49,7 +48,6 @@ func deploy(s System, p *lockstep.Place) (*deployment, error) {
 	}
 	d.server = server
 	for i := range d.nodes {
-		d.nodes[i].timers = map[string]lockstep.Time{}
 		if err := d.launch(i); err != nil {
 			return nil, errors.Join(err, d.Close())
 		}
@@ -134,7 +132,7 @@ func (d *deployment) Reset(ctx context.Context, seed uint64, out *lockstep.Outbo
 	d.bodies = d.bodies[:0]
 	numbers := make([]uint32, len(d.nodes))
 	for i := range d.nodes {
-		clear(d.nodes[i].timers)
+		d.nodes[i].timers.Clear()
 		d.nodes[i].role = ""
 		number, err := d.order(i, &wire.Order{Kind: wire.Reset, Seed: wire.Long(seed), Texts: out.Texts(), Replicas: d.hellos()}, out)
 		if err != nil {
@@ -217,7 +215,7 @@ func (d *deployment) request(id int32, out *lockstep.Outbox) string {
 // crash ends a node: its process, or what it remembers.
 func (d *deployment) crash(ctx context.Context, node lockstep.Node, out *lockstep.Outbox) error {
 	n := &d.nodes[node-1]
-	clear(n.timers)
+	n.timers.Clear()
 	n.role = ""
 	if !d.system.Kill {
 		return d.tell(ctx, node, &wire.Order{Kind: wire.Stop}, out)
@@ -334,32 +332,10 @@ func (d *deployment) worthless(ctx context.Context, i int, err error) error {
 
 // fire takes a node's earliest timer from the others, and arms the alarm for the next one.
 func (d *deployment) fire(node lockstep.Node, out *lockstep.Outbox) string {
-	timers := d.nodes[node-1].timers
-	name := earliest(timers)
-	delete(timers, name)
-	d.arm(node, out)
+	name := d.nodes[node-1].timers.Fire()
+	out.Tell(name)
+	d.nodes[node-1].timers.Arm(node, out)
 	return name
-}
-
-// earliest is the timer that fires first; of several the one whose name is first.
-func earliest(timers map[string]lockstep.Time) string {
-	first, found := "", false
-	for _, name := range slices.Sorted(maps.Keys(timers)) {
-		if !found || timers[name] < timers[first] {
-			first, found = name, true
-		}
-	}
-	return first
-}
-
-// arm arms the alarm of a node for its earliest timer.
-func (d *deployment) arm(node lockstep.Node, out *lockstep.Outbox) {
-	timers := d.nodes[node-1].timers
-	if len(timers) == 0 {
-		out.StopAlarm(node)
-		return
-	}
-	out.SetAlarm(node, timers[earliest(timers)])
 }
 
 // Abilities are roles and bodies.

@@ -56,11 +56,11 @@ func (d *deployment) effect(node lockstep.Node, e *wire.Effect, out *lockstep.Ou
 		if e.After > math.MaxInt64/2 {
 			return fmt.Errorf("timer %q fires after %d; at most 2^62 is possible", e.Type, e.After)
 		}
-		d.nodes[node-1].timers[e.Type] = out.Now() + lockstep.Time(e.After)
-		d.arm(node, out)
+		d.nodes[node-1].timers.Set(e.Type, out.Now()+lockstep.Time(e.After))
+		d.nodes[node-1].timers.Arm(node, out)
 	case wire.Cancel:
-		delete(d.nodes[node-1].timers, e.Type)
-		d.arm(node, out)
+		d.nodes[node-1].timers.Stop(e.Type)
+		d.nodes[node-1].timers.Arm(node, out)
 	case wire.Event:
 		out.Event(lockstep.Event{Node: node, Type: e.Type, Text: e.Text, Value: e.Text})
 	default:

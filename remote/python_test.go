@@ -18,7 +18,7 @@ import (
 )
 
 // tool finds a program that a test needs, or skips the test; under make test it must be there.
-func tool(t *testing.T, name string) string {
+func tool(t testing.TB, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
 	switch {

@@ -181,7 +181,11 @@ func (s *space) block(rank uint64, phase int) (from, size uint64) {
 
 // Tell tells how far a walk by effects came.
 func (s *isolator) Tell(words bool) lockstep.Account {
-	if s.sampler != Effects {
+	switch s.sampler {
+	case Effects:
+	case Distinct:
+		return s.tellDistinct(words)
+	default:
 		return s.breaker.Tell(words)
 	}
 	s.effects.finish(s.space, s.breakage)

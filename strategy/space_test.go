@@ -370,7 +370,7 @@ func TestCheckSpace(t *testing.T) {
 		{Uniform{Rounds: 8, Period: 4, Isolations: 7}, "uniform: isolations is 7, but 3 sites in 2 phases (8 rounds, period 4) allow 0..6, or -1 for no bound"},
 		{Uniform{Rounds: 8, Period: 4, Isolations: -2}, "uniform: isolations is -2, but 3 sites in 2 phases (8 rounds, period 4) allow 0..6, or -1 for no bound"},
 		{Uniform{Rounds: 400, Period: 1, Isolations: 200, Sampler: Every}, "uniform: sampler=every cannot walk through"},
-		{Uniform{Rounds: 8, Period: 4, Sampler: 9}, "uniform: sampler 9, allowed are 0..4"},
+		{Uniform{Rounds: 8, Period: 4, Sampler: 9}, "uniform: sampler 9, allowed are 0..5"},
 		{Lossy{}, "lossy: rounds is 0, allowed are 1..1000000"},
 		{Lossy{Rounds: 4, Loss: 1.5}, "lossy: loss is 1.5, allowed is [0,1]"},
 		{Lossy{Rounds: 4, Loss: math.NaN()}, "lossy: loss is NaN, allowed is [0,1]"},

@@ -25,7 +25,7 @@ type Uniform struct {
 	// Rounds is the length of a run.
 	Rounds int `help:"rounds of a run"`
 	// Sampler says how runs are drawn; the zero value is Exact.
-	Sampler Sampler `help:"exact, paper, partial, every or effects"`
+	Sampler Sampler `help:"exact, paper, partial, every, effects or distinct"`
 	// Isolated says what isolated nodes do, where messages are in the engine's hands; the zero
 	// value is Frozen.
 	Isolated Apart `help:"frozen, cut or held: isolated nodes stand still, run without being heard, or are heard later"`
@@ -61,9 +61,13 @@ const (
 	// isolation that begins in a round in which it loses nothing. One run after the other
 	// is made, since it takes a run to find out. It is for Uniform.
 	Effects
+	// Distinct draws like Exact, but no isolation of which it is known when its round begins
+	// that it makes no difference. Each of the other executions is at least as probable as
+	// under Exact. It is for Uniform.
+	Distinct
 )
 
-var samplerNames = []string{"exact", "paper", "every", "partial", "effects"}
+var samplerNames = []string{"exact", "paper", "every", "partial", "effects", "distinct"}
 
 // String is the sampler's word.
 func (s Sampler) String() string { return option.Word(samplerNames, int(s)) }
@@ -131,7 +135,11 @@ func (u Uniform) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	if err := u.check(info); err != nil {
 		return lockstep.Terms{}, err
 	}
-	return lockstep.Terms{Guarantee: u.guarantee(info), Runs: u.runs(info), Given: givenRequests(info), Sequential: u.Sampler == Effects}, nil
+	t := lockstep.Terms{Guarantee: u.guarantee(info), Runs: u.runs(info), Given: givenRequests(info), Sequential: u.Sampler == Effects}
+	if u.Sampler == Distinct {
+		t.Measured = func(seen lockstep.Seen) lockstep.Guarantee { return u.distinctGuarantee(info, seen) }
+	}
+	return t, nil
 }
 
 // check reports what is wrong with the options, or why the system does not fit.
@@ -191,6 +199,7 @@ func (u Uniform) New(info lockstep.Info) lockstep.Scheduler {
 	s := &isolator{breaker: newBreaker(info, u.space(info.Nodes), u.Sampler), isolated: make([]lockstep.Nodes, u.Rounds)}
 	s.Driver = rounds.New(info, u.Rounds, s)
 	s.frozen, s.names = u.Isolated == Frozen, len(info.Rounds)
+	s.distinct.blind = u.Isolated == Held || rounds.Coarse(info)
 	s.Driver.Isolates(rounds.Isolation(u.Isolated))
 	if u.By == ByCrash {
 		s.Driver.ByCrash()
@@ -205,6 +214,7 @@ type isolator struct {
 	breaker
 	isolated []lockstep.Nodes // by round
 	effects  effects
+	distinct sifted
 	frozen   bool           // isolated nodes' alarms do not ring
 	armed    lockstep.Nodes // whose alarms were set when the round began
 	names    int            // rounds of a phase of the protocol
@@ -218,6 +228,9 @@ func (s *isolator) Reset(start *lockstep.Start) {
 		s.effects.begin(s.space, s.breakage)
 	}
 	clear(s.isolated)
+	if s.sampler == Distinct {
+		s.beginDistinct()
+	}
 	for i, from := range s.starts {
 		if from != whole {
 			phase, n := i/s.sites, lockstep.Node(i%s.sites+1)
@@ -232,8 +245,12 @@ func (s *isolator) Reset(start *lockstep.Start) {
 // Open begins a round.
 func (s *isolator) Open(round int, run *lockstep.Run) (int, lockstep.Nodes) {
 	s.open(round)
-	if s.sampler == Effects {
+	switch s.sampler {
+	case Effects:
 		s.armed = run.Alarms()
+	case Distinct:
+		s.armed = run.Alarms()
+		s.begin(run)
 	}
 	return s.phase + 1, run.All() &^ s.isolated[round]
 }
@@ -306,8 +323,11 @@ func checkSampler(who string, sampler Sampler, s *space) error {
 	if int(sampler) >= len(samplerNames) {
 		return fmt.Errorf("%s: sampler %d, allowed are 0..%d", who, sampler, len(samplerNames)-1)
 	}
-	if sampler == Effects && who != "uniform" {
-		return fmt.Errorf("%s: sampler=effects is for uniform", who)
+	if (sampler == Effects || sampler == Distinct) && who != "uniform" {
+		return fmt.Errorf("%s: sampler=%s is for uniform", who, sampler)
+	}
+	if sampler == Distinct && s.small == nil {
+		return fmt.Errorf("%s: sampler=distinct cannot count %s executions, at most 2^64", who, s.size())
 	}
 	if (sampler == Every || sampler == Effects) && s.small == nil {
 		return fmt.Errorf("%s: sampler=%s cannot walk through %s executions, at most 2^64", who, sampler, s.size())

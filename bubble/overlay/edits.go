@@ -105,8 +105,8 @@ var edited = map[string]func(*source){
 	},
 	"net/rawconn.go": func(s *source) {
 		s.begin("(*rawConn).Control", "if c.ok() && c.fd.mem != nil {\n\treturn nil\n}")
-		s.begin("(*rawConn).Read", "if c.ok() && c.fd.mem != nil {\n\treturn syscall.EINVAL\n}")
-		s.begin("(*rawConn).Write", "if c.ok() && c.fd.mem != nil {\n\treturn syscall.EINVAL\n}")
+		s.begin("(*rawConn).Read", "if c.ok() && c.fd.mem != nil {\n\treturn c.fd.mem.rawRead(f)\n}")
+		s.begin("(*rawConn).Write", "if c.ok() && c.fd.mem != nil {\n\treturn c.fd.mem.rawWrite(f)\n}")
 	},
 	"net/hosts.go": func(s *source) {
 		s.begin("lookupStaticHost", "if a := lockstepHost(host); a != nil {\n\treturn a, host\n}")

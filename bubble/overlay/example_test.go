@@ -4,14 +4,17 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"runtime"
 
 	"github.com/lockstep-go/lockstep/bubble/overlay"
 )
 
 // A Go that the overlay does not know is refused.
 func ExampleGenerate() {
-	_, err := overlay.Generate(runtime.GOROOT(), "go1.5", os.TempDir())
+	goroot, _, err := overlay.Installed(context.Background())
+	if err != nil {
+		fmt.Println(err)
+	}
+	_, err = overlay.Generate(goroot, "go1.5", os.TempDir())
 	fmt.Println(err)
 	// Output: overlay: Go is go1.5, the overlay is known to fit go1.26
 }

@@ -42,24 +42,33 @@ func command(ctx context.Context, args []string) ([]string, error) {
 	if len(args) == 0 || !slices.Contains(verbs, args[0]) {
 		return nil, fmt.Errorf("the first argument must be one of %s", strings.Join(verbs, ", "))
 	}
-	env, err := exec.CommandContext(ctx, "go", "env", "GOROOT", "GOVERSION").Output()
+	goroot, version, err := Installed(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("go env: %w", err)
-	}
-	lines := strings.Fields(string(env))
-	if len(lines) != 2 {
-		return nil, fmt.Errorf("go env says %q", env)
+		return nil, err
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return nil, err
 	}
-	index, err := Generate(lines[0], lines[1], filepath.Join(cache, "lockstep", "overlay"))
+	index, err := Generate(goroot, version, filepath.Join(cache, "lockstep", "overlay"))
 	if err != nil {
 		return nil, err
 	}
 	rest, tags := withoutTags(args[1:])
 	return append([]string{args[0], "-overlay", index, "-tags", strings.Join(append(tags, Tag), ",")}, rest...), nil
+}
+
+// Installed is the Go installation that the go command uses: its folder and its version.
+func Installed(ctx context.Context) (goroot, version string, err error) {
+	env, err := exec.CommandContext(ctx, "go", "env", "GOROOT", "GOVERSION").Output()
+	if err != nil {
+		return "", "", fmt.Errorf("go env: %w", err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(env)), "\n")
+	if len(lines) != 2 {
+		return "", "", fmt.Errorf("go env says %q", env)
+	}
+	return lines[0], lines[1], nil
 }
 
 // withoutTags takes the build tags out of the arguments of the go command.

@@ -3,18 +3,27 @@ package overlay
 import (
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 )
 
+func installed(t *testing.T) (goroot, version string) {
+	t.Helper()
+	goroot, version, err := Installed(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return goroot, version
+}
+
 // The edits fit the Go that the tests run with, where it is one of those known.
 func TestGenerate(t *testing.T) {
-	if !strings.HasPrefix(runtime.Version(), versions[0]) {
-		t.Skipf("Go is %s", runtime.Version())
+	goroot, version := installed(t)
+	if !strings.HasPrefix(version, versions[0]) {
+		t.Skipf("Go is %s", version)
 	}
 	dir := t.TempDir()
-	index, err := Generate(runtime.GOROOT(), runtime.Version(), dir)
+	index, err := Generate(goroot, version, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +31,7 @@ func TestGenerate(t *testing.T) {
 	if err != nil || !strings.Contains(string(list), "runtime/lockstep.go") {
 		t.Fatalf("%s: %v", list, err)
 	}
-	again, err := Generate(runtime.GOROOT(), runtime.Version(), dir)
+	again, err := Generate(goroot, version, dir)
 	if err != nil || again != index {
 		t.Errorf("again: %s, %v", again, err)
 	}
@@ -30,12 +39,13 @@ func TestGenerate(t *testing.T) {
 
 // A Go that looks different is refused, with the place.
 func TestRefuse(t *testing.T) {
-	if _, err := Generate(runtime.GOROOT(), "go1.99.1", t.TempDir()); err == nil || !strings.Contains(err.Error(), "go1.99.1") {
+	goroot, _ := installed(t)
+	if _, err := Generate(goroot, "go1.99.1", t.TempDir()); err == nil || !strings.Contains(err.Error(), "go1.99.1") {
 		t.Errorf("another version: %v", err)
 	}
 	root := t.TempDir()
 	for name := range edited {
-		text, err := os.ReadFile(filepath.Join(runtime.GOROOT(), "src", name))
+		text, err := os.ReadFile(filepath.Join(goroot, "src", name))
 		if err != nil {
 			t.Fatal(err)
 		}

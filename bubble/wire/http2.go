@@ -83,6 +83,11 @@ type frame struct {
 	payload     []byte
 }
 
+// isSettings reports whether bytes begin with the frame that an end of HTTP/2 begins with.
+func isSettings(data []byte) bool {
+	return len(data) >= 9 && data[0] == 0 && data[1] == 0 && data[2]%6 == 0 && data[3] == frameSettings && binary.BigEndian.Uint32(data[5:]) == 0
+}
+
 // frame names a frame, says what is in it, and how much it counts.
 func (h *http2) frame(d *half, f frame) (name, text string, counts int) {
 	name = frameNames[f.kind]

@@ -61,7 +61,8 @@ func Ports(by map[int]Protocol) Protocol {
 	}
 }
 
-// Detect takes the protocol that the dialer's first bytes look like.
+// Detect takes the protocol that the dialer's first bytes look like. Of what the other end said
+// before, only HTTP/2 is known.
 func Detect(c Conn) Decoder {
 	if c.Datagrams {
 		return nil
@@ -74,20 +75,37 @@ type detected struct {
 	conn   Conn
 	chosen Decoder
 	begun  bool
+	early  []byte // what the other end said before
 }
 
 // Decode chooses, and decodes.
 func (d *detected) Decode(byDialer bool, data []byte) (kind, text string) {
-	if !d.begun && byDialer && len(data) > 0 {
-		d.begun = true
-		if p := looksLike(data); p != nil {
-			d.chosen = p(d.conn)
-		}
+	if !d.begun && len(data) > 0 {
+		d.choose(byDialer, data)
 	}
 	if d.chosen == nil {
 		return "", ""
 	}
 	return d.chosen.Decode(byDialer, data)
+}
+
+func (d *detected) choose(byDialer bool, data []byte) {
+	if !byDialer && !isSettings(data) {
+		d.early = append(d.early, data[:min(len(data), longest-len(d.early))]...)
+		return
+	}
+	d.begun = true
+	p := Protocol(HTTP2)
+	if byDialer {
+		p = looksLike(data)
+	}
+	if p == nil {
+		return
+	}
+	if d.chosen = p(d.conn); len(d.early) > 0 {
+		d.chosen.Decode(false, d.early)
+	}
+	d.early = nil
 }
 
 // looksLike is the protocol whose connections begin like that, or nil.

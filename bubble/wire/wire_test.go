@@ -284,6 +284,27 @@ func TestPorts(t *testing.T) {
 	}
 }
 
+// A server may speak first.
+func TestServerFirst(t *testing.T) {
+	d := wire.Detect(wire.Conn{Port: 80})
+	if kind, _ := d.Decode(false, []byte("\x00\x00\x00\x04\x00\x00\x00\x00\x00")); kind != "SETTINGS" {
+		t.Error(kind)
+	}
+	if kind, _ := d.Decode(true, []byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")); kind != "preface" {
+		t.Error(kind)
+	}
+	d = wire.Detect(wire.Conn{Port: 80})
+	if kind, _ := d.Decode(false, []byte(`{"type":"welcome"}`+"\n{")); kind != "" {
+		t.Error(kind)
+	}
+	if kind, _ := d.Decode(true, []byte(`{"type":"hello"}`+"\n")); kind != "hello" {
+		t.Error(kind)
+	}
+	if kind, _ := d.Decode(false, []byte(`"type":"rest"}`+"\n")); kind != "rest" {
+		t.Error(kind)
+	}
+}
+
 // Nothing that comes over a wire breaks a decoder.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte("GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n\r\n"))

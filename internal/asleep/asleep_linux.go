@@ -13,7 +13,7 @@ import (
 // Known says that it can be told here.
 const Known = true
 
-// Asleep reports whether there was a moment, after the call and before between returned and
+// Asleep reports whether the process is alive and there was a moment, after the call and before between returned and
 // the call did, at which all threads slept. Between, which may be nil, is called after the
 // first look: what it sees empty then was empty while all slept, if nobody else fills it.
 func (w *Watcher) Asleep(between func() bool) bool {
@@ -38,16 +38,17 @@ func (w *Watcher) look(into []thread) ([]thread, bool) {
 		processes = processes[1:]
 		folder := "/proc/" + strconv.Itoa(pid) + "/task/"
 		tasks, err := os.ReadDir(folder)
-		if err != nil {
-			continue // it has ended
+		if err != nil && pid == w.pid {
+			return into, false // it has ended
 		}
 		for _, t := range tasks {
 			status := w.read(folder + t.Name() + "/status")
 			if status == nil {
 				return into, false // it ended just now: look again
 			}
-			id, switches, sleeps := parse(status)
-			if !sleeps {
+			id, switches, state := parse(status)
+			sleeps := bytes.IndexByte([]byte("SZXITt"), state) >= 0
+			if ended := state == 'Z' || state == 'X'; !sleeps || ended && id == w.pid {
 				return into, false
 			}
 			into = append(into, thread{id, switches})
@@ -82,15 +83,17 @@ func (w *Watcher) read(name string) []byte {
 	return w.buffer[:n]
 }
 
-// parse reads what the kernel tells of a thread. One that has ended but was not waited for
-// sleeps for good; one that waits for a disk does not sleep.
-func parse(status []byte) (id int, switches uint64, sleeps bool) {
+// parse reads what the kernel tells of a thread: its state is one letter. One that has ended
+// but was not waited for (Z) sleeps for good; one that waits for a disk (D) does not sleep.
+func parse(status []byte) (id int, switches uint64, state byte) {
 	for line := range bytes.Lines(status) {
 		key, value, _ := bytes.Cut(line, []byte(":"))
 		value = bytes.TrimSpace(value)
 		switch string(key) {
 		case "State":
-			sleeps = len(value) > 0 && bytes.IndexByte([]byte("SZXITt"), value[0]) >= 0
+			if len(value) > 0 {
+				state = value[0]
+			}
 		case "Pid":
 			id, _ = strconv.Atoi(string(value))
 		case "voluntary_ctxt_switches", "nonvoluntary_ctxt_switches":
@@ -98,7 +101,7 @@ func parse(status []byte) (id int, switches uint64, sleeps bool) {
 			switches += n
 		}
 	}
-	return id, switches, sleeps
+	return id, switches, state
 }
 
 // Waiting is how many bytes wait in a pipe, seen from either end.

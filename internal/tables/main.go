@@ -115,7 +115,7 @@ func (b bench) shapes(ctx context.Context, w io.Writer) error {
 // lateness writes how many runs of pctcp find something, by how often an event may be overtaken.
 func (b bench) lateness(ctx context.Context, w io.Writer) error {
 	fmt.Fprintf(w, "### How late an event may be\n\n| strategy | smr-bug | pbft, 2f a quorum | pbft, a view forgets |\n|---|--:|--:|--:|\n")
-	for _, late := range []int{5, 10, 20, 30, 50, 100, strategy.Unbounded} {
+	for _, late := range []int{0, 5, 10, 20, 30, 50, 100, strategy.Unbounded} {
 		p := b.plan()
 		p.Strategy = strategy.PCTCP{Depth: 5, Late: late, Steps: 300}
 		p.Runs, p.KeepGoing, p.Keep = runsLate, true, 1

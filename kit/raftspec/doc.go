@@ -23,6 +23,10 @@ type View interface {
 	// since the last fault; 0 stands for as many as the system needs to elect a leader and to
 	// answer everything.
 	Calm(nodes lockstep.Nodes, ticks int) bool
+	// Heeds reports whether a node takes what the leader sends: a Raft may ignore a leader of an
+	// earlier term without a word, so that a node that wants to lead, because it does not know
+	// the present members, is out of its reach for good.
+	Heeds(n, leader lockstep.Node) bool
 	// Quiet is the time without news after which a leader has sent its log to everybody.
 	Quiet() lockstep.Time
 }

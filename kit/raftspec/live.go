@@ -95,7 +95,7 @@ func (m *monitor) End(run *lockstep.Run) *lockstep.Finding {
 		return m.found
 	}
 	if calm && leader != 0 && run.Now()-m.grew >= view.Quiet() {
-		m.agree(run, conf, leader)
+		m.agree(run, view, conf, leader)
 	}
 	if calm && m.ticks == 0 || m.ticks > 0 && view.Calm(conf.Members(), m.ticks) {
 		m.live(view, leader)
@@ -144,10 +144,13 @@ func (m *monitor) leader(run *lockstep.Run, view View) lockstep.Node {
 }
 
 // agree judges whether all members have the leader's log.
-func (m *monitor) agree(run *lockstep.Run, conf Conf, leader lockstep.Node) {
+func (m *monitor) agree(run *lockstep.Run, view View, conf Conf, leader lockstep.Node) {
 	log := &m.book.nodes[leader].log
 	want, _ := log.upTo(log.last())
 	for id := range (conf.Members() & run.Up()).Without(leader).All() {
+		if !view.Heeds(id, leader) {
+			continue
+		}
 		m.judge(LogAgreement)
 		own := &m.book.nodes[id].log
 		if own.last() != log.last() {

@@ -25,7 +25,7 @@ func TestTagsOrLayers(t *testing.T) {
 		{"apply before commit", func(f *faulty) raftlib.Node { return &earlyApply{faulty: f} }},
 		{"apply twice", func(f *faulty) raftlib.Node { return applyTwice{f} }},
 	}
-	for _, s := range []lockstep.Strategy{strategy.Uniform{Period: 4, Isolations: 8, Rounds: 48}, strategy.Lossy{Rounds: 48, Loss: 0.2}} {
+	for _, s := range []lockstep.Strategy{strategy.Uniform{Isolations: 8, Rounds: 48}, strategy.Lossy{Rounds: 48, Loss: 0.2}} {
 		for _, layers := range []bool{false, true} {
 			for _, f := range faults {
 				r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: with(etcdraft.Cluster{Requests: 3, Keys: 1, Layers: layers}, f.wrap),

@@ -49,3 +49,9 @@ func (d *Deployment) Calm(nodes lockstep.Nodes, ticks int) bool {
 func (d *Deployment) Quiet() lockstep.Time {
 	return lockstep.Time(4*d.cluster.Election + 2*d.cluster.Delay)
 }
+
+// Heeds reports whether a node takes what the leader sends. Where neither PreVote nor CheckQuorum
+// is on, the library ignores what comes from an earlier term without a word.
+func (d *Deployment) Heeds(n, leader lockstep.Node) bool {
+	return d.node(n).hard.Term <= d.node(leader).hard.Term || d.cluster.PreVote || d.cluster.CheckQuorum
+}

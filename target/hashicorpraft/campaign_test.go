@@ -1,10 +1,13 @@
 package hashicorpraft
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/kit/raftspec"
+	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
@@ -22,6 +25,7 @@ var configurations = map[string]Cluster{
 	"default":  {},
 	"slow":     {Slow: 0.3, Requests: 6},
 	"operator": {Nodes: 5, Changes: 4, Transfers: 2, Snapshots: 2, Requests: 6},
+	"members":  {Nodes: 5, Changes: 4, Removals: 6, Transfers: 2, Requests: 6, Compact: 5},
 	"compact":  {Compact: 3, Requests: 10, Slow: 0.1},
 	"old":      {NoPreVote: true, InFlight: 1, Reads: Barrier, Batch: true},
 }
@@ -52,6 +56,42 @@ func TestRepetition(t *testing.T) {
 		t.Logf("%s: %d of %d, the first that differs is %d", s, r.Same, r.Of, r.First)
 		if r.Same == 0 || bubble.Exact && r.Same < r.Of {
 			t.Errorf("%s: %d of %d runs repeated", s, r.Same, r.Of)
+		}
+	}
+}
+
+// Everything that the operator and the clients ask for takes place in some run: changes of members of
+// all kinds, transfers, snapshots that are made and installed, batches, reads of both kinds.
+func TestUsed(t *testing.T) {
+	used := map[string]int{}
+	count := spec.OnEvent("members", raftspec.EventMembers, func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+		if a := e.Value.(*Asked); a.Err == "" {
+			word, _, _ := strings.Cut(a.Text, " ")
+			used[word]++
+		}
+		return nil
+	})
+	walk := strategy.Walk{Deliver: 20, Wait: 10, Request: 4, Crash: 1, Restart: 2, Cut: 1, Heal: 2, Steps: 800}
+	for name, c := range map[string]Cluster{"verify": {Nodes: 5, Changes: 6, Removals: 6, Transfers: 4, Snapshots: 4, Compact: 3, Requests: 6},
+		"barrier": {Reads: Barrier, Batch: true, Requests: 6}, "calm": {Nodes: 5, Transfers: 4, Changes: 8}} {
+		walk := walk
+		if name == "calm" {
+			walk = strategy.Walk{Deliver: 20, Wait: 3, Request: 1, Steps: 800}
+		}
+		result := explore(t, lockstep.Plan{System: c, Strategy: walk, Spec: spec.All(Everything, count), Runs: 60, Seed: 2})
+		if f := result.First(); f != nil {
+			t.Errorf("%s: %s", name, f.Finding)
+		}
+		for _, e := range result.Events {
+			if e.Name == raftspec.EventInstall || e.Name == spec.EventReturn {
+				used[name+" "+e.Name] += e.N
+			}
+		}
+	}
+	t.Log(used)
+	for _, want := range []string{"demote", "promote", "remove", "return", "transfer", "snapshot", "verify " + raftspec.EventInstall, "verify " + spec.EventReturn, "barrier " + spec.EventReturn} {
+		if used[want] == 0 {
+			t.Errorf("%s never took place: %v", want, used)
 		}
 	}
 }

@@ -30,6 +30,7 @@ type clients struct {
 	operator *operator.Operator
 	rand     *rand.Rand     // of the operator
 	voters   lockstep.Nodes // those that are for sure, as far as the operator knows
+	gone     lockstep.Nodes // those that were removed
 }
 
 // desk is where the clients of a bubble offer their requests.

@@ -56,9 +56,11 @@ type Cluster struct {
 	Mix kv.Mix `help:"mixed (put, get, cas, every value new), binary (read, write 0, write 1 alike) or weights like put:2,get:3,append:1,txn:1"`
 	// Reads says how reads are served.
 	Reads ReadMode `help:"verify (VerifyLeader, after one Barrier in the term), barrier; unsafe on purpose: local"`
-	// Changes, Transfers and Snapshots are what an operator asks for: voters demoted and
-	// promoted, leadership transferred, snapshots made.
+	// Changes, Removals, Transfers and Snapshots are what an operator asks for: voters demoted and
+	// promoted, servers removed and added again, first as non-voters, leadership transferred,
+	// snapshots made.
 	Changes   int `help:"demotions and promotions of voters that an operator asks for" range:"0..999"`
+	Removals  int `help:"removals of servers, and their return as non-voters, that an operator asks for" range:"0..999"`
 	Transfers int `help:"leadership transfers that an operator asks for" range:"0..999"`
 	Snapshots int `help:"snapshots that an operator asks for" range:"0..999"`
 	// Mutant is the mutant of the library that must be on. It fills itself in, so that a

@@ -4,52 +4,29 @@ package hashicorpraft
 
 import (
 	"fmt"
-	"os"
-	"os/exec"
-	"strings"
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/internal/processes"
 	"github.com/lockstep-go/lockstep/spec"
 )
-
-// digestsEnv asks TestExactly to tell the digests of its campaigns.
-const digestsEnv = "LOCKSTEP_DIGESTS"
 
 // Built with the overlay, runs are the same in every process: 100 seeds for each strategy, by our
 // transport and by the library's over TCP.
 func TestExactly(t *testing.T) {
-	if os.Getenv(digestsEnv) != "" {
+	processes.Same(t, func() (digests []string) {
 		for _, tcp := range []bool{false, true} {
 			for _, s := range strategies() {
-				result := explore(t, lockstep.Plan{System: Cluster{Slow: 0.1, TCP: tcp}, Strategy: s, Spec: Safety, Runs: 100, Seed: 3})
-				fmt.Printf("digest tcp=%v %s %x %v\n", tcp, s, result.Digest, result.Verdicts)
+				d, err := bubble.Digest(t.Context(), lockstep.Plan{System: Cluster{Slow: 0.1, TCP: tcp}, Strategy: s, Spec: Safety, Seed: 3}, 100)
+				if err != nil {
+					t.Fatal(err)
+				}
+				digests = append(digests, fmt.Sprintf("tcp=%v %s %s", tcp, s, d))
 			}
 		}
-		return
-	}
-	first := ""
-	for process := range 4 {
-		c := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "TestExactly$")
-		c.Env = append(os.Environ(), digestsEnv+"=1")
-		out, err := c.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-		var digests []string
-		for line := range strings.Lines(string(out)) {
-			if strings.HasPrefix(line, "digest ") {
-				digests = append(digests, line)
-			}
-		}
-		text := strings.Join(digests, "")
-		if len(digests) != 2*len(strategies()) || process > 0 && text != first {
-			t.Errorf("process %d:\n%swas:\n%s", process, text, first)
-		}
-		first = text
-	}
-	t.Log(first)
+		return digests
+	})
 }
 
 // The library's own TCP transport: a leader is elected, requests are answered in spite of

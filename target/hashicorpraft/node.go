@@ -2,6 +2,7 @@ package hashicorpraft
 
 import (
 	"io"
+	"sync"
 	"sync/atomic"
 
 	"github.com/hashicorp/go-hclog"
@@ -20,6 +21,8 @@ type replica struct {
 	machine *machine
 	trans   *transport
 	terms   uint64 // the last one in which reads were brought up to date; atomic
+
+	transfers sync.WaitGroup // under way
 }
 
 // start brings a node up.
@@ -40,6 +43,7 @@ func start(n *bubble.Node, c Cluster, template *store) error {
 	r.raft = server
 	n.OnStop(func() {
 		closed()
+		r.transfers.Wait() // after a shutdown the library does not answer them any more
 		_ = server.Shutdown().Error()
 	})
 	server.RegisterObserver(raft.NewObserver(nil, false, func(o *raft.Observation) bool {

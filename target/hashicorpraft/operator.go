@@ -7,7 +7,6 @@ import (
 	"github.com/lockstep-go/lockstep/bubble"
 	"github.com/lockstep-go/lockstep/kit/operator"
 	"github.com/lockstep-go/lockstep/kit/raftspec"
-	"github.com/lockstep-go/lockstep/trace"
 )
 
 // The operator's duties.
@@ -18,7 +17,7 @@ const (
 )
 
 func newOperator(c Cluster) *operator.Operator {
-	return operator.New(c.Nodes, []operator.Duty{changing: {Name: "change members", Times: c.Changes},
+	return operator.New(c.Nodes, []operator.Duty{changing: {Name: "change members", Times: c.Changes + c.Removals},
 		transferring: {Name: "transfer leadership", Times: c.Transfers}, snapshotting: {Name: "make a snapshot", Times: c.Snapshots}}, nil)
 }
 
@@ -29,21 +28,36 @@ type job struct {
 	target lockstep.Node
 }
 
-// job draws what a duty asks for. Two voters remain in any case: of two, one cannot be demoted
-// safely, because the other may never hear of it and then lacks a vote.
+// job draws what a duty asks for.
 func (s *clients) job(duty int) job {
 	j := job{duty: duty, target: lockstep.Node(1 + s.rand.IntN(s.cluster.Nodes))}
-	switch {
-	case duty == transferring:
+	switch duty {
+	case transferring:
 		j.what = "transfer"
-	case duty == snapshotting:
+	case snapshotting:
 		j.what = "snapshot"
-	case s.voters.Has(j.target) && s.voters.Len() > max(2, s.cluster.Nodes/2):
-		j.what = "demote"
 	default:
-		j.what = "promote"
+		j.what, j.target = s.change(j.target)
 	}
 	return j
+}
+
+// change draws a change of members, at the node given or at one that was removed. Two voters remain in
+// any case: of two, one cannot be demoted safely, because the other may never hear of it and then
+// lacks a vote.
+func (s *clients) change(at lockstep.Node) (what string, target lockstep.Node) {
+	removal := s.rand.IntN(s.cluster.Changes+s.cluster.Removals) < s.cluster.Removals
+	spare := s.voters.Has(at) && s.voters.Len() > max(2, s.cluster.Nodes/2)
+	switch {
+	case removal && s.gone != 0:
+		return "return", s.gone.First()
+	case removal && (spare || !s.voters.Has(at)):
+		return "remove", at
+	case spare:
+		return "demote", at
+	default:
+		return "promote", at
+	}
 }
 
 // operate does what the operator asks for.
@@ -54,7 +68,13 @@ func (r *replica) operate(c Cluster, j job) error {
 		return r.raft.DemoteVoter(id, 0, enqueue).Error()
 	case "promote":
 		return r.raft.AddVoter(id, at, 0, enqueue).Error()
+	case "remove":
+		return r.raft.RemoveServer(id, 0, enqueue).Error()
+	case "return":
+		return r.raft.AddNonvoter(id, at, 0, enqueue).Error()
 	case "transfer":
+		r.transfers.Add(1)
+		defer r.transfers.Done()
 		return r.raft.LeadershipTransferToServer(id, at).Error()
 	default:
 		return r.raft.Snapshot().Error()
@@ -78,8 +98,12 @@ func (s *clients) operated(n *bubble.Node, j job, err error) {
 		return
 	case j.what == "demote": // also where nobody knows
 		s.voters = s.voters.Without(j.target)
+	case j.what == "remove":
+		s.voters, s.gone = s.voters.Without(j.target), s.gone.With(j.target)
 	case err == nil && j.what == "promote":
-		s.voters |= trace.NodesOf(j.target)
+		s.voters, s.gone = s.voters.With(j.target), s.gone.Without(j.target)
+	case err == nil && j.what == "return":
+		s.gone = s.gone.Without(j.target)
 	}
 	s.operator.Next(j.duty)
 }

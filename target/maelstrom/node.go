@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/lockstep-go/lockstep/internal/asleep"
@@ -105,6 +106,9 @@ func (p *process) tell(m packet, patience time.Duration) error {
 		return err
 	}
 	if _, err := p.in.Write(append(line, '\n')); err != nil {
+		if errors.Is(err, syscall.EPIPE) {
+			return nil // it ends, or has ended, which quiet will tell, with what it said before
+		}
 		return fmt.Errorf("it does not read: %w", err)
 	}
 	return nil
@@ -123,16 +127,12 @@ func (p *process) quiet(patience time.Duration, hear func(packet) error) error {
 			return err
 		}
 		now := time.Now()
-		switch {
-		case heard:
+		if now.Sub(begin) > patience {
+			return fmt.Errorf("it was not quiet within %s", patience)
+		}
+		if heard {
 			last = now
-		case asleep.Known && p.watcher.Asleep(p.hasRead):
-			if n, err := asleep.Waiting(p.out); err != nil || n == 0 {
-				return err
-			}
 			continue
-		case !asleep.Known && now.Sub(last) > silence:
-			return nil
 		}
 		select {
 		case <-p.child.Done():
@@ -142,8 +142,14 @@ func (p *process) quiet(patience time.Duration, hear func(packet) error) error {
 			return fmt.Errorf("it ended: %s", p.child.Why())
 		default:
 		}
-		if now.Sub(begin) > patience {
-			return fmt.Errorf("it was not quiet within %s", patience)
+		switch {
+		case asleep.Known && p.watcher.Asleep(p.hasRead):
+			if n, err := asleep.Waiting(p.out); err != nil || n == 0 {
+				return err
+			}
+			continue
+		case !asleep.Known && now.Sub(last) > silence:
+			return nil
 		}
 		time.Sleep(20 * time.Microsecond)
 	}

@@ -1,0 +1,20 @@
+module github.com/lockstep-go/lockstep/bubble/grpctest
+
+go 1.26.0
+
+require (
+	github.com/lockstep-go/lockstep v0.0.0
+	google.golang.org/grpc v1.85.0
+)
+
+require (
+	github.com/anishathalye/porcupine v1.3.1 // indirect
+	golang.org/x/net v0.60.0 // indirect
+	golang.org/x/sys v0.48.0 // indirect
+	golang.org/x/text v0.42.0 // indirect
+	gonum.org/v1/gonum v0.17.0 // indirect
+	google.golang.org/genproto/googleapis/rpc v0.0.0-20260817212433-ac3dfec99bb1 // indirect
+	google.golang.org/protobuf v1.36.12 // indirect
+)
+
+replace github.com/lockstep-go/lockstep => ../..

@@ -1,0 +1,91 @@
+// Package processes checks that something comes out alike in every process.
+package processes
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// The environment of a process that is started by Same, and the number of processes that it
+// starts where that is not the usual one.
+const (
+	child   = "LOCKSTEP_PROCESS"
+	howMany = "LOCKSTEP_PROCESSES"
+)
+
+// usual is the number of processes.
+const usual = 4
+
+// mark begins the lines that are compared.
+const mark = "same> "
+
+// Same runs the test that calls it in several processes at once, which is some load for the
+// machine, and wants the lines that tell returns to be the same in all of them.
+func Same(t *testing.T, tell func() []string) {
+	t.Helper()
+	if os.Getenv(child) != "" {
+		for _, line := range tell() {
+			fmt.Println(mark + line)
+		}
+		return
+	}
+	first := ""
+	for i, out := range run(t) {
+		var lines strings.Builder
+		for line := range strings.Lines(out) {
+			if text, ok := strings.CutPrefix(line, mark); ok {
+				lines.WriteString(text)
+			}
+		}
+		switch text := lines.String(); {
+		case text == "":
+			t.Fatalf("process %d told nothing:\n%s", i, out)
+		case i == 0:
+			first = text
+		case text != first:
+			t.Errorf("process %d:\n%sprocess 0:\n%s", i, text, first)
+		}
+	}
+	t.Logf("%d processes:\n%s", count(), first)
+}
+
+// count is the number of processes.
+func count() int {
+	if n, err := strconv.Atoi(os.Getenv(howMany)); err == nil && n > 0 {
+		return n
+	}
+	return usual
+}
+
+// run starts the processes, waits for all, and returns what they printed.
+func run(t *testing.T) []string {
+	t.Helper()
+	commands, outputs := make([]*exec.Cmd, count()), make([]strings.Builder, count())
+	for i := range commands {
+		c := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+t.Name()+"$", "-test.count=1")
+		c.Env = append(os.Environ(), child+"=1")
+		c.Stdout, c.Stderr = &outputs[i], &outputs[i]
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		commands[i] = c
+	}
+	texts := make([]string, len(commands))
+	for i, c := range commands {
+		if err := c.Wait(); err != nil {
+			t.Errorf("process %d: %v", i, err)
+		}
+		texts[i] = outputs[i].String()
+	}
+	return texts
+}
+
+// Passes runs the test that calls it in another process and reports whether it passes there.
+func Passes(t *testing.T) bool {
+	t.Helper()
+	return exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+t.Name()+"$", "-test.count=1").Run() == nil
+}

@@ -1,0 +1,57 @@
+package remote_test
+
+import (
+	"io/fs"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/replay"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// compiled compiles the Java client, its example and other files into a folder.
+func compiled(t testing.TB, files ...string) (java, folder string) {
+	t.Helper()
+	compiler := tool(t, "javac")
+	folder = t.TempDir()
+	arguments := append([]string{"--release", "11", "-d", folder}, files...)
+	err := filepath.WalkDir("../clients/java/src/main", func(path string, _ fs.DirEntry, err error) error {
+		if strings.HasSuffix(path, ".java") {
+			arguments = append(arguments, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(compiler, arguments...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return tool(t, "java"), folder
+}
+
+// Replicas in Java are found out, and what was found repeats exactly.
+func TestJava(t *testing.T) {
+	java, folder := compiled(t)
+	system := processes("")
+	system.Command = func(lockstep.Node, string) *exec.Cmd {
+		return exec.Command(java, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx64m", "-cp", folder, "io.github.lockstepgo.example.Election")
+	}
+	plan := lockstep.Plan{System: system, Spec: oneLeader, Strategy: crashes, Runs: 200, Steps: 60, Workers: 1}
+	result, err := lockstep.Explore(t.Context(), plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := result.First()
+	if f == nil || f.Flaky != "" {
+		t.Fatalf("%+v", result)
+	}
+	again, err := replay.Run(t.Context(), plan, f.Trace)
+	if err != nil || again.Trace.Outcome.Verdict != trace.Fail {
+		t.Errorf("%+v, %v", again, err)
+	}
+	t.Logf("run %d: %s", f.Run, f.Finding)
+}

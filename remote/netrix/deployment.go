@@ -1,0 +1,302 @@
+package netrix
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/child"
+	"github.com/lockstep-go/lockstep/remote/internal/timers"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// deployment is the replicas of one worker.
+type deployment struct {
+	system   System
+	server   *server
+	children []*child.Child
+	client   *http.Client
+	timers   []timers.Timers
+	lengths  []map[string]string // of timers, as they were told
+	bodies   []*message          // by number of the body - 1
+	begun    time.Time
+}
+
+func deploy(s System, p *lockstep.Place) (*deployment, error) {
+	ids := s.ids()
+	server, err := newServer(s.Listen, ids)
+	if err != nil {
+		return nil, err
+	}
+	d := &deployment{system: s, server: server, timers: make([]timers.Timers, len(ids)), lengths: make([]map[string]string, len(ids)),
+		client: &http.Client{Timeout: s.patience(), Transport: &http.Transport{MaxIdleConnsPerHost: 2}}}
+	if s.Command == nil {
+		return d, nil
+	}
+	for i := range ids {
+		if err := d.launch(i, p); err != nil {
+			return nil, errors.Join(err, d.Close())
+		}
+	}
+	return d, nil
+}
+
+// launch starts the process of a replica.
+func (d *deployment) launch(i int, p *lockstep.Place) error {
+	root, err := p.Folder()
+	if err != nil {
+		return err
+	}
+	folder := filepath.Join(root, d.server.ids[i])
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	self, err := freeAddress()
+	if err != nil {
+		return err
+	}
+	c, err := child.Start(d.system.Command(lockstep.Node(i+1), d.server.address(), self, folder))
+	if err != nil {
+		return err
+	}
+	d.children = append(d.children, c)
+	return nil
+}
+
+// freeAddress is one of the loopback that nobody listens at.
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}
+
+// Reset restarts all replicas and waits until they are ready and quiet.
+func (d *deployment) Reset(ctx context.Context, _ uint64, out *lockstep.Outbox) error {
+	d.bodies, d.begun = d.bodies[:0], time.Now()
+	for i := range d.server.ids {
+		d.timers[i].Clear()
+		d.lengths[i] = map[string]string{}
+		if err := d.registered(ctx, i, func(r registration) bool { return r.Addr != "" }); err != nil {
+			return err
+		}
+		d.server.hear(i, false)
+	}
+	pause := time.NewTimer(d.system.silence()) // for what is still on its way from the run before
+	defer pause.Stop()
+	select {
+	case <-pause.C:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	for len(d.server.inbox) > 0 {
+		<-d.server.inbox
+	}
+	for i := range d.server.ids {
+		if err := d.direct(ctx, i, "RESTART"); err != nil {
+			return err
+		}
+	}
+	for i, text := range d.system.Requests {
+		out.Offer(lockstep.Pending{ID: int32(i + 1), To: trace.AllNodes(len(d.server.ids)), Text: text})
+	}
+	return d.quiet(ctx, out)
+}
+
+// direct gives a replica a directive and waits until it is ready again.
+func (d *deployment) direct(ctx context.Context, i int, action string) error {
+	d.server.hear(i, action != "STOP")
+	if err := d.post(ctx, i, "/directive", directive{action}); err != nil {
+		return err
+	}
+	if action == "STOP" {
+		return nil
+	}
+	return d.registered(ctx, i, func(r registration) bool { return r.Ready })
+}
+
+// registered waits until a replica has registered in a certain way.
+func (d *deployment) registered(ctx context.Context, i int, as func(registration) bool) error {
+	patience := time.NewTimer(d.system.patience())
+	defer patience.Stop()
+	for !as(d.server.replica(i)) {
+		var ended <-chan struct{}
+		if len(d.children) > i {
+			ended = d.children[i].Done()
+		}
+		select {
+		case <-d.server.came:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ended:
+			return d.worthless(i, fmt.Errorf("it ended: %s", d.children[i].Why()))
+		case <-patience.C:
+			return d.worthless(i, fmt.Errorf("it was not ready within %s", d.system.patience()))
+		}
+	}
+	return nil
+}
+
+// worthless is the error of a run that a replica spoilt.
+func (d *deployment) worthless(i int, err error) error {
+	words := ""
+	if len(d.children) > i {
+		if tail := strings.TrimSpace(d.children[i].Tail()); tail != "" {
+			words = "; its last words:\n" + tail
+		}
+	}
+	return &lockstep.Worthless{Reason: fmt.Sprintf("replica %s: %v%s", d.server.ids[i], err, words)}
+}
+
+// post tells a replica something.
+func (d *deployment) post(ctx context.Context, i int, path string, what any) error {
+	body, err := json.Marshal(what)
+	if err != nil {
+		return err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+d.server.replica(i).Addr+path, bytes.NewReader(body))
+	if err != nil {
+		return d.worthless(i, err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	answer, err := d.client.Do(r)
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return d.worthless(i, err)
+	}
+	defer answer.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 1<<16))
+	if answer.StatusCode/100 != 2 {
+		return d.worthless(i, fmt.Errorf("%s was answered with %s", path, answer.Status))
+	}
+	return nil
+}
+
+// Do tells the replica concerned what happens to it, and waits for silence.
+func (d *deployment) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
+	err := d.do(ctx, s, out)
+	if err == nil {
+		err = d.quiet(ctx, out)
+	}
+	out.Advance(lockstep.Time(time.Since(d.begun)))
+	return err
+}
+
+func (d *deployment) do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
+	node := int(s.Node) - 1
+	switch s.Kind {
+	case trace.Deliver:
+		m := out.Message(s.Msg)
+		return d.post(ctx, int(m.To)-1, "/message", d.bodies[m.Body-1])
+	case trace.Alarm:
+		name := d.timers[node].Fire()
+		out.Tell(name)
+		d.timers[node].Arm(s.Node, out)
+		return d.post(ctx, node, "/timeout", timeout{name, d.lengths[node][name], d.server.ids[node]})
+	case trace.Request:
+		if err := d.system.Request(ctx, s.Node, d.server.replica(node).Info, d.system.Requests[s.Request-1]); err != nil {
+			return d.worthless(node, err)
+		}
+	case trace.Crash:
+		d.timers[node].Clear()
+		return d.direct(ctx, node, "STOP")
+	case trace.Restart:
+		return d.direct(ctx, node, "START")
+	}
+	return nil
+}
+
+// quiet takes what replicas report until nothing has come for the time of silence.
+func (d *deployment) quiet(ctx context.Context, out *lockstep.Outbox) error {
+	silence := time.NewTimer(d.system.silence())
+	defer silence.Stop()
+	for taken := 0; taken <= mostWait; taken++ {
+		select {
+		case r := <-d.server.inbox:
+			if err := d.take(ctx, r, out); err != nil {
+				return err
+			}
+			silence.Reset(d.system.silence())
+		case <-silence.C:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return &lockstep.Worthless{Reason: fmt.Sprintf("the replicas did not fall silent after %d reports", mostWait)}
+}
+
+// take hands a report to the engine.
+func (d *deployment) take(ctx context.Context, r report, out *lockstep.Outbox) error {
+	node := lockstep.Node(r.node + 1)
+	if m := r.message; m != nil {
+		to := d.server.index(m.To)
+		if !m.Intercept { // it is none of the test's business
+			return d.post(ctx, to, "/message", m)
+		}
+		var tag lockstep.Tag
+		if d.system.Tag != nil {
+			tag = d.system.Tag(m.Type, m.Data)
+		}
+		body := out.Send(node, lockstep.Node(to+1), m.Type, tag)
+		d.bodies = append(d.bodies, m)
+		if m.Repr != "" {
+			out.Text(body, m.Repr)
+		}
+		return nil
+	}
+	switch e := r.event; e.Type {
+	case messageSend, messageReceive, timeoutEnd:
+	case timeoutStart:
+		length, err := time.ParseDuration(e.Params["duration"])
+		if err != nil {
+			return d.worthless(r.node, fmt.Errorf("timer %q lasts %q, which is no time", e.Params["type"], e.Params["duration"]))
+		}
+		d.timers[r.node].Set(e.Params["type"], out.Now()+lockstep.Time(max(length, 0)))
+		d.lengths[r.node][e.Params["type"]] = e.Params["duration"]
+		d.timers[r.node].Arm(node, out)
+	default:
+		out.Event(lockstep.Event{Node: node, Type: e.Type, Text: words(e.Params), Value: e.Params})
+	}
+	return nil
+}
+
+// words are the parameters of an event.
+func words(params map[string]string) string {
+	var parts []string
+	for _, k := range slices.Sorted(maps.Keys(params)) {
+		parts = append(parts, k+"="+params[k])
+	}
+	return strings.Join(parts, " ")
+}
+
+// Abilities are the bodies of messages.
+func (d *deployment) Abilities() lockstep.Abilities {
+	return lockstep.Abilities{Body: func(body lockstep.ID) any { return d.bodies[body-1].Data }}
+}
+
+// Close ends the replicas that were started here.
+func (d *deployment) Close() error {
+	err := d.server.close()
+	for _, c := range d.children {
+		c.Kill()
+	}
+	d.client.CloseIdleConnections()
+	return err
+}

@@ -1,0 +1,120 @@
+package strategy_test
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target/pbft"
+	"github.com/lockstep-go/lockstep/target/smr"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// kernelsOf is the schedule of a run, and its probability as the strategy tells it.
+func kernelsOf(t *testing.T, tr *trace.Trace) (string, float64) {
+	t.Helper()
+	var text strings.Builder
+	for _, r := range tr.Rounds {
+		fmt.Fprint(&text, r.Kernel, " ")
+	}
+	p, err := strconv.ParseFloat(tr.Header.Drawn["probability"], 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text.String(), p
+}
+
+// The executions that are drawn without isolations that make no difference have the
+// probabilities that the strategy tells, none below that of one in all executions; together
+// they make one, so that no other can be drawn; there are as many as the estimate says, and
+// fewer than in all.
+func TestDistinctProbabilities(t *testing.T) {
+	const runs = 12_000
+	for _, u := range []strategy.Uniform{{Period: 4, Isolations: 2, Rounds: 8}, {Period: 2, Isolations: 2, Rounds: 6, Isolated: strategy.CutOff}} {
+		u.Sampler = strategy.Distinct
+		bench, err := lockstep.NewBench(lockstep.Plan{System: smr.Cluster{Nodes: 3, Requests: 0}, Strategy: u, Seed: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		size := float64(u.Size(3).Uint64())
+		told, met := map[string]float64{}, map[string]int{}
+		inverse, squares := 0.0, 0.0
+		for run := range runs {
+			tr, err := bench.Record(t.Context(), run, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			schedule, p := kernelsOf(t, tr)
+			if before, ok := told[schedule]; ok && before != p || p < 0.999/size {
+				t.Fatalf("%s: %s has the probabilities %g and %g; all executions are %g", u, schedule, before, p, size)
+			}
+			told[schedule] = p
+			met[schedule]++
+			inverse += 1 / p
+			squares += 1 / p / p
+		}
+		if err := bench.Close(); err != nil {
+			t.Fatal(err)
+		}
+		sum := 0.0
+		for schedule, p := range told {
+			sum += p
+			if sigma := math.Sqrt(runs * p * (1 - p)); math.Abs(float64(met[schedule])-runs*p) > 5*sigma {
+				t.Errorf("%s: %s came %d times, expected %.1f, standard deviation %.1f", u, schedule, met[schedule], runs*p, sigma)
+			}
+		}
+		mean := inverse / runs
+		sigma := math.Sqrt((squares/runs - mean*mean) / runs)
+		if math.Abs(sum-1) > 1e-9 || math.Abs(mean-float64(len(told))) > 5*sigma || float64(len(told)) > 0.9*size {
+			t.Errorf("%s: %d executions of %.0f with probabilities that make %g; the estimate is %.1f, standard deviation %.1f", u, len(told), size, sum, mean, sigma)
+		}
+	}
+}
+
+// Drawing without isolations that make no difference leaves out no effect.
+func TestDistinctAgainstBruteForce(t *testing.T) {
+	for _, system := range []lockstep.System{smr.Cluster{Nodes: 3, Bug: true}, pbft.Cluster{}} {
+		for _, u := range []strategy.Uniform{{Period: 4, Isolations: 2, Rounds: 8}, {Period: 3, Isolations: 2, Rounds: 6, Isolated: strategy.CutOff}, {Period: 4, Isolations: 1, Rounds: 8, Isolated: strategy.Held}} {
+			all, some := deeds{}, deeds{}
+			u.Sampler = strategy.Every
+			explore(t, lockstep.Plan{System: system, Strategy: lined{u}, Runs: 1 << 20, Observers: []lockstep.Observer{all}})
+			u.Sampler = strategy.Distinct
+			g := explore(t, lockstep.Plan{System: system, Strategy: lined{u}, Runs: 6_000, Observers: []lockstep.Observer{some}}).Guarantee
+			for what := range all {
+				if some[what] == 0 {
+					t.Fatalf("%T, %s: one effect of %d is missing", system, u, len(all))
+				}
+			}
+			if len(some) != len(all) || !strings.Contains(strings.Join(g.Assumes, "; "), "are left without isolations that make no difference") {
+				t.Errorf("%T, %s: %d of %d effects; %s", system, u, len(some), len(all), g.Assumes)
+			}
+		}
+	}
+}
+
+// lined is a strategy without the randomness of the system and of requests, which are given in
+// their order to the first node.
+type lined struct{ strategy.Uniform }
+
+func (l lined) New(info lockstep.Info) lockstep.Scheduler {
+	return &lining{l.Uniform.New(info)}
+}
+
+type lining struct{ lockstep.Scheduler }
+
+func (l *lining) Reset(start *lockstep.Start) {
+	l.Scheduler.Reset(start)
+	start.SeedOf = 0
+}
+
+func (l *lining) Next(run *lockstep.Run, next *lockstep.Step) bool {
+	ok := l.Scheduler.Next(run, next)
+	if ok && next.Kind == trace.Request {
+		next.Request, next.Node = run.Pending()[0].ID, run.Pending()[0].To.First()
+	}
+	return ok
+}
