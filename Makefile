@@ -1,7 +1,7 @@
 # The few commands of the project; `make` alone lists them.
 GO      ?= go
 # Modules with heavy dependencies stand apart, so that `go get` of the library is light.
-MODULES := . cli cmd/lockstep internal/lint remote report/browsertest target/etcdraft target/hashicorpraft target/memberlist bubble/grpctest
+MODULES := . cli cmd/lockstep internal/lint remote report/browsertest target/etcdraft target/hashicorpraft target/memberlist bubble/bbolttest bubble/grpctest
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 GOVULN   := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
@@ -41,6 +41,7 @@ overlay: build ## tests of goroutine systems with the overlay: exact runs, socke
 	./bin/lockstep go test ./bubble ./examples/textbook
 	cd target/hashicorpraft && ../../bin/lockstep go test -run 'Exactly|TCP|First|Repetition' .
 	cd target/memberlist && ../../bin/lockstep go test .
+	cd bubble/bbolttest && ../../bin/lockstep go test .
 	cd bubble/grpctest && ../../bin/lockstep go test .
 
 exact: build ## 100 seeds in 10 processes at once, compared byte for byte

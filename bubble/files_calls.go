@@ -3,6 +3,7 @@
 package bubble
 
 import (
+	"maps"
 	"runtime"
 	"slices"
 	"syscall"
@@ -36,7 +37,15 @@ type service struct {
 var calls map[uintptr]service
 
 func init() {
-	calls = map[uintptr]service{
+	calls = map[uintptr]service{}
+	for _, group := range []map[uintptr]service{descriptors(), durability(), naming(), facts(), lacking()} {
+		maps.Copy(calls, group)
+	}
+}
+
+// descriptors are calls on what is open.
+func descriptors() map[uintptr]service {
+	return map[uintptr]service{
 		syscall.SYS_OPEN:   {"open", func(k *kernel, c *call) (uintptr, uintptr, errno) { return k.openFile(c, -1, 0, c.Arg(1), c.Arg(2)) }},
 		syscall.SYS_OPENAT: {"openat", func(k *kernel, c *call) (uintptr, uintptr, errno) { return k.openFile(c, 0, 1, c.Arg(2), c.Arg(3)) }},
 		syscall.SYS_CREAT: {"creat", func(k *kernel, c *call) (uintptr, uintptr, errno) {
@@ -51,7 +60,12 @@ func init() {
 		syscall.SYS_PWRITE64: {"pwrite64", (*kernel).write},
 		syscall.SYS_WRITEV:   {"writev", (*kernel).write},
 		syscall.SYS_PWRITEV:  {"pwritev", (*kernel).write},
+	}
+}
 
+// durability are calls on what is durable, and on memory.
+func durability() map[uintptr]service {
+	return map[uintptr]service{
 		syscall.SYS_FSYNC:     {"fsync", func(k *kernel, c *call) (uintptr, uintptr, errno) { return k.syncFile(c, (*disk.Disk).Sync) }},
 		syscall.SYS_FDATASYNC: {"fdatasync", func(k *kernel, c *call) (uintptr, uintptr, errno) { return k.syncFile(c, (*disk.Disk).SyncData) }},
 		syscall.SYS_SYNC:      {"sync", func(k *kernel, c *call) (uintptr, uintptr, errno) { return 0, 0, k.syncAll(k.here()) }},
@@ -64,7 +78,12 @@ func init() {
 		syscall.SYS_MPROTECT:  {"mprotect", (*kernel).mprotect},
 		syscall.SYS_MREMAP:    {"mremap", (*kernel).mremap},
 		syscall.SYS_MSYNC:     {"msync", (*kernel).msync},
+	}
+}
 
+// naming are calls on names and modes.
+func naming() map[uintptr]service {
+	return map[uintptr]service{
 		syscall.SYS_MKDIR:     {"mkdir", named(-1, 0, true, (*kernel).mkdir)},
 		syscall.SYS_MKDIRAT:   {"mkdirat", named(0, 1, true, (*kernel).mkdir)},
 		syscall.SYS_UNLINK:    {"unlink", named(-1, 0, false, (*kernel).remove)},
@@ -81,7 +100,12 @@ func init() {
 		syscall.SYS_FCHMODAT:  {"fchmodat", named(0, 1, false, func(k *kernel, c *call, p place) (uintptr, uintptr, errno) { return k.chmod(c, p.inode, c.Arg(2)) })},
 		sysFchmodat2:          {"fchmodat2", named(0, 1, false, func(k *kernel, c *call, p place) (uintptr, uintptr, errno) { return k.chmod(c, p.inode, c.Arg(2)) })},
 		syscall.SYS_FCHMOD:    {"fchmod", (*kernel).fchmod},
+	}
+}
 
+// facts are calls that tell of files, and of what they are on.
+func facts() map[uintptr]service {
+	return map[uintptr]service{
 		syscall.SYS_STAT: {"stat", func(k *kernel, c *call) (uintptr, uintptr, errno) {
 			return k.stat(c, k.find(c, -1, c.Text(0), true).inode, 1)
 		}},
@@ -94,7 +118,12 @@ func init() {
 		syscall.SYS_UTIMENSAT:  {"utimensat", named(0, 1, false, (*kernel).utimens)},
 		syscall.SYS_STATFS:     {"statfs", (*kernel).statfs},
 		syscall.SYS_FSTATFS:    {"fstatfs", (*kernel).statfs},
+	}
+}
 
+// lacking are calls that the model lacks.
+func lacking() map[uintptr]service {
+	return map[uintptr]service{
 		sysPwritev2:              {"pwritev2", refused(0, syscall.ENOSYS)},
 		sysCopyFileRange:         {"copy_file_range", refused(2, syscall.EXDEV)},
 		syscall.SYS_SENDFILE:     {"sendfile", refused(0, syscall.EINVAL)},

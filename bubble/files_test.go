@@ -95,7 +95,7 @@ func suffer(t *testing.T, runs int, files bubble.Files, start func(*bubble.Node)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err := bubble.Repetition(t.Context(), plan, runs/3); err != nil || r.Same != r.Of {
+	if r, err := bubble.Repetition(t.Context(), plan, runs/10); err != nil || r.Same != r.Of {
 		t.Errorf("%d of %d runs repeated, the first that did not is %d, %v", r.Same, r.Of, r.First, err)
 	}
 	return result
