@@ -86,13 +86,14 @@ the machine's memory.`
 
 // variables are what help texts speak of, so that they say what is so.
 var variables = kong.Vars{
-	"version":  lockstep.Version,
-	"tries":    fmt.Sprint(shrink.DefaultTries),
-	"runs":     fmt.Sprint(defaultRuns),
-	"usual":    usualStrategy,
-	"guided":   guidedStrategy,
-	"patience": watchdog.Default.String(),
-	"memory":   fmt.Sprint(explore.DefaultMemory >> 20),
+	"version":   lockstep.Version,
+	"tries":     fmt.Sprint(shrink.DefaultTries),
+	"shrinkFor": keep.DefaultShrinkFor.String(),
+	"runs":      fmt.Sprint(defaultRuns),
+	"usual":     usualStrategy,
+	"guided":    guidedStrategy,
+	"patience":  watchdog.Default.String(),
+	"memory":    fmt.Sprint(explore.DefaultMemory >> 20),
 }
 
 // examples are lines for the help of every command line.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/keep"
@@ -155,9 +156,10 @@ func (c *replayCmd) Run(e *Env) error {
 
 type shrinkCmd struct {
 	recorded
-	Out   string `placeholder:"FILE" help:"Where the smaller run goes; the default is the trace's name with .small.trace."`
-	Tries int    `placeholder:"N" help:"Most runs to make; 0 is ${tries}."`
-	JSON  bool   `name:"json" help:"Print one JSON object."`
+	Out   string        `placeholder:"FILE" help:"Where the smaller run goes; the default is the trace's name with .small.trace."`
+	Tries int           `placeholder:"N" help:"Most runs to make; 0 is ${tries}."`
+	For   time.Duration `placeholder:"1m" help:"Most time to spend; 0 is ${shrinkFor} for a system that repeats itself only roughly, and no limit for others."`
+	JSON  bool          `name:"json" help:"Print one JSON object."`
 }
 
 // Help is the longer help.
@@ -191,7 +193,7 @@ func (c *shrinkCmd) Run(e *Env) error {
 	if err := CheckFiles("out", c.Out); err != nil {
 		return err
 	}
-	small, err := shrink.Run(e.Ctx, plan, t, shrink.Options{Tries: c.Tries})
+	small, err := keep.Shrink(e.Ctx, plan, t, shrink.Options{Tries: c.Tries}, c.For)
 	if err != nil {
 		return err
 	}

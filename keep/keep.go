@@ -9,6 +9,7 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/closure"
@@ -18,6 +19,9 @@ import (
 	"github.com/lockstep-go/lockstep/shrink"
 	"github.com/lockstep-go/lockstep/trace"
 )
+
+// DefaultShrinkFor is the time for shrinking a run of a system that repeats itself only roughly.
+const DefaultShrinkFor = time.Minute
 
 // Options say where things go.
 type Options struct {
@@ -31,6 +35,9 @@ type Options struct {
 	NoShrink bool
 	// Shrink bounds the shrinking.
 	Shrink shrink.Options
+	// ShrinkFor is the most time to spend on shrinking; 0 means DefaultShrinkFor for a system that
+	// repeats itself only roughly, whose runs may take seconds, and no limit for others.
+	ShrinkFor time.Duration
 	// Tool names the program that found the run, for the headers of the traces; empty leaves
 	// them as they are.
 	Tool string
@@ -74,7 +81,12 @@ func Run(ctx context.Context, plan lockstep.Plan, found *trace.Trace, o Options)
 		return k, k.store(found, o)
 	}
 	if !o.NoShrink {
-		if k.Shrunk, k.NotShrunk = shrink.Run(ctx, plan, found, o.Shrink); k.NotShrunk == nil {
+		// As it was found, so that it is there whatever ends the shrinking; what goes wrong with
+		// that goes wrong again below.
+		if base, err := o.prepare(found); err == nil {
+			_ = Trace(o.Write, base+".trace", found)
+		}
+		if k.Shrunk, k.NotShrunk = Shrink(ctx, plan, found, o.Shrink, o.ShrinkFor); k.NotShrunk == nil {
 			k.Trace = k.Shrunk.Trace
 		}
 	}
@@ -84,8 +96,21 @@ func Run(ctx context.Context, plan lockstep.Plan, found *trace.Trace, o Options)
 	return k, err
 }
 
-// store writes the files.
-func (k *Kept) store(found *trace.Trace, o Options) error {
+// Shrink shrinks a run within a time, as [Options.ShrinkFor] says; the smallest so far counts.
+func Shrink(ctx context.Context, plan lockstep.Plan, t *trace.Trace, o shrink.Options, most time.Duration) (*shrink.Shrunk, error) {
+	if info, err := plan.System.Describe(); err == nil && most == 0 && info.Repeats == lockstep.Roughly {
+		most = DefaultShrinkFor
+	}
+	if most > 0 {
+		limited, cancel := context.WithTimeout(ctx, most)
+		defer cancel()
+		ctx = limited
+	}
+	return shrink.Run(ctx, plan, t, o)
+}
+
+// prepare completes the options and makes the folder; files begin with base.
+func (o *Options) prepare(found *trace.Trace) (base string, err error) {
 	if o.Write == nil {
 		o.Write = WriteFile
 	}
@@ -93,12 +118,23 @@ func (k *Kept) store(found *trace.Trace, o Options) error {
 		o.Name = NameOf(found)
 	}
 	if o.Tool != "" {
-		k.Trace.Header.Tool, found.Header.Tool = o.Tool, o.Tool
+		found.Header.Tool = o.Tool
 	}
 	if err := MakeFolder(o.Dir); o.Dir != "" && err != nil {
-		return fmt.Errorf("the trace could not be stored: %w", err)
+		return "", fmt.Errorf("the trace could not be stored: %w", err)
 	}
-	base := filepath.Join(o.Dir, o.Name)
+	return filepath.Join(o.Dir, o.Name), nil
+}
+
+// store writes the files.
+func (k *Kept) store(found *trace.Trace, o Options) error {
+	base, err := o.prepare(found)
+	if err != nil {
+		return err
+	}
+	if o.Tool != "" {
+		k.Trace.Header.Tool = o.Tool
+	}
 	if err := Trace(o.Write, base+".trace", k.Trace); err != nil {
 		return fmt.Errorf("the trace could not be stored: %w", err)
 	}
@@ -122,7 +158,7 @@ func (k *Kept) store(found *trace.Trace, o Options) error {
 	if o.Replay != nil {
 		page.Replay = o.Replay(k.File)
 	}
-	err := o.Write(base+".html", func(w io.Writer) error { return report.Page(w, views, page) })
+	err = o.Write(base+".html", func(w io.Writer) error { return report.Page(w, views, page) })
 	if err == nil {
 		k.Page = base + ".html"
 	}

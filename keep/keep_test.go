@@ -10,10 +10,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/keep"
 	"github.com/lockstep-go/lockstep/replay"
+	"github.com/lockstep-go/lockstep/shrink"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/smr"
 	"github.com/lockstep-go/lockstep/trace"
@@ -199,4 +201,40 @@ func TestPageLinksPictures(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(filepath.Dir(k.Page), "run-history.html")); err != nil {
 		t.Error(err)
 	}
+}
+
+// A run that is being shrunk is stored as it was found, whatever happens then; when the time for
+// shrinking is over, the smallest so far counts.
+func TestStoredBefore(t *testing.T) {
+	run := found(t)
+	var first *trace.Trace
+	_, err := keep.Run(t.Context(), buggy, run, keep.Options{Dir: t.TempDir(), Name: "run", ShrinkFor: 1,
+		Write: func(file string, content func(io.Writer) error) error {
+			err := keep.WriteFile(file, content)
+			if first == nil && err == nil {
+				first, err = trace.ReadFile(file)
+			}
+			return err
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first == nil || len(first.Records) != len(run.Records) {
+		t.Errorf("stored first: %v", first)
+	}
+}
+
+func ExampleShrink() {
+	result, err := lockstep.Explore(context.Background(), buggy)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	small, err := keep.Shrink(context.Background(), buggy, result.First().Trace, shrink.Options{}, time.Minute)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(len(small.Trace.Records) < len(result.First().Trace.Records))
+	// Output: true
 }
