@@ -53,12 +53,18 @@ func (a *agreement[D]) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Fin
 	}
 	now := e.Value.(*D)
 	at := a.place(now)
+	compared := false
+	defer func() {
+		if compared {
+			a.judged++
+		}
+	}()
 	for i := range a.made[at] {
 		was := &a.made[at][i]
 		if forged.Has(was.node) {
 			continue
 		}
-		a.judged++
+		compared = true
 		if !a.same(now, &was.what) {
 			is, then := fmt.Sprint(now), fmt.Sprint(&was.what)
 			return &lockstep.Finding{Nodes: trace.NodesOf(e.Node, was.node), Values: []string{is, then},

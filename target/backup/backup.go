@@ -25,7 +25,7 @@ type Cluster struct {
 // Targets are the map with and without its bug.
 var Targets = []target.Target{
 	target.Of("backup", "a map on a primary and its backups, correct", Cluster{}, kv.Linearizable),
-	target.Of("backup-hasty", "the same with a primary that answers too early", Cluster{Hasty: true}, kv.Linearizable),
+	target.Of("backup-bug", "the same with a primary that answers too early", Cluster{Hasty: true}, kv.Linearizable),
 }
 
 // Describe says what the system is and can do.

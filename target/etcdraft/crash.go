@@ -4,21 +4,25 @@ import (
 	"fmt"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
 )
 
-// crash stops a node. Half of the crashes hit the node while it is idle, the other half in the
-// middle of handling a message on its way to it, or a tick where there is none: the message
-// has been read and the Ready that it causes is written, but its messages do not go out. The
-// sender knows nothing of that, so the message itself may still arrive later. Of what was not
-// synced, the disk keeps a part: a crash comes between any two writes.
+// crash stops a node. Half of the crashes hit the node while it is idle: what was written
+// without a sync may be lost or kept. The other half hit it in the middle of handling a message
+// on its way to it, or a tick where there is none: the message has been read and the Ready that
+// it causes is written up to a point drawn from the seed, between any two writes of it or before
+// its messages go out. The sender knows nothing of that, so the message itself may still arrive
+// later.
 func (d *Deployment) crash(n *node) {
 	c := &Crashed{}
-	var snapshot uint64
+	snapshot, keep := uint64(0), 0
 	if n.chance.IntN(2) == 0 {
-		c.While, snapshot = d.interrupt(n)
+		c.While, snapshot, keep = d.interrupt(n)
+	} else if n.chance.IntN(2) == 0 {
+		keep = n.disk.Open()
 	}
-	if kept, of := n.disk.Crash(d.keep(n)); of > 0 {
-		c.Kept = fmt.Sprintf("%d of %d writes kept", kept, of)
+	if _, of := n.disk.Crash(func(int) int { return keep }); of > 0 {
+		c.Kept = fmt.Sprintf("%d of %d writes kept", keep, of)
 	}
 	if snapshot != 0 {
 		fate := "lost"
@@ -33,17 +37,9 @@ func (d *Deployment) crash(n *node) {
 	n.waiting, n.reads, n.reports = n.waiting[:0], n.reads[:0], n.reports[:0]
 }
 
-// keep draws how many writes a crash leaves. Storage with atomic writes keeps all or nothing.
-func (d *Deployment) keep(n *node) func(int) int {
-	if d.cluster.Atomic {
-		return func(k int) int { return (k - 1) * n.chance.IntN(2) }
-	}
-	return n.chance.IntN
-}
-
 // interrupt gives a node its last input and writes what that causes. It tells which input
-// that was, and the index of a snapshot among what is written.
-func (d *Deployment) interrupt(n *node) (while string, snapshot uint64) {
+// that was, the index of a snapshot among what is written, and how many writes are kept.
+func (d *Deployment) interrupt(n *node) (while string, snapshot uint64, keep int) {
 	while = "a tick"
 	if id := d.lastInput(n); id != 0 {
 		m := d.out.Message(id)
@@ -59,11 +55,30 @@ func (d *Deployment) interrupt(n *node) (while string, snapshot uint64) {
 	if ok && d.cluster.Async {
 		rd, ok = n.raft.NextAppend(&d.arena)
 	}
+	before := n.disk.Open()
 	if !ok {
-		return while, 0
+		return while, 0, before
 	}
 	d.write(n, rd)
-	return while, rd.Snapshot.Index
+	return while, rd.Snapshot.Index, before + d.torn(n, rd, n.disk.Open()-before)
+}
+
+// torn draws how many writes of a Ready are kept: some of its entries, or all of them and the
+// hard state, with which a snapshot becomes valid. Storage with atomic writes keeps all or
+// nothing.
+func (d *Deployment) torn(n *node, rd *raftlib.Ready, of int) int {
+	if rd.Snapshot.Index != 0 {
+		return of * n.chance.IntN(2)
+	}
+	k := n.chance.IntN(len(rd.Entries) + 1)
+	all := n.chance.IntN(2) == 0 // not only the entries
+	switch {
+	case all && (k == len(rd.Entries) || d.cluster.Atomic):
+		return of
+	case d.cluster.Atomic:
+		return 0
+	}
+	return k
 }
 
 // lastInput draws one of the youngest messages on their way to a node.

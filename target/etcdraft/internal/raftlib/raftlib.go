@@ -248,6 +248,8 @@ type Node interface {
 type Disk interface {
 	// Sync makes durable what is written.
 	Sync()
+	// Open is the number of writes that are not durable.
+	Open() int
 	// Crash loses the last of the writes that are not durable. How many are kept is drawn; see
 	// package storage.
 	Crash(draw func(n int) int) (kept, of int)

@@ -142,6 +142,9 @@ func (s *Store[E, H, C, S]) Compact(snap Snapshot) {
 // Sync makes durable what is written.
 func (s *Store[E, H, C, S]) Sync() { s.disk.Sync() }
 
+// Open is the number of writes that are not durable.
+func (s *Store[E, H, C, S]) Open() int { return s.disk.Open() }
+
 // Crash loses the last of the writes that are not durable.
 func (s *Store[E, H, C, S]) Crash(draw func(int) int) (kept, of int) { return s.disk.Crash(draw) }
 
