@@ -41,7 +41,7 @@ type Campaign struct {
 	Trace, Page string
 	// Pictures are the pictures that the spec drew of it.
 	Pictures []string
-	Traces      []string
+	Traces   []string
 	// Shrunk says how far the first finding was shrunk.
 	Shrunk string
 	// Groups are the findings that are alike.
