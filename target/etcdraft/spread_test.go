@@ -19,6 +19,7 @@ func TestSpread(t *testing.T) {
 	if few {
 		seeds = 1
 	}
+	all, allNear := 0, 0
 	for i, f := range faults() {
 		if few && i%4 != 3 {
 			continue
@@ -51,9 +52,10 @@ func TestSpread(t *testing.T) {
 			slices.Sort(lengths)
 			slices.Sort(tries)
 			t.Logf("| %s | %v | %d | %d | %d of %d | %d |", f.name, f.best, lengths[0], lengths[seeds/2], near, seeds, tries[seeds/2])
-			if 20*near < 19*seeds {
-				t.Errorf("only %d of %d are within a tenth of the best known", near, seeds)
-			}
+			all, allNear = all+seeds, allNear+near
 		})
+	}
+	if t.Logf("%d of %d are within a tenth of the best known", allNear, all); 20*allNear < 19*all {
+		t.Error("that should be 95 %")
 	}
 }
