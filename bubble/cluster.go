@@ -59,6 +59,12 @@ type Cluster struct {
 	// frozen stay in memory until the process ends.
 	Freeze bool
 
+	// Bury is for how long, in the time of the run, the goroutines of a node that freezes in a
+	// crash go on before they do: unseen, without a network, and nothing that they do to files
+	// happens. It is for programs with state of the process that nodes share, a lock or a
+	// semaphore, which the dead would keep for ever; 0: not at all.
+	Bury time.Duration
+
 	// Faults are what nodes suffer beside crashes.
 	Faults Faults
 	// Files says what the files in the folders of nodes suffer; nil: nothing.
@@ -118,6 +124,9 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 	}
 	if c.Files != nil && !c.Freeze {
 		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s has files that suffer, and must freeze nodes in a crash: set Freeze", c.Name)
+	}
+	if c.Bury < 0 || c.Bury > 0 && !c.Freeze {
+		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s buries nodes for %v, which must not be negative and needs Freeze", c.Name, c.Bury)
 	}
 	if c.Pace < 0 || c.Patience < 0 {
 		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s: pace %v and patience %v must not be negative", c.Name, c.Pace, c.Patience)

@@ -133,18 +133,35 @@ func (d *deployment) crash(self lockstep.Node) error {
 	}
 	n.dead.Store(true)
 	n.crash()
+	if d.Bury > 0 && d.Sockets {
+		bury(n.number())
+	}
 	if d.Sockets {
 		unplug(n.number())
 	}
 	if d.Freeze {
-		freeze(n.number())
-		d.frozen++
-		if d.Files != nil {
-			return d.crashFiles(n)
-		}
-		return nil
+		return d.freeze(n)
 	}
 	n.end()
+	return nil
+}
+
+// freeze stops the goroutines of a life for good, after they were buried.
+func (d *deployment) freeze(n *Node) error {
+	if d.Files != nil {
+		if err := d.crashFiles(n); err != nil {
+			return err
+		}
+	}
+	if d.Bury > 0 {
+		thaw(n.number()) // it may have been paused
+		d.sleep(d.Bury)
+	}
+	freeze(n.number())
+	d.frozen++
+	if d.Files != nil {
+		closeFiles(n.number())
+	}
 	return nil
 }
 

@@ -33,6 +33,9 @@
 // called, so that its goroutines end; they may take (virtual) time for it. A restart calls
 // Start again, with a new Node that has the same disks and folder.
 //
+// With the overlay a node may suffer more: a crash that freezes it, power failures that take
+// what was not synced ([Files]), pauses and wrong clocks ([Faults]).
+//
 // # What is found beside properties
 //
 // A panic in Start, in a handler or in a goroutine started with [Node.Go] is a finding with

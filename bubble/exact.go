@@ -115,6 +115,9 @@ func node(number int32) lockstep.Node { return lockstep.Node(number % 64) }
 // carryNoMore gives sockets back to the kernel.
 func carryNoMore() { net.LockstepEnd() }
 
+// bury lets the goroutines of a life go on without a network.
+func bury(life int32) { net.LockstepBury(life) }
+
 // unplug takes the sockets of a life away.
 func unplug(life int32) { net.LockstepDown(life) }
 

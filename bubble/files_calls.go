@@ -42,7 +42,7 @@ func init() {
 		syscall.SYS_CREAT: {"creat", func(k *kernel, c *call) (uintptr, uintptr, errno) {
 			return k.openFile(c, -1, 0, syscall.O_CREAT|syscall.O_WRONLY|syscall.O_TRUNC, c.Arg(1))
 		}},
-		syscall.SYS_CLOSE:    {"close", (*kernel).close},
+		syscall.SYS_CLOSE:    {"close", (*kernel).closeFile},
 		syscall.SYS_DUP:      {"dup", (*kernel).dup},
 		syscall.SYS_DUP2:     {"dup2", (*kernel).dup},
 		syscall.SYS_DUP3:     {"dup3", (*kernel).dup},
@@ -206,7 +206,7 @@ func (k *kernel) openFile(c *call, dirfd, arg int, flags, mode uintptr) (r1, r2 
 	return r1, r2, 0
 }
 
-func (k *kernel) close(c *call) (r1, r2 uintptr, err errno) {
+func (k *kernel) closeFile(c *call) (r1, r2 uintptr, err errno) {
 	r1, r2, err = c.Do()
 	delete(k.open, uintptr(uint32(c.Arg(0))))
 	return r1, r2, err

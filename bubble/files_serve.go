@@ -25,6 +25,8 @@ type kernel struct {
 	machines []*machine
 	open     map[uintptr]*opened // by descriptor
 	maps     []*mapping
+	dead     map[int32]bool // lives
+	lost     []*mapping     // of theirs
 	umask    uint32
 }
 
@@ -52,7 +54,7 @@ func serveFiles(machines []*machine) {
 	serveNoMore()
 	umask := syscall.Umask(0)
 	syscall.Umask(umask)
-	served = &kernel{machines: machines, open: map[uintptr]*opened{}, umask: uint32(umask)}
+	served = &kernel{machines: machines, open: map[uintptr]*opened{}, dead: map[int32]bool{}, umask: uint32(umask)}
 	var traps []uintptr
 	for trap := range calls { //lockstep:unordered a set
 		traps = append(traps, trap)
@@ -64,27 +66,36 @@ func serveFiles(machines []*machine) {
 func serveNoMore() {
 	if served != nil {
 		syscall.LockstepServe(nil, nil)
-		served.leave(func(*opened) bool { return true })
+		served.lost = append(served.lost, served.maps...)
+		served.close(func(*opened) bool { return true })
 		served = nil
 	}
 }
 
-// leaveFiles closes the files of a life that has ended: its locks are free, what it has written
-// to mappings is kept.
-func leaveFiles(life int32) { served.leave(func(o *opened) bool { return o.life == life }) }
-
-// leave closes files whose goroutines never run again, and takes their mappings away.
-func (k *kernel) leave(which func(*opened) bool) {
-	var rest []*mapping
-	for _, p := range k.maps {
-		if !which(&p.opened) {
-			rest = append(rest, p)
-			continue
+// leaveFiles takes a life that has ended off the record: nothing that it does changes files any
+// more. What it has written to mappings is kept.
+func leaveFiles(life int32) {
+	k := served
+	k.dead[life] = true
+	k.maps = slices.DeleteFunc(k.maps, func(p *mapping) bool {
+		if p.life == life {
+			k.look(p)
+			k.lost = append(k.lost, p)
 		}
-		k.look(p)
-		_, _, _ = syscall.RawSyscall(syscall.SYS_MUNMAP, p.at, p.long, 0)
-	}
-	k.maps = rest
+		return p.life == life
+	})
+}
+
+// closeFiles closes the files of a life whose goroutines never run again: its locks are free.
+func closeFiles(life int32) { served.close(func(o *opened) bool { return o.life == life }) }
+
+func (k *kernel) close(which func(*opened) bool) {
+	k.lost = slices.DeleteFunc(k.lost, func(p *mapping) bool {
+		if which(&p.opened) {
+			_, _, _ = syscall.RawSyscall(syscall.SYS_MUNMAP, p.at, p.long, 0)
+		}
+		return which(&p.opened)
+	})
 	for fd, o := range k.open { //lockstep:unordered each by itself
 		if which(o) {
 			_ = syscall.Close(int(fd))
@@ -103,7 +114,31 @@ func failed(err errno) (r1, r2 uintptr, _ errno) { return ^uintptr(0), 0, err }
 
 // serve serves a call of a node's goroutine.
 func (k *kernel) serve(c *call) (r1, r2 uintptr, err errno) {
+	if k.dead[runtime.LockstepNode()] {
+		return k.pretend(c)
+	}
 	return calls[c.Trap].serve(k, c)
+}
+
+// pretend serves a call of a life that has ended, before its goroutines freeze: what is about an
+// open file seems to succeed, everything else never returns.
+func (k *kernel) pretend(c *call) (r1, r2 uintptr, err errno) {
+	switch c.Trap {
+	case syscall.SYS_WRITE, syscall.SYS_PWRITE64:
+		if k.descriptor(c, 0) != nil {
+			return c.Arg(2), 0, 0
+		}
+	case syscall.SYS_FSYNC, syscall.SYS_FDATASYNC, syscall.SYS_FTRUNCATE, syscall.SYS_FALLOCATE, syscall.SYS_MSYNC, syscall.SYS_MUNMAP:
+		return 0, 0, 0
+	case syscall.SYS_CLOSE:
+		if k.descriptor(c, 0) != nil {
+			return 0, 0, 0 // with the others
+		}
+	case syscall.SYS_FSTAT, syscall.SYS_FCNTL, syscall.SYS_MMAP, syscall.SYS_MPROTECT, syscall.SYS_IOCTL:
+	default:
+		select {}
+	}
+	return c.Do()
 }
 
 // descriptor is what an argument that is a descriptor means, or nil if it is not of a disk.

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
@@ -113,5 +115,91 @@ func TestPowerFailure(t *testing.T) {
 				t.Errorf("%s, sync %v, %v of crashes are power failures: %+v", level, c.sync, c.power, f)
 			}
 		}
+	}
+}
+
+// disk of the process: one node may sync at a time.
+var tickets chan struct{}
+
+// Nodes that crash while they hold what all nodes share keep it for ever, unless they are
+// buried before they freeze.
+func TestBury(t *testing.T) {
+	start := func(n *bubble.Node) error {
+		dir, err := n.Folder()
+		if err != nil {
+			return err
+		}
+		f, err := os.Create(filepath.Join(dir, fmt.Sprint(n.Life())))
+		if err != nil {
+			return err
+		}
+		for n.Alive() {
+			tickets <- struct{}{}
+			if _, err := fmt.Fprintln(f, "x"); err != nil {
+				return err
+			}
+			if err := f.Sync(); err != nil {
+				return err
+			}
+			<-tickets
+			n.Emit("count", count{false, 1})
+			time.Sleep(time.Millisecond)
+		}
+		return f.Close()
+	}
+	var beats [2]int
+	for i, bury := range []time.Duration{0, 50 * time.Millisecond} {
+		plan := suffering(30, bubble.Files{PowerFailures: 0.5}, start, spec.OnEvent("beat", "count", func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding {
+			beats[i]++
+			return nil
+		}))
+		cluster := plan.System.(bubble.Cluster)
+		cluster.Bury, cluster.Begin = bury, func(*bubble.World) { tickets = make(chan struct{}, 1) }
+		plan.System = cluster
+		result, err := lockstep.Explore(t.Context(), plan)
+		if err != nil || result.First() != nil {
+			t.Fatalf("%+v, %v", result.First(), err)
+		}
+		if r, err := bubble.Repetition(t.Context(), plan, 10); err != nil || r.Same != r.Of {
+			t.Errorf("%d of %d runs repeated, the first that did not is %d, %v", r.Same, r.Of, r.First, err)
+		}
+	}
+	if beats[1] < 2*beats[0] {
+		t.Errorf("%d beats without burial, %d with it", beats[0], beats[1])
+	}
+}
+
+// A process that is killed leaves its files as they were, and its locks are free.
+func TestKilled(t *testing.T) {
+	start := func(n *bubble.Node) error {
+		dir, err := n.Folder()
+		if err != nil {
+			return err
+		}
+		f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return err
+		}
+		if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+			return err
+		}
+		data := make([]byte, 1)
+		if _, err := f.ReadAt(data, 0); n.Life() > 1 && (err != nil || int(data[0]) != n.Life()-1) {
+			return fmt.Errorf("in life %d there is %d, %w", n.Life(), data, err)
+		}
+		if _, err := f.WriteAt([]byte{byte(n.Life())}, 0); err != nil {
+			return err
+		}
+		n.Emit("count", count{false, n.Life()})
+		<-n.Context().Done()
+		return nil
+	}
+	lives := 0
+	judge := spec.OnEvent("lives", "count", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+		lives = max(lives, e.Value.(count).n)
+		return nil
+	})
+	if f := suffer(t, 20, bubble.Files{}, start, judge).First(); f != nil || lives < 3 {
+		t.Errorf("%d lives, found %+v", lives, f)
 	}
 }

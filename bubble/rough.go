@@ -23,6 +23,7 @@ func collect(int)                {}
 func carry(*World, int, float64) {}
 func carryNoMore()               {}
 func unplug(int32)               {}
+func bury(int32)                 {}
 func suspects() []string         { return nil }
 
 // chunk is what travels on sockets, which needs the overlay.

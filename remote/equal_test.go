@@ -30,6 +30,8 @@ func TestMain(m *testing.M) {
 		beReplica(serve)
 	case "ring":
 		beReplica(ring)
+	case "campaign":
+		campaign()
 	case "liar":
 		beReplica(liar)
 	case "late":

@@ -8,30 +8,39 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// A detour takes at most often steps of its own for each of the script, and makes the run at
-// most longest times as long.
+// A detour is either spread over the script, with at most often steps of its own for each of
+// the script's, up to longest times its length; or it is one chain of at most chain steps, the
+// first any possible one and the others what it leads to.
 const (
 	often   = 0.7
 	longest = 4
+	chain   = 6
 )
 
-// detour is the scheduler that plays a script and now and then takes a step that the script
-// does not have.
+// detour is the scheduler that plays a script and takes steps that the script does not have.
 type detour struct {
 	*lockstep.Player
 	script script
 	others []trace.Action // what may be done beside what is possible with messages, alarms and requests
 	random *rand.Rand
-	share  float64 // of steps of its own
+	share  float64 // spread: of steps of its own
+	at     int     // chain: so many steps come before it
+	left   int     // chain: steps still to be taken
+	since  int     // chain: messages sent before it; -1: it has not begun
 	made   script
 	names  trace.Namer
 }
 
-// detour runs a script with a few more steps and returns what was taken if the run fails, or
+// detour runs a script with steps of its own and returns what was taken if the run fails, or
 // nil.
 func (s *shrinker) detour(now script, others []trace.Action, random *rand.Rand) script {
-	d := &detour{Player: lockstep.NewPlayer(trace.Script(now), nil), script: now, others: others, random: random,
-		share: random.Float64() * often, made: slices.Clone(now[:now.head()])}
+	d := &detour{Player: lockstep.NewPlayer(trace.Script(now), nil), script: now, others: others, random: random, since: -1,
+		made: slices.Clone(now[:now.head()])}
+	if random.IntN(2) == 0 {
+		d.share = random.Float64() * often
+	} else {
+		d.at, d.left = now.head()+random.IntN(len(now)-now.head()+1), 1+random.IntN(chain)
+	}
 	if !s.fails(d) || !s.fails(d.made) { // what it drew on its way may not be what it draws by a script
 		return nil
 	}
@@ -46,7 +55,7 @@ func (d *detour) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	for all := run.Messages(); d.names.Named() < len(all); {
 		d.names.Add(&all[d.names.Named()])
 	}
-	if !run.Settling() && d.random.Float64() < d.share && len(d.made) < longest*len(d.script) && d.stray(run, next) {
+	if !run.Settling() && d.strays(run, next) {
 		return true
 	}
 	if !d.Player.Next(run, next) {
@@ -57,41 +66,78 @@ func (d *detour) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	return true
 }
 
-// stray takes a possible step.
-func (d *detour) stray(run *lockstep.Run, next *lockstep.Step) bool {
-	flying, alarms, waiting := run.InFlight(), run.Alarms(), run.Pending()
-	a := trace.Action{}
-	switch i := d.random.IntN(2*len(flying) + alarms.Len() + len(waiting) + len(d.others) + 1); {
-	case i < 2*len(flying):
-		id := flying[i/2]
-		if d.random.IntN(2) == 0 { // one of the latest, to go on from what was done before
-			id = flying[len(flying)-1-d.random.IntN(min(4, len(flying)))]
+// strays takes a step of the detour, if it is time for one and one is possible.
+func (d *detour) strays(run *lockstep.Run, next *lockstep.Step) bool {
+	var a trace.Action
+	ok := false
+	switch {
+	case d.share > 0:
+		ok = d.random.Float64() < d.share && len(d.made) < longest*len(d.script)
+		if ok {
+			a, ok = d.any(run)
 		}
-		*next = lockstep.Step{Kind: trace.Deliver, Msg: id}
-		a.Msg = d.names.Name(id)
-	case i < 2*len(flying)+alarms.Len():
-		*next = lockstep.Step{Kind: trace.Alarm, Node: alarms.Nth(i - 2*len(flying))}
-	case i < 2*len(flying)+alarms.Len()+len(waiting):
-		p := waiting[i-2*len(flying)-alarms.Len()]
-		if p.To&run.Up() == 0 {
-			return false
+	case d.left > 0 && len(d.made) >= d.at:
+		d.left--
+		if d.since < 0 {
+			d.since = len(run.Messages())
+			a, ok = d.any(run)
+		} else {
+			a, ok = d.newest(run)
 		}
-		to := p.To & run.Up()
-		*next = lockstep.Step{Kind: trace.Request, Request: p.ID, Node: to.Nth(d.random.IntN(to.Len()))}
-	case len(d.others) > 0:
-		a = d.others[d.random.IntN(len(d.others))]
-		*next = a.Step
-		run.Recall(a.Draws)
-	default:
+	}
+	if !ok || !run.Possible(a.Step) {
 		return false
 	}
-	if !run.Possible(*next) {
-		*next = lockstep.Step{}
-		return false
-	}
-	if a.Step = *next; a.Msg.Nth > 0 {
-		a.Step.Msg = 0
+	*next = a.Step
+	run.Recall(a.Draws)
+	if a.Msg.Nth > 0 {
+		a.Step.Msg = 0 // by its name from now on
 	}
 	d.made = append(d.made, a)
 	return true
+}
+
+// deliver is the action that delivers a message.
+func (d *detour) deliver(id lockstep.ID) trace.Action {
+	return trace.Action{Step: lockstep.Step{Kind: trace.Deliver, Msg: id}, Msg: d.names.Name(id)}
+}
+
+// newest delivers one of the two latest messages that the chain led to.
+func (d *detour) newest(run *lockstep.Run) (trace.Action, bool) {
+	flying := run.InFlight()
+	k := len(flying)
+	for k > 0 && len(flying)-k < 2 && int(flying[k-1]) > d.since {
+		k--
+	}
+	if k == len(flying) {
+		return trace.Action{}, false
+	}
+	return d.deliver(flying[k+d.random.IntN(len(flying)-k)]), true
+}
+
+// any is an action of any kind that may be possible.
+func (d *detour) any(run *lockstep.Run) (trace.Action, bool) {
+	flying, alarms, waiting := run.InFlight(), run.Alarms(), run.Pending()
+	switch d.random.IntN(8) {
+	case 0, 1:
+		if alarms != 0 {
+			return trace.Action{Step: lockstep.Step{Kind: trace.Alarm, Node: alarms.Nth(d.random.IntN(alarms.Len()))}}, true
+		}
+	case 2:
+		if len(waiting) > 0 {
+			p := waiting[d.random.IntN(len(waiting))]
+			if to := p.To & run.Up(); to != 0 {
+				return trace.Action{Step: lockstep.Step{Kind: trace.Request, Request: p.ID, Node: to.Nth(d.random.IntN(to.Len()))}}, true
+			}
+		}
+	case 3:
+		if len(d.others) > 0 {
+			return d.others[d.random.IntN(len(d.others))], true
+		}
+	default:
+		if len(flying) > 0 {
+			return d.deliver(flying[d.random.IntN(len(flying))]), true
+		}
+	}
+	return trace.Action{}, false
 }

@@ -1,8 +1,9 @@
 // Package shrink looks for a smaller run that violates the same property as a recorded one.
 //
 // A run in lock-step rounds stays one: it loses phases, rounds, isolations, lost messages and
-// requests, and isolations move to later rounds. Any other run loses steps, and what is left
-// is put into a normal order. The steps of a settling stage are steps like others, where the run
+// requests, and isolations move to later rounds. Any other run loses steps, what the system drew
+// is lowered, and what is left is put into a normal order; then local minima are left, see
+// search. The steps of a settling stage are steps like others, where the run
 // fails without one. Every candidate is run on the plan's system; the result is the smallest that
 // failed, recorded.
 package shrink

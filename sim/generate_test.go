@@ -23,7 +23,8 @@ func (n *forgetful) Receive(*sim.Context[int], lockstep.Node, int) {}
 func (n *forgetful) Alarm(*sim.Context[int])                       {}
 func (n *forgetful) Request(c *sim.Context[int], _ int32, text string) {
 	o := did{}
-	if fmt.Sscan(text, &o.op, &o.key, &o.value); o.op == "get" {
+	_, _ = fmt.Sscan(text, &o.op, &o.key, &o.value) // a read has no value
+	if o.op == "get" {
 		o.value = n.values[o.key]
 	} else if n.values[o.key] = o.value; o.key == "y" && o.value > 4 {
 		delete(n.values, o.key)

@@ -6,10 +6,8 @@
 // The package drives go.etcd.io/raft/v3 v3.7; package v35 next to it drives
 // go.etcd.io/etcd/raft/v3 v3.5.2 with the same adapter, and a Cluster of its own.
 //
-// The specs are values to compose: the five properties of the Raft paper
-// ([ElectionSafety], [LeaderAppendOnly], [LogMatching], [LeaderCompleteness],
-// [StateMachineSafety], together [Safety]), [Linearizability], [Durability] and
-// [Live]; [Everything] is all of them.
+// The specs are those of any Raft ([raftspec]) and of its clients ([kv]): [Safety],
+// [Linearizability], and [Everything], with durability, agreement of the logs and liveness.
 //
 // # What is replaced
 //

@@ -100,7 +100,7 @@ func operations(list []made) []porcupine.Operation {
 		o := porcupine.Operation{ClientId: i, Input: &op, Call: int64(2 * i), Output: spec.Unanswered{}, Return: 1 << 40}
 		if m.answer != "" {
 			answer(&op, m.answer)
-			o.Output, o.Return = &op, int64(2*i+1)
+			o.Output, o.Return = Answer{&op}, int64(2*i+1)
 		}
 		ops = append(ops, o)
 	}

@@ -218,7 +218,7 @@ func (d *deployment) answered(from lockstep.Node, m packet, h head, out *lockste
 	op.words = fmt.Sprint(h.Type, " ", h.Text)
 	if op.ID > 0 && !op.unknown() {
 		op.learn(d.at)
-		out.Event(lockstep.Event{Node: from, Type: spec.EventReturn, Value: &spec.Return{Client: op.ID, ID: op.ID, Output: op}})
+		out.Event(lockstep.Event{Node: from, Type: spec.EventReturn, Value: &spec.Return{Client: op.ID, ID: op.ID, Output: Answer{op}}})
 	}
 }
 

@@ -26,9 +26,6 @@ var models = map[string]porcupine.Model{
 const absent = "-"
 
 func describe(input, output any) string {
-	if o, ok := output.(*Op); ok {
-		return fmt.Sprintf("%v: %s", input, o.reply)
-	}
 	return fmt.Sprintf("%v: %v", input, output)
 }
 
@@ -51,7 +48,7 @@ func byKey(ops []porcupine.Operation) [][]porcupine.Operation {
 // stepKV is one key of a map, whose state is its value in words.
 func stepKV(state, input, output any) (bool, any) {
 	op := input.(*Op)
-	answer, answered := output.(*Op)
+	answer, answered := output.(Answer)
 	if answered && answer.failed() {
 		switch answer.code {
 		case codeNoKey:
@@ -82,7 +79,7 @@ func stepKV(state, input, output any) (bool, any) {
 // keys.
 func stepTxn(state, input, output any) (bool, any) {
 	op := input.(*Op)
-	answer, answered := output.(*Op)
+	answer, answered := output.(Answer)
 	if answered && answer.failed() {
 		return true, state
 	}

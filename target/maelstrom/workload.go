@@ -66,6 +66,26 @@ func (o *Op) String() string {
 	return text
 }
 
+// Answer is what a client was told.
+type Answer struct{ *Op }
+
+// String is the answer without what only the protocol needs.
+func (a Answer) String() string {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(a.reply, &fields) != nil {
+		return string(a.reply)
+	}
+	kind := strings.Trim(string(fields["type"]), `"`)
+	for _, key := range []string{"type", "in_reply_to", "msg_id"} {
+		delete(fields, key)
+	}
+	if len(fields) == 0 {
+		return kind
+	}
+	b, _ := json.Marshal(fields)
+	return kind + " " + string(b)
+}
+
 // failed reports whether the answer says that nothing happened.
 func (o *Op) failed() bool { return o.code != 0 && !o.unknown() }
 

@@ -323,7 +323,7 @@ func (g *wild) change(indent, m string) {
 		options = append(options, "a := "+m+".v % 3", "who := "+m+".who + {"+m+".from}", "b := "+m+".v > a", "k := "+m+".k", "k := "+m+".k", "k := "+m+".k")
 	}
 	if g.edge && g.chance(60) {
-		options = []string{"a := 40000", "a := 40000 + a % 2", "b := a > 30000", "far := far + {356}", "far := far + {100}", "b := 100 in far", "b := 356 in far",
+		options = []string{"a := 40000", "a := 40000 + a % 2", "b := a > 30000", "far := far + {356}", "far := far + {100}", "b := 100 in far", "b := 356 in far", "far := far + {100, 356}", "b := 356 in {100, a}",
 			"a := (2147483646 + a) % 3", "a := 2147483645 + a - 2147483645", "a := -2147483647 - a + 2147483647", "a := next(a)"}
 	}
 	text := options[g.rng.IntN(len(options))]

@@ -99,9 +99,9 @@ func (t *Table) Find(key uint64) (value uint64, ok bool) {
 	if slots == nil {
 		return 0, false
 	}
-	mask := uint64(len(*slots) - 1)
-	for at := mix(key) & mask; ; at = (at + 1) & mask {
-		switch s := &(*slots)[at]; s.key.Load() {
+	for at := mix(key); ; at++ {
+		s := &(*slots)[at&uint64(len(*slots)-1)]
+		switch s.key.Load() {
 		case key:
 			return s.value, true
 		case 0:

@@ -1,0 +1,79 @@
+package lockstep
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// TestInFlight compares the list of messages in flight with one that is made anew from the
+// fates of all messages, while messages are sent singly and to all, held and released, and
+// taken from the front and from the middle, few at a time and many.
+func TestInFlight(t *testing.T) {
+	const nodes = 3
+	for seed := range uint64(200) {
+		source := rand.New(rand.NewPCG(seed, 0))
+		r := newRun(Info{Nodes: nodes, FIFO: seed%4 == 3, Supports: trace.KindsOf(trace.Deliver, trace.Drop)}, Limits{})
+		r.reset()
+		most := 1 + source.IntN(80) // about so many in flight
+		for range 600 {
+			flying := r.InFlight()
+			switch k := source.IntN(10); {
+			case len(flying) == 0 || k < 4 && len(flying) < most:
+				if source.IntN(2) == 0 {
+					r.postAll(Node(1+source.IntN(nodes)), "all", Tag{}, 1)
+				} else {
+					r.post(Node(1+source.IntN(nodes)), Node(1+source.IntN(nodes)), "one", Tag{}, 0, 1)
+				}
+			case k == 4:
+				r.hold(flying[source.IntN(len(flying))])
+			case k == 5:
+				if held := slices.IndexFunc(r.messages, func(m Message) bool { return m.Fate == trace.Held }); held >= 0 {
+					r.release(ID(held + 1))
+				}
+			default:
+				at := 0
+				if source.IntN(2) == 0 {
+					at = source.IntN(len(flying))
+				}
+				r.takeOut(flying[at], trace.Delivered)
+			}
+			var want []ID
+			for i := range r.messages {
+				if r.messages[i].ID != ID(i+1) {
+					t.Fatalf("message %d has the number %d", i+1, r.messages[i].ID)
+				}
+				if r.messages[i].Fate == trace.InFlight {
+					want = append(want, ID(i+1))
+				}
+			}
+			if !slices.Equal(r.InFlight(), want) {
+				t.Fatalf("seed %d: in flight are %v, want %v", seed, r.InFlight(), want)
+			}
+		}
+	}
+}
+
+// TestHappenings counts events of more types than are told apart, some with the same hash.
+func TestHappenings(t *testing.T) {
+	var h happenings
+	for turn := range 3 {
+		for i := range mostNames + 10 {
+			h.count(uint64(i/2), string(rune('A'+i)))
+		}
+		for i, c := range h.tally {
+			want := turn + 1
+			if c.Name == otherName {
+				want *= 10
+			}
+			if i < mostNames && c.Name != string(rune('A'+i)) || c.N != want {
+				t.Fatalf("turn %d: %v", turn, h.tally)
+			}
+		}
+	}
+	if len(h.tally) != mostNames+1 {
+		t.Errorf("%d names", len(h.tally))
+	}
+}

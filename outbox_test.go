@@ -1,0 +1,84 @@
+package lockstep_test
+
+import (
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/scenario"
+	"github.com/lockstep-go/lockstep/sim"
+	"github.com/lockstep-go/lockstep/strategy"
+)
+
+// gossip is nodes that send to all when their alarm fires, and tell of every third message.
+type gossip struct{ heard int }
+
+func (*gossip) Start(c *sim.Context[int]) { c.SetAlarm(1) }
+func (*gossip) Alarm(c *sim.Context[int]) {
+	c.Broadcast(1)
+	c.SetAlarm(1)
+}
+func (g *gossip) Receive(c *sim.Context[int], _ lockstep.Node, _ int) {
+	if g.heard++; g.heard%3 == 0 {
+		c.Emit("third", nil)
+	}
+}
+func (*gossip) Request(*sim.Context[int], int32, string) {}
+
+// flights compares what the outbox says is in flight with what the run says of each message.
+type flights struct {
+	t    *testing.T
+	out  **lockstep.Outbox
+	held int
+}
+
+func (f *flights) New(lockstep.Info) lockstep.Watcher { return f }
+func (*flights) Take(int, any)                        {}
+func (*flights) Reset()                               {}
+func (*flights) Noted() any                           { return nil }
+
+func (f *flights) Look(run *lockstep.Run) {
+	all, to1 := 0, []lockstep.ID{}
+	for i := range run.Messages() {
+		m := &run.Messages()[i]
+		if held := run.IsHeld(m.ID); held || run.IsInFlight(m.ID) {
+			all++
+			if held {
+				f.held++
+			}
+			if m.To == 1 {
+				to1 = append(to1, m.ID)
+			}
+		}
+	}
+	if got := (*f.out).InFlight(); got != all {
+		f.t.Fatalf("after step %d %d messages are in flight, the outbox says %d", run.Steps(), all, got)
+	}
+	for m := range (*f.out).Coming(1) {
+		if len(to1) == 0 || m.ID != to1[len(to1)-1] {
+			f.t.Fatalf("after step %d message %d is said to come to node 1, on their way are %v", run.Steps(), m.ID, to1)
+		}
+		to1 = to1[:len(to1)-1]
+	}
+	if len(to1) > 0 {
+		f.t.Fatalf("after step %d the messages %v to node 1 are not said to come", run.Steps(), to1)
+	}
+}
+
+// The outbox tells what is in flight, held or not, whatever becomes of the messages.
+func TestInFlight(t *testing.T) {
+	var out *lockstep.Outbox
+	system := sim.Cluster[int]{Name: "gossip", Nodes: 3, New: func(lockstep.Node, int) sim.Node[int] { return &gossip{} },
+		Begin: func(o *lockstep.Outbox, _ *lockstep.Chance) any { out = o; return nil }}
+	guide := scenario.New("hold").Faults(lockstep.Budget{Losses: lockstep.Unlimited, Crashes: lockstep.Unlimited, Duplicates: lockstep.Unlimited})
+	guide.If(scenario.IsEvent("third"), scenario.At(2)).Named("let go").Then(scenario.ReleaseAll("late"))
+	guide.If(scenario.From(2)).Named("hold").Then(scenario.Store("late"))
+	watch := &flights{t: t, out: &out}
+	walk := strategy.Walk{Deliver: 6, Drop: 1, Duplicate: 1, Alarm: 2, Crash: 1, Restart: 2, Cut: 1, Heal: 1, Steps: 120}
+	plan := lockstep.Plan{System: system, Strategy: walk, Scenario: guide, Runs: 40, Seed: 1, Workers: 1, AllowVacuous: true, Observers: []lockstep.Observer{watch}}
+	if _, err := lockstep.Explore(t.Context(), plan); err != nil {
+		t.Fatal(err)
+	}
+	if watch.held == 0 {
+		t.Error("nothing was ever held")
+	}
+}

@@ -1,0 +1,92 @@
+package remote_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/keep"
+	"github.com/lockstep-go/lockstep/replay"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+const markVariable = "LOCKSTEP_TEST_MARK"
+
+// campaign finds something, stores it, and goes on for ever.
+func campaign() {
+	plan := lockstep.Plan{System: processes("elector"), Spec: oneLeader, Strategy: crashes, Runs: 500, Steps: 60, Workers: 2}
+	result, err := lockstep.Explore(context.Background(), plan)
+	if err != nil {
+		panic(err)
+	}
+	k, err := keep.Run(context.Background(), plan, result.First().Trace, keep.Options{Dir: os.Getenv(markVariable), NoShrink: true})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(k.File)
+	plan.KeepGoing, plan.Runs = true, 1_000_000_000
+	_, _ = lockstep.Explore(context.Background(), plan)
+}
+
+// marked are the processes that have a mark in their environment.
+func marked(mark string) (pids []int) {
+	environments, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, file := range environments {
+		b, err := os.ReadFile(file)
+		if err != nil || !bytes.Contains(b, []byte(markVariable+"="+mark+"\x00")) {
+			continue
+		}
+		if pid, err := strconv.Atoi(strings.Split(file, "/")[2]); err == nil && pid != os.Getpid() {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// Killed in the middle of a campaign, the tester leaves no replica running, and what it had
+// found is there.
+func TestKilledTester(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("processes are looked for in /proc")
+	}
+	mark := t.TempDir()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), replicaVariable+"=campaign", markVariable+"="+mark)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	file, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	for len(marked(mark)) < 7 { // two workers' replicas, and the tester
+		time.Sleep(time.Millisecond)
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	for len(marked(mark)) > 0 {
+		time.Sleep(time.Millisecond)
+	}
+	found, err := trace.ReadFile(strings.TrimSpace(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := lockstep.Plan{System: processes("elector"), Spec: oneLeader, Strategy: crashes, Steps: 60}
+	if again, err := replay.Run(t.Context(), plan, found); err != nil || again.Trace.Outcome.Verdict != trace.Fail {
+		t.Errorf("%+v, %v", again, err)
+	}
+}
