@@ -163,6 +163,7 @@ var progress = regexp.MustCompile(`(?m)^\d+ of \d+ runs, .* left\n`)
 var machine = []string{
 	`\d+(\.\d+)?(ns|µs|ms|s|m\d+(\.\d+)?s)\b`, // times
 	`\d+ (runs|steps)/s`,
+	`\d+ tries`, // shrinking has a time limit
 	`go\d+\.\d+(\.\d+)?`,
 }
 

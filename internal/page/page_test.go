@@ -73,7 +73,7 @@ func TestFollow(t *testing.T) {
 		{"a transcript without a status", block("console", "$ false\n"), true},
 		{"times are not compared", block("console", "$ echo in 17.3ms, 1200 runs/s, go1.26.1, 3m2s\nin 1s, 7 runs/s, go1.27, 1m0.5s\n"), false},
 		{"progress is not shown", block("console", "$ echo 42 of 30000 runs, 427.5 runs/s, 0 findings, 10s, 1m0s left; echo done\ndone\n"), false},
-		{"other figures are", block("console", "$ echo 17 tries\n18 tries\n"), true},
+		{"other figures are", block("console", "$ echo 17 steps\n18 steps\n"), true},
 		{"long commands", block("console", "$ echo a \\\n> b\na b\n"), false},
 		{"folders have names", begin + block("console", "$ pwd\n~/x\n"), false},
 		{"blocks to read", block("go", "nonsense\n") + block("text", "$ false\n"), false},
