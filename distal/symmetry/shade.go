@@ -2,6 +2,7 @@ package symmetry
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/lockstep-go/lockstep/distal/core"
@@ -44,9 +45,7 @@ func join(a, b *kind) {
 	if a.told == "" {
 		a.told = b.told
 	}
-	for v := range b.named {
-		a.named[v] = true
-	}
+	maps.Copy(a.named, b.named)
 	a.sets = append(a.sets, b.sets...)
 }
 
@@ -166,7 +165,7 @@ func (k *kind) block() {
 func (k *kind) numbers() []int64 {
 	all := map[int64]bool{}
 	for _, set := range k.sets {
-		for v := range set {
+		for _, v := range sorted(set) {
 			if !k.named[v] {
 				all[v] = true
 			}
@@ -175,11 +174,4 @@ func (k *kind) numbers() []int64 {
 	return sorted(all)
 }
 
-func sorted(set map[int64]bool) []int64 {
-	out := make([]int64, 0, len(set))
-	for v := range set {
-		out = append(out, v)
-	}
-	slices.Sort(out)
-	return out
-}
+func sorted(set map[int64]bool) []int64 { return slices.Sorted(maps.Keys(set)) }

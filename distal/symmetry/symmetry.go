@@ -10,6 +10,7 @@ package symmetry
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/lockstep-go/lockstep/distal/core"
@@ -113,9 +114,7 @@ func (k *kind) add(naming int, exchanged map[int64]int64) {
 	if len(k.maps) == naming {
 		k.maps = append(k.maps, map[int64]int64{})
 	}
-	for from, to := range exchanged {
-		k.maps[naming][from] = to
-	}
+	maps.Copy(k.maps[naming], exchanged)
 }
 
 // exchanges lists the ways to exchange the numbers of a block, the one that changes nothing first; nil: there are more than most.
