@@ -174,6 +174,4 @@ func (k *kind) numbers() []int64 {
 	return sorted(all)
 }
 
-func sorted(set map[int64]bool) []int64 {
-	return slices.Sorted(maps.Keys(set))
-}
+func sorted(set map[int64]bool) []int64 { return slices.Sorted(maps.Keys(set)) }
