@@ -73,7 +73,7 @@ func TestUsed(t *testing.T) {
 	})
 	walk := strategy.Walk{Deliver: 20, Wait: 10, Request: 4, Crash: 1, Restart: 2, Cut: 1, Heal: 2, Steps: 800}
 	for name, c := range map[string]Cluster{"verify": {Nodes: 5, Changes: 6, Removals: 6, Transfers: 4, Snapshots: 4, Compact: 3, Requests: 6},
-		"barrier": {Reads: Barrier, Batch: true, Requests: 6}, "calm": {Nodes: 5, Transfers: 4, Changes: 8}} {
+		"barrier": {Reads: Barrier, Batch: true, Requests: 6}, "calm": {Nodes: 5, Transfers: 4, Changes: 8, Removals: 8, Snapshots: 4}} {
 		walk := walk
 		if name == "calm" {
 			walk = strategy.Walk{Deliver: 20, Wait: 3, Request: 1, Steps: 800}

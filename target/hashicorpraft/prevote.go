@@ -3,6 +3,8 @@
 package hashicorpraft
 
 import (
+	"slices"
+
 	"github.com/hashicorp/raft"
 
 	"github.com/lockstep-go/lockstep/bubble"
@@ -28,7 +30,7 @@ func (r *replica) watchPreVote(n *bubble.Node, command any) func(response any) {
 	r.disk.Read(func(s *store) { index, term = s.last() })
 	complete := req.LastLogTerm > term || req.LastLogTerm == term && req.LastLogIndex >= index
 	asked := PreVoted{From: nodeOf(raft.ServerAddress(req.Addr)), Term: req.Term,
-		Leader: leader == raft.ServerAddress(req.Addr), Newer: req.Term > r.term(), Complete: complete}
+		Leader: leader == raft.ServerAddress(req.Addr) && r.votes(leader), Newer: req.Term > r.term(), Complete: complete}
 	contact := r.raft.LastContact()
 	return func(response any) {
 		if resp, ok := response.(*raft.RequestPreVoteResponse); ok && busy == 1 && served+1 == r.trans.served.Load() {
@@ -36,6 +38,13 @@ func (r *replica) watchPreVote(n *bubble.Node, command any) func(response any) {
 			n.Emit(EventPreVote, &asked)
 		}
 	}
+}
+
+// votes reports whether a node is a voter, as far as this one knows. Others are refused, leader or not.
+func (r *replica) votes(address raft.ServerAddress) bool {
+	return slices.ContainsFunc(r.raft.GetConfiguration().Configuration().Servers, func(s raft.Server) bool {
+		return s.Address == address && s.Suffrage == raft.Voter
+	})
 }
 
 func (t *text) preVote(body any) {

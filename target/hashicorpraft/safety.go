@@ -17,7 +17,7 @@ const patience = 20 * time.Second
 
 var (
 	// PreVote: a pre-vote changes nothing at the node that is asked, and one of the node's own
-	// leader, with a newer term and a log that goes as far, is granted (section 9.6 of
+	// leader, if that is a voter as far as the node knows, with a newer term and a log that goes as far, is granted (section 9.6 of
 	// Ongaro's dissertation, and the library's rule that a leader may be voted for again).
 	PreVote = spec.OnEvent("pre-vote", EventPreVote, preVote)
 	// Safety is the properties of the Raft paper, durability as far as events tell of it, and

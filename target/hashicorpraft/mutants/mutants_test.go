@@ -52,7 +52,9 @@ func TestMutants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for mutant, want := range map[string]string{"": "", "vote-twice": "election-safety", "minority-commits": "", "refusal-counts": "election-safety"} {
+	// Which consequence of a mistake shows first is up to the goroutines.
+	elections := []string{"election-safety", "leader-completeness", "log-matching", "state-machine-safety"}
+	for mutant, want := range map[string][]string{"": nil, "vote-twice": elections, "minority-commits": nil, "refusal-counts": elections} {
 		cmd := exec.Command(program, "run", mutants.Set.Target, "--strategy", mutants.Set.Strategies[0], "--set", "no-pre-vote=true", "--runs", "150", "--steps", "300",
 			"--seed", "1", "--workers", "1", "--no-shrink", "--json", "--out", t.TempDir())
 		cmd.Env = append(os.Environ(), kit.Variable+"="+mutant)
@@ -66,7 +68,7 @@ func TestMutants(t *testing.T) {
 		if err := json.Unmarshal(out.Bytes(), &report); err != nil {
 			t.Fatalf("%q: %v %v\n%s", mutant, exit, err, failed.String())
 		}
-		if found := report.Findings > 0; found != (mutant != "") || want != "" && report.Finding.Property != want {
+		if found := report.Findings > 0; found != (mutant != "") || want != nil && !slices.Contains(want, report.Finding.Property) {
 			t.Errorf("%q: %d findings, %s: %s", mutant, report.Findings, report.Finding.Property, report.Finding.Text)
 		}
 	}
