@@ -27,6 +27,7 @@ test: setup determinism ## everything that must pass; installs what the tests ne
 		LOCKSTEP_STRICT=1 $(GO) -C $$m test ./...; \
 	done
 	@echo "== clients/java"; mvn -q -B -f clients/java verify
+	@$(MAKE) --no-print-directory overlay
 
 docs: .cache/site/bin/mkdocs ## the pages as a site in out/site, with all links and anchors checked
 	.cache/site/bin/mkdocs build --clean
