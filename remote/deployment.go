@@ -27,7 +27,6 @@ type deployment struct {
 	nodes  []replica
 	bodies [][]byte // by number of the body - 1
 	run    uint32
-	timer  *time.Timer // of patience, for one order at a time
 	begun  bool
 }
 
@@ -41,7 +40,7 @@ type replica struct {
 }
 
 func deploy(s System, p *lockstep.Place) (*deployment, error) {
-	d := &deployment{system: s, place: p, nodes: make([]replica, s.Nodes), timer: time.NewTimer(time.Hour)}
+	d := &deployment{system: s, place: p, nodes: make([]replica, s.Nodes)}
 	server, err := newServer(&d.system)
 	if err != nil {
 		return nil, err
@@ -284,29 +283,23 @@ func (d *deployment) order(i int, o *wire.Order, out *lockstep.Outbox) (uint32, 
 // quiet takes a node's reports until it says that it has done an order.
 func (d *deployment) quiet(ctx context.Context, i int, number uint32, out *lockstep.Outbox) error {
 	session := d.nodes[i].session
-	d.timer.Reset(d.system.Limits.patience())
 	for {
 		var r *wire.Report
 		select {
 		case r = <-session.inbox:
-		default:
-			select {
-			case r = <-session.inbox:
-			case <-session.over:
-				if r = last(session); r == nil {
-					return d.worthless(ctx, i, errors.New(session.why))
-				}
-			case <-d.timer.C:
-				return d.worthless(ctx, i, fmt.Errorf("it was not quiet within %s", d.system.Limits.patience()))
-			case <-ctx.Done():
-				return ctx.Err()
+		case <-session.over:
+			if r = last(session); r == nil {
+				return d.worthless(ctx, i, errors.New(session.why))
 			}
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 		done, err := d.take(i, r, number, out)
 		if err != nil {
 			return d.worthless(ctx, i, err)
 		}
 		if done {
+			session.due.Store(0)
 			return nil
 		}
 	}
@@ -355,6 +348,5 @@ func (d *deployment) Close() error {
 			c.Kill()
 		}
 	}
-	d.timer.Stop()
 	return err
 }

@@ -17,10 +17,13 @@ func AskAll(ctx context.Context, deployed lockstep.Deployment, orders int) error
 	}
 	for k := range orders {
 		n := &d.nodes[k%len(d.nodes)]
-		if _, err := n.session.order(&wire.Order{Kind: wire.Deliver, From: 1, Type: "token", Body: []byte("0123456789abcdef")}, d.system.Limits.patience()); err != nil {
+		number, err := n.session.order(&wire.Order{Kind: wire.Deliver, From: 1, Type: "token", Body: []byte("0123456789abcdef")}, d.system.Limits.patience())
+		if err != nil {
 			return err
 		}
-		<-n.session.inbox
+		for r := <-n.session.inbox; r.Done != number; r = <-n.session.inbox {
+			continue // of an order before
+		}
 	}
 	return nil
 }

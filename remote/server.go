@@ -9,6 +9,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -43,6 +44,7 @@ type server struct {
 	sessions uint32
 	seats    []*session // by node - 1; nil where nobody is connected
 	came     chan struct{}
+	over     chan struct{}
 }
 
 func newServer(system *System) (*server, error) {
@@ -50,7 +52,8 @@ func newServer(system *System) (*server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("remote: %w", err)
 	}
-	s := &server{system: system, listener: listener, seats: make([]*session, system.Nodes), came: make(chan struct{}, 1)}
+	s := &server{system: system, listener: listener, seats: make([]*session, system.Nodes), came: make(chan struct{}, 1),
+		over: make(chan struct{})}
 	mux := http.NewServeMux()
 	// Reports are small and many: to compress them costs more than it saves.
 	options := []connect.HandlerOption{connect.WithReadMaxBytes(system.Limits.bytes()), connect.WithCompression("gzip", nil, nil)}
@@ -65,7 +68,30 @@ func newServer(system *System) (*server, error) {
 	s.http = http.Server{Handler: s.guarded(mux), Protocols: protocols, ErrorLog: log.New(io.Discard, "", 0),
 		ReadHeaderTimeout: system.Limits.patience(), MaxHeaderBytes: 64 << 10}
 	s.served.Go(func() { _ = s.http.Serve(listener) })
+	s.served.Go(s.watch)
 	return s, nil
+}
+
+// watch ends sessions whose orders are not done in time.
+func (s *server) watch() {
+	patience := s.system.Limits.patience()
+	ticker := time.NewTicker(max(patience/10, time.Millisecond))
+	defer ticker.Stop()
+	for {
+		select {
+		case <-s.over:
+			return
+		case now := <-ticker.C:
+			s.mutex.Lock()
+			seats := slices.Clone(s.seats)
+			s.mutex.Unlock()
+			for _, t := range seats {
+				if t != nil {
+					t.expire(now, patience)
+				}
+			}
+		}
+	}
 }
 
 // url is where replicas report to.
@@ -80,6 +106,7 @@ func (s *server) close() error {
 			t.end("the campaign ended")
 		}
 	}
+	close(s.over)
 	err := s.http.Close()
 	s.served.Wait()
 	return err

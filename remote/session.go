@@ -27,6 +27,10 @@ type session struct {
 	over   chan struct{}
 	end    func(why string)
 
+	// due is when the order under way must be done, in nanoseconds; 0: there is none. A timer for
+	// each order would wake a thread each time, which costs more than the order.
+	due atomic.Int64
+
 	mutex    sync.Mutex // guards the stream, which must not be written to after the end
 	send     func(*wire.Order) error
 	deadline func(time.Time) error
@@ -61,8 +65,16 @@ func (s *session) order(o *wire.Order, patience time.Duration) (uint32, error) {
 	}
 	s.orders++
 	o.Number = s.orders
-	if err := s.deadline(time.Now().Add(patience)); err != nil {
-		return 0, err
+	if o.Kind != wire.Welcome { // what is done at once, and by itself
+		s.due.Store(time.Now().Add(patience).UnixNano())
 	}
 	return o.Number, s.send(o)
+}
+
+// expire ends the session if its order is not done in time, even if nobody reads it.
+func (s *session) expire(now time.Time, patience time.Duration) {
+	if due := s.due.Load(); due != 0 && now.UnixNano() > due {
+		_ = s.deadline(now)
+		s.end(fmt.Sprintf("it was not quiet within %s", patience))
+	}
 }
