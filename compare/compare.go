@@ -59,10 +59,10 @@ type Row struct {
 	// means that it found nothing.
 	First []int `json:"runs_to_first"`
 	// Median is the median of First and MedianLow and MedianHigh an interval for it that
-	// assumes nothing; 0 means beyond the budget.
-	Median     int `json:"median_runs"`
-	MedianLow  int `json:"median_runs_low"`
-	MedianHigh int `json:"median_runs_high"`
+	// assumes nothing; 0, which is missing in JSON, means beyond the budget.
+	Median     int `json:"median_runs,omitempty"`
+	MedianLow  int `json:"median_runs_low,omitempty"`
+	MedianHigh int `json:"median_runs_high,omitempty"`
 	// TotalRuns and TotalSteps are those of all campaigns.
 	TotalRuns  int64 `json:"total_runs"`
 	TotalSteps int64 `json:"total_steps"`

@@ -84,8 +84,8 @@ type predRow struct {
 	Agrees     bool             `json:"agrees"`     // the prediction is in the interval
 	Mean       float64          `json:"mean_tests"`
 	Median     int              `json:"median_tests"`
-	MedianLow  int              `json:"median_tests_low"`
-	MedianHigh int              `json:"median_tests_high"`
+	MedianLow  int              `json:"median_tests_low,omitempty"`
+	MedianHigh int              `json:"median_tests_high,omitempty"`
 	Quantile   int              `json:"tests_measured"` // after which the share 0.8 of campaigns had a finding; 0: never
 	WithPaper  float64          `json:"share_within_paper"`
 	First      []int            `json:"tests_to_first"` // of each campaign; 0: nothing found
