@@ -51,6 +51,9 @@ func (w *Watcher) look(into []thread) ([]thread, bool) {
 			if ended := state == 'Z' || state == 'X'; !sleeps || ended && id == w.pid {
 				return into, false
 			}
+			if bytes.HasPrefix(w.read(folder+t.Name()+"/syscall"), []byte("running")) {
+				return into, false // about to sleep, or just woken: it is still on a processor
+			}
 			into = append(into, thread{id, switches})
 			for _, c := range bytes.Fields(w.read(folder + t.Name() + "/children")) {
 				if n, err := strconv.Atoi(string(c)); err == nil {
