@@ -27,7 +27,6 @@ type deployment struct {
 	nodes  []replica
 	bodies [][]byte // by number of the body - 1
 	run    uint32
-	begun  bool
 }
 
 // replica is what the deployment knows of a node.
@@ -153,13 +152,10 @@ func (d *deployment) Reset(ctx context.Context, seed uint64, out *lockstep.Outbo
 // revive sees to it that a node is up and connected.
 func (d *deployment) revive(ctx context.Context, i int) error {
 	n := &d.nodes[i]
-	if n.child == nil && n.session == nil && d.begun {
+	if n.child == nil && n.session == nil {
 		if err := d.launch(i); err != nil {
 			return err
 		}
-	}
-	if i == len(d.nodes)-1 {
-		d.begun = true
 	}
 	return d.connect(ctx, i)
 }

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"errors"
@@ -48,7 +49,7 @@ type server struct {
 }
 
 func newServer(system *System) (*server, error) {
-	listener, err := net.Listen("tcp", orElse(system.Listen, "127.0.0.1:0"))
+	listener, err := net.Listen("tcp", cmp.Or(system.Listen, "127.0.0.1:0"))
 	if err != nil {
 		return nil, fmt.Errorf("remote: %w", err)
 	}

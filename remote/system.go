@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"fmt"
 	"os/exec"
 	"time"
@@ -64,18 +65,9 @@ type Limits struct {
 	Bytes int
 }
 
-func (l Limits) patience() time.Duration { return orElse(l.Patience, 10*time.Second) }
-func (l Limits) effects() int            { return orElse(l.Effects, 10_000) }
-func (l Limits) bytes() int              { return orElse(l.Bytes, 4<<20) }
-
-// orElse is a setting, or what stands for none.
-func orElse[T comparable](set, none T) T {
-	var zero T
-	if set == zero {
-		return none
-	}
-	return set
-}
+func (l Limits) patience() time.Duration { return cmp.Or(l.Patience, 10*time.Second) }
+func (l Limits) effects() int            { return cmp.Or(l.Effects, 10_000) }
+func (l Limits) bytes() int              { return cmp.Or(l.Bytes, 4<<20) }
 
 // Describe says what the system is and can do.
 func (s System) Describe() (lockstep.Info, error) {
@@ -97,7 +89,7 @@ func (s System) Describe() (lockstep.Info, error) {
 	return info, nil
 }
 
-func (s System) pace() time.Duration { return orElse(s.Pace, 10*time.Millisecond) }
+func (s System) pace() time.Duration { return cmp.Or(s.Pace, 10*time.Millisecond) }
 
 // check finds what is wrong with the settings.
 func (s System) check() error {

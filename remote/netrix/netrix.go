@@ -11,6 +11,7 @@
 package netrix
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,19 +67,8 @@ func (s System) ids() []string {
 	return ids
 }
 
-func (s System) silence() time.Duration {
-	if s.Silence == 0 {
-		return 20 * time.Millisecond
-	}
-	return s.Silence
-}
-
-func (s System) patience() time.Duration {
-	if s.Patience == 0 {
-		return 10 * time.Second
-	}
-	return s.Patience
-}
+func (s System) silence() time.Duration  { return cmp.Or(s.Silence, 20*time.Millisecond) }
+func (s System) patience() time.Duration { return cmp.Or(s.Patience, 10*time.Second) }
 
 // check finds what is wrong with the settings.
 func (s System) check() error {

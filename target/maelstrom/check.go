@@ -3,6 +3,7 @@ package maelstrom
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/lockstep-go/lockstep"
@@ -44,7 +45,6 @@ func checkUnique(h *history) verdict {
 func checkSet(add, field string) func(*history) verdict {
 	return func(h *history) verdict {
 		v := verdict{}
-		final := map[lockstep.Node]*call{}
 		for _, c := range h.answered() {
 			if c.Kind != "read" {
 				continue
@@ -59,31 +59,39 @@ func checkSet(add, field string) func(*history) verdict {
 					return broken(v.judged, fmt.Sprintf("node %d shows %d, which nobody added", c.Node, x), c)
 				}
 			}
-			if c.Final {
-				final[c.Node] = c
-			}
 		}
 		if h.settled {
-			return h.missing(v, final, add, field)
+			return h.missing(v, add, field)
 		}
 		return v
 	}
 }
 
-// missing judges the last reads: what was acknowledged must be there.
-func (h *history) missing(v verdict, final map[lockstep.Node]*call, add, field string) verdict {
-	for n := lockstep.Node(1); int(n) <= 64; n++ {
-		c := final[n]
-		if c == nil {
-			continue
+// final are the last reads of the end of a run, in the order of nodes.
+func (h *history) final() []*call {
+	last := map[lockstep.Node]*call{}
+	for _, c := range h.answered() {
+		if c.Kind == "read" && c.Final {
+			last[c.Node] = c
 		}
+	}
+	var list []*call
+	for _, n := range slices.Sorted(maps.Keys(last)) {
+		list = append(list, last[n])
+	}
+	return list
+}
+
+// missing judges the last reads: what was acknowledged must be there.
+func (h *history) missing(v verdict, add, field string) verdict {
+	for _, c := range h.final() {
 		var seen []int
 		if err := c.get(field, &seen); err != nil {
 			return broken(v.judged, err.Error(), c)
 		}
 		for _, a := range h.answered() {
 			if a.Kind == add && a.returned <= c.called && !slices.Contains(seen, a.Value) {
-				return broken(v.judged, fmt.Sprintf("%d was acknowledged by node %d, but node %d does not show it after everything was quiet", a.Value, a.Node, n), a, c)
+				return broken(v.judged, fmt.Sprintf("%d was acknowledged by node %d, but node %d does not show it after everything was quiet", a.Value, a.Node, c.Node), a, c)
 			}
 		}
 	}
@@ -109,24 +117,14 @@ func checkCounter(h *history) verdict {
 			most += c.Value
 		}
 	}
-	final := map[lockstep.Node]*call{}
-	for _, c := range h.answered() {
-		if c.Kind == "read" && c.Final {
-			final[c.Node] = c
-		}
-	}
-	for n := lockstep.Node(1); int(n) <= 64; n++ {
-		c := final[n]
-		if c == nil {
-			continue
-		}
+	for _, c := range h.final() {
 		var value int
 		if err := c.get("value", &value); err != nil {
 			return broken(v.judged, err.Error(), c)
 		}
 		v.judged++
 		if value < least || value > most {
-			return broken(v.judged, fmt.Sprintf("node %d shows %d after everything was quiet, but what was acknowledged makes %s", n, value, between(least, most)), c)
+			return broken(v.judged, fmt.Sprintf("node %d shows %d after everything was quiet, but what was acknowledged makes %s", c.Node, value, between(least, most)), c)
 		}
 	}
 	return v

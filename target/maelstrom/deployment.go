@@ -304,14 +304,14 @@ func (d *deployment) overhear(out *lockstep.Outbox) error {
 // finalReads offers a read to every node now and then while the run settles; the last ones
 // count for what clients are promised in the end.
 func (d *deployment) finalReads(out *lockstep.Outbox) {
-	if !out.Settling() || d.work.final == nil {
+	if !out.Settling() || d.work.final == "" {
 		return
 	}
 	if d.reads++; d.reads%readEvery != 0 {
 		return
 	}
 	for n := range d.nodes {
-		op := &Op{ID: len(d.ops) + 1, Final: true, Kind: d.work.final.Kind}
+		op := &Op{ID: len(d.ops) + 1, Final: true, Kind: d.work.final}
 		d.ops = append(d.ops, op)
 		d.offer(op, lockstep.Nodes(0).With(lockstep.Node(n+1)), out)
 	}
