@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/replay"
-	"github.com/lockstep-go/lockstep/trace"
 )
 
 // compiled compiles the Java client, its example and other files into a folder.
@@ -41,17 +39,7 @@ func TestJava(t *testing.T) {
 		return exec.Command(java, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx64m", "-cp", folder, "io.github.lockstepgo.example.Election")
 	}
 	plan := lockstep.Plan{System: system, Spec: oneLeader, Strategy: crashes, Runs: 200, Steps: 60, Workers: 1}
-	result, err := lockstep.Explore(t.Context(), plan)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := result.First()
-	if f == nil || f.Flaky != "" {
-		t.Fatalf("%+v", result)
-	}
-	again, err := replay.Run(t.Context(), plan, f.Trace)
-	if err != nil || again.Trace.Outcome.Verdict != trace.Fail {
-		t.Errorf("%+v, %v", again, err)
-	}
+	f := first(t, plan)
+	failsAgain(t, plan, f.Trace)
 	t.Logf("run %d: %s", f.Run, f.Finding)
 }

@@ -16,7 +16,6 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/keep"
-	"github.com/lockstep-go/lockstep/replay"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -86,7 +85,5 @@ func TestKilledTester(t *testing.T) {
 		t.Fatal(err)
 	}
 	plan := lockstep.Plan{System: processes("elector"), Spec: oneLeader, Strategy: crashes, Steps: 60}
-	if again, err := replay.Run(t.Context(), plan, found); err != nil || again.Trace.Outcome.Verdict != trace.Fail {
-		t.Errorf("%+v, %v", again, err)
-	}
+	failsAgain(t, plan, found)
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/remote"
-	"github.com/lockstep-go/lockstep/replay"
 	"github.com/lockstep-go/lockstep/shrink"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
@@ -70,14 +69,7 @@ func TestPython(t *testing.T) {
 			return cmd
 		}}
 	plan := lockstep.Plan{System: system, Spec: seesWrites, Strategy: strategy.DefaultWalk, Runs: 200, Steps: 30, Workers: 1}
-	result, err := lockstep.Explore(t.Context(), plan)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := result.First()
-	if f == nil || f.Flaky != "" {
-		t.Fatalf("%+v", result)
-	}
+	f := first(t, plan)
 	small, err := shrink.Run(t.Context(), plan, f.Trace, shrink.Options{Tries: 300})
 	if err != nil {
 		t.Fatal(err)
@@ -91,8 +83,5 @@ func TestPython(t *testing.T) {
 	if steps != 4 { // write, its delivery, the answer's, read
 		t.Errorf("shrunk to %s", small.Is)
 	}
-	again, err := replay.Run(t.Context(), plan, small.Trace)
-	if err != nil || again.Trace.Outcome.Verdict != trace.Fail {
-		t.Errorf("%+v, %v", again, err)
-	}
+	failsAgain(t, plan, small.Trace)
 }

@@ -16,6 +16,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/lockstep-go/lockstep/remote/internal/loopback"
 	"github.com/lockstep-go/lockstep/remote/wire"
 )
 
@@ -24,11 +25,11 @@ func checkListen(address, token string) error {
 	if address == "" || token != "" {
 		return nil
 	}
-	host, _, err := net.SplitHostPort(address)
+	ours, err := loopback.Is(address)
 	if err != nil {
 		return fmt.Errorf("remote: the address to listen at: %w", err)
 	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if !ours {
 		return fmt.Errorf("remote: listening at %s needs a token; without one only the loopback is possible, like 127.0.0.1:0", address)
 	}
 	return nil

@@ -98,10 +98,7 @@ func (c *Client) Run(ctx context.Context, handlers Handlers) error {
 	c.handlers = handlers
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	options := []connect.ClientOption{connect.WithAcceptCompression("gzip", nil, nil)}
-	for _, o := range wire.Codecs()[:1] {
-		options = append(options, o)
-	}
+	options := []connect.ClientOption{connect.WithAcceptCompression("gzip", nil, nil), wire.Binary()}
 	// A transport of its own for each of the two calls: both last as long as the client.
 	calls := &http.Client{Transport: &http.Transport{DisableCompression: true}}
 	defer calls.CloseIdleConnections()

@@ -15,12 +15,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os/exec"
 	"strconv"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/remote/internal/loopback"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -83,11 +83,11 @@ func (s System) check() error {
 	if s.Listen == "" {
 		return nil
 	}
-	host, _, err := net.SplitHostPort(s.Listen)
+	ours, err := loopback.Is(s.Listen)
 	if err != nil {
 		return fmt.Errorf("netrix: the address to listen at: %w", err)
 	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if !ours {
 		return fmt.Errorf("netrix: %s is not on the loopback: the protocol knows no token", s.Listen)
 	}
 	return nil

@@ -13,9 +13,12 @@ type message interface {
 	read(f field) error
 }
 
-// Codecs are those of the service, for handlers and clients.
+// Binary is the codec of protocol buffers, for clients.
+func Binary() connect.Option { return connect.WithCodec(protoCodec{}) }
+
+// Codecs are those of the service, for handlers.
 func Codecs() []connect.Option {
-	return []connect.Option{connect.WithCodec(protoCodec{}), connect.WithCodec(jsonCodec{"json"}),
+	return []connect.Option{Binary(), connect.WithCodec(jsonCodec{"json"}),
 		connect.WithCodec(jsonCodec{"json; charset=utf-8"})}
 }
 
