@@ -37,8 +37,8 @@ const (
 // nil where there is nothing to look at.
 func (e *Env) shapesOf(system lockstep.System, info lockstep.Info) (*shapes, error) {
 	s := strategy.Lossy{Rounds: shapePhases * max(len(info.Rounds), 4), Loss: 0.2}
-	if _, err := s.Fit(info); err != nil || !info.Supports.Has(trace.Deliver) {
-		return nil, nil
+	if _, unfit := s.Fit(info); unfit != nil || !info.Supports.Has(trace.Deliver) {
+		return nil, nil //nolint:nilerr // there is nothing to look at, which is no mistake
 	}
 	found, err := closure.ShapesOf(e.Ctx, lockstep.Plan{System: system, Strategy: s, Workers: 1}, shapeRuns)
 	if err != nil {

@@ -47,7 +47,7 @@ func again(ctx context.Context, t *trace.Trace, command []string) (difference st
 	out, failed := c.CombinedOutput() // as a rule: the run fails again
 	other, err := trace.ReadFile(file)
 	if err != nil {
-		return "", fmt.Errorf("%w (%v)\n%s", err, failed, out)
+		return "", fmt.Errorf("%w (%w)\n%s", err, failed, out)
 	}
 	var was, is bytes.Buffer
 	if err := trace.Write(&was, t); err != nil {

@@ -8,12 +8,13 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/outside"
 )
 
 // compiled compiles the Java client, its example and other files into a folder.
 func compiled(t testing.TB, files ...string) (java, folder string) {
 	t.Helper()
-	compiler := tool(t, "javac")
+	compiler := outside.Program(t, "javac")
 	folder = t.TempDir()
 	arguments := append([]string{"--release", "11", "-d", folder}, files...)
 	err := filepath.WalkDir("../clients/java/src/main", func(path string, _ fs.DirEntry, err error) error {
@@ -28,7 +29,7 @@ func compiled(t testing.TB, files ...string) (java, folder string) {
 	if out, err := exec.Command(compiler, arguments...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	return tool(t, "java"), folder
+	return outside.Program(t, "java"), folder
 }
 
 // Replicas in Java are found out, and what was found repeats exactly.

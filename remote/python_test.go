@@ -9,26 +9,13 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/outside"
 	"github.com/lockstep-go/lockstep/remote"
 	"github.com/lockstep-go/lockstep/shrink"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
 )
-
-// tool finds a program that a test needs, or skips the test; under make test it must be there.
-func tool(t testing.TB, name string) string {
-	t.Helper()
-	path, err := exec.LookPath(name)
-	switch {
-	case err == nil:
-		return path
-	case os.Getenv("LOCKSTEP_STRICT") != "":
-		t.Fatal(err)
-	}
-	t.Skip(err)
-	return ""
-}
 
 // seesWrites is violated when a read misses a write that was answered before.
 var seesWrites = spec.New("reads see answered writes", func(lockstep.Info) *reads { return &reads{} })
@@ -56,7 +43,7 @@ func (r *reads) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 // Replicas in Python, through a client of the standard library that was written from the page
 // on the protocol, are found out, and the finding is shrunk to the fewest steps there are.
 func TestPython(t *testing.T) {
-	python := tool(t, "python3")
+	python := outside.Program(t, "python3")
 	folder, err := filepath.Abs("../clients/python")
 	if err != nil {
 		t.Fatal(err)

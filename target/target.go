@@ -61,6 +61,12 @@ func (t Target) Guided(by ...Scenario) Target {
 	return t
 }
 
+// Settled is the target with a settling stage of so many steps.
+func (t Target) Settled(steps int) Target {
+	t.Settle = steps
+	return t
+}
+
 // Of makes a target of a system type: the exported fields of its default are the
 // options.
 func Of[S lockstep.System](name, help string, def S, spec lockstep.Spec) Target {

@@ -1,18 +1,16 @@
 package main
 
 import (
-	"os/exec"
 	"testing"
 
+	"github.com/lockstep-go/lockstep/internal/outside"
 	"github.com/lockstep-go/lockstep/internal/page"
 )
 
 // The pages that a newcomer reads first do what they say, and print it.
 func TestPages(t *testing.T) {
 	for _, tool := range []string{"sh", "make", "go"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("SKIPPED, %v: the pages were not followed", err)
-		}
+		outside.Program(t, tool)
 	}
 	for _, file := range []string{"README.md", "docs/first-ten-minutes.md", "docs/which-strategy-first.md", "docs/track-record.md"} {
 		t.Run(file, func(t *testing.T) {

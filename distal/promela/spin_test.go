@@ -17,20 +17,14 @@ import (
 	"github.com/lockstep-go/lockstep/distal/promela"
 	"github.com/lockstep-go/lockstep/distal/sequential"
 	examples "github.com/lockstep-go/lockstep/examples/distal"
+	"github.com/lockstep-go/lockstep/internal/outside"
 )
 
-// needSpin skips, loudly, a test whose outside part is missing; with LOCKSTEP_STRICT=1 it fails instead.
+// needSpin is called by tests in which Spin judges the exported model.
 func needSpin(t testing.TB) {
 	t.Helper()
-	for _, tool := range []string{"spin", "gcc"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			const text = "NOT TESTED: %s is not installed, so Spin did not judge the exported model (Debian: apt-get install spin gcc)"
-			if os.Getenv("LOCKSTEP_STRICT") == "1" {
-				t.Fatalf(text, tool)
-			}
-			t.Skipf(text, tool)
-		}
-	}
+	outside.Program(t, "spin")
+	outside.Program(t, "gcc")
 }
 
 // verifier exports a model and lets Spin make a verifier of it; it returns the path of the program.

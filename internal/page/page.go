@@ -26,6 +26,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/lockstep-go/lockstep/internal/golden"
+	"github.com/lockstep-go/lockstep/internal/outside"
 )
 
 // Block is a fenced block of a page.
@@ -190,15 +191,12 @@ if [ -e "$READER/variables" ]; then . "$READER/variables"; fi
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
-	if !strict() && strings.Contains(string(out), "GOPROXY=off") {
+	if !outside.Strict() && strings.Contains(string(out), "GOPROXY=off") {
 		t.Skipf("SKIPPED, the module cache lacks what the page needs: %s", out)
 	}
 	r.printed = strings.NewReplacer(r.home, "~", r.Root, "~/lockstep").Replace(progress.ReplaceAllString(string(out), ""))
 	return cmd.ProcessState.ExitCode()
 }
-
-// strict reports whether nothing may be skipped.
-func strict() bool { return os.Getenv("LOCKSTEP_STRICT") != "" }
 
 // environment are the variables that a reader begins with. Only where nothing may be skipped
 // modules come from the network.
@@ -209,7 +207,7 @@ func (r *Reader) environment(t testing.TB) []string {
 		env = append(env, name+"="+os.Getenv(name))
 	}
 	names := []string{"GOCACHE", "GOMODCACHE", "GOTOOLCHAIN", "GOFLAGS"}
-	if strict() {
+	if outside.Strict() {
 		names = append(names, "GOPROXY", "GOSUMDB", "GONOSUMDB", "GOPRIVATE")
 	} else {
 		env = append(env, "GOPROXY=off", "GOSUMDB=off")

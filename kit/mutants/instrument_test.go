@@ -90,6 +90,29 @@ func ExampleInstrument() {
 
 var set = mutants.Set{Target: "lib", List: []mutants.Mutant{{Name: "inner", Does: "compares the wrong way"}, {Name: "outer", Does: "adds nothing"}}}
 
+// A set is refused whose mutants do not say what they must, each with its problems.
+func TestCheck(t *testing.T) {
+	good := mutants.Mutant{Name: "a", Area: mutants.Votes, File: "a.go", Func: "f", Stmt: "x()", Does: "d", Breaks: "r (§1)", Load: mutants.Load{Name: "l", Why: "w"}}
+	twice, both, nowhere, nameless := good, good, good, good
+	both.Name, both.Expr = "b", "y"
+	nowhere.Name, nowhere.Breaks = "c", "a rule"
+	nameless.Name = ""
+	if err := (mutants.Set{Target: "t", List: []mutants.Mutant{good}}).Check(); err != nil {
+		t.Error(err)
+	}
+	set := mutants.Set{Target: "t", List: []mutants.Mutant{good, twice, both, nowhere, nameless}}
+	want := `mutant "a" of t is there twice
+mutant "b" of t must have either an expression with what stands in its place, or a statement
+mutant "c" of t does not say, in brackets at the end, where the rule stands that it breaks
+mutant "" of t lacks its name, area, file, function, what it does, what it breaks or its workload`
+	if err := set.Check(); err == nil || err.Error() != want {
+		t.Errorf("got\n%v\nwant\n%s", err, want)
+	}
+	if _, err := set.Program("").Overlay(fstest.MapFS{}); err == nil || err.Error() != want {
+		t.Errorf("it is built all the same: %v", err)
+	}
+}
+
 func ExampleSet_Find() {
 	list, err := set.Find("outer")
 	fmt.Println(list[0].Does, err)

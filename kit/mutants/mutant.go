@@ -11,6 +11,7 @@
 package mutants
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -38,12 +39,42 @@ type Set struct {
 	Strategies []string
 }
 
+// Check reports what is missing in the set: a mutant that does not say all that the tables
+// show, is neither a changed expression nor a statement left out, names no place for its rule,
+// or has the name of another.
+func (s Set) Check() error {
+	var problems []error
+	seen := map[string]bool{}
+	for _, m := range s.List {
+		wrong := func(text string) {
+			problems = append(problems, fmt.Errorf("mutant %q of %s %s", m.Name, s.Target, text))
+		}
+		if slices.Contains([]string{m.Name, string(m.Area), m.File, m.Func, m.Does, m.Breaks, m.Load.Name, m.Load.Why}, "") {
+			wrong("lacks its name, area, file, function, what it does, what it breaks or its workload")
+		}
+		if (m.Expr == "") == (m.Stmt == "") || (m.Expr == "") != (m.By == "") {
+			wrong("must have either an expression with what stands in its place, or a statement")
+		}
+		if !strings.HasSuffix(m.Breaks, ")") {
+			wrong("does not say, in brackets at the end, where the rule stands that it breaks")
+		}
+		if seen[m.Name] {
+			wrong("is there twice")
+		}
+		seen[m.Name] = true
+	}
+	return errors.Join(problems...)
+}
+
 // Program is the target that carries mutants: lockstep for one library alone, with the library
 // changed. Dir is the folder of the command's source, where that is known.
 func (s Set) Program(dir string) target.Program {
 	return target.Program{Name: s.Target, Help: s.Target + " with planted mistakes", Package: s.Package, Module: s.Command, Dir: dir,
 		Library: s.Module, Versions: []string{s.Version}, Changed: target.Mutants,
 		Overlay: func(library fs.FS) (map[string][]byte, error) {
+			if err := s.Check(); err != nil {
+				return nil, err
+			}
 			files, err := Instrument(library, s.List)
 			changed := map[string][]byte{}
 			for _, f := range files {
@@ -82,6 +113,18 @@ type Mutant struct {
 
 // Area is a part of the protocol.
 type Area string
+
+// The areas of a Raft. Other protocols have their own.
+const (
+	Votes     Area = "votes"
+	Terms     Area = "terms"
+	Matching  Area = "log matching"
+	Commits   Area = "commitment"
+	Members   Area = "configuration changes"
+	Reads     Area = "reads"
+	Snapshots Area = "snapshots"
+	Flow      Area = "flow control"
+)
 
 // Load is a workload: options of the target, and the settling stage.
 type Load struct {

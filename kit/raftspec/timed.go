@@ -8,12 +8,13 @@ import (
 	"github.com/lockstep-go/lockstep"
 )
 
-// Led and Stable are bounded liveness by the time of the run, for systems whose time is that
-// of their own timers. Led, "liveness": at the end of the settling stage there is a leader.
-// Stable, "stability": once the stage has lasted for this time there is at most one further
-// election. Both are judged only where the stage lasts for twice the time.
+// Bounded liveness by the time of the run, for systems whose time is that of their own
+// timers. It is judged only where the settling stage lasts for twice the time given.
 type (
-	Led    time.Duration
+	// Led, "liveness": at the end of the settling stage there is a leader.
+	Led time.Duration
+	// Stable, "stability": once the settling stage has lasted for this time there is at most
+	// one further election.
 	Stable time.Duration
 )
 

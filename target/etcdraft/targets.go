@@ -7,9 +7,4 @@ import "github.com/lockstep-go/lockstep/target"
 const Settle = 2000
 
 // Targets is the newest version of the library.
-var Targets = []target.Target{settled(target.Of("etcdraft", "etcd's raft v3.7, unmodified, with a replicated map and its clients", Cluster{}, Everything))}
-
-func settled(t target.Target) target.Target {
-	t.Settle = Settle
-	return t
-}
+var Targets = []target.Target{target.Of("etcdraft", "etcd's raft v3.7, unmodified, with a replicated map and its clients", Cluster{}, Everything).Settled(Settle)}

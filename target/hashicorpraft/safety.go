@@ -25,10 +25,10 @@ var (
 	Safety = spec.All(raftspec.Safety|raftspec.Durability, PreVote)
 	// Linearizability: the clients' operations on the replicated map are linearizable.
 	Linearizability = kv.Linearizable
-	// Live: at the end of the settling stage there is a leader. Stable: when the stage has
-	// lasted for 20 seconds of virtual time, there is at most one further election. Both are
-	// judged only where the stage lasts for 40.
-	Live   = lockstep.Spec(raftspec.Led(patience))
+	// Live: at the end of a settling stage of at least 40 seconds of virtual time there is a
+	// leader.
+	Live = lockstep.Spec(raftspec.Led(patience))
+	// Stable: in such a stage there is at most one further election once 20 seconds are over.
 	Stable = lockstep.Spec(raftspec.Stable(patience))
 	// NoGhosts: a node that has ceased to be leader stops sending heartbeats, at the latest
 	// after 20 seconds of virtual time. It needs no settling stage. Everything does not include

@@ -6,9 +6,4 @@ import "github.com/lockstep-go/lockstep/target"
 const Settle = 3000
 
 // Targets is the library in the version of this build.
-var Targets = []target.Target{settled(target.Of("hashicorpraft", "hashicorp/raft, unmodified, in virtual time, with a replicated map and its clients", Cluster{}, Everything))}
-
-func settled(t target.Target) target.Target {
-	t.Settle = Settle
-	return t
-}
+var Targets = []target.Target{target.Of("hashicorpraft", "hashicorp/raft, unmodified, in virtual time, with a replicated map and its clients", Cluster{}, Everything).Settled(Settle)}

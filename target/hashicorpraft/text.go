@@ -27,15 +27,12 @@ func (t *text) number(key string, n uint64) *text {
 }
 
 func (t *text) pair(key string, a, b uint64) *text {
-	t.number(key, a).b = append(t.b, '/')
-	t.b = strconv.AppendUint(t.b, b, 10)
+	t.number(key, a)
+	t.b = strconv.AppendUint(append(t.b, '/'), b, 10)
 	return t
 }
 
-func (t *text) flag(key string, is bool) *text {
-	t.word(key).b = strconv.AppendBool(t.b, is)
-	return t
-}
+func (t *text) flag(key string, is bool) { t.word(key).b = strconv.AppendBool(t.b, is) }
 
 func (t *text) entry(l *raft.Log) {
 	t.b = append(t.b, " ["...)

@@ -121,12 +121,8 @@ func (c Cluster) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
 }
 
 // Target is a Maelstrom program.
-var Target = func() target.Target {
-	t := target.Of("maelstrom", "a program for Maelstrom, in any language (--set bin=./node --set workload=broadcast)",
-		Cluster{Nodes: 3, Topology: "grid"}, Promise)
-	t.Settle = 60
-	return t
-}()
+var Target = target.Of("maelstrom", "a program for Maelstrom, in any language (--set bin=./node --set workload=broadcast)",
+	Cluster{Nodes: 3, Topology: "grid"}, Promise).Settled(60)
 
 // topologies tell who is whose neighbour, by their number of nodes.
 var topologies = map[string]func(n, a, b int) bool{

@@ -1,13 +1,13 @@
 package maelstrom_test
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/outside"
 	"github.com/lockstep-go/lockstep/replay"
 	"github.com/lockstep-go/lockstep/shrink"
 	"github.com/lockstep-go/lockstep/strategy"
@@ -18,14 +18,8 @@ import (
 // python is the program of a node in Python, or skips the test where there is no Python.
 func python(t *testing.T, file string) string {
 	t.Helper()
-	path, err := exec.LookPath("python3")
-	if err != nil {
-		if os.Getenv("LOCKSTEP_STRICT") != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
-	file, err = filepath.Abs(file)
+	path := outside.Program(t, "python3")
+	file, err := filepath.Abs(file)
 	if err != nil {
 		t.Fatal(err)
 	}

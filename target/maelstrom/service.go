@@ -45,7 +45,7 @@ func (s *services) serve(m packet) json.RawMessage {
 		To     json.RawMessage `json:"to"`
 		Create bool            `json:"create_if_not_exists"`
 	}
-	answer := map[string]any{}
+	var answer map[string]any
 	if err := json.Unmarshal(m.Body, &r); err != nil {
 		answer = fault(codeNotFound, "a request that cannot be read")
 	} else {

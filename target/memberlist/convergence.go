@@ -28,15 +28,10 @@ const patience = 2 * time.Minute
 var Converges = spec.New("convergence", func(i lockstep.Info) *views { return &views{nodes: i.Nodes} })
 
 // Target is the library on the command line of a program built with the overlay.
-var Target = settled(target.Of("memberlist", "hashicorp/memberlist, unmodified, over UDP and TCP in memory", Cluster{}, lockstep.Spec(Converges)))
+var Target = target.Of("memberlist", "hashicorp/memberlist, unmodified, over UDP and TCP in memory", Cluster{}, Converges).Settled(Settle)
 
 // Settle is the length of a settling stage in which convergence is judged, for five nodes.
 const Settle = 12_000
-
-func settled(t target.Target) target.Target {
-	t.Settle = Settle
-	return t
-}
 
 // views follows what nodes see.
 type views struct {

@@ -1,49 +1,29 @@
 package mutants_test
 
 import (
-	"bytes"
 	"encoding/json"
-	"os"
+	"errors"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/lockstep-go/lockstep/internal/build"
 	kit "github.com/lockstep-go/lockstep/kit/mutants"
+	"github.com/lockstep-go/lockstep/kit/mutants/mutantstest"
 	"github.com/lockstep-go/lockstep/target/etcdraft/mutants"
 )
 
 // source is the folder of Lockstep, seen from this package.
 const source = "../../.."
 
-// needGo skips, loudly, a test that builds; with LOCKSTEP_STRICT=1 it fails instead.
-func needGo(t *testing.T) {
-	if _, err := exec.LookPath("go"); err != nil {
-		const text = "the go tool is missing, so the mutants are not built"
-		if os.Getenv("LOCKSTEP_STRICT") == "1" {
-			t.Fatal(text)
-		}
-		t.Skip(text)
-	}
-}
-
 // TestMutants builds the program once: every edit is made and compiles, the program is
 // the plain one where no mutant is on, and easy mutants are found.
 func TestMutants(t *testing.T) {
-	needGo(t)
-	b := build.Builder{Cache: t.TempDir()}
 	recipe := mutants.Set.Program(source + "/cmd/lockstep")
-	program, err := b.Program(t.Context(), recipe, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := mutantstest.Build(t, recipe)
 	recipe.Overlay, recipe.Changed = nil, ""
-	plain, err := b.Program(t.Context(), recipe, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	plain := mutantstest.Build(t, recipe)
 	t.Run("inert", func(t *testing.T) { inert(t, program, plain) })
 	t.Run("killed", func(t *testing.T) { killed(t, program) })
 	t.Run("replayed", func(t *testing.T) { replayed(t, program, plain) })
@@ -57,12 +37,8 @@ func TestMutants(t *testing.T) {
 
 // campaign runs a program with a mutant on and returns what it prints.
 func campaign(program, mutant string, args ...string) (string, error) {
-	cmd := exec.Command(program, append([]string{"run", "etcdraft", "--json"}, args...)...)
-	cmd.Env = append(os.Environ(), kit.Variable+"="+mutant)
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	err := cmd.Run()
-	return out.String(), err
+	out, errs, err := mutantstest.Run(program, mutant, append([]string{"run", "etcdraft", "--json"}, args...)...)
+	return out + errs, err
 }
 
 // guided looks for the mutants of membership changes with the scenarios made for them, which
@@ -142,66 +118,26 @@ func replayed(t *testing.T, program, plain string) {
 		{program, "vote-lost", 2, `this is about the mutant "vote-twice", and the program has "vote-lost" on`},
 		{plain, "vote-twice", 2, "in the build go.etcd.io/raft/v3@v3.7.0~mutants, this program has go.etcd.io/raft/v3@v3.7.0"},
 	} {
-		cmd := exec.Command(c.program, "replay", traces[0])
-		cmd.Env = append(os.Environ(), kit.Variable+"="+c.mutant)
-		text, err := cmd.CombinedOutput()
-		if cmd.ProcessState.ExitCode() != c.code || !strings.Contains(string(text), c.says) {
-			t.Errorf("%s with %s: %v, want status %d and %q: %s", filepath.Base(c.program), c.mutant, err, c.code, c.says, text)
+		out, errs, err := mutantstest.Run(c.program, c.mutant, "replay", traces[0])
+		exit := (*exec.ExitError)(nil)
+		if !errors.As(err, &exit) || exit.ExitCode() != c.code || !strings.Contains(out+errs, c.says) {
+			t.Errorf("%s with %s: %v, want status %d and %q: %s%s", filepath.Base(c.program), c.mutant, err, c.code, c.says, out, errs)
 		}
 	}
 }
 
-// TestPage checks that the page has the tables that are made from the mutants.
-func TestPage(t *testing.T) {
-	page, err := os.ReadFile(source + "/docs/mutants.md")
-	if err != nil {
-		t.Fatal(err)
+// TestSet checks that every mutant says all that the documentation shows, that the page shows
+// it, and that no area is forgotten.
+func TestSet(t *testing.T) {
+	if err := mutants.Set.Check(); err != nil {
+		t.Error(err)
 	}
-	var list, loads strings.Builder
-	if err := kit.WriteList(&list, mutants.Set.List); err != nil {
-		t.Fatal(err)
-	}
-	if err := kit.WriteLoads(&loads, mutants.Set.List); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{list.String(), loads.String()} {
-		if !strings.Contains(string(page), want) {
-			t.Errorf("docs/mutants.md lacks a table of lockstep paper mutants list --markdown:\n%s", want)
-		}
-	}
-	for _, m := range mutants.Set.List {
-		if n := strings.Count(string(page), "\n| "+m.Name+" |"); n != 2 {
-			t.Errorf("docs/mutants.md has %d rows for %s, want one that describes it and one with results", n, m.Name)
-		}
-	}
-}
-
-// TestCatalog checks that every mutant says all that the documentation shows.
-func TestCatalog(t *testing.T) {
-	list := mutants.Set.List
-	if len(list) < 24 {
-		t.Errorf("%d mutants, want at least 24", len(list))
-	}
-	var names []string
+	mutantstest.Page(t, mutants.Set, source+"/docs/mutants.md")
 	areas := map[kit.Area]int{}
-	for _, m := range list {
-		names = append(names, m.Name)
+	for _, m := range mutants.Set.List {
 		areas[m.Area]++
-		if m.Name == "" || m.File == "" || m.Func == "" || m.Does == "" || m.Breaks == "" || m.Load.Name == "" || m.Load.Why == "" {
-			t.Errorf("incomplete: %+v", m)
-		}
-		if (m.Expr == "") == (m.Stmt == "") || (m.Expr == "") != (m.By == "") {
-			t.Errorf("%s: either an expression with what stands in its place, or a statement", m.Name)
-		}
-		if !strings.ContainsAny(m.Breaks, "§") && !strings.Contains(m.Breaks, "Fig.") {
-			t.Errorf("%s: no place in the paper: %s", m.Name, m.Breaks)
-		}
 	}
-	slices.Sort(names)
-	if len(slices.Compact(names)) != len(list) {
-		t.Error("two mutants have the same name")
-	}
-	for _, a := range []kit.Area{mutants.Votes, mutants.Terms, mutants.Matching, mutants.Commits, mutants.Members, mutants.Reads, mutants.Snapshots, mutants.Flow} {
+	for _, a := range []kit.Area{kit.Votes, kit.Terms, kit.Matching, kit.Commits, kit.Members, kit.Reads, kit.Snapshots, kit.Flow} {
 		if areas[a] == 0 {
 			t.Errorf("no mutant in the area %s", a)
 		}

@@ -8,21 +8,6 @@ import (
 	"github.com/lockstep-go/lockstep/kit/mutants"
 )
 
-// Mutant is one mistake.
-type Mutant = mutants.Mutant
-
-// The areas of the protocol.
-const (
-	Votes     mutants.Area = "votes"
-	Terms     mutants.Area = "terms"
-	Matching  mutants.Area = "log matching"
-	Commits   mutants.Area = "commitment"
-	Members   mutants.Area = "configuration changes"
-	Reads     mutants.Area = "reads"
-	Snapshots mutants.Area = "snapshots"
-	Flow      mutants.Area = "flow control"
-)
-
 const command = "github.com/lockstep-go/lockstep/cmd/lockstep"
 
 // Set is the mutants of etcd's raft, area by area. The strategies that can crash nodes and cut

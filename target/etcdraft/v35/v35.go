@@ -34,12 +34,7 @@ func (c Cluster) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
 }
 
 // Targets is this version of the library.
-var Targets = []target.Target{settled(target.Of("etcdraft35", "etcd's raft v3.5.2, as in the Netrix paper, with a replicated map and its clients", Cluster{}, etcdraft.Everything))}
-
-func settled(t target.Target) target.Target {
-	t.Settle = etcdraft.Settle
-	return t
-}
+var Targets = []target.Target{target.Of("etcdraft35", "etcd's raft v3.5.2, as in the Netrix paper, with a replicated map and its clients", Cluster{}, etcdraft.Everything).Settled(etcdraft.Settle)}
 
 // library is this version.
 type library struct{}
