@@ -13,6 +13,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/child"
+	"github.com/lockstep-go/lockstep/internal/offers"
 	"github.com/lockstep-go/lockstep/remote/client"
 	"github.com/lockstep-go/lockstep/remote/internal/timers"
 	"github.com/lockstep-go/lockstep/remote/wire"
@@ -143,9 +144,7 @@ func (d *deployment) Reset(ctx context.Context, seed uint64, out *lockstep.Outbo
 			return err
 		}
 	}
-	for i, text := range d.system.Requests {
-		out.Offer(lockstep.Pending{ID: int32(i + 1), To: trace.AllNodes(len(d.nodes)), Text: text})
-	}
+	d.offers().Begin(out)
 	return nil
 }
 
@@ -181,7 +180,7 @@ func (d *deployment) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Out
 		name := d.fire(s.Node, out)
 		return d.tell(ctx, s.Node, &wire.Order{Kind: wire.Fire, Type: name}, out)
 	case trace.Request:
-		return d.tell(ctx, s.Node, &wire.Order{Kind: wire.Request, Request: uint32(s.Request), Text: d.request(s.Request, out)}, out)
+		return d.tell(ctx, s.Node, &wire.Order{Kind: wire.Request, Request: uint32(s.Request), Text: d.offers().Given(out, s.Request)}, out)
 	case trace.Crash:
 		return d.crash(ctx, s.Node, out)
 	case trace.Restart:
@@ -197,14 +196,9 @@ func (d *deployment) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Out
 	return nil
 }
 
-// request is the text of a request, which is offered again where it is to be repeated.
-func (d *deployment) request(id int32, out *lockstep.Outbox) string {
-	kinds := int32(len(d.system.Requests))
-	text := d.system.Requests[(id-1)%kinds]
-	if int(id-1)/int(kinds)+1 < d.system.Repeat {
-		out.Offer(lockstep.Pending{ID: id + kinds, To: trace.AllNodes(len(d.nodes)), Text: text})
-	}
-	return text
+// offers are the clients' requests.
+func (d *deployment) offers() offers.List {
+	return offers.List{Nodes: len(d.nodes), Texts: d.system.Requests, Repeat: d.system.Repeat}
 }
 
 // crash ends a node: its process, or what it remembers.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/gen"
+	"github.com/lockstep-go/lockstep/internal/offers"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -118,7 +119,10 @@ func (c Cluster[M]) Describe() (lockstep.Info, error) {
 func (c Cluster[M]) Deploy(*lockstep.Place) (lockstep.Deployment, error) { return c.deploy(), nil }
 
 func (c Cluster[M]) deploy() *Deployment[M] {
-	d := &Deployment[M]{cluster: c, places: make([]Context[M], c.Nodes)}
+	d := &Deployment[M]{cluster: c, places: make([]Context[M], c.Nodes), offers: offers.List{Nodes: c.Nodes, Texts: c.Requests, Repeat: c.Repeat}}
+	for i := range c.Generated {
+		d.offers.Texts = append(d.offers.Texts, fmt.Sprintf("request %d", i+1))
+	}
 	for i := range d.places {
 		p := &d.places[i]
 		p.self, p.deployment = lockstep.Node(i+1), d
@@ -131,6 +135,7 @@ func (c Cluster[M]) deploy() *Deployment[M] {
 // Deployment is a running cluster.
 type Deployment[M any] struct {
 	cluster Cluster[M]
+	offers  offers.List
 	places  []Context[M]
 	bodies  []M // by number of the body - 1
 	out     *lockstep.Outbox
@@ -155,12 +160,7 @@ func (d *Deployment[M]) Reset(_ context.Context, seed uint64, out *lockstep.Outb
 		d.shared = d.cluster.Begin(out, &d.draws)
 	}
 	d.start(seed)
-	for i, text := range d.cluster.Requests {
-		out.Offer(lockstep.Pending{ID: int32(i + 1), To: trace.AllNodes(d.cluster.Nodes), Text: text})
-	}
-	for i := range d.cluster.Generated {
-		out.Offer(lockstep.Pending{ID: int32(i + 1), To: trace.AllNodes(d.cluster.Nodes), Text: fmt.Sprintf("request %d", i+1)})
-	}
+	d.offers.Begin(out)
 	if out.Texts() {
 		out.States(d.state)
 	}
@@ -234,15 +234,10 @@ func (d *Deployment[M]) request(id int32) string {
 		d.out.Tell(text)
 		return text
 	}
-	kinds := int32(len(d.cluster.Requests))
-	if kinds == 0 { // one that Begin offered
+	if d.cluster.Begin != nil { // it offered the request
 		return ""
 	}
-	text := d.cluster.Requests[(id-1)%kinds]
-	if int(id-1)/int(kinds)+1 < d.cluster.Repeat {
-		d.out.Offer(lockstep.Pending{ID: id + kinds, To: trace.AllNodes(d.cluster.Nodes), Text: text})
-	}
-	return text
+	return d.offers.Given(d.out, id)
 }
 
 // describe puts a message into words where they are wanted.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/child"
+	"github.com/lockstep-go/lockstep/internal/offers"
 	"github.com/lockstep-go/lockstep/remote/internal/timers"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -111,9 +112,7 @@ func (d *deployment) Reset(ctx context.Context, _ uint64, out *lockstep.Outbox) 
 			return err
 		}
 	}
-	for i, text := range d.system.Requests {
-		out.Offer(lockstep.Pending{ID: int32(i + 1), To: trace.AllNodes(len(d.server.ids)), Text: text})
-	}
+	d.offers().Begin(out)
 	return d.quiet(ctx, out)
 }
 
@@ -198,6 +197,11 @@ func (d *deployment) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Out
 	return err
 }
 
+// offers are the clients' requests.
+func (d *deployment) offers() offers.List {
+	return offers.List{Nodes: len(d.server.ids), Texts: d.system.Requests}
+}
+
 func (d *deployment) do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
 	node := int(s.Node) - 1
 	switch s.Kind {
@@ -210,7 +214,7 @@ func (d *deployment) do(ctx context.Context, s *lockstep.Step, out *lockstep.Out
 		d.timers[node].Arm(s.Node, out)
 		return d.post(ctx, node, "/timeout", timeout{name, d.lengths[node][name], d.server.ids[node]})
 	case trace.Request:
-		if err := d.system.Request(ctx, s.Node, d.server.replica(node).Info, d.system.Requests[s.Request-1]); err != nil {
+		if err := d.system.Request(ctx, s.Node, d.server.replica(node).Info, d.offers().Given(out, s.Request)); err != nil {
 			return d.worthless(node, err)
 		}
 	case trace.Crash:

@@ -1,43 +1,71 @@
 package etcdraft_test
 
 import (
+	"fmt"
+	"io"
 	"slices"
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/closure"
+	"github.com/lockstep-go/lockstep/internal/page"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/etcdraft"
 )
 
 // Raft is not communication-closed at the grain of terms: a leader goes through many
 // exchanges of entries in one term, so that an append arrives when its receiver has
-// answered an earlier one of the same term. The figures stand in docs/reports.md.
+// answered an earlier one of the same term. The figures are those of the page.
 func TestRoundsOfRaft(t *testing.T) {
+	page.Section(t, "../../docs/reports.md", "late messages", func(w io.Writer) error {
+		for _, layers := range []bool{false, true} {
+			share, m := lateness(t, layers)
+			if layers != (share.Formed > 0) || !slices.ContainsFunc(share.Breaks[:2], func(b closure.BreakCount) bool { return b.Type == "MsgApp" }) {
+				t.Errorf("layers=%v: %+v", layers, share)
+			}
+			way := "rounds of terms"
+			if layers {
+				way = "causal layers"
+			}
+			fmt.Fprintf(w, "\nBy %s %d of %d runs have a lock-step form, and %d of %d are closed:\n\n", way, share.Formed, share.Runs, m.Closed, m.Runs)
+			fmt.Fprintf(w, "| message | the first to break the form | delivered | late | late and changed a state |\n|---|--:|--:|--:|--:|\n")
+			for _, c := range m.Types {
+				fmt.Fprintf(w, "| %s | %d | %d | %d | %d |\n", c.Type, breaks(share, c.Type), c.Delivered, c.Late, c.Changed)
+				if c.Type == "MsgApp" && !layers && c.Changed == 0 {
+					t.Error("no late MsgApp changed a state")
+				}
+			}
+		}
+		_, err := fmt.Fprintln(w)
+		return err
+	})
+}
+
+// lateness looks for the lock-step forms of 100 runs and for the late messages of 300.
+func lateness(t *testing.T, layers bool) (*closure.Share, *closure.Measured) {
+	t.Helper()
 	s, err := strategy.Parse("walk:steps=60")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, layers := range []bool{false, true} {
-		plan := lockstep.Plan{System: etcdraft.Cluster{Layers: layers}, Strategy: s, Seed: 1}
-		share, err := closure.Survey(t.Context(), plan, 100)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Logf("layers=%v: %d of %d runs have a lock-step form; broken by %v", layers, share.Formed, share.Runs, share.Breaks)
-		if layers != (share.Formed > 0) || !slices.ContainsFunc(share.Breaks[:2], func(b closure.BreakCount) bool { return b.Type == "MsgApp" }) {
-			t.Errorf("layers=%v: %+v", layers, share)
-		}
-		m, err := closure.Measure(t.Context(), plan, 300)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Logf("closed in %d of %d runs", m.Closed, m.Runs)
-		for _, c := range m.Types {
-			t.Logf("%-18s %5d delivered, %5d late, %5d changed a state", c.Type, c.Delivered, c.Late, c.Changed)
-			if c.Type == "MsgApp" && !layers && c.Changed == 0 {
-				t.Error("no late MsgApp changed a state")
-			}
+	plan := lockstep.Plan{System: etcdraft.Cluster{Layers: layers}, Strategy: s, Seed: 1}
+	share, err := closure.Survey(t.Context(), plan, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := closure.Measure(t.Context(), plan, 300)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return share, m
+}
+
+// breaks is how many forms a type of message was the first to break.
+func breaks(s *closure.Share, kind string) int {
+	for _, b := range s.Breaks {
+		if b.Type == kind {
+			return b.Runs
 		}
 	}
+	return 0
 }
