@@ -31,6 +31,8 @@ type applied struct {
 	prefix       uint64 // of the log up to there; 0: not known
 	node         lockstep.Node
 	entry, state uint64 // hashes; entry 0: only the state is known, from a snapshot
+	first        Entry  // that was applied, and its words, where entry is known
+	words        Words
 }
 
 func (b *book) reset(nodes int) {

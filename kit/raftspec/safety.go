@@ -188,12 +188,13 @@ func (m *monitor) applied(id lockstep.Node, n *node, a *Applied) {
 	}
 	hash, was := extend(start, &a.Entry), m.book.at(i)
 	if was.node != 0 && was.entry != 0 && was.entry != hash {
-		m.fail(StateMachineSafety, trace.NodesOf(id, was.node), "nodes %d and %d apply different entries at index %d", id, was.node, i)
+		m.fail(StateMachineSafety, trace.NodesOf(id, was.node), "nodes %d and %d apply different entries at index %d: %s and %s",
+			id, was.node, i, a, was.words.text(nil, &was.first))
 		return
 	}
 	m.compare(id, i, a.State)
 	if was.entry == 0 {
-		was.entry = hash
+		was.entry, was.first, was.words = hash, a.Entry, a.Words
 	}
 }
 

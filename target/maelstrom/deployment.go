@@ -1,7 +1,6 @@
 package maelstrom
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -57,7 +56,7 @@ func (d *deployment) Reset(_ context.Context, seed uint64, out *lockstep.Outbox)
 			return err
 		}
 	}
-	d.ops = d.work.operations(rand.New(rand.NewPCG(seed, 1)), cmp.Or(d.cluster.Requests, DefaultRequests))
+	d.ops = d.work.operations(rand.New(rand.NewPCG(seed, 1)), d.cluster.Requests)
 	for _, op := range d.ops {
 		d.offer(op, trace.AllNodes(len(d.nodes)), out)
 	}
@@ -138,17 +137,15 @@ func (d *deployment) tell(i int, from string, body any, out *lockstep.Outbox) er
 			return err
 		}
 	}
-	if err := d.nodes[i].tell(packet{Src: from, Dest: nodeName(i), Body: raw}, d.patience()); err != nil {
+	if err := d.nodes[i].tell(packet{Src: from, Dest: nodeName(i), Body: raw}, d.cluster.Patience); err != nil {
 		return d.worthless(i, err)
 	}
 	return d.quiet(i, out)
 }
 
-func (d *deployment) patience() time.Duration { return cmp.Or(d.cluster.Patience, DefaultPatience) }
-
 // quiet waits for a node and takes in what it says.
 func (d *deployment) quiet(i int, out *lockstep.Outbox) error {
-	if err := d.nodes[i].quiet(d.patience(), func(m packet) error { return d.hear(i, m, out) }); err != nil {
+	if err := d.nodes[i].quiet(d.cluster.Patience, func(m packet) error { return d.hear(i, m, out) }); err != nil {
 		return d.worthless(i, err)
 	}
 	return nil

@@ -12,10 +12,8 @@
 package maelstrom
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -32,10 +30,9 @@ type Cluster struct {
 	// Workload is what clients do and what they are promised.
 	Workload string `help:"what clients do: broadcast, echo, g-counter, g-set, kafka, lin-kv, pn-counter, txn-list-append or unique-ids"`
 	// Nodes is the number of nodes.
-	Nodes int `help:"number of nodes"`
-	// Requests is the number of operations that clients begin in a run; 0 means
-	// DefaultRequests.
-	Requests int `help:"operations of clients in a run; 0: 12"`
+	Nodes int `help:"number of nodes" range:"1..64"`
+	// Requests is the number of operations that clients begin in a run.
+	Requests int `help:"operations of clients in a run; 0: 12" zero:"12" range:"1..1000"`
 	// Topology is what nodes are told of each other in the workload broadcast.
 	Topology string `help:"what nodes are told of each other by broadcast: grid, line or total"`
 	// Crash lets nodes be killed and started again. Most programs keep everything in memory.
@@ -43,25 +40,20 @@ type Cluster struct {
 	// Exact says that the program has no clock, no draws and no race of its own.
 	Exact bool `help:"the program has no clock, draw or race of its own, so that runs repeat"`
 	// Pace is how long a step lasts in which time passes.
-	Pace time.Duration `help:"how long a step lasts in which time passes; 0s: 20ms"`
+	Pace time.Duration `help:"how long a step lasts in which time passes; 0s: 20ms" zero:"20ms"`
 	// Patience is how long a node may take to fall quiet.
-	Patience time.Duration `help:"how long a node may take to fall quiet; 0s: 5s"`
+	Patience time.Duration `help:"how long a node may take to fall quiet; 0s: 5s" zero:"5s"`
 }
-
-// Defaults.
-const (
-	DefaultRequests = 12
-	DefaultPace     = 20 * time.Millisecond
-	DefaultPatience = 5 * time.Second
-)
 
 // Describe says what the system is and can do.
 func (c Cluster) Describe() (lockstep.Info, error) {
 	if err := c.check(); err != nil {
 		return lockstep.Info{}, err
 	}
-	info := lockstep.Info{Name: "maelstrom", Nodes: c.Nodes, Options: c.options(), Draws: "the clients' operations",
-		Pace: lockstep.Time(cmp.Or(c.Pace, DefaultPace)), Events: []string{spec.EventCall, spec.EventReturn},
+	options := target.Changed(c, Cluster{}, "bin", "workload", "nodes")
+	target.Fill(&c)
+	info := lockstep.Info{Name: "maelstrom", Nodes: c.Nodes, Options: options, Draws: "the clients' operations",
+		Pace: lockstep.Time(c.Pace), Events: []string{spec.EventCall, spec.EventReturn},
 		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Duplicate, trace.Request, trace.Cut, trace.Heal)}
 	if c.Crash {
 		info.Supports |= trace.KindsOf(trace.Crash, trace.Restart)
@@ -73,28 +65,6 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 	return info, nil
 }
 
-// options are those that differ from what they are when nothing is said.
-func (c Cluster) options() map[string]string {
-	o := map[string]string{"bin": c.Bin, "workload": c.Workload, "nodes": strconv.Itoa(c.Nodes)}
-	for key, set := range map[string]string{
-		"requests": word(c.Requests), "topology": c.Topology, "crash": word(c.Crash), "exact": word(c.Exact),
-		"pace": word(c.Pace), "patience": word(c.Patience)} {
-		if set != "" {
-			o[key] = set
-		}
-	}
-	return o
-}
-
-// word is a value in words, or nothing where it is zero.
-func word[T comparable](v T) string {
-	var zero T
-	if v == zero {
-		return ""
-	}
-	return fmt.Sprint(v)
-}
-
 // check finds what is wrong with the settings.
 func (c Cluster) check() error {
 	switch {
@@ -102,14 +72,11 @@ func (c Cluster) check() error {
 		return errors.New("maelstrom: bin is the program of a node, like --set bin=./node or --set bin='python3 node.py'")
 	case workloads[c.Workload] == nil:
 		return fmt.Errorf("maelstrom: workload is %q, allowed are %s", c.Workload, strings.Join(names(), ", "))
-	case c.Nodes < 1 || c.Nodes > trace.MaxNodes:
-		return fmt.Errorf("maelstrom: nodes is %d, allowed are 1..%d", c.Nodes, trace.MaxNodes)
-	case c.Requests < 0 || c.Requests > 1000:
-		return fmt.Errorf("maelstrom: requests is %d, allowed are 0..1000", c.Requests)
 	case topologies[c.Topology] == nil:
 		return fmt.Errorf("maelstrom: topology is %q, allowed are grid, line and total", c.Topology)
 	}
-	return nil
+	target.Fill(&c)
+	return target.Check("maelstrom", c)
 }
 
 // Deploy makes a deployment; the nodes start with each run.
@@ -117,6 +84,7 @@ func (c Cluster) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
+	target.Fill(&c)
 	return &deployment{cluster: c, place: p, work: workloads[c.Workload]}, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/kit/raftspec"
 	"github.com/lockstep-go/lockstep/target/raft"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -11,7 +12,7 @@ import (
 // TestConfChange: the scenario finds the bug of single-server changes as first
 // published, and nothing where the remedy is in place.
 func TestConfChange(t *testing.T) {
-	plan := lockstep.Plan{Strategy: asynchronous, Scenario: raft.ConfChange(true), Spec: raft.Agreement, Runs: 200, Seed: 1, KeepGoing: true, Keep: 1}
+	plan := lockstep.Plan{Strategy: asynchronous, Scenario: raft.ConfChange(true), Spec: raftspec.StateMachineSafety, Runs: 200, Seed: 1, KeepGoing: true, Keep: 1}
 	plan.System = raft.Cluster{Nodes: 4, Requests: 4, Changes: "remove 4; remove 3", Hasty: true}
 	result := explore(t, plan)
 	if found := result.Verdicts[trace.Fail]; found < result.Runs*55/100 {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/kit/operator"
+	"github.com/lockstep-go/lockstep/kit/raftspec"
 	"github.com/lockstep-go/lockstep/sim"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -24,7 +25,7 @@ const (
 	leader
 )
 
-var roleNames = [...]string{"follower", "candidate", "leader"}
+var roleNames = [...]string{raftspec.BecameFollower, raftspec.BecameCandidate, raftspec.BecameLeader}
 
 // node is the program of a node.
 type node struct {
@@ -32,6 +33,7 @@ type node struct {
 	cluster Cluster
 	*durable
 	role     role
+	told     int // the term in which the node told of its role
 	votes    lockstep.Nodes
 	match    []int // by node: the last entry that is known to be equal, while leading
 	next     []int // by node: the entry to send next
@@ -46,6 +48,7 @@ func (n *node) Reset() { *n = node{self: n.self, cluster: n.cluster} }
 // Start takes up what is durable and starts the clock.
 func (n *node) Start(c *sim.Context[Message]) {
 	n.durable = sim.Durable[durable](c)
+	n.found(c)
 	n.follow(c)
 	c.SetAlarm(1)
 }
@@ -75,8 +78,13 @@ func (n *node) termAt(index int) int {
 }
 
 func (n *node) follow(c *sim.Context[Message]) {
-	n.role, n.ticks = follower, 0
-	n.patience = n.cluster.Election + c.Chance().IntN(n.cluster.Election)
+	n.become(c, follower)
+	n.wait(c)
+}
+
+// wait draws the time until the node campaigns.
+func (n *node) wait(c *sim.Context[Message]) {
+	n.ticks, n.patience = 0, n.cluster.Election+c.Chance().IntN(n.cluster.Election)
 }
 
 // Alarm is a tick.
@@ -92,8 +100,9 @@ func (n *node) Alarm(c *sim.Context[Message]) {
 }
 
 func (n *node) campaign(c *sim.Context[Message]) {
-	n.follow(c)
-	n.role, n.term, n.vote, n.votes = candidate, n.term+1, n.self, trace.NodesOf(n.self)
+	n.wait(c)
+	n.term, n.vote, n.votes = n.term+1, n.self, trace.NodesOf(n.self)
+	n.become(c, candidate)
 	for to := range n.members().Without(n.self).All() {
 		c.Send(to, Message{Kind: Vote, Term: n.term, Index: len(n.log), Prior: n.termAt(len(n.log))})
 	}
@@ -105,22 +114,21 @@ func (n *node) win(c *sim.Context[Message]) {
 	if n.role != candidate || !n.quorum(n.votes) {
 		return
 	}
-	n.role = leader
+	n.become(c, leader)
 	n.match, n.next = make([]int, n.cluster.Nodes+1), make([]int, n.cluster.Nodes+1)
 	for i := range n.next {
 		n.next[i] = len(n.log) + 1
 	}
 	if !n.cluster.Hasty {
-		n.append("", 0)
+		n.append(c, "", 0)
 	}
-	c.Emit(BecameLeader, n.term)
 	n.replicate(c)
 	n.advance(c)
 }
 
 // append adds an entry to the leader's log.
-func (n *node) append(text string, members lockstep.Nodes) {
-	n.log = append(n.log, Entry{Index: len(n.log) + 1, Term: n.term, Text: text, Members: members})
+func (n *node) append(c *sim.Context[Message], text string, members lockstep.Nodes) {
+	n.write(c, []Entry{{Index: len(n.log) + 1, Term: n.term, Text: text, Members: members}})
 }
 
 // Request takes a command or a change of members, where the node leads.
@@ -135,7 +143,7 @@ func (n *node) Request(c *sim.Context[Message], _ int32, text string) {
 			return
 		}
 	}
-	n.append(text, members)
+	n.append(c, text, members)
 	n.replicate(c)
 	n.advance(c)
 }

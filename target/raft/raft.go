@@ -9,15 +9,19 @@
 // that does nothing and changes no members before an entry of its own term is committed.
 // [Cluster.Hasty] takes it out.
 //
-// An alarm is a tick. What a node must not forget, term, vote and log, survives a crash.
+// An alarm is a tick. What a node must not forget, term, vote and log, survives a crash. A node
+// tells of its role, its log and what it applies by the events of package raftspec, which has
+// the protocol's promises.
 package raft
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/kit/operator"
+	"github.com/lockstep-go/lockstep/kit/raftspec"
 	"github.com/lockstep-go/lockstep/sim"
 	"github.com/lockstep-go/lockstep/target"
 )
@@ -46,16 +50,6 @@ const (
 	AppendResp = "AppendResp"
 )
 
-// The types of event.
-const (
-	// BecameLeader is the event of a node that wins an election; its value is the term, an
-	// int.
-	BecameLeader = "leader"
-	// Committed is the event of a node that learns that an entry of its log is committed;
-	// its value is an *Entry.
-	Committed = "committed"
-)
-
 // Entry is an entry of a log.
 type Entry struct {
 	Index, Term int
@@ -67,11 +61,7 @@ type Entry struct {
 
 // String is the entry in words.
 func (e *Entry) String() string {
-	text := e.Text
-	if text == "" {
-		text = "nothing"
-	}
-	return fmt.Sprintf("%d/%d %s", e.Term, e.Index, text)
+	return fmt.Sprintf("%d/%d %s", e.Term, e.Index, cmp.Or(e.Text, "nothing"))
 }
 
 // Message is a message of any type. It is never changed once it is sent.
@@ -140,10 +130,11 @@ func (c Cluster) cluster() sim.Cluster[Message] {
 	}
 	return sim.Cluster[Message]{
 		Name: "raft", Options: target.Changed(c, Cluster{}), Nodes: c.Nodes, Requests: requests, Draws: "election time-outs",
-		New:    func(self lockstep.Node, _ int) sim.Node[Message] { return &node{self: self, cluster: c} },
-		Type:   func(m Message) string { return m.Kind },
-		Types:  []string{Vote, VoteResp, Append, AppendResp},
-		Events: []string{BecameLeader, Committed},
-		Text:   Message.String,
+		New:   func(self lockstep.Node, _ int) sim.Node[Message] { return &node{self: self, cluster: c} },
+		Type:  func(m Message) string { return m.Kind },
+		Types: []string{Vote, VoteResp, Append, AppendResp},
+		Events: []string{raftspec.BecameFollower, raftspec.BecameCandidate, raftspec.BecameLeader, raftspec.EventAppend,
+			raftspec.EventCommit, raftspec.EventApply, raftspec.EventRestart},
+		Text: Message.String,
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/kit/raftspec"
 	"github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
@@ -31,12 +32,15 @@ const manyChanges = "remove 4; remove 3; add 4; add 3; remove 2; add 2; remove 1
 // TestCorrect: with the remedy, members change again and again and nodes agree.
 func TestCorrect(t *testing.T) {
 	for _, c := range []raft.Cluster{{}, {Nodes: 4, Requests: 4, Changes: manyChanges}, {Nodes: 5, Requests: 4, Changes: manyChanges}} {
-		result := explore(t, lockstep.Plan{System: c, Strategy: everything, Spec: raft.Agreement, Runs: 300, Seed: 5})
+		result := explore(t, lockstep.Plan{System: c, Strategy: everything, Spec: raftspec.Safety, Runs: 300, Seed: 5})
 		if f := result.First(); f != nil {
 			t.Fatalf("%+v: run %d: %s", c, f.Run, f.Finding)
 		}
 		if parts := result.VacuousParts(); len(parts) > 0 || result.Verdict() != trace.Pass {
 			t.Errorf("%+v: verdict %s, never %q", c, result.Verdict(), parts)
+		}
+		if never := result.Unjudged(); len(never) > 0 && c.Requests > 0 {
+			t.Errorf("%+v: never judged: %q", c, never)
 		}
 	}
 }
@@ -47,7 +51,7 @@ func TestProgress(t *testing.T) {
 	c := raft.Cluster{Nodes: 4, Requests: 3}
 	sc := scenario.New("ask the leader").Reserve()
 	here := scenario.Here()
-	sc.If(scenario.IsEvent(raft.BecameLeader)).Once().Then(scenario.Request("a", here), scenario.Request("b", here), scenario.Request("c", here))
+	sc.If(scenario.IsEvent(raftspec.BecameLeader)).Once().Then(scenario.Request("a", here), scenario.Request("b", here), scenario.Request("c", here))
 	result := explore(t, lockstep.Plan{System: c, Scenario: sc, Strategy: strategy.Walk{Deliver: 100, Alarm: 1, Steps: 400}, Settle: 20000,
 		Spec: progress, Runs: 20, Seed: 1})
 	if f := result.First(); f != nil {
@@ -70,8 +74,8 @@ func (p *progressing) Reset()      { p.committed = nil }
 func (p *progressing) Judged() int { return len(p.committed) }
 
 func (p *progressing) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-	if e.Type == raft.Committed {
-		p.committed = append(p.committed, fmt.Sprint(e.Node, e.Value.(*raft.Entry).Text))
+	if a, ok := e.Value.(*raftspec.Applied); ok {
+		p.committed = append(p.committed, fmt.Sprint(e.Node, string(a.Entry.Data)))
 	}
 	return nil
 }

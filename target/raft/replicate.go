@@ -31,7 +31,7 @@ func (n *node) store(c *sim.Context[Message], from lockstep.Node, m Message) {
 	}
 	for i, e := range m.Log {
 		if at := m.Index + i; at == len(n.log) || n.log[at].Term != e.Term {
-			n.log = append(n.log[:at:at], m.Log[i:]...)
+			n.write(c, m.Log[i:])
 			break
 		}
 	}
@@ -67,11 +67,5 @@ func (n *node) advance(c *sim.Context[Message]) {
 			n.commitTo(c, index)
 			return
 		}
-	}
-}
-
-func (n *node) commitTo(c *sim.Context[Message], index int) {
-	for ; n.commit < index; n.commit++ {
-		c.Emit(Committed, &n.log[n.commit])
 	}
 }

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/kit/raftspec"
 	. "github.com/lockstep-go/lockstep/scenario"
 )
 
@@ -15,7 +16,7 @@ import (
 // Published were the filters but two: that 1 goes on once it leads again, and that nobody else
 // is elected in its place. Ours adds these.
 func ConfChange(ours bool) *Scenario {
-	removed3 := Value(Committed, "remove 3", func(e *Entry) bool { return e.Text == "remove 3" })
+	removed3 := Value(raftspec.EventApply, "remove 3", func(a *raftspec.Applied) bool { return string(a.Entry.Data) == "remove 3" })
 	return ConfChangeOn(Vote, Append, removed3, ours)
 }
 
@@ -23,16 +24,16 @@ func ConfChange(ours bool) *Scenario {
 // types of messages and the event that says that the removal of 3 is committed.
 func ConfChangeOn(vote, appends string, removed3 Condition, ours bool) *Scenario {
 	sc := New("ConfChangeBug").Faults(lockstep.Budget{Losses: lockstep.Unlimited}).Reserve()
-	m := sc.Machine()
-	m.On(IsEvent(BecameLeader).And(At(1)), "one leads").
+	m, leads := sc.Machine(), IsEvent(raftspec.BecameLeader)
+	m.On(leads.And(At(1)), "one leads").
 		On(removed3, "3 removed").
-		On(IsEvent(BecameLeader).And(At(1)), "one leads again")
+		On(leads.And(At(1)), "one leads again")
 	early := m.InState(Start, "one leads")
 
-	sc.If(IsEvent(BecameLeader), At(1), early).Named("1 removes 4").Then(Request("remove 4", Here()))
-	sc.If(IsEvent(BecameLeader), At(2, 4), m.InState("one leads")).Named("2 or 4 removes 3").Once().Then(Request("remove 3", Here()))
+	sc.If(leads, At(1), early).Named("1 removes 4").Then(Request("remove 4", Here()))
+	sc.If(leads, At(2, 4), m.InState("one leads")).Named("2 or 4 removes 3").Once().Then(Request("remove 3", Here()))
 	if ours {
-		sc.If(IsEvent(BecameLeader), At(1), m.InState("one leads again")).Named("1 goes on").Then(Request("", Here()))
+		sc.If(leads, At(1), m.InState("one leads again")).Named("1 goes on").Then(Request("", Here()))
 	}
 	sc.If(Type(vote), From(1).Not(), m.InState(Start)).Named("1 is first").Then(Drop())
 	sc.If(m.InState("one leads"), Any(From(1), To(1))).Named("isolate 1").Then(Drop())

@@ -222,8 +222,8 @@ func (n *node) advance(c *sim.Context[message]) {
 }
 
 // Request begins an operation of a client.
-func (n *node) Request(c *sim.Context[message], id int32, _ string) {
-	op := operations[int(id-1)%len(operations)]
+func (n *node) Request(c *sim.Context[message], id int32, text string) {
+	op := operations[text]
 	c.Emit(spec.EventCall, &spec.Call{Client: int(id), ID: int(id), Input: op})
 	n.open = append(n.open, id)
 	if !op.Write && n.reads == Local {

@@ -16,6 +16,8 @@ package register
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/anishathalye/porcupine"
@@ -33,8 +35,7 @@ type Cluster struct {
 	Nodes int `help:"number of nodes" range:"1..64"`
 	// Reads says who answers a read, and by what.
 	Reads ReadMode `help:"local: the node asked, by its own copy; leader: the leader, by its own copy; quorum: as for writes"`
-	// Requests is how often clients ask for each of the three operations; 0 means
-	// DefaultRequests.
+	// Requests is how often clients ask for each of the three operations; 0 means 8.
 	Requests int `help:"how often clients ask for each operation; 0: 8" zero:"8" range:"1..1000"`
 }
 
@@ -77,17 +78,11 @@ func (o Op) String() string {
 	return "read"
 }
 
-// operations are what clients ask for, in the order of their requests.
-var operations = []Op{{}, {Write: true, Value: 0}, {Write: true, Value: 1}}
+// operations are what clients ask for, by the texts of their requests.
+var operations = map[string]Op{"read": {}, "write 0": {Write: true, Value: 0}, "write 1": {Write: true, Value: 1}}
 
 // Operations are the texts of the requests.
-func Operations() []string {
-	var texts []string
-	for _, o := range operations {
-		texts = append(texts, o.String())
-	}
-	return texts
-}
+func Operations() []string { return slices.Sorted(maps.Keys(operations)) }
 
 // The roles of nodes.
 const (

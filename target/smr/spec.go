@@ -14,37 +14,26 @@ const Output = "output"
 
 // Prefix is the protocol's promise: of any two outputs, of different nodes or of one
 // node at different times, one is a prefix of the other.
-var Prefix = spec.New("prefix", func(lockstep.Info) *prefix { return &prefix{} })
+var Prefix = spec.OnEvent("prefix", Output, prefix)
+
+// output is a log and whose it is.
+type output struct {
+	log Log
+	by  lockstep.Node
+}
 
 // prefix compares every output with the longest so far: as long as all outputs are
 // comparable, they are all prefixes of it.
-type prefix struct {
-	longest Log
-	by      lockstep.Node
-	judged  int
-}
-
-// Reset begins a new run.
-func (p *prefix) Reset() { *p = prefix{} }
-
-// Event judges an output.
-func (p *prefix) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-	if e.Type != Output {
-		return nil
-	}
-	p.judged++
+func prefix(longest *output, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	log := *e.Value.(*Log)
-	k := min(len(log), len(p.longest))
-	if !slices.Equal(log[:k], p.longest[:k]) {
-		return &lockstep.Finding{Nodes: trace.NodesOf(e.Node, p.by),
-			Text:   fmt.Sprintf("node %d outputs %s, but node %d had output %s", e.Node, log, p.by, p.longest),
-			Values: []string{log.String(), p.longest.String()}}
+	k := min(len(log), len(longest.log))
+	if !slices.Equal(log[:k], longest.log[:k]) {
+		return &lockstep.Finding{Nodes: trace.NodesOf(e.Node, longest.by),
+			Text:   fmt.Sprintf("node %d outputs %s, but node %d had output %s", e.Node, log, longest.by, longest.log),
+			Values: []string{log.String(), longest.log.String()}}
 	}
 	if len(log) > k {
-		p.longest, p.by = log, e.Node
+		*longest = output{log, e.Node}
 	}
 	return nil
 }
-
-// Judged counts the outputs.
-func (p *prefix) Judged() int { return p.judged }

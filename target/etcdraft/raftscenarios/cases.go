@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/kit/raftspec"
 	. "github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/etcdraft"
@@ -44,7 +45,7 @@ var Cases = []Case{
 	{Name: "LivenessNoCQ", Build: LivenessNoCQ, Published: Size{5, 3, 64}, Outcome: 100, Steps: 20_000, Distances: "∞, n², n", Ablated: "0, 0, 19"},
 	{Name: "NoLiveness", Build: NoLiveness, Published: Size{5, 3, 33}, Outcome: 100, Cluster: PreVote, Steps: 10_000},
 	{Name: "ConfChangeBug", Build: raft.ConfChange, Published: Size{5, 2, 94}, Outcome: 55,
-		System: Hasty, Spec: raft.Agreement, Violation: true},
+		System: Hasty, Spec: raftspec.StateMachineSafety, Violation: true},
 	{Name: "DropHeartbeat", Build: DropHeartbeat, Published: Size{2, 3, 69}, Outcome: 100},
 	{Name: "DropVotes", Build: DropVotes, Published: Size{1, 3, 44}, Outcome: 80},
 	{Name: "DropFVotes", Build: DropFVotes, Published: Size{1, 2, 57}, Outcome: 100},

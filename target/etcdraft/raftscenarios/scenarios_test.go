@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/kit/raftspec"
 	"github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/target/etcdraft"
 	"github.com/lockstep-go/lockstep/target/etcdraft/raftscenarios"
@@ -174,7 +175,7 @@ func TestChangesLibrary(t *testing.T) {
 func TestConfChangeRemedy(t *testing.T) {
 	remedied := raftscenarios.Hasty
 	remedied.Hasty = false
-	result := explore(t, lockstep.Plan{System: remedied, Spec: raft.Agreement,
+	result := explore(t, lockstep.Plan{System: remedied, Spec: raftspec.StateMachineSafety,
 		Scenario: raft.ConfChange(true), Strategy: raftscenarios.Strategy, Steps: 4000, Runs: runs, Seed: 1, KeepGoing: true})
 	if result.Verdicts[trace.Fail] > 0 {
 		t.Errorf("%v", result.Verdicts)

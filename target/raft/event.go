@@ -1,0 +1,59 @@
+package raft
+
+import (
+	"cmp"
+
+	"github.com/lockstep-go/lockstep/kit/raftspec"
+	"github.com/lockstep-go/lockstep/sim"
+)
+
+// become takes up a role, and tells of it where the role or the term is new.
+func (n *node) become(c *sim.Context[Message], r role) {
+	if r != n.role || n.term != n.told {
+		n.role, n.told = r, n.term
+		c.Emit(roleNames[r], &raftspec.Role{Term: uint64(n.term)})
+	}
+}
+
+// found tells what a node has on its disk that starts again. It is then a follower of that term.
+func (n *node) found(c *sim.Context[Message]) {
+	if n.told = n.term; n.term == 0 {
+		return
+	}
+	c.Emit(raftspec.EventRestart, &raftspec.Restarted{Last: uint64(len(n.log)), Entries: entries(n.log), Term: uint64(n.term),
+		Conf: raftspec.Conf{Voters: n.members()}})
+}
+
+// write puts entries into the log, in the place of what is there from the first one's index on.
+func (n *node) write(c *sim.Context[Message], list []Entry) {
+	last, at := len(n.log), list[0].Index-1
+	n.log = append(n.log[:at:at], list...)
+	c.Emit(raftspec.EventAppend, &raftspec.Appended{Entries: entries(list), Last: uint64(last), Leader: n.role == leader, Words: words})
+}
+
+// commitTo applies what is committed up to an index.
+func (n *node) commitTo(c *sim.Context[Message], index int) {
+	if index <= n.commit {
+		return
+	}
+	c.Emit(raftspec.EventCommit, &raftspec.Committed{Term: uint64(n.term), Index: uint64(index)})
+	for _, e := range n.log[n.commit:index] {
+		c.Emit(raftspec.EventApply, &raftspec.Applied{Entry: e.told(), Conf: raftspec.Conf{Voters: e.Members}, Words: words})
+	}
+	n.commit = index
+}
+
+// told is an entry as events tell of it.
+func (e *Entry) told() raftspec.Entry {
+	return raftspec.Entry{Index: uint64(e.Index), Term: uint64(e.Term), Data: []byte(e.Text)}
+}
+
+func entries(list []Entry) []raftspec.Entry {
+	all := make([]raftspec.Entry, len(list))
+	for i := range list {
+		all[i] = list[i].told()
+	}
+	return all
+}
+
+func words(e raftspec.Entry) string { return cmp.Or(string(e.Data), "nothing") }
