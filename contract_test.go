@@ -175,6 +175,19 @@ func TestWorthless(t *testing.T) {
 	if err == nil || err.Error() != "lockstep: 4 of 4 runs of toy were worthless, the last one because: not quiet in 5s" || result.Runs != 4 {
 		t.Errorf("%v after %d runs", err, result.Runs)
 	}
+	// So are some one after the other, however many were good before.
+	steps = 0
+	system.Do = func(ctx context.Context, d lockstep.Deployment, s *lockstep.Step, out *lockstep.Outbox) error {
+		if steps++; steps > 1000 {
+			return &lockstep.Worthless{Reason: "the disk is full"}
+		}
+		return d.Do(ctx, s, out)
+	}
+	plan.System = system
+	result, err = lockstep.Explore(t.Context(), plan)
+	if good := result.Verdicts[trace.Pass]; err == nil || good < 40 || err.Error() != fmt.Sprintf("lockstep: the last 4 of %d runs of toy were worthless, the last one because: the disk is full", good+4) {
+		t.Errorf("%v after %d runs, %d of them good", err, result.Runs, good)
+	}
 }
 
 // Cancelling ends a run that hangs: it is interrupted, not an error and not worthless.

@@ -44,6 +44,7 @@ type campaign struct {
 	distinct *distinct // nil unless the plan counts what is distinct
 	result   *Result
 	events   tally // of all runs
+	barren   int   // runs since the last one that was worth something
 	err      error
 	// found is the number of findings taken so far. A worker reads it to save the
 	// repetition of findings that will not be kept.
@@ -327,7 +328,10 @@ func (c *campaign) add(one *ran) Verdict {
 		r.Reasons[one.reason]++
 	}
 	if one.worthless {
+		c.barren++
 		c.worthless(one.reason)
+	} else {
+		c.barren = 0
 	}
 	if one.stray != nil {
 		r.Strays = append(r.Strays, *one.stray)
@@ -350,13 +354,16 @@ func (c *campaign) add(one *ran) Verdict {
 	return verdict
 }
 
-// worthless counts a run that said nothing. Too many of them mean that the environment is
-// broken and not the run.
+// worthless counts a run that said nothing. Too many of them, in all or one after the other,
+// mean that the environment is broken and not the run.
 func (c *campaign) worthless(reason string) {
 	r := c.result
 	r.Worthless++
-	if r.Worthless > c.Limits.Worthless && 2*r.Worthless > r.Runs {
+	switch {
+	case r.Worthless > c.Limits.Worthless && 2*r.Worthless > r.Runs:
 		c.err = fmt.Errorf("lockstep: %d of %d runs of %s were worthless, the last one because: %s", r.Worthless, r.Runs, r.Target, reason)
+	case c.barren > c.Limits.Worthless:
+		c.err = fmt.Errorf("lockstep: the last %d of %d runs of %s were worthless, the last one because: %s", c.barren, r.Runs, r.Target, reason)
 	}
 }
 

@@ -88,8 +88,8 @@ type Limits struct {
 	InFlight int  // messages in flight at once; 0 means DefaultInFlight
 	Time     Time // time of a run; 0 means no limit
 	// Worthless is the number of worthless runs that a campaign bears in any case; 0 means
-	// DefaultWorthless. Beyond it, a campaign more than half of whose runs were worthless
-	// ends with an error.
+	// DefaultWorthless. Beyond it, a campaign ends with an error when more than half of its runs
+	// were worthless, or so many one after the other.
 	Worthless int
 }
 
