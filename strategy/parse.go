@@ -77,7 +77,7 @@ func write(name string, s lockstep.Strategy) string {
 			def = k.Default
 		}
 	}
-	if options := option.TextOver(s, def); options != "" {
+	if options := option.Text(s, def); options != "" {
 		return name + ":" + options
 	}
 	return name

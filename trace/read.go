@@ -18,8 +18,8 @@ const maxLine = 16 << 20
 // ErrFormat is wrapped by every error about the content of a trace file.
 var ErrFormat = errors.New("not a readable Lockstep trace")
 
-// Reader reads a trace record by record.
-type Reader struct {
+// reader reads a trace record by record.
+type reader struct {
 	in     *bufio.Scanner
 	number int    // of the line last read
 	lines  int    // read so far, blank ones not counted
@@ -32,11 +32,11 @@ type Reader struct {
 	outcome *Outcome
 }
 
-// NewReader reads the header of a trace and refuses what this version cannot read.
-func NewReader(r io.Reader) (*Reader, error) {
+// newReader reads the header of a trace and refuses what this version cannot read.
+func newReader(r io.Reader) (*reader, error) {
 	in := bufio.NewScanner(r)
 	in.Buffer(make([]byte, 0, 64<<10), maxLine)
-	tr := &Reader{in: in}
+	tr := &reader{in: in}
 	line, err := tr.line()
 	if err != nil {
 		return nil, err
@@ -62,20 +62,9 @@ func NewReader(r io.Reader) (*Reader, error) {
 	return tr, nil
 }
 
-// Header is the trace's header.
-func (r *Reader) Header() Header { return r.header }
-
-// Outcome is how the run ended. It is there once Next has returned io.EOF.
-func (r *Reader) Outcome() Outcome {
-	if r.outcome == nil {
-		return Outcome{}
-	}
-	return *r.outcome
-}
-
-// Next reads the next round or record: exactly one of the two is not nil. After the
+// next reads the next round or record: exactly one of the two is not nil. After the
 // last it returns io.EOF, and any other error when the file is cut off or damaged.
-func (r *Reader) Next() (*Round, *Record, error) {
+func (r *reader) next() (*Round, *Record, error) {
 	if r.outcome != nil {
 		return nil, nil, io.EOF
 	}
@@ -122,7 +111,7 @@ func classify(line []byte) (probe, error) {
 	return p, err
 }
 
-func (r *Reader) record(line []byte) (*Record, error) {
+func (r *reader) record(line []byte) (*Record, error) {
 	var s stepLine
 	if err := strict(line, &s); err != nil {
 		return nil, r.bad(err)
@@ -142,7 +131,7 @@ func (r *Reader) record(line []byte) (*Record, error) {
 }
 
 // effects reads the lines that say what the step caused, up to the first that does not.
-func (r *Reader) effects(rec *Record) error {
+func (r *reader) effects(rec *Record) error {
 	for {
 		line, err := r.line()
 		if err != nil || line == nil {
@@ -188,7 +177,7 @@ func (r *Reader) effects(rec *Record) error {
 	}
 }
 
-func (r *Reader) sentLine(line []byte, rec *Record) error {
+func (r *reader) sentLine(line []byte, rec *Record) error {
 	var m Sent
 	if err := strict(line, &m); err != nil {
 		return err
@@ -204,7 +193,7 @@ func (r *Reader) sentLine(line []byte, rec *Record) error {
 	return errors.Join(r.checkNode(m.From, true), r.checkNode(m.To, false))
 }
 
-func (r *Reader) roundLine(line []byte) (*Round, error) {
+func (r *reader) roundLine(line []byte) (*Round, error) {
 	var rd Round
 	if err := strict(line, &rd); err != nil {
 		return nil, r.bad(err)
@@ -219,7 +208,7 @@ func (r *Reader) roundLine(line []byte) (*Round, error) {
 	return &rd, nil
 }
 
-func (r *Reader) end(line []byte) error {
+func (r *reader) end(line []byte) error {
 	var o outcomeLine
 	if err := strict(line, &o); err != nil {
 		return r.bad(err)
@@ -245,7 +234,7 @@ func (r *Reader) end(line []byte) error {
 	return io.EOF
 }
 
-func (r *Reader) checkStep(s Step) error {
+func (r *reader) checkStep(s Step) error {
 	if (s.Kind == Start) != (r.records == 0) {
 		return fmt.Errorf("%s cannot be step %d", s.Kind, r.records)
 	}
@@ -267,7 +256,7 @@ func (r *Reader) checkStep(s Step) error {
 	return nil
 }
 
-func (r *Reader) checkNode(n Node, zeroAllowed bool) error {
+func (r *reader) checkNode(n Node, zeroAllowed bool) error {
 	if int(n) > r.header.Nodes || n == 0 && !zeroAllowed {
 		return fmt.Errorf("node %d is not in 1..%d", n, r.header.Nodes)
 	}
@@ -275,7 +264,7 @@ func (r *Reader) checkNode(n Node, zeroAllowed bool) error {
 }
 
 // line is the next line that is not blank, or nil at the end.
-func (r *Reader) line() ([]byte, error) {
+func (r *reader) line() ([]byte, error) {
 	if line := r.ahead; line != nil { // it was counted when it was read
 		r.ahead = nil
 		return line, nil
@@ -301,7 +290,7 @@ func (r *Reader) line() ([]byte, error) {
 	return nil, nil
 }
 
-func (r *Reader) bad(err error) error { return fmt.Errorf("%w: line %d: %w", ErrFormat, r.number, err) }
+func (r *reader) bad(err error) error { return fmt.Errorf("%w: line %d: %w", ErrFormat, r.number, err) }
 
 // strict decodes a line and refuses keys it does not know: they come from another
 // version, and guessing would misread it.
@@ -319,13 +308,13 @@ func strict(line []byte, v any) error {
 
 // Read reads a whole trace.
 func Read(r io.Reader) (*Trace, error) {
-	tr, err := NewReader(r)
+	tr, err := newReader(r)
 	if err != nil {
 		return nil, err
 	}
 	t := &Trace{Header: tr.header}
 	for {
-		round, rec, err := tr.Next()
+		round, rec, err := tr.next()
 		switch {
 		case errors.Is(err, io.EOF):
 			t.Outcome = *tr.outcome

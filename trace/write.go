@@ -30,31 +30,25 @@ type outcomeLine struct {
 	Lines int `json:"lines"`
 }
 
-// Writer writes a trace record by record: the header first, then rounds and records
+// writer writes a trace record by record: the header first, then rounds and records
 // in order, then the outcome, which also flushes. After an error every call returns it.
-type Writer struct {
+type writer struct {
 	w     *bufio.Writer
 	buf   bytes.Buffer
 	lines int // written so far
 	err   error
 }
 
-// NewWriter starts a trace with its header.
-func NewWriter(w io.Writer, h Header) (*Writer, error) {
+// newWriter starts a trace with its header.
+func newWriter(w io.Writer, h Header) (*writer, error) {
 	h.Format = Version
-	tw := &Writer{w: bufio.NewWriter(w)}
+	tw := &writer{w: bufio.NewWriter(w)}
 	tw.line(h)
 	return tw, tw.err
 }
 
-// Round writes the start of a round: the records that follow belong to it.
-func (w *Writer) Round(r Round) error {
-	w.line(r)
-	return w.err
-}
-
-// Record writes a step and what it caused.
-func (w *Writer) Record(r Record) error {
+// record writes a step and what it caused.
+func (w *writer) record(r Record) error {
 	w.line(stepLine{Number: r.Number, Settle: r.Settle, Step: r.Step, Text: r.Text, Body: r.Body, Draws: r.Draws})
 	for _, m := range r.Sent {
 		w.line(m)
@@ -71,8 +65,8 @@ func (w *Writer) Record(r Record) error {
 	return w.err
 }
 
-// Outcome ends the trace. A file without this line is known to be cut off.
-func (w *Writer) Outcome(o Outcome) error {
+// outcome ends the trace. A file without this line is known to be cut off.
+func (w *writer) outcome(o Outcome) error {
 	w.line(outcomeLine{o, w.lines})
 	if w.err == nil {
 		w.err = w.w.Flush()
@@ -82,7 +76,7 @@ func (w *Writer) Outcome(o Outcome) error {
 
 // line writes one line, unless something has failed before. A line that no reader would
 // take is not written.
-func (w *Writer) line(v any) {
+func (w *writer) line(v any) {
 	if w.err != nil {
 		return
 	}
@@ -105,7 +99,7 @@ func (w *Writer) line(v any) {
 
 // Write writes a whole trace.
 func Write(w io.Writer, t *Trace) error {
-	tw, err := NewWriter(w, t.Header)
+	tw, err := newWriter(w, t.Header)
 	if err != nil {
 		return err
 	}
@@ -115,12 +109,12 @@ func Write(w io.Writer, t *Trace) error {
 			tw.line(rounds[0])
 			rounds = rounds[1:]
 		}
-		if err := tw.Record(r); err != nil {
+		if err := tw.record(r); err != nil {
 			return err
 		}
 	}
 	for _, r := range rounds { // trailing rounds in which nothing happened
 		tw.line(r)
 	}
-	return tw.Outcome(t.Outcome)
+	return tw.outcome(t.Outcome)
 }

@@ -37,13 +37,9 @@ func List(v any) []Option {
 	return list
 }
 
-// Text writes the options of a struct as "key=value,key=value", without those that are
-// zero.
-func Text(v any) string { return TextOver(v, nil) }
-
-// TextOver is Text with those zero options that are not zero in the struct def, of the
-// same type: set over def, what it writes gives v.
-func TextOver(v, def any) string {
+// Text writes the options of a struct as "key=value,key=value", without those that are zero in
+// it and in def, a struct of the same type or nil: set over def, what it writes gives v.
+func Text(v, def any) string {
 	var parts []string
 	rv, dv := reflect.Indirect(reflect.ValueOf(v)), reflect.ValueOf(def)
 	for i := range rv.NumField() {

@@ -38,7 +38,7 @@ func TestSet(t *testing.T) {
 	if err != nil || s != want {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if text := option.Text(s); text != "nodes=5,max-inflight=-7,pre-vote=true,loss=0.5,seed=18446744073709551615,name=a=b,paint=red" {
+	if text := option.Text(s, nil); text != "nodes=5,max-inflight=-7,pre-vote=true,loss=0.5,seed=18446744073709551615,name=a=b,paint=red" {
 		t.Error(text)
 	}
 	for pair, want := range map[string]string{
@@ -71,7 +71,7 @@ func ExampleList() {
 }
 
 func ExampleText() {
-	fmt.Println(option.Text(settings{Nodes: 3, PreVote: true}))
+	fmt.Println(option.Text(settings{Nodes: 3, PreVote: true}, nil))
 	// Output: nodes=3,pre-vote=true
 }
 
