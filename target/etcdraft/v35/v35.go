@@ -191,7 +191,7 @@ func (n *node) Ready(arena *raftlib.Arena) (*raftlib.Ready, bool) {
 	}
 	n.SetHard(hard(rd.HardState))
 	n.SetEntries(rd.Entries, entries(rd.Entries, arena))
-	n.SetSnapshot(received(&rd.Snapshot))
+	n.SetSnapshot(neutral(rd.Snapshot))
 	r.Sync, r.Committed, r.Reads, r.Messages = rd.MustSync, entries(rd.CommittedEntries, arena), r.Reads[:0], r.Messages[:0]
 	for _, s := range rd.ReadStates {
 		n.AddRead(s.Index, s.RequestCtx)
@@ -259,15 +259,6 @@ func neutral(s pb.Snapshot) raftlib.Snapshot {
 	}
 	m := s.Metadata
 	return raftlib.Snapshot{Index: m.Index, Term: m.Term, Conf: conf(m.ConfState), Data: s.Data}
-}
-
-// received is the snapshot of a Ready, and nil where there is none.
-func received(s *pb.Snapshot) *raftlib.Snapshot {
-	if raft.IsEmptySnap(*s) {
-		return nil
-	}
-	to := neutral(*s)
-	return &to
 }
 
 func snapshot(s raftlib.Snapshot) pb.Snapshot {

@@ -46,14 +46,8 @@ func (b *Base[E, H, C, S]) SetEntries(native []E, entries []Entry) {
 	b.entries, b.Out.Entries = native, entries
 }
 
-// SetSnapshot takes over the snapshot that a Ready wants written, nil for none.
-func (b *Base[E, H, C, S]) SetSnapshot(s *Snapshot) {
-	if s != nil {
-		b.Out.Snapshot = *s
-	} else if b.Out.Snapshot.Index != 0 {
-		b.Out.Snapshot = Snapshot{}
-	}
-}
+// SetSnapshot takes over the snapshot that a Ready wants written; an empty one stands for none.
+func (b *Base[E, H, C, S]) SetSnapshot(s Snapshot) { b.Out.Snapshot = s }
 
 // AddRead takes over a read state.
 func (b *Base[E, H, C, S]) AddRead(index uint64, context []byte) {

@@ -72,6 +72,11 @@ func (w *network) NewNode(id lockstep.Node, source func() raftlib.Snapshot) raft
 		Snapshot:  snapshot,
 		Compacted: raft.ErrCompacted, Unavailable: raft.ErrUnavailable,
 	}
+	n.threads.Lib = raftlib.ThreadFunctions[pb.Message]{Append: raft.LocalAppendThread, Apply: raft.LocalApplyThread,
+		To:        func(m pb.Message) uint64 { return m.To },
+		Responses: func(m pb.Message) []pb.Message { return m.Responses },
+		Vote:      func(m pb.Message) bool { return m.Type == pb.MsgVote },
+		Hold:      func(to *pb.Message, list []pb.Message) { to.Responses = append(to.Responses, list...) }}
 	n.config = raft.Config{ID: uint64(id), ElectionTick: w.config.Election, HeartbeatTick: w.config.Heartbeat,
 		Storage: &n.Store, MaxSizePerMsg: w.config.MaxSize, MaxInflightMsgs: w.config.MaxInflight,
 		CheckQuorum: w.config.CheckQuorum, PreVote: w.config.PreVote, Logger: raftlib.Logger{},
@@ -89,10 +94,7 @@ type node struct {
 	config  raft.Config
 	raw     *raft.RawNode
 	out     []pb.Message // of the Ready, in the order of its envelopes
-	others  []pb.Message // room for those of out, where writes are asynchronous
-	appends []pb.Message // work of the append thread
-	applies []pb.Message // work of the apply thread
-	work    pb.Message   // taken up
+	threads raftlib.Threads[pb.Message]
 }
 
 // Start starts the node from what its storage holds.
@@ -101,7 +103,7 @@ func (n *node) Start(source raftlib.Source) (err error) {
 		return err
 	}
 	n.Begin(n.raw, unsafe.Pointer(n.raw), layout, n.network.config, source)
-	n.appends, n.applies = n.appends[:0], n.applies[:0]
+	n.threads.Reset()
 	return nil
 }
 
@@ -178,56 +180,17 @@ func (n *node) Ready(arena *raftlib.Arena) (*raftlib.Ready, bool) {
 	}
 	n.SetHard(hard(rd.HardState))
 	n.SetEntries(rd.Entries, entries(rd.Entries, arena))
-	n.SetSnapshot(received(&rd.Snapshot))
+	n.SetSnapshot(neutral(&rd.Snapshot))
 	r.Sync, r.Committed, r.Reads = rd.MustSync, entries(rd.CommittedEntries, arena), r.Reads[:0]
 	for _, s := range rd.ReadStates {
 		n.AddRead(s.Index, s.RequestCtx)
 	}
-	if n.network.config.HoldVotes {
-		rd.Messages = holdVotes(rd.Messages)
-	}
 	if n.config.AsyncStorageWrites {
-		n.sort(rd.Messages)
+		n.send(n.threads.Sort(rd.Messages, n.network.config.HoldVotes))
 	} else {
 		n.send(rd.Messages)
 	}
 	return r, true
-}
-
-// holdVotes attaches requests for votes to the write of the term, the vote and the log
-// that they speak of, as the library does with answers.
-func holdVotes(messages []pb.Message) []pb.Message {
-	if !slices.ContainsFunc(messages, func(m pb.Message) bool { return m.Type == pb.MsgStorageAppend }) {
-		return messages
-	}
-	var votes []pb.Message
-	rest := slices.DeleteFunc(messages, func(m pb.Message) bool {
-		vote := m.Type == pb.MsgVote
-		if vote {
-			votes = append(votes, m)
-		}
-		return vote
-	})
-	w := &rest[slices.IndexFunc(rest, func(m pb.Message) bool { return m.Type == pb.MsgStorageAppend })]
-	w.Responses = append(w.Responses, votes...)
-	return rest
-}
-
-// sort queues the work of the storage threads and fills in the messages for other nodes.
-func (n *node) sort(messages []pb.Message) {
-	others := n.others[:0]
-	for _, m := range messages {
-		switch m.To {
-		case raft.LocalAppendThread:
-			n.appends = append(n.appends, m)
-		case raft.LocalApplyThread:
-			n.applies = append(n.applies, m)
-		default:
-			others = append(others, m)
-		}
-	}
-	n.others = others
-	n.send(others)
 }
 
 // send fills in the messages for other nodes.
@@ -262,41 +225,30 @@ func (n *node) Advance() {
 
 // NextAppend takes up the next write.
 func (n *node) NextAppend(arena *raftlib.Arena) (*raftlib.Ready, bool) {
-	if len(n.appends) == 0 {
+	m, ok := n.threads.NextAppend()
+	if !ok {
 		return nil, false
 	}
-	m := n.appends[0]
-	n.appends, n.work = n.appends[:copy(n.appends, n.appends[1:])], m
 	n.SetHard(raftlib.Hard{Term: m.Term, Vote: m.Vote, Commit: m.Commit})
 	n.SetEntries(m.Entries, entries(m.Entries, arena))
-	n.SetSnapshot(received(m.Snapshot))
+	n.SetSnapshot(neutral(m.Snapshot))
 	n.Out.Sync, n.Out.Committed = len(m.Responses) > 0, nil
 	return &n.Out, true
 }
 
 // NextApply takes up the next entries to apply.
 func (n *node) NextApply(arena *raftlib.Arena) (*raftlib.Ready, bool) {
-	if len(n.applies) == 0 {
+	m, ok := n.threads.NextApply()
+	if !ok {
 		return nil, false
 	}
-	m := n.applies[0]
-	n.applies, n.work = n.applies[:copy(n.applies, n.applies[1:])], m
 	n.Out.Committed = entries(m.Entries, arena)
 	return &n.Out, true
 }
 
 // Done says that what was taken up is done, and sends the answers.
 func (n *node) Done() {
-	others := n.others[:0]
-	for _, m := range n.work.Responses {
-		if m.To == n.config.ID {
-			_ = n.raw.Step(m)
-		} else {
-			others = append(others, m)
-		}
-	}
-	n.others = others
-	n.send(others)
+	n.send(n.threads.Done(n.config.ID, func(m pb.Message) { _ = n.raw.Step(m) }))
 }
 
 func entry(e pb.Entry) raftlib.Entry {
@@ -334,15 +286,6 @@ func neutral(s *pb.Snapshot) raftlib.Snapshot {
 	}
 	m := &s.Metadata
 	return raftlib.Snapshot{Index: m.Index, Term: m.Term, Conf: conf(m.ConfState), Data: s.Data}
-}
-
-// received is the snapshot of a Ready, and nil where there is none.
-func received(s *pb.Snapshot) *raftlib.Snapshot {
-	if s == nil || raft.IsEmptySnap(*s) {
-		return nil
-	}
-	to := neutral(s)
-	return &to
 }
 
 func snapshot(s raftlib.Snapshot) pb.Snapshot {

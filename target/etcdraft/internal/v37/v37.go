@@ -73,6 +73,10 @@ func (w *network) NewNode(id lockstep.Node, source func() raftlib.Snapshot) raft
 		Snapshot:  snapshot,
 		Compacted: raft.ErrCompacted, Unavailable: raft.ErrUnavailable,
 	}
+	n.threads.Lib = raftlib.ThreadFunctions[*pb.Message]{Append: raft.LocalAppendThread, Apply: raft.LocalApplyThread,
+		To: (*pb.Message).GetTo, Responses: (*pb.Message).GetResponses,
+		Vote: func(m *pb.Message) bool { return m.GetType() == pb.MsgVote },
+		Hold: func(to **pb.Message, list []*pb.Message) { (*to).Responses = append((*to).Responses, list...) }}
 	n.config = raft.Config{ID: uint64(id), ElectionTick: w.config.Election, HeartbeatTick: w.config.Heartbeat,
 		Storage: &n.Store, MaxSizePerMsg: w.config.MaxSize, MaxInflightMsgs: w.config.MaxInflight,
 		CheckQuorum: w.config.CheckQuorum, PreVote: w.config.PreVote, Logger: raftlib.Logger{},
@@ -90,10 +94,7 @@ type node struct {
 	config  raft.Config
 	raw     *raft.RawNode
 	out     []*pb.Message // of the Ready, in the order of its envelopes
-	others  []*pb.Message // room for those of out, where writes are asynchronous
-	appends []*pb.Message // work of the append thread
-	applies []*pb.Message // work of the apply thread
-	work    *pb.Message   // taken up
+	threads raftlib.Threads[*pb.Message]
 }
 
 // Start makes a node of the library from what is stored.
@@ -102,7 +103,7 @@ func (n *node) Start(source raftlib.Source) (err error) {
 		return err
 	}
 	n.Begin(n.raw, unsafe.Pointer(n.raw), layout, n.network.config, source)
-	n.appends, n.applies = n.appends[:0], n.applies[:0]
+	n.threads.Reset()
 	return nil
 }
 
@@ -187,55 +188,18 @@ func (n *node) Ready(arena *raftlib.Arena) (*raftlib.Ready, bool) {
 		r.Committed = entries(rd.CommittedEntries, arena)
 	}
 	if rd.Snapshot != nil || r.Snapshot.Index != 0 {
-		n.SetSnapshot(received(rd.Snapshot))
+		n.SetSnapshot(neutral(rd.Snapshot))
 	}
 	r.Sync, r.Reads = rd.MustSync, r.Reads[:0]
 	for _, s := range rd.ReadStates {
 		n.AddRead(s.Index, s.RequestCtx)
 	}
-	if n.network.config.HoldVotes {
-		rd.Messages = holdVotes(rd.Messages)
-	}
 	if n.config.AsyncStorageWrites {
-		n.sort(rd.Messages)
+		n.send(n.threads.Sort(rd.Messages, n.network.config.HoldVotes))
 	} else {
 		n.send(rd.Messages)
 	}
 	return r, true
-}
-
-// holdVotes attaches requests for votes to the write of the term, the vote and the log
-// that they speak of, as the library does with answers.
-func holdVotes(messages []*pb.Message) []*pb.Message {
-	write := slices.IndexFunc(messages, func(m *pb.Message) bool { return m.GetType() == pb.MsgStorageAppend })
-	if write < 0 {
-		return messages
-	}
-	w := messages[write]
-	return slices.DeleteFunc(messages, func(m *pb.Message) bool {
-		vote := m.GetType() == pb.MsgVote
-		if vote {
-			w.Responses = append(w.Responses, m)
-		}
-		return vote
-	})
-}
-
-// sort queues the work of the storage threads and fills in the messages for other nodes.
-func (n *node) sort(messages []*pb.Message) {
-	others := n.others[:0]
-	for _, m := range messages {
-		switch m.GetTo() {
-		case raft.LocalAppendThread:
-			n.appends = append(n.appends, m)
-		case raft.LocalApplyThread:
-			n.applies = append(n.applies, m)
-		default:
-			others = append(others, m)
-		}
-	}
-	n.others = others
-	n.send(others)
 }
 
 // send fills in the messages for other nodes.
@@ -264,41 +228,30 @@ func (n *node) Advance() {
 
 // NextAppend takes up the next piece of work of the append thread.
 func (n *node) NextAppend(arena *raftlib.Arena) (*raftlib.Ready, bool) {
-	if len(n.appends) == 0 {
+	m, ok := n.threads.NextAppend()
+	if !ok {
 		return nil, false
 	}
-	m := n.appends[0]
-	n.appends, n.work = n.appends[:copy(n.appends, n.appends[1:])], m
 	n.SetHard(raftlib.Hard{Term: m.GetTerm(), Vote: m.GetVote(), Commit: m.GetCommit()})
 	n.SetEntries(m.Entries, entries(m.Entries, arena))
-	n.SetSnapshot(received(m.Snapshot))
+	n.SetSnapshot(neutral(m.Snapshot))
 	n.Out.Sync, n.Out.Committed = len(m.Responses) > 0, nil
 	return &n.Out, true
 }
 
 // NextApply takes up the next piece of work of the apply thread.
 func (n *node) NextApply(arena *raftlib.Arena) (*raftlib.Ready, bool) {
-	if len(n.applies) == 0 {
+	m, ok := n.threads.NextApply()
+	if !ok {
 		return nil, false
 	}
-	m := n.applies[0]
-	n.applies, n.work = n.applies[:copy(n.applies, n.applies[1:])], m
 	n.Out.Committed = entries(m.Entries, arena)
 	return &n.Out, true
 }
 
 // Done hands back the responses of the work taken up.
 func (n *node) Done() {
-	others := n.others[:0]
-	for _, m := range n.work.Responses {
-		if m.GetTo() == n.config.ID {
-			_ = n.raw.Step(m)
-		} else {
-			others = append(others, m)
-		}
-	}
-	n.others = others
-	n.send(others)
+	n.send(n.threads.Done(n.config.ID, func(m *pb.Message) { _ = n.raw.Step(m) }))
 }
 
 func entry(e *pb.Entry) raftlib.Entry {
@@ -336,15 +289,6 @@ func neutral(s *pb.Snapshot) raftlib.Snapshot {
 	}
 	m := s.GetMetadata()
 	return raftlib.Snapshot{Index: m.GetIndex(), Term: m.GetTerm(), Conf: conf(m.GetConfState()), Data: s.Data}
-}
-
-// received is the snapshot of a Ready, and nil where there is none.
-func received(s *pb.Snapshot) *raftlib.Snapshot {
-	if raft.IsEmptySnap(s) {
-		return nil
-	}
-	to := neutral(s)
-	return &to
 }
 
 func snapshot(s raftlib.Snapshot) *pb.Snapshot {
