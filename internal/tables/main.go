@@ -1,9 +1,10 @@
 // Command tables makes the tables of docs/strategies.md, in Markdown:
 //
-//	go run ./internal/tables [-nodes 3] [-sizes n,r,k,d,w]
+//	go run ./internal/tables [-nodes 3] [-sizes n,r,k,d,w] [-lines]
 //
 // With -sizes it makes only Table 1 of the paper, for so many nodes, rounds, rounds of a
-// period, isolations and a partial order of that width.
+// period, isolations and a partial order of that width. With -lines it makes the table of
+// docs/add-a-target.md: how long targets are, by the source in the working directory.
 //
 // It draws everything from fixed seeds, so that it prints the same everywhere.
 package main
@@ -41,11 +42,15 @@ const (
 func main() {
 	nodes := flag.Int("nodes", 3, "number of nodes")
 	only := flag.String("sizes", "", "nodes, rounds, period, bound and width, for Table 1 alone")
+	long := flag.Bool("lines", false, "how long targets are, alone")
 	flag.Parse()
 	var err error
-	if *only != "" {
+	switch {
+	case *long:
+		err = lineTable(os.Stdout, os.DirFS("."))
+	case *only != "":
 		err = table1(os.Stdout, *only)
-	} else {
+	default:
 		err = (bench{*nodes}).tables(context.Background(), os.Stdout)
 	}
 	if err != nil {

@@ -2,7 +2,12 @@ package main
 
 import (
 	"io"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/lockstep-go/lockstep/internal/page"
 )
@@ -10,4 +15,55 @@ import (
 // The tables of the documentation are what the command prints.
 func TestDocumentation(t *testing.T) {
 	page.Section(t, "../../docs/strategies.md", "tables", func(w io.Writer) error { return (bench{3}).tables(t.Context(), w) })
+}
+
+// Lines are those of Go, of all folders below, without tests.
+func TestLines(t *testing.T) {
+	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
+	n, err := lines(fstest.MapFS{"a/x.go": file("1\n2\n"), "a/x_test.go": file("3\n"), "a/y.txt": file("4\n"), "a/b/z.go": file("5\n"), "c/w.go": file("6\n")}, "a")
+	if n != 3 || err != nil {
+		t.Errorf("%d lines, %v, want 3", n, err)
+	}
+	if _, err := lines(fstest.MapFS{}, "a"); err == nil {
+		t.Error("a folder that is not there has lines")
+	}
+}
+
+// The page about targets has a row for each, with figures that are right to a tenth: nobody should have to make
+// the table again for every line.
+func TestPageHasLines(t *testing.T) {
+	var now strings.Builder
+	if err := lineTable(&now, os.DirFS("../..")); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../../docs/add-a-target.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	number := regexp.MustCompile(`\d+`)
+	for row := range strings.Lines(now.String()) {
+		like := rowLike(string(page), number.ReplaceAllString(row, "#"), number)
+		if like == "" {
+			t.Errorf("docs/add-a-target.md has no row like %s", row)
+			continue
+		}
+		shown := number.FindAllString(like, -1)
+		for i, is := range number.FindAllString(row, -1) {
+			a, _ := strconv.Atoi(is)
+			b, _ := strconv.Atoi(shown[i])
+			if 10*max(a-b, b-a) > a {
+				t.Errorf("docs/add-a-target.md says %s where go run ./internal/tables -lines prints %s: %s", shown[i], is, row)
+			}
+		}
+	}
+}
+
+// rowLike is the line of a page that has these words, whatever its numbers.
+func rowLike(page, words string, number *regexp.Regexp) string {
+	for line := range strings.Lines(page) {
+		if number.ReplaceAllString(line, "#") == words {
+			return line
+		}
+	}
+	return ""
 }

@@ -4,6 +4,7 @@ package backup
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/kit/kv"
@@ -141,10 +142,8 @@ func (n *node) Receive(c *sim.Context[message], from lockstep.Node, m message) {
 
 // take adds an operation to the primary's log, unless it is there.
 func (n *node) take(c *sim.Context[message], op kv.Op) {
-	for _, o := range n.log.Entries(1, n.log.Last()) {
-		if o == op {
-			return
-		}
+	if slices.Contains(n.log.Entries(1, n.log.Last()), op) {
+		return
 	}
 	n.log.Append(op)
 	if !n.cluster.Hasty {

@@ -2,12 +2,14 @@ package backup_test
 
 import (
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/page"
 	"github.com/lockstep-go/lockstep/kit/kv"
 	"github.com/lockstep-go/lockstep/shrink"
 	"github.com/lockstep-go/lockstep/spec"
@@ -60,29 +62,33 @@ func TestHasty(t *testing.T) {
 	t.Logf("run %d: %s\n%d steps, shrunk to %d", f.Run, f.Finding, len(f.Trace.Records), len(small.Trace.Records))
 }
 
-// The page shows the whole target, which is small.
+// The page shows the whole target, which is small, and pieces of this test.
 func TestPage(t *testing.T) {
-	page, err := os.ReadFile("../../docs/add-a-target.md")
+	text, err := os.ReadFile("../../docs/add-a-target.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	shown := 0
-	for _, file := range []string{"backup.go", "backup_test.go"} {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range regexp.MustCompile("(?ms)^```go file="+file+"\n(.*?)^```$").FindAllStringSubmatch(string(page), -1) {
-			shown++
-			if !strings.Contains(string(text), m[1]) {
-				t.Errorf("%s does not have what the page shows:\n%s", file, m[1])
-			}
-		}
-		if lines := strings.Count(string(text), "\n"); lines >= 200 {
-			t.Errorf("%s has %d lines, the page promises less than 200", file, lines)
-		}
+	shown := map[string][]string{}
+	for _, b := range page.Blocks(string(text)) {
+		shown[b.Name] = append(shown[b.Name], b.Text)
 	}
-	if shown < 7 {
-		t.Errorf("the page shows %d pieces", shown)
+	program, err := os.ReadFile("backup.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(program), strings.Join(shown["backup.go"], "\n")); d != "" {
+		t.Errorf("docs/add-a-target.md (+) does not show backup.go (-):\n%s", d)
+	}
+	if lines := strings.Count(string(program), "\n"); lines >= 200 {
+		t.Errorf("backup.go has %d lines, the page promises less than 200", lines)
+	}
+	test, err := os.ReadFile("backup_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range shown["backup_test.go"] {
+		if !strings.Contains(string(test), part) {
+			t.Errorf("docs/add-a-target.md shows another test:\n%s", part)
+		}
 	}
 }
