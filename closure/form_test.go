@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/closure"
+	"github.com/lockstep-go/lockstep/internal/mix"
 	"github.com/lockstep-go/lockstep/internal/steps"
 	"github.com/lockstep-go/lockstep/internal/toy"
 	"github.com/lockstep-go/lockstep/replay"
@@ -48,11 +49,10 @@ func (t *talker) Receive(c *sim.Context[word], from lockstep.Node, w word) { t.h
 func (t *talker) String() string {
 	return fmt.Sprintf("phase=%d heard=%s", t.phase, strings.Join(t.heard, ","))
 }
-func (t *talker) Fingerprint() (h uint64) {
-	for _, b := range []byte(t.String()) {
-		h = (h ^ uint64(b)) * 1099511628211
-	}
-	return h
+func (t *talker) Fingerprint() uint64 {
+	h := mix.Start
+	h.Bytes([]byte(t.String()))
+	return uint64(h)
 }
 
 func talkers(tagged bool, make func(t *talker)) sim.Cluster[word] {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/mix"
 )
 
 // Message is a message of any type. A message is never changed once it is sent.
@@ -41,28 +42,21 @@ type Change struct {
 }
 
 // hash takes in what is signed.
-type hash uint64
-
-func (h *hash) mix(v uint64) {
-	x := (uint64(*h) ^ v) * 0x9e3779b97f4a7c15
-	*h = hash(x ^ x>>29)
-}
+type hash struct{ mix.Hash }
 
 func (h *hash) text(s string) {
-	h.mix(uint64(len(s)))
-	for i := range len(s) {
-		h.mix(uint64(s[i]))
-	}
+	h.Mix(uint64(len(s)))
+	h.Bytes([]byte(s))
 }
 
 func (h *hash) certificates(list []Certificate) {
-	h.mix(uint64(len(list)))
+	h.Mix(uint64(len(list)))
 	for _, c := range list {
-		h.mix(uint64(c.View)<<32 | uint64(c.Index))
+		h.Mix(uint64(c.View)<<32 | uint64(c.Index))
 		h.text(c.Request)
 		for _, s := range c.Signed {
-			h.mix(uint64(s.Node))
-			h.mix(s.Sign)
+			h.Mix(uint64(s.Node))
+			h.Mix(s.Sign)
 		}
 	}
 }
@@ -70,16 +64,17 @@ func (h *hash) certificates(list []Certificate) {
 // sign is the signature of a node under a message. Only the nodes' own programs and
 // Forger call it: that is what makes signatures worth something here.
 func sign(by lockstep.Node, m Message) uint64 {
-	h := hash(0x5bd1e995 * (uint64(by) + 1))
+	h := hash{mix.Start}
+	h.Mix(uint64(by))
 	h.text(m.Kind)
-	h.mix(uint64(m.View)<<32 | uint64(m.Index))
+	h.Mix(uint64(m.View)<<32 | uint64(m.Index))
 	h.text(m.Request)
 	h.certificates(m.Prepared)
 	for _, c := range m.Changes {
-		h.mix(uint64(c.Node))
-		h.mix(c.Sign)
+		h.Mix(uint64(c.Node))
+		h.Mix(c.Sign)
 	}
-	return uint64(h)
+	return uint64(h.Hash)
 }
 
 // signed is the message with the signature of a node.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/mix"
 	"github.com/lockstep-go/lockstep/sim"
 )
 
@@ -171,23 +172,22 @@ func (n *node) String() string {
 
 // Fingerprint hashes the state.
 func (n *node) Fingerprint() uint64 {
-	h := uint64(14695981039346656037)
-	mix := func(v int64) { h = (h ^ uint64(v)) * 1099511628211 }
-	mix(int64(n.phase))
-	mix(int64(n.last))
-	mix(int64(n.step))
-	mix(int64(n.leader))
-	mix(int64(n.acks))
-	mix(int64(n.bestLast))
-	mix(int64(n.promises))
+	h := mix.Start
+	h.Mix(uint64(n.phase))
+	h.Mix(uint64(n.last))
+	h.Mix(uint64(n.step))
+	h.Mix(uint64(n.leader))
+	h.Mix(uint64(n.acks))
+	h.Mix(uint64(n.bestLast))
+	h.Mix(uint64(n.promises))
 	if n.done {
-		mix(1)
+		h.Mix(1)
 	}
 	for _, l := range []Log{n.log, n.best, n.promised, n.output, n.waiting} {
-		mix(-1)
+		h.Mix(uint64(len(l)))
 		for _, c := range l {
-			mix(int64(c))
+			h.Mix(uint64(c))
 		}
 	}
-	return h
+	return uint64(h)
 }
