@@ -14,8 +14,8 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/child"
 	"github.com/lockstep-go/lockstep/internal/offers"
+	"github.com/lockstep-go/lockstep/internal/timers"
 	"github.com/lockstep-go/lockstep/remote/client"
-	"github.com/lockstep-go/lockstep/remote/internal/timers"
 	"github.com/lockstep-go/lockstep/remote/wire"
 	"github.com/lockstep-go/lockstep/trace"
 )

@@ -157,7 +157,7 @@ func (b *blockingNode[M]) wake(a Arrival[M]) {
 	b.process.got = a
 	if _, ok := b.resume(); !ok {
 		b.halted = true
-		b.process.ctx.timers = b.process.ctx.timers[:0]
+		b.process.ctx.timers.Clear()
 		b.process.ctx.StopAlarm()
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/timers"
 )
 
 // Context is a node's hold on the world: its name, its network, its alarm, its storage.
@@ -14,8 +15,8 @@ type Context[M any] struct {
 	disk       any
 	wipe       func()
 	alive      bool // the program has started and has not been stopped
-	alarm      timer
-	timers     []timer // the named ones that are set
+	alarm      alarm
+	timers     timers.Timers // those with a name
 	chance     lockstep.Chance
 	rand       *rand.Rand
 }
@@ -83,7 +84,7 @@ func (c *Context[M]) Emit(event string, value any) {
 // renew gives the node a program that remembers nothing.
 func (c *Context[M]) renew() {
 	c.stop()
-	c.alarm, c.timers = timer{}, c.timers[:0]
+	c.alarm, c.timers = alarm{}, c.timers[:0]
 	if r, ok := c.node.(interface{ Reset() }); ok {
 		r.Reset()
 		return

@@ -2,17 +2,16 @@ package sim
 
 import "github.com/lockstep-go/lockstep"
 
-// timer is a timer of a node. Its alarm is the one without a name.
-type timer struct {
-	name string
-	at   lockstep.Time
-	set  bool
+// alarm is a node's alarm, a timer without a name.
+type alarm struct {
+	at  lockstep.Time
+	set bool
 }
 
 // SetAlarm arms the node's alarm to fire after the given virtual time; an alarm that
 // was armed before is replaced.
 func (c *Context[M]) SetAlarm(after lockstep.Time) {
-	c.alarm = timer{at: c.Now() + after, set: true}
+	c.alarm = alarm{c.Now() + after, true}
 	c.arm()
 }
 
@@ -30,8 +29,7 @@ func (c *Context[M]) SetTimer(name string, after lockstep.Time) {
 		c.SetAlarm(after)
 		return
 	}
-	c.takeTimer(name)
-	c.timers = append(c.timers, timer{name, c.Now() + after, true})
+	c.timers.Set(name, c.Now()+after)
 	c.arm()
 }
 
@@ -40,44 +38,36 @@ func (c *Context[M]) StopTimer(name string) {
 	if name == "" {
 		c.alarm.set = false
 	}
-	c.takeTimer(name)
+	c.timers.Stop(name)
 	c.arm()
-}
-
-func (c *Context[M]) takeTimer(name string) {
-	for i := range c.timers {
-		if c.timers[i].name == name {
-			c.timers = append(c.timers[:i], c.timers[i+1:]...)
-			return
-		}
-	}
 }
 
 // arm arms the one alarm that the engine knows of a node for the timer that is due first.
 func (c *Context[M]) arm() {
-	first := c.first()
+	_, at, ok := c.first()
 	switch d := c.deployment; {
-	case d.out == nil && first.set: // no engine: see Bare
+	case d.out == nil && ok: // no engine: see Bare
 		d.alarms = d.alarms.With(c.self)
 	case d.out == nil:
 		d.alarms = d.alarms.Without(c.self)
-	case first.set:
-		d.out.SetAlarm(c.self, first.at)
+	case ok:
+		d.out.SetAlarm(c.self, at)
 	default:
 		d.out.StopAlarm(c.self)
 	}
 }
 
-// first is the timer that is due first, of several the one that was set first, and the alarm
-// before all others.
-func (c *Context[M]) first() timer {
-	first := c.alarm
-	for _, t := range c.timers {
-		if !first.set || t.at < first.at {
-			first = t
-		}
+// first is the timer that is due first, and whether there is one. The alarm, which has no name,
+// comes before others that are due at the same time.
+func (c *Context[M]) first() (name string, at lockstep.Time, ok bool) {
+	if len(c.timers) == 0 {
+		return "", c.alarm.at, c.alarm.set
 	}
-	return first
+	name, at, ok = c.timers.First()
+	if c.alarm.set && c.alarm.at <= at {
+		return "", c.alarm.at, true
+	}
+	return name, at, ok
 }
 
 // fire fires the timer that is due first.
@@ -87,18 +77,18 @@ func (c *Context[M]) fire() {
 		c.node.Alarm(c)
 		return
 	}
-	first := c.first()
-	if first.name == "" {
+	name, _, _ := c.first()
+	if name == "" {
 		c.alarm.set = false
 	} else {
-		c.takeTimer(first.name)
+		c.timers.Stop(name)
 	}
 	c.arm()
-	if out := c.deployment.out; out != nil && first.name != "" {
-		out.Tell(first.name)
+	if out := c.deployment.out; out != nil && name != "" {
+		out.Tell(name)
 	}
-	if node, ok := c.node.(interface{ Timer(*Context[M], string) }); ok && first.name != "" {
-		node.Timer(c, first.name)
+	if node, ok := c.node.(interface{ Timer(*Context[M], string) }); ok && name != "" {
+		node.Timer(c, name)
 	} else {
 		c.node.Alarm(c)
 	}

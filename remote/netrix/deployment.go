@@ -19,7 +19,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/child"
 	"github.com/lockstep-go/lockstep/internal/offers"
-	"github.com/lockstep-go/lockstep/remote/internal/timers"
+	"github.com/lockstep-go/lockstep/internal/timers"
 	"github.com/lockstep-go/lockstep/trace"
 )
 

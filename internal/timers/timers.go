@@ -38,30 +38,29 @@ func (t *Timers) Stop(name string) {
 // Clear stops all of them.
 func (t *Timers) Clear() { *t = (*t)[:0] }
 
-// first is the place of the timer that is due first; of several the one that was set first.
-func (t Timers) first() int {
-	first := 0
-	for i := range t {
-		if t[i].at < t[first].at {
-			first = i
+// First is the timer that is due first, of several the one that was set first, and whether there
+// is one.
+func (t Timers) First() (name string, at lockstep.Time, ok bool) {
+	for _, next := range t {
+		if !ok || next.at < at {
+			name, at, ok = next.name, next.at, true
 		}
 	}
-	return first
+	return name, at, ok
 }
 
-// Fire takes out the timer that is due first, and tells which it is. There is one.
+// Fire stops the timer that is due first, and tells which it is. There is one.
 func (t *Timers) Fire() (name string) {
-	i := t.first()
-	name = (*t)[i].name
-	*t = slices.Delete(*t, i, i+1)
+	name, _, _ = t.First()
+	t.Stop(name)
 	return name
 }
 
 // Arm arms the alarm of a node for the timer that is due first.
 func (t Timers) Arm(n lockstep.Node, out *lockstep.Outbox) {
-	if len(t) == 0 {
+	if _, at, ok := t.First(); ok {
+		out.SetAlarm(n, at)
+	} else {
 		out.StopAlarm(n)
-		return
 	}
-	out.SetAlarm(n, t[t.first()].at)
 }
