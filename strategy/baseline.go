@@ -1,7 +1,6 @@
 package strategy
 
 import (
-	"fmt"
 	"math/rand/v2"
 
 	"github.com/lockstep-go/lockstep"
@@ -17,8 +16,8 @@ import (
 // Where messages are not in the engine's hands, they are lost by cuts: each stretch of time
 // passes under a cut of the nodes into two parts with the probability Drop.
 type Baseline struct {
-	Drop  float64 `help:"probability of losing a message, in [0,1]"`
-	Steps int     `help:"length of a run; 0: as long as anything is possible"`
+	Drop  float64 `help:"probability of losing a message, in [0,1]" range:"0..1"`
+	Steps int     `help:"length of a run; 0: as long as anything is possible" range:"0.."`
 }
 
 // DefaultBaseline has the middle one of the papers' three probabilities.
@@ -29,20 +28,11 @@ func (b Baseline) String() string { return write("baseline", b) }
 
 // Fit says on which terms the strategy explores such a system.
 func (b Baseline) Fit(info lockstep.Info) (lockstep.Terms, error) {
-	if err := b.check(info); err != nil {
-		return lockstep.Terms{}, err
-	}
-	return lockstep.Terms{Guarantee: b.guarantee(info)}, nil
+	return fit("baseline", b, info)
 }
 
 // check reports what is wrong with the options, or why the system does not fit.
 func (b Baseline) check(info lockstep.Info) error {
-	if !(b.Drop >= 0 && b.Drop <= 1) {
-		return fmt.Errorf("baseline: drop is %v, allowed is [0,1]", b.Drop)
-	}
-	if b.Steps < 0 {
-		return fmt.Errorf("baseline: steps is %d, it must not be negative", b.Steps)
-	}
 	need := trace.KindsOf(trace.Deliver, trace.Drop)
 	switch {
 	case rounds.Coarse(info) && b.Drop > 0:

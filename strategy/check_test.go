@@ -49,7 +49,7 @@ func TestCheck(t *testing.T) {
 		{"partition:other=leader", roles, "goes with notion=separate and a role"},
 		{"uniform:by=crash", info, "by=crash is for systems whose messages are not in the engine's hands; those of smr are lost one by one"},
 		{"uniform:by=cut", info, ""},
-		{"walk:deliver=-5,drop=10", coarse, "the weight of deliver is -5"},
+		{"walk:deliver=-5,drop=10", coarse, "deliver is -5, it must not be negative"},
 		{"pctcp", info, ""},
 		{"pctcp:depth=0", info, "depth is 0"},
 		{"pctcp:depth=65", info, "allowed are 1..64"},
@@ -108,10 +108,10 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%s: error %v, want one with %q", c.text, err, c.want)
 		}
 	}
-	if _, err := (strategy.Guided{}).Fit(info); err == nil || !strings.Contains(err.Error(), "inner is missing") {
+	if _, err := (strategy.Guided{Keep: 1}).Fit(info); err == nil || !strings.Contains(err.Error(), "inner is missing") {
 		t.Errorf("guided without inner: %v", err)
 	}
-	if _, err := (strategy.Uniform{Rounds: 4, Period: 4, By: 7}).Fit(info); err == nil || !strings.Contains(err.Error(), "by 7, allowed are 0..1") {
+	if _, err := (strategy.Uniform{Rounds: 4, Period: 4, By: 7}).Fit(info); err == nil || !strings.Contains(err.Error(), "by is 7, allowed are cut, crash") {
 		t.Errorf("uniform by something: %v", err)
 	}
 	for _, text := range []string{"uniform:by=hand", "partition:notion=cut", "systematic:reduce=fast", "systematic:network=x", "delay:near=normal", "guided:inner=nothing", "none", "pctcp:depth"} {

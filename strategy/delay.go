@@ -24,20 +24,20 @@ import (
 type Delay struct {
 	Swarm bool `help:"draw the mix of each run, with faults up to the numbers given"`
 
-	Sites    int          `help:"sites that nodes are spread over; 0 and 1: all links are near"`
+	Sites    int          `help:"sites that nodes are spread over; 0 and 1: all links are near" range:"0.."`
 	Near     Distribution `help:"latency of near links: constant, uniform, exponential or heavy"`
-	NearMean float64      `help:"mean latency of near links, in units"`
+	NearMean float64      `help:"mean latency of near links, in units" range:"0..1000000"`
 	Far      Distribution `help:"latency of far links"`
-	FarMean  float64      `help:"mean latency of far links, in units"`
+	FarMean  float64      `help:"mean latency of far links, in units" range:"0..1000000"`
 
-	Loss    float64 `help:"probability of losing a message, in [0,1]"`
-	Cuts    int     `help:"cuts of the nodes into two parts, in a run"`
-	OneWay  int     `help:"cuts in one direction, in a run"`
-	Flaps   int     `help:"links that go down and up several times, in a run"`
-	Crashes int     `help:"crashes, each followed by a restart, in a run"`
+	Loss    float64 `help:"probability of losing a message, in [0,1]" range:"0..1"`
+	Cuts    int     `help:"cuts of the nodes into two parts, in a run" range:"0.."`
+	OneWay  int     `help:"cuts in one direction, in a run" range:"0.."`
+	Flaps   int     `help:"links that go down and up several times, in a run" range:"0.."`
+	Crashes int     `help:"crashes, each followed by a restart, in a run" range:"0.."`
 	// Gap is the mean time between two faults, and the mean length of one.
-	Gap   float64 `help:"mean time between faults, and mean length of one, in units"`
-	Steps int     `help:"length of a run; 0: as long as anything is possible"`
+	Gap   float64 `help:"mean time between faults, and mean length of one, in units" range:"0..1000000"`
+	Steps int     `help:"length of a run; 0: as long as anything is possible" range:"0.."`
 }
 
 // DefaultDelay draws its mix.
@@ -48,34 +48,11 @@ func (d Delay) String() string { return write("delay", d) }
 
 // Fit says on which terms the strategy explores such a system.
 func (d Delay) Fit(info lockstep.Info) (lockstep.Terms, error) {
-	if err := d.check(info); err != nil {
-		return lockstep.Terms{}, err
-	}
-	return lockstep.Terms{Guarantee: d.guarantee(info)}, nil
+	return fit("delay", d, info)
 }
 
 // check reports what is wrong with the options, or why the system does not fit.
 func (d Delay) check(info lockstep.Info) error {
-	for _, f := range []struct {
-		name  string
-		value int
-	}{{"sites", d.Sites}, {"cuts", d.Cuts}, {"one-way", d.OneWay}, {"flaps", d.Flaps}, {"crashes", d.Crashes}, {"steps", d.Steps}} {
-		if f.value < 0 {
-			return fmt.Errorf("delay: %s is %d, it must not be negative", f.name, f.value)
-		}
-	}
-	for _, f := range []struct {
-		name  string
-		value float64
-		most  float64
-	}{{"near-mean", d.NearMean, 1e6}, {"far-mean", d.FarMean, 1e6}, {"gap", d.Gap, 1e6}, {"loss", d.Loss, 1}} {
-		if !(f.value >= 0 && f.value <= f.most) {
-			return fmt.Errorf("delay: %s is %v, allowed is [0,%v]", f.name, f.value, f.most)
-		}
-	}
-	if int(d.Near) >= len(distributionNames) || int(d.Far) >= len(distributionNames) {
-		return fmt.Errorf("delay: distributions %d and %d, allowed are 0..%d", d.Near, d.Far, len(distributionNames)-1)
-	}
 	if d.Swarm && (d.Sites != 0 || d.Near != 0 || d.NearMean != 0 || d.Far != 0 || d.FarMean != 0 || d.Gap != 0) {
 		return fmt.Errorf("delay: swarm draws sites, latencies and the gap: leave them 0 or set swarm=false")
 	}

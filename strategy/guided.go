@@ -24,7 +24,7 @@ type Guided struct {
 	// strategy holds.
 	Fresh float64 `help:"share of runs that mutate nothing, in (0,1]"`
 	// Keep is the number of schedules kept.
-	Keep int `help:"schedules kept at most"`
+	Keep int `help:"schedules kept at most" range:"1.."`
 	// Pairs looks for pairs of events even where there are fingerprints.
 	Pairs bool `help:"look for pairs of events even where the system offers fingerprints"`
 }
@@ -42,8 +42,6 @@ func (g Guided) check(lockstep.Info) error {
 		return fmt.Errorf("guided: inner is missing, e.g. inner=%s", DefaultGuided.Inner)
 	case !(g.Fresh > 0 && g.Fresh <= 1):
 		return fmt.Errorf("guided: fresh is %v, allowed is (0,1]", g.Fresh)
-	case g.Keep < 1:
-		return fmt.Errorf("guided: keep is %d, it must be at least 1", g.Keep)
 	}
 	return nil
 }
@@ -51,7 +49,7 @@ func (g Guided) check(lockstep.Info) error {
 // Fit says on which terms the strategy explores such a system: on those of the inner one, for
 // the share of runs that mutate nothing.
 func (g Guided) Fit(info lockstep.Info) (lockstep.Terms, error) {
-	if err := g.check(info); err != nil {
+	if err := fits("guided", g, info); err != nil {
 		return lockstep.Terms{}, err
 	}
 	t, err := g.Inner.Fit(info)

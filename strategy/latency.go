@@ -27,6 +27,9 @@ const (
 
 var distributionNames = []string{"constant", "uniform", "exponential", "heavy"}
 
+// Words are the words of all.
+func (Distribution) Words() []string { return distributionNames }
+
 // String is the distribution's word.
 func (d Distribution) String() string { return option.Word(distributionNames, int(d)) }
 

@@ -20,7 +20,7 @@ type Lossy struct {
 	Rounds int `help:"rounds of a run"`
 	// Loss is the probability that a message is lost, where there is no period. With 0.5
 	// every set of lost messages of a round has the same probability.
-	Loss float64 `help:"probability of losing a message, in [0,1], where there is no period"`
+	Loss float64 `help:"probability of losing a message, in [0,1], where there is no period" range:"0..1"`
 	// Period is the number of rounds after which broken links are whole again; 0 means
 	// that messages are lost one by one.
 	Period int `help:"rounds after which broken links are whole again; 0: lose single messages"`
@@ -39,7 +39,7 @@ func (l Lossy) String() string { return write("lossy", l) }
 
 // Fit says on which terms the strategy explores such a system.
 func (l Lossy) Fit(info lockstep.Info) (lockstep.Terms, error) {
-	if err := l.check(info); err != nil {
+	if err := fits("lossy", l, info); err != nil {
 		return lockstep.Terms{}, err
 	}
 	return lockstep.Terms{Guarantee: l.guarantee(info), Runs: l.runs(info), Given: givenRequests(info)}, nil
@@ -47,9 +47,6 @@ func (l Lossy) Fit(info lockstep.Info) (lockstep.Terms, error) {
 
 // check reports what is wrong with the options, or why the system does not fit.
 func (l Lossy) check(info lockstep.Info) error {
-	if !(l.Loss >= 0 && l.Loss <= 1) {
-		return fmt.Errorf("lossy: loss is %v, allowed is [0,1]", l.Loss)
-	}
 	if l.Period == 0 {
 		if l.Losses != 0 || l.Sampler != Exact {
 			return fmt.Errorf("lossy: losses and sampler need a period of at least 1")

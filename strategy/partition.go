@@ -57,16 +57,16 @@ type Partition struct {
 	// the scene as roles are played by then.
 	Seek bool `help:"take only partitions that cover the story's scene as roles are played by then"`
 
-	Stages int `help:"partitions of a run, one after the other; of a story: how often it is told"`
-	Before int `help:"operations before a partition or story"`
-	During int `help:"operations under a partition, or under each scene of a story"`
-	After  int `help:"operations after healing"`
+	Stages int `help:"partitions of a run, one after the other; of a story: how often it is told" range:"1.."`
+	Before int `help:"operations before a partition or story" range:"0.."`
+	During int `help:"operations under a partition, or under each scene of a story" range:"0.."`
+	After  int `help:"operations after healing" range:"0.."`
 	// Sides gives the operations under a partition to nodes of each side in turn instead
 	// of to any node.
 	Sides bool `help:"give the operations under a partition to each side in turn"`
 	// Steps is the number of fair steps at the start, after each partition, each operation
 	// and each healing. Where nothing is left to happen, there are fewer.
-	Steps int `help:"fair steps after each partition, operation and healing, and at the start"`
+	Steps int `help:"fair steps after each partition, operation and healing, and at the start" range:"1.."`
 	// Vary draws each of these numbers from 1..Steps, so that partitions and operations
 	// come in the middle of something.
 	Vary bool `help:"draw each number of fair steps from 1..steps"`
@@ -89,6 +89,9 @@ const (
 
 var notionNames = []string{"split", "separate", "isolate"}
 
+// Words are the words of all.
+func (Notion) Words() []string { return notionNames }
+
 // String is the notion's word.
 func (n Notion) String() string { return option.Word(notionNames, int(n)) }
 
@@ -104,7 +107,7 @@ func (p Partition) String() string { return write("partition", p) }
 
 // Fit says on which terms the strategy explores such a system.
 func (p Partition) Fit(info lockstep.Info) (lockstep.Terms, error) {
-	if err := p.check(info); err != nil {
+	if err := fits("partition", p, info); err != nil {
 		return lockstep.Terms{}, err
 	}
 	t := lockstep.Terms{Guarantee: p.guarantee(info)}
@@ -116,17 +119,6 @@ func (p Partition) Fit(info lockstep.Info) (lockstep.Terms, error) {
 
 // check reports what is wrong with the options, or why the system does not fit.
 func (p Partition) check(info lockstep.Info) error {
-	if int(p.Notion) >= len(notionNames) {
-		return fmt.Errorf("partition: notion %d, allowed are 0..%d", p.Notion, len(notionNames)-1)
-	}
-	for _, f := range []struct {
-		name         string
-		value, least int
-	}{{"stages", p.Stages, 1}, {"before", p.Before, 0}, {"during", p.During, 0}, {"after", p.After, 0}, {"steps", p.Steps, 1}} {
-		if f.value < f.least {
-			return fmt.Errorf("partition: %s is %d, it must be at least %d", f.name, f.value, f.least)
-		}
-	}
 	if err := p.checkRoles(info); err != nil {
 		return err
 	}

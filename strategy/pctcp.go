@@ -44,24 +44,24 @@ import (
 // fires, no more request is given, and what is left is delivered, oldest first.
 type PCTCP struct {
 	// Depth is the number of events whose order matters, at least 1.
-	Depth int `help:"number of events whose order is to be hit"`
+	Depth int `help:"number of events whose order is to be hit" range:"1..64"`
 	// Events is the number of events among which the change points lie; 0 means the
 	// largest number seen in a few fault-free runs.
-	Events int `help:"events among which the change points lie; 0: learned from fault-free runs"`
+	Events int `help:"events among which the change points lie; 0: learned from fault-free runs" range:"0..1000000"`
 	// Races counts only events that race, that is, that may arrive before or after another
 	// event at the same node. Which do is learned by type, sender and receiver from a few
 	// fault-free runs.
 	Races bool `help:"count only events that race with another (trace-aware)"`
 	// Late is the number of events that may overtake one that can happen; 0 means that each
 	// run draws one of Lates, Unbounded any number.
-	Late int `help:"events that may overtake one that can happen; 0: each run draws 10, 30 or 100, -1: any number"`
+	Late int `help:"events that may overtake one that can happen; 0: each run draws 10, 30 or 100, -1: any number" range:"-1..1000000"`
 	// Fair lets time move only when nothing can happen that is not delayed: all alarms wait, and
 	// the one that is due first rings, so that a delayed one is the last of its time.
 	// Otherwise every other alarm of a node races with messages, and clocks may run at
 	// different speeds.
 	Fair bool `help:"time moves only when nothing else can happen that is not delayed, so that clocks run alike"`
 	// Steps is the number of steps after which a run is brought to its end.
-	Steps int `help:"steps before a run is brought to its end; 0: as long as anything is possible"`
+	Steps int `help:"steps before a run is brought to its end; 0: as long as anything is possible" range:"0.."`
 
 	racing *races // learned
 }
@@ -81,17 +81,8 @@ func (p PCTCP) String() string { return write("pctcp", p) }
 
 // check reports what is wrong with the options, or why the system does not fit.
 func (p PCTCP) check(info lockstep.Info) error {
-	switch {
-	case p.Depth < 1 || p.Depth > 64:
-		return fmt.Errorf("pctcp: depth is %d, allowed are 1..64", p.Depth)
-	case p.Events < 0 || p.Events > 1_000_000:
-		return fmt.Errorf("pctcp: events is %d, allowed are 0..1000000", p.Events)
-	case p.Events > 0 && p.Events < p.Depth-1:
+	if p.Events > 0 && p.Events < p.Depth-1 {
 		return fmt.Errorf("pctcp: events is %d, but depth %d needs %d change points among them", p.Events, p.Depth, p.Depth-1)
-	case p.Late < Unbounded || p.Late > 1_000_000:
-		return fmt.Errorf("pctcp: late is %d, allowed are 0..1000000, or %d for any number", p.Late, Unbounded)
-	case p.Steps < 0:
-		return fmt.Errorf("pctcp: steps is %d, it must not be negative", p.Steps)
 	}
 	return info.Require("pctcp", trace.KindsOf(trace.Deliver))
 }
@@ -99,7 +90,7 @@ func (p PCTCP) check(info lockstep.Info) error {
 // Fit says on which terms the strategy explores such a system. The guarantee is the paper's
 // bound; the numbers in it are known only after the runs.
 func (p PCTCP) Fit(info lockstep.Info) (lockstep.Terms, error) {
-	if err := p.check(info); err != nil {
+	if err := fits("pctcp", p, info); err != nil {
 		return lockstep.Terms{}, err
 	}
 	t := lockstep.Terms{Guarantee: p.guarantee(lockstep.Seen{Events: p.Events}), Measured: p.guarantee}

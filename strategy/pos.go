@@ -1,7 +1,6 @@
 package strategy
 
 import (
-	"fmt"
 	"math/rand/v2"
 
 	"github.com/lockstep-go/lockstep"
@@ -16,7 +15,7 @@ import (
 //
 // Like [PCTCP], it brings a run to its end after Steps steps by delivering what is left.
 type POS struct {
-	Steps int `help:"steps before a run is brought to its end; 0: as long as anything is possible"`
+	Steps int `help:"steps before a run is brought to its end; 0: as long as anything is possible" range:"0.."`
 }
 
 // DefaultPOS has runs as long as those of [DefaultPCTCP].
@@ -27,17 +26,11 @@ func (p POS) String() string { return write("pos", p) }
 
 // Fit says on which terms the strategy explores such a system.
 func (p POS) Fit(info lockstep.Info) (lockstep.Terms, error) {
-	if err := p.check(info); err != nil {
-		return lockstep.Terms{}, err
-	}
-	return lockstep.Terms{Guarantee: p.guarantee(info)}, nil
+	return fit("pos", p, info)
 }
 
 // check reports what is wrong with the options, or why the system does not fit.
 func (p POS) check(info lockstep.Info) error {
-	if p.Steps < 0 {
-		return fmt.Errorf("pos: steps is %d, it must not be negative", p.Steps)
-	}
 	return info.Require("pos", trace.KindsOf(trace.Deliver))
 }
 

@@ -30,10 +30,10 @@ type Shadow struct {
 	Dup     int  `help:"weight of duplicating the first message of a link"`
 	Swap    int  `help:"weight of exchanging the two first messages of a link"`
 
-	Drops    int `help:"messages lost in a run, at most"`
-	Dups     int `help:"messages duplicated in a run, at most"`
-	Distance int `help:"places that a message may move in its link, at most"`
-	Steps    int `help:"length of a run; 0: as long as anything is possible"`
+	Drops    int `help:"messages lost in a run, at most" range:"0.."`
+	Dups     int `help:"messages duplicated in a run, at most" range:"0.."`
+	Distance int `help:"places that a message may move in its link, at most" range:"0.."`
+	Steps    int `help:"length of a run; 0: as long as anything is possible" range:"0.."`
 }
 
 // DefaultShadow draws its weights.
@@ -61,10 +61,7 @@ func (s Shadow) String() string { return write("shadow", s) }
 
 // Fit says on which terms the strategy explores such a system.
 func (s Shadow) Fit(info lockstep.Info) (lockstep.Terms, error) {
-	if err := s.check(info); err != nil {
-		return lockstep.Terms{}, err
-	}
-	return lockstep.Terms{Guarantee: s.guarantee(info)}, nil
+	return fit("shadow", s, info)
 }
 
 // check reports what is wrong with the options, or why the system does not fit.
@@ -77,14 +74,6 @@ func (s Shadow) check(info lockstep.Info) error {
 			return fmt.Errorf("shadow: the weight %s is %d, but swarm draws the weights: leave it 0 or set swarm=false", c.name, w)
 		case !s.Swarm && (w < 0 || w == 0 && !c.fault):
 			return fmt.Errorf("shadow: the weight %s is %d; without swarm run, commit, alarm and request must be positive, drop, dup and swap not negative", c.name, w)
-		}
-	}
-	for _, f := range []struct {
-		name  string
-		value int
-	}{{"drops", s.Drops}, {"dups", s.Dups}, {"distance", s.Distance}, {"steps", s.Steps}} {
-		if f.value < 0 {
-			return fmt.Errorf("shadow: %s is %d, it must not be negative", f.name, f.value)
 		}
 	}
 	if info.FIFO && (s.Dup > 0 || s.Swap > 0) {

@@ -29,15 +29,15 @@ type Systematic struct {
 	// Reduce says which runs are skipped; the zero value is none.
 	Reduce Reduction `help:"none, sleep: one of several equivalent orders, or states: nothing twice from the same state"`
 
-	Steps      int `help:"choices of a run, at most"`
-	Alarms     int `help:"alarms that fire in a run, at most; -1: no bound"`
-	Losses     int `help:"messages lost in a run, at most; -1: no bound"`
-	Duplicates int `help:"messages duplicated in a run, at most"`
-	Isolations int `help:"isolations in a run, at most, where the network is any"`
-	Distance   int `help:"places that a message may move in its link, where the network is shadow"`
+	Steps      int `help:"choices of a run, at most" range:"1.."`
+	Alarms     int `help:"alarms that fire in a run, at most; -1: no bound" range:"-1.."`
+	Losses     int `help:"messages lost in a run, at most; -1: no bound" range:"-1.."`
+	Duplicates int `help:"messages duplicated in a run, at most" range:"0.."`
+	Isolations int `help:"isolations in a run, at most, where the network is any" range:"0.."`
+	Distance   int `help:"places that a message may move in its link, where the network is shadow" range:"0.."`
 	// Delays bounds how often something is passed over that was possible earlier, as in
 	// delay-bounded scheduling; Unbounded lifts the bound. It excludes the reductions.
-	Delays int `help:"choices passed over in a run, at most; -1: no bound"`
+	Delays int `help:"choices passed over in a run, at most; -1: no bound" range:"-1.."`
 	// Redundant takes pairs of shadow actions too that lead to no new state.
 	Redundant bool `help:"take also swap swap, dup swap and dup drop, where the network is shadow"`
 }
@@ -57,6 +57,9 @@ const (
 )
 
 var networkNames = []string{"any", "shadow"}
+
+// Words are the words of all.
+func (Network) Words() []string { return networkNames }
 
 // String is the network's word.
 func (n Network) String() string { return option.Word(networkNames, int(n)) }
@@ -80,6 +83,9 @@ const (
 
 var reductionNames = []string{"none", "sleep", "states"}
 
+// Words are the words of all.
+func (Reduction) Words() []string { return reductionNames }
+
 // String is the reduction's word.
 func (r Reduction) String() string { return option.Word(reductionNames, int(r)) }
 
@@ -95,7 +101,7 @@ func (s Systematic) String() string { return write("systematic", s) }
 
 // Fit says on which terms the strategy explores such a system.
 func (s Systematic) Fit(info lockstep.Info) (lockstep.Terms, error) {
-	if err := s.check(info); err != nil {
+	if err := fits("systematic", s, info); err != nil {
 		return lockstep.Terms{}, err
 	}
 	return lockstep.Terms{Guarantee: s.guarantee(info), Sequential: true, Texts: s.Reduce == States}, nil
@@ -103,20 +109,7 @@ func (s Systematic) Fit(info lockstep.Info) (lockstep.Terms, error) {
 
 // check reports what is wrong with the options, or why the system does not fit.
 func (s Systematic) check(info lockstep.Info) error {
-	for _, f := range []struct {
-		name         string
-		value, least int
-	}{{"steps", s.Steps, 1}, {"alarms", s.Alarms, Unbounded}, {"losses", s.Losses, Unbounded}, {"duplicates", s.Duplicates, 0},
-		{"isolations", s.Isolations, 0}, {"distance", s.Distance, 0}, {"delays", s.Delays, Unbounded}} {
-		if f.value < f.least {
-			return fmt.Errorf("systematic: %s is %d, it must be at least %d", f.name, f.value, f.least)
-		}
-	}
 	switch {
-	case int(s.Network) >= len(networkNames):
-		return fmt.Errorf("systematic: network %d, allowed are 0..%d", s.Network, len(networkNames)-1)
-	case int(s.Reduce) >= len(reductionNames):
-		return fmt.Errorf("systematic: reduce %d, allowed are 0..%d", s.Reduce, len(reductionNames)-1)
 	case s.Delays >= 0 && s.Reduce != NoReduction:
 		return fmt.Errorf("systematic: delays is %d, but orders that reduce=%s takes for the same need different delays: set reduce=none or delays=%d", s.Delays, s.Reduce, Unbounded)
 	case s.Network == AnyOrder && (s.Distance > 0 || s.Redundant):

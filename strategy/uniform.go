@@ -69,6 +69,9 @@ const (
 
 var samplerNames = []string{"exact", "paper", "every", "partial", "effects", "distinct"}
 
+// Words are the words of all.
+func (Sampler) Words() []string { return samplerNames }
+
 // String is the sampler's word.
 func (s Sampler) String() string { return option.Word(samplerNames, int(s)) }
 
@@ -94,6 +97,9 @@ const (
 
 var apartNames = []string{"frozen", "cut", "held"}
 
+// Words are the words of all.
+func (Apart) Words() []string { return apartNames }
+
 // String is the word for it.
 func (a Apart) String() string { return option.Word(apartNames, int(a)) }
 
@@ -117,6 +123,9 @@ const (
 
 var meansNames = []string{"cut", "crash"}
 
+// Words are the words of all.
+func (Means) Words() []string { return meansNames }
+
 // String is the word for it.
 func (m Means) String() string { return option.Word(meansNames, int(m)) }
 
@@ -132,7 +141,7 @@ func (u Uniform) String() string { return write("uniform", u) }
 
 // Fit says on which terms the strategy explores such a system.
 func (u Uniform) Fit(info lockstep.Info) (lockstep.Terms, error) {
-	if err := u.check(info); err != nil {
+	if err := fits("uniform", u, info); err != nil {
 		return lockstep.Terms{}, err
 	}
 	t := lockstep.Terms{Guarantee: u.guarantee(info), Runs: u.runs(info), Given: givenRequests(info), Sequential: u.Sampler == Effects}
@@ -150,12 +159,6 @@ func (u Uniform) check(info lockstep.Info) error {
 	}
 	if err := checkSampler("uniform", u.Sampler, u.space(info.Nodes)); err != nil {
 		return err
-	}
-	if int(u.By) >= len(meansNames) {
-		return fmt.Errorf("uniform: by %d, allowed are 0..%d", u.By, len(meansNames)-1)
-	}
-	if int(u.Isolated) >= len(apartNames) {
-		return fmt.Errorf("uniform: isolated %d, allowed are 0..%d", u.Isolated, len(apartNames)-1)
 	}
 	if u.Isolated != Frozen && rounds.Coarse(info) {
 		return fmt.Errorf("uniform: isolated=%s is for systems whose messages are in the engine's hands; those of %s are not, and by says what happens there", u.Isolated, info.Name)
@@ -320,9 +323,6 @@ func (b *breaker) Give(run *lockstep.Run, next *lockstep.Step) bool {
 
 // checkSampler reports why a sampler does not fit the space or the system.
 func checkSampler(who string, sampler Sampler, s *space) error {
-	if int(sampler) >= len(samplerNames) {
-		return fmt.Errorf("%s: sampler %d, allowed are 0..%d", who, sampler, len(samplerNames)-1)
-	}
 	if (sampler == Effects || sampler == Distinct) && who != "uniform" {
 		return fmt.Errorf("%s: sampler=%s is for uniform", who, sampler)
 	}

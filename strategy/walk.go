@@ -18,17 +18,17 @@ import (
 // where links cannot be cut, of crashing and restarting. Where there are no alarms, their
 // weight is that of letting time pass.
 type Walk struct {
-	Deliver   int `help:"weight of delivering a message in flight"`
-	Drop      int `help:"weight of losing a message in flight"`
-	Duplicate int `help:"weight of duplicating a message in flight"`
-	Alarm     int `help:"weight of firing an alarm"`
-	Request   int `help:"weight of giving a waiting request to a node"`
-	Crash     int `help:"weight of crashing a node, as long as a minority is down"`
-	Restart   int `help:"weight of restarting a crashed node"`
-	Cut       int `help:"weight of cutting the nodes into two parts, while none is cut"`
-	Heal      int `help:"weight of healing the cut"`
-	Wait      int `help:"weight of letting time pass, where the system moves by itself"`
-	Steps     int `help:"length of a run; 0: as long as anything is possible"`
+	Deliver   int `help:"weight of delivering a message in flight" range:"0.."`
+	Drop      int `help:"weight of losing a message in flight" range:"0.."`
+	Duplicate int `help:"weight of duplicating a message in flight" range:"0.."`
+	Alarm     int `help:"weight of firing an alarm" range:"0.."`
+	Request   int `help:"weight of giving a waiting request to a node" range:"0.."`
+	Crash     int `help:"weight of crashing a node, as long as a minority is down" range:"0.."`
+	Restart   int `help:"weight of restarting a crashed node" range:"0.."`
+	Cut       int `help:"weight of cutting the nodes into two parts, while none is cut" range:"0.."`
+	Heal      int `help:"weight of healing the cut" range:"0.."`
+	Wait      int `help:"weight of letting time pass, where the system moves by itself" range:"0.."`
+	Steps     int `help:"length of a run; 0: as long as anything is possible" range:"0.."`
 }
 
 // DefaultWalk favours delivery, which finds more than equal weights: a run in which
@@ -65,19 +65,11 @@ func (w Walk) String() string { return write("walk", w) }
 
 // Fit says on which terms the strategy explores such a system.
 func (w Walk) Fit(info lockstep.Info) (lockstep.Terms, error) {
-	if err := w.check(info); err != nil {
-		return lockstep.Terms{}, err
-	}
-	return lockstep.Terms{Guarantee: w.guarantee(info)}, nil
+	return fit("walk", w, info)
 }
 
 // check reports what is wrong with the options, or why the system does not fit.
 func (w Walk) check(info lockstep.Info) error {
-	for i, weight := range w.weights() {
-		if weight < 0 {
-			return fmt.Errorf("walk: the weight of %s is %d, it must not be negative", walkKinds[i], weight)
-		}
-	}
 	total, need := 0, lockstep.Kinds(0)
 	for i, weight := range w.lowered(&info).weights() {
 		if weight > 0 && walkKinds[i] != trace.Request { // systems without clients have no requests
@@ -87,9 +79,6 @@ func (w Walk) check(info lockstep.Info) error {
 	}
 	if total == 0 {
 		return fmt.Errorf("walk: every weight is 0, at least one must be positive")
-	}
-	if w.Steps < 0 {
-		return fmt.Errorf("walk: steps is %d, it must not be negative", w.Steps)
 	}
 	return info.Require("walk", need)
 }

@@ -10,6 +10,7 @@ package option
 import (
 	"encoding"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -66,7 +67,8 @@ func Fill(ptr any) {
 }
 
 // Check reports the first number of a struct that is not in the range of its tag, and the
-// first word that is none of those of its setting.
+// first word that is none of those of its setting. A range is "1..64", or "1.." where there is
+// no highest number.
 func Check(v any) error {
 	rv := reflect.Indirect(reflect.ValueOf(v))
 	for i := range rv.NumField() {
@@ -78,7 +80,7 @@ func Check(v any) error {
 			return fmt.Errorf("%s is %d, allowed are %s", key(f.Name), rv.Field(i).Uint(), strings.Join(w.Words(), ", "))
 		}
 		if limits := f.Tag.Get("range"); limits != "" {
-			if err := inRange(key(f.Name), rv.Field(i).Int(), limits); err != nil {
+			if err := inRange(key(f.Name), rv.Field(i), limits); err != nil {
 				return err
 			}
 		}
@@ -86,12 +88,33 @@ func Check(v any) error {
 	return nil
 }
 
-func inRange(key string, is int64, limits string) error {
-	var low, high int64
-	if _, err := fmt.Sscanf(limits, "%d..%d", &low, &high); err != nil {
-		panic(fmt.Sprintf("the range %q of %s: %v", limits, key, err))
+func inRange(key string, v reflect.Value, limits string) error {
+	from, to, ok := strings.Cut(limits, "..")
+	low, lowErr := strconv.ParseFloat(from, 64)
+	high, highErr := math.Inf(1), error(nil)
+	if to != "" {
+		high, highErr = strconv.ParseFloat(to, 64)
 	}
-	return Within(key, is, low, high)
+	if !ok || lowErr != nil || highErr != nil {
+		panic(fmt.Sprintf("the range %q of %s is not like 1..64 or 1..", limits, key))
+	}
+	switch is := number(v); {
+	case is >= low && is <= high:
+		return nil
+	case to != "":
+		return fmt.Errorf("%s is %v, allowed are %s", key, v, limits)
+	case low == 0:
+		return fmt.Errorf("%s is %v, it must not be negative", key, v)
+	default:
+		return fmt.Errorf("%s is %v, it must be at least %s", key, v, from)
+	}
+}
+
+func number(v reflect.Value) float64 {
+	if v.CanFloat() {
+		return v.Float()
+	}
+	return float64(v.Int())
 }
 
 // Within reports that a number is not in a range that depends on other options.

@@ -3,6 +3,7 @@ package option_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -110,9 +111,11 @@ func (s size) String() string { return option.Word(s.Words(), int(s)) }
 
 type ranged struct {
 	Nodes  int           `zero:"3" range:"1..9"`
-	Loss   float64       `zero:"0.5"`
+	Loss   float64       `zero:"0.5" range:"0..1"`
 	Pause  time.Duration `zero:"2s"`
 	Size   size
+	Steps  int `range:"0.."`
+	Most   int `range:"-1.."`
 	hidden int `zero:"1"` //nolint:unused // shows that unexported fields are no options
 }
 
@@ -133,6 +136,10 @@ func TestFillAndCheck(t *testing.T) {
 		{ranged{Nodes: 10}, "nodes is 10, allowed are 1..9"},
 		{ranged{}, "nodes is 0, allowed are 1..9"},
 		{ranged{Nodes: 1, Size: 2}, "size is 2, allowed are small, large"},
+		{ranged{Nodes: 1, Loss: 1.5}, "loss is 1.5, allowed are 0..1"},
+		{ranged{Nodes: 1, Loss: math.NaN()}, "loss is NaN, allowed are 0..1"},
+		{ranged{Nodes: 1, Steps: -1}, "steps is -1, it must not be negative"},
+		{ranged{Nodes: 1, Most: -2}, "most is -2, it must be at least -1"},
 	} {
 		if err := option.Check(c.is); err == nil || err.Error() != c.want {
 			t.Errorf("%+v: %v, want %s", c.is, err, c.want)
