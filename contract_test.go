@@ -12,21 +12,12 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/internal/toy"
 	"github.com/lockstep-go/lockstep/sim"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
 )
-
-// explore makes the runs of a plan that can be run.
-func explore(t *testing.T, plan lockstep.Plan) *lockstep.Result {
-	t.Helper()
-	result, err := lockstep.Explore(t.Context(), plan)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return result
-}
 
 // A monitor may return the same finding in every run: each run's is its own, with the step
 // at which that run failed.
@@ -38,7 +29,7 @@ func TestFindingsAreValues(t *testing.T) {
 		}
 		return nil
 	}}
-	result := explore(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.DefaultWalk, Spec: spec, Runs: 100, KeepGoing: true})
+	result := enginetest.Explore(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.DefaultWalk, Spec: spec, Runs: 100, KeepGoing: true})
 	if len(result.Found) < 90 {
 		t.Fatalf("%d findings", len(result.Found))
 	}
@@ -57,7 +48,7 @@ func TestFindingsAreValues(t *testing.T) {
 // digest is the digest of one run of the toy.
 func digest(t *testing.T, system lockstep.System, steps ...lockstep.Step) uint64 {
 	t.Helper()
-	return explore(t, lockstep.Plan{System: system, Strategy: toy.Steps(steps), Runs: 1}).Digest
+	return enginetest.Explore(t, lockstep.Plan{System: system, Strategy: toy.Steps(steps), Runs: 1}).Digest
 }
 
 // The digest tells apart what happened: cuts in one direction or two, types of messages and
@@ -104,7 +95,7 @@ func TestSerial(t *testing.T) {
 	for _, repeats := range []lockstep.Repeats{lockstep.Exactly, lockstep.Roughly} {
 		system := count
 		system.Info = func(i *lockstep.Info) { i.Serial, i.Repeats = true, repeats }
-		result := explore(t, lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 60, Workers: 4, KeepGoing: true, Keep: 5})
+		result := enginetest.Explore(t, lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 60, Workers: 4, KeepGoing: true, Keep: 5})
 		if len(result.Found) != 5 || most.Load() != 1 || alive.Load() != 0 {
 			t.Errorf("%d findings, %d deployments at once, %d left", len(result.Found), most.Load(), alive.Load())
 		}
@@ -129,7 +120,7 @@ func TestPlace(t *testing.T) {
 		folders[dir] = p.Worker
 		return os.WriteFile(dir+"/file", nil, 0o666)
 	}}
-	explore(t, lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 400, Workers: 2, Scratch: scratch})
+	enginetest.Explore(t, lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 400, Workers: 2, Scratch: scratch})
 	workers := map[int]bool{}
 	for dir, worker := range folders {
 		workers[worker] = true
@@ -161,7 +152,7 @@ func TestWorthless(t *testing.T) {
 			return d.Do(ctx, s, out)
 		}}
 	plan := lockstep.Plan{System: system, Strategy: strategy.Walk{Deliver: 5, Alarm: 1, Steps: 20}, Runs: 100, Workers: 1}
-	result := explore(t, plan)
+	result := enginetest.Explore(t, plan)
 	n := result.Verdicts[trace.Unknown]
 	if result.Runs != 100 || n < 15 || result.Worthless != n || result.Reasons["process 2 died"] != n || deployed < n || deployed > n+1 || result.Verdict() != trace.Unknown {
 		t.Errorf("%d runs, %v, %v, %d worthless, %d deployments", result.Runs, result.Verdicts, result.Reasons, result.Worthless, deployed)
@@ -239,7 +230,7 @@ func TestRoughly(t *testing.T) {
 			}
 			return nil
 		}}
-		result := explore(t, lockstep.Plan{System: rough, Strategy: strategy.Walk{Deliver: 2, Drop: 1, Alarm: 1, Steps: 30}, Spec: spec, Runs: 1, Workers: 1, Repetitions: 10})
+		result := enginetest.Explore(t, lockstep.Plan{System: rough, Strategy: strategy.Walk{Deliver: 2, Drop: 1, Alarm: 1, Steps: 30}, Spec: spec, Runs: 1, Workers: 1, Repetitions: 10})
 		return result.First()
 	}
 	if f := failures(2); f.Failed != 5 || f.Repeated != 10 || f.Confirmed() != "failed in 5 of 10 repetitions" || f.Flaky != "" || f.Trace == nil {
@@ -262,7 +253,7 @@ func TestRecheck(t *testing.T) {
 				}
 				return d.Do(ctx, s, out)
 			}}
-		result := explore(t, lockstep.Plan{System: doubtful, Strategy: strategy.Walk{Deliver: 2, Alarm: 1, Steps: 30}, Runs: 20, Workers: 1})
+		result := enginetest.Explore(t, lockstep.Plan{System: doubtful, Strategy: strategy.Walk{Deliver: 2, Alarm: 1, Steps: 30}, Runs: 20, Workers: 1})
 		switch {
 		case result.Runs != 20 || result.Rechecked != 4:
 			t.Errorf("%d of %d runs were made again", result.Rechecked, result.Runs)
@@ -297,7 +288,7 @@ func TestRoughlyFollowsTheRecording(t *testing.T) {
 		}
 		return 1
 	}}}
-	explore(t, lockstep.Plan{System: rough, Strategy: strategy.Walk{Deliver: 2, Alarm: 1, Steps: 20}, Spec: spec, Scenario: dropper, Runs: 1, Workers: 1, Repetitions: 3})
+	enginetest.Explore(t, lockstep.Plan{System: rough, Strategy: strategy.Walk{Deliver: 2, Alarm: 1, Steps: 20}, Spec: spec, Scenario: dropper, Runs: 1, Workers: 1, Repetitions: 3})
 	same := slices.IndexFunc(made, func(s string) bool { return s != made[0] }) < 0
 	if len(made) != 4 || !strings.Contains(made[0], "drop") || !same {
 		t.Errorf("steps of the run and of its repetitions:\n%s", strings.Join(made, "\n"))
@@ -312,14 +303,14 @@ func TestOneClock(t *testing.T) {
 	if err := fails(t, lockstep.Plan{System: one, Strategy: toy.Steps{alarm2}}); !strings.Contains(err, "another alarm is due before it, and all nodes live by one clock") {
 		t.Error(err)
 	}
-	explore(t, lockstep.Plan{System: two, Strategy: toy.Steps{alarm2}, Runs: 1}) // free alarms: any may
+	enginetest.Explore(t, lockstep.Plan{System: two, Strategy: toy.Steps{alarm2}, Runs: 1}) // free alarms: any may
 	spec := toy.Judge{OnStep: func(r *lockstep.Run) *lockstep.Finding {
 		if r.Last().Kind == trace.Alarm && r.Now()%10 != 0 && r.Last().Node == 1 || r.Now() > 15*lockstep.Time(r.Steps()) {
 			return &lockstep.Finding{Property: "judge", Text: fmt.Sprintf("node %d at %d", r.Last().Node, r.Now())}
 		}
 		return nil
 	}}
-	if result := explore(t, lockstep.Plan{System: one, Strategy: strategy.DefaultWalk, Spec: spec, Runs: 50}); result.First() != nil {
+	if result := enginetest.Explore(t, lockstep.Plan{System: one, Strategy: strategy.DefaultWalk, Spec: spec, Runs: 50}); result.First() != nil {
 		t.Error(result.First().Finding)
 	}
 }
@@ -439,7 +430,7 @@ func TestWait(t *testing.T) {
 		return nil
 	}}
 	steps := toy.Steps{{Kind: trace.Wait, For: 3}, {Kind: trace.Crash, Node: 1}}
-	result := explore(t, lockstep.Plan{System: moves, Strategy: steps, Runs: 1, Settle: 4})
+	result := enginetest.Explore(t, lockstep.Plan{System: moves, Strategy: steps, Runs: 1, Settle: 4})
 	if want := []lockstep.Time{3, 4, 5, 13, 21, 29}; result.Steps != 6 || !slices.Equal(waited, want) {
 		t.Errorf("%d steps at %v, want a restart and three waits of 7: %v", result.Steps, waited, want)
 	}
@@ -463,7 +454,7 @@ func TestEnclose(t *testing.T) {
 		}
 		return nil
 	}}
-	result := explore(t, lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Spec: spec, Runs: 30, Workers: 1, KeepGoing: true})
+	result := enginetest.Explore(t, lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Spec: spec, Runs: 30, Workers: 1, KeepGoing: true})
 	if len(result.Found) == 0 || runs != 30+len(result.Found) || inside != 0 {
 		t.Errorf("%d findings, %d runs enclosed, still inside %d", len(result.Found), runs, inside)
 	}
@@ -583,12 +574,12 @@ func TestTexts(t *testing.T) {
 	talks := toy.Cluster(nil)
 	talks.Text = func(int) string { made++; return strings.Repeat("x", 3*trace.MaxText) }
 	plan := lockstep.Plan{System: talks, Strategy: toy.Steps{toy.Alarm1, toy.Deliver(1)}, Runs: 20, Workers: 1}
-	explore(t, plan)
+	enginetest.Explore(t, plan)
 	if made != 0 {
 		t.Errorf("%d texts of runs that nobody reads", made)
 	}
 	plan.Texts = true
-	explore(t, plan)
+	enginetest.Explore(t, plan)
 	if made != 20 {
 		t.Errorf("%d texts, want one in each of 20 runs: the messages of a broadcast share theirs", made)
 	}
@@ -600,7 +591,7 @@ func TestTexts(t *testing.T) {
 
 // A monitor that does not count has not been shown to judge nothing.
 func TestNotCountedIsNotZero(t *testing.T) {
-	result := explore(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.DefaultWalk, Spec: toy.Judge{}, Runs: 10})
+	result := enginetest.Explore(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.DefaultWalk, Spec: toy.Judge{}, Runs: 10})
 	if len(result.Unjudged()) != 0 || result.Judged[0].N != lockstep.NotCounted {
 		t.Errorf("unjudged %q, counted %+v", result.Unjudged(), result.Judged)
 	}

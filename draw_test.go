@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/internal/toy"
 	"github.com/lockstep-go/lockstep/sim"
 	"github.com/lockstep-go/lockstep/strategy"
@@ -153,7 +154,7 @@ func TestRecordingDrawsNothing(t *testing.T) {
 		return nil
 	}}
 	plan.Runs = 1
-	explore(t, plan)
+	enginetest.Explore(t, plan)
 	i := 0
 	for _, r := range record(t, 0).Records {
 		for _, e := range r.Events {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/internal/toy"
 	"github.com/lockstep-go/lockstep/strategy"
 )
@@ -33,7 +34,7 @@ func (l looks) Step(run *lockstep.Run) *lockstep.Finding {
 func TestEventsOnly(t *testing.T) {
 	var with, without [2]int
 	for i, only := range []bool{false, true} {
-		explore(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.DefaultWalk, Runs: 20, Workers: 1,
+		enginetest.Explore(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.DefaultWalk, Runs: 20, Workers: 1,
 			Spec: looks{only: only, with: &with[i], without: &without[i]}})
 	}
 	if with[0] == 0 || with[0] != with[1] || without[0] == 0 || without[1] != 0 {

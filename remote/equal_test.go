@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/remote"
 	"github.com/lockstep-go/lockstep/remote/client"
-	"github.com/lockstep-go/lockstep/replay"
 	"github.com/lockstep-go/lockstep/shrink"
 	"github.com/lockstep-go/lockstep/sim"
 	"github.com/lockstep-go/lockstep/spec"
@@ -200,34 +200,11 @@ func TestAsInSim(t *testing.T) {
 // What is found behind a network is shrunk and replayed like anything else.
 func TestWholeWay(t *testing.T) {
 	plan := lockstep.Plan{System: processes("elector"), Spec: oneLeader, Strategy: crashes, Runs: 500, Steps: 60, Workers: 2}
-	f := first(t, plan)
+	f := enginetest.First(t, plan)
 	small, err := shrink.Run(t.Context(), plan, f.Trace, shrink.Options{Tries: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("shrunk from %s to %s", small.Was, small.Is)
-	failsAgain(t, plan, small.Trace)
-}
-
-// first is what a campaign finds first.
-func first(t *testing.T, plan lockstep.Plan) *lockstep.Found {
-	t.Helper()
-	result, err := lockstep.Explore(t.Context(), plan)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := result.First()
-	if f == nil || f.Flaky != "" {
-		t.Fatalf("%+v", result)
-	}
-	return f
-}
-
-// failsAgain replays a run, which must fail.
-func failsAgain(t *testing.T, plan lockstep.Plan, run *trace.Trace) {
-	t.Helper()
-	again, err := replay.Run(t.Context(), plan, run)
-	if err != nil || again.Trace.Outcome.Verdict != trace.Fail {
-		t.Errorf("%+v, %v", again, err)
-	}
+	enginetest.FailsAgain(t, plan, small.Trace)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/internal/outside"
 )
 
@@ -40,7 +41,7 @@ func TestJava(t *testing.T) {
 		return exec.Command(java, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx64m", "-cp", folder, "io.github.lockstepgo.example.Election")
 	}
 	plan := lockstep.Plan{System: system, Spec: oneLeader, Strategy: crashes, Runs: 200, Steps: 60, Workers: 1}
-	f := first(t, plan)
-	failsAgain(t, plan, f.Trace)
+	f := enginetest.First(t, plan)
+	enginetest.FailsAgain(t, plan, f.Trace)
 	t.Logf("run %d: %s", f.Run, f.Finding)
 }

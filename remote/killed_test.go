@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/keep"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -85,5 +86,5 @@ func TestKilledTester(t *testing.T) {
 		t.Fatal(err)
 	}
 	plan := lockstep.Plan{System: processes("elector"), Spec: oneLeader, Strategy: crashes, Steps: 60}
-	failsAgain(t, plan, found)
+	enginetest.FailsAgain(t, plan, found)
 }

@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/internal/outside"
 	"github.com/lockstep-go/lockstep/remote"
 	"github.com/lockstep-go/lockstep/shrink"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
-	"github.com/lockstep-go/lockstep/trace"
 )
 
 // seesWrites is violated when a read misses a write that was answered before.
@@ -56,19 +56,13 @@ func TestPython(t *testing.T) {
 			return cmd
 		}}
 	plan := lockstep.Plan{System: system, Spec: seesWrites, Strategy: strategy.DefaultWalk, Runs: 200, Steps: 30, Workers: 1}
-	f := first(t, plan)
+	f := enginetest.First(t, plan)
 	small, err := shrink.Run(t.Context(), plan, f.Trace, shrink.Options{Tries: 300})
 	if err != nil {
 		t.Fatal(err)
 	}
-	steps := 0
-	for _, r := range small.Trace.Records {
-		if r.Step.Kind != trace.Start && !r.Settle {
-			steps++
-		}
-	}
-	if steps != 4 { // write, its delivery, the answer's, read
+	if enginetest.Explored(small.Trace) != 4 { // write, its delivery, the answer's, read
 		t.Errorf("shrunk to %s", small.Is)
 	}
-	failsAgain(t, plan, small.Trace)
+	enginetest.FailsAgain(t, plan, small.Trace)
 }

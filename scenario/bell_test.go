@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"testing"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/scenario"
@@ -124,13 +123,4 @@ func once(sc *scenario.Scenario) {
 	if _, err := lockstep.Explore(context.Background(), plan); err != nil {
 		fmt.Println(err)
 	}
-}
-
-func explore(t *testing.T, plan lockstep.Plan) *lockstep.Result {
-	t.Helper()
-	result, err := lockstep.Explore(context.Background(), plan)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return result
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
 	. "github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/smr"
@@ -67,7 +68,7 @@ func TestRetellGoesOn(t *testing.T) {
 	prefix.Records = prefix.Records[:len(prefix.Records)/2]
 	plan := Retell{Trace: &prefix, GoOn: true}.Plan(lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix,
 		Strategy: strategy.DefaultWalk, Runs: 50, KeepGoing: true, Distinct: true})
-	result := explore(t, plan)
+	result := enginetest.Explore(t, plan)
 	if result.Runs != 50 || result.Schedules < 2 {
 		t.Errorf("%d runs with %d schedules", result.Runs, result.Schedules)
 	}

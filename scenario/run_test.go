@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/replay"
 	. "github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/shrink"
@@ -21,7 +22,7 @@ func TestVacuity(t *testing.T) {
 	m := sc.Machine()
 	m.On(IsReceive().And(Type("Answer"), From(2)), "answered")
 	sc.If(Type("Ask"), To(1)).Named("asks to 1").Then(Drop()) // nobody asks node 1
-	result := explore(t, bellPlan(sc))
+	result := enginetest.Explore(t, bellPlan(sc))
 	if got := result.Verdict(); got != trace.Vacuous {
 		t.Errorf("verdict %s, want vacuous: %v", got, result.Verdicts)
 	}
@@ -41,7 +42,7 @@ func TestVacuousPartOfCampaign(t *testing.T) {
 	m.On(Did(trace.Restart), "restarted").MarkDead()
 	sc.If(Type("Ask"), To(2)).Named("2 first").Then(Deliver())
 	sc.If(Type("Answer"), To(2)).Named("answers to 2").Then(Drop())
-	result := explore(t, bellPlan(sc))
+	result := enginetest.Explore(t, bellPlan(sc))
 	if got := result.Verdict(); got != trace.Pass {
 		t.Errorf("verdict %s, want pass", got)
 	}
@@ -58,7 +59,7 @@ func TestVacuousPartOfCampaign(t *testing.T) {
 func TestVacuousProperty(t *testing.T) {
 	sc := New("nothing is output")
 	sc.If(Round("Propose")).Then(Drop())
-	result := explore(t, lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultWalk, Scenario: sc, Spec: smr.Prefix, Runs: 50})
+	result := enginetest.Explore(t, lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultWalk, Scenario: sc, Spec: smr.Prefix, Runs: 50})
 	if got, want := result.VacuousParts(), []string{"property prefix"}; !slices.Equal(got, want) {
 		t.Errorf("vacuous parts %q, want %q", got, want)
 	}
@@ -85,9 +86,9 @@ func guided() *Scenario {
 func TestDeterminism(t *testing.T) {
 	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultWalk, Scenario: guided(),
 		Spec: smr.Prefix, Runs: 400, KeepGoing: true, Seed: 3, Workers: 1}
-	one := explore(t, plan)
+	one := enginetest.Explore(t, plan)
 	plan.Workers = 3
-	three := explore(t, plan)
+	three := enginetest.Explore(t, plan)
 	if one.Digest != three.Digest || fmt.Sprint(one.Effects) != fmt.Sprint(three.Effects) {
 		t.Errorf("one worker and three differ: %x and %x,\n%v\n%v", one.Digest, three.Digest, one.Effects, three.Effects)
 	}
@@ -101,7 +102,7 @@ func TestDeterminism(t *testing.T) {
 func TestReplayAndShrink(t *testing.T) {
 	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Scenario: guided(), Spec: smr.Prefix, Runs: 3_000, Seed: 1,
 		Strategy: strategy.Walk{Deliver: 10, Drop: 1, Alarm: 1, Steps: 150}}
-	found := explore(t, plan).First()
+	found := enginetest.Explore(t, plan).First()
 	if found == nil {
 		t.Fatal("the bug was not found")
 	}
@@ -173,7 +174,7 @@ func TestBudget(t *testing.T) {
 			tt.do(sc)
 			plan := bellPlan(sc)
 			plan.Runs, plan.Spec, plan.KeepGoing = 1, alwaysWrong{}, true
-			result := explore(t, plan)
+			result := enginetest.Explore(t, plan)
 			if tt.reason == "" {
 				if result.Verdict() != trace.Fail {
 					t.Errorf("verdict %s %v, want the finding", result.Verdict(), result.Reasons)
@@ -204,22 +205,22 @@ func (alwaysWrong) End(run *lockstep.Run) *lockstep.Finding {
 func TestBudgetOfStrategy(t *testing.T) {
 	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix, Runs: 2000, Seed: 1, KeepGoing: true,
 		Strategy: strategy.Walk{Deliver: 10, Drop: 1, Alarm: 1, Steps: 100}, Budget: &lockstep.Budget{}}
-	result := explore(t, plan)
+	result := enginetest.Explore(t, plan)
 	if len(result.Found) > 0 || result.Verdicts[trace.Unknown] == 0 {
 		t.Errorf("verdicts %v with %d findings: a loss exceeds the empty budget", result.Verdicts, len(result.Found))
 	}
 	plan.Budget = &lockstep.Budget{Losses: lockstep.Unlimited}
-	if result = explore(t, plan); len(result.Found) == 0 {
+	if result = enginetest.Explore(t, plan); len(result.Found) == 0 {
 		t.Error("nothing was found with losses allowed")
 	}
 	harmless := New("harmless").Faults(lockstep.Budget{})
 	harmless.If(IsEvent(smr.Output)).Then(Count("outputs").Incr())
 	plan.Scenario = harmless
-	if result = explore(t, plan); len(result.Found) == 0 {
+	if result = enginetest.Explore(t, plan); len(result.Found) == 0 {
 		t.Error("the scenario's budget went before the plan's")
 	}
 	plan.Budget = nil
-	if result = explore(t, plan); len(result.Found) > 0 || result.Verdicts[trace.Unknown] == 0 {
+	if result = enginetest.Explore(t, plan); len(result.Found) > 0 || result.Verdicts[trace.Unknown] == 0 {
 		t.Errorf("verdicts %v with %d findings: without a budget of the plan's the scenario's counts", result.Verdicts, len(result.Found))
 	}
 	plan.Budget = &lockstep.Budget{Losses: -2}
@@ -260,7 +261,7 @@ func TestOnceNeedsAnEffect(t *testing.T) {
 	sc := New("once")
 	sc.If(Did(trace.Start, trace.Crash)).Once().Then(Restart(Only(2)))
 	sc.If(IsEvent("heard")).Once().Then(Crash(Only(2)))
-	result := explore(t, bellPlan(sc))
+	result := enginetest.Explore(t, bellPlan(sc))
 	if parts := result.VacuousParts(); len(parts) > 0 {
 		t.Errorf("never: %q", parts)
 	}
@@ -279,7 +280,7 @@ func TestMemoryIsOfOneRun(t *testing.T) {
 	sc.If(Type("Answer"), From(2)).Once().Then(Inject("Answer 1"), Drop()) // the copy takes its place
 	plan := bellPlan(sc)
 	plan.Runs, plan.Workers = 20, 1
-	result := explore(t, plan)
+	result := enginetest.Explore(t, plan)
 	if got := Successes(result); got != 20 {
 		t.Errorf("%d of 20 runs alike", got)
 	}

@@ -5,10 +5,12 @@ import (
 	"reflect"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/smr"
-	"pgregory.net/rapid"
 )
 
 // TestDeterminism makes the same campaign twice, and with two workers, with every
@@ -18,12 +20,12 @@ func TestDeterminism(t *testing.T) {
 		t.Run(k.Name, func(t *testing.T) {
 			plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true, Requests: 3}, Strategy: k.Default, Spec: smr.Prefix,
 				Seed: 5, Runs: 200, Workers: 1, KeepGoing: true, Settle: 20}
-			first := explore(t, plan)
-			if again := explore(t, plan); again.Digest != first.Digest {
+			first := enginetest.Explore(t, plan)
+			if again := enginetest.Explore(t, plan); again.Digest != first.Digest {
 				t.Errorf("digest %x, the second time %x", first.Digest, again.Digest)
 			}
 			plan.Workers = 2
-			two := explore(t, plan)
+			two := enginetest.Explore(t, plan)
 			if two.Digest != first.Digest || two.Seen != first.Seen || two.Strategy != first.Strategy || two.Reached != first.Reached {
 				t.Errorf("with two workers %x %v %s %q, with one %x %v %s %q", two.Digest, two.Seen, two.Strategy, two.Reached,
 					first.Digest, first.Seen, first.Strategy, first.Reached)
@@ -34,7 +36,7 @@ func TestDeterminism(t *testing.T) {
 				}
 			}
 			plan.Seed++
-			if other := explore(t, plan); other.Digest == first.Digest {
+			if other := enginetest.Explore(t, plan); other.Digest == first.Digest {
 				t.Errorf("digest %x with another seed too", first.Digest)
 			}
 		})
@@ -45,7 +47,7 @@ func TestDeterminism(t *testing.T) {
 func TestCorrectSystem(t *testing.T) {
 	for _, k := range strategy.All() {
 		for _, system := range []smr.Cluster{{Nodes: 3}, {Nodes: 5, Requests: 3}} {
-			result := explore(t, lockstep.Plan{System: system, Strategy: k.Default, Spec: smr.Prefix, Runs: 500})
+			result := enginetest.Explore(t, lockstep.Plan{System: system, Strategy: k.Default, Spec: smr.Prefix, Runs: 500})
 			if first := result.First(); first != nil {
 				t.Errorf("%s: %s", k.Name, first.Finding)
 			}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/internal/processor"
 	"github.com/lockstep-go/lockstep/sim"
 	"github.com/lockstep-go/lockstep/strategy"
@@ -104,7 +105,7 @@ func benchmarkChoosing(b *testing.B, system lockstep.System, text string, length
 	measure := func(s lockstep.Strategy, runs int) (time.Duration, int64) {
 		plan.Strategy, plan.Runs = s, runs
 		start := processor.Used()
-		result := explore(b, plan)
+		result := enginetest.Explore(b, plan)
 		return processor.Used() - start, result.Steps
 	}
 	measure(notes, 1)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/sim"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/smr"
@@ -137,7 +138,7 @@ func TestOtherSystems(t *testing.T) {
 				refused = append(refused, k.Name+" on "+info.Name)
 				continue
 			}
-			if result := explore(t, lockstep.Plan{System: system, Strategy: k.Default, Runs: 200}); result.Verdict() != trace.Pass {
+			if result := enginetest.Explore(t, lockstep.Plan{System: system, Strategy: k.Default, Runs: 200}); result.Verdict() != trace.Pass {
 				t.Errorf("%s on %s: %s", k.Name, info.Name, result.Verdict())
 			}
 		}

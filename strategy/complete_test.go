@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/pbft"
 	"github.com/lockstep-go/lockstep/target/raft"
@@ -27,7 +28,7 @@ func TestCompleteWhateverTheSeed(t *testing.T) {
 			strategy.Lossy{Period: 4, Losses: 1, Rounds: 12, Sampler: strategy.Every}} {
 			met := map[string]bool{}
 			for seed := range uint64(3) {
-				result := explore(t, lockstep.Plan{System: system, Strategy: s, Spec: judging(system), Seed: seed, Runs: 1 << 20, KeepGoing: true, Keep: 1})
+				result := enginetest.Explore(t, lockstep.Plan{System: system, Strategy: s, Spec: judging(system), Seed: seed, Runs: 1 << 20, KeepGoing: true, Keep: 1})
 				met[fmt.Sprint(result.Runs, result.Steps, result.Messages, result.Verdicts)] = true
 				want := "complete to this bound: all " + fmt.Sprint(result.Runs) + " executions, for the given workload, with requests in their order to the nodes in turn"
 				if info.Draws != "" {
@@ -57,7 +58,7 @@ func judging(system lockstep.System) lockstep.Spec {
 
 // A walk that is cut short is not certain.
 func TestNotCertain(t *testing.T) {
-	g := explore(t, lockstep.Plan{System: smr.Cluster{Nodes: 3}, Runs: 5,
+	g := enginetest.Explore(t, lockstep.Plan{System: smr.Cluster{Nodes: 3}, Runs: 5,
 		Strategy: strategy.Uniform{Period: 4, Isolations: 2, Rounds: 12, Sampler: strategy.Every}}).Guarantee
 	if g.Certain || strings.Contains(g.String(), "certain") {
 		t.Error(g)
@@ -67,7 +68,7 @@ func TestNotCertain(t *testing.T) {
 // A systematic search that came to its end is certain, and one that did not is not.
 func TestSystematicIsCertain(t *testing.T) {
 	for runs, want := range map[int]bool{1 << 20: true, 5: false} {
-		r := explore(t, lockstep.Plan{System: chain(3, 2), Strategy: strategy.DefaultSystematic, Runs: runs})
+		r := enginetest.Explore(t, lockstep.Plan{System: chain(3, 2), Strategy: strategy.DefaultSystematic, Runs: runs})
 		if r.Guarantee.Certain != want || strings.HasPrefix(r.Guarantee.String(), "certain") != want {
 			t.Errorf("after %d runs: %s", r.Runs, r.Guarantee)
 		}
@@ -80,7 +81,7 @@ func TestRequestsDoNotDependOnPeriod(t *testing.T) {
 		for _, period := range []int{1, 2, 4, 8} {
 			for _, s := range []lockstep.Strategy{strategy.Uniform{Period: period, Rounds: 24}, strategy.Lossy{Period: period, Rounds: 24}, strategy.Lossy{Rounds: 24}} {
 				given := 0
-				explore(t, lockstep.Plan{System: system, Strategy: s, Runs: 1, Spec: perStep(func(r *lockstep.Run) {
+				enginetest.Explore(t, lockstep.Plan{System: system, Strategy: s, Runs: 1, Spec: perStep(func(r *lockstep.Run) {
 					if r.Last().Kind == trace.Request {
 						given++
 					}

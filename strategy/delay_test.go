@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/pbft"
 	"github.com/lockstep-go/lockstep/target/smr"
@@ -31,7 +32,7 @@ func TestDelayConstant(t *testing.T) {
 	var sent map[lockstep.ID]lockstep.Time
 	var due map[lockstep.Node]lockstep.Time // of the alarms that were set before the last step
 	delivered, rang := 0, 0
-	explore(t, lockstep.Plan{System: smr.Cluster{Nodes: 3}, Runs: 20, Workers: 1,
+	enginetest.Explore(t, lockstep.Plan{System: smr.Cluster{Nodes: 3}, Runs: 20, Workers: 1,
 		Strategy: strategy.Delay{NearMean: 0.5, Steps: 100},
 		Spec: clock{func() { sent, due = map[lockstep.ID]lockstep.Time{}, map[lockstep.Node]lockstep.Time{} }, func(run *lockstep.Run) {
 			for _, m := range run.Sent() {
@@ -69,7 +70,7 @@ func TestDelayFaults(t *testing.T) {
 	var cuts, oneWay, crashes int
 	cut := false
 	total := map[string]int{}
-	explore(t, lockstep.Plan{System: smr.Cluster{Nodes: 5, Requests: 2}, Runs: 1000, Strategy: d, Workers: 1,
+	enginetest.Explore(t, lockstep.Plan{System: smr.Cluster{Nodes: 5, Requests: 2}, Runs: 1000, Strategy: d, Workers: 1,
 		Spec: clock{func() { now, cuts, oneWay, crashes, cut = 0, 0, 0, 0, false }, func(run *lockstep.Run) {
 			if run.Now() < now {
 				t.Fatalf("time went from %d back to %d", now, run.Now())
@@ -111,12 +112,12 @@ func TestDelayFaults(t *testing.T) {
 // is not left alone with its alarms: latencies, requests and faults follow the alarms.
 func TestDelayFindsItsUnit(t *testing.T) {
 	total := map[lockstep.Kind]int{}
-	result := explore(t, lockstep.Plan{System: pbft.Cluster{Forgetful: true}, Runs: 300, Strategy: strategy.DefaultDelay, Workers: 1, KeepGoing: true,
+	result := enginetest.Explore(t, lockstep.Plan{System: pbft.Cluster{Forgetful: true}, Runs: 300, Strategy: strategy.DefaultDelay, Workers: 1, KeepGoing: true,
 		Spec: clock{func() {}, func(run *lockstep.Run) { total[run.Last().Kind]++ }}})
 	if total[trace.Alarm] > 8*total[trace.Deliver] || total[trace.Request] < 3*result.Runs/2 || total[trace.Crash] < 50 || total[trace.Cut] < 50 {
 		t.Errorf("steps: %v", total)
 	}
-	if explore(t, lockstep.Plan{System: pbft.Cluster{Forgetful: true}, Runs: 300, Strategy: strategy.DefaultDelay, Spec: pbft.Agreement}).First() == nil {
+	if enginetest.Explore(t, lockstep.Plan{System: pbft.Cluster{Forgetful: true}, Runs: 300, Strategy: strategy.DefaultDelay, Spec: pbft.Agreement}).First() == nil {
 		t.Error("nothing found")
 	}
 }

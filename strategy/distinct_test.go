@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/pbft"
 	"github.com/lockstep-go/lockstep/target/smr"
@@ -81,9 +82,9 @@ func TestDistinctAgainstBruteForce(t *testing.T) {
 		for _, u := range []strategy.Uniform{{Period: 4, Isolations: 2, Rounds: 8}, {Period: 3, Isolations: 2, Rounds: 6, Isolated: strategy.CutOff}, {Period: 4, Isolations: 1, Rounds: 8, Isolated: strategy.Held}} {
 			all, some := deeds{}, deeds{}
 			u.Sampler = strategy.Every
-			explore(t, lockstep.Plan{System: system, Strategy: lined{u}, Runs: 1 << 20, Observers: []lockstep.Observer{all}})
+			enginetest.Explore(t, lockstep.Plan{System: system, Strategy: lined{u}, Runs: 1 << 20, Observers: []lockstep.Observer{all}})
 			u.Sampler = strategy.Distinct
-			g := explore(t, lockstep.Plan{System: system, Strategy: lined{u}, Runs: 6_000, Observers: []lockstep.Observer{some}}).Guarantee
+			g := enginetest.Explore(t, lockstep.Plan{System: system, Strategy: lined{u}, Runs: 6_000, Observers: []lockstep.Observer{some}}).Guarantee
 			for what := range all {
 				if some[what] == 0 {
 					t.Fatalf("%T, %s: one effect of %d is missing", system, u, len(all))

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/pbft"
 	"github.com/lockstep-go/lockstep/target/raft"
@@ -36,9 +37,9 @@ func TestEffectsAgainstBruteForce(t *testing.T) {
 			{Period: 4, Isolations: 2, Rounds: 8, Isolated: strategy.Held}} {
 			all, some := deeds{}, deeds{}
 			u.Sampler = strategy.Every
-			every := explore(t, lockstep.Plan{System: system, Strategy: u, Runs: 1 << 20, Observers: []lockstep.Observer{all}})
+			every := enginetest.Explore(t, lockstep.Plan{System: system, Strategy: u, Runs: 1 << 20, Observers: []lockstep.Observer{all}})
 			u.Sampler = strategy.Effects
-			fewer := explore(t, lockstep.Plan{System: system, Strategy: u, Runs: 1 << 20, Observers: []lockstep.Observer{some}})
+			fewer := enginetest.Explore(t, lockstep.Plan{System: system, Strategy: u, Runs: 1 << 20, Observers: []lockstep.Observer{some}})
 			for what := range all {
 				if some[what] == 0 {
 					t.Fatalf("%T, %s: one effect of %d is missing", system, u, len(all))

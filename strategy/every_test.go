@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/smr"
 	"github.com/lockstep-go/lockstep/trace"
@@ -55,14 +56,14 @@ func TestEveryUniform(t *testing.T) {
 	got := map[string]int{}
 	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3}, Runs: 1_000_000, Strategy: u,
 		Observers: []lockstep.Observer{kernels(func(list []lockstep.Nodes) { got[fmt.Sprint(list)]++ })}}
-	result := explore(t, plan)
+	result := enginetest.Explore(t, plan)
 	compare(t, "uniform executions", got, toCounts(want))
 	if text := fmt.Sprintf("complete to this bound: all %d executions", len(want)); !strings.HasPrefix(result.Reached, text+", for the given workload") || result.Runs != len(want) {
 		t.Errorf("%d runs, %s, want %s", result.Runs, result.Reached, text)
 	}
 	plan.Runs = 10
-	if text := fmt.Sprintf("made 10 of %d executions", len(want)); explore(t, plan).Reached != text {
-		t.Errorf("%s, want %s", explore(t, plan).Reached, text)
+	if text := fmt.Sprintf("made 10 of %d executions", len(want)); enginetest.Explore(t, plan).Reached != text {
+		t.Errorf("%s, want %s", enginetest.Explore(t, plan).Reached, text)
 	}
 }
 

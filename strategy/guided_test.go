@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/replay"
 	"github.com/lockstep-go/lockstep/sim"
 	"github.com/lockstep-go/lockstep/strategy"
@@ -69,7 +70,7 @@ func (closed) Step(run *lockstep.Run) *lockstep.Finding {
 func TestGuidedOpensLock(t *testing.T) {
 	opened := func(s lockstep.Strategy, system lockstep.System) (n int) {
 		for seed := range uint64(10) {
-			if explore(t, lockstep.Plan{System: system, Strategy: s, Spec: closed{}, Seed: seed, Runs: 3000}).First() != nil {
+			if enginetest.Explore(t, lockstep.Plan{System: system, Strategy: s, Spec: closed{}, Seed: seed, Runs: 3000}).First() != nil {
 				n++
 			}
 		}
@@ -89,7 +90,7 @@ func TestGuidedOpensLock(t *testing.T) {
 // none, too, and that what it finds can be repeated.
 func TestGuidedWithoutFingerprints(t *testing.T) {
 	s := strategy.Guided{Inner: strategy.Inner{Strategy: strategy.POS{}}, Fresh: 0.1, Keep: 100}
-	first := explore(t, lockstep.Plan{System: combination(4, false), Strategy: s, Spec: closed{}, Runs: 3000}).First()
+	first := enginetest.Explore(t, lockstep.Plan{System: combination(4, false), Strategy: s, Spec: closed{}, Runs: 3000}).First()
 	if first == nil {
 		t.Fatal("one order of 24 was not found")
 	}
@@ -102,7 +103,7 @@ func TestGuidedWithoutFingerprints(t *testing.T) {
 // inner strategy, although it is recorded by its steps.
 func TestGuidedKeepsRounds(t *testing.T) {
 	s := strategy.Guided{Inner: strategy.Inner{Strategy: strategy.DefaultUniform}, Fresh: 0.2, Keep: 100}
-	result := explore(t, lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: s, Spec: smr.Prefix, Runs: 3000, KeepGoing: true})
+	result := enginetest.Explore(t, lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: s, Spec: smr.Prefix, Runs: 3000, KeepGoing: true})
 	if len(result.Found) == 0 {
 		t.Fatal("nothing found")
 	}
@@ -130,7 +131,7 @@ func TestGuidedOfRandomSystem(t *testing.T) {
 	system := sim.Cluster[int]{Name: "moody", Nodes: 2, New: func(lockstep.Node, int) sim.Node[int] { return &moody{lock{n: 4}} }}
 	plan := lockstep.Plan{System: system, Strategy: strategy.Guided{Inner: strategy.Inner{Strategy: strategy.POS{}}, Fresh: 0.1, Keep: 100},
 		Spec: closed{}, KeepGoing: true}
-	result := explore(t, plan)
+	result := enginetest.Explore(t, plan)
 	borrowed := 0
 	for _, f := range result.Found {
 		again, err := replay.Run(t.Context(), plan, f.Trace)

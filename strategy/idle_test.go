@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/replay"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/smr"
@@ -59,7 +60,7 @@ func TestIdle(t *testing.T) {
 	for _, k := range strategy.All() {
 		plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Requests: 2}, Strategy: k.Default, Scenario: patient{}, Spec: alwaysFails{},
 			Runs: 100, KeepGoing: true, Keep: 100}
-		result := explore(t, plan)
+		result := enginetest.Explore(t, plan)
 		for _, f := range result.Found {
 			again, err := replay.Run(t.Context(), plan, f.Trace)
 			if f.Flaky != "" || err != nil || again.Difference != "" || again.Trace.Outcome.Verdict != trace.Fail {
@@ -81,13 +82,13 @@ func TestIdle(t *testing.T) {
 func TestSystematicAfterIdle(t *testing.T) {
 	p := chain(1, 1, 1)
 	p.at = []lockstep.Node{2, 2, 1}
-	result := explore(t, lockstep.Plan{System: p, Scenario: patient{}, Strategy: strategy.Systematic{Steps: 10, Delays: strategy.Unbounded}})
+	result := enginetest.Explore(t, lockstep.Plan{System: p, Scenario: patient{}, Strategy: strategy.Systematic{Steps: 10, Delays: strategy.Unbounded}})
 	if result.Reached != "complete to this bound: 2 executions, for the scenario patient, with one seed" || result.Effects[0].N != 2 {
 		t.Errorf("%s, %v", result.Reached, result.Effects)
 	}
 	// Twice: a message that the held one causes is held again.
 	p = poset{before: [][]int{nil, nil, {1}}, at: []lockstep.Node{2, 1, 1}}
-	result = explore(t, lockstep.Plan{System: p, Scenario: patient{}, Strategy: strategy.Systematic{Steps: 10, Delays: strategy.Unbounded, Losses: 1}})
+	result = enginetest.Explore(t, lockstep.Plan{System: p, Scenario: patient{}, Strategy: strategy.Systematic{Steps: 10, Delays: strategy.Unbounded, Losses: 1}})
 	if !strings.HasPrefix(result.Reached, "complete to this bound: ") {
 		t.Error(result.Reached)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/sim"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/raft"
@@ -62,7 +63,7 @@ func TestNothingIsOvertakenForEver(t *testing.T) {
 		for _, c := range []struct{ late, atLeast, atMost int }{{strategy.Unbounded, 400, 2000}, {0, 31, strategy.Lates[2]}, {20, 15, 20}, {1, 1, 1}} {
 			most := 0
 			s := strategy.PCTCP{Depth: 6, Events: 200, Late: c.late, Steps: 2000}
-			explore(t, lockstep.Plan{System: system, Strategy: s, Spec: lateness{&most, make([]int, 10)}, Runs: 50, Workers: 1})
+			enginetest.Explore(t, lockstep.Plan{System: system, Strategy: s, Spec: lateness{&most, make([]int, 10)}, Runs: 50, Workers: 1})
 			if most < c.atLeast || most > c.atMost {
 				t.Errorf("%T with %s: a message was overtaken by %d others, want %d to %d", system, s, most, c.atLeast, c.atMost)
 			}
@@ -76,7 +77,7 @@ func TestClocksKeepUp(t *testing.T) {
 	system := sim.Cluster[int]{Name: "beaters", Nodes: 3, New: func(lockstep.Node, int) sim.Node[int] { return beater{} }}
 	for seed := range uint64(50) {
 		most, rang := 0, make([]int, 4)
-		explore(t, lockstep.Plan{System: system, Strategy: strategy.PCTCP{Depth: 10, Events: 40, Steps: 1000}, Spec: lateness{&most, rang}, Seed: seed, Runs: 1})
+		enginetest.Explore(t, lockstep.Plan{System: system, Strategy: strategy.PCTCP{Depth: 10, Events: 40, Steps: 1000}, Spec: lateness{&most, rang}, Seed: seed, Runs: 1})
 		if 2*min(rang[1], rang[2], rang[3]) < max(rang[1], rang[2], rang[3]) {
 			t.Errorf("seed %d: the alarms rang %v times", seed, rang[1:])
 		}
@@ -134,7 +135,7 @@ func TestFairTime(t *testing.T) {
 				}
 			}
 		})
-		explore(t, lockstep.Plan{System: system, Strategy: s, Spec: watch, Runs: 50, Workers: 1})
+		enginetest.Explore(t, lockstep.Plan{System: system, Strategy: s, Spec: watch, Runs: 50, Workers: 1})
 		if s.Fair && (early > 0 || s.Depth == 1 && over > 0) || !s.Fair && (early == 0 || over == 0) || s.Depth > 1 && over == 0 {
 			t.Errorf("%s: time moved %d times while an alarm was due, and %d times while a message was in flight", s, early, over)
 		}
@@ -144,7 +145,7 @@ func TestFairTime(t *testing.T) {
 // The guarantee says how late an event may be.
 func TestGuaranteeNamesLateness(t *testing.T) {
 	for late, want := range map[int]string{0: "more than 10 events overtake it; in two of three runs these may be 30, in one 100", 7: "more than 7 events", strategy.Unbounded: ""} {
-		g := explore(t, lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.PCTCP{Depth: 2, Late: late, Steps: 60}, Runs: 5}).Guarantee
+		g := enginetest.Explore(t, lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.PCTCP{Depth: 2, Late: late, Steps: 60}, Runs: 5}).Guarantee
 		if text := strings.Join(g.Assumes, "; "); !strings.Contains(text, want) || want == "" && strings.Contains(text, "overtake") {
 			t.Errorf("late=%d: %s, want %q", late, text, want)
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/replay"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/smr"
@@ -98,7 +99,7 @@ func TestMeddler(t *testing.T) {
 func repeatMeddled(t *testing.T, name string, plan lockstep.Plan) {
 	t.Helper()
 	plan.Spec, plan.Runs, plan.Keep = alwaysFails{}, 40, 40
-	result := explore(t, plan)
+	result := enginetest.Explore(t, plan)
 	if len(result.Found) != result.Runs || result.Runs == 0 {
 		t.Errorf("%s: %d of %d runs were recorded", name, len(result.Found), result.Runs)
 	}

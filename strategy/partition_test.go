@@ -10,6 +10,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/cover"
 	"github.com/lockstep-go/lockstep/coverage"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/sim"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/register"
@@ -28,7 +29,7 @@ func (d *diary) Take(_ int, noted any) { d.runs = append(d.runs, noted.([]cover.
 func stagesOf(t *testing.T, nodes, runs int, s lockstep.Strategy) [][]cover.Stage {
 	t.Helper()
 	d := &diary{}
-	explore(t, lockstep.Plan{System: register.Cluster{Nodes: nodes, Requests: 100}, Strategy: s, Runs: runs, Seed: 11, Observers: []lockstep.Observer{d}})
+	enginetest.Explore(t, lockstep.Plan{System: register.Cluster{Nodes: nodes, Requests: 100}, Strategy: s, Runs: runs, Seed: 11, Observers: []lockstep.Observer{d}})
 	return d.runs
 }
 
@@ -128,7 +129,7 @@ func TestFamilyIsCertain(t *testing.T) {
 		runs, steps int
 		want        bool
 	}{{enough, 0, true}, {3 * enough, 0, true}, {enough - 1, 0, false}, {enough, 4, false}} {
-		g := explore(t, lockstep.Plan{System: register.Cluster{Nodes: 6, Requests: 100}, Strategy: s, Runs: c.runs, Steps: c.steps}).Guarantee
+		g := enginetest.Explore(t, lockstep.Plan{System: register.Cluster{Nodes: 6, Requests: 100}, Strategy: s, Runs: c.runs, Steps: c.steps}).Guarantee
 		if g.Certain != c.want || strings.HasPrefix(g.String(), "certain: the runs hit every goal of 2-splitting (there are 15)") != c.want {
 			t.Errorf("%d runs of at most %d steps: %s", c.runs, c.steps, g)
 		}
@@ -241,7 +242,7 @@ var (
 func tellings(t *testing.T, system lockstep.System, s lockstep.Strategy, story cover.Story, runs int) (hits, tests int) {
 	t.Helper()
 	d := &diary{}
-	explore(t, lockstep.Plan{System: system, Strategy: s, Runs: runs, Seed: 5, Observers: []lockstep.Observer{d}})
+	enginetest.Explore(t, lockstep.Plan{System: system, Strategy: s, Runs: runs, Seed: 5, Observers: []lockstep.Observer{d}})
 	for _, run := range d.runs {
 		if story.In(run) {
 			hits++
@@ -356,7 +357,7 @@ func TestPartitionInFlight(t *testing.T) {
 	for _, wipe := range []bool{false, true} {
 		s := strategy.DefaultPartition
 		s.Wipe = wipe
-		result := explore(t, lockstep.Plan{System: register.Cluster{Nodes: 5}, Strategy: s, Spec: crossing{}, Runs: 200})
+		result := enginetest.Explore(t, lockstep.Plan{System: register.Cluster{Nodes: 5}, Strategy: s, Spec: crossing{}, Runs: 200})
 		if found := result.First() != nil; found == wipe {
 			t.Errorf("wipe=%v: messages crossed: %v", wipe, found)
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/smr"
 )
@@ -28,7 +29,7 @@ func TestNothingStarves(t *testing.T) {
 	for _, s := range []lockstep.Strategy{strategy.PCTCP{Depth: 4, Steps: 60}, strategy.PCTCP{Depth: 2, Steps: 60, Races: true},
 		strategy.POS{Steps: 60}} {
 		for _, system := range systems {
-			result := explore(t, lockstep.Plan{System: system, Strategy: s, Spec: starving{}, Runs: 2500})
+			result := enginetest.Explore(t, lockstep.Plan{System: system, Strategy: s, Spec: starving{}, Runs: 2500})
 			if first := result.First(); first != nil {
 				t.Errorf("%s: run %d: %s", s, first.Run, first.Finding)
 			}

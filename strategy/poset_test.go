@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -226,7 +227,7 @@ func tuples(p poset, d int, yield func(tuple []int)) {
 func hits(t *testing.T, p poset, s lockstep.Strategy, d, runs int) (map[string]int, *lockstep.Result) {
 	t.Helper()
 	count, position := map[string]int{}, make([]int, len(p.before))
-	result := explore(t, lockstep.Plan{System: p, Strategy: s, Seed: 11, Runs: runs, Workers: 1,
+	result := enginetest.Explore(t, lockstep.Plan{System: p, Strategy: s, Seed: 11, Runs: runs, Workers: 1,
 		Spec: arrivals(func(order []int) {
 			if len(order) != len(p.before) {
 				t.Fatalf("%d of %d messages arrived", len(order), len(p.before))
@@ -344,13 +345,4 @@ func TestRacesHitTuples(t *testing.T) {
 			}
 		}
 	}
-}
-
-func explore(t testing.TB, plan lockstep.Plan) *lockstep.Result {
-	t.Helper()
-	result, err := lockstep.Explore(context.Background(), plan)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return result
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -106,7 +107,7 @@ func TestClientsArePatient(t *testing.T) {
 		}
 	})
 	for seed := range uint64(20) {
-		explore(t, lockstep.Plan{System: refused{stubborn{new(int)}, false}, Strategy: strategy.PCTCP{Depth: 1, Events: 300, Steps: 300}, Spec: watch, Seed: seed, Runs: 1})
+		enginetest.Explore(t, lockstep.Plan{System: refused{stubborn{new(int)}, false}, Strategy: strategy.PCTCP{Depth: 1, Events: 300, Steps: 300}, Spec: watch, Seed: seed, Runs: 1})
 		if given < 20 || rang < 50 {
 			t.Errorf("seed %d: given %d times, %d alarms", seed, given, rang)
 		}
@@ -116,7 +117,7 @@ func TestClientsArePatient(t *testing.T) {
 // A request comes after the step that offered it, so that what one client asks for, one thing
 // after the other, is one chain and not as many as there are tries.
 func TestTriesAreAChain(t *testing.T) {
-	g := explore(t, lockstep.Plan{System: refused{stubborn{new(int)}, true}, Strategy: strategy.PCTCP{Depth: 2, Events: 20, Steps: 60}, Runs: 50}).Guarantee
+	g := enginetest.Explore(t, lockstep.Plan{System: refused{stubborn{new(int)}, true}, Strategy: strategy.PCTCP{Depth: 2, Events: 20, Steps: 60}, Runs: 50}).Guarantee
 	if want := "w=4,"; !strings.Contains(g.Assumes[0], want) { // three alarms and the request
 		t.Errorf("%s, want %s", g.Assumes[0], want)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/replay"
 	"github.com/lockstep-go/lockstep/sim"
 	"github.com/lockstep-go/lockstep/strategy"
@@ -75,7 +76,7 @@ func TestShadowCounts(t *testing.T) {
 		{1, strategy.Systematic{Duplicates: 1, Distance: 1}, 21},
 	} {
 		c.search.Network, c.search.Steps, c.search.Delays = strategy.ShadowQueues, 100, strategy.Unbounded
-		result := explore(t, lockstep.Plan{System: echo(c.messages), Strategy: c.search, Runs: 1000})
+		result := enginetest.Explore(t, lockstep.Plan{System: echo(c.messages), Strategy: c.search, Runs: 1000})
 		if want := fmt.Sprintf("complete to this bound: %d executions", c.want); result.Reached != want || result.Runs != c.want {
 			t.Errorf("%s: %d runs, %s, want %s", c.search, result.Runs, result.Reached, want)
 		}
@@ -193,7 +194,7 @@ func visit(t *testing.T, p poset, s strategy.Systematic, name func([]int) string
 	t.Helper()
 	s.Steps, s.Delays = 100, strategy.Unbounded
 	got := map[string]int{}
-	result := explore(t, lockstep.Plan{System: p, Strategy: s, Runs: 100_000, Spec: steps{run: func(order []int) {
+	result := enginetest.Explore(t, lockstep.Plan{System: p, Strategy: s, Runs: 100_000, Spec: steps{run: func(order []int) {
 		if complete(p, order) {
 			got[name(order)]++
 		}
@@ -238,7 +239,7 @@ func compare(t *testing.T, what string, got, want map[string]int) {
 // or the node returns and both arrive.
 func TestIsolations(t *testing.T) {
 	s := strategy.Systematic{Steps: 20, Isolations: 1, Delays: strategy.Unbounded}
-	result := explore(t, lockstep.Plan{System: echo(1), Strategy: s})
+	result := enginetest.Explore(t, lockstep.Plan{System: echo(1), Strategy: s})
 	if want := "complete to this bound: 9 executions"; result.Reached != want {
 		t.Errorf("%s, want %s", result.Reached, want)
 	}
@@ -250,7 +251,7 @@ func TestDelayBound(t *testing.T) {
 	// The i-th choice passes over i others: with 3 messages the orders cost 0, 1, 1, 2, 2, 3.
 	for delays, want := range []int{1, 3, 5, 6, 6} {
 		s := strategy.Systematic{Steps: 10, Delays: delays}
-		result := explore(t, lockstep.Plan{System: chain(1, 1, 1), Strategy: s, Runs: 100})
+		result := enginetest.Explore(t, lockstep.Plan{System: chain(1, 1, 1), Strategy: s, Runs: 100})
 		if result.Runs != want {
 			t.Errorf("%d orders with %d delays, want %d", result.Runs, delays, want)
 		}
@@ -265,7 +266,7 @@ func TestStates(t *testing.T) {
 	for _, reduce := range []strategy.Reduction{strategy.NoReduction, strategy.SleepSets, strategy.States} {
 		set := map[string]bool{}
 		s := strategy.Systematic{Steps: 30, Alarms: 1, Losses: 1, Delays: strategy.Unbounded, Reduce: reduce}
-		result := explore(t, lockstep.Plan{System: system, Strategy: s, Runs: 1_000_000, Spec: final{states: set}})
+		result := enginetest.Explore(t, lockstep.Plan{System: system, Strategy: s, Runs: 1_000_000, Spec: final{states: set}})
 		if !strings.HasPrefix(result.Reached, "complete to this bound: ") {
 			t.Fatalf("%s: %s", reduce, result.Reached)
 		}
@@ -321,7 +322,7 @@ func TestSystematicOfRandomSystem(t *testing.T) {
 	system := sim.Cluster[int]{Name: "moody", Nodes: 2, New: func(lockstep.Node, int) sim.Node[int] { return &moody{lock{n: 4}} }}
 	plan := lockstep.Plan{System: system, Strategy: strategy.Systematic{Steps: 10, Delays: strategy.Unbounded}, Spec: closed{},
 		Seed: 9, KeepGoing: true}
-	result := explore(t, plan)
+	result := enginetest.Explore(t, plan)
 	if result.Reached != "complete to this bound: 24 executions" || len(result.Found) != 1 {
 		t.Fatalf("%s, %d findings", result.Reached, len(result.Found))
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/replay"
 	"github.com/lockstep-go/lockstep/shrink"
 	"github.com/lockstep-go/lockstep/spec"
@@ -32,31 +33,15 @@ func wholeWay(t *testing.T, plan lockstep.Plan, most int) {
 		t.Run(s.String(), func(t *testing.T) {
 			plan := plan
 			plan.Strategy = s
-			result, err := lockstep.Explore(t.Context(), plan)
-			if err != nil {
-				t.Fatal(err)
-			}
-			f := result.First()
-			if f == nil || f.Flaky != "" {
-				t.Fatalf("%v %v, found %+v", result.Verdicts, result.Reasons, f)
-			}
+			f := enginetest.First(t, plan)
 			small, err := shrink.Run(t.Context(), plan, f.Trace, shrink.Options{Tries: 2000})
 			if err != nil {
 				t.Fatal(err)
 			}
-			steps := 0
-			for _, r := range small.Trace.Records {
-				if r.Step.Kind != trace.Start && !r.Settle {
-					steps++
-				}
-			}
-			if len(f.Trace.Rounds) == 0 && steps > most {
+			if len(f.Trace.Rounds) == 0 && enginetest.Explored(small.Trace) > most {
 				t.Errorf("shrunk from %s to %s", small.Was, small.Is)
 			}
-			again, err := replay.Run(t.Context(), plan, small.Trace)
-			if err != nil || again.Trace.Outcome.Verdict != trace.Fail {
-				t.Errorf("%+v, %v", again, err)
-			}
+			enginetest.FailsAgain(t, plan, small.Trace)
 		})
 	}
 }

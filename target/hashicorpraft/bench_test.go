@@ -7,6 +7,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/internal/processor"
 	"github.com/lockstep-go/lockstep/strategy"
 )
@@ -33,7 +34,7 @@ func BenchmarkRuns(b *testing.B) {
 	delivered, runs := 0, 0
 	for i := range max(1, b.N/batch) { // in turn, so that both meet the same load of the machine
 		begin := processor.Used()
-		explore(b, lockstep.Plan{System: Cluster{}, Strategy: walk, Spec: Safety, Runs: batch, Seed: uint64(i)})
+		enginetest.Explore(b, lockstep.Plan{System: Cluster{}, Strategy: walk, Spec: Safety, Runs: batch, Seed: uint64(i)})
 		middle := processor.Used()
 		engine += middle - begin
 		for j := range batch {

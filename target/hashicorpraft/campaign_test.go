@@ -6,6 +6,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/kit/raftspec"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
@@ -35,7 +36,7 @@ func TestCampaigns(t *testing.T) {
 	for name, c := range configurations {
 		for _, s := range strategies() {
 			t.Run(name+"/"+s.String(), func(t *testing.T) {
-				result := explore(t, lockstep.Plan{System: c, Strategy: s, Spec: Everything, Runs: 50, Settle: 300, Seed: 7}) // too short a stage to judge liveness
+				result := enginetest.Explore(t, lockstep.Plan{System: c, Strategy: s, Spec: Everything, Runs: 50, Settle: 300, Seed: 7}) // too short a stage to judge liveness
 				if f := result.First(); f != nil {
 					t.Errorf("run %d, failed in %d of %d: %s\n%s", f.Run, f.Failed, f.Repeated, f.Finding, f.Finding.Stack)
 				}
@@ -78,7 +79,7 @@ func TestUsed(t *testing.T) {
 		if name == "calm" {
 			walk = strategy.Walk{Deliver: 20, Wait: 3, Request: 1, Steps: 800}
 		}
-		result := explore(t, lockstep.Plan{System: c, Strategy: walk, Spec: spec.All(Everything, count), Runs: 60, Seed: 2})
+		result := enginetest.Explore(t, lockstep.Plan{System: c, Strategy: walk, Spec: spec.All(Everything, count), Runs: 60, Seed: 2})
 		if f := result.First(); f != nil {
 			t.Errorf("%s: %s", name, f.Finding)
 		}

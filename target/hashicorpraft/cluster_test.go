@@ -6,21 +6,13 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-func explore(t testing.TB, plan lockstep.Plan) *lockstep.Result {
-	t.Helper()
-	result, err := lockstep.Explore(t.Context(), plan)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return result
-}
 
 // Three nodes start and elect a leader, requests are answered, a fault is injected, and
 // nothing is left behind.
@@ -34,7 +26,7 @@ func TestFirst(t *testing.T) {
 		return nil
 	})
 	walk := strategy.Walk{Deliver: 20, Wait: 10, Request: 3, Crash: 1, Restart: 2, Steps: 400}
-	result := explore(t, lockstep.Plan{System: Cluster{}, Strategy: walk, Spec: spec.All(Everything, count), Runs: 20, Settle: 200})
+	result := enginetest.Explore(t, lockstep.Plan{System: Cluster{}, Strategy: walk, Spec: spec.All(Everything, count), Runs: 20, Settle: 200})
 	if f := result.First(); f != nil {
 		t.Fatalf("%s\n%s", f.Finding, f.Finding.Stack)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/internal/processes"
 	"github.com/lockstep-go/lockstep/spec"
 )
@@ -40,7 +41,7 @@ func TestTCP(t *testing.T) {
 	for _, s := range strategies() {
 		answered = 0
 		plan := lockstep.Plan{System: Cluster{TCP: true}, Strategy: s, Spec: spec.All(Everything, count), Runs: 30, Settle: 300, Seed: 2}
-		result := explore(t, plan)
+		result := enginetest.Explore(t, plan)
 		if f := result.First(); f != nil {
 			t.Errorf("%s: %s\n%s", s, f.Finding, f.Finding.Stack)
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
 )
@@ -43,7 +44,7 @@ var hunts = map[string]struct {
 func TestNoPipelineNoGhosts(t *testing.T) {
 	h := hunts["pipeline"]
 	h.cluster.InFlight = 1
-	result := explore(t, lockstep.Plan{System: h.cluster, Strategy: h.strategy, Spec: NoGhosts, Runs: 50, Settle: h.settle, Seed: 1})
+	result := enginetest.Explore(t, lockstep.Plan{System: h.cluster, Strategy: h.strategy, Spec: NoGhosts, Runs: 50, Settle: h.settle, Seed: 1})
 	if f := result.First(); f != nil || result.Judged[0].N == 0 {
 		t.Errorf("%v, judged %v", f, result.Judged)
 	}
@@ -59,7 +60,7 @@ func TestKnownMistakes(t *testing.T) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			result := explore(t, lockstep.Plan{System: h.cluster, Strategy: h.strategy, Spec: h.spec, Runs: h.runs, Settle: h.settle, Seed: 1, Repetitions: 3})
+			result := enginetest.Explore(t, lockstep.Plan{System: h.cluster, Strategy: h.strategy, Spec: h.spec, Runs: h.runs, Settle: h.settle, Seed: 1, Repetitions: 3})
 			had := slices.Contains(h.versions, Version())
 			f := result.First()
 			t.Logf("%s %s: %d runs, %v %v", Version(), name, result.Runs, result.Verdicts, result.Judged)

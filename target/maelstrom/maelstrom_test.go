@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/internal/outside"
-	"github.com/lockstep-go/lockstep/replay"
 	"github.com/lockstep-go/lockstep/shrink"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/maelstrom"
@@ -43,10 +43,7 @@ var lossy = strategy.Walk{Deliver: 8, Drop: 1, Duplicate: 1, Request: 2, Cut: 1,
 func TestWrongBroadcast(t *testing.T) {
 	system := maelstrom.Cluster{Bin: python(t, "../../examples/maelstrom/broadcast.py"), Workload: "broadcast", Nodes: 3, Topology: "line", Requests: 4, Pace: 1000}
 	plan := lockstep.Plan{System: system, Spec: maelstrom.Promise, Strategy: lossy, Runs: 30, Settle: 60, Workers: 2, Repetitions: 2}
-	result, err := lockstep.Explore(t.Context(), plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := enginetest.Explore(t, plan)
 	f := result.First()
 	if f == nil || f.Flaky != "" || f.Failed < 2 {
 		t.Fatalf("%+v", result)
@@ -56,20 +53,14 @@ func TestWrongBroadcast(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("shrunk from %s to %s: %s", small.Was, small.Is, small.Trace.Outcome.Finding)
-	again, err := replay.Run(t.Context(), plan, small.Trace)
-	if err != nil || again.Trace.Outcome.Verdict != trace.Fail {
-		t.Errorf("%+v, %v", again, err)
-	}
+	enginetest.FailsAgain(t, plan, small.Trace)
 }
 
 // A program that insists does not.
 func TestRightBroadcast(t *testing.T) {
 	system := maelstrom.Cluster{Bin: built(t, "../../examples/maelstrom/broadcast"), Workload: "broadcast", Nodes: 3, Topology: "line", Requests: 4}
 	plan := lockstep.Plan{System: system, Spec: maelstrom.Promise, Strategy: lossy, Runs: 10, Settle: 100, Workers: 2}
-	result, err := lockstep.Explore(t.Context(), plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := enginetest.Explore(t, plan)
 	if result.Verdict() != trace.Pass || result.Judged[0].N < 10 {
 		t.Fatalf("%+v", result)
 	}

@@ -1,12 +1,12 @@
 package pbft_test
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/replay"
 	. "github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/strategy"
@@ -19,15 +19,6 @@ var asynchronous = strategy.Walk{Deliver: 20, Alarm: 3, Request: 3, Steps: 1500}
 
 // lossy loses one message in ten too.
 var lossy = strategy.Walk{Deliver: 20, Drop: 2, Duplicate: 1, Alarm: 3, Request: 3, Steps: 800}
-
-func explore(t *testing.T, plan lockstep.Plan) *lockstep.Result {
-	t.Helper()
-	result, err := lockstep.Explore(context.Background(), plan)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return result
-}
 
 // inView holds when the moment concerns a message of a view.
 func inView(v int32) Condition {
@@ -49,7 +40,7 @@ func decidesOnce(sc *Scenario) {
 // that it succeeds in all runs or most of them.
 func expect(t *testing.T, sc *Scenario, s lockstep.Strategy, least float64) {
 	t.Helper()
-	result := explore(t, lockstep.Plan{System: pbft.Cluster{}, Strategy: s, Scenario: sc,
+	result := enginetest.Explore(t, lockstep.Plan{System: pbft.Cluster{}, Strategy: s, Scenario: sc,
 		Spec: pbft.Agreement, Runs: 200, Seed: 1})
 	if f := result.First(); f != nil {
 		t.Fatalf("run %d: %s", f.Run, f.Finding)
@@ -142,20 +133,23 @@ func equivocation() *Scenario {
 // TestSmallQuorum: an equivocating leader splits nodes that take 2f for a quorum, and
 // cannot split those that do not.
 func TestSmallQuorum(t *testing.T) {
-	plan := lockstep.Plan{Strategy: asynchronous, Scenario: equivocation(), Spec: pbft.Agreement, Runs: 300, Seed: 1}
-	plan.System = pbft.Cluster{SmallQuorum: true}
-	found := explore(t, plan).First()
-	if found == nil || found.Flaky != "" {
-		t.Fatalf("the bug was not found: %+v", found)
-	}
-	t.Logf("run %d: %s", found.Run, found.Finding)
+	plan, found := onlyWith(t, pbft.Cluster{SmallQuorum: true}, equivocation())
 	if again, err := replay.Run(t.Context(), plan, found.Trace); err != nil || again.Difference != "" || again.Trace.Outcome.Verdict != trace.Fail {
 		t.Errorf("the run with forged messages does not replay: %v %+v", err, again)
 	}
-	plan.System = pbft.Cluster{}
-	if result := explore(t, plan); result.Verdict() != trace.Pass || len(result.VacuousParts()) > 0 {
+}
+
+// onlyWith looks for a bug under a scenario, which finds nothing where the bug is not.
+func onlyWith(t *testing.T, bug pbft.Cluster, sc *Scenario) (lockstep.Plan, *lockstep.Found) {
+	t.Helper()
+	plan := lockstep.Plan{System: pbft.Cluster{}, Strategy: asynchronous, Scenario: sc, Spec: pbft.Agreement, Runs: 300, Seed: 1}
+	if result := enginetest.Explore(t, plan); result.Verdict() != trace.Pass || len(result.VacuousParts()) > 0 {
 		t.Errorf("correct nodes: verdict %s, %v, never %q", result.Verdict(), result.First(), result.VacuousParts())
 	}
+	plan.System = bug
+	found := enginetest.First(t, plan)
+	t.Logf("run %d: %s", found.Run, found.Finding)
+	return plan, found
 }
 
 // forgetting lets one node alone decide in view 0; then all others change the view.
@@ -167,17 +161,7 @@ func forgetting() *Scenario {
 
 // TestForgetful: what one node decided in view 0 must not be decided otherwise in view 1.
 func TestForgetful(t *testing.T) {
-	plan := lockstep.Plan{Strategy: asynchronous, Scenario: forgetting(), Spec: pbft.Agreement, Runs: 300, Seed: 1}
-	plan.System = pbft.Cluster{Forgetful: true}
-	found := explore(t, plan).First()
-	if found == nil || found.Flaky != "" {
-		t.Fatalf("the bug was not found: %+v", found)
-	}
-	t.Logf("run %d: %s", found.Run, found.Finding)
-	plan.System = pbft.Cluster{}
-	if result := explore(t, plan); result.Verdict() != trace.Pass || len(result.VacuousParts()) > 0 {
-		t.Errorf("correct nodes: verdict %s, %v, never %q", result.Verdict(), result.First(), result.VacuousParts())
-	}
+	onlyWith(t, pbft.Cluster{Forgetful: true}, forgetting())
 }
 
 // liar is a scenario in which f nodes, drawn for each run, lie at random.
@@ -201,7 +185,7 @@ func TestCorrect(t *testing.T) {
 				if c.Nodes > 4 {
 					runs = 100
 				}
-				result := explore(t, lockstep.Plan{System: c, Strategy: s, Scenario: liar(c), Spec: pbft.Agreement, Runs: runs, Seed: 7})
+				result := enginetest.Explore(t, lockstep.Plan{System: c, Strategy: s, Scenario: liar(c), Spec: pbft.Agreement, Runs: runs, Seed: 7})
 				if f := result.First(); f != nil {
 					t.Fatalf("run %d: %s", f.Run, f.Finding)
 				}
@@ -217,7 +201,7 @@ func TestCorrect(t *testing.T) {
 // TestLiarsFindTheBugs: the same liars are dangerous where the protocol is wrong.
 func TestLiarsFindTheBugs(t *testing.T) {
 	c := pbft.Cluster{SmallQuorum: true}
-	result := explore(t, lockstep.Plan{System: c, Strategy: asynchronous, Scenario: liar(c), Spec: pbft.Agreement, Runs: 3000, Seed: 7})
+	result := enginetest.Explore(t, lockstep.Plan{System: c, Strategy: asynchronous, Scenario: liar(c), Spec: pbft.Agreement, Runs: 3000, Seed: 7})
 	if result.First() == nil {
 		t.Error("nothing was found in 3000 runs")
 	}
@@ -231,7 +215,7 @@ func TestTooManyLiars(t *testing.T) {
 		forger := pbft.Forger{Faulty: trace.NodesOf(1, 2), Nodes: 4, Requests: c.Clients()}
 		return forger.Lie(m.Rand(), m.Message.From, m.Body().(pbft.Message)).String()
 	}))
-	result := explore(t, lockstep.Plan{System: c, Strategy: asynchronous, Scenario: sc, Spec: pbft.Agreement, Runs: 200, Seed: 7})
+	result := enginetest.Explore(t, lockstep.Plan{System: c, Strategy: asynchronous, Scenario: sc, Spec: pbft.Agreement, Runs: 200, Seed: 7})
 	if len(result.Found) > 0 || result.Reasons["fault budget exceeded: 2 Byzantine nodes, 1 allowed"] == 0 {
 		t.Errorf("%d findings, reasons %v", len(result.Found), result.Reasons)
 	}
@@ -250,7 +234,7 @@ func TestParse(t *testing.T) {
 		seen[was.Kind]++
 	}))
 	plan := lockstep.Plan{System: pbft.Cluster{}, Strategy: lossy, Scenario: sc, Runs: 20, Workers: 1}
-	explore(t, plan)
+	enginetest.Explore(t, plan)
 	if len(seen) != 6 {
 		t.Errorf("only these types were seen: %v", seen)
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/kit/raftspec"
 	"github.com/lockstep-go/lockstep/target/raft"
 	"github.com/lockstep-go/lockstep/trace"
@@ -14,7 +15,7 @@ import (
 func TestConfChange(t *testing.T) {
 	plan := lockstep.Plan{Strategy: asynchronous, Scenario: raft.ConfChange(true), Spec: raftspec.StateMachineSafety, Runs: 200, Seed: 1, KeepGoing: true, Keep: 1}
 	plan.System = raft.Cluster{Nodes: 4, Requests: 4, Changes: "remove 4; remove 3", Hasty: true}
-	result := explore(t, plan)
+	result := enginetest.Explore(t, plan)
 	if found := result.Verdicts[trace.Fail]; found < result.Runs*55/100 {
 		t.Errorf("agreement was violated in %d of %d runs", found, result.Runs)
 	}
@@ -23,7 +24,7 @@ func TestConfChange(t *testing.T) {
 	}
 	t.Logf("%d of %d: %s", result.Verdicts[trace.Fail], result.Runs, result.First().Finding)
 	plan.System = raft.Cluster{Nodes: 4, Requests: 4, Changes: "remove 4; remove 3"}
-	result = explore(t, plan)
+	result = enginetest.Explore(t, plan)
 	if f := result.First(); f != nil {
 		t.Errorf("with the remedy: %s", f.Finding)
 	}

@@ -1,12 +1,12 @@
 package raft_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/kit/raftspec"
 	"github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/spec"
@@ -14,15 +14,6 @@ import (
 	"github.com/lockstep-go/lockstep/target/raft"
 	"github.com/lockstep-go/lockstep/trace"
 )
-
-func explore(t *testing.T, plan lockstep.Plan) *lockstep.Result {
-	t.Helper()
-	result, err := lockstep.Explore(context.Background(), plan)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return result
-}
 
 // everything is a network and an operator that do whatever they can.
 var everything = strategy.Walk{Deliver: 40, Drop: 2, Duplicate: 1, Alarm: 10, Request: 1, Crash: 1, Restart: 2, Cut: 1, Heal: 2, Steps: 1500}
@@ -32,7 +23,7 @@ const manyChanges = "remove 4; remove 3; add 4; add 3; remove 2; add 2; remove 1
 // TestCorrect: with the remedy, members change again and again and nodes agree.
 func TestCorrect(t *testing.T) {
 	for _, c := range []raft.Cluster{{}, {Nodes: 4, Requests: 4, Changes: manyChanges}, {Nodes: 5, Requests: 4, Changes: manyChanges}} {
-		result := explore(t, lockstep.Plan{System: c, Strategy: everything, Spec: raftspec.Safety, Runs: 300, Seed: 5})
+		result := enginetest.Explore(t, lockstep.Plan{System: c, Strategy: everything, Spec: raftspec.Safety, Runs: 300, Seed: 5})
 		if f := result.First(); f != nil {
 			t.Fatalf("%+v: run %d: %s", c, f.Run, f.Finding)
 		}
@@ -52,7 +43,7 @@ func TestProgress(t *testing.T) {
 	sc := scenario.New("ask the leader").Reserve()
 	here := scenario.Here()
 	sc.If(scenario.IsEvent(raftspec.BecameLeader)).Once().Then(scenario.Request("a", here), scenario.Request("b", here), scenario.Request("c", here))
-	result := explore(t, lockstep.Plan{System: c, Scenario: sc, Strategy: strategy.Walk{Deliver: 100, Alarm: 1, Steps: 400}, Settle: 20000,
+	result := enginetest.Explore(t, lockstep.Plan{System: c, Scenario: sc, Strategy: strategy.Walk{Deliver: 100, Alarm: 1, Steps: 400}, Settle: 20000,
 		Spec: progress, Runs: 20, Seed: 1})
 	if f := result.First(); f != nil {
 		t.Fatalf("run %d: %s", f.Run, f.Finding)

@@ -8,12 +8,13 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/kit/raftspec"
 	"github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/target/etcdraft"
 	"github.com/lockstep-go/lockstep/target/etcdraft/raftscenarios"
 	"github.com/lockstep-go/lockstep/target/etcdraft/raftscenarios/versions"
-	"github.com/lockstep-go/lockstep/target/etcdraft/v35"
+	v35 "github.com/lockstep-go/lockstep/target/etcdraft/v35"
 	"github.com/lockstep-go/lockstep/target/raft"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -51,15 +52,6 @@ func TestCases(t *testing.T) {
 	}
 }
 
-func explore(t *testing.T, plan lockstep.Plan) *lockstep.Result {
-	t.Helper()
-	result, err := lockstep.Explore(context.Background(), plan)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return result
-}
-
 func reached(r *lockstep.Result, state string) int {
 	for _, e := range r.Effects {
 		if strings.HasPrefix(e.Name, "state "+state+" of ") {
@@ -76,7 +68,7 @@ func TestSafe(t *testing.T) {
 			t.Run(v.Name+"/"+c.Name, func(t *testing.T) {
 				plan := c.Plan(v, raftscenarios.Strategy, 10, 1)
 				plan.System = v.On(raftscenarios.Safe)
-				result := explore(t, plan)
+				result := enginetest.Explore(t, plan)
 				if f := result.First(); f != nil {
 					t.Errorf("run %d: %s", f.Run, f.Finding)
 				}
@@ -99,7 +91,7 @@ func TestNoLivenessOptions(t *testing.T) {
 			c := raftscenarios.Cluster
 			c.PreVote, c.CheckQuorum = option&1 != 0, option&2 != 0
 			t.Run(fmt.Sprintf("%s/pre-vote=%t,check-quorum=%t", v.Name, c.PreVote, c.CheckQuorum), func(t *testing.T) {
-				result := explore(t, lockstep.Plan{System: v.On(c), Spec: etcdraft.Safety, Scenario: raftscenarios.NoLiveness(true),
+				result := enginetest.Explore(t, lockstep.Plan{System: v.On(c), Spec: etcdraft.Safety, Scenario: raftscenarios.NoLiveness(true),
 					Strategy: raftscenarios.Strategy, Runs: runs, Seed: 1, KeepGoing: true})
 				none, some := reached(result, "no write commits"), reached(result, "a write commits")
 				if c == raftscenarios.PreVote {
@@ -121,11 +113,11 @@ func TestDeadStates(t *testing.T) {
 			continue
 		}
 		plan := c.Plan(versions.All[0], raftscenarios.Strategy, runs, 1)
-		if n := reached(explore(t, plan), "4 is heard"); n > 0 {
+		if n := reached(enginetest.Explore(t, plan), "4 is heard"); n > 0 {
 			t.Errorf("%s: 4 is heard in %d runs", c.Name, n)
 		}
 		plan.Scenario = c.Build(true).Control()
-		if n := reached(explore(t, plan), "4 is heard"); n == 0 {
+		if n := reached(enginetest.Explore(t, plan), "4 is heard"); n == 0 {
 			t.Errorf("%s: 4 is never heard without the filters", c.Name)
 		}
 	}
@@ -135,7 +127,7 @@ func TestDeadStates(t *testing.T) {
 // is applied, so that 2 and 4 alone cannot remove 3, and the scenario goes no further.
 func TestConfChangeLibrary(t *testing.T) {
 	for _, v := range versions.All {
-		result := explore(t, lockstep.Plan{System: v.On(raftscenarios.Unhasty), Spec: etcdraft.Safety,
+		result := enginetest.Explore(t, lockstep.Plan{System: v.On(raftscenarios.Unhasty), Spec: etcdraft.Safety,
 			Scenario: raftscenarios.ConfChangeLibrary(), Strategy: raftscenarios.Strategy, Steps: 4000, Runs: runs, Seed: 1})
 		if f := result.First(); f != nil {
 			t.Errorf("%s: run %d: %s", v.Name, f.Run, f.Finding)
@@ -156,7 +148,7 @@ func TestConfChangeLibrary(t *testing.T) {
 func TestChangesLibrary(t *testing.T) {
 	for _, v := range versions.All {
 		for _, sc := range []*scenario.Scenario{raftscenarios.TwoChanges(), raftscenarios.PendingChange()} {
-			result := explore(t, lockstep.Plan{System: v.On(raftscenarios.Changing), Spec: etcdraft.Safety,
+			result := enginetest.Explore(t, lockstep.Plan{System: v.On(raftscenarios.Changing), Spec: etcdraft.Safety,
 				Scenario: sc, Strategy: raftscenarios.Strategy, Steps: 3000, Runs: runs, Seed: 1, KeepGoing: true})
 			if f := result.First(); f != nil {
 				t.Errorf("%s %s: run %d: %s", v.Name, sc.Name(), f.Run, f.Finding)
@@ -175,7 +167,7 @@ func TestChangesLibrary(t *testing.T) {
 func TestConfChangeRemedy(t *testing.T) {
 	remedied := raftscenarios.Hasty
 	remedied.Hasty = false
-	result := explore(t, lockstep.Plan{System: remedied, Spec: raftspec.StateMachineSafety,
+	result := enginetest.Explore(t, lockstep.Plan{System: remedied, Spec: raftspec.StateMachineSafety,
 		Scenario: raft.ConfChange(true), Strategy: raftscenarios.Strategy, Steps: 4000, Runs: runs, Seed: 1, KeepGoing: true})
 	if result.Verdicts[trace.Fail] > 0 {
 		t.Errorf("%v", result.Verdicts)

@@ -1,0 +1,52 @@
+// Package enginetest is what tests do with a plan again and again: explore it, look for its
+// first finding, replay a run that must fail.
+package enginetest
+
+import (
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/replay"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Explore makes the runs of a plan that can be run.
+func Explore(t testing.TB, plan lockstep.Plan) *lockstep.Result {
+	t.Helper()
+	result, err := lockstep.Explore(t.Context(), plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// First is what a campaign finds first, of a system that repeats itself.
+func First(t testing.TB, plan lockstep.Plan) *lockstep.Found {
+	t.Helper()
+	result := Explore(t, plan)
+	f := result.First()
+	if f == nil || f.Flaky != "" {
+		t.Fatalf("%v %v, found %+v", result.Verdicts, result.Reasons, f)
+	}
+	return f
+}
+
+// FailsAgain replays a run, which must fail.
+func FailsAgain(t testing.TB, plan lockstep.Plan, run *trace.Trace) {
+	t.Helper()
+	again, err := replay.Run(t.Context(), plan, run)
+	if err != nil || again.Trace.Outcome.Verdict != trace.Fail {
+		t.Errorf("%+v, %v", again, err)
+	}
+}
+
+// Explored is the number of steps of a run's exploring stage.
+func Explored(run *trace.Trace) int {
+	steps := 0
+	for _, r := range run.Records {
+		if r.Step.Kind != trace.Start && !r.Settle {
+			steps++
+		}
+	}
+	return steps
+}
