@@ -44,7 +44,7 @@ type mutantsListCmd struct {
 // Help is the longer help.
 func (mutantsListCmd) Help() string { return "Example:\n  lockstep paper mutants list" }
 
-// Run makes the table.
+// Run lists the mutants.
 func (c *mutantsListCmd) Run(e *cli.Env) error {
 	list := c.set().List
 	switch {
@@ -100,7 +100,7 @@ Example:
   ` + mutants.Variable + `=vote-twice $(lockstep paper mutants build) run etcdraft --strategy pos`
 }
 
-// Run makes the table.
+// Run builds the program and prints its path.
 func (c *mutantsBuildCmd) Run(e *cli.Env) error {
 	program, err := c.build(e)
 	if err == nil {

@@ -2,7 +2,7 @@ package etcdraft
 
 import "github.com/lockstep-go/lockstep/target"
 
-// Settle is the length of a settling stage in which [Live] is judged, for three to five
+// Settle is the length of a settling stage in which [raftspec.Liveness] is judged, for three to five
 // nodes and the default workload.
 const Settle = 2000
 
