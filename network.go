@@ -13,6 +13,8 @@ type network struct {
 	flying   []ID      // in flight and free for the strategy, ascending, from landed on
 	landed   int
 	aside    int // messages that are held, or behind those
+	tag      Tag // of the last message
+	sameTag  ID  // from this message on all have that tag
 	cut      trace.Links
 
 	nodes int
@@ -36,7 +38,7 @@ func newNetwork(info *Info) network {
 
 func (n *network) reset() {
 	n.messages, n.flying, n.landed = n.messages[:0], n.flying[:0], 0
-	n.aside = 0
+	n.aside, n.tag, n.sameTag = 0, Tag{}, 1
 	clear(n.cut)
 	for i := range n.links {
 		l := &n.links[i]
@@ -52,6 +54,10 @@ func (r *Run) Messages() []Message { return r.messages }
 
 // Message is the envelope of a message.
 func (r *Run) Message(id ID) *Message { return &r.messages[id-1] }
+
+// SameTag is the number of the message from which on all messages carry the tag of the last
+// one. It is that of the next message where there is none yet.
+func (r *Run) SameTag() ID { return r.sameTag }
 
 // InFlight lists the messages that a strategy may deliver or drop, oldest first.
 func (r *Run) InFlight() []ID { return r.flying[r.landed:] }
@@ -99,12 +105,17 @@ func (n *network) onItsWay(id ID) bool {
 
 func (n *network) link(m *Message) *link { return &n.links[int(m.From)*(n.nodes+1)+int(m.To)] }
 
-// announce checks the ends of a message and folds its sending into the run's digest.
+// announce folds the sending of a message into the run's digest, and notes its tag.
 func (r *Run) announce(from, to Node, kind string, tag Tag) {
-	if (to < 1 || int(to) > r.nodes) && to != toAll || int(from) > r.nodes {
-		panic(fmt.Sprintf("lockstep: the system sent a message from node %d to node %d of %d", from, to, r.nodes))
-	}
 	r.mix(uint64(from)<<40 ^ uint64(to)<<32 ^ uint64(uint32(tag.Phase)<<8^uint32(tag.Round)) ^ hash(kind))
+	if tag != r.tag {
+		r.tag, r.sameTag = tag, ID(len(r.messages)+1)
+	}
+}
+
+// misaddressed is the mistake of a system that sends from or to a node that there is not.
+func (r *Run) misaddressed(from, to Node) {
+	panic(fmt.Sprintf("lockstep: the system sent a message from node %d to node %d of %d", from, to, r.nodes))
 }
 
 // toAll stands for the receivers of a broadcast.
@@ -153,27 +164,27 @@ func (r *Run) postAll(from Node, kind string, tag Tag, body ID) {
 		}
 		return
 	}
-	messages, flying := r.extend(r.nodes)
-	id := ID(len(r.messages) - r.nodes)
+	sent, flown := len(r.messages), len(r.flying)
+	if sent+r.nodes > cap(r.messages) || flown+r.nodes > cap(r.flying) {
+		flown = r.grow(r.nodes)
+	}
+	r.messages, r.flying = r.messages[:sent+r.nodes], r.flying[:flown+r.nodes]
+	messages, flying := r.messages[sent:], r.flying[flown:]
 	for i := range messages {
-		id++
 		m := &messages[i]
+		id := ID(sent + i + 1)
 		m.ID, m.Body, m.Copy, m.From, m.To, m.Fate, m.Type, m.Tag, m.At = id, body, 0, from, Node(i+1), trace.InFlight, kind, tag, 0
 		flying[i] = id
 	}
 }
 
-// extend makes room for k more messages in flight and returns it.
-func (n *network) extend(k int) ([]Message, []ID) {
-	sent, flying := len(n.messages), len(n.flying)
-	if sent+k > cap(n.messages) || flying+k > cap(n.flying) {
-		n.messages = slices.Grow(n.messages, k)
-		n.shift()
-		n.flying = slices.Grow(n.flying, k)
-		flying = len(n.flying)
-	}
-	n.messages, n.flying = n.messages[:sent+k], n.flying[:flying+k]
-	return n.messages[sent:], n.flying[flying:][:k]
+// grow makes room for k more messages in flight, and returns how many places of their list are
+// taken.
+func (n *network) grow(k int) int {
+	n.messages = slices.Grow(n.messages, k)
+	n.shift()
+	n.flying = slices.Grow(n.flying, k)
+	return len(n.flying)
 }
 
 // hold takes a message from the strategy.

@@ -10,7 +10,8 @@ import (
 
 // TestInFlight compares the list of messages in flight with one that is made anew from the
 // fates of all messages, while messages are sent singly and to all, held and released, and
-// taken from the front and from the middle, few at a time and many.
+// taken from the front and from the middle, few at a time and many. It does the same for those
+// that have the tag of the last.
 func TestInFlight(t *testing.T) {
 	const nodes = 3
 	for seed := range uint64(200) {
@@ -23,10 +24,12 @@ func TestInFlight(t *testing.T) {
 			switch k := source.IntN(10); {
 			case len(flying) == 0 || k < 4 && len(flying) < most:
 				if source.IntN(2) == 0 {
-					r.postAll(Node(1+source.IntN(nodes)), "all", Tag{}, 1)
+					r.out.Broadcast(Node(1+source.IntN(nodes)), "all", Tag{Round: int32(source.IntN(2))})
 				} else {
-					r.post(Node(1+source.IntN(nodes)), Node(1+source.IntN(nodes)), "one", Tag{}, 0, 1)
+					r.out.Send(Node(1+source.IntN(nodes)), Node(1+source.IntN(nodes)), "one", Tag{Round: int32(source.IntN(2))})
 				}
+			case k == 6 && seed%2 == 1:
+				r.out.Retype(flying[source.IntN(len(flying))], "other", Tag{Round: int32(source.IntN(2))})
 			case k == 4:
 				r.hold(flying[source.IntN(len(flying))])
 			case k == 5:
@@ -39,6 +42,13 @@ func TestInFlight(t *testing.T) {
 					at = source.IntN(len(flying))
 				}
 				r.takeOut(flying[at], trace.Delivered)
+			}
+			same := ID(len(r.messages) + 1)
+			for same > 1 && r.messages[same-2].Tag == r.messages[len(r.messages)-1].Tag {
+				same--
+			}
+			if r.SameTag() < same || seed%2 == 0 && r.SameTag() != same { // a message with another tag may hide others
+				t.Fatalf("seed %d: messages have the same tag from %d on, want %d", seed, r.SameTag(), same)
 			}
 			var want []ID
 			for i := range r.messages {
@@ -56,12 +66,14 @@ func TestInFlight(t *testing.T) {
 	}
 }
 
-// TestHappenings counts events of more types than are told apart, some with the same hash.
+// TestHappenings counts events of more types than are told apart.
 func TestHappenings(t *testing.T) {
 	var h happenings
 	for turn := range 3 {
 		for i := range mostNames + 10 {
-			h.count(uint64(i/2), string(rune('A'+i)))
+			if name := string(rune('A' + i)); h.count(name) != hash(name) {
+				t.Fatalf("turn %d: %s has another hash", turn, name)
+			}
 		}
 		for i, c := range h.tally {
 			want := turn + 1

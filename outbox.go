@@ -60,6 +60,9 @@ func (o *Outbox) Send(from, to Node, kind string, tag Tag) (body ID) {
 // Broadcast is Send to every node, the sender included. The messages share one body.
 func (o *Outbox) Broadcast(from Node, kind string, tag Tag) (body ID) {
 	r := o.run
+	if int(from) > r.nodes {
+		r.misaddressed(from, toAll)
+	}
 	r.bodies++
 	r.announce(from, toAll, kind, tag)
 	r.postAll(from, kind, tag, r.bodies)
@@ -69,6 +72,9 @@ func (o *Outbox) Broadcast(from Node, kind string, tag Tag) (body ID) {
 // SendAt is Send for a message that is due at a time.
 func (o *Outbox) SendAt(from, to Node, kind string, tag Tag, at Time) (body ID) {
 	r := o.run
+	if int(from) > r.nodes || to < 1 || int(to) > r.nodes {
+		r.misaddressed(from, to)
+	}
 	r.bodies++
 	r.announce(from, to, kind, tag)
 	r.post(from, to, kind, tag, at, r.bodies)
@@ -81,9 +87,13 @@ func (o *Outbox) Forged(s *Step) (text string, body ID) { return o.run.forged[s.
 
 // Retype sets the type and tag of a message that got another body.
 func (o *Outbox) Retype(id ID, kind string, tag Tag) {
-	m := &o.run.messages[id-1]
+	r := o.run
+	m := &r.messages[id-1]
+	if m.Tag != tag {
+		r.sameTag = ID(len(r.messages) + 1)
+	}
 	m.Type, m.Tag = kind, tag
-	o.run.mixText(kind)
+	r.mixText(kind)
 }
 
 // Lose tells that a message in flight did not survive the step, though nobody dropped it:
@@ -103,8 +113,7 @@ func (o *Outbox) Event(e Event) {
 	r.events = slices.Grow(r.events, 1)[:len(r.events)+1]
 	to := &r.events[len(r.events)-1] // field by field, see post
 	to.Type, to.Node, to.Text, to.Value = e.Type, e.Node, e.Text, e.Value
-	kind := hash(e.Type)
-	r.happened.count(kind, e.Type)
+	kind := r.happened.count(e.Type)
 	r.mix(uint64(e.Node))
 	r.mix(kind)
 }

@@ -16,16 +16,7 @@ const patience = 1 << 10
 func (w *worker) take(by chooser, end int) bool {
 	r := w.run
 	s, last := r.next(), r.Last()
-	for pause := min(end, r.steps+patience); !r.ended; {
-		if r.steps >= pause {
-			if r.steps >= end {
-				return true
-			}
-			if err := w.ctx.Err(); err != nil {
-				return r.breaks(err)
-			}
-			pause = min(end, r.steps+patience)
-		}
+	for r.left = 0; r.left > 0 || w.goesOn(end); {
 		*s = Step{}
 		if len(r.queue) == 0 || !r.unqueue(s) {
 			ok := by.Next(r, s)
@@ -43,25 +34,26 @@ func (w *worker) take(by chooser, end int) bool {
 		m := r.plain(s)
 		if m == nil {
 			if why := r.refusal(s); why != "" {
-				return r.breaks(fmt.Errorf("step %d (%s) is impossible: %s", r.steps+1, s, why))
+				return r.impossible(s, why)
 			}
 		}
 		r.steps++
+		r.left--
 		r.turn ^= 1
 		r.sent, r.events, r.vanished = len(r.messages), r.events[:0], r.vanished[:0]
 		if r.draws.on {
 			r.draws.next()
 		}
-		r.now = max(r.now, s.At)
 		r.mix(uint64(s.Kind) | uint64(s.Node)<<4 | uint64(uint32(s.Msg))<<12 | uint64(uint32(s.Request))<<44)
 		switch {
 		case m == nil:
 			r.enter(s)
 		case s.Kind == trace.Deliver: // enter would do the same, after asking more
-			r.now = max(r.now, m.At)
+			r.now = max(r.now, s.At, m.At)
 			m.Fate = trace.Delivered
 			r.unfly(m.ID)
 		default:
+			r.now = max(r.now, s.At)
 			r.drop(m)
 		}
 		if w.watching {
@@ -69,9 +61,12 @@ func (w *worker) take(by chooser, end int) bool {
 		}
 		w.inSystem = true
 		err := w.system.Do(w.ctx, s, &r.out)
-		w.inSystem, r.draws.given = false, nil
+		w.inSystem = false
+		if r.draws.on {
+			r.draws.given = nil
+		}
 		if err != nil {
-			return r.breaks(fmt.Errorf("%s: step %d (%s): %w", r.info.Name, r.steps, s, err))
+			return r.spoilt(s, err)
 		}
 		r.keepLimits()
 		if (!w.calm || len(r.events) > 0) && !w.look() {
@@ -79,6 +74,20 @@ func (w *worker) take(by chooser, end int) bool {
 		}
 		s, last = last, s
 	}
+	return r.broken == nil
+}
+
+// goesOn reports whether a run goes on that has come to the end of its stage or to one of the
+// steps at which it looks whether it is to be ended.
+func (w *worker) goesOn(end int) bool {
+	r := w.run
+	if r.ended || r.steps >= end {
+		return false
+	}
+	if err := w.ctx.Err(); err != nil {
+		return r.breaks(err)
+	}
+	r.left = min(end-r.steps, patience)
 	return true
 }
 
@@ -93,6 +102,16 @@ func (r *Run) breaks(err error) bool {
 	return false
 }
 
+// impossible ends the run at a step that cannot be taken.
+func (r *Run) impossible(s *Step, why string) bool {
+	return r.breaks(fmt.Errorf("step %d (%s) is impossible: %s", r.steps+1, s, why))
+}
+
+// spoilt ends the run at a step that the system could not take.
+func (r *Run) spoilt(s *Step, err error) bool {
+	return r.breaks(fmt.Errorf("%s: step %d (%s): %w", r.info.Name, r.steps, s, err))
+}
+
 // drop loses a message in flight.
 func (r *Run) drop(m *Message) {
 	r.lose(m.From, m.To)
@@ -102,6 +121,7 @@ func (r *Run) drop(m *Message) {
 
 // enter enters a step into the books.
 func (r *Run) enter(s *Step) {
+	r.now = max(r.now, s.At)
 	switch s.Kind {
 	case trace.Deliver:
 		r.now = max(r.now, r.messages[s.Msg-1].At)

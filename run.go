@@ -46,6 +46,7 @@ type Run struct {
 // digest.
 type progress struct {
 	steps      int
+	left       int // steps until it is looked whether the run goes on
 	now        Time
 	pair       [2]Step // the step last taken and the one being chosen, which take turns
 	turn       uint8   // where the step last taken is
@@ -112,7 +113,7 @@ func (r *Run) reset() {
 }
 
 // end ends the run at a limit.
-func (r *Run) end(why string) { r.over, r.ended = why, true }
+func (r *Run) end(why string) { r.over, r.ended, r.left = why, true, 0 }
 
 // setUp sets the nodes that are up.
 func (r *Run) setUp(up Nodes) {

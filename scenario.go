@@ -139,4 +139,8 @@ func (h *Hand) Fail(f Finding) {
 }
 
 // Finish ends the run: what the scenario was for has happened. The settling stage goes on.
-func (h *Hand) Finish() { h.run.ended = h.run.ended || !h.run.settling }
+func (h *Hand) Finish() {
+	if r := h.run; !r.settling {
+		r.ended, r.left = true, 0
+	}
+}

@@ -32,25 +32,27 @@ func (t *tally) find(name string) int {
 	return -1
 }
 
-// happenings counts the events of a run by type. The hash of a type, which the digest needs
-// anyway, saves comparing names.
+// happenings counts the events of a run by type, and keeps the hash of each type, which the
+// digest needs.
 type happenings struct {
 	tally
 	hashes []uint64 // of the names, as far as they are told apart
 }
 
-// count counts an event of a type.
-func (h *happenings) count(hash uint64, name string) {
-	for i, known := range h.hashes {
-		if known == hash && h.tally[i].Name == name {
+// count counts an event of a type and returns the hash of that.
+func (h *happenings) count(name string) uint64 {
+	for i := range h.hashes {
+		if h.tally[i].Name == name {
 			h.tally[i].N++
-			return
+			return h.hashes[i]
 		}
 	}
 	h.add(name, 1)
+	is := hash(name)
 	if len(h.hashes) < min(len(h.tally), mostNames) {
-		h.hashes = append(h.hashes, hash)
+		h.hashes = append(h.hashes, is)
 	}
+	return is
 }
 
 // addAll adds the counts of another tally.

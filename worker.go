@@ -265,6 +265,8 @@ func (w *worker) idle() bool {
 
 // note notes the scheduler's choice where only notes can repeat the run. That it had none is
 // noted, too: the scenario may go on from there.
+//
+//go:noinline
 func (w *worker) note(chose bool) {
 	if w.run.settling {
 		return

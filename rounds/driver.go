@@ -199,12 +199,13 @@ func (d *Driver) Next(run *lockstep.Run, next *lockstep.Step) bool {
 		if m.Fate != trace.InFlight { // a scenario took it
 			continue
 		}
-		apart := d.isolates(m)
-		if apart && d.apart == Held && d.keep(m) {
-			continue
-		}
 		next.Kind, next.Msg = trace.Deliver, id
-		if apart || d.mixed && d.late(m) || d.plan.Loses(m) || !run.Deliverable(id) {
+		if d.isolates(m) {
+			if d.apart == Held && d.keep(m) {
+				continue
+			}
+			next.Kind = trace.Drop
+		} else if d.mixed && d.late(m) || d.plan.Loses(m) || !run.Deliverable(id) {
 			next.Kind = trace.Drop
 		}
 		return true
@@ -324,25 +325,23 @@ func (d *Driver) collect(run *lockstep.Run) bool {
 // gather takes everything in flight, where it is of this round and of one phase, as it is when
 // a protocol gets on: then nothing is late. It reports whether it is so.
 func (d *Driver) gather(run *lockstep.Run, flying []lockstep.ID) bool {
-	messages, mail := run.Messages(), d.mail[:len(flying)]
-	first := &messages[flying[0]-1]
-	if len(d.kept) > 0 || d.names > 0 && (first.Tag.Round != d.round || first.Tag.Phase < d.phase || d.past(first)) {
+	first := run.Message(flying[0])
+	if len(d.kept) > 0 || d.names > 0 && (flying[0] < run.SameTag() || first.Tag.Round != d.round || first.Tag.Phase < d.phase || d.past(first)) {
 		return false
 	}
-	tag := first.Tag
-	heard := d.whole || tag.Phase == d.phase // if only an isolated node has come to a phase, the others have not
-	for i, id := range flying {
-		mail[i] = id
-		m := &messages[id-1]
-		if m.Tag != tag && d.names > 0 {
-			return false
-		}
-		heard = heard || !d.isolates(m)
+	for i, id := range flying { // they are few
+		d.mail[i] = id
 	}
-	if heard {
-		d.phase = tag.Phase
+	if phase := first.Tag.Phase; phase != d.phase && (d.whole || d.heard(run, flying)) {
+		d.phase = phase
 	}
 	return true
+}
+
+// heard reports whether some message stays within the kernel: if only an isolated node has come
+// to a phase, the others have not.
+func (d *Driver) heard(run *lockstep.Run, mail []lockstep.ID) bool {
+	return slices.ContainsFunc(mail, func(id lockstep.ID) bool { return !d.isolates(run.Message(id)) })
 }
 
 // sort leaves of the messages in flight those of the round and those whose round is over. It

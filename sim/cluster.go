@@ -222,7 +222,9 @@ func (d *Deployment[M]) other(s *lockstep.Step, out *lockstep.Outbox) error {
 		kind, tag := d.envelope(m)
 		out.Retype(s.Msg, kind, tag)
 		d.bodies = append(d.bodies, m)
-		d.describe(body)
+		if out.Texts() {
+			d.describe(body)
+		}
 	}
 	return nil
 }
@@ -240,12 +242,8 @@ func (d *Deployment[M]) request(id int32) string {
 	return d.offers.Given(d.out, id)
 }
 
-// describe puts a message into words where they are wanted.
-func (d *Deployment[M]) describe(body lockstep.ID) {
-	if d.out.Texts() {
-		d.out.Text(body, d.text(d.bodies[body-1]))
-	}
-}
+// describe puts a message into words.
+func (d *Deployment[M]) describe(body lockstep.ID) { d.out.Text(body, d.text(d.bodies[body-1])) }
 
 // text is a message in words.
 func (d *Deployment[M]) text(m M) string {

@@ -53,7 +53,9 @@ func (c *Context[M]) Send(to lockstep.Node, m M) {
 	kind, tag := d.envelope(m)
 	body := d.out.Send(c.self, to, kind, tag)
 	d.bodies = append(d.bodies, m)
-	d.describe(body)
+	if d.out.Texts() {
+		d.describe(body)
+	}
 }
 
 // Broadcast sends a message to every node, the sender included.
@@ -68,7 +70,9 @@ func (c *Context[M]) Broadcast(m M) {
 	kind, tag := d.envelope(m)
 	body := d.out.Broadcast(c.self, kind, tag)
 	d.bodies = append(d.bodies, m)
-	d.describe(body)
+	if d.out.Texts() {
+		d.describe(body)
+	}
 }
 
 // Emit reports something observable. The value may point into the node: it is looked
