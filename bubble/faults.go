@@ -106,19 +106,16 @@ func (w *World) SetClock(n lockstep.Node, c ClockError) error {
 	return nil
 }
 
+// parts is the number of parts in which times and errors of clocks are drawn.
+const parts = 64
+
 // within draws a number between -most and most; what is close to 0 is milder.
 func (d *deployment) within(most int64) int64 {
-	const parts = 64
 	v := most * int64(d.choose(parts+1)) / parts
 	if v != 0 && d.choose(2) == 1 {
 		return -v
 	}
 	return v
-}
-
-// strikes draws whether something happens that does in a share of cases.
-func (d *deployment) strikes(share float64) bool {
-	return share > 0 && d.choose(shares) >= shares-int(share*shares)
 }
 
 // wrongClocks sets the clocks at the start of a run.
@@ -139,13 +136,13 @@ func (d *deployment) wrongClocks() error {
 // strike draws what nodes suffer at the beginning of a Wait step.
 func (d *deployment) strike() error {
 	f := d.Faults
-	if d.strikes(f.Pauses) {
+	if d.chance.strikes(f.Pauses) {
 		n := lockstep.Node(1 + d.choose(d.Nodes))
-		if err := d.world.Pause(n, f.Pause*time.Duration(1+d.choose(shares))/shares); err != nil {
+		if err := d.world.Pause(n, f.Pause*time.Duration(1+d.choose(parts))/parts); err != nil {
 			return err
 		}
 	}
-	if d.strikes(f.Jumps) {
+	if d.chance.strikes(f.Jumps) {
 		n := lockstep.Node(1 + d.choose(d.Nodes))
 		c := d.world.clocks[n]
 		c.Ahead = time.Duration(d.within(int64(f.Ahead)))

@@ -169,7 +169,7 @@ func TestFaults(t *testing.T) {
 	for _, event := range []string{bubble.Paused, bubble.Thawed, bubble.Clock, "beat"} {
 		all = append(all, spec.OnEvent(event, event, func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { seen[event]++; return nil }))
 	}
-	plan := lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 20, Crash: 1, Restart: 2, Steps: 200}, Spec: spec.All(all...), Runs: 20, Seed: 2}
+	plan := lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 20, Crash: 1, Restart: 2, Steps: 200}, Spec: spec.All(all...), Runs: 40, Seed: 2}
 	result, err := lockstep.Explore(t.Context(), plan)
 	if err != nil {
 		t.Fatal(err)

@@ -79,7 +79,7 @@ type machine struct {
 	disk   *disk.Disk
 	world  *World
 	model  Files
-	random func(n int64) int64 // from 0 to n-1
+	chance *Chance
 }
 
 // machines makes the disks of a run, empty.
@@ -102,8 +102,7 @@ func (d *deployment) machines() error {
 		if model.WriteBack == 0 {
 			model.WriteBack = DefaultWriteBack
 		}
-		r := d.world.Rand(1<<32 + uint64(self))
-		all = append(all, &machine{node: self, root: root, disk: disk.New(model.Level), world: d.world, model: model, random: r.Int64N})
+		all = append(all, &machine{node: self, root: root, disk: disk.New(model.Level), world: d.world, model: model, chance: d.lot.chance(self, diskStream+uint64(self))})
 	}
 	d.machine = all
 	serveFiles(all)
@@ -117,7 +116,7 @@ func (d *deployment) choose(n int) int { return d.chance.IntN(n) }
 func (d *deployment) crashFiles(n *Node) error {
 	m := d.machine[n.self-1]
 	leaveFiles(n.number())
-	if !d.strikes(d.Files.PowerFailures) {
+	if !d.chance.strikes(d.Files.PowerFailures) {
 		return nil // the process was killed
 	}
 	m.disk.WriteBack(int64(d.world.Now() - m.model.WriteBack))
@@ -125,9 +124,6 @@ func (d *deployment) crashFiles(n *Node) error {
 	d.world.Emit(n.self, PowerFailure, loss)
 	return m.rebuild()
 }
-
-// shares is the number of parts in which shares are drawn.
-const shares = 1000
 
 // rebuild makes the folder what is on the disk. What frozen goroutines have open stays
 // theirs.

@@ -21,7 +21,7 @@ type Node struct {
 	nodes  int
 	life   int
 	world  *World
-	rand   *rand.Rand
+	chance *Chance
 	disks  map[string]kept
 	model  DiskModel
 	folder func() (string, error)
@@ -82,9 +82,12 @@ func (n *Node) Context() context.Context { return n.ctx }
 // Alive reports whether the node has neither crashed nor been stopped.
 func (n *Node) Alive() bool { return !n.dead.Load() }
 
-// Rand is a source of the node's life that depends on the run's seed. It is not for several
-// goroutines.
-func (n *Node) Rand() *rand.Rand { return n.rand }
+// Chance is a source of the node's life that depends on the run's seed.
+func (n *Node) Chance() *Chance { return n.chance }
+
+// Rand is the same source for code that wants one of math/rand/v2. A [Chance] reads better in
+// a trace and shrinks better.
+func (n *Node) Rand() *rand.Rand { return n.chance.rand() }
 
 // Send puts a message on its way. The body must not be changed after. The tag is zero where
 // messages carry none. What a node sends that has crashed is lost.

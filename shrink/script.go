@@ -119,7 +119,7 @@ func (s *shrinker) simpler(now script) script {
 
 // lowered lowers one draw, if the run still fails.
 func (s *shrinker) lowered(now script, at, draw int) (script, bool) {
-	for v := range lower(now[at].Draws[draw]) {
+	for v := range lower(now[at].Draws[draw].N) {
 		next := slices.Clone(now)
 		next[at].Draws = with(now[at].Draws, draw, v)
 		if s.fails(next) {

@@ -62,7 +62,9 @@ func genTrace(t *rapid.T) *trace.Trace {
 			r.States = append(r.States, trace.State{Node: node(), Text: word.Draw(t, "state")})
 		}
 		if rapid.Bool().Draw(t, "draws") {
-			r.Draws = rapid.SliceOfN(rapid.Uint64(), 1, 3).Draw(t, "drawn")
+			for _, n := range rapid.SliceOfN(rapid.Uint64(), 1, 3).Draw(t, "drawn") {
+				r.Draws = append(r.Draws, trace.Draw{By: trace.Node(rapid.IntRange(0, 3).Draw(t, "by")), N: n})
+			}
 		}
 		tr.Records = append(tr.Records, r)
 	}
