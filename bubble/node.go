@@ -39,7 +39,6 @@ type Node struct {
 	request func(id int32, text string)
 	state   func() string
 	role    func() string
-	prints  func() uint64
 	stops   []func()
 	ended   bool // stops are called
 	paused  bool
@@ -117,15 +116,12 @@ func (n *Node) Receive(f func(from lockstep.Node, body any)) { n.set(func() { n.
 // Request names the function that gets clients' requests, likewise.
 func (n *Node) Request(f func(id int32, text string)) { n.set(func() { n.request = f }) }
 
-// State names the function that puts the node's state into a few words. Like the next two it
+// State names the function that puts the node's state into a few words. Like the next one it
 // is called when the node is quiet.
 func (n *Node) State(f func() string) { n.set(func() { n.state = f }) }
 
 // Role names the function that tells the part that the node plays.
 func (n *Node) Role(f func() string) { n.set(func() { n.role = f }) }
-
-// Fingerprint names the function that hashes the node's state.
-func (n *Node) Fingerprint(f func() uint64) { n.set(func() { n.prints = f }) }
 
 // OnStop names a function that ends goroutines of the node, when it crashes and at the end
 // of the run. The last one named is called first. It may block until they have ended. Named
