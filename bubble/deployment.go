@@ -135,23 +135,24 @@ func (d *deployment) crash(self lockstep.Node) error {
 	}
 	n.dead.Store(true)
 	n.crash(d.choose)
+	powerFails := d.Files != nil && d.chance.strikes(d.Files.PowerFailures)
 	if d.Bury > 0 && d.Sockets {
 		bury(n.number())
 	}
 	if d.Sockets {
-		unplug(n.number())
+		unplug(n.number(), powerFails)
 	}
 	if d.Freeze {
-		return d.freeze(n)
+		return d.freeze(n, powerFails)
 	}
 	n.end()
 	return nil
 }
 
 // freeze stops the goroutines of a life for good, after they were buried.
-func (d *deployment) freeze(n *Node) error {
+func (d *deployment) freeze(n *Node, powerFails bool) error {
 	if d.Files != nil {
-		if err := d.crashFiles(n); err != nil {
+		if err := d.crashFiles(n, powerFails); err != nil {
 			return err
 		}
 	}

@@ -81,7 +81,7 @@ func (d *deployment) end() {
 		if n != nil {
 			n.thaw()
 			if d.Sockets {
-				unplug(n.number())
+				unplug(n.number(), false)
 			}
 			n.end()
 			d.lives[i] = nil

@@ -118,8 +118,8 @@ func carryNoMore() { net.LockstepEnd() }
 // bury lets the goroutines of a life go on without a network.
 func bury(life int32) { net.LockstepBury(life) }
 
-// unplug takes the sockets of a life away.
-func unplug(life int32) { net.LockstepDown(life) }
+// unplug takes the sockets of a life away. Its peers are told, unless the power failed.
+func unplug(life int32, powerFailed bool) { net.LockstepDown(life, powerFailed) }
 
 // chunk is what travels on sockets.
 type chunk net.LockstepChunk

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
@@ -23,12 +24,16 @@ func ExampleWorld_Pause() {
 		time.AfterFunc(time.Second, func() { _ = w.Pause(1, 10*time.Second) })
 	}, Start: func(n *bubble.Node) error {
 		begin := time.Now()
-		fmt.Println("ahead by", begin.Sub(n.World().Value.(time.Time)))
+		n.Emit("told", fmt.Sprint("ahead by ", begin.Sub(n.World().Value.(time.Time))))
 		time.Sleep(2 * time.Second)
-		fmt.Println("slept for", time.Since(begin))
+		n.Emit("told", fmt.Sprint("slept for ", time.Since(begin)))
 		return nil
 	}}
-	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 1, Steps: 5}, Runs: 1})
+	told := spec.OnEvent("told", "told", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+		fmt.Println(e.Value)
+		return nil
+	})
+	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 1, Steps: 5}, Spec: told, Runs: 1})
 	fmt.Println(result.Verdict(), err)
 	// Output:
 	// ahead by 1h0m0s

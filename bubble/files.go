@@ -26,7 +26,8 @@ type Files struct {
 	// Level is how much a power failure may take; the zero value: what ext4 may lose.
 	Level disk.Level
 	// PowerFailures is the share of crashes in which the power fails, from 0 to 1. In the others
-	// the process is killed and nothing is lost.
+	// the process is killed and nothing is lost. The peers of a process that was killed have
+	// their connections reset; those of a machine without power hear nothing.
 	PowerFailures float64
 	// SyncTime is the longest time that a sync takes; 0 means DefaultSyncTime. At a crash in
 	// it nothing is promised yet.
@@ -112,12 +113,13 @@ func (d *deployment) machines() error {
 // choose is a choice of the step under way, recorded with it. 0 is always the mildest.
 func (d *deployment) choose(n int) int { return d.chance.IntN(n) }
 
-// crashFiles is what a crash does to the files of a node.
-func (d *deployment) crashFiles(n *Node) error {
+// crashFiles is what a crash does to the files of a node: nothing, where only the process was
+// killed.
+func (d *deployment) crashFiles(n *Node, powerFails bool) error {
 	m := d.machine[n.self-1]
 	leaveFiles(n.number())
-	if !d.chance.strikes(d.Files.PowerFailures) {
-		return nil // the process was killed
+	if !powerFails {
+		return nil
 	}
 	m.disk.WriteBack(int64(d.world.Now() - m.model.WriteBack))
 	loss := m.disk.Crash(d.choose)
