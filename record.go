@@ -115,7 +115,7 @@ func (c *recorder) stepText(r *Run) string {
 			return fmt.Sprintf("%d %s %s", s.Node, s.Kind, trace.Cap(r.rang))
 		}
 		return fmt.Sprintf("%d %s", s.Node, s.Kind)
-	case trace.Crash, trace.Restart:
+	case trace.Crash, trace.Restart, trace.Pause, trace.Jump:
 		return fmt.Sprintf("%d %s", s.Node, s.Kind)
 	case trace.Start:
 		return ""

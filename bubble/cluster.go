@@ -129,6 +129,7 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s: pace %v and patience %v must not be negative", c.Name, c.Pace, c.Patience)
 	}
 	supports := trace.KindsOf(trace.Deliver, trace.Drop, trace.Crash, trace.Restart, trace.Request, trace.Cut, trace.Heal, trace.Wait)
+	supports |= c.Faults.kinds()
 	if c.Duplicates {
 		supports |= trace.KindsOf(trace.Duplicate)
 	}

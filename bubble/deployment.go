@@ -204,12 +204,15 @@ func (d *deployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbo
 		}
 	case trace.Restart:
 		d.start(s.Node)
-	case trace.Wait:
-		if !out.Settling() {
-			if err := d.strike(); err != nil {
-				return err
-			}
+	case trace.Pause:
+		if err := d.pause(s.Node); err != nil {
+			return err
 		}
+	case trace.Jump:
+		if err := d.jump(s.Node); err != nil {
+			return err
+		}
+	case trace.Wait:
 		d.wait(time.Duration(s.For))
 	}
 	d.moved = d.touches(s, out)
@@ -226,7 +229,7 @@ func (d *deployment) touches(s *lockstep.Step, out *lockstep.Outbox) lockstep.No
 	switch s.Kind {
 	case trace.Deliver:
 		return trace.NodesOf(out.Message(s.Msg).To)
-	case trace.Crash, trace.Restart, trace.Request:
+	case trace.Crash, trace.Restart, trace.Request, trace.Pause, trace.Jump:
 		return trace.NodesOf(s.Node)
 	case trace.Wait:
 		return d.all()
