@@ -9,6 +9,8 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/shrink"
+	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -160,4 +162,58 @@ func TestChanceOfManyGoroutines(t *testing.T) {
 	if f := explore(t, lockstep.Plan{System: cluster, Strategy: strategy.DefaultWalk, Runs: 10, Workers: 2}).First(); f != nil {
 		t.Error(f.Finding)
 	}
+}
+
+// hasty says that an entry is kept before it is on the disk.
+func hasty(n *bubble.Node) error {
+	disk := bubble.DiskOf(n, "entries", func() *int { return new(int) }, func(c *int) *int { d := *c; return &d })
+	disk.Read(func(c *int) { n.Emit("found", *c) })
+	n.Request(func(int32, string) {
+		n.Emit("kept", nil)
+		disk.Write(func(c *int) { *c++ })
+	})
+	return nil
+}
+
+// A finding by a crash is reduced to the weakest loss that shows it, and the trace has it in
+// words.
+func TestWeakestLossOfWrites(t *testing.T) {
+	judge := spec.New("kept", func(lockstep.Info) *keeping { return &keeping{} })
+	plan := lockstep.Plan{System: bubble.Cluster{Name: "hasty", Nodes: 3, Start: hasty, Exact: true, Requests: slices.Repeat([]string{"keep"}, 8), Disk: bubble.DiskModel{Slow: 0.5, Longest: time.Second}},
+		Strategy: strategy.Walk{Wait: 2, Request: 6, Crash: 1, Restart: 2, Steps: 60}, Spec: judge, Runs: 100, Seed: 1}
+	result := explore(t, plan)
+	if result.First() == nil {
+		t.Fatal("found nothing")
+	}
+	small, err := shrink.Run(t.Context(), plan, result.First().Trace, shrink.Options{Tries: 2000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lost []string
+	for _, r := range small.Trace.Records {
+		for _, e := range r.Events {
+			if e.Type == bubble.LostWrites {
+				lost = append(lost, e.Text)
+			}
+		}
+	}
+	if !slices.Equal(lost, []string{"1 of 1 under way"}) || len(small.Trace.Records) != 4 {
+		t.Errorf("%s, lost: %q", small.Is, lost)
+	}
+}
+
+type keeping struct{ kept [4]int } // by node
+
+func (k *keeping) Reset()      { *k = keeping{} }
+func (k *keeping) Judged() int { return 1 }
+func (k *keeping) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+	switch e.Type {
+	case "kept":
+		k.kept[e.Node]++
+	case "found":
+		if found := e.Value.(int); found < k.kept[e.Node] {
+			return &lockstep.Finding{Text: fmt.Sprintf("node %d kept %d, found %d", e.Node, k.kept[e.Node], found)}
+		}
+	}
+	return nil
 }
