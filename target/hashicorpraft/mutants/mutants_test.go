@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -55,23 +56,46 @@ func TestMutants(t *testing.T) {
 	// Which consequence of a mistake shows first is up to the goroutines.
 	elections := []string{"election-safety", "leader-completeness", "log-matching", "state-machine-safety"}
 	for mutant, want := range map[string][]string{"": nil, "vote-twice": elections, "minority-commits": nil, "refusal-counts": elections} {
-		cmd := exec.Command(program, "run", mutants.Set.Target, "--strategy", mutants.Set.Strategies[0], "--set", "no-pre-vote=true", "--runs", "150", "--steps", "300",
-			"--seed", "1", "--workers", "1", "--no-shrink", "--json", "--out", t.TempDir())
-		cmd.Env = append(os.Environ(), kit.Variable+"="+mutant)
-		var out, failed bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &out, &failed
-		exit := cmd.Run()
-		var report struct {
-			Findings int
-			Finding  struct{ Property, Text string }
-		}
-		if err := json.Unmarshal(out.Bytes(), &report); err != nil {
-			t.Fatalf("%q: %v %v\n%s", mutant, exit, err, failed.String())
-		}
-		if found := report.Findings > 0; found != (mutant != "") || want != nil && !slices.Contains(want, report.Finding.Property) {
-			t.Errorf("%q: %d findings, %s: %s", mutant, report.Findings, report.Finding.Property, report.Finding.Text)
+		r := campaign(t, program, mutant, 150, "no-pre-vote=true")
+		if found := r.Findings > 0; found != (mutant != "") || want != nil && !slices.Contains(want, r.Finding.Property) {
+			t.Errorf("%q: %d findings, %s: %s", mutant, r.Findings, r.Finding.Property, r.Finding.Text)
 		}
 	}
+	tried := map[string]bool{}
+	for _, m := range mutants.Set.List { // the library as it is, with every workload
+		if tried[m.Load.Name] {
+			continue
+		}
+		tried[m.Load.Name] = true
+		if r := campaign(t, program, "", 30, m.Load.Set...); r.Findings > 0 || r.Runs != 30 {
+			t.Errorf("without a mutant, workload %s: %d runs, %d findings, %s: %s", m.Load.Name, r.Runs, r.Findings, r.Finding.Property, r.Finding.Text)
+		}
+	}
+}
+
+// told is what a campaign tells.
+type told struct {
+	Runs, Findings int
+	Finding        struct{ Property, Text string }
+}
+
+// campaign runs the program with a mutant, or none, and a workload.
+func campaign(t *testing.T, program, mutant string, runs int, load ...string) (r told) {
+	t.Helper()
+	args := []string{"run", mutants.Set.Target, "--strategy", mutants.Set.Strategies[0], "--runs", strconv.Itoa(runs), "--steps", "300",
+		"--seed", "1", "--workers", "1", "--no-shrink", "--json", "--out", t.TempDir()}
+	for _, set := range load {
+		args = append(args, "--set", set)
+	}
+	cmd := exec.Command(program, args...)
+	cmd.Env = append(os.Environ(), kit.Variable+"="+mutant)
+	var out, failed bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &failed
+	exit := cmd.Run()
+	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
+		t.Fatalf("%q: %v %v\n%s", mutant, exit, err, failed.String())
+	}
+	return r
 }
 
 // The page has the tables that are made from the mutants.
