@@ -31,6 +31,33 @@ func retold(t *testing.T, plan lockstep.Plan, of *trace.Trace, script trace.Scri
 	return tr, player
 }
 
+// shrunk is the first finding of a plan, shrunk.
+func shrunk(t *testing.T, plan lockstep.Plan) *shrink.Shrunk {
+	t.Helper()
+	result, err := lockstep.Explore(t.Context(), plan)
+	if err != nil || result.First() == nil {
+		t.Fatalf("found nothing, %v", err)
+	}
+	small, err := shrink.Run(t.Context(), plan, result.First().Trace, shrink.Options{Tries: 2000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return small
+}
+
+// texts are those of the events of one type.
+func texts(t *trace.Trace, event string) []string {
+	var list []string
+	for _, r := range t.Records {
+		for _, e := range r.Events {
+			if e.Type == event {
+				list = append(list, e.Text)
+			}
+		}
+	}
+	return list
+}
+
 // told lists the events of each step of a run.
 func told(t *trace.Trace) []string {
 	var all []string
@@ -181,22 +208,8 @@ func TestWeakestLossOfWrites(t *testing.T) {
 	judge := spec.New("kept", func(lockstep.Info) *keeping { return &keeping{} })
 	plan := lockstep.Plan{System: bubble.Cluster{Name: "hasty", Nodes: 3, Start: hasty, Exact: true, Requests: slices.Repeat([]string{"keep"}, 8), Disk: bubble.DiskModel{Slow: 0.5, Longest: time.Second}},
 		Strategy: strategy.Walk{Wait: 2, Request: 6, Crash: 1, Restart: 2, Steps: 60}, Spec: judge, Runs: 100, Seed: 1}
-	result := explore(t, plan)
-	if result.First() == nil {
-		t.Fatal("found nothing")
-	}
-	small, err := shrink.Run(t.Context(), plan, result.First().Trace, shrink.Options{Tries: 2000})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var lost []string
-	for _, r := range small.Trace.Records {
-		for _, e := range r.Events {
-			if e.Type == bubble.LostWrites {
-				lost = append(lost, e.Text)
-			}
-		}
-	}
+	small := shrunk(t, plan)
+	lost := texts(small.Trace, bubble.LostWrites)
 	if !slices.Equal(lost, []string{"1 of 1 under way"}) || len(small.Trace.Records) != 4 {
 		t.Errorf("%s, lost: %q", small.Is, lost)
 	}
