@@ -15,7 +15,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
 	"github.com/lockstep-go/lockstep/bubble/disk"
 	"github.com/lockstep-go/lockstep/strategy"
