@@ -187,6 +187,22 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// A cluster whose clocks are wrong runs without an engine, too.
+func TestBareFaults(t *testing.T) {
+	ahead := map[lockstep.Node]time.Duration{}
+	cluster := bubble.Cluster{Name: "bare", Nodes: 3, Faults: bubble.Faults{Ahead: time.Hour}, Begin: func(w *bubble.World) { w.Value = time.Now() }, Start: func(n *bubble.Node) error {
+		ahead[n.Self()] = time.Now().Sub(n.World().Value.(time.Time))
+		return nil
+	}}
+	b, err := bubble.NewBare(cluster, &lockstep.Place{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if finding, err := b.Run(1, func() {}); finding != nil || err != nil || ahead[1] == ahead[2] && ahead[2] == ahead[3] {
+		t.Errorf("%v, %v: clocks are ahead by %v", finding, err, ahead)
+	}
+}
+
 // A pause and a jump of a clock are steps: a run that fails because of one is shrunk to it, with
 // the shortest that shows it, and the trace replays.
 func TestFaultsAreSteps(t *testing.T) {
