@@ -25,6 +25,20 @@ func with(draws []trace.Draw, at int, v uint64) []trace.Draw {
 	return draws
 }
 
+// byOthers is a list of draws, of nodes under other names.
+func byOthers(draws []trace.Draw, name func(trace.Node) trace.Node) []trace.Draw {
+	if !slices.ContainsFunc(draws, func(d trace.Draw) bool { return d.By != 0 }) {
+		return draws
+	}
+	draws = slices.Clone(draws)
+	for i := range draws {
+		if draws[i].By != 0 {
+			draws[i].By = name(draws[i].By)
+		}
+	}
+	return draws
+}
+
 // weight tells how large draws are. Of those that are very large it does not matter.
 func weight(draws []trace.Draw) (w int) {
 	for _, d := range draws {

@@ -364,7 +364,7 @@ func (s schedule) withoutPhase(i, turn int) schedule {
 		}
 		for k := range p.acts {
 			if a := &p.acts[k].step; a.Kind != trace.Request { // a client goes where it goes
-				a.Node = renamed(a.Node)
+				a.Node, p.acts[k].draws = renamed(a.Node), byOthers(p.acts[k].draws, renamed)
 			}
 		}
 		for k := range p.order {

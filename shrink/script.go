@@ -167,6 +167,7 @@ func renamed(a trace.Action, turn, nodes int) trace.Action {
 	}
 	a.Msg.From, a.Msg.To, a.Step.Node = one(a.Msg.From), one(a.Msg.To), one(a.Step.Node)
 	a.Step.From, a.Step.To = set(a.Step.From), set(a.Step.To)
+	a.Draws = byOthers(a.Draws, one)
 	return a
 }
 
