@@ -439,6 +439,44 @@ func TestWait(t *testing.T) {
 	}
 }
 
+// A system may let nodes stand still and their clocks jump: those that are up.
+func TestPauseAndJump(t *testing.T) {
+	var struck []lockstep.Step
+	suffers := toy.Wrapped{System: toy.Cluster(nil), Info: func(i *lockstep.Info) {
+		i.Supports |= trace.KindsOf(trace.Pause, trace.Jump)
+	}, Do: func(ctx context.Context, d lockstep.Deployment, s *lockstep.Step, out *lockstep.Outbox) error {
+		if s.Kind == trace.Pause || s.Kind == trace.Jump {
+			struck = append(struck, *s)
+			return nil
+		}
+		return d.Do(ctx, s, out)
+	}}
+	tr, err := lockstep.Record(t.Context(), lockstep.Plan{System: suffers, Strategy: strategy.Walk{Pause: 3, Jump: 3, Crash: 1, Restart: 1, Steps: 100}, Seed: 1}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts, texts := map[trace.Kind]int{}, map[string]bool{}
+	for _, r := range tr.Records {
+		counts[r.Step.Kind]++
+		texts[r.Text] = true
+	}
+	if counts[trace.Pause] < 20 || counts[trace.Jump] < 20 || len(struck) != counts[trace.Pause]+counts[trace.Jump] || !texts["2 pause"] || !texts["3 jump"] {
+		t.Errorf("%v, %d reached the system", counts, len(struck))
+	}
+	for _, kind := range []trace.Kind{trace.Pause, trace.Jump} {
+		steps := toy.Steps{{Kind: trace.Crash, Node: 2}, {Kind: kind, Node: 2}}
+		if err := fails(t, lockstep.Plan{System: suffers, Strategy: steps}); !strings.Contains(err, "there is no such node, or it is down") {
+			t.Error(err)
+		}
+		if err := fails(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{{Kind: kind, Node: 1}}}); !strings.Contains(err, "toy supports only") {
+			t.Error(err)
+		}
+	}
+	if _, err := (strategy.Walk{Deliver: 1, Pause: 1}).Fit(lockstep.Info{Name: "toy", Nodes: 3, Supports: trace.KindsOf(trace.Deliver)}); err == nil || !strings.Contains(err.Error(), "pause") {
+		t.Errorf("walk with pauses fits a system without: %v", err)
+	}
+}
+
 // A deployment that encloses its runs does so for every one, repeated and panicking ones
 // included.
 func TestEnclose(t *testing.T) {

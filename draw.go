@@ -1,7 +1,9 @@
 package lockstep
 
 import (
+	"cmp"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -17,6 +19,9 @@ import (
 // It is a source of math/rand/v2 as well, for code that wants one; IntN reads better in a
 // trace and shrinks better. It is not for several goroutines.
 type Chance struct {
+	// By is the node whose draws these are, where nodes draw in no order that repeats: then each
+	// gets its own again. 0, for systems whose draws come in order: nobody in particular.
+	By  Node
 	out *Outbox
 	pcg rand.PCG
 	own *rand.Rand // of pcg
@@ -37,7 +42,7 @@ func (c *Chance) IntN(n int) int {
 	if c.out == nil || !c.out.run.draws.on {
 		return c.own.IntN(n)
 	}
-	return int(c.out.run.draw(func(r *rand.Rand) uint64 { return uint64(r.IntN(n)) }, c.own) % uint64(n))
+	return int(c.out.run.draw(func(r *rand.Rand) uint64 { return uint64(r.IntN(n)) }, c) % uint64(n))
 }
 
 // Uint64 draws any number.
@@ -45,7 +50,7 @@ func (c *Chance) Uint64() uint64 {
 	if c.out == nil || !c.out.run.draws.on {
 		return c.pcg.Uint64()
 	}
-	return c.out.run.draw((*rand.Rand).Uint64, c.own)
+	return c.out.run.draw((*rand.Rand).Uint64, c)
 }
 
 // Chance is a source that needs no seeding, for what the step under way draws.
@@ -66,15 +71,16 @@ const (
 // draws are the draws of the steps of a run.
 type draws struct {
 	seed  uint64
-	on    bool     // the run is recorded, or made again
-	again bool     // the run is that of a trace, as it was or changed
-	begun bool     // the step under way has drawn
-	taken []uint64 // by the step under way
-	given []uint64 // by the one who chose the step; nil where there is nothing to tell
-	left  []uint64 // recorded draws that the step did not take yet
+	on    bool   // the run is recorded, or made again
+	again bool   // the run is that of a trace, as it was or changed
+	begun bool   // the step under way has drawn
+	taken []Draw // by the step under way
+	given []Draw // by the one who chose the step; nil where there is nothing to tell
+	left  []Draw // recorded draws that the step did not take yet
 	// Where the run is made again:
-	known  map[stepName][]uint64 // of the trace
-	counts map[uint64]int        // steps of each name that have drawn
+	known  map[stepName][]Draw // of the trace
+	counts map[uint64]int      // steps of each name that have drawn
+	name   stepName            // of the step under way
 	pcg    rand.PCG
 	rand   *rand.Rand
 }
@@ -94,11 +100,18 @@ func (d *draws) reset(seed uint64, recording bool) {
 }
 
 // next begins the next step.
-func (d *draws) next() { d.begun, d.taken, d.left = false, d.taken[:0], nil }
+func (d *draws) next() { d.begun, d.taken, d.left = false, d.taken[:0], d.left[:0] }
+
+// told is what the step under way drew, for a recording: by node, where nodes drew.
+func (d *draws) told() []Draw {
+	list := slices.Clone(d.taken)
+	slices.SortStableFunc(list, func(a, b Draw) int { return cmp.Compare(a.By, b.By) })
+	return list
+}
 
 // retell prepares for the runs in which the run of a trace is made again.
 func (d *draws) retell(t *trace.Trace) {
-	d.again, d.known, d.counts = true, map[stepName][]uint64{}, map[uint64]int{}
+	d.again, d.known, d.counts = true, map[stepName][]Draw{}, map[uint64]int{}
 	d.rand = rand.New(&d.pcg)
 	var sent []*Message
 	for i := range t.Records {
@@ -108,7 +121,7 @@ func (d *draws) retell(t *trace.Trace) {
 			if id := int(r.Step.Msg); id >= 1 && id <= len(sent) {
 				m = sent[id-1]
 			}
-			d.known[d.name(&r.Step, m)] = r.Draws
+			d.known[d.nameOf(&r.Step, m)] = r.Draws
 		}
 		for j := range r.Sent {
 			sent = append(sent, &r.Sent[j].Message)
@@ -117,8 +130,8 @@ func (d *draws) retell(t *trace.Trace) {
 	clear(d.counts)
 }
 
-// name is the name of a step that draws.
-func (d *draws) name(s *Step, m *Message) stepName {
+// nameOf is the name of a step that draws.
+func (d *draws) nameOf(s *Step, m *Message) stepName {
 	h := uint64(s.Kind)
 	mix := func(v uint64) {
 		h = (h ^ v) * 0x9e3779b97f4a7c15
@@ -141,27 +154,43 @@ func (d *draws) name(s *Step, m *Message) stepName {
 }
 
 // draw makes a draw of the step under way.
-func (r *Run) draw(fresh func(*rand.Rand) uint64, own *rand.Rand) uint64 {
+func (r *Run) draw(fresh func(*rand.Rand) uint64, c *Chance) uint64 {
 	d := &r.draws
 	if !d.begun {
 		d.begin(r)
 	}
 	var v uint64
-	switch {
-	case len(d.left) > 0:
-		v, d.left = d.left[0], d.left[1:]
-	case d.again:
-		v = fresh(d.rand)
-	default:
-		v = fresh(own)
+	mine := func(x Draw) bool { return x.By == c.By }
+	if at := slices.IndexFunc(d.left, mine); at >= 0 {
+		v = d.left[at].N
+		d.left = slices.Delete(d.left, at, at+1)
+	} else if d.again {
+		v = fresh(d.unknown(c.By))
+	} else {
+		v = fresh(c.own)
 	}
-	d.taken = append(d.taken, v)
+	d.taken = append(d.taken, Draw{By: c.By, N: v})
 	return v
+}
+
+// unknown is the source for a draw of which nothing is recorded: it follows from the seed and the step's
+// name, and for a node from how many draws it made in the step.
+func (d *draws) unknown(by Node) *rand.Rand {
+	if by != 0 {
+		nth := uint64(1)
+		for _, x := range d.taken {
+			if x.By == by {
+				nth++
+			}
+		}
+		d.pcg.Seed(d.seed^d.name.alike^uint64(by)<<58, nameStream+uint64(d.name.nth)+nth<<32)
+	}
+	return d.rand
 }
 
 // begin looks up what is recorded of the step under way, when it draws first.
 func (d *draws) begin(r *Run) {
-	d.begun, d.left = true, d.given
+	d.begun, d.left = true, append(d.left[:0], d.given...)
 	if !d.again {
 		return
 	}
@@ -169,16 +198,16 @@ func (d *draws) begin(r *Run) {
 	if r.Last().Msg != 0 {
 		m = &r.messages[r.Last().Msg-1]
 	}
-	name := d.name(r.Last(), m)
+	d.name = d.nameOf(r.Last(), m)
 	if d.given == nil {
-		d.left = d.known[name]
+		d.left = append(d.left, d.known[d.name]...)
 	}
-	d.pcg.Seed(d.seed^name.alike, nameStream+uint64(name.nth))
+	d.pcg.Seed(d.seed^d.name.alike, nameStream+uint64(d.name.nth))
 }
 
 // Recall tells what the step chosen next is to draw first. Whoever takes the steps of a
 // recording again calls it for each of them.
-func (r *Run) Recall(draws []uint64) {
+func (r *Run) Recall(draws []Draw) {
 	r.draws.given = draws
 	r.draws.on = r.draws.on || len(draws) > 0
 }

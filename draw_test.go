@@ -173,12 +173,12 @@ func TestRecordingDrawsNothing(t *testing.T) {
 // remainder, and what the script does not say is drawn.
 func TestRecall(t *testing.T) {
 	of := record(t, 0)
-	script := trace.Script{{Step: toy.Alarm1, Draws: []uint64{7, 3_000_005}}, {Step: toy.Alarm1, Draws: []uint64{9}}}
+	script := trace.Script{{Step: toy.Alarm1, Draws: trace.Drew(7, 3_000_005)}, {Step: toy.Alarm1, Draws: trace.Drew(9)}}
 	got := retold(t, of, lockstep.NewPlayer(script, nil))
 	if d := got.Records[1].Events[0].Text; d != "[7 5]" {
 		t.Errorf("it drew %s", d)
 	}
-	if d := got.Records[2].Draws; len(d) != 2 || d[0] != 9 {
+	if d := got.Records[2].Draws; len(d) != 2 || d[0].N != 9 {
 		t.Errorf("it drew %d", d)
 	}
 }
@@ -195,7 +195,7 @@ func TestChance(t *testing.T) {
 		}
 	}
 	seed := lockstep.RunSeed(lockstep.RunSeed(dicePlan.Seed, 0), 0)
-	if first := record(t, 0).Records[0].Draws[1]; first != rand.NewPCG(seed, 1).Uint64() {
+	if first := record(t, 0).Records[0].Draws[1].N; first != rand.NewPCG(seed, 1).Uint64() {
 		t.Errorf("node 2 draws %d first", first)
 	}
 }

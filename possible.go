@@ -53,6 +53,10 @@ func (r *Run) refusal(s *Step) string {
 		if !r.isNode(s.Node) || !r.up.Has(s.Node) || !slices.ContainsFunc(r.pending, given) && !slices.ContainsFunc(r.reserved, given) {
 			return "no such request waits for that node, or the node is down"
 		}
+	case trace.Pause, trace.Jump:
+		if !r.isNode(s.Node) || !r.up.Has(s.Node) {
+			return "there is no such node, or it is down"
+		}
 	case trace.Wait:
 		if s.For < 1 {
 			return "it must last"

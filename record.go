@@ -23,7 +23,7 @@ func newRecorder(h trace.Header, steps int) *recorder {
 // Look records the step just taken and what it caused.
 func (c *recorder) Look(r *Run) {
 	rec := trace.Record{Number: r.steps, Step: *r.Last(), Settle: r.settling, Text: c.stepText(r), Sent: c.sentTexts(r),
-		Gone: slices.Clone(r.vanished), Draws: slices.Clone(r.draws.taken)}
+		Gone: slices.Clone(r.vanished), Draws: r.draws.told()}
 	if r.Last().Kind == trace.Replace {
 		rec.Body = r.forged[r.Last().Request]
 	}
@@ -41,7 +41,7 @@ func (c *recorder) Look(r *Run) {
 
 // broken records a step in which the system panicked: what it caused is not known.
 func (c *recorder) broken(r *Run) {
-	rec := trace.Record{Number: r.steps, Step: *r.Last(), Settle: r.settling, Text: c.stepText(r), Sent: c.sentTexts(r), Draws: slices.Clone(r.draws.taken)}
+	rec := trace.Record{Number: r.steps, Step: *r.Last(), Settle: r.settling, Text: c.stepText(r), Sent: c.sentTexts(r), Draws: r.draws.told()}
 	if !r.settling {
 		rec.Round = len(r.opened)
 	}
@@ -115,7 +115,7 @@ func (c *recorder) stepText(r *Run) string {
 			return fmt.Sprintf("%d %s %s", s.Node, s.Kind, trace.Cap(r.rang))
 		}
 		return fmt.Sprintf("%d %s", s.Node, s.Kind)
-	case trace.Crash, trace.Restart:
+	case trace.Crash, trace.Restart, trace.Pause, trace.Jump:
 		return fmt.Sprintf("%d %s", s.Node, s.Kind)
 	case trace.Start:
 		return ""

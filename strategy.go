@@ -67,7 +67,7 @@ type Start struct {
 	SeedOf int
 	// Draws is what the system is to draw first when it starts, where a scheduler that takes the
 	// steps of a recording again sets it.
-	Draws []uint64
+	Draws []Draw
 }
 
 // Account is what a scheduler tells of its runs.

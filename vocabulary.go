@@ -7,6 +7,8 @@ import "github.com/lockstep-go/lockstep/trace"
 type (
 	// Node is a process under test, numbered from 1.
 	Node = trace.Node
+	// Draw is a number that a system drew itself.
+	Draw = trace.Draw
 	// Nodes is a set of nodes.
 	Nodes = trace.Nodes
 	// ID numbers the messages of a run in the order of sending.

@@ -28,7 +28,7 @@ func NewBare(c Cluster, place *lockstep.Place) (*Bare, error) {
 func (b *Bare) Run(seed uint64, f func()) (*lockstep.Finding, error) {
 	return b.d.enclose(func() {
 		b.mail, b.asks = b.mail[:0], b.asks[:0]
-		if err := b.d.begin(seed); err != nil {
+		if err := b.d.begin(seed, nil); err != nil {
 			panic(err)
 		}
 		b.settle()
@@ -91,7 +91,7 @@ func (d *deployment) warm() {
 	b := &Bare{d: d}
 	_, _ = d.enclose(func() { // what goes wrong here goes wrong in the runs that count, too
 		defer func() { _ = recover() }()
-		if d.begin(1) != nil {
+		if d.begin(1, nil) != nil {
 			return
 		}
 		b.settle()

@@ -297,13 +297,14 @@ type durable struct {
 func (d *durable) Reset()      { d.counted = [4]int{} }
 func (d *durable) Judged() int { return 1 }
 func (d *durable) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-	switch c := e.Value.(type) {
-	case counter:
+	switch e.Type {
+	case "found":
+		c := e.Value.(counter)
 		d.torn[c.first-c.second]++
 		if c.second < d.counted[e.Node] {
 			return &lockstep.Finding{Text: fmt.Sprintf("%d counted, found %+v", d.counted[e.Node], c)}
 		}
-	default:
+	case "counted":
 		d.counted[e.Node]++
 	}
 	return nil

@@ -20,9 +20,6 @@ const (
 // recheckEvery is how many runs there are for each that is made again and compared.
 const recheckEvery = 50
 
-// splitting numbers the source that draws where writes are split.
-const splitting = 1 << 40
-
 // Cluster is a [lockstep.System] of nodes that are ordinary Go programs. It is a value; what
 // belongs to one run is made by Begin and Start.
 type Cluster struct {
@@ -132,6 +129,7 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s: pace %v and patience %v must not be negative", c.Name, c.Pace, c.Patience)
 	}
 	supports := trace.KindsOf(trace.Deliver, trace.Drop, trace.Crash, trace.Restart, trace.Request, trace.Cut, trace.Heal, trace.Wait)
+	supports |= c.Faults.kinds()
 	if c.Duplicates {
 		supports |= trace.KindsOf(trace.Duplicate)
 	}
@@ -141,7 +139,7 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 	}
 	return lockstep.Info{Name: c.Name, Build: c.Build, Options: c.Options, Nodes: c.Nodes, Supports: supports,
 		FIFO: c.FIFO, Rounds: c.Rounds, Roles: c.Roles, Types: c.Types, Events: c.Events, OneClock: true,
-		Pace: lockstep.Time(cmp.Or(c.Pace, DefaultPace)), Repeats: repeats, Recheck: recheck, Serial: c.Serial || Exact}, nil
+		Pace: lockstep.Time(cmp.Or(c.Pace, DefaultPace)), Draws: "random numbers", Repeats: repeats, Recheck: recheck, Serial: c.Serial || Exact}, nil
 }
 
 // Deploy makes a deployment. Its nodes start with each run.

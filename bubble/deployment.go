@@ -37,9 +37,10 @@ type deployment struct {
 	frozen   int                     // lives of this run
 	release  func()                  // what the deployment took of the process
 	runs     int
-	moved    lockstep.Nodes  // in this step
-	machine  []*machine      // of the nodes, where files suffer
-	chance   lockstep.Chance // for choose
+	moved    lockstep.Nodes // in this step
+	machine  []*machine     // of the nodes, where files suffer
+	lot      *lot           // of the run
+	chance   *Chance        // for choose
 
 	busy   atomic.Bool  // the bubble is to fall quiet
 	quiets atomic.Int64 // how often it has
@@ -55,8 +56,7 @@ func newDeployment(c Cluster, place *lockstep.Place, release func()) *deployment
 func (d *deployment) Reset(_ context.Context, seed uint64, out *lockstep.Outbox) error {
 	d.busy.Store(true)
 	defer d.busy.Store(false)
-	d.chance.Seed(out, seed, 1<<33)
-	if err := d.begin(seed); err != nil {
+	if err := d.begin(seed, out); err != nil {
 		return err
 	}
 	d.moved = d.all()
@@ -65,15 +65,17 @@ func (d *deployment) Reset(_ context.Context, seed uint64, out *lockstep.Outbox)
 	return nil
 }
 
-// begin makes the world of a run and starts its nodes.
-func (d *deployment) begin(seed uint64) error {
+// begin makes the world of a run and starts its nodes. Without an engine there is no outbox.
+func (d *deployment) begin(seed uint64, out *lockstep.Outbox) error {
 	if d.files {
 		if err := d.wipe(); err != nil {
 			return err
 		}
 	}
-	d.world, d.bodies, d.counts, d.asked = newWorld(seed), d.bodies[:0], make([]int, d.Nodes), map[int32]string{}
+	d.lot.begin(seed, out)
+	d.world, d.bodies, d.counts, d.asked = newWorld(d.lot), d.bodies[:0], make([]int, d.Nodes), map[int32]string{}
 	d.decoders, d.split = map[string]wire.Decoder{}, map[string]string{}
+	d.chance = d.world.Chance(stepStream)
 	d.timer = time.NewTimer(time.Hour)
 	d.timer.Stop()
 	d.world.life = func(n lockstep.Node) *Node { return d.lives[n-1] }
@@ -109,7 +111,7 @@ func (d *deployment) start(self lockstep.Node) {
 	i := self - 1
 	d.counts[i]++
 	n := &Node{self: self, nodes: d.Nodes, life: d.counts[i], world: d.world, disks: d.disks[i], model: d.Disk, wake: make(chan struct{}, 1), idle: make(chan func()),
-		rand: d.world.Rand(uint64(self) + uint64(d.counts[i])<<8)}
+		chance: d.lot.chance(self, uint64(self)+uint64(d.counts[i])<<8)}
 	n.folder = func() (string, error) {
 		d.world.mutex.Lock()
 		defer d.world.mutex.Unlock()
@@ -132,24 +134,25 @@ func (d *deployment) crash(self lockstep.Node) error {
 		n.thaw() // otherwise it could not end
 	}
 	n.dead.Store(true)
-	n.crash()
+	n.crash(d.choose)
+	powerFails := d.Files != nil && d.chance.strikes(d.Files.PowerFailures)
 	if d.Bury > 0 && d.Sockets {
 		bury(n.number())
 	}
 	if d.Sockets {
-		unplug(n.number())
+		unplug(n.number(), powerFails)
 	}
 	if d.Freeze {
-		return d.freeze(n)
+		return d.freeze(n, powerFails)
 	}
 	n.end()
 	return nil
 }
 
 // freeze stops the goroutines of a life for good, after they were buried.
-func (d *deployment) freeze(n *Node) error {
+func (d *deployment) freeze(n *Node, powerFails bool) error {
 	if d.Files != nil {
-		if err := d.crashFiles(n); err != nil {
+		if err := d.crashFiles(n, powerFails); err != nil {
 			return err
 		}
 	}
@@ -169,6 +172,8 @@ func (d *deployment) freeze(n *Node) error {
 func (d *deployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
 	d.busy.Store(true)
 	defer d.busy.Store(false)
+	d.lot.share()
+	defer d.lot.share()
 	if out.Settling() {
 		d.world.mutex.Lock()
 		d.world.prompt = true
@@ -199,12 +204,15 @@ func (d *deployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbo
 		}
 	case trace.Restart:
 		d.start(s.Node)
-	case trace.Wait:
-		if !out.Settling() {
-			if err := d.strike(); err != nil {
-				return err
-			}
+	case trace.Pause:
+		if err := d.pause(s.Node); err != nil {
+			return err
 		}
+	case trace.Jump:
+		if err := d.jump(s.Node); err != nil {
+			return err
+		}
+	case trace.Wait:
 		d.wait(time.Duration(s.For))
 	}
 	d.moved = d.touches(s, out)
@@ -221,7 +229,7 @@ func (d *deployment) touches(s *lockstep.Step, out *lockstep.Outbox) lockstep.No
 	switch s.Kind {
 	case trace.Deliver:
 		return trace.NodesOf(out.Message(s.Msg).To)
-	case trace.Crash, trace.Restart, trace.Request:
+	case trace.Crash, trace.Restart, trace.Request, trace.Pause, trace.Jump:
 		return trace.NodesOf(s.Node)
 	case trace.Wait:
 		return d.all()

@@ -24,6 +24,9 @@ func (m DiskModel) check() error {
 	return nil
 }
 
+// LostWrites is the event that tells how many writes to [Disk]s a crash took.
+const LostWrites = "lost-writes"
+
 // Disk is what a node keeps through crashes: a value of type D that is changed by writes.
 // Each is atomic, and durable when Write returns.
 //
@@ -143,22 +146,27 @@ func (n *Node) finish(w *write, wait time.Duration) {
 // delay draws how long a write takes. The caller has the lock.
 func (n *Node) delay() time.Duration {
 	m := n.model
-	if m.Slow == 0 || m.Longest == 0 || n.world.isPrompt() || n.dead.Load() || n.rand.Float64() >= m.Slow {
+	if m.Longest == 0 || n.world.isPrompt() || n.dead.Load() || !n.chance.strikes(m.Slow) {
 		return 0
 	}
-	return time.Duration(n.rand.Int64N(int64(m.Longest))) + 1
+	return time.Duration(n.chance.IntN(int(m.Longest))) + 1
 }
 
-// crash decides what a crash leaves of the writes under way, and cuts the disks off.
-func (n *Node) crash() {
+// crash chooses how many of the writes under way a crash takes, the last ones, and cuts the
+// disks off.
+func (n *Node) crash(choose func(n int) int) {
 	n.mutex.Lock()
 	open := slices.Clone(n.open)
-	if len(open) > 0 {
-		open = open[:n.rand.IntN(len(open)+1)]
-	}
 	n.mutex.Unlock()
-	for _, w := range open {
+	lost := 0
+	if len(open) > 0 {
+		lost = choose(len(open) + 1)
+	}
+	for _, w := range open[:len(open)-lost] {
 		w.commit()
+	}
+	if lost > 0 {
+		n.world.Emit(n.self, LostWrites, fmt.Sprintf("%d of %d under way", lost, len(open)))
 	}
 	for _, d := range n.disks { //lockstep:unordered each by itself
 		d.split()

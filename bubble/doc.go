@@ -56,6 +56,11 @@
 // [Repetition] measures how often. Built with the overlay ("lockstep go") they always do, in every
 // process; [Digest] is what to compare.
 //
+// What nodes draw from a [Chance], and what befalls them, is recorded with its step, so that
+// a run without some step is the same in all others. What they draw from global sources is not, and
+// with the overlay comes from one stream of the run, like all choices of the runtime: leaving
+// out a step moves what is drawn after it.
+//
 // That is not taken for granted. One of 50 passing runs is made again and compared, and a finding
 // that is kept is made again in a fresh process. What nodes do that may come out differently is
 // told with the place: a goroutine outside the bubble that wakes one of theirs, real time, the

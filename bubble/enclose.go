@@ -23,7 +23,7 @@ const (
 // enclose makes a run in a bubble of its own and watches it in real time.
 func (d *deployment) enclose(run func()) (*lockstep.Finding, error) {
 	ended := make(chan any, 1) // with the panic of the bubble, or nil
-	d.number, d.world = "", nil
+	d.number, d.world, d.lot = "", nil, &lot{}
 	clear(d.lives)
 	collect(d.runs)
 	d.runs++
@@ -56,6 +56,7 @@ func (d *deployment) enclose(run func()) (*lockstep.Finding, error) {
 			now := d.quiets.Load()
 			if now == last && d.busy.Load() {
 				d.gone.Store(true)
+				d.lot.end()
 				loosen(1)
 				go func() {
 					<-ended
@@ -73,13 +74,14 @@ func (d *deployment) end() {
 	if d.world == nil {
 		return
 	}
+	d.lot.end()
 	d.busy.Store(true)
 	defer d.busy.Store(false)
 	for i, n := range d.lives {
 		if n != nil {
 			n.thaw()
 			if d.Sockets {
-				unplug(n.number())
+				unplug(n.number(), false)
 			}
 			n.end()
 			d.lives[i] = nil

@@ -28,7 +28,7 @@ const collectEvery = 32
 // rules turns the rules of the overlay on for a run. A panic that no goroutine of a node
 // catches is the run's.
 func rules(w *World) {
-	runtime.LockstepSeed(w.seed)
+	runtime.LockstepSeed(w.Seed())
 	runtime.LockstepForget()
 	runtime.LockstepClear()
 	runtime.LockstepOnPanic = func(life int32, value any) { w.caught(node(life), value, stack.Text(3)) }
@@ -95,17 +95,17 @@ func collect(run int) {
 // carry lets the sockets of the run's nodes be in memory, and hands what travels on them to the
 // world. A share of what is written at once travels in two parts.
 func carry(w *World, nodes int, share float64) {
-	r := w.Rand(splitting)
+	c := w.Chance(splitStream)
 	net.LockstepBegin(nodes, func(c *net.LockstepChunk) {
 		w.mutex.Lock()
 		w.sent = append(w.sent, sending{from: node(c.From), to: node(c.To), kind: c.Kind, body: (*chunk)(c)})
 		w.mutex.Unlock()
 		w.happened()
 	}, func(size int) int {
-		if share == 0 || w.isPrompt() || r.Float64() >= share {
+		if w.isPrompt() || !c.strikes(share) {
 			return 0
 		}
-		return 1 + r.IntN(size-1)
+		return 1 + c.IntN(size-1)
 	})
 }
 
@@ -118,8 +118,8 @@ func carryNoMore() { net.LockstepEnd() }
 // bury lets the goroutines of a life go on without a network.
 func bury(life int32) { net.LockstepBury(life) }
 
-// unplug takes the sockets of a life away.
-func unplug(life int32) { net.LockstepDown(life) }
+// unplug takes the sockets of a life away. Its peers are told, unless the power failed.
+func unplug(life int32, powerFailed bool) { net.LockstepDown(life, powerFailed) }
 
 // chunk is what travels on sockets.
 type chunk net.LockstepChunk

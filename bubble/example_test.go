@@ -3,12 +3,15 @@ package bubble_test
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // Two nodes greet each other once a minute. An hour of that is nothing.
@@ -73,11 +76,13 @@ func ExampleNewBare() {
 	finding, err := b.Run(1, func() {
 		fmt.Println(b.Sent(), "messages")
 		b.Deliver(0)
+		fmt.Println("a request:", b.Ask(1))
 		b.Wait(time.Millisecond)
 	})
 	fmt.Println(finding, err)
 	// Output:
 	// 6 messages
+	// a request: false
 	// <nil> <nil>
 }
 
@@ -92,4 +97,107 @@ func ExampleDigest() {
 	two, err := bubble.Digest(context.Background(), plan, 10)
 	fmt.Println(one == two, err)
 	// Output: true <nil>
+}
+
+// What a node is and can do: this one throws a die for each request, and keeps what came out in
+// a file that its next life finds.
+func ExampleNode() {
+	start := func(n *bubble.Node) error {
+		folder, err := n.Folder()
+		if err != nil {
+			return err
+		}
+		name := filepath.Join(folder, "thrown")
+		before, _ := os.ReadFile(name)
+		n.State(func() string { return fmt.Sprintf("life %d of node %d of %d", n.Life(), n.Self(), n.Nodes()) })
+		n.Role(func() string { return "thrower" })
+		thrown, end := make(chan int), make(chan struct{})
+		n.OnStop(func() { close(end) })
+		n.Request(func(int32, string) { thrown <- 1 + n.Chance().IntN(6) })
+		n.Go(func() {
+			for n.Alive() {
+				select {
+				case number := <-thrown:
+					before = append(before, byte('0'+number))
+					if err := os.WriteFile(name, before, 0o600); err != nil {
+						panic(err)
+					}
+					n.Emit("thrown", string(before))
+				case <-end:
+				}
+			}
+		})
+		return nil
+	}
+	cluster := bubble.Cluster{Name: "throwers", Nodes: 1, Start: start, Requests: []string{"throw", "throw", "throw"}, Roles: []string{"thrower"}}
+	told := spec.OnEvent("thrown", "thrown", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+		fmt.Println(e.Value)
+		return nil
+	})
+	walk := strategy.Walk{Request: 1, Crash: 1, Restart: 3, Steps: 10}
+	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: cluster, Strategy: walk, Spec: told, Runs: 1, Seed: 1})
+	fmt.Println(result.Verdict(), err)
+	// Output:
+	// 5
+	// 54
+	// 542
+	// pass <nil>
+}
+
+// Clients that think offer requests one after the other, and take one back. What they draw is
+// recorded with the step in which they do.
+func ExampleWorld() {
+	begin := func(w *bubble.World) {
+		dice, bytes := w.Chance(7), w.Rand(8)
+		next := int32(0)
+		ask := func() {
+			next++
+			w.Offer(lockstep.Pending{ID: next, To: trace.NodesOf(1, 2), Text: fmt.Sprint("add ", dice.IntN(10))})
+		}
+		w.Value = ask
+		ask()
+		w.Offer(lockstep.Pending{ID: 100, To: trace.NodesOf(1), Text: fmt.Sprint(bytes.Uint64(), w.Seed())})
+		w.Withdraw(100)
+	}
+	start := func(n *bubble.Node) error {
+		n.Request(func(id int32, text string) {
+			n.Emit("answered", fmt.Sprintf("%d %s", id, text))
+			if id < 3 {
+				n.World().Value.(func())()
+			}
+		})
+		return nil
+	}
+	told := spec.OnEvent("answered", "answered", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+		fmt.Println(e.Value)
+		return nil
+	})
+	cluster := bubble.Cluster{Name: "adders", Nodes: 2, Begin: begin, Start: start}
+	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: cluster, Strategy: strategy.DefaultPOS, Spec: told, Runs: 1, Seed: 1})
+	fmt.Println(result.Verdict(), err)
+	// Output:
+	// 1 add 5
+	// 2 add 3
+	// 3 add 0
+	// pass <nil>
+}
+
+// A node draws what it wants; the trace has it with the step, so that shrinking may lower it.
+func ExampleChance() {
+	cluster := bubble.Cluster{Name: "die", Nodes: 1, Requests: []string{"throw"}, Start: func(n *bubble.Node) error {
+		n.Request(func(int32, string) {
+			n.Emit("thrown", 1+n.Chance().IntN(6))
+			n.Emit("wide", n.Chance().Uint64())
+			n.Emit("for others", n.Rand().IntN(6)) // code that wants math/rand/v2
+		})
+		return nil
+	}}
+	t, err := lockstep.Record(context.Background(), lockstep.Plan{System: cluster, Strategy: strategy.Walk{Request: 1, Steps: 1}, Seed: 1}, 0)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	step := t.Records[1]
+	fmt.Println(step.Text, len(step.Draws), "draws,", step.Draws[0], step.Events[0].Text)
+	// Output: client->1 throw 3 draws, {1 4} 5
 }

@@ -6,20 +6,19 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Faults are what nodes suffer beside crashes, drawn in Wait steps. They need the overlay. In
-// the settling stage there are no new ones.
+// Faults are what nodes suffer beside crashes. They need the overlay. In the settling stage
+// there are no new ones.
 type Faults struct {
-	// Pauses is the share of Wait steps in which a node is paused, from 0 to 1, and Pause the
-	// longest time that one lasts: its goroutines stand still, then they go on.
-	Pauses float64
-	Pause  time.Duration
+	// Pause is the longest time that a step of kind Pause lasts: the goroutines of a node stand
+	// still, then they go on. 0: there are no such steps.
+	Pause time.Duration
 	// Ahead is the most by which the wall clock of a node is ahead or behind, from the start of
-	// a run on, and Jumps the share of Wait steps in which one jumps to somewhere else in these
-	// limits.
+	// a run on; a step of kind Jump sets one to somewhere else in these limits. 0: there are no
+	// such steps.
 	Ahead time.Duration
-	Jumps float64
 	// Drift is the most by which the clock of a node runs faster or slower, in millionths.
 	Drift int
 }
@@ -33,12 +32,8 @@ func (f *Faults) check() error {
 		return nil
 	case !Exact:
 		return errors.New("pauses and clocks need a program built by \"lockstep go build\" or \"lockstep go test\"")
-	case !(f.Pauses >= 0 && f.Pauses <= 1) || !(f.Jumps >= 0 && f.Jumps <= 1):
-		return fmt.Errorf("the shares of pauses and jumps are %v and %v, allowed are 0..1", f.Pauses, f.Jumps)
 	case f.Pause < 0 || f.Ahead < 0 || f.Drift < 0 || f.Drift > mostDrift:
 		return fmt.Errorf("the longest pause is %v, clocks are %v ahead and drift by %d, which must not be negative, and the drift at most %d", f.Pause, f.Ahead, f.Drift, mostDrift)
-	case f.Pauses > 0 && f.Pause == 0 || f.Jumps > 0 && f.Ahead == 0:
-		return errors.New("pauses need the longest time that one lasts, and jumps the most that a clock is ahead")
 	}
 	return nil
 }
@@ -106,19 +101,16 @@ func (w *World) SetClock(n lockstep.Node, c ClockError) error {
 	return nil
 }
 
+// parts is the number of parts in which times and errors of clocks are drawn.
+const parts = 64
+
 // within draws a number between -most and most; what is close to 0 is milder.
 func (d *deployment) within(most int64) int64 {
-	const parts = 64
 	v := most * int64(d.choose(parts+1)) / parts
 	if v != 0 && d.choose(2) == 1 {
 		return -v
 	}
 	return v
-}
-
-// strikes draws whether something happens that does in a share of cases.
-func (d *deployment) strikes(share float64) bool {
-	return share > 0 && d.choose(shares) >= shares-int(share*shares)
 }
 
 // wrongClocks sets the clocks at the start of a run.
@@ -136,20 +128,25 @@ func (d *deployment) wrongClocks() error {
 	return nil
 }
 
-// strike draws what nodes suffer at the beginning of a Wait step.
-func (d *deployment) strike() error {
-	f := d.Faults
-	if d.strikes(f.Pauses) {
-		n := lockstep.Node(1 + d.choose(d.Nodes))
-		if err := d.world.Pause(n, f.Pause*time.Duration(1+d.choose(shares))/shares); err != nil {
-			return err
-		}
+// kinds are the steps by which nodes suffer.
+func (f *Faults) kinds() (k lockstep.Kinds) {
+	if f.Pause > 0 {
+		k |= trace.KindsOf(trace.Pause)
 	}
-	if d.strikes(f.Jumps) {
-		n := lockstep.Node(1 + d.choose(d.Nodes))
-		c := d.world.clocks[n]
-		c.Ahead = time.Duration(d.within(int64(f.Ahead)))
-		return d.world.SetClock(n, c)
+	if f.Ahead > 0 {
+		k |= trace.KindsOf(trace.Jump)
 	}
-	return nil
+	return k
+}
+
+// pause takes the step in which a node begins to stand still.
+func (d *deployment) pause(n lockstep.Node) error {
+	return d.world.Pause(n, d.Faults.Pause*time.Duration(1+d.choose(parts))/parts)
+}
+
+// jump takes the step in which the clock of a node jumps.
+func (d *deployment) jump(n lockstep.Node) error {
+	c := d.world.clocks[n]
+	c.Ahead = time.Duration(d.within(int64(d.Faults.Ahead)))
+	return d.world.SetClock(n, c)
 }

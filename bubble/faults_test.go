@@ -4,11 +4,13 @@ package bubble_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/replay"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
@@ -163,13 +165,13 @@ func TestFaults(t *testing.T) {
 			n.Emit("beat", time.Now().UnixNano())
 		}
 		return nil
-	}, Faults: bubble.Faults{Pauses: 0.05, Pause: 20 * time.Second, Ahead: time.Hour, Jumps: 0.05, Drift: 200}}
+	}, Faults: bubble.Faults{Pause: 20 * time.Second, Ahead: time.Hour, Drift: 200}}
 	seen := map[string]int{}
 	var all []lockstep.Spec
 	for _, event := range []string{bubble.Paused, bubble.Thawed, bubble.Clock, "beat"} {
 		all = append(all, spec.OnEvent(event, event, func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { seen[event]++; return nil }))
 	}
-	plan := lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 20, Crash: 1, Restart: 2, Steps: 200}, Spec: spec.All(all...), Runs: 20, Seed: 2}
+	plan := lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 20, Crash: 1, Restart: 2, Pause: 1, Jump: 1, Steps: 200}, Spec: spec.All(all...), Runs: 40, Seed: 2}
 	result, err := lockstep.Explore(t.Context(), plan)
 	if err != nil {
 		t.Fatal(err)
@@ -182,5 +184,68 @@ func TestFaults(t *testing.T) {
 	}
 	if r, err := bubble.Repetition(t.Context(), plan, 20); err != nil || r.Same != 20 {
 		t.Errorf("%d of 20 runs repeated, the first that did not is %d, %v", r.Same, r.First, err)
+	}
+}
+
+// A cluster whose clocks are wrong runs without an engine, too.
+func TestBareFaults(t *testing.T) {
+	ahead := map[lockstep.Node]time.Duration{}
+	cluster := bubble.Cluster{Name: "bare", Nodes: 3, Faults: bubble.Faults{Ahead: time.Hour}, Begin: func(w *bubble.World) { w.Value = time.Now() }, Start: func(n *bubble.Node) error {
+		ahead[n.Self()] = time.Now().Sub(n.World().Value.(time.Time))
+		return nil
+	}}
+	b, err := bubble.NewBare(cluster, &lockstep.Place{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if finding, err := b.Run(1, func() {}); finding != nil || err != nil || ahead[1] == ahead[2] && ahead[2] == ahead[3] {
+		t.Errorf("%v, %v: clocks are ahead by %v", finding, err, ahead)
+	}
+}
+
+// A pause and a jump of a clock are steps: a run that fails because of one is shrunk to it, with
+// the shortest that shows it, and the trace replays.
+func TestFaultsAreSteps(t *testing.T) {
+	sleeper := func(n *bubble.Node) error {
+		for n.Alive() {
+			begin := time.Now()
+			time.Sleep(time.Second)
+			end := time.Now()
+			if end.Sub(begin) > 4*time.Second {
+				n.Emit("late", nil)
+			}
+			if off := end.Round(0).Sub(begin.Round(0)) - end.Sub(begin); off.Abs() > time.Minute {
+				n.Emit("off", nil)
+			}
+		}
+		return nil
+	}
+	for _, c := range []struct {
+		event   string
+		kind    trace.Kind
+		told    string
+		mildest string // that shows it; of a jump it depends on where the clock was
+	}{{"late", trace.Pause, bubble.Paused, "4.0625s"}, {"off", trace.Jump, bubble.Clock, ""}} {
+		t.Run(c.event, func(t *testing.T) {
+			cluster := bubble.Cluster{Name: "sleeper", Nodes: 3, Freeze: true, Pace: 10 * time.Second, Start: sleeper, Faults: bubble.Faults{Pause: 20 * time.Second, Ahead: time.Hour}}
+			never := spec.OnEvent(c.event, c.event, func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding {
+				return &lockstep.Finding{Text: "it happened"}
+			})
+			plan := lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 20, Crash: 1, Restart: 2, Pause: 1, Jump: 1, Steps: 100}, Spec: never, Runs: 50, Seed: 1}
+			small := shrunk(t, plan)
+			told := texts(&trace.Trace{Records: small.Trace.Records[1:]}, c.told) // clocks are wrong from the start
+			for _, r := range small.Trace.Records[1:] {
+				if r.Step.Kind != c.kind && r.Step.Kind != trace.Wait {
+					t.Errorf("the shrunk run has the step %s", r.Step)
+				}
+			}
+			if len(told) != 1 || !strings.HasPrefix(told[0], c.mildest) {
+				t.Errorf("left is %q, want %q", told, c.mildest)
+			}
+			again, err := replay.Run(t.Context(), plan, small.Trace)
+			if err != nil || again.Trace.Outcome.Verdict != trace.Fail || again.Difference != "" {
+				t.Errorf("replayed: %+v, %v", again, err)
+			}
+		})
 	}
 }

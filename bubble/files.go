@@ -26,7 +26,8 @@ type Files struct {
 	// Level is how much a power failure may take; the zero value: what ext4 may lose.
 	Level disk.Level
 	// PowerFailures is the share of crashes in which the power fails, from 0 to 1. In the others
-	// the process is killed and nothing is lost.
+	// the process is killed and nothing is lost. The peers of a process that was killed have
+	// their connections reset; those of a machine without power hear nothing.
 	PowerFailures float64
 	// SyncTime is the longest time that a sync takes; 0 means DefaultSyncTime. At a crash in
 	// it nothing is promised yet.
@@ -79,7 +80,7 @@ type machine struct {
 	disk   *disk.Disk
 	world  *World
 	model  Files
-	random func(n int64) int64 // from 0 to n-1
+	chance *Chance
 }
 
 // machines makes the disks of a run, empty.
@@ -102,8 +103,7 @@ func (d *deployment) machines() error {
 		if model.WriteBack == 0 {
 			model.WriteBack = DefaultWriteBack
 		}
-		r := d.world.Rand(1<<32 + uint64(self))
-		all = append(all, &machine{node: self, root: root, disk: disk.New(model.Level), world: d.world, model: model, random: r.Int64N})
+		all = append(all, &machine{node: self, root: root, disk: disk.New(model.Level), world: d.world, model: model, chance: d.lot.chance(self, diskStream+uint64(self))})
 	}
 	d.machine = all
 	serveFiles(all)
@@ -113,21 +113,19 @@ func (d *deployment) machines() error {
 // choose is a choice of the step under way, recorded with it. 0 is always the mildest.
 func (d *deployment) choose(n int) int { return d.chance.IntN(n) }
 
-// crashFiles is what a crash does to the files of a node.
-func (d *deployment) crashFiles(n *Node) error {
+// crashFiles is what a crash does to the files of a node: nothing, where only the process was
+// killed.
+func (d *deployment) crashFiles(n *Node, powerFails bool) error {
 	m := d.machine[n.self-1]
 	leaveFiles(n.number())
-	if !d.strikes(d.Files.PowerFailures) {
-		return nil // the process was killed
+	if !powerFails {
+		return nil
 	}
 	m.disk.WriteBack(int64(d.world.Now() - m.model.WriteBack))
 	loss := m.disk.Crash(d.choose)
 	d.world.Emit(n.self, PowerFailure, loss)
 	return m.rebuild()
 }
-
-// shares is the number of parts in which shares are drawn.
-const shares = 1000
 
 // rebuild makes the folder what is on the disk. What frozen goroutines have open stays
 // theirs.

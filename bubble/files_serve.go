@@ -168,9 +168,9 @@ func (m *machine) linger(grows bool) errno {
 	}
 	if m.model.WriteTime > 0 {
 		m.world.happened()
-		time.Sleep(time.Duration(m.random(int64(m.model.WriteTime))) + 1)
+		time.Sleep(time.Duration(m.chance.IntN(int(m.model.WriteTime))) + 1)
 	}
-	if grows && m.model.Full > 0 && m.random(shares) >= shares-int64(m.model.Full*shares) {
+	if grows && m.chance.strikes(m.model.Full) {
 		return syscall.ENOSPC
 	}
 	return 0
@@ -329,8 +329,8 @@ func (k *kernel) sync(m *machine, i *disk.Inode, durable func(*disk.Inode, uint6
 	began := m.disk.Moment()
 	if !m.world.isPrompt() {
 		m.world.happened()
-		time.Sleep(m.model.SyncTime/10 + time.Duration(m.random(int64(m.model.SyncTime)*9/10+1)))
-		if i != nil && i.Kind == disk.File && m.model.Errors > 0 && m.random(shares) >= shares-int64(m.model.Errors*shares) {
+		time.Sleep(m.model.SyncTime/10 + time.Duration(m.chance.IntN(int(m.model.SyncTime)*9/10+1)))
+		if i != nil && i.Kind == disk.File && m.chance.strikes(m.model.Errors) {
 			m.disk.SyncFailed(i, began)
 			return syscall.EIO
 		}

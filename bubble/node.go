@@ -21,7 +21,7 @@ type Node struct {
 	nodes  int
 	life   int
 	world  *World
-	rand   *rand.Rand
+	chance *Chance
 	disks  map[string]kept
 	model  DiskModel
 	folder func() (string, error)
@@ -39,7 +39,6 @@ type Node struct {
 	request func(id int32, text string)
 	state   func() string
 	role    func() string
-	prints  func() uint64
 	stops   []func()
 	ended   bool // stops are called
 	paused  bool
@@ -82,9 +81,12 @@ func (n *Node) Context() context.Context { return n.ctx }
 // Alive reports whether the node has neither crashed nor been stopped.
 func (n *Node) Alive() bool { return !n.dead.Load() }
 
-// Rand is a source of the node's life that depends on the run's seed. It is not for several
-// goroutines.
-func (n *Node) Rand() *rand.Rand { return n.rand }
+// Chance is a source of the node's life that depends on the run's seed.
+func (n *Node) Chance() *Chance { return n.chance }
+
+// Rand is the same source for code that wants one of math/rand/v2. A [Chance] reads better in
+// a trace and shrinks better.
+func (n *Node) Rand() *rand.Rand { return n.chance.rand() }
 
 // Send puts a message on its way. The body must not be changed after. The tag is zero where
 // messages carry none. What a node sends that has crashed is lost.
@@ -114,15 +116,12 @@ func (n *Node) Receive(f func(from lockstep.Node, body any)) { n.set(func() { n.
 // Request names the function that gets clients' requests, likewise.
 func (n *Node) Request(f func(id int32, text string)) { n.set(func() { n.request = f }) }
 
-// State names the function that puts the node's state into a few words. Like the next two it
+// State names the function that puts the node's state into a few words. Like the next one it
 // is called when the node is quiet.
 func (n *Node) State(f func() string) { n.set(func() { n.state = f }) }
 
 // Role names the function that tells the part that the node plays.
 func (n *Node) Role(f func() string) { n.set(func() { n.role = f }) }
-
-// Fingerprint names the function that hashes the node's state.
-func (n *Node) Fingerprint(f func() uint64) { n.set(func() { n.prints = f }) }
 
 // OnStop names a function that ends goroutines of the node, when it crashes and at the end
 // of the run. The last one named is called first. It may block until they have ended. Named

@@ -22,7 +22,7 @@ func collect(int)                {}
 
 func carry(*World, int, float64) {}
 func carryNoMore()               {}
-func unplug(int32)               {}
+func unplug(int32, bool)         {}
 func bury(int32)                 {}
 func suspects() []string         { return nil }
 

@@ -11,13 +11,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
 	"github.com/lockstep-go/lockstep/bubble/disk"
-	"github.com/lockstep-go/lockstep/shrink"
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
@@ -222,22 +221,8 @@ func TestWeakestLoss(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			plan := suffering(600, bubble.Files{Level: c.level, PowerFailures: 0.8}, server(c.m), kept())
 			plan.Strategy = strategy.Walk{Wait: 10, Crash: 1, Restart: 3, Steps: 40}
-			result, err := lockstep.Explore(t.Context(), plan)
-			if err != nil || result.First() == nil {
-				t.Fatalf("found nothing, %v", err)
-			}
-			small, err := shrink.Run(t.Context(), plan, result.First().Trace, shrink.Options{Tries: 2000})
-			if err != nil {
-				t.Fatal(err)
-			}
-			var losses []string
-			for _, r := range small.Trace.Records {
-				for _, e := range r.Events {
-					if e.Type == bubble.PowerFailure && e.Text != "nothing" {
-						losses = append(losses, e.Text)
-					}
-				}
-			}
+			small := shrunk(t, plan)
+			losses := slices.DeleteFunc(texts(small.Trace, bubble.PowerFailure), func(s string) bool { return s == "nothing" })
 			t.Logf("%s, %d tries: %s", small.Is, small.Tries, losses)
 			if len(losses) != 1 || !strings.Contains(losses[0], c.want) || strings.Contains(losses[0], ",") {
 				t.Errorf("the losses are %q, want one: %q", losses, c.want)

@@ -16,7 +16,7 @@ type World struct {
 	// Value is what Begin made for the run; nodes find it with Node.World.
 	Value any
 
-	seed   uint64
+	lot    *lot // from which everything is drawn
 	start  time.Time
 	life   func(lockstep.Node) *Node // that runs, or nil
 	clocks [65]ClockError
@@ -51,15 +51,21 @@ type panicked struct {
 	stack string
 }
 
-func newWorld(seed uint64) *World {
-	return &World{seed: seed, start: now(), kick: make(chan struct{}, 1)}
+func newWorld(l *lot) *World {
+	return &World{lot: l, start: now(), kick: make(chan struct{}, 1)}
 }
 
 // Seed is the run's seed, for whatever randomness the system has of its own.
-func (w *World) Seed() uint64 { return w.seed }
+func (w *World) Seed() uint64 { return w.lot.seed }
 
-// Rand is a new source that depends on the run's seed and the number given.
-func (w *World) Rand(number uint64) *rand.Rand { return rand.New(rand.NewPCG(w.seed, number)) }
+// Chance is a new source that depends on the run's seed and the number given. Two that are
+// drawn from in the same step, by goroutines in any order, had better be of different nodes:
+// see [Node.Chance].
+func (w *World) Chance(number uint64) *Chance { return w.lot.chance(0, number) }
+
+// Rand is such a source for code that wants one of math/rand/v2. A [Chance] reads better in a
+// trace and shrinks better.
+func (w *World) Rand(number uint64) *rand.Rand { return w.Chance(number).rand() }
 
 // Now is the time of the run.
 func (w *World) Now() time.Duration { return now().Sub(w.start) }

@@ -39,7 +39,7 @@ func needed(moments []*moment, c care) []*moment {
 			keep = keep || c >= inTime && !m.late
 		case trace.Alarm:
 			keep = keep || c >= alarms
-		case trace.Request, trace.Crash, trace.Restart:
+		case trace.Request, trace.Crash, trace.Restart, trace.Pause, trace.Jump:
 			keep = true
 		default: // the network's steps come of the form itself
 			keep = false

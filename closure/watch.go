@@ -109,7 +109,7 @@ func actor(run *lockstep.Run) lockstep.Node {
 	switch s := run.Last(); s.Kind {
 	case trace.Deliver:
 		return run.Message(s.Msg).To
-	case trace.Alarm, trace.Crash, trace.Restart, trace.Request:
+	case trace.Alarm, trace.Crash, trace.Restart, trace.Request, trace.Pause, trace.Jump:
 		return s.Node
 	default:
 		return 0

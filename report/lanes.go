@@ -99,7 +99,7 @@ func (l *lane) fill(s *story, r rows, inRounds bool) {
 		switch rec.Step.Kind {
 		case trace.Drop:
 			l.lost = true
-		case trace.Crash, trace.Restart:
+		case trace.Crash, trace.Restart, trace.Pause, trace.Jump:
 			l.put(row, i, cellLine{rec.Step.Kind.String(), "fault"})
 		case trace.Alarm:
 			l.put(row, i, cellLine{"alarm", "act"})

@@ -272,6 +272,20 @@ func ExampleCrash() {
 	// verdict pass
 }
 
+// A scenario that asks for what a system cannot do is refused. In a bubble built with the overlay
+// nodes can stand still and have clocks of their own.
+func ExamplePause() {
+	sc := New("sleepy")
+	sc.If(IsEvent("heard")).Once().Then(Pause(Here()))
+	once(sc)
+	sc = New("dizzy")
+	sc.If(IsEvent("heard")).Once().Then(Jump(Only(1, 2)))
+	once(sc)
+	// Output:
+	// scenario sleepy: filter 1 (event heard): bell does not support pause (it supports deliver, drop, duplicate, replace, alarm, crash, restart, request, cut, heal)
+	// scenario dizzy: filter 1 (event heard): bell does not support jump (it supports deliver, drop, duplicate, replace, alarm, crash, restart, request, cut, heal)
+}
+
 func ExampleRestart() {
 	sc := New("bounce")
 	sc.If(IsEvent("heard")).Once().Then(Crash(Only(1)))

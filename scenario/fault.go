@@ -13,6 +13,12 @@ func Crash(g Group) Action { return each("crash ", g, trace.Crash) }
 // Restart brings back the nodes of a group that are down.
 func Restart(g Group) Action { return each("restart ", g, trace.Restart) }
 
+// Pause lets the nodes of a group that are up stand still for a while.
+func Pause(g Group) Action { return each("pause ", g, trace.Pause) }
+
+// Jump lets the clocks of a group jump.
+func Jump(g Group) Action { return each("let the clock jump of ", g, trace.Jump) }
+
 // FireAlarm fires the alarms of a group, where they are set.
 func FireAlarm(g Group) Action { return each("fire alarm of ", g, trace.Alarm) }
 

@@ -206,11 +206,16 @@ func (a script) changed(random *rand.Rand, nodes int) script {
 
 // played is an action with one node in the place of another.
 func played(a trace.Action, was, is lockstep.Node) trace.Action {
-	for _, n := range []*lockstep.Node{&a.Msg.From, &a.Msg.To, &a.Step.Node} {
-		if *n == was {
-			*n = is
+	name := func(n lockstep.Node) lockstep.Node {
+		if n == was {
+			return is
 		}
+		return n
 	}
+	for _, n := range []*lockstep.Node{&a.Msg.From, &a.Msg.To, &a.Step.Node} {
+		*n = name(*n)
+	}
+	a.Draws = byOthers(a.Draws, name)
 	return a
 }
 

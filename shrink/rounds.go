@@ -223,7 +223,7 @@ func (s schedule) smallerPhase(i int, yield func(schedule) bool) bool {
 // simplerAct yields the schedules in which the system draws less in an act.
 func (s schedule) simplerAct(i, j int, yield func(schedule) bool) bool {
 	for k, v := range s.phases[i].acts[j].draws {
-		for less := range lower(v) {
+		for less := range lower(v.N) {
 			if !yield(s.edit(i, func(p *phase) { p.acts[j].draws = with(p.acts[j].draws, k, less) })) {
 				return false
 			}
@@ -364,7 +364,7 @@ func (s schedule) withoutPhase(i, turn int) schedule {
 		}
 		for k := range p.acts {
 			if a := &p.acts[k].step; a.Kind != trace.Request { // a client goes where it goes
-				a.Node = renamed(a.Node)
+				a.Node, p.acts[k].draws = renamed(a.Node), byOthers(p.acts[k].draws, renamed)
 			}
 		}
 		for k := range p.order {

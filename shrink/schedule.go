@@ -64,7 +64,7 @@ type forgery struct {
 type act struct {
 	round int
 	step  lockstep.Step
-	draws []uint64 // what the system is to draw in it
+	draws []trace.Draw // what the system is to draw in it
 }
 
 // scheduleOf reads the schedule of a trace in rounds.

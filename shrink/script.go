@@ -119,7 +119,7 @@ func (s *shrinker) simpler(now script) script {
 
 // lowered lowers one draw, if the run still fails.
 func (s *shrinker) lowered(now script, at, draw int) (script, bool) {
-	for v := range lower(now[at].Draws[draw]) {
+	for v := range lower(now[at].Draws[draw].N) {
 		next := slices.Clone(now)
 		next[at].Draws = with(now[at].Draws, draw, v)
 		if s.fails(next) {
@@ -167,6 +167,7 @@ func renamed(a trace.Action, turn, nodes int) trace.Action {
 	}
 	a.Msg.From, a.Msg.To, a.Step.Node = one(a.Msg.From), one(a.Msg.To), one(a.Step.Node)
 	a.Step.From, a.Step.To = set(a.Step.From), set(a.Step.To)
+	a.Draws = byOthers(a.Draws, one)
 	return a
 }
 

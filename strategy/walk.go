@@ -28,6 +28,8 @@ type Walk struct {
 	Cut       int `help:"weight of cutting the nodes into two parts, while none is cut" range:"0.."`
 	Heal      int `help:"weight of healing the cut" range:"0.."`
 	Wait      int `help:"weight of letting time pass, where the system moves by itself" range:"0.."`
+	Pause     int `help:"weight of letting a node stand still for a while, where the system can" range:"0.."`
+	Jump      int `help:"weight of letting the clock of a node jump, where the system can" range:"0.."`
 	Steps     int `help:"length of a run; 0: as long as anything is possible" range:"0.."`
 }
 
@@ -37,10 +39,10 @@ var DefaultWalk = Walk{Deliver: 10, Drop: 1, Alarm: 1, Request: 1, Steps: 500}
 
 // walkKinds are the kinds of step in the order of Walk's fields.
 var walkKinds = [...]lockstep.Kind{trace.Deliver, trace.Drop, trace.Duplicate, trace.Alarm, trace.Request,
-	trace.Crash, trace.Restart, trace.Cut, trace.Heal, trace.Wait}
+	trace.Crash, trace.Restart, trace.Cut, trace.Heal, trace.Wait, trace.Pause, trace.Jump}
 
 func (w Walk) weights() [len(walkKinds)]int {
-	return [...]int{w.Deliver, w.Drop, w.Duplicate, w.Alarm, w.Request, w.Crash, w.Restart, w.Cut, w.Heal, w.Wait}
+	return [...]int{w.Deliver, w.Drop, w.Duplicate, w.Alarm, w.Request, w.Crash, w.Restart, w.Cut, w.Heal, w.Wait, w.Pause, w.Jump}
 }
 
 // lowered is the walk in the steps that a system has.
@@ -185,6 +187,9 @@ func possibleFaults(run *lockstep.Run) lockstep.Kinds {
 	if run.Up() != run.All() {
 		k |= 1 << trace.Restart
 	}
+	if run.Up() != 0 {
+		k |= 1<<trace.Pause | 1<<trace.Jump
+	}
 	switch cut := anyCut(run); {
 	case cut:
 		k |= 1 << trace.Heal
@@ -206,7 +211,7 @@ func (w *walker) draw(run *lockstep.Run, k lockstep.Kind, next *lockstep.Step) {
 		next.Node = pickNode(w.rand, run.Alarms())
 	case trace.Request:
 		giveAny(w.rand, run, next)
-	case trace.Crash:
+	case trace.Crash, trace.Pause, trace.Jump:
 		next.Node = pickNode(w.rand, run.Up())
 	case trace.Restart:
 		next.Node = pickNode(w.rand, run.All()&^run.Up())

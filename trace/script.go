@@ -6,11 +6,11 @@ import "slices"
 // is about goes by its name.
 type Action struct {
 	Step   Step
-	Msg    Name     // of the message, where the step is about one; without a name Step.Msg counts
-	Body   string   // the forged body of a Replace
-	Round  int      // number of the lock-step round, 0 where there is none
-	Settle bool     // it belongs to the settling stage
-	Draws  []uint64 // what the system is to draw; nil where that is not told
+	Msg    Name   // of the message, where the step is about one; without a name Step.Msg counts
+	Body   string // the forged body of a Replace
+	Round  int    // number of the lock-step round, 0 where there is none
+	Settle bool   // it belongs to the settling stage
+	Draws  []Draw // what the system is to draw; nil where that is not told
 }
 
 // Equal reports whether two actions are the same.

@@ -23,11 +23,13 @@ const (
 	Cut            // links stop carrying what is sent from now on
 	Heal           // cut links carry again
 	Wait           // time passes, and a system that moves by itself moves
+	Pause          // a node stands still for a while, which the system draws, and then goes on
+	Jump           // a node's clock jumps, to where the system draws
 	kindEnd
 )
 
 var kindNames = [kindEnd]string{"start", "deliver", "drop", "duplicate", "replace",
-	"alarm", "crash", "restart", "request", "cut", "heal", "wait"}
+	"alarm", "crash", "restart", "request", "cut", "heal", "wait", "pause", "jump"}
 
 // String is the kind's word in traces and messages.
 func (k Kind) String() string {
@@ -95,6 +97,7 @@ type Time int64
 //	Deliver, Drop, Duplicate   Msg
 //	Replace                    Msg; Request numbers the new body among those forged in the run
 //	Alarm, Crash, Restart      Node
+//	Pause, Jump                Node
 //	Request                    Node, Request
 //	Cut, Heal                  From, To, OneWay: the links from From to To, and back unless OneWay
 //	Wait                       For, how long it lasts

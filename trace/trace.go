@@ -97,7 +97,7 @@ type Record struct {
 	Gone   []ID // messages in flight that the step took away, though nobody dropped them
 	Events []Event
 	States []State
-	Draws  []uint64 // what the system drew itself, in order
+	Draws  []Draw // what the system drew itself, in order
 }
 
 // Picture is a drawing that goes with a trace, a file of its own.

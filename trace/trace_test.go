@@ -62,7 +62,9 @@ func genTrace(t *rapid.T) *trace.Trace {
 			r.States = append(r.States, trace.State{Node: node(), Text: word.Draw(t, "state")})
 		}
 		if rapid.Bool().Draw(t, "draws") {
-			r.Draws = rapid.SliceOfN(rapid.Uint64(), 1, 3).Draw(t, "drawn")
+			for _, n := range rapid.SliceOfN(rapid.Uint64(), 1, 3).Draw(t, "drawn") {
+				r.Draws = append(r.Draws, trace.Draw{By: trace.Node(rapid.IntRange(0, 3).Draw(t, "by")), N: n})
+			}
 		}
 		tr.Records = append(tr.Records, r)
 	}
@@ -79,7 +81,7 @@ func genTrace(t *rapid.T) *trace.Trace {
 }
 
 func genStep(t *rapid.T, node func() trace.Node, set func() trace.Nodes, sent trace.ID) trace.Step {
-	kinds := []trace.Kind{trace.Alarm, trace.Crash, trace.Restart, trace.Request, trace.Cut, trace.Heal, trace.Wait}
+	kinds := []trace.Kind{trace.Alarm, trace.Crash, trace.Restart, trace.Request, trace.Cut, trace.Heal, trace.Wait, trace.Pause, trace.Jump}
 	if sent > 0 {
 		kinds = append(kinds, trace.Deliver, trace.Drop, trace.Duplicate, trace.Replace)
 	}
@@ -87,7 +89,7 @@ func genStep(t *rapid.T, node func() trace.Node, set func() trace.Nodes, sent tr
 	switch s.Kind {
 	case trace.Cut, trace.Heal:
 		s.From, s.To, s.OneWay = set(), set(), rapid.Bool().Draw(t, "one way")
-	case trace.Alarm, trace.Crash, trace.Restart:
+	case trace.Alarm, trace.Crash, trace.Restart, trace.Pause, trace.Jump:
 		s.Node = node()
 	case trace.Wait:
 		s.For = trace.Time(rapid.IntRange(1, 1000).Draw(t, "for"))
@@ -156,7 +158,7 @@ func TestBadFiles(t *testing.T) {
 		{"cut off later", header + start, "it ends after line 2 without a verdict"},
 		{"no JSON", header + start + "}{\n", "line 3: invalid character"},
 		{"binary", header + "\xff\xfe\n", "line 2: it is not UTF-8"},
-		{"unknown kind", header + start + `{"step":1,"do":"jump"}`, `line 3: unknown kind of step "jump": one of deliver, drop`},
+		{"unknown kind", header + start + `{"step":1,"do":"leap"}`, `line 3: unknown kind of step "leap": one of deliver, drop`},
 		{"step missing", header + start + `{"step":2,"do":"alarm","node":1}`, "line 3: step 2 where step 1 should be"},
 		{"node", header + start + `{"step":1,"do":"alarm","node":4}`, "line 3: node 4 is not in 1..3"},
 		{"message", header + start + `{"step":1,"do":"drop","msg":1}`, "line 3: drop of message 1, but 0 messages were sent so far"},
@@ -327,7 +329,7 @@ func ExampleRead() {
 	fmt.Println(err)
 	// Output:
 	// echo 2 alarm node 2 <nil>
-	// not a readable Lockstep trace: line 3: unknown kind of step "alert": one of deliver, drop, duplicate, replace, alarm, crash, restart, request, cut, heal, wait
+	// not a readable Lockstep trace: line 3: unknown kind of step "alert": one of deliver, drop, duplicate, replace, alarm, crash, restart, request, cut, heal, wait, pause, jump
 }
 
 func ExampleNodes() {

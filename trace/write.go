@@ -13,9 +13,9 @@ type stepLine struct {
 	Number int  `json:"step"`
 	Settle bool `json:"settle,omitempty"`
 	Step
-	Text  string   `json:"text,omitempty"`
-	Body  string   `json:"body,omitempty"`
-	Draws []uint64 `json:"draws,omitempty"`
+	Text  string `json:"text,omitempty"`
+	Body  string `json:"body,omitempty"`
+	Draws []Draw `json:"draws,omitempty"`
 }
 
 // goneLine is a message that a step took away.

@@ -49,3 +49,60 @@ func ExampleDisk_Place() {
 	fmt.Println("lost:", d.Crash(everything), d.Root().Names())
 	// Output: lost: nothing [old]
 }
+
+// A name given to a file is one change, and its removal another. On ext4 they are lost from
+// some moment on.
+func ExampleDisk_Link() {
+	d := disk.New(disk.Ext4)
+	f := d.Place(d.Root(), "old", disk.File, []byte("content"))
+	d.Link(d.Root(), "new", f)
+	d.Remove(d.Root(), "old")
+
+	fmt.Println("lost:", d.Crash(func(n int) int { return min(1, n-1) }), d.Root().Names()) // the last change
+	// Output: lost: the removal of old [new old]
+}
+
+// What was cut off may be back; a sync of data alone is enough to be sure of the length.
+func ExampleDisk_Resize() {
+	for _, sync := range []bool{false, true} {
+		d := disk.New(disk.POSIX)
+		f := d.Place(d.Root(), "log", disk.File, make([]byte, 1000))
+		d.Resize(f, 100)
+		if sync {
+			d.SyncData(f, d.Moment())
+		}
+		loss := d.Crash(everything)
+		fmt.Println(loss, "and nothing else:", loss.None(), f.Size())
+	}
+	// Output:
+	// log has 1000 of 100 bytes, log has 2 older sectors and nothing else: false 1000
+	// nothing and nothing else: true 100
+}
+
+// After a sync that failed, the next one writes nothing of what the first was to write.
+func ExampleDisk_SyncFailed() {
+	d := disk.New(disk.POSIX)
+	f := d.Place(d.Root(), "log", disk.File, []byte("old"))
+	d.Write(f, 0, []byte("new"))
+	d.SyncFailed(f, d.Moment())
+	d.Sync(f, d.Moment())
+
+	fmt.Println("lost:", d.Crash(everything))
+	f.Extents(func(at int64, data *[disk.Sector]byte) { fmt.Printf("at %d: %s\n", at, data[:3]) })
+	// Output:
+	// lost: log has 1 older sectors
+	// at 0: old
+}
+
+// The kernel writes back what is older than a while.
+func ExampleDisk_WriteBack() {
+	d := disk.New(disk.POSIX)
+	d.Time = 10
+	d.Make(d.Root(), "early", disk.File)
+	d.Time = 20
+	d.Make(d.Root(), "late", disk.File)
+	d.WriteBack(15)
+
+	fmt.Println("lost:", d.Crash(everything), d.Root().Names())
+	// Output: lost: the name late [early]
+}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"encoding/gob"
 	"fmt"
 	"io"
 	"net"
@@ -339,4 +340,54 @@ func ExampleDetect() {
 	// Output:
 	// GET /status all
 	// GET /status answer 200 OK
+}
+
+// show prints what a protocol makes of what was written on a connection to a port: by the one
+// who dialed, then by the other.
+func show(p wire.Protocol, port int, writes ...string) {
+	d := p(wire.Conn{Name: "1>2", Port: port})
+	for i, w := range writes {
+		if d == nil {
+			fmt.Println("unknown")
+			continue
+		}
+		kind, text := d.Decode(i%2 == 0, []byte(w))
+		fmt.Println(strings.TrimSpace(kind + " " + text))
+	}
+}
+
+// Every write is a message of its own, of a type that its first letter says.
+func ExampleEach() {
+	show(wire.Each(func(data []byte) (kind, text string) { return "Letter" + string(data[:1]), string(data[1:]) }), 9, "A1", "B2")
+	// Output:
+	// LetterA 1
+	// LetterB 2
+}
+
+// Protocols go by ports; what is on no port listed stays without a name.
+func ExamplePorts() {
+	p := wire.Ports(map[int]wire.Protocol{80: wire.HTTP1, 7000: wire.JSONLines})
+	show(p, 80, "GET /key HTTP/1.1\r\nHost: node2\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
+	show(p, 9, "who knows")
+	show(p, 7000, "{\"type\":\"vote\",\"term\":3}\n")
+	// Output:
+	// GET /key
+	// GET /key answer 200 OK
+	// unknown
+	// vote {"type":"vote","term":3}
+}
+
+// HTTP/2 opens with a preface; TLS shows its records alone, and net/rpc its methods.
+func ExampleDetect_protocols() {
+	show(wire.HTTP2, 443, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+	show(wire.TLS, 443, "\x16\x03\x01\x00\x01\x01")
+	var b bytes.Buffer
+	codec := gob.NewEncoder(&b)
+	_ = codec.Encode(rpc.Request{ServiceMethod: "Adder.Add", Seq: 1})
+	_ = codec.Encode([2]int{1, 2})
+	show(wire.NetRPC, 1234, b.String())
+	// Output:
+	// preface
+	// TLS handshake 1 bytes
+	// Adder.Add seq=1
 }

@@ -44,11 +44,13 @@ func (d *Disk) Together(write func()) {
 }
 
 // Crash loses the last of the writes that are not durable, and makes the others durable. How
-// many are kept is drawn from 0..n-1; it is not asked where there is nothing to lose.
+// many are lost is drawn from 0..n-1, so that 0 is the mildest; it is not asked where there is
+// nothing to lose.
 func (d *Disk) Crash(draw func(n int) int) (kept, of int) {
 	of = d.writes
+	kept = of
 	if of > 0 {
-		kept = draw(of + 1)
+		kept -= draw(of + 1)
 	}
 	d.Keep(kept)
 	return kept, of

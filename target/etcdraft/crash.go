@@ -21,7 +21,7 @@ func (d *Deployment) crash(n *node) {
 	} else if n.chance.IntN(2) == 0 {
 		keep = n.disk.Open()
 	}
-	if _, of := n.disk.Crash(func(int) int { return keep }); of > 0 {
+	if _, of := n.disk.Crash(func(n int) int { return n - 1 - keep }); of > 0 {
 		c.Kept = fmt.Sprintf("%d of %d writes kept", keep, of)
 	}
 	if snapshot != 0 {

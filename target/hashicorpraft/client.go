@@ -3,7 +3,6 @@ package hashicorpraft
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -28,7 +27,7 @@ type clients struct {
 	mutex    sync.Mutex
 	kv       *kv.Clients
 	operator *operator.Operator
-	rand     *rand.Rand     // of the operator
+	chance   *bubble.Chance // of the operator
 	voters   lockstep.Nodes // those that are for sure, as far as the operator knows
 	gone     lockstep.Nodes // those that were removed
 }
@@ -41,8 +40,8 @@ func (d desk) Event(e lockstep.Event) { d.Emit(e.Node, e.Type, e.Value) }
 
 func newClients(c Cluster, w *bubble.World) *clients {
 	s := &clients{cluster: c, world: w, kv: kv.NewClients(c.load(), c.Nodes), operator: newOperator(c),
-		rand: w.Rand(1001), voters: trace.AllNodes(c.Nodes)}
-	s.kv.Begin(w.Rand(1000), desk{w})
+		chance: w.Chance(1001), voters: trace.AllNodes(c.Nodes)}
+	s.kv.Begin(w.Chance(1000), desk{w})
 	s.operator.Begin(desk{w})
 	return s
 }

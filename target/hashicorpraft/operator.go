@@ -30,7 +30,7 @@ type job struct {
 
 // job draws what a duty asks for.
 func (s *clients) job(duty int) job {
-	j := job{duty: duty, target: lockstep.Node(1 + s.rand.IntN(s.cluster.Nodes))}
+	j := job{duty: duty, target: lockstep.Node(1 + s.chance.IntN(s.cluster.Nodes))}
 	switch duty {
 	case transferring:
 		j.what = "transfer"
@@ -46,7 +46,7 @@ func (s *clients) job(duty int) job {
 // any case: of two, one cannot be demoted safely, because the other may never hear of it and then
 // lacks a vote.
 func (s *clients) change(at lockstep.Node) (what string, target lockstep.Node) {
-	removal := s.rand.IntN(s.cluster.Changes+s.cluster.Removals) < s.cluster.Removals
+	removal := s.chance.IntN(s.cluster.Changes+s.cluster.Removals) < s.cluster.Removals
 	spare := s.voters.Has(at) && s.voters.Len() > max(2, s.cluster.Nodes/2)
 	switch {
 	case removal && s.gone != 0:

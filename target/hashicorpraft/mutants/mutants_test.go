@@ -3,6 +3,7 @@ package mutants_test
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/lockstep-go/lockstep/kit/mutants/mutantstest"
@@ -27,17 +28,40 @@ func TestMutants(t *testing.T) {
 	// Which consequence of a mistake shows first is up to the goroutines.
 	elections := []string{"election-safety", "leader-completeness", "log-matching", "state-machine-safety"}
 	for mutant, want := range map[string][]string{"": nil, "vote-twice": elections, "minority-commits": nil, "refusal-counts": elections} {
-		out, failed, exit := mutantstest.Run(program, mutant, "run", mutants.Set.Target, "--strategy", mutants.Set.Strategies[0], "--set", "no-pre-vote=true", "--runs", "150", "--steps", "300",
-			"--seed", "1", "--workers", "1", "--no-shrink", "--json", "--out", t.TempDir())
-		var report struct {
-			Findings int
-			Finding  struct{ Property, Text string }
-		}
-		if err := json.Unmarshal([]byte(out), &report); err != nil {
-			t.Fatalf("%q: %v %v\n%s", mutant, exit, err, failed)
-		}
-		if found := report.Findings > 0; found != (mutant != "") || want != nil && !slices.Contains(want, report.Finding.Property) {
-			t.Errorf("%q: %d findings, %s: %s", mutant, report.Findings, report.Finding.Property, report.Finding.Text)
+		r := campaign(t, program, mutant, 150, "no-pre-vote=true")
+		if found := r.Findings > 0; found != (mutant != "") || want != nil && !slices.Contains(want, r.Finding.Property) {
+			t.Errorf("%q: %d findings, %s: %s", mutant, r.Findings, r.Finding.Property, r.Finding.Text)
 		}
 	}
+	tried := map[string]bool{}
+	for _, m := range mutants.Set.List { // the library as it is, with every workload
+		if tried[m.Load.Name] {
+			continue
+		}
+		tried[m.Load.Name] = true
+		if r := campaign(t, program, "", 30, m.Load.Set...); r.Findings > 0 || r.Runs != 30 {
+			t.Errorf("without a mutant, workload %s: %d runs, %d findings, %s: %s", m.Load.Name, r.Runs, r.Findings, r.Finding.Property, r.Finding.Text)
+		}
+	}
+}
+
+// told is what a campaign tells.
+type told struct {
+	Runs, Findings int
+	Finding        struct{ Property, Text string }
+}
+
+// campaign runs the program with a mutant, or none, and a workload.
+func campaign(t *testing.T, program, mutant string, runs int, load ...string) (r told) {
+	t.Helper()
+	args := []string{"run", mutants.Set.Target, "--strategy", mutants.Set.Strategies[0], "--runs", strconv.Itoa(runs), "--steps", "300",
+		"--seed", "1", "--workers", "1", "--no-shrink", "--json", "--out", t.TempDir()}
+	for _, set := range load {
+		args = append(args, "--set", set)
+	}
+	out, failed, exit := mutantstest.Run(program, mutant, args...)
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatalf("%q: %v %v\n%s", mutant, exit, err, failed)
+	}
+	return r
 }

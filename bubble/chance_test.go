@@ -1,0 +1,232 @@
+package bubble_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/shrink"
+	"github.com/lockstep-go/lockstep/spec"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// retold makes the run of a trace again, by a script.
+func retold(t *testing.T, plan lockstep.Plan, of *trace.Trace, script trace.Script) (*trace.Trace, *lockstep.Player) {
+	t.Helper()
+	b, err := lockstep.NewBenchFor(plan, of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	player := lockstep.NewPlayer(script, nil)
+	tr, err := b.Record(t.Context(), of.Header.Run, player)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr, player
+}
+
+// shrunk is the first finding of a plan, shrunk.
+func shrunk(t *testing.T, plan lockstep.Plan) *shrink.Shrunk {
+	t.Helper()
+	result, err := lockstep.Explore(t.Context(), plan)
+	if err != nil || result.First() == nil {
+		t.Fatalf("found nothing, %v", err)
+	}
+	small, err := shrink.Run(t.Context(), plan, result.First().Trace, shrink.Options{Tries: 2000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return small
+}
+
+// texts are those of the events of one type.
+func texts(t *trace.Trace, event string) []string {
+	var list []string
+	for _, r := range t.Records {
+		for _, e := range r.Events {
+			if e.Type == event {
+				list = append(list, e.Text)
+			}
+		}
+	}
+	return list
+}
+
+// told lists the events of each step of a run.
+func told(t *trace.Trace) []string {
+	var all []string
+	for _, r := range t.Records {
+		var b strings.Builder
+		for _, e := range r.Events {
+			fmt.Fprintf(&b, "%s %d %s;", e.Type, e.Node, e.Text)
+		}
+		all = append(all, b.String())
+	}
+	return all
+}
+
+// writers write as many entries at once as a request has letters.
+func writers(n *bubble.Node) error {
+	disk := bubble.DiskOf(n, "entries", func() *int { return new(int) }, func(c *int) *int { d := *c; return &d })
+	disk.Read(func(c *int) { n.Emit("found", *c) })
+	n.Request(func(_ int32, text string) {
+		for range text {
+			n.Go(func() {
+				disk.Write(func(c *int) { *c++ })
+				n.Emit("written", nil)
+			})
+		}
+	})
+	return nil
+}
+
+// What a crash takes is drawn in its step: a run without a write long before it loses the
+// same, and a crash that draws 0 loses nothing. Likewise with slow writes.
+func TestCrashKeepsItsDraw(t *testing.T) {
+	plan := lockstep.Plan{Strategy: strategy.DefaultWalk, System: bubble.Cluster{Name: "writers", Nodes: 1, Start: writers, Pace: time.Minute,
+		Requests: []string{"x", "xxxxxxxxxx"}, Disk: bubble.DiskModel{Slow: 0.9999, Longest: time.Second}}}
+	script := trace.Script{{Step: lockstep.Step{Kind: trace.Request, Node: 1, Request: 1}}, {Step: lockstep.Step{Kind: trace.Wait, For: lockstep.Time(time.Minute)}},
+		{Step: lockstep.Step{Kind: trace.Request, Node: 1, Request: 2}}, {Step: lockstep.Step{Kind: trace.Crash, Node: 1}}, {Step: lockstep.Step{Kind: trace.Restart, Node: 1}}}
+	found := func(tr *trace.Trace) int {
+		var n int
+		events := tr.Records[len(tr.Records)-1].Events
+		if _, err := fmt.Sscan(events[len(events)-1].Text, &n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	counts := map[int]bool{}
+	for run := range 20 {
+		bench, err := lockstep.NewBench(plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		of, err := bench.Record(t.Context(), run, lockstep.NewPlayer(script, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		bench.Close()
+		played := trace.ScriptOf(of)
+		if got, _ := retold(t, plan, of, played); found(got) != found(of) {
+			t.Fatalf("run %d: again %d are found, first %d", run, found(got), found(of))
+		}
+		counts[found(of)] = true
+		if got, _ := retold(t, plan, of, played[1:]); found(got) != found(of)-1 {
+			t.Errorf("run %d: without the first write %d are found after the crash, with it %d", run, found(got), found(of))
+		}
+		mild := slices.Clone(played)
+		mild[3].Draws = trace.Drew(0)
+		if got, _ := retold(t, plan, of, mild); found(got) != 11 {
+			t.Errorf("run %d: of 11 the mildest crash leaves %d", run, found(got))
+		}
+		mild = slices.Clone(played)
+		mild[2].Draws = slices.Repeat([]lockstep.Draw{{By: 1}}, 10) // no write is slow
+		if got, _ := retold(t, plan, of, mild); found(got) != 11 {
+			t.Errorf("run %d: of 11 that were not slow %d are found", run, found(got))
+		}
+	}
+	if len(counts) < 5 {
+		t.Errorf("found after crashes: %v", counts)
+	}
+}
+
+// dice tell what they draw: from the node's source, in both forms, and from one of the run.
+func dice(n *bubble.Node) error {
+	of := n.World().Chance(uint64(100 + n.Self()))
+	n.Emit("start", n.Chance().IntN(1_000_000))
+	n.Request(func(id int32, _ string) {
+		n.Emit("request", fmt.Sprint(id, n.Rand().Uint64(), n.Chance().IntN(1_000_000), of.IntN(1_000_000)))
+	})
+	return nil
+}
+
+// A run played without one step draws the same in all others, whichever it is.
+func TestDrawsBelongToTheirStep(t *testing.T) {
+	plan := lockstep.Plan{System: bubble.Cluster{Name: "dice", Nodes: 3, Start: dice, Requests: slices.Repeat([]string{"roll"}, 12)},
+		Strategy: strategy.Walk{Wait: 1, Request: 3, Crash: 1, Restart: 2, Steps: 20}, Seed: 1}
+	for run := range 3 {
+		of, err := lockstep.Record(t.Context(), plan, run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, script := told(of), trace.ScriptOf(of)
+		for i := range script {
+			got, player := retold(t, plan, of, slices.Delete(slices.Clone(script), i, i+1))
+			left := want[:1]
+			for _, at := range player.Took() { // a node that did not crash does not restart
+				if at >= i {
+					at++
+				}
+				left = append(left[:len(left):len(left)], want[at+1])
+			}
+			if !slices.Equal(told(got), left) {
+				t.Fatalf("run %d without step %d draws\n%q, want\n%q", run, i+1, told(got), left)
+			}
+		}
+	}
+}
+
+// Goroutines draw at once, also when the run is over.
+func TestChanceOfManyGoroutines(t *testing.T) {
+	cluster := bubble.Cluster{Name: "many", Nodes: 3, Start: func(n *bubble.Node) error {
+		for range 10 {
+			n.Go(func() {
+				for range 100 {
+					n.Chance().IntN(6)
+				}
+				<-n.Context().Done()
+				n.Chance().Uint64()
+			})
+		}
+		return nil
+	}}
+	if f := explore(t, lockstep.Plan{System: cluster, Strategy: strategy.DefaultWalk, Runs: 10, Workers: 2}).First(); f != nil {
+		t.Error(f.Finding)
+	}
+}
+
+// hasty says that an entry is kept before it is on the disk.
+func hasty(n *bubble.Node) error {
+	disk := bubble.DiskOf(n, "entries", func() *int { return new(int) }, func(c *int) *int { d := *c; return &d })
+	disk.Read(func(c *int) { n.Emit("found", *c) })
+	n.Request(func(int32, string) {
+		n.Emit("kept", nil)
+		disk.Write(func(c *int) { *c++ })
+	})
+	return nil
+}
+
+// A finding by a crash is reduced to the weakest loss that shows it, and the trace has it in
+// words.
+func TestWeakestLossOfWrites(t *testing.T) {
+	judge := spec.New("kept", func(lockstep.Info) *keeping { return &keeping{} })
+	plan := lockstep.Plan{System: bubble.Cluster{Name: "hasty", Nodes: 3, Start: hasty, Exact: true, Requests: slices.Repeat([]string{"keep"}, 8), Disk: bubble.DiskModel{Slow: 0.5, Longest: time.Second}},
+		Strategy: strategy.Walk{Wait: 2, Request: 6, Crash: 1, Restart: 2, Steps: 60}, Spec: judge, Runs: 100, Seed: 1}
+	small := shrunk(t, plan)
+	lost := texts(small.Trace, bubble.LostWrites)
+	if !slices.Equal(lost, []string{"1 of 1 under way"}) || len(small.Trace.Records) != 4 {
+		t.Errorf("%s, lost: %q", small.Is, lost)
+	}
+}
+
+type keeping struct{ kept [4]int } // by node
+
+func (k *keeping) Reset()      { *k = keeping{} }
+func (k *keeping) Judged() int { return 1 }
+func (k *keeping) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+	switch e.Type {
+	case "kept":
+		k.kept[e.Node]++
+	case "found":
+		if found := e.Value.(int); found < k.kept[e.Node] {
+			return &lockstep.Finding{Text: fmt.Sprintf("node %d kept %d, found %d", e.Node, k.kept[e.Node], found)}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,42 @@
+//go:build lockstep_overlay
+
+package bubble_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/spec"
+	"github.com/lockstep-go/lockstep/strategy"
+)
+
+// A node whose clock is an hour ahead stands still for ten seconds and notices nothing but that
+// its sleep was long.
+func ExampleWorld_Pause() {
+	cluster := bubble.Cluster{Name: "sleeper", Nodes: 1, Pace: time.Hour, Begin: func(w *bubble.World) {
+		w.Value = time.Now()
+		if err := w.SetClock(1, bubble.ClockError{Ahead: time.Hour}); err != nil {
+			panic(err)
+		}
+		time.AfterFunc(time.Second, func() { _ = w.Pause(1, 10*time.Second) })
+	}, Start: func(n *bubble.Node) error {
+		begin := time.Now()
+		n.Emit("told", fmt.Sprint("ahead by ", begin.Sub(n.World().Value.(time.Time))))
+		time.Sleep(2 * time.Second)
+		n.Emit("told", fmt.Sprint("slept for ", time.Since(begin)))
+		return nil
+	}}
+	told := spec.OnEvent("told", "told", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+		fmt.Println(e.Value)
+		return nil
+	})
+	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 1, Steps: 5}, Spec: told, Runs: 1})
+	fmt.Println(result.Verdict(), err)
+	// Output:
+	// ahead by 1h0m0s
+	// slept for 11s
+	// pass <nil>
+}

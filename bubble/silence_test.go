@@ -1,0 +1,144 @@
+//go:build lockstep_overlay && linux && amd64
+
+package bubble_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// outage delivers what can be, and lets time pass otherwise. When node 2 talks node 1 crashes, and
+// it starts again when node 2 wants it.
+type outage struct{}
+
+func (outage) String() string                                  { return "outage" }
+func (outage) Fit(lockstep.Info) (t lockstep.Terms, err error) { return t, nil }
+func (outage) New(lockstep.Info) lockstep.Scheduler            { return outage{} }
+func (outage) Reset(*lockstep.Start)                           {}
+func (outage) Tell(bool) (a lockstep.Account)                  { return a }
+func (outage) Next(run *lockstep.Run, next *lockstep.Step) bool {
+	for _, e := range run.Events() {
+		switch e.Type {
+		case "talks":
+			*next = lockstep.Step{Kind: trace.Crash, Node: 1}
+			return true
+		case "restart":
+			*next = lockstep.Step{Kind: trace.Restart, Node: 1}
+			return true
+		case "end":
+			return false
+		}
+	}
+	*next = run.Wait()
+	for _, id := range run.InFlight() {
+		if run.Deliverable(id) {
+			*next = lockstep.Step{Kind: trace.Deliver, Msg: id}
+			break
+		}
+	}
+	return run.Steps() < 100
+}
+
+// talker opens a connection to node 1, sees that it works, and then does what is to be tested.
+func talker(then func(n *bubble.Node, c net.Conn) error) func(*bubble.Node) error {
+	return func(n *bubble.Node) error {
+		if n.Self() == 1 {
+			return echo(n)
+		}
+		time.Sleep(time.Millisecond)
+		c, err := net.Dial("tcp", "node1:7")
+		if err != nil {
+			return err
+		}
+		if _, err := c.Write([]byte("x")); err != nil {
+			return err
+		}
+		if _, err := io.ReadFull(c, make([]byte, 1)); err != nil {
+			return err
+		}
+		n.Emit("talks", nil)
+		if err := then(n, c); err != nil {
+			return err
+		}
+		n.Emit("end", nil)
+		return nil
+	}
+}
+
+// fails wants a read to fail, with an error, after a time.
+func fails(n *bubble.Node, c net.Conn, with error, after time.Duration) error {
+	begin := n.World().Now()
+	_, err := c.Read(make([]byte, 1))
+	if took := n.World().Now() - begin; !errors.Is(err, with) || took < after || took > after+time.Second {
+		return fmt.Errorf("reading fails after %v with %w, want %w after %v", took, err, with, after)
+	}
+	return nil
+}
+
+// The peers of a process that was killed are told; those of a machine without power hear nothing,
+// until their time is out, or, when it is up again, something that they sent is answered.
+func TestPowerIsSilent(t *testing.T) {
+	for name, c := range map[string]struct {
+		power float64
+		then  func(*bubble.Node, net.Conn) error
+	}{
+		"killed": {0, func(n *bubble.Node, c net.Conn) error { return fails(n, c, syscall.ECONNRESET, 0) }},
+		"deadline": {1, func(n *bubble.Node, c net.Conn) error {
+			if err := c.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+				return err
+			}
+			return fails(n, c, os.ErrDeadlineExceeded, time.Minute)
+		}},
+		"keep-alive": {1, func(n *bubble.Node, c net.Conn) error {
+			if _, err := c.Write([]byte("y")); err != nil { // nobody knows yet
+				return err
+			}
+			return fails(n, c, syscall.ETIMEDOUT, 150*time.Second)
+		}},
+		"restarted": {1, func(n *bubble.Node, c net.Conn) error {
+			time.Sleep(10 * time.Second)
+			n.Emit("restart", nil)
+			time.Sleep(10 * time.Second)
+			if _, err := c.Write([]byte("y")); err != nil {
+				return err
+			}
+			return fails(n, c, syscall.ECONNRESET, 0)
+		}},
+		"sent while it was off": {1, func(n *bubble.Node, c net.Conn) error {
+			if _, err := c.Write([]byte("y")); err != nil {
+				return err
+			}
+			time.Sleep(10 * time.Second)
+			n.Emit("restart", nil)
+			return fails(n, c, syscall.ECONNRESET, 0)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cluster := bubble.Cluster{Name: "silence", Nodes: 2, Sockets: true, Freeze: true, Pace: time.Hour, Files: &bubble.Files{PowerFailures: c.power}, Start: talker(c.then)}
+			tr, err := lockstep.Record(t.Context(), lockstep.Plan{System: cluster, Strategy: outage{}, Scratch: memory(), Seed: 1}, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f := tr.Outcome.Finding; f != nil {
+				t.Fatal(f)
+			}
+			ended := slices.ContainsFunc(tr.Records, func(r trace.Record) bool {
+				return slices.ContainsFunc(r.Events, func(e trace.Event) bool { return e.Type == "end" })
+			})
+			if !ended {
+				t.Errorf("the run has %d steps and no end", len(tr.Records))
+			}
+		})
+	}
+}

@@ -1,0 +1,59 @@
+package lockstep
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Where nodes draw in no order that repeats, each gets its own draws again, and a recording has
+// them by node.
+func TestDrawsOfNodes(t *testing.T) {
+	r := &Run{}
+	r.out.run = r
+	var one, two, engine Chance
+	for i, c := range []*Chance{&engine, &one, &two} {
+		c.By = Node(i)
+		c.Seed(&r.out, 1, uint64(i))
+	}
+	recorded := []Draw{{N: 9}, {By: 1, N: 5}, {By: 1, N: 7}, {By: 2, N: 6}}
+	r.Recall(recorded)
+	if a, b, c, d := two.IntN(10), one.IntN(10), engine.IntN(10), one.IntN(10); a != 6 || b != 5 || c != 9 || d != 7 {
+		t.Errorf("drew %d, %d, %d, %d", a, b, c, d)
+	}
+	if !slices.Equal(r.draws.told(), recorded) {
+		t.Errorf("recorded %v", r.draws.told())
+	}
+	two.IntN(10) // which nobody has recorded
+	if got := r.draws.told(); len(got) != 5 || got[4].By != 2 {
+		t.Errorf("recorded %v", got)
+	}
+	if !slices.Equal(recorded, []Draw{{N: 9}, {By: 1, N: 5}, {By: 1, N: 7}, {By: 2, N: 6}}) {
+		t.Errorf("the recording was changed to %v", recorded)
+	}
+}
+
+// What is not recorded of a node follows from the step and from how many draws it made in it,
+// whatever others drew meanwhile.
+func TestUnknownDrawsOfNodes(t *testing.T) {
+	drawn := func(others int) (list [3]int) {
+		r := &Run{}
+		r.out.run = r
+		r.draws.retell(&trace.Trace{})
+		r.draws.reset(7, false)
+		one, two := Chance{By: 1}, Chance{By: 2}
+		one.Seed(&r.out, 1, 1)
+		two.Seed(&r.out, 1, 2)
+		for i := range list {
+			for range others {
+				two.IntN(1000)
+			}
+			list[i] = one.IntN(1000)
+		}
+		return list
+	}
+	if a, b := drawn(0), drawn(3); a != b || a[0] == a[1] && a[1] == a[2] {
+		t.Errorf("drew %v alone and %v beside another", a, b)
+	}
+}

@@ -1,0 +1,97 @@
+// Package shown checks that every exported verb of a package is shown by an example.
+package shown
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Verbs fails the test for each exported function and method of the package in a folder that no
+// example of its tests names or calls. Types are not looked at: a call of any method of the same
+// name counts. Methods that belong to contracts, which others call, are excepted by name.
+func Verbs(t testing.TB, folder string, except ...string) {
+	t.Helper()
+	missing, err := without(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, verb := range missing {
+		if name := verb[strings.LastIndexByte(verb, '.')+1:]; !slices.Contains(except, name) {
+			t.Errorf("%s: no example shows %s", folder, verb)
+		}
+	}
+}
+
+// without lists the verbs, "Func" or "Type.Method", that no example shows.
+func without(folder string) ([]string, error) {
+	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	if err != nil {
+		return nil, err
+	}
+	verbs, used := map[string]bool{}, map[string]bool{}
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, text, 0)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			switch {
+			case !ok:
+			case !strings.HasSuffix(name, "_test.go"):
+				if verb := exported(f); verb != "" {
+					verbs[verb] = true
+				}
+			case strings.HasPrefix(f.Name.Name, "Example"):
+				note(f, used)
+			}
+		}
+	}
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(verbs)), func(verb string) bool {
+		return used["Example"+strings.ReplaceAll(verb, ".", "_")] || used[verb[strings.LastIndexByte(verb, '.')+1:]]
+	}), nil
+}
+
+// exported is the name of a function or method, if others can call it.
+func exported(f *ast.FuncDecl) string {
+	if !f.Name.IsExported() {
+		return ""
+	}
+	if f.Recv == nil {
+		return f.Name.Name
+	}
+	of := f.Recv.List[0].Type
+	if star, ok := of.(*ast.StarExpr); ok {
+		of = star.X
+	}
+	if index, ok := of.(*ast.IndexExpr); ok { // of a type with a parameter
+		of = index.X
+	}
+	id, ok := of.(*ast.Ident)
+	if !ok || !id.IsExported() {
+		return ""
+	}
+	return id.Name + "." + f.Name.Name
+}
+
+// note notes the name of an example and of all that it calls or hands over.
+func note(f *ast.FuncDecl, used map[string]bool) {
+	used[f.Name.Name] = true
+	ast.Inspect(f.Body, func(n ast.Node) bool {
+		if s, ok := n.(*ast.SelectorExpr); ok {
+			used[s.Sel.Name] = true
+		}
+		return true
+	})
+}
