@@ -52,18 +52,35 @@ func start(n *bubble.Node, c Cluster, template *store) error {
 		}
 		return false
 	}))
-	n.State(func() string {
-		leader, _ := server.LeaderWithID()
-		t := newText(server.State().String())
-		t.number("term", r.term()).number("last", server.LastIndex()).number("applied", server.AppliedIndex()).word("leader")
-		return string(append(t.b, leader...))
-	})
+	n.State(r.stateText())
 	n.Role(func() string { return roleOf(server.State()) })
 	if r.trans != nil {
 		n.Receive(r.trans.receive)
 	}
 	n.Request(func(id int32, _ string) { n.World().Value.(*clients).given(n, r, id) })
 	return nil
+}
+
+// stateText puts the state into words, anew only when it has changed: that is asked for after every
+// step.
+func (r *replica) stateText() func() string {
+	type state struct {
+		is                  raft.RaftState
+		term, last, applied uint64
+		leader              raft.ServerAddress
+	}
+	var was state
+	var words string
+	return func() string {
+		now := state{is: r.raft.State(), term: r.term(), last: r.raft.LastIndex(), applied: r.raft.AppliedIndex()}
+		now.leader, _ = r.raft.LeaderWithID()
+		if now != was || words == "" {
+			t := newText(now.is.String())
+			t.number("term", now.term).number("last", now.last).number("applied", now.applied).word("leader")
+			was, words = now, string(append(t.b, now.leader...))
+		}
+		return words
+	}
 }
 
 // transport is our transport, or the library's for TCP.
