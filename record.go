@@ -17,7 +17,7 @@ type recorder struct {
 	sent    []Message // as they were sent, in order
 	gone    []ID
 	draws   []uint64
-	events  []Event // in words
+	events  []Event // in words where their values do not last
 	changed []trace.State
 	states  []string // last seen text of each node's state
 
@@ -52,8 +52,10 @@ func (c *recorder) begin(h trace.Header) {
 func (c *recorder) Look(r *Run) {
 	c.gone = append(c.gone, r.vanished...)
 	for i := range r.events {
-		e := &r.events[i] // its value is valid in this step only
-		c.events = append(c.events, Event{Type: trace.Cap(e.Type), Node: e.Node, Text: valueText(e)})
+		c.events = append(c.events, r.events[i])
+		if !r.can.Lasting {
+			inWords(&c.events[len(c.events)-1])
+		}
 	}
 	for n := Node(1); int(n) <= r.info.Nodes; n++ {
 		if text := r.State(n); text != c.states[n] {
@@ -104,6 +106,9 @@ func (c *recorder) write(r *Run) {
 		rec.Sent = c.sentTexts(r, c.sent[from.sent:n.sent])
 		rec.Gone, rec.Draws = part(c.gone, from.gone, n.gone), part(c.draws, from.draws, n.draws)
 		rec.Events, rec.States = part(c.events, from.events, n.events), part(c.changed, from.changed, n.changed)
+		for j := range rec.Events {
+			inWords(&rec.Events[j])
+		}
 		c.records = append(c.records, rec)
 		from = *n
 	}

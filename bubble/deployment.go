@@ -250,12 +250,14 @@ func (d *deployment) sleep(long time.Duration) {
 	<-d.timer.C
 }
 
-// quiet waits until every goroutine of the bubble is blocked.
+// quiet waits until every goroutine of the bubble is blocked, and nobody wants to look at that.
 func (d *deployment) quiet() {
-	synctest.Wait()
-	d.quiets.Add(1)
-	if d.gone.Load() { // the run was given up: it must not go on
-		select {}
+	for more := true; more; more = d.world.look() {
+		synctest.Wait()
+		d.quiets.Add(1)
+		if d.gone.Load() { // the run was given up: it must not go on
+			select {}
+		}
 	}
 }
 
@@ -382,7 +384,7 @@ func (d *deployment) text(number lockstep.ID) string {
 
 // Abilities are those that the programs offer, and the bubble.
 func (d *deployment) Abilities() lockstep.Abilities {
-	a := lockstep.Abilities{Enclose: d.enclose, Body: func(body lockstep.ID) any { return d.bodies[body-1] }, Text: d.text, Suspects: suspects}
+	a := lockstep.Abilities{Enclose: d.enclose, Body: func(body lockstep.ID) any { return d.bodies[body-1] }, Text: d.text, Lasting: true, Suspects: suspects}
 	if len(d.Roles) > 0 {
 		a.Role = func(n lockstep.Node) string {
 			if node := d.lives[n-1]; node != nil && node.role != nil {
