@@ -10,7 +10,7 @@ import (
 
 // A Go that the overlay does not know is refused.
 func ExampleGenerate() {
-	tool, err := overlay.Installed(context.Background())
+	tool, err := overlay.Installed(context.Background(), "")
 	if err != nil {
 		fmt.Println(err)
 	}

@@ -22,8 +22,8 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 		_, _ = fmt.Fprintf(stderr, "lockstep go: %v\n", err)
 		return 2
 	}
-	c := exec.CommandContext(ctx, tool.command(), full...)
-	c.Env = tool.environment(os.Environ())
+	c := exec.CommandContext(ctx, tool.Command(), full...)
+	c.Env = tool.Environment(os.Environ())
 	c.Stdin, c.Stdout, c.Stderr = stdin, stdout, stderr
 	var exit *exec.ExitError
 	switch err := c.Run(); {
@@ -42,7 +42,7 @@ func command(ctx context.Context, args []string) (*Toolchain, []string, error) {
 	if len(args) == 0 || !slices.Contains(verbs, args[0]) {
 		return nil, nil, fmt.Errorf("the first argument must be one of %s", strings.Join(verbs, ", "))
 	}
-	tool, err := Installed(ctx)
+	tool, err := Installed(ctx, "")
 	if err != nil {
 		return nil, nil, err
 	}

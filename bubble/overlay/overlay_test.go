@@ -12,7 +12,7 @@ import (
 
 func installed(t *testing.T) (goroot, version string) {
 	t.Helper()
-	tool, err := Installed(t.Context())
+	tool, err := Installed(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}

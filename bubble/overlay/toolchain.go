@@ -17,11 +17,13 @@ type Toolchain struct {
 	linked bool // Root is a link of ours
 }
 
-// Installed is the toolchain that the go command uses in the working directory. The go command does not
+// Installed is the toolchain that the go command uses in a folder; empty means the working directory. The go command does not
 // let files below the cache of modules be replaced, where it keeps the toolchains that it
 // downloads; of such a one the folder is a link to it, in the user's cache.
-func Installed(ctx context.Context) (*Toolchain, error) {
-	env, err := exec.CommandContext(ctx, "go", "env", "GOROOT", "GOVERSION", "GOMODCACHE").Output()
+func Installed(ctx context.Context, dir string) (*Toolchain, error) {
+	c := exec.CommandContext(ctx, "go", "env", "GOROOT", "GOVERSION", "GOMODCACHE")
+	c.Dir = dir
+	env, err := c.Output()
 	if err != nil {
 		return nil, fmt.Errorf("go env: %w", err)
 	}
@@ -33,11 +35,11 @@ func Installed(ctx context.Context) (*Toolchain, error) {
 	if inside, err := filepath.Rel(lines[2], t.Root); err != nil || strings.HasPrefix(inside, "..") {
 		return t, nil
 	}
-	dir, err := cache("toolchain")
+	links, err := cache("toolchain")
 	if err != nil {
 		return nil, err
 	}
-	link := filepath.Join(dir, filepath.Base(t.Root))
+	link := filepath.Join(links, filepath.Base(t.Root))
 	if to, err := os.Readlink(link); err != nil || to != t.Root {
 		_ = os.Remove(link)
 		if err := os.Symlink(t.Root, link); err != nil && !os.IsExist(err) { // somebody else may have made it just now
@@ -58,16 +60,16 @@ func (t *Toolchain) Generate() (string, error) {
 	return Generate(t.Root, t.Version, dir)
 }
 
-// command is the go command of the toolchain.
-func (t *Toolchain) command() string {
+// Command is the go command of the toolchain.
+func (t *Toolchain) Command() string {
 	if t.linked {
 		return filepath.Join(t.Root, "bin", "go")
 	}
 	return "go"
 }
 
-// environment is the environment in which the go command uses the toolchain.
-func (t *Toolchain) environment(env []string) []string {
+// Environment is an environment, changed so that the go command uses the toolchain.
+func (t *Toolchain) Environment(env []string) []string {
 	if t.linked {
 		env = append(env, "GOROOT="+t.Root, "GOTOOLCHAIN=local")
 	}
