@@ -178,11 +178,10 @@ func (c *campaign) doubts(one *ran) bool {
 // ran makes one run and keeps what the campaign needs of it.
 func (w *worker) ran(one *ran, b *batch) (err error) {
 	var outcome trace.Outcome
-	var t *trace.Trace
 	w.number.Store(int64(one.number))
-	if w.info.Repeats == Roughly || w.traced {
-		t, err = w.record(one.number)
-		outcome = t.Outcome
+	noted := w.info.Repeats == Roughly || w.traced
+	if noted {
+		outcome, err = w.noting(one.number)
 	} else {
 		outcome, err = w.one(one.number)
 	}
@@ -192,7 +191,10 @@ func (w *worker) ran(one *ran, b *batch) (err error) {
 	one.digest, one.steps, one.messages, one.requests = w.run.digest, w.run.steps, len(w.run.messages), w.run.requests
 	one.quiet, one.verdict, one.reason, one.worthless = w.run.quiet(), outcome.Verdict, outcome.Reason, w.spoilt
 	if outcome.Finding != nil {
-		one.found = &Found{Run: one.number, Finding: *outcome.Finding, Trace: t}
+		one.found = &Found{Run: one.number, Finding: *outcome.Finding}
+		if noted {
+			one.found.Trace = w.recorded(outcome)
+		}
 	}
 	if w.terms.Measured != nil || w.terms.Sequential {
 		told := w.sched.Tell(false)

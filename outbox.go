@@ -178,10 +178,10 @@ func (o *Outbox) States(text func(Node) string) {
 	}
 }
 
-// valueText is the value of an event in words.
-func valueText(e *Event) string {
+// inWords puts the value of an event into words.
+func inWords(e *Event) {
 	if e.Text == "" && e.Value != nil {
-		return trace.Cap(fmt.Sprint(e.Value))
+		e.Text = fmt.Sprint(e.Value)
 	}
-	return trace.Cap(e.Text)
+	e.Type, e.Text, e.Value = trace.Cap(e.Type), trace.Cap(e.Text), nil
 }

@@ -8,51 +8,130 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// recorder is the watcher that writes down a run step by step.
+// recorder is the watcher that writes down a run step by step. Of a system that repeats only
+// roughly every run is recorded, and most recordings are thrown away: so it notes what there is
+// to tell, in lists that it uses again, and puts that into words when they are wanted.
 type recorder struct {
-	trace  trace.Trace
-	states []string // last seen text of each node's state
-	texts  []string // of the messages sent so far
+	header  trace.Header
+	notes   []note
+	sent    []Message // as they were sent, in order
+	gone    []ID
+	draws   []Draw
+	events  []Event // in words where their values do not last
+	changed []trace.State
+	states  []string // last seen text of each node's state
+
+	records []trace.Record // of the notes put into words
+	texts   []string       // of the messages sent in them
 }
 
-// newRecorder makes a recorder of a run that will perhaps have so many steps.
-func newRecorder(h trace.Header, steps int) *recorder {
-	return &recorder{trace: trace.Trace{Header: h, Records: make([]trace.Record, 0, steps)}, states: make([]string, h.Nodes+1)}
+// note is what there is to tell of a step. What it added to a list ends where the field of the list's
+// name says.
+type note struct {
+	number, round int
+	step          Step
+	settle        bool
+	text, body    string // what only the moment knows: see told
+	sent, gone    int
+	draws, events int
+	changed       int
 }
 
-// Look records the step just taken and what it caused.
+// begin makes the recorder ready for a run.
+func (c *recorder) begin(h trace.Header) {
+	c.header = h
+	c.notes, c.sent, c.gone, c.draws, c.changed = c.notes[:0], c.sent[:0], c.gone[:0], c.draws[:0], c.changed[:0]
+	clear(c.events)
+	c.events = c.events[:0]
+	c.states = slices.Grow(c.states[:0], h.Nodes+1)[:h.Nodes+1]
+	clear(c.states)
+	c.records, c.texts = nil, c.texts[:0]
+}
+
+// Look notes the step just taken and what it caused.
 func (c *recorder) Look(r *Run) {
-	rec := trace.Record{Number: r.steps, Step: *r.Last(), Settle: r.settling, Text: c.stepText(r), Sent: c.sentTexts(r),
-		Gone: slices.Clone(r.vanished), Draws: r.draws.told()}
-	if r.Last().Kind == trace.Replace {
-		rec.Body = r.forged[r.Last().Request]
-	}
-	if !r.settling {
-		rec.Round = len(r.opened)
-	}
+	c.gone = append(c.gone, r.vanished...)
 	for i := range r.events {
-		e := r.events[i]
-		e.Type, e.Text, e.Value = trace.Cap(e.Type), valueText(&e), nil
-		rec.Events = append(rec.Events, e)
+		c.events = append(c.events, r.events[i])
+		if !r.can.Lasting {
+			inWords(&c.events[len(c.events)-1])
+		}
 	}
-	rec.States = c.changedStates(r)
-	c.trace.Records = append(c.trace.Records, rec)
+	for n := Node(1); int(n) <= r.info.Nodes; n++ {
+		if text := r.State(n); text != c.states[n] {
+			c.states[n] = text
+			c.changed = append(c.changed, trace.State{Node: n, Text: text})
+		}
+	}
+	c.broken(r)
 }
 
-// broken records a step in which the system panicked: what it caused is not known.
+// broken notes a step in which the system panicked: what it caused is not known, but for what it
+// sent and drew.
 func (c *recorder) broken(r *Run) {
-	rec := trace.Record{Number: r.steps, Step: *r.Last(), Settle: r.settling, Text: c.stepText(r), Sent: c.sentTexts(r), Draws: r.draws.told()}
+	c.sent = append(c.sent, r.Sent()...)
+	c.draws = append(c.draws, r.draws.told()...)
+	n := c.told(r)
+	n.sent, n.gone, n.draws, n.events, n.changed = len(c.sent), len(c.gone), len(c.draws), len(c.events), len(c.changed)
+	c.notes = append(c.notes, n)
+}
+
+// told is the note of the last step, without what it caused.
+func (c *recorder) told(r *Run) note {
+	n := note{number: r.steps, step: *r.Last(), settle: r.settling}
 	if !r.settling {
-		rec.Round = len(r.opened)
+		n.round = len(r.opened)
 	}
-	c.trace.Records = append(c.trace.Records, rec)
+	switch n.step.Kind {
+	case trace.Replace:
+		n.text, n.body = messageText(r, &r.messages[n.step.Msg-1]), r.forged[n.step.Request]
+	case trace.Request:
+		n.text = r.given
+	case trace.Alarm:
+		n.text = r.rang
+	}
+	return n
+}
+
+// write puts into words what was noted since the last time.
+func (c *recorder) write(r *Run) {
+	c.records = slices.Grow(c.records, len(c.notes)-len(c.records))
+	var from note
+	if k := len(c.records); k > 0 {
+		from = c.notes[k-1]
+	}
+	for i := len(c.records); i < len(c.notes); i++ {
+		n := &c.notes[i]
+		rec := c.record(r, n)
+		rec.Sent = c.sentTexts(r, c.sent[from.sent:n.sent])
+		rec.Gone, rec.Draws = part(c.gone, from.gone, n.gone), part(c.draws, from.draws, n.draws)
+		rec.Events, rec.States = part(c.events, from.events, n.events), part(c.changed, from.changed, n.changed)
+		for j := range rec.Events {
+			inWords(&rec.Events[j])
+		}
+		c.records = append(c.records, rec)
+		from = *n
+	}
+}
+
+// part is a copy of a part of a list, nil where that is empty.
+func part[T any](list []T, from, to int) []T {
+	if from == to {
+		return nil
+	}
+	return slices.Clone(list[from:to])
+}
+
+// record is a note in words, without what the step caused.
+func (c *recorder) record(r *Run, n *note) trace.Record {
+	return trace.Record{Number: n.number, Step: n.step, Settle: n.settle, Round: n.round, Text: c.stepText(r, n), Body: n.body}
 }
 
 // finish ends the recording. Rounds after the last step, in which nothing happened, are
 // part of it.
 func (c *recorder) finish(o trace.Outcome, r *Run, drawn map[string]string) *trace.Trace {
-	t := c.trace
-	t.Rounds = slices.Clone(r.Rounds())
+	c.write(r)
+	t := c.soFar(r)
 	t.Records = slices.Clip(t.Records)
 	t.Outcome = o
 	t.Header.Drawn = maps.Clone(drawn)
@@ -63,19 +142,12 @@ func (c *recorder) finish(o trace.Outcome, r *Run, drawn map[string]string) *tra
 	return &t
 }
 
-func (c *recorder) changedStates(r *Run) []trace.State {
-	var changed []trace.State
-	for n := Node(1); int(n) <= r.info.Nodes; n++ {
-		if text := r.State(n); text != c.states[n] {
-			c.states[n] = text
-			changed = append(changed, trace.State{Node: n, Text: text})
-		}
-	}
-	return changed
+// soFar is the recording as far as it is in words.
+func (c *recorder) soFar(r *Run) trace.Trace {
+	return trace.Trace{Header: c.header, Rounds: slices.Clone(r.Rounds()), Records: c.records}
 }
 
-func (c *recorder) sentTexts(r *Run) []trace.Sent {
-	messages := r.Sent()
+func (c *recorder) sentTexts(r *Run, messages []Message) []trace.Sent {
 	if len(messages) == 0 {
 		return nil
 	}
@@ -91,28 +163,30 @@ func (c *recorder) sentTexts(r *Run) []trace.Sent {
 
 // messageText is a message in the grammar of etcd's raft logs: "1->2 Prepare phase=1".
 func messageText(r *Run, m *Message) string {
-	if text := r.Text(m.ID); text != "" {
+	if text := r.textOf(m.Body); text != "" {
 		return m.String() + " " + text
 	}
 	return m.String()
 }
 
-func (c *recorder) stepText(r *Run) string {
-	switch s := r.Last(); s.Kind {
-	case trace.Deliver, trace.Drop, trace.Duplicate, trace.Replace:
-		if int(s.Msg) <= len(c.texts) && s.Kind != trace.Replace {
+// stepText is what a step was about. All that was sent before it is in words.
+func (c *recorder) stepText(r *Run, n *note) string {
+	switch s := &n.step; s.Kind {
+	case trace.Replace:
+		if int(s.Msg) <= len(c.texts) {
+			c.texts[s.Msg-1] = n.text
+		}
+		return n.text
+	case trace.Deliver, trace.Drop, trace.Duplicate:
+		if int(s.Msg) <= len(c.texts) {
 			return c.texts[s.Msg-1]
 		}
-		text := messageText(r, &r.messages[s.Msg-1])
-		if int(s.Msg) <= len(c.texts) {
-			c.texts[s.Msg-1] = text
-		}
-		return text
+		return messageText(r, &r.messages[s.Msg-1])
 	case trace.Request:
-		return fmt.Sprintf("client->%d %s", s.Node, trace.Cap(r.given))
+		return fmt.Sprintf("client->%d %s", s.Node, trace.Cap(n.text))
 	case trace.Alarm:
-		if r.rang != "" {
-			return fmt.Sprintf("%d %s %s", s.Node, s.Kind, trace.Cap(r.rang))
+		if n.text != "" {
+			return fmt.Sprintf("%d %s %s", s.Node, s.Kind, trace.Cap(n.text))
 		}
 		return fmt.Sprintf("%d %s", s.Node, s.Kind)
 	case trace.Crash, trace.Restart, trace.Pause, trace.Jump:

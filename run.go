@@ -280,11 +280,18 @@ func (r *Run) Playing(role string) Nodes {
 
 // Text is the content of a message in words, where texts are wanted and the system tells
 // them.
-func (r *Run) Text(id ID) string {
-	if body := int(r.messages[id-1].Body); body >= 1 && body <= len(r.texts) {
+func (r *Run) Text(id ID) string { return r.textOf(r.messages[id-1].Body) }
+
+// textOf is the text of a body.
+func (r *Run) textOf(body ID) string {
+	if body >= 1 && int(body) <= len(r.texts) && r.texts[body-1] != "" {
 		return r.texts[body-1]
 	}
-	return ""
+	if r.can.Text == nil || !r.wantTexts || body < 1 {
+		return ""
+	}
+	r.out.Text(body, r.can.Text(body))
+	return r.texts[body-1]
 }
 
 // State is the state of a node in words, likewise.

@@ -151,6 +151,13 @@ type Abilities struct {
 	Fingerprint func(Node) uint64
 	// Body is the system's own message, by the Body of its envelope.
 	Body func(body ID) any
+	// Text puts the system's own message into words, by the Body of its envelope, at any time until the
+	// next run. A deployment whose messages stay as they were sent has it instead of telling
+	// texts with Outbox.Text, so that words are made only of those that somebody reads.
+	Text func(body ID) string
+	// Lasting says that the values of events stay as they were until the next run, so that words are
+	// made only of those that somebody reads.
+	Lasting bool
 	// Role names the part that a node plays for the time being; empty where it plays none,
 	// with spaces in between where it plays several.
 	Role func(Node) string

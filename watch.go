@@ -26,7 +26,7 @@ type life struct {
 	id     atomic.Pointer[string]
 	left   atomic.Bool // nobody waits for this worker any more
 	moment atomic.Pointer[moment]
-	traced bool // every run is recorded, so that a moment is known
+	traced bool // runs are put into words as they go, so that a moment is known
 }
 
 // moment is where a recorded run is: in the step of the record.
@@ -63,16 +63,13 @@ func (l *life) stack() string {
 // which one, in case that it never leaves it.
 func (w *worker) enters() {
 	w.sign()
-	if w.rec == nil || w.Watch == nil {
+	if w.rec == nil || !w.traced {
 		return
 	}
-	r := w.run
-	m := &moment{trace: w.rec.trace, record: trace.Record{Number: r.steps, Step: *r.Last(), Settle: r.settling, Text: w.rec.stepText(r)}}
-	m.trace.Rounds = slices.Clone(r.Rounds())
+	n := w.rec.told(w.run)
+	w.rec.write(w.run)
+	m := &moment{trace: w.rec.soFar(w.run), record: w.rec.record(w.run, &n)}
 	m.trace.Header.Run = w.start.SeedOf
-	if !r.settling {
-		m.record.Round = len(r.opened)
-	}
 	w.moment.Store(m)
 }
 
@@ -231,6 +228,7 @@ func (b *Bench) runWatched(number int) (trace.Outcome, error) {
 
 // recordWatched records one likewise.
 func (b *Bench) recordWatched(number int) (*trace.Trace, error) {
+	b.worker.traced = true
 	t, hung, err := watched(b, func(w *worker) (*trace.Trace, error) { return w.record(number) })
 	if hung == nil {
 		b.tell(number, err)

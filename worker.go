@@ -24,6 +24,7 @@ type worker struct {
 	looking  []Watcher // those of them that look at this run
 	settler  settler
 	rec      *recorder // nil while nothing is recorded
+	book     recorder  // what rec is otherwise
 	keep     bool      // the run can be repeated only by its steps, which are noted
 	notes    trace.Script
 
@@ -68,15 +69,26 @@ func (w *worker) close() error {
 
 // record makes the numbered run with the recorder on.
 func (w *worker) record(number int) (*trace.Trace, error) {
-	w.rec = newRecorder(w.header(number), w.run.steps) // as many as the run before had
+	outcome, err := w.noting(number)
+	return w.recorded(outcome), err
+}
+
+// noting makes the numbered run and notes it, so that it can be put into words.
+func (w *worker) noting(number int) (trace.Outcome, error) {
+	w.rec = &w.book
+	w.rec.begin(w.header(number))
 	defer func() { w.rec = nil }()
-	outcome, err := w.one(number)
-	w.rec.trace.Header.Run = w.start.SeedOf // a replay needs the seed, whatever the number was
-	t := w.rec.finish(outcome, w.run, w.sched.Tell(true).Drawn)
+	return w.one(number)
+}
+
+// recorded puts the run just noted into words.
+func (w *worker) recorded(outcome trace.Outcome) *trace.Trace {
+	w.book.header.Run = w.start.SeedOf // a replay needs the seed, whatever the number was
+	t := w.book.finish(outcome, w.run, w.sched.Tell(true).Drawn)
 	if outcome.Finding != nil {
 		t.Pictures = w.monitor.Conclude(true).Pictures
 	}
-	return t, err
+	return t
 }
 
 // one makes the numbered run. An error is a failure of the tool, the plan or the

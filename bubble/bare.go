@@ -36,6 +36,9 @@ func (b *Bare) Run(seed uint64, f func()) (*lockstep.Finding, error) {
 	})
 }
 
+// Close gives back what the cluster took of the process.
+func (b *Bare) Close() error { return b.d.Close() }
+
 // Sent is the number of messages sent so far. They are numbered from 0.
 func (b *Bare) Sent() int { return len(b.mail) }
 

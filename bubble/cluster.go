@@ -148,10 +148,11 @@ func (c Cluster) Deploy(place *lockstep.Place) (lockstep.Deployment, error) {
 	if c.Decode == nil {
 		c.Decode = wire.Detect
 	}
-	release := func() {}
+	release := wideStacks()
 	if c.Serial || Exact {
-		processors, undo := runtime.GOMAXPROCS(1), takeOver()
+		processors, narrow, undo := runtime.GOMAXPROCS(1), release, takeOver()
 		release = func() {
+			narrow()
 			undo()
 			runtime.GOMAXPROCS(processors)
 		}

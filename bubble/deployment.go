@@ -258,12 +258,14 @@ func (d *deployment) sleep(long time.Duration) {
 	<-d.timer.C
 }
 
-// quiet waits until every goroutine of the bubble is blocked.
+// quiet waits until every goroutine of the bubble is blocked, and nobody wants to look at that.
 func (d *deployment) quiet() {
-	synctest.Wait()
-	d.quiets.Add(1)
-	if d.gone.Load() { // the run was given up: it must not go on
-		select {}
+	for more := true; more; more = d.world.look() {
+		synctest.Wait()
+		d.quiets.Add(1)
+		if d.gone.Load() { // the run was given up: it must not go on
+			select {}
+		}
 	}
 }
 
@@ -287,8 +289,8 @@ func (d *deployment) settle(out *lockstep.Outbox) {
 		if isChunk && out.Cut(m.from).Has(m.to) {
 			d.lost = append(d.lost, c)
 		}
-		if out.Texts() {
-			out.Text(body, cmp.Or(text, d.text(m.body)))
+		if text != "" && out.Texts() {
+			out.Text(body, text)
 		}
 	}
 	for n := range d.Nodes + 1 { // by node, each in its order
@@ -379,8 +381,9 @@ func (d *deployment) states(out *lockstep.Outbox) {
 	}
 }
 
-// text puts the body of a message into words.
-func (d *deployment) text(body any) string {
+// text puts a message into words. It stays as it was sent, see Node.Send.
+func (d *deployment) text(number lockstep.ID) string {
+	body := d.bodies[number-1]
 	if d.Text != nil {
 		return d.Text(body)
 	}
@@ -389,7 +392,7 @@ func (d *deployment) text(body any) string {
 
 // Abilities are those that the programs offer, and the bubble.
 func (d *deployment) Abilities() lockstep.Abilities {
-	a := lockstep.Abilities{Enclose: d.enclose, Body: func(body lockstep.ID) any { return d.bodies[body-1] }, Suspects: suspects}
+	a := lockstep.Abilities{Enclose: d.enclose, Body: func(body lockstep.ID) any { return d.bodies[body-1] }, Text: d.text, Lasting: true, Suspects: suspects}
 	if len(d.Roles) > 0 {
 		a.Role = func(n lockstep.Node) string {
 			if node := d.lives[n-1]; node != nil && node.role != nil {

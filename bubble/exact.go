@@ -61,11 +61,11 @@ func setClock(life int32, c ClockError) {
 	runtime.LockstepClock(life, int64(c.Ahead), int64(c.Drift))
 }
 
-// asEngine makes the calling goroutine one of no node, until the function returned is called.
-func asEngine() func() {
-	life := runtime.LockstepNode()
-	runtime.LockstepSetNode(0)
-	return func() { runtime.LockstepSetNode(life) }
+// asNode makes the calling goroutine one of a node, until the function returned is called.
+func asNode(n int32) func() {
+	was := runtime.LockstepNode()
+	runtime.LockstepSetNode(n)
+	return func() { runtime.LockstepSetNode(was) }
 }
 
 // now is the time of the bubble, whatever the clock of the calling goroutine's node shows.

@@ -66,6 +66,40 @@ func ExampleRepetition() {
 	// Output: 5 of 5 <nil>
 }
 
+// A node whose program answers by a channel: it gets its messages, and is asked for its answers, by
+// the goroutine that takes the steps.
+func ExampleNode_WhenQuiet() {
+	echo := bubble.Cluster{Name: "echo", Nodes: 2, Start: func(n *bubble.Node) error {
+		words, answers := make(chan string, 1), make(chan string, 1)
+		n.Go(func() {
+			for word := range words {
+				answers <- "you said " + word
+			}
+		})
+		n.OnStop(func() { close(words) })
+		n.ReceiveAtOnce(func(from lockstep.Node, body any) {
+			words <- body.(string)
+			n.WhenQuiet(func() bool {
+				n.Emit("answer", <-answers)
+				return false
+			})
+		})
+		if n.Self() == 1 {
+			n.Send(2, "Word", lockstep.Tag{}, "hello")
+		}
+		return nil
+	}}
+	show := spec.OnEvent("show", "answer", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+		fmt.Println(e.Value)
+		return nil
+	})
+	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: echo, Strategy: strategy.DefaultPOS, Spec: show, Runs: 1})
+	fmt.Println(result.Verdict(), err)
+	// Output:
+	// you said hello
+	// pass <nil>
+}
+
 // A bare cluster has no engine: the caller delivers.
 func ExampleNewBare() {
 	b, err := bubble.NewBare(lockers, &lockstep.Place{})
@@ -79,11 +113,11 @@ func ExampleNewBare() {
 		fmt.Println("a request:", b.Ask(1))
 		b.Wait(time.Millisecond)
 	})
-	fmt.Println(finding, err)
+	fmt.Println(finding, err, b.Close())
 	// Output:
 	// 6 messages
 	// a request: false
-	// <nil> <nil>
+	// <nil> <nil> <nil>
 }
 
 // Runs that repeat exactly have the same digest, here and in any other process.

@@ -36,6 +36,7 @@ type Node struct {
 	queue   []arrival
 	wake    chan struct{}
 	receive func(from lockstep.Node, body any)
+	atOnce  bool // receive never waits
 	request func(id int32, text string)
 	state   func() string
 	role    func() string
@@ -112,6 +113,24 @@ func (n *Node) Emit(event string, value any) {
 // for one message after the other, and may block; then those behind it wait. Messages that
 // came before wait for it.
 func (n *Node) Receive(f func(from lockstep.Node, body any)) { n.set(func() { n.receive = f }) }
+
+// ReceiveAtOnce is Receive for a function that never waits, neither for a channel nor for a lock that
+// somebody holds while he waits: it is called by the goroutine that takes the run's steps, and
+// none of the node's is woken for each message.
+func (n *Node) ReceiveAtOnce(f func(from lockstep.Node, body any)) {
+	n.set(func() { n.receive, n.atOnce = f, true })
+}
+
+// WhenQuiet calls a function once, when every goroutine has come to a stop, likewise: to look what the
+// node made of a message without a goroutine that waits for it. It reports whether it set
+// something in motion again, beside sending.
+func (n *Node) WhenQuiet(look func() (moved bool)) {
+	w := n.world
+	w.mutex.Lock()
+	w.looks = append(w.looks, lookout{n, look})
+	w.mutex.Unlock()
+	w.happened()
+}
 
 // Request names the function that gets clients' requests, likewise.
 func (n *Node) Request(f func(id int32, text string)) { n.set(func() { n.request = f }) }
@@ -192,12 +211,40 @@ func (n *Node) run(start func(*Node) error) {
 	n.Go(n.dispatch)
 }
 
-// give queues what arrives.
+// give hands over what arrives, at once where it may, and otherwise by the queue.
 func (n *Node) give(a arrival) {
 	n.mutex.Lock()
+	if n.atOnce && a.id == 0 && len(n.queue) == 0 && !n.paused {
+		n.mutex.Unlock()
+		n.giveAtOnce(a)
+		return
+	}
 	n.queue = append(n.queue, a)
 	n.mutex.Unlock()
 	n.rouse()
+}
+
+// asEngine makes the calling goroutine one of no node, until the function returned is called.
+func asEngine() func() { return asNode(0) }
+
+// giveAtOnce calls the handler as if by a goroutine of the node.
+func (n *Node) giveAtOnce(a arrival) {
+	defer n.guard()
+	defer asNode(n.number())()
+	n.receive(a.from, a.body)
+}
+
+// lookout is what WhenQuiet was given.
+type lookout struct {
+	node *Node
+	look func() bool
+}
+
+// take looks, as if by a goroutine of the node.
+func (l lookout) take() (moved bool) {
+	defer l.node.guard()
+	defer asNode(l.node.number())()
+	return l.look()
 }
 
 func (n *Node) rouse() {

@@ -8,10 +8,10 @@ import "time"
 // repeat always, in every process.
 const Exact = false
 
-func rules(*World)     {}
-func freeze(int32)     {}
-func thaw(int32)       {}
-func asEngine() func() { return func() {} }
+func rules(*World)        {}
+func freeze(int32)        {}
+func thaw(int32)          {}
+func asNode(int32) func() { return func() {} }
 
 func setClock(int32, ClockError) {}
 func now() time.Time             { return time.Now() }

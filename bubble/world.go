@@ -16,8 +16,8 @@ type World struct {
 	// Value is what Begin made for the run; nodes find it with Node.World.
 	Value any
 
-	lot    *lot // from which everything is drawn
-	start  time.Time
+	lot    *lot                      // from which everything is drawn
+	start  int64                     // of the run, in nanoseconds
 	life   func(lockstep.Node) *Node // that runs, or nil
 	clocks [65]ClockError
 	kick   chan struct{} // something happened
@@ -27,6 +27,8 @@ type World struct {
 	events    []emitted
 	offers    []lockstep.Pending
 	withdrawn []int32
+	looks     []lookout // to be taken when all is quiet
+	looked    []lookout // memory for those
 	panics    []panicked
 	stopping  int // nodes that are being stopped
 	prompt    bool
@@ -52,7 +54,7 @@ type panicked struct {
 }
 
 func newWorld(l *lot) *World {
-	return &World{lot: l, start: now(), kick: make(chan struct{}, 1)}
+	return &World{lot: l, start: now().UnixNano(), kick: make(chan struct{}, 1)}
 }
 
 // Seed is the run's seed, for whatever randomness the system has of its own.
@@ -68,7 +70,7 @@ func (w *World) Chance(number uint64) *Chance { return w.lot.chance(0, number) }
 func (w *World) Rand(number uint64) *rand.Rand { return w.Chance(number).rand() }
 
 // Now is the time of the run.
-func (w *World) Now() time.Duration { return now().Sub(w.start) }
+func (w *World) Now() time.Duration { return time.Duration(now().UnixNano() - w.start) }
 
 // Emit reports something observable that happened at a node, or at none, which is node 0.
 // The value must not be changed.
@@ -93,6 +95,30 @@ func (w *World) Withdraw(id int32) {
 	w.withdrawn = append(w.withdrawn, id)
 	w.mutex.Unlock()
 	w.happened()
+}
+
+// look takes the looks that nodes wait to take, but for those that are paused, and reports whether
+// something moves again.
+func (w *World) look() (moved bool) {
+	w.mutex.Lock()
+	if len(w.looks) == 0 {
+		w.mutex.Unlock()
+		return false
+	}
+	now := w.looks
+	w.looks, w.looked = w.looked[:0], now
+	w.mutex.Unlock()
+	for _, l := range now {
+		switch {
+		case l.node.paused:
+			w.mutex.Lock()
+			w.looks = append(w.looks, l)
+			w.mutex.Unlock()
+		case !l.node.dead.Load():
+			moved = l.take() || moved
+		}
+	}
+	return moved
 }
 
 // happened ends a wait.

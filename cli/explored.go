@@ -22,7 +22,7 @@ type explored struct {
 func (x *explored) here(e *Env) (*place, error) {
 	at, err := e.locate(x.Target, x.Set)
 	if err == nil && at.program != nil {
-		err = e.handOver(at.program, at.version)
+		err = e.handOver(at)
 	}
 	return &at, err
 }

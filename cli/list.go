@@ -57,14 +57,14 @@ func (c *listCmd) Run(e *Env) error {
 		if len(all.Targets)+len(all.Strategies) == 0 {
 			at, err := e.locate(c.Name, nil)
 			if err == nil && at.program != nil {
-				err = e.handOver(at.program, at.version)
+				err = e.handOver(at)
 			}
 			if err != nil {
 				return err
 			}
 			all.Targets = only(e.app.list(), at.target.Name)
 		} else if t := all.Targets; len(t) == 1 && !t[0].Linked {
-			return e.handOver(e.app.program(c.Name), "")
+			return e.handOver(place{program: e.app.program(c.Name)})
 		}
 	}
 	if c.Name != "" && len(all.Targets) == 1 {

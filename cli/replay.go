@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,6 +40,12 @@ func (r *recorded) place(e *Env, t *trace.Trace) (place, error) {
 	at, err := e.locate(h.Target, set)
 	if err != nil {
 		return at, fmt.Errorf("%s: unknown target %q: this program knows %s; %s", r.Trace, h.Target, strings.Join(e.app.names(), ", "), r.who(h))
+	}
+	if at.program != nil {
+		at.set = nil
+		for _, key := range slices.Sorted(maps.Keys(h.Options)) {
+			at.set = append(at.set, key+"="+h.Options[key])
+		}
 	}
 	return at, nil
 }
@@ -97,7 +105,7 @@ func (r *recorded) known(e *Env, t *trace.Trace) (lockstep.Plan, error) {
 		return lockstep.Plan{}, err
 	}
 	if at.program != nil {
-		return lockstep.Plan{}, e.handOver(at.program, at.version)
+		return lockstep.Plan{}, e.handOver(at)
 	}
 	return r.plan(t, &at)
 }

@@ -26,6 +26,9 @@ type place struct {
 	version string
 }
 
+// exact reports whether the program is built with the overlay.
+func (p *place) exact() bool { return p.program.Exact != nil && p.program.Exact(p.set) }
+
 // locate finds a target by its name and the version in its options. A name with a slash is
 // that of a main package.
 func (e *Env) locate(name string, set []string) (place, error) {
@@ -43,7 +46,7 @@ func (e *Env) locate(name string, set []string) (place, error) {
 		}
 		return at, nil
 	case p != nil:
-		return place{program: p, version: version}, nil
+		return place{program: p, version: version, set: rest}, nil
 	case unknown != nil:
 		return place{}, fmt.Errorf("unknown target %q: one of %s, or the folder or import path of a main package", name, strings.Join(e.app.names(), ", "))
 	case version == "" || target.ThisBuild() == "":
@@ -166,12 +169,13 @@ func (n named) Describe() (lockstep.Info, error) {
 
 // handOver builds a program and lets it do the work, with the same arguments, files and
 // signals. It returns only where that was not possible.
-func (e *Env) handOver(p *target.Program, version string) error {
+func (e *Env) handOver(at place) error {
+	p := at.program
 	if e.asked == p.Name {
 		return fmt.Errorf("%s was built for this and does not know it: its main package must call cli.Main with its targets", p.Name)
 	}
-	b := build.Builder{Building: func(name string) { fmt.Fprintf(e.Err, "lockstep: building %s\n", name) }}
-	file, err := b.Program(e.Ctx, *p, version)
+	b := build.Builder{Exact: at.exact(), Building: func(name string) { fmt.Fprintf(e.Err, "lockstep: building %s\n", name) }}
+	file, err := b.Program(e.Ctx, *p, at.version)
 	if err != nil {
 		return err
 	}

@@ -37,6 +37,10 @@ type Program struct {
 	Overlay func(library fs.FS) (map[string][]byte, error)
 	// Changed names what the overlay does, as part of the name of the build.
 	Changed string
+	// Exact reports whether the program is built with another overlay, that of Go which makes goroutine
+	// programs repeat exactly and has their sockets in memory, as by "lockstep go build", for the
+	// options given as key=value; nil means that it never is.
+	Exact func(options []string) bool
 }
 
 // VersionKey is the option with which a version is asked for: --set version=v3.6.0.

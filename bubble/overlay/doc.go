@@ -6,8 +6,8 @@
 //
 // The files are edited by their syntax trees. Every edit names the function, type or
 // statement that it is about; if a Go release looks different there, nothing is generated and
-// the error names the place. It fits Go 1.26, which the module needs; two of the edits do not fit
-// Go 1.25.
+// the error names the place. It fits Go 1.26, which the module needs, and Go 1.25, where two of the
+// edits are others.
 //
 // [Main] is the go command with the overlay. What is generated goes to the user's cache
 // folder. Programs built with it are for tests only: their random sources are not random.

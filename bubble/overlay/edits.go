@@ -37,9 +37,18 @@ var edited = map[string]func(*source){
 		// two seconds at most: then a run hangs and is to be given up.
 		s.before("retake", "preemptone(pp)", "if !lockstepOn || lockstepLoose > 0 || pd.schedwhen+2_000_000_000 <= now {")
 		s.after("retake", "preemptone(pp)", "}")
-		s.after("retake", "if int64(pd.schedtick) != schedt", "if lockstepOn && pd.schedwhen+2_000_000_000 > now {\n\tcontinue\n}")
-		// Goroutines of a bubble stay in the order in which they became ready.
-		s.before("goschedImpl", "if preempted && sched.gcwaiting.Load()", "if lockstepOn && gp.bubble != nil {\n\trunqput(pp, gp, preempted && sched.gcwaiting.Load())\n\tschedule()\n}")
+		const keeps = "if lockstepOn && pd.schedwhen+2_000_000_000 > now {\n\tcontinue\n}"
+		s.oneOf(
+			func(s *source) { s.after("retake", "if int64(pd.schedtick) != schedt", keeps) },
+			func(s *source) { s.before("retake", "if s == _Psyscall {", keeps) }, // Go 1.25
+		)
+		// Goroutines of a bubble stay in the order in which they became ready, with -race, too.
+		s.variable("randomizeScheduler", "false")
+		const stays = "if lockstepOn && gp.bubble != nil {\n\trunqput(getg().m.p.ptr(), gp, preempted && sched.gcwaiting.Load())\n\tschedule()\n}"
+		s.oneOf(
+			func(s *source) { s.before("goschedImpl", "if preempted && sched.gcwaiting.Load()", stays) },
+			func(s *source) { s.before("goschedImpl", "lock(&sched.lock)", stays) }, // Go 1.25
+		)
 		s.replace("runqgrab", "[256]guintptr", "[2048]guintptr") // as runtime2.go says
 		s.begin("ready", "if lockstepOn && gp.bubble != nil {\n\tlockstepWoken(gp)\n}")
 		s.begin("runqput", "if lockstepOn && gp.bubble == nil {\n\tnext = false\n}")

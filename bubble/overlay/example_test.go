@@ -10,13 +10,13 @@ import (
 
 // A Go that the overlay does not know is refused.
 func ExampleGenerate() {
-	goroot, _, err := overlay.Installed(context.Background())
+	tool, err := overlay.Installed(context.Background(), "")
 	if err != nil {
 		fmt.Println(err)
 	}
-	_, err = overlay.Generate(goroot, "go1.5", os.TempDir())
+	_, err = overlay.Generate(tool.Root, "go1.5", os.TempDir())
 	fmt.Println(err)
-	// Output: overlay: Go is go1.5, the overlay is known to fit go1.26
+	// Output: overlay: Go is go1.5, the overlay is known to fit go1.25, go1.26
 }
 
 func ExampleMain() {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -18,12 +17,13 @@ var verbs = []string{"build", "test", "run", "vet", "install"}
 // Main is "lockstep go": the go command with the overlay, e.g. with the arguments test ./...
 // It returns the exit code.
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	full, err := command(ctx, args)
+	tool, full, err := command(ctx, args)
 	if err != nil {
 		_, _ = fmt.Fprintf(stderr, "lockstep go: %v\n", err)
 		return 2
 	}
-	c := exec.CommandContext(ctx, "go", full...)
+	c := exec.CommandContext(ctx, tool.Command(), full...)
+	c.Env = tool.Environment(os.Environ())
 	c.Stdin, c.Stdout, c.Stderr = stdin, stdout, stderr
 	var exit *exec.ExitError
 	switch err := c.Run(); {
@@ -37,38 +37,21 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	}
 }
 
-// command is the arguments of the go command.
-func command(ctx context.Context, args []string) ([]string, error) {
+// command is the go command with its arguments.
+func command(ctx context.Context, args []string) (*Toolchain, []string, error) {
 	if len(args) == 0 || !slices.Contains(verbs, args[0]) {
-		return nil, fmt.Errorf("the first argument must be one of %s", strings.Join(verbs, ", "))
+		return nil, nil, fmt.Errorf("the first argument must be one of %s", strings.Join(verbs, ", "))
 	}
-	goroot, version, err := Installed(ctx)
+	tool, err := Installed(ctx, "")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	cache, err := os.UserCacheDir()
+	index, err := tool.Generate()
 	if err != nil {
-		return nil, err
-	}
-	index, err := Generate(goroot, version, filepath.Join(cache, "lockstep", "overlay"))
-	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	rest, tags := withoutTags(args[1:])
-	return append([]string{args[0], "-overlay", index, "-tags", strings.Join(append(tags, Tag), ",")}, rest...), nil
-}
-
-// Installed is the Go installation that the go command uses: its folder and its version.
-func Installed(ctx context.Context) (goroot, version string, err error) {
-	env, err := exec.CommandContext(ctx, "go", "env", "GOROOT", "GOVERSION").Output()
-	if err != nil {
-		return "", "", fmt.Errorf("go env: %w", err)
-	}
-	lines := strings.Split(strings.TrimSpace(string(env)), "\n")
-	if len(lines) != 2 {
-		return "", "", fmt.Errorf("go env says %q", env)
-	}
-	return lines[0], lines[1], nil
+	return tool, append([]string{args[0], "-overlay", index, "-tags", strings.Join(append(tags, Tag), ",")}, rest...), nil
 }
 
 // withoutTags takes the build tags out of the arguments of the go command.

@@ -21,12 +21,17 @@ var added embed.FS
 const Tag = "lockstep_overlay"
 
 // versions are the Go releases that the edits were tried with.
-var versions = []string{"go1.26"}
+var versions = []string{"go1.25", "go1.26"}
+
+// known reports whether the edits were tried with a version.
+func known(version string) bool {
+	return slices.ContainsFunc(versions, func(v string) bool { return version == v || strings.HasPrefix(version, v+".") })
+}
 
 // Generate writes the overlay for a Go installation of a version to a folder, and returns the
 // path of the file that the go command wants. A folder that has it already is left alone.
 func Generate(goroot, version, cache string) (string, error) {
-	if !slices.ContainsFunc(versions, func(v string) bool { return version == v || strings.HasPrefix(version, v+".") }) {
+	if !known(version) {
 		return "", fmt.Errorf("overlay: Go is %s, the overlay is known to fit %s", version, strings.Join(versions, ", "))
 	}
 	texts, err := texts(goroot)

@@ -1,7 +1,10 @@
 package overlay
 
 import (
+	"go/parser"
+	"go/token"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -9,32 +12,98 @@ import (
 
 func installed(t *testing.T) (goroot, version string) {
 	t.Helper()
-	goroot, version, err := Installed(t.Context())
+	tool, err := Installed(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return goroot, version
+	return tool.Root, tool.Version
 }
 
-// The edits fit the Go that the tests run with, where it is one of those known.
+// The edits fit every Go of those known that is there: the one that the tests run with, and those that
+// the go command has downloaded.
 func TestGenerate(t *testing.T) {
 	goroot, version := installed(t)
-	if !strings.HasPrefix(version, versions[0]) {
-		t.Skipf("Go is %s", version)
-	}
-	dir := t.TempDir()
-	index, err := Generate(goroot, version, dir)
+	roots := map[string]string{version: goroot}
+	modules, err := exec.CommandContext(t.Context(), "go", "env", "GOMODCACHE").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := os.ReadFile(index)
-	if err != nil || !strings.Contains(string(list), "runtime/lockstep.go") {
-		t.Fatalf("%s: %v", list, err)
+	const before, after = "toolchain@v0.0.1-", ".linux-amd64"
+	downloaded, _ := filepath.Glob(filepath.Join(strings.TrimSpace(string(modules)), "golang.org", before+"*"+after))
+	for _, root := range downloaded {
+		roots[strings.TrimSuffix(strings.TrimPrefix(filepath.Base(root), before), after)] = root
 	}
-	again, err := Generate(goroot, version, dir)
-	if err != nil || again != index {
-		t.Errorf("again: %s, %v", again, err)
+	for version, root := range roots {
+		t.Run(version, func(t *testing.T) {
+			if !known(version) {
+				t.Skip("it is not one of those known")
+			}
+			dir := t.TempDir()
+			index, err := Generate(root, version, dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list, err := os.ReadFile(index)
+			if err != nil || !strings.Contains(string(list), "runtime/lockstep.go") {
+				t.Fatalf("%s: %v", list, err)
+			}
+			again, err := Generate(root, version, dir)
+			if err != nil || again != index {
+				t.Errorf("again: %s, %v", again, err)
+			}
+		})
 	}
+}
+
+// Where releases differ, one of the variants must fit; otherwise the places of all are named.
+func TestOneOf(t *testing.T) {
+	s := &source{name: "x.go", text: "package x\n\nfunc f() {\n\tg()\n}\n", files: token.NewFileSet()}
+	s.tree, _ = parser.ParseFile(s.files, s.name, s.text, 0)
+	old := func(s *source) { s.before("f", "h()", "before()") }
+	s.oneOf(old, func(s *source) { s.after("f", "g()", "after()") })
+	text, err := s.result()
+	if err != nil || !strings.Contains(text, "g()\nafter()") || strings.Contains(text, "before()") {
+		t.Errorf("%s, %v", text, err)
+	}
+	s.oneOf(old, func(s *source) { s.begin("i", "never()") })
+	if _, err := s.result(); err == nil || !strings.Contains(err.Error(), "x.go:3: f has 0 statements") || !strings.Contains(err.Error(), "x.go: there is no function i") {
+		t.Errorf("neither fits: %v", err)
+	}
+}
+
+// A toolchain that was downloaded is used through a link, and a program that is built with it repeats
+// itself. The module needs a later one, so that the program is one without it.
+func TestDownloaded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds the standard library")
+	}
+	modules, err := exec.CommandContext(t.Context(), "go", "env", "GOMODCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots, _ := filepath.Glob(filepath.Join(strings.TrimSpace(string(modules)), "golang.org", "toolchain@v0.0.1-go1.25.*.linux-amd64"))
+	if len(roots) == 0 {
+		t.Skip("Go 1.25 is not there: GOTOOLCHAIN=go1.25.5 go version downloads it")
+	}
+	_, version, _ := strings.Cut(filepath.Base(roots[0]), "v0.0.1-")
+	t.Setenv("GOTOOLCHAIN", strings.TrimSuffix(version, ".linux-amd64"))
+	t.Setenv("GOWORK", "off")
+	t.Chdir(filepath.Join("testdata", "select"))
+	var texts [2]strings.Builder
+	for i := range texts {
+		if code := Main(t.Context(), []string{"test", "-count=1", "-v", "."}, nil, &texts[i], &texts[i]); code != 0 {
+			t.Fatalf("status %d\n%s", code, texts[i].String())
+		}
+	}
+	var choices [2]string
+	for i := range texts {
+		_, choices[i], _ = strings.Cut(texts[i].String(), "choices: ")
+		choices[i], _, _ = strings.Cut(choices[i], "\n")
+	}
+	if choices[0] != choices[1] || len(choices[0]) < 40 {
+		t.Errorf("%s: %q and %q", version, choices[0], choices[1])
+	}
+	t.Logf("%s: %s", version, choices[0])
 }
 
 // A Go that looks different is refused, with the place.

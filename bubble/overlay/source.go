@@ -141,7 +141,7 @@ func (s *source) retype(structure, field, old, with string) {
 	s.refuse(st.Pos(), "%s has no field %s of type %s", structure, field, old)
 }
 
-// variable gives a package variable another value at the start.
+// variable gives a package variable another value at the start, or a constant another value.
 func (s *source) variable(name, value string) {
 	for _, d := range s.tree.Decls {
 		g, ok := d.(*ast.GenDecl)
@@ -212,6 +212,21 @@ func (s *source) replace(function, old, with string) {
 		return
 	}
 	s.edits = append(s.edits, edit{s.offset(found[0].Pos()), s.offset(found[0].End()), with})
+}
+
+// oneOf makes the first of some edits that fits, where releases of Go differ.
+func (s *source) oneOf(variants ...func(*source)) {
+	var wrong []error
+	for _, edit := range variants {
+		try := *s
+		try.edits, try.wrong = slices.Clone(s.edits), nil
+		if edit(&try); len(try.wrong) == 0 {
+			s.edits = try.edits
+			return
+		}
+		wrong = append(wrong, try.wrong...)
+	}
+	s.wrong = append(s.wrong, wrong...)
 }
 
 // result is the changed text.

@@ -31,7 +31,10 @@ var app = cli.App{
 		{Name: "etcdraft", Help: "etcd's raft, unmodified, in the version asked for", Package: module + "/etcdraft", Module: module, Dir: source(),
 			Library: "go.etcd.io/raft/v3", Versions: []string{"v3.7.0", "v3.6.0"}},
 		{Name: "hashicorpraft", Help: "hashicorp/raft, unmodified, goroutines and all, in virtual time", Package: module + "/hashicorpraft", Module: module, Dir: source(),
-			Library: "github.com/hashicorp/raft", Versions: []string{"v1.7.3", "v1.8.0", "v1.7.1", "v1.7.0", "v1.3.11", "v1.3.10"}},
+			Library: "github.com/hashicorp/raft", Versions: []string{"v1.7.3", "v1.8.0", "v1.7.1", "v1.7.0", "v1.3.11", "v1.3.10"},
+			Exact: func(options []string) bool { return slices.Contains(options, "tcp=true") }},
+		{Name: "memberlist", Help: "hashicorp/memberlist, unmodified, over UDP and TCP in memory", Package: memberlist + "/lockstep", Module: memberlist,
+			Dir: source("..", "..", "target", "memberlist"), Exact: func([]string) bool { return true }},
 	},
 	Commands: []any{&commands{}},
 	Examples: []string{"lockstep demo", "lockstep run smr-bug --runs 10000 --seed 7", "lockstep run etcdraft --set version=v3.6.0"},
@@ -44,15 +47,18 @@ type commands struct {
 }
 
 // module is the one that this program and those built on demand are in.
-const module = "github.com/lockstep-go/lockstep/cmd/lockstep"
+const (
+	module     = "github.com/lockstep-go/lockstep/cmd/lockstep"
+	memberlist = "github.com/lockstep-go/lockstep/target/memberlist"
+)
 
-// source is the folder that this program was built from. It may be gone.
-func source() string {
+// source is the folder that this program was built from, or one by the way from there. It may be gone.
+func source(way ...string) string {
 	_, file, _, ok := runtime.Caller(0)
 	if !ok || !filepath.IsAbs(file) { // built with -trimpath
 		return ""
 	}
-	return filepath.Dir(file)
+	return filepath.Join(append([]string{filepath.Dir(file)}, way...)...)
 }
 
 func main() { app.Main() }

@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lockstep-go/lockstep/bubble/overlay"
 	"github.com/lockstep-go/lockstep/target"
 )
 
@@ -28,6 +29,8 @@ type Builder struct {
 	Cache string
 	// Go is the go tool; empty means "go".
 	Go string
+	// Exact says that programs are built with the overlay of Go that makes them repeat exactly.
+	Exact bool
 	// Building, where it is set, is told before a program is built that is not in the cache.
 	Building func(name string)
 }
@@ -86,7 +89,10 @@ type job struct {
 	source  string            // the folder to build in; empty means the working directory
 	alone   bool              // without the workspace around it
 	flags   []string          // of go list and go build
+	tags    []string          // likewise
 	overlay map[string]string // files that stand for others
+	index   string            // of the overlay of Go, whose name says what it is made of; empty: none
+	tool    *overlay.Toolchain
 }
 
 func (j *job) build(ctx context.Context) (string, error) {
@@ -178,6 +184,9 @@ func (j *job) fileName(key string) string {
 	if j.version != "" {
 		name += "-" + j.version
 	}
+	if j.index != "" {
+		name += "-exact"
+	}
 	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune(`/\:*?"<>| `, r) {
 			return '_'
@@ -195,11 +204,16 @@ func (j *job) run(ctx context.Context, args ...string) (string, error) {
 	if tool == "" {
 		tool = "go"
 	}
+	env := os.Environ()
+	if j.tool != nil {
+		tool, env = j.tool.Command(), j.tool.Environment(env)
+	}
 	cmd := exec.CommandContext(ctx, tool, args...)
 	cmd.Dir = j.source
 	if j.alone { // a workspace would not take a go.mod of one's own
-		cmd.Env = append(os.Environ(), "GOWORK=off")
+		env = append(env, "GOWORK=off")
 	}
+	cmd.Env = env
 	var out, failed bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &failed
 	err := cmd.Run()

@@ -11,10 +11,59 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/lockstep-go/lockstep/bubble/overlay"
 )
 
-// prepare finds the source and, for a program that comes in versions, makes its go.mod.
+// prepare finds the source and makes what the build needs beside it.
 func (j *job) prepare(ctx context.Context) error {
+	j.overlay = map[string]string{}
+	if err := j.prepareSource(ctx); err != nil {
+		return err
+	}
+	if j.Exact {
+		if err := j.prepareExact(ctx); err != nil {
+			return err
+		}
+	}
+	if len(j.tags) > 0 {
+		j.flags = append(j.flags, "-tags="+strings.Join(j.tags, ","))
+	}
+	if len(j.overlay) == 0 {
+		return nil
+	}
+	text, err := json.Marshal(map[string]any{"Replace": j.overlay})
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(j.work, "overlay.json")
+	j.flags = append(j.flags, "-overlay="+file)
+	return os.WriteFile(file, text, 0o666)
+}
+
+// prepareExact adds the overlay of Go that makes programs repeat exactly.
+func (j *job) prepareExact(ctx context.Context) (err error) {
+	if j.tool, err = overlay.Installed(ctx, j.source); err != nil {
+		return err
+	}
+	if j.index, err = j.tool.Generate(); err != nil {
+		return fmt.Errorf("%s cannot be built: %w", j.name(), err)
+	}
+	text, err := os.ReadFile(j.index)
+	if err != nil {
+		return err
+	}
+	var list struct{ Replace map[string]string }
+	if err := json.Unmarshal(text, &list); err != nil {
+		return fmt.Errorf("%s: %w", j.index, err)
+	}
+	maps.Copy(j.overlay, list.Replace)
+	j.tags = append(j.tags, overlay.Tag)
+	return nil
+}
+
+// prepareSource finds the source and, for a program that comes in versions, makes its go.mod.
+func (j *job) prepareSource(ctx context.Context) error {
 	if j.program.Module == "" {
 		return j.prepareOwn()
 	}
@@ -37,7 +86,7 @@ func (j *job) prepare(ctx context.Context) error {
 	}
 	j.flags = []string{"-mod=mod", "-modfile=" + filepath.Join(j.work, "go.mod")}
 	if tag := versionTag(j.version); tag != "" {
-		j.flags = append(j.flags, "-tags="+tag)
+		j.tags = append(j.tags, tag)
 	}
 	if err := j.replace(ctx, j.program.Library+"@"+j.version); err != nil {
 		return err
@@ -110,7 +159,6 @@ func (j *job) change(ctx context.Context, dir string) error {
 		return fmt.Errorf("%s: %w", j.name(), err)
 	}
 	virtual := filepath.Join(j.cache, "changed", filepath.FromSlash(j.program.Library)+"@"+j.version+"~"+j.program.Changed)
-	j.overlay = map[string]string{}
 	err = fs.WalkDir(module, ".", func(name string, d fs.DirEntry, err error) error {
 		if err == nil && (name == "go.mod" || path.Ext(name) == ".go" && !strings.HasSuffix(name, "_test.go")) {
 			j.overlay[filepath.Join(virtual, filepath.FromSlash(name))] = filepath.Join(dir, filepath.FromSlash(name))
@@ -127,14 +175,5 @@ func (j *job) change(ctx context.Context, dir string) error {
 		}
 		j.overlay[filepath.Join(virtual, filepath.FromSlash(name))] = file
 	}
-	text, err := json.Marshal(map[string]any{"Replace": j.overlay})
-	if err != nil {
-		return err
-	}
-	file := filepath.Join(j.work, "overlay.json")
-	if err := os.WriteFile(file, text, 0o666); err != nil {
-		return err
-	}
-	j.flags = append(j.flags, "-overlay="+file)
 	return j.replace(ctx, virtual)
 }

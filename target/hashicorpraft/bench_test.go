@@ -1,6 +1,7 @@
 package hashicorpraft
 
 import (
+	"errors"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -51,7 +52,7 @@ func BenchmarkRuns(b *testing.B) {
 		bare += processor.Used() - middle
 		runs += batch
 	}
-	if err := bench.Close(); err != nil {
+	if err := errors.Join(bench.Close(), hand.Close()); err != nil {
 		b.Fatal(err)
 	}
 	b.ReportMetric(float64(runs)/engine.Seconds(), "recorded-runs/s")

@@ -216,8 +216,20 @@ func (c Cluster) config(self lockstep.Node) *raft.Config {
 // id is the name of a node.
 func id(n lockstep.Node) raft.ServerID { return raft.ServerID(address(n)) }
 
+// names are the addresses of nodes for our transport.
+var names = func() (list [10]struct {
+	address raft.ServerAddress
+	bytes   []byte
+}) {
+	for i := range list {
+		list[i].bytes = fmt.Appendf(nil, "n%d", i)
+		list[i].address = raft.ServerAddress(list[i].bytes)
+	}
+	return list
+}()
+
 // address is its address for our transport, which is the same.
-func address(n lockstep.Node) raft.ServerAddress { return raft.ServerAddress(fmt.Sprintf("n%d", n)) }
+func address(n lockstep.Node) raft.ServerAddress { return names[n].address }
 
 // at is the address of a node for the transport in use.
 func (c Cluster) at(n lockstep.Node) raft.ServerAddress {

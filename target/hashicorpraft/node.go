@@ -20,7 +20,8 @@ type replica struct {
 	disk    *disk
 	machine *machine
 	trans   *transport
-	terms   uint64 // the last one in which reads were brought up to date; atomic
+	current atomic.Uint64 // the term on the disk
+	terms   atomic.Uint64 // the last one in which reads were brought up to date
 
 	transfers sync.WaitGroup // under way
 }
@@ -30,7 +31,10 @@ func start(n *bubble.Node, c Cluster, template *store) error {
 	r := &replica{}
 	r.disk = &disk{Disk: bubble.DiskOf(n, "raft", template.clone, (*store).clone), node: n, replica: r}
 	r.machine = newMachine(n, r, c)
-	r.disk.Read(func(s *store) { n.Emit(raftspec.EventRestart, s.found()) })
+	r.disk.Read(func(s *store) {
+		r.current.Store(s.numbers[currentTerm])
+		n.Emit(raftspec.EventRestart, s.found())
+	})
 	trans, closed, err := r.transport(n, c)
 	if err != nil {
 		return err
@@ -52,18 +56,35 @@ func start(n *bubble.Node, c Cluster, template *store) error {
 		}
 		return false
 	}))
-	n.State(func() string {
-		leader, _ := server.LeaderWithID()
-		t := newText(server.State().String())
-		t.number("term", r.term()).number("last", server.LastIndex()).number("applied", server.AppliedIndex()).word("leader")
-		return string(append(t.b, leader...))
-	})
+	n.State(r.stateText())
 	n.Role(func() string { return roleOf(server.State()) })
 	if r.trans != nil {
-		n.Receive(r.trans.receive)
+		n.ReceiveAtOnce(r.trans.receive)
 	}
 	n.Request(func(id int32, _ string) { n.World().Value.(*clients).given(n, r, id) })
 	return nil
+}
+
+// stateText puts the state into words, anew only when it has changed: that is asked for after every
+// step.
+func (r *replica) stateText() func() string {
+	type state struct {
+		is                  raft.RaftState
+		term, last, applied uint64
+		leader              raft.ServerAddress
+	}
+	var was state
+	var words string
+	return func() string {
+		now := state{is: r.raft.State(), term: r.term(), last: r.raft.LastIndex(), applied: r.raft.AppliedIndex()}
+		now.leader, _ = r.raft.LeaderWithID()
+		if now != was || words == "" {
+			t := newText(now.is.String())
+			t.number("term", now.term).number("last", now.last).number("applied", now.applied).word("leader")
+			was, words = now, string(append(t.b, now.leader...))
+		}
+		return words
+	}
 }
 
 // transport is our transport, or the library's for TCP.
@@ -105,12 +126,9 @@ func (r *replica) became(n *bubble.Node, s raft.RaftState) {
 func (r *replica) leads() bool { return r.raft != nil && r.raft.State() == raft.Leader }
 
 // term is the node's term, as it is on its disk.
-func (r *replica) term() (term uint64) {
-	r.disk.Read(func(s *store) { term = s.numbers["CurrentTerm"] })
-	return term
-}
+func (r *replica) term() uint64 { return r.current.Load() }
 
 // upToDate reports whether a barrier was passed in this term.
-func (r *replica) upToDate(term uint64) bool { return atomic.LoadUint64(&r.terms) == term }
+func (r *replica) upToDate(term uint64) bool { return r.terms.Load() == term }
 
-func (r *replica) passed(term uint64) { atomic.StoreUint64(&r.terms, term) }
+func (r *replica) passed(term uint64) { r.terms.Store(term) }

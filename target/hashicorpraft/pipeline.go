@@ -37,8 +37,9 @@ func (t *transport) AppendEntriesPipeline(_ raft.ServerID, to raft.ServerAddress
 // AppendEntries sends a request.
 func (p *pipeline) AppendEntries(args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) (raft.AppendFuture, error) {
 	copied := *args
-	f := &appended{start: time.Now(), args: args, resp: resp, ready: make(chan struct{})}
-	f.answer = p.transport.send(p.to, "AppendEntries", &packet{body: &copied, stream: p.stream, seq: p.seq})
+	f := &appended{start: time.Now(), args: args, resp: resp}
+	f.ready.Add(1)
+	f.call = p.transport.send(p.to, "AppendEntries", &packet{body: &copied, stream: p.stream, seq: p.seq})
 	p.seq++
 	select {
 	case p.progress <- f:
@@ -57,10 +58,10 @@ func (p *pipeline) answers() {
 		select {
 		case f := <-p.progress:
 			if f.err = broken; broken == nil {
-				f.err = take(p.transport, f.answer, f.resp)
+				f.err = take(p.transport, f.call, f.resp)
 				broken = f.err
 			}
-			close(f.ready)
+			f.ready.Done()
 			select {
 			case p.done <- f:
 			case <-p.closed:
@@ -87,17 +88,17 @@ func (p *pipeline) Close() error {
 
 // appended is a request of a pipeline.
 type appended struct {
-	start  time.Time
-	args   *raft.AppendEntriesRequest
-	resp   *raft.AppendEntriesResponse
-	answer chan *packet
-	ready  chan struct{}
-	err    error
+	start time.Time
+	args  *raft.AppendEntriesRequest
+	resp  *raft.AppendEntriesResponse
+	call  *call
+	ready sync.WaitGroup // for the answer
+	err   error
 }
 
 // Error waits for the answer.
 func (a *appended) Error() error {
-	<-a.ready
+	a.ready.Wait()
 	return a.err
 }
 

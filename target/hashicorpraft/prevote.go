@@ -14,7 +14,7 @@ func configurePreVote(conf *raft.Config, on bool) { conf.PreVoteDisabled = !on }
 
 // RequestPreVote asks whether an election could be won.
 func (t *transport) RequestPreVote(_ raft.ServerID, to raft.ServerAddress, args *raft.RequestPreVoteRequest, resp *raft.RequestPreVoteResponse) error {
-	return call(t, to, "RequestPreVote", args, resp)
+	return do(t, to, "RequestPreVote", args, resp)
 }
 
 // watchPreVote judges how a node answers a pre-vote: it notes what is so before, and returns

@@ -66,7 +66,7 @@ func (s *store) end() uint64 {
 
 // found is what a node finds when it starts: the log after the snapshot that is in its place.
 func (s *store) found() *raftspec.Restarted {
-	r := &raftspec.Restarted{Base: s.end(), Last: s.end(), Term: s.numbers["CurrentTerm"]}
+	r := &raftspec.Restarted{Base: s.end(), Last: s.end(), Term: s.numbers[currentTerm]}
 	if len(s.logs) > 0 && s.lastLog() == r.Last {
 		r.Base = s.first - 1
 		for i := range s.logs {
@@ -91,6 +91,9 @@ func (s *store) append(l *raft.Log) {
 	}
 	s.logs = append(s.logs, *l)
 }
+
+// currentTerm is the library's name of the term.
+const currentTerm = "CurrentTerm"
 
 // disk is the stores as the library wants them.
 type disk struct {
@@ -190,6 +193,9 @@ func (d *disk) Get(key []byte) (value []byte, err error) {
 // SetUint64 writes a number.
 func (d *disk) SetUint64(key []byte, value uint64) error {
 	d.Write(func(s *store) { s.numbers[string(key)] = value })
+	if string(key) == currentTerm {
+		d.replica.current.Store(value)
+	}
 	return nil
 }
 
@@ -278,6 +284,6 @@ func (c Cluster) bootstrapped() *store {
 	s := newStore()
 	l := raft.Log{Index: 1, Term: 1, Type: raft.LogConfiguration, Data: raft.EncodeConfiguration(raft.Configuration{Servers: servers})}
 	s.append(&l)
-	s.numbers["CurrentTerm"] = 1
+	s.numbers[currentTerm] = 1
 	return s
 }

@@ -5,9 +5,11 @@ go 1.26.0
 require (
 	github.com/hashicorp/memberlist v0.6.0
 	github.com/lockstep-go/lockstep v0.0.0
+	github.com/lockstep-go/lockstep/cli v0.0.0
 )
 
 require (
+	github.com/alecthomas/kong v1.16.1 // indirect
 	github.com/anishathalye/porcupine v1.3.1 // indirect
 	github.com/armon/go-metrics v0.4.1 // indirect
 	github.com/google/btree v1.1.3 // indirect
@@ -23,9 +25,13 @@ require (
 	golang.org/x/mod v0.31.0 // indirect
 	golang.org/x/net v0.55.0 // indirect
 	golang.org/x/sync v0.19.0 // indirect
-	golang.org/x/sys v0.45.0 // indirect
+	golang.org/x/sys v0.49.0 // indirect
+	golang.org/x/term v0.47.0 // indirect
 	golang.org/x/tools v0.40.0 // indirect
 	gonum.org/v1/gonum v0.17.0 // indirect
 )
 
-replace github.com/lockstep-go/lockstep => ../..
+replace (
+	github.com/lockstep-go/lockstep => ../..
+	github.com/lockstep-go/lockstep/cli => ../../cli
+)

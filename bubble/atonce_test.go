@@ -1,0 +1,94 @@
+package bubble_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/spec"
+	"github.com/lockstep-go/lockstep/strategy"
+)
+
+// adder is a node that is told numbers by node 1 and tells their sum, by a goroutine that takes a
+// while for every third.
+func adder(n *bubble.Node, receive func(*bubble.Node, func(lockstep.Node, any)), look bool) error {
+	numbers, sums := make(chan int, 100), make(chan int, 100)
+	n.OnStop(func() { close(numbers) })
+	n.Go(func() {
+		sum := 0
+		for x := range numbers {
+			if sum += x; x%3 == 0 {
+				time.Sleep(time.Second)
+			}
+			sums <- sum
+		}
+	})
+	tell := func(sum int) { n.Emit("sum", sum) }
+	receive(n, func(_ lockstep.Node, body any) {
+		numbers <- body.(int)
+		wait := func() { tell(<-sums) }
+		if !look {
+			n.Go(wait)
+			return
+		}
+		n.WhenQuiet(func() bool {
+			select {
+			case sum := <-sums:
+				tell(sum)
+				return false
+			default:
+				n.Go(wait)
+				return true
+			}
+		})
+	})
+	if n.Self() == 1 {
+		for i := range 20 {
+			n.Send(2, "Number", lockstep.Tag{}, i)
+		}
+	}
+	return nil
+}
+
+// A handler that is called at once, and a look when all is quiet, tell the same as goroutines
+// that wait, at the same times.
+func TestAtOnce(t *testing.T) {
+	told := func(receive func(*bubble.Node, func(lockstep.Node, any)), look bool) (list []string) {
+		c := bubble.Cluster{Name: "adder", Nodes: 2, Start: func(n *bubble.Node) error { return adder(n, receive, look) }}
+		watch := spec.OnEvent("sums", "sum", func(_ *struct{}, run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+			list = append(list, fmt.Sprint(e.Value, " at ", time.Duration(run.Now()), " after step ", run.Steps()))
+			return nil
+		})
+		explore(t, lockstep.Plan{System: c, Strategy: strategy.Walk{Deliver: 2, Wait: 3, Steps: 60}, Spec: watch, Runs: 10, Workers: 1})
+		slices.Sort(list) // which of two goroutines tells first in a step is the runtime's
+		return list
+	}
+	slow := told((*bubble.Node).Receive, false)
+	fast := told((*bubble.Node).ReceiveAtOnce, true)
+	if len(slow) < 90 || !slices.Equal(slow, fast) {
+		t.Errorf("with goroutines %d sums, at once %d:\n%v\n%v", len(slow), len(fast), slow, fast)
+	}
+}
+
+// A panic in a handler that is called at once, or in a look, is the node's.
+func TestAtOncePanics(t *testing.T) {
+	for name, handle := range map[string]func(*bubble.Node){
+		"handler": func(*bubble.Node) { panic("in the handler") },
+		"look":    func(n *bubble.Node) { n.WhenQuiet(func() bool { panic("in the look") }) },
+	} {
+		c := bubble.Cluster{Name: "panics", Nodes: 2, Start: func(n *bubble.Node) error {
+			n.ReceiveAtOnce(func(lockstep.Node, any) { handle(n) })
+			n.Send(n.Others()[0], "Word", lockstep.Tag{}, "")
+			return nil
+		}}
+		result := explore(t, lockstep.Plan{System: c, Strategy: strategy.DefaultPOS, Runs: 1})
+		f := result.First()
+		if f == nil || f.Finding.Property != "panic" || f.Finding.Text != "in the "+name || !strings.Contains(f.Finding.Stack, "atonce_test.go") {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+}

@@ -1,0 +1,3 @@
+module select
+
+go 1.25

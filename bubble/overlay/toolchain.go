@@ -1,0 +1,87 @@
+package overlay
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Toolchain is a Go installation.
+type Toolchain struct {
+	Root    string // its folder, GOROOT
+	Version string // go1.26.8
+
+	linked bool // Root is a link of ours
+}
+
+// Installed is the toolchain that the go command uses in a folder; empty means the working directory. The go command does not
+// let files below the cache of modules be replaced, where it keeps the toolchains that it
+// downloads; of such a one the folder is a link to it, in the user's cache.
+func Installed(ctx context.Context, dir string) (*Toolchain, error) {
+	c := exec.CommandContext(ctx, "go", "env", "GOROOT", "GOVERSION", "GOMODCACHE")
+	c.Dir = dir
+	env, err := c.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go env: %w", err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(env)), "\n")
+	if len(lines) != 3 {
+		return nil, fmt.Errorf("go env says %q", env)
+	}
+	t := &Toolchain{Root: lines[0], Version: lines[1]}
+	if inside, err := filepath.Rel(lines[2], t.Root); err != nil || strings.HasPrefix(inside, "..") {
+		return t, nil
+	}
+	links, err := cache("toolchain")
+	if err != nil {
+		return nil, err
+	}
+	link := filepath.Join(links, filepath.Base(t.Root))
+	if to, err := os.Readlink(link); err != nil || to != t.Root {
+		_ = os.Remove(link)
+		if err := os.Symlink(t.Root, link); err != nil && !os.IsExist(err) { // somebody else may have made it just now
+			return nil, err
+		}
+	}
+	t.Root, t.linked = link, true
+	return t, nil
+}
+
+// Generate writes the overlay for the toolchain to the user's cache and returns the path of the
+// file that the go command wants.
+func (t *Toolchain) Generate() (string, error) {
+	dir, err := cache("overlay")
+	if err != nil {
+		return "", err
+	}
+	return Generate(t.Root, t.Version, dir)
+}
+
+// Command is the go command of the toolchain.
+func (t *Toolchain) Command() string {
+	if t.linked {
+		return filepath.Join(t.Root, "bin", "go")
+	}
+	return "go"
+}
+
+// Environment is an environment, changed so that the go command uses the toolchain.
+func (t *Toolchain) Environment(env []string) []string {
+	if t.linked {
+		env = append(env, "GOROOT="+t.Root, "GOTOOLCHAIN=local")
+	}
+	return env
+}
+
+// cache makes a folder for what is generated.
+func cache(name string) (string, error) {
+	user, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(user, "lockstep", name)
+	return dir, os.MkdirAll(dir, 0o755)
+}

@@ -1,0 +1,239 @@
+package hashicorpraft
+
+import (
+	"github.com/hashicorp/raft"
+
+	"github.com/lockstep-go/lockstep"
+)
+
+// serving is a request that came in, until it is answered.
+type serving struct {
+	transport *transport
+	from      lockstep.Node
+	packet    *packet
+	heartbeat bool
+	kind      string  // of the answer
+	stream    *stream // whose next message it is; nil: none
+	rpc       raft.RPC
+	answers   chan raft.RPCResponse // one answer
+	seen      func(response any)    // looks at the answer; nil: nobody does
+	look      func() bool           // the method lookNow
+}
+
+// streamID names a stream that comes in.
+type streamID struct {
+	from   lockstep.Node
+	life   int
+	number uint64
+}
+
+// stream takes the messages of a stream in their order.
+type stream struct {
+	next    int
+	waiting map[int]*packet
+	busy    bool    // a request is being served
+	chunks  *chunks // of a snapshot that is coming in
+}
+
+// receive takes a message that the engine delivers. It does not wait.
+func (t *transport) receive(from lockstep.Node, body any) {
+	p := body.(*packet)
+	switch {
+	case p.answer:
+		if p.life == t.node.Life() {
+			p.caller.tell(p)
+		}
+	case p.stream == 0:
+		t.accept(t.newServing(from, p, nil))
+	default:
+		t.streamed(from, p)
+	}
+}
+
+// streamed takes a message of a stream when its turn comes.
+func (t *transport) streamed(from lockstep.Node, p *packet) {
+	t.mutex.Lock()
+	id := streamID{from, p.life, p.stream}
+	s := t.incoming[id]
+	if s == nil {
+		s = &stream{waiting: map[int]*packet{}}
+		t.incoming[id] = s
+	}
+	s.waiting[p.seq] = p
+	begin := !s.busy
+	s.busy = true
+	t.mutex.Unlock()
+	if !begin {
+		return
+	}
+	if _, ok := p.body.(*raft.AppendEntriesRequest); ok {
+		t.goOn(from, s)
+	} else {
+		t.node.Go(func() { t.drain(from, s) })
+	}
+}
+
+// inTurn is the next message of a stream; nil if it has not come yet.
+func (t *transport) inTurn(s *stream) *packet {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	p := s.waiting[s.next]
+	if p == nil {
+		s.busy = false
+		return nil
+	}
+	delete(s.waiting, s.next)
+	s.next++
+	return p
+}
+
+// goOn serves the next request of a pipeline, and reports whether it is there.
+func (t *transport) goOn(from lockstep.Node, s *stream) bool {
+	p := t.inTurn(s)
+	if p == nil {
+		return false
+	}
+	t.accept(t.newServing(from, p, s))
+	return true
+}
+
+// drain takes the messages of a snapshot, and ends when one is missing.
+func (t *transport) drain(from lockstep.Node, s *stream) {
+	for p := t.inTurn(s); p != nil; p = t.inTurn(s) {
+		if p.body == nil {
+			s.chunks.add(p.chunk)
+			continue
+		}
+		s.chunks = newChunks(t)
+		request := t.newServing(from, p, nil)
+		request.rpc.Reader = s.chunks
+		t.node.Go(request.serve)
+	}
+}
+
+// newServing begins to serve a request, with the memory of an old one where there is one.
+func (t *transport) newServing(from lockstep.Node, p *packet, s *stream) *serving {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	var v *serving
+	if k := len(t.answered) - 1; k >= 0 {
+		v = t.answered[k]
+		t.answered = t.answered[:k]
+	} else {
+		v = &serving{transport: t, answers: make(chan raft.RPCResponse, 1)}
+		v.look = v.lookNow
+	}
+	v.from, v.packet, v.stream, v.kind = from, p, s, answerTo(p.body)
+	v.heartbeat = v.kind == heartbeatAnswer
+	v.rpc = raft.RPC{Command: p.body, RespChan: v.answers}
+	return v
+}
+
+// accept hands a request to the library, without waiting. What it answers is looked for when all is
+// quiet, which needs no goroutine; heartbeats are served by the one who brings them.
+func (t *transport) accept(v *serving) {
+	if v.heartbeat {
+		t.node.Go(v.serve)
+		return
+	}
+	v.begin()
+	select {
+	case t.consume <- v.rpc:
+		t.node.WhenQuiet(v.look)
+	default:
+		t.node.Go(v.hand)
+	}
+}
+
+// begin notes what is so before the request is served.
+func (v *serving) begin() {
+	t := v.transport
+	t.busy.Add(1)
+	v.seen = t.replica.watchPreVote(t.node, v.packet.body)
+	t.served.Add(1)
+}
+
+// serve hands a request to the library and waits for the answer.
+func (v *serving) serve() {
+	v.begin()
+	t := v.transport
+	t.mutex.Lock()
+	handle := t.heartbeat
+	t.mutex.Unlock()
+	if v.heartbeat && handle != nil {
+		handle(v.rpc)
+		v.wait()
+		return
+	}
+	v.hand()
+}
+
+// hand puts a request into the library's queue and waits for the answer.
+func (v *serving) hand() {
+	select {
+	case v.transport.consume <- v.rpc:
+		v.wait()
+	case <-v.transport.closed:
+		v.transport.busy.Add(-1)
+	}
+}
+
+// lookNow looks for the answer when all is quiet. Where it takes longer, a goroutine waits for it.
+func (v *serving) lookNow() bool {
+	select {
+	case a := <-v.answers:
+		return v.reply(a)
+	default:
+		v.transport.node.Go(v.wait)
+		return true
+	}
+}
+
+// wait waits for the answer.
+func (v *serving) wait() {
+	select {
+	case a := <-v.answers:
+		v.reply(a)
+	case <-v.transport.closed:
+		v.transport.busy.Add(-1)
+	}
+}
+
+// reply sends the answer, and goes on with the stream. It reports whether that has a next request.
+func (v *serving) reply(a raft.RPCResponse) bool {
+	t, from, s := v.transport, v.from, v.stream
+	if v.seen != nil {
+		v.seen(a.Response)
+	}
+	p := &packet{life: v.packet.life, caller: v.packet.caller, answer: true, body: a.Response}
+	if a.Error != nil {
+		p.err = a.Error.Error()
+	}
+	t.busy.Add(-1)
+	t.node.Send(from, v.kind, lockstep.Tag{}, p)
+	t.mutex.Lock()
+	t.answered = append(t.answered, v)
+	t.mutex.Unlock()
+	return s != nil && t.goOn(from, s)
+}
+
+const heartbeatAnswer = "HeartbeatResponse"
+
+// answerTo is the type of the answer to a request.
+func answerTo(request any) string {
+	switch r := request.(type) {
+	case *raft.AppendEntriesRequest:
+		if isHeartbeat(r) {
+			return heartbeatAnswer
+		}
+		return "AppendEntriesResponse"
+	case *raft.RequestVoteRequest:
+		return "RequestVoteResponse"
+	case *raft.InstallSnapshotRequest:
+		return "InstallSnapshotResponse"
+	case *raft.TimeoutNowRequest:
+		return "TimeoutNowResponse"
+	default:
+		return "RequestPreVoteResponse"
+	}
+}
