@@ -174,6 +174,11 @@ func TestPage(t *testing.T) {
 			t.Errorf("docs/mutants.md has %d rows for %s, want one that describes it and one with results", n, m.Name)
 		}
 	}
+	for _, s := range mutants.Set.Strategies { // the sums, so that the command makes the table of the page
+		if !strings.Contains(string(page), "\n| "+s+" |") {
+			t.Errorf("docs/mutants.md has no sums of %s, which lockstep paper mutants run tries", s)
+		}
+	}
 }
 
 // TestCatalog checks that every mutant says all that the documentation shows.
