@@ -134,7 +134,7 @@ func (p PCTCP) guarantee(seen lockstep.Seen) lockstep.Guarantee {
 			Lates[0], Lates[1], Lates[2]))
 	}
 	if p.Fair {
-		g.Assumes = append(g.Assumes, "no alarm among them must ring before a message arrives that is not among them, or after what its time brought about (fair)")
+		g.Assumes = append(g.Assumes, "no alarm among them must ring before a message arrives that is not among them, or after one that arrives when its time has come (fair)")
 	}
 	if seen.Runs > 0 && p.Depth > 1 {
 		g.Assumes = append(g.Assumes, fmt.Sprintf("of %d change points a run %.1f delayed an event that could happen",
