@@ -27,7 +27,7 @@ import (
 // one that rang by its priority waits until every chain that was not delayed is empty;
 // of those that wait, the one that is due first rings. The alarm after that may go by its
 // priority again. A change point delays one alarm and not those after it. With Fair all
-// alarms wait so.
+// alarms wait so until their time has come, and then ring before anything else happens.
 //
 // A request comes after the step that offered it. One that is offered again when it was given
 // waits likewise: a client asks again when nothing else can happen but alarms and what is
@@ -55,10 +55,10 @@ type PCTCP struct {
 	// Late is the number of events that may overtake one that can happen; 0 means that each
 	// run draws one of Lates, Unbounded any number.
 	Late int `help:"events that may overtake one that can happen; 0: each run draws 10, 30 or 100, -1: any number" range:"-1..1000000"`
-	// Fair lets time move only when nothing can happen that is not delayed: all alarms wait, and
-	// the one that is due first rings, so that a delayed one is the last of its time.
-	// Otherwise every other alarm of a node races with messages, and clocks may run at
-	// different speeds.
+	// Fair lets time move only when nothing can happen that is not delayed, and then for everyone:
+	// the alarm that is due first rings, and the others of its time before anything else
+	// happens, a delayed one last. Otherwise every other alarm of a node races with messages, and
+	// clocks may run at different speeds.
 	Fair bool `help:"time moves only when nothing else can happen that is not delayed, so that clocks run alike"`
 	// Steps is the number of steps after which a run is brought to its end.
 	Steps int `help:"steps before a run is brought to its end; 0: as long as anything is possible" range:"0.."`
@@ -125,7 +125,7 @@ func (p PCTCP) guarantee(seen lockstep.Seen) lockstep.Guarantee {
 			Lates[0], Lates[1], Lates[2]))
 	}
 	if p.Fair {
-		g.Assumes = append(g.Assumes, "no alarm among them must ring before a message arrives that is not among them (fair)")
+		g.Assumes = append(g.Assumes, "no alarm among them must ring before a message arrives that is not among them, or after one that arrives when its time has come (fair)")
 	}
 	if seen.Runs > 0 && p.Depth > 1 {
 		g.Assumes = append(g.Assumes, fmt.Sprintf("of %d change points a run %.1f delayed an event that could happen",
@@ -204,7 +204,8 @@ type pctcp struct {
 type alarmChain struct {
 	priority uint64 // 0: none yet
 	rang     uint64
-	waits    bool // the next alarm waits for everything that is not delayed
+	waits    bool          // the next alarm waits for everything that is not delayed
+	last     lockstep.Time // when the last one rang
 }
 
 // Reset begins a new run.
@@ -338,17 +339,20 @@ func (s *pctcp) left(_ *lockstep.Run, index int32) {
 }
 
 // prefer puts the alarm that is due first in the place of one that waits, and in the place of
-// a request that is to be given again before any alarm has rung.
+// a request that is to be given again before any alarm has rung. With fair time it puts one
+// whose time has come in the place of anything.
 func (s *pctcp) prefer(run *lockstep.Run, index int32) int32 {
 	e := &s.events[index]
-	if !waiting(e.key) || e.kind == trace.Request && e.again <= s.rung {
+	wait := waiting(e.key) && (e.kind != trace.Request || e.again > s.rung)
+	if !wait && !s.Fair {
 		return index
 	}
 	best := int32(-1)
 	for n := range s.armed.All() {
 		a := s.alarms[n]
-		if key := s.events[a].key; (s.Fair || waiting(key)) && (best < 0 || run.AlarmAt(n) < run.AlarmAt(s.events[best].node) ||
-			run.AlarmAt(n) == run.AlarmAt(s.events[best].node) && key > s.events[best].key) {
+		if key := s.events[a].key; (s.Fair || waiting(key)) && (wait || s.due(run, n)) &&
+			(best < 0 || run.AlarmAt(n) < run.AlarmAt(s.events[best].node) ||
+				run.AlarmAt(n) == run.AlarmAt(s.events[best].node) && key > s.events[best].key) {
 			best = a
 		}
 	}
@@ -356,6 +360,12 @@ func (s *pctcp) prefer(run *lockstep.Run, index int32) int32 {
 		return index
 	}
 	return best
+}
+
+// due reports whether the time of a node's alarm has come and none of that node has rung at
+// this time: one that is set for the same time again and again keeps nobody waiting.
+func (s *pctcp) due(run *lockstep.Run, n lockstep.Node) bool {
+	return run.AlarmAt(n) <= run.Now() && s.alarm[n].last < run.Now()
 }
 
 // waiting reports whether a key is that of an alarm or a request that waits.
@@ -405,12 +415,13 @@ func (s *pctcp) freshPriority() uint64 {
 }
 
 // happened moves the clock of the event's node on.
-func (s *pctcp) happened(_ *lockstep.Run, index int32) {
+func (s *pctcp) happened(run *lockstep.Run, index int32) {
 	e := &s.events[index]
 	e.at = s.tick(int(e.node), e.past)
 	if e.kind == trace.Alarm {
 		c := &s.alarm[e.node]
 		c.rang++
+		c.last = run.Now()
 		c.waits = e.key >= highBand
 	}
 }

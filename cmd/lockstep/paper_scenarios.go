@@ -26,8 +26,8 @@ type scenariosCmd struct {
 func (scenariosCmd) Help() string {
 	return "Success rates of the scenarios on etcd's raft, the published ones beside ours: with the published filters only\n" +
 		"(plain), with ours, and without faults and steering (control); the share of the steps that the scenario took\n" +
-		"(guided); filters, states and lines, published/ours. Exit status 1: one does worse than published, is vacuous in\n" +
-		"part, or finds what it should not.\n\nExamples:\n  lockstep paper scenarios --runs 200\n  lockstep paper scenarios ReVote ManyReVote\n" +
+		"(guided); filters, states and lines, published/ours. Exit status 1: one does worse than published, by the exact\n" +
+		"95 % intervals of both rates, is vacuous in part, or finds what it should not.\n\nExamples:\n  lockstep paper scenarios --runs 200\n  lockstep paper scenarios ReVote ManyReVote\n" +
 		"  lockstep paper scenarios --ablate --runs 60 --library v3.5.2\n  lockstep paper scenarios --minimise --runs 60 --library v3.7"
 }
 

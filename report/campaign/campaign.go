@@ -110,6 +110,9 @@ func (c *Campaign) Write(w io.Writer, colour bool) error {
 		if r.Guarantee.PerRun > 0 && !r.Guarantee.Certain {
 			fmt.Fprintf(&b, "           %s: at least %.3g; for 0.95 it takes %s\n",
 				words.These(r.Runs, "run"), r.Guarantee.After(r.Runs), orMany(r.Guarantee.Runs(0.95)))
+			if terms := r.Guarantee.Assumes; len(terms) > 0 {
+				fmt.Fprintf(&b, "           on these terms: %s\n", plain.Clean(strings.Join(terms, "; ")))
+			}
 		}
 	}
 	fmt.Fprintf(&b, "digest %016x\n", r.Digest)

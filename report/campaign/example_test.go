@@ -57,6 +57,7 @@ func ExampleCampaign_Write() {
 	// property prefix was judged 9120 times, 3.04 a run
 	// guarantee: one run hits a given 4-periodic uniform execution with probability at least 7.05e-06 (there are 141905)
 	//            these 3000 runs: at least 0.0209; for 0.95 it takes 424926 runs
+	//            on these terms: messages are lost as the rounds say; nothing else is random
 	// digest 0123456789abcdef
 }
 

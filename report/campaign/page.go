@@ -192,6 +192,9 @@ func (d *pageData) promise() {
 	if g.PerRun > 0 {
 		d.Promise = append(d.Promise, fmt.Sprintf("After %s the chance to have hit any given target of that kind is at least %s; for 95%% it takes %s.",
 			words.These(d.D.Runs, "run"), percent(g.AllRuns), orMany(g.RunsFor95)))
+		if len(g.Assumes) > 0 {
+			d.Promise = append(d.Promise, "On these terms: "+plain.Clean(strings.Join(g.Assumes, "; "))+".")
+		}
 	}
 }
 

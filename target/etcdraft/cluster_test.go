@@ -116,6 +116,27 @@ func TestReach(t *testing.T) {
 	}
 }
 
+// Clients try again when they are not answered, so that under every strategy of order and time
+// most of the eight operations of a run are.
+func TestClientsAreAnswered(t *testing.T) {
+	const runs = 100
+	for text, want := range map[string]float64{"pctcp:steps=1000": 7.9, "pctcp:fair=true,steps=1000": 7.9, "pos:steps=1000": 7.5, "delay:steps=1000": 7.9, "walk:steps=1000": 7.9} {
+		s, err := strategy.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[string]int{}
+		if _, err := lockstep.Explore(t.Context(), lockstep.Plan{System: etcdraft.Cluster{}, Strategy: s, Spec: tally(seen), Seed: 1, Runs: runs, Workers: 1}); err != nil {
+			t.Fatal(err)
+		}
+		if got := float64(seen["return"]) / runs; got < want {
+			t.Errorf("%s: %.2f of 8 operations a run are answered, want %.1f", text, got, want)
+		} else {
+			t.Logf("%s: %.2f of 8", text, got)
+		}
+	}
+}
+
 // tally counts what events say.
 type tally map[string]int
 

@@ -13,26 +13,58 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
+// compared are the faults of tables that compare strategies, with none among them.
+var compared = []struct {
+	name string
+	wrap func(*faulty) raftlib.Node
+}{
+	{"none", func(f *faulty) raftlib.Node { return f }},
+	{"read without asking", func(f *faulty) raftlib.Node { return &staleRead{faulty: f} }},
+	{"deliver to the wrong node", func(f *faulty) raftlib.Node { return wrongNode{f} }},
+	{"apply before commit", func(f *faulty) raftlib.Node { return &earlyApply{faulty: f} }},
+	{"apply twice", func(f *faulty) raftlib.Node { return applyTwice{f} }},
+}
+
+// TestUnlessTold compares strategies as they are unless told otherwise, and pctcp with fair time:
+// the runs of 500 that find a fault, and the elections and steps of a run without one. The
+// table is that of docs/which-strategy-first.md.
+func TestUnlessTold(t *testing.T) {
+	for _, text := range []string{"uniform", "uniform:rounds=48", "lossy", "walk", "baseline", "pctcp", "pctcp:fair=true", "pos", "shadow", "delay", "partition"} {
+		s, err := strategy.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range compared {
+			r, err := lockstep.Explore(t.Context(), lockstep.Plan{System: with(etcdraft.Cluster{Requests: 3, Keys: 1}, f.wrap), Strategy: s,
+				Spec: etcdraft.Everything, Seed: 1, Runs: 500, KeepGoing: true, Keep: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			failed := r.Verdicts[trace.Fail]
+			if f.name == "none" && failed > 0 {
+				t.Errorf("%s: a finding without a fault: %s", text, r.First().Finding)
+			}
+			if f.name != "none" && failed == 0 && text == "walk" {
+				t.Errorf("%s misses the fault %s", text, f.name)
+			}
+			t.Logf("%-18s %-26s found in %3d of 500 runs, %.1f elections and %.0f steps a run", text, f.name, failed,
+				float64(r.Judged[0].N)/500, float64(r.Steps)/500)
+		}
+	}
+}
+
 // TestTagsOrLayers compares the two ways in which lock-step strategies see rounds: the runs of
 // 500 that find a fault, and the elections in a run without one, are what the page says.
 func TestTagsOrLayers(t *testing.T) {
 	page.Section(t, "../../docs/etcdraft.md", "tags or layers", func(w io.Writer) error {
 		fmt.Fprint(w, "\n| | uniform, tags | uniform, layers | lossy, tags | lossy, layers |\n|---|---|---|---|---|\n")
-		for _, f := range []struct {
-			name string
-			wrap func(*faulty) raftlib.Node
-		}{
-			{"read without asking", func(f *faulty) raftlib.Node { return &staleRead{faulty: f} }},
-			{"deliver to the wrong node", func(f *faulty) raftlib.Node { return wrongNode{f} }},
-			{"apply before commit", func(f *faulty) raftlib.Node { return &earlyApply{faulty: f} }},
-			{"apply twice", func(f *faulty) raftlib.Node { return applyTwice{f} }},
-		} {
+		for _, f := range compared[1:] {
 			fmt.Fprintf(w, "| %s |", f.name)
 			inRounds(t, f.wrap, func(r *lockstep.Result) { fmt.Fprintf(w, " %d |", r.Runs-r.Verdicts[trace.Pass]) })
 			fmt.Fprintln(w)
 		}
 		fmt.Fprint(w, "| elections in a run without a fault |")
-		inRounds(t, func(f *faulty) raftlib.Node { return f }, func(r *lockstep.Result) {
+		inRounds(t, compared[0].wrap, func(r *lockstep.Result) {
 			if f := r.First(); f != nil {
 				t.Errorf("a finding without a fault: %s", f.Finding)
 			}

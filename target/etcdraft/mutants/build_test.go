@@ -3,6 +3,7 @@ package mutants_test
 import (
 	"encoding/json"
 	"errors"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -133,6 +134,15 @@ func TestSet(t *testing.T) {
 		t.Error(err)
 	}
 	mutantstest.Page(t, mutants.Set, source+"/docs/mutants.md")
+	page, err := os.ReadFile(source + "/docs/mutants.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range mutants.Set.Strategies { // the sums, so that the command makes the table of the page
+		if !strings.Contains(string(page), "\n| "+s+" |") {
+			t.Errorf("docs/mutants.md has no sums of %s, which lockstep paper mutants run tries", s)
+		}
+	}
 	areas := map[kit.Area]int{}
 	for _, m := range mutants.Set.List {
 		areas[m.Area]++

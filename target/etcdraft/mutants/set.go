@@ -11,8 +11,8 @@ import (
 const command = "github.com/lockstep-go/lockstep/cmd/lockstep"
 
 // Set is the mutants of etcd's raft, area by area. The strategies that can crash nodes and cut
-// links do so; lock-step runs are long enough for several elections.
+// links do so; lock-step runs have twelve phases of six rounds, enough for several elections.
 var Set = mutants.Set{Target: "etcdraft", Module: "go.etcd.io/raft/v3", Version: "v3.7.0", Package: command + "/etcdraft", Command: command,
 	List: slices.Concat(votes(), terms(), matching(), commits(), members(), reads(), snapshots(), flow()),
-	Strategies: []string{"walk:duplicate=1,crash=1,restart=1,cut=1,heal=1", "baseline", "lossy:rounds=48", "uniform:isolations=12,rounds=48",
+	Strategies: []string{"walk:duplicate=1,crash=1,restart=1,cut=1,heal=1", "baseline", "lossy:rounds=72", "uniform:isolations=12,rounds=72",
 		"pctcp", "pos", "shadow", "delay"}}

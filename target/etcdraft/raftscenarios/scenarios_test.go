@@ -52,6 +52,51 @@ func TestCases(t *testing.T) {
 	}
 }
 
+// TestHolds: one run without success does not belie a published rate of 100 of 100, many do;
+// nothing that never took effect or should not be found is made up for by a rate.
+func TestHolds(t *testing.T) {
+	for _, c := range []struct {
+		published, successes, runs int
+		want                       bool
+	}{
+		{100, 300, 300, true}, {100, 299, 300, true}, {100, 999, 1000, true}, // 100 of 100 is 96.4 % or more
+		{100, 280, 300, false}, {100, 940, 1000, false}, {100, 28, 30, true},
+		{55, 550, 1000, true}, {55, 480, 1000, true}, {55, 400, 1000, false}, {15, 0, 30, true}, {15, 0, 300, false},
+	} {
+		r := raftscenarios.Row{Case: raftscenarios.Case{Outcome: c.published}, Successes: c.successes, Runs: c.runs}
+		if r.Holds() != c.want {
+			t.Errorf("%d of %d, published %d of 100: %t", c.successes, c.runs, c.published, !c.want)
+		}
+		for _, wrong := range []func(*raftscenarios.Row){
+			func(r *raftscenarios.Row) { r.Never = []string{"filter 1"} }, func(r *raftscenarios.Row) { r.Findings = 1 },
+			func(r *raftscenarios.Row) { r.Reasons = map[string]int{"too long": 1} },
+		} {
+			other := r
+			if wrong(&other); other.Holds() {
+				t.Errorf("%+v holds", other)
+			}
+		}
+	}
+}
+
+// TestControls: where all clocks run alike nobody campaigns for want of a heartbeat, and no leader
+// changes, unless something is lost.
+func TestControls(t *testing.T) {
+	cases, err := raftscenarios.Find("DropHeartbeat", "Liveness")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range versions.All {
+		for _, c := range cases {
+			plan := c.Plan(v, raftscenarios.Strategy, runs, 20261)
+			plan.Scenario = c.Build(true).Control()
+			if n := c.Successes(enginetest.Explore(t, plan)); n > 0 {
+				t.Errorf("%s %s: %d of %d runs succeed without a fault", v.Name, c.Name, n, runs)
+			}
+		}
+	}
+}
+
 func reached(r *lockstep.Result, state string) int {
 	for _, e := range r.Effects {
 		if strings.HasPrefix(e.Name, "state "+state+" of ") {

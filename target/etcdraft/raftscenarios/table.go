@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/compare"
 	"github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/target/raft"
 	"github.com/lockstep-go/lockstep/trace"
@@ -37,10 +38,12 @@ type Row struct {
 	Reasons   map[string]int
 }
 
-// Holds reports whether the case does at least as well as published, with no part of it
-// vacuous and nothing found that should not be.
+// Holds reports whether the case is not known to do worse than published, with no part of it
+// vacuous and nothing found that should not be. Both rates are samples, the published one of
+// 100 iterations: it does worse when the whole of its exact interval lies below the published.
 func (r *Row) Holds() bool {
-	return r.Successes*100 >= r.Outcome*r.Runs && len(r.Never) == 0 && r.Findings == 0 && len(r.Reasons) == 0
+	ours, published := compare.Share(r.Successes, r.Runs, 0.95), compare.Share(r.Outcome, 100, 0.95)
+	return ours.High >= published.Low && len(r.Never) == 0 && r.Findings == 0 && len(r.Reasons) == 0
 }
 
 // Measure makes the campaigns of a case: with ours, with the published filters only, and
