@@ -37,7 +37,7 @@ func eval(typ, expr string) string {
 		return err.Error() + "\n"
 	}
 	var out strings.Builder
-	for _, o := range machine.Resolutions(func(c core.Chooser) machine.Outcome { return m.Start(1, c) }) {
+	for o := range machine.Resolutions(func(c core.Chooser) machine.Outcome { return m.Start(1, c) }) {
 		if o.Fault != nil {
 			fmt.Fprintln(&out, "fault:", o.Fault.Text)
 		} else {
@@ -152,6 +152,40 @@ upon M ms with .v >= x same (.v) times >= 2 do { x := first(ms).v }
 	}
 }
 
+// TestStatesStay wants a state to stay as it is whatever an action writes, and to be the same one where it writes nothing: states are
+// shared, and who gets back the one that he gave need not compare.
+func TestStatesStay(t *testing.T) {
+	p, remarks := distal.Load(`protocol T(n = 2)
+message M { k: int } tag (k, M)
+rounds M
+state { v: int = 1 w: seq<int> = [] }
+output int
+init { send M(1) to all }
+action more(d: int) { v := v + d w := w + [v] }
+upon M m with v == 1 do { more(1) more(v) if v == 4 { output v } }
+upon M m with v == 2 do { if v == 3 { more(1) } }
+upon M m with v == 3 do { v := 9 more(w[7]) }
+`)
+	if p == nil {
+		t.Fatal(remarks)
+	}
+	m, err := machine.Compile(p.Program, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := m.Start(1, nil).State
+	before := m.FormatState(start)
+	for rule, want := range []string{"v=4 w=[2, 4] output=4", before, "v=9 w=[]"} {
+		o := m.Fire(rule, 1, start, machine.Tag{Phase: 1}, machine.Value{N: 1, E: []machine.Value{{N: 1}}}, nil, nil)
+		if got := m.FormatState(o.State); got != want || m.FormatState(start) != before || (o.Fault != nil) != (rule == 2) {
+			t.Errorf("rule %d: %q, want %q, fault %v; it began with %q, now %q", rule, got, want, o.Fault, before, m.FormatState(start))
+		}
+		if same := o.State == start; same != (rule == 1) {
+			t.Errorf("rule %d: the state is the same one: %v", rule, same)
+		}
+	}
+}
+
 func ExampleCompile() {
 	p, _ := distal.Load(fmt.Sprintf(frameFor, "set<node>", "all - {node(f)}"))
 	m, _ := machine.Compile(p.Program, map[string]int64{"n": 4, "f": 2})
@@ -162,7 +196,7 @@ func ExampleCompile() {
 func ExampleResolutions() {
 	p, _ := distal.Load(fmt.Sprintf(frameFor, "int", "choose({1, 2}) + choose({10, 20})"))
 	m, _ := machine.Compile(p.Program, nil)
-	for _, o := range machine.Resolutions(func(c core.Chooser) machine.Outcome { return m.Start(1, c) }) {
+	for o := range machine.Resolutions(func(c core.Chooser) machine.Outcome { return m.Start(1, c) }) {
 		fmt.Print(m.FormatState(o.State), " ")
 	}
 	fmt.Println()

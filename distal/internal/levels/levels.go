@@ -131,16 +131,18 @@ type search struct {
 	starts  [][]uint32
 	workers []*worker
 	memo    *memo
+	spare   spare[*reduced]
 	shards  int   // of the level being made
 	before  int64 // transitions before it
 	best    *find
 	// What workers share.
-	verdicts verdicts
-	mu       sync.Mutex
-	bytes    []int64 // by worker
-	ended    error   // what ends the search
-	result   Result
-	show     Progress
+	verdicts   verdicts
+	mu         sync.Mutex
+	bytes      []int64 // by worker
+	spareBytes int64   // of what was reduced and will be used again
+	ended      error   // what ends the search
+	result     Result
+	show       Progress
 }
 
 // Search explores every behaviour. Its error is only that of the options.
@@ -258,7 +260,7 @@ func (s *search) open(round int, size int64) {
 
 // pause looks at the memory and tells the caller how far the search is.
 func (s *search) pause() error {
-	fixed := s.o.Bytes() + s.memo.bytes() + s.verdicts.bytes()
+	fixed := s.o.Bytes() + s.memo.bytes() + s.verdicts.bytes() + s.spareBytes
 	for _, b := range s.bytes {
 		fixed += b
 	}
