@@ -384,7 +384,8 @@ func (c *distalExploreCmd) print(e *Env, r distal.ExploreResult, elapsed time.Du
 		if r.Replayed {
 			fmt.Fprintln(e.Out, "the counterexample has been made again message by message")
 		}
-		fmt.Fprintf(e.Out, "FAIL %s in phase %d, round %d (%s), %s: %s\n\n", v.Property, v.Phase, v.Round, v.RoundName, several(v.ActiveRounds, "active round"), v.Text)
+		fmt.Fprintf(e.Out, "FAIL %s in phase %d, round %d (%s), %s: %s (%s:%s)\n\n", v.Property, v.Phase, v.Round, v.RoundName,
+			several(v.ActiveRounds, "active round"), v.Text, c.File, v.Pos)
 		return
 	}
 	if r.Reason != "" {
