@@ -112,17 +112,26 @@ func (s *Store) Disk() int64 {
 // pageBytes is the size of a page.
 func (s *Store) pageBytes() int64 { return int64(s.page) * 4 }
 
-// take gives out an empty page.
+// take gives out an empty page. Nobody waits while a new one is made.
 func (s *Store) take() []uint32 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.used += s.pageBytes()
-	if last := len(s.pages) - 1; last >= 0 {
-		p := s.pages[last]
-		s.pages = s.pages[:last]
+	if p := s.again(); p != nil {
 		return p[:0]
 	}
 	return make([]uint32, 0, s.page)
+}
+
+// again counts a page that is given out, and returns one that was given back, if there is any.
+func (s *Store) again() []uint32 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.used += s.pageBytes()
+	last := len(s.pages) - 1
+	if last < 0 {
+		return nil
+	}
+	p := s.pages[last]
+	s.pages = s.pages[:last]
+	return p
 }
 
 // give takes a page back. Pages that were trimmed are left to the garbage collector.
