@@ -104,22 +104,25 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// compile makes a program ready to run with its defaults.
+func compile(t *testing.T, src string) *machine.Program {
+	t.Helper()
+	m, remarks := distal.Compile(src, distal.Options{})
+	if m == nil {
+		t.Fatal(remarks)
+	}
+	return m
+}
+
 // TestGroups checks rules with times and same: distinct senders count, groups agree on the fields.
 func TestGroups(t *testing.T) {
-	p, remarks := distal.Load(`protocol T(n = 4)
+	m := compile(t, `protocol T(n = 4)
 message M { k: int, v: int } tag (k, M)
 rounds M
 state { k: int = 1 x: int = 0 }
 init { send M(k, 0) to all }
 upon M ms with .v >= x same (.v) times >= 2 do { x := first(ms).v }
 `)
-	if p == nil {
-		t.Fatal(remarks)
-	}
-	m, err := machine.Compile(p.Program, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
 	start := m.Start(1, nil).State
 	tag := machine.Tag{Phase: 1}
 	box := func(values ...int64) (out []machine.Message) {
@@ -155,7 +158,7 @@ upon M ms with .v >= x same (.v) times >= 2 do { x := first(ms).v }
 // TestStatesStay wants a state to stay as it is whatever an action writes, and to be the same one where it writes nothing: states are
 // shared, and who gets back the one that he gave need not compare.
 func TestStatesStay(t *testing.T) {
-	p, remarks := distal.Load(`protocol T(n = 2)
+	m := compile(t, `protocol T(n = 2)
 message M { k: int } tag (k, M)
 rounds M
 state { v: int = 1 w: seq<int> = [] }
@@ -166,13 +169,6 @@ upon M m with v == 1 do { more(1) more(v) if v == 4 { output v } }
 upon M m with v == 2 do { if v == 3 { more(1) } }
 upon M m with v == 3 do { v := 9 more(w[7]) }
 `)
-	if p == nil {
-		t.Fatal(remarks)
-	}
-	m, err := machine.Compile(p.Program, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
 	start := m.Start(1, nil).State
 	before := m.FormatState(start)
 	for rule, want := range []string{"v=4 w=[2, 4] output=4", before, "v=9 w=[]"} {
