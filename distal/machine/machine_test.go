@@ -182,6 +182,52 @@ upon M m with v == 3 do { v := 9 more(w[7]) }
 	}
 }
 
+// TestTry wants what was written before, in and after an attempt to be there when it succeeds, and only what was written in it to be gone
+// when it does not.
+func TestTry(t *testing.T) {
+	m := compile(t, `lockstep protocol T(n = 2)
+message M { k: int } tag (k, M)
+message A { k: int } tag (k, A)
+message B { k: int } tag (k, B)
+message C { k: int } tag (k, C)
+message D { k: int } tag (k, D)
+rounds M < A < B < C < D from 1
+state { x: int = 0 y: int = 0 }
+round M {
+	send { x := 1 try { } ensure true y := 2 }
+	deliver
+	update { x := 1 try { } ensure true }
+}
+round A {
+	send { x := 1 try { x := 2 y := 3 } ensure true }
+	deliver
+	update { x := 1 try { x := 2 y := 3 } ensure false else { y := x } }
+}
+round B {
+	send { try { x := 2 } ensure false y := 4 }
+	deliver
+	update { try { x := 2 } ensure false }
+}
+round C {
+	send { try { x := 2 try { x := 3 } ensure false y := x } ensure x == 2 }
+	deliver
+	update { try { x := 2 try { x := 3 } ensure true y := x } ensure x == 2 }
+}
+round D {
+	send { x := 5 try { try { x := 6 } ensure false } ensure true y := x }
+	deliver
+	update { x := 1 try { y := 1 / y } ensure true }
+}
+`)
+	start := m.Start(1, nil).State
+	for i, want := range []string{"x=1 y=2", "x=1 y=0", "x=2 y=3", "x=1 y=1", "x=0 y=4", "x=0 y=0", "x=2 y=2", "x=0 y=0", "x=5 y=5", "x=1 y=0"} {
+		o := m.Block(machine.Half(i%2), 1, start, machine.Tag{Phase: 1, Round: i / 2}, nil, nil)
+		if got := m.FormatState(o.State); got != want || m.FormatState(start) != "x=0 y=0" || (o.Fault != nil) != (i == 9) {
+			t.Errorf("round %d, half %d: %s, want %s; fault %v", i/2, i%2, got, want, o.Fault)
+		}
+	}
+}
+
 func ExampleCompile() {
 	p, _ := distal.Load(fmt.Sprintf(frameFor, "set<node>", "all - {node(f)}"))
 	m, _ := machine.Compile(p.Program, map[string]int64{"n": 4, "f": 2})

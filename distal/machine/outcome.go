@@ -62,7 +62,7 @@ func (p *Program) Block(half Half, self int, state *State, tag Tag, mailbox []Me
 func (f *frame) run(body code) Outcome {
 	fault := f.try(body)
 	out := Outcome{State: f.before, Sent: f.sends, Outputs: f.outputs, Breaches: f.breaches, Fault: fault, Broken: f.broken, Action: f.action}
-	if f.own {
+	if len(f.Vars) > 0 && &f.Vars[0] != &f.before.Vars[0] {
 		out.State = &State{f.Vars}
 	}
 	f.free()
