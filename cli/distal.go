@@ -14,6 +14,7 @@ import (
 
 	"github.com/lockstep-go/lockstep/distal"
 	"github.com/lockstep-go/lockstep/distal/explore"
+	"github.com/lockstep-go/lockstep/distal/syntax"
 	"github.com/lockstep-go/lockstep/distal/system"
 	"github.com/lockstep-go/lockstep/keep"
 	"github.com/lockstep-go/lockstep/report"
@@ -45,13 +46,25 @@ func (p program) read() (string, error) {
 func (p program) tell(e *Env, remarks distal.Remarks) error {
 	failed := 0
 	for _, r := range remarks {
-		fmt.Fprintf(e.Err, "%s:%s\n", p.File, r)
-		failed += btoi(r.Severity.String() == "error")
+		separator := ":" // so that an editor finds the place
+		if r.Pos == (syntax.Pos{}) {
+			separator = ": "
+		}
+		fmt.Fprintf(e.Err, "%s%s%s\n", p.File, separator, r)
+		failed += btoi(r.Severity == syntax.Error)
 	}
 	if failed > 0 {
-		return fmt.Errorf("%s: %d errors", p.File, failed)
+		return fmt.Errorf("%s: %s", p.File, several(failed, "error"))
 	}
 	return nil
+}
+
+// several words a number of things.
+func several(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 func btoi(b bool) int {
@@ -371,7 +384,8 @@ func (c *distalExploreCmd) print(e *Env, r distal.ExploreResult, elapsed time.Du
 		if r.Replayed {
 			fmt.Fprintln(e.Out, "the counterexample has been made again message by message")
 		}
-		fmt.Fprintf(e.Out, "FAIL %s in phase %d, round %d (%s), %d active rounds: %s\n\n", v.Property, v.Phase, v.Round, v.RoundName, v.ActiveRounds, v.Text)
+		fmt.Fprintf(e.Out, "FAIL %s in phase %d, round %d (%s), %s: %s (%s:%s)\n\n", v.Property, v.Phase, v.Round, v.RoundName,
+			several(v.ActiveRounds, "active round"), v.Text, c.File, v.Pos)
 		return
 	}
 	if r.Reason != "" {
@@ -381,8 +395,13 @@ func (c *distalExploreCmd) print(e *Env, r distal.ExploreResult, elapsed time.Du
 	if r.Timeouts == "eager" {
 		pass = "PASS every behaviour to the bound in which time-outs are eager keeps the properties"
 	}
-	if len(r.Claims.Watched) > 0 {
+	switch watched, assumed := len(r.Claims.Watched) > 0, r.Claims.Assumed != ""; {
+	case watched && assumed:
+		pass += ", as far as asynchronous runs keep the watched conditions and the network"
+	case watched:
 		pass += ", as far as asynchronous runs keep the watched conditions"
+	case assumed:
+		pass += ", as far as asynchronous runs keep the network"
 	}
 	fmt.Fprintln(e.Out, map[string]string{explore.Pass: pass,
 		explore.Vacuous: "VACUOUS nothing was found because nothing happened",

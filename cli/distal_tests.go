@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"runtime"
 
 	"github.com/lockstep-go/lockstep/distal"
 	"github.com/lockstep-go/lockstep/distal/explore"
@@ -26,7 +27,7 @@ func (c *distalTestCmd) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
-	o := distal.ExploreOptions{Memory: c.Memory << 20, Progress: func(explore.Progress) bool { return e.Ctx.Err() == nil }}
+	o := distal.ExploreOptions{Memory: c.Memory << 20, Workers: runtime.GOMAXPROCS(0), Progress: func(explore.Progress) bool { return e.Ctx.Err() == nil }}
 	results, remarks := distal.Tests(text, o, c.Names...)
 	if err := c.tell(e, remarks); err != nil {
 		return err
@@ -54,13 +55,26 @@ func (c *distalTestCmd) Run(e *Env) error {
 		if expect == "" {
 			expect = "nothing"
 		}
-		fmt.Fprintf(e.Out, "%s %s: %s, expects %s; %d states, %s\n", word, r.Test, r.Verdict, expect, r.States, r.Complete())
+		fmt.Fprintf(e.Out, "%s %s: %s, expects %s; %d states, %s%s\n", word, r.Test, r.Verdict, expect, r.States, r.Complete(), c.why(r.ExploreResult))
 	}
 	if len(results) == 0 {
 		fmt.Fprintf(e.Out, "%s has no tests\n", c.File)
 	}
 	e.Partial("tests searched")
 	return nil
+}
+
+// why words what was found, or what a verdict leaves open.
+func (c *distalTestCmd) why(r distal.ExploreResult) string {
+	switch v := r.Violation; {
+	case v != nil:
+		return fmt.Sprintf("; %s is broken in phase %d, round %s (%s:%s)", v.Property, v.Phase, v.RoundName, c.File, v.Pos)
+	case r.Reason != "":
+		return "; " + r.Reason
+	case r.Verdict == explore.Pass && len(r.Claims.Watched) > 0:
+		return "; " + several(len(r.Claims.Watched), "condition") + " only watched"
+	}
+	return ""
 }
 
 // cut reports whether a test was cut short by an interrupt: it says nothing then.

@@ -22,6 +22,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/lockstep-go/lockstep/distal/check"
 	"github.com/lockstep-go/lockstep/distal/core"
@@ -124,13 +125,9 @@ type SeqResult struct {
 
 // Seq prints the sequential program under the network of the options. It is what Explore searches.
 func Seq(src string, opt Options) (SeqResult, Remarks) {
-	p, remarks := sequentialisable(src)
-	if p == nil {
+	_, m, inst, remarks := model(src, opt)
+	if m == nil {
 		return SeqResult{}, remarks
-	}
-	m, inst, err := model(p, opt)
-	if err != nil {
-		return SeqResult{}, append(remarks, failure(err)...)
 	}
 	program := *m.Program.Core
 	program.Network = inst.network
@@ -239,22 +236,27 @@ func Compile(src string, opt Options) (*machine.Program, Remarks) {
 
 // NewModel loads a program and makes the sequential model that the options choose. It is what Export and Explore work on.
 func NewModel(src string, opt Options) (*sequential.Model, int, Remarks) {
-	p, remarks := sequentialisable(src)
-	if p == nil {
-		return nil, 0, remarks
-	}
-	m, inst, err := model(p, opt)
-	if err != nil {
-		return nil, 0, append(remarks, failure(err)...)
-	}
+	_, m, inst, remarks := model(src, opt)
 	return m, inst.phases, remarks
 }
 
-func model(p *check.Program, opt Options) (*sequential.Model, instance, error) {
+// model makes the sequential model that the options choose, nil where there is none. Remarks on the order of arrival are those on the
+// network that was chosen, not on others that the file mentions.
+func model(src string, opt Options) (*check.Program, *sequential.Model, instance, Remarks) {
+	p, remarks := sequentialisable(src)
+	if p == nil {
+		return nil, nil, instance{}, remarks
+	}
 	inst, err := instantiate(p, opt)
 	if err != nil {
-		return nil, inst, err
+		return p, nil, inst, append(remarks, failure(err)...)
 	}
+	remarks = slices.DeleteFunc(remarks, func(r syntax.Diagnostic) bool { return r.Check == check.ArrivalOrder })
+	remarks = append(remarks, p.Arrival(inst.network)...)
+	remarks.Sort()
 	m, err := sequential.New(p, inst.params, inst.network, inst.timeouts)
-	return m, inst, err
+	if err != nil {
+		return p, nil, inst, append(remarks, failure(err)...)
+	}
+	return p, m, inst, remarks
 }

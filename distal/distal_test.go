@@ -68,6 +68,32 @@ func TestOptions(t *testing.T) {
 
 func itoa(n int) string { return string(rune('0' + n)) }
 
+// TestChosenNetwork wants remarks and claims to be about the network that is searched, wherever it was chosen.
+func TestChosenNetwork(t *testing.T) {
+	src := corpus.Example(t, "uniformvoting_fixed") // its own network is kernel
+	for network, c := range map[string]struct {
+		warnings int
+		assumed  string
+	}{
+		"":           {2, "every node has heard what network kernel promises when it acts in a round or leaves it"},
+		"any":        {0, ""},
+		"atleast(2)": {2, "every node has heard what network atleast(2) promises when it acts in a round or leaves it"},
+	} {
+		r, remarks := distal.Explore(src, distal.ExploreOptions{Options: distal.Options{Network: network, Phases: 1}})
+		if r.Claims.Assumed != c.assumed || len(remarks) != c.warnings {
+			t.Errorf("network %q: assumed %q, remarks %v", network, r.Claims.Assumed, remarks)
+		}
+		if lines := strings.Join(r.Claims.Lines(), "\n"); !strings.Contains(lines, c.assumed) {
+			t.Errorf("network %q: %s", network, lines)
+		}
+		for _, w := range remarks {
+			if !strings.Contains(w.Text, "network "+r.Network+" ") {
+				t.Errorf("network %s: %s", r.Network, w)
+			}
+		}
+	}
+}
+
 // TestCheckJSON checks that remarks and conditions read as words.
 func TestCheckJSON(t *testing.T) {
 	r, remarks := distal.Check(corpus.Example(t, "twophase_buggy"))

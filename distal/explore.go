@@ -63,7 +63,8 @@ type Claims struct {
 	Proved     int           `json:"conditions_proved"`
 	Watched    []check.Proof `json:"conditions_watched"`
 	Properties []Judgement   `json:"properties"`
-	Alike      string        `json:"alike,omitempty"` // whether states that differ only by the names of nodes, or by which values they have, were looked at once, or why not
+	Assumed    string        `json:"assumed,omitempty"` // what asynchronous runs keep that a pass is about; "": it is about all
+	Alike      string        `json:"alike,omitempty"`   // whether states that differ only by the names of nodes, or by which values they have, were looked at once, or why not
 }
 
 // Judgement is how a property is judged.
@@ -73,8 +74,11 @@ type Judgement struct {
 	Exact    bool   `json:"exact"` // sequential and asynchronous runs agree on it
 }
 
-func claims(p *check.Program) Claims {
+func claims(p *check.Program, network string) Claims {
 	out := Claims{Lockstep: p.Lockstep, Watched: []check.Proof{}, Properties: []Judgement{}}
+	if network != "any" && !p.Lockstep {
+		out.Assumed = "every node has heard what network " + network + " promises when it acts in a round or leaves it"
+	}
 	for _, q := range p.Proofs {
 		if q.Status == check.Proved {
 			out.Proved++
@@ -107,6 +111,9 @@ func (c Claims) Lines() []string {
 	out := []string{fmt.Sprintf("%d conditions are proved, %d are only watched", c.Proved, len(c.Watched))}
 	for _, w := range c.Watched {
 		out = append(out, fmt.Sprintf("  watched: %s: %s, %s: %s", w.Pos, w.Rule, w.Condition, w.Text))
+	}
+	if c.Assumed != "" {
+		out = append(out, "a pass is about asynchronous runs in which "+c.Assumed)
 	}
 	var joint []string
 	for _, j := range c.Properties {
@@ -187,13 +194,9 @@ func Tests(src string, opt ExploreOptions, names ...string) ([]TestResult, Remar
 
 // Explore searches the sequential program: exhaustively, or at random when Random is set.
 func Explore(src string, opt ExploreOptions) (ExploreResult, Remarks) {
-	p, remarks := sequentialisable(src)
-	if p == nil {
+	p, m, inst, remarks := model(src, opt.Options)
+	if m == nil {
 		return ExploreResult{}, remarks
-	}
-	m, inst, err := model(p, opt.Options)
-	if err != nil {
-		return ExploreResult{}, append(remarks, failure(err)...)
 	}
 	out := ExploreResult{Protocol: p.Name, Test: inst.test, Nodes: m.Program.N, Phases: inst.phases,
 		Network: p.Networks[inst.network].Name, Timeouts: inst.timeouts.String(), Expect: inst.expect}
@@ -206,13 +209,14 @@ func Explore(src string, opt ExploreOptions) (ExploreResult, Remarks) {
 		}
 		out.Random, out.Verdict, out.Violation = &r, r.Verdict, r.Violation
 	} else {
-		out.Result, err = explore.Exhaustive(m, explore.Options{Phases: inst.phases, Memory: opt.Memory, Disk: opt.Disk,
+		r, err := explore.Exhaustive(m, explore.Options{Phases: inst.phases, Memory: opt.Memory, Disk: opt.Disk,
 			Dir: opt.Dir, Workers: opt.Workers, Progress: opt.Progress})
 		if err != nil {
 			return ExploreResult{}, append(remarks, failure(err)...)
 		}
+		out.Result = r
 	}
-	out.Claims = claims(p)
+	out.Claims = claims(p, out.Network)
 	if opt.Random == nil {
 		out.Claims.Alike = alike(out.Result)
 	}

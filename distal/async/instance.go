@@ -60,6 +60,7 @@ type Instance struct {
 	nextID  int
 	history []Firing
 	uses    uses
+	verdict verdict
 }
 
 // uses says what a program does with messages, so that mailboxes can forget the rest.
@@ -496,11 +497,27 @@ func (in *Instance) Breaks(name string) bool {
 	return fault != nil && name == "fault" || i >= 0 && in.program.Core.Props[i].Name == name
 }
 
-// Judge judges the properties of states on the states that the nodes are in now: the index of one that does not hold, or -1.
+// Judge judges the properties of states on the states that the nodes are in now: the index of one that does not hold, or -1. States
+// that have been judged are not judged again.
 func (in *Instance) Judge() (int, *machine.Fault) {
-	states := make([]*machine.State, len(in.nodes))
-	for i := range in.nodes {
-		states[i] = in.nodes[i].state
+	v := &in.verdict
+	if v.states == nil {
+		v.states = make([]*machine.State, len(in.nodes))
 	}
-	return in.program.Judge(states)
+	changed := false
+	for i := range in.nodes {
+		changed = changed || v.states[i] != in.nodes[i].state
+		v.states[i] = in.nodes[i].state
+	}
+	if changed {
+		v.broken, v.fault = in.program.Judge(v.states)
+	}
+	return v.broken, v.fault
+}
+
+// verdict is what was last judged.
+type verdict struct {
+	states []*machine.State
+	broken int
+	fault  *machine.Fault
 }

@@ -1,6 +1,8 @@
 package check
 
 import (
+	"fmt"
+
 	"github.com/lockstep-go/lockstep/distal/core"
 	"github.com/lockstep-go/lockstep/distal/syntax"
 )
@@ -17,9 +19,10 @@ func (c *checker) shape() {
 			used = append(used, t.Network)
 		}
 	}
-	for i := range c.prog.Rules {
+	for _, d := range c.prog.heads {
 		for _, n := range used {
-			if c.arrival(c.prog.heads[i], c.prog.Networks[n]) {
+			if w := arrival(d, c.prog.Networks[n]); w != nil {
+				c.diags = append(c.diags, *w)
 				break
 			}
 		}
@@ -115,29 +118,42 @@ func covers(a, b *syntax.Rule) bool {
 	return weaker && b.Times != nil && a.Times.String() == b.Times.String() && sameText(a) == sameText(b)
 }
 
+// ArrivalOrder is the check that warns of rules whose effect depends on the order in which messages arrive.
+const ArrivalOrder = "arrival order"
+
+// Arrival warns of the rules whose effect depends on the order in which messages arrive under one of the program's networks.
+func (p *Program) Arrival(network int) (out syntax.Diagnostics) {
+	for _, d := range p.heads {
+		if w := arrival(d, p.Networks[network]); w != nil {
+			out = append(out, *w)
+		}
+	}
+	return out
+}
+
 // arrival warns of a rule whose effect depends on the order in which messages arrive, when the network promises more
 // messages than the rule waits for. Under network any it does not matter: a smaller mailbox is a behaviour of its own.
-func (c *checker) arrival(d *syntax.Decl, n *core.Network) bool {
+func arrival(d *syntax.Decl, n *core.Network) *syntax.Diagnostic {
 	h := d.Rule
-	if n.Name == "any" || n.Name == "own" || h.Timeout {
-		return false
-	}
+	var text string
 	switch {
+	case n.Name == "any" || n.Name == "own" || h.Timeout:
+		return nil
 	case h.Times == nil:
 		if fixesSender(h.Guard, h.Var.Name) {
-			return false
+			return nil
 		}
-		c.warnf(d.Pos, "arrival order", "%s acts on the message that comes first, though network %s may deliver several; the sequential form tries each", h.Label(), n.Name)
+		text = "%s acts on the message that comes first, though network %s may deliver several; the sequential form tries each"
 	case h.Times.Op == "all":
-		return false
+		return nil
 	case h.Times.Op == ">=" && n.Name == "atleast("+h.Times.Count.String()+")":
-		return false
+		return nil
 	case n.Name == "reliable" && h.Times.Op == ">=" && h.Times.Count.String() == "n - 1":
-		return false
+		return nil
 	default:
-		c.warnf(d.Pos, "arrival order", "%s may act before all messages that network %s promises have come; the sequential form lets it wait for them", h.Label(), n.Name)
+		text = "%s may act before all messages that network %s promises have come; the sequential form lets it wait for them"
 	}
-	return true
+	return &syntax.Diagnostic{Pos: d.Pos, Severity: syntax.Warning, Check: ArrivalOrder, Text: fmt.Sprintf(text, h.Label(), n.Name)}
 }
 
 // fixesSender says whether the guard of a rule on one message demands a certain sender: one that does not depend on the message.

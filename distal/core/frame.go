@@ -35,7 +35,8 @@ type Eval func(*Frame) Value
 type Frame struct {
 	Self   int64
 	Params []int64
-	Slots  []Value
+	Slots  []Value   // the local names of the body that runs
+	Room   []Value   // for the slots of the bodies that it calls
 	Vars   []Value   // the state of the node that acts
 	Nodes  [][]Value // the states of all nodes, in properties
 	Mail   func(f *Frame, e *Mail) Value
@@ -46,6 +47,29 @@ type Frame struct {
 	Half   int      // lock-step: twice the round, and one more in its UPDATE
 	Fuel   int
 }
+
+// Enter gives a body that is called slots of its own, with the arguments in the first of them; how is what [Frame.Leave] needs.
+func (f *Frame) Enter(args []Eval) (how Caller) {
+	how = Caller{f.Slots, f.Room}
+	need := len(f.Slots)
+	if len(f.Room) < need {
+		f.Room = make([]Value, 4*need)
+	}
+	own := f.Room[:need:need]
+	f.Room = f.Room[need:]
+	clear(own)
+	for i, a := range args {
+		own[i] = a(f)
+	}
+	f.Slots = own
+	return how
+}
+
+// Leave goes back to the body that called.
+func (f *Frame) Leave(how Caller) { f.Slots, f.Room = how.slots, how.room }
+
+// Caller is what a body that calls another one goes on with.
+type Caller struct{ slots, room []Value }
 
 // Burn takes fuel, so that everything ends.
 func (f *Frame) Burn(pos syntax.Pos, amount int) {

@@ -225,6 +225,14 @@ func (t *table) intern(self int, s *machine.State) uint32 {
 	})
 }
 
+// next numbers the state that follows a local state: mostly it is the same one.
+func (t *table) next(id uint32, l *local, s *machine.State) uint32 {
+	if s == l.state {
+		return id
+	}
+	return t.intern(l.self, s)
+}
+
 // class numbers the part of a state that properties can see.
 func (t *table) class(s *machine.State) uint32 {
 	seen := &machine.State{Vars: make([]machine.Value, len(s.Vars))}
@@ -275,7 +283,7 @@ func (t *table) begin(tag machine.Tag, id uint32) []alternative {
 	var alts []alternative
 	for _, st := range t.model.Send(l.self, l.state, tag) {
 		a := alternative{fired: st.Action, out: st.Out}
-		a.After, a.Sent = t.intern(l.self, st.State), make([]uint32, t.n)
+		a.After, a.Sent = t.next(id, l, st.State), make([]uint32, t.n)
 		for _, s := range st.Out {
 			m := t.message(machine.Message{Type: s.Type, Fields: s.Fields})
 			for q := range t.n {
@@ -320,7 +328,7 @@ func (t *table) receive(tag machine.Tag, id uint32, msgs []uint32, got uint64, o
 	l := t.local(id)
 	for _, st := range t.model.Update(l.self, l.state, tag, t.mailbox(tag, msgs, got)) {
 		o := outcome{mask: got}
-		o.Local, o.Acted, o.Problem = t.intern(l.self, st.State), st.Action != nil, t.problem(st.Problem)
+		o.Local, o.Acted, o.Problem = t.next(id, l, st.State), st.Action != nil, t.problem(st.Problem)
 		t.note(st.Action, tag, false)
 		o.Changed = t.local(o.Local).class != l.class
 		known := false

@@ -29,14 +29,12 @@ func (p *Program) expr(e core.Expr) core.Eval {
 	case *core.Apply:
 		return p.apply(e)
 	case *core.Call:
-		args := p.list(e.Args)
+		args := p.exprs(e.Args)
 		return func(f *core.Frame) Value {
 			f.Burn(e.Pos, 1)
-			old := f.Slots
-			f.Slots = make([]Value, len(old))
-			copy(f.Slots, evalIn(f, old, args))
+			caller := f.Enter(args)
 			v := p.funs[e.Fun](f)
-			f.Slots = old
+			f.Leave(caller)
 			return v
 		}
 	case *core.If:
@@ -61,20 +59,18 @@ func (p *Program) expr(e core.Expr) core.Eval {
 	panic(fmt.Sprintf("machine: no meaning of %T", e))
 }
 
-// evalIn evaluates arguments in the frame of the caller.
-func evalIn(f *core.Frame, slots []Value, args func(*core.Frame) []Value) []Value {
-	inner := f.Slots
-	f.Slots = slots
-	out := args(f)
-	f.Slots = inner
-	return out
-}
-
-func (p *Program) list(args []core.Expr) func(*core.Frame) []Value {
+// exprs compiles expressions one by one.
+func (p *Program) exprs(args []core.Expr) []core.Eval {
 	evals := make([]core.Eval, len(args))
 	for i, a := range args {
 		evals[i] = p.expr(a)
 	}
+	return evals
+}
+
+// list compiles expressions whose values are wanted together.
+func (p *Program) list(args []core.Expr) func(*core.Frame) []Value {
+	evals := p.exprs(args)
 	return func(f *core.Frame) []Value {
 		out := make([]Value, len(evals))
 		for i, e := range evals {

@@ -37,7 +37,7 @@ func eval(typ, expr string) string {
 		return err.Error() + "\n"
 	}
 	var out strings.Builder
-	for _, o := range machine.Resolutions(func(c core.Chooser) machine.Outcome { return m.Start(1, c) }) {
+	for o := range machine.Resolutions(func(c core.Chooser) machine.Outcome { return m.Start(1, c) }) {
 		if o.Fault != nil {
 			fmt.Fprintln(&out, "fault:", o.Fault.Text)
 		} else {
@@ -104,22 +104,25 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// compile makes a program ready to run with its defaults.
+func compile(t *testing.T, src string) *machine.Program {
+	t.Helper()
+	m, remarks := distal.Compile(src, distal.Options{})
+	if m == nil {
+		t.Fatal(remarks)
+	}
+	return m
+}
+
 // TestGroups checks rules with times and same: distinct senders count, groups agree on the fields.
 func TestGroups(t *testing.T) {
-	p, remarks := distal.Load(`protocol T(n = 4)
+	m := compile(t, `protocol T(n = 4)
 message M { k: int, v: int } tag (k, M)
 rounds M
 state { k: int = 1 x: int = 0 }
 init { send M(k, 0) to all }
 upon M ms with .v >= x same (.v) times >= 2 do { x := first(ms).v }
 `)
-	if p == nil {
-		t.Fatal(remarks)
-	}
-	m, err := machine.Compile(p.Program, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
 	start := m.Start(1, nil).State
 	tag := machine.Tag{Phase: 1}
 	box := func(values ...int64) (out []machine.Message) {
@@ -152,6 +155,79 @@ upon M ms with .v >= x same (.v) times >= 2 do { x := first(ms).v }
 	}
 }
 
+// TestStatesStay wants a state to stay as it is whatever an action writes, and to be the same one where it writes nothing: states are
+// shared, and who gets back the one that he gave need not compare.
+func TestStatesStay(t *testing.T) {
+	m := compile(t, `protocol T(n = 2)
+message M { k: int } tag (k, M)
+rounds M
+state { v: int = 1 w: seq<int> = [] }
+output int
+init { send M(1) to all }
+action more(d: int) { v := v + d w := w + [v] }
+upon M m with v == 1 do { more(1) more(v) if v == 4 { output v } }
+upon M m with v == 2 do { if v == 3 { more(1) } }
+upon M m with v == 3 do { v := 9 more(w[7]) }
+`)
+	start := m.Start(1, nil).State
+	before := m.FormatState(start)
+	for rule, want := range []string{"v=4 w=[2, 4] output=4", before, "v=9 w=[]"} {
+		o := m.Fire(rule, 1, start, machine.Tag{Phase: 1}, machine.Value{N: 1, E: []machine.Value{{N: 1}}}, nil, nil)
+		if got := m.FormatState(o.State); got != want || m.FormatState(start) != before || (o.Fault != nil) != (rule == 2) {
+			t.Errorf("rule %d: %q, want %q, fault %v; it began with %q, now %q", rule, got, want, o.Fault, before, m.FormatState(start))
+		}
+		if same := o.State == start; same != (rule == 1) {
+			t.Errorf("rule %d: the state is the same one: %v", rule, same)
+		}
+	}
+}
+
+// TestTry wants what was written before, in and after an attempt to be there when it succeeds, and only what was written in it to be gone
+// when it does not.
+func TestTry(t *testing.T) {
+	m := compile(t, `lockstep protocol T(n = 2)
+message M { k: int } tag (k, M)
+message A { k: int } tag (k, A)
+message B { k: int } tag (k, B)
+message C { k: int } tag (k, C)
+message D { k: int } tag (k, D)
+rounds M < A < B < C < D from 1
+state { x: int = 0 y: int = 0 }
+round M {
+	send { x := 1 try { } ensure true y := 2 }
+	deliver
+	update { x := 1 try { } ensure true }
+}
+round A {
+	send { x := 1 try { x := 2 y := 3 } ensure true }
+	deliver
+	update { x := 1 try { x := 2 y := 3 } ensure false else { y := x } }
+}
+round B {
+	send { try { x := 2 } ensure false y := 4 }
+	deliver
+	update { try { x := 2 } ensure false }
+}
+round C {
+	send { try { x := 2 try { x := 3 } ensure false y := x } ensure x == 2 }
+	deliver
+	update { try { x := 2 try { x := 3 } ensure true y := x } ensure x == 2 }
+}
+round D {
+	send { x := 5 try { try { x := 6 } ensure false } ensure true y := x }
+	deliver
+	update { x := 1 try { y := 1 / y } ensure true }
+}
+`)
+	start := m.Start(1, nil).State
+	for i, want := range []string{"x=1 y=2", "x=1 y=0", "x=2 y=3", "x=1 y=1", "x=0 y=4", "x=0 y=0", "x=2 y=2", "x=0 y=0", "x=5 y=5", "x=1 y=0"} {
+		o := m.Block(machine.Half(i%2), 1, start, machine.Tag{Phase: 1, Round: i / 2}, nil, nil)
+		if got := m.FormatState(o.State); got != want || m.FormatState(start) != "x=0 y=0" || (o.Fault != nil) != (i == 9) {
+			t.Errorf("round %d, half %d: %s, want %s; fault %v", i/2, i%2, got, want, o.Fault)
+		}
+	}
+}
+
 func ExampleCompile() {
 	p, _ := distal.Load(fmt.Sprintf(frameFor, "set<node>", "all - {node(f)}"))
 	m, _ := machine.Compile(p.Program, map[string]int64{"n": 4, "f": 2})
@@ -162,7 +238,7 @@ func ExampleCompile() {
 func ExampleResolutions() {
 	p, _ := distal.Load(fmt.Sprintf(frameFor, "int", "choose({1, 2}) + choose({10, 20})"))
 	m, _ := machine.Compile(p.Program, nil)
-	for _, o := range machine.Resolutions(func(c core.Chooser) machine.Outcome { return m.Start(1, c) }) {
+	for o := range machine.Resolutions(func(c core.Chooser) machine.Outcome { return m.Start(1, c) }) {
 		fmt.Print(m.FormatState(o.State), " ")
 	}
 	fmt.Println()

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"fmt"
+	"iter"
 
 	"github.com/lockstep-go/lockstep/distal/core"
 )
@@ -24,7 +25,7 @@ func (p *Program) Start(self int, choose core.Chooser) Outcome {
 	return f.run(func(f *frame) {
 		for i, e := range p.inits {
 			if e != nil {
-				f.Vars[i] = e(&f.Frame)
+				f.set(i, e(&f.Frame))
 			}
 		}
 		p.body(f)
@@ -57,15 +58,21 @@ func (p *Program) Block(half Half, self int, state *State, tag Tag, mailbox []Me
 	return f.run(p.blocks[tag.Round][half])
 }
 
+// run runs the body of an action and frees the frame. Where nothing is written, the state is the one before.
 func (f *frame) run(body code) Outcome {
-	out := Outcome{}
-	func() {
-		defer core.Catch(&out.Fault)
-		body(f)
-	}()
-	out.State = &State{f.Vars}
-	out.Sent, out.Outputs, out.Breaches, out.Broken, out.Action = f.sends, f.outputs, f.breaches, f.broken, f.action
+	fault := f.try(body)
+	out := Outcome{State: f.before, Sent: f.sends, Outputs: f.outputs, Breaches: f.breaches, Fault: fault, Broken: f.broken, Action: f.action}
+	if len(f.Vars) > 0 && &f.Vars[0] != &f.before.Vars[0] {
+		out.State = &State{f.Vars}
+	}
+	f.free()
 	return out
+}
+
+func (f *frame) try(body code) (fault *Fault) {
+	defer core.Catch(&fault)
+	body(f)
+	return nil
 }
 
 // judge is the one place where properties are judged: it returns the index of the first property of that moment which does not hold
@@ -82,6 +89,7 @@ func (p *Program) judge(moment core.Moment, f *core.Frame) int {
 // Judge judges the properties of states on the states of all nodes: the index of one that does not hold, or -1.
 func (p *Program) Judge(nodes []*State) (broken int, fault *Fault) {
 	f := p.frame(0, nil, nil)
+	defer f.free()
 	f.Nodes = make([][]Value, len(nodes))
 	for i, s := range nodes {
 		f.Nodes[i] = s.Vars
@@ -101,6 +109,7 @@ type Binding struct {
 func (p *Program) Enabled(rule, self int, state *State, tag Tag, mailbox []Message, timely bool) (out []Binding, fault *Fault) {
 	r := p.rules[rule]
 	f := p.frame(self, state, nil)
+	defer f.free()
 	f.tag, f.view, f.mailbox, f.Timely = tag, tag, mailbox, timely
 	defer core.Catch(&fault)
 	if r.matching != nil {
@@ -142,6 +151,7 @@ func (p *Program) binding(rule int, f *frame) Binding {
 // Patience is the tag of the round in which a timeout in a round waits.
 func (p *Program) Patience(rule, self int, state *State) (tag Tag, fault *Fault) {
 	f := p.frame(self, state, nil)
+	defer f.free()
 	defer core.Catch(&fault)
 	return Tag{p.rules[rule].phase(&f.Frame).N, p.Core.Rules[rule].Round(p.Core)}, nil
 }
@@ -149,29 +159,47 @@ func (p *Program) Patience(rule, self int, state *State) (tag Tag, fault *Fault)
 // maxResolutions limits the ways in which one action can resolve its choices; more is a fault.
 const maxResolutions = 1024
 
-// Resolutions runs an action once for each way of resolving its choices, in order.
-func Resolutions(run func(core.Chooser) Outcome) []Outcome {
-	var out []Outcome
-	var path, sizes []int
-	for len(out) < maxResolutions {
-		at := 0
-		out = append(out, run(func(n int) int {
-			if at == len(path) {
-				path, sizes = append(path, 0), append(sizes, n)
+// Resolutions runs an action once for each way of resolving its choices, in order. When there are too many, the last outcome is a fault.
+func Resolutions(run func(core.Chooser) Outcome) iter.Seq[Outcome] {
+	return func(yield func(Outcome) bool) {
+		var way resolution
+		choose, last := way.choose, Outcome{}
+		for range maxResolutions {
+			way.at = 0
+			last = run(choose)
+			if !yield(last) || !way.next() {
+				return
 			}
-			at++
-			return path[at-1]
-		}))
-		last := len(path) - 1
-		for last >= 0 && path[last]+1 >= sizes[last] {
-			last--
 		}
-		if last < 0 {
-			return out
-		}
-		path, sizes = path[:last+1], sizes[:last+1]
-		path[last]++
+		last.Fault = &Fault{Text: fmt.Sprintf("the choices of one action can be resolved in more than %d ways", maxResolutions)}
+		yield(last)
 	}
-	out[0].Fault = &Fault{Text: fmt.Sprintf("the choices of one action can be resolved in more than %d ways", maxResolutions)}
-	return out
+}
+
+// resolution is a way of resolving choices: for each the number that is taken, and of how many.
+type resolution struct {
+	taken, of []int
+	at        int // the next choice
+}
+
+func (r *resolution) choose(n int) int {
+	if r.at == len(r.taken) {
+		r.taken, r.of = append(r.taken, 0), append(r.of, n)
+	}
+	r.at++
+	return r.taken[r.at-1]
+}
+
+// next moves on to the next way, if there is one: the last choice that can be another one is.
+func (r *resolution) next() bool {
+	last := len(r.taken) - 1
+	for last >= 0 && r.taken[last]+1 >= r.of[last] {
+		last--
+	}
+	if last < 0 {
+		return false
+	}
+	r.taken, r.of = r.taken[:last+1], r.of[:last+1]
+	r.taken[last]++
+	return true
 }

@@ -14,6 +14,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/lockstep-go/lockstep/distal/core"
 	"github.com/lockstep-go/lockstep/distal/syntax"
@@ -33,6 +34,7 @@ type Program struct {
 	props   []core.Eval
 	rules   []rule
 	blocks  [][2]code // by round: SEND and UPDATE
+	frames  sync.Pool // of *frame, to be used again
 }
 
 // rule is a compiled rule.
@@ -147,6 +149,7 @@ func (p *Program) Formula(e core.Expr) func(heard []uint64) (bool, error) {
 		func() {
 			defer core.Catch(&fault)
 			f := p.frame(0, nil, nil)
+			defer f.free()
 			f.Heard = heard
 			f.Fuel = 1 << 40
 			ok = run(&f.Frame).N != 0

@@ -36,25 +36,41 @@ type frame struct {
 	sends    []Send
 	outputs  []Value
 	breaches []Breach
-	broken   int // a property on outputs; -1: none
-	action   int // the first action called; -1: none
+	broken   int    // a property on outputs; -1: none
+	action   int    // the first action called; -1: none
+	before   *State // in which the action began
+	own      bool   // Vars is a copy that may be written, and of which nobody else knows
 	watch    bool
-	room     [8]Value // slots of small programs, so that a frame is one piece of memory
+	room     []Value // for slots
 }
 
+// frame gets a frame, to be given back with free. Actions are short and there are millions of them: frames are used again and again,
+// and a state is copied only when it is written.
 func (p *Program) frame(self int, state *State, choose core.Chooser) *frame {
-	f := &frame{p: p, broken: -1, action: -1}
-	f.Self, f.Choose, f.Fuel, f.Params, f.Mail = int64(self), choose, core.FuelLimit, p.params, f.mail
-	f.Now = Before.Phase
-	if state != nil {
-		f.Vars = slices.Clone(state.Vars)
+	f, _ := p.frames.Get().(*frame)
+	need := p.Core.Slots + 1
+	if f == nil {
+		f = &frame{room: make([]Value, 4*need)}
+		f.Mail = f.mail
 	}
-	if need := p.Core.Slots + 1; need <= len(f.room) {
-		f.Slots = f.room[:need]
-	} else {
-		f.Slots = make([]Value, need)
+	*f = frame{Frame: core.Frame{Self: int64(self), Params: p.params, Slots: f.room[:need:need], Room: f.room[need:], Mail: f.Mail,
+		Choose: choose, Now: Before.Phase, Fuel: core.FuelLimit}, p: p, broken: -1, action: -1, before: state, room: f.room}
+	clear(f.Slots)
+	if state != nil {
+		f.Vars = state.Vars
 	}
 	return f
+}
+
+// free gives a frame back. What it refers to stays until it is used again.
+func (f *frame) free() { f.p.frames.Put(f) }
+
+// set writes a variable.
+func (f *frame) set(i int, v Value) {
+	if !f.own {
+		f.Vars, f.own = slices.Clone(f.Vars), true
+	}
+	f.Vars[i] = v
 }
 
 // mail reads the mailbox: the messages of the tag that is looked at. A message type of another round may not be read at all
@@ -97,7 +113,7 @@ func (p *Program) stmt(s core.Stmt) code {
 		x := p.expr(s.X)
 		return func(f *frame) {
 			f.afterSend(s.Pos, p.Core.Vars[s.Var].Name)
-			f.Vars[s.Var] = x(&f.Frame)
+			f.set(s.Var, x(&f.Frame))
 		}
 	case *core.Let:
 		x := p.expr(s.X)
@@ -135,17 +151,15 @@ func (p *Program) stmt(s core.Stmt) code {
 }
 
 func (p *Program) do(s *core.Do) code {
-	args := p.list(s.Args)
+	args := p.exprs(s.Args)
 	return func(f *frame) {
 		f.Burn(s.Pos, 1)
 		if f.action < 0 {
 			f.action = s.Action
 		}
-		old := f.Slots
-		f.Slots = make([]Value, len(old))
-		copy(f.Slots, evalIn(&f.Frame, old, args))
+		caller := f.Enter(args)
 		p.actions[s.Action](f)
-		f.Slots = old
+		f.Leave(caller)
 	}
 }
 
@@ -166,14 +180,16 @@ func (p *Program) assert(s *core.Assert) code {
 func (p *Program) try(s *core.Try) code {
 	body, ensure, otherwise := p.stmts(s.Body), p.expr(s.Ensure), p.stmts(s.Else)
 	return func(f *frame) {
-		vars := slices.Clone(f.Vars)
+		vars, own := f.Vars, f.own
+		f.own = false // what is written from here on is written to a copy
 		sends, outputs, breaches := len(f.sends), len(f.outputs), len(f.breaches)
 		tag, broken, action := f.tag, f.broken, f.action
 		body(f)
 		if ensure(&f.Frame).N != 0 {
 			return
 		}
-		f.Vars, f.sends, f.outputs, f.breaches = vars, f.sends[:sends], f.outputs[:outputs], f.breaches[:breaches]
+		f.Vars, f.own = vars, own
+		f.sends, f.outputs, f.breaches = f.sends[:sends], f.outputs[:outputs], f.breaches[:breaches]
 		f.tag, f.broken, f.action = tag, broken, action
 		otherwise(f)
 	}
@@ -186,14 +202,13 @@ func (p *Program) output(s *core.Output) code {
 		f.afterSend(s.Pos, "output")
 		v := x(&f.Frame)
 		if f.broken < 0 {
-			old := f.Slots
-			f.Slots = make([]Value, len(old))
+			caller := f.Enter(nil)
 			f.Slots[0] = v
 			f.broken = p.judge(core.OnOutput, &f.Frame)
-			f.Slots = old
+			f.Leave(caller)
 		}
 		f.outputs = append(f.outputs, v)
-		f.Vars[p.Core.Output] = core.SomeOf(v)
+		f.set(p.Core.Output, core.SomeOf(v))
 	}
 }
 

@@ -59,7 +59,7 @@ func FirstPhase(p *machine.Program) int64 {
 		}
 	}
 	for self := 1; self <= p.N; self++ {
-		for _, o := range machine.Resolutions(func(c core.Chooser) machine.Outcome { return p.Start(self, c) }) {
+		for o := range machine.Resolutions(func(c core.Chooser) machine.Outcome { return p.Start(self, c) }) {
 			tag := machine.Before
 			for _, s := range o.Sent {
 				note(s.Tag.Phase)
@@ -80,7 +80,7 @@ func firstTimeout(p *machine.Program, i int, r *core.Rule, self int, s *machine.
 		if ways, _ := p.Enabled(i, self, s, tag, nil, true); len(ways) == 0 {
 			return
 		}
-		for _, o := range machine.Resolutions(func(c core.Chooser) machine.Outcome {
+		for o := range machine.Resolutions(func(c core.Chooser) machine.Outcome {
 			return p.Fire(i, self, s, tag, machine.Value{}, nil, c)
 		}) {
 			if len(o.Sent) > 0 {
@@ -150,7 +150,7 @@ func (m *Model) Update(self int, s *machine.State, tag machine.Tag, mailbox []ma
 
 func (m *Model) steps(run func(core.Chooser) machine.Outcome) []Step {
 	var out []Step
-	for _, o := range machine.Resolutions(run) {
+	for o := range machine.Resolutions(run) {
 		st := Step{State: o.State, Out: o.Sent, Outputs: o.Outputs}
 		if o.Action >= 0 {
 			st.Action = m.Program.Core.Actions[o.Action]

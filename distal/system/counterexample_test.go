@@ -3,6 +3,7 @@ package system_test
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
@@ -33,7 +34,10 @@ func counterexample(name string) (system.Program, *trace.Trace, *distal.ExploreR
 // and drawn, with as many rounds as the violation took; what happens in the last round, and
 // the state it leads to, are drawn there.
 func TestCounterexamples(t *testing.T) {
-	for _, name := range []string{"paxos_buggy", "raft_buggy", "benor_buggy", "uniformvoting_buggy", "viewchange_buggy", "twophase_buggy"} {
+	for _, name := range examples.Names() {
+		if !strings.HasSuffix(name, "_buggy") {
+			continue
+		}
 		p, tr, result, err := counterexample(name)
 		if err != nil {
 			t.Fatal(err)

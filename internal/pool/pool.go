@@ -62,3 +62,36 @@ func Ordered[T any](workers, n int, do func(worker, i int) T, take func(i int, r
 	close(stop)
 	wg.Wait()
 }
+
+// Each calls do(worker, i) for i = 0, 1, ... below n on the given number of workers, of which
+// the caller is the first. Every worker gets its jobs in ascending order. When one fails, no
+// more are begun, and the error is that of the first of those that failed.
+func Each(workers, n int, do func(worker, i int) error) error {
+	var (
+		begun  atomic.Int64
+		mu     sync.Mutex
+		first  = n
+		failed error
+	)
+	work := func(worker int) {
+		for i := int(begun.Add(1) - 1); i < n; i = int(begun.Add(1) - 1) {
+			err := do(worker, i)
+			if err == nil {
+				continue
+			}
+			begun.Store(int64(n))
+			mu.Lock()
+			if i < first {
+				first, failed = i, err
+			}
+			mu.Unlock()
+		}
+	}
+	var wg sync.WaitGroup
+	for w := 1; w < min(workers, n); w++ {
+		wg.Go(func() { work(w) })
+	}
+	work(0)
+	wg.Wait()
+	return failed
+}

@@ -2,6 +2,7 @@ package pool_test
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
 
 	"github.com/lockstep-go/lockstep/internal/pool"
@@ -44,6 +45,56 @@ func ordered(t *testing.T, workers, n, stop int) {
 	if next != want {
 		t.Errorf("%d results taken, want %d", next, want)
 	}
+}
+
+// Every job is done once, each worker's in order, and a failure ends the rest.
+func TestEach(t *testing.T) {
+	for _, workers := range []int{0, 1, 2, 7} {
+		for _, n := range []int{0, 1, 2, 100} {
+			last, done := make([]int, max(workers, 1)), make([]atomic.Int32, n)
+			if err := pool.Each(workers, n, func(w, i int) error {
+				if i < last[w] {
+					t.Errorf("worker %d gets %d after %d", w, i, last[w])
+				}
+				last[w] = i
+				done[i].Add(1)
+				return nil
+			}); err != nil {
+				t.Error(err)
+			}
+			for i := range done {
+				if done[i].Load() != 1 {
+					t.Errorf("%d workers, %d jobs: %d is done %d times", workers, n, i, done[i].Load())
+				}
+			}
+			later := atomic.Int32{}
+			err := pool.Each(workers, n, func(_, i int) error {
+				switch {
+				case i == 3 || i == 4:
+					return fmt.Errorf("job %d", i)
+				case i > 4:
+					later.Add(1)
+				}
+				return nil
+			})
+			if n > 3 && (err == nil || err.Error() != "job 3" || int(later.Load()) > n-5) || n <= 3 && err != nil {
+				t.Errorf("%d workers, %d jobs: %v", workers, n, err)
+			}
+			if workers < 2 && later.Load() != 0 {
+				t.Errorf("%d jobs are done after one has failed", later.Load())
+			}
+		}
+	}
+}
+
+func ExampleEach() {
+	squares := make([]int, 4)
+	err := pool.Each(2, len(squares), func(_, i int) error {
+		squares[i] = i * i
+		return nil
+	})
+	fmt.Println(squares, err)
+	// Output: [0 1 4 9] <nil>
 }
 
 func ExampleOrdered() {

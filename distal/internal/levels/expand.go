@@ -2,6 +2,7 @@ package levels
 
 import (
 	"errors"
+	"sync/atomic"
 
 	"github.com/lockstep-go/lockstep/internal/pool"
 )
@@ -31,30 +32,30 @@ const (
 	smallest   = 64
 )
 
-// expand lets the workers put the successors of all states of the current level into their outboxes. Workers are handed
-// piece after piece in order, so that what is in an outbox is in the order of its parents.
+// expand lets the workers put the successors of all states of the current level into their outboxes. Workers get
+// piece after piece in order, so that what is in an outbox is in the order of its parents. Who is done with the last piece of a page drops it.
 func (s *search) expand() error {
-	pageLen, size := s.cur.PageLen(), s.cur.Len()
-	piece := int(min(int64(pageLen), max(smallest, size/int64(piecesEach*s.opt.Workers))))
-	pieces := (pageLen + piece - 1) / piece
-	bounds := func(job int) (page, from, to int) {
-		page, from = job/pieces, job%pieces*piece
-		return page, from, int(min(int64(from+piece), int64(pageLen), size-int64(page)*int64(pageLen)))
+	pageLen, size := int64(s.cur.PageLen()), s.cur.Len()
+	piece := min(pageLen, max(smallest, size/int64(piecesEach*s.opt.Workers)))
+	each := (pageLen + piece - 1) / piece // pieces of a page
+	left := make([]atomic.Int64, s.cur.Pages())
+	jobs := int64(0)
+	for page := range left {
+		pieces := (min(pageLen, size-int64(page)*pageLen) + piece - 1) / piece
+		left[page].Store(pieces)
+		jobs += pieces
 	}
-	do := func(worker, job int) error {
-		return s.workers[worker].expandPage(bounds(job))
-	}
-	var failed error
-	take := func(job int, err error) bool {
-		if page, _, to := bounds(job); to == pageLen {
-			s.cur.Drop(page)
+	return pool.Each(s.opt.Workers, int(jobs), func(worker, job int) error {
+		page, from := int64(job)/each, int64(job)%each*piece
+		to := min(from+piece, pageLen, size-page*pageLen)
+		if err := s.workers[worker].expandPage(int(page), int(from), int(to)); err != nil {
+			return err
 		}
-		failed = err
-		return err == nil
-	}
-	jobs := (s.cur.Pages()-1)*pieces + (int(size-int64(s.cur.Pages()-1)*int64(pageLen))+piece-1)/piece
-	pool.Ordered(s.opt.Workers, jobs, do, take)
-	return failed
+		if left[page].Add(-1) == 0 {
+			s.cur.Drop(int(page))
+		}
+		return nil
+	})
 }
 
 // gather ends the expansion: what the workers found is put together.

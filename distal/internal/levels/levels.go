@@ -131,16 +131,18 @@ type search struct {
 	starts  [][]uint32
 	workers []*worker
 	memo    *memo
+	spare   spare[*reduced]
 	shards  int   // of the level being made
 	before  int64 // transitions before it
 	best    *find
 	// What workers share.
-	verdicts verdicts
-	mu       sync.Mutex
-	bytes    []int64 // by worker
-	ended    error   // what ends the search
-	result   Result
-	show     Progress
+	verdicts   verdicts
+	mu         sync.Mutex
+	bytes      []int64 // by worker
+	spareBytes int64   // of what was reduced and will be used again
+	ended      error   // what ends the search
+	result     Result
+	show       Progress
 }
 
 // Search explores every behaviour. Its error is only that of the options.
@@ -253,12 +255,12 @@ func (s *search) open(round int, size int64) {
 	}
 	s.before = s.result.Transitions
 	s.show = Progress{States: s.show.States, Round: max(round, 0), Of: size}
-	s.show.Estimate = estimate(s.result.Levels, s.opt.Rounds+1, s.opt.Period)
+	s.show.Estimate = estimate(s.result.Levels, s.show.States, s.opt.Rounds+1, s.opt.Period)
 }
 
 // pause looks at the memory and tells the caller how far the search is.
 func (s *search) pause() error {
-	fixed := s.o.Bytes() + s.memo.bytes() + s.verdicts.bytes()
+	fixed := s.o.Bytes() + s.memo.bytes() + s.verdicts.bytes() + s.spareBytes
 	for _, b := range s.bytes {
 		fixed += b
 	}
@@ -277,23 +279,22 @@ func (s *search) pause() error {
 	return nil
 }
 
-// estimate foretells the number of states in `total` levels: each will be to the one a period before as the newest is.
-func estimate(known []int64, total, period int) int64 {
+// estimate foretells the number of states in `total` levels, of which some are known and have `states` together: each will be to the one a
+// period before as the newest is.
+func estimate(known []int64, states int64, total, period int) int64 {
 	last := len(known) - 1
 	if last < period+1 || known[last-period] == 0 {
 		return 0
 	}
 	growth := float64(known[last]) / float64(known[last-period])
-	sum, all := 0.0, make([]float64, 0, total)
-	for k := range total {
-		size := 0.0
-		if k <= last {
-			size = float64(known[k])
+	sum := float64(states)
+	for k := last - period + 1; k <= last; k++ {
+		more := float64((total - 1 - k) / period) // levels that will follow this one after whole periods
+		if growth == 1 {
+			sum += float64(known[k]) * more
 		} else {
-			size = all[k-period] * growth
+			sum += float64(known[k]) * growth * (math.Pow(growth, more) - 1) / (growth - 1)
 		}
-		all = append(all, size)
-		sum += size
 	}
-	return int64(math.Min(sum, math.MaxInt64/2))
+	return int64(math.Min(sum, 1<<62))
 }

@@ -330,14 +330,22 @@ func TestHistory(t *testing.T) {
 
 // TestEstimate foretells geometric growth exactly, and nothing before there is growth.
 func TestEstimate(t *testing.T) {
-	known := []int64{1, 1, 3, 2, 6, 4, 12}
-	if got := estimate(known, 9, 2); got != 1+1+3+2+6+4+12+8+24 {
-		t.Errorf("estimate %d", got)
-	}
-	for k := range 3 {
-		if got := estimate(known[:k], 9, 2); got != 0 {
-			t.Errorf("estimate from %d levels: %d", k, got)
+	known, states := []int64{1, 1, 3, 2, 6, 4, 12}, int64(0)
+	for k, size := range known {
+		if k < 3 {
+			if got := estimate(known[:k], states, 9, 2); got != 0 {
+				t.Errorf("estimate from %d levels: %d", k, got)
+			}
 		}
+		states += size
+	}
+	for total, want := range map[int]int64{7: 29, 8: 29 + 8, 9: 29 + 8 + 24, 11: 29 + 8 + 24 + 16 + 48, 1_000_000: 1 << 62} {
+		if got := estimate(known, states, total, 2); got != want {
+			t.Errorf("estimate for %d levels: %d, want %d", total, got, want)
+		}
+	}
+	if got := estimate([]int64{2, 5, 2, 5, 2}, 16, 1_000_001, 2); got != 3_500_002 {
+		t.Errorf("estimate without growth: %d", got)
 	}
 }
 

@@ -18,16 +18,16 @@ type part struct {
 
 // reduced are the distinct states of a part, in the order in which they were first met.
 type reduced struct {
-	states  []uint32 // records of the level
-	origins []origin
-	backs   []uint32 // coded origins
-	stand   int64    // how many states they stand for
-	worker  int
-	bytes   int64
-	err     error
+	states []uint32 // records of the level
+	backs  []uint32 // coded origins
+	stand  int64    // how many states they stand for
+	worker int
+	bytes  int64 // of the worker
+	grown  int64 // of this one, by so many since it was last used
+	err    error
 }
 
-func (r *reduced) size() int64 { return int64(cap(r.states)+cap(r.backs))*4 + int64(cap(r.origins))*16 }
+func (r *reduced) size() int64 { return int64(cap(r.states)+cap(r.backs)) * 4 }
 
 // merge reduces the shards to distinct states: the next level.
 func (s *search) merge() error {
@@ -45,16 +45,17 @@ func (s *search) merge() error {
 	past := history{tape: s.store.Tape(1)}
 	var failed error
 	var level int64
-	var used spare[*reduced]
 	pool.Ordered(s.opt.Workers, len(parts), func(worker, i int) *reduced {
 		w := s.workers[worker]
-		r := used.get(func() *reduced { return &reduced{} })
+		r := s.spare.get(func() *reduced { return &reduced{} })
+		before := r.size()
 		r.err = w.merger.reduce(s.boxes(parts[i].shard), parts[i], r)
 		r.stand = s.standFor(r.states)
-		r.worker, r.bytes = worker, w.bytes()+3*r.size() // two more may be on their way
+		r.worker, r.bytes, r.grown = worker, w.bytes(), r.size()-before
 		return r
 	}, func(i int, r *reduced) bool {
 		s.bytes[r.worker] = r.bytes
+		s.spareBytes += r.grown
 		first := next.Len()
 		failed = errors.Join(r.err, next.Append(r.states), past.add(first, r.backs))
 		if p := parts[i]; p.pass == p.passes-1 {
@@ -64,7 +65,7 @@ func (s *search) merge() error {
 		}
 		level += r.stand
 		s.show.States += r.stand
-		used.put(r) // another worker may have it from here on
+		s.spare.put(r) // another worker may have it from here on
 		s.result.Kept += next.Len() - first
 		if failed == nil && next.Len() >= maxStates {
 			failed = errors.New("a level has 2^40 states")
@@ -127,11 +128,11 @@ type merger struct {
 	slots   []uint32 // open hash table: index plus one; 0: empty
 	heads   []head
 	states  []uint32 // those of the result being made; they are worked on here, not there, where another worker's are near
-	origins []origin
+	origins []origin // by state
 }
 
 func (m *merger) bytes() int64 {
-	sum := int64(cap(m.slots)) * 4
+	sum := int64(cap(m.slots))*4 + int64(cap(m.origins))*16
 	for _, h := range m.heads {
 		sum += int64(cap(h.buf)) * 4
 	}
@@ -181,7 +182,7 @@ func (m *merger) reduce(boxes []*spill.Tape, p part, r *reduced) error {
 		}
 	}
 	m.states = slices.Grow(r.states[:0], int(expected)*(m.n+1))
-	m.origins = slices.Grow(r.origins[:0], int(expected))
+	m.origins = slices.Grow(m.origins[:0], int(expected))
 	m.resize(int(min(expected, 1<<16)))
 	for {
 		next, limit := m.next()
@@ -192,7 +193,7 @@ func (m *merger) reduce(boxes []*spill.Tape, p part, r *reduced) error {
 			return err
 		}
 	}
-	r.states, r.origins, r.backs = m.states, m.origins, encode(m.origins, r.backs[:0])
+	r.states, r.backs = m.states, encode(m.origins, slices.Grow(r.backs[:0], len(m.origins)))
 	return nil
 }
 

@@ -64,7 +64,7 @@ var mends = []mend{
 	{"rounds that are jumped over", "check/conditions.go", "(round != own || !e.facts.equal(acted, phase))", "(round != own || acted.Base == \"?\")", async},
 	{"rounds that are passed within a phase", "check/conditions.go", "case follows && known.noMore(own, tag) && !j.c.skipped[round]:", "case follows && known.noMore(own, tag) && j.c.skipped[round] == j.c.skipped[round]:", async},
 	{"the phase variable may lag behind", "check/conditions.go", "follows := c.phaseFollows()", "follows := c.phaseFollows() || c.prog.Phase >= 0", async},
-	{"an output is judged before it is the last one", "machine/stmt.go", "if f.broken < 0 {", "f.Vars[p.Core.Output] = core.SomeOf(v)\n\t\tif f.broken < 0 {", spin},
+	{"an output is judged before it is the last one", "machine/stmt.go", "if f.broken < 0 {", "f.set(p.Core.Output, core.SomeOf(v))\n\t\tif f.broken < 0 {", spin},
 	{"properties between the halves of a round", "internal/levels/worker.go", "flags := w.middle(w.send(mode))", "flags := w.send(mode)", naive},
 	{"two sends of one action stay apart", "sequential/build.go", "X: core.NewApply(s.Pos, core.Union, set, b.dueVar(s.Pos, s.Message), one)})", "X: one})", async},
 	{"ties do not depend on whether a program was built or read", "check/check.go", "c.declared(f, syntax.OutputDecl, c.output)\n\tfor _, d := range f.Decls {\n\t\tc.collectDecl(d)\n\t}",

@@ -1,7 +1,8 @@
 // Package spill keeps long sequences of numbers, called tapes, in memory as far as a limit allows and in one temporary
 // file beyond it. Tapes are written at the end and read in order, so that a disk is only ever streamed.
 //
-// A store is used by many goroutines; a tape is written by one goroutine at a time and, once that is over, read by many.
+// A store is used by many goroutines; a tape is written by one goroutine at a time and, once that is over, read by many, who may
+// each drop pages that nobody else reads any more.
 package spill
 
 import (
@@ -112,17 +113,26 @@ func (s *Store) Disk() int64 {
 // pageBytes is the size of a page.
 func (s *Store) pageBytes() int64 { return int64(s.page) * 4 }
 
-// take gives out an empty page.
+// take gives out an empty page. Nobody waits while a new one is made.
 func (s *Store) take() []uint32 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.used += s.pageBytes()
-	if last := len(s.pages) - 1; last >= 0 {
-		p := s.pages[last]
-		s.pages = s.pages[:last]
+	if p := s.again(); p != nil {
 		return p[:0]
 	}
 	return make([]uint32, 0, s.page)
+}
+
+// again counts a page that is given out, and returns one that was given back, if there is any.
+func (s *Store) again() []uint32 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.used += s.pageBytes()
+	last := len(s.pages) - 1
+	if last < 0 {
+		return nil
+	}
+	p := s.pages[last]
+	s.pages = s.pages[:last]
+	return p
 }
 
 // give takes a page back. Pages that were trimmed are left to the garbage collector.
