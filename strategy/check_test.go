@@ -111,7 +111,7 @@ func TestCheck(t *testing.T) {
 	if _, err := (strategy.Guided{}).Fit(info); err == nil || !strings.Contains(err.Error(), "inner is missing") {
 		t.Errorf("guided without inner: %v", err)
 	}
-	if _, err := (strategy.Uniform{Rounds: 4, Period: 4, By: 7}).Fit(info); err == nil || !strings.Contains(err.Error(), "by 7, allowed are 0..1") {
+	if _, err := (strategy.Uniform{Rounds: 4, Period: 4, By: 7}).Fit(info); err == nil || !strings.Contains(err.Error(), "by 7, allowed are 0..2") {
 		t.Errorf("uniform by something: %v", err)
 	}
 	for _, text := range []string{"uniform:by=hand", "partition:notion=cut", "systematic:reduce=fast", "systematic:network=x", "delay:near=normal", "guided:inner=nothing", "none", "pctcp:depth"} {
