@@ -490,7 +490,7 @@ func TestFindingsOnServers(t *testing.T) {
 	}{
 		{strategy.ByCut, oneLeader, memory, "cut 1 <-> 2,3"},
 		{strategy.ByCrash, memory, oneLeader, "request 4 at node 1; crash node 1; restart node 1"},
-		{strategy.ByRestart, memory, nil, 
+		{strategy.ByRestart, memory, nil,
 			"crash node 1; crash node 2; crash node 3; restart node 1; restart node 2; restart node 3; request 5 at node 2; crash node 1; crash node 2; crash node 3; restart node 1; restart node 2"},
 	} {
 		s := strategy.DefaultUniform
