@@ -361,8 +361,8 @@ func TestAfresh(t *testing.T) {
 					passed, fell = passed+1, 0
 				}
 			}}})
-		if err != nil || passed != 4 {
-			t.Fatal(passed, err)
+		if err != nil || passed != 4 || fell != plan.kernels[3] {
+			t.Fatalf("kernels %v: after %d rounds %s fell, %v", plan.kernels, passed, fell, err)
 		}
 	}
 }

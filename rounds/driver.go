@@ -157,8 +157,8 @@ func New(info lockstep.Info, number int, plan Plan) *Driver {
 // as it is done anyway where there are no cuts. Then the plan must lose nothing else.
 func (d *Driver) ByCrash() { d.crash = true }
 
-// Afresh is ByCrash with all nodes down between phases: each phase begins with the start of
-// those that are in its kernel.
+// Afresh is ByCrash with all nodes down between phases and after the last: each phase begins with
+// the start of those that are in its kernel.
 func (d *Driver) Afresh() { d.crash, d.afresh = true, true }
 
 // Loosely says whether a message that is sent when its round is over waits for the next round
@@ -225,7 +225,7 @@ func (d *Driver) advance(run *lockstep.Run, next *lockstep.Step) bool {
 	for {
 		if d.stage == open {
 			if d.opened == d.number {
-				return false
+				return d.coarse && d.afresh && d.crashNext(run, 0, next)
 			}
 			d.open(run)
 		}

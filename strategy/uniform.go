@@ -113,7 +113,7 @@ const (
 	ByCut Means = iota
 	// ByCrash crashes the node and restarts it when it returns.
 	ByCrash
-	// ByRestart is ByCrash with all nodes down between phases: a phase begins with the start of
+	// ByRestart is ByCrash with all nodes down between phases and in the end: a phase begins with the start of
 	// those that are not isolated, as in the paper's tests of ZooKeeper.
 	ByRestart
 )

@@ -32,6 +32,7 @@ var app = cli.App{
 			Library: "go.etcd.io/raft/v3", Versions: []string{"v3.7.0", "v3.6.0"}},
 		{Name: "hashicorpraft", Help: "hashicorp/raft, unmodified, goroutines and all, in virtual time", Package: module + "/hashicorpraft", Module: module, Dir: source(),
 			Library: "github.com/hashicorp/raft", Versions: []string{"v1.7.3", "v1.8.0", "v1.7.1", "v1.7.0", "v1.3.11", "v1.3.10"}},
+		{Name: "zookeeper", Help: "ZooKeeper, unmodified servers in processes, behind proxies", Package: module + "/zookeeper", Module: module, Dir: source()},
 	},
 	Commands: []any{&commands{}},
 	Examples: []string{"lockstep demo", "lockstep run smr-bug --runs 10000 --seed 7", "lockstep run etcdraft --set version=v3.6.0"},

@@ -69,7 +69,7 @@ func (q *equal) End(run *lockstep.Run) *lockstep.Finding {
 
 // Sequential: some order of what clients did, in which each client's acts stay in theirs, explains
 // what they were told and what is read in the end.
-var Sequential = spec.Sequential{Model: model}
+var Sequential = spec.Sequential{Model: model, InOrder: true}
 
 // operation is one that a client sent.
 type operation struct {

@@ -7,7 +7,7 @@ import "github.com/lockstep-go/lockstep/target"
 const Settle = 9
 
 // Targets is ZooKeeper.
-var Targets = []target.Target{settled(target.Of("zookeeper", "ZooKeeper, unmodified servers in processes, behind proxies", Cluster{}, Properties))}
+var Targets = []target.Target{settled(target.Of("zookeeper", "ZooKeeper, unmodified servers in processes, behind proxies", Cluster{}.filled(), Properties)).Guided(Scenarios...)}
 
 func settled(t target.Target) target.Target {
 	t.Settle = Settle

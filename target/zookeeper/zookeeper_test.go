@@ -8,16 +8,26 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
-func TestOne(t *testing.T) {
-	plan := lockstep.Plan{System: Cluster{}, Spec: Properties, Strategy: strategy.Uniform{Period: 2, Rounds: 6, Isolations: 4, By: strategy.ByRestart},
-		Runs: 2, Workers: 1, Settle: Settle, Seed: 1, Keep: 1}
-	begin := time.Now()
-	tr, err := lockstep.Record(t.Context(), plan, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Log(time.Since(begin), tr.Outcome)
-	for _, r := range tr.Records {
-		t.Log(r.Number, r.Step, r.Round, r.Settle, r.Events)
+// reports are the scenarios with the versions that have the defect.
+var reports = map[string]string{"ZOOKEEPER-2832": "3.4.9", "ZOOKEEPER-3875": "3.5.8"}
+
+func TestReported(t *testing.T) {
+	for _, sc := range Scenarios {
+		t.Run(sc.Name, func(t *testing.T) {
+			system, err := Targets[0].Build(append(sc.Set, "version="+reports[sc.Name]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			plan := lockstep.Plan{System: system, Spec: Properties, Scenario: sc.Build(), Strategy: strategy.DefaultWalk, Settle: Settle, Workers: 1, Scratch: t.TempDir()}
+			begin := time.Now()
+			tr, err := lockstep.Record(t.Context(), plan, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Log(time.Since(begin), tr.Outcome, tr.Outcome.Finding)
+			for _, r := range tr.Records {
+				t.Log(r.Number, r.Step, r.Round, r.Settle, r.Events)
+			}
+		})
 	}
 }
