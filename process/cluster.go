@@ -186,7 +186,8 @@ func (c *Cluster) Look(out *lockstep.Outbox) error {
 		c.marks[i] = count
 		for _, line := range lines {
 			if c.Telling != nil && c.Telling(line) {
-				out.Event(lockstep.Event{Node: lockstep.Node(i + 1), Type: EventLog, Text: strings.TrimSpace(line)})
+				text := strings.ReplaceAll(strings.TrimSpace(line), v.Folder+string(filepath.Separator), "") // which differs from run to run
+				out.Event(lockstep.Event{Node: lockstep.Node(i + 1), Type: EventLog, Text: text})
 			}
 		}
 	}

@@ -14,24 +14,6 @@ import (
 // The kernel's tables of sockets.
 var tables = []string{"/proc/net/tcp", "/proc/net/tcp6"}
 
-// stateListens is how the tables write that a socket listens.
-const stateListens = "0A"
-
-// listening lists the addresses at which somebody listens. The tables begin with these, so that
-// little of them is read. It is nil where that cannot be told.
-func listening() []net.TCPAddr {
-	found := []net.TCPAddr{}
-	for _, table := range tables {
-		each(table, func(s socket) bool {
-			if s.state == stateListens {
-				found = append(found, s.local)
-			}
-			return s.state == stateListens
-		})
-	}
-	return found
-}
-
 // owner finds the process that holds the socket with these addresses, among those that the
 // function lets through, or 0.
 func owner(local, remote *net.TCPAddr, among func(pid int) bool) int {
@@ -77,7 +59,7 @@ func holds(pid int, file string) bool {
 // socket is a line of a table.
 type socket struct {
 	local, remote net.TCPAddr
-	state, inode  string
+	inode         string
 }
 
 // each calls a function with the sockets of a table until it reports false.
@@ -91,7 +73,7 @@ func each(table string, see func(socket) bool) {
 	lines.Scan() // the names of the columns
 	for lines.Scan() {
 		if fields := strings.Fields(lines.Text()); len(fields) > 9 {
-			if !see(socket{parse(fields[1]), parse(fields[2]), fields[3], fields[9]}) {
+			if !see(socket{parse(fields[1]), parse(fields[2]), fields[9]}) {
 				return
 			}
 		}

@@ -30,9 +30,9 @@ type deployment struct {
 	clients []*client
 	parting sync.WaitGroup // clients of earlier runs
 	harness Harness
-	waits   int // stretches of time so far
+	waits   int  // stretches of time so far
 	moved   bool // servers were started, or links changed, since the last of them
-	asked   int // operations of clients
+	asked   int  // operations of clients
 	news    news
 
 	has  []Data // by node-1, as read last

@@ -1,22 +1,11 @@
 package zookeeper
 
 import (
-	"fmt"
-	"math/rand/v2"
-
 	"github.com/lockstep-go/lockstep"
+	. "github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/trace"
 )
-
-// Schedule is a scenario in which it is fixed who is isolated in each step of a harness. All
-// servers are down between steps and in the end, and nothing is left to the strategy.
-type Schedule struct {
-	// Title names it.
-	Title string
-	// Away has an entry for each step of the harness.
-	Away []Away
-}
 
 // Away says who is isolated in a step, as the paper draws it: servers that are not started, and
 // those that are killed when the others have agreed, just before the request.
@@ -49,68 +38,40 @@ var Schedule3875 = []Away{
 
 func scheduled(name, help, harness string, away []Away) target.Scenario {
 	return target.Scenario{Name: name, Help: help, Set: []string{"harness=" + harness},
-		Build: func() lockstep.Scenario { return Schedule{name, away} }}
+		Build: func() lockstep.Scenario { return Schedule(name, away...) }}
 }
 
-// Name is the title.
-func (s Schedule) Name() string { return s.Title }
-
-// Fit reports what is wrong with the schedule for a system.
-func (s Schedule) Fit(info lockstep.Info) (*lockstep.Budget, error) {
-	for i, a := range s.Away {
-		if beyond := (a.Start | a.Request) &^ trace.AllNodes(info.Nodes); beyond != 0 {
-			return nil, fmt.Errorf("%s: step %d isolates server %d of %d", s.Title, i+1, beyond.First(), info.Nodes)
+// Schedule is a scenario in which it is fixed who is isolated in each step of a harness. All
+// servers are down between steps and in the end, and nothing is left to the strategy.
+func Schedule(name string, away ...Away) *Scenario {
+	sc := New(name)
+	passed := Count("stretches of time")
+	sc.If(Did(trace.Start)).Named("the schedule").Then(Do("isolate servers step by step", func(m *Moment, hand *lockstep.Hand) {
+		for _, s := range steps(m.Run, away) {
+			hand.Do(s)
 		}
-	}
-	return nil, info.Require(s.Title, trace.KindsOf(trace.Crash, trace.Restart, trace.Request, trace.Wait))
-}
-
-// New makes a director.
-func (s Schedule) New(lockstep.Info) lockstep.Director { return &director{Schedule: s} }
-
-// director takes the steps of a schedule, one after the other.
-type director struct {
-	Schedule
-	left  []lockstep.Step
-	taken int
-}
-
-// Reset begins a new run.
-func (d *director) Reset(*rand.Rand) { d.left, d.taken = nil, 0 }
-
-// Look takes the next step that is possible.
-func (d *director) Look(run *lockstep.Run, hand *lockstep.Hand) {
-	if run.Last().Kind == trace.Start {
-		d.left = d.steps(run)
-	}
-	for len(d.left) > 0 {
-		next := d.left[0]
-		d.left = d.left[1:]
-		if run.Possible(next) {
-			d.taken++
-			hand.Do(next)
-			return
-		}
-	}
-	hand.Finish()
+	}))
+	sc.If(Did(trace.Wait)).Named("time passes").Then(passed.Incr())
+	sc.If(Did(trace.Crash), passed.Ge(2*len(away)), Cond("all are down", func(m *Moment) bool { return m.Run.Up() == 0 })).Named("the end").Then(Finish())
+	return sc
 }
 
 // calm is how much longer than other stretches of time the one after a request is, so that servers
 // have logged it.
 const calm = 5
 
-// steps are those of the schedule, and some that will turn out to be impossible.
-func (d *director) steps(run *lockstep.Run) (steps []lockstep.Step) {
+// steps are those of a schedule, and some that will turn out to be impossible and are skipped.
+func steps(run *lockstep.Run, away []Away) (steps []lockstep.Step) {
 	each := func(kind lockstep.Kind, nodes lockstep.Nodes, request int) {
 		for n := range nodes.All() {
 			steps = append(steps, lockstep.Step{Kind: kind, Node: n, Request: int32(request)})
 		}
 	}
-	for i, away := range d.Away {
+	for i, a := range away {
 		each(trace.Crash, run.All(), 0)
-		each(trace.Restart, run.All()&^away.Start, 0)
+		each(trace.Restart, run.All()&^a.Start, 0)
 		steps = append(steps, run.Wait())
-		each(trace.Crash, away.Request, 0)
+		each(trace.Crash, a.Request, 0)
 		each(trace.Request, run.All(), i+1) // only one of them may have it
 		after := run.Wait()
 		after.For *= calm
@@ -118,15 +79,4 @@ func (d *director) steps(run *lockstep.Run) (steps []lockstep.Step) {
 	}
 	each(trace.Crash, run.All(), 0)
 	return steps
-}
-
-// Idle has nothing left to do when the strategy has not.
-func (d *director) Idle(*lockstep.Run, *lockstep.Hand) bool { return false }
-
-// End judges nothing.
-func (d *director) End(*lockstep.Run, *lockstep.Hand) {}
-
-// Tell counts the steps.
-func (d *director) Tell() lockstep.Effects {
-	return lockstep.Effects{Counts: []lockstep.Count{{Name: "steps of the schedule", N: d.taken}}}
 }

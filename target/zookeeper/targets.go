@@ -10,6 +10,6 @@ const Settle = 9
 var Targets = []target.Target{settled(target.Of("zookeeper", "ZooKeeper, unmodified servers in processes, behind proxies", Cluster{}.filled(), Properties)).Guided(Scenarios...)}
 
 func settled(t target.Target) target.Target {
-	t.Settle = Settle
+	t.Settle, t.Strategy = Settle, "uniform:period=2,isolations=4,rounds=6,by=restart"
 	return t
 }
