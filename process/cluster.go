@@ -89,6 +89,19 @@ func (c *Cluster) Begin() error {
 	return nil
 }
 
+// Resume begins a run with the servers as they are, and what they have: nothing is cut, and those
+// that are down are to be started. It is for servers that can be told one run's data from
+// another's, and saves their start.
+func (c *Cluster) Resume() {
+	c.Network.Cut(Whole)
+	for i, v := range c.servers {
+		if !v.Running() {
+			c.due = c.due.With(lockstep.Node(i + 1))
+		}
+	}
+	c.began, c.Spent = time.Now(), Spent{}
+}
+
 // empty removes what is in a folder.
 func empty(folder string) error {
 	entries, err := os.ReadDir(folder)
@@ -134,6 +147,34 @@ func (c *Cluster) Up() lockstep.Nodes {
 		}
 	}
 	return up
+}
+
+// Majority are the nodes that can agree: a majority whose members are up and hear each other, and
+// nobody else. There is none where the network is no partition.
+func (c *Cluster) Majority(out *lockstep.Outbox) lockstep.Nodes {
+	up := c.Up()
+	for n := range up.All() {
+		group := trace.NodesOf(n)
+		for m := range up.Without(n).All() {
+			if !out.Cut(n).Has(m) && !out.Cut(m).Has(n) {
+				group = group.With(m)
+			}
+		}
+		if 2*group.Len() > len(c.servers) && apart(group, up&^group, out.Cut) {
+			return group
+		}
+	}
+	return 0
+}
+
+// apart reports whether all of a group hear each other and none of the others.
+func apart(group, others lockstep.Nodes, cut func(lockstep.Node) lockstep.Nodes) bool {
+	for n := range group.All() {
+		if cut(n)&group != 0 || others&^cut(n) != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // Launch starts the nodes that are due, and does not wait for them.

@@ -125,7 +125,7 @@ func (d *deployment) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Out
 // agree have done so, and a little later.
 func (d *deployment) pass(ctx context.Context, pace time.Duration, out *lockstep.Outbox) error {
 	if d.moved {
-		if err := d.steady(ctx, d.able(out)); err != nil {
+		if err := d.steady(ctx, d.Majority(out)); err != nil {
 			return err
 		}
 		d.moved = false
@@ -139,33 +139,6 @@ func (d *deployment) pass(ctx context.Context, pace time.Duration, out *lockstep
 	}
 	d.next(out)
 	return nil
-}
-
-// able are the nodes that can agree: a majority whose members hear each other, and nobody else.
-func (d *deployment) able(out *lockstep.Outbox) lockstep.Nodes {
-	up := d.Up()
-	for n := range up.All() {
-		group := lockstep.Nodes(0)
-		for m := range up.All() {
-			if m == n || !out.Cut(n).Has(m) && !out.Cut(m).Has(n) {
-				group = group.With(m)
-			}
-		}
-		if 2*group.Len() > d.options.Nodes && d.apart(group, up&^group, out) {
-			return group
-		}
-	}
-	return 0
-}
-
-// apart reports whether all of a group hear each other and none of the others.
-func (d *deployment) apart(group, others lockstep.Nodes, out *lockstep.Outbox) bool {
-	for n := range group.All() {
-		if out.Cut(n)&group != 0 || others&^out.Cut(n) != 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // next offers the request of a step of the harness when its first stretch of time is over, and

@@ -106,6 +106,15 @@ func (c Cluster) Deploy(place *lockstep.Place) (lockstep.Deployment, error) {
 	if err != nil {
 		return nil, err
 	}
+	d, err := c.deploy(place, java)
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// deploy makes a deployment with a JVM.
+func (c Cluster) deploy(place *lockstep.Place, java *java) (*deployment, error) {
 	breakage := process.Closes
 	if c.Stall {
 		breakage = process.Stalls
