@@ -10,6 +10,7 @@ import (
 	"github.com/lockstep-go/lockstep/distal/system"
 	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/target/backup"
+	"github.com/lockstep-go/lockstep/target/etcd"
 	"github.com/lockstep-go/lockstep/target/etcdraft"
 	"github.com/lockstep-go/lockstep/target/etcdraft/raftscenarios"
 	v35 "github.com/lockstep-go/lockstep/target/etcdraft/v35"
@@ -25,6 +26,7 @@ var app = cli.App{
 	Targets: slices.Concat(smr.Targets, raftscenarios.Guided(etcdraft.Targets), raftscenarios.Guided(v35.Targets), raft.Targets, pbft.Targets, backup.Targets, []target.Target{
 		register.Target,
 		maelstrom.Target,
+		etcd.Target,
 		target.Of("distal", "a protocol written in Distal, message by message (--set file=...)", system.Program{}, system.Properties),
 	}),
 	Programs: []target.Program{
