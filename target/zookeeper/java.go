@@ -97,7 +97,7 @@ func train(ctx context.Context, j java, version string) error {
 
 // flags are those of the JVM of a node. Only one of them makes an archive.
 func (j *java) flags(n lockstep.Node) []string {
-	flags := []string{"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx128m", "-Xss512k", "-Djava.net.preferIPv4Stack=true"}
+	flags := []string{"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx128m", "-Xss512k", "-XX:-UsePerfData", "-Djava.net.preferIPv4Stack=true"}
 	switch {
 	case j.dump && n == 1:
 		flags = append(flags, "-XX:ArchiveClassesAtExit="+j.classes)
