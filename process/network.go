@@ -69,7 +69,7 @@ func NewNetwork(nodes int, breakage Breakage, owner func(pid int) lockstep.Node)
 // and the kernel is asked who did: for protocols in which all must have the same address of
 // a node. Greet, where it is not nil, carries the beginning of each connection itself.
 func (n *Network) Link(from, to lockstep.Node, listen, target string, greet Greeting) (*Link, error) {
-	if from < 0 || int(from) > n.nodes || to < 1 || int(to) > n.nodes || from == to {
+	if int(from) > n.nodes || to < 1 || int(to) > n.nodes || from == to {
 		return nil, fmt.Errorf("process: no link from node %d to %d, there are 1..%d", from, to, n.nodes)
 	}
 	if from == 0 && n.owner == nil {

@@ -252,7 +252,8 @@ func TestAddresses(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	if a.Address == b.Address || a.Port() == a.Port() {
+	first, second := a.Port(), a.Port()
+	if a.Address == b.Address || first == second {
 		t.Errorf("%s and %s", a.Address, b.Address)
 	}
 	for _, pid := range []int{1, 255, 256, 65023, 65024, 4194303} {

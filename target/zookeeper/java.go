@@ -35,27 +35,25 @@ func prepare(ctx context.Context, version string) (*java, error) {
 		return nil, fmt.Errorf("zookeeper: version %s: %w", version, err)
 	}
 	j := &java{program: program, jars: strings.Join(jars, ":")}
-	return j, j.archive(ctx, version)
+	j.classes = j.archive(ctx, version)
+	return j, ctx.Err()
 }
 
 // archive finds the archive of a version's classes, or makes it by a deployment that starts, serves
-// and stops. Where that fails, servers start without.
-func (j *java) archive(ctx context.Context, version string) error {
+// and stops. It is for one JVM alone. Where there is none, servers start without.
+func (j *java) archive(ctx context.Context, version string) string {
 	jvm, err := os.ReadFile(filepath.Join(filepath.Dir(filepath.Dir(real(j.program))), "release"))
 	if err != nil {
-		return nil // it is not known which JVM this is, and an archive is for one alone
+		return "" // it is not known which one this is
 	}
 	key := sha256.Sum256(append(jvm, j.jars...))
 	folder, err := process.Cached(fmt.Sprintf("zookeeper-%s-classes-%.6x", version, key), func(folder string) error {
 		return train(ctx, java{program: j.program, jars: j.jars, classes: filepath.Join(folder, "classes.jsa"), dump: true}, version)
 	})
-	if ctx.Err() != nil {
-		return ctx.Err()
+	if err != nil {
+		return ""
 	}
-	if err == nil {
-		j.classes = filepath.Join(folder, "classes.jsa")
-	}
-	return nil
+	return filepath.Join(folder, "classes.jsa")
 }
 
 // real follows links.

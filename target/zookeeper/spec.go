@@ -29,7 +29,7 @@ func (d Data) String() string {
 // Properties are what ZooKeeper promises.
 var Properties = spec.All(Equal, Sequential)
 
-// Equal: after settling, all servers have the same data.
+// Equal is the promise that after settling all servers have the same data.
 var Equal = spec.New("equal-data", func(info lockstep.Info) *equal { return &equal{has: make([]Data, info.Nodes), nodes: info.Nodes} })
 
 type equal struct {
@@ -67,8 +67,8 @@ func (q *equal) End(run *lockstep.Run) *lockstep.Finding {
 	return nil
 }
 
-// Sequential: some order of what clients did, in which each client's acts stay in theirs, explains
-// what they were told and what is read in the end.
+// Sequential is the promise that some order of what clients did, in which each client's acts stay in
+// theirs, explains what they were told and what is read in the end.
 var Sequential = spec.Sequential{Model: model, InOrder: true}
 
 // operation is one that a client sent.

@@ -13,7 +13,6 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
-	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -247,5 +246,4 @@ func TestWrongOptions(t *testing.T) {
 	if info, err := (Cluster{}).Describe(); err != nil || info.Options["version"] != "3.5.8" {
 		t.Errorf("%+v, %v", info, err)
 	}
-	var _ target.Target = Targets[0]
 }
