@@ -193,7 +193,8 @@ func (c *Cluster) Launch() error {
 }
 
 // Await waits until nodes are ready, as the function tells, at most for so long. That a server
-// ends or does not become ready makes the run worthless.
+// ends or does not become ready makes the run worthless; that servers speak to each other past their
+// links is an error.
 func (c *Cluster) Await(ctx context.Context, nodes lockstep.Nodes, patience time.Duration, ready func(context.Context, lockstep.Node) bool) error {
 	limit, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("it took more than %s", patience))
 	defer cancel()
@@ -208,7 +209,21 @@ func (c *Cluster) Await(ctx context.Context, nodes lockstep.Nodes, patience time
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	if err := c.direct(); err != nil {
+		return err
+	}
 	return Worthless(errors.Join(errs...))
+}
+
+// direct reports a server that speaks to another past its link.
+func (c *Cluster) direct() error {
+	var pids []int
+	for _, v := range c.servers {
+		if v.Running() {
+			pids = append(pids, v.Pid())
+		}
+	}
+	return c.Network.Direct(pids)
 }
 
 // Worthless makes an error one that spoils only the run.

@@ -180,5 +180,26 @@ func (n *Network) Close() error {
 	return nil
 }
 
+// dialled is a process and an address that it has dialled.
+type dialled struct {
+	pid int
+	to  *net.TCPAddr
+}
+
+// Direct reports a connection of one of the processes to a server past its link. Cuts do nothing to
+// such a connection.
+func (n *Network) Direct(pids []int) error {
+	var targets []*net.TCPAddr
+	n.mutex.Lock()
+	for _, l := range n.links {
+		targets = append(targets, l.target)
+	}
+	n.mutex.Unlock()
+	for _, d := range dials(pids, targets) {
+		return fmt.Errorf("process: process %d has dialled %s past the links", d.pid, d.to)
+	}
+	return nil
+}
+
 // Whole is a network in which nothing is cut.
 func Whole(lockstep.Node) lockstep.Nodes { return trace.NodesOf() }

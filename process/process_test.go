@@ -535,6 +535,41 @@ func TestDiallers(t *testing.T) {
 	}
 }
 
+// A connection past a link is seen, one through it is not taken for one.
+func TestDirect(t *testing.T) {
+	s, v, address := supervised(t)
+	other, err := s.Server("two")
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := s.Port()
+	begin(t, other, from)
+	n, l, via := network(t, Closes, address, s)
+	listens(t, l, true)
+	for _, c := range []struct {
+		to   string
+		want bool
+	}{{via, false}, {address, true}} {
+		n.Hold(2, 1, true) // so that the answer is not there yet
+		go func() { _, _ = ask(t.Context(), from, "dial "+c.to+" wait") }()
+		until(t, "the connection", func() bool {
+			return len(dials([]int{other.Pid()}, []*net.TCPAddr{tcp(t, c.to)})) > 0
+		})
+		if err := n.Direct([]int{v.Pid(), other.Pid()}); (err != nil) != c.want {
+			t.Errorf("dialling %s: %v", c.to, err)
+		}
+	}
+}
+
+func tcp(t *testing.T, address string) *net.TCPAddr {
+	t.Helper()
+	a, err := net.ResolveTCPAddr("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
 func TestWrongLinks(t *testing.T) {
 	n := NewNetwork(2, Closes, nil)
 	defer n.Close()

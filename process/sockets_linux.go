@@ -41,19 +41,50 @@ func owner(local, remote *net.TCPAddr, among func(pid int) bool) int {
 	return 0
 }
 
+// dials lists the pairs of a process, of those given, and an address, of those given, to which it
+// has a connection that it dialled.
+func dials(pids []int, targets []*net.TCPAddr) (found []dialled) {
+	holder := map[string]int{}
+	for _, pid := range pids {
+		for _, file := range files(pid) {
+			if inode, ok := strings.CutPrefix(file, "socket:["); ok {
+				holder[strings.TrimSuffix(inode, "]")] = pid
+			}
+		}
+	}
+	for _, table := range tables {
+		each(table, func(s socket) bool {
+			if pid := holder[s.inode]; pid != 0 {
+				for _, t := range targets {
+					if same(s.remote, *t) {
+						found = append(found, dialled{pid, t})
+					}
+				}
+			}
+			return true
+		})
+	}
+	return found
+}
+
 func same(a, b net.TCPAddr) bool { return a.Port == b.Port && a.IP.Equal(b.IP) }
 
 // holds reports whether a process has such a file open.
-func holds(pid int, file string) bool {
+func holds(pid int, file string) bool { return slices.Contains(files(pid), file) }
+
+// files lists what a process has open.
+func files(pid int) (names []string) {
 	folder := fmt.Sprintf("/proc/%d/fd", pid)
 	entries, err := os.ReadDir(folder)
 	if err != nil {
-		return false
+		return nil
 	}
-	return slices.ContainsFunc(entries, func(e os.DirEntry) bool {
-		link, err := os.Readlink(folder + "/" + e.Name())
-		return err == nil && link == file
-	})
+	for _, e := range entries {
+		if link, err := os.Readlink(folder + "/" + e.Name()); err == nil {
+			names = append(names, link)
+		}
+	}
+	return names
 }
 
 // socket is a line of a table.
