@@ -71,6 +71,11 @@ func (d *deployment) Reset(ctx context.Context, seed uint64, out *lockstep.Outbo
 	if err := d.steady(ctx, trace.AllNodes(d.options.Nodes)); err != nil {
 		return err
 	}
+	if d.options.Free {
+		for i := range d.harness {
+			d.offer(i, out)
+		}
+	}
 	return process.Timed(&d.Spent.Working, func() error {
 		if err := d.clients[0].create(); err != nil {
 			return process.Worthless(fmt.Errorf("zookeeper: the keys cannot be created: %w", err))
@@ -124,7 +129,11 @@ func (d *deployment) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Out
 // pass lets time pass. Where servers started or links changed, it ends when those that can
 // agree have done so, and a little later.
 func (d *deployment) pass(ctx context.Context, pace time.Duration, out *lockstep.Outbox) error {
-	if d.moved {
+	if d.options.Free && !out.Settling() {
+		if err := d.Launch(); err != nil {
+			return err
+		}
+	} else if d.moved {
 		if err := d.steady(ctx, d.Majority(out)); err != nil {
 			return err
 		}
@@ -146,13 +155,19 @@ func (d *deployment) pass(ctx context.Context, pace time.Duration, out *lockstep
 func (d *deployment) next(out *lockstep.Outbox) {
 	d.waits++
 	step := (d.waits - 1) / 2
-	if step >= len(d.harness) || d.harness[step].Node == 0 {
-		return
+	switch {
+	case d.options.Free || step >= len(d.harness):
+	case d.waits%2 == 1:
+		d.offer(step, out)
+	default:
+		out.Withdraw(int32(step + 1))
 	}
-	if id := int32(step + 1); d.waits%2 == 1 {
-		out.Offer(lockstep.Pending{ID: id, To: trace.NodesOf(lockstep.Node(d.harness[step].Node)), Text: d.harness[step].String()})
-	} else {
-		out.Withdraw(id)
+}
+
+// offer offers the request of a step of the harness, where it has one.
+func (d *deployment) offer(step int, out *lockstep.Outbox) {
+	if a := d.harness[step]; a.Node != 0 {
+		out.Offer(lockstep.Pending{ID: int32(step + 1), To: trace.NodesOf(lockstep.Node(a.Node)), Text: a.String()})
 	}
 }
 

@@ -24,6 +24,9 @@ type Cluster struct {
 	// Steps and Requests are the size of a harness that is drawn.
 	Steps    int `help:"steps of a random harness" zero:"3" range:"1..20"`
 	Requests int `help:"requests of a random harness" zero:"2" range:"0..20"`
+	// Free offers all requests from the beginning, for what does not go in steps. Then time does not
+	// wait for servers to agree.
+	Free bool `help:"requests may be made at any time, and time does not wait for servers to agree"`
 	// Tick is the servers' unit of time. A leader without a quorum notices after half of it.
 	Tick time.Duration `help:"the servers' unit of time: a leader sees after half of it that it has lost its quorum" zero:"1s"`
 	// Pace is how long a step lasts in which time passes, at least.

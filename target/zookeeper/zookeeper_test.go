@@ -123,6 +123,42 @@ func TestSampled(t *testing.T) {
 	t.Logf("%v, %v", result.Verdicts, result.Reasons)
 }
 
+// The baseline makes each request in its time, and crashes or restarts a server every two seconds
+// on average.
+func TestBaseline(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	requests := []lockstep.Pending{{ID: 1, To: trace.NodesOf(2)}, {ID: 3, To: trace.NodesOf(3)}}
+	faults := 0
+	const draws = 1000
+	for range draws {
+		up, now := trace.AllNodes(3), lockstep.Time(0)
+		for _, s := range baseline(r, requests, up) {
+			switch s.Kind {
+			case trace.Wait:
+				now += s.For
+			case trace.Request:
+				if now != lockstep.Time(s.Request-1)*lockstep.Time(baselineStep) || s.Node != requests[s.Request/2].To.First() {
+					t.Fatalf("%s at %d", &s, now)
+				}
+			default:
+				faults++
+				if up.Has(s.Node) != (s.Kind == trace.Crash) {
+					t.Fatalf("%s while %s are up", &s, up)
+				}
+				if up = up.With(s.Node); s.Kind == trace.Crash {
+					up = up.Without(s.Node)
+				}
+			}
+		}
+		if now != 3*lockstep.Time(baselineStep) {
+			t.Fatalf("it ends at %d", now)
+		}
+	}
+	if mean := float64(faults) / draws; mean < 7.2 || mean > 7.8 { // 15 s / 2 s, and the deviation of the mean is 0.09
+		t.Errorf("%v crashes and restarts in 15 s", mean)
+	}
+}
+
 func TestHarness(t *testing.T) {
 	for text, want := range map[string]string{
 		"div": "2:k0=101; empty; 3:k1=302",
