@@ -89,7 +89,8 @@ func fetch(ctx context.Context, folder string, pom []byte) error {
 func complaint(out []byte) string {
 	var lines []string
 	for line := range bytes.Lines(out) {
-		if text, ok := strings.CutPrefix(strings.TrimSpace(string(line)), "[ERROR] "); ok && !strings.HasPrefix(text, "[Help") && !strings.Contains(text, "-e switch") && !strings.Contains(text, "-X switch") {
+		text, ok := strings.CutPrefix(strings.TrimSpace(string(line)), "[ERROR] ")
+		if advice := strings.HasPrefix(text, "[Help") || strings.Contains(text, " switch"); ok && !advice {
 			lines = append(lines, text)
 		}
 	}
