@@ -18,6 +18,7 @@ type Away struct{ Start, Request lockstep.Nodes }
 // Scenarios are the runs that reports of defects describe, with the harness of each.
 var Scenarios = []target.Scenario{
 	scheduled("ZOOKEEPER-2832", "servers diverge: what only a leader without followers had logged is never taken back (3.4.9)", Div, Schedule2832),
+	scheduled("divergence", "servers diverge, in another way: what was committed while one was away is not everywhere (3.5.8)", Div, ScheduleDivergence),
 	scheduled("ZOOKEEPER-3875", "a state that no order of the writes explains (3.5.8)", Sc, Schedule3875),
 	{Name: "baseline", Help: "the paper's baseline: a step of the harness every 5 seconds, a crash or restart every 2 on average", Set: []string{"free=true"},
 		Build: func() lockstep.Scenario { return Baseline() }},
@@ -31,6 +32,15 @@ var Schedule2832 = []Away{
 	{Start: trace.NodesOf(3), Request: trace.NodesOf(1)},
 	{Start: trace.NodesOf(2)},
 	{Start: trace.NodesOf(1)},
+}
+
+// ScheduleDivergence is a run of the paper's harness in which servers diverge in versions that do not
+// have ZOOKEEPER-2832 any more. 2 logs a write that nobody else gets, and commits it with 3 when both
+// come back. 1 and 3 go on without 2. When all are back, some have the write and others have not.
+var ScheduleDivergence = []Away{
+	{Start: trace.NodesOf(3), Request: trace.NodesOf(1)},
+	{Start: trace.NodesOf(1)},
+	{Start: trace.NodesOf(2)},
 }
 
 // Schedule3875 is the run that the paper found: 2 logs a write that nobody else gets, and commits it
