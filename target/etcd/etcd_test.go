@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/kit/kv"
@@ -35,6 +36,7 @@ func need(t *testing.T, version string) {
 func plan(t *testing.T, c Cluster, runs int) lockstep.Plan {
 	t.Helper()
 	need(t, c.filled().Version)
+	c.Patience = 5 * time.Minute
 	s, err := strategy.Parse(Target.Strategy)
 	if err != nil {
 		t.Fatal(err)
