@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -26,6 +27,7 @@ func (c *runCmd) guide(at *place) (target.Scenario, error) {
 		if c.Scenario != "" {
 			c.Strategy = guidedStrategy
 		}
+		c.Strategy = cmp.Or(at.target.Strategy, c.Strategy)
 	}
 	if c.Scenario == "" {
 		return target.Scenario{}, nil

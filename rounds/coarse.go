@@ -22,12 +22,14 @@ func (d *Driver) aim(run *lockstep.Run) {
 // crashed is left alone.
 func (d *Driver) lower(run *lockstep.Run, next *lockstep.Step) bool {
 	switch {
+	case d.stage == end:
+		return d.crashNext(run, 0, next)
 	case d.stage == undo && d.crash:
 		return d.restart(run, next)
 	case d.stage == undo:
 		return d.heal(run, next)
 	case d.crash:
-		return d.crashNext(run, next)
+		return d.crashNext(run, d.kernel, next)
 	default:
 		return d.cut(run, next)
 	}
@@ -44,9 +46,9 @@ func (d *Driver) restart(run *lockstep.Run, next *lockstep.Step) bool {
 	return true
 }
 
-// crashNext crashes a node that is not in the kernel.
-func (d *Driver) crashNext(run *lockstep.Run, next *lockstep.Step) bool {
-	n := (run.Up() &^ d.kernel).First()
+// crashNext crashes a node that is not among those to be spared.
+func (d *Driver) crashNext(run *lockstep.Run, spared lockstep.Nodes, next *lockstep.Step) bool {
+	n := (run.Up() &^ spared).First()
 	if n == 0 {
 		return false
 	}

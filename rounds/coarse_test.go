@@ -63,6 +63,7 @@ type lossPlan struct {
 	loses   []matrix
 	kernels []lockstep.Nodes
 	byCrash bool
+	phase   int // rounds of a phase, between which all nodes are down; 0: there are no phases
 }
 
 func (p lossPlan) String() string { return "a plan of losses" }
@@ -74,6 +75,9 @@ func (p lossPlan) New(info lockstep.Info) lockstep.Scheduler {
 	s.driver = rounds.New(info, len(p.loses), s)
 	if p.byCrash {
 		s.driver.ByCrash()
+	}
+	if p.phase > 0 {
+		s.driver.Afresh()
 	}
 	return s
 }
@@ -94,6 +98,9 @@ func (l *losing) Open(round int, run *lockstep.Run) (int, lockstep.Nodes) {
 	l.now = l.loses[round]
 	if l.kernels == nil {
 		return 1, run.All()
+	}
+	if l.phase > 0 {
+		return round/l.phase + 1, l.kernels[round]
 	}
 	return 1, l.kernels[round]
 }
@@ -241,7 +248,7 @@ func kernelPlans(nodes, number int, byCrash bool) (plans []lossPlan) {
 		var longer []lossPlan
 		for _, p := range plans {
 			for kernel := lockstep.Nodes(0); kernel <= trace.AllNodes(nodes); kernel++ {
-				longer = append(longer, lossPlan{append(slices.Clip(p.loses), isolating(nodes, kernel)), append(slices.Clip(p.kernels), kernel), byCrash})
+				longer = append(longer, lossPlan{append(slices.Clip(p.loses), isolating(nodes, kernel)), append(slices.Clip(p.kernels), kernel), byCrash, 0})
 			}
 		}
 		plans = longer
@@ -323,6 +330,39 @@ func TestIsolationByCrashes(t *testing.T) {
 				}
 				was = is
 			}
+		}
+	}
+}
+
+// TestAfresh checks that all nodes are down between phases: each begins with the start of its
+// kernel, whatever was up before, and within a phase nodes of the kernel are left alone.
+func TestAfresh(t *testing.T) {
+	for _, plan := range kernelPlans(3, 4, true) {
+		plan.phase = 2
+		passed := 0
+		var fell lockstep.Nodes // in this round
+		_, err := lockstep.Explore(t.Context(), lockstep.Plan{System: servers{3, crashes}, Strategy: plan, Runs: 1, Workers: 1,
+			Spec: sight{func(run *lockstep.Run, _ matrix) {
+				switch last := run.Last(); last.Kind {
+				case trace.Crash:
+					fell = fell.With(last.Node)
+				case trace.Wait:
+					before := trace.AllNodes(3)
+					if passed > 0 {
+						before = plan.kernels[passed-1]
+					}
+					want := before &^ plan.kernels[passed]
+					if passed%2 == 0 {
+						want = before
+					}
+					if run.Up() != plan.kernels[passed] || fell != want {
+						t.Fatalf("kernels %v: in round %d %s fell and %s are up", plan.kernels, passed+1, fell, run.Up())
+					}
+					passed, fell = passed+1, 0
+				}
+			}}})
+		if err != nil || passed != 4 || fell != plan.kernels[3] {
+			t.Fatalf("kernels %v: after %d rounds %s fell, %v", plan.kernels, passed, fell, err)
 		}
 	}
 }
@@ -449,7 +489,9 @@ func TestFindingsOnServers(t *testing.T) {
 		shrunk string // the steps at the borders of its rounds
 	}{
 		{strategy.ByCut, oneLeader, memory, "cut 1 <-> 2,3"},
-		{strategy.ByCrash, memory, oneLeader, "request 3 at node 1; crash node 1; restart node 1"},
+		{strategy.ByCrash, memory, oneLeader, "request 4 at node 1; crash node 1; restart node 1"},
+		{strategy.ByRestart, memory, nil,
+			"crash node 1; crash node 2; crash node 3; restart node 1; restart node 2; restart node 3; request 5 at node 2; crash node 1; crash node 2; crash node 3; restart node 1; restart node 2"},
 	} {
 		s := strategy.DefaultUniform
 		s.By = c.by

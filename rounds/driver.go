@@ -111,8 +111,10 @@ type Driver struct {
 	coarse bool // messages are not in the engine's hands
 	ticks  bool // they are, but time passes by waits instead of alarms
 	crash  bool // isolation is a crash
+	afresh bool // and all nodes are down between phases
 
 	opened int
+	block  int   // the phase of the plan
 	round  int32 // of its phase, where messages carry tags
 	loose  bool  // a message waits for the next round of its name, whatever its phase
 	apart  Isolation
@@ -138,6 +140,7 @@ type stage uint8
 
 const (
 	open    stage = iota
+	end           // coarse: crash everyone, where a phase begins afresh
 	undo          // coarse: heal or restart
 	isolate       // coarse: cut or crash
 	give
@@ -153,6 +156,10 @@ func New(info lockstep.Info, number int, plan Plan) *Driver {
 // ByCrash lets isolated nodes of a system without messages be crashed instead of cut off,
 // as it is done anyway where there are no cuts. Then the plan must lose nothing else.
 func (d *Driver) ByCrash() { d.crash = true }
+
+// Afresh is ByCrash with all nodes down between phases and after the last: each phase begins with
+// the start of those that are in its kernel.
+func (d *Driver) Afresh() { d.crash, d.afresh = true, true }
 
 // Loosely says whether a message that is sent when its round is over waits for the next round
 // of that name, so that rounds have messages of several phases. It does not unless told.
@@ -181,7 +188,7 @@ func (d *Driver) Isolates(how Isolation) { d.apart = how }
 func (d *Driver) Reset(number int) {
 	d.number, d.opened, d.stage, d.alarms, d.active = number, 0, open, 0, 0
 	d.mail, d.at = d.mail[:0], 0
-	d.begun, d.phase, d.ended, d.kept = 0, 0, 0, d.kept[:0]
+	d.begun, d.phase, d.ended, d.kept, d.block = 0, 0, 0, d.kept[:0], 0
 }
 
 // Opened is the number of rounds opened so far.
@@ -219,7 +226,7 @@ func (d *Driver) advance(run *lockstep.Run, next *lockstep.Step) bool {
 	for {
 		if d.stage == open {
 			if d.opened == d.number {
-				return false
+				return d.coarse && d.afresh && d.crashNext(run, 0, next)
 			}
 			d.open(run)
 		}
@@ -299,6 +306,10 @@ func (d *Driver) open(run *lockstep.Run) {
 	if d.coarse {
 		d.aim(run)
 		d.stage = undo
+		if d.afresh && phase != d.block {
+			d.stage = end
+		}
+		d.block = phase
 	}
 }
 

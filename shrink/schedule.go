@@ -19,6 +19,8 @@ type schedule struct {
 	exact bool
 	// byCrash says that isolated nodes of a system without messages are crashed.
 	byCrash bool
+	// afresh says that all nodes are down between phases.
+	afresh bool
 	// loose says that messages wait for the next round of their name.
 	loose bool
 	// apart says what isolated nodes do.
@@ -91,6 +93,7 @@ func scheduleOf(t *trace.Trace, exact bool, loose bool, apart rounds.Isolation) 
 	}
 	reader.coarse = took(trace.Wait)
 	s.byCrash = reader.coarse && !took(trace.Cut) && took(trace.Crash)
+	s.afresh = s.byCrash && slices.ContainsFunc(t.Records, reader.begins)
 	for i := range t.Records {
 		reader.read(&t.Records[i])
 	}
@@ -148,6 +151,16 @@ func (d *scheduleReader) read(r *trace.Record) {
 	}
 }
 
+// begins reports whether a record crashes a node at the beginning of a phase in which the node is
+// not isolated.
+func (d *scheduleReader) begins(r trace.Record) bool {
+	if r.Step.Kind != trace.Crash || r.Round == 0 || r.Settle {
+		return false
+	}
+	at := d.at[r.Round]
+	return at[1] == 0 && !d.schedule.phases[at[0]].isolated(r.Step.Node, 0)
+}
+
 // readCoarse reads a step that a driver made of a round because messages are not in the
 // engine's hands, and reports whether it is one. Isolation follows from the kernel; what
 // else is cut are lost links.
@@ -164,8 +177,10 @@ func (d *scheduleReader) readCoarse(r *trace.Record) bool {
 				}
 			}
 		}
-	case trace.Crash, trace.Restart:
-		return d.schedule.byCrash && p.isolated(step.Node, round) == (step.Kind == trace.Crash)
+	case trace.Crash:
+		return d.schedule.byCrash && p.isolated(step.Node, round) || d.schedule.afresh && round == 0
+	case trace.Restart:
+		return d.schedule.byCrash && !p.isolated(step.Node, round)
 	default:
 		return false
 	}
@@ -214,7 +229,10 @@ func (s schedule) scheduler(k *shrinker) lockstep.Scheduler {
 	if k.rounds == nil {
 		k.rounds = &scheduled{taken: map[link]int{}}
 		k.rounds.driver = rounds.New(k.info, 0, k.rounds)
-		if s.byCrash {
+		switch {
+		case s.afresh:
+			k.rounds.driver.Afresh()
+		case s.byCrash:
 			k.rounds.driver.ByCrash()
 		}
 	}

@@ -38,6 +38,9 @@ type Sequential struct {
 	// its answer; nil knows of none. Such an operation is put where it fits first, which
 	// makes long histories decidable.
 	ReadOnly func(input any) bool
+	// InOrder says that an operation that was never answered takes effect before the later ones of
+	// its client or never: what a client sends travels in order, as in a session of ZooKeeper.
+	InOrder bool
 	// Most is the number of operations beyond which a history is not checked; 0 means
 	// DefaultMost.
 	Most int
@@ -117,6 +120,7 @@ func (m *sequential) Conclude(bool) lockstep.Conclusion {
 type orderer struct {
 	model   porcupine.Model
 	reads   func(input any) bool
+	inOrder bool // loose operations, too, keep the order of their client
 	ops     []porcupine.Operation
 	part    []int   // of each operation
 	queues  [][]int // by client: its answered operations, in the order of their calls
@@ -132,7 +136,7 @@ type orderer struct {
 }
 
 func newOrderer(s Sequential, ops []porcupine.Operation) *orderer {
-	o := &orderer{model: s.Model, reads: s.ReadOnly, ops: ops, part: make([]int, len(ops)), tries: s.Tries, visited: map[string][][]any{}}
+	o := &orderer{model: s.Model, reads: s.ReadOnly, inOrder: s.InOrder, ops: ops, part: make([]int, len(ops)), tries: s.Tries, visited: map[string][][]any{}}
 	if o.reads == nil {
 		o.reads = func(any) bool { return false }
 	}
@@ -231,7 +235,7 @@ func (o *orderer) next() []candidate {
 		}
 	}
 	for j, i := range o.loose {
-		if !o.used[j] && o.taken[o.ops[i].ClientId] >= o.after[j] {
+		if !o.used[j] && o.taken[o.ops[i].ClientId] >= o.after[j] && (!o.inOrder || o.timely(j)) {
 			try(candidate{op: i, loose: j})
 		}
 	}
@@ -251,6 +255,17 @@ func (o *orderer) next() []candidate {
 	}
 	slices.SortStableFunc(list, func(a, b candidate) int { return cmp.Compare(rank(a), rank(b)) })
 	return list
+}
+
+// timely reports whether nothing that its client called later is in the order yet.
+func (o *orderer) timely(loose int) bool {
+	client := o.ops[o.loose[loose]].ClientId
+	for j := loose + 1; j < len(o.loose); j++ {
+		if o.used[j] && o.ops[o.loose[j]].ClientId == client {
+			return false
+		}
+	}
+	return o.taken[client] == o.after[loose]
 }
 
 // take puts an operation into the order, or takes it out again.

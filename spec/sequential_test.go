@@ -47,8 +47,8 @@ type told struct {
 }
 
 // inSomeOrder tries all orders: it is the definition of sequential consistency. Operations
-// are in the order of their calls.
-func inSomeOrder(ops []told, done []bool, state [2]int) bool {
+// are in the order of their calls. Where it is strict, those that were not answered keep it, too.
+func inSomeOrder(ops []told, done []bool, state [2]int, strict bool) bool {
 	all := true
 	for i, o := range ops {
 		if done[i] {
@@ -58,6 +58,9 @@ func inSomeOrder(ops []told, done []bool, state [2]int) bool {
 		first := true // of those of its client that are answered
 		for j := range i {
 			first = first && (done[j] || ops[j].client != o.client || !ops[j].answered)
+		}
+		for j := i + 1; j < len(ops); j++ {
+			first = first && !(strict && done[j] && ops[j].client == o.client)
 		}
 		if !first {
 			continue
@@ -70,7 +73,7 @@ func inSomeOrder(ops []told, done []bool, state [2]int) bool {
 			continue
 		}
 		done[i] = true
-		found := inSomeOrder(ops, done, after)
+		found := inSomeOrder(ops, done, after, strict)
 		done[i] = false
 		if found {
 			return true
@@ -112,11 +115,12 @@ func TestSequential(t *testing.T) {
 	const histories = 4000
 	r := rand.New(rand.NewPCG(3, 4))
 	var s script
-	var want []bool
+	var want, ordered []bool
 	apart := 0
 	for range histories {
 		events, ops := randomKeyed(r)
-		ok := inSomeOrder(ops, make([]bool, len(ops)), [2]int{})
+		ok := inSomeOrder(ops, make([]bool, len(ops)), [2]int{}, false)
+		ordered = append(ordered, inSomeOrder(ops, make([]bool, len(ops)), [2]int{}, true))
 		s, want = append(s, events), append(want, ok)
 		each := true
 		for key := range 2 {
@@ -126,13 +130,16 @@ func TestSequential(t *testing.T) {
 					some = append(some, o)
 				}
 			}
-			each = each && inSomeOrder(some, make([]bool, len(some)), [2]int{})
+			each = each && inSomeOrder(some, make([]bool, len(some)), [2]int{}, false)
 		}
 		if each && !ok {
 			apart++
 		}
 	}
-	sequential, reads, linearizable := map[int]bool{}, map[int]bool{}, map[int]bool{}
+	sequential, reads, linearizable, inOrder := map[int]bool{}, map[int]bool{}, map[int]bool{}, map[int]bool{}
+	for _, f := range judge(t, s, spec.Sequential{Model: registers, InOrder: true}).Found {
+		inOrder[f.Run] = true
+	}
 	for _, f := range judge(t, s, spec.Sequential{Model: registers}).Found {
 		sequential[f.Run] = true
 	}
@@ -142,8 +149,14 @@ func TestSequential(t *testing.T) {
 	for _, f := range judge(t, s, spec.Linearizable{Model: registers}).Found {
 		linearizable[f.Run] = true
 	}
-	right, between := 0, 0
+	right, between, lost := 0, 0, 0
 	for i, ok := range want {
+		if inOrder[i] == ordered[i] {
+			t.Fatalf("history %d (%v): where all keep their order it is right: %v, the spec says %v", i, s[i], ordered[i], !inOrder[i])
+		}
+		if ok && !ordered[i] {
+			lost++
+		}
 		if sequential[i] == ok || reads[i] == ok {
 			t.Fatalf("history %d (%v): sequentially consistent is %v, the spec says %v and, knowing reads, %v", i, s[i], ok, !sequential[i], !reads[i])
 		}
@@ -157,8 +170,8 @@ func TestSequential(t *testing.T) {
 			between++
 		}
 	}
-	if right < histories/10 || right > histories*9/10 || between < 100 || apart < 10 {
-		t.Errorf("%d of %d histories are right, %d of them not linearizable, %d wrong only together: the test says little", right, histories, between, apart)
+	if right < histories/10 || right > histories*9/10 || between < 100 || apart < 10 || lost < 5 {
+		t.Errorf("%d of %d histories are right, %d of them not linearizable, %d wrong only together, %d only in order: the test says little", right, histories, between, apart, lost)
 	}
 }
 

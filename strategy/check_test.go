@@ -112,7 +112,7 @@ func TestCheck(t *testing.T) {
 	if _, err := (strategy.Guided{Keep: 1}).Fit(info); err == nil || !strings.Contains(err.Error(), "inner is missing") {
 		t.Errorf("guided without inner: %v", err)
 	}
-	if _, err := (strategy.Uniform{Rounds: 4, Period: 4, By: 7}).Fit(info); err == nil || !strings.Contains(err.Error(), "by is 7, allowed are cut, crash") {
+	if _, err := (strategy.Uniform{Rounds: 4, Period: 4, By: 7}).Fit(info); err == nil || !strings.Contains(err.Error(), "by is 7, allowed are cut, crash, restart") {
 		t.Errorf("uniform by something: %v", err)
 	}
 	for _, text := range []string{"uniform:by=hand", "partition:notion=cut", "systematic:reduce=fast", "systematic:network=x", "delay:near=normal", "guided:inner=nothing", "none", "pctcp:depth"} {

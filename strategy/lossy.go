@@ -94,7 +94,7 @@ func (l Lossy) New(info lockstep.Info) lockstep.Scheduler {
 		s.Driver = rounds.New(info, l.Rounds, s)
 		return s
 	}
-	s := &loser{loss: l.Loss, rounds: l.Rounds, period: max(1, len(info.Rounds)), requests: requests{every: phaseLength(info)}}
+	s := &loser{loss: l.Loss, rounds: l.Rounds, period: max(1, len(info.Rounds)), requests: requests{every: betweenRequests(info)}}
 	s.Driver = rounds.New(info, l.Rounds, s)
 	return s
 }

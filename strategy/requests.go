@@ -4,11 +4,13 @@ import (
 	"math/rand/v2"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/rounds"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
 // requests gives clients' requests in a run of rounds: one at the start of each phase of the
-// protocol, so that there are as many whatever the period of the strategy.
+// protocol, so that there are as many whatever the period of the strategy, or in each round that
+// is a stretch of time.
 type requests struct {
 	every  int  // rounds from one to the next
 	inTurn bool // the oldest, to the nodes in turn; else any, to any node
@@ -26,6 +28,15 @@ func phaseLength(info lockstep.Info) int {
 		return k
 	}
 	return untaggedPhase
+}
+
+// betweenRequests is the number of rounds from one request to the next. Where a round is a
+// stretch of time there is no phase of a protocol to go by, and one may be given in each.
+func betweenRequests(info lockstep.Info) int {
+	if rounds.Coarse(info) {
+		return 1
+	}
+	return phaseLength(info)
 }
 
 // givenRequests says how requests are given in a run that is one of all executions.

@@ -31,7 +31,7 @@ type Uniform struct {
 	Isolated Apart `help:"frozen, cut or held: isolated nodes stand still, run without being heard, or are heard later"`
 	// By says how nodes are isolated where messages are not in the engine's hands; the zero
 	// value is ByCut.
-	By Means `help:"cut or crash: how nodes are isolated where messages are not in the engine's hands"`
+	By Means `help:"cut, crash or restart: how nodes are isolated where messages are not in the engine's hands; restart: and all are down between phases"`
 }
 
 // DefaultUniform has the numbers of the paper's Fig. 3, with the protocol's own period.
@@ -119,9 +119,12 @@ const (
 	ByCut Means = iota
 	// ByCrash crashes the node and restarts it when it returns.
 	ByCrash
+	// ByRestart is ByCrash with all nodes down between phases and in the end: a phase begins with the start of
+	// those that are not isolated, as in the paper's tests of ZooKeeper.
+	ByRestart
 )
 
-var meansNames = []string{"cut", "crash"}
+var meansNames = []string{"cut", "crash", "restart"}
 
 // Words are the words of all.
 func (Means) Words() []string { return meansNames }
@@ -163,10 +166,10 @@ func (u Uniform) check(info lockstep.Info) error {
 	if u.Isolated != Frozen && rounds.Coarse(info) {
 		return fmt.Errorf("uniform: isolated=%s is for systems whose messages are in the engine's hands; those of %s are not, and by says what happens there", u.Isolated, info.Name)
 	}
-	if u.By == ByCrash && !rounds.Coarse(info) {
-		return fmt.Errorf("uniform: by=crash is for systems whose messages are not in the engine's hands; those of %s are lost one by one", info.Name)
+	if u.By != ByCut && !rounds.Coarse(info) {
+		return fmt.Errorf("uniform: by=%s is for systems whose messages are not in the engine's hands; those of %s are lost one by one", u.By, info.Name)
 	}
-	return info.Require("uniform", rounds.NeedIsolation(info, u.By == ByCrash))
+	return info.Require("uniform", rounds.NeedIsolation(info, u.By != ByCut))
 }
 
 // Size is the number of executions on so many nodes that the strategy can make with
@@ -204,8 +207,11 @@ func (u Uniform) New(info lockstep.Info) lockstep.Scheduler {
 	s.frozen, s.names = u.Isolated == Frozen, len(info.Rounds)
 	s.distinct.blind = u.Isolated == Held || rounds.Coarse(info)
 	s.Driver.Isolates(rounds.Isolation(u.Isolated))
-	if u.By == ByCrash {
+	switch u.By {
+	case ByCrash:
 		s.Driver.ByCrash()
+	case ByRestart:
+		s.Driver.Afresh()
 	}
 	return s
 }
@@ -272,7 +278,7 @@ type breaker struct {
 }
 
 func newBreaker(info lockstep.Info, s *space, sampler Sampler) breaker {
-	b := breaker{space: s, sampler: sampler, breakage: s.newBreakage(), requests: requests{every: phaseLength(info), inTurn: sampler == Every || sampler == Effects}}
+	b := breaker{space: s, sampler: sampler, breakage: s.newBreakage(), requests: requests{every: betweenRequests(info), inTurn: sampler == Every || sampler == Effects}}
 	if sampler == Paper || sampler == Partial {
 		b.dist = s.distributions()
 	}

@@ -21,6 +21,9 @@ type Target struct {
 	Spec lockstep.Spec
 	// Settle is the number of steps of the settling stage that its liveness needs.
 	Settle int
+	// Strategy is what its runs are explored with unless told otherwise, as written on the command
+	// line; empty means the command line's own.
+	Strategy string
 	// Scenarios are those that its runs can be guided by.
 	Scenarios []Scenario
 

@@ -9,6 +9,8 @@ require (
 	github.com/lockstep-go/lockstep/target/hashicorpraft v0.0.0
 )
 
+require github.com/go-zookeeper/zk v1.0.4 // indirect
+
 require (
 	github.com/alecthomas/kong v1.16.1 // indirect
 	github.com/anishathalye/porcupine v1.3.1 // indirect
@@ -24,6 +26,7 @@ require (
 	github.com/hashicorp/go-msgpack/v2 v2.1.2 // indirect
 	github.com/hashicorp/golang-lru v0.5.0 // indirect
 	github.com/hashicorp/raft v1.7.3 // indirect
+	github.com/lockstep-go/lockstep/target/zookeeper v0.0.0
 	github.com/mattn/go-colorable v0.1.12 // indirect
 	github.com/mattn/go-isatty v0.0.14 // indirect
 	github.com/pmezard/go-difflib v1.0.0 // indirect
@@ -43,3 +46,5 @@ replace (
 	github.com/lockstep-go/lockstep/target/etcdraft => ../../target/etcdraft
 	github.com/lockstep-go/lockstep/target/hashicorpraft => ../../target/hashicorpraft
 )
+
+replace github.com/lockstep-go/lockstep/target/zookeeper => ../../target/zookeeper

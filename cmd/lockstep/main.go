@@ -10,6 +10,7 @@ import (
 	"github.com/lockstep-go/lockstep/distal/system"
 	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/target/backup"
+	"github.com/lockstep-go/lockstep/target/etcd"
 	"github.com/lockstep-go/lockstep/target/etcdraft"
 	"github.com/lockstep-go/lockstep/target/etcdraft/raftscenarios"
 	v35 "github.com/lockstep-go/lockstep/target/etcdraft/v35"
@@ -25,6 +26,7 @@ var app = cli.App{
 	Targets: slices.Concat(smr.Targets, raftscenarios.Guided(etcdraft.Targets), raftscenarios.Guided(v35.Targets), raft.Targets, pbft.Targets, backup.Targets, []target.Target{
 		register.Target,
 		maelstrom.Target,
+		etcd.Target,
 		target.Of("distal", "a protocol written in Distal, message by message (--set file=...)", system.Program{}, system.Properties),
 	}),
 	Programs: []target.Program{
@@ -35,6 +37,7 @@ var app = cli.App{
 			Exact: func(options []string) bool { return slices.Contains(options, "tcp=true") }},
 		{Name: "memberlist", Help: "hashicorp/memberlist, unmodified, over UDP and TCP in memory", Package: memberlist + "/lockstep", Module: memberlist,
 			Dir: source("..", "..", "target", "memberlist"), Exact: func([]string) bool { return true }},
+		{Name: "zookeeper", Help: "ZooKeeper, unmodified servers in processes, behind proxies", Package: module + "/zookeeper", Module: module, Dir: source()},
 	},
 	Commands: []any{&commands{}},
 	Examples: []string{"lockstep demo", "lockstep run smr-bug --runs 10000 --seed 7", "lockstep run etcdraft --set version=v3.6.0"},

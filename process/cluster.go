@@ -1,0 +1,294 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// EventLog is the type of the events that bring lines of the servers' logs.
+const EventLog = "log"
+
+// Kinds are the steps that a Cluster lowers.
+var Kinds = trace.KindsOf(trace.Crash, trace.Restart, trace.Cut, trace.Heal)
+
+// Cluster is the servers and links of a deployment, one server for each node.
+type Cluster struct {
+	*Supervisor
+	Network *Network
+	// Command makes the command of a node. It is asked each time the node is started.
+	Command func(lockstep.Node) (*exec.Cmd, error)
+	// Telling picks lines of a server's log for the trace; nil picks none.
+	Telling func(line string) bool
+	// Spent is where the time of the run goes.
+	Spent Spent
+
+	servers []*Server
+	marks   []int          // by node-1: lines of the log that were looked at
+	due     lockstep.Nodes // up for the engine, but not started yet
+	began   time.Time
+}
+
+// NewCluster makes the servers of so many nodes, none of which is started, in the folder of a
+// deployment.
+func NewCluster(place *lockstep.Place, nodes int, breakage Breakage) (*Cluster, error) {
+	folder, err := place.Folder()
+	if err != nil {
+		return nil, err
+	}
+	keeper, err := NewSupervisor(folder)
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{Supervisor: keeper, marks: make([]int, nodes), began: time.Now()}
+	for i := range nodes {
+		v, err := keeper.Server(fmt.Sprintf("node%d", i+1))
+		if err != nil {
+			return nil, errors.Join(err, keeper.Close())
+		}
+		c.servers = append(c.servers, v)
+	}
+	c.Network = NewNetwork(nodes, breakage, c.nodeOf)
+	return c, nil
+}
+
+// nodeOf is the node that a process is, or 0.
+func (c *Cluster) nodeOf(pid int) lockstep.Node {
+	for i, v := range c.servers {
+		if pid != 0 && v.Pid() == pid {
+			return lockstep.Node(i + 1)
+		}
+	}
+	return 0
+}
+
+// Server is the server of a node.
+func (c *Cluster) Server(n lockstep.Node) *Server { return c.servers[n-1] }
+
+// Begin begins a run: all servers are ended, their folders emptied, nothing is cut, and
+// all are to be started when time first passes.
+func (c *Cluster) Begin() error {
+	c.endAll()
+	for _, v := range c.servers {
+		if err := empty(v.Folder); err != nil {
+			return fmt.Errorf("process: the folder of %s: %w", v.Name, err)
+		}
+	}
+	c.Network.Cut(Whole)
+	c.due = trace.AllNodes(len(c.servers))
+	c.began, c.Spent = time.Now(), Spent{}
+	return nil
+}
+
+// Resume begins a run with the servers as they are, and what they have: nothing is cut, and those
+// that are down are to be started. It is for servers that can be told one run's data from
+// another's, and saves their start.
+func (c *Cluster) Resume() {
+	c.Network.Cut(Whole)
+	for i, v := range c.servers {
+		if !v.Running() {
+			c.due = c.due.With(lockstep.Node(i + 1))
+		}
+	}
+	c.began, c.Spent = time.Now(), Spent{}
+}
+
+// empty removes what is in a folder.
+func empty(folder string) error {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if err := os.RemoveAll(filepath.Join(folder, e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Cluster) endAll() {
+	var all sync.WaitGroup
+	for _, v := range c.servers {
+		all.Go(v.Kill)
+	}
+	all.Wait()
+}
+
+// Do performs a step of one of the Kinds. A node that is restarted starts when time first
+// passes, and one that is crashed before that never does.
+func (c *Cluster) Do(s *lockstep.Step, out *lockstep.Outbox) {
+	switch s.Kind {
+	case trace.Crash:
+		c.due = c.due.Without(s.Node)
+		c.Server(s.Node).Kill()
+	case trace.Restart:
+		c.due = c.due.With(s.Node)
+	case trace.Cut, trace.Heal:
+		c.Network.Cut(out.Cut)
+	}
+}
+
+// Up are the nodes that are up for the engine, started or not.
+func (c *Cluster) Up() lockstep.Nodes {
+	up := c.due
+	for i, v := range c.servers {
+		if v.Running() {
+			up = up.With(lockstep.Node(i + 1))
+		}
+	}
+	return up
+}
+
+// Majority are the nodes that can agree: a majority whose members are up and hear each other, and
+// nobody else. There is none where the network is no partition.
+func (c *Cluster) Majority(out *lockstep.Outbox) lockstep.Nodes {
+	up := c.Up()
+	for n := range up.All() {
+		group := trace.NodesOf(n)
+		for m := range up.Without(n).All() {
+			if !out.Cut(n).Has(m) && !out.Cut(m).Has(n) {
+				group = group.With(m)
+			}
+		}
+		if 2*group.Len() > len(c.servers) && apart(group, up&^group, out.Cut) {
+			return group
+		}
+	}
+	return 0
+}
+
+// apart reports whether all of a group hear each other and none of the others.
+func apart(group, others lockstep.Nodes, cut func(lockstep.Node) lockstep.Nodes) bool {
+	for n := range group.All() {
+		if cut(n)&group != 0 || others&^cut(n) != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Launch starts the nodes that are due, and does not wait for them.
+func (c *Cluster) Launch() error {
+	for n := range c.due.All() {
+		cmd, err := c.Command(n)
+		if err != nil {
+			return err
+		}
+		if err := c.Server(n).Start(cmd); err != nil {
+			return err
+		}
+	}
+	c.due = 0
+	return nil
+}
+
+// Await waits until nodes are ready, as the function tells, at most for so long. That a server
+// ends or does not become ready makes the run worthless; that servers speak to each other past their
+// links is an error.
+func (c *Cluster) Await(ctx context.Context, nodes lockstep.Nodes, patience time.Duration, ready func(context.Context, lockstep.Node) bool) error {
+	limit, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("it took more than %s", patience))
+	defer cancel()
+	errs := make([]error, len(c.servers))
+	var all sync.WaitGroup
+	for n := range nodes.All() {
+		all.Go(func() {
+			errs[n-1] = c.Server(n).Await(limit, func(ctx context.Context) bool { return ready(ctx, n) })
+		})
+	}
+	all.Wait()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err := c.direct(); err != nil {
+		return err
+	}
+	return Worthless(errors.Join(errs...))
+}
+
+// direct reports a server that speaks to another past its link.
+func (c *Cluster) direct() error {
+	var pids []int
+	for _, v := range c.servers {
+		if v.Running() {
+			pids = append(pids, v.Pid())
+		}
+	}
+	return c.Network.Direct(pids)
+}
+
+// Worthless makes an error one that spoils only the run.
+func Worthless(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &lockstep.Worthless{Reason: err.Error()}
+}
+
+// Look ends a step: it brings the time and the lines of logs to the trace, and reports a server
+// that ended by itself.
+func (c *Cluster) Look(out *lockstep.Outbox) error {
+	for i, v := range c.servers {
+		lines, count := v.Log.Since(c.marks[i])
+		c.marks[i] = count
+		for _, line := range lines {
+			if c.Telling != nil && c.Telling(line) {
+				text := strings.ReplaceAll(strings.TrimSpace(line), v.Folder+string(filepath.Separator), "") // which differs from run to run
+				out.Event(lockstep.Event{Node: lockstep.Node(i + 1), Type: EventLog, Text: text})
+			}
+		}
+	}
+	out.Advance(lockstep.Time(time.Since(c.began)))
+	return Worthless(c.Check())
+}
+
+// Close ends the servers and the links.
+func (c *Cluster) Close() error {
+	c.endAll()
+	return errors.Join(c.Network.Close(), c.Supervisor.Close())
+}
+
+// Spent is where time went: in waiting for servers to start, in letting time pass, and in
+// everything else, as far as it was accounted for.
+type Spent struct{ Starting, Waiting, Working time.Duration }
+
+// Timed adds the time that a function takes to one part of what was Spent.
+func Timed(what *time.Duration, do func() error) error {
+	begin := time.Now()
+	err := do()
+	*what += time.Since(begin)
+	return err
+}
+
+// Add adds what was spent elsewhere.
+func (s *Spent) Add(t Spent) {
+	s.Starting, s.Waiting, s.Working = s.Starting+t.Starting, s.Waiting+t.Waiting, s.Working+t.Working
+}
+
+// String is the three in shares: "starting 61 %, waiting 20 %, working 19 %".
+func (s Spent) String() string {
+	sum := max(s.Starting+s.Waiting+s.Working, 1)
+	share := func(d time.Duration) int64 { return int64((200*d + sum) / (2 * sum)) }
+	return fmt.Sprintf("starting %d %%, waiting %d %%, working %d %%", share(s.Starting), share(s.Waiting), share(s.Working))
+}
+
+// Pass lets time pass, unless the context ends.
+func Pass(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

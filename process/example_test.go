@@ -1,0 +1,110 @@
+package process_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/process"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+func Example() {
+	folder, err := os.MkdirTemp("", "example-*")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(folder)
+	keeper, err := process.NewSupervisor(folder)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer keeper.Close()
+	server, err := keeper.Server("node1")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := server.Start(exec.Command("/bin/sh", "-c", "echo ready; touch here; exec sleep 1000")); err != nil {
+		fmt.Println(err)
+		return
+	}
+	err = server.Await(context.Background(), func(context.Context) bool {
+		_, missing := os.Stat(filepath.Join(server.Folder, "here"))
+		return missing == nil
+	})
+	fmt.Println(err, server.Running(), server.Log.Last(1))
+	server.Kill()
+	fmt.Println(server.Running())
+	// Output:
+	// <nil> true [ready]
+	// false
+}
+
+func ExampleNetwork() {
+	network := process.NewNetwork(2, process.Stalls, nil)
+	defer network.Close()
+	link, err := network.Link(1, 2, "127.0.0.2:20001", "127.0.0.2:20002", nil) // where 1 believes 2 to be, and where 2 is
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	network.Cut(func(from lockstep.Node) lockstep.Nodes { // nothing gets from 1 to 2
+		if from == 1 {
+			return trace.NodesOf(2)
+		}
+		return 0
+	})
+	network.Cut(process.Whole)
+	network.Hold(2, 1, true)                                            // what 2 says waits
+	network.Delay(1, 2, 10*time.Millisecond)                            // what 1 says takes its time
+	fmt.Println(link.Connections(), network.Direct([]int{os.Getpid()})) // nobody listens there, so that nobody could dial
+	// Output: 0 <nil>
+}
+
+func ExampleLog() {
+	var log process.Log
+	w := bufio.NewWriter(&log)
+	fmt.Fprintln(w, "LOOKING")
+	fmt.Fprintln(w, "LEADING")
+	w.Flush()
+	lines, count := log.Since(1)
+	fmt.Println(log.Last(2), lines, count)
+	// Output: [LOOKING LEADING] [LEADING] 2
+}
+
+func ExampleTimed() {
+	var spent process.Spent
+	err := process.Timed(&spent.Waiting, func() error { return process.Pass(context.Background(), time.Millisecond) })
+	fmt.Println(err, spent)
+	// Output: <nil> starting 0 %, waiting 100 %, working 0 %
+}
+
+func ExampleWorthless() {
+	err := process.Worthless(errors.New("a server ended by itself"))
+	var only *lockstep.Worthless
+	fmt.Println(errors.As(err, &only), err, process.Worthless(nil))
+	// Output: true a server ended by itself <nil>
+}
+
+func ExampleJars() {
+	_, err := process.Jars(context.Background(), "zookeeper")
+	fmt.Println(err)
+	// Output: process: "zookeeper" is not group:artefact:version
+}
+
+func ExampleProgram() {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel() // it would take a minute
+	_, err := process.Program(ctx, "example.org/no/server", "v1.0.0")
+	fmt.Println(err != nil)
+	// Output: true
+}

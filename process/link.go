@@ -1,0 +1,283 @@
+package process
+
+import (
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+)
+
+// Greeting carries the beginning of a connection from the one who dialled, where some of it must
+// be said in other words. What follows is carried as it is.
+type Greeting func(from io.Reader, to io.Writer) error
+
+// Link is a proxy. It keeps the order of what it carries, and loses nothing but whole
+// connections.
+type Link struct {
+	network  *Network
+	from, to lockstep.Node
+	listen   string
+	target   *net.TCPAddr
+	greet    Greeting
+
+	// The network's mutex guards these.
+	alive    bool // the server listens
+	ended    bool
+	refused  error // why it could not be listened, the last time
+	listener net.Listener
+	pairs    map[*pair]bool
+}
+
+// obey opens or closes the listener, and closes connections that cannot be. The network's mutex
+// is held.
+func (l *Link) obey() {
+	want := l.alive && !l.ended && (l.from == 0 || !l.network.severed(l.from, l.to))
+	switch {
+	case want && l.listener == nil:
+		if l.listener, l.refused = net.Listen("tcp", l.listen); l.refused == nil {
+			listener := l.listener
+			l.network.closed.Go(func() { l.accept(listener) })
+		} else {
+			l.listener = nil
+		}
+	case !want && l.listener != nil:
+		_ = l.listener.Close()
+		l.listener = nil
+	}
+	for p := range l.pairs {
+		if l.ended || l.network.severed(p.from, l.to) {
+			p.reset()
+		}
+	}
+}
+
+// Listens reports whether the link can be dialled, and why not where it should.
+func (l *Link) Listens() (bool, error) {
+	l.network.mutex.Lock()
+	defer l.network.mutex.Unlock()
+	return l.listener != nil, l.refused
+}
+
+// Connections is the number of connections that the link carries.
+func (l *Link) Connections() int {
+	l.network.mutex.Lock()
+	defer l.network.mutex.Unlock()
+	return len(l.pairs)
+}
+
+func (l *Link) accept(listener net.Listener) {
+	for {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		l.network.closed.Go(func() { l.carry(conn.(*net.TCPConn)) })
+	}
+}
+
+// carry carries one connection to its end.
+func (l *Link) carry(near *net.TCPConn) {
+	p := &pair{link: l, near: near, from: l.from, done: make(chan struct{})}
+	if p.from == 0 {
+		p.from = l.network.dialler(near)
+	}
+	if !p.enter() {
+		reset(near)
+		return
+	}
+	defer p.leave()
+	if !p.wait(p.from, l.to, time.Time{}) { // the first packet would not arrive either
+		return
+	}
+	far, err := net.DialTCP("tcp", nil, l.target)
+	if err != nil {
+		p.end()
+		return
+	}
+	if !p.join(far) {
+		reset(far)
+		return
+	}
+	if l.greet != nil {
+		if err := l.greet(near, far); err != nil {
+			p.end()
+			return
+		}
+	}
+	var both sync.WaitGroup
+	both.Go(func() { p.flow(near, far, p.from, l.to) })
+	both.Go(func() { p.flow(far, near, l.to, p.from) })
+	both.Wait()
+}
+
+// dialler is the node at the other end of a connection, or 0 where it is none.
+func (n *Network) dialler(conn *net.TCPConn) lockstep.Node {
+	pid := owner(conn.RemoteAddr().(*net.TCPAddr), conn.LocalAddr().(*net.TCPAddr), func(pid int) bool { return n.owner(pid) != 0 })
+	return n.owner(pid)
+}
+
+// pair is a connection through a link: the one who dialled is near.
+type pair struct {
+	link *Link
+	from lockstep.Node // 0: nobody that we know, who is never cut off
+	near *net.TCPConn
+
+	once sync.Once
+	done chan struct{} // closed when the pair is reset
+	far  *net.TCPConn  // the network's mutex guards it
+}
+
+// enter notes the pair at its link, unless its ends are cut off from each other.
+func (p *pair) enter() bool {
+	n := p.link.network
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	if p.link.ended || n.severed(p.from, p.link.to) {
+		return false
+	}
+	p.link.pairs[p] = true
+	return true
+}
+
+// join notes the far end.
+func (p *pair) join(far *net.TCPConn) bool {
+	p.link.network.mutex.Lock()
+	defer p.link.network.mutex.Unlock()
+	select {
+	case <-p.done:
+		return false
+	default:
+		p.far = far
+		return true
+	}
+}
+
+// leave closes a connection that has ended in both directions. What was carried still arrives.
+func (p *pair) leave() {
+	p.link.network.mutex.Lock()
+	defer p.link.network.mutex.Unlock()
+	delete(p.link.pairs, p)
+	p.once.Do(func() {
+		close(p.done)
+		_ = p.near.Close()
+		if p.far != nil {
+			_ = p.far.Close()
+		}
+	})
+}
+
+// reset ends the connection at once, at both ends. The network's mutex is held, or the pair is
+// only the caller's.
+func (p *pair) reset() {
+	p.once.Do(func() {
+		close(p.done)
+		reset(p.near)
+		if p.far != nil {
+			reset(p.far)
+		}
+	})
+}
+
+// reset closes a connection so that the other end sees it broken.
+func reset(conn *net.TCPConn) {
+	_ = conn.SetLinger(0)
+	_ = conn.Close()
+}
+
+// wait waits while a direction stands still, and until a time; it reports false when the pair
+// was reset meanwhile.
+func (p *pair) wait(from, to lockstep.Node, came time.Time) bool {
+	for {
+		still, delay, changed := p.link.network.state(from, to)
+		var until <-chan time.Time
+		if !still {
+			left := time.Duration(0)
+			if delay > 0 && !came.IsZero() {
+				left = delay - time.Since(came)
+			}
+			if left <= 0 {
+				return true
+			}
+			timer := time.NewTimer(left)
+			defer timer.Stop()
+			until = timer.C
+		}
+		select {
+		case <-p.done:
+			return false
+		case <-changed:
+		case <-until:
+		}
+	}
+}
+
+// chunk is what was read at once, and when.
+type chunk struct {
+	bytes []byte
+	came  time.Time
+}
+
+// Bounds of what is on its way in one direction of a connection.
+const (
+	chunkBytes = 32 << 10
+	chunks     = 32
+)
+
+// flow carries one direction until it ends. The end is carried like anything else.
+func (p *pair) flow(from, to *net.TCPConn, sender, receiver lockstep.Node) {
+	queue := make(chan chunk, chunks)
+	free := make(chan []byte, chunks)
+	p.link.network.closed.Go(func() { p.read(from, queue, free) })
+	for c := range queue {
+		if !p.wait(sender, receiver, c.came) {
+			continue // drain, so that the reader ends
+		}
+		if c.bytes == nil { // it ended there
+			_ = to.CloseWrite()
+			return
+		}
+		if _, err := to.Write(c.bytes); err != nil {
+			p.end()
+		}
+		select {
+		case free <- c.bytes[:chunkBytes]:
+		default:
+		}
+	}
+}
+
+// read puts what comes into the queue. Where it ends in good order, a chunk without bytes says
+// so; where it breaks, the pair is reset when the queue was carried.
+func (p *pair) read(from *net.TCPConn, queue chan<- chunk, free <-chan []byte) {
+	defer close(queue)
+	for {
+		var buffer []byte
+		select {
+		case buffer = <-free:
+		default:
+			buffer = make([]byte, chunkBytes)
+		}
+		n, err := from.Read(buffer)
+		if n > 0 {
+			queue <- chunk{buffer[:n], time.Now()}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			queue <- chunk{came: time.Now()}
+			return
+		case err != nil:
+			p.end()
+			return
+		}
+	}
+}
+
+// end resets the pair, where the network's mutex is not held.
+func (p *pair) end() {
+	p.link.network.mutex.Lock()
+	defer p.link.network.mutex.Unlock()
+	p.reset()
+}

@@ -1,0 +1,193 @@
+package process
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/spec"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// echoServers is a system of servers that do nothing but echo, in a Cluster.
+type echoServers struct{ tell func(address string) }
+
+func (e echoServers) Describe() (lockstep.Info, error) {
+	return lockstep.Info{Name: "echoes", Nodes: 3, Repeats: lockstep.Roughly, Pace: lockstep.Time(time.Millisecond),
+		Supports: Kinds | trace.KindsOf(trace.Wait, trace.Request)}, nil
+}
+
+func (e echoServers) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
+	c, err := NewCluster(p, 3, Closes)
+	if err != nil {
+		return nil, err
+	}
+	d := &echoing{Cluster: c}
+	for range 3 {
+		d.real = append(d.real, c.Port())
+	}
+	for i := range 3 {
+		via := c.Port()
+		if _, err := c.Network.Link(0, lockstep.Node(i+1), via, d.real[i], nil); err != nil {
+			return nil, err
+		}
+		d.via = append(d.via, via)
+	}
+	c.Command = func(n lockstep.Node) (*exec.Cmd, error) { return command(d.real[n-1]), nil }
+	c.Telling = func(line string) bool { return strings.Contains(line, "listening") }
+	if e.tell != nil {
+		e.tell(c.Address)
+	}
+	return d, nil
+}
+
+type echoing struct {
+	*Cluster
+	real, via []string
+}
+
+func (d *echoing) Abilities() lockstep.Abilities { return lockstep.Abilities{} }
+
+func (d *echoing) Reset(ctx context.Context, _ uint64, out *lockstep.Outbox) error {
+	if err := d.Begin(); err != nil {
+		return err
+	}
+	for id := range int32(3) {
+		out.Offer(lockstep.Pending{ID: id + 1, To: trace.AllNodes(3), Text: "ask the next"})
+	}
+	return d.ready(ctx)
+}
+
+// ready starts what is due and waits for it.
+func (d *echoing) ready(ctx context.Context) error {
+	return Timed(&d.Spent.Starting, func() error {
+		if err := d.Launch(); err != nil {
+			return err
+		}
+		return d.Await(ctx, d.Up(), time.Minute, func(ctx context.Context, n lockstep.Node) bool { return echoes(d.real[n-1])(ctx) })
+	})
+}
+
+func (d *echoing) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
+	d.Cluster.Do(s, out)
+	switch s.Kind {
+	case trace.Wait:
+		if err := Pass(ctx, time.Duration(s.For)); err != nil {
+			return err
+		}
+	case trace.Request:
+		if err := d.ready(ctx); err != nil {
+			return err
+		}
+		next := s.Node%3 + 1
+		answer, err := ask(ctx, d.real[s.Node-1], "dial "+d.via[next-1]+" echo hello")
+		if err != nil {
+			return Worthless(err)
+		}
+		up, cut := d.Up().Has(next), out.Cut(s.Node).Has(next) || out.Cut(next).Has(s.Node)
+		out.Event(lockstep.Event{Node: s.Node, Type: "answer", Text: fmt.Sprintf("%v %v", answer == "hello", up && !cut)})
+	}
+	return d.Look(out)
+}
+
+// honest is violated where an answer came across a cut or from a node that is down.
+var honest = spec.OnEvent("honest", "answer", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+	if answered, could, _ := strings.Cut(e.Text, " "); answered == "true" && could == "false" {
+		return &lockstep.Finding{Text: "an answer through a cut"}
+	}
+	return nil
+})
+
+// A cluster goes through a campaign: crashes, restarts and cuts do what they say, and nothing is
+// left.
+func TestCluster(t *testing.T) {
+	var places []string
+	plan := lockstep.Plan{System: echoServers{func(a string) { places = append(places, a) }}, Spec: honest, Workers: 1, Runs: 6, Scratch: t.TempDir(),
+		Strategy: strategy.Walk{Request: 3, Crash: 1, Restart: 1, Cut: 1, Heal: 1, Wait: 1, Steps: 12}}
+	result, err := lockstep.Explore(t.Context(), plan)
+	if err != nil || result.Verdict() != trace.Pass {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	leftNothing(t, places, plan.Scratch)
+}
+
+// leftNothing checks that nobody listens at addresses and that a folder is empty, sooner or
+// later.
+func leftNothing(t *testing.T, addresses []string, folder string) {
+	t.Helper()
+	for _, a := range addresses {
+		until(t, "somebody listens at "+a, func() bool {
+			for _, l := range listening() {
+				if l.IP.String() == a {
+					return false
+				}
+			}
+			return true
+		})
+		until(t, "somebody runs at "+a, func() bool { return len(running(a)) == 0 })
+	}
+	until(t, "the folder "+folder, func() bool {
+		left, err := filepath.Glob(filepath.Join(folder, "*"))
+		return err == nil && len(left) == 0
+	})
+}
+
+// running lists the processes that were told an address.
+func running(address string) (pids []string) {
+	names, _ := filepath.Glob("/proc/[0-9]*")
+	for _, name := range names {
+		environment, _ := os.ReadFile(name + "/environ")
+		arguments, _ := os.ReadFile(name + "/cmdline")
+		if strings.Contains(string(environment), "="+address+":") || strings.Contains(string(arguments), address+":") {
+			pids = append(pids, name)
+		}
+	}
+	return pids
+}
+
+const motherVariable = "LOCKSTEP_PROCESS_MOTHER"
+
+// mother makes runs until she is killed.
+func mother(folder string) {
+	plan := lockstep.Plan{System: echoServers{func(a string) { fmt.Println(a) }}, Spec: honest, Workers: 2, Runs: 1 << 30, Scratch: folder,
+		Strategy: strategy.Walk{Request: 3, Crash: 1, Restart: 1, Cut: 1, Heal: 1, Wait: 1, Steps: 12}}
+	_, err := lockstep.Explore(context.Background(), plan)
+	fmt.Println(err)
+}
+
+// Killed at any moment, a campaign leaves no process, no port and no folder.
+func TestKilledAtAnyMoment(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 20 {
+		folder := t.TempDir()
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), motherVariable+"="+folder)
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		var places []string
+		for lines := bufio.NewScanner(out); len(places) < 2 && lines.Scan(); {
+			places = append(places, lines.Text())
+		}
+		time.Sleep(time.Duration(r.IntN(300)) * time.Millisecond) // any moment is as good
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if len(places) != 2 || !strings.HasPrefix(places[0], "127.") {
+			t.Fatalf("the mother says %q", places)
+		}
+		leftNothing(t, places, folder)
+	}
+}

@@ -1,0 +1,205 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Breakage says what a cut does to connections.
+type Breakage uint8
+
+// The kinds of breakage.
+const (
+	// Closes: connections across a cut are reset and new ones refused, as when a host is gone.
+	// A cut in one direction closes the connection, too.
+	Closes Breakage = iota
+	// Stalls: connections across a cut stand still until it heals, in the direction of the cut,
+	// as when packets are lost. New ones can be opened, but nothing arrives.
+	Stalls
+)
+
+// Network is the links between the servers of a deployment.
+type Network struct {
+	breakage Breakage
+	nodes    int
+	owner    func(pid int) lockstep.Node // whose process that is
+
+	mutex sync.Mutex
+	gates [][]gate // by sender and receiver, from 0
+	links []*Link
+
+	quit   chan struct{}
+	closed sync.WaitGroup
+}
+
+// gate is one direction between two nodes.
+type gate struct {
+	cut, held bool
+	delay     time.Duration
+	changed   chan struct{} // closed when any of this changes
+}
+
+// following is how often links look whether their server listens.
+const following = 10 * time.Millisecond
+
+// NewNetwork makes the network of so many nodes, with no links and nothing cut. Owner tells
+// which node a process is; it is asked for links that several nodes dial and may be nil
+// otherwise.
+func NewNetwork(nodes int, breakage Breakage, owner func(pid int) lockstep.Node) *Network {
+	n := &Network{breakage: breakage, nodes: nodes, owner: owner, gates: make([][]gate, nodes+1), quit: make(chan struct{})}
+	for i := range n.gates {
+		n.gates[i] = make([]gate, nodes+1)
+		for j := range n.gates[i] {
+			n.gates[i][j].changed = make(chan struct{})
+		}
+	}
+	n.closed.Go(n.follow)
+	return n
+}
+
+// Link makes a proxy that listens at an address where a node believes another to be, and
+// carries what comes to the address where that one is. With the sender 0 any node may dial,
+// and the kernel is asked who did: for protocols in which all must have the same address of
+// a node. Greet, where it is not nil, carries the beginning of each connection itself.
+func (n *Network) Link(from, to lockstep.Node, listen, target string, greet Greeting) (*Link, error) {
+	if int(from) > n.nodes || to < 1 || int(to) > n.nodes || from == to {
+		return nil, fmt.Errorf("process: no link from node %d to %d, there are 1..%d", from, to, n.nodes)
+	}
+	if from == 0 && n.owner == nil {
+		return nil, errors.New("process: a link that any node may dial needs to know whose a process is")
+	}
+	address, err := net.ResolveTCPAddr("tcp", target)
+	if err != nil {
+		return nil, fmt.Errorf("process: %w", err)
+	}
+	if !address.IP.IsLoopback() {
+		return nil, fmt.Errorf("process: %s is not on the loopback", target)
+	}
+	l := &Link{network: n, from: from, to: to, listen: listen, target: address, greet: greet, pairs: map[*pair]bool{}}
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	n.links = append(n.links, l)
+	return l, nil
+}
+
+// Cut makes the network as it is to be: blocked tells for each node which ones it does not
+// reach. Links that were cut and are not any more heal.
+func (n *Network) Cut(blocked func(from lockstep.Node) lockstep.Nodes) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	for from := range n.gates {
+		to := lockstep.Nodes(0)
+		if from > 0 {
+			to = blocked(lockstep.Node(from))
+		}
+		for j := range n.gates[from] {
+			g := &n.gates[from][j]
+			g.set(&g.cut, to.Has(lockstep.Node(j)))
+		}
+	}
+	for _, l := range n.links {
+		l.obey()
+	}
+}
+
+// Hold lets what travels from one node to another wait, or go on.
+func (n *Network) Hold(from, to lockstep.Node, held bool) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	g := &n.gates[from][to]
+	g.set(&g.held, held)
+}
+
+// Delay lets what travels from one node to another take so long.
+func (n *Network) Delay(from, to lockstep.Node, d time.Duration) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	n.gates[from][to].delay = d
+}
+
+func (g *gate) set(what *bool, to bool) {
+	if *what != to {
+		*what = to
+		close(g.changed)
+		g.changed = make(chan struct{})
+	}
+}
+
+// state tells whether the direction stands still, how long it takes, and what is closed when
+// that changes.
+func (n *Network) state(from, to lockstep.Node) (still bool, delay time.Duration, changed <-chan struct{}) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	g := &n.gates[from][to]
+	return g.cut || g.held, g.delay, g.changed
+}
+
+// severed reports whether connections between two nodes cannot be: a cut in either direction
+// closes them. The network's mutex is held.
+func (n *Network) severed(a, b lockstep.Node) bool {
+	return n.breakage == Closes && (n.gates[a][b].cut || n.gates[b][a].cut)
+}
+
+// follow opens and closes the listeners of links as their servers do.
+func (n *Network) follow() {
+	for {
+		select {
+		case <-n.quit:
+			return
+		case <-time.After(following):
+		}
+		listens := listening()
+		n.mutex.Lock()
+		for _, l := range n.links {
+			l.alive = listens == nil || slices.ContainsFunc(listens, func(a net.TCPAddr) bool {
+				return a.Port == l.target.Port && (a.IP.Equal(l.target.IP) || a.IP.IsUnspecified())
+			})
+			l.obey()
+		}
+		n.mutex.Unlock()
+	}
+}
+
+// Close closes all links and their connections.
+func (n *Network) Close() error {
+	close(n.quit)
+	n.mutex.Lock()
+	for _, l := range n.links {
+		l.ended = true
+		l.obey()
+	}
+	n.mutex.Unlock()
+	n.closed.Wait()
+	return nil
+}
+
+// dialled is a process and an address that it has dialled.
+type dialled struct {
+	pid int
+	to  *net.TCPAddr
+}
+
+// Direct reports a connection of one of the processes to a server past its link. Cuts do nothing to
+// such a connection.
+func (n *Network) Direct(pids []int) error {
+	var targets []*net.TCPAddr
+	n.mutex.Lock()
+	for _, l := range n.links {
+		targets = append(targets, l.target)
+	}
+	n.mutex.Unlock()
+	for _, d := range dials(pids, targets) {
+		return fmt.Errorf("process: process %d has dialled %s past the links", d.pid, d.to)
+	}
+	return nil
+}
+
+// Whole is a network in which nothing is cut.
+func Whole(lockstep.Node) lockstep.Nodes { return trace.NodesOf() }

@@ -1,0 +1,44 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Program has the go tool build the main package of a module in a version, and returns the
+// file. The package is built in a module of its own, because that of a server often cannot be
+// installed. It is kept in the user's cache, so that it is done once.
+func Program(ctx context.Context, pkg, version string) (string, error) {
+	folder, err := Cached(strings.NewReplacer("/", "-", ":", "-").Replace(pkg+"@"+version), func(folder string) error {
+		return buildProgram(ctx, folder, pkg, version)
+	})
+	if err != nil {
+		return "", fmt.Errorf("process: building %s@%s: %w", pkg, version, err)
+	}
+	return filepath.Join(folder, "program"), nil
+}
+
+func buildProgram(ctx context.Context, folder, pkg, version string) error {
+	tool, err := exec.LookPath("go")
+	if err != nil {
+		return errors.New("the go tool is missing")
+	}
+	work, err := os.MkdirTemp("", "lockstep-build-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	for _, arguments := range [][]string{{"mod", "init", "program"}, {"get", pkg + "@" + version}, {"build", "-o", filepath.Join(folder, "program"), pkg}} {
+		cmd := exec.CommandContext(ctx, tool, arguments...)
+		cmd.Dir, cmd.Env = work, append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("go %s: %s (%w)", strings.Join(arguments, " "), strings.TrimSpace(string(out)), err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,123 @@
+package process
+
+import (
+	"bufio"
+	"encoding/hex"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The kernel's tables of sockets.
+var tables = []string{"/proc/net/tcp", "/proc/net/tcp6"}
+
+// owner finds the process that holds the socket with these addresses, among those that the
+// function lets through, or 0.
+func owner(local, remote *net.TCPAddr, among func(pid int) bool) int {
+	inode := ""
+	for _, table := range tables {
+		each(table, func(s socket) bool {
+			if same(s.local, *local) && same(s.remote, *remote) {
+				inode = s.inode
+			}
+			return inode == ""
+		})
+	}
+	if inode == "" || inode == "0" {
+		return 0
+	}
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return 0
+	}
+	for _, e := range entries {
+		if pid, err := strconv.Atoi(e.Name()); err == nil && among(pid) && holds(pid, "socket:["+inode+"]") {
+			return pid
+		}
+	}
+	return 0
+}
+
+// dials lists the pairs of a process, of those given, and an address, of those given, to which it
+// has a connection that it dialled.
+func dials(pids []int, targets []*net.TCPAddr) (found []dialled) {
+	holder := map[string]int{}
+	for _, pid := range pids {
+		for _, file := range files(pid) {
+			if inode, ok := strings.CutPrefix(file, "socket:["); ok {
+				holder[strings.TrimSuffix(inode, "]")] = pid
+			}
+		}
+	}
+	for _, table := range tables {
+		each(table, func(s socket) bool {
+			if pid := holder[s.inode]; pid != 0 {
+				for _, t := range targets {
+					if same(s.remote, *t) {
+						found = append(found, dialled{pid, t})
+					}
+				}
+			}
+			return true
+		})
+	}
+	return found
+}
+
+func same(a, b net.TCPAddr) bool { return a.Port == b.Port && a.IP.Equal(b.IP) }
+
+// holds reports whether a process has such a file open.
+func holds(pid int, file string) bool { return slices.Contains(files(pid), file) }
+
+// files lists what a process has open.
+func files(pid int) (names []string) {
+	folder := fmt.Sprintf("/proc/%d/fd", pid)
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		if link, err := os.Readlink(folder + "/" + e.Name()); err == nil {
+			names = append(names, link)
+		}
+	}
+	return names
+}
+
+// socket is a line of a table.
+type socket struct {
+	local, remote net.TCPAddr
+	inode         string
+}
+
+// each calls a function with the sockets of a table until it reports false.
+func each(table string, see func(socket) bool) {
+	f, err := os.Open(table)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	lines.Scan() // the names of the columns
+	for lines.Scan() {
+		if fields := strings.Fields(lines.Text()); len(fields) > 9 {
+			if !see(socket{parse(fields[1]), parse(fields[2]), fields[9]}) {
+				return
+			}
+		}
+	}
+}
+
+// parse reads an address: words of four bytes in the machine's order, and a port.
+func parse(text string) net.TCPAddr {
+	host, port, _ := strings.Cut(text, ":")
+	ip, _ := hex.DecodeString(host)
+	for i := 0; i+4 <= len(ip); i += 4 {
+		slices.Reverse(ip[i : i+4])
+	}
+	n, _ := strconv.ParseUint(port, 16, 16)
+	return net.TCPAddr{IP: ip, Port: int(n)}
+}

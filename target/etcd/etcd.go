@@ -1,0 +1,109 @@
+// Package etcd tests etcd: unmodified servers of the version asked for, in processes of their own,
+// with proxies between them. Clients are those of kit/kv, by way of the servers' JSON gateway.
+//
+// Servers stay up from run to run, each of which has keys of its own. All reads are linearizable
+// unless Serializable is set: then a server answers from what it has, as etcd's version 2 did by
+// default, and section 2 of "Why Is Random Testing Effective for Partition Tolerance Bugs?" tells
+// how that is found out.
+package etcd
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/kit/kv"
+	"github.com/lockstep-go/lockstep/process"
+	"github.com/lockstep-go/lockstep/spec"
+	"github.com/lockstep-go/lockstep/target"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Cluster is a deployment of etcd: a [lockstep.System].
+type Cluster struct {
+	// Version is the version of the servers.
+	Version string `help:"version of etcd, like v3.6.16" zero:"v3.6.16"`
+	// Nodes is the number of servers.
+	Nodes int `help:"number of servers" zero:"3" range:"1..7"`
+	// Clients, Requests and Keys are what clients do, and Mix which operations they draw.
+	Clients  int    `help:"clients, each with one request at a time" zero:"2" range:"1..16"`
+	Requests int    `help:"operations of each client" zero:"6" range:"1..1000"`
+	Keys     int    `help:"keys that they work on" zero:"1" range:"1..8"`
+	Mix      kv.Mix `help:"operations: mixed, binary, or weights of put, get and cas such as put:2,get:3,cas:1"`
+	// Serializable lets servers answer reads from what they have.
+	Serializable bool `help:"reads are answered by any server from what it has, and may be stale"`
+	// Pace is how long a step lasts in which time passes, at least, and how long a client waits.
+	Pace time.Duration `help:"how long a stretch of time lasts, and how long a client waits for an answer" zero:"200ms"`
+	// Patience is how long servers may take to start and to agree.
+	Patience time.Duration `help:"how long servers may take to start and to agree" zero:"1m"`
+	// Stall lets connections across a cut stand still instead of being closed.
+	Stall bool `help:"a cut lets connections stand still instead of closing them"`
+}
+
+func (c Cluster) filled() Cluster {
+	target.Fill(&c)
+	return c
+}
+
+func (c Cluster) load() kv.Load {
+	return kv.Load{Clients: c.Clients, Requests: c.Requests, Keys: c.Keys, Mix: c.Mix}
+}
+
+// Describe says what the system is and can do.
+func (c Cluster) Describe() (lockstep.Info, error) {
+	c = c.filled()
+	if err := c.check(); err != nil {
+		return lockstep.Info{}, err
+	}
+	return lockstep.Info{Name: "etcd", Nodes: c.Nodes, Options: target.Changed(c, Cluster{}.filled(), "version"), Pace: lockstep.Time(c.Pace),
+		Repeats: lockstep.Roughly, Draws: "the clients' operations", Events: []string{spec.EventCall, spec.EventReturn, process.EventLog},
+		Supports: process.Kinds | trace.KindsOf(trace.Request, trace.Wait)}, nil
+}
+
+// check finds what is wrong with the settings.
+func (c Cluster) check() error {
+	if err := target.Check("etcd", c); err != nil {
+		return err
+	}
+	switch {
+	case c.Pace <= 0 || c.Patience <= 0:
+		return fmt.Errorf("etcd: pace %s and patience %s must be positive", c.Pace, c.Patience)
+	case c.Mix.Append != 0 || c.Mix.Txn != 0:
+		return fmt.Errorf("etcd: mix is %s, and only put, get and cas are known here", c.Mix)
+	}
+	return nil
+}
+
+// Deploy makes a deployment; servers start with its first run.
+func (c Cluster) Deploy(place *lockstep.Place) (lockstep.Deployment, error) {
+	c = c.filled()
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	program, err := process.Program(context.Background(), "go.etcd.io/etcd/server/v3", c.Version)
+	if err != nil {
+		return nil, err
+	}
+	breakage := process.Closes
+	if c.Stall {
+		breakage = process.Stalls
+	}
+	servers, err := process.NewCluster(place, c.Nodes, breakage)
+	if err != nil {
+		return nil, err
+	}
+	d := &deployment{Cluster: servers, options: c, program: program, clients: kv.NewClients(c.load(), c.Nodes)}
+	if err := d.wire(); err != nil {
+		_ = servers.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+// Target is etcd.
+var Target = func() target.Target {
+	t := target.Of("etcd", "etcd, unmodified servers in processes, behind proxies", Cluster{}.filled(), kv.Linearizable)
+	t.Settle, t.Strategy = 6, "walk:request=4,cut=1,heal=1,crash=1,restart=2,wait=2,deliver=0,drop=0,alarm=0,steps=40"
+	return t
+}()

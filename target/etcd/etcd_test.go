@@ -1,0 +1,145 @@
+package etcd
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/kit/kv"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+var long = flag.Bool("long", false, "make many runs of servers, of all versions")
+
+// need skips a test where the go tool is missing or offline, and fails it where everything must be
+// there.
+func need(t *testing.T, version string) {
+	t.Helper()
+	if os.Getenv("LOCKSTEP_STRICT") != "" {
+		return
+	}
+	if err := exec.Command("go", "mod", "download", "go.etcd.io/etcd/server/v3@"+version).Run(); err != nil {
+		t.Skipf("etcd %s cannot be had here: %v", version, err)
+	}
+}
+
+// plan is a campaign of partitions, crashes and requests.
+func plan(t *testing.T, c Cluster, runs int) lockstep.Plan {
+	t.Helper()
+	need(t, c.filled().Version)
+	c.Patience = 5 * time.Minute
+	s, err := strategy.Parse(Target.Strategy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lockstep.Plan{System: c, Spec: Target.Spec, Strategy: s, Settle: Target.Settle, Workers: 1, Runs: runs, Scratch: t.TempDir(), Repetitions: 3}
+}
+
+// Operations stay linearizable through partitions and crashes, and nothing is left of the servers.
+func TestLinearizable(t *testing.T) {
+	versions, runs := []string{""}, 3
+	if *long {
+		versions, runs = []string{"v3.5.35", "v3.6.16", "v3.7.3"}, 100
+	}
+	for _, version := range versions {
+		p := plan(t, Cluster{Version: version}, runs)
+		result, err := lockstep.Explore(t.Context(), p)
+		if err != nil || result.Verdict() != trace.Pass || result.Worthless > 0 {
+			t.Errorf("%s: %v, %v, %v", version, result.Verdicts, result.Reasons, err)
+			continue
+		}
+		t.Logf("%s: %d runs, %d steps, judged %v", version, result.Runs, result.Steps, result.Judged)
+		if left, err := os.ReadDir(p.Scratch); err != nil || len(left) > 0 {
+			t.Errorf("left are %v, %v", left, err)
+		}
+	}
+}
+
+// A server that is cut off answers serializable reads with what it has, which the others have
+// overwritten: found by partitions in few runs.
+func TestStale(t *testing.T) {
+	p := plan(t, Cluster{Serializable: true, Mix: kv.Binary, Requests: 10}, 60)
+	p.Strategy = strategy.Walk{Request: 4, Cut: 1, Wait: 1, Steps: 24}
+	result, err := lockstep.Explore(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := result.First()
+	if f == nil || f.Finding.Property != "linearizability" {
+		t.Fatalf("%v, %v: %+v", result.Verdicts, result.Reasons, f)
+	}
+	t.Logf("run %d: %s, %s", f.Run, f.Finding, f.Confirmed())
+}
+
+// What the gateway is told and tells, without a server.
+func TestGateway(t *testing.T) {
+	var asked map[string]any
+	answer := ""
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = map[string]any{}
+		_ = json.NewDecoder(r.Body).Decode(&asked)
+		asked["path"] = r.URL.Path
+		if answer == "" {
+			http.Error(w, "etcdserver: no leader", http.StatusServiceUnavailable)
+			return
+		}
+		_, _ = w.Write([]byte(answer))
+	}))
+	defer server.Close()
+	g := &gateway{address: strings.TrimPrefix(server.URL, "http://"), client: server.Client()}
+	op := func(kind kv.Kind, value, old int32) kv.Op {
+		return kv.Op{Client: 1, Seq: 1, Act: kv.Act{Kind: kind, Value: value, Old: old}}
+	}
+	held := `[{"key":"ci9h","value":"MTAx"}]` // 101
+	for _, c := range []struct {
+		op     kv.Op
+		answer string
+		want   string
+		path   string
+	}{
+		{op(kv.Put, 5, 0), `{}`, "is 5", "/v3/kv/put"},
+		{op(kv.Get, 0, 0), `{"kvs":` + held + `}`, "is 101", "/v3/kv/range"},
+		{op(kv.Get, 0, 0), `{}`, "is 0", "/v3/kv/range"},
+		{op(kv.Cas, 7, 0), `{"succeeded":true}`, "is 7", "/v3/kv/txn"},
+		{op(kv.Cas, 7, 3), `{"responses":[{"response_range":{"kvs":` + held + `}}]}`, "refused, is 101", "/v3/kv/txn"},
+	} {
+		answer = c.answer
+		r, err := g.do(context.Background(), "r/", c.op, false)
+		if err != nil || r.String() != c.want || asked["path"] != c.path {
+			t.Errorf("%s: %v, %v, asked %v", &c.op, &r, err, asked)
+		}
+	}
+	for _, bad := range []string{"", "nonsense", `{"responses":[]}`} {
+		answer = bad
+		if r, err := g.do(context.Background(), "r/", op(kv.Cas, 1, 2), false); err == nil {
+			t.Errorf("%q is taken for %v", bad, &r)
+		}
+	}
+	if _, err := g.do(context.Background(), "r/", op(kv.Append, 1, 0), false); err == nil {
+		t.Error("append is taken")
+	}
+}
+
+func TestWrongOptions(t *testing.T) {
+	for text, want := range map[string]string{"nodes=8": "nodes is 8, allowed are 1..7", "mix=append:1": "only put, get and cas are known here", "pace=-1s": "must be positive"} {
+		system, err := Target.Build([]string{text})
+		if err == nil {
+			_, err = system.Describe()
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if info, err := (Cluster{}).Describe(); err != nil || info.Options["version"] != "v3.6.16" {
+		t.Errorf("%+v, %v", info, err)
+	}
+}

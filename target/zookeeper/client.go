@@ -1,0 +1,149 @@
+package zookeeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// client is the client of one server. Its session lives on while the server is down.
+type client struct {
+	server string
+	conn   *zk.Conn
+	quit   chan struct{}
+	gone   sync.WaitGroup
+}
+
+// sessionTimeout is longer than any run leaves a server down.
+const sessionTimeout = 5 * time.Minute
+
+// newClient makes a client, which dials as soon as its server serves.
+func newClient(server string) (*client, error) {
+	c := &client{server: server, quit: make(chan struct{})}
+	conn, _, err := zk.Connect([]string{server}, sessionTimeout, zk.WithHostProvider(c), zk.WithDialer(c.dial), zk.WithLogger(silent{}), zk.WithLogInfo(false),
+		zk.WithEventCallback(func(zk.Event) {}))
+	c.conn = conn
+	return c, err
+}
+
+type silent struct{}
+
+// Printf says nothing: what a client has to say of its connection is known.
+func (silent) Printf(string, ...any) {}
+
+// Init, Len, Next and Connected tell the library that there is one server, which may be dialled
+// at any time: without them it pauses for a second between attempts.
+func (c *client) Init([]string) error { return nil }
+
+// Len is the number of servers.
+func (c *client) Len() int { return 1 }
+
+// Next is the server, and whether the library is to look whether it was closed.
+func (c *client) Next() (string, bool) {
+	select {
+	case <-c.quit:
+		return c.server, true
+	default:
+		return c.server, false
+	}
+}
+
+// Connected is called when there is a connection.
+func (c *client) Connected() {}
+
+// dial waits until the server serves, and dials it.
+func (c *client) dial(network, address string, timeout time.Duration) (net.Conn, error) {
+	for {
+		if mode(context.Background(), c.server) != "" {
+			return net.DialTimeout(network, address, timeout)
+		}
+		select {
+		case <-c.quit:
+			return nil, errors.New("the client was closed")
+		case <-time.After(asking):
+		}
+	}
+}
+
+// asking is how often a server is asked whether it serves.
+const asking = 20 * time.Millisecond
+
+// connected reports whether the client has its session.
+func (c *client) connected() bool { return c.conn.State() == zk.StateHasSession }
+
+// close ends the client, whether its server is there or not. It does not wait: where the server
+// is gone, the library takes its time.
+func (c *client) close() {
+	close(c.quit)
+	c.gone.Go(c.conn.Close)
+}
+
+// mode asks a server for the part that it plays: leader, follower, standalone, or nothing while
+// it does not serve.
+func mode(ctx context.Context, server string) string {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", server)
+	if err != nil {
+		return ""
+	}
+	defer conn.Close()
+	if deadline, ok := ctx.Deadline(); ok {
+		_ = conn.SetDeadline(deadline)
+	}
+	if _, err := io.WriteString(conn, "srvr"); err != nil {
+		return ""
+	}
+	answer, _ := io.ReadAll(io.LimitReader(conn, 4096))
+	for line := range strings.Lines(string(answer)) {
+		if is, ok := strings.CutPrefix(strings.TrimSpace(line), "Mode: "); ok {
+			return is
+		}
+	}
+	return ""
+}
+
+func keyName(k int) string { return fmt.Sprintf("/k%d", k) }
+
+// create creates all keys at once, with 0.
+func (c *client) create() error {
+	var ops []any
+	for k := range Keys {
+		ops = append(ops, &zk.CreateRequest{Path: keyName(k), Data: []byte("0"), Acl: zk.WorldACL(zk.PermAll)})
+	}
+	_, err := c.conn.Multi(ops...)
+	return err
+}
+
+// read reads a key.
+func (c *client) read(key int) (int, error) {
+	data, _, err := c.conn.Get(keyName(key))
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(string(data))
+}
+
+// write writes a key.
+func (c *client) write(key, value int) error {
+	_, err := c.conn.Set(keyName(key), []byte(strconv.Itoa(value)), -1)
+	return err
+}
+
+// readAll reads all keys.
+func (c *client) readAll() (d Data, err error) {
+	for k := range d {
+		if d[k], err = c.read(k); err != nil {
+			return d, err
+		}
+	}
+	return d, nil
+}

@@ -1,0 +1,276 @@
+package zookeeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/process"
+	"github.com/lockstep-go/lockstep/spec"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// eventTime is the type of the event that tells where the time of a run went.
+const eventTime = "time"
+
+// deployment is the servers of one worker and their clients.
+type deployment struct {
+	*process.Cluster
+	options Cluster
+	java    *java
+
+	client           []string   // addresses, by node-1
+	quorum, election [][]string // addresses by node-1, of those that it knows, by node-1
+
+	clients []*client
+	parting sync.WaitGroup // clients of earlier runs
+	harness Harness
+	waits   int  // stretches of time so far
+	moved   bool // servers were started, or links changed, since the last of them
+	asked   int  // operations of clients
+	news    news
+
+	has  []Data // by node-1, as read last
+	same bool   // all had the same
+	told bool   // the final reads are in the history
+}
+
+// news is what clients have heard and nobody has told the engine.
+type news struct {
+	sync.Mutex
+	events []lockstep.Event
+	open   int // requests under way
+}
+
+func (n *news) tell(e lockstep.Event) {
+	n.Lock()
+	defer n.Unlock()
+	n.events = append(n.events, e)
+}
+
+// Reset starts all servers with empty folders, gives each a client, and creates the keys.
+func (d *deployment) Reset(ctx context.Context, seed uint64, out *lockstep.Outbox) error {
+	d.part()
+	if err := d.Begin(); err != nil {
+		return err
+	}
+	d.harness, d.waits, d.asked, d.moved, d.same, d.told = d.options.harness(seed), 0, 0, true, false, false
+	d.has = make([]Data, d.options.Nodes)
+	for _, address := range d.client {
+		c, err := newClient(address)
+		if err != nil {
+			return err
+		}
+		d.clients = append(d.clients, c)
+	}
+	if err := d.steady(ctx, trace.AllNodes(d.options.Nodes)); err != nil {
+		return err
+	}
+	if d.options.Free {
+		for i := range d.harness {
+			d.offer(i, out)
+		}
+	}
+	return process.Timed(&d.Spent.Working, func() error {
+		if err := d.clients[0].create(); err != nil {
+			return process.Worthless(fmt.Errorf("zookeeper: the keys cannot be created: %w", err))
+		}
+		return d.Await(ctx, trace.AllNodes(d.options.Nodes), d.options.Patience, func(_ context.Context, n lockstep.Node) bool {
+			_, err := d.clients[n-1].readAll()
+			return err == nil
+		})
+	})
+}
+
+// part ends the clients of the run before.
+func (d *deployment) part() {
+	for _, c := range d.clients {
+		c.close()
+		d.parting.Go(c.gone.Wait)
+	}
+	d.clients = nil
+	d.news.Lock()
+	d.news.events, d.news.open = nil, 0
+	d.news.Unlock()
+}
+
+// steady starts what is due and waits until nodes serve their clients.
+func (d *deployment) steady(ctx context.Context, nodes lockstep.Nodes) error {
+	return process.Timed(&d.Spent.Starting, func() error {
+		if err := d.Launch(); err != nil {
+			return err
+		}
+		return d.Await(ctx, nodes, d.options.Patience, func(_ context.Context, n lockstep.Node) bool { return d.clients[n-1].connected() })
+	})
+}
+
+// Do performs a step.
+func (d *deployment) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
+	var err error
+	switch s.Kind {
+	case trace.Request:
+		d.drain(out)
+		d.request(d.harness[s.Request-1], int(s.Request))
+	case trace.Wait:
+		err = d.pass(ctx, time.Duration(s.For), out)
+	default:
+		d.moved = d.moved || s.Kind != trace.Crash
+		err = process.Timed(&d.Spent.Working, func() error { d.Cluster.Do(s, out); return nil })
+	}
+	d.drain(out)
+	return errors.Join(err, d.Look(out))
+}
+
+// pass lets time pass. Where servers started or links changed, it ends when those that can
+// agree have done so, and a little later.
+func (d *deployment) pass(ctx context.Context, pace time.Duration, out *lockstep.Outbox) error {
+	if d.options.Free && !out.Settling() {
+		if err := d.Launch(); err != nil {
+			return err
+		}
+	} else if d.moved {
+		if err := d.steady(ctx, d.Majority(out)); err != nil {
+			return err
+		}
+		d.moved = false
+	}
+	if err := process.Timed(&d.Spent.Waiting, func() error { return process.Pass(ctx, pace) }); err != nil {
+		return err
+	}
+	d.drain(out)
+	if out.Settling() {
+		return process.Timed(&d.Spent.Working, func() error { return d.look(out) })
+	}
+	d.next(out)
+	return nil
+}
+
+// next offers the request of a step of the harness when its first stretch of time is over, and
+// takes it back after the second.
+func (d *deployment) next(out *lockstep.Outbox) {
+	d.waits++
+	step := (d.waits - 1) / 2
+	switch {
+	case d.options.Free || step >= len(d.harness):
+	case d.waits%2 == 1:
+		d.offer(step, out)
+	default:
+		out.Withdraw(int32(step + 1))
+	}
+}
+
+// offer offers the request of a step of the harness, where it has one.
+func (d *deployment) offer(step int, out *lockstep.Outbox) {
+	if a := d.harness[step]; a.Node != 0 {
+		out.Offer(lockstep.Pending{ID: int32(step + 1), To: trace.NodesOf(lockstep.Node(a.Node)), Text: a.String()})
+	}
+}
+
+// request lets the client of a server act, and does not wait for it. Without a session it does
+// nothing.
+func (d *deployment) request(a Act, id int) {
+	c := d.clients[a.Node-1]
+	if !c.connected() {
+		return
+	}
+	h := hearing{news: &d.news, node: lockstep.Node(a.Node)}
+	d.news.Lock()
+	d.news.open++
+	d.news.Unlock()
+	c.gone.Go(func() {
+		defer h.done()
+		if a.If {
+			h.call(2*id, operation{kind: read, key: a.Other})
+			is, err := c.read(a.Other)
+			if err != nil {
+				return
+			}
+			h.answer(2*id, is)
+			if is != a.Has {
+				return
+			}
+		}
+		h.call(2*id+1, operation{kind: write, key: a.Key, arg: a.Value})
+		if err := c.write(a.Key, a.Value); err == nil {
+			h.answer(2*id+1, "done")
+		}
+	})
+}
+
+// hearing tells what one client does and hears.
+type hearing struct {
+	news *news
+	node lockstep.Node
+}
+
+func (h hearing) call(id int, op operation) {
+	h.news.tell(lockstep.Event{Node: h.node, Type: spec.EventCall, Value: &spec.Call{Client: int(h.node), ID: id, Input: op}})
+}
+
+func (h hearing) answer(id int, output any) {
+	h.news.tell(lockstep.Event{Node: h.node, Type: spec.EventReturn, Value: &spec.Return{Client: int(h.node), ID: id, Output: output}})
+}
+
+func (h hearing) done() {
+	h.news.Lock()
+	defer h.news.Unlock()
+	h.news.open--
+}
+
+// drain tells the engine what clients have heard.
+func (d *deployment) drain(out *lockstep.Outbox) {
+	d.news.Lock()
+	defer d.news.Unlock()
+	for _, e := range d.news.events {
+		out.Event(e)
+	}
+	d.news.events = d.news.events[:0]
+}
+
+// look reads everything at every server. When nothing has changed from one look to the next, the
+// reads are the clients' last operations.
+func (d *deployment) look(out *lockstep.Outbox) error {
+	before, equal := d.has[0], true
+	for i, c := range d.clients {
+		data, err := c.readAll()
+		if err != nil {
+			d.same = false
+			if errors.Is(err, zk.ErrNoNode) {
+				return fmt.Errorf("zookeeper: server %d has lost the keys: %w", i+1, err)
+			}
+			return process.Worthless(fmt.Errorf("zookeeper: server %d does not answer after all have come back: %w", i+1, err))
+		}
+		d.has[i] = data
+		equal = equal && data == d.has[0]
+		out.Event(lockstep.Event{Node: lockstep.Node(i + 1), Type: EventData, Text: data.String(), Value: data})
+	}
+	if equal && d.same && before == d.has[0] && !d.told {
+		d.told = true
+		for i, data := range d.has {
+			h := hearing{&d.news, lockstep.Node(i + 1)}
+			h.call(-1-i, operation{kind: final})
+			h.answer(-1-i, data)
+		}
+		out.Event(lockstep.Event{Type: eventTime, Text: d.Spent.String()})
+	}
+	d.same = equal
+	return nil
+}
+
+// Abilities are the parts that servers play.
+func (d *deployment) Abilities() lockstep.Abilities {
+	return lockstep.Abilities{Role: func(n lockstep.Node) string { return mode(context.Background(), d.client[n-1]) }}
+}
+
+// Close ends clients and servers.
+func (d *deployment) Close() error {
+	d.part()
+	err := d.Cluster.Close()
+	d.parting.Wait()
+	return err
+}

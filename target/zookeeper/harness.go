@@ -1,0 +1,109 @@
+package zookeeper
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Harness is what clients do in a run, step by step.
+type Harness []Act
+
+// Act is a step: a write of a value to a key at a server, perhaps only where a key has a certain
+// value, or nothing. The condition is looked at by the client, which reads first: it is no
+// transaction.
+type Act struct {
+	// Node is the server; 0 means that nothing is asked for.
+	Node int
+	// Key gets Value.
+	Key, Value int
+	// If says that Other must have the value Has.
+	If         bool
+	Other, Has int
+}
+
+// Keys is the number of keys that a harness can be about: k0 and k1.
+const Keys = 2
+
+// The harnesses of the paper, with servers counted from 1.
+const (
+	// Div is the one of ZOOKEEPER-2832.
+	Div = "2:k0=101; ; 3:k1=302"
+	// Sc is the one of ZOOKEEPER-3875.
+	Sc = "2:k1=0?k1=101; ; 1:k1=101?k0=200; 2:k1=0?k1=301; 1:k1=0?k0=400"
+)
+
+var actForm = regexp.MustCompile(`^([1-9][0-9]?)\s*:\s*(?:k([01])\s*=\s*([0-9]{1,6})\s*\?\s*)?k([01])\s*=\s*([0-9]{1,6})$`)
+
+// Parse reads a harness: steps with semicolons in between, each empty, or like "2:k0=101" (server
+// 2 sets k0), or "2:k1=0?k0=101" (if k1 is 0). The names div and sc stand for those of the paper.
+func Parse(text string) (Harness, error) {
+	switch text {
+	case "div":
+		text = Div
+	case "sc":
+		text = Sc
+	}
+	var h Harness
+	for part := range strings.SplitSeq(text, ";") {
+		part = strings.TrimSpace(part)
+		m := actForm.FindStringSubmatch(part)
+		switch {
+		case part == "" || part == "empty":
+			h = append(h, Act{})
+			continue
+		case m == nil:
+			return nil, fmt.Errorf("%q is no step of a harness: it is empty, or like 2:k0=101, or like 2:k1=0?k0=101", part)
+		}
+		number := func(i int) int { n, _ := strconv.Atoi(m[i]); return n }
+		h = append(h, Act{Node: number(1), Key: number(4), Value: number(5), If: m[2] != "", Other: number(2), Has: number(3)})
+	}
+	return h, nil
+}
+
+// String is what Parse reads.
+func (h Harness) String() string {
+	var parts []string
+	for _, a := range h {
+		parts = append(parts, a.String())
+	}
+	return strings.Join(parts, "; ")
+}
+
+// String is the step as Parse reads it.
+func (a Act) String() string {
+	switch {
+	case a.Node == 0:
+		return "empty"
+	case a.If:
+		return fmt.Sprintf("%d:k%d=%d?k%d=%d", a.Node, a.Other, a.Has, a.Key, a.Value)
+	default:
+		return fmt.Sprintf("%d:k%d=%d", a.Node, a.Key, a.Value)
+	}
+}
+
+// draw draws a harness of so many steps, some of which are requests, as the paper does: any
+// steps, any servers, any keys; half of the requests have a condition, on a value that the key may
+// have.
+func draw(r *rand.Rand, nodes, steps, requests int) Harness {
+	h := make(Harness, steps)
+	at := r.Perm(steps)[:requests]
+	may := [Keys][]int{{0}, {0}} // values that keys may have, whatever the order
+	for i := range h {
+		for _, k := range at {
+			if k == i {
+				h[i] = Act{Node: 1 + r.IntN(nodes), Key: r.IntN(Keys), Value: (i+1)*100 + i}
+				may[h[i].Key] = append(may[h[i].Key], h[i].Value)
+			}
+		}
+	}
+	for i := range h {
+		if a := &h[i]; a.Node != 0 && r.IntN(2) == 0 {
+			a.If, a.Other = true, r.IntN(Keys)
+			a.Has = may[a.Other][r.IntN(len(may[a.Other]))]
+		}
+	}
+	return h
+}

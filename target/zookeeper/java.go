@@ -1,0 +1,212 @@
+package zookeeper
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/process"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// java is how a version's servers are started.
+type java struct {
+	program, jars string
+	classes       string // an archive of classes, which spares each JVM a quarter of its start; empty: none
+	dump          bool   // the archive is made when the JVM ends
+}
+
+// prepare fetches a version and finds a JVM.
+func prepare(ctx context.Context, version string) (*java, error) {
+	program, err := exec.LookPath("java")
+	if err != nil {
+		return nil, errors.New("zookeeper: java is missing; `make setup` installs it")
+	}
+	jars, err := process.Jars(ctx, append([]string{"org.apache.zookeeper:zookeeper:" + version}, known[version]...)...)
+	if err != nil {
+		return nil, fmt.Errorf("zookeeper: version %s: %w", version, err)
+	}
+	j := &java{program: program, jars: strings.Join(jars, ":")}
+	j.classes = j.archive(ctx, version)
+	return j, ctx.Err()
+}
+
+// archive finds the archive of a version's classes, or makes it by a deployment that starts, serves
+// and stops. It is for one JVM alone. Where there is none, servers start without.
+func (j *java) archive(ctx context.Context, version string) string {
+	jvm, err := os.ReadFile(filepath.Join(filepath.Dir(filepath.Dir(real(j.program))), "release"))
+	if err != nil {
+		return "" // it is not known which one this is
+	}
+	key := sha256.Sum256(append(jvm, j.jars...))
+	folder, err := process.Cached(fmt.Sprintf("zookeeper-%s-classes-%.6x", version, key), func(folder string) error {
+		return train(ctx, java{program: j.program, jars: j.jars, classes: filepath.Join(folder, "classes.jsa"), dump: true}, version)
+	})
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(folder, "classes.jsa")
+}
+
+// real follows links.
+func real(file string) string {
+	if to, err := filepath.EvalSymlinks(file); err == nil {
+		return to
+	}
+	return file
+}
+
+// train makes an archive of the classes that a server of a deployment needs.
+func train(ctx context.Context, j java, version string) error {
+	var place lockstep.Place
+	d, err := Cluster{Version: version}.filled().deploy(&place, &j)
+	if err != nil {
+		return err
+	}
+	folder, err := place.Folder()
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	defer d.Close()
+	if err := d.Begin(); err != nil {
+		return err
+	}
+	if err := d.Launch(); err != nil {
+		return err
+	}
+	if err := d.Await(ctx, trace.AllNodes(d.options.Nodes), d.options.Patience, func(ctx context.Context, n lockstep.Node) bool { return mode(ctx, d.client[n-1]) != "" }); err != nil {
+		return err
+	}
+	patient, cancel := context.WithTimeout(ctx, d.options.Patience)
+	defer cancel()
+	d.Server(1).Stop(patient)
+	_, err = os.Stat(j.classes)
+	return err
+}
+
+// flags are those of the JVM of a node. Only one of them makes an archive.
+func (j *java) flags(n lockstep.Node) []string {
+	flags := []string{"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx128m", "-Xss512k", "-XX:-UsePerfData", "-Djava.net.preferIPv4Stack=true"}
+	switch {
+	case j.dump && n == 1:
+		flags = append(flags, "-XX:ArchiveClassesAtExit="+j.classes)
+	case j.classes != "" && !j.dump:
+		flags = append(flags, "-XX:SharedArchiveFile="+j.classes, "-Xshare:auto")
+	}
+	return flags
+}
+
+// What is logged goes to the standard output, in the two forms that versions read.
+const (
+	log4j = `log4j.rootLogger=INFO, out
+log4j.appender.out=org.apache.log4j.ConsoleAppender
+log4j.appender.out.layout=org.apache.log4j.PatternLayout
+log4j.appender.out.layout.ConversionPattern=%p %c{1}: %m%n
+`
+	logback = `<configuration><appender name="out" class="ch.qos.logback.core.ConsoleAppender">
+<encoder><pattern>%p %logger{0}: %m%n</pattern></encoder></appender><root level="INFO"><appender-ref ref="out"/></root></configuration>
+`
+)
+
+// telling picks the lines of a log that tell how servers agree.
+func telling(line string) bool {
+	for _, words := range []string{"LOOKING", " - LEADING", ": LEADING", ": FOLLOWING", "Sending DIFF", "Sending TRUNC", "Sending snapshot", "Sending SNAP", "Synchronizing with",
+		"Getting a diff", "Getting a snapshot", "Truncating", "Shutting down", "ERROR", "Snapshotting"} {
+		if strings.Contains(line, words) {
+			return !strings.Contains(line, "Notification")
+		}
+	}
+	return false
+}
+
+// write writes the settings of a node into its folder, and returns the command that starts it.
+func (d *deployment) write(n lockstep.Node) (*exec.Cmd, error) {
+	folder := d.Server(n).Folder
+	data := filepath.Join(folder, "data")
+	if err := os.MkdirAll(data, 0o755); err != nil {
+		return nil, err
+	}
+	var b strings.Builder
+	host, port, _ := strings.Cut(d.client[n-1], ":")
+	fmt.Fprintf(&b, "tickTime=%d\ninitLimit=20\nsyncLimit=10\ndataDir=%s\nclientPort=%s\nclientPortAddress=%s\n", d.options.Tick.Milliseconds(), data, port, host)
+	b.WriteString("4lw.commands.whitelist=*\nadmin.enableServer=false\nmaxClientCnxns=0\nmaxSessionTimeout=600000\n")
+	for m := range d.options.Nodes {
+		quorum, election := d.quorum[n-1][m], d.election[n-1][m]
+		_, election, _ = strings.Cut(election, ":")
+		fmt.Fprintf(&b, "server.%d=%s:%s\n", m+1, quorum, election)
+	}
+	for name, text := range map[string]string{"zoo.cfg": b.String(), "data/myid": fmt.Sprintln(n), "log4j.properties": log4j, "logback.xml": logback} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
+			return nil, err
+		}
+	}
+	return exec.Command(d.java.program, append(d.java.flags(n),
+		"-Dzookeeper.admin.enableServer=false", "-Dzookeeper.forceSync=no", "-Dlog4j.configuration=file:log4j.properties", "-Dlogback.configurationFile=logback.xml",
+		"-cp", d.java.jars, "org.apache.zookeeper.server.quorum.QuorumPeerMain", "zoo.cfg")...), nil
+}
+
+// wire makes the links: each server believes the others to be where its own proxies are.
+func (d *deployment) wire() error {
+	nodes := d.options.Nodes
+	d.Command, d.Telling = d.write, telling
+	var quorum, election []string
+	for range nodes {
+		d.client = append(d.client, d.Port())
+		quorum, election = append(quorum, d.Port()), append(election, d.Port())
+	}
+	for i := range nodes {
+		d.quorum, d.election = append(d.quorum, make([]string, nodes)), append(d.election, make([]string, nodes))
+		for j := range nodes {
+			d.quorum[i][j], d.election[i][j] = quorum[j], election[j]
+			if i == j {
+				continue
+			}
+			from, to := lockstep.Node(i+1), lockstep.Node(j+1)
+			d.quorum[i][j], d.election[i][j] = d.Port(), d.Port()
+			if _, err := d.Network.Link(from, to, d.quorum[i][j], quorum[j], nil); err != nil {
+				return err
+			}
+			if _, err := d.Network.Link(from, to, d.election[i][j], election[j], introduce); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// introduce carries the beginning of a connection to an election port. Since 3.5 a server says a
+// version, its number and its address, and whoever has a larger number dials back to that address,
+// past the proxy. The older greeting, which is the number alone, is still understood, and the
+// other then dials the address that it knows.
+func introduce(from io.Reader, to io.Writer) error {
+	var first [8]byte
+	if _, err := io.ReadFull(from, first[:]); err != nil {
+		return err
+	}
+	if int64(binary.BigEndian.Uint64(first[:])) >= 0 {
+		_, err := to.Write(first[:])
+		return err
+	}
+	var rest [12]byte // the number and the length of the address
+	if _, err := io.ReadFull(from, rest[:]); err != nil {
+		return err
+	}
+	length := binary.BigEndian.Uint32(rest[8:])
+	if length > 4096 {
+		return fmt.Errorf("zookeeper: a greeting with an address of %d bytes", length)
+	}
+	if _, err := io.CopyN(io.Discard, from, int64(length)); err != nil {
+		return err
+	}
+	_, err := to.Write(rest[:8])
+	return err
+}

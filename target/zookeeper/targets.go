@@ -1,0 +1,15 @@
+package zookeeper
+
+import "github.com/lockstep-go/lockstep/target"
+
+// Settle is the length of a settling stage: links heal, servers come back, and everything is read
+// a few times.
+const Settle = 9
+
+// Targets is ZooKeeper.
+var Targets = []target.Target{settled(target.Of("zookeeper", "ZooKeeper, unmodified servers in processes, behind proxies", Cluster{}.filled(), Properties)).Guided(Scenarios...)}
+
+func settled(t target.Target) target.Target {
+	t.Settle, t.Strategy = Settle, "uniform:period=2,isolations=4,rounds=6,by=restart"
+	return t
+}

@@ -1,0 +1,135 @@
+package zookeeper
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/process"
+	"github.com/lockstep-go/lockstep/spec"
+	"github.com/lockstep-go/lockstep/target"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Cluster is a deployment of ZooKeeper: a [lockstep.System].
+type Cluster struct {
+	// Version is the version of the servers.
+	Version string `help:"version of ZooKeeper: 3.4.9, 3.5.8 and 3.9.5 are known to work" zero:"3.5.8"`
+	// Nodes is the number of servers.
+	Nodes int `help:"number of servers" zero:"3" range:"1..7"`
+	// Harness is what clients do: see Parse. "random" draws another one for each run.
+	Harness string `help:"what clients do: div, sc, random, or steps like '2:k0=101; ; 3:k1=302' or '2:k1=0?k0=101'" zero:"div"`
+	// Steps and Requests are the size of a harness that is drawn.
+	Steps    int `help:"steps of a random harness" zero:"3" range:"1..20"`
+	Requests int `help:"requests of a random harness" zero:"2" range:"0..20"`
+	// Free offers all requests from the beginning, for what does not go in steps. Then time does not
+	// wait for servers to agree.
+	Free bool `help:"requests may be made at any time, and time does not wait for servers to agree"`
+	// Tick is the servers' unit of time. A leader without a quorum notices after half of it.
+	Tick time.Duration `help:"the servers' unit of time: a leader sees after half of it that it has lost its quorum" zero:"1s"`
+	// Pace is how long a step lasts in which time passes, at least.
+	Pace time.Duration `help:"how long a stretch of time lasts, beyond the start of servers" zero:"100ms"`
+	// Patience is how long servers may take to start and to agree.
+	Patience time.Duration `help:"how long servers may take to start and to agree" zero:"1m"`
+	// Stall lets connections across a cut stand still instead of being closed.
+	Stall bool `help:"a cut lets connections stand still instead of closing them"`
+}
+
+// known are artefacts that a version needs and does not name.
+var known = map[string][]string{
+	"3.4.9": nil, "3.5.8": nil,
+	"3.9.5": {"io.dropwizard.metrics:metrics-core:4.1.12.1", "org.xerial.snappy:snappy-java:1.1.10.5", "ch.qos.logback:logback-classic:1.3.15"},
+}
+
+// filled is the cluster with its defaults.
+func (c Cluster) filled() Cluster {
+	target.Fill(&c)
+	return c
+}
+
+// Describe says what the system is and can do.
+func (c Cluster) Describe() (lockstep.Info, error) {
+	c = c.filled()
+	if err := c.check(); err != nil {
+		return lockstep.Info{}, err
+	}
+	info := lockstep.Info{Name: "zookeeper", Nodes: c.Nodes, Options: target.Changed(c, Cluster{}.filled(), "version"), Pace: lockstep.Time(c.Pace),
+		Repeats: lockstep.Roughly, Events: []string{spec.EventCall, spec.EventReturn, EventData, process.EventLog, eventTime}, Roles: []string{"leader", "follower"},
+		Supports: process.Kinds | trace.KindsOf(trace.Request, trace.Wait)}
+	if c.Harness == "random" {
+		info.Draws = "the harness"
+	}
+	return info, nil
+}
+
+// check finds what is wrong with the settings.
+func (c Cluster) check() error {
+	if err := target.Check("zookeeper", c); err != nil {
+		return err
+	}
+	if c.Tick < time.Millisecond || c.Pace < 0 || c.Patience <= 0 {
+		return fmt.Errorf("zookeeper: tick %s, pace %s and patience %s must be positive, and tick at least 1ms", c.Tick, c.Pace, c.Patience)
+	}
+	if c.Harness == "random" {
+		if c.Requests > c.Steps {
+			return fmt.Errorf("zookeeper: requests is %d, and there are only %d steps", c.Requests, c.Steps)
+		}
+		return nil
+	}
+	h, err := Parse(c.Harness)
+	if err != nil {
+		return fmt.Errorf("zookeeper: harness: %w", err)
+	}
+	for _, a := range h {
+		if a.Node > c.Nodes {
+			return fmt.Errorf("zookeeper: harness: %s is at server %d of %d", a, a.Node, c.Nodes)
+		}
+	}
+	return nil
+}
+
+// harness is what clients do in the run of a seed.
+func (c Cluster) harness(seed uint64) Harness {
+	if c.Harness == "random" {
+		return draw(rand.New(rand.NewPCG(seed, 1)), c.Nodes, c.Steps, c.Requests)
+	}
+	h, _ := Parse(c.Harness) // Describe has read it
+	return h
+}
+
+// Deploy makes a deployment; servers start with each run.
+func (c Cluster) Deploy(place *lockstep.Place) (lockstep.Deployment, error) {
+	c = c.filled()
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	java, err := prepare(context.Background(), c.Version)
+	if err != nil {
+		return nil, err
+	}
+	d, err := c.deploy(place, java)
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// deploy makes a deployment with a JVM.
+func (c Cluster) deploy(place *lockstep.Place, java *java) (*deployment, error) {
+	breakage := process.Closes
+	if c.Stall {
+		breakage = process.Stalls
+	}
+	servers, err := process.NewCluster(place, c.Nodes, breakage)
+	if err != nil {
+		return nil, err
+	}
+	d := &deployment{Cluster: servers, options: c, java: java}
+	if err := d.wire(); err != nil {
+		_ = servers.Close()
+		return nil, err
+	}
+	return d, nil
+}

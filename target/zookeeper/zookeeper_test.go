@@ -1,0 +1,293 @@
+package zookeeper
+
+import (
+	"bytes"
+	"encoding/binary"
+	"flag"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/spec"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+var long = flag.Bool("long", false, "make many runs of servers")
+
+// need skips a test where java or mvn is missing, and fails it where everything must be there.
+func need(t *testing.T) {
+	t.Helper()
+	for _, program := range []string{"java", "mvn"} {
+		if _, err := exec.LookPath(program); err != nil {
+			if os.Getenv("LOCKSTEP_STRICT") != "" {
+				t.Fatal(err)
+			}
+			t.Skipf("%s is missing; `make setup` installs it", program)
+		}
+	}
+}
+
+// planned is the plan of a scenario on a version.
+func planned(t *testing.T, name, version string) lockstep.Plan {
+	t.Helper()
+	sc, err := Targets[0].Scenario(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	system, err := Targets[0].Build(append(sc.Set, "version="+version, "patience=5m"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lockstep.Plan{System: system, Spec: Properties, Scenario: sc.Build(), Strategy: strategy.DefaultWalk, Settle: Settle, Workers: 1, Scratch: t.TempDir()}
+}
+
+// The reported defects show on the versions that have them and not on others. What the
+// servers log stands beside the steps, and nothing is left of them.
+func TestReported(t *testing.T) {
+	need(t)
+	for _, c := range []struct {
+		report, version string
+		property, words string // of the finding
+	}{
+		{"ZOOKEEPER-2832", "3.4.9", "equal-data", "server 1 has k0=0 k1=302 and server 2 has k0=101 k1=302"},
+		{"ZOOKEEPER-3875", "3.5.8", "sequential-consistency", "read all in the end: k0=200 k1=301"},
+		{"divergence", "3.5.8", "equal-data", "has k0=101 k1=302"},
+		{"divergence", "3.9.5", "", ""},
+	} {
+		t.Run(c.report+" on "+c.version, func(t *testing.T) {
+			plan := planned(t, c.report, c.version)
+			var tr *trace.Trace
+			for attempt := range 3 { // a machine that is busy may let a server log its write too late
+				var err error
+				if tr, err = lockstep.Record(t.Context(), plan, attempt); err != nil {
+					t.Fatal(err)
+				}
+				if c.property == "" || tr.Outcome.Finding != nil {
+					break
+				}
+			}
+			f := tr.Outcome.Finding
+			switch {
+			case c.property == "" && tr.Outcome.Verdict != trace.Pass:
+				t.Errorf("%+v: %v", tr.Outcome, f)
+			case c.property != "" && (f == nil || f.Property != c.property || !strings.Contains(f.Text, c.words)):
+				t.Errorf("%+v: %v", tr.Outcome, f)
+			}
+			if !logged(tr, "LEADING") || !logged(tr, "FOLLOWING") {
+				t.Error("the servers' log is not in the trace")
+			}
+			if left, err := os.ReadDir(plan.Scratch); err != nil || len(left) > 0 {
+				t.Errorf("left are %v, %v", left, err)
+			}
+		})
+	}
+}
+
+func logged(tr *trace.Trace, words string) bool {
+	for _, r := range tr.Records {
+		for _, e := range r.Events {
+			if e.Type == "log" && strings.Contains(e.Text, words) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Isolation by cuts: the one who is cut off is not served by, the others agree without it, and it
+// comes back.
+func TestCuts(t *testing.T) {
+	need(t)
+	plan := lockstep.Plan{System: Cluster{Harness: "1:k0=1; 2:k0=2; 3:k1=3", Patience: 5 * time.Minute}, Spec: Properties, Settle: Settle, Workers: 1, Runs: 1, Scratch: t.TempDir(),
+		Strategy: strategy.Uniform{Period: 2, Rounds: 6, Isolations: 3, Sampler: strategy.Paper}}
+	if *long {
+		plan.Runs = 20
+	}
+	result, err := lockstep.Explore(t.Context(), plan)
+	if err != nil || result.Verdict() != trace.Pass {
+		t.Fatalf("%v, %v, %v", result.Verdicts, result.Reasons, err)
+	}
+}
+
+// What is sampled: data diverges on 3.5.8 in some of many runs.
+func TestSampled(t *testing.T) {
+	if !*long {
+		t.Skip("takes an hour; -long makes it")
+	}
+	s, err := strategy.Parse(Targets[0].Strategy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := lockstep.Plan{System: Cluster{}, Spec: Properties, Settle: Settle, Strategy: s, Runs: 400, KeepGoing: true, Keep: 3, Scratch: t.TempDir()}
+	result, err := lockstep.Explore(t.Context(), plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%v, %v", result.Verdicts, result.Reasons)
+}
+
+// The baseline makes each request in its time, and crashes or restarts a server every two seconds
+// on average.
+func TestBaseline(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	requests := []lockstep.Pending{{ID: 1, To: trace.NodesOf(2)}, {ID: 3, To: trace.NodesOf(3)}}
+	faults := 0
+	const draws = 1000
+	for range draws {
+		up, now := trace.AllNodes(3), lockstep.Time(0)
+		for _, s := range baseline(r, requests, up) {
+			switch s.Kind {
+			case trace.Wait:
+				now += s.For
+			case trace.Request:
+				if now != lockstep.Time(s.Request-1)*lockstep.Time(baselineStep) || s.Node != requests[s.Request/2].To.First() {
+					t.Fatalf("%s at %d", &s, now)
+				}
+			default:
+				faults++
+				if up.Has(s.Node) != (s.Kind == trace.Crash) {
+					t.Fatalf("%s while %s are up", &s, up)
+				}
+				if up = up.With(s.Node); s.Kind == trace.Crash {
+					up = up.Without(s.Node)
+				}
+			}
+		}
+		if now != 3*lockstep.Time(baselineStep) {
+			t.Fatalf("it ends at %d", now)
+		}
+	}
+	if mean := float64(faults) / draws; mean < 7.2 || mean > 7.8 { // 15 s / 2 s, and the deviation of the mean is 0.09
+		t.Errorf("%v crashes and restarts in 15 s", mean)
+	}
+}
+
+func TestHarness(t *testing.T) {
+	for text, want := range map[string]string{
+		"div": "2:k0=101; empty; 3:k1=302",
+		"sc":  "2:k1=0?k1=101; empty; 1:k1=101?k0=200; 2:k1=0?k1=301; 1:k1=0?k0=400",
+		"":    "empty", " 1 : k0 = 5 ; empty;": "1:k0=5; empty; empty",
+	} {
+		h, err := Parse(text)
+		if err != nil || h.String() != want {
+			t.Errorf("%q is %q, %v", text, h, err)
+		}
+		again, err := Parse(h.String())
+		if err != nil || again.String() != want {
+			t.Errorf("%q is %q, %v", h, again, err)
+		}
+	}
+	for _, text := range []string{"0:k0=1", "1:k2=1", "1:k0", "k0=1", "1:k0=-1", "1:k0=1?", "1:k0=1,2:k0=1", "divergence"} {
+		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), "is no step of a harness") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// A harness that is drawn has the size that was asked for, and all kinds of steps.
+func TestDraw(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	conditions, nodes := 0, map[int]int{}
+	for range 1000 {
+		h := draw(r, 3, 5, 4)
+		empty := 0
+		for _, a := range h {
+			nodes[a.Node]++
+			if a.Node == 0 {
+				empty++
+			}
+			if a.If {
+				conditions++
+			}
+		}
+		if again, err := Parse(h.String()); err != nil || again.String() != h.String() || len(h) != 5 || empty != 1 {
+			t.Fatalf("%s, %v", h, err)
+		}
+	}
+	if conditions < 1800 || conditions > 2200 || nodes[1] < 1200 || nodes[2] < 1200 || nodes[3] < 1200 {
+		t.Errorf("%d of 4000 requests have a condition; servers %v", conditions, nodes)
+	}
+}
+
+func TestSequential(t *testing.T) {
+	call := func(client, id int, op operation) lockstep.Event {
+		return lockstep.Event{Value: &spec.Call{Client: client, ID: id, Input: op}}
+	}
+	answer := func(client, id int, output any) lockstep.Event {
+		return lockstep.Event{Value: &spec.Return{Client: client, ID: id, Output: output}}
+	}
+	k0, k1 := operation{kind: read, key: 0}, operation{kind: read, key: 1}
+	set := func(key, value int) operation { return operation{kind: write, key: key, arg: value} }
+	end := operation{kind: final}
+	for name, c := range map[string]struct {
+		events []lockstep.Event
+		right  bool
+	}{
+		"a write that is read in the end": {[]lockstep.Event{call(1, 1, set(0, 5)), answer(1, 1, "done"), call(2, 2, end), answer(2, 2, Data{5, 0})}, true},
+		"a write that is lost":            {[]lockstep.Event{call(1, 1, set(0, 5)), answer(1, 1, "done"), call(2, 2, end), answer(2, 2, Data{0, 0})}, false},
+		"a write that may be lost":        {[]lockstep.Event{call(1, 1, set(0, 5)), call(2, 2, end), answer(2, 2, Data{0, 0})}, true},
+		"a write that may be there":       {[]lockstep.Event{call(1, 1, set(0, 5)), call(2, 2, end), answer(2, 2, Data{5, 0})}, true},
+		"a stale read of another client":  {[]lockstep.Event{call(1, 1, set(0, 5)), answer(1, 1, "done"), call(2, 2, k0), answer(2, 2, 0), call(2, 3, end), answer(2, 3, Data{5, 0})}, true},
+		"a stale read of its own":         {[]lockstep.Event{call(1, 1, set(0, 5)), answer(1, 1, "done"), call(1, 2, k0), answer(1, 2, 0), call(2, 3, end), answer(2, 3, Data{5, 0})}, false},
+		"what the paper found": {[]lockstep.Event{call(2, 1, k1), answer(2, 1, 0), call(2, 2, set(1, 101)), call(1, 3, k1), answer(1, 3, 101), call(1, 4, set(0, 200)), answer(1, 4, "done"),
+			call(2, 5, k1), answer(2, 5, 0), call(2, 6, set(1, 301)), answer(2, 6, "done"), call(1, 7, end), answer(1, 7, Data{200, 301})}, false},
+		"the same without the second read": {[]lockstep.Event{call(2, 1, k1), answer(2, 1, 0), call(2, 2, set(1, 101)), call(1, 3, k1), answer(1, 3, 101), call(1, 4, set(0, 200)), answer(1, 4, "done"),
+			call(2, 6, set(1, 301)), answer(2, 6, "done"), call(1, 7, end), answer(1, 7, Data{200, 301})}, true},
+	} {
+		result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: told(c.events), Spec: Sequential, Strategy: strategy.Walk{Request: 1, Steps: 1}, Runs: 1})
+		if err != nil || (result.Verdict() == trace.Pass) != c.right {
+			t.Errorf("%s: %v, %v", name, result.Verdicts, err)
+		}
+	}
+}
+
+func TestIntroduce(t *testing.T) {
+	number := binary.BigEndian.AppendUint64(nil, 3)
+	modern := binary.BigEndian.AppendUint64(nil, 1<<64-65536)
+	modern = binary.BigEndian.AppendUint32(append(modern, number...), 9)
+	modern = append(modern, "host:port"...)
+	for _, greeting := range [][]byte{number, modern} {
+		in, out := bytes.NewReader(append(greeting, "rest"...)), &bytes.Buffer{}
+		if err := introduce(in, out); err != nil || !bytes.Equal(out.Bytes(), number) || in.Len() != 4 {
+			t.Errorf("%q became %q, %d bytes are left, %v", greeting, out, in.Len(), err)
+		}
+		for k := range greeting {
+			if err := introduce(bytes.NewReader(greeting[:k]), &bytes.Buffer{}); err == nil {
+				t.Errorf("%d bytes of %q are taken", k, greeting)
+			}
+		}
+	}
+	modern[16] = 0xff
+	if err := introduce(bytes.NewReader(modern), &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "greeting") {
+		t.Error(err)
+	}
+}
+
+func TestWrongOptions(t *testing.T) {
+	for _, c := range []struct {
+		set  []string
+		want string
+	}{
+		{[]string{"harness=4:k0=1"}, "4:k0=1 is at server 4 of 3"},
+		{[]string{"harness=what"}, `"what" is no step of a harness`},
+		{[]string{"nodes=9"}, "nodes is 9, allowed are 1..7"},
+		{[]string{"harness=random", "requests=9"}, "requests is 9, and there are only 3 steps"},
+		{[]string{"tick=1us"}, "tick at least 1ms"},
+	} {
+		system, err := Targets[0].Build(c.set)
+		if err == nil {
+			_, err = system.Describe()
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: %v", c.set, err)
+		}
+	}
+	if info, err := (Cluster{}).Describe(); err != nil || info.Options["version"] != "3.5.8" {
+		t.Errorf("%+v, %v", info, err)
+	}
+}
