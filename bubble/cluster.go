@@ -75,6 +75,9 @@ type Cluster struct {
 	Requests []string
 	// Text puts the body of a message into words; nil means fmt's %v.
 	Text func(body any) string
+	// Parse reads the body of a Replace step, a whole message in words, which may be of another
+	// type than the one replaced; nil means that messages cannot be forged.
+	Parse func(text string) (kind string, tag lockstep.Tag, body any, err error)
 	// Types, Events, Rounds and Roles are as in lockstep.Info.
 	Types, Events, Rounds, Roles []string
 	// Duplicates says that the network may deliver a message twice.
@@ -134,6 +137,9 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 	supports := trace.KindsOf(trace.Deliver, trace.Drop, trace.Crash, trace.Restart, trace.Request, trace.Cut, trace.Heal, trace.Wait)
 	if c.Duplicates {
 		supports |= trace.KindsOf(trace.Duplicate)
+	}
+	if c.Parse != nil {
+		supports |= trace.KindsOf(trace.Replace)
 	}
 	repeats, recheck := lockstep.Roughly, 0
 	if c.Exact || Exact {

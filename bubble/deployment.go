@@ -33,7 +33,7 @@ type deployment struct {
 	decoders map[string]wire.Decoder // of connections
 	split    map[string]string       // types of what travels on them in two parts
 	files    bool                    // some node has a folder
-	lost     []*chunk                // on cut links, in this step
+	lost     []arrival               // on cut links, in this step
 	frozen   int                     // lives of this run
 	release  func()                  // what the deployment took of the process
 	runs     int
@@ -188,8 +188,11 @@ func (d *deployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbo
 			d.lives[m.To-1].give(arrival{from: m.From, body: d.bodies[m.Body-1]})
 		}
 	case trace.Drop:
-		if c, ok := d.bodies[out.Message(s.Msg).Body-1].(*chunk); ok {
-			c.lose()
+		m := out.Message(s.Msg)
+		d.lose(arrival{from: m.From, body: d.bodies[m.Body-1], lost: m.To})
+	case trace.Replace:
+		if err := d.replace(s, out); err != nil {
+			return err
 		}
 	case trace.Request:
 		d.lives[s.Node-1].give(arrival{id: s.Request, body: d.asked[s.Request]})
@@ -212,6 +215,30 @@ func (d *deployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbo
 	d.breakLost()
 	if s.Kind == trace.Wait {
 		out.Stop(lockstep.Time(d.world.Now()))
+	}
+	return nil
+}
+
+// lose tells the sender of a message that it was lost, where it wants to know.
+func (d *deployment) lose(a arrival) {
+	if c, ok := a.body.(*chunk); ok {
+		c.lose()
+	} else if n := d.lives[a.from-1]; n != nil && n.lost != nil {
+		n.give(a)
+	}
+}
+
+// replace gives a message the body that was forged for it.
+func (d *deployment) replace(s *lockstep.Step, out *lockstep.Outbox) error {
+	text, body := out.Forged(s)
+	kind, tag, forged, err := d.Parse(text)
+	if err != nil {
+		return fmt.Errorf("forged message %q: %w", text, err)
+	}
+	out.Retype(s.Msg, kind, tag)
+	d.bodies = append(d.bodies, forged)
+	if out.Texts() {
+		out.Text(body, d.text(forged))
 	}
 	return nil
 }
@@ -276,8 +303,8 @@ func (d *deployment) settle(out *lockstep.Outbox) {
 		}
 		body := out.Send(m.from, m.to, kind, m.tag)
 		d.bodies = append(d.bodies, m.body)
-		if isChunk && out.Cut(m.from).Has(m.to) {
-			d.lost = append(d.lost, c)
+		if out.Cut(m.from).Has(m.to) {
+			d.lost = append(d.lost, arrival{from: m.from, body: m.body, lost: m.to})
 		}
 		if out.Texts() {
 			out.Text(body, cmp.Or(text, d.text(m.body)))
@@ -309,13 +336,14 @@ func (d *deployment) settle(out *lockstep.Outbox) {
 	w.raise()
 }
 
-// breakLost tells of the chunks that went to a cut link. What that moves is reported with
-// the next step.
+// breakLost tells of what was sent on a cut link. What that moves is reported with the next
+// step.
 func (d *deployment) breakLost() {
-	for _, c := range d.lost {
-		c.lose()
+	for _, a := range d.lost {
+		d.lose(a)
 	}
 	if len(d.lost) > 0 {
+		clear(d.lost)
 		d.lost = d.lost[:0]
 		d.quiet()
 	}
