@@ -32,6 +32,10 @@ var app = cli.App{
 			Library: "go.etcd.io/raft/v3", Versions: []string{"v3.7.0", "v3.6.0"}},
 		{Name: "hashicorpraft", Help: "hashicorp/raft, unmodified, goroutines and all, in virtual time", Package: module + "/hashicorpraft", Module: module, Dir: source(),
 			Library: "github.com/hashicorp/raft", Versions: []string{"v1.7.3", "v1.8.0", "v1.7.1", "v1.7.0", "v1.3.11", "v1.3.10"}},
+		{Name: "cometbft", Help: "the consensus of CometBFT, unmodified, goroutines and all, in virtual time", Package: tendermint + "/program", Module: tendermint, Dir: beside("target/tendermint"),
+			Library: "github.com/cometbft/cometbft", Versions: []string{"v0.38.26", "v1.0.1", "v0.38.17", "v0.38.16"}},
+		{Name: "tendermint", Help: "the consensus of Tendermint, likewise", Package: tendermint + "/program", Module: tendermint, Dir: beside("target/tendermint"),
+			Library: "github.com/tendermint/tendermint", Versions: []string{"v0.34.3"}},
 	},
 	Commands: []any{&commands{}},
 	Examples: []string{"lockstep demo", "lockstep run smr-bug --runs 10000 --seed 7", "lockstep run etcdraft --set version=v3.6.0"},
@@ -45,6 +49,17 @@ type commands struct {
 
 // module is the one that this program and those built on demand are in.
 const module = "github.com/lockstep-go/lockstep/cmd/lockstep"
+
+// tendermint is a module whose dependencies exclude those of this one.
+const tendermint = "github.com/lockstep-go/lockstep/target/tendermint"
+
+// beside is a folder of the repository that this program was built from, or empty.
+func beside(folder string) string {
+	if source() == "" {
+		return ""
+	}
+	return filepath.Join(source(), "..", "..", filepath.FromSlash(folder))
+}
 
 // source is the folder that this program was built from. It may be gone.
 func source() string {

@@ -16,7 +16,7 @@ const (
 	EventLock      = "lock"      // *Vote: it locked on a block in a round
 	EventUnlock    = "unlock"    // *Vote: it gave its lock up
 	EventValid     = "valid"     // *Vote: it knows a valid block
-	EventCommit    = "commit"    // *Commit: it decided
+	EventCommit    = "committed" // *Commit: it decided
 	EventEvidence  = "evidence"  // *Evidence: a block that it decided has evidence
 	EventFailure   = "failure"   // *Failure: the library's state machine stopped
 	EventStart     = "start"     // *Started: a life began

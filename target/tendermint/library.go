@@ -106,7 +106,6 @@ var (
 	keyFromSecret     = ed25519.GenPrivKeyFromSecret
 	newBaseService    = service.NewBaseService
 	seedLibrary       = librand.Seed
-	isNilBlock        = func(id blockID) bool { return id.IsZero() }
 )
 
 // mark is a function of the library, by whose place its version is known.
@@ -274,3 +273,13 @@ func verifies(s *consensusState, c *types.Commit, i int) bool {
 
 // evidenceOf is what a block has of it.
 func evidenceOf(b *types.Block) types.EvidenceList { return b.Evidence.Evidence }
+
+// SignVote signs a vote, or gives the signature again that it gave before.
+func (s *signer) SignVote(chain string, v *protoVote) error {
+	return s.signVote(chain, v, func() error { return s.mockPV.SignVote(chain, v) })
+}
+
+// signForged signs a vote with a liar's key.
+func signForged(key privKey, v *protoVote) error {
+	return newMockPV(key, false, false).SignVote(chainID, v)
+}

@@ -45,8 +45,8 @@ func (d *durable) last() (p place) {
 	return p
 }
 
-// SignVote signs a vote, or gives the signature again that it gave before.
-func (s *signer) SignVote(chain string, v *protoVote) error {
+// signVote signs a vote, or gives the signature again that it gave before.
+func (s *signer) signVote(chain string, v *protoVote, sign func() error) error {
 	var err error
 	s.disk.Read(func(d *durable) {
 		now, last := placeOfVote(v), d.last()
@@ -67,7 +67,7 @@ func (s *signer) SignVote(chain string, v *protoVote) error {
 		return err
 	}
 	if len(v.Signature) == 0 {
-		if err := s.mockPV.SignVote(chain, v); err != nil {
+		if err := sign(); err != nil {
 			return err
 		}
 		kept := *v
