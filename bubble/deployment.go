@@ -292,7 +292,7 @@ func (d *deployment) settle(out *lockstep.Outbox) {
 	w := d.world
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	inOrder(w.sent)
+	d.arrange()
 	for i := range w.sent {
 		m := &w.sent[i]
 		d.moved = d.moved.With(m.from)
@@ -334,6 +334,17 @@ func (d *deployment) settle(out *lockstep.Outbox) {
 		d.states(out)
 	}
 	w.raise()
+}
+
+// arrange puts what was sent into its order, and tells the cluster.
+func (d *deployment) arrange() {
+	w := d.world
+	inOrder(w.sent, d.Rank)
+	for i := range w.sent {
+		if m := &w.sent[i]; d.Announce != nil {
+			d.Announce(w, m.from, m.to, m.body)
+		}
+	}
 }
 
 // breakLost tells of what was sent on a cut link. What that moves is reported with the next

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
@@ -91,6 +92,10 @@ type duration = time.Duration
 // the library looks at its own state every 100 microseconds.
 const faster = 10
 
+// apart is a little time by which times of the library differ from round ones: what falls due at the same
+// moment happens in an order that is the runtime's.
+func apart(i int) time.Duration { return time.Duration(10*i+13) * time.Microsecond }
+
 // chainID is the name of the chain.
 const chainID = "lockstep"
 
@@ -147,6 +152,10 @@ func (c Cluster) bubble(given Cluster) bubble.Cluster {
 			}
 			return m.Kind, m.Tag(), m, nil
 		},
+		Rank: func(body any) int { return body.(*Message).rank() },
+		Announce: func(w *bubble.World, from, to lockstep.Node, body any) {
+			w.Value.(*network).number(from, to, body.(*Message))
+		},
 		Types: Kinds, Events: eventTypes, Rounds: []string{"propose", "prevote", "precommit"},
 		Duplicates: true,
 		Disk:       bubble.DiskModel{Slow: c.Slow, Longest: c.Disk},
@@ -158,13 +167,20 @@ func (c Cluster) bubble(given Cluster) bubble.Cluster {
 // keysOf are the validators' keys, in the order of their addresses, so that the library numbers
 // validators as we do.
 func keysOf(n int) []privKey {
+	if keys, ok := knownKeys.Load(n); ok {
+		return keys.([]privKey)
+	}
 	var keys []privKey
 	for i := range n {
 		keys = append(keys, keyFromSecret(fmt.Appendf(nil, "validator %d", i)))
 	}
 	slices.SortFunc(keys, func(a, b privKey) int { return bytes.Compare(a.PubKey().Address(), b.PubKey().Address()) })
+	knownKeys.Store(n, keys)
 	return keys
 }
+
+// knownKeys are the keys of so many validators, which take time to make.
+var knownKeys sync.Map
 
 // Version is the version of the library in this build, by the folder that it was built from:
 // test programs do not know their modules.

@@ -239,11 +239,11 @@ func genesis(keys []privKey) *genesisDoc {
 	return gen
 }
 
-// consensusConfig are the library's settings, with all times a tenth.
+// consensusConfig are the library's settings, with all times about a tenth.
 func consensusConfig() *config.ConsensusConfig {
 	c := config.DefaultConsensusConfig()
-	for _, t := range timesOf(c) {
-		*t /= faster
+	for i, t := range timesOf(c) {
+		*t = *t/faster + apart(i)
 	}
 	return c
 }
@@ -289,4 +289,23 @@ func (s *signer) SignVote(chain string, v *protoVote, extension bool) error {
 // signForged signs a vote with a liar's key.
 func signForged(key privKey, v *protoVote) error {
 	return newMockPV(key, false, false).SignVote(chainID, v, false)
+}
+
+// otherBlock makes another valid block of one that is whole in a part, in the same way each time.
+func otherBlock(part *blockPart) (blockID, *blockPart, error) {
+	p := &protos.Block{}
+	if err := p.Unmarshal(part.Bytes); err != nil {
+		return blockID{}, nil, err
+	}
+	b, err := types.BlockFromProto(p)
+	if err != nil {
+		return blockID{}, nil, err
+	}
+	b.Data = types.Data{Txs: types.Txs{types.Tx("another truth")}}
+	b.DataHash = b.Data.Hash()
+	parts, err := b.MakePartSet(types.BlockPartSizeBytes)
+	if err != nil {
+		return blockID{}, nil, err
+	}
+	return blockID{Hash: b.Hash(), PartSetHeader: parts.Header()}, parts.GetPart(0), nil
 }

@@ -53,6 +53,8 @@ type Message struct {
 	Conn, Seq int
 	// Raw is the message as the library encodes it.
 	Raw []byte
+
+	id blockID // the whole of Block, where the message has it
 }
 
 // PhasesPerHeight is the number of phases that a height has: one for each round, the last for all
@@ -74,6 +76,22 @@ func (m *Message) Tag() lockstep.Tag {
 		t.Round = 2
 	}
 	return t
+}
+
+// rank orders what a validator tells another at once about a round: the library lets goroutines
+// compete and chance choose.
+func (m *Message) rank() int {
+	switch m.Kind {
+	case Proposal, NewRoundStep:
+		return 0
+	case ProposalPOL, NewValidBlock:
+		return 1
+	case BlockPart, HasBlockPart:
+		return 2
+	case VoteSetMaj23, VoteSetBits:
+		return 1000
+	}
+	return 3 + int(m.By)
 }
 
 // IsVote reports whether it is a vote.
@@ -101,6 +119,7 @@ func describe(raw []byte) *Message {
 	case *proposalMessage:
 		p := d.Proposal
 		m.Kind, m.Height, m.Round, m.POL, m.Block = Proposal, p.Height, p.Round, p.POLRound, short(p.BlockID.Hash)
+		m.id = p.BlockID
 	case *proposalPOLMessage:
 		m.Kind, m.Height, m.POL, m.Round = ProposalPOL, d.Height, d.ProposalPOLRound, d.ProposalPOLRound
 	case *blockPartMessage:
@@ -109,6 +128,7 @@ func describe(raw []byte) *Message {
 		v := d.Vote
 		m.VoteType = voteType(v.Type == precommitType)
 		m.Kind, m.Height, m.Round, m.By, m.Block = m.VoteType, v.Height, v.Round, validator(v.ValidatorIndex), short(v.BlockID.Hash)
+		m.id = v.BlockID
 	case *newRoundStepMessage:
 		m.Kind, m.Height, m.Round, m.Step = NewRoundStep, d.Height, d.Round, stepName(int(d.Step))
 	case *newValidBlockMessage:

@@ -19,6 +19,21 @@ type network struct {
 	mutex sync.Mutex
 	lives []*replica // by node - 1; nil while it is down
 	links map[[2]lockstep.Node]*link
+	sent  map[way]int
+}
+
+// way is a channel of a connection in one direction.
+type way struct {
+	from, to lockstep.Node
+	conn     int
+	channel  byte
+}
+
+// number numbers a message, as the engine learns of it.
+func (n *network) number(from, to lockstep.Node, m *Message) {
+	w := way{from, to, m.Conn, m.Channel}
+	m.Seq = n.sent[w]
+	n.sent[w]++
 }
 
 // link is what connects two nodes.
@@ -28,7 +43,7 @@ type link struct {
 }
 
 func newNetwork(c Cluster, w *bubble.World) *network {
-	return &network{cluster: c, world: w, lives: make([]*replica, c.Nodes), links: map[[2]lockstep.Node]*link{}}
+	return &network{cluster: c, world: w, lives: make([]*replica, c.Nodes), links: map[[2]lockstep.Node]*link{}, sent: map[way]int{}}
 }
 
 // order tells a validator about one of its connections.
@@ -100,7 +115,7 @@ func (n *network) broke(a, b lockstep.Node, conn int) {
 	l.up = false
 	n.tell(a, order{with: b, conn: conn})
 	n.tell(b, order{with: a, conn: conn})
-	time.AfterFunc(n.cluster.Pause, func() {
+	time.AfterFunc(n.cluster.Pause+apart(int(7*a+b)), func() {
 		n.mutex.Lock()
 		defer n.mutex.Unlock()
 		n.connect(a, b)
@@ -123,7 +138,7 @@ type peer struct {
 
 	mutex         sync.Mutex
 	values        map[string]any
-	sent, taken   [4]int // messages of each channel
+	taken         [4]int // messages of each channel
 	early         map[int]*Message
 	removalFailed atomic.Bool
 }
@@ -171,10 +186,6 @@ func (p *peer) send(channel byte, raw []byte) bool {
 	}
 	m := describe(raw)
 	m.Channel, m.Conn = channel, p.conn
-	p.mutex.Lock()
-	m.Seq = p.sent[channel&3]
-	p.sent[channel&3]++
-	p.mutex.Unlock()
 	p.replica.node.Send(p.with, m.Kind, m.Tag(), m)
 	return true
 }
