@@ -14,5 +14,6 @@
 // peer, connect again after a while, and gossip starts afresh. With Loss set to Silent the message is
 // gone and nobody knows, which is what the tests of the Netrix paper do; then no
 // progress is promised. Likewise messages of one channel of a connection are taken in the
-// order of sending, one that overtakes waits for those before it, unless Order is Free.
+// order of sending, one that overtakes waits for those before it, unless Order is Free; but for
+// votes, which gossip sends in an order that it draws.
 package tendermint

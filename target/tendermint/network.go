@@ -192,16 +192,19 @@ func (p *peer) send(channel byte, raw []byte) bool {
 
 // next takes a message that has arrived, and returns those that are its turn now.
 func (p *peer) next(m *Message) []*Message {
-	if p.replica.network.cluster.Order == Free {
+	if p.replica.network.cluster.Order == Free || m.Channel&3 >= firstUnordered {
 		return []*Message{m}
 	}
-	var list []*Message
-	at := int(m.Channel & 3)
-	if m.Seq >= p.taken[at] {
-		p.early[4*m.Seq+at] = m
-	} else { // a duplicate, which a connection does not have
+	if m.Seq < p.taken[m.Channel&3] { // a duplicate, which a connection does not have
 		return nil
 	}
+	p.early[4*m.Seq+int(m.Channel&3)] = m
+	return p.turn(m.Channel)
+}
+
+// turn are the messages of a channel whose turn it is.
+func (p *peer) turn(channel byte) (list []*Message) {
+	at := int(channel & 3)
 	for {
 		m, ok := p.early[4*p.taken[at]+at]
 		if !ok {
@@ -209,6 +212,24 @@ func (p *peer) next(m *Message) []*Message {
 		}
 		delete(p.early, 4*p.taken[at]+at)
 		p.taken[at]++
-		list = append(list, m)
+		if m.Raw != nil {
+			list = append(list, m)
+		}
+	}
+}
+
+// firstUnordered are the last two bits of the first channel whose messages are taken as they
+// arrive: votes, which gossip sends in an order that it draws.
+const firstUnordered = 2
+
+// skip lets the messages behind one that was lost in silence be taken.
+func (n *network) skip(from, to lockstep.Node, m *Message) {
+	n.mutex.Lock()
+	r := n.lives[to-1]
+	n.mutex.Unlock()
+	if r != nil {
+		lost := *m
+		lost.Raw = nil
+		r.node.Go(func() { r.receive(from, &lost) })
 	}
 }

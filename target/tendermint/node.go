@@ -25,6 +25,7 @@ type replica struct {
 	sw      *p2pSwitch
 
 	orders chan order // about connections
+	taking sync.Mutex // of messages
 	mutex  sync.Mutex
 	peers  map[lockstep.Node]*peer
 	seen   view
@@ -66,9 +67,13 @@ func start(n *bubble.Node, c Cluster, key privKey, gen *genesisDoc) error {
 	}
 	n.Emit(EventStart, &Started{Life: n.Life(), Height: r.blocks.Height()})
 	n.Receive(r.receive)
-	if c.Loss == Reconnect {
-		n.Lost(func(to lockstep.Node, body any) { r.network.broke(n.Self(), to, body.(*Message).Conn) })
-	}
+	n.Lost(func(to lockstep.Node, body any) {
+		if m := body.(*Message); c.Loss == Silent {
+			r.network.skip(n.Self(), to, m)
+		} else {
+			r.network.broke(n.Self(), to, m.Conn)
+		}
+	})
 	n.State(r.text)
 	if err := r.reactor.Start(); err != nil {
 		return err
@@ -153,9 +158,11 @@ func (r *replica) peer(with lockstep.Node, conn int) *peer {
 func (r *replica) receive(from lockstep.Node, body any) {
 	m := body.(*Message)
 	p := r.peer(from, m.Conn)
-	if p == nil {
+	if p == nil || m.Raw == nil && m.Channel&3 >= firstUnordered {
 		return
 	}
+	r.taking.Lock()
+	defer r.taking.Unlock()
 	for _, m := range p.next(m) {
 		if err := receive(r.reactor, m.Channel, p, m.Raw); err != nil {
 			r.sw.StopPeerForError(p, err)

@@ -5,6 +5,7 @@ package main
 import (
 	"github.com/lockstep-go/lockstep/cli"
 	"github.com/lockstep-go/lockstep/target/tendermint"
+	"github.com/lockstep-go/lockstep/target/tendermint/bftscenarios"
 )
 
-func main() { cli.Main(tendermint.Targets...) }
+func main() { cli.Main(bftscenarios.Guided(tendermint.Targets)...) }
