@@ -66,9 +66,9 @@ func votedFor(block Var[string], event string, by lockstep.Node) Condition {
 	return ValueWith(block, event, "for "+block.String(), func(v *tendermint.Vote, b string) bool { return v.Height == 1 && v.Block == b }).And(At(by))
 }
 
-// committed holds when a validator decides at the first height.
+// committed holds when a correct validator decides at the first height.
 func committed() Condition {
-	return Value(tendermint.EventCommit, "the first height", func(c *tendermint.Commit) bool { return c.Height == 1 })
+	return Value(tendermint.EventCommit, "the first height", func(c *tendermint.Commit) bool { return c.Height == 1 }).And(At(h, 3, 4))
 }
 
 // reached is the counter of the validators that have come to a round, which watch counts.
@@ -112,6 +112,11 @@ func ballot(text string, what func(*Moment, *tendermint.Message) *tendermint.Bal
 		}
 		return forged.String()
 	})
+}
+
+// blind keeps proposals from the liar, so that it does not decide by itself and leave.
+func blind(sc *Scenario, while Condition) {
+	sc.If(while, Type(tendermint.Proposal, tendermint.BlockPart), To(liar)).Named("the liar sees no proposal").Then(Drop())
 }
 
 // freshly lets the liar vote for the other block once there is one, and for nothing before.
@@ -180,20 +185,27 @@ func Relocked(bool) *Scenario {
 
 // LockedCommit: all lock the first block but cannot decide it, the next proposal is nothing, and
 // a block is decided all the same. Published, all precommits of round 0 were changed
-// to nil, which takes four liars; here everyone hears only one of the others, and the liar's nil.
-func LockedCommit(bool) *Scenario {
+// to nil, which takes four liars; here everyone hears only one of the others, and the liar's nil. Ours
+// keeps the liar from leaving, so that it is there to propose.
+func LockedCommit(ours bool) *Scenario {
 	sc := New("LockedCommit").Faults(faulty)
 	m := sc.Machine()
 	m.On(committed(), "decided early").MarkDead().EndRun()
-	m.On(reached(1).Ge(all), "round 1").On(committed(), "decided").MarkSuccess().EndRun()
+	m.On(reached(1).Ge(2*f+1), "round 1").On(committed(), "decided").MarkSuccess().EndRun()
 	watch(sc, 1)
 	nils(sc)
-	next := map[lockstep.Node]lockstep.Node{1: 3, 3: 4, 4: 1, 2: 1} // whom each hears
-	sc.If(Type(tendermint.Precommit), inRound(0), Cond("not from the one it hears", func(m *Moment) bool {
+	hears := map[lockstep.Node]lockstep.Nodes{1: trace.NodesOf(3), 3: trace.NodesOf(4), 4: trace.NodesOf(1), liar: trace.NodesOf(1)}
+	if ours {
+		hears[liar] = trace.NodesOf(1, 3)
+	}
+	sc.If(Type(tendermint.Precommit), inRound(0), Cond("not from those it hears", func(m *Moment) bool {
 		by := m.Body().(*tendermint.Message).By
-		return by != liar && by != next[m.Message.To]
+		return by != liar && !hears[m.Message.To].Has(by)
 	})).Named("nobody can decide").Then(Drop())
 	sc.If(Type(tendermint.Proposal), inRound(1), From(liar)).Named("the liar proposes nothing").Then(garble(20))
+	if ours {
+		blind(sc, m.InState(Start))
+	}
 	return sc
 }
 
@@ -223,12 +235,15 @@ func lagging(name string, round int32) (*Scenario, *Machine) {
 // Rounds are how far h stays behind in LaggingReplica and ForeverLaggingReplica.
 const Rounds, ForeverRounds = 10, 5
 
-// LaggingReplica: h stays in round 0 while the others go through ten rounds, and then all decide. Ours loses
-// votes of all rounds to h until then: those of a later round would let it catch up.
+// LaggingReplica: h stays in round 0 while the others go through ten rounds, and then all decide. Ours withholds
+// votes of all rounds from h until then: those of a later round would let it catch up, and gossip
+// does not send again what is lost in silence.
 func LaggingReplica(ours bool) *Scenario {
 	sc, m := lagging("LaggingReplica", Rounds)
 	if ours {
-		sc.If(m.InState(Start), votes, To(h)).Named("h hears no votes").Then(Drop())
+		sc.If(m.InState("catch up")).Named("release").Aside().Once().Then(ReleaseAll("late"), Continue())
+		sc.If(m.InState(Start), votes, To(h)).Named("h hears no votes").Then(Store("late"))
+		blind(sc, m.InState(Start))
 	} else {
 		sc.If(signed(h), From(h), inRound(0)).Named("no votes of h in round 0").Then(Drop())
 		sc.If(m.InState(Start), votes, To(h), inRound(0)).Named("h hears no votes of round 0").Then(Drop())
@@ -243,8 +258,14 @@ func ForeverLaggingReplica(ours bool) *Scenario {
 	now := Variable[int32]("the newest round")
 	sc.If(Value(tendermint.EventStep, "the first height", func(s *tendermint.Step) bool { return s.Height == 1 && s.Step == "prevote" })).Named("remember the round").Aside().
 		Then(SetValue(now, "its round", func(s *tendermint.Step) int32 { return s.Round }), Continue())
+	fate := Drop()
+	if ours {
+		fate = Store("late")
+		sc.If(m.InState("catch up")).Named("release").Aside().Once().Then(ReleaseAll("late"), Continue())
+		blind(sc, m.InState(Start))
+	}
 	sc.If(m.InState(Start), votes, To(h), BodyWith(now, "newer than two rounds ago", func(m *tendermint.Message, r int32) bool { return m.Height == 1 && m.Round > r-2 })).
-		Named("h hears old votes only").Then(Drop())
+		Named("h hears old votes only").Then(fate)
 	if !ours {
 		sc.If(signed(h), From(h), inRound(0)).Named("no votes of h in round 0").Then(Drop())
 	}
@@ -314,27 +335,37 @@ func CommitAfterRoundSkip(bool) *Scenario {
 	return sc
 }
 
-// DifferentDecisions tries to make 3 decide the first block, which h has locked, while the others
-// decide another. It succeeds when h has precommitted both, so that what could make 3 decide the first is on its way, and there is
-// no disagreement for a while; that there is none at all the spec says. Published, it succeeded when h had precommitted the first block alone.
-func DifferentDecisions(bool) *Scenario {
+// DifferentDecisions tries to make 3, who hears nothing newer, decide the first block, which h has locked, while the
+// others decide another: when they have come to round 2, what was withheld from 3 reaches it. It
+// succeeds when somebody decides then; that nobody decides differently the spec says. Published, it succeeded when
+// h had precommitted the first block and not another. Ours keeps the liar from leaving, and
+// loses only the prevotes of h: without its precommits nobody leaves round 0.
+func DifferentDecisions(ours bool) *Scenario {
 	const delay = 3
 	sc := New("DifferentDecisions").Faults(faulty)
 	m := sc.Machine()
 	old := m.On(votedFor(zero, tendermint.EventPrecommit, h), "h is locked")
-	both := old.On(votedFor(fresh, tendermint.EventPrecommit, h), "h is locked again")
-	both.On(committed(), "decided").MarkSuccess().EndRun()
-	both.On(m.InStateFor(lockstep.Time(Quiet), "h is locked again"), "nothing is decided").MarkSuccess().MarkDead().EndRun()
+	attack := old.On(reached(2).Ge(2*f+1), "3 hears all")
+	attack.On(committed(), "decided").MarkSuccess().EndRun()
 	for _, s := range []*State{m.State, old} {
 		s.On(committed(), "decided early").MarkDead().EndRun()
 	}
+	watch(sc, 2)
 	remember(sc)
-	sc.If(m.InState("h is locked again")).Named("release").Aside().Once().Then(ReleaseAll("old"), Continue())
-	sc.If(m.InState("h is locked again").Not(), votes, To(delay), inRound(0), signed(h, liar, 4)).Named("withhold").Then(Store("old"))
-	sc.If(m.InState("h is locked again").Not(), To(delay), later).Named("3 hears nothing newer").Then(Drop())
-	sc.If(signed(h), From(h), inRound(0)).Named("nobody hears h").Then(Drop())
+	sc.If(m.InState("3 hears all")).Named("release").Aside().Once().Then(ReleaseAll("old"), Continue())
+	sc.If(m.InState("3 hears all").Not(), To(delay), inRound(0), signed(h, liar, 4)).Named("withhold").Then(Store("old"))
+	sc.If(m.InState("3 hears all").Not(), To(delay), later).Named("3 hears nothing newer").Then(Drop())
+	unheard := votes
+	if ours {
+		unheard = Type(tendermint.Prevote)
+	}
+	sc.If(signed(h), From(h), inRound(0), unheard).Named("nobody hears h").Then(Drop())
 	freshly(sc)
-	sc.If(Type(tendermint.Proposal), later, isZero).Named("the first block is not proposed again").Then(Drop())
+	if ours {
+		blind(sc, m.InState("3 hears all").Not())
+	} else {
+		sc.If(Type(tendermint.Proposal), later, isZero).Named("the first block is not proposed again").Then(Drop())
+	}
 	return sc
 }
 
@@ -355,14 +386,17 @@ func NilPrevotes(bool) *Scenario {
 }
 
 // ProposalNilPrevote: a validator that sees no proposal in time prevotes nil. Here it is 3:
-// h proposes.
-func ProposalNilPrevote(bool) *Scenario {
+// h proposes. Ours keeps the votes of others from it: often they decide before its time is over.
+func ProposalNilPrevote(ours bool) *Scenario {
 	const blind = 3
 	sc := New("ProposalNilPrevote").Faults(faulty)
 	m := sc.Machine()
 	m.On(voted(tendermint.EventPrevote, blind, "nil", func(v *tendermint.Vote) bool { return v.Round == 0 && v.Block == tendermint.Nil }), "prevoted nil").MarkSuccess().EndRun()
 	m.On(voted(tendermint.EventPrevote, blind, "a block", func(v *tendermint.Vote) bool { return v.Round == 0 && v.Block != tendermint.Nil }), "prevoted a block").MarkDead().EndRun()
 	sc.If(Type(tendermint.Proposal), To(blind), inRound(0)).Named("it sees no proposal").Then(Drop())
+	if ours {
+		sc.If(votes, To(blind), inRound(0)).Named("it hears no votes").Then(Drop())
+	}
 	return sc
 }
 

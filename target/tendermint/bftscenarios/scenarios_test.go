@@ -4,8 +4,11 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/target/tendermint"
 )
 
@@ -14,30 +17,49 @@ var (
 	only = flag.String("case", "", "of this scenario only")
 )
 
-// The fifteen scenarios succeed, in a few iterations each, without a part of them that is vacuous.
+// The fifteen scenarios succeed, without a part of them that is vacuous, and nothing is found; but a polka for nil
+// unlocks nobody in CometBFT 1.0. With -table they are measured instead.
 func TestScenarios(t *testing.T) {
-	n := *runs
-	if n == 0 {
-		n = 2
-	} else {
-		fmt.Printf("%s, %d iterations each with %s, seed 20261\n\n%s", tendermint.Version(), n, Strategy, Head)
+	if *runs > 0 {
+		fmt.Printf("%s, %d iterations each with %s, seed 20261\n\n%s", tendermint.Version(), *runs, Strategy, Head)
 	}
 	for _, c := range Cases {
 		if *only != "" && c.Name != *only {
 			continue
 		}
 		t.Run(c.Name, func(t *testing.T) {
-			r, err := c.Measure(t.Context(), n, 20261)
+			if *runs > 0 {
+				measure(t, c)
+				return
+			}
+			result, err := lockstep.Explore(t.Context(), Plan(c.Build(true), 1, 1))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if *runs > 0 {
-				r.Write(os.Stdout)
+			if f := result.First(); f != nil {
+				t.Errorf("found %s", f.Finding)
 			}
-			if r.Finding != "" {
-				t.Errorf("found %s", r.Finding)
+			want := 1
+			if c.Name == "ExpectUnlock" && !deviates() {
+				want = 0
 			}
-			t.Logf("%+v", *r)
+			if got := scenario.Successes(result); got != want {
+				t.Errorf("%d successes, want %d; never: %v", got, want, result.VacuousParts())
+			}
 		})
+	}
+}
+
+// deviates reports whether the library unlocks on a polka for nil.
+func deviates() bool { return !strings.HasPrefix(tendermint.Version(), "v1.") }
+
+func measure(t *testing.T, c Case) {
+	r, err := c.Measure(t.Context(), *runs, 20261)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Write(os.Stdout)
+	if r.Finding != "" {
+		t.Errorf("found %s", r.Finding)
 	}
 }
