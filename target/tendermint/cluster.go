@@ -2,6 +2,7 @@ package tendermint
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"reflect"
 	"runtime"
@@ -141,7 +142,7 @@ func (c Cluster) bubble(given Cluster) bubble.Cluster {
 	keys := keysOf(c.Nodes)
 	gen := genesis(keys)
 	return bubble.Cluster{
-		Name: libraryName, Build: Version(), Options: target.Changed(given, Cluster{}), Nodes: c.Nodes,
+		Name: libraryName, Build: cmp.Or(target.ThisBuild(), Version()), Options: target.Changed(given, Cluster{}), Nodes: c.Nodes,
 		Begin: func(w *bubble.World) { w.Value = newNetwork(c, w) },
 		Start: func(n *bubble.Node) error { return start(n, c, keys[n.Self()-1], gen) },
 		Text:  func(body any) string { return body.(*Message).text() },
