@@ -55,9 +55,11 @@ exact: build ## 100 seeds in 10 processes at once, compared byte for byte
 	cd target/hashicorpraft && LOCKSTEP_PROCESSES=10 ../../bin/lockstep go test -count=1 -timeout 1h -v -run Exactly .
 	cd target/memberlist && LOCKSTEP_PROCESSES=10 ../../bin/lockstep go test -count=1 -timeout 1h -v -run Exactly .
 
-versions: ## known mistakes of hashicorp/raft, in the versions that had them and in those that mended them
+versions: ## known mistakes of hashicorp/raft and CometBFT, in the versions that had them and in those that mended them
 	@set -e; cd target/hashicorpraft; for v in v1.7.0 v1.7.1 v1.8.0; do GOWORK=off $(GO) test -modfile versions/$$v.mod -run KnownMistakes .; done; \
 	for v in v1.3.10 v1.3.11; do GOWORK=off $(GO) test -modfile versions/$$v.mod -tags v1.3 -run KnownMistakes .; done
+	@set -e; cd target/tendermint; for v in v0.34 v1.0; do GOWORK=off $(GO) test -modfile versions/$$v.mod -tags $$v ./...; done; \
+	GOWORK=off $(GO) test -modfile versions/v0.38.16.mod -run KnownMistakes .
 
 determinism: ## no clock, global random source, goroutine or map order where runs happen
 	$(GO) build -o bin/lint ./internal/lint

@@ -21,7 +21,7 @@ func Liars(k, nodes int) *Scenario {
 		Then(forge("another world", func(f Forger, _ *rand.Rand, run *lockstep.Run, _ lockstep.Node, m *Message) (*Message, error) {
 			return f.TwoFaced(run, m)
 		}))
-	sc.If(FromGroup(faulty), ToGroup(faulty).Not(), Type(Proposal, Prevote, Precommit, NewRoundStep), Chance(0.1)).Named("lie").
+	sc.If(FromGroup(faulty), ToGroup(faulty).Not(), Type(Proposal, BlockPart, Prevote, Precommit, NewRoundStep), Chance(0.1)).Named("lie").
 		Then(forge("lie", Forger.Lie))
 	return sc
 }

@@ -28,6 +28,9 @@ type Cluster struct {
 	Order OrderMode `help:"channel (as sent on each channel of a connection), free (as they arrive)"`
 	// Pause is how long a broken connection stays so; 0 means 100ms.
 	Pause time.Duration `help:"time until a broken connection comes back; 0: 100ms" zero:"100ms"`
+	// Block is the size of a transaction that proposers put into each block, in bytes. Above 65,536 a
+	// block travels in several parts. Tendermint 0.34 asks its applications for no transactions.
+	Block int `help:"bytes of a transaction in each block; 0: none; not in Tendermint 0.34" range:"0..200000"`
 	// Slow is the share of writes to disk that take time, up to Disk. Without the overlay
 	// these are writes to the log of what was received and signed only, because the
 	// library holds a lock in others.

@@ -107,6 +107,9 @@ func (f Forger) Other(part *Message) (*Message, error) {
 	if !ok {
 		return nil, fmt.Errorf("%s: %s is no block part", libraryName, part.Kind)
 	}
+	if d.Part.Proof.Total > 1 {
+		return nil, fmt.Errorf("%s: the block has %d parts, another can be made of one part only", libraryName, d.Part.Proof.Total)
+	}
 	id, other, err := otherBlock(d.Part)
 	if err != nil {
 		return nil, err
@@ -191,8 +194,28 @@ func (f Forger) Lie(r *rand.Rand, run *lockstep.Run, by lockstep.Node, m *Messag
 		return f.Propose(by, m, int32(r.IntN(int(m.Round)+1))-1, nil)
 	case m.Kind == NewRoundStep:
 		return f.misplace(r, m)
+	case m.Kind == BlockPart:
+		return f.Misname(m)
 	}
 	return nil, nil
+}
+
+// Misname says of a part of a block that it is another part, where there are several.
+func (f Forger) Misname(part *Message) (*Message, error) {
+	decoded, err := decode(part.Raw)
+	if err != nil {
+		return nil, err
+	}
+	d, ok := decoded.(*blockPartMessage)
+	if !ok {
+		return nil, fmt.Errorf("%s: %s is no block part", libraryName, part.Kind)
+	}
+	if d.Part.Proof.Total < 2 {
+		return nil, nil
+	}
+	p := *d.Part
+	p.Index = (p.Index + 1) % uint32(p.Proof.Total)
+	return part.with(&blockPartMessage{Height: d.Height, Round: d.Round, Part: &p})
 }
 
 // misplace lies about where a validator is.
@@ -212,7 +235,7 @@ func (f Forger) misplace(r *rand.Rand, m *Message) (*Message, error) {
 func (f Forger) TwoFaced(run *lockstep.Run, m *Message) (*Message, error) {
 	w := world{run}
 	part, proposer := w.part(m.Height, m.Round), w.proposer(f, m.Height, m.Round)
-	if part == nil || proposer == 0 || m.IsVote() && !f.Faulty.Has(m.By) {
+	if part == nil || !part.whole || proposer == 0 || m.IsVote() && !f.Faulty.Has(m.By) {
 		return nil, nil
 	}
 	other, err := f.Other(part)

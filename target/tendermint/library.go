@@ -171,6 +171,7 @@ func receive(r *consensusReactor, channel byte, from *peer, raw []byte) error {
 // application does nothing, and remembers how far it came.
 type application struct {
 	abci.BaseApplication
+	size   int // of the transaction in each block
 	height func() int64
 	commit func()
 }
@@ -182,6 +183,14 @@ func (a *application) Info(context.Context, *abci.RequestInfo) (*abci.ResponseIn
 func (a *application) Commit(context.Context, *abci.RequestCommit) (*abci.ResponseCommit, error) {
 	a.commit()
 	return &abci.ResponseCommit{}, nil
+}
+
+// PrepareProposal puts the transaction into a block.
+func (a *application) PrepareProposal(context.Context, *abci.RequestPrepareProposal) (*abci.ResponsePrepareProposal, error) {
+	if a.size == 0 {
+		return &abci.ResponsePrepareProposal{}, nil
+	}
+	return &abci.ResponsePrepareProposal{Txs: [][]byte{make([]byte, a.size)}}, nil
 }
 
 // assemble puts a validator together from the library's parts.

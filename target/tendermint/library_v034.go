@@ -142,6 +142,7 @@ func receive(r *consensusReactor, channel byte, from *peer, raw []byte) error {
 // application does nothing, and remembers how far it came.
 type application struct {
 	abci.BaseApplication
+	size   int // of the transaction in each block
 	height func() int64
 	commit func()
 }

@@ -168,6 +168,7 @@ func receive(r *consensusReactor, channel byte, from *peer, raw []byte) error {
 // application does nothing, and remembers how far it came.
 type application struct {
 	abci.BaseApplication
+	size   int // of the transaction in each block
 	height func() int64
 	commit func()
 }
@@ -179,6 +180,14 @@ func (a *application) Info(context.Context, *abci.InfoRequest) (*abci.InfoRespon
 func (a *application) Commit(context.Context, *abci.CommitRequest) (*abci.CommitResponse, error) {
 	a.commit()
 	return &abci.CommitResponse{}, nil
+}
+
+// PrepareProposal puts the transaction into a block.
+func (a *application) PrepareProposal(context.Context, *abci.PrepareProposalRequest) (*abci.PrepareProposalResponse, error) {
+	if a.size == 0 {
+		return &abci.PrepareProposalResponse{}, nil
+	}
+	return &abci.PrepareProposalResponse{Txs: [][]byte{make([]byte, a.size)}}, nil
 }
 
 // assemble puts a validator together from the library's parts.

@@ -54,6 +54,8 @@ type Message struct {
 	// Raw is the message as the library encodes it.
 	Raw []byte
 
+	whole bool // a BlockPart with all of a block
+
 	id blockID // the whole of Block, where the message has it
 }
 
@@ -124,6 +126,7 @@ func describe(raw []byte) *Message {
 		m.Kind, m.Height, m.POL, m.Round = ProposalPOL, d.Height, d.ProposalPOLRound, d.ProposalPOLRound
 	case *blockPartMessage:
 		m.Kind, m.Height, m.Round = BlockPart, d.Height, d.Round
+		m.whole = d.Part != nil && d.Part.Proof.Total == 1
 	case *voteMessage:
 		v := d.Vote
 		m.VoteType = voteType(v.Type == precommitType)

@@ -52,6 +52,7 @@ func start(n *bubble.Node, c Cluster, key privKey, gen *genesisDoc) error {
 	r.signer = &signer{newMockPV(key, false, false), n, r.disk}
 	log := openWAL(r.disk, n.Rand().IntN)
 	app := &application{
+		size:   c.Block,
 		height: func() (h int64) { r.disk.Read(func(d *durable) { h = d.app }); return h },
 		commit: func() { r.disk.locked(func(d *durable) { d.app++ }) },
 	}
