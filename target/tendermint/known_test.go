@@ -10,14 +10,14 @@ import (
 
 // ASA-2025-002: up to CometBFT 0.38.16 a validator takes a part of a block for another part, so that it can never put the block
 // together, and stays at its height for ever. The campaign knows nothing of it: one validator lies at random, and
-// blocks have two parts.
+// blocks have three parts.
 //
 //	GOWORK=off go test -modfile versions/v0.38.16.mod -run KnownMistakes -v .
 func TestKnownMistakes(t *testing.T) {
 	if strings.HasPrefix(Version(), "v0.34.") {
 		t.Skip("Tendermint 0.34 has no blocks of several parts here")
 	}
-	plan := lockstep.Plan{System: Cluster{Block: 70_000}, Strategy: lying, Scenario: Liars(1, 4), Spec: Everything, Runs: 8, Settle: 1500, Seed: 1, Repetitions: 3}
+	plan := lockstep.Plan{System: Cluster{Block: 140_000}, Strategy: lying, Scenario: Liars(1, 4), Spec: Everything, Runs: 20, Settle: 2500, Seed: 1, Repetitions: 3}
 	result := explore(t, plan)
 	f := result.First()
 	t.Logf("%s: %v %v %v", Version(), result.Verdicts, result.Reasons, f)

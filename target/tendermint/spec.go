@@ -42,11 +42,11 @@ const (
 	// unlocks nobody. Tendermint and CometBFT before 1.0 deviate from it.
 	StrictLocking
 	// Liveness is bounded: in a settling stage that lasts, in virtual time, for 10 seconds and half a
-	// second more for each round that a height had, every correct validator decides again. It
-	// is judged where at most a third lied and connections come back.
+	// second more for each round that a height had, or in which another decides four times, every correct
+	// validator decides again. It is judged where at most a third lied and connections come back.
 	Liveness
 	// EvidenceIncluded: when a correct validator got two votes for one step from one validator, at
-	// the height it was at, and went on for four heights for each validator without crashing,
+	// the height it was at, and went on for two heights for each validator without crashing,
 	// one of its blocks has evidence against the liar.
 	EvidenceIncluded
 
@@ -77,9 +77,10 @@ func (p Property) New(i lockstep.Info) lockstep.Monitor {
 	return &monitor{what: p, nodes: i.Nodes, silent: i.Options["loss"] == Silent.String()}
 }
 
-// Patience is the virtual time of a settling stage after which Liveness is judged, and PerRound
-// what each round of a height adds to it.
+// Patience is the virtual time of a settling stage after which Liveness is judged, PerRound
+// what each round of a height adds to it, and Ahead how many heights another decides meanwhile if it is judged before.
 const (
+	Ahead    = 4
 	Patience = 10 * time.Second
 	PerRound = 500 * time.Millisecond
 )
@@ -386,7 +387,7 @@ func (m *monitor) End(run *lockstep.Run) *lockstep.Finding {
 		return nil
 	}
 	for _, d := range slices.SortedFunc(maps.Keys(m.doubles), double.compare) {
-		if !forged.Has(d.seen) && m.height[d.seen] >= d.height+4*int64(m.nodes) {
+		if !forged.Has(d.seen) && m.height[d.seen] >= d.height+2*int64(m.nodes) {
 			m.judge(EvidenceIncluded, m.proven[[2]int64{int64(d.by), d.height}], d.seen,
 				"validator %d got two votes of validator %d at height %d, and up to height %d no block tells of it", d.seen, d.by, d.height, m.height[d.seen])
 		}
@@ -403,11 +404,14 @@ func (m *monitor) progress(run *lockstep.Run, forged lockstep.Nodes) {
 	for _, r := range m.rounds { //lockstep:unordered the highest
 		rounds = max(rounds, r)
 	}
-	patience := lockstep.Time(Patience + time.Duration(rounds)*PerRound)
+	long := run.Now()-m.since >= lockstep.Time(Patience+time.Duration(rounds)*PerRound)
+	for n := range (run.All() &^ forged).All() {
+		long = long || m.height[n] >= m.began[n]+Ahead
+	}
 	for n := range (run.All() &^ forged).All() {
 		moved := m.height[n] > m.began[n]
-		if moved || run.Now()-m.since >= patience {
-			m.judge(Liveness, moved, n, "validator %d has decided nothing in %v without faults; it is at height %d", n, time.Duration(run.Now()-m.since), m.working[n])
+		if moved || long {
+			m.judge(Liveness, moved, n, "validator %d has decided nothing in %v without faults; it is at height %d, others have decided %d", n, time.Duration(run.Now()-m.since), m.working[n], slices.Max(m.height))
 		}
 	}
 }

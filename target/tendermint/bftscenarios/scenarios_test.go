@@ -63,3 +63,18 @@ func measure(t *testing.T, c Case) {
 		t.Errorf("found %s", r.Finding)
 	}
 }
+
+// The published rule for locks, and the libraries that deviate from it.
+func TestStrictLocking(t *testing.T) {
+	plan := Plan(ExpectUnlock(true), 2, 1)
+	plan.Spec = tendermint.StrictLocking
+	result, err := lockstep.Explore(t.Context(), plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := result.First(); deviates() != (f != nil) {
+		t.Errorf("%s: found %+v", tendermint.Version(), f)
+	} else if f != nil {
+		t.Log(f.Finding)
+	}
+}
