@@ -59,7 +59,7 @@ versions: ## known mistakes of hashicorp/raft and CometBFT, in the versions that
 	@set -e; cd target/hashicorpraft; for v in v1.7.0 v1.7.1 v1.8.0; do GOWORK=off $(GO) test -modfile versions/$$v.mod -run KnownMistakes .; done; \
 	for v in v1.3.10 v1.3.11; do GOWORK=off $(GO) test -modfile versions/$$v.mod -tags v1.3 -run KnownMistakes .; done
 	@set -e; cd target/tendermint; for v in v0.34 v1.0; do GOWORK=off $(GO) test -modfile versions/$$v.mod -tags $$v ./...; done; \
-	GOWORK=off $(GO) test -modfile versions/v0.38.16.mod -run KnownMistakes .
+	for v in v0.38.16 v0.38.17; do GOWORK=off $(GO) test -modfile versions/$$v.mod -run KnownMistakes .; done
 
 determinism: ## no clock, global random source, goroutine or map order where runs happen
 	$(GO) build -o bin/lint ./internal/lint

@@ -10,7 +10,6 @@ import (
 	abci "github.com/cometbft/cometbft/abci/types"
 	"github.com/cometbft/cometbft/config"
 	cs "github.com/cometbft/cometbft/consensus"
-	cstypes "github.com/cometbft/cometbft/consensus/types"
 	"github.com/cometbft/cometbft/crypto/ed25519"
 	"github.com/cometbft/cometbft/evidence"
 	"github.com/cometbft/cometbft/libs/events"
@@ -39,7 +38,6 @@ const libraryName = "cometbft"
 type (
 	consensusState   = cs.State
 	consensusReactor = cs.Reactor
-	roundState       = cstypes.RoundState
 	walMessage       = cs.WALMessage
 	walSearch        = cs.WALSearchOptions
 	stepRecord       = types.EventDataRoundState
@@ -54,24 +52,17 @@ type (
 	kvIterator       = dbm.Iterator
 	memDB            = dbm.MemDB
 	p2pSwitch        = p2p.Switch
-	p2pPeer          = p2p.Peer
 	baseService      = service.BaseService
 	protoVote        = protos.Vote
 	protoProposal    = protos.Proposal
 	mockPV           = types.MockPV
 	nopEventBus      = types.NopEventBus
 	newBlock         = types.EventDataNewBlock
-	newEvidence      = types.EventDataNewEvidence
-	blockVote        = types.Vote
-	blockProposal    = types.Proposal
 	blockPart        = types.Part
 	blockID          = types.BlockID
 	duplicateVotes   = types.DuplicateVoteEvidence
 	privKey          = ed25519.PrivKey
-	pubKeyBytes      = ed25519.PubKey
 	genesisDoc       = types.GenesisDoc
-	chainState       = sm.State
-	stateStore       = sm.Store
 	blockStore       = store.BlockStore
 	nodeInfo         = p2p.NodeInfo
 	netAddress       = p2p.NetAddress

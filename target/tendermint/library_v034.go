@@ -9,7 +9,6 @@ import (
 	abci "github.com/tendermint/tendermint/abci/types"
 	"github.com/tendermint/tendermint/config"
 	cs "github.com/tendermint/tendermint/consensus"
-	cstypes "github.com/tendermint/tendermint/consensus/types"
 	"github.com/tendermint/tendermint/crypto/ed25519"
 	"github.com/tendermint/tendermint/evidence"
 	"github.com/tendermint/tendermint/libs/events"
@@ -37,7 +36,6 @@ const libraryName = "tendermint"
 type (
 	consensusState   = cs.State
 	consensusReactor = cs.Reactor
-	roundState       = cstypes.RoundState
 	walMessage       = cs.WALMessage
 	walSearch        = cs.WALSearchOptions
 	stepRecord       = types.EventDataRoundState
@@ -52,24 +50,17 @@ type (
 	kvIterator       = dbm.Iterator
 	memDB            = dbm.MemDB
 	p2pSwitch        = p2p.Switch
-	p2pPeer          = p2p.Peer
 	baseService      = service.BaseService
 	protoVote        = protos.Vote
 	protoProposal    = protos.Proposal
 	mockPV           = types.MockPV
 	nopEventBus      = types.NopEventBus
 	newBlock         = types.EventDataNewBlock
-	newEvidence      = types.EventDataNewEvidence
-	blockVote        = types.Vote
-	blockProposal    = types.Proposal
 	blockPart        = types.Part
 	blockID          = types.BlockID
 	duplicateVotes   = types.DuplicateVoteEvidence
 	privKey          = ed25519.PrivKey
-	pubKeyBytes      = ed25519.PubKey
 	genesisDoc       = types.GenesisDoc
-	chainState       = sm.State
-	stateStore       = sm.Store
 	blockStore       = store.BlockStore
 	nodeInfo         = p2p.NodeInfo
 	netAddress       = p2p.NetAddress

@@ -61,9 +61,9 @@ func voted(event string, by lockstep.Node, text string, holds func(*tendermint.V
 	return Value(event, text, func(v *tendermint.Vote) bool { return v.Height == 1 && holds(v) }).And(At(by))
 }
 
-// votedFor is the same for the block of a variable.
-func votedFor(block Var[string], event string, by lockstep.Node) Condition {
-	return ValueWith(block, event, "for "+block.String(), func(v *tendermint.Vote, b string) bool { return v.Height == 1 && v.Block == b }).And(At(by))
+// precommitted holds when a validator signs a precommit for the block of a variable.
+func precommitted(block Var[string], by lockstep.Node) Condition {
+	return ValueWith(block, tendermint.EventPrecommit, "for "+block.String(), func(v *tendermint.Vote, b string) bool { return v.Height == 1 && v.Block == b }).And(At(by))
 }
 
 // committed holds when a correct validator decides at the first height.
@@ -152,7 +152,7 @@ func first(m *Moment) string {
 func ExpectUnlock(bool) *Scenario {
 	sc := New("ExpectUnlock").Faults(faulty)
 	m := sc.Machine()
-	locked := m.On(votedFor(zero, tendermint.EventPrecommit, h), "h is locked")
+	locked := m.On(precommitted(zero, h), "h is locked")
 	locked.On(ValueWith(zero, tendermint.EventPrevote, "for another block", func(v *tendermint.Vote, b string) bool {
 		return v.Height == 1 && v.Block != b && v.Block != tendermint.Nil
 	}).And(At(h)), "h is unlocked").MarkSuccess().EndRun()
@@ -169,9 +169,9 @@ func ExpectUnlock(bool) *Scenario {
 func Relocked(bool) *Scenario {
 	sc := New("Relocked").Faults(faulty)
 	m := sc.Machine()
-	locked := m.On(votedFor(zero, tendermint.EventPrecommit, h), "h is locked")
+	locked := m.On(precommitted(zero, h), "h is locked")
 	later1 := locked.On(reached(1).Ge(all), "round 1")
-	later1.On(votedFor(fresh, tendermint.EventPrecommit, h), "h is locked again").MarkSuccess().EndRun()
+	later1.On(precommitted(fresh, h), "h is locked again").MarkSuccess().EndRun()
 	for _, s := range []*State{m.State, locked, later1} {
 		s.On(committed(), "decided").MarkDead().EndRun()
 	}
@@ -232,8 +232,11 @@ func lagging(name string, round int32) (*Scenario, *Machine) {
 	return sc, m
 }
 
-// Rounds are how far h stays behind in LaggingReplica and ForeverLaggingReplica.
-const Rounds, ForeverRounds = 10, 5
+// How many rounds h stays behind in LaggingReplica and ForeverLaggingReplica.
+const (
+	Rounds        = 10
+	ForeverRounds = 5
+)
 
 // LaggingReplica: h stays in round 0 while the others go through ten rounds, and then all decide. Ours withholds
 // votes of all rounds from h until then: those of a later round would let it catch up, and gossip
@@ -309,7 +312,7 @@ func PrecommitInvariant(bool) *Scenario {
 	m := sc.Machine()
 	seen := m.On(IsSend().And(Type(tendermint.Proposal), inRound(0)), "proposed")
 	for n := range trace.AllNodes(all).All() {
-		seen.On(votedFor(zero, tendermint.EventPrecommit, n).And(Value(tendermint.EventPrecommit, "round 0", func(v *tendermint.Vote) bool { return v.Round == 0 })), "precommitted").MarkDead().EndRun()
+		seen.On(precommitted(zero, n).And(Value(tendermint.EventPrecommit, "round 0", func(v *tendermint.Vote) bool { return v.Round == 0 })), "precommitted").MarkDead().EndRun()
 	}
 	seen.On(reached(1).Ge(all), "round 1").MarkSuccess().EndRun()
 	watch(sc, 1)
@@ -344,7 +347,7 @@ func DifferentDecisions(ours bool) *Scenario {
 	const delay = 3
 	sc := New("DifferentDecisions").Faults(faulty)
 	m := sc.Machine()
-	old := m.On(votedFor(zero, tendermint.EventPrecommit, h), "h is locked")
+	old := m.On(precommitted(zero, h), "h is locked")
 	attack := old.On(reached(2).Ge(2*f+1), "3 hears all")
 	attack.On(committed(), "decided").MarkSuccess().EndRun()
 	for _, s := range []*State{m.State, old} {

@@ -5,7 +5,6 @@ package lockstep
 
 import (
 	"github.com/cometbft/cometbft/internal/consensus"
-	cstypes "github.com/cometbft/cometbft/internal/consensus/types"
 	"github.com/cometbft/cometbft/internal/events"
 	"github.com/cometbft/cometbft/internal/evidence"
 )
@@ -14,7 +13,6 @@ import (
 type (
 	State            = consensus.State
 	Reactor          = consensus.Reactor
-	RoundState       = cstypes.RoundState
 	WAL              = consensus.WAL
 	WALMessage       = consensus.WALMessage
 	WALSearchOptions = consensus.WALSearchOptions
