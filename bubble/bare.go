@@ -78,7 +78,7 @@ func (b *Bare) settle() {
 	w := b.d.world
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	inOrder(w.sent)
+	b.d.arrange()
 	b.mail, b.asks = append(b.mail, w.sent...), append(b.asks, w.offers...)
 	w.sent, w.events, w.offers, w.withdrawn = w.sent[:0], w.events[:0], w.offers[:0], w.withdrawn[:0]
 	w.raise()

@@ -72,6 +72,16 @@ type Cluster struct {
 	Requests []string
 	// Text puts the body of a message into words; nil means fmt's %v.
 	Text func(body any) string
+	// Parse reads the body of a Replace step, a whole message in words, which may be of another
+	// type than the one replaced; nil means that messages cannot be forged.
+	Parse func(text string) (kind string, tag lockstep.Tag, body any, err error)
+	// Rank orders what a node sends to another between two quiet moments, where sender, receiver
+	// and tag are alike, before the type does; nil: all alike. It is for programs in which
+	// several goroutines, or chance, decide about that order.
+	Rank func(body any) int
+	// Announce, where it is set, is called for each message in the order in which the engine
+	// learns of them, when everybody is quiet: for bodies that carry numbers of their own.
+	Announce func(w *World, from, to lockstep.Node, body any)
 	// Types, Events, Rounds and Roles are as in lockstep.Info.
 	Types, Events, Rounds, Roles []string
 	// Duplicates says that the network may deliver a message twice.
@@ -132,6 +142,9 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 	supports |= c.Faults.kinds()
 	if c.Duplicates {
 		supports |= trace.KindsOf(trace.Duplicate)
+	}
+	if c.Parse != nil {
+		supports |= trace.KindsOf(trace.Replace)
 	}
 	repeats, recheck := lockstep.Roughly, 0
 	if c.Exact || Exact {

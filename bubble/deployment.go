@@ -33,7 +33,7 @@ type deployment struct {
 	decoders map[string]wire.Decoder // of connections
 	split    map[string]string       // types of what travels on them in two parts
 	files    bool                    // some node has a folder
-	lost     []*chunk                // on cut links, in this step
+	lost     []arrival               // on cut links, in this step
 	frozen   int                     // lives of this run
 	release  func()                  // what the deployment took of the process
 	runs     int
@@ -193,8 +193,11 @@ func (d *deployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbo
 			d.lives[m.To-1].give(arrival{from: m.From, body: d.bodies[m.Body-1]})
 		}
 	case trace.Drop:
-		if c, ok := d.bodies[out.Message(s.Msg).Body-1].(*chunk); ok {
-			c.lose()
+		m := out.Message(s.Msg)
+		d.lose(arrival{from: m.From, body: d.bodies[m.Body-1], lost: m.To})
+	case trace.Replace:
+		if err := d.replace(s, out); err != nil {
+			return err
 		}
 	case trace.Request:
 		d.lives[s.Node-1].give(arrival{id: s.Request, body: d.asked[s.Request]})
@@ -221,6 +224,27 @@ func (d *deployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbo
 	if s.Kind == trace.Wait {
 		out.Stop(lockstep.Time(d.world.Now()))
 	}
+	return nil
+}
+
+// lose tells the sender of a message that it was lost, where it wants to know.
+func (d *deployment) lose(a arrival) {
+	if c, ok := a.body.(*chunk); ok {
+		c.lose()
+	} else if n := d.lives[a.from-1]; n != nil && n.lost != nil {
+		n.give(a)
+	}
+}
+
+// replace gives a message the body that was forged for it.
+func (d *deployment) replace(s *lockstep.Step, out *lockstep.Outbox) error {
+	text, _ := out.Forged(s)
+	kind, tag, forged, err := d.Parse(text)
+	if err != nil {
+		return fmt.Errorf("forged message %q: %w", text, err)
+	}
+	out.Retype(s.Msg, kind, tag)
+	d.bodies = append(d.bodies, forged)
 	return nil
 }
 
@@ -275,7 +299,7 @@ func (d *deployment) settle(out *lockstep.Outbox) {
 	w := d.world
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	inOrder(w.sent)
+	d.arrange()
 	for i := range w.sent {
 		m := &w.sent[i]
 		d.moved = d.moved.With(m.from)
@@ -286,8 +310,8 @@ func (d *deployment) settle(out *lockstep.Outbox) {
 		}
 		body := out.Send(m.from, m.to, kind, m.tag)
 		d.bodies = append(d.bodies, m.body)
-		if isChunk && out.Cut(m.from).Has(m.to) {
-			d.lost = append(d.lost, c)
+		if out.Cut(m.from).Has(m.to) {
+			d.lost = append(d.lost, arrival{from: m.from, body: m.body, lost: m.to})
 		}
 		if text != "" && out.Texts() {
 			out.Text(body, text)
@@ -319,13 +343,25 @@ func (d *deployment) settle(out *lockstep.Outbox) {
 	w.raise()
 }
 
-// breakLost tells of the chunks that went to a cut link. What that moves is reported with
-// the next step.
+// arrange puts what was sent into its order, and tells the cluster.
+func (d *deployment) arrange() {
+	w := d.world
+	inOrder(w.sent, d.Rank)
+	for i := range w.sent {
+		if m := &w.sent[i]; d.Announce != nil {
+			d.Announce(w, m.from, m.to, m.body)
+		}
+	}
+}
+
+// breakLost tells of what was sent on a cut link. What that moves is reported with the next
+// step.
 func (d *deployment) breakLost() {
-	for _, c := range d.lost {
-		c.lose()
+	for _, a := range d.lost {
+		d.lose(a)
 	}
 	if len(d.lost) > 0 {
+		clear(d.lost)
 		d.lost = d.lost[:0]
 		d.quiet()
 	}

@@ -38,6 +38,7 @@ type Node struct {
 	receive func(from lockstep.Node, body any)
 	atOnce  bool // receive never waits
 	request func(id int32, text string)
+	lost    func(to lockstep.Node, body any)
 	state   func() string
 	role    func() string
 	stops   []func()
@@ -46,11 +47,12 @@ type Node struct {
 	open    []*write // of disks, under way
 }
 
-// arrival is a message or a request on its way to its handler.
+// arrival is a message, a request or the news of a loss on its way to its handler.
 type arrival struct {
 	from lockstep.Node
 	body any
-	id   int32 // of a request; then body is its text
+	id   int32         // of a request; then body is its text
+	lost lockstep.Node // whom a message of ours did not reach
 }
 
 // Self is the node's number.
@@ -134,6 +136,11 @@ func (n *Node) WhenQuiet(look func() (moved bool)) {
 
 // Request names the function that gets clients' requests, likewise.
 func (n *Node) Request(f func(id int32, text string)) { n.set(func() { n.request = f }) }
+
+// Lost names the function that is told of a message of this node that was dropped, or sent on a
+// link that is cut: what the sender of a connection learns when it breaks. Without it, messages
+// are lost in silence.
+func (n *Node) Lost(f func(to lockstep.Node, body any)) { n.set(func() { n.lost = f }) }
 
 // State names the function that puts the node's state into a few words. Like the next one it
 // is called when the node is quiet.
@@ -270,8 +277,10 @@ func (n *Node) dispatch() {
 // handle gives the first arrival that has a handler to it, and reports whether there was one.
 func (n *Node) handle() bool {
 	n.mutex.Lock()
-	receive, request := n.receive, n.request
-	at := slices.IndexFunc(n.queue, func(a arrival) bool { return a.id != 0 && request != nil || a.id == 0 && receive != nil })
+	receive, request, lost := n.receive, n.request, n.lost
+	at := slices.IndexFunc(n.queue, func(a arrival) bool {
+		return a.lost != 0 || a.id != 0 && request != nil || a.id == 0 && receive != nil
+	})
 	if at < 0 {
 		n.mutex.Unlock()
 		return false
@@ -279,9 +288,12 @@ func (n *Node) handle() bool {
 	a := n.queue[at]
 	n.queue = slices.Delete(n.queue, at, at+1)
 	n.mutex.Unlock()
-	if a.id != 0 {
+	switch {
+	case a.lost != 0:
+		lost(a.lost, a.body)
+	case a.id != 0:
 		request(a.id, a.body.(string))
-	} else {
+	default:
 		receive(a.from, a.body)
 	}
 	return true

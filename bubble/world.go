@@ -153,10 +153,13 @@ func (w *World) isStopping() bool {
 
 // inOrder sorts what was sent by what does not depend on the scheduler of goroutines. What
 // is equal in that was as a rule sent by one goroutine, whose order is kept.
-func inOrder(sent []sending) {
+func inOrder(sent []sending, rank func(any) int) {
 	slices.SortStableFunc(sent, func(a, b sending) int {
-		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to), cmp.Compare(a.tag.Phase, b.tag.Phase),
-			cmp.Compare(a.tag.Round, b.tag.Round), cmp.Compare(a.kind, b.kind))
+		first := cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to), cmp.Compare(a.tag.Phase, b.tag.Phase), cmp.Compare(a.tag.Round, b.tag.Round))
+		if first == 0 && rank != nil {
+			first = cmp.Compare(rank(a.body), rank(b.body))
+		}
+		return cmp.Or(first, cmp.Compare(a.kind, b.kind))
 	})
 }
 

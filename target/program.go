@@ -14,7 +14,9 @@ import (
 // runs it in its own place.
 //
 // A program that has the tag "v3.6" gets it for every version v3.6.x of its library, so that
-// one adapter can bind several.
+// one adapter can bind several. Where the dependencies of these exclude each other, the module
+// has files of its own for them, versions/v3.6.mod and versions/v3.6.sum, which take the place of its
+// go.mod and go.sum.
 type Program struct {
 	// Name is the target's name on the command line. A target of the same name may be linked
 	// in: it is taken where no version is asked for.

@@ -38,6 +38,10 @@ var app = cli.App{
 		{Name: "memberlist", Help: "hashicorp/memberlist, unmodified, over UDP and TCP in memory", Package: memberlist + "/lockstep", Module: memberlist,
 			Dir: source("..", "..", "target", "memberlist"), Exact: func([]string) bool { return true }},
 		{Name: "zookeeper", Help: "ZooKeeper, unmodified servers in processes, behind proxies", Package: module + "/zookeeper", Module: module, Dir: source()},
+		{Name: "cometbft", Help: "the consensus of CometBFT, unmodified, goroutines and all, in virtual time", Package: tendermint + "/program", Module: tendermint, Dir: source("..", "..", "target", "tendermint"),
+			Library: "github.com/cometbft/cometbft", Versions: []string{"v0.38.26", "v1.0.1", "v0.38.17", "v0.38.16"}},
+		{Name: "tendermint", Help: "the consensus of Tendermint, likewise", Package: tendermint + "/program", Module: tendermint, Dir: source("..", "..", "target", "tendermint"),
+			Library: "github.com/tendermint/tendermint", Versions: []string{"v0.34.3"}},
 	},
 	Commands: []any{&commands{}},
 	Examples: []string{"lockstep demo", "lockstep run smr-bug --runs 10000 --seed 7", "lockstep run etcdraft --set version=v3.6.0"},
@@ -53,6 +57,7 @@ type commands struct {
 const (
 	module     = "github.com/lockstep-go/lockstep/cmd/lockstep"
 	memberlist = "github.com/lockstep-go/lockstep/target/memberlist"
+	tendermint = "github.com/lockstep-go/lockstep/target/tendermint"
 )
 
 // source is the folder that this program was built from, or one by the way from there. It may be gone.

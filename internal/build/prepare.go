@@ -75,14 +75,8 @@ func (j *job) prepareSource(ctx context.Context) error {
 	if j.program.Library == "" {
 		return nil
 	}
-	for _, name := range []string{"go.mod", "go.sum"} {
-		text, err := os.ReadFile(filepath.Join(source, name))
-		if err != nil && name == "go.mod" {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(j.work, name), text, 0o666); err != nil {
-			return err
-		}
+	if err := j.copyModule(); err != nil {
+		return err
 	}
 	j.flags = []string{"-mod=mod", "-modfile=" + filepath.Join(j.work, "go.mod")}
 	if tag := versionTag(j.version); tag != "" {
@@ -99,6 +93,27 @@ func (j *job) prepareSource(ctx context.Context) error {
 		return nil
 	}
 	return j.change(ctx, dir)
+}
+
+// copyModule copies the go.mod and go.sum of the module, or those that it has for the version.
+func (j *job) copyModule() error {
+	from := filepath.Join(j.source, "go")
+	if tag := versionTag(j.version); tag != "" {
+		own := filepath.Join(j.source, "versions", tag)
+		if _, err := os.Stat(own + ".mod"); err == nil {
+			from = own
+		}
+	}
+	for _, kind := range []string{".mod", ".sum"} {
+		text, err := os.ReadFile(from + kind)
+		if err != nil && kind == ".mod" {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(j.work, "go"+kind), text, 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // prepareOwn prepares the build of somebody's own package: a folder is built in its own

@@ -1,0 +1,76 @@
+package bubble_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/bubble"
+	. "github.com/lockstep-go/lockstep/scenario"
+	"github.com/lockstep-go/lockstep/spec"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// caller sends a word to node 2 again and again until it arrives, whenever it hears that it was
+// lost.
+func caller(n *bubble.Node) error {
+	n.Receive(func(_ lockstep.Node, body any) { n.Emit("heard", body) })
+	say := func(lockstep.Node, any) { n.Send(2, "Word", lockstep.Tag{}, "hello") }
+	n.Lost(say)
+	if n.Self() == 1 {
+		say(0, nil)
+	}
+	return nil
+}
+
+var callers = bubble.Cluster{Name: "callers", Nodes: 2, Start: caller, Events: []string{"heard"}, Types: []string{"Word", "Lie"},
+	Parse: func(text string) (string, lockstep.Tag, any, error) {
+		if !strings.HasPrefix(text, "lie ") {
+			return "", lockstep.Tag{}, nil, fmt.Errorf("%q is no lie", text)
+		}
+		return "Lie", lockstep.Tag{}, text, nil
+	}}
+
+// The sender of a message that is dropped, or sent on a link that is cut, is told.
+func TestLost(t *testing.T) {
+	heard := 0
+	count := spec.OnEvent("heard", "heard", func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { heard++; return nil })
+	sc := New("twice lost").Faults(lockstep.Budget{Losses: lockstep.Unlimited})
+	sc.If(Type("Word")).First(2).Then(Drop())
+	result := explore(t, lockstep.Plan{System: callers, Scenario: sc, Strategy: strategy.Walk{Deliver: 1, Steps: 10}, Spec: count, Runs: 1, Seed: 1})
+	if result.Verdict() != trace.Pass || heard != 1 {
+		t.Errorf("%v %v: heard %d times", result.Verdicts, result.Reasons, heard)
+	}
+	heard = 0
+	cut := New("cut").Faults(lockstep.Budget{Losses: lockstep.Unlimited})
+	cut.If(Type("Word")).Named("lose one in a cut").Once().Then(Cut(Only(1), Only(2)), Drop())
+	cut.If(Did(trace.Wait)).Named("heal").Once().Then(HealAll())
+	result = explore(t, lockstep.Plan{System: callers, Scenario: cut, Strategy: strategy.Walk{Deliver: 1, Wait: 1, Steps: 20}, Spec: count, Runs: 1, Seed: 1})
+	if result.Verdict() != trace.Pass || heard != 1 {
+		t.Errorf("cut: %v %v: heard %d times", result.Verdicts, result.Reasons, heard)
+	}
+}
+
+// A message in flight can be given another body, which the cluster reads.
+func TestReplace(t *testing.T) {
+	var bodies []any
+	note := spec.OnEvent("heard", "heard", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+		bodies = append(bodies, e.Value)
+		return nil
+	})
+	sc := New("liar").Faults(lockstep.Budget{Byzantine: 1})
+	sc.If(Type("Word")).Then(Replace("lie hello"))
+	plan := lockstep.Plan{System: callers, Scenario: sc, Strategy: strategy.Walk{Deliver: 1, Steps: 5}, Spec: note, Runs: 1, Seed: 1}
+	result := explore(t, plan)
+	if result.Verdict() != trace.Pass || len(bodies) != 1 || bodies[0] != "lie hello" {
+		t.Errorf("%v %v: %v", result.Verdicts, result.Reasons, bodies)
+	}
+	bad := New("bad").Faults(lockstep.Budget{Byzantine: 1})
+	bad.If(Type("Word")).Then(Replace("hello"))
+	plan.Scenario = bad
+	if _, err := lockstep.Explore(t.Context(), plan); err == nil || !strings.Contains(err.Error(), "is no lie") {
+		t.Errorf("a body that cannot be read: %v", err)
+	}
+}

@@ -1,0 +1,136 @@
+package bftscenarios
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/lockstep-go/lockstep"
+	. "github.com/lockstep-go/lockstep/scenario"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target"
+	"github.com/lockstep-go/lockstep/target/tendermint"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Case is one of the fifteen scenarios with what was published about it.
+type Case struct {
+	Name, Help string
+	// Build makes the scenario, with the published filters only or with ours.
+	Build func(ours bool) *Scenario
+	// Filters and States are the published size, Outcome the published number of successes in 100
+	// iterations.
+	Filters, States, Outcome int
+}
+
+// Cases are the fifteen scenarios in the order of Table 3.
+var Cases = []Case{
+	{"ExpectUnlock", "a polka for nil unlocks, or not", ExpectUnlock, 3, 5, 41},
+	{"Relocked", "a polka for another block lets a validator lock that", Relocked, 4, 5, 53},
+	{"LockedCommit", "a bad proposal does not keep a locked block from being decided", LockedCommit, 3, 5, 100},
+	{"LaggingReplica", "a validator that is ten rounds behind catches up", LaggingReplica, 3, 4, 100},
+	{"ForeverLaggingReplica", "a validator stays two rounds behind for five rounds", ForeverLaggingReplica, 5, 5, 100},
+	{"RoundSkip", "prevotes of an old round arrive in round 2", RoundSkip, 3, 4, 90},
+	{"BlockVotes", "without 2f+1 prevotes nobody moves", BlockVotes, 2, 3, 33},
+	{"PrecommitInvariant", "nobody precommits a block that nobody saw", PrecommitInvariant, 1, 3, 100},
+	{"CommitAfterRoundSkip", "late votes of round 0 let its block be decided", CommitAfterRoundSkip, 3, 3, 36},
+	{"DifferentDecisions", "one validator is to decide another block", DifferentDecisions, 8, 3, 20},
+	{"NilPrevotes", "a polka for nil makes a validator precommit nil", NilPrevotes, 2, 3, 99},
+	{"ProposalNilPrevote", "without a proposal a validator prevotes nil", ProposalNilPrevote, 1, 3, 56},
+	{"NotNilDecide", "nobody decides nil", NotNilDecide, 2, 2, 100},
+	{"GarbledMessage", "noise of one validator does no harm", GarbledMessage, 1, 2, 30},
+	{"HigherRound", "votes of later rounds do no harm", HigherRound, 1, 3, 37},
+}
+
+// Cluster is what the scenarios run on: a message lost is lost in silence.
+var Cluster = tendermint.Cluster{Loss: tendermint.Silent}
+
+// Steps is the length of an iteration that does not end before.
+const Steps = 6000
+
+// Strategy is the paper's, with its depth. Time is fair, since several scenarios judge by it.
+var Strategy lockstep.Strategy = strategy.PCTCP{Depth: 6, Events: 300, Late: 30, Fair: true, Steps: Steps}
+
+// Plan is the campaign of a scenario.
+func Plan(sc *Scenario, runs int, seed uint64) lockstep.Plan {
+	return lockstep.Plan{System: Cluster, Spec: tendermint.Safety, Scenario: sc, Strategy: Strategy, Runs: runs, Seed: seed, Steps: Steps, KeepGoing: true, Keep: 1}
+}
+
+// Row is a line of the table: what the campaigns of a case showed.
+type Row struct {
+	Case
+	Runs, Ours, Plain, Control int
+	Share                      float64 // of the steps that the scenario took, with ours
+	Vacuous                    int     // vacuous runs, with ours
+	Never                      []string
+	Reasons                    map[string]int
+	Finding                    string
+}
+
+// Measure makes the campaigns of a case: with ours, with the published filters only, and the control.
+func (c Case) Measure(ctx context.Context, runs int, seed uint64) (*Row, error) {
+	r := &Row{Case: c, Runs: runs, Reasons: map[string]int{}}
+	for _, part := range []struct {
+		scenario *Scenario
+		to       *int
+	}{{c.Build(true), &r.Ours}, {c.Build(false), &r.Plain}, {c.Build(true).Control(), &r.Control}} {
+		result, err := lockstep.Explore(ctx, Plan(part.scenario, runs, seed))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", c.Name, err)
+		}
+		*part.to = Successes(result)
+		for _, reason := range slices.Sorted(maps.Keys(result.Reasons)) {
+			r.Reasons[reason] += result.Reasons[reason]
+		}
+		if f := result.First(); f != nil && r.Finding == "" {
+			r.Finding = f.Finding.String()
+		}
+		if part.to != &r.Ours {
+			continue
+		}
+		r.Share, r.Vacuous = Share(result), result.Verdicts[trace.Vacuous]
+		for _, e := range result.Effects {
+			if e.N == 0 && !e.Optional {
+				r.Never = append(r.Never, e.Name)
+			}
+		}
+	}
+	return r, nil
+}
+
+// Write writes the line, and below it what is wrong.
+func (r *Row) Write(out io.Writer) {
+	percent := func(n int) string { return fmt.Sprintf("%.0f%%", 100*float64(n)/float64(r.Runs)) }
+	filters, states := r.Build(true).Size()
+	fmt.Fprintf(out, "%-22s %8d%% %7s %7s %8s %7.1f%% %6d/%d %6d/%d %7d\n", r.Name, r.Outcome, percent(r.Plain), percent(r.Ours), percent(r.Control),
+		100*r.Share, r.Filters, filters, r.States, states, r.Vacuous)
+	for _, part := range r.Never {
+		fmt.Fprintf(out, "    never: %s\n", part)
+	}
+	for _, reason := range slices.Sorted(maps.Keys(r.Reasons)) {
+		fmt.Fprintf(out, "    %d unknown: %s\n", r.Reasons[reason], reason)
+	}
+	if r.Finding != "" {
+		fmt.Fprintf(out, "    found: %s\n", r.Finding)
+	}
+}
+
+// Head is the line above the table.
+var Head = fmt.Sprintf("%-22s %9s %7s %7s %8s %8s %8s %8s %7s\n", "scenario", "published", "plain", "ours", "control", "guided", "filters", "states", "vacuous")
+
+// Guided are targets with the scenarios of this package.
+func Guided(targets []target.Target) []target.Target {
+	var list []target.Scenario
+	for _, c := range Cases {
+		list = append(list, target.Scenario{Name: c.Name, Help: c.Help, Set: []string{"loss=silent"}, Build: func() lockstep.Scenario { return c.Build(true) }})
+	}
+	list = append(list, target.Scenario{Name: "Liars", Help: "one of four validators, drawn for each run, lies at random", Build: func() lockstep.Scenario { return tendermint.Liars(f, all) }},
+		target.Scenario{Name: "TooManyLiars", Help: "two of four lie: more than the protocol survives", Build: func() lockstep.Scenario { return tendermint.Liars(f+1, all) }})
+	var guided []target.Target
+	for _, t := range targets {
+		guided = append(guided, t.Guided(list...))
+	}
+	return guided
+}

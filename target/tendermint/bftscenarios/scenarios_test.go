@@ -1,0 +1,80 @@
+package bftscenarios
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/scenario"
+	"github.com/lockstep-go/lockstep/target/tendermint"
+)
+
+var (
+	runs = flag.Int("table", 0, "make the table of the scenarios with so many iterations of each")
+	only = flag.String("case", "", "of this scenario only")
+)
+
+// The fifteen scenarios succeed, without a part of them that is vacuous, and nothing is found; but a polka for nil
+// unlocks nobody in CometBFT 1.0. With -table they are measured instead.
+func TestScenarios(t *testing.T) {
+	if *runs > 0 {
+		fmt.Printf("%s, %d iterations each with %s, seed 20261\n\n%s", tendermint.Version(), *runs, Strategy, Head)
+	}
+	for _, c := range Cases {
+		if *only != "" && c.Name != *only {
+			continue
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			if *runs > 0 {
+				measure(t, c)
+				return
+			}
+			result, err := lockstep.Explore(t.Context(), Plan(c.Build(true), 1, 1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f := result.First(); f != nil {
+				t.Errorf("found %s", f.Finding)
+			}
+			want := 1
+			if c.Name == "ExpectUnlock" && !deviates() {
+				want = 0
+			}
+			if got := scenario.Successes(result); got != want {
+				t.Errorf("%d successes, want %d; never: %v", got, want, result.VacuousParts())
+			}
+		})
+	}
+}
+
+// deviates reports whether the library unlocks on a polka for nil.
+func deviates() bool { return !strings.HasPrefix(tendermint.Version(), "v1.") }
+
+func measure(t *testing.T, c Case) {
+	r, err := c.Measure(t.Context(), *runs, 20261)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Write(os.Stdout)
+	if r.Finding != "" {
+		t.Errorf("found %s", r.Finding)
+	}
+}
+
+// The published rule for locks, and the libraries that deviate from it.
+func TestStrictLocking(t *testing.T) {
+	plan := Plan(ExpectUnlock(true), 2, 1)
+	plan.Spec = tendermint.StrictLocking
+	result, err := lockstep.Explore(t.Context(), plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := result.First(); deviates() != (f != nil) {
+		t.Errorf("%s: found %+v", tendermint.Version(), f)
+	} else if f != nil {
+		t.Log(f.Finding)
+	}
+}

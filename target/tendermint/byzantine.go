@@ -1,0 +1,43 @@
+package tendermint
+
+import (
+	"math/rand/v2"
+
+	"github.com/lockstep-go/lockstep"
+	. "github.com/lockstep-go/lockstep/scenario"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Liars is a random Byzantine adversary: k validators, drawn for each run, who withhold votes,
+// change them, tell different validators different things, propose two blocks, refer to polkas that were not and
+// lie about where they are. What they sign they sign with their own keys. Half of the
+// validators, drawn as well, are those to whom they show another world.
+func Liars(k, nodes int) *Scenario {
+	sc := New("liars").Faults(lockstep.Budget{Byzantine: k, Losses: lockstep.Unlimited})
+	faulty, deceived := sc.Pick("faulty", k), sc.Pick("deceived", nodes/2)
+	votes := Type(Prevote, Precommit)
+	sc.If(FromGroup(faulty), votes, Chance(0.02)).Named("withhold").Then(Drop())
+	sc.If(FromGroup(faulty), ToGroup(faulty).Not(), ToGroup(deceived), Type(Proposal, BlockPart, Prevote, Precommit)).Named("show another world").
+		Then(forge("another world", func(f Forger, _ *rand.Rand, run *lockstep.Run, _ lockstep.Node, m *Message) (*Message, error) {
+			return f.TwoFaced(run, m)
+		}))
+	sc.If(FromGroup(faulty), ToGroup(faulty).Not(), Type(Proposal, BlockPart, Prevote, Precommit, NewRoundStep), Chance(0.1)).Named("lie").
+		Then(forge("lie", Forger.Lie))
+	return sc
+}
+
+// forge is the action of a forger who has the key of the message's sender, and of those who lied before.
+func forge(text string, how func(f Forger, r *rand.Rand, run *lockstep.Run, by lockstep.Node, m *Message) (*Message, error)) Action {
+	return Forge(text, func(m *Moment) string {
+		from := m.Message.From
+		f := Forger{Faulty: m.Run.Faults().Forged | trace.NodesOf(from), Nodes: m.Run.Info().Nodes}
+		changed, err := how(f, m.Rand(), m.Run, from, m.Body().(*Message))
+		if err != nil {
+			m.Abort(err)
+		}
+		if err != nil || changed == nil {
+			return ""
+		}
+		return changed.String()
+	})
+}

@@ -1,0 +1,113 @@
+package tendermint
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	. "github.com/lockstep-go/lockstep/scenario"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+var lying = strategy.Walk{Deliver: 40, Wait: 4, Steps: 1200}
+
+// With f liars of 3f+1 nothing that the protocol promises breaks.
+func TestLiars(t *testing.T) {
+	result := explore(t, lockstep.Plan{System: Cluster{}, Strategy: lying, Scenario: Liars(1, 4), Spec: Everything, Runs: 8, Settle: 500, Seed: 1})
+	if f := result.First(); f != nil {
+		t.Fatalf("run %d: %s\n%s", f.Run, f.Finding, f.Finding.Stack)
+	}
+	t.Log(result.Verdicts, result.Reasons, result.Judged, result.Effects)
+	if parts := result.VacuousParts(); result.Verdicts[trace.Pass] == 0 || len(parts) > 2 {
+		t.Errorf("%v %v, never: %q", result.Verdicts, result.Reasons, parts)
+	}
+}
+
+// With f+1 liars validators decide differently, and the votes prove f+1 of them guilty.
+func TestTooManyLiars(t *testing.T) {
+	result := explore(t, lockstep.Plan{System: Cluster{}, Strategy: lying, Scenario: Liars(2, 4), Spec: Safety, Runs: 60, Seed: 1})
+	f := result.First()
+	if f == nil || f.Finding.Property != "agreement" {
+		t.Fatalf("%v %v: %+v", result.Verdicts, result.Reasons, f)
+	}
+	t.Logf("run %d, %d of %d: %s; judged %v", f.Run, f.Failed, f.Repeated, f.Finding, result.Judged)
+	if result.Judged[1].N == 0 {
+		t.Error("accountability was not judged")
+	}
+}
+
+// What a liar signed twice ends up in a block.
+func TestEvidence(t *testing.T) {
+	result := explore(t, lockstep.Plan{System: Cluster{}, Strategy: lying, Scenario: Liars(1, 4), Spec: Everything, Runs: 2, Settle: 4000, Seed: 3})
+	if f := result.First(); f != nil {
+		t.Fatalf("run %d: %s", f.Run, f.Finding)
+	}
+	for _, p := range result.Judged {
+		if p.Name == "evidence" && p.N == 0 {
+			t.Errorf("evidence was not judged: %v %v", result.Verdicts, result.Judged)
+		}
+	}
+}
+
+// A forger signs for the faulty validators and for nobody else, and what it signs can be told.
+func TestForger(t *testing.T) {
+	seen := map[string]int{}
+	sc := New("forger")
+	sc.If(IsSend()).Then(Do("look", func(m *Moment, _ *lockstep.Hand) {
+		was := m.Body().(*Message)
+		is, err := Parse(was.String())
+		if err != nil || is.String() != was.String() {
+			t.Errorf("%s became %s, %v", was, is, err)
+		}
+		seen[was.Kind]++
+		if !was.IsVote() {
+			return
+		}
+		forged, err := Forger{Faulty: trace.NodesOf(was.By), Nodes: 4}.Vote(was, Ballot{Round: 5})
+		if err != nil || forged.Round != 5 || forged.Block != Nil || forged.By != was.By || !signedBy(forged) {
+			t.Errorf("%v became %v, %v", was, forged, err)
+		}
+		if _, err := (Forger{Faulty: trace.NodesOf(was.By%4 + 1), Nodes: 4}).Vote(was, Ballot{}); err == nil {
+			t.Error("it signed for another")
+		}
+	}))
+	explore(t, lockstep.Plan{System: Cluster{}, Strategy: strategy.Walk{Deliver: 20, Wait: 2, Steps: 500}, Scenario: sc, Runs: 1})
+	for _, kind := range []string{Proposal, BlockPart, Prevote, Precommit, NewRoundStep, HasVote} {
+		if seen[kind] == 0 {
+			t.Errorf("no %s was seen: %v", kind, seen)
+		}
+	}
+	for _, bad := range []string{"", "Prevote", "Prevote; raw=zz", "Prevote; raw=00", "Prevote; channel=22 raw=00", "Prevote; channel=22 conn=1 raw=00"} {
+		if _, err := Parse(bad); err == nil {
+			t.Errorf("%q was read as a message", bad)
+		}
+	}
+}
+
+// signedBy checks the signature of a vote.
+func signedBy(m *Message) bool {
+	decoded, err := decode(m.Raw)
+	if err != nil {
+		return false
+	}
+	v := decoded.(*voteMessage).Vote
+	return keysOf(4)[m.By-1].PubKey().VerifySignature(voteSignBytes(chainID, v.ToProto()), v.Signature)
+}
+
+func ExampleParse() {
+	_, err := Parse("Prevote 1/0 by 2 block nil")
+	fmt.Println(strings.TrimPrefix(err.Error(), libraryName+": "))
+	m, err := Parse("Garbled 0/0; channel=22 conn=1 seq=7 raw=0102")
+	fmt.Println(m.Kind, m.Seq, err)
+	// Output:
+	// "Prevote 1/0 by 2 block nil" has no "; " before the bytes of the message
+	// Garbled 7 <nil>
+}
+
+func ExampleForger_Vote() {
+	_, err := Forger{Faulty: trace.NodesOf(2), Nodes: 4}.Vote(&Message{Kind: HasVote, Raw: []byte{1}}, Ballot{})
+	fmt.Println(err != nil)
+	// Output: true
+}

@@ -1,0 +1,197 @@
+package tendermint
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/internal/option"
+	"github.com/lockstep-go/lockstep/target"
+)
+
+// Cluster is a deployment of validators: a [lockstep.System]. Its zero value is four of them,
+// with the library's settings, but for all times, which are a tenth.
+type Cluster struct {
+	// Nodes is the number of validators, with the same power each; 0 means 4.
+	Nodes int `help:"number of validators; 0: 4" zero:"4" range:"1..10"`
+	// Loss says what becomes of a connection that loses a message.
+	Loss LossMode `help:"reconnect (a message lost breaks its connection, which comes back), silent (nobody knows)"`
+	// Order says in which order messages are taken.
+	Order OrderMode `help:"channel (as sent on each channel of a connection), free (as they arrive)"`
+	// Pause is how long a broken connection stays so; 0 means 100ms.
+	Pause time.Duration `help:"time until a broken connection comes back; 0: 100ms" zero:"100ms"`
+	// Block is the size of a transaction that proposers put into each block, in bytes. Above 65,536 a
+	// block travels in several parts. Tendermint 0.34 asks its applications for no transactions.
+	Block int `help:"bytes of a transaction in each block; 0: none; not in Tendermint 0.34" range:"0..200000"`
+	// Slow is the share of writes to disk that take time, up to Disk. Without the overlay
+	// these are writes to the log of what was received and signed only, because the
+	// library holds a lock in others.
+	Slow float64       `help:"share of writes that take time, 0 to 1"`
+	Disk time.Duration `help:"longest time of such a write; 0: 50ms" zero:"50ms"`
+}
+
+// LossMode says what becomes of a connection that loses a message.
+type LossMode uint8
+
+// The modes.
+const (
+	// Reconnect breaks the connection, as TCP would, and lets it come back.
+	Reconnect LossMode = iota
+	// Silent loses the message alone, and nobody knows.
+	Silent
+)
+
+var lossModes = []string{"reconnect", "silent"}
+
+// Words are the words of the modes.
+func (LossMode) Words() []string { return lossModes }
+
+// String is the mode's word.
+func (m LossMode) String() string { return option.Word(lossModes, int(m)) }
+
+// UnmarshalText reads a mode's word.
+func (m *LossMode) UnmarshalText(text []byte) error {
+	i, err := option.WordIndex("loss mode", lossModes, text)
+	*m = LossMode(i)
+	return err
+}
+
+// OrderMode says in which order messages are taken.
+type OrderMode uint8
+
+// The modes.
+const (
+	// ByChannel takes messages of one channel of a connection in the order of sending.
+	ByChannel OrderMode = iota
+	// Free takes them as they arrive.
+	Free
+)
+
+var orderModes = []string{"channel", "free"}
+
+// Words are the words of the modes.
+func (OrderMode) Words() []string { return orderModes }
+
+// String is the mode's word.
+func (m OrderMode) String() string { return option.Word(orderModes, int(m)) }
+
+// UnmarshalText reads a mode's word.
+func (m *OrderMode) UnmarshalText(text []byte) error {
+	i, err := option.WordIndex("order mode", orderModes, text)
+	*m = OrderMode(i)
+	return err
+}
+
+type duration = time.Duration
+
+// faster is by how much all times of the library are divided: waiting costs nothing here, but
+// the library looks at its own state every 100 microseconds.
+const faster = 10
+
+// apart is a little time by which times of the library differ from round ones: what falls due at the same
+// moment happens in an order that is the runtime's.
+func apart(i int) time.Duration { return time.Duration(10*i+13) * time.Microsecond }
+
+// chainID is the name of the chain.
+const chainID = "lockstep"
+
+// began is when the chain begins: the virtual time at which bubbles do.
+func began() time.Time { return time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) }
+
+// full is the cluster with its defaults filled in.
+func (c Cluster) full() Cluster {
+	target.Fill(&c)
+	return c
+}
+
+// check reports what is wrong with the options.
+func (c Cluster) check() error {
+	if err := target.Check(libraryName, c); err != nil {
+		return err
+	}
+	if c.Pause <= 0 || c.Disk < 0 || !(c.Slow >= 0 && c.Slow <= 1) {
+		return fmt.Errorf("%s: pause %v must be positive, disk %v not negative, slow %v in 0..1", libraryName, c.Pause, c.Disk, c.Slow)
+	}
+	return nil
+}
+
+// Describe says what the cluster is and can do.
+func (c Cluster) Describe() (lockstep.Info, error) {
+	full := c.full()
+	if err := full.check(); err != nil {
+		return lockstep.Info{}, err
+	}
+	return full.bubble(c).Describe()
+}
+
+// Deploy makes a deployment.
+func (c Cluster) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
+	return c.full().bubble(c).Deploy(p)
+}
+
+// Faulty is the number of validators that the protocol survives when they lie.
+func (c Cluster) Faulty() int { return (c.full().Nodes - 1) / 3 }
+
+// bubble is the cluster as the room of goroutine systems knows it.
+func (c Cluster) bubble(given Cluster) bubble.Cluster {
+	keys := keysOf(c.Nodes)
+	gen := genesis(keys)
+	return bubble.Cluster{
+		Name: libraryName, Build: cmp.Or(target.ThisBuild(), Version()), Options: target.Changed(given, Cluster{}), Nodes: c.Nodes,
+		Begin: func(w *bubble.World) { w.Value = newNetwork(c, w) },
+		Start: func(n *bubble.Node) error { return start(n, c, keys[n.Self()-1], gen) },
+		Text:  func(body any) string { return body.(*Message).text() },
+		Parse: func(text string) (string, lockstep.Tag, any, error) {
+			m, err := Parse(text)
+			if err != nil {
+				return "", lockstep.Tag{}, nil, err
+			}
+			return m.Kind, m.Tag(), m, nil
+		},
+		Rank: func(body any) int { return body.(*Message).rank() },
+		Announce: func(w *bubble.World, from, to lockstep.Node, body any) {
+			w.Value.(*network).number(from, to, body.(*Message))
+		},
+		Types: Kinds, Events: eventTypes, Rounds: []string{"propose", "prevote", "precommit"},
+		Duplicates: true,
+		Disk:       bubble.DiskModel{Slow: c.Slow, Longest: c.Disk},
+		// Gossip draws from a global source.
+		Serial: true, Seed: func(seed uint64) { seedLibrary(int64(seed)) },
+	}
+}
+
+// keysOf are the validators' keys, in the order of their addresses, so that the library numbers
+// validators as we do.
+func keysOf(n int) []privKey {
+	if keys, ok := knownKeys.Load(n); ok {
+		return keys.([]privKey)
+	}
+	var keys []privKey
+	for i := range n {
+		keys = append(keys, keyFromSecret(fmt.Appendf(nil, "validator %d", i)))
+	}
+	slices.SortFunc(keys, func(a, b privKey) int { return bytes.Compare(a.PubKey().Address(), b.PubKey().Address()) })
+	knownKeys.Store(n, keys)
+	return keys
+}
+
+// knownKeys are the keys of so many validators, which take time to make.
+var knownKeys sync.Map
+
+// Version is the version of the library in this build, by the folder that it was built from:
+// test programs do not know their modules.
+func Version() string {
+	at := reflect.ValueOf(mark).Pointer()
+	file, _ := runtime.FuncForPC(at).FileLine(at)
+	_, version, _ := strings.Cut(file, "@")
+	version, _, _ = strings.Cut(version, "/")
+	return version
+}

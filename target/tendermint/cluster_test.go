@@ -1,0 +1,51 @@
+package tendermint
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/spec"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func explore(t testing.TB, plan lockstep.Plan) *lockstep.Result {
+	t.Helper()
+	result, err := lockstep.Explore(t.Context(), plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// Four validators start and decide, also when messages are lost and a validator crashes and
+// restarts, and nothing is left behind.
+func TestFirst(t *testing.T) {
+	commits, after, lives := 0, 0, 0
+	count := spec.OnEvent("count", EventCommit, func(_ *struct{}, run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+		commits++
+		if run.Faults().Crashed.Has(e.Node) {
+			after++
+		}
+		return nil
+	})
+	starts := spec.OnEvent("starts", EventStart, func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+		lives = max(lives, e.Value.(*Started).Life)
+		return nil
+	})
+	for _, walk := range []strategy.Walk{{Deliver: 20, Wait: 2, Steps: 800}, {Deliver: 40, Wait: 4, Drop: 1, Crash: 1, Restart: 2, Steps: 1500}} {
+		commits, after, lives = 0, 0, 0
+		result := explore(t, lockstep.Plan{System: Cluster{}, Strategy: walk, Spec: spec.All(Everything, count, starts), Runs: 4, Settle: 500})
+		if f := result.First(); f != nil {
+			t.Fatalf("%s\n%s", f.Finding, f.Finding.Stack)
+		}
+		t.Log(walk, result.Steps, result.Messages, commits, after, lives, result.Verdicts, result.Reasons, result.Judged)
+		if commits == 0 || result.Verdicts[trace.Pass] != 4 || walk.Crash > 0 && (after == 0 || lives < 2) {
+			t.Errorf("%d commits, %d of them after a crash, %d lives; %v %v", commits, after, lives, result.Verdicts, result.Reasons)
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package tendermint
+
+import (
+	"fmt"
+
+	"github.com/lockstep-go/lockstep"
+)
+
+// The events of a validator.
+const (
+	EventStep      = "step"      // *Step: it came to a step of a round
+	EventPropose   = "propose"   // *Proposed: it signed a proposal
+	EventPrevote   = "prevote"   // *Vote: it signed a prevote
+	EventPrecommit = "precommit" // *Vote: it signed a precommit
+	EventPolka     = "polka"     // *Vote: it has +2/3 of the prevotes of a round for a block, or for none
+	EventLock      = "lock"      // *Vote: it locked on a block in a round
+	EventUnlock    = "unlock"    // *Vote: it gave its lock up
+	EventValid     = "valid"     // *Vote: it knows a valid block
+	EventCommit    = "committed" // *Commit: it decided
+	EventEvidence  = "evidence"  // *Evidence: a block that it decided has evidence
+	EventFailure   = "failure"   // *Failure: the library's state machine stopped
+	EventStart     = "start"     // *Started: a life began
+)
+
+var eventTypes = []string{EventStep, EventPropose, EventPrevote, EventPrecommit, EventPolka, EventLock, EventUnlock, EventValid, EventCommit, EventEvidence, EventFailure, EventStart}
+
+// Step is where a validator is.
+type Step struct {
+	Height int64
+	Round  int32
+	Step   string
+}
+
+// String is "1/0 propose".
+func (s *Step) String() string { return fmt.Sprintf("%d/%d %s", s.Height, s.Round, s.Step) }
+
+// Proposed is a proposal.
+type Proposed struct {
+	Height     int64
+	Round, POL int32
+	Block      string
+	By         lockstep.Node
+}
+
+// String puts it into words.
+func (p *Proposed) String() string {
+	return fmt.Sprintf("%d/%d %s, polka in %d", p.Height, p.Round, p.Block, p.POL)
+}
+
+// Vote is a vote, or what comes of votes.
+type Vote struct {
+	Height int64
+	Round  int32
+	Block  string
+	By     lockstep.Node // who signed it, where it is a vote
+}
+
+// String puts it into words.
+func (v *Vote) String() string { return fmt.Sprintf("%d/%d %s", v.Height, v.Round, v.Block) }
+
+// Commit is a decision, with those who signed the precommits for it.
+type Commit struct {
+	Height  int64
+	Round   int32
+	Block   string
+	Signers lockstep.Nodes
+}
+
+// String puts it into words.
+func (c *Commit) String() string {
+	return fmt.Sprintf("%d/%d %s by %s", c.Height, c.Round, c.Block, c.Signers)
+}
+
+// Evidence is in a block, against a validator who signed two votes.
+type Evidence struct {
+	Height  int64 // of the block
+	At      int64 // of the votes
+	Against lockstep.Node
+}
+
+// String puts it into words.
+func (e *Evidence) String() string {
+	return fmt.Sprintf("against %d, who voted twice at height %d", e.Against, e.At)
+}
+
+// Failure is why the state machine stopped.
+type Failure struct{ Text, Stack string }
+
+// String is the reason.
+func (f *Failure) String() string { return f.Text }
+
+// Started is the begin of a life.
+type Started struct {
+	Life   int
+	Height int64 // committed before
+}
+
+// String puts it into words.
+func (s *Started) String() string { return fmt.Sprintf("life %d after height %d", s.Life, s.Height) }

@@ -1,0 +1,219 @@
+package tendermint
+
+import (
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/lockstep-go/lockstep"
+)
+
+// The types of messages. A vote is a Prevote or a Precommit here.
+const (
+	Proposal      = "Proposal"
+	ProposalPOL   = "ProposalPOL"
+	BlockPart     = "BlockPart"
+	Prevote       = "Prevote"
+	Precommit     = "Precommit"
+	NewRoundStep  = "NewRoundStep"
+	NewValidBlock = "NewValidBlock"
+	HasVote       = "HasVote"
+	HasBlockPart  = "HasProposalBlockPart"
+	VoteSetMaj23  = "VoteSetMaj23"
+	VoteSetBits   = "VoteSetBits"
+	Garbled       = "Garbled" // what no validator reads
+)
+
+// Kinds are all of them.
+var Kinds = []string{Proposal, ProposalPOL, BlockPart, Prevote, Precommit, NewRoundStep, NewValidBlock, HasVote, HasBlockPart, VoteSetMaj23, VoteSetBits, Garbled}
+
+// Nil is the block of a vote for none.
+const Nil = "nil"
+
+// Message is what travels between validators: the library's bytes, and what they say.
+type Message struct {
+	Kind   string
+	Height int64
+	Round  int32
+	// By is the validator who signed a vote, or whose vote a HasVote is about; 0 elsewhere.
+	By lockstep.Node
+	// Block is what is proposed or voted for, the beginning of its hash, or Nil.
+	Block string
+	// POL is the round of the polka that a proposal refers to, or -1.
+	POL int32
+	// Step is that of a NewRoundStep.
+	Step string
+	// VoteType is Prevote or Precommit, where the message is about votes.
+	VoteType string
+
+	// Channel, Conn and Seq are where it travels: the channel, the number of the connection on
+	// its link, and which message of the channel it is.
+	Channel   byte
+	Conn, Seq int
+	// Raw is the message as the library encodes it.
+	Raw []byte
+
+	whole bool // a BlockPart with all of a block
+
+	id blockID // the whole of Block, where the message has it
+}
+
+// PhasesPerHeight is the number of phases that a height has: one for each round, the last for all
+// later ones.
+const PhasesPerHeight = 100
+
+// Tag is the message's phase and round: a phase is a round of a height, and its rounds are
+// propose, prevote and precommit.
+func (m *Message) Tag() lockstep.Tag {
+	if m.Height <= 0 {
+		return lockstep.Tag{}
+	}
+	round := min(max(m.Round, 0), PhasesPerHeight-1)
+	t := lockstep.Tag{Phase: int32(m.Height-1)*PhasesPerHeight + round + 1}
+	switch {
+	case m.VoteType == Prevote || m.Step == "prevote" || m.Kind == NewValidBlock:
+		t.Round = 1
+	case m.VoteType == Precommit || m.Step == "precommit" || m.Step == "commit":
+		t.Round = 2
+	}
+	return t
+}
+
+// rank orders what a validator tells another at once about a round: the library lets goroutines
+// compete and chance choose.
+func (m *Message) rank() int {
+	switch m.Kind {
+	case Proposal, NewRoundStep:
+		return 0
+	case ProposalPOL, NewValidBlock:
+		return 1
+	case BlockPart, HasBlockPart:
+		return 2
+	case VoteSetMaj23, VoteSetBits:
+		return 1000
+	}
+	return 3 + int(m.By)
+}
+
+// IsVote reports whether it is a vote.
+func (m *Message) IsVote() bool { return m.Kind == Prevote || m.Kind == Precommit }
+
+// steps are the library's steps in words, those of one round of a phase alike.
+var steps = []string{"", "new height", "propose", "propose", "prevote", "prevote", "precommit", "precommit", "commit"}
+
+// short is the beginning of a hash in words.
+func short(hash []byte) string {
+	if len(hash) == 0 {
+		return Nil
+	}
+	return strings.ToUpper(hex.EncodeToString(hash[:min(4, len(hash))]))
+}
+
+// describe reads what the library sends.
+func describe(raw []byte) *Message {
+	m := &Message{Kind: Garbled, POL: -1, Raw: raw}
+	decoded, err := decode(raw)
+	if err != nil {
+		return m
+	}
+	switch d := decoded.(type) {
+	case *proposalMessage:
+		p := d.Proposal
+		m.Kind, m.Height, m.Round, m.POL, m.Block = Proposal, p.Height, p.Round, p.POLRound, short(p.BlockID.Hash)
+		m.id = p.BlockID
+	case *proposalPOLMessage:
+		m.Kind, m.Height, m.POL, m.Round = ProposalPOL, d.Height, d.ProposalPOLRound, d.ProposalPOLRound
+	case *blockPartMessage:
+		m.Kind, m.Height, m.Round = BlockPart, d.Height, d.Round
+		m.whole = d.Part != nil && d.Part.Proof.Total == 1
+	case *voteMessage:
+		v := d.Vote
+		m.VoteType = voteType(v.Type == precommitType)
+		m.Kind, m.Height, m.Round, m.By, m.Block = m.VoteType, v.Height, v.Round, validator(v.ValidatorIndex), short(v.BlockID.Hash)
+		m.id = v.BlockID
+	case *newRoundStepMessage:
+		m.Kind, m.Height, m.Round, m.Step = NewRoundStep, d.Height, d.Round, stepName(int(d.Step))
+	case *newValidBlockMessage:
+		m.Kind, m.Height, m.Round = NewValidBlock, d.Height, d.Round
+	case *hasVoteMessage:
+		m.Kind, m.Height, m.Round, m.By, m.VoteType = HasVote, d.Height, d.Round, validator(d.Index), voteType(d.Type == precommitType)
+	case *voteSetMaj23Message:
+		m.Kind, m.Height, m.Round, m.Block, m.VoteType = VoteSetMaj23, d.Height, d.Round, short(d.BlockID.Hash), voteType(d.Type == precommitType)
+	case *voteSetBitsMessage:
+		m.Kind, m.Height, m.Round, m.Block, m.VoteType = VoteSetBits, d.Height, d.Round, short(d.BlockID.Hash), voteType(d.Type == precommitType)
+	default:
+		describeOther(m, decoded)
+	}
+	return m
+}
+
+func voteType(precommit bool) string {
+	if precommit {
+		return Precommit
+	}
+	return Prevote
+}
+
+func stepName(step int) string {
+	if step < 0 || step >= len(steps) {
+		return "?"
+	}
+	return steps[step]
+}
+
+// text is what the message says, for people.
+func (m *Message) text() string {
+	s := fmt.Sprintf("%d/%d", m.Height, m.Round)
+	if m.Step != "" {
+		s += " " + m.Step
+	}
+	if m.VoteType != "" && !m.IsVote() {
+		s += " " + m.VoteType
+	}
+	if m.By != 0 {
+		s += fmt.Sprintf(" by %d", m.By)
+	}
+	if m.Block != "" {
+		s += " block " + m.Block
+	}
+	if m.POL >= 0 {
+		s += fmt.Sprintf(" polka in %d", m.POL)
+	}
+	return s
+}
+
+// String is the whole message, in the words that Parse reads.
+func (m *Message) String() string {
+	return fmt.Sprintf("%s %s; channel=%x conn=%d seq=%d raw=%x", m.Kind, m.text(), m.Channel, m.Conn, m.Seq, m.Raw)
+}
+
+// Parse reads a message as String writes it. What the bytes say counts, not the words before.
+func Parse(text string) (*Message, error) {
+	_, tail, ok := strings.Cut(text, "; ")
+	if !ok {
+		return nil, fmt.Errorf("%s: %q has no \"; \" before the bytes of the message", libraryName, text)
+	}
+	values := map[string]string{}
+	for _, field := range strings.Fields(tail) {
+		key, value, _ := strings.Cut(field, "=")
+		values[key] = value
+	}
+	raw, err := hex.DecodeString(values["raw"])
+	if err != nil {
+		return nil, fmt.Errorf("%s: the bytes of a message: %w", libraryName, err)
+	}
+	channel, err := strconv.ParseUint(values["channel"], 16, 8)
+	if err != nil {
+		return nil, fmt.Errorf("%s: the channel of a message: %w", libraryName, err)
+	}
+	m := describe(raw)
+	m.Channel = byte(channel)
+	if m.Conn, err = strconv.Atoi(values["conn"]); err != nil {
+		return nil, fmt.Errorf("%s: the connection of a message: %w", libraryName, err)
+	}
+	if m.Seq, err = strconv.Atoi(values["seq"]); err != nil {
+		return nil, fmt.Errorf("%s: the place of a message: %w", libraryName, err)
+	}
+	return m, nil
+}

@@ -1,0 +1,235 @@
+package tendermint
+
+import (
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/bubble"
+)
+
+// network is the connections of a run. Every two validators that are up have one, or will.
+type network struct {
+	cluster Cluster
+	world   *bubble.World
+
+	mutex sync.Mutex
+	lives []*replica // by node - 1; nil while it is down
+	links map[[2]lockstep.Node]*link
+	sent  map[way]int
+}
+
+// way is a channel of a connection in one direction.
+type way struct {
+	from, to lockstep.Node
+	conn     int
+	channel  byte
+}
+
+// number numbers a message, as the engine learns of it.
+func (n *network) number(from, to lockstep.Node, m *Message) {
+	w := way{from, to, m.Conn, m.Channel}
+	m.Seq = n.sent[w]
+	n.sent[w]++
+}
+
+// link is what connects two nodes.
+type link struct {
+	conn int // counts the connections on it
+	up   bool
+}
+
+func newNetwork(c Cluster, w *bubble.World) *network {
+	return &network{cluster: c, world: w, lives: make([]*replica, c.Nodes), links: map[[2]lockstep.Node]*link{}, sent: map[way]int{}}
+}
+
+// order tells a validator about one of its connections.
+type order struct {
+	with lockstep.Node
+	conn int
+	up   bool
+}
+
+func (n *network) link(a, b lockstep.Node) *link {
+	at := [2]lockstep.Node{min(a, b), max(a, b)}
+	if n.links[at] == nil {
+		n.links[at] = &link{}
+	}
+	return n.links[at]
+}
+
+// join connects a validator that has started with all others.
+func (n *network) join(r *replica) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	if !r.node.Alive() {
+		return
+	}
+	self := r.node.Self()
+	n.lives[self-1] = r
+	for _, other := range r.node.Others() {
+		n.connect(self, other)
+	}
+}
+
+// leave breaks all connections of a validator that is down.
+func (n *network) leave(r *replica) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	self := r.node.Self()
+	if n.lives[self-1] != r {
+		return
+	}
+	n.lives[self-1] = nil
+	for _, other := range r.node.Others() {
+		if l := n.link(self, other); l.up {
+			l.up = false
+			n.tell(other, order{with: self, conn: l.conn})
+		}
+	}
+}
+
+// connect makes a connection, where both ends are up and there is none.
+func (n *network) connect(a, b lockstep.Node) {
+	l := n.link(a, b)
+	if l.up || n.lives[a-1] == nil || n.lives[b-1] == nil {
+		return
+	}
+	l.conn++
+	l.up = true
+	n.tell(a, order{with: b, conn: l.conn, up: true})
+	n.tell(b, order{with: a, conn: l.conn, up: true})
+}
+
+// broke tells that a connection is broken. It comes back after a pause.
+func (n *network) broke(a, b lockstep.Node, conn int) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	l := n.link(a, b)
+	if !l.up || l.conn != conn {
+		return
+	}
+	l.up = false
+	n.tell(a, order{with: b, conn: conn})
+	n.tell(b, order{with: a, conn: conn})
+	time.AfterFunc(n.cluster.Pause+apart(int(7*a+b)), func() {
+		n.mutex.Lock()
+		defer n.mutex.Unlock()
+		n.connect(a, b)
+	})
+}
+
+// tell gives an order to a validator that is up.
+func (n *network) tell(to lockstep.Node, o order) {
+	if r := n.lives[to-1]; r != nil {
+		r.orders <- o
+	}
+}
+
+// peer is one end of a connection: what the library knows of another validator.
+type peer struct {
+	baseService
+	replica *replica
+	with    lockstep.Node
+	conn    int
+
+	mutex         sync.Mutex
+	values        map[string]any
+	taken         [4]int // messages of each channel
+	early         map[int]*Message
+	removalFailed atomic.Bool
+}
+
+func newPeer(r *replica, o order) *peer {
+	p := &peer{replica: r, with: o.with, conn: o.conn, values: map[string]any{}, early: map[int]*Message{}}
+	p.baseService = *newBaseService(r.log, "peer", p)
+	return p
+}
+
+func (p *peer) FlushStop()              { _ = p.Stop() }
+func (p *peer) ID() peerID              { return peerID(fmt.Sprintf("%040x", int(p.with))) }
+func (p *peer) RemoteIP() net.IP        { return net.IPv4(10, 0, 0, byte(p.with)) }
+func (p *peer) RemoteAddr() net.Addr    { return &net.TCPAddr{IP: p.RemoteIP(), Port: 26656} }
+func (p *peer) IsOutbound() bool        { return true }
+func (p *peer) IsPersistent() bool      { return false } // the network sees to it
+func (p *peer) NodeInfo() nodeInfo      { return nil }
+func (p *peer) Status() connStatus      { return connStatus{} }
+func (p *peer) SocketAddr() *netAddress { return nil }
+
+// CloseConn is called by the library when it gives a peer up.
+func (p *peer) CloseConn() error {
+	p.replica.network.broke(p.replica.node.Self(), p.with, p.conn)
+	return nil
+}
+
+// Set and Get keep what reactors know of the peer.
+func (p *peer) Set(key string, value any) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.values[key] = value
+}
+
+// Get is what was Set.
+func (p *peer) Get(key string) any {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	return p.values[key]
+}
+
+// send puts a message on its way.
+func (p *peer) send(channel byte, raw []byte) bool {
+	if !p.IsRunning() {
+		return false
+	}
+	m := describe(raw)
+	m.Channel, m.Conn = channel, p.conn
+	p.replica.node.Send(p.with, m.Kind, m.Tag(), m)
+	return true
+}
+
+// next takes a message that has arrived, and returns those that are its turn now.
+func (p *peer) next(m *Message) []*Message {
+	if p.replica.network.cluster.Order == Free || m.Channel&3 >= firstUnordered {
+		return []*Message{m}
+	}
+	if m.Seq < p.taken[m.Channel&3] { // a duplicate, which a connection does not have
+		return nil
+	}
+	p.early[4*m.Seq+int(m.Channel&3)] = m
+	return p.turn(m.Channel)
+}
+
+// turn are the messages of a channel whose turn it is.
+func (p *peer) turn(channel byte) (list []*Message) {
+	at := int(channel & 3)
+	for {
+		m, ok := p.early[4*p.taken[at]+at]
+		if !ok {
+			return list
+		}
+		delete(p.early, 4*p.taken[at]+at)
+		p.taken[at]++
+		if m.Raw != nil {
+			list = append(list, m)
+		}
+	}
+}
+
+// firstUnordered are the last two bits of the first channel whose messages are taken as they
+// arrive: votes, which gossip sends in an order that it draws.
+const firstUnordered = 2
+
+// skip lets the messages behind one that was lost in silence be taken.
+func (n *network) skip(from, to lockstep.Node, m *Message) {
+	n.mutex.Lock()
+	r := n.lives[to-1]
+	n.mutex.Unlock()
+	if r != nil {
+		lost := *m
+		lost.Raw = nil
+		r.node.Go(func() { r.receive(from, &lost) })
+	}
+}

@@ -1,0 +1,299 @@
+package tendermint
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"unsafe"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// replica is one life of a validator.
+type replica struct {
+	node    *bubble.Node
+	network *network
+	disk    *disk
+	signer  *signer
+	log     logger
+	blocks  *blockStore
+	state   *consensusState
+	reactor *consensusReactor
+	sw      *p2pSwitch
+
+	orders chan order // about connections
+	taking sync.Mutex // of messages
+	mutex  sync.Mutex
+	peers  map[lockstep.Node]*peer
+	seen   view
+}
+
+// view is what is known of the validator's state: as its last step left it.
+type view struct {
+	height      int64
+	round       int32
+	step        string
+	lockedRound int32
+	locked      string
+	validRound  int32
+	valid       string
+	polka       place // the last one seen
+}
+
+// start brings a validator up.
+func start(n *bubble.Node, c Cluster, key privKey, gen *genesisDoc) error {
+	r := &replica{node: n, network: n.World().Value.(*network), orders: make(chan order, 1000), peers: map[lockstep.Node]*peer{}}
+	r.seen = view{lockedRound: -1, validRound: -1}
+	r.log = &silence{r}
+	r.disk = &disk{bubble.DiskOf(n, "validator", newDurable, (*durable).clone)}
+	r.signer = &signer{newMockPV(key, false, false), n, r.disk}
+	log := openWAL(r.disk, n.Rand().IntN)
+	app := &application{
+		size:   c.Block,
+		height: func() (h int64) { r.disk.Read(func(d *durable) { h = d.app }); return h },
+		commit: func() { r.disk.locked(func(d *durable) { d.app++ }) },
+	}
+	chain := database{r.disk, func(d *durable) *memDB { return d.chain }}
+	proofs := database{r.disk, func(d *durable) *memDB { return d.proofs }}
+	if err := r.assemble(app, chain, proofs, gen); err != nil {
+		return err
+	}
+	r.state.SetPrivValidator(r.signer)
+	*private[writeAheadLog](r.state, "wal") = log
+	if err := r.listen(); err != nil {
+		return err
+	}
+	n.Emit(EventStart, &Started{Life: n.Life(), Height: r.blocks.Height()})
+	n.Receive(r.receive)
+	n.Lost(func(to lockstep.Node, body any) {
+		if m := body.(*Message); c.Loss == Silent {
+			r.network.skip(n.Self(), to, m)
+		} else {
+			r.network.broke(n.Self(), to, m.Conn)
+		}
+	})
+	n.State(r.text)
+	if err := r.reactor.Start(); err != nil {
+		return err
+	}
+	n.OnStop(r.stop)
+	n.Go(r.connections)
+	r.network.join(r)
+	return nil
+}
+
+// stop ends the library's goroutines.
+func (r *replica) stop() {
+	r.network.leave(r)
+	r.mutex.Lock()
+	for _, p := range r.peers { //lockstep:unordered each by itself
+		_ = p.Stop()
+	}
+	r.mutex.Unlock()
+	_ = r.reactor.Stop()
+}
+
+// private is a field of the library that it does not export but lets its own tests set.
+func private[T any](of any, name string) *T {
+	f := reflect.ValueOf(of).Elem().FieldByName(name)
+	return (*T)(unsafe.Pointer(f.UnsafeAddr()))
+}
+
+// connections follows the orders of the network.
+func (r *replica) connections() {
+	for {
+		select {
+		case o := <-r.orders:
+			if o.up {
+				r.connect(o)
+			} else {
+				r.disconnect(o)
+			}
+		case <-r.node.Context().Done():
+			return
+		}
+	}
+}
+
+// connect makes a peer known to the library, as its switch does.
+func (r *replica) connect(o order) {
+	p := newPeer(r, o)
+	r.reactor.InitPeer(p)
+	if err := p.Start(); err != nil {
+		panic(err) // it is new
+	}
+	addToPeerSet(r.sw, p)
+	r.mutex.Lock()
+	r.peers[o.with] = p
+	r.mutex.Unlock()
+	r.reactor.AddPeer(p)
+}
+
+// disconnect takes a peer away.
+func (r *replica) disconnect(o order) {
+	p := r.peer(o.with, o.conn)
+	if p == nil {
+		return
+	}
+	r.mutex.Lock()
+	delete(r.peers, o.with)
+	r.mutex.Unlock()
+	r.sw.StopPeerGracefully(p)
+}
+
+// peer is the other end of a connection, or nil where that is gone.
+func (r *replica) peer(with lockstep.Node, conn int) *peer {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if p := r.peers[with]; p != nil && p.conn == conn {
+		return p
+	}
+	return nil
+}
+
+// receive takes a message. What was on its way on a connection that is gone reaches nobody, and
+// what cannot be read breaks the connection.
+func (r *replica) receive(from lockstep.Node, body any) {
+	m := body.(*Message)
+	p := r.peer(from, m.Conn)
+	if p == nil || m.Raw == nil && m.Channel&3 >= firstUnordered {
+		return
+	}
+	r.taking.Lock()
+	defer r.taking.Unlock()
+	for _, m := range p.next(m) {
+		if err := receive(r.reactor, m.Channel, p, m.Raw); err != nil {
+			r.sw.StopPeerForError(p, err)
+			return
+		}
+	}
+}
+
+// listen follows the state machine: its listeners are called by the goroutine that changes the
+// state, in the middle of it.
+func (r *replica) listen() error {
+	events := *private[eventSwitch](r.state, "evsw")
+	for kind, f := range map[string]func(){eventNewRoundStep: r.stepped, eventVote: r.voted, eventValidBlock: r.stepped} { //lockstep:unordered each by itself
+		if err := events.AddListenerForEvent("lockstep", kind, func(eventData) { f() }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// voted tells of polkas.
+func (r *replica) voted() {
+	rs := &r.state.RoundState
+	for _, round := range []int32{rs.Round, rs.Round - 1} {
+		if round < 0 || rs.Votes == nil {
+			continue
+		}
+		id, ok := rs.Votes.Prevotes(round).TwoThirdsMajority()
+		if at := (place{rs.Height, round, 1}); ok && r.seen.polka.before(at) {
+			r.seen.polka = at
+			r.node.Emit(EventPolka, &Vote{Height: rs.Height, Round: round, Block: short(id.Hash)})
+		}
+	}
+}
+
+// stepped tells of a step, and of what changed in it.
+func (r *replica) stepped() {
+	rs := &r.state.RoundState
+	r.mutex.Lock()
+	was := r.seen
+	now := view{height: rs.Height, round: rs.Round, step: stepName(int(rs.Step)), lockedRound: rs.LockedRound, validRound: rs.ValidRound, polka: was.polka}
+	if rs.LockedBlock != nil {
+		now.locked = short(rs.LockedBlock.Hash())
+	}
+	if rs.ValidBlock != nil {
+		now.valid = short(rs.ValidBlock.Hash())
+	}
+	r.seen = now
+	r.mutex.Unlock()
+	n := r.node
+	if now.locked != "" && (was.locked != now.locked || was.lockedRound != now.lockedRound || was.height != now.height) {
+		n.Emit(EventLock, &Vote{Height: now.height, Round: now.lockedRound, Block: now.locked})
+	}
+	if was.locked != "" && now.locked == "" && was.height == now.height {
+		n.Emit(EventUnlock, &Vote{Height: now.height, Round: now.round, Block: was.locked})
+	}
+	if now.valid != "" && (was.valid != now.valid || was.validRound != now.validRound || was.height != now.height) {
+		n.Emit(EventValid, &Vote{Height: now.height, Round: now.validRound, Block: now.valid})
+	}
+	if was.height != now.height || was.round != now.round || was.step != now.step {
+		n.Emit(EventStep, &Step{Height: now.height, Round: now.round, Step: now.step})
+	}
+}
+
+// text is the validator's state in a few words.
+func (r *replica) text() string {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	s := fmt.Sprintf("%d/%d %s", r.seen.height, r.seen.round, r.seen.step)
+	if r.seen.locked != "" {
+		s += fmt.Sprintf(" locked %s in %d", r.seen.locked, r.seen.lockedRound)
+	}
+	if r.seen.valid != "" {
+		s += fmt.Sprintf(" valid %s in %d", r.seen.valid, r.seen.validRound)
+	}
+	return s
+}
+
+// publisher is told of decisions, in the middle of them.
+type publisher struct {
+	nopEventBus
+	replica *replica
+}
+
+// PublishEventNewBlock tells of a decision.
+func (p *publisher) PublishEventNewBlock(b newBlock) error {
+	r := p.replica
+	c := &Commit{Height: b.Block.Height, Block: short(b.Block.Hash())}
+	if seen := r.blocks.LoadSeenCommit(b.Block.Height); seen != nil {
+		c.Round = seen.Round
+		for i, s := range seen.Signatures {
+			if forBlock(s) && verifies(r.state, seen, i) {
+				c.Signers |= trace.NodesOf(validator(int32(i)))
+			}
+		}
+	}
+	r.node.Emit(EventCommit, c)
+	for _, e := range evidenceOf(b.Block) {
+		if d, ok := e.(*duplicateVotes); ok {
+			r.node.Emit(EventEvidence, &Evidence{Height: b.Block.Height, At: d.VoteA.Height, Against: validator(d.VoteA.ValidatorIndex)})
+		}
+	}
+	return nil
+}
+
+// silence is a logger that only listens for the failure of the state machine.
+type silence struct{ replica *replica }
+
+// Debug says nothing.
+func (*silence) Debug(string, ...any) {}
+
+// Info says nothing.
+func (*silence) Info(string, ...any) {}
+
+// With says nothing either.
+func (s *silence) With(...any) logger { return s }
+
+// Error tells of the failure of the state machine, which the library catches.
+func (s *silence) Error(text string, values ...any) {
+	if !strings.HasPrefix(text, "CONSENSUS FAILURE") {
+		return
+	}
+	f := &Failure{Text: text}
+	for i := 0; i+1 < len(values); i += 2 {
+		switch values[i] {
+		case "err":
+			f.Text = fmt.Sprint(values[i+1])
+		case "stack":
+			f.Stack = fmt.Sprint(values[i+1])
+		}
+	}
+	s.replica.node.Emit(EventFailure, f)
+}

@@ -1,0 +1,428 @@
+package tendermint
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math/bits"
+	"slices"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Property is a set of properties, and a [lockstep.Spec]. A validator is correct as long as
+// none of its messages was forged.
+type Property uint16
+
+// The properties.
+const (
+	// Running: the state machine of a correct validator does not give up.
+	Running Property = 1 << iota
+	// Accountability: when two correct validators decide differently, the votes that were
+	// sent prove more than a third of the validators guilty: of two votes in one step, or of
+	// a vote against their own lock that no polka allows. It stands before Agreement, which is violated
+	// then anyhow.
+	Accountability
+	// Agreement: no two correct validators decide differently at one height.
+	Agreement
+	// Validity: what a correct validator decides was proposed at that height.
+	Validity
+	// Quorum: a correct validator decides on precommits of more than two thirds, all of which
+	// bear their signatures, and those of correct validators were signed.
+	Quorum
+	// OneVote: a correct validator signs no two different votes for one step of a round.
+	OneVote
+	// Locking: a correct validator precommits a block only after a polka for it in the same round,
+	// and after that does not prevote another unless there was a polka for something else, or for nil, in a later round.
+	Locking
+	// StrictLocking is the rule of the algorithm as published (Buchman, Kwon, Milosevic: The
+	// latest gossip on BFT consensus): the polka must be for that other block, and one for nil
+	// unlocks nobody. Tendermint and CometBFT before 1.0 deviate from it.
+	StrictLocking
+	// Liveness is bounded: in a settling stage that lasts, in virtual time, for 10 seconds and half a
+	// second more for each round that a height had, or in which another decides four times, every correct
+	// validator decides again. It is judged where at most a third lied and connections come back.
+	Liveness
+	// EvidenceIncluded: when a correct validator got two votes for one step from one validator, at
+	// the height it was at, and went on for two heights for each validator without crashing,
+	// one of its blocks has evidence against the liar.
+	EvidenceIncluded
+
+	properties = iota
+)
+
+// Safety is what holds in every run with at most a third of liars, Everything all but StrictLocking.
+const (
+	Safety     = Running | Accountability | Agreement | Validity | Quorum | OneVote | Locking
+	Everything = Safety | Liveness | EvidenceIncluded
+)
+
+var propertyNames = [properties]string{"running", "accountability", "agreement", "validity", "quorum", "one-vote", "locking", "strict-locking", "liveness", "evidence"}
+
+// Properties names what is judged.
+func (p Property) Properties() []string {
+	var list []string
+	for i, name := range propertyNames {
+		if p&(1<<i) != 0 {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// New makes a monitor.
+func (p Property) New(i lockstep.Info) lockstep.Monitor {
+	return &monitor{what: p, nodes: i.Nodes, silent: i.Options["loss"] == Silent.String()}
+}
+
+// Patience is the virtual time of a settling stage after which Liveness is judged, PerRound
+// what each round of a height adds to it, and Ahead how many heights another decides meanwhile if it is judged before.
+const (
+	Ahead    = 4
+	Patience = 10 * time.Second
+	PerRound = 500 * time.Millisecond
+)
+
+// at is a step of a round.
+type at struct {
+	height    int64
+	round     int32
+	precommit bool
+}
+
+// ballot is what was voted for in a step of a round: by block, who did.
+type ballot map[string]lockstep.Nodes
+
+// monitor keeps the book of a run and judges by it.
+type monitor struct {
+	what   Property
+	nodes  int
+	silent bool
+
+	signed   map[at]ballot // by correct validators, and by liars as far as they sent it
+	sent     map[at]ballot // as far as it was sent
+	got      map[gotten]string
+	rounds   map[int64]int32 // the highest of each height
+	proposed map[int64]map[string]bool
+	decided  map[int64]map[lockstep.Node]*Commit
+	height   []int64         // that each validator has decided last
+	working  []int64         // at which each validator works
+	began    []int64         // height when the settling stage began
+	since    lockstep.Time   // when that was
+	doubles  map[double]bool // to be found in a block
+	proven   map[[2]int64]bool
+
+	judged [properties]int
+	list   []int
+	found  *lockstep.Finding
+	first  int
+}
+
+// gotten is a vote that a validator got.
+type gotten struct {
+	by lockstep.Node
+	at at
+	to lockstep.Node
+}
+
+// double is a pair of votes that a validator got.
+type double struct {
+	by, seen lockstep.Node
+	height   int64
+}
+
+func (d double) compare(e double) int {
+	return cmp.Or(cmp.Compare(d.height, e.height), cmp.Compare(d.by, e.by), cmp.Compare(d.seen, e.seen))
+}
+
+// Reset begins a new run.
+func (m *monitor) Reset() {
+	*m = monitor{what: m.what, nodes: m.nodes, silent: m.silent, list: m.list, signed: map[at]ballot{}, sent: map[at]ballot{}, got: map[gotten]string{}, rounds: map[int64]int32{},
+		proposed: map[int64]map[string]bool{}, decided: map[int64]map[lockstep.Node]*Commit{}, doubles: map[double]bool{}, proven: map[[2]int64]bool{},
+		height: make([]int64, m.nodes+1), working: make([]int64, m.nodes+1)}
+}
+
+// Step judges what happened.
+func (m *monitor) Step(run *lockstep.Run) *lockstep.Finding {
+	if run.Settling() && m.began == nil {
+		m.began, m.since = append([]int64{}, m.height...), run.Now()
+	}
+	m.found = nil
+	m.read(run)
+	for i := range run.Events() {
+		m.event(run, &run.Events()[i])
+	}
+	if s := run.Last(); s.Kind == trace.Crash { // what it had heard of is gone
+		for d := range m.doubles { //lockstep:unordered each by itself
+			if d.seen == s.Node {
+				delete(m.doubles, d)
+			}
+		}
+	}
+	return m.found
+}
+
+// read looks at the messages of the step.
+func (m *monitor) read(run *lockstep.Run) {
+	for i := range run.Sent() {
+		if msg, ok := run.Body(run.Sent()[i].ID).(*Message); ok && msg.IsVote() {
+			m.enter(m.sent, msg.at(), msg.Block, msg.By)
+		}
+	}
+	s := run.Last()
+	if s.Kind != trace.Replace && s.Kind != trace.Deliver {
+		return
+	}
+	msg, ok := run.Body(s.Msg).(*Message)
+	switch {
+	case !ok:
+	case s.Kind == trace.Replace && msg.IsVote():
+		m.enter(m.sent, msg.at(), msg.Block, msg.By)
+		m.enter(m.signed, msg.at(), msg.Block, msg.By)
+	case s.Kind == trace.Replace && msg.Kind == Proposal:
+		m.propose(msg.Height, msg.Block)
+	case s.Kind == trace.Deliver && msg.IsVote():
+		m.arrives(run, msg, run.Message(s.Msg).To)
+	}
+}
+
+func (m *Message) at() at { return at{m.Height, m.Round, m.Kind == Precommit} }
+
+func (m *monitor) enter(book map[at]ballot, a at, block string, by lockstep.Node) {
+	if book[a] == nil {
+		book[a] = ballot{}
+	}
+	book[a][block] |= trace.NodesOf(by)
+	m.rounds[a.height] = max(m.rounds[a.height], a.round)
+}
+
+// arrives notes votes that contradict each other.
+func (m *monitor) arrives(run *lockstep.Run, msg *Message, to lockstep.Node) {
+	if m.working[to] != msg.Height || run.Faults().Forged.Has(to) || int(msg.By) > m.nodes || msg.By < 1 {
+		return
+	}
+	key := gotten{msg.By, msg.at(), to}
+	if was, ok := m.got[key]; ok && was != msg.Block && msg.By != to && run.Faults().Forged.Has(msg.By) {
+		m.doubles[double{msg.By, to, msg.Height}] = true
+	}
+	m.got[key] = msg.Block
+}
+
+func (m *monitor) propose(height int64, block string) {
+	if m.proposed[height] == nil {
+		m.proposed[height] = map[string]bool{}
+	}
+	m.proposed[height][block] = true
+}
+
+// event judges one event.
+func (m *monitor) event(run *lockstep.Run, e *lockstep.Event) {
+	correct := !run.Faults().Forged.Has(e.Node)
+	switch v := e.Value.(type) {
+	case *Failure:
+		m.judge(Running, !correct, e.Node, "the state machine of validator %d failed: %s", e.Node, v.Text)
+		if m.found != nil {
+			m.found.Stack = v.Stack
+		}
+	case *Step:
+		m.judged[bits.TrailingZeros16(uint16(Running))]++
+		m.working[e.Node] = v.Height
+	case *Proposed:
+		m.propose(v.Height, v.Block)
+	case *Vote:
+		if e.Type == EventPrevote || e.Type == EventPrecommit {
+			m.vote(run, e, v, correct)
+		}
+	case *Evidence:
+		m.proven[[2]int64{int64(v.Against), v.At}] = true
+	case *Commit:
+		m.commit(run, e.Node, v, correct)
+	}
+}
+
+// judge counts a judgement, and notes what is wrong; of the first property in order.
+func (m *monitor) judge(p Property, holds bool, node lockstep.Node, text string, args ...any) {
+	i := bits.TrailingZeros16(uint16(p))
+	m.judged[i]++
+	if holds || m.what&p == 0 || m.found != nil && m.first <= i {
+		return
+	}
+	m.first, m.found = i, &lockstep.Finding{Property: propertyNames[i], Nodes: trace.NodesOf(node), Text: fmt.Sprintf(text, args...)}
+}
+
+// vote judges a vote that a validator signed.
+func (m *monitor) vote(run *lockstep.Run, e *lockstep.Event, v *Vote, correct bool) {
+	a := at{v.Height, v.Round, e.Type == EventPrecommit}
+	if correct {
+		other := ""
+		for block, by := range m.signed[a] { //lockstep:unordered at most one
+			if block != v.Block && by.Has(e.Node) {
+				other = block
+			}
+		}
+		m.judge(OneVote, other == "", e.Node, "validator %d signed the %s %s after one for %s", e.Node, e.Type, v, other)
+		m.locking(run, e.Node, a, v.Block)
+	}
+	m.enter(m.signed, a, v.Block, e.Node)
+}
+
+// polka reports whether there may have been +2/3 of the prevotes of a round for a block: liars
+// may have voted for anything.
+func (m *monitor) polka(run *lockstep.Run, height int64, round int32, block string) bool {
+	voted := m.signed[at{height, round, false}][block] | run.Faults().Forged
+	return 3*voted.Len() > 2*m.nodes
+}
+
+// locking judges a vote against the locks before it.
+func (m *monitor) locking(run *lockstep.Run, n lockstep.Node, a at, block string) {
+	if block == Nil {
+		return
+	}
+	if a.precommit {
+		m.judge(Locking, m.polka(run, a.height, a.round, block), n, "validator %d precommitted %s in %d/%d without a polka", n, block, a.height, a.round)
+		return
+	}
+	locked, round := m.lockOf(n, a)
+	if locked == "" || locked == block {
+		return
+	}
+	weak, strict := false, m.polka(run, a.height, round, block)
+	for r := round + 1; r < a.round; r++ {
+		strict = strict || m.polka(run, a.height, r, block)
+		weak = weak || m.polka(run, a.height, r, Nil)
+		for other := range m.proposed[a.height] { //lockstep:unordered any of them
+			weak = weak || other != locked && m.polka(run, a.height, r, other)
+		}
+	}
+	m.judge(Locking, weak || strict, n, "validator %d, locked on %s in round %d, prevoted %s in %d/%d, and no polka unlocked it", n, locked, round, block, a.height, a.round)
+	m.judge(StrictLocking, strict, n, "validator %d, locked on %s in round %d, prevoted %s in %d/%d without a polka for that", n, locked, round, block, a.height, a.round)
+}
+
+// lockOf is the block that a validator precommitted last before a round, by its signatures.
+func (m *monitor) lockOf(n lockstep.Node, a at) (string, int32) {
+	for r := a.round - 1; r >= 0; r-- {
+		for block, by := range m.signed[at{a.height, r, true}] { //lockstep:unordered at most one
+			if block != Nil && by.Has(n) {
+				return block, r
+			}
+		}
+	}
+	return "", -1
+}
+
+// commit judges a decision.
+func (m *monitor) commit(run *lockstep.Run, n lockstep.Node, c *Commit, correct bool) {
+	m.height[n] = c.Height
+	if !correct {
+		return
+	}
+	m.judge(Validity, m.proposed[c.Height][c.Block], n, "validator %d decided %s, which nobody proposed", n, c)
+	m.judge(Quorum, 3*c.Signers.Len() > 2*m.nodes, n, "validator %d decided %s, which is not more than two thirds", n, c)
+	honest := c.Signers &^ run.Faults().Forged
+	m.judge(Quorum, honest&^m.signed[at{c.Height, c.Round, true}][c.Block] == 0, n, "validator %d decided %s, but not all of these signed that", n, c)
+	if m.decided[c.Height] == nil {
+		m.decided[c.Height] = map[lockstep.Node]*Commit{}
+	}
+	for other := range run.All().All() {
+		d := m.decided[c.Height][other]
+		if d == nil || run.Faults().Forged.Has(other) {
+			continue
+		}
+		if d.Block != c.Block {
+			guilty := m.guilty(c.Height)
+			m.judge(Accountability, 3*guilty.Len() > m.nodes, n, "validators %d and %d decided %s and %s, and the votes prove only %s guilty", other, n, d, c, guilty)
+		}
+		m.judge(Agreement, d.Block == c.Block, n, "validator %d decided %s, and validator %d had decided %s", n, c, other, d)
+	}
+	m.decided[c.Height][n] = c
+}
+
+// guilty are the validators who, by the votes sent at a height, voted twice in a step or against
+// their lock.
+func (m *monitor) guilty(height int64) (guilty lockstep.Nodes) {
+	for a, votes := range m.sent { //lockstep:unordered it makes a set
+		if a.height != height {
+			continue
+		}
+		for block, by := range votes { //lockstep:unordered it makes a set
+			for other, also := range votes { //lockstep:unordered it makes a set
+				if other != block {
+					guilty |= by & also
+				}
+			}
+			if a.precommit || block == Nil {
+				continue
+			}
+			for r := range a.round { // who precommitted another before, and no polka for this one came between
+				for locked, holders := range m.sent[at{height, r, true}] { //lockstep:unordered it makes a set
+					if locked != Nil && locked != block && !m.excused(height, r, a.round, block) {
+						guilty |= holders & by
+					}
+				}
+			}
+		}
+	}
+	return guilty
+}
+
+// excused reports whether the votes sent have a polka for a block, or for nil, in rounds from one
+// on and before another.
+func (m *monitor) excused(height int64, from, before int32, block string) bool {
+	for r := from; r < before; r++ {
+		votes := m.sent[at{height, r, false}]
+		if 3*votes[block].Len() > 2*m.nodes || r > from && 3*votes[Nil].Len() > 2*m.nodes {
+			return true
+		}
+	}
+	return false
+}
+
+// End judges what takes time.
+func (m *monitor) End(run *lockstep.Run) *lockstep.Finding {
+	m.found = nil
+	forged := run.Faults().Forged
+	if 3*forged.Len() >= m.nodes {
+		return nil
+	}
+	for _, d := range slices.SortedFunc(maps.Keys(m.doubles), double.compare) {
+		if !forged.Has(d.seen) && m.height[d.seen] >= d.height+2*int64(m.nodes) {
+			m.judge(EvidenceIncluded, m.proven[[2]int64{int64(d.by), d.height}], d.seen,
+				"validator %d got two votes of validator %d at height %d, and up to height %d no block tells of it", d.seen, d.by, d.height, m.height[d.seen])
+		}
+	}
+	if run.Settled() && m.began != nil && !m.silent {
+		m.progress(run, forged)
+	}
+	return m.found
+}
+
+// progress judges Liveness.
+func (m *monitor) progress(run *lockstep.Run, forged lockstep.Nodes) {
+	rounds := int32(0)
+	for _, r := range m.rounds { //lockstep:unordered the highest
+		rounds = max(rounds, r)
+	}
+	long := run.Now()-m.since >= lockstep.Time(Patience+time.Duration(rounds)*PerRound)
+	for n := range (run.All() &^ forged).All() {
+		long = long || m.height[n] >= m.began[n]+Ahead
+	}
+	for n := range (run.All() &^ forged).All() {
+		moved := m.height[n] > m.began[n]
+		if moved || long {
+			m.judge(Liveness, moved, n, "validator %d has decided nothing in %v without faults; it is at height %d, others have decided %d", n, time.Duration(run.Now()-m.since), m.working[n], slices.Max(m.height))
+		}
+	}
+}
+
+// Conclude counts the judgements.
+func (m *monitor) Conclude(bool) lockstep.Conclusion {
+	m.list = m.list[:0]
+	for i, n := range m.judged {
+		if m.what&(1<<i) != 0 {
+			m.list = append(m.list, n)
+		}
+	}
+	return lockstep.Conclusion{Judged: m.list}
+}

@@ -1,0 +1,15 @@
+package tendermint
+
+import "github.com/lockstep-go/lockstep/target"
+
+// Settle is the length of a settling stage in which Liveness is judged: a few heights of four
+// validators.
+const Settle = 2000
+
+// Targets is the library in the version of this build.
+var Targets = []target.Target{settled(target.Of(libraryName, "the consensus of "+libraryName+", unmodified, goroutines and all, in virtual time", Cluster{}, Everything))}
+
+func settled(t target.Target) target.Target {
+	t.Settle = Settle
+	return t
+}
