@@ -53,6 +53,8 @@ type System struct {
 	// Forge makes a message of the words of a Replace step; nil means that messages cannot be
 	// forged.
 	Forge func(text string) (kind string, tag lockstep.Tag, body []byte, err error)
+	// Value makes the value of an event of its words; nil means that the words are the value.
+	Value func(event, text string) any
 	// Limits bound what a replica may do.
 	Limits Limits
 	// Stats counts, where it is set.
