@@ -19,14 +19,14 @@ type Cluster struct {
 	Requests int           `help:"numbers that the client appends; 0: 2" zero:"2" range:"1..100"`
 	Timeout  time.Duration `help:"time after which a replica wants another leader; 0: 2s" zero:"2s"`
 	Silence  time.Duration `help:"how long nothing must happen for a replica to be quiet; 0: 10ms" zero:"10ms"`
-	Pace     time.Duration `help:"how long time passes at once; 0: 100ms" zero:"100ms"`
+	Pace     time.Duration `help:"how long time passes at once; 0: 200ms" zero:"200ms"`
 }
 
 // Target is the cluster with its promises.
 var Target = func() target.Target {
 	t := target.Of("bftsmart", "BFT-SMaRt: JD's fork of the line before TLS, unmodified, four replicas and a client", Cluster{}, Promise)
-	t.Settle = 400
-	return t
+	t.Settle = 150
+	return t.Guided(guides()...)
 }()
 
 // The events of a replica, and of the client.
@@ -73,7 +73,7 @@ func (c *Cluster) fill() error {
 func (c *Cluster) remote(d *deployment) remote.System {
 	s := remote.System{Name: "bftsmart", Options: target.Changed(*c, Cluster{}), Nodes: replicas, Kill: true, Own: true, Pace: c.Pace,
 		Types: Types, Rounds: Rounds, Events: []string{EventDecided, EventExecuted, EventNewEpoch, EventAsked, EventReply},
-		Value: value, Limits: remote.Limits{Patience: time.Minute}}
+		Value: value, Limits: remote.Limits{Patience: 30 * time.Second}}
 	s.Command = d.command
 	s.Forge = d.forge
 	return s

@@ -142,7 +142,7 @@ func (d *deployment) do(ctx context.Context, s *lockstep.Step, out *lockstep.Out
 
 // forge makes a message of words and of the message that it takes the place of.
 func (d *deployment) forge(text string) (string, lockstep.Tag, []byte, error) {
-	forged, m, err := Forge(d.original, text)
+	forged, m, err := forge(d.original, text)
 	if err != nil {
 		return "", lockstep.Tag{}, nil, err
 	}

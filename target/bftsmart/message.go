@@ -40,7 +40,7 @@ const (
 	syncType = 5
 )
 
-// String is the message in words, which Forge reads again.
+// String is the message in words, which a Replace step reads again.
 func (m Message) String() string {
 	if m.Value == nil {
 		return fmt.Sprintf("%s sender=%d epoch=%d", m.Type, m.Sender, m.Epoch)
@@ -200,8 +200,8 @@ func block(rest []byte) (data, after []byte, head int, err error) {
 	return rest[head : head+size], rest[head+size:], head, nil
 }
 
-// Forge makes a message with another value, of the same length, from the words of String.
-func Forge(original []byte, text string) ([]byte, Message, error) {
+// forge makes a message with another value, of the same length, from the words of String.
+func forge(original []byte, text string) ([]byte, Message, error) {
 	m, err := Decode(original)
 	if err != nil {
 		return nil, m, err
