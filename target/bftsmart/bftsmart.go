@@ -19,7 +19,9 @@ type Cluster struct {
 	Requests int           `help:"numbers that the client appends; 0: 2" zero:"2" range:"1..100"`
 	Timeout  time.Duration `help:"time after which a replica wants another leader; 0: 2s" zero:"2s"`
 	Silence  time.Duration `help:"how long nothing must happen for a replica to be quiet; 0: 10ms" zero:"10ms"`
-	Pace     time.Duration `help:"how long time passes at once; 0: 200ms" zero:"200ms"`
+	// Proxies takes messages at proxies between the replicas, without an agent in them.
+	Proxies bool          `help:"take messages at proxies between replicas, not in them"`
+	Pace    time.Duration `help:"how long time passes at once; 0: 200ms" zero:"200ms"`
 }
 
 // Target is the cluster with its promises.
@@ -47,6 +49,10 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 	info.Serial = true // four JVMs at a time are enough
 	info.Supports |= trace.KindsOf(trace.Request)
 	info.Supports &^= trace.KindsOf(trace.Alarm)
+	if c.Proxies {
+		info.Supports &^= trace.KindsOf(trace.Crash, trace.Restart)
+		info.Events = []string{EventExecuted, EventAsked, EventReply}
+	}
 	info.Requests = nil
 	for k := range c.Requests {
 		info.Requests = append(info.Requests, request(k+1))
@@ -73,7 +79,7 @@ func (c *Cluster) fill() error {
 func (c *Cluster) remote(d *deployment) remote.System {
 	s := remote.System{Name: "bftsmart", Options: target.Changed(*c, Cluster{}), Nodes: replicas, Kill: true, Own: true, Pace: c.Pace,
 		Types: Types, Rounds: Rounds, Events: []string{EventDecided, EventExecuted, EventNewEpoch, EventAsked, EventReply},
-		Value: value, Limits: remote.Limits{Patience: 30 * time.Second}}
+		Value: value, Limits: remote.Limits{Patience: patience}}
 	s.Command = d.command
 	s.Forge = d.forge
 	return s
@@ -88,5 +94,9 @@ func (c Cluster) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newDeployment(c, p, jars)
+	d, err := newDeployment(c, p, jars)
+	if err != nil || !c.Proxies {
+		return d, err
+	}
+	return &proxied{deployment: d}, nil
 }

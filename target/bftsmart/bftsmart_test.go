@@ -1,6 +1,7 @@
 package bftsmart_test
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"testing"
@@ -61,5 +62,39 @@ func TestKilledReplica(t *testing.T) {
 	result := explore(t, plan)
 	if scenario.Successes(result) != 1 || result.Verdict() != trace.Pass {
 		t.Errorf("%+v", result)
+	}
+}
+
+// What proxies see of a run without faults is what the agent sees, except for what replicas tell
+// themselves, and what is read off the wire is what the agent says that it is.
+func TestProxies(t *testing.T) {
+	needs(t)
+	seen := map[bool]map[string]int{}
+	for _, proxies := range []bool{false, true} {
+		cluster := quick
+		cluster.Requests, cluster.Proxies = 1, proxies
+		seen[proxies] = map[string]int{}
+		sc := scenario.New("deliver at once")
+		executed := sc.Machine()
+		executed.On(scenario.IsEvent(bftsmart.EventReply), "answered").MarkSuccess()
+		sc.If(scenario.Did(trace.Start)).Then(scenario.Request("", scenario.Only(1)))
+		sc.If(scenario.Cond("misread", func(m *scenario.Moment) bool {
+			if m.What != scenario.Sent {
+				return false
+			}
+			if m.Message.From != m.Message.To {
+				seen[proxies][m.Message.String()]++
+			}
+			read, ok := m.Body().(bftsmart.Message)
+			return !ok || read.Type != m.Message.Type || m.Message.Tag.Phase == 0
+		})).Then(scenario.FailWith("a message was misread"))
+		sc.If(scenario.IsSend()).Then(scenario.Deliver())
+		result := explore(t, lockstep.Plan{System: cluster, Spec: bftsmart.Promise, Scenario: sc, Strategy: strategy.Walk{Deliver: 1, Wait: 1, Steps: 40}, Runs: 1})
+		if scenario.Successes(result) != 1 || result.Verdicts[trace.Fail] != 0 {
+			t.Errorf("proxies %v: %+v", proxies, result)
+		}
+	}
+	if !maps.Equal(seen[false], seen[true]) || len(seen[true]) == 0 {
+		t.Errorf("the agent sees %v,\nproxies see %v", seen[false], seen[true])
 	}
 }

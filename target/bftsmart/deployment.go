@@ -22,7 +22,7 @@ type deployment struct {
 	jars     string
 	ports    [replicas]int // for clients; the one after it is for replicas
 	replicas lockstep.Deployment
-	client   *customer
+	client   *program
 	begun    time.Time
 	original []byte // of the message that is being forged
 }
@@ -47,20 +47,27 @@ func (d *deployment) Reset(ctx context.Context, seed uint64, out *lockstep.Outbo
 	if err := os.RemoveAll(filepath.Join(root, "config")); err != nil {
 		return err
 	}
-	if d.ports, err = freePorts(); err != nil {
+	ports, err := freePorts(replicas)
+	if err != nil {
 		return err
 	}
+	d.ports = [replicas]int(ports)
 	if d.replicas, err = d.cluster.remote(d).Deploy(d.place); err != nil {
 		return err
 	}
 	if err := d.replicas.Reset(ctx, seed, out); err != nil {
 		return err
 	}
+	return d.enter(ctx, root, out)
+}
+
+// enter starts the client and offers its requests.
+func (d *deployment) enter(ctx context.Context, root string, out *lockstep.Outbox) (err error) {
 	folder := filepath.Join(root, "client")
-	if err := d.configure(folder); err != nil {
+	if err := d.configure(folder, d.ports); err != nil {
 		return err
 	}
-	if d.client, err = startCustomer(ctx, d.run(folder, false, "client", strconv.Itoa(clientID))); err != nil {
+	if d.client, err = start(ctx, "the client", d.run(folder, "", "client", strconv.Itoa(clientID))); err != nil {
 		return err
 	}
 	d.begun = time.Now()
@@ -79,18 +86,21 @@ func (d *deployment) command(node lockstep.Node, folder string) *exec.Cmd {
 	for _, port := range d.ports[:node-1] {
 		arguments = append(arguments, strconv.Itoa(port+1))
 	}
-	cmd := d.run(folder, true, arguments...)
-	if err := d.configure(folder); err != nil {
+	cmd := d.run(folder, hooks, arguments...)
+	if err := d.configure(folder, d.ports); err != nil {
 		cmd.Err = err
 	}
 	return cmd
 }
 
+// What the agent is to do: take every message, or see to it that the replica listens on the loopback alone.
+const hooks, loopback = "hooks", "loopback"
+
 // run is a JVM in a folder.
-func (d *deployment) run(folder string, agent bool, arguments ...string) *exec.Cmd {
+func (d *deployment) run(folder, agent string, arguments ...string) *exec.Cmd {
 	options := []string{"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx128m", "-cp", filepath.Join(d.jars, "*")}
-	if agent {
-		options = append(options, "-javaagent:"+filepath.Join(d.jars, agentJar), fmt.Sprintf("-Dlockstep.silence=%d", d.cluster.Silence.Milliseconds()))
+	if agent != "" {
+		options = append(options, "-javaagent:"+filepath.Join(d.jars, agentJar)+"="+agent, fmt.Sprintf("-Dlockstep.silence=%d", d.cluster.Silence.Milliseconds()))
 	}
 	cmd := exec.Command(d.java, append(append(options, "io.github.lockstepgo.bftsmart.Replica"), arguments...)...)
 	cmd.Dir = folder
@@ -98,13 +108,13 @@ func (d *deployment) run(folder string, agent bool, arguments ...string) *exec.C
 }
 
 // configure writes the configuration of a process.
-func (d *deployment) configure(folder string) error {
+func (d *deployment) configure(folder string, ports [replicas]int) error {
 	config := filepath.Join(folder, "config")
 	if err := os.MkdirAll(config, 0o755); err != nil {
 		return err
 	}
 	hosts := ""
-	for i, port := range d.ports {
+	for i, port := range ports {
 		hosts += fmt.Sprintf("%d 127.0.0.1 %d\n", i, port)
 	}
 	settings := settings + fmt.Sprintf("system.totalordermulticast.timeout = %d\n", d.cluster.Timeout.Milliseconds())
@@ -115,9 +125,19 @@ func (d *deployment) configure(folder string) error {
 // Do lets the step happen and says how much time has passed.
 func (d *deployment) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
 	err := d.do(ctx, s, out)
-	d.client.take(func(number int) { out.Event(clients(EventReply, number)) })
-	out.Advance(lockstep.Time(time.Since(d.begun)))
+	d.answers(out)
 	return err
+}
+
+// answers tells what the client was answered, and how much time has passed.
+func (d *deployment) answers(out *lockstep.Outbox) {
+	d.client.take(func(line string) {
+		var number int
+		if _, err := fmt.Sscanf(line, "reply %d", &number); err == nil {
+			out.Event(clients(EventReply, number))
+		}
+	})
+	out.Advance(lockstep.Time(time.Since(d.begun)))
 }
 
 // clients is an event of the client. It is drawn at the first node: clients are no nodes.
@@ -128,9 +148,8 @@ func clients(event string, number int) lockstep.Event {
 func (d *deployment) do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
 	switch s.Kind {
 	case trace.Request:
-		out.Event(clients(EventAsked, int(s.Request)))
-		if err := d.client.ask(int(s.Request)); err != nil {
-			return &lockstep.Worthless{Reason: "the client: " + err.Error()}
+		if err := d.ask(int(s.Request), out); err != nil {
+			return err
 		}
 		// It is on its way to the replicas: let it arrive.
 		return d.replicas.Do(ctx, &lockstep.Step{Kind: trace.Wait, For: lockstep.Time(d.cluster.Pace)}, out)
@@ -138,6 +157,15 @@ func (d *deployment) do(ctx context.Context, s *lockstep.Step, out *lockstep.Out
 		d.original = d.replicas.Abilities().Body(out.Message(s.Msg).Body).([]byte)
 	}
 	return d.replicas.Do(ctx, s, out)
+}
+
+// ask lets the client ask.
+func (d *deployment) ask(number int, out *lockstep.Outbox) error {
+	out.Event(clients(EventAsked, number))
+	if err := d.client.ask(number); err != nil {
+		return &lockstep.Worthless{Reason: "the client: " + err.Error()}
+	}
+	return nil
 }
 
 // forge makes a message of words and of the message that it takes the place of.

@@ -39,7 +39,7 @@ var Cases = []Case{
 // Plan is a campaign of a scenario: one request for each run, and the paper's strategy.
 func Plan(sc *Scenario, runs int, seed uint64) lockstep.Plan {
 	return lockstep.Plan{System: Cluster{Requests: 1, Timeout: time.Second, Pace: 200 * time.Millisecond}, Spec: Promise, Scenario: sc,
-		Strategy: strategy.PCTCP{Depth: 6, Events: 40, Late: 10, Fair: true, Steps: 150}, Runs: runs, Seed: seed, Workers: 1, KeepGoing: true, Keep: 1}
+		Strategy: strategy.PCTCP{Depth: 6, Events: 40, Late: 10, Fair: true, Steps: 100}, Runs: runs, Seed: seed, Workers: 1, KeepGoing: true, Keep: 1}
 }
 
 // p is the replica that most scenarios are about.

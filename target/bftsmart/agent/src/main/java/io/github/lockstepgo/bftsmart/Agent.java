@@ -24,15 +24,22 @@ import net.bytebuddy.asm.MemberSubstitution;
 public final class Agent {
     private Agent() {}
 
-    /** Called by the JVM before the program begins. */
+    /**
+     * Called by the JVM before the program begins. With the argument {@code loopback} nothing is hooked, and the
+     * replica only listens on the loopback alone.
+     */
     public static void premain(String arguments, Instrumentation jvm) throws ReflectiveOperationException {
         MemberSubstitution loopback = MemberSubstitution.strict()
                 .constructor(isDeclaredBy(ServerSocket.class).and(takesArguments(int.class)))
                 .replaceWith(Agent.class.getMethod("listen", int.class));
-        new AgentBuilder.Default()
+        AgentBuilder.Identified.Extendable layer = new AgentBuilder.Default()
                 .type(named("bftsmart.communication.server.ServersCommunicationLayer"))
-                .transform((b, type, loader, module, domain) -> b.visit(Advice.to(Send.class).on(named("send")))
-                        .visit(loopback.on(isConstructor())))
+                .transform((b, type, loader, module, domain) -> b.visit(loopback.on(isConstructor())));
+        if ("loopback".equals(arguments)) {
+            layer.installOn(jvm);
+            return;
+        }
+        layer.transform((b, type, loader, module, domain) -> b.visit(Advice.to(Send.class).on(named("send"))))
                 .type(named("bftsmart.communication.MessageHandler"))
                 .transform((b, type, loader, module, domain) -> b.visit(Advice.to(Processed.class).on(named("processData"))))
                 .type(named("bftsmart.consensus.Consensus"))

@@ -163,7 +163,9 @@ public final class Hand implements Handler {
 
     /** The replica's state machine has executed something. */
     static void executed(int consensus, int value) {
-        event("Executed", "consensus=" + consensus + " value=" + value);
+        String text = "consensus=" + consensus + " value=" + value;
+        System.out.println("Executed " + text);
+        event("Executed", text);
     }
 
     private static void event(String type, String text) {
