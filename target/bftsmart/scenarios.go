@@ -99,7 +99,8 @@ func DPropForP(ours bool) *Scenario {
 func DPropSame(ours bool) *Scenario {
 	sc, m := begin("DPropSame", lossy)
 	accepted := IsReceive().And(To(p), Type("ACCEPT"))
-	m.On(accepted, "accepted").On(IsEvent(EventExecuted).And(At(p)), "decided").MarkSuccess().EndRun()
+	m.On(accepted, "accepted").On(IsReceive().And(To(p), Type("PROPOSE")), "late proposal").
+		On(IsEvent(EventExecuted).And(At(p)), "decided").MarkSuccess().EndRun()
 	sc.If(Type("PROPOSE"), To(p)).Named("withhold the proposal").Then(Store("late"))
 	sc.If(accepted).Named("release it").Then(release("late", ours))
 	return steer(sc, ours)
