@@ -56,6 +56,9 @@ func (d *deployment) Reset(ctx context.Context, seed uint64, out *lockstep.Outbo
 		return err
 	}
 	if err := d.replicas.Reset(ctx, seed, out); err != nil {
+		if ctx.Err() == nil { // a machine that is too busy spoils a run, not a campaign
+			err = &lockstep.Worthless{Reason: err.Error()}
+		}
 		return err
 	}
 	return d.enter(ctx, root, out)
@@ -154,7 +157,9 @@ func (d *deployment) do(ctx context.Context, s *lockstep.Step, out *lockstep.Out
 		// It is on its way to the replicas: let it arrive.
 		return d.replicas.Do(ctx, &lockstep.Step{Kind: trace.Wait, For: lockstep.Time(d.cluster.Pace)}, out)
 	case trace.Replace:
-		d.original = d.replicas.Abilities().Body(out.Message(s.Msg).Body).([]byte)
+		text, forged := out.Forged(s)
+		body := d.replicas.Abilities().Body
+		d.original = original(text, forged, func(id lockstep.ID) []byte { return body(id).([]byte) })
 	}
 	return d.replicas.Do(ctx, s, out)
 }

@@ -200,6 +200,20 @@ func block(rest []byte) (data, after []byte, head int, err error) {
 	return rest[head : head+size], rest[head+size:], head, nil
 }
 
+// original finds, among the bodies before one that is to be made from words, the last that says
+// the same except for the value; nil where there is none.
+func original(text string, forged lockstep.ID, body func(lockstep.ID) []byte) []byte {
+	want, _, _ := strings.Cut(text, " value=")
+	for id := forged - 1; id > 0; id-- {
+		if m, err := Decode(body(id)); err == nil {
+			if head, _, _ := strings.Cut(m.String(), " value="); head == want {
+				return body(id)
+			}
+		}
+	}
+	return nil
+}
+
 // forge makes a message with another value, of the same length, from the words of String.
 func forge(original []byte, text string) ([]byte, Message, error) {
 	m, err := Decode(original)

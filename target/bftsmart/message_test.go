@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/lockstep-go/lockstep"
 )
 
 // serialize is an Externalizable object as Java writes it: of a class below SystemMessage, with
@@ -81,6 +83,19 @@ func TestForge(t *testing.T) {
 	pieces := serialize(consensusClass, vote(0, 0, 0, propose, strings.Repeat("x", 3000)), 1024)
 	if _, _, err := forge(pieces, "PROPOSE sender=1 consensus=0 epoch=0 value="+strings.Repeat("7a", 3000)); err == nil || !strings.Contains(err.Error(), "not in one piece") {
 		t.Error(err)
+	}
+}
+
+// What a message is forged from is the last that says the same.
+func TestOriginal(t *testing.T) {
+	bodies := [][]byte{serialize(consensusClass, vote(3, 2, 1, propose+1, "ab"), 1024), serialize(consensusClass, vote(3, 2, 1, propose+1, "cd"), 1024),
+		serialize(consensusClass, vote(3, 2, 0, propose+1, "ef"), 1024), []byte("nonsense")}
+	at := func(id lockstep.ID) []byte { return bodies[id-1] }
+	if got := original("WRITE sender=4 consensus=2 epoch=1 value=00", 5, at); !bytes.Equal(got, bodies[1]) {
+		t.Errorf("%q", got)
+	}
+	if got := original("ACCEPT sender=4 consensus=2 epoch=1 value=00", 5, at); got != nil {
+		t.Errorf("%q", got)
 	}
 }
 

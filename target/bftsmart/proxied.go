@@ -130,14 +130,12 @@ func (d *proxied) do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox
 			return err
 		}
 	case trace.Replace:
-		f := d.bodies[out.Message(s.Msg).Body-1]
 		text, body := out.Forged(s)
-		forged, m, err := forge(f.body, text)
+		forged, m, err := forge(original(text, body, func(id lockstep.ID) []byte { return d.bodies[id-1].body }), text)
 		if err != nil {
 			return fmt.Errorf("forged message %q: %w", text, err)
 		}
-		f.body = forged
-		d.bodies = append(d.bodies, f)
+		d.bodies = append(d.bodies, frame{out.Message(s.Msg).From, out.Message(s.Msg).To, forged})
 		out.Retype(s.Msg, m.Type, m.tag())
 		out.Text(body, text)
 	case trace.Wait:

@@ -39,7 +39,7 @@ var Cases = []Case{
 // Plan is a campaign of a scenario: one request for each run, and the paper's strategy.
 func Plan(sc *Scenario, runs int, seed uint64) lockstep.Plan {
 	return lockstep.Plan{System: Cluster{Requests: 1, Timeout: time.Second, Pace: 200 * time.Millisecond}, Spec: Promise, Scenario: sc,
-		Strategy: strategy.PCTCP{Depth: 6, Events: 40, Late: 10, Fair: true, Steps: 100}, Runs: runs, Seed: seed, Workers: 1, KeepGoing: true, Keep: 1}
+		Strategy: strategy.PCTCP{Depth: 6, Events: 40, Late: 10, Fair: true, Steps: 100}, Runs: runs, Seed: seed, Workers: 1, KeepGoing: true, Keep: 1, Repetitions: 3}
 }
 
 // p is the replica that most scenarios are about.
@@ -74,12 +74,15 @@ func steer(sc *Scenario, ours bool) *Scenario {
 	return sc
 }
 
+// late is the set of messages that are withheld.
+const late = "late"
+
 // release hands over what was withheld: to the strategy as published, or at once.
-func release(set string, ours bool) Action {
+func release(ours bool) Action {
 	if ours {
-		return DeliverAll(set)
+		return DeliverAll(late)
 	}
-	return ReleaseAll(set)
+	return ReleaseAll(late)
 }
 
 // DPropForP delays the proposal of epoch 0 for a replica until it hears of epoch 1. As
@@ -89,8 +92,8 @@ func DPropForP(ours bool) *Scenario {
 	changed := IsReceive().And(To(p), epoch(1, "WRITE"))
 	m.On(changed, "in epoch 1").On(IsReceive().And(To(p), epoch(0, "PROPOSE")), "late proposal").MarkSuccess().EndRun()
 	sc.If(epoch(0, "WRITE")).Named("no WRITE in epoch 0").Then(Drop())
-	sc.If(epoch(0, "PROPOSE"), To(p)).Named("withhold the proposal").Then(Store("late"))
-	sc.If(changed).Named("release it").Then(release("late", ours))
+	sc.If(epoch(0, "PROPOSE"), To(p)).Named("withhold the proposal").Then(Store(late))
+	sc.If(changed).Named("release it").Then(release(ours))
 	return steer(sc, ours)
 }
 
@@ -101,8 +104,8 @@ func DPropSame(ours bool) *Scenario {
 	accepted := IsReceive().And(To(p), Type("ACCEPT"))
 	m.On(accepted, "accepted").On(IsReceive().And(To(p), Type("PROPOSE")), "late proposal").
 		On(IsEvent(EventExecuted).And(At(p)), "decided").MarkSuccess().EndRun()
-	sc.If(Type("PROPOSE"), To(p)).Named("withhold the proposal").Then(Store("late"))
-	sc.If(accepted).Named("release it").Then(release("late", ours))
+	sc.If(Type("PROPOSE"), To(p)).Named("withhold the proposal").Then(Store(late))
+	sc.If(accepted).Named("release it").Then(release(ours))
 	return steer(sc, ours)
 }
 
@@ -146,8 +149,8 @@ func ByzLeaderChange(ours bool) *Scenario {
 	sc, m := begin("ByzLeaderChange", lockstep.Budget{Byzantine: 1})
 	votes := epoch(0, "WRITE", "ACCEPT")
 	m.On(newEpoch(1), "epoch 1").MarkSuccess().On(IsReceive().And(votes, From(2)), "late vote").MarkSuccess().EndRun()
-	sc.If(votes, From(2)).Named("withhold votes of 2").Then(Store("late"))
-	sc.If(IsEvent(EventNewEpoch)).Named("release them").Then(release("late", ours))
+	sc.If(votes, From(2)).Named("withhold votes of 2").Then(Store(late))
+	sc.If(IsEvent(EventNewEpoch)).Named("release them").Then(release(ours))
 	garble := sc.If(votes, From(p)).Named("garble votes of 4")
 	if ours {
 		garble.Then(Forge("random bytes", garbled), Deliver())
@@ -175,8 +178,8 @@ func garbled(m *Moment) string {
 func PrevEpochProposal(ours bool) *Scenario {
 	sc, m := begin("PrevEpochProposal", lossy)
 	m.On(newEpoch(1), "epoch 1").On(IsEvent(EventDecided), "decided").MarkSuccess().EndRun()
-	sc.If(epoch(0, "PROPOSE")).Named("withhold the proposals").Then(Store("late"))
-	sc.If(IsEvent(EventNewEpoch)).Named("release them").Then(release("late", ours))
+	sc.If(epoch(0, "PROPOSE")).Named("withhold the proposals").Then(Store(late))
+	sc.If(IsEvent(EventNewEpoch)).Named("release them").Then(release(ours))
 	return steer(sc, ours)
 }
 

@@ -86,7 +86,7 @@ func read(root string) (files map[string][]byte, key string, err error) {
 func build(ctx context.Context, files map[string][]byte, folder string) error {
 	mvn, err := exec.LookPath("mvn")
 	if err != nil {
-		return errors.New("Maven is needed to fetch BFT-SMaRt and to build the agent, and there is no mvn here")
+		return errors.New("there is no mvn here, which fetches BFT-SMaRt and builds the agent")
 	}
 	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil {
 		return err
