@@ -229,9 +229,11 @@ func babbler(ctx context.Context, options client.Options) error {
 		return err
 	}
 	in := bufio.NewReader(conn)
-	if _, err := http.ReadResponse(in, nil); err != nil {
+	answer, err := http.ReadResponse(in, nil)
+	if err != nil {
 		return err
 	}
+	answer.Body.Close()
 	line := wire.NewLine(conn.(*net.TCPConn), in, 1<<20)
 	for range 2 { // the welcome, and the first order
 		if err := line.Read(&wire.Order{}); err != nil {

@@ -161,6 +161,7 @@ func greet(conn net.Conn, in *bufio.Reader, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	defer answer.Body.Close() // which is empty where the connection is ours from here on
 	if answer.StatusCode == http.StatusSwitchingProtocols {
 		return nil
 	}

@@ -96,8 +96,9 @@ func (l *Line) Read(m message) error {
 	_, _ = l.in.Discard(headSize)
 	if size <= l.in.Buffered() { // it is here: no need to copy it
 		body, _ := l.in.Peek(size)
-		defer l.in.Discard(size)
-		return fields(body, m.read)
+		err := fields(body, m.read)
+		_, _ = l.in.Discard(size)
+		return err
 	}
 	if cap(l.body) < size {
 		l.body = make([]byte, size)
