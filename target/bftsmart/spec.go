@@ -16,7 +16,7 @@ type Decision struct {
 
 // String is the decision in words.
 func (d *Decision) String() string {
-	return fmt.Sprintf("%s in consensus %d", d.Value, d.Consensus)
+	return fmt.Sprintf("%s in consensus %d, epoch %d", d.Value, d.Consensus, d.Epoch)
 }
 
 // Execution is what a replica appended.
