@@ -14,6 +14,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/child"
 	"github.com/lockstep-go/lockstep/internal/offers"
+	"github.com/lockstep-go/lockstep/internal/processor"
 	"github.com/lockstep-go/lockstep/internal/timers"
 	"github.com/lockstep-go/lockstep/remote/client"
 	"github.com/lockstep-go/lockstep/remote/wire"
@@ -69,8 +70,17 @@ func (d *deployment) launch(i int) error {
 	}
 	cmd := d.system.Command(lockstep.Node(i+1), folder)
 	d.environment(cmd, i)
-	d.nodes[i].child, err = child.Start(cmd)
+	d.together(func() { d.nodes[i].child, err = child.Start(cmd) })
 	return err
+}
+
+// together does something on the processor of the worker and its replicas, where they have one.
+func (d *deployment) together(do func()) {
+	if !d.system.OneProcessor {
+		do()
+		return
+	}
+	processor.Only(d.place.Worker, do)
 }
 
 // environment tells a replica where to report to.
@@ -274,15 +284,9 @@ func (d *deployment) order(i int, o *wire.Order, out *lockstep.Outbox) (uint32, 
 func (d *deployment) quiet(ctx context.Context, i int, number uint32, out *lockstep.Outbox) error {
 	session := d.nodes[i].session
 	for {
-		var r *wire.Report
-		select {
-		case r = <-session.inbox:
-		case <-session.over:
-			if r = last(session); r == nil {
-				return d.worthless(ctx, i, errors.New(session.why))
-			}
-		case <-ctx.Done():
-			return ctx.Err()
+		r, err := session.report(ctx)
+		if err != nil {
+			return d.worthless(ctx, i, err)
 		}
 		done, err := d.take(i, r, number, out)
 		if err != nil {
@@ -292,16 +296,6 @@ func (d *deployment) quiet(ctx context.Context, i int, number uint32, out *locks
 			session.due.Store(0)
 			return nil
 		}
-	}
-}
-
-// last is a report that came before a session ended.
-func last(s *session) *wire.Report {
-	select {
-	case r := <-s.inbox:
-		return r
-	default:
-		return nil
 	}
 }
 
@@ -324,6 +318,12 @@ func (d *deployment) fire(node lockstep.Node, out *lockstep.Outbox) string {
 // Abilities are roles and bodies.
 func (d *deployment) Abilities() lockstep.Abilities {
 	a := lockstep.Abilities{Body: func(body lockstep.ID) any { return d.bodies[body-1] }}
+	if d.system.OneProcessor {
+		a.Enclose = func(run func()) (*lockstep.Finding, error) {
+			d.together(run)
+			return nil, nil
+		}
+	}
 	if len(d.system.Roles) > 0 {
 		a.Role = func(n lockstep.Node) string { return d.nodes[n-1].role }
 	}

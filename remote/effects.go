@@ -62,7 +62,11 @@ func (d *deployment) effect(node lockstep.Node, e *wire.Effect, out *lockstep.Ou
 		d.nodes[node-1].timers.Stop(e.Type)
 		d.nodes[node-1].timers.Arm(node, out)
 	case wire.Event:
-		out.Event(lockstep.Event{Node: node, Type: e.Type, Text: e.Text, Value: e.Text})
+		event := lockstep.Event{Node: node, Type: e.Type, Text: e.Text, Value: e.Text}
+		if d.system.Value != nil {
+			event.Value = d.system.Value(e.Type, e.Text)
+		}
+		out.Event(event)
 	default:
 		return fmt.Errorf("an effect of kind %d, which does not exist", e.Kind)
 	}

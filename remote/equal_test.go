@@ -34,6 +34,8 @@ func TestMain(m *testing.M) {
 		campaign()
 	case "liar":
 		beReplica(liar)
+	case "babbler":
+		beReplica(babbler)
 	case "late":
 		beReplica(late)
 	case "echo":

@@ -21,9 +21,16 @@ func AskAll(ctx context.Context, deployed lockstep.Deployment, orders int) error
 		if err != nil {
 			return err
 		}
-		for r := <-n.session.inbox; r.Done != number; r = <-n.session.inbox {
-			continue // of an order before
+		for done := uint32(0); done != number; { // those before are of orders before
+			r, err := n.session.report(ctx)
+			if err != nil {
+				return err
+			}
+			done = r.Done
 		}
 	}
 	return nil
 }
+
+// Together does something where the worker of a deployment would.
+func Together(deployed lockstep.Deployment, do func()) { deployed.(*deployment).together(do) }

@@ -1,14 +1,17 @@
 package remote_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -150,7 +153,7 @@ func TestGarbage(t *testing.T) {
 	envelope := func(b []byte) []byte { return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(b))), b...) }
 	for _, body := range [][]byte{nil, []byte("{}"), envelope([]byte("{")), envelope([]byte(`{"session":99}`)), envelope([]byte(`{"effects":7}`)),
 		{0, 0xff, 0xff, 0xff, 0xff}, bytes.Repeat([]byte{0xff}, 1<<16), envelope(bytes.Repeat([]byte{'x'}, 5<<20))} {
-		for _, procedure := range []string{wire.OrdersProcedure, wire.ReportsProcedure, "/", "/nonsense"} {
+		for _, procedure := range []string{wire.OrdersProcedure, wire.ReportsProcedure, wire.LinePath, "/", "/nonsense"} {
 			for _, kind := range []string{"application/connect+json", "application/connect+proto", "application/grpc", "application/grpc-web+proto", "text/plain", ""} {
 				r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+procedure, bytes.NewReader(body))
 				if err != nil {
@@ -174,6 +177,70 @@ func TestGarbage(t *testing.T) {
 	if err := remote.AskAll(t.Context(), d, 10); err != nil {
 		t.Error(err)
 	}
+}
+
+// What is no report on a line spoils the run, and the reason tells what it was.
+func TestBabble(t *testing.T) {
+	for garbage, want := range map[string]string{
+		"-":                                        "it hung up",
+		"\\x00":                                    "its reports broke off: unexpected EOF",
+		"\\x00\\x00\\x00\\x00\\x09\\x08":           "its reports broke off: unexpected EOF",
+		"\\x02\\x00\\x00\\x00\\x00":                "a frame that begins with 2",
+		"\\x00\\xff\\xff\\xff\\xff":                "a message of 4294967295 bytes",
+		"\\x00\\x00\\x00\\x00\\x01\\xff":           "its reports broke off",
+		"GET / HTTP/1.1\\r\\n\\r\\n":               "a frame that begins with 71",
+		"\\x00\\x00\\x00\\x00\\x03\\x18\\xff\\x01": "it hung up",
+	} {
+		t.Setenv("LOCKSTEP_TEST_LIE", garbage)
+		plan := lockstep.Plan{System: processes("babbler"), Strategy: strategy.DefaultWalk, Runs: 2, Steps: 5, Workers: 1}
+		result, err := lockstep.Explore(t.Context(), plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if result.Worthless != 2 {
+			t.Errorf("%q: %+v", garbage, result)
+		}
+		for reason := range result.Reasons {
+			if !strings.Contains(reason, "replica 2: ") || !strings.Contains(reason, want) {
+				t.Errorf("%q: %q does not tell %q", garbage, reason, want)
+			}
+		}
+	}
+}
+
+// babbler is a replica of which the second says on its line what it is told, and hangs up.
+func babbler(ctx context.Context, options client.Options) error {
+	if options.Node != 2 {
+		return client.Connect(options).Run(ctx, client.Handlers{})
+	}
+	conn, err := net.Dial("tcp", strings.TrimPrefix(options.URL, "http://"))
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	garbage, err := strconv.Unquote(`"` + os.Getenv("LOCKSTEP_TEST_LIE") + `"`)
+	if err != nil {
+		return err
+	}
+	hello := wire.Marshal(&wire.Hello{Node: 2})
+	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: lockstep\r\nContent-Length: %d\r\n\r\n%s%s",
+		wire.LinePath, len(hello), hello, strings.TrimPrefix(garbage, "-"))
+	if err != nil {
+		return err
+	}
+	in := bufio.NewReader(conn)
+	answer, err := http.ReadResponse(in, nil)
+	if err != nil {
+		return err
+	}
+	answer.Body.Close()
+	line := wire.NewLine(conn.(*net.TCPConn), in, 1<<20)
+	for range 2 { // the welcome, and the first order
+		if err := line.Read(&wire.Order{}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Reports of an earlier run are refused and counted.

@@ -64,6 +64,7 @@ func newServer(system *System) (*server, error) {
 	}
 	mux.Handle(wire.OrdersProcedure, connect.NewServerStreamHandler(wire.OrdersProcedure, s.orders, options...))
 	mux.Handle(wire.ReportsProcedure, connect.NewClientStreamHandler(wire.ReportsProcedure, s.reports, options...))
+	mux.HandleFunc(wire.LinePath, s.upgrade)
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
@@ -139,44 +140,44 @@ func (s *server) refused() {
 
 // orders begins a session and keeps it until it ends.
 func (s *server) orders(ctx context.Context, r *connect.Request[wire.Hello], stream *connect.ServerStream[wire.Order]) error {
-	t, err := s.enter(*r.Msg)
+	c := newCalls(ctx, stream)
+	t, err := s.enter(*r.Msg, c)
 	if err != nil {
 		s.refused()
 		return connect.NewError(connect.CodeInvalidArgument, err)
 	}
 	defer t.end("it hung up")
-	control, _ := ctx.Value(deadlineKey{}).(*http.ResponseController)
-	t.mutex.Lock()
-	t.send, t.deadline = stream.Send, control.SetWriteDeadline
-	t.mutex.Unlock()
-	if _, err := t.order(&wire.Order{Kind: wire.Welcome, Session: t.number, Nodes: uint32(s.system.Nodes)}, s.system.Limits.patience()); err != nil {
+	if err := c.order(s.welcome(t)); err != nil {
 		return err
 	}
 	select {
 	case <-ctx.Done():
-		t.end("it hung up")
 	case <-t.over:
 	}
 	return nil
 }
 
+// welcome is the first order.
+func (s *server) welcome(t *session) *wire.Order {
+	return &wire.Order{Kind: wire.Welcome, Number: 1, Session: t.number, Nodes: uint32(s.system.Nodes)}
+}
+
 // enter gives a replica its seat.
-func (s *server) enter(hello wire.Hello) (*session, error) {
+func (s *server) enter(hello wire.Hello, c channel) (*session, error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	if hello.Node < 1 || int(hello.Node) > len(s.seats) {
 		return nil, fmt.Errorf("node %d; 1 to %d are possible", hello.Node, len(s.seats))
 	}
 	seat := &s.seats[hello.Node-1]
-	if *seat != nil {
-		select {
-		case <-(*seat).over:
-		default:
-			return nil, fmt.Errorf("node %d is connected already", hello.Node)
-		}
+	if *seat != nil && (*seat).channel.gone() {
+		(*seat).end("it hung up") // before anybody asked it for something
+	}
+	if *seat != nil && !(*seat).ended() {
+		return nil, fmt.Errorf("node %d is connected already", hello.Node)
 	}
 	s.sessions++
-	*seat = newSession(s.sessions, hello)
+	*seat = newSession(s.sessions, hello, c)
 	return *seat, nil
 }
 
@@ -190,9 +191,10 @@ func (s *server) reports(ctx context.Context, stream *connect.ClientStream[wire.
 		s.refused()
 		return nil, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("session %d does not exist, or has a call of Reports already", stream.Msg().Session))
 	}
+	c := t.channel.(*calls)
 	for first := true; first || stream.Receive(); first = false {
 		select {
-		case t.inbox <- stream.Msg():
+		case c.inbox <- stream.Msg():
 		case <-t.over:
 			return connect.NewResponse(&wire.Bye{}), nil
 		case <-ctx.Done():
@@ -213,42 +215,45 @@ func orError(err error, text string) error {
 	return connect.NewError(connect.CodeInvalidArgument, errors.New(text))
 }
 
-// claim finds the session that a call of Reports belongs to.
+// claim finds the session that a call of Reports belongs to, which is complete with it.
 func (s *server) claim(number uint32) *session {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	for _, t := range s.seats {
-		if t != nil && t.number == number {
-			t.mutex.Lock()
-			defer t.mutex.Unlock()
-			if t.reported {
-				return nil
-			}
-			t.reported = true
-			select {
-			case s.came <- struct{}{}:
-			default:
-			}
+		if t == nil || t.number != number || t.ready {
+			continue
+		}
+		if _, ok := t.channel.(*calls); ok {
+			s.readyLocked(t)
 			return t
 		}
 	}
 	return nil
 }
 
-// seat is the session of a node, once it has both its calls.
+// ready lets a session be given orders.
+func (s *server) ready(t *session) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.readyLocked(t)
+}
+
+func (s *server) readyLocked(t *session) {
+	t.ready = true
+	select {
+	case s.came <- struct{}{}:
+	default:
+	}
+}
+
+// seat is the session of a node that may be given orders.
 func (s *server) seat(node int) *session {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	t := s.seats[node]
-	if t == nil {
-		return nil
+	if t := s.seats[node]; t != nil && t.ready && !t.ended() && !t.channel.gone() {
+		return t
 	}
-	t.mutex.Lock()
-	defer t.mutex.Unlock()
-	if !t.reported || t.send == nil {
-		return nil
-	}
-	return t
+	return nil
 }
 
 // await waits until a node is connected, or failed is closed.

@@ -1,7 +1,11 @@
 package remote
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io"
+	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,62 +23,84 @@ type Stats struct {
 	Refused atomic.Int64
 }
 
+// channel is how orders reach a replica and its reports come back.
+type channel interface {
+	// order writes an order.
+	order(*wire.Order) error
+	// report waits for the next report, until the channel is closed or the context ends. It
+	// is the engine's until the next one is asked for.
+	report(context.Context) (*wire.Report, error)
+	// gone tells whether the replica is seen to have hung up.
+	gone() bool
+	// close ends it, also for one who waits in order or report.
+	close()
+}
+
 // session is one life of a replica: from its hello to the end of its calls.
 type session struct {
-	number uint32
-	hello  wire.Hello
-	inbox  chan *wire.Report // bounded, so that one who floods waits
-	over   chan struct{}
-	end    func(why string)
+	number  uint32
+	hello   wire.Hello
+	channel channel
+	ready   bool   // it may be given orders; guarded by the server's mutex
+	orders  uint32 // the first is the welcome
+	over    chan struct{}
+	why     string // it is over
+	once    sync.Once
 
 	// due is when the order under way must be done, in nanoseconds; 0: there is none. A timer for
 	// each order would wake a thread each time, which costs more than the order.
 	due atomic.Int64
-
-	mutex    sync.Mutex // guards the stream, which must not be written to after the end
-	send     func(*wire.Order) error
-	deadline func(time.Time) error
-	why      string
-	reported bool // it has its call of Reports
-	orders   uint32
 }
 
-// inboxSize is how many reports of a replica wait to be taken.
-const inboxSize = 64
+func newSession(number uint32, hello wire.Hello, c channel) *session {
+	return &session{number: number, hello: hello, channel: c, orders: 1, over: make(chan struct{})}
+}
 
-func newSession(number uint32, hello wire.Hello) *session {
-	s := &session{number: number, hello: hello, inbox: make(chan *wire.Report, inboxSize), over: make(chan struct{})}
-	var once sync.Once
-	s.end = func(why string) {
-		once.Do(func() {
-			s.mutex.Lock()
-			s.why, s.send = why, nil
-			s.mutex.Unlock()
-			close(s.over)
-		})
+// end ends the session; the first reason counts.
+func (s *session) end(why string) {
+	s.once.Do(func() {
+		s.why = why
+		close(s.over)
+		s.channel.close()
+	})
+}
+
+func (s *session) ended() bool {
+	select {
+	case <-s.over:
+		return true
+	default:
+		return false
 	}
-	return s
 }
 
 // order tells the replica to do something and returns the order's number.
 func (s *session) order(o *wire.Order, patience time.Duration) (uint32, error) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	if s.send == nil {
-		return 0, fmt.Errorf("%s", s.why)
+	if s.ended() {
+		return 0, errors.New(s.why)
 	}
 	s.orders++
 	o.Number = s.orders
-	if o.Kind != wire.Welcome { // what is done at once, and by itself
-		s.due.Store(time.Now().Add(patience).UnixNano())
+	s.due.Store(time.Now().Add(patience).UnixNano())
+	return o.Number, s.channel.order(o)
+}
+
+// report is the next report, or why there is none.
+func (s *session) report(ctx context.Context) (*wire.Report, error) {
+	r, err := s.channel.report(ctx)
+	if err == nil || ctx.Err() != nil {
+		return r, err
 	}
-	return o.Number, s.send(o)
+	s.end("it hung up")
+	if errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) {
+		return nil, errors.New(s.why)
+	}
+	return nil, fmt.Errorf("its reports broke off: %w", err)
 }
 
 // expire ends the session if its order is not done in time, even if nobody reads it.
 func (s *session) expire(now time.Time, patience time.Duration) {
 	if due := s.due.Load(); due != 0 && now.UnixNano() > due {
-		_ = s.deadline(now)
 		s.end(fmt.Sprintf("it was not quiet within %s", patience))
 	}
 }

@@ -36,6 +36,10 @@ type System struct {
 	Own bool
 	// Pace is how long a Wait step lasts where replicas act of their own accord.
 	Pace time.Duration
+	// OneProcessor keeps a worker and the replicas it starts on one processor. They take turns, so
+	// that nothing is lost, and what is handed over need not wake another processor. It is for
+	// replicas of one thread.
+	OneProcessor bool
 	// Types, Events, Rounds and Roles are as in [lockstep.Info].
 	Types, Events, Rounds, Roles []string
 	// FIFO says that messages on a link arrive in the order of sending.
@@ -49,6 +53,8 @@ type System struct {
 	// Forge makes a message of the words of a Replace step; nil means that messages cannot be
 	// forged.
 	Forge func(text string) (kind string, tag lockstep.Tag, body []byte, err error)
+	// Value makes the value of an event of its words; nil means that the words are the value.
+	Value func(event, text string) any
 	// Limits bound what a replica may do.
 	Limits Limits
 	// Stats counts, where it is set.

@@ -12,6 +12,9 @@ type Var[T any] struct{ name string }
 // Variable is the variable with the given name. All uses of a name must agree on the type.
 func Variable[T any](name string) Var[T] { return Var[T]{name} }
 
+// String is the name of the variable.
+func (v Var[T]) String() string { return v.name }
+
 // Set remembers what a function reads off the moment.
 func (v Var[T]) Set(text string, of func(*Moment) T) Action {
 	return v.set(text, nothing, func(m *Moment) (T, bool) { return of(m), true })

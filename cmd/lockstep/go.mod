@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/lockstep-go/lockstep v0.0.0
 	github.com/lockstep-go/lockstep/cli v0.0.0
+	github.com/lockstep-go/lockstep/target/bftsmart v0.0.0
 	github.com/lockstep-go/lockstep/target/etcdraft v0.0.0
 	github.com/lockstep-go/lockstep/target/hashicorpraft v0.0.0
 )
@@ -12,6 +13,7 @@ require (
 require github.com/go-zookeeper/zk v1.0.4 // indirect
 
 require (
+	connectrpc.com/connect v1.21.1 // indirect
 	github.com/alecthomas/kong v1.16.1 // indirect
 	github.com/anishathalye/porcupine v1.3.1 // indirect
 	github.com/armon/go-metrics v0.4.1 // indirect
@@ -26,6 +28,7 @@ require (
 	github.com/hashicorp/go-msgpack/v2 v2.1.2 // indirect
 	github.com/hashicorp/golang-lru v0.5.0 // indirect
 	github.com/hashicorp/raft v1.7.3 // indirect
+	github.com/lockstep-go/lockstep/remote v0.0.0-00010101000000-000000000000 // indirect
 	github.com/lockstep-go/lockstep/target/zookeeper v0.0.0
 	github.com/mattn/go-colorable v0.1.12 // indirect
 	github.com/mattn/go-isatty v0.0.14 // indirect
@@ -37,12 +40,14 @@ require (
 	golang.org/x/term v0.47.0 // indirect
 	golang.org/x/tools v0.30.0 // indirect
 	gonum.org/v1/gonum v0.17.0 // indirect
-	google.golang.org/protobuf v1.36.11 // indirect
+	google.golang.org/protobuf v1.36.12 // indirect
 )
 
 replace (
 	github.com/lockstep-go/lockstep => ../..
 	github.com/lockstep-go/lockstep/cli => ../../cli
+	github.com/lockstep-go/lockstep/remote => ../../remote
+	github.com/lockstep-go/lockstep/target/bftsmart => ../../target/bftsmart
 	github.com/lockstep-go/lockstep/target/etcdraft => ../../target/etcdraft
 	github.com/lockstep-go/lockstep/target/hashicorpraft => ../../target/hashicorpraft
 )

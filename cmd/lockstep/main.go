@@ -32,6 +32,7 @@ var app = cli.App{
 	Programs: []target.Program{
 		{Name: "etcdraft", Help: "etcd's raft, unmodified, in the version asked for", Package: module + "/etcdraft", Module: module, Dir: source(),
 			Library: "go.etcd.io/raft/v3", Versions: []string{"v3.7.0", "v3.6.0"}},
+		{Name: "bftsmart", Help: "BFT-SMaRt: JD's fork of the line before TLS, unmodified, four JVMs and a client", Package: module + "/bftsmart", Module: module, Dir: source()},
 		{Name: "hashicorpraft", Help: "hashicorp/raft, unmodified, goroutines and all, in virtual time", Package: module + "/hashicorpraft", Module: module, Dir: source(),
 			Library: "github.com/hashicorp/raft", Versions: []string{"v1.7.3", "v1.8.0", "v1.7.1", "v1.7.0", "v1.3.11", "v1.3.10"},
 			Exact: func(options []string) bool { return slices.Contains(options, "tcp=true") }},

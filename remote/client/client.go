@@ -6,14 +6,19 @@
 package client
 
 import (
+	"bufio"
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"math"
+	"net"
 	"net/http"
 	"os"
 	"strconv"
 	"sync"
-
-	"connectrpc.com/connect"
+	"syscall"
 
 	"github.com/lockstep-go/lockstep/remote/wire"
 )
@@ -78,7 +83,6 @@ type Message struct {
 type Client struct {
 	options  Options
 	handlers Handlers
-	reports  *connect.ClientStreamForClient[wire.Report, wire.Bye]
 	busy     sync.WaitGroup
 
 	mutex    sync.Mutex
@@ -96,40 +100,77 @@ func Connect(options Options) *Client { return &Client{options: options} }
 // engine hangs up is how a campaign ends: it is no error.
 func (c *Client) Run(ctx context.Context, handlers Handlers) error {
 	c.handlers = handlers
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	options := []connect.ClientOption{connect.WithAcceptCompression("gzip", nil, nil), wire.Binary()}
-	// A transport of its own for each of the two calls: both last as long as the client.
-	calls := &http.Client{Transport: &http.Transport{DisableCompression: true}}
-	defer calls.CloseIdleConnections()
-	hello := connect.NewRequest(&wire.Hello{Node: uint32(c.options.Node), Info: c.options.Info})
-	c.authorize(hello.Header())
-	orders, err := connect.NewClient[wire.Hello, wire.Order](calls, c.options.URL+wire.OrdersProcedure, options...).CallServerStream(ctx, hello)
+	line, err := c.dial(ctx)
 	if err != nil {
 		return fmt.Errorf("client: %w", err)
 	}
-	defer orders.Close()
-	c.reports = connect.NewClient[wire.Report, wire.Bye](calls, c.options.URL+wire.ReportsProcedure, options...).CallClientStream(ctx)
-	c.authorize(c.reports.RequestHeader())
-	for orders.Receive() {
-		if err := c.obey(orders.Msg()); err != nil {
-			return err
+	defer line.Close()
+	stop := context.AfterFunc(ctx, func() { _ = line.Close() })
+	defer stop()
+	for {
+		var o wire.Order
+		if err := line.Read(&o); err != nil {
+			if ctx.Err() != nil || hungUp(err) {
+				return nil
+			}
+			return fmt.Errorf("client: %w", err)
+		}
+		if err := c.obey(&o, line); err != nil {
+			if ctx.Err() != nil || hungUp(err) {
+				return nil
+			}
+			return fmt.Errorf("client: %w", err)
 		}
 	}
-	if err := orders.Err(); err != nil && connect.CodeOf(err) != connect.CodeUnavailable && ctx.Err() == nil {
-		return fmt.Errorf("client: %w", err)
-	}
-	return nil
 }
 
-func (c *Client) authorize(h http.Header) {
-	if c.options.Token != "" {
-		h.Set("Authorization", "Bearer "+c.options.Token)
+// hungUp tells whether the engine has ended the connection.
+func hungUp(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}
+
+// dial makes a line to the engine: a request that says who is here and asks for the connection.
+func (c *Client) dial(ctx context.Context) (*wire.Line, error) {
+	hello := wire.Marshal(&wire.Hello{Node: uint32(c.options.Node), Info: c.options.Info})
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.options.URL+wire.LinePath, bytes.NewReader(hello))
+	if err != nil {
+		return nil, err
 	}
+	r.Header.Set("Connection", "Upgrade")
+	r.Header.Set("Upgrade", wire.LineProtocol)
+	if c.options.Token != "" {
+		r.Header.Set("Authorization", "Bearer "+c.options.Token)
+	}
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", r.URL.Host)
+	if err != nil {
+		return nil, err
+	}
+	in := bufio.NewReader(conn)
+	if err := greet(conn, in, r); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return wire.NewLine(conn.(*net.TCPConn), in, math.MaxInt32), nil
+}
+
+// greet makes the request and takes the answer.
+func greet(conn net.Conn, in *bufio.Reader, r *http.Request) error {
+	if err := r.Write(conn); err != nil {
+		return err
+	}
+	answer, err := http.ReadResponse(in, r)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close() // which is empty where the connection is ours from here on
+	if answer.StatusCode == http.StatusSwitchingProtocols {
+		return nil
+	}
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, 4<<10))
+	return fmt.Errorf("%s: %s", answer.Status, bytes.TrimSpace(text))
 }
 
 // obey does what an order says and reports it.
-func (c *Client) obey(o *wire.Order) error {
+func (c *Client) obey(o *wire.Order, line *wire.Line) error {
 	c.mutex.Lock()
 	c.report.Run, c.now = o.Run, uint64(o.Now)
 	switch o.Kind {
@@ -146,8 +187,8 @@ func (c *Client) obey(o *wire.Order) error {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	c.report.Done = o.Number
-	if err := c.reports.Send(&c.report); err != nil {
-		return fmt.Errorf("client: %w", err)
+	if err := line.Write(&c.report); err != nil {
+		return err
 	}
 	c.report = wire.Report{Effects: c.report.Effects[:0]}
 	return nil

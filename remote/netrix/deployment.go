@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
@@ -119,6 +120,9 @@ func (d *deployment) Reset(ctx context.Context, _ uint64, out *lockstep.Outbox) 
 // direct gives a replica a directive and waits until it is ready again.
 func (d *deployment) direct(ctx context.Context, i int, action string) error {
 	d.server.hear(i, action != "STOP")
+	if err := d.reach(ctx, i); err != nil {
+		return err
+	}
 	if err := d.post(ctx, i, "/directive", directive{action}); err != nil {
 		return err
 	}
@@ -126,6 +130,23 @@ func (d *deployment) direct(ctx context.Context, i int, action string) error {
 		return nil
 	}
 	return d.registered(ctx, i, func(r registration) bool { return r.Ready })
+}
+
+// reach waits until a replica listens: Netrix's own client registers before it does.
+func (d *deployment) reach(ctx context.Context, i int) error {
+	for begin := time.Now(); ; {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", d.server.replica(i).Addr)
+		if err == nil {
+			return conn.Close()
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if !errors.Is(err, syscall.ECONNREFUSED) || time.Since(begin) > d.system.patience() {
+			return d.worthless(i, err)
+		}
+		time.Sleep(time.Millisecond)
+	}
 }
 
 // registered waits until a replica has registered in a certain way.

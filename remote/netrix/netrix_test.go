@@ -65,6 +65,9 @@ func (r *replica) serve() error {
 	})
 	handle("/directive", r.directive)
 	r.post("/replica", map[string]any{"id": r.id, "ready": false, "addr": r.self})
+	if os.Getenv("NETRIX_TEST_LATE") != "" {
+		time.Sleep(200 * time.Millisecond) // longer than the engine is silent
+	}
 	server := http.Server{Addr: r.self, Handler: mux}
 	return server.ListenAndServe()
 }
@@ -223,5 +226,14 @@ func TestGarbage(t *testing.T) {
 				t.Errorf("%s %.50q: %s", path, body, answer.Status)
 			}
 		}
+	}
+}
+
+// A replica that registers before it listens, as Netrix's own client does, is waited for.
+func TestListensLate(t *testing.T) {
+	t.Setenv("NETRIX_TEST_LATE", "yes")
+	result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: system(), Strategy: strategy.DefaultWalk, Runs: 1, Steps: 3, Workers: 1})
+	if err != nil || result.Worthless != 0 {
+		t.Errorf("%+v, %v", result, err)
 	}
 }

@@ -44,6 +44,12 @@ func (protoCodec) Unmarshal(b []byte, m any) error {
 	return fmt.Errorf("wire: %T is not a message", m)
 }
 
+// Marshal writes a message as protocol buffers, and Unmarshal reads one.
+func Marshal(m message) []byte { return m.append(nil) }
+
+// Unmarshal reads a message that Marshal wrote.
+func Unmarshal(b []byte, m message) error { return fields(b, m.read) }
+
 // jsonCodec writes JSON, as protocol buffers define it. Connect knows it by two names.
 type jsonCodec struct{ name string }
 

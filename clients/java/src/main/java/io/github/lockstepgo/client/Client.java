@@ -1,16 +1,15 @@
 package io.github.lockstepgo.client;
 
-import java.io.EOFException;
+import java.io.BufferedInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.DataInputStream;
 import java.io.IOException;
-import java.io.InputStream;
+import java.io.OutputStream;
+import java.net.Socket;
 import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
-import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.util.Collections;
 import java.util.Map;
-import java.util.concurrent.SubmissionPublisher;
 
 /**
  * A replica's hold on the world: it takes orders and tells what they cause. The calls may come from any
@@ -26,8 +25,7 @@ import java.util.concurrent.SubmissionPublisher;
  * }</pre>
  */
 public final class Client {
-    private static final String SERVICE = "/lockstep.remote.v1.Lockstep/";
-    private static final int LAST = 2; // the flag of the last frame of a stream
+    private static final String LINE = "/lockstep.remote.v1.Lockstep/Line";
 
     private final URI url;
     private final int node;
@@ -66,59 +64,59 @@ public final class Client {
 
     /** Takes orders until the engine hangs up, which is how a campaign ends. */
     public void run(Handler handler) throws IOException, InterruptedException {
-        HttpClient http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
-        HttpRequest.BodyPublisher hello = HttpRequest.BodyPublishers.ofByteArray(Wire.frame(Wire.hello(node, info)).array());
-        HttpResponse<InputStream> answer = http.send(call("Orders", hello), HttpResponse.BodyHandlers.ofInputStream());
-        if (answer.statusCode() != 200) {
-            throw new IOException(answer.statusCode() + ": " + Wire.text(answer.body().readAllBytes()).trim());
-        }
-        try (InputStream orders = answer.body();
-                SubmissionPublisher<ByteBuffer> reports = new SubmissionPublisher<>(Runnable::run, 256)) {
-            http.sendAsync(call("Reports", HttpRequest.BodyPublishers.fromPublisher(reports)), HttpResponse.BodyHandlers.discarding());
-            while (reports.getNumberOfSubscribers() == 0) {
-                Thread.sleep(1); // until the call has been made: what is published before it is lost
-            }
+        try (Socket socket = new Socket(url.getHost(), url.getPort())) {
+            socket.setTcpNoDelay(true);
+            DataInputStream orders = new DataInputStream(new BufferedInputStream(socket.getInputStream()));
+            OutputStream reports = socket.getOutputStream();
+            greet(orders, reports);
             for (Wire.Order order = next(orders); order != null; order = next(orders)) {
-                reports.submit(Wire.frame(obey(order, handler)));
+                reports.write(obey(order, handler));
             }
         }
     }
 
-    private HttpRequest call(String procedure, HttpRequest.BodyPublisher body) {
-        HttpRequest.Builder call = HttpRequest.newBuilder(url.resolve(SERVICE + procedure))
-                .header("Content-Type", "application/connect+proto").POST(body);
-        return token.isEmpty() ? call.build() : call.header("Authorization", "Bearer " + token).build();
+    /** Says who is here and asks for the connection, as an HTTP request; takes the answer. */
+    private void greet(DataInputStream in, OutputStream out) throws IOException {
+        byte[] hello = Wire.hello(node, info);
+        String head = "POST " + LINE + " HTTP/1.1\r\nHost: " + url.getAuthority() + "\r\nConnection: Upgrade\r\nUpgrade: lockstep\r\n"
+                + (token.isEmpty() ? "" : "Authorization: Bearer " + token + "\r\n") + "Content-Length: " + hello.length + "\r\n\r\n";
+        ByteArrayOutputStream request = new ByteArrayOutputStream();
+        request.write(head.getBytes(StandardCharsets.UTF_8));
+        request.write(hello);
+        out.write(request.toByteArray());
+        String status = line(in);
+        while (!line(in).isEmpty()) {
+            continue; // headers do not matter
+        }
+        if (!status.startsWith("HTTP/1.1 101 ")) {
+            throw new IOException(status + ": " + Wire.text(in.readAllBytes()).trim());
+        }
     }
 
-    /** The next order, or null when the stream has ended. */
-    private static Wire.Order next(InputStream orders) throws IOException {
-        byte[] head;
+    /** A line of the answer's head. */
+    private static String line(DataInputStream in) throws IOException {
+        StringBuilder line = new StringBuilder();
+        for (int c = in.readUnsignedByte(); c != '\n'; c = in.readUnsignedByte()) {
+            if (c != '\r') {
+                line.append((char) c);
+            }
+        }
+        return line.toString();
+    }
+
+    /** The next order, or null when the engine has hung up. */
+    private static Wire.Order next(DataInputStream orders) throws IOException {
         try {
-            head = orders.readNBytes(5);
+            orders.readByte(); // 0: there are no other frames
         } catch (IOException gone) {
-            return null; // the engine was ended
-        }
-        if (head.length < 5) {
             return null;
         }
-        ByteBuffer in = ByteBuffer.wrap(head);
-        int flags = in.get();
-        int size = in.getInt();
-        byte[] message = orders.readNBytes(size);
-        if (message.length < size) {
-            throw new EOFException("an order that ends in the middle");
-        }
-        if ((flags & LAST) != 0) {
-            String end = Wire.text(message);
-            if (end.contains("\"error\"")) {
-                throw new IOException(end);
-            }
-            return null;
-        }
+        byte[] message = new byte[orders.readInt()];
+        orders.readFully(message);
         return new Wire.Order(message);
     }
 
-    /** Does what an order says, and returns the report. */
+    /** Does what an order says, and returns the report as a frame. */
     private byte[] obey(Wire.Order o, Handler h) throws InterruptedException {
         synchronized (lock) {
             now = o.now;
@@ -137,16 +135,12 @@ public final class Client {
             while (busy > 0) {
                 lock.wait();
             }
-            Wire.Writer report = new Wire.Writer().number(1, session).number(2, o.run).number(3, o.number);
+            byte[] head = new Wire.Writer().number(1, session).number(2, o.run).number(3, o.number).toBytes();
             byte[] rest = effects.text(5, state).text(6, role).toBytes();
             effects = new Wire.Writer();
             state = "";
             role = "";
-            byte[] head = report.toBytes();
-            byte[] whole = new byte[head.length + rest.length];
-            System.arraycopy(head, 0, whole, 0, head.length);
-            System.arraycopy(rest, 0, whole, head.length, rest.length);
-            return whole;
+            return Wire.frame(head, rest);
         }
     }
 

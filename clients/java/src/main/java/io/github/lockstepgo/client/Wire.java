@@ -116,11 +116,9 @@ final class Wire {
         return new String(value, StandardCharsets.UTF_8);
     }
 
-    /** A message with its length before it. */
-    static ByteBuffer frame(byte[] message) {
-        ByteBuffer frame = ByteBuffer.allocate(5 + message.length);
-        frame.put((byte) 0).putInt(message.length).put(message).flip();
-        return frame;
+    /** A message in two parts, with its length before it. */
+    static byte[] frame(byte[] head, byte[] rest) {
+        return ByteBuffer.allocate(5 + head.length + rest.length).put((byte) 0).putInt(head.length + rest.length).put(head).put(rest).array();
     }
 
     static byte[] hello(int node, Map<String, String> info) {

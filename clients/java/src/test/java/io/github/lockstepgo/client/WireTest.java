@@ -43,6 +43,6 @@ class WireTest {
 
     @Test
     void framesHaveTheirLengthBeforeThem() {
-        assertArrayEquals(new byte[] {0, 0, 0, 0, 2, 8, 1}, Wire.frame(new byte[] {8, 1}).array());
+        assertArrayEquals(new byte[] {0, 0, 0, 0, 2, 8, 1}, Wire.frame(new byte[] {8}, new byte[] {1}));
     }
 }

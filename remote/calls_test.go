@@ -1,0 +1,54 @@
+package remote_test
+
+import (
+	"context"
+	"net/http"
+	"testing"
+
+	"connectrpc.com/connect"
+
+	"github.com/lockstep-go/lockstep/remote"
+	"github.com/lockstep-go/lockstep/remote/wire"
+)
+
+// Replicas that make the two calls are served as those on a line are, in all protocols that
+// Connect has.
+func TestCalls(t *testing.T) {
+	for name, options := range map[string][]connect.ClientOption{
+		"connect": nil, "gRPC": {connect.WithGRPC()}, "gRPC-Web": {connect.WithGRPCWeb()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			url, d := listening(t, "", nil)
+			protocols := new(http.Protocols)
+			protocols.SetUnencryptedHTTP2(true)
+			transport := &http.Transport{Protocols: protocols}
+			defer transport.CloseIdleConnections()
+			for n := range uint32(2) {
+				go func() {
+					_ = caller(t.Context(), &http.Client{Transport: transport}, url, n+1, append(options, wire.Binary()))
+				}()
+			}
+			if err := remote.AskAll(t.Context(), d, 10); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// caller is a replica that makes the two calls and says of every order that it is done.
+func caller(ctx context.Context, calls *http.Client, url string, node uint32, options []connect.ClientOption) error {
+	orders, err := connect.NewClient[wire.Hello, wire.Order](calls, url+wire.OrdersProcedure, options...).
+		CallServerStream(ctx, connect.NewRequest(&wire.Hello{Node: node}))
+	if err != nil {
+		return err
+	}
+	defer orders.Close()
+	reports := connect.NewClient[wire.Report, wire.Bye](calls, url+wire.ReportsProcedure, options...).CallClientStream(ctx)
+	for orders.Receive() {
+		o := orders.Msg()
+		if err := reports.Send(&wire.Report{Session: o.Session, Run: o.Run, Done: o.Number}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,243 @@
+package io.github.lockstepgo.bftsmart;
+
+import bftsmart.communication.SystemMessage;
+import bftsmart.consensus.messages.ConsensusMessage;
+import bftsmart.statemanagement.SMMessage;
+import bftsmart.tom.leaderchange.LCMessage;
+import io.github.lockstepgo.client.Client;
+import io.github.lockstepgo.client.Handler;
+import io.github.lockstepgo.client.Message;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.ObjectInputStream;
+import java.io.ObjectOutputStream;
+import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.LinkedBlockingQueue;
+
+/**
+ * The engine's hand in a replica: what the replica sends goes to the engine, and what the engine delivers goes
+ * to the replica. Until the engine has begun a run the replica's own sockets carry everything, so that it can
+ * start; state transfer they carry always.
+ *
+ * <p>Quiet is when every message delivered has been handled and nothing was sent and nothing happened for a
+ * while, {@code -Dlockstep.silence}, in milliseconds.
+ */
+public final class Hand implements Handler {
+    private static final long SILENCE = Long.getLong("lockstep.silence", 10) * 1_000_000;
+    private static final int HANDLE = 4; // bytes of a number
+    private static final Hand HAND = new Hand();
+
+    private final Set<SystemMessage> pending = Collections.newSetFromMap(new IdentityHashMap<>());
+    private final List<SystemMessage> own = new ArrayList<>(); // what the replica told itself
+    private Client client; // null until a run has begun
+    private LinkedBlockingQueue<SystemMessage> queue; // of the replica
+    private AutoCloseable busy; // null while all is quiet
+    private long last; // when something happened
+
+    private Hand() {}
+
+    /** Obeys the engine until it hangs up. */
+    static void obey() throws IOException, InterruptedException {
+        Client client = Client.fromEnvironment();
+        Thread silence = new Thread(HAND::watch, "silence");
+        silence.setDaemon(true);
+        silence.start();
+        client.run(new Handler() {
+            @Override
+            public void start() {
+                HAND.begin(client);
+            }
+
+            @Override
+            public void deliver(int from, String type, byte[] body) {
+                HAND.deliver(from, type, body);
+            }
+        });
+    }
+
+    private synchronized void begin(Client c) {
+        client = c;
+        active();
+    }
+
+    /** Something happens: the replica is not quiet for a while. */
+    private synchronized void active() {
+        last = System.nanoTime();
+        if (busy == null) {
+            busy = client.busy();
+            notifyAll();
+        }
+    }
+
+    /** Says when the replica has fallen quiet. */
+    private synchronized void watch() {
+        try {
+            while (true) {
+                long left = busy == null ? Long.MAX_VALUE : last + SILENCE - System.nanoTime();
+                if (busy == null || !pending.isEmpty() && left <= 0) {
+                    wait();
+                } else if (left > 0) {
+                    wait(left / 1_000_000 + 1);
+                } else {
+                    AutoCloseable done = busy;
+                    busy = null;
+                    done.close();
+                }
+            }
+        } catch (Exception e) { // of wait, which nobody interrupts, and close, which does not throw
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** Takes a message from the replica; says whether it did. */
+    public static boolean send(int[] targets, SystemMessage message, LinkedBlockingQueue<SystemMessage> queue) {
+        return HAND.take(targets, message, queue);
+    }
+
+    private synchronized boolean take(int[] targets, SystemMessage message, LinkedBlockingQueue<SystemMessage> to) {
+        queue = to;
+        if (client == null || message instanceof SMMessage) {
+            return false;
+        }
+        active();
+        byte[] body = serialized(message);
+        for (int target : targets) {
+            byte[] sent = body;
+            if (target + 1 == client.node()) {
+                own.add(message);
+                sent = ByteBuffer.allocate(body.length + HANDLE).put(body).putInt(own.size()).array();
+            }
+            client.send(tagged(message, new Message(target + 1, type(message), sent)));
+        }
+        return true;
+    }
+
+    /** Gives the replica a message, as its sockets would. */
+    @Override
+    public synchronized void deliver(int from, String type, byte[] body) {
+        active();
+        SystemMessage message = from == client.node() ? own(body) : deserialized(body);
+        message.authenticated = true;
+        pending.add(message);
+        queue.add(message);
+    }
+
+    /**
+     * A message of the replica to itself. What it says is not all in what would be on the wire, so that it is
+     * the same object that comes back, unless somebody has changed it: behind its bytes is its number.
+     */
+    private SystemMessage own(byte[] body) {
+        ByteBuffer in = ByteBuffer.wrap(body);
+        SystemMessage message = own.get(in.getInt(body.length - HANDLE) - 1);
+        byte[] bytes = Arrays.copyOf(body, body.length - HANDLE);
+        return Arrays.equals(bytes, serialized(message)) ? message : deserialized(bytes);
+    }
+
+    /** A message has been handled. */
+    public static void processed(SystemMessage message) {
+        synchronized (HAND) {
+            if (HAND.pending.remove(message)) {
+                HAND.active();
+                HAND.notifyAll();
+            }
+        }
+    }
+
+    /** A consensus has a decision. */
+    public static void decided(int consensus, int epoch, byte[] value) {
+        event("Decided", "consensus=" + consensus + " epoch=" + epoch + " value=" + (value == null ? "none" : digest(value)));
+    }
+
+    /** A leader change has come to its end. */
+    public static void newEpoch(int regency) {
+        event("NewEpoch", "epoch=" + regency);
+    }
+
+    /** The replica's state machine has executed something. */
+    static void executed(int consensus, int value) {
+        String text = "consensus=" + consensus + " value=" + value;
+        System.out.println("Executed " + text);
+        event("Executed", text);
+    }
+
+    private static void event(String type, String text) {
+        synchronized (HAND) {
+            if (HAND.client != null) {
+                HAND.active();
+                HAND.client.event(type, text);
+            }
+        }
+    }
+
+    /** A few digits that tell values apart. */
+    private static String digest(byte[] value) {
+        long hash = 0xcbf29ce484222325L;
+        for (byte b : value) {
+            hash = (hash ^ (b & 0xff)) * 0x100000001b3L;
+        }
+        return Long.toHexString(hash);
+    }
+
+    private static final String[] CONSENSUS = {"PROPOSE", "WRITE", "ACCEPT"};
+    private static final int PROPOSE = 44781;
+
+    /** What a message is called. */
+    private static String type(SystemMessage message) {
+        if (message instanceof ConsensusMessage) {
+            return CONSENSUS[((ConsensusMessage) message).getType() - PROPOSE];
+        }
+        if (message instanceof LCMessage) {
+            switch (((LCMessage) message).getType()) {
+                case 3: return "STOP";
+                case 4: return "STOPDATA";
+                case 5: return "SYNC";
+                default: return "TIMEOUT"; // which a replica tells itself
+            }
+        }
+        return message.getClass().getSimpleName();
+    }
+
+    /**
+     * The phase of a message: a consensus and an epoch of it. What leads to an epoch comes at the end of the
+     * one before it.
+     */
+    private static Message tagged(SystemMessage message, Message m) {
+        if (message instanceof ConsensusMessage) {
+            ConsensusMessage c = (ConsensusMessage) message;
+            return m.tagged(Math.max(0, c.getNumber()) + c.getEpoch() + 1, c.getType() - PROPOSE);
+        }
+        if (message instanceof LCMessage) {
+            int type = ((LCMessage) message).getType();
+            return m.tagged(Math.max(1, ((LCMessage) message).getReg()), type >= 3 && type <= 5 ? type : 3);
+        }
+        return m;
+    }
+
+    private static byte[] serialized(SystemMessage message) {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        try (ObjectOutputStream out = new ObjectOutputStream(bytes)) {
+            out.writeObject(message);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return bytes.toByteArray();
+    }
+
+    private static SystemMessage deserialized(byte[] body) {
+        try (ObjectInputStream in = new ObjectInputStream(new ByteArrayInputStream(body))) {
+            return (SystemMessage) in.readObject();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        } catch (ClassNotFoundException e) {
+            throw new IllegalArgumentException(e);
+        }
+    }
+}

@@ -1,0 +1,98 @@
+package bftsmart_test
+
+import (
+	"maps"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/scenario"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target/bftsmart"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// needs skips a test where Java or Maven is missing, unless all tests must run.
+func needs(t *testing.T) {
+	t.Helper()
+	for _, program := range []string{"java", "mvn"} {
+		if _, err := exec.LookPath(program); err != nil {
+			if os.Getenv("LOCKSTEP_STRICT") != "" {
+				t.Fatal(err)
+			}
+			t.Skip(err)
+		}
+	}
+}
+
+// quick are settings under which a leader change takes little time.
+var quick = bftsmart.Cluster{Timeout: time.Second, Pace: 200 * time.Millisecond}
+
+// explore makes a campaign of one worker.
+func explore(t *testing.T, plan lockstep.Plan) *lockstep.Result {
+	t.Helper()
+	plan.Workers = 1
+	result, err := lockstep.Explore(t.Context(), plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%v, %d steps, events %v, judged %v, %v", result.Verdicts, result.Steps, result.Events, result.Judged, result.Reasons)
+	for _, f := range result.Found {
+		t.Log(f.Finding, f.Flaky)
+	}
+	return result
+}
+
+// Requests are answered, also when the leader is killed in between; all promises are kept and put
+// to the test, also when it has come back.
+func TestKilledLeader(t *testing.T) {
+	needs(t)
+	sc := scenario.New("kill the leader").Faults(lockstep.Budget{Crashes: 1}).Reserve()
+	killed := scenario.Did(trace.Crash)
+	sc.Machine().On(killed, "killed").On(scenario.IsEvent(bftsmart.EventReply), "answered").MarkSuccess()
+	sc.If(scenario.Did(trace.Start)).Then(scenario.Request("append 1", scenario.Only(2)))
+	sc.If(scenario.IsEvent(bftsmart.EventReply)).Once().Then(scenario.Crash(scenario.Only(1)))
+	sc.If(killed).Then(scenario.Request("append 2", scenario.Only(2)))
+	sc.If(scenario.IsSend()).Then(scenario.Deliver())
+	plan := lockstep.Plan{System: quick, Spec: bftsmart.Promise, Scenario: sc, Strategy: strategy.Walk{Deliver: 10, Wait: 1, Steps: 80}, Settle: 40, Runs: 1}
+	result := explore(t, plan)
+	if scenario.Successes(result) != 1 || result.Verdict() != trace.Pass || len(result.Unjudged()) > 0 {
+		t.Errorf("%+v", result)
+	}
+}
+
+// What proxies see of a run without faults is what the agent sees, except for what replicas tell
+// themselves, and what is read off the wire is what the agent says that it is.
+func TestProxies(t *testing.T) {
+	needs(t)
+	seen := map[bool]map[string]int{}
+	for _, proxies := range []bool{false, true} {
+		cluster := quick
+		cluster.Requests, cluster.Proxies = 1, proxies
+		seen[proxies] = map[string]int{}
+		sc := scenario.New("deliver at once")
+		executed := sc.Machine()
+		executed.On(scenario.IsEvent(bftsmart.EventReply), "answered").MarkSuccess()
+		sc.If(scenario.Did(trace.Start)).Then(scenario.Request("", scenario.Only(1)))
+		sc.If(scenario.Cond("misread", func(m *scenario.Moment) bool {
+			if m.What != scenario.Sent {
+				return false
+			}
+			if m.Message.From != m.Message.To {
+				seen[proxies][m.Message.String()]++
+			}
+			read, ok := m.Body().(bftsmart.Message)
+			return !ok || read.Type != m.Message.Type || m.Message.Tag.Phase == 0
+		})).Then(scenario.FailWith("a message was misread"))
+		sc.If(scenario.IsSend()).Then(scenario.Deliver())
+		result := explore(t, lockstep.Plan{System: cluster, Spec: bftsmart.Promise, Scenario: sc, Strategy: strategy.Walk{Deliver: 1, Wait: 1, Steps: 40}, Runs: 1})
+		if scenario.Successes(result) != 1 || result.Verdicts[trace.Fail] != 0 {
+			t.Errorf("proxies %v: %+v", proxies, result)
+		}
+	}
+	if !maps.Equal(seen[false], seen[true]) || len(seen[true]) == 0 {
+		t.Errorf("the agent sees %v,\nproxies see %v", seen[false], seen[true])
+	}
+}

@@ -1,0 +1,192 @@
+package bftsmart
+
+import (
+	"encoding/hex"
+	"strings"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	. "github.com/lockstep-go/lockstep/scenario"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Case is one of the eight scenarios of the Netrix paper about BFT-SMaRt (Table 3 there),
+// re-created by its intent. The paper's replica 3 is node 4 here.
+type Case struct {
+	Name string
+	// Help says in one line what it is about.
+	Help string
+	// Build makes the scenario, with the published filters only or with ours as well.
+	Build func(ours bool) *Scenario
+	// Published is the published number of successes in 100 iterations.
+	Published int
+}
+
+// Cases are the eight scenarios in the order of the paper.
+var Cases = []Case{
+	{"DPropForP", "a proposal of epoch 0 arrives in epoch 1", DPropForP, 81},
+	{"DPropSame", "a proposal arrives after votes to accept it", DPropSame, 100},
+	{"DropWrite", "all WRITE are lost: the leader changes", DropWrite, 100},
+	{"DropWriteForP", "WRITE to one replica are lost: the others decide", DropWriteForP, 89},
+	{"ExpectNewEpoch", "all proposals are lost: the leader changes", ExpectNewEpoch, 94},
+	{"ExpectStop", "a replica that cannot decide wants another leader", ExpectStop, 100},
+	{"ByzLeaderChange", "one replica votes late and one for garbage: the leader changes", ByzLeaderChange, 89},
+	{"PrevEpochProposal", "proposals of epoch 0 arrive in epoch 1, which decides", PrevEpochProposal, 99},
+}
+
+// Plan is a campaign of a scenario: one request for each run, and the paper's strategy.
+func Plan(sc *Scenario, runs int, seed uint64) lockstep.Plan {
+	return lockstep.Plan{System: Cluster{Requests: 1, Timeout: time.Second, Pace: 200 * time.Millisecond}, Spec: Promise, Scenario: sc,
+		Strategy: strategy.PCTCP{Depth: 6, Events: 40, Late: 10, Fair: true, Steps: 100}, Runs: runs, Seed: seed, Workers: 1, KeepGoing: true, Keep: 1, Repetitions: 3}
+}
+
+// p is the replica that most scenarios are about.
+const p lockstep.Node = 4
+
+// begin makes a scenario in which the client asks at the start, and a machine for it.
+func begin(name string, faults lockstep.Budget) (*Scenario, *Machine) {
+	sc := New(name).Faults(faults).Reserve()
+	m := sc.Machine()
+	sc.If(Did(trace.Start)).Named("the client asks").Aside().Then(Request("", Only(1)))
+	return sc, m
+}
+
+// lossy is the fault model of most: links lose messages.
+var lossy = lockstep.Budget{Losses: lockstep.Unlimited}
+
+// epoch holds for messages of the types given that are of an epoch.
+func epoch(number int, types ...string) Condition {
+	return Type(types...).And(Body("of epoch "+string(rune('0'+number)), func(m Message) bool { return m.Epoch == number }))
+}
+
+// newEpoch holds when a replica has changed to an epoch.
+func newEpoch(number int) Condition {
+	return Value(EventNewEpoch, "of epoch "+string(rune('0'+number)), func(epoch int) bool { return epoch == number })
+}
+
+// steer is ours: what no filter is about is delivered at once.
+func steer(sc *Scenario, ours bool) *Scenario {
+	if ours {
+		sc.If(IsSend()).Named("the rest at once").Then(Deliver())
+	}
+	return sc
+}
+
+// late is the set of messages that are withheld.
+const late = "late"
+
+// release hands over what was withheld: to the strategy as published, or at once.
+func release(ours bool) Action {
+	if ours {
+		return DeliverAll(late)
+	}
+	return ReleaseAll(late)
+}
+
+// DPropForP delays the proposal of epoch 0 for a replica until it hears of epoch 1. As
+// published, only its arrival is asked for.
+func DPropForP(ours bool) *Scenario {
+	sc, m := begin("DPropForP", lossy)
+	changed := IsReceive().And(To(p), epoch(1, "WRITE"))
+	m.On(changed, "in epoch 1").On(IsReceive().And(To(p), epoch(0, "PROPOSE")), "late proposal").MarkSuccess().EndRun()
+	sc.If(epoch(0, "WRITE")).Named("no WRITE in epoch 0").Then(Drop())
+	sc.If(epoch(0, "PROPOSE"), To(p)).Named("withhold the proposal").Then(Store(late))
+	sc.If(changed).Named("release it").Then(release(ours))
+	return steer(sc, ours)
+}
+
+// DPropSame delays the proposal for a replica until it gets a vote to accept it; it decides
+// all the same. As published, that it decides is enough; here the proposal must have come late.
+func DPropSame(ours bool) *Scenario {
+	sc, m := begin("DPropSame", lossy)
+	accepted := IsReceive().And(To(p), Type("ACCEPT"))
+	m.On(accepted, "accepted").On(IsReceive().And(To(p), Type("PROPOSE")), "late proposal").
+		On(IsEvent(EventExecuted).And(At(p)), "decided").MarkSuccess().EndRun()
+	sc.If(Type("PROPOSE"), To(p)).Named("withhold the proposal").Then(Store(late))
+	sc.If(accepted).Named("release it").Then(release(ours))
+	return steer(sc, ours)
+}
+
+// DropWrite loses all WRITE of epoch 0: the leader changes.
+func DropWrite(ours bool) *Scenario {
+	sc, m := begin("DropWrite", lossy)
+	m.On(IsEvent(EventNewEpoch), "new epoch").MarkSuccess().EndRun()
+	sc.If(epoch(0, "WRITE")).Named("no WRITE in epoch 0").Then(Drop())
+	return steer(sc, ours)
+}
+
+// DropWriteForP loses all WRITE to a replica: the others decide.
+func DropWriteForP(ours bool) *Scenario {
+	sc, m := begin("DropWriteForP", lossy)
+	m.On(IsEvent(EventDecided), "decided").MarkSuccess().EndRun()
+	sc.If(Type("WRITE"), To(p)).Named("no WRITE to it").Then(Drop())
+	return steer(sc, ours)
+}
+
+// ExpectNewEpoch loses all proposals of epoch 0: the leader changes.
+func ExpectNewEpoch(ours bool) *Scenario {
+	sc, m := begin("ExpectNewEpoch", lossy)
+	m.On(IsEvent(EventNewEpoch), "new epoch").MarkSuccess().EndRun()
+	sc.If(epoch(0, "PROPOSE")).Named("no proposal in epoch 0").Then(Drop())
+	return steer(sc, ours)
+}
+
+// ExpectStop loses all ACCEPT of epoch 0 to a replica, which cannot decide and wants another
+// leader.
+func ExpectStop(ours bool) *Scenario {
+	sc, m := begin("ExpectStop", lossy)
+	m.On(IsSend().And(Type("STOP"), From(p)), "wants another leader").MarkSuccess().EndRun()
+	sc.If(epoch(0, "ACCEPT"), To(p)).Named("no ACCEPT to it").Then(Drop())
+	return steer(sc, ours)
+}
+
+// ByzLeaderChange withholds the votes of one replica in epoch 0 and puts random bytes for the
+// value into those of another: nothing is decided, and the leader changes. Published, the
+// garbled messages lost their sender and type, too.
+func ByzLeaderChange(ours bool) *Scenario {
+	sc, m := begin("ByzLeaderChange", lockstep.Budget{Byzantine: 1})
+	votes := epoch(0, "WRITE", "ACCEPT")
+	m.On(newEpoch(1), "epoch 1").MarkSuccess().On(IsReceive().And(votes, From(2)), "late vote").MarkSuccess().EndRun()
+	sc.If(votes, From(2)).Named("withhold votes of 2").Then(Store(late))
+	sc.If(IsEvent(EventNewEpoch)).Named("release them").Then(release(ours))
+	garble := sc.If(votes, From(p)).Named("garble votes of 4")
+	if ours {
+		garble.Then(Forge("random bytes", garbled), Deliver())
+	} else {
+		garble.Then(Forge("random bytes", garbled))
+	}
+	return steer(sc, ours)
+}
+
+// garbled is a message with random bytes of the same length for its value.
+func garbled(m *Moment) string {
+	msg, ok := m.Body().(Message)
+	if !ok || len(msg.Value) == 0 {
+		return ""
+	}
+	random := make([]byte, len(msg.Value))
+	for i := range random {
+		random[i] = byte(m.Rand().Uint32())
+	}
+	head, _, _ := strings.Cut(msg.String(), " value=")
+	return head + " value=" + hex.EncodeToString(random)
+}
+
+// PrevEpochProposal withholds the proposals of epoch 0 until epoch 1, which decides all the same.
+func PrevEpochProposal(ours bool) *Scenario {
+	sc, m := begin("PrevEpochProposal", lossy)
+	m.On(newEpoch(1), "epoch 1").On(IsEvent(EventDecided), "decided").MarkSuccess().EndRun()
+	sc.If(epoch(0, "PROPOSE")).Named("withhold the proposals").Then(Store(late))
+	sc.If(IsEvent(EventNewEpoch)).Named("release them").Then(release(ours))
+	return steer(sc, ours)
+}
+
+// guides are the scenarios that the target can be guided by.
+func guides() (all []target.Scenario) {
+	for _, c := range Cases {
+		all = append(all, target.Scenario{Name: c.Name, Help: c.Help, Build: func() lockstep.Scenario { return c.Build(true) }})
+	}
+	return all
+}
