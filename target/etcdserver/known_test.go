@@ -1,0 +1,20 @@
+//go:build lockstep_overlay
+
+package etcdserver
+
+import (
+	"testing"
+
+	"github.com/lockstep-go/lockstep/strategy"
+)
+
+// alone is a member by itself whose power fails.
+var alone = strategy.Walk{Deliver: 600, Wait: 200, Request: 100, Crash: 4, Restart: 40, Down: 1, Steps: 1500}
+
+func TestPower(t *testing.T) {
+	r := campaign(t, Cluster{Nodes: 1, Power: 1, Clients: 4, Requests: 40}, alone, *runs)
+	t.Log(Version())
+	if f := r.First(); f != nil {
+		t.Errorf("run %d: %s\n%s", f.Run, f.Finding, f.Finding.Stack)
+	}
+}
