@@ -74,6 +74,9 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 
 // Deploy makes a deployment.
 func (c Cluster) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
+	if err := warm(); err != nil {
+		return nil, err
+	}
 	return c.full().bubble(c).Deploy(p)
 }
 
