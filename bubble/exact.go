@@ -5,6 +5,7 @@ package bubble
 import (
 	"fmt"
 	"hash/fnv"
+	mathrand "math/rand"
 	"net"
 	"path/filepath"
 	"runtime"
@@ -29,6 +30,7 @@ const collectEvery = 32
 // catches is the run's.
 func rules(w *World) {
 	runtime.LockstepSeed(w.seed)
+	mathrand.LockstepReseed(w.seed)
 	runtime.LockstepForget()
 	runtime.LockstepClear()
 	runtime.LockstepOnPanic = func(life int32, value any) { w.caught(node(life), value, stack.Text(3)) }

@@ -23,6 +23,9 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
+// shared is a source as packages have one for the whole process.
+var shared = oldrand.New(oldrand.NewSource(time.Now().UnixNano()))
+
 // chances are programs that tell of something that is random in Go.
 var chances = map[string]func(*bubble.Node) error{
 	"select": func(n *bubble.Node) error {
@@ -73,6 +76,10 @@ var chances = map[string]func(*bubble.Node) error{
 		b := make([]byte, 8)
 		_, _ = rand.Read(b)
 		n.Emit("drawn", fmt.Sprint(oldrand.Int63(), newrand.Uint64(), b))
+		return nil
+	},
+	"a package's source": func(n *bubble.Node) error {
+		n.Emit("drawn", fmt.Sprint(shared.Int63()))
 		return nil
 	},
 	"goroutines": func(n *bubble.Node) error {
