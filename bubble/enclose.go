@@ -56,6 +56,7 @@ func (d *deployment) enclose(run func()) (*lockstep.Finding, error) {
 			now := d.quiets.Load()
 			if now == last && d.busy.Load() {
 				d.gone.Store(true)
+				d.stop()
 				loosen(1)
 				go func() {
 					<-ended
@@ -64,6 +65,15 @@ func (d *deployment) enclose(run func()) (*lockstep.Finding, error) {
 				return nil, d.hung()
 			}
 			last = now
+		}
+	}
+}
+
+// stop freezes the nodes of a run that is given up: their timers would keep them busy for ever.
+func (d *deployment) stop() {
+	for _, n := range d.lives {
+		if n != nil {
+			freeze(n.number())
 		}
 	}
 }

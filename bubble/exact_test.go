@@ -177,6 +177,27 @@ func TestPanicInGo(t *testing.T) {
 	}
 }
 
+// A panic of the dead, who go on for a while before they freeze, is nobody's.
+func TestPanicInBurial(t *testing.T) {
+	panicked := 0
+	start := func(n *bubble.Node) error {
+		go func() {
+			for n.Alive() {
+				time.Sleep(10 * time.Millisecond)
+			}
+			panicked++
+			panic("the dead speak")
+		}()
+		return nil
+	}
+	plan := lockstep.Plan{System: bubble.Cluster{Name: "buried", Nodes: 3, Freeze: true, Bury: 50 * time.Millisecond, Start: start},
+		Strategy: strategy.Walk{Wait: 4, Crash: 1, Restart: 1, Steps: 40}, Runs: 5, Seed: 1}
+	r, err := lockstep.Explore(t.Context(), plan) // the frozen are left
+	if err != nil || r.First() != nil || panicked == 0 {
+		t.Errorf("%d panics of the dead, found %+v, %v", panicked, r.First(), err)
+	}
+}
+
 // outside is a goroutine of the package, which belongs to no run.
 var outside = sync.OnceValue(func() chan chan int {
 	in := make(chan chan int)
