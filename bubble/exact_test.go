@@ -19,6 +19,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
 	"github.com/lockstep-go/lockstep/locktest"
+	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -174,6 +175,42 @@ func TestPanicInGo(t *testing.T) {
 				t.Error(text)
 			}
 		})
+	}
+}
+
+// A run that is recorded is the same as one that is not: what texts and specs draw, to go through
+// a map, is not the nodes'.
+func TestRecordedAlike(t *testing.T) {
+	many := map[int]bool{}
+	for i := range 20 {
+		many[i] = true
+	}
+	start := func(n *bubble.Node) error {
+		n.State(func() string {
+			for i := range many {
+				return fmt.Sprint(i)
+			}
+			return ""
+		})
+		for range 20 {
+			time.Sleep(time.Millisecond)
+			n.Emit("drawn", newrand.Uint64())
+		}
+		return nil
+	}
+	var drawn [2]string
+	for i := range drawn {
+		read := spec.OnEvent("read", "drawn", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+			drawn[i] += fmt.Sprint(e.Value, " ")
+			return nil
+		})
+		plan := lockstep.Plan{System: bubble.Cluster{Name: "drawing", Nodes: 2, Start: start}, Strategy: strategy.Walk{Wait: 1, Steps: 60}, Spec: read, Runs: 1, Seed: 1, Texts: i == 1}
+		if _, err := lockstep.Explore(t.Context(), plan); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if drawn[0] == "" || drawn[0] != drawn[1] {
+		t.Errorf("without texts nodes draw %s, with texts %s", drawn[0], drawn[1])
 	}
 }
 

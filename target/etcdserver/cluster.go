@@ -88,7 +88,7 @@ func (c Cluster) bubble(given Cluster) bubble.Cluster {
 		Start:   func(n *bubble.Node) error { return start(n, c) },
 		Sockets: true, Split: c.Split, Freeze: true, Bury: burial,
 		Files: &bubble.Files{Level: disk.Ext4, PowerFailures: c.Power, SyncTime: c.Sync},
-		Roles: []string{leader, follower}, Serial: true,
+		Roles: []string{leader, follower}, Serial: true, Patience: time.Minute,
 	}
 }
 
