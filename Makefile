@@ -3,7 +3,7 @@ GO      ?= go
 # Modules with heavy dependencies stand apart, so that `go get` of the library is light.
 MODULES := . cli cmd/lockstep internal/lint remote report/browsertest target/bftsmart target/etcdraft target/hashicorpraft target/memberlist target/zookeeper bubble/bbolttest bubble/grpctest
 # These have dependencies that exclude those of others, and stand outside the workspace.
-APART   := target/tendermint
+APART   := target/tendermint target/etcdserver
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 GOVULN   := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
@@ -50,6 +50,7 @@ overlay: build ## tests of goroutine systems with the overlay: exact runs, socke
 	cd target/memberlist && ../../bin/lockstep go test .
 	cd bubble/bbolttest && ../../bin/lockstep go test .
 	cd bubble/grpctest && ../../bin/lockstep go test .
+	cd target/etcdserver && GOWORK=off ../../bin/lockstep go test .
 
 exact: build ## 100 seeds in 10 processes at once, compared byte for byte
 	cd target/hashicorpraft && LOCKSTEP_PROCESSES=10 ../../bin/lockstep go test -count=1 -timeout 1h -v -run Exactly .

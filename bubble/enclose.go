@@ -57,6 +57,7 @@ func (d *deployment) enclose(run func()) (*lockstep.Finding, error) {
 			if now == last && d.busy.Load() {
 				d.gone.Store(true)
 				d.lot.end()
+				d.stop()
 				loosen(1)
 				go func() {
 					<-ended
@@ -65,6 +66,15 @@ func (d *deployment) enclose(run func()) (*lockstep.Finding, error) {
 				return nil, d.hung()
 			}
 			last = now
+		}
+	}
+}
+
+// stop freezes the nodes of a run that is given up: their timers would keep them busy for ever.
+func (d *deployment) stop() {
+	for _, n := range d.lives {
+		if n != nil {
+			freeze(n.number())
 		}
 	}
 }

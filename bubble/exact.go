@@ -5,6 +5,7 @@ package bubble
 import (
 	"fmt"
 	"hash/fnv"
+	mathrand "math/rand"
 	"net"
 	"path/filepath"
 	"runtime"
@@ -26,12 +27,18 @@ const Exact = true
 const collectEvery = 32
 
 // rules turns the rules of the overlay on for a run. A panic that no goroutine of a node
-// catches is the run's.
+// catches is the run's, unless that is dead: what it does while it is buried, in files that no
+// longer change, is not seen.
 func rules(w *World) {
 	runtime.LockstepSeed(w.Seed())
+	mathrand.LockstepReseed(w.Seed())
 	runtime.LockstepForget()
 	runtime.LockstepClear()
-	runtime.LockstepOnPanic = func(life int32, value any) { w.caught(node(life), value, stack.Text(3)) }
+	runtime.LockstepOnPanic = func(life int32, value any) {
+		if n := w.life(node(life)); n != nil && n.number() == life {
+			w.caught(n.self, value, stack.Text(3))
+		}
+	}
 }
 
 // suspects are what nodes did that may come out differently in another process.

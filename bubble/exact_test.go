@@ -19,9 +19,13 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
 	"github.com/lockstep-go/lockstep/locktest"
+	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
 )
+
+// shared is a source as packages have one for the whole process.
+var shared = oldrand.New(oldrand.NewSource(time.Now().UnixNano()))
 
 // chances are programs that tell of something that is random in Go.
 var chances = map[string]func(*bubble.Node) error{
@@ -73,6 +77,10 @@ var chances = map[string]func(*bubble.Node) error{
 		b := make([]byte, 8)
 		_, _ = rand.Read(b)
 		n.Emit("drawn", fmt.Sprint(oldrand.Int63(), newrand.Uint64(), b))
+		return nil
+	},
+	"a package's source": func(n *bubble.Node) error {
+		n.Emit("drawn", fmt.Sprint(shared.Int63()))
 		return nil
 	},
 	"goroutines": func(n *bubble.Node) error {
@@ -167,6 +175,63 @@ func TestPanicInGo(t *testing.T) {
 				t.Error(text)
 			}
 		})
+	}
+}
+
+// A run that is recorded is the same as one that is not: what texts and specs draw, to go through
+// a map, is not the nodes'.
+func TestRecordedAlike(t *testing.T) {
+	many := map[int]bool{}
+	for i := range 20 {
+		many[i] = true
+	}
+	start := func(n *bubble.Node) error {
+		n.State(func() string {
+			for i := range many {
+				return fmt.Sprint(i)
+			}
+			return ""
+		})
+		for range 20 {
+			time.Sleep(time.Millisecond)
+			n.Emit("drawn", newrand.Uint64())
+		}
+		return nil
+	}
+	var drawn [2]string
+	for i := range drawn {
+		read := spec.OnEvent("read", "drawn", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+			drawn[i] += fmt.Sprint(e.Value, " ")
+			return nil
+		})
+		plan := lockstep.Plan{System: bubble.Cluster{Name: "drawing", Nodes: 2, Start: start}, Strategy: strategy.Walk{Wait: 1, Steps: 60}, Spec: read, Runs: 1, Seed: 1, Texts: i == 1}
+		if _, err := lockstep.Explore(t.Context(), plan); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if drawn[0] == "" || drawn[0] != drawn[1] {
+		t.Errorf("without texts nodes draw %s, with texts %s", drawn[0], drawn[1])
+	}
+}
+
+// A panic of the dead, who go on for a while before they freeze, is nobody's.
+func TestPanicInBurial(t *testing.T) {
+	panicked := 0
+	start := func(n *bubble.Node) error {
+		go func() {
+			for n.Alive() {
+				time.Sleep(10 * time.Millisecond)
+			}
+			panicked++
+			panic("the dead speak")
+		}()
+		return nil
+	}
+	plan := lockstep.Plan{System: bubble.Cluster{Name: "buried", Nodes: 3, Freeze: true, Bury: 50 * time.Millisecond, Start: start},
+		Strategy: strategy.Walk{Wait: 4, Crash: 1, Restart: 1, Steps: 40}, Runs: 5, Seed: 1}
+	r, err := lockstep.Explore(t.Context(), plan) // the frozen are left
+	if err != nil || r.First() != nil || panicked == 0 {
+		t.Errorf("%d panics of the dead, found %+v, %v", panicked, r.First(), err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package strategy
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 
@@ -23,13 +24,14 @@ type Walk struct {
 	Duplicate int `help:"weight of duplicating a message in flight" range:"0.."`
 	Alarm     int `help:"weight of firing an alarm" range:"0.."`
 	Request   int `help:"weight of giving a waiting request to a node" range:"0.."`
-	Crash     int `help:"weight of crashing a node, as long as a minority is down" range:"0.."`
+	Crash     int `help:"weight of crashing a node, as long as not too many are down" range:"0.."`
 	Restart   int `help:"weight of restarting a crashed node" range:"0.."`
 	Cut       int `help:"weight of cutting the nodes into two parts, while none is cut" range:"0.."`
 	Heal      int `help:"weight of healing the cut" range:"0.."`
 	Wait      int `help:"weight of letting time pass, where the system moves by itself" range:"0.."`
 	Pause     int `help:"weight of letting a node stand still for a while, where the system can" range:"0.."`
 	Jump      int `help:"weight of letting the clock of a node jump, where the system can" range:"0.."`
+	Down      int `help:"nodes that may be down at once; 0: a minority" range:"0.."`
 	Steps     int `help:"length of a run; 0: as long as anything is possible" range:"0.."`
 }
 
@@ -82,6 +84,9 @@ func (w Walk) check(info lockstep.Info) error {
 	if total == 0 {
 		return fmt.Errorf("walk: every weight is 0, at least one must be positive")
 	}
+	if w.Down > info.Nodes {
+		return fmt.Errorf("walk: down is %d, allowed are 0 to %d, the number of nodes", w.Down, info.Nodes)
+	}
 	return info.Require("walk", need)
 }
 
@@ -93,7 +98,7 @@ func (w Walk) guarantee(lockstep.Info) lockstep.Guarantee {
 
 // New makes a scheduler.
 func (w Walk) New(info lockstep.Info) lockstep.Scheduler {
-	k := &walker{steps: w.Steps}
+	k := &walker{steps: w.Steps, down: cmp.Or(w.Down, (info.Nodes-1)/2)}
 	for i, weight := range w.lowered(&info).weights() {
 		if weight > 0 {
 			k.kinds = append(k.kinds, weighted{walkKinds[i], weight})
@@ -107,6 +112,7 @@ func (w Walk) New(info lockstep.Info) lockstep.Scheduler {
 // walker chooses among the kinds of step that have a weight.
 type walker struct {
 	steps  int
+	down   int // nodes that may be down at once
 	kinds  []weighted
 	has    lockstep.Kinds // those that have a weight
 	faults bool           // others than on messages, alarms and requests have one
@@ -173,15 +179,15 @@ func (w *walker) possible(run *lockstep.Run) lockstep.Kinds {
 		k |= 1 << trace.Request
 	}
 	if w.faults {
-		k |= possibleFaults(run)
+		k |= w.possibleFaults(run)
 	}
 	return k & w.has
 }
 
 // possibleFaults lists the other kinds.
-func possibleFaults(run *lockstep.Run) lockstep.Kinds {
+func (w *walker) possibleFaults(run *lockstep.Run) lockstep.Kinds {
 	k := lockstep.Kinds(1 << trace.Wait)
-	if (run.All() &^ run.Up()).Len() < (run.All().Len()-1)/2 {
+	if (run.All() &^ run.Up()).Len() < w.down {
 		k |= 1 << trace.Crash
 	}
 	if run.Up() != run.All() {

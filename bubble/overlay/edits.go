@@ -7,6 +7,10 @@ var edited = map[string]func(*source){
 		s.before("randinit", "globalRand.state.Init(*seed)", "for i := range seed {\n\tseed[i] = byte(37 * (i + 1))\n}")
 		s.begin("rand", "if lockstepSeeded() {\n\treturn lockstepNext()\n}")
 	},
+	// Packages have sources of their own.
+	"math/rand/rand.go": func(s *source) {
+		s.after("newSource", "rng.Seed(seed)", "lockstepKeep(&rng)")
+	},
 	"runtime/select.go": func(s *source) {
 		s.replace("selectgo", "cheaprandn(uint32(norder + 1))", "lockstepRandn(uint32(norder + 1))")
 	},

@@ -1,0 +1,107 @@
+package etcdserver
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"runtime"
+	"strings"
+	"time"
+
+	"go.etcd.io/etcd/server/v3/embed"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/bubble/disk"
+	"github.com/lockstep-go/lockstep/kit/kv"
+	"github.com/lockstep-go/lockstep/target"
+)
+
+// Cluster is a cluster of etcd servers: a [lockstep.System]. Its zero value is three members
+// and two clients with six operations each, with the server's defaults.
+type Cluster struct {
+	// Nodes is the number of members; 0 means 3.
+	Nodes int `help:"number of members, 1 to 7; 0: 3" zero:"3" range:"1..7"`
+	// Power is the share of crashes in which the power fails.
+	Power float64 `help:"share of crashes in which the power fails, 0 to 1"`
+	// Sync is the longest time that a sync of a file takes; 0 means 10ms.
+	Sync time.Duration `help:"longest time that a sync of a file takes; 0: 10ms" zero:"10ms"`
+	// Snapshots is the server's SnapshotCount; 0 means its default.
+	Snapshots int `help:"entries after which a member makes a snapshot; 0: the server's default" range:"0..1000000"`
+	// Split is the share of writes on connections that travel in two parts.
+	Split float64 `help:"share of writes on connections that travel in two parts, 0 to 1"`
+
+	// Clients is the number of clients, each with one request at a time; 0 means 2.
+	Clients int `help:"number of clients; 0: 2" zero:"2" range:"1..16"`
+	// Requests is the number of operations of each client; 0 means 6.
+	Requests int `help:"operations of each client; 0: 6" zero:"6" range:"1..1000"`
+	// Keys is the number of keys they work on; 0 means 2.
+	Keys int `help:"number of keys, 1 to 8; 0: 2" zero:"2" range:"1..8"`
+	// Mix says which operations clients draw.
+	Mix kv.Mix `help:"mixed (put, get, cas, every value new), binary (read, write 0, write 1 alike) or weights like put:2,get:3"`
+	// Serializable lets members answer reads by their own copy, which is allowed to be old.
+	Serializable bool `help:"reads are serializable: a member answers by its own copy"`
+}
+
+// full is the cluster with its defaults filled in.
+func (c Cluster) full() Cluster {
+	target.Fill(&c)
+	return c
+}
+
+// check reports what is wrong with the options.
+func (c Cluster) check() error {
+	if err := target.Check("etcdserver", c); err != nil {
+		return err
+	}
+	if c.Mix.Append > 0 || c.Mix.Txn > 0 {
+		return fmt.Errorf("etcdserver: mix is %s, allowed are put, get and cas", c.Mix)
+	}
+	if !(c.Power >= 0 && c.Power <= 1) || c.Sync < 0 {
+		return fmt.Errorf("etcdserver: power %v must be in 0..1, sync %v not negative", c.Power, c.Sync)
+	}
+	return nil
+}
+
+// Describe says what the cluster is and can do.
+func (c Cluster) Describe() (lockstep.Info, error) {
+	full := c.full()
+	if err := full.check(); err != nil {
+		return lockstep.Info{}, err
+	}
+	return full.bubble(c).Describe()
+}
+
+// Deploy makes a deployment.
+func (c Cluster) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
+	if err := warm(); err != nil {
+		return nil, err
+	}
+	return c.full().bubble(c).Deploy(p)
+}
+
+// bubble is the cluster as the room of goroutine systems knows it.
+func (c Cluster) bubble(given Cluster) bubble.Cluster {
+	return bubble.Cluster{
+		Name: "etcdserver", Build: Version(), Options: target.Changed(given, Cluster{}), Nodes: c.Nodes,
+		Begin:   func(w *bubble.World) { w.Value = newClients(c, w) },
+		Start:   func(n *bubble.Node) error { return start(n, c) },
+		Sockets: true, Split: c.Split, Freeze: true, Bury: burial,
+		Files: &bubble.Files{Level: disk.Ext4, PowerFailures: c.Power, SyncTime: c.Sync},
+		Roles: []string{leader, follower}, Serial: true, Patience: time.Minute,
+	}
+}
+
+// burial is the time that the goroutines of a dead member have to give back what members share:
+// the server's packages have locks and pools of their own.
+const burial = 50 * time.Millisecond
+
+// Version is the version of the server in this build, by the folder that it was built from:
+// test programs do not know their modules.
+func Version() string {
+	at := reflect.ValueOf(embed.StartEtcd).Pointer()
+	file, _ := runtime.FuncForPC(at).FileLine(at)
+	_, version, _ := strings.Cut(file, "v3@")
+	version, _, _ = strings.Cut(version, "/")
+	return cmp.Or(version, "unknown")
+}

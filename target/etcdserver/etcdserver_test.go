@@ -1,0 +1,59 @@
+//go:build lockstep_overlay
+
+package etcdserver
+
+import (
+	"flag"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+func campaign(t *testing.T, c Cluster, s lockstep.Strategy, runs int) *lockstep.Result {
+	t.Helper()
+	result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: c, Strategy: s, Spec: Everything, Runs: runs, Settle: Settle, Seed: 1, Scratch: "/dev/shm"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d runs, %v %v, %d steps, %d messages, judged %v, strays %v, suspects %q, events %v", result.Runs, result.Verdicts, result.Reasons, result.Steps, result.Messages,
+		result.Judged, result.Strays, result.Suspects, result.Events)
+	return result
+}
+
+// A cluster without faults elects a leader and answers.
+func TestCalm(t *testing.T) {
+	r := campaign(t, Cluster{}, strategy.Walk{Deliver: 40, Wait: 10, Request: 1, Steps: 2000}, 2)
+	if f := r.First(); f != nil {
+		t.Errorf("run %d: %s\n%s", f.Run, f.Finding, f.Finding.Stack)
+	}
+	if r.Verdict() != trace.Pass {
+		t.Error(r.Verdict())
+	}
+}
+
+// faults cut links, crash members and break connections.
+var faults = strategy.Walk{Deliver: 600, Wait: 120, Request: 8, Cut: 1, Heal: 2, Crash: 1, Restart: 4, Steps: 3000}
+
+// Members keep their promises through crashes, partitions and power failures.
+func TestFaults(t *testing.T) {
+	r := campaign(t, Cluster{Power: 0.5}, faults, *runs)
+	if f := r.First(); f != nil {
+		t.Errorf("run %d: %s\n%s", f.Run, f.Finding, f.Finding.Stack)
+	}
+	if r.Verdict() != trace.Pass {
+		t.Error(r.Verdict())
+	}
+}
+
+// Runs repeat byte for byte.
+func TestRepetition(t *testing.T) {
+	plan := lockstep.Plan{System: Cluster{Power: 0.5, Split: 0.1}, Strategy: faults, Spec: Everything, Seed: 3, Scratch: "/dev/shm"}
+	if r, err := bubble.Repetition(t.Context(), plan, 5); err != nil || r.Same != 5 {
+		t.Errorf("%d of %d runs repeated, the first that did not is %d, %v", r.Same, r.Of, r.First, err)
+	}
+}
+
+var runs = flag.Int("runs", 5, "runs of a campaign")

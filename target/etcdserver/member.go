@@ -1,0 +1,130 @@
+package etcdserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/server/v3/embed"
+	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/bubble"
+)
+
+// The parts that members play.
+const (
+	leader   = "leader"
+	follower = "follower"
+)
+
+// look is how often a member tells what its store holds.
+const look = 5 * time.Second
+
+// start brings a member up, from its files where it has some.
+func start(n *bubble.Node, c Cluster) error {
+	clients := n.World().Value.(*clients)
+	clients.forget(n.Self())
+	conf, err := config(n, c)
+	if err != nil {
+		return err
+	}
+	server, err := embed.StartEtcd(conf)
+	if err != nil {
+		return err
+	}
+	n.OnStop(server.Close)
+	select {
+	case <-server.Server.ReadyNotify():
+	case err := <-server.Err():
+		return err
+	case <-n.Context().Done():
+		return nil
+	}
+	client := v3client.New(server.Server)
+	n.OnStop(func() { _ = client.Close() })
+	n.State(func() string {
+		return fmt.Sprintf("term %d, leader %s, applied %d", server.Server.Term(), name(server, server.Server.Lead()), server.Server.AppliedIndex())
+	})
+	n.Role(func() string {
+		if name(server, server.Server.Lead()) == conf.Name {
+			return leader
+		}
+		return follower
+	})
+	n.Request(func(id int32, _ string) { clients.given(n, client, id) })
+	return tell(n, client)
+}
+
+// tell tells what the member's store holds, from time to time.
+func tell(n *bubble.Node, client *clientv3.Client) error {
+	for {
+		hash, err := client.HashKV(n.Context(), "", 0)
+		if err == nil {
+			n.Emit(EventStore, &Store{Revision: hash.Header.Revision, Compacted: hash.CompactRevision, Hash: hash.Hash})
+		} else if n.Context().Err() == nil && !errors.Is(err, context.Canceled) {
+			return fmt.Errorf("the store has no hash: %w", err)
+		}
+		select {
+		case <-time.After(look):
+		case <-n.Context().Done():
+			return nil
+		}
+	}
+}
+
+// name is the number of the member with an ID.
+func name(server *embed.Etcd, id uint64) string {
+	for _, m := range server.Server.Cluster().Members() {
+		if uint64(m.ID) == id {
+			return m.Name
+		}
+	}
+	return "nobody"
+}
+
+// config is the server's configuration of a member.
+func config(n *bubble.Node, c Cluster) (*embed.Config, error) {
+	folder, err := n.Folder()
+	if err != nil {
+		return nil, err
+	}
+	conf := embed.NewConfig()
+	conf.Name, conf.Dir = fmt.Sprint("n", n.Self()), filepath.Join(folder, "etcd")
+	conf.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.New(zapcore.NewNopCore(), zap.WithFatalHook(zapcore.WriteThenPanic)))
+	if c.Snapshots > 0 {
+		conf.SnapshotCount = uint64(c.Snapshots)
+	}
+	urls(conf, address(n.Self(), 2380), "ListenPeerUrls", "LPUrls", "AdvertisePeerUrls", "APUrls")
+	urls(conf, address(n.Self(), 2379), "ListenClientUrls", "LCUrls", "AdvertiseClientUrls", "ACUrls")
+	var all []string
+	for i := range n.Nodes() {
+		m := lockstep.Node(i + 1)
+		all = append(all, fmt.Sprintf("n%d=%s", m, address(m, 2380)))
+	}
+	conf.InitialCluster, conf.InitialClusterToken = strings.Join(all, ","), "lockstep"
+	return conf, nil
+}
+
+func address(n lockstep.Node, port int) string { return fmt.Sprintf("http://10.0.0.%d:%d", n, port) }
+
+// urls sets those of the fields named that the configuration has: they were renamed in 3.6.
+func urls(conf *embed.Config, address string, fields ...string) {
+	at, err := url.Parse(address)
+	if err != nil {
+		panic(err)
+	}
+	for _, name := range fields {
+		if f := reflect.ValueOf(conf).Elem().FieldByName(name); f.IsValid() {
+			f.Set(reflect.ValueOf([]url.URL{*at}))
+		}
+	}
+}

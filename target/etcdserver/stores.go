@@ -1,0 +1,139 @@
+package etcdserver
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/kit/kv"
+	"github.com/lockstep-go/lockstep/spec"
+	"github.com/lockstep-go/lockstep/target"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// The types of event: a member tells what its store holds; a write was acknowledged, with the
+// revision that it made.
+const (
+	EventStore        = "store"        // the value is a [*Store]
+	EventAcknowledged = "acknowledged" // the value is the revision, an int64
+)
+
+// Store is what a member's store holds: the hash of all keys at a revision, since what was
+// compacted.
+type Store struct {
+	Revision, Compacted int64
+	Hash                uint32
+}
+
+// String is the store in words.
+func (s *Store) String() string { return fmt.Sprintf("revision %d, hash %08x", s.Revision, s.Hash) }
+
+// Equal: at a revision all members hold the same.
+var Equal = spec.New("equal-stores", func(lockstep.Info) *equal { return &equal{} })
+
+// Durable: what was acknowledged is still there when faults have stopped, at every member.
+var Durable = spec.New("acknowledged-writes-stay", func(i lockstep.Info) *durable { return &durable{nodes: i.Nodes} })
+
+// Everything is all that the server promises, as far as it is judged here.
+var Everything = spec.All(kv.Linearizable, Equal, Durable)
+
+// Settle is the length of a settling stage in which durability is judged, for three members.
+const Settle = 6000
+
+// Targets is the server in the version of this build.
+var Targets = []target.Target{settled(target.Of("etcdserver", "clusters of the real etcd server, unmodified, in virtual time", Cluster{}, Everything))}
+
+func settled(t target.Target) target.Target {
+	t.Settle = Settle
+	return t
+}
+
+// equal compares stores.
+type equal struct {
+	first  map[[2]int64]told // by revision and what was compacted
+	judged int
+}
+
+type told struct {
+	by   lockstep.Node
+	hash uint32
+}
+
+// Reset begins a new run.
+func (e *equal) Reset() { e.first, e.judged = map[[2]int64]told{}, 0 }
+
+// Judged counts the comparisons with another member.
+func (e *equal) Judged() int { return e.judged }
+
+// Event compares a store with the first that was told at its revision.
+func (e *equal) Event(_ *lockstep.Run, event *lockstep.Event) *lockstep.Finding {
+	if event.Type != EventStore {
+		return nil
+	}
+	s := event.Value.(*Store)
+	at := [2]int64{s.Revision, s.Compacted}
+	first, ok := e.first[at]
+	if !ok {
+		e.first[at] = told{event.Node, s.Hash}
+		return nil
+	}
+	if first.by != event.Node {
+		e.judged++
+	}
+	if first.hash != s.Hash {
+		return &lockstep.Finding{Nodes: trace.NodesOf(first.by, event.Node), Text: fmt.Sprintf(
+			"members %d and %d differ at revision %d: the hashes of their keys are %08x and %08x", first.by, event.Node, s.Revision, first.hash, s.Hash)}
+	}
+	return nil
+}
+
+// durable follows the last revision that was acknowledged.
+type durable struct {
+	nodes        int
+	acknowledged int64
+	at           [64]int64 // by member: the revision of its store
+	began        lockstep.Time
+	told         trace.Nodes // since calm
+	judged       int
+}
+
+// calm is the time without faults after which every member has caught up.
+const calm = 30 * time.Second
+
+// Reset begins a new run.
+func (d *durable) Reset() { *d = durable{nodes: d.nodes, began: -1} }
+
+// Judged counts the runs that could have failed.
+func (d *durable) Judged() int { return d.judged }
+
+// Event takes down what was acknowledged and what is there.
+func (d *durable) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+	if run.Settling() && d.began < 0 {
+		d.began = run.Now()
+	}
+	switch e.Type {
+	case EventAcknowledged:
+		d.acknowledged = max(d.acknowledged, e.Value.(int64))
+	case EventStore:
+		d.at[e.Node] = e.Value.(*Store).Revision
+		if d.began >= 0 && time.Duration(run.Now()-d.began) >= calm {
+			d.told = d.told.With(e.Node)
+		}
+	}
+	return nil
+}
+
+// End judges the stores of members that told of them after some time without faults.
+func (d *durable) End(run *lockstep.Run) *lockstep.Finding {
+	if !run.Settled() || d.acknowledged == 0 || d.told == 0 {
+		return nil
+	}
+	d.judged++
+	for n := range d.told.All() {
+		if d.at[n] < d.acknowledged {
+			return &lockstep.Finding{Nodes: trace.NodesOf(n), Text: fmt.Sprintf(
+				"%v after the last fault member %d is at revision %d; revision %d was acknowledged", time.Duration(run.Now()-d.began).Round(time.Second), n, d.at[n], d.acknowledged)}
+		}
+	}
+	return nil
+}
