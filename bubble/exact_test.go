@@ -70,6 +70,8 @@ var chances = map[string]func(*bubble.Node) error{
 			})
 		}
 		time.Sleep(2 * time.Second)
+		mutex.Lock()
+		defer mutex.Unlock()
 		n.Emit("order", order)
 		return nil
 	},
