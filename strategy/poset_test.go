@@ -305,6 +305,18 @@ func (p poset) waitsForItsTime(tuple []int) bool {
 	return false
 }
 
+// With fair time an alarm that is set for the same time again and again keeps no message waiting
+// that the first of them caused.
+func TestFairTimeGoesOn(t *testing.T) {
+	p := poset{before: [][]int{nil, {0}, {1}, {2}, {0}}, at: []lockstep.Node{1, 1, 1, 1, 2},
+		kind: []lockstep.Kind{trace.Alarm, trace.Alarm, trace.Alarm, trace.Alarm, trace.Deliver}}
+	const runs = 20
+	count, _ := hits(t, p, strategy.PCTCP{Depth: 1, Fair: true, Late: strategy.Unbounded}, 3, runs)
+	if n := count["[0 4 1]"]; n != runs {
+		t.Errorf("in %d of %d runs the message arrives before the next alarm: %v", n, runs, count)
+	}
+}
+
 // TestPOSHitsEveryOrder checks that partial-order sampling makes every linear order of an
 // antichain about equally often when all go to one node.
 func TestPOSHitsEveryOrder(t *testing.T) {
