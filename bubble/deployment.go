@@ -412,9 +412,20 @@ func (d *deployment) states(out *lockstep.Outbox) {
 		if n := d.lives[self-1]; n == nil {
 			out.State(self, "down")
 		} else if n.state != nil {
-			out.State(self, n.state())
+			out.State(self, d.told(n))
 		}
 	}
+}
+
+// told is the state of a node in words. A function that waits lets time pass, so that a run that
+// is recorded would be another one.
+func (d *deployment) told(n *Node) string {
+	before := d.world.Now()
+	text := n.state()
+	if took := d.world.Now() - before; took > 0 {
+		panic(fmt.Sprintf("bubble: the function given to Node.State of node %d waited for %v, for a lock perhaps that a sleeping goroutine holds: it must not wait", n.self, took))
+	}
+	return text
 }
 
 // text puts a message into words. It stays as it was sent, see Node.Send.

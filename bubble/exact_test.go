@@ -216,6 +216,31 @@ func TestRecordedAlike(t *testing.T) {
 	}
 }
 
+// A state that waits would make a run that is recorded another one: it is told.
+func TestStateWaits(t *testing.T) {
+	start := func(n *bubble.Node) error {
+		var lock sync.Mutex
+		n.State(func() string {
+			lock.Lock()
+			defer lock.Unlock()
+			return "fine"
+		})
+		for n.Alive() {
+			lock.Lock()
+			time.Sleep(time.Second)
+			lock.Unlock()
+			n.Emit("slept", nil)
+			time.Sleep(time.Millisecond)
+		}
+		return nil
+	}
+	plan := lockstep.Plan{System: bubble.Cluster{Name: "locked", Nodes: 1, Start: start, Freeze: true}, Strategy: strategy.Walk{Wait: 1, Steps: 10}, Runs: 1, Texts: true}
+	r, err := lockstep.Explore(t.Context(), plan)
+	if err != nil || r.First() == nil || !strings.Contains(r.First().Finding.Text, "node 1 waited for") {
+		t.Errorf("found %+v, %v", r.First(), err)
+	}
+}
+
 // A panic of the dead, who go on for a while before they freeze, is nobody's.
 func TestPanicInBurial(t *testing.T) {
 	panicked := 0

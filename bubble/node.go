@@ -143,7 +143,7 @@ func (n *Node) Request(f func(id int32, text string)) { n.set(func() { n.request
 func (n *Node) Lost(f func(to lockstep.Node, body any)) { n.set(func() { n.lost = f }) }
 
 // State names the function that puts the node's state into a few words. Like the next one it
-// is called when the node is quiet.
+// is called when the node is quiet, and must not wait, nor for a lock: a goroutine may sleep with it.
 func (n *Node) State(f func() string) { n.set(func() { n.state = f }) }
 
 // Role names the function that tells the part that the node plays.

@@ -1,6 +1,7 @@
 package etcdserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,11 +52,15 @@ func start(n *bubble.Node, c Cluster) error {
 	}
 	client := v3client.New(server.Server)
 	n.OnStop(func() { _ = client.Close() })
+	names := map[uint64]string{} // asked for now: later it would take a lock, with which others sync files
+	for _, m := range server.Server.Cluster().Members() {
+		names[uint64(m.ID)] = m.Name
+	}
 	n.State(func() string {
-		return fmt.Sprintf("term %d, leader %s, applied %d", server.Server.Term(), name(server, server.Server.Lead()), server.Server.AppliedIndex())
+		return fmt.Sprintf("term %d, leader %s, applied %d", server.Server.Term(), cmp.Or(names[server.Server.Lead()], "unknown"), server.Server.AppliedIndex())
 	})
 	n.Role(func() string {
-		if name(server, server.Server.Lead()) == conf.Name {
+		if names[server.Server.Lead()] == conf.Name {
 			return leader
 		}
 		return follower
@@ -79,16 +84,6 @@ func tell(n *bubble.Node, client *clientv3.Client) error {
 			return nil
 		}
 	}
-}
-
-// name is the number of the member with an ID.
-func name(server *embed.Etcd, id uint64) string {
-	for _, m := range server.Server.Cluster().Members() {
-		if uint64(m.ID) == id {
-			return m.Name
-		}
-	}
-	return "nobody"
 }
 
 // config is the server's configuration of a member.
