@@ -41,12 +41,34 @@ func ExampleCluster() {
 	// pass <nil>
 }
 
+// A sender whose connections break learns what was lost.
+func ExampleNode_Lost() {
+	senders := bubble.Cluster{Name: "senders", Nodes: 2, Start: func(n *bubble.Node) error {
+		n.Lost(func(to lockstep.Node, body any) { n.Emit("lost", fmt.Sprint(body, " to ", to)) })
+		n.Send(n.Others()[0], "Greeting", lockstep.Tag{}, "hello")
+		return nil
+	}}
+	show := spec.OnEvent("losses", "lost", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+		fmt.Println("node", e.Node, "lost", e.Value)
+		return nil
+	})
+	_, err := lockstep.Explore(context.Background(), lockstep.Plan{System: senders, Strategy: strategy.Walk{Drop: 1, Steps: 1}, Spec: show, Runs: 1, Seed: 1})
+	fmt.Println(err)
+	// Output:
+	// node 1 lost hello to 2
+	// <nil>
+}
+
 // What is written to a disk survives a crash.
 func ExampleDiskOf() {
 	type lives struct{ count int }
 	cluster := bubble.Cluster{Name: "lives", Nodes: 3, Start: func(n *bubble.Node) error {
 		disk := bubble.DiskOf(n, "lives", func() *lives { return &lives{} }, func(l *lives) *lives { c := *l; return &c })
-		disk.Write(func(l *lives) { l.count++ })
+		if n.Self() == 1 {
+			disk.WriteNow(func(l *lives) { l.count++ }) // however slow the disk is
+		} else {
+			disk.Write(func(l *lives) { l.count++ })
+		}
 		disk.Read(func(l *lives) {
 			if l.count != n.Life() {
 				panic(fmt.Sprintf("life %d finds %d", n.Life(), l.count))

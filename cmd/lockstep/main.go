@@ -38,6 +38,9 @@ var app = cli.App{
 			Exact: func(options []string) bool { return slices.Contains(options, "tcp=true") }},
 		{Name: "memberlist", Help: "hashicorp/memberlist, unmodified, over UDP and TCP in memory", Package: memberlist + "/lockstep", Module: memberlist,
 			Dir: source("..", "..", "target", "memberlist"), Exact: func([]string) bool { return true }},
+		{Name: "etcdserver", Help: "clusters of the real etcd server, unmodified, in virtual time", Package: etcdserver + "/program", Module: etcdserver,
+			Dir: source("..", "..", "target", "etcdserver"), Exact: func([]string) bool { return true },
+			Library: "go.etcd.io/etcd/server/v3", Versions: []string{"v3.6.16", "v3.7.3", "v3.5.35", "v3.5.5", "v3.5.4"}},
 		{Name: "zookeeper", Help: "ZooKeeper, unmodified servers in processes, behind proxies", Package: module + "/zookeeper", Module: module, Dir: source()},
 		{Name: "cometbft", Help: "the consensus of CometBFT, unmodified, goroutines and all, in virtual time", Package: tendermint + "/program", Module: tendermint, Dir: source("..", "..", "target", "tendermint"),
 			Library: "github.com/cometbft/cometbft", Versions: []string{"v0.38.26", "v1.0.1", "v0.38.17", "v0.38.16"}},
@@ -57,6 +60,7 @@ type commands struct {
 // module is the one that this program and those built on demand are in.
 const (
 	module     = "github.com/lockstep-go/lockstep/cmd/lockstep"
+	etcdserver = "github.com/lockstep-go/lockstep/target/etcdserver"
 	memberlist = "github.com/lockstep-go/lockstep/target/memberlist"
 	tendermint = "github.com/lockstep-go/lockstep/target/tendermint"
 )

@@ -95,11 +95,12 @@ func (j *job) prepareSource(ctx context.Context) error {
 	return j.change(ctx, dir)
 }
 
-// copyModule copies the go.mod and go.sum of the module, or those that it has for the version.
+// copyModule copies the go.mod and go.sum of the module, or those that it has for the version, or
+// for its line of versions.
 func (j *job) copyModule() error {
 	from := filepath.Join(j.source, "go")
-	if tag := versionTag(j.version); tag != "" {
-		own := filepath.Join(j.source, "versions", tag)
+	for _, name := range []string{versionTag(j.version), j.version} { // the last one there is
+		own := filepath.Join(j.source, "versions", name)
 		if _, err := os.Stat(own + ".mod"); err == nil {
 			from = own
 		}
