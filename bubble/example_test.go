@@ -55,7 +55,7 @@ func ExampleNode_Lost() {
 	_, err := lockstep.Explore(context.Background(), lockstep.Plan{System: senders, Strategy: strategy.Walk{Drop: 1, Steps: 1}, Spec: show, Runs: 1, Seed: 1})
 	fmt.Println(err)
 	// Output:
-	// node 1 lost hello to 2
+	// node 2 lost hello to 1
 	// <nil>
 }
 
