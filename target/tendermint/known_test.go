@@ -9,8 +9,8 @@ import (
 )
 
 // ASA-2025-002: up to CometBFT 0.38.16 a validator takes a part of a block for another part, so that it can never put the block
-// together, and stays at its height for ever. The campaign knows nothing of it: one validator lies at random, and
-// blocks have three parts.
+// together, and stays at its height for ever. One validator lies at random, and blocks have three parts. That one of the lies is about the number of a
+// part was added because of this mistake.
 //
 //	GOWORK=off go test -modfile versions/v0.38.16.mod -run KnownMistakes -v .
 func TestKnownMistakes(t *testing.T) {
