@@ -340,7 +340,7 @@ func (d *Driver) gather(run *lockstep.Run, flying []lockstep.ID) bool {
 	if len(d.kept) > 0 || d.names > 0 && (flying[0] < run.SameTag() || first.Tag.Round != d.round || first.Tag.Phase < d.phase || d.past(first)) {
 		return false
 	}
-	for i, id := range flying { // they are few
+	for i, id := range flying { //nolint:staticcheck // they are few: a copy costs more than the loop
 		d.mail[i] = id
 	}
 	if phase := first.Tag.Phase; phase != d.phase && (d.whole || d.heard(run, flying)) {

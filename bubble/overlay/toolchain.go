@@ -32,7 +32,7 @@ func Installed(ctx context.Context, dir string) (*Toolchain, error) {
 		return nil, fmt.Errorf("go env says %q", env)
 	}
 	t := &Toolchain{Root: lines[0], Version: lines[1]}
-	if inside, err := filepath.Rel(lines[2], t.Root); err != nil || strings.HasPrefix(inside, "..") {
+	if !strings.HasPrefix(t.Root, lines[2]+string(filepath.Separator)) {
 		return t, nil
 	}
 	links, err := cache("toolchain")

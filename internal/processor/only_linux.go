@@ -21,7 +21,7 @@ func Only(number int, f func()) {
 	}
 	one := may.pick(number)
 	if affinity(syscall.SYS_SCHED_SETAFFINITY, &one) == nil {
-		defer affinity(syscall.SYS_SCHED_SETAFFINITY, &may)
+		defer func() { _ = affinity(syscall.SYS_SCHED_SETAFFINITY, &may) }()
 	}
 	f()
 }

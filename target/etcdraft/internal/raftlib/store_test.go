@@ -122,23 +122,23 @@ func compare(t *testing.T, r *rand.Rand, s *store, m *raft.MemoryStorage) {
 
 // TestCrash keeps what was synced and loses, or keeps, what was not.
 func TestCrash(t *testing.T) {
-	for _, keep := range []int{0, 1} {
+	for _, lose := range []int{0, 1} {
 		s := newStore()
 		s.Boot(raftlib.Snapshot{Index: 1, Term: 1})
 		s.Append([]*pb.Entry{{Index: new(uint64(2)), Term: new(uint64(2))}})
 		s.SetHard(raftlib.Hard{Term: 2, Vote: 1, Commit: 1})
 		s.Sync()
 		s.SetHard(raftlib.Hard{Term: 2, Vote: 1, Commit: 2})
-		s.Crash(func(int) int { return keep })
+		s.Crash(func(int) int { return lose })
 		want := raftlib.Hard{Term: 2, Vote: 1, Commit: 1}
-		if keep == 1 {
+		if lose == 0 {
 			want.Commit = 2
 		}
 		if h, _, _ := s.InitialState(); h != want {
-			t.Errorf("keep=%d: after the crash %+v, want %+v", keep, h, want)
+			t.Errorf("lose=%d: after the crash %+v, want %+v", lose, h, want)
 		}
 		if s.Last() != 2 || s.Entry(2).Term != 2 {
-			t.Errorf("keep=%d: the entry is lost", keep)
+			t.Errorf("lose=%d: the entry is lost", lose)
 		}
 	}
 }
