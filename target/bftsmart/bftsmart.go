@@ -25,11 +25,8 @@ type Cluster struct {
 }
 
 // Target is the cluster with its promises.
-var Target = func() target.Target {
-	t := target.Of("bftsmart", "BFT-SMaRt: JD's fork of the line before TLS, unmodified, four replicas and a client", Cluster{}, Promise)
-	t.Settle = 150
-	return t.Guided(guides()...)
-}()
+var Target = target.Of("bftsmart", "BFT-SMaRt: JD's fork of the line before TLS, unmodified, four replicas and a client", Cluster{}, Promise).
+	Settled(150).Guided(guides()...)
 
 // The events of a replica, and of the client.
 const (

@@ -119,7 +119,7 @@ func (s *clients) do(ctx context.Context, client *clientv3.Client, o *kv.Op) (a 
 		if err != nil {
 			return a, err
 		}
-		a.Value, a.OK = value((*clientv3.GetResponse)(got)), true
+		a.Value, a.OK = value(got), true
 	case kv.Put:
 		put, err := client.Put(ctx, key, text(o.Value))
 		if err != nil {

@@ -41,12 +41,7 @@ var Everything = spec.All(kv.Linearizable, Equal, Durable)
 const Settle = 6000
 
 // Targets is the server in the version of this build.
-var Targets = []target.Target{settled(target.Of("etcdserver", "clusters of the real etcd server, unmodified, in virtual time", Cluster{}, Everything))}
-
-func settled(t target.Target) target.Target {
-	t.Settle = Settle
-	return t
-}
+var Targets = []target.Target{target.Of("etcdserver", "clusters of the real etcd server, unmodified, in virtual time", Cluster{}, Everything).Settled(Settle)}
 
 // equal compares stores.
 type equal struct {

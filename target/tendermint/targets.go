@@ -7,9 +7,4 @@ import "github.com/lockstep-go/lockstep/target"
 const Settle = 2000
 
 // Targets is the library in the version of this build.
-var Targets = []target.Target{settled(target.Of(libraryName, "the consensus of "+libraryName+", unmodified, goroutines and all, in virtual time", Cluster{}, Everything))}
-
-func settled(t target.Target) target.Target {
-	t.Settle = Settle
-	return t
-}
+var Targets = []target.Target{target.Of(libraryName, "the consensus of "+libraryName+", unmodified, goroutines and all, in virtual time", Cluster{}, Everything).Settled(Settle)}

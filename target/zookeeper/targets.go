@@ -7,9 +7,10 @@ import "github.com/lockstep-go/lockstep/target"
 const Settle = 9
 
 // Targets is ZooKeeper.
-var Targets = []target.Target{settled(target.Of("zookeeper", "ZooKeeper, unmodified servers in processes, behind proxies", Cluster{}.filled(), Properties)).Guided(Scenarios...)}
+var Targets = []target.Target{usual(target.Of("zookeeper", "ZooKeeper, unmodified servers in processes, behind proxies", Cluster{}.filled(), Properties)).Settled(Settle).Guided(Scenarios...)}
 
-func settled(t target.Target) target.Target {
-	t.Settle, t.Strategy = Settle, "uniform:period=2,isolations=4,rounds=6,by=restart"
+// usual is the target with the strategy that it has unless told otherwise.
+func usual(t target.Target) target.Target {
+	t.Strategy = "uniform:period=2,isolations=4,rounds=6,by=restart"
 	return t
 }
