@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/lockstep-go/lockstep/internal/mix"
 	"github.com/lockstep-go/lockstep/internal/pool"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -318,7 +319,7 @@ func (c *campaign) add(one *ran) Verdict {
 	r.Messages += int64(one.messages)
 	r.Requests += int64(one.requests)
 	r.Quiet += btoi(one.quiet)
-	r.Digest = RunSeed(r.Digest^one.digest, 0)
+	r.Digest = mix.Seed(r.Digest^one.digest, 0)
 	r.Seen.add(one.seen)
 	for i, noted := range one.noted {
 		c.Observers[i].Take(one.number, noted)
