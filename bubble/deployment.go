@@ -319,9 +319,9 @@ func (d *deployment) settle(out *lockstep.Outbox) {
 	}
 	for n := range d.Nodes + 1 { // by node, each in its order
 		for i := range w.events {
-			if e := &w.events[i]; int(e.node) == n {
-				d.moved |= trace.NodesOf(e.node) & d.all()
-				out.Event(lockstep.Event{Node: e.node, Type: e.kind, Value: e.value})
+			if e := &w.events[i]; int(e.Node) == n {
+				d.moved |= trace.NodesOf(e.Node) & d.all()
+				out.Event(*e)
 			}
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/lockstep-go/lockstep"
 )
 
 // DiskModel says how long writes to disks take. While a write takes time the engine may
@@ -170,7 +172,7 @@ func (n *Node) crash(choose func(n int) int) {
 		w.commit()
 	}
 	if lost > 0 {
-		n.world.Emit(n.self, LostWrites, fmt.Sprintf("%d of %d under way", lost, len(open)))
+		n.world.Event(lockstep.Event{Node: n.self, Type: LostWrites, Value: fmt.Sprintf("%d of %d under way", lost, len(open))})
 	}
 	for _, d := range n.disks { //lockstep:unordered each by itself
 		d.split()

@@ -214,6 +214,7 @@ func ExampleWorld() {
 		ask()
 		w.Offer(lockstep.Pending{ID: 100, To: trace.NodesOf(1), Text: fmt.Sprint(bytes.Uint64(), w.Seed())})
 		w.Withdraw(100)
+		w.Event(lockstep.Event{Type: "answered", Value: "nothing yet"})
 	}
 	start := func(n *bubble.Node) error {
 		n.Request(func(id int32, text string) {
@@ -232,6 +233,7 @@ func ExampleWorld() {
 	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: cluster, Strategy: strategy.DefaultPOS, Spec: told, Runs: 1, Seed: 1})
 	fmt.Println(result.Verdict(), err)
 	// Output:
+	// nothing yet
 	// 1 add 5
 	// 2 add 3
 	// 3 add 0

@@ -107,7 +107,7 @@ func (n *Node) Send(to lockstep.Node, kind string, tag lockstep.Tag, body any) {
 // Emit reports something observable that happened at the node.
 func (n *Node) Emit(event string, value any) {
 	if !n.dead.Load() {
-		n.world.Emit(n.self, event, value)
+		n.world.Event(lockstep.Event{Node: n.self, Type: event, Value: value})
 	}
 }
 

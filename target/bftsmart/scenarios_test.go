@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"testing"
 
+	"github.com/lockstep-go/lockstep/internal/outside"
 	"github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/target/bftsmart"
 	"github.com/lockstep-go/lockstep/trace"
@@ -19,7 +20,7 @@ var (
 // The scenarios of the paper, with ours, with the published filters only, and without faults.
 // One of them is run with every test; -args -only . -runs 5 makes the table of the documentation.
 func TestScenarios(t *testing.T) {
-	needs(t)
+	outside.Programs(t, "java", "mvn")
 	table := os.Getenv("LOCKSTEP_TABLE") != ""
 	for _, c := range bftsmart.Cases {
 		if !regexp.MustCompile(*only).MatchString(c.Name) {
