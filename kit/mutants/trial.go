@@ -58,7 +58,7 @@ const (
 type Cell struct {
 	Strategy string  `json:"strategy"`
 	Outcome  Outcome `json:"outcome"`
-	// Runs is the number of runs up to the finding, or all of them.
+	// Runs is the number of runs up to the finding, or all of them, as where the process broke down.
 	Runs     int    `json:"runs"`
 	Property string `json:"property,omitempty"`
 	Text     string `json:"text,omitempty"`
@@ -95,9 +95,9 @@ type Table struct {
 }
 
 // Run makes the campaigns: those with mutants, longer ones for the mutants that none of
-// them found, and then those without, each as long as the longest that killed a mutant
-// with the same workload and strategy. A kill counts only if the library as it is passes
-// the same runs.
+// them found, and then those without, as long as those of all mutants, or as the longest that
+// killed one with the same workload and strategy. A kill counts only if the library as it is
+// passes the same runs.
 func (t Trial) Run(ctx context.Context, list []Mutant) (*Table, error) {
 	table := &Table{Strategies: t.Strategies, Runs: t.Runs, More: t.More, Steps: t.Steps, Seed: t.Seed}
 	for _, m := range list {
@@ -161,8 +161,7 @@ func (t Trial) control(ctx context.Context, loads []Load, table *Table) error {
 
 // controlRuns is the number of runs without a mutant.
 func (t *Table) controlRuns(load string, strategy int) int {
-	const least = 100
-	runs := min(t.Runs, least)
+	runs := t.Runs
 	for _, r := range t.Mutants {
 		if c := r.Cells[strategy]; r.Load == load && c.Found() {
 			runs = max(runs, c.Runs)
@@ -204,8 +203,12 @@ func (t Trial) put(row *Row, at int, cells []Cell) {
 
 // discount takes back the kills that the library without a mutant does not survive.
 func (t *Table) discount(load string, strategy int, control Cell) {
+	from := control.Runs
+	if control.Outcome == Crashed { // nobody knows in which run
+		from = 0
+	}
 	for _, r := range t.Mutants {
-		if c := &r.Cells[strategy]; control.Found() && r.Load == load && c.Found() && c.Runs >= control.Runs {
+		if c := &r.Cells[strategy]; control.Found() && r.Load == load && c.Found() && c.Runs >= from {
 			c.Outcome = Unclear
 		}
 	}
@@ -249,15 +252,15 @@ func (t Trial) cell(ctx context.Context, m Mutant, strategy string, runs int) (C
 	case limited.Err() != nil:
 		c.Outcome = TimedOut
 	default:
-		if err := c.read(err, out.Bytes(), failed.String()); err != nil {
+		if err := c.read(err, out.Bytes(), failed.String(), runs); err != nil {
 			return c, fmt.Errorf("%s: %w", c.Again, err)
 		}
 	}
 	return c, nil
 }
 
-// read takes over what the process reported.
-func (c *Cell) read(exit error, out []byte, failed string) error {
+// read takes over what the process reported that was to make so many runs.
+func (c *Cell) read(exit error, out []byte, failed string, runs int) error {
 	var report struct {
 		Runs    int  `json:"runs"`
 		First   *int `json:"first_finding_run"`
@@ -282,7 +285,7 @@ func (c *Cell) read(exit error, out []byte, failed string) error {
 	// The go runtime ends a process that broke down with the status for wrong usage.
 	for line := range strings.Lines(failed) {
 		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
-			c.Outcome, c.Property, c.Text = Crashed, "crash", strings.TrimSpace(line)
+			c.Outcome, c.Runs, c.Property, c.Text = Crashed, runs, "crash", strings.TrimSpace(line)
 			return nil
 		}
 	}
