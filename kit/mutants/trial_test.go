@@ -39,6 +39,9 @@ func act(mutant, args string) {
 	case mutant == "late" && !strings.Contains(args, "pos --runs 70"):
 		fmt.Println(`{"runs": 7, "first_finding_run": null, "finding": null}`)
 		os.Exit(0)
+	case mutant == "easy" && strings.Contains(args, "--keep-going"):
+		fmt.Println(`{"runs": 7, "findings": 4, "first_finding_run": 2, "finding": {"property": "safety", "text": "bad"}}`)
+		os.Exit(1)
 	case mutant == "easy", mutant == "late":
 		fmt.Println(`{"runs": 3, "first_finding_run": 2, "finding": {"property": "safety", "text": "bad"}}`)
 		os.Exit(1)
@@ -130,6 +133,28 @@ func TestControl(t *testing.T) {
 		if err != nil || table.Control[0].Cells[0].Runs != c.want {
 			t.Errorf("%s, %d runs: %v, %+v, want %d runs without a mutant", c.mutant, c.runs, err, table, c.want)
 		}
+	}
+}
+
+// TestCount makes all runs and counts those with a finding, beside those without a mutant.
+// Strategies that differ in options only are told apart.
+func TestCount(t *testing.T) {
+	tr := trial(t)
+	tr.More, tr.Count, tr.Strategies = 0, true, []string{"walk", "walk:drop=2"}
+	table, err := tr.Run(t.Context(), []mutants.Mutant{{Name: "easy"}, {Name: "late"}, {Name: "crash"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	want := `| mutant | workload | walk | walk:drop=2 | found as, or what it would take |
+|---|---|---|---|---|
+| (none) |  | 0 | 0 |  |
+| easy |  | 4 | 4 | safety |
+| late |  | 0 | 0 |  |
+| crash |  | crash | crash | crash |
+`
+	if err := table.WriteMarkdown(&out); err != nil || !strings.HasPrefix(out.String(), want) {
+		t.Errorf("%v\n%s", err, out.String())
 	}
 }
 
