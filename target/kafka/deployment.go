@@ -271,7 +271,7 @@ func (d *deployment) pass(ctx context.Context, pace time.Duration, out *lockstep
 // them.
 func (d *deployment) agreeing(out *lockstep.Outbox) lockstep.Nodes {
 	controllers := d.options.controllers()
-	return d.Group(out, func(nodes lockstep.Nodes) bool { return 2*(nodes & controllers).Len() > controllers.Len() })
+	return d.Group(out, func(nodes lockstep.Nodes) bool { return 2*(nodes&controllers).Len() > controllers.Len() })
 }
 
 // look reads the log of all partitions. No more records are offered.
