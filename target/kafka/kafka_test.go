@@ -12,7 +12,12 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-var long = flag.Bool("long", false, "make many runs of servers, of all versions")
+var (
+	long  = flag.Bool("long", false, "make many runs of servers, of all versions")
+	tests = flag.Int("tests", 200, "tests of two partitions that are made with -long")
+	seed  = flag.Int("seed", 1, "the seed of these tests")
+	only  = flag.String("only", "", "only tests with these settings: unclean or safe")
+)
 
 // need skips a test where java or mvn is missing, and fails it where everything must be there.
 func need(t *testing.T) {

@@ -7,7 +7,7 @@ import "github.com/lockstep-go/lockstep/target"
 const Settle = 12
 
 // Targets is Kafka.
-var Targets = []target.Target{usual(target.Of("kafka", "Kafka, unmodified servers in processes, behind proxies", Cluster{}.filled(), Properties)).Settled(Settle)}
+var Targets = []target.Target{usual(target.Of("kafka", "Kafka, unmodified servers in processes, behind proxies", Cluster{}.filled(), Properties)).Settled(Settle).Guided(Scenarios...)}
 
 // usual is the target with the strategy that it has unless told otherwise.
 func usual(t target.Target) target.Target {
