@@ -89,7 +89,29 @@ func (d *deployment) Reset(ctx context.Context, _ uint64, out *lockstep.Outbox) 
 	}
 	for _, p := range d.producers {
 		p.begin(d.options.Partitions)
+		if err := d.introduce(ctx, p); err != nil {
+			return err
+		}
 		d.offer(p, out)
+	}
+	return nil
+}
+
+// introduce lets a producer dial all brokers, and gives an idempotent one its identity, so that its first record takes no longer than others.
+func (d *deployment) introduce(ctx context.Context, p *producer) error {
+	ctx, cancel := context.WithTimeout(ctx, d.options.Patience)
+	defer cancel()
+	for n := range d.options.brokers().All() {
+		if _, err := p.view(ctx, n, d.topic, d.options.Partitions); err != nil {
+			return process.Worthless(fmt.Errorf("kafka: broker %d does not answer: %w", n, err))
+		}
+	}
+	if !p.idempotent {
+		return nil
+	}
+	var err error
+	if p.who, err = p.identify(ctx, 1); err != nil {
+		return process.Worthless(fmt.Errorf("kafka: a producer gets no identity: %w", err))
 	}
 	return nil
 }
