@@ -1,6 +1,10 @@
 package kafka
 
-import "github.com/lockstep-go/lockstep/target"
+import (
+	"time"
+
+	"github.com/lockstep-go/lockstep/target"
+)
 
 // Settle is the length of a settling stage: links heal, servers come back, what is under way ends, and the log is read a few
 // times.
@@ -11,6 +15,7 @@ var Targets = []target.Target{usual(target.Of("kafka", "Kafka, unmodified server
 
 // usual is the target with the strategy that it has unless told otherwise.
 func usual(t target.Target) target.Target {
+	t.Patience = 10 * time.Minute
 	t.Strategy = "walk:request=4,cut=1,heal=1,crash=1,restart=2,wait=2,deliver=0,drop=0,alarm=0,steps=30"
 	return t
 }
