@@ -205,7 +205,7 @@ func genesis(keys []privKey) *genesisDoc {
 	return gen
 }
 
-// consensusConfig are the library's settings, with all times about a tenth.
+// consensusConfig are the library's settings, with all times about a hundredth.
 func consensusConfig() *config.ConsensusConfig {
 	c := config.DefaultConsensusConfig()
 	for i, t := range timesOf(c) {
