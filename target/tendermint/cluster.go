@@ -161,8 +161,8 @@ func (c Cluster) bubble(given Cluster) bubble.Cluster {
 			w.Value.(*network).number(from, to, body.(*Message))
 		},
 		Types: Kinds, Events: eventTypes, Rounds: []string{"propose", "prevote", "precommit"},
-		Duplicates: true,
-		Disk:       bubble.DiskModel{Slow: c.Slow, Longest: c.Disk},
+		Duplicates: true, Pace: bubble.DefaultPace / (faster / 10),
+		Disk: bubble.DiskModel{Slow: c.Slow, Longest: c.Disk},
 		// Gossip draws from a global source.
 		Serial: true, Seed: func(seed uint64) { seedLibrary(int64(seed)) },
 	}
