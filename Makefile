@@ -51,10 +51,12 @@ overlay: build ## tests of goroutine systems with the overlay: exact runs, socke
 	cd bubble/bbolttest && ../../bin/lockstep go test .
 	cd bubble/grpctest && ../../bin/lockstep go test .
 	cd target/etcdserver && GOWORK=off ../../bin/lockstep go test .
+	cd target/tendermint && GOWORK=off ../../bin/lockstep go test -run 'Exactly|First|Repetition|Files' .
 
 exact: build ## 100 seeds in 10 processes at once, compared byte for byte
 	cd target/hashicorpraft && LOCKSTEP_PROCESSES=10 ../../bin/lockstep go test -count=1 -timeout 1h -v -run Exactly .
 	cd target/memberlist && LOCKSTEP_PROCESSES=10 ../../bin/lockstep go test -count=1 -timeout 1h -v -run Exactly .
+	cd target/tendermint && GOWORK=off LOCKSTEP_PROCESSES=10 ../../bin/lockstep go test -count=1 -timeout 1h -v -run Exactly .
 
 versions: ## known mistakes of hashicorp/raft and CometBFT, in the versions that had them and in those that mended them
 	@set -e; cd target/hashicorpraft; for v in v1.7.0 v1.7.1 v1.8.0; do GOWORK=off $(GO) test -modfile versions/$$v.mod -run KnownMistakes .; done; \
