@@ -9,6 +9,7 @@ import (
 	"io"
 	"os/exec"
 	"strings"
+	"sync"
 )
 
 // Program is a program that serves stretches.
@@ -18,6 +19,9 @@ type Program struct {
 	in    io.WriteCloser
 	out   *bufio.Reader
 	said  tail
+
+	once sync.Once
+	end  error // how it ended
 }
 
 // mostOfLine bounds what a program may write in a line: results with the traces of many findings.
@@ -83,12 +87,15 @@ func (p *Program) read(v any) error {
 	}
 }
 
-// Close ends the program.
+// Close ends the program, whatever it is doing.
 func (p *Program) Close() {
 	_ = p.in.Close()
 	_ = p.cmd.Process.Kill()
-	_ = p.cmd.Wait()
+	p.wait()
 }
+
+// wait waits until the program has ended.
+func (p *Program) wait() { p.once.Do(func() { p.end = p.cmd.Wait() }) }
 
 // ended ends the program and says why, in its own words where it had any.
 func (p *Program) ended(err error) error {
@@ -96,8 +103,9 @@ func (p *Program) ended(err error) error {
 	if !errors.Is(err, io.EOF) {
 		_ = p.cmd.Process.Kill()
 	}
-	if failed := p.cmd.Wait(); failed != nil {
-		err = failed
+	p.wait()
+	if p.end != nil {
+		err = p.end
 	}
 	if said := p.said.last(); said != "" {
 		return errors.New(strings.TrimPrefix(said, "lockstep: "))

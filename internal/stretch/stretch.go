@@ -42,6 +42,19 @@ type Hello struct {
 	Guarantee lockstep.Guarantee `json:"guarantee"`
 }
 
+// Same reports in what the campaign of another program differs, where it does.
+func (h Hello) Same(other Hello) error {
+	for _, d := range []struct{ what, is, want string }{
+		{"Lockstep", other.Version, h.Version}, {"target", other.Target, h.Target}, {"build", other.Build, h.Build},
+		{"options", fmt.Sprint(other.Options), fmt.Sprint(h.Options)}, {"strategy", other.Strategy, h.Strategy}, {"program", other.Program, h.Program},
+	} {
+		if d.is != d.want {
+			return fmt.Errorf("this is another program: its %s is %q, the campaign's is %q; use a copy of the program that gave the campaign", d.what, d.is, d.want)
+		}
+	}
+	return nil
+}
+
 // Ask asks for the runs from First up to, not including, End. Found is the number of findings
 // known to come before them.
 type Ask struct {
@@ -80,7 +93,7 @@ func Pack(r *lockstep.Result) ([]Trace, error) {
 			return nil, err
 		}
 		list = append(list, Trace{b.Bytes(), t.Pictures, report.Shape(t)})
-		r.Found[i].Trace = nil
+		r.Found[i].Trace, r.Found[i].Finding.Stack = nil, "" // which is long, and in the trace
 	}
 	return list, nil
 }
@@ -96,6 +109,9 @@ func Unpack(r *lockstep.Result, list []Trace) error {
 			return fmt.Errorf("the trace of run %d: %w", r.Found[i].Run, err)
 		}
 		r.Found[i].Trace = t
+		if f := t.Outcome.Finding; f != nil {
+			r.Found[i].Finding.Stack = f.Stack
+		}
 	}
 	return nil
 }
