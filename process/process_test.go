@@ -28,6 +28,9 @@ const serverVariable = "LOCKSTEP_PROCESS_TEST"
 
 func TestMain(m *testing.M) {
 	if address := os.Getenv(serverVariable); address != "" {
+		if orders := os.Getenv(hostVariable); orders != "" {
+			hostEchoes(orders, address)
+		}
 		serve(address)
 		return
 	}
