@@ -297,7 +297,7 @@ func TestKilledUnderDials(t *testing.T) {
 			for _, at := range []string{address, via, via, via} {
 				all.Go(func() {
 					for {
-						if _, err := ask(ctx, at, "echo x"); err != nil {
+						if _, err := processes.Ask(ctx, at, "echo x"); err != nil {
 							break
 						}
 						asked.Add(1)
@@ -307,7 +307,7 @@ func TestKilledUnderDials(t *testing.T) {
 					}
 				})
 			}
-			until(t, "some answers", func() bool { return asked.Load() > 20 })
+			processes.Until(func() bool { return asked.Load() > 20 })
 			v.Kill()
 			all.Wait()
 			cancel()
