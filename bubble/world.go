@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
@@ -20,7 +21,8 @@ type World struct {
 	start  int64                     // of the run, in nanoseconds
 	life   func(lockstep.Node) *Node // that runs, or nil
 	clocks [65]ClockError
-	kick   chan struct{} // something happened
+	waits  atomic.Bool   // somebody waits until something happens
+	kick   chan struct{} // for him
 
 	mutex     sync.Mutex
 	sent      []sending
@@ -117,6 +119,9 @@ func (w *World) look() (moved bool) {
 
 // happened ends a wait.
 func (w *World) happened() {
+	if !w.waits.Load() {
+		return
+	}
 	select {
 	case w.kick <- struct{}{}:
 	default:

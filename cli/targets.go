@@ -158,26 +158,45 @@ type named struct {
 	build string
 }
 
-// Describe is that of the system, with the build.
+// Describe is that of the system, with the build, which says more than the version that a system
+// may name itself: by it the program is found again.
 func (n named) Describe() (lockstep.Info, error) {
 	info, err := n.System.Describe()
-	if info.Build == "" {
-		info.Build = n.build
-	}
+	info.Build = n.build
 	return info, err
 }
 
 // handOver builds a program and lets it do the work, with the same arguments, files and
 // signals. It returns only where that was not possible.
-func (e *Env) handOver(at place) error {
-	p := at.program
-	if e.asked == p.Name {
-		return fmt.Errorf("%s was built for this and does not know it: its main package must call cli.Main with its targets", p.Name)
-	}
-	b := build.Builder{Exact: at.exact(), Building: func(name string) { fmt.Fprintf(e.Err, "lockstep: building %s\n", name) }}
-	file, err := b.Program(e.Ctx, *p, at.version)
+func (e *Env) handOver(at place, variables ...string) error {
+	file, env, err := e.built(at)
 	if err != nil {
 		return err
 	}
-	return e.become(file, append(os.Environ(), programVariable+"="+p.Name))
+	return e.become(file, slices.Concat(os.Environ(), env, variables))
+}
+
+// built builds a program. The variables are those that it needs to be told.
+func (e *Env) built(at place) (file string, variables []string, err error) {
+	p := at.program
+	if e.asked == p.Name {
+		return "", nil, fmt.Errorf("%s was built for this and does not know it: its main package must call cli.Main with its targets", p.Name)
+	}
+	b := build.Builder{Exact: at.exact(), Building: func(name string) { fmt.Fprintf(e.Err, "lockstep: building %s\n", name) }}
+	file, err = b.Program(e.Ctx, *p, at.version)
+	return file, []string{programVariable + "=" + p.Name}, err
+}
+
+// ProgramOf is the program that has a target, with the variables that it needs: this one, or one that
+// is built for it.
+func (e *Env) ProgramOf(name string, set []string) (file string, variables []string, err error) {
+	at, err := e.locate(name, set)
+	if err != nil {
+		return "", nil, err
+	}
+	if at.program != nil {
+		return e.built(at)
+	}
+	file, err = os.Executable()
+	return file, nil, err
 }

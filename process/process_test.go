@@ -12,6 +12,8 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,6 +28,9 @@ const serverVariable = "LOCKSTEP_PROCESS_TEST"
 
 func TestMain(m *testing.M) {
 	if address := os.Getenv(serverVariable); address != "" {
+		if orders := os.Getenv(hostVariable); orders != "" {
+			hostEchoes(orders, address)
+		}
 		serve(address)
 		return
 	}
@@ -276,6 +281,39 @@ func TestFollows(t *testing.T) {
 		t.Errorf("%q, %v", answer, err)
 	}
 	processes.Until(func() bool { return l.Connections() == 0 })
+}
+
+// A server that is killed keeps nobody waiting who dials it, directly or by a link: everybody is told, before it is
+// started again.
+func TestKilledUnderDials(t *testing.T) {
+	for _, breakage := range []Breakage{Closes, Stalls} {
+		s, v, address := supervised(t)
+		_, l, via := network(t, breakage, address, s)
+		for range 10 {
+			listens(t, l, true)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			var asked atomic.Int64
+			var all sync.WaitGroup
+			for _, at := range []string{address, via, via, via} {
+				all.Go(func() {
+					for {
+						if _, err := processes.Ask(ctx, at, "echo x"); err != nil {
+							break
+						}
+						asked.Add(1)
+					}
+					if ctx.Err() != nil {
+						t.Errorf("%s keeps somebody waiting", at)
+					}
+				})
+			}
+			processes.Until(func() bool { return asked.Load() > 20 })
+			v.Kill()
+			all.Wait()
+			cancel()
+			begin(t, v, address)
+		}
+	}
 }
 
 // A cut closes connections and refuses new ones, in whichever direction it is.

@@ -32,8 +32,17 @@ func explore(t *testing.T, plan lockstep.Plan) *lockstep.Result {
 }
 
 // Requests are answered, also when the leader is killed in between; all promises are kept and put
-// to the test, also when it has come back.
+// to the test, also when it has come back. So with the agent and with proxies.
 func TestKilledLeader(t *testing.T) {
+	t.Run("agent", func(t *testing.T) { killLeader(t, quick) })
+	t.Run("proxies", func(t *testing.T) {
+		proxies := quick
+		proxies.Proxies = true
+		killLeader(t, proxies)
+	})
+}
+
+func killLeader(t *testing.T, cluster bftsmart.Cluster) {
 	outside.Programs(t, "java", "mvn")
 	sc := scenario.New("kill the leader").Faults(lockstep.Budget{Crashes: 1}).Reserve()
 	killed := scenario.Did(trace.Crash)
@@ -42,7 +51,7 @@ func TestKilledLeader(t *testing.T) {
 	sc.If(scenario.IsEvent(bftsmart.EventReply)).Once().Then(scenario.Crash(scenario.Only(1)))
 	sc.If(killed).Then(scenario.Request("append 2", scenario.Only(2)))
 	sc.If(scenario.IsSend()).Then(scenario.Deliver())
-	plan := lockstep.Plan{System: quick, Spec: bftsmart.Promise, Scenario: sc, Strategy: strategy.Walk{Deliver: 10, Wait: 1, Steps: 80}, Settle: 40, Runs: 1}
+	plan := lockstep.Plan{System: cluster, Spec: bftsmart.Promise, Scenario: sc, Strategy: strategy.Walk{Deliver: 10, Wait: 1, Steps: 80}, Settle: 40, Runs: 1}
 	result := explore(t, plan)
 	if scenario.Successes(result) != 1 || result.Verdict() != trace.Pass || len(result.Unjudged()) > 0 {
 		t.Errorf("%+v", result)

@@ -8,6 +8,7 @@ import (
 	"github.com/lockstep-go/lockstep/internal/mix"
 	"github.com/lockstep-go/lockstep/kit/kv"
 	"github.com/lockstep-go/lockstep/kit/operator"
+	"github.com/lockstep-go/lockstep/kit/raftspec"
 	"github.com/lockstep-go/lockstep/kit/ticks"
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
 	"github.com/lockstep-go/lockstep/trace"
@@ -53,7 +54,7 @@ func newDeployment(c Cluster) *Deployment {
 	var m machine
 	m.reset(c.Keys, c.Clients)
 	m.applied, m.term = 1, 1
-	m.setConf(raftlib.Conf{Voters: trace.AllNodes(c.Voters)})
+	m.setConf(raftspec.Conf{Voters: trace.AllNodes(c.Voters)})
 	d.initial = m.snapshot()
 	return d
 }
