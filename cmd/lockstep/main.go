@@ -8,6 +8,7 @@ import (
 
 	"github.com/lockstep-go/lockstep/cli"
 	"github.com/lockstep-go/lockstep/distal/system"
+	"github.com/lockstep-go/lockstep/fleet"
 	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/target/backup"
 	"github.com/lockstep-go/lockstep/target/etcd"
@@ -48,7 +49,8 @@ var app = cli.App{
 		{Name: "tendermint", Help: "the consensus of Tendermint, likewise", Package: tendermint + "/program", Module: tendermint, Dir: source("..", "..", "target", "tendermint"),
 			Library: "github.com/tendermint/tendermint", Versions: []string{"v0.34.3"}},
 	},
-	Commands: []any{&commands{}},
+	Commands: []any{&commands{}, &fleet.Commands{}},
+	Fleet:    fleet.Elsewhere,
 	Examples: []string{"lockstep demo", "lockstep run smr-bug --runs 10000 --seed 7", "lockstep run etcdraft --set version=v3.6.0"},
 }
 
