@@ -49,6 +49,13 @@ func (c *serveCmd) Run(e *cli.Env) error {
 	}
 	defer s.Close()
 	fmt.Fprintf(e.Out, "join with: %s fleet join %s\n", e.Self, s.URL)
+	if c.Page != "" {
+		url, err := s.Page(e.Ctx, c.Page)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(e.Out, "look at: %s\n", url)
+	}
 	return s.Run(e.Ctx)
 }
 

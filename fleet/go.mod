@@ -7,6 +7,7 @@ require (
 	github.com/lockstep-go/lockstep/cli v0.0.0
 	github.com/nats-io/nats-server/v2 v2.15.2
 	github.com/nats-io/nats.go v1.55.0
+	pgregory.net/rapid v1.3.0
 )
 
 require (

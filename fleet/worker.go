@@ -12,7 +12,6 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/stretch"
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -72,8 +71,7 @@ func (w *Worker) Join(ctx context.Context) error {
 	}
 	w.report = Report{Worker: w.Name, Version: lockstep.Version, Refused: map[string]string{}}
 	var err error
-	if w.store, err = connect(w.URL, nats.DisconnectErrHandler(func(*nats.Conn, error) { w.Log("the server is gone; waiting for it") }),
-		nats.ReconnectHandler(func(*nats.Conn) { w.Log("the server is back") })); err != nil {
+	if w.store, err = connect(w.URL, w.Log); err != nil {
 		return err
 	}
 	defer w.conn.Close()
@@ -83,7 +81,7 @@ func (w *Worker) Join(ctx context.Context) error {
 	w.Log(w.Name + " has joined " + withoutToken(w.URL))
 	ctx, cancel := context.WithCancel(ctx)
 	var others sync.WaitGroup
-	others.Go(func() { w.follow(ctx) })
+	others.Go(func() { w.follow(ctx, w.store.jobs, w.hear) })
 	others.Go(func() { w.heartbeat(ctx) })
 	w.work(ctx)
 	cancel()
@@ -100,33 +98,23 @@ func subjectRune(r rune) rune {
 	return '_'
 }
 
-// follow keeps the list of campaigns.
-func (w *Worker) follow(ctx context.Context) {
-	watch, err := w.store.jobs.WatchAll(ctx, jetstream.IgnoreDeletes())
-	if err != nil {
-		w.Log(fmt.Sprintf("campaigns cannot be followed: %v", err))
+// hear keeps the list of campaigns. The program of one that has ended ends, whatever it is doing.
+func (w *Worker) hear(text []byte) {
+	var job Job
+	if json.Unmarshal(text, &job) != nil {
 		return
 	}
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case e := <-watch.Updates():
-			var job Job
-			if e == nil || json.Unmarshal(e.Value(), &job) != nil {
-				continue
-			}
-			w.mutex.Lock()
-			if w.jobs[job.ID] = job; job.Ended != "" {
-				delete(w.jobs, job.ID)
-				delete(w.report.Refused, job.ID)
-				if p := w.programs[job.ID]; p != nil { // whatever it is doing
-					p.Close()
-					delete(w.programs, job.ID)
-				}
-			}
-			w.mutex.Unlock()
-		}
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	if job.Ended == "" {
+		w.jobs[job.ID] = job
+		return
+	}
+	delete(w.jobs, job.ID)
+	delete(w.report.Refused, job.ID)
+	if p := w.programs[job.ID]; p != nil {
+		p.Close()
+		delete(w.programs, job.ID)
 	}
 }
 
