@@ -3,6 +3,7 @@ module github.com/lockstep-go/lockstep/fleet
 go 1.26.0
 
 require (
+	github.com/goccy/go-yaml v1.19.2
 	github.com/lockstep-go/lockstep v0.0.0
 	github.com/lockstep-go/lockstep/cli v0.0.0
 	github.com/nats-io/nats-server/v2 v2.15.2
