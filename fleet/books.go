@@ -129,6 +129,8 @@ func (b *books) take(m jetstream.Msg) {
 	if err == nil {
 		if err = l.take(&p); err == nil {
 			b.acks = append(b.acks, m)
+		}
+		if err == nil || errors.Is(err, errHeld) { // the first copy will be acknowledged
 			return
 		}
 	}

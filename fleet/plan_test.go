@@ -24,14 +24,14 @@ func planFile(t *testing.T, text string) string {
 // Every mistake is named, with what is allowed.
 func TestPlanRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"name: x\ntarget: smr\n":                                              "unknown field",
-		"name: x\n":                                                           "campaigns is empty",
+		"name: x\ntarget: smr\n": "unknown field",
+		"name: x\n":              "campaigns is empty",
 		"name: a b\ncampaigns: [{target: smr, runs: 1}]\n":                    "allowed are letters",
 		"name: x\nfor: soon\ncampaigns: [{target: smr}]\n":                    "for is \"soon\"",
 		"name: x\nstop: {confidence: 2}\ncampaigns: [{target: smr}]\n":        "stop.confidence is 2",
 		"name: x\ncampaigns: [{target: smr}]\n":                               "campaigns[0].runs is missing",
 		"name: x\ncampaigns: [{runs: 1}]\n":                                   "campaigns[0].target is missing",
-		"name: x\ncampaigns: [{target: smr, runs: many}]\n":                   "runs",
+		"name: x\ncampaigns: [{target: smr, runs: many}]\n":                   "of type int",
 		"name: x\nstop: {failure-rate: 1}\ncampaigns: [{target: a, runs: 1}]": "stop.failure-rate is 1",
 		"]": "",
 	} {

@@ -3,6 +3,7 @@ package fleet
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -153,8 +154,8 @@ func size(name string, usual int) int {
 // Workers are killed with signal 9 at random moments, and so is the server in the middle: nothing is lost, and
 // nothing is counted twice. FLEET_RUNS, FLEET_WORKERS and FLEET_KILLS make it larger.
 func TestKilled(t *testing.T) {
-	runs, workers, kills := size("FLEET_RUNS", 60_000), size("FLEET_WORKERS", 3), size("FLEET_KILLS", 4)
-	flags := []string{"smr-bug", "--strategy", "uniform", "--runs", strconv.Itoa(runs), "--seed", "11", "--keep-going", "--no-shrink"}
+	runs, workers, kills := size("FLEET_RUNS", 30_000), size("FLEET_WORKERS", 3), size("FLEET_KILLS", 4)
+	flags := []string{"smr-bug", "--strategy", cmp.Or(os.Getenv("FLEET_STRATEGY"), "walk"), "--runs", strconv.Itoa(runs), "--seed", "11", "--keep-going", "--no-shrink"}
 	want := output(t, 1, append([]string{"run"}, flags...)...)
 	f := newFixture(t, workers)
 	done := make(chan map[string]any, 1)

@@ -260,6 +260,9 @@ func (w *Worker) program(ctx context.Context, job Job) (*stretch.Program, error)
 	if p := w.started(job.ID); p != nil {
 		return p, nil
 	}
+	if n := len(job.Args); n < 3 || job.Args[0] != "run" || job.Args[1] != job.Target || job.Args[n-1] != "--stretches" {
+		return nil, fmt.Errorf("it does not ask for stretches of %q: %q", job.Target, job.Args)
+	}
 	file, variables, err := w.Program(job.Target, job.Set)
 	if err != nil {
 		return nil, err
@@ -312,10 +315,18 @@ func (w *Worker) one(ctx context.Context, m jetstream.Msg) {
 	switch {
 	case err == nil:
 		_ = m.Ack()
-	case ctx.Err() == nil:
+	case ctx.Err() == nil && w.goesOn(job.ID):
 		w.Log(fmt.Sprintf("runs %d to %d of campaign %s: %v", work.First, work.End-1, job.ID, err))
 		_ = m.NakWithDelay(time.Second)
 	}
+}
+
+// goesOn reports whether a campaign has not ended.
+func (w *Worker) goesOn(id string) bool {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	_, ok := w.jobs[id]
+	return ok
 }
 
 // tries is how often a stretch is begun before its failure is that of the campaign.
@@ -398,11 +409,7 @@ func (w *Worker) tell(ctx context.Context, job Job, part *Part) error {
 // insist does something until it works, or nobody wants it any more.
 func (w *Worker) insist(ctx context.Context, job Job, do func() error) error {
 	for {
-		err := do()
-		w.mutex.Lock()
-		_, running := w.jobs[job.ID]
-		w.mutex.Unlock()
-		if err == nil || ctx.Err() != nil || !running {
+		if err := do(); err == nil || ctx.Err() != nil || !w.goesOn(job.ID) {
 			return ctx.Err()
 		}
 		pause(ctx, idle)
