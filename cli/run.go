@@ -122,6 +122,11 @@ func (c *runCmd) explore(e *Env, plan lockstep.Plan) (*campaign.Campaign, error)
 		sum.Curve = campaign.AddSample(sum.Curve, r, time.Since(start))
 		_ = show.Update(campaign.Status{Runs: r.Runs, Findings: campaign.Findings(r), Coverage: seen(r)})
 	}
+	if info, err := plan.System.Describe(); err == nil && info.Repeats == lockstep.Roughly {
+		plan.Found = func(f *lockstep.Found) { // what goes wrong with that goes wrong again in the end
+			_, _ = e.store(c.Out, keep.NameOfRun(f.Trace, f.Run), f.Trace)
+		}
+	}
 	result, err := c.result(ctx, plan)
 	_ = show.Done()
 	if result == nil {
