@@ -1,7 +1,9 @@
 package tendermint
 
 import (
+	"flag"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +12,8 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
 )
+
+var liars = flag.Int("liars", 0, "make so many runs with one liar, and so many campaigns with two")
 
 var lying = strategy.Walk{Deliver: 40, Wait: 4, Steps: 1200}
 
@@ -35,6 +39,35 @@ func TestTooManyLiars(t *testing.T) {
 	t.Logf("run %d, %d of %d: %s; judged %v", f.Run, f.Failed, f.Repeated, f.Finding, result.Judged)
 	if result.Judged[1].N == 0 {
 		t.Error("accountability was not judged")
+	}
+}
+
+// The random adversary, measured: with f liars of 3f+1 nothing is found; with f+1, after how many runs.
+//
+//	GOWORK=off go test -run MeasureLiars -liars 1000 .
+func TestMeasureLiars(t *testing.T) {
+	if *liars == 0 {
+		t.Skip("-liars says how many runs")
+	}
+	for _, nodes := range []int{4, 7} {
+		c := Cluster{Nodes: nodes}
+		f := c.Faulty()
+		result := explore(t, lockstep.Plan{System: c, Strategy: lying, Scenario: Liars(f, nodes), Spec: Everything, Runs: *liars, Settle: 500, Seed: 1, KeepGoing: true, Keep: 1})
+		fmt.Printf("%s, %d of %d lie: %v %v in %d runs\n", Version(), f, nodes, result.Verdicts, result.Reasons, result.Runs)
+		if f := result.First(); f != nil {
+			t.Errorf("run %d: %s", f.Run, f.Finding)
+		}
+		var first []int
+		for seed := range max(1, *liars/100) {
+			result := explore(t, lockstep.Plan{System: c, Strategy: lying, Scenario: Liars(f+1, nodes), Spec: Safety, Runs: 500, Seed: uint64(seed + 1), Repetitions: 1})
+			if f := result.First(); f != nil && f.Finding.Property == "agreement" {
+				first = append(first, f.Run+1)
+			} else {
+				t.Errorf("seed %d: %v, %+v", seed+1, result.Verdicts, f)
+			}
+		}
+		slices.Sort(first)
+		fmt.Printf("%s, %d of %d lie: forks in runs %v\n", Version(), f+1, nodes, first)
 	}
 }
 
