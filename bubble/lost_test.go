@@ -92,7 +92,7 @@ func TestReplaceReplayed(t *testing.T) {
 	}
 	plan.Scenario = nil
 	again, err := replay.Run(t.Context(), plan, f.Trace)
-	if err != nil || again.Trace.Verdict != trace.Fail {
+	if err != nil || again.Trace.Outcome.Verdict != trace.Fail {
 		t.Errorf("%+v, %v", again, err)
 	}
 }

@@ -97,7 +97,7 @@ func (m proofMonitor) Step(run *lockstep.Run) *lockstep.Finding {
 // What a liar signed twice is told to others, and ends up in a block.
 func TestEvidence(t *testing.T) {
 	told := 0
-	result := explore(t, lockstep.Plan{System: Cluster{}, Strategy: lying, Scenario: Liars(1, 4), Spec: proofs{Everything, &told}, Runs: 2, Settle: 4000, Seed: 3})
+	result := explore(t, lockstep.Plan{System: Cluster{}, Strategy: lying, Scenario: Liars(1, 4), Spec: proofs{Everything, &told}, Runs: 8, Settle: 4000, Seed: 3})
 	if told == 0 {
 		t.Error("no evidence was sent")
 	}

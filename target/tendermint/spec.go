@@ -35,7 +35,8 @@ const (
 	// OneVote: a correct validator signs no two different votes for one step of a round.
 	OneVote
 	// Locking: a correct validator precommits a block only after a polka for it in the same round,
-	// and after that does not prevote another unless there was a polka for something else, or for nil, in a later round.
+	// and after that does not prevote another unless there was a polka for something else, or for nil, in a later
+	// round, which may be that of the prevote.
 	Locking
 	// StrictLocking is the rule of the algorithm as published (Buchman, Kwon, Milosevic: The
 	// latest gossip on BFT consensus): the polka must be for that other block, and one for nil
@@ -289,8 +290,8 @@ func (m *monitor) locking(run *lockstep.Run, n lockstep.Node, a at, block string
 		return
 	}
 	weak, strict := false, m.polka(run, a.height, round, block)
-	for r := round + 1; r < a.round; r++ {
-		strict = strict || m.polka(run, a.height, r, block)
+	for r := round + 1; r <= a.round; r++ { // the library heeds a polka of the same round, too, which others may have before it votes
+		strict = strict || r < a.round && m.polka(run, a.height, r, block)
 		weak = weak || m.polka(run, a.height, r, Nil)
 		for other := range m.proposed[a.height] { //lockstep:unordered any of them
 			weak = weak || other != locked && m.polka(run, a.height, r, other)
@@ -355,10 +356,15 @@ func (m *monitor) guilty(height int64) (guilty lockstep.Nodes) {
 			if a.precommit || block == Nil {
 				continue
 			}
-			for r := range a.round { // who precommitted another before, and no polka for this one came between
+			for r := range a.round { // who precommitted another before, and no polka came between
 				for locked, holders := range m.sent[at{height, r, true}] { //lockstep:unordered it makes a set
-					if locked != Nil && locked != block && !m.excused(height, r, a.round, block) {
-						guilty |= holders & by
+					if locked == Nil || locked == block {
+						continue
+					}
+					for n := range (holders & by).All() {
+						if !m.excused(lock{height, r, locked}, a.round, block, n) {
+							guilty |= trace.NodesOf(n)
+						}
 					}
 				}
 			}
@@ -367,13 +373,24 @@ func (m *monitor) guilty(height int64) (guilty lockstep.Nodes) {
 	return guilty
 }
 
-// excused reports whether the votes sent have a polka for a block, or for nil, in rounds from one
-// on and before another.
-func (m *monitor) excused(height int64, from, before int32, block string) bool {
-	for r := from; r < before; r++ {
-		votes := m.sent[at{height, r, false}]
-		if 3*votes[block].Len() > 2*m.nodes || r > from && 3*votes[Nil].Len() > 2*m.nodes {
-			return true
+// lock is a precommit of a block.
+type lock struct {
+	height int64
+	round  int32
+	block  string
+}
+
+// excused reports whether the votes sent have a polka that let a validator prevote a block in spite of its lock: for another
+// than that, or for nil, in a later round up to that of the prevote, which itself does not count.
+func (m *monitor) excused(l lock, upto int32, block string, n lockstep.Node) bool {
+	for r := l.round; r <= upto; r++ {
+		for other, by := range m.sent[at{l.height, r, false}] { //lockstep:unordered any of them
+			if r == upto {
+				by &^= trace.NodesOf(n)
+			}
+			if other != l.block && (r > l.round || other == block) && 3*by.Len() > 2*m.nodes {
+				return true
+			}
 		}
 	}
 	return false
