@@ -108,8 +108,9 @@ type monitor struct {
 	rounds   map[int64]int32 // the highest of each height
 	proposed map[int64]map[string]bool
 	decided  map[int64]map[lockstep.Node]*Commit
-	height   []int64         // that each validator has decided last
-	working  []int64         // at which each validator works
+	height   []int64 // that each validator has decided last
+	working  []int64 // at which each validator works, and in which round
+	round    []int32
 	began    []int64         // height when the settling stage began
 	since    lockstep.Time   // when that was
 	doubles  map[double]bool // to be found in a block
@@ -142,7 +143,7 @@ func (d double) compare(e double) int {
 func (m *monitor) Reset() {
 	*m = monitor{what: m.what, nodes: m.nodes, silent: m.silent, list: m.list, signed: map[at]ballot{}, sent: map[at]ballot{}, got: map[gotten]string{}, rounds: map[int64]int32{},
 		proposed: map[int64]map[string]bool{}, decided: map[int64]map[lockstep.Node]*Commit{}, doubles: map[double]bool{}, proven: map[[2]int64]bool{},
-		height: make([]int64, m.nodes+1), working: make([]int64, m.nodes+1)}
+		height: make([]int64, m.nodes+1), working: make([]int64, m.nodes+1), round: make([]int32, m.nodes+1)}
 }
 
 // Step judges what happened.
@@ -152,8 +153,15 @@ func (m *monitor) Step(run *lockstep.Run) *lockstep.Finding {
 	}
 	m.found = nil
 	m.read(run)
+	missed := false
 	for i := range run.Events() {
+		missed = missed || run.Events()[i].Type == EventMissed
 		m.event(run, &run.Events()[i])
+	}
+	if s := run.Last(); s.Kind == trace.Deliver && !missed {
+		if msg, ok := run.Body(s.Msg).(*Message); ok && msg.IsVote() {
+			m.arrives(run, msg, run.Message(s.Msg).To)
+		}
 	}
 	if s := run.Last(); s.Kind == trace.Crash { // what it had heard of is gone
 		for d := range m.doubles { //lockstep:unordered each by itself
@@ -173,19 +181,17 @@ func (m *monitor) read(run *lockstep.Run) {
 		}
 	}
 	s := run.Last()
-	if s.Kind != trace.Replace && s.Kind != trace.Deliver {
+	if s.Kind != trace.Replace {
 		return
 	}
 	msg, ok := run.Body(s.Msg).(*Message)
 	switch {
 	case !ok:
-	case s.Kind == trace.Replace && msg.IsVote():
+	case msg.IsVote():
 		m.enter(m.sent, msg.at(), msg.Block, msg.By)
 		m.enter(m.signed, msg.at(), msg.Block, msg.By)
-	case s.Kind == trace.Replace && msg.Kind == Proposal:
+	case msg.Kind == Proposal:
 		m.propose(msg.Height, msg.Block)
-	case s.Kind == trace.Deliver && msg.IsVote():
-		m.arrives(run, msg, run.Message(s.Msg).To)
 	}
 }
 
@@ -199,9 +205,9 @@ func (m *monitor) enter(book map[at]ballot, a at, block string, by lockstep.Node
 	m.rounds[a.height] = max(m.rounds[a.height], a.round)
 }
 
-// arrives notes votes that contradict each other.
+// arrives notes votes that contradict each other, of rounds that their receiver has come to: it need not keep those of later ones.
 func (m *monitor) arrives(run *lockstep.Run, msg *Message, to lockstep.Node) {
-	if m.working[to] != msg.Height || run.Faults().Forged.Has(to) || int(msg.By) > m.nodes || msg.By < 1 {
+	if m.working[to] != msg.Height || msg.Round > m.round[to] || run.Faults().Forged.Has(to) || int(msg.By) > m.nodes || msg.By < 1 {
 		return
 	}
 	key := gotten{msg.By, msg.at(), to}
@@ -229,7 +235,7 @@ func (m *monitor) event(run *lockstep.Run, e *lockstep.Event) {
 		}
 	case *Step:
 		m.judged[bits.TrailingZeros16(uint16(Running))]++
-		m.working[e.Node] = v.Height
+		m.working[e.Node], m.round[e.Node] = v.Height, v.Round
 	case *Proposed:
 		m.propose(v.Height, v.Block)
 	case *Vote:
