@@ -431,6 +431,9 @@ func (d *deployment) told(n *Node) string {
 
 // text puts a message into words. It stays as it was sent, see Node.Send.
 func (d *deployment) text(number lockstep.ID) string {
+	if int(number) > len(d.bodies) { // it is to be forged: the step has not been taken, or was refused
+		return ""
+	}
 	body := d.bodies[number-1]
 	if d.Text != nil {
 		return d.Text(body)
