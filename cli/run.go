@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"github.com/lockstep-go/lockstep/keep"
 	"github.com/lockstep-go/lockstep/report/campaign"
 	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/watchdog"
 )
 
@@ -26,7 +28,7 @@ type runCmd struct {
 	Scenario     string        `placeholder:"NAME" help:"Guide the runs by one of the target's scenarios, and store one of them with its explanation; lockstep list TARGET names them."`
 	Runs         int           `placeholder:"N" help:"Number of runs; ${runs} unless there is a time limit."`
 	For          time.Duration `placeholder:"30s" help:"Stop after this time."`
-	Patience     time.Duration `default:"${patience}" placeholder:"30s" help:"A step that takes longer hangs, which is a finding (${default}); 0 waits for ever."`
+	Patience     time.Duration `default:"${patience}" placeholder:"30s" help:"A step that takes longer hangs, which is a finding (${default}, or what the target needs); 0 waits for ever."`
 	KeepGoing    bool          `help:"Continue after a finding."`
 	NoShrink     bool          `help:"Keep the first finding as it was found."`
 	ShrinkFor    time.Duration `placeholder:"1m" help:"Most time to spend on shrinking; 0 is ${shrinkFor} for a system that repeats itself only roughly, and no limit for others."`
@@ -192,7 +194,7 @@ func (c *runCmd) plan(at *place, needs []string) (lockstep.Plan, error) {
 	if err != nil {
 		return plan, err
 	}
-	plan.Watch = watchdog.After(c.Patience)
+	plan.Watch = watchdog.After(patience(at.target, c.Patience))
 	plan.Strategy, err = strategy.Parse(c.Strategy)
 	plan.Runs, plan.KeepGoing, plan.Distinct = c.Runs, c.KeepGoing, c.Report != ""
 	switch {
@@ -202,6 +204,14 @@ func (c *runCmd) plan(at *place, needs []string) (lockstep.Plan, error) {
 		plan.Runs = defaultRuns
 	}
 	return plan, err
+}
+
+// patience is how long a step of a target may take: what was asked for or, where nothing was, what the target needs.
+func patience(t target.Target, asked time.Duration) time.Duration {
+	if asked == watchdog.Default {
+		return cmp.Or(t.Patience, asked)
+	}
+	return asked
 }
 
 // again is the command line that makes the campaign again: everything that its result depends

@@ -9,6 +9,8 @@ require (
 	github.com/lockstep-go/lockstep/target/bftsmart v0.0.0
 	github.com/lockstep-go/lockstep/target/etcdraft v0.0.0
 	github.com/lockstep-go/lockstep/target/hashicorpraft v0.0.0
+	github.com/lockstep-go/lockstep/target/kafka v0.0.0
+	github.com/lockstep-go/lockstep/target/zookeeper v0.0.0
 )
 
 require (
@@ -42,12 +44,15 @@ require (
 	github.com/hashicorp/go-msgpack/v2 v2.1.2 // indirect
 	github.com/hashicorp/golang-lru v0.5.0 // indirect
 	github.com/hashicorp/raft v1.7.3 // indirect
+	github.com/klauspost/compress v1.20.3 // indirect
 	github.com/lockstep-go/lockstep/remote v0.0.0-00010101000000-000000000000 // indirect
-	github.com/lockstep-go/lockstep/target/zookeeper v0.0.0
 	github.com/mattn/go-colorable v0.1.12 // indirect
 	github.com/mattn/go-isatty v0.0.14 // indirect
+	github.com/pierrec/lz4/v4 v4.1.33 // indirect
 	github.com/pmezard/go-difflib v1.0.0 // indirect
 	github.com/rogpeppe/go-internal v1.16.0 // indirect
+	github.com/twmb/franz-go v1.22.2 // indirect
+	github.com/twmb/franz-go/pkg/kmsg v1.15.0 // indirect
 	go.etcd.io/etcd/raft/v3 v3.5.2 // indirect
 	go.etcd.io/raft/v3 v3.7.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
@@ -65,6 +70,6 @@ replace (
 	github.com/lockstep-go/lockstep/target/bftsmart => ../../target/bftsmart
 	github.com/lockstep-go/lockstep/target/etcdraft => ../../target/etcdraft
 	github.com/lockstep-go/lockstep/target/hashicorpraft => ../../target/hashicorpraft
+	github.com/lockstep-go/lockstep/target/kafka => ../../target/kafka
+	github.com/lockstep-go/lockstep/target/zookeeper => ../../target/zookeeper
 )
-
-replace github.com/lockstep-go/lockstep/target/zookeeper => ../../target/zookeeper
