@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 
@@ -181,5 +182,18 @@ func screenshot(t *testing.T, b *browser, name string) {
 	}
 	if err := os.WriteFile(filepath.Join(dir, name), png, 0o666); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// darken makes the page dark, which must show.
+func darken(t *testing.T, b *browser) {
+	t.Helper()
+	light := eval[string](t, b, "getComputedStyle(document.body).backgroundColor")
+	if _, err := chromedp.Call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}}); err != nil {
+		t.Fatal(err)
+	}
+	if dark := eval[string](t, b, "getComputedStyle(document.body).backgroundColor"); dark == light {
+		t.Errorf("dark and light are both %s", dark)
 	}
 }

@@ -96,14 +96,7 @@ func TestFleet(t *testing.T) {
 	give(t, server, "smr", "--runs", "20000", "--seed", "4")
 	eval[bool](t, b, until(`document.querySelectorAll("#campaigns tbody a").length === 2`))
 	screenshot(t, b, "fleet.png")
-	light := eval[string](t, b, "getComputedStyle(document.body).backgroundColor")
-	if _, err := chromedp.Call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}}); err != nil {
-		t.Fatal(err)
-	}
-	if dark := eval[string](t, b, "getComputedStyle(document.body).backgroundColor"); dark == light {
-		t.Errorf("dark and light are both %s", dark)
-	}
+	darken(t, b)
 	screenshot(t, b, "fleet-dark.png")
 	link := eval[string](t, b, `document.querySelector("#findings tbody a").href`)
 	b.do(t, chromedp.Navigate(link))
