@@ -71,7 +71,7 @@ func Example() {
 	stopped, err := client.Stop(ctx, ids[0]) // it has ended
 	fmt.Println(stopped, err)
 	// Output:
-	// 42 node 3 outputs ab, but node 2 had output b 1 <nil>
+	// 42 node 1 outputs ad, but node 2 had output c 1 <nil>
 	// 1 <nil>
 	// 1 <nil>
 	// [] <nil>
