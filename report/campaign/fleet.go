@@ -55,7 +55,7 @@ type FleetWorker struct {
 
 // The numbers of lines of tables, and of campaigns with curves, that are shown at once.
 const (
-	mostFindings = 50
+	mostFindings = 20
 	mostWorkers  = 200
 	mostCurves   = 4
 )
@@ -107,7 +107,7 @@ func newFleetData(f *Fleet) *fleetData {
 		if row.Done = plain.Number(float64(doc.Runs)); c.Of > 0 {
 			row.Done += " of " + plain.Number(float64(c.Of))
 		}
-		if c.State == "running" && drawn < mostCurves {
+		if drawn == 0 || c.State == "running" && drawn < mostCurves {
 			drawn++
 			var p pageData
 			if p.curves(c.Curve) == nil {
