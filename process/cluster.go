@@ -33,6 +33,7 @@ type Cluster struct {
 	Spent Spent
 
 	servers []*Server
+	hands   hands
 	marks   []int          // by node-1: lines of the log that were looked at
 	due     lockstep.Nodes // up for the engine, but not started yet
 	began   time.Time
@@ -58,6 +59,8 @@ func NewCluster(place *lockstep.Place, nodes int, breakage Breakage) (*Cluster, 
 		c.servers = append(c.servers, v)
 	}
 	c.Network = NewNetwork(nodes, breakage, c.nodeOf)
+	c.hands.network = c.Network
+	c.hands.begin()
 	return c, nil
 }
 
@@ -84,6 +87,7 @@ func (c *Cluster) Begin() error {
 		}
 	}
 	c.Network.Cut(Whole)
+	c.hands.begin()
 	c.due = trace.AllNodes(len(c.servers))
 	c.began, c.Spent = time.Now(), Spent{}
 	return nil
@@ -94,6 +98,7 @@ func (c *Cluster) Begin() error {
 // another's, and saves their start.
 func (c *Cluster) Resume() {
 	c.Network.Cut(Whole)
+	c.hands.begin()
 	for i, v := range c.servers {
 		if !v.Running() {
 			c.due = c.due.With(lockstep.Node(i + 1))
@@ -118,23 +123,31 @@ func empty(folder string) error {
 
 func (c *Cluster) endAll() {
 	var all sync.WaitGroup
-	for _, v := range c.servers {
-		all.Go(v.Kill)
+	for i := range c.servers {
+		all.Go(func() { c.end(lockstep.Node(i + 1)) })
 	}
 	all.Wait()
 }
 
-// Do performs a step of one of the Kinds. A node that is restarted starts when time first
+// end ends the server of a node. Others see that at once, also where its process stays.
+func (c *Cluster) end(n lockstep.Node) {
+	c.Network.Gone(n, true)
+	c.Server(n).Kill()
+}
+
+// Do performs a step that is Light. A node that is restarted starts when time first
 // passes, and one that is crashed before that never does.
 func (c *Cluster) Do(s *lockstep.Step, out *lockstep.Outbox) {
 	switch s.Kind {
 	case trace.Crash:
 		c.due = c.due.Without(s.Node)
-		c.Server(s.Node).Kill()
+		c.end(s.Node)
 	case trace.Restart:
 		c.due = c.due.With(s.Node)
 	case trace.Cut, trace.Heal:
 		c.Network.Cut(out.Cut)
+	case trace.Deliver, trace.Drop:
+		c.hands.do(s, out)
 	}
 }
 
@@ -152,6 +165,12 @@ func (c *Cluster) Up() lockstep.Nodes {
 // Majority are the nodes that can agree: a majority whose members are up and hear each other, and
 // nobody else. There is none where the network is no partition.
 func (c *Cluster) Majority(out *lockstep.Outbox) lockstep.Nodes {
+	return c.Group(out, func(nodes lockstep.Nodes) bool { return 2*nodes.Len() > len(c.servers) })
+}
+
+// Group are nodes that are up and hear each other, and nobody else, and that are enough for something,
+// as the function tells; none where there are no such nodes.
+func (c *Cluster) Group(out *lockstep.Outbox, enough func(lockstep.Nodes) bool) lockstep.Nodes {
 	up := c.Up()
 	for n := range up.All() {
 		group := trace.NodesOf(n)
@@ -160,7 +179,7 @@ func (c *Cluster) Majority(out *lockstep.Outbox) lockstep.Nodes {
 				group = group.With(m)
 			}
 		}
-		if 2*group.Len() > len(c.servers) && apart(group, up&^group, out.Cut) {
+		if enough(group) && apart(group, up&^group, out.Cut) {
 			return group
 		}
 	}
@@ -184,6 +203,7 @@ func (c *Cluster) Launch() error {
 		if err != nil {
 			return err
 		}
+		c.Network.Gone(n, false)
 		if err := c.Server(n).Start(cmd); err != nil {
 			return err
 		}
@@ -234,7 +254,7 @@ func Worthless(err error) error {
 	return &lockstep.Worthless{Reason: err.Error()}
 }
 
-// Look ends a step: it brings the time and the lines of logs to the trace, and reports a server
+// Look ends a step: it brings the time, packets that wait and the lines of logs to the trace, and reports a server
 // that ended by itself.
 func (c *Cluster) Look(out *lockstep.Outbox) error {
 	for i, v := range c.servers {
@@ -248,13 +268,15 @@ func (c *Cluster) Look(out *lockstep.Outbox) error {
 		}
 	}
 	out.Advance(lockstep.Time(time.Since(c.began)))
+	if err := c.hands.look(out); err != nil {
+		return err
+	}
 	return Worthless(c.Check())
 }
 
 // Close ends the servers and the links.
 func (c *Cluster) Close() error {
-	c.endAll()
-	return errors.Join(c.Network.Close(), c.Supervisor.Close())
+	return errors.Join(c.Supervisor.Close(), c.Network.Close())
 }
 
 // Spent is where time went: in waiting for servers to start, in letting time pass, and in

@@ -22,6 +22,10 @@ type Link struct {
 	listen   string
 	target   *net.TCPAddr
 	greet    Greeting
+	protocol Protocol
+
+	beside   *net.TCPAddr  // the link is open, too, while the server listens there
+	patience time.Duration // for a server that does not listen yet
 
 	// The network's mutex guards these.
 	alive    bool // the server listens
@@ -31,10 +35,24 @@ type Link struct {
 	pairs    map[*pair]bool
 }
 
+// Early lets the link be dialled before its server listens at the target, while it listens at another address of its own:
+// a connection waits for the server, and is reset after so long. It is for servers that
+// dial each other in the moment in which one begins to listen, and pause for long where they are refused.
+func (l *Link) Early(beside string, patience time.Duration) error {
+	address, err := loopback(beside)
+	if err != nil {
+		return err
+	}
+	l.network.mutex.Lock()
+	defer l.network.mutex.Unlock()
+	l.beside, l.patience = address, patience
+	return nil
+}
+
 // obey opens or closes the listener, and closes connections that cannot be. The network's mutex
 // is held.
 func (l *Link) obey() {
-	want := l.alive && !l.ended && (l.from == 0 || !l.network.severed(l.from, l.to))
+	want := l.alive && !l.ended && !l.network.severed(l.from, l.to) // nothing is cut between nobody and a node
 	switch {
 	case want && l.listener == nil:
 		if l.listener, l.refused = net.Listen("tcp", l.listen); l.refused == nil {
@@ -92,8 +110,8 @@ func (l *Link) carry(near *net.TCPConn) {
 	if !p.wait(p.from, l.to, time.Time{}) { // the first packet would not arrive either
 		return
 	}
-	far, err := net.DialTCP("tcp", nil, l.target)
-	if err != nil {
+	far := p.dial()
+	if far == nil {
 		p.end()
 		return
 	}
@@ -107,10 +125,35 @@ func (l *Link) carry(near *net.TCPConn) {
 			return
 		}
 	}
+	var said, answered Decoder
+	if l.protocol != nil {
+		said, answered = l.protocol()
+	}
 	var both sync.WaitGroup
-	both.Go(func() { p.flow(near, far, p.from, l.to) })
-	both.Go(func() { p.flow(far, near, l.to, p.from) })
+	both.Go(func() { p.flow(near, far, p.from, l.to, said) })
+	both.Go(func() { p.flow(far, near, l.to, p.from, answered) })
 	both.Wait()
+}
+
+// redial is the pause between attempts to reach a server that does not listen yet.
+const redial = time.Millisecond
+
+// dial dials the server, or returns nil.
+func (p *pair) dial() *net.TCPConn {
+	for begin := time.Now(); ; {
+		far, err := net.DialTCP("tcp", nil, p.link.target)
+		if err == nil {
+			return far
+		}
+		if time.Since(begin) >= p.link.patience {
+			return nil
+		}
+		select {
+		case <-p.done:
+			return nil
+		case <-time.After(redial):
+		}
+	}
 }
 
 // dialler is the node at the other end of a connection, or 0 where it is none.
@@ -227,10 +270,11 @@ const (
 )
 
 // flow carries one direction until it ends. The end is carried like anything else.
-func (p *pair) flow(from, to *net.TCPConn, sender, receiver lockstep.Node) {
+func (p *pair) flow(from, to *net.TCPConn, sender, receiver lockstep.Node, decoder Decoder) {
 	queue := make(chan chunk, chunks)
 	free := make(chan []byte, chunks)
 	p.link.network.closed.Go(func() { p.read(from, queue, free) })
+	packets := &sieve{pair: p, decoder: decoder, to: to, from: sender, at: receiver}
 	for c := range queue {
 		if !p.wait(sender, receiver, c.came) {
 			continue // drain, so that the reader ends
@@ -239,7 +283,11 @@ func (p *pair) flow(from, to *net.TCPConn, sender, receiver lockstep.Node) {
 			_ = to.CloseWrite()
 			return
 		}
-		if _, err := to.Write(c.bytes); err != nil {
+		if decoder != nil {
+			if !packets.take(c.bytes, c.came) {
+				continue
+			}
+		} else if _, err := to.Write(c.bytes); err != nil {
 			p.end()
 		}
 		select {

@@ -1,7 +1,6 @@
 package process
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/processes"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
@@ -89,7 +89,7 @@ func (d *echoing) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox
 			return err
 		}
 		next := s.Node%3 + 1
-		answer, err := ask(ctx, d.real[s.Node-1], "dial "+d.via[next-1]+" echo hello")
+		answer, err := processes.Ask(ctx, d.real[s.Node-1], "dial "+d.via[next-1]+" echo hello")
 		if err != nil {
 			return Worthless(err)
 		}
@@ -125,7 +125,7 @@ func TestCluster(t *testing.T) {
 func leftNothing(t *testing.T, addresses []string, folder string) {
 	t.Helper()
 	for _, a := range addresses {
-		until(t, "somebody listens at "+a, func() bool {
+		processes.Until(func() bool {
 			for _, l := range listening() {
 				if l.IP.String() == a {
 					return false
@@ -133,9 +133,9 @@ func leftNothing(t *testing.T, addresses []string, folder string) {
 			}
 			return true
 		})
-		until(t, "somebody runs at "+a, func() bool { return len(running(a)) == 0 })
+		processes.Until(func() bool { return len(running(a)) == 0 })
 	}
-	until(t, "the folder "+folder, func() bool {
+	processes.Until(func() bool {
 		left, err := filepath.Glob(filepath.Join(folder, "*"))
 		return err == nil && len(left) == 0
 	})
@@ -169,23 +169,11 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 20 {
 		folder := t.TempDir()
-		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), motherVariable+"="+folder)
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		var places []string
-		for lines := bufio.NewScanner(out); len(places) < 2 && lines.Scan(); {
-			places = append(places, lines.Text())
-		}
+		program := processes.Begin(t, motherVariable+"="+folder)
+		places := []string{program.Line(), program.Line()}
 		time.Sleep(time.Duration(r.IntN(300)) * time.Millisecond) // any moment is as good
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		if len(places) != 2 || !strings.HasPrefix(places[0], "127.") {
+		program.Kill()
+		if !strings.HasPrefix(places[0], "127.") || !strings.HasPrefix(places[1], "127.") {
 			t.Fatalf("the mother says %q", places)
 		}
 		leftNothing(t, places, folder)

@@ -32,8 +32,11 @@ type Network struct {
 	owner    func(pid int) lockstep.Node // whose process that is
 
 	mutex sync.Mutex
-	gates [][]gate // by sender and receiver, from 0
+	gates [][]gate       // by sender and receiver, from 0
+	gone  lockstep.Nodes // that have no connections
 	links []*Link
+
+	packets packets
 
 	quit   chan struct{}
 	closed sync.WaitGroup
@@ -53,7 +56,7 @@ const following = 10 * time.Millisecond
 // which node a process is; it is asked for links that several nodes dial and may be nil
 // otherwise.
 func NewNetwork(nodes int, breakage Breakage, owner func(pid int) lockstep.Node) *Network {
-	n := &Network{breakage: breakage, nodes: nodes, owner: owner, gates: make([][]gate, nodes+1), quit: make(chan struct{})}
+	n := &Network{breakage: breakage, nodes: nodes, owner: owner, gates: make([][]gate, nodes+1), packets: packets{waiting: map[int]*waiting{}}, quit: make(chan struct{})}
 	for i := range n.gates {
 		n.gates[i] = make([]gate, nodes+1)
 		for j := range n.gates[i] {
@@ -75,18 +78,27 @@ func (n *Network) Link(from, to lockstep.Node, listen, target string, greet Gree
 	if from == 0 && n.owner == nil {
 		return nil, errors.New("process: a link that any node may dial needs to know whose a process is")
 	}
-	address, err := net.ResolveTCPAddr("tcp", target)
+	address, err := loopback(target)
 	if err != nil {
-		return nil, fmt.Errorf("process: %w", err)
-	}
-	if !address.IP.IsLoopback() {
-		return nil, fmt.Errorf("process: %s is not on the loopback", target)
+		return nil, err
 	}
 	l := &Link{network: n, from: from, to: to, listen: listen, target: address, greet: greet, pairs: map[*pair]bool{}}
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
 	n.links = append(n.links, l)
 	return l, nil
+}
+
+// loopback reads an address, which must be on the loopback.
+func loopback(text string) (*net.TCPAddr, error) {
+	address, err := net.ResolveTCPAddr("tcp", text)
+	if err != nil {
+		return nil, fmt.Errorf("process: %w", err)
+	}
+	if !address.IP.IsLoopback() {
+		return nil, fmt.Errorf("process: %s is not on the loopback", text)
+	}
+	return address, nil
 }
 
 // Cut makes the network as it is to be: blocked tells for each node which ones it does not
@@ -103,6 +115,19 @@ func (n *Network) Cut(blocked func(from lockstep.Node) lockstep.Nodes) {
 			g := &n.gates[from][j]
 			g.set(&g.cut, to.Has(lockstep.Node(j)))
 		}
+	}
+	for _, l := range n.links {
+		l.obey()
+	}
+}
+
+// Gone takes a node off the network, or lets it come back: its connections are reset and there are no new
+// ones, whatever the breakage. That is how others see the end of a server, however long it takes.
+func (n *Network) Gone(node lockstep.Node, gone bool) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	if n.gone = n.gone.Without(node); gone {
+		n.gone = n.gone.With(node)
 	}
 	for _, l := range n.links {
 		l.obey()
@@ -144,7 +169,7 @@ func (n *Network) state(from, to lockstep.Node) (still bool, delay time.Duration
 // severed reports whether connections between two nodes cannot be: a cut in either direction
 // closes them. The network's mutex is held.
 func (n *Network) severed(a, b lockstep.Node) bool {
-	return n.breakage == Closes && (n.gates[a][b].cut || n.gates[b][a].cut)
+	return n.gone.Has(a) || n.gone.Has(b) || n.breakage == Closes && (n.gates[a][b].cut || n.gates[b][a].cut)
 }
 
 // follow opens and closes the listeners of links as their servers do.
@@ -158,13 +183,16 @@ func (n *Network) follow() {
 		listens := listening()
 		n.mutex.Lock()
 		for _, l := range n.links {
-			l.alive = listens == nil || slices.ContainsFunc(listens, func(a net.TCPAddr) bool {
-				return a.Port == l.target.Port && (a.IP.Equal(l.target.IP) || a.IP.IsUnspecified())
-			})
+			l.alive = listens == nil || slices.ContainsFunc(listens, func(a net.TCPAddr) bool { return serves(&a, l.target) || serves(&a, l.beside) })
 			l.obey()
 		}
 		n.mutex.Unlock()
 	}
+}
+
+// serves reports whether who listens at an address can be dialled at another.
+func serves(at, dialled *net.TCPAddr) bool {
+	return dialled != nil && at.Port == dialled.Port && (at.IP.Equal(dialled.IP) || at.IP.IsUnspecified())
 }
 
 // Close closes all links and their connections.

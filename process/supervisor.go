@@ -96,7 +96,7 @@ func (s *Supervisor) Check() error {
 func (s *Supervisor) Close() error {
 	var all sync.WaitGroup
 	for _, v := range s.servers {
-		all.Go(v.Kill)
+		all.Go(v.end)
 	}
 	all.Wait()
 	return errors.Join(s.lock.Close(), child.Keep(s.folder))
@@ -110,9 +110,16 @@ type Server struct {
 	Folder string
 	// Log has what it wrote to its standard output and error.
 	Log Log
+	// Host is an address at which the server's process takes orders, where it can end the server
+	// inside it and start it again: then Kill and Start do that, which spares the start of the process. An order is
+	// a line, "stop" or "start", and is answered with "done". Where it is not, the process is killed.
+	// Empty: the process is the server.
+	Host string
 
 	keeper *Supervisor
 	child  *child.Child // nil: it was not started or was ended
+	idle   bool         // the process runs and the server in it does not
+	lives  int          // starts of the server in this process
 	pid    atomic.Int64 // of the child, for links that ask who dials
 }
 
@@ -123,8 +130,11 @@ const limited = `read -r go || exit 1; ulimit -c 0; ulimit -f "$0"; exec "$@" </
 
 // Start starts the server with a command, in its folder unless the command names another.
 func (v *Server) Start(cmd *exec.Cmd) error {
-	if v.child != nil {
+	if v.Running() {
 		return fmt.Errorf("process: %s is running", v.Name)
+	}
+	if v.revive() {
+		return nil
 	}
 	if cmd.Err != nil {
 		return fmt.Errorf("process: %s: %w", v.Name, cmd.Err)
@@ -149,13 +159,13 @@ func (v *Server) Start(cmd *exec.Cmd) error {
 	if err != nil {
 		return fmt.Errorf("process: %s does not start: %w", v.Name, err)
 	}
-	v.child = c
+	v.child, v.lives = c, 1
 	v.pid.Store(int64(c.Pid()))
 	return nil
 }
 
 // Running reports whether the server was started and not ended by us.
-func (v *Server) Running() bool { return v.child != nil }
+func (v *Server) Running() bool { return v.child != nil && !v.idle }
 
 // Pid is the number of its process, or 0. It may be asked at any time.
 func (v *Server) Pid() int { return int(v.pid.Load()) }
@@ -166,7 +176,7 @@ const probing = 5 * time.Millisecond
 // Await waits until the server is ready, as the function tells. It ends early, with the end of
 // the log, where the server ends, or the context does.
 func (v *Server) Await(ctx context.Context, ready func(context.Context) bool) error {
-	if v.child == nil {
+	if !v.Running() {
 		return fmt.Errorf("process: %s is not running", v.Name)
 	}
 	for !ready(ctx) {
@@ -181,13 +191,25 @@ func (v *Server) Await(ctx context.Context, ready func(context.Context) bool) er
 	return nil
 }
 
-// Kill ends the server at once, with all that it started, and waits until it is gone.
+// Kill ends the server at once, with all that it started, and waits until it is gone. Where it
+// has a Host, its process stays.
 func (v *Server) Kill() {
+	switch {
+	case v.idle:
+	case v.Running() && v.Host != "" && v.lives < maxLives && order(v.Host, "stop"):
+		v.idle = true
+	default:
+		v.end()
+	}
+}
+
+// end ends the process, whether the server in it runs or not.
+func (v *Server) end() {
 	if v.child != nil {
 		v.child.Kill()
-		v.child = nil
-		v.pid.Store(0)
 	}
+	v.child, v.idle = nil, false
+	v.pid.Store(0)
 }
 
 // Stop asks the server to end, and ends it when the context does.
@@ -200,7 +222,7 @@ func (v *Server) Stop(ctx context.Context) {
 	case <-v.child.Done():
 	case <-ctx.Done():
 	}
-	v.Kill()
+	v.end()
 }
 
 // Pause stops the server where it is, until Thaw. It stays connected and says nothing.
@@ -211,7 +233,7 @@ func (v *Server) Thaw() error { return v.child.Thaw() }
 
 // check reports that the server ended by itself, or takes too much memory.
 func (v *Server) check() error {
-	if v.child == nil {
+	if !v.Running() {
 		return nil
 	}
 	select {

@@ -2,30 +2,16 @@ package bftsmart_test
 
 import (
 	"maps"
-	"os"
-	"os/exec"
 	"testing"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/outside"
 	"github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/bftsmart"
 	"github.com/lockstep-go/lockstep/trace"
 )
-
-// needs skips a test where Java or Maven is missing, unless all tests must run.
-func needs(t *testing.T) {
-	t.Helper()
-	for _, program := range []string{"java", "mvn"} {
-		if _, err := exec.LookPath(program); err != nil {
-			if os.Getenv("LOCKSTEP_STRICT") != "" {
-				t.Fatal(err)
-			}
-			t.Skip(err)
-		}
-	}
-}
 
 // quick are settings under which a leader change takes little time.
 var quick = bftsmart.Cluster{Timeout: time.Second, Pace: 200 * time.Millisecond}
@@ -57,7 +43,7 @@ func TestKilledLeader(t *testing.T) {
 }
 
 func killLeader(t *testing.T, cluster bftsmart.Cluster) {
-	needs(t)
+	outside.Programs(t, "java", "mvn")
 	sc := scenario.New("kill the leader").Faults(lockstep.Budget{Crashes: 1}).Reserve()
 	killed := scenario.Did(trace.Crash)
 	sc.Machine().On(killed, "killed").On(scenario.IsEvent(bftsmart.EventReply), "answered").MarkSuccess()
@@ -75,7 +61,7 @@ func killLeader(t *testing.T, cluster bftsmart.Cluster) {
 // What proxies see of a run without faults is what the agent sees, except for what replicas tell
 // themselves, and what is read off the wire is what the agent says that it is.
 func TestProxies(t *testing.T) {
-	needs(t)
+	outside.Programs(t, "java", "mvn")
 	seen := map[bool]map[string]int{}
 	for _, proxies := range []bool{false, true} {
 		cluster := quick

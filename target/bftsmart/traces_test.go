@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/outside"
 	"github.com/lockstep-go/lockstep/keep"
 	"github.com/lockstep-go/lockstep/target/bftsmart"
 	"github.com/lockstep-go/lockstep/trace"
@@ -44,7 +45,7 @@ func TestStore(t *testing.T) {
 			continue
 		}
 		t.Run(c.Name, func(t *testing.T) {
-			needs(t)
+			outside.Programs(t, "java", "mvn")
 			for run := range 5 {
 				recorded, err := lockstep.Record(t.Context(), judged(c), run)
 				if err != nil {
@@ -75,7 +76,7 @@ func TestReplay(t *testing.T) {
 			continue
 		}
 		t.Run(c.Name, func(t *testing.T) {
-			needs(t)
+			outside.Programs(t, "java", "mvn")
 			bench, err := lockstep.NewBenchFor(judged(c), recorded)
 			if err != nil {
 				t.Fatal(err)

@@ -1,0 +1,63 @@
+package process
+
+import (
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Light are the steps that a Cluster lowers whose links have decoders and whose network is under
+// Control: packets are messages of the engine.
+var Light = Kinds | trace.KindsOf(trace.Deliver, trace.Drop)
+
+// hands tell the engine of packets that wait, and do with them what it decides.
+type hands struct {
+	network  *Network
+	numbers  map[lockstep.ID]int // of packets, by the body of the message
+	messages map[int]lockstep.ID // by the number of the packet
+}
+
+// begin lets go of everything.
+func (h *hands) begin() {
+	h.network.Control(false)
+	_, _, _ = h.network.Sent()
+	h.numbers, h.messages = map[lockstep.ID]int{}, map[int]lockstep.ID{}
+}
+
+// do delivers or drops a message. What is dropped takes its connection with it.
+func (h *hands) do(s *lockstep.Step, out *lockstep.Outbox) {
+	number := h.numbers[out.Message(s.Msg).Body]
+	delete(h.messages, number) // its fate is known
+	if s.Kind == trace.Deliver {
+		h.network.Carry(number)
+	} else {
+		h.network.Break(number)
+	}
+}
+
+// look tells what was sent and what was lost since it last looked.
+func (h *hands) look(out *lockstep.Outbox) error {
+	came, lost, err := h.network.Sent()
+	for _, p := range came {
+		body := out.Send(p.From, p.To, p.Type, p.Tag)
+		out.Text(body, p.Text)
+		h.numbers[body] = p.Number
+		h.messages[p.Number] = 0
+		for m := range out.Coming(p.To) {
+			if m.Body == body {
+				h.messages[p.Number] = m.ID
+				break
+			}
+		}
+		if h.messages[p.Number] == 0 { // a cut link lost it
+			h.network.Break(p.Number)
+			delete(h.messages, p.Number)
+		}
+	}
+	for _, number := range lost {
+		if id := h.messages[number]; id != 0 {
+			out.Lose(id)
+			delete(h.messages, number)
+		}
+	}
+	return Worthless(err)
+}

@@ -1,0 +1,224 @@
+package process
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+)
+
+// Packet is a message as it stands on a connection.
+type Packet struct {
+	// Type names it. A packet without a type is carried without asking, as heartbeats are.
+	Type string
+	// Tag is its phase and round, where the protocol has them.
+	Tag lockstep.Tag
+	// Text is what is in it, in a few words.
+	Text string
+}
+
+// Decoder cuts what travels in one direction of a connection into packets.
+type Decoder interface {
+	// Next is the packet at the beginning of data, and its length in bytes; 0 means that more must
+	// come. It is asked again about the same bytes with more behind them, and moves on when they were taken. An
+	// error means that this is not the protocol, which ends the connection.
+	Next(data []byte) (Packet, int, error)
+}
+
+// Protocol makes the decoders of a connection: of what is said by the one who dialled, and of the
+// answers. A direction without a decoder is carried as it is.
+type Protocol func() (said, answered Decoder)
+
+// Held is a packet that waits at its link for a word.
+type Held struct {
+	// Number is its own in its network.
+	Number   int
+	From, To lockstep.Node
+	Packet
+}
+
+// packets are those of a network that wait. The network's mutex guards them.
+type packets struct {
+	control bool
+	waiting map[int]*waiting
+	count   int
+	came    []Held // and were not told yet
+	lost    []int  // likewise
+	last    time.Time
+	wrong   error // what a decoder did not understand, the first time
+}
+
+type waiting struct {
+	pair *pair
+	goes chan struct{} // closed when it may go on
+}
+
+// Decode lets what the link carries be cut into packets. It must be called before the link is
+// dialled.
+func (l *Link) Decode(p Protocol) { l.protocol = p }
+
+// Control takes packets that have a type into somebody's hands, from now on, or lets all of them go on. They wait
+// at the head of their connection: what was sent behind them waits, too, and is not seen yet.
+func (n *Network) Control(on bool) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	n.packets.control = on
+	if !on {
+		for number := range n.packets.waiting {
+			n.release(number)
+		}
+	}
+}
+
+// Sent are the packets that have come to wait since it was last asked, in their order, and the numbers of those that were
+// lost with their connection since then. An error tells of a connection that no decoder understood.
+func (n *Network) Sent() (came []Held, lost []int, err error) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	p := &n.packets
+	came, lost, err = p.came, p.lost, p.wrong
+	p.came, p.lost, p.wrong = nil, nil, nil
+	return came, lost, err
+}
+
+// Carry lets a packet go on. It reports false where it does not wait any more.
+func (n *Network) Carry(number int) bool {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	return n.release(number)
+}
+
+// Break loses a packet as a network does: with its connection, and all that is behind it.
+func (n *Network) Break(number int) bool {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	w := n.packets.waiting[number]
+	if w == nil {
+		return false
+	}
+	w.pair.reset()
+	return true
+}
+
+// release lets a packet go on. The mutex is held.
+func (n *Network) release(number int) bool {
+	w := n.packets.waiting[number]
+	if w == nil {
+		return false
+	}
+	delete(n.packets.waiting, number)
+	n.packets.last = time.Now()
+	close(w.goes)
+	return true
+}
+
+// Quiet waits until no packet has come or gone for so long.
+func (n *Network) Quiet(ctx context.Context, silence time.Duration) error {
+	begin := time.Now()
+	for {
+		n.mutex.Lock()
+		last := n.packets.last
+		n.mutex.Unlock()
+		if last.Before(begin) {
+			last = begin
+		}
+		left := silence - time.Since(last)
+		if left <= 0 {
+			return nil
+		}
+		if err := Pass(ctx, left); err != nil {
+			return err
+		}
+	}
+}
+
+// await lets a packet wait until it is told to go on, and reports false where its connection
+// ended meanwhile.
+func (p *pair) await(from, to lockstep.Node, packet Packet) bool {
+	n := p.link.network
+	n.mutex.Lock()
+	q := &n.packets
+	q.last = time.Now()
+	if packet.Type == "" || !q.control || from == 0 || to == 0 {
+		n.mutex.Unlock()
+		return true
+	}
+	q.count++
+	number, w := q.count, &waiting{pair: p, goes: make(chan struct{})}
+	q.waiting[number] = w
+	q.came = append(q.came, Held{Number: number, From: from, To: to, Packet: packet})
+	n.mutex.Unlock()
+	select {
+	case <-w.goes:
+		return true
+	case <-p.done:
+	}
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	if q.waiting[number] == nil {
+		return true // both happened
+	}
+	delete(q.waiting, number)
+	q.lost = append(q.lost, number)
+	q.last = time.Now()
+	return false
+}
+
+// sieve carries what it is given packet by packet.
+type sieve struct {
+	*pair
+	decoder  Decoder
+	to       *net.TCPConn
+	from, at lockstep.Node // the sender and the receiver
+	rest     []byte        // that is no whole packet yet
+}
+
+// maxPacket bounds what may wait for the rest of a packet.
+const maxPacket = 16 << 20
+
+// take takes what has come, and carries the packets that are whole now. It reports false at the
+// end of the connection.
+func (s *sieve) take(data []byte, came time.Time) bool {
+	s.rest = append(s.rest, data...)
+	done := 0
+	for done < len(s.rest) {
+		packet, length, err := s.decoder.Next(s.rest[done:])
+		if err == nil && (length < 0 || length > len(s.rest)-done) {
+			err = fmt.Errorf("a decoder takes %d of %d bytes", length, len(s.rest)-done)
+		}
+		if err == nil && length == 0 && len(s.rest)-done > maxPacket {
+			err = fmt.Errorf("a packet of more than %d bytes", maxPacket)
+		}
+		switch {
+		case err != nil:
+			s.confused(err)
+			return false
+		case length == 0:
+			s.rest = slices.Delete(s.rest, 0, done)
+			return true
+		case !s.await(s.from, s.at, packet) || !s.wait(s.from, s.at, came):
+			return false
+		}
+		if _, err := s.to.Write(s.rest[done : done+length]); err != nil {
+			s.end()
+			return false
+		}
+		done += length
+	}
+	s.rest = s.rest[:0]
+	return true
+}
+
+// confused ends a connection that is not in the protocol.
+func (s *sieve) confused(err error) {
+	n := s.link.network
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	if n.packets.wrong == nil {
+		n.packets.wrong = fmt.Errorf("process: what node %d sends to %d: %w", s.from, s.at, err)
+	}
+	s.reset()
+}

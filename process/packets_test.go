@@ -1,0 +1,264 @@
+package process
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/processes"
+	"github.com/lockstep-go/lockstep/spec"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// lines is the protocol of the echo servers: a line is a packet, of the type of its first word. An empty one is no message, and
+// "wrong" is not of the protocol.
+type lines struct{}
+
+func (lines) Next(data []byte) (Packet, int, error) {
+	line, _, whole := bytes.Cut(data, []byte("\n"))
+	kind, rest, _ := strings.Cut(string(line), " ")
+	switch {
+	case !whole:
+		return Packet{}, 0, nil
+	case kind == "wrong":
+		return Packet{}, 0, errors.New("this is wrong")
+	}
+	return Packet{Type: kind, Text: rest}, len(line) + 1, nil
+}
+
+func inLines() (said, answered Decoder) { return lines{}, nil }
+
+// decoded is a network under control with a link that is decoded in one direction, and a connection through it.
+func decoded(t *testing.T) (*Network, net.Conn) {
+	t.Helper()
+	s, _, address := supervised(t)
+	n, l, via := network(t, Closes, address, s)
+	l.Decode(inLines)
+	n.Control(true)
+	listens(t, l, true)
+	return n, dial(t, via)
+}
+
+// comes waits for packets that wait.
+func comes(t *testing.T, n *Network) (came []Held) {
+	t.Helper()
+	processes.Until(func() bool {
+		more, _, err := n.Sent()
+		if err != nil {
+			t.Fatal(err)
+		}
+		came = append(came, more...)
+		return len(came) > 0
+	})
+	return came
+}
+
+func write(t *testing.T, conn net.Conn, text string) {
+	t.Helper()
+	if _, err := conn.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A packet waits until it is told to go on, and what is behind it waits for it, in its order. What has no
+// type passes where nothing waits before it.
+func TestPackets(t *testing.T) {
+	n, conn := decoded(t)
+	write(t, conn, "\necho o")
+	write(t, conn, "ne\necho two\n\necho three\n")
+	for i, want := range []string{"one", "two", "three"} {
+		came := comes(t, n)
+		if len(came) != 1 || came[0].Text != want || came[0].Type != "echo" || came[0].From != 1 || came[0].To != 2 || came[0].Number != i+1 {
+			t.Fatalf("%+v, not %s", came, want)
+		}
+		if n.Carry(came[0].Number + 1) {
+			t.Error("what has not come goes on")
+		}
+		if err := n.Quiet(t.Context(), time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
+		if more, lost, err := n.Sent(); len(more)+len(lost) > 0 || err != nil {
+			t.Fatalf("%v is not alone: %v, %v, %v", came, more, lost, err)
+		}
+		if !n.Carry(came[0].Number) || n.Carry(came[0].Number) {
+			t.Error("it does not go on once")
+		}
+		heard(t, conn, want)
+	}
+	write(t, conn, "echo four\n")
+	comes(t, n)
+	n.Control(false)
+	heard(t, conn, "four")
+	write(t, conn, "echo five\n")
+	heard(t, conn, "five")
+}
+
+// A packet that is lost takes its connection with it, and what is behind it never arrives.
+func TestPacketsBreak(t *testing.T) {
+	n, conn := decoded(t)
+	write(t, conn, "echo one\necho two\n")
+	came := comes(t, n)
+	if !n.Break(came[0].Number) {
+		t.Error("it does not wait")
+	}
+	if _, err := conn.Read(make([]byte, 1)); err == nil {
+		t.Error("the connection is not reset")
+	}
+	processes.Until(func() bool {
+		more, lost, err := n.Sent()
+		if len(more) > 0 || err != nil {
+			t.Fatalf("%v, %v", more, err)
+		}
+		return slices.Equal(lost, []int{came[0].Number})
+	})
+	if n.Break(came[0].Number) || n.Carry(came[0].Number) {
+		t.Error("it still waits")
+	}
+}
+
+// What a decoder does not understand ends the connection and is told.
+func TestPacketsConfused(t *testing.T) {
+	n, conn := decoded(t)
+	write(t, conn, "wrong\n")
+	if _, err := conn.Read(make([]byte, 1)); err == nil {
+		t.Error("the connection is not reset")
+	}
+	if _, _, err := n.Sent(); err == nil || !strings.Contains(err.Error(), "what node 1 sends to 2: this is wrong") {
+		t.Error(err)
+	}
+}
+
+// A node that is gone has no connections, whatever a cut would do to them, until it is back.
+func TestGone(t *testing.T) {
+	s, _, address := supervised(t)
+	n, l, via := network(t, Stalls, address, s)
+	for _, node := range []lockstep.Node{1, 2} {
+		listens(t, l, true)
+		conn := dial(t, via)
+		said(t, conn, "before")
+		n.Gone(node, true)
+		if _, err := conn.Read(make([]byte, 1)); err == nil {
+			t.Error("the connection is not reset")
+		}
+		listens(t, l, false)
+		n.Gone(node, false)
+	}
+	listens(t, l, true)
+	said(t, dial(t, via), "after")
+}
+
+// A link that is early can be dialled while the server listens elsewhere, and waits for it.
+func TestEarly(t *testing.T) {
+	s, _, beside := supervised(t)
+	target := s.Port()
+	_, l, via := network(t, Closes, target, s)
+	if err := l.Early("192.0.2.1:1", time.Hour); err == nil || !strings.Contains(err.Error(), "not on the loopback") {
+		t.Error(err)
+	}
+	listens(t, l, false)
+	if err := l.Early(beside, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	listens(t, l, true)
+	conn := dial(t, via)
+	write(t, conn, "echo early\n")
+	late, err := s.Server("late")
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin(t, late, target)
+	heard(t, conn, "early")
+	late.Kill()
+	if err := l.Early(beside, 0); err != nil {
+		t.Fatal(err)
+	}
+	if conn, err := net.Dial("tcp", via); err == nil { // else it was refused while it was being made
+		defer conn.Close()
+		if _, err := conn.Read(make([]byte, 1)); err == nil {
+			t.Error("the patience has no end")
+		}
+	}
+}
+
+// lettered is a system of echo servers whose questions to each other are messages of the engine.
+type lettered struct{ echoServers }
+
+func (e lettered) Describe() (lockstep.Info, error) {
+	info, err := e.echoServers.Describe()
+	info.Supports |= Light
+	return info, err
+}
+
+func (e lettered) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
+	d, err := e.echoServers.Deploy(p)
+	if err != nil {
+		return nil, err
+	}
+	l := &letters{echoing: d.(*echoing)}
+	for _, link := range l.Network.links {
+		link.Decode(inLines)
+	}
+	l.Command = func(n lockstep.Node) (*exec.Cmd, error) { return command(l.real[n-1]), nil }
+	return l, nil
+}
+
+type letters struct{ *echoing }
+
+func (d *letters) Reset(ctx context.Context, seed uint64, out *lockstep.Outbox) error {
+	err := d.echoing.Reset(ctx, seed, out)
+	d.Network.Control(true)
+	return err
+}
+
+// Do lets a server ask the next one, and waits for the packet only: the answer comes when it was delivered.
+func (d *letters) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
+	if s.Kind != trace.Request {
+		d.Cluster.Do(s, out)
+		if s.Kind == trace.Deliver || s.Kind == trace.Drop {
+			out.Event(lockstep.Event{Node: out.Message(s.Msg).From, Type: "fate", Text: fmt.Sprint(s.Kind)})
+		}
+	} else {
+		if err := d.ready(ctx); err != nil {
+			return err
+		}
+		next := s.Node%3 + 1
+		conn, err := net.Dial("tcp", d.real[s.Node-1])
+		if err != nil {
+			return Worthless(err)
+		}
+		fmt.Fprintf(conn, "dial %s echo hello\n", d.via[next-1])
+		context.AfterFunc(ctx, func() { conn.Close() })
+		if err := d.Network.Quiet(ctx, 30*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	if err := d.Network.Quiet(ctx, time.Millisecond); err != nil {
+		return err
+	}
+	return d.Look(out)
+}
+
+// Packets are messages of the engine: sent, delivered, dropped, and lost with a crash or a cut.
+func TestLight(t *testing.T) {
+	seen := map[string]int{}
+	plan := lockstep.Plan{System: lettered{}, Workers: 1, Runs: 6, Scratch: t.TempDir(), Spec: spec.OnEvent("any", "fate", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+		seen[e.Text]++
+		return nil
+	}), Strategy: strategy.Walk{Request: 3, Deliver: 2, Drop: 1, Crash: 1, Restart: 1, Cut: 1, Heal: 1, Steps: 12}}
+	result, err := lockstep.Explore(t.Context(), plan)
+	if err != nil || result.Verdict() != trace.Pass {
+		t.Fatalf("%v, %v, %v", result.Verdicts, result.Reasons, err)
+	}
+	if seen["deliver"] == 0 || seen["drop"] == 0 {
+		t.Errorf("%v", seen)
+	}
+}
