@@ -110,7 +110,7 @@ func (d *deployment) begin(seed uint64, out *lockstep.Outbox) error {
 func (d *deployment) start(self lockstep.Node) {
 	i := self - 1
 	d.counts[i]++
-	n := &Node{self: self, nodes: d.Nodes, life: d.counts[i], world: d.world, disks: d.disks[i], model: d.Disk, wake: make(chan struct{}, 1), idle: make(chan func()),
+	n := &Node{self: self, nodes: d.Nodes, life: d.counts[i], world: d.world, disks: d.disks[i], model: d.Disk, wake: make(chan struct{}, 1),
 		chance: d.lot.chance(self, uint64(self)+uint64(d.counts[i])<<8)}
 	n.folder = func() (string, error) {
 		d.world.mutex.Lock()
