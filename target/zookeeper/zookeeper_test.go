@@ -116,23 +116,6 @@ func TestCuts(t *testing.T) {
 	}
 }
 
-// What is sampled: data diverges on 3.5.8 in some of many runs.
-func TestSampled(t *testing.T) {
-	if !*long {
-		t.Skip("takes an hour; -long makes it")
-	}
-	s, err := strategy.Parse(Targets[0].Strategy)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plan := lockstep.Plan{System: Cluster{}, Spec: Properties, Settle: Settle, Strategy: s, Runs: 400, KeepGoing: true, Keep: 3, Scratch: t.TempDir()}
-	result, err := lockstep.Explore(t.Context(), plan)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("%v, %v", result.Verdicts, result.Reasons)
-}
-
 // The baseline makes each request in its time, and crashes or restarts a server every two seconds
 // on average.
 func TestBaseline(t *testing.T) {
