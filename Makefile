@@ -1,7 +1,7 @@
 # The few commands of the project; `make` alone lists them.
 GO      ?= go
 # Modules with heavy dependencies stand apart, so that `go get` of the library is light.
-MODULES := . cli cmd/lockstep internal/lint remote report/browsertest target/bftsmart target/etcdraft target/hashicorpraft target/memberlist target/zookeeper bubble/bbolttest bubble/grpctest
+MODULES := . cli cmd/lockstep fleet internal/lint remote report/browsertest target/bftsmart target/etcdraft target/hashicorpraft target/kafka target/memberlist target/zookeeper bubble/bbolttest bubble/grpctest
 # These have dependencies that exclude those of others, and stand outside the workspace.
 APART   := target/tendermint target/etcdserver
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
@@ -51,10 +51,12 @@ overlay: build ## tests of goroutine systems with the overlay: exact runs, socke
 	cd bubble/bbolttest && ../../bin/lockstep go test .
 	cd bubble/grpctest && ../../bin/lockstep go test .
 	cd target/etcdserver && GOWORK=off ../../bin/lockstep go test .
+	cd target/tendermint && GOWORK=off ../../bin/lockstep go test -run 'Exactly|First|Repetition|Files' .
 
 exact: build ## 100 seeds in 10 processes at once, compared byte for byte
 	cd target/hashicorpraft && LOCKSTEP_PROCESSES=10 ../../bin/lockstep go test -count=1 -timeout 1h -v -run Exactly .
 	cd target/memberlist && LOCKSTEP_PROCESSES=10 ../../bin/lockstep go test -count=1 -timeout 1h -v -run Exactly .
+	cd target/tendermint && GOWORK=off LOCKSTEP_PROCESSES=10 ../../bin/lockstep go test -count=1 -timeout 1h -v -run Exactly .
 
 versions: ## known mistakes of hashicorp/raft and CometBFT, in the versions that had them and in those that mended them
 	@set -e; cd target/hashicorpraft; for v in v1.7.0 v1.7.1 v1.8.0; do GOWORK=off $(GO) test -modfile versions/$$v.mod -run KnownMistakes .; done; \

@@ -1,17 +1,12 @@
 package lockstep
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
-	"github.com/lockstep-go/lockstep/internal/pool"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -19,41 +14,28 @@ import (
 // or when the tool itself fails, with what was found until then; findings are in the
 // result. When the context ends, the result covers the runs made so far.
 func Explore(ctx context.Context, plan Plan) (*Result, error) {
-	p, err := plan.prepare()
+	crew, err := NewCrew(plan)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.learn(); err != nil {
-		return nil, err
-	}
-	c := newCampaign(ctx, p)
-	size := max(1, min(64, p.Runs/(16*c.workers)))
-	pool.Ordered(c.workers, (p.Runs+size-1)/size,
-		func(worker, i int) batch { return c.make(worker, i*size, min((i+1)*size, p.Runs)) },
-		func(_ int, b batch) bool { return c.take(b) })
-	c.conclude()
-	c.close()
-	return c.result, c.err
+	result, err := crew.Make(ctx, 0, crew.Runs, 0)
+	crew.Conclude(result)
+	return result, errors.Join(err, crew.Close())
 }
 
-// campaign is an exploration in progress.
+// campaign is an exploration in progress: of all runs of a plan, or of a stretch of them.
 type campaign struct {
-	*prepared
-	ctx      context.Context
-	workers  int
-	crew     []*worker
-	distinct *distinct // nil unless the plan counts what is distinct
-	result   *Result
-	events   tally // of all runs
-	barren   int   // runs since the last one that was worth something
-	err      error
+	*Crew
+	ctx    context.Context
+	end    int // the run after the last
+	result *Result
+	events tally // of all runs
+	barren int   // runs since the last one that was worth something
+	err    error
 	// found is the number of findings taken so far. A worker reads it to save the
 	// repetition of findings that will not be kept.
 	found   atomic.Int64
-	telling sync.Mutex   // of findings
-	left    atomic.Int64 // goroutines that hang and were left running
-	// spare are lists to be used again: they would be most of what a campaign leaves to the collector.
-	spare chan []ran
+	telling sync.Mutex // of findings
 }
 
 // batch is what one worker brings back from consecutive runs.
@@ -86,36 +68,18 @@ type ran struct {
 	suspects        []string
 }
 
-func newCampaign(ctx context.Context, p *prepared) *campaign {
-	c := &campaign{prepared: p, ctx: ctx, workers: p.Workers}
-	if c.workers == 0 {
-		c.workers = runtime.GOMAXPROCS(0)
+func newCampaign(ctx context.Context, crew *Crew, first, end, found int) *campaign {
+	c := &campaign{Crew: crew, ctx: ctx, end: end}
+	c.found.Store(int64(found))
+	c.result = &Result{Target: c.info.Name, Strategy: c.Strategy.String(), Seed: c.Seed, From: first,
+		Verdicts: map[Verdict]int{}, Reasons: map[string]int{}, Guarantee: c.terms.Guarantee}
+	if first == 0 {
+		c.result.Digest = c.Seed
 	}
-	if p.info.Serial || p.terms.Sequential {
-		c.workers = 1
-	}
-	if p.Distinct {
-		c.distinct = newDistinct()
-		p.Observers = append(slices.Clip(p.Observers), c.distinct)
-	}
-	if p.terms.Runs > 0 {
-		p.Runs = min(p.Runs, p.terms.Runs)
-	}
-	c.crew, c.spare = make([]*worker, c.workers), make(chan []ran, c.workers)
-	c.result = &Result{Target: p.info.Name, Strategy: p.Strategy.String(), Seed: p.Seed, Digest: p.Seed,
-		Verdicts: map[Verdict]int{}, Reasons: map[string]int{}, Guarantee: p.terms.Guarantee}
-	for _, name := range p.Spec.Properties() {
+	for _, name := range c.Spec.Properties() {
 		c.result.Judged = append(c.result.Judged, Count{Name: name, N: NotCounted})
 	}
 	return c
-}
-
-func (c *campaign) close() {
-	for _, w := range c.crew {
-		if w != nil {
-			c.err = errors.Join(c.err, w.close())
-		}
-	}
 }
 
 // worker is the worker of that number.
@@ -123,9 +87,9 @@ func (c *campaign) worker(number int) *worker {
 	w := c.crew[number]
 	if w == nil {
 		w = newWorker(c.prepared, number+c.workers*int(c.left.Load())) // those that were left keep their numbers
-		w.ctx = c.ctx
 		c.crew[number] = w
 	}
+	w.ctx = c.ctx
 	return w
 }
 
@@ -287,12 +251,13 @@ func (c *campaign) take(b batch) bool {
 	}
 	c.err = b.err
 	if c.ctx.Err() != nil {
-		c.result.Interrupted = c.result.Runs < c.Runs
+		c.result.Interrupted = c.result.From+c.result.Runs < c.end
 		return false
 	}
 	if c.Progress != nil {
 		c.Progress(c.result)
 	}
+	c.result.Exhausted = b.done
 	return c.err == nil && !b.done
 }
 
@@ -335,7 +300,7 @@ func (c *campaign) add(one *ran) Verdict {
 	r.Messages += int64(one.messages)
 	r.Requests += int64(one.requests)
 	r.Quiet += btoi(one.quiet)
-	r.Digest = RunSeed(r.Digest^one.digest, 0)
+	r.Digest += RunSeed(one.digest, one.number)
 	r.Seen.add(one.seen)
 	for i, noted := range one.noted {
 		c.Observers[i].Take(one.number, noted)
@@ -355,18 +320,14 @@ func (c *campaign) add(one *ran) Verdict {
 	if one.stray != nil {
 		r.Strays = append(r.Strays, *one.stray)
 	}
-	for _, s := range one.suspects {
-		if len(r.Suspects) < mostSuspects && !slices.Contains(r.Suspects, s) {
-			r.Suspects = append(r.Suspects, s)
-		}
-	}
+	r.addSuspects(one.suspects)
 	verdict := one.verdict
 	if one.found != nil {
-		c.found.Add(1)
+		kept := int(c.found.Add(1)) <= c.Keep
 		if one.found.Flaky != "" {
 			verdict = trace.Flaky
 		}
-		if len(r.Found) < c.Keep {
+		if kept {
 			r.Found = append(r.Found, *one.found)
 		}
 	}
@@ -383,59 +344,5 @@ func (c *campaign) worthless(reason string) {
 		c.err = fmt.Errorf("lockstep: %d of %d runs of %s were worthless, the last one because: %s", r.Worthless, r.Runs, r.Target, reason)
 	case c.barren > c.Limits.Worthless:
 		c.err = fmt.Errorf("lockstep: the last %d of %d runs of %s were worthless, the last one because: %s", c.barren, r.Runs, r.Target, reason)
-	}
-}
-
-// given says what stayed the same in all runs of a campaign that made every execution.
-func (c *campaign) given() string {
-	var list []string
-	if c.terms.Given != "" {
-		list = append(list, c.terms.Given)
-	}
-	if c.info.Draws != "" {
-		list = append(list, "one draw of the "+c.info.Draws+" of "+c.info.Name)
-	}
-	if c.Scenario != nil {
-		list = append(list, "the scenario "+c.Scenario.Name()+", with one seed")
-	}
-	if c.info.Repeats == Roughly {
-		list = append(list, "a system that repeats itself only roughly")
-	}
-	if len(list) == 0 {
-		return ""
-	}
-	return ", for " + strings.Join(list, ", and ")
-}
-
-// conclude adds to the result what is known only after the last run.
-func (c *campaign) conclude() {
-	r := c.result
-	r.Left = int(c.left.Load())
-	r.Events = slices.SortedFunc(slices.Values(c.events), func(a, b Count) int { return cmp.Compare(a.Name, b.Name) })
-	if c.terms.Measured != nil {
-		r.Guarantee = c.terms.Measured(r.Seen)
-	}
-	if size := c.terms.Runs; size > 0 {
-		r.Reached = fmt.Sprintf("made %d of %d executions", r.Runs, size)
-		if r.Runs == size {
-			r.Reached = fmt.Sprintf("complete to this bound: all %d executions", size)
-			r.Guarantee.Certain = true
-		}
-	}
-	if w := c.crew[0]; w != nil && c.terms.Sequential {
-		told := w.sched.Tell(true)
-		if told.Reached != "" {
-			r.Reached = told.Reached
-		}
-		r.Guarantee.Certain = told.Done
-	}
-	if r.Guarantee.Certain && r.Reached != "" {
-		r.Reached += c.given()
-	}
-	if r.Reached != "" {
-		r.Guarantee.Assumes = append(slices.Clip(r.Guarantee.Assumes), r.Reached)
-	}
-	if c.Scenario != nil {
-		r.Guarantee = r.Guarantee.under(c.Scenario.Name(), r.Effects)
 	}
 }

@@ -18,23 +18,31 @@ func (w *worker) take(by chooser, end int) bool {
 	s, last := r.next(), r.Last()
 	for r.left = 0; r.left > 0 || w.goesOn(end); {
 		*s = Step{}
-		if len(r.queue) == 0 || !r.unqueue(s) {
-			ok := by.Next(r, s)
-			r.between = r.between[:0]
-			if w.keep {
-				w.note(ok)
-			}
-			if !ok {
-				if !w.idle() {
-					return true
-				}
-				continue
-			}
+		var m *Message
+		if r.until > 0 {
+			m = r.swept(s)
 		}
-		m := r.plain(s)
 		if m == nil {
-			if why := r.refusal(s); why != "" {
-				return r.impossible(s, why)
+			if len(r.queue) == 0 || !r.unqueue(s) {
+				ok := by.Next(r, s)
+				r.between = r.between[:0]
+				if w.keep {
+					w.note(ok)
+				}
+				if !ok {
+					if !w.idle() {
+						return true
+					}
+					continue
+				}
+				if r.until > 0 {
+					continue
+				}
+			}
+			if m = r.plain(s); m == nil {
+				if why := r.refusal(s); why != "" {
+					return r.impossible(s, why)
+				}
 			}
 		}
 		r.steps++
@@ -44,15 +52,17 @@ func (w *worker) take(by chooser, end int) bool {
 		if r.draws.on {
 			r.draws.next()
 		}
-		r.mix(uint64(s.Kind) | uint64(s.Node)<<4 | uint64(uint32(s.Msg))<<12 | uint64(uint32(s.Request))<<44)
 		switch {
 		case m == nil:
+			r.mix(uint64(s.Kind) | uint64(s.Node)<<4 | uint64(uint32(s.Msg))<<12 | uint64(uint32(s.Request))<<44)
 			r.enter(s)
 		case s.Kind == trace.Deliver: // enter would do the same, after asking more
+			r.mix(uint64(trace.Deliver) | uint64(uint32(m.ID))<<12)
 			r.now = max(r.now, s.At, m.At)
 			m.Fate = trace.Delivered
 			r.unfly(m.ID)
 		default:
+			r.mix(uint64(trace.Drop) | uint64(uint32(m.ID))<<12)
 			r.now = max(r.now, s.At)
 			r.drop(m)
 		}

@@ -14,6 +14,7 @@ type Result struct {
 	Target    string
 	Strategy  string
 	Seed      uint64
+	From      int     // number of the first run: 0 but for a stretch of a campaign
 	Runs      int     // runs made, up to the one that ended the campaign
 	Steps     int64   // of all runs
 	Messages  int64   // sent in all runs
@@ -36,9 +37,11 @@ type Result struct {
 	// Reached says how far a strategy that works through a space came, e.g. that it is
 	// complete to its bound.
 	Reached string
-	// Digest is a hash over what happened in all runs, in run order: steps, messages and
+	// Exhausted says that a strategy has made all runs that it has to make.
+	Exhausted bool
+	// Digest is a hash over what happened in all runs, with their numbers: steps, messages and
 	// events. It is equal for equal plan, seed and number of runs, whatever the workers or
-	// the machine.
+	// the machine, because it is a sum over runs: that of a campaign is the sum of its stretches'.
 	Digest uint64
 	// Stalls is how often the watchdog saw no step end though it did when the runs were made
 	// again, and Left the number of goroutines that hang and were left running.

@@ -26,6 +26,7 @@ type Run struct {
 	queue    []Step  // of a director
 	between  []Taken // by a director since the strategy chose
 	opened   []openRound
+	sweeps   bool          // the scheduler may leave messages to the engine
 	rounds   []trace.Round // what Rounds has made of opened so far
 	all      Nodes
 	alarmAt  []Time // by node
@@ -67,6 +68,8 @@ type progress struct {
 	rang       string // name of the timer that the last alarm was
 	requests   int    // given so far
 	bodies     ID     // bodies that the system holds
+	until      ID     // the last message that is swept
+	kernel     Nodes  // where it stays within
 	faults     Faults
 }
 
@@ -202,6 +205,33 @@ func (r *Run) Wait() Step { return Step{Kind: trace.Wait, For: r.info.pace()} }
 // count from 1; the kernel is the set of nodes that hear each other.
 func (r *Run) OpenRound(phase int, kernel Nodes) {
 	r.opened = append(r.opened, openRound{phase, kernel})
+}
+
+// Sweep leaves the messages that are in flight now to the engine, where the run's scheduler lets
+// it: they are delivered, the oldest first, and those that do not stay within the kernel of the round last
+// opened or do not arrive are lost. It reports whether that is done: then the scheduler chooses no step,
+// and is asked for the next when all is.
+func (r *Run) Sweep() bool {
+	if r.sweeps {
+		r.until, r.kernel = r.flying[len(r.flying)-1], r.opened[len(r.opened)-1].kernel
+	}
+	return r.sweeps
+}
+
+// swept chooses the next step of the sweep that is under way, or ends it.
+func (r *Run) swept(s *Step) *Message {
+	if r.landed < len(r.flying) {
+		if id := r.flying[r.landed]; id <= r.until {
+			m := &r.messages[id-1]
+			s.Kind, s.Msg = trace.Deliver, id
+			if !r.kernel.Has(m.To) || !r.kernel.Has(m.From) && m.From != 0 || !r.calm && !r.arrives(id) {
+				s.Kind = trace.Drop
+			}
+			return m
+		}
+	}
+	r.until = 0
+	return nil
 }
 
 // Rounds lists the lock-step rounds opened so far, empty ones included.

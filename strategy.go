@@ -70,6 +70,12 @@ type Start struct {
 	Draws []Draw
 }
 
+// Sweeper is a scheduler that leaves messages of rounds to the engine, see Run.Sweep. One that wants to choose
+// each step, or to look at each, is none, though it may use another that is.
+type Sweeper interface {
+	Sweeps()
+}
+
 // Account is what a scheduler tells of its runs.
 type Account struct {
 	// Drawn lists the parameters that were drawn for the run, for the header of its trace.

@@ -190,6 +190,8 @@ func (w *worker) begin(number int) {
 	w.calm = w.alone && w.events
 	w.judged = nil
 	w.run.reset()
+	_, sweeper := w.sched.(Sweeper)
+	w.run.sweeps = sweeper && w.director == nil && !w.keep
 	w.monitor.Reset()
 	for _, watcher := range w.watchers {
 		watcher.Reset()
@@ -259,7 +261,7 @@ func (w *worker) settle() bool {
 		return true
 	}
 	r := w.run
-	r.settling, r.ended, r.queue = true, false, r.queue[:0]
+	r.settling, r.ended, r.queue, r.until = true, false, r.queue[:0], 0
 	r.releaseAll()
 	w.settler.reset()
 	w.settler.script, _ = w.sched.(*Player)

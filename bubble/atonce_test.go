@@ -74,17 +74,24 @@ func TestAtOnce(t *testing.T) {
 	}
 }
 
-// A panic in a handler that is called at once, or in a look, is the node's.
+// A panic in a handler that is called at once, of a message or of a request, or in a look, is the node's.
 func TestAtOncePanics(t *testing.T) {
 	for name, handle := range map[string]func(*bubble.Node){
+		"request": nil,
 		"handler": func(*bubble.Node) { panic("in the handler") },
 		"look":    func(n *bubble.Node) { n.WhenQuiet(func() bool { panic("in the look") }) },
 	} {
 		c := bubble.Cluster{Name: "panics", Nodes: 2, Start: func(n *bubble.Node) error {
-			n.ReceiveAtOnce(func(lockstep.Node, any) { handle(n) })
-			n.Send(n.Others()[0], "Word", lockstep.Tag{}, "")
+			n.RequestAtOnce(func(int32, string) { panic("in the request") })
+			if handle != nil {
+				n.ReceiveAtOnce(func(lockstep.Node, any) { handle(n) })
+				n.Send(n.Others()[0], "Word", lockstep.Tag{}, "")
+			}
 			return nil
 		}}
+		if handle == nil {
+			c.Requests = []string{"do"}
+		}
 		result := explore(t, lockstep.Plan{System: c, Strategy: strategy.DefaultPOS, Runs: 1})
 		f := result.First()
 		if f == nil || f.Finding.Property != "panic" || f.Finding.Text != "in the "+name || !strings.Contains(f.Finding.Stack, "atonce_test.go") {

@@ -99,7 +99,7 @@ func TestRepetition(t *testing.T) {
 	}
 	die := 0
 	dice := lockers
-	dice.Begin = func(w *bubble.World) { die++; w.Emit(1, "die", die) }
+	dice.Begin = func(w *bubble.World) { die++; w.Event(lockstep.Event{Node: 1, Type: "die", Value: die}) }
 	if r, err = bubble.Repetition(t.Context(), lockstep.Plan{System: dice, Strategy: strategy.DefaultWalk}, 3); err != nil || r.Same != 0 || r.First != 0 {
 		t.Errorf("dice: %+v, %v", r, err)
 	}

@@ -27,9 +27,9 @@ type deployment struct {
 	lives    []*Node // the life of each node; nil while it is down
 	counts   []int   // of lives
 	disks    []map[string]kept
-	bodies   []any            // by number of the body - 1
-	asked    map[int32]string // the requests offered
-	timer    *time.Timer
+	bodies   []any                   // by number of the body - 1
+	asked    map[int32]string        // the requests offered
+	timer    *time.Timer             // ends a wait
 	decoders map[string]wire.Decoder // of connections
 	split    map[string]string       // types of what travels on them in two parts
 	files    bool                    // some node has a folder
@@ -76,7 +76,7 @@ func (d *deployment) begin(seed uint64, out *lockstep.Outbox) error {
 	d.world, d.bodies, d.counts, d.asked = newWorld(d.lot), d.bodies[:0], make([]int, d.Nodes), map[int32]string{}
 	d.decoders, d.split = map[string]wire.Decoder{}, map[string]string{}
 	d.chance = d.world.Chance(stepStream)
-	d.timer = time.NewTimer(time.Hour)
+	d.timer = time.AfterFunc(time.Hour, d.world.happened)
 	d.timer.Stop()
 	d.world.life = func(n lockstep.Node) *Node { return d.lives[n-1] }
 	rules(d.world)
@@ -261,25 +261,26 @@ func (d *deployment) touches(s *lockstep.Step, out *lockstep.Outbox) lockstep.No
 	return 0
 }
 
-// wait lets time pass until something happens.
+// wait lets time pass until something happens. What happened before is known. The timer that ends
+// it wakes no goroutine where something happens, which is the rule; then one channel to wait
+// for is cheaper than two.
 func (d *deployment) wait(most time.Duration) {
+	w := d.world
+	w.waits.Store(true)
+	d.timer.Reset(most)
+	<-w.kick
+	d.timer.Stop()
+	w.waits.Store(false)
 	select {
-	case <-d.world.kick: // what happened before is known
+	case <-w.kick: // two things happened at once
 	default:
 	}
-	d.timer.Reset(most)
-	select {
-	case <-d.timer.C:
-	case <-d.world.kick:
-	}
-	d.timer.Stop()
 }
 
 // sleep lets time pass whatever happens.
 func (d *deployment) sleep(long time.Duration) {
 	d.quiet()
-	d.timer.Reset(long)
-	<-d.timer.C
+	time.Sleep(long)
 }
 
 // quiet waits until every goroutine of the bubble is blocked, and nobody wants to look at that.
@@ -319,9 +320,9 @@ func (d *deployment) settle(out *lockstep.Outbox) {
 	}
 	for n := range d.Nodes + 1 { // by node, each in its order
 		for i := range w.events {
-			if e := &w.events[i]; int(e.node) == n {
-				d.moved |= trace.NodesOf(e.node) & d.all()
-				out.Event(lockstep.Event{Node: e.node, Type: e.kind, Value: e.value})
+			if e := &w.events[i]; int(e.Node) == n {
+				d.moved |= trace.NodesOf(e.Node) & d.all()
+				out.Event(*e)
 			}
 		}
 	}

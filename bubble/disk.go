@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/lockstep-go/lockstep"
 )
 
 // DiskModel says how long writes to disks take. While a write takes time the engine may
@@ -96,24 +98,17 @@ func (d *Disk[D]) Read(f func(*D)) {
 
 // Write changes the value and returns when the change is durable.
 func (d *Disk[D]) Write(change func(*D)) {
-	commit := func() {
-		d.mutex.Lock()
-		defer d.mutex.Unlock()
-		change(*d.value)
-	}
 	n := d.node
-	w := &write{commit: commit}
 	n.mutex.Lock()
 	wait := n.delay()
-	waits := wait > 0 || len(n.open) > 0
-	if waits {
-		n.open = append(n.open, w)
-	}
-	n.mutex.Unlock()
-	if !waits {
-		commit()
+	if wait == 0 && len(n.open) == 0 {
+		n.mutex.Unlock()
+		d.WriteNow(change)
 		return
 	}
+	w := &write{commit: func() { d.WriteNow(change) }}
+	n.open = append(n.open, w)
+	n.mutex.Unlock()
 	n.finish(w, wait)
 }
 
@@ -170,7 +165,7 @@ func (n *Node) crash(choose func(n int) int) {
 		w.commit()
 	}
 	if lost > 0 {
-		n.world.Emit(n.self, LostWrites, fmt.Sprintf("%d of %d under way", lost, len(open)))
+		n.world.Event(lockstep.Event{Node: n.self, Type: LostWrites, Value: fmt.Sprintf("%d of %d under way", lost, len(open))})
 	}
 	for _, d := range n.disks { //lockstep:unordered each by itself
 		d.split()

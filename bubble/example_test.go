@@ -122,6 +122,29 @@ func ExampleNode_WhenQuiet() {
 	// pass <nil>
 }
 
+// A handler of requests that only passes them on needs no goroutine to be woken for it.
+func ExampleNode_RequestAtOnce() {
+	counter := bubble.Cluster{Name: "counter", Nodes: 1, Requests: []string{"one", "two"}, Start: func(n *bubble.Node) error {
+		words := make(chan string, 2)
+		n.OnStop(func() { close(words) })
+		n.RequestAtOnce(func(_ int32, text string) { words <- text })
+		for word := range words {
+			n.Emit("counted", word)
+		}
+		return nil
+	}}
+	show := spec.OnEvent("show", "counted", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+		fmt.Println(e.Value)
+		return nil
+	})
+	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: counter, Strategy: strategy.Walk{Request: 1, Steps: 3}, Spec: show, Runs: 1, Seed: 1})
+	fmt.Println(result.Verdict(), err)
+	// Output:
+	// two
+	// one
+	// pass <nil>
+}
+
 // A bare cluster has no engine: the caller delivers.
 func ExampleNewBare() {
 	b, err := bubble.NewBare(lockers, &lockstep.Place{})
@@ -214,6 +237,7 @@ func ExampleWorld() {
 		ask()
 		w.Offer(lockstep.Pending{ID: 100, To: trace.NodesOf(1), Text: fmt.Sprint(bytes.Uint64(), w.Seed())})
 		w.Withdraw(100)
+		w.Event(lockstep.Event{Type: "answered", Value: "nothing yet"})
 	}
 	start := func(n *bubble.Node) error {
 		n.Request(func(id int32, text string) {
@@ -232,6 +256,7 @@ func ExampleWorld() {
 	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: cluster, Strategy: strategy.DefaultPOS, Spec: told, Runs: 1, Seed: 1})
 	fmt.Println(result.Verdict(), err)
 	// Output:
+	// nothing yet
 	// 1 add 5
 	// 2 add 3
 	// 3 add 0

@@ -70,7 +70,7 @@ func (w *World) Pause(n lockstep.Node, long time.Duration) error {
 	defer asEngine()()
 	life.paused = true
 	freeze(life.number())
-	w.Emit(n, Paused, long)
+	w.Event(lockstep.Event{Node: n, Type: Paused, Value: long})
 	time.AfterFunc(long, func() { life.thaw() })
 	return nil
 }
@@ -79,7 +79,7 @@ func (w *World) Pause(n lockstep.Node, long time.Duration) error {
 func (n *Node) thaw() {
 	if n.paused && !n.dead.Load() {
 		n.paused = false
-		n.world.Emit(n.self, Thawed, nil)
+		n.world.Event(lockstep.Event{Node: n.self, Type: Thawed})
 		thaw(n.number())
 	}
 }
@@ -97,7 +97,7 @@ func (w *World) SetClock(n lockstep.Node, c ClockError) error {
 	if life := w.life(n); life != nil {
 		setClock(life.number(), c)
 	}
-	w.Emit(n, Clock, c)
+	w.Event(lockstep.Event{Node: n, Type: Clock, Value: c})
 	return nil
 }
 

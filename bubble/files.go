@@ -123,7 +123,7 @@ func (d *deployment) crashFiles(n *Node, powerFails bool) error {
 	}
 	m.disk.WriteBack(int64(d.world.Now() - m.model.WriteBack))
 	loss := m.disk.Crash(d.choose)
-	d.world.Emit(n.self, PowerFailure, loss)
+	d.world.Event(lockstep.Event{Node: n.self, Type: PowerFailure, Value: loss})
 	return m.rebuild()
 }
 

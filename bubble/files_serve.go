@@ -11,6 +11,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble/disk"
 )
 
@@ -146,7 +147,7 @@ func (k *kernel) descriptor(c *call, arg int) *opened { return k.open[uintptr(ui
 
 // refuse refuses a call that the model lacks, and says so.
 func (k *kernel) refuse(m *machine, what string, err errno) (uintptr, uintptr, errno) {
-	m.world.Emit(m.node, RefusedCall, what)
+	m.world.Event(lockstep.Event{Node: m.node, Type: RefusedCall, Value: what})
 	return failed(err)
 }
 

@@ -38,6 +38,7 @@ type Node struct {
 	receive func(from lockstep.Node, body any)
 	atOnce  bool // receive never waits
 	request func(id int32, text string)
+	asAsked bool // nor does request
 	lost    func(to lockstep.Node, body any)
 	state   func() string
 	role    func() string
@@ -107,7 +108,7 @@ func (n *Node) Send(to lockstep.Node, kind string, tag lockstep.Tag, body any) {
 // Emit reports something observable that happened at the node.
 func (n *Node) Emit(event string, value any) {
 	if !n.dead.Load() {
-		n.world.Emit(n.self, event, value)
+		n.world.Event(lockstep.Event{Node: n.self, Type: event, Value: value})
 	}
 }
 
@@ -134,8 +135,14 @@ func (n *Node) WhenQuiet(look func() (moved bool)) {
 	w.happened()
 }
 
-// Request names the function that gets clients' requests, likewise.
+// Request names the function that gets clients' requests, as Receive does.
 func (n *Node) Request(f func(id int32, text string)) { n.set(func() { n.request = f }) }
+
+// RequestAtOnce is Request for a function that never waits, as in ReceiveAtOnce: one that starts a
+// goroutine for the request, for example.
+func (n *Node) RequestAtOnce(f func(id int32, text string)) {
+	n.set(func() { n.request, n.asAsked = f, true })
+}
 
 // Lost names the function that is told of a message of this node that was dropped, or sent on a
 // link that is cut: what the sender of a connection learns when it breaks. Without it, messages
@@ -221,7 +228,7 @@ func (n *Node) run(start func(*Node) error) {
 // give hands over what arrives, at once where it may, and otherwise by the queue.
 func (n *Node) give(a arrival) {
 	n.mutex.Lock()
-	if n.atOnce && a.id == 0 && len(n.queue) == 0 && !n.paused {
+	if atOnce := n.atOnce && a.id == 0 || n.asAsked && a.id != 0; atOnce && a.lost == 0 && len(n.queue) == 0 && !n.paused {
 		n.mutex.Unlock()
 		n.giveAtOnce(a)
 		return
@@ -238,6 +245,10 @@ func asEngine() func() { return asNode(0) }
 func (n *Node) giveAtOnce(a arrival) {
 	defer n.guard()
 	defer asNode(n.number())()
+	if a.id != 0 {
+		n.request(a.id, a.body.(string))
+		return
+	}
 	n.receive(a.from, a.body)
 }
 

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
@@ -20,11 +21,12 @@ type World struct {
 	start  int64                     // of the run, in nanoseconds
 	life   func(lockstep.Node) *Node // that runs, or nil
 	clocks [65]ClockError
-	kick   chan struct{} // something happened
+	waits  atomic.Bool   // somebody waits until something happens
+	kick   chan struct{} // for him
 
 	mutex     sync.Mutex
 	sent      []sending
-	events    []emitted
+	events    []lockstep.Event
 	offers    []lockstep.Pending
 	withdrawn []int32
 	looks     []lookout // to be taken when all is quiet
@@ -39,12 +41,6 @@ type sending struct {
 	kind     string
 	tag      lockstep.Tag
 	body     any
-}
-
-type emitted struct {
-	node  lockstep.Node
-	kind  string
-	value any
 }
 
 type panicked struct {
@@ -72,11 +68,11 @@ func (w *World) Rand(number uint64) *rand.Rand { return w.Chance(number).rand() 
 // Now is the time of the run.
 func (w *World) Now() time.Duration { return time.Duration(now().UnixNano() - w.start) }
 
-// Emit reports something observable that happened at a node, or at none, which is node 0.
+// Event reports something observable that happened at a node, or at none, which is node 0.
 // The value must not be changed.
-func (w *World) Emit(at lockstep.Node, event string, value any) {
+func (w *World) Event(e lockstep.Event) {
 	w.mutex.Lock()
-	w.events = append(w.events, emitted{at, event, value})
+	w.events = append(w.events, e)
 	w.mutex.Unlock()
 	w.happened()
 }
@@ -123,6 +119,9 @@ func (w *World) look() (moved bool) {
 
 // happened ends a wait.
 func (w *World) happened() {
+	if !w.waits.Load() {
+		return
+	}
 	select {
 	case w.kick <- struct{}{}:
 	default:

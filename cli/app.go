@@ -50,6 +50,8 @@ type App struct {
 	// Commands are further commands: pointers to structs whose fields are commands, as
 	// package kong takes them. Their Run methods get an [*Env].
 	Commands []any
+	// Fleet has the runs of a campaign made on other machines; nil: there is no fleet.
+	Fleet func(*Env, Elsewhere) (*Gathered, error)
 	// Examples are lines for the help, in addition to those of the commands.
 	Examples []string
 }
@@ -195,6 +197,11 @@ func (e *Env) end(err error) int {
 	default:
 		return e.status
 	}
+}
+
+// Execute runs another command line of the same program.
+func (e *Env) Execute(args ...string) {
+	e.status = e.app.execute(e.Ctx, e.Self, args, e.Out, e.Err)
 }
 
 // commandOf is the command that was given, without its arguments.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -99,8 +100,8 @@ func (c *compareCmd) print(e *Env, out *compared) error {
 
 // again is the command line that makes the comparison again.
 func (c *compareCmd) again(e *Env) string {
-	words := append([]string{quoted(e.Self), "compare", quoted(c.Target), "--strategies", quoted(strings.Join(c.Strategies, " "))}, c.words()...)
-	return strings.Join(append(words, fmt.Sprintf("--runs %d --repeat %d --seed %d", c.Runs, c.Repeat, c.Seed)), " ")
+	words := append([]string{e.Self, "compare", c.Target, "--strategies", strings.Join(c.Strategies, " ")}, c.words()...)
+	return commandLine(append(words, "--runs", strconv.Itoa(c.Runs), "--repeat", strconv.Itoa(c.Repeat), "--seed", fmt.Sprint(c.Seed)))
 }
 
 // ParseStrategies reads lists of strategies. A comma separates two strategies where what

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/lockstep-go/lockstep"
 )
@@ -54,16 +55,16 @@ func (x *explored) plan(at *place, options []string) (lockstep.Plan, error) {
 func (x *explored) words() []string {
 	var words []string
 	if x.Nodes != nil {
-		words = append(words, fmt.Sprintf("--nodes %d", *x.Nodes))
+		words = append(words, "--nodes", strconv.Itoa(*x.Nodes))
 	}
 	for _, s := range x.Set {
-		words = append(words, "--set "+quoted(s))
+		words = append(words, "--set", s)
 	}
 	if x.Steps > 0 {
-		words = append(words, fmt.Sprintf("--steps %d", x.Steps))
+		words = append(words, "--steps", strconv.Itoa(x.Steps))
 	}
 	if x.Settle != nil {
-		words = append(words, fmt.Sprintf("--settle %d", *x.Settle))
+		words = append(words, "--settle", strconv.Itoa(*x.Settle))
 	}
 	return words
 }

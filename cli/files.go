@@ -124,6 +124,15 @@ func joinLines(s string) string {
 	return strings.Join(strings.Fields(strings.ReplaceAll(s, "\n", "; ")), " ")
 }
 
+// commandLine are words as one pastes them into a shell.
+func commandLine(words []string) string {
+	list := make([]string, len(words))
+	for i, w := range words {
+		list[i] = quoted(w)
+	}
+	return strings.Join(list, " ")
+}
+
 // quoted is a word as a shell takes it.
 func quoted(s string) string {
 	special := func(r rune) bool {

@@ -73,7 +73,7 @@ func (r *recorded) plan(t *trace.Trace, at *place) (lockstep.Plan, error) {
 	if at.build != "" {
 		s = named{s, at.build}
 	}
-	plan := lockstep.Plan{System: s, Spec: at.target.Spec, Watch: watchdog.After(watchdog.Default)}
+	plan := lockstep.Plan{System: s, Spec: at.target.Spec, Watch: watchdog.After(patience(at.target, watchdog.Default))}
 	if guide, err := at.target.Scenario(t.Header.Scenario); err == nil { // it judges, too
 		plan.Scenario = guide.Build()
 	}

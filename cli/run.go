@@ -1,19 +1,24 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+	"os"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/closure"
+	"github.com/lockstep-go/lockstep/internal/stretch"
 	"github.com/lockstep-go/lockstep/keep"
 	"github.com/lockstep-go/lockstep/report/campaign"
 	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/watchdog"
 )
 
@@ -23,7 +28,7 @@ type runCmd struct {
 	Scenario     string        `placeholder:"NAME" help:"Guide the runs by one of the target's scenarios, and store one of them with its explanation; lockstep list TARGET names them."`
 	Runs         int           `placeholder:"N" help:"Number of runs; ${runs} unless there is a time limit."`
 	For          time.Duration `placeholder:"30s" help:"Stop after this time."`
-	Patience     time.Duration `default:"${patience}" placeholder:"30s" help:"A step that takes longer hangs, which is a finding (${default}); 0 waits for ever."`
+	Patience     time.Duration `default:"${patience}" placeholder:"30s" help:"A step that takes longer hangs, which is a finding (${default}, or what the target needs); 0 waits for ever."`
 	KeepGoing    bool          `help:"Continue after a finding."`
 	NoShrink     bool          `help:"Keep the first finding as it was found."`
 	ShrinkFor    time.Duration `placeholder:"1m" help:"Most time to spend on shrinking; 0 is ${shrinkFor} for a system that repeats itself only roughly, and no limit for others."`
@@ -37,6 +42,10 @@ type runCmd struct {
 	Annotate     bool          `help:"Print GitHub annotations."`
 	Out          string        `default:"lockstep-out" placeholder:"DIR" help:"Where traces of findings go (${default})."`
 	JSON         bool          `name:"json" help:"Print one JSON object."`
+	Fleet        string        `placeholder:"URL" help:"Have the runs made by the fleet there; the result is the same. See lockstep fleet."`
+	Stretches    bool          `hidden:"" help:"Make the runs that standard input asks for: what the workers of a fleet do."`
+
+	gathered *Gathered // what a fleet has made
 }
 
 const defaultRuns = 10_000
@@ -59,6 +68,9 @@ Examples:
 
 // Run explores the target.
 func (c *runCmd) Run(e *Env) error {
+	if err := c.elsewhere(e); err != nil {
+		return err
+	}
 	at, err := c.here(e)
 	if err != nil {
 		return err
@@ -73,6 +85,9 @@ func (c *runCmd) Run(e *Env) error {
 	}
 	if guide.Build != nil {
 		plan.Scenario = guide.Build()
+	}
+	if c.Stretches {
+		return stretch.Serve(e.Ctx, plan, os.Stdin, e.Out)
 	}
 	meter, err := c.meter(&plan)
 	if err != nil {
@@ -104,7 +119,7 @@ func (c *runCmd) explore(e *Env, plan lockstep.Plan) (*campaign.Campaign, error)
 	start, show := time.Now(), e.Progress(plan.Runs, c.For)
 	sum := &campaign.Campaign{Again: c.again(e)}
 	plan.Progress = func(r *lockstep.Result) {
-		sum.Curve = addSample(sum.Curve, r, time.Since(start))
+		sum.Curve = campaign.AddSample(sum.Curve, r, time.Since(start))
 		_ = show.Update(campaign.Status{Runs: r.Runs, Findings: campaign.Findings(r), Coverage: seen(r)})
 	}
 	if info, err := plan.System.Describe(); err == nil && info.Repeats == lockstep.Roughly {
@@ -112,7 +127,7 @@ func (c *runCmd) explore(e *Env, plan lockstep.Plan) (*campaign.Campaign, error)
 			_, _ = e.store(c.Out, keep.NameOfRun(f.Trace, f.Run), f.Trace)
 		}
 	}
-	result, err := lockstep.Explore(ctx, plan)
+	result, err := c.result(ctx, plan)
 	_ = show.Done()
 	if result == nil {
 		return nil, err
@@ -121,7 +136,10 @@ func (c *runCmd) explore(e *Env, plan lockstep.Plan) (*campaign.Campaign, error)
 	sum.Result, sum.Options, sum.Build, sum.Elapsed = result, info.Options, info.Build, time.Since(start)
 	sum.Interrupted = result.Interrupted && e.Interrupted()
 	sum.TimeUp = result.Interrupted && !sum.Interrupted
-	sum.Curve = addSample(sum.Curve, result, sum.Elapsed)
+	if g := c.gathered; g != nil {
+		sum.Elapsed, sum.Curve, sum.Interrupted, sum.TimeUp = g.Elapsed, g.Curve, g.Stopped, result.Interrupted && !g.Stopped
+	}
+	sum.Curve = campaign.AddSample(sum.Curve, result, sum.Elapsed)
 	if result.First() != nil {
 		e.Found()
 	}
@@ -138,25 +156,6 @@ func seen(r *lockstep.Result) string {
 	default:
 		return ""
 	}
-}
-
-// samples is the number of points of a campaign's curve, at most.
-const samples = 400
-
-// addSample adds how far a campaign is to its curve. When there are too many points,
-// every other one goes.
-func addSample(curve []campaign.Sample, r *lockstep.Result, elapsed time.Duration) []campaign.Sample {
-	if n := len(curve); n > 0 && curve[n-1].Runs == r.Runs {
-		return curve
-	}
-	if len(curve) >= samples {
-		for i := range samples / 2 {
-			curve[i] = curve[2*i+1]
-		}
-		curve = curve[:samples/2]
-	}
-	return append(curve, campaign.Sample{Runs: r.Runs, ElapsedMS: elapsed.Milliseconds(), States: r.States, Schedules: r.Schedules,
-		Findings: campaign.Findings(r)})
 }
 
 // measure counts late messages where that was asked for.
@@ -200,7 +199,7 @@ func (c *runCmd) plan(at *place, needs []string) (lockstep.Plan, error) {
 	if err != nil {
 		return plan, err
 	}
-	plan.Watch = watchdog.After(c.Patience)
+	plan.Watch = watchdog.After(patience(at.target, c.Patience))
 	plan.Strategy, err = strategy.Parse(c.Strategy)
 	plan.Runs, plan.KeepGoing, plan.Distinct = c.Runs, c.KeepGoing, c.Report != ""
 	switch {
@@ -212,35 +211,54 @@ func (c *runCmd) plan(at *place, needs []string) (lockstep.Plan, error) {
 	return plan, err
 }
 
+// patience is how long a step of a target may take: what was asked for or, where nothing was, what the target needs.
+func patience(t target.Target, asked time.Duration) time.Duration {
+	if asked == watchdog.Default {
+		return cmp.Or(t.Patience, asked)
+	}
+	return asked
+}
+
 // again is the command line that makes the campaign again: everything that its result depends
 // on, and nothing about where it goes.
 func (c *runCmd) again(e *Env) string {
-	words := []string{quoted(e.Self), "run", quoted(c.Target), "--strategy", quoted(c.Strategy)}
-	if c.Scenario != "" {
-		words = append(words, "--scenario", quoted(c.Scenario))
-	}
-	words = append(words, c.words()...)
-	if c.Runs > 0 {
-		words = append(words, fmt.Sprintf("--runs %d", c.Runs))
-	}
-	if c.For > 0 {
-		words = append(words, fmt.Sprintf("--for %v", c.For))
-	}
+	words := append([]string{e.Self}, c.words()...)
 	for _, f := range []struct {
 		name string
 		set  bool
-	}{{"--keep-going", c.KeepGoing}, {"--no-shrink", c.NoShrink}, {"--closure", c.Closure}, {"--coverage", c.Coverage}, {"--cover-crashes", c.CoverCrashes}} {
+	}{{"--no-shrink", c.NoShrink}, {"--closure", c.Closure}, {"--coverage", c.Coverage}, {"--cover-crashes", c.CoverCrashes}} {
 		if f.set {
 			words = append(words, f.name)
 		}
 	}
 	if len(c.Operations) > 0 {
-		words = append(words, "--operations "+quoted(strings.Join(c.Operations, ",")))
+		words = append(words, "--operations", strings.Join(c.Operations, ","))
+	}
+	return commandLine(append(words, "--seed", fmt.Sprint(c.Seed)))
+}
+
+// words are the command and the flags that the runs depend on, but for the seed.
+func (c *runCmd) words() []string {
+	words := []string{"run", c.Target}
+	for _, f := range []struct{ name, value string }{{"--strategy", c.Strategy}, {"--scenario", c.Scenario}} {
+		if f.value != "" {
+			words = append(words, f.name, f.value)
+		}
+	}
+	words = append(words, c.explored.words()...)
+	if c.Runs > 0 {
+		words = append(words, "--runs", strconv.Itoa(c.Runs))
+	}
+	if c.For > 0 {
+		words = append(words, "--for", c.For.String())
+	}
+	if c.KeepGoing {
+		words = append(words, "--keep-going")
 	}
 	if c.Patience != watchdog.Default {
-		words = append(words, fmt.Sprintf("--patience %v", c.Patience))
+		words = append(words, "--patience", c.Patience.String())
 	}
-	return strings.Join(append(words, fmt.Sprintf("--seed %d", c.Seed)), " ")
+	return words
 }
 
 // keep stores what was found, the first finding shrunk and drawn as well.

@@ -169,15 +169,35 @@ func (n named) Describe() (lockstep.Info, error) {
 
 // handOver builds a program and lets it do the work, with the same arguments, files and
 // signals. It returns only where that was not possible.
-func (e *Env) handOver(at place) error {
-	p := at.program
-	if e.asked == p.Name {
-		return fmt.Errorf("%s was built for this and does not know it: its main package must call cli.Main with its targets", p.Name)
-	}
-	b := build.Builder{Exact: at.exact(), Building: func(name string) { fmt.Fprintf(e.Err, "lockstep: building %s\n", name) }}
-	file, err := b.Program(e.Ctx, *p, at.version)
+func (e *Env) handOver(at place, variables ...string) error {
+	file, env, err := e.built(at)
 	if err != nil {
 		return err
 	}
-	return e.become(file, append(os.Environ(), programVariable+"="+p.Name))
+	return e.become(file, slices.Concat(os.Environ(), env, variables))
+}
+
+// built builds a program. The variables are those that it needs to be told.
+func (e *Env) built(at place) (file string, variables []string, err error) {
+	p := at.program
+	if e.asked == p.Name {
+		return "", nil, fmt.Errorf("%s was built for this and does not know it: its main package must call cli.Main with its targets", p.Name)
+	}
+	b := build.Builder{Exact: at.exact(), Building: func(name string) { fmt.Fprintf(e.Err, "lockstep: building %s\n", name) }}
+	file, err = b.Program(e.Ctx, *p, at.version)
+	return file, []string{programVariable + "=" + p.Name}, err
+}
+
+// ProgramOf is the program that has a target, with the variables that it needs: this one, or one that
+// is built for it.
+func (e *Env) ProgramOf(name string, set []string) (file string, variables []string, err error) {
+	at, err := e.locate(name, set)
+	if err != nil {
+		return "", nil, err
+	}
+	if at.program != nil {
+		return e.built(at)
+	}
+	file, err = os.Executable()
+	return file, nil, err
 }

@@ -165,6 +165,12 @@ func (c *Cluster) Up() lockstep.Nodes {
 // Majority are the nodes that can agree: a majority whose members are up and hear each other, and
 // nobody else. There is none where the network is no partition.
 func (c *Cluster) Majority(out *lockstep.Outbox) lockstep.Nodes {
+	return c.Group(out, func(nodes lockstep.Nodes) bool { return 2*nodes.Len() > len(c.servers) })
+}
+
+// Group are nodes that are up and hear each other, and nobody else, and that are enough for something,
+// as the function tells; none where there are no such nodes.
+func (c *Cluster) Group(out *lockstep.Outbox, enough func(lockstep.Nodes) bool) lockstep.Nodes {
 	up := c.Up()
 	for n := range up.All() {
 		group := trace.NodesOf(n)
@@ -173,7 +179,7 @@ func (c *Cluster) Majority(out *lockstep.Outbox) lockstep.Nodes {
 				group = group.With(m)
 			}
 		}
-		if 2*group.Len() > len(c.servers) && apart(group, up&^group, out.Cut) {
+		if enough(group) && apart(group, up&^group, out.Cut) {
 			return group
 		}
 	}

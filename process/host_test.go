@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/lockstep-go/lockstep/internal/processes"
 )
 
 const hostVariable = "LOCKSTEP_PROCESS_HOST"
@@ -107,7 +109,7 @@ func TestHost(t *testing.T) {
 			t.Fatalf("process %d took the place of %d", v.Pid(), pid)
 		}
 	}
-	if answer, err := ask(t.Context(), address, "echo stubborn"); answer != "stubborn" || err != nil {
+	if answer, err := processes.Ask(t.Context(), address, "echo stubborn"); answer != "stubborn" || err != nil {
 		t.Fatal(answer, err)
 	}
 	v.Kill()

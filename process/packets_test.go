@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/processes"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
@@ -50,7 +51,7 @@ func decoded(t *testing.T) (*Network, net.Conn) {
 // comes waits for packets that wait.
 func comes(t *testing.T, n *Network) (came []Held) {
 	t.Helper()
-	until(t, "a packet", func() bool {
+	processes.Until(func() bool {
 		more, _, err := n.Sent()
 		if err != nil {
 			t.Fatal(err)
@@ -112,7 +113,7 @@ func TestPacketsBreak(t *testing.T) {
 	if _, err := conn.Read(make([]byte, 1)); err == nil {
 		t.Error("the connection is not reset")
 	}
-	until(t, "the loss", func() bool {
+	processes.Until(func() bool {
 		more, lost, err := n.Sent()
 		if len(more) > 0 || err != nil {
 			t.Fatalf("%v, %v", more, err)
@@ -180,8 +181,11 @@ func TestEarly(t *testing.T) {
 	if err := l.Early(beside, 0); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := dial(t, via).Read(make([]byte, 1)); err == nil {
-		t.Error("the patience has no end")
+	if conn, err := net.Dial("tcp", via); err == nil { // else it was refused while it was being made
+		defer conn.Close()
+		if _, err := conn.Read(make([]byte, 1)); err == nil {
+			t.Error("the patience has no end")
+		}
 	}
 }
 

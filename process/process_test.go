@@ -12,10 +12,13 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/processes"
 	"github.com/lockstep-go/lockstep/trace"
 	"go.uber.org/goleak"
 )
@@ -61,7 +64,7 @@ func serve(address string) {
 					fmt.Fprintln(conn, rest)
 				case "dial":
 					to, line, _ := strings.Cut(rest, " ")
-					answer, err := ask(context.Background(), to, line)
+					answer, err := processes.Ask(context.Background(), to, line)
 					if err != nil {
 						answer = "error: " + err.Error()
 					}
@@ -75,34 +78,15 @@ func serve(address string) {
 	}
 }
 
-// ask sends one line and reads the answer.
-func ask(ctx context.Context, address, line string) (string, error) {
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
-	if err != nil {
-		return "", err
-	}
-	defer conn.Close()
-	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	if _, err := fmt.Fprintln(conn, line); err != nil {
-		return "", err
-	}
-	answer, err := bufio.NewReader(conn).ReadString('\n')
-	return strings.TrimSuffix(answer, "\n"), err
-}
-
 // echoes reports whether a server answers.
 func echoes(address string) func(context.Context) bool {
 	return func(ctx context.Context) bool {
-		answer, err := ask(ctx, address, "echo hello")
+		answer, err := processes.Ask(ctx, address, "echo hello")
 		return err == nil && answer == "hello"
 	}
 }
 
-func command(address string) *exec.Cmd {
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), serverVariable+"="+address)
-	return cmd
-}
+func command(address string) *exec.Cmd { return processes.Self(serverVariable + "=" + address) }
 
 // supervised makes a supervisor and a server that runs.
 func supervised(t *testing.T) (s *Supervisor, v *Server, address string) {
@@ -147,22 +131,10 @@ func network(t *testing.T, b Breakage, to string, s *Supervisor) (*Network, *Lin
 	return n, l, address
 }
 
-// until waits for something that happens sooner or later.
-func until(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for !is() {
-		select {
-		case <-t.Context().Done():
-			t.Fatal("never: " + what)
-		case <-time.After(time.Millisecond):
-		}
-	}
-}
-
 // listens waits until a link can be dialled, or cannot.
 func listens(t *testing.T, l *Link, want bool) {
 	t.Helper()
-	until(t, "the listener", func() bool {
+	processes.Until(func() bool {
 		is, err := l.Listens()
 		if err != nil {
 			t.Fatal(err)
@@ -203,8 +175,8 @@ func TestServer(t *testing.T) {
 		t.Errorf("killed, but %v", s.Check())
 	}
 	begin(t, v, address)
-	_, _ = ask(t.Context(), address, "end")
-	until(t, "the server's end", func() bool { return s.Check() != nil })
+	_, _ = processes.Ask(t.Context(), address, "end")
+	processes.Until(func() bool { return s.Check() != nil })
 	if err := s.Check().Error(); !strings.Contains(err, "one ended by itself: exit status 3") || !strings.Contains(err, "I was told to end") {
 		t.Error(err)
 	}
@@ -295,20 +267,53 @@ func TestFollows(t *testing.T) {
 	s, v, address := supervised(t)
 	_, l, via := network(t, Closes, address, s)
 	listens(t, l, true)
-	if answer, err := ask(t.Context(), via, "echo  two  words "); answer != " two  words " || err != nil {
+	if answer, err := processes.Ask(t.Context(), via, "echo  two  words "); answer != " two  words " || err != nil {
 		t.Errorf("%q, %v", answer, err)
 	}
 	v.Kill()
 	listens(t, l, false)
-	if _, err := ask(t.Context(), via, "echo x"); err == nil || !strings.Contains(err.Error(), "refused") {
+	if _, err := processes.Ask(t.Context(), via, "echo x"); err == nil || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("while the server is down: %v", err)
 	}
 	begin(t, v, address)
 	listens(t, l, true)
-	if answer, err := ask(t.Context(), via, "echo x"); answer != "x" || err != nil {
+	if answer, err := processes.Ask(t.Context(), via, "echo x"); answer != "x" || err != nil {
 		t.Errorf("%q, %v", answer, err)
 	}
-	until(t, "the end of connections", func() bool { return l.Connections() == 0 })
+	processes.Until(func() bool { return l.Connections() == 0 })
+}
+
+// A server that is killed keeps nobody waiting who dials it, directly or by a link: everybody is told, before it is
+// started again.
+func TestKilledUnderDials(t *testing.T) {
+	for _, breakage := range []Breakage{Closes, Stalls} {
+		s, v, address := supervised(t)
+		_, l, via := network(t, breakage, address, s)
+		for range 10 {
+			listens(t, l, true)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			var asked atomic.Int64
+			var all sync.WaitGroup
+			for _, at := range []string{address, via, via, via} {
+				all.Go(func() {
+					for {
+						if _, err := processes.Ask(ctx, at, "echo x"); err != nil {
+							break
+						}
+						asked.Add(1)
+					}
+					if ctx.Err() != nil {
+						t.Errorf("%s keeps somebody waiting", at)
+					}
+				})
+			}
+			processes.Until(func() bool { return asked.Load() > 20 })
+			v.Kill()
+			all.Wait()
+			cancel()
+			begin(t, v, address)
+		}
+	}
 }
 
 // A cut closes connections and refuses new ones, in whichever direction it is.
@@ -323,7 +328,7 @@ func TestCutCloses(t *testing.T) {
 		if _, err := conn.Read(make([]byte, 1)); err == nil || errors.Is(err, io.EOF) {
 			t.Errorf("%d: the connection is not reset: %v", i, err)
 		}
-		if _, err := ask(t.Context(), via, "echo x"); err == nil || !strings.Contains(err.Error(), "refused") {
+		if _, err := processes.Ask(t.Context(), via, "echo x"); err == nil || !strings.Contains(err.Error(), "refused") {
 			t.Errorf("%d: under a cut: %v", i, err)
 		}
 		n.Cut(Whole)
@@ -442,7 +447,7 @@ func TestKeepsOrder(t *testing.T) {
 	if again, err := io.ReadAll(conn); err != nil || !bytes.Equal(again, sent) {
 		t.Errorf("%d of %d bytes came back, %v", len(again), len(sent), err)
 	}
-	until(t, "the end of connections", func() bool { return l.Connections() == 0 })
+	processes.Until(func() bool { return l.Connections() == 0 })
 }
 
 // What is delayed does not come before its time.
@@ -481,10 +486,10 @@ func TestGreeting(t *testing.T) {
 		t.Fatal(err)
 	}
 	listens(t, l, true)
-	if answer, err := ask(t.Context(), via, "more words"); answer != "MORE words" || err != nil {
+	if answer, err := processes.Ask(t.Context(), via, "more words"); answer != "MORE words" || err != nil {
 		t.Errorf("%q, %v", answer, err)
 	}
-	if answer, err := ask(t.Context(), via, "!!!! words"); err == nil {
+	if answer, err := processes.Ask(t.Context(), via, "!!!! words"); err == nil {
 		t.Errorf("a greeting that fails: %q", answer)
 	}
 }
@@ -528,12 +533,12 @@ func TestDiallers(t *testing.T) {
 		return 0
 	})
 	for i, want := range []string{"through", "error: "} {
-		answer, err := ask(t.Context(), addresses[i], "dial "+via+" echo through")
+		answer, err := processes.Ask(t.Context(), addresses[i], "dial "+via+" echo through")
 		if err != nil || !strings.HasPrefix(answer, want) {
 			t.Errorf("node %d: %q, %v", i+1, answer, err)
 		}
 	}
-	if answer, err := ask(t.Context(), via, "echo me"); answer != "me" || err != nil { // this test is no node, and never cut off
+	if answer, err := processes.Ask(t.Context(), via, "echo me"); answer != "me" || err != nil { // this test is no node, and never cut off
 		t.Errorf("%q, %v", answer, err)
 	}
 }
@@ -554,8 +559,8 @@ func TestDirect(t *testing.T) {
 		want bool
 	}{{via, false}, {address, true}} {
 		n.Hold(2, 1, true) // so that the answer is not there yet
-		go func() { _, _ = ask(t.Context(), from, "dial "+c.to+" wait") }()
-		until(t, "the connection", func() bool {
+		go func() { _, _ = processes.Ask(t.Context(), from, "dial "+c.to+" wait") }()
+		processes.Until(func() bool {
 			return len(dials([]int{other.Pid()}, []*net.TCPAddr{tcp(t, c.to)})) > 0
 		})
 		if err := n.Direct([]int{v.Pid(), other.Pid()}); (err != nil) != c.want {

@@ -1,21 +1,19 @@
 package remote_test
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/enginetest"
+	self "github.com/lockstep-go/lockstep/internal/processes"
 	"github.com/lockstep-go/lockstep/keep"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -60,28 +58,12 @@ func TestKilledTester(t *testing.T) {
 		t.Skip("processes are looked for in /proc")
 	}
 	mark := t.TempDir()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), replicaVariable+"=campaign", markVariable+"="+mark)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	file, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	for len(marked(mark)) < 7 { // two workers' replicas, and the tester
-		time.Sleep(time.Millisecond)
-	}
-	_ = cmd.Process.Kill()
-	_ = cmd.Wait()
-	for len(marked(mark)) > 0 {
-		time.Sleep(time.Millisecond)
-	}
-	found, err := trace.ReadFile(strings.TrimSpace(file))
+	program := self.Begin(t, replicaVariable+"=campaign", markVariable+"="+mark)
+	file := program.Line()
+	self.Until(func() bool { return len(marked(mark)) >= 7 }) // two workers' replicas, and the tester
+	program.Kill()
+	self.Until(func() bool { return len(marked(mark)) == 0 })
+	found, err := trace.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -547,3 +547,22 @@ func TestServersSettle(t *testing.T) {
 		}
 	}
 }
+
+// Where a step is a stretch of time, the strategy partition has few of them between partitions and operations.
+func TestPartitionStretches(t *testing.T) {
+	waits, longest := 0, 0
+	result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: servers{5, trace.KindsOf(trace.Request, trace.Wait, trace.Cut, trace.Heal)}, Strategy: strategy.DefaultPartition, Runs: 60, Workers: 1,
+		Spec: sight{func(run *lockstep.Run, _ matrix) {
+			if waits++; run.Last().Kind != trace.Wait {
+				waits = 0
+			}
+			longest = max(longest, waits)
+		}}})
+	if err != nil || result.Verdict() != trace.Pass {
+		t.Fatal(result, err)
+	}
+	// The stretch after an operation follows the one before where no request waits any more.
+	if longest < 2 || longest > 8 {
+		t.Errorf("%d stretches of time in a row", longest)
+	}
+}

@@ -133,6 +133,7 @@ type Driver struct {
 	active int              // rounds so far that had messages
 	mail   []lockstep.ID    // of this round
 	at     int              // the next of them
+	ruled  bool             // the plan follows the rules
 	mixed  bool             // not all of them are of this round and its phase
 }
 
@@ -160,6 +161,10 @@ func (d *Driver) ByCrash() { d.crash = true }
 // Afresh is ByCrash with all nodes down between phases and after the last: each phase begins with
 // the start of those that are in its kernel.
 func (d *Driver) Afresh() { d.crash, d.afresh = true, true }
+
+// ByRules tells that the plan leaves losses within the kernel, alarms and the order of arrival to the rules,
+// so that it need not be asked, which is most of what a round of a small system costs.
+func (d *Driver) ByRules() { d.ruled = true }
 
 // Loosely says whether a message that is sent when its round is over waits for the next round
 // of that name, so that rounds have messages of several phases. It does not unless told.
@@ -212,7 +217,7 @@ func (d *Driver) Next(run *lockstep.Run, next *lockstep.Step) bool {
 				continue
 			}
 			next.Kind = trace.Drop
-		} else if d.mixed && d.late(m) || d.plan.Loses(m) || !run.Deliverable(id) {
+		} else if d.mixed && d.late(m) || !d.ruled && d.plan.Loses(m) || !run.Deliverable(id) {
 			next.Kind = trace.Drop
 		}
 		return true
@@ -250,7 +255,7 @@ func (d *Driver) advance(run *lockstep.Run, next *lockstep.Step) bool {
 			return true
 		}
 		if d.collect(run) {
-			return d.Next(run, next)
+			return len(d.mail) == 0 || d.Next(run, next)
 		}
 	}
 }
@@ -283,8 +288,10 @@ func (d *Driver) open(run *lockstep.Run) {
 	if len(d.kept) > 0 {
 		d.kept = slices.DeleteFunc(d.kept, func(id lockstep.ID) bool { return !run.IsInFlight(id) })
 	}
-	start := len(run.InFlight()) == len(d.kept)
-	if d.names > 0 {
+	var start bool
+	if d.names == 0 {
+		start = len(run.InFlight()) == len(d.kept)
+	} else {
 		if d.round++; int(d.round) == d.names || d.opened == 0 {
 			d.round = 0
 		}
@@ -301,7 +308,9 @@ func (d *Driver) open(run *lockstep.Run) {
 			d.alarms = run.All()
 		}
 	}
-	d.alarms = d.plan.Ring(d.alarms)
+	if !d.ruled {
+		d.alarms = d.plan.Ring(d.alarms)
+	}
 	d.kernel, d.whole, d.stage = kernel, kernel == run.All(), give
 	if d.coarse {
 		d.aim(run)
@@ -317,31 +326,31 @@ func (d *Driver) open(run *lockstep.Run) {
 // round is over, and reports whether there are any.
 func (d *Driver) collect(run *lockstep.Run) bool {
 	flying := run.InFlight()
-	if cap(d.mail) < len(flying) {
-		d.mail = make([]lockstep.ID, 2*len(flying))
-	}
-	d.mail, d.at = d.mail[:len(flying)], 0
+	d.mail, d.at, d.mixed = d.mail[:0], 0, false
 	mine := len(flying)
-	if d.mixed = mine > 0 && !d.gather(run, flying); d.mixed {
-		d.mail = append(d.mail[:0], flying...)
+	if d.mixed = mine > 0 && !d.gather(run, flying); mine > 0 && !d.mixed && d.ruled && d.apart != Held && run.Sweep() {
+		d.active++
+		return true
+	}
+	d.mail = append(d.mail, flying...)
+	if d.mixed {
 		mine = d.sort(run)
 	}
 	if mine > 0 {
 		d.active++
 	}
-	d.plan.Order(run, d.mail)
+	if !d.ruled {
+		d.plan.Order(run, d.mail)
+	}
 	return len(d.mail) > 0
 }
 
-// gather takes everything in flight, where it is of this round and of one phase, as it is when
-// a protocol gets on: then nothing is late. It reports whether it is so.
+// gather reports whether everything in flight is of this round and of one phase, as it is when a
+// protocol gets on: then nothing is late. It notes the phase.
 func (d *Driver) gather(run *lockstep.Run, flying []lockstep.ID) bool {
 	first := run.Message(flying[0])
 	if len(d.kept) > 0 || d.names > 0 && (flying[0] < run.SameTag() || first.Tag.Round != d.round || first.Tag.Phase < d.phase || d.past(first)) {
 		return false
-	}
-	for i, id := range flying { //nolint:staticcheck // they are few: a copy costs more than the loop
-		d.mail[i] = id
 	}
 	if phase := first.Tag.Phase; phase != d.phase && (d.whole || d.heard(run, flying)) {
 		d.phase = phase

@@ -35,7 +35,7 @@ func TestCheck(t *testing.T) {
 		{"partition", bare, "does not support: cut, heal"},
 		{"partition", fifo, ""},
 		{"partition:stages=0", info, "stages is 0, it must be at least 1"},
-		{"partition:steps=0", info, "steps is 0, it must be at least 1"},
+		{"partition:steps=-1", info, "steps is -1, it must not be negative"},
 		{"partition:during=-1", info, "during is -1"},
 		{"partition:k=4", info, "k = 4: want 1 to 3 (the nodes)"},
 		{"partition:l=1", info, "l = 1: want nothing, split has no l"},

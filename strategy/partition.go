@@ -65,8 +65,9 @@ type Partition struct {
 	// of to any node.
 	Sides bool `help:"give the operations under a partition to each side in turn"`
 	// Steps is the number of fair steps at the start, after each partition, each operation
-	// and each healing. Where nothing is left to happen, there are fewer.
-	Steps int `help:"fair steps after each partition, operation and healing, and at the start" range:"1.."`
+	// and each healing. Where nothing is left to happen, there are fewer. 0 stands for 40, or 2 where
+	// a step is a stretch of time.
+	Steps int `help:"fair steps after each partition, operation and healing, and at the start (0: 40, or 2 where a step is a stretch of time)" range:"0.."`
 	// Vary draws each of these numbers from 1..Steps, so that partitions and operations
 	// come in the middle of something.
 	Vary bool `help:"draw each number of fair steps from 1..steps"`
@@ -75,7 +76,14 @@ type Partition struct {
 }
 
 // DefaultPartition has three partitions into two sides.
-var DefaultPartition = Partition{Stages: 3, Before: 1, During: 2, After: 1, Steps: 40, Vary: true}
+var DefaultPartition = Partition{Stages: 3, Before: 1, During: 2, After: 1, Vary: true}
+
+// How many fair steps the zero of Partition.Steps stands for: where messages are delivered one by one, and where a step is
+// a stretch of time, in which servers agree.
+const (
+	fairSteps     = 40
+	fairStretches = 2
+)
 
 // Notion is what a partition is to do with the nodes of a goal.
 type Notion uint8
@@ -304,6 +312,11 @@ func atLeastOnce(p float64, trials int) float64 {
 // New makes a scheduler.
 func (p Partition) New(info lockstep.Info) lockstep.Scheduler {
 	s := &partitioner{Partition: p, scenes: 1}
+	if s.Steps == 0 {
+		if s.Steps = fairSteps; rounds.Coarse(info) {
+			s.Steps = fairStretches
+		}
+	}
 	if err := s.prepare(info.Nodes); err != nil {
 		panic("strategy: partition was not checked: " + err.Error())
 	}

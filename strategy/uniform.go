@@ -207,6 +207,9 @@ func (u Uniform) New(info lockstep.Info) lockstep.Scheduler {
 	s.frozen, s.names = u.Isolated == Frozen, len(info.Rounds)
 	s.distinct.blind = u.Isolated == Held || rounds.Coarse(info)
 	s.Driver.Isolates(rounds.Isolation(u.Isolated))
+	if u.Sampler != Effects {
+		s.Driver.ByRules()
+	}
 	switch u.By {
 	case ByCrash:
 		s.Driver.ByCrash()
@@ -263,6 +266,9 @@ func (s *isolator) Open(round int, run *lockstep.Run) (int, lockstep.Nodes) {
 	}
 	return s.phase + 1, run.All() &^ s.isolated[round]
 }
+
+// Sweeps says that nobody looks at the steps of a round one by one.
+func (s *isolator) Sweeps() {}
 
 // breaker is what lock-step strategies over a space share.
 type breaker struct {

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/option"
@@ -24,6 +25,9 @@ type Target struct {
 	// Strategy is what its runs are explored with unless told otherwise, as written on the command
 	// line; empty means the command line's own.
 	Strategy string
+	// Patience is how long one of its steps may take before it counts as hanging, unless told otherwise; 0 means the
+	// command line's own. Servers in processes may take minutes on a busy machine.
+	Patience time.Duration
 	// Scenarios are those that its runs can be guided by.
 	Scenarios []Scenario
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lockstep-go/lockstep/cli"
 	"github.com/lockstep-go/lockstep/distal/system"
+	"github.com/lockstep-go/lockstep/fleet"
 	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/target/backup"
 	"github.com/lockstep-go/lockstep/target/etcd"
@@ -42,12 +43,14 @@ var app = cli.App{
 			Dir: source("..", "..", "target", "etcdserver"), Exact: func([]string) bool { return true },
 			Library: "go.etcd.io/etcd/server/v3", Versions: []string{"v3.6.16", "v3.7.3", "v3.5.35", "v3.5.5", "v3.5.4"}},
 		{Name: "zookeeper", Help: "ZooKeeper, unmodified servers in processes, behind proxies", Package: module + "/zookeeper", Module: module, Dir: source()},
+		{Name: "kafka", Help: "Kafka, unmodified servers in processes, behind proxies", Package: module + "/kafka", Module: module, Dir: source()},
 		{Name: "cometbft", Help: "the consensus of CometBFT, unmodified, goroutines and all, in virtual time", Package: tendermint + "/program", Module: tendermint, Dir: source("..", "..", "target", "tendermint"),
 			Library: "github.com/cometbft/cometbft", Versions: []string{"v0.38.26", "v1.0.1", "v0.38.17", "v0.38.16"}},
 		{Name: "tendermint", Help: "the consensus of Tendermint, likewise", Package: tendermint + "/program", Module: tendermint, Dir: source("..", "..", "target", "tendermint"),
 			Library: "github.com/tendermint/tendermint", Versions: []string{"v0.34.3"}},
 	},
-	Commands: []any{&commands{}},
+	Commands: []any{&commands{}, &fleet.Commands{}},
+	Fleet:    fleet.Elsewhere,
 	Examples: []string{"lockstep demo", "lockstep run smr-bug --runs 10000 --seed 7", "lockstep run etcdraft --set version=v3.6.0"},
 }
 

@@ -115,6 +115,7 @@ type mutantsRunCmd struct {
 	Strategies []string      `sep:"none" placeholder:"S,S,..." help:"Strategies, separated by commas or blanks; may be repeated."`
 	Runs       int           `default:"2000" placeholder:"N" help:"Most runs of one campaign (${default})."`
 	More       int           `placeholder:"N" help:"Most runs of one campaign for a mutant that nothing has found yet."`
+	Count      bool          `help:"Make all runs, and count those that find something."`
 	Steps      int           `default:"400" placeholder:"N" help:"Length of a run in steps (${default})."`
 	Seed       uint64        `placeholder:"X" help:"Seed of the campaigns."`
 	Workers    int           `placeholder:"W" help:"Campaigns at once; 0 is one for each processor. Results do not depend on it."`
@@ -130,7 +131,8 @@ for as many runs. Exit status 1: a mutant survived, or something was found witho
 
 Examples:
   lockstep paper mutants run
-  lockstep paper mutants run vote-twice commit-old-term --strategies pos,uniform:rounds=48 --runs 10000 --json`
+  lockstep paper mutants run vote-twice commit-old-term --strategies pos,uniform:rounds=48 --runs 10000 --json
+  lockstep paper mutants run vote-any-log --strategies "pctcp:late=10 pctcp:late=100" --count`
 }
 
 // Run makes the table.
@@ -191,7 +193,7 @@ func tell(e *cli.Env, t *mutants.Table) error {
 
 // trial checks the flags before anything is built.
 func (c *mutantsRunCmd) trial() (mutants.Trial, error) {
-	t := mutants.Trial{Target: c.Of, Strategies: c.set().Strategies, Runs: c.Runs, More: c.More, Steps: c.Steps, Seed: c.Seed, Workers: c.Workers, Limit: c.Limit}
+	t := mutants.Trial{Target: c.Of, Strategies: c.set().Strategies, Runs: c.Runs, More: c.More, Count: c.Count, Steps: c.Steps, Seed: c.Seed, Workers: c.Workers, Limit: c.Limit}
 	if c.Runs < 1 || c.Steps < 1 || c.More < 0 || c.Limit < 0 || c.Workers < 0 {
 		return t, errors.New("--runs and --steps must be at least 1, --more, --workers and --limit must not be negative")
 	}

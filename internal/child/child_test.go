@@ -3,7 +3,6 @@
 package child
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,7 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/lockstep-go/lockstep/internal/processes"
 )
 
 const motherVariable = "LOCKSTEP_CHILD_MOTHER"
@@ -46,11 +46,7 @@ func mother(folder string) {
 }
 
 // gone waits until no process of a group is left, as long as it takes.
-func gone(group int) {
-	for syscall.Kill(-group, 0) == nil {
-		time.Sleep(time.Millisecond)
-	}
-}
+func gone(group int) { processes.Until(func() bool { return syscall.Kill(-group, 0) != nil }) }
 
 // Killed with -9, a program leaves none of its children, none of theirs and no folder.
 func TestKilledMother(t *testing.T) {
@@ -58,18 +54,10 @@ func TestKilledMother(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(folder, "full"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), motherVariable+"="+folder)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	program := processes.Begin(t, motherVariable+"="+folder)
 	var groups []int
-	for lines := bufio.NewScanner(out); lines.Scan() && lines.Text() != "up"; {
-		group, err := strconv.Atoi(lines.Text())
+	for line := program.Line(); line != "up"; line = program.Line() {
+		group, err := strconv.Atoi(line)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,17 +71,14 @@ func TestKilledMother(t *testing.T) {
 			t.Errorf("group %d: %v", g, err)
 		}
 	}
-	_ = cmd.Process.Kill()
-	_ = cmd.Wait()
+	program.Kill()
 	for _, g := range groups {
 		gone(g)
 	}
-	for {
-		if _, err := os.Stat(folder); os.IsNotExist(err) {
-			break
-		}
-		time.Sleep(time.Millisecond)
-	}
+	processes.Until(func() bool {
+		_, err := os.Stat(folder)
+		return os.IsNotExist(err)
+	})
 }
 
 func TestKill(t *testing.T) {
@@ -101,9 +86,7 @@ func TestKill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for !strings.Contains(c.Tail(), "trouble") {
-		time.Sleep(time.Millisecond)
-	}
+	processes.Until(func() bool { return strings.Contains(c.Tail(), "trouble") })
 	if err := c.Pause(); err != nil {
 		t.Error(err)
 	}

@@ -21,6 +21,14 @@ func Program(t testing.TB, name string) string {
 	return path
 }
 
+// Programs are several that a test needs.
+func Programs(t testing.TB, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		Program(t, name)
+	}
+}
+
 // Missing ends a test that lacks something.
 func Missing(t testing.TB, format string, args ...any) {
 	t.Helper()

@@ -1,4 +1,5 @@
-// Package processes checks that something comes out alike in every process.
+// Package processes starts the program of a test again: in several processes, to see that
+// something comes out alike in all of them, or as another program, to be killed.
 package processes
 
 import (
@@ -24,11 +25,12 @@ const usual = 4
 const mark = "same> "
 
 // Same runs the test that calls it in several processes at once, which is some load for the
-// machine, and wants the lines that tell returns to be the same in all of them.
-func Same(t *testing.T, tell func() []string) {
+// machine, and wants the lines that tell returns to be the same in all of them. It is told the
+// number of its process, from 1.
+func Same(t *testing.T, tell func(process int) []string) {
 	t.Helper()
-	if os.Getenv(child) != "" {
-		for _, line := range tell() {
+	if number, err := strconv.Atoi(os.Getenv(child)); err == nil {
+		for _, line := range tell(number) {
 			fmt.Println(mark + line)
 		}
 		return
@@ -67,7 +69,7 @@ func run(t *testing.T) []string {
 	commands, outputs := make([]*exec.Cmd, count()), make([]strings.Builder, count())
 	for i := range commands {
 		c := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+t.Name()+"$", "-test.count=1")
-		c.Env = append(os.Environ(), child+"=1")
+		c.Env = append(os.Environ(), fmt.Sprint(child, "=", i+1))
 		c.Stdout, c.Stderr = &outputs[i], &outputs[i]
 		if err := c.Start(); err != nil {
 			t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/processes"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
@@ -72,21 +73,11 @@ func serve(peer string) {
 	}
 }
 
-// ask sends one line and reads the answer.
+// ask asks a server, for two seconds at the most.
 func ask(ctx context.Context, address, line string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
-	if err != nil {
-		return "", err
-	}
-	defer conn.Close()
-	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	if _, err := fmt.Fprintln(conn, line); err != nil {
-		return "", err
-	}
-	answer, err := bufio.NewReader(conn).ReadString('\n')
-	return strings.TrimSpace(answer), err
+	return processes.Ask(ctx, address, line)
 }
 
 // servers is the system: node 1 is the primary, node 2 the backup. Links can be cut,
@@ -223,8 +214,7 @@ type child struct {
 }
 
 func newChild(peer string) (*child, error) {
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), peerVariable+"="+peer)
+	cmd := processes.Self(peerVariable + "=" + peer)
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err

@@ -24,7 +24,8 @@ func (t *Table) Killed() int {
 // Clean reports whether nothing was found without a mutant.
 func (t *Table) Clean() bool { return !slices.ContainsFunc(t.Control, Row.Found) }
 
-// WriteText writes the table for people: runs up to the first finding, by strategy.
+// WriteText writes the table for people: runs up to the first finding, or the runs with one where
+// they were counted, by strategy.
 func (t *Table) WriteText(w io.Writer) error {
 	for _, lines := range [][][]string{t.lines(), t.byStrategy()} {
 		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -72,19 +73,28 @@ func (t *Table) Summary() string {
 
 // lines are the cells as texts, the heading first.
 func (t *Table) lines() [][]string {
-	head := []string{"mutant", "workload"}
-	for _, s := range t.Strategies {
-		name, _, _ := strings.Cut(s, ":")
-		head = append(head, name)
-	}
-	lines := [][]string{append(head, "found as, or what it would take")}
+	head := slices.Concat([]string{"mutant", "workload"}, t.names(), []string{"found as, or what it would take"})
+	lines := [][]string{head}
 	for _, r := range slices.Concat(t.Control, t.Mutants) {
-		lines = append(lines, r.line())
+		lines = append(lines, t.line(r))
 	}
 	return lines
 }
 
-func (r Row) line() []string {
+// names are the names of the strategies, with their options where it takes these to tell them apart.
+func (t *Table) names() []string {
+	var names []string
+	for _, s := range t.Strategies {
+		name, _, _ := strings.Cut(s, ":")
+		if slices.Contains(names, name) {
+			return t.Strategies
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+func (t *Table) line(r Row) []string {
 	name := r.Mutant
 	if name == "" {
 		name = "(none)"
@@ -94,6 +104,8 @@ func (r Row) line() []string {
 	for _, c := range r.Cells {
 		text := strconv.Itoa(c.Runs)
 		switch {
+		case t.Count && (c.Outcome == Survived || c.Outcome == Killed):
+			text = strconv.Itoa(c.Findings)
 		case c.Outcome == Survived:
 			text = ">" + text
 		case c.Outcome == TimedOut:

@@ -29,6 +29,9 @@ type Trial struct {
 	// More is the most runs of one campaign for a mutant that no strategy found in so few;
 	// it ends the trial of the mutant when one has. 0 means no more.
 	More int
+	// Count makes all runs of every campaign and counts those that find something, where otherwise
+	// the first finding ends it.
+	Count bool
 	// Steps is the length of a run.
 	Steps int
 	Seed  uint64
@@ -58,8 +61,10 @@ const (
 type Cell struct {
 	Strategy string  `json:"strategy"`
 	Outcome  Outcome `json:"outcome"`
-	// Runs is the number of runs up to the finding, or all of them.
-	Runs     int    `json:"runs"`
+	// Runs is the number of runs up to the finding, or all of them, as where the process broke down.
+	Runs int `json:"runs"`
+	// Findings is how many of all runs found something, where that was counted.
+	Findings int    `json:"findings,omitempty"`
 	Property string `json:"property,omitempty"`
 	Text     string `json:"text,omitempty"`
 	// Again is the command that makes the campaign again.
@@ -86,6 +91,7 @@ type Table struct {
 	Strategies []string `json:"strategies"`
 	Runs       int      `json:"runs"`
 	More       int      `json:"more"`
+	Count      bool     `json:"count"`
 	Steps      int      `json:"steps"`
 	Seed       uint64   `json:"seed"`
 	// Control are the campaigns without a mutant, one row for each workload: what they
@@ -95,11 +101,11 @@ type Table struct {
 }
 
 // Run makes the campaigns: those with mutants, longer ones for the mutants that none of
-// them found, and then those without, each as long as the longest that killed a mutant
-// with the same workload and strategy. A kill counts only if the library as it is passes
-// the same runs.
+// them found, and then those without, as long as those of all mutants, or as the longest that
+// killed one with the same workload and strategy. A kill counts only if the library as it is
+// passes the same runs.
 func (t Trial) Run(ctx context.Context, list []Mutant) (*Table, error) {
-	table := &Table{Strategies: t.Strategies, Runs: t.Runs, More: t.More, Steps: t.Steps, Seed: t.Seed}
+	table := &Table{Strategies: t.Strategies, Runs: t.Runs, More: t.More, Count: t.Count, Steps: t.Steps, Seed: t.Seed}
 	for _, m := range list {
 		table.Mutants = append(table.Mutants, Row{Mutant: m.Name, Area: m.Area, Load: m.Load.Name, Needs: m.Needs, Cells: make([]Cell, len(t.Strategies))})
 	}
@@ -161,8 +167,7 @@ func (t Trial) control(ctx context.Context, loads []Load, table *Table) error {
 
 // controlRuns is the number of runs without a mutant.
 func (t *Table) controlRuns(load string, strategy int) int {
-	const least = 100
-	runs := min(t.Runs, least)
+	runs := t.Runs
 	for _, r := range t.Mutants {
 		if c := r.Cells[strategy]; r.Load == load && c.Found() {
 			runs = max(runs, c.Runs)
@@ -204,8 +209,15 @@ func (t Trial) put(row *Row, at int, cells []Cell) {
 
 // discount takes back the kills that the library without a mutant does not survive.
 func (t *Table) discount(load string, strategy int, control Cell) {
+	if t.Count { // the counts stand side by side
+		return
+	}
+	from := control.Runs
+	if control.Outcome == Crashed { // nobody knows in which run
+		from = 0
+	}
 	for _, r := range t.Mutants {
-		if c := &r.Cells[strategy]; control.Found() && r.Load == load && c.Found() && c.Runs >= control.Runs {
+		if c := &r.Cells[strategy]; control.Found() && r.Load == load && c.Found() && c.Runs >= from {
 			c.Outcome = Unclear
 		}
 	}
@@ -232,6 +244,9 @@ func (t Trial) cell(ctx context.Context, m Mutant, strategy string, runs int) (C
 	if m.Load.Settle > 0 {
 		args = append(args, "--settle", strconv.Itoa(m.Load.Settle))
 	}
+	if t.Count {
+		args = append(args, "--keep-going")
+	}
 	c := Cell{Strategy: strategy, Outcome: Survived, Again: Variable + "=" + m.Name + " lockstep-mutants " + strings.Join(args, " ")}
 	limited, cancel := ctx, context.CancelFunc(func() {})
 	if t.Limit > 0 {
@@ -249,19 +264,20 @@ func (t Trial) cell(ctx context.Context, m Mutant, strategy string, runs int) (C
 	case limited.Err() != nil:
 		c.Outcome = TimedOut
 	default:
-		if err := c.read(err, out.Bytes(), failed.String()); err != nil {
+		if err := c.read(err, out.Bytes(), failed.String(), runs); err != nil {
 			return c, fmt.Errorf("%s: %w", c.Again, err)
 		}
 	}
 	return c, nil
 }
 
-// read takes over what the process reported.
-func (c *Cell) read(exit error, out []byte, failed string) error {
+// read takes over what the process reported that was to make so many runs.
+func (c *Cell) read(exit error, out []byte, failed string, runs int) error {
 	var report struct {
-		Runs    int  `json:"runs"`
-		First   *int `json:"first_finding_run"`
-		Finding *struct {
+		Runs     int  `json:"runs"`
+		Findings int  `json:"findings"`
+		First    *int `json:"first_finding_run"`
+		Finding  *struct {
 			Property string `json:"property"`
 			Text     string `json:"text"`
 		} `json:"finding"`
@@ -274,7 +290,7 @@ func (c *Cell) read(exit error, out []byte, failed string) error {
 	case err == nil && (exit == nil || status.ExitCode() == 1):
 		c.Runs = report.Runs
 		if report.First != nil && report.Finding != nil {
-			c.Outcome, c.Runs = Killed, *report.First+1
+			c.Outcome, c.Runs, c.Findings = Killed, *report.First+1, report.Findings
 			c.Property, c.Text = report.Finding.Property, report.Finding.Text
 		}
 		return nil
@@ -282,7 +298,7 @@ func (c *Cell) read(exit error, out []byte, failed string) error {
 	// The go runtime ends a process that broke down with the status for wrong usage.
 	for line := range strings.Lines(failed) {
 		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
-			c.Outcome, c.Property, c.Text = Crashed, "crash", strings.TrimSpace(line)
+			c.Outcome, c.Runs, c.Property, c.Text = Crashed, runs, "crash", strings.TrimSpace(line)
 			return nil
 		}
 	}

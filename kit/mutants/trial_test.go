@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,12 +29,19 @@ func act(mutant, args string) {
 	case mutant == "" && strings.Contains(args, "walk --runs 3 ") && strings.Contains(args, "--set weak=true"):
 		fmt.Println(`{"runs": 2, "first_finding_run": 1, "finding": {"property": "liveness", "text": "slow"}}`)
 		os.Exit(1)
+	case mutant == "" && strings.Contains(args, "pos --runs 3 ") && strings.Contains(args, "--set weak=true"):
+		fmt.Fprintln(os.Stderr, "panic: out of order\n\ngoroutine 1 [running]:")
+		os.Exit(2)
 	case mutant == "":
-		fmt.Println(`{"runs": 7, "first_finding_run": null, "finding": null}`)
+		runs := os.Args[1+slices.Index(os.Args, "--runs")]
+		fmt.Printf(`{"runs": %s, "first_finding_run": null, "finding": null}`, runs)
 		os.Exit(0)
 	case mutant == "late" && !strings.Contains(args, "pos --runs 70"):
 		fmt.Println(`{"runs": 7, "first_finding_run": null, "finding": null}`)
 		os.Exit(0)
+	case mutant == "easy" && strings.Contains(args, "--keep-going"):
+		fmt.Println(`{"runs": 7, "findings": 4, "first_finding_run": 2, "finding": {"property": "safety", "text": "bad"}}`)
+		os.Exit(1)
 	case mutant == "easy", mutant == "late":
 		fmt.Println(`{"runs": 3, "first_finding_run": 2, "finding": {"property": "safety", "text": "bad"}}`)
 		os.Exit(1)
@@ -111,17 +119,65 @@ func TestTrialFails(t *testing.T) {
 	}
 }
 
-// TestFalseAlarm does not count a kill where the library fails without the mutant.
-func TestFalseAlarm(t *testing.T) {
+// TestControl makes as many runs without a mutant as with one, and as many as a later kill
+// took; where a process broke down nobody knows in which run.
+func TestControl(t *testing.T) {
 	tr := trial(t)
-	tr.Runs, tr.More = 3, 0
-	table, err := tr.Run(t.Context(), []mutants.Mutant{{Name: "easy", Load: mutants.Load{Name: "weak", Set: []string{"weak=true"}}}})
+	tr.More, tr.Strategies = 0, []string{"walk"}
+	for _, c := range []struct {
+		mutant     string
+		runs, want int
+	}{{"easy", 500, 500}, {"crash", 500, 500}, {"late", 500, 500}, {"easy", 2, 3}} {
+		tr.Runs = c.runs
+		table, err := tr.Run(t.Context(), []mutants.Mutant{{Name: c.mutant}})
+		if err != nil || table.Control[0].Cells[0].Runs != c.want {
+			t.Errorf("%s, %d runs: %v, %+v, want %d runs without a mutant", c.mutant, c.runs, err, table, c.want)
+		}
+	}
+}
+
+// TestCount makes all runs and counts those with a finding, beside those without a mutant.
+// Strategies that differ in options only are told apart.
+func TestCount(t *testing.T) {
+	tr := trial(t)
+	tr.More, tr.Count, tr.Strategies = 0, true, []string{"walk", "walk:drop=2"}
+	table, err := tr.Run(t.Context(), []mutants.Mutant{{Name: "easy"}, {Name: "late"}, {Name: "crash"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	cells := table.Mutants[0].Cells
-	if table.Clean() || cells[0].Outcome != mutants.Unclear || cells[1].Outcome != mutants.Killed {
-		t.Errorf("%+v", table)
+	var out strings.Builder
+	want := `| mutant | workload | walk | walk:drop=2 | found as, or what it would take |
+|---|---|---|---|---|
+| (none) |  | 0 | 0 |  |
+| easy |  | 4 | 4 | safety |
+| late |  | 0 | 0 |  |
+| crash |  | crash | crash | crash |
+`
+	if err := table.WriteMarkdown(&out); err != nil || !strings.HasPrefix(out.String(), want) {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+}
+
+// TestFalseAlarm does not count a kill where the library fails without the mutant, or breaks down
+// in some run or other.
+func TestFalseAlarm(t *testing.T) {
+	tr := trial(t)
+	tr.Runs, tr.More = 3, 0
+	tr.Strategies = []string{"walk", "pos", "delay"}
+	weak := mutants.Load{Name: "weak", Set: []string{"weak=true"}}
+	table, err := tr.Run(t.Context(), []mutants.Mutant{{Name: "easy", Load: weak}, {Name: "crash", Load: weak}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []mutants.Outcome
+	for _, row := range table.Mutants {
+		for _, c := range row.Cells {
+			got = append(got, c.Outcome)
+		}
+	}
+	want := []mutants.Outcome{mutants.Unclear, mutants.Unclear, mutants.Killed, mutants.Unclear, mutants.Unclear, mutants.Crashed}
+	if table.Clean() || !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v: %+v", got, want, table)
 	}
 }
 

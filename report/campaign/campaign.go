@@ -67,6 +67,25 @@ type Sample struct {
 	Findings  int   `json:"findings"`
 }
 
+// samples is the number of points of a campaign's curve, at most.
+const samples = 400
+
+// AddSample adds how far a campaign is to its curve. When there are too many points,
+// every other one goes.
+func AddSample(curve []Sample, r *lockstep.Result, elapsed time.Duration) []Sample {
+	if n := len(curve); n > 0 && curve[n-1].Runs == r.Runs {
+		return curve
+	}
+	if len(curve) >= samples {
+		for i := range samples / 2 {
+			curve[i] = curve[2*i+1]
+		}
+		curve = curve[:samples/2]
+	}
+	return append(curve, Sample{Runs: r.Runs, ElapsedMS: elapsed.Milliseconds(), States: r.States, Schedules: r.Schedules,
+		Findings: Findings(r)})
+}
+
 // Verdict is the judgement on the campaign. One that was interrupted, or had no time for a
 // single run, does not pass: nothing is known.
 func (c *Campaign) Verdict() trace.Verdict {

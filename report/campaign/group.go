@@ -33,14 +33,20 @@ func GroupFindings(found []Occurrence) []Group {
 		if f == nil {
 			continue
 		}
-		shape := report.Shape(o.Trace)
-		i := slices.IndexFunc(groups, func(g Group) bool { return g.Property == f.Property && g.Shape == shape })
-		if i < 0 {
-			i = len(groups)
-			groups = append(groups, Group{Property: f.Property, Shape: shape, First: o.Run, Text: f.Text, Trace: o.File})
-		}
-		groups[i].Findings++
+		groups = AddToGroups(groups, Group{Property: f.Property, Shape: report.Shape(o.Trace), First: o.Run, Text: f.Text, Trace: o.File})
 	}
 	slices.SortStableFunc(groups, func(a, b Group) int { return b.Findings - a.Findings })
+	return groups
+}
+
+// AddToGroups counts a finding: in the group of its property and shape, or as the first of a new
+// one.
+func AddToGroups(groups []Group, first Group) []Group {
+	i := slices.IndexFunc(groups, func(g Group) bool { return g.Property == first.Property && g.Shape == first.Shape })
+	if i < 0 {
+		i = len(groups)
+		groups = append(groups, first)
+	}
+	groups[i].Findings++
 	return groups
 }

@@ -46,10 +46,6 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 	info.Serial = true // four JVMs at a time are enough
 	info.Supports |= trace.KindsOf(trace.Request)
 	info.Supports &^= trace.KindsOf(trace.Alarm)
-	if c.Proxies {
-		info.Supports &^= trace.KindsOf(trace.Crash, trace.Restart)
-		info.Events = []string{EventExecuted, EventAsked, EventReply}
-	}
 	info.Requests = nil
 	for k := range c.Requests {
 		info.Requests = append(info.Requests, request(k+1))

@@ -2,30 +2,16 @@ package bftsmart_test
 
 import (
 	"maps"
-	"os"
-	"os/exec"
 	"testing"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/outside"
 	"github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/bftsmart"
 	"github.com/lockstep-go/lockstep/trace"
 )
-
-// needs skips a test where Java or Maven is missing, unless all tests must run.
-func needs(t *testing.T) {
-	t.Helper()
-	for _, program := range []string{"java", "mvn"} {
-		if _, err := exec.LookPath(program); err != nil {
-			if os.Getenv("LOCKSTEP_STRICT") != "" {
-				t.Fatal(err)
-			}
-			t.Skip(err)
-		}
-	}
-}
 
 // quick are settings under which a leader change takes little time.
 var quick = bftsmart.Cluster{Timeout: time.Second, Pace: 200 * time.Millisecond}
@@ -46,9 +32,18 @@ func explore(t *testing.T, plan lockstep.Plan) *lockstep.Result {
 }
 
 // Requests are answered, also when the leader is killed in between; all promises are kept and put
-// to the test, also when it has come back.
+// to the test, also when it has come back. So with the agent and with proxies.
 func TestKilledLeader(t *testing.T) {
-	needs(t)
+	t.Run("agent", func(t *testing.T) { killLeader(t, quick) })
+	t.Run("proxies", func(t *testing.T) {
+		proxies := quick
+		proxies.Proxies = true
+		killLeader(t, proxies)
+	})
+}
+
+func killLeader(t *testing.T, cluster bftsmart.Cluster) {
+	outside.Programs(t, "java", "mvn")
 	sc := scenario.New("kill the leader").Faults(lockstep.Budget{Crashes: 1}).Reserve()
 	killed := scenario.Did(trace.Crash)
 	sc.Machine().On(killed, "killed").On(scenario.IsEvent(bftsmart.EventReply), "answered").MarkSuccess()
@@ -56,7 +51,7 @@ func TestKilledLeader(t *testing.T) {
 	sc.If(scenario.IsEvent(bftsmart.EventReply)).Once().Then(scenario.Crash(scenario.Only(1)))
 	sc.If(killed).Then(scenario.Request("append 2", scenario.Only(2)))
 	sc.If(scenario.IsSend()).Then(scenario.Deliver())
-	plan := lockstep.Plan{System: quick, Spec: bftsmart.Promise, Scenario: sc, Strategy: strategy.Walk{Deliver: 10, Wait: 1, Steps: 80}, Settle: 40, Runs: 1}
+	plan := lockstep.Plan{System: cluster, Spec: bftsmart.Promise, Scenario: sc, Strategy: strategy.Walk{Deliver: 10, Wait: 1, Steps: 80}, Settle: 40, Runs: 1}
 	result := explore(t, plan)
 	if scenario.Successes(result) != 1 || result.Verdict() != trace.Pass || len(result.Unjudged()) > 0 {
 		t.Errorf("%+v", result)
@@ -66,7 +61,7 @@ func TestKilledLeader(t *testing.T) {
 // What proxies see of a run without faults is what the agent sees, except for what replicas tell
 // themselves, and what is read off the wire is what the agent says that it is.
 func TestProxies(t *testing.T) {
-	needs(t)
+	outside.Programs(t, "java", "mvn")
 	seen := map[bool]map[string]int{}
 	for _, proxies := range []bool{false, true} {
 		cluster := quick

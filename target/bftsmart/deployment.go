@@ -61,23 +61,34 @@ func (d *deployment) Reset(ctx context.Context, seed uint64, out *lockstep.Outbo
 		}
 		return err
 	}
-	return d.enter(ctx, root, out)
+	if err := d.enter(ctx, root); err != nil {
+		return err
+	}
+	d.offer(out)
+	return nil
 }
 
-// enter starts the client and offers its requests.
-func (d *deployment) enter(ctx context.Context, root string, out *lockstep.Outbox) (err error) {
+// enter starts the client.
+func (d *deployment) enter(ctx context.Context, root string) (err error) {
 	folder := filepath.Join(root, "client")
 	if err := d.configure(folder, d.ports); err != nil {
 		return err
 	}
-	if d.client, err = start(ctx, "the client", d.run(folder, "", "client", strconv.Itoa(clientID))); err != nil {
+	if d.client, err = start(d.run(folder, "", "client", strconv.Itoa(clientID))); err != nil {
+		return err
+	}
+	if err := d.client.up(ctx, "the client"); err != nil {
 		return err
 	}
 	d.begun = time.Now()
+	return nil
+}
+
+// offer offers the client's requests.
+func (d *deployment) offer(out *lockstep.Outbox) {
 	for k := range d.cluster.Requests {
 		out.Offer(lockstep.Pending{ID: int32(k + 1), To: trace.AllNodes(replicas), Text: request(k + 1)})
 	}
-	return nil
 }
 
 // clientID is BFT-SMaRt's number for the client.

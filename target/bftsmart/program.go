@@ -19,6 +19,7 @@ type program struct {
 	*child.Child
 	in    io.WriteCloser
 	out   *os.File
+	ready chan struct{} // closed when it is up
 	lines chan string
 }
 
@@ -26,8 +27,8 @@ type program struct {
 // that has much else to do, four JVMs need a while.
 const patience = 2 * time.Minute
 
-// start starts a program and waits until it is up.
-func start(ctx context.Context, name string, cmd *exec.Cmd) (*program, error) {
+// start starts a program.
+func start(cmd *exec.Cmd) (*program, error) {
 	out, write, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -37,31 +38,42 @@ func start(ctx context.Context, name string, cmd *exec.Cmd) (*program, error) {
 		return nil, err
 	}
 	cmd.Stdout = write
-	c := &program{in: in, out: out, lines: make(chan string, 1000)}
+	c := &program{in: in, out: out, ready: make(chan struct{}), lines: make(chan string, 1000)}
 	c.Child, err = child.Start(cmd)
 	_ = write.Close()
 	if err != nil {
 		return nil, err
 	}
 	go c.read()
-	select {
-	case <-c.lines: // it is up
-		return c, nil
-	case <-c.Done():
-		err = &lockstep.Worthless{Reason: fmt.Sprintf("%s ended: %s; its last words:\n%s", name, c.Why(), c.Tail())}
-	case <-ctx.Done():
-		err = ctx.Err()
-	case <-time.After(patience):
-		err = &lockstep.Worthless{Reason: fmt.Sprintf("%s was not ready within %s; its last words:\n%s", name, patience, c.Tail())}
-	}
-	c.end()
-	return nil, err
+	return c, nil
 }
 
-// read hands on what the program says of itself; BFT-SMaRt talks in between.
+// up waits until the program is up.
+func (c *program) up(ctx context.Context, name string) error {
+	select {
+	case <-c.ready:
+		return nil
+	case <-c.Done():
+		return &lockstep.Worthless{Reason: fmt.Sprintf("%s ended: %s; its last words:\n%s", name, c.Why(), c.Tail())}
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(patience):
+		return &lockstep.Worthless{Reason: fmt.Sprintf("%s was not ready within %s; its last words:\n%s", name, patience, c.Tail())}
+	}
+}
+
+// read hands on what the program says of itself; BFT-SMaRt talks in between. A replica that gets what
+// it missed from others executes before it is up.
 func (c *program) read() {
+	up := false
 	for lines := bufio.NewScanner(c.out); lines.Scan(); {
-		if line := lines.Text(); strings.HasPrefix(line, "UP") || strings.HasPrefix(line, "reply ") || strings.HasPrefix(line, EventExecuted+" ") {
+		switch line := lines.Text(); {
+		case strings.HasPrefix(line, "UP"):
+			if !up {
+				close(c.ready)
+			}
+			up = true
+		case strings.HasPrefix(line, "reply "), strings.HasPrefix(line, EventExecuted+" "):
 			c.lines <- line
 		}
 	}

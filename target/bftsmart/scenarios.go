@@ -2,6 +2,7 @@ package bftsmart
 
 import (
 	"encoding/hex"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,24 +23,27 @@ type Case struct {
 	Build func(ours bool) *Scenario
 	// Published is the published number of successes in 100 iterations.
 	Published int
+	// Property is what a run finds violated, where the case is about a defect.
+	Property string
 }
 
 // Cases are the eight scenarios in the order of the paper.
 var Cases = []Case{
-	{"DPropForP", "a proposal of epoch 0 arrives in epoch 1", DPropForP, 81},
-	{"DPropSame", "a proposal arrives after votes to accept it", DPropSame, 100},
-	{"DropWrite", "all WRITE are lost: the leader changes", DropWrite, 100},
-	{"DropWriteForP", "WRITE to one replica are lost: the others decide", DropWriteForP, 89},
-	{"ExpectNewEpoch", "all proposals are lost: the leader changes", ExpectNewEpoch, 94},
-	{"ExpectStop", "a replica that cannot decide wants another leader", ExpectStop, 100},
-	{"ByzLeaderChange", "one replica votes late and one for garbage: the leader changes", ByzLeaderChange, 89},
-	{"PrevEpochProposal", "proposals of epoch 0 arrive in epoch 1, which decides", PrevEpochProposal, 99},
+	{"DPropForP", "a proposal of epoch 0 arrives in epoch 1", DPropForP, 81, ""},
+	{"DPropSame", "a proposal arrives after votes to accept it", DPropSame, 100, ""},
+	{"DropWrite", "all WRITE are lost: the leader changes", DropWrite, 100, ""},
+	{"DropWriteForP", "WRITE to one replica are lost: the others decide", DropWriteForP, 89, ""},
+	{"ExpectNewEpoch", "all proposals are lost: the leader changes", ExpectNewEpoch, 94, ""},
+	{"ExpectStop", "a replica that cannot decide wants another leader", ExpectStop, 100, ""},
+	{"ByzLeaderChange", "one replica votes late and one for garbage: the leader changes", ByzLeaderChange, 89, ""},
+	{"PrevEpochProposal", "proposals of epoch 0 arrive in epoch 1, which decides", PrevEpochProposal, 99, ""},
 }
 
 // Plan is a campaign of a scenario: one request for each run, and the paper's strategy.
 func Plan(sc *Scenario, runs int, seed uint64) lockstep.Plan {
 	return lockstep.Plan{System: Cluster{Requests: 1, Timeout: time.Second, Pace: 200 * time.Millisecond}, Spec: Promise, Scenario: sc,
-		Strategy: strategy.PCTCP{Depth: 6, Events: 40, Late: 10, Fair: true, Steps: 100}, Runs: runs, Seed: seed, Workers: 1, KeepGoing: true, Keep: 1, Repetitions: 3}
+		Strategy: strategy.PCTCP{Depth: 6, Events: 40, Late: 10, Fair: true, Steps: 100}, Runs: runs, Seed: seed, Workers: 1, KeepGoing: true, Keep: 1, Repetitions: 3,
+		Limits: lockstep.Limits{InFlight: 500}} // a replica that floods ends its run soon; others have some dozens
 }
 
 // p is the replica that most scenarios are about.
@@ -183,9 +187,45 @@ func PrevEpochProposal(ours bool) *Scenario {
 	return steer(sc, ours)
 }
 
+// Defects are scenarios of ours, which show what is wrong with this version: in both nothing fails and
+// nothing is lost, messages are late.
+var Defects = []Case{
+	{"LateVotes", "votes of epoch 0 arrive in epoch 1: replicas decide differently", LateVotes, 0, "agreement"},
+	{"ExecutedTwice", "one replica has decided when the leader changes: it executes a request twice", ExecutedTwice, 0, "validity"},
+}
+
+// LateVotes holds back all WRITE of epoch 0 until all replicas have changed to epoch 1, where the new
+// leader has proposed a batch of its own. A replica of this version counts them all the same, and votes
+// to accept in an epoch that it has left: node 1 gets those votes and decides the old batch, the others
+// get those of epoch 1 and decide the new one.
+func LateVotes(ours bool) *Scenario {
+	sc, m := begin("LateVotes", lockstep.Budget{})
+	second := IsEvent(EventDecided).And(At(2))
+	m.On(IsEvent(EventDecided).And(At(1)), "1 decides").On(second, "2 decides").MarkSuccess()
+	changed := Count("changed")
+	sc.If(IsEvent(EventNewEpoch)).Named("count changes").Then(changed.Incr(), Continue())
+	sc.If(IsEvent(EventNewEpoch), changed.Ge(replicas)).Named("release the WRITE").Then(DeliverAll(late))
+	sc.If(epoch(0, "WRITE"), changed.Lt(replicas)).Named("withhold WRITE of epoch 0").Then(Store(late))
+	sc.If(IsEvent(EventDecided), At(1)).Named("release the ACCEPT of epoch 1").Then(DeliverAll("new"))
+	sc.If(epoch(1, "ACCEPT"), m.InState(Start)).Named("withhold ACCEPT of epoch 1").Then(Store("new"))
+	sc.If(second).Named("release the ACCEPT of epoch 0").Then(DeliverAll("old"))
+	sc.If(epoch(0, "ACCEPT"), To(2, 3, 4), m.InState("2 decides").Not()).Named("withhold ACCEPT of epoch 0").Then(Store("old"))
+	return steer(sc, ours)
+}
+
+// ExecutedTwice lets one replica decide and the leader change: the new leader, which has not decided,
+// learns of the decision, and proposes the same request once more.
+func ExecutedTwice(ours bool) *Scenario {
+	sc, m := begin("ExecutedTwice", lockstep.Budget{})
+	m.On(IsEvent(EventExecuted).And(At(1)), "1 executes").On(IsEvent(EventNewEpoch), "leader changed").MarkSuccess()
+	sc.If(epoch(0, "ACCEPT"), To(2, 3, 4), m.InState("leader changed").Not()).Named("withhold ACCEPT").Then(Store(late))
+	sc.If(IsEvent(EventNewEpoch)).Named("release them").Then(DeliverAll(late))
+	return steer(sc, ours)
+}
+
 // guides are the scenarios that the target can be guided by.
 func guides() (all []target.Scenario) {
-	for _, c := range Cases {
+	for _, c := range slices.Concat(Cases, Defects) {
 		all = append(all, target.Scenario{Name: c.Name, Help: c.Help, Build: func() lockstep.Scenario { return c.Build(true) }})
 	}
 	return all

@@ -2,43 +2,65 @@ package bftsmart_test
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"regexp"
 	"testing"
 
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/compare"
+	"github.com/lockstep-go/lockstep/internal/outside"
 	"github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/target/bftsmart"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
 var (
-	runs = flag.Int("runs", 1, "runs of each scenario")
-	only = flag.String("only", "^DropWriteForP$", "scenarios to run")
+	runs = flag.Int("runs", 1, "runs of each cell of the table")
+	only = flag.String("only", "^DropWriteForP/agent/ours$", "cells of the table to fill: scenario/agent or proxies/ours, published or control")
+	seed = flag.Uint64("seed", 1, "seed of the table")
 )
 
-// The scenarios of the paper, with ours, with the published filters only, and without faults.
-// One of them is run with every test; -args -only . -runs 5 makes the table of the documentation.
+// The scenarios of the paper, held by the agent and at proxies, with ours, with the published filters
+// only, and without faults. One cell is filled with every test; -args -only . -runs 10 makes the
+// table of the documentation.
 func TestScenarios(t *testing.T) {
-	needs(t)
-	table := os.Getenv("LOCKSTEP_TABLE") != ""
+	outside.Programs(t, "java", "mvn")
+	wanted := regexp.MustCompile(*only)
 	for _, c := range bftsmart.Cases {
-		if !regexp.MustCompile(*only).MatchString(c.Name) {
-			continue
+		for _, way := range []string{"agent", "proxies"} {
+			for _, cell := range []struct {
+				name  string
+				build func() *scenario.Scenario
+			}{
+				{"ours", func() *scenario.Scenario { return c.Build(true) }},
+				{"published", func() *scenario.Scenario { return c.Build(false) }},
+				{"control", func() *scenario.Scenario { return c.Build(true).Control() }},
+			} {
+				name := c.Name + "/" + way + "/" + cell.name
+				if !wanted.MatchString(name) {
+					continue
+				}
+				t.Run(name, func(t *testing.T) {
+					plan := bftsmart.Plan(cell.build(), *runs, *seed)
+					cluster := plan.System.(bftsmart.Cluster)
+					cluster.Proxies = way == "proxies"
+					plan.System = cluster
+					result := explore(t, plan)
+					fmt.Fprintln(os.Stdout, name+":", row(result))
+					if cell.name == "ours" && (scenario.Successes(result) == 0 || len(result.Idle()) > 0) {
+						t.Errorf("no run succeeds, or a part has no effect: %v", result.Idle())
+					}
+				})
+			}
 		}
-		t.Run(c.Name, func(t *testing.T) {
-			result := explore(t, bftsmart.Plan(c.Build(true), *runs, 1))
-			ours := scenario.Successes(result)
-			if ours == 0 || len(result.Idle()) > 0 || result.Verdicts[trace.Fail] > 0 {
-				t.Errorf("%d of %d runs with ours succeed, without effect: %v", ours, result.Runs, result.Idle())
-			}
-			if !table {
-				return
-			}
-			plain := explore(t, bftsmart.Plan(c.Build(false), *runs, 1))
-			control := explore(t, bftsmart.Plan(c.Build(true).Control(), *runs, 1))
-			t.Logf("| %s | %d/100 | %d/%d | %d/%d | %d/%d | %d | %d |", c.Name, c.Published, ours, result.Runs, scenario.Successes(plain), plain.Runs,
-				scenario.Successes(control), control.Runs, result.Verdicts[trace.Vacuous],
-				result.Verdicts[trace.Fail]+plain.Verdicts[trace.Fail]+control.Verdicts[trace.Fail])
-		})
 	}
+}
+
+// row is a cell of the table: successes, of runs that were not spoilt by the machine, with an exact interval.
+func row(r *lockstep.Result) string {
+	share := compare.Share(scenario.Successes(r), r.Runs-r.Worthless, 0.95)
+	return fmt.Sprintf("%d/%d [%.0f–%.0f %%], %.0f %% of %d steps by the scenario, vacuous %d, unknown %d, findings %d, flaky %d",
+		scenario.Successes(r), r.Runs-r.Worthless, 100*share.Low, 100*share.High, 100*scenario.Share(r), r.Steps,
+		r.Verdicts[trace.Vacuous], r.Verdicts[trace.Unknown], r.Verdicts[trace.Fail], r.Verdicts[trace.Flaky])
 }

@@ -11,7 +11,15 @@ import (
 // Decision is what a replica decided.
 type Decision struct {
 	Consensus, Epoch int
-	Value            string // a hash of what was proposed, or "none"
+	Value            string // a hash of what was proposed, or none
+}
+
+// none is the value of a decision of which the replica has the votes and not the proposal.
+const none = "none"
+
+// differs tells whether two decisions are about different values.
+func (d *Decision) differs(other *Decision) bool {
+	return d.Value != other.Value && d.Value != none && other.Value != none
 }
 
 // String is the decision in words.
@@ -19,12 +27,16 @@ func (d *Decision) String() string {
 	return fmt.Sprintf("%s in consensus %d, epoch %d", d.Value, d.Consensus, d.Epoch)
 }
 
-// Execution is what a replica appended.
-type Execution struct{ Consensus, Number int }
+// Execution is what a replica appended. Time is that of the batch, which is part of what was decided:
+// state machines are told it, so that all have the same.
+type Execution struct {
+	Consensus, Number int
+	Time              int64
+}
 
 // String is the execution in words.
 func (e *Execution) String() string {
-	return fmt.Sprintf("%d in consensus %d", e.Number, e.Consensus)
+	return fmt.Sprintf("%d in consensus %d of time %d", e.Number, e.Consensus, e.Time)
 }
 
 // value is the value of an event, from its words.
@@ -37,7 +49,7 @@ func value(event, text string) any {
 		}
 	case EventExecuted:
 		var e Execution
-		if _, err := fmt.Sscanf(text, "consensus=%d value=%d", &e.Consensus, &e.Number); err == nil {
+		if _, err := fmt.Sscanf(text, "consensus=%d time=%d value=%d", &e.Consensus, &e.Time, &e.Number); err == nil {
 			return &e
 		}
 	case EventNewEpoch:
@@ -53,7 +65,7 @@ func value(event, text string) any {
 // consensus and execute the same in the same order, what is executed was asked for, and, when
 // faults have stopped for a while, every request is answered.
 var Promise = spec.All(
-	spec.Agreement(EventDecided, func(d *Decision) int { return d.Consensus }, func(a, b *Decision) bool { return a.Value == b.Value }),
+	spec.Agreement(EventDecided, func(d *Decision) int { return d.Consensus }, func(a, b *Decision) bool { return !a.differs(b) }),
 	spec.New("order", func(lockstep.Info) *order { return &order{} }),
 	spec.New("validity", func(lockstep.Info) *validity { return &validity{} }),
 	spec.New("bounded liveness", func(lockstep.Info) *liveness { return &liveness{} }),

@@ -1,15 +1,14 @@
 package etcdraft_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"hash/fnv"
-	"os"
-	"os/exec"
+	"strings"
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/processes"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/target/etcdraft"
 	"github.com/lockstep-go/lockstep/target/etcdraft/v35"
@@ -27,7 +26,7 @@ var late = spec.OnEvent("late", etcdraft.BecameLeader, func(elections *int, _ *l
 
 // digests sums up the steps of many runs and the traces of some, for both versions.
 func digests(workers int) (string, error) {
-	var all bytes.Buffer
+	var all strings.Builder
 	c := etcdraft.Cluster{Nodes: 5, Voters: 4, Changes: 2, Transfers: 2, Compact: 4}
 	async := c
 	async.Async = true
@@ -56,32 +55,13 @@ func digests(workers int) (string, error) {
 	return all.String(), nil
 }
 
-// TestDeterminism compares ten fresh processes, half of them with two workers.
+// TestDeterminism compares fresh processes, every other with two workers.
 func TestDeterminism(t *testing.T) {
-	const env = "ETCDRAFT_DIGESTS"
-	if workers := os.Getenv(env); workers != "" {
-		text, err := digests(len(workers))
+	processes.Same(t, func(process int) []string {
+		text, err := digests(1 + process%2)
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Printf("<<%s>>", text)
-		return
-	}
-	var first []byte
-	for i := range 10 {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestDeterminism$")
-		cmd.Env = append(os.Environ(), env+"="+[]string{"1", "22"}[i%2])
-		out, err := cmd.Output()
-		if err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-		out = out[bytes.Index(out, []byte("<<")):bytes.Index(out, []byte(">>"))]
-		if first == nil {
-			first = out
-		}
-		if !bytes.Equal(out, first) {
-			t.Fatalf("process %d differs:\n%s\nfrom the first:\n%s", i+1, out, first)
-		}
-	}
-	t.Logf("ten processes agree:\n%s", first)
+		return strings.Split(strings.TrimSpace(text), "\n")
+	})
 }

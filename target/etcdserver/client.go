@@ -31,16 +31,10 @@ type clients struct {
 	under map[lockstep.Node][]*kv.Op // under way at a member
 }
 
-// desk is where the clients of a bubble offer their requests.
-type desk struct{ *bubble.World }
-
-// Event tells of an event.
-func (d desk) Event(e lockstep.Event) { d.Emit(e.Node, e.Type, e.Value) }
-
 func newClients(c Cluster, w *bubble.World) *clients {
 	load := kv.Load{Clients: c.Clients, Requests: c.Requests, Keys: c.Keys, Mix: c.Mix}
 	s := &clients{cluster: c, world: w, kv: kv.NewClients(load, c.Nodes), under: map[lockstep.Node][]*kv.Op{}}
-	s.kv.Begin(w.Rand(1000), desk{w})
+	s.kv.Begin(w.Rand(1000), w)
 	return s
 }
 

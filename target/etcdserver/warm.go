@@ -14,8 +14,9 @@ import (
 // the first run would differ from those that follow, and so from the same run made again.
 var warm = sync.OnceValue(func() error {
 	for _, nodes := range []int{3, 1} {
+		c := Cluster{Nodes: nodes, Power: 0.5, Snapshots: 20}.full()
 		_, err := lockstep.Explore(context.Background(), lockstep.Plan{
-			System:   cold{Cluster{Nodes: nodes, Power: 0.5, Snapshots: 20}.full()},
+			System:   c.bubble(c), // Cluster.Deploy would wait for the warming
 			Strategy: strategy.Walk{Deliver: 600, Drop: 1, Wait: 120, Request: 20, Cut: 1, Heal: 2, Crash: 2, Restart: 8, Down: 1, Steps: 3000},
 			Runs:     2, Workers: 1, Seed: 1, Settle: 1000,
 		})
@@ -25,11 +26,3 @@ var warm = sync.OnceValue(func() error {
 	}
 	return nil
 })
-
-// cold is a cluster in a process that need not be warm.
-type cold struct{ Cluster }
-
-// Deploy makes a deployment.
-func (c cold) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
-	return c.bubble(c.Cluster).Deploy(p)
-}

@@ -32,17 +32,11 @@ type clients struct {
 	gone     lockstep.Nodes // those that were removed
 }
 
-// desk is where the clients of a bubble offer their requests.
-type desk struct{ *bubble.World }
-
-// Event tells of an event.
-func (d desk) Event(e lockstep.Event) { d.Emit(e.Node, e.Type, e.Value) }
-
 func newClients(c Cluster, w *bubble.World) *clients {
 	s := &clients{cluster: c, world: w, kv: kv.NewClients(c.load(), c.Nodes), operator: newOperator(c),
 		chance: w.Chance(1001), voters: trace.AllNodes(c.Nodes)}
-	s.kv.Begin(w.Chance(1000), desk{w})
-	s.operator.Begin(desk{w})
+	s.kv.Begin(w.Chance(1000), w)
+	s.operator.Begin(w)
 	return s
 }
 

@@ -16,7 +16,7 @@ import (
 // Built with the overlay, runs are the same in every process: 100 seeds for each strategy, by our
 // transport and by the library's over TCP.
 func TestExactly(t *testing.T) {
-	processes.Same(t, func() (digests []string) {
+	processes.Same(t, func(int) (digests []string) {
 		for _, tcp := range []bool{false, true} {
 			for _, s := range strategies() {
 				d, err := bubble.Digest(t.Context(), lockstep.Plan{System: Cluster{Slow: 0.1, TCP: tcp}, Strategy: s, Spec: Safety, Seed: 3}, 100)

@@ -61,7 +61,7 @@ func start(n *bubble.Node, c Cluster, template *store) error {
 	if r.trans != nil {
 		n.ReceiveAtOnce(r.trans.receive)
 	}
-	n.Request(func(id int32, _ string) { n.World().Value.(*clients).given(n, r, id) })
+	n.RequestAtOnce(func(id int32, _ string) { n.World().Value.(*clients).given(n, r, id) })
 	return nil
 }
 

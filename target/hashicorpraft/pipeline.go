@@ -8,16 +8,22 @@ import (
 )
 
 // pipeline is a stream of AppendEntries whose answers are taken in order. As many are under
-// way as the transport allows; then AppendEntries waits.
+// way as the transport allows; then AppendEntries waits. The library's transport has a goroutine that
+// takes answers; here whoever brings an answer does what that would, which wakes nobody.
 type pipeline struct {
 	transport *transport
 	to        raft.ServerAddress
 	stream    uint64
 	seq       int
-	progress  chan *appended
 	done      chan raft.AppendFuture
+	room      chan struct{} // there is some again, for the one who waits
 	closed    chan struct{}
 	close     sync.Once
+
+	// The transport has the lock of these.
+	underway []*appended // the oldest first, whose answer is the next to be taken
+	stuck    bool        // the oldest has its answer, which nobody takes
+	broken   error       // an answer failed: the connection is gone, and so are all behind it
 }
 
 // AppendEntriesPipeline opens a pipeline.
@@ -26,23 +32,24 @@ func (t *transport) AppendEntriesPipeline(_ raft.ServerID, to raft.ServerAddress
 		return nil, raft.ErrPipelineReplicationNotSupported
 	}
 	t.mutex.Lock()
+	defer t.mutex.Unlock()
 	t.streams++
-	p := &pipeline{transport: t, to: to, stream: t.streams, progress: make(chan *appended, t.inFlight-2),
-		done: make(chan raft.AppendFuture, t.inFlight-2), closed: make(chan struct{})}
-	t.mutex.Unlock()
-	t.node.Go(p.answers)
-	return p, nil
+	return &pipeline{transport: t, to: to, stream: t.streams, done: make(chan raft.AppendFuture, t.inFlight-2),
+		room: make(chan struct{}, 1), closed: make(chan struct{})}, nil
 }
 
 // AppendEntries sends a request.
 func (p *pipeline) AppendEntries(args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) (raft.AppendFuture, error) {
-	copied := *args
-	f := &appended{start: time.Now(), args: args, resp: resp}
-	f.ready.Add(1)
-	f.call = p.transport.send(p.to, "AppendEntries", &packet{body: &copied, stream: p.stream, seq: p.seq})
+	f := &appended{start: time.Now(), args: args, resp: resp, sent: *args}
+	f.call.pipeline = p
+	f.packet = packet{body: &f.sent, stream: p.stream, seq: p.seq}
 	p.seq++
+	p.transport.send(p.to, "AppendEntries", &f.packet, &f.call)
+	if p.begin(f) {
+		return f, nil
+	}
 	select {
-	case p.progress <- f:
+	case <-p.room:
 		return f, nil
 	case <-p.closed:
 	case <-p.transport.closed:
@@ -50,30 +57,74 @@ func (p *pipeline) AppendEntries(args *raft.AppendEntriesRequest, resp *raft.App
 	return nil, raft.ErrPipelineShutdown
 }
 
-// answers waits for one answer after the other. When one fails, the connection is gone, and
-// so are all behind it.
-func (p *pipeline) answers() {
-	var broken error
-	for {
+// begin notes that a request is under way, and reports whether there was room for it. All but the
+// oldest wait in a queue with the library, which has room for two less than may be under way.
+func (p *pipeline) begin(f *appended) (fits bool) {
+	t := p.transport
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	p.underway = append(p.underway, f)
+	fits = len(p.underway) < t.inFlight
+	if len(p.underway) == 1 {
+		p.first()
+	}
+	return fits
+}
+
+// first begins to wait for the answer to the oldest. The caller has the lock.
+func (p *pipeline) first() {
+	if p.broken == nil {
+		p.transport.await(&p.underway[0].call)
+	}
+	p.goOn()
+}
+
+// goOn hands out what is answered, in order. The caller has the lock.
+func (p *pipeline) goOn() {
+	if p.stuck || len(p.underway) == 0 || p.transport.over {
+		return
+	}
+	f := p.underway[0]
+	if !f.finish(p) {
+		return
+	}
+	select {
+	case p.done <- f:
+		p.out()
+	default: // the library is not at it: somebody waits until it is
+		p.stuck = true
+		p.transport.node.Go(p.handOut)
+	}
+}
+
+// out takes the oldest out, which makes room. The caller has the lock.
+func (p *pipeline) out() {
+	if len(p.underway) == p.transport.inFlight {
 		select {
-		case f := <-p.progress:
-			if f.err = broken; broken == nil {
-				f.err = take(p.transport, f.call, f.resp)
-				broken = f.err
-			}
-			f.ready.Done()
-			select {
-			case p.done <- f:
-			case <-p.closed:
-				return
-			case <-p.transport.closed:
-				return
-			}
-		case <-p.closed:
-			return
-		case <-p.transport.closed:
-			return
+		case p.room <- struct{}{}:
+		default: // he who waited for the last one has left
 		}
+	}
+	p.underway = append(p.underway[:0], p.underway[1:]...)
+	if len(p.underway) > 0 {
+		p.first()
+	}
+}
+
+// handOut waits until the library takes the oldest.
+func (p *pipeline) handOut() {
+	t := p.transport
+	t.mutex.Lock()
+	f := p.underway[0]
+	t.mutex.Unlock()
+	select {
+	case p.done <- f:
+		t.mutex.Lock()
+		defer t.mutex.Unlock()
+		p.stuck = false
+		p.out()
+	case <-p.closed:
+	case <-t.closed:
 	}
 }
 
@@ -86,20 +137,56 @@ func (p *pipeline) Close() error {
 	return nil
 }
 
-// appended is a request of a pipeline.
+// appended is a request of a pipeline, with all that belongs to it.
 type appended struct {
-	start time.Time
-	args  *raft.AppendEntriesRequest
-	resp  *raft.AppendEntriesResponse
-	call  *call
-	ready sync.WaitGroup // for the answer
-	err   error
+	start  time.Time
+	args   *raft.AppendEntriesRequest
+	resp   *raft.AppendEntriesResponse
+	sent   raft.AppendEntriesRequest
+	packet packet
+	call   call
+
+	over  bool          // it is answered, or will never be
+	err   error         // then
+	ready chan struct{} // closed then, for those who wait; nil: nobody does
+}
+
+// finish takes the answer, and reports whether there is one. The caller has the lock.
+func (a *appended) finish(p *pipeline) bool {
+	got := a.call.got
+	if got == nil && p.broken == nil {
+		return false
+	}
+	if a.err = p.broken; a.err == nil {
+		a.err = into(got, a.resp)
+		p.broken = a.err
+		p.transport.forget(&a.call)
+	}
+	a.over = true
+	if a.ready != nil {
+		close(a.ready)
+	}
+	return true
 }
 
 // Error waits for the answer.
 func (a *appended) Error() error {
-	a.ready.Wait()
-	return a.err
+	t := a.call.pipeline.transport
+	t.mutex.Lock()
+	if a.over {
+		t.mutex.Unlock()
+		return a.err
+	}
+	if a.ready == nil {
+		a.ready = make(chan struct{})
+	}
+	t.mutex.Unlock()
+	select {
+	case <-a.ready:
+		return a.err
+	case <-t.closed:
+		return errClosed
+	}
 }
 
 // Start is when it was sent.

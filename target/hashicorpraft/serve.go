@@ -41,6 +41,8 @@ func (t *transport) receive(from lockstep.Node, body any) {
 	switch {
 	case p.answer:
 		if p.life == t.node.Life() {
+			t.mutex.Lock()
+			defer t.mutex.Unlock()
 			p.caller.tell(p)
 		}
 	case p.stream == 0:
@@ -132,17 +134,29 @@ func (t *transport) newServing(from lockstep.Node, p *packet, s *stream) *servin
 // accept hands a request to the library, without waiting. What it answers is looked for when all is
 // quiet, which needs no goroutine; heartbeats are served by the one who brings them.
 func (t *transport) accept(v *serving) {
-	if v.heartbeat {
+	if v.heartbeat && !v.changesNothing() {
 		t.node.Go(v.serve)
 		return
 	}
 	v.begin()
+	if handle := t.handler(); v.heartbeat && handle != nil {
+		handle(v.rpc)
+		v.lookNow()
+		return
+	}
 	select {
 	case t.consume <- v.rpc:
 		t.node.WhenQuiet(v.look)
 	default:
 		t.node.Go(v.hand)
 	}
+}
+
+// changesNothing reports whether a heartbeat is one of a leader that the node follows, or an old one:
+// then the library answers it without waiting for the disk.
+func (v *serving) changesNothing() bool {
+	r, term := v.transport.replica, v.packet.body.(*raft.AppendEntriesRequest).Term
+	return term < r.term() || term == r.term() && r.raft.State() == raft.Follower
 }
 
 // begin notes what is so before the request is served.
@@ -156,11 +170,7 @@ func (v *serving) begin() {
 // serve hands a request to the library and waits for the answer.
 func (v *serving) serve() {
 	v.begin()
-	t := v.transport
-	t.mutex.Lock()
-	handle := t.heartbeat
-	t.mutex.Unlock()
-	if v.heartbeat && handle != nil {
+	if handle := v.transport.handler(); v.heartbeat && handle != nil {
 		handle(v.rpc)
 		v.wait()
 		return
@@ -178,7 +188,7 @@ func (v *serving) hand() {
 	}
 }
 
-// lookNow looks for the answer when all is quiet. Where it takes longer, a goroutine waits for it.
+// lookNow looks for the answer, when all is quiet. Where it takes longer, a goroutine waits for it.
 func (v *serving) lookNow() bool {
 	select {
 	case a := <-v.answers:

@@ -76,11 +76,11 @@ type transport struct {
 	inFlight int
 	consume  chan raft.RPC
 	closed   chan struct{}
-	close    sync.Once
 	busy     atomic.Int64 // requests being served
 	served   atomic.Int64 // and all so far
 
 	mutex     sync.Mutex
+	over      bool // it is closed
 	heartbeat func(raft.RPC)
 	streams   uint64 // begun
 	incoming  map[streamID]*stream
@@ -119,17 +119,25 @@ func (t *transport) SetHeartbeatHandler(f func(raft.RPC)) {
 	t.heartbeat = f
 }
 
+// handler is that function.
+func (t *transport) handler() func(raft.RPC) {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	return t.heartbeat
+}
+
 // Close ends all calls.
 func (t *transport) Close() error {
-	t.close.Do(func() {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	if !t.over {
+		t.over = true
 		close(t.closed)
-		t.mutex.Lock()
-		defer t.mutex.Unlock()
 		for _, c := range t.calls {
 			c.tell(&none)
 		}
 		t.calls = nil
-	})
+	}
 	return nil
 }
 
@@ -157,11 +165,10 @@ func isHeartbeat(a *raft.AppendEntriesRequest) bool {
 	return a.Term != 0 && a.PrevLogEntry == 0 && a.PrevLogTerm == 0 && len(a.Entries) == 0 && a.LeaderCommitIndex == 0
 }
 
-// send sends a request, whose answer is to be taken.
-func (t *transport) send(to raft.ServerAddress, kind string, p *packet) *call {
-	p.life, p.caller = t.node.Life(), t.newCall()
+// send sends a request, whose answer goes to a call.
+func (t *transport) send(to raft.ServerAddress, kind string, p *packet, c *call) {
+	p.life, p.caller = t.node.Life(), c
 	t.node.Send(nodeOf(to), kind, lockstep.Tag{}, p)
-	return p.caller
 }
 
 // chunkSize is the size of a snapshot's chunks.
@@ -178,7 +185,8 @@ func (t *transport) InstallSnapshot(_ raft.ServerID, to raft.ServerAddress, args
 	t.streams++
 	stream := t.streams
 	t.mutex.Unlock()
-	answer := t.send(to, "InstallSnapshot", &packet{body: &copied, stream: stream})
+	answer := t.newCall()
+	t.send(to, "InstallSnapshot", &packet{body: &copied, stream: stream}, answer)
 	for seq := 1; len(all) > 0; seq++ {
 		size := min(chunkSize, len(all))
 		t.node.Send(nodeOf(to), "SnapshotChunk", lockstep.Tag{}, &packet{life: t.node.Life(), stream: stream, seq: seq, chunk: all[:size]})

@@ -59,7 +59,7 @@ func TestRepetition(t *testing.T) {
 
 // Runs are the same in every process: 100 seeds.
 func TestExactly(t *testing.T) {
-	processes.Same(t, func() []string {
+	processes.Same(t, func(int) []string {
 		d, err := bubble.Digest(t.Context(), lockstep.Plan{System: Cluster{Split: 0.1}, Strategy: faults, Seed: 3}, 100)
 		if err != nil {
 			t.Fatal(err)

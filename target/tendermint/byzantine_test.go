@@ -38,9 +38,35 @@ func TestTooManyLiars(t *testing.T) {
 	}
 }
 
-// What a liar signed twice ends up in a block.
+// proofs counts the evidence that validators send.
+type proofs struct {
+	Property
+	sent *int
+}
+
+func (p proofs) New(i lockstep.Info) lockstep.Monitor { return proofMonitor{p.Property.New(i), p.sent} }
+
+type proofMonitor struct {
+	lockstep.Monitor
+	sent *int
+}
+
+func (m proofMonitor) Step(run *lockstep.Run) *lockstep.Finding {
+	for i := range run.Sent() {
+		if run.Body(run.Sent()[i].ID).(*Message).Kind == Proof {
+			*m.sent++
+		}
+	}
+	return m.Monitor.Step(run)
+}
+
+// What a liar signed twice is told to others, and ends up in a block.
 func TestEvidence(t *testing.T) {
-	result := explore(t, lockstep.Plan{System: Cluster{}, Strategy: lying, Scenario: Liars(1, 4), Spec: Everything, Runs: 2, Settle: 4000, Seed: 3})
+	told := 0
+	result := explore(t, lockstep.Plan{System: Cluster{}, Strategy: lying, Scenario: Liars(1, 4), Spec: proofs{Everything, &told}, Runs: 2, Settle: 4000, Seed: 3})
+	if told == 0 {
+		t.Error("no evidence was sent")
+	}
 	if f := result.First(); f != nil {
 		t.Fatalf("run %d: %s", f.Run, f.Finding)
 	}

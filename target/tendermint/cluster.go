@@ -18,7 +18,7 @@ import (
 )
 
 // Cluster is a deployment of validators: a [lockstep.System]. Its zero value is four of them,
-// with the library's settings, but for all times, which are a tenth.
+// with the library's settings, but for all times, which are a hundredth.
 type Cluster struct {
 	// Nodes is the number of validators, with the same power each; 0 means 4.
 	Nodes int `help:"number of validators; 0: 4" zero:"4" range:"1..10"`
@@ -26,8 +26,8 @@ type Cluster struct {
 	Loss LossMode `help:"reconnect (a message lost breaks its connection, which comes back), silent (nobody knows)"`
 	// Order says in which order messages are taken.
 	Order OrderMode `help:"channel (as sent on each channel of a connection), free (as they arrive)"`
-	// Pause is how long a broken connection stays so; 0 means 100ms.
-	Pause time.Duration `help:"time until a broken connection comes back; 0: 100ms" zero:"100ms"`
+	// Pause is how long a broken connection stays so; 0 means 10ms.
+	Pause time.Duration `help:"time until a broken connection comes back; 0: 10ms" zero:"10ms"`
 	// Block is the size of a transaction that proposers put into each block, in bytes. Above 65,536 a
 	// block travels in several parts. Tendermint 0.34 asks its applications for no transactions.
 	Block int `help:"bytes of a transaction in each block; 0: none; not in Tendermint 0.34" range:"0..200000"`
@@ -35,7 +35,7 @@ type Cluster struct {
 	// these are writes to the log of what was received and signed only, because the
 	// library holds a lock in others.
 	Slow float64       `help:"share of writes that take time, 0 to 1"`
-	Disk time.Duration `help:"longest time of such a write; 0: 50ms" zero:"50ms"`
+	Disk time.Duration `help:"longest time of such a write; 0: 5ms" zero:"5ms"`
 }
 
 // LossMode says what becomes of a connection that loses a message.
@@ -94,11 +94,11 @@ type duration = time.Duration
 
 // faster is by how much all times of the library are divided: waiting costs nothing here, but
 // the library looks at its own state every 100 microseconds.
-const faster = 10
+const faster = 100
 
 // apart is a little time by which times of the library differ from round ones: what falls due at the same
 // moment happens in an order that is the runtime's.
-func apart(i int) time.Duration { return time.Duration(10*i+13) * time.Microsecond }
+func apart(i int) time.Duration { return time.Duration(7*i+3) * time.Microsecond }
 
 // chainID is the name of the chain.
 const chainID = "lockstep"
@@ -161,8 +161,8 @@ func (c Cluster) bubble(given Cluster) bubble.Cluster {
 			w.Value.(*network).number(from, to, body.(*Message))
 		},
 		Types: Kinds, Events: eventTypes, Rounds: []string{"propose", "prevote", "precommit"},
-		Duplicates: true,
-		Disk:       bubble.DiskModel{Slow: c.Slow, Longest: c.Disk},
+		Duplicates: true, Pace: bubble.DefaultPace / (faster / 10),
+		Disk: bubble.DiskModel{Slow: c.Slow, Longest: c.Disk},
 		// Gossip draws from a global source.
 		Serial: true, Seed: func(seed uint64) { seedLibrary(int64(seed)) },
 	}

@@ -128,8 +128,8 @@ func (m *Message) with(content any) (*Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := describe(raw)
-	n.Channel, n.Conn, n.Seq = m.Channel, m.Conn, m.Seq
+	n := describe(m.Channel, raw)
+	n.Conn, n.Seq = m.Conn, m.Seq
 	return n, nil
 }
 

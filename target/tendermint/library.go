@@ -38,6 +38,7 @@ const libraryName = "cometbft"
 type (
 	consensusState   = cs.State
 	consensusReactor = cs.Reactor
+	evidenceReactor  = evidence.Reactor
 	walMessage       = cs.WALMessage
 	walSearch        = cs.WALSearchOptions
 	stepRecord       = types.EventDataRoundState
@@ -140,6 +141,22 @@ func decode(raw []byte) (any, error) {
 	return cs.MsgFromProto(m)
 }
 
+// decodeEvidence reads what travels on the channel of evidence.
+func decodeEvidence(raw []byte) (list types.EvidenceList, err error) {
+	m := &protos.EvidenceList{}
+	if err := m.Unmarshal(raw); err != nil {
+		return nil, err
+	}
+	for i := range m.Evidence {
+		e, err := types.EvidenceFromProto(&m.Evidence[i])
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, e)
+	}
+	return list, nil
+}
+
 // encode is the reverse of decode.
 func encode(m any) ([]byte, error) {
 	inner, err := cs.MsgToProto(m.(cs.Message))
@@ -149,13 +166,21 @@ func encode(m any) ([]byte, error) {
 	return proto.Marshal(inner.(p2p.Wrapper).Wrap())
 }
 
-// receive hands a message to the reactor, as the connection of a peer would.
-func receive(r *consensusReactor, channel byte, from *peer, raw []byte) error {
+// hand gives a message to its reactor, as the connection of a peer would.
+func (r *replica) hand(channel byte, from *peer, raw []byte) error {
+	if channel == evidenceChannel {
+		m := &protos.EvidenceList{}
+		if err := m.Unmarshal(raw); err != nil {
+			return err
+		}
+		r.proofs.Receive(p2p.Envelope{ChannelID: channel, Src: from, Message: m})
+		return nil
+	}
 	m, err := unwrap(raw)
 	if err != nil {
 		return err
 	}
-	r.Receive(p2p.Envelope{ChannelID: channel, Src: from, Message: m})
+	r.reactor.Receive(p2p.Envelope{ChannelID: channel, Src: from, Message: m})
 	return nil
 }
 
@@ -227,6 +252,9 @@ func (r *replica) assemble(app *application, chain, proofs kvDB, gen *genesisDoc
 	r.sw = p2p.NewSwitch(config.DefaultP2PConfig(), p2p.NewMultiplexTransport(p2p.DefaultNodeInfo{}, p2p.NodeKey{PrivKey: r.signer.PrivKey}, conn.DefaultMConnConfig()))
 	r.sw.SetLogger(r.log)
 	r.sw.AddReactor("CONSENSUS", r.reactor)
+	r.proofs = evidence.NewReactor(pool)
+	r.proofs.SetLogger(r.log)
+	r.sw.AddReactor("EVIDENCE", r.proofs)
 	return nil
 }
 
@@ -242,7 +270,7 @@ func genesis(keys []privKey) *genesisDoc {
 	return gen
 }
 
-// consensusConfig are the library's settings, with all times about a tenth.
+// consensusConfig are the library's settings, with all times about a hundredth.
 func consensusConfig() *config.ConsensusConfig {
 	c := config.DefaultConsensusConfig()
 	for i, t := range timesOf(c) {

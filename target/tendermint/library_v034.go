@@ -36,6 +36,7 @@ const libraryName = "tendermint"
 type (
 	consensusState   = cs.State
 	consensusReactor = cs.Reactor
+	evidenceReactor  = evidence.Reactor
 	walMessage       = cs.WALMessage
 	walSearch        = cs.WALSearchOptions
 	stepRecord       = types.EventDataRoundState
@@ -115,6 +116,22 @@ func decode(raw []byte) (any, error) {
 	return cs.MsgFromProto(m)
 }
 
+// decodeEvidence reads what travels on the channel of evidence.
+func decodeEvidence(raw []byte) (list types.EvidenceList, err error) {
+	m := &protos.EvidenceList{}
+	if err := m.Unmarshal(raw); err != nil {
+		return nil, err
+	}
+	for i := range m.Evidence {
+		e, err := types.EvidenceFromProto(&m.Evidence[i])
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, e)
+	}
+	return list, nil
+}
+
 // encode is the reverse of decode.
 func encode(m any) ([]byte, error) {
 	p, err := cs.MsgToProto(m.(cs.Message))
@@ -124,9 +141,13 @@ func encode(m any) ([]byte, error) {
 	return p.Marshal()
 }
 
-// receive hands a message to the reactor, as the connection of a peer would.
-func receive(r *consensusReactor, channel byte, from *peer, raw []byte) error {
-	r.Receive(channel, from, raw)
+// hand gives a message to its reactor, as the connection of a peer would.
+func (r *replica) hand(channel byte, from *peer, raw []byte) error {
+	if channel == evidenceChannel {
+		r.proofs.Receive(channel, from, raw)
+	} else {
+		r.reactor.Receive(channel, from, raw)
+	}
 	return nil
 }
 
@@ -190,6 +211,9 @@ func (r *replica) assemble(app *application, chain, proofs kvDB, gen *genesisDoc
 	r.sw = p2p.NewSwitch(config.DefaultP2PConfig(), p2p.NewMultiplexTransport(p2p.DefaultNodeInfo{}, p2p.NodeKey{PrivKey: r.signer.PrivKey}, conn.DefaultMConnConfig()))
 	r.sw.SetLogger(r.log)
 	r.sw.AddReactor("CONSENSUS", r.reactor)
+	r.proofs = evidence.NewReactor(pool)
+	r.proofs.SetLogger(r.log)
+	r.sw.AddReactor("EVIDENCE", r.proofs)
 	return nil
 }
 
@@ -205,7 +229,7 @@ func genesis(keys []privKey) *genesisDoc {
 	return gen
 }
 
-// consensusConfig are the library's settings, with all times about a tenth.
+// consensusConfig are the library's settings, with all times about a hundredth.
 func consensusConfig() *config.ConsensusConfig {
 	c := config.DefaultConsensusConfig()
 	for i, t := range timesOf(c) {

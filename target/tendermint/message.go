@@ -22,11 +22,12 @@ const (
 	HasBlockPart  = "HasProposalBlockPart"
 	VoteSetMaj23  = "VoteSetMaj23"
 	VoteSetBits   = "VoteSetBits"
+	Proof         = "Evidence"
 	Garbled       = "Garbled" // what no validator reads
 )
 
 // Kinds are all of them.
-var Kinds = []string{Proposal, ProposalPOL, BlockPart, Prevote, Precommit, NewRoundStep, NewValidBlock, HasVote, HasBlockPart, VoteSetMaj23, VoteSetBits, Garbled}
+var Kinds = []string{Proposal, ProposalPOL, BlockPart, Prevote, Precommit, NewRoundStep, NewValidBlock, HasVote, HasBlockPart, VoteSetMaj23, VoteSetBits, Proof, Garbled}
 
 // Nil is the block of a vote for none.
 const Nil = "nil"
@@ -36,7 +37,8 @@ type Message struct {
 	Kind   string
 	Height int64
 	Round  int32
-	// By is the validator who signed a vote, or whose vote a HasVote is about; 0 elsewhere.
+	// By is the validator who signed a vote, or whose vote a HasVote is about, or against whom
+	// evidence is; 0 elsewhere.
 	By lockstep.Node
 	// Block is what is proposed or voted for, the beginning of its hash, or Nil.
 	Block string
@@ -92,6 +94,8 @@ func (m *Message) rank() int {
 		return 2
 	case VoteSetMaj23, VoteSetBits:
 		return 1000
+	case Proof:
+		return 2000 + int(m.By)
 	}
 	return 3 + int(m.By)
 }
@@ -110,9 +114,13 @@ func short(hash []byte) string {
 	return strings.ToUpper(hex.EncodeToString(hash[:min(4, len(hash))]))
 }
 
-// describe reads what the library sends.
-func describe(raw []byte) *Message {
-	m := &Message{Kind: Garbled, POL: -1, Raw: raw}
+// describe reads what the library sends on a channel.
+func describe(channel byte, raw []byte) *Message {
+	m := &Message{Kind: Garbled, POL: -1, Raw: raw, Channel: channel}
+	if channel == evidenceChannel {
+		m.describeProof()
+		return m
+	}
 	decoded, err := decode(raw)
 	if err != nil {
 		return m
@@ -146,6 +154,19 @@ func describe(raw []byte) *Message {
 		describeOther(m, decoded)
 	}
 	return m
+}
+
+// describeProof reads the evidence that a validator sends: of several pieces, the first.
+func (m *Message) describeProof() {
+	list, err := decodeEvidence(m.Raw)
+	if err != nil || len(list) == 0 {
+		return
+	}
+	m.Kind = Proof
+	if d, ok := list[0].(*duplicateVotes); ok {
+		m.Height, m.Round, m.By = d.VoteA.Height, d.VoteA.Round, validator(d.VoteA.ValidatorIndex)
+		m.VoteType = voteType(d.VoteA.Type == precommitType)
+	}
 }
 
 func voteType(precommit bool) string {
@@ -207,8 +228,7 @@ func Parse(text string) (*Message, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: the channel of a message: %w", libraryName, err)
 	}
-	m := describe(raw)
-	m.Channel = byte(channel)
+	m := describe(byte(channel), raw)
 	if m.Conn, err = strconv.Atoi(values["conn"]); err != nil {
 		return nil, fmt.Errorf("%s: the connection of a message: %w", libraryName, err)
 	}

@@ -138,7 +138,7 @@ type peer struct {
 
 	mutex         sync.Mutex
 	values        map[string]any
-	taken         [4]int // messages of each channel
+	taken         [lanes]int // messages of each channel
 	early         map[int]*Message
 	removalFailed atomic.Bool
 }
@@ -184,33 +184,33 @@ func (p *peer) send(channel byte, raw []byte) bool {
 	if !p.IsRunning() {
 		return false
 	}
-	m := describe(raw)
-	m.Channel, m.Conn = channel, p.conn
+	m := describe(channel, raw)
+	m.Conn = p.conn
 	p.replica.node.Send(p.with, m.Kind, m.Tag(), m)
 	return true
 }
 
 // next takes a message that has arrived, and returns those that are its turn now.
 func (p *peer) next(m *Message) []*Message {
-	if p.replica.network.cluster.Order == Free || m.Channel&3 >= firstUnordered {
+	at := m.lane()
+	if p.replica.network.cluster.Order == Free || at >= firstUnordered {
 		return []*Message{m}
 	}
-	if m.Seq < p.taken[m.Channel&3] { // a duplicate, which a connection does not have
+	if m.Seq < p.taken[at] { // a duplicate, which a connection does not have
 		return nil
 	}
-	p.early[4*m.Seq+int(m.Channel&3)] = m
-	return p.turn(m.Channel)
+	p.early[lanes*m.Seq+at] = m
+	return p.turn(at)
 }
 
 // turn are the messages of a channel whose turn it is.
-func (p *peer) turn(channel byte) (list []*Message) {
-	at := int(channel & 3)
+func (p *peer) turn(at int) (list []*Message) {
 	for {
-		m, ok := p.early[4*p.taken[at]+at]
+		m, ok := p.early[lanes*p.taken[at]+at]
 		if !ok {
 			return list
 		}
-		delete(p.early, 4*p.taken[at]+at)
+		delete(p.early, lanes*p.taken[at]+at)
 		p.taken[at]++
 		if m.Raw != nil {
 			list = append(list, m)
@@ -218,9 +218,23 @@ func (p *peer) turn(channel byte) (list []*Message) {
 	}
 }
 
-// firstUnordered are the last two bits of the first channel whose messages are taken as they
-// arrive: votes, which gossip sends in an order that it draws.
-const firstUnordered = 2
+// evidenceChannel is where evidence travels, beside the four channels of the consensus.
+const evidenceChannel = 0x38
+
+// lanes is the number of channels, and firstUnordered the first of them whose messages are taken as they
+// arrive: votes, which gossip sends in an order that it draws, and evidence.
+const (
+	lanes          = 5
+	firstUnordered = 2
+)
+
+// lane is the number of the channel that the message travels on.
+func (m *Message) lane() int {
+	if m.Channel == evidenceChannel {
+		return lanes - 1
+	}
+	return int(m.Channel & 3)
+}
 
 // skip lets the messages behind one that was lost in silence be taken.
 func (n *network) skip(from, to lockstep.Node, m *Message) {

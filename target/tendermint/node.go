@@ -1,6 +1,7 @@
 package tendermint
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -22,6 +23,7 @@ type replica struct {
 	blocks  *blockStore
 	state   *consensusState
 	reactor *consensusReactor
+	proofs  *evidenceReactor
 	sw      *p2pSwitch
 
 	orders chan order // about connections
@@ -76,7 +78,7 @@ func start(n *bubble.Node, c Cluster, key privKey, gen *genesisDoc) error {
 		}
 	})
 	n.State(r.text)
-	if err := r.reactor.Start(); err != nil {
+	if err := errors.Join(r.reactor.Start(), r.proofs.Start()); err != nil {
 		return err
 	}
 	n.OnStop(r.stop)
@@ -93,7 +95,7 @@ func (r *replica) stop() {
 		_ = p.Stop()
 	}
 	r.mutex.Unlock()
-	_ = r.reactor.Stop()
+	_, _ = r.reactor.Stop(), r.proofs.Stop()
 }
 
 // private is a field of the library that it does not export but lets its own tests set.
@@ -122,6 +124,7 @@ func (r *replica) connections() {
 func (r *replica) connect(o order) {
 	p := newPeer(r, o)
 	r.reactor.InitPeer(p)
+	r.proofs.InitPeer(p)
 	if err := p.Start(); err != nil {
 		panic(err) // it is new
 	}
@@ -130,6 +133,7 @@ func (r *replica) connect(o order) {
 	r.peers[o.with] = p
 	r.mutex.Unlock()
 	r.reactor.AddPeer(p)
+	r.proofs.AddPeer(p)
 }
 
 // disconnect takes a peer away.
@@ -159,13 +163,13 @@ func (r *replica) peer(with lockstep.Node, conn int) *peer {
 func (r *replica) receive(from lockstep.Node, body any) {
 	m := body.(*Message)
 	p := r.peer(from, m.Conn)
-	if p == nil || m.Raw == nil && m.Channel&3 >= firstUnordered {
+	if p == nil || m.Raw == nil && m.lane() >= firstUnordered {
 		return
 	}
 	r.taking.Lock()
 	defer r.taking.Unlock()
 	for _, m := range p.next(m) {
-		if err := receive(r.reactor, m.Channel, p, m.Raw); err != nil {
+		if err := r.hand(m.Channel, p, m.Raw); err != nil {
 			r.sw.StopPeerForError(p, err)
 			return
 		}

@@ -41,8 +41,8 @@ const (
 	// latest gossip on BFT consensus): the polka must be for that other block, and one for nil
 	// unlocks nobody. Tendermint and CometBFT before 1.0 deviate from it.
 	StrictLocking
-	// Liveness is bounded: in a settling stage that lasts, in virtual time, for 10 seconds and half a
-	// second more for each round that a height had, or in which another decides four times, every correct
+	// Liveness is bounded: in a settling stage that lasts, in virtual time, for a second and 50
+	// milliseconds more for each round that a height had, or in which another decides four times, every correct
 	// validator decides again. It is judged where at most a third lied and connections come back.
 	Liveness
 	// EvidenceIncluded: when a correct validator got two votes for one step from one validator, at
@@ -81,8 +81,8 @@ func (p Property) New(i lockstep.Info) lockstep.Monitor {
 // what each round of a height adds to it, and Ahead how many heights another decides meanwhile if it is judged before.
 const (
 	Ahead    = 4
-	Patience = 10 * time.Second
-	PerRound = 500 * time.Millisecond
+	Patience = time.Second
+	PerRound = 50 * time.Millisecond
 )
 
 // at is a step of a round.

@@ -1,18 +1,18 @@
 package zookeeper
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/outside"
+	"github.com/lockstep-go/lockstep/internal/processes"
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 
 // Killed at any moment, a campaign leaves no server and no folder.
 func TestKilledAtAnyMoment(t *testing.T) {
-	need(t)
+	outside.Programs(t, "java", "mvn")
 	r := rand.New(rand.NewPCG(1, 1))
 	moments := 2
 	if *long {
@@ -41,32 +41,18 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	seen := 0
 	for range moments {
 		folder := t.TempDir()
-		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), motherVariable+"="+folder)
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
+		program := processes.Begin(t, motherVariable+"="+folder)
+		if line := program.Line(); line != "up" {
+			t.Fatalf("the mother says %q", line)
 		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		if lines := bufio.NewScanner(out); !lines.Scan() || lines.Text() != "up" {
-			t.Fatalf("the mother says %q", lines.Text())
-		}
-		for len(below(folder)) == 0 { // servers have started
-			time.Sleep(time.Millisecond)
-		}
-		time.Sleep(time.Duration(r.IntN(8000)) * time.Millisecond) // any moment is as good
+		processes.Until(func() bool { return len(below(folder)) > 0 }) // servers have started
+		time.Sleep(time.Duration(r.IntN(8000)) * time.Millisecond)     // any moment is as good
 		seen += len(below(folder))
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		for {
+		program.Kill()
+		processes.Until(func() bool {
 			left, err := os.ReadDir(folder)
-			if err == nil && len(left) == 0 && len(below(folder)) == 0 {
-				break
-			}
-			time.Sleep(time.Millisecond)
-		}
+			return err == nil && len(left) == 0 && len(below(folder)) == 0
+		})
 	}
 	t.Logf("%d servers ran when %d campaigns were killed", seen, moments)
 }

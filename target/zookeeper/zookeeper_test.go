@@ -7,31 +7,18 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/outside"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
 var long = flag.Bool("long", false, "make many runs of servers")
-
-// need skips a test where java or mvn is missing, and fails it where everything must be there.
-func need(t *testing.T) {
-	t.Helper()
-	for _, program := range []string{"java", "mvn"} {
-		if _, err := exec.LookPath(program); err != nil {
-			if os.Getenv("LOCKSTEP_STRICT") != "" {
-				t.Fatal(err)
-			}
-			t.Skipf("%s is missing; `make setup` installs it", program)
-		}
-	}
-}
 
 // planned is the plan of a scenario on a version.
 func planned(t *testing.T, name, version string, warm bool) lockstep.Plan {
@@ -50,7 +37,7 @@ func planned(t *testing.T, name, version string, warm bool) lockstep.Plan {
 // The reported defects show on the versions that have them and not on others. What the
 // servers log stands beside the steps, and nothing is left of them.
 func TestReported(t *testing.T) {
-	need(t)
+	outside.Programs(t, "java", "mvn")
 	for _, c := range []struct {
 		report, version string
 		warm            bool
@@ -104,7 +91,7 @@ func logged(tr *trace.Trace, words string) bool {
 // Isolation by cuts: the one who is cut off is not served by, the others agree without it, and it
 // comes back.
 func TestCuts(t *testing.T) {
-	need(t)
+	outside.Programs(t, "java", "mvn")
 	plan := lockstep.Plan{System: Cluster{Harness: "1:k0=1; 2:k0=2; 3:k1=3", Patience: 5 * time.Minute}, Spec: Properties, Settle: Settle, Workers: 1, Runs: 1, Scratch: t.TempDir(),
 		Strategy: strategy.Uniform{Period: 2, Rounds: 6, Isolations: 3, Sampler: strategy.Paper}}
 	if *long {

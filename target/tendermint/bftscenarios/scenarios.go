@@ -145,10 +145,13 @@ func first(m *Moment) string {
 	return ""
 }
 
+// UnlockRounds is the number of rounds in which h may unlock in ExpectUnlock.
+const UnlockRounds = 8
+
 // ExpectUnlock: h locks the first block, all others vote nil in some later round, and h then prevotes
 // another block though nobody has shown it a polka for that. It succeeds where a polka for nil unlocks, as in Tendermint
-// and in CometBFT before 1.0 (tendermint #6849, #6850). Published, a vote for nil counted as well, and
-// the first proposal was never delivered.
+// and in CometBFT before 1.0 (tendermint #6849, #6850), and not where h comes to the round UnlockRounds and has kept its
+// lock. Published, a vote for nil counted as well, and the first proposal was never delivered.
 func ExpectUnlock(bool) *Scenario {
 	sc := New("ExpectUnlock").Faults(faulty)
 	m := sc.Machine()
@@ -157,6 +160,7 @@ func ExpectUnlock(bool) *Scenario {
 		return v.Height == 1 && v.Block != b && v.Block != tendermint.Nil
 	}).And(At(h)), "h is unlocked").MarkSuccess().EndRun()
 	locked.On(committed(), "decided").MarkDead().EndRun()
+	locked.On(Value(tendermint.EventStep, "the last round", func(s *tendermint.Step) bool { return s.Round == UnlockRounds }).And(At(h)), "h keeps its lock").MarkDead().EndRun()
 	m.On(committed(), "decided")
 	remember(sc)
 	nils(sc)
@@ -289,7 +293,7 @@ func RoundSkip(bool) *Scenario {
 }
 
 // Quiet is for how long nothing may happen in BlockVotes and NotNilDecide, in virtual time.
-const Quiet = 3 * time.Second
+const Quiet = 300 * time.Millisecond
 
 // BlockVotes: without 2f+1 prevotes nobody leaves round 0. Published, everyone heard 2f prevotes
 // of others, which make 2f+1 with its own; ours lets everyone hear one less.

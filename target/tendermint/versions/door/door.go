@@ -21,6 +21,7 @@ type (
 	Message          = consensus.Message
 	EventSwitch      = events.EventSwitch
 	EventData        = events.EventData
+	EvidenceReactor  = evidence.Reactor
 
 	ProposalMessage             = consensus.ProposalMessage
 	ProposalPOLMessage          = consensus.ProposalPOLMessage
@@ -43,4 +44,6 @@ var (
 	MsgFromProto  = consensus.MsgFromProto
 	MsgToProto    = consensus.MsgToWrappedProto
 	NewPool       = evidence.NewPool
+
+	NewEvidenceReactor = evidence.NewReactor
 )

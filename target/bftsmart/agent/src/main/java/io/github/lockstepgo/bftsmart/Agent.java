@@ -75,13 +75,15 @@ public final class Agent {
         }
     }
 
-    /** A consensus has a decision. */
+    /** A consensus has a decision. Later ones, as of a leader change that has another, are not taken by it. */
     public static final class Decided {
         private Decided() {}
 
         @Advice.OnMethodEnter
-        static void enter(@Advice.Argument(0) Epoch epoch) {
-            Hand.decided(epoch.getConsensus().getId(), epoch.getTimestamp(), epoch.propValue);
+        static void enter(@Advice.Argument(0) Epoch epoch, @Advice.FieldValue("decided") boolean already) {
+            if (!already) {
+                Hand.decided(epoch.getConsensus().getId(), epoch.getTimestamp(), epoch.propValue);
+            }
         }
     }
 

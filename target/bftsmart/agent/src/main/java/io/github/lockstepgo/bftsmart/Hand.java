@@ -161,9 +161,9 @@ public final class Hand implements Handler {
         event("NewEpoch", "epoch=" + regency);
     }
 
-    /** The replica's state machine has executed something. */
-    static void executed(int consensus, int value) {
-        String text = "consensus=" + consensus + " value=" + value;
+    /** The replica's state machine has executed something, of a batch with a time. */
+    static void executed(int consensus, long time, int value) {
+        String text = "consensus=" + consensus + " time=" + time + " value=" + value;
         System.out.println("Executed " + text);
         event("Executed", text);
     }

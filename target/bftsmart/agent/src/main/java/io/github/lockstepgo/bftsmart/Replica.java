@@ -80,7 +80,7 @@ public final class Replica extends DefaultSingleRecoverable {
     public byte[] appExecuteOrdered(byte[] command, MessageContext context) {
         int value = ByteBuffer.wrap(command).getInt();
         values.add(value);
-        Hand.executed(context == null ? -1 : context.getConsensusId(), value);
+        Hand.executed(context == null ? -1 : context.getConsensusId(), context == null ? 0 : context.getTimestamp(), value);
         return ByteBuffer.allocate(4).putInt(values.size()).array();
     }
 

@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/stretch"
+	"github.com/lockstep-go/lockstep/report/campaign"
+)
+
+// gatheredVariable tells a program that was built on demand where the file is with what a fleet
+// has made of its campaign.
+const gatheredVariable = "LOCKSTEP_GATHERED"
+
+// Elsewhere is a campaign that a fleet is to make.
+type Elsewhere struct {
+	// URL is where the fleet is.
+	URL string
+	// Target is the target's name and Set its options: they say which program has it.
+	Target string
+	Set    []string
+	// Args make that program serve stretches of the campaign.
+	Args []string
+	// For is the most time that it may take; 0 is no limit.
+	For time.Duration
+}
+
+// Gathered is what a fleet made of a campaign.
+type Gathered struct {
+	Result  *lockstep.Result
+	Traces  []stretch.Trace // of the findings, in their order
+	Elapsed time.Duration
+	Curve   []campaign.Sample
+	Stopped bool // by somebody
+	// Failed is why the campaign could not go on.
+	Failed string
+}
+
+// elsewhere has the runs made by a fleet, where that is wanted, and gathers what came of them: for
+// this program, or for the one that has the target, which takes over.
+func (c *runCmd) elsewhere(e *Env) error {
+	if c.Fleet == "" {
+		return nil
+	}
+	if c.Coverage || c.Closure {
+		return errors.New("--coverage and --closure look at runs where they are made, which is elsewhere with --fleet")
+	}
+	if file := os.Getenv(gatheredVariable); file != "" {
+		return c.readGathered(file)
+	}
+	if e.app.Fleet == nil {
+		return fmt.Errorf("this program knows of no fleet: lockstep run %s --fleet %s does", c.Target, c.Fleet)
+	}
+	if err := errors.Join(CheckOut(c.Out), CheckFiles("report", c.Report, "junit", c.JUnit)); err != nil {
+		return err
+	}
+	args := append(c.words(), "--seed", fmt.Sprint(c.Seed), "--stretches")
+	g, err := e.app.Fleet(e, Elsewhere{URL: c.Fleet, Target: c.Target, Set: c.Set, Args: args, For: c.For})
+	if err != nil {
+		return err
+	}
+	at, err := e.locate(c.Target, c.Set)
+	if err != nil || at.program == nil {
+		c.gathered = g
+		return err
+	}
+	file, err := g.write()
+	if err != nil {
+		return err
+	}
+	return e.handOver(at, gatheredVariable+"="+file)
+}
+
+// write writes what was gathered to a file for another program, which removes it.
+func (g *Gathered) write() (string, error) {
+	f, err := os.CreateTemp("", "lockstep-gathered-*")
+	if err != nil {
+		return "", err
+	}
+	return f.Name(), errors.Join(json.NewEncoder(f).Encode(g), f.Close())
+}
+
+func (c *runCmd) readGathered(file string) error {
+	_ = os.Unsetenv(gatheredVariable)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	c.gathered = &Gathered{}
+	return errors.Join(json.Unmarshal(text, c.gathered), os.Remove(file))
+}
+
+// result makes the runs, or takes what a fleet has made of them.
+func (c *runCmd) result(ctx context.Context, plan lockstep.Plan) (*lockstep.Result, error) {
+	g := c.gathered
+	if g == nil {
+		return lockstep.Explore(ctx, plan)
+	}
+	crew, err := lockstep.NewCrew(plan)
+	if err != nil {
+		return nil, err
+	}
+	err = errors.Join(crew.Close(), stretch.Unpack(g.Result, g.Traces))
+	crew.Conclude(g.Result)
+	if g.Failed != "" {
+		err = errors.Join(err, errors.New(g.Failed))
+	}
+	return g.Result, err
+}

@@ -1,0 +1,219 @@
+package lockstep
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/lockstep-go/lockstep/internal/pool"
+)
+
+// Crew makes stretches of a campaign's runs, on deployments that last from one stretch to the
+// next. [Explore] makes all runs in one. Others may have them made by several crews, on several
+// machines, and add up the results in the order of the runs: nothing depends on who made which,
+// unless the strategy learns from one run for the next (Terms.Sequential). Then one crew makes
+// all runs, in order. A crew is not for several goroutines.
+type Crew struct {
+	*prepared
+	workers  int
+	crew     []*worker
+	distinct *distinct    // nil unless the plan counts what is distinct
+	left     atomic.Int64 // goroutines that hang and were left running
+	// spare are lists to be used again: they would be most of what a campaign leaves to the collector.
+	spare chan []ran
+}
+
+// NewCrew prepares a plan.
+func NewCrew(plan Plan) (*Crew, error) {
+	p, err := plan.prepare()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.learn(); err != nil {
+		return nil, err
+	}
+	c := &Crew{prepared: p, workers: p.Workers}
+	if c.workers == 0 {
+		c.workers = runtime.GOMAXPROCS(0)
+	}
+	if p.info.Serial || p.terms.Sequential {
+		c.workers = 1
+	}
+	if p.Distinct {
+		c.distinct = newDistinct()
+		p.Observers = append(slices.Clip(p.Observers), c.distinct)
+	}
+	if p.terms.Runs > 0 {
+		p.Runs = min(p.Runs, p.terms.Runs)
+	}
+	c.crew, c.spare = make([]*worker, c.workers), make(chan []ran, c.workers)
+	return c, nil
+}
+
+// Prepared is the plan with all defaults filled in, and with its strategy as it has learned; and
+// what system and strategy are like.
+func (c *Crew) Prepared() (Plan, Info, Terms) { return c.Plan, c.info, c.terms }
+
+// Make makes the runs from first up to, not including, end; found is the number of findings known
+// to come before them, because no more than the plan's are kept in all. The result is about
+// these runs alone, up to the one that ends the campaign; see [Result.Add].
+func (c *Crew) Make(ctx context.Context, first, end, found int) (*Result, error) {
+	x := newCampaign(ctx, c, first, end, found)
+	c.forget()
+	n, before := end-first, c.left.Load()
+	size := max(1, min(64, n/(16*c.workers)))
+	pool.Ordered(c.workers, (n+size-1)/size,
+		func(worker, i int) batch { return x.make(worker, first+i*size, min(first+(i+1)*size, end)) },
+		func(_ int, b batch) bool { return x.take(b) })
+	r := x.result
+	r.Left = int(c.left.Load() - before)
+	r.Events = sorted(x.events)
+	if w := c.crew[0]; w != nil && c.terms.Sequential {
+		told := w.sched.Tell(true)
+		r.Reached, r.Exhausted = told.Reached, told.Done
+	}
+	return r, x.err
+}
+
+// forget makes what was met in stretches before count as new.
+func (c *Crew) forget() {
+	if c.distinct == nil {
+		return
+	}
+	*c.distinct = *newDistinct()
+	for _, w := range c.crew {
+		if w != nil {
+			clear(w.watchers[len(w.watchers)-1].(*distinctWatcher).met)
+		}
+	}
+}
+
+// Met are the different schedules and states of the stretch last made, by their hashes, where
+// the plan counts them.
+func (c *Crew) Met() (schedules, states []uint64) {
+	if c.distinct == nil {
+		return nil, nil
+	}
+	return slices.Sorted(maps.Keys(c.distinct.schedules)), slices.Sorted(maps.Keys(c.distinct.states))
+}
+
+// Close ends the deployments.
+func (c *Crew) Close() (err error) {
+	for _, w := range c.crew {
+		if w != nil {
+			err = errors.Join(err, w.close())
+		}
+	}
+	return err
+}
+
+// Conclude adds to the result of a whole campaign what is known only after the last run.
+func (c *Crew) Conclude(r *Result) {
+	if c.terms.Measured != nil {
+		r.Guarantee = c.terms.Measured(r.Seen)
+	}
+	if size := c.terms.Runs; size > 0 {
+		r.Reached = fmt.Sprintf("made %d of %d executions", r.Runs, size)
+		if r.Runs == size {
+			r.Reached = fmt.Sprintf("complete to this bound: all %d executions", size)
+			r.Guarantee.Certain = true
+		}
+	}
+	if c.terms.Sequential {
+		r.Guarantee.Certain = r.Exhausted
+	}
+	if r.Guarantee.Certain && r.Reached != "" {
+		r.Reached += c.given()
+	}
+	if r.Reached != "" {
+		r.Guarantee.Assumes = append(slices.Clip(r.Guarantee.Assumes), r.Reached)
+	}
+	if c.Scenario != nil {
+		r.Guarantee = r.Guarantee.under(c.Scenario.Name(), r.Effects)
+	}
+}
+
+// given says what stayed the same in all runs of a campaign that made every execution.
+func (c *Crew) given() string {
+	var list []string
+	if c.terms.Given != "" {
+		list = append(list, c.terms.Given)
+	}
+	if c.info.Draws != "" {
+		list = append(list, "one draw of the "+c.info.Draws+" of "+c.info.Name)
+	}
+	if c.Scenario != nil {
+		list = append(list, "the scenario "+c.Scenario.Name()+", with one seed")
+	}
+	if c.info.Repeats == Roughly {
+		list = append(list, "a system that repeats itself only roughly")
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return ", for " + strings.Join(list, ", and ")
+}
+
+// sorted are counts by name.
+func sorted(t tally) []Count {
+	return slices.SortedFunc(slices.Values(t), func(a, b Count) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+// Add adds the result of the runs that follow on those of r, and keeps no more than so many
+// findings. How many schedules and states are different does not add up, and stays as it is.
+func (r *Result) Add(next *Result, keep int) {
+	r.Runs += next.Runs
+	r.Steps += next.Steps
+	r.Messages += next.Messages
+	r.Requests += next.Requests
+	r.Quiet += next.Quiet
+	r.Worthless += next.Worthless
+	r.Stalls += next.Stalls
+	r.Left += next.Left
+	r.Rechecked += next.Rechecked
+	r.StateRuns += next.StateRuns
+	r.Digest += next.Digest
+	r.Seen.add(next.Seen)
+	r.Exhausted, r.Reached, r.Interrupted = next.Exhausted, next.Reached, next.Interrupted
+	//lockstep:unordered numbers are added
+	for verdict, n := range next.Verdicts {
+		r.Verdicts[verdict] += n
+	}
+	//lockstep:unordered numbers are added
+	for reason, n := range next.Reasons {
+		r.Reasons[reason] += n
+	}
+	events := tally(r.Events)
+	events.addAll(next.Events)
+	r.Events = sorted(events)
+	r.Judged, r.Effects = addJudged(r.Judged, next.Judged), addCounts(r.Effects, next.Effects)
+	r.Found = append(r.Found, next.Found[:max(0, min(len(next.Found), keep-len(r.Found)))]...)
+	r.Strays = append(r.Strays, next.Strays...)
+	r.addSuspects(next.Suspects)
+}
+
+// addJudged adds how often properties were judged.
+func addJudged(sum, counts []Count) []Count {
+	for i, c := range counts {
+		if i == len(sum) {
+			sum = append(sum, Count{Name: c.Name, N: NotCounted, Optional: c.Optional})
+		}
+		sum[i].N = plus(sum[i].N, c.N)
+	}
+	return sum
+}
+
+// addSuspects adds what is new, as long as there is room.
+func (r *Result) addSuspects(list []string) {
+	for _, s := range list {
+		if len(r.Suspects) < mostSuspects && !slices.Contains(r.Suspects, s) {
+			r.Suspects = append(r.Suspects, s)
+		}
+	}
+}

@@ -1,0 +1,150 @@
+package lockstep_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target/raft"
+	"github.com/lockstep-go/lockstep/target/smr"
+	"github.com/lockstep-go/lockstep/trace"
+	"pgregory.net/rapid"
+)
+
+// stretches makes a campaign in stretches that end at the given runs, by several crews, and adds
+// their results up. What a machine sends to another goes through JSON.
+func stretches(t *rapid.T, plan lockstep.Plan, ends []int, crews int) *lockstep.Result {
+	var hands []*lockstep.Crew
+	for range crews {
+		crew, err := lockstep.NewCrew(plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer crew.Close()
+		hands = append(hands, crew)
+	}
+	var sum *lockstep.Result
+	first := 0
+	for i, end := range ends {
+		found := 0
+		if sum != nil {
+			found = rapid.IntRange(0, sum.Verdicts[trace.Fail]).Draw(t, "known findings")
+		}
+		part, err := hands[i%crews].Make(t.Context(), first, end, found)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(part)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent := &lockstep.Result{}
+		if err := json.Unmarshal(text, sent); err != nil {
+			t.Fatal(err)
+		}
+		if sum == nil {
+			sum = sent
+		} else {
+			sum.Add(sent, plan.Keep)
+		}
+		if first = end; len(sum.Found) > 0 && !plan.KeepGoing {
+			break
+		}
+	}
+	hands[0].Conclude(sum)
+	return sum
+}
+
+// However a campaign is cut into stretches, and whoever makes them, the result is that of Explore.
+func TestStretches(t *testing.T) {
+	plans := []lockstep.Plan{
+		{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix, Keep: 3, KeepGoing: true},
+		{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix, Keep: 3},
+		{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultPCTCP, Spec: smr.Prefix, Keep: 3},
+		{System: raft.Cluster{Nodes: 3}, Strategy: strategy.DefaultWalk, Spec: raft.Targets[0].Spec, Keep: 3, Settle: 100, Steps: 200},
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		plan := rapid.SampledFrom(plans).Draw(t, "plan")
+		plan.Seed, plan.Runs, plan.Workers = rapid.Uint64Range(0, 3).Draw(t, "seed"), rapid.IntRange(1, 120).Draw(t, "runs"), rapid.IntRange(1, 3).Draw(t, "workers")
+		ends := append(rapid.SliceOfN(rapid.IntRange(1, plan.Runs), 0, 5).Draw(t, "ends"), plan.Runs)
+		slices.Sort(ends)
+		got := stretches(t, plan, slices.Compact(ends), rapid.IntRange(1, 3).Draw(t, "crews"))
+		want, err := lockstep.Explore(t.Context(), plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, got, cmpopts.IgnoreFields(lockstep.Found{}, "Trace"), cmpopts.IgnoreFields(lockstep.Guarantee{}, "Space"), cmpopts.EquateEmpty()); d != "" {
+			t.Errorf("Explore (-), stretches (+):\n%s", d)
+		}
+	})
+}
+
+// A strategy that learns goes on where the stretch before ended, and schedules and states are
+// those of the stretch.
+func TestStretchesOfOneCrew(t *testing.T) {
+	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultSystematic, Spec: smr.Prefix, Runs: 300, Distinct: true}
+	want, err := lockstep.Explore(t.Context(), plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	crew, err := lockstep.NewCrew(plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer crew.Close()
+	all := map[uint64]bool{}
+	digest, runs := uint64(0), 0
+	for first := 0; first < want.Runs; first += 100 {
+		part, err := crew.Make(t.Context(), first, min(first+100, want.Runs), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		schedules, states := crew.Met()
+		if len(schedules) != part.Schedules || len(states) != part.States {
+			t.Errorf("%d and %d, the result says %d and %d", len(schedules), len(states), part.Schedules, part.States)
+		}
+		for _, h := range states {
+			all[h] = true
+		}
+		digest, runs = digest+part.Digest, runs+part.Runs
+	}
+	if digest != want.Digest || runs != want.Runs || len(all) != want.States {
+		t.Errorf("digest %x, %d runs, %d states; in one piece %x, %d, %d", digest, runs, len(all), want.Digest, want.Runs, want.States)
+	}
+}
+
+func ExampleCrew() {
+	crew, err := lockstep.NewCrew(lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultUniform, Spec: smr.Prefix, Distinct: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer crew.Close()
+	plan, info, terms := crew.Prepared()
+	fmt.Println(info.Name, plan.Runs, terms.Sequential)
+	sum, err := crew.Make(context.Background(), 0, 400, 0)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	more, err := crew.Make(context.Background(), 400, 1000, 0) // perhaps on another machine
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	schedules, _ := crew.Met()
+	fmt.Println(len(schedules) == more.Schedules)
+	sum.Add(more, plan.Keep)
+	crew.Conclude(sum)
+	fmt.Println(sum.Runs, sum.Verdict())
+	// Output:
+	// smr 1000 false
+	// true
+	// 1000 pass
+}

@@ -1,0 +1,129 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lockstep-go/lockstep/internal/stretch"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Client is somebody who uses a fleet.
+type Client struct{ store *store }
+
+// Dial connects to the fleet at a URL.
+func Dial(ctx context.Context, url string) (*Client, error) {
+	s, err := connect(url)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.open(ctx); err != nil {
+		s.conn.Close()
+		return nil, err
+	}
+	return &Client{s}, nil
+}
+
+// Close ends the connection.
+func (c *Client) Close() { c.store.conn.Close() }
+
+// command asks the server for something.
+func (c *Client) command(ctx context.Context, command Command) ([]string, error) {
+	text, err := json.Marshal(command)
+	if err != nil {
+		return nil, err
+	}
+	limited, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	m, err := c.store.conn.RequestWithContext(limited, commandSubject, text)
+	if errors.Is(err, nats.ErrNoResponders) {
+		return nil, fmt.Errorf("there is NATS at %s, but no fleet: lockstep fleet serve is not running", withoutToken(c.store.conn.ConnectedUrl()))
+	}
+	if err != nil {
+		return nil, err
+	}
+	var answer Answer
+	if err := json.Unmarshal(m.Data, &answer); err != nil {
+		return nil, err
+	}
+	if answer.Error != "" {
+		return answer.IDs, errors.New(answer.Error)
+	}
+	return answer.IDs, nil
+}
+
+// Give gives campaigns to the fleet, and returns their names there.
+func (c *Client) Give(ctx context.Context, jobs ...Job) ([]string, error) {
+	return c.command(ctx, Command{Do: "give", Jobs: jobs})
+}
+
+// Stop ends a campaign, or those of a plan, and returns which.
+func (c *Client) Stop(ctx context.Context, id string) ([]string, error) {
+	return c.command(ctx, Command{Do: "stop", ID: id})
+}
+
+// Ledgers are the books of all campaigns.
+func (c *Client) Ledgers(ctx context.Context) ([]*Ledger, error) {
+	return all[*Ledger](ctx, c.store.ledgers)
+}
+
+// Workers are the workers that have reported lately.
+func (c *Client) Workers(ctx context.Context) ([]Report, error) {
+	return all[Report](ctx, c.store.workers)
+}
+
+// Traces are the traces of the findings that a campaign keeps.
+func (c *Client) Traces(ctx context.Context, l *Ledger) (list []stretch.Trace, err error) {
+	for _, f := range l.Findings {
+		t, err := c.store.getTrace(ctx, l.Job.ID, f.Run)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, t)
+	}
+	return list, nil
+}
+
+// Wait waits until a campaign has ended, and shows how it is getting on. When the context ends, the campaign is
+// stopped.
+func (c *Client) Wait(ctx context.Context, id string, show func(*Ledger)) (*Ledger, error) {
+	lasting := context.WithoutCancel(ctx)
+	watch, err := c.store.ledgers.Watch(lasting, id)
+	if err != nil {
+		return nil, err
+	}
+	defer watch.Stop() //nolint:errcheck // nothing depends on it
+	done := ctx.Done()
+	for {
+		select {
+		case <-done:
+			done = nil
+			if _, err := c.Stop(lasting, id); err != nil {
+				return nil, err
+			}
+		case e := <-watch.Updates():
+			l, err := readLedger(e)
+			if err != nil {
+				return nil, err
+			}
+			if l == nil {
+				continue
+			}
+			if show(l); l.Job.Ended != "" {
+				return l, nil
+			}
+		}
+	}
+}
+
+func readLedger(e jetstream.KeyValueEntry) (*Ledger, error) {
+	if e == nil {
+		return nil, nil //nolint:nilnil // there is none yet
+	}
+	l := &Ledger{}
+	return l, json.Unmarshal(e.Value(), l)
+}

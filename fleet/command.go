@@ -1,0 +1,236 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/lockstep-go/lockstep/cli"
+	"github.com/lockstep-go/lockstep/internal/stretch"
+	"github.com/lockstep-go/lockstep/report/campaign"
+)
+
+// Commands are the commands of a fleet, for the command line of package cli.
+type Commands struct {
+	Fleet struct {
+		Serve    serveCmd    `cmd:"" help:"Serve a fleet: a queue of work, the results, and a page."`
+		Join     joinCmd     `cmd:"" help:"Make runs for a fleet, until interrupted."`
+		Run      runCmd      `cmd:"" passthrough:"" help:"Have a campaign made by a fleet: run with --fleet."`
+		Status   statusCmd   `cmd:"" help:"Campaigns and workers of a fleet."`
+		Stop     stopCmd     `cmd:"" help:"End a campaign."`
+		Findings findingsCmd `cmd:"" help:"List what campaigns have found, or fetch it."`
+	} `cmd:"" help:"Campaigns over many machines."`
+}
+
+// at is where a fleet is.
+type at struct {
+	URL string `arg:"" env:"LOCKSTEP_FLEET" help:"Where the fleet is: what lockstep fleet serve prints, or the variable LOCKSTEP_FLEET."`
+}
+
+type serveCmd struct {
+	Listen string `default:"127.0.0.1:4222" placeholder:"HOST:PORT" help:"Where workers connect (${default}: this machine only)."`
+	Page   string `default:"127.0.0.1:4280" placeholder:"HOST:PORT" help:"Where the page is; empty: nowhere (${default})."`
+	Dir    string `default:"lockstep-fleet" placeholder:"DIR" help:"Where the fleet's files are: a server that is started again goes on (${default})."`
+	Token  string `env:"LOCKSTEP_TOKEN" placeholder:"TEXT" help:"What workers must know; otherwise one is made and kept in DIR."`
+	NATS   string `placeholder:"URL" help:"Use the NATS server there, which must have JetStream, instead of one of our own."`
+}
+
+// Run serves until interrupted.
+func (c *serveCmd) Run(e *cli.Env) error {
+	log := func(line string) { fmt.Fprintln(e.Err, "lockstep:", line) }
+	s, err := Serve(e.Ctx, Config{Dir: c.Dir, Listen: c.Listen, Token: c.Token, NATS: c.NATS, Log: log})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	fmt.Fprintf(e.Out, "join with: %s fleet join %s\n", e.Self, s.URL)
+	return s.Run(e.Ctx)
+}
+
+type joinCmd struct {
+	at
+	Workers int           `placeholder:"W" help:"Runs at once; 0 is one for each processor."`
+	Name    string        `placeholder:"NAME" help:"What this worker is called; host and process unless given."`
+	Every   time.Duration `default:"1s" placeholder:"1s" help:"Time between reports."`
+}
+
+// Run works until interrupted.
+func (c *joinCmd) Run(e *cli.Env) error {
+	w := Worker{URL: c.URL, Name: strings.Map(subjectRune, c.Name), Workers: c.Workers, Every: max(c.Every, time.Millisecond), Program: e.ProgramOf,
+		Log: func(line string) { fmt.Fprintln(e.Err, "lockstep:", line) }}
+	return w.Join(e.Ctx)
+}
+
+type runCmd struct {
+	Args []string `arg:"" help:"As for lockstep run; --fleet URL, or the variable LOCKSTEP_FLEET, says where."`
+}
+
+// Run runs the command run with the fleet.
+func (c *runCmd) Run(e *cli.Env) error {
+	args := append([]string{"run"}, c.Args...)
+	given := func(word string) bool { return word == "--fleet" || strings.HasPrefix(word, "--fleet=") }
+	if url := os.Getenv("LOCKSTEP_FLEET"); url != "" && !slices.ContainsFunc(args, given) {
+		args = append(args, "--fleet", url)
+	} else if url == "" && !slices.ContainsFunc(args, given) {
+		return errors.New("where is the fleet? Give --fleet URL, or set LOCKSTEP_FLEET to it")
+	}
+	e.Execute(args...)
+	return nil
+}
+
+// Elsewhere has a campaign made by a fleet: the App.Fleet of package cli.
+func Elsewhere(e *cli.Env, c cli.Elsewhere) (*cli.Gathered, error) {
+	job, err := jobOf(e, c)
+	if err != nil {
+		return nil, err
+	}
+	client, err := Dial(e.Ctx, c.URL)
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	ids, err := client.Give(e.Ctx, job)
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(e.Err, "lockstep: campaign %s of the fleet\n", ids[0])
+	runs := job.Hello.Runs
+	if c.For > 0 {
+		runs = 0
+	}
+	show := e.Progress(runs, c.For)
+	l, err := client.Wait(e.Ctx, ids[0], func(l *Ledger) {
+		_ = show.Update(campaign.Status{Runs: l.Result.Runs, Findings: campaign.Findings(l.Result), Coverage: fmt.Sprintf("%d states", l.Result.States)})
+	})
+	_ = show.Done()
+	if err != nil {
+		return nil, err
+	}
+	traces, err := client.Traces(context.WithoutCancel(e.Ctx), l)
+	return &cli.Gathered{Result: l.Result, Traces: traces, Elapsed: l.Elapsed, Curve: l.Curve, Stopped: l.Job.Ended == Stopped, Failed: l.Why}, err
+}
+
+// jobOf lets the program of a campaign say what it is about, which also checks it.
+func jobOf(e *cli.Env, c cli.Elsewhere) (Job, error) {
+	file, variables, err := e.ProgramOf(c.Target, c.Set)
+	if err != nil {
+		return Job{}, err
+	}
+	p, err := stretch.Start(e.Ctx, file, c.Args, variables...)
+	if err != nil {
+		return Job{}, err
+	}
+	p.Close()
+	return Job{Hello: p.Hello, Target: c.Target, Set: c.Set, Args: c.Args, For: c.For}, nil
+}
+
+type statusCmd struct {
+	at
+	JSON bool `name:"json" help:"Print one JSON object."`
+}
+
+// status is what is printed as JSON.
+type status struct {
+	Campaigns []line   `json:"campaigns"`
+	Workers   []Report `json:"workers"`
+}
+
+// line is a campaign in a list.
+type line struct {
+	ID       string  `json:"id"`
+	Plan     string  `json:"plan,omitempty"`
+	Name     string  `json:"name,omitempty"`
+	State    string  `json:"state"`
+	Target   string  `json:"target"`
+	Strategy string  `json:"strategy"`
+	Seed     uint64  `json:"seed"`
+	Runs     int     `json:"runs"`
+	Of       int     `json:"of"`
+	Findings int     `json:"findings"`
+	States   int     `json:"states"`
+	Verdict  string  `json:"verdict"`
+	Digest   string  `json:"digest"`
+	Elapsed  int64   `json:"elapsed_ms"`
+	Speed    float64 `json:"runs_per_sec"`
+	Why      string  `json:"why,omitempty"`
+}
+
+func lineOf(l *Ledger) line {
+	x := line{ID: l.Job.ID, Plan: l.Job.Plan, Name: l.Job.Name, State: "running", Target: l.Result.Target, Strategy: l.Result.Strategy, Seed: l.Result.Seed,
+		Runs: l.Result.Runs, Of: l.Job.Hello.Runs, Findings: campaign.Findings(l.Result), States: l.Result.States, Verdict: string(l.verdict()),
+		Digest: fmt.Sprintf("%016x", l.Result.Digest), Elapsed: l.Elapsed.Milliseconds(), Why: l.Why}
+	if l.Job.Ended != "" {
+		x.State = l.Job.Ended
+	}
+	if s := l.Elapsed.Seconds(); s > 0 {
+		x.Speed = float64(x.Runs) / s
+	}
+	return x
+}
+
+// Run prints campaigns and workers.
+func (c *statusCmd) Run(e *cli.Env) error {
+	client, err := Dial(e.Ctx, c.URL)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	ledgers, err := client.Ledgers(e.Ctx)
+	workers, failed := client.Workers(e.Ctx)
+	if err = errors.Join(err, failed); err != nil {
+		return err
+	}
+	s := status{Campaigns: []line{}, Workers: workers}
+	for _, l := range ledgers {
+		s.Campaigns = append(s.Campaigns, lineOf(l))
+	}
+	slices.SortFunc(s.Campaigns, func(a, b line) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(s.Workers, func(a, b Report) int { return strings.Compare(a.Worker, b.Worker) })
+	if c.JSON {
+		return e.JSON(s)
+	}
+	w := tabwriter.NewWriter(e.Out, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "campaign\tstate\ttarget\tstrategy\tseed\truns\tfindings\tverdict\tdigest")
+	for _, x := range s.Campaigns {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%d of %d\t%d\t%s\t%s\n", x.ID, x.State, x.Target, x.Strategy, x.Seed, x.Runs, x.Of, x.Findings, x.Verdict, x.Digest)
+	}
+	fmt.Fprintln(w, "\nworker\tcampaign\truns\truns/s\trefuses")
+	for _, r := range s.Workers {
+		fmt.Fprintf(w, "%s\t%s\t%d\t%.0f\t%s\n", r.Worker, r.Campaign, r.Runs, r.Speed, r.refusals())
+	}
+	return w.Flush()
+}
+
+// refusals are the campaigns that a worker refuses, with the reasons, in a line.
+func (r Report) refusals() string {
+	var list []string
+	for id, why := range r.Refused {
+		list = append(list, id+": "+why)
+	}
+	slices.Sort(list)
+	return strings.Join(list, "; ")
+}
+
+type stopCmd struct {
+	at
+	Campaign string `arg:"" help:"The campaign, or the plan, as lockstep fleet status names it."`
+}
+
+// Run ends a campaign.
+func (c *stopCmd) Run(e *cli.Env) error {
+	client, err := Dial(e.Ctx, c.URL)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	ids, err := client.Stop(e.Ctx, c.Campaign)
+	if err == nil {
+		fmt.Fprintf(e.Out, "stopped: %s\n", strings.Join(ids, ", "))
+	}
+	return err
+}

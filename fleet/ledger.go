@@ -1,0 +1,287 @@
+package fleet
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/sketch"
+	"github.com/lockstep-go/lockstep/internal/stretch"
+	"github.com/lockstep-go/lockstep/report/campaign"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Job is a campaign as it was given to the fleet.
+type Job struct {
+	ID string `json:"id"`
+	// Hello is what the program said of the campaign where it was given.
+	Hello stretch.Hello `json:"hello"`
+	// Target and Set say which program makes the runs, and Args what it is called with.
+	Target string   `json:"target"`
+	Set    []string `json:"set,omitempty"`
+	Args   []string `json:"args"`
+	// For is the most time that it may take; 0 is no limit.
+	For time.Duration `json:"for,omitempty"`
+	// Plan is the plan that it is part of, if any, and Name its name there.
+	Plan string `json:"plan,omitempty"`
+	Name string `json:"name,omitempty"`
+	// Ended is how it ended; empty while it goes on.
+	Ended string `json:"ended,omitempty"`
+}
+
+// How a campaign ended.
+const (
+	Done    = "done"
+	Stopped = "stopped" // by somebody
+	TimeUp  = "time up"
+	Failed  = "failed" // the tool did
+)
+
+// Part is what a worker tells of a stretch. The traces are in the object store.
+type Part struct {
+	stretch.Made
+	Campaign  string   `json:"campaign"`
+	Version   string   `json:"version"`
+	Program   string   `json:"program"`
+	Worker    string   `json:"worker"`
+	Shapes    []string `json:"shapes,omitempty"` // of the findings
+	ElapsedMS int64    `json:"elapsed_ms"`
+}
+
+// Finding is one of those that are kept.
+type Finding struct {
+	Campaign string        `json:"campaign"`
+	Run      int           `json:"run"`
+	Property string        `json:"property"`
+	Text     string        `json:"text"`
+	Shape    string        `json:"shape"`
+	After    time.Duration `json:"after"` // since the campaign's begin
+}
+
+// Ledger is all that the server knows of a campaign. It is one value in key-value: whatever was
+// not written is done again.
+type Ledger struct {
+	Job Job    `json:"job"`
+	Why string `json:"why,omitempty"` // the campaign ended so
+	// Result is of the runs from 0 up to, not including, Result.Runs.
+	Result    *lockstep.Result  `json:"result"`
+	Schedules sketch.Sketch     `json:"schedules,omitempty"`
+	States    sketch.Sketch     `json:"states,omitempty"`
+	Findings  []Finding         `json:"findings,omitempty"`
+	Curve     []campaign.Sample `json:"curve,omitempty"`
+	Elapsed   time.Duration     `json:"elapsed"`
+	// Next is the first run that was not given out, and Out is what was given out and not yet added,
+	// in order.
+	Next int           `json:"next"`
+	Out  []stretch.Ask `json:"out,omitempty"`
+	// Speed is how many runs a worker makes in a second, as the last one told.
+	Speed float64 `json:"speed"`
+	Arm   Arm     `json:"arm,omitzero"`
+
+	arrived map[int]*Part // by their first run, until those before them are there
+	changed bool          // since it was written
+	told    map[int]bool  // the first runs of what is in the queue, as far as is known
+	cleared bool          // what is left in the queue was removed
+}
+
+// newLedger opens the books of a campaign.
+func newLedger(job Job) *Ledger {
+	h := job.Hello
+	return &Ledger{Job: job, changed: true, Result: &lockstep.Result{Target: h.Target, Strategy: h.Strategy, Seed: h.Seed, Guarantee: h.Guarantee,
+		Verdicts: map[lockstep.Verdict]int{}, Reasons: map[string]int{}}}
+}
+
+// slice is the number of runs that a strategy which learns tells of at a time.
+const slice = 256
+
+// Sizes of stretches: the first ones are small, because nobody knows how long a run takes; then they
+// take about a second.
+const (
+	firstStretch = 4
+	mostStretch  = 1 << 20
+)
+
+// give gives out one more stretch, or none where all are.
+func (l *Ledger) give() (stretch.Ask, bool) {
+	end := l.Job.Hello.Runs
+	if l.Job.Ended != "" || l.Next >= end || l.found() {
+		return stretch.Ask{}, false
+	}
+	if !l.Job.Hello.Sequential {
+		size := firstStretch
+		if l.Speed > 0 {
+			size = min(max(1, int(l.Speed)), mostStretch)
+		}
+		end = min(l.Next+size, end)
+	}
+	ask := stretch.Ask{First: l.Next, End: end, Found: campaign.Findings(l.Result)}
+	l.Next, l.changed = end, true
+	l.Out = append(l.Out, ask)
+	return ask, true
+}
+
+// found reports whether there is a finding with which the campaign will end.
+func (l *Ledger) found() bool {
+	if l.Job.Hello.KeepGoing {
+		return false
+	}
+	//lockstep:unordered it is asked whether there is one
+	for _, p := range l.arrived {
+		if campaign.Findings(p.Result) > 0 {
+			return true
+		}
+	}
+	return campaign.Findings(l.Result) > 0
+}
+
+// waiting are the stretches that are given out and not made.
+func (l *Ledger) waiting() []stretch.Ask {
+	return slices.DeleteFunc(slices.Clone(l.Out), func(a stretch.Ask) bool { return l.arrived[a.First] != nil })
+}
+
+// errOld says that a part was added before.
+var errOld = errors.New("these runs were counted before")
+
+// take takes a part, in any order. A part that does not fit is refused and changes nothing.
+func (l *Ledger) take(p *Part) error {
+	if err := l.fits(p); err != nil {
+		return err
+	}
+	if l.arrived == nil {
+		l.arrived = map[int]*Part{}
+	}
+	if l.arrived[p.First] != nil {
+		return errOld
+	}
+	l.arrived[p.First] = p
+	return nil
+}
+
+// fits reports why a part cannot be one of this campaign.
+func (l *Ledger) fits(p *Part) error {
+	h, r := l.Job.Hello, p.Result
+	switch {
+	case p.Version != h.Version || p.Program != h.Program:
+		return fmt.Errorf("it was made by program %s of version %s, and the campaign is of %s of version %s", p.Program, p.Version, h.Program, h.Version)
+	case l.Job.Ended != "" || p.First < l.Result.Runs:
+		return errOld
+	case !l.asked(p.Ask):
+		return fmt.Errorf("nobody asked for runs %d to %d", p.First, p.End-1)
+	case p.Error != "":
+		return nil
+	case r == nil || r.From != p.First || r.Runs < 0 || r.Runs > p.End-p.First:
+		return errors.New("the result is not that of these runs")
+	case len(r.Found) > r.Runs || len(p.Shapes) != len(r.Found) || r.Seed != h.Seed:
+		return errors.New("the findings are not those of these runs")
+	}
+	judged, sketched := 0, sketch.Sketch{}
+	for _, n := range r.Verdicts {
+		judged += max(n, 0)
+	}
+	if judged != r.Runs {
+		return fmt.Errorf("%d verdicts on %d runs", judged, r.Runs)
+	}
+	if r.Runs < p.End-p.First && !r.Exhausted && (h.KeepGoing || campaign.Findings(r) == 0) {
+		return errors.New("runs are missing")
+	}
+	return errors.Join(sketched.Merge(p.Schedules), sketched.Merge(p.States))
+}
+
+// asked reports whether a stretch is one that was given out, or a slice of one.
+func (l *Ledger) asked(a stretch.Ask) bool {
+	if l.Job.Hello.Sequential {
+		return len(l.Out) > 0 && a.First%slice == 0 && a.End == min(a.First+slice, l.Job.Hello.Runs)
+	}
+	return slices.ContainsFunc(l.Out, func(b stretch.Ask) bool { return a.First == b.First && a.End == b.End })
+}
+
+// add adds the parts that have arrived to the result, as far as there are no gaps, and reports
+// which first runs these have. The campaign may end with one.
+func (l *Ledger) add() (added []*Part) {
+	for l.Job.Ended == "" {
+		p := l.arrived[l.Result.Runs]
+		if p == nil {
+			break
+		}
+		l.addOne(p)
+		added = append(added, p)
+	}
+	if h := l.Job.Hello; l.Job.Ended == "" && l.Result.Runs >= h.Runs {
+		l.end(Done, "")
+	}
+	return added
+}
+
+func (l *Ledger) addOne(p *Part) {
+	r := l.Result
+	l.changed = true
+	delete(l.arrived, p.First)
+	l.Out = slices.DeleteFunc(l.Out, func(a stretch.Ask) bool { return a.End <= p.End })
+	if p.Error != "" {
+		l.end(Failed, p.Error)
+		return
+	}
+	known := len(r.Found)
+	r.Add(p.Result, l.Job.Hello.Keep)
+	for i := known; i < len(r.Found); i++ {
+		f := r.Found[i]
+		l.Findings = append(l.Findings, Finding{Campaign: l.Job.ID, Run: f.Run, Property: f.Finding.Property, Text: f.Finding.Text,
+			Shape: p.Shapes[i-known], After: l.Elapsed})
+	}
+	l.Arm.reward(l, p)
+	_ = errors.Join(l.Schedules.Merge(p.Schedules), l.States.Merge(p.States)) // they were tried when it came
+	r.Schedules, r.States = l.Schedules.Count(), l.States.Count()
+	if p.ElapsedMS > 0 {
+		l.Speed = float64(p.Result.Runs) / (float64(p.ElapsedMS) / 1000)
+	} else {
+		l.Speed = max(l.Speed, 1) * 4
+	}
+	l.Curve = campaign.AddSample(l.Curve, r, l.Elapsed)
+	switch {
+	case r.Exhausted || campaign.Findings(r) > 0 && !l.Job.Hello.KeepGoing:
+		l.end(Done, "")
+	case r.Worthless > cmp.Or(l.Job.Hello.Worthless, lockstep.DefaultWorthless) && 2*r.Worthless > r.Runs:
+		l.end(Failed, fmt.Sprintf("%d of %d runs of %s were worthless", r.Worthless, r.Runs, r.Target))
+	}
+}
+
+// end ends the campaign.
+func (l *Ledger) end(how, why string) {
+	l.Job.Ended, l.Why, l.changed = how, why, true
+	l.Result.Interrupted = (how == Stopped || how == TimeUp) && l.Result.Runs < l.Job.Hello.Runs
+	l.Out, l.arrived = nil, nil
+}
+
+// passes lets time pass, of which a campaign may have only so much.
+func (l *Ledger) passes(d time.Duration) {
+	if l.Job.Ended != "" {
+		return
+	}
+	l.Elapsed += d
+	if l.Job.For > 0 && l.Elapsed >= l.Job.For {
+		l.end(TimeUp, "")
+	}
+}
+
+// verdict is the judgement so far.
+func (l *Ledger) verdict() trace.Verdict { return l.campaign().Verdict() }
+
+// campaign is the campaign for those who report it.
+func (l *Ledger) campaign() *campaign.Campaign {
+	h := l.Job.Hello
+	c := &campaign.Campaign{Result: l.Result, Options: h.Options, Build: h.Build, Scenario: h.Scenario, Elapsed: l.Elapsed, Curve: l.Curve,
+		Interrupted: l.Job.Ended == Stopped, TimeUp: l.Job.Ended == TimeUp, Groups: l.groups()}
+	return c
+}
+
+// groups are the findings by property and shape.
+func (l *Ledger) groups() []campaign.Group {
+	var groups []campaign.Group
+	for _, f := range l.Findings {
+		groups = campaign.AddToGroups(groups, campaign.Group{Property: f.Property, Shape: f.Shape, First: f.Run, Text: f.Text})
+	}
+	return groups
+}

@@ -1,0 +1,131 @@
+package fleet
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// Config says how a fleet is served.
+type Config struct {
+	// Dir is where the fleet's files are.
+	Dir string
+	// Listen is where workers connect, as host:port; port 0 is any.
+	Listen string
+	// Token is what they must know; empty is one that is made and kept in Dir.
+	Token string
+	// NATS is the address of a NATS server with JetStream that is there already; empty: one is started.
+	NATS string
+	// Log gets a line now and then; nil: nobody does.
+	Log func(string)
+}
+
+// mostPayload bounds a message: a ledger with a hundred findings is a tenth of it.
+const mostPayload = 8 << 20
+
+// Server is a fleet's server.
+type Server struct {
+	// URL is what workers and users need: it has the token.
+	URL   string
+	Token string
+
+	config Config
+	nats   *server.Server // nil where it is somebody else's
+	store  *store
+	books  *books
+}
+
+// Serve starts a server. It goes on where the one before it ended, by the files.
+func Serve(ctx context.Context, c Config) (*Server, error) {
+	s := &Server{config: c, URL: c.NATS, Token: c.Token}
+	if s.config.Log == nil {
+		s.config.Log = func(string) {}
+	}
+	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	if err := s.token(); err != nil {
+		return nil, err
+	}
+	if c.NATS == "" {
+		if err := s.embed(); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if s.store, err = connect(s.URL); err == nil {
+		if err = s.store.create(ctx); err == nil {
+			s.books, err = openBooks(ctx, s.store, s.config.Log)
+		}
+	}
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// token makes a token where none was given, and keeps it.
+func (s *Server) token() error {
+	file := filepath.Join(s.config.Dir, "token")
+	if s.Token != "" {
+		return nil
+	}
+	text, err := os.ReadFile(file)
+	if s.Token = strings.TrimSpace(string(text)); s.Token != "" || err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	s.Token = rand.Text()
+	return os.WriteFile(file, []byte(s.Token+"\n"), 0o600)
+}
+
+// embed starts a NATS server in this process, whose acknowledgements mean that something is on the disk.
+func (s *Server) embed() error {
+	host, port, err := net.SplitHostPort(s.config.Listen)
+	if err != nil {
+		return fmt.Errorf("--listen %s: %w", s.config.Listen, err)
+	}
+	number, err := strconv.Atoi(port)
+	if err != nil {
+		return fmt.Errorf("--listen %s: %w", s.config.Listen, err)
+	}
+	if number == 0 {
+		number = server.RANDOM_PORT
+	}
+	n, err := server.NewServer(&server.Options{ServerName: "lockstep", Host: host, Port: number, Authorization: s.Token, NoSigs: true, NoLog: true,
+		JetStream: true, StoreDir: s.config.Dir, SyncAlways: true, MaxPayload: mostPayload, MaxControlLine: 4096, AuthTimeout: 2})
+	if err != nil {
+		return fmt.Errorf("no NATS server can be started in %s: %w", s.config.Dir, err)
+	}
+	s.nats = n
+	n.Start()
+	if !n.ReadyForConnections(20 * time.Second) {
+		n.Shutdown()
+		return fmt.Errorf("nobody can connect to %s: is another server there?", s.config.Listen)
+	}
+	s.URL = fmt.Sprintf("nats://%s@%s", s.Token, n.Addr())
+	return nil
+}
+
+// Run adds up what comes until the context ends.
+func (s *Server) Run(ctx context.Context) error { return s.books.run(ctx) }
+
+// Close ends the server. Everything is in the files.
+func (s *Server) Close() {
+	if s.store != nil {
+		s.store.conn.Close()
+	}
+	if s.nats != nil {
+		s.nats.Shutdown()
+		s.nats.WaitForShutdown()
+	}
+}

@@ -1,0 +1,192 @@
+package fleet
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lockstep-go/lockstep/internal/stretch"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// What the fleet keeps on the server.
+const (
+	workStream   = "LOCKSTEP_WORK"  // stretches to be made: lockstep.work.PROGRAM.CAMPAIGN.FIRST
+	partStream   = "LOCKSTEP_PARTS" // what came of them: lockstep.part.CAMPAIGN.FIRST
+	jobBucket    = "LOCKSTEP_CAMPAIGNS"
+	ledgerBucket = "LOCKSTEP_LEDGERS"
+	workerBucket = "LOCKSTEP_WORKERS"
+	traceBucket  = "LOCKSTEP_TRACES"
+
+	commandSubject = "lockstep.command"
+)
+
+func workSubject(job Job, first int) string {
+	return fmt.Sprintf("lockstep.work.%s.%s.%d", job.Hello.Program, job.ID, first)
+}
+
+func partSubject(id string, first int) string { return fmt.Sprintf("lockstep.part.%s.%d", id, first) }
+
+// traceName is the name of a trace in the object store.
+func traceName(id string, run int) string { return id + "/" + strconv.Itoa(run) }
+
+// patience is how long a worker may be silent before its stretch is given to another.
+const patience = 15 * time.Second
+
+// store is what all sides reach the fleet by.
+type store struct {
+	conn    *nats.Conn
+	js      jetstream.JetStream
+	jobs    jetstream.KeyValue
+	ledgers jetstream.KeyValue
+	workers jetstream.KeyValue
+	traces  jetstream.ObjectStore
+}
+
+// connect connects to a fleet's server, and again whenever it was gone. Errors name no token.
+func connect(url string, options ...nats.Option) (*store, error) {
+	conn, err := nats.Connect(url, append([]nats.Option{nats.MaxReconnects(-1), nats.ReconnectWait(200 * time.Millisecond), nats.Name("lockstep")}, options...)...)
+	switch {
+	case errors.Is(err, nats.ErrAuthorization):
+		return nil, fmt.Errorf("the fleet at %s does not know this token", withoutToken(url))
+	case err != nil:
+		return nil, fmt.Errorf("no fleet at %s: %w (lockstep fleet serve starts one)", withoutToken(url), err)
+	}
+	s := &store{conn: conn}
+	if s.js, err = jetstream.New(conn); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// withoutToken is an address to be shown.
+func withoutToken(url string) string {
+	if at := strings.LastIndexByte(url, '@'); at >= 0 {
+		url = "nats://" + url[at+1:]
+	}
+	return url
+}
+
+// open finds what the server has made.
+func (s *store) open(ctx context.Context) error {
+	var err [4]error
+	s.jobs, err[0] = s.js.KeyValue(ctx, jobBucket)
+	s.ledgers, err[1] = s.js.KeyValue(ctx, ledgerBucket)
+	s.workers, err[2] = s.js.KeyValue(ctx, workerBucket)
+	s.traces, err[3] = s.js.ObjectStore(ctx, traceBucket)
+	if failed := errors.Join(err[:]...); failed != nil {
+		return fmt.Errorf("there is NATS at %s, but no fleet: %w", withoutToken(s.conn.ConnectedUrl()), failed)
+	}
+	return nil
+}
+
+// create makes what is missing. A subject of the streams holds one message: the same work is not
+// there twice, and neither is its result.
+func (s *store) create(ctx context.Context) error {
+	for _, c := range []jetstream.StreamConfig{
+		{Name: workStream, Subjects: []string{"lockstep.work.>"}},
+		{Name: partStream, Subjects: []string{"lockstep.part.>"}},
+	} {
+		c.Retention, c.Discard, c.DiscardNewPerSubject, c.MaxMsgsPerSubject = jetstream.WorkQueuePolicy, jetstream.DiscardNew, true, 1
+		if _, err := s.js.CreateOrUpdateStream(ctx, c); err != nil {
+			return err
+		}
+	}
+	for _, c := range []jetstream.KeyValueConfig{
+		{Bucket: jobBucket},
+		{Bucket: ledgerBucket},
+		{Bucket: workerBucket, TTL: gone, Storage: jetstream.MemoryStorage},
+	} {
+		if _, err := s.js.CreateOrUpdateKeyValue(ctx, c); err != nil {
+			return err
+		}
+	}
+	if _, err := s.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: traceBucket}); err != nil {
+		return err
+	}
+	return s.open(ctx)
+}
+
+// isThere reports whether a message was refused because its subject has one.
+func isThere(err error) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) && (api.ErrorCode == 10077 || strings.Contains(api.Description, "maximum messages per subject"))
+}
+
+// publish stores a message; one that is there already is not an error.
+func (s *store) publish(ctx context.Context, subject string, v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	if _, err = s.js.Publish(ctx, subject, text); isThere(err) {
+		return nil
+	}
+	return err
+}
+
+// put writes a value.
+func put(ctx context.Context, kv jetstream.KeyValue, key string, v any) error {
+	text, err := json.Marshal(v)
+	if err == nil {
+		_, err = kv.Put(ctx, key, text)
+	}
+	return err
+}
+
+// all reads the values of a bucket, by their keys in order; those that cannot be read are left out.
+func all[T any](ctx context.Context, kv jetstream.KeyValue) ([]T, error) {
+	watch, err := kv.WatchAll(ctx, jetstream.IgnoreDeletes())
+	if err != nil {
+		return nil, err
+	}
+	defer watch.Stop() //nolint:errcheck // it was read
+	var list []T
+	for entry := range watch.Updates() {
+		if entry == nil { // that was all
+			return list, nil
+		}
+		var v T
+		if json.Unmarshal(entry.Value(), &v) == nil {
+			list = append(list, v)
+		}
+	}
+	return list, ctx.Err()
+}
+
+// ledger reads the books of a campaign.
+func (s *store) ledger(ctx context.Context, id string) (*Ledger, error) {
+	entry, err := s.ledgers.Get(ctx, id)
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return nil, fmt.Errorf("the fleet has no campaign %q", id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	l := &Ledger{}
+	return l, json.Unmarshal(entry.Value(), l)
+}
+
+// putTrace stores the trace of a finding. The same run has the same trace, whoever makes it.
+func (s *store) putTrace(ctx context.Context, id string, run int, t stretch.Trace) error {
+	text, err := json.Marshal(t)
+	if err == nil {
+		_, err = s.traces.Put(ctx, jetstream.ObjectMeta{Name: traceName(id, run)}, bytes.NewReader(text))
+	}
+	return err
+}
+
+func (s *store) getTrace(ctx context.Context, id string, run int) (t stretch.Trace, err error) {
+	text, err := s.traces.GetBytes(ctx, traceName(id, run))
+	if err != nil {
+		return t, fmt.Errorf("the trace of run %d of campaign %s: %w", run, id, err)
+	}
+	return t, json.Unmarshal(text, &t)
+}

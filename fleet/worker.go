@@ -1,0 +1,422 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/stretch"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Work is a stretch to be made.
+type Work struct {
+	stretch.Ask
+	Campaign string `json:"campaign"`
+}
+
+// Report is what a worker tells of itself now and then.
+type Report struct {
+	Worker   string  `json:"worker"`
+	Version  string  `json:"version"`
+	Campaign string  `json:"campaign,omitempty"` // that it works on
+	Runs     int64   `json:"runs"`               // made since it joined
+	Speed    float64 `json:"runs_per_sec"`       // in the stretch last made
+	// Refused are the campaigns that it does not work on, with the reason.
+	Refused map[string]string `json:"refused,omitempty"`
+}
+
+// Worker makes runs for a fleet.
+type Worker struct {
+	// URL is where the fleet is.
+	URL string
+	// Name is what the worker is called; empty is host and process.
+	Name string
+	// Workers is the number of runs at once; 0 is one for each processor.
+	Workers int
+	// Every is the time between reports; 0 is a second.
+	Every time.Duration
+	// Program finds the program that has a target.
+	Program func(target string, set []string) (file string, variables []string, err error)
+	// Log gets a line now and then; nil: nobody does.
+	Log func(string)
+
+	*store
+	starting sync.Mutex
+	mutex    sync.Mutex // of what follows
+	report   Report
+	jobs     map[string]Job
+	programs map[string]*stretch.Program // by campaign
+	held     map[string]jetstream.Msg    // by subject: what others must not be given
+}
+
+// Join works until the context ends.
+func (w *Worker) Join(ctx context.Context) error {
+	w.jobs, w.programs, w.held = map[string]Job{}, map[string]*stretch.Program{}, map[string]jetstream.Msg{}
+	if w.Log == nil {
+		w.Log = func(string) {}
+	}
+	if w.Name == "" {
+		host, _ := os.Hostname()
+		w.Name = fmt.Sprintf("%s-%d", strings.Map(subjectRune, host), os.Getpid())
+	}
+	if w.Every == 0 {
+		w.Every = time.Second
+	}
+	w.report = Report{Worker: w.Name, Version: lockstep.Version, Refused: map[string]string{}}
+	var err error
+	if w.store, err = connect(w.URL, nats.DisconnectErrHandler(func(*nats.Conn, error) { w.Log("the server is gone; waiting for it") }),
+		nats.ReconnectHandler(func(*nats.Conn) { w.Log("the server is back") })); err != nil {
+		return err
+	}
+	defer w.conn.Close()
+	if err := w.open(ctx); err != nil {
+		return err
+	}
+	w.Log(w.Name + " has joined " + withoutToken(w.URL))
+	ctx, cancel := context.WithCancel(ctx)
+	var others sync.WaitGroup
+	others.Go(func() { w.follow(ctx) })
+	others.Go(func() { w.heartbeat(ctx) })
+	w.work(ctx)
+	cancel()
+	others.Wait()
+	w.leave()
+	return nil
+}
+
+// subjectRune makes a character one that a key may have.
+func subjectRune(r rune) rune {
+	if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' {
+		return r
+	}
+	return '_'
+}
+
+// follow keeps the list of campaigns.
+func (w *Worker) follow(ctx context.Context) {
+	watch, err := w.store.jobs.WatchAll(ctx, jetstream.IgnoreDeletes())
+	if err != nil {
+		w.Log(fmt.Sprintf("campaigns cannot be followed: %v", err))
+		return
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case e := <-watch.Updates():
+			var job Job
+			if e == nil || json.Unmarshal(e.Value(), &job) != nil {
+				continue
+			}
+			w.mutex.Lock()
+			if w.jobs[job.ID] = job; job.Ended != "" {
+				delete(w.jobs, job.ID)
+				delete(w.report.Refused, job.ID)
+				if p := w.programs[job.ID]; p != nil { // whatever it is doing
+					p.Close()
+					delete(w.programs, job.ID)
+				}
+			}
+			w.mutex.Unlock()
+		}
+	}
+}
+
+// heartbeat reports, and keeps what is held.
+func (w *Worker) heartbeat(ctx context.Context) {
+	tick := time.NewTicker(w.Every)
+	defer tick.Stop()
+	for {
+		w.mutex.Lock()
+		for _, m := range w.held {
+			_ = m.InProgress()
+		}
+		text, _ := json.Marshal(w.report)
+		w.mutex.Unlock()
+		limited, cancel := context.WithTimeout(ctx, patience/3)
+		_, _ = w.workers.Put(limited, w.Name, text) // the next one comes soon
+		cancel()
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// leave gives back what is held and ends the programs.
+func (w *Worker) leave() {
+	for _, m := range w.held {
+		_ = m.Nak()
+	}
+	limited, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = w.workers.Purge(limited, w.Name)
+	_ = w.conn.FlushWithContext(limited)
+	for _, p := range w.programs {
+		p.Close()
+	}
+}
+
+// idle is how long a worker without work waits before it asks again.
+const idle = 200 * time.Millisecond
+
+// work makes one stretch after the other; the next one is fetched while one is made.
+func (w *Worker) work(ctx context.Context) {
+	next := make(chan jetstream.Msg)
+	go func() {
+		defer close(next)
+		for ctx.Err() == nil {
+			m := w.fetch(ctx)
+			if m == nil {
+				continue
+			}
+			select {
+			case next <- m:
+			case <-ctx.Done():
+			}
+		}
+	}()
+	for m := range next {
+		w.one(ctx, m)
+		w.release(m)
+	}
+}
+
+// release no longer holds a message.
+func (w *Worker) release(m jetstream.Msg) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	delete(w.held, m.Subject())
+	w.report.Campaign = ""
+}
+
+// fetch gets a stretch to make, of the campaigns that this worker can serve, or nil.
+func (w *Worker) fetch(ctx context.Context) jetstream.Msg {
+	list := w.served(ctx)
+	for _, program := range list {
+		consumer, err := w.js.Consumer(ctx, workStream, program)
+		if err != nil {
+			continue
+		}
+		wait := jetstream.FetchMaxWait(time.Second)
+		if len(list) > 1 {
+			wait = jetstream.FetchMaxWait(idle)
+		}
+		batch, err := consumer.Fetch(1, wait)
+		if err != nil {
+			continue
+		}
+		for m := range batch.Messages() {
+			w.mutex.Lock()
+			w.held[m.Subject()] = m
+			w.mutex.Unlock()
+			return m
+		}
+	}
+	pause(ctx, idle/4)
+	return nil
+}
+
+// pause waits.
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
+
+// served are the programs of campaigns that this worker can serve. What it cannot is refused once, with the
+// reason.
+func (w *Worker) served(ctx context.Context) (programs []string) {
+	w.mutex.Lock()
+	jobs := make([]Job, 0, len(w.jobs))
+	for _, job := range w.jobs {
+		if w.report.Refused[job.ID] == "" {
+			jobs = append(jobs, job)
+		}
+	}
+	w.mutex.Unlock()
+	for _, job := range jobs {
+		if _, err := w.program(ctx, job); err != nil && ctx.Err() == nil {
+			w.refuse(job, err)
+		} else if !slices.Contains(programs, job.Hello.Program) {
+			programs = append(programs, job.Hello.Program)
+		}
+	}
+	slices.Sort(programs)
+	return programs
+}
+
+func (w *Worker) refuse(job Job, err error) {
+	w.mutex.Lock()
+	w.report.Refused[job.ID] = err.Error()
+	w.mutex.Unlock()
+	w.Log(fmt.Sprintf("campaign %s refused: %v", job.ID, err))
+}
+
+// program is the program that makes the runs of a campaign; it is started where it is not there.
+func (w *Worker) program(ctx context.Context, job Job) (*stretch.Program, error) {
+	w.starting.Lock() // which may take long, and nobody else waits for it
+	defer w.starting.Unlock()
+	if p := w.started(job.ID); p != nil {
+		return p, nil
+	}
+	file, variables, err := w.Program(job.Target, job.Set)
+	if err != nil {
+		return nil, err
+	}
+	args := job.Args
+	if w.Workers > 0 {
+		args = append(slices.Clone(args), "--workers", fmt.Sprint(w.Workers))
+	}
+	p, err := stretch.Start(ctx, file, args, variables...)
+	if err != nil {
+		return nil, err
+	}
+	if err := job.Hello.Same(p.Hello); err != nil {
+		p.Close()
+		return nil, err
+	}
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	w.programs[job.ID] = p
+	return p, nil
+}
+
+// started is the program of a campaign, or nil.
+func (w *Worker) started(id string) *stretch.Program {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	return w.programs[id]
+}
+
+// one makes a stretch and stores what came of it; only then it is acknowledged.
+func (w *Worker) one(ctx context.Context, m jetstream.Msg) {
+	var work Work
+	if json.Unmarshal(m.Data(), &work) != nil {
+		_ = m.Term() // nobody can make it
+		return
+	}
+	w.mutex.Lock()
+	job, ok := w.jobs[work.Campaign]
+	refused := w.report.Refused[work.Campaign]
+	w.report.Campaign = work.Campaign
+	w.mutex.Unlock()
+	if !ok || refused != "" {
+		_ = m.NakWithDelay(time.Second)
+		return
+	}
+	delivery, err := m.Metadata()
+	if err == nil {
+		err = w.stretches(ctx, job, work.Ask, delivery.NumDelivered >= tries)
+	}
+	switch {
+	case err == nil:
+		_ = m.Ack()
+	case ctx.Err() == nil:
+		w.Log(fmt.Sprintf("runs %d to %d of campaign %s: %v", work.First, work.End-1, job.ID, err))
+		_ = m.NakWithDelay(time.Second)
+	}
+}
+
+// tries is how often a stretch is begun before its failure is that of the campaign.
+const tries = 3
+
+// stretches makes a stretch: in one piece or, where the strategy learns, from the campaign's begin in slices.
+func (w *Worker) stretches(ctx context.Context, job Job, ask stretch.Ask, last bool) error {
+	size := ask.End - ask.First
+	if job.Hello.Sequential {
+		size = slice
+		w.drop(job.ID) // what it has learned before may be of another try
+	}
+	for first := ask.First; first < ask.End && ctx.Err() == nil; first += size {
+		done, err := w.make(ctx, job, stretch.Ask{First: first, End: min(first+size, ask.End), Found: ask.Found}, last)
+		if err != nil || done {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// drop ends the program of a campaign.
+func (w *Worker) drop(id string) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	if p := w.programs[id]; p != nil {
+		p.Close()
+		delete(w.programs, id)
+	}
+}
+
+// make makes runs and stores what came of them, and reports whether the campaign ends with them. A failure is
+// told as the campaign's where it is the last one.
+func (w *Worker) make(ctx context.Context, job Job, ask stretch.Ask, last bool) (done bool, err error) {
+	p, err := w.program(ctx, job)
+	if err != nil {
+		w.refuse(job, err)
+		return false, err
+	}
+	begin := time.Now()
+	made, err := p.Make(ask)
+	if err != nil {
+		made = &stretch.Made{Ask: ask, Error: err.Error()}
+	}
+	if made.Error != "" {
+		w.drop(job.ID)
+		if !last || ctx.Err() != nil {
+			return false, fmt.Errorf("%s", made.Error)
+		}
+	}
+	part := &Part{Made: *made, Campaign: job.ID, Version: p.Hello.Version, Program: p.Hello.Program, Worker: w.Name, ElapsedMS: time.Since(begin).Milliseconds()}
+	if err := w.tell(ctx, job, part); err != nil {
+		return false, err
+	}
+	if r := made.Result; r != nil {
+		done = r.Runs < ask.End-ask.First
+		w.mutex.Lock()
+		w.report.Runs += int64(r.Runs)
+		w.report.Speed = float64(r.Runs) / max(time.Since(begin).Seconds(), 1e-6)
+		w.mutex.Unlock()
+	}
+	return done || made.Error != "", nil
+}
+
+// tell stores the traces of a part and then the part, however often the server is away, as long as the campaign
+// goes on.
+func (w *Worker) tell(ctx context.Context, job Job, part *Part) error {
+	traces := part.Traces
+	part.Traces = nil
+	for i, t := range traces {
+		part.Shapes = append(part.Shapes, t.Shape)
+		run := part.Result.Found[i].Run
+		if err := w.insist(ctx, job, func() error { return w.putTrace(ctx, job.ID, run, t) }); err != nil {
+			return err
+		}
+	}
+	return w.insist(ctx, job, func() error { return w.publish(ctx, partSubject(job.ID, part.First), part) })
+}
+
+// insist does something until it works, or nobody wants it any more.
+func (w *Worker) insist(ctx context.Context, job Job, do func() error) error {
+	for {
+		err := do()
+		w.mutex.Lock()
+		_, running := w.jobs[job.ID]
+		w.mutex.Unlock()
+		if err == nil || ctx.Err() != nil || !running {
+			return ctx.Err()
+		}
+		pause(ctx, idle)
+	}
+}

@@ -1,0 +1,131 @@
+package stretch
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"sync"
+)
+
+// Program is a program that serves stretches.
+type Program struct {
+	Hello Hello
+	cmd   *exec.Cmd
+	in    io.WriteCloser
+	out   *bufio.Reader
+	said  tail
+
+	once sync.Once
+	end  error // how it ended
+}
+
+// mostOfLine bounds what a program may write in a line: results with the traces of many findings.
+const mostOfLine = 256 << 20
+
+// Start starts a program, which ends with the context.
+func Start(ctx context.Context, file string, args []string, env ...string) (*Program, error) {
+	p := &Program{cmd: exec.CommandContext(ctx, file, args...)}
+	p.cmd.Env = append(p.cmd.Environ(), env...)
+	p.cmd.Stderr = &p.said
+	in, err := p.cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	p.in, p.out = in, bufio.NewReaderSize(out, 1<<16)
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	if err := p.read(&p.Hello); err != nil {
+		return nil, p.ended(err)
+	}
+	return p, nil
+}
+
+// Make has a stretch made. An error is that of a program that broke down or of one that failed;
+// it is not to be used again.
+func (p *Program) Make(ask Ask) (*Made, error) {
+	line, err := json.Marshal(ask)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := p.in.Write(append(line, '\n')); err != nil {
+		return nil, p.ended(err)
+	}
+	made := &Made{}
+	if err := p.read(made); err != nil {
+		return nil, p.ended(err)
+	}
+	if made.Error == "" && made.Result == nil || made.Ask != ask {
+		return nil, p.ended(fmt.Errorf("it was asked for runs %d to %d and told of others", ask.First, ask.End-1))
+	}
+	return made, nil
+}
+
+// read reads a line.
+func (p *Program) read(v any) error {
+	var line []byte
+	for {
+		piece, err := p.out.ReadSlice('\n')
+		line = append(line, piece...)
+		switch {
+		case err == nil:
+			return json.Unmarshal(line, v)
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return err
+		case len(line) > mostOfLine:
+			return fmt.Errorf("a line of more than %d bytes", mostOfLine)
+		}
+	}
+}
+
+// Close ends the program, whatever it is doing.
+func (p *Program) Close() {
+	_ = p.in.Close()
+	_ = p.cmd.Process.Kill()
+	p.wait()
+}
+
+// wait waits until the program has ended.
+func (p *Program) wait() { p.once.Do(func() { p.end = p.cmd.Wait() }) }
+
+// ended ends the program and says why, in its own words where it had any.
+func (p *Program) ended(err error) error {
+	_ = p.in.Close()
+	if !errors.Is(err, io.EOF) {
+		_ = p.cmd.Process.Kill()
+	}
+	p.wait()
+	if p.end != nil {
+		err = p.end
+	}
+	if said := p.said.last(); said != "" {
+		return errors.New(strings.TrimPrefix(said, "lockstep: "))
+	}
+	return fmt.Errorf("%s ended: %w", p.cmd.Path, err)
+}
+
+// tail keeps the end of what a program says.
+type tail struct{ text []byte }
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.text = append(t.text, b...)
+	if len(t.text) > 8<<10 {
+		t.text = t.text[len(t.text)-4<<10:]
+	}
+	return len(b), nil
+}
+
+// last is the last line.
+func (t *tail) last() string {
+	lines := strings.Split(strings.TrimSpace(string(t.text)), "\n")
+	return lines[len(lines)-1]
+}

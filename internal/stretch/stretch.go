@@ -1,0 +1,225 @@
+// Package stretch lets one process make stretches of a campaign for another. A program serves: it
+// says hello, reads which runs to make from its input, a line each, and writes what came of them
+// to its output, a line each. It ends with its input.
+package stretch
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/sketch"
+	"github.com/lockstep-go/lockstep/report"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Hello is what a program says first: what it is, and what it is about to make.
+type Hello struct {
+	Version string `json:"version"` // of Lockstep
+	Program string `json:"program"` // a hash of the program's file
+
+	Target    string            `json:"target"`
+	Build     string            `json:"build,omitempty"`
+	Options   map[string]string `json:"options,omitempty"`
+	Strategy  string            `json:"strategy"`
+	Scenario  string            `json:"scenario,omitempty"`
+	Seed      uint64            `json:"seed"`
+	Runs      int               `json:"runs"`
+	Keep      int               `json:"keep"`
+	KeepGoing bool              `json:"keep_going"`
+	Worthless int               `json:"worthless"` // worthless runs that a campaign bears
+	// Sequential says that one program must make all runs, in order.
+	Sequential bool `json:"sequential,omitempty"`
+	// Exact says that a run repeats itself, so that the digest means something.
+	Exact     bool               `json:"exact"`
+	Guarantee lockstep.Guarantee `json:"guarantee"`
+}
+
+// Same reports in what the campaign of another program differs, where it does.
+func (h Hello) Same(other Hello) error {
+	for _, d := range []struct{ what, is, want string }{
+		{"Lockstep", other.Version, h.Version}, {"target", other.Target, h.Target}, {"build", other.Build, h.Build},
+		{"options", fmt.Sprint(other.Options), fmt.Sprint(h.Options)}, {"strategy", other.Strategy, h.Strategy}, {"program", other.Program, h.Program},
+	} {
+		if d.is != d.want {
+			return fmt.Errorf("this is another program: its %s is %q, the campaign's is %q; use a copy of the program that gave the campaign", d.what, d.is, d.want)
+		}
+	}
+	return nil
+}
+
+// Ask asks for the runs from First up to, not including, End. Found is the number of findings
+// known to come before them.
+type Ask struct {
+	First int `json:"first"`
+	End   int `json:"end"`
+	Found int `json:"found"`
+}
+
+// Made is what came of a stretch.
+type Made struct {
+	Ask
+	// Result has the findings without their traces, which are apart, in the same order.
+	Result *lockstep.Result `json:"result,omitempty"`
+	Traces []Trace          `json:"traces,omitempty"`
+	// Schedules and States count those that are different.
+	Schedules sketch.Sketch `json:"schedules,omitempty"`
+	States    sketch.Sketch `json:"states,omitempty"`
+	// Error is why the tool failed.
+	Error string `json:"error,omitempty"`
+}
+
+// Trace is a trace in its file format, with the pictures that go with it.
+type Trace struct {
+	Text     []byte          `json:"text"`
+	Pictures []trace.Picture `json:"pictures,omitempty"`
+	Shape    string          `json:"shape"`
+}
+
+// Pack takes the traces out of a result.
+func Pack(r *lockstep.Result) ([]Trace, error) {
+	var list []Trace
+	for i := range r.Found {
+		t := r.Found[i].Trace
+		var b bytes.Buffer
+		if err := trace.Write(&b, t); err != nil {
+			return nil, err
+		}
+		list = append(list, Trace{b.Bytes(), t.Pictures, report.Shape(t)})
+		r.Found[i].Trace, r.Found[i].Finding.Stack = nil, "" // which is long, and in the trace
+	}
+	return list, nil
+}
+
+// Unpack puts traces back into the findings that they belong to.
+func Unpack(r *lockstep.Result, list []Trace) error {
+	if len(list) != len(r.Found) {
+		return fmt.Errorf("%d findings with %d traces", len(r.Found), len(list))
+	}
+	for i, packed := range list {
+		t, err := packed.Read()
+		if err != nil {
+			return fmt.Errorf("the trace of run %d: %w", r.Found[i].Run, err)
+		}
+		r.Found[i].Trace = t
+		if f := t.Outcome.Finding; f != nil {
+			r.Found[i].Finding.Stack = f.Stack
+		}
+	}
+	return nil
+}
+
+// Read reads the trace.
+func (p Trace) Read() (*trace.Trace, error) {
+	t, err := trace.Read(bytes.NewReader(p.Text))
+	if err == nil {
+		t.Pictures = p.Pictures
+	}
+	return t, err
+}
+
+// ThisProgram names the program's own file by a hash of what is in it.
+func ThisProgram() (string, error) {
+	file, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8]), nil
+}
+
+// Serve makes stretches of a plan until the input ends.
+func Serve(ctx context.Context, plan lockstep.Plan, in io.Reader, out io.Writer) error {
+	plan.Distinct, plan.Progress = true, nil
+	crew, err := lockstep.NewCrew(plan)
+	if err != nil {
+		return err
+	}
+	defer crew.Close() //nolint:errcheck // nobody is there to be told
+	hello, err := helloOf(crew)
+	if err != nil {
+		return err
+	}
+	say := json.NewEncoder(out)
+	if err := say.Encode(hello); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	asks := listen(in, cancel)
+	for ask := range asks {
+		made, err := makeStretch(ctx, crew, ask)
+		if ctx.Err() != nil { // nobody listens
+			return nil
+		}
+		if err != nil {
+			made.Error = err.Error()
+		}
+		if err := say.Encode(made); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// listen reads what is asked for. When the input ends, nobody wants more, and what is under way
+// ends, too.
+func listen(in io.Reader, end func()) <-chan Ask {
+	asks := make(chan Ask, 1)
+	go func() {
+		defer close(asks)
+		defer end()
+		lines := bufio.NewScanner(in)
+		for lines.Scan() {
+			var ask Ask
+			if json.Unmarshal(lines.Bytes(), &ask) != nil || ask.First < 0 || ask.End <= ask.First {
+				return
+			}
+			asks <- ask
+		}
+	}()
+	return asks
+}
+
+// makeStretch makes one.
+func makeStretch(ctx context.Context, crew *lockstep.Crew, ask Ask) (*Made, error) {
+	made := &Made{Ask: ask}
+	result, failed := crew.Make(ctx, ask.First, ask.End, ask.Found)
+	made.Result = result
+	schedules, states := crew.Met()
+	made.Schedules.Add(schedules...)
+	made.States.Add(states...)
+	traces, err := Pack(result)
+	made.Traces = traces
+	if failed == nil {
+		failed = err
+	}
+	return made, failed
+}
+
+// helloOf introduces the program and its plan.
+func helloOf(crew *lockstep.Crew) (Hello, error) {
+	plan, info, terms := crew.Prepared()
+	program, err := ThisProgram()
+	h := Hello{Version: lockstep.Version, Program: program, Target: info.Name, Build: info.Build, Options: info.Options, Strategy: plan.Strategy.String(),
+		Seed: plan.Seed, Runs: plan.Runs, Keep: plan.Keep, KeepGoing: plan.KeepGoing, Worthless: plan.Limits.Worthless,
+		Sequential: terms.Sequential, Exact: info.Repeats == lockstep.Exactly, Guarantee: terms.Guarantee}
+	if plan.Scenario != nil {
+		h.Scenario = plan.Scenario.Name()
+	}
+	return h, err
+}

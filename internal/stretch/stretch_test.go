@@ -1,0 +1,105 @@
+package stretch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target/smr"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+var plan = lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix, Runs: 200, KeepGoing: true, Keep: 2, Seed: 5}
+
+// The test's own program is the one that serves, where the variable says so.
+func TestMain(m *testing.M) {
+	switch os.Getenv("STRETCH_TEST") {
+	case "serve":
+		if err := Serve(context.Background(), plan, os.Stdin, os.Stdout); err != nil {
+			panic(err)
+		}
+		os.Exit(0)
+	case "fail":
+		os.Stderr.WriteString("lockstep: unknown target \"x\"\n")
+		os.Exit(2)
+	case "garbage":
+		os.Stdout.WriteString("hello\n")
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func start(t *testing.T, mode string) (*Program, error) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Start(t.Context(), self, nil, "STRETCH_TEST="+mode)
+}
+
+// A campaign made by a program in stretches is that of Explore, traces and all.
+func TestProgram(t *testing.T) {
+	want, err := lockstep.Explore(t.Context(), plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := start(t, "serve")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if h := p.Hello; h.Version != lockstep.Version || h.Target != "smr-bug" && h.Target != "smr" || h.Runs != 200 || h.Program == "" || !h.Exact || h.Sequential {
+		t.Errorf("%+v", h)
+	}
+	var sum *lockstep.Result
+	var traces []Trace
+	for first := 0; first < 200; first += 80 {
+		found := 0
+		if sum != nil {
+			found = len(sum.Found)
+		}
+		made, err := p.Make(Ask{first, min(first+80, 200), found})
+		if err != nil || made.Error != "" {
+			t.Fatal(err, made)
+		}
+		if n := made.Schedules.Count(); n < made.Result.Schedules*9/10 || n > made.Result.Schedules*11/10 {
+			t.Errorf("%d schedules, sketched %d", made.Result.Schedules, n)
+		}
+		traces = append(traces, made.Traces...)
+		if sum == nil {
+			sum = made.Result
+		} else {
+			sum.Add(made.Result, plan.Keep)
+		}
+	}
+	if err := Unpack(sum, traces[:len(sum.Found)]); err != nil {
+		t.Fatal(err)
+	}
+	if sum.Digest != want.Digest || sum.Runs != want.Runs || len(sum.Found) != len(want.Found) || len(want.Found) != 2 {
+		t.Errorf("%x after %d runs, want %x after %d", sum.Digest, sum.Runs, want.Digest, want.Runs)
+	}
+	for i, f := range sum.Found {
+		var was, is bytes.Buffer
+		if err := errors.Join(trace.Write(&was, want.Found[i].Trace), trace.Write(&is, f.Trace)); err != nil {
+			t.Fatal(err)
+		}
+		if f.Run != want.Found[i].Run || was.String() != is.String() {
+			t.Errorf("finding %d differs: run %d, want %d", i, f.Run, want.Found[i].Run)
+		}
+	}
+}
+
+// A program that cannot start says why in its own words; one that is no such program is told apart.
+func TestOtherPrograms(t *testing.T) {
+	for mode, want := range map[string]string{"fail": `unknown target "x"`, "garbage": "ended"} {
+		if _, err := start(t, mode); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", mode, err)
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package bftsmart
+
+import (
+	"context"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// wires are replicas without an engine and without hooks in them: bytes that pass between sockets, some
+// of them later than others, as a rule says.
+type wires struct {
+	*proxied
+	held map[string][]frame
+	done [replicas][]Execution // what each has executed
+}
+
+// verdicts of a rule: what is not held under a name passes.
+const pass = ""
+
+// run lets a client append the number 1, until enough has happened. The rule tells under what name a
+// message is held; after is asked after each and tells what to let go.
+func (w *wires) run(t *testing.T, rule func(f frame, m Message) string, after func() []string, enough func() bool) {
+	t.Helper()
+	for _, program := range []string{"java", "mvn"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skip(err)
+		}
+	}
+	jars, err := Setup(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := newDeployment(Cluster{Requests: 1, Timeout: time.Second, Silence: 10 * time.Millisecond}, nil, jars)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.proxied, w.held = &proxied{deployment: d}, map[string][]frame{}
+	defer w.Close()
+	if err := w.begin(t.Context(), t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.client.ask(1); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for !enough() {
+		select {
+		case f := <-w.inbox:
+			m, err := Decode(f.body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if name := rule(f, m); name != pass {
+				w.held[name] = append(w.held[name], f)
+			} else if err := w.forward(ctx, f); err != nil {
+				t.Fatal(err)
+			}
+		case <-time.After(w.cluster.Silence):
+			w.executed()
+		case <-ctx.Done():
+			t.Fatalf("it did not happen within %s; executed: %v", patience, w.done)
+		}
+		for _, name := range after() {
+			for _, f := range w.held[name] {
+				if err := w.forward(ctx, f); err != nil {
+					t.Fatal(err)
+				}
+			}
+			delete(w.held, name)
+		}
+	}
+}
+
+// executed reads what the state machines say.
+func (w *wires) executed() {
+	for i, p := range w.programs {
+		p.take(func(line string) {
+			_, text, _ := strings.Cut(line, " ")
+			w.done[i] = append(w.done[i], *value(EventExecuted, text).(*Execution))
+		})
+	}
+}
+
+// Without an engine and without hooks: one replica has decided when the leader changes, and executes the
+// same request twice. Nothing is lost and nobody fails. This is BFT-SMaRt's, not ours.
+func TestExecutedTwiceAlone(t *testing.T) {
+	var w wires
+	rule := func(f frame, m Message) string {
+		if m.Type == "ACCEPT" && m.Epoch == 0 && f.to != 1 {
+			return "accept"
+		}
+		return pass
+	}
+	w.run(t, rule, func() []string { return nil }, func() bool { return len(w.done[0]) == 2 })
+	a, b := w.done[0][0], w.done[0][1]
+	if a.Number != 1 || b.Number != 1 || a.Consensus == b.Consensus {
+		t.Errorf("replica 1 executed %v and %v", a, b)
+	}
+	t.Logf("replica 1 executed %v and %v", &a, &b)
+}
+
+// Without an engine and without hooks: votes of epoch 0 that arrive in epoch 1 are counted, and replicas 1
+// and 2 decide different batches in the same consensus.
+func TestLateVotesAlone(t *testing.T) {
+	var w wires
+	changed := map[int]bool{} // who has voted in epoch 1
+	rule := func(f frame, m Message) string {
+		changed[m.Sender] = changed[m.Sender] || m.Type == "WRITE" && m.Epoch == 1
+		switch {
+		case m.Type == "WRITE" && m.Epoch == 0 && len(voters(changed)) < replicas:
+			return "old votes"
+		case m.Type == "ACCEPT" && m.Epoch == 0 && f.to != 1:
+			return "old accepts"
+		case m.Type == "ACCEPT" && m.Epoch == 1 && len(w.done[0]) == 0:
+			return "new accepts"
+		}
+		return pass
+	}
+	after := func() (release []string) {
+		if len(voters(changed)) == replicas {
+			release = append(release, "old votes")
+		}
+		if len(w.done[0]) > 0 {
+			release = append(release, "new accepts")
+		}
+		return release
+	}
+	w.run(t, rule, after, func() bool { return len(w.done[0]) > 0 && len(w.done[1]) > 0 })
+	one, two := w.done[0][0], w.done[1][0]
+	if one.Consensus != two.Consensus || one.Time == two.Time {
+		t.Errorf("replica 1 executed %v, replica 2 %v", one, two)
+	}
+	t.Logf("replica 1 executed %v, replica 2 %v", &one, &two)
+}
+
+// voters are those who have voted.
+func voters(votes map[int]bool) (who []int) {
+	for n, voted := range votes {
+		if voted {
+			who = append(who, n)
+		}
+	}
+	slices.Sort(who)
+	return who
+}

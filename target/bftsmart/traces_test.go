@@ -1,0 +1,101 @@
+package bftsmart_test
+
+import (
+	"flag"
+	"io"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/outside"
+	"github.com/lockstep-go/lockstep/keep"
+	"github.com/lockstep-go/lockstep/target/bftsmart"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+var (
+	store  = flag.String("store", "^$", "scenarios of which a run is recorded in testdata")
+	replay = flag.String("replay", "^ExecutedTwice$", "scenarios whose recorded run is made again")
+	times  = flag.Int("times", 3, "how often it is made again")
+)
+
+// file is where the run of a case is recorded.
+func file(c bftsmart.Case) string { return filepath.Join("testdata", c.Name+".trace") }
+
+// judged is a plan for one run that fails if the scenario does not succeed.
+func judged(c bftsmart.Case) lockstep.Plan {
+	return bftsmart.Plan(c.Build(true).MustSucceed(), 1, *seed)
+}
+
+// shows tells whether a run shows what its case is about: a success, or a finding where the case is about
+// a defect.
+func shows(c bftsmart.Case, o trace.Outcome) bool {
+	if c.Property == "" {
+		return o.Verdict == trace.Pass
+	}
+	return o.Finding != nil && o.Finding.Property == c.Property
+}
+
+// With -args -store . a run of each scenario is recorded.
+func TestStore(t *testing.T) {
+	for _, c := range slices.Concat(bftsmart.Cases, bftsmart.Defects) {
+		if !regexp.MustCompile(*store).MatchString(c.Name) {
+			continue
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			outside.Programs(t, "java", "mvn")
+			for run := range 5 {
+				recorded, err := lockstep.Record(t.Context(), judged(c), run)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if t.Log(run, recorded.Outcome); !shows(c, recorded.Outcome) {
+					continue
+				}
+				if err := keep.WriteFile(file(c), func(w io.Writer) error { return trace.Write(w, recorded) }); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			t.Error("no run shows it")
+		})
+	}
+}
+
+// Recorded runs show again what they showed, at least once in so many repetitions: time is real. Every
+// scenario has one.
+func TestReplay(t *testing.T) {
+	for _, c := range slices.Concat(bftsmart.Cases, bftsmart.Defects) {
+		recorded, err := trace.ReadFile(file(c))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !regexp.MustCompile(*replay).MatchString(c.Name) {
+			continue
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			outside.Programs(t, "java", "mvn")
+			bench, err := lockstep.NewBenchFor(judged(c), recorded)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer bench.Close()
+			again := 0
+			for range *times {
+				o, err := bench.Run(t.Context(), recorded.Header.Run, lockstep.NewPlayer(trace.ScriptOf(recorded), recorded.Rounds))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if t.Log(o); shows(c, o) {
+					again++
+				}
+			}
+			t.Logf("%s: it showed again in %d of %d repetitions", c.Name, again, *times)
+			if again == 0 {
+				t.Fail()
+			}
+		})
+	}
+}

@@ -1,0 +1,128 @@
+package kafka
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/process"
+	"github.com/lockstep-go/lockstep/target"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Cluster is a deployment of Kafka: a [lockstep.System].
+type Cluster struct {
+	// Version is the version of the servers.
+	Version string `help:"version of Kafka: 3.9.2 and 4.3.1 are known to work" zero:"4.3.1"`
+	// Brokers and Controllers are the servers: the brokers are the nodes 1, 2, ..., and the
+	// controllers those after them. Without controllers of their own all brokers are controllers, too.
+	Brokers     int `help:"servers that have the records" zero:"3" range:"1..5"`
+	Controllers int `help:"controllers of their own; 0: all brokers are controllers, too" range:"0..3"`
+	// Clients, Requests and Partitions are what producers do.
+	Clients    int `help:"producers, each with one record at a time" zero:"2" range:"1..16"`
+	Requests   int `help:"records of each producer" zero:"6" range:"1..1000"`
+	Partitions int `help:"partitions of the topic" zero:"1" range:"1..8"`
+	// Producers says which of them are idempotent.
+	Producers string `help:"idempotent, plain, or both: every other one is idempotent" zero:"both"`
+	// Acks is who must have a record before it is acknowledged.
+	Acks string `help:"who has a record that is acknowledged: all (that are in sync), or leader" zero:"all"`
+	// Insync is how many replicas must be in sync for a record to be taken with acks=all.
+	Insync int `help:"replicas that must be in sync to take a record (min.insync.replicas)" zero:"2" range:"1..5"`
+	// Unclean lets a replica lead that is not in sync.
+	Unclean bool `help:"a replica that is not in sync may lead (unclean.leader.election.enable)"`
+	// Session is how long a controller hears nothing of a broker until it does without.
+	Session time.Duration `help:"how long controllers hear nothing of a broker until they do without it" zero:"2s"`
+	// Pace is how long a step lasts in which time passes, at least, and how long a producer waits.
+	Pace time.Duration `help:"how long a stretch of time lasts, and how long a producer waits for an answer" zero:"300ms"`
+	// Patience is how long servers may take to start and to agree.
+	Patience time.Duration `help:"how long servers may take to start and to agree" zero:"2m"`
+	// Stall lets connections across a cut stand still instead of being closed.
+	Stall bool `help:"a cut lets connections stand still instead of closing them"`
+}
+
+// The words of settings.
+var (
+	producers = []string{"both", "idempotent", "plain"}
+	acks      = []string{"all", "leader"}
+)
+
+func (c Cluster) filled() Cluster {
+	target.Fill(&c)
+	return c
+}
+
+func (c Cluster) nodes() int { return c.Brokers + c.Controllers }
+
+// brokers are the nodes that have records, and controllers those that agree on who does what.
+func (c Cluster) brokers() lockstep.Nodes { return trace.AllNodes(c.Brokers) }
+
+func (c Cluster) controllers() lockstep.Nodes {
+	if c.Controllers == 0 {
+		return c.brokers()
+	}
+	return trace.AllNodes(c.nodes()) &^ c.brokers()
+}
+
+// Describe says what the system is and can do.
+func (c Cluster) Describe() (lockstep.Info, error) {
+	c = c.filled()
+	if err := c.check(); err != nil {
+		return lockstep.Info{}, err
+	}
+	return lockstep.Info{Name: "kafka", Nodes: c.nodes(), Options: target.Changed(c, Cluster{}.filled(), "version"), Pace: lockstep.Time(c.Pace),
+		Repeats: lockstep.Roughly, Events: []string{EventSend, EventAck, EventRecords, process.EventLog, eventTime}, Roles: []string{roleLeader, roleController, roleFollower},
+		Supports: process.Kinds | trace.KindsOf(trace.Request, trace.Wait)}, nil
+}
+
+// check finds what is wrong with the settings.
+func (c Cluster) check() error {
+	if err := target.Check("kafka", c); err != nil {
+		return err
+	}
+	for _, s := range []struct {
+		key, is string
+		allowed []string
+	}{{"producers", c.Producers, producers}, {"acks", c.Acks, acks}} {
+		if !slices.Contains(s.allowed, s.is) {
+			return fmt.Errorf("kafka: %s is %q, allowed are %s", s.key, s.is, strings.Join(s.allowed, ", "))
+		}
+	}
+	switch {
+	case c.Insync > c.Brokers:
+		return fmt.Errorf("kafka: insync is %d, and there are only %d brokers", c.Insync, c.Brokers)
+	case c.Acks != "all" && c.Producers != "plain":
+		return fmt.Errorf("kafka: acks is %s, and idempotent producers need acks=all: set producers=plain, too", c.Acks)
+	case c.Session < 100*time.Millisecond || c.Pace <= 0 || c.Patience <= 0:
+		return fmt.Errorf("kafka: session %s, pace %s and patience %s must be positive, and session at least 100ms", c.Session, c.Pace, c.Patience)
+	}
+	return nil
+}
+
+// Deploy makes a deployment; servers start with its first run.
+func (c Cluster) Deploy(place *lockstep.Place) (lockstep.Deployment, error) {
+	c = c.filled()
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	java, err := prepare(context.Background(), c.Version)
+	if err != nil {
+		return nil, err
+	}
+	breakage := process.Closes
+	if c.Stall {
+		breakage = process.Stalls
+	}
+	servers, err := process.NewCluster(place, c.nodes(), breakage)
+	if err != nil {
+		return nil, err
+	}
+	d := &deployment{Cluster: servers, options: c, java: java}
+	if err := d.wire(); err != nil {
+		_ = servers.Close()
+		return nil, err
+	}
+	return d, nil
+}

@@ -1,0 +1,140 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/lockstep-go/lockstep"
+)
+
+// producer writes one record after the other. A record that was not acknowledged is written again a few times, at
+// whichever server the strategy says.
+type producer struct {
+	*client
+	number     int
+	idempotent bool
+
+	who      identity
+	sequence []int32 // of the next record, by partition
+	at       int     // the record under way or next, from 1
+	tries    int     // attempts at it so far
+	doubtful bool    // one of them may have taken effect
+}
+
+// tries is how often a record is attempted.
+const tries = 4
+
+// perProducer separates the numbers of requests: the record i of producer p has the number p*perProducer + i.
+const perProducer = 10_000
+
+func (p *producer) begin(partitions int) {
+	p.who, p.sequence, p.at, p.tries, p.doubtful = plain, make([]int32, partitions), 1, 0, false
+}
+
+// record is the one under way or next.
+func (p *producer) record(partitions int) Record {
+	return Record{Producer: p.number, Number: p.at, Partition: (p.number + p.at) % partitions, Idempotent: p.idempotent}
+}
+
+// request is the number of the record as a request.
+func (p *producer) request() int32 { return int32(p.number*perProducer + p.at) }
+
+// attempt is one at a record.
+type attempt struct {
+	record Record
+	node   lockstep.Node
+	cancel context.CancelFunc
+	done   chan struct{} // closed when there is an outcome
+	offset int64
+	err    error
+}
+
+// errNobody says that a server knows nobody who leads.
+var errNobody = errors.New("nobody leads")
+
+// try attempts a record: it asks a server who leads, and writes to that one.
+func (p *producer) try(ctx context.Context, n lockstep.Node, t topic, r Record, partitions int, acks int16, patience time.Duration) (int64, error) {
+	if p.idempotent && p.who == plain {
+		who, err := p.identify(ctx, n)
+		if err != nil {
+			return 0, refusal{err}
+		}
+		p.who = who
+	}
+	v, err := p.view(ctx, n, t, partitions)
+	switch {
+	case err != nil:
+		return 0, refusal{err}
+	case len(v.partitions) == 0 || v.partitions[r.Partition].leader == 0:
+		return 0, refusal{errNobody}
+	}
+	return p.write(ctx, v.partitions[r.Partition].leader, t, r.Partition, r.value(), p.who, p.sequence[r.Partition], acks, patience)
+}
+
+// refusal is an error after which a record was surely not written.
+type refusal struct{ error }
+
+// refusals are the answers of servers that have not written a record. That a server does not lead is none: it may have written the
+// record while it did.
+var refusals = []error{kerr.NotEnoughReplicas, kerr.UnknownTopicOrPartition, kerr.UnknownTopicID, kerr.OutOfOrderSequenceNumber, kerr.UnknownProducerID, kerr.InvalidProducerEpoch, kerr.CorruptMessage, kerr.InvalidRecord}
+
+// strangers are the answers of servers that do not know what an idempotent producer wrote before.
+var strangers = []error{kerr.OutOfOrderSequenceNumber, kerr.UnknownProducerID, kerr.InvalidProducerEpoch}
+
+func isAny(err error, of []error) bool {
+	return slices.ContainsFunc(of, func(e error) bool { return errors.Is(err, e) })
+}
+
+// learn takes the outcome of an attempt, and reports whether the record was acknowledged, and otherwise whether it is to be
+// attempted again.
+func (p *producer) learn(a *attempt) (acknowledged, again bool) {
+	err := a.err
+	if errors.Is(err, kerr.DuplicateSequenceNumber) {
+		err, a.offset = nil, -1
+	}
+	if err == nil {
+		p.sequence[a.record.Partition]++
+		return true, false
+	}
+	var r refusal
+	if !errors.As(err, &r) && !isAny(err, refusals) {
+		p.doubtful = true
+	}
+	if p.tries++; p.tries >= tries {
+		p.forget()
+		return false, false
+	}
+	if isAny(err, strangers) {
+		// With another identity the record could be written once more.
+		doubtful := p.doubtful
+		p.forget()
+		return false, !doubtful
+	}
+	return false, true
+}
+
+// forget makes an idempotent producer begin anew: the next record is the first of another.
+func (p *producer) forget() {
+	p.who = plain
+	clear(p.sequence)
+}
+
+// next turns to the next record.
+func (p *producer) next() { p.at, p.tries, p.doubtful = p.at+1, 0, false }
+
+// Record is a record of a producer.
+type Record struct {
+	Producer, Number, Partition int
+	Idempotent                  bool
+}
+
+// value is what is written.
+func (r Record) value() string { return fmt.Sprintf("%d.%d", r.Producer, r.Number) }
+
+// String is the record in words.
+func (r Record) String() string { return r.value() }

@@ -1,0 +1,234 @@
+package kafka
+
+import (
+	"math/big"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/compare"
+	"github.com/lockstep-go/lockstep/cover"
+	"github.com/lockstep-go/lockstep/coverage"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// planned is the plan of one of the target's scenarios.
+func planned(t *testing.T, name string) lockstep.Plan {
+	t.Helper()
+	need(t)
+	sc, err := Targets[0].Scenario(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	system, err := Targets[0].Build(append(sc.Set, "patience=5m"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lockstep.Plan{System: system, Spec: Properties, Scenario: sc.Build(), Strategy: strategy.DefaultWalk, Settle: Settle, Workers: 1, Scratch: t.TempDir()}
+}
+
+// Two partitions in a row lose what the leader acknowledged alone, with unclean settings; with safe ones it acknowledges nothing then, and nothing is
+// lost.
+func TestTwoPartitions(t *testing.T) {
+	for _, name := range []string{"unclean", "safe"} {
+		t.Run(name, func(t *testing.T) {
+			plan := planned(t, name)
+			var tr *trace.Trace
+			for attempt := range 3 { // on a busy machine a write may take too long
+				var err error
+				if tr, err = lockstep.Record(t.Context(), plan, attempt); err != nil {
+					t.Fatal(err)
+				}
+				if (tr.Outcome.Finding != nil) == (name == "unclean") {
+					break
+				}
+			}
+			f := tr.Outcome.Finding
+			switch {
+			case name == "safe" && tr.Outcome.Verdict != trace.Pass:
+				t.Errorf("%+v: %v", tr.Outcome, f)
+			case name == "unclean" && (f == nil || f.Property != "acknowledged-kept" || !strings.Contains(f.Text, "2.1 at ")):
+				t.Errorf("%+v: %v", tr.Outcome, f)
+			default:
+				t.Log(f)
+			}
+		})
+	}
+}
+
+// endings are what a test of two partitions can come to, as stories. Whoever is with the controller, node 4, under the first partition leads alone: broker 1, which led
+// before and which all brokers then name to those who ask, or else another, which is elected and which only itself names.
+var endings = []struct {
+	name    string
+	stories []string
+	named   int64 // of three brokers, those that name who leads
+}{
+	{"the leader is cut off", []string{"n1+n4(2)|2 then n1(1)|*"}, 3},
+	{"its successor is cut off", []string{"n2+n4(2)|2 then n2(1)|*", "n3+n4(2)|2 then n3(1)|*"}, 1},
+	{"the controller is cut off after an election", []string{"n2+n4(2)|2 then n4(1)|*", "n3+n4(2)|2 then n4(1)|*"}, 1},
+}
+
+// twoPartitions makes tests of two partitions, any of their kinds, one after the other, with two writes under each.
+const (
+	twoPartitions = "partition:story=2|2 then 1|3,stages=1,before=1,during=2,after=0,steps=1,vary=false"
+	writes        = 2
+)
+
+// parsed are stories read from words, with the chance that one of them is told.
+func parsed(t *testing.T, words []string) (stories []cover.Story, chance *big.Rat) {
+	t.Helper()
+	chance = new(big.Rat)
+	for _, w := range words {
+		s, err := cover.ParseStory(w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := s.Chance(cover.Telling{Nodes: 4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stories = append(stories, s)
+		chance.Add(chance, c.P) // no test tells two of them
+	}
+	return stories, chance
+}
+
+// named is the chance that one of the writes under the first partition is asked of a broker that names who leads.
+func named(brokers int64) *big.Rat {
+	missed := big.NewRat(1, 1)
+	for range writes {
+		missed.Mul(missed, big.NewRat(3-brokers, 3))
+	}
+	return missed.Sub(big.NewRat(1, 1), missed)
+}
+
+// The paper's chance of its story, and the chances of the others.
+func TestPredicted(t *testing.T) {
+	for i, want := range []struct{ told, both *big.Rat }{{big.NewRat(1, 12), big.NewRat(1, 12)}, {big.NewRat(1, 6), big.NewRat(5, 54)}, {big.NewRat(1, 6), big.NewRat(5, 54)}} {
+		e := endings[i]
+		_, told := parsed(t, e.stories)
+		if both := new(big.Rat).Mul(told, named(e.named)); told.Cmp(want.told) != 0 || both.Cmp(want.both) != 0 {
+			t.Errorf("%s: %s, with a write %s", e.name, told, both)
+		}
+	}
+}
+
+// noted is what a run came to.
+type noted struct {
+	stages []cover.Stage
+	lost   string
+	acks   int
+}
+
+// tally is an observer that keeps what runs came to.
+type tally struct {
+	coverage.Observer
+	runs []noted
+}
+
+type tallying struct {
+	lockstep.Watcher
+	judge
+}
+
+func (o *tally) New(info lockstep.Info) lockstep.Watcher {
+	return &tallying{Watcher: o.Observer.New(info)}
+}
+func (o *tally) Take(_ int, n any) { o.runs = append(o.runs, n.(noted)) }
+
+func (w *tallying) Reset() {
+	w.Watcher.Reset()
+	w.judge.Reset()
+}
+func (w *tallying) Look(run *lockstep.Run) {
+	w.Watcher.Look(run)
+	events := run.Events()
+	for i := range events {
+		w.judge.Event(run, &events[i])
+	}
+}
+func (w *tallying) Noted() any {
+	n := noted{stages: w.Watcher.Noted().([]cover.Stage), acks: len(w.history.acks)}
+	if len(w.history.logs) > 0 {
+		_, n.lost = lost(&w.history)
+	}
+	return n
+}
+
+// What was predicted is what is measured: how often a test tells each of the stories, and loses records by it.
+func TestMeasured(t *testing.T) {
+	if !*long {
+		t.Skip("takes an hour; -long makes it")
+	}
+	s, err := strategy.Parse(twoPartitions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	need(t)
+	for name, c := range map[string]Cluster{"unclean": {Controllers: 1, Insync: 1, Unclean: true, Producers: "plain"}, "safe": {Controllers: 1, Producers: "plain"}} {
+		if *only != "" && *only != name {
+			continue
+		}
+		c.Patience = 5 * time.Minute
+		o := &tally{}
+		result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: c, Strategy: s, Settle: Settle, Workers: 1, Runs: *tests, Seed: uint64(*seed), Scratch: t.TempDir(), Observers: []lockstep.Observer{o}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s: %d runs, %v, %d worthless", name, result.Runs, result.Reasons, result.Worthless)
+		table(t, o.runs, c.Unclean)
+	}
+}
+
+// table compares what runs came to with what was predicted.
+func table(t *testing.T, runs []noted, unclean bool) {
+	rest, restLost, all, predicted := 0, 0, 0, new(big.Rat)
+	told := make([][2]int, len(endings)) // and lost
+	for _, r := range runs {
+		gone, is := 0, -1
+		if r.lost != "" {
+			gone = 1
+		}
+		for i, e := range endings {
+			stories, _ := parsed(t, e.stories)
+			for _, s := range stories {
+				if s.In(r.stages) {
+					is = i
+				}
+			}
+		}
+		all += gone
+		if is < 0 {
+			rest, restLost = rest+1, restLost+gone
+			if gone > 0 {
+				t.Logf("lost otherwise: %s; %v", r.lost, r.stages)
+			}
+			continue
+		}
+		told[is][0]++
+		told[is][1] += gone
+	}
+	for i, e := range endings {
+		_, chance := parsed(t, e.stories)
+		both := new(big.Rat).Mul(chance, named(e.named))
+		if i < 2 {
+			predicted.Add(predicted, both)
+		}
+		at := compare.Share(told[i][0], len(runs), 0.95)
+		p, _ := chance.Float64()
+		t.Logf("%s: predicted %s, told in %d of %d (%.3f to %.3f); with a write %s, lost in %d", e.name, chance.RatString(), told[i][0], len(runs), at.Low, at.High, both.RatString(), told[i][1])
+		if sure := compare.Share(told[i][0], len(runs), 0.9999); p < sure.Low || p > sure.High {
+			t.Errorf("%s was told in %d of %d runs, predicted %s", e.name, told[i][0], len(runs), chance.RatString())
+		}
+		if !unclean && told[i][1] > 0 {
+			t.Errorf("%s loses records with safe settings", e.name)
+		}
+	}
+	at := compare.Share(all, len(runs), 0.95)
+	t.Logf("others: %d, lost in %d; in all lost in %d of %d (%.3f to %.3f), predicted at least %s", rest, restLost, all, len(runs), at.Low, at.High, predicted.RatString())
+	if restLost > 0 {
+		t.Error("records are lost where nothing should be")
+	}
+}
