@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/lockstep-go/lockstep/internal/mix"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -300,7 +301,7 @@ func (c *campaign) add(one *ran) Verdict {
 	r.Messages += int64(one.messages)
 	r.Requests += int64(one.requests)
 	r.Quiet += btoi(one.quiet)
-	r.Digest += RunSeed(one.digest, one.number)
+	r.Digest += mix.Seed(one.digest, one.number)
 	r.Seen.add(one.seen)
 	for i, noted := range one.noted {
 		c.Observers[i].Take(one.number, noted)

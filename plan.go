@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/lockstep-go/lockstep/internal/mix"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -176,10 +177,5 @@ func (p *prepared) header(number int) trace.Header {
 }
 
 // RunSeed is the seed of one run of a campaign: a fixed mix of the campaign's seed and
-// the run's number (the finalizer of splitmix64).
-func RunSeed(seed uint64, run int) uint64 {
-	z := seed + (uint64(run)+1)*0x9e3779b97f4a7c15
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return z ^ z>>31
-}
+// the run's number.
+func RunSeed(seed uint64, run int) uint64 { return mix.Seed(seed, run) }

@@ -54,7 +54,7 @@
 // The order in which goroutines of a node run, select among several ready cases and the
 // global random sources are the Go runtime's. So runs repeat nearly always and not always;
 // [Repetition] measures how often. Built with the overlay ("lockstep go") they always do, in every
-// process; [Digest] is what to compare.
+// process; [Digests] are what to compare.
 //
 // What nodes draw from a [Chance], and what befalls them, is recorded with its step, so that
 // a run without some step is the same in all others. What they draw from global sources is not, and

@@ -24,7 +24,7 @@ import (
 
 type runCmd struct {
 	explored
-	Strategy     string        `placeholder:"S" help:"How to choose steps: name:key=value,... (${usual}; with a scenario ${guided})."`
+	Strategy     string        `placeholder:"S" help:"How to choose steps: name:key=value,... (${usual}; with a scenario ${guided}). Some targets and scenarios have their own, which lockstep list names."`
 	Scenario     string        `placeholder:"NAME" help:"Guide the runs by one of the target's scenarios, and store one of them with its explanation; lockstep list TARGET names them."`
 	Runs         int           `placeholder:"N" help:"Number of runs; ${runs} unless there is a time limit."`
 	For          time.Duration `placeholder:"30s" help:"Stop after this time."`

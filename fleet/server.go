@@ -62,7 +62,7 @@ func Serve(ctx context.Context, c Config) (*Server, error) {
 		}
 	}
 	var err error
-	if s.store, err = connect(s.URL); err == nil {
+	if s.store, err = connect(s.URL, s.config.Log); err == nil {
 		if err = s.store.create(ctx); err == nil {
 			s.books, err = openBooks(ctx, s.store, s.config.Log)
 		}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/stretch"
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -72,8 +71,7 @@ func (w *Worker) Join(ctx context.Context) error {
 	}
 	w.report = Report{Worker: w.Name, Version: lockstep.Version, Refused: map[string]string{}}
 	var err error
-	if w.store, err = connect(w.URL, nats.DisconnectErrHandler(func(*nats.Conn, error) { w.Log("the server is gone; waiting for it") }),
-		nats.ReconnectHandler(func(*nats.Conn) { w.Log("the server is back") })); err != nil {
+	if w.store, err = connect(w.URL, w.Log); err != nil {
 		return err
 	}
 	defer w.conn.Close()
@@ -83,7 +81,7 @@ func (w *Worker) Join(ctx context.Context) error {
 	w.Log(w.Name + " has joined " + withoutToken(w.URL))
 	ctx, cancel := context.WithCancel(ctx)
 	var others sync.WaitGroup
-	others.Go(func() { w.follow(ctx) })
+	others.Go(func() { w.follow(ctx, w.store.jobs, w.hear) })
 	others.Go(func() { w.heartbeat(ctx) })
 	w.work(ctx)
 	cancel()
@@ -100,33 +98,23 @@ func subjectRune(r rune) rune {
 	return '_'
 }
 
-// follow keeps the list of campaigns.
-func (w *Worker) follow(ctx context.Context) {
-	watch, err := w.store.jobs.WatchAll(ctx, jetstream.IgnoreDeletes())
-	if err != nil {
-		w.Log(fmt.Sprintf("campaigns cannot be followed: %v", err))
+// hear keeps the list of campaigns. The program of one that has ended ends, whatever it is doing.
+func (w *Worker) hear(text []byte) {
+	var job Job
+	if json.Unmarshal(text, &job) != nil {
 		return
 	}
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case e := <-watch.Updates():
-			var job Job
-			if e == nil || json.Unmarshal(e.Value(), &job) != nil {
-				continue
-			}
-			w.mutex.Lock()
-			if w.jobs[job.ID] = job; job.Ended != "" {
-				delete(w.jobs, job.ID)
-				delete(w.report.Refused, job.ID)
-				if p := w.programs[job.ID]; p != nil { // whatever it is doing
-					p.Close()
-					delete(w.programs, job.ID)
-				}
-			}
-			w.mutex.Unlock()
-		}
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	if job.Ended == "" {
+		w.jobs[job.ID] = job
+		return
+	}
+	delete(w.jobs, job.ID)
+	delete(w.report.Refused, job.ID)
+	if p := w.programs[job.ID]; p != nil {
+		p.Close()
+		delete(w.programs, job.ID)
 	}
 }
 
@@ -272,6 +260,9 @@ func (w *Worker) program(ctx context.Context, job Job) (*stretch.Program, error)
 	if p := w.started(job.ID); p != nil {
 		return p, nil
 	}
+	if n := len(job.Args); n < 3 || job.Args[0] != "run" || job.Args[1] != job.Target || job.Args[n-1] != "--stretches" {
+		return nil, fmt.Errorf("it does not ask for stretches of %q: %q", job.Target, job.Args)
+	}
 	file, variables, err := w.Program(job.Target, job.Set)
 	if err != nil {
 		return nil, err
@@ -324,10 +315,18 @@ func (w *Worker) one(ctx context.Context, m jetstream.Msg) {
 	switch {
 	case err == nil:
 		_ = m.Ack()
-	case ctx.Err() == nil:
+	case ctx.Err() == nil && w.goesOn(job.ID):
 		w.Log(fmt.Sprintf("runs %d to %d of campaign %s: %v", work.First, work.End-1, job.ID, err))
 		_ = m.NakWithDelay(time.Second)
 	}
+}
+
+// goesOn reports whether a campaign has not ended.
+func (w *Worker) goesOn(id string) bool {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	_, ok := w.jobs[id]
+	return ok
 }
 
 // tries is how often a stretch is begun before its failure is that of the campaign.
@@ -410,11 +409,7 @@ func (w *Worker) tell(ctx context.Context, job Job, part *Part) error {
 // insist does something until it works, or nobody wants it any more.
 func (w *Worker) insist(ctx context.Context, job Job, do func() error) error {
 	for {
-		err := do()
-		w.mutex.Lock()
-		_, running := w.jobs[job.ID]
-		w.mutex.Unlock()
-		if err == nil || ctx.Err() != nil || !running {
+		if err := do(); err == nil || ctx.Err() != nil || !w.goesOn(job.ID) {
 			return ctx.Err()
 		}
 		pause(ctx, idle)

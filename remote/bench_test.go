@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"syscall"
 	"testing"
 	"time"
 
@@ -40,35 +41,35 @@ func echo() {
 }
 
 // Deliveries a second through the engine and four replicas that are processes of their own,
-// beside those of orders without an engine (the bare transport) and of lines on sockets.
+// beside those of orders without an engine (the bare transport) and of lines on sockets. On a busy
+// machine the processor time of one delivery, in all processes, says more.
 func BenchmarkDeliveries(b *testing.B) {
-	b.Run("go", func(b *testing.B) { deliveries(b, processes("ring")) })
-	b.Run("go-one-processor", func(b *testing.B) {
-		system := processes("ring")
-		system.OneProcessor = true
-		deliveries(b, system)
-	})
-	b.Run("java", func(b *testing.B) {
-		java, folder := compiled(b, "testdata/Ring.java")
-		system := processes("")
-		system.Command = func(lockstep.Node, string) *exec.Cmd {
-			return exec.Command(java, "-XX:+UseSerialGC", "-Xmx128m", "-cp", folder, "Ring")
-		}
-		deliveries(b, system)
-	})
+	for _, spread := range []string{"", "-spread"} {
+		b.Run("go"+spread, func(b *testing.B) { deliveries(b, processes("ring"), spread != "") })
+		b.Run("java"+spread, func(b *testing.B) {
+			java, folder := compiled(b, "testdata/Ring.java")
+			system := processes("")
+			system.Command = func(lockstep.Node, string) *exec.Cmd {
+				return exec.Command(java, "-XX:+UseSerialGC", "-Xmx128m", "-cp", folder, "Ring")
+			}
+			deliveries(b, system, spread != "")
+		})
+	}
 }
 
-func deliveries(b *testing.B, system remote.System) {
+func deliveries(b *testing.B, system remote.System, spread bool) {
 	const steps = 2000
-	system.Nodes, system.Requests = 4, nil
+	system.Nodes, system.Requests, system.Spread = 4, nil, spread
 	runs := max(b.N, 2)
 	plan := lockstep.Plan{System: system, Strategy: strategy.Walk{Deliver: 1, Steps: steps}, Workers: 1, Runs: runs, KeepGoing: true}
 	d := &deployedOnce{System: system}
 	plan.System = d
+	before := used()
 	result, err := lockstep.Explore(b.Context(), plan)
 	if err != nil {
 		b.Fatal(err)
 	}
+	b.ReportMetric(float64((used()-before).Microseconds())/float64(result.Steps), "µs-used/delivery")
 	engine := float64(result.Steps) / time.Since(d.begun).Seconds()
 	bare := bareOrders(b, system, runs*steps)
 	lines := bareLines(b, runs*steps)
@@ -77,6 +78,18 @@ func deliveries(b *testing.B, system remote.System) {
 	b.ReportMetric(lines, "lines/s")
 	b.ReportMetric(engine/bare, "ratio")
 	b.ReportMetric(0, "ns/op")
+}
+
+// used is the processor time of this process and of those it has started and that have ended.
+func used() (all time.Duration) {
+	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
+		var u syscall.Rusage
+		if err := syscall.Getrusage(who, &u); err != nil {
+			panic(err) // it fails only for wrong arguments
+		}
+		all += time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	}
+	return all
 }
 
 // deployedOnce notes when its replicas have connected, which is not what is measured.

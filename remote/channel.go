@@ -121,7 +121,7 @@ func (s *server) upgrade(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	l := &line{Line: wire.NewLine(conn.(*net.TCPConn), buffered.Reader, s.system.Limits.bytes())}
-	if s.system.OneProcessor && buffered.Reader.Buffered() == 0 {
+	if s.system.together() {
 		if err := l.Block(); err != nil {
 			l.close()
 			return

@@ -76,7 +76,7 @@ func (d *deployment) launch(i int) error {
 
 // together does something on the processor of the worker and its replicas, where they have one.
 func (d *deployment) together(do func()) {
-	if !d.system.OneProcessor {
+	if !d.system.together() {
 		do()
 		return
 	}
@@ -318,7 +318,7 @@ func (d *deployment) fire(node lockstep.Node, out *lockstep.Outbox) string {
 // Abilities are roles and bodies.
 func (d *deployment) Abilities() lockstep.Abilities {
 	a := lockstep.Abilities{Body: func(body lockstep.ID) any { return d.bodies[body-1] }}
-	if d.system.OneProcessor {
+	if d.system.together() {
 		a.Enclose = func(run func()) (*lockstep.Finding, error) {
 			d.together(run)
 			return nil, nil

@@ -36,10 +36,11 @@ type System struct {
 	Own bool
 	// Pace is how long a Wait step lasts where replicas act of their own accord.
 	Pace time.Duration
-	// OneProcessor keeps a worker and the replicas it starts on one processor. They take turns, so
-	// that nothing is lost, and what is handed over need not wake another processor. It is for
-	// replicas of one thread.
-	OneProcessor bool
+	// Spread lets the replicas of a worker run on all processors. Otherwise it and those that it
+	// starts stay on one, a different one for each worker, unless they act of their own accord: they
+	// take turns, so that nothing is lost, and what is handed over need not wake another
+	// processor. It is for replicas in which many threads work on one order.
+	Spread bool
 	// Types, Events, Rounds and Roles are as in [lockstep.Info].
 	Types, Events, Rounds, Roles []string
 	// FIFO says that messages on a link arrive in the order of sending.
@@ -94,6 +95,9 @@ func (s System) Describe() (lockstep.Info, error) {
 	}
 	return info, nil
 }
+
+// together tells whether a worker and its replicas share a processor.
+func (s System) together() bool { return !s.Spread && !s.Own && s.Command != nil }
 
 func (s System) pace() time.Duration { return cmp.Or(s.Pace, 10*time.Millisecond) }
 

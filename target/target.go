@@ -23,7 +23,7 @@ type Target struct {
 	// Settle is the number of steps of the settling stage that its liveness needs.
 	Settle int
 	// Strategy is what its runs are explored with unless told otherwise, as written on the command
-	// line; empty means the command line's own.
+	// line, where no scenario guides them; empty means the command line's own.
 	Strategy string
 	// Patience is how long one of its steps may take before it counts as hanging, unless told otherwise; 0 means the
 	// command line's own. Servers in processes may take minutes on a busy machine.
@@ -45,6 +45,9 @@ type Scenario struct {
 	// Set are the options of the target that it needs, as "key=value". Others may be given
 	// besides, and the same with another value.
 	Set []string
+	// Strategy explores what it leaves alone, unless told otherwise; empty means the command
+	// line's own.
+	Strategy string
 }
 
 // Scenario looks one of the target's scenarios up by name. The error lists those there are.
@@ -65,6 +68,12 @@ func (t Target) Scenario(name string) (Scenario, error) {
 // Guided is the target with more scenarios.
 func (t Target) Guided(by ...Scenario) Target {
 	t.Scenarios = append(slices.Clone(t.Scenarios), by...)
+	return t
+}
+
+// Explored is the target with a strategy of its own.
+func (t Target) Explored(strategy string) Target {
+	t.Strategy = strategy
 	return t
 }
 

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -42,7 +43,7 @@ func NewLine(conn *net.TCPConn, in *bufio.Reader, limit int) *Line {
 }
 
 // Block lets a read hold its thread until something comes, which is cheaper than to hand the
-// thread over where it has nothing else to do. Nothing may have been read yet.
+// thread over where it has nothing else to do.
 func (l *Line) Block() error {
 	tcp := l.conn.(*net.TCPConn)
 	file, err := tcp.File()
@@ -51,7 +52,12 @@ func (l *Line) Block() error {
 	}
 	file.Fd() // which makes its reads block
 	l.conn = &blocking{File: file, tcp: tcp}
-	l.in.Reset(l.conn)
+	came, _ := l.in.Peek(l.in.Buffered())
+	if len(came) == 0 {
+		l.in.Reset(l.conn)
+	} else {
+		l.in.Reset(io.MultiReader(bytes.NewReader(bytes.Clone(came)), l.conn))
+	}
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/mix"
 	"github.com/lockstep-go/lockstep/kit/kv"
 	"github.com/lockstep-go/lockstep/kit/operator"
 	"github.com/lockstep-go/lockstep/kit/ticks"
@@ -242,7 +243,7 @@ func (d *Deployment) stateText(id lockstep.Node) string {
 // fingerprint hashes the state of a node.
 func (d *Deployment) fingerprint(id lockstep.Node) uint64 {
 	n := d.node(id)
-	h := kv.Hash(n.machine.fingerprint())
+	h := mix.Hash(n.machine.fingerprint())
 	h.Mix(uint64(n.role)<<8 | uint64(n.lead))
 	h.Mix(n.hard.Term)
 	h.Mix(n.hard.Vote)

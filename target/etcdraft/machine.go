@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/mix"
 	"github.com/lockstep-go/lockstep/kit/kv"
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
 )
@@ -48,7 +49,7 @@ func (m *machine) allows(c raftlib.ConfChange) bool {
 
 // fingerprint hashes the state.
 func (m *machine) fingerprint() uint64 {
-	h := kv.Hash(m.Hash())
+	h := mix.Hash(m.Hash())
 	h.Mix(uint64(m.conf.Voters) | uint64(m.conf.Outgoing)<<16 | uint64(m.conf.Learners)<<32 | uint64(m.conf.LearnersNext)<<48)
 	return uint64(h)
 }

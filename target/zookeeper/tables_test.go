@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/exact"
+	"github.com/lockstep-go/lockstep/internal/outside"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -70,7 +71,7 @@ func TestTables(t *testing.T) {
 	if !*long {
 		t.Skip("takes as long as it is given; -long makes it")
 	}
-	need(t)
+	outside.Programs(t, "java", "mvn")
 	fmt.Println("| row | paper: diverged, no order | ours: diverged, no order, worthless, runs | 95 % of ours | runs an hour |\n|---|---|---|---|---|")
 	for _, r := range table() {
 		if *rows != "" && !strings.Contains(","+*rows+",", ","+r.String()+",") {

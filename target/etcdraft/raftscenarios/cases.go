@@ -110,4 +110,4 @@ func (c Case) Successes(r *lockstep.Result) int {
 // Strategy is what the scenarios are measured with: the paper's, with its depth. The
 // change points lie where most of these runs are decided, and time is fair, since several
 // scenarios judge by it.
-var Strategy lockstep.Strategy = strategy.PCTCP{Depth: 6, Events: 300, Late: 30, Fair: true}
+var Strategy = strategy.PCTCP{Depth: 6, Events: 300, Late: 30, Fair: true}

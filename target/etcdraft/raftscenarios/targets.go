@@ -30,7 +30,19 @@ var scenarios = []target.Scenario{
 var changing5 = []string{"nodes=5", "election=10", "clients=2", "requests=8", "asks=remove 5; remove 4"}
 
 func of(name, help string, build func(bool) *Scenario, set ...string) target.Scenario {
-	return target.Scenario{Name: name, Help: help, Set: set, Build: func() lockstep.Scenario { return build(true) }}
+	return target.Scenario{Name: name, Help: help, Set: set, Strategy: patient(name), Build: func() lockstep.Scenario { return build(true) }}
+}
+
+// patient is the strategy of a scenario whose runs are longer than usual; empty for others.
+func patient(name string) string {
+	for _, c := range Cases {
+		if c.Name == name && c.Steps > 0 {
+			s := Strategy
+			s.Steps = c.Steps
+			return s.String()
+		}
+	}
+	return ""
 }
 
 // Guided are targets of etcd's raft with the scenarios of this package.

@@ -34,7 +34,8 @@ func (c Cluster) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
 }
 
 // Targets is this version of the library.
-var Targets = []target.Target{target.Of("etcdraft35", "etcd's raft v3.5.2, as in the Netrix paper, with a replicated map and its clients", Cluster{}, etcdraft.Everything).Settled(etcdraft.Settle)}
+var Targets = []target.Target{target.Of("etcdraft35", "etcd's raft v3.5.2, as in the Netrix paper, with a replicated map and its clients", Cluster{}, etcdraft.Everything).
+	Settled(etcdraft.Settle).Explored(etcdraft.Usual)}
 
 // library is this version.
 type library struct{}
