@@ -77,6 +77,36 @@ func TestReported(t *testing.T) {
 	}
 }
 
+// What else is isolated does not matter to the divergence of 3.5.8, as long as server 2 logs a write alone, then leads somebody, and is
+// away in the last step: three isolations are enough.
+func TestDivergesOtherwise(t *testing.T) {
+	if !*long {
+		t.Skip("one run of this kind is enough; -long makes more")
+	}
+	outside.Programs(t, "java", "mvn")
+	lone := Away{Start: trace.NodesOf(3), Request: trace.NodesOf(1)}
+	for name, away := range map[string][]Away{
+		"all in between":         {lone, {}, {Start: trace.NodesOf(2)}},
+		"3 away in between":      {lone, {Start: trace.NodesOf(3)}, {Start: trace.NodesOf(2)}},
+		"1 killed in the end":    {lone, {}, {Start: trace.NodesOf(2), Request: trace.NodesOf(1)}},
+		"2 stays: no divergence": {lone, {}, {}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			plan := planned(t, "divergence", "3.5.8", true)
+			plan.Scenario = Schedule("otherwise", away...)
+			tr, err := lockstep.Record(t.Context(), plan, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := tr.Outcome.Finding
+			t.Log(tr.Outcome.Verdict, f)
+			if diverges := f != nil && f.Property == "equal-data"; diverges != away[2].Start.Has(2) {
+				t.Errorf("%v", f)
+			}
+		})
+	}
+}
+
 func logged(tr *trace.Trace, words string) bool {
 	for _, r := range tr.Records {
 		for _, e := range r.Events {
