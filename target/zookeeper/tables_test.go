@@ -110,8 +110,8 @@ func TestRows(t *testing.T) {
 		if _, err := plan.Strategy.Fit(info); err != nil {
 			t.Error(r, err)
 		}
-		if u, ok := plan.Strategy.(strategy.Uniform); ok && u.Rounds != 2*len(plan.System.(Cluster).harness(1)) {
-			t.Errorf("%s has %d rounds for %s", r, u.Rounds, plan.System.(Cluster).harness(1))
+		if u, ok := plan.Strategy.(strategy.Uniform); ok && u.Rounds != 2*len(plan.System.(Cluster).filled().harness(1)) {
+			t.Errorf("%s has %d rounds for %s", r, u.Rounds, plan.System.(Cluster).filled().harness(1))
 		}
 	}
 	if n := len(table()); n != 11+2+17 {

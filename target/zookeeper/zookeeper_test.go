@@ -77,8 +77,8 @@ func TestReported(t *testing.T) {
 	}
 }
 
-// What else is isolated does not matter to the divergence of 3.5.8, as long as server 2 logs a write alone, then leads somebody, and is
-// away in the last step: three isolations are enough.
+// The divergence of 3.5.8 does not depend on who follows server 2 when it leads with what it alone had logged, but on 2 being away in the last
+// step.
 func TestDivergesOtherwise(t *testing.T) {
 	if !*long {
 		t.Skip("one run of this kind is enough; -long makes more")
@@ -86,9 +86,7 @@ func TestDivergesOtherwise(t *testing.T) {
 	outside.Programs(t, "java", "mvn")
 	lone := Away{Start: trace.NodesOf(3), Request: trace.NodesOf(1)}
 	for name, away := range map[string][]Away{
-		"all in between":         {lone, {}, {Start: trace.NodesOf(2)}},
 		"3 away in between":      {lone, {Start: trace.NodesOf(3)}, {Start: trace.NodesOf(2)}},
-		"1 killed in the end":    {lone, {}, {Start: trace.NodesOf(2), Request: trace.NodesOf(1)}},
 		"2 stays: no divergence": {lone, {}, {}},
 	} {
 		t.Run(name, func(t *testing.T) {
