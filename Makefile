@@ -66,7 +66,7 @@ versions: ## known mistakes of hashicorp/raft and CometBFT, in the versions that
 	for v in v0.38.16 v0.38.17; do GOWORK=off $(GO) test -modfile versions/$$v.mod -run KnownMistakes .; done
 
 fleet: ## a million runs by eight workers that are killed at random, with a restart of the server; 200 workers that report ten times a second
-	FLEET_RUNS=1000000 FLEET_STRATEGY=uniform FLEET_WORKERS=8 FLEET_KILLS=40 $(GO) -C fleet test -count=1 -timeout 1h -v -run TestKilled .
+	FLEET_RUNS=1000000 FLEET_STRATEGY=walk:steps=150 FLEET_WORKERS=8 FLEET_KILLS=40 $(GO) -C fleet test -count=1 -timeout 1h -v -run TestKilled .
 	FLEET_REPORTERS=200 FLEET_REPORTS=600 FLEET_EVERY_MS=100 $(GO) -C fleet test -count=1 -timeout 1h -v -run TestReports .
 
 fleet-speed: build ## runs a second of run, of a fleet of one worker and of two

@@ -64,6 +64,6 @@
 // That is not taken for granted. One of 50 passing runs is made again and compared, and a finding
 // that is kept is made again in a fresh process. What nodes do that may come out differently is
 // told with the place: a goroutine outside the bubble that wakes one of theirs, real time, the
-// number of the process or its use of memory read, a socket used by another node's goroutine,
-// which means that nodes share a variable of their package.
+// number of the process or its use of memory read, a socket or a channel used by goroutines of two nodes,
+// a map to which they write, a lock that one of them waits for: nodes share a variable of their package.
 package bubble

@@ -27,7 +27,7 @@ func (c *runCmd) guide(at *place) (target.Scenario, error) {
 		return target.Scenario{}, nil
 	}
 	s, err := at.target.Scenario(c.Scenario)
-	c.Strategy = cmp.Or(c.Strategy, s.Strategy, guidedStrategy)
+	c.Strategy = cmp.Or(c.Strategy, s.Strategy, at.target.Strategy, guidedStrategy)
 	return s, err
 }
 

@@ -25,8 +25,8 @@ func guidedApp() App {
 	}
 	log := target.Of("smr", "a replicated log", smr.Cluster{Nodes: 3}, smr.Prefix).Explored("walk:steps=40")
 	return App{Targets: []target.Target{log.Guided(
-		target.Scenario{Name: "late promise", Help: "a promise comes late", Set: []string{"requests=2"}, Build: build("late promise", "output")},
-		target.Scenario{Name: "no output", Help: "an output is a finding", Strategy: "walk:steps=41", Build: build("no output", scenario.Fail)})}}
+		target.Scenario{Name: "late promise", Help: "a promise comes late", Strategy: "pos", Set: []string{"requests=2"}, Build: build("late promise", "output")},
+		target.Scenario{Name: "no output", Help: "an output is a finding", Build: build("no output", scenario.Fail)})}}
 }
 
 func guidedRun(t *testing.T, args ...string) (status int, out, errOut string) {
@@ -65,9 +65,9 @@ func TestUsualStrategies(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, c := range []struct{ want, args string }{
 		{"steps=40,", ""},
-		{"under pctcp:", "--scenario=late promise"},
-		{"steps=41,", "--scenario=no output"},
-		{"under pos:", "--strategy=pos"},
+		{"under pos:", "--scenario=late promise"},
+		{"steps=40,", "--scenario=no output"},
+		{"under delay:", "--strategy=delay"},
 	} {
 		args := []string{"run", "smr", "--runs=1", "--no-shrink"}
 		if c.args != "" {

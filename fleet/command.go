@@ -69,7 +69,7 @@ type joinCmd struct {
 
 // Run works until interrupted.
 func (c *joinCmd) Run(e *cli.Env) error {
-	w := Worker{URL: c.URL, Name: strings.Map(subjectRune, c.Name), Workers: c.Workers, Every: max(c.Every, time.Millisecond), Program: e.ProgramOf,
+	w := Worker{URL: c.URL, Name: c.Name, Workers: c.Workers, Every: max(c.Every, time.Millisecond), Program: e.ProgramOf,
 		Log: func(line string) { fmt.Fprintln(e.Err, "lockstep:", line) }}
 	return w.Join(e.Ctx)
 }

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,7 +31,8 @@ func (s *Server) Page(ctx context.Context, listen string) (url string, err error
 		BaseContext: func(net.Listener) context.Context { return ctx }}
 	context.AfterFunc(ctx, func() { _ = web.Close() })
 	go func() { _ = web.Serve(l) }() // it ends with the context
-	return fmt.Sprintf("http://%s/?token=%s", l.Addr(), s.Token), nil
+	host, _ := os.Hostname()
+	return fmt.Sprintf("http://%s/?token=%s", reachable(l.Addr(), host), s.Token), nil
 }
 
 // pages are the pages by their addresses.

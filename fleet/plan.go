@@ -93,8 +93,11 @@ func plain(name string) bool {
 			return false
 		}
 	}
-	return name != "" && len(name) <= 50
+	return name != "" && len(name) <= mostName
 }
+
+// mostName is the length of a name, at most.
+const mostName = 50
 
 func (p *Plan) limit() (time.Duration, error) {
 	if p.For == "" {

@@ -209,7 +209,10 @@ func TestSequential(t *testing.T) {
 // The page shows campaigns, findings and workers to those who know the token, and nothing to others.
 func TestPage(t *testing.T) {
 	s := serving(t)
-	joined(t, s, "<b>worker</b>")
+	joined(t, s, "worker")
+	if err := put(t.Context(), s.store.workers, "liar", Report{Worker: "<b>worker</b>", Refused: map[string]string{"1": "<b>worker</b>"}}); err != nil {
+		t.Fatal(err)
+	}
 	given(t, s, "smr-bug", "--strategy", "walk", "--runs", "200", "--keep-going")
 	url, err := s.Page(t.Context(), "127.0.0.1:0")
 	if err != nil {

@@ -128,7 +128,7 @@ func (s *store) create(ctx context.Context) error {
 // isThere reports whether a message was refused because its subject has one.
 func isThere(err error) bool {
 	var api *jetstream.APIError
-	return errors.As(err, &api) && (api.ErrorCode == 10077 || strings.Contains(api.Description, "maximum messages per subject"))
+	return errors.As(err, &api) && strings.Contains(api.Description, "maximum messages per subject exceeded")
 }
 
 // publish stores a message; one that is there already is not an error.

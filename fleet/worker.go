@@ -52,20 +52,23 @@ type Worker struct {
 	mutex    sync.Mutex // of what follows
 	report   Report
 	jobs     map[string]Job
+	accepted map[string]bool             // campaigns that this worker can serve
 	programs map[string]*stretch.Program // by campaign
+	used     []string                    // their campaigns, the one used last at the end
 	held     map[string]jetstream.Msg    // by subject: what others must not be given
 }
 
 // Join works until the context ends.
 func (w *Worker) Join(ctx context.Context) error {
-	w.jobs, w.programs, w.held = map[string]Job{}, map[string]*stretch.Program{}, map[string]jetstream.Msg{}
+	w.jobs, w.accepted, w.programs, w.held = map[string]Job{}, map[string]bool{}, map[string]*stretch.Program{}, map[string]jetstream.Msg{}
 	if w.Log == nil {
 		w.Log = func(string) {}
 	}
 	if w.Name == "" {
 		host, _ := os.Hostname()
-		w.Name = fmt.Sprintf("%s-%d", strings.Map(subjectRune, host), os.Getpid())
+		w.Name = fmt.Sprintf("%s-%d", host, os.Getpid())
 	}
+	w.Name = strings.Map(subjectRune, w.Name)
 	if w.Every == 0 {
 		w.Every = time.Second
 	}
@@ -111,11 +114,18 @@ func (w *Worker) hear(text []byte) {
 		return
 	}
 	delete(w.jobs, job.ID)
+	delete(w.accepted, job.ID)
 	delete(w.report.Refused, job.ID)
-	if p := w.programs[job.ID]; p != nil {
+	w.closeProgram(job.ID)
+}
+
+// closeProgram ends the program of a campaign, if there is one; the mutex is held.
+func (w *Worker) closeProgram(id string) {
+	if p := w.programs[id]; p != nil {
 		p.Close()
-		delete(w.programs, job.ID)
+		delete(w.programs, id)
 	}
+	w.used = slices.DeleteFunc(w.used, func(x string) bool { return x == id })
 }
 
 // heartbeat reports, and keeps what is held.
@@ -228,22 +238,25 @@ func pause(ctx context.Context, d time.Duration) {
 // reason.
 func (w *Worker) served(ctx context.Context) (programs []string) {
 	w.mutex.Lock()
-	jobs := make([]Job, 0, len(w.jobs))
+	var fresh []Job
 	for _, job := range w.jobs {
-		if w.report.Refused[job.ID] == "" {
-			jobs = append(jobs, job)
+		switch {
+		case w.accepted[job.ID]:
+			programs = append(programs, job.Hello.Program)
+		case w.report.Refused[job.ID] == "":
+			fresh = append(fresh, job)
 		}
 	}
 	w.mutex.Unlock()
-	for _, job := range jobs {
-		if _, err := w.program(ctx, job); err != nil && ctx.Err() == nil {
-			w.refuse(job, err)
-		} else if !slices.Contains(programs, job.Hello.Program) {
+	for _, job := range fresh {
+		if _, err := w.program(ctx, job); err == nil {
 			programs = append(programs, job.Hello.Program)
+		} else if ctx.Err() == nil {
+			w.refuse(job, err)
 		}
 	}
 	slices.Sort(programs)
-	return programs
+	return slices.Compact(programs)
 }
 
 func (w *Worker) refuse(job Job, err error) {
@@ -281,14 +294,26 @@ func (w *Worker) program(ctx context.Context, job Job) (*stretch.Program, error)
 	}
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	w.programs[job.ID] = p
+	w.programs[job.ID], w.accepted[job.ID] = p, true
+	w.used = append(w.used, job.ID)
+	for _, old := range slices.Clone(w.used[:max(0, len(w.used)-mostPrograms)]) {
+		if old != w.report.Campaign { // which is at work
+			w.closeProgram(old)
+		}
+	}
 	return p, nil
 }
+
+// mostPrograms is the number of programs that a worker has running: a plan may have many campaigns.
+const mostPrograms = 4
 
 // started is the program of a campaign, or nil.
 func (w *Worker) started(id string) *stretch.Program {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
+	if i := slices.Index(w.used, id); i >= 0 {
+		w.used = append(slices.Delete(w.used, i, i+1), id)
+	}
 	return w.programs[id]
 }
 
@@ -352,10 +377,7 @@ func (w *Worker) stretches(ctx context.Context, job Job, ask stretch.Ask, last b
 func (w *Worker) drop(id string) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	if p := w.programs[id]; p != nil {
-		p.Close()
-		delete(w.programs, id)
-	}
+	w.closeProgram(id)
 }
 
 // make makes runs and stores what came of them, and reports whether the campaign ends with them. A failure is

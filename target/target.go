@@ -23,7 +23,7 @@ type Target struct {
 	// Settle is the number of steps of the settling stage that its liveness needs.
 	Settle int
 	// Strategy is what its runs are explored with unless told otherwise, as written on the command
-	// line, where no scenario guides them; empty means the command line's own.
+	// line; empty means the command line's own.
 	Strategy string
 	// Patience is how long one of its steps may take before it counts as hanging, unless told otherwise; 0 means the
 	// command line's own. Servers in processes may take minutes on a busy machine.
@@ -45,8 +45,8 @@ type Scenario struct {
 	// Set are the options of the target that it needs, as "key=value". Others may be given
 	// besides, and the same with another value.
 	Set []string
-	// Strategy explores what it leaves alone, unless told otherwise; empty means the command
-	// line's own.
+	// Strategy explores what it leaves alone, unless told otherwise; empty means the target's, and
+	// where that has none the command line's own.
 	Strategy string
 }
 

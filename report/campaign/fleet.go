@@ -39,7 +39,7 @@ type FleetCampaign struct {
 	Of int // runs that are planned; 0: as many as there is time for
 }
 
-// FleetFinding is a line about a finding; New says that it was not there the last time.
+// FleetFinding is a line about a finding.
 type FleetFinding struct {
 	Campaign, Property, Shape, Text string
 	Run                             int
@@ -53,10 +53,11 @@ type FleetWorker struct {
 	Speed                   float64
 }
 
-// most is the number of lines of a table that are shown at once.
+// The numbers of lines of tables, and of campaigns with curves, that are shown at once.
 const (
-	mostFindings = 50
+	mostFindings = 20
 	mostWorkers  = 200
+	mostCurves   = 4
 )
 
 // FleetPage writes a page about a fleet. Its program has the changing part, which FleetLive writes, sent by
@@ -96,7 +97,7 @@ func (fleetData) Program() template.JS { return template.JS(fleetJS) }
 
 func newFleetData(f *Fleet) *fleetData {
 	d := &fleetData{Fleet: f, Title: "Lockstep fleet"}
-	runs, findings := 0, 0
+	runs, findings, drawn := 0, 0, 0
 	for _, c := range f.Campaigns {
 		doc := c.Document()
 		row := fleetRow{FleetCampaign: c, D: doc, Promise: doc.Guarantee.Text}
@@ -106,7 +107,8 @@ func newFleetData(f *Fleet) *fleetData {
 		if row.Done = plain.Number(float64(doc.Runs)); c.Of > 0 {
 			row.Done += " of " + plain.Number(float64(c.Of))
 		}
-		if c.State == "running" {
+		if drawn == 0 || c.State == "running" && drawn < mostCurves {
+			drawn++
 			var p pageData
 			if p.curves(c.Curve) == nil {
 				row.Curves = p.Curves

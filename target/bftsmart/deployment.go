@@ -140,7 +140,7 @@ func (d *deployment) configure(folder string, ports [replicas]int) error {
 func (d *deployment) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
 	err := d.do(ctx, s, out)
 	d.answers(out)
-	return err
+	return errors.Join(err, d.client.alive("the client"))
 }
 
 // answers tells what the client was answered, and how much time has passed.

@@ -25,7 +25,7 @@ type program struct {
 
 // patience is how long a program may take to begin, and a replica to fall quiet. On a machine
 // that has much else to do, four JVMs need a while.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 // start starts a program.
 func start(cmd *exec.Cmd) (*program, error) {
@@ -54,11 +54,21 @@ func (c *program) up(ctx context.Context, name string) error {
 	case <-c.ready:
 		return nil
 	case <-c.Done():
-		return &lockstep.Worthless{Reason: fmt.Sprintf("%s ended: %s; its last words:\n%s", name, c.Why(), c.Tail())}
+		return c.alive(name)
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-time.After(patience):
 		return &lockstep.Worthless{Reason: fmt.Sprintf("%s was not ready within %s; its last words:\n%s", name, patience, c.Tail())}
+	}
+}
+
+// alive is an error if the program has ended, which nobody asked it to.
+func (c *program) alive(name string) error {
+	select {
+	case <-c.Done():
+		return &lockstep.Worthless{Reason: fmt.Sprintf("%s ended: %s; its last words:\n%s", name, c.Why(), c.Tail())}
+	default:
+		return nil
 	}
 }
 

@@ -2,6 +2,7 @@ package bftsmart
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -159,7 +160,12 @@ func (d *proxied) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox
 		err = d.quiet(ctx, out)
 	}
 	d.answers(out)
-	return err
+	for i, p := range d.programs {
+		if p != nil && err == nil {
+			err = p.alive(fmt.Sprintf("replica %d", i+1))
+		}
+	}
+	return errors.Join(err, d.client.alive("the client"))
 }
 
 func (d *proxied) do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {

@@ -54,13 +54,12 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 	target.Fill(&c)
 	info := lockstep.Info{Name: "maelstrom", Nodes: c.Nodes, Options: options, Draws: "the clients' operations",
 		Pace: lockstep.Time(c.Pace), Events: []string{spec.EventCall, spec.EventReturn},
-		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Duplicate, trace.Request, trace.Cut, trace.Heal)}
+		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Duplicate, trace.Request, trace.Cut, trace.Heal, trace.Wait)}
 	if c.Crash {
 		info.Supports |= trace.KindsOf(trace.Crash, trace.Restart)
 	}
 	if !c.Exact {
 		info.Repeats = lockstep.Roughly
-		info.Supports |= trace.KindsOf(trace.Wait)
 	}
 	return info, nil
 }

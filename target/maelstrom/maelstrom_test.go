@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/enginetest"
@@ -63,6 +64,29 @@ func TestRightBroadcast(t *testing.T) {
 	result := enginetest.Explore(t, plan)
 	if result.Verdict() != trace.Pass || result.Judged[0].N < 10 {
 		t.Fatalf("%+v", result)
+	}
+}
+
+// Every workload passes with nodes that keep their promise, and judges them, and finds out nodes that do not.
+func TestWorkloads(t *testing.T) {
+	node := python(t, "testdata/node.py")
+	patient := strategy.Walk{Deliver: 4, Request: 2, Steps: 60}
+	for _, workload := range []string{"broadcast", "lin-kv", "g-set", "unique-ids", "kafka", "txn-list-append"} {
+		t.Run(workload, func(t *testing.T) {
+			for _, wrong := range []bool{false, true} {
+				system := maelstrom.Cluster{Bin: node, Workload: workload, Nodes: 3, Topology: "total", Requests: 8, Exact: true, Patience: time.Minute}
+				plan := lockstep.Plan{System: system, Spec: maelstrom.Promise, Strategy: patient, Runs: 3, Settle: 60, Workers: 2, KeepGoing: true}
+				if wrong {
+					system.Bin += " alone"
+					plan.System, plan.Runs, plan.KeepGoing = system, 60, false
+				}
+				if wrong {
+					enginetest.FailsAgain(t, plan, enginetest.First(t, plan).Trace)
+				} else if result := enginetest.Explore(t, plan); result.Verdict() != trace.Pass || len(result.Unjudged()) > 0 {
+					t.Errorf("%+v", result)
+				}
+			}
+		})
 	}
 }
 

@@ -70,3 +70,17 @@ func TestTorn(t *testing.T) {
 		}
 	}
 }
+
+// Seven validators decide, with two that lie, with losses and with slow disks.
+func TestSeven(t *testing.T) {
+	walk := strategy.Walk{Deliver: 60, Wait: 6, Drop: 1, Steps: 1500}
+	result := explore(t, lockstep.Plan{System: Cluster{Nodes: 7, Slow: 0.1}, Strategy: walk, Scenario: Liars(2, 7), Spec: Everything, Runs: 2, Settle: 1500, Seed: 1, AllowVacuous: true})
+	if f := result.First(); f != nil {
+		t.Fatalf("run %d: %s\n%s", f.Run, f.Finding, f.Finding.Stack)
+	}
+	for _, p := range result.Judged {
+		if p.Name == "agreement" && p.N == 0 {
+			t.Errorf("nobody decided: %v %v", result.Verdicts, result.Judged)
+		}
+	}
+}

@@ -176,6 +176,9 @@ func (r *replica) peer(with lockstep.Node, conn int) *peer {
 func (r *replica) receive(from lockstep.Node, body any) {
 	m := body.(*Message)
 	p := r.peer(from, m.Conn)
+	if p == nil && m.IsVote() && m.Raw != nil {
+		r.node.Emit(EventMissed, nil)
+	}
 	if p == nil || m.Raw == nil && m.lane() >= firstUnordered {
 		return
 	}

@@ -162,7 +162,7 @@ func (d *deployment) pass(ctx context.Context, pace time.Duration, out *lockstep
 	d.fresh = false
 	d.drain(out)
 	if out.Settling() {
-		return process.Timed(&d.Spent.Working, func() error { return d.look(out) })
+		return process.Timed(&d.Spent.Working, func() error { return d.look(ctx, out) })
 	}
 	d.next(out)
 	return nil
@@ -265,20 +265,28 @@ func (d *deployment) drain(out *lockstep.Outbox) {
 	d.news.events = d.news.events[:0]
 }
 
-// look reads everything at every server. When nothing has changed from one look to the next, the
+// look reads everything at every server, which may have to serve its client again first. When nothing has changed from one look to the next, the
 // reads are the clients' last operations.
-func (d *deployment) look(out *lockstep.Outbox) error {
+func (d *deployment) look(ctx context.Context, out *lockstep.Outbox) error {
 	before, equal := d.has[0], true
-	for i, c := range d.clients {
-		data, err := c.readAll()
-		if err != nil {
-			d.same = false
-			if errors.Is(err, zk.ErrNoNode) {
-				return fmt.Errorf("zookeeper: server %d has lost the keys: %w", i+1, err)
-			}
-			return process.Worthless(fmt.Errorf("zookeeper: server %d does not answer after all have come back: %w", i+1, err))
+	lost := make([]error, len(d.clients))
+	err := d.Await(ctx, trace.AllNodes(d.options.Nodes), d.options.Patience, func(_ context.Context, n lockstep.Node) bool {
+		data, err := d.clients[n-1].readAll()
+		switch {
+		case err == nil:
+			d.has[n-1] = data
+		case errors.Is(err, zk.ErrNoNode):
+			lost[n-1] = fmt.Errorf("zookeeper: server %d has lost the keys: %w", n, err)
+		default:
+			return false
 		}
-		d.has[i] = data
+		return true
+	})
+	if err := errors.Join(err, errors.Join(lost...)); err != nil {
+		d.same = false
+		return err
+	}
+	for i, data := range d.has {
 		equal = equal && data == d.has[0]
 		out.Event(lockstep.Event{Node: lockstep.Node(i + 1), Type: EventData, Text: data.String(), Value: data})
 	}

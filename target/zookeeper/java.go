@@ -181,7 +181,7 @@ func (d *deployment) write(n lockstep.Node) (*exec.Cmd, error) {
 		}
 	}
 	arguments := append(d.java.flags(n),
-		"-Dzookeeper.admin.enableServer=false", "-Dzookeeper.forceSync=no", "-Dlog4j.configuration=file:log4j.properties", "-Dlogback.configurationFile=logback.xml")
+		"-Dzookeeper.admin.enableServer=false", "-Dzookeeper.forceSync=no", "-Dzookeeper.jmx.log4j.disable=true", "-Dlog4j.configuration=file:log4j.properties", "-Dlogback.configurationFile=logback.xml")
 	if d.java.host == "" {
 		return exec.Command(d.java.program, append(arguments, "-cp", d.java.jars, "org.apache.zookeeper.server.quorum.QuorumPeerMain", "zoo.cfg")...), nil
 	}

@@ -20,7 +20,7 @@ var Scenarios = []target.Scenario{
 	scheduled("ZOOKEEPER-2832", "servers diverge: what only a leader without followers had logged is never taken back (3.4.9)", Div, Schedule2832),
 	scheduled("divergence", "servers diverge, in another way: what was committed while one was away is not everywhere (3.5.8)", Div, ScheduleDivergence),
 	scheduled("ZOOKEEPER-3875", "a state that no order of the writes explains (3.5.8)", Sc, Schedule3875),
-	{Name: "baseline", Help: "the paper's baseline: a step of the harness every 5 seconds, a crash or restart every 2 on average", Set: []string{"free=true"}, Strategy: usual,
+	{Name: "baseline", Help: "the paper's baseline: a step of the harness every 5 seconds, a crash or restart every 2 on average", Set: []string{"free=true"},
 		Build: func() lockstep.Scenario { return Baseline() }},
 }
 
@@ -53,7 +53,7 @@ var Schedule3875 = []Away{
 }
 
 func scheduled(name, help, harness string, away []Away) target.Scenario {
-	return target.Scenario{Name: name, Help: help, Set: []string{"harness=" + harness}, Strategy: usual,
+	return target.Scenario{Name: name, Help: help, Set: []string{"harness=" + harness},
 		Build: func() lockstep.Scenario { return Schedule(name, away...) }}
 }
 
