@@ -105,13 +105,11 @@ func (c *client) create(ctx context.Context, n lockstep.Node, name string, parti
 	if err != nil {
 		return topic{}, err
 	}
-	for _, made := range answer.Topics {
-		if err := kerr.ErrorForCode(made.ErrorCode); err != nil {
-			return topic{}, err
-		}
-		return topic{name, made.TopicID}, nil
+	if len(answer.Topics) != 1 {
+		return topic{}, fmt.Errorf("kafka: no answer about topic %s", name)
 	}
-	return topic{}, fmt.Errorf("kafka: no answer about topic %s", name)
+	made := answer.Topics[0]
+	return topic{name, made.TopicID}, kerr.ErrorForCode(made.ErrorCode)
 }
 
 // remove deletes a topic.
