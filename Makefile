@@ -8,7 +8,7 @@ GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 GOVULN   := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build setup test docs overlay exact versions determinism bench lint vuln tidy
+.PHONY: help demo build setup test docs overlay exact versions fleet fleet-speed determinism bench lint vuln tidy
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /:/' | column -t -s:
@@ -53,7 +53,8 @@ overlay: build ## tests of goroutine systems with the overlay: exact runs, socke
 	cd target/etcdserver && GOWORK=off ../../bin/lockstep go test .
 	cd target/tendermint && GOWORK=off ../../bin/lockstep go test -run 'Exactly|First|Repetition|Files' .
 
-exact: build ## 100 seeds in 10 processes at once, compared byte for byte
+exact: build ## a table: how many of 100 seeds are the same, byte for byte, in 10 processes at once, without the overlay and with it
+	cd target/hashicorpraft && LOCKSTEP_PROCESSES=10 $(GO) test -count=1 -timeout 1h -v -run Exactly .
 	cd target/hashicorpraft && LOCKSTEP_PROCESSES=10 ../../bin/lockstep go test -count=1 -timeout 1h -v -run Exactly .
 	cd target/memberlist && LOCKSTEP_PROCESSES=10 ../../bin/lockstep go test -count=1 -timeout 1h -v -run Exactly .
 	cd target/tendermint && GOWORK=off LOCKSTEP_PROCESSES=10 ../../bin/lockstep go test -count=1 -timeout 1h -v -run Exactly .
@@ -63,6 +64,13 @@ versions: ## known mistakes of hashicorp/raft and CometBFT, in the versions that
 	for v in v1.3.10 v1.3.11; do GOWORK=off $(GO) test -modfile versions/$$v.mod -tags v1.3 -run KnownMistakes .; done
 	@set -e; cd target/tendermint; for v in v0.34 v1.0; do GOWORK=off $(GO) test -modfile versions/$$v.mod -tags $$v ./...; done; \
 	for v in v0.38.16 v0.38.17; do GOWORK=off $(GO) test -modfile versions/$$v.mod -run KnownMistakes .; done
+
+fleet: ## a million runs by eight workers that are killed at random, with a restart of the server; 200 workers that report ten times a second
+	FLEET_RUNS=1000000 FLEET_STRATEGY=walk:steps=150 FLEET_WORKERS=8 FLEET_KILLS=40 $(GO) -C fleet test -count=1 -timeout 1h -v -run TestKilled .
+	FLEET_REPORTERS=200 FLEET_REPORTS=600 FLEET_EVERY_MS=100 $(GO) -C fleet test -count=1 -timeout 1h -v -run TestReports .
+
+fleet-speed: build ## runs a second of run, of a fleet of one worker and of two
+	sh scripts/fleet/speed.sh
 
 determinism: ## no clock, global random source, goroutine or map order where runs happen
 	$(GO) build -o bin/lint ./internal/lint

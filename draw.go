@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/lockstep-go/lockstep/internal/mix"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -132,25 +133,22 @@ func (d *draws) retell(t *trace.Trace) {
 
 // nameOf is the name of a step that draws.
 func (d *draws) nameOf(s *Step, m *Message) stepName {
-	h := uint64(s.Kind)
-	mix := func(v uint64) {
-		h = (h ^ v) * 0x9e3779b97f4a7c15
-		h ^= h >> 29
-	}
+	h := mix.Hash(s.Kind)
 	switch {
 	case m != nil:
-		mix(uint64(m.From)<<8 | uint64(m.To))
-		mix(hash(m.Type))
-		mix(uint64(uint32(m.Tag.Phase))<<32 | uint64(uint32(m.Tag.Round)))
+		h.Mix(uint64(m.From)<<8 | uint64(m.To))
+		h.Text(m.Type)
+		h.Mix(uint64(uint32(m.Tag.Phase))<<32 | uint64(uint32(m.Tag.Round)))
 	case s.Kind == trace.Request: // whichever node it is given to
-		mix(uint64(s.Request))
+		h.Mix(uint64(s.Request))
 	default:
-		mix(uint64(s.Node))
-		mix(uint64(s.From))
-		mix(uint64(s.To))
+		h.Mix(uint64(s.Node))
+		h.Mix(uint64(s.From))
+		h.Mix(uint64(s.To))
 	}
-	d.counts[h]++
-	return stepName{h, d.counts[h]}
+	name := uint64(h)
+	d.counts[name]++
+	return stepName{name, d.counts[name]}
 }
 
 // draw makes a draw of the step under way.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 
+	"github.com/lockstep-go/lockstep/internal/mix"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -33,7 +35,8 @@ type campaign struct {
 	err    error
 	// found is the number of findings taken so far. A worker reads it to save the
 	// repetition of findings that will not be kept.
-	found atomic.Int64
+	found   atomic.Int64
+	telling sync.Mutex // of findings
 }
 
 // batch is what one worker brings back from consecutive runs.
@@ -112,7 +115,11 @@ func (c *campaign) runs(w *worker, first, end int) (b batch) {
 		err := w.ran(one, &b)
 		ended := c.ctx.Err() != nil && err != nil // in the middle
 		if err == nil && one.found != nil && int(c.found.Load()) < c.Keep {
+			told := c.tell(one.found)
 			err = w.confirm(one.found, one.digest)
+			if !told {
+				c.tell(one.found)
+			}
 		}
 		if err == nil && c.doubts(one) {
 			b.rechecked++
@@ -130,6 +137,17 @@ func (c *campaign) runs(w *worker, first, end int) (b batch) {
 		}
 	}
 	return b
+}
+
+// tell tells of a finding whose trace is there, and reports whether it was.
+func (c *campaign) tell(f *Found) bool {
+	if c.Found == nil || f.Trace == nil {
+		return c.Found == nil
+	}
+	c.telling.Lock()
+	defer c.telling.Unlock()
+	c.Found(f)
+	return true
 }
 
 // doubts reports whether a run is to be made again though nothing was found. That of a strategy
@@ -283,7 +301,7 @@ func (c *campaign) add(one *ran) Verdict {
 	r.Messages += int64(one.messages)
 	r.Requests += int64(one.requests)
 	r.Quiet += btoi(one.quiet)
-	r.Digest += RunSeed(one.digest, one.number)
+	r.Digest += mix.Seed(one.digest, one.number)
 	r.Seen.add(one.seen)
 	for i, noted := range one.noted {
 		c.Observers[i].Take(one.number, noted)

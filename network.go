@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/lockstep-go/lockstep/internal/mix"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -107,7 +108,7 @@ func (n *network) link(m *Message) *link { return &n.links[int(m.From)*(n.nodes+
 
 // announce folds the sending of a message into the run's digest, and notes its tag.
 func (r *Run) announce(from, to Node, kind string, tag Tag) {
-	r.mix(uint64(from)<<40 ^ uint64(to)<<32 ^ uint64(uint32(tag.Phase)<<8^uint32(tag.Round)) ^ hash(kind))
+	r.mix(uint64(from)<<40 ^ uint64(to)<<32 ^ uint64(uint32(tag.Phase)<<8^uint32(tag.Round)) ^ mix.Text(kind))
 	if tag != r.tag {
 		r.tag, r.sameTag = tag, ID(len(r.messages)+1)
 	}

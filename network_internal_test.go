@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/lockstep-go/lockstep/internal/mix"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -71,7 +72,7 @@ func TestHappenings(t *testing.T) {
 	var h happenings
 	for turn := range 3 {
 		for i := range mostNames + 10 {
-			if name := string(rune('A' + i)); h.count(name) != hash(name) {
+			if name := string(rune('A' + i)); h.count(name) != mix.Text(name) {
 				t.Fatalf("turn %d: %s has another hash", turn, name)
 			}
 		}

@@ -194,7 +194,7 @@ func (r *Run) replace(s *Step) {
 	}
 	r.bodies++
 	m.Body = r.bodies
-	r.mix(hash(r.forged[s.Request]))
+	r.mixText(r.forged[s.Request])
 }
 
 func (r *Run) switchLinks(s *Step) {

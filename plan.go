@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/lockstep-go/lockstep/internal/mix"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -79,6 +80,10 @@ type Plan struct {
 	// Progress, where it is set, is called now and then from one goroutine at a time
 	// with the result so far, which it must not keep.
 	Progress func(*Result)
+	// Found, where it is set, is called from one goroutine at a time with each finding whose trace is kept, as soon as there is
+	// a trace: that of a system that repeats itself roughly comes before the repetitions, which may take
+	// long. Who stores it there loses no finding, whatever ends the campaign.
+	Found func(*Found)
 }
 
 // Limits bound one run. A run that reaches one has the verdict unknown, with the limit
@@ -172,10 +177,5 @@ func (p *prepared) header(number int) trace.Header {
 }
 
 // RunSeed is the seed of one run of a campaign: a fixed mix of the campaign's seed and
-// the run's number (the finalizer of splitmix64).
-func RunSeed(seed uint64, run int) uint64 {
-	z := seed + (uint64(run)+1)*0x9e3779b97f4a7c15
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return z ^ z>>31
-}
+// the run's number.
+func RunSeed(seed uint64, run int) uint64 { return mix.Seed(seed, run) }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/lockstep-go/lockstep/internal/mix"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -359,33 +360,10 @@ func (r *Run) releaseAll() {
 
 // mix folds a value into the run's digest.
 func (r *Run) mix(v uint64) {
-	h := (r.digest ^ v) * 0x9e3779b97f4a7c15
-	r.digest = h ^ h>>29
+	h := mix.Hash(r.digest)
+	h.Mix(v)
+	r.digest = uint64(h)
 }
 
 // mixText folds a text into the run's digest.
-func (r *Run) mixText(text string) { r.mix(hash(text)) }
-
-// hash is the hash of a text, which is short as a rule. It takes eight bytes at a time; the
-// last ones are read as two words that may overlap.
-func hash(text string) uint64 {
-	const prime = 0x9e3779b97f4a7c15
-	h := uint64(len(text))
-	for ; len(text) > 8; text = text[8:] {
-		h = (h ^ word(text) ^ word(text[4:])<<32) * prime
-		h ^= h >> 32
-	}
-	switch n := len(text); {
-	case n >= 4:
-		h ^= word(text) ^ word(text[n-4:])<<32
-	case n > 0:
-		h ^= uint64(text[0])<<8 ^ uint64(text[n/2])<<16 ^ uint64(text[n-1])<<24
-	}
-	return h * prime
-}
-
-// word is the first four bytes of a text.
-func word(text string) uint64 {
-	_ = text[3]
-	return uint64(text[0]) | uint64(text[1])<<8 | uint64(text[2])<<16 | uint64(text[3])<<24
-}
+func (r *Run) mixText(text string) { r.mix(mix.Text(text)) }

@@ -1,5 +1,7 @@
 package lockstep
 
+import "github.com/lockstep-go/lockstep/internal/mix"
+
 // tally counts what happened by name. The names are few, so that they are looked through.
 type tally []Count
 
@@ -48,7 +50,7 @@ func (h *happenings) count(name string) uint64 {
 		}
 	}
 	h.add(name, 1)
-	is := hash(name)
+	is := mix.Text(name)
 	if len(h.hashes) < min(len(h.tally), mostNames) {
 		h.hashes = append(h.hashes, is)
 	}

@@ -110,7 +110,7 @@ func (d *deployment) begin(seed uint64, out *lockstep.Outbox) error {
 func (d *deployment) start(self lockstep.Node) {
 	i := self - 1
 	d.counts[i]++
-	n := &Node{self: self, nodes: d.Nodes, life: d.counts[i], world: d.world, disks: d.disks[i], model: d.Disk, wake: make(chan struct{}, 1), idle: make(chan func()),
+	n := &Node{self: self, nodes: d.Nodes, life: d.counts[i], world: d.world, disks: d.disks[i], model: d.Disk, wake: make(chan struct{}, 1),
 		chance: d.lot.chance(self, uint64(self)+uint64(d.counts[i])<<8)}
 	n.folder = func() (string, error) {
 		d.world.mutex.Lock()
@@ -431,6 +431,9 @@ func (d *deployment) told(n *Node) string {
 
 // text puts a message into words. It stays as it was sent, see Node.Send.
 func (d *deployment) text(number lockstep.ID) string {
+	if int(number) > len(d.bodies) { // it is to be forged: the step has not been taken, or was refused
+		return ""
+	}
 	body := d.bodies[number-1]
 	if d.Text != nil {
 		return d.Text(body)

@@ -54,7 +54,7 @@
 // The order in which goroutines of a node run, select among several ready cases and the
 // global random sources are the Go runtime's. So runs repeat nearly always and not always;
 // [Repetition] measures how often. Built with the overlay ("lockstep go") they always do, in every
-// process; [Digest] is what to compare.
+// process; [Digests] are what to compare.
 //
 // What nodes draw from a [Chance], and what befalls them, is recorded with its step, so that
 // a run without some step is the same in all others. What they draw from global sources is not, and
@@ -64,6 +64,6 @@
 // That is not taken for granted. One of 50 passing runs is made again and compared, and a finding
 // that is kept is made again in a fresh process. What nodes do that may come out differently is
 // told with the place: a goroutine outside the bubble that wakes one of theirs, real time, the
-// number of the process or its use of memory read, a socket used by another node's goroutine,
-// which means that nodes share a variable of their package.
+// number of the process or its use of memory read, a socket or a channel used by goroutines of two nodes,
+// a map to which they write, a lock that one of them waits for: nodes share a variable of their package.
 package bubble

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -45,16 +46,37 @@ func rules(w *World) {
 func suspects() []string {
 	var list []string
 	for _, s := range runtime.LockstepSuspects() {
-		var places []string
-		for frames, more := runtime.CallersFrames(s.PCs), true; more; {
-			var f runtime.Frame
-			if f, more = frames.Next(); f.Function != "" && !strings.HasPrefix(f.Function, "runtime.") {
-				places = append(places, fmt.Sprintf("%s %s:%d", f.Function, filepath.Base(f.File), f.Line))
-			}
+		list = append(list, fmt.Sprintf("%s (node %d, %d times) in %s", s.What, node(s.Node), s.Count, strings.Join(places(s.PCs), " < ")))
+	}
+	for _, s := range runtime.LockstepShares() {
+		if at := places(s.PCs); !harmless(at) {
+			list = append(list, fmt.Sprintf("%s (node %d) in %s", s.What, node(s.Node), strings.Join(at, " < ")))
 		}
-		list = append(list, fmt.Sprintf("%s (node %d, %d times) in %s", s.What, node(s.Node), s.Count, strings.Join(places, " < ")))
 	}
 	return list
+}
+
+// places are the functions of a stack, innermost first, without the runtime's.
+func places(pcs []uintptr) (list []string) {
+	for frames, more := runtime.CallersFrames(pcs), true; more; {
+		var f runtime.Frame
+		if f, more = frames.Next(); f.Function != "" && !strings.HasPrefix(f.Function, "runtime.") && !strings.HasPrefix(f.Function, "internal/runtime/") {
+			list = append(list, fmt.Sprintf("%s %s:%d", f.Function, filepath.Base(f.File), f.Line))
+		}
+	}
+	return list
+}
+
+// ours are the packages that know of all nodes, and those of the standard library that keep what
+// everybody would write alike.
+var ours = []string{"github.com/lockstep-go/lockstep/bubble.", "github.com/lockstep-go/lockstep/kit/", "github.com/lockstep-go/lockstep/target/",
+	"encoding/gob.", "reflect."}
+
+// harmless reports whether what nodes share is to be shared, by the place where they do: by one of these
+// packages, or by what the overlay added.
+func harmless(places []string) bool {
+	return len(places) > 0 && (strings.Contains(places[0], " lockstep") ||
+		slices.ContainsFunc(ours, func(of string) bool { return strings.HasPrefix(places[0], of) }))
 }
 
 // freeze stops the goroutines of a life for good.
@@ -85,6 +107,7 @@ func onNode(n int32) { runtime.LockstepSetNode(n) }
 // on for good: to turn them on or off while there is a bubble would confuse its books.
 func takeOver() func() {
 	runtime.LockstepSeed(0)
+	runtime.LockstepDeploy()
 	percent := debug.SetGCPercent(-1)
 	return func() { debug.SetGCPercent(percent) }
 }

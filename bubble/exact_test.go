@@ -343,3 +343,63 @@ func TestFresh(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
+
+// What a program has once in a process, in variables of its package.
+var (
+	registry  = map[string]int{}
+	semaphore = make(chan struct{}, 4)
+	guarded   sync.Mutex
+	closed    = func() chan struct{} {
+		c := make(chan struct{})
+		close(c)
+		return c
+	}()
+)
+
+// Channels, maps and locks that nodes share, by variables of their packages, are told, each once and in
+// every campaign; what each node has for itself, and what the engine made, is not.
+func TestShared(t *testing.T) {
+	for name, c := range map[string]struct {
+		use  func(n *bubble.Node)
+		what string // empty: nothing is told
+	}{
+		"map":     {func(n *bubble.Node) { registry[fmt.Sprint(n.Self())]++ }, "nodes write to the same map"},
+		"delete":  {func(*bubble.Node) { delete(registry, "x") }, "nodes write to the same map"},
+		"channel": {func(*bubble.Node) { semaphore <- struct{}{}; <-semaphore }, "nodes share a channel"},
+		"select": {func(*bubble.Node) {
+			select {
+			case semaphore <- struct{}{}:
+				<-semaphore
+			case <-make(chan int):
+			}
+		}, "nodes share a channel"},
+		"lock": {func(*bubble.Node) {
+			guarded.Lock()
+			time.Sleep(time.Second)
+			guarded.Unlock()
+		}, "a goroutine of another node is woken by this one: nodes share a lock"},
+		"closed": {func(*bubble.Node) { <-closed }, ""},
+		"own": {func(n *bubble.Node) {
+			own, mine := map[int]int{}, make(chan int, 1)
+			own[1] = 1
+			mine <- 1
+			n.Emit("own", own[<-mine])
+		}, ""},
+		"engine": {func(n *bubble.Node) { n.World().Value.(chan int) <- 1 }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			start := func(n *bubble.Node) error { c.use(n); return nil }
+			begin := func(w *bubble.World) { w.Value = make(chan int, 10) }
+			for range 2 {
+				plan := lockstep.Plan{System: bubble.Cluster{Name: "shared", Nodes: 3, Begin: begin, Start: start}, Strategy: strategy.Walk{Wait: 1, Steps: 60}, Runs: 2}
+				list := explore(t, plan).Suspects
+				switch {
+				case c.what == "" && len(list) != 0:
+					t.Errorf("suspects %q", list)
+				case c.what != "" && (len(list) != 1 || !strings.HasPrefix(list[0], c.what+" (node ") || !strings.Contains(list[0], "bubble_test.TestShared")):
+					t.Errorf("suspects %q", list)
+				}
+			}
+		})
+	}
+}

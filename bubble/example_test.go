@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
@@ -165,17 +166,17 @@ func ExampleNewBare() {
 	// <nil> <nil> <nil>
 }
 
-// Runs that repeat exactly have the same digest, here and in any other process.
-func ExampleDigest() {
+// Runs that repeat exactly have the same digests, here and in any other process.
+func ExampleDigests() {
 	silent := bubble.Cluster{Name: "silent", Nodes: 2, Exact: true, Start: func(n *bubble.Node) error {
 		n.Send(n.Others()[0], "Greeting", lockstep.Tag{}, "hello")
 		return nil
 	}}
 	plan := lockstep.Plan{System: silent, Strategy: strategy.DefaultWalk, Seed: 1}
-	one, _ := bubble.Digest(context.Background(), plan, 10)
-	two, err := bubble.Digest(context.Background(), plan, 10)
-	fmt.Println(one == two, err)
-	// Output: true <nil>
+	one, _ := bubble.Digests(context.Background(), plan, 10)
+	two, err := bubble.Digests(context.Background(), plan, 10)
+	fmt.Println(len(one), slices.Equal(one, two), err)
+	// Output: 10 true <nil>
 }
 
 // What a node is and can do: this one throws a die for each request, and keeps what came out in

@@ -7,10 +7,12 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/replay"
 	. "github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
+	"github.com/lockstep-go/lockstep/watchdog"
 )
 
 // caller sends a word to node 2 again and again until it arrives, whenever it hears that it was
@@ -72,5 +74,25 @@ func TestReplace(t *testing.T) {
 	plan.Scenario = bad
 	if _, err := lockstep.Explore(t.Context(), plan); err == nil || !strings.Contains(err.Error(), "is no lie") {
 		t.Errorf("a body that cannot be read: %v", err)
+	}
+}
+
+// A run with a forged message is made again from its trace, under the eyes of a watchdog, which wants every step in
+// words before it is taken.
+func TestReplaceReplayed(t *testing.T) {
+	lied := spec.OnEvent("no lies", "heard", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+		return &lockstep.Finding{Property: "no lies", Text: e.Value.(string)}
+	})
+	sc := New("liar").Faults(lockstep.Budget{Byzantine: 1})
+	sc.If(Type("Word")).Then(Replace("lie hello"))
+	plan := lockstep.Plan{System: callers, Scenario: sc, Strategy: strategy.Walk{Deliver: 1, Steps: 5}, Spec: lied, Runs: 1, Seed: 1, Watch: watchdog.After(watchdog.Default)}
+	f := explore(t, plan).First()
+	if f == nil {
+		t.Fatal("nobody lied")
+	}
+	plan.Scenario = nil
+	again, err := replay.Run(t.Context(), plan, f.Trace)
+	if err != nil || again.Trace.Outcome.Verdict != trace.Fail {
+		t.Errorf("%+v, %v", again, err)
 	}
 }

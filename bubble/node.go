@@ -30,7 +30,9 @@ type Node struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 
-	idle chan func() // to goroutines that have nothing to do
+	pool    sync.Mutex
+	idle    []chan func() // to goroutines that have nothing to do, the last one first
+	retired bool          // those that come to have nothing to do end
 
 	mutex   sync.Mutex
 	queue   []arrival
@@ -187,24 +189,45 @@ func (n *Node) Folder() (string, error) { return n.folder() }
 // Go runs f in a goroutine of the node. A panic in it is a finding. Goroutines that have
 // nothing to do are used again: their stacks have grown already.
 func (n *Node) Go(f func()) {
-	select {
-	case n.idle <- f:
-	default:
+	n.pool.Lock()
+	last := len(n.idle) - 1
+	if last < 0 {
+		n.pool.Unlock()
 		go n.work(f)
+		return
 	}
+	next := n.idle[last]
+	n.idle = n.idle[:last]
+	n.pool.Unlock()
+	next <- f
 }
 
 // work runs f, and what else there is to do until the node's life ends.
 func (n *Node) work(f func()) {
 	defer n.guard()
 	onNode(n.number())
-	for {
+	next := make(chan func(), 1)
+	for f != nil {
 		f()
-		select {
-		case f = <-n.idle:
-		case <-n.ctx.Done():
+		n.pool.Lock()
+		if n.retired {
+			n.pool.Unlock()
 			return
 		}
+		n.idle = append(n.idle, next)
+		n.pool.Unlock()
+		f = <-next
+	}
+}
+
+// retire lets goroutines that have nothing to do end.
+func (n *Node) retire() {
+	n.pool.Lock()
+	idle := n.idle
+	n.idle, n.retired = nil, true
+	n.pool.Unlock()
+	for _, next := range idle {
+		close(next)
 	}
 }
 
@@ -314,6 +337,7 @@ func (n *Node) handle() bool {
 func (n *Node) end() {
 	n.dead.Store(true)
 	n.cancel()
+	n.retire()
 	n.mutex.Lock()
 	n.ended = true
 	n.mutex.Unlock()

@@ -43,23 +43,23 @@ func Repetition(ctx context.Context, plan lockstep.Plan, runs int) (r Repeated, 
 	return r, nil
 }
 
-// Digest is a hash of the recordings of the first runs of a plan, byte for byte. Where runs repeat
-// exactly it is the same in every process.
-func Digest(ctx context.Context, plan lockstep.Plan, runs int) (digest string, err error) {
+// Digests are hashes of the recordings of the first runs of a plan, byte for byte. Where runs repeat
+// exactly they are the same in every process.
+func Digests(ctx context.Context, plan lockstep.Plan, runs int) (digests []string, err error) {
 	bench, err := lockstep.NewBench(plan)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, bench.Close()) }()
-	h := sha256.New()
 	for number := range runs {
 		text, err := recording(ctx, bench, number)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
-		h.Write(text)
+		sum := sha256.Sum256(text)
+		digests = append(digests, hex.EncodeToString(sum[:16]))
 	}
-	return hex.EncodeToString(h.Sum(nil)[:16]), nil
+	return digests, nil
 }
 
 // recording is the trace of a run as its file would be.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/toy"
 	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/target/smr"
 	"github.com/lockstep-go/lockstep/trace"
@@ -234,6 +236,45 @@ func TestLinkedBuild(t *testing.T) {
 	for path, want := range map[string]string{"a": "v1.0.0", "b": "v2.0.0", "c": "", "d": "", "e": "", "f": ""} {
 		if got := versionIn(info, path); got != want {
 			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+}
+
+// versioned is a system that names its version itself.
+type versioned struct {
+	Nodes int `help:"number of nodes"`
+}
+
+func (versioned) Describe() (lockstep.Info, error) {
+	info, err := toy.Cluster(nil).Describe()
+	info.Build = "v1.7.3"
+	return info, err
+}
+
+func (versioned) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
+	return toy.Cluster(nil).Deploy(p)
+}
+
+// A trace states the build that a program is, and by that it is replayed, whatever version the
+// system names itself; where the program is no build, what the system says counts.
+func TestReplayedBuild(t *testing.T) {
+	const build = "example.com/library@v1.7.3"
+	for _, c := range []struct{ program, trace, want string }{
+		{build, build, ""},
+		{build, "example.com/library@v1.8.0", "this program has " + build},
+		{build, "", ""},
+		{"", "v1.7.3", ""},
+		{"", "v1.8.0", "this program has v1.7.3"},
+	} {
+		at := place{target: target.Of("versioned", "names its version", versioned{}, toy.Judge{}), build: c.program}
+		if s, err := at.system(nil); err != nil {
+			t.Error(err)
+		} else if info, err := s.Describe(); err != nil || info.Build != cmp.Or(c.program, "v1.7.3") {
+			t.Errorf("%+v: a trace would be of the build %q, %v", c, info.Build, err)
+		}
+		_, err := (&recorded{}).plan(&trace.Trace{Header: trace.Header{Target: "versioned", Build: c.trace}}, &at)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v", c, err)
 		}
 	}
 }

@@ -44,7 +44,7 @@ type Gathered struct {
 // elsewhere has the runs made by a fleet, where that is wanted, and gathers what came of them: for
 // this program, or for the one that has the target, which takes over.
 func (c *runCmd) elsewhere(e *Env) error {
-	if c.Fleet == "" {
+	if c.Fleet == "" || c.Stretches {
 		return nil
 	}
 	if c.Coverage || c.Closure {

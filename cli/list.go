@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -23,6 +24,7 @@ type listed struct {
 	Linked   bool            `json:"linked"`             // part of this program, else built on demand
 	Library  string          `json:"library,omitempty"`  // what comes in versions
 	Versions []string        `json:"versions,omitempty"` // known to work
+	Strategy string          `json:"strategy,omitempty"` // that it is explored with unless told otherwise
 	// Scenarios are those that --scenario takes, Seen is what scenarios and specs see of a run,
 	// and Shapes what its rounds look like; all only where one target is asked for.
 	Scenarios []guideline `json:"scenarios,omitempty"`
@@ -93,7 +95,7 @@ func (c *listCmd) Run(e *Env) error {
 func (a *App) list() []listed {
 	var all []listed
 	for _, t := range a.Targets {
-		l := listed{Name: t.Name, Help: t.Help, Options: t.Options(), Linked: true}
+		l := listed{Name: t.Name, Help: t.Help, Options: t.Options(), Linked: true, Strategy: cmp.Or(t.Strategy, usualStrategy)}
 		if p := a.program(t.Name); p != nil {
 			l.Library, l.Versions = p.Library, p.Versions
 		}
@@ -119,6 +121,9 @@ func writeListed(w io.Writer, list []listed) {
 		}
 		for _, o := range l.Options {
 			fmt.Fprintf(w, "      %-14s %s (%s)\n", o.Key, o.Help, o.Default)
+		}
+		if l.Strategy != "" {
+			fmt.Fprintf(w, "      %-14s unless told otherwise %s\n", "--strategy", l.Strategy)
 		}
 		l.writeDetail(w)
 	}

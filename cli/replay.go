@@ -63,15 +63,19 @@ func (r *recorded) plan(t *trace.Trace, at *place) (lockstep.Plan, error) {
 	if t.Header.Build == "" {
 		at.build = "" // the trace does not say which it was
 	}
-	if t.Header.Build != at.build {
-		return lockstep.Plan{}, fmt.Errorf("%s: the trace is of %s in the build %s, this program has %s", r.Trace, t.Header.Target, t.Header.Build, orUnnamed(at.build))
-	}
 	s, err := at.target.Rebuild(t.Header.Options)
 	if err != nil {
 		return lockstep.Plan{}, fmt.Errorf("%s: %w", r.Trace, err)
 	}
 	if at.build != "" {
 		s = named{s, at.build}
+	}
+	info, err := s.Describe()
+	if err != nil {
+		return lockstep.Plan{}, fmt.Errorf("%s: %w", r.Trace, err)
+	}
+	if t.Header.Build != "" && t.Header.Build != info.Build {
+		return lockstep.Plan{}, fmt.Errorf("%s: the trace is of %s in the build %s, this program has %s", r.Trace, t.Header.Target, t.Header.Build, orUnnamed(info.Build))
 	}
 	plan := lockstep.Plan{System: s, Spec: at.target.Spec, Watch: watchdog.After(patience(at.target, watchdog.Default))}
 	if guide, err := at.target.Scenario(t.Header.Scenario); err == nil { // it judges, too

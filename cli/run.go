@@ -24,7 +24,7 @@ import (
 
 type runCmd struct {
 	explored
-	Strategy     string        `placeholder:"S" help:"How to choose steps: name:key=value,... (${usual}; with a scenario ${guided})."`
+	Strategy     string        `placeholder:"S" help:"How to choose steps: name:key=value,... (${usual}; with a scenario ${guided}). Some targets and scenarios have their own, which lockstep list names."`
 	Scenario     string        `placeholder:"NAME" help:"Guide the runs by one of the target's scenarios, and store one of them with its explanation; lockstep list TARGET names them."`
 	Runs         int           `placeholder:"N" help:"Number of runs; ${runs} unless there is a time limit."`
 	For          time.Duration `placeholder:"30s" help:"Stop after this time."`
@@ -121,6 +121,11 @@ func (c *runCmd) explore(e *Env, plan lockstep.Plan) (*campaign.Campaign, error)
 	plan.Progress = func(r *lockstep.Result) {
 		sum.Curve = campaign.AddSample(sum.Curve, r, time.Since(start))
 		_ = show.Update(campaign.Status{Runs: r.Runs, Findings: campaign.Findings(r), Coverage: seen(r)})
+	}
+	if info, err := plan.System.Describe(); err == nil && info.Repeats == lockstep.Roughly {
+		plan.Found = func(f *lockstep.Found) { // what goes wrong with that goes wrong again in the end
+			_, _ = e.store(c.Out, keep.NameOfRun(f.Trace, f.Run), f.Trace)
+		}
 	}
 	result, err := c.result(ctx, plan)
 	_ = show.Done()

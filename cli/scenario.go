@@ -22,17 +22,13 @@ const (
 
 // guide is the scenario that was asked for, or none, with the options that it needs.
 func (c *runCmd) guide(at *place) (target.Scenario, error) {
-	if c.Strategy == "" {
-		c.Strategy = usualStrategy
-		if c.Scenario != "" {
-			c.Strategy = guidedStrategy
-		}
-		c.Strategy = cmp.Or(at.target.Strategy, c.Strategy)
-	}
 	if c.Scenario == "" {
+		c.Strategy = cmp.Or(c.Strategy, at.target.Strategy, usualStrategy)
 		return target.Scenario{}, nil
 	}
-	return at.target.Scenario(c.Scenario)
+	s, err := at.target.Scenario(c.Scenario)
+	c.Strategy = cmp.Or(c.Strategy, s.Strategy, at.target.Strategy, guidedStrategy)
+	return s, err
 }
 
 // retell stores one run of a guided campaign, the first finding or else the first run, with a

@@ -23,9 +23,9 @@ func guidedApp() App {
 			return sc.Use(scenario.Withhold(scenario.Round("Promise").And(scenario.From(2)), scenario.IsEvent(smr.Output)))
 		}
 	}
-	log := target.Of("smr", "a replicated log", smr.Cluster{Nodes: 3}, smr.Prefix)
+	log := target.Of("smr", "a replicated log", smr.Cluster{Nodes: 3}, smr.Prefix).Explored("walk:steps=40")
 	return App{Targets: []target.Target{log.Guided(
-		target.Scenario{Name: "late promise", Help: "a promise comes late", Set: []string{"requests=2"}, Build: build("late promise", "output")},
+		target.Scenario{Name: "late promise", Help: "a promise comes late", Strategy: "pos", Set: []string{"requests=2"}, Build: build("late promise", "output")},
 		target.Scenario{Name: "no output", Help: "an output is a finding", Build: build("no output", scenario.Fail)})}}
 }
 
@@ -56,6 +56,29 @@ func TestRunScenario(t *testing.T) {
 	}
 	if _, out, _ = guidedRun(t, "run", "smr", "--scenario", "late promise", "--runs", "1", "--strategy", "walk", "--set", "requests=3"); !strings.Contains(out, "requests=3") {
 		t.Errorf("the option of the command line is not taken:\n%s", out)
+	}
+}
+
+// TestUsualStrategies: a target and a scenario may name their own strategies, which list tells and
+// the command line overrides.
+func TestUsualStrategies(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, c := range []struct{ want, args string }{
+		{"steps=40,", ""},
+		{"under pos:", "--scenario=late promise"},
+		{"steps=40,", "--scenario=no output"},
+		{"under delay:", "--strategy=delay"},
+	} {
+		args := []string{"run", "smr", "--runs=1", "--no-shrink"}
+		if c.args != "" {
+			args = append(args, c.args)
+		}
+		if _, out, errOut := guidedRun(t, args...); !strings.Contains(out, c.want) {
+			t.Errorf("%s: no %q in\n%s%s", c.args, c.want, out, errOut)
+		}
+	}
+	if _, out, _ := guidedRun(t, "list"); !strings.Contains(out, "--strategy     unless told otherwise walk:steps=40\n") {
+		t.Errorf("%s", out)
 	}
 }
 

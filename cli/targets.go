@@ -158,12 +158,11 @@ type named struct {
 	build string
 }
 
-// Describe is that of the system, with the build.
+// Describe is that of the system, with the build, which says more than the version that a system
+// may name itself: by it the program is found again.
 func (n named) Describe() (lockstep.Info, error) {
 	info, err := n.System.Describe()
-	if info.Build == "" {
-		info.Build = n.build
-	}
+	info.Build = n.build
 	return info, err
 }
 

@@ -51,7 +51,7 @@ func (t *talker) String() string {
 }
 func (t *talker) Fingerprint() uint64 {
 	h := mix.Start
-	h.Bytes([]byte(t.String()))
+	h.Text(t.String())
 	return uint64(h)
 }
 

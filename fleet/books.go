@@ -73,10 +73,11 @@ func openBooks(ctx context.Context, s *store, log func(string)) (*books, error) 
 
 // run brings the books up to date until the context ends.
 func (b *books) run(ctx context.Context) error {
-	watch, err := b.workers.WatchAll(ctx, jetstream.IgnoreDeletes())
-	if err != nil {
-		return err
-	}
+	ctx, cancel := context.WithCancel(ctx)
+	var others sync.WaitGroup
+	defer others.Wait()
+	defer cancel()
+	others.Go(func() { b.follow(ctx, b.workers, b.hear) })
 	tick, over := time.NewTicker(turn), time.NewTicker(lookOver)
 	defer tick.Stop()
 	defer over.Stop()
@@ -88,8 +89,6 @@ func (b *books) run(ctx context.Context) error {
 			b.take(m)
 		case m := <-b.commands:
 			b.obey(ctx, m)
-		case e := <-watch.Updates():
-			b.hear(e)
 		case now := <-tick.C:
 			b.turn(ctx, now.Sub(before), false)
 			before = now
@@ -100,21 +99,19 @@ func (b *books) run(ctx context.Context) error {
 }
 
 // hear notes what a worker reports.
-func (b *books) hear(e jetstream.KeyValueEntry) {
-	if e == nil {
-		return
-	}
-	var r Report
-	if json.Unmarshal(e.Value(), &r) != nil || r.Worker == "" || len(r.Worker) > 100 {
-		b.mutex.Lock()
-		b.refused++
-		b.mutex.Unlock()
-		return
-	}
+func (b *books) hear(text []byte) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
+	var r Report
+	if json.Unmarshal(text, &r) != nil || r.Worker == "" || len(r.Worker) > 100 || len(b.staff) >= mostStaff {
+		b.refused++
+		return
+	}
 	b.staff[r.Worker], b.seen[r.Worker] = r, time.Now()
 }
+
+// mostStaff bounds the workers that are told apart.
+const mostStaff = 10_000
 
 // take takes a part, which is acknowledged when it is in the books, or at once where it is of no use.
 func (b *books) take(m jetstream.Msg) {
@@ -132,6 +129,8 @@ func (b *books) take(m jetstream.Msg) {
 	if err == nil {
 		if err = l.take(&p); err == nil {
 			b.acks = append(b.acks, m)
+		}
+		if err == nil || errors.Is(err, errHeld) { // the first copy will be acknowledged
 			return
 		}
 	}

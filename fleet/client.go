@@ -17,7 +17,7 @@ type Client struct{ store *store }
 
 // Dial connects to the fleet at a URL.
 func Dial(ctx context.Context, url string) (*Client, error) {
-	s, err := connect(url)
+	s, err := connect(url, func(string) {})
 	if err != nil {
 		return nil, err
 	}
@@ -92,38 +92,20 @@ func (c *Client) Traces(ctx context.Context, l *Ledger) (list []stretch.Trace, e
 // stopped.
 func (c *Client) Wait(ctx context.Context, id string, show func(*Ledger)) (*Ledger, error) {
 	lasting := context.WithoutCancel(ctx)
-	watch, err := c.store.ledgers.Watch(lasting, id)
-	if err != nil {
-		return nil, err
-	}
-	defer watch.Stop() //nolint:errcheck // nothing depends on it
-	done := ctx.Done()
+	stop := context.AfterFunc(ctx, func() { _, _ = c.Stop(lasting, id) })
+	defer stop()
 	for {
-		select {
-		case <-done:
-			done = nil
-			if _, err := c.Stop(lasting, id); err != nil {
-				return nil, err
-			}
-		case e := <-watch.Updates():
-			l, err := readLedger(e)
-			if err != nil {
-				return nil, err
-			}
-			if l == nil {
-				continue
-			}
+		l, err := c.store.ledger(lasting, id)
+		if err == nil {
 			if show(l); l.Job.Ended != "" {
 				return l, nil
 			}
-		}
+		} else if errors.Is(err, jetstream.ErrKeyNotFound) || ctx.Err() != nil {
+			return nil, err
+		} // otherwise the server is gone, and will come back
+		pause(lasting, look)
 	}
 }
 
-func readLedger(e jetstream.KeyValueEntry) (*Ledger, error) {
-	if e == nil {
-		return nil, nil //nolint:nilnil // there is none yet
-	}
-	l := &Ledger{}
-	return l, json.Unmarshal(e.Value(), l)
-}
+// look is how often one who waits looks.
+const look = 200 * time.Millisecond

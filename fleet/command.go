@@ -20,7 +20,8 @@ type Commands struct {
 	Fleet struct {
 		Serve    serveCmd    `cmd:"" help:"Serve a fleet: a queue of work, the results, and a page."`
 		Join     joinCmd     `cmd:"" help:"Make runs for a fleet, until interrupted."`
-		Run      runCmd      `cmd:"" passthrough:"" help:"Have a campaign made by a fleet: run with --fleet."`
+		Run      runCmd      `cmd:"" passthrough:"" help:"Have a campaign, or the campaigns of a plan, made by a fleet: run with --fleet."`
+		Plan     planCmd     `cmd:"" hidden:"" help:"Have the campaigns of a plan made by a fleet."`
 		Status   statusCmd   `cmd:"" help:"Campaigns and workers of a fleet."`
 		Stop     stopCmd     `cmd:"" help:"End a campaign."`
 		Findings findingsCmd `cmd:"" help:"List what campaigns have found, or fetch it."`
@@ -49,6 +50,13 @@ func (c *serveCmd) Run(e *cli.Env) error {
 	}
 	defer s.Close()
 	fmt.Fprintf(e.Out, "join with: %s fleet join %s\n", e.Self, s.URL)
+	if c.Page != "" {
+		url, err := s.Page(e.Ctx, c.Page)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(e.Out, "look at: %s\n", url)
+	}
 	return s.Run(e.Ctx)
 }
 
@@ -61,17 +69,22 @@ type joinCmd struct {
 
 // Run works until interrupted.
 func (c *joinCmd) Run(e *cli.Env) error {
-	w := Worker{URL: c.URL, Name: strings.Map(subjectRune, c.Name), Workers: c.Workers, Every: max(c.Every, time.Millisecond), Program: e.ProgramOf,
+	w := Worker{URL: c.URL, Name: c.Name, Workers: c.Workers, Every: max(c.Every, time.Millisecond), Program: e.ProgramOf,
 		Log: func(line string) { fmt.Fprintln(e.Err, "lockstep:", line) }}
 	return w.Join(e.Ctx)
 }
 
 type runCmd struct {
-	Args []string `arg:"" help:"As for lockstep run; --fleet URL, or the variable LOCKSTEP_FLEET, says where."`
+	Args []string `arg:"" help:"As for lockstep run, or the YAML file of a plan; --fleet URL, or the variable LOCKSTEP_FLEET, says where."`
 }
 
 // Run runs the command run with the fleet.
 func (c *runCmd) Run(e *cli.Env) error {
+	isPlan := func(word string) bool { return strings.HasSuffix(word, ".yaml") || strings.HasSuffix(word, ".yml") }
+	if len(c.Args) > 0 && isPlan(c.Args[0]) {
+		e.Execute(append([]string{"fleet", "plan"}, c.Args...)...)
+		return nil
+	}
 	args := append([]string{"run"}, c.Args...)
 	given := func(word string) bool { return word == "--fleet" || strings.HasPrefix(word, "--fleet=") }
 	if url := os.Getenv("LOCKSTEP_FLEET"); url != "" && !slices.ContainsFunc(args, given) {

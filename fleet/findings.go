@@ -1,8 +1,10 @@
 package fleet
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"text/tabwriter"
 
 	"github.com/lockstep-go/lockstep/cli"
@@ -57,24 +59,29 @@ func (c *findingsCmd) Run(e *cli.Env) error {
 }
 
 // fetch writes the traces of a campaign to files.
-func (c *findingsCmd) fetch(e *cli.Env, client *Client, l *Ledger) error {
-	list, err := client.Traces(e.Ctx, l)
+func (c *findingsCmd) fetch(e *cli.Env, client *Client, l *Ledger) (failed error) {
+	for _, f := range l.Findings {
+		file, err := fetchTrace(e.Ctx, e, client, c.Out, l.Job.ID, f.Run)
+		if failed = errors.Join(failed, err); err == nil {
+			fmt.Fprintln(e.Err, "lockstep: wrote", file)
+		}
+	}
+	return failed
+}
+
+// fetchTrace writes a trace to a file in a folder.
+func fetchTrace(ctx context.Context, e *cli.Env, client *Client, dir, id string, run int) (string, error) {
+	packed, err := client.store.getTrace(ctx, id, run)
 	if err != nil {
-		return err
+		return "", err
 	}
-	if err := keep.MakeFolder(c.Out); err != nil {
-		return err
+	t, err := packed.Read()
+	if err != nil {
+		return "", err
 	}
-	for i, packed := range list {
-		t, err := packed.Read()
-		if err != nil {
-			return err
-		}
-		file := c.Out + "/" + keep.NameOfRun(t, l.Findings[i].Run) + ".trace"
-		if err := keep.Trace(e.Write, file, t); err != nil {
-			return err
-		}
-		fmt.Fprintln(e.Err, "lockstep: wrote", file)
+	if err := keep.MakeFolder(dir); err != nil {
+		return "", err
 	}
-	return nil
+	file := filepath.Join(dir, keep.NameOfRun(t, run)+".trace")
+	return file, keep.Trace(e.Write, file, t)
 }

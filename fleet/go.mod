@@ -3,10 +3,12 @@ module github.com/lockstep-go/lockstep/fleet
 go 1.26.0
 
 require (
+	github.com/goccy/go-yaml v1.19.2
 	github.com/lockstep-go/lockstep v0.0.0
 	github.com/lockstep-go/lockstep/cli v0.0.0
 	github.com/nats-io/nats-server/v2 v2.15.2
 	github.com/nats-io/nats.go v1.55.0
+	pgregory.net/rapid v1.3.0
 )
 
 require (

@@ -142,8 +142,11 @@ func (l *Ledger) waiting() []stretch.Ask {
 	return slices.DeleteFunc(slices.Clone(l.Out), func(a stretch.Ask) bool { return l.arrived[a.First] != nil })
 }
 
-// errOld says that a part was added before.
-var errOld = errors.New("these runs were counted before")
+// errOld says that a part was added before, and errHeld that it waits for others.
+var (
+	errOld  = errors.New("these runs were counted before")
+	errHeld = errors.New("these runs wait to be counted")
+)
 
 // take takes a part, in any order. A part that does not fit is refused and changes nothing.
 func (l *Ledger) take(p *Part) error {
@@ -154,7 +157,7 @@ func (l *Ledger) take(p *Part) error {
 		l.arrived = map[int]*Part{}
 	}
 	if l.arrived[p.First] != nil {
-		return errOld
+		return errHeld
 	}
 	l.arrived[p.First] = p
 	return nil

@@ -39,6 +39,7 @@ type Server struct {
 	Token string
 
 	config Config
+	local  string         // the address for this process
 	nats   *server.Server // nil where it is somebody else's
 	store  *store
 	books  *books
@@ -46,7 +47,7 @@ type Server struct {
 
 // Serve starts a server. It goes on where the one before it ended, by the files.
 func Serve(ctx context.Context, c Config) (*Server, error) {
-	s := &Server{config: c, URL: c.NATS, Token: c.Token}
+	s := &Server{config: c, URL: c.NATS, local: c.NATS, Token: c.Token}
 	if s.config.Log == nil {
 		s.config.Log = func(string) {}
 	}
@@ -62,7 +63,7 @@ func Serve(ctx context.Context, c Config) (*Server, error) {
 		}
 	}
 	var err error
-	if s.store, err = connect(s.URL); err == nil {
+	if s.store, err = connect(s.local, s.config.Log); err == nil {
 		if err = s.store.create(ctx); err == nil {
 			s.books, err = openBooks(ctx, s.store, s.config.Log)
 		}
@@ -78,6 +79,9 @@ func Serve(ctx context.Context, c Config) (*Server, error) {
 func (s *Server) token() error {
 	file := filepath.Join(s.config.Dir, "token")
 	if s.Token != "" {
+		if !plain(s.Token) {
+			return fmt.Errorf("--token: allowed are at most %d letters, digits and -", mostName)
+		}
 		return nil
 	}
 	text, err := os.ReadFile(file)
@@ -112,8 +116,18 @@ func (s *Server) embed() error {
 		n.Shutdown()
 		return fmt.Errorf("nobody can connect to %s: is another server there?", s.config.Listen)
 	}
-	s.URL = fmt.Sprintf("nats://%s@%s", s.Token, n.Addr())
+	s.local = fmt.Sprintf("nats://%s@%s", s.Token, reachable(n.Addr(), "127.0.0.1"))
+	host, _ = os.Hostname()
+	s.URL = fmt.Sprintf("nats://%s@%s", s.Token, reachable(n.Addr(), host))
 	return nil
+}
+
+// reachable is an address that one can connect to, where one that listens everywhere is that of a host.
+func reachable(a net.Addr, host string) string {
+	if tcp, ok := a.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
+		return net.JoinHostPort(host, strconv.Itoa(tcp.Port))
+	}
+	return a.String()
 }
 
 // Run adds up what comes until the context ends.

@@ -47,18 +47,29 @@ type store struct {
 	ledgers jetstream.KeyValue
 	workers jetstream.KeyValue
 	traces  jetstream.ObjectStore
+	// back is told when the server was gone and is there again.
+	back chan struct{}
 }
 
 // connect connects to a fleet's server, and again whenever it was gone. Errors name no token.
-func connect(url string, options ...nats.Option) (*store, error) {
-	conn, err := nats.Connect(url, append([]nats.Option{nats.MaxReconnects(-1), nats.ReconnectWait(200 * time.Millisecond), nats.Name("lockstep")}, options...)...)
+func connect(url string, log func(string)) (*store, error) {
+	back := make(chan struct{}, 1)
+	conn, err := nats.Connect(url, nats.Name("lockstep"), nats.MaxReconnects(-1), nats.ReconnectWait(200*time.Millisecond),
+		nats.DisconnectErrHandler(func(*nats.Conn, error) { log("the server is gone; waiting for it") }),
+		nats.ReconnectHandler(func(*nats.Conn) {
+			log("the server is back")
+			select {
+			case back <- struct{}{}:
+			default:
+			}
+		}))
 	switch {
 	case errors.Is(err, nats.ErrAuthorization):
 		return nil, fmt.Errorf("the fleet at %s does not know this token", withoutToken(url))
 	case err != nil:
 		return nil, fmt.Errorf("no fleet at %s: %w (lockstep fleet serve starts one)", withoutToken(url), err)
 	}
-	s := &store{conn: conn}
+	s := &store{conn: conn, back: back}
 	if s.js, err = jetstream.New(conn); err != nil {
 		conn.Close()
 		return nil, err
@@ -117,7 +128,7 @@ func (s *store) create(ctx context.Context) error {
 // isThere reports whether a message was refused because its subject has one.
 func isThere(err error) bool {
 	var api *jetstream.APIError
-	return errors.As(err, &api) && (api.ErrorCode == 10077 || strings.Contains(api.Description, "maximum messages per subject"))
+	return errors.As(err, &api) && strings.Contains(api.Description, "maximum messages per subject exceeded")
 }
 
 // publish stores a message; one that is there already is not an error.
@@ -161,11 +172,36 @@ func all[T any](ctx context.Context, kv jetstream.KeyValue) ([]T, error) {
 	return list, ctx.Err()
 }
 
+// follow calls a function with every value of a bucket, and with every change, until the context ends. When the
+// server was gone it begins anew.
+func (s *store) follow(ctx context.Context, kv jetstream.KeyValue, hear func([]byte)) {
+	for ctx.Err() == nil {
+		watch, err := kv.WatchAll(ctx, jetstream.IgnoreDeletes())
+		if err != nil {
+			pause(ctx, idle)
+			continue
+		}
+		for again := false; !again; {
+			select {
+			case <-ctx.Done():
+				again = true
+			case <-s.back:
+				again = true
+			case e, ok := <-watch.Updates():
+				if again = !ok; e != nil {
+					hear(e.Value())
+				}
+			}
+		}
+		_ = watch.Stop()
+	}
+}
+
 // ledger reads the books of a campaign.
 func (s *store) ledger(ctx context.Context, id string) (*Ledger, error) {
 	entry, err := s.ledgers.Get(ctx, id)
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
-		return nil, fmt.Errorf("the fleet has no campaign %q", id)
+		return nil, fmt.Errorf("the fleet has no campaign %q: %w", id, err)
 	}
 	if err != nil {
 		return nil, err

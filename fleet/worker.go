@@ -12,7 +12,6 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/stretch"
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -53,27 +52,29 @@ type Worker struct {
 	mutex    sync.Mutex // of what follows
 	report   Report
 	jobs     map[string]Job
+	accepted map[string]bool             // campaigns that this worker can serve
 	programs map[string]*stretch.Program // by campaign
+	used     []string                    // their campaigns, the one used last at the end
 	held     map[string]jetstream.Msg    // by subject: what others must not be given
 }
 
 // Join works until the context ends.
 func (w *Worker) Join(ctx context.Context) error {
-	w.jobs, w.programs, w.held = map[string]Job{}, map[string]*stretch.Program{}, map[string]jetstream.Msg{}
+	w.jobs, w.accepted, w.programs, w.held = map[string]Job{}, map[string]bool{}, map[string]*stretch.Program{}, map[string]jetstream.Msg{}
 	if w.Log == nil {
 		w.Log = func(string) {}
 	}
 	if w.Name == "" {
 		host, _ := os.Hostname()
-		w.Name = fmt.Sprintf("%s-%d", strings.Map(subjectRune, host), os.Getpid())
+		w.Name = fmt.Sprintf("%s-%d", host, os.Getpid())
 	}
+	w.Name = strings.Map(subjectRune, w.Name)
 	if w.Every == 0 {
 		w.Every = time.Second
 	}
 	w.report = Report{Worker: w.Name, Version: lockstep.Version, Refused: map[string]string{}}
 	var err error
-	if w.store, err = connect(w.URL, nats.DisconnectErrHandler(func(*nats.Conn, error) { w.Log("the server is gone; waiting for it") }),
-		nats.ReconnectHandler(func(*nats.Conn) { w.Log("the server is back") })); err != nil {
+	if w.store, err = connect(w.URL, w.Log); err != nil {
 		return err
 	}
 	defer w.conn.Close()
@@ -83,7 +84,7 @@ func (w *Worker) Join(ctx context.Context) error {
 	w.Log(w.Name + " has joined " + withoutToken(w.URL))
 	ctx, cancel := context.WithCancel(ctx)
 	var others sync.WaitGroup
-	others.Go(func() { w.follow(ctx) })
+	others.Go(func() { w.follow(ctx, w.store.jobs, w.hear) })
 	others.Go(func() { w.heartbeat(ctx) })
 	w.work(ctx)
 	cancel()
@@ -100,34 +101,31 @@ func subjectRune(r rune) rune {
 	return '_'
 }
 
-// follow keeps the list of campaigns.
-func (w *Worker) follow(ctx context.Context) {
-	watch, err := w.store.jobs.WatchAll(ctx, jetstream.IgnoreDeletes())
-	if err != nil {
-		w.Log(fmt.Sprintf("campaigns cannot be followed: %v", err))
+// hear keeps the list of campaigns. The program of one that has ended ends, whatever it is doing.
+func (w *Worker) hear(text []byte) {
+	var job Job
+	if json.Unmarshal(text, &job) != nil {
 		return
 	}
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case e := <-watch.Updates():
-			var job Job
-			if e == nil || json.Unmarshal(e.Value(), &job) != nil {
-				continue
-			}
-			w.mutex.Lock()
-			if w.jobs[job.ID] = job; job.Ended != "" {
-				delete(w.jobs, job.ID)
-				delete(w.report.Refused, job.ID)
-				if p := w.programs[job.ID]; p != nil { // whatever it is doing
-					p.Close()
-					delete(w.programs, job.ID)
-				}
-			}
-			w.mutex.Unlock()
-		}
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	if job.Ended == "" {
+		w.jobs[job.ID] = job
+		return
 	}
+	delete(w.jobs, job.ID)
+	delete(w.accepted, job.ID)
+	delete(w.report.Refused, job.ID)
+	w.closeProgram(job.ID)
+}
+
+// closeProgram ends the program of a campaign, if there is one; the mutex is held.
+func (w *Worker) closeProgram(id string) {
+	if p := w.programs[id]; p != nil {
+		p.Close()
+		delete(w.programs, id)
+	}
+	w.used = slices.DeleteFunc(w.used, func(x string) bool { return x == id })
 }
 
 // heartbeat reports, and keeps what is held.
@@ -240,22 +238,25 @@ func pause(ctx context.Context, d time.Duration) {
 // reason.
 func (w *Worker) served(ctx context.Context) (programs []string) {
 	w.mutex.Lock()
-	jobs := make([]Job, 0, len(w.jobs))
+	var fresh []Job
 	for _, job := range w.jobs {
-		if w.report.Refused[job.ID] == "" {
-			jobs = append(jobs, job)
+		switch {
+		case w.accepted[job.ID]:
+			programs = append(programs, job.Hello.Program)
+		case w.report.Refused[job.ID] == "":
+			fresh = append(fresh, job)
 		}
 	}
 	w.mutex.Unlock()
-	for _, job := range jobs {
-		if _, err := w.program(ctx, job); err != nil && ctx.Err() == nil {
-			w.refuse(job, err)
-		} else if !slices.Contains(programs, job.Hello.Program) {
+	for _, job := range fresh {
+		if _, err := w.program(ctx, job); err == nil {
 			programs = append(programs, job.Hello.Program)
+		} else if ctx.Err() == nil {
+			w.refuse(job, err)
 		}
 	}
 	slices.Sort(programs)
-	return programs
+	return slices.Compact(programs)
 }
 
 func (w *Worker) refuse(job Job, err error) {
@@ -271,6 +272,9 @@ func (w *Worker) program(ctx context.Context, job Job) (*stretch.Program, error)
 	defer w.starting.Unlock()
 	if p := w.started(job.ID); p != nil {
 		return p, nil
+	}
+	if n := len(job.Args); n < 3 || job.Args[0] != "run" || job.Args[1] != job.Target || job.Args[n-1] != "--stretches" {
+		return nil, fmt.Errorf("it does not ask for stretches of %q: %q", job.Target, job.Args)
 	}
 	file, variables, err := w.Program(job.Target, job.Set)
 	if err != nil {
@@ -290,14 +294,26 @@ func (w *Worker) program(ctx context.Context, job Job) (*stretch.Program, error)
 	}
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	w.programs[job.ID] = p
+	w.programs[job.ID], w.accepted[job.ID] = p, true
+	w.used = append(w.used, job.ID)
+	for _, old := range slices.Clone(w.used[:max(0, len(w.used)-mostPrograms)]) {
+		if old != w.report.Campaign { // which is at work
+			w.closeProgram(old)
+		}
+	}
 	return p, nil
 }
+
+// mostPrograms is the number of programs that a worker has running: a plan may have many campaigns.
+const mostPrograms = 4
 
 // started is the program of a campaign, or nil.
 func (w *Worker) started(id string) *stretch.Program {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
+	if i := slices.Index(w.used, id); i >= 0 {
+		w.used = append(slices.Delete(w.used, i, i+1), id)
+	}
 	return w.programs[id]
 }
 
@@ -324,10 +340,18 @@ func (w *Worker) one(ctx context.Context, m jetstream.Msg) {
 	switch {
 	case err == nil:
 		_ = m.Ack()
-	case ctx.Err() == nil:
+	case ctx.Err() == nil && w.goesOn(job.ID):
 		w.Log(fmt.Sprintf("runs %d to %d of campaign %s: %v", work.First, work.End-1, job.ID, err))
 		_ = m.NakWithDelay(time.Second)
 	}
+}
+
+// goesOn reports whether a campaign has not ended.
+func (w *Worker) goesOn(id string) bool {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	_, ok := w.jobs[id]
+	return ok
 }
 
 // tries is how often a stretch is begun before its failure is that of the campaign.
@@ -353,10 +377,7 @@ func (w *Worker) stretches(ctx context.Context, job Job, ask stretch.Ask, last b
 func (w *Worker) drop(id string) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	if p := w.programs[id]; p != nil {
-		p.Close()
-		delete(w.programs, id)
-	}
+	w.closeProgram(id)
 }
 
 // make makes runs and stores what came of them, and reports whether the campaign ends with them. A failure is
@@ -410,11 +431,7 @@ func (w *Worker) tell(ctx context.Context, job Job, part *Part) error {
 // insist does something until it works, or nobody wants it any more.
 func (w *Worker) insist(ctx context.Context, job Job, do func() error) error {
 	for {
-		err := do()
-		w.mutex.Lock()
-		_, running := w.jobs[job.ID]
-		w.mutex.Unlock()
-		if err == nil || ctx.Err() != nil || !running {
+		if err := do(); err == nil || ctx.Err() != nil || !w.goesOn(job.ID) {
 			return ctx.Err()
 		}
 		pause(ctx, idle)

@@ -73,7 +73,7 @@ type Kept struct {
 // Run shrinks a failing run, looks for its lock-step form, draws both and stores
 // everything. What could not be stored is told by the error; the rest is there.
 func Run(ctx context.Context, plan lockstep.Plan, found *trace.Trace, o Options) (*Kept, error) {
-	plan.Progress, plan.Observers = nil, nil
+	plan.Progress, plan.Found, plan.Observers = nil, nil, nil
 	k := &Kept{Trace: found}
 	if f := found.Outcome.Finding; f != nil && f.Property == lockstep.Hang {
 		k.NotShrunk = errors.New("the run hangs, and so would its repetitions")

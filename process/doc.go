@@ -9,9 +9,11 @@
 // another to be. Links are cut and healed in each direction, delayed and held. A link keeps the
 // order of what it carries and never loses a part of it: a cut closes connections, or lets them
 // stand still, as a network does. Its listener follows its server: it is closed while that
-// does not listen.
+// does not listen. Where a protocol is known, a [Decoder] cuts what a link carries into packets, which wait for a
+// word and are carried or lost one by one, the latter with their connection: messages of the engine.
 //
 // [Cluster] puts both together for a [lockstep.Deployment]: it lowers the steps crash, restart,
 // cut and heal, starts servers when time first passes for them, several at once, and accounts for
-// where the time of a run goes. Time is real, so that runs repeat roughly.
+// where the time of a run goes. A server whose program can end and start it inside (Server.Host) spares the start of its
+// process. Time is real, so that runs repeat roughly.
 package process

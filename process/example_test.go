@@ -2,9 +2,11 @@ package process_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -68,6 +70,76 @@ func ExampleNetwork() {
 	network.Delay(1, 2, 10*time.Millisecond)                            // what 1 says takes its time
 	fmt.Println(link.Connections(), network.Direct([]int{os.Getpid()})) // nobody listens there, so that nobody could dial
 	// Output: 0 <nil>
+}
+
+// lines is a protocol of lines, each of which is a message, in both directions.
+type lines struct{}
+
+func (lines) Next(data []byte) (process.Packet, int, error) {
+	end := bytes.IndexByte(data, '\n')
+	if end < 0 {
+		return process.Packet{}, 0, nil // more must come
+	}
+	return process.Packet{Type: "line", Text: string(data[:end])}, end + 1, nil
+}
+
+func ExampleNetwork_Control() {
+	server, err := net.Listen("tcp", "127.0.0.2:20004")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer server.Close()
+	network := process.NewNetwork(2, process.Closes, nil)
+	defer network.Close()
+	link, err := network.Link(1, 2, "127.0.0.2:20003", "127.0.0.2:20004", nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	link.Decode(func() (said, answered process.Decoder) { return lines{}, lines{} })
+	network.Control(true)
+	for open := false; !open; open, _ = link.Listens() {
+		time.Sleep(time.Millisecond)
+	}
+	conn, err := net.Dial("tcp", "127.0.0.2:20003")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer conn.Close()
+	fmt.Fprintln(conn, "hello")
+	var came []process.Held
+	for len(came) == 0 {
+		_ = network.Quiet(context.Background(), time.Millisecond)
+		came, _, _ = network.Sent()
+	}
+	fmt.Println(came[0].From, came[0].To, came[0].Type, came[0].Text)
+	fmt.Println(network.Carry(came[0].Number), network.Break(came[0].Number)) // it goes on, and does not wait any more
+	at, _ := server.Accept()
+	text, _ := bufio.NewReader(at).ReadString('\n')
+	fmt.Print(text)
+	at.Close()
+	// Output:
+	// 1 2 line hello
+	// true false
+	// hello
+}
+
+func ExampleLink_Early() {
+	network := process.NewNetwork(2, process.Closes, nil)
+	defer network.Close()
+	link, err := network.Link(1, 2, "127.0.0.2:20005", "127.0.0.2:20006", nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(link.Early("127.0.0.2:20007", time.Second)) // open while 2 listens there
+	network.Gone(2, true)                                   // 2 is off the network
+	fmt.Println(link.Listens())
+	// Output:
+	// <nil>
+	// false <nil>
 }
 
 func ExampleLog() {

@@ -1,7 +1,9 @@
 package process
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -154,28 +156,77 @@ func running(address string) (pids []string) {
 	return pids
 }
 
-const motherVariable = "LOCKSTEP_PROCESS_MOTHER"
+const (
+	motherVariable = "LOCKSTEP_PROCESS_MOTHER"
+	storeVariable  = "LOCKSTEP_PROCESS_STORE"
+)
 
-// mother makes runs until she is killed.
-func mother(folder string) {
-	plan := lockstep.Plan{System: echoServers{func(a string) { fmt.Println(a) }}, Spec: honest, Workers: 2, Runs: 1 << 30, Scratch: folder,
-		Strategy: strategy.Walk{Request: 3, Crash: 1, Restart: 1, Cut: 1, Heal: 1, Wait: 1, Steps: 12}}
+// answered is violated by every answer, and notes so at once, a letter for each.
+var answered = spec.OnEvent("answered", "answer", func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding {
+	file, err := os.OpenFile(filepath.Join(os.Getenv(storeVariable), "noted"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err == nil {
+		_, _ = file.WriteString("x")
+		file.Close()
+	}
+	return &lockstep.Finding{Text: "an answer"}
+})
+
+// mother makes runs until she is killed, and stores what she finds in a second folder.
+func mother(folder, store string) {
+	plan := lockstep.Plan{System: echoServers{func(a string) { fmt.Println(a) }}, Spec: answered, Workers: 2, Runs: 1 << 30, Scratch: folder, KeepGoing: true, Keep: 1 << 30, Repetitions: 3,
+		Strategy: strategy.Walk{Request: 3, Crash: 1, Restart: 1, Cut: 1, Heal: 1, Wait: 1, Steps: 12},
+		Found: func(f *lockstep.Found) {
+			file := filepath.Join(store, fmt.Sprint(f.Run))
+			data := &bytes.Buffer{}
+			if err := errors.Join(trace.Write(data, f.Trace), os.WriteFile(file+".part", data.Bytes(), 0o600), os.Rename(file+".part", file)); err != nil {
+				fmt.Println(err)
+			}
+		}}
 	_, err := lockstep.Explore(context.Background(), plan)
 	fmt.Println(err)
 }
 
-// Killed at any moment, a campaign leaves no process, no port and no folder.
+// Killed at any moment, a campaign leaves no process, no port and no folder, and loses no finding: each is stored before the
+// repetitions of its run.
 func TestKilledAtAnyMoment(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
+	all := 0
 	for range 20 {
-		folder := t.TempDir()
-		program := processes.Begin(t, motherVariable+"="+folder)
+		folder, store := t.TempDir(), t.TempDir()
+		program := processes.Begin(t, motherVariable+"="+folder, storeVariable+"="+store)
 		places := []string{program.Line(), program.Line()}
 		time.Sleep(time.Duration(r.IntN(300)) * time.Millisecond) // any moment is as good
 		program.Kill()
+		all += stored(t, store)
 		if !strings.HasPrefix(places[0], "127.") || !strings.HasPrefix(places[1], "127.") {
 			t.Fatalf("the mother says %q", places)
 		}
 		leftNothing(t, places, folder)
 	}
+	t.Logf("%d findings were stored", all)
+	if all == 0 {
+		t.Error("nothing was found")
+	}
+}
+
+// stored counts the findings in a store. A run fails once when it is made and in each of three repetitions, which
+// come after it was stored; each of two workers may be killed in between.
+func stored(t *testing.T, store string) int {
+	t.Helper()
+	noted, _ := os.ReadFile(filepath.Join(store, "noted"))
+	files, err := filepath.Glob(filepath.Join(store, "*[0-9]"))
+	if err != nil || len(noted) > 4*len(files)+2 {
+		t.Errorf("%d failing runs were noted, and %d findings are there, %v", len(noted), len(files), err)
+	}
+	for _, name := range files {
+		file, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tr, err := trace.Read(file); err != nil || tr.Outcome.Finding == nil || tr.Outcome.Finding.Property != "answered" {
+			t.Errorf("%s: %v", name, err)
+		}
+		file.Close()
+	}
+	return len(files)
 }

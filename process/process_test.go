@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	if folder := os.Getenv(motherVariable); folder != "" {
-		mother(folder)
+		mother(folder, os.Getenv(storeVariable))
 		return
 	}
 	goleak.VerifyTestMain(m)

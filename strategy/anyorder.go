@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/mix"
 )
 
 // anyOrder is the plain network: every message in flight may arrive next, be lost or be
@@ -57,7 +58,7 @@ func (a *anyOrder) take(run *lockstep.Run, c choice, next *lockstep.Step) bool {
 }
 
 // hash is that of the messages in flight, in any order, and of what was used of the budget.
-func (a *anyOrder) hash(run *lockstep.Run) uint64 {
+func (a *anyOrder) hash(run *lockstep.Run) mix.Hash {
 	a.hashes = a.hashes[:0]
 	for _, id := range run.InFlight() {
 		a.hashes = append(a.hashes, messageHash(run, id))
@@ -65,7 +66,7 @@ func (a *anyOrder) hash(run *lockstep.Run) uint64 {
 	slices.Sort(a.hashes)
 	h := a.budget.hash()
 	for _, m := range a.hashes {
-		h = mix(h, m)
+		h.Mix(m)
 	}
 	return h
 }

@@ -2,6 +2,7 @@ package strategy
 
 import (
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/mix"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -45,7 +46,7 @@ type menu interface {
 	// left is the number of times that an action may still be taken, where it is bounded.
 	left(act action) (int, bool)
 	// hash is a hash of what the menu knows beyond the states of the nodes.
-	hash(run *lockstep.Run) uint64
+	hash(run *lockstep.Run) mix.Hash
 }
 
 // budget bounds how often actions are taken in a run.
@@ -113,31 +114,23 @@ func (c choice) step(run *lockstep.Run, next *lockstep.Step) bool {
 	return true
 }
 
-// mix folds a value into a hash (the finalizer of splitmix64). The hash must be one already:
-// of two values that are not, either may be the first.
-func mix(h, v uint64) uint64 { return lockstep.RunSeed(h^v, 0) }
-
-// mixText folds a text into a hash.
-func mixText(h uint64, text string) uint64 {
-	for i := range len(text) {
-		h = (h ^ uint64(text[i])) * 1099511628211
-	}
-	return mix(h, uint64(len(text)))
-}
-
 // messageHash is a hash of a message without its number.
 func messageHash(run *lockstep.Run, id lockstep.ID) uint64 {
 	m := run.Message(id)
-	h := mixText(uint64(m.From)<<8|uint64(m.To), m.Type)
-	h = mix(h, uint64(m.Tag.Phase)<<32|uint64(uint32(m.Tag.Round)))
-	return mixText(h, run.Text(id))
+	h := mix.Start
+	h.Mix(uint64(m.From)<<8 | uint64(m.To))
+	h.Text(m.Type)
+	h.Mix(uint64(m.Tag.Phase)<<32 | uint64(uint32(m.Tag.Round)))
+	h.Text(run.Text(id))
+	return uint64(h)
 }
 
 // hash is a hash of what was used of the budget.
-func (b *budget) hash() (h uint64) {
+func (b *budget) hash() mix.Hash {
+	h := mix.Start
 	for act, bound := range b.bound {
 		if bound != unlimited {
-			h = mix(h, uint64(act)<<32|uint64(b.used[act]))
+			h.Mix(uint64(act)<<32 | uint64(b.used[act]))
 		}
 	}
 	return h

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/mix"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -80,7 +81,7 @@ func (g Guided) share(inner lockstep.Guarantee) lockstep.Guarantee {
 
 // New makes a scheduler.
 func (g Guided) New(info lockstep.Info) lockstep.Scheduler {
-	s := &guided{Guided: g, inner: g.Inner.New(info), met: map[uint64]struct{}{}, before: make([]uint64, info.Nodes+1)}
+	s := &guided{Guided: g, inner: g.Inner.New(info), met: map[mix.Hash]struct{}{}, before: make([]uint64, info.Nodes+1)}
 	s.rand = rand.New(&s.source)
 	return s
 }
@@ -91,7 +92,7 @@ type guided struct {
 	source stream
 	rand   *rand.Rand // draws from source
 	kept   []schedule
-	met    map[uint64]struct{}
+	met    map[mix.Hash]struct{}
 	before []uint64 // by node: hash of the event before
 	news   int      // met in this run for the first time
 	seed   int      // the number of the run whose seed this run has
@@ -195,7 +196,9 @@ func (s *guided) observe(run *lockstep.Run) {
 	node, event := last.Node, uint64(last.Kind)
 	if last.Kind == trace.Deliver {
 		m := run.Message(last.Msg)
-		node, event = m.To, mixText(uint64(m.From), m.Type)
+		h := mix.Hash(m.From)
+		h.Text(m.Type)
+		node, event = m.To, uint64(h)
 	}
 	if node == 0 {
 		return
@@ -204,11 +207,11 @@ func (s *guided) observe(run *lockstep.Run) {
 	if states && run.Up().Has(node) {
 		var state uint64
 		if state, states = run.Fingerprint(node); states {
-			s.meet(mix(mix(state, 0), uint64(node)))
+			s.meet(node, state)
 		}
 	}
 	if !states {
-		s.meet(mix(mix(mix(s.before[node], 0), event), uint64(node)))
+		s.meet(node, s.before[node], event)
 		s.before[node] = event
 	}
 }
@@ -216,7 +219,12 @@ func (s *guided) observe(run *lockstep.Run) {
 // maxMet bounds what a guided campaign remembers; beyond it nothing is new any more.
 const maxMet = 1 << 22
 
-func (s *guided) meet(key uint64) {
+// meet notes what was seen at a node.
+func (s *guided) meet(node lockstep.Node, seen ...uint64) {
+	key := mix.Hash(node)
+	for _, v := range seen {
+		key.Mix(v)
+	}
 	if _, ok := s.met[key]; !ok && len(s.met) < maxMet {
 		s.met[key] = struct{}{}
 		s.news++

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/mix"
 )
 
 // queues is the network of Walker and Runciman's shadow threads. Each directed link has
@@ -197,18 +198,19 @@ func (q *queues) take(run *lockstep.Run, c choice, next *lockstep.Step) bool {
 }
 
 // hash is that of the queues and of what was used of the budget.
-func (q *queues) hash(run *lockstep.Run) uint64 {
+func (q *queues) hash(run *lockstep.Run) mix.Hash {
 	h := q.budget.hash()
 	for l := range q.links {
 		link := &q.links[l]
 		for _, p := range link.network {
-			h = mix(mix(h, messageHash(run, p.id)), uint64(p.moved))
+			h.Mix(messageHash(run, p.id))
+			h.Mix(uint64(p.moved))
 		}
-		h = mix(h, uint64(link.last))
+		h.Mix(uint64(link.last))
 		for _, id := range link.inbox {
-			h = mix(h, messageHash(run, id))
+			h.Mix(messageHash(run, id))
 		}
-		h = mix(h, uint64(l))
+		h.Mix(uint64(l))
 	}
 	return h
 }

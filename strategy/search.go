@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/mix"
 )
 
 // search goes through the tree of choices of a menu, depth first. Each run follows the
@@ -22,7 +23,7 @@ type search struct {
 	open  bool // a run is under way
 	end   ending
 	done  bool
-	met   map[uint64]int // choices that were left when a state was met, by hash
+	met   map[mix.Hash]int // choices that were left when a state was met, by hash
 
 	ends  [endings]int // runs by how they ended
 	blind bool         // states were asked for, but the system has no fingerprints
@@ -192,11 +193,12 @@ func (s *search) metBefore(run *lockstep.Run) bool {
 			s.blind = true
 			return false
 		}
-		h = mix(mix(h, f), uint64(run.Cut(n)))
+		h.Mix(f)
+		h.Mix(uint64(run.Cut(n)))
 	}
-	h = mix(h, uint64(run.Alarms()))
+	h.Mix(uint64(run.Alarms()))
 	for _, p := range run.Pending() {
-		h = mix(h, uint64(p.ID))
+		h.Mix(uint64(p.ID))
 	}
 	left := s.depth - s.at
 	if before, ok := s.met[h]; ok && before >= left {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/mix"
 	"github.com/lockstep-go/lockstep/internal/option"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -153,7 +154,7 @@ func (s Systematic) New(info lockstep.Info) lockstep.Scheduler {
 		search.menu = &anyOrder{budget: b, nodes: info.Nodes}
 	}
 	if s.Reduce == States {
-		search.met = map[uint64]int{}
+		search.met = map[mix.Hash]int{}
 	}
 	return search
 }

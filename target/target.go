@@ -45,6 +45,9 @@ type Scenario struct {
 	// Set are the options of the target that it needs, as "key=value". Others may be given
 	// besides, and the same with another value.
 	Set []string
+	// Strategy explores what it leaves alone, unless told otherwise; empty means the target's, and
+	// where that has none the command line's own.
+	Strategy string
 }
 
 // Scenario looks one of the target's scenarios up by name. The error lists those there are.
@@ -65,6 +68,12 @@ func (t Target) Scenario(name string) (Scenario, error) {
 // Guided is the target with more scenarios.
 func (t Target) Guided(by ...Scenario) Target {
 	t.Scenarios = append(slices.Clone(t.Scenarios), by...)
+	return t
+}
+
+// Explored is the target with a strategy of its own.
+func (t Target) Explored(strategy string) Target {
+	t.Strategy = strategy
 	return t
 }
 

@@ -1,6 +1,7 @@
 package overlay
 
-// edited are the files that change and how. New files are in the folder std.
+// edited are the files that change and how. A file that has another name in Go 1.25 has two, that one
+// first. New files are in the folder std.
 var edited = map[string]func(*source){
 	"runtime/rand.go": func(s *source) {
 		// Keys of hashes are the same in every process.
@@ -13,6 +14,7 @@ var edited = map[string]func(*source){
 	},
 	"runtime/select.go": func(s *source) {
 		s.replace("selectgo", "cheaprandn(uint32(norder + 1))", "lockstepRandn(uint32(norder + 1))")
+		s.before("selectgo", "return casi, recvOK", "if lockstepOn && casi >= 0 && c != nil && c.closed == 0 {\n\tlockstepUses(&c.node, lockstepChannel)\n}")
 	},
 	"runtime/time.go": func(s *source) {
 		s.field("timer", "node int32 // of the goroutine that made it")
@@ -61,7 +63,22 @@ var edited = map[string]func(*source){
 	"runtime/chan.go": func(s *source) {
 		// A channel belongs to no bubble: those that packages make once outlive one.
 		s.replace("makechan", "b != nil", "b != nil && !lockstepOn")
+		// It is told when nodes share one. A closed one is no state any more.
+		s.field("hchan", "node int32 // whose goroutines use it")
+		s.before("makechan", "return c", "c.node = lockstepMaker()")
+		for _, f := range []string{"chansend", "chanrecv"} {
+			s.begin(f, "if lockstepOn && c != nil && c.closed == 0 {\n\tlockstepUses(&c.node, lockstepChannel)\n}")
+		}
 	},
+	// Nor is it silent when nodes write to one map.
+	"internal/runtime/maps/map.go": func(s *source) {
+		s.fieldAfter("Map", "tombstonePossible", "node int32 // whose goroutines write to it")
+		written(s, "(*Map).PutSlot", "(*Map).Delete", "(*Map).Clear")
+	},
+	"internal/runtime/maps/runtime_swiss.go|internal/runtime/maps/runtime.go":                 func(s *source) { written(s, "runtime_mapassign") },
+	"internal/runtime/maps/runtime_fast32_swiss.go|internal/runtime/maps/runtime_fast32.go":   func(s *source) { written(s, "runtime_mapassign_fast32", "runtime_mapassign_fast32ptr") },
+	"internal/runtime/maps/runtime_fast64_swiss.go|internal/runtime/maps/runtime_fast64.go":   func(s *source) { written(s, "runtime_mapassign_fast64", "runtime_mapassign_fast64ptr") },
+	"internal/runtime/maps/runtime_faststr_swiss.go|internal/runtime/maps/runtime_faststr.go": func(s *source) { written(s, "runtime_mapassign_faststr") },
 	"runtime/sema.go": func(s *source) {
 		// A mutex decides about starvation by the clock.
 		s.begin("internal_sync_nanotime", "if b := getg().bubble; lockstepOn && b != nil {\n\treturn b.now\n}")
@@ -127,6 +144,13 @@ var edited = map[string]func(*source){
 	"crypto/internal/sysrand/rand.go": func(s *source) {
 		s.begin("Read", "if lockstepRandom(b) {\n\treturn\n}")
 	},
+}
+
+// written lets functions that write to a map tell so.
+func written(s *source, functions ...string) {
+	for _, f := range functions {
+		s.begin(f, "m.lockstepWritten()")
+	}
 }
 
 // ignore makes functions that set options of a socket do nothing for one in memory.

@@ -62,10 +62,11 @@ func Generate(goroot, version, cache string) (string, error) {
 func texts(goroot string) (map[string]string, error) {
 	all := map[string]string{}
 	var wrong []error
-	for _, name := range slices.Sorted(maps.Keys(edited)) {
+	for _, names := range slices.Sorted(maps.Keys(edited)) {
+		name := there(goroot, names)
 		s, err := open(goroot, name)
 		if err == nil {
-			edited[name](s)
+			edited[names](s)
 			all[name], err = s.result()
 		}
 		wrong = append(wrong, err)
@@ -78,6 +79,17 @@ func texts(goroot string) (map[string]string, error) {
 		all[newName(e.Name())] = string(text)
 	}
 	return all, errors.Join(wrong...)
+}
+
+// there is the first of some names of a file that there is, or the last.
+func there(goroot, names string) string {
+	for {
+		name, rest, more := strings.Cut(names, "|")
+		if _, err := os.Stat(filepath.Join(goroot, "src", filepath.FromSlash(name))); err == nil || !more {
+			return name
+		}
+		names = rest
+	}
 }
 
 // newName is the name of a new file: net.http.x.go.txt is net/http/x.go.

@@ -124,6 +124,21 @@ func (s *source) field(structure, code string) {
 	}
 }
 
+// fieldAfter adds a field to a struct type, after another one.
+func (s *source) fieldAfter(structure, field, code string) {
+	st := s.structure(structure)
+	if st == nil {
+		return
+	}
+	for _, f := range st.Fields.List {
+		if len(f.Names) == 1 && f.Names[0].Name == field {
+			s.insert(s.offset(f.End()), "\n"+code+"\n")
+			return
+		}
+	}
+	s.refuse(st.Pos(), "%s has no field %s", structure, field)
+}
+
 // retype gives a field of a struct type another type.
 func (s *source) retype(structure, field, old, with string) {
 	st := s.structure(structure)

@@ -36,7 +36,7 @@ func (c *scenariosCmd) Run(e *cli.Env) error {
 	if c.Runs < 1 {
 		return fmt.Errorf("--runs is %d, allowed is 1 and more", c.Runs)
 	}
-	s := raftscenarios.Strategy
+	var s lockstep.Strategy = raftscenarios.Strategy
 	if c.Strategy != "" {
 		var err error
 		if s, err = strategy.Parse(c.Strategy); err != nil {

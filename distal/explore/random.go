@@ -7,6 +7,7 @@ import (
 
 	"github.com/lockstep-go/lockstep/distal/machine"
 	"github.com/lockstep-go/lockstep/distal/sequential"
+	"github.com/lockstep-go/lockstep/internal/mix"
 )
 
 // RandomOptions of a random search.
@@ -310,7 +311,7 @@ func (r *exact) begin(id uint32) []alternative {
 
 // outcomes finds, for exactly the messages in the key, the index of the span of outcomes.
 func (r *exact) outcomes(key []uint32) int {
-	i, fresh := r.boxes.insert(key, hashWords(key))
+	i, fresh := r.boxes.insert(key, mix.Words(key))
 	if fresh {
 		var got uint64
 		for p, m := range key[1:] {

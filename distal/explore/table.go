@@ -11,6 +11,7 @@ import (
 	"github.com/lockstep-go/lockstep/distal/machine"
 	"github.com/lockstep-go/lockstep/distal/sequential"
 	"github.com/lockstep-go/lockstep/distal/symmetry"
+	"github.com/lockstep-go/lockstep/internal/mix"
 )
 
 // table stands between the searches and the model: it gives every local state and every message a small number, and
@@ -164,7 +165,7 @@ func (t *table) Judge(vec []uint32) int {
 	for i, id := range vec {
 		classes[i] = t.local(id).class
 	}
-	hash := hashWords(classes)
+	hash := mix.Words(classes)
 	t.mu.Lock()
 	i, ok := t.verdicts.find(classes, hash)
 	if ok {
@@ -216,10 +217,10 @@ func (t *table) local(id uint32) *local { return *t.locals.Find(int(id)) }
 func (t *table) intern(self int, s *machine.State) uint32 {
 	var room [256]byte // on the stack: most states are there already, and finding them should cost no memory
 	raw := s.AppendKey(append(room[:0], byte(self)))
-	return t.ids[quick(raw)%uint64(len(t.ids))].number(raw, func(key string) uint32 {
+	return t.ids[(mix.Bytes(raw)>>32)%uint64(len(t.ids))].number(raw, func(key string) uint32 {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		*t.locals.Make(t.states) = &local{state: s, self: self, class: t.class(s), hash: hashString(key), key: key}
+		*t.locals.Make(t.states) = &local{state: s, self: self, class: t.class(s), hash: mix.Scramble(mix.Text(key)), key: key}
 		t.states++
 		return uint32(t.states - 1)
 	})

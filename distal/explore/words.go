@@ -1,8 +1,9 @@
 package explore
 
 import (
-	"encoding/binary"
 	"slices"
+
+	"github.com/lockstep-go/lockstep/internal/mix"
 )
 
 // words is a set of vectors of small numbers, all of one width, each known by the order in which it came. It is an open
@@ -22,40 +23,7 @@ func newWords(width, expected int) *words {
 	return &words{width: width, slots: make([]uint64, size)}
 }
 
-// hashWords mixes a vector.
-func hashWords(key []uint32) uint64 {
-	h := uint64(0x9e3779b97f4a7c15)
-	for _, k := range key {
-		h = (h ^ uint64(k)) * 0xff51afd7ed558ccd
-		h ^= h >> 32
-	}
-	return h
-}
-
-// hashString mixes bytes (FNV-1a, then the finaliser of splitmix64).
-func hashString(key string) uint64 {
-	h := uint64(0xcbf29ce484222325)
-	for i := range len(key) {
-		h = (h ^ uint64(key[i])) * 0x100000001b3
-	}
-	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
-	h = (h ^ h>>27) * 0x94d049bb133111eb
-	return h ^ h>>31
-}
-
-// quick mixes bytes fast, and not well.
-func quick(key []byte) (h uint64) {
-	for len(key) >= 8 {
-		h = (h ^ binary.LittleEndian.Uint64(key)) * 0x9e3779b97f4a7c15
-		key = key[8:]
-	}
-	for _, b := range key {
-		h = (h ^ uint64(b)) * 0x9e3779b97f4a7c15
-	}
-	return h >> 32
-}
-
-// find looks for a key. hash must be hashWords of it.
+// find looks for a key. hash must be [mix.Words] of it.
 func (w *words) find(key []uint32, hash uint64) (index int, ok bool) {
 	mask := uint64(len(w.slots) - 1)
 	tag := hash &^ 0xffffffff
@@ -71,7 +39,7 @@ func (w *words) find(key []uint32, hash uint64) (index int, ok bool) {
 	return 0, false
 }
 
-// insert finds key or adds it. hash must be hashWords of it.
+// insert finds key or adds it. hash must be [mix.Words] of it.
 func (w *words) insert(key []uint32, hash uint64) (index int, fresh bool) {
 	if i, ok := w.find(key, hash); ok {
 		return i, false
@@ -79,7 +47,7 @@ func (w *words) insert(key []uint32, hash uint64) (index int, fresh bool) {
 	if w.count*3 >= len(w.slots)*2 {
 		w.slots = make([]uint64, len(w.slots)*2)
 		for i := range w.count {
-			w.place(i, hashWords(w.key(i)))
+			w.place(i, mix.Words(w.key(i)))
 		}
 	}
 	w.keys = append(w.keys, key...)

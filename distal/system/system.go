@@ -9,7 +9,6 @@ package system
 import (
 	"context"
 	"fmt"
-	"hash/fnv"
 	"os"
 	"strconv"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"github.com/lockstep-go/lockstep/distal/async"
 	"github.com/lockstep-go/lockstep/distal/core"
 	"github.com/lockstep-go/lockstep/distal/machine"
+	"github.com/lockstep-go/lockstep/internal/mix"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -251,9 +251,7 @@ func (d *deployment) state(n lockstep.Node) string {
 // Abilities are to hash states.
 func (d *deployment) Abilities() lockstep.Abilities {
 	return lockstep.Abilities{Fingerprint: func(n lockstep.Node) uint64 {
-		h := fnv.New64a()
-		_, _ = h.Write(d.instance.State(int(n)).AppendKey(nil)) // a hash does not fail
-		return h.Sum64()
+		return mix.Bytes(d.instance.State(int(n)).AppendKey(nil))
 	}}
 }
 

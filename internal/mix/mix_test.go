@@ -26,16 +26,55 @@ func TestDifferent(t *testing.T) {
 	add(mix.Start, "", 6)
 }
 
-func TestBytes(t *testing.T) {
-	seen := map[mix.Hash]bool{}
-	for a := range 256 {
-		for b := range 256 {
-			h := mix.Start
-			h.Bytes([]byte{byte(a), byte(b)})
-			if seen[h] {
-				t.Fatalf("two pairs of bytes have the hash %x", h)
+// Texts that differ, in one byte, in order or in length, have different hashes; as bytes they have
+// the same.
+func TestText(t *testing.T) {
+	seen := map[uint64]string{}
+	var add func(text string, left int)
+	add = func(text string, left int) {
+		h := mix.Text(text)
+		if other, ok := seen[h]; ok {
+			t.Fatalf("%q and %q have one hash", text, other)
+		}
+		if seen[h] = text; mix.Bytes([]byte(text)) != h {
+			t.Fatalf("%q has another hash as bytes", text)
+		}
+		for c := byte('a'); c < 'd' && left > 0; c++ {
+			add(text+string(c), left-1)
+		}
+	}
+	add("", 11)
+}
+
+// Vectors of small numbers spread over a table by the high half of their hash as by chance: of so many
+// in as many places, about 1/e of the places stay empty. So do numbers, by the low half of theirs.
+func TestSpread(t *testing.T) {
+	const side = 1 << 8
+	var words, numbers [side * side]bool
+	for a := range uint32(side) {
+		for b := range uint32(side) {
+			words[mix.Words([]uint32{a, b})>>48] = true
+			numbers[mix.Number(uint64(a)<<32|uint64(b))%(side*side)] = true
+		}
+	}
+	for name, table := range map[string][side * side]bool{"words": words, "numbers": numbers} {
+		empty := 0
+		for _, full := range table {
+			if !full {
+				empty++
 			}
-			seen[h] = true
+		}
+		if share := float64(empty) / side / side; share > 0.40 {
+			t.Errorf("%s: %.2f of the places stay empty, 0.37 by chance", name, share)
+		}
+	}
+}
+
+// The seeds from one are the numbers of splitmix64, whose first three from 0 are known.
+func TestSeed(t *testing.T) {
+	for i, want := range []uint64{0xe220a8397b1dcdaf, 0x6e789e6aa1b965f4, 0x06c45d188009454f} {
+		if got := mix.Seed(0, i); got != want {
+			t.Errorf("number %d is %x, want %x", i, got, want)
 		}
 	}
 }

@@ -86,8 +86,11 @@ func run(t *testing.T) []string {
 	return texts
 }
 
-// Passes runs the test that calls it in another process and reports whether it passes there.
+// Passes runs the test that calls it in another process, logs what it prints, and reports whether
+// it passes there.
 func Passes(t *testing.T) bool {
 	t.Helper()
-	return exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+t.Name()+"$", "-test.count=1").Run() == nil
+	out, err := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+t.Name()+"$", "-test.count=1").CombinedOutput()
+	t.Logf("in another process: %s", out)
+	return err == nil
 }

@@ -9,30 +9,67 @@ import (
 	"strings"
 )
 
-// size is a target, or what targets share, with the lines that it had at two times; 0: it was not there.
-type size struct {
-	name         string
-	first, older int
+// earlier are the lines that a target had in commit 433a0e7, when there was no kit, and just before the kit; 0: it was not there.
+var earlier = map[string][2]int{"etcdraft": {5657, 6372}, "hashicorpraft": {0, 2284}, "pbft": {975, 977}, "register": {501, 501}, "raft": {563, 577},
+	"smr": {388, 376}}
+
+// kit are the rooms that targets share.
+var kit = []string{"raftspec", "mutants", "kv", "storage", "operator", "ticks"}
+
+// parts are what targets have beside an adapter, each with the files and folders that hold it.
+var parts = []struct {
+	name string
+	in   []string
+}{
+	{"workload", []string{"*/client.go", "*/gateway.go", "*/broker.go", "*/producer.go", "*/workload.go", "*/harness.go", "*/service.go", "*/operator.go", "*/asks.go"}},
+	{"spec", []string{"*/spec.go", "*/safety.go", "*/stores.go", "*/convergence.go", "maelstrom/check.go", "maelstrom/kafka.go", "maelstrom/model.go", "maelstrom/promise.go"}},
+	{"transport", []string{"hashicorpraft/transport.go", "hashicorpraft/serve.go", "hashicorpraft/pipeline.go", "hashicorpraft/calls.go", "*/network.go", "*/proxied.go",
+		"*/proxy.go", "*/ports.go"}},
+	{"messages", []string{"*/message.go"}},
+	{"disk", []string{"*/store.go"}},
+	{"liars", []string{"*/forger.go", "*/byzantine.go", "*/signer.go"}},
+	{"scenarios", []string{"*/scenarios.go", "*/scenario.go", "*/raftscenarios/", "*/bftscenarios/"}},
+	{"mutants", []string{"*/mutants/"}},
+	{"versions", []string{"*/library*.go", "*/v35/", "*/internal/", "*/versions/", "*/prevote.go", "*/noprevote.go"}},
 }
 
-// The targets, and the rooms of the kit, with their lines in commit 433a0e7, when there was no kit, and just before the kit.
-var (
-	targets = []size{{"etcdraft", 5657, 6372}, {"hashicorpraft", 0, 2284}, {"pbft", 975, 977}, {"register", 501, 501}, {"raft", 563, 577}, {"smr", 388, 376},
-		{"maelstrom", 0, 0}, {"memberlist", 0, 0}, {"backup", 0, 0}}
-	kit = []string{"raftspec", "mutants", "kv", "storage", "operator", "ticks"}
-)
+// partOf is the part of a target that a file belongs to, by its name below the targets, or -1 for the adapter.
+func partOf(file string) int {
+	for i, p := range parts {
+		for _, pattern := range p.in {
+			folder := strings.HasSuffix(pattern, "/")
+			name := file
+			if words := strings.Split(file, "/"); folder && len(words) > strings.Count(pattern, "/") {
+				name = strings.Join(words[:strings.Count(pattern, "/")], "/") + "/"
+			}
+			if ok, _ := path.Match(pattern, name); ok {
+				return i
+			}
+		}
+	}
+	return -1
+}
 
 // lineTable writes how long the targets are, by the source in a folder.
 func lineTable(w io.Writer, source fs.FS) error {
-	fmt.Fprint(w, "| target | 433a0e7 | before the kit | on the kit |\n|---|--:|--:|--:|\n")
-	for _, t := range targets {
-		now, err := lines(source, "target/"+t.name)
-		if err != nil {
+	fmt.Fprint(w, "| target | 433a0e7 | before the kit | now | adapter |")
+	for _, p := range parts {
+		fmt.Fprintf(w, " %s |", p.name)
+	}
+	fmt.Fprintln(w, "\n|---|--:|--:|--:|--:|"+strings.Repeat("--:|", len(parts)))
+	folders, err := fs.ReadDir(source, "target")
+	if err != nil {
+		return err
+	}
+	for _, f := range folders {
+		if !f.IsDir() {
+			continue
+		}
+		if err := targetRow(w, source, f.Name()); err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "| `%s` | %s | %s | %d |\n", t.name, orDash(t.first), orDash(t.older), now)
 	}
-	var parts []string
+	var rooms []string
 	sum := 0
 	for _, room := range kit {
 		n, err := lines(source, "kit/"+room)
@@ -40,9 +77,31 @@ func lineTable(w io.Writer, source fs.FS) error {
 			return err
 		}
 		sum += n
-		parts = append(parts, fmt.Sprintf("`%s` %d", room, n))
+		rooms = append(rooms, fmt.Sprintf("`%s` %d", room, n))
 	}
-	_, err := fmt.Fprintf(w, "| the kit: %s | - | - | %d |\n", strings.Join(parts, ", "), sum)
+	_, err = fmt.Fprintf(w, "\nThe kit: %s; together %d.\n", strings.Join(rooms, ", "), sum)
+	return err
+}
+
+// targetRow writes the row of a target.
+func targetRow(w io.Writer, source fs.FS, name string) error {
+	all, adapter, of := 0, 0, make([]int, len(parts))
+	err := eachFile(source, "target/"+name, func(file string, n int) {
+		all += n
+		if i := partOf(strings.TrimPrefix(file, "target/")); i >= 0 {
+			of[i] += n
+		} else {
+			adapter += n
+		}
+	})
+	if err != nil || all == 0 {
+		return err
+	}
+	fmt.Fprintf(w, "| `%s` | %s | %s | %d | %d |", name, orDash(earlier[name][0]), orDash(earlier[name][1]), all, adapter)
+	for _, n := range of {
+		fmt.Fprintf(w, " %s |", orDash(n))
+	}
+	_, err = fmt.Fprintln(w)
 	return err
 }
 
@@ -56,13 +115,18 @@ func orDash(n int) string {
 
 // lines counts the lines of Go in a folder and those below, without tests.
 func lines(source fs.FS, folder string) (n int, err error) {
-	err = fs.WalkDir(source, folder, func(name string, d fs.DirEntry, err error) error {
+	err = eachFile(source, folder, func(_ string, m int) { n += m })
+	return n, err
+}
+
+// eachFile goes through the files of Go in a folder and those below, without tests, and their numbers of lines.
+func eachFile(source fs.FS, folder string, do func(file string, lines int)) error {
+	return fs.WalkDir(source, folder, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
 			return err
 		}
 		text, err := fs.ReadFile(source, name)
-		n += bytes.Count(text, []byte("\n"))
+		do(name, bytes.Count(text, []byte("\n")))
 		return err
 	})
-	return n, err
 }

@@ -29,6 +29,20 @@ func TestLines(t *testing.T) {
 	}
 }
 
+// Files belong to the part that their name or folder tells, others to the adapter.
+func TestParts(t *testing.T) {
+	for file, want := range map[string]string{"etcdraft/client.go": "workload", "etcdraft/v35/v35.go": "versions", "etcdraft/internal/raftlib/store.go": "versions",
+		"tendermint/store.go": "disk", "maelstrom/kafka.go": "spec", "kafka/kafka.go": "", "hashicorpraft/mutants/mutants.go": "mutants", "pbft/node.go": ""} {
+		got := ""
+		if i := partOf(file); i >= 0 {
+			got = parts[i].name
+		}
+		if got != want {
+			t.Errorf("%s is of the part %q, want %q", file, got, want)
+		}
+	}
+}
+
 // The page about targets has a row for each, with figures that are right to a tenth: nobody should have to make
 // the table again for every line.
 func TestPageHasLines(t *testing.T) {

@@ -94,14 +94,9 @@ func (m *Map) Hash() uint64 {
 	return uint64(h)
 }
 
-// Hash is a running hash, for the states of systems.
-type Hash = mix.Hash
-
-func mixValue(h *Hash, v *Value) {
-	h.Mix(uint64(uint32(v.Number)) | uint64(len(v.Tail))<<32)
-	for i := range len(v.Tail) {
-		h.Mix(uint64(v.Tail[i]))
-	}
+func mixValue(h *mix.Hash, v *Value) {
+	h.Mix(uint64(uint32(v.Number)))
+	h.Text(v.Tail)
 }
 
 func oneIf(b bool) byte {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 
@@ -28,13 +29,9 @@ type browser struct {
 	told     chan struct{} // closed when the last words were heard
 }
 
-// open starts Chromium with a page.
+// open starts Chromium with a page, which must ask for nothing and report no error.
 func open(t *testing.T, width, height int, page func(*bytes.Buffer) error) *browser {
 	t.Helper()
-	program := chromium()
-	if program == "" {
-		outside.Missing(t, "CHROMIUM IS MISSING: the HTML pages were NOT tested in a browser (apt-get install -y chromium)")
-	}
 	var html bytes.Buffer
 	if err := page(&html); err != nil {
 		t.Fatal(err)
@@ -42,6 +39,18 @@ func open(t *testing.T, width, height int, page func(*bytes.Buffer) error) *brow
 	file := filepath.Join(t.TempDir(), "page.html")
 	if err := os.WriteFile(file, html.Bytes(), 0o666); err != nil {
 		t.Fatal(err)
+	}
+	b := visit(t, width, height, "file://"+file)
+	t.Cleanup(func() { b.check(t) })
+	return b
+}
+
+// visit starts Chromium at an address.
+func visit(t *testing.T, width, height int, url string) *browser {
+	t.Helper()
+	program := chromium()
+	if program == "" {
+		outside.Missing(t, "CHROMIUM IS MISSING: the HTML pages were NOT tested in a browser (apt-get install -y chromium)")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute) // t.Context ends before the last look
 	t.Cleanup(cancel)
@@ -51,8 +60,7 @@ func open(t *testing.T, width, height int, page func(*bytes.Buffer) error) *brow
 	t.Cleanup(cancel)
 	b := &browser{Context: ctx, told: make(chan struct{})}
 	b.listen()
-	b.do(t, chromedp.Navigate("file://"+file))
-	t.Cleanup(func() { b.check(t) })
+	b.do(t, chromedp.Navigate(url))
 	return b
 }
 
@@ -174,5 +182,18 @@ func screenshot(t *testing.T, b *browser, name string) {
 	}
 	if err := os.WriteFile(filepath.Join(dir, name), png, 0o666); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// darken makes the page dark, which must show.
+func darken(t *testing.T, b *browser) {
+	t.Helper()
+	light := eval[string](t, b, "getComputedStyle(document.body).backgroundColor")
+	if _, err := chromedp.Call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}}); err != nil {
+		t.Fatal(err)
+	}
+	if dark := eval[string](t, b, "getComputedStyle(document.body).backgroundColor"); dark == light {
+		t.Errorf("dark and light are both %s", dark)
 	}
 }

@@ -192,14 +192,7 @@ func TestSwitchChangesTheView(t *testing.T) {
 
 func TestDarkPrintAndTable(t *testing.T) {
 	b := open(t, 1440, 860, demoPage)
-	light := eval[string](t, b, "getComputedStyle(document.body).backgroundColor")
-	if _, err := chromedp.Call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}}); err != nil {
-		t.Fatal(err)
-	}
-	if dark := eval[string](t, b, "getComputedStyle(document.body).backgroundColor"); dark == light {
-		t.Errorf("dark and light are both %s", dark)
-	}
+	darken(t, b)
 	screenshot(t, b, "run-dark.png")
 	if _, err := chromedp.Call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"}); err != nil {
 		t.Fatal(err)

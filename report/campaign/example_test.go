@@ -2,10 +2,13 @@ package campaign_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
+	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/report/campaign"
 )
 
@@ -68,4 +71,33 @@ func ExampleComparePage() {
 	}
 	fmt.Println(strings.Contains(page.String(), "– &gt;1000"))
 	// Output: true
+}
+
+func ExampleAddSample() {
+	var curve []campaign.Sample
+	for runs := range 1000 {
+		curve = campaign.AddSample(curve, &lockstep.Result{Runs: runs + 1}, time.Duration(runs)*time.Millisecond)
+	}
+	fmt.Println(len(curve) <= 400, curve[len(curve)-1].Runs)
+	// Output: true 1000
+}
+
+func ExampleAddToGroups() {
+	var groups []campaign.Group
+	for _, run := range []int{4, 9} {
+		groups = campaign.AddToGroups(groups, campaign.Group{Property: "prefix", Shape: "1 output", First: run})
+	}
+	fmt.Println(len(groups), groups[0].Findings, groups[0].First)
+	// Output: 1 2 4
+}
+
+func ExampleFleetPage() {
+	f := &campaign.Fleet{Speed: 1200, Campaigns: []campaign.FleetCampaign{{ID: "000001", State: "running", Campaign: sampleCampaign(), Of: 10_000}},
+		Workers: []campaign.FleetWorker{{Name: "<b>", Campaign: "000001", Runs: 12}}}
+	var page, live bytes.Buffer
+	if err := errors.Join(campaign.FleetPage(&page, f), campaign.FleetLive(&live, f)); err != nil {
+		panic(err)
+	}
+	fmt.Println(strings.Contains(page.String(), live.String()), strings.Contains(page.String(), "<td><b>"), strings.Contains(live.String(), `href="./campaign/000001"`))
+	// Output: true false true
 }

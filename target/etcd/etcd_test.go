@@ -48,7 +48,7 @@ func plan(t *testing.T, c Cluster, runs int) lockstep.Plan {
 func TestLinearizable(t *testing.T) {
 	versions, runs := []string{""}, 3
 	if *long {
-		versions, runs = []string{"v3.5.35", "v3.6.16", "v3.7.3"}, 100
+		versions, runs = []string{"v3.5.35", "v3.6.16", "v3.7.3"}, *tests/3
 	}
 	for _, version := range versions {
 		p := plan(t, Cluster{Version: version}, runs)

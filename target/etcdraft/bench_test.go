@@ -61,6 +61,17 @@ func BenchmarkRatio(b *testing.B) {
 	}
 }
 
+// BenchmarkApart makes runs of one kind only, for tools that count instructions and cache misses.
+func BenchmarkApart(b *testing.B) {
+	b.Run("engine", func(b *testing.B) { explore(b, etcdraft.Cluster{Nodes: 3}, nil, b.N) })
+	b.Run("bare", func(b *testing.B) {
+		loop := &bare{rand: rand.New(rand.NewPCG(1, 1))}
+		for range b.N {
+			loop.run(3, 200)
+		}
+	})
+}
+
 // BenchmarkRuns is the speed of both versions.
 func BenchmarkRuns(b *testing.B) {
 	for _, sys := range []lockstep.System{etcdraft.Cluster{}, v35.Cluster{}, etcdraft.Cluster{Nodes: 5}, v35.Cluster{Nodes: 5}, etcdraft.Cluster{Async: true}} {

@@ -9,6 +9,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/option"
 	"github.com/lockstep-go/lockstep/kit/kv"
+	"github.com/lockstep-go/lockstep/kit/raftspec"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/etcdraft"
 	"github.com/lockstep-go/lockstep/target/etcdraft/v35"
@@ -163,7 +164,7 @@ func (c tally) Step(run *lockstep.Run) *lockstep.Finding {
 					c["snapshot "+end]++
 				}
 			}
-		case *etcdraft.Appended:
+		case *raftspec.Appended:
 			if v.Entries[0].Index <= v.Last {
 				c["truncate"]++
 			}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/kit/raftspec"
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
 )
 
@@ -31,7 +32,7 @@ func (d *Deployment) crash(n *node) {
 		}
 		c.Kept += fmt.Sprintf(", snapshot %d %s", snapshot, fate)
 	}
-	d.out.Event(lockstep.Event{Type: EventCrash, Node: n.id, Value: c})
+	d.out.Event(lockstep.Event{Type: raftspec.EventCrash, Node: n.id, Value: c})
 	n.up = false
 	d.clocks.Changed()
 	n.waiting, n.reads, n.reports = n.waiting[:0], n.reads[:0], n.reports[:0]

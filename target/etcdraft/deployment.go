@@ -5,8 +5,10 @@ import (
 	"fmt"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/mix"
 	"github.com/lockstep-go/lockstep/kit/kv"
 	"github.com/lockstep-go/lockstep/kit/operator"
+	"github.com/lockstep-go/lockstep/kit/raftspec"
 	"github.com/lockstep-go/lockstep/kit/ticks"
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
 	"github.com/lockstep-go/lockstep/trace"
@@ -52,7 +54,7 @@ func newDeployment(c Cluster) *Deployment {
 	var m machine
 	m.reset(c.Keys, c.Clients)
 	m.applied, m.term = 1, 1
-	m.setConf(raftlib.Conf{Voters: trace.AllNodes(c.Voters)})
+	m.setConf(raftspec.Conf{Voters: trace.AllNodes(c.Voters)})
 	d.initial = m.snapshot()
 	return d
 }
@@ -242,7 +244,7 @@ func (d *Deployment) stateText(id lockstep.Node) string {
 // fingerprint hashes the state of a node.
 func (d *Deployment) fingerprint(id lockstep.Node) uint64 {
 	n := d.node(id)
-	h := kv.Hash(n.machine.fingerprint())
+	h := mix.Hash(n.machine.fingerprint())
 	h.Mix(uint64(n.role)<<8 | uint64(n.lead))
 	h.Mix(n.hard.Term)
 	h.Mix(n.hard.Vote)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/processes"
+	"github.com/lockstep-go/lockstep/kit/raftspec"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/target/etcdraft"
 	"github.com/lockstep-go/lockstep/target/etcdraft/v35"
@@ -17,7 +18,7 @@ import (
 
 // late is a spec that the second election of a run violates, so that there are traces to
 // compare.
-var late = spec.OnEvent("late", etcdraft.BecameLeader, func(elections *int, _ *lockstep.Run, _ *lockstep.Event) *lockstep.Finding {
+var late = spec.OnEvent("late", raftspec.BecameLeader, func(elections *int, _ *lockstep.Run, _ *lockstep.Event) *lockstep.Finding {
 	if *elections++; *elections < 2 {
 		return nil
 	}

@@ -9,48 +9,23 @@ import (
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
 )
 
-// The types of event are those of any Raft; see [raftspec]. The value of EventCrash is a
-// *Crashed, that of EventMembers an *Asked.
-const (
-	BecameFollower     = raftspec.BecameFollower
-	BecameCandidate    = raftspec.BecameCandidate
-	BecameLeader       = raftspec.BecameLeader
-	BecamePreCandidate = raftspec.BecamePreCandidate
-
-	EventAppend  = raftspec.EventAppend
-	EventCommit  = raftspec.EventCommit
-	EventApply   = raftspec.EventApply
-	EventInstall = raftspec.EventInstall
-	EventCrash   = raftspec.EventCrash
-	EventRestart = raftspec.EventRestart
-	EventMembers = raftspec.EventMembers
-)
-
-// eventTypes are the types of the events of a cluster.
-var eventTypes = []string{BecameFollower, BecameCandidate, BecameLeader, BecamePreCandidate, EventAppend, EventCommit,
-	EventApply, EventInstall, EventCrash, EventRestart, EventMembers, spec.EventCall, spec.EventReturn}
+// eventTypes are the types of the events of a cluster: those of any Raft, where the value of a
+// crash is a [*Crashed] and that of a request of the operator an [*Asked].
+var eventTypes = []string{raftspec.BecameFollower, raftspec.BecameCandidate, raftspec.BecameLeader, raftspec.BecamePreCandidate, raftspec.EventAppend, raftspec.EventCommit,
+	raftspec.EventApply, raftspec.EventInstall, raftspec.EventCrash, raftspec.EventRestart, raftspec.EventMembers, spec.EventCall, spec.EventReturn}
 
 // roles lists the parts that nodes play, by the words of the events.
 func (c Cluster) roles() []string {
-	list := []string{BecameLeader, BecameFollower, BecameCandidate}
+	list := []string{raftspec.BecameLeader, raftspec.BecameFollower, raftspec.BecameCandidate}
 	if c.PreVote {
-		list = append(list, BecamePreCandidate)
+		list = append(list, raftspec.BecamePreCandidate)
 	}
 	return list
 }
 
-// What events and messages say, in a form that all versions of the library share.
-type (
-	// Entry is an entry of a node's log.
-	Entry = raftspec.Entry
-	// Conf is a configuration of members.
-	Conf = raftspec.Conf
-	// Appended and Applied are what scenarios look at.
-	Appended = raftspec.Appended
-	Applied  = raftspec.Applied
-	// Message is what a message says: what [lockstep.Run.Body] returns.
-	Message = raftlib.Content
-)
+// Message is what a message says, in a form that all versions of the library share: what
+// [lockstep.Run.Body] returns.
+type Message = raftlib.Content
 
 // Crashed says what a crash interrupted and what it left.
 type Crashed struct{ While, Kept string }
@@ -90,9 +65,9 @@ func (p *pool[T]) new(v T) *T {
 // events holds the values of the events of one step.
 type events struct {
 	roles     pool[raftspec.Role]
-	appended  pool[Appended]
+	appended  pool[raftspec.Appended]
 	committed pool[raftspec.Committed]
-	applied   pool[Applied]
+	applied   pool[raftspec.Applied]
 }
 
 func (e *events) reset() {

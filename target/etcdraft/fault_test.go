@@ -4,6 +4,7 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/kit/raftspec"
 	"github.com/lockstep-go/lockstep/target/etcdraft"
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/v37"
@@ -180,7 +181,7 @@ func (f *earlyApply) Ready(a *raftlib.Arena) (*raftlib.Ready, bool) {
 	if !ok {
 		return rd, ok
 	}
-	list := append([]raftlib.Entry(nil), rd.Committed...)
+	list := append([]raftspec.Entry(nil), rd.Committed...)
 	if rd.Role == raftlib.Leader {
 		list = append(list, rd.Entries...)
 	}
@@ -251,7 +252,7 @@ func (f hardFirst) WriteEntries(k int) {
 // ignoreChange is a node that does not apply membership changes.
 type ignoreChange struct{ *faulty }
 
-func (f ignoreChange) ApplyChange(e raftlib.Entry) raftlib.Conf {
+func (f ignoreChange) ApplyChange(e raftspec.Entry) raftspec.Conf {
 	if f.id == 1 {
 		return f.Disk().Base().Conf
 	}
@@ -276,7 +277,7 @@ func (f overwrite) Ready(a *raftlib.Arena) (*raftlib.Ready, bool) {
 	rd, ok := f.faulty.Ready(a)
 	if ok && rd.Role == raftlib.Leader && len(rd.Entries) > 0 && f.Disk().Last() > f.Disk().First()+2 {
 		last := f.Disk().Last()
-		rd.Entries = append([]raftlib.Entry{f.Disk().Entry(last)}, rd.Entries...)
+		rd.Entries = append([]raftspec.Entry{f.Disk().Entry(last)}, rd.Entries...)
 	}
 	return rd, ok
 }

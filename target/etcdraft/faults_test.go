@@ -114,7 +114,7 @@ type lastLeader struct {
 func (l *lastLeader) New(lockstep.Info) lockstep.Watcher { return l }
 func (l *lastLeader) Take(_ int, noted any)              { l.leaders = append(l.leaders, noted.(lockstep.Nodes)) }
 func (l *lastLeader) Reset()                             { l.now = 0 }
-func (l *lastLeader) Look(run *lockstep.Run)             { l.now = run.Playing(etcdraft.BecameLeader) }
+func (l *lastLeader) Look(run *lockstep.Run)             { l.now = run.Playing(raftspec.BecameLeader) }
 func (l *lastLeader) Noted() any                         { return l.now }
 
 // TestIgnoredAppends wants a node that never appends to be found in every run in which it

@@ -5,7 +5,9 @@ import (
 	"fmt"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/mix"
 	"github.com/lockstep-go/lockstep/kit/kv"
+	"github.com/lockstep-go/lockstep/kit/raftspec"
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
 )
 
@@ -14,20 +16,20 @@ import (
 type machine struct {
 	kv.Map
 	applied, term uint64 // the last entry applied
-	conf          Conf
+	conf          raftspec.Conf
 	ever          lockstep.Nodes // all that were members at some time
 }
 
 func (m *machine) reset(keys, clients int) {
 	m.Map.Reset(keys, clients)
-	m.applied, m.term, m.conf, m.ever = 0, 0, Conf{}, 0
+	m.applied, m.term, m.conf, m.ever = 0, 0, raftspec.Conf{}, 0
 }
 
 // removed are the nodes that were members once. Their numbers are never used again, as
 // the library demands.
 func (m *machine) removed() lockstep.Nodes { return m.ever &^ m.conf.Members() }
 
-func (m *machine) setConf(c Conf) {
+func (m *machine) setConf(c raftspec.Conf) {
 	m.conf = c
 	m.ever |= c.Members()
 }
@@ -48,7 +50,7 @@ func (m *machine) allows(c raftlib.ConfChange) bool {
 
 // fingerprint hashes the state.
 func (m *machine) fingerprint() uint64 {
-	h := kv.Hash(m.Hash())
+	h := mix.Hash(m.Hash())
 	h.Mix(uint64(m.conf.Voters) | uint64(m.conf.Outgoing)<<16 | uint64(m.conf.Learners)<<32 | uint64(m.conf.LearnersNext)<<48)
 	return uint64(h)
 }
@@ -77,8 +79,8 @@ func (m *machine) restore(s raftlib.Snapshot, keys, clients int) {
 func (m *machine) String() string { return fmt.Sprintf("applied=%d%s", m.applied, m.Map.String()) }
 
 // entryText puts the data of an entry into words.
-func entryText(e Entry) string {
-	if e.Kind != raftlib.Normal {
+func entryText(e raftspec.Entry) string {
+	if e.Kind != raftspec.Normal {
 		return "members"
 	}
 	if o, ok := kv.Decode(e.Data); ok {

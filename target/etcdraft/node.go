@@ -67,7 +67,7 @@ func (d *Deployment) start(n *node) error {
 	if err := n.raft.Start(&n.patience); err != nil {
 		return err
 	}
-	d.out.Event(lockstep.Event{Type: EventRestart, Node: n.id, Value: &raftspec.Restarted{Base: base.Index, Last: n.last, Entries: entries,
+	d.out.Event(lockstep.Event{Type: raftspec.EventRestart, Node: n.id, Value: &raftspec.Restarted{Base: base.Index, Last: n.last, Entries: entries,
 		Term: n.hard.Term, Commit: n.hard.Commit, Applied: base.Index, State: n.machine.fingerprint(), Conf: base.Conf}})
 	d.settle(n)
 	return nil
@@ -185,12 +185,12 @@ func (d *Deployment) observe(n *node, rd *raftlib.Ready) {
 		d.observeSnapshot(n, &rd.Snapshot)
 	}
 	if len(rd.Entries) > 0 {
-		d.out.Event(lockstep.Event{Type: EventAppend, Node: n.id,
-			Value: d.events.appended.new(Appended{Entries: rd.Entries, Last: n.last, Leader: n.role == raftlib.Leader, Words: entryText})})
+		d.out.Event(lockstep.Event{Type: raftspec.EventAppend, Node: n.id,
+			Value: d.events.appended.new(raftspec.Appended{Entries: rd.Entries, Last: n.last, Leader: n.role == raftlib.Leader, Words: entryText})})
 		n.last = rd.Entries[len(rd.Entries)-1].Index
 	}
 	if n.hard.Commit > commit && rd.Snapshot.Index == 0 {
-		d.out.Event(lockstep.Event{Type: EventCommit, Node: n.id, Value: d.events.committed.new(raftspec.Committed{Term: n.hard.Term, Index: n.hard.Commit})})
+		d.out.Event(lockstep.Event{Type: raftspec.EventCommit, Node: n.id, Value: d.events.committed.new(raftspec.Committed{Term: n.hard.Term, Index: n.hard.Commit})})
 	}
 }
 
@@ -201,7 +201,7 @@ func (d *Deployment) observeSnapshot(n *node, s *raftlib.Snapshot) {
 	if s.Index > n.machine.applied {
 		var m machine
 		m.restore(*s, d.cluster.Keys, d.cluster.Clients)
-		d.out.Event(lockstep.Event{Type: EventInstall, Node: n.id,
+		d.out.Event(lockstep.Event{Type: raftspec.EventInstall, Node: n.id,
 			Value: &raftspec.Installed{Index: s.Index, Term: s.Term, State: m.fingerprint(), Conf: s.Conf}})
 	}
 }
@@ -244,7 +244,7 @@ func (d *Deployment) install(n *node, s raftlib.Snapshot) {
 // taken over a snapshot meanwhile, and with it the snapshot's membership. An older change
 // of members must not be applied on top of that, so what the snapshot covers is left to
 // it, though the append thread may not have installed it yet.
-func (d *Deployment) apply(n *node, entries []Entry) {
+func (d *Deployment) apply(n *node, entries []raftspec.Entry) {
 	if len(entries) == 0 {
 		return
 	}
@@ -262,9 +262,9 @@ func (d *Deployment) apply(n *node, entries []Entry) {
 
 // applyOne applies an entry. The library may ask for a snapshot while it applies a change
 // of members, so the application's state moves to the entry only after that.
-func (d *Deployment) applyOne(n *node, e *Entry) {
-	var conf Conf
-	if e.Kind != raftlib.Normal && n.machine.allows(n.raft.Parse(*e)) {
+func (d *Deployment) applyOne(n *node, e *raftspec.Entry) {
+	var conf raftspec.Conf
+	if e.Kind != raftspec.Normal && n.machine.allows(n.raft.Parse(*e)) {
 		conf = n.raft.ApplyChange(*e)
 		n.machine.setConf(conf)
 		d.retire(&n.machine)
@@ -272,13 +272,13 @@ func (d *Deployment) applyOne(n *node, e *Entry) {
 	n.machine.applied, n.machine.term = e.Index, e.Term
 	o, ok := kv.Op{}, false
 	var result kv.Result
-	if e.Kind == raftlib.Normal && len(e.Data) > 0 {
+	if e.Kind == raftspec.Normal && len(e.Data) > 0 {
 		if o, ok = kv.Decode(e.Data); ok {
 			result = n.machine.Apply(o)
 		}
 	}
-	d.out.Event(lockstep.Event{Type: EventApply, Node: n.id,
-		Value: d.events.applied.new(Applied{Entry: *e, State: n.machine.fingerprint(), Conf: conf, Words: entryText})})
+	d.out.Event(lockstep.Event{Type: raftspec.EventApply, Node: n.id,
+		Value: d.events.applied.new(raftspec.Applied{Entry: *e, State: n.machine.fingerprint(), Conf: conf, Words: entryText})})
 	if ok {
 		d.answerWrite(n, o, result)
 	}

@@ -3,6 +3,7 @@ package etcdraft
 import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/kit/operator"
+	"github.com/lockstep-go/lockstep/kit/raftspec"
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
 )
 
@@ -33,7 +34,7 @@ func (d *Deployment) ask(id int32, n *node) {
 	case transferring:
 		if voters := n.machine.conf.Voters; voters != 0 && there {
 			to := voters.Nth(d.rand.IntN(voters.Len()))
-			d.out.Event(lockstep.Event{Type: EventMembers, Node: n.id, Value: &Asked{To: to}})
+			d.out.Event(lockstep.Event{Type: raftspec.EventMembers, Node: n.id, Value: &Asked{To: to}})
 			n.raft.TransferLeader(to)
 		}
 		d.operator.Next(duty)
@@ -48,7 +49,7 @@ func (d *Deployment) ask(id int32, n *node) {
 
 // change asks a node for other members.
 func (d *Deployment) change(n *node, c raftlib.ConfChange) {
-	d.out.Event(lockstep.Event{Type: EventMembers, Node: n.id, Value: &Asked{Change: c}})
+	d.out.Event(lockstep.Event{Type: raftspec.EventMembers, Node: n.id, Value: &Asked{Change: c}})
 	_ = n.raft.ProposeChange(c)
 }
 

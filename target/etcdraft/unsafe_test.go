@@ -6,6 +6,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/kit/kv"
+	"github.com/lockstep-go/lockstep/kit/raftspec"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/etcdraft"
 	"github.com/lockstep-go/lockstep/target/etcdraft/v35"
@@ -40,7 +41,7 @@ func TestUnsafeReads(t *testing.T) {
 
 // TestRoles cuts off the leader, whoever it is: nobody else has another role's name.
 func TestRoles(t *testing.T) {
-	s := strategy.Partition{Notion: strategy.Isolation, Role: etcdraft.BecameLeader, Stages: 2, Steps: 80}
+	s := strategy.Partition{Notion: strategy.Isolation, Role: raftspec.BecameLeader, Stages: 2, Steps: 80}
 	leads := map[lockstep.Node]int{}
 	r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: etcdraft.Cluster{Nodes: 5}, Strategy: s, Spec: cutOff(leads), Seed: 1, Runs: 60, Workers: 1})
 	if err != nil || r.First() != nil {
@@ -61,7 +62,7 @@ func (c cutOff) Step(run *lockstep.Run) *lockstep.Finding {
 	if run.Last().Kind != trace.Cut {
 		return nil
 	}
-	for n := range run.Playing(etcdraft.BecameLeader).All() {
+	for n := range run.Playing(raftspec.BecameLeader).All() {
 		c[n]++
 		if run.Cut(n).Len() < 3 {
 			return &lockstep.Finding{Property: "cut off", Text: run.Last().String()}

@@ -4,10 +4,12 @@ package etcdserver
 
 import (
 	"flag"
+	"os"
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/internal/processes"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -48,8 +50,16 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// Runs repeat byte for byte.
+// Runs repeat byte for byte, the first in a process as well.
 func TestRepetition(t *testing.T) {
+	const fresh = "LOCKSTEP_FRESH_PROCESS"
+	if os.Getenv(fresh) == "" {
+		t.Setenv(fresh, "1")
+		if !processes.Passes(t) {
+			t.Error("runs of a fresh process do not repeat")
+		}
+		return
+	}
 	plan := lockstep.Plan{System: Cluster{Power: 0.5, Split: 0.1}, Strategy: faults, Spec: Everything, Seed: 3, Scratch: "/dev/shm"}
 	if r, err := bubble.Repetition(t.Context(), plan, 5); err != nil || r.Same != 5 {
 		t.Errorf("%d of %d runs repeated, the first that did not is %d, %v", r.Same, r.Of, r.First, err)

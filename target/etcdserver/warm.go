@@ -18,7 +18,7 @@ var warm = sync.OnceValue(func() error {
 		_, err := lockstep.Explore(context.Background(), lockstep.Plan{
 			System:   c.bubble(c), // Cluster.Deploy would wait for the warming
 			Strategy: strategy.Walk{Deliver: 600, Drop: 1, Wait: 120, Request: 20, Cut: 1, Heal: 2, Crash: 2, Restart: 8, Down: 1, Steps: 3000},
-			Runs:     2, Workers: 1, Seed: 1, Settle: 1000,
+			Runs:     6, Workers: 1, Seed: 1, Settle: 1000,
 		})
 		if err != nil {
 			return fmt.Errorf("etcdserver: warming up: %w", err)

@@ -3,6 +3,7 @@ package hashicorpraft
 import (
 	"errors"
 	"math/rand/v2"
+	"runtime/debug"
 	"testing"
 	"time"
 
@@ -20,8 +21,10 @@ const benchSteps = 320
 // step: runs with about 200 deliveries each, three nodes, two clients. It prints runs per
 // second of processor time and the ratio to the loop, of campaigns and of runs that are not
 // recorded. A campaign records every run of a system that repeats only roughly, which costs.
+// Garbage is collected as rarely as by the command.
 func BenchmarkRuns(b *testing.B) {
 	const batch = 50
+	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	walk := strategy.Walk{Deliver: 10, Wait: 3, Request: 1, Steps: benchSteps}
 	hand, err := bubble.NewBare(Cluster{}.full().bubble(Cluster{}), &lockstep.Place{})
 	if err != nil {

@@ -44,13 +44,11 @@ func newClients(c Cluster, w *bubble.World) *clients {
 // time pass only when nothing else is left would let none pass.
 const pause = 50 * time.Millisecond
 
-// retry offers a request again after a pause.
-func (s *clients) retry(offer func()) {
-	time.AfterFunc(pause, func() {
-		s.mutex.Lock()
-		defer s.mutex.Unlock()
-		offer()
-	})
+// wait makes that pause. The caller has the lock, which is free meanwhile.
+func (s *clients) wait() {
+	s.mutex.Unlock()
+	defer s.mutex.Lock()
+	time.Sleep(pause)
 }
 
 // given is called when a request reaches a node.
@@ -78,7 +76,8 @@ func (s *clients) ended(n *bubble.Node, o *kv.Op, result *kv.Result, err error) 
 	case n.Alive() && err == nil:
 		s.kv.Answer(n.Self(), o.Client, o.Seq, *result)
 	case n.Alive() && refused(err):
-		s.retry(func() { s.kv.Offer(o) })
+		s.wait()
+		s.kv.Offer(o)
 	default: // it may have happened or not
 		s.kv.GiveUp(o.Client, o.Seq)
 	}

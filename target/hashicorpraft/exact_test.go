@@ -3,32 +3,13 @@
 package hashicorpraft
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
 	"github.com/lockstep-go/lockstep/internal/enginetest"
-	"github.com/lockstep-go/lockstep/internal/processes"
 	"github.com/lockstep-go/lockstep/spec"
 )
-
-// Built with the overlay, runs are the same in every process: 100 seeds for each strategy, by our
-// transport and by the library's over TCP.
-func TestExactly(t *testing.T) {
-	processes.Same(t, func(int) (digests []string) {
-		for _, tcp := range []bool{false, true} {
-			for _, s := range strategies() {
-				d, err := bubble.Digest(t.Context(), lockstep.Plan{System: Cluster{Slow: 0.1, TCP: tcp}, Strategy: s, Spec: Safety, Seed: 3}, 100)
-				if err != nil {
-					t.Fatal(err)
-				}
-				digests = append(digests, fmt.Sprintf("tcp=%v %s %s", tcp, s, d))
-			}
-		}
-		return digests
-	})
-}
 
 // The library's own TCP transport: a leader is elected, requests are answered in spite of
 // faults, nothing is left behind, and runs repeat byte for byte.

@@ -94,7 +94,8 @@ func (s *clients) operated(n *bubble.Node, j job, err error) {
 	}
 	switch {
 	case err != nil && refused(err) && n.Alive() && j.duty != transferring:
-		s.retry(func() { s.operator.Again(j.duty) })
+		s.wait()
+		s.operator.Again(j.duty)
 		return
 	case j.what == "demote": // also where nobody knows
 		s.voters = s.voters.Without(j.target)

@@ -99,21 +99,39 @@ func (d *deployment) Reset(ctx context.Context, _ uint64, out *lockstep.Outbox) 
 
 // introduce lets a producer dial all brokers, and gives an idempotent one its identity, so that its first record takes no longer than others.
 func (d *deployment) introduce(ctx context.Context, p *producer) error {
-	ctx, cancel := context.WithTimeout(ctx, d.options.Patience)
-	defer cancel()
-	for n := range d.options.brokers().All() {
-		if _, err := p.view(ctx, n, d.topic, d.options.Partitions); err != nil {
-			return process.Worthless(fmt.Errorf("kafka: broker %d does not answer: %w", n, err))
+	return d.insist(ctx, fmt.Sprintf("producer %d gets no answer", p.number), func(ctx context.Context) error {
+		for n := range d.options.brokers().All() {
+			if _, err := p.view(ctx, n, d.topic, d.options.Partitions); err != nil {
+				return err
+			}
 		}
-	}
-	if !p.idempotent {
-		return nil
-	}
-	var err error
-	if p.who, err = p.identify(ctx, 1); err != nil {
-		return process.Worthless(fmt.Errorf("kafka: a producer gets no identity: %w", err))
-	}
-	return nil
+		if !p.idempotent {
+			return nil
+		}
+		var err error
+		p.who, err = p.identify(ctx, 1)
+		return err
+	})
+}
+
+// insist tries something again and again until it works. That it never does makes the run worthless.
+func (d *deployment) insist(ctx context.Context, trouble string, do func(context.Context) error) error {
+	limit, cancel := context.WithTimeout(ctx, d.options.Patience)
+	defer cancel()
+	return process.Timed(&d.Spent.Working, func() error {
+		for {
+			err := do(limit)
+			switch {
+			case err == nil:
+				return nil
+			case ctx.Err() != nil:
+				return ctx.Err()
+			case limit.Err() != nil:
+				return process.Worthless(fmt.Errorf("kafka: %s: %w", trouble, err))
+			}
+			_ = process.Pass(limit, asking) // the next attempt tells that time is up
+		}
+	})
 }
 
 // renew makes the topic of a run in the place of the one before. Its first leader is broker 1.
@@ -126,28 +144,19 @@ func (d *deployment) renew(ctx context.Context) error {
 		replicas = append(replicas, int32(n))
 	}
 	settings := map[string]string{"min.insync.replicas": strconv.Itoa(d.options.Insync), "unclean.leader.election.enable": strconv.FormatBool(d.options.Unclean)}
-	limit, cancel := context.WithTimeout(ctx, d.options.Patience)
-	defer cancel()
-	name := fmt.Sprintf("run%d", d.runs)
-	return process.Timed(&d.Spent.Working, func() error {
-		for {
-			made, err := d.asker.create(limit, 1, name, d.options.Partitions, replicas, settings)
-			if err == nil {
-				d.topic = made
-				return nil
-			}
-			if limit.Err() != nil {
-				return errors.Join(ctx.Err(), process.Worthless(fmt.Errorf("kafka: topic %s cannot be created: %w", name, err)))
-			}
-			if pause := process.Pass(limit, asking); pause != nil {
-				continue
-			}
-		}
+	attempts := 0 // each with a name of its own, as one that got no answer may have made the topic
+	return d.insist(ctx, "the topic cannot be created", func(ctx context.Context) (err error) {
+		attempts++
+		d.topic, err = d.asker.create(ctx, 1, fmt.Sprintf("run%d-%d", d.runs, attempts), d.options.Partitions, replicas, settings)
+		return err
 	})
 }
 
-// asking is how often something is tried that does not work yet.
-const asking = 100 * time.Millisecond
+// asking is how often something is tried that does not work yet, and replicating how long a leader waits for others to have a record.
+const (
+	asking      = 100 * time.Millisecond
+	replicating = 10 * time.Second
+)
 
 // steady starts what is due and waits until the nodes, which are those that can agree, have done so: their brokers know each
 // other to be alive and nobody else, and each partition is led by one of them, where anybody can. With full they are in sync, too.
@@ -225,7 +234,7 @@ func (d *deployment) request(ctx context.Context, s *lockstep.Step, out *lockste
 	t := d.topic
 	d.gone.Go(func() {
 		defer close(a.done)
-		a.offset, a.err = p.try(trying, a.node, t, r, d.options.Partitions, acks, 10*time.Second)
+		a.offset, a.err = p.try(trying, a.node, t, r, d.options.Partitions, acks, replicating)
 	})
 	return process.Timed(&d.Spent.Working, func() error {
 		timer := time.NewTimer(d.options.Pace)

@@ -121,6 +121,7 @@ func (d *deployment) settings(n lockstep.Node) string {
 	return b.String()
 }
 
+// common is what all nodes have. Nothing is deleted for its age: records have no time of their own.
 const common = `controller.listener.names=CONTROLLER
 listener.security.protocol.map=CLIENT:PLAINTEXT,BROKER:PLAINTEXT,CONTROLLER:PLAINTEXT
 log.dirs=data
@@ -143,6 +144,8 @@ controller.quorum.retry.backoff.ms=50
 log.cleaner.enable=false
 log.cleaner.dedupe.buffer.size=2097152
 log.index.size.max.bytes=65536
+log.retention.ms=-1
+log.retention.bytes=-1
 file.delete.delay.ms=1000
 metadata.log.segment.bytes=8388608
 `

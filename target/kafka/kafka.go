@@ -121,7 +121,7 @@ func (c Cluster) Deploy(place *lockstep.Place) (lockstep.Deployment, error) {
 	}
 	d := &deployment{Cluster: servers, options: c, java: java}
 	if err := d.wire(); err != nil {
-		_ = servers.Close()
+		_ = d.Close()
 		return nil, err
 	}
 	return d, nil

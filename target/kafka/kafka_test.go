@@ -46,9 +46,9 @@ func plan(t *testing.T, c Cluster, runs int) lockstep.Plan {
 
 // Nothing is lost, moved or doubled by partitions and crashes where settings are safe, and nothing is left of the servers.
 func TestSafe(t *testing.T) {
-	versions, runs := []string{""}, 2
+	versions, runs := []string{""}, 1
 	if *long {
-		versions, runs = []string{"3.9.2", "4.3.1"}, 40
+		versions, runs = []string{"3.9.2", "4.3.1"}, *tests/5
 	}
 	for _, version := range versions {
 		p := plan(t, Cluster{Version: version}, runs)

@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/lockstep-go/lockstep"
@@ -156,7 +157,7 @@ func disorder(h *history) (judged int, text string) {
 			continue // it is lost, or nobody said where it is
 		}
 		judged++
-		if !contains(is, a.Offset) {
+		if !slices.Contains(is, a.Offset) {
 			return judged, fmt.Sprintf("%s was acknowledged at %d and is at %d", a.Record, a.Offset, is[0])
 		}
 		for _, b := range h.acks[i+1:] {
@@ -166,15 +167,6 @@ func disorder(h *history) (judged int, text string) {
 		}
 	}
 	return judged, ""
-}
-
-func contains(all []int64, one int64) bool {
-	for _, o := range all {
-		if o == one {
-			return true
-		}
-	}
-	return false
 }
 
 // twice finds records of idempotent producers that are in the log more than once.

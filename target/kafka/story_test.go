@@ -1,6 +1,7 @@
 package kafka
 
 import (
+	"fmt"
 	"math/big"
 	"strings"
 	"testing"
@@ -125,6 +126,7 @@ type noted struct {
 // tally is an observer that keeps what runs came to.
 type tally struct {
 	coverage.Observer
+	t    *testing.T
 	runs []noted
 }
 
@@ -136,7 +138,11 @@ type tallying struct {
 func (o *tally) New(info lockstep.Info) lockstep.Watcher {
 	return &tallying{Watcher: o.Observer.New(info)}
 }
-func (o *tally) Take(_ int, n any) { o.runs = append(o.runs, n.(noted)) }
+func (o *tally) Take(run int, n any) {
+	r := n.(noted)
+	o.runs = append(o.runs, r)
+	o.t.Logf("run %d: %d acknowledged, lost: %q", run, r.acks, r.lost)
+}
 
 func (w *tallying) Reset() {
 	w.Watcher.Reset()
@@ -172,8 +178,9 @@ func TestMeasured(t *testing.T) {
 			continue
 		}
 		c.Patience = 5 * time.Minute
-		o := &tally{}
-		result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: c, Strategy: s, Settle: Settle, Workers: 1, Runs: *tests, Seed: uint64(*seed), Scratch: t.TempDir(), Observers: []lockstep.Observer{o}})
+		o := &tally{t: t}
+		result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: c, Strategy: s, Settle: Settle, Workers: 1, Runs: *tests, Seed: uint64(*seed), Scratch: t.TempDir(), Observers: []lockstep.Observer{o},
+			Progress: func(r *lockstep.Result) { fmt.Println(time.Now().Format("15:04:05"), r.Runs, r.Reasons) }})
 		if err != nil {
 			t.Fatal(err)
 		}

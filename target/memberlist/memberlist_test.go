@@ -59,11 +59,16 @@ func TestRepetition(t *testing.T) {
 
 // Runs are the same in every process: 100 seeds.
 func TestExactly(t *testing.T) {
-	processes.Same(t, func(int) []string {
-		d, err := bubble.Digest(t.Context(), lockstep.Plan{System: Cluster{Split: 0.1}, Strategy: faults, Seed: 3}, 100)
+	shares := processes.Shares(t, func() []processes.Row {
+		d, err := bubble.Digests(t.Context(), lockstep.Plan{System: Cluster{Split: 0.1}, Strategy: faults, Seed: 3}, 100)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return []string{d}
+		return []processes.Row{{Name: "memberlist " + faults.String(), Outcomes: d}}
 	})
+	for _, s := range shares {
+		if s.Of != 100 || s.Same < s.Of {
+			t.Errorf("%d of %d runs are the same in all processes", s.Same, s.Of)
+		}
+	}
 }

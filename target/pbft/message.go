@@ -41,19 +41,12 @@ type Change struct {
 	Sign     uint64
 }
 
-// hash takes in what is signed.
-type hash struct{ mix.Hash }
-
-func (h *hash) text(s string) {
-	h.Mix(uint64(len(s)))
-	h.Bytes([]byte(s))
-}
-
-func (h *hash) certificates(list []Certificate) {
+// mixCertificates takes certificates into a hash of what is signed.
+func mixCertificates(h *mix.Hash, list []Certificate) {
 	h.Mix(uint64(len(list)))
 	for _, c := range list {
 		h.Mix(uint64(c.View)<<32 | uint64(c.Index))
-		h.text(c.Request)
+		h.Text(c.Request)
 		for _, s := range c.Signed {
 			h.Mix(uint64(s.Node))
 			h.Mix(s.Sign)
@@ -64,17 +57,17 @@ func (h *hash) certificates(list []Certificate) {
 // sign is the signature of a node under a message. Only the nodes' own programs and
 // Forger call it: that is what makes signatures worth something here.
 func sign(by lockstep.Node, m Message) uint64 {
-	h := hash{mix.Start}
+	h := mix.Start
 	h.Mix(uint64(by))
-	h.text(m.Kind)
+	h.Text(m.Kind)
 	h.Mix(uint64(m.View)<<32 | uint64(m.Index))
-	h.text(m.Request)
-	h.certificates(m.Prepared)
+	h.Text(m.Request)
+	mixCertificates(&h, m.Prepared)
 	for _, c := range m.Changes {
 		h.Mix(uint64(c.Node))
 		h.Mix(c.Sign)
 	}
-	return uint64(h.Hash)
+	return uint64(h)
 }
 
 // signed is the message with the signature of a node.

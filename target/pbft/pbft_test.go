@@ -254,7 +254,7 @@ func ExampleForger_Sign() {
 	_, err = f.Sign(2, m)
 	fmt.Println(err)
 	// Output:
-	// Prepare view=0 index=1 request=b sign=47f719c6949ef4e8 <nil>
+	// Prepare view=0 index=1 request=b sign=2957b3e906e24c85 <nil>
 	// pbft: the forger has no key of node 2, only of 4
 }
 
@@ -265,7 +265,7 @@ func ExampleForger_Lie() {
 	fmt.Println(f.Lie(source, 4, m))
 	fmt.Println(f.Lie(source, 2, m)) // not one of its own
 	// Output:
-	// Prepare view=0 index=1 request=a sign=95c1b0e27cc4173d
+	// Prepare view=0 index=1 request=a sign=ce152caebcb77052
 	// Prepare view=0 index=1 request=b sign=0
 }
 

@@ -1,7 +1,9 @@
 package tendermint
 
 import (
+	"flag"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +12,8 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
 )
+
+var liars = flag.Int("liars", 0, "make so many runs with one liar, and so many campaigns with two")
 
 var lying = strategy.Walk{Deliver: 40, Wait: 4, Steps: 1200}
 
@@ -38,6 +42,36 @@ func TestTooManyLiars(t *testing.T) {
 	}
 }
 
+// The random adversary, measured: with f liars of 3f+1 nothing is found; with f+1, after how many runs.
+//
+//	GOWORK=off go test -run MeasureLiars -liars 1000 .
+func TestMeasureLiars(t *testing.T) {
+	if *liars == 0 {
+		t.Skip("-liars says how many runs")
+	}
+	for _, nodes := range []int{4, 7} {
+		c := Cluster{Nodes: nodes}
+		f := c.Faulty()
+		result := explore(t, lockstep.Plan{System: c, Strategy: lying, Scenario: Liars(f, nodes), Spec: Everything, Runs: *liars, Settle: 500, Seed: 1, KeepGoing: true, Keep: 3})
+		fmt.Printf("%s, %d of %d lie: %v %v in %d runs\n", Version(), f, nodes, result.Verdicts, result.Reasons, result.Runs)
+		for _, f := range result.Found {
+			fmt.Printf("run %d: %s; %d of %d\n", f.Run, f.Finding, f.Failed, f.Repeated)
+			t.Errorf("run %d: %s", f.Run, f.Finding)
+		}
+		var first []int
+		for seed := range max(1, *liars/100) {
+			result := explore(t, lockstep.Plan{System: c, Strategy: lying, Scenario: Liars(f+1, nodes), Spec: Safety, Runs: 500, Seed: uint64(seed + 1), Repetitions: 1})
+			if f := result.First(); f != nil && f.Finding.Property == "agreement" {
+				first = append(first, f.Run+1)
+			} else {
+				t.Errorf("seed %d: %v, %+v", seed+1, result.Verdicts, f)
+			}
+		}
+		slices.Sort(first)
+		fmt.Printf("%s, %d of %d lie: forks in runs %v\n", Version(), f+1, nodes, first)
+	}
+}
+
 // proofs counts the evidence that validators send.
 type proofs struct {
 	Property
@@ -63,7 +97,7 @@ func (m proofMonitor) Step(run *lockstep.Run) *lockstep.Finding {
 // What a liar signed twice is told to others, and ends up in a block.
 func TestEvidence(t *testing.T) {
 	told := 0
-	result := explore(t, lockstep.Plan{System: Cluster{}, Strategy: lying, Scenario: Liars(1, 4), Spec: proofs{Everything, &told}, Runs: 2, Settle: 4000, Seed: 3})
+	result := explore(t, lockstep.Plan{System: Cluster{}, Strategy: lying, Scenario: Liars(1, 4), Spec: proofs{Everything, &told}, Runs: 8, Settle: 4000, Seed: 3})
 	if told == 0 {
 		t.Error("no evidence was sent")
 	}

@@ -2,13 +2,15 @@ package tendermint
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
+	"os"
+	"os/signal"
 	"reflect"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
@@ -36,6 +38,10 @@ type Cluster struct {
 	// library holds a lock in others.
 	Slow float64       `help:"share of writes that take time, 0 to 1"`
 	Disk time.Duration `help:"longest time of such a write; 0: 5ms" zero:"5ms"`
+	// Files lets validators have the library's own write-ahead log in files, which needs the overlay. Power is the share
+	// of crashes in which the power fails: these take what was not synced, and may tear a record in two.
+	Files bool    `help:"the write-ahead log is the library's own, in files; needs the overlay"`
+	Power float64 `help:"share of crashes in which the power fails and what was not synced is lost, 0 to 1; with files"`
 }
 
 // LossMode says what becomes of a connection that loses a message.
@@ -120,6 +126,9 @@ func (c Cluster) check() error {
 	if c.Pause <= 0 || c.Disk < 0 || !(c.Slow >= 0 && c.Slow <= 1) {
 		return fmt.Errorf("%s: pause %v must be positive, disk %v not negative, slow %v in 0..1", libraryName, c.Pause, c.Disk, c.Slow)
 	}
+	if !(c.Power >= 0 && c.Power <= 1) || c.Power > 0 && !c.Files {
+		return fmt.Errorf("%s: power %v must be in 0..1, and 0 without files", libraryName, c.Power)
+	}
 	return nil
 }
 
@@ -134,8 +143,19 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 
 // Deploy makes a deployment.
 func (c Cluster) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
+	if c.Files {
+		followSignals()
+	}
 	return c.full().bubble(c).Deploy(p)
 }
+
+// followSignals lets the goroutine of package os/signal begin outside bubbles: the library's log follows a
+// signal, and in a bubble that goroutine would never be quiet.
+var followSignals = sync.OnceFunc(func() {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGHUP)
+	signal.Stop(c)
+})
 
 // Faulty is the number of validators that the protocol survives when they lie.
 func (c Cluster) Faulty() int { return (c.full().Nodes - 1) / 3 }
@@ -144,8 +164,8 @@ func (c Cluster) Faulty() int { return (c.full().Nodes - 1) / 3 }
 func (c Cluster) bubble(given Cluster) bubble.Cluster {
 	keys := keysOf(c.Nodes)
 	gen := genesis(keys)
-	return bubble.Cluster{
-		Name: libraryName, Build: cmp.Or(target.ThisBuild(), Version()), Options: target.Changed(given, Cluster{}), Nodes: c.Nodes,
+	cluster := bubble.Cluster{
+		Name: libraryName, Build: Version(), Options: target.Changed(given, Cluster{}), Nodes: c.Nodes,
 		Begin: func(w *bubble.World) { w.Value = newNetwork(c, w) },
 		Start: func(n *bubble.Node) error { return start(n, c, keys[n.Self()-1], gen) },
 		Text:  func(body any) string { return body.(*Message).text() },
@@ -166,7 +186,15 @@ func (c Cluster) bubble(given Cluster) bubble.Cluster {
 		// Gossip draws from a global source.
 		Serial: true, Seed: func(seed uint64) { seedLibrary(int64(seed)) },
 	}
+	if c.Files {
+		cluster.Freeze, cluster.Bury, cluster.Files = true, burial, &bubble.Files{PowerFailures: c.Power, SyncTime: c.Disk}
+	}
+	return cluster
 }
+
+// burial is the time that the goroutines of a validator that froze in its crash have to give back what validators share: the
+// network's lock.
+const burial = time.Millisecond
 
 // keysOf are the validators' keys, in the order of their addresses, so that the library numbers
 // validators as we do.

@@ -20,9 +20,11 @@ const (
 	EventEvidence  = "evidence"  // *Evidence: a block that it decided has evidence
 	EventFailure   = "failure"   // *Failure: the library's state machine stopped
 	EventStart     = "start"     // *Started: a life began
+	EventMissed    = "missed"    // nothing: a vote came on a connection that is gone, and reached nobody
+	EventRepair    = "repair"    // nothing: a write-ahead log whose last record a crash tore is repaired
 )
 
-var eventTypes = []string{EventStep, EventPropose, EventPrevote, EventPrecommit, EventPolka, EventLock, EventUnlock, EventValid, EventCommit, EventEvidence, EventFailure, EventStart}
+var eventTypes = []string{EventStep, EventPropose, EventPrevote, EventPrecommit, EventPolka, EventLock, EventUnlock, EventValid, EventCommit, EventEvidence, EventFailure, EventStart, EventMissed, EventRepair}
 
 // Step is where a validator is.
 type Step struct {

@@ -9,7 +9,9 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
 	"github.com/lockstep-go/lockstep/internal/processes"
+	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // Built with the overlay, runs are the same in every process: in calm, with losses, crashes and
@@ -34,3 +36,25 @@ func TestExactly(t *testing.T) {
 
 // exactRuns is the number of seeds of each plan: about a hundred together.
 const exactRuns = 34
+
+// With the library's own log in files, and power failures, nothing that was promised breaks, and runs repeat.
+func TestFiles(t *testing.T) {
+	lives := 0
+	starts := spec.OnEvent("starts", EventStart, func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+		lives = max(lives, e.Value.(*Started).Life)
+		return nil
+	})
+	plan := lockstep.Plan{System: Cluster{Files: true, Power: 0.8}, Strategy: strategy.Walk{Deliver: 40, Wait: 4, Crash: 1, Restart: 2, Steps: 300},
+		Spec: spec.All(Everything, starts), Runs: 1, Settle: 200, Seed: 5}
+	result := explore(t, plan)
+	if f := result.First(); f != nil {
+		t.Errorf("run %d: %s\n%s", f.Run, f.Finding, f.Finding.Stack)
+	}
+	t.Logf("%d lives, %v %v %v", lives, result.Verdicts, result.Reasons, result.Judged)
+	if lives < 2 || result.Verdicts[trace.Pass] != plan.Runs {
+		t.Errorf("%d lives, %v %v", lives, result.Verdicts, result.Reasons)
+	}
+	if r, err := bubble.Repetition(t.Context(), plan, 1); err != nil || r.Same != r.Of {
+		t.Errorf("%d of %d runs repeated, %v", r.Same, r.Of, err)
+	}
+}

@@ -17,7 +17,7 @@ func TestKnownMistakes(t *testing.T) {
 	if strings.HasPrefix(Version(), "v0.34.") {
 		t.Skip("Tendermint 0.34 has no blocks of several parts here")
 	}
-	plan := lockstep.Plan{System: Cluster{Block: 140_000}, Strategy: lying, Scenario: Liars(1, 4), Spec: Everything, Runs: 8, Settle: 2500, Seed: 1, Repetitions: 3}
+	plan := lockstep.Plan{System: Cluster{Block: 140_000}, Strategy: lying, Scenario: Liars(1, 4), Spec: Everything, Runs: 40, Settle: 2500, Seed: 1, Repetitions: 3}
 	result := explore(t, plan)
 	f := result.First()
 	t.Logf("%s: %v %v %v", Version(), result.Verdicts, result.Reasons, f)

@@ -67,6 +67,8 @@ type (
 	netAddress       = p2p.NetAddress
 	connStatus       = conn.ConnectionStatus
 
+	consensusSettings = config.ConsensusConfig
+
 	proposalMessage      = cs.ProposalMessage
 	proposalPOLMessage   = cs.ProposalPOLMessage
 	blockPartMessage     = cs.BlockPartMessage
@@ -90,6 +92,7 @@ const (
 var (
 	newMemDB          = dbm.NewMemDB
 	newWALEncoder     = cs.NewWALEncoder
+	newWALDecoder     = cs.NewWALDecoder
 	newMockPV         = types.NewMockPVWithParams
 	voteSignBytes     = types.VoteSignBytes
 	proposalSignBytes = types.ProposalSignBytes
@@ -169,7 +172,7 @@ func (a *application) Commit() abci.ResponseCommit {
 }
 
 // assemble puts a validator together from the library's parts.
-func (r *replica) assemble(app *application, chain, proofs kvDB, gen *genesisDoc) error {
+func (r *replica) assemble(app *application, chain, proofs kvDB, gen *genesisDoc, conf *consensusSettings) error {
 	states := sm.NewStore(chain)
 	r.blocks = store.NewBlockStore(chain)
 	state, err := states.LoadFromDBOrGenesisDoc(gen)
@@ -196,7 +199,7 @@ func (r *replica) assemble(app *application, chain, proofs kvDB, gen *genesisDoc
 	pool.SetLogger(r.log)
 	none := mock.Mempool{}
 	executor := sm.NewBlockExecutor(states, r.log, conns.Consensus(), none, pool)
-	r.state = cs.NewState(consensusConfig(), state, executor, r.blocks, none, pool)
+	r.state = cs.NewState(conf, state, executor, r.blocks, none, pool)
 	r.state.SetLogger(r.log)
 	bus := types.NewEventBus()
 	bus.SetLogger(r.log)
@@ -230,7 +233,7 @@ func genesis(keys []privKey) *genesisDoc {
 }
 
 // consensusConfig are the library's settings, with all times about a hundredth.
-func consensusConfig() *config.ConsensusConfig {
+func consensusConfig() *consensusSettings {
 	c := config.DefaultConsensusConfig()
 	for i, t := range timesOf(c) {
 		*t = *t/faster + apart(i)

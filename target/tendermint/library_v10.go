@@ -68,6 +68,8 @@ type (
 	netAddress       = p2p.NetAddress
 	connStatus       = conn.ConnectionStatus
 
+	consensusSettings = config.ConsensusConfig
+
 	proposalMessage      = cs.ProposalMessage
 	proposalPOLMessage   = cs.ProposalPOLMessage
 	blockPartMessage     = cs.BlockPartMessage
@@ -91,6 +93,7 @@ const (
 var (
 	newMemDB          = dbm.NewMemDB
 	newWALEncoder     = cs.NewWALEncoder
+	newWALDecoder     = cs.NewWALDecoder
 	newMockPV         = types.NewMockPVWithParams
 	voteSignBytes     = types.VoteSignBytes
 	proposalSignBytes = types.ProposalSignBytes
@@ -208,7 +211,7 @@ func (a *application) PrepareProposal(context.Context, *abci.PrepareProposalRequ
 }
 
 // assemble puts a validator together from the library's parts.
-func (r *replica) assemble(app *application, chain, proofs kvDB, gen *genesisDoc) error {
+func (r *replica) assemble(app *application, chain, proofs kvDB, gen *genesisDoc, conf *consensusSettings) error {
 	states := sm.NewStore(chain, sm.StoreOptions{})
 	r.blocks = store.NewBlockStore(chain)
 	state, err := states.LoadFromDBOrGenesisDoc(gen)
@@ -235,7 +238,7 @@ func (r *replica) assemble(app *application, chain, proofs kvDB, gen *genesisDoc
 	pool.SetLogger(r.log)
 	none := &mempool.NopMempool{}
 	executor := sm.NewBlockExecutor(states, r.log, conns.Consensus(), none, pool, r.blocks)
-	r.state = cs.NewState(consensusConfig(), state, executor, r.blocks, none, pool)
+	r.state = cs.NewState(conf, state, executor, r.blocks, none, pool)
 	r.state.SetLogger(r.log)
 	bus := types.NewEventBus()
 	bus.SetLogger(r.log)
@@ -269,7 +272,7 @@ func genesis(keys []privKey) *genesisDoc {
 }
 
 // consensusConfig are the library's settings, with all times about a hundredth.
-func consensusConfig() *config.ConsensusConfig {
+func consensusConfig() *consensusSettings {
 	c := config.DefaultConsensusConfig()
 	for i, t := range timesOf(c) {
 		*t = *t/faster + apart(i)

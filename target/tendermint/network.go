@@ -69,6 +69,7 @@ func (n *network) join(r *replica) {
 		return
 	}
 	self := r.node.Self()
+	n.part(r) // of a life that froze in its crash, and told nobody
 	n.lives[self-1] = r
 	for _, other := range r.node.Others() {
 		n.connect(self, other)
@@ -79,10 +80,14 @@ func (n *network) join(r *replica) {
 func (n *network) leave(r *replica) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
-	self := r.node.Self()
-	if n.lives[self-1] != r {
-		return
+	if n.lives[r.node.Self()-1] == r {
+		n.part(r)
 	}
+}
+
+// part takes a life and all its connections away.
+func (n *network) part(r *replica) {
+	self := r.node.Self()
 	n.lives[self-1] = nil
 	for _, other := range r.node.Others() {
 		if l := n.link(self, other); l.up {
@@ -95,7 +100,7 @@ func (n *network) leave(r *replica) {
 // connect makes a connection, where both ends are up and there is none.
 func (n *network) connect(a, b lockstep.Node) {
 	l := n.link(a, b)
-	if l.up || n.lives[a-1] == nil || n.lives[b-1] == nil {
+	if l.up || !n.alive(a) || !n.alive(b) {
 		return
 	}
 	l.conn++
@@ -122,10 +127,16 @@ func (n *network) broke(a, b lockstep.Node, conn int) {
 	})
 }
 
+// alive reports whether a validator is up.
+func (n *network) alive(at lockstep.Node) bool {
+	r := n.lives[at-1]
+	return r != nil && r.node.Alive()
+}
+
 // tell gives an order to a validator that is up.
 func (n *network) tell(to lockstep.Node, o order) {
-	if r := n.lives[to-1]; r != nil {
-		r.orders <- o
+	if n.alive(to) {
+		n.lives[to-1].orders <- o
 	}
 }
 

@@ -52,7 +52,14 @@ func start(n *bubble.Node, c Cluster, key privKey, gen *genesisDoc) error {
 	r.log = &silence{r}
 	r.disk = &disk{bubble.DiskOf(n, "validator", newDurable, (*durable).clone)}
 	r.signer = &signer{newMockPV(key, false, false), n, r.disk}
-	log := openWAL(r.disk, n.Rand().IntN)
+	conf := consensusConfig()
+	if c.Files {
+		folder, err := n.Folder()
+		if err != nil {
+			return err
+		}
+		conf.RootDir = folder
+	}
 	app := &application{
 		size:   c.Block,
 		height: func() (h int64) { r.disk.Read(func(d *durable) { h = d.app }); return h },
@@ -60,11 +67,17 @@ func start(n *bubble.Node, c Cluster, key privKey, gen *genesisDoc) error {
 	}
 	chain := database{r.disk, func(d *durable) *memDB { return d.chain }}
 	proofs := database{r.disk, func(d *durable) *memDB { return d.proofs }}
-	if err := r.assemble(app, chain, proofs, gen); err != nil {
+	if err := r.assemble(app, chain, proofs, gen, conf); err != nil {
 		return err
 	}
 	r.state.SetPrivValidator(r.signer)
-	*private[writeAheadLog](r.state, "wal") = log
+	if !c.Files {
+		log, torn := openWAL(r.disk, n.Rand().IntN)
+		if torn {
+			n.Emit(EventRepair, nil)
+		}
+		*private[writeAheadLog](r.state, "wal") = log
+	}
 	if err := r.listen(); err != nil {
 		return err
 	}
@@ -163,6 +176,9 @@ func (r *replica) peer(with lockstep.Node, conn int) *peer {
 func (r *replica) receive(from lockstep.Node, body any) {
 	m := body.(*Message)
 	p := r.peer(from, m.Conn)
+	if p == nil && m.IsVote() && m.Raw != nil {
+		r.node.Emit(EventMissed, nil)
+	}
 	if p == nil || m.Raw == nil && m.lane() >= firstUnordered {
 		return
 	}
@@ -285,8 +301,11 @@ func (*silence) Info(string, ...any) {}
 // With says nothing either.
 func (s *silence) With(...any) logger { return s }
 
-// Error tells of the failure of the state machine, which the library catches.
+// Error tells of the failure of the state machine, which the library catches, and of a log that it repairs.
 func (s *silence) Error(text string, values ...any) {
+	if strings.HasPrefix(text, "the WAL file is corrupted") {
+		s.replica.node.Emit(EventRepair, nil)
+	}
 	if !strings.HasPrefix(text, "CONSENSUS FAILURE") {
 		return
 	}

@@ -35,7 +35,8 @@ const (
 	// OneVote: a correct validator signs no two different votes for one step of a round.
 	OneVote
 	// Locking: a correct validator precommits a block only after a polka for it in the same round,
-	// and after that does not prevote another unless there was a polka for something else, or for nil, in a later round.
+	// and after that does not prevote another unless there was a polka for something else, or for nil, in a later
+	// round, which may be that of the prevote.
 	Locking
 	// StrictLocking is the rule of the algorithm as published (Buchman, Kwon, Milosevic: The
 	// latest gossip on BFT consensus): the polka must be for that other block, and one for nil
@@ -107,8 +108,9 @@ type monitor struct {
 	rounds   map[int64]int32 // the highest of each height
 	proposed map[int64]map[string]bool
 	decided  map[int64]map[lockstep.Node]*Commit
-	height   []int64         // that each validator has decided last
-	working  []int64         // at which each validator works
+	height   []int64 // that each validator has decided last
+	working  []int64 // at which each validator works, and in which round
+	round    []int32
 	began    []int64         // height when the settling stage began
 	since    lockstep.Time   // when that was
 	doubles  map[double]bool // to be found in a block
@@ -141,7 +143,7 @@ func (d double) compare(e double) int {
 func (m *monitor) Reset() {
 	*m = monitor{what: m.what, nodes: m.nodes, silent: m.silent, list: m.list, signed: map[at]ballot{}, sent: map[at]ballot{}, got: map[gotten]string{}, rounds: map[int64]int32{},
 		proposed: map[int64]map[string]bool{}, decided: map[int64]map[lockstep.Node]*Commit{}, doubles: map[double]bool{}, proven: map[[2]int64]bool{},
-		height: make([]int64, m.nodes+1), working: make([]int64, m.nodes+1)}
+		height: make([]int64, m.nodes+1), working: make([]int64, m.nodes+1), round: make([]int32, m.nodes+1)}
 }
 
 // Step judges what happened.
@@ -151,8 +153,15 @@ func (m *monitor) Step(run *lockstep.Run) *lockstep.Finding {
 	}
 	m.found = nil
 	m.read(run)
+	missed := false
 	for i := range run.Events() {
+		missed = missed || run.Events()[i].Type == EventMissed
 		m.event(run, &run.Events()[i])
+	}
+	if s := run.Last(); s.Kind == trace.Deliver && !missed {
+		if msg, ok := run.Body(s.Msg).(*Message); ok && msg.IsVote() {
+			m.arrives(run, msg, run.Message(s.Msg).To)
+		}
 	}
 	if s := run.Last(); s.Kind == trace.Crash { // what it had heard of is gone
 		for d := range m.doubles { //lockstep:unordered each by itself
@@ -172,19 +181,17 @@ func (m *monitor) read(run *lockstep.Run) {
 		}
 	}
 	s := run.Last()
-	if s.Kind != trace.Replace && s.Kind != trace.Deliver {
+	if s.Kind != trace.Replace {
 		return
 	}
 	msg, ok := run.Body(s.Msg).(*Message)
 	switch {
 	case !ok:
-	case s.Kind == trace.Replace && msg.IsVote():
+	case msg.IsVote():
 		m.enter(m.sent, msg.at(), msg.Block, msg.By)
 		m.enter(m.signed, msg.at(), msg.Block, msg.By)
-	case s.Kind == trace.Replace && msg.Kind == Proposal:
+	case msg.Kind == Proposal:
 		m.propose(msg.Height, msg.Block)
-	case s.Kind == trace.Deliver && msg.IsVote():
-		m.arrives(run, msg, run.Message(s.Msg).To)
 	}
 }
 
@@ -198,9 +205,9 @@ func (m *monitor) enter(book map[at]ballot, a at, block string, by lockstep.Node
 	m.rounds[a.height] = max(m.rounds[a.height], a.round)
 }
 
-// arrives notes votes that contradict each other.
+// arrives notes votes that contradict each other, of rounds that their receiver has come to: it need not keep those of later ones.
 func (m *monitor) arrives(run *lockstep.Run, msg *Message, to lockstep.Node) {
-	if m.working[to] != msg.Height || run.Faults().Forged.Has(to) || int(msg.By) > m.nodes || msg.By < 1 {
+	if m.working[to] != msg.Height || msg.Round > m.round[to] || run.Faults().Forged.Has(to) || int(msg.By) > m.nodes || msg.By < 1 {
 		return
 	}
 	key := gotten{msg.By, msg.at(), to}
@@ -228,7 +235,7 @@ func (m *monitor) event(run *lockstep.Run, e *lockstep.Event) {
 		}
 	case *Step:
 		m.judged[bits.TrailingZeros16(uint16(Running))]++
-		m.working[e.Node] = v.Height
+		m.working[e.Node], m.round[e.Node] = v.Height, v.Round
 	case *Proposed:
 		m.propose(v.Height, v.Block)
 	case *Vote:
@@ -289,8 +296,8 @@ func (m *monitor) locking(run *lockstep.Run, n lockstep.Node, a at, block string
 		return
 	}
 	weak, strict := false, m.polka(run, a.height, round, block)
-	for r := round + 1; r < a.round; r++ {
-		strict = strict || m.polka(run, a.height, r, block)
+	for r := round + 1; r <= a.round; r++ { // the library heeds a polka of the same round, too, which others may have before it votes
+		strict = strict || r < a.round && m.polka(run, a.height, r, block)
 		weak = weak || m.polka(run, a.height, r, Nil)
 		for other := range m.proposed[a.height] { //lockstep:unordered any of them
 			weak = weak || other != locked && m.polka(run, a.height, r, other)
@@ -355,10 +362,15 @@ func (m *monitor) guilty(height int64) (guilty lockstep.Nodes) {
 			if a.precommit || block == Nil {
 				continue
 			}
-			for r := range a.round { // who precommitted another before, and no polka for this one came between
+			for r := range a.round { // who precommitted another before, and no polka came between
 				for locked, holders := range m.sent[at{height, r, true}] { //lockstep:unordered it makes a set
-					if locked != Nil && locked != block && !m.excused(height, r, a.round, block) {
-						guilty |= holders & by
+					if locked == Nil || locked == block {
+						continue
+					}
+					for n := range (holders & by).All() {
+						if !m.excused(lock{height, r, locked}, a.round, block, n) {
+							guilty |= trace.NodesOf(n)
+						}
 					}
 				}
 			}
@@ -367,13 +379,24 @@ func (m *monitor) guilty(height int64) (guilty lockstep.Nodes) {
 	return guilty
 }
 
-// excused reports whether the votes sent have a polka for a block, or for nil, in rounds from one
-// on and before another.
-func (m *monitor) excused(height int64, from, before int32, block string) bool {
-	for r := from; r < before; r++ {
-		votes := m.sent[at{height, r, false}]
-		if 3*votes[block].Len() > 2*m.nodes || r > from && 3*votes[Nil].Len() > 2*m.nodes {
-			return true
+// lock is a precommit of a block.
+type lock struct {
+	height int64
+	round  int32
+	block  string
+}
+
+// excused reports whether the votes sent have a polka that let a validator prevote a block in spite of its lock: for another
+// than that, or for nil, in a later round up to that of the prevote, which itself does not count.
+func (m *monitor) excused(l lock, upto int32, block string, n lockstep.Node) bool {
+	for r := l.round; r <= upto; r++ {
+		for other, by := range m.sent[at{l.height, r, false}] { //lockstep:unordered any of them
+			if r == upto {
+				by &^= trace.NodesOf(n)
+			}
+			if other != l.block && (r > l.round || other == block) && 3*by.Len() > 2*m.nodes {
+				return true
+			}
 		}
 	}
 	return false

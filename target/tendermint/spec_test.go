@@ -138,7 +138,8 @@ func TestUnlocking(t *testing.T) {
 		{"for that block", vote(EventPrevote, 1, 1, "B", 2, 3, 4), "", ""},
 		{"for nil", vote(EventPrevote, 1, 1, Nil, 2, 3, 4), "", "strict-locking"},
 		{"of two", vote(EventPrevote, 1, 1, "B", 3, 4), "locking", "strict-locking"},
-		{"too late", vote(EventPrevote, 1, 2, "B", 2, 3, 4), "locking", "strict-locking"},
+		{"in the same round", vote(EventPrevote, 1, 2, "B", 2, 3, 4), "", "strict-locking"},
+		{"too late", vote(EventPrevote, 1, 3, "B", 2, 3, 4), "locking", "strict-locking"},
 	} {
 		s := script{events: joined(lock, c.polka, against)}
 		if weak, strict := s.found(t, Locking, 0), s.found(t, StrictLocking, 0); weak != c.weak || strict != c.strict {
@@ -191,7 +192,8 @@ func TestGuilty(t *testing.T) {
 		"excused by a polka":             {[]sent{{0, precommit, "A", n(1)}, {1, prevote, "B", n(2, 3, 4)}, {2, prevote, "B", n(1)}}, 0},
 		"excused by a polka for nil":     {[]sent{{0, precommit, "A", n(1)}, {1, prevote, Nil, n(2, 3, 4)}, {2, prevote, "B", n(1)}}, 0},
 		"not excused by two":             {[]sent{{0, precommit, "A", n(1)}, {1, prevote, "B", n(3, 4)}, {2, prevote, "B", n(1)}}, n(1)},
-		"not excused by what came later": {[]sent{{0, precommit, "A", n(1)}, {1, prevote, "B", n(1, 2, 3)}}, n(1)},
+		"excused by others in the round": {[]sent{{0, precommit, "A", n(1)}, {1, prevote, "B", n(1, 2, 3, 4)}}, 0},
+		"not excused by its own vote":    {[]sent{{0, precommit, "A", n(1)}, {1, prevote, "B", n(1, 2, 3)}}, n(1)},
 	} {
 		m := &monitor{nodes: 4}
 		m.Reset()

@@ -136,22 +136,37 @@ func (b *batch) WriteSync() error { return b.Write() }
 func (b *batch) Close() error     { return nil }
 
 // wal is a validator's write-ahead log. A crash keeps what was synced, and some of what was
-// written since; records are not torn.
+// written since; the last record may be torn.
 type wal struct {
 	disk *disk
 }
 
-// openWAL opens the log of a life; rand draws what the crash before it left.
-func openWAL(d *disk, rand func(int) int) *wal {
+// openWAL opens the log of a life; rand draws what the crash before it left. It reports whether a record was torn, which is
+// repaired as the library repairs its files: what its decoder cannot read is gone.
+func openWAL(d *disk, rand func(int) int) (w *wal, torn bool) {
 	w, empty := &wal{d}, false
 	d.WriteNow(func(s *durable) {
-		s.log = s.log[:s.synced+rand(len(s.log)-s.synced+1)]
+		kept := s.synced + rand(len(s.log)-s.synced+1)
+		rest := s.log[kept:]
+		s.log = s.log[:kept]
+		if len(rest) > 0 && rand(2) == 1 {
+			piece := rest[0].data[:1+rand(len(rest[0].data)-1)]
+			if torn = !readable(piece); !torn {
+				s.log = append(s.log, record{data: piece, end: -1})
+			}
+		}
 		s.synced, empty = len(s.log), len(s.log) == 0
 	})
 	if empty {
 		_ = w.append(endHeight{Height: 0}, true)
 	}
-	return w
+	return w, torn
+}
+
+// readable reports whether the library takes bytes for a record of its log.
+func readable(data []byte) bool {
+	_, err := newWALDecoder(bytes.NewReader(data)).Decode()
+	return err == nil
 }
 
 func (w *wal) append(m walMessage, sync bool) error {

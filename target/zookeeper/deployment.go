@@ -32,7 +32,7 @@ type deployment struct {
 	harness Harness
 	waits   int  // stretches of time so far
 	moved   bool // servers were started, or links changed, since the last of them
-	asked   int  // operations of clients
+	fresh   bool // servers were started since the last of them
 	news    news
 
 	has  []Data // by node-1, as read last
@@ -59,7 +59,7 @@ func (d *deployment) Reset(ctx context.Context, seed uint64, out *lockstep.Outbo
 	if err := d.Begin(); err != nil {
 		return err
 	}
-	d.harness, d.waits, d.asked, d.moved, d.same, d.told = d.options.harness(seed), 0, 0, true, false, false
+	d.harness, d.waits, d.moved, d.fresh, d.same, d.told = d.options.harness(seed), 0, true, true, false, false
 	d.has = make([]Data, d.options.Nodes)
 	for _, address := range d.client {
 		c, err := newClient(address)
@@ -71,12 +71,12 @@ func (d *deployment) Reset(ctx context.Context, seed uint64, out *lockstep.Outbo
 	if err := d.steady(ctx, trace.AllNodes(d.options.Nodes)); err != nil {
 		return err
 	}
-	if d.options.Free {
+	if d.free() {
 		for i := range d.harness {
 			d.offer(i, out)
 		}
 	}
-	return process.Timed(&d.Spent.Working, func() error {
+	err := process.Timed(&d.Spent.Working, func() error {
 		if err := d.clients[0].create(); err != nil {
 			return process.Worthless(fmt.Errorf("zookeeper: the keys cannot be created: %w", err))
 		}
@@ -85,7 +85,15 @@ func (d *deployment) Reset(ctx context.Context, seed uint64, out *lockstep.Outbo
 			return err == nil
 		})
 	})
+	d.Network.Control(d.options.Light)
+	return err
 }
+
+// free reports whether requests are made at any time.
+func (d *deployment) free() bool { return d.options.Free || d.options.Light }
+
+// silence is how long nothing must travel between servers before they are taken to be quiet.
+const silence = 20 * time.Millisecond
 
 // part ends the clients of the run before.
 func (d *deployment) part() {
@@ -119,17 +127,24 @@ func (d *deployment) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Out
 	case trace.Wait:
 		err = d.pass(ctx, time.Duration(s.For), out)
 	default:
-		d.moved = d.moved || s.Kind != trace.Crash
+		d.moved = d.moved || s.Kind != trace.Crash && s.Kind != trace.Deliver && s.Kind != trace.Drop
+		d.fresh = d.fresh || s.Kind == trace.Restart
 		err = process.Timed(&d.Spent.Working, func() error { d.Cluster.Do(s, out); return nil })
+	}
+	if d.options.Light && err == nil && s.Kind != trace.Wait {
+		err = process.Timed(&d.Spent.Waiting, func() error { return d.Network.Quiet(ctx, silence) })
 	}
 	d.drain(out)
 	return errors.Join(err, d.Look(out))
 }
 
-// pass lets time pass. Where servers started or links changed, it ends when those that can
-// agree have done so, and a little later.
+// pass lets time pass. Where servers started or links changed, those that can agree have done so before
+// it begins to count.
 func (d *deployment) pass(ctx context.Context, pace time.Duration, out *lockstep.Outbox) error {
-	if d.options.Free && !out.Settling() {
+	if out.Settling() {
+		d.Network.Control(false)
+	}
+	if d.free() && !out.Settling() {
 		if err := d.Launch(); err != nil {
 			return err
 		}
@@ -139,15 +154,33 @@ func (d *deployment) pass(ctx context.Context, pace time.Duration, out *lockstep
 		}
 		d.moved = false
 	}
-	if err := process.Timed(&d.Spent.Waiting, func() error { return process.Pass(ctx, pace) }); err != nil {
-		return err
+	if !d.over(out) {
+		if err := process.Timed(&d.Spent.Waiting, func() error { return process.Pass(ctx, pace) }); err != nil {
+			return err
+		}
 	}
+	d.fresh = false
 	d.drain(out)
 	if out.Settling() {
-		return process.Timed(&d.Spent.Working, func() error { return d.look(out) })
+		return process.Timed(&d.Spent.Working, func() error { return d.look(ctx, out) })
 	}
 	d.next(out)
 	return nil
+}
+
+// over reports whether there is nothing to wait for. As in the paper, a stretch in which servers start ends when they serve, an
+// empty step is nothing but that, and a run is over when all have told the same twice.
+func (d *deployment) over(out *lockstep.Outbox) bool {
+	switch {
+	case d.free() && !out.Settling():
+		return false
+	case out.Settling():
+		return d.told
+	case d.waits%2 == 0:
+		return d.fresh
+	default:
+		return d.waits/2 < len(d.harness) && d.harness[d.waits/2].Node == 0
+	}
 }
 
 // next offers the request of a step of the harness when its first stretch of time is over, and
@@ -156,7 +189,7 @@ func (d *deployment) next(out *lockstep.Outbox) {
 	d.waits++
 	step := (d.waits - 1) / 2
 	switch {
-	case d.options.Free || step >= len(d.harness):
+	case d.free() || step >= len(d.harness):
 	case d.waits%2 == 1:
 		d.offer(step, out)
 	default:
@@ -232,20 +265,28 @@ func (d *deployment) drain(out *lockstep.Outbox) {
 	d.news.events = d.news.events[:0]
 }
 
-// look reads everything at every server. When nothing has changed from one look to the next, the
+// look reads everything at every server, which may have to serve its client again first. When nothing has changed from one look to the next, the
 // reads are the clients' last operations.
-func (d *deployment) look(out *lockstep.Outbox) error {
+func (d *deployment) look(ctx context.Context, out *lockstep.Outbox) error {
 	before, equal := d.has[0], true
-	for i, c := range d.clients {
-		data, err := c.readAll()
-		if err != nil {
-			d.same = false
-			if errors.Is(err, zk.ErrNoNode) {
-				return fmt.Errorf("zookeeper: server %d has lost the keys: %w", i+1, err)
-			}
-			return process.Worthless(fmt.Errorf("zookeeper: server %d does not answer after all have come back: %w", i+1, err))
+	lost := make([]error, len(d.clients))
+	err := d.Await(ctx, trace.AllNodes(d.options.Nodes), d.options.Patience, func(_ context.Context, n lockstep.Node) bool {
+		data, err := d.clients[n-1].readAll()
+		switch {
+		case err == nil:
+			d.has[n-1] = data
+		case errors.Is(err, zk.ErrNoNode):
+			lost[n-1] = fmt.Errorf("zookeeper: server %d has lost the keys: %w", n, err)
+		default:
+			return false
 		}
-		d.has[i] = data
+		return true
+	})
+	if err := errors.Join(err, errors.Join(lost...)); err != nil {
+		d.same = false
+		return err
+	}
+	for i, data := range d.has {
 		equal = equal && data == d.has[0]
 		out.Event(lockstep.Event{Node: lockstep.Node(i + 1), Type: EventData, Text: data.String(), Value: data})
 	}

@@ -28,3 +28,19 @@ func ExampleBaseline() {
 	fmt.Println(zookeeper.Baseline().Name())
 	// Output: baseline
 }
+
+func ExampleQuorum() {
+	_, leader := zookeeper.Quorum()
+	commit := []byte("\x00\x00\x00\x04\x00\x00\x00\x02\x00\x00\x00\x07\xff\xff\xff\xff\xff\xff\xff\xff") // without data and identities
+	p, length, err := leader.Next(commit)
+	fmt.Println(p.Type, p.Text, zookeeper.Rounds[p.Tag.Round], length, err)
+	// Output: COMMIT zxid=0x200000007 commit 20 <nil>
+}
+
+func ExampleElection() {
+	said, _ := zookeeper.Election()
+	vote := append([]byte{0, 0, 0, 28, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3}, make([]byte, 16)...)
+	p, length, err := said.Next(vote)
+	fmt.Println(p.Type, p.Text, length, err)
+	// Output: Notification LOOKING leader=3 zxid=0x0 round=0 32 <nil>
+}

@@ -3,6 +3,7 @@ package zookeeper
 import (
 	"context"
 	"crypto/sha256"
+	_ "embed" // the class Host
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/process"
@@ -22,10 +24,11 @@ type java struct {
 	program, jars string
 	classes       string // an archive of classes, which spares each JVM a quarter of its start; empty: none
 	dump          bool   // the archive is made when the JVM ends
+	host          string // a folder with the class Host; empty: a JVM is a server
 }
 
-// prepare fetches a version and finds a JVM.
-func prepare(ctx context.Context, version string) (*java, error) {
+// prepare fetches a version and finds a JVM, one that hosts servers where it is to stay warm.
+func prepare(ctx context.Context, version string, warm bool) (*java, error) {
 	program, err := exec.LookPath("java")
 	if err != nil {
 		return nil, errors.New("zookeeper: java is missing; `make setup` installs it")
@@ -35,8 +38,36 @@ func prepare(ctx context.Context, version string) (*java, error) {
 		return nil, fmt.Errorf("zookeeper: version %s: %w", version, err)
 	}
 	j := &java{program: program, jars: strings.Join(jars, ":")}
-	j.classes = j.archive(ctx, version)
-	return j, ctx.Err()
+	if !warm {
+		j.classes = j.archive(ctx, version)
+		return j, ctx.Err()
+	}
+	if j.host, err = j.compile(ctx, version); err != nil {
+		return nil, fmt.Errorf("zookeeper: a JVM that hosts version %s: %w", version, err)
+	}
+	return j, nil
+}
+
+//go:embed Host.java
+var host []byte
+
+// compile compiles the class Host for a version, and returns its folder.
+func (j *java) compile(ctx context.Context, version string) (string, error) {
+	key := sha256.Sum256(append([]byte(j.jars), host...))
+	return process.Cached(fmt.Sprintf("zookeeper-%s-host-%.6x", version, key), func(folder string) error {
+		compiler, err := exec.LookPath("javac")
+		if err != nil {
+			return errors.New("javac is missing; `make setup` installs it")
+		}
+		source := filepath.Join(folder, "Host.java")
+		if err := os.WriteFile(source, host, 0o644); err != nil {
+			return err
+		}
+		if out, err := exec.CommandContext(ctx, compiler, "-cp", j.jars, "-d", folder, source).CombinedOutput(); err != nil {
+			return fmt.Errorf("%w: %s", err, out)
+		}
+		return nil
+	})
 }
 
 // archive finds the archive of a version's classes, or makes it by a deployment that starts, serves
@@ -149,17 +180,27 @@ func (d *deployment) write(n lockstep.Node) (*exec.Cmd, error) {
 			return nil, err
 		}
 	}
-	return exec.Command(d.java.program, append(d.java.flags(n),
-		"-Dzookeeper.admin.enableServer=false", "-Dzookeeper.forceSync=no", "-Dlog4j.configuration=file:log4j.properties", "-Dlogback.configurationFile=logback.xml",
-		"-cp", d.java.jars, "org.apache.zookeeper.server.quorum.QuorumPeerMain", "zoo.cfg")...), nil
+	arguments := append(d.java.flags(n),
+		"-Dzookeeper.admin.enableServer=false", "-Dzookeeper.forceSync=no", "-Dzookeeper.jmx.log4j.disable=true", "-Dlog4j.configuration=file:log4j.properties", "-Dlogback.configurationFile=logback.xml")
+	if d.java.host == "" {
+		return exec.Command(d.java.program, append(arguments, "-cp", d.java.jars, "org.apache.zookeeper.server.quorum.QuorumPeerMain", "zoo.cfg")...), nil
+	}
+	orders, port, _ := strings.Cut(d.Server(n).Host, ":")
+	return exec.Command(d.java.program, append(arguments, "-cp", d.java.jars+":"+d.java.host, "Host", orders, port, "zoo.cfg")...), nil
 }
+
+// leading is how long one who was elected may take to listen at its quorum port.
+const leading = time.Second
 
 // wire makes the links: each server believes the others to be where its own proxies are.
 func (d *deployment) wire() error {
 	nodes := d.options.Nodes
 	d.Command, d.Telling = d.write, telling
 	var quorum, election []string
-	for range nodes {
+	for i := range nodes {
+		if d.java.host != "" {
+			d.Server(lockstep.Node(i + 1)).Host = d.Port()
+		}
 		d.client = append(d.client, d.Port())
 		quorum, election = append(quorum, d.Port()), append(election, d.Port())
 	}
@@ -172,11 +213,20 @@ func (d *deployment) wire() error {
 			}
 			from, to := lockstep.Node(i+1), lockstep.Node(j+1)
 			d.quorum[i][j], d.election[i][j] = d.Port(), d.Port()
-			if _, err := d.Network.Link(from, to, d.quorum[i][j], quorum[j], nil); err != nil {
+			zab, err := d.Network.Link(from, to, d.quorum[i][j], quorum[j], nil)
+			if err != nil {
 				return err
 			}
-			if _, err := d.Network.Link(from, to, d.election[i][j], election[j], introduce); err != nil {
+			if err := zab.Early(election[j], leading); err != nil { // a follower that is refused pauses for a second
 				return err
+			}
+			votes, err := d.Network.Link(from, to, d.election[i][j], election[j], introduce)
+			if err != nil {
+				return err
+			}
+			if d.options.Light {
+				zab.Decode(Quorum)
+				votes.Decode(Election)
 			}
 		}
 	}

@@ -27,12 +27,18 @@ type Cluster struct {
 	// Free offers all requests from the beginning, for what does not go in steps. Then time does not
 	// wait for servers to agree.
 	Free bool `help:"requests may be made at any time, and time does not wait for servers to agree"`
+	// Light puts the messages between servers into the engine's hands: notifications of elections, and ZAB. Requests are
+	// as with Free.
+	Light bool `help:"messages between servers are delivered and dropped one by one; what is dropped takes its connection with it; requests as with free"`
 	// Tick is the servers' unit of time. A leader without a quorum notices after half of it.
 	Tick time.Duration `help:"the servers' unit of time: a leader sees after half of it that it has lost its quorum" zero:"1s"`
 	// Pace is how long a step lasts in which time passes, at least.
 	Pace time.Duration `help:"how long a stretch of time lasts, beyond the start of servers" zero:"100ms"`
 	// Patience is how long servers may take to start and to agree.
 	Patience time.Duration `help:"how long servers may take to start and to agree" zero:"1m"`
+	// Warm starts and ends servers inside JVMs that live on, as the paper's tests did, which makes runs several times as fast. A
+	// crash is then a shutdown and no SIGKILL.
+	Warm bool `help:"servers are started and ended inside JVMs that live on, as in the paper: runs are several times as fast, and a crash is a shutdown"`
 	// Stall lets connections across a cut stand still instead of being closed.
 	Stall bool `help:"a cut lets connections stand still instead of closing them"`
 }
@@ -58,6 +64,10 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 	info := lockstep.Info{Name: "zookeeper", Nodes: c.Nodes, Options: target.Changed(c, Cluster{}.filled(), "version"), Pace: lockstep.Time(c.Pace),
 		Repeats: lockstep.Roughly, Events: []string{spec.EventCall, spec.EventReturn, EventData, process.EventLog, eventTime}, Roles: []string{"leader", "follower"},
 		Supports: process.Kinds | trace.KindsOf(trace.Request, trace.Wait)}
+	if c.Light {
+		info.Supports |= process.Light
+		info.Rounds, info.Types = Rounds, Types
+	}
 	if c.Harness == "random" {
 		info.Draws = "the harness"
 	}
@@ -105,7 +115,7 @@ func (c Cluster) Deploy(place *lockstep.Place) (lockstep.Deployment, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	java, err := prepare(context.Background(), c.Version)
+	java, err := prepare(context.Background(), c.Version, c.Warm)
 	if err != nil {
 		return nil, err
 	}

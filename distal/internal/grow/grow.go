@@ -5,7 +5,11 @@
 // readers may go on with the old copy.
 package grow
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"github.com/lockstep-go/lockstep/internal/mix"
+)
 
 // Array is a list in which every element exists, zero until it is written. The zero Array is ready for use.
 type Array[T any] struct {
@@ -99,7 +103,7 @@ func (t *Table) Find(key uint64) (value uint64, ok bool) {
 	if slots == nil {
 		return 0, false
 	}
-	for at := mix(key); ; at++ {
+	for at := mix.Number(key); ; at++ {
 		s := &(*slots)[at&uint64(len(*slots)-1)]
 		switch s.key.Load() {
 		case key:
@@ -138,7 +142,7 @@ func (t *Table) larger(old *[]slot) *[]slot {
 
 func place(slots []slot, key, value uint64) {
 	mask := uint64(len(slots) - 1)
-	at := mix(key) & mask
+	at := mix.Number(key) & mask
 	for slots[at].key.Load() != 0 {
 		at = (at + 1) & mask
 	}
@@ -155,10 +159,4 @@ func (t *Table) Bytes() int64 {
 		return int64(len(*slots)) * 16
 	}
 	return 0
-}
-
-// mix spreads a pair of small numbers over the low bits.
-func mix(key uint64) uint64 {
-	key *= 0x9e3779b97f4a7c15
-	return key ^ key>>32
 }

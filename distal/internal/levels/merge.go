@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/lockstep-go/lockstep/distal/internal/spill"
+	"github.com/lockstep-go/lockstep/internal/mix"
 	"github.com/lockstep-go/lockstep/internal/pool"
 )
 
@@ -245,7 +246,7 @@ func (m *merger) insert(candidate []uint32) {
 	vec := candidate[:n]
 	cost := candidate[n+2] & maxCost
 	mask := uint32(len(m.slots) - 1)
-	at := spread(vec) & mask
+	at := uint32(mix.Words(vec)>>32) & mask
 	for ; m.slots[at] != 0; at = (at + 1) & mask {
 		i := int(m.slots[at]) - 1
 		old := m.states[i*(n+1) : (i+1)*(n+1)]
@@ -271,21 +272,12 @@ func (m *merger) grow() {
 	m.resize(len(m.slots))
 	mask := uint32(len(m.slots) - 1)
 	for i := range m.origins {
-		at := spread(m.states[i*(m.n+1):i*(m.n+1)+m.n]) & mask
+		at := uint32(mix.Words(m.states[i*(m.n+1):i*(m.n+1)+m.n])>>32) & mask
 		for m.slots[at] != 0 {
 			at = (at + 1) & mask
 		}
 		m.slots[at] = uint32(i) + 1
 	}
-}
-
-// spread hashes a vector of numbers for the table alone: it may differ from run to run.
-func spread(vec []uint32) uint32 {
-	var h uint64
-	for _, v := range vec {
-		h = (h + uint64(v)) * 0x9e3779b97f4a7c15
-	}
-	return uint32(h >> 32)
 }
 
 // equal compares a vector with the beginning of a record.

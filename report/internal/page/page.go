@@ -28,10 +28,15 @@ var js string
 var funcs = template.FuncMap{
 	"style":  func() template.CSS { return template.CSS(css) },
 	"script": func() template.JS { return template.JS(js) },
-	"policy": func(program bool) string {
+	"policy": func(program any) string {
 		policy := "default-src 'none'; img-src data:; style-src " + hashSource(css)
-		if program {
-			policy += "; script-src " + hashSource(js)
+		switch program := program.(type) {
+		case template.JS: // a program of the page's own, which may ask the server that the page is from
+			policy += "; connect-src 'self'; script-src " + hashSource(string(program))
+		case bool:
+			if program {
+				policy += "; script-src " + hashSource(js)
+			}
 		}
 		return policy
 	},

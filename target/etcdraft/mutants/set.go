@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/lockstep-go/lockstep/kit/mutants"
+	"github.com/lockstep-go/lockstep/target/etcdraft"
 )
 
 const command = "github.com/lockstep-go/lockstep/cmd/lockstep"
@@ -14,5 +15,5 @@ const command = "github.com/lockstep-go/lockstep/cmd/lockstep"
 // links do so; lock-step runs have twelve phases of six rounds, enough for several elections.
 var Set = mutants.Set{Target: "etcdraft", Module: "go.etcd.io/raft/v3", Version: "v3.7.0", Package: command + "/etcdraft", Command: command,
 	List: slices.Concat(votes(), terms(), matching(), commits(), members(), reads(), snapshots(), flow()),
-	Strategies: []string{"walk:duplicate=1,crash=1,restart=1,cut=1,heal=1", "baseline", "lossy:rounds=72", "uniform:isolations=12,rounds=72",
+	Strategies: []string{etcdraft.Usual, "baseline", "lossy:rounds=72", "uniform:isolations=12,rounds=72",
 		"pctcp", "pos", "shadow", "delay"}}

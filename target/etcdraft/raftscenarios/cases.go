@@ -36,6 +36,9 @@ type Case struct {
 	Distances, Ablated string
 }
 
+// usualSteps is the length of an iteration of most.
+const usualSteps = 3000
+
 // Size is how large a test is.
 type Size struct{ Filters, States, Lines int }
 
@@ -88,7 +91,7 @@ func with(c etcdraft.Cluster, change func(*etcdraft.Cluster)) etcdraft.Cluster {
 // Plan is the campaign of a case with ours, on a version where it is about etcd's raft.
 func (c Case) Plan(v Version, s lockstep.Strategy, runs int, seed uint64) lockstep.Plan {
 	p := lockstep.Plan{System: c.System, Spec: c.Spec, Scenario: c.Build(true), Strategy: s, Runs: runs, Seed: seed,
-		Steps: cmp.Or(c.Steps, 3000), KeepGoing: true, Keep: 1}
+		Steps: cmp.Or(c.Steps, usualSteps), KeepGoing: true, Keep: 1}
 	if p.System == nil {
 		cluster := c.Cluster
 		if cluster == (etcdraft.Cluster{}) {
@@ -110,4 +113,4 @@ func (c Case) Successes(r *lockstep.Result) int {
 // Strategy is what the scenarios are measured with: the paper's, with its depth. The
 // change points lie where most of these runs are decided, and time is fair, since several
 // scenarios judge by it.
-var Strategy lockstep.Strategy = strategy.PCTCP{Depth: 6, Events: 300, Late: 30, Fair: true}
+var Strategy = strategy.PCTCP{Depth: 6, Events: 300, Late: 30, Fair: true}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/kit/raftspec"
 	. "github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/target/etcdraft"
 	"github.com/lockstep-go/lockstep/target/raft"
@@ -14,7 +15,7 @@ import (
 // is applied, so that 3 cannot be removed without 3 or 1: the state after that is never
 // reached.
 func ConfChangeLibrary() *Scenario {
-	removed3 := Value(etcdraft.EventApply, "remove 3", func(a *etcdraft.Applied) bool { members := a.Conf.Members(); return members != 0 && !members.Has(3) })
+	removed3 := Value(raftspec.EventApply, "remove 3", func(a *raftspec.Applied) bool { members := a.Conf.Members(); return members != 0 && !members.Has(3) })
 	return raft.ConfChangeOn("MsgVote", "MsgApp", removed3, true)
 }
 
@@ -55,11 +56,11 @@ func changing(name string) (*Scenario, *Machine) {
 
 // appended holds when a node's log gets a change of members. The text says which.
 func appended(text string) Condition {
-	return Value(etcdraft.EventAppend, "remove "+text, func(a *etcdraft.Appended) bool { return firstChange(a) != 0 })
+	return Value(raftspec.EventAppend, "remove "+text, func(a *raftspec.Appended) bool { return firstChange(a) != 0 })
 }
 
 // firstChange is the index of the first change of members among the entries, or 0.
-func firstChange(a *etcdraft.Appended) uint64 {
+func firstChange(a *raftspec.Appended) uint64 {
 	for _, e := range a.Entries {
 		if e.Kind != 0 {
 			return e.Index
@@ -72,11 +73,11 @@ func firstChange(a *etcdraft.Appended) uint64 {
 // and without 3 learning it; then 1 and 2 are parted from the others, and both sides go on.
 func apart(sc *Scenario, m *Machine, leads *State, boss lockstep.Node) *Scenario {
 	three := trace.NodesOf(1, 2, 3)
-	leads.On(Value(etcdraft.EventApply, "4 and 5 are removed", func(a *etcdraft.Applied) bool { return a.Conf.Members() == three }).And(At(boss)), "apart").
+	leads.On(Value(raftspec.EventApply, "4 and 5 are removed", func(a *raftspec.Applied) bool { return a.Conf.Members() == three }).And(At(boss)), "apart").
 		On(leader().And(At(3)), "two leaders")
 	change := Variable[uint64]("change")
 	sc.If(appended("5"), change.IsSet().Not()).Named("remember the first change").Then(SetValue(change, "its index", firstChange))
-	sc.If(IsEvent(etcdraft.EventApply), At(boss), m.InState("apart")).Named("write").Once().
+	sc.If(IsEvent(raftspec.EventApply), At(boss), m.InState("apart")).Named("write").Once().
 		Then(RequestWhere("a write", isWrite, Only(boss)))
 	sc.Use(PartitionWhile(m.InState("apart", "two leaders"), Only(1, 2), Only(3, 4, 5)))
 	sc.If(m.InState("leads"), Type("MsgVote")).Named("nobody else campaigns").Then(Drop())

@@ -12,6 +12,7 @@ package raftscenarios
 
 import (
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/kit/raftspec"
 	. "github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/target/etcdraft"
 	"github.com/lockstep-go/lockstep/trace"
@@ -24,7 +25,7 @@ const f = 2
 var lossy = lockstep.Budget{Losses: lockstep.Unlimited}
 
 // leader holds when a node becomes leader.
-func leader() Condition { return IsEvent(etcdraft.BecameLeader) }
+func leader() Condition { return IsEvent(raftspec.BecameLeader) }
 
 // The virtual time that Liveness and LivenessNoCQ leave for the first elections, in which
 // leaders change by themselves, and for which they watch after that.
@@ -93,7 +94,7 @@ func NoLiveness(ours bool) *Scenario {
 	sc := New("NoLiveness").Faults(lossy)
 	m := sc.Machine()
 	cut := m.On(leader().And(At(4)), "cut off")
-	cut.On(IsEvent(etcdraft.EventCommit), "a write commits").MarkDead().EndRun()
+	cut.On(IsEvent(raftspec.EventCommit), "a write commits").MarkDead().EndRun()
 	cut.On(m.InStateFor(Patience, "cut off"), "no write commits").MarkSuccess().EndRun()
 	sc.Use(IsolateWhile(Only(5), All()))
 	sc.If(m.InState("cut off"), Any(Link(4, 1), Link(4, 3))).Named("4 reaches only 2").Then(Drop())
@@ -111,7 +112,7 @@ func DropHeartbeat(bool) *Scenario {
 	p := sc.Pick("p", 1)
 	m := sc.Machine()
 	m.On(leader(), "elected").
-		On(IsEvent(etcdraft.BecameCandidate).And(AtGroup(p)), "p campaigns").MarkSuccess().EndRun()
+		On(IsEvent(raftspec.BecameCandidate).And(AtGroup(p)), "p campaigns").MarkSuccess().EndRun()
 	sc.If(Type("MsgVoteResp"), ToGroup(p)).Named("p never leads").Then(Drop())
 	sc.If(m.InState("elected"), Type("MsgHeartbeat", "MsgApp", "MsgSnap"), ToGroup(p)).Named("p hears nothing").Then(Drop())
 	return sc
@@ -128,7 +129,7 @@ func DropVotes(ours bool) *Scenario {
 	if ours {
 		others := Only(4).Others()
 		sc.If(Did(trace.Start)).Named("the others wait").Then(HoldAlarms(others))
-		sc.If(IsEvent(etcdraft.BecameCandidate), At(4)).Named("until 4 campaigns").Then(ReleaseAlarms(others))
+		sc.If(IsEvent(raftspec.BecameCandidate), At(4)).Named("until 4 campaigns").Then(ReleaseAlarms(others))
 	}
 	sc.If(Type("MsgVote"), From(4)).Named("nobody hears it").Then(Drop())
 	return sc
@@ -189,11 +190,11 @@ func ManyReVote(ours bool) *Scenario {
 	sc := New("ManyReVote").Faults(lossy)
 	m := sc.Machine()
 	m.On(leader(), "elected").
-		On(IsEvent(etcdraft.BecameFollower).And(At(4)), "4 follows").
+		On(IsEvent(raftspec.BecameFollower).And(At(4)), "4 follows").
 		On(IsReceive().And(Type("MsgVoteResp"), InSet("withheld")), "late vote").MarkSuccess().EndRun()
 	sc.Use(fourVotes(m, ours))
 	sc.If(m.InState(Start), Type("MsgVoteResp"), From(4)).Named("withhold").Then(Record("withheld"), Store("late"))
-	sc.If(IsEvent(etcdraft.BecameFollower), At(4), m.InState("4 follows")).Named("release").Then(ReleaseAll("late"))
+	sc.If(IsEvent(raftspec.BecameFollower), At(4), m.InState("4 follows")).Named("release").Then(ReleaseAll("late"))
 	if ours {
 		sc.If(m.InState("elected"), Type("MsgHeartbeat", "MsgApp", "MsgSnap"), To(4)).Named("4 hears nothing").Then(Drop())
 	}

@@ -1,6 +1,8 @@
 package raftscenarios
 
 import (
+	"cmp"
+
 	"github.com/lockstep-go/lockstep"
 	. "github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/target"
@@ -30,7 +32,20 @@ var scenarios = []target.Scenario{
 var changing5 = []string{"nodes=5", "election=10", "clients=2", "requests=8", "asks=remove 5; remove 4"}
 
 func of(name, help string, build func(bool) *Scenario, set ...string) target.Scenario {
-	return target.Scenario{Name: name, Help: help, Set: set, Build: func() lockstep.Scenario { return build(true) }}
+	return target.Scenario{Name: name, Help: help, Set: set, Strategy: judging(name), Build: func() lockstep.Scenario { return build(true) }}
+}
+
+// judging is the strategy of a scenario: the one that all are measured with, which brings runs to
+// their end where the scenario has been judged.
+func judging(name string) string {
+	s := Strategy
+	s.Steps = usualSteps
+	for _, c := range Cases {
+		if c.Name == name {
+			s.Steps = cmp.Or(c.Steps, usualSteps)
+		}
+	}
+	return s.String()
 }
 
 // Guided are targets of etcd's raft with the scenarios of this package.

@@ -11,6 +11,7 @@ import (
 	pb "go.etcd.io/etcd/raft/v3/raftpb"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/kit/raftspec"
 	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/target/etcdraft"
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/lenient"
@@ -34,7 +35,8 @@ func (c Cluster) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
 }
 
 // Targets is this version of the library.
-var Targets = []target.Target{target.Of("etcdraft35", "etcd's raft v3.5.2, as in the Netrix paper, with a replicated map and its clients", Cluster{}, etcdraft.Everything).Settled(etcdraft.Settle)}
+var Targets = []target.Target{target.Of("etcdraft35", "etcd's raft v3.5.2, as in the Netrix paper, with a replicated map and its clients", Cluster{}, etcdraft.Everything).
+	Settled(etcdraft.Settle).Explored(etcdraft.Usual)}
 
 // library is this version.
 type library struct{}
@@ -142,18 +144,18 @@ func (n *node) ProposeChange(c raftlib.ConfChange) error {
 }
 
 // Parse reads a committed membership change.
-func (n *node) Parse(e raftlib.Entry) raftlib.ConfChange {
+func (n *node) Parse(e raftspec.Entry) raftlib.ConfChange {
 	return raftlib.NewConfChange(change(e).Changes, func(s pb.ConfChangeSingle) (raftlib.SingleChange, lockstep.Node) {
 		return raftlib.SingleChange(s.Type), lockstep.Node(s.NodeID)
 	})
 }
 
 // ApplyChange applies a committed membership change.
-func (n *node) ApplyChange(e raftlib.Entry) raftlib.Conf {
+func (n *node) ApplyChange(e raftspec.Entry) raftspec.Conf {
 	return conf(*n.raw.ApplyConfChange(change(e)))
 }
 
-func change(e raftlib.Entry) pb.ConfChangeV2 {
+func change(e raftspec.Entry) pb.ConfChangeV2 {
 	if e.Kind == raftlib.Change {
 		var v1 pb.ConfChange
 		must(v1.Unmarshal(e.Data))
@@ -224,11 +226,11 @@ func (n *node) NextApply(*raftlib.Arena) (*raftlib.Ready, bool) { return nil, fa
 // Done hands back the responses of the work taken up.
 func (n *node) Done() {}
 
-func entry(e pb.Entry) raftlib.Entry {
-	return raftlib.Entry{Index: e.Index, Term: e.Term, Kind: raftlib.EntryKind(e.Type), Data: e.Data}
+func entry(e pb.Entry) raftspec.Entry {
+	return raftspec.Entry{Index: e.Index, Term: e.Term, Kind: raftspec.Kind(e.Type), Data: e.Data}
 }
 
-func entries(list []pb.Entry, arena *raftlib.Arena) []raftlib.Entry {
+func entries(list []pb.Entry, arena *raftlib.Arena) []raftspec.Entry {
 	if len(list) == 0 {
 		return nil
 	}
@@ -243,12 +245,12 @@ func hard(h pb.HardState) raftlib.Hard {
 	return raftlib.Hard{Term: h.Term, Vote: h.Vote, Commit: h.Commit}
 }
 
-func conf(c pb.ConfState) raftlib.Conf {
-	return raftlib.Conf{Voters: raftlib.Nodes(c.Voters), Outgoing: raftlib.Nodes(c.VotersOutgoing),
+func conf(c pb.ConfState) raftspec.Conf {
+	return raftspec.Conf{Voters: raftlib.Nodes(c.Voters), Outgoing: raftlib.Nodes(c.VotersOutgoing),
 		Learners: raftlib.Nodes(c.Learners), LearnersNext: raftlib.Nodes(c.LearnersNext), AutoLeave: c.AutoLeave}
 }
 
-func confState(c raftlib.Conf) pb.ConfState {
+func confState(c raftspec.Conf) pb.ConfState {
 	return pb.ConfState{Voters: raftlib.IDs(c.Voters), VotersOutgoing: raftlib.IDs(c.Outgoing),
 		Learners: raftlib.IDs(c.Learners), LearnersNext: raftlib.IDs(c.LearnersNext), AutoLeave: c.AutoLeave}
 }

@@ -7,18 +7,23 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep/kit/mutants/mutantstest"
+	"github.com/lockstep-go/lockstep/target/hashicorpraft"
 	"github.com/lockstep-go/lockstep/target/hashicorpraft/mutants"
 )
 
 // source is the folder of Lockstep, seen from this package.
 const source = "../../.."
 
-// Every mutant says all that the documentation shows, and the page shows it.
+// Every mutant says all that the documentation shows, and the page shows it. The strategy that
+// runs have unless told otherwise is among those of the page.
 func TestSet(t *testing.T) {
 	if err := mutants.Set.Check(); err != nil {
 		t.Error(err)
 	}
 	mutantstest.Page(t, mutants.Set, source+"/docs/mutants-hashicorpraft.md")
+	if first := mutants.Set.Strategies[0]; first != hashicorpraft.Usual {
+		t.Errorf("mutants are tried with %s first, and the target with %s", first, hashicorpraft.Usual)
+	}
 }
 
 // The program that carries the mutants is built: every edit is made and compiles, nothing is

@@ -6,8 +6,10 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/processor"
 	"github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/target/tendermint"
 )
@@ -23,13 +25,19 @@ func TestScenarios(t *testing.T) {
 	if *runs > 0 {
 		fmt.Printf("%s, %d iterations each with %s, seed 20261\n\n%s", tendermint.Version(), *runs, Strategy, Head)
 	}
+	took := time.Duration(0)
+	defer func() {
+		if *runs > 0 {
+			fmt.Printf("\n%.0f s of processor time for 1,000 iterations\n", 1000*took.Seconds()/float64(3*len(Cases)**runs))
+		}
+	}()
 	for _, c := range Cases {
 		if *only != "" && c.Name != *only {
 			continue
 		}
 		t.Run(c.Name, func(t *testing.T) {
 			if *runs > 0 {
-				measure(t, c)
+				took += measure(t, c)
 				return
 			}
 			result, err := lockstep.Explore(t.Context(), Plan(c.Build(true), 1, 1))
@@ -53,15 +61,19 @@ func TestScenarios(t *testing.T) {
 // deviates reports whether the library unlocks on a polka for nil.
 func deviates() bool { return !strings.HasPrefix(tendermint.Version(), "v1.") }
 
-func measure(t *testing.T, c Case) {
+// measure makes a line of the table, and returns the processor time that it took.
+func measure(t *testing.T, c Case) time.Duration {
+	began := processor.Used()
 	r, err := c.Measure(t.Context(), *runs, 20261)
 	if err != nil {
 		t.Fatal(err)
 	}
+	took := processor.Used() - began
 	r.Write(os.Stdout)
 	if r.Finding != "" {
 		t.Errorf("found %s", r.Finding)
 	}
+	return took
 }
 
 // The published rule for locks, and the libraries that deviate from it.

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/kit/raftspec"
 )
 
 // Base is what the nodes of all versions have in common: everything but the types of
@@ -42,7 +43,7 @@ func (b *Base[E, H, C, S]) SetHard(h Hard) {
 }
 
 // SetEntries takes over the entries that a Ready wants written, in both words.
-func (b *Base[E, H, C, S]) SetEntries(native []E, entries []Entry) {
+func (b *Base[E, H, C, S]) SetEntries(native []E, entries []raftspec.Entry) {
 	b.entries, b.Out.Entries = native, entries
 }
 

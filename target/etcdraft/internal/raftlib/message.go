@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/kit/raftspec"
 )
 
 // Type is the type of a message. The numbers are those of the library.
@@ -67,13 +68,13 @@ type Content struct {
 	Term, LogTerm, Index, Commit uint64
 	Reject                       bool
 	Hint                         uint64
-	Entries                      []Entry
+	Entries                      []raftspec.Entry
 	Snapshot                     Snapshot
 }
 
 // Text is the content in the grammar of the library's own logs. Data puts the data of
 // an entry into words.
-func (c Content) Text(data func(Entry) string) string {
+func (c Content) Text(data func(raftspec.Entry) string) string {
 	var b strings.Builder
 	if c.Term != 0 {
 		fmt.Fprintf(&b, "term=%d", c.Term)
@@ -102,7 +103,7 @@ func (c Content) Text(data func(Entry) string) string {
 
 // String is the content, with the sizes of entries in place of their data.
 func (c Content) String() string {
-	return c.Text(func(e Entry) string { return fmt.Sprintf("%d bytes", len(e.Data)) })
+	return c.Text(func(e raftspec.Entry) string { return fmt.Sprintf("%d bytes", len(e.Data)) })
 }
 
 // Nodes is a list of the library's numbers as a set.

@@ -28,21 +28,9 @@ func (r Role) String() string {
 	return [...]string{"follower", "candidate", "leader", "pre-candidate"}[r]
 }
 
-// EntryKind says what an entry of the log holds. The numbers are those of the library.
-type EntryKind = raftspec.Kind
-
-// The kinds of entry.
-const (
-	Normal             = raftspec.Normal
-	Change   EntryKind = 1 // a membership change, one at a time
-	ChangeV2 EntryKind = 2 // a membership change, joint ones included
-)
-
-// Entry is an entry of a node's log.
-type Entry = raftspec.Entry
-
-// Conf is a configuration: who votes and who only learns.
-type Conf = raftspec.Conf
+// Change is the kind of an entry that changes members, one at a time. The numbers are those of the library; whatever is
+// neither this nor [raftspec.Normal] is a change, too, joint ones included.
+const Change raftspec.Kind = 1
 
 // Hard is the part of a node's state that must be durable.
 type Hard struct{ Term, Vote, Commit uint64 }
@@ -50,7 +38,7 @@ type Hard struct{ Term, Vote, Commit uint64 }
 // Snapshot stands for the log up to its index.
 type Snapshot struct {
 	Index, Term uint64
-	Conf        Conf
+	Conf        raftspec.Conf
 	Data        []byte
 }
 
@@ -150,9 +138,9 @@ type Ready struct {
 
 	HardSet   bool
 	Sync      bool // what is written must be durable before the messages go out
-	Entries   []Entry
+	Entries   []raftspec.Entry
 	Snapshot  Snapshot // Index 0: none
-	Committed []Entry
+	Committed []raftspec.Entry
 	Reads     []Read
 	Messages  []Envelope
 }
@@ -229,9 +217,9 @@ type Node interface {
 	// Post keeps the messages of the Ready, as the next bodies of the run.
 	Post()
 	// Parse reads a committed membership change.
-	Parse(Entry) ConfChange
+	Parse(raftspec.Entry) ConfChange
 	// ApplyChange applies a committed membership change.
-	ApplyChange(Entry) Conf
+	ApplyChange(raftspec.Entry) raftspec.Conf
 	// Advance says that the Ready is done with.
 	Advance()
 
@@ -263,7 +251,7 @@ type Disk interface {
 	Last() uint64
 	// Term is the term of the entry at an index of the log, and Entry the entry.
 	Term(index uint64) (uint64, error)
-	Entry(index uint64) Entry
+	Entry(index uint64) raftspec.Entry
 	// Base is the snapshot that stands before the log.
 	Base() Snapshot
 	// Compact replaces the log up to the snapshot's index.
@@ -271,16 +259,16 @@ type Disk interface {
 }
 
 // Arena holds the entries of all Readys of one step.
-type Arena struct{ entries []Entry }
+type Arena struct{ entries []raftspec.Entry }
 
 // Reset empties the arena.
 func (a *Arena) Reset() { a.entries = a.entries[:0] }
 
 // Take makes room for k entries.
-func (a *Arena) Take(k int) []Entry {
+func (a *Arena) Take(k int) []raftspec.Entry {
 	n := len(a.entries)
 	if n+k > cap(a.entries) {
-		a.entries = make([]Entry, 0, 2*cap(a.entries)+k)
+		a.entries = make([]raftspec.Entry, 0, 2*cap(a.entries)+k)
 		n = 0
 	}
 	a.entries = a.entries[:n+k]

@@ -3,6 +3,7 @@ package raftlib
 import (
 	"math"
 
+	"github.com/lockstep-go/lockstep/kit/raftspec"
 	"github.com/lockstep-go/lockstep/kit/storage"
 )
 
@@ -25,11 +26,11 @@ type Store[E, H, C, S any] struct {
 
 // Functions are the version's own ways with its types.
 type Functions[E, H, C, S any] struct {
-	Entry    func(E) Entry
+	Entry    func(E) raftspec.Entry
 	Term     func(E) uint64
 	Size     func(E) uint64
 	Hard     func(Hard) H
-	Conf     func(Conf) C
+	Conf     func(raftspec.Conf) C
 	Snapshot func(Snapshot) S
 	// Compacted and Unavailable are the errors that the library expects.
 	Compacted, Unavailable error
@@ -170,7 +171,7 @@ func (s *Store[E, H, C, S]) First() uint64 { return s.log.Base() + 1 }
 func (s *Store[E, H, C, S]) Last() uint64 { return s.log.Last() }
 
 // Entry is the entry at an index of the log.
-func (s *Store[E, H, C, S]) Entry(index uint64) Entry { return s.Lib.Entry(s.log.At(index)) }
+func (s *Store[E, H, C, S]) Entry(index uint64) raftspec.Entry { return s.Lib.Entry(s.log.At(index)) }
 
 // Base is the snapshot that stands before the log.
 func (s *Store[E, H, C, S]) Base() Snapshot { return s.base.Get() }

@@ -11,21 +11,22 @@ import (
 	pb "go.etcd.io/raft/v3/raftpb"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/lockstep-go/lockstep/kit/raftspec"
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
 )
 
-type store = raftlib.Store[*pb.Entry, raftlib.Hard, raftlib.Conf, raftlib.Snapshot]
+type store = raftlib.Store[*pb.Entry, raftlib.Hard, raftspec.Conf, raftlib.Snapshot]
 
 func newStore() *store {
 	s := &store{}
-	s.Lib = raftlib.Functions[*pb.Entry, raftlib.Hard, raftlib.Conf, raftlib.Snapshot]{
-		Entry: func(e *pb.Entry) raftlib.Entry {
-			return raftlib.Entry{Index: e.GetIndex(), Term: e.GetTerm(), Data: e.Data}
+	s.Lib = raftlib.Functions[*pb.Entry, raftlib.Hard, raftspec.Conf, raftlib.Snapshot]{
+		Entry: func(e *pb.Entry) raftspec.Entry {
+			return raftspec.Entry{Index: e.GetIndex(), Term: e.GetTerm(), Data: e.Data}
 		},
 		Term:      func(e *pb.Entry) uint64 { return e.GetTerm() },
 		Size:      func(e *pb.Entry) uint64 { return uint64(proto.Size(e)) },
 		Hard:      func(h raftlib.Hard) raftlib.Hard { return h },
-		Conf:      func(c raftlib.Conf) raftlib.Conf { return c },
+		Conf:      func(c raftspec.Conf) raftspec.Conf { return c },
 		Snapshot:  func(s raftlib.Snapshot) raftlib.Snapshot { return s },
 		Compacted: raft.ErrCompacted, Unavailable: raft.ErrUnavailable,
 	}

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/kit/raftspec"
 	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
 )
@@ -132,18 +133,18 @@ func (n *node) ProposeChange(c raftlib.ConfChange) error {
 }
 
 // Parse reads a committed membership change.
-func (n *node) Parse(e raftlib.Entry) raftlib.ConfChange {
+func (n *node) Parse(e raftspec.Entry) raftlib.ConfChange {
 	return raftlib.NewConfChange(change(e).Changes, func(s *pb.ConfChangeSingle) (raftlib.SingleChange, lockstep.Node) {
 		return raftlib.SingleChange(s.GetType()), lockstep.Node(s.GetNodeId())
 	})
 }
 
 // ApplyChange applies a committed membership change.
-func (n *node) ApplyChange(e raftlib.Entry) raftlib.Conf {
+func (n *node) ApplyChange(e raftspec.Entry) raftspec.Conf {
 	return conf(n.raw.ApplyConfChange(change(e)))
 }
 
-func change(e raftlib.Entry) *pb.ConfChangeV2 {
+func change(e raftspec.Entry) *pb.ConfChangeV2 {
 	if e.Kind == raftlib.Change {
 		var v1 pb.ConfChange
 		must(proto.Unmarshal(e.Data, &v1))
@@ -254,17 +255,17 @@ func (n *node) Done() {
 	n.send(n.threads.Done(n.config.ID, func(m *pb.Message) { _ = n.raw.Step(m) }))
 }
 
-func entry(e *pb.Entry) raftlib.Entry {
-	return raftlib.Entry{Index: e.GetIndex(), Term: e.GetTerm(), Kind: raftlib.EntryKind(e.GetType()), Data: e.Data}
+func entry(e *pb.Entry) raftspec.Entry {
+	return raftspec.Entry{Index: e.GetIndex(), Term: e.GetTerm(), Kind: raftspec.Kind(e.GetType()), Data: e.Data}
 }
 
-func entries(list []*pb.Entry, arena *raftlib.Arena) []raftlib.Entry {
+func entries(list []*pb.Entry, arena *raftlib.Arena) []raftspec.Entry {
 	if len(list) == 0 {
 		return nil
 	}
 	to := arena.Take(len(list))
 	for i, e := range list {
-		to[i] = raftlib.Entry{Index: e.GetIndex(), Term: e.GetTerm(), Kind: raftlib.EntryKind(e.GetType()), Data: e.Data}
+		to[i] = raftspec.Entry{Index: e.GetIndex(), Term: e.GetTerm(), Kind: raftspec.Kind(e.GetType()), Data: e.Data}
 	}
 	return to
 }
@@ -273,12 +274,12 @@ func hard(h *pb.HardState) raftlib.Hard {
 	return raftlib.Hard{Term: h.GetTerm(), Vote: h.GetVote(), Commit: h.GetCommit()}
 }
 
-func conf(c *pb.ConfState) raftlib.Conf {
-	return raftlib.Conf{Voters: raftlib.Nodes(c.GetVoters()), Outgoing: raftlib.Nodes(c.GetVotersOutgoing()),
+func conf(c *pb.ConfState) raftspec.Conf {
+	return raftspec.Conf{Voters: raftlib.Nodes(c.GetVoters()), Outgoing: raftlib.Nodes(c.GetVotersOutgoing()),
 		Learners: raftlib.Nodes(c.GetLearners()), LearnersNext: raftlib.Nodes(c.GetLearnersNext()), AutoLeave: c.GetAutoLeave()}
 }
 
-func confState(c raftlib.Conf) *pb.ConfState {
+func confState(c raftspec.Conf) *pb.ConfState {
 	return &pb.ConfState{Voters: raftlib.IDs(c.Voters), VotersOutgoing: raftlib.IDs(c.Outgoing),
 		Learners: raftlib.IDs(c.Learners), LearnersNext: raftlib.IDs(c.LearnersNext), AutoLeave: new(c.AutoLeave)}
 }

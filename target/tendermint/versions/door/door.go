@@ -41,6 +41,7 @@ var (
 	NewReactor    = consensus.NewReactor
 	NewHandshaker = consensus.NewHandshaker
 	NewWALEncoder = consensus.NewWALEncoder
+	NewWALDecoder = consensus.NewWALDecoder
 	MsgFromProto  = consensus.MsgFromProto
 	MsgToProto    = consensus.MsgToWrappedProto
 	NewPool       = evidence.NewPool

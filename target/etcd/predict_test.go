@@ -1,0 +1,89 @@
+package etcd
+
+import (
+	"flag"
+	"math/big"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	interval "github.com/lockstep-go/lockstep/compare"
+	"github.com/lockstep-go/lockstep/cover"
+	"github.com/lockstep-go/lockstep/coverage"
+	"github.com/lockstep-go/lockstep/kit/kv"
+	"github.com/lockstep-go/lockstep/strategy"
+)
+
+var (
+	tests   = flag.Int("tests", 300, "tests of stale reads that are made with -long; a third of them is the number of runs of each version")
+	version = flag.String("version", "", "the version that they are made with, or the usual one")
+	seed    = flag.Int("seed", 1, "their seed")
+)
+
+// The stale read of Fig. 1 (left) of the paper as a story, with the names that requests have here, and the test of its Example 3.3: a
+// balanced partition of five servers, and two operations under it.
+const (
+	stale = "*(minority)|*: put a=1@2; get a@1"
+	test  = "partition:notion=isolate,balanced=true,stages=1,before=0,during=2,after=0,steps=1,vary=false"
+)
+
+var staleOps = []string{"get a", "put a=0", "put a=1"}
+
+func staleStory(t *testing.T) (cover.Story, cover.Telling) {
+	t.Helper()
+	story, err := cover.ParseStory(stale)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return story, cover.Telling{Nodes: 5, Balanced: true, Operations: staleOps}
+}
+
+// The exact chance is that of the paper.
+func TestStalePredicted(t *testing.T) {
+	story, telling := staleStory(t)
+	chance, err := story.Chance(telling)
+	if err != nil || chance.P.Cmp(big.NewRat(2, 75)) != 0 {
+		t.Errorf("%v, %v", chance.P, err)
+	}
+}
+
+// Stale reads are found as often as predicted: each test that tells the story finds one, and no other does.
+func TestStaleMeasured(t *testing.T) {
+	if !*long {
+		t.Skip("takes many minutes; -long makes it")
+	}
+	story, telling := staleStory(t)
+	chance, err := story.Chance(telling)
+	if err != nil {
+		t.Fatal(err)
+	}
+	watch, err := coverage.WatchStory(story, telling)
+	if err != nil {
+		t.Fatal(err)
+	}
+	meter, err := coverage.NewMeter(watch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := plan(t, Cluster{Version: *version, Nodes: 5, Clients: 3, Serializable: true, Mix: kv.Binary}, *tests)
+	if p.Strategy, err = strategy.Parse(test); err != nil {
+		t.Fatal(err)
+	}
+	p.Settle, p.KeepGoing, p.Keep, p.Seed = 0, true, *tests, uint64(*seed)
+	p.Observers = []lockstep.Observer{&coverage.Observer{Meter: meter, Operation: func(text string) string { return text[len("c1 "):] }}}
+	result, err := lockstep.Explore(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed, repeated := 0, 0
+	for _, f := range result.Found {
+		failed, repeated = failed+f.Failed, repeated+f.Repeated
+	}
+	told, found := meter.Read()[0].Hits, len(result.Found)
+	at, wide := interval.Share(found, result.Runs, 0.95), interval.Share(found, result.Runs, 0.9999)
+	predicted, _ := chance.P.Float64()
+	t.Logf("%s: predicted %s = %.4f; told in %d and found in %d of %d runs: %.4f (%.4f to %.4f); failed in %d of %d repetitions; %d worthless", p.System.(Cluster).filled().Version,
+		chance.P.RatString(), predicted, told, found, result.Runs, float64(found)/float64(result.Runs), at.Low, at.High, failed, repeated, result.Worthless)
+	if predicted < wide.Low || predicted > wide.High {
+		t.Error("that is not what was predicted")
+	}
+}

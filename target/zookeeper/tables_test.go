@@ -1,0 +1,120 @@
+package zookeeper
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/exact"
+	"github.com/lockstep-go/lockstep/internal/outside"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// The rows of the paper's tables 6 and 7 that are made, and how: `go test -run Tables -long -rows div:6,div:baseline -each 1h -timeout 0 .`
+var (
+	rows    = flag.String("rows", "", "rows of tables 6 and 7 to make: div:0..9, sc:0..15, random:4, random:6, div:baseline, sc:baseline; empty: all")
+	each    = flag.Duration("each", time.Minute, "time for a row")
+	version = flag.String("version", "3.5.8", "version of the servers")
+	seed    = flag.Uint64("seed", 1, "seed of a row")
+)
+
+// row is one of the paper's: a harness, a number of isolations, of which -1 is the baseline, and how many of how many runs diverged or had a state that no
+// order explains.
+type row struct {
+	harness             string
+	isolations          int
+	diverged, sc, tried int
+}
+
+func (r row) String() string {
+	if r.isolations < 0 {
+		return r.harness + ":baseline"
+	}
+	return fmt.Sprint(r.harness, ":", r.isolations)
+}
+
+// table is what the paper has in tables 6 (div, random) and 7 (sc).
+func table() (all []row) {
+	for d, n := range []int{0, 0, 0, 2, 2, 0, 5, 4, 3, 0} {
+		all = append(all, row{"div", d, n, 0, 1000})
+	}
+	all = append(all, row{"div", -1, 2, 0, 1000}, row{"random", 4, 15, 0, 12000}, row{"random", 6, 13, 1, 12000})
+	for d, n := range []int{0, 0, 0, 2, 1, 2, 2, 5, 6, 0, 0, 0, 0, 0, 0, 0} {
+		all = append(all, row{"sc", d, n, 0, 1000})
+	}
+	return append(all, row{"sc", -1, 7, 0, 1000})
+}
+
+// plan is the campaign of a row. A random harness has 3 steps with 2 requests where there are 4 isolations, and 5 with 4 where there are 6.
+func (r row) plan(scratch string) lockstep.Plan {
+	c := Cluster{Version: *version, Harness: r.harness, Warm: true, Steps: 3, Requests: 2, Patience: 5 * time.Minute, Free: r.isolations < 0}
+	steps := map[string]int{"div": 3, "sc": 5, "random": 3}[r.harness]
+	if r.harness == "random" && r.isolations == 6 {
+		steps, c.Steps, c.Requests = 5, 5, 4
+	}
+	plan := lockstep.Plan{System: c, Spec: Properties, Settle: Settle, Workers: 1, Runs: 1 << 20, Seed: *seed, KeepGoing: true, Keep: 1 << 20, Repetitions: 1, Scratch: scratch}
+	if r.isolations < 0 {
+		plan.Scenario, plan.Strategy = Baseline(), strategy.DefaultWalk
+		return plan
+	}
+	plan.Strategy = strategy.Uniform{Period: 2, Rounds: 2 * steps, Isolations: r.isolations, By: strategy.ByRestart, Sampler: strategy.Paper}
+	return plan
+}
+
+// TestTables makes rows of tables 6 and 7 of the paper again, as far as the time goes, and writes them beside the paper's.
+func TestTables(t *testing.T) {
+	if !*long {
+		t.Skip("takes as long as it is given; -long makes it")
+	}
+	outside.Programs(t, "java", "mvn")
+	fmt.Println("| row | paper: diverged, no order | ours: diverged, no order, worthless, runs | 95 % of ours | runs an hour |\n|---|---|---|---|---|")
+	for _, r := range table() {
+		if *rows != "" && !strings.Contains(","+*rows+",", ","+r.String()+",") {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), *each)
+		begin := time.Now()
+		result, err := lockstep.Explore(ctx, r.plan(t.TempDir()))
+		cancel()
+		if err != nil {
+			t.Errorf("%s: %v", r, err)
+			continue
+		}
+		diverged, sc := 0, 0
+		for _, f := range result.Found {
+			if f.Finding.Property == "equal-data" {
+				diverged++
+			} else {
+				sc++
+			}
+		}
+		low, high := exact.Limits(diverged+sc, max(result.Runs, 1), 0.025)
+		fmt.Printf("| %s | %d, %d of %d | %d, %d, %d of %d | %.2f %% to %.2f %% | %.0f |\n", r, r.diverged, r.sc, r.tried, diverged, sc, result.Verdicts[trace.Unknown], result.Runs,
+			100*low, 100*high, float64(result.Runs)/time.Since(begin).Hours())
+	}
+}
+
+// The plans of all rows fit: a row is as long as its harness.
+func TestRows(t *testing.T) {
+	for _, r := range table() {
+		plan := r.plan(t.TempDir())
+		info, err := plan.System.Describe()
+		if err != nil {
+			t.Fatal(r, err)
+		}
+		if _, err := plan.Strategy.Fit(info); err != nil {
+			t.Error(r, err)
+		}
+		if u, ok := plan.Strategy.(strategy.Uniform); ok && u.Rounds != 2*len(plan.System.(Cluster).filled().harness(1)) {
+			t.Errorf("%s has %d rounds for %s", r, u.Rounds, plan.System.(Cluster).filled().harness(1))
+		}
+	}
+	if n := len(table()); n != 11+2+17 {
+		t.Errorf("%d rows", n)
+	}
+}

@@ -1,0 +1,208 @@
+package zookeeper
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/outside"
+	"github.com/lockstep-go/lockstep/process"
+	"github.com/lockstep-go/lockstep/scenario"
+	"github.com/lockstep-go/lockstep/spec"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// packet is one of the quorum port, with data and identities.
+func packet(kind uint32, zxid uint64, data string, who ...string) []byte {
+	b := binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(nil, kind), zxid)
+	field := func(text string) {
+		b = append(binary.BigEndian.AppendUint32(b, uint32(len(text))), text...)
+	}
+	if data == "" {
+		b = binary.BigEndian.AppendUint32(b, 1<<32-1) // none
+	} else {
+		field(data)
+	}
+	if len(who) == 0 {
+		return binary.BigEndian.AppendUint32(b, 1<<32-1)
+	}
+	b = binary.BigEndian.AppendUint32(b, uint32(len(who)/2))
+	for _, w := range who {
+		field(w)
+	}
+	return b
+}
+
+// vote is a notification, with more behind the vote.
+func vote(state uint32, leader, zxid, epoch uint64, more int) []byte {
+	b := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, uint32(28+more)), state)
+	for _, n := range []uint64{leader, zxid, epoch} {
+		b = binary.BigEndian.AppendUint64(b, n)
+	}
+	return append(b, make([]byte, more)...)
+}
+
+// However a stream is cut into pieces, its packets are the same; a snapshot and heartbeats are none.
+func TestQuorum(t *testing.T) {
+	snapshot := bytes.Repeat([]byte("\x00\x00\x00\x0aBenWasHer-\x00\x00"), 9)
+	stream := bytes.Join([][]byte{
+		packet(17, 7<<32, "\x00\x00\x00\x07"), packet(15, 6<<32|5, ""), snapshot, signature, packet(10, 7<<32, ""), packet(5, 0, "data", "ip", "127.0.0.1", "world", "anyone"),
+		packet(2, 7<<32|1, "txn"), packet(4, 7<<32|1, ""),
+	}, nil)
+	want := "LEADERINFO zxid=0x700000000 {28672 1};SNAP zxid=0x600000005 {24576 2};NEWLEADER zxid=0x700000000 {28672 2};PROPOSAL zxid=0x700000001 {28673 3};COMMIT zxid=0x700000001 {28673 5}"
+	for piece := range len(stream) {
+		packets, rest, err := follow(t, Quorum, stream, piece+1)
+		if got := words(packets); got != want || rest != 0 || err != nil {
+			t.Fatalf("in pieces of %d: %s, %d bytes are left, %v", piece+1, got, rest, err)
+		}
+	}
+	for name, wrong := range map[string][]byte{
+		"there is no packet 77": packet(77, 1, ""), "packet 2: 16777216 bytes": append(packet(2, 1, "")[:12], 1, 0, 0, 0), "packet 2: -2 bytes": append(packet(2, 1, "")[:12], 255, 255, 255, 254),
+		"packet 3: 101 identities": append(packet(3, 1, "")[:16], 0, 0, 0, 101),
+	} {
+		d, _ := Quorum()
+		if _, n, err := d.Next(wrong); err == nil || n != 0 || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %d, %v", name, n, err)
+		}
+	}
+}
+
+func words(packets []process.Packet) string {
+	var all []string
+	for _, p := range packets {
+		all = append(all, fmt.Sprintf("%s %s {%d %d}", p.Type, p.Text, p.Tag.Phase, p.Tag.Round))
+	}
+	return strings.Join(all, ";")
+}
+
+func TestElection(t *testing.T) {
+	stream := bytes.Join([][]byte{vote(0, 3, 1<<32|2, 4, 0), vote(2, 1<<64-1, 0, 1<<64-1, 12), vote(9, 1, 0, 1, 300)}, nil)
+	want := "Notification LOOKING leader=3 zxid=0x100000002 round=4 {4096 0};Notification LEADING leader=-1 zxid=0x0 round=-1 {0 0};Notification 9 leader=1 zxid=0x0 round=1 {0 0}"
+	for piece := range len(stream) {
+		packets, rest, err := follow(t, Election, stream, piece+1)
+		if got := words(packets); got != want || rest != 0 || err != nil {
+			t.Fatalf("in pieces of %d: %s, %d bytes are left, %v", piece+1, got, rest, err)
+		}
+	}
+	for _, wrong := range [][]byte{{0, 0, 0, 27}, {0, 8, 0, 1}, {255, 255, 255, 255}} {
+		d, _ := Election()
+		if _, n, err := d.Next(wrong); err == nil || n != 0 {
+			t.Errorf("%v: %d, %v", wrong, n, err)
+		}
+	}
+}
+
+// Whatever comes, a decoder takes no more than there is, and asks for more only where more could help: a stream that is given at once and one
+// that is given in pieces come out the same.
+func FuzzDecoders(f *testing.F) {
+	f.Add(packet(2, 7<<32|1, "txn", "ip", "me"), 3)
+	f.Add(append(append(packet(15, 1, ""), "snapshot"...), signature...), 5)
+	f.Add(vote(0, 3, 1<<32|2, 4, 20), 7)
+	f.Add([]byte{0, 0, 0, 2, 255, 255}, 1)
+	f.Fuzz(func(t *testing.T, stream []byte, piece int) {
+		for _, protocol := range []process.Protocol{Quorum, Election} {
+			whole, _, wrong := follow(t, protocol, stream, len(stream))
+			parts, _, again := follow(t, protocol, stream, max(1, min(piece, 1<<16)))
+			if words(whole) != words(parts) || (wrong == nil) != (again == nil) {
+				t.Fatalf("%s, %v; in pieces of %d: %s, %v", words(whole), wrong, piece, words(parts), again)
+			}
+		}
+	})
+}
+
+// follow gives a stream to a decoder in pieces, until it is at an end or not understood, and tells how many bytes are left.
+func follow(t *testing.T, protocol process.Protocol, stream []byte, piece int) (packets []process.Packet, rest int, wrong error) {
+	t.Helper()
+	d, _ := protocol()
+	have := []byte{}
+	for len(stream) > 0 {
+		n := min(piece, len(stream))
+		have, stream = append(have, stream[:n]...), stream[n:]
+		for len(have) > 0 {
+			p, length, err := d.Next(have)
+			if err != nil {
+				return packets, len(have), err
+			}
+			if length < 0 || length > len(have) {
+				t.Fatalf("takes %d of %d bytes", length, len(have))
+			}
+			if length == 0 {
+				break
+			}
+			if have = have[length:]; p.Type != "" {
+				packets = append(packets, p)
+			}
+		}
+	}
+	return packets, len(have), nil
+}
+
+// A proposal of unmodified servers is held while time passes, and the write is done only when it was delivered and
+// acknowledged.
+func TestHeldProposal(t *testing.T) {
+	outside.Programs(t, "java", "mvn")
+	sc := scenario.New("a proposal comes late")
+	waits := scenario.Count("waits")
+	sc.If(scenario.IsSend(), scenario.Type("PROPOSAL")).Then(scenario.Store("late"))
+	sc.If(scenario.Did(trace.Wait), waits.Lt(5)).Then(waits.Incr())
+	sc.If(scenario.Did(trace.Wait), waits.Ge(5)).Then(scenario.DeliverAll("late"))
+	plan := lockstep.Plan{System: Cluster{Light: true, Harness: "3:k0=5", Patience: 5 * time.Minute}, Spec: Properties, Settle: Settle, Workers: 1, Scratch: t.TempDir(), Runs: 1,
+		Scenario: sc, Strategy: strategy.Walk{Deliver: 20, Request: 20, Wait: 1, Steps: 60}}
+	tr, err := lockstep.Record(t.Context(), plan, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent, delivered, acknowledged, done := place(tr, "PROPOSAL")
+	if sent < 0 || delivered <= sent+1 || acknowledged < delivered || done < acknowledged || tr.Outcome.Verdict != trace.Pass {
+		t.Errorf("sent in step %d, delivered in %d, acknowledged in %d, done in %d: %+v", sent, delivered, acknowledged, done, tr.Outcome)
+	}
+}
+
+// A notification that is dropped takes its connection with it, and servers agree all the same when they are let.
+func TestDroppedMessages(t *testing.T) {
+	outside.Programs(t, "java", "mvn")
+	plan := lockstep.Plan{System: Cluster{Light: true, Harness: "3:k0=5; 1:k1=7", Patience: 5 * time.Minute}, Spec: Properties, Settle: Settle, Workers: 1, Scratch: t.TempDir(), Runs: 1,
+		Strategy: strategy.Walk{Deliver: 20, Drop: 2, Request: 20, Wait: 1, Steps: 60}}
+	if *long {
+		plan.Runs = 20
+	}
+	result, err := lockstep.Explore(t.Context(), plan)
+	if err != nil || result.Verdict() != trace.Pass {
+		t.Fatalf("%v, %v, %v", result.Verdicts, result.Reasons, err)
+	}
+}
+
+// place tells in which steps the first message of a type was sent and the first delivered, the first ACK was sent after that, and
+// the first answer was heard, -1 for none.
+func place(tr *trace.Trace, kind string) (sent, delivered, acknowledged, done int) {
+	sent, delivered, acknowledged, done = -1, -1, -1, -1
+	first := func(at *int, i int) {
+		if *at < 0 {
+			*at = i
+		}
+	}
+	for i, r := range tr.Records {
+		if m, ok := tr.Message(r.Step.Msg); ok && r.Step.Kind == trace.Deliver && m.Type == kind {
+			first(&delivered, i)
+		}
+		for _, m := range r.Sent {
+			switch {
+			case m.Type == kind:
+				first(&sent, i)
+			case m.Type == "ACK" && delivered >= 0:
+				first(&acknowledged, i)
+			}
+		}
+		for _, e := range r.Events {
+			if e.Type == spec.EventReturn {
+				first(&done, i)
+			}
+		}
+	}
+	return sent, delivered, acknowledged, done
+}
