@@ -37,7 +37,7 @@ func partSubject(id string, first int) string { return fmt.Sprintf("lockstep.par
 func traceName(id string, run int) string { return id + "/" + strconv.Itoa(run) }
 
 // patience is how long a worker may be silent before its stretch is given to another.
-const patience = 15 * time.Second
+const patience = 6 * time.Second
 
 // store is what all sides reach the fleet by.
 type store struct {
