@@ -160,8 +160,8 @@ func TestKilled(t *testing.T) {
 	f := newFixture(t, workers)
 	done := make(chan map[string]any, 1)
 	c := command(t, append(append([]string{"fleet", "run"}, flags...), "--fleet", f.url, "--json")...)
-	var out bytes.Buffer
-	c.Stdout = &out
+	var out, errs bytes.Buffer
+	c.Stdout, c.Stderr = &out, &errs
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestKilled(t *testing.T) {
 		done <- doc
 	}()
 	r := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0)) // any moment will do
-	killed, restarted, next := 0, false, 0 // the first as soon as there is a campaign
+	killed, restarted, next := 0, false, 0                       // the first as soon as there is a campaign
 	f.follow(t, func(now int) {
 		if now >= runs/3 && !restarted {
 			restarted = true
@@ -188,6 +188,9 @@ func TestKilled(t *testing.T) {
 		}
 	})
 	got := <-done
+	if got == nil {
+		t.Fatalf("the client failed:\n%s", errs.String())
+	}
 	if !restarted || killed == 0 {
 		t.Errorf("%d workers were killed, server %v", killed, restarted)
 	}

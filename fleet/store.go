@@ -219,8 +219,13 @@ func (s *store) putTrace(ctx context.Context, id string, run int, t stretch.Trac
 	return err
 }
 
+// getTrace reads one, also when the server is away for a while.
 func (s *store) getTrace(ctx context.Context, id string, run int) (t stretch.Trace, err error) {
 	text, err := s.traces.GetBytes(ctx, traceName(id, run))
+	for tries := 0; err != nil && tries < 30 && ctx.Err() == nil && !errors.Is(err, jetstream.ErrObjectNotFound); tries++ {
+		pause(ctx, time.Second)
+		text, err = s.traces.GetBytes(ctx, traceName(id, run))
+	}
 	if err != nil {
 		return t, fmt.Errorf("the trace of run %d of campaign %s: %w", run, id, err)
 	}
