@@ -154,14 +154,14 @@ func size(name string, usual int) int {
 // Workers are killed with signal 9 at random moments, and so is the server in the middle: nothing is lost, and
 // nothing is counted twice. FLEET_RUNS, FLEET_WORKERS and FLEET_KILLS make it larger.
 func TestKilled(t *testing.T) {
-	runs, workers, kills := size("FLEET_RUNS", 30_000), size("FLEET_WORKERS", 3), size("FLEET_KILLS", 4)
+	runs, workers, kills := size("FLEET_RUNS", 40_000), size("FLEET_WORKERS", 3), size("FLEET_KILLS", 4)
 	flags := []string{"smr-bug", "--strategy", cmp.Or(os.Getenv("FLEET_STRATEGY"), "walk"), "--runs", strconv.Itoa(runs), "--seed", "11", "--keep-going", "--no-shrink"}
 	want := output(t, 1, append([]string{"run"}, flags...)...)
 	f := newFixture(t, workers)
 	done := make(chan map[string]any, 1)
 	c := command(t, append(append([]string{"fleet", "run"}, flags...), "--fleet", f.url, "--json")...)
-	var out bytes.Buffer
-	c.Stdout = &out
+	var out, errs bytes.Buffer
+	c.Stdout, c.Stderr = &out, &errs
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -172,9 +172,9 @@ func TestKilled(t *testing.T) {
 		done <- doc
 	}()
 	r := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0)) // any moment will do
-	killed, restarted, next := 0, false, runs/(kills+2)
+	killed, restarted, next := 0, false, 0                       // the first as soon as there is a campaign
 	f.follow(t, func(now int) {
-		if now >= runs/2 && !restarted {
+		if now >= runs/3 && !restarted {
 			restarted = true
 			kill(f.server)
 			f.serve(t)
@@ -188,6 +188,9 @@ func TestKilled(t *testing.T) {
 		}
 	})
 	got := <-done
+	if got == nil {
+		t.Fatalf("the client failed:\n%s", errs.String())
+	}
 	if !restarted || killed == 0 {
 		t.Errorf("%d workers were killed, server %v", killed, restarted)
 	}

@@ -37,7 +37,7 @@ func partSubject(id string, first int) string { return fmt.Sprintf("lockstep.par
 func traceName(id string, run int) string { return id + "/" + strconv.Itoa(run) }
 
 // patience is how long a worker may be silent before its stretch is given to another.
-const patience = 15 * time.Second
+const patience = 6 * time.Second
 
 // store is what all sides reach the fleet by.
 type store struct {
@@ -219,8 +219,13 @@ func (s *store) putTrace(ctx context.Context, id string, run int, t stretch.Trac
 	return err
 }
 
+// getTrace reads one, also when the server is away for a while.
 func (s *store) getTrace(ctx context.Context, id string, run int) (t stretch.Trace, err error) {
 	text, err := s.traces.GetBytes(ctx, traceName(id, run))
+	for tries := 0; err != nil && tries < 30 && ctx.Err() == nil && !errors.Is(err, jetstream.ErrObjectNotFound); tries++ {
+		pause(ctx, time.Second)
+		text, err = s.traces.GetBytes(ctx, traceName(id, run))
+	}
 	if err != nil {
 		return t, fmt.Errorf("the trace of run %d of campaign %s: %w", run, id, err)
 	}
