@@ -230,3 +230,35 @@ func (k *keeping) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	}
 	return nil
 }
+
+// loser loses some of three things: nothing, what it draws of them, or all, whatever it draws.
+func loser(n *bubble.Node) error {
+	n.Request(func(int32, string) {
+		way, lost := n.Chance().IntN(3), ""
+		for _, thing := range []string{"a", "b", "c"} {
+			if way > 0 && (n.Chance().IntN(4) == 3 || way == 2) {
+				lost += thing
+			}
+		}
+		n.Emit("lost", lost)
+	})
+	return nil
+}
+
+// A choice that hides those after it, as "all" does, is reduced to these, and then each of them.
+func TestHiddenDraws(t *testing.T) {
+	missed := spec.OnEvent("missed", "lost", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+		if strings.Contains(e.Value.(string), "b") {
+			return &lockstep.Finding{Text: "b is lost"}
+		}
+		return nil
+	})
+	for seed := range uint64(10) {
+		plan := lockstep.Plan{System: bubble.Cluster{Name: "loser", Nodes: 1, Start: loser, Exact: true, Requests: slices.Repeat([]string{"lose"}, 5)},
+			Strategy: strategy.Walk{Request: 1, Steps: 10}, Spec: missed, Runs: 100, Seed: seed}
+		small := shrunk(t, plan)
+		if lost := texts(small.Trace, "lost"); !slices.Equal(lost, []string{"b"}) {
+			t.Errorf("seed %d: %s, lost %q", seed, small.Is, lost)
+		}
+	}
+}

@@ -25,6 +25,21 @@ func with(draws []trace.Draw, at int, v uint64) []trace.Draw {
 	return draws
 }
 
+// A choice of one of so few ways may hide the draws after it. The largest number that can be drawn
+// is one less than a multiple of all small numbers: a draw is taken modulo the number of its outcomes.
+const (
+	mostWays = 4
+	largest  = 232792560 - 1 // the least common multiple of 1 to 20
+)
+
+// raised is a list of draws in which those from one on are as large as they can be.
+func raised(draws []trace.Draw, from int) []trace.Draw {
+	for i := range draws[from:] {
+		draws[from+i].N = largest
+	}
+	return draws
+}
+
 // byOthers is a list of draws, of nodes under other names.
 func byOthers(draws []trace.Draw, name func(trace.Node) trace.Node) []trace.Draw {
 	if !slices.ContainsFunc(draws, func(d trace.Draw) bool { return d.By != 0 }) {

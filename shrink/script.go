@@ -117,16 +117,28 @@ func (s *shrinker) simpler(now script) script {
 	return now
 }
 
-// lowered lowers one draw, if the run still fails.
+// lowered lowers one draw, if the run still fails. A small one may be a choice that hides those after it,
+// as "all" does "this, and that": it is tried, too, with these as large as they can be, so that they
+// can be lowered one by one.
 func (s *shrinker) lowered(now script, at, draw int) (script, bool) {
-	for v := range lower(now[at].Draws[draw].N) {
+	draws := now[at].Draws
+	try := func(draws []trace.Draw) (script, bool) {
 		next := slices.Clone(now)
-		next[at].Draws = with(now[at].Draws, draw, v)
-		if s.fails(next) {
-			next = s.tidy(next)
-			s.keep(next)
+		next[at].Draws = draws
+		if !s.fails(next) {
+			return now, false
+		}
+		next = s.tidy(next)
+		s.keep(next)
+		return next, true
+	}
+	for v := range lower(draws[draw].N) {
+		if next, ok := try(with(draws, draw, v)); ok {
 			return next, true
 		}
+	}
+	if n := draws[draw].N; n > 0 && n <= mostWays && draw+1 < len(draws) {
+		return try(raised(with(draws, draw, n-1), draw+1))
 	}
 	return now, false
 }
