@@ -83,6 +83,12 @@ func (t Target) Settled(steps int) Target {
 	return t
 }
 
+// Patient is the target with a step that may take so long before it counts as hanging.
+func (t Target) Patient(patience time.Duration) Target {
+	t.Patience = patience
+	return t
+}
+
 // Of makes a target of a system type: the exported fields of its default are the
 // options.
 func Of[S lockstep.System](name, help string, def S, spec lockstep.Spec) Target {

@@ -102,9 +102,5 @@ func (c Cluster) Deploy(place *lockstep.Place) (lockstep.Deployment, error) {
 }
 
 // Target is etcd.
-var Target = func() target.Target {
-	t := target.Of("etcd", "etcd, unmodified servers in processes, behind proxies", Cluster{}.filled(), kv.Linearizable).
-		Settled(6).Explored("walk:request=4,cut=1,heal=1,crash=1,restart=2,wait=2,deliver=0,drop=0,alarm=0,steps=40")
-	t.Patience = 10 * time.Minute
-	return t
-}()
+var Target = target.Of("etcd", "etcd, unmodified servers in processes, behind proxies", Cluster{}.filled(), kv.Linearizable).
+	Explored("walk:request=4,cut=1,heal=1,crash=1,restart=2,wait=2,deliver=0,drop=0,alarm=0,steps=40").Settled(6).Patient(10 * time.Minute)
