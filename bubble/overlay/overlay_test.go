@@ -113,7 +113,8 @@ func TestRefuse(t *testing.T) {
 		t.Errorf("another version: %v", err)
 	}
 	root := t.TempDir()
-	for name := range edited {
+	for names := range edited {
+		name := there(goroot, names)
 		text, err := os.ReadFile(filepath.Join(goroot, "src", name))
 		if err != nil {
 			t.Fatal(err)
