@@ -8,7 +8,7 @@ GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 GOVULN   := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build setup test docs overlay exact versions fleet fleet-speed determinism bench lint vuln tidy
+.PHONY: help demo build setup test docs overlay race exact versions fleet fleet-speed determinism bench lint vuln tidy
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /:/' | column -t -s:
@@ -52,6 +52,10 @@ overlay: build ## tests of goroutine systems with the overlay: exact runs, socke
 	cd bubble/grpctest && ../../bin/lockstep go test .
 	cd target/etcdserver && GOWORK=off ../../bin/lockstep go test .
 	cd target/tendermint && GOWORK=off ../../bin/lockstep go test -run 'Exactly|First|Repetition|Files' .
+
+race: build ## the same with the race detector
+	./bin/lockstep go test -race ./bubble ./examples/textbook
+	cd target/hashicorpraft && ../../bin/lockstep go test -race -run 'TCP|First' .
 
 exact: build ## a table: how many of 100 seeds are the same, byte for byte, in 10 processes at once, without the overlay and with it
 	cd target/hashicorpraft && LOCKSTEP_PROCESSES=10 $(GO) test -count=1 -timeout 1h -v -run Exactly .
