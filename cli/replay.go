@@ -63,6 +63,12 @@ func (r *recorded) plan(t *trace.Trace, at *place) (lockstep.Plan, error) {
 	if t.Header.Build == "" {
 		at.build = "" // the trace does not say which it was
 	}
+	other := func(build string) error {
+		return fmt.Errorf("%s: the trace is of %s in the build %s, this program has %s", r.Trace, t.Header.Target, t.Header.Build, orUnnamed(build))
+	}
+	if at.build != "" && t.Header.Build != at.build { // before anything else is wrong for that reason
+		return lockstep.Plan{}, other(at.build)
+	}
 	s, err := at.target.Rebuild(t.Header.Options)
 	if err != nil {
 		return lockstep.Plan{}, fmt.Errorf("%s: %w", r.Trace, err)
@@ -75,7 +81,7 @@ func (r *recorded) plan(t *trace.Trace, at *place) (lockstep.Plan, error) {
 		return lockstep.Plan{}, fmt.Errorf("%s: %w", r.Trace, err)
 	}
 	if t.Header.Build != "" && t.Header.Build != info.Build {
-		return lockstep.Plan{}, fmt.Errorf("%s: the trace is of %s in the build %s, this program has %s", r.Trace, t.Header.Target, t.Header.Build, orUnnamed(info.Build))
+		return lockstep.Plan{}, other(info.Build)
 	}
 	plan := lockstep.Plan{System: s, Spec: at.target.Spec, Watch: watchdog.After(patience(at.target, watchdog.Default))}
 	if guide, err := at.target.Scenario(t.Header.Scenario); err == nil { // it judges, too
