@@ -17,21 +17,26 @@ import (
 // Built with the overlay, runs are the same in every process: in calm, with losses, crashes and
 // slow disks, and with a liar.
 func TestExactly(t *testing.T) {
-	processes.Same(t, func() (digests []string) {
+	shares := processes.Shares(t, func() (rows []processes.Row) {
 		for _, p := range []lockstep.Plan{
 			{System: Cluster{}, Strategy: strategy.Walk{Deliver: 20, Wait: 2, Steps: 300}},
 			{System: Cluster{Slow: 0.1}, Strategy: strategy.Walk{Deliver: 40, Wait: 4, Drop: 1, Crash: 1, Restart: 2, Steps: 300}},
 			{System: Cluster{}, Strategy: strategy.Walk{Deliver: 40, Wait: 4, Steps: 300}, Scenario: Liars(1, 4)},
 		} {
 			p.Spec, p.Seed = Safety, 3
-			d, err := bubble.Digest(t.Context(), p, exactRuns)
+			d, err := bubble.Digests(t.Context(), p, exactRuns)
 			if err != nil {
 				t.Fatal(err)
 			}
-			digests = append(digests, fmt.Sprintf("%s %s", p.Strategy, d))
+			rows = append(rows, processes.Row{Name: fmt.Sprintf("%s liars=%v", p.Strategy, p.Scenario != nil), Outcomes: d})
 		}
-		return digests
+		return rows
 	})
+	for _, s := range shares {
+		if s.Of != exactRuns || s.Same < s.Of {
+			t.Errorf("%s: %d of %d runs are the same in all processes", s.Name, s.Same, s.Of)
+		}
+	}
 }
 
 // exactRuns is the number of seeds of each plan: about a hundred together.
