@@ -332,7 +332,13 @@ func (d *Driver) collect(run *lockstep.Run) bool {
 		d.active++
 		return true
 	}
-	d.mail = append(d.mail, flying...)
+	if cap(d.mail) < len(flying) {
+		d.mail = make([]lockstep.ID, 2*len(flying))
+	}
+	d.mail = d.mail[:len(flying)]
+	for i, id := range flying { //nolint:staticcheck // they are few: a copy costs more than the loop
+		d.mail[i] = id
+	}
 	if d.mixed {
 		mine = d.sort(run)
 	}
