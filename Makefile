@@ -53,8 +53,8 @@ overlay: build ## tests of goroutine systems with the overlay: exact runs, socke
 	cd target/etcdserver && GOWORK=off ../../bin/lockstep go test .
 	cd target/tendermint && GOWORK=off ../../bin/lockstep go test -run 'Exactly|First|Repetition|Files' .
 
-race: build ## the same with the race detector
-	./bin/lockstep go test -race ./bubble ./examples/textbook
+race: build ## goroutine systems with the overlay and the race detector
+	./bin/lockstep go test -race ./examples/textbook
 	cd target/hashicorpraft && ../../bin/lockstep go test -race -run 'TCP|First' .
 
 exact: build ## a table: how many of 100 seeds are the same, byte for byte, in 10 processes at once, without the overlay and with it
