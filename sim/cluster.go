@@ -188,30 +188,22 @@ func (d *Deployment[M]) start(seed uint64) {
 
 // Do takes one step.
 func (d *Deployment[M]) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
-	if s.Kind != trace.Deliver || out.Texts() {
-		return d.do(s, out)
-	}
-	m := out.Message(s.Msg) // as a rule: nothing more is to be done after it
-	p := &d.places[m.To-1]
-	p.node.Receive(p, m.From, d.bodies[m.Body-1])
-	return nil
-}
-
-// do takes any step.
-func (d *Deployment[M]) do(s *lockstep.Step, out *lockstep.Outbox) error {
-	err := d.take(s, out)
-	if err == nil && out.Texts() {
-		out.States(d.state)
-	}
-	return err
-}
-
-func (d *Deployment[M]) take(s *lockstep.Step, out *lockstep.Outbox) error {
-	switch s.Kind {
-	case trace.Deliver:
+	if s.Kind == trace.Deliver { // as a rule
 		m := out.Message(s.Msg)
 		p := &d.places[m.To-1]
 		p.node.Receive(p, m.From, d.bodies[m.Body-1])
+	} else if err := d.other(s, out); err != nil {
+		return err
+	}
+	if out.Texts() {
+		out.States(d.state)
+	}
+	return nil
+}
+
+// other takes a step other than Deliver.
+func (d *Deployment[M]) other(s *lockstep.Step, out *lockstep.Outbox) error {
+	switch s.Kind {
 	case trace.Alarm:
 		d.places[s.Node-1].fire()
 	case trace.Request:

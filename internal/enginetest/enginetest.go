@@ -3,6 +3,7 @@
 package enginetest
 
 import (
+	"os"
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
@@ -49,4 +50,18 @@ func Explored(run *trace.Trace) int {
 		}
 	}
 	return steps
+}
+
+// Passes makes runs of servers, all of which must pass and leave nothing in the plan's folder.
+func Passes(t testing.TB, what string, plan lockstep.Plan) {
+	t.Helper()
+	result, err := lockstep.Explore(t.Context(), plan)
+	if err != nil || result.Verdict() != trace.Pass || result.Worthless > 0 {
+		t.Errorf("%s: %+v, %v", what, result, err)
+		return
+	}
+	t.Logf("%s: %d runs, %d steps, judged %v", what, result.Runs, result.Steps, result.Judged)
+	if left, err := os.ReadDir(plan.Scratch); err != nil || len(left) > 0 {
+		t.Errorf("left are %v, %v", left, err)
+	}
 }

@@ -76,3 +76,13 @@ func compare(tables [][]Row) []Share {
 	}
 	return shares
 }
+
+// AllSame wants so many outcomes in each row, and all of them to be the same in all processes.
+func AllSame(t *testing.T, of int, tell func() []Row) {
+	t.Helper()
+	for _, s := range Shares(t, tell) {
+		if s.Of != of || s.Same < s.Of {
+			t.Errorf("%s: %d of %d runs are the same in all processes, wanted are %d", s.Name, s.Same, s.Of, of)
+		}
+	}
+}

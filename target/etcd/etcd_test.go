@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/kit/kv"
 	"github.com/lockstep-go/lockstep/strategy"
-	"github.com/lockstep-go/lockstep/trace"
 )
 
 var long = flag.Bool("long", false, "make many runs of servers, of all versions")
@@ -51,16 +51,7 @@ func TestLinearizable(t *testing.T) {
 		versions, runs = []string{"v3.5.35", "v3.6.16", "v3.7.3"}, *tests/3
 	}
 	for _, version := range versions {
-		p := plan(t, Cluster{Version: version}, runs)
-		result, err := lockstep.Explore(t.Context(), p)
-		if err != nil || result.Verdict() != trace.Pass || result.Worthless > 0 {
-			t.Errorf("%s: %v, %v, %v", version, result.Verdicts, result.Reasons, err)
-			continue
-		}
-		t.Logf("%s: %d runs, %d steps, judged %v", version, result.Runs, result.Steps, result.Judged)
-		if left, err := os.ReadDir(p.Scratch); err != nil || len(left) > 0 {
-			t.Errorf("left are %v, %v", left, err)
-		}
+		enginetest.Passes(t, version, plan(t, Cluster{Version: version}, runs))
 	}
 }
 

@@ -2,14 +2,13 @@ package kafka
 
 import (
 	"flag"
-	"os"
-	"os/exec"
 	"testing"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
+	"github.com/lockstep-go/lockstep/internal/outside"
 	"github.com/lockstep-go/lockstep/strategy"
-	"github.com/lockstep-go/lockstep/trace"
 )
 
 var (
@@ -19,23 +18,10 @@ var (
 	only  = flag.String("only", "", "only tests with these settings: unclean or safe")
 )
 
-// need skips a test where java or mvn is missing, and fails it where everything must be there.
-func need(t *testing.T) {
-	t.Helper()
-	for _, program := range []string{"java", "mvn"} {
-		if _, err := exec.LookPath(program); err != nil {
-			if os.Getenv("LOCKSTEP_STRICT") != "" {
-				t.Fatal(err)
-			}
-			t.Skipf("%s is missing; `make setup` installs it", program)
-		}
-	}
-}
-
 // plan is a campaign with the target's own strategy.
 func plan(t *testing.T, c Cluster, runs int) lockstep.Plan {
 	t.Helper()
-	need(t)
+	outside.Programs(t, "java", "mvn")
 	c.Patience = 5 * time.Minute
 	s, err := strategy.Parse(Targets[0].Strategy)
 	if err != nil {
@@ -51,15 +37,6 @@ func TestSafe(t *testing.T) {
 		versions, runs = []string{"3.9.2", "4.3.1"}, *tests/5
 	}
 	for _, version := range versions {
-		p := plan(t, Cluster{Version: version}, runs)
-		result, err := lockstep.Explore(t.Context(), p)
-		if err != nil || result.Verdict() != trace.Pass || result.Worthless > 0 {
-			t.Errorf("%s: %v, %v, %v", version, result.Verdicts, result.Reasons, err)
-			continue
-		}
-		t.Logf("%s: %d runs, %d steps, judged %v", version, result.Runs, result.Steps, result.Judged)
-		if left, err := os.ReadDir(p.Scratch); err != nil || len(left) > 0 {
-			t.Errorf("left are %v, %v", left, err)
-		}
+		enginetest.Passes(t, version, plan(t, Cluster{Version: version}, runs))
 	}
 }

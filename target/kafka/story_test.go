@@ -11,6 +11,7 @@ import (
 	"github.com/lockstep-go/lockstep/compare"
 	"github.com/lockstep-go/lockstep/cover"
 	"github.com/lockstep-go/lockstep/coverage"
+	"github.com/lockstep-go/lockstep/internal/outside"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -18,7 +19,7 @@ import (
 // planned is the plan of one of the target's scenarios.
 func planned(t *testing.T, name string) lockstep.Plan {
 	t.Helper()
-	need(t)
+	outside.Programs(t, "java", "mvn")
 	sc, err := Targets[0].Scenario(name)
 	if err != nil {
 		t.Fatal(err)
@@ -172,7 +173,7 @@ func TestMeasured(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	need(t)
+	outside.Programs(t, "java", "mvn")
 	for name, c := range map[string]Cluster{"unclean": {Controllers: 1, Insync: 1, Unclean: true, Producers: "plain"}, "safe": {Controllers: 1, Producers: "plain"}} {
 		if *only != "" && *only != name {
 			continue

@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -42,7 +43,7 @@ func TestProperties(t *testing.T) {
 		"the last log counts":                  {[]lockstep.Event{send(a), ack(a, 0), log(), log(Placed{0, "1.1"})}, ""},
 		"it was never read":                    {[]lockstep.Event{send(a), ack(a, 0)}, ""},
 	} {
-		result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: told(c.events), Spec: Properties, Strategy: strategy.Walk{Request: 1, Steps: 1}, Settle: 1, Runs: 1})
+		result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: enginetest.Told(c.events), Spec: Properties, Strategy: strategy.Walk{Request: 1, Steps: 1}, Settle: 1, Runs: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/internal/outside"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
@@ -239,7 +240,7 @@ func TestSequential(t *testing.T) {
 		"the same without the second read": {[]lockstep.Event{call(2, 1, k1), answer(2, 1, 0), call(2, 2, set(1, 101)), call(1, 3, k1), answer(1, 3, 101), call(1, 4, set(0, 200)), answer(1, 4, "done"),
 			call(2, 6, set(1, 301)), answer(2, 6, "done"), call(1, 7, end), answer(1, 7, Data{200, 301})}, true},
 	} {
-		result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: told(c.events), Spec: Sequential, Strategy: strategy.Walk{Request: 1, Steps: 1}, Runs: 1})
+		result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: enginetest.Told(c.events), Spec: Sequential, Strategy: strategy.Walk{Request: 1, Steps: 1}, Runs: 1})
 		if err != nil || (result.Verdict() == trace.Pass) != c.right {
 			t.Errorf("%s: %v, %v", name, result.Verdicts, err)
 		}
