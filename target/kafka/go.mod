@@ -12,6 +12,7 @@ require (
 	github.com/anishathalye/porcupine v1.3.1 // indirect
 	github.com/klauspost/compress v1.20.3 // indirect
 	github.com/pierrec/lz4/v4 v4.1.33 // indirect
+	gonum.org/v1/gonum v0.17.0 // indirect
 )
 
 replace github.com/lockstep-go/lockstep => ../..
