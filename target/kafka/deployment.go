@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/process"
+	"github.com/lockstep-go/lockstep/process/jvm"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -28,7 +29,7 @@ const (
 type deployment struct {
 	*process.Cluster
 	options Cluster
-	java    *java
+	java    *jvm.JVM
 
 	at, via [][listeners]string // where servers listen, and where others believe them to; by node-1
 
