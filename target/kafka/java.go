@@ -37,7 +37,7 @@ const (
 // wire makes the links. All servers are told the same addresses of a server, so that there is one link for each
 // destination and listener; clients know better.
 func (d *deployment) wire() error {
-	d.Command, d.Telling = d.write, telling
+	d.Command, d.Telling, d.Patience = d.write, telling, d.options.Patience
 	for n := range d.options.nodes() {
 		var at, via [listeners]string
 		for l := range listeners {

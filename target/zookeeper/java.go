@@ -57,13 +57,10 @@ func train(ctx context.Context, java *jvm.JVM, version string) error {
 	if err := d.Begin(); err != nil {
 		return err
 	}
-	if err := d.Launch(); err != nil {
+	if err := d.Steady(ctx, trace.AllNodes(d.options.Nodes), func(ctx context.Context, n lockstep.Node) bool { return mode(ctx, d.client[n-1]) != "" }); err != nil {
 		return err
 	}
-	if err := d.Await(ctx, trace.AllNodes(d.options.Nodes), d.options.Patience, func(ctx context.Context, n lockstep.Node) bool { return mode(ctx, d.client[n-1]) != "" }); err != nil {
-		return err
-	}
-	patient, cancel := context.WithTimeout(ctx, d.options.Patience)
+	patient, cancel := context.WithTimeout(ctx, d.Patience)
 	defer cancel()
 	d.Server(1).Stop(patient)
 	return nil
@@ -126,7 +123,7 @@ const leading = time.Second
 // wire makes the links: each server believes the others to be where its own proxies are.
 func (d *deployment) wire() error {
 	nodes := d.options.Nodes
-	d.Command, d.Telling = d.write, telling
+	d.Command, d.Telling, d.Patience = d.write, telling, d.options.Patience
 	var quorum, election []string
 	for i := range nodes {
 		if d.options.Warm {
