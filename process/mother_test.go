@@ -45,6 +45,7 @@ func (e echoServers) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
 		d.via = append(d.via, via)
 	}
 	c.Command = func(n lockstep.Node) (*exec.Cmd, error) { return command(d.real[n-1]), nil }
+	c.Patience = time.Minute
 	c.Telling = func(line string) bool { return strings.Contains(line, "listening") }
 	if e.tell != nil {
 		e.tell(c.Address)
@@ -71,12 +72,7 @@ func (d *echoing) Reset(ctx context.Context, _ uint64, out *lockstep.Outbox) err
 
 // ready starts what is due and waits for it.
 func (d *echoing) ready(ctx context.Context) error {
-	return Timed(&d.Spent.Starting, func() error {
-		if err := d.Launch(); err != nil {
-			return err
-		}
-		return d.Await(ctx, d.Up(), time.Minute, func(ctx context.Context, n lockstep.Node) bool { return echoes(d.real[n-1])(ctx) })
-	})
+	return d.Steady(ctx, d.Up(), func(ctx context.Context, n lockstep.Node) bool { return echoes(d.real[n-1])(ctx) })
 }
 
 func (d *echoing) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
