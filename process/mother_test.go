@@ -187,10 +187,13 @@ func mother(folder, store string) {
 func TestKilledAtAnyMoment(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	all := 0
-	for range 20 {
+	for i := range 20 {
 		folder, store := t.TempDir(), t.TempDir()
 		program := processes.Begin(t, motherVariable+"="+folder, storeVariable+"="+store)
 		places := []string{program.Line(), program.Line()}
+		if i%2 == 0 { // not before something is found, however slow the machine is
+			processes.Until(func() bool { _, err := os.Stat(filepath.Join(store, "noted")); return err == nil })
+		}
 		time.Sleep(time.Duration(r.IntN(300)) * time.Millisecond) // any moment is as good
 		program.Kill()
 		all += stored(t, store)
