@@ -142,6 +142,20 @@ func ExampleLink_Early() {
 	// false <nil>
 }
 
+func ExampleListens() {
+	fmt.Println(process.Listens("127.0.0.2:20008"))
+	server, err := net.Listen("tcp", "127.0.0.2:20008")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer server.Close()
+	fmt.Println(process.Listens("127.0.0.2:20008"))
+	// Output:
+	// process: nobody listens at 127.0.0.2:20008
+	// <nil>
+}
+
 func ExampleLog() {
 	var log process.Log
 	w := bufio.NewWriter(&log)
