@@ -121,7 +121,12 @@ func (l *Ledger) give(workers int) (stretch.Ask, bool) {
 	if l.Job.Ended != "" || l.Next >= end || l.found() {
 		return stretch.Ask{}, false
 	}
-	if !l.Job.Hello.Sequential {
+	switch h := l.Job.Hello; {
+	case h.Lineages > 1 && h.EpochOf(l.Next) > l.Result.Runs:
+		return stretch.Ask{}, false // before all of the epoch before has been learned from
+	case h.Lineages > 1:
+		end = min(l.Next+h.Epoch, end)
+	case !h.Sequential:
 		end = min(l.Next+l.size(workers), end)
 	}
 	ask := stretch.Ask{First: l.Next, End: end, Found: campaign.Findings(l.Result)}

@@ -206,6 +206,41 @@ func TestSequential(t *testing.T) {
 	}
 }
 
+// A strategy that learns in several lineages is spread over workers, which tell each other what they have learned:
+// the result is that of one machine, also where a worker comes late.
+func TestLineages(t *testing.T) {
+	s := serving(t)
+	joined(t, s, "one")
+	joined(t, s, "two")
+	flags := []string{"smr-bug", "--strategy", "guided:inner=pos:steps=76,lineages=3,epoch=50", "--runs", "1990", "--seed", "3", "--keep-going"}
+	c, err := Dial(t.Context(), s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	ids, err := c.Give(t.Context(), jobOfArgs(t, flags...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := false
+	l, err := c.Wait(t.Context(), ids[0], func(l *Ledger) {
+		if l.Result.Runs >= 150 && !late {
+			late = true
+			joined(t, s, "late")
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := output(t, 1, append([]string{"run", "--no-shrink"}, flags...)...)
+	if fmt.Sprintf("%016x", l.Result.Digest) != want["digest"] || l.Result.Runs != 1990 || l.Job.Ended != Done {
+		t.Errorf("%s %s: digest %x after %d runs, on one machine %v", l.Job.Ended, l.Why, l.Result.Digest, l.Result.Runs, want["digest"])
+	}
+	if _, err := s.store.js.ObjectStore(t.Context(), lessonBucket(ids[0])); err == nil {
+		t.Error("what was learned is kept after the end")
+	}
+}
+
 // The page shows campaigns, findings and workers to those who know the token, and nothing to others.
 func TestPage(t *testing.T) {
 	s := serving(t)

@@ -37,6 +37,9 @@ type Hello struct {
 	Worthless int               `json:"worthless"` // worthless runs that a campaign bears
 	// Sequential says that one program must make all runs, in order.
 	Sequential bool `json:"sequential,omitempty"`
+	// Lineages and Epoch are those of the strategy, where it has several: then a stretch is an epoch of one of them.
+	Lineages int `json:"lineages,omitempty"`
+	Epoch    int `json:"epoch,omitempty"`
 	// Exact says that a run repeats itself, so that the digest means something.
 	Exact     bool               `json:"exact"`
 	Guarantee lockstep.Guarantee `json:"guarantee"`
@@ -55,12 +58,30 @@ func (h Hello) Same(other Hello) error {
 	return nil
 }
 
+// EpochOf is the first run of the epoch of a run, where the strategy has several lineages.
+func (h Hello) EpochOf(run int) int {
+	all := max(h.Lineages*h.Epoch, 1)
+	return run / all * all
+}
+
 // Ask asks for the runs from First up to, not including, End. Found is the number of findings
 // known to come before them.
 type Ask struct {
 	First int `json:"first"`
 	End   int `json:"end"`
 	Found int `json:"found"`
+}
+
+// Lesson is what was learned in the runs of a lineage from First on.
+type Lesson struct {
+	First   int    `json:"first"`
+	Learned []byte `json:"learned"`
+}
+
+// order is a line of the input: a stretch, and what the program must know for it and was not told before.
+type order struct {
+	Ask
+	Lessons []Lesson `json:"lessons,omitempty"`
 }
 
 // Made is what came of a stretch.
@@ -72,6 +93,8 @@ type Made struct {
 	// Schedules and States count those that are different.
 	Schedules sketch.Sketch `json:"schedules,omitempty"`
 	States    sketch.Sketch `json:"states,omitempty"`
+	// Learned is for the lineages of a strategy that has several.
+	Learned []byte `json:"learned,omitempty"`
 	// Error is why the tool failed.
 	Error string `json:"error,omitempty"`
 }
@@ -161,8 +184,11 @@ func Serve(ctx context.Context, plan lockstep.Plan, in io.Reader, out io.Writer)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	asks := listen(in, cancel)
-	for ask := range asks {
-		made, err := makeStretch(ctx, crew, ask)
+	for next := range asks {
+		for _, l := range next.Lessons {
+			crew.Learn(l.First, l.Learned)
+		}
+		made, err := makeStretch(ctx, crew, next.Ask)
 		if ctx.Err() != nil { // nobody listens
 			return nil
 		}
@@ -178,14 +204,15 @@ func Serve(ctx context.Context, plan lockstep.Plan, in io.Reader, out io.Writer)
 
 // listen reads what is asked for. When the input ends, nobody wants more, and what is under way
 // ends, too.
-func listen(in io.Reader, end func()) <-chan Ask {
-	asks := make(chan Ask, 1)
+func listen(in io.Reader, end func()) <-chan order {
+	asks := make(chan order, 1)
 	go func() {
 		defer close(asks)
 		defer end()
 		lines := bufio.NewScanner(in)
+		lines.Buffer(nil, mostOfLine)
 		for lines.Scan() {
-			var ask Ask
+			var ask order
 			if json.Unmarshal(lines.Bytes(), &ask) != nil || ask.First < 0 || ask.End <= ask.First {
 				return
 			}
@@ -199,7 +226,7 @@ func listen(in io.Reader, end func()) <-chan Ask {
 func makeStretch(ctx context.Context, crew *lockstep.Crew, ask Ask) (*Made, error) {
 	made := &Made{Ask: ask}
 	result, failed := crew.Make(ctx, ask.First, ask.End, ask.Found)
-	made.Result = result
+	made.Result, made.Learned = result, crew.Learned(ask.First)
 	schedules, states := crew.Met()
 	made.Schedules.Add(schedules...)
 	made.States.Add(states...)
@@ -217,7 +244,7 @@ func helloOf(crew *lockstep.Crew) (Hello, error) {
 	program, err := ThisProgram()
 	h := Hello{Version: lockstep.Version, Program: program, Target: info.Name, Build: info.Build, Options: info.Options, Strategy: plan.Strategy.String(),
 		Seed: plan.Seed, Runs: plan.Runs, Keep: plan.Keep, KeepGoing: plan.KeepGoing, Worthless: plan.Limits.Worthless,
-		Sequential: terms.Sequential, Exact: info.Repeats == lockstep.Exactly, Guarantee: terms.Guarantee}
+		Sequential: terms.Sequential && terms.Lineages < 2, Lineages: terms.Lineages, Epoch: terms.Epoch, Exact: info.Repeats == lockstep.Exactly, Guarantee: terms.Guarantee}
 	if plan.Scenario != nil {
 		h.Scenario = plan.Scenario.Name()
 	}
