@@ -15,6 +15,8 @@ import (
 	"os"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/closure"
+	"github.com/lockstep-go/lockstep/coverage"
 	"github.com/lockstep-go/lockstep/internal/sketch"
 	"github.com/lockstep-go/lockstep/report"
 	"github.com/lockstep-go/lockstep/trace"
@@ -84,6 +86,14 @@ type order struct {
 	Lessons []Lesson `json:"lessons,omitempty"`
 }
 
+// Measures is what the runs of a stretch are measured by.
+type Measures struct {
+	// Coverage is the meter that the plan's runs are observed by; nil: there is none.
+	Coverage *coverage.Meter
+	// Closure says that late messages are to be counted, in runs of their own.
+	Closure bool
+}
+
 // Made is what came of a stretch.
 type Made struct {
 	Ask
@@ -93,6 +103,9 @@ type Made struct {
 	// Schedules and States count those that are different.
 	Schedules sketch.Sketch `json:"schedules,omitempty"`
 	States    sketch.Sketch `json:"states,omitempty"`
+	// Coverage and Closure are what the plan's measures say.
+	Coverage *coverage.Sum     `json:"coverage,omitempty"`
+	Closure  *closure.Measured `json:"closure,omitempty"`
 	// Learned is for the lineages of a strategy that has several.
 	Learned []byte `json:"learned,omitempty"`
 	// Error is why the tool failed.
@@ -166,15 +179,49 @@ func ThisProgram() (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:8]), nil
 }
 
-// Serve makes stretches of a plan until the input ends.
-func Serve(ctx context.Context, plan lockstep.Plan, in io.Reader, out io.Writer) error {
+// maker makes stretches.
+type maker struct {
+	crew  *lockstep.Crew
+	meter *coverage.Meter // nil where nothing is to be measured
+	// gauge counts late messages in the runs of another crew; both are nil where nobody wants to know.
+	gauge    *closure.Gauge
+	measured *lockstep.Crew
+}
+
+// newMaker prepares a plan.
+func newMaker(plan lockstep.Plan, measures Measures) (m *maker, err error) {
+	m = &maker{meter: measures.Coverage}
+	bare := plan
 	plan.Distinct, plan.Progress = true, nil
-	crew, err := lockstep.NewCrew(plan)
+	if m.crew, err = lockstep.NewCrew(plan); err != nil || !measures.Closure {
+		return m, err
+	}
+	if _, _, terms := m.crew.Prepared(); terms.Lineages > 1 {
+		return m, fmt.Errorf("--closure makes runs of its own, of which the lineages of %s would have to learn apart: leave --closure or --fleet out", plan.Strategy)
+	}
+	bare.Observers, bare.Progress = nil, nil
+	m.gauge = closure.NewGauge()
+	m.measured, err = lockstep.NewCrew(m.gauge.Plan(bare))
+	return m, err
+}
+
+// close ends the crews.
+func (m *maker) close() {
+	for _, c := range []*lockstep.Crew{m.crew, m.measured} {
+		if c != nil {
+			_ = c.Close() // nobody is there to be told
+		}
+	}
+}
+
+// Serve makes stretches of a plan until the input ends.
+func Serve(ctx context.Context, plan lockstep.Plan, measures Measures, in io.Reader, out io.Writer) error {
+	m, err := newMaker(plan, measures)
+	defer m.close()
 	if err != nil {
 		return err
 	}
-	defer crew.Close() //nolint:errcheck // nobody is there to be told
-	hello, err := helloOf(crew)
+	hello, err := helloOf(m.crew)
 	if err != nil {
 		return err
 	}
@@ -186,9 +233,9 @@ func Serve(ctx context.Context, plan lockstep.Plan, in io.Reader, out io.Writer)
 	asks := listen(in, cancel)
 	for next := range asks {
 		for _, l := range next.Lessons {
-			crew.Learn(l.First, l.Learned)
+			m.crew.Learn(l.First, l.Learned)
 		}
-		made, err := makeStretch(ctx, crew, next.Ask)
+		made, err := m.make(ctx, next.Ask)
 		if ctx.Err() != nil { // nobody listens
 			return nil
 		}
@@ -222,12 +269,20 @@ func listen(in io.Reader, end func()) <-chan order {
 	return asks
 }
 
-// makeStretch makes one.
-func makeStretch(ctx context.Context, crew *lockstep.Crew, ask Ask) (*Made, error) {
+// make makes a stretch.
+func (m *maker) make(ctx context.Context, ask Ask) (*Made, error) {
 	made := &Made{Ask: ask}
-	result, failed := crew.Make(ctx, ask.First, ask.End, ask.Found)
-	made.Result, made.Learned = result, crew.Learned(ask.First)
-	schedules, states := crew.Met()
+	result, failed := m.crew.Make(ctx, ask.First, ask.End, ask.Found)
+	made.Result, made.Learned = result, m.crew.Learned(ask.First)
+	if m.meter != nil {
+		sum := m.meter.Take()
+		made.Coverage = &sum
+	}
+	if f := result.First(); failed == nil && m.gauge != nil && result.Runs > 0 && (f == nil || f.Finding.Property != lockstep.Hang) {
+		_, failed = m.measured.Make(ctx, ask.First, ask.First+result.Runs, 0)
+		made.Closure = m.gauge.Take()
+	}
+	schedules, states := m.crew.Met()
 	made.Schedules.Add(schedules...)
 	made.States.Add(states...)
 	traces, err := Pack(result)
