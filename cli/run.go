@@ -86,12 +86,12 @@ func (c *runCmd) Run(e *Env) error {
 	if guide.Build != nil {
 		plan.Scenario = guide.Build()
 	}
-	if c.Stretches {
-		return stretch.Serve(e.Ctx, plan, os.Stdin, e.Out)
-	}
 	meter, err := c.meter(&plan)
 	if err != nil {
 		return err
+	}
+	if c.Stretches {
+		return stretch.Serve(e.Ctx, plan, stretch.Measures{Coverage: meter, Closure: c.Closure}, os.Stdin, e.Out)
 	}
 	if err := errors.Join(CheckOut(c.Out), CheckFiles("report", c.Report, "junit", c.JUnit)); err != nil {
 		return err
@@ -104,6 +104,9 @@ func (c *runCmd) Run(e *Env) error {
 	failed := errors.Join(c.keep(e, plan, sum), c.measure(e, plan, sum), c.retell(e, plan, sum))
 	sum.Interrupted = e.Interrupted() // perhaps only when the runs were done
 	if meter != nil {
+		if g := c.gathered; g != nil && g.Coverage != nil {
+			failed = errors.Join(failed, meter.Put(*g.Coverage))
+		}
 		sum.Coverage = meter.Read()
 	}
 	return errors.Join(err, c.print(e, sum), failed, c.files(e, sum))
@@ -161,6 +164,10 @@ func seen(r *lockstep.Result) string {
 // measure counts late messages where that was asked for.
 func (c *runCmd) measure(e *Env, plan lockstep.Plan, sum *campaign.Campaign) error {
 	if f := sum.Result.First(); !c.Closure || f != nil && f.Finding.Property == lockstep.Hang {
+		return nil
+	}
+	if g := c.gathered; g != nil && g.Closure != nil {
+		sum.Closure = g.Closure.Types
 		return nil
 	}
 	m, err := closure.Measure(e.Ctx, plan, max(sum.Result.Runs, 1))
@@ -223,10 +230,18 @@ func patience(t target.Target, asked time.Duration) time.Duration {
 // on, and nothing about where it goes.
 func (c *runCmd) again(e *Env) string {
 	words := append([]string{e.Self}, c.words()...)
+	if c.NoShrink {
+		words = append(words, "--no-shrink")
+	}
+	return commandLine(append(append(words, c.measures()...), "--seed", fmt.Sprint(c.Seed)))
+}
+
+// measures are the flags that say what is measured.
+func (c *runCmd) measures() (words []string) {
 	for _, f := range []struct {
 		name string
 		set  bool
-	}{{"--no-shrink", c.NoShrink}, {"--closure", c.Closure}, {"--coverage", c.Coverage}, {"--cover-crashes", c.CoverCrashes}} {
+	}{{"--closure", c.Closure}, {"--coverage", c.Coverage}, {"--cover-crashes", c.CoverCrashes}} {
 		if f.set {
 			words = append(words, f.name)
 		}
@@ -234,7 +249,10 @@ func (c *runCmd) again(e *Env) string {
 	if len(c.Operations) > 0 {
 		words = append(words, "--operations", strings.Join(c.Operations, ","))
 	}
-	return commandLine(append(words, "--seed", fmt.Sprint(c.Seed)))
+	if c.Story != "" {
+		words = append(words, "--story", c.Story)
+	}
+	return words
 }
 
 // words are the command and the flags that the runs depend on, but for the seed.
