@@ -3,6 +3,7 @@ package nats
 import (
 	"context"
 	"fmt"
+	"os"
 	"sync"
 
 	"github.com/lockstep-go/lockstep"
@@ -18,7 +19,7 @@ var warm = sync.OnceValue(func() error {
 		_, err := lockstep.Explore(context.Background(), lockstep.Plan{
 			System:   c.bubble(c), // Cluster.Deploy would wait for the warming
 			Strategy: strategy.Walk{Deliver: 600, Drop: 1, Wait: 120, Request: 20, Cut: 1, Heal: 2, Crash: 2, Restart: 8, Down: 1, Pause: 1, Steps: 3000},
-			Runs:     6, Workers: 1, Seed: 1, Settle: 1000,
+			Runs:     6, Workers: 1, Seed: 1, Settle: 1000, Scratch: inMemory(),
 		})
 		if err != nil {
 			return fmt.Errorf("nats: warming up: %w", err)
@@ -26,3 +27,12 @@ var warm = sync.OnceValue(func() error {
 	}
 	return nil
 })
+
+// inMemory is a folder of files in memory, where there is one: others are slow to sync.
+func inMemory() string {
+	const shared = "/dev/shm"
+	if is, err := os.Stat(shared); err != nil || !is.IsDir() {
+		return ""
+	}
+	return shared
+}
