@@ -106,7 +106,7 @@ func (c Cluster) bubble(given Cluster) bubble.Cluster {
 		Seed:    func(uint64) { anew() },
 		Begin:   func(w *bubble.World) { w.Value = newClients(c, w) },
 		Start:   func(n *bubble.Node) error { return start(n, c) },
-		Sockets: true, Split: c.Split, Freeze: true, Bury: burial,
+		Sockets: true, Decode: routes, Split: c.Split, Freeze: true, Bury: burial,
 		Files:  &bubble.Files{Level: disk.Ext4, PowerFailures: c.Power, SyncTime: c.Sync},
 		Faults: bubble.Faults{Pause: c.Pause},
 		Roles:  []string{leader, follower}, Serial: true, Patience: time.Minute,
