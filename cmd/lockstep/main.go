@@ -41,7 +41,7 @@ var app = cli.App{
 			Dir: source("..", "..", "target", "memberlist"), Exact: func([]string) bool { return true }},
 		{Name: "etcdserver", Help: "clusters of the real etcd server, unmodified, in virtual time", Package: etcdserver + "/program", Module: etcdserver,
 			Dir: source("..", "..", "target", "etcdserver"), Exact: func([]string) bool { return true },
-			Library: "go.etcd.io/etcd/server/v3", Versions: []string{"v3.6.16", "v3.7.3", "v3.5.35", "v3.5.5", "v3.5.4"}},
+			Library: "go.etcd.io/etcd/server/v3", Versions: []string{"v3.6.16", "v3.7.3", "v3.5.35", "v3.5.16", "v3.5.15", "v3.5.13", "v3.5.7", "v3.5.5", "v3.5.4", "v3.5.2"}},
 		{Name: "zookeeper", Help: "ZooKeeper, unmodified servers in processes, behind proxies", Package: module + "/zookeeper", Module: module, Dir: source()},
 		{Name: "kafka", Help: "Kafka, unmodified servers in processes, behind proxies", Package: module + "/kafka", Module: module, Dir: source()},
 		{Name: "cometbft", Help: "the consensus of CometBFT, unmodified, goroutines and all, in virtual time", Package: tendermint + "/program", Module: tendermint,
