@@ -30,6 +30,7 @@ type deployment struct {
 	next, try int      // the transaction that is next, from 0, and the attempt at it, from 1
 	open      *attempt // under way
 	delivered int      // messages that are to be answered
+	moved     bool     // servers were ended or links cut since all served
 	told      bool     // the row in the end was told
 }
 
@@ -57,6 +58,7 @@ func (d *deployment) Reset(ctx context.Context, _ uint64, out *lockstep.Outbox) 
 	d.abandon()
 	d.next, d.try, d.delivered, d.told = 0, 1, 0, false
 	if d.runs++; d.runs == 1 {
+		d.moved = true
 		if err := d.Begin(); err != nil {
 			return err
 		}
@@ -78,8 +80,12 @@ func (d *deployment) Reset(ctx context.Context, _ uint64, out *lockstep.Outbox) 
 // row is the name of the run's row.
 func (d *deployment) row() string { return fmt.Sprint("run", d.runs) }
 
-// steady starts what is due and waits until every server serves clients and has heard of the others.
+// steady starts what is due and waits until every server serves clients and has heard of the others, where that is not known.
 func (d *deployment) steady(ctx context.Context) error {
+	if !d.moved {
+		return nil
+	}
+	d.moved = false
 	return process.Timed(&d.Spent.Starting, func() error {
 		if err := d.Launch(); err != nil {
 			return err
@@ -104,7 +110,8 @@ func (d *deployment) prepare(ctx context.Context) error {
 	if d.runs == 1 {
 		statements = append([]string{
 			fmt.Sprintf("CREATE KEYSPACE IF NOT EXISTS lockstep WITH replication = {'class': 'SimpleStrategy', 'replication_factor': %d}", nodes),
-			"CREATE TABLE IF NOT EXISTS lockstep.tests (name text PRIMARY KEY, owner text, value_1 text, value_2 text, value_3 text)"}, statements...)
+			"CREATE TABLE IF NOT EXISTS lockstep.tests (name text PRIMARY KEY, owner text, value_1 text, value_2 text, value_3 text)" +
+				" WITH read_repair_chance = 0 AND dclocal_read_repair_chance = 0"}, statements...)
 	}
 	return process.Timed(&d.Spent.Working, func() error {
 		for _, s := range statements {
@@ -155,10 +162,13 @@ func (d *deployment) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Out
 		err = d.begin(ctx, s, out)
 	case trace.Wait:
 		err = d.pass(ctx, time.Duration(s.For), out)
-	default:
-		if s.Kind == trace.Deliver && out.Message(s.Msg).Tag.Round%2 == 0 {
+	case trace.Deliver:
+		if out.Message(s.Msg).Tag.Round%2 == 0 {
 			d.delivered++
 		}
+		d.Cluster.Do(s, out)
+	default:
+		d.moved = d.moved || s.Kind != trace.Drop
 		d.Cluster.Do(s, out)
 	}
 	if err == nil && !out.Settling() {

@@ -86,12 +86,3 @@ func TestWrongOptions(t *testing.T) {
 		t.Errorf("%+v, %v", info, err)
 	}
 }
-
-// Tokens part the ring into equal parts.
-func TestTokens(t *testing.T) {
-	for n, want := range map[lockstep.Node]string{1: "-9223372036854775808", 2: "-3074457345618258603", 3: "3074457345618258602"} {
-		if got := token(n).String(); got != want {
-			t.Errorf("%d: %s", n, got)
-		}
-	}
-}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/internal/exact"
 	"github.com/lockstep-go/lockstep/internal/outside"
 	"github.com/lockstep-go/lockstep/spec"
@@ -18,12 +19,13 @@ import (
 
 // The rows of the paper's table 2 that are made, and how: `go test -run Tables -long -rows k6:d6,k6:d8 -each 1h -timeout 0 .`
 var (
-	long    = flag.Bool("long", false, "make many runs of servers")
-	rows    = flag.String("rows", "", "rows of table 2 to make: k1:d8 ... k10:d8, k6:d3 ... k6:d10, and baseline:0.125, 0.25 and 0.5; empty: all")
-	each    = flag.Duration("each", time.Minute, "time for a row")
-	seed    = flag.Uint64("seed", 1, "seed of a row")
-	quorums = flag.Duration("quorums", 500*time.Millisecond, "how long servers wait for a quorum")
-	sampler = flag.String("sampler", "paper", "how isolations are drawn: paper, partial or exact")
+	long      = flag.Bool("long", false, "make many runs of servers")
+	rows      = flag.String("rows", "", "rows of table 2 to make: k1:d8 ... k10:d8, k6:d3 ... k6:d10, and baseline:0.125, 0.25 and 0.5; empty: all")
+	each      = flag.Duration("each", time.Minute, "time for a row")
+	seed      = flag.Uint64("seed", 1, "seed of a row")
+	modelRuns = flag.Int("model", 200_000, "runs of the model that tell what is to be expected")
+	quorums   = flag.Duration("quorums", 500*time.Millisecond, "how long servers wait for a quorum")
+	sampler   = flag.String("sampler", "paper", "how isolations are drawn: paper, partial or exact")
 )
 
 // entry is a row of the paper's: a strategy, and what it made of 1000 runs. The baseline has only the number of runs with the defect.
@@ -77,6 +79,25 @@ func (c count) End(run *lockstep.Run) *lockstep.Finding {
 	*c.ballots += int(ballots)
 	*c.messages += len(run.Messages())
 	return nil
+}
+
+// predicted is the share of runs in which the model has the defect, in percent.
+func predicted(t *testing.T, s lockstep.Strategy) float64 {
+	result := enginetest.Explore(t, lockstep.Plan{System: modelled{}, Spec: Once, Strategy: s, Settle: modelSettle, Runs: *modelRuns, Seed: *seed, KeepGoing: true, Keep: 1})
+	return 100 * float64(result.Verdicts[trace.Fail]) / float64(result.Runs)
+}
+
+// TestPredicted tells how often the rows have the defect by the model.
+func TestPredicted(t *testing.T) {
+	if !*long {
+		t.Skip("-long makes it")
+	}
+	for _, r := range table() {
+		if *rows != "" && !strings.Contains(","+*rows+",", ","+r.name+",") {
+			continue
+		}
+		t.Logf("%s: %.4f %%", r.name, predicted(t, r.strategy))
+	}
 }
 
 // TestTables makes rows of table 2 of the paper again, as far as the time goes, and writes them beside the paper's.
