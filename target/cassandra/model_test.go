@@ -3,9 +3,11 @@ package cassandra
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/enginetest"
+	"github.com/lockstep-go/lockstep/internal/outside"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
@@ -228,6 +230,37 @@ func (r *ring) look(out *lockstep.Outbox) {
 	out.Event(lockstep.Event{Type: spec.EventReturn, Value: &spec.Return{Client: 1000, ID: 1000, Output: all.data}})
 	out.Event(lockstep.Event{Type: EventRow, Text: all.data.String(), Value: all.data})
 	r.told = true
+}
+
+// The servers come to the same rows as the model, run by run, with the same faults.
+func TestAgrees(t *testing.T) {
+	outside.Programs(t, "java", "javac", "mvn")
+	plan := lockstep.Plan{Strategy: strategy.Uniform{Period: 6, Rounds: 24, Isolations: 6, Sampler: strategy.Paper}, Settle: modelSettle, Workers: 1, Runs: 2, Seed: *seed,
+		Scratch: t.TempDir()}
+	if *long {
+		plan.Runs = *agreeing
+	}
+	var same [2][]string
+	for i, system := range []lockstep.System{modelled{}, Cluster{Change5985: true, Patience: 5 * time.Minute}} {
+		plan.System = system
+		plan.Spec = spec.OnEvent("rows", EventRow, func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+			same[i] = append(same[i], e.Text)
+			return nil
+		})
+		if result := enginetest.Explore(t, plan); result.Worthless > 0 {
+			t.Fatalf("%+v", result)
+		}
+	}
+	differ := 0
+	for run, row := range same[0] {
+		if row != same[1][run] {
+			differ++
+			t.Logf("run %d: by the model %s, in the servers %s", run, row, same[1][run])
+		}
+	}
+	if t.Logf("%d of %d runs differ", differ, plan.Runs); differ > plan.Runs/10 || len(same[0]) != plan.Runs || len(same[1]) != plan.Runs { // a machine that is busy lets servers give up early
+		t.Errorf("%d of %d, %d", differ, len(same[0]), len(same[1]))
+	}
 }
 
 // modelSettle is longer than Settle: the model's messages stay the engine's to the end.

@@ -24,6 +24,7 @@ var (
 	each      = flag.Duration("each", time.Minute, "time for a row")
 	seed      = flag.Uint64("seed", 1, "seed of a row")
 	modelRuns = flag.Int("model", 200_000, "runs of the model that tell what is to be expected")
+	agreeing  = flag.Int("agreeing", 50, "runs that are compared with the model with -long")
 	quorums   = flag.Duration("quorums", 500*time.Millisecond, "how long servers wait for a quorum")
 	sampler   = flag.String("sampler", "paper", "how isolations are drawn: paper, partial or exact")
 )
