@@ -8,6 +8,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/process"
+	"github.com/lockstep-go/lockstep/process/jvm"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -19,7 +20,7 @@ const eventTime = "time"
 type deployment struct {
 	*process.Cluster
 	options Cluster
-	java    *java
+	java    *jvm.JVM
 
 	at, via         []string // addresses where servers listen, and where others believe them to; by node-1
 	storage, native string   // their ports, for other servers and for clients
@@ -27,43 +28,25 @@ type deployment struct {
 	book            book
 
 	runs      int
-	next, try int      // the transaction that is next, from 0, and the attempt at it, from 1
-	open      *attempt // under way
-	delivered int      // messages that are to be answered
-	moved     bool     // servers were ended or links cut since all served
-	told      bool     // the row in the end was told
+	next, try int // the transaction that is next, from 0, and the attempt at it, from 1
+	open      process.Calls[outcome]
+	delivered int  // messages that are to be answered
+	told      bool // the row in the end was told
 }
 
-// attempt is one at a transaction.
-type attempt struct {
-	id      int
-	node    lockstep.Node
-	cancel  context.CancelFunc
-	done    chan struct{}
+// outcome is that of an attempt at a transaction.
+type outcome struct {
 	applied bool
 	err     error
 }
 
-func (a *attempt) over() bool {
-	select {
-	case <-a.done:
-		return true
-	default:
-		return false
-	}
-}
-
 // Reset waits until all servers serve, and makes the run's row; servers of the run before are used again.
 func (d *deployment) Reset(ctx context.Context, _ uint64, out *lockstep.Outbox) error {
-	d.abandon()
+	d.open.Forget()
 	d.next, d.try, d.delivered, d.told = 0, 1, 0, false
-	if d.runs++; d.runs == 1 {
-		d.moved = true
-		if err := d.Begin(); err != nil {
-			return err
-		}
-	} else {
-		d.Resume()
+	d.runs++
+	if err := d.Resume(); err != nil {
+		return err
 	}
 	if err := d.steady(ctx); err != nil {
 		return err
@@ -80,29 +63,13 @@ func (d *deployment) Reset(ctx context.Context, _ uint64, out *lockstep.Outbox) 
 // row is the name of the run's row.
 func (d *deployment) row() string { return fmt.Sprint("run", d.runs) }
 
-// steady starts what is due and waits until every server serves clients and has heard of the others, where that is not known.
+// steady starts what is due and waits until every server serves clients and has heard of the others.
 func (d *deployment) steady(ctx context.Context) error {
-	if !d.moved {
-		return nil
-	}
-	d.moved = false
-	return process.Timed(&d.Spent.Starting, func() error {
-		if err := d.Launch(); err != nil {
-			return err
-		}
-		return d.Await(ctx, trace.AllNodes(nodes), d.options.Patience, func(ctx context.Context, n lockstep.Node) bool {
-			peers, err := d.clients[n-1].query(ctx, "SELECT data_center FROM system.peers", quorum)
-			if err == nil && len(peers) == nodes-1 {
-				return true
-			}
-			_ = process.Pass(ctx, asking)
-			return false
-		})
+	return d.Steady(ctx, trace.AllNodes(nodes), func(ctx context.Context, n lockstep.Node) bool {
+		peers, err := d.clients[n-1].query(ctx, "SELECT data_center FROM system.peers", quorum)
+		return err == nil && len(peers) == nodes-1
 	})
 }
-
-// asking is how often something is tried that does not work yet.
-const asking = 50 * time.Millisecond
 
 // prepare makes the run's row, and the table with the first, and waits until every server reads it at all of them.
 func (d *deployment) prepare(ctx context.Context) error {
@@ -132,22 +99,13 @@ func (d *deployment) reading() string {
 	return fmt.Sprintf("SELECT owner, value_1, value_2, value_3 FROM lockstep.tests WHERE name = '%s'", d.row())
 }
 
-// insist makes a statement at a server again and again, until all servers have heard of it. That they never do makes the run worthless.
-func (d *deployment) insist(ctx context.Context, at lockstep.Node, statement string) ([]row, error) {
-	limit, cancel := context.WithTimeout(ctx, d.options.Patience)
-	defer cancel()
-	for {
-		rows, err := d.clients[at-1].query(limit, statement, all)
-		switch {
-		case err == nil:
-			return rows, nil
-		case ctx.Err() != nil:
-			return nil, ctx.Err()
-		case limit.Err() != nil:
-			return nil, process.Worthless(fmt.Errorf("cassandra: server %d does not do %q: %w", at, statement, err))
-		}
-		_ = process.Pass(limit, asking) // the next attempt tells that time is up
-	}
+// insist makes a statement at a server again and again, until all servers have heard of it.
+func (d *deployment) insist(ctx context.Context, at lockstep.Node, statement string) (rows []row, err error) {
+	err = process.Insist(ctx, d.options.Patience, fmt.Sprintf("cassandra: server %d does not do %q", at, statement), func(ctx context.Context) (err error) {
+		rows, err = d.clients[at-1].query(ctx, statement, all)
+		return err
+	})
+	return rows, err
 }
 
 // Do performs a step, and waits until all that it causes is seen.
@@ -162,13 +120,10 @@ func (d *deployment) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Out
 		err = d.begin(ctx, s, out)
 	case trace.Wait:
 		err = d.pass(ctx, time.Duration(s.For), out)
-	case trace.Deliver:
-		if out.Message(s.Msg).Tag.Round%2 == 0 {
+	default:
+		if s.Kind == trace.Deliver && out.Message(s.Msg).Tag.Round%2 == 0 {
 			d.delivered++
 		}
-		d.Cluster.Do(s, out)
-	default:
-		d.moved = d.moved || s.Kind != trace.Drop
 		d.Cluster.Do(s, out)
 	}
 	if err == nil && !out.Settling() {
@@ -193,38 +148,33 @@ func (d *deployment) begin(ctx context.Context, s *lockstep.Step, out *lockstep.
 	if err := d.Launch(); err != nil {
 		return err
 	}
-	t := Transactions[d.next]
-	trying, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.options.Patience)
-	a := &attempt{id: int(s.Request), node: s.Node, cancel: cancel, done: make(chan struct{})}
-	d.open = a
-	out.Event(lockstep.Event{Node: s.Node, Type: spec.EventCall, Value: &spec.Call{Client: a.id, ID: a.id, Input: operation{transaction: d.next + 1}}})
-	c, statement := d.clients[s.Node-1], t.statement(d.row())
-	go func() {
-		defer close(a.done)
-		rows, err := c.query(trying, statement, quorum)
-		if a.err = err; err == nil && len(rows) == 1 {
-			a.applied = rows[0]["[applied]"] == "true"
+	id := int(s.Request)
+	out.Event(lockstep.Event{Node: s.Node, Type: spec.EventCall, Value: &spec.Call{Client: id, ID: id, Input: operation{transaction: d.next + 1}}})
+	c, statement := d.clients[s.Node-1], Transactions[d.next].statement(d.row())
+	return d.open.Ask(ctx, id, 0, func(ctx context.Context) (o outcome) {
+		ctx, cancel := context.WithTimeout(ctx, d.options.Patience)
+		defer cancel()
+		var rows []row
+		if rows, o.err = c.query(ctx, statement, quorum); o.err == nil && len(rows) == 1 {
+			o.applied = rows[0]["[applied]"] == "true"
 		}
-	}()
-	return nil
+		return o
+	})
 }
 
 // collect takes the outcome of an attempt that is over. One that failed is made again, unless it was the last or the client was told that it is decided.
 func (d *deployment) collect(out *lockstep.Outbox) {
-	a := d.open
-	if a == nil || !a.over() {
-		return
-	}
-	a.cancel()
-	d.open = nil
-	var t *trouble
-	if d.try++; a.err == nil || d.try > d.options.Tries || errors.As(a.err, &t) && t.decided() {
-		d.next, d.try = d.next+1, 1
-	}
-	if a.err == nil {
-		out.Event(lockstep.Event{Node: a.node, Type: spec.EventReturn, Value: &spec.Return{Client: a.id, ID: a.id, Output: a.applied}})
-	}
-	d.offer(out)
+	d.open.Answers(func(id int, o outcome) {
+		at := lockstep.Node(d.next + 1)
+		var t *trouble
+		if d.try++; o.err == nil || d.try > d.options.Tries || errors.As(o.err, &t) && t.decided() {
+			d.next, d.try = d.next+1, 1
+		}
+		if o.err == nil {
+			out.Event(lockstep.Event{Node: at, Type: spec.EventReturn, Value: &spec.Return{Client: id, ID: id, Output: o.applied}})
+		}
+		d.offer(out)
+	})
 }
 
 // Bounds of waiting for what a step causes: for messages that should come at once, and how often it is looked.
@@ -240,9 +190,8 @@ func (d *deployment) quiet(ctx context.Context) error {
 	for {
 		whole, answers := d.book.whole()
 		passed := time.Since(begin)
-		idle := d.open == nil || d.open.over()
 		switch {
-		case (idle || d.Network.Waiting() > 0) && (whole && answers >= d.delivered || passed > soon):
+		case (!d.open.Busy() || d.Network.Waiting() > 0) && (whole && answers >= d.delivered || passed > soon):
 			return nil
 		case passed > 2*contention*d.options.Timeout+soon:
 			return nil
@@ -261,7 +210,7 @@ func (d *deployment) pass(ctx context.Context, pace time.Duration, out *lockstep
 	switch {
 	case out.Settling():
 		return process.Timed(&d.Spent.Working, func() error { return d.look(ctx, out) })
-	case d.open != nil || d.next == len(Transactions):
+	case d.open.Busy() || d.next == len(Transactions):
 		return nil
 	default:
 		return process.Timed(&d.Spent.Waiting, func() error { return process.Pass(ctx, pace) })
@@ -273,16 +222,16 @@ func (d *deployment) look(ctx context.Context, out *lockstep.Outbox) error {
 	if d.told {
 		return nil
 	}
-	if d.open != nil {
-		select {
-		case <-d.open.done:
-		case <-ctx.Done():
-			return ctx.Err()
+	for d.open.Busy() {
+		if err := process.Pass(ctx, looking); err != nil {
+			return err
 		}
-		d.collect(out)
 	}
-	if err := d.steady(ctx); err != nil {
-		return err
+	d.collect(out)
+	if d.Did()&process.Kinds != 0 {
+		if err := d.steady(ctx); err != nil {
+			return err
+		}
 	}
 	rows, err := d.insist(ctx, 1, d.reading())
 	if err != nil {
@@ -307,18 +256,9 @@ func (d *deployment) look(ctx context.Context, out *lockstep.Outbox) error {
 // Abilities are none beyond the steps.
 func (d *deployment) Abilities() lockstep.Abilities { return lockstep.Abilities{} }
 
-// abandon ends what is under way.
-func (d *deployment) abandon() {
-	if d.open != nil {
-		d.open.cancel()
-		<-d.open.done
-		d.open = nil
-	}
-}
-
 // Close ends clients and servers.
 func (d *deployment) Close() error {
-	d.abandon()
+	d.open.Forget()
 	for _, c := range d.clients {
 		c.close()
 	}

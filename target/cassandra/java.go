@@ -1,11 +1,8 @@
 package cassandra
 
 import (
-	"archive/zip"
 	"context"
-	"crypto/sha256"
-	_ "embed" // the agent
-	"errors"
+	"embed"
 	"fmt"
 	"net"
 	"os"
@@ -14,112 +11,45 @@ import (
 	"strings"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/process"
+	"github.com/lockstep-go/lockstep/process/jvm"
 )
 
-// java is how a version's servers are started.
-type java struct {
-	program, jars string
-	agent         string // a jar; empty: none
-}
+//go:embed Agent.java
+var agent embed.FS
 
-// prepare fetches a version and finds a JVM, and makes the agent where the version is to be changed.
-func prepare(ctx context.Context, version string, change bool) (*java, error) {
-	program, err := exec.LookPath("java")
-	if err != nil {
-		return nil, errors.New("cassandra: java is missing; `make setup` installs it")
-	}
+// prepare fetches a version and finds a JVM, with an agent where the version is to be changed. Cassandra 2.0 was written for Java 7: what later
+// ones closed is opened.
+func prepare(ctx context.Context, version string, change bool) (*jvm.JVM, error) {
 	artefacts := []string{"org.apache.cassandra:cassandra-all:" + version}
 	if change {
 		artefacts = append(artefacts, "net.bytebuddy:byte-buddy:1.18.16")
 	}
-	jars, err := process.Jars(ctx, artefacts...)
+	java, err := jvm.Find(ctx, artefacts...)
 	if err != nil {
 		return nil, fmt.Errorf("cassandra: version %s: %w", version, err)
 	}
-	j := &java{program: program, jars: strings.Join(jars, ":")}
-	if change {
-		if j.agent, err = j.compile(ctx); err != nil {
-			return nil, fmt.Errorf("cassandra: the agent: %w", err)
-		}
-	}
-	return j, nil
-}
-
-//go:embed Agent.java
-var agent []byte
-
-const manifest = "Manifest-Version: 1.0\nPremain-Class: Agent\n\n"
-
-// compile compiles the agent and returns its jar.
-func (j *java) compile(ctx context.Context) (string, error) {
-	key := sha256.Sum256(append([]byte(j.jars), agent...))
-	folder, err := process.Cached(fmt.Sprintf("cassandra-agent-%.6x", key), func(folder string) error {
-		compiler, err := exec.LookPath("javac")
-		if err != nil {
-			return errors.New("javac is missing; `make setup` installs it")
-		}
-		source := filepath.Join(folder, "Agent.java")
-		if err := os.WriteFile(source, agent, 0o644); err != nil {
-			return err
-		}
-		if out, err := exec.CommandContext(ctx, compiler, "-proc:none", "-cp", j.jars, "-d", folder, source).CombinedOutput(); err != nil {
-			return fmt.Errorf("%w: %s", err, out)
-		}
-		return pack(folder)
-	})
-	return filepath.Join(folder, "agent.jar"), err
-}
-
-// pack puts the classes of a folder into a jar there.
-func pack(folder string) (err error) {
-	classes, err := filepath.Glob(filepath.Join(folder, "*.class"))
-	if err != nil {
-		return err
-	}
-	file, err := os.Create(filepath.Join(folder, "agent.jar"))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	jar := zip.NewWriter(file)
-	add := func(name string, data []byte) {
-		w, e := jar.Create(name)
-		if e == nil {
-			_, e = w.Write(data)
-		}
-		err = errors.Join(err, e)
-	}
-	add("META-INF/MANIFEST.MF", []byte(manifest))
-	for _, class := range classes {
-		data, e := os.ReadFile(class)
-		err = errors.Join(err, e)
-		add(filepath.Base(class), data)
-	}
-	return errors.Join(err, jar.Close())
-}
-
-// flags are those of a JVM. Cassandra 2.0 was written for Java 7: what later ones closed is opened.
-func (j *java) flags() []string {
-	flags := []string{"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xms192m", "-Xmx256m", "-Xss512k", "-XX:-UsePerfData", "-Djava.net.preferIPv4Stack=true",
-		"-Dcassandra.config=file:cassandra.yaml", "-Dlog4j.configuration=file:log4j.properties", "-Dlog4j.defaultInitOverride=true", "-Dcassandra-foreground=yes",
-		"-Dcassandra.ring_delay_ms=1000", "-Dcassandra.skip_wait_for_gossip_to_settle=0"}
+	java.Flags = []string{"-Xms192m", "-Xmx256m", "-Dcassandra.config=file:cassandra.yaml", "-Dlog4j.configuration=file:log4j.properties", "-Dlog4j.defaultInitOverride=true",
+		"-Dcassandra-foreground=yes", "-Dcassandra.ring_delay_ms=1000", "-Dcassandra.skip_wait_for_gossip_to_settle=0"}
 	for _, p := range []string{"java.io", "java.nio", "java.lang", "sun.nio.ch"} {
-		flags = append(flags, "--add-opens=java.base/"+p+"=ALL-UNNAMED")
+		java.Flags = append(java.Flags, "--add-opens=java.base/"+p+"=ALL-UNNAMED")
 	}
 	for _, p := range []string{"sun.nio.ch", "jdk.internal.ref"} {
-		flags = append(flags, "--add-exports=java.base/"+p+"=ALL-UNNAMED")
+		java.Flags = append(java.Flags, "--add-exports=java.base/"+p+"=ALL-UNNAMED")
 	}
-	if j.agent != "" {
-		flags = append(flags, "-javaagent:"+j.agent)
+	if change {
+		jar, err := java.Compile(ctx, "cassandra-agent", "Agent", agent)
+		if err != nil {
+			return nil, fmt.Errorf("cassandra: %w", err)
+		}
+		java.Flags = append(java.Flags, "-javaagent:"+jar)
 	}
-	return flags
+	return java, nil
 }
 
 // wire makes the links. Servers know each other by address alone, all at one port, so that a server has two addresses: one where it
 // listens, and one where the others believe it to, which is its link's.
 func (d *deployment) wire() error {
-	d.Command, d.Telling = d.write, telling
+	d.Command, d.Telling, d.Patience = d.write, telling, d.options.Patience
 	_, d.storage, _ = net.SplitHostPort(d.Port())
 	_, d.native, _ = net.SplitHostPort(d.Port())
 	for n := range nodes {
@@ -151,7 +81,7 @@ func (d *deployment) write(n lockstep.Node) (*exec.Cmd, error) {
 			return nil, err
 		}
 	}
-	return exec.Command(d.java.program, append(d.java.flags(), "-cp", d.java.jars, "org.apache.cassandra.service.CassandraDaemon")...), nil
+	return d.java.Command("org.apache.cassandra.service.CassandraDaemon"), nil
 }
 
 // contention is how many timeouts a transaction may take in all.
