@@ -50,6 +50,9 @@ type runCmd struct {
 
 const defaultRuns = 10_000
 
+// unbounded is the number of runs where only a time is given.
+const unbounded = math.MaxInt32
+
 // Help is the longer help.
 func (runCmd) Help() string {
 	return `A target is linked in, or it is a program that is built on demand: one of those that lockstep list names, in
@@ -211,7 +214,7 @@ func (c *runCmd) plan(at *place, needs []string) (lockstep.Plan, error) {
 	plan.Runs, plan.KeepGoing, plan.Distinct = c.Runs, c.KeepGoing, c.Report != ""
 	switch {
 	case c.Runs == 0 && c.For > 0:
-		plan.Runs = math.MaxInt32
+		plan.Runs = unbounded
 	case c.Runs == 0:
 		plan.Runs = defaultRuns
 	}
