@@ -20,6 +20,8 @@ type Cluster struct {
 	Change5985 bool `help:"what CASSANDRA-5985 changed in 2.0.1, on 2.0.0: what is in progress is proposed again with the new ballot, as in the paper's servers"`
 	// Tries is how often a client attempts a transaction that is not answered in time.
 	Tries int `help:"attempts at a transaction that gets no answer in time, all at its server" zero:"2" range:"1..9"`
+	// Bounded lets no attempt begin after the last round. Otherwise one that is due then is still made.
+	Bounded bool `help:"no attempt begins when the run is over, as in the paper; otherwise one that is due then is made without faults"`
 	// Timeout is how long a server waits for a quorum.
 	Timeout time.Duration `help:"how long a server waits for a quorum" zero:"1s"`
 	// Pace is how long a step lasts in which time passes and nothing is under way.

@@ -117,7 +117,9 @@ func (d *deployment) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Out
 	var err error
 	switch s.Kind {
 	case trace.Request:
-		err = d.begin(ctx, s, out)
+		if !d.options.Bounded || !out.Settling() {
+			err = d.begin(ctx, s, out)
+		}
 	case trace.Wait:
 		err = d.pass(ctx, time.Duration(s.For), out)
 	default:

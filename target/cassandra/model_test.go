@@ -26,7 +26,7 @@ func (m modelled) Describe() (lockstep.Info, error) {
 
 // Deploy makes a ring.
 func (m modelled) Deploy(*lockstep.Place) (lockstep.Deployment, error) {
-	return &ring{tries: m.filled().Tries}, nil
+	return &ring{options: m.filled()}, nil
 }
 
 // replica is what a server keeps about the row: one ballot for what it promised and accepted, what it accepted, what was committed last, and the data with the
@@ -39,7 +39,7 @@ type replica struct {
 
 // ring is three replicas and the one attempt under way.
 type ring struct {
-	tries    int
+	options  Cluster
 	replicas [nodes]replica
 	next     int
 	try      int
@@ -67,7 +67,7 @@ func (r *ring) Abilities() lockstep.Abilities { return lockstep.Abilities{} }
 func (r *ring) Close() error                  { return nil }
 
 func (r *ring) Reset(_ context.Context, _ uint64, out *lockstep.Outbox) error {
-	*r = ring{tries: r.tries, try: 1, bodies: map[lockstep.ID]letter{}}
+	*r = ring{options: r.options, try: 1, bodies: map[lockstep.ID]letter{}}
 	r.offer(out)
 	return nil
 }
@@ -87,6 +87,9 @@ func (r *ring) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox) err
 	}
 	switch s.Kind {
 	case trace.Request:
+		if r.options.Bounded && out.Settling() {
+			return nil
+		}
 		r.busy, r.at = true, s.Node
 		out.Event(lockstep.Event{Type: spec.EventCall, Node: s.Node, Value: &spec.Call{Client: int(s.Request), ID: int(s.Request), Input: operation{r.next + 1}}})
 		r.prepare(out)
@@ -215,7 +218,7 @@ func (r *ring) end(out *lockstep.Outbox, answered, yes bool) {
 		out.Event(lockstep.Event{Type: spec.EventReturn, Value: &spec.Return{Client: id, ID: id, Output: yes}})
 	}
 	r.busy = false
-	if r.try++; answered || yes || r.try > r.tries {
+	if r.try++; answered || yes || r.try > r.options.Tries {
 		r.next, r.try = r.next+1, 1
 	}
 	r.offer(out)

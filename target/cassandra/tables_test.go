@@ -25,6 +25,7 @@ var (
 	seed      = flag.Uint64("seed", 1, "seed of a row")
 	modelRuns = flag.Int("model", 200_000, "runs of the model that tell what is to be expected")
 	agreeing  = flag.Int("agreeing", 50, "runs that are compared with the model with -long")
+	bounded   = flag.Bool("bounded", true, "nothing begins after the last round, as in the paper")
 	quorums   = flag.Duration("quorums", 500*time.Millisecond, "how long servers wait for a quorum")
 	sampler   = flag.String("sampler", "paper", "how isolations are drawn: paper, partial or exact")
 )
@@ -84,7 +85,7 @@ func (c count) End(run *lockstep.Run) *lockstep.Finding {
 
 // predicted is the share of runs in which the model has the defect, in percent.
 func predicted(t *testing.T, s lockstep.Strategy) float64 {
-	result := enginetest.Explore(t, lockstep.Plan{System: modelled{}, Spec: Once, Strategy: s, Settle: modelSettle, Runs: *modelRuns, Seed: *seed, KeepGoing: true, Keep: 1})
+	result := enginetest.Explore(t, lockstep.Plan{System: modelled{Cluster{Bounded: *bounded}}, Spec: Once, Strategy: s, Settle: modelSettle, Runs: *modelRuns, Seed: *seed, KeepGoing: true, Keep: 1})
 	return 100 * float64(result.Verdicts[trace.Fail]) / float64(result.Runs)
 }
 
@@ -116,7 +117,7 @@ func TestTables(t *testing.T) {
 		counted := spec.New("counted", func(lockstep.Info) *count { return &count{&ballots, &messages} })
 		ctx, cancel := context.WithTimeout(t.Context(), *each)
 		begin := time.Now()
-		result, err := lockstep.Explore(ctx, lockstep.Plan{System: Cluster{Change5985: true, Timeout: *quorums, Patience: 5 * time.Minute}, Spec: spec.All(Once, Linearizable, counted), Strategy: r.strategy,
+		result, err := lockstep.Explore(ctx, lockstep.Plan{System: Cluster{Change5985: true, Bounded: *bounded, Timeout: *quorums, Patience: 5 * time.Minute}, Spec: spec.All(Once, Linearizable, counted), Strategy: r.strategy,
 			Settle: Settle, Workers: 1, Runs: 1 << 20, Seed: *seed, KeepGoing: true, Keep: 1 << 20, Repetitions: 1, Scratch: t.TempDir()})
 		cancel()
 		if err != nil {
