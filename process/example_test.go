@@ -167,12 +167,6 @@ func ExampleWorthless() {
 	// Output: true a server ended by itself <nil>
 }
 
-func ExampleJars() {
-	_, err := process.Jars(context.Background(), "zookeeper")
-	fmt.Println(err)
-	// Output: process: "zookeeper" is not group:artefact:version
-}
-
 func ExampleProgram() {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // it would take a minute

@@ -1,9 +1,6 @@
-package process
+package jvm
 
 import (
-	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -14,7 +11,11 @@ func TestPom(t *testing.T) {
 		strings.Count(string(pom), "<dependency>") != 2 {
 		t.Errorf("%s, %v", pom, err)
 	}
-	for _, bad := range []string{"", "a:b", "a:b:c:d", "a::c", "a:b:<c>"} {
+	if pom, err := pomOf([]string{"g:a:v", "-org.example:bench", "h:b:w"}); err != nil ||
+		strings.Count(string(pom), "<exclusion><groupId>org.example</groupId><artifactId>bench</artifactId></exclusion>") != 2 {
+		t.Errorf("%s, %v", pom, err)
+	}
+	for _, bad := range []string{"", "a:b", "a:b:c:d", "a::c", "a:b:<c>", "-a:b:c", "-a", "-a:"} {
 		if _, err := pomOf([]string{bad}); err == nil {
 			t.Errorf("%q is taken", bad)
 		}
@@ -29,32 +30,5 @@ func TestComplaint(t *testing.T) {
 	}
 	if got := complaint([]byte(" nothing known \n")); got != "nothing known" {
 		t.Errorf("%q", got)
-	}
-}
-
-// What was made once is there; what failed leaves nothing.
-func TestCached(t *testing.T) {
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	t.Setenv("HOME", t.TempDir())
-	made := 0
-	fill := func(folder string) error {
-		made++
-		return os.WriteFile(filepath.Join(folder, "file"), nil, 0o644)
-	}
-	folder, err := Cached("thing", func(string) error { return errors.New("no") })
-	if err == nil || folder != "" {
-		t.Errorf("%q, %v", folder, err)
-	}
-	for range 2 {
-		if folder, err = Cached("thing", fill); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := os.Stat(filepath.Join(folder, "file")); err != nil {
-			t.Error(err)
-		}
-	}
-	left, err := os.ReadDir(filepath.Dir(folder))
-	if err != nil || len(left) != 1 || made != 1 {
-		t.Errorf("made %d times, %v, %v", made, left, err)
 	}
 }
