@@ -44,7 +44,8 @@ var mistakes = []struct {
 		Cluster{Nodes: 1, Compactions: 300, Batch: 3, Clients: 4, Requests: 40, Mix: deletes}, alone, 1000},
 	{"18089: a compaction takes the deletion that it is to keep", 15,
 		Cluster{Nodes: 1, Compactions: 100, Watchers: 2, Clients: 4, Requests: 40, Mix: deletes}, unharmed, 0},
-	{"15271: a watch tells again what it told before a snapshot came", 7, Cluster{Watchers: 6, Snapshots: 5, Clients: 6, Requests: 40}, lags, 0},
+	{"15220: a watch tells that it told all when it did not", 7, Cluster{Watchers: 6, Snapshots: 5, Clients: 6, Requests: 40}, lags, 0},
+	{"15271: a watch tells again what it told before a snapshot came", 7, Cluster{Watchers: 6, Unasking: true, Snapshots: 5, Clients: 6, Requests: 40}, lags, 0},
 }
 
 // Mistakes that were reported are found in the versions that have them, and nothing in others.
