@@ -80,4 +80,21 @@ func TestRepetition(t *testing.T) {
 	}
 }
 
+// exact is the number of runs that are compared among processes.
+const exact = 50
+
+// Runs are the same in all processes (make exact), the first ones of each as well. It takes too long for every day.
+func TestExactly(t *testing.T) {
+	if os.Getenv("LOCKSTEP_PROCESSES") == "" {
+		t.Skip("no LOCKSTEP_PROCESSES: the number of processes to compare")
+	}
+	processes.AllSame(t, exact, func() []processes.Row {
+		d, err := bubble.Digests(t.Context(), lockstep.Plan{System: busy, Strategy: faults, Spec: Everything, Seed: 7, Scratch: "/dev/shm"}, exact)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []processes.Row{{Name: "etcdserver " + faults.String(), Outcomes: d}}
+	})
+}
+
 var runs = flag.Int("runs", 5, "runs of a campaign")
