@@ -14,7 +14,11 @@ func TestPom(t *testing.T) {
 		strings.Count(string(pom), "<dependency>") != 2 {
 		t.Errorf("%s, %v", pom, err)
 	}
-	for _, bad := range []string{"", "a:b", "a:b:c:d", "a::c", "a:b:<c>"} {
+	pom, err = pomOf([]string{"org.example:server:1.2!", "g:a:v"})
+	if err != nil || !strings.Contains(string(pom), "<version>1.2</version><exclusions>") || strings.Count(string(pom), "<exclusions>") != 1 {
+		t.Errorf("%s, %v", pom, err)
+	}
+	for _, bad := range []string{"", "!", "a:b!", "a:b", "a:b:c:d", "a::c", "a:b:<c>"} {
 		if _, err := pomOf([]string{bad}); err == nil {
 			t.Errorf("%q is taken", bad)
 		}

@@ -14,7 +14,8 @@ import (
 )
 
 // Jars has Maven fetch artefacts, given as group:artefact:version, with all that they need, and
-// returns the files. They are kept in the user's cache, so that it is done once.
+// returns the files. One that ends in "!" comes without what it needs, for a jar that has everything in it. They are kept in the user's
+// cache, so that it is done once.
 func Jars(ctx context.Context, artefacts ...string) ([]string, error) {
 	pom, err := pomOf(artefacts)
 	if err != nil {
@@ -107,11 +108,16 @@ func pomOf(artefacts []string) ([]byte, error) {
 <groupId>lockstep</groupId><artifactId>servers</artifactId><version>1</version><dependencies>
 `)
 	for _, a := range artefacts {
-		parts := strings.Split(a, ":")
+		name, alone := strings.CutSuffix(a, "!")
+		parts := strings.Split(name, ":")
 		if len(parts) != 3 || slices.Contains(parts, "") || strings.ContainsAny(a, "<>&\"' \n") {
 			return nil, fmt.Errorf("process: %q is not group:artefact:version", a)
 		}
-		fmt.Fprintf(&b, "<dependency><groupId>%s</groupId><artifactId>%s</artifactId><version>%s</version></dependency>\n", parts[0], parts[1], parts[2])
+		fmt.Fprintf(&b, "<dependency><groupId>%s</groupId><artifactId>%s</artifactId><version>%s</version>", parts[0], parts[1], parts[2])
+		if alone {
+			b.WriteString("<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>")
+		}
+		b.WriteString("</dependency>\n")
 	}
 	b.WriteString("</dependencies></project>\n")
 	return b.Bytes(), nil
