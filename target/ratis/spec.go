@@ -122,72 +122,85 @@ func differ(states []State) string {
 var Properties = spec.All(Leader, Logs, Answers)
 
 // Leader is P1: when nothing is cut any more, somebody leads within some time.
-var Leader = spec.New("leader", func(lockstep.Info) *judge {
-	return &judge{find: func(j *judge) string {
-		if leader(j.end.States) != 0 {
-			return ""
-		}
-		return "after all servers came back, nobody leads: " + j.end.String()
-	}}
-})
+var Leader = spec.New("leader", func(lockstep.Info) *judge { return &judge{find: leaderless} })
 
 // Logs is P2: all logs are the same within some time.
-var Logs = spec.New("logs-agree", func(lockstep.Info) *judge {
-	return &judge{find: func(j *judge) string {
-		if how := differ(j.end.States); how != "" {
-			return fmt.Sprintf("after all servers came back, %s; %s", how, j.end)
-		}
-		return ""
-	}}
-})
+var Logs = spec.New("logs-agree", func(lockstep.Info) *judge { return &judge{find: disagreeing} })
 
 // Answers is P3: every request is answered within some time. That the library gave up is no answer.
-var Answers = spec.New("answers", func(lockstep.Info) *judge {
-	return &judge{find: func(j *judge) string {
-		var without, refused []string
-		for n := 1; n <= j.sent; n++ {
-			switch a := j.answers[n]; {
-			case a == nil:
-				without = append(without, strconv.Itoa(n))
-			case a.refused():
-				refused = append(refused, a.String())
-			}
-		}
-		switch {
-		case len(without) > 0:
-			return fmt.Sprintf("after all servers came back, there is no answer to request %s of %d", strings.Join(without, ", "), j.sent)
-		case len(refused) > 0:
-			return "the client gave up: " + strings.Join(refused, "; ")
-		}
-		return ""
-	}}
-})
+var Answers = spec.New("answers", func(lockstep.Info) *judge { return &judge{find: unanswered} })
 
-// judge notes what one property is about.
-type judge struct {
-	find    func(*judge) string
+// leaderless says that nobody leads.
+func leaderless(h *history) string {
+	if leader(h.end.States) != 0 {
+		return ""
+	}
+	return "after all servers came back, nobody leads: " + h.end.String()
+}
+
+// disagreeing says how logs differ.
+func disagreeing(h *history) string {
+	if how := differ(h.end.States); how != "" {
+		return fmt.Sprintf("after all servers came back, %s; %s", how, h.end)
+	}
+	return ""
+}
+
+// unanswered says which requests have no answer.
+func unanswered(h *history) string {
+	var without, refused []string
+	for n := 1; n <= h.sent; n++ {
+		switch a := h.answers[n]; {
+		case a == nil:
+			without = append(without, strconv.Itoa(n))
+		case a.refused():
+			refused = append(refused, a.String())
+		}
+	}
+	switch {
+	case len(without) > 0:
+		return fmt.Sprintf("after all servers came back, there is no answer to request %s of %d", strings.Join(without, ", "), h.sent)
+	case len(refused) > 0:
+		return "the client gave up: " + strings.Join(refused, "; ")
+	}
+	return ""
+}
+
+// history is what properties are about.
+type history struct {
 	sent    int
 	answers map[int]*Answer
 	end     *End
-	judged  int
+}
+
+// note notes an event.
+func (h *history) note(e *lockstep.Event) {
+	switch v := e.Value.(type) {
+	case Send:
+		h.sent = max(h.sent, int(v))
+	case *Answer:
+		h.answers[v.Request] = v
+	case *End:
+		h.end = v
+	}
+}
+
+// judge judges one property.
+type judge struct {
+	history
+	find   func(*history) string
+	judged int
 }
 
 // Reset begins a new run.
-func (j *judge) Reset() { j.sent, j.answers, j.end, j.judged = 0, map[int]*Answer{}, nil, 0 }
+func (j *judge) Reset() { j.history, j.judged = history{answers: map[int]*Answer{}}, 0 }
 
 // Judged counts the runs that came to an end.
 func (j *judge) Judged() int { return j.judged }
 
 // Event notes an event.
 func (j *judge) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-	switch v := e.Value.(type) {
-	case Send:
-		j.sent = max(j.sent, int(v))
-	case *Answer:
-		j.answers[v.Request] = v
-	case *End:
-		j.end = v
-	}
+	j.note(e)
 	return nil
 }
 
@@ -197,7 +210,7 @@ func (j *judge) End(run *lockstep.Run) *lockstep.Finding {
 		return nil
 	}
 	j.judged++
-	if text := j.find(j); text != "" {
+	if text := j.find(&j.history); text != "" {
 		return &lockstep.Finding{Text: text}
 	}
 	return nil
