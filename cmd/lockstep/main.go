@@ -44,6 +44,7 @@ var app = cli.App{
 			Library: "go.etcd.io/etcd/server/v3", Versions: []string{"v3.6.16", "v3.7.3", "v3.5.35", "v3.5.5", "v3.5.4"}},
 		{Name: "zookeeper", Help: "ZooKeeper, unmodified servers in processes, behind proxies", Package: module + "/zookeeper", Module: module, Dir: source()},
 		{Name: "kafka", Help: "Kafka, unmodified servers in processes, behind proxies", Package: module + "/kafka", Module: module, Dir: source()},
+		{Name: "ratis", Help: "Ratis, unmodified servers in processes, behind proxies", Package: module + "/ratis", Module: module, Dir: source()},
 		{Name: "cometbft", Help: "the consensus of CometBFT, unmodified, goroutines and all, in virtual time", Package: tendermint + "/program", Module: tendermint,
 			Dir: source("..", "..", "target", "tendermint"), Exact: func([]string) bool { return true },
 			Library: "github.com/cometbft/cometbft", Versions: []string{"v0.38.26", "v1.0.1", "v0.38.17", "v0.38.16"}},
