@@ -40,21 +40,22 @@ const (
 
 // State is what a server has.
 type State struct {
-	Leads  bool
-	Term   int64
-	Commit int64    // the last index that is committed
-	First  int64    // the first index of the log
-	Log    []string // term and kind of each entry, s for a request, c for members, m for what is committed, and a hash
+	Leads   bool
+	Term    int64
+	Commit  int64    // the last index that is committed
+	Applied int64    // the last that the counter has taken
+	First   int64    // the first index of the log
+	Log     []string // term and kind of each entry, s for a request, c for members, m for what is committed, and a hash
 }
 
 // parseState reads what a server says.
 func parseState(text string) (s State, err error) {
 	words := strings.Fields(text)
-	if len(words) < 4 || words[0] != roleLeader && words[0] != roleFollower {
+	if len(words) < 5 || words[0] != roleLeader && words[0] != roleFollower {
 		return s, fmt.Errorf("ratis: %q is no state of a server", text)
 	}
-	s.Leads, s.Log = words[0] == roleLeader, words[4:]
-	for i, to := range []*int64{&s.Term, &s.Commit, &s.First} {
+	s.Leads, s.Log = words[0] == roleLeader, words[5:]
+	for i, to := range []*int64{&s.Term, &s.Commit, &s.Applied, &s.First} {
 		if *to, err = strconv.ParseInt(words[i+1], 10, 64); err != nil {
 			return s, fmt.Errorf("ratis: %q is no state of a server", text)
 		}
@@ -68,7 +69,7 @@ func (s State) String() string {
 	if s.Leads {
 		role = roleLeader
 	}
-	return fmt.Sprintf("%s term=%d commit=%d log from %d: %s", role, s.Term, s.Commit, s.First, strings.Join(s.Log, " "))
+	return fmt.Sprintf("%s term=%d commit=%d applied=%d log from %d: %s", role, s.Term, s.Commit, s.Applied, s.First, strings.Join(s.Log, " "))
 }
 
 // End is what servers have in the end, by node-1.
@@ -118,8 +119,36 @@ func differ(states []State) string {
 	return ""
 }
 
-// Properties are those that the paper judges.
-var Properties = spec.All(Leader, Logs, Answers)
+// conflict says which entries two servers have both applied at one index, and differ, or nothing.
+func conflict(states []State) string {
+	for i, a := range states {
+		for j, b := range states[:i] {
+			for at := max(a.First, b.First); at <= min(a.Applied, b.Applied, a.last(), b.last()); at++ {
+				if x, y := a.Log[at-a.First], b.Log[at-b.First]; x != y {
+					return fmt.Sprintf("at index %d server %d has applied %s and server %d has applied %s", at, j+1, y, i+1, x)
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// last is the last index of the log.
+func (s State) last() int64 { return s.First + int64(len(s.Log)) - 1 }
+
+// Properties are Raft's own, and those that the paper judges.
+var Properties = spec.All(Applied, Leader, Logs, Answers)
+
+// Applied is the state machine safety of Raft: no two servers have applied different entries at the same index.
+var Applied = spec.New("applied-agree", func(lockstep.Info) *judge { return &judge{find: conflicting} })
+
+// conflicting says which applied entries differ.
+func conflicting(h *history) string {
+	if how := conflict(h.end.States); how != "" {
+		return fmt.Sprintf("%s; %s", how, h.end)
+	}
+	return ""
+}
 
 // Leader is P1: when nothing is cut any more, somebody leads within some time.
 var Leader = spec.New("leader", func(lockstep.Info) *judge { return &judge{find: leaderless} })

@@ -154,11 +154,12 @@ public final class Node {
         return content.length == 4 ? String.valueOf(java.nio.ByteBuffer.wrap(content).getInt()) : new String(content, StandardCharsets.UTF_8);
     }
 
-    /** Whether the server leads, its term, how far its log is committed, and the log: term and kind of each entry, and a hash of it. */
+    /** Whether the server leads, its term, how far its log is committed and applied, where it begins, and the log: term and kind of each entry, and a hash of it. */
     private String state() throws IOException {
         RaftLog log = Api.log(server, GROUP);
         StringBuilder b = new StringBuilder();
         b.append(Api.leads(server, GROUP) ? "leader " : "follower ").append(Api.term(server, GROUP)).append(' ').append(log.getLastCommittedIndex());
+        b.append(' ').append(Api.applied(server, GROUP));
         long first = Math.max(log.getStartIndex(), 0);
         b.append(' ').append(first);
         for (long i = first; i < log.getNextIndex(); i++) {

@@ -42,4 +42,8 @@ final class Api {
     static long term(RaftServer server, RaftGroupId group) throws IOException {
         return impl(server, group).getState().getCurrentTerm();
     }
+
+    static long applied(RaftServer server, RaftGroupId group) throws IOException {
+        return impl(server, group).getState().getLastAppliedIndex();
+    }
 }

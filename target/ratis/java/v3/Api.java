@@ -37,4 +37,8 @@ final class Api {
     static long term(RaftServer server, RaftGroupId group) throws IOException {
         return server.getDivision(group).getInfo().getCurrentTerm();
     }
+
+    static long applied(RaftServer server, RaftGroupId group) throws IOException {
+        return server.getDivision(group).getInfo().getLastAppliedIndex();
+    }
 }
