@@ -77,3 +77,41 @@ func runs(t *testing.T, c Cluster) {
 		t.Errorf("left are %v, %v", left, err)
 	}
 }
+
+// A leader that was cut off with a request that nobody else has, and comes back, applies it although the others have applied another entry in its place: in 1.0.0, and
+// no more in 3.3.0.
+func TestOldLeader(t *testing.T) {
+	outside.Programs(t, "java", "mvn")
+	versions := []string{"1.0.0"}
+	if *long {
+		versions = append(versions, "3.3.0")
+	}
+	for _, version := range versions {
+		for _, transport := range transports[:len(versions)] {
+			t.Run(version+" "+transport, func(t *testing.T) {
+				sc, err := Targets[0].Scenario("old-leader")
+				if err != nil {
+					t.Fatal(err)
+				}
+				system, err := Targets[0].Build(append(sc.Set, "version="+version, "transport="+transport, "patience="+patience.String()))
+				if err != nil {
+					t.Fatal(err)
+				}
+				plan := lockstep.Plan{System: system, Spec: Properties, Scenario: sc.Build(), Strategy: strategy.DefaultWalk, Settle: Settle, Workers: 1, Scratch: t.TempDir()}
+				var tr *trace.Trace
+				for attempt := range 3 { // the old leader may hear of the new term before it hears of the new leader
+					if tr, err = lockstep.Record(t.Context(), plan, attempt); err != nil {
+						t.Fatal(err)
+					}
+					if t.Log(tr.Outcome.Verdict, tr.Outcome.Finding); tr.Outcome.Finding != nil {
+						break
+					}
+				}
+				f := tr.Outcome.Finding
+				if found := f != nil && f.Property == "applied-agree"; found != (version == "1.0.0") {
+					t.Errorf("%+v: %v", tr.Outcome, f)
+				}
+			})
+		}
+	}
+}
