@@ -20,6 +20,7 @@ type recorder struct {
 	events  []Event // in words where their values do not last
 	changed []trace.State
 	states  []string // last seen text of each node's state
+	forged  int32    // bodies, in steps that were taken
 
 	records []trace.Record // of the notes put into words
 	texts   []string       // of the messages sent in them
@@ -45,7 +46,7 @@ func (c *recorder) begin(h trace.Header) {
 	c.events = c.events[:0]
 	c.states = slices.Grow(c.states[:0], h.Nodes+1)[:h.Nodes+1]
 	clear(c.states)
-	c.records, c.texts = nil, c.texts[:0]
+	c.records, c.texts, c.forged = nil, c.texts[:0], 0
 }
 
 // Look notes the step just taken and what it caused.
@@ -85,6 +86,8 @@ func (c *recorder) told(r *Run) note {
 	switch n.step.Kind {
 	case trace.Replace:
 		n.text, n.body = messageText(r, &r.messages[n.step.Msg-1]), r.forged[n.step.Request]
+		n.step.Request = c.forged // bodies that were made up for steps not taken do not count
+		c.forged++
 	case trace.Request:
 		n.text = r.given
 	case trace.Alarm:

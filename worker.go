@@ -191,7 +191,7 @@ func (w *worker) begin(number int) {
 	w.judged = nil
 	w.run.reset()
 	_, sweeper := w.sched.(Sweeper)
-	w.run.sweeps = sweeper && w.director == nil && !w.keep
+	w.run.sweeps = sweeper && w.calm && !w.keep && !w.watching
 	w.monitor.Reset()
 	for _, watcher := range w.watchers {
 		watcher.Reset()

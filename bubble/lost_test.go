@@ -1,6 +1,8 @@
 package bubble_test
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -94,5 +96,27 @@ func TestReplaceReplayed(t *testing.T) {
 	again, err := replay.Run(t.Context(), plan, f.Trace)
 	if err != nil || again.Trace.Outcome.Verdict != trace.Fail {
 		t.Errorf("%+v, %v", again, err)
+	}
+}
+
+// The scenario that forged a message looks on while the run is made again by its steps, and makes bodies up that nobody takes.
+// They leave no mark: with the scenario and without it the recordings are the same, but for its name.
+func TestForgedInVain(t *testing.T) {
+	sc := New("liar").Faults(lockstep.Budget{Byzantine: 1})
+	sc.If(Type("Word")).Then(Replace("lie hello"))
+	plan := lockstep.Plan{System: callers, Strategy: strategy.Walk{Deliver: 1, Steps: 5}, Runs: 1, Seed: 1, Scenario: sc}
+	run, err := lockstep.Record(t.Context(), plan, 0)
+	for _, plan.Scenario = range []lockstep.Scenario{sc, nil} {
+		again, err2 := replay.Run(t.Context(), plan, run)
+		if err := errors.Join(err, err2); err != nil {
+			t.Fatal(err)
+		}
+		var was, is bytes.Buffer
+		if err := errors.Join(trace.Write(&was, run), trace.Write(&is, again.Trace)); err != nil {
+			t.Fatal(err)
+		}
+		if was.String() != is.String() || !strings.Contains(is.String(), "lie hello") {
+			t.Errorf("scenario %v:\n%s\nbecame\n%s", plan.Scenario, &was, &is)
+		}
 	}
 }

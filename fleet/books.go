@@ -222,7 +222,7 @@ func (b *books) giveOut() {
 		open := groups[key]
 		for waiting(open) < max(2, want/len(groups)) && len(open) > 0 {
 			l := choose(open)
-			if _, ok := l.give(); !ok {
+			if _, ok := l.give(len(b.staff)); !ok {
 				open = slices.DeleteFunc(slices.Clone(open), func(x *Ledger) bool { return x == l })
 			}
 		}

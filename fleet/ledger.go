@@ -98,24 +98,31 @@ func newLedger(job Job) *Ledger {
 const slice = 256
 
 // Sizes of stretches: the first ones are small, because nobody knows how long a run takes; then they
-// take about a second.
+// take about a second. Towards the end they get shorter, so that all workers end at about the same time, but not
+// shorter than a leastShare of a second.
 const (
 	firstStretch = 4
 	mostStretch  = 1 << 20
+	leastShare   = 0.05
 )
 
-// give gives out one more stretch, or none where all are.
-func (l *Ledger) give() (stretch.Ask, bool) {
+// size is the length of the next stretch for so many workers.
+func (l *Ledger) size(workers int) int {
+	if l.Speed <= 0 {
+		return firstStretch
+	}
+	share := float64(l.Job.Hello.Runs-l.Next) / float64(2*max(workers, 1))
+	return min(max(1, int(min(l.Speed, max(share, leastShare*l.Speed)))), mostStretch)
+}
+
+// give gives out one more stretch, where there are so many workers, or none where all are given out.
+func (l *Ledger) give(workers int) (stretch.Ask, bool) {
 	end := l.Job.Hello.Runs
 	if l.Job.Ended != "" || l.Next >= end || l.found() {
 		return stretch.Ask{}, false
 	}
 	if !l.Job.Hello.Sequential {
-		size := firstStretch
-		if l.Speed > 0 {
-			size = min(max(1, int(l.Speed)), mostStretch)
-		}
-		end = min(l.Next+size, end)
+		end = min(l.Next+l.size(workers), end)
 	}
 	ask := stretch.Ask{First: l.Next, End: end, Found: campaign.Findings(l.Result)}
 	l.Next, l.changed = end, true

@@ -167,12 +167,6 @@ func ExampleWorthless() {
 	// Output: true a server ended by itself <nil>
 }
 
-func ExampleJars() {
-	_, err := process.Jars(context.Background(), "zookeeper")
-	fmt.Println(err)
-	// Output: process: "zookeeper" is not group:artefact:version
-}
-
 func ExampleOrder() {
 	listener, err := net.Listen("tcp", "127.0.0.2:20008")
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/process"
+	"github.com/lockstep-go/lockstep/process/jvm"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -20,34 +21,25 @@ const eventTime = "time"
 type deployment struct {
 	*process.Cluster
 	options Cluster
-	java    *java
+	java    *jvm.JVM
 
 	at, orders []string // where servers listen, and where they take orders, by node-1
 	peers      string
 	client     *process.Server
 
-	waits  int // rounds so far
-	sent   int // requests of this run
-	judged bool
-	calls  calls
-}
-
-// calls are requests under way.
-type calls struct {
-	sync.Mutex
-	cancel  context.CancelFunc
-	waits   sync.WaitGroup
-	open    map[int]bool
-	answers []*Answer // that nobody has told the engine
+	waits          int // rounds so far
+	sent, answered int // requests of this run
+	judged         bool
+	calls          process.Calls[string] // by the number of the request
 }
 
 // Reset starts all servers with empty folders and a client, and waits until they agree on a log.
 func (d *deployment) Reset(ctx context.Context, _ uint64, out *lockstep.Outbox) error {
-	d.part()
+	d.calls.Forget()
 	if err := d.Begin(); err != nil {
 		return err
 	}
-	d.waits, d.sent, d.judged = 0, 0, false
+	d.waits, d.sent, d.answered, d.judged = 0, 0, 0, false
 	err := process.Timed(&d.Spent.Starting, func() error {
 		if err := d.Launch(); err != nil {
 			return err
@@ -136,7 +128,7 @@ func (d *deployment) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Out
 	var err error
 	switch s.Kind {
 	case trace.Request:
-		d.request(int(s.Request)-1, s.Node, out)
+		err = d.request(ctx, int(s.Request), out)
 	case trace.Wait:
 		err = d.pass(ctx, time.Duration(s.For), out)
 	default:
@@ -218,53 +210,29 @@ func (d *deployment) offer(phase int, out *lockstep.Outbox) {
 }
 
 // request lets the client send the requests of a phase, and does not wait for answers. Whom it asks is the library's affair.
-func (d *deployment) request(phase int, _ lockstep.Node, out *lockstep.Outbox) {
-	d.calls.Lock()
-	defer d.calls.Unlock()
-	if d.calls.cancel == nil {
-		d.calls.open = map[int]bool{}
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	before := d.calls.cancel
-	d.calls.cancel = func() {
-		cancel()
-		if before != nil {
-			before()
-		}
-	}
+func (d *deployment) request(ctx context.Context, phase int, out *lockstep.Outbox) error {
 	for range d.options.Requests {
 		d.sent++
-		number, host := d.sent, d.client.Host
-		d.calls.open[number] = true
-		out.Event(lockstep.Event{Type: EventSend, Value: Send(number), Text: fmt.Sprintf("request %d in phase %d", number, phase+1)})
-		d.calls.waits.Go(func() {
-			answer, err := process.Order(ctx, host, "send")
+		out.Event(lockstep.Event{Type: EventSend, Value: Send(d.sent), Text: fmt.Sprintf("request %d in phase %d", d.sent, phase)})
+		if err := d.calls.Ask(ctx, d.sent, 0, func(ctx context.Context) string {
+			answer, err := process.Order(ctx, d.client.Host, "send")
 			if err != nil {
-				return
+				answer = fmt.Sprint("no: ", err)
 			}
-			d.calls.Lock()
-			defer d.calls.Unlock()
-			delete(d.calls.open, number)
-			d.calls.answers = append(d.calls.answers, &Answer{number, answer})
-		})
+			return answer
+		}); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // collect tells the engine what the client has heard.
 func (d *deployment) collect(out *lockstep.Outbox) {
-	d.calls.Lock()
-	defer d.calls.Unlock()
-	for _, a := range d.calls.answers {
-		out.Event(lockstep.Event{Type: EventAnswer, Value: a})
-	}
-	d.calls.answers = nil
-}
-
-// waiting are the requests without an answer.
-func (d *deployment) waiting() int {
-	d.calls.Lock()
-	defer d.calls.Unlock()
-	return len(d.calls.open)
+	d.calls.Answers(func(number int, text string) {
+		d.answered++
+		out.Event(lockstep.Event{Type: EventAnswer, Value: &Answer{number, text}})
+	})
 }
 
 // end waits for what is promised, each for some time at most, and tells what there is. Logs come last, as every answer makes them longer.
@@ -272,7 +240,7 @@ func (d *deployment) end(ctx context.Context, out *lockstep.Outbox) error {
 	var last []State
 	for _, promise := range []func() bool{
 		func() bool { return leader(last) != 0 },
-		func() bool { return d.waiting() == 0 },
+		func() bool { d.collect(out); return d.answered == d.sent },
 		func() bool { return leader(last) != 0 && differ(last) == "" },
 	} {
 		if _, err := d.until(ctx, d.options.Within, func(states []State, _ error) bool {
@@ -282,7 +250,6 @@ func (d *deployment) end(ctx context.Context, out *lockstep.Outbox) error {
 			return err
 		}
 	}
-	d.collect(out)
 	out.Event(lockstep.Event{Type: EventEnd, Value: &End{last}})
 	out.Event(lockstep.Event{Type: eventTime, Text: d.Spent.String()})
 	return nil
@@ -303,20 +270,8 @@ func (d *deployment) Abilities() lockstep.Abilities {
 	}}
 }
 
-// part ends the requests of the run before.
-func (d *deployment) part() {
-	d.calls.Lock()
-	cancel := d.calls.cancel
-	d.calls.Unlock()
-	if cancel != nil {
-		cancel()
-	}
-	d.calls.waits.Wait()
-	d.calls.cancel, d.calls.open, d.calls.answers = nil, nil, nil
-}
-
 // Close ends the client and the servers.
 func (d *deployment) Close() error {
-	d.part()
+	d.calls.Forget()
 	return d.Cluster.Close()
 }

@@ -2,89 +2,45 @@ package ratis
 
 import (
 	"context"
-	"crypto/sha256"
 	"embed"
-	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/process"
+	"github.com/lockstep-go/lockstep/process/jvm"
 )
-
-// java is how a version's servers are started.
-type java struct{ program, jars string }
-
-// prepare fetches a version, finds a JVM, and compiles what starts servers in it.
-func prepare(ctx context.Context, version string) (*java, error) {
-	program, err := exec.LookPath("java")
-	if err != nil {
-		return nil, errors.New("ratis: java is missing; `make setup` installs it")
-	}
-	jars, err := process.Jars(ctx, "org.apache.ratis:ratis-examples:"+version+"!")
-	if err != nil {
-		return nil, fmt.Errorf("ratis: version %s: %w", version, err)
-	}
-	j := &java{program: program, jars: strings.Join(jars, ":")}
-	classes, err := j.compile(ctx, version)
-	if err != nil {
-		return nil, fmt.Errorf("ratis: what starts version %s: %w", version, err)
-	}
-	j.jars += ":" + classes
-	return j, nil
-}
 
 //go:embed java
 var sources embed.FS
 
-// api is the source of what differs between versions.
-func api(version string) string {
+// prepare fetches a version, finds a JVM, and compiles what starts servers in it. A server of an early version listens everywhere, unless the JVM
+// takes another address for that.
+func prepare(ctx context.Context, version string) (*jvm.JVM, error) {
+	java, err := jvm.Find(ctx, "org.apache.ratis:ratis-examples:"+version, "-*:*")
+	if err != nil {
+		return nil, fmt.Errorf("ratis: version %s: %w", version, err)
+	}
+	java.Flags = []string{"-Xmx192m", "--add-opens=java.base/java.net=ALL-UNNAMED", "-Dlog4j.configuration=file:log4j.properties"}
+	api := "java/v3" // what differs between versions
 	if strings.HasPrefix(version, "1.") {
-		return "java/v1/Api.java"
+		api = "java/v1"
 	}
-	return "java/v3/Api.java"
-}
-
-// compile compiles the classes Node and Api for a version, and returns their folder.
-func (j *java) compile(ctx context.Context, version string) (string, error) {
-	key := sha256.New()
-	_, _ = key.Write([]byte(j.jars))
-	files := map[string][]byte{}
-	for _, name := range []string{"java/Node.java", api(version)} {
-		text, err := sources.ReadFile(name)
+	var folders []fs.FS
+	for _, name := range []string{"java/node", api} {
+		folder, err := fs.Sub(sources, name)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
-		files[filepath.Base(name)] = text
-		_, _ = key.Write(text)
+		folders = append(folders, folder)
 	}
-	return process.Cached(fmt.Sprintf("ratis-%s-node-%.6x", version, key.Sum(nil)), func(folder string) error {
-		compiler, err := exec.LookPath("javac")
-		if err != nil {
-			return errors.New("javac is missing; `make setup` installs it")
-		}
-		arguments := []string{"-cp", j.jars, "-d", folder}
-		for name, text := range files {
-			source := filepath.Join(folder, name)
-			if err := os.WriteFile(source, text, 0o644); err != nil {
-				return err
-			}
-			arguments = append(arguments, source)
-		}
-		if out, err := exec.CommandContext(ctx, compiler, arguments...).CombinedOutput(); err != nil {
-			return fmt.Errorf("%w: %s", err, out)
-		}
-		return nil
-	})
-}
-
-// flags are those of a JVM. A server of an early version listens everywhere, unless the JVM takes another address for that.
-func (j *java) flags() []string {
-	return []string{"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx192m", "-Xss512k", "-XX:-UsePerfData", "-Djava.net.preferIPv4Stack=true",
-		"--add-opens=java.base/java.net=ALL-UNNAMED", "-Dlog4j.configuration=file:log4j.properties"}
+	if _, err := java.Compile(ctx, "ratis-node", "", folders...); err != nil {
+		return nil, fmt.Errorf("ratis: version %s: %w", version, err)
+	}
+	return java, nil
 }
 
 const log4j = `log4j.rootLogger=INFO, out
@@ -96,7 +52,7 @@ log4j.logger.org.apache.ratis.conf=WARN
 
 // wire makes the links. All servers and the client have the same address of a server, which its own log keeps, too: so there is one link for each.
 func (d *deployment) wire() error {
-	d.Command, d.Telling = d.write, telling
+	d.Command, d.Telling, d.Patience = d.write, telling, d.options.Patience
 	protocol := GRPC
 	if d.options.Transport == "netty" {
 		protocol = Netty
@@ -139,7 +95,7 @@ func (d *deployment) command(folder, name, orders, at string) (*exec.Cmd, error)
 		}
 	}
 	host, port, _ := strings.Cut(orders, ":")
-	return exec.Command(d.java.program, append(d.java.flags(), "-cp", d.java.jars, "Node", host, port, name, "ratis.properties", d.peers)...), nil
+	return d.java.Command("Node", host, port, name, "ratis.properties", d.peers), nil
 }
 
 // settings are those of a server at an address.

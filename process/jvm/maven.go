@@ -1,4 +1,4 @@
-package process
+package jvm
 
 import (
 	"bytes"
@@ -9,60 +9,27 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
+	"regexp"
 	"strings"
+
+	"github.com/lockstep-go/lockstep/process"
 )
 
 // Jars has Maven fetch artefacts, given as group:artefact:version, with all that they need, and
-// returns the files. One that ends in "!" comes without what it needs, for a jar that has everything in it. They are kept in the user's
-// cache, so that it is done once.
+// returns the files. What begins with a minus, as -group:artefact, is done without: it is needed by one of them, and for
+// nothing here; -*:* leaves jars that have everything in them. They are kept in the user's cache, so that it is done once.
 func Jars(ctx context.Context, artefacts ...string) ([]string, error) {
 	pom, err := pomOf(artefacts)
 	if err != nil {
 		return nil, err
 	}
-	folder, err := Cached(fmt.Sprintf("jars-%.6x", sha256.Sum256(pom)), func(folder string) error {
+	folder, err := process.Cached(fmt.Sprintf("jars-%.6x", sha256.Sum256(pom)), func(folder string) error {
 		return fetch(ctx, folder, pom)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("process: fetching %s: %w", strings.Join(artefacts, ", "), err)
+		return nil, fmt.Errorf("jvm: fetching %s: %w", strings.Join(artefacts, ", "), err)
 	}
 	return filepath.Glob(filepath.Join(folder, "*.jar"))
-}
-
-// Cached is a folder of that name in the user's cache, filled by a function where it is not
-// there. What is half filled is never seen.
-func Cached(name string, fill func(folder string) error) (string, error) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("there is no folder for what servers need: %w", err)
-	}
-	root := filepath.Join(cache, "lockstep", "servers")
-	folder := filepath.Join(root, name)
-	if _, err := os.Stat(folder); err == nil {
-		return folder, nil
-	}
-	if err := os.MkdirAll(root, 0o755); err != nil {
-		return "", err
-	}
-	work, err := os.MkdirTemp(root, "making-*")
-	if err != nil {
-		return "", err
-	}
-	defer os.RemoveAll(work)
-	made := filepath.Join(work, name)
-	if err := os.Mkdir(made, 0o755); err != nil {
-		return "", err
-	}
-	if err := fill(made); err != nil {
-		return "", err
-	}
-	if err := os.Rename(made, folder); err != nil {
-		if _, there := os.Stat(folder); there != nil {
-			return "", err
-		} // somebody else was faster
-	}
-	return folder, nil
 }
 
 // plugin is the one that copies artefacts, in a version that is known to work.
@@ -101,23 +68,33 @@ func complaint(out []byte) string {
 	return strings.Join(lines[:min(3, len(lines))], " ")
 }
 
+// artefact is the name of one that is needed, with its version, or of one that is done without.
+var artefact = regexp.MustCompile(`^(?:([\w.-]+):([\w.-]+):([\w.-]+)|-(\*|[\w.-]+):(\*|[\w.-]+))$`)
+
 // pomOf is a project that needs nothing but the artefacts.
 func pomOf(artefacts []string) ([]byte, error) {
+	var needed [][]string
+	without := ""
+	for _, a := range artefacts {
+		m := artefact.FindStringSubmatch(a)
+		switch {
+		case m == nil || a[0] == '-' && m[4] == "":
+			return nil, fmt.Errorf("jvm: %q is neither group:artefact:version nor -group:artefact", a)
+		case m[4] != "":
+			without += fmt.Sprintf("<exclusion><groupId>%s</groupId><artifactId>%s</artifactId></exclusion>", m[4], m[5])
+		default:
+			needed = append(needed, m)
+		}
+	}
+	if without != "" {
+		without = "<exclusions>" + without + "</exclusions>"
+	}
 	var b bytes.Buffer
 	b.WriteString(`<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
 <groupId>lockstep</groupId><artifactId>servers</artifactId><version>1</version><dependencies>
 `)
-	for _, a := range artefacts {
-		name, alone := strings.CutSuffix(a, "!")
-		parts := strings.Split(name, ":")
-		if len(parts) != 3 || slices.Contains(parts, "") || strings.ContainsAny(a, "<>&\"' \n") {
-			return nil, fmt.Errorf("process: %q is not group:artefact:version", a)
-		}
-		fmt.Fprintf(&b, "<dependency><groupId>%s</groupId><artifactId>%s</artifactId><version>%s</version>", parts[0], parts[1], parts[2])
-		if alone {
-			b.WriteString("<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>")
-		}
-		b.WriteString("</dependency>\n")
+	for _, m := range needed {
+		fmt.Fprintf(&b, "<dependency><groupId>%s</groupId><artifactId>%s</artifactId><version>%s</version>%s</dependency>\n", m[1], m[2], m[3], without)
 	}
 	b.WriteString("</dependencies></project>\n")
 	return b.Bytes(), nil

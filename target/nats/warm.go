@@ -1,0 +1,28 @@
+package nats
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/strategy"
+)
+
+// warm makes a few runs whose outcome does not matter, once in a process. The server and its
+// libraries make many things when they are needed first, for the whole process: without the warming
+// the first run would differ from those that follow, and so from the same run made again.
+var warm = sync.OnceValue(func() error {
+	for _, nodes := range []int{3, 1} {
+		c := Cluster{Nodes: nodes, Power: 0.5}.full()
+		_, err := lockstep.Explore(context.Background(), lockstep.Plan{
+			System:   c.bubble(c), // Cluster.Deploy would wait for the warming
+			Strategy: strategy.Walk{Deliver: 600, Drop: 1, Wait: 120, Request: 20, Cut: 1, Heal: 2, Crash: 2, Restart: 8, Down: 1, Pause: 1, Steps: 3000},
+			Runs:     6, Workers: 1, Seed: 1, Settle: 1000,
+		})
+		if err != nil {
+			return fmt.Errorf("nats: warming up: %w", err)
+		}
+	}
+	return nil
+})
