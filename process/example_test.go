@@ -239,6 +239,32 @@ func ExampleWorthless() {
 	// Output: true a server ended by itself <nil>
 }
 
+func ExampleOrder() {
+	listener, err := net.Listen("tcp", "127.0.0.2:20008")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer listener.Close()
+	go func() {
+		conn, _ := listener.Accept()
+		order, _ := bufio.NewReader(conn).ReadString('\n')
+		fmt.Fprint(conn, "done: ", order)
+		conn.Close()
+	}()
+	fmt.Println(process.Order(context.Background(), "127.0.0.2:20008", "stop"))
+	// Output: done: stop <nil>
+}
+
+func ExampleNetwork_Rise() {
+	network := process.NewNetwork(2, process.Closes, nil)
+	defer network.Close()
+	network.Rise()                                                     // nothing that is higher than what there was goes on
+	fmt.Println(network.Risen(context.Background(), time.Millisecond)) // nothing came
+	network.Unbound()
+	// Output: false <nil>
+}
+
 func ExampleProgram() {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // it would take a minute

@@ -63,6 +63,7 @@ func NewNetwork(nodes int, breakage Breakage, owner func(pid int) lockstep.Node)
 			n.gates[i][j].changed = make(chan struct{})
 		}
 	}
+	n.Unbound()
 	n.closed.Go(n.follow)
 	return n
 }
