@@ -1,6 +1,8 @@
 package kv
 
 import (
+	"slices"
+
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/trace"
@@ -28,12 +30,12 @@ type Clients struct {
 type client struct {
 	ops     []Op
 	results []Result
+	calls   []spec.Call // these and the next are values of events, which stay as they are until the next run
+	answers []spec.Return
 	text    string // of the operation under way or next
 	at      int    // the operation under way or next
 	asked   bool
 	tries   uint64
-	call    spec.Call
-	answer  spec.Return
 }
 
 // perClient separates the numbers of the clients' requests: the operation i of client c has
@@ -54,9 +56,16 @@ func (c *Clients) Begin(r Source, desk Desk) {
 	c.desk = desk
 	for i := range c.list {
 		k := &c.list[i]
-		*k = client{ops: c.load.draw(r, k.ops[:0], i+1), results: append(k.results[:0], make([]Result, c.load.Requests)...)}
+		*k = client{ops: c.load.draw(r, k.ops[:0], i+1), results: cleared(k.results, c.load.Requests), calls: cleared(k.calls, c.load.Requests), answers: cleared(k.answers, c.load.Requests)}
 		c.turn(k, 0)
 	}
+}
+
+// cleared is a list of so many zero values, in the memory of another where it suffices.
+func cleared[T any](memory []T, long int) []T {
+	list := slices.Grow(memory[:0], long)[:long]
+	clear(list)
+	return list
 }
 
 // At sets the desk of the present step, where that is not the one of Begin.
@@ -94,8 +103,8 @@ func (c *Clients) Given(id int32) (o *Op, try uint64) {
 	k.tries++
 	if !k.asked {
 		k.asked = true
-		k.call = spec.Call{Client: o.Client, ID: int(id), Input: o}
-		c.desk.Event(lockstep.Event{Type: spec.EventCall, Value: &k.call})
+		k.calls[k.at] = spec.Call{Client: o.Client, ID: int(id), Input: o}
+		c.desk.Event(lockstep.Event{Type: spec.EventCall, Value: &k.calls[k.at]})
 	}
 	return o, k.tries
 }
@@ -126,8 +135,8 @@ func (c *Clients) Answer(n lockstep.Node, number int, seq uint16, r Result) {
 	k := &c.list[number-1]
 	c.desk.Withdraw(k.number())
 	k.results[k.at] = r
-	k.answer = spec.Return{Client: number, ID: int(k.number()), Output: &k.results[k.at]}
-	c.desk.Event(lockstep.Event{Type: spec.EventReturn, Node: n, Value: &k.answer})
+	k.answers[k.at] = spec.Return{Client: number, ID: int(k.number()), Output: &k.results[k.at]}
+	c.desk.Event(lockstep.Event{Type: spec.EventReturn, Node: n, Value: &k.answers[k.at]})
 	c.turn(k, k.at+1)
 }
 

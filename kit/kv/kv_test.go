@@ -365,6 +365,26 @@ func ExampleMap() {
 	// Output: c1 put b=3 is 3  b=3
 }
 
+// What events tell stays as it was, until the next run: traces put it into words later.
+func TestEventsStay(t *testing.T) {
+	var d desk
+	var want []string
+	c := kv.NewClients(kv.Load{Clients: 1, Requests: 5, Keys: 2}, 1)
+	c.Begin(rand.New(rand.NewPCG(1, 2)), &d)
+	for i := range 5 {
+		o, _ := c.Given(d.give(0))
+		c.Answer(1, 1, o.Seq, kv.Result{OK: true, Value: kv.Value{Number: int32(i)}})
+		for _, e := range d.events[len(want):] {
+			want = append(want, fmt.Sprint(e.Value))
+		}
+	}
+	for i, e := range d.events {
+		if got := fmt.Sprint(e.Value); got != want[i] {
+			t.Errorf("event %d was %s, and is %s", i, want[i], got)
+		}
+	}
+}
+
 func ExampleClients() {
 	var d desk
 	c := kv.NewClients(kv.Load{Clients: 1, Requests: 2, Keys: 1}, 3)
