@@ -174,6 +174,50 @@ func TestBury(t *testing.T) {
 	}
 }
 
+// deceived counts the times that a node read something else in memory than it had written to the file.
+var deceived int
+
+// A node that is buried never reads in memory that what it wrote to a file is not there.
+func TestBuriedMapping(t *testing.T) {
+	start := func(n *bubble.Node) error {
+		dir, err := n.Folder()
+		if err != nil {
+			return err
+		}
+		file, err := os.OpenFile(filepath.Join(dir, fmt.Sprint(n.Life())), os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return err
+		}
+		if err := file.Truncate(4096); err != nil {
+			return err
+		}
+		memory, err := syscall.Mmap(int(file.Fd()), 0, 4096, syscall.PROT_READ, syscall.MAP_SHARED)
+		if err != nil {
+			return err
+		}
+		for i := byte(1); n.Context().Err() == nil; i++ {
+			if _, err := file.WriteAt([]byte{i}, 0); err != nil {
+				return err
+			}
+			if memory[0] != i {
+				deceived++
+			}
+			n.Emit("count", count{false, 1})
+			time.Sleep(time.Millisecond)
+		}
+		return nil
+	}
+	deceived = 0
+	plan := suffering(30, bubble.Files{PowerFailures: 0.5}, start, nil)
+	cluster := plan.System.(bubble.Cluster)
+	cluster.Bury = 50 * time.Millisecond
+	plan.System = cluster
+	result, err := lockstep.Explore(t.Context(), plan)
+	if err != nil || result.First() != nil || deceived > 0 {
+		t.Fatalf("%+v, %v, deceived %d times", result.First(), err, deceived)
+	}
+}
+
 // A process that is killed leaves its files as they were, and its locks are free.
 func TestKilled(t *testing.T) {
 	start := func(n *bubble.Node) error {
