@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -215,6 +216,31 @@ func TestBuriedMapping(t *testing.T) {
 	result, err := lockstep.Explore(t.Context(), plan)
 	if err != nil || result.First() != nil || deceived > 0 {
 		t.Fatalf("%+v, %v, deceived %d times", result.First(), err, deceived)
+	}
+}
+
+// A node that has had more lives than can be told apart ends the run, and none of the dead is thawed.
+func TestManyLives(t *testing.T) {
+	start := func(n *bubble.Node) error {
+		for n.Context().Err() == nil {
+			n.Emit("life", n.Life())
+			time.Sleep(time.Second)
+		}
+		return nil
+	}
+	most := 0
+	judge := spec.OnEvent("in-order", "life", func(last *int, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+		life := e.Value.(int)
+		if most = max(most, life); life < *last {
+			return &lockstep.Finding{Text: fmt.Sprintf("life %d after life %d", life, *last)}
+		}
+		*last = life
+		return nil
+	})
+	result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: bubble.Cluster{Name: "lives", Nodes: 1, Freeze: true, Bury: time.Second, Start: start}, Spec: judge,
+		Strategy: strategy.Walk{Crash: 1, Restart: 1, Wait: 1, Down: 1, Steps: 1000}, Runs: 1, Seed: 1})
+	if err != nil || result.First() != nil || !strings.Contains(fmt.Sprint(result.Reasons), "node 1 has had 63 lives") || most != 63 {
+		t.Errorf("%d lives, %v, %+v", most, err, result)
 	}
 }
 
