@@ -47,6 +47,8 @@ var app = cli.App{
 			Library: "github.com/nats-io/nats-server/v2", Versions: []string{"v2.15.2", "v2.14.9", "v2.12.15", "v2.12.1"}},
 		{Name: "zookeeper", Help: "ZooKeeper, unmodified servers in processes, behind proxies", Package: module + "/zookeeper", Module: module, Dir: source()},
 		{Name: "kafka", Help: "Kafka, unmodified servers in processes, behind proxies", Package: module + "/kafka", Module: module, Dir: source()},
+		{Name: "cassandra", Help: "Cassandra's Paxos, unmodified servers in processes, behind proxies", Package: module + "/cassandra", Module: module, Dir: source()},
+		{Name: "ratis", Help: "Ratis, unmodified servers in processes, behind proxies", Package: module + "/ratis", Module: module, Dir: source()},
 		{Name: "cometbft", Help: "the consensus of CometBFT, unmodified, goroutines and all, in virtual time", Package: tendermint + "/program", Module: tendermint,
 			Dir: source("..", "..", "target", "tendermint"), Exact: func([]string) bool { return true },
 			Library: "github.com/cometbft/cometbft", Versions: []string{"v0.38.26", "v1.0.1", "v0.38.17", "v0.38.16"}},

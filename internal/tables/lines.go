@@ -25,7 +25,7 @@ var parts = []struct {
 	{"spec", []string{"*/spec.go", "*/safety.go", "*/stores.go", "*/convergence.go", "maelstrom/check.go", "maelstrom/kafka.go", "maelstrom/model.go", "maelstrom/promise.go"}},
 	{"transport", []string{"hashicorpraft/transport.go", "hashicorpraft/serve.go", "hashicorpraft/pipeline.go", "hashicorpraft/calls.go", "*/network.go", "*/proxied.go",
 		"*/proxy.go", "*/ports.go"}},
-	{"messages", []string{"*/message.go"}},
+	{"messages", []string{"*/message.go", "*/grpc.go"}},
 	{"disk", []string{"*/store.go"}},
 	{"liars", []string{"*/forger.go", "*/byzantine.go", "*/signer.go"}},
 	{"scenarios", []string{"*/scenarios.go", "*/scenario.go", "*/raftscenarios/", "*/bftscenarios/"}},

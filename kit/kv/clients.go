@@ -1,8 +1,6 @@
 package kv
 
 import (
-	"slices"
-
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/trace"
@@ -30,12 +28,12 @@ type Clients struct {
 type client struct {
 	ops     []Op
 	results []Result
-	calls   []spec.Call // these and the next are values of events, which stay as they are until the next run
-	answers []spec.Return
 	text    string // of the operation under way or next
 	at      int    // the operation under way or next
 	asked   bool
 	tries   uint64
+	calls   []spec.Call // by operation, as the answers: who reads of an event later finds it as it was
+	answers []spec.Return
 }
 
 // perClient separates the numbers of the clients' requests: the operation i of client c has
@@ -56,16 +54,10 @@ func (c *Clients) Begin(r Source, desk Desk) {
 	c.desk = desk
 	for i := range c.list {
 		k := &c.list[i]
-		*k = client{ops: c.load.draw(r, k.ops[:0], i+1), results: cleared(k.results, c.load.Requests), calls: cleared(k.calls, c.load.Requests), answers: cleared(k.answers, c.load.Requests)}
+		*k = client{ops: c.load.draw(r, k.ops[:0], i+1), results: append(k.results[:0], make([]Result, c.load.Requests)...),
+			calls: append(k.calls[:0], make([]spec.Call, c.load.Requests)...), answers: append(k.answers[:0], make([]spec.Return, c.load.Requests)...)}
 		c.turn(k, 0)
 	}
-}
-
-// cleared is a list of so many zero values, in the memory of another where it suffices.
-func cleared[T any](memory []T, long int) []T {
-	list := slices.Grow(memory[:0], long)[:long]
-	clear(list)
-	return list
 }
 
 // At sets the desk of the present step, where that is not the one of Begin.
