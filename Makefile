@@ -1,9 +1,9 @@
 # The few commands of the project; `make` alone lists them.
 GO      ?= go
 # Modules with heavy dependencies stand apart, so that `go get` of the library is light.
-MODULES := . cli cmd/lockstep fleet internal/lint remote report/browsertest target/bftsmart target/etcdraft target/hashicorpraft target/kafka target/memberlist target/zookeeper bubble/bbolttest bubble/grpctest
+MODULES := . cli cmd/lockstep fleet internal/lint remote report/browsertest target/bftsmart target/cassandra target/etcdraft target/hashicorpraft target/kafka target/memberlist target/ratis target/zookeeper bubble/bbolttest bubble/grpctest
 # These have dependencies that exclude those of others, and stand outside the workspace.
-APART   := target/tendermint target/etcdserver
+APART   := target/tendermint target/etcdserver target/nats
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 GOVULN   := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
@@ -51,6 +51,7 @@ overlay: build ## tests of goroutine systems with the overlay: exact runs, socke
 	cd bubble/bbolttest && ../../bin/lockstep go test .
 	cd bubble/grpctest && ../../bin/lockstep go test .
 	cd target/etcdserver && GOWORK=off ../../bin/lockstep go test .
+	cd target/nats && GOWORK=off ../../bin/lockstep go test .
 	cd target/tendermint && GOWORK=off ../../bin/lockstep go test -run 'Exactly|First|Repetition|Files' .
 
 race: build ## goroutine systems with the overlay and the race detector

@@ -71,6 +71,7 @@ type progress struct {
 	bodies     ID     // bodies that the system holds
 	until      ID     // the last message that is swept
 	kernel     Nodes  // where it stays within
+	loses      func(*Message) bool
 	faults     Faults
 }
 
@@ -209,30 +210,15 @@ func (r *Run) OpenRound(phase int, kernel Nodes) {
 }
 
 // Sweep leaves the messages that are in flight now to the engine, where the run's scheduler lets
-// it: they are delivered, the oldest first, and those that do not stay within the kernel of the round last
-// opened or do not arrive are lost. It reports whether that is done: then the scheduler chooses no step,
-// and is asked for the next when all is.
-func (r *Run) Sweep() bool {
-	if r.sweeps {
-		r.until, r.kernel = r.flying[len(r.flying)-1], r.opened[len(r.opened)-1].kernel
+// it and nobody wants to see every step: they are delivered, the oldest first, and those are lost that do not
+// stay within the kernel of the round last opened, and of the others those of which loses says so, unless it is
+// nil. It reports whether that is done: then the scheduler chooses no step, and is asked for the next when all is.
+func (r *Run) Sweep(loses func(*Message) bool) bool {
+	if !r.sweeps || !r.calm || r.draws.on {
+		return false
 	}
-	return r.sweeps
-}
-
-// swept chooses the next step of the sweep that is under way, or ends it.
-func (r *Run) swept(s *Step) *Message {
-	if r.landed < len(r.flying) {
-		if id := r.flying[r.landed]; id <= r.until {
-			m := &r.messages[id-1]
-			s.Kind, s.Msg = trace.Deliver, id
-			if !r.kernel.Has(m.To) || !r.kernel.Has(m.From) && m.From != 0 || !r.calm && !r.arrives(id) {
-				s.Kind = trace.Drop
-			}
-			return m
-		}
-	}
-	r.until = 0
-	return nil
+	r.until, r.kernel, r.loses = r.flying[len(r.flying)-1], r.opened[len(r.opened)-1].kernel, loses
+	return true
 }
 
 // Rounds lists the lock-step rounds opened so far, empty ones included.

@@ -39,6 +39,7 @@ type worker struct {
 	watching bool  // there is a watchdog
 	spoilt   bool  // the run last made was worthless
 	judged   []int // in the run last made, where the monitor was asked already
+	taught   int   // the first run of the epoch that the scheduler is in, where there are several lineages
 	life
 }
 
@@ -191,7 +192,7 @@ func (w *worker) begin(number int) {
 	w.judged = nil
 	w.run.reset()
 	_, sweeper := w.sched.(Sweeper)
-	w.run.sweeps = sweeper && w.director == nil && !w.keep
+	w.run.sweeps = sweeper && w.calm && !w.keep && !w.watching
 	w.monitor.Reset()
 	for _, watcher := range w.watchers {
 		watcher.Reset()

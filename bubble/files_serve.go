@@ -27,6 +27,7 @@ type kernel struct {
 	open     map[uintptr]*opened // by descriptor
 	maps     []*mapping
 	dead     map[int32]bool // lives
+	denied   map[int32]int  // calls of theirs
 	lost     []*mapping     // of theirs
 	umask    uint32
 }
@@ -55,7 +56,7 @@ func serveFiles(machines []*machine) {
 	serveNoMore()
 	umask := syscall.Umask(0)
 	syscall.Umask(umask)
-	served = &kernel{machines: machines, open: map[uintptr]*opened{}, dead: map[int32]bool{}, umask: uint32(umask)}
+	served = &kernel{machines: machines, open: map[uintptr]*opened{}, dead: map[int32]bool{}, denied: map[int32]int{}, umask: uint32(umask)}
 	var traps []uintptr
 	for trap := range calls { //lockstep:unordered a set
 		traps = append(traps, trap)
@@ -121,8 +122,12 @@ func (k *kernel) serve(c *call) (r1, r2 uintptr, err errno) {
 	return calls[c.Trap].serve(k, c)
 }
 
+// mostDenied is how many calls of a life that has ended fail; a loop that tries for ever must not.
+const mostDenied = 1000
+
 // pretend serves a call of a life that has ended, before its goroutines freeze: what is about an
-// open file seems to succeed, everything else never returns.
+// open file seems to succeed, everything else fails, so that whoever holds something of the
+// process meanwhile gives it back.
 func (k *kernel) pretend(c *call) (r1, r2 uintptr, err errno) {
 	switch c.Trap {
 	case syscall.SYS_WRITE, syscall.SYS_PWRITE64:
@@ -137,7 +142,11 @@ func (k *kernel) pretend(c *call) (r1, r2 uintptr, err errno) {
 		}
 	case syscall.SYS_FSTAT, syscall.SYS_FCNTL, syscall.SYS_MMAP, syscall.SYS_MPROTECT, syscall.SYS_IOCTL:
 	default:
-		select {}
+		life := runtime.LockstepNode()
+		if k.denied[life]++; k.denied[life] > mostDenied {
+			select {}
+		}
+		return failed(syscall.EIO)
 	}
 	return c.Do()
 }

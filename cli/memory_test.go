@@ -1,6 +1,30 @@
 package cli
 
-import "testing"
+import (
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"testing"
+)
+
+// A small heap is not collected before it has 80 MiB.
+func TestBallast(t *testing.T) {
+	for _, name := range []string{"GOGC", "GOMEMLIMIT"} {
+		t.Setenv(name, "")
+	}
+	percent, limit := debug.SetGCPercent(100), debug.SetMemoryLimit(-1)
+	defer func() {
+		debug.SetGCPercent(percent)
+		debug.SetMemoryLimit(limit)
+		ballast = nil
+	}()
+	tune()
+	runtime.GC()
+	goal := []metrics.Sample{{Name: "/gc/heap/goal:bytes"}}
+	if metrics.Read(goal); memory() > 0 && goal[0].Value.Uint64() < 80<<20 {
+		t.Errorf("it is collected at %d MiB", goal[0].Value.Uint64()>>20)
+	}
+}
 
 func TestCollector(t *testing.T) {
 	for _, c := range []struct {

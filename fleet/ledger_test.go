@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/coverage"
 	"github.com/lockstep-go/lockstep/internal/stretch"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/smr"
@@ -81,7 +82,7 @@ func TestLedger(t *testing.T) {
 		for moves := 0; l.Job.Ended == "" && moves < 2000; moves++ {
 			switch rapid.IntRange(0, 5).Draw(t, "move") {
 			case 0:
-				l.give()
+				l.give(rapid.IntRange(0, 5).Draw(t, "workers"))
 				written = again(t, l)
 			case 1: // a worker makes one of those that wait, or one that was made
 				if len(l.Out) > 0 {
@@ -132,9 +133,13 @@ func TestLedgerRefuses(t *testing.T) {
 		"seed":      func(p *Part) { p.Result.Seed++ },
 		"findings":  func(p *Part) { p.Result.Found = make([]lockstep.Found, 2) },
 		"sketch":    func(p *Part) { p.States = []byte{1, 2, 3} },
+		"coverage":  func(p *Part) { p.Coverage = &coverage.Sum{Runs: p.Result.Runs + 1} },
+		"aims": func(p *Part) {
+			p.Coverage = &coverage.Sum{Runs: p.Result.Runs, Watches: []coverage.Counted{{News: []coverage.News{{Run: 1, Aims: []int{-1}}}}}}
+		},
 	} {
 		l := newLedger(jobFor(plan(false, false, 90)))
-		ask, _ := l.give()
+		ask, _ := l.give(1)
 		crew, err := lockstep.NewCrew(plan(false, false, 90))
 		if err != nil {
 			t.Fatal(err)
@@ -162,14 +167,33 @@ func TestLedgerRefuses(t *testing.T) {
 // A stretch takes about a second, whatever a run takes, and time is counted.
 func TestSizes(t *testing.T) {
 	l := newLedger(jobFor(plan(false, true, 1_000_000)))
-	if a, _ := l.give(); a.End-a.First != firstStretch {
+	if a, _ := l.give(1); a.End-a.First != firstStretch {
 		t.Errorf("the first is %+v", a)
 	}
 	for speed, want := range map[float64]int{0.1: 1, 250: 250, 1e9: mostStretch} {
 		l.Speed, l.Next = speed, 0
-		if a, _ := l.give(); a.End != min(want, 1_000_000) {
+		if a, _ := l.give(1); a.End != min(want, 1_000_000) {
 			t.Errorf("at %g runs a second: %+v", speed, a)
 		}
+	}
+	l.Speed, l.Next = 100, 0
+	ends := 0
+	for { // towards the end nobody has much more than the others
+		left := 1_000_000 - l.Next
+		a, ok := l.give(4)
+		if !ok {
+			break
+		}
+		size := a.End - a.First
+		switch {
+		case left >= 800 && size != 100, left < 800 && size > max(left/8, 5), left > 5 && size < 5:
+			t.Fatalf("%+v, when %d runs were left", a, left)
+		case left < 800:
+			ends++
+		}
+	}
+	if ends < 20 || l.Next != 1_000_000 {
+		t.Errorf("%d stretches at the end, up to run %d", ends, l.Next)
 	}
 	l.Job.For = 3 * time.Second
 	if l.passes(2 * time.Second); l.Job.Ended != "" {
@@ -178,7 +202,7 @@ func TestSizes(t *testing.T) {
 	if l.passes(time.Second); l.Job.Ended != TimeUp || !l.Result.Interrupted {
 		t.Error("it did not end in time")
 	}
-	if _, ok := l.give(); ok {
+	if _, ok := l.give(1); ok {
 		t.Error("work was given out after the end")
 	}
 }

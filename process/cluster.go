@@ -29,6 +29,8 @@ type Cluster struct {
 	Command func(lockstep.Node) (*exec.Cmd, error)
 	// Telling picks lines of a server's log for the trace; nil picks none.
 	Telling func(line string) bool
+	// Patience is how long servers may take to start and to agree.
+	Patience time.Duration
 	// Spent is where the time of the run goes.
 	Spent Spent
 
@@ -36,6 +38,8 @@ type Cluster struct {
 	hands   hands
 	marks   []int          // by node-1: lines of the log that were looked at
 	due     lockstep.Nodes // up for the engine, but not started yet
+	did     trace.Kinds    // since servers were last steady
+	begun   bool           // a run has
 	began   time.Time
 }
 
@@ -88,15 +92,18 @@ func (c *Cluster) Begin() error {
 	}
 	c.Network.Cut(Whole)
 	c.hands.begin()
-	c.due = trace.AllNodes(len(c.servers))
+	c.due, c.did, c.begun = trace.AllNodes(len(c.servers)), 0, true
 	c.began, c.Spent = time.Now(), Spent{}
 	return nil
 }
 
 // Resume begins a run with the servers as they are, and what they have: nothing is cut, and those
 // that are down are to be started. It is for servers that can be told one run's data from
-// another's, and saves their start.
-func (c *Cluster) Resume() {
+// another's, and saves their start. The first run begins as with Begin.
+func (c *Cluster) Resume() error {
+	if !c.begun {
+		return c.Begin()
+	}
 	c.Network.Cut(Whole)
 	c.hands.begin()
 	for i, v := range c.servers {
@@ -104,7 +111,9 @@ func (c *Cluster) Resume() {
 			c.due = c.due.With(lockstep.Node(i + 1))
 		}
 	}
+	c.did = 0
 	c.began, c.Spent = time.Now(), Spent{}
+	return nil
 }
 
 // empty removes what is in a folder.
@@ -138,6 +147,7 @@ func (c *Cluster) end(n lockstep.Node) {
 // Do performs a step that is Light. A node that is restarted starts when time first
 // passes, and one that is crashed before that never does.
 func (c *Cluster) Do(s *lockstep.Step, out *lockstep.Outbox) {
+	c.did |= trace.KindsOf(s.Kind)
 	switch s.Kind {
 	case trace.Crash:
 		c.due = c.due.Without(s.Node)
@@ -210,29 +220,6 @@ func (c *Cluster) Launch() error {
 	}
 	c.due = 0
 	return nil
-}
-
-// Await waits until nodes are ready, as the function tells, at most for so long. That a server
-// ends or does not become ready makes the run worthless; that servers speak to each other past their
-// links is an error.
-func (c *Cluster) Await(ctx context.Context, nodes lockstep.Nodes, patience time.Duration, ready func(context.Context, lockstep.Node) bool) error {
-	limit, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("it took more than %s", patience))
-	defer cancel()
-	errs := make([]error, len(c.servers))
-	var all sync.WaitGroup
-	for n := range nodes.All() {
-		all.Go(func() {
-			errs[n-1] = c.Server(n).Await(limit, func(ctx context.Context) bool { return ready(ctx, n) })
-		})
-	}
-	all.Wait()
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if err := c.direct(); err != nil {
-		return err
-	}
-	return Worthless(errors.Join(errs...))
 }
 
 // direct reports a server that speaks to another past its link.

@@ -135,6 +135,9 @@ type Driver struct {
 	at     int              // the next of them
 	ruled  bool             // the plan follows the rules
 	mixed  bool             // not all of them are of this round and its phase
+
+	inOrder bool                         // messages arrive in the order of sending
+	loses   func(*lockstep.Message) bool // within the kernel; nil: none
 }
 
 type stage uint8
@@ -164,7 +167,11 @@ func (d *Driver) Afresh() { d.crash, d.afresh = true, true }
 
 // ByRules tells that the plan leaves losses within the kernel, alarms and the order of arrival to the rules,
 // so that it need not be asked, which is most of what a round of a small system costs.
-func (d *Driver) ByRules() { d.ruled = true }
+func (d *Driver) ByRules() { d.ruled, d.inOrder, d.loses = true, true, nil }
+
+// InOrder tells that the plan leaves the order of arrival to the rules: it may then be asked for losses by
+// the engine, see [lockstep.Run.Sweep].
+func (d *Driver) InOrder() { d.inOrder, d.loses = true, d.plan.Loses }
 
 // Loosely says whether a message that is sent when its round is over waits for the next round
 // of that name, so that rounds have messages of several phases. It does not unless told.
@@ -328,7 +335,7 @@ func (d *Driver) collect(run *lockstep.Run) bool {
 	flying := run.InFlight()
 	d.mail, d.at, d.mixed = d.mail[:0], 0, false
 	mine := len(flying)
-	if d.mixed = mine > 0 && !d.gather(run, flying); mine > 0 && !d.mixed && d.ruled && d.apart != Held && run.Sweep() {
+	if d.mixed = mine > 0 && !d.gather(run, flying); mine > 0 && !d.mixed && d.inOrder && d.apart != Held && run.Sweep(d.loses) {
 		d.active++
 		return true
 	}

@@ -92,10 +92,12 @@ func (l Lossy) New(info lockstep.Info) lockstep.Scheduler {
 	if l.Period > 0 {
 		s := &linkBreaker{breaker: newBreaker(info, l.space(info.Nodes), l.Sampler), nodes: info.Nodes}
 		s.Driver = rounds.New(info, l.Rounds, s)
+		s.Driver.InOrder()
 		return s
 	}
 	s := &loser{loss: l.Loss, rounds: l.Rounds, period: max(1, len(info.Rounds)), requests: requests{every: betweenRequests(info)}}
 	s.Driver = rounds.New(info, l.Rounds, s)
+	s.Driver.InOrder()
 	return s
 }
 
@@ -106,6 +108,9 @@ type linkBreaker struct {
 	breaker
 	nodes int
 }
+
+// Sweeps says that messages of rounds are left to the engine.
+func (s *linkBreaker) Sweeps() {}
 
 // Open begins a round.
 func (s *linkBreaker) Open(round int, run *lockstep.Run) (int, lockstep.Nodes) {
@@ -139,6 +144,9 @@ func (s *loser) Reset(start *lockstep.Start) {
 
 // Tell has nothing to tell.
 func (s *loser) Tell(bool) lockstep.Account { return lockstep.Account{} }
+
+// Sweeps says that messages of rounds are left to the engine.
+func (s *loser) Sweeps() {}
 
 // Open begins a round.
 func (s *loser) Open(round int, run *lockstep.Run) (int, lockstep.Nodes) {

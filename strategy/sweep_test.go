@@ -14,21 +14,26 @@ import (
 // Leaving the messages of rounds to the engine makes the same runs as choosing each: the same
 // steps and digests, up to a bound on steps in the middle of a round and into the settling stage.
 func TestSweepsAreTheSameRuns(t *testing.T) {
+	strategies := []lockstep.Strategy{
+		strategy.Uniform{Isolations: 4, Rounds: 16},
+		strategy.Uniform{Period: 3, Isolations: 6, Rounds: 12, Isolated: strategy.CutOff},
+		strategy.Uniform{Isolations: 4, Rounds: 12, Isolated: strategy.Held},
+		strategy.Lossy{Rounds: 16, Loss: 0.2},
+		strategy.Lossy{Rounds: 12, Period: 3, Losses: 5},
+	}
 	for _, system := range []lockstep.System{smr.Cluster{Nodes: 3}, smr.Cluster{Nodes: 5, Requests: 2}, pbft.Cluster{}, raft.Cluster{Requests: 2}} {
-		for _, u := range []strategy.Uniform{{Isolations: 4, Rounds: 16}, {Period: 3, Isolations: 6, Rounds: 12, Isolated: strategy.CutOff}, {Isolations: 4, Rounds: 12, Isolated: strategy.Held}} {
+		for _, s := range strategies {
 			for _, steps := range []int{0, 17} {
-				plan := lockstep.Plan{System: system, Strategy: u, Runs: 300, Seed: 7, Steps: steps, Settle: 40}
-				swept, one := deeds{}, deeds{}
-				plan.Observers = []lockstep.Observer{swept}
-				a := enginetest.Explore(t, plan)
-				plan.Strategy, plan.Observers = stepwise{u}, []lockstep.Observer{one}
-				b := enginetest.Explore(t, plan)
-				if a.Digest != b.Digest || a.Steps != b.Steps {
-					t.Errorf("%T, %s: digest %x after %d steps, and %x after %d when each is chosen", system, u, a.Digest, a.Steps, b.Digest, b.Steps)
-				}
-				for what := range one {
-					if swept[what] != one[what] {
-						t.Fatalf("%T, %s: a run is made %d times, and %d when each step is chosen: %s", system, u, swept[what], one[what], what)
+				plan := lockstep.Plan{System: system, Strategy: s, Runs: 300, Seed: 7, Steps: steps, Settle: 40}
+				swept := enginetest.Explore(t, plan)
+				plan.Strategy = stepwise{s}
+				chosen := enginetest.Explore(t, plan)
+				plan.Strategy = s
+				plan.Observers = []lockstep.Observer{deeds{}} // who look at each step
+				watched := enginetest.Explore(t, plan)
+				for what, other := range map[string]*lockstep.Result{"chosen": chosen, "watched": watched} {
+					if other.Digest != swept.Digest || other.Steps != swept.Steps {
+						t.Errorf("%T, %s: digest %x after %d steps, and %x after %d when each is %s", system, s, swept.Digest, swept.Steps, other.Digest, other.Steps, what)
 					}
 				}
 			}
@@ -37,8 +42,8 @@ func TestSweepsAreTheSameRuns(t *testing.T) {
 }
 
 // stepwise is a strategy that chooses each step.
-type stepwise struct{ strategy.Uniform }
+type stepwise struct{ lockstep.Strategy }
 
 func (s stepwise) New(info lockstep.Info) lockstep.Scheduler {
-	return struct{ lockstep.Scheduler }{s.Uniform.New(info)}
+	return struct{ lockstep.Scheduler }{s.Strategy.New(info)}
 }

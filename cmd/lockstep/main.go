@@ -41,9 +41,14 @@ var app = cli.App{
 			Dir: source("..", "..", "target", "memberlist"), Exact: func([]string) bool { return true }},
 		{Name: "etcdserver", Help: "clusters of the real etcd server, unmodified, in virtual time", Package: etcdserver + "/program", Module: etcdserver,
 			Dir: source("..", "..", "target", "etcdserver"), Exact: func([]string) bool { return true },
-			Library: "go.etcd.io/etcd/server/v3", Versions: []string{"v3.6.16", "v3.7.3", "v3.5.35", "v3.5.5", "v3.5.4"}},
+			Library: "go.etcd.io/etcd/server/v3", Versions: []string{"v3.6.16", "v3.7.3", "v3.5.35", "v3.5.16", "v3.5.15", "v3.5.13", "v3.5.7", "v3.5.5", "v3.5.4", "v3.5.2"}},
+		{Name: "nats", Help: "clusters of the real NATS server with JetStream, unmodified, in virtual time", Package: nats + "/program", Module: nats,
+			Dir: source("..", "..", "target", "nats"), Exact: func([]string) bool { return true },
+			Library: "github.com/nats-io/nats-server/v2", Versions: []string{"v2.15.2", "v2.14.9", "v2.12.15", "v2.12.1"}},
 		{Name: "zookeeper", Help: "ZooKeeper, unmodified servers in processes, behind proxies", Package: module + "/zookeeper", Module: module, Dir: source()},
 		{Name: "kafka", Help: "Kafka, unmodified servers in processes, behind proxies", Package: module + "/kafka", Module: module, Dir: source()},
+		{Name: "cassandra", Help: "Cassandra's Paxos, unmodified servers in processes, behind proxies", Package: module + "/cassandra", Module: module, Dir: source()},
+		{Name: "ratis", Help: "Ratis, unmodified servers in processes, behind proxies", Package: module + "/ratis", Module: module, Dir: source()},
 		{Name: "cometbft", Help: "the consensus of CometBFT, unmodified, goroutines and all, in virtual time", Package: tendermint + "/program", Module: tendermint,
 			Dir: source("..", "..", "target", "tendermint"), Exact: func([]string) bool { return true },
 			Library: "github.com/cometbft/cometbft", Versions: []string{"v0.38.26", "v1.0.1", "v0.38.17", "v0.38.16"}},
@@ -67,6 +72,7 @@ const (
 	module     = "github.com/lockstep-go/lockstep/cmd/lockstep"
 	etcdserver = "github.com/lockstep-go/lockstep/target/etcdserver"
 	memberlist = "github.com/lockstep-go/lockstep/target/memberlist"
+	nats       = "github.com/lockstep-go/lockstep/target/nats"
 	tendermint = "github.com/lockstep-go/lockstep/target/tendermint"
 )
 

@@ -1,14 +1,13 @@
 package textbook_test
 
 import (
-	"errors"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/bubble/calls"
 	"github.com/lockstep-go/lockstep/examples/textbook"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
@@ -88,10 +87,16 @@ func (m *majority) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 // The first door: the program's connections are replaced. Each call is two messages.
 func byMessages(careful bool) bubble.Cluster {
 	return bubble.Cluster{Name: "textbook", Nodes: 3, Requests: requests(), Start: func(n *bubble.Node) error {
-		c := &caller{node: n, waiting: map[int]chan any{}}
+		c := calls.New(n, 5*time.Second)
 		s := server(n, careful, func(to int) (textbook.Peer, error) { return peer{c, lockstep.Node(to)}, nil })
 		n.OnStop(s.Stop)
-		n.Receive(func(from lockstep.Node, body any) { c.receive(s, from, body) })
+		n.OnStop(c.Close) // first, because Stop waits for calls
+		n.Receive(func(from lockstep.Node, body any) {
+			if m := body.(*calls.Message); !c.Take(m) {
+				kind, reply := serve(s, m.Body)
+				c.Answer(from, kind, m, &calls.Message{Body: reply})
+			}
+		})
 		s.Start()
 		return nil
 	}}
@@ -105,76 +110,37 @@ func requests() (list []string) {
 	return list
 }
 
-// question and answer are the messages.
-type question struct {
-	number, life int
-	args         any
-}
-
-type answer struct {
-	number, life int
-	reply        any
-}
-
-// caller makes calls by messages.
-type caller struct {
-	node    *bubble.Node
-	mutex   sync.Mutex
-	last    int
-	waiting map[int]chan any
-}
-
+// peer calls another node.
 type peer struct {
-	*caller
-	to lockstep.Node
+	calls *calls.Calls
+	to    lockstep.Node
 }
 
 // Call sends a question and waits for its answer.
 func (p peer) Call(method string, args, reply any) error {
-	p.mutex.Lock()
-	p.last++
-	number, done := p.last, make(chan any, 1)
-	p.waiting[number] = done
-	p.mutex.Unlock()
-	p.node.Send(p.to, method, lockstep.Tag{}, question{number, p.node.Life(), args})
-	select {
-	case got := <-done:
-		switch r := reply.(type) {
-		case *textbook.VoteReply:
-			*r = got.(textbook.VoteReply)
-		case *textbook.AppendReply:
-			*r = got.(textbook.AppendReply)
-		}
-		return nil
-	case <-time.After(5 * time.Second):
-		return errors.New("no answer")
-	case <-p.node.Context().Done():
-		return errors.New("stopped")
+	answer, err := p.calls.Ask(p.to, method, &calls.Message{Body: args})
+	if err != nil {
+		return err
 	}
+	switch r := reply.(type) {
+	case *textbook.VoteReply:
+		*r = answer.Body.(textbook.VoteReply)
+	case *textbook.AppendReply:
+		*r = answer.Body.(textbook.AppendReply)
+	}
+	return nil
 }
 
-func (c *caller) receive(s *textbook.Server, from lockstep.Node, body any) {
-	switch m := body.(type) {
-	case question:
-		switch args := m.args.(type) {
-		case textbook.VoteArgs:
-			var reply textbook.VoteReply
-			_ = s.RequestVote(args, &reply)
-			c.node.Send(from, "Vote", lockstep.Tag{}, answer{m.number, m.life, reply})
-		case textbook.AppendArgs:
-			var reply textbook.AppendReply
-			_ = s.AppendEntries(args, &reply)
-			c.node.Send(from, "Appended", lockstep.Tag{}, answer{m.number, m.life, reply})
-		}
-	case answer:
-		c.mutex.Lock()
-		done := c.waiting[m.number]
-		delete(c.waiting, m.number)
-		c.mutex.Unlock()
-		if done != nil && m.life == c.node.Life() {
-			done <- m.reply
-		}
+// serve answers a question.
+func serve(s *textbook.Server, question any) (kind string, answer any) {
+	if args, ok := question.(textbook.VoteArgs); ok {
+		var reply textbook.VoteReply
+		_ = s.RequestVote(args, &reply)
+		return "Vote", reply
 	}
+	var reply textbook.AppendReply
+	_ = s.AppendEntries(question.(textbook.AppendArgs), &reply)
+	return "Appended", reply
 }
 
 // slow is how the mistake is looked for by the first door: a slow network, no scenario. Messages

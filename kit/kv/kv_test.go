@@ -10,8 +10,10 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/kit/kv"
 	"github.com/lockstep-go/lockstep/spec"
+	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -48,8 +50,9 @@ func TestMap(t *testing.T) {
 		{op(2, 3, act(kv.Cas, 1, 1, 0)), "refused, is 0 7 3; a=6 b=0 7 3"}, // not what it was once
 		{move, "is 9 and 8; a=9 b=8"},
 		{again, "refused, is 9 and 8; a=9 b=8"},
-		{op(3, 1, act(kv.Put, 0, 1, 0)), "refused, is 0; a=9 b=8"}, // no such client
-		{op(1, 9, act(kv.Put, 5, 1, 0)), "refused, is 0; a=9 b=8"}, // no such key
+		{op(1, 8, act(kv.Delete, 0, 0, 0)), "is 0; b=8"},
+		{op(3, 1, act(kv.Put, 0, 1, 0)), "refused, is 0; b=8"}, // no such client
+		{op(1, 9, act(kv.Put, 5, 1, 0)), "refused, is 0; b=8"}, // no such key
 	} {
 		o, ok := kv.Decode(c.op.Encode(nil))
 		if !ok || o != c.op {
@@ -170,35 +173,55 @@ func TestClients(t *testing.T) {
 	}
 }
 
+// What an event tells stays as it was when its client goes on: traces are written later.
+func TestEventsLast(t *testing.T) {
+	var d desk
+	c := kv.NewClients(kv.Load{Clients: 1, Requests: 3, Keys: 2}, 3)
+	c.Begin(rand.New(rand.NewPCG(1, 1)), &d)
+	var told []string
+	for range 3 {
+		o, _ := c.Given(d.give(0))
+		told = append(told, fmt.Sprint(d.events[len(d.events)-1].Value))
+		c.Answer(1, 1, o.Seq, kv.Result{OK: true, Value: kv.Value{Number: o.Value}})
+		told = append(told, fmt.Sprint(d.events[len(d.events)-1].Value))
+	}
+	for i, e := range d.events {
+		if now := fmt.Sprint(e.Value); now != told[i] {
+			t.Errorf("event %d was %q, and is %q now", i, told[i], now)
+		}
+	}
+}
+
 // Operations come by their weights, and every value is written once.
 func TestMix(t *testing.T) {
 	const requests = 900
-	for text, want := range map[string][5]int{
-		"mixed":                       {4, 4, 2, 0, 0},
-		"put:1,append:3":              {1, 0, 0, 3, 0},
-		"put:1,get:1,cas:1,txn:1":     {1, 1, 1, 0, 1},
-		"get:2,cas:1,append:1,put:10": {10, 2, 1, 1, 0},
+	for text, want := range map[string][6]int{
+		"mixed":                       {4, 4, 2, 0, 0, 0},
+		"put:1,append:3":              {1, 0, 0, 3, 0, 0},
+		"put:1,get:1,cas:1,txn:1":     {1, 1, 1, 0, 0, 1},
+		"get:2,cas:1,append:1,put:10": {10, 2, 1, 1, 0, 0},
+		"put:2,delete:1":              {2, 0, 0, 0, 1, 0},
 	} {
 		var mix kv.Mix
 		if err := mix.UnmarshalText([]byte(text)); err != nil {
 			t.Fatal(err)
 		}
-		var got [5]int
+		var got [6]int
 		values := map[int32]bool{}
 		for _, o := range drawn(kv.Load{Clients: 1, Requests: requests, Keys: 3, Mix: mix}) {
 			kind := int(o.Kind)
 			if o.Txn {
-				kind = 4
+				kind = 5
 			}
 			got[kind]++
-			if o.Writes() && o.Kind != kv.Get {
+			if o.Writes() && o.Kind != kv.Get && o.Kind != kv.Delete {
 				if values[o.Value] {
 					t.Errorf("%s: %d is written twice", text, o.Value)
 				}
 				values[o.Value] = true
 			}
 		}
-		sum := want[0] + want[1] + want[2] + want[3] + want[4]
+		sum := want[0] + want[1] + want[2] + want[3] + want[4] + want[5]
 		for k := range want {
 			if mean := requests * want[k] / sum; got[k] < mean*4/5-9 || got[k] > mean*6/5+9 {
 				t.Errorf("%s: kind %d was drawn %d times of %d, want about %d", text, k, got[k], requests, mean)
@@ -220,13 +243,13 @@ func drawn(l kv.Load) (ops []kv.Op) {
 }
 
 func TestMixText(t *testing.T) {
-	for _, text := range []string{"mixed", "binary", "put:2,get:3,cas:1,append:1,txn:1"} {
+	for _, text := range []string{"mixed", "binary", "put:2,get:3,cas:1,append:1,delete:1,txn:1"} {
 		var m kv.Mix
 		if err := m.UnmarshalText([]byte(text)); err != nil || m.String() != text {
 			t.Errorf("%s became %s, %v", text, m, err)
 		}
 	}
-	for _, text := range []string{"", "even", "put", "put:0", "put:x", "put:1001", "delete:1", "put:1;get:1"} {
+	for _, text := range []string{"", "even", "put", "put:0", "put:x", "put:1001", "remove:1", "put:1;get:1"} {
 		var m kv.Mix
 		if err := m.UnmarshalText([]byte(text)); err == nil || !strings.Contains(err.Error(), "the mix must be") {
 			t.Errorf("%q: %v", text, err)
@@ -244,14 +267,13 @@ func TestModel(t *testing.T) {
 	good := 0
 	for range 4000 {
 		history := randomHistory(r)
-		want := explained(history, newMap())
-		got := true
+		want, got := true, true
 		for _, part := range kv.Model.Partition(history) {
 			m := kv.Model
 			m.Partition = nil
-			got = got && porcupine.CheckOperations(m, part)
+			want, got = want && explained(part, newMap(), 0), got && porcupine.CheckOperations(m, part)
 		}
-		if got != want {
+		if got != want || !revised(history) && want != explained(history, newMap(), 0) {
 			t.Fatalf("%v: linearizable is %v, by trying all orders %v", history, got, want)
 		}
 		if want {
@@ -263,13 +285,18 @@ func TestModel(t *testing.T) {
 	}
 }
 
+// revised reports whether some answer has a revision: those go beyond a key.
+func revised(history []porcupine.Operation) bool {
+	return slices.ContainsFunc(history, func(o porcupine.Operation) bool { return o.Output.(*kv.Result).Revision != 0 })
+}
+
 // randomHistory is four operations of two clients, one after the other each, with answers
 // that are right at some point or made up.
 func randomHistory(r *rand.Rand) []porcupine.Operation {
 	var history []porcupine.Operation
 	m := newMap()
 	for i := range 4 {
-		o := op(i%2+1, i/2+1, act(kv.Kind(r.IntN(4)), uint8(r.IntN(2)), int32(1+r.IntN(2)), int32(r.IntN(2))))
+		o := op(i%2+1, i/2+1, act(kv.Kind(r.IntN(5)), uint8(r.IntN(2)), int32(1+r.IntN(2)), int32(r.IntN(2))))
 		if r.IntN(3) == 0 {
 			o.Txn, o.Also = true, act(kv.Put, uint8(r.IntN(2)), int32(1+r.IntN(2)), 0)
 		}
@@ -278,13 +305,16 @@ func randomHistory(r *rand.Rand) []porcupine.Operation {
 		if r.IntN(4) == 0 {
 			result.Value.Number++
 		}
+		if r.IntN(3) == 0 {
+			result.Revision = int64(1 + r.IntN(3))
+		}
 		history = append(history, porcupine.Operation{ClientId: o.Client - 1, Input: &o, Output: &result, Call: call, Return: call + int64(1+r.IntN(4))})
 	}
 	return history
 }
 
-// explained reports whether some order explains the answers.
-func explained(left []porcupine.Operation, m *kv.Map) bool {
+// explained reports whether some order explains the answers, the last of which had a revision.
+func explained(left []porcupine.Operation, m *kv.Map, revision int64) bool {
 	for i, o := range left {
 		if slices.ContainsFunc(left, func(p porcupine.Operation) bool { return p.Return < o.Call }) {
 			continue
@@ -293,14 +323,56 @@ func explained(left []porcupine.Operation, m *kv.Map) bool {
 		if err := next.Restore(m.Snapshot(nil)); err != nil {
 			panic(err)
 		}
-		if next.Apply(*o.Input.(*kv.Op)) != *o.Output.(*kv.Result) {
+		told := *o.Output.(*kv.Result)
+		least := revision // that it may have
+		if told.Revision == 0 {
+			told.Revision, least = revision, 0
+		}
+		at := told.Revision
+		told.Revision = 0
+		if next.Apply(*o.Input.(*kv.Op)) != told || least > 0 && next.String() != m.String() && at == least || at < least {
 			continue
 		}
-		if rest := slices.Delete(slices.Clone(left), i, i+1); len(rest) == 0 || explained(rest, next) {
+		if rest := slices.Delete(slices.Clone(left), i, i+1); len(rest) == 0 || explained(rest, next, at) {
 			return true
 		}
 	}
 	return false
+}
+
+// An answer must not be of an older state than those that were given before its operation began.
+func TestRevisions(t *testing.T) {
+	call := func(id int, a kv.Act) lockstep.Event {
+		o := op(1, id, a)
+		return lockstep.Event{Type: spec.EventCall, Value: &spec.Call{Client: 1, ID: id, Input: &o}}
+	}
+	answer := func(id int, revision int64) lockstep.Event {
+		return lockstep.Event{Type: spec.EventReturn, Value: &spec.Return{Client: 1, ID: id, Output: &kv.Result{OK: true, Revision: revision}}}
+	}
+	put, get, remove := act(kv.Put, 0, 1, 0), act(kv.Get, 1, 0, 0), act(kv.Delete, 1, 0, 0)
+	for _, c := range []struct {
+		name   string
+		events enginetest.Told
+		want   string
+		judged int
+	}{
+		{"in order", enginetest.Told{call(1, put), answer(1, 5), call(2, get), answer(2, 5), call(3, put), answer(3, 6), call(4, remove), answer(4, 6)}, "", 3},
+		{"at once", enginetest.Told{call(1, put), call(2, get), answer(1, 5), answer(2, 4)}, "", 0},
+		{"not told", enginetest.Told{call(1, put), answer(1, 5), call(2, get), answer(2, 0)}, "", 0},
+		{"an old read", enginetest.Told{call(1, put), answer(1, 5), call(2, get), answer(2, 4)},
+			"c1 get b was answered at revision 4; before it began, revision 5 had been answered", 1},
+		{"two writes", enginetest.Told{call(1, put), answer(1, 5), call(2, put), answer(2, 5)},
+			"c1 put a=1 was answered at revision 5; before it began, revision 5 had been answered", 1},
+	} {
+		r := enginetest.Explore(t, lockstep.Plan{System: c.events, Strategy: strategy.Walk{Request: 1}, Spec: kv.Revisions, Runs: 1, Limits: lockstep.Limits{Steps: 1}})
+		got := ""
+		if f := r.First(); f != nil {
+			got = f.Finding.Text
+		}
+		if got != c.want || r.Judged[0].N != c.judged {
+			t.Errorf("%s: %q, judged %v, want %q, %d", c.name, got, r.Judged, c.want, c.judged)
+		}
+	}
 }
 
 func ExampleMap() {

@@ -37,7 +37,7 @@ func (l Load) Check() error {
 // Mix is the weights by which clients draw operations. Every value is written once only,
 // unless the mix is [Binary].
 type Mix struct {
-	Put, Get, Cas, Append, Txn int
+	Put, Get, Cas, Append, Delete, Txn int
 	// Binary is read, write 0 and write 1 with equal chances, whatever the weights.
 	Binary bool
 }
@@ -52,14 +52,14 @@ var (
 )
 
 // weights lists the weights by name, in the order in which they are drawn.
-func (m *Mix) weights() [5]struct {
+func (m *Mix) weights() [6]struct {
 	name   string
 	weight *int
 } {
-	return [5]struct {
+	return [6]struct {
 		name   string
 		weight *int
-	}{{"put", &m.Put}, {"get", &m.Get}, {"cas", &m.Cas}, {"append", &m.Append}, {"txn", &m.Txn}}
+	}{{"put", &m.Put}, {"get", &m.Get}, {"cas", &m.Cas}, {"append", &m.Append}, {"delete", &m.Delete}, {"txn", &m.Txn}}
 }
 
 // String is the name of the mix, or the weights: "put:1,append:2".
@@ -105,7 +105,7 @@ func (m *Mix) set(part string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("the mix must be mixed, binary, or weights such as put:2,get:3,cas:1,append:1,txn:1 of 1..1000, and %q is none of these", part)
+	return fmt.Errorf("the mix must be mixed, binary, or weights such as put:2,get:3,cas:1,append:1,delete:1,txn:1 of 1..1000, and %q is none of these", part)
 }
 
 // draw draws the operations of a client.
@@ -138,7 +138,7 @@ func drawBinary(r Source, a *Act) {
 
 // drawMixed draws a client's i-th operation by weight.
 func (l *Load) drawMixed(r Source, o *Op, mix Mix, i int) {
-	k := r.IntN(mix.Put + mix.Get + mix.Cas + mix.Append + mix.Txn)
+	k := r.IntN(mix.Put + mix.Get + mix.Cas + mix.Append + mix.Delete + mix.Txn)
 	kind := Put
 	for _, w := range mix.weights() {
 		if k -= *w.weight; k < 0 {
@@ -151,7 +151,7 @@ func (l *Load) drawMixed(r Source, o *Op, mix Mix, i int) {
 		kind = [...]Kind{Get, Cas}[r.IntN(2)]
 		o.Also = Act{Key: uint8(r.IntN(l.Keys)), Value: -l.valueOf(o.Client, i)}
 	}
-	if o.Kind = kind; kind != Get {
+	if o.Kind = kind; kind != Get && kind != Delete {
 		o.Value = l.valueOf(o.Client, i)
 	}
 	if kind == Cas {

@@ -76,6 +76,8 @@ func (a *Act) do(v *Value) {
 		*v = Value{Number: a.Value}
 	case Append:
 		v.Tail += " " + strconv.Itoa(int(a.Value))
+	case Delete:
+		*v = Value{}
 	}
 }
 

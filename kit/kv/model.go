@@ -17,10 +17,11 @@ var Linearizable = spec.Linearizable{Model: Model}
 var Sequential = spec.Sequential{Model: Model}
 
 // Model is the sequential system that the clients believe they talk to. Inputs are *Op,
-// outputs *Result. Histories are split into keys that no transaction connects.
+// outputs *Result. Histories are split into keys that no transaction connects. Revisions, where
+// they are told, never decrease, and a write has one of its own.
 var Model = porcupine.Model{
 	Partition: partition,
-	Init:      func() any { return [MaxKeys]Value{} },
+	Init:      func() any { return state{} },
 	Step:      step,
 	DescribeOperation: func(input, output any) string {
 		return fmt.Sprintf("%v: %v", input, output)
@@ -58,12 +59,28 @@ func partition(history []porcupine.Operation) [][]porcupine.Operation {
 	return parts
 }
 
+// state is the state of the model.
+type state struct {
+	values   [MaxKeys]Value
+	revision int64 // the last that was told
+}
+
 // step is what an operation does to the map and whether the answer is right.
-func step(state, input, output any) (bool, any) {
-	values := state.([MaxKeys]Value)
-	result := execute(values[:], input.(*Op))
-	if r, answered := output.(*Result); answered && *r != result {
-		return false, state
+func step(before, input, output any) (bool, any) {
+	after, o := before.(state), input.(*Op)
+	result := execute(after.values[:], o)
+	r, answered := output.(*Result)
+	if !answered {
+		return true, after
 	}
-	return true, values
+	if result.Revision = r.Revision; *r != result {
+		return false, before
+	}
+	if r.Revision != 0 {
+		if r.Revision < after.revision || r.Revision == after.revision && after.values != before.(state).values {
+			return false, before
+		}
+		after.revision = r.Revision
+	}
+	return true, after
 }

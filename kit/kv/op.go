@@ -2,7 +2,7 @@
 // ([Map]) with sessions, so that a request that arrives twice takes effect once; its
 // operations ([Op]) with their codec; clients ([Clients]) that draw operations, lose their
 // patience and try another node; and the specs that their histories are judged by
-// ([Linearizable], [Sequential]).
+// ([Linearizable], [Sequential], [Revisions]).
 //
 // A system begins a run with [Clients.Begin]. A request step gives it a number, for which
 // [Clients.Given] is the operation; it offers the operation again as long as it pleases
@@ -31,6 +31,7 @@ const (
 	Get                // reads the key
 	Cas                // sets the key to Value if it is Old
 	Append             // adds Value to what the key holds
+	Delete             // makes the key as if it had never been written
 	kinds
 )
 
@@ -71,6 +72,9 @@ type Result struct {
 	Value Value
 	OK    bool
 	Also  Value
+	// Revision is the number of the state that the answer is about, where the system counts its
+	// states; 0: it was not told.
+	Revision int64
 }
 
 // KeyName is the name of a key: a letter.
@@ -86,6 +90,8 @@ func (a Act) String() string {
 		return "get " + key
 	case Append:
 		return "append " + key + "+" + value
+	case Delete:
+		return "delete " + key
 	default:
 		return "cas " + key + "=" + strconv.Itoa(int(a.Old)) + "->" + value
 	}
@@ -109,6 +115,9 @@ func (r *Result) String() string {
 	text += r.Value.String()
 	if r.Also != (Value{}) {
 		text += " and " + r.Also.String()
+	}
+	if r.Revision != 0 {
+		text += " at revision " + strconv.FormatInt(r.Revision, 10)
 	}
 	return text
 }

@@ -3,11 +3,12 @@ package bftsmart
 import (
 	"context"
 	"flag"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/lockstep-go/lockstep/internal/outside"
 )
 
 // wires are replicas without an engine and without hooks in them: bytes that pass between sockets, some
@@ -43,16 +44,8 @@ func shows(t *testing.T, try func(w *wires) bool) {
 // after each and tells what to let go.
 func (w *wires) run(t *testing.T, rule func(f frame, m Message) string, after func() []string, enough func() bool) bool {
 	t.Helper()
-	for _, program := range []string{"java", "mvn"} {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Skip(err)
-		}
-	}
-	jars, err := Setup(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := newDeployment(Cluster{Requests: 1, Timeout: time.Second, Silence: 10 * time.Millisecond}, nil, jars)
+	outside.Programs(t, "java", "javac", "mvn")
+	d, err := newDeployment(t.Context(), Cluster{Requests: 1, Timeout: time.Second, Silence: 10 * time.Millisecond}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -83,13 +83,12 @@ func (c Cluster) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
 	if err := c.fill(); err != nil {
 		return nil, err
 	}
-	jars, err := Setup(context.Background())
+	d, err := newDeployment(context.Background(), c, p)
 	if err != nil {
 		return nil, err
 	}
-	d, err := newDeployment(c, p, jars)
-	if err != nil || !c.Proxies {
-		return d, err
+	if !c.Proxies {
+		return d, nil
 	}
 	return &proxied{deployment: d}, nil
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/process/jvm"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -18,8 +19,8 @@ import (
 type deployment struct {
 	cluster  Cluster
 	place    *lockstep.Place
-	java     string
-	jars     string
+	java     *jvm.JVM
+	agent    string        // its jar
 	ports    [replicas]int // for clients; the one after it is for replicas
 	replicas lockstep.Deployment
 	client   *program
@@ -27,12 +28,12 @@ type deployment struct {
 	original []byte // of the message that is being forged
 }
 
-func newDeployment(c Cluster, p *lockstep.Place, jars string) (*deployment, error) {
-	java, err := exec.LookPath("java")
+func newDeployment(ctx context.Context, c Cluster, p *lockstep.Place) (*deployment, error) {
+	java, agent, err := prepare(ctx)
 	if err != nil {
-		return nil, errors.New("bftsmart: there is no java here")
+		return nil, err
 	}
-	return &deployment{cluster: c, place: p, java: java, jars: jars}, nil
+	return &deployment{cluster: c, place: p, java: java, agent: agent}, nil
 }
 
 // Reset ends the processes of the run before and starts new ones.
@@ -112,11 +113,11 @@ const hooks, loopback = "hooks", "loopback"
 
 // run is a JVM in a folder.
 func (d *deployment) run(folder, agent string, arguments ...string) *exec.Cmd {
-	options := []string{"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx128m", "-cp", filepath.Join(d.jars, "*")}
+	java := *d.java
 	if agent != "" {
-		options = append(options, "-javaagent:"+filepath.Join(d.jars, agentJar)+"="+agent, fmt.Sprintf("-Dlockstep.silence=%d", d.cluster.Silence.Milliseconds()))
+		java.Flags = []string{"-javaagent:" + d.agent + "=" + agent, fmt.Sprintf("-Dlockstep.silence=%d", d.cluster.Silence.Milliseconds())}
 	}
-	cmd := exec.Command(d.java, append(append(options, "io.github.lockstepgo.bftsmart.Replica"), arguments...)...)
+	cmd := java.Command("io.github.lockstepgo.bftsmart.Replica", arguments...)
 	cmd.Dir = folder
 	return cmd
 }
@@ -207,7 +208,7 @@ func (d *deployment) Abilities() lockstep.Abilities {
 // Close ends all processes.
 func (d *deployment) Close() error {
 	if d.client != nil {
-		d.client.end()
+		d.client.Kill()
 		d.client = nil
 	}
 	if d.replicas == nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/outside"
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
@@ -41,9 +42,7 @@ func (k *killed) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox)
 // The end of the client, or of a replica behind proxies, spoils the run: it is not taken for a mistake of
 // BFT-SMaRt, and the reason tells what happened.
 func TestKilled(t *testing.T) {
-	if _, err := Setup(t.Context()); err != nil {
-		t.Skip(err)
-	}
+	outside.Programs(t, "java", "javac", "mvn")
 	for name, k := range map[string]killing{
 		"the client": {Cluster{Requests: 1}, func(d lockstep.Deployment) int { return d.(*deployment).client.Pid() }},
 		"replica 2":  {Cluster{Requests: 1, Proxies: true}, func(d lockstep.Deployment) int { return d.(*proxied).programs[1].Pid() }},

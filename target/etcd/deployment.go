@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
@@ -30,17 +29,13 @@ type deployment struct {
 
 	clients *kv.Clients
 	runs    int
-	moved   bool // servers were started, or links changed, since time passed last
-	open    map[int]*pending
-	gone    sync.WaitGroup
+	calls   process.Calls[answer]
 }
 
-// pending is an operation under way.
-type pending struct {
+// answer is what came of an operation.
+type answer struct {
 	op     kv.Op
 	node   lockstep.Node
-	cancel context.CancelFunc
-	done   chan struct{} // closed when there is a result or an error
 	result kv.Result
 	err    error
 }
@@ -55,7 +50,7 @@ func (d *deployment) wire() error {
 			return err
 		}
 	}
-	d.Command, d.Telling, d.open = d.command, telling, map[int]*pending{}
+	d.Command, d.Telling, d.Patience = d.command, telling, d.options.Patience
 	return nil
 }
 
@@ -80,35 +75,22 @@ func telling(line string) bool {
 
 // Reset waits until all servers serve; those of the run before are used again, with other keys.
 func (d *deployment) Reset(ctx context.Context, seed uint64, out *lockstep.Outbox) error {
-	d.abandon()
-	if d.runs++; d.runs == 1 {
-		if err := d.Begin(); err != nil {
-			return err
-		}
-	} else {
-		d.Resume()
+	d.calls.Forget()
+	d.runs++
+	if err := d.Resume(); err != nil {
+		return err
 	}
-	d.moved = false
-	if err := d.steady(ctx, trace.AllNodes(d.options.Nodes)); err != nil {
+	if err := d.Steady(ctx, trace.AllNodes(d.options.Nodes), d.ready); err != nil {
 		return err
 	}
 	d.clients.Begin(rand.New(rand.NewPCG(seed, 1)), out)
 	return nil
 }
 
-// steady starts what is due and waits until nodes answer.
-func (d *deployment) steady(ctx context.Context, nodes lockstep.Nodes) error {
-	return process.Timed(&d.Spent.Starting, func() error {
-		if err := d.Launch(); err != nil {
-			return err
-		}
-		return d.Await(ctx, nodes, d.options.Patience, func(ctx context.Context, n lockstep.Node) bool {
-			ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-			defer cancel()
-			_, err := d.gateways[n-1].get(ctx, "ready", false)
-			return err == nil
-		})
-	})
+// ready reports whether a node answers.
+func (d *deployment) ready(ctx context.Context, n lockstep.Node) bool {
+	_, err := d.gateways[n-1].get(ctx, "ready", false)
+	return err == nil
 }
 
 // prefix tells the keys of this run from those of others.
@@ -125,7 +107,6 @@ func (d *deployment) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Out
 	case trace.Wait:
 		err = d.pass(ctx, time.Duration(s.For), out)
 	default:
-		d.moved = d.moved || s.Kind != trace.Crash
 		d.Cluster.Do(s, out)
 	}
 	d.collect()
@@ -138,80 +119,42 @@ func (d *deployment) request(ctx context.Context, s *lockstep.Step) error {
 		return err
 	}
 	op, _ := d.clients.Given(s.Request)
-	p := &pending{op: *op, node: s.Node, done: make(chan struct{})}
-	asking, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	p.cancel = cancel
-	d.open[op.Client] = p
+	a := answer{op: *op, node: s.Node}
 	prefix, serializable, at := d.prefix(), d.options.Serializable, d.gateways[s.Node-1]
-	d.gone.Go(func() {
-		defer close(p.done)
-		p.result, p.err = at.do(asking, prefix, p.op, serializable)
-	})
 	return process.Timed(&d.Spent.Working, func() error {
-		timer := time.NewTimer(d.options.Pace)
-		defer timer.Stop()
-		select {
-		case <-p.done:
-		case <-timer.C:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		return nil
+		return d.calls.Ask(ctx, op.Client, d.options.Pace, func(ctx context.Context) answer {
+			a.result, a.err = at.do(ctx, prefix, a.op, serializable)
+			return a
+		})
 	})
 }
 
 // collect takes the answers that have come. A client that got an error goes on: what it asked for
 // may take effect or not.
 func (d *deployment) collect() {
-	for client := 1; client <= d.options.Clients; client++ {
-		p := d.open[client]
-		if p == nil {
-			continue
-		}
-		select {
-		case <-p.done:
-		default:
-			continue
-		}
-		p.cancel()
-		delete(d.open, client)
-		if p.err != nil {
-			d.clients.GiveUp(client, p.op.Seq)
+	d.calls.Answers(func(client int, a answer) {
+		if a.err != nil {
+			d.clients.GiveUp(client, a.op.Seq)
 		} else {
-			d.clients.Answer(p.node, client, p.op.Seq, p.result)
+			d.clients.Answer(a.node, client, a.op.Seq, a.result)
 		}
-	}
+	})
 }
 
 // pass lets time pass. Where servers started or links changed, it ends when those that can agree
 // have done so, and a little later. Clients who have waited that long give up.
 func (d *deployment) pass(ctx context.Context, pace time.Duration, out *lockstep.Outbox) error {
-	if d.moved {
-		if err := d.steady(ctx, d.Majority(out)); err != nil {
+	if d.Did()&^trace.KindsOf(trace.Crash) != 0 {
+		if err := d.Steady(ctx, d.Majority(out), d.ready); err != nil {
 			return err
 		}
-		d.moved = false
 	}
 	if err := process.Timed(&d.Spent.Waiting, func() error { return process.Pass(ctx, pace) }); err != nil {
 		return err
 	}
 	d.collect()
-	for client := 1; client <= d.options.Clients; client++ {
-		if p := d.open[client]; p != nil {
-			p.cancel()
-			<-p.done
-		}
-	}
+	d.calls.Cancel()
 	return nil
-}
-
-// abandon ends what is under way.
-func (d *deployment) abandon() {
-	for client, p := range d.open {
-		p.cancel()
-		<-p.done
-		delete(d.open, client)
-	}
 }
 
 // Abilities has none.
@@ -219,7 +162,6 @@ func (d *deployment) Abilities() lockstep.Abilities { return lockstep.Abilities{
 
 // Close ends clients and servers.
 func (d *deployment) Close() error {
-	d.abandon()
-	d.gone.Wait()
+	d.calls.Forget()
 	return d.Cluster.Close()
 }

@@ -69,7 +69,7 @@ func (c Cluster) check() error {
 	switch {
 	case c.Pace <= 0 || c.Patience <= 0:
 		return fmt.Errorf("etcd: pace %s and patience %s must be positive", c.Pace, c.Patience)
-	case c.Mix.Append != 0 || c.Mix.Txn != 0:
+	case c.Mix.Append != 0 || c.Mix.Delete != 0 || c.Mix.Txn != 0:
 		return fmt.Errorf("etcd: mix is %s, and only put, get and cas are known here", c.Mix)
 	}
 	return nil

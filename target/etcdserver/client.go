@@ -2,6 +2,7 @@ package etcdserver
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -11,30 +12,50 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
 	"github.com/lockstep-go/lockstep/kit/kv"
+	"github.com/lockstep-go/lockstep/kit/operator"
+	"github.com/lockstep-go/lockstep/kit/watch"
 )
 
 // patience is the time after which a client gives an operation up.
 const patience = 5 * time.Second
 
-// pause is how long a client waits before it tries a read again.
+// pause is how long a client waits before it tries a read again, and others before they go on.
 const pause = 100 * time.Millisecond
 
 // clients are the clients of a run. Each talks to the member that the strategy chooses. A write
 // whose fate is not known stays without an answer, and its client goes on with the next
-// operation: the server has no sessions, so trying again might write twice.
+// operation: the server has no sessions, so trying again might write twice. Beside them there are
+// watchers and an operator, whose requests are duties.
 type clients struct {
 	cluster Cluster
 	world   *bubble.World
 
-	mutex sync.Mutex
-	kv    *kv.Clients
-	under map[lockstep.Node][]*kv.Op // under way at a member
+	mutex    sync.Mutex
+	kv       *kv.Clients
+	operator *operator.Operator
+	duties   []duty
+	under    map[lockstep.Node][]task // under way at a member
+	newest   int64                    // the highest revision that somebody was told of
+	watches  int                      // opened so far
+}
+
+// task is an operation of a client, or a duty.
+type task struct {
+	op   *kv.Op
+	duty int
 }
 
 func newClients(c Cluster, w *bubble.World) *clients {
 	load := kv.Load{Clients: c.Clients, Requests: c.Requests, Keys: c.Keys, Mix: c.Mix}
-	s := &clients{cluster: c, world: w, kv: kv.NewClients(load, c.Nodes), under: map[lockstep.Node][]*kv.Op{}}
+	s := &clients{cluster: c, world: w, kv: kv.NewClients(load, c.Nodes), under: map[lockstep.Node][]task{}}
 	s.kv.Begin(w.Rand(1000), w)
+	s.duties = s.allDuties()
+	var list []operator.Duty
+	for _, d := range s.duties {
+		list = append(list, d.Duty)
+	}
+	s.operator = operator.New(c.Nodes, list, nil)
+	s.operator.Begin(w)
 	return s
 }
 
@@ -43,108 +64,207 @@ func newClients(c Cluster, w *bubble.World) *clients {
 func (s *clients) forget(n lockstep.Node) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	for _, o := range s.under[n] {
-		s.kv.GiveUp(o.Client, o.Seq)
-	}
+	under := s.under[n]
 	delete(s.under, n)
+	for _, t := range under {
+		s.giveUp(t)
+	}
+}
+
+// giveUp goes on after something that may have happened or not.
+func (s *clients) giveUp(t task) {
+	if t.op != nil {
+		s.kv.GiveUp(t.op.Client, t.op.Seq)
+	} else {
+		s.operator.Next(t.duty)
+	}
 }
 
 // given is called when a request reaches a member.
 func (s *clients) given(n *bubble.Node, client *clientv3.Client, id int32) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	op, _ := s.kv.Given(id)
-	s.under[n.Self()] = append(s.under[n.Self()], op)
+	var t task
+	if s.operator.Has(id) {
+		t.duty, _ = s.operator.Given(id)
+	} else {
+		t.op, _ = s.kv.Given(id)
+	}
+	s.under[n.Self()] = append(s.under[n.Self()], t)
 	n.Go(func() {
-		ctx, cancel := context.WithTimeout(n.Context(), patience)
-		defer cancel()
-		a, err := s.do(ctx, client, op)
-		s.ended(n, op, a, err)
+		if t.op != nil {
+			s.operate(n, client, t)
+			return
+		}
+		s.duties[t.duty].do(n, client)
+		time.Sleep(pause)
+		s.end(n, t, func() { s.operator.Next(t.duty) })
 	})
 }
 
-// ended takes the answer to an operation, unless the member died meanwhile.
-func (s *clients) ended(n *bubble.Node, o *kv.Op, a answer, err error) {
+// operate performs an operation of a client at a member.
+func (s *clients) operate(n *bubble.Node, client *clientv3.Client, t task) {
+	ctx, cancel := context.WithTimeout(n.Context(), patience)
+	defer cancel()
+	a, err := s.do(ctx, client, t.op)
+	again := err != nil && t.op.Kind == kv.Get && !t.op.Txn
+	if again {
+		time.Sleep(pause)
+	}
+	s.end(n, t, func() {
+		switch {
+		case err == nil:
+			s.wrote(n, a.changes)
+			s.newest = max(s.newest, a.Revision)
+			s.kv.Answer(n.Self(), t.op.Client, t.op.Seq, a.Result)
+		case again:
+			s.kv.Offer(t.op)
+		default:
+			s.giveUp(t)
+		}
+	})
+}
+
+// end ends a task, unless the member died meanwhile: see forget.
+func (s *clients) end(n *bubble.Node, t task, then func()) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	if !n.Alive() {
-		return // see forget
+		return
 	}
 	under := s.under[n.Self()]
-	for i := range under {
-		if under[i] == o {
-			s.under[n.Self()] = append(under[:i], under[i+1:]...)
-			break
-		}
-	}
-	switch {
-	case err == nil:
-		if a.revision > 0 {
-			n.Emit(EventAcknowledged, a.revision)
-		}
-		s.kv.Answer(n.Self(), o.Client, o.Seq, a.Result)
-	case o.Kind == kv.Get:
-		time.AfterFunc(pause, func() {
-			s.mutex.Lock()
-			defer s.mutex.Unlock()
-			s.kv.Offer(o)
-		})
-	default: // it may have happened or not
-		s.kv.GiveUp(o.Client, o.Seq)
+	at := slices.Index(under, t)
+	s.under[n.Self()] = slices.Delete(under, at, at+1)
+	then()
+}
+
+// wrote tells of a write that was acknowledged.
+func (s *clients) wrote(n *bubble.Node, changes []watch.Change) {
+	if len(changes) > 0 {
+		n.Emit(watch.EventWrote, &watch.Wrote{Changes: changes})
+		s.newest = max(s.newest, changes[0].Revision)
 	}
 }
 
-// answer is the answer to an operation, with the revision that it wrote, or 0.
+// answer is the answer to an operation, with what it changed.
 type answer struct {
 	kv.Result
-	revision int64
+	changes []watch.Change
 }
 
 // do performs an operation at a member.
 func (s *clients) do(ctx context.Context, client *clientv3.Client, o *kv.Op) (a answer, err error) {
 	key := kv.KeyName(o.Key)
-	switch o.Kind {
-	case kv.Get:
-		var with []clientv3.OpOption
-		if s.cluster.Serializable {
-			with = append(with, clientv3.WithSerializable())
-		}
-		got, err := client.Get(ctx, key, with...)
+	switch {
+	case o.Txn:
+		return both(ctx, client, o)
+	case o.Kind == kv.Get && s.cluster.Serializable:
+		got, err := client.Get(ctx, key, clientv3.WithSerializable())
 		if err != nil {
 			return a, err
 		}
-		a.Value, a.OK = value(got), true
-	case kv.Put:
+		a.Value, a.OK = value(got), true // its revision may be an old one
+	case o.Kind == kv.Get:
+		got, err := client.Get(ctx, key)
+		if err != nil {
+			return a, err
+		}
+		a.Result = kv.Result{Value: value(got), OK: true, Revision: got.Header.Revision}
+	case o.Kind == kv.Put:
 		put, err := client.Put(ctx, key, text(o.Value))
 		if err != nil {
 			return a, err
 		}
-		a.Value, a.OK, a.revision = kv.Value{Number: o.Value}, true, put.Header.Revision
-	case kv.Cas:
-		return cas(ctx, client, key, o)
+		a.puts(put.Header.Revision, o.Act)
+	case o.Kind == kv.Delete:
+		deleted, err := client.Delete(ctx, key)
+		if err != nil {
+			return a, err
+		}
+		a.Result = kv.Result{OK: true, Revision: deleted.Header.Revision}
+		if deleted.Deleted > 0 {
+			a.changes = []watch.Change{{Revision: a.Revision, Key: key, Deleted: true}}
+		}
+	default:
+		return cas(ctx, client, o)
 	}
 	return a, nil
 }
 
-// cas sets a key to a value if it has another one. A key that was never written has 0.
-func cas(ctx context.Context, client *clientv3.Client, key string, o *kv.Op) (a answer, err error) {
-	is := clientv3.Compare(clientv3.Value(key), "=", text(o.Old))
-	if o.Old == 0 {
-		is = clientv3.Compare(clientv3.CreateRevision(key), "=", 0)
+// puts is the answer to an operation that has set keys, at a revision, the last of which is told last.
+func (a *answer) puts(revision int64, acts ...kv.Act) {
+	a.Value, a.OK, a.Revision = kv.Value{Number: acts[0].Value}, true, revision
+	for _, act := range acts {
+		a.changes = append(a.changes, watch.Change{Revision: revision, Key: kv.KeyName(act.Key), Value: text(act.Value)})
 	}
-	txn, err := client.Txn(ctx).If(is).Then(clientv3.OpPut(key, text(o.Act.Value))).Else(clientv3.OpGet(key)).Commit()
+}
+
+// is compares a key with a value. One that was never written has 0.
+func is(a kv.Act) clientv3.Cmp {
+	if a.Old == 0 {
+		return clientv3.Compare(clientv3.CreateRevision(kv.KeyName(a.Key)), "=", 0)
+	}
+	return clientv3.Compare(clientv3.Value(kv.KeyName(a.Key)), "=", text(a.Old))
+}
+
+// put sets a key.
+func put(a kv.Act) clientv3.Op { return clientv3.OpPut(kv.KeyName(a.Key), text(a.Value)) }
+
+// get reads a key.
+func get(a kv.Act) clientv3.Op { return clientv3.OpGet(kv.KeyName(a.Key)) }
+
+// cas sets a key to a value if it has another one.
+func cas(ctx context.Context, client *clientv3.Client, o *kv.Op) (a answer, err error) {
+	txn, err := client.Txn(ctx).If(is(o.Act)).Then(put(o.Act)).Else(get(o.Act)).Commit()
 	switch {
 	case err != nil:
 		return a, err
 	case txn.Succeeded:
-		a.Value, a.OK, a.revision = kv.Value{Number: o.Act.Value}, true, txn.Header.Revision
+		a.puts(txn.Header.Revision, o.Act)
 	default:
-		a.Value = value((*clientv3.GetResponse)(txn.Responses[0].GetResponseRange()))
+		a.Value, a.Revision = nth(txn, 0), txn.Header.Revision
 	}
 	return a, nil
 }
 
+// both reads a key, or sets it if it has another value, and sets a second one at once.
+func both(ctx context.Context, client *clientv3.Client, o *kv.Op) (a answer, err error) {
+	txn := client.Txn(ctx)
+	acts := []kv.Act{o.Act, o.Also}
+	switch {
+	case o.Kind == kv.Get:
+		txn, acts = txn.Then(get(o.Act), put(o.Also)), acts[1:]
+	case o.Key == o.Also.Key: // which a transaction may set only once
+		txn, acts = txn.If(is(o.Act)).Then(put(o.Also)).Else(get(o.Act), get(o.Also)), acts[1:]
+	default:
+		txn = txn.If(is(o.Act)).Then(put(o.Act), put(o.Also)).Else(get(o.Act), get(o.Also))
+	}
+	done, err := txn.Commit()
+	if err != nil {
+		return a, err
+	}
+	a.Revision = done.Header.Revision
+	switch {
+	case !done.Succeeded:
+		a.Value, a.Also = nth(done, 0), nth(done, 1)
+		return a, nil
+	case o.Kind == kv.Get:
+		a.puts(a.Revision, acts...)
+		a.Value = nth(done, 0)
+	default:
+		a.puts(a.Revision, acts...)
+		a.Value = kv.Value{Number: o.Act.Value}
+	}
+	a.Also = kv.Value{Number: o.Also.Value}
+	return a, nil
+}
+
 func text(v int32) string { return strconv.Itoa(int(v)) }
+
+// nth is what the i-th read of a transaction found.
+func nth(r *clientv3.TxnResponse, i int) kv.Value {
+	return value((*clientv3.GetResponse)(r.Responses[i].GetResponseRange()))
+}
 
 // value is what a read found.
 func value(r *clientv3.GetResponse) kv.Value {

@@ -38,9 +38,29 @@ type Cluster struct {
 	// Keys is the number of keys they work on; 0 means 2.
 	Keys int `help:"number of keys, 1 to 8; 0: 2" zero:"2" range:"1..8"`
 	// Mix says which operations clients draw.
-	Mix kv.Mix `help:"mixed (put, get, cas, every value new), binary (read, write 0, write 1 alike) or weights like put:2,get:3"`
+	Mix kv.Mix `help:"mixed (put, get, cas, every value new), binary (read, write 0, write 1 alike) or weights like put:2,get:3,cas:1,delete:1,txn:1"`
 	// Serializable lets members answer reads by their own copy, which is allowed to be old.
 	Serializable bool `help:"reads are serializable: a member answers by its own copy"`
+
+	// Watchers is the number of clients that watch, every other one all keys; they come back when a
+	// watch ends, and each watch is at the member that the strategy chooses.
+	Watchers int `help:"number of clients that watch" range:"0..16"`
+	// Unasking lets watchers not ask how far they are.
+	Unasking bool `help:"watchers do not ask how far they are; members tell it by themselves"`
+	// Compactions is how often the operator has the history compacted.
+	Compactions int `help:"how often the history is compacted" range:"0..1000"`
+	// Batch is the number of revisions that a member compacts at once; 0 means its default.
+	Batch int `help:"revisions that a member compacts at once; 0: the server's default" range:"0..10000"`
+	// Defragmentations is how often a member's file is defragmented.
+	Defragmentations int `help:"how often the file of a member is defragmented" range:"0..1000"`
+	// Backups is how often somebody has a member send its whole store.
+	Backups int `help:"how often a member sends its whole store, for a backup" range:"0..1000"`
+	// Leases is how often a key is put that lives as long as a lease.
+	Leases int `help:"how often a key is put that lives as long as a lease" range:"0..1000"`
+	// Learners is how often a member that does not vote is added, and removed the next time.
+	Learners int `help:"how often a member that does not vote is added, or removed again" range:"0..1000"`
+	// Transfers is how often leadership is given to another member.
+	Transfers int `help:"how often leadership is given to another member" range:"0..1000"`
 }
 
 // full is the cluster with its defaults filled in.
@@ -54,8 +74,8 @@ func (c Cluster) check() error {
 	if err := target.Check("etcdserver", c); err != nil {
 		return err
 	}
-	if c.Mix.Append > 0 || c.Mix.Txn > 0 {
-		return fmt.Errorf("etcdserver: mix is %s, allowed are put, get and cas", c.Mix)
+	if c.Mix.Append > 0 {
+		return fmt.Errorf("etcdserver: mix is %s, allowed are put, get, cas, delete and txn", c.Mix)
 	}
 	if !(c.Power >= 0 && c.Power <= 1) || c.Sync < 0 {
 		return fmt.Errorf("etcdserver: power %v must be in 0..1, sync %v not negative", c.Power, c.Sync)

@@ -13,7 +13,6 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
-	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
@@ -27,8 +26,12 @@ const (
 	follower = "follower"
 )
 
-// look is how often a member tells what its store holds.
-const look = 5 * time.Second
+// look is how often a member tells what its store holds, progress how often watches tell how far they
+// are.
+const (
+	look     = 5 * time.Second
+	progress = 2 * time.Second
+)
 
 // start brings a member up, from its files where it has some.
 func start(n *bubble.Node, c Cluster) error {
@@ -50,7 +53,10 @@ func start(n *bubble.Node, c Cluster) error {
 	case <-n.Context().Done():
 		return nil
 	}
-	client := v3client.New(server.Server)
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{address(n.Self(), 2379)}, Logger: zap.NewNop()})
+	if err != nil {
+		return err
+	}
 	n.OnStop(func() { _ = client.Close() })
 	names := map[uint64]string{} // asked for now: later it would take a lock, with which others sync files
 	for _, m := range server.Server.Cluster().Members() {
@@ -72,9 +78,9 @@ func start(n *bubble.Node, c Cluster) error {
 // tell tells what the member's store holds, from time to time.
 func tell(n *bubble.Node, client *clientv3.Client) error {
 	for {
-		hash, err := client.HashKV(n.Context(), "", 0)
+		hash, err := client.HashKV(n.Context(), address(n.Self(), 2379), 0)
 		if err == nil {
-			n.Emit(EventStore, &Store{Revision: hash.Header.Revision, Compacted: hash.CompactRevision, Hash: hash.Hash})
+			n.Emit(EventStore, &Store{Life: n.Life(), Revision: hash.Header.Revision, Compacted: hash.CompactRevision, Hash: hash.Hash})
 		} else if n.Context().Err() == nil && !errors.Is(err, context.Canceled) {
 			return fmt.Errorf("the store has no hash: %w", err)
 		}
@@ -97,9 +103,14 @@ func config(n *bubble.Node, c Cluster) (*embed.Config, error) {
 	conf.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.New(zapcore.NewNopCore(), zap.WithFatalHook(zapcore.WriteThenPanic)))
 	if c.Snapshots > 0 {
 		conf.SnapshotCount = uint64(c.Snapshots)
+		set(conf, uint64(c.Snapshots), "SnapshotCatchUpEntries")
 	}
-	urls(conf, address(n.Self(), 2380), "ListenPeerUrls", "LPUrls", "AdvertisePeerUrls", "APUrls")
-	urls(conf, address(n.Self(), 2379), "ListenClientUrls", "LCUrls", "AdvertiseClientUrls", "ACUrls")
+	if c.Batch > 0 {
+		set(conf, c.Batch, "ExperimentalCompactionBatchLimit", "CompactionBatchLimit")
+	}
+	set(conf, progress, "ExperimentalWatchProgressNotifyInterval", "WatchProgressNotifyInterval")
+	set(conf, at(n.Self(), 2380), "ListenPeerUrls", "LPUrls", "AdvertisePeerUrls", "APUrls")
+	set(conf, at(n.Self(), 2379), "ListenClientUrls", "LCUrls", "AdvertiseClientUrls", "ACUrls")
 	var all []string
 	for i := range n.Nodes() {
 		m := lockstep.Node(i + 1)
@@ -111,15 +122,19 @@ func config(n *bubble.Node, c Cluster) (*embed.Config, error) {
 
 func address(n lockstep.Node, port int) string { return fmt.Sprintf("http://10.0.0.%d:%d", n, port) }
 
-// urls sets those of the fields named that the configuration has: they were renamed in 3.6.
-func urls(conf *embed.Config, address string, fields ...string) {
-	at, err := url.Parse(address)
+func at(n lockstep.Node, port int) []url.URL {
+	at, err := url.Parse(address(n, port))
 	if err != nil {
 		panic(err)
 	}
+	return []url.URL{*at}
+}
+
+// set sets those of the fields named that the configuration has: some were renamed in 3.6.
+func set(conf *embed.Config, value any, fields ...string) {
 	for _, name := range fields {
 		if f := reflect.ValueOf(conf).Elem().FieldByName(name); f.IsValid() {
-			f.Set(reflect.ValueOf([]url.URL{*at}))
+			f.Set(reflect.ValueOf(value))
 		}
 	}
 }

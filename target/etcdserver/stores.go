@@ -6,21 +6,20 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/kit/kv"
+	"github.com/lockstep-go/lockstep/kit/watch"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// The types of event: a member tells what its store holds; a write was acknowledged, with the
-// revision that it made.
-const (
-	EventStore        = "store"        // the value is a [*Store]
-	EventAcknowledged = "acknowledged" // the value is the revision, an int64
-)
+// EventStore is the type of event in which a member tells what its store holds; the value is a
+// [*Store].
+const EventStore = "store"
 
 // Store is what a member's store holds: the hash of all keys at a revision, since what was
 // compacted.
 type Store struct {
+	Life                int // of the member
 	Revision, Compacted int64
 	Hash                uint32
 }
@@ -34,14 +33,26 @@ var Equal = spec.New("equal-stores", func(lockstep.Info) *equal { return &equal{
 // Durable: what was acknowledged is still there when faults have stopped, at every member.
 var Durable = spec.New("acknowledged-writes-stay", func(i lockstep.Info) *durable { return &durable{nodes: i.Nodes} })
 
+// Forward: in one life of a member the revision of its store never goes back.
+var Forward = spec.OnEvent("stores-go-forward", EventStore, func(before *[64]Store, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+	was, is := before[e.Node], *e.Value.(*Store)
+	before[e.Node] = is
+	if was.Life == is.Life && (is.Revision < was.Revision || is.Compacted < was.Compacted) {
+		return &lockstep.Finding{Nodes: trace.NodesOf(e.Node), Text: fmt.Sprintf("member %d was at revision %d, compacted up to %d, and is at revision %d, compacted up to %d",
+			e.Node, was.Revision, was.Compacted, is.Revision, is.Compacted)}
+	}
+	return nil
+})
+
 // Everything is all that the server promises, as far as it is judged here.
-var Everything = spec.All(kv.Linearizable, Equal, Durable)
+var Everything = spec.All(kv.Linearizable, kv.Revisions, watch.Guarantees, Equal, Forward, Durable)
 
 // Settle is the length of a settling stage in which durability is judged, for three members.
 const Settle = 6000
 
 // Targets is the server in the version of this build.
-var Targets = []target.Target{target.Of("etcdserver", "clusters of the real etcd server, unmodified, in virtual time", Cluster{}, Everything).Settled(Settle)}
+var Targets = []target.Target{target.Of("etcdserver", "clusters of the real etcd server, unmodified, in virtual time", Cluster{}, Everything).
+	Settled(Settle).Patient(10 * time.Minute)} // for the runs that warm a process up
 
 // equal compares stores.
 type equal struct {
@@ -107,8 +118,8 @@ func (d *durable) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding 
 		d.began = run.Now()
 	}
 	switch e.Type {
-	case EventAcknowledged:
-		d.acknowledged = max(d.acknowledged, e.Value.(int64))
+	case watch.EventWrote:
+		d.acknowledged = max(d.acknowledged, e.Value.(*watch.Wrote).Changes[0].Revision)
 	case EventStore:
 		d.at[e.Node] = e.Value.(*Store).Revision
 		if d.began >= 0 && time.Duration(run.Now()-d.began) >= calm {

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/lockstep-go/lockstep/bubble/calls"
 )
 
 // pipeline is a stream of AppendEntries whose answers are taken in order. As many are under
@@ -20,7 +22,7 @@ type pipeline struct {
 	closed    chan struct{}
 	close     sync.Once
 
-	// The transport has the lock of these.
+	mutex    sync.Mutex
 	underway []*appended // the oldest first, whose answer is the next to be taken
 	stuck    bool        // the oldest has its answer, which nobody takes
 	broken   error       // an answer failed: the connection is gone, and so are all behind it
@@ -31,20 +33,17 @@ func (t *transport) AppendEntriesPipeline(_ raft.ServerID, to raft.ServerAddress
 	if t.inFlight < 2 {
 		return nil, raft.ErrPipelineReplicationNotSupported
 	}
-	t.mutex.Lock()
-	defer t.mutex.Unlock()
-	t.streams++
-	return &pipeline{transport: t, to: to, stream: t.streams, done: make(chan raft.AppendFuture, t.inFlight-2),
+	return &pipeline{transport: t, to: to, stream: t.newStream(), done: make(chan raft.AppendFuture, t.inFlight-2),
 		room: make(chan struct{}, 1), closed: make(chan struct{})}, nil
 }
 
 // AppendEntries sends a request.
 func (p *pipeline) AppendEntries(args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) (raft.AppendFuture, error) {
-	f := &appended{start: time.Now(), args: args, resp: resp, sent: *args}
-	f.call.pipeline = p
-	f.packet = packet{body: &f.sent, stream: p.stream, seq: p.seq}
+	f := &appended{pipeline: p, start: time.Now(), args: args, resp: resp, sent: *args}
+	f.call.Told = f.told
+	f.packet = packet{Message: calls.Message{Body: &f.sent}, stream: p.stream, seq: p.seq}
 	p.seq++
-	p.transport.send(p.to, "AppendEntries", &f.packet, &f.call)
+	p.transport.calls.Send(nodeOf(p.to), "AppendEntries", &f.packet, &f.call)
 	if p.begin(f) {
 		return f, nil
 	}
@@ -52,7 +51,7 @@ func (p *pipeline) AppendEntries(args *raft.AppendEntriesRequest, resp *raft.App
 	case <-p.room:
 		return f, nil
 	case <-p.closed:
-	case <-p.transport.closed:
+	case <-p.transport.calls.Closed():
 	}
 	return nil, raft.ErrPipelineShutdown
 }
@@ -60,11 +59,10 @@ func (p *pipeline) AppendEntries(args *raft.AppendEntriesRequest, resp *raft.App
 // begin notes that a request is under way, and reports whether there was room for it. All but the
 // oldest wait in a queue with the library, which has room for two less than may be under way.
 func (p *pipeline) begin(f *appended) (fits bool) {
-	t := p.transport
-	t.mutex.Lock()
-	defer t.mutex.Unlock()
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
 	p.underway = append(p.underway, f)
-	fits = len(p.underway) < t.inFlight
+	fits = len(p.underway) < p.transport.inFlight
 	if len(p.underway) == 1 {
 		p.first()
 	}
@@ -74,14 +72,14 @@ func (p *pipeline) begin(f *appended) (fits bool) {
 // first begins to wait for the answer to the oldest. The caller has the lock.
 func (p *pipeline) first() {
 	if p.broken == nil {
-		p.transport.await(&p.underway[0].call)
+		p.transport.calls.Await(&p.underway[0].call)
 	}
 	p.goOn()
 }
 
 // goOn hands out what is answered, in order. The caller has the lock.
 func (p *pipeline) goOn() {
-	if p.stuck || len(p.underway) == 0 || p.transport.over {
+	if p.stuck || len(p.underway) == 0 || p.over() {
 		return
 	}
 	f := p.underway[0]
@@ -94,6 +92,16 @@ func (p *pipeline) goOn() {
 	default: // the library is not at it: somebody waits until it is
 		p.stuck = true
 		p.transport.node.Go(p.handOut)
+	}
+}
+
+// over reports whether the transport was closed.
+func (p *pipeline) over() bool {
+	select {
+	case <-p.transport.calls.Closed():
+		return true
+	default:
+		return false
 	}
 }
 
@@ -113,18 +121,17 @@ func (p *pipeline) out() {
 
 // handOut waits until the library takes the oldest.
 func (p *pipeline) handOut() {
-	t := p.transport
-	t.mutex.Lock()
+	p.mutex.Lock()
 	f := p.underway[0]
-	t.mutex.Unlock()
+	p.mutex.Unlock()
 	select {
 	case p.done <- f:
-		t.mutex.Lock()
-		defer t.mutex.Unlock()
+		p.mutex.Lock()
+		defer p.mutex.Unlock()
 		p.stuck = false
 		p.out()
 	case <-p.closed:
-	case <-t.closed:
+	case <-p.transport.calls.Closed():
 	}
 }
 
@@ -139,28 +146,38 @@ func (p *pipeline) Close() error {
 
 // appended is a request of a pipeline, with all that belongs to it.
 type appended struct {
-	start  time.Time
-	args   *raft.AppendEntriesRequest
-	resp   *raft.AppendEntriesResponse
-	sent   raft.AppendEntriesRequest
-	packet packet
-	call   call
+	pipeline *pipeline
+	start    time.Time
+	args     *raft.AppendEntriesRequest
+	resp     *raft.AppendEntriesResponse
+	sent     raft.AppendEntriesRequest
+	packet   packet
+	call     calls.Call
 
-	over  bool          // it is answered, or will never be
-	err   error         // then
-	ready chan struct{} // closed then, for those who wait; nil: nobody does
+	// The pipeline has the lock of these.
+	answer *calls.Message // that has come, before its turn perhaps
+	failed error          // that none comes
+	over   bool           // it is answered, or will never be
+	err    error          // then
+	ready  chan struct{}  // closed then, for those who wait; nil: nobody does
+}
+
+// told notes the answer, and lets the pipeline go on.
+func (a *appended) told(answer *calls.Message, err error) {
+	a.pipeline.mutex.Lock()
+	defer a.pipeline.mutex.Unlock()
+	a.answer, a.failed = answer, err
+	a.pipeline.goOn()
 }
 
 // finish takes the answer, and reports whether there is one. The caller has the lock.
 func (a *appended) finish(p *pipeline) bool {
-	got := a.call.got
-	if got == nil && p.broken == nil {
+	if a.answer == nil && a.failed == nil && p.broken == nil {
 		return false
 	}
 	if a.err = p.broken; a.err == nil {
-		a.err = into(got, a.resp)
+		a.err = into(a.resp, a.answer, a.failed)
 		p.broken = a.err
-		p.transport.forget(&a.call)
 	}
 	a.over = true
 	if a.ready != nil {
@@ -171,21 +188,21 @@ func (a *appended) finish(p *pipeline) bool {
 
 // Error waits for the answer.
 func (a *appended) Error() error {
-	t := a.call.pipeline.transport
-	t.mutex.Lock()
+	p := a.pipeline
+	p.mutex.Lock()
 	if a.over {
-		t.mutex.Unlock()
+		p.mutex.Unlock()
 		return a.err
 	}
 	if a.ready == nil {
 		a.ready = make(chan struct{})
 	}
-	t.mutex.Unlock()
+	p.mutex.Unlock()
 	select {
 	case <-a.ready:
 		return a.err
-	case <-t.closed:
-		return errClosed
+	case <-p.transport.calls.Closed():
+		return calls.ErrClosed
 	}
 }
 

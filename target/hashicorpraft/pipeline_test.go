@@ -12,6 +12,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/bubble/calls"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
 )
@@ -45,7 +46,7 @@ func piped(t *testing.T, inFlight, requests int, late bool, s lockstep.Strategy)
 			select {
 			case f := <-p.Consumer():
 				n.Emit("saw", fmt.Sprint("answer ", f.Request().PrevLogEntry, " ", f.Response().LastLog, " ", f.Error()))
-			case <-tr.closed:
+			case <-tr.calls.Closed():
 			}
 		}
 		return p.Close()
@@ -68,7 +69,7 @@ func serveNumbers(n *bubble.Node, tr *transport) {
 			select {
 			case rpc := <-tr.consume:
 				rpc.Respond(&raft.AppendEntriesResponse{LastLog: rpc.Command.(*raft.AppendEntriesRequest).PrevLogEntry}, nil)
-			case <-tr.closed:
+			case <-tr.calls.Closed():
 				return
 			}
 		}
@@ -125,26 +126,24 @@ func TestPipelineBreaks(t *testing.T) {
 // Whoever asks a request for its error waits for the answer, or for the end.
 func TestPipelineError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tr := &transport{closed: make(chan struct{})}
+		tr := &transport{calls: calls.New(nil, time.Second)}
 		p := &pipeline{transport: tr}
-		f := &appended{}
-		f.call.pipeline = p
+		f := &appended{pipeline: p}
 		asked := make(chan error, 2)
 		go func() { asked <- f.Error() }()
 		synctest.Wait()
-		tr.mutex.Lock()
-		f.call.got = &packet{err: "refused"}
+		p.mutex.Lock()
+		f.answer = &calls.Message{Err: "refused"}
 		f.finish(p)
-		tr.mutex.Unlock()
+		p.mutex.Unlock()
 		if err := <-asked; err == nil || err.Error() != "refused" || f.Error() != err {
 			t.Error(err)
 		}
-		g := &appended{}
-		g.call.pipeline = p
+		g := &appended{pipeline: p}
 		go func() { asked <- g.Error() }()
 		synctest.Wait()
 		_ = tr.Close()
-		if err := <-asked; !errors.Is(err, errClosed) {
+		if err := <-asked; !errors.Is(err, calls.ErrClosed) {
 			t.Error(err)
 		}
 	})

@@ -4,6 +4,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/bubble/calls"
 )
 
 // serving is a request that came in, until it is answered.
@@ -29,22 +30,16 @@ type streamID struct {
 
 // stream takes the messages of a stream in their order.
 type stream struct {
-	next    int
-	waiting map[int]*packet
-	busy    bool    // a request is being served
-	chunks  *chunks // of a snapshot that is coming in
+	calls.Turns[*packet]
+	busy   bool    // a request is being served
+	chunks *chunks // of a snapshot that is coming in
 }
 
 // receive takes a message that the engine delivers. It does not wait.
 func (t *transport) receive(from lockstep.Node, body any) {
 	p := body.(*packet)
 	switch {
-	case p.answer:
-		if p.life == t.node.Life() {
-			t.mutex.Lock()
-			defer t.mutex.Unlock()
-			p.caller.tell(p)
-		}
+	case t.calls.Take(p):
 	case p.stream == 0:
 		t.accept(t.newServing(from, p, nil))
 	default:
@@ -55,20 +50,20 @@ func (t *transport) receive(from lockstep.Node, body any) {
 // streamed takes a message of a stream when its turn comes.
 func (t *transport) streamed(from lockstep.Node, p *packet) {
 	t.mutex.Lock()
-	id := streamID{from, p.life, p.stream}
+	id := streamID{from, p.Life(), p.stream}
 	s := t.incoming[id]
 	if s == nil {
-		s = &stream{waiting: map[int]*packet{}}
+		s = &stream{}
 		t.incoming[id] = s
 	}
-	s.waiting[p.seq] = p
+	s.Put(p.seq, p)
 	begin := !s.busy
 	s.busy = true
 	t.mutex.Unlock()
 	if !begin {
 		return
 	}
-	if _, ok := p.body.(*raft.AppendEntriesRequest); ok {
+	if _, ok := p.Body.(*raft.AppendEntriesRequest); ok {
 		t.goOn(from, s)
 	} else {
 		t.node.Go(func() { t.drain(from, s) })
@@ -79,13 +74,8 @@ func (t *transport) streamed(from lockstep.Node, p *packet) {
 func (t *transport) inTurn(s *stream) *packet {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
-	p := s.waiting[s.next]
-	if p == nil {
-		s.busy = false
-		return nil
-	}
-	delete(s.waiting, s.next)
-	s.next++
+	p, arrived := s.Next()
+	s.busy = arrived
 	return p
 }
 
@@ -102,7 +92,7 @@ func (t *transport) goOn(from lockstep.Node, s *stream) bool {
 // drain takes the messages of a snapshot, and ends when one is missing.
 func (t *transport) drain(from lockstep.Node, s *stream) {
 	for p := t.inTurn(s); p != nil; p = t.inTurn(s) {
-		if p.body == nil {
+		if p.Body == nil {
 			s.chunks.add(p.chunk)
 			continue
 		}
@@ -125,9 +115,9 @@ func (t *transport) newServing(from lockstep.Node, p *packet, s *stream) *servin
 		v = &serving{transport: t, answers: make(chan raft.RPCResponse, 1)}
 		v.look = v.lookNow
 	}
-	v.from, v.packet, v.stream, v.kind = from, p, s, answerTo(p.body)
+	v.from, v.packet, v.stream, v.kind = from, p, s, answerTo(p.Body)
 	v.heartbeat = v.kind == heartbeatAnswer
-	v.rpc = raft.RPC{Command: p.body, RespChan: v.answers}
+	v.rpc = raft.RPC{Command: p.Body, RespChan: v.answers}
 	return v
 }
 
@@ -155,7 +145,7 @@ func (t *transport) accept(v *serving) {
 // changesNothing reports whether a heartbeat is one of a leader that the node follows, or an old one:
 // then the library answers it without waiting for the disk.
 func (v *serving) changesNothing() bool {
-	r, term := v.transport.replica, v.packet.body.(*raft.AppendEntriesRequest).Term
+	r, term := v.transport.replica, v.packet.Body.(*raft.AppendEntriesRequest).Term
 	return term < r.term() || term == r.term() && r.raft.State() == raft.Follower
 }
 
@@ -163,7 +153,7 @@ func (v *serving) changesNothing() bool {
 func (v *serving) begin() {
 	t := v.transport
 	t.busy.Add(1)
-	v.seen = t.replica.watchPreVote(t.node, v.packet.body)
+	v.seen = t.replica.watchPreVote(t.node, v.packet.Body)
 	t.served.Add(1)
 }
 
@@ -183,7 +173,7 @@ func (v *serving) hand() {
 	select {
 	case v.transport.consume <- v.rpc:
 		v.wait()
-	case <-v.transport.closed:
+	case <-v.transport.calls.Closed():
 		v.transport.busy.Add(-1)
 	}
 }
@@ -204,7 +194,7 @@ func (v *serving) wait() {
 	select {
 	case a := <-v.answers:
 		v.reply(a)
-	case <-v.transport.closed:
+	case <-v.transport.calls.Closed():
 		v.transport.busy.Add(-1)
 	}
 }
@@ -215,12 +205,12 @@ func (v *serving) reply(a raft.RPCResponse) bool {
 	if v.seen != nil {
 		v.seen(a.Response)
 	}
-	p := &packet{life: v.packet.life, caller: v.packet.caller, answer: true, body: a.Response}
+	p := &packet{Message: calls.Message{Body: a.Response}}
 	if a.Error != nil {
-		p.err = a.Error.Error()
+		p.Err = a.Error.Error()
 	}
 	t.busy.Add(-1)
-	t.node.Send(from, v.kind, lockstep.Tag{}, p)
+	t.calls.Answer(from, v.kind, &v.packet.Message, p)
 	t.mutex.Lock()
 	t.answered = append(t.answered, v)
 	t.mutex.Unlock()

@@ -11,14 +11,8 @@ import (
 
 	"github.com/hashicorp/raft"
 
-	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
-)
-
-// The errors of a transport.
-var (
-	errTimeout = errors.New("call timed out")
-	errClosed  = errors.New("transport closed")
+	"github.com/lockstep-go/lockstep/bubble/calls"
 )
 
 // messageTypes are the types of messages: requests, their answers, and the chunks of a
@@ -28,20 +22,16 @@ var messageTypes = []string{"AppendEntries", "AppendEntriesResponse", "Heartbeat
 
 // packet is what one message of the engine carries.
 type packet struct {
-	life   int    // of the sender of the request
-	caller *call  // takes the answer; nil for a chunk
-	stream uint64 // the pipeline or snapshot it belongs to; 0: none
-	seq    int    // its place there, from 0
-	answer bool
-	body   any // the request or the response; nil for a chunk
-	chunk  []byte
-	err    string // of the answer
+	calls.Message        // a request or an answer; for a chunk without a body
+	stream        uint64 // the pipeline or snapshot it belongs to; 0: none
+	seq           int    // its place there, from 0
+	chunk         []byte
 }
 
 // String is the content of the message.
 func (p *packet) String() string {
 	t := newText("")
-	switch b := p.body.(type) {
+	switch b := p.Body.(type) {
 	case *raft.AppendEntriesRequest:
 		t.number("term", b.Term).pair("prev", b.PrevLogTerm, b.PrevLogEntry).number("commit", b.LeaderCommitIndex)
 		for _, e := range b.Entries {
@@ -60,10 +50,10 @@ func (p *packet) String() string {
 	case nil:
 		t.number("chunk", uint64(p.seq)).number("bytes", uint64(len(p.chunk)))
 	default:
-		t.preVote(p.body)
+		t.preVote(p.Body)
 	}
-	if p.err != "" {
-		t.word("error").b = strconv.AppendQuote(t.b, p.err)
+	if p.Err != "" {
+		t.word("error").b = strconv.AppendQuote(t.b, p.Err)
 	}
 	return string(t.b)
 }
@@ -72,28 +62,23 @@ func (p *packet) String() string {
 type transport struct {
 	node     *bubble.Node
 	replica  *replica
-	timeout  time.Duration
+	calls    *calls.Calls
+	timeout  time.Duration // of a call
 	inFlight int
 	consume  chan raft.RPC
-	closed   chan struct{}
 	busy     atomic.Int64 // requests being served
 	served   atomic.Int64 // and all so far
 
 	mutex     sync.Mutex
-	over      bool // it is closed
 	heartbeat func(raft.RPC)
 	streams   uint64 // begun
 	incoming  map[streamID]*stream
-	calls     []*call     // that wait for their answers, the oldest first
-	timer     *time.Timer // for the oldest
-	armed     bool        // it is set
-	ended     []*call     // to be used again
-	answered  []*serving  // likewise
+	answered  []*serving // to be used again
 }
 
 func newTransport(n *bubble.Node, r *replica, c Cluster) *transport {
-	return &transport{node: n, replica: r, timeout: c.Timeout, inFlight: c.InFlight, consume: make(chan raft.RPC, 64),
-		closed: make(chan struct{}), incoming: map[streamID]*stream{}}
+	return &transport{node: n, replica: r, calls: calls.New(n, c.Timeout), timeout: c.Timeout, inFlight: c.InFlight,
+		consume: make(chan raft.RPC, 64), incoming: map[streamID]*stream{}}
 }
 
 // Consumer is where the library takes requests from.
@@ -128,16 +113,7 @@ func (t *transport) handler() func(raft.RPC) {
 
 // Close ends all calls.
 func (t *transport) Close() error {
-	t.mutex.Lock()
-	defer t.mutex.Unlock()
-	if !t.over {
-		t.over = true
-		close(t.closed)
-		for _, c := range t.calls {
-			c.tell(&none)
-		}
-		t.calls = nil
-	}
+	t.calls.Close()
 	return nil
 }
 
@@ -165,10 +141,37 @@ func isHeartbeat(a *raft.AppendEntriesRequest) bool {
 	return a.Term != 0 && a.PrevLogEntry == 0 && a.PrevLogTerm == 0 && len(a.Entries) == 0 && a.LeaderCommitIndex == 0
 }
 
-// send sends a request, whose answer goes to a call.
-func (t *transport) send(to raft.ServerAddress, kind string, p *packet, c *call) {
-	p.life, p.caller = t.node.Life(), c
-	t.node.Send(nodeOf(to), kind, lockstep.Tag{}, p)
+// do makes a call and takes its answer.
+func do[Q, R any](t *transport, to raft.ServerAddress, kind string, args *Q, resp *R) error {
+	sent := &struct {
+		packet packet
+		args   Q
+	}{args: *args}
+	sent.packet.Body = &sent.args
+	answer, err := t.calls.Ask(nodeOf(to), kind, &sent.packet)
+	return into(resp, answer, err)
+}
+
+// into gives an answer to the one who asked.
+func into[R any](resp *R, answer *calls.Message, err error) error {
+	if err != nil {
+		return err
+	}
+	if r, ok := answer.Body.(*R); ok && r != nil {
+		*resp = *r
+	}
+	if answer.Err != "" {
+		return errors.New(answer.Err)
+	}
+	return nil
+}
+
+// newStream is the number of a stream that begins.
+func (t *transport) newStream() uint64 {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	t.streams++
+	return t.streams
 }
 
 // chunkSize is the size of a snapshot's chunks.
@@ -181,18 +184,15 @@ func (t *transport) InstallSnapshot(_ raft.ServerID, to raft.ServerAddress, args
 		return err
 	}
 	copied := *args
-	t.mutex.Lock()
-	t.streams++
-	stream := t.streams
-	t.mutex.Unlock()
-	answer := t.newCall()
-	t.send(to, "InstallSnapshot", &packet{body: &copied, stream: stream}, answer)
+	stream := t.newStream()
+	call := t.calls.Begin(nodeOf(to), "InstallSnapshot", &packet{Message: calls.Message{Body: &copied}, stream: stream})
 	for seq := 1; len(all) > 0; seq++ {
 		size := min(chunkSize, len(all))
-		t.node.Send(nodeOf(to), "SnapshotChunk", lockstep.Tag{}, &packet{life: t.node.Life(), stream: stream, seq: seq, chunk: all[:size]})
+		t.calls.Send(nodeOf(to), "SnapshotChunk", &packet{stream: stream, seq: seq, chunk: all[:size]}, nil)
 		all = all[size:]
 	}
-	return take(t, answer, resp)
+	answer, err := call.Wait()
+	return into(resp, answer, err)
 }
 
 // chunks is the reader of a snapshot that is coming in.
@@ -207,7 +207,7 @@ func newChunks(t *transport) *chunks { return &chunks{transport: t, more: make(c
 func (c *chunks) add(data []byte) {
 	select {
 	case c.more <- data:
-	case <-c.transport.closed:
+	case <-c.transport.calls.Closed():
 	}
 }
 
@@ -220,9 +220,9 @@ func (c *chunks) Read(p []byte) (int, error) {
 		case data := <-c.more:
 			c.rest.Write(data)
 		case <-timer.C:
-			return 0, errTimeout
-		case <-c.transport.closed:
-			return 0, errClosed
+			return 0, calls.ErrTimeout
+		case <-c.transport.calls.Closed():
+			return 0, calls.ErrClosed
 		}
 	}
 	return c.rest.Read(p)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/process"
+	"github.com/lockstep-go/lockstep/process/jvm"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -28,7 +29,7 @@ const (
 type deployment struct {
 	*process.Cluster
 	options Cluster
-	java    *java
+	java    *jvm.JVM
 
 	at, via [][listeners]string // where servers listen, and where others believe them to; by node-1
 
@@ -36,9 +37,7 @@ type deployment struct {
 	producers []*producer
 	topic     topic
 	runs      int
-	moved     bool // servers were started, or links changed, since time passed last
-	open      map[int]*attempt
-	gone      sync.WaitGroup
+	calls     process.Calls[*attempt]
 	roles     []string // by node-1, since the last step; nil: not asked yet
 	log       [][]Placed
 }
@@ -49,7 +48,6 @@ func (d *deployment) connect() error {
 	for n := range d.options.brokers().All() {
 		addresses = append(addresses, d.at[n-1][forClients])
 	}
-	d.open = map[int]*attempt{}
 	var err error
 	if d.asker, err = newClient(addresses); err != nil {
 		return err
@@ -67,14 +65,11 @@ func (d *deployment) connect() error {
 
 // Reset waits until all servers serve; those of the run before are used again, with another topic.
 func (d *deployment) Reset(ctx context.Context, _ uint64, out *lockstep.Outbox) error {
-	d.abandon()
+	d.calls.Forget()
 	d.roles, d.log = nil, nil
-	if d.runs++; d.runs == 1 {
-		if err := d.Begin(); err != nil {
-			return err
-		}
-	} else {
-		d.Resume()
+	d.runs++
+	if err := d.Resume(); err != nil {
+		return err
 	}
 	all := trace.AllNodes(d.options.nodes())
 	if err := d.steady(ctx, all, false); err != nil {
@@ -83,7 +78,6 @@ func (d *deployment) Reset(ctx context.Context, _ uint64, out *lockstep.Outbox) 
 	if err := d.renew(ctx); err != nil {
 		return err
 	}
-	d.moved = false
 	if err := d.steady(ctx, all, true); err != nil {
 		return err
 	}
@@ -114,24 +108,9 @@ func (d *deployment) introduce(ctx context.Context, p *producer) error {
 	})
 }
 
-// insist tries something again and again until it works. That it never does makes the run worthless.
+// insist tries something again and again until it works.
 func (d *deployment) insist(ctx context.Context, trouble string, do func(context.Context) error) error {
-	limit, cancel := context.WithTimeout(ctx, d.options.Patience)
-	defer cancel()
-	return process.Timed(&d.Spent.Working, func() error {
-		for {
-			err := do(limit)
-			switch {
-			case err == nil:
-				return nil
-			case ctx.Err() != nil:
-				return ctx.Err()
-			case limit.Err() != nil:
-				return process.Worthless(fmt.Errorf("kafka: %s: %w", trouble, err))
-			}
-			_ = process.Pass(limit, asking) // the next attempt tells that time is up
-		}
-	})
+	return process.Timed(&d.Spent.Working, func() error { return process.Insist(ctx, d.Patience, "kafka: "+trouble, do) })
 }
 
 // renew makes the topic of a run in the place of the one before. Its first leader is broker 1.
@@ -152,7 +131,7 @@ func (d *deployment) renew(ctx context.Context) error {
 	})
 }
 
-// asking is how often something is tried that does not work yet, and replicating how long a leader waits for others to have a record.
+// asking is how often a broker is asked that is not ready, and replicating how long a leader waits for others to have a record.
 const (
 	asking      = 100 * time.Millisecond
 	replicating = 10 * time.Second
@@ -162,23 +141,16 @@ const (
 // other to be alive and nobody else, and each partition is led by one of them, where anybody can. With full they are in sync, too.
 func (d *deployment) steady(ctx context.Context, nodes lockstep.Nodes, full bool) error {
 	brokers := nodes & d.options.brokers()
-	return process.Timed(&d.Spent.Starting, func() error {
-		if err := d.Launch(); err != nil {
-			return err
+	return d.Steady(ctx, nodes, func(ctx context.Context, n lockstep.Node) bool {
+		if !brokers.Has(n) {
+			return true
 		}
-		return d.Await(ctx, nodes, d.options.Patience, func(ctx context.Context, n lockstep.Node) bool {
-			if !brokers.Has(n) {
-				return true
-			}
-			ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-			defer cancel()
-			v, err := d.asker.view(ctx, n, d.topic, d.options.Partitions)
-			if err == nil && v.brokers == brokers && (d.topic.name == "" || v.settled(brokers, full)) {
-				return true
-			}
-			_ = process.Pass(ctx, asking)
-			return false
-		})
+		v, err := d.asker.view(ctx, n, d.topic, d.options.Partitions)
+		if err == nil && v.brokers == brokers && (d.topic.name == "" || v.settled(brokers, full)) {
+			return true
+		}
+		_ = process.Pass(ctx, asking)
+		return false
 	})
 }
 
@@ -200,7 +172,6 @@ func (d *deployment) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Out
 	case trace.Wait:
 		err = d.pass(ctx, time.Duration(s.For), out)
 	default:
-		d.moved = true
 		err = process.Timed(&d.Spent.Working, func() error { d.Cluster.Do(s, out); return nil })
 	}
 	d.collect(out)
@@ -224,45 +195,24 @@ func (d *deployment) request(ctx context.Context, s *lockstep.Step, out *lockste
 	if p.tries == 0 {
 		out.Event(lockstep.Event{Type: EventSend, Node: s.Node, Value: &r})
 	}
-	trying, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	a := &attempt{record: r, node: s.Node, cancel: cancel, done: make(chan struct{})}
-	d.open[p.number] = a
+	a := &attempt{record: r, node: s.Node}
 	acks := int16(-1)
 	if d.options.Acks == "leader" {
 		acks = 1
 	}
 	t := d.topic
-	d.gone.Go(func() {
-		defer close(a.done)
-		a.offset, a.err = p.try(trying, a.node, t, r, d.options.Partitions, acks, replicating)
-	})
 	return process.Timed(&d.Spent.Working, func() error {
-		timer := time.NewTimer(d.options.Pace)
-		defer timer.Stop()
-		select {
-		case <-a.done:
-		case <-timer.C:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		return nil
+		return d.calls.Ask(ctx, p.number, d.options.Pace, func(ctx context.Context) *attempt {
+			a.offset, a.err = p.try(ctx, a.node, t, r, d.options.Partitions, acks, replicating)
+			return a
+		})
 	})
 }
 
 // collect takes the outcomes that there are.
 func (d *deployment) collect(out *lockstep.Outbox) {
-	for _, p := range d.producers {
-		a := d.open[p.number]
-		if a == nil {
-			continue
-		}
-		select {
-		case <-a.done:
-		default:
-			continue
-		}
-		a.cancel()
-		delete(d.open, p.number)
+	d.calls.Answers(func(number int, a *attempt) {
+		p := d.producers[number-1]
 		acknowledged, again := p.learn(a)
 		if acknowledged {
 			out.Event(lockstep.Event{Type: EventAck, Node: a.node, Value: &Ack{a.record, a.offset}})
@@ -271,26 +221,21 @@ func (d *deployment) collect(out *lockstep.Outbox) {
 			p.next()
 		}
 		d.offer(p, out)
-	}
+	})
 }
 
 // pass lets time pass. Where servers started or ended or links changed, it ends when those that can agree have done so, and a little
 // later. Producers who have waited that long stop waiting.
 func (d *deployment) pass(ctx context.Context, pace time.Duration, out *lockstep.Outbox) error {
-	if d.moved {
+	if d.Did() != 0 {
 		if err := d.steady(ctx, d.agreeing(out), out.Settling()); err != nil {
 			return err
 		}
-		d.moved = false
 	}
 	if err := process.Timed(&d.Spent.Waiting, func() error { return process.Pass(ctx, pace) }); err != nil {
 		return err
 	}
-	d.collect(out)
-	for _, a := range d.open {
-		a.cancel()
-		<-a.done
-	}
+	d.calls.Cancel()
 	d.collect(out)
 	if out.Settling() {
 		return process.Timed(&d.Spent.Working, func() error { return d.look(ctx, out) })
@@ -390,19 +335,9 @@ func (d *deployment) casting() []string {
 	return roles
 }
 
-// abandon ends what is under way.
-func (d *deployment) abandon() {
-	for number, a := range d.open {
-		a.cancel()
-		<-a.done
-		delete(d.open, number)
-	}
-}
-
 // Close ends clients and servers.
 func (d *deployment) Close() error {
-	d.abandon()
-	d.gone.Wait()
+	d.calls.Forget()
 	for _, p := range d.producers {
 		p.Client.Close()
 	}

@@ -2,7 +2,6 @@ package kafka
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,33 +9,20 @@ import (
 	"strings"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/process"
+	"github.com/lockstep-go/lockstep/process/jvm"
 )
 
-// java is how a version's servers are started.
-type java struct{ program, jars string }
-
-// prepare fetches a version and finds a JVM.
-func prepare(ctx context.Context, version string) (*java, error) {
-	program, err := exec.LookPath("java")
-	if err != nil {
-		return nil, errors.New("kafka: java is missing; `make setup` installs it")
-	}
-	jars, err := process.Jars(ctx, "org.apache.kafka:kafka_2.13:"+version, "org.slf4j:slf4j-simple:1.7.36")
+// prepare fetches a version and finds a JVM. Of what is logged, only warnings and who does what is wanted.
+func prepare(ctx context.Context, version string) (*jvm.JVM, error) {
+	java, err := jvm.Find(ctx, "org.apache.kafka:kafka_2.13:"+version, "org.slf4j:slf4j-simple:1.7.36")
 	if err != nil {
 		return nil, fmt.Errorf("kafka: version %s: %w", version, err)
 	}
-	return &java{program: program, jars: strings.Join(jars, ":")}, nil
-}
-
-// flags are those of a JVM. Of what is logged, only warnings and who does what is wanted.
-func (j *java) flags() []string {
-	flags := []string{"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xms64m", "-Xmx256m", "-Xss512k", "-XX:-UsePerfData", "-Djava.net.preferIPv4Stack=true",
-		"-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Dorg.slf4j.simpleLogger.showThreadName=false"}
+	java.Flags = []string{"-Xms64m", "-Xmx256m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Dorg.slf4j.simpleLogger.showThreadName=false"}
 	for _, logger := range []string{"state.change.logger", "kafka.cluster.Partition", "org.apache.kafka.controller.ReplicationControlManager"} {
-		flags = append(flags, "-Dorg.slf4j.simpleLogger.log."+logger+"=info")
+		java.Flags = append(java.Flags, "-Dorg.slf4j.simpleLogger.log."+logger+"=info")
 	}
-	return flags
+	return java, nil
 }
 
 // The listeners of a server: for clients, for other brokers, and for those who follow the
@@ -51,7 +37,7 @@ const (
 // wire makes the links. All servers are told the same addresses of a server, so that there is one link for each
 // destination and listener; clients know better.
 func (d *deployment) wire() error {
-	d.Command, d.Telling = d.write, telling
+	d.Command, d.Telling, d.Patience = d.write, telling, d.options.Patience
 	for n := range d.options.nodes() {
 		var at, via [listeners]string
 		for l := range listeners {
@@ -80,11 +66,9 @@ func (d *deployment) write(n lockstep.Node) (*exec.Cmd, error) {
 	if err := os.WriteFile(filepath.Join(folder, "server.properties"), []byte(d.settings(n)), 0o644); err != nil {
 		return nil, err
 	}
-	java := append([]string{d.java.program}, d.java.flags()...)
-	java = append(java, "-cp", d.java.jars)
 	const script = `if [ ! -e data/meta.properties ]; then "$@" kafka.tools.StorageTool format -t "$0" -c server.properties >/dev/null || exit 1; fi
 exec "$@" kafka.Kafka server.properties`
-	return exec.Command("/bin/sh", append([]string{"-c", script, clusterID}, java...)...), nil
+	return exec.Command("/bin/sh", append([]string{"-c", script, clusterID}, d.java.Line()...)...), nil
 }
 
 // settings are those of a node. Everything small and quick; what is written need not survive the machine, only the process.

@@ -48,8 +48,6 @@ func (p *producer) request() int32 { return int32(p.number*perProducer + p.at) }
 type attempt struct {
 	record Record
 	node   lockstep.Node
-	cancel context.CancelFunc
-	done   chan struct{} // closed when there is an outcome
 	offset int64
 	err    error
 }

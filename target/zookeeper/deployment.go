@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/process"
+	"github.com/lockstep-go/lockstep/process/jvm"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -22,7 +23,7 @@ const eventTime = "time"
 type deployment struct {
 	*process.Cluster
 	options Cluster
-	java    *java
+	java    *jvm.JVM
 
 	client           []string   // addresses, by node-1
 	quorum, election [][]string // addresses by node-1, of those that it knows, by node-1
@@ -31,7 +32,6 @@ type deployment struct {
 	parting sync.WaitGroup // clients of earlier runs
 	harness Harness
 	waits   int  // stretches of time so far
-	moved   bool // servers were started, or links changed, since the last of them
 	fresh   bool // servers were started since the last of them
 	news    news
 
@@ -59,7 +59,7 @@ func (d *deployment) Reset(ctx context.Context, seed uint64, out *lockstep.Outbo
 	if err := d.Begin(); err != nil {
 		return err
 	}
-	d.harness, d.waits, d.moved, d.fresh, d.same, d.told = d.options.harness(seed), 0, true, true, false, false
+	d.harness, d.waits, d.fresh, d.same, d.told = d.options.harness(seed), 0, true, false, false
 	d.has = make([]Data, d.options.Nodes)
 	for _, address := range d.client {
 		c, err := newClient(address)
@@ -68,7 +68,7 @@ func (d *deployment) Reset(ctx context.Context, seed uint64, out *lockstep.Outbo
 		}
 		d.clients = append(d.clients, c)
 	}
-	if err := d.steady(ctx, trace.AllNodes(d.options.Nodes)); err != nil {
+	if err := d.Steady(ctx, trace.AllNodes(d.options.Nodes), d.serves); err != nil {
 		return err
 	}
 	if d.free() {
@@ -80,7 +80,7 @@ func (d *deployment) Reset(ctx context.Context, seed uint64, out *lockstep.Outbo
 		if err := d.clients[0].create(); err != nil {
 			return process.Worthless(fmt.Errorf("zookeeper: the keys cannot be created: %w", err))
 		}
-		return d.Await(ctx, trace.AllNodes(d.options.Nodes), d.options.Patience, func(_ context.Context, n lockstep.Node) bool {
+		return d.Await(ctx, trace.AllNodes(d.options.Nodes), d.Patience, func(_ context.Context, n lockstep.Node) bool {
 			_, err := d.clients[n-1].readAll()
 			return err == nil
 		})
@@ -107,14 +107,9 @@ func (d *deployment) part() {
 	d.news.Unlock()
 }
 
-// steady starts what is due and waits until nodes serve their clients.
-func (d *deployment) steady(ctx context.Context, nodes lockstep.Nodes) error {
-	return process.Timed(&d.Spent.Starting, func() error {
-		if err := d.Launch(); err != nil {
-			return err
-		}
-		return d.Await(ctx, nodes, d.options.Patience, func(_ context.Context, n lockstep.Node) bool { return d.clients[n-1].connected() })
-	})
+// serves reports whether a node serves its client.
+func (d *deployment) serves(_ context.Context, n lockstep.Node) bool {
+	return d.clients[n-1].connected()
 }
 
 // Do performs a step.
@@ -127,7 +122,6 @@ func (d *deployment) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Out
 	case trace.Wait:
 		err = d.pass(ctx, time.Duration(s.For), out)
 	default:
-		d.moved = d.moved || s.Kind != trace.Crash && s.Kind != trace.Deliver && s.Kind != trace.Drop
 		d.fresh = d.fresh || s.Kind == trace.Restart
 		err = process.Timed(&d.Spent.Working, func() error { d.Cluster.Do(s, out); return nil })
 	}
@@ -148,11 +142,10 @@ func (d *deployment) pass(ctx context.Context, pace time.Duration, out *lockstep
 		if err := d.Launch(); err != nil {
 			return err
 		}
-	} else if d.moved {
-		if err := d.steady(ctx, d.Majority(out)); err != nil {
+	} else if d.Did()&trace.KindsOf(trace.Restart, trace.Cut, trace.Heal) != 0 {
+		if err := d.Steady(ctx, d.Majority(out), d.serves); err != nil {
 			return err
 		}
-		d.moved = false
 	}
 	if !d.over(out) {
 		if err := process.Timed(&d.Spent.Waiting, func() error { return process.Pass(ctx, pace) }); err != nil {
@@ -270,7 +263,7 @@ func (d *deployment) drain(out *lockstep.Outbox) {
 func (d *deployment) look(ctx context.Context, out *lockstep.Outbox) error {
 	before, equal := d.has[0], true
 	lost := make([]error, len(d.clients))
-	err := d.Await(ctx, trace.AllNodes(d.options.Nodes), d.options.Patience, func(_ context.Context, n lockstep.Node) bool {
+	err := d.Await(ctx, trace.AllNodes(d.options.Nodes), d.Patience, func(_ context.Context, n lockstep.Node) bool {
 		data, err := d.clients[n-1].readAll()
 		switch {
 		case err == nil:

@@ -2,10 +2,8 @@ package zookeeper
 
 import (
 	"context"
-	"crypto/sha256"
-	_ "embed" // the class Host
+	"embed"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,90 +13,38 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/process"
+	"github.com/lockstep-go/lockstep/process/jvm"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// java is how a version's servers are started.
-type java struct {
-	program, jars string
-	classes       string // an archive of classes, which spares each JVM a quarter of its start; empty: none
-	dump          bool   // the archive is made when the JVM ends
-	host          string // a folder with the class Host; empty: a JVM is a server
-}
+// hostClass is a class that starts and ends servers inside a JVM.
+//
+//go:embed Host.java
+var hostClass embed.FS
 
 // prepare fetches a version and finds a JVM, one that hosts servers where it is to stay warm.
-func prepare(ctx context.Context, version string, warm bool) (*java, error) {
-	program, err := exec.LookPath("java")
-	if err != nil {
-		return nil, errors.New("zookeeper: java is missing; `make setup` installs it")
-	}
-	jars, err := process.Jars(ctx, append([]string{"org.apache.zookeeper:zookeeper:" + version}, known[version]...)...)
+func prepare(ctx context.Context, version string, warm bool) (*jvm.JVM, error) {
+	java, err := jvm.Find(ctx, append([]string{"org.apache.zookeeper:zookeeper:" + version}, known[version]...)...)
 	if err != nil {
 		return nil, fmt.Errorf("zookeeper: version %s: %w", version, err)
 	}
-	j := &java{program: program, jars: strings.Join(jars, ":")}
+	java.Flags = []string{"-Dzookeeper.admin.enableServer=false", "-Dzookeeper.forceSync=no", "-Dzookeeper.jmx.log4j.disable=true",
+		"-Dlog4j.configuration=file:log4j.properties", "-Dlogback.configurationFile=logback.xml"}
+	name := "zookeeper-" + version
 	if !warm {
-		j.classes = j.archive(ctx, version)
-		return j, ctx.Err()
+		_ = java.Archive(name, func(training *jvm.JVM) error { return train(ctx, training, version) }) // without it servers start more slowly
+		return java, ctx.Err()
 	}
-	if j.host, err = j.compile(ctx, version); err != nil {
+	if _, err := java.Compile(ctx, name+"-host", "", hostClass); err != nil {
 		return nil, fmt.Errorf("zookeeper: a JVM that hosts version %s: %w", version, err)
 	}
-	return j, nil
+	return java, nil
 }
 
-//go:embed Host.java
-var host []byte
-
-// compile compiles the class Host for a version, and returns its folder.
-func (j *java) compile(ctx context.Context, version string) (string, error) {
-	key := sha256.Sum256(append([]byte(j.jars), host...))
-	return process.Cached(fmt.Sprintf("zookeeper-%s-host-%.6x", version, key), func(folder string) error {
-		compiler, err := exec.LookPath("javac")
-		if err != nil {
-			return errors.New("javac is missing; `make setup` installs it")
-		}
-		source := filepath.Join(folder, "Host.java")
-		if err := os.WriteFile(source, host, 0o644); err != nil {
-			return err
-		}
-		if out, err := exec.CommandContext(ctx, compiler, "-cp", j.jars, "-d", folder, source).CombinedOutput(); err != nil {
-			return fmt.Errorf("%w: %s", err, out)
-		}
-		return nil
-	})
-}
-
-// archive finds the archive of a version's classes, or makes it by a deployment that starts, serves
-// and stops. It is for one JVM alone. Where there is none, servers start without.
-func (j *java) archive(ctx context.Context, version string) string {
-	jvm, err := os.ReadFile(filepath.Join(filepath.Dir(filepath.Dir(real(j.program))), "release"))
-	if err != nil {
-		return "" // it is not known which one this is
-	}
-	key := sha256.Sum256(append(jvm, j.jars...))
-	folder, err := process.Cached(fmt.Sprintf("zookeeper-%s-classes-%.6x", version, key), func(folder string) error {
-		return train(ctx, java{program: j.program, jars: j.jars, classes: filepath.Join(folder, "classes.jsa"), dump: true}, version)
-	})
-	if err != nil {
-		return ""
-	}
-	return filepath.Join(folder, "classes.jsa")
-}
-
-// real follows links.
-func real(file string) string {
-	if to, err := filepath.EvalSymlinks(file); err == nil {
-		return to
-	}
-	return file
-}
-
-// train makes an archive of the classes that a server of a deployment needs.
-func train(ctx context.Context, j java, version string) error {
+// train lets a deployment start and serve, and one of its servers end by itself.
+func train(ctx context.Context, java *jvm.JVM, version string) error {
 	var place lockstep.Place
-	d, err := Cluster{Version: version}.filled().deploy(&place, &j)
+	d, err := Cluster{Version: version}.filled().deploy(&place, java)
 	if err != nil {
 		return err
 	}
@@ -111,29 +57,13 @@ func train(ctx context.Context, j java, version string) error {
 	if err := d.Begin(); err != nil {
 		return err
 	}
-	if err := d.Launch(); err != nil {
+	if err := d.Steady(ctx, trace.AllNodes(d.options.Nodes), func(ctx context.Context, n lockstep.Node) bool { return mode(ctx, d.client[n-1]) != "" }); err != nil {
 		return err
 	}
-	if err := d.Await(ctx, trace.AllNodes(d.options.Nodes), d.options.Patience, func(ctx context.Context, n lockstep.Node) bool { return mode(ctx, d.client[n-1]) != "" }); err != nil {
-		return err
-	}
-	patient, cancel := context.WithTimeout(ctx, d.options.Patience)
+	patient, cancel := context.WithTimeout(ctx, d.Patience)
 	defer cancel()
 	d.Server(1).Stop(patient)
-	_, err = os.Stat(j.classes)
-	return err
-}
-
-// flags are those of the JVM of a node. Only one of them makes an archive.
-func (j *java) flags(n lockstep.Node) []string {
-	flags := []string{"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx128m", "-Xss512k", "-XX:-UsePerfData", "-Djava.net.preferIPv4Stack=true"}
-	switch {
-	case j.dump && n == 1:
-		flags = append(flags, "-XX:ArchiveClassesAtExit="+j.classes)
-	case j.classes != "" && !j.dump:
-		flags = append(flags, "-XX:SharedArchiveFile="+j.classes, "-Xshare:auto")
-	}
-	return flags
+	return nil
 }
 
 // What is logged goes to the standard output, in the two forms that versions read.
@@ -180,13 +110,11 @@ func (d *deployment) write(n lockstep.Node) (*exec.Cmd, error) {
 			return nil, err
 		}
 	}
-	arguments := append(d.java.flags(n),
-		"-Dzookeeper.admin.enableServer=false", "-Dzookeeper.forceSync=no", "-Dzookeeper.jmx.log4j.disable=true", "-Dlog4j.configuration=file:log4j.properties", "-Dlogback.configurationFile=logback.xml")
-	if d.java.host == "" {
-		return exec.Command(d.java.program, append(arguments, "-cp", d.java.jars, "org.apache.zookeeper.server.quorum.QuorumPeerMain", "zoo.cfg")...), nil
+	if !d.options.Warm {
+		return d.java.Command("org.apache.zookeeper.server.quorum.QuorumPeerMain", "zoo.cfg"), nil
 	}
 	orders, port, _ := strings.Cut(d.Server(n).Host, ":")
-	return exec.Command(d.java.program, append(arguments, "-cp", d.java.jars+":"+d.java.host, "Host", orders, port, "zoo.cfg")...), nil
+	return d.java.Command("Host", orders, port, "zoo.cfg"), nil
 }
 
 // leading is how long one who was elected may take to listen at its quorum port.
@@ -195,10 +123,10 @@ const leading = time.Second
 // wire makes the links: each server believes the others to be where its own proxies are.
 func (d *deployment) wire() error {
 	nodes := d.options.Nodes
-	d.Command, d.Telling = d.write, telling
+	d.Command, d.Telling, d.Patience = d.write, telling, d.options.Patience
 	var quorum, election []string
 	for i := range nodes {
-		if d.java.host != "" {
+		if d.options.Warm {
 			d.Server(lockstep.Node(i + 1)).Host = d.Port()
 		}
 		d.client = append(d.client, d.Port())

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/process"
+	"github.com/lockstep-go/lockstep/process/jvm"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/trace"
@@ -127,7 +128,7 @@ func (c Cluster) Deploy(place *lockstep.Place) (lockstep.Deployment, error) {
 }
 
 // deploy makes a deployment with a JVM.
-func (c Cluster) deploy(place *lockstep.Place, java *java) (*deployment, error) {
+func (c Cluster) deploy(place *lockstep.Place, java *jvm.JVM) (*deployment, error) {
 	breakage := process.Closes
 	if c.Stall {
 		breakage = process.Stalls

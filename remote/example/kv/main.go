@@ -32,11 +32,7 @@ func main() {
 				return
 			}
 			apply(rest)
-			for n := 1; n <= c.Nodes(); n++ {
-				if n != c.Node() {
-					c.Send(client.Message{To: n, Type: "copy", Body: []byte(rest), Text: rest})
-				}
-			}
+			c.Broadcast(client.Message{Type: "copy", Body: []byte(rest), Text: rest})
 			c.Event("put", rest) // before anybody else has it: the mistake
 		},
 		Deliver: func(_ int, _ string, body []byte) { apply(string(body)) },

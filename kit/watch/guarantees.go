@@ -1,0 +1,269 @@
+package watch
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Guarantees is the spec of all that watches promise.
+var Guarantees lockstep.Spec = guarantees{}
+
+// The properties.
+const (
+	ordered      = iota // a watch never tells of a revision before one that it told of
+	unique              // nor of a change twice
+	atomic              // the changes of a revision are told at once
+	resumable           // a watch tells all from the revision asked for, and nothing before it
+	reliable            // between the revisions told none is missing
+	bookmarkable        // what a progress notification speaks of was told before it
+	oneHistory          // all that tell of a revision tell the same
+	count
+)
+
+var names = []string{"watch-ordered", "watch-unique", "watch-atomic", "watch-resumable", "watch-reliable", "watch-bookmarkable", "one-history"}
+
+type guarantees struct{}
+
+// Properties names what is judged.
+func (guarantees) Properties() []string { return names }
+
+// New makes a monitor.
+func (guarantees) New(lockstep.Info) lockstep.Monitor { return &monitor{} }
+
+// monitor follows the watches of a run.
+type monitor struct {
+	watches map[int]*following
+	history map[int64]*revision
+	judged  [count]int
+	found   *lockstep.Finding // in this event, the first
+}
+
+// following is what is known of a watch.
+type following struct {
+	Opened
+	node     lockstep.Node
+	first    int64 // the first revision told, or 0
+	last     int64 // the last one
+	progress int64 // up to which all was told, by a notification
+	told     map[Change]bool
+}
+
+// revision is what is known of a revision.
+type revision struct {
+	changes map[string]Change // by key
+	by      lockstep.Node     // who told first
+	whole   bool              // there are no others
+}
+
+// Reset begins a new run.
+func (m *monitor) Reset() {
+	*m = monitor{watches: map[int]*following{}, history: map[int64]*revision{}}
+}
+
+// EventsOnly says that nothing else is looked at.
+func (m *monitor) EventsOnly() bool { return true }
+
+// Step judges what was told in a step.
+func (m *monitor) Step(run *lockstep.Run) *lockstep.Finding {
+	m.found = nil
+	events := run.Events()
+	for i := range events {
+		e := &events[i]
+		switch v := e.Value.(type) {
+		case *Opened:
+			m.watches[v.Watch] = &following{Opened: *v, node: e.Node, told: map[Change]bool{}}
+		case *Told:
+			if w := m.watches[v.Watch]; w != nil {
+				m.tell(w, v)
+			}
+		case *Wrote:
+			m.whole(nil, e.Node, m.learn(e.Node, v.Changes))
+		}
+		if m.found != nil {
+			return m.found
+		}
+	}
+	return nil
+}
+
+// Conclude counts the judgements.
+func (m *monitor) Conclude(bool) lockstep.Conclusion {
+	return lockstep.Conclusion{Judged: m.judged[:]}
+}
+
+// fails makes a finding about a watch, unless there is one.
+func (m *monitor) fails(property int, w *following, format string, args ...any) {
+	if m.found == nil {
+		m.found = &lockstep.Finding{Property: names[property], Nodes: trace.NodesOf(w.node), Text: w.String() + ": " + fmt.Sprintf(format, args...)}
+	}
+}
+
+// tell judges what a watch told.
+func (m *monitor) tell(w *following, t *Told) {
+	before := w.last
+	for _, c := range t.Changes {
+		m.change(w, before, c)
+		w.first, w.last = first(w.first, c.Revision), max(w.last, c.Revision)
+		w.told[c] = true
+	}
+	of := m.learn(w.node, t.Changes)
+	if w.Key == "" {
+		m.whole(w, w.node, of)
+	}
+	if t.Progress > 0 {
+		m.bookmark(w, t.Progress)
+	}
+}
+
+// first is the one of two revisions that was first, where 0 is none.
+func first(a, b int64) int64 {
+	if a == 0 {
+		return b
+	}
+	return a
+}
+
+// change judges one change that a watch told of. Before is the last revision of what it told
+// before, all at once.
+func (m *monitor) change(w *following, before int64, c Change) {
+	if w.From > 0 {
+		m.judged[resumable]++
+	}
+	if w.last > 0 {
+		m.judged[ordered]++
+		m.judged[unique]++
+		m.judged[atomic]++
+	}
+	switch {
+	case w.told[c]:
+		m.fails(unique, w, "it tells of %v twice", c)
+	case c.Revision < w.From:
+		m.fails(resumable, w, "it tells of %v, which is before", c)
+	case c.Revision < w.last:
+		m.fails(ordered, w, "it tells of %v after revision %d", c, w.last)
+	case c.Revision == before:
+		m.fails(atomic, w, "it tells of %v when it had told of its revision", c)
+	case c.Revision <= w.progress:
+		m.fails(bookmarkable, w, "it tells of %v when it had told that all up to revision %d was told", c, w.progress)
+	case w.Key != "":
+	case w.last == 0 && w.From > 0 && c.Revision > w.From:
+		m.fails(resumable, w, "it begins with revision %d", c.Revision)
+	case w.last > 0:
+		if m.judged[reliable]++; c.Revision > w.last+1 {
+			m.fails(reliable, w, "revision %d is followed by %d", w.last, c.Revision)
+		}
+	}
+}
+
+// bookmark judges a progress notification. What a watch of one key should have told is known
+// in the end.
+func (m *monitor) bookmark(w *following, upTo int64) {
+	w.progress = max(w.progress, upTo)
+	if w.Key != "" || w.last == 0 && w.From == 0 || upTo < w.From {
+		return
+	}
+	if m.judged[bookmarkable]++; max(w.last, w.From-1) < upTo {
+		m.fails(bookmarkable, w, "it tells that all up to revision %d was told, but nothing after %d was", upTo, max(w.last, w.From-1))
+	}
+}
+
+// learn compares what revisions changed with what is known of them, and returns how many changes
+// there were of each.
+func (m *monitor) learn(by lockstep.Node, changes []Change) map[int64]int {
+	of := map[int64]int{}
+	for _, c := range changes {
+		of[c.Revision]++
+		r := m.history[c.Revision]
+		if r == nil {
+			r = &revision{changes: map[string]Change{}, by: by}
+			m.history[c.Revision] = r
+		} else {
+			m.judged[oneHistory]++
+		}
+		known, ok := r.changes[c.Key]
+		switch {
+		case ok && known != c || !ok && r.whole:
+			m.differ(by, r, c)
+		case !ok:
+			r.changes[c.Key] = c
+		}
+	}
+	return of
+}
+
+// whole judges that so many changes of revisions are all of them, as a watch of all keys tells, or
+// the answer to a write.
+func (m *monitor) whole(w *following, by lockstep.Node, of map[int64]int) {
+	for _, at := range slices.Sorted(maps.Keys(of)) {
+		r := m.history[at]
+		r.whole = true
+		switch few := of[at] < len(r.changes); {
+		case few && w != nil:
+			m.fails(atomic, w, "of revision %d it tells %d of %d changes", at, of[at], len(r.changes))
+		case few && m.found == nil:
+			m.found = &lockstep.Finding{Property: names[oneHistory], Nodes: trace.NodesOf(by, r.by),
+				Text: fmt.Sprintf("revision %d changed %d keys according to member %d, and %d according to member %d", at, of[at], by, len(r.changes), r.by)}
+		}
+	}
+}
+
+// differ finds that two told something else of a revision.
+func (m *monitor) differ(by lockstep.Node, r *revision, c Change) {
+	if m.found != nil {
+		return
+	}
+	var known []Change
+	for _, key := range slices.Sorted(maps.Keys(r.changes)) {
+		known = append(known, r.changes[key])
+	}
+	m.found = &lockstep.Finding{Property: names[oneHistory], Nodes: trace.NodesOf(by, r.by),
+		Text: fmt.Sprintf("member %d told of revision %s, and member %d told of %s", r.by, list(known), by, c)}
+}
+
+// End judges by all that is known in the end what watches did not tell.
+func (m *monitor) End(*lockstep.Run) *lockstep.Finding {
+	m.found = nil
+	for _, number := range slices.Sorted(maps.Keys(m.watches)) {
+		w := m.watches[number]
+		for _, at := range slices.Sorted(maps.Keys(m.history)) {
+			if m.missing(w, at, m.history[at]); m.found != nil {
+				return m.found
+			}
+		}
+	}
+	return nil
+}
+
+// missing judges whether a watch told of a revision that it should have told of.
+func (m *monitor) missing(w *following, at int64, r *revision) {
+	from := w.From
+	if from == 0 {
+		from = w.first
+	}
+	if from == 0 || at < from || at > max(w.last, w.progress) {
+		return
+	}
+	for _, key := range slices.Sorted(maps.Keys(r.changes)) {
+		c := r.changes[key]
+		if w.Key != "" && w.Key != key {
+			continue
+		}
+		m.judged[reliable]++
+		if at > w.last {
+			m.judged[bookmarkable]++
+		}
+		switch {
+		case w.told[c]:
+		case at > w.last:
+			m.fails(bookmarkable, w, "it tells that all up to revision %d was told, but does not tell of %v", w.progress, c)
+		case at < w.first:
+			m.fails(resumable, w, "it begins with revision %d and does not tell of %v", w.first, c)
+		default:
+			m.fails(reliable, w, "it does not tell of %v", c)
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package jvm
+
+import (
+	"archive/zip"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/lockstep-go/lockstep/process"
+)
+
+// Compile compiles all Java files of some folders against the class path, and adds what comes of it to the class path as a
+// jar, of which it returns the name. With the name of a class premain the jar is an agent of that class, for the flag
+// -javaagent.
+func (j *JVM) Compile(ctx context.Context, name, premain string, sources ...fs.FS) (string, error) {
+	files, err := read(sources)
+	if err != nil {
+		return "", fmt.Errorf("jvm: the source of %s: %w", name, err)
+	}
+	parts := [][]byte{j.release(), []byte(j.path()), []byte(premain)}
+	for _, f := range files {
+		parts = append(parts, []byte(f.name), f.text)
+	}
+	folder, err := process.Cached(name+"-"+key(parts...), func(folder string) error {
+		return compile(ctx, filepath.Join(folder, name+".jar"), j.path(), premain, files)
+	})
+	if err != nil {
+		return "", fmt.Errorf("jvm: compiling %s: %w", name, err)
+	}
+	jar := filepath.Join(folder, name+".jar")
+	j.Classes = append(j.Classes[:len(j.Classes):len(j.Classes)], jar)
+	return jar, nil
+}
+
+// key is a hash of parts.
+func key(parts ...[]byte) string {
+	hash := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(hash, "%d\n", len(p))
+		_, _ = hash.Write(p) // never fails
+	}
+	return fmt.Sprintf("%.6x", hash.Sum(nil))
+}
+
+// source is a Java file, with its place among all.
+type source struct {
+	name string
+	text []byte
+}
+
+// read reads the Java files of folders.
+func read(folders []fs.FS) (files []source, err error) {
+	for i, folder := range folders {
+		err := fs.WalkDir(folder, ".", func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".java") {
+				return err
+			}
+			text, err := fs.ReadFile(folder, path)
+			files = append(files, source{filepath.Join(fmt.Sprint(i), filepath.FromSlash(path)), text})
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+// compile makes a jar.
+func compile(ctx context.Context, jar, path, premain string, files []source) error {
+	compiler, err := tool("javac")
+	if err != nil {
+		return err
+	}
+	work, err := os.MkdirTemp("", "lockstep-compile-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	classes := filepath.Join(work, "classes")
+	arguments := []string{"-encoding", "UTF-8", "-proc:none", "-nowarn", "-d", classes}
+	if path != "" {
+		arguments = append(arguments, "-cp", path)
+	}
+	for _, f := range files {
+		name := filepath.Join(work, f.name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(name, f.text, 0o644); err != nil {
+			return err
+		}
+		arguments = append(arguments, name)
+	}
+	if out, err := exec.CommandContext(ctx, compiler, arguments...).CombinedOutput(); err != nil {
+		return fmt.Errorf("javac says: %s (%w)", strings.ReplaceAll(strings.TrimSpace(string(out)), work+string(filepath.Separator), ""), err)
+	}
+	return pack(jar, premain, os.DirFS(classes))
+}
+
+// pack makes a jar, which is a zip with a manifest, of classes.
+func pack(jar, premain string, classes fs.FS) (err error) {
+	file, err := os.Create(jar)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := file.Close(); err == nil {
+			err = e
+		}
+	}()
+	z := zip.NewWriter(file)
+	manifest, err := z.Create("META-INF/MANIFEST.MF")
+	if err != nil {
+		return err
+	}
+	text := "Manifest-Version: 1.0\n"
+	if premain != "" {
+		text += "Premain-Class: " + premain + "\n"
+	}
+	if _, err := io.WriteString(manifest, text); err != nil {
+		return err
+	}
+	if err := z.AddFS(classes); err != nil {
+		return err
+	}
+	return z.Close()
+}

@@ -1,0 +1,162 @@
+package jvm_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/lockstep-go/lockstep/internal/outside"
+	"github.com/lockstep-go/lockstep/internal/shown"
+	"github.com/lockstep-go/lockstep/process/jvm"
+)
+
+// found is a JVM with a cache of its own and a program in a package.
+func found(t *testing.T) *jvm.JVM {
+	t.Helper()
+	outside.Programs(t, "java", "javac")
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Setenv("HOME", t.TempDir())
+	j, err := jvm.Find(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	jar, err := j.Compile(t.Context(), "greeting", "", files("p/Greeting.java",
+		`package p; public class Greeting { public static void main(String[] a) { System.out.println("Grüße, " + a[0] + System.getProperty("end", "")); } }`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(j.Classes) != 1 || j.Classes[0] != jar {
+		t.Errorf("the class path is %v, and not %s", j.Classes, jar)
+	}
+	return j
+}
+
+func files(name, text string) fstest.MapFS { return fstest.MapFS{name: {Data: []byte(text)}} }
+
+// run is what a program says.
+func run(t *testing.T, j *jvm.JVM, class string, arguments ...string) string {
+	t.Helper()
+	out, err := j.Command(class, arguments...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return string(out)
+}
+
+// What is compiled runs, with the flags of the target, and sees what was compiled before it.
+func TestCompile(t *testing.T) {
+	j := found(t)
+	j.Flags = []string{"-Dend=!", "-Dfile.encoding=UTF-8", "-Xmx96m"}
+	if got := run(t, j, "p.Greeting", "you"); got != "Grüße, you!\n" {
+		t.Errorf("%q", got)
+	}
+	_, err := j.Compile(t.Context(), "second", "", files("Second.java",
+		`public class Second { public static void main(String[] a) { p.Greeting.main(a); System.out.println(Runtime.getRuntime().maxMemory() >> 20 < 100); } }`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := run(t, j, "Second", "all"); got != "Grüße, all!\ntrue\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+// An agent begins before the program.
+func TestAgent(t *testing.T) {
+	j := found(t)
+	agent, err := j.Compile(t.Context(), "agent", "Agent", files("Agent.java",
+		`public class Agent { public static void premain(String a, java.lang.instrument.Instrumentation i) { System.setProperty("end", a); } }`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.Flags = []string{"-Dfile.encoding=UTF-8", "-javaagent:" + agent + "=?"}
+	if got := run(t, j, "p.Greeting", "you"); got != "Grüße, you?\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+// Once made, an archive is found again, and classes come from it; so they do where others are compiled later.
+func TestArchive(t *testing.T) {
+	j := found(t)
+	trained := 0
+	train := func(dumping *jvm.JVM) error {
+		trained++
+		run(t, dumping, "p.Greeting", "you")
+		return nil
+	}
+	again := *j
+	for _, j := range []*jvm.JVM{j, &again} {
+		if err := j.Archive("greeting", train); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := j.Compile(t.Context(), "later", "", files("Later.java", `class Later {}`)); err != nil {
+			t.Fatal(err)
+		}
+		j.Flags = []string{"-Xlog:class+load"}
+		shared := false
+		for line := range strings.Lines(run(t, j, "p.Greeting", "you")) {
+			shared = shared || strings.Contains(line, "p.Greeting source: shared objects file")
+		}
+		if !shared {
+			t.Error("the class does not come from an archive")
+		}
+	}
+	if trained != 1 {
+		t.Errorf("trained %d times", trained)
+	}
+	other := *j
+	if err := other.Archive("nothing", func(*jvm.JVM) error { return nil }); err == nil {
+		t.Error("an archive that nobody made was found")
+	}
+}
+
+// What is wrong is said: by javac, with the name of the file; and what is missing.
+func TestErrors(t *testing.T) {
+	j := found(t)
+	_, err := j.Compile(t.Context(), "wrong", "", files("Wrong.java", "class Wrong { x }"))
+	if err == nil || !strings.HasPrefix(err.Error(), "jvm: compiling wrong: javac says: 0/Wrong.java:1: error:") {
+		t.Errorf("%v", err)
+	}
+	t.Setenv("PATH", t.TempDir())
+	if _, err := jvm.Find(t.Context()); err == nil || err.Error() != "jvm: java is missing; `make setup` installs it" {
+		t.Errorf("%v", err)
+	}
+	if left, err := filepath.Glob(filepath.Join(os.Getenv("XDG_CACHE_HOME"), "lockstep", "servers", "*")); err != nil || len(left) != 1 {
+		t.Errorf("%v %v", left, err)
+	}
+}
+
+func ExampleJars() {
+	_, err := jvm.Jars(context.Background(), "zookeeper")
+	fmt.Println(err)
+	// Output: jvm: "zookeeper" is neither group:artefact:version nor -group:artefact
+}
+
+func ExampleJVM_Line() {
+	j := jvm.JVM{Program: "java", Classes: []string{"server.jar"}, Flags: []string{"-Xmx1g"}}
+	line := j.Line()
+	fmt.Println(line[0], line[len(line)-3:])
+	fmt.Println(j.Command("Server", "--port", "1").Args[len(line):])
+	// Output:
+	// java [-Xmx1g -cp server.jar]
+	// [Server --port 1]
+}
+
+func ExampleFind() {
+	ctx := context.Background()
+	j, err := jvm.Find(ctx, "org.example:server:1.0") // needs java and Maven
+	if err != nil {
+		return
+	}
+	// A class of our own starts the server, and a first start makes an archive of its classes.
+	if _, err := j.Compile(ctx, "launcher", "", os.DirFS("java")); err != nil {
+		return
+	}
+	_ = j.Archive("server-1.0", func(training *jvm.JVM) error { return training.Command("Launcher", "--once").Run() })
+	fmt.Println(j.Command("Launcher"))
+}
+
+func TestShown(t *testing.T) { shown.Verbs(t, ".") }

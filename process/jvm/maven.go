@@ -1,0 +1,101 @@
+package jvm
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/lockstep-go/lockstep/process"
+)
+
+// Jars has Maven fetch artefacts, given as group:artefact:version, with all that they need, and
+// returns the files. What begins with a minus, as -group:artefact, is done without: it is needed by one of them, and for
+// nothing here; -*:* leaves jars that have everything in them. They are kept in the user's cache, so that it is done once.
+func Jars(ctx context.Context, artefacts ...string) ([]string, error) {
+	pom, err := pomOf(artefacts)
+	if err != nil {
+		return nil, err
+	}
+	folder, err := process.Cached(fmt.Sprintf("jars-%.6x", sha256.Sum256(pom)), func(folder string) error {
+		return fetch(ctx, folder, pom)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("jvm: fetching %s: %w", strings.Join(artefacts, ", "), err)
+	}
+	return filepath.Glob(filepath.Join(folder, "*.jar"))
+}
+
+// plugin is the one that copies artefacts, in a version that is known to work.
+const plugin = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
+
+// fetch copies the jars that a pom asks for into a folder.
+func fetch(ctx context.Context, folder string, pom []byte) error {
+	maven, err := exec.LookPath("mvn")
+	if err != nil {
+		return errors.New("mvn is missing; `make setup` installs it")
+	}
+	file := filepath.Join(folder, "pom.xml")
+	if err := os.WriteFile(file, pom, 0o644); err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, maven, "-B", "-q", "-f", file, "-DoutputDirectory="+folder, "-DincludeScope=runtime", plugin)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("mvn says: %s (%w)", complaint(out), err)
+	}
+	return nil
+}
+
+// complaint is what Maven says is wrong, without how to find out more.
+func complaint(out []byte) string {
+	var lines []string
+	for line := range bytes.Lines(out) {
+		text, ok := strings.CutPrefix(strings.TrimSpace(string(line)), "[ERROR] ")
+		if advice := strings.HasPrefix(text, "[Help") || strings.Contains(text, " switch"); ok && !advice {
+			lines = append(lines, text)
+		}
+	}
+	if len(lines) == 0 {
+		return strings.TrimSpace(string(out))
+	}
+	return strings.Join(lines[:min(3, len(lines))], " ")
+}
+
+// artefact is the name of one that is needed, with its version, or of one that is done without.
+var artefact = regexp.MustCompile(`^(?:([\w.-]+):([\w.-]+):([\w.-]+)|-(\*|[\w.-]+):(\*|[\w.-]+))$`)
+
+// pomOf is a project that needs nothing but the artefacts.
+func pomOf(artefacts []string) ([]byte, error) {
+	var needed [][]string
+	without := ""
+	for _, a := range artefacts {
+		m := artefact.FindStringSubmatch(a)
+		switch {
+		case m == nil || a[0] == '-' && m[4] == "":
+			return nil, fmt.Errorf("jvm: %q is neither group:artefact:version nor -group:artefact", a)
+		case m[4] != "":
+			without += fmt.Sprintf("<exclusion><groupId>%s</groupId><artifactId>%s</artifactId></exclusion>", m[4], m[5])
+		default:
+			needed = append(needed, m)
+		}
+	}
+	if without != "" {
+		without = "<exclusions>" + without + "</exclusions>"
+	}
+	var b bytes.Buffer
+	b.WriteString(`<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
+<groupId>lockstep</groupId><artifactId>servers</artifactId><version>1</version><dependencies>
+`)
+	for _, m := range needed {
+		fmt.Fprintf(&b, "<dependency><groupId>%s</groupId><artifactId>%s</artifactId><version>%s</version>%s</dependency>\n", m[1], m[2], m[3], without)
+	}
+	b.WriteString("</dependencies></project>\n")
+	return b.Bytes(), nil
+}

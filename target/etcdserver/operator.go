@@ -1,0 +1,126 @@
+package etcdserver
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/kit/operator"
+	"github.com/lockstep-go/lockstep/kit/watch"
+)
+
+// duty is what is asked for beside clients' operations, one request after the other. What
+// comes of one matters only by what others see: it may fail.
+type duty struct {
+	operator.Duty
+	do func(n *bubble.Node, client *clientv3.Client)
+}
+
+// sessions is how often a watcher watches, which is as good as always.
+const sessions = 10_000
+
+// allDuties are those of the cluster.
+func (s *clients) allDuties() (list []duty) {
+	add := func(name string, times int, do func(ctx context.Context, n *bubble.Node, client *clientv3.Client)) {
+		if times > 0 {
+			list = append(list, duty{operator.Duty{Name: name, Times: times}, func(n *bubble.Node, client *clientv3.Client) {
+				ctx, cancel := context.WithTimeout(n.Context(), patience)
+				defer cancel()
+				do(ctx, n, client)
+			}})
+		}
+	}
+	c := s.cluster
+	add("compact", c.Compactions, s.compact)
+	add("defragment", c.Defragmentations, func(ctx context.Context, n *bubble.Node, client *clientv3.Client) {
+		_, _ = client.Defragment(ctx, address(n.Self(), 2379))
+	})
+	add("backup", c.Backups, backup)
+	add("lease", c.Leases, s.lease)
+	add("change members", c.Learners, changeMembers)
+	add("transfer", c.Transfers, transfer)
+	for i := range c.Watchers {
+		w := newWatcher(s, i)
+		list = append(list, duty{operator.Duty{Name: fmt.Sprint("watch ", i+1), Times: sessions}, w.watch})
+	}
+	return list
+}
+
+// compact compacts the history, mostly up to the newest revision.
+func (s *clients) compact(ctx context.Context, n *bubble.Node, client *clientv3.Client) {
+	s.mutex.Lock()
+	at := s.newest
+	s.mutex.Unlock()
+	if at > 0 && n.Chance().IntN(3) == 2 {
+		at -= int64(n.Chance().IntN(int(at)))
+	}
+	if at == 0 {
+		return
+	}
+	var with []clientv3.CompactOption
+	if n.Chance().IntN(2) == 1 {
+		with = append(with, clientv3.WithCompactPhysical())
+	}
+	_, _ = client.Compact(ctx, at, with...)
+}
+
+// backup reads the whole store.
+func backup(ctx context.Context, _ *bubble.Node, client *clientv3.Client) {
+	if store, err := client.Snapshot(ctx); err == nil {
+		_, _ = io.Copy(io.Discard, store)
+		_ = store.Close()
+	}
+}
+
+// leased is the key that lives as long as a lease.
+const leased = "leased"
+
+// lease puts a key with a lease, and lets it expire, keeps it for a while or gives it back.
+func (s *clients) lease(ctx context.Context, n *bubble.Node, client *clientv3.Client) {
+	what, value := n.Chance().IntN(3), fmt.Sprint(n.Chance().IntN(1_000_000_000))
+	granted, err := client.Grant(ctx, int64(1+n.Chance().IntN(4)))
+	if err != nil {
+		return
+	}
+	put, err := client.Put(ctx, leased, value, clientv3.WithLease(granted.ID))
+	if err != nil {
+		return
+	}
+	s.mutex.Lock()
+	s.wrote(n, []watch.Change{{Revision: put.Header.Revision, Key: leased, Value: value}})
+	s.mutex.Unlock()
+	time.Sleep(time.Second)
+	switch what {
+	case 1:
+		_, _ = client.KeepAliveOnce(ctx, granted.ID)
+	case 2:
+		_, _ = client.Revoke(ctx, granted.ID)
+	}
+}
+
+// changeMembers adds a member that does not vote and never starts, or removes it.
+func changeMembers(ctx context.Context, n *bubble.Node, client *clientv3.Client) {
+	members, err := client.MemberList(ctx)
+	if err != nil {
+		return
+	}
+	for _, m := range members.Members {
+		if m.IsLearner {
+			_, _ = client.MemberRemove(ctx, m.ID)
+			return
+		}
+	}
+	_, _ = client.MemberAddAsLearner(ctx, []string{fmt.Sprintf("http://10.0.0.%d:2380", n.Nodes()+1)})
+}
+
+// transfer gives leadership to another member, where this one has it.
+func transfer(ctx context.Context, n *bubble.Node, client *clientv3.Client) {
+	members, err := client.MemberList(ctx)
+	if err == nil {
+		_, _ = client.MoveLeader(ctx, members.Members[n.Chance().IntN(len(members.Members))].ID)
+	}
+}

@@ -1,0 +1,105 @@
+package etcdserver
+
+import (
+	"context"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/kit/kv"
+	"github.com/lockstep-go/lockstep/kit/watch"
+)
+
+// watcher is a client that watches. When a watch ends, it opens the next, at the member that the
+// strategy chooses: mostly where the last one ended, sometimes at an earlier revision, or now.
+type watcher struct {
+	clients *clients
+	key     string // empty: all keys
+	next    int64  // the revision after the last one told
+	refused bool   // what it asked for was compacted; next is what is left
+}
+
+func newWatcher(s *clients, i int) *watcher {
+	w := &watcher{clients: s, next: 2} // an empty store is at revision 1
+	if i%2 == 1 {
+		w.key = kv.KeyName(uint8(i / 2 % s.cluster.Keys))
+	}
+	return w
+}
+
+// longest is the longest time for which a watch is open.
+const longest = 16 * time.Second
+
+// open draws where the next watch begins.
+func (w *watcher) open(n *bubble.Node) *watch.Opened {
+	how, earlier := n.Chance().IntN(4), n.Chance().IntN(int(w.next)-1)
+	w.clients.mutex.Lock()
+	defer w.clients.mutex.Unlock()
+	w.clients.watches++
+	o := &watch.Opened{Watch: w.clients.watches, From: w.next, Key: w.key}
+	switch {
+	case w.refused:
+		w.refused = false
+	case how == 2:
+		o.From -= int64(earlier)
+	case how == 3:
+		o.From = 0
+	}
+	return o
+}
+
+// watch is one watch.
+func (w *watcher) watch(n *bubble.Node, client *clientv3.Client) {
+	ctx, cancel := context.WithTimeout(n.Context(), longest/16*time.Duration(1+n.Chance().IntN(16)))
+	defer cancel()
+	o := w.open(n)
+	n.Emit(watch.EventOpened, o)
+	with := []clientv3.OpOption{clientv3.WithRev(o.From), clientv3.WithProgressNotify()}
+	if w.key == "" {
+		with = append(with, clientv3.WithPrefix())
+	}
+	told := client.Watch(ctx, w.key, with...)
+	ask := time.NewTicker(time.Second)
+	defer ask.Stop()
+	for {
+		select {
+		case r, more := <-told:
+			if !n.Alive() {
+				return // the next watch has begun perhaps
+			}
+			if !more || r.Canceled {
+				w.ended(r.CompactRevision)
+				return
+			}
+			w.tell(n, o.Watch, &r)
+		case <-ask.C:
+			if !w.clients.cluster.Unasking {
+				_ = client.RequestProgress(ctx)
+			}
+		}
+	}
+}
+
+// ended notes why a watch ended: what was asked for may have been compacted.
+func (w *watcher) ended(compacted int64) {
+	if compacted > 0 {
+		w.next, w.refused = compacted, true
+	}
+}
+
+// tell tells what a watch told.
+func (w *watcher) tell(n *bubble.Node, number int, r *clientv3.WatchResponse) {
+	t := &watch.Told{Watch: number}
+	for _, e := range r.Events {
+		c := watch.Change{Revision: e.Kv.ModRevision, Key: string(e.Kv.Key), Value: string(e.Kv.Value), Deleted: e.Type == clientv3.EventTypeDelete}
+		t.Changes = append(t.Changes, c)
+		w.next = max(w.next, c.Revision+1)
+	}
+	if r.IsProgressNotify() {
+		t.Progress = r.Header.Revision
+	}
+	if len(t.Changes) > 0 || t.Progress > 0 {
+		n.Emit(watch.EventTold, t)
+	}
+}

@@ -1,0 +1,294 @@
+package nats
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server/ats"
+	natsgo "github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/kit/kv"
+	"github.com/lockstep-go/lockstep/kit/operator"
+)
+
+const (
+	// patience is the time after which a client gives an operation up.
+	patience = 5 * time.Second
+	// pause is how long a client waits before it tries again what has not happened.
+	pause = time.Second
+	// bucket is the name of the key-value store, streamName that of the stream that it is made of.
+	bucket     = "lockstep"
+	streamName = "KV_" + bucket
+)
+
+// clients are the clients of a run. Each talks to the server that the strategy chooses, within the
+// process. They work on a key-value store all of whose history is kept: every write is a message
+// of a stream, and every message has a value of its own. A write whose fate is not known stays
+// without an answer, and its client goes on with the next operation.
+type clients struct {
+	cluster Cluster
+	world   *bubble.World
+
+	mutex     sync.Mutex
+	kv        *kv.Clients
+	operator  *operator.Operator
+	under     map[lockstep.Node][]*kv.Op // under way at a server
+	duties    map[lockstep.Node][]int    // of the operator, likewise
+	revisions map[int32]uint64           // of values whose writes were acknowledged
+	created   bool                       // the stream
+	copies    [65]*Copy                  // that servers told of last
+	running   int                        // servers that were started, and have neither crashed nor stopped
+}
+
+func newClients(c Cluster, w *bubble.World) *clients {
+	load := kv.Load{Clients: c.Clients, Requests: c.Requests, Keys: c.Keys, Mix: c.Mix}
+	s := &clients{cluster: c, world: w, kv: kv.NewClients(load, c.Nodes), running: c.Nodes,
+		operator: operator.New(c.Nodes, []operator.Duty{read: {Name: "read", Times: c.Reads}, stepDown: {Name: "step down", Times: c.StepDowns}, move: {Name: "move the copy", Times: c.Moves}}, nil),
+		under:    map[lockstep.Node][]*kv.Op{}, duties: map[lockstep.Node][]int{}, revisions: map[int32]uint64{}}
+	return s
+}
+
+// stopped ends what [anew] began, with the last server. Where one has crashed the goroutine
+// stays, as those of that one do.
+func (s *clients) stopped() {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.running--; s.running == 0 {
+		ats.Unregister()
+	}
+}
+
+// forget gives up what was under way at a server in its last life: those who waited for the
+// answers died with it.
+func (s *clients) forget(n lockstep.Node) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	for _, o := range s.under[n] {
+		s.kv.GiveUp(o.Client, o.Seq)
+	}
+	for _, duty := range s.duties[n] {
+		s.operator.Next(duty)
+	}
+	delete(s.under, n)
+	delete(s.duties, n)
+	s.copies[n] = nil
+}
+
+// tell takes down what a server's copy of the stream holds.
+func (s *clients) tell(n *bubble.Node, c *Copy) {
+	s.mutex.Lock()
+	s.copies[n.Self()] = c
+	s.mutex.Unlock()
+	n.Emit(EventCopy, c)
+}
+
+// told is that in words.
+func (s *clients) told(n lockstep.Node) string {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.copies[n] == nil {
+		return ""
+	}
+	return s.copies[n].String()
+}
+
+// create makes the stream, once in a run: a server tries until one has done it.
+func (s *clients) create(n *bubble.Node, conn *natsgo.Conn) error {
+	js, err := jetstream.New(conn)
+	if err != nil {
+		return err
+	}
+	for n.Alive() && !s.isCreated() {
+		ctx, cancel := context.WithTimeout(n.Context(), patience)
+		_, err := js.CreateStream(ctx, jetstream.StreamConfig{
+			Name: streamName, Subjects: []string{"$KV." + bucket + ".>"}, Replicas: s.cluster.Replicas,
+			MaxMsgsPerSubject: 1 << 20, Discard: jetstream.DiscardNew, AllowRollup: true, DenyDelete: true,
+		})
+		cancel()
+		if err == nil {
+			s.begin()
+			return nil
+		}
+		select {
+		case <-time.After(pause):
+		case <-n.Context().Done():
+		}
+	}
+	return nil
+}
+
+// begin lets the clients begin, when there is a stream.
+func (s *clients) begin() {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if !s.created {
+		s.created = true
+		s.kv.Begin(s.world.Rand(1000), s.world)
+		s.operator.Begin(s.world)
+	}
+}
+
+func (s *clients) isCreated() bool {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.created
+}
+
+// given is called when a request reaches a server, which performs it as soon as it is up.
+func (s *clients) given(n *bubble.Node, up <-chan *natsgo.Conn, id int32) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.operator.Has(id) {
+		s.ask(n, up, id)
+		return
+	}
+	op, _ := s.kv.Given(id)
+	s.under[n.Self()] = append(s.under[n.Self()], op)
+	n.Emit(EventAsked, op.Client)
+	n.Go(func() {
+		select {
+		case conn := <-up:
+			ctx, cancel := context.WithTimeout(n.Context(), patience)
+			defer cancel()
+			a, err := s.do(ctx, conn, op)
+			s.ended(n, op, a, err)
+		case <-n.Context().Done():
+		}
+	})
+}
+
+// ended takes the answer to an operation, unless the server died meanwhile.
+func (s *clients) ended(n *bubble.Node, o *kv.Op, a answer, err error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if !n.Alive() {
+		return // see forget
+	}
+	s.under[n.Self()] = without(s.under[n.Self()], o)
+	switch {
+	case err == nil && a.seq > 0:
+		s.revisions[o.Value] = a.seq
+		n.Emit(EventAcknowledged, &Acknowledged{Client: o.Client, Seq: a.seq, Data: text(o.Value)})
+		s.kv.Answer(n.Self(), o.Client, o.Seq, a.Result)
+	case err == nil && s.cluster.Mix.Get > 0:
+		s.kv.Answer(n.Self(), o.Client, o.Seq, a.Result)
+	case errors.Is(err, jetstream.ErrNoStreamResponse), errors.Is(err, natsgo.ErrNoResponders), o.Kind == kv.Get: // nothing has happened
+		time.AfterFunc(pause, func() {
+			s.mutex.Lock()
+			defer s.mutex.Unlock()
+			s.kv.Offer(o)
+		})
+	default: // it may have happened or not; or it was refused, by what one server knew
+		s.kv.GiveUp(o.Client, o.Seq)
+	}
+}
+
+// without is a list without one of its values.
+func without[T comparable](list []T, v T) []T {
+	if i := slices.Index(list, v); i >= 0 {
+		return slices.Delete(list, i, i+1)
+	}
+	return list
+}
+
+// answer is the answer to an operation, with the number of the message that it wrote, or 0.
+type answer struct {
+	kv.Result
+	seq uint64
+}
+
+// do performs an operation at a server.
+func (s *clients) do(ctx context.Context, conn *natsgo.Conn, o *kv.Op) (answer, error) {
+	switch o.Kind {
+	case kv.Put:
+		return publish(ctx, conn, o)
+	case kv.Cas:
+		return s.cas(ctx, conn, o)
+	}
+	read, err := last(ctx, conn, o.Key)
+	return answer{Result: kv.Result{Value: kv.Value{Number: read.value}, OK: true}}, err
+}
+
+// subject is that of a key.
+func subject(key uint8) string { return "$KV." + bucket + "." + kv.KeyName(key) }
+
+// publish writes a value and waits for the acknowledgement.
+func publish(ctx context.Context, conn *natsgo.Conn, o *kv.Op, with ...jetstream.PublishOpt) (a answer, err error) {
+	js, err := jetstream.New(conn)
+	if err != nil {
+		return a, err
+	}
+	got, err := js.Publish(ctx, subject(o.Key), []byte(text(o.Value)), append(with, jetstream.WithRetryAttempts(0))...)
+	if err != nil {
+		return a, err
+	}
+	return answer{Result: kv.Result{Value: kv.Value{Number: o.Value}, OK: true}, seq: got.Sequence}, nil
+}
+
+// cas sets a key to a value if it has another one: by the number of the message that wrote that,
+// which is asked for where the clients do not know it. A key that was never written has 0.
+func (s *clients) cas(ctx context.Context, conn *natsgo.Conn, o *kv.Op) (a answer, err error) {
+	s.mutex.Lock()
+	revision, known := s.revisions[o.Old]
+	s.mutex.Unlock()
+	if !known && o.Old != 0 {
+		is, err := last(ctx, conn, o.Key)
+		if err != nil || is.value != o.Old {
+			return refused(is), err
+		}
+		revision = is.seq
+	}
+	a, err = publish(ctx, conn, o, jetstream.WithExpectLastSequencePerSubject(revision))
+	if wrong := (*jetstream.APIError)(nil); errors.As(err, &wrong) && wrong.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence {
+		is, err := last(ctx, conn, o.Key)
+		return refused(is), err
+	}
+	return a, err
+}
+
+func refused(is entry) answer { return answer{Result: kv.Result{Value: kv.Value{Number: is.value}}} }
+
+// entry is what a key holds, and the number of the message that wrote it.
+type entry struct {
+	value int32
+	seq   uint64
+}
+
+// last asks the leader of the stream what a key holds.
+func last(ctx context.Context, conn *natsgo.Conn, key uint8) (e entry, err error) {
+	request := fmt.Sprintf(`{"last_by_subj":%q}`, subject(key))
+	got, err := conn.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET."+streamName, []byte(request))
+	if err != nil {
+		return e, err
+	}
+	var reply struct {
+		Error   *jetstream.APIError `json:"error"`
+		Message struct {
+			Seq  uint64 `json:"seq"`
+			Data []byte `json:"data"`
+		} `json:"message"`
+	}
+	if err := json.Unmarshal(got.Data, &reply); err != nil {
+		return e, err
+	}
+	switch {
+	case reply.Error != nil && reply.Error.ErrorCode == jetstream.JSErrCodeMessageNotFound:
+		return e, nil
+	case reply.Error != nil:
+		return e, reply.Error
+	}
+	value, err := strconv.Atoi(strings.TrimSpace(string(reply.Message.Data)))
+	return entry{int32(value), reply.Message.Seq}, err
+}
+
+func text(v int32) string { return strconv.Itoa(int(v)) }

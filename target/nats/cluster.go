@@ -1,0 +1,128 @@
+package nats
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/bubble/disk"
+	"github.com/lockstep-go/lockstep/kit/kv"
+	"github.com/lockstep-go/lockstep/target"
+)
+
+// Cluster is a cluster of NATS servers with JetStream: a [lockstep.System]. Its zero value is three
+// servers, a stream in three copies, and two clients with six operations each, with the server's
+// defaults.
+type Cluster struct {
+	// Nodes is the number of servers; 0 means 3.
+	Nodes int `help:"number of servers, 1 to 7; 0: 3" zero:"3" range:"1..7"`
+	// Replicas is the number of servers that have a copy of the stream; 0 means 3, or fewer
+	// where there are fewer servers.
+	Replicas int `help:"servers that have a copy of the stream, 1 to 5; 0: 3, or all where there are fewer" range:"0..5"`
+	// SyncAlways is the server's setting sync_interval: always. Without it a server syncs files
+	// every two minutes.
+	SyncAlways bool `help:"servers sync files before they acknowledge (sync_interval: always), not every two minutes"`
+	// Power is the share of crashes in which the power fails.
+	Power float64 `help:"share of crashes in which the power fails, 0 to 1"`
+	// Sync is the longest time that a sync of a file takes; 0 means 10ms.
+	Sync time.Duration `help:"longest time that a sync of a file takes; 0: 10ms" zero:"10ms"`
+	// Pause is the longest time that a server stands still in a step pause; 0 means 20s.
+	Pause time.Duration `help:"longest time that a server stands still in a step pause; 0: 20s" zero:"20s"`
+	// Split is the share of writes on connections that travel in two parts.
+	Split float64 `help:"share of writes on connections that travel in two parts, 0 to 1"`
+
+	// Clients is the number of clients, each with one request at a time; 0 means 2.
+	Clients int `help:"number of clients; 0: 2" zero:"2" range:"1..16"`
+	// Requests is the number of operations of each client; 0 means 6.
+	Requests int `help:"operations of each client; 0: 6" zero:"6" range:"1..1000"`
+	// Keys is the number of keys they work on; 0 means 2.
+	Keys int `help:"number of keys, 1 to 8; 0: 2" zero:"2" range:"1..8"`
+	// Mix says which operations clients draw; the zero value is put:4,cas:2, without reads,
+	// which may be old.
+	Mix kv.Mix `help:"weights of operations like put:2,cas:1,get:3; mixed: put:4,cas:2. A read is answered by one server, and may be old"`
+	// Reads is how often a consumer takes the next messages of the stream; 0 means 4.
+	Reads int `help:"times that a consumer takes the next messages of the stream; 0: 4" zero:"4" range:"0..1000"`
+	// StepDowns is how often the leader of the stream is asked to step down.
+	StepDowns int `help:"times that the leader of the stream is asked to step down" range:"0..1000"`
+	// Moves is how often a server's copy of the stream is taken from it, and made elsewhere.
+	Moves int `help:"times that a copy of the stream is taken from a server; there must be more servers than copies" range:"0..1000"`
+}
+
+// full is the cluster with its defaults filled in.
+func (c Cluster) full() Cluster {
+	target.Fill(&c)
+	c.Replicas = cmp.Or(c.Replicas, min(3, c.Nodes))
+	if c.Mix == (kv.Mix{}) {
+		c.Mix = kv.Mix{Put: 4, Cas: 2}
+	}
+	return c
+}
+
+// check reports what is wrong with the options.
+func (c Cluster) check() error {
+	if err := target.Check("nats", c); err != nil {
+		return err
+	}
+	if c.Mix.Append > 0 || c.Mix.Txn > 0 {
+		return fmt.Errorf("nats: mix is %s, allowed are put, get and cas", c.Mix)
+	}
+	if c.Replicas > c.Nodes || c.Moves > 0 && c.Replicas == c.Nodes {
+		return fmt.Errorf("nats: %d servers cannot have %d copies and move them %d times", c.Nodes, c.Replicas, c.Moves)
+	}
+	if !(c.Power >= 0 && c.Power <= 1) || c.Sync < 0 || c.Pause < 0 {
+		return fmt.Errorf("nats: power %v must be in 0..1, sync %v and pause %v not negative", c.Power, c.Sync, c.Pause)
+	}
+	return nil
+}
+
+// Describe says what the cluster is and can do.
+func (c Cluster) Describe() (lockstep.Info, error) {
+	full := c.full()
+	if err := full.check(); err != nil {
+		return lockstep.Info{}, err
+	}
+	return full.bubble(c).Describe()
+}
+
+// Deploy makes a deployment.
+func (c Cluster) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
+	if err := warm(); err != nil {
+		return nil, err
+	}
+	return c.full().bubble(c).Deploy(p)
+}
+
+// bubble is the cluster as the room of goroutine systems knows it.
+func (c Cluster) bubble(given Cluster) bubble.Cluster {
+	return bubble.Cluster{
+		Name: "nats", Build: Version(), Options: target.Changed(given, Cluster{}), Nodes: c.Nodes,
+		Seed:    func(uint64) { anew() },
+		Begin:   func(w *bubble.World) { w.Value = newClients(c, w) },
+		Start:   func(n *bubble.Node) error { return start(n, c) },
+		Sockets: true, Decode: routes, Split: c.Split, Freeze: true, Bury: burial,
+		Files:  &bubble.Files{Level: disk.Ext4, PowerFailures: c.Power, SyncTime: c.Sync},
+		Faults: bubble.Faults{Pause: c.Pause},
+		Roles:  []string{leader, follower}, Serial: true, Patience: time.Minute,
+	}
+}
+
+// burial is the time that the goroutines of a dead server have to give back what servers share: a
+// semaphore for those that wait for files, among others.
+const burial = 50 * time.Millisecond
+
+// Version is the version of the server in this build, by the folder that it was built from:
+// test programs do not know their modules.
+func Version() string {
+	at := reflect.ValueOf(server.NewServer).Pointer()
+	file, _ := runtime.FuncForPC(at).FileLine(at)
+	_, version, _ := strings.Cut(file, "v2@")
+	version, _, _ = strings.Cut(version, "/")
+	return cmp.Or(version, "unknown")
+}

@@ -1,0 +1,86 @@
+package nats
+
+import (
+	"reflect"
+	"sync/atomic"
+	_ "unsafe" // for linkname
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats-server/v2/server/ats"
+	_ "github.com/nats-io/nats-server/v2/server/pse" // see procStatFile
+	"github.com/nats-io/nuid"
+)
+
+// What the server keeps to itself and is reached by the linker: its copy of a stream, because no API
+// tells which server answers; and what it keeps for the whole process, because several servers, and
+// many runs, are in one.
+
+// stream is the server's type of that name.
+type stream struct{}
+
+//go:linkname lookupStream github.com/nats-io/nats-server/v2/server.(*Account).lookupStream
+func lookupStream(a *server.Account, name string) (*stream, error)
+
+//go:linkname streamStore github.com/nats-io/nats-server/v2/server.(*stream).Store
+func streamStore(s *stream) server.StreamStore
+
+//go:linkname streamRaft github.com/nats-io/nats-server/v2/server.(*stream).raftNode
+func streamRaft(s *stream) server.RaftNode
+
+// procStatFile is the file from which the server reads how much processor time and memory the
+// process takes, which are not the same in two runs; and it would go on in real time.
+//
+//go:linkname procStatFile github.com/nats-io/nats-server/v2/server/pse.procStatFile
+var procStatFile string
+
+func init() { procStatFile = "" } // there is no such file: the server tells 0
+
+// ids makes the ids of requests and inboxes.
+//
+//go:linkname ids github.com/nats-io/nuid.globalNUID
+var ids *lockedNUID
+
+type lockedNUID struct {
+	_ [8]byte // a lock
+	*nuid.NUID
+}
+
+// The service that tells the time of accesses: a goroutine for all stores of the process.
+//
+//go:linkname accessUsers github.com/nats-io/nats-server/v2/server/ats.refs
+var accessUsers atomic.Int64
+
+//go:linkname accessTime github.com/nats-io/nats-server/v2/server/ats.utime
+var accessTime atomic.Int64
+
+//go:linkname accessDone github.com/nats-io/nats-server/v2/server/ats.done
+var accessDone chan struct{}
+
+// anew makes what the process keeps for all servers as it is in a new process.
+func anew() {
+	ids.NUID = nuid.New()
+	accessUsers.Store(0)
+	accessTime.Store(0)
+	accessDone = make(chan struct{}, 1)
+	ats.Register() // by nobody's goroutine: one of a server would end with it, and so would the time of all
+}
+
+// content reads a server's copy of a stream, and reports whether it has one.
+func content(s *server.Server, name string) (state server.StreamState, list Messages, ok bool) {
+	in, err := lookupStream(s.GlobalAccount(), name)
+	if err != nil {
+		return state, nil, false
+	}
+	store := streamStore(in)
+	store.FastState(&state)
+	var room server.StoreMsg
+	for seq := state.FirstSeq; seq != 0 && seq <= state.LastSeq; seq++ {
+		m, err := store.LoadMsg(seq, &room)
+		if err != nil {
+			continue // deleted, or lost: others compare
+		}
+		fields := reflect.ValueOf(m).Elem()
+		list = append(list, Message{Seq: seq, Subject: fields.FieldByName("subj").String(), Data: string(fields.FieldByName("msg").Bytes())})
+	}
+	return state, list, true
+}

@@ -1,0 +1,1 @@
+// Functions without a body, see inside.go, need a file of this kind.
