@@ -179,21 +179,26 @@ func (d *deployment) collect(out *lockstep.Outbox) {
 	})
 }
 
-// Bounds of waiting for what a step causes: for messages that should come at once, and how often it is looked.
+// Bounds of waiting for what a step causes: for messages that should come at once, for those that may come where servers were killed or links cut, and
+// how often it is looked.
 const (
 	soon    = time.Second
+	perhaps = 50 * time.Millisecond
 	looking = time.Millisecond
 )
 
 // quiet waits until nothing happens any more by itself: all answers that are to come are there, and whoever is at work on a transaction
 // waits for messages that wait for the engine, or has answered its client. That may take as long as a server waits for a quorum.
 func (d *deployment) quiet(ctx context.Context) error {
-	begin := time.Now()
+	begin, bound := time.Now(), soon
+	if d.Did()&process.Kinds != 0 {
+		bound = perhaps
+	}
 	for {
 		whole, answers := d.book.whole()
 		passed := time.Since(begin)
 		switch {
-		case (!d.open.Busy() || d.Network.Waiting() > 0) && (whole && answers >= d.delivered || passed > soon):
+		case (!d.open.Busy() || d.Network.Waiting() > 0) && (whole && answers >= d.delivered || passed > bound):
 			return nil
 		case passed > 2*contention*d.options.Timeout+soon:
 			return nil
