@@ -28,6 +28,7 @@ type deployment struct {
 	book            book
 
 	runs      int
+	made      bool // the table is there
 	next, try int // the transaction that is next, from 0, and the attempt at it, from 1
 	open      process.Calls[outcome]
 	delivered int  // messages that are to be answered
@@ -71,10 +72,10 @@ func (d *deployment) steady(ctx context.Context) error {
 	})
 }
 
-// prepare makes the run's row, and the table with the first, and waits until every server reads it at all of them.
+// prepare makes the run's row, and the table where there is none, and waits until every server reads it at all of them.
 func (d *deployment) prepare(ctx context.Context) error {
 	statements := []string{fmt.Sprintf("INSERT INTO lockstep.tests (name, owner) VALUES ('%s', 'user_1')", d.row())}
-	if d.runs == 1 {
+	if !d.made {
 		statements = append([]string{
 			fmt.Sprintf("CREATE KEYSPACE IF NOT EXISTS lockstep WITH replication = {'class': 'SimpleStrategy', 'replication_factor': %d}", nodes),
 			"CREATE TABLE IF NOT EXISTS lockstep.tests (name text PRIMARY KEY, owner text, value_1 text, value_2 text, value_3 text)" +
@@ -91,6 +92,7 @@ func (d *deployment) prepare(ctx context.Context) error {
 				return err
 			}
 		}
+		d.made = true
 		return nil
 	})
 }
