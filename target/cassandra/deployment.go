@@ -29,7 +29,7 @@ type deployment struct {
 
 	runs      int
 	made      bool // the table is there
-	next, try int // the transaction that is next, from 0, and the attempt at it, from 1
+	next, try int  // the transaction that is next, from 0, and the attempt at it, from 1
 	open      process.Calls[outcome]
 	delivered int  // messages that are to be answered
 	told      bool // the row in the end was told
