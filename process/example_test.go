@@ -200,6 +200,20 @@ func ExampleLink_Early() {
 	// false <nil>
 }
 
+func ExampleListens() {
+	fmt.Println(process.Listens("127.0.0.2:20008"))
+	server, err := net.Listen("tcp", "127.0.0.2:20008")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer server.Close()
+	fmt.Println(process.Listens("127.0.0.2:20008"))
+	// Output:
+	// process: nobody listens at 127.0.0.2:20008
+	// <nil>
+}
+
 func ExampleLog() {
 	var log process.Log
 	w := bufio.NewWriter(&log)
@@ -223,6 +237,32 @@ func ExampleWorthless() {
 	var only *lockstep.Worthless
 	fmt.Println(errors.As(err, &only), err, process.Worthless(nil))
 	// Output: true a server ended by itself <nil>
+}
+
+func ExampleOrder() {
+	listener, err := net.Listen("tcp", "127.0.0.2:20008")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer listener.Close()
+	go func() {
+		conn, _ := listener.Accept()
+		order, _ := bufio.NewReader(conn).ReadString('\n')
+		fmt.Fprint(conn, "done: ", order)
+		conn.Close()
+	}()
+	fmt.Println(process.Order(context.Background(), "127.0.0.2:20008", "stop"))
+	// Output: done: stop <nil>
+}
+
+func ExampleNetwork_Rise() {
+	network := process.NewNetwork(2, process.Closes, nil)
+	defer network.Close()
+	network.Rise()                                                     // nothing that is higher than what there was goes on
+	fmt.Println(network.Risen(context.Background(), time.Millisecond)) // nothing came
+	network.Unbound()
+	// Output: false <nil>
 }
 
 func ExampleProgram() {

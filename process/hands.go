@@ -22,6 +22,7 @@ type hands struct {
 // begin lets go of everything.
 func (h *hands) begin() {
 	h.network.Control(false)
+	h.network.Unbound()
 	_, _, _ = h.network.Sent()
 	h.numbers, h.messages = map[lockstep.ID]int{}, map[int]lockstep.ID{}
 }

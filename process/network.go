@@ -63,6 +63,7 @@ func NewNetwork(nodes int, breakage Breakage, owner func(pid int) lockstep.Node)
 			n.gates[i][j].changed = make(chan struct{})
 		}
 	}
+	n.Unbound()
 	n.closed.Go(n.follow)
 	return n
 }
@@ -193,6 +194,19 @@ func (n *Network) follow() {
 // serves reports whether who listens at an address can be dialled at another.
 func serves(at, dialled *net.TCPAddr) bool {
 	return dialled != nil && at.Port == dialled.Port && (at.IP.Equal(dialled.IP) || at.IP.IsUnspecified())
+}
+
+// Listens is an error while nobody listens at an address of the loopback. The kernel is asked, because one who dials to see is seen; where it
+// cannot be, it is as if somebody did.
+func Listens(address string) error {
+	a, err := loopback(address)
+	if err != nil {
+		return err
+	}
+	if listens := listening(); listens != nil && !slices.ContainsFunc(listens, func(at net.TCPAddr) bool { return serves(&at, a) }) {
+		return fmt.Errorf("process: nobody listens at %s", address)
+	}
+	return nil
 }
 
 // Close closes all links and their connections.

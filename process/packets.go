@@ -16,6 +16,8 @@ type Packet struct {
 	Type string
 	// Tag is its phase and round, where the protocol has them.
 	Tag lockstep.Tag
+	// Height is how far things have come by what its sender says, as the length of a log: see Network.Rise. 0: it does not say.
+	Height int64
 	// Text is what is in it, in a few words.
 	Text string
 }
@@ -49,6 +51,7 @@ type packets struct {
 	lost    []int  // likewise
 	last    time.Time
 	wrong   error // what a decoder did not understand, the first time
+	heights heights
 }
 
 type waiting struct {
@@ -160,7 +163,7 @@ func (p *pair) hold(from, to lockstep.Node, packet Packet) (number int, w *waiti
 	defer n.mutex.Unlock()
 	q := &n.packets
 	q.last = time.Now()
-	if packet.Type == "" || !q.control || from == 0 || to == 0 {
+	if packet.Type == "" || from == 0 || to == 0 || !p.below(packet.Height) || !q.control {
 		return 0, nil
 	}
 	q.count++

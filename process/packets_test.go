@@ -8,6 +8,7 @@ import (
 	"net"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -32,7 +33,8 @@ func (lines) Next(data []byte) (Packet, int, error) {
 	case kind == "wrong":
 		return Packet{}, 0, errors.New("this is wrong")
 	}
-	return Packet{Type: kind, Text: rest}, len(line) + 1, nil
+	height, _ := strconv.ParseInt(rest, 10, 64) // most have none
+	return Packet{Type: kind, Text: rest, Height: height}, len(line) + 1, nil
 }
 
 func inLines() (said, answered Decoder) { return lines{}, nil }
@@ -103,6 +105,52 @@ func TestPackets(t *testing.T) {
 	heard(t, conn, "four")
 	write(t, conn, "echo five\n")
 	heard(t, conn, "five")
+}
+
+// What is higher than all before waits until the limit rises, to what was seen; what is not passes, and so does what clients say.
+func TestHeights(t *testing.T) {
+	n, conn := decoded(t)
+	n.Control(false)
+	write(t, conn, "echo 4\n")
+	heard(t, conn, "4")
+	for _, higher := range []string{"5", "7"} {
+		n.Rise()
+		write(t, conn, "echo 4\n")
+		heard(t, conn, "4")
+		if risen, err := n.Risen(t.Context(), time.Millisecond); risen || err != nil {
+			t.Fatal(risen, err)
+		}
+		write(t, conn, "echo "+higher+"\necho 3\n")
+		if risen, err := n.Risen(t.Context(), time.Minute); !risen || err != nil {
+			t.Fatal(risen, err)
+		}
+		if err := conn.SetReadDeadline(time.Now().Add(20 * time.Millisecond)); err != nil {
+			t.Fatal(err)
+		}
+		if k, err := conn.Read(make([]byte, 10)); err == nil {
+			t.Fatalf("%d bytes pass", k)
+		}
+		if err := conn.SetReadDeadline(time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		n.Rise()
+		heard(t, conn, higher)
+		heard(t, conn, "3")
+	}
+	n.Rise()
+	write(t, conn, "echo 8\n")
+	if risen, err := n.Risen(t.Context(), time.Minute); !risen || err != nil {
+		t.Fatal(risen, err)
+	}
+	n.Unbound()
+	heard(t, conn, "8")
+	n.Rise()
+	write(t, conn, "echo 1\n")
+	if risen, err := n.Risen(t.Context(), time.Minute); !risen || err != nil {
+		t.Fatal("what there was is not forgotten", risen, err)
+	}
+	n.Cut(func(lockstep.Node) lockstep.Nodes { return trace.AllNodes(2) })
+	processes.Until(func() bool { _, err := conn.Read(make([]byte, 1)); return err != nil })
 }
 
 // A packet that is lost takes its connection with it, and what is behind it never arrives.
