@@ -126,6 +126,64 @@ func ExampleNetwork_Control() {
 	// hello
 }
 
+func ExampleLink_Loose() {
+	server, err := net.Listen("tcp", "127.0.0.2:20008")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer server.Close()
+	network := process.NewNetwork(2, process.Closes, nil)
+	defer network.Close()
+	link, err := network.Link(1, 2, "127.0.0.2:20007", "127.0.0.2:20008", nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	link.Decode(func() (said, answered process.Decoder) { return lines{}, nil })
+	link.Loose()
+	network.Control(true)
+	for open := false; !open; open, _ = link.Listens() {
+		time.Sleep(time.Millisecond)
+	}
+	conn, err := net.Dial("tcp", "127.0.0.2:20007")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer conn.Close()
+	fmt.Fprint(conn, "one\ntwo\n")
+	for network.Waiting() < 2 { // the second does not wait for the first
+		time.Sleep(time.Millisecond)
+	}
+	came, _, _ := network.Sent()
+	network.Break(came[0].Number) // and is not lost with it
+	network.Carry(came[1].Number)
+	at, _ := server.Accept()
+	text, _ := bufio.NewReader(at).ReadString('\n')
+	fmt.Print(text)
+	at.Close()
+	// Output: two
+}
+
+func ExampleSupervisor_Another() {
+	folder, err := os.MkdirTemp("", "lockstep-*")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(folder)
+	keeper, err := process.NewSupervisor(folder)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer keeper.Close()
+	host, err := keeper.Another() // for servers that all have one port
+	fmt.Println(host != keeper.Address, net.ParseIP(host).IsLoopback(), err)
+	// Output: true true <nil>
+}
+
 func ExampleLink_Early() {
 	network := process.NewNetwork(2, process.Closes, nil)
 	defer network.Close()
@@ -140,6 +198,20 @@ func ExampleLink_Early() {
 	// Output:
 	// <nil>
 	// false <nil>
+}
+
+func ExampleListens() {
+	fmt.Println(process.Listens("127.0.0.2:20008"))
+	server, err := net.Listen("tcp", "127.0.0.2:20008")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer server.Close()
+	fmt.Println(process.Listens("127.0.0.2:20008"))
+	// Output:
+	// process: nobody listens at 127.0.0.2:20008
+	// <nil>
 }
 
 func ExampleLog() {

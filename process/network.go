@@ -196,6 +196,19 @@ func serves(at, dialled *net.TCPAddr) bool {
 	return dialled != nil && at.Port == dialled.Port && (at.IP.Equal(dialled.IP) || at.IP.IsUnspecified())
 }
 
+// Listens is an error while nobody listens at an address of the loopback. The kernel is asked, because one who dials to see is seen; where it
+// cannot be, it is as if somebody did.
+func Listens(address string) error {
+	a, err := loopback(address)
+	if err != nil {
+		return err
+	}
+	if listens := listening(); listens != nil && !slices.ContainsFunc(listens, func(at net.TCPAddr) bool { return serves(&at, a) }) {
+		return fmt.Errorf("process: nobody listens at %s", address)
+	}
+	return nil
+}
+
 // Close closes all links and their connections.
 func (n *Network) Close() error {
 	close(n.quit)
@@ -215,16 +228,21 @@ type dialled struct {
 	to  *net.TCPAddr
 }
 
-// Direct reports a connection of one of the processes to a server past its link. Cuts do nothing to
+// Direct reports a connection of one of the processes to another's server past its link. Cuts do nothing to
 // such a connection.
 func (n *Network) Direct(pids []int) error {
 	var targets []*net.TCPAddr
+	server := map[*net.TCPAddr]lockstep.Node{}
 	n.mutex.Lock()
 	for _, l := range n.links {
 		targets = append(targets, l.target)
+		server[l.target] = l.to
 	}
 	n.mutex.Unlock()
 	for _, d := range dials(pids, targets) {
+		if n.owner != nil && n.owner(d.pid) == server[d.to] {
+			continue // it speaks to itself
+		}
 		return fmt.Errorf("process: process %d has dialled %s past the links", d.pid, d.to)
 	}
 	return nil

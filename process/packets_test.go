@@ -40,11 +40,14 @@ func (lines) Next(data []byte) (Packet, int, error) {
 func inLines() (said, answered Decoder) { return lines{}, nil }
 
 // decoded is a network under control with a link that is decoded in one direction, and a connection through it.
-func decoded(t *testing.T) (*Network, net.Conn) {
+func decoded(t *testing.T, more ...func(*Link)) (*Network, net.Conn) {
 	t.Helper()
 	s, _, address := supervised(t)
 	n, l, via := network(t, Closes, address, s)
 	l.Decode(inLines)
+	for _, change := range more {
+		change(l)
+	}
 	n.Control(true)
 	listens(t, l, true)
 	return n, dial(t, via)
@@ -170,6 +173,58 @@ func TestPacketsBreak(t *testing.T) {
 	})
 	if n.Break(came[0].Number) || n.Carry(came[0].Number) {
 		t.Error("it still waits")
+	}
+}
+
+// Packets that are independent of each other go on in any order, and one that is lost takes nothing with it. What has no type overtakes
+// those that wait.
+func TestPacketsLoose(t *testing.T) {
+	n, conn := decoded(t, (*Link).Loose)
+	write(t, conn, "echo one\necho two\n\necho three\necho four\n")
+	var came []Held
+	for len(came) < 4 {
+		came = append(came, comes(t, n)...)
+	}
+	if n.Waiting() != 4 {
+		t.Errorf("%d wait", n.Waiting())
+	}
+	for _, i := range []int{2, 1} {
+		if !n.Carry(came[i].Number) || n.Break(came[i].Number) {
+			t.Error("it does not go on once")
+		}
+		heard(t, conn, came[i].Text)
+	}
+	if !n.Break(came[0].Number) || n.Carry(came[0].Number) {
+		t.Error("it is not lost once")
+	}
+	n.Control(false)
+	heard(t, conn, "four")
+	write(t, conn, "echo five\n")
+	heard(t, conn, "five")
+	if more, lost, err := n.Sent(); len(more)+len(lost)+n.Waiting() > 0 || err != nil {
+		t.Errorf("%v, %v, %v", more, lost, err)
+	}
+}
+
+// Where the connection of packets that were put aside ends, they are lost with it.
+func TestPacketsLooseEnd(t *testing.T) {
+	n, conn := decoded(t, (*Link).Loose)
+	write(t, conn, "echo one\necho two\n")
+	for came := 0; came < 2; {
+		came += len(comes(t, n))
+	}
+	n.Gone(2, true)
+	var lost []int
+	processes.Until(func() bool {
+		_, more, err := n.Sent()
+		if err != nil {
+			t.Fatal(err)
+		}
+		lost = append(lost, more...)
+		return len(lost) == 2
+	})
+	if n.Waiting() > 0 || n.Carry(1) {
+		t.Error("they still wait")
 	}
 }
 

@@ -59,7 +59,7 @@ func cutOff(reach []trace.Nodes, all trace.Nodes) trace.Nodes {
 	return cut
 }
 
-// any reports whether a node is ever out.
+// anyOut reports whether a node is ever out.
 func anyOut(list []outage) bool {
 	for _, o := range list {
 		if o.down|o.cut != 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// attributes counts how often a piece of text stands in a page.
+// occurrences counts how often a piece of text stands in a page.
 func occurrences(page, text string) int { return strings.Count(page, text) }
 
 func TestPageShowsEverything(t *testing.T) {

@@ -7,6 +7,7 @@ require (
 	github.com/lockstep-go/lockstep/cli v0.0.0
 	github.com/lockstep-go/lockstep/fleet v0.0.0
 	github.com/lockstep-go/lockstep/target/bftsmart v0.0.0
+	github.com/lockstep-go/lockstep/target/cassandra v0.0.0
 	github.com/lockstep-go/lockstep/target/etcdraft v0.0.0
 	github.com/lockstep-go/lockstep/target/hashicorpraft v0.0.0
 	github.com/lockstep-go/lockstep/target/kafka v0.0.0
@@ -71,6 +72,7 @@ replace (
 	github.com/lockstep-go/lockstep/fleet => ../../fleet
 	github.com/lockstep-go/lockstep/remote => ../../remote
 	github.com/lockstep-go/lockstep/target/bftsmart => ../../target/bftsmart
+	github.com/lockstep-go/lockstep/target/cassandra => ../../target/cassandra
 	github.com/lockstep-go/lockstep/target/etcdraft => ../../target/etcdraft
 	github.com/lockstep-go/lockstep/target/hashicorpraft => ../../target/hashicorpraft
 	github.com/lockstep-go/lockstep/target/kafka => ../../target/kafka

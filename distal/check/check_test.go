@@ -40,8 +40,10 @@ func report(src string, proofs bool) string {
 	for _, r := range p.Refused {
 		fmt.Fprintf(&b, "refused: %s\n", r)
 	}
-	for _, m := range p.Monitors {
-		fmt.Fprintf(&b, "monitor: %s: %s, %s: %s\n", m.Pos, m.Rule, m.Condition, m.Text)
+	for _, q := range p.Proofs {
+		if q.Status == check.Watched {
+			fmt.Fprintf(&b, "watched: %s: %s, %s: %s\n", q.Pos, q.Rule, q.Condition, q.Text)
+		}
 	}
 	if proofs {
 		for _, q := range p.Proofs {

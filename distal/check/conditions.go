@@ -93,11 +93,7 @@ func (c *checker) judged(rule string, pos syntax.Pos, body []core.Stmt, start *s
 
 func (c *checker) file(p Proof) {
 	c.prog.Proofs = append(c.prog.Proofs, p)
-	switch p.Status {
-	case Proved:
-	case Watched:
-		c.prog.Monitors = append(c.prog.Monitors, Monitor{p.Pos, p.Condition, p.Rule, p.Text})
-	case Refuted:
+	if p.Status == Refuted {
 		c.prog.Refused = append(c.prog.Refused, syntax.Diagnostic{Pos: p.Pos, Check: p.Condition.String(),
 			Text: fmt.Sprintf("%s breaks %s (%s): %s", p.Rule, p.Condition, p.Condition.Text(), p.Text)})
 	}

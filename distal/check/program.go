@@ -9,6 +9,8 @@
 package check
 
 import (
+	"slices"
+
 	"github.com/lockstep-go/lockstep/distal/core"
 	"github.com/lockstep-go/lockstep/distal/syntax"
 )
@@ -16,29 +18,15 @@ import (
 // Program is a program in the core form with what is known about its conditions.
 type Program struct {
 	*core.Program
-	File     *syntax.File
-	Monitors []Monitor          // what could not be proved and is watched at run time
-	Proofs   []Proof            // each condition for each rule
-	Refused  syntax.Diagnostics // conditions that certainly do not hold
-	heads    []*syntax.Decl     // of the rules
+	File    *syntax.File
+	Proofs  []Proof            // each condition for each rule
+	Refused syntax.Diagnostics // conditions that certainly do not hold
+	heads   []*syntax.Decl     // of the rules
 }
 
-// Monitor is a condition that could not be proved for a rule, and is watched while the program runs.
-type Monitor struct {
-	Pos       syntax.Pos
-	Condition core.Condition
-	Rule      string
-	Text      string
-}
-
-// Watches says whether a condition is watched for some rule.
+// Watches says whether a condition is watched for some rule while the program runs: it could not be proved.
 func (p *Program) Watches(c core.Condition) bool {
-	for _, m := range p.Monitors {
-		if m.Condition == c {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.Proofs, func(q Proof) bool { return q.Condition == c && q.Status == Watched })
 }
 
 // Proved says whether a condition is proved for a rule; nil is the init block.

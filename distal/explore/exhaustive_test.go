@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep/distal"
+	"github.com/lockstep-go/lockstep/distal/core"
 	"github.com/lockstep-go/lockstep/distal/explore"
 	"github.com/lockstep-go/lockstep/distal/internal/corpus"
 	"github.com/lockstep-go/lockstep/distal/sequential"
@@ -418,7 +419,7 @@ upon A m with m.k == k do { x := x + 1 send B(k, x) to all }
 upon B m with m.k == k do { k := k + m.v - 1 send A(k) to all }
 `
 	m, _ := load(t, src, distal.Options{})
-	if checked, _ := distal.Load(src); len(checked.Monitors) == 0 {
+	if checked, _ := distal.Load(src); !checked.Watches(core.Grows) {
 		t.Fatal("nothing is watched")
 	}
 	r, err := explore.Exhaustive(m, explore.Options{Phases: 2})

@@ -3,6 +3,8 @@
 package child
 
 import (
+	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -133,5 +135,25 @@ func TestUnknownProgram(t *testing.T) {
 	}
 	if err := Keep("never told"); err != nil {
 		t.Error(err)
+	}
+}
+
+// What is said to a child it reads, and what it says is read; both ends with it.
+func TestSpeak(t *testing.T) {
+	c, err := Speak(exec.Command("/bin/sh", "-c", "read line; echo \"you said $line\"; read more"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintln(c.In, "hello")
+	answer, err := bufio.NewReader(c.Out).ReadString('\n')
+	if err != nil || answer != "you said hello\n" {
+		t.Errorf("%q, %v", answer, err)
+	}
+	c.Kill()
+	if _, err := c.In.WriteString("x"); !errors.Is(err, os.ErrClosed) {
+		t.Error(err)
+	}
+	if _, err := Speak(exec.Command("/no/such/program")); err == nil {
+		t.Error("an unknown program speaks")
 	}
 }

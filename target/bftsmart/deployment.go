@@ -208,7 +208,7 @@ func (d *deployment) Abilities() lockstep.Abilities {
 // Close ends all processes.
 func (d *deployment) Close() error {
 	if d.client != nil {
-		d.client.end()
+		d.client.Kill()
 		d.client = nil
 	}
 	if d.replicas == nil {

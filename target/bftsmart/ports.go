@@ -2,11 +2,9 @@ package bftsmart
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"os"
 	"strconv"
-	"strings"
 )
 
 // Ports are looked for in a range below those that the system gives to those who connect.
@@ -28,26 +26,11 @@ func freePorts(many int) (ports []int, err error) {
 	return nil, errors.New("bftsmart: there are no free ports from " + strconv.Itoa(firstPort) + " on")
 }
 
-// listening tells whether somebody listens at a port. One who connects to see would leave an
-// error in the replica's log.
-func listening(port int) bool {
-	wanted := fmt.Sprintf(":%04X", port)
-	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
-		text, err := os.ReadFile(table)
-		if err != nil {
-			continue
-		}
-		for line := range strings.Lines(string(text)) {
-			if f := strings.Fields(line); len(f) > 3 && strings.HasSuffix(f[1], wanted) && f[3] == "0A" {
-				return true
-			}
-		}
-	}
-	return false
-}
+// local is an address of the loopback.
+func local(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
 func free(port int) bool {
-	l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
+	l, err := net.Listen("tcp", local(port))
 	if err != nil {
 		return false
 	}

@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"io"
-	"os"
 	"os/exec"
 	"strings"
 	"time"
@@ -16,9 +14,7 @@ import (
 
 // program is a JVM that is spoken to by lines.
 type program struct {
-	*child.Child
-	in    io.WriteCloser
-	out   *os.File
+	*child.Spoken
 	ready chan struct{} // closed when it is up
 	lines chan string
 }
@@ -29,21 +25,11 @@ const patience = 5 * time.Minute
 
 // start starts a program.
 func start(cmd *exec.Cmd) (*program, error) {
-	out, write, err := os.Pipe()
+	spoken, err := child.Speak(cmd)
 	if err != nil {
 		return nil, err
 	}
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	cmd.Stdout = write
-	c := &program{in: in, out: out, ready: make(chan struct{}), lines: make(chan string, 1000)}
-	c.Child, err = child.Start(cmd)
-	_ = write.Close()
-	if err != nil {
-		return nil, err
-	}
+	c := &program{Spoken: spoken, ready: make(chan struct{}), lines: make(chan string, 1000)}
 	go c.read()
 	return c, nil
 }
@@ -76,7 +62,7 @@ func (c *program) alive(name string) error {
 // it missed from others executes before it is up.
 func (c *program) read() {
 	up := false
-	for lines := bufio.NewScanner(c.out); lines.Scan(); {
+	for lines := bufio.NewScanner(c.Out); lines.Scan(); {
 		switch line := lines.Text(); {
 		case strings.HasPrefix(line, "UP"):
 			if !up {
@@ -91,7 +77,7 @@ func (c *program) read() {
 
 // ask gives it a number to append.
 func (c *program) ask(number int) error {
-	_, err := fmt.Fprintln(c.in, number)
+	_, err := fmt.Fprintln(c.In, number)
 	return err
 }
 
@@ -105,10 +91,4 @@ func (c *program) take(said func(line string)) {
 			return
 		}
 	}
-}
-
-func (c *program) end() {
-	c.Kill()
-	_ = c.in.Close()
-	_ = c.out.Close()
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/process"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -125,7 +126,7 @@ func (d *proxied) launch(ctx context.Context, i int) (ready func() error, err er
 		return nil, err
 	}
 	d.programs[i] = p
-	if err := until(ctx, func() bool { return listening(d.ports[i] + 1) }, name+" did not listen"); err != nil {
+	if err := process.Insist(ctx, patience, name+" did not listen", func(context.Context) error { return process.Listens(local(d.ports[i] + 1)) }); err != nil {
 		return nil, err
 	}
 	for _, p := range d.proxies {
@@ -136,21 +137,6 @@ func (d *proxied) launch(ctx context.Context, i int) (ready func() error, err er
 		}
 	}
 	return func() error { return p.up(ctx, name) }, nil
-}
-
-// until waits for something; if it does not come, the run is worthless.
-func until(ctx context.Context, come func() bool, otherwise string) error {
-	for begin := time.Now(); !come(); {
-		if time.Since(begin) > patience {
-			return &lockstep.Worthless{Reason: fmt.Sprintf("%s within %s", otherwise, patience)}
-		}
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return nil
 }
 
 // Do lets the step happen and waits for silence.
@@ -188,12 +174,7 @@ func (d *proxied) do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox
 	case trace.Wait:
 		pause = time.Duration(s.For)
 	}
-	select {
-	case <-time.After(pause):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return process.Pass(ctx, pause)
 }
 
 // deliver hands a message over. Replicas that have lost their connection to one that was restarted make
@@ -202,19 +183,20 @@ func (d *proxied) deliver(ctx context.Context, id lockstep.ID, out *lockstep.Out
 	return d.forward(ctx, d.bodies[out.Message(id).Body-1])
 }
 
-func (d *proxied) forward(ctx context.Context, f frame) (err error) {
+func (d *proxied) forward(ctx context.Context, f frame) error {
 	p := d.between(f.from, f.to)
-	forwarded := func() (there bool) {
-		there, err = p.forward(f)
-		return there || d.programs[f.from-1] == nil
+	var broken error
+	err := process.Insist(ctx, patience, fmt.Sprintf("replicas %d and %d did not connect", f.from, f.to), func(context.Context) error {
+		there, err := p.forward(f)
+		if broken = err; there || d.programs[f.from-1] == nil {
+			return nil
+		}
+		return errors.New("there is no connection")
+	})
+	if err == nil && broken != nil {
+		err = process.Worthless(fmt.Errorf("the connection from %d to %d: %w", f.from, f.to, broken))
 	}
-	if late := until(ctx, forwarded, fmt.Sprintf("replicas %d and %d did not connect", f.from, f.to)); late != nil {
-		return late
-	}
-	if err != nil {
-		return &lockstep.Worthless{Reason: fmt.Sprintf("the connection from %d to %d: %v", f.from, f.to, err)}
-	}
-	return nil
+	return err
 }
 
 // between is the proxy between two replicas.
@@ -229,7 +211,7 @@ func (d *proxied) between(a, b lockstep.Node) *proxy {
 
 // crash kills a replica. Others are not told: their connections stay, as when a machine loses its power.
 func (d *proxied) crash(node lockstep.Node) {
-	d.programs[node-1].end()
+	d.programs[node-1].Kill()
 	d.programs[node-1] = nil
 	for _, p := range d.proxies {
 		if p.low == node {
@@ -339,7 +321,7 @@ func (d *proxied) Close() error {
 	}
 	for _, p := range d.programs {
 		if p != nil {
-			p.end()
+			p.Kill()
 		}
 	}
 	for _, p := range d.proxies {

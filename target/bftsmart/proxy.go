@@ -36,7 +36,7 @@ type pair struct {
 // open listens. A proxy that listens while its target does not would be no network: BFT-SMaRt
 // takes a connection that is made and then lost for a replica that is there.
 func (p *proxy) open() error {
-	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", p.port))
+	listener, err := net.Listen("tcp", local(p.port))
 	if err != nil {
 		return fmt.Errorf("bftsmart: %w", err)
 	}
@@ -74,7 +74,7 @@ func (p *proxy) accept(listener net.Listener) {
 		if err != nil {
 			return
 		}
-		low, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", p.target))
+		low, err := net.Dial("tcp", local(p.target))
 		if err != nil {
 			high.Close()
 			continue

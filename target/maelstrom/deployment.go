@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/process"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -22,7 +23,7 @@ type deployment struct {
 	place   *lockstep.Place
 	work    *workload
 
-	nodes    []*process // nil while a node is down
+	nodes    []*program // nil while a node is down
 	bodies   []packet   // by number of the body - 1
 	services services
 	ops      []*Op
@@ -38,7 +39,7 @@ func (d *deployment) Reset(_ context.Context, seed uint64, out *lockstep.Outbox)
 	d.stop()
 	d.bodies, d.services, d.open, d.asked, d.at = d.bodies[:0], newServices(), map[int64]*Op{}, 0, positions{}
 	d.now, d.reads = time.Now(), 0
-	d.nodes = make([]*process, d.cluster.Nodes)
+	d.nodes = make([]*program, d.cluster.Nodes)
 	folder, err := d.place.Folder()
 	if err != nil {
 		return err
@@ -77,7 +78,7 @@ func (d *deployment) boot(i int) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	d.nodes[i], err = start(d.cluster.Bin, nodeName(i), folder)
+	d.nodes[i], err = start(d.cluster.Bin, folder)
 	return err
 }
 
@@ -236,7 +237,7 @@ func (d *deployment) do(ctx context.Context, s *lockstep.Step, out *lockstep.Out
 	case trace.Request:
 		return d.request(s, out)
 	case trace.Crash:
-		d.nodes[s.Node-1].kill()
+		d.nodes[s.Node-1].Kill()
 		d.nodes[s.Node-1] = nil
 	case trace.Restart:
 		if err := d.boot(int(s.Node - 1)); err != nil {
@@ -252,12 +253,8 @@ func (d *deployment) do(ctx context.Context, s *lockstep.Step, out *lockstep.Out
 // wait lets time pass, for programs that have a clock, and reads in the end.
 func (d *deployment) wait(ctx context.Context, long time.Duration, out *lockstep.Outbox) error {
 	if !d.cluster.Exact {
-		pause := time.NewTimer(long)
-		defer pause.Stop()
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := process.Pass(ctx, long); err != nil {
+			return err
 		}
 	}
 	d.finalReads(out)
@@ -333,7 +330,7 @@ func (d *deployment) Abilities() lockstep.Abilities {
 func (d *deployment) stop() {
 	for i, p := range d.nodes {
 		if p != nil {
-			p.kill()
+			p.Kill()
 			d.nodes[i] = nil
 		}
 	}

@@ -46,17 +46,15 @@ func headOf(body json.RawMessage) (head, error) {
 // longestLine is how long a message of a node may be.
 const longestLine = 4 << 20
 
-// process is a node that runs.
-type process struct {
-	name    string
-	child   *child.Child
-	in, out *os.File
+// program is a node that runs.
+type program struct {
+	*child.Spoken
 	watcher *asleep.Watcher
 	line    []byte // the part of a line that came
 }
 
 // start starts the program of a node.
-func start(command, name, folder string) (*process, error) {
+func start(command, folder string) (*program, error) {
 	words := strings.Fields(command)
 	if strings.ContainsAny(words[0], "/\\") { // the node's folder is not the one it was named in
 		path, err := filepath.Abs(words[0])
@@ -72,40 +70,25 @@ func start(command, name, folder string) (*process, error) {
 			}
 		}
 	}
-	childIn, in, err := os.Pipe()
+	cmd := exec.Command(words[0], words[1:]...)
+	cmd.Dir = folder
+	c, err := child.Speak(cmd)
 	if err != nil {
 		return nil, err
 	}
-	out, childOut, err := os.Pipe()
-	if err != nil {
-		return nil, errors.Join(err, childIn.Close(), in.Close())
-	}
-	cmd := exec.Command(words[0], words[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Dir = childIn, childOut, folder
-	c, err := child.Start(cmd)
-	_, _ = childIn.Close(), childOut.Close()
-	if err != nil {
-		return nil, errors.Join(err, in.Close(), out.Close())
-	}
-	return &process{name: name, child: c, in: in, out: out, watcher: asleep.New(c.Pid())}, nil
-}
-
-// kill ends the node at once.
-func (p *process) kill() {
-	p.child.Kill()
-	_, _ = p.in.Close(), p.out.Close()
+	return &program{Spoken: c, watcher: asleep.New(c.Pid())}, nil
 }
 
 // tell gives the node a message.
-func (p *process) tell(m packet, patience time.Duration) error {
+func (p *program) tell(m packet, patience time.Duration) error {
 	line, err := json.Marshal(m)
 	if err != nil {
 		return err
 	}
-	if err := p.in.SetWriteDeadline(time.Now().Add(patience)); err != nil {
+	if err := p.In.SetWriteDeadline(time.Now().Add(patience)); err != nil {
 		return err
 	}
-	if _, err := p.in.Write(append(line, '\n')); err != nil {
+	if _, err := p.In.Write(append(line, '\n')); err != nil {
 		if errors.Is(err, syscall.EPIPE) {
 			return nil // it ends, or has ended, which quiet will tell, with what it said before
 		}
@@ -119,7 +102,7 @@ func (p *process) tell(m packet, patience time.Duration) error {
 const silence = 20 * time.Millisecond
 
 // quiet waits until the node has done what it was told, and hands what it says to hear.
-func (p *process) quiet(patience time.Duration, hear func(packet) error) error {
+func (p *program) quiet(patience time.Duration, hear func(packet) error) error {
 	begin := time.Now()
 	for last := begin; ; {
 		heard, err := p.drain(hear)
@@ -135,16 +118,16 @@ func (p *process) quiet(patience time.Duration, hear func(packet) error) error {
 			continue
 		}
 		select {
-		case <-p.child.Done():
+		case <-p.Done():
 			if heard, err := p.drain(hear); heard || err != nil {
 				return err
 			}
-			return fmt.Errorf("it ended: %s", p.child.Why())
+			return fmt.Errorf("it ended: %s", p.Why())
 		default:
 		}
 		switch {
 		case asleep.Known && p.watcher.Asleep(p.hasRead):
-			if n, err := asleep.Waiting(p.out); err != nil || n == 0 {
+			if n, err := asleep.Waiting(p.Out); err != nil || n == 0 {
 				return err
 			}
 			continue
@@ -156,13 +139,13 @@ func (p *process) quiet(patience time.Duration, hear func(packet) error) error {
 }
 
 // hasRead reports whether the node has read everything that it was told.
-func (p *process) hasRead() bool {
-	n, err := asleep.Waiting(p.in)
+func (p *program) hasRead() bool {
+	n, err := asleep.Waiting(p.In)
 	return err == nil && n == 0
 }
 
 // drain takes what the node has said, without waiting.
-func (p *process) drain(hear func(packet) error) (heard bool, err error) {
+func (p *program) drain(hear func(packet) error) (heard bool, err error) {
 	for {
 		n, err := p.waiting()
 		if n == 0 || err != nil {
@@ -170,7 +153,7 @@ func (p *process) drain(hear func(packet) error) (heard bool, err error) {
 		}
 		heard = true
 		chunk := make([]byte, n)
-		n, err = p.out.Read(chunk)
+		n, err = p.Out.Read(chunk)
 		if err != nil {
 			return heard, err
 		}
@@ -194,16 +177,16 @@ func (p *process) drain(hear func(packet) error) (heard bool, err error) {
 }
 
 // waiting is how much the node has said that was not taken yet.
-func (p *process) waiting() (int, error) {
+func (p *program) waiting() (int, error) {
 	if asleep.Known {
-		return asleep.Waiting(p.out)
+		return asleep.Waiting(p.Out)
 	}
-	if err := p.out.SetReadDeadline(time.Now().Add(time.Millisecond)); err != nil {
+	if err := p.Out.SetReadDeadline(time.Now().Add(time.Millisecond)); err != nil {
 		return 0, err
 	}
 	one := make([]byte, 1)
-	n, err := p.out.Read(one)
-	_ = p.out.SetReadDeadline(time.Time{})
+	n, err := p.Out.Read(one)
+	_ = p.Out.SetReadDeadline(time.Time{})
 	if n == 1 {
 		p.line = append(p.line, one[0])
 		return 1, nil
@@ -214,7 +197,7 @@ func (p *process) waiting() (int, error) {
 	return 0, err
 }
 
-func (p *process) parse(line []byte, hear func(packet) error) error {
+func (p *program) parse(line []byte, hear func(packet) error) error {
 	var m packet
 	if err := json.Unmarshal(line, &m); err != nil {
 		return fmt.Errorf("a line that is not a message: %.200q", line)
@@ -224,8 +207,8 @@ func (p *process) parse(line []byte, hear func(packet) error) error {
 }
 
 // lastWords are the end of what the node wrote to its standard error.
-func (p *process) lastWords() string {
-	if tail := strings.TrimSpace(p.child.Tail()); tail != "" {
+func (p *program) lastWords() string {
+	if tail := strings.TrimSpace(p.Tail()); tail != "" {
 		return "; its last words:\n" + tail
 	}
 	return ""

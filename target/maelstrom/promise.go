@@ -18,9 +18,8 @@ func (promise) Properties() []string { return []string{property} }
 
 func (promise) New(info lockstep.Info) lockstep.Monitor {
 	name := info.Options["workload"]
-	w := workloads[name]
-	if w.check != nil {
-		return &monitor{check: w.check}
+	if check := workloads[name].check; check != nil {
+		return spec.New(property, func(lockstep.Info) *judge { return &judge{check: check} }).New(info)
 	}
 	return renamed{spec.Linearizable{Model: models[name]}.New(info)}
 }
@@ -82,43 +81,41 @@ func (h *history) answered() []*call {
 	return list
 }
 
-// monitor judges a run by a checker.
-type monitor struct {
+// judge judges a run by a checker: a [spec.Ender].
+type judge struct {
 	check   func(*history) verdict
 	history history
-	judged  [1]int
+	judged  int
 }
 
-func (m *monitor) Reset() { m.history, m.judged = history{}, [1]int{} }
+// Reset begins a new run.
+func (j *judge) Reset() { j.history, j.judged = history{}, 0 }
 
-// EventsOnly says that the history is made of events.
-func (m *monitor) EventsOnly() bool { return true }
-
-func (m *monitor) Step(run *lockstep.Run) *lockstep.Finding {
-	events := run.Events()
-	for i := range events {
-		switch v := events[i].Value.(type) {
-		case *spec.Call:
-			m.history.calls = append(m.history.calls, &call{v.Input.(*Op), run.Steps(), -1})
-		case *spec.Return:
-			for _, c := range m.history.calls {
-				if c.ID == v.ID {
-					c.returned = run.Steps()
-				}
+// Event writes the history.
+func (j *judge) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+	switch v := e.Value.(type) {
+	case *spec.Call:
+		j.history.calls = append(j.history.calls, &call{v.Input.(*Op), run.Steps(), -1})
+	case *spec.Return:
+		for _, c := range j.history.calls {
+			if c.ID == v.ID {
+				c.returned = run.Steps()
 			}
 		}
 	}
 	return nil
 }
 
-func (m *monitor) End(run *lockstep.Run) *lockstep.Finding {
-	m.history.settled = run.Settled()
-	v := m.check(&m.history)
-	m.judged[0] = v.judged
+// End judges the history.
+func (j *judge) End(run *lockstep.Run) *lockstep.Finding {
+	j.history.settled = run.Settled()
+	v := j.check(&j.history)
+	j.judged = v.judged
 	if v.text == "" {
 		return nil
 	}
-	return &lockstep.Finding{Property: property, Text: v.text, About: v.about}
+	return &lockstep.Finding{Text: v.text, About: v.about}
 }
 
-func (m *monitor) Conclude(bool) lockstep.Conclusion { return lockstep.Conclusion{Judged: m.judged[:]} }
+// Judged is how often the promise could have been broken.
+func (j *judge) Judged() int { return j.judged }
