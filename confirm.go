@@ -59,7 +59,7 @@ func (w *worker) play(p *Player) func() {
 // moves nothing meanwhile: its steps are part of the recording, and so is what the system drew.
 func (w *worker) confirmRoughly(f *Found) error {
 	script := trace.ScriptOf(f.Trace).Exploring()
-	defer w.play(NewPlayer(script, f.Trace.Rounds))()
+	defer w.play(NewPlayer(script, f.Trace.Rounds).Patiently())()
 	w.run.retell(f.Trace)
 	defer func() { w.run.hand.mute, w.run.draws.again = false, false }()
 	for range w.Repetitions {

@@ -655,7 +655,7 @@ func TestPlayerWaits(t *testing.T) {
 			t.Fatal(err)
 		}
 		after = c.slower
-		o, err := bench.Run(t.Context(), 0, lockstep.NewPlayer(trace.ScriptOf(recorded), nil))
+		o, err := bench.Run(t.Context(), 0, lockstep.NewPlayer(trace.ScriptOf(recorded), nil).Patiently())
 		if err != nil || (o.Finding != nil) != c.shows || o.Steps > 20 {
 			t.Errorf("sent after %d waits: %+v, %v", c.slower, o, err)
 		}

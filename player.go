@@ -10,8 +10,7 @@ import (
 // names, so that a script still means the same when steps were left out of it or the
 // system was changed a little. An action whose message is not in flight takes the newest one
 // of its type on its link instead, and one that is impossible when its turn comes is
-// skipped; Took tells which were taken as written. A system that repeats itself only roughly may be slower
-// than it was: what it has not sent or offered yet is waited for. A script may begin with what the system is to
+// skipped; Took tells which were taken as written. A script may begin with what the system is to
 // draw when it starts: an action of kind Start with draws.
 //
 // Replaying, shrinking and the repetition of findings are all played by it.
@@ -21,9 +20,9 @@ type Player struct {
 	at     int
 	names  trace.Namer
 	took   []int
-	waits  patient
-	strays int // the action that was skipped or took another message first; len(script): none
-	seedOf int // the run whose seed to ask for, or -1
+	waits  *patient // nil: none
+	strays int      // the action that was skipped or took another message first; len(script): none
+	seedOf int      // the run whose seed to ask for, or -1
 	drawn  map[string]string
 }
 
@@ -33,9 +32,19 @@ func NewPlayer(script trace.Script, rounds []trace.Round) *Player {
 	return &Player{script: script, rounds: rounds, strays: len(script), seedOf: -1}
 }
 
+// Patiently lets the player wait for what the system has not sent or offered yet, and returns it. A system that repeats itself only roughly
+// may be slower than it was; of a script that steps were left out of, much never comes.
+func (p *Player) Patiently() *Player {
+	p.waits = &patient{}
+	return p
+}
+
 // Reset begins a new run.
 func (p *Player) Reset(s *Start) {
-	p.at, p.took, p.strays, p.waits = 0, p.took[:0], len(p.script), patient{}
+	p.at, p.took, p.strays = 0, p.took[:0], len(p.script)
+	if p.waits != nil {
+		*p.waits = patient{}
+	}
 	p.names.Reset()
 	if len(p.script) > 0 && p.script[0].Step.Kind == trace.Start && p.script[0].Draws != nil {
 		p.at, p.took, s.Draws = 1, append(p.took, 0), p.script[0].Draws
@@ -94,7 +103,7 @@ func (w *patient) again(at int) bool {
 
 // early reports whether the system has not sent yet what an action is about, or not offered it, and may still do so.
 func (p *Player) early(run *Run, a *trace.Action) bool {
-	if run.info.Repeats != Roughly || !run.info.Supports.Has(trace.Wait) {
+	if p.waits == nil || run.info.Repeats != Roughly || !run.info.Supports.Has(trace.Wait) {
 		return false
 	}
 	if a.Step.Kind == trace.Request {

@@ -62,7 +62,7 @@ func repeat(ctx context.Context, b *lockstep.Bench, plan lockstep.Plan, t *trace
 
 // once plays the trace and compares.
 func once(ctx context.Context, b *lockstep.Bench, t *trace.Trace) (*Replayed, error) {
-	player := lockstep.NewPlayer(trace.ScriptOf(t), t.Rounds)
+	player := lockstep.NewPlayer(trace.ScriptOf(t), t.Rounds).Patiently()
 	again, err := b.Record(ctx, t.Header.Run, player)
 	if err != nil {
 		return nil, err
