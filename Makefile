@@ -1,7 +1,7 @@
 # The few commands of the project; `make` alone lists them.
 GO      ?= go
 # Modules with heavy dependencies stand apart, so that `go get` of the library is light.
-MODULES := . cli cmd/lockstep fleet internal/lint remote report/browsertest target/bftsmart target/etcdraft target/hashicorpraft target/kafka target/memberlist target/zookeeper bubble/bbolttest bubble/grpctest
+MODULES := . cli cmd/lockstep fleet internal/lint remote report/browsertest target/bftsmart target/cassandra target/etcdraft target/hashicorpraft target/kafka target/memberlist target/ratis target/zookeeper bubble/bbolttest bubble/grpctest
 # These have dependencies that exclude those of others, and stand outside the workspace.
 APART   := target/tendermint target/etcdserver target/nats
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0

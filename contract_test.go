@@ -634,3 +634,62 @@ func TestNotCountedIsNotZero(t *testing.T) {
 		t.Errorf("unjudged %q, counted %+v", result.Unjudged(), result.Judged)
 	}
 }
+
+// A system that repeats itself roughly may be slower when its run is made again: the player waits for what it has not sent yet, and not
+// for ever.
+func TestPlayerWaits(t *testing.T) {
+	for _, c := range []struct {
+		slower int
+		shows  bool
+	}{{1, true}, {4, true}, {40, false}} {
+		after := 1
+		plan := lockstep.Plan{System: late{&after}, Strategy: toy.Steps{{Kind: trace.Wait, For: 100}, toy.Deliver(1)}, Spec: toy.Judge{AtEnd: func(r *lockstep.Run) *lockstep.Finding {
+			if len(r.Messages()) > 0 && r.Message(1).Fate == trace.Delivered {
+				return &toy.Anything
+			}
+			return nil
+		}}}
+		recorded := toy.One(t, plan)
+		bench, err := lockstep.NewBenchFor(plan, recorded)
+		if err != nil {
+			t.Fatal(err)
+		}
+		after = c.slower
+		o, err := bench.Run(t.Context(), 0, lockstep.NewPlayer(trace.ScriptOf(recorded), nil))
+		if err != nil || (o.Finding != nil) != c.shows || o.Steps > 20 {
+			t.Errorf("sent after %d waits: %+v, %v", c.slower, o, err)
+		}
+		bench.Close()
+	}
+}
+
+// late sends a message after so many waits.
+type late struct{ after *int }
+
+func (late) Describe() (lockstep.Info, error) {
+	return lockstep.Info{Name: "late", Nodes: 1, Pace: 100, Repeats: lockstep.Roughly, Supports: trace.KindsOf(trace.Wait, trace.Deliver)}, nil
+}
+func (l late) Deploy(*lockstep.Place) (lockstep.Deployment, error) {
+	return &lateDeployment{after: l.after}, nil
+}
+
+type lateDeployment struct {
+	after *int
+	waits int
+}
+
+func (d *lateDeployment) Reset(context.Context, uint64, *lockstep.Outbox) error {
+	d.waits = 0
+	return nil
+}
+
+func (d *lateDeployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
+	if s.Kind == trace.Wait {
+		if d.waits++; d.waits == *d.after {
+			out.Send(1, 1, "answer", lockstep.Tag{})
+		}
+	}
+	return nil
+}
+func (d *lateDeployment) Abilities() (a lockstep.Abilities) { return a }
+func (d *lateDeployment) Close() error                      { return nil }

@@ -18,13 +18,15 @@ import (
 // next. [Explore] makes all runs in one. Others may have them made by several crews, on several
 // machines, and add up the results in the order of the runs: nothing depends on who made which,
 // unless the strategy learns from one run for the next (Terms.Sequential). Then one crew makes
-// all runs, in order. A crew is not for several goroutines.
+// all runs, in order; or, where it has several lineages, a stretch has the runs of one lineage in one epoch, and each
+// crew is told what was learned in the epochs before ([Crew.Learn]). A crew is not for several goroutines.
 type Crew struct {
 	*prepared
 	workers  int
 	crew     []*worker
-	distinct *distinct    // nil unless the plan counts what is distinct
-	left     atomic.Int64 // goroutines that hang and were left running
+	distinct *distinct      // nil unless the plan counts what is distinct
+	left     atomic.Int64   // goroutines that hang and were left running
+	learned  map[int][]byte // by the first run, where there are several lineages
 	// spare are lists to be used again: they would be most of what a campaign leaves to the collector.
 	spare chan []ran
 }
@@ -42,8 +44,11 @@ func NewCrew(plan Plan) (*Crew, error) {
 	if c.workers == 0 {
 		c.workers = runtime.GOMAXPROCS(0)
 	}
-	if p.info.Serial || p.terms.Sequential {
+	switch {
+	case p.info.Serial || p.terms.Sequential && !c.severally():
 		c.workers = 1
+	case c.severally():
+		c.workers = min(c.workers, p.terms.Lineages)
 	}
 	if p.Distinct {
 		c.distinct = newDistinct()
@@ -66,19 +71,29 @@ func (c *Crew) Prepared() (Plan, Info, Terms) { return c.Plan, c.info, c.terms }
 func (c *Crew) Make(ctx context.Context, first, end, found int) (*Result, error) {
 	x := newCampaign(ctx, c, first, end, found)
 	c.forget()
-	n, before := end-first, c.left.Load()
-	size := max(1, min(64, n/(16*c.workers)))
-	pool.Ordered(c.workers, (n+size-1)/size,
-		func(worker, i int) batch { return x.make(worker, first+i*size, min(first+(i+1)*size, end)) },
-		func(_ int, b batch) bool { return x.take(b) })
+	before := c.left.Load()
+	if c.severally() {
+		x.makeSeverally(first)
+	} else {
+		x.makeAll(first)
+	}
 	r := x.result
 	r.Left = int(c.left.Load() - before)
 	r.Events = sorted(x.events)
-	if w := c.crew[0]; w != nil && c.terms.Sequential {
+	if w := c.crew[0]; w != nil && c.terms.Sequential && !c.severally() {
 		told := w.sched.Tell(true)
 		r.Reached, r.Exhausted = told.Reached, told.Done
 	}
 	return r, x.err
+}
+
+// makeAll makes the runs from first on, in batches.
+func (c *campaign) makeAll(first int) {
+	n := c.end - first
+	size := max(1, min(64, n/(16*c.workers)))
+	pool.Ordered(c.workers, (n+size-1)/size,
+		func(worker, i int) batch { return c.make(worker, first+i*size, min(first+(i+1)*size, c.end)) },
+		func(_ int, b batch) bool { return c.take(b) })
 }
 
 // forget makes what was met in stretches before count as new.

@@ -48,7 +48,8 @@ type batch struct {
 	stalls  int     // times that nothing moved, though it did when it was made again
 	// rechecked counts the passing runs that were made again.
 	rechecked int
-	done      bool // the space is exhausted
+	done      bool   // the space is exhausted
+	learned   []byte // in these runs, which are of one of several lineages
 	err       error
 }
 
@@ -108,6 +109,12 @@ func (c *campaign) runs(w *worker, first, end int) (b batch) {
 	case b.runs = <-c.spare:
 	default:
 		b.runs = make([]ran, 0, end-first)
+	}
+	if c.severally() {
+		if b.err = c.teach(w, first); b.err != nil {
+			return b
+		}
+		defer func() { b.learned = w.sched.(Learner).Learned() }()
 	}
 	for number := first; number < end && c.ctx.Err() == nil && !w.left.Load(); number++ {
 		b.runs = append(b.runs, ran{number: number})

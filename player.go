@@ -10,7 +10,8 @@ import (
 // names, so that a script still means the same when steps were left out of it or the
 // system was changed a little. An action whose message is not in flight takes the newest one
 // of its type on its link instead, and one that is impossible when its turn comes is
-// skipped; Took tells which were taken as written. A script may begin with what the system is to
+// skipped; Took tells which were taken as written. A system that repeats itself only roughly may be slower
+// than it was: what it has not sent or offered yet is waited for. A script may begin with what the system is to
 // draw when it starts: an action of kind Start with draws.
 //
 // Replaying, shrinking and the repetition of findings are all played by it.
@@ -20,6 +21,7 @@ type Player struct {
 	at     int
 	names  trace.Namer
 	took   []int
+	waits  patient
 	strays int // the action that was skipped or took another message first; len(script): none
 	seedOf int // the run whose seed to ask for, or -1
 	drawn  map[string]string
@@ -33,7 +35,7 @@ func NewPlayer(script trace.Script, rounds []trace.Round) *Player {
 
 // Reset begins a new run.
 func (p *Player) Reset(s *Start) {
-	p.at, p.took, p.strays = 0, p.took[:0], len(p.script)
+	p.at, p.took, p.strays, p.waits = 0, p.took[:0], len(p.script), patient{}
 	p.names.Reset()
 	if len(p.script) > 0 && p.script[0].Step.Kind == trace.Start && p.script[0].Draws != nil {
 		p.at, p.took, s.Draws = 1, append(p.took, 0), p.script[0].Draws
@@ -54,6 +56,10 @@ func (p *Player) Next(run *Run, next *Step) bool {
 		if a.Settle && !run.settling {
 			break
 		}
+		if p.early(run, a) && p.waits.again(p.at) {
+			*next = run.Wait()
+			return true
+		}
 		p.at++
 		p.open(run, a.Round)
 		if a.Step.Kind == trace.Start { // here the scheduler had nothing left, and the scenario went on
@@ -71,6 +77,30 @@ func (p *Player) Next(run *Run, next *Step) bool {
 		p.open(run, len(p.rounds))
 	}
 	return false
+}
+
+// patient counts how often the system was waited for: at one action, and in all.
+type patient struct{ at, here, all int }
+
+// again reports whether it is worth while to wait once more at an action.
+func (w *patient) again(at int) bool {
+	if at != w.at {
+		w.at, w.here = at, 0
+	}
+	w.here++
+	w.all++
+	return w.here <= 10 && w.all <= 50
+}
+
+// early reports whether the system has not sent yet what an action is about, or not offered it, and may still do so.
+func (p *Player) early(run *Run, a *trace.Action) bool {
+	if run.info.Repeats != Roughly || !run.info.Supports.Has(trace.Wait) {
+		return false
+	}
+	if a.Step.Kind == trace.Request {
+		return run.refusal(&a.Step) != ""
+	}
+	return a.Msg.Nth > 0 && p.names.Find(a.Msg) == 0
 }
 
 // open opens the rounds up to the number given.

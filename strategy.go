@@ -33,6 +33,10 @@ type Terms struct {
 	// scheduler makes all runs of a campaign in order, with one worker, and a failing run
 	// is recorded by repeating its steps instead of from its seed.
 	Sequential bool
+	// Lineages is the number of schedulers that learn apart from each other, where a strategy that learns has
+	// several, and Epoch the number of runs that one of them makes before all are told what the others
+	// have learned; see [Learner]. 0 is one lineage, without an end.
+	Lineages, Epoch int
 	// Texts says that the scheduler reads the texts of messages and states.
 	Texts bool
 	// Probe makes a few runs without faults before the campaign starts, and Learn returns
@@ -52,6 +56,20 @@ type Scheduler interface {
 	// Tell tells about the run last made, and of the runs so far. Drawn and Reached, which take
 	// time to be put into words, are wanted only where words is true.
 	Tell(words bool) Account
+}
+
+// Learner is the scheduler of a strategy with several lineages. The runs of a campaign belong to them in turns: in
+// each epoch Terms.Epoch runs to the first, as many to the second, and so on. All begin an epoch with what every
+// lineage has learned in the epochs before, so that nothing depends on who makes the runs of which.
+type Learner interface {
+	Scheduler
+	// Begin forgets what was learned since the last epoch.
+	Begin()
+	// Learned is what was learned since Begin.
+	Learned() []byte
+	// Learn adds an epoch whose first run is given: what its lineages have learned, in their order. The
+	// source of a run is that which it was made with.
+	Learn(first int, lineages [][]byte, source func(run int) *rand.Rand) error
 }
 
 // Start is what a scheduler gets at the start of a run. All of its choices must follow

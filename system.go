@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // System describes a system under test. It is an immutable value: the same System
@@ -36,6 +38,10 @@ type Info struct {
 	// Round counts from 0. Empty: messages carry no tags and lock-step strategies go
 	// by causal layers.
 	Rounds []string
+	// Phases says what phases are called, and Aside lists the types of messages that are of no round, though they have tags: those
+	// by which nodes tell each other what they have got. Both are for those who look at a run.
+	Phases trace.Phases
+	Aside  []string
 	// Roles names the parts that nodes play, the one first that is most worth cutting
 	// off, where the deployment can tell them.
 	Roles []string

@@ -39,6 +39,7 @@ type worker struct {
 	watching bool  // there is a watchdog
 	spoilt   bool  // the run last made was worthless
 	judged   []int // in the run last made, where the monitor was asked already
+	taught   int   // the first run of the epoch that the scheduler is in, where there are several lineages
 	life
 }
 

@@ -80,10 +80,12 @@ type Cluster struct {
 	// several goroutines, or chance, decide about that order.
 	Rank func(body any) int
 	// Announce, where it is set, is called for each message in the order in which the engine
-	// learns of them, when everybody is quiet: for bodies that carry numbers of their own.
+	// learns of them, when everybody is quiet: for bodies that carry numbers of their own. It is called for
+	// what Parse made of a forged body, too.
 	Announce func(w *World, from, to lockstep.Node, body any)
-	// Types, Events, Rounds and Roles are as in lockstep.Info.
-	Types, Events, Rounds, Roles []string
+	// Types, Events, Rounds, Phases, Aside and Roles are as in lockstep.Info.
+	Types, Events, Rounds, Aside, Roles []string
+	Phases                              trace.Phases
 	// Duplicates says that the network may deliver a message twice.
 	Duplicates bool
 	// FIFO says that messages on a link arrive in the order of sending.
@@ -151,7 +153,7 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 		repeats, recheck = lockstep.Exactly, recheckEvery
 	}
 	return lockstep.Info{Name: c.Name, Build: c.Build, Options: c.Options, Nodes: c.Nodes, Supports: supports,
-		FIFO: c.FIFO, Rounds: c.Rounds, Roles: c.Roles, Types: c.Types, Events: c.Events, OneClock: true,
+		FIFO: c.FIFO, Rounds: c.Rounds, Phases: c.Phases, Aside: c.Aside, Roles: c.Roles, Types: c.Types, Events: c.Events, OneClock: true,
 		Pace: lockstep.Time(cmp.Or(c.Pace, DefaultPace)), Draws: "random numbers", Repeats: repeats, Recheck: recheck, Serial: c.Serial || Exact}, nil
 }
 

@@ -245,6 +245,9 @@ func (d *deployment) replace(s *lockstep.Step, out *lockstep.Outbox) error {
 	}
 	out.Retype(s.Msg, kind, tag)
 	d.bodies = append(d.bodies, forged)
+	if m := out.Message(s.Msg); d.Announce != nil {
+		d.Announce(d.world, m.From, m.To, forged)
+	}
 	return nil
 }
 

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/closure"
+	"github.com/lockstep-go/lockstep/coverage"
 	"github.com/lockstep-go/lockstep/internal/stretch"
 	"github.com/lockstep-go/lockstep/report/campaign"
 )
@@ -32,11 +34,14 @@ type Elsewhere struct {
 
 // Gathered is what a fleet made of a campaign.
 type Gathered struct {
-	Result  *lockstep.Result
-	Traces  []stretch.Trace // of the findings, in their order
-	Elapsed time.Duration
-	Curve   []campaign.Sample
-	Stopped bool // by somebody
+	Result *lockstep.Result
+	// Coverage and Closure are what was measured, where that was wanted.
+	Coverage *coverage.Sum
+	Closure  *closure.Measured
+	Traces   []stretch.Trace // of the findings, in their order
+	Elapsed  time.Duration
+	Curve    []campaign.Sample
+	Stopped  bool // by somebody
 	// Failed is why the campaign could not go on.
 	Failed string
 }
@@ -47,9 +52,6 @@ func (c *runCmd) elsewhere(e *Env) error {
 	if c.Fleet == "" || c.Stretches {
 		return nil
 	}
-	if c.Coverage || c.Closure {
-		return errors.New("--coverage and --closure look at runs where they are made, which is elsewhere with --fleet")
-	}
 	if file := os.Getenv(gatheredVariable); file != "" {
 		return c.readGathered(file)
 	}
@@ -59,7 +61,7 @@ func (c *runCmd) elsewhere(e *Env) error {
 	if err := errors.Join(CheckOut(c.Out), CheckFiles("report", c.Report, "junit", c.JUnit)); err != nil {
 		return err
 	}
-	args := append(c.words(), "--seed", fmt.Sprint(c.Seed), "--stretches")
+	args := append(append(c.words(), c.measures()...), "--seed", fmt.Sprint(c.Seed), "--stretches")
 	g, err := e.app.Fleet(e, Elsewhere{URL: c.Fleet, Target: c.Target, Set: c.Set, Args: args, For: c.For})
 	if err != nil {
 		return err

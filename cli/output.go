@@ -70,6 +70,9 @@ func options(w io.Writer) report.Options {
 // Progress shows how work is getting on, on standard error: runs and limit are what is
 // planned, 0 where it is not known.
 func (e *Env) Progress(runs int, limit time.Duration) *campaign.Progress {
+	if runs == unbounded {
+		runs = 0
+	}
 	p := &campaign.Progress{W: e.Err, Now: time.Now, Runs: runs, Limit: limit}
 	if f, ok := e.Err.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		p.Terminal = true

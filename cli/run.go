@@ -50,6 +50,9 @@ type runCmd struct {
 
 const defaultRuns = 10_000
 
+// unbounded is the number of runs where only a time is given.
+const unbounded = math.MaxInt32
+
 // Help is the longer help.
 func (runCmd) Help() string {
 	return `A target is linked in, or it is a program that is built on demand: one of those that lockstep list names, in
@@ -86,12 +89,12 @@ func (c *runCmd) Run(e *Env) error {
 	if guide.Build != nil {
 		plan.Scenario = guide.Build()
 	}
-	if c.Stretches {
-		return stretch.Serve(e.Ctx, plan, os.Stdin, e.Out)
-	}
 	meter, err := c.meter(&plan)
 	if err != nil {
 		return err
+	}
+	if c.Stretches {
+		return stretch.Serve(e.Ctx, plan, stretch.Measures{Coverage: meter, Closure: c.Closure}, os.Stdin, e.Out)
 	}
 	if err := errors.Join(CheckOut(c.Out), CheckFiles("report", c.Report, "junit", c.JUnit)); err != nil {
 		return err
@@ -104,6 +107,9 @@ func (c *runCmd) Run(e *Env) error {
 	failed := errors.Join(c.keep(e, plan, sum), c.measure(e, plan, sum), c.retell(e, plan, sum))
 	sum.Interrupted = e.Interrupted() // perhaps only when the runs were done
 	if meter != nil {
+		if g := c.gathered; g != nil && g.Coverage != nil {
+			failed = errors.Join(failed, meter.Put(*g.Coverage))
+		}
 		sum.Coverage = meter.Read()
 	}
 	return errors.Join(err, c.print(e, sum), failed, c.files(e, sum))
@@ -163,6 +169,10 @@ func (c *runCmd) measure(e *Env, plan lockstep.Plan, sum *campaign.Campaign) err
 	if f := sum.Result.First(); !c.Closure || f != nil && f.Finding.Property == lockstep.Hang {
 		return nil
 	}
+	if g := c.gathered; g != nil && g.Closure != nil {
+		sum.Closure = g.Closure.Types
+		return nil
+	}
 	m, err := closure.Measure(e.Ctx, plan, max(sum.Result.Runs, 1))
 	if m != nil {
 		sum.Closure = m.Types
@@ -204,7 +214,7 @@ func (c *runCmd) plan(at *place, needs []string) (lockstep.Plan, error) {
 	plan.Runs, plan.KeepGoing, plan.Distinct = c.Runs, c.KeepGoing, c.Report != ""
 	switch {
 	case c.Runs == 0 && c.For > 0:
-		plan.Runs = math.MaxInt32
+		plan.Runs = unbounded
 	case c.Runs == 0:
 		plan.Runs = defaultRuns
 	}
@@ -223,10 +233,18 @@ func patience(t target.Target, asked time.Duration) time.Duration {
 // on, and nothing about where it goes.
 func (c *runCmd) again(e *Env) string {
 	words := append([]string{e.Self}, c.words()...)
+	if c.NoShrink {
+		words = append(words, "--no-shrink")
+	}
+	return commandLine(append(append(words, c.measures()...), "--seed", fmt.Sprint(c.Seed)))
+}
+
+// measures are the flags that say what is measured.
+func (c *runCmd) measures() (words []string) {
 	for _, f := range []struct {
 		name string
 		set  bool
-	}{{"--no-shrink", c.NoShrink}, {"--closure", c.Closure}, {"--coverage", c.Coverage}, {"--cover-crashes", c.CoverCrashes}} {
+	}{{"--closure", c.Closure}, {"--coverage", c.Coverage}, {"--cover-crashes", c.CoverCrashes}} {
 		if f.set {
 			words = append(words, f.name)
 		}
@@ -234,7 +252,10 @@ func (c *runCmd) again(e *Env) string {
 	if len(c.Operations) > 0 {
 		words = append(words, "--operations", strings.Join(c.Operations, ","))
 	}
-	return commandLine(append(words, "--seed", fmt.Sprint(c.Seed)))
+	if c.Story != "" {
+		words = append(words, "--story", c.Story)
+	}
+	return words
 }
 
 // words are the command and the flags that the runs depend on, but for the seed.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"reflect"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/closure"
@@ -103,4 +104,27 @@ func ExampleSurvey() {
 	fmt.Printf("%d of %d runs have a lock-step form; broken by %v\n", s.Formed, s.Runs, s.Breaks)
 	// Output:
 	// 20 of 20 runs have a lock-step form; broken by []
+}
+
+// Late messages, counted in stretches of a campaign, and added up.
+func ExampleGauge() {
+	gauge := closure.NewGauge()
+	plan := gauge.Plan(lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultWalk, Runs: 100})
+	crew, err := lockstep.NewCrew(plan)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer crew.Close()
+	var sum closure.Measured
+	for first := 0; first < 100; first += 40 {
+		if _, err := crew.Make(context.Background(), first, min(first+40, 100), 0); err != nil {
+			fmt.Println(err)
+			return
+		}
+		sum.Add(gauge.Take())
+	}
+	whole, err := closure.Measure(context.Background(), plan, 100)
+	fmt.Println(sum.Runs, reflect.DeepEqual(sum.Types, whole.Types), err)
+	// Output: 100 true <nil>
 }

@@ -31,23 +31,63 @@ type TypeCount struct {
 // campaign, and there is no settling stage. When the context ends, the counts cover the
 // runs made so far.
 func Measure(ctx context.Context, plan lockstep.Plan, runs int) (*Measured, error) {
-	g := &gauge{types: map[string]*TypeCount{}}
-	plan.Spec, plan.Runs, plan.Settle, plan.KeepGoing, plan.Keep, plan.Texts = nil, runs, 0, true, 1, true
-	plan.Observers = append(slices.Clip(plan.Observers), g)
+	g := NewGauge()
+	plan = g.Plan(plan)
+	plan.Runs = runs
 	_, err := lockstep.Explore(ctx, plan)
-	//lockstep:unordered they are sorted below
-	for _, t := range g.types {
-		g.out.Types = append(g.out.Types, *t)
-	}
-	slices.SortFunc(g.out.Types, func(a, b TypeCount) int { return strings.Compare(a.Type, b.Type) })
-	return &g.out, err
+	return g.Take(), err
 }
 
-// gauge is the observer that counts late messages.
-type gauge struct {
+// Gauge counts late messages in runs that others make, as Measure does: those of its Plan.
+type Gauge struct {
 	out   Measured
 	types map[string]*TypeCount
 }
+
+// NewGauge makes one.
+func NewGauge() *Gauge { return &Gauge{types: map[string]*TypeCount{}} }
+
+// Plan is the plan whose runs are measured: that of a campaign, without its end and its settling stage.
+func (g *Gauge) Plan(plan lockstep.Plan) lockstep.Plan {
+	plan.Spec, plan.Settle, plan.KeepGoing, plan.Keep, plan.Texts = nil, 0, true, 1, true
+	plan.Observers = append(slices.Clip(plan.Observers), (*gauge)(g))
+	return plan
+}
+
+// Take returns what was counted, and lets the gauge begin anew.
+func (g *Gauge) Take() *Measured {
+	out := g.out
+	//lockstep:unordered they are sorted below
+	for _, t := range g.types {
+		out.Types = append(out.Types, *t)
+	}
+	out.sort()
+	g.out = Measured{}
+	clear(g.types)
+	return &out
+}
+
+// Add adds what was counted of other runs.
+func (m *Measured) Add(other *Measured) {
+	m.Runs, m.Closed = m.Runs+other.Runs, m.Closed+other.Closed
+	for _, c := range other.Types {
+		i := slices.IndexFunc(m.Types, func(t TypeCount) bool { return t.Type == c.Type })
+		if i < 0 {
+			i = len(m.Types)
+			m.Types = append(m.Types, TypeCount{Type: c.Type})
+		}
+		t := &m.Types[i]
+		t.Delivered, t.Late, t.Changed = t.Delivered+c.Delivered, t.Late+c.Late, t.Changed+c.Changed
+	}
+	m.sort()
+}
+
+func (m *Measured) sort() {
+	slices.SortFunc(m.Types, func(a, b TypeCount) int { return strings.Compare(a.Type, b.Type) })
+}
+
+// gauge is the observer of a Gauge.
+type gauge Gauge
 
 // New makes a watcher.
 func (g *gauge) New(info lockstep.Info) lockstep.Watcher {

@@ -35,6 +35,11 @@ func (m *moment) call() bool {
 	return (m.deliver() || m.step.Kind == trace.Alarm) && !m.changed && !m.armed && m.events == ""
 }
 
+// movedByTime reports whether time passed and nodes did something.
+func (m *moment) movedByTime() bool {
+	return m.step.Kind == trace.Wait && (len(m.sent) > 0 || m.events != "")
+}
+
 // watch is an observer that notes every step of one run, on one worker.
 type watch struct {
 	position position

@@ -3,6 +3,7 @@ package coverage
 import (
 	"fmt"
 	"math/big"
+	"slices"
 
 	"github.com/lockstep-go/lockstep/cover"
 )
@@ -107,16 +108,13 @@ func WatchStory(story cover.Story, telling cover.Telling) (Watch, error) {
 // A Meter counts which aims the runs of a campaign have covered, whatever strategy
 // made them.
 type Meter struct {
-	runs    int
+	sum     Sum
 	watches []*watching
 }
 
 type watching struct {
 	Watch
-	left  []cover.Aim // in the order of Aims
-	tests int
-	hits  int // where the watch wants to know how often
-	curve []Point
+	left []int // of Aims, in their order
 }
 
 // A Point of the curve says what was covered after a number of runs.
@@ -151,38 +149,41 @@ func NewMeter(watches ...Watch) (*Meter, error) {
 				return nil, err
 			}
 		}
-		m.watches = append(m.watches, &watching{Watch: w, left: w.Aims})
+		m.watches = append(m.watches, &watching{Watch: w})
 	}
+	m.Take()
 	return m, nil
 }
 
 // Add feeds the meter with what one run did.
 func (m *Meter) Add(run []cover.Stage) {
-	m.runs++
-	for _, w := range m.watches {
-		w.tests += w.Aims[0].Tests(run)
+	m.sum.Runs++
+	for i, w := range m.watches {
+		c := &m.sum.Watches[i]
+		c.Tests += w.Aims[0].Tests(run)
 		if w.Often && w.Aims[0].In(run) {
-			w.hits++
+			c.Hits++
 		}
-		var left []cover.Aim
-		for i, aim := range w.left {
-			switch covered := aim.In(run); {
-			case covered && left == nil:
-				// The first covered aim: from here on the list is copied, so that the
-				// caller's aims stay as they are and a run without news costs nothing.
-				left = append(make([]cover.Aim, 0, len(w.left)-1), w.left[:i]...)
-			case !covered && left != nil:
-				left = append(left, aim)
+		var covered []int
+		for _, aim := range w.left {
+			if w.Aims[aim].In(run) {
+				covered = append(covered, aim)
 			}
 		}
-		if left != nil {
-			w.left = left
-			w.curve = append(w.curve, Point{Run: m.runs, Tests: w.tests, Covered: w.covered()})
+		if covered != nil { // which most runs do not have
+			w.cover(covered)
+			c.News = append(c.News, News{Run: m.sum.Runs, Tests: c.Tests, Aims: covered})
 		}
 	}
 }
 
-func (w *watching) covered() int { return len(w.Aims) - len(w.left) }
+// cover takes aims, in order, from those that are left.
+func (w *watching) cover(aims []int) {
+	w.left = slices.DeleteFunc(w.left, func(aim int) bool {
+		_, ok := slices.BinarySearch(aims, aim)
+		return ok
+	})
+}
 
 // A Reading is what a meter shows for one watch.
 type Reading struct {
@@ -212,21 +213,25 @@ type Theory struct {
 // left out until they are met.
 func (m *Meter) Read() []Reading {
 	readings := make([]Reading, 0, len(m.watches))
-	for _, w := range m.watches {
-		if w.WhenMet && w.tests == 0 {
+	for i, w := range m.watches {
+		c := m.sum.Watches[i]
+		if w.WhenMet && c.Tests == 0 {
 			continue
 		}
-		r := Reading{Name: w.Name, Runs: m.runs, Tests: w.tests, Goals: len(w.Aims), Covered: w.covered(), Hits: w.hits}
+		r := Reading{Name: w.Name, Runs: m.sum.Runs, Tests: c.Tests, Goals: len(w.Aims), Hits: c.Hits}
+		for _, n := range c.News {
+			r.Covered += len(n.Aims)
+			r.Curve = append(r.Curve, Point{Run: n.Run, Tests: n.Tests, Covered: r.Covered})
+		}
 		r.Fraction = float64(r.Covered) / float64(r.Goals)
-		r.Curve = append(r.Curve, w.curve...)
-		if last := len(r.Curve) - 1; m.runs > 0 && (last < 0 || r.Curve[last].Run < m.runs) {
-			r.Curve = append(r.Curve, Point{Run: m.runs, Tests: w.tests, Covered: r.Covered})
+		if last := len(r.Curve) - 1; r.Runs > 0 && (last < 0 || r.Curve[last].Run < r.Runs) {
+			r.Curve = append(r.Curve, Point{Run: r.Runs, Tests: c.Tests, Covered: r.Covered})
 		}
 		if w.Chance.P != nil {
 			for j := range r.Curve {
 				r.Curve[j].Expected = theory(w.Chance, r.Curve[j].Tests).Fraction
 			}
-			t := theory(w.Chance, w.tests)
+			t := theory(w.Chance, c.Tests)
 			r.Theory = &t
 		}
 		readings = append(readings, r)
@@ -254,7 +259,11 @@ func theory(c cover.Chance, tests int) Theory {
 func (m *Meter) Missing(name string) []cover.Aim {
 	for _, w := range m.watches {
 		if w.Name == name {
-			return append([]cover.Aim(nil), w.left...)
+			var list []cover.Aim
+			for _, aim := range w.left {
+				list = append(list, w.Aims[aim])
+			}
+			return list
 		}
 	}
 	return nil

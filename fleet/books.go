@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -278,8 +279,11 @@ func (b *books) tell(ctx context.Context, l *Ledger, again bool) {
 	}
 }
 
-// clear removes the work of a campaign that has ended.
+// clear removes the work of a campaign that has ended, and what its lineages have learned.
 func (b *books) clear(ctx context.Context, l *Ledger) {
+	if l.Job.Hello.Lineages > 1 {
+		_ = b.js.DeleteObjectStore(ctx, lessonBucket(l.Job.ID)) // it may be gone
+	}
 	if stream, err := b.js.Stream(ctx, workStream); err == nil {
 		l.cleared = stream.Purge(ctx, jetstream.WithPurgeSubject(fmt.Sprintf("lockstep.work.*.%s.>", l.Job.ID))) == nil
 	}
@@ -367,6 +371,11 @@ func (b *books) accept(ctx context.Context, jobs []Job) (ids []string, err error
 		if _, err := b.js.CreateOrUpdateConsumer(ctx, workStream, consumerOf(job)); err != nil {
 			return ids, err
 		}
+		if job.Hello.Lineages > 1 {
+			if _, err := b.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: lessonBucket(job.ID)}); err != nil {
+				return ids, err
+			}
+		}
 		l := newLedger(job)
 		if err := errors.Join(put(ctx, b.jobs, job.ID, job), b.write(ctx, l)); err != nil {
 			return ids, err
@@ -392,6 +401,8 @@ func (j *Job) check() error {
 		return fmt.Errorf("this fleet is of version %s, the campaign is of version %.20q", lockstep.Version, h.Version)
 	case !isHash(h.Program) || h.Target == "" || h.Strategy == "" || len(j.Args) == 0 || len(j.Plan) > 100:
 		return errors.New("this is no campaign")
+	case h.Lineages < 0 || h.Lineages > 1 && (h.Epoch < 1 || h.Epoch > math.MaxInt32 || h.Lineages > 1000):
+		return fmt.Errorf("a campaign of %d lineages with epochs of %d runs", h.Lineages, h.Epoch)
 	case h.Runs < 1 || h.Keep < 1 || j.For < 0:
 		return fmt.Errorf("a campaign of %d runs that keeps %d findings in %v", h.Runs, h.Keep, j.For)
 	}

@@ -125,7 +125,7 @@ func Elsewhere(e *cli.Env, c cli.Elsewhere) (*cli.Gathered, error) {
 		return nil, err
 	}
 	traces, err := client.Traces(context.WithoutCancel(e.Ctx), l)
-	return &cli.Gathered{Result: l.Result, Traces: traces, Elapsed: l.Elapsed, Curve: l.Curve, Stopped: l.Job.Ended == Stopped, Failed: l.Why}, err
+	return &cli.Gathered{Result: l.Result, Coverage: l.Coverage, Closure: l.Closure, Traces: traces, Elapsed: l.Elapsed, Curve: l.Curve, Stopped: l.Job.Ended == Stopped, Failed: l.Why}, err
 }
 
 // jobOf lets the program of a campaign say what it is about, which also checks it.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/closure"
+	"github.com/lockstep-go/lockstep/coverage"
 	"github.com/lockstep-go/lockstep/internal/sketch"
 	"github.com/lockstep-go/lockstep/internal/stretch"
 	"github.com/lockstep-go/lockstep/report/campaign"
@@ -70,6 +72,8 @@ type Ledger struct {
 	Result    *lockstep.Result  `json:"result"`
 	Schedules sketch.Sketch     `json:"schedules,omitempty"`
 	States    sketch.Sketch     `json:"states,omitempty"`
+	Coverage  *coverage.Sum     `json:"coverage,omitempty"` // where it is measured, and so is
+	Closure   *closure.Measured `json:"closure,omitempty"`
 	Findings  []Finding         `json:"findings,omitempty"`
 	Curve     []campaign.Sample `json:"curve,omitempty"`
 	Elapsed   time.Duration     `json:"elapsed"`
@@ -121,7 +125,12 @@ func (l *Ledger) give(workers int) (stretch.Ask, bool) {
 	if l.Job.Ended != "" || l.Next >= end || l.found() {
 		return stretch.Ask{}, false
 	}
-	if !l.Job.Hello.Sequential {
+	switch h := l.Job.Hello; {
+	case h.Lineages > 1 && h.EpochOf(l.Next) > l.Result.Runs:
+		return stretch.Ask{}, false // before all of the epoch before has been learned from
+	case h.Lineages > 1:
+		end = min(l.Next+h.Epoch, end)
+	case !h.Sequential:
 		end = min(l.Next+l.size(workers), end)
 	}
 	ask := stretch.Ask{First: l.Next, End: end, Found: campaign.Findings(l.Result)}
@@ -187,6 +196,9 @@ func (l *Ledger) fits(p *Part) error {
 	case len(r.Found) > r.Runs || len(p.Shapes) != len(r.Found) || r.Seed != h.Seed:
 		return errors.New("the findings are not those of these runs")
 	}
+	if err := l.fitsMeasures(p); err != nil {
+		return err
+	}
 	judged, sketched := 0, sketch.Sketch{}
 	for _, n := range r.Verdicts {
 		judged += max(n, 0)
@@ -198,6 +210,29 @@ func (l *Ledger) fits(p *Part) error {
 		return errors.New("runs are missing")
 	}
 	return errors.Join(sketched.Merge(p.Schedules), sketched.Merge(p.States))
+}
+
+// fitsMeasures reports why the measures of a part cannot be those of its runs.
+func (l *Ledger) fitsMeasures(p *Part) error {
+	if c := p.Coverage; c != nil {
+		if c.Runs != p.Result.Runs {
+			return fmt.Errorf("coverage of %d runs, where there are %d", c.Runs, p.Result.Runs)
+		}
+		return cmp.Or(l.Coverage, &coverage.Sum{}).Check(c)
+	}
+	return nil
+}
+
+// addMeasures adds what was measured in a part.
+func (l *Ledger) addMeasures(p *Part) {
+	if p.Coverage != nil {
+		l.Coverage = cmp.Or(l.Coverage, &coverage.Sum{})
+		_ = l.Coverage.Add(p.Coverage) // one that does not fit the parts before it adds nothing
+	}
+	if p.Closure != nil {
+		l.Closure = cmp.Or(l.Closure, &closure.Measured{})
+		l.Closure.Add(p.Closure)
+	}
 }
 
 // asked reports whether a stretch is one that was given out, or a slice of one.
@@ -236,6 +271,7 @@ func (l *Ledger) addOne(p *Part) {
 	}
 	known := len(r.Found)
 	r.Add(p.Result, l.Job.Hello.Keep)
+	l.addMeasures(p)
 	for i := known; i < len(r.Found); i++ {
 		f := r.Found[i]
 		l.Findings = append(l.Findings, Finding{Campaign: l.Job.ID, Run: f.Run, Property: f.Finding.Property, Text: f.Finding.Text,

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/coverage"
 	"github.com/lockstep-go/lockstep/internal/stretch"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/smr"
@@ -132,6 +133,10 @@ func TestLedgerRefuses(t *testing.T) {
 		"seed":      func(p *Part) { p.Result.Seed++ },
 		"findings":  func(p *Part) { p.Result.Found = make([]lockstep.Found, 2) },
 		"sketch":    func(p *Part) { p.States = []byte{1, 2, 3} },
+		"coverage":  func(p *Part) { p.Coverage = &coverage.Sum{Runs: p.Result.Runs + 1} },
+		"aims": func(p *Part) {
+			p.Coverage = &coverage.Sum{Runs: p.Result.Runs, Watches: []coverage.Counted{{News: []coverage.News{{Run: 1, Aims: []int{-1}}}}}}
+		},
 	} {
 		l := newLedger(jobFor(plan(false, false, 90)))
 		ask, _ := l.give(1)

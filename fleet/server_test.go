@@ -9,7 +9,9 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -203,6 +205,74 @@ func TestSequential(t *testing.T) {
 	want, err := lockstep.Explore(t.Context(), lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultSystematic, Spec: smr.Prefix, Runs: 900})
 	if err != nil || l.Result.Digest != want.Digest || l.Result.Runs != want.Runs || l.Result.Reached != want.Reached && want.Reached == "" {
 		t.Errorf("%v; digest %x after %d runs, want %x after %d", err, l.Result.Digest, l.Result.Runs, want.Digest, want.Runs)
+	}
+}
+
+// A strategy that learns in several lineages is spread over workers, which tell each other what they have learned:
+// the result is that of one machine, also where a worker comes late.
+func TestLineages(t *testing.T) {
+	s := serving(t)
+	joined(t, s, "one")
+	joined(t, s, "two")
+	flags := []string{"smr-bug", "--strategy", "guided:inner=pos:steps=76,lineages=3,epoch=50", "--runs", "1990", "--seed", "3", "--keep-going"}
+	c, err := Dial(t.Context(), s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	ids, err := c.Give(t.Context(), jobOfArgs(t, flags...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := false
+	l, err := c.Wait(t.Context(), ids[0], func(l *Ledger) {
+		if l.Result.Runs >= 150 && !late {
+			late = true
+			joined(t, s, "late")
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := output(t, 1, append([]string{"run", "--no-shrink"}, flags...)...)
+	if fmt.Sprintf("%016x", l.Result.Digest) != want["digest"] || l.Result.Runs != 1990 || l.Job.Ended != Done {
+		t.Errorf("%s %s: digest %x after %d runs, on one machine %v", l.Job.Ended, l.Why, l.Result.Digest, l.Result.Runs, want["digest"])
+	}
+	if _, err := s.store.js.ObjectStore(t.Context(), lessonBucket(ids[0])); err == nil {
+		t.Error("what was learned is kept after the end")
+	}
+}
+
+// What is measured in the runs is what one machine measures: which partitions there were, and how often late messages
+// change a state.
+func TestMeasures(t *testing.T) {
+	s := serving(t)
+	joined(t, s, "one")
+	joined(t, s, "two")
+	for _, c := range []struct {
+		status int
+		flags  []string
+	}{
+		{0, []string{"smr", "--strategy", "uniform", "--runs", "300", "--coverage", "--closure", "--operations", "a,b"}},
+		{0, []string{"smr-bug", "--strategy", "walk:cut=1,heal=1", "--runs", "300", "--coverage", "--closure", "--keep-going", "--story", "1|2 then 1|2"}},
+		{1, []string{"smr-bug", "--strategy", "walk", "--runs", "3000", "--coverage", "--closure", "--no-shrink"}},
+		{0, []string{"smr", "--strategy", "systematic", "--runs", "600", "--coverage", "--closure"}},
+		{0, []string{"smr", "--strategy", "guided:lineages=2,epoch=50", "--runs", "330", "--coverage"}},
+	} {
+		want := output(t, c.status, append([]string{"run"}, c.flags...)...)
+		got := output(t, c.status, append([]string{"run", "--fleet", s.URL}, c.flags...)...)
+		if want["coverage"] == nil || want["closure"] == nil && slices.Contains(c.flags, "--closure") {
+			t.Fatalf("%q: nothing was measured", c.flags)
+		}
+		for _, key := range []string{"coverage", "closure", "digest", "again"} {
+			if !reflect.DeepEqual(got[key], want[key]) {
+				t.Errorf("%q: %s: %v\non one machine: %v", c.flags, key, got[key], want[key])
+			}
+		}
+	}
+	c := command(t, "run", "smr", "--strategy", "guided:lineages=2", "--closure", "--fleet", s.URL)
+	if text, err := c.CombinedOutput(); err == nil || !strings.Contains(string(text), "leave --closure or --fleet out") {
+		t.Errorf("%v: %s", err, text)
 	}
 }
 

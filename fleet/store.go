@@ -36,6 +36,9 @@ func partSubject(id string, first int) string { return fmt.Sprintf("lockstep.par
 // traceName is the name of a trace in the object store.
 func traceName(id string, run int) string { return id + "/" + strconv.Itoa(run) }
 
+// lessonBucket is the object store of what the lineages of a campaign have learned, by the first run.
+func lessonBucket(id string) string { return "LOCKSTEP_LEARNED_" + id }
+
 // patience is how long a worker may be silent before its stretch is given to another.
 const patience = 6 * time.Second
 
@@ -213,13 +216,35 @@ func (s *store) ledger(ctx context.Context, id string) (*Ledger, error) {
 // putTrace stores the trace of a finding. The same run has the same trace, whoever makes it.
 func (s *store) putTrace(ctx context.Context, id string, run int, t stretch.Trace) error {
 	text, err := json.Marshal(t)
+	if err != nil {
+		return err
+	}
+	_, err = s.traces.Put(ctx, jetstream.ObjectMeta{Name: traceName(id, run)}, bytes.NewReader(text))
+	return err
+}
+
+// putLesson stores what was learned in the runs of a lineage. The same runs learn the same, whoever makes them.
+func (s *store) putLesson(ctx context.Context, id string, first int, text []byte) error {
+	lessons, err := s.js.ObjectStore(ctx, lessonBucket(id))
 	if err == nil {
-		_, err = s.traces.Put(ctx, jetstream.ObjectMeta{Name: traceName(id, run)}, bytes.NewReader(text))
+		_, err = lessons.PutBytes(ctx, strconv.Itoa(first), text)
 	}
 	return err
 }
 
-// getTrace reads one, also when the server is away for a while.
+// getLessons reads what was learned in the runs from one up to another.
+func (s *store) getLessons(ctx context.Context, id string, from, end, epoch int) (list []stretch.Lesson, err error) {
+	lessons, err := s.js.ObjectStore(ctx, lessonBucket(id))
+	for first := from; err == nil && first < end; first += epoch {
+		l := stretch.Lesson{First: first}
+		if l.Learned, err = lessons.GetBytes(ctx, strconv.Itoa(first)); err == nil {
+			list = append(list, l)
+		}
+	}
+	return list, err
+}
+
+// getTrace reads the trace of a finding, also when the server is away for a while.
 func (s *store) getTrace(ctx context.Context, id string, run int) (t stretch.Trace, err error) {
 	text, err := s.traces.GetBytes(ctx, traceName(id, run))
 	for tries := 0; err != nil && tries < 30 && ctx.Err() == nil && !errors.Is(err, jetstream.ErrObjectNotFound); tries++ {

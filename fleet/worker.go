@@ -388,8 +388,12 @@ func (w *Worker) make(ctx context.Context, job Job, ask stretch.Ask, last bool) 
 		w.refuse(job, err)
 		return false, err
 	}
+	lessons, err := w.lessons(ctx, job, p.Taught, ask.First)
+	if err != nil {
+		return false, err
+	}
 	begin := time.Now()
-	made, err := p.Make(ask)
+	made, err := p.Make(ask, lessons...)
 	if err != nil {
 		made = &stretch.Made{Ask: ask, Error: err.Error()}
 	}
@@ -413,7 +417,20 @@ func (w *Worker) make(ctx context.Context, job Job, ask stretch.Ask, last bool) 
 	return done || made.Error != "", nil
 }
 
-// tell stores the traces of a part and then the part, however often the server is away, as long as the campaign
+// lessons are what was learned in the runs from one on, before the epoch of another, where there are several lineages.
+// The server gives out nothing of an epoch before all of this is stored.
+func (w *Worker) lessons(ctx context.Context, job Job, from, run int) (list []stretch.Lesson, err error) {
+	if job.Hello.Lineages < 2 {
+		return nil, nil
+	}
+	list, err = w.getLessons(ctx, job.ID, from, job.Hello.EpochOf(run), job.Hello.Epoch)
+	if err != nil {
+		err = fmt.Errorf("what was learned from run %d on: %w", from, err)
+	}
+	return list, err
+}
+
+// tell stores the traces of a part, and what was learned, and then the part, however often the server is away, as long as the campaign
 // goes on.
 func (w *Worker) tell(ctx context.Context, job Job, part *Part) error {
 	traces := part.Traces
@@ -422,6 +439,13 @@ func (w *Worker) tell(ctx context.Context, job Job, part *Part) error {
 		part.Shapes = append(part.Shapes, t.Shape)
 		run := part.Result.Found[i].Run
 		if err := w.insist(ctx, job, func() error { return w.putTrace(ctx, job.ID, run, t) }); err != nil {
+			return err
+		}
+	}
+	if job.Hello.Lineages > 1 {
+		learned := part.Learned
+		part.Learned = nil
+		if err := w.insist(ctx, job, func() error { return w.putLesson(ctx, job.ID, part.First, learned) }); err != nil {
 			return err
 		}
 	}

@@ -54,6 +54,18 @@ func (c *Calls[R]) Answers(tell func(client int, result R)) {
 	}
 }
 
+// Busy reports whether some call has no result yet.
+func (c *Calls[R]) Busy() bool {
+	for _, a := range c.open {
+		select {
+		case <-a.done:
+		default:
+			return true
+		}
+	}
+	return false
+}
+
 // Cancel lets no client wait any longer, and comes back when all calls have ended. What came of them Answers tells.
 func (c *Calls[R]) Cancel() {
 	for _, a := range c.open {

@@ -126,6 +126,64 @@ func ExampleNetwork_Control() {
 	// hello
 }
 
+func ExampleLink_Loose() {
+	server, err := net.Listen("tcp", "127.0.0.2:20008")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer server.Close()
+	network := process.NewNetwork(2, process.Closes, nil)
+	defer network.Close()
+	link, err := network.Link(1, 2, "127.0.0.2:20007", "127.0.0.2:20008", nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	link.Decode(func() (said, answered process.Decoder) { return lines{}, nil })
+	link.Loose()
+	network.Control(true)
+	for open := false; !open; open, _ = link.Listens() {
+		time.Sleep(time.Millisecond)
+	}
+	conn, err := net.Dial("tcp", "127.0.0.2:20007")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer conn.Close()
+	fmt.Fprint(conn, "one\ntwo\n")
+	for network.Waiting() < 2 { // the second does not wait for the first
+		time.Sleep(time.Millisecond)
+	}
+	came, _, _ := network.Sent()
+	network.Break(came[0].Number) // and is not lost with it
+	network.Carry(came[1].Number)
+	at, _ := server.Accept()
+	text, _ := bufio.NewReader(at).ReadString('\n')
+	fmt.Print(text)
+	at.Close()
+	// Output: two
+}
+
+func ExampleSupervisor_Another() {
+	folder, err := os.MkdirTemp("", "lockstep-*")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(folder)
+	keeper, err := process.NewSupervisor(folder)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer keeper.Close()
+	host, err := keeper.Another() // for servers that all have one port
+	fmt.Println(host != keeper.Address, net.ParseIP(host).IsLoopback(), err)
+	// Output: true true <nil>
+}
+
 func ExampleLink_Early() {
 	network := process.NewNetwork(2, process.Closes, nil)
 	defer network.Close()
@@ -179,6 +237,32 @@ func ExampleWorthless() {
 	var only *lockstep.Worthless
 	fmt.Println(errors.As(err, &only), err, process.Worthless(nil))
 	// Output: true a server ended by itself <nil>
+}
+
+func ExampleOrder() {
+	listener, err := net.Listen("tcp", "127.0.0.2:20008")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer listener.Close()
+	go func() {
+		conn, _ := listener.Accept()
+		order, _ := bufio.NewReader(conn).ReadString('\n')
+		fmt.Fprint(conn, "done: ", order)
+		conn.Close()
+	}()
+	fmt.Println(process.Order(context.Background(), "127.0.0.2:20008", "stop"))
+	// Output: done: stop <nil>
+}
+
+func ExampleNetwork_Rise() {
+	network := process.NewNetwork(2, process.Closes, nil)
+	defer network.Close()
+	network.Rise()                                                     // nothing that is higher than what there was goes on
+	fmt.Println(network.Risen(context.Background(), time.Millisecond)) // nothing came
+	network.Unbound()
+	// Output: false <nil>
 }
 
 func ExampleProgram() {

@@ -1,6 +1,9 @@
 package process
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -19,6 +22,7 @@ type hands struct {
 // begin lets go of everything.
 func (h *hands) begin() {
 	h.network.Control(false)
+	h.network.Unbound()
 	_, _, _ = h.network.Sent()
 	h.numbers, h.messages = map[lockstep.ID]int{}, map[int]lockstep.ID{}
 }
@@ -34,9 +38,11 @@ func (h *hands) do(s *lockstep.Step, out *lockstep.Outbox) {
 	}
 }
 
-// look tells what was sent and what was lost since it last looked.
+// look tells what was sent and what was lost since it last looked. Of what came on different links it is chance what came first, and so they are told
+// in the order of nodes.
 func (h *hands) look(out *lockstep.Outbox) error {
 	came, lost, err := h.network.Sent()
+	slices.SortStableFunc(came, func(a, b Held) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
 	for _, p := range came {
 		body := out.Send(p.From, p.To, p.Type, p.Tag)
 		out.Text(body, p.Text)

@@ -2,8 +2,11 @@ package process
 
 import (
 	"bufio"
+	"context"
+	"errors"
 	"io"
 	"net"
+	"strings"
 	"time"
 )
 
@@ -31,15 +34,27 @@ func (v *Server) revive() bool {
 
 // order gives a host an order, and reports whether it was done.
 func order(host, what string) bool {
-	conn, err := net.DialTimeout("tcp", host, orderPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), orderPatience)
+	defer cancel()
+	answer, err := Order(ctx, host, what)
+	return err == nil && answer == "done"
+}
+
+// Order gives whoever takes orders at an address one, which is a line, and returns the answer, which is another. It waits as long
+// as the context lasts.
+func Order(ctx context.Context, host, what string) (string, error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", host)
 	if err != nil {
-		return false
+		return "", err
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(orderPatience))
+	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Now()) })()
 	if _, err := io.WriteString(conn, what+"\n"); err != nil {
-		return false
+		return "", err
 	}
-	answer, _ := bufio.NewReader(conn).ReadString('\n')
-	return answer == "done\n"
+	answer, err := bufio.NewReader(conn).ReadString('\n')
+	if err != nil {
+		return "", errors.Join(err, ctx.Err())
+	}
+	return strings.TrimSuffix(answer, "\n"), nil
 }

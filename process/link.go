@@ -23,6 +23,7 @@ type Link struct {
 	target   *net.TCPAddr
 	greet    Greeting
 	protocol Protocol
+	loose    bool // packets are independent of each other
 
 	beside   *net.TCPAddr  // the link is open, too, while the server listens there
 	patience time.Duration // for a server that does not listen yet

@@ -16,6 +16,8 @@ type Packet struct {
 	Type string
 	// Tag is its phase and round, where the protocol has them.
 	Tag lockstep.Tag
+	// Height is how far things have come by what its sender says, as the length of a log: see Network.Rise. 0: it does not say.
+	Height int64
 	// Text is what is in it, in a few words.
 	Text string
 }
@@ -49,16 +51,22 @@ type packets struct {
 	lost    []int  // likewise
 	last    time.Time
 	wrong   error // what a decoder did not understand, the first time
+	heights heights
 }
 
 type waiting struct {
 	pair *pair
-	goes chan struct{} // closed when it may go on
+	goes chan struct{} // closed when it may go on, or is lost alone
+	lost bool          // alone: its connection lives on
 }
 
 // Decode lets what the link carries be cut into packets. It must be called before the link is
 // dialled.
 func (l *Link) Decode(p Protocol) { l.protocol = p }
+
+// Loose says that packets of the link are independent of each other, as they are where the receiver keeps no order and answers are told by their
+// numbers: one that waits lets those behind it pass, and one that is lost takes nothing with it. It must be called before the link is dialled.
+func (l *Link) Loose() { l.loose = true }
 
 // Control takes packets that have a type into somebody's hands, from now on, or lets all of them go on. They wait
 // at the head of their connection: what was sent behind them waits, too, and is not seen yet.
@@ -91,16 +99,29 @@ func (n *Network) Carry(number int) bool {
 	return n.release(number)
 }
 
-// Break loses a packet as a network does: with its connection, and all that is behind it.
+// Break loses a packet as a network does: with its connection, and all that is behind it. Of a link that is Loose
+// it is lost alone.
 func (n *Network) Break(number int) bool {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
 	w := n.packets.waiting[number]
-	if w == nil {
+	switch {
+	case w == nil:
 		return false
+	case w.pair.link.loose:
+		w.lost = true
+		return n.release(number)
+	default:
+		w.pair.reset()
+		return true
 	}
-	w.pair.reset()
-	return true
+}
+
+// Waiting is the number of packets that wait for a word.
+func (n *Network) Waiting() int {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	return len(n.packets.waiting)
 }
 
 // release lets a packet go on. The mutex is held.
@@ -135,31 +156,37 @@ func (n *Network) Quiet(ctx context.Context, silence time.Duration) error {
 	}
 }
 
-// await lets a packet wait until it is told to go on, and reports false where its connection
-// ended meanwhile.
-func (p *pair) await(from, to lockstep.Node, packet Packet) bool {
+// hold notes a packet that is to wait for a word, or returns nil where it need not.
+func (p *pair) hold(from, to lockstep.Node, packet Packet) (number int, w *waiting) {
 	n := p.link.network
 	n.mutex.Lock()
+	defer n.mutex.Unlock()
 	q := &n.packets
 	q.last = time.Now()
-	if packet.Type == "" || !q.control || from == 0 || to == 0 {
-		n.mutex.Unlock()
-		return true
+	if packet.Type == "" || from == 0 || to == 0 || !p.below(packet.Height) || !q.control {
+		return 0, nil
 	}
 	q.count++
-	number, w := q.count, &waiting{pair: p, goes: make(chan struct{})}
-	q.waiting[number] = w
-	q.came = append(q.came, Held{Number: number, From: from, To: to, Packet: packet})
-	n.mutex.Unlock()
+	w = &waiting{pair: p, goes: make(chan struct{})}
+	q.waiting[q.count] = w
+	q.came = append(q.came, Held{Number: q.count, From: from, To: to, Packet: packet})
+	return q.count, w
+}
+
+// await waits until a packet is told to go on, and reports false where it was lost, alone or because its connection
+// ended meanwhile.
+func (p *pair) await(number int, w *waiting) bool {
 	select {
 	case <-w.goes:
-		return true
+		return !w.lost
 	case <-p.done:
 	}
+	n := p.link.network
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
+	q := &n.packets
 	if q.waiting[number] == nil {
-		return true // both happened
+		return !w.lost // both happened
 	}
 	delete(q.waiting, number)
 	q.lost = append(q.lost, number)
@@ -199,16 +226,42 @@ func (s *sieve) take(data []byte, came time.Time) bool {
 		case length == 0:
 			s.rest = slices.Delete(s.rest, 0, done)
 			return true
-		case !s.await(s.from, s.at, packet) || !s.wait(s.from, s.at, came):
-			return false
 		}
-		if _, err := s.to.Write(s.rest[done : done+length]); err != nil {
-			s.end()
+		if !s.carry(packet, s.rest[done:done+length], came) {
 			return false
 		}
 		done += length
 	}
 	s.rest = s.rest[:0]
+	return true
+}
+
+// carry carries a packet when it may go on, and reports false at the end of the connection. One that is independent of
+// those behind it is put aside meanwhile.
+func (s *sieve) carry(packet Packet, data []byte, came time.Time) bool {
+	number, w := s.hold(s.from, s.at, packet)
+	switch {
+	case w != nil && s.link.loose:
+		data = slices.Clone(data)
+		s.link.network.closed.Go(func() {
+			if s.await(number, w) && s.wait(s.from, s.at, came) {
+				s.write(data)
+			}
+		})
+		return true
+	case w != nil && !s.await(number, w) || !s.wait(s.from, s.at, came):
+		return false
+	default:
+		return s.write(data)
+	}
+}
+
+// write writes whole packets, and ends the connection where it cannot.
+func (s *sieve) write(data []byte) bool {
+	if _, err := s.to.Write(data); err != nil {
+		s.end()
+		return false
+	}
 	return true
 }
 

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -32,17 +33,21 @@ func (lines) Next(data []byte) (Packet, int, error) {
 	case kind == "wrong":
 		return Packet{}, 0, errors.New("this is wrong")
 	}
-	return Packet{Type: kind, Text: rest}, len(line) + 1, nil
+	height, _ := strconv.ParseInt(rest, 10, 64) // most have none
+	return Packet{Type: kind, Text: rest, Height: height}, len(line) + 1, nil
 }
 
 func inLines() (said, answered Decoder) { return lines{}, nil }
 
 // decoded is a network under control with a link that is decoded in one direction, and a connection through it.
-func decoded(t *testing.T) (*Network, net.Conn) {
+func decoded(t *testing.T, more ...func(*Link)) (*Network, net.Conn) {
 	t.Helper()
 	s, _, address := supervised(t)
 	n, l, via := network(t, Closes, address, s)
 	l.Decode(inLines)
+	for _, change := range more {
+		change(l)
+	}
 	n.Control(true)
 	listens(t, l, true)
 	return n, dial(t, via)
@@ -102,6 +107,52 @@ func TestPackets(t *testing.T) {
 	heard(t, conn, "five")
 }
 
+// What is higher than all before waits until the limit rises, to what was seen; what is not passes, and so does what clients say.
+func TestHeights(t *testing.T) {
+	n, conn := decoded(t)
+	n.Control(false)
+	write(t, conn, "echo 4\n")
+	heard(t, conn, "4")
+	for _, higher := range []string{"5", "7"} {
+		n.Rise()
+		write(t, conn, "echo 4\n")
+		heard(t, conn, "4")
+		if risen, err := n.Risen(t.Context(), time.Millisecond); risen || err != nil {
+			t.Fatal(risen, err)
+		}
+		write(t, conn, "echo "+higher+"\necho 3\n")
+		if risen, err := n.Risen(t.Context(), time.Minute); !risen || err != nil {
+			t.Fatal(risen, err)
+		}
+		if err := conn.SetReadDeadline(time.Now().Add(20 * time.Millisecond)); err != nil {
+			t.Fatal(err)
+		}
+		if k, err := conn.Read(make([]byte, 10)); err == nil {
+			t.Fatalf("%d bytes pass", k)
+		}
+		if err := conn.SetReadDeadline(time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		n.Rise()
+		heard(t, conn, higher)
+		heard(t, conn, "3")
+	}
+	n.Rise()
+	write(t, conn, "echo 8\n")
+	if risen, err := n.Risen(t.Context(), time.Minute); !risen || err != nil {
+		t.Fatal(risen, err)
+	}
+	n.Unbound()
+	heard(t, conn, "8")
+	n.Rise()
+	write(t, conn, "echo 1\n")
+	if risen, err := n.Risen(t.Context(), time.Minute); !risen || err != nil {
+		t.Fatal("what there was is not forgotten", risen, err)
+	}
+	n.Cut(func(lockstep.Node) lockstep.Nodes { return trace.AllNodes(2) })
+	processes.Until(func() bool { _, err := conn.Read(make([]byte, 1)); return err != nil })
+}
+
 // A packet that is lost takes its connection with it, and what is behind it never arrives.
 func TestPacketsBreak(t *testing.T) {
 	n, conn := decoded(t)
@@ -122,6 +173,58 @@ func TestPacketsBreak(t *testing.T) {
 	})
 	if n.Break(came[0].Number) || n.Carry(came[0].Number) {
 		t.Error("it still waits")
+	}
+}
+
+// Packets that are independent of each other go on in any order, and one that is lost takes nothing with it. What has no type overtakes
+// those that wait.
+func TestPacketsLoose(t *testing.T) {
+	n, conn := decoded(t, (*Link).Loose)
+	write(t, conn, "echo one\necho two\n\necho three\necho four\n")
+	var came []Held
+	for len(came) < 4 {
+		came = append(came, comes(t, n)...)
+	}
+	if n.Waiting() != 4 {
+		t.Errorf("%d wait", n.Waiting())
+	}
+	for _, i := range []int{2, 1} {
+		if !n.Carry(came[i].Number) || n.Break(came[i].Number) {
+			t.Error("it does not go on once")
+		}
+		heard(t, conn, came[i].Text)
+	}
+	if !n.Break(came[0].Number) || n.Carry(came[0].Number) {
+		t.Error("it is not lost once")
+	}
+	n.Control(false)
+	heard(t, conn, "four")
+	write(t, conn, "echo five\n")
+	heard(t, conn, "five")
+	if more, lost, err := n.Sent(); len(more)+len(lost)+n.Waiting() > 0 || err != nil {
+		t.Errorf("%v, %v, %v", more, lost, err)
+	}
+}
+
+// Where the connection of packets that were put aside ends, they are lost with it.
+func TestPacketsLooseEnd(t *testing.T) {
+	n, conn := decoded(t, (*Link).Loose)
+	write(t, conn, "echo one\necho two\n")
+	for came := 0; came < 2; {
+		came += len(comes(t, n))
+	}
+	n.Gone(2, true)
+	var lost []int
+	processes.Until(func() bool {
+		_, more, err := n.Sent()
+		if err != nil {
+			t.Fatal(err)
+		}
+		lost = append(lost, more...)
+		return len(lost) == 2
+	})
+	if n.Waiting() > 0 || n.Carry(1) {
+		t.Error("they still wait")
 	}
 }
 

@@ -231,6 +231,11 @@ func TestAddresses(t *testing.T) {
 	if a.Address == b.Address || first == second {
 		t.Errorf("%s and %s", a.Address, b.Address)
 	}
+	deployments.Add(253) // the next would be that of b
+	more, err := a.Another()
+	if err != nil || more == a.Address || more == b.Address {
+		t.Errorf("%s besides %s and %s, %v", more, a.Address, b.Address, err)
+	}
 	for _, pid := range []int{1, 255, 256, 65023, 65024, 4194303} {
 		if ip := net.ParseIP(address(pid, 7)); !ip.IsLoopback() || ip.Equal(net.IPv4(127, 0, 0, 1)) {
 			t.Errorf("process %d has %s", pid, ip)
@@ -540,6 +545,15 @@ func TestDiallers(t *testing.T) {
 	}
 	if answer, err := processes.Ask(t.Context(), via, "echo me"); answer != "me" || err != nil { // this test is no node, and never cut off
 		t.Errorf("%q, %v", answer, err)
+	}
+	for i, want := range map[int]bool{2: false, 0: true} { // a node that speaks to itself does not speak to another past its link
+		go func() { _, _ = processes.Ask(t.Context(), addresses[i], "dial "+addresses[2]+" wait") }()
+		processes.Until(func() bool {
+			return len(dials([]int{servers[i].Pid()}, []*net.TCPAddr{tcp(t, addresses[2])})) > 0
+		})
+		if err := n.Direct([]int{servers[i].Pid()}); (err != nil) != want {
+			t.Errorf("node %d: %v", i+1, err)
+		}
 	}
 }
 

@@ -25,7 +25,7 @@ type Supervisor struct {
 	Memory, File int64
 
 	folder  string
-	lock    net.Listener // holds the address
+	locks   []net.Listener // hold the addresses
 	port    int
 	servers []*Server
 }
@@ -51,13 +51,26 @@ func NewSupervisor(folder string) (*Supervisor, error) {
 	}
 	s := &Supervisor{Memory: DefaultMemory, File: DefaultFile, folder: folder, port: firstPort}
 	var err error
+	s.Address, err = s.Another()
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Another gives out a further loopback address that is the deployment's own, for servers that must all have the same
+// port.
+func (s *Supervisor) Another() (string, error) {
+	var err error
 	for range 250 { // an address that somebody else holds is left alone
-		s.Address = address(os.Getpid(), int(deployments.Add(1)))
-		if s.lock, err = net.Listen("tcp", net.JoinHostPort(s.Address, strconv.Itoa(firstPort))); err == nil {
-			return s, nil
+		host := address(os.Getpid(), int(deployments.Add(1)))
+		var lock net.Listener
+		if lock, err = net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(firstPort))); err == nil {
+			s.locks = append(s.locks, lock)
+			return host, nil
 		}
 	}
-	return nil, fmt.Errorf("process: no loopback address is free: %w", err)
+	return "", fmt.Errorf("process: no loopback address is free: %w", err)
 }
 
 // address is the one of a process's n-th deployment. All of 127.0.0.0/8 is the loopback.
@@ -92,14 +105,18 @@ func (s *Supervisor) Check() error {
 	return nil
 }
 
-// Close ends all servers and gives the address back. The folder is the caller's again.
+// Close ends all servers and gives the addresses back. The folder is the caller's again.
 func (s *Supervisor) Close() error {
 	var all sync.WaitGroup
 	for _, v := range s.servers {
 		all.Go(v.end)
 	}
 	all.Wait()
-	return errors.Join(s.lock.Close(), child.Keep(s.folder))
+	err := child.Keep(s.folder)
+	for _, lock := range s.locks {
+		err = errors.Join(err, lock.Close())
+	}
+	return err
 }
 
 // Server is a program that is started and ended, perhaps many times.

@@ -14,12 +14,12 @@ func (s *scene) placeArrows() {
 	for i := s.story.first; i < len(s.story.trace.Records); i++ {
 		rec := &s.story.trace.Records[i]
 		for _, m := range rec.Sent {
-			if m.Lost { // into a cut: lost where it was sent
-				s.message(s.story.mails[m.ID], i, &s.lanes[s.laneOf[i]], nil)
+			if m.Lost && !s.aside(m.Type) { // into a cut: lost where it was sent
+				s.message(s.story.mails[m.ID], i, s.laneAt(m.Tag, i), nil)
 			}
 		}
 		m := s.story.mails[rec.Step.Msg]
-		if m == nil || rec.Step.Kind != trace.Deliver && rec.Step.Kind != trace.Drop {
+		if m == nil || s.aside(m.Type) || rec.Step.Kind != trace.Deliver && rec.Step.Kind != trace.Drop {
 			if rec.Step.Kind == trace.Request {
 				s.request(i, &s.lanes[s.laneOf[i]], rec.Step.Node)
 			}
@@ -35,6 +35,17 @@ func (s *scene) placeArrows() {
 	for name, k := range s.types {
 		s.Types[k] = messageType{Name: plain.Cut(plain.Clean(name), cellCharsMax), Class: fmt.Sprintf("m%d", k%8)}
 	}
+}
+
+// aside reports whether messages of a type are left out of the picture.
+func (s *scene) aside(kind string) bool { return s.Phased && s.story.phases.aside(kind) }
+
+// laneAt is the lane in which a message is lost on sending.
+func (s *scene) laneAt(t trace.Tag, i int) *lane {
+	if s.Phased {
+		return &s.lanes[s.story.phases.lane(t)]
+	}
+	return &s.lanes[s.laneOf[i]]
 }
 
 // spread moves the ends of arrows apart that share a row.
@@ -72,6 +83,12 @@ func (s *scene) message(m *mail, i int, to, from *lane) {
 		a.Title = s.story.text(m.Message.String())
 	}
 	s.draw(&a, m, x1, y1, x2, y2)
+	if s.Phased {
+		if late := s.story.phases.late(m, i); late != "" {
+			a.Class += " late"
+			a.Title += " (" + late + ")"
+		}
+	}
 	s.Arrows = append(s.Arrows, a)
 }
 

@@ -14,7 +14,8 @@ type lane struct {
 	index   int
 	head    string
 	phase   int
-	round   int // number; 0: not a round
+	band    string // the phase in words
+	round   int    // number; 0: not a round
 	out     trace.Nodes
 	records []int
 	last    int          // the last record of this lane or those before it, -1: none
@@ -28,104 +29,140 @@ type lane struct {
 // cellLine is a line of text in a cell.
 type cellLine struct{ text, class string }
 
-// newLanes sorts the records of a story into columns.
+// newLanes sorts the records of a story into columns, and writes what happened into their cells.
 func newLanes(s *story, r rows) []lane {
 	var lanes []lane
-	t := s.trace
-	inRounds := len(t.Rounds) > 0
-	add := func(l lane, records ...int) {
-		l.index, l.records = len(lanes), records
-		l.cells, l.steps = make([][]cellLine, r.count()), make([][]int, r.count())
-		lanes = append(lanes, l)
-	}
-	if inRounds {
-		first := len(t.Rounds)
-		var before, settling []int
-		byRound := make([][]int, len(t.Rounds))
-		for i := s.first; i < len(t.Records); i++ {
-			switch rec := &t.Records[i]; {
-			case rec.Settle:
-				settling = append(settling, i)
-			case rec.Round > 0 && rec.Round <= len(t.Rounds):
-				byRound[rec.Round-1] = append(byRound[rec.Round-1], i)
-				first = min(first, rec.Round-1)
-			default:
-				before = append(before, i)
-			}
-		}
-		if s.first == 0 {
-			first = 0
-		}
-		if len(before) > 0 {
-			add(lane{head: "start"}, before...)
-		}
-		for i := first; i < len(t.Rounds); i++ {
-			rd := t.Rounds[i]
-			add(lane{head: strings.TrimSpace(fmt.Sprintf("%d %s", rd.Number, plain.Clean(rd.Name))), phase: rd.Phase, round: rd.Number,
-				out: trace.AllNodes(t.Header.Nodes) &^ rd.Kernel}, byRound[i]...)
-		}
-		if len(settling) > 0 {
-			add(lane{head: "settling, " + words.Count(len(settling), "step")}, settling...)
-		}
-	} else {
-		for i := s.first; i < len(t.Records); i++ {
-			head := fmt.Sprint(t.Records[i].Number)
-			if i == 0 {
-				head = "start"
-			}
-			add(lane{head: head}, i)
-		}
+	switch {
+	case s.phases != nil:
+		lanes = s.phases.lanes(s)
+	case len(s.trace.Rounds) > 0:
+		lanes = s.roundLanes()
+	default:
+		lanes = s.stepLanes()
 	}
 	last := s.first - 1
 	for i := range lanes {
-		if k := len(lanes[i].records); k > 0 {
-			last = lanes[i].records[k-1]
+		l := &lanes[i]
+		if k := len(l.records); k > 0 {
+			last = l.records[k-1]
 		}
-		lanes[i].last = last
-		lanes[i].fill(s, r, inRounds)
+		l.index, l.last = i, last
+		if s.phases != nil {
+			l.last = -1 // when a round ends is not the same for all
+		}
+		l.cells, l.steps = make([][]cellLine, r.count()), make([][]int, r.count())
+	}
+	for i := range lanes {
+		for _, k := range lanes[i].records {
+			s.fill(lanes, &lanes[i], r, k)
+		}
+	}
+	for i := range lanes {
+		lanes[i].finish(s.phases != nil || len(s.trace.Rounds) > 0)
 	}
 	return lanes
 }
 
-// fill writes what happened into the cells.
-func (l *lane) fill(s *story, r rows, inRounds bool) {
-	for _, i := range l.records {
-		rec := &s.trace.Records[i]
-		row := r.network
-		if n := s.actor(i); n != 0 {
-			row = r.node(n)
+// stepLanes are the columns of a run that is not in rounds: a step each.
+func (s *story) stepLanes() (lanes []lane) {
+	for i := s.first; i < len(s.trace.Records); i++ {
+		head := fmt.Sprint(s.trace.Records[i].Number)
+		if i == 0 {
+			head = "start"
 		}
-		l.lost = l.lost || len(rec.Gone) > 0
-		switch rec.Step.Kind {
-		case trace.Drop:
-			l.lost = true
-		case trace.Crash, trace.Restart, trace.Pause, trace.Jump:
-			l.put(row, i, cellLine{rec.Step.Kind.String(), "fault"})
-		case trace.Alarm:
-			l.put(row, i, cellLine{"alarm", "act"})
-		case trace.Request:
-			l.put(r.clients, i, cellLine{strings.TrimPrefix(rec.Text, fmt.Sprintf("client->%d ", rec.Step.Node)), "request"})
-			l.put(row, i)
-		case trace.Cut, trace.Heal, trace.Duplicate, trace.Replace:
-			l.put(r.network, i, cellLine{s.what(i), "fault"})
-		case trace.Deliver:
-			l.put(row, i)
-		}
-		for _, c := range s.changed[i] {
-			for _, line := range c.lines {
-				l.put(r.node(c.node), i, cellLine{line, ""})
-			}
-		}
-		for _, e := range rec.Events {
-			line := cellLine{strings.TrimSpace(e.Type + " " + e.Text), "event"}
-			if e.Node > 0 && int(e.Node) <= r.nodes {
-				l.put(r.node(e.Node), i, line)
-			}
-			if s.isAnswer(e) {
-				l.put(r.clients, i, cellLine{line.text, "answer"})
-			}
+		lanes = append(lanes, lane{head: head, records: []int{i}})
+	}
+	return lanes
+}
+
+// roundLanes are the columns of a run in rounds, with one for what was before them and one for the settling stage.
+func (s *story) roundLanes() (lanes []lane) {
+	t := s.trace
+	first := len(t.Rounds)
+	var before, settling []int
+	byRound := make([][]int, len(t.Rounds))
+	for i := s.first; i < len(t.Records); i++ {
+		switch rec := &t.Records[i]; {
+		case rec.Settle:
+			settling = append(settling, i)
+		case rec.Round > 0 && rec.Round <= len(t.Rounds):
+			byRound[rec.Round-1] = append(byRound[rec.Round-1], i)
+			first = min(first, rec.Round-1)
+		default:
+			before = append(before, i)
 		}
 	}
+	if s.first == 0 {
+		first = 0
+	}
+	if len(before) > 0 {
+		lanes = append(lanes, lane{head: "start", records: before})
+	}
+	for i := first; i < len(t.Rounds); i++ {
+		rd := t.Rounds[i]
+		lanes = append(lanes, lane{head: strings.TrimSpace(fmt.Sprintf("%d %s", rd.Number, plain.Clean(rd.Name))), round: rd.Number,
+			phase: rd.Phase, band: fmt.Sprintf("phase %d", rd.Phase), out: trace.AllNodes(t.Header.Nodes) &^ rd.Kernel, records: byRound[i]})
+	}
+	if len(settling) > 0 {
+		lanes = append(lanes, lane{head: "settling, " + words.Count(len(settling), "step"), records: settling})
+	}
+	return lanes
+}
+
+// fill writes what happened in a record into the cells: into those of its lane or, where the run is sorted by phases, of
+// the lanes that nodes were in.
+func (s *story) fill(lanes []lane, l *lane, r rows, i int) {
+	rec := &s.trace.Records[i]
+	at := func(n trace.Node) *lane {
+		if s.phases == nil || int(n) >= len(s.phases.where[i]) {
+			return l
+		}
+		return &lanes[s.phases.lane(s.phases.where[i][n])]
+	}
+	s.fillStep(l, at, r, i)
+	for _, c := range s.changed[i] {
+		for _, line := range c.lines {
+			at(c.node).put(r.node(c.node), i, cellLine{line, ""})
+		}
+	}
+	for _, e := range rec.Events {
+		line := cellLine{strings.TrimSpace(e.Type + " " + e.Text), "event"}
+		if e.Node > 0 && int(e.Node) <= r.nodes {
+			at(e.Node).put(r.node(e.Node), i, line)
+		}
+		if s.isAnswer(e) {
+			l.put(r.clients, i, cellLine{line.text, "answer"})
+		}
+	}
+}
+
+// fillStep writes the step itself into the cells.
+func (s *story) fillStep(l *lane, at func(trace.Node) *lane, r rows, i int) {
+	rec := &s.trace.Records[i]
+	n, row := s.actor(i), r.network
+	if n != 0 {
+		row = r.node(n)
+	}
+	l.lost = l.lost || len(rec.Gone) > 0
+	switch rec.Step.Kind {
+	case trace.Drop:
+		l.lost = true
+	case trace.Crash, trace.Restart, trace.Pause, trace.Jump:
+		at(n).put(row, i, cellLine{rec.Step.Kind.String(), "fault"})
+	case trace.Alarm:
+		at(n).put(row, i, cellLine{"alarm", "act"})
+	case trace.Request:
+		l.put(r.clients, i, cellLine{strings.TrimPrefix(rec.Text, fmt.Sprintf("client->%d ", rec.Step.Node)), "request"})
+		l.put(row, i)
+	case trace.Cut, trace.Heal, trace.Duplicate, trace.Replace:
+		l.put(r.network, i, cellLine{s.what(i), "fault"})
+	case trace.Deliver:
+		l.put(row, i)
+	}
+}
+
+// finish leaves of the lines what fits and, in rounds, how the round ended.
+func (l *lane) finish(inRounds bool) {
 	for row := range l.cells {
 		if inRounds {
 			l.cells[row] = latestLines(l.cells[row])

@@ -18,6 +18,19 @@ type Views struct {
 	Lockstep *trace.Trace // in lock-step rounds
 }
 
+// phased is the run that is shown by the rounds of its protocol, too: the smallest, where it has no lock-step form; nil
+// where its messages have no tags.
+func (v Views) phased() *trace.Trace {
+	t := v.Shrunk
+	if t == nil {
+		t = v.Found
+	}
+	if v.Lockstep != nil || t == nil || !phased(t) {
+		return nil
+	}
+	return t
+}
+
 // PageOptions of [Page].
 type PageOptions struct {
 	// Title of the page; empty means the target and the finding.
@@ -75,8 +88,11 @@ func Page(w io.Writer, v Views, o PageOptions) error {
 		trace     *trace.Trace
 	}{{"found", "found", v.Found}, {"shrunk", "shrunk", v.Shrunk}, {"lockstep", "lock-step form", v.Lockstep}} {
 		if x.trace != nil {
-			data.Views = append(data.Views, newScene(x.id, x.label, x.trace, o))
+			data.Views = append(data.Views, newScene(x.id, x.label, x.trace, false, o))
 		}
+	}
+	if t := v.phased(); t != nil {
+		data.Views = append(data.Views, newScene("phases", "by "+plain.Cut(plain.Clean(t.Header.Phases.String()), cellCharsMax), t, true, o))
 	}
 	if len(data.Views) == 0 {
 		return errors.New("report: a page needs at least one view of a run")
@@ -113,6 +129,9 @@ func (d *pageData) open(v Views) {
 		if x.trace != nil && (first == nil || len(first.Rounds) == 0 && len(x.trace.Rounds) > 0) {
 			d.Open, first = x.id, x.trace
 		}
+	}
+	if v.phased() != nil && len(first.Rounds) == 0 {
+		d.Open = "phases"
 	}
 	for _, s := range d.Views {
 		s.Hidden = s.ID != d.Open

@@ -35,6 +35,8 @@ type scene struct {
 	Shrunk    string
 	Limits    string
 	InRounds  bool
+	Phased    bool // sorted by the rounds of the protocol
+	Aside     string
 	Down      bool // some node is down for a while
 	CutOff    bool // some node is cut off for a while
 	W, H      int
@@ -103,9 +105,13 @@ type (
 	}
 )
 
-func newScene(id, label string, t *trace.Trace, o PageOptions) *scene {
+// newScene draws a view of a run; byPhase sorts one that is not in rounds by the rounds of its protocol.
+func newScene(id, label string, t *trace.Trace, byPhase bool, o PageOptions) *scene {
 	s := &scene{ID: id, Label: label, story: newStory(t, o), LabelW: labelWidth, Outcome: t.Outcome,
-		InRounds: len(t.Rounds) > 0, Shrunk: plain.Cut(plain.Clean(t.Header.Shrunk), o.MaxText), types: map[string]int{}}
+		InRounds: byPhase || len(t.Rounds) > 0, Shrunk: plain.Cut(plain.Clean(t.Header.Shrunk), o.MaxText), types: map[string]int{}}
+	if byPhase {
+		s.story.phases, s.Phased = newPhases(t), true
+	}
 	s.rows = newRows(s.story)
 	s.lanes = newLanes(s.story, s.rows)
 	s.laneOf = map[int]int{}
@@ -140,7 +146,10 @@ func (s *scene) say(o PageOptions) {
 		}
 	}
 	parts := []string{words.Count(max(0, len(t.Records)-1), "step"), words.Count(delivered, "message delivered"), fmt.Sprintf("%d lost", lost)}
-	if s.InRounds {
+	if p := s.story.phases; p != nil {
+		parts = append(p.size(s.story), parts...)
+		s.Aside = plain.Cut(plain.Clean(strings.Join(t.Header.Aside, ", ")), o.MaxText)
+	} else if s.InRounds {
 		last, isolated := 0, 0
 		for _, r := range t.Rounds {
 			last = max(last, r.Phase)
@@ -191,7 +200,7 @@ func (s *scene) placeColumns() {
 		}
 		s.Columns = append(s.Columns, c)
 		if k := len(s.Bands) - 1; l.phase > 0 && (k < 0 || s.lanes[i-1].phase != l.phase) {
-			s.Bands = append(s.Bands, band{l.x, l.w, fmt.Sprintf("phase %d", l.phase)})
+			s.Bands = append(s.Bands, band{l.x, l.w, l.band})
 		} else if l.phase > 0 {
 			s.Bands[k].W = l.x + l.w - s.Bands[k].X
 		}

@@ -50,6 +50,7 @@ type story struct {
 	finding int        // index of the record with the finding, -1: none
 	about   []int      // the records that the finding is about
 	out     []outage   // by record: the nodes that are out after it
+	phases  *phases    // by which it is sorted; nil: it is not
 }
 
 func newStory(t *trace.Trace, o PageOptions) *story {
@@ -233,6 +234,8 @@ func (s *story) table() []tableRow {
 			row.Class = "about"
 		}
 		switch {
+		case s.phases != nil:
+			row.Round = s.text(s.phases.name(s.phases.of(s, i)))
 		case rec.Settle:
 			row.Round = "settling"
 		case rec.Round > 0 && rec.Round <= len(s.trace.Rounds):

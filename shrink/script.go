@@ -30,7 +30,7 @@ func (s *shrinker) script(t *trace.Trace) (was string, err error) {
 	now = s.tidy(now)
 	s.keep(now)
 	others, first := now.others(s.info.Nodes), now
-	now = s.greedy(now)
+	now = s.greedy(s.byGroups(s.shorter(now, max(many, len(now))/8)))
 	reserve := s.left / 4 // for what is drawn in the steps that come in the place of others
 	s.left -= reserve
 	if s.info.Repeats == lockstep.Exactly && len(now)-now.head() > 2 {
@@ -91,8 +91,11 @@ func (s *shrinker) tidy(a script) script {
 }
 
 // fewer removes stretches of actions, long ones first, as long as the run still fails.
-func (s *shrinker) fewer(now script) script {
-	for size := len(now) / 2; size >= 1; size /= 2 {
+func (s *shrinker) fewer(now script) script { return s.shorter(now, 1) }
+
+// shorter removes stretches of at least so many actions.
+func (s *shrinker) shorter(now script, least int) script {
+	for size := len(now) / 2; size >= max(least, 1); size /= 2 {
 		for at := now.head(); at+size <= len(now); {
 			if next, ok := s.without(now, at, size); ok {
 				now = next

@@ -1,6 +1,7 @@
 package strategy
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -17,7 +18,8 @@ import (
 // A schedule is the sequence of random numbers that the inner strategy drew, with the seed
 // that the system had. A mutation draws some of them anew, or all from some point on, or goes over to another schedule; so
 // it stays within the bounds of the inner strategy, whatever that is. Runs build on each
-// other, so that one worker makes them all.
+// other, so that one worker makes them all; or those of one of several lineages in an epoch, which learn from each other
+// from epoch to epoch.
 type Guided struct {
 	// Inner is any strategy that draws its choices.
 	Inner Inner `help:"the strategy whose schedules are kept and mutated, with ; between its options"`
@@ -28,7 +30,16 @@ type Guided struct {
 	Keep int `help:"schedules kept at most" range:"1.."`
 	// Pairs looks for pairs of events even where there are fingerprints.
 	Pairs bool `help:"look for pairs of events even where the system offers fingerprints"`
+	// Lineages is the number of campaigns in one that several workers, or machines, can make at once. The result
+	// depends on it, and not on the workers. 0 is one.
+	Lineages int `help:"parts of the campaign that can be made at once, and learn from each other after each epoch; 0: one" range:"0..1000"`
+	// Epoch is the number of runs of a lineage in an epoch; 0 is DefaultEpoch.
+	Epoch int `help:"runs of a lineage in an epoch; 0: 1000" range:"0.."`
 }
+
+// DefaultEpoch is how many runs a lineage makes before it is told what others have learned, unless told
+// otherwise.
+const DefaultEpoch = 1000
 
 // DefaultGuided guides partial-order sampling.
 var DefaultGuided = Guided{Inner: Inner{DefaultPOS}, Fresh: 0.25, Keep: 1000}
@@ -43,6 +54,8 @@ func (g Guided) check(lockstep.Info) error {
 		return fmt.Errorf("guided: inner is missing, e.g. inner=%s", DefaultGuided.Inner)
 	case !(g.Fresh > 0 && g.Fresh <= 1):
 		return fmt.Errorf("guided: fresh is %v, allowed is (0,1]", g.Fresh)
+	case g.Epoch > 0 && g.Lineages < 2:
+		return fmt.Errorf("guided: epoch is %d, but there is one lineage: set lineages to 2 or more", g.Epoch)
 	}
 	return nil
 }
@@ -61,6 +74,9 @@ func (g Guided) Fit(info lockstep.Info) (lockstep.Terms, error) {
 		return t, fmt.Errorf("guided: inner=%s already learns from run to run", g.Inner)
 	}
 	t.Sequential, t.Runs, t.Guarantee = true, 0, g.share(t.Guarantee)
+	if g.Lineages > 1 {
+		t.Lineages, t.Epoch = g.Lineages, g.epoch()
+	}
 	if measured := t.Measured; measured != nil {
 		t.Measured = func(seen lockstep.Seen) lockstep.Guarantee { return g.share(measured(seen)) }
 	}
@@ -73,6 +89,8 @@ func (g Guided) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	return t, nil
 }
 
+func (g Guided) epoch() int { return cmp.Or(g.Epoch, DefaultEpoch) }
+
 func (g Guided) share(inner lockstep.Guarantee) lockstep.Guarantee {
 	inner.PerRun *= g.Fresh
 	inner.Assumes = append(slices.Clip(inner.Assumes), fmt.Sprintf("only the share %v of the runs counts, which mutate nothing", g.Fresh))
@@ -83,6 +101,9 @@ func (g Guided) share(inner lockstep.Guarantee) lockstep.Guarantee {
 func (g Guided) New(info lockstep.Info) lockstep.Scheduler {
 	s := &guided{Guided: g, inner: g.Inner.New(info), met: map[mix.Hash]struct{}{}, before: make([]uint64, info.Nodes+1)}
 	s.rand = rand.New(&s.source)
+	if g.Lineages > 1 {
+		s.diary = &diary{}
+	}
 	return s
 }
 
@@ -96,12 +117,14 @@ type guided struct {
 	before []uint64 // by node: hash of the event before
 	news   int      // met in this run for the first time
 	seed   int      // the number of the run whose seed this run has
+	run    int      // its own
+	diary  *diary   // nil where there is one lineage
 }
 
-// schedule is what a run drew, and the number of the run whose seed it had.
+// schedule is what a run drew, the number of the run whose seed it had, and its own.
 type schedule struct {
-	drawn []uint64
-	seed  int
+	drawn     []uint64
+	seed, run int
 }
 
 // stream is a source that plays a schedule, then draws.
@@ -131,30 +154,33 @@ func (s *stream) Uint64() uint64 {
 
 // Reset begins a new run.
 func (s *guided) Reset(start *lockstep.Start) {
-	s.keep(start.Rand)
-	s.seed = start.Run
-	s.source.fresh, s.source.script, s.source.used = start.Rand, nil, s.source.used[:0]
-	if fresh := start.Rand.Float64() < s.Fresh; !fresh && len(s.kept) > 0 {
-		s.source.script, s.seed = s.mutant(start.Rand)
+	if s.news > 0 {
+		s.keep(start.Rand, schedule{slices.Clone(s.source.used), s.seed, s.run})
 	}
-	s.news = 0
+	s.write()
+	s.source.fresh, s.source.used = start.Rand, s.source.used[:0]
+	s.source.script, s.seed = s.script(start.Rand, start.Run)
+	s.run, s.news = start.Run, 0
 	clear(s.before)
 	start.SeedOf = s.seed
 	s.inner.Reset(&lockstep.Start{Run: start.Run, Rand: s.rand})
 }
 
-// keep keeps the schedule of the run before if it met something new. When there is no
-// room it takes the place of another.
-func (s *guided) keep(r *rand.Rand) {
-	if s.news == 0 {
-		return
-	}
-	now := schedule{slices.Clone(s.source.used), s.seed}
+// keep keeps the schedule of a run that met something new. When there is no room it takes the place of another.
+func (s *guided) keep(r *rand.Rand, now schedule) {
 	if len(s.kept) < s.Keep {
 		s.kept = append(s.kept, now)
 		return
 	}
 	s.kept[r.IntN(len(s.kept))] = now
+}
+
+// script is what a run draws first, a mutation of a schedule or nothing, and the number of the run whose seed it has.
+func (s *guided) script(r *rand.Rand, run int) ([]uint64, int) {
+	if fresh := r.Float64() < s.Fresh; fresh || len(s.kept) == 0 {
+		return nil, run
+	}
+	return s.mutant(r)
 }
 
 // mutant is a mutation of a schedule, one of the latest ones half of the time, and the
@@ -228,6 +254,9 @@ func (s *guided) meet(node lockstep.Node, seen ...uint64) {
 	if _, ok := s.met[key]; !ok && len(s.met) < maxMet {
 		s.met[key] = struct{}{}
 		s.news++
+		if s.diary != nil {
+			s.diary.met = append(s.diary.met, uint64(key))
+		}
 	}
 }
 

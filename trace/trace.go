@@ -18,6 +18,8 @@ type Header struct {
 	Run      int               `json:"run"` // number of the run in its campaign, from 0
 	Nodes    int               `json:"nodes"`
 	Rounds   []string          `json:"rounds,omitempty"` // names of the rounds of a phase, where messages are tagged
+	Phases   Phases            `json:"phases,omitzero"`  // what phases are called
+	Aside    []string          `json:"aside,omitempty"`  // types of messages that are of no round, whatever their tags
 	Drawn    map[string]string `json:"drawn,omitempty"`  // what the strategy drew for this run
 	Shrunk   string            `json:"shrunk,omitempty"` // what the run was before it was shrunk
 	Settle   int               `json:"settle,omitempty"` // steps of the settling stage that the plan asked for

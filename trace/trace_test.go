@@ -359,3 +359,12 @@ func ExampleReadFile() {
 	fmt.Println(err)
 	// Output: open nowhere.trace: no such file or directory
 }
+
+func ExamplePhases() {
+	p := trace.Phases{Group: "height", Name: "round", Per: 100}
+	fmt.Println(p, "|", p.Of(1), "|", p.Of(204))
+	fmt.Println(trace.Phases{}, "|", trace.Phases{}.Of(204))
+	// Output:
+	// height and round | height 1, round 0 | height 3, round 3
+	// phase | phase 204
+}

@@ -7,9 +7,11 @@ require (
 	github.com/lockstep-go/lockstep/cli v0.0.0
 	github.com/lockstep-go/lockstep/fleet v0.0.0
 	github.com/lockstep-go/lockstep/target/bftsmart v0.0.0
+	github.com/lockstep-go/lockstep/target/cassandra v0.0.0
 	github.com/lockstep-go/lockstep/target/etcdraft v0.0.0
 	github.com/lockstep-go/lockstep/target/hashicorpraft v0.0.0
 	github.com/lockstep-go/lockstep/target/kafka v0.0.0
+	github.com/lockstep-go/lockstep/target/ratis v0.0.0
 	github.com/lockstep-go/lockstep/target/zookeeper v0.0.0
 )
 
@@ -55,9 +57,11 @@ require (
 	github.com/twmb/franz-go/pkg/kmsg v1.15.0 // indirect
 	go.etcd.io/etcd/raft/v3 v3.5.2 // indirect
 	go.etcd.io/raft/v3 v3.7.0 // indirect
+	golang.org/x/net v0.61.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/term v0.47.0 // indirect
-	golang.org/x/tools v0.42.0 // indirect
+	golang.org/x/text v0.43.0 // indirect
+	golang.org/x/tools v0.51.0 // indirect
 	gonum.org/v1/gonum v0.17.0 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
 )
@@ -68,8 +72,10 @@ replace (
 	github.com/lockstep-go/lockstep/fleet => ../../fleet
 	github.com/lockstep-go/lockstep/remote => ../../remote
 	github.com/lockstep-go/lockstep/target/bftsmart => ../../target/bftsmart
+	github.com/lockstep-go/lockstep/target/cassandra => ../../target/cassandra
 	github.com/lockstep-go/lockstep/target/etcdraft => ../../target/etcdraft
 	github.com/lockstep-go/lockstep/target/hashicorpraft => ../../target/hashicorpraft
 	github.com/lockstep-go/lockstep/target/kafka => ../../target/kafka
+	github.com/lockstep-go/lockstep/target/ratis => ../../target/ratis
 	github.com/lockstep-go/lockstep/target/zookeeper => ../../target/zookeeper
 )

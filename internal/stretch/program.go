@@ -19,6 +19,8 @@ type Program struct {
 	in    io.WriteCloser
 	out   *bufio.Reader
 	said  tail
+	// Taught is the first run of a strategy with several lineages of which the program was not told what was learned.
+	Taught int
 
 	once sync.Once
 	end  error // how it ended
@@ -50,15 +52,18 @@ func Start(ctx context.Context, file string, args []string, env ...string) (*Pro
 	return p, nil
 }
 
-// Make has a stretch made. An error is that of a program that broke down or of one that failed;
-// it is not to be used again.
-func (p *Program) Make(ask Ask) (*Made, error) {
-	line, err := json.Marshal(ask)
+// Make has a stretch made, by a program that learns before what it was not told until now. An error is that of a
+// program that broke down or of one that failed; it is not to be used again.
+func (p *Program) Make(ask Ask, lessons ...Lesson) (*Made, error) {
+	line, err := json.Marshal(order{ask, lessons})
 	if err != nil {
 		return nil, err
 	}
 	if _, err := p.in.Write(append(line, '\n')); err != nil {
 		return nil, p.ended(err)
+	}
+	for _, l := range lessons {
+		p.Taught = max(p.Taught, l.First+p.Hello.Epoch)
 	}
 	made := &Made{}
 	if err := p.read(made); err != nil {

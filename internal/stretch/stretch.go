@@ -15,6 +15,8 @@ import (
 	"os"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/closure"
+	"github.com/lockstep-go/lockstep/coverage"
 	"github.com/lockstep-go/lockstep/internal/sketch"
 	"github.com/lockstep-go/lockstep/report"
 	"github.com/lockstep-go/lockstep/trace"
@@ -37,6 +39,9 @@ type Hello struct {
 	Worthless int               `json:"worthless"` // worthless runs that a campaign bears
 	// Sequential says that one program must make all runs, in order.
 	Sequential bool `json:"sequential,omitempty"`
+	// Lineages and Epoch are those of the strategy, where it has several: then a stretch is an epoch of one of them.
+	Lineages int `json:"lineages,omitempty"`
+	Epoch    int `json:"epoch,omitempty"`
 	// Exact says that a run repeats itself, so that the digest means something.
 	Exact     bool               `json:"exact"`
 	Guarantee lockstep.Guarantee `json:"guarantee"`
@@ -55,12 +60,38 @@ func (h Hello) Same(other Hello) error {
 	return nil
 }
 
+// EpochOf is the first run of the epoch of a run, where the strategy has several lineages.
+func (h Hello) EpochOf(run int) int {
+	all := max(h.Lineages*h.Epoch, 1)
+	return run / all * all
+}
+
 // Ask asks for the runs from First up to, not including, End. Found is the number of findings
 // known to come before them.
 type Ask struct {
 	First int `json:"first"`
 	End   int `json:"end"`
 	Found int `json:"found"`
+}
+
+// Lesson is what was learned in the runs of a lineage from First on.
+type Lesson struct {
+	First   int    `json:"first"`
+	Learned []byte `json:"learned"`
+}
+
+// order is a line of the input: a stretch, and what the program must know for it and was not told before.
+type order struct {
+	Ask
+	Lessons []Lesson `json:"lessons,omitempty"`
+}
+
+// Measures is what the runs of a stretch are measured by.
+type Measures struct {
+	// Coverage is the meter that the plan's runs are observed by; nil: there is none.
+	Coverage *coverage.Meter
+	// Closure says that late messages are to be counted, in runs of their own.
+	Closure bool
 }
 
 // Made is what came of a stretch.
@@ -72,6 +103,11 @@ type Made struct {
 	// Schedules and States count those that are different.
 	Schedules sketch.Sketch `json:"schedules,omitempty"`
 	States    sketch.Sketch `json:"states,omitempty"`
+	// Coverage and Closure are what the plan's measures say.
+	Coverage *coverage.Sum     `json:"coverage,omitempty"`
+	Closure  *closure.Measured `json:"closure,omitempty"`
+	// Learned is for the lineages of a strategy that has several.
+	Learned []byte `json:"learned,omitempty"`
 	// Error is why the tool failed.
 	Error string `json:"error,omitempty"`
 }
@@ -143,15 +179,49 @@ func ThisProgram() (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:8]), nil
 }
 
-// Serve makes stretches of a plan until the input ends.
-func Serve(ctx context.Context, plan lockstep.Plan, in io.Reader, out io.Writer) error {
+// maker makes stretches.
+type maker struct {
+	crew  *lockstep.Crew
+	meter *coverage.Meter // nil where nothing is to be measured
+	// gauge counts late messages in the runs of another crew; both are nil where nobody wants to know.
+	gauge    *closure.Gauge
+	measured *lockstep.Crew
+}
+
+// newMaker prepares a plan.
+func newMaker(plan lockstep.Plan, measures Measures) (m *maker, err error) {
+	m = &maker{meter: measures.Coverage}
+	bare := plan
 	plan.Distinct, plan.Progress = true, nil
-	crew, err := lockstep.NewCrew(plan)
+	if m.crew, err = lockstep.NewCrew(plan); err != nil || !measures.Closure {
+		return m, err
+	}
+	if _, _, terms := m.crew.Prepared(); terms.Lineages > 1 {
+		return m, fmt.Errorf("--closure makes runs of its own, of which the lineages of %s would have to learn apart: leave --closure or --fleet out", plan.Strategy)
+	}
+	bare.Observers, bare.Progress = nil, nil
+	m.gauge = closure.NewGauge()
+	m.measured, err = lockstep.NewCrew(m.gauge.Plan(bare))
+	return m, err
+}
+
+// close ends the crews.
+func (m *maker) close() {
+	for _, c := range []*lockstep.Crew{m.crew, m.measured} {
+		if c != nil {
+			_ = c.Close() // nobody is there to be told
+		}
+	}
+}
+
+// Serve makes stretches of a plan until the input ends.
+func Serve(ctx context.Context, plan lockstep.Plan, measures Measures, in io.Reader, out io.Writer) error {
+	m, err := newMaker(plan, measures)
+	defer m.close()
 	if err != nil {
 		return err
 	}
-	defer crew.Close() //nolint:errcheck // nobody is there to be told
-	hello, err := helloOf(crew)
+	hello, err := helloOf(m.crew)
 	if err != nil {
 		return err
 	}
@@ -161,8 +231,11 @@ func Serve(ctx context.Context, plan lockstep.Plan, in io.Reader, out io.Writer)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	asks := listen(in, cancel)
-	for ask := range asks {
-		made, err := makeStretch(ctx, crew, ask)
+	for next := range asks {
+		for _, l := range next.Lessons {
+			m.crew.Learn(l.First, l.Learned)
+		}
+		made, err := m.make(ctx, next.Ask)
 		if ctx.Err() != nil { // nobody listens
 			return nil
 		}
@@ -178,14 +251,15 @@ func Serve(ctx context.Context, plan lockstep.Plan, in io.Reader, out io.Writer)
 
 // listen reads what is asked for. When the input ends, nobody wants more, and what is under way
 // ends, too.
-func listen(in io.Reader, end func()) <-chan Ask {
-	asks := make(chan Ask, 1)
+func listen(in io.Reader, end func()) <-chan order {
+	asks := make(chan order, 1)
 	go func() {
 		defer close(asks)
 		defer end()
 		lines := bufio.NewScanner(in)
+		lines.Buffer(nil, mostOfLine)
 		for lines.Scan() {
-			var ask Ask
+			var ask order
 			if json.Unmarshal(lines.Bytes(), &ask) != nil || ask.First < 0 || ask.End <= ask.First {
 				return
 			}
@@ -195,12 +269,20 @@ func listen(in io.Reader, end func()) <-chan Ask {
 	return asks
 }
 
-// makeStretch makes one.
-func makeStretch(ctx context.Context, crew *lockstep.Crew, ask Ask) (*Made, error) {
+// make makes a stretch.
+func (m *maker) make(ctx context.Context, ask Ask) (*Made, error) {
 	made := &Made{Ask: ask}
-	result, failed := crew.Make(ctx, ask.First, ask.End, ask.Found)
-	made.Result = result
-	schedules, states := crew.Met()
+	result, failed := m.crew.Make(ctx, ask.First, ask.End, ask.Found)
+	made.Result, made.Learned = result, m.crew.Learned(ask.First)
+	if m.meter != nil {
+		sum := m.meter.Take()
+		made.Coverage = &sum
+	}
+	if f := result.First(); failed == nil && m.gauge != nil && result.Runs > 0 && (f == nil || f.Finding.Property != lockstep.Hang) {
+		_, failed = m.measured.Make(ctx, ask.First, ask.First+result.Runs, 0)
+		made.Closure = m.gauge.Take()
+	}
+	schedules, states := m.crew.Met()
 	made.Schedules.Add(schedules...)
 	made.States.Add(states...)
 	traces, err := Pack(result)
@@ -217,7 +299,7 @@ func helloOf(crew *lockstep.Crew) (Hello, error) {
 	program, err := ThisProgram()
 	h := Hello{Version: lockstep.Version, Program: program, Target: info.Name, Build: info.Build, Options: info.Options, Strategy: plan.Strategy.String(),
 		Seed: plan.Seed, Runs: plan.Runs, Keep: plan.Keep, KeepGoing: plan.KeepGoing, Worthless: plan.Limits.Worthless,
-		Sequential: terms.Sequential, Exact: info.Repeats == lockstep.Exactly, Guarantee: terms.Guarantee}
+		Sequential: terms.Sequential && terms.Lineages < 2, Lineages: terms.Lineages, Epoch: terms.Epoch, Exact: info.Repeats == lockstep.Exactly, Guarantee: terms.Guarantee}
 	if plan.Scenario != nil {
 		h.Scenario = plan.Scenario.Name()
 	}

@@ -20,7 +20,7 @@ var plan = lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: str
 func TestMain(m *testing.M) {
 	switch os.Getenv("STRETCH_TEST") {
 	case "serve":
-		if err := Serve(context.Background(), plan, os.Stdin, os.Stdout); err != nil {
+		if err := Serve(context.Background(), plan, Measures{}, os.Stdin, os.Stdout); err != nil {
 			panic(err)
 		}
 		os.Exit(0)

@@ -14,18 +14,18 @@ var earlier = map[string][2]int{"etcdraft": {5657, 6372}, "hashicorpraft": {0, 2
 	"smr": {388, 376}}
 
 // kit are the rooms that targets share.
-var kit = []string{"raftspec", "mutants", "kv", "storage", "operator", "ticks"}
+var kit = []string{"raftspec", "mutants", "kv", "storage", "watch", "operator", "ticks"}
 
 // parts are what targets have beside an adapter, each with the files and folders that hold it.
 var parts = []struct {
 	name string
 	in   []string
 }{
-	{"workload", []string{"*/client.go", "*/gateway.go", "*/broker.go", "*/producer.go", "*/workload.go", "*/harness.go", "*/service.go", "*/operator.go", "*/asks.go"}},
-	{"spec", []string{"*/spec.go", "*/safety.go", "*/stores.go", "*/convergence.go", "maelstrom/check.go", "maelstrom/kafka.go", "maelstrom/model.go", "maelstrom/promise.go"}},
+	{"workload", []string{"*/client.go", "*/gateway.go", "*/broker.go", "*/producer.go", "*/workload.go", "*/harness.go", "*/service.go", "*/operator.go", "*/watcher.go", "*/asks.go"}},
+	{"spec", []string{"*/spec.go", "*/safety.go", "*/stores.go", "*/streams.go", "*/convergence.go", "maelstrom/check.go", "maelstrom/kafka.go", "maelstrom/model.go", "maelstrom/promise.go"}},
 	{"transport", []string{"hashicorpraft/transport.go", "hashicorpraft/serve.go", "hashicorpraft/pipeline.go", "*/network.go", "*/proxied.go",
 		"*/proxy.go", "*/ports.go"}},
-	{"messages", []string{"*/message.go", "zookeeper/zab.go"}},
+	{"messages", []string{"*/message.go", "*/protocol.go", "*/grpc.go", "zookeeper/zab.go"}},
 	{"disk", []string{"*/store.go"}},
 	{"liars", []string{"*/forger.go", "*/byzantine.go", "*/signer.go"}},
 	{"scenarios", []string{"*/scenarios.go", "*/scenario.go", "*/raftscenarios/", "*/bftscenarios/"}},

@@ -32,8 +32,8 @@ type client struct {
 	at      int    // the operation under way or next
 	asked   bool
 	tries   uint64
-	call    spec.Call
-	answer  spec.Return
+	calls   []spec.Call // by operation, as the answers: who reads of an event later finds it as it was
+	answers []spec.Return
 }
 
 // perClient separates the numbers of the clients' requests: the operation i of client c has
@@ -54,7 +54,8 @@ func (c *Clients) Begin(r Source, desk Desk) {
 	c.desk = desk
 	for i := range c.list {
 		k := &c.list[i]
-		*k = client{ops: c.load.draw(r, k.ops[:0], i+1), results: append(k.results[:0], make([]Result, c.load.Requests)...)}
+		*k = client{ops: c.load.draw(r, k.ops[:0], i+1), results: append(k.results[:0], make([]Result, c.load.Requests)...),
+			calls: append(k.calls[:0], make([]spec.Call, c.load.Requests)...), answers: append(k.answers[:0], make([]spec.Return, c.load.Requests)...)}
 		c.turn(k, 0)
 	}
 }
@@ -94,8 +95,8 @@ func (c *Clients) Given(id int32) (o *Op, try uint64) {
 	k.tries++
 	if !k.asked {
 		k.asked = true
-		k.call = spec.Call{Client: o.Client, ID: int(id), Input: o}
-		c.desk.Event(lockstep.Event{Type: spec.EventCall, Value: &k.call})
+		k.calls[k.at] = spec.Call{Client: o.Client, ID: int(id), Input: o}
+		c.desk.Event(lockstep.Event{Type: spec.EventCall, Value: &k.calls[k.at]})
 	}
 	return o, k.tries
 }
@@ -126,8 +127,8 @@ func (c *Clients) Answer(n lockstep.Node, number int, seq uint16, r Result) {
 	k := &c.list[number-1]
 	c.desk.Withdraw(k.number())
 	k.results[k.at] = r
-	k.answer = spec.Return{Client: number, ID: int(k.number()), Output: &k.results[k.at]}
-	c.desk.Event(lockstep.Event{Type: spec.EventReturn, Node: n, Value: &k.answer})
+	k.answers[k.at] = spec.Return{Client: number, ID: int(k.number()), Output: &k.results[k.at]}
+	c.desk.Event(lockstep.Event{Type: spec.EventReturn, Node: n, Value: &k.answers[k.at]})
 	c.turn(k, k.at+1)
 }
 

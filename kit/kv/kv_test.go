@@ -173,6 +173,25 @@ func TestClients(t *testing.T) {
 	}
 }
 
+// What an event tells stays as it was when its client goes on: traces are written later.
+func TestEventsLast(t *testing.T) {
+	var d desk
+	c := kv.NewClients(kv.Load{Clients: 1, Requests: 3, Keys: 2}, 3)
+	c.Begin(rand.New(rand.NewPCG(1, 1)), &d)
+	var told []string
+	for range 3 {
+		o, _ := c.Given(d.give(0))
+		told = append(told, fmt.Sprint(d.events[len(d.events)-1].Value))
+		c.Answer(1, 1, o.Seq, kv.Result{OK: true, Value: kv.Value{Number: o.Value}})
+		told = append(told, fmt.Sprint(d.events[len(d.events)-1].Value))
+	}
+	for i, e := range d.events {
+		if now := fmt.Sprint(e.Value); now != told[i] {
+			t.Errorf("event %d was %q, and is %q now", i, told[i], now)
+		}
+	}
+}
+
 // Operations come by their weights, and every value is written once.
 func TestMix(t *testing.T) {
 	const requests = 900

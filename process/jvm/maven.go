@@ -17,7 +17,7 @@ import (
 
 // Jars has Maven fetch artefacts, given as group:artefact:version, with all that they need, and
 // returns the files. What begins with a minus, as -group:artefact, is done without: it is needed by one of them, and for
-// nothing here; -*:* is everything that they need. They are kept in the user's cache, so that it is done once.
+// nothing here; -*:* leaves jars that have everything in them. They are kept in the user's cache, so that it is done once.
 func Jars(ctx context.Context, artefacts ...string) ([]string, error) {
 	pom, err := pomOf(artefacts)
 	if err != nil {
@@ -69,7 +69,7 @@ func complaint(out []byte) string {
 }
 
 // artefact is the name of one that is needed, with its version, or of one that is done without.
-var artefact = regexp.MustCompile(`^(?:(\w[\w.-]*):([\w.-]+):([\w.-]+)|-([\w.*-]+):([\w.*-]+))$`)
+var artefact = regexp.MustCompile(`^(?:([\w.-]+):([\w.-]+):([\w.-]+)|-(\*|[\w.-]+):(\*|[\w.-]+))$`)
 
 // pomOf is a project that needs nothing but the artefacts.
 func pomOf(artefacts []string) ([]byte, error) {
@@ -78,7 +78,7 @@ func pomOf(artefacts []string) ([]byte, error) {
 	for _, a := range artefacts {
 		m := artefact.FindStringSubmatch(a)
 		switch {
-		case m == nil:
+		case m == nil || a[0] == '-' && m[4] == "":
 			return nil, fmt.Errorf("jvm: %q is neither group:artefact:version nor -group:artefact", a)
 		case m[4] != "":
 			without += fmt.Sprintf("<exclusion><groupId>%s</groupId><artifactId>%s</artifactId></exclusion>", m[4], m[5])

@@ -15,10 +15,10 @@ func TestPom(t *testing.T) {
 		strings.Count(string(pom), "<exclusion><groupId>org.example</groupId><artifactId>bench</artifactId></exclusion>") != 2 {
 		t.Errorf("%s, %v", pom, err)
 	}
-	if pom, err := pomOf([]string{"g:all:v", "-*:*"}); err != nil || !strings.Contains(string(pom), "<groupId>*</groupId><artifactId>*</artifactId>") {
+	if pom, err := pomOf([]string{"g:a:v", "-*:*"}); err != nil || !strings.Contains(string(pom), "<exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion>") {
 		t.Errorf("%s, %v", pom, err)
 	}
-	for _, bad := range []string{"", "a:b", "a:b:c:d", "a::c", "a:b:<c>", "-a:b:c", "-a", "-a:", "*:a:b"} {
+	for _, bad := range []string{"", "*:*:*", "-a*:b", "a:b", "a:b:c:d", "a::c", "a:b:<c>", "-a:b:c", "-a", "-a:"} {
 		if _, err := pomOf([]string{bad}); err == nil {
 			t.Errorf("%q is taken", bad)
 		}

@@ -115,13 +115,21 @@ func (c *Campaign) perSecond(n int64) float64 {
 	return float64(n) / c.Elapsed.Seconds()
 }
 
+// speed writes one: that of real servers is a part of a run.
+func speed(perSecond float64) string {
+	if perSecond < 10 {
+		return fmt.Sprintf("%.2g", perSecond)
+	}
+	return fmt.Sprintf("%.0f", perSecond)
+}
+
 // Write sums up the campaign in a few lines.
 func (c *Campaign) Write(w io.Writer, colour bool) error {
 	r := c.Result
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s under %s, seed %d\n", c.named(), plain.Clean(r.Strategy), r.Seed)
-	fmt.Fprintf(&b, "%s, %s in %v (%.0f runs/s, %.0f steps/s)%s\n", words.Count(r.Runs, "run"), words.Count(r.Steps, "step"),
-		c.Elapsed.Round(time.Millisecond), c.perSecond(int64(r.Runs)), c.perSecond(r.Steps), c.ended())
+	fmt.Fprintf(&b, "%s, %s in %v (%s runs/s, %s steps/s)%s\n", words.Count(r.Runs, "run"), words.Count(r.Steps, "step"),
+		c.Elapsed.Round(time.Millisecond), speed(c.perSecond(int64(r.Runs))), speed(c.perSecond(r.Steps)), c.ended())
 	c.writeVerdict(&b, colour)
 	c.writeCounts(&b)
 	if text := r.Guarantee.String(); text != "" {

@@ -126,14 +126,17 @@ func (p *Progress) line(s Status, elapsed time.Duration) string {
 	return strings.Join(parts, ", ")
 }
 
+// forever is a time in seconds that nobody waits for, and a Duration does not hold much more.
+const forever = 1e9
+
 // left is the time until the runs or the time planned are used up, whichever is first.
 func (p *Progress) left(s Status, elapsed time.Duration, rate float64) (left time.Duration, known bool) {
 	if p.Limit > 0 {
 		left, known = max(0, p.Limit-elapsed), true
 	}
 	if p.Runs > 0 && rate > 0 {
-		byRuns := time.Duration(float64(max(0, p.Runs-s.Runs)) / rate * float64(time.Second))
-		if !known || byRuns < left {
+		seconds := float64(max(0, p.Runs-s.Runs)) / rate
+		if byRuns := time.Duration(seconds * float64(time.Second)); seconds < forever && (!known || byRuns < left) {
 			left, known = byRuns, true
 		}
 	}

@@ -77,6 +77,19 @@ func TestProgressOnATerminal(t *testing.T) {
 	}
 }
 
+// A campaign that would take longer than a Duration holds tells the time that it has, or none.
+func TestProgressOfManySlowRuns(t *testing.T) {
+	for limit, want := range map[time.Duration]string{0: "1 of 2147483647 runs, 0.1 runs/s, 0 findings, 10s\n", time.Minute: "1 of 2147483647 runs, 0.1 runs/s, 0 findings, 10s, 50s left\n"} {
+		clock, b := &ticking{now: time.Unix(1000, 0)}, &bytes.Buffer{}
+		p := &campaign.Progress{W: b, Runs: 1<<31 - 1, Limit: limit, Now: func() time.Time { return clock.now }}
+		p.Start()
+		clock.tick(10 * time.Second)
+		if err := p.Update(campaign.Status{Runs: 1}); err != nil || b.String() != want {
+			t.Errorf("%q, %v; want %q", b, err, want)
+		}
+	}
+}
+
 func TestProgressInAPipe(t *testing.T) {
 	clock, b := &ticking{now: time.Unix(1000, 0)}, &bytes.Buffer{}
 	p := &campaign.Progress{W: b, Limit: time.Minute, Now: func() time.Time { return clock.now }}

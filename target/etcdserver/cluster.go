@@ -45,6 +45,8 @@ type Cluster struct {
 	// Watchers is the number of clients that watch, every other one all keys; they come back when a
 	// watch ends, and each watch is at the member that the strategy chooses.
 	Watchers int `help:"number of clients that watch" range:"0..16"`
+	// Unasking lets watchers not ask how far they are.
+	Unasking bool `help:"watchers do not ask how far they are; members tell it by themselves"`
 	// Compactions is how often the operator has the history compacted.
 	Compactions int `help:"how often the history is compacted" range:"0..1000"`
 	// Batch is the number of revisions that a member compacts at once; 0 means its default.

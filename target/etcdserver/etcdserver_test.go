@@ -15,9 +15,10 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-func campaign(t *testing.T, c Cluster, s lockstep.Strategy, runs int) *lockstep.Result {
+func campaign(t *testing.T, plan lockstep.Plan) *lockstep.Result {
 	t.Helper()
-	result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: c, Strategy: s, Spec: Everything, Runs: runs, Settle: Settle, Seed: 1, Scratch: "/dev/shm"})
+	plan.Spec, plan.Seed, plan.Scratch = Everything, 1, "/dev/shm"
+	result, err := lockstep.Explore(t.Context(), plan)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +29,7 @@ func campaign(t *testing.T, c Cluster, s lockstep.Strategy, runs int) *lockstep.
 
 // A cluster without faults elects a leader and answers.
 func TestCalm(t *testing.T) {
-	r := campaign(t, Cluster{}, strategy.Walk{Deliver: 40, Wait: 10, Request: 1, Steps: 2000}, 2)
+	r := campaign(t, lockstep.Plan{System: Cluster{}, Strategy: strategy.Walk{Deliver: 40, Wait: 10, Request: 1, Steps: 2000}, Runs: 2, Settle: Settle})
 	if f := r.First(); f != nil {
 		t.Errorf("run %d: %s\n%s", f.Run, f.Finding, f.Finding.Stack)
 	}
@@ -47,7 +48,7 @@ var faults = strategy.Walk{Deliver: 600, Drop: 1, Wait: 120, Request: 20, Cut: 1
 // Members keep their promises through crashes, partitions and power failures, and every promise is
 // put to the test.
 func TestFaults(t *testing.T) {
-	r := campaign(t, busy, faults, *runs)
+	r := campaign(t, lockstep.Plan{System: busy, Strategy: faults, Runs: *runs, Settle: Settle})
 	for _, j := range r.Judged {
 		if j.N == 0 {
 			t.Errorf("%s was never judged", j.Name)
@@ -77,6 +78,23 @@ func TestRepetition(t *testing.T) {
 	if r, err := bubble.Repetition(t.Context(), plan, 5); err != nil || r.Same != 5 {
 		t.Errorf("%d of %d runs repeated, the first that did not is %d, %v", r.Same, r.Of, r.First, err)
 	}
+}
+
+// exact is the number of runs that are compared among processes.
+const exact = 50
+
+// Runs are the same in all processes (make exact), the first ones of each as well. It takes too long for every day.
+func TestExactly(t *testing.T) {
+	if os.Getenv("LOCKSTEP_PROCESSES") == "" {
+		t.Skip("no LOCKSTEP_PROCESSES: the number of processes to compare")
+	}
+	processes.AllSame(t, exact, func() []processes.Row {
+		d, err := bubble.Digests(t.Context(), lockstep.Plan{System: busy, Strategy: faults, Spec: Everything, Seed: 7, Scratch: "/dev/shm"}, exact)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []processes.Row{{Name: "etcdserver " + faults.String(), Outcomes: d}}
+	})
 }
 
 var runs = flag.Int("runs", 5, "runs of a campaign")

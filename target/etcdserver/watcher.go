@@ -74,7 +74,9 @@ func (w *watcher) watch(n *bubble.Node, client *clientv3.Client) {
 			}
 			w.tell(n, o.Watch, &r)
 		case <-ask.C:
-			_ = client.RequestProgress(ctx)
+			if !w.clients.cluster.Unasking {
+				_ = client.RequestProgress(ctx)
+			}
 		}
 	}
 }

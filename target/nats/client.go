@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,6 +18,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
 	"github.com/lockstep-go/lockstep/kit/kv"
+	"github.com/lockstep-go/lockstep/kit/operator"
 )
 
 const (
@@ -39,7 +41,9 @@ type clients struct {
 
 	mutex     sync.Mutex
 	kv        *kv.Clients
+	operator  *operator.Operator
 	under     map[lockstep.Node][]*kv.Op // under way at a server
+	duties    map[lockstep.Node][]int    // of the operator, likewise
 	revisions map[int32]uint64           // of values whose writes were acknowledged
 	created   bool                       // the stream
 	copies    [65]*Copy                  // that servers told of last
@@ -48,7 +52,9 @@ type clients struct {
 
 func newClients(c Cluster, w *bubble.World) *clients {
 	load := kv.Load{Clients: c.Clients, Requests: c.Requests, Keys: c.Keys, Mix: c.Mix}
-	s := &clients{cluster: c, world: w, kv: kv.NewClients(load, c.Nodes), under: map[lockstep.Node][]*kv.Op{}, revisions: map[int32]uint64{}, running: c.Nodes}
+	s := &clients{cluster: c, world: w, kv: kv.NewClients(load, c.Nodes), running: c.Nodes,
+		operator: operator.New(c.Nodes, []operator.Duty{read: {Name: "read", Times: c.Reads}, stepDown: {Name: "step down", Times: c.StepDowns}, move: {Name: "move the copy", Times: c.Moves}}, nil),
+		under:    map[lockstep.Node][]*kv.Op{}, duties: map[lockstep.Node][]int{}, revisions: map[int32]uint64{}}
 	return s
 }
 
@@ -70,7 +76,11 @@ func (s *clients) forget(n lockstep.Node) {
 	for _, o := range s.under[n] {
 		s.kv.GiveUp(o.Client, o.Seq)
 	}
+	for _, duty := range s.duties[n] {
+		s.operator.Next(duty)
+	}
 	delete(s.under, n)
+	delete(s.duties, n)
 	s.copies[n] = nil
 }
 
@@ -124,6 +134,7 @@ func (s *clients) begin() {
 	if !s.created {
 		s.created = true
 		s.kv.Begin(s.world.Rand(1000), s.world)
+		s.operator.Begin(s.world)
 	}
 }
 
@@ -137,6 +148,10 @@ func (s *clients) isCreated() bool {
 func (s *clients) given(n *bubble.Node, up <-chan *natsgo.Conn, id int32) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
+	if s.operator.Has(id) {
+		s.ask(n, up, id)
+		return
+	}
 	op, _ := s.kv.Given(id)
 	s.under[n.Self()] = append(s.under[n.Self()], op)
 	n.Emit(EventAsked, op.Client)
@@ -159,13 +174,7 @@ func (s *clients) ended(n *bubble.Node, o *kv.Op, a answer, err error) {
 	if !n.Alive() {
 		return // see forget
 	}
-	under := s.under[n.Self()]
-	for i := range under {
-		if under[i] == o {
-			s.under[n.Self()] = append(under[:i], under[i+1:]...)
-			break
-		}
-	}
+	s.under[n.Self()] = without(s.under[n.Self()], o)
 	switch {
 	case err == nil && a.seq > 0:
 		s.revisions[o.Value] = a.seq
@@ -182,6 +191,14 @@ func (s *clients) ended(n *bubble.Node, o *kv.Op, a answer, err error) {
 	default: // it may have happened or not; or it was refused, by what one server knew
 		s.kv.GiveUp(o.Client, o.Seq)
 	}
+}
+
+// without is a list without one of its values.
+func without[T comparable](list []T, v T) []T {
+	if i := slices.Index(list, v); i >= 0 {
+		return slices.Delete(list, i, i+1)
+	}
+	return list
 }
 
 // answer is the answer to an operation, with the number of the message that it wrote, or 0.

@@ -47,6 +47,12 @@ type Cluster struct {
 	// Mix says which operations clients draw; the zero value is put:4,cas:2, without reads,
 	// which may be old.
 	Mix kv.Mix `help:"weights of operations like put:2,cas:1,get:3; mixed: put:4,cas:2. A read is answered by one server, and may be old"`
+	// Reads is how often a consumer takes the next messages of the stream; 0 means 4.
+	Reads int `help:"times that a consumer takes the next messages of the stream; 0: 4" zero:"4" range:"0..1000"`
+	// StepDowns is how often the leader of the stream is asked to step down.
+	StepDowns int `help:"times that the leader of the stream is asked to step down" range:"0..1000"`
+	// Moves is how often a server's copy of the stream is taken from it, and made elsewhere.
+	Moves int `help:"times that a copy of the stream is taken from a server; there must be more servers than copies" range:"0..1000"`
 }
 
 // full is the cluster with its defaults filled in.
@@ -67,8 +73,8 @@ func (c Cluster) check() error {
 	if c.Mix.Append > 0 || c.Mix.Txn > 0 {
 		return fmt.Errorf("nats: mix is %s, allowed are put, get and cas", c.Mix)
 	}
-	if c.Replicas > c.Nodes {
-		return fmt.Errorf("nats: %d servers cannot have %d copies", c.Nodes, c.Replicas)
+	if c.Replicas > c.Nodes || c.Moves > 0 && c.Replicas == c.Nodes {
+		return fmt.Errorf("nats: %d servers cannot have %d copies and move them %d times", c.Nodes, c.Replicas, c.Moves)
 	}
 	if !(c.Power >= 0 && c.Power <= 1) || c.Sync < 0 || c.Pause < 0 {
 		return fmt.Errorf("nats: power %v must be in 0..1, sync %v and pause %v not negative", c.Power, c.Sync, c.Pause)
@@ -100,7 +106,7 @@ func (c Cluster) bubble(given Cluster) bubble.Cluster {
 		Seed:    func(uint64) { anew() },
 		Begin:   func(w *bubble.World) { w.Value = newClients(c, w) },
 		Start:   func(n *bubble.Node) error { return start(n, c) },
-		Sockets: true, Split: c.Split, Freeze: true, Bury: burial,
+		Sockets: true, Decode: routes, Split: c.Split, Freeze: true, Bury: burial,
 		Files:  &bubble.Files{Level: disk.Ext4, PowerFailures: c.Power, SyncTime: c.Sync},
 		Faults: bubble.Faults{Pause: c.Pause},
 		Roles:  []string{leader, follower}, Serial: true, Patience: time.Minute,

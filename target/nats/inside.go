@@ -65,15 +65,8 @@ func anew() {
 	ats.Register() // by nobody's goroutine: one of a server would end with it, and so would the time of all
 }
 
-// message is a message in a server's store.
-type message struct {
-	Seq     uint64
-	Subject string
-	Data    string
-}
-
 // content reads a server's copy of a stream, and reports whether it has one.
-func content(s *server.Server, name string) (state server.StreamState, list []message, ok bool) {
+func content(s *server.Server, name string) (state server.StreamState, list Messages, ok bool) {
 	in, err := lookupStream(s.GlobalAccount(), name)
 	if err != nil {
 		return state, nil, false
@@ -87,7 +80,7 @@ func content(s *server.Server, name string) (state server.StreamState, list []me
 			continue // deleted, or lost: others compare
 		}
 		fields := reflect.ValueOf(m).Elem()
-		list = append(list, message{Seq: seq, Subject: fields.FieldByName("subj").String(), Data: string(fields.FieldByName("msg").Bytes())})
+		list = append(list, Message{Seq: seq, Subject: fields.FieldByName("subj").String(), Data: string(fields.FieldByName("msg").Bytes())})
 	}
 	return state, list, true
 }

@@ -52,6 +52,11 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// promised is what is repeated: power fails, writes are split.
+func promised() lockstep.Plan {
+	return lockstep.Plan{System: Cluster{Power: 0.5, Split: 0.1, StepDowns: 2}, Strategy: faults, Spec: Everything, Seed: 3, Scratch: inMemory()}
+}
+
 // Runs repeat byte for byte, the first in a process as well.
 func TestRepetition(t *testing.T) {
 	const fresh = "LOCKSTEP_FRESH_PROCESS"
@@ -62,10 +67,21 @@ func TestRepetition(t *testing.T) {
 		}
 		return
 	}
-	plan := lockstep.Plan{System: Cluster{Power: 0.5, Split: 0.1}, Strategy: faults, Spec: Everything, Seed: 3, Scratch: "/dev/shm"}
-	if r, err := bubble.Repetition(t.Context(), plan, *repeated); err != nil || r.Same != *repeated {
+	if r, err := bubble.Repetition(t.Context(), promised(), *repeated); err != nil || r.Same != *repeated {
 		t.Errorf("%d of %d runs repeated, the first that did not is %d, %v", r.Same, r.Of, r.First, err)
 	}
 }
 
 var repeated = flag.Int("repeated", 5, "runs that are made twice")
+
+// Runs are the same in several processes at once.
+func TestExactly(t *testing.T) {
+	const seeds = 5
+	processes.AllSame(t, seeds, func() []processes.Row {
+		d, err := bubble.Digests(t.Context(), promised(), seeds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []processes.Row{{Name: "nats " + faults.String(), Outcomes: d}}
+	})
+}

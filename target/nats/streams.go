@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
@@ -19,13 +20,36 @@ const (
 	EventCopy         = "copy"         // the value is a [*Copy]
 	EventAsked        = "asked"        // the value is the client, an int
 	EventAcknowledged = "acknowledged" // the value is an [*Acknowledged]
+	EventRead         = "read"         // a consumer was given messages; the value is [Messages]
 )
+
+// Message is a message of the stream.
+type Message struct {
+	Seq     uint64 // its number
+	Subject string
+	Data    string
+}
+
+// Messages are messages of the stream.
+type Messages []Message
+
+// String is the messages in words.
+func (list Messages) String() string {
+	var b strings.Builder
+	for i, m := range list {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%d: %s", m.Seq, m.Data)
+	}
+	return b.String()
+}
 
 // Copy is what a server's copy of the stream holds.
 type Copy struct {
 	Exists      bool   // it has one
 	First, Last uint64 // the numbers of messages
-	messages    []message
+	messages    Messages
 }
 
 // String is the copy in words.
@@ -41,10 +65,10 @@ func (c *Copy) String() string {
 }
 
 // at is the message with a number, or none.
-func (c *Copy) at(seq uint64) (message, bool) {
-	i, ok := slices.BinarySearchFunc(c.messages, seq, func(m message, seq uint64) int { return int(m.Seq) - int(seq) })
+func (c *Copy) at(seq uint64) (Message, bool) {
+	i, ok := slices.BinarySearchFunc(c.messages, seq, func(m Message, seq uint64) int { return int(m.Seq) - int(seq) })
 	if !ok {
-		return message{}, false
+		return Message{}, false
 	}
 	return c.messages[i], true
 }
@@ -59,7 +83,7 @@ type Acknowledged struct {
 // String is the acknowledgement in words.
 func (a *Acknowledged) String() string { return fmt.Sprintf("%s is message %d", a.Data, a.Seq) }
 
-// Unique: no two messages are acknowledged with one number.
+// Unique: a number is that of one message, to all who were told that theirs has it or who read it.
 var Unique = spec.New("unique-numbers", func(lockstep.Info) *unique { return &unique{} })
 
 // Ordered: a message that was asked for after another had been acknowledged comes after it.
@@ -67,7 +91,7 @@ var Ordered = spec.New("messages-in-order", func(lockstep.Info) *ordered { retur
 
 // Durable: what was acknowledged is still there when faults have stopped, at every server that has
 // a copy.
-var Durable = spec.New("acknowledged-messages-stay", func(lockstep.Info) *durable { return &durable{} })
+var Durable = spec.New("acknowledged-messages-stay", func(i lockstep.Info) *durable { return &durable{nodes: i.Nodes} })
 
 // Equal: when faults have stopped, all copies are the same.
 var Equal = spec.New("equal-copies", func(lockstep.Info) *equal { return &equal{} })
@@ -79,31 +103,45 @@ var Everything = spec.All(Unique, Ordered, kv.Linearizable, Durable, Equal)
 const Settle = 6000
 
 // Targets is the server in the version of this build.
-var Targets = []target.Target{target.Of("nats", "clusters of the real NATS server with JetStream, unmodified, in virtual time", Cluster{}, Everything).Settled(Settle)}
+var Targets = []target.Target{target.Of("nats", "clusters of the real NATS server with JetStream, unmodified, in virtual time", Cluster{}, Everything).Settled(Settle).
+	Explored("walk:deliver=1500,wait=300,request=100,cut=1,heal=4,crash=1,restart=6,pause=1,steps=6000")}
 
-// unique knows the messages that were acknowledged.
+// unique knows the messages that were acknowledged, or read.
 type unique struct {
-	by     map[uint64]*Acknowledged
+	by     map[uint64]entered
 	judged int
 }
 
-// Reset begins a new run.
-func (u *unique) Reset() { u.by, u.judged = map[uint64]*Acknowledged{}, 0 }
+type entered struct{ data, how string }
 
-// Judged counts acknowledgements.
+// Reset begins a new run.
+func (u *unique) Reset() { u.by, u.judged = map[uint64]entered{}, 0 }
+
+// Judged counts messages.
 func (u *unique) Judged() int { return u.judged }
 
-// Event compares an acknowledgement with those before it.
+// Event compares messages with those before them.
 func (u *unique) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-	if e.Type != EventAcknowledged {
-		return nil
+	switch e.Type {
+	case EventAcknowledged:
+		a := e.Value.(*Acknowledged)
+		return u.message(e.Node, a.Seq, a.Data, "acknowledged")
+	case EventRead:
+		for _, m := range e.Value.(Messages) {
+			if f := u.message(e.Node, m.Seq, m.Data, "read"); f != nil {
+				return f
+			}
+		}
 	}
+	return nil
+}
+
+func (u *unique) message(n lockstep.Node, seq uint64, data, how string) *lockstep.Finding {
 	u.judged++
-	a := e.Value.(*Acknowledged)
-	if other := u.by[a.Seq]; other != nil {
-		return &lockstep.Finding{Nodes: trace.NodesOf(e.Node), Text: fmt.Sprintf("%s was acknowledged as message %d, and so was %s", other.Data, a.Seq, a.Data)}
+	if other, ok := u.by[seq]; ok && (other.data != data || how == "acknowledged" && other.how == how) {
+		return &lockstep.Finding{Nodes: trace.NodesOf(n), Text: fmt.Sprintf("%s was %s as message %d, and now %s is %s", other.data, other.how, seq, data, how)}
 	}
-	u.by[a.Seq] = a
+	u.by[seq] = entered{data, how}
 	return nil
 }
 
@@ -171,12 +209,13 @@ func (q *quiet) since(run *lockstep.Run) string {
 // durable knows the messages that were acknowledged.
 type durable struct {
 	quiet
+	nodes        int
 	acknowledged []*Acknowledged
 	judged       int
 }
 
 // Reset begins a new run.
-func (d *durable) Reset() { *d = durable{quiet: quiet{began: -1}} }
+func (d *durable) Reset() { *d = durable{quiet: quiet{began: -1}, nodes: d.nodes} }
 
 // Judged counts the runs that could have failed.
 func (d *durable) Judged() int { return d.judged }
@@ -196,11 +235,13 @@ func (d *durable) End(run *lockstep.Run) *lockstep.Finding {
 		return nil
 	}
 	d.judged++
+	copies := 0
 	for n := range d.told.All() {
 		c := d.copies[n]
 		if !c.Exists {
-			continue // see equal
+			continue
 		}
+		copies++
 		var lost []*Acknowledged
 		for _, a := range d.acknowledged {
 			if m, ok := c.at(a.Seq); !ok || m.Data != a.Data {
@@ -211,6 +252,9 @@ func (d *durable) End(run *lockstep.Run) *lockstep.Finding {
 			return &lockstep.Finding{Nodes: trace.NodesOf(n), Text: fmt.Sprintf(
 				"%s server %d, with %s, lacks %d of %d messages that were acknowledged, first %s", d.since(run), n, c, len(lost), len(d.acknowledged), lost[0])}
 		}
+	}
+	if copies == 0 && d.told == trace.AllNodes(d.nodes) {
+		return &lockstep.Finding{Nodes: d.told, Text: fmt.Sprintf("%s no server has the stream any more; %d messages were acknowledged", d.since(run), len(d.acknowledged))}
 	}
 	return nil
 }

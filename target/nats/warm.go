@@ -3,22 +3,33 @@ package nats
 import (
 	"context"
 	"fmt"
+	"os"
 	"sync"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/kit/kv"
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
-// warm makes a few runs whose outcome does not matter, once in a process. The server and its
-// libraries make many things when they are needed first, for the whole process: without the warming
-// the first run would differ from those that follow, and so from the same run made again.
+// warm makes some runs whose outcome does not matter, once in a process, with everything that
+// servers can be asked for and suffer. The server and its libraries make many things when they are
+// needed first, for the whole process: without the warming the first run that needs one would differ
+// from the same run made again.
 var warm = sync.OnceValue(func() error {
-	for _, nodes := range []int{3, 1} {
-		c := Cluster{Nodes: nodes, Power: 0.5}.full()
+	everything := Cluster{Power: 0.5, Split: 0.1, Clients: 4, Requests: 20, Mix: kv.Mixed, Reads: 10, StepDowns: 5}
+	always, wide, single := everything, everything, everything
+	always.SyncAlways = true
+	wide.Nodes, wide.Moves = 5, 5
+	single.Nodes = 1
+	for _, w := range []struct {
+		cluster Cluster
+		runs    int
+	}{{everything, 6}, {always, 2}, {wide, 2}, {single, 1}} {
+		c := w.cluster.full()
 		_, err := lockstep.Explore(context.Background(), lockstep.Plan{
 			System:   c.bubble(c), // Cluster.Deploy would wait for the warming
-			Strategy: strategy.Walk{Deliver: 600, Drop: 1, Wait: 120, Request: 20, Cut: 1, Heal: 2, Crash: 2, Restart: 8, Down: 1, Pause: 1, Steps: 3000},
-			Runs:     6, Workers: 1, Seed: 1, Settle: 1000,
+			Strategy: strategy.Walk{Deliver: 1500, Drop: 2, Wait: 300, Request: 100, Cut: 2, Heal: 4, Crash: 3, Restart: 12, Down: c.Nodes, Pause: 2, Steps: 4000},
+			Runs:     w.runs, Workers: 1, Seed: 1, Settle: 1000, Scratch: inMemory(),
 		})
 		if err != nil {
 			return fmt.Errorf("nats: warming up: %w", err)
@@ -26,3 +37,12 @@ var warm = sync.OnceValue(func() error {
 	}
 	return nil
 })
+
+// inMemory is a folder of files in memory, where there is one: others are slow to sync.
+func inMemory() string {
+	const shared = "/dev/shm"
+	if is, err := os.Stat(shared); err != nil || !is.IsDir() {
+		return ""
+	}
+	return shared
+}

@@ -17,6 +17,7 @@ import (
 	"github.com/lockstep-go/lockstep/bubble"
 	"github.com/lockstep-go/lockstep/internal/option"
 	"github.com/lockstep-go/lockstep/target"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // Cluster is a deployment of validators: a [lockstep.System]. Its zero value is four of them,
@@ -181,6 +182,7 @@ func (c Cluster) bubble(given Cluster) bubble.Cluster {
 			w.Value.(*network).number(from, to, body.(*Message))
 		},
 		Types: Kinds, Events: eventTypes, Rounds: []string{"propose", "prevote", "precommit"},
+		Phases: trace.Phases{Group: "height", Name: "round", Per: PhasesPerHeight}, Aside: []string{HasVote, HasBlockPart, VoteSetMaj23, VoteSetBits, Proof},
 		Duplicates: true, Pace: bubble.DefaultPace / (faster / 10),
 		Disk: bubble.DiskModel{Slow: c.Slow, Longest: c.Disk},
 		// Gossip draws from a global source.

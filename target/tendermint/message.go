@@ -56,7 +56,8 @@ type Message struct {
 	// Raw is the message as the library encodes it.
 	Raw []byte
 
-	whole bool // a BlockPart with all of a block
+	whole  bool // a BlockPart with all of a block
+	forged bool // it was made up, in the place of another
 
 	id blockID // the whole of Block, where the message has it
 }
@@ -229,6 +230,7 @@ func Parse(text string) (*Message, error) {
 		return nil, fmt.Errorf("%s: the channel of a message: %w", libraryName, err)
 	}
 	m := describe(byte(channel), raw)
+	m.forged = true
 	if m.Conn, err = strconv.Atoi(values["conn"]); err != nil {
 		return nil, fmt.Errorf("%s: the connection of a message: %w", libraryName, err)
 	}

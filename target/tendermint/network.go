@@ -19,7 +19,9 @@ type network struct {
 	mutex sync.Mutex
 	lives []*replica // by node - 1; nil while it is down
 	links map[[2]lockstep.Node]*link
-	sent  map[way]int
+
+	noting sync.Mutex
+	sent   map[way][]*Message // in order; nil: it was lost in silence
 }
 
 // way is a channel of a connection in one direction.
@@ -29,11 +31,31 @@ type way struct {
 	channel  byte
 }
 
-// number numbers a message, as the engine learns of it.
+// number numbers a message, as the engine learns of it. A forged one takes the place of another.
 func (n *network) number(from, to lockstep.Node, m *Message) {
 	w := way{from, to, m.Conn, m.Channel}
-	m.Seq = n.sent[w]
-	n.sent[w]++
+	n.noting.Lock()
+	defer n.noting.Unlock()
+	if m.forged {
+		if m.Seq >= 0 && m.Seq < len(n.sent[w]) {
+			n.sent[w][m.Seq] = m
+		}
+		return
+	}
+	m.Seq = len(n.sent[w])
+	n.sent[w] = append(n.sent[w], m)
+}
+
+// upTo are the messages of a way from one on to another, but for those that were lost in silence.
+func (n *network) upTo(w way, first, last int) (list []*Message) {
+	n.noting.Lock()
+	defer n.noting.Unlock()
+	for _, m := range n.sent[w][min(first, len(n.sent[w])):min(last+1, len(n.sent[w]))] {
+		if m != nil {
+			list = append(list, m)
+		}
+	}
+	return list
 }
 
 // link is what connects two nodes.
@@ -43,7 +65,7 @@ type link struct {
 }
 
 func newNetwork(c Cluster, w *bubble.World) *network {
-	return &network{cluster: c, world: w, lives: make([]*replica, c.Nodes), links: map[[2]lockstep.Node]*link{}, sent: map[way]int{}}
+	return &network{cluster: c, world: w, lives: make([]*replica, c.Nodes), links: map[[2]lockstep.Node]*link{}, sent: map[way][]*Message{}}
 }
 
 // order tells a validator about one of its connections.
@@ -207,8 +229,13 @@ func (p *peer) next(m *Message) []*Message {
 	if p.replica.network.cluster.Order == Free || at >= firstUnordered {
 		return []*Message{m}
 	}
-	if m.Seq < p.taken[at] { // a duplicate, which a connection does not have
+	if m.Seq < p.taken[at] { // a duplicate, which a connection does not have, or what came with a later one
 		return nil
+	}
+	if at == stateLane {
+		list := p.replica.network.upTo(way{p.with, p.replica.node.Self(), p.conn, m.Channel}, p.taken[at], m.Seq)
+		p.taken[at] = m.Seq + 1
+		return list
 	}
 	p.early[lanes*m.Seq+at] = m
 	return p.turn(at)
@@ -232,10 +259,12 @@ func (p *peer) turn(at int) (list []*Message) {
 // evidenceChannel is where evidence travels, beside the four channels of the consensus.
 const evidenceChannel = 0x38
 
-// lanes is the number of channels, and firstUnordered the first of them whose messages are taken as they
+// lanes is the number of channels. On that of states, what validators tell of themselves, a message brings all with it that were sent before it;
+// on that of proposals it waits for them, so that a proposal can be withheld. From firstUnordered on messages are taken as they
 // arrive: votes, which gossip sends in an order that it draws, and evidence.
 const (
 	lanes          = 5
+	stateLane      = 0
 	firstUnordered = 2
 )
 
@@ -249,6 +278,14 @@ func (m *Message) lane() int {
 
 // skip lets the messages behind one that was lost in silence be taken.
 func (n *network) skip(from, to lockstep.Node, m *Message) {
+	if m.lane() == stateLane {
+		n.noting.Lock()
+		defer n.noting.Unlock()
+		if w := (way{from, to, m.Conn, m.Channel}); m.Seq < len(n.sent[w]) {
+			n.sent[w][m.Seq] = nil
+		}
+		return
+	}
 	n.mutex.Lock()
 	r := n.lives[to-1]
 	n.mutex.Unlock()

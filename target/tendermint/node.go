@@ -248,16 +248,16 @@ func (r *replica) stepped() {
 	}
 }
 
-// text is the validator's state in a few words.
+// text is the validator's state in a few words: where it is, and block and round of its lock and of the block that it knows to be valid.
 func (r *replica) text() string {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	s := fmt.Sprintf("%d/%d %s", r.seen.height, r.seen.round, r.seen.step)
+	s := fmt.Sprintf("at=%d/%d step=%s", r.seen.height, r.seen.round, strings.ReplaceAll(r.seen.step, " ", "-"))
 	if r.seen.locked != "" {
-		s += fmt.Sprintf(" locked %s in %d", r.seen.locked, r.seen.lockedRound)
+		s += fmt.Sprintf(" locked=%s/%d", r.seen.locked, r.seen.lockedRound)
 	}
 	if r.seen.valid != "" {
-		s += fmt.Sprintf(" valid %s in %d", r.seen.valid, r.seen.validRound)
+		s += fmt.Sprintf(" valid=%s/%d", r.seen.valid, r.seen.validRound)
 	}
 	return s
 }

@@ -1,0 +1,108 @@
+package coverage
+
+import (
+	"fmt"
+	"slices"
+)
+
+// A Sum is what a meter has counted. Runs that were measured in several places are added up, in the order of the
+// runs, to what one meter would have counted.
+type Sum struct {
+	Runs    int       `json:"runs"`
+	Watches []Counted `json:"watches"` // in the order of NewMeter
+}
+
+// Counted is what was counted of a watch.
+type Counted struct {
+	Tests int    `json:"tests"`
+	Hits  int    `json:"hits,omitempty"` // where the watch wants to know how often
+	News  []News `json:"news,omitempty"` // by the number of the run
+}
+
+// News are the aims that a run was the first to cover.
+type News struct {
+	Run   int   `json:"run"`   // how many runs, with this one
+	Tests int   `json:"tests"` // how many tests they were worth
+	Aims  []int `json:"aims"`  // by their place in the watch, in order
+}
+
+// Check reports why a sum is not one that could be added to this one.
+func (s *Sum) Check(next *Sum) error {
+	if len(s.Watches) != len(next.Watches) && (s.Runs > 0 || len(s.Watches) > 0) {
+		return fmt.Errorf("coverage of %d watches, where there are %d", len(next.Watches), len(s.Watches))
+	}
+	for i, c := range next.Watches {
+		run, tests := 0, 0
+		for _, n := range c.News {
+			if n.Run <= run || n.Tests < tests || len(n.Aims) == 0 || !slices.IsSorted(n.Aims) || n.Aims[0] < 0 {
+				return fmt.Errorf("the coverage of watch %d is not in order", i)
+			}
+			run, tests = n.Run, n.Tests
+		}
+		if run > next.Runs || tests > c.Tests || c.Hits < 0 || c.Hits > next.Runs {
+			return fmt.Errorf("the coverage of watch %d is of more than %d runs", i, next.Runs)
+		}
+	}
+	return nil
+}
+
+// Add adds what was counted of the runs that follow.
+func (s *Sum) Add(next *Sum) error {
+	if err := s.Check(next); err != nil {
+		return err
+	}
+	if len(s.Watches) == 0 {
+		s.Watches = make([]Counted, len(next.Watches))
+	}
+	for i, c := range next.Watches {
+		sum := &s.Watches[i]
+		covered := map[int]bool{}
+		for _, n := range sum.News {
+			for _, aim := range n.Aims {
+				covered[aim] = true
+			}
+		}
+		for _, n := range c.News {
+			aims := slices.DeleteFunc(slices.Clone(n.Aims), func(aim int) bool { return covered[aim] })
+			if len(aims) > 0 {
+				sum.News = append(sum.News, News{Run: s.Runs + n.Run, Tests: sum.Tests + n.Tests, Aims: aims})
+			}
+		}
+		sum.Tests, sum.Hits = sum.Tests+c.Tests, sum.Hits+c.Hits
+	}
+	s.Runs += next.Runs
+	return nil
+}
+
+// Take returns what the meter has counted, and lets it begin anew.
+func (m *Meter) Take() Sum {
+	sum := m.sum
+	m.sum = Sum{Watches: make([]Counted, len(m.watches))}
+	for _, w := range m.watches {
+		w.left = w.left[:0]
+		for i := range w.Aims {
+			w.left = append(w.left, i)
+		}
+	}
+	return sum
+}
+
+// Put adds what another meter with the same watches has counted of the runs that follow.
+func (m *Meter) Put(next Sum) error {
+	for i, c := range next.Watches {
+		for _, n := range c.News {
+			if i >= len(m.watches) || len(n.Aims) > 0 && n.Aims[len(n.Aims)-1] >= len(m.watches[i].Aims) {
+				return fmt.Errorf("coverage of %d watches with other aims, where there are %d", len(next.Watches), len(m.watches))
+			}
+		}
+	}
+	if err := m.sum.Add(&next); err != nil {
+		return err
+	}
+	for i, w := range m.watches {
+		for _, n := range next.Watches[i].News {
+			w.cover(n.Aims)
+		}
+	}
+	return nil
+}

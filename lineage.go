@@ -1,0 +1,82 @@
+package lockstep
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/lockstep-go/lockstep/internal/pool"
+)
+
+// severally reports whether the strategy learns in several lineages.
+func (c *Crew) severally() bool { return c.terms.Lineages > 1 }
+
+// epoch is the first run of the epoch of a run.
+func (c *Crew) epoch(run int) int {
+	all := c.terms.Lineages * c.terms.Epoch
+	return run / all * all
+}
+
+// Learn tells what others have learned in the runs of a lineage from first on, see [Learner]. Before a crew
+// makes runs it must know this of all runs of the epochs before theirs; what it has made itself it knows.
+func (c *Crew) Learn(first int, learned []byte) {
+	if c.learned == nil {
+		c.learned = map[int][]byte{}
+	}
+	c.learned[first] = learned
+}
+
+// Learned is what was learned in the runs of a lineage from first on, as far as the crew knows.
+func (c *Crew) Learned(first int) []byte { return c.learned[first] }
+
+// makeSeverally makes runs of several lineages: of all in an epoch at once, one epoch after the other.
+func (c *campaign) makeSeverally(first int) {
+	size, going := c.terms.Epoch, true
+	for going && first < c.end {
+		if first%size != 0 {
+			c.err = fmt.Errorf("lockstep: a lineage of %s begins at a multiple of %d runs, not at run %d", c.Strategy, size, first)
+			return
+		}
+		end := min(c.epoch(first)+c.terms.Lineages*size, c.end)
+		var learned [][]byte
+		pool.Ordered(c.workers, (end-first+size-1)/size,
+			func(worker, i int) batch { return c.make(worker, first+i*size, min(first+(i+1)*size, end)) },
+			func(_ int, b batch) bool {
+				learned = append(learned, b.learned)
+				going = c.take(b)
+				return going
+			})
+		for i, l := range learned { // only now, when nobody looks
+			c.Learn(first+i*size, l)
+		}
+		first = end
+	}
+}
+
+// teach brings the scheduler of a worker to the begin of the epoch of a run.
+func (c *Crew) teach(w *worker, run int) error {
+	learner, ok := w.sched.(Learner)
+	if !ok {
+		return fmt.Errorf("lockstep: the scheduler of %s is no Learner, though it has %d lineages", c.Strategy, c.terms.Lineages)
+	}
+	var pcg rand.PCG
+	source := func(run int) *rand.Rand {
+		pcg.Seed(RunSeed(c.Seed, run), 1)
+		return rand.New(&pcg)
+	}
+	learner.Begin()
+	for ; w.taught < c.epoch(run); w.taught += c.terms.Lineages * c.terms.Epoch {
+		var lineages [][]byte
+		for i := range c.terms.Lineages {
+			first := w.taught + i*c.terms.Epoch
+			learned, ok := c.learned[first]
+			if !ok {
+				return fmt.Errorf("lockstep: nobody said what was learned from run %d on", first)
+			}
+			lineages = append(lineages, learned)
+		}
+		if err := learner.Learn(w.taught, lineages, source); err != nil {
+			return fmt.Errorf("lockstep: what was learned from run %d on: %w", w.taught, err)
+		}
+	}
+	return nil
+}

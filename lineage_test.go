@@ -1,0 +1,106 @@
+package lockstep_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target/smr"
+	"pgregory.net/rapid"
+)
+
+// severally is a campaign of a strategy that learns in several lineages.
+func severally(lineages, epoch, runs int) lockstep.Plan {
+	g := strategy.Guided{Inner: strategy.Inner{Strategy: strategy.POS{Steps: 40}}, Fresh: 0.25, Keep: 20, Lineages: lineages, Epoch: epoch}
+	return lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: g, Spec: smr.Prefix, Runs: runs, KeepGoing: true, Keep: 2, Seed: 6}
+}
+
+// The result of a strategy that learns in several lineages depends on their number and not on who makes their runs:
+// several workers, or several crews that tell each other what they have learned.
+func TestLineages(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		plan := severally(rapid.IntRange(2, 4).Draw(t, "lineages"), rapid.IntRange(5, 30).Draw(t, "epoch"), rapid.IntRange(1, 300).Draw(t, "runs"))
+		plan.Workers = 1
+		want, err := lockstep.Explore(t.Context(), plan)
+		if err != nil || want.Runs != plan.Runs {
+			t.Fatal(want, err)
+		}
+		plan.Workers = rapid.IntRange(2, 5).Draw(t, "workers")
+		at, err := lockstep.Explore(t.Context(), plan)
+		if err != nil || at.Digest != want.Digest || at.Verdicts["fail"] != want.Verdicts["fail"] {
+			t.Fatalf("%d workers: digest %x, one %x: %v", plan.Workers, at.Digest, want.Digest, err)
+		}
+		var crews []*lockstep.Crew
+		for range rapid.IntRange(1, 3).Draw(t, "crews") {
+			c, err := lockstep.NewCrew(plan)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			crews = append(crews, c)
+		}
+		var sum *lockstep.Result
+		_, _, terms := crews[0].Prepared()
+		for first := 0; first < plan.Runs; first += terms.Epoch {
+			by := rapid.SampledFrom(crews).Draw(t, "by")
+			part, err := by.Make(t.Context(), first, min(first+terms.Epoch, plan.Runs), 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range crews {
+				c.Learn(first, by.Learned(first))
+			}
+			if sum == nil {
+				sum = part
+			} else {
+				sum.Add(part, plan.Keep)
+			}
+		}
+		if sum.Digest != want.Digest || sum.Steps != want.Steps {
+			t.Errorf("digest %x, in one piece %x", sum.Digest, want.Digest)
+		}
+	})
+}
+
+// A crew that was not told what others have learned says so, and so does one that is to begin in the middle.
+func TestLineagesRefuse(t *testing.T) {
+	for first, want := range map[int]string{40: "nobody said what was learned from run 0 on", 7: "begins at a multiple of 20 runs"} {
+		crew, err := lockstep.NewCrew(severally(2, 20, 100))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer crew.Close()
+		if _, err := crew.Make(t.Context(), first, first+20, 0); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("run %d: %v", first, err)
+		}
+	}
+}
+
+// Two crews share a campaign of two lineages, each of which makes one, and tell each other what they have learned.
+func ExampleCrew_Learn() {
+	plan := severally(2, 50, 200)
+	one, _ := lockstep.NewCrew(plan)
+	two, _ := lockstep.NewCrew(plan)
+	defer one.Close()
+	defer two.Close()
+	digest := uint64(0)
+	for epoch := 0; epoch < 200; epoch += 100 {
+		for i, crew := range []*lockstep.Crew{one, two} {
+			first := epoch + 50*i
+			part, err := crew.Make(context.Background(), first, first+50, 0)
+			if err != nil {
+				fmt.Println(err)
+				return
+			}
+			digest += part.Digest
+			one.Learn(first, crew.Learned(first))
+			two.Learn(first, crew.Learned(first))
+		}
+	}
+	whole, err := lockstep.Explore(context.Background(), plan)
+	fmt.Println(digest == whole.Digest, err)
+	// Output: true <nil>
+}

@@ -1,0 +1,133 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/lockstep-go/lockstep/report/internal/plain"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// phases sorts a run that is not in lock-step rounds by the rounds of its protocol: a message belongs to the round of its tag, and what
+// a node does to the round that the node is in, which is that of the latest message it sent. So nodes need not be in
+// the same round at the same time; a message whose receiver has left its round is late. Messages aside are of no round.
+type phases struct {
+	header *trace.Header
+	tags   []trace.Tag   // of the rounds that occur, in order
+	where  [][]trace.Tag // by record, and by node: the round it is in when the record begins
+}
+
+// phased reports whether the messages of a run have tags, and the run is not in rounds: so that it can be sorted.
+func phased(t *trace.Trace) bool {
+	return len(t.Rounds) == 0 && len(t.Header.Rounds) > 0 && slices.ContainsFunc(t.Records, func(r trace.Record) bool {
+		return slices.ContainsFunc(r.Sent, func(m trace.Sent) bool { return m.Tag.Phase > 0 })
+	})
+}
+
+func newPhases(t *trace.Trace) *phases {
+	p := &phases{header: &t.Header}
+	now := make([]trace.Tag, t.Header.Nodes+1)
+	tags := map[trace.Tag]bool{{}: true}
+	for i := range t.Records {
+		p.where = append(p.where, slices.Clone(now))
+		for _, m := range t.Records[i].Sent {
+			if p.aside(m.Type) {
+				continue
+			}
+			tags[m.Tag] = true
+			if int(m.From) < len(now) && now[m.From].Less(m.Tag) {
+				now[m.From] = m.Tag
+			}
+		}
+	}
+	for tag := range tags {
+		p.tags = append(p.tags, tag)
+	}
+	slices.SortFunc(p.tags, compareTags)
+	return p
+}
+
+func compareTags(a, b trace.Tag) int {
+	switch {
+	case a.Less(b):
+		return -1
+	case b.Less(a):
+		return 1
+	}
+	return 0
+}
+
+// aside reports whether messages of a type are of no round.
+func (p *phases) aside(kind string) bool { return slices.Contains(p.header.Aside, kind) }
+
+// lane is the column of a tag.
+func (p *phases) lane(t trace.Tag) int {
+	at, _ := slices.BinarySearchFunc(p.tags, t, compareTags)
+	return at
+}
+
+// round is a round in words.
+func (p *phases) round(t trace.Tag) string {
+	switch {
+	case t.Phase == 0:
+		return "start"
+	case t.Round >= 0 && int(t.Round) < len(p.header.Rounds):
+		return plain.Clean(p.header.Rounds[t.Round])
+	}
+	return fmt.Sprint(t.Round)
+}
+
+// name is a round with its phase in words.
+func (p *phases) name(t trace.Tag) string {
+	if t.Phase == 0 {
+		return "start"
+	}
+	return fmt.Sprintf("%s, %s", plain.Clean(p.header.Phases.Of(t.Phase)), p.round(t))
+}
+
+// of is the round that a record belongs to: that of its message, or of the node that acts, or of the node furthest on.
+func (p *phases) of(s *story, i int) trace.Tag {
+	if m := s.mails[s.trace.Records[i].Step.Msg]; m != nil && !p.aside(m.Type) {
+		return m.Tag
+	}
+	if n := s.actor(i); n != 0 {
+		return p.where[i][n]
+	}
+	return slices.MaxFunc(p.where[i], compareTags)
+}
+
+// late says that a message came when its receiver had left its round, and is empty where it had not.
+func (p *phases) late(m *mail, i int) string {
+	if int(m.To) >= len(p.where[i]) || m.lost || !m.Tag.Less(p.where[i][m.To]) {
+		return ""
+	}
+	return fmt.Sprintf("late: node %d was in %s", m.To, p.name(p.where[i][m.To]))
+}
+
+// lanes are the columns of the picture.
+func (p *phases) lanes(s *story) (lanes []lane) {
+	for _, t := range p.tags {
+		lanes = append(lanes, lane{head: p.round(t), phase: int(t.Phase), band: plain.Clean(p.header.Phases.Of(t.Phase)), round: len(lanes)})
+	}
+	for i := s.first; i < len(s.trace.Records); i++ {
+		l := &lanes[p.lane(p.of(s, i))]
+		l.records = append(l.records, i)
+	}
+	return lanes
+}
+
+// size is what the view has beside steps, in words.
+func (p *phases) size(s *story) []string {
+	late := 0
+	for i := range s.trace.Records {
+		rec := &s.trace.Records[i]
+		if m := s.mails[rec.Step.Msg]; m != nil && rec.Step.Kind == trace.Deliver && !p.aside(m.Type) && p.late(m, i) != "" {
+			late++
+		}
+	}
+	names := map[int32]bool{}
+	for _, t := range p.tags[1:] {
+		names[t.Phase] = true
+	}
+	return []string{fmt.Sprintf("%d phases", len(names)), fmt.Sprintf("%d rounds", len(p.tags)-1), fmt.Sprintf("%d late", late)}
+}

@@ -1,0 +1,17 @@
+#!/bin/sh
+# Looks for the known mistakes of etcd in releases of 3.5 that have them and in those that mended them: known.sh RUNS VERSION...
+# Each release is built once, which takes a minute or more. Run from the top of the project, after make build.
+set -eu
+lockstep=$PWD/bin/lockstep
+runs=$1
+shift
+cd target/etcdserver
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+library=go.etcd.io/etcd/server/v3
+for version in "$@"; do
+	cp versions/v3.5.mod "$work/go.mod"
+	cp versions/v3.5.sum "$work/go.sum"
+	go mod edit -replace "$library=$library@$version" "$work/go.mod"
+	GOWORK=off GOFLAGS=-mod=mod "$lockstep" go test -modfile "$work/go.mod" -timeout 1h -run KnownMistakes -v . -known "$runs"
+done

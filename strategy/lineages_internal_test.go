@@ -1,0 +1,108 @@
+package strategy
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/target/smr"
+)
+
+// overheard is Guided whose schedulers are looked at.
+type overheard struct {
+	Guided
+	log *hearing
+}
+
+// hearing is what was seen of the schedulers of a campaign with one worker.
+type hearing struct {
+	t       *testing.T
+	drawn   map[int][]uint64 // by run
+	seeds   map[int]int      // by run
+	crossed int              // runs that mutate the schedule of another lineage
+	checked int
+}
+
+func (s overheard) New(info lockstep.Info) lockstep.Scheduler {
+	return &hearer{s.Guided.New(info).(*guided), s.log}
+}
+
+type hearer struct {
+	*guided
+	log *hearing
+}
+
+func (s *hearer) lineage(run int) int { return run / s.epoch() % s.Lineages }
+
+func (s *hearer) note() { s.log.drawn[s.run], s.log.seeds[s.run] = slices.Clone(s.source.used), s.seed }
+
+func (s *hearer) Reset(start *lockstep.Start) {
+	s.note()
+	s.guided.Reset(start)
+	if s.lineage(s.seed) != s.lineage(start.Run) {
+		s.log.crossed++
+	}
+}
+
+func (s *hearer) Learned() []byte {
+	s.note()
+	return s.guided.Learned()
+}
+
+// Learn checks that schedules which were drawn again are what the runs drew.
+func (s *hearer) Learn(first int, lineages [][]byte, source func(int) *rand.Rand) error {
+	err := s.guided.Learn(first, lineages, source)
+	for _, k := range s.kept {
+		s.log.checked++
+		if !slices.Equal(k.drawn, s.log.drawn[k.run]) || k.seed != s.log.seeds[k.run] {
+			s.log.t.Fatalf("run %d drew %d numbers with the seed of run %d; drawn again: %d with that of run %d", k.run, len(s.log.drawn[k.run]), s.log.seeds[k.run], len(k.drawn), k.seed)
+		}
+	}
+	return err
+}
+
+// What a lineage writes for the others is enough to draw its schedules again, also where they take the places of
+// others, and lineages mutate what others have found.
+func TestLineagesLearnFromEachOther(t *testing.T) {
+	for _, keep := range []int{1000, 5} {
+		log := &hearing{t: t, drawn: map[int][]uint64{}, seeds: map[int]int{}}
+		g := Guided{Inner: Inner{POS{Steps: 40}}, Fresh: 0.25, Keep: keep, Lineages: 3, Epoch: 20}
+		r, err := lockstep.Explore(t.Context(), lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: overheard{g, log}, Runs: 600, Workers: 1, Seed: 4})
+		if err != nil || r.Runs != 600 {
+			t.Fatal(r, err)
+		}
+		if log.checked < 20 || log.crossed < 50 {
+			t.Errorf("keep %d: %d schedules were compared, %d runs mutate those of other lineages", keep, log.checked, log.crossed)
+		}
+	}
+}
+
+// What no lineage has written is refused.
+func TestLearnRefuses(t *testing.T) {
+	info, err := smr.Cluster{Nodes: 3}.Describe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := func(run int) *rand.Rand { return rand.New(rand.NewPCG(uint64(run), 1)) }
+	r, refused := source(0), 0
+	for range 2000 {
+		s := Guided{Inner: Inner{POS{Steps: 40}}, Fresh: 0.25, Keep: 5, Lineages: 2, Epoch: 50}.New(info).(*guided)
+		text := make([]byte, r.IntN(60))
+		for i := range text {
+			text[i] = byte(r.IntN(6) * r.IntN(2))
+		}
+		if s.Learn(0, [][]byte{text, nil}, source) != nil {
+			refused++
+		}
+	}
+	if refused < 1500 {
+		t.Errorf("%d of 2000 texts were refused", refused)
+	}
+	s := Guided{Inner: Inner{POS{Steps: 40}}, Fresh: 0.25, Keep: 5, Lineages: 2, Epoch: 50}.New(info).(*guided)
+	for name, text := range map[string][]byte{"late": {50, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1}, "short": {1, 1, 2, 0, 0, 0, 0, 0, 0, 0, 1}, "long": {1, 255, 255, 255, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1}, "nothing": {1, 1, 0}} {
+		if s.Learn(0, [][]byte{text, nil}, source) == nil {
+			t.Errorf("%s was learned", name)
+		}
+	}
+}

@@ -1,0 +1,292 @@
+package cassandra
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/process"
+)
+
+// Rounds are those of a phase, which is a ballot: a server prepares it, proposes and commits, and each time the others answer.
+var Rounds = []string{"prepare", "promise", "propose", "accept", "commit", "ack"}
+
+// Types are the types of messages that are told, by round. On the wire all answers are REQUEST_RESPONSE.
+var Types = []string{"PREPARE", "PREPARE_RESPONSE", "PROPOSE", "PROPOSE_RESPONSE", "COMMIT", "COMMIT_RESPONSE"}
+
+const (
+	prepared = iota
+	promised
+	proposed
+	accepted
+	committed
+	acknowledged
+)
+
+// Verbs on the wire, by their number.
+const (
+	verbResponse = 4
+	verbPrepare  = 33 // and 34 is propose, 35 is commit
+	verbCommit   = 35
+)
+
+// ballot is a UUID made of a time.
+type ballot [16]byte
+
+// book knows the ballots of a run and what was asked under which number, so that answers can be told. Several links write into it.
+type book struct {
+	mutex    sync.Mutex
+	row      string // the run's own: what is about others passes
+	ballots  map[ballot]int32
+	asked    map[asked]question
+	last     int32        // the ballot prepared last
+	sent     map[step]int // messages seen, by ballot and round
+	answered int          // answers seen
+}
+
+// asked is a question on the wire: who asks, and its number.
+type asked struct {
+	who    [4]byte
+	number uint32
+}
+
+type question struct {
+	ballot int32
+	round  int32 // of the answer
+}
+
+type step struct{ ballot, round int32 }
+
+// begin forgets everything: from now on messages about a row are told.
+func (b *book) begin(row string) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	b.row, b.last, b.answered = row, 0, 0
+	b.ballots, b.asked, b.sent = map[ballot]int32{}, map[asked]question{}, map[step]int{}
+}
+
+// whole reports whether a server that has begun to send a round of the last ballot has sent it to everyone, and how many answers were seen so far.
+func (b *book) whole() (whole bool, answers int) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	whole = true
+	for _, round := range []int32{prepared, proposed, committed} {
+		n := b.sent[step{b.last, round}]
+		whole = whole && (n == 0 || n >= nodes-1)
+	}
+	return whole, b.answered
+}
+
+// protocol is that of the connections to a server with such an address. Everything of interest is said by the one who dials: answers come on a connection of
+// the other server's own.
+func (b *book) protocol(to string) process.Protocol {
+	var address [4]byte
+	copy(address[:], net.ParseIP(to).To4())
+	return func() (said, answered process.Decoder) { return &decoder{book: b, to: address}, nil }
+}
+
+// decoder decodes what is said on a connection: a greeting in two parts, with an answer in between, and messages.
+type decoder struct {
+	book  *book
+	to    [4]byte
+	parts int  // of the greeting that have come
+	raw   bool // it is a stream of data
+}
+
+const (
+	magic     = 0xca552dfa
+	streaming = 1 << 3 // a bit of the greeting's flags
+	squeezed  = 1 << 2
+)
+
+// Next takes a part of the greeting, a message, or what there is of a stream.
+func (d *decoder) Next(data []byte) (process.Packet, int, error) {
+	r := reader{data: data}
+	var p process.Packet
+	switch {
+	case d.raw:
+		return p, len(data), nil
+	case d.parts == 1: // a version and the sender's address
+		r.number(4)
+		r.address()
+	default:
+		if m := r.number(4); !r.short && m != magic {
+			r.wrong, r.short = fmt.Errorf("%#x in place of the magic number", m), true
+		}
+		if d.parts == 0 {
+			d.flags(&r)
+		} else if m := d.message(&r); !r.short {
+			p = d.book.tell(m)
+		}
+	}
+	switch {
+	case r.wrong != nil:
+		return p, 0, fmt.Errorf("cassandra: at the storage port, %w", r.wrong)
+	case r.short:
+		return p, 0, nil
+	}
+	d.parts++
+	return p, r.at, nil
+}
+
+// flags takes those of the greeting.
+func (d *decoder) flags(r *reader) {
+	flags := r.number(4)
+	if d.raw = flags&streaming != 0; flags&squeezed != 0 {
+		r.wrong = errors.New("a connection that is compressed")
+	}
+}
+
+// message is one on the wire.
+type message struct {
+	from, to [4]byte
+	number   uint32
+	verb     uint64
+	payload  []byte
+}
+
+// message reads a message: its number, a time, the sender, a verb, parameters and what it is about.
+func (d *decoder) message(r *reader) message {
+	m := message{to: d.to, number: uint32(r.number(4))}
+	r.number(4) // a time
+	copy(m.from[:], r.address())
+	m.verb = r.number(4)
+	for range r.count() {
+		r.bytes(2) // a name
+		r.bytes(4) // its value
+	}
+	m.payload = r.bytes(4)
+	return m
+}
+
+// tell tells what a message is: one of Paxos about the run's row has a type.
+func (b *book) tell(m message) process.Packet {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	if m.verb == verbResponse {
+		return b.answer(m)
+	}
+	if m.verb < verbPrepare || m.verb > verbCommit {
+		return process.Packet{}
+	}
+	r := reader{data: m.payload}
+	row := r.bytes(2)
+	id := r.ballot()
+	if r.short || string(row) != b.row {
+		return process.Packet{}
+	}
+	round := 2 * int32(m.verb-verbPrepare)
+	number, text := b.number(id), ""
+	if round == prepared {
+		b.last = number
+	}
+	if number != b.last { // an update in progress is proposed again as it was
+		text = fmt.Sprint(", with ballot ", number)
+	}
+	b.sent[step{b.last, round}]++
+	b.asked[asked{m.from, m.number}] = question{b.last, round + 1}
+	return packet(b.last, round, text)
+}
+
+// answer tells what an answer is about.
+func (b *book) answer(m message) process.Packet {
+	q, ok := b.asked[asked{m.to, m.number}]
+	if !ok {
+		return process.Packet{}
+	}
+	delete(b.asked, asked{m.to, m.number})
+	b.answered++
+	text := ""
+	r := reader{data: m.payload}
+	if q.round != acknowledged {
+		text = ", no"
+		if r.number(1) == 1 {
+			text = ", yes"
+		}
+	}
+	if q.round == promised {
+		r.bytes(2) // the row
+		if n := b.ballots[r.ballot()]; n != 0 && n != q.ballot {
+			text += fmt.Sprint(", in progress is that of ballot ", n)
+		}
+	}
+	return packet(q.ballot, q.round, text)
+}
+
+func packet(number, round int32, text string) process.Packet {
+	return process.Packet{Type: Types[round], Tag: lockstep.Tag{Phase: number, Round: round}, Text: fmt.Sprint("ballot ", number, text)}
+}
+
+// number is the one of a ballot, from 1 in the order in which they are heard of.
+func (b *book) number(id ballot) int32 {
+	n := b.ballots[id]
+	if n == 0 {
+		n = int32(len(b.ballots) + 1)
+		b.ballots[id] = n
+	}
+	return n
+}
+
+// reader reads numbers and bytes, the largest first. What is missing is short, and everything after it.
+type reader struct {
+	data  []byte
+	at    int
+	short bool
+	wrong error
+}
+
+// Bounds of what a message may have, far above what there is.
+const (
+	maxBytes  = 8 << 20
+	maxParams = 100
+)
+
+func (r *reader) take(n int) []byte {
+	if r.short || len(r.data)-r.at < n {
+		r.short = true
+		return nil
+	}
+	r.at += n
+	return r.data[r.at-n : r.at]
+}
+
+func (r *reader) number(size int) uint64 {
+	var whole [8]byte
+	copy(whole[8-size:], r.take(size))
+	return binary.BigEndian.Uint64(whole[:])
+}
+
+// bytes are some with their length in front, which has so many bytes itself.
+func (r *reader) bytes(size int) []byte {
+	n := r.number(size)
+	if n > maxBytes {
+		r.wrong, r.short = fmt.Errorf("%d bytes", n), true
+	}
+	return r.take(int(n))
+}
+
+// address is one with its length in front.
+func (r *reader) address() []byte {
+	n := r.number(1)
+	if !r.short && n != 4 && n != 16 {
+		r.wrong, r.short = fmt.Errorf("an address of %d bytes", n), true
+	}
+	return r.take(int(n))
+}
+
+// count is the length of a list.
+func (r *reader) count() int {
+	n := r.number(4)
+	if n > maxParams {
+		r.wrong, r.short, n = fmt.Errorf("%d parameters", n), true, 0
+	}
+	return int(n)
+}
+
+func (r *reader) ballot() (b ballot) {
+	copy(b[:], r.take(len(b)))
+	return b
+}

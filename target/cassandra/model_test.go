@@ -1,0 +1,283 @@
+package cassandra
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
+	"github.com/lockstep-go/lockstep/internal/outside"
+	"github.com/lockstep-go/lockstep/spec"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// modelled is what Cassandra 2.0.0 with the change of CASSANDRA-5985 does with the paper's transactions, as read in its classes: with the same steps it must come to
+// the same row as the servers. It takes no time, so that it tells how often a strategy finds the defect.
+type modelled struct{ Cluster }
+
+// Describe is that of the servers, but for that runs repeat.
+func (m modelled) Describe() (lockstep.Info, error) {
+	info, err := m.Cluster.Describe()
+	info.Repeats, info.Supports = lockstep.Exactly, trace.KindsOf(trace.Deliver, trace.Drop, trace.Request, trace.Wait)
+	return info, err
+}
+
+// Deploy makes a ring.
+func (m modelled) Deploy(*lockstep.Place) (lockstep.Deployment, error) {
+	return &ring{options: m.filled()}, nil
+}
+
+// replica is what a server keeps about the row: one ballot for what it promised and accepted, what it accepted, what was committed last, and the data with the
+// ballots that wrote them.
+type replica struct {
+	ballot, update, committed int32
+	data                      Row
+	times                     [3]int32
+}
+
+// ring is three replicas and the one attempt under way.
+type ring struct {
+	options  Cluster
+	replicas [nodes]replica
+	next     int
+	try      int
+	ballot   int32
+	told     bool
+
+	// Of the attempt under way.
+	busy     bool
+	at       lockstep.Node
+	round    int32
+	answers  int
+	seen     replica // the latest of what those who promised have
+	proposal int32   // the update that is proposed, which is that of a transaction
+	mine     bool    // it is the attempt's own
+	bodies   map[lockstep.ID]letter
+}
+
+// letter is a message: what it is about, and what it answers.
+type letter struct {
+	round, ballot, update int32
+	has                   replica
+}
+
+func (r *ring) Abilities() lockstep.Abilities { return lockstep.Abilities{} }
+func (r *ring) Close() error                  { return nil }
+
+func (r *ring) Reset(_ context.Context, _ uint64, out *lockstep.Outbox) error {
+	*r = ring{options: r.options, try: 1, bodies: map[lockstep.ID]letter{}}
+	r.offer(out)
+	return nil
+}
+
+func (r *ring) offer(out *lockstep.Outbox) {
+	if r.next < len(Transactions) && !out.Settling() {
+		out.Offer(lockstep.Pending{ID: r.id(), To: trace.NodesOf(lockstep.Node(r.next + 1)), Text: "attempt"})
+	}
+}
+
+func (r *ring) id() int32 { return int32(10*(r.next+1) + r.try) }
+
+// Do performs a step and gives up where nothing can come any more.
+func (r *ring) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
+	if out.Settling() {
+		out.Withdraw(r.id())
+	}
+	switch s.Kind {
+	case trace.Request:
+		if r.options.Bounded && out.Settling() {
+			return nil
+		}
+		r.busy, r.at = true, s.Node
+		out.Event(lockstep.Event{Type: spec.EventCall, Node: s.Node, Value: &spec.Call{Client: int(s.Request), ID: int(s.Request), Input: operation{r.next + 1}}})
+		r.prepare(out)
+	case trace.Deliver:
+		m := out.Message(s.Msg)
+		r.deliver(m.From, m.To, r.bodies[m.Body], out)
+	case trace.Wait:
+		if out.Settling() && out.InFlight() == 0 && !r.told {
+			r.look(out)
+		}
+	}
+	if r.busy && out.InFlight() == 0 {
+		r.end(out, false, r.round >= committed) // a server gives up, and a client knows that its transaction is decided where only commits are missing
+	}
+	return nil
+}
+
+// prepare begins a ballot.
+func (r *ring) prepare(out *lockstep.Outbox) {
+	r.ballot++
+	r.seen, r.proposal = replica{}, 0
+	r.send(prepared, out)
+}
+
+// send sends a round of the attempt to everyone. The server itself answers at once.
+func (r *ring) send(round int32, out *lockstep.Outbox) {
+	r.round, r.answers = round, 0
+	l := letter{round: round, ballot: r.ballot, update: r.proposal}
+	for n := range trace.AllNodes(nodes).Without(r.at).All() {
+		r.post(r.at, n, l, out)
+	}
+	r.answer(r.handle(r.at, l), out)
+}
+
+func (r *ring) post(from, to lockstep.Node, l letter, out *lockstep.Outbox) {
+	r.bodies[out.Send(from, to, Types[l.round], lockstep.Tag{Phase: l.ballot, Round: l.round})] = l
+}
+
+func (r *ring) deliver(from, to lockstep.Node, l letter, out *lockstep.Outbox) {
+	if l.round%2 == 0 {
+		r.post(to, from, r.handle(to, l), out)
+	} else if r.busy && r.at == to && l.ballot == r.ballot && l.round == r.round+1 {
+		r.answer(l, out)
+	}
+}
+
+// handle is what a server does with what it is asked for. It never refuses: no ballot is prepared while another is in use.
+func (r *ring) handle(n lockstep.Node, l letter) letter {
+	has := &r.replicas[n-1]
+	answer := letter{round: l.round + 1, ballot: l.ballot, has: *has}
+	switch l.round {
+	case prepared:
+		has.ballot = max(has.ballot, l.ballot)
+	case proposed:
+		has.ballot, has.update = l.ballot, l.update
+	case committed:
+		has.write(Transactions[l.update-1].Set, [3]int32{l.ballot, l.ballot, l.ballot})
+		has.committed = max(has.committed, l.ballot)
+		if has.ballot <= l.ballot {
+			has.ballot, has.update = l.ballot, 0
+		}
+	}
+	return answer
+}
+
+func (a *replica) write(values Row, times [3]int32) {
+	for i, v := range values {
+		if v != "" && times[i] >= a.times[i] {
+			a.data[i], a.times[i] = v, times[i]
+		}
+	}
+}
+
+// answer counts an answer, and goes on when there are two.
+func (r *ring) answer(l letter, out *lockstep.Outbox) {
+	if l.round == promised && r.answers < 2 {
+		r.seen.committed = max(r.seen.committed, l.has.committed)
+		if l.has.ballot > r.seen.ballot {
+			r.seen.ballot, r.seen.update = l.has.ballot, l.has.update
+		}
+	}
+	if r.answers++; r.answers != 2 {
+		return
+	}
+	own := int32(r.next + 1)
+	switch l.round {
+	case promised:
+		r.mine = r.seen.update == 0 || r.seen.ballot <= r.seen.committed
+		if r.proposal = r.seen.update; r.mine {
+			r.proposal = own
+		}
+		if r.mine && !r.holds(own) {
+			r.end(out, true, false)
+			return
+		}
+		r.send(proposed, out)
+	case accepted:
+		r.send(committed, out)
+	case acknowledged:
+		if r.mine {
+			r.end(out, true, true)
+		} else {
+			r.prepare(out)
+		}
+	}
+}
+
+// holds reads value_1 at servers 1 and 2, which mends it there.
+func (r *ring) holds(transaction int32) bool {
+	t := Transactions[transaction-1]
+	if t.If == "" {
+		return true
+	}
+	a, b := &r.replicas[0], &r.replicas[1]
+	if b.times[0] > a.times[0] {
+		a, b = b, a
+	}
+	b.write(Row{a.data[0]}, a.times)
+	return a.data[0] == t.If
+}
+
+// end ends an attempt: answered, whether it was applied, or not, whether it was decided.
+func (r *ring) end(out *lockstep.Outbox, answered, yes bool) {
+	id := int(r.id())
+	if answered {
+		out.Event(lockstep.Event{Type: spec.EventReturn, Value: &spec.Return{Client: id, ID: id, Output: yes}})
+	}
+	r.busy = false
+	if r.try++; answered || yes || r.try > r.options.Tries {
+		r.next, r.try = r.next+1, 1
+	}
+	r.offer(out)
+}
+
+func (r *ring) look(out *lockstep.Outbox) {
+	all := replica{}
+	for _, has := range r.replicas {
+		all.write(has.data, has.times)
+	}
+	out.Event(lockstep.Event{Type: spec.EventCall, Value: &spec.Call{Client: 1000, ID: 1000, Input: operation{}}})
+	out.Event(lockstep.Event{Type: spec.EventReturn, Value: &spec.Return{Client: 1000, ID: 1000, Output: all.data}})
+	out.Event(lockstep.Event{Type: EventRow, Text: all.data.String(), Value: all.data})
+	r.told = true
+}
+
+// The servers come to the same rows as the model, run by run, with the same faults.
+func TestAgrees(t *testing.T) {
+	outside.Programs(t, "java", "javac", "mvn")
+	plan := lockstep.Plan{Strategy: strategy.Uniform{Period: 6, Rounds: 24, Isolations: 6, Sampler: strategy.Paper}, Settle: modelSettle, Workers: 1, Runs: 2, Seed: *seed,
+		Scratch: t.TempDir()}
+	if *long {
+		plan.Runs = *agreeing
+	}
+	var same [2][]string
+	for i, system := range []lockstep.System{modelled{}, Cluster{Change5985: true, Patience: 5 * time.Minute}} {
+		plan.System = system
+		plan.Spec = spec.OnEvent("rows", EventRow, func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+			same[i] = append(same[i], e.Text)
+			return nil
+		})
+		if result := enginetest.Explore(t, plan); result.Worthless > 0 {
+			t.Fatalf("%+v", result)
+		}
+	}
+	differ := 0
+	for run, row := range same[0] {
+		if row != same[1][run] {
+			differ++
+			t.Logf("run %d: by the model %s, in the servers %s", run, row, same[1][run])
+		}
+	}
+	if t.Logf("%d of %d runs differ", differ, plan.Runs); differ > plan.Runs/10 || len(same[0]) != plan.Runs || len(same[1]) != plan.Runs { // a machine that is busy lets servers give up early
+		t.Errorf("%d of %d, %d", differ, len(same[0]), len(same[1]))
+	}
+}
+
+// modelSettle is longer than Settle: the model's messages stay the engine's to the end.
+const modelSettle = 60
+
+// The published schedule makes the defect in the model, too; without a fault all transactions take effect.
+func TestModel(t *testing.T) {
+	plan := lockstep.Plan{System: modelled{}, Spec: Properties, Strategy: strategy.Uniform{Period: 6, Rounds: 24}, Settle: modelSettle, Runs: 1}
+	whole, err := lockstep.Record(t.Context(), plan, 0)
+	if err != nil || rowOf(whole) != "value_1=B value_2=B value_3=C" || whole.Outcome.Verdict != trace.Pass {
+		t.Errorf("%s, %+v, %v", rowOf(whole), whole, err)
+	}
+	plan.Scenario = Schedule("published", Published...)
+	if f := enginetest.First(t, plan); f.Finding.Property != "once" || rowOf(f.Trace) != "value_1=A value_2=B value_3=C" {
+		t.Errorf("%s, %s", f.Finding.Property, rowOf(f.Trace))
+	}
+}

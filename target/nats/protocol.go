@@ -1,0 +1,107 @@
+package nats
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"github.com/lockstep-go/lockstep/bubble/wire"
+)
+
+// routes names what servers write to each other: lines of a verb and arguments, where a message has its
+// payload behind it, with the size at the end of the line.
+func routes(wire.Conn) wire.Decoder {
+	var from, back route
+	return wire.DecoderFunc(func(byDialer bool, data []byte) (kind, text string) {
+		if byDialer {
+			return from.feed(data)
+		}
+		return back.feed(data)
+	})
+}
+
+// route is one direction of a connection.
+type route struct {
+	rest []byte // the beginning of a line
+	skip int    // bytes of a payload to come
+}
+
+// feed names what was written: by the first line, with all others in the text.
+func (r *route) feed(data []byte) (kind, text string) {
+	if r.skip >= len(data) && len(data) > 0 {
+		r.skip -= len(data)
+		return "payload", ""
+	}
+	r.rest = append(r.rest, data[r.skip:]...)
+	r.skip = 0
+	var texts []string
+	for {
+		line, after, whole := bytes.Cut(r.rest, []byte("\r\n"))
+		if !whole {
+			break
+		}
+		name, about := named(string(line))
+		if kind == "" {
+			kind = name
+			texts = append(texts, about)
+		} else {
+			texts = append(texts, strings.TrimSpace(name+" "+about))
+		}
+		size := payload(string(line))
+		if n := min(size, len(after)); n < size {
+			r.skip = size - n
+		}
+		r.rest = after[min(size, len(after)):]
+	}
+	const longest = 1 << 16
+	if len(r.rest) > longest {
+		r.rest = nil
+	}
+	return kind, strings.Join(texts, "; ")
+}
+
+// payload is the size of what follows a line, with its end.
+func payload(line string) int {
+	words := strings.Fields(line)
+	if len(words) < 3 || !strings.HasSuffix(words[0], "MSG") && !strings.HasSuffix(words[0], "PUB") {
+		return 0
+	}
+	size, err := strconv.Atoi(words[len(words)-1])
+	if err != nil || size < 0 {
+		return 0
+	}
+	return size + len("\r\n")
+}
+
+// raftSubjects are the subjects of the server's raft: the beginning of each, and what it is.
+var raftSubjects = []struct{ prefix, is string }{
+	{"$NRG.V.", "vote?"}, {"$NRG.AE.", "append"}, {"$NRG.P.", "propose"}, {"$NRG.RP.", "remove peer"}, {"$NRG.R.", "raft answer"}, {"$NRG.CR.", "catch up"},
+}
+
+// named is a line in words: a type, and what it is about.
+func named(line string) (kind, text string) {
+	verb, rest, _ := strings.Cut(line, " ")
+	if !strings.HasSuffix(verb, "MSG") {
+		return verb, shorten(rest)
+	}
+	words := strings.Fields(rest)
+	if len(words) < 2 {
+		return verb, ""
+	}
+	subject := words[1] // after the account
+	for _, s := range raftSubjects {
+		if group, ok := strings.CutPrefix(subject, s.prefix); ok {
+			return s.is, group
+		}
+	}
+	return verb, shorten(subject)
+}
+
+// shorten cuts a long text.
+func shorten(text string) string {
+	const most = 100
+	if len(text) > most {
+		return text[:most] + "..."
+	}
+	return text
+}

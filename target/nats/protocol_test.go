@@ -1,0 +1,43 @@
+package nats
+
+import (
+	"testing"
+
+	"github.com/lockstep-go/lockstep/bubble/wire"
+)
+
+// What servers write has names, however it is cut.
+func TestRoutes(t *testing.T) {
+	d := routes(wire.Conn{})
+	for i, c := range []struct {
+		data, kind, text string
+	}{
+		{"INFO {\"server_id\":\"N\"}\r\n", "INFO", `{"server_id":"N"}`},
+		{"RMSG $SYS $NRG.AE.C-R3F-x $NRG.R.abc 7\r\nseven-7\r\nPING\r\n", "append", "C-R3F-x; PING"},
+		{"HMSG $G $KV.a.b rep 4 11\r\nhead", "HMSG", "$KV.a.b"},
+		{"payload\r", "payload", ""},                   // all but the last byte
+		{"\nRMSG $SYS $NRG.V.g r 0\r\n", "vote?", "g"}, // and that, and the beginning of the next
+		{"\r\nPO", "", ""},
+		{"NG\r\n", "PONG", ""},
+		{"RMSG x\r\n", "RMSG", ""},
+		{"RMSG a b -5\r\nPING\r\n", "RMSG", "b; PING"},
+	} {
+		if kind, text := d.Decode(true, []byte(c.data)); kind != c.kind || text != c.text {
+			t.Errorf("%d: %q is %q, %q, want %q, %q", i, c.data, kind, text, c.kind, c.text)
+		}
+	}
+	if kind, _ := d.Decode(false, []byte("PONG\r\n")); kind != "PONG" {
+		t.Error("the other direction is", kind)
+	}
+}
+
+// No bytes make the decoder fail.
+func FuzzRoutes(f *testing.F) {
+	f.Add([]byte("RMSG a b 3\r\nabc\r\nPING\r\n"), 4)
+	f.Fuzz(func(_ *testing.T, data []byte, cut int) {
+		d := routes(wire.Conn{})
+		cut = min(max(cut, 0), len(data))
+		d.Decode(true, data[:cut])
+		d.Decode(true, data[cut:])
+	})
+}

@@ -1,0 +1,75 @@
+package nats
+
+import (
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+)
+
+func ack(client int, seq uint64, data string) lockstep.Event {
+	return lockstep.Event{Type: EventAcknowledged, Value: &Acknowledged{Client: client, Seq: seq, Data: data}}
+}
+
+func asked(client int) lockstep.Event { return lockstep.Event{Type: EventAsked, Value: client} }
+
+func reads(list ...Message) lockstep.Event {
+	return lockstep.Event{Type: EventRead, Value: Messages(list)}
+}
+
+// Numbers and order are judged as they are told.
+func TestNumbers(t *testing.T) {
+	type judge interface {
+		Reset()
+		Event(*lockstep.Run, *lockstep.Event) *lockstep.Finding
+	}
+	for name, c := range map[string]struct {
+		judge  judge
+		events []lockstep.Event
+		found  string
+	}{
+		"each its own":             {&unique{}, []lockstep.Event{ack(1, 1, "a"), ack(2, 2, "b"), reads(Message{Seq: 1, Data: "a"}, Message{Seq: 2, Data: "b"})}, ""},
+		"read before acknowledged": {&unique{}, []lockstep.Event{reads(Message{Seq: 1, Data: "a"}), ack(1, 1, "a")}, ""},
+		"one number for two":       {&unique{}, []lockstep.Event{ack(1, 1, "a"), ack(2, 1, "b")}, "a was acknowledged as message 1, and now b is acknowledged"},
+		"another is read":          {&unique{}, []lockstep.Event{ack(1, 1, "a"), reads(Message{Seq: 1, Data: "b"})}, "a was acknowledged as message 1, and now b is read"},
+		"at once, in any order":    {&ordered{}, []lockstep.Event{asked(1), asked(2), ack(2, 2, "b"), ack(1, 1, "a")}, ""},
+		"one after the other":      {&ordered{}, []lockstep.Event{asked(1), ack(1, 1, "a"), asked(1), ack(1, 2, "b"), asked(2), ack(2, 3, "c")}, ""},
+		"back": {&ordered{}, []lockstep.Event{asked(1), ack(1, 5, "a"), asked(2), ack(2, 3, "b")},
+			"b was acknowledged as message 3; before it was asked for, a had been as message 5"},
+	} {
+		c.judge.Reset()
+		found := ""
+		for i := range c.events {
+			if f := c.judge.Event(nil, &c.events[i]); f != nil {
+				found = f.Text
+			}
+		}
+		if found != c.found {
+			t.Errorf("%s: %q, want %q", name, found, c.found)
+		}
+	}
+}
+
+func TestCopy(t *testing.T) {
+	one := &Copy{Exists: true, First: 2, Last: 4, messages: Messages{{2, "x", "a"}, {4, "x", "b"}}}
+	other := &Copy{Exists: true, First: 2, Last: 4, messages: Messages{{2, "x", "a"}, {4, "x", "c"}}}
+	if m, ok := one.at(4); !ok || m.Data != "b" {
+		t.Error(m, ok)
+	}
+	if _, ok := one.at(3); ok {
+		t.Error("there is no message 3")
+	}
+	if one.String() == other.String() || (&Copy{}).String() != "no stream" || one.messages.String() != "2: a, 4: b" {
+		t.Error(one, other, one.messages)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	if err := (Cluster{Nodes: 5, Moves: 1}).full().check(); err != nil {
+		t.Error(err)
+	}
+	for _, c := range []Cluster{{Nodes: 8}, {Replicas: 4}, {Nodes: 3, Moves: 1}, {Power: 2}, {Sync: -1}} {
+		if c.full().check() == nil {
+			t.Errorf("%+v is allowed", c)
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package ratis
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/process/jvm"
+)
+
+//go:embed java
+var sources embed.FS
+
+// prepare fetches a version, finds a JVM, and compiles what starts servers in it. A server of an early version listens everywhere, unless the JVM
+// takes another address for that.
+func prepare(ctx context.Context, version string) (*jvm.JVM, error) {
+	java, err := jvm.Find(ctx, "org.apache.ratis:ratis-examples:"+version, "-*:*")
+	if err != nil {
+		return nil, fmt.Errorf("ratis: version %s: %w", version, err)
+	}
+	java.Flags = []string{"-Xmx192m", "--add-opens=java.base/java.net=ALL-UNNAMED", "-Dlog4j.configuration=file:log4j.properties"}
+	api := "java/v3" // what differs between versions
+	if strings.HasPrefix(version, "1.") {
+		api = "java/v1"
+	}
+	var folders []fs.FS
+	for _, name := range []string{"java/node", api} {
+		folder, err := fs.Sub(sources, name)
+		if err != nil {
+			return nil, err
+		}
+		folders = append(folders, folder)
+	}
+	if _, err := java.Compile(ctx, "ratis-node", "", folders...); err != nil {
+		return nil, fmt.Errorf("ratis: version %s: %w", version, err)
+	}
+	return java, nil
+}
+
+const log4j = `log4j.rootLogger=INFO, out
+log4j.appender.out=org.apache.log4j.ConsoleAppender
+log4j.appender.out.layout=org.apache.log4j.PatternLayout
+log4j.appender.out.layout.ConversionPattern=%p %c{1}: %m%n
+log4j.logger.org.apache.ratis.conf=WARN
+`
+
+// wire makes the links. All servers and the client have the same address of a server, which its own log keeps, too: so there is one link for each.
+func (d *deployment) wire() error {
+	d.Command, d.Telling, d.Patience = d.write, telling, d.options.Patience
+	protocol := GRPC
+	if d.options.Transport == "netty" {
+		protocol = Netty
+	}
+	var peers []string
+	for n := range d.options.Nodes {
+		at, via, orders := d.Port(), d.Port(), d.Port()
+		link, err := d.Network.Link(0, lockstep.Node(n+1), via, at, nil)
+		if err != nil {
+			return err
+		}
+		if d.options.Control != byTime {
+			link.Decode(protocol)
+		}
+		if d.options.Warm {
+			d.Server(lockstep.Node(n + 1)).Host = orders
+		}
+		d.at, d.orders = append(d.at, at), append(d.orders, orders)
+		peers = append(peers, fmt.Sprintf("n%d=%s", n+1, via))
+	}
+	d.peers = strings.Join(peers, ",")
+	client, err := d.Supervisor.Server("client")
+	d.client = client
+	if err == nil {
+		client.Host = d.Port()
+	}
+	return err
+}
+
+// write writes the settings of a node into its folder, and returns the command that starts it.
+func (d *deployment) write(n lockstep.Node) (*exec.Cmd, error) {
+	return d.command(d.Server(n).Folder, fmt.Sprintf("n%d", n), d.orders[n-1], d.at[n-1])
+}
+
+// command is that of a server, or of the client, which listens nowhere.
+func (d *deployment) command(folder, name, orders, at string) (*exec.Cmd, error) {
+	for file, text := range map[string]string{"ratis.properties": d.settings(folder, at), "log4j.properties": log4j} {
+		if err := os.WriteFile(filepath.Join(folder, file), []byte(text), 0o644); err != nil {
+			return nil, err
+		}
+	}
+	host, port, _ := strings.Cut(orders, ":")
+	return d.java.Command("Node", host, port, name, "ratis.properties", d.peers), nil
+}
+
+// settings are those of a server at an address.
+func (d *deployment) settings(folder, at string) string {
+	var b strings.Builder
+	set := func(key string, value any) { fmt.Fprintf(&b, "%s=%v\n", key, value) }
+	set("raft.rpc.type", strings.ToUpper(d.options.Transport))
+	if host, port, ok := strings.Cut(at, ":"); ok {
+		set("raft."+d.options.Transport+".server.host", host) // which versions before 2.5 do not know
+		set("raft."+d.options.Transport+".server.port", port)
+	}
+	set("raft.server.storage.dir", filepath.Join(folder, "data"))
+	set("raft.server.rpc.timeout.min", fmt.Sprintf("%dms", d.options.Timeout.Milliseconds()))
+	set("raft.server.rpc.timeout.max", fmt.Sprintf("%dms", 2*d.options.Timeout.Milliseconds()))
+	set("raft.server.log.preallocated.size", "64KB")
+	set("raft.server.log.segment.size.max", "1MB")
+	return b.String()
+}
+
+// telling picks the lines of a log that tell who leads and how logs are brought together.
+func telling(line string) bool {
+	for _, words := range []string{"changes role from", "change Leader from", "inconsistency", "INCONSISTENCY", "Failed appendEntries", "runAsCandidate", "submit vote", "ELECTION", "ERROR", "truncate", "Truncat", "nextIndex: updateUnconditionally", "nextIndex: setUnconditionally"} {
+		if strings.Contains(line, words) {
+			return true
+		}
+	}
+	return false
+}

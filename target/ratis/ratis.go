@@ -1,0 +1,120 @@
+package ratis
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/process"
+	"github.com/lockstep-go/lockstep/target"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Cluster is a deployment of Ratis: a [lockstep.System].
+type Cluster struct {
+	// Version is the version of the servers.
+	Version string `help:"version of Ratis: 1.0.0 and 3.3.0 are known to work" zero:"1.0.0"`
+	// Transport is what servers and clients speak over.
+	Transport string `help:"grpc or netty" zero:"grpc"`
+	// Nodes is the number of servers.
+	Nodes int `help:"number of servers" zero:"3" range:"1..7"`
+	// Phases and Requests are what the client does: so many increments at once in each phase.
+	Phases   int `help:"phases in which the client sends requests" zero:"4" range:"1..100"`
+	Requests int `help:"requests that are sent at once in a phase" zero:"1" range:"1..20"`
+	// Control says what a round is, and whose the messages are.
+	Control string `help:"log: a round ends when the log has grown, or after its pace; time: a round is a stretch of time; messages: each is delivered or dropped by itself" zero:"log"`
+	// Timeout is how long a server hears nothing until it wants to lead, at least; at most twice as long.
+	Timeout time.Duration `help:"how long a server hears nothing until it wants to lead, at least; twice as long at most" zero:"300ms"`
+	// Pace is how long a round lasts, at most where it ends with the growth of the log.
+	Pace time.Duration `help:"how long a round lasts; at most where it ends with the growth of the log" zero:"1s"`
+	// Within is the bound of the three properties.
+	Within time.Duration `help:"how long it may take, when nothing is cut any more, until somebody leads; and until logs agree; and until there is an answer" zero:"10s"`
+	// Patience is how long servers may take to start and to agree, before anything is done to them.
+	Patience time.Duration `help:"how long servers may take to start and to agree, before anything is done to them" zero:"2m"`
+	// Warm starts and ends servers inside JVMs that live on, as the paper's tests did. A crash is then a shutdown and no SIGKILL.
+	Warm bool `help:"servers are started and ended inside JVMs that live on, as in the paper: runs are several times as fast, and a crash is a shutdown"`
+	// Stall lets connections across a cut stand still instead of being closed.
+	Stall bool `help:"a cut lets connections stand still instead of closing them"`
+}
+
+// The words of settings.
+var (
+	transports = []string{"grpc", "netty"}
+	controls   = []string{byLog, byTime, byMessage}
+)
+
+// What a round is.
+const (
+	byLog     = "log"
+	byTime    = "time"
+	byMessage = "messages"
+)
+
+func (c Cluster) filled() Cluster {
+	target.Fill(&c)
+	return c
+}
+
+// Describe says what the system is and can do.
+func (c Cluster) Describe() (lockstep.Info, error) {
+	c = c.filled()
+	if err := c.check(); err != nil {
+		return lockstep.Info{}, err
+	}
+	info := lockstep.Info{Name: "ratis", Nodes: c.Nodes, Options: target.Changed(c, Cluster{}.filled(), "version", "transport"), Pace: lockstep.Time(c.Pace),
+		Repeats: lockstep.Roughly, Events: []string{EventSend, EventAnswer, EventEnd, process.EventLog, eventTime}, Roles: []string{roleLeader, roleFollower},
+		Supports: process.Kinds | trace.KindsOf(trace.Request, trace.Wait)}
+	if c.Control == byMessage {
+		info.Supports |= process.Light
+		info.Rounds, info.Types = Rounds, Types
+	}
+	return info, nil
+}
+
+// check finds what is wrong with the settings.
+func (c Cluster) check() error {
+	if err := target.Check("ratis", c); err != nil {
+		return err
+	}
+	for _, s := range []struct {
+		key, is string
+		allowed []string
+	}{{"transport", c.Transport, transports}, {"control", c.Control, controls}} {
+		if !slices.Contains(s.allowed, s.is) {
+			return fmt.Errorf("ratis: %s is %q, allowed are %s", s.key, s.is, strings.Join(s.allowed, ", "))
+		}
+	}
+	if c.Timeout < 10*time.Millisecond || c.Pace <= 0 || c.Within <= 0 || c.Patience <= 0 {
+		return fmt.Errorf("ratis: timeout %s, pace %s, within %s and patience %s must be positive, and timeout at least 10ms", c.Timeout, c.Pace, c.Within, c.Patience)
+	}
+	return nil
+}
+
+// Deploy makes a deployment; servers start with each run.
+func (c Cluster) Deploy(place *lockstep.Place) (lockstep.Deployment, error) {
+	c = c.filled()
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	java, err := prepare(context.Background(), c.Version)
+	if err != nil {
+		return nil, err
+	}
+	breakage := process.Closes
+	if c.Stall {
+		breakage = process.Stalls
+	}
+	servers, err := process.NewCluster(place, c.Nodes, breakage)
+	if err != nil {
+		return nil, err
+	}
+	d := &deployment{Cluster: servers, options: c, java: java}
+	if err := d.wire(); err != nil {
+		_ = d.Close()
+		return nil, err
+	}
+	return d, nil
+}

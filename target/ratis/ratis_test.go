@@ -1,0 +1,117 @@
+package ratis
+
+import (
+	"flag"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/outside"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+var (
+	long     = flag.Bool("long", false, "make many runs of servers, of all versions and transports")
+	patience = flag.Duration("patience", 5*time.Minute, "how long servers may take to start")
+)
+
+// Servers of all versions over both transports answer, are isolated in each of the ways, and nothing is left of them. What is
+// asked of them is not judged here: the tables do that.
+func TestRuns(t *testing.T) {
+	outside.Programs(t, "java", "mvn")
+	all := []Cluster{{Warm: true}}
+	if *long {
+		all = nil
+		for _, version := range []string{"1.0.0", "3.3.0"} {
+			for _, transport := range transports {
+				for _, control := range controls {
+					all = append(all, Cluster{Version: version, Transport: transport, Control: control, Warm: control != byTime})
+				}
+			}
+		}
+	}
+	for _, c := range all {
+		c = c.filled()
+		t.Run(strings.Join([]string{c.Version, c.Transport, c.Control}, " "), func(t *testing.T) { runs(t, c) })
+	}
+}
+
+func runs(t *testing.T, c Cluster) {
+	c.Patience = *patience
+	var s lockstep.Strategy = strategy.Uniform{Period: 2, Rounds: 8, Isolations: 2, Sampler: strategy.Paper}
+	switch c.Control {
+	case byTime:
+		s = strategy.Uniform{Period: 2, Rounds: 8, Isolations: 2, Sampler: strategy.Paper, By: strategy.ByCrash}
+	case byMessage:
+		s = strategy.Baseline{Drop: 0.1, Steps: 60}
+	}
+	plan := lockstep.Plan{System: c, Spec: Properties, Strategy: s, Settle: Settle, Workers: 1, Seed: 1, Scratch: t.TempDir()}
+	begin := time.Now()
+	tr, err := lockstep.Record(t.Context(), plan, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%s: %v %v", time.Since(begin), tr.Outcome.Verdict, tr.Outcome.Finding)
+	answers, faults := 0, 0
+	for _, r := range tr.Records {
+		switch r.Step.Kind {
+		case trace.Cut, trace.Crash, trace.Drop:
+			faults++
+		}
+		for _, e := range r.Events {
+			if e.Type == EventAnswer {
+				answers++
+			}
+			if testing.Verbose() {
+				t.Log(r.Number, &r.Step, e.Type, e.Node, e.Text)
+			}
+		}
+	}
+	if answers == 0 || faults == 0 || tr.Outcome.Verdict == trace.Unknown {
+		t.Errorf("%d answers, %d faults, %+v", answers, faults, tr.Outcome)
+	}
+	if left, err := os.ReadDir(plan.Scratch); err != nil || len(left) > 0 {
+		t.Errorf("left are %v, %v", left, err)
+	}
+}
+
+// A leader that was cut off with a request that nobody else has, and comes back, applies it although the others have applied another entry in its place: in 1.0.0, and
+// no more in 3.3.0.
+func TestOldLeader(t *testing.T) {
+	outside.Programs(t, "java", "mvn")
+	versions := []string{"1.0.0"}
+	if *long {
+		versions = append(versions, "3.3.0")
+	}
+	for _, version := range versions {
+		for _, transport := range transports[:len(versions)] {
+			t.Run(version+" "+transport, func(t *testing.T) {
+				sc, err := Targets[0].Scenario("old-leader")
+				if err != nil {
+					t.Fatal(err)
+				}
+				system, err := Targets[0].Build(append(sc.Set, "version="+version, "transport="+transport, "patience="+patience.String()))
+				if err != nil {
+					t.Fatal(err)
+				}
+				plan := lockstep.Plan{System: system, Spec: Properties, Scenario: sc.Build(), Strategy: strategy.DefaultWalk, Settle: Settle, Workers: 1, Scratch: t.TempDir()}
+				var tr *trace.Trace
+				for attempt := range 3 { // the old leader may hear of the new term before it hears of the new leader
+					if tr, err = lockstep.Record(t.Context(), plan, attempt); err != nil {
+						t.Fatal(err)
+					}
+					if t.Log(tr.Outcome.Verdict, tr.Outcome.Finding); tr.Outcome.Finding != nil {
+						break
+					}
+				}
+				f := tr.Outcome.Finding
+				if found := f != nil && f.Property == "applied-agree"; found != (version == "1.0.0") {
+					t.Errorf("%+v: %v", tr.Outcome, f)
+				}
+			})
+		}
+	}
+}

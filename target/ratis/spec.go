@@ -1,0 +1,246 @@
+package ratis
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/spec"
+)
+
+// The types of the events that tell what the client sees, and what servers have in the end, with their values.
+const (
+	EventSend   = "send"   // a Send
+	EventAnswer = "answer" // an *Answer
+	EventEnd    = "end"    // an *End
+)
+
+// Send is the number of a request that was sent.
+type Send int
+
+// Answer is what the client was told about a request: a number, or why there is none.
+type Answer struct {
+	Request int
+	Text    string
+}
+
+// String is the answer in words.
+func (a *Answer) String() string { return fmt.Sprintf("request %d: %s", a.Request, a.Text) }
+
+// refused reports whether the answer is an error.
+func (a *Answer) refused() bool { return strings.HasPrefix(a.Text, "no") }
+
+// The parts that servers play.
+const (
+	roleLeader   = "leader"
+	roleFollower = "follower"
+)
+
+// State is what a server has.
+type State struct {
+	Leads   bool
+	Term    int64
+	Commit  int64    // the last index that is committed
+	Applied int64    // the last that the counter has taken
+	First   int64    // the first index of the log
+	Log     []string // term and kind of each entry, s for a request, c for members, m for what is committed, and a hash
+}
+
+// parseState reads what a server says.
+func parseState(text string) (s State, err error) {
+	words := strings.Fields(text)
+	if len(words) < 5 || words[0] != roleLeader && words[0] != roleFollower {
+		return s, fmt.Errorf("ratis: %q is no state of a server", text)
+	}
+	s.Leads, s.Log = words[0] == roleLeader, words[5:]
+	for i, to := range []*int64{&s.Term, &s.Commit, &s.Applied, &s.First} {
+		if *to, err = strconv.ParseInt(words[i+1], 10, 64); err != nil {
+			return s, fmt.Errorf("ratis: %q is no state of a server", text)
+		}
+	}
+	return s, nil
+}
+
+// String is the state in words.
+func (s State) String() string {
+	role := roleFollower
+	if s.Leads {
+		role = roleLeader
+	}
+	return fmt.Sprintf("%s term=%d commit=%d applied=%d log from %d: %s", role, s.Term, s.Commit, s.Applied, s.First, strings.Join(s.Log, " "))
+}
+
+// End is what servers have in the end, by node-1.
+type End struct{ States []State }
+
+// String is that in words.
+func (e *End) String() string {
+	var parts []string
+	for i, s := range e.States {
+		parts = append(parts, fmt.Sprintf("%d: %s", i+1, s))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// within leaves the states of some servers.
+func within(states []State, nodes lockstep.Nodes) (some []State) {
+	for i, s := range states {
+		if nodes.Has(lockstep.Node(i + 1)) {
+			some = append(some, s)
+		}
+	}
+	return some
+}
+
+// leader is the place of the server, from 1, that leads in a term that nobody is ahead of, or 0.
+func leader(states []State) int {
+	term := int64(0)
+	for _, s := range states {
+		term = max(term, s.Term)
+	}
+	return 1 + slices.IndexFunc(states, func(s State) bool { return s.Leads && s.Term == term })
+}
+
+// differ says how logs differ, or nothing.
+func differ(states []State) string {
+	for i, s := range states[1:] {
+		first := states[0]
+		if s.First != first.First || len(s.Log) != len(first.Log) {
+			return fmt.Sprintf("server 1 has entries %d to %d, server %d has %d to %d", first.First, first.First+int64(len(first.Log))-1, i+2, s.First, s.First+int64(len(s.Log))-1)
+		}
+		for k := range s.Log {
+			if s.Log[k] != first.Log[k] {
+				return fmt.Sprintf("at index %d server 1 has %s and server %d has %s", first.First+int64(k), first.Log[k], i+2, s.Log[k])
+			}
+		}
+	}
+	return ""
+}
+
+// conflict says which entries two servers have both applied at one index, and differ, or nothing.
+func conflict(states []State) string {
+	for i, a := range states {
+		for j, b := range states[:i] {
+			for at := max(a.First, b.First); at <= min(a.Applied, b.Applied, a.last(), b.last()); at++ {
+				if x, y := a.Log[at-a.First], b.Log[at-b.First]; x != y {
+					return fmt.Sprintf("at index %d server %d has applied %s and server %d has applied %s", at, j+1, y, i+1, x)
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// last is the last index of the log.
+func (s State) last() int64 { return s.First + int64(len(s.Log)) - 1 }
+
+// Properties are Raft's own, and those that the paper judges.
+var Properties = spec.All(Applied, Leader, Logs, Answers)
+
+// Applied is the state machine safety of Raft: no two servers have applied different entries at the same index.
+var Applied = spec.New("applied-agree", func(lockstep.Info) *judge { return &judge{find: conflicting} })
+
+// conflicting says which applied entries differ.
+func conflicting(h *history) string {
+	if how := conflict(h.end.States); how != "" {
+		return fmt.Sprintf("%s; %s", how, h.end)
+	}
+	return ""
+}
+
+// Leader is P1: when nothing is cut any more, somebody leads within some time.
+var Leader = spec.New("leader", func(lockstep.Info) *judge { return &judge{find: leaderless} })
+
+// Logs is P2: all logs are the same within some time.
+var Logs = spec.New("logs-agree", func(lockstep.Info) *judge { return &judge{find: disagreeing} })
+
+// Answers is P3: every request is answered within some time. That the library gave up is no answer.
+var Answers = spec.New("answers", func(lockstep.Info) *judge { return &judge{find: unanswered} })
+
+// leaderless says that nobody leads.
+func leaderless(h *history) string {
+	if leader(h.end.States) != 0 {
+		return ""
+	}
+	return "after all servers came back, nobody leads: " + h.end.String()
+}
+
+// disagreeing says how logs differ.
+func disagreeing(h *history) string {
+	if how := differ(h.end.States); how != "" {
+		return fmt.Sprintf("after all servers came back, %s; %s", how, h.end)
+	}
+	return ""
+}
+
+// unanswered says which requests have no answer.
+func unanswered(h *history) string {
+	var without, refused []string
+	for n := 1; n <= h.sent; n++ {
+		switch a := h.answers[n]; {
+		case a == nil:
+			without = append(without, strconv.Itoa(n))
+		case a.refused():
+			refused = append(refused, a.String())
+		}
+	}
+	switch {
+	case len(without) > 0:
+		return fmt.Sprintf("after all servers came back, there is no answer to request %s of %d", strings.Join(without, ", "), h.sent)
+	case len(refused) > 0:
+		return "the client gave up: " + strings.Join(refused, "; ")
+	}
+	return ""
+}
+
+// history is what properties are about.
+type history struct {
+	sent    int
+	answers map[int]*Answer
+	end     *End
+}
+
+// note notes an event.
+func (h *history) note(e *lockstep.Event) {
+	switch v := e.Value.(type) {
+	case Send:
+		h.sent = max(h.sent, int(v))
+	case *Answer:
+		h.answers[v.Request] = v
+	case *End:
+		h.end = v
+	}
+}
+
+// judge judges one property.
+type judge struct {
+	history
+	find   func(*history) string
+	judged int
+}
+
+// Reset begins a new run.
+func (j *judge) Reset() { j.history, j.judged = history{answers: map[int]*Answer{}}, 0 }
+
+// Judged counts the runs that came to an end.
+func (j *judge) Judged() int { return j.judged }
+
+// Event notes an event.
+func (j *judge) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+	j.note(e)
+	return nil
+}
+
+// End judges what there is in the end.
+func (j *judge) End(run *lockstep.Run) *lockstep.Finding {
+	if !run.Settled() || j.end == nil {
+		return nil
+	}
+	j.judged++
+	if text := j.find(&j.history); text != "" {
+		return &lockstep.Finding{Text: text}
+	}
+	return nil
+}

@@ -1,0 +1,55 @@
+package tendermint
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	. "github.com/lockstep-go/lockstep/scenario"
+	"github.com/lockstep-go/lockstep/spec"
+	"github.com/lockstep-go/lockstep/strategy"
+)
+
+// On the channel of states a message brings those with it that were sent before it: validators decide though no HasVote is ever
+// delivered by itself. Proposals wait for what is before them, so that one can be withheld.
+func TestStatesBringOthers(t *testing.T) {
+	for _, c := range []struct {
+		withheld Condition
+		decides  bool
+	}{{Type(HasVote), true}, {Type(Proposal), false}} {
+		commits := 0
+		count := spec.OnEvent("count", EventCommit, func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding {
+			commits++
+			return nil
+		})
+		sc := New("withhold").Faults(lockstep.Budget{Losses: lockstep.Unlimited})
+		sc.If(c.withheld).Then(Store("withheld"))
+		explore(t, lockstep.Plan{System: Cluster{}, Strategy: strategy.Walk{Deliver: 20, Wait: 2, Steps: 1500}, Scenario: sc, Spec: spec.All(Safety, count), Runs: 1})
+		if decided := commits > 4; decided != c.decides {
+			t.Errorf("%s withheld: %d decisions", c.withheld, commits)
+		}
+	}
+}
+
+// A forged message takes the place of its original, and one that was lost in silence is not brought.
+func TestNumbers(t *testing.T) {
+	n := newNetwork(Cluster{}.full(), nil)
+	w := way{from: 1, to: 2, conn: 1, channel: 0x20}
+	sent := []*Message{{Conn: 1, Channel: 0x20}, {Conn: 1, Channel: 0x20}, {Conn: 1, Channel: 0x20}}
+	for i, m := range sent {
+		n.number(1, 2, m)
+		if m.Seq != i {
+			t.Errorf("message %d has number %d", i, m.Seq)
+		}
+	}
+	lie := &Message{Conn: 1, Channel: 0x20, Seq: 1, forged: true}
+	n.number(1, 2, lie)
+	n.skip(1, 2, sent[0])
+	if got := n.upTo(w, 0, 2); !slices.Equal(got, []*Message{lie, sent[2]}) {
+		t.Errorf("%v come", got)
+	}
+	if got := n.upTo(w, 2, 7); !slices.Equal(got, sent[2:]) {
+		t.Errorf("%v come after two were taken", got)
+	}
+	n.number(1, 2, &Message{Conn: 1, Channel: 0x20, Seq: 9, forged: true}) // of nothing: nothing happens
+}
