@@ -20,8 +20,3 @@ func ExampleGRPC() {
 	fmt.Println(err)
 	// Output: ratis: at the gRPC port, this is not HTTP/2
 }
-
-func ExampleOldLeader() {
-	fmt.Println(ratis.OldLeader().Name())
-	// Output: old-leader
-}

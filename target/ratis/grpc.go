@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -176,7 +177,7 @@ func (d *httpDecoder) data(stream uint32, content []byte) (process.Packet, error
 	if read == nil {
 		return process.Packet{}, nil
 	}
-	rest := append(d.rest[stream], content...)
+	rest := slices.Concat(d.rest[stream], content)
 	var whole []process.Packet
 	for len(rest) >= messageHead {
 		length := binary.BigEndian.Uint32(rest[1:])
@@ -192,7 +193,7 @@ func (d *httpDecoder) data(stream uint32, content []byte) (process.Packet, error
 		}
 		whole, rest = append(whole, p), rest[messageHead+length:]
 	}
-	d.rest[stream] = append([]byte(nil), rest...)
+	d.rest[stream] = rest // of our own
 	if len(whole) == 0 {
 		return process.Packet{}, nil
 	}

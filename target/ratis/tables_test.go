@@ -56,8 +56,6 @@ var published = []struct {
 	{"baseline", "netty", []int{994, 971, 497}, []int{998, 983, 462}, []int{999, 996, 179}},
 }
 
-const tried = 1000
-
 func table() (all []row) {
 	for _, p := range published {
 		for i := range p.p1 {
