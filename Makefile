@@ -8,7 +8,7 @@ GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 GOVULN   := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build setup test docs overlay race exact versions fleet fleet-speed determinism bench lint vuln tidy
+.PHONY: help demo build setup test docs overlay race exact versions systems fleet fleet-speed determinism bench lint vuln tidy
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /:/' | column -t -s:
@@ -62,6 +62,7 @@ exact: build ## a table: how many of 100 seeds are the same, byte for byte, in 1
 	cd target/hashicorpraft && LOCKSTEP_PROCESSES=10 $(GO) test -count=1 -timeout 1h -v -run Exactly .
 	cd target/hashicorpraft && LOCKSTEP_PROCESSES=10 ../../bin/lockstep go test -count=1 -timeout 1h -v -run Exactly .
 	cd target/memberlist && LOCKSTEP_PROCESSES=10 ../../bin/lockstep go test -count=1 -timeout 1h -v -run Exactly .
+	cd target/nats && GOWORK=off LOCKSTEP_PROCESSES=10 ../../bin/lockstep go test -count=1 -timeout 1h -v -run Exactly .
 	cd target/tendermint && GOWORK=off LOCKSTEP_PROCESSES=10 ../../bin/lockstep go test -count=1 -timeout 1h -v -run Exactly .
 
 versions: ## known mistakes of hashicorp/raft and CometBFT, in the versions that had them and in those that mended them
@@ -69,6 +70,18 @@ versions: ## known mistakes of hashicorp/raft and CometBFT, in the versions that
 	for v in v1.3.10 v1.3.11; do GOWORK=off $(GO) test -modfile versions/$$v.mod -tags v1.3 -run KnownMistakes .; done
 	@set -e; cd target/tendermint; for v in v0.34 v1.0; do GOWORK=off $(GO) test -modfile versions/$$v.mod -tags $$v ./...; done; \
 	for v in v0.38.16 v0.38.17; do GOWORK=off $(GO) test -modfile versions/$$v.mod -run KnownMistakes .; done
+
+# Time is real there: nothing else should run. EACH is the time for a row of a table.
+EACH ?= 1h
+LONG := $(GO) test -count=1 -timeout 0 -v .
+systems: build ## days of campaigns on servers in processes: the tables of the papers, published runs, campaigns that are killed at any moment (EACH=1h a row)
+	cd target/cassandra && $(LONG) -run 'Published|Agrees|Tables|Killed' -long -each $(EACH)
+	cd target/ratis && $(LONG) -run 'Tables|Killed' -long -each $(EACH)
+	cd target/zookeeper && $(LONG) -run 'Reported|DivergesOtherwise|Tables|Killed' -long -each $(EACH)
+	cd target/zookeeper && $(LONG) -run Tables -long -each $(EACH) -version 3.9.5
+	cd target/kafka && $(LONG) -run 'Safe|Measured|Killed' -long
+	cd target/etcd && $(LONG) -run 'StaleMeasured|Linearizable' -long
+	cd target/bftsmart && $(LONG) -run 'Scenarios|Replay|Alone' -only . -runs 10 -replay . -times 5 -alone 10
 
 fleet: ## a million runs by eight workers that are killed at random, with a restart of the server; 200 workers that report ten times a second
 	FLEET_RUNS=1000000 FLEET_STRATEGY=walk:steps=150 FLEET_WORKERS=8 FLEET_KILLS=40 $(GO) -C fleet test -count=1 -timeout 1h -v -run TestKilled .

@@ -126,6 +126,10 @@ func (d *deployment) start(self lockstep.Node) {
 	n.run(d.Start)
 }
 
+// mostLives is how many lives a node may have in a run where the dead are frozen: the runtime has a place for each of 4096 (see
+// Node.number), and with one more it would thaw the first.
+const mostLives = 63
+
 // crash ends a life.
 func (d *deployment) crash(self lockstep.Node) error {
 	n := d.lives[self-1]
@@ -206,6 +210,9 @@ func (d *deployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbo
 			return err
 		}
 	case trace.Restart:
+		if d.Freeze && d.counts[s.Node-1] == mostLives {
+			return &lockstep.Worthless{Reason: fmt.Sprintf("node %d has had %d lives, and the frozen of a run can be told apart no longer: use fewer crashes", s.Node, mostLives)}
+		}
 		d.start(s.Node)
 	case trace.Pause:
 		if err := d.pause(s.Node); err != nil {

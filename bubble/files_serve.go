@@ -129,6 +129,9 @@ const mostDenied = 1000
 // open file seems to succeed, everything else fails, so that whoever holds something of the
 // process meanwhile gives it back.
 func (k *kernel) pretend(c *call) (r1, r2 uintptr, err errno) {
+	if k.deceives(c) {
+		select {}
+	}
 	switch c.Trap {
 	case syscall.SYS_WRITE, syscall.SYS_PWRITE64:
 		if k.descriptor(c, 0) != nil {
@@ -149,6 +152,20 @@ func (k *kernel) pretend(c *call) (r1, r2 uintptr, err errno) {
 		return failed(syscall.EIO)
 	}
 	return c.Do()
+}
+
+// deceives reports whether a life that has ended would believe what it reads in memory after the call: it maps a
+// file, or changes one that it has mapped, and what it writes is nowhere. A store that follows such
+// pages reads anywhere.
+func (k *kernel) deceives(c *call) bool {
+	switch c.Trap {
+	case syscall.SYS_MMAP:
+		return k.descriptor(c, 4) != nil
+	case syscall.SYS_WRITE, syscall.SYS_PWRITE64, syscall.SYS_FTRUNCATE, syscall.SYS_FALLOCATE:
+		o := k.descriptor(c, 0)
+		return o != nil && slices.ContainsFunc(k.lost, func(p *mapping) bool { return p.inode == o.inode && p.life == o.life })
+	}
+	return false
 }
 
 // descriptor is what an argument that is a descriptor means, or nil if it is not of a disk.

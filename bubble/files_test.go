@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -171,6 +172,75 @@ func TestBury(t *testing.T) {
 	}
 	if beats[1] < 4*beats[0] {
 		t.Errorf("%d beats without burial, %d with it", beats[0], beats[1])
+	}
+}
+
+// deceived counts the times that a node read something else in memory than it had written to the file.
+var deceived int
+
+// A node that is buried never reads in memory that what it wrote to a file is not there.
+func TestBuriedMapping(t *testing.T) {
+	start := func(n *bubble.Node) error {
+		dir, err := n.Folder()
+		if err != nil {
+			return err
+		}
+		file, err := os.OpenFile(filepath.Join(dir, fmt.Sprint(n.Life())), os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return err
+		}
+		if err := file.Truncate(4096); err != nil {
+			return err
+		}
+		memory, err := syscall.Mmap(int(file.Fd()), 0, 4096, syscall.PROT_READ, syscall.MAP_SHARED)
+		if err != nil {
+			return err
+		}
+		for i := byte(1); n.Context().Err() == nil; i++ {
+			if _, err := file.WriteAt([]byte{i}, 0); err != nil {
+				return err
+			}
+			if memory[0] != i {
+				deceived++
+			}
+			n.Emit("count", count{false, 1})
+			time.Sleep(time.Millisecond)
+		}
+		return nil
+	}
+	deceived = 0
+	plan := suffering(30, bubble.Files{PowerFailures: 0.5}, start, nil)
+	cluster := plan.System.(bubble.Cluster)
+	cluster.Bury = 50 * time.Millisecond
+	plan.System = cluster
+	result, err := lockstep.Explore(t.Context(), plan)
+	if err != nil || result.First() != nil || deceived > 0 {
+		t.Fatalf("%+v, %v, deceived %d times", result.First(), err, deceived)
+	}
+}
+
+// A node that has had more lives than can be told apart ends the run, and none of the dead is thawed.
+func TestManyLives(t *testing.T) {
+	start := func(n *bubble.Node) error {
+		for n.Context().Err() == nil {
+			n.Emit("life", n.Life())
+			time.Sleep(time.Second)
+		}
+		return nil
+	}
+	most := 0
+	judge := spec.OnEvent("in-order", "life", func(last *int, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+		life := e.Value.(int)
+		if most = max(most, life); life < *last {
+			return &lockstep.Finding{Text: fmt.Sprintf("life %d after life %d", life, *last)}
+		}
+		*last = life
+		return nil
+	})
+	result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: bubble.Cluster{Name: "lives", Nodes: 1, Freeze: true, Bury: time.Second, Start: start}, Spec: judge,
+		Strategy: strategy.Walk{Crash: 1, Restart: 1, Wait: 1, Down: 1, Steps: 1000}, Runs: 1, Seed: 1})
+	if err != nil || result.First() != nil || !strings.Contains(fmt.Sprint(result.Reasons), "node 1 has had 63 lives") || most != 63 {
+		t.Errorf("%d lives, %v, %+v", most, err, result)
 	}
 }
 

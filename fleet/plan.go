@@ -138,7 +138,7 @@ func (p *Plan) elsewhere() (list []cli.Elsewhere, names []string) {
 				}
 				add("--steps", strconv.Itoa(c.Steps), c.Steps > 0)
 				runs := c.Runs
-				if n := p.Stop.Runs(); runs == 0 {
+				if n := p.Stop.Runs(); runs == 0 || n > 0 && n < runs && !c.KeepGoing { // as long as nothing is found
 					runs = n
 				}
 				add("--runs", strconv.Itoa(runs), runs > 0)

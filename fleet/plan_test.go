@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
 	"math/rand/v2"
@@ -9,6 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goccy/go-yaml"
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/sketch"
+	"github.com/lockstep-go/lockstep/internal/stretch"
 	"github.com/lockstep-go/lockstep/report/campaign"
 )
 
@@ -134,5 +139,106 @@ campaigns:
 	}
 	if text, err := os.ReadFile(junit); err != nil || !strings.Contains(string(text), `tests="4"`) {
 		t.Errorf("%v: %.300s", err, text)
+	}
+}
+
+// A campaign ends when the rule to stop by holds, or its runs are made, whichever is first; one that goes on after
+// findings makes its runs.
+func TestStopsFirst(t *testing.T) {
+	for campaign, want := range map[string]string{"{target: smr, runs: 1000000}": "230", "{target: smr, runs: 100}": "100", "{target: smr}": "230",
+		"{target: smr, runs: 1000, keep-going: true}": "1000"} {
+		p, err := ReadPlan(planFile(t, "name: x\nstop: {confidence: 0.9, failure-rate: 0.01}\ncampaigns: ["+campaign+"]\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, _ := p.elsewhere()
+		if args := strings.Join(list[0].Args, " "); !strings.Contains(args, " --runs "+want+" ") {
+			t.Errorf("%s: %s", campaign, args)
+		}
+	}
+}
+
+// What a part brings is 1 with a finding of a new kind, and else the share of its states that are new.
+func TestNews(t *testing.T) {
+	l := newLedger(jobFor(plan(true, true, 100)))
+	l.Findings = []Finding{{Run: 3, Property: "prefix", Shape: "a"}}
+	hashes := func(from, to uint64) (s sketch.Sketch) {
+		for h := from; h < to; h++ {
+			s.Add(h * 0x9e3779b97f4a7c15)
+		}
+		return s
+	}
+	l.States = hashes(0, 1000)
+	part := func(shape string, states sketch.Sketch) *Part {
+		p := &Part{Made: stretch.Made{Ask: stretch.Ask{First: 50, End: 60}, Result: &lockstep.Result{}, States: states}}
+		if shape != "" {
+			p.Result.Found, p.Shapes = []lockstep.Found{{Run: 55, Finding: lockstep.Finding{Property: "prefix"}}}, []string{shape}
+		}
+		return p
+	}
+	for _, c := range []struct {
+		p         *Part
+		low, high float64
+	}{{part("b", nil), 1, 1}, {part("a", nil), 0, 0}, {part("", nil), 0, 0}, {part("", hashes(0, 500)), 0, 0.05}, {part("a", hashes(500, 1500)), 0.4, 0.6}, {part("", hashes(2000, 3000)), 0.9, 1}} {
+		if n := news(l, c.p); n < c.low || n > c.high {
+			t.Errorf("%q with %d states brings %g, want %g to %g", c.p.Shapes, c.p.States.Count(), n, c.low, c.high)
+		}
+	}
+	l.Arm.reward(l, part("b", nil))
+	l.Arm.reward(l, part("", nil))
+	if l.Arm != (Arm{Brought: 1, Parts: 2}) {
+		t.Errorf("%+v", l.Arm)
+	}
+	b := &books{ledgers: map[string]*Ledger{"1": l, "2": newLedger(jobFor(plan(true, true, 100)))}}
+	l.Job.Plan = "x"
+	b.ledgers["2"].Arm = Arm{Brought: 1, Parts: 1}
+	if b.fade(l); l.Arm.Parts != 2*Discount || b.ledgers["2"].Arm.Parts != 1 {
+		t.Errorf("%+v, of another plan %+v", l.Arm, b.ledgers["2"].Arm)
+	}
+}
+
+// Regressions are replayed before the campaigns are given out, and one that fails is a finding though nothing else is.
+func TestRegressionsFirst(t *testing.T) {
+	f := newFixture(t, 1)
+	dir := t.TempDir()
+	found := output(t, 1, "run", "smr-bug", "--strategy", "walk", "--runs", "200", "--no-shrink", "--out", dir)
+	file := planFile(t, "name: x\nregressions: ["+found["trace"].(string)+"]\ncampaigns: [{target: smr, runs: 20}]\n")
+	c := command(t, "fleet", "run", file, "--fleet", f.url)
+	text, _ := c.CombinedOutput()
+	replayed, given := bytes.Index(text, []byte("the same finding")), bytes.Index(text, []byte("of the fleet"))
+	if replayed < 0 || given < replayed || c.ProcessState.ExitCode() != 1 || !bytes.Contains(text, []byte("regression: ")) {
+		t.Errorf("status %d:\n%s", c.ProcessState.ExitCode(), text)
+	}
+}
+
+// The plan and the workflow that people are to copy can be read, and the workflow names what is there.
+func TestScripts(t *testing.T) {
+	p, err := ReadPlan("../scripts/fleet/nightly.yaml")
+	if err != nil || len(p.Campaigns) == 0 || p.Baseline != "baseline.json" {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	text, err := os.ReadFile("../scripts/fleet/workflow.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var w struct {
+		Jobs map[string]struct {
+			Steps []struct{ Run, Uses string }
+		}
+	}
+	if err := yaml.Unmarshal(text, &w); err != nil {
+		t.Fatal(err)
+	}
+	commands := ""
+	for _, s := range w.Jobs["nightly"].Steps {
+		if (s.Run == "") == (s.Uses == "") {
+			t.Errorf("a step does nothing, or two things: %+v", s)
+		}
+		commands += s.Run + "\n"
+	}
+	for _, want := range []string{"make build", "fleet serve", "fleet join", "fleet run scripts/fleet/nightly.yaml"} {
+		if !strings.Contains(commands, want) {
+			t.Errorf("%q is not among\n%s", want, commands)
+		}
 	}
 }

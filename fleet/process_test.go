@@ -46,11 +46,17 @@ func start(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	c := command(t, args...)
 	c.Stderr = &bytes.Buffer{}
+	begin(t, c)
+	return c
+}
+
+// begin starts a process that is killed when the test ends.
+func begin(t *testing.T, c *exec.Cmd) {
+	t.Helper()
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { kill(c) })
-	return c
 }
 
 // kill kills a process with signal 9.
@@ -106,10 +112,7 @@ func (f *fixture) serve(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { kill(c) })
+	begin(t, c)
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		t.Fatal(err)

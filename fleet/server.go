@@ -32,6 +32,9 @@ type Config struct {
 // mostPayload bounds a message: a ledger with a hundred findings is a tenth of it.
 const mostPayload = 8 << 20
 
+// leastPayload is what a NATS server of somebody's own must take: its usual limit.
+const leastPayload = 1 << 20
+
 // Server is a fleet's server.
 type Server struct {
 	// URL is what workers and users need: it has the token.
@@ -64,7 +67,9 @@ func Serve(ctx context.Context, c Config) (*Server, error) {
 	}
 	var err error
 	if s.store, err = connect(s.local, s.config.Log); err == nil {
-		if err = s.store.create(ctx); err == nil {
+		if n := s.store.conn.MaxPayload(); n < leastPayload {
+			err = fmt.Errorf("the NATS server at %s takes messages of %d bytes, a fleet needs %d: see its max_payload", withoutToken(s.local), n, leastPayload)
+		} else if err = s.store.create(ctx); err == nil {
 			s.books, err = openBooks(ctx, s.store, s.config.Log)
 		}
 	}

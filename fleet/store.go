@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -55,9 +56,13 @@ type store struct {
 }
 
 // connect connects to a fleet's server, and again whenever it was gone. Errors name no token.
-func connect(url string, log func(string)) (*store, error) {
+func connect(address string, log func(string)) (*store, error) {
 	back := make(chan struct{}, 1)
-	conn, err := nats.Connect(url, nats.Name("lockstep"), nats.MaxReconnects(-1), nats.ReconnectWait(200*time.Millisecond),
+	url, options, err := optionsOf(address)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := nats.Connect(url, append(options, nats.Name("lockstep"), nats.MaxReconnects(-1), nats.ReconnectWait(200*time.Millisecond),
 		nats.DisconnectErrHandler(func(*nats.Conn, error) { log("the server is gone; waiting for it") }),
 		nats.ReconnectHandler(func(*nats.Conn) {
 			log("the server is back")
@@ -65,10 +70,10 @@ func connect(url string, log func(string)) (*store, error) {
 			case back <- struct{}{}:
 			default:
 			}
-		}))
+		}))...)
 	switch {
 	case errors.Is(err, nats.ErrAuthorization):
-		return nil, fmt.Errorf("the fleet at %s does not know this token", withoutToken(url))
+		return nil, fmt.Errorf("the fleet at %s does not know this token, user or password", withoutToken(url))
 	case err != nil:
 		return nil, fmt.Errorf("no fleet at %s: %w (lockstep fleet serve starts one)", withoutToken(url), err)
 	}
@@ -78,6 +83,28 @@ func connect(url string, log func(string)) (*store, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// optionsOf takes from an address the files that a NATS server of somebody's own may want: ?creds=FILE has the credentials of a
+// user, and ?ca=FILE the certificates that the server's must be signed by.
+func optionsOf(address string) (string, []nats.Option, error) {
+	url, query, _ := strings.Cut(address, "?")
+	var options []nats.Option
+	for _, word := range strings.FieldsFunc(query, func(r rune) bool { return r == '&' }) {
+		key, file, _ := strings.Cut(word, "=")
+		if _, err := os.Stat(file); err != nil && (key == "creds" || key == "ca") {
+			return "", nil, fmt.Errorf("the address of the fleet: %s: %w", key, err)
+		}
+		switch key {
+		case "creds":
+			options = append(options, nats.UserCredentials(file))
+		case "ca":
+			options = append(options, nats.RootCAs(file))
+		default:
+			return "", nil, fmt.Errorf("the address of the fleet: unknown key %.20q: allowed are creds and ca", key)
+		}
+	}
+	return url, options, nil
 }
 
 // withoutToken is an address to be shown.
@@ -109,7 +136,11 @@ func (s *store) create(ctx context.Context) error {
 		{Name: partStream, Subjects: []string{"lockstep.part.>"}},
 	} {
 		c.Retention, c.Discard, c.DiscardNewPerSubject, c.MaxMsgsPerSubject = jetstream.WorkQueuePolicy, jetstream.DiscardNew, true, 1
-		if _, err := s.js.CreateOrUpdateStream(ctx, c); err != nil {
+		_, err := s.js.CreateOrUpdateStream(ctx, c)
+		if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrJetStreamNotEnabled) || errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) {
+			return fmt.Errorf("the NATS server at %s has no JetStream for this user: %w", withoutToken(s.conn.ConnectedUrl()), err)
+		}
+		if err != nil {
 			return err
 		}
 	}

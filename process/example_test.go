@@ -201,16 +201,16 @@ func ExampleLink_Early() {
 }
 
 func ExampleListens() {
-	fmt.Println(process.Listens("127.0.0.2:20008"))
-	server, err := net.Listen("tcp", "127.0.0.2:20008")
+	fmt.Println(process.Listens("127.0.0.2:20010"))
+	server, err := net.Listen("tcp", "127.0.0.2:20010")
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	defer server.Close()
-	fmt.Println(process.Listens("127.0.0.2:20008"))
+	fmt.Println(process.Listens("127.0.0.2:20010"))
 	// Output:
-	// process: nobody listens at 127.0.0.2:20008
+	// process: nobody listens at 127.0.0.2:20010
 	// <nil>
 }
 

@@ -36,9 +36,12 @@ var groupings = []func(trace.Action) group{
 // touched is the node that an action is about.
 func touched(a trace.Action) lockstep.Node { return cmp.Or(a.Msg.To, a.Step.Node) }
 
-// byGroups leaves whole groups of actions out, such as all deliveries of a type, to a node, or of a phase, the largest
-// first. The groups of what is left are then smaller, and so is the work that is left for single steps.
+// byGroups leaves whole groups of actions out of a long script, such as all deliveries of a type, to a node, or of a phase, the largest
+// first; before that, long stretches.
 func (s *shrinker) byGroups(now script) script {
+	if len(now) >= many {
+		now = s.shorter(now, len(now)/8)
+	}
 	for _, of := range groupings {
 		if len(now) < many {
 			break

@@ -30,7 +30,7 @@ func (s *shrinker) script(t *trace.Trace) (was string, err error) {
 	now = s.tidy(now)
 	s.keep(now)
 	others, first := now.others(s.info.Nodes), now
-	now = s.greedy(s.byGroups(s.shorter(now, max(many, len(now))/8)))
+	now = s.greedy(s.byGroups(now))
 	reserve := s.left / 4 // for what is drawn in the steps that come in the place of others
 	s.left -= reserve
 	if s.info.Repeats == lockstep.Exactly && len(now)-now.head() > 2 {

@@ -93,6 +93,9 @@ func (p *Program) Check() error {
 // build is set by the linker in a program that was built on demand: the name of the build.
 var build string
 
+// key is set likewise: a hash over what the program was made of.
+var key string
+
 // Mutants is what the name of a build says of a library that carries mutants, and
 // MutantVariable the environment variable that switches one on; see kit/mutants.
 const (
@@ -120,3 +123,7 @@ func CheckMutant(name string) error {
 // ThisBuild is the name of the build that this program is, where it was built on demand with
 // a version of its library, and empty elsewhere.
 func ThisBuild() string { return build }
+
+// ThisKey is a hash over what this program was made of, where it was built on demand, and empty elsewhere. Unlike
+// its file it does not depend on the folders in which it was built.
+func ThisKey() string { return key }

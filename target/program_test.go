@@ -42,6 +42,11 @@ func ExampleThisBuild() {
 	// Output: ""
 }
 
+func ExampleThisKey() {
+	fmt.Printf("%q\n", target.ThisKey())
+	// Output: ""
+}
+
 // A changed library is another build than the library itself.
 func TestChangedIsAnotherBuild(t *testing.T) {
 	changed := server

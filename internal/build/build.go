@@ -111,10 +111,11 @@ func (j *job) build(ctx context.Context) (string, error) {
 		j.Building(j.name())
 	}
 	made := filepath.Join(j.work, "program")
-	args := append([]string{"build"}, j.flags...)
+	said := "-X github.com/lockstep-go/lockstep/target.key=" + key
 	if name := j.program.Build(j.version); name != "" {
-		args = append(args, "-ldflags", "-X github.com/lockstep-go/lockstep/target.build="+name)
+		said += " -X github.com/lockstep-go/lockstep/target.build=" + name
 	}
+	args := append(append([]string{"build"}, j.flags...), "-ldflags", said)
 	if _, err := j.run(ctx, append(args, "-o", made, j.program.Package)...); err != nil {
 		return "", fmt.Errorf("%s cannot be built: %w%s", j.name(), err, j.known())
 	}

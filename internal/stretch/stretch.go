@@ -19,13 +19,14 @@ import (
 	"github.com/lockstep-go/lockstep/coverage"
 	"github.com/lockstep-go/lockstep/internal/sketch"
 	"github.com/lockstep-go/lockstep/report"
+	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
 // Hello is what a program says first: what it is, and what it is about to make.
 type Hello struct {
 	Version string `json:"version"` // of Lockstep
-	Program string `json:"program"` // a hash of the program's file
+	Program string `json:"program"` // see ThisProgram
 
 	Target    string            `json:"target"`
 	Build     string            `json:"build,omitempty"`
@@ -161,8 +162,12 @@ func (p Trace) Read() (*trace.Trace, error) {
 	return t, err
 }
 
-// ThisProgram names the program's own file by a hash of what is in it.
+// ThisProgram names the program: by a hash over what it was made of where it was built on demand, which every machine does for
+// itself, and else by a hash of its file.
 func ThisProgram() (string, error) {
+	if key := target.ThisKey(); key != "" {
+		return key, nil
+	}
 	file, err := os.Executable()
 	if err != nil {
 		return "", err

@@ -23,9 +23,9 @@ var parts = []struct {
 }{
 	{"workload", []string{"*/client.go", "*/gateway.go", "*/broker.go", "*/producer.go", "*/workload.go", "*/harness.go", "*/service.go", "*/operator.go", "*/watcher.go", "*/asks.go"}},
 	{"spec", []string{"*/spec.go", "*/safety.go", "*/stores.go", "*/convergence.go", "maelstrom/check.go", "maelstrom/kafka.go", "maelstrom/model.go", "maelstrom/promise.go"}},
-	{"transport", []string{"hashicorpraft/transport.go", "hashicorpraft/serve.go", "hashicorpraft/pipeline.go", "hashicorpraft/calls.go", "*/network.go", "*/proxied.go",
+	{"transport", []string{"hashicorpraft/transport.go", "hashicorpraft/serve.go", "hashicorpraft/pipeline.go", "*/network.go", "*/proxied.go",
 		"*/proxy.go", "*/ports.go"}},
-	{"messages", []string{"*/message.go", "*/grpc.go"}},
+	{"messages", []string{"*/message.go", "*/grpc.go", "zookeeper/zab.go"}},
 	{"disk", []string{"*/store.go"}},
 	{"liars", []string{"*/forger.go", "*/byzantine.go", "*/signer.go"}},
 	{"scenarios", []string{"*/scenarios.go", "*/scenario.go", "*/raftscenarios/", "*/bftscenarios/"}},

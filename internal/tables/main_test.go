@@ -72,6 +72,28 @@ func TestPageHasLines(t *testing.T) {
 	}
 }
 
+// What the page says of adapters is so: all but the oldest take less than 800 lines.
+func TestAdaptersAreSmall(t *testing.T) {
+	var now strings.Builder
+	if err := lineTable(&now, os.DirFS("../..")); err != nil {
+		t.Fatal(err)
+	}
+	adapters := 0
+	for row := range strings.Lines(now.String()) {
+		columns := strings.Split(row, "|")
+		if len(columns) < 6 || !strings.Contains(columns[1], "`") || strings.Contains(columns[1], "`etcdraft`") {
+			continue
+		}
+		adapters++
+		if n, err := strconv.Atoi(strings.TrimSpace(columns[5])); err != nil || n >= 800 {
+			t.Errorf("docs/add-a-target.md says that adapters take less than 800 lines: %s", row)
+		}
+	}
+	if adapters < 10 {
+		t.Errorf("only %d adapters", adapters)
+	}
+}
+
 // rowLike is the line of a page that has these words, whatever its numbers.
 func rowLike(page, words string, number *regexp.Regexp) string {
 	for line := range strings.Lines(page) {

@@ -14,12 +14,23 @@ import (
 	"github.com/lockstep-go/lockstep/process/jvm"
 )
 
-// found is a JVM with a cache of its own and a program in a package.
+// The tests have a cache of their own.
+func TestMain(m *testing.M) {
+	folder, err := os.MkdirTemp("", "jvm-*")
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	_, _ = os.Setenv("XDG_CACHE_HOME", folder), os.Setenv("HOME", folder)
+	code := m.Run()
+	_ = os.RemoveAll(folder)
+	os.Exit(code)
+}
+
+// found is a JVM with a program in a package.
 func found(t *testing.T) *jvm.JVM {
 	t.Helper()
 	outside.Programs(t, "java", "javac")
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	t.Setenv("HOME", t.TempDir())
 	j, err := jvm.Find(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -124,8 +135,10 @@ func TestErrors(t *testing.T) {
 	if _, err := jvm.Find(t.Context()); err == nil || err.Error() != "jvm: java is missing; `make setup` installs it" {
 		t.Errorf("%v", err)
 	}
-	if left, err := filepath.Glob(filepath.Join(os.Getenv("XDG_CACHE_HOME"), "lockstep", "servers", "*")); err != nil || len(left) != 1 {
-		t.Errorf("%v %v", left, err)
+	for _, pattern := range []string{"wrong-*", "making-*"} {
+		if left, err := filepath.Glob(filepath.Join(os.Getenv("XDG_CACHE_HOME"), "lockstep", "servers", pattern)); err != nil || len(left) != 0 {
+			t.Errorf("what failed left %v, %v", left, err)
+		}
 	}
 }
 

@@ -78,7 +78,7 @@ func pomOf(artefacts []string) ([]byte, error) {
 	for _, a := range artefacts {
 		m := artefact.FindStringSubmatch(a)
 		switch {
-		case m == nil || a[0] == '-' && m[4] == "":
+		case m == nil:
 			return nil, fmt.Errorf("jvm: %q is neither group:artefact:version nor -group:artefact", a)
 		case m[4] != "":
 			without += fmt.Sprintf("<exclusion><groupId>%s</groupId><artifactId>%s</artifactId></exclusion>", m[4], m[5])

@@ -2,6 +2,8 @@ package browsertest
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"sync"
 	"testing"
@@ -28,8 +30,8 @@ func self(string, []string) (string, []string, error) {
 	return file, []string{"FLEET_TEST_COMMAND=1"}, err
 }
 
-// realFleet is a server with its page, and workers.
-func realFleet(t *testing.T, workers int) (server *fleet.Server, page string) {
+// realFleet is a server with its page, and workers; of these all but the first so many can make no campaign.
+func realFleet(t *testing.T, workers, able int) (server *fleet.Server, page string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	server, err := fleet.Serve(ctx, fleet.Config{Dir: t.TempDir(), Listen: "127.0.0.1:0"})
@@ -40,7 +42,12 @@ func realFleet(t *testing.T, workers int) (server *fleet.Server, page string) {
 	others.Go(func() { _ = server.Run(ctx) })
 	for i := range workers {
 		others.Go(func() {
-			w := fleet.Worker{URL: server.URL, Name: "worker-" + string(rune('a'+i)), Workers: 1, Program: self}
+			w := fleet.Worker{URL: server.URL, Name: fmt.Sprintf("worker-%03d", i), Workers: 1, Program: self}
+			if i >= able {
+				w.Program = func(string, []string) (string, []string, error) {
+					return "", nil, errors.New("the go tool is not here")
+				}
+			}
 			_ = w.Join(ctx)
 		})
 	}
@@ -85,9 +92,9 @@ func until(condition string) string {
 
 // The page of a real fleet shows what happens while it is open, in light and dark, and leads to a finding.
 func TestFleet(t *testing.T) {
-	server, page := realFleet(t, 2)
+	server, page := realFleet(t, 2, 2)
 	b := visit(t, 1280, 1000, page)
-	eval[bool](t, b, until(`document.querySelectorAll("#workers tbody tr").length === 2 && document.body.textContent.includes("worker-b")`))
+	eval[bool](t, b, until(`document.querySelectorAll("#workers tbody tr").length === 2 && document.body.textContent.includes("worker-001")`))
 	if n := count(t, b, "#campaigns tbody a"); n != 0 {
 		t.Errorf("%d campaigns before the first", n)
 	}
@@ -112,7 +119,7 @@ func TestFleet(t *testing.T) {
 
 // Without JavaScript the page is a few tables.
 func TestFleetWithoutScript(t *testing.T) {
-	server, page := realFleet(t, 1)
+	server, page := realFleet(t, 1, 1)
 	give(t, server, "smr-bug", "--strategy", "walk", "--runs", "500", "--seed", "3")
 	b := visit(t, 900, 900, "about:blank")
 	if _, err := chromedp.Call(b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
@@ -128,5 +135,35 @@ func TestFleetWithoutScript(t *testing.T) {
 	}
 	if count(t, b, "#campaigns tbody a") != 1 || count(t, b, "#findings tbody a") != 1 || count(t, b, "noscript p") != 1 {
 		t.Error("tables are missing")
+	}
+}
+
+// The page of a fleet of a hundred has a line for each, stays within the window, in light and dark;
+// without JavaScript, too.
+func TestFleetOfHundred(t *testing.T) {
+	server, page := realFleet(t, 100, 2)
+	give(t, server, "smr-bug", "--strategy", "walk", "--runs", "500", "--seed", "3", "--keep-going")
+	b := visit(t, 1280, 1000, page)
+	eval[bool](t, b, until(`document.querySelectorAll("#workers tbody tr").length === 100`))
+	for _, name := range []string{"hundred.png", "hundred-dark.png"} {
+		if wide := eval[int](t, b, "document.documentElement.scrollWidth - document.documentElement.clientWidth"); wide > 0 {
+			t.Errorf("%s: the page is %d pixels too wide", name, wide)
+		}
+		screenshot(t, b, name)
+		if name == "hundred.png" {
+			darken(t, b)
+		}
+	}
+	b = visit(t, 900, 900, "about:blank")
+	if _, err := chromedp.Call(b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
+		t.Fatal(err)
+	}
+	b.do(t, chromedp.Navigate(page))
+	screenshot(t, b, "hundred-without-script.png")
+	if _, err := chromedp.Call(b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{}); err != nil {
+		t.Fatal(err)
+	}
+	if n := count(t, b, "#workers tbody tr"); n != 100 {
+		t.Errorf("without JavaScript there are %d workers", n)
 	}
 }

@@ -221,9 +221,33 @@ func longRun(b *bytes.Buffer) error {
 	return report.Page(b, report.Views{Found: t}, report.PageOptions{})
 }
 
+// A run that was not put into lock-step rounds, with tags, opens by the rounds of its protocol, and its steps are one key away.
+func TestByPhases(t *testing.T) {
+	b := open(t, 1440, 860, longRun)
+	shown := `[...document.querySelectorAll('section.view')].filter((s) => !s.hidden).map((s) => s.dataset.view).join()`
+	if got := eval[string](t, b, shown); got != "phases" {
+		t.Errorf("the page shows %s", got)
+	}
+	for _, what := range []string{"band", "column", "arrow", "cell"} {
+		if count(t, b, "#view-phases ."+what) == 0 {
+			t.Errorf("there is no %s", what)
+		}
+	}
+	rounds := count(t, b, "#view-phases .column")
+	screenshot(t, b, "run-phases.png")
+	b.do(t, chromedp.KeyEvent("1"))
+	if steps := count(t, b, "#view-found .column"); rounds >= steps {
+		t.Errorf("%d rounds for %d steps", rounds, steps)
+	}
+	if got := eval[string](t, b, shown); got != "found" {
+		t.Errorf("after the key the page shows %s", got)
+	}
+}
+
 func TestThousandStepsRenderInTime(t *testing.T) {
 	b := open(t, 1440, 860, longRun)
-	if got := count(t, b, ".column"); got != 1001 {
+	b.do(t, chromedp.KeyEvent("1"))
+	if got := count(t, b, "#view-found .column"); got != 1001 {
 		t.Errorf("%d columns", got)
 	}
 	const millisecondsMax = 2000

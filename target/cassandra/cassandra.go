@@ -17,7 +17,7 @@ type Cluster struct {
 	// Version is the version of the servers.
 	Version string `help:"version of Cassandra: 2.0.0 and 2.0.17 are known to work" zero:"2.0.0"`
 	// Change5985 makes the change of CASSANDRA-5985 to 2.0.0, by an agent of ours in the JVM. The paper's servers had it.
-	Change5985 bool `help:"what CASSANDRA-5985 changed in 2.0.1, on 2.0.0: what is in progress is proposed again with the new ballot, as in the paper's servers"`
+	Change5985 bool `help:"what CASSANDRA-5985 changed after 2.0.0, on 2.0.0: what is in progress is proposed again with the new ballot, as in the paper's servers"`
 	// Tries is how often a client attempts a transaction that is not answered in time.
 	Tries int `help:"attempts at a transaction that gets no answer in time, all at its server" zero:"2" range:"1..9"`
 	// Bounded lets no attempt begin after the last round. Otherwise one that is due then is still made.

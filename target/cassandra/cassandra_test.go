@@ -4,8 +4,10 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/internal/outside"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
@@ -19,7 +21,7 @@ func guided(t *testing.T, name string, options ...string) lockstep.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	system, err := Targets[0].Build(append(append(sc.Set, "patience=5m"), options...))
+	system, err := Targets[0].Build(append(append(sc.Set, "patience=5m", "timeout=2s"), options...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,15 +45,22 @@ func TestPublished(t *testing.T) {
 				t.Skip("-long looks at later versions, too")
 			}
 			plan := guided(t, c.name, "version="+c.version)
-			tr, err := lockstep.Record(t.Context(), plan, 0)
-			if err != nil {
-				t.Fatal(err)
+			fails := strings.HasPrefix(c.row, "value_1=A")
+			var tr *trace.Trace
+			for attempt := range 3 { // a machine that is busy may let a server give up before it is answered
+				var err error
+				if tr, err = lockstep.Record(t.Context(), plan, attempt); err != nil {
+					t.Fatal(err)
+				}
+				if !fails || tr.Outcome.Finding != nil {
+					break
+				}
 			}
 			if got := rowOf(tr); !strings.HasPrefix(got, c.row) {
 				t.Errorf("the row has %s: %+v", got, tr.Outcome)
 			}
 			f := tr.Outcome.Finding
-			if fails := strings.HasPrefix(c.row, "value_1=A"); fails != (f != nil && f.Property == "once") {
+			if fails != (f != nil && f.Property == "once") {
 				t.Errorf("%+v, %v", tr.Outcome, f)
 			}
 			if left, err := os.ReadDir(plan.Scratch); err != nil || len(left) > 0 {
@@ -59,6 +68,16 @@ func TestPublished(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Servers that are killed and started again and links that are cut and heal do the row no harm, and nothing is left of them.
+func TestFaults(t *testing.T) {
+	if !*long {
+		t.Skip("-long makes it")
+	}
+	outside.Programs(t, "java", "mvn")
+	enginetest.Passes(t, "faults", lockstep.Plan{System: Cluster{Patience: 5 * time.Minute}, Spec: Properties, Settle: 4 * Settle, Workers: 1, Runs: 1, Scratch: t.TempDir(), Seed: *seed,
+		Strategy: strategy.Walk{Deliver: 20, Drop: 1, Request: 20, Wait: 1, Crash: 1, Restart: 4, Cut: 1, Heal: 4, Steps: 40}})
 }
 
 // rowOf is the row in the end.

@@ -28,7 +28,8 @@ type deployment struct {
 	book            book
 
 	runs      int
-	next, try int // the transaction that is next, from 0, and the attempt at it, from 1
+	made      bool // the table is there
+	next, try int  // the transaction that is next, from 0, and the attempt at it, from 1
 	open      process.Calls[outcome]
 	delivered int  // messages that are to be answered
 	told      bool // the row in the end was told
@@ -71,10 +72,10 @@ func (d *deployment) steady(ctx context.Context) error {
 	})
 }
 
-// prepare makes the run's row, and the table with the first, and waits until every server reads it at all of them.
+// prepare makes the run's row, and the table where there is none, and waits until every server reads it at all of them.
 func (d *deployment) prepare(ctx context.Context) error {
 	statements := []string{fmt.Sprintf("INSERT INTO lockstep.tests (name, owner) VALUES ('%s', 'user_1')", d.row())}
-	if d.runs == 1 {
+	if !d.made {
 		statements = append([]string{
 			fmt.Sprintf("CREATE KEYSPACE IF NOT EXISTS lockstep WITH replication = {'class': 'SimpleStrategy', 'replication_factor': %d}", nodes),
 			"CREATE TABLE IF NOT EXISTS lockstep.tests (name text PRIMARY KEY, owner text, value_1 text, value_2 text, value_3 text)" +
@@ -91,6 +92,7 @@ func (d *deployment) prepare(ctx context.Context) error {
 				return err
 			}
 		}
+		d.made = true
 		return nil
 	})
 }
@@ -179,21 +181,26 @@ func (d *deployment) collect(out *lockstep.Outbox) {
 	})
 }
 
-// Bounds of waiting for what a step causes: for messages that should come at once, and how often it is looked.
+// Bounds of waiting for what a step causes: for messages that should come at once, for those that may come where servers were killed or links cut, and
+// how often it is looked.
 const (
 	soon    = time.Second
+	perhaps = 50 * time.Millisecond
 	looking = time.Millisecond
 )
 
 // quiet waits until nothing happens any more by itself: all answers that are to come are there, and whoever is at work on a transaction
 // waits for messages that wait for the engine, or has answered its client. That may take as long as a server waits for a quorum.
 func (d *deployment) quiet(ctx context.Context) error {
-	begin := time.Now()
+	begin, bound := time.Now(), soon
+	if d.Did()&process.Kinds != 0 {
+		bound = perhaps
+	}
 	for {
 		whole, answers := d.book.whole()
 		passed := time.Since(begin)
 		switch {
-		case (!d.open.Busy() || d.Network.Waiting() > 0) && (whole && answers >= d.delivered || passed > soon):
+		case (!d.open.Busy() || d.Network.Waiting() > 0) && (whole && answers >= d.delivered || passed > bound):
 			return nil
 		case passed > 2*contention*d.options.Timeout+soon:
 			return nil

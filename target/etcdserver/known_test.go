@@ -15,9 +15,11 @@ import (
 
 var known = flag.Int("known", 0, "runs in which each of the known mistakes is looked for; 0: not at all")
 
-// alone is a member by itself that is killed, or whose power fails; unharmed is one that is not.
+// alone is a member by itself that is killed, or whose power fails; dense has more requests for each step of time; unharmed is a
+// member by itself to which nothing happens; lags are members that are cut off for a while.
 var (
 	alone    = strategy.Walk{Deliver: 600, Wait: 200, Request: 100, Crash: 4, Restart: 40, Down: 1, Steps: 2500}
+	dense    = strategy.Walk{Deliver: 600, Wait: 200, Request: 400, Crash: 5, Restart: 40, Down: 1, Steps: 2500}
 	unharmed = strategy.Walk{Deliver: 600, Wait: 200, Request: 100, Steps: 2500}
 	lags     = strategy.Walk{Deliver: 600, Wait: 150, Request: 60, Cut: 2, Heal: 4, Steps: 5000}
 )
@@ -41,7 +43,7 @@ var mistakes = []struct {
 	{"13766: that an entry was applied is stored before what it changed", 2,
 		Cluster{Nodes: 1, Backups: 300, Clients: 8, Requests: 60, Keys: 8, Mix: writes, Sync: 100 * time.Millisecond}, alone, 1000},
 	{"17780: a revision that was compacted is used again after a crash", 13,
-		Cluster{Nodes: 1, Compactions: 300, Batch: 3, Clients: 4, Requests: 40, Mix: deletes}, alone, 1000},
+		Cluster{Nodes: 1, Compactions: 900, Batch: 2, Clients: 2, Requests: 100, Mix: deletes}, dense, 600},
 	{"18089: a compaction takes the deletion that it is to keep", 15,
 		Cluster{Nodes: 1, Compactions: 100, Watchers: 2, Clients: 4, Requests: 40, Mix: deletes}, unharmed, 0},
 	{"15220: a watch tells that it told all when it did not", 7, Cluster{Watchers: 6, Snapshots: 5, Clients: 6, Requests: 40}, lags, 0},

@@ -27,7 +27,7 @@ type Store struct {
 // String is the store in words.
 func (s *Store) String() string { return fmt.Sprintf("revision %d, hash %08x", s.Revision, s.Hash) }
 
-// Equal: at a revision all members hold the same.
+// Equal: at a revision all members hold the same, and each always.
 var Equal = spec.New("equal-stores", func(lockstep.Info) *equal { return &equal{} })
 
 // Durable: what was acknowledged is still there when faults have stopped, at every member.
@@ -68,7 +68,7 @@ type told struct {
 // Reset begins a new run.
 func (e *equal) Reset() { e.first, e.judged = map[[2]int64]told{}, 0 }
 
-// Judged counts the comparisons with another member.
+// Judged counts the comparisons.
 func (e *equal) Judged() int { return e.judged }
 
 // Event compares a store with the first that was told at its revision.
@@ -83,14 +83,17 @@ func (e *equal) Event(_ *lockstep.Run, event *lockstep.Event) *lockstep.Finding 
 		e.first[at] = told{event.Node, s.Hash}
 		return nil
 	}
-	if first.by != event.Node {
-		e.judged++
-	}
-	if first.hash != s.Hash {
+	e.judged++
+	switch {
+	case first.hash == s.Hash:
+		return nil
+	case first.by == event.Node:
+		return &lockstep.Finding{Nodes: trace.NodesOf(event.Node), Text: fmt.Sprintf(
+			"member %d held something else at revision %d before: the hashes of its keys are %08x and %08x", event.Node, s.Revision, first.hash, s.Hash)}
+	default:
 		return &lockstep.Finding{Nodes: trace.NodesOf(first.by, event.Node), Text: fmt.Sprintf(
 			"members %d and %d differ at revision %d: the hashes of their keys are %08x and %08x", first.by, event.Node, s.Revision, first.hash, s.Hash)}
 	}
-	return nil
 }
 
 // durable follows the last revision that was acknowledged.

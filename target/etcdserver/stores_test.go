@@ -40,6 +40,8 @@ func TestStores(t *testing.T) {
 		{"equal", Equal, enginetest.Told{store(1, Store{1, 5, 0, 7}), store(2, Store{1, 5, 0, 7}), store(2, Store{1, 6, 0, 8}), store(3, Store{1, 5, 3, 9})}, "", 1},
 		{"different", Equal, enginetest.Told{store(1, Store{1, 5, 0, 7}), store(2, Store{1, 5, 0, 8})},
 			"members 1 and 2 differ at revision 5: the hashes of their keys are 00000007 and 00000008", 1},
+		{"another one later", Equal, enginetest.Told{store(1, Store{1, 5, 0, 7}), store(1, Store{2, 5, 0, 8})},
+			"member 1 held something else at revision 5 before: the hashes of its keys are 00000007 and 00000008", 1},
 		{"forward", Forward, enginetest.Told{store(1, Store{1, 5, 0, 7}), store(1, Store{1, 5, 4, 7}), store(2, Store{1, 1, 0, 0}), store(1, Store{2, 3, 0, 7})}, "", 4},
 		{"back", Forward, enginetest.Told{store(1, Store{2, 5, 0, 7}), store(1, Store{2, 4, 0, 7})},
 			"member 1 was at revision 5, compacted up to 0, and is at revision 4, compacted up to 0", 2},

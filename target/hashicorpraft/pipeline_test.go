@@ -136,7 +136,7 @@ func TestPipelineError(t *testing.T) {
 		f.answer = &calls.Message{Err: "refused"}
 		f.finish(p)
 		p.mutex.Unlock()
-		if err := <-asked; err == nil || err.Error() != "refused" || f.Error() != err {
+		if err := <-asked; err == nil || err.Error() != "refused" || !errors.Is(f.Error(), err) {
 			t.Error(err)
 		}
 		g := &appended{pipeline: p}

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server/ats"
 	natsgo "github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -37,7 +36,7 @@ const (
 // without an answer, and its client goes on with the next operation.
 type clients struct {
 	cluster Cluster
-	world   *bubble.World
+	desk    *desk
 
 	mutex     sync.Mutex
 	kv        *kv.Clients
@@ -45,27 +44,33 @@ type clients struct {
 	under     map[lockstep.Node][]*kv.Op // under way at a server
 	duties    map[lockstep.Node][]int    // of the operator, likewise
 	revisions map[int32]uint64           // of values whose writes were acknowledged
-	created   bool                       // the stream
 	copies    [65]*Copy                  // that servers told of last
-	running   int                        // servers that were started, and have neither crashed nor stopped
 }
 
 func newClients(c Cluster, w *bubble.World) *clients {
 	load := kv.Load{Clients: c.Clients, Requests: c.Requests, Keys: c.Keys, Mix: c.Mix}
-	s := &clients{cluster: c, world: w, kv: kv.NewClients(load, c.Nodes), running: c.Nodes,
+	s := &clients{cluster: c, desk: &desk{World: w}, kv: kv.NewClients(load, c.Nodes),
 		operator: operator.New(c.Nodes, []operator.Duty{read: {Name: "read", Times: c.Reads}, stepDown: {Name: "step down", Times: c.StepDowns}, move: {Name: "move the copy", Times: c.Moves}}, nil),
 		under:    map[lockstep.Node][]*kv.Op{}, duties: map[lockstep.Node][]int{}, revisions: map[int32]uint64{}}
+	s.kv.Begin(w.Rand(1000), s.desk)
+	s.operator.Begin(s.desk)
 	return s
 }
 
-// stopped ends what [anew] began, with the last server. Where one has crashed the goroutine
-// stays, as those of that one do.
-func (s *clients) stopped() {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	if s.running--; s.running == 0 {
-		ats.Unregister()
+// desk is where requests are offered as soon as there is a stream.
+type desk struct {
+	*bubble.World
+	open bool
+	kept []lockstep.Pending // until then
+}
+
+// Offer offers a request.
+func (d *desk) Offer(p lockstep.Pending) {
+	if !d.open {
+		d.kept = append(d.kept, p)
+		return
 	}
+	d.World.Offer(p)
 }
 
 // forget gives up what was under way at a server in its last life: those who waited for the
@@ -131,17 +136,19 @@ func (s *clients) create(n *bubble.Node, conn *natsgo.Conn) error {
 func (s *clients) begin() {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	if !s.created {
-		s.created = true
-		s.kv.Begin(s.world.Rand(1000), s.world)
-		s.operator.Begin(s.world)
+	if s.desk.open {
+		return
+	}
+	s.desk.open = true
+	for _, p := range s.desk.kept {
+		s.desk.World.Offer(p)
 	}
 }
 
 func (s *clients) isCreated() bool {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	return s.created
+	return s.desk.open
 }
 
 // given is called when a request reaches a server, which performs it as soon as it is up.

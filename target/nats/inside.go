@@ -3,10 +3,11 @@ package nats
 import (
 	"reflect"
 	"sync/atomic"
+	"time"
 	_ "unsafe" // for linkname
 
 	"github.com/nats-io/nats-server/v2/server"
-	"github.com/nats-io/nats-server/v2/server/ats"
+	_ "github.com/nats-io/nats-server/v2/server/ats" // see accessTime
 	_ "github.com/nats-io/nats-server/v2/server/pse" // see procStatFile
 	"github.com/nats-io/nuid"
 )
@@ -45,7 +46,8 @@ type lockedNUID struct {
 	*nuid.NUID
 }
 
-// The service that tells the time of accesses: a goroutine for all stores of the process.
+// The service that tells the time of accesses to caches, to all stores of the process: how many use it, and the
+// time.
 //
 //go:linkname accessUsers github.com/nats-io/nats-server/v2/server/ats.refs
 var accessUsers atomic.Int64
@@ -53,17 +55,19 @@ var accessUsers atomic.Int64
 //go:linkname accessTime github.com/nats-io/nats-server/v2/server/ats.utime
 var accessTime atomic.Int64
 
-//go:linkname accessDone github.com/nats-io/nats-server/v2/server/ats.done
-var accessDone chan struct{}
+// manyUsers is more than will ever be: the service believes that it runs.
+const manyUsers = 1 << 40
 
-// anew makes what the process keeps for all servers as it is in a new process.
+// anew makes what the process keeps for all servers as it is in a new process. The service would be a
+// goroutine of the first server, and the time would stop with it; see [tick].
 func anew() {
 	ids.NUID = nuid.New()
-	accessUsers.Store(0)
-	accessTime.Store(0)
-	accessDone = make(chan struct{}, 1)
-	ats.Register() // by nobody's goroutine: one of a server would end with it, and so would the time of all
+	accessUsers.Store(manyUsers)
+	tick()
 }
+
+// tick is what the service does: every server does it now and then.
+func tick() { accessTime.Store(time.Now().UnixNano()) }
 
 // content reads a server's copy of a stream, and reports whether it has one.
 func content(s *server.Server, name string) (state server.StreamState, list Messages, ok bool) {

@@ -19,12 +19,12 @@ var (
 )
 
 // Servers that sync every two minutes, which is the default, lose acknowledged messages when the power fails at a majority
-// (nats-io/nats-server#7564); those that sync always do not. In five runs it need not show.
+// (nats-io/nats-server#7564, v2.12.1); those that sync always do not. In a few runs it need not show.
 func TestBlackouts(t *testing.T) {
 	for _, always := range []bool{false, true} {
 		r := campaign(t, Cluster{SyncAlways: always, Power: 1, Clients: 4, Requests: 40}, blackouts, *known)
 		switch f := r.First(); {
-		case !always && f == nil && *known >= 20:
+		case !always && f == nil && Version() == "v2.12.1" && *known >= 100:
 			t.Errorf("%s: nothing found in %d runs", Version(), *known)
 		case !always && f != nil:
 			t.Logf("%s: run %d: %s", Version(), f.Run, f.Finding)

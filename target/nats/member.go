@@ -40,7 +40,6 @@ func start(n *bubble.Node, c Cluster) error {
 	n.OnStop(func() {
 		s.Shutdown()
 		s.WaitForShutdown()
-		clients.stopped()
 	})
 	s.Start()
 	conn, err := natsgo.Connect("", natsgo.InProcessServer(s), natsgo.MaxReconnects(-1))
@@ -75,6 +74,7 @@ func start(n *bubble.Node, c Cluster) error {
 // tell tells what the server's copy of the stream holds, from time to time.
 func tell(n *bubble.Node, s *server.Server, clients *clients, raft *atomic.Pointer[server.RaftNode]) {
 	for {
+		tick()
 		copied := &Copy{}
 		if state, list, ok := content(s, streamName); ok {
 			copied = &Copy{Exists: true, First: state.FirstSeq, Last: state.LastSeq, messages: list}

@@ -14,7 +14,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-var runs = flag.Int("runs", 3, "runs of a campaign")
+var runs = flag.Int("runs", 2, "runs of a campaign")
 
 func campaign(t *testing.T, c Cluster, s lockstep.Strategy, runs int) *lockstep.Result {
 	t.Helper()
@@ -57,31 +57,26 @@ func promised() lockstep.Plan {
 	return lockstep.Plan{System: Cluster{Power: 0.5, Split: 0.1, StepDowns: 2}, Strategy: faults, Spec: Everything, Seed: 3, Scratch: inMemory()}
 }
 
-// Runs repeat byte for byte, the first in a process as well.
-func TestRepetition(t *testing.T) {
-	const fresh = "LOCKSTEP_FRESH_PROCESS"
-	if os.Getenv(fresh) == "" {
-		t.Setenv(fresh, "1")
-		if !processes.Passes(t) {
-			t.Error("runs of a fresh process do not repeat")
-		}
-		return
-	}
-	if r, err := bubble.Repetition(t.Context(), promised(), *repeated); err != nil || r.Same != *repeated {
-		t.Errorf("%d of %d runs repeated, the first that did not is %d, %v", r.Same, r.Of, r.First, err)
-	}
-}
-
-var repeated = flag.Int("repeated", 5, "runs that are made twice")
-
-// Runs are the same in several processes at once.
+// Runs are the same, byte for byte, in several processes at once, the first in a process as well
+// as after others. Where the number of processes is given, many runs are compared.
 func TestExactly(t *testing.T) {
-	const seeds = 5
-	processes.AllSame(t, seeds, func() []processes.Row {
-		d, err := bubble.Digests(t.Context(), promised(), seeds)
+	seeds := 2
+	if os.Getenv("LOCKSTEP_PROCESSES") != "" {
+		seeds = 50
+	}
+	processes.Same(t, func(process int) []string {
+		plan := promised()
+		if process%2 == 0 {
+			plan.Seed++ // other runs before
+			if _, err := bubble.Digests(t.Context(), plan, 1); err != nil {
+				t.Fatal(err)
+			}
+			plan.Seed--
+		}
+		digests, err := bubble.Digests(t.Context(), plan, seeds)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return []processes.Row{{Name: "nats " + faults.String(), Outcomes: d}}
+		return digests
 	})
 }

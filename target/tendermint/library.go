@@ -1,157 +1,84 @@
-//go:build !v0.34 && !v1.0
-
 package tendermint
 
-import (
-	"context"
-	"fmt"
+import "fmt"
 
-	dbm "github.com/cometbft/cometbft-db"
-	abci "github.com/cometbft/cometbft/abci/types"
-	"github.com/cometbft/cometbft/config"
-	cs "github.com/cometbft/cometbft/consensus"
-	"github.com/cometbft/cometbft/crypto/ed25519"
-	"github.com/cometbft/cometbft/evidence"
-	"github.com/cometbft/cometbft/libs/events"
-	"github.com/cometbft/cometbft/libs/log"
-	librand "github.com/cometbft/cometbft/libs/rand"
-	"github.com/cometbft/cometbft/libs/service"
-	"github.com/cometbft/cometbft/mempool"
-	"github.com/cometbft/cometbft/p2p"
-	"github.com/cometbft/cometbft/p2p/conn"
-	wire "github.com/cometbft/cometbft/proto/tendermint/consensus"
-	protos "github.com/cometbft/cometbft/proto/tendermint/types"
-	"github.com/cometbft/cometbft/proxy"
-	sm "github.com/cometbft/cometbft/state"
-	"github.com/cometbft/cometbft/store"
-	"github.com/cometbft/cometbft/types"
-	"github.com/cosmos/gogoproto/proto"
-)
+// The binding of the library: this file is what its generations have in common, in names that do not depend on a version. The
+// files beside it bind CometBFT 0.38, Tendermint 0.34 and CometBFT 1.0, each under the tag of its version.
 
-// What the adapter uses of the library, under names that do not depend on its version. This
-// file binds CometBFT 0.38; those of other generations stand beside it, each under the tag of
-// its version.
-
-// libraryName is the target's name on the command line.
-const libraryName = "cometbft"
-
-type (
-	consensusState   = cs.State
-	consensusReactor = cs.Reactor
-	evidenceReactor  = evidence.Reactor
-	walMessage       = cs.WALMessage
-	walSearch        = cs.WALSearchOptions
-	stepRecord       = types.EventDataRoundState
-	timedWALMessage  = cs.TimedWALMessage
-	endHeight        = cs.EndHeightMessage
-	writeAheadLog    = cs.WAL
-	eventSwitch      = events.EventSwitch
-	eventData        = events.EventData
-	logger           = log.Logger
-	kvDB             = dbm.DB
-	kvBatch          = dbm.Batch
-	kvIterator       = dbm.Iterator
-	memDB            = dbm.MemDB
-	p2pSwitch        = p2p.Switch
-	baseService      = service.BaseService
-	protoVote        = protos.Vote
-	protoProposal    = protos.Proposal
-	mockPV           = types.MockPV
-	nopEventBus      = types.NopEventBus
-	newBlock         = types.EventDataNewBlock
-	blockPart        = types.Part
-	blockID          = types.BlockID
-	duplicateVotes   = types.DuplicateVoteEvidence
-	privKey          = ed25519.PrivKey
-	genesisDoc       = types.GenesisDoc
-	blockStore       = store.BlockStore
-	nodeInfo         = p2p.NodeInfo
-	netAddress       = p2p.NetAddress
-	connStatus       = conn.ConnectionStatus
-
-	consensusSettings = config.ConsensusConfig
-
-	proposalMessage      = cs.ProposalMessage
-	proposalPOLMessage   = cs.ProposalPOLMessage
-	blockPartMessage     = cs.BlockPartMessage
-	voteMessage          = cs.VoteMessage
-	newRoundStepMessage  = cs.NewRoundStepMessage
-	newValidBlockMessage = cs.NewValidBlockMessage
-	hasVoteMessage       = cs.HasVoteMessage
-	voteSetMaj23Message  = cs.VoteSetMaj23Message
-	voteSetBitsMessage   = cs.VoteSetBitsMessage
-)
-
-const (
-	prevoteType   = protos.PrevoteType
-	precommitType = protos.PrecommitType
-
-	eventNewRoundStep = types.EventNewRoundStep
-	eventVote         = types.EventVote
-	eventValidBlock   = types.EventValidBlock
-)
-
-var (
-	newMemDB          = dbm.NewMemDB
-	newWALEncoder     = cs.NewWALEncoder
-	newWALDecoder     = cs.NewWALDecoder
-	newMockPV         = types.NewMockPVWithParams
-	voteSignBytes     = types.VoteSignBytes
-	proposalSignBytes = types.ProposalSignBytes
-	keyFromSecret     = ed25519.GenPrivKeyFromSecret
-	newBaseService    = service.NewBaseService
-	seedLibrary       = librand.Seed
-)
-
-// mark is a function of the library, by whose place its version is known.
-var mark any = cs.NewState
-
-// SetRemovalFailed and GetRemovalFailed are of interest to the library's peer set.
-func (p *peer) SetRemovalFailed()      { p.removalFailed.Store(true) }
-func (p *peer) GetRemovalFailed() bool { return p.removalFailed.Load() }
-
-// Send puts a message of the library on its way.
-func (p *peer) Send(e p2p.Envelope) bool {
-	m := e.Message
-	if w, ok := m.(p2p.Wrapper); ok {
-		m = w.Wrap()
-	}
-	raw, err := proto.Marshal(m)
+// assemble puts a validator together from the library's parts.
+func (r *replica) assemble(app *application, chain, proofs kvDB, gen *genesisDoc, conf *consensusSettings) error {
+	states := newStates(chain)
+	r.blocks = newBlockStore(chain)
+	state, err := states.LoadFromDBOrGenesisDoc(gen)
 	if err != nil {
-		panic(err) // of the library's own message
+		return err
 	}
-	return p.send(e.ChannelID, raw)
+	conns := newConns(app)
+	conns.SetLogger(r.log)
+	if err := conns.Start(); err != nil {
+		return err
+	}
+	r.node.OnStop(func() { _ = conns.Stop() })
+	if err := shake(newHandshaker(states, state, r.blocks, gen), conns); err != nil {
+		return fmt.Errorf("handshake: %w", err)
+	}
+	if state, err = states.Load(); err != nil {
+		return err
+	}
+	pool, err := newPool(proofs, states, r.blocks)
+	if err != nil {
+		return err
+	}
+	pool.SetLogger(r.log)
+	executor := r.newExecutor(states, conns, pool)
+	r.state = newState(conf, state, executor, r.blocks, noMempool, pool)
+	r.state.SetLogger(r.log)
+	bus := newEventBus()
+	bus.SetLogger(r.log)
+	if err := bus.Start(); err != nil {
+		return err
+	}
+	r.node.OnStop(func() { _ = bus.Stop() })
+	r.reactor = newReactor(r.state, false)
+	r.reactor.SetLogger(r.log)
+	r.reactor.SetEventBus(bus)
+	executor.SetEventBus(&publisher{replica: r}) // in the place of the bus, which the reactor has set
+	r.proofs = newProofReactor(pool)
+	r.proofs.SetLogger(r.log)
+	r.sw = newSwitch(r.signer.PrivKey.(privKey))
+	r.sw.SetLogger(r.log)
+	r.sw.AddReactor("CONSENSUS", r.reactor)
+	r.sw.AddReactor("EVIDENCE", r.proofs)
+	return nil
 }
 
-// TrySend is the same here: nothing is ever full.
-func (p *peer) TrySend(e p2p.Envelope) bool { return p.Send(e) }
-
-// unwrap reads what travels.
-func unwrap(raw []byte) (proto.Message, error) {
-	m := &wire.Message{}
-	if err := proto.Unmarshal(raw, m); err != nil {
-		return nil, err
+// genesis is the beginning of the chain.
+func genesis(keys []privKey) *genesisDoc {
+	gen := &genesisDoc{GenesisTime: began(), ChainID: chainID, InitialHeight: 1, ConsensusParams: defaultParams()}
+	for _, k := range keys {
+		gen.Validators = append(gen.Validators, genesisValidator{Address: k.PubKey().Address(), PubKey: k.PubKey(), Power: 10})
 	}
-	return m.Unwrap()
+	return gen
 }
 
-// decode reads what travels as a message of the library.
-func decode(raw []byte) (any, error) {
-	m, err := unwrap(raw)
-	if err != nil {
-		return nil, err
+// consensusConfig are the library's settings, with all times about a hundredth.
+func consensusConfig() *consensusSettings {
+	c := defaultConfig()
+	for i, t := range []*duration{&c.TimeoutPropose, &c.TimeoutProposeDelta, &c.TimeoutPrevote, &c.TimeoutPrevoteDelta, &c.TimeoutPrecommit, &c.TimeoutPrecommitDelta,
+		&c.TimeoutCommit, &c.PeerGossipSleepDuration, &c.PeerQueryMaj23SleepDuration} {
+		*t = *t/faster + apart(i)
 	}
-	return cs.MsgFromProto(m)
+	return c
 }
 
 // decodeEvidence reads what travels on the channel of evidence.
-func decodeEvidence(raw []byte) (list types.EvidenceList, err error) {
-	m := &protos.EvidenceList{}
+func decodeEvidence(raw []byte) (list evidenceList, err error) {
+	m := &protoEvidence{}
 	if err := m.Unmarshal(raw); err != nil {
 		return nil, err
 	}
 	for i := range m.Evidence {
-		e, err := types.EvidenceFromProto(&m.Evidence[i])
+		e, err := evidenceFromProto(&m.Evidence[i])
 		if err != nil {
 			return nil, err
 		}
@@ -160,174 +87,31 @@ func decodeEvidence(raw []byte) (list types.EvidenceList, err error) {
 	return list, nil
 }
 
-// encode is the reverse of decode.
-func encode(m any) ([]byte, error) {
-	inner, err := cs.MsgToProto(m.(cs.Message))
-	if err != nil {
-		return nil, err
-	}
-	return proto.Marshal(inner.(p2p.Wrapper).Wrap())
-}
-
-// hand gives a message to its reactor, as the connection of a peer would.
-func (r *replica) hand(channel byte, from *peer, raw []byte) error {
-	if channel == evidenceChannel {
-		m := &protos.EvidenceList{}
-		if err := m.Unmarshal(raw); err != nil {
-			return err
-		}
-		r.proofs.Receive(p2p.Envelope{ChannelID: channel, Src: from, Message: m})
-		return nil
-	}
-	m, err := unwrap(raw)
-	if err != nil {
-		return err
-	}
-	r.reactor.Receive(p2p.Envelope{ChannelID: channel, Src: from, Message: m})
-	return nil
-}
-
-// application does nothing, and remembers how far it came.
-type application struct {
-	abci.BaseApplication
-	size   int // of the transaction in each block
-	height func() int64
-	commit func()
-}
-
-func (a *application) Info(context.Context, *abci.RequestInfo) (*abci.ResponseInfo, error) {
-	return &abci.ResponseInfo{LastBlockHeight: a.height()}, nil
-}
-
-func (a *application) Commit(context.Context, *abci.RequestCommit) (*abci.ResponseCommit, error) {
-	a.commit()
-	return &abci.ResponseCommit{}, nil
-}
-
-// PrepareProposal puts the transaction into a block.
-func (a *application) PrepareProposal(context.Context, *abci.RequestPrepareProposal) (*abci.ResponsePrepareProposal, error) {
-	if a.size == 0 {
-		return &abci.ResponsePrepareProposal{}, nil
-	}
-	return &abci.ResponsePrepareProposal{Txs: [][]byte{make([]byte, a.size)}}, nil
-}
-
-// assemble puts a validator together from the library's parts.
-func (r *replica) assemble(app *application, chain, proofs kvDB, gen *genesisDoc, conf *consensusSettings) error {
-	states := sm.NewStore(chain, sm.StoreOptions{})
-	r.blocks = store.NewBlockStore(chain)
-	state, err := states.LoadFromDBOrGenesisDoc(gen)
-	if err != nil {
-		return err
-	}
-	conns := proxy.NewAppConns(proxy.NewLocalClientCreator(app), proxy.NopMetrics())
-	conns.SetLogger(r.log)
-	if err := conns.Start(); err != nil {
-		return err
-	}
-	r.node.OnStop(func() { _ = conns.Stop() })
-	hand := cs.NewHandshaker(states, state, r.blocks, gen)
-	if err := hand.Handshake(conns); err != nil {
-		return fmt.Errorf("handshake: %w", err)
-	}
-	if state, err = states.Load(); err != nil {
-		return err
-	}
-	pool, err := evidence.NewPool(proofs, states, r.blocks)
-	if err != nil {
-		return err
-	}
-	pool.SetLogger(r.log)
-	none := &mempool.NopMempool{}
-	executor := sm.NewBlockExecutor(states, r.log, conns.Consensus(), none, pool, r.blocks)
-	r.state = cs.NewState(conf, state, executor, r.blocks, none, pool)
-	r.state.SetLogger(r.log)
-	bus := types.NewEventBus()
-	bus.SetLogger(r.log)
-	if err := bus.Start(); err != nil {
-		return err
-	}
-	r.node.OnStop(func() { _ = bus.Stop() })
-	r.reactor = cs.NewReactor(r.state, false)
-	r.reactor.SetLogger(r.log)
-	r.reactor.SetEventBus(bus)
-	executor.SetEventBus(&publisher{replica: r})
-	r.sw = p2p.NewSwitch(config.DefaultP2PConfig(), p2p.NewMultiplexTransport(p2p.DefaultNodeInfo{}, p2p.NodeKey{PrivKey: r.signer.PrivKey}, conn.DefaultMConnConfig()))
-	r.sw.SetLogger(r.log)
-	r.sw.AddReactor("CONSENSUS", r.reactor)
-	r.proofs = evidence.NewReactor(pool)
-	r.proofs.SetLogger(r.log)
-	r.sw.AddReactor("EVIDENCE", r.proofs)
-	return nil
-}
-
-// addToPeerSet puts a peer of ours among those of the switch.
-func addToPeerSet(sw *p2pSwitch, p *peer) { p2p.AddPeerToSwitchPeerSet(sw, p) }
-
-// genesis is the beginning of the chain.
-func genesis(keys []privKey) *genesisDoc {
-	gen := &types.GenesisDoc{GenesisTime: began(), ChainID: chainID, InitialHeight: 1, ConsensusParams: types.DefaultConsensusParams()}
-	for _, k := range keys {
-		gen.Validators = append(gen.Validators, types.GenesisValidator{Address: k.PubKey().Address(), PubKey: k.PubKey(), Power: 10})
-	}
-	return gen
-}
-
-// consensusConfig are the library's settings, with all times about a hundredth.
-func consensusConfig() *consensusSettings {
-	c := config.DefaultConsensusConfig()
-	for i, t := range timesOf(c) {
-		*t = *t/faster + apart(i)
-	}
-	return c
-}
-
-func timesOf(c *config.ConsensusConfig) []*duration {
-	return []*duration{&c.TimeoutPropose, &c.TimeoutProposeDelta, &c.TimeoutPrevote, &c.TimeoutPrevoteDelta, &c.TimeoutPrecommit, &c.TimeoutPrecommitDelta,
-		&c.TimeoutCommit, &c.PeerGossipSleepDuration, &c.PeerQueryMaj23SleepDuration}
-}
-
-// peerID is the name of a peer.
-type peerID = p2p.ID
-
-// describeOther reads what only some versions send: nothing here.
-func describeOther(*Message, any) {}
-
 // forBlock reports whether a signature of a commit is for its block.
-func forBlock(s types.CommitSig) bool { return s.BlockIDFlag == types.BlockIDFlagCommit }
+func forBlock(s commitSig) bool { return s.BlockIDFlag == flagCommit }
 
 // verifies checks a signature of a commit.
-func verifies(s *consensusState, c *types.Commit, i int) bool {
+func verifies(s *consensusState, c *commit, i int) bool {
 	_, v := s.RoundState.Validators.GetByIndex(int32(i))
 	return v != nil && v.PubKey.VerifySignature(c.VoteSignBytes(chainID, int32(i)), c.Signatures[i].Signature)
 }
 
 // evidenceOf is what a block has of it.
-func evidenceOf(b *types.Block) types.EvidenceList { return b.Evidence.Evidence }
-
-// SignVote signs a vote, or gives the signature again that it gave before.
-func (s *signer) SignVote(chain string, v *protoVote) error {
-	return s.signVote(chain, v, func() error { return s.mockPV.SignVote(chain, v) })
-}
-
-// signForged signs a vote with a liar's key.
-func signForged(key privKey, v *protoVote) error {
-	return newMockPV(key, false, false).SignVote(chainID, v)
-}
+func evidenceOf(b *block) evidenceList { return b.Evidence.Evidence }
 
 // otherBlock makes another valid block of one that is whole in a part, in the same way each time.
 func otherBlock(part *blockPart) (blockID, *blockPart, error) {
-	p := &protos.Block{}
+	p := &protoBlock{}
 	if err := p.Unmarshal(part.Bytes); err != nil {
 		return blockID{}, nil, err
 	}
-	b, err := types.BlockFromProto(p)
+	b, err := blockFromProto(p)
 	if err != nil {
 		return blockID{}, nil, err
 	}
-	b.Data = types.Data{Txs: types.Txs{types.Tx("another truth")}}
+	b.Data = blockData{Txs: []tx{tx("another truth")}}
 	b.DataHash = b.Data.Hash()
-	parts, err := b.MakePartSet(types.BlockPartSizeBytes)
+	parts, err := partsOf(b)
 	if err != nil {
 		return blockID{}, nil, err
 	}

@@ -5,7 +5,6 @@ package tendermint
 import (
 	"context"
 	crand "crypto/rand"
-	"fmt"
 	"math/rand/v2"
 
 	dbm "github.com/cometbft/cometbft-db"
@@ -27,8 +26,7 @@ import (
 	"github.com/cosmos/gogoproto/proto"
 )
 
-// What the adapter uses of the library, under names that do not depend on its version. This
-// file binds CometBFT 1.0, whose consensus is in its folder internal; package lockstep below the
+// What the adapter uses of CometBFT 1.0, whose consensus is in its folder internal; package lockstep below the
 // library's path is a door to it.
 
 // libraryName is the target's name on the command line.
@@ -63,6 +61,17 @@ type (
 	duplicateVotes   = types.DuplicateVoteEvidence
 	privKey          = ed25519.PrivKey
 	genesisDoc       = types.GenesisDoc
+	genesisValidator = types.GenesisValidator
+	commit           = types.Commit
+	commitSig        = types.CommitSig
+	block            = types.Block
+	blockData        = types.Data
+	tx               = types.Tx
+	protoBlock       = protos.Block
+	protoEvidence    = protos.EvidenceList
+	evidenceList     = types.EvidenceList
+	stateStore       = sm.Store
+	appConns         = proxy.AppConns
 	blockStore       = store.BlockStore
 	nodeInfo         = p2p.NodeInfo
 	netAddress       = p2p.NetAddress
@@ -85,6 +94,9 @@ const (
 	prevoteType   = types.PrevoteType
 	precommitType = types.PrecommitType
 
+	flagCommit = types.BlockIDFlagCommit
+	partSize   = types.BlockPartSizeBytes
+
 	eventNewRoundStep = types.EventNewRoundStep
 	eventVote         = types.EventVote
 	eventValidBlock   = types.EventValidBlock
@@ -92,6 +104,19 @@ const (
 
 var (
 	newMemDB          = dbm.NewMemDB
+	newBlockStore     = store.NewBlockStore
+	newHandshaker     = cs.NewHandshaker
+	newState          = cs.NewState
+	newReactor        = cs.NewReactor
+	newPool           = cs.NewPool
+	newProofReactor   = cs.NewEvidenceReactor
+	newExecutor       = sm.NewBlockExecutor
+	newEventBus       = types.NewEventBus
+	noMempool         = &mempool.NopMempool{}
+	defaultParams     = types.DefaultConsensusParams
+	defaultConfig     = config.DefaultConsensusConfig
+	evidenceFromProto = types.EvidenceFromProto
+	blockFromProto    = types.BlockFromProto
 	newWALEncoder     = cs.NewWALEncoder
 	newWALDecoder     = cs.NewWALDecoder
 	newMockPV         = types.NewMockPVWithParams
@@ -140,22 +165,6 @@ func decode(raw []byte) (any, error) {
 		return nil, err
 	}
 	return cs.MsgFromProto(m)
-}
-
-// decodeEvidence reads what travels on the channel of evidence.
-func decodeEvidence(raw []byte) (list types.EvidenceList, err error) {
-	m := &protos.EvidenceList{}
-	if err := m.Unmarshal(raw); err != nil {
-		return nil, err
-	}
-	for i := range m.Evidence {
-		e, err := types.EvidenceFromProto(&m.Evidence[i])
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, e)
-	}
-	return list, nil
 }
 
 // encode is the reverse of decode.
@@ -210,80 +219,8 @@ func (a *application) PrepareProposal(context.Context, *abci.PrepareProposalRequ
 	return &abci.PrepareProposalResponse{Txs: [][]byte{make([]byte, a.size)}}, nil
 }
 
-// assemble puts a validator together from the library's parts.
-func (r *replica) assemble(app *application, chain, proofs kvDB, gen *genesisDoc, conf *consensusSettings) error {
-	states := sm.NewStore(chain, sm.StoreOptions{})
-	r.blocks = store.NewBlockStore(chain)
-	state, err := states.LoadFromDBOrGenesisDoc(gen)
-	if err != nil {
-		return err
-	}
-	conns := proxy.NewAppConns(proxy.NewLocalClientCreator(app), proxy.NopMetrics())
-	conns.SetLogger(r.log)
-	if err := conns.Start(); err != nil {
-		return err
-	}
-	r.node.OnStop(func() { _ = conns.Stop() })
-	hand := cs.NewHandshaker(states, state, r.blocks, gen)
-	if err := hand.Handshake(context.Background(), conns); err != nil {
-		return fmt.Errorf("handshake: %w", err)
-	}
-	if state, err = states.Load(); err != nil {
-		return err
-	}
-	pool, err := cs.NewPool(proofs, states, r.blocks)
-	if err != nil {
-		return err
-	}
-	pool.SetLogger(r.log)
-	none := &mempool.NopMempool{}
-	executor := sm.NewBlockExecutor(states, r.log, conns.Consensus(), none, pool, r.blocks)
-	r.state = cs.NewState(conf, state, executor, r.blocks, none, pool)
-	r.state.SetLogger(r.log)
-	bus := types.NewEventBus()
-	bus.SetLogger(r.log)
-	if err := bus.Start(); err != nil {
-		return err
-	}
-	r.node.OnStop(func() { _ = bus.Stop() })
-	r.reactor = cs.NewReactor(r.state, false)
-	r.reactor.SetLogger(r.log)
-	r.reactor.SetEventBus(bus)
-	executor.SetEventBus(&publisher{replica: r})
-	r.sw = p2p.NewSwitch(config.DefaultP2PConfig(), p2p.NewMultiplexTransport(p2p.DefaultNodeInfo{}, p2p.NodeKey{PrivKey: r.signer.PrivKey}, conn.DefaultMConnConfig()))
-	r.sw.SetLogger(r.log)
-	r.sw.AddReactor("CONSENSUS", r.reactor)
-	r.proofs = cs.NewEvidenceReactor(pool)
-	r.proofs.SetLogger(r.log)
-	r.sw.AddReactor("EVIDENCE", r.proofs)
-	return nil
-}
-
 // addToPeerSet puts a peer of ours among those of the switch.
 func addToPeerSet(sw *p2pSwitch, p *peer) { p2p.AddPeerToSwitchPeerSet(sw, p) }
-
-// genesis is the beginning of the chain.
-func genesis(keys []privKey) *genesisDoc {
-	gen := &types.GenesisDoc{GenesisTime: began(), ChainID: chainID, InitialHeight: 1, ConsensusParams: types.DefaultConsensusParams()}
-	for _, k := range keys {
-		gen.Validators = append(gen.Validators, types.GenesisValidator{Address: k.PubKey().Address(), PubKey: k.PubKey(), Power: 10})
-	}
-	return gen
-}
-
-// consensusConfig are the library's settings, with all times about a hundredth.
-func consensusConfig() *consensusSettings {
-	c := config.DefaultConsensusConfig()
-	for i, t := range timesOf(c) {
-		*t = *t/faster + apart(i)
-	}
-	return c
-}
-
-func timesOf(c *config.ConsensusConfig) []*duration {
-	return []*duration{&c.TimeoutPropose, &c.TimeoutProposeDelta, &c.TimeoutPrevote, &c.TimeoutPrevoteDelta, &c.TimeoutPrecommit, &c.TimeoutPrecommitDelta,
-		&c.TimeoutCommit, &c.PeerGossipSleepDuration, &c.PeerQueryMaj23SleepDuration}
-}
 
 // peerID is the name of a peer.
 type peerID = p2p.ID
@@ -301,18 +238,6 @@ func seedLibrary(seed int64) {
 	crand.Reader = rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8), byte(seed >> 16), byte(seed >> 24), byte(seed >> 32), byte(seed >> 40), byte(seed >> 48), byte(seed >> 56)})
 }
 
-// forBlock reports whether a signature of a commit is for its block.
-func forBlock(s types.CommitSig) bool { return s.BlockIDFlag == types.BlockIDFlagCommit }
-
-// verifies checks a signature of a commit.
-func verifies(s *consensusState, c *types.Commit, i int) bool {
-	_, v := s.RoundState.Validators.GetByIndex(int32(i))
-	return v != nil && v.PubKey.VerifySignature(c.VoteSignBytes(chainID, int32(i)), c.Signatures[i].Signature)
-}
-
-// evidenceOf is what a block has of it.
-func evidenceOf(b *types.Block) types.EvidenceList { return b.Evidence.Evidence }
-
 // SignVote signs a vote, or gives the signature again that it gave before.
 func (s *signer) SignVote(chain string, v *protoVote, extension bool) error {
 	return s.signVote(chain, v, func() error { return s.mockPV.SignVote(chain, v, extension) })
@@ -323,21 +248,22 @@ func signForged(key privKey, v *protoVote) error {
 	return newMockPV(key, false, false).SignVote(chainID, v, false)
 }
 
-// otherBlock makes another valid block of one that is whole in a part, in the same way each time.
-func otherBlock(part *blockPart) (blockID, *blockPart, error) {
-	p := &protos.Block{}
-	if err := p.Unmarshal(part.Bytes); err != nil {
-		return blockID{}, nil, err
-	}
-	b, err := types.BlockFromProto(p)
-	if err != nil {
-		return blockID{}, nil, err
-	}
-	b.Data = types.Data{Txs: types.Txs{types.Tx("another truth")}}
-	b.DataHash = b.Data.Hash()
-	parts, err := b.MakePartSet(types.BlockPartSizeBytes)
-	if err != nil {
-		return blockID{}, nil, err
-	}
-	return blockID{Hash: b.Hash(), PartSetHeader: parts.Header()}, parts.GetPart(0), nil
+// What the shared part of the binding asks of a version.
+
+func newStates(db kvDB) stateStore { return sm.NewStore(db, sm.StoreOptions{}) }
+func newConns(app *application) appConns {
+	return proxy.NewAppConns(proxy.NewLocalClientCreator(app), proxy.NopMetrics())
+}
+func shake(h *cs.Handshaker, c appConns) error { return h.Handshake(context.Background(), c) }
+
+func (r *replica) newExecutor(s stateStore, c appConns, pool *cs.Pool) *sm.BlockExecutor {
+	return newExecutor(s, r.log, c.Consensus(), noMempool, pool, r.blocks)
+}
+
+func newSwitch(key privKey) *p2pSwitch {
+	return p2p.NewSwitch(config.DefaultP2PConfig(), p2p.NewMultiplexTransport(p2p.DefaultNodeInfo{}, p2p.NodeKey{PrivKey: key}, conn.DefaultMConnConfig()))
+}
+
+func partsOf(b *block) (*types.PartSet, error) {
+	return b.MakePartSet(partSize)
 }

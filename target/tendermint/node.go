@@ -252,6 +252,9 @@ func (r *replica) stepped() {
 func (r *replica) text() string {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
+	if r.seen.height == 0 {
+		return "starting"
+	}
 	s := fmt.Sprintf("at=%d/%d step=%s", r.seen.height, r.seen.round, strings.ReplaceAll(r.seen.step, " ", "-"))
 	if r.seen.locked != "" {
 		s += fmt.Sprintf(" locked=%s/%d", r.seen.locked, r.seen.lockedRound)

@@ -22,6 +22,8 @@ type (
 	EventSwitch      = events.EventSwitch
 	EventData        = events.EventData
 	EvidenceReactor  = evidence.Reactor
+	Pool             = evidence.Pool
+	Handshaker       = consensus.Handshaker
 
 	ProposalMessage             = consensus.ProposalMessage
 	ProposalPOLMessage          = consensus.ProposalPOLMessage

@@ -2,6 +2,8 @@ package nats
 
 import (
 	"bytes"
+	"fmt"
+	"hash/crc32"
 	"strconv"
 	"strings"
 
@@ -30,7 +32,7 @@ type route struct {
 func (r *route) feed(data []byte) (kind, text string) {
 	if r.skip >= len(data) && len(data) > 0 {
 		r.skip -= len(data)
-		return "payload", ""
+		return "payload", fmt.Sprintf("[%08x]", crc32.ChecksumIEEE(data))
 	}
 	r.rest = append(r.rest, data[r.skip:]...)
 	r.skip = 0
@@ -57,7 +59,7 @@ func (r *route) feed(data []byte) (kind, text string) {
 	if len(r.rest) > longest {
 		r.rest = nil
 	}
-	return kind, strings.Join(texts, "; ")
+	return kind, fmt.Sprintf("%s [%08x]", strings.Join(texts, "; "), crc32.ChecksumIEEE(data)) // so that traces tell whether bytes are the same
 }
 
 // payload is the size of what follows a line, with its end.
@@ -85,10 +87,13 @@ func named(line string) (kind, text string) {
 		return verb, shorten(rest)
 	}
 	words := strings.Fields(rest)
-	if len(words) < 2 {
+	if len(words) > 0 && (words[0] == "$G" || words[0] == "$SYS") { // the account, where the connection is for several
+		words = words[1:]
+	}
+	if len(words) == 0 {
 		return verb, ""
 	}
-	subject := words[1] // after the account
+	subject := words[0]
 	for _, s := range raftSubjects {
 		if group, ok := strings.CutPrefix(subject, s.prefix); ok {
 			return s.is, group
