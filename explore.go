@@ -123,7 +123,9 @@ func (c *campaign) runs(w *worker, first, end int) (b batch) {
 		ended := c.ctx.Err() != nil && err != nil // in the middle
 		if err == nil && one.found != nil && int(c.found.Load()) < c.Keep {
 			told := c.tell(one.found)
-			err = w.confirm(one.found, one.digest)
+			if err = w.confirm(one.found, one.digest); err != nil && c.ctx.Err() != nil && one.found.Trace != nil {
+				err = nil // time was up meanwhile: it was found, however often it could be repeated
+			}
 			if !told {
 				c.tell(one.found)
 			}

@@ -10,6 +10,7 @@ require (
 require (
 	github.com/anishathalye/porcupine v1.3.1 // indirect
 	golang.org/x/text v0.43.0 // indirect
+	gonum.org/v1/gonum v0.17.0 // indirect
 )
 
 replace github.com/lockstep-go/lockstep => ../..

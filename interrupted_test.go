@@ -1,0 +1,50 @@
+package lockstep_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/spec"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// timed is a system that repeats itself roughly. Its first run fails; in the second the time is up.
+type timed struct {
+	up   context.CancelFunc
+	runs *int
+}
+
+func (s timed) Describe() (lockstep.Info, error) {
+	return lockstep.Info{Name: "timed", Nodes: 1, Supports: trace.KindsOf(trace.Wait), Pace: 1, Repeats: lockstep.Roughly, Events: []string{"bad"}}, nil
+}
+func (s timed) Deploy(*lockstep.Place) (lockstep.Deployment, error) { return s, nil }
+
+func (s timed) Reset(context.Context, uint64, *lockstep.Outbox) error {
+	*s.runs++
+	return nil
+}
+
+func (s timed) Do(ctx context.Context, _ *lockstep.Step, out *lockstep.Outbox) error {
+	if *s.runs > 1 {
+		s.up()
+		return ctx.Err()
+	}
+	out.Event(lockstep.Event{Node: 1, Type: "bad"})
+	return nil
+}
+
+func (s timed) Abilities() lockstep.Abilities { return lockstep.Abilities{} }
+func (s timed) Close() error                  { return nil }
+
+// What was found stays found where the time is up while it is repeated.
+func TestFoundAsTimeIsUp(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	never := spec.OnEvent("never", "bad", func(*int, *lockstep.Run, *lockstep.Event) *lockstep.Finding { return &lockstep.Finding{Text: "bad"} })
+	result, err := lockstep.Explore(ctx, lockstep.Plan{System: timed{cancel, new(int)}, Spec: never, Strategy: strategy.Walk{Wait: 1, Steps: 3}, Runs: 5, Workers: 1, Repetitions: 3})
+	if err != nil || result.Verdict() != trace.Fail || result.First() == nil || result.First().Repeated != 0 {
+		t.Errorf("%v, %+v, %v", result.Verdict(), result.First(), err)
+	}
+}
