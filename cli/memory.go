@@ -3,6 +3,7 @@ package cli
 import (
 	"math"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -26,6 +27,7 @@ func tune() {
 	if percent > 0 {
 		debug.SetGCPercent(percent)
 		ballast = make([]byte, ballastSize)
+		runtime.KeepAlive(ballast) // as long as the program runs, by the variable
 	}
 	if limit > 0 {
 		debug.SetMemoryLimit(limit)

@@ -1,3 +1,6 @@
+// Package fleet makes campaigns on many machines, over NATS JetStream. A [Server] hands out stretches of runs and adds up
+// what comes back, a [Worker] has them made by the target's own program, and a [Client] gives campaigns and waits for them. The
+// result is that of one machine, whoever makes which run and whoever dies meanwhile. [Commands] are those of the command line.
 package fleet
 
 import (

@@ -97,3 +97,31 @@ func TestPrune(t *testing.T) {
 		}
 	}
 }
+
+// Two machines that build the same from folders of their own have the same program, by the key in its name; who changes
+// something has another.
+func TestKeyDependsOnNoFolder(t *testing.T) {
+	made := func(text string) string {
+		dir := filepath.Join(t.TempDir(), "check")
+		for name, text := range map[string]string{"go.mod": "module example.com/check\n\ngo 1.26\n", "main.go": text} {
+			if err := os.MkdirAll(dir, 0o777); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		t.Setenv("GOWORK", "off")
+		b := Builder{Cache: t.TempDir()}
+		file, err := b.Program(t.Context(), target.Program{Name: dir, Package: dir}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return filepath.Base(file)
+	}
+	const text = "package main\n\nfunc main() {}\n"
+	here, there, other := made(text), made(text), made(text+"// changed\n")
+	if here != there || here == other {
+		t.Errorf("%s, in another folder %s, changed %s", here, there, other)
+	}
+}
