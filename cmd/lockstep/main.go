@@ -44,7 +44,7 @@ var app = cli.App{
 			Library: "go.etcd.io/etcd/server/v3", Versions: []string{"v3.6.16", "v3.7.3", "v3.5.35", "v3.5.16", "v3.5.15", "v3.5.13", "v3.5.7", "v3.5.5", "v3.5.4", "v3.5.2"}},
 		{Name: "nats", Help: "clusters of the real NATS server with JetStream, unmodified, in virtual time", Package: nats + "/program", Module: nats,
 			Dir: source("..", "..", "target", "nats"), Exact: func([]string) bool { return true },
-			Library: "github.com/nats-io/nats-server/v2", Versions: []string{"v2.15.2", "v2.14.9", "v2.12.15", "v2.12.1"}},
+			Library: "github.com/nats-io/nats-server/v2", Versions: []string{"v2.15.2", "v2.12.1"}},
 		{Name: "zookeeper", Help: "ZooKeeper, unmodified servers in processes, behind proxies", Package: module + "/zookeeper", Module: module, Dir: source()},
 		{Name: "kafka", Help: "Kafka, unmodified servers in processes, behind proxies", Package: module + "/kafka", Module: module, Dir: source()},
 		{Name: "cassandra", Help: "Cassandra's Paxos, unmodified servers in processes, behind proxies", Package: module + "/cassandra", Module: module, Dir: source()},
