@@ -34,6 +34,14 @@ func tune() {
 	}
 }
 
+// share keeps a program that makes runs for others to as many processors as it has workers, where that is told: the others on
+// the machine have the rest, and its garbage is not collected on theirs.
+func share(workers int) {
+	if workers > 0 && workers < runtime.GOMAXPROCS(0) {
+		runtime.GOMAXPROCS(workers)
+	}
+}
+
 // collector says how to set the garbage collector on a machine with so much memory; 0
 // leaves it as it is. Where the memory is not known there is no limit to keep to, and
 // nothing is changed.

@@ -55,3 +55,14 @@ func TestBytesIn(t *testing.T) {
 		}
 	}
 }
+
+// A program that makes runs for others takes no more processors than it has workers.
+func TestShare(t *testing.T) {
+	had := runtime.GOMAXPROCS(3)
+	defer runtime.GOMAXPROCS(had)
+	for _, c := range []struct{ workers, want int }{{0, 3}, {5, 3}, {2, 2}} {
+		if share(c.workers); runtime.GOMAXPROCS(0) != c.want {
+			t.Errorf("%d workers take %d processors, want %d", c.workers, runtime.GOMAXPROCS(0), c.want)
+		}
+	}
+}

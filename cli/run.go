@@ -94,6 +94,7 @@ func (c *runCmd) Run(e *Env) error {
 		return err
 	}
 	if c.Stretches {
+		share(plan.Workers)
 		return stretch.Serve(e.Ctx, plan, stretch.Measures{Coverage: meter, Closure: c.Closure}, os.Stdin, e.Out)
 	}
 	if err := errors.Join(CheckOut(c.Out), CheckFiles("report", c.Report, "junit", c.JUnit)); err != nil {
