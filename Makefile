@@ -84,6 +84,7 @@ systems: build ## days of campaigns on servers in processes: the tables of the p
 
 fleet: ## a million runs by eight workers that are killed at random, with a restart of the server; 200 workers that report ten times a second
 	FLEET_RUNS=1000000 FLEET_STRATEGY=walk:steps=150 FLEET_WORKERS=8 FLEET_KILLS=40 $(GO) -C fleet test -count=1 -timeout 1h -v -run TestKilled .
+	FLEET_PROGRAMS=1 $(GO) -C fleet test -count=1 -timeout 1h -v -run TestPrograms .
 	FLEET_REPORTERS=200 FLEET_REPORTS=600 FLEET_EVERY_MS=100 $(GO) -C fleet test -count=1 -timeout 1h -v -run TestReports .
 
 fleet-speed: build ## runs a second of run, of a fleet of one worker and of two

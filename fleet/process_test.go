@@ -175,19 +175,19 @@ func TestKilled(t *testing.T) {
 		done <- doc
 	}()
 	r := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0)) // any moment will do
-	killed, restarted, next := 0, false, 0                       // the first as soon as there is a campaign
+	killed, restarted, next := 0, false, time.Now()              // the first as soon as there is a campaign
 	f.follow(t, func(now int) {
 		if now >= runs/3 && !restarted {
 			restarted = true
 			kill(f.server)
 			f.serve(t)
 		}
-		if now >= next && now < runs {
+		if killed < kills && time.Now().After(next) && now < runs {
 			i := r.IntN(len(f.workers))
 			kill(f.workers[i])
 			f.workers[i] = start(t, "fleet", "join", f.url, "--workers", "1")
 			killed++
-			next = now + 1 + r.IntN(2*runs/(kills+2))
+			next = time.Now().Add(time.Duration(r.Int64N(int64(time.Second))))
 		}
 	})
 	got := <-done

@@ -1,0 +1,102 @@
+package fleet
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// own makes a machine's folder with a program of somebody's own in it, and returns it with the variables of a process there.
+func own(t *testing.T, text string) (dir string, env []string) {
+	t.Helper()
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = t.TempDir()
+	sum, err := os.ReadFile(filepath.Join(root, "cli", "go.sum"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mod, err := os.ReadFile(filepath.Join(root, "cli", "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, requires, _ := strings.Cut(string(mod), "\n\nrequire (")
+	requires, _, _ = strings.Cut(requires, "\nreplace")
+	for name, text := range map[string]string{
+		"go.sum": string(sum),
+		"go.mod": fmt.Sprintf("module example.com/mine\n\ngo 1.26.0\n\nrequire github.com/lockstep-go/lockstep/cli v0.0.0\n\nrequire (%s\n\nreplace github.com/lockstep-go/lockstep => %s\n\nreplace github.com/lockstep-go/lockstep/cli => %s/cli\n",
+			requires, root, root),
+		"check/main.go": text,
+	} {
+		if err := os.MkdirAll(filepath.Join(dir, "mine", "check"), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "mine", name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir, append(os.Environ(), "FLEET_TEST_COMMAND=1", "GOWORK=off", "GOFLAGS=-mod=mod", "XDG_CACHE_HOME="+filepath.Join(dir, "cache"))
+}
+
+const ownMain = `package main
+
+import (
+	"github.com/lockstep-go/lockstep/cli"
+	"github.com/lockstep-go/lockstep/target/smr"
+)
+
+func main() { cli.Main(smr.Targets...) }
+`
+
+// there makes a command a process of a machine.
+func there(c *exec.Cmd, dir string, env []string) *exec.Cmd {
+	c.Dir, c.Env = dir, env
+	return c
+}
+
+// A target that is a program is built by client and worker, each from its own source in a folder of its own. Where these
+// are the same the result is that of one machine; a worker whose source differs refuses, and says so.
+func TestPrograms(t *testing.T) {
+	if size("FLEET_PROGRAMS", 0) == 0 {
+		t.Skip("three builds take long; make fleet makes them")
+	}
+	f := newFixture(t, 0)
+	flags := []string{"--strategy", "walk", "--runs", "300", "--seed", "5", "--no-shrink", "--keep-going"}
+	want := output(t, 1, append([]string{"run", "smr-bug"}, flags...)...)
+	client, clientEnv := own(t, ownMain)
+	other, otherEnv := own(t, strings.Replace(ownMain, "func main", "// changed\nfunc main", 1))
+	c := there(command(t, append(append([]string{"fleet", "run", "./mine/check:smr-bug"}, flags...), "--fleet", f.url, "--json")...), client, clientEnv)
+	var out, errs bytes.Buffer
+	c.Stdout, c.Stderr = &out, &errs
+	begin(t, c)
+	begin(t, there(command(t, "fleet", "join", f.url, "--name", "other", "--workers", "1"), other, otherEnv))
+	refused := ""
+	for end := time.Now().Add(20 * time.Minute); refused == "" && time.Now().Before(end); pause(t.Context(), idle) {
+		var s status
+		text, err := command(t, "fleet", "status", f.url, "--json").Output()
+		if err == nil && json.Unmarshal(text, &s) == nil && len(s.Workers) > 0 {
+			refused = s.Workers[0].refusals()
+		}
+	}
+	if !strings.Contains(refused, "this is another program: its program is ") {
+		t.Fatalf("%q\n%s", refused, errs.String())
+	}
+	worker, workerEnv := own(t, ownMain)
+	begin(t, there(command(t, "fleet", "join", f.url, "--workers", "1"), worker, workerEnv))
+	_ = c.Wait()
+	var got map[string]any
+	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
+		t.Fatalf("%v\n%s%s", err, out.String(), errs.String())
+	}
+	if got["digest"] != want["digest"] || got["runs"] != want["runs"] || fmt.Sprint(got["finding"]) != fmt.Sprint(want["finding"]) {
+		t.Errorf("digest %v after %v runs, linked in %v", got["digest"], got["runs"], want["digest"])
+	}
+}
