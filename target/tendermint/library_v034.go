@@ -75,6 +75,8 @@ type (
 	nodeInfo         = p2p.NodeInfo
 	netAddress       = p2p.NetAddress
 	connStatus       = conn.ConnectionStatus
+	peerID           = p2p.ID
+	baseApplication  = abci.BaseApplication
 
 	consensusSettings = config.ConsensusConfig
 
@@ -123,11 +125,9 @@ var (
 	proposalSignBytes = types.ProposalSignBytes
 	keyFromSecret     = ed25519.GenPrivKeyFromSecret
 	newBaseService    = service.NewBaseService
+	addToPeerSet      = p2p.AddPeerToSwitchPeerSet
 	seedLibrary       = librand.Seed
 )
-
-// mark is a function of the library, by whose place its version is known.
-var mark any = cs.NewState
 
 // Send puts a message of the library on its way.
 func (p *peer) Send(channel byte, raw []byte) bool { return p.send(channel, slices.Clone(raw)) }
@@ -163,14 +163,6 @@ func (r *replica) hand(channel byte, from *peer, raw []byte) error {
 	return nil
 }
 
-// application does nothing, and remembers how far it came.
-type application struct {
-	abci.BaseApplication
-	size   int // of the transaction in each block
-	height func() int64
-	commit func()
-}
-
 func (a *application) Info(abci.RequestInfo) abci.ResponseInfo {
 	return abci.ResponseInfo{LastBlockHeight: a.height()}
 }
@@ -179,12 +171,6 @@ func (a *application) Commit() abci.ResponseCommit {
 	a.commit()
 	return abci.ResponseCommit{}
 }
-
-// addToPeerSet puts a peer of ours among those of the switch.
-func addToPeerSet(sw *p2pSwitch, p *peer) { p2p.AddPeerToSwitchPeerSet(sw, p) }
-
-// peerID is the name of a peer.
-type peerID = p2p.ID
 
 // describeOther reads what only some versions send: nothing here.
 func describeOther(*Message, any) {}

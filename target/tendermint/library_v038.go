@@ -3,8 +3,6 @@
 package tendermint
 
 import (
-	"context"
-
 	dbm "github.com/cometbft/cometbft-db"
 	abci "github.com/cometbft/cometbft/abci/types"
 	"github.com/cometbft/cometbft/config"
@@ -76,6 +74,18 @@ type (
 	nodeInfo         = p2p.NodeInfo
 	netAddress       = p2p.NetAddress
 	connStatus       = conn.ConnectionStatus
+	peerID           = p2p.ID
+	baseApplication  = abci.BaseApplication
+
+	envelope        = p2p.Envelope
+	wrapper         = p2p.Wrapper
+	wireMessage     = wire.Message
+	infoRequest     = abci.RequestInfo
+	infoResponse    = abci.ResponseInfo
+	commitRequest   = abci.RequestCommit
+	commitResponse  = abci.ResponseCommit
+	prepareRequest  = abci.RequestPrepareProposal
+	prepareResponse = abci.ResponsePrepareProposal
 
 	consensusSettings = config.ConsensusConfig
 
@@ -123,50 +133,11 @@ var (
 	voteSignBytes     = types.VoteSignBytes
 	proposalSignBytes = types.ProposalSignBytes
 	keyFromSecret     = ed25519.GenPrivKeyFromSecret
+	messageFromProto  = cs.MsgFromProto
 	newBaseService    = service.NewBaseService
+	addToPeerSet      = p2p.AddPeerToSwitchPeerSet
 	seedLibrary       = librand.Seed
 )
-
-// mark is a function of the library, by whose place its version is known.
-var mark any = cs.NewState
-
-// SetRemovalFailed and GetRemovalFailed are of interest to the library's peer set.
-func (p *peer) SetRemovalFailed()      { p.removalFailed.Store(true) }
-func (p *peer) GetRemovalFailed() bool { return p.removalFailed.Load() }
-
-// Send puts a message of the library on its way.
-func (p *peer) Send(e p2p.Envelope) bool {
-	m := e.Message
-	if w, ok := m.(p2p.Wrapper); ok {
-		m = w.Wrap()
-	}
-	raw, err := proto.Marshal(m)
-	if err != nil {
-		panic(err) // of the library's own message
-	}
-	return p.send(e.ChannelID, raw)
-}
-
-// TrySend is the same here: nothing is ever full.
-func (p *peer) TrySend(e p2p.Envelope) bool { return p.Send(e) }
-
-// unwrap reads what travels.
-func unwrap(raw []byte) (proto.Message, error) {
-	m := &wire.Message{}
-	if err := proto.Unmarshal(raw, m); err != nil {
-		return nil, err
-	}
-	return m.Unwrap()
-}
-
-// decode reads what travels as a message of the library.
-func decode(raw []byte) (any, error) {
-	m, err := unwrap(raw)
-	if err != nil {
-		return nil, err
-	}
-	return cs.MsgFromProto(m)
-}
 
 // encode is the reverse of decode.
 func encode(m any) ([]byte, error) {
@@ -176,55 +147,6 @@ func encode(m any) ([]byte, error) {
 	}
 	return proto.Marshal(inner.(p2p.Wrapper).Wrap())
 }
-
-// hand gives a message to its reactor, as the connection of a peer would.
-func (r *replica) hand(channel byte, from *peer, raw []byte) error {
-	if channel == evidenceChannel {
-		m := &protos.EvidenceList{}
-		if err := m.Unmarshal(raw); err != nil {
-			return err
-		}
-		r.proofs.Receive(p2p.Envelope{ChannelID: channel, Src: from, Message: m})
-		return nil
-	}
-	m, err := unwrap(raw)
-	if err != nil {
-		return err
-	}
-	r.reactor.Receive(p2p.Envelope{ChannelID: channel, Src: from, Message: m})
-	return nil
-}
-
-// application does nothing, and remembers how far it came.
-type application struct {
-	abci.BaseApplication
-	size   int // of the transaction in each block
-	height func() int64
-	commit func()
-}
-
-func (a *application) Info(context.Context, *abci.RequestInfo) (*abci.ResponseInfo, error) {
-	return &abci.ResponseInfo{LastBlockHeight: a.height()}, nil
-}
-
-func (a *application) Commit(context.Context, *abci.RequestCommit) (*abci.ResponseCommit, error) {
-	a.commit()
-	return &abci.ResponseCommit{}, nil
-}
-
-// PrepareProposal puts the transaction into a block.
-func (a *application) PrepareProposal(context.Context, *abci.RequestPrepareProposal) (*abci.ResponsePrepareProposal, error) {
-	if a.size == 0 {
-		return &abci.ResponsePrepareProposal{}, nil
-	}
-	return &abci.ResponsePrepareProposal{Txs: [][]byte{make([]byte, a.size)}}, nil
-}
-
-// addToPeerSet puts a peer of ours among those of the switch.
-func addToPeerSet(sw *p2pSwitch, p *peer) { p2p.AddPeerToSwitchPeerSet(sw, p) }
-
-// peerID is the name of a peer.
-type peerID = p2p.ID
 
 // describeOther reads what only some versions send: nothing here.
 func describeOther(*Message, any) {}
