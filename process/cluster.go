@@ -44,8 +44,8 @@ type Cluster struct {
 }
 
 // NewCluster makes the servers of so many nodes, none of which is started, in the folder of a
-// deployment.
-func NewCluster(place *lockstep.Place, nodes int, breakage Breakage) (*Cluster, error) {
+// deployment. A cut lets connections stand still where that is asked for, and closes them otherwise.
+func NewCluster(place *lockstep.Place, nodes int, stall bool) (*Cluster, error) {
 	folder, err := place.Folder()
 	if err != nil {
 		return nil, err
@@ -61,6 +61,10 @@ func NewCluster(place *lockstep.Place, nodes int, breakage Breakage) (*Cluster, 
 			return nil, errors.Join(err, keeper.Close())
 		}
 		c.servers = append(c.servers, v)
+	}
+	breakage := Closes
+	if stall {
+		breakage = Stalls
 	}
 	c.Network = NewNetwork(nodes, breakage, c.nodeOf)
 	c.hands.network = c.Network

@@ -29,7 +29,7 @@ func (e echoServers) Describe() (lockstep.Info, error) {
 }
 
 func (e echoServers) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
-	c, err := NewCluster(p, 3, Closes)
+	c, err := NewCluster(p, 3, false)
 	if err != nil {
 		return nil, err
 	}

@@ -75,11 +75,7 @@ func (c Cluster) Deploy(place *lockstep.Place) (lockstep.Deployment, error) {
 	if err != nil {
 		return nil, err
 	}
-	breakage := process.Closes
-	if c.Stall {
-		breakage = process.Stalls
-	}
-	servers, err := process.NewCluster(place, nodes, breakage)
+	servers, err := process.NewCluster(place, nodes, c.Stall)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lockstep-go/lockstep/internal/servertest"
 	"github.com/lockstep-go/lockstep/process"
 )
 
@@ -52,31 +53,11 @@ func started() *book {
 	return b
 }
 
-// follow gives a stream to the decoder of a server's connections in pieces, until it is at an end or not understood, and tells how many bytes are left.
+// follow gives a stream to the decoder of a server's connections in pieces.
 func follow(t *testing.T, b *book, to string, stream []byte, piece int) (packets []process.Packet, rest int, wrong error) {
 	t.Helper()
 	d, _ := b.protocol(to)()
-	have := []byte{}
-	for len(stream) > 0 {
-		n := min(piece, len(stream))
-		have, stream = append(have, stream[:n]...), stream[n:]
-		for len(have) > 0 {
-			p, length, err := d.Next(have)
-			if err != nil {
-				return packets, len(have), err
-			}
-			if length < 0 || length > len(have) {
-				t.Fatalf("takes %d of %d bytes", length, len(have))
-			}
-			if length == 0 {
-				break
-			}
-			if have = have[length:]; p.Type != "" {
-				packets = append(packets, p)
-			}
-		}
-	}
-	return packets, len(have), nil
+	return servertest.Follow(t, d, stream, piece)
 }
 
 func words(packets []process.Packet) string {

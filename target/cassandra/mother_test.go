@@ -1,26 +1,15 @@
 package cassandra
 
 import (
-	"context"
 	"testing"
 	"time"
 
-	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/outside"
 	"github.com/lockstep-go/lockstep/internal/processes"
-	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/internal/servertest"
 )
 
-func TestMain(m *testing.M) {
-	processes.Mother(m, func(folder string) error {
-		s, err := strategy.Parse(Targets[0].Strategy)
-		if err != nil {
-			return err
-		}
-		_, err = lockstep.Explore(context.Background(), lockstep.Plan{System: Cluster{}, Spec: Properties, Strategy: s, Settle: Settle, Workers: 1, Runs: 1 << 20, Scratch: folder})
-		return err
-	})
-}
+func TestMain(m *testing.M) { servertest.Mother(m, Targets[0]) }
 
 // Killed at any moment, a campaign leaves no server and no folder.
 func TestKilledAtAnyMoment(t *testing.T) {

@@ -1,10 +1,8 @@
 package cassandra
 
 import (
-	"context"
 	"flag"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -12,16 +10,15 @@ import (
 	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/internal/exact"
 	"github.com/lockstep-go/lockstep/internal/outside"
+	"github.com/lockstep-go/lockstep/internal/servertest"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// The rows of the paper's table 2 that are made, and how: `go test -run Tables -long -rows k6:d6,k6:d8 -each 1h -timeout 0 .`
+// How the rows of the paper's table 2 are made. They are k1:d8 ... k10:d8, k6:d3 ... k6:d10, and baseline:0.125, 0.25 and 0.5: `go test -run Tables -long -rows k6:d6,k6:d8 -each 1h -timeout 0 .`
 var (
 	long      = flag.Bool("long", false, "make many runs of servers")
-	rows      = flag.String("rows", "", "rows of table 2 to make: k1:d8 ... k10:d8, k6:d3 ... k6:d10, and baseline:0.125, 0.25 and 0.5; empty: all")
-	each      = flag.Duration("each", time.Minute, "time for a row")
 	seed      = flag.Uint64("seed", 1, "seed of a row")
 	modelRuns = flag.Int("model", 200_000, "runs of the model that tell what is to be expected")
 	agreeing  = flag.Int("agreeing", 50, "runs that are compared with the model with -long")
@@ -95,7 +92,7 @@ func TestPredicted(t *testing.T) {
 		t.Skip("-long makes it")
 	}
 	for _, r := range table() {
-		if *rows != "" && !strings.Contains(","+*rows+",", ","+r.name+",") {
+		if !servertest.Wanted(r.name) {
 			continue
 		}
 		t.Logf("%s: %.4f %%", r.name, predicted(t, r.strategy))
@@ -110,16 +107,13 @@ func TestTables(t *testing.T) {
 	outside.Programs(t, "java", "javac", "mvn")
 	fmt.Println("| row | paper: buggy of 1000, phases, messages | ours: once, linearizability, worthless, runs | 95 % of ours | phases | messages | runs an hour |\n|---|---|---|---|---|---|---|")
 	for _, r := range table() {
-		if *rows != "" && !strings.Contains(","+*rows+",", ","+r.name+",") {
+		if !servertest.Wanted(r.name) {
 			continue
 		}
 		var ballots, messages int
 		counted := spec.New("counted", func(lockstep.Info) *count { return &count{&ballots, &messages} })
-		ctx, cancel := context.WithTimeout(t.Context(), *each)
-		begin := time.Now()
-		result, err := lockstep.Explore(ctx, lockstep.Plan{System: Cluster{Change5985: true, Bounded: *bounded, Timeout: *quorums, Patience: 5 * time.Minute}, Spec: spec.All(Once, Linearizable, counted), Strategy: r.strategy,
+		result, perHour, err := servertest.Row(t, lockstep.Plan{System: Cluster{Change5985: true, Bounded: *bounded, Timeout: *quorums, Patience: 5 * time.Minute}, Spec: spec.All(Once, Linearizable, counted), Strategy: r.strategy,
 			Settle: Settle, Workers: 1, Runs: 1 << 20, Seed: *seed, KeepGoing: true, Keep: 1 << 20, Repetitions: 1, Scratch: t.TempDir()})
-		cancel()
 		if err != nil {
 			t.Errorf("%s: %v", r.name, err)
 			continue
@@ -132,7 +126,7 @@ func TestTables(t *testing.T) {
 		n := max(result.Runs, 1)
 		low, high := exact.Limits(found["once"], n, 0.025)
 		fmt.Printf("| %s | %d, %.2f, %.2f | %d, %d, %d of %d | %.2f %% to %.2f %% | %.2f | %.2f | %.0f |\n", r.name, r.buggy, r.phases, r.messages, found["once"], found["linearizability"],
-			result.Verdicts[trace.Unknown], result.Runs, 100*low, 100*high, float64(ballots)/float64(n), float64(messages)/float64(n), float64(result.Runs)/time.Since(begin).Hours())
+			result.Verdicts[trace.Unknown], result.Runs, 100*low, 100*high, float64(ballots)/float64(n), float64(messages)/float64(n), perHour)
 	}
 }
 

@@ -85,11 +85,7 @@ func (c Cluster) Deploy(place *lockstep.Place) (lockstep.Deployment, error) {
 	if err != nil {
 		return nil, err
 	}
-	breakage := process.Closes
-	if c.Stall {
-		breakage = process.Stalls
-	}
-	servers, err := process.NewCluster(place, c.Nodes, breakage)
+	servers, err := process.NewCluster(place, c.Nodes, c.Stall)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/servertest"
 	"github.com/lockstep-go/lockstep/process"
 )
 
@@ -49,28 +50,12 @@ var bodies = []struct {
 	{"installSnapshot", false, 3, num(2, 7), process.Packet{Type: "InstallSnapshotReply", Tag: lockstep.Tag{Phase: 7, Round: 3}, Text: "term=7"}},
 }
 
-// follow reads a direction piece by piece, and returns the packets that have a type.
-func follow(t *testing.T, d process.Decoder, data []byte, piece int) (all []process.Packet) {
+// follow reads a direction piece by piece, to its end.
+func follow(t *testing.T, d process.Decoder, data []byte, piece int) []process.Packet {
 	t.Helper()
-	var rest []byte
-	for len(data) > 0 {
-		n := min(piece, len(data))
-		rest, data = append(rest, data[:n]...), data[n:]
-		for len(rest) > 0 {
-			p, length, err := d.Next(rest)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if length == 0 {
-				break
-			}
-			if rest = rest[length:]; p.Type != "" {
-				all = append(all, p)
-			}
-		}
-	}
-	if len(rest) > 0 {
-		t.Fatalf("%d bytes are left", len(rest))
+	all, rest, err := servertest.Follow(t, d, data, piece)
+	if err != nil || rest > 0 {
+		t.Fatalf("%v, %d bytes are left", err, rest)
 	}
 	return all
 }
@@ -183,16 +168,7 @@ func FuzzDecoders(f *testing.F) {
 		c.(*httpDecoder).preface = nil
 		c.(*httpDecoder).calls.set(1, "appendEntries")
 		for _, decoder := range []process.Decoder{a, b, c, d} {
-			for rest := data; len(rest) > 0; {
-				_, n, err := decoder.Next(rest)
-				if n < 0 || n > len(rest) {
-					t.Fatalf("%d of %d bytes", n, len(rest))
-				}
-				if err != nil || n == 0 {
-					break
-				}
-				rest = rest[n:]
-			}
+			_, _, _ = servertest.Follow(t, decoder, data, len(data))
 		}
 	})
 }

@@ -1,7 +1,6 @@
 package ratis
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"strings"
@@ -11,14 +10,13 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/exact"
 	"github.com/lockstep-go/lockstep/internal/outside"
+	"github.com/lockstep-go/lockstep/internal/servertest"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// The rows of the paper's tables 3 to 5 that are made, and how: `go test -run Tables -long -rows light:grpc:4,killed:netty:3 -each 1h -timeout 0 .`
+// How the rows of the paper's tables 3 to 5 are made. They are named light, held or killed, a transport, and 1..7; baseline, a transport, and 0.125, 0.25 or 0.5: `go test -run Tables -long -rows light:grpc:4,killed:netty:3 -each 1h -timeout 0 .`
 var (
-	rows    = flag.String("rows", "", "rows to make: light, held or killed, a transport, and 1..7; baseline, a transport, and 0.125, 0.25 or 0.5; as in light:grpc:4; empty: all")
-	each    = flag.Duration("each", time.Minute, "time for a row")
 	version = flag.String("version", "1.0.0", "version of the servers")
 	seed    = flag.Uint64("seed", 1, "seed of a row")
 	bound   = flag.Duration("within", 10*time.Second, "the bound of the properties")
@@ -150,14 +148,12 @@ func TestTables(t *testing.T) {
 	outside.Programs(t, "java", "mvn")
 	fmt.Println("| row | paper: P1, P2, P3 of 1000 | ours: P1, P2, P3, applied apart, worthless, runs | 95 % of each | runs an hour |\n|---|---|---|---|---|")
 	for _, r := range table() {
-		if *rows != "" && !strings.Contains(","+*rows+",", ","+r.String()+",") {
+		if !servertest.Wanted(r.String()) {
 			continue
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), *each)
-		o, plan, begin := &tally{t: t}, r.plan(t.TempDir()), time.Now()
+		o, plan := &tally{t: t}, r.plan(t.TempDir())
 		plan.Observers = []lockstep.Observer{o}
-		result, err := lockstep.Explore(ctx, plan)
-		cancel()
+		result, perHour, err := servertest.Row(t, plan)
 		if err != nil {
 			t.Errorf("%s: %v", r, err)
 			continue
@@ -168,7 +164,7 @@ func TestTables(t *testing.T) {
 			limits = append(limits, fmt.Sprintf("%.1f to %.1f %%", 100*low, 100*high))
 		}
 		fmt.Printf("| %s | %d, %d, %d | %d, %d, %d, %d, %d of %d | %s | %.0f |\n", r, r.violated[0], r.violated[1], r.violated[2], o.violated[0], o.violated[1], o.violated[2], o.unsafe,
-			result.Verdicts[trace.Unknown], result.Runs, strings.Join(limits, ", "), float64(result.Runs)/time.Since(begin).Hours())
+			result.Verdicts[trace.Unknown], result.Runs, strings.Join(limits, ", "), perHour)
 	}
 }
 

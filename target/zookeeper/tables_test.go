@@ -1,24 +1,21 @@
 package zookeeper
 
 import (
-	"context"
 	"flag"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/exact"
 	"github.com/lockstep-go/lockstep/internal/outside"
+	"github.com/lockstep-go/lockstep/internal/servertest"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// The rows of the paper's tables 6 and 7 that are made, and how: `go test -run Tables -long -rows div:6,div:baseline -each 1h -timeout 0 .`
+// How the rows of the paper's tables 6 and 7 are made. They are div:0..9, sc:0..15, random:4, random:6, div:baseline and sc:baseline: `go test -run Tables -long -rows div:6,div:baseline -each 1h -timeout 0 .`
 var (
-	rows    = flag.String("rows", "", "rows of tables 6 and 7 to make: div:0..9, sc:0..15, random:4, random:6, div:baseline, sc:baseline; empty: all")
-	each    = flag.Duration("each", time.Minute, "time for a row")
 	version = flag.String("version", "3.5.8", "version of the servers")
 	seed    = flag.Uint64("seed", 1, "seed of a row")
 )
@@ -74,13 +71,10 @@ func TestTables(t *testing.T) {
 	outside.Programs(t, "java", "mvn")
 	fmt.Println("| row | paper: diverged, no order | ours: diverged, no order, worthless, runs | 95 % of ours | runs an hour |\n|---|---|---|---|---|")
 	for _, r := range table() {
-		if *rows != "" && !strings.Contains(","+*rows+",", ","+r.String()+",") {
+		if !servertest.Wanted(r.String()) {
 			continue
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), *each)
-		begin := time.Now()
-		result, err := lockstep.Explore(ctx, r.plan(t.TempDir()))
-		cancel()
+		result, perHour, err := servertest.Row(t, r.plan(t.TempDir()))
 		if err != nil {
 			t.Errorf("%s: %v", r, err)
 			continue
@@ -95,7 +89,7 @@ func TestTables(t *testing.T) {
 		}
 		low, high := exact.Limits(diverged+sc, max(result.Runs, 1), 0.025)
 		fmt.Printf("| %s | %d, %d of %d | %d, %d, %d of %d | %.2f %% to %.2f %% | %.0f |\n", r, r.diverged, r.sc, r.tried, diverged, sc, result.Verdicts[trace.Unknown], result.Runs,
-			100*low, 100*high, float64(result.Runs)/time.Since(begin).Hours())
+			100*low, 100*high, perHour)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/outside"
+	"github.com/lockstep-go/lockstep/internal/servertest"
 	"github.com/lockstep-go/lockstep/process"
 	"github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/spec"
@@ -115,31 +116,11 @@ func FuzzDecoders(f *testing.F) {
 	})
 }
 
-// follow gives a stream to a decoder in pieces, until it is at an end or not understood, and tells how many bytes are left.
+// follow gives a stream to a decoder of a protocol in pieces.
 func follow(t *testing.T, protocol process.Protocol, stream []byte, piece int) (packets []process.Packet, rest int, wrong error) {
 	t.Helper()
 	d, _ := protocol()
-	have := []byte{}
-	for len(stream) > 0 {
-		n := min(piece, len(stream))
-		have, stream = append(have, stream[:n]...), stream[n:]
-		for len(have) > 0 {
-			p, length, err := d.Next(have)
-			if err != nil {
-				return packets, len(have), err
-			}
-			if length < 0 || length > len(have) {
-				t.Fatalf("takes %d of %d bytes", length, len(have))
-			}
-			if length == 0 {
-				break
-			}
-			if have = have[length:]; p.Type != "" {
-				packets = append(packets, p)
-			}
-		}
-	}
-	return packets, len(have), nil
+	return servertest.Follow(t, d, stream, piece)
 }
 
 // A proposal of unmodified servers is held while time passes, and the write is done only when it was delivered and

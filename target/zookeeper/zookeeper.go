@@ -129,11 +129,7 @@ func (c Cluster) Deploy(place *lockstep.Place) (lockstep.Deployment, error) {
 
 // deploy makes a deployment with a JVM.
 func (c Cluster) deploy(place *lockstep.Place, java *jvm.JVM) (*deployment, error) {
-	breakage := process.Closes
-	if c.Stall {
-		breakage = process.Stalls
-	}
-	servers, err := process.NewCluster(place, c.Nodes, breakage)
+	servers, err := process.NewCluster(place, c.Nodes, c.Stall)
 	if err != nil {
 		return nil, err
 	}
