@@ -110,6 +110,9 @@ func (w *worker) sweep(end int) bool {
 			r.mix(uint64(trace.Deliver) | uint64(uint32(s.Msg))<<12)
 			r.now = max(r.now, m.At)
 		}
+		if w.watching {
+			w.enters()
+		}
 		w.inSystem = true
 		err := w.system.Do(w.ctx, s, &r.out)
 		w.inSystem = false

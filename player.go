@@ -20,9 +20,10 @@ type Player struct {
 	at     int
 	names  trace.Namer
 	took   []int
-	waits  *patient // nil: none
-	strays int      // the action that was skipped or took another message first; len(script): none
-	seedOf int      // the run whose seed to ask for, or -1
+	waits  patient
+	waiter bool // it waits for the system
+	strays int  // the action that was skipped or took another message first; len(script): none
+	seedOf int  // the run whose seed to ask for, or -1
 	drawn  map[string]string
 }
 
@@ -35,16 +36,13 @@ func NewPlayer(script trace.Script, rounds []trace.Round) *Player {
 // Patiently lets the player wait for what the system has not sent or offered yet, and returns it. A system that repeats itself only roughly
 // may be slower than it was; of a script that steps were left out of, much never comes.
 func (p *Player) Patiently() *Player {
-	p.waits = &patient{}
+	p.waiter = true
 	return p
 }
 
 // Reset begins a new run.
 func (p *Player) Reset(s *Start) {
-	p.at, p.took, p.strays = 0, p.took[:0], len(p.script)
-	if p.waits != nil {
-		*p.waits = patient{}
-	}
+	p.at, p.took, p.strays, p.waits = 0, p.took[:0], len(p.script), patient{}
 	p.names.Reset()
 	if len(p.script) > 0 && p.script[0].Step.Kind == trace.Start && p.script[0].Draws != nil {
 		p.at, p.took, s.Draws = 1, append(p.took, 0), p.script[0].Draws
@@ -103,7 +101,7 @@ func (w *patient) again(at int) bool {
 
 // early reports whether the system has not sent yet what an action is about, or not offered it, and may still do so.
 func (p *Player) early(run *Run, a *trace.Action) bool {
-	if p.waits == nil || run.info.Repeats != Roughly || !run.info.Supports.Has(trace.Wait) {
+	if !p.waiter || run.info.Repeats != Roughly || !run.info.Supports.Has(trace.Wait) {
 		return false
 	}
 	if a.Step.Kind == trace.Request {

@@ -192,7 +192,7 @@ func (w *worker) begin(number int) {
 	w.judged = nil
 	w.run.reset()
 	_, sweeper := w.sched.(Sweeper)
-	w.run.sweeps = sweeper && w.calm && !w.keep && !w.watching
+	w.run.sweeps = sweeper && w.calm && !w.keep
 	w.monitor.Reset()
 	for _, watcher := range w.watchers {
 		watcher.Reset()

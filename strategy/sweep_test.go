@@ -2,6 +2,7 @@ package strategy_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/enginetest"
@@ -9,6 +10,7 @@ import (
 	"github.com/lockstep-go/lockstep/target/pbft"
 	"github.com/lockstep-go/lockstep/target/raft"
 	"github.com/lockstep-go/lockstep/target/smr"
+	"github.com/lockstep-go/lockstep/watchdog"
 )
 
 // Leaving the messages of rounds to the engine makes the same runs as choosing each: the same
@@ -31,7 +33,9 @@ func TestSweepsAreTheSameRuns(t *testing.T) {
 				plan.Strategy = s
 				plan.Observers = []lockstep.Observer{deeds{}} // who look at each step
 				watched := enginetest.Explore(t, plan)
-				for what, other := range map[string]*lockstep.Result{"chosen": chosen, "watched": watched} {
+				plan.Observers, plan.Watch = nil, watchdog.After(time.Hour)
+				timed := enginetest.Explore(t, plan)
+				for what, other := range map[string]*lockstep.Result{"chosen": chosen, "watched": watched, "timed": timed} {
 					if other.Digest != swept.Digest || other.Steps != swept.Steps {
 						t.Errorf("%T, %s: digest %x after %d steps, and %x after %d when each is %s", system, s, swept.Digest, swept.Steps, other.Digest, other.Steps, what)
 					}
