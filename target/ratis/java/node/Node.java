@@ -99,8 +99,10 @@ public final class Node {
             String answer;
             try {
                 answer = order(order == null ? "" : order);
-            } catch (Exception e) {
+            } catch (IOException e) {
                 answer = "no: " + e.toString().replace('\n', ' ');
+            } catch (Exception e) { // which Ratis does not say it may throw
+                answer = "broken: " + e.toString().replace('\n', ' ');
             }
             s.getOutputStream().write((answer + "\n").getBytes(StandardCharsets.UTF_8));
         } catch (IOException e) {
