@@ -239,9 +239,11 @@ func (d *deployment) collect(out *lockstep.Outbox) {
 // end waits for what is promised, each for some time at most, and tells what there is. Logs come last, as every answer makes them longer.
 func (d *deployment) end(ctx context.Context, out *lockstep.Outbox) error {
 	var last []State
+	answers := func() bool { d.collect(out); return d.answered == d.sent }
 	for _, promise := range []func() bool{
 		func() bool { return leader(last) != 0 },
-		func() bool { d.collect(out); return d.answered == d.sent },
+		answers,
+		func() bool { return answers() || d.whereabouts(ctx, out) },
 		func() bool { return leader(last) != 0 && differ(last) == "" },
 	} {
 		if _, err := d.until(ctx, d.options.Within, func(states []State, _ error) bool {
@@ -254,6 +256,18 @@ func (d *deployment) end(ctx context.Context, out *lockstep.Outbox) error {
 	out.Event(lockstep.Event{Type: EventEnd, Value: &End{last}})
 	out.Event(lockstep.Event{Type: eventTime, Text: d.Spent.String()})
 	return nil
+}
+
+// whereabouts tells where in the client's library requests are that have no answer. It reports true, so that it is asked once.
+func (d *deployment) whereabouts(ctx context.Context, out *lockstep.Outbox) bool {
+	limit, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	where, err := process.Order(limit, d.client.Host, "waits")
+	if err != nil {
+		where = err.Error()
+	}
+	out.Event(lockstep.Event{Type: EventWaits, Value: Waits(where), Text: where})
+	return true
 }
 
 // Abilities are the parts that servers play.

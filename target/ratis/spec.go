@@ -14,6 +14,7 @@ import (
 const (
 	EventSend   = "send"   // a Send
 	EventAnswer = "answer" // an *Answer
+	EventWaits  = "waits"  // a Waits
 	EventEnd    = "end"    // an *End
 )
 
@@ -32,6 +33,9 @@ func (a *Answer) String() string { return fmt.Sprintf("request %d: %s", a.Reques
 // refused reports whether the answer is an error that the library may report, and broken whether it is one that it may not.
 func (a *Answer) refused() bool { return strings.HasPrefix(a.Text, "no") }
 func (a *Answer) broken() bool  { return strings.HasPrefix(a.Text, "broken") }
+
+// Waits is where in the client's library those requests are that have no answer when there should be one.
+type Waits string
 
 // The parts that servers play.
 const (
@@ -192,7 +196,7 @@ func unanswered(h *history) string {
 	}
 	switch {
 	case len(without) > 0:
-		return fmt.Sprintf("after all servers came back, there is no answer to request %s of %d", strings.Join(without, ", "), h.sent)
+		return fmt.Sprintf("after all servers came back, there is no answer to request %s of %d; the client waits in %s", strings.Join(without, ", "), h.sent, h.waits)
 	case len(refused) > 0:
 		return "the client gave up: " + strings.Join(refused, "; ")
 	}
@@ -217,6 +221,7 @@ func breaking(h *history) string {
 type history struct {
 	sent    int
 	answers map[int]*Answer
+	waits   Waits
 	end     *End
 }
 
@@ -227,6 +232,8 @@ func (h *history) note(e *lockstep.Event) {
 		h.sent = max(h.sent, int(v))
 	case *Answer:
 		h.answers[v.Request] = v
+	case Waits:
+		h.waits = v
 	case *End:
 		h.end = v
 	}

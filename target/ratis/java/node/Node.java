@@ -13,6 +13,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Properties;
 import java.util.UUID;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.apache.ratis.client.RaftClient;
 import org.apache.ratis.conf.RaftProperties;
 import org.apache.ratis.examples.counter.server.CounterStateMachine;
@@ -122,6 +124,8 @@ public final class Node {
                 return state(server);
             case "send":
                 return send();
+            case "waits":
+                return waits();
             default:
                 return "no: " + what + " is no order";
         }
@@ -154,6 +158,19 @@ public final class Node {
         }
         byte[] content = reply.getMessage().getContent().toByteArray();
         return content.length == 4 ? String.valueOf(java.nio.ByteBuffer.wrap(content).getInt()) : new String(content, StandardCharsets.UTF_8);
+    }
+
+    /** Where in Ratis the threads are that send something: the last calls of each, latest first. */
+    private static String waits() {
+        List<String> all = new ArrayList<>();
+        Thread.getAllStackTraces().forEach((thread, stack) -> {
+            if (Stream.of(stack).anyMatch(at -> at.getClassName().equals("Node") && at.getMethodName().equals("send"))) {
+                all.add(Stream.of(stack).map(at -> at.getClassName() + "." + at.getMethodName())
+                        .filter(at -> at.startsWith("org.apache.ratis.") && !at.contains(".thirdparty.") && !at.contains("ambda") && !at.contains("LifeCycle"))
+                        .map(at -> at.substring(at.lastIndexOf('.', at.lastIndexOf('.') - 1) + 1)).limit(4).collect(Collectors.joining(" < ")));
+            }
+        });
+        return String.join("; ", all);
     }
 
     /** Whether the server leads, its term, how far its log is committed and applied, where it begins, and the log: term and kind of each entry, and a hash of it. */
