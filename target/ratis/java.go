@@ -110,6 +110,7 @@ func (d *deployment) settings(folder, at string) string {
 	set("raft.server.storage.dir", filepath.Join(folder, "data"))
 	set("raft.server.rpc.timeout.min", fmt.Sprintf("%dms", d.options.Timeout.Milliseconds()))
 	set("raft.server.rpc.timeout.max", fmt.Sprintf("%dms", 2*d.options.Timeout.Milliseconds()))
+	set("lockstep.clients.each", d.options.Each) // which only our launcher knows
 	set("raft.server.log.preallocated.size", "64KB")
 	set("raft.server.log.segment.size.max", "1MB")
 	return b.String()

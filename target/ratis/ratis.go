@@ -24,6 +24,8 @@ type Cluster struct {
 	// Phases and Requests are what the client does: so many increments at once in each phase.
 	Phases   int `help:"phases in which the client sends requests" zero:"4" range:"1..100"`
 	Requests int `help:"requests that are sent at once in a phase" zero:"1" range:"1..20"`
+	// Each gives every request a client of its own.
+	Each bool `help:"every request has a client of its own; otherwise all share one, as the threads of Ratis' own example do"`
 	// Control says what a round is, and whose the messages are.
 	Control string `help:"log: a round ends when the log has grown, or after its pace; time: a round is a stretch of time; messages: each is delivered or dropped by itself" zero:"log"`
 	// Timeout is how long a server hears nothing until it wants to lead, at least; at most twice as long.

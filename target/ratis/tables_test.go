@@ -20,6 +20,7 @@ var (
 	version = flag.String("version", "1.0.0", "version of the servers")
 	seed    = flag.Uint64("seed", 1, "seed of a row")
 	bound   = flag.Duration("within", 10*time.Second, "the bound of the properties")
+	own     = flag.Bool("own", false, "every request has a client of its own")
 )
 
 // row is a column of one of the paper's tables: how servers are isolated and how often, or with what probability a message is lost, and in how many
@@ -72,7 +73,7 @@ const baselineSteps = 150
 
 // plan is the campaign of a row.
 func (r row) plan(scratch string) lockstep.Plan {
-	c := Cluster{Version: *version, Transport: r.transport, Warm: true, Patience: *patience, Within: *bound}
+	c := Cluster{Version: *version, Transport: r.transport, Warm: true, Patience: *patience, Within: *bound, Each: *own}
 	uniform := strategy.Uniform{Period: 2, Rounds: 8, Isolations: r.isolations, Sampler: strategy.Paper}
 	plan := lockstep.Plan{Settle: Settle, Workers: 1, Runs: 1 << 20, Seed: *seed, Scratch: scratch}
 	switch r.how {

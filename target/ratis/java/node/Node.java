@@ -133,13 +133,17 @@ public final class Node {
 
     private void start() throws IOException {
         if (id.equals("client")) {
-            client = RaftClient.newBuilder().setProperties(settings).setRaftGroup(group).build();
+            client = client();
         } else {
             boolean stored = new File(settings.get("raft.server.storage.dir"), GROUP.getUuid().toString()).exists();
             server = Api.builder(stored).setServerId(RaftPeerId.valueOf(id)).setGroup(group).setProperties(settings)
                     .setStateMachine(new CounterStateMachine()).build();
             server.start();
         }
+    }
+
+    private RaftClient client() {
+        return RaftClient.newBuilder().setProperties(settings).setRaftGroup(group).build();
     }
 
     private void stop() throws IOException {
@@ -150,9 +154,18 @@ public final class Node {
         }
     }
 
-    /** Sends the counter an increment, and waits for the answer as long as the library does. */
+    /** Sends the counter an increment, by the client that all requests share or by one that is closed then, and waits for the answer as long as the library does. */
     private String send() throws IOException {
-        RaftClientReply reply = Api.send(client, Message.valueOf("INCREMENT"));
+        if (!settings.getBoolean("lockstep.clients.each", false)) {
+            return send(client);
+        }
+        try (RaftClient own = client()) {
+            return send(own);
+        }
+    }
+
+    private static String send(RaftClient by) throws IOException {
+        RaftClientReply reply = Api.send(by, Message.valueOf("INCREMENT"));
         if (!reply.isSuccess()) {
             return "no: " + String.valueOf(reply).replace('\n', ' ');
         }
