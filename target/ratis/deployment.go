@@ -238,24 +238,38 @@ func (d *deployment) collect(out *lockstep.Outbox) {
 
 // end waits for what is promised, each for some time at most, and tells what there is. Logs come last, as every answer makes them longer.
 func (d *deployment) end(ctx context.Context, out *lockstep.Outbox) error {
-	var last []State
-	answers := func() bool { d.collect(out); return d.answered == d.sent }
-	for _, promise := range []func() bool{
-		func() bool { return leader(last) != 0 },
+	answers := func([]State) bool { d.collect(out); return d.answered == d.sent }
+	for _, promise := range []func([]State) bool{
+		func(states []State) bool { return leader(states) != 0 },
 		answers,
-		func() bool { return answers() || d.whereabouts(ctx, out) },
-		func() bool { return leader(last) != 0 && differ(last) == "" },
+		func(states []State) bool { return answers(states) || d.whereabouts(ctx, out) },
+		func(states []State) bool { return leader(states) != 0 && differ(states) == "" },
 	} {
-		if _, err := d.until(ctx, d.options.Within, func(states []State, _ error) bool {
-			last = states
-			return promise()
-		}); err != nil {
+		if _, err := d.until(ctx, d.options.Within, func(states []State, err error) bool { return err == nil && promise(states) }); err != nil {
 			return err
 		}
+	}
+	last, err := d.last(ctx)
+	if err != nil {
+		return err
 	}
 	out.Event(lockstep.Event{Type: EventEnd, Value: &End{last}})
 	out.Event(lockstep.Event{Type: eventTime, Text: d.Spent.String()})
 	return nil
+}
+
+// last is what all servers have in the end. That one of them does not say it, which may take long on a busy machine, makes the run worthless: nothing
+// can be said about the others without it.
+func (d *deployment) last(ctx context.Context) (all []State, err error) {
+	var wrong error
+	told, err := d.until(ctx, d.options.Within, func(states []State, err error) bool {
+		all, wrong = states, err
+		return err == nil
+	})
+	if err == nil && !told {
+		err = process.Worthless(fmt.Errorf("ratis: in the end servers do not say what they have: %w", wrong))
+	}
+	return all, err
 }
 
 // whereabouts tells where in the client's library requests are that have no answer. It reports true, so that it is asked once.

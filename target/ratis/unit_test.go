@@ -1,8 +1,14 @@
 package ratis
 
 import (
+	"bufio"
+	"errors"
+	"fmt"
+	"net"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/enginetest"
@@ -53,6 +59,58 @@ func TestProperties(t *testing.T) {
 			t.Errorf("%s: %q, %s", name, property, text)
 		}
 	}
+}
+
+// What a server has is not known before it says it: a server that does not is no follower with an empty log, which would leave nobody to lead.
+func TestLast(t *testing.T) {
+	for _, c := range []struct {
+		silent int // for so many questions the third server says nothing of use
+		known  bool
+	}{{0, true}, {3, true}, {1 << 30, false}} {
+		d := &deployment{options: Cluster{Nodes: 3, Within: time.Second}}
+		for n := range 3 {
+			asked, text := 0, "follower 3 4 1 0 1c5 3s7"
+			if n == 2 {
+				text = "leader 3 4 1 0 1c5 3s7"
+			}
+			d.orders = append(d.orders, orders(t, func() string {
+				if asked++; n == 2 && asked <= c.silent {
+					return "no: java.io.IOException"
+				}
+				return text
+			}))
+		}
+		states, err := d.last(t.Context())
+		var worthless *lockstep.Worthless
+		switch {
+		case c.known && (err != nil || leader(states) != 3):
+			t.Errorf("silent %d times: %v, %v", c.silent, states, err)
+		case !c.known && !errors.As(err, &worthless):
+			t.Errorf("a server never says what it has: %v", err)
+		}
+	}
+}
+
+// orders listens for orders and answers each.
+func orders(t *testing.T, answer func() string) string {
+	at, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var served sync.WaitGroup
+	t.Cleanup(func() { _ = at.Close(); served.Wait() })
+	served.Go(func() {
+		for {
+			conn, err := at.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = bufio.NewReader(conn).ReadString('\n')
+			_, _ = fmt.Fprintln(conn, answer())
+			_ = conn.Close()
+		}
+	})
+	return at.Addr().String()
 }
 
 func TestState(t *testing.T) {

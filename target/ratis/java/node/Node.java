@@ -12,7 +12,9 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Properties;
+import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.ratis.client.RaftClient;
@@ -40,6 +42,7 @@ public final class Node {
     private final RaftGroup group;
     private RaftServer server;
     private volatile RaftClient client;
+    private final Set<Thread> sending = ConcurrentHashMap.newKeySet();
 
     /** Arguments: address and port of the orders, "client" or the name of the server, the settings, and the peers as name=address,... */
     public static void main(String[] arguments) {
@@ -133,6 +136,7 @@ public final class Node {
 
     private void start() throws IOException {
         if (id.equals("client")) {
+            sending.clear();
             client = client();
         } else {
             boolean stored = new File(settings.get("raft.server.storage.dir"), GROUP.getUuid().toString()).exists();
@@ -156,11 +160,11 @@ public final class Node {
 
     /** Sends the counter an increment, by the client that all requests share or by one that is closed then, and waits for the answer as long as the library does. */
     private String send() throws IOException {
-        if (!settings.getBoolean("lockstep.clients.each", false)) {
-            return send(client);
-        }
-        try (RaftClient own = client()) {
-            return send(own);
+        sending.add(Thread.currentThread());
+        try (RaftClient own = settings.getBoolean("lockstep.clients.each", false) ? client() : null) {
+            return send(own == null ? client : own);
+        } finally {
+            sending.remove(Thread.currentThread());
         }
     }
 
@@ -173,16 +177,14 @@ public final class Node {
         return content.length == 4 ? String.valueOf(java.nio.ByteBuffer.wrap(content).getInt()) : new String(content, StandardCharsets.UTF_8);
     }
 
-    /** Where in Ratis the threads are that send something: the last calls of each, latest first. */
-    private static String waits() {
+    /** Where in Ratis the threads are that send something since the client was started: the last calls of each, latest first. */
+    private String waits() {
         List<String> all = new ArrayList<>();
-        Thread.getAllStackTraces().forEach((thread, stack) -> {
-            if (Stream.of(stack).anyMatch(at -> at.getClassName().equals("Node") && at.getMethodName().equals("send"))) {
-                all.add(Stream.of(stack).map(at -> at.getClassName() + "." + at.getMethodName())
-                        .filter(at -> at.startsWith("org.apache.ratis.") && !at.contains(".thirdparty.") && !at.contains("ambda") && !at.contains("LifeCycle"))
-                        .map(at -> at.substring(at.lastIndexOf('.', at.lastIndexOf('.') - 1) + 1)).limit(4).collect(Collectors.joining(" < ")));
-            }
-        });
+        for (Thread thread : sending) {
+            all.add(Stream.of(thread.getStackTrace()).map(at -> at.getClassName() + "." + at.getMethodName())
+                    .filter(at -> at.startsWith("org.apache.ratis.") && !at.contains(".thirdparty.") && !at.contains("ambda") && !at.contains("LifeCycle"))
+                    .map(at -> at.substring(at.lastIndexOf('.', at.lastIndexOf('.') - 1) + 1)).limit(4).collect(Collectors.joining(" < ")));
+        }
         return String.join("; ", all);
     }
 
