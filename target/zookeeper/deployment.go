@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -68,7 +69,7 @@ func (d *deployment) Reset(ctx context.Context, seed uint64, out *lockstep.Outbo
 		}
 		d.clients = append(d.clients, c)
 	}
-	if err := d.Steady(ctx, trace.AllNodes(d.options.Nodes), d.serves); err != nil {
+	if err := d.Steady(ctx, trace.AllNodes(d.options.Nodes), func(_ context.Context, n lockstep.Node) bool { return d.clients[n-1].connected() }); err != nil {
 		return err
 	}
 	if d.free() {
@@ -80,8 +81,8 @@ func (d *deployment) Reset(ctx context.Context, seed uint64, out *lockstep.Outbo
 		if err := d.clients[0].create(); err != nil {
 			return process.Worthless(fmt.Errorf("zookeeper: the keys cannot be created: %w", err))
 		}
-		return d.Await(ctx, trace.AllNodes(d.options.Nodes), d.Patience, func(_ context.Context, n lockstep.Node) bool {
-			_, err := d.clients[n-1].readAll()
+		return d.Await(ctx, trace.AllNodes(d.options.Nodes), d.Patience, func(ctx context.Context, n lockstep.Node) bool {
+			_, err := d.clients[n-1].readAll(ctx)
 			return err == nil
 		})
 	})
@@ -98,8 +99,7 @@ const silence = 20 * time.Millisecond
 // part ends the clients of the run before.
 func (d *deployment) part() {
 	for _, c := range d.clients {
-		c.close()
-		d.parting.Go(c.gone.Wait)
+		d.leave(c)
 	}
 	d.clients = nil
 	d.news.Lock()
@@ -107,9 +107,10 @@ func (d *deployment) part() {
 	d.news.Unlock()
 }
 
-// serves reports whether a node serves its client.
-func (d *deployment) serves(_ context.Context, n lockstep.Node) bool {
-	return d.clients[n-1].connected()
+// leave ends a client, and does not wait for that.
+func (d *deployment) leave(c *client) {
+	c.close()
+	d.parting.Go(c.gone.Wait)
 }
 
 // Do performs a step.
@@ -143,7 +144,13 @@ func (d *deployment) pass(ctx context.Context, pace time.Duration, out *lockstep
 			return err
 		}
 	} else if d.Did()&trace.KindsOf(trace.Restart, trace.Cut, trace.Heal) != 0 {
-		if err := d.Steady(ctx, d.Majority(out), d.serves); err != nil {
+		nodes := d.Majority(out)
+		if err := d.Steady(ctx, nodes, func(ctx context.Context, n lockstep.Node) bool {
+			return d.clients[n-1].connected() || d.refuses(ctx, n, nodes)
+		}); err != nil {
+			return err
+		}
+		if err := d.note(ctx, nodes, out); err != nil {
 			return err
 		}
 	}
@@ -262,9 +269,12 @@ func (d *deployment) drain(out *lockstep.Outbox) {
 // reads are the clients' last operations.
 func (d *deployment) look(ctx context.Context, out *lockstep.Outbox) error {
 	before, equal := d.has[0], true
-	lost := make([]error, len(d.clients))
-	err := d.Await(ctx, trace.AllNodes(d.options.Nodes), d.Patience, func(_ context.Context, n lockstep.Node) bool {
-		data, err := d.clients[n-1].readAll()
+	all, lost, refused := trace.AllNodes(d.options.Nodes), make([]error, len(d.clients)), make([]bool, len(d.clients))
+	err := d.Await(ctx, all, d.Patience, func(ctx context.Context, n lockstep.Node) bool {
+		if refused[n-1] = d.refuses(ctx, n, all); refused[n-1] {
+			return true
+		}
+		data, err := d.clients[n-1].readAll(ctx)
 		switch {
 		case err == nil:
 			d.has[n-1] = data
@@ -275,6 +285,10 @@ func (d *deployment) look(ctx context.Context, out *lockstep.Outbox) error {
 		}
 		return true
 	})
+	if err == nil && slices.Contains(refused, true) { // the next look reads with a new session
+		d.same = false
+		return d.note(ctx, all, out)
+	}
 	if err := errors.Join(err, errors.Join(lost...)); err != nil {
 		d.same = false
 		return err
