@@ -129,7 +129,8 @@ func (d *deployment) note(ctx context.Context, all lockstep.Nodes, out *lockstep
 	return nil
 }
 
-// Returns is the promise that when all servers serve again in the end, each takes its client back.
+// Returns is the promise that when all servers serve again in the end, some server takes each client back. That its own does not, because it has not
+// seen as much as the client, is how ZooKeeper works: the client is to try another.
 var Returns = spec.New("client-comes-back", func(lockstep.Info) *returns { return &returns{} })
 
 type returns struct {
@@ -143,9 +144,9 @@ func (q *returns) Reset() { *q = returns{} }
 // Judged counts the runs in which all servers came back.
 func (q *returns) Judged() int { return q.judged }
 
-// Event notes the first who is refused in the end.
+// Event notes the first who is refused everywhere in the end.
 func (q *returns) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-	if r, ok := e.Value.(*Refusal); ok && run.Settling() && q.refusal == nil {
+	if r, ok := e.Value.(*Refusal); ok && run.Settling() && q.refusal == nil && r.Elsewhere() == 0 {
 		q.refusal = r
 	}
 	return nil
