@@ -15,26 +15,48 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// client is the client of one server. Its session lives on while the server is down.
+// client is a client, which speaks to one server at a time. Its session lives on while the server is down.
 type client struct {
-	server string
+	number int
 	conn   *zk.Conn
 	quit   chan struct{}
 	gone   sync.WaitGroup
 	tried  bool                      // the server was dialled, and nothing came of it yet
 	since  atomic.Pointer[time.Time] // when it first refused a session while it serves; nil: it does not
+
+	mutex  sync.Mutex
+	server string
+	wire   net.Conn // what was dialled last
 }
 
 // sessionTimeout is longer than any run leaves a server down.
 const sessionTimeout = 5 * time.Minute
 
 // newClient makes a client, which dials as soon as its server serves.
-func newClient(server string) (*client, error) {
-	c := &client{server: server, quit: make(chan struct{})}
+func newClient(number int, server string) (*client, error) {
+	c := &client{number: number, server: server, quit: make(chan struct{})}
 	conn, _, err := zk.Connect([]string{server}, sessionTimeout, zk.WithHostProvider(c), zk.WithDialer(c.dial), zk.WithLogger(silent{}), zk.WithLogInfo(false),
 		zk.WithEventCallback(func(zk.Event) {}))
 	c.conn = conn
 	return c, err
+}
+
+// at is the server.
+func (c *client) at() string {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.server
+}
+
+// move lets the client speak to another server, with the same session.
+func (c *client) move(server string) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.server = server
+	c.since.Store(nil)
+	if c.wire != nil {
+		_ = c.wire.Close()
+	}
 }
 
 type silent struct{}
@@ -53,9 +75,9 @@ func (c *client) Len() int { return 1 }
 func (c *client) Next() (string, bool) {
 	select {
 	case <-c.quit:
-		return c.server, true
+		return c.at(), true
 	default:
-		return c.server, false
+		return c.at(), false
 	}
 }
 
@@ -67,11 +89,11 @@ func (c *client) Connected() {
 
 // dial waits until the server serves, and dials it. The library calls it again at once where the server takes the connection and
 // refuses the session.
-func (c *client) dial(network, address string, timeout time.Duration) (net.Conn, error) {
+func (c *client) dial(network, _ string, timeout time.Duration) (net.Conn, error) {
 	if c.tried && !c.pause() {
 		return nil, errClosed
 	}
-	for mode(context.Background(), c.server) == "" {
+	for mode(context.Background(), c.at()) == "" {
 		c.tried = false
 		c.since.Store(nil)
 		if !c.pause() {
@@ -82,7 +104,11 @@ func (c *client) dial(network, address string, timeout time.Duration) (net.Conn,
 		c.since.CompareAndSwap(nil, &now)
 	}
 	c.tried = true
-	return net.DialTimeout(network, address, timeout)
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	wire, err := net.DialTimeout(network, c.server, timeout)
+	c.wire = wire
+	return wire, err
 }
 
 var errClosed = errors.New("the client was closed")

@@ -17,9 +17,6 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// eventTime is the type of the event that tells where the time of a run went.
-const eventTime = "time"
-
 // deployment is the servers of one worker and their clients.
 type deployment struct {
 	*process.Cluster
@@ -29,7 +26,7 @@ type deployment struct {
 	client           []string   // addresses, by node-1
 	quorum, election [][]string // addresses by node-1, of those that it knows, by node-1
 
-	clients []*client
+	clients []*client      // by node-1, of the server that each speaks to
 	parting sync.WaitGroup // clients of earlier runs
 	harness Harness
 	waits   int  // stretches of time so far
@@ -62,8 +59,8 @@ func (d *deployment) Reset(ctx context.Context, seed uint64, out *lockstep.Outbo
 	}
 	d.harness, d.waits, d.fresh, d.same, d.told = d.options.harness(seed), 0, true, false, false
 	d.has = make([]Data, d.options.Nodes)
-	for _, address := range d.client {
-		c, err := newClient(address)
+	for i, address := range d.client {
+		c, err := newClient(i+1, address)
 		if err != nil {
 			return err
 		}
@@ -145,12 +142,10 @@ func (d *deployment) pass(ctx context.Context, pace time.Duration, out *lockstep
 		}
 	} else if d.Did()&trace.KindsOf(trace.Restart, trace.Cut, trace.Heal) != 0 {
 		nodes := d.Majority(out)
-		if err := d.Steady(ctx, nodes, func(ctx context.Context, n lockstep.Node) bool {
-			return d.clients[n-1].connected() || d.refuses(ctx, n, nodes)
-		}); err != nil {
+		if err := d.Steady(ctx, nodes, d.answers(nodes)); err != nil {
 			return err
 		}
-		if err := d.note(ctx, nodes, out); err != nil {
+		if err := d.reseat(ctx, nodes, out); err != nil {
 			return err
 		}
 	}
@@ -211,7 +206,7 @@ func (d *deployment) request(a Act, id int) {
 	if !c.connected() {
 		return
 	}
-	h := hearing{news: &d.news, node: lockstep.Node(a.Node)}
+	h := hearing{&d.news, lockstep.Node(a.Node), c.number}
 	d.news.Lock()
 	d.news.open++
 	d.news.Unlock()
@@ -237,16 +232,17 @@ func (d *deployment) request(a Act, id int) {
 
 // hearing tells what one client does and hears.
 type hearing struct {
-	news *news
-	node lockstep.Node
+	news   *news
+	node   lockstep.Node
+	client int
 }
 
 func (h hearing) call(id int, op operation) {
-	h.news.tell(lockstep.Event{Node: h.node, Type: spec.EventCall, Value: &spec.Call{Client: int(h.node), ID: id, Input: op}})
+	h.news.tell(lockstep.Event{Node: h.node, Type: spec.EventCall, Value: &spec.Call{Client: h.client, ID: id, Input: op}})
 }
 
 func (h hearing) answer(id int, output any) {
-	h.news.tell(lockstep.Event{Node: h.node, Type: spec.EventReturn, Value: &spec.Return{Client: int(h.node), ID: id, Output: output}})
+	h.news.tell(lockstep.Event{Node: h.node, Type: spec.EventReturn, Value: &spec.Return{Client: h.client, ID: id, Output: output}})
 }
 
 func (h hearing) done() {
@@ -287,7 +283,7 @@ func (d *deployment) look(ctx context.Context, out *lockstep.Outbox) error {
 	})
 	if err == nil && slices.Contains(refused, true) { // the next look reads with a new session
 		d.same = false
-		return d.note(ctx, all, out)
+		return d.reseat(ctx, all, out)
 	}
 	if err := errors.Join(err, errors.Join(lost...)); err != nil {
 		d.same = false
@@ -300,11 +296,11 @@ func (d *deployment) look(ctx context.Context, out *lockstep.Outbox) error {
 	if equal && d.same && before == d.has[0] && !d.told {
 		d.told = true
 		for i, data := range d.has {
-			h := hearing{&d.news, lockstep.Node(i + 1)}
+			h := hearing{&d.news, lockstep.Node(i + 1), d.clients[i].number}
 			h.call(-1-i, operation{kind: final})
 			h.answer(-1-i, data)
 		}
-		out.Event(lockstep.Event{Type: eventTime, Text: d.Spent.String()})
+		out.Event(d.Spent.Event())
 	}
 	d.same = equal
 	return nil

@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
+	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -142,7 +145,7 @@ func until(t *testing.T, what string, is func() bool) {
 // met makes a client that has seen what a server has.
 func met(t *testing.T, f *fake) *client {
 	t.Helper()
-	c, err := newClient(f.address)
+	c, err := newClient(1, f.address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +189,7 @@ func TestRefused(t *testing.T) {
 // Between two attempts a client pauses, unless it had a session in between.
 func TestPause(t *testing.T) {
 	f := newFake(t, "follower", 0)
-	c := &client{server: f.address, quit: make(chan struct{})}
+	c := &client{number: 1, server: f.address, quit: make(chan struct{})}
 	dial := func() {
 		t.Helper()
 		conn, err := c.dial("tcp", f.address, time.Minute)
@@ -237,15 +240,16 @@ func TestLastRefusal(t *testing.T) {
 	}
 }
 
-// refusedRun is a system of fake servers, the second of which comes back with less than its client has seen. In each step refused clients are noted.
+// refusedRun is a system of fake servers, of which all but the first come back with less than their clients may have seen. In each step clients that are refused change servers.
 type refusedRun struct {
 	enginetest.Told
-	t      *testing.T
-	leader Zxid // what the leader has
+	t    *testing.T
+	seen [3]Zxid
+	last [3]Zxid
 }
 
 func (r refusedRun) Describe() (lockstep.Info, error) {
-	return lockstep.Info{Name: "refused", Nodes: 3, Supports: trace.KindsOf(trace.Wait)}, nil
+	return lockstep.Info{Name: "refused", Nodes: 3, Supports: trace.KindsOf(trace.Wait), Repeats: lockstep.Roughly}, nil
 }
 
 func (r refusedRun) Deploy(place *lockstep.Place) (lockstep.Deployment, error) {
@@ -253,66 +257,117 @@ func (r refusedRun) Deploy(place *lockstep.Place) (lockstep.Deployment, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &deployment{Cluster: servers, options: Cluster{Nodes: 3, Refusal: 1}}
-	for i, last := range []Zxid{r.leader, 0x400000000, 0x200000001} {
-		f := newFake(r.t, "follower", last)
-		d.client, d.clients = append(d.client, f.address), append(d.clients, met(r.t, f))
-		if i == 1 {
-			f.log = &d.Server(2).Log
-			f.becomes("follower", 0x200000001)
+	d := &deployment{Cluster: servers, options: Cluster{Nodes: 3, Refusal: time.Millisecond}}
+	d.Patience = time.Minute
+	for i := range r.seen {
+		f := newFake(r.t, "follower", r.seen[i])
+		c := met(r.t, f)
+		c.number = i + 1
+		d.client, d.clients = append(d.client, f.address), append(d.clients, c)
+		f.log = &d.Server(lockstep.Node(i + 1)).Log
+		f.becomes("follower", r.last[i])
+		if err := d.Server(lockstep.Node(i + 1)).Start(exec.Command("sleep", "600")); err != nil { // somebody has to run
+			return nil, err
 		}
 	}
-	return refusedDeployment{d, r.t}, nil
+	return refusedDeployment{d}, nil
 }
 
-type refusedDeployment struct {
-	*deployment
-	t *testing.T
-}
+type refusedDeployment struct{ *deployment }
 
 func (r refusedDeployment) Reset(context.Context, uint64, *lockstep.Outbox) error { return nil }
 
 func (r refusedDeployment) Do(ctx context.Context, _ *lockstep.Step, out *lockstep.Outbox) error {
-	all, refused := trace.AllNodes(3), r.clients[1]
-	if !refused.connected() {
-		until(r.t, "refused", func() bool { return r.refuses(ctx, 2, all) && len(r.Server(2).Log.Last(1)) > 0 })
-	}
-	if err := r.note(ctx, all, out); err != nil {
+	all := trace.AllNodes(3)
+	if err := r.Await(ctx, all, time.Minute, r.answers(all)); err != nil {
 		return err
 	}
-	if replaced := r.clients[1] != refused; replaced != out.Settling() && !r.clients[1].connected() {
-		r.t.Errorf("replaced: %v, in the end: %v", replaced, out.Settling())
+	if err := r.reseat(ctx, all, out); err != nil {
+		return err
 	}
-	if out.Settling() {
-		until(r.t, "served", r.clients[1].connected)
+	if !out.Settling() {
+		return nil
 	}
-	return nil
+	return r.Await(ctx, all, time.Minute, func(_ context.Context, n lockstep.Node) bool { return r.clients[n-1].connected() })
 }
 
-// A client that is refused by all in the end is told with what it has seen, and gets a new session. One that another server would take, or that was refused
-// before, is no finding.
+// Clients that are refused change servers, where others can take them. Where that cannot be in the end, it is told with what they have seen, and all are served then.
 func TestClientComesBack(t *testing.T) {
 	for name, c := range map[string]struct {
-		leader Zxid
-		settle int
-		want   string
+		seen, last [3]Zxid
+		settle     int
+		refused    int
+		want       string
 	}{
-		"by its server":  {0x500000000, 2, ""},
-		"by all":         {0x300000000, 2, "3 has 0x200000001; no server would take it; it logged"},
-		"not in the end": {0x500000000, 0, ""},
+		"nobody is refused":          {[3]Zxid{5, 5, 5}, [3]Zxid{5, 5, 5}, 2, 0, ""},
+		"two change servers":         {[3]Zxid{2, 4, 2}, [3]Zxid{5, 2, 2}, 2, 1, ""},
+		"two cannot both be with 1":  {[3]Zxid{2, 4, 3}, [3]Zxid{5, 2, 2}, 2, 2, "a client is left over: server 1 has 0x5, server 2 has 0x2, server 3 has 0x2; client 2 has seen 0x4, client 3 has seen 0x3; server 2 refuses client 2 and logs \"INFO "},
+		"not in the end":             {[3]Zxid{2, 4, 3}, [3]Zxid{5, 2, 2}, 0, 2, ""},
+		"one whom nobody would take": {[3]Zxid{2, 6, 2}, [3]Zxid{5, 2, 2}, 2, 1, "client 2 has seen 0x6; server 2 refuses client 2 and logs"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: refusedRun{t: t, leader: c.leader}, Spec: Returns, Runs: 1, Workers: 1, Settle: c.settle,
-				Strategy: strategy.Walk{Wait: 1, Steps: 1}, Scratch: t.TempDir(), Repetitions: 1})
+			plan := lockstep.Plan{System: refusedRun{t: t, seen: c.seen, last: c.last}, Spec: Returns, Workers: 1, Settle: c.settle, Strategy: strategy.Walk{Wait: 1, Steps: 1}, Scratch: t.TempDir()}
+			tr, err := lockstep.Record(t.Context(), plan, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
-			switch {
-			case c.want == "" && len(result.Found) > 0:
-				t.Error(result.Found[0].Finding.Text)
-			case c.want != "" && (len(result.Found) != 1 || !strings.Contains(result.Found[0].Finding.Text, c.want)):
-				t.Errorf("%v %v", result.Verdicts, result.Found)
+			refused := 0
+			for _, e := range tr.Records[1].Events {
+				if e.Type == EventRefused {
+					refused++
+				}
+			}
+			f := tr.Outcome.Finding
+			if refused != c.refused || (f != nil) != (c.want != "") || f != nil && !strings.Contains(f.Text, c.want) {
+				t.Errorf("%d were refused, %v", refused, f)
 			}
 		})
+	}
+}
+
+// Seats are given where any order of clients would do, and no pair is a bad one.
+func TestSeats(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	can := 0
+	for range 5000 {
+		n := 1 + r.IntN(4)
+		var wrong [4][4]bool
+		for i := range wrong {
+			for j := range wrong[i] {
+				wrong[i][j] = r.IntN(2) == 0
+			}
+		}
+		fits := func(s seats) bool {
+			for server, client := range s {
+				if wrong[client][server] {
+					return false
+				}
+			}
+			return true
+		}
+		now := seats(r.Perm(n))
+		var any func(s seats, rest []int) bool // tries all
+		any = func(s seats, rest []int) bool {
+			for i, client := range rest {
+				if any(append(s, client), slices.Delete(slices.Clone(rest), i, i+1)) {
+					return true
+				}
+			}
+			return len(rest) == 0 && fits(s)
+		}
+		next, ok := now.without(func(client, server int) bool { return wrong[client][server] })
+		all := []int{0, 1, 2, 3}[:n]
+		if want := any(nil, all); ok != want {
+			t.Fatalf("%v: %v, want %v", wrong, ok, want)
+		}
+		if ok {
+			can++
+			if sorted := slices.Sorted(slices.Values(next)); !fits(next) || !slices.Equal(sorted, all) || fits(now) && !slices.Equal(now, next) {
+				t.Fatalf("%v: %v becomes %v", wrong, now, next)
+			}
+		}
+	}
+	if can < 500 || can > 4500 {
+		t.Errorf("%d of 5000 can be seated", can)
 	}
 }

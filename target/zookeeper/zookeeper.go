@@ -65,7 +65,7 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 		return lockstep.Info{}, err
 	}
 	info := lockstep.Info{Name: "zookeeper", Nodes: c.Nodes, Options: target.Changed(c, Cluster{}.filled(), "version"), Pace: lockstep.Time(c.Pace),
-		Repeats: lockstep.Roughly, Events: []string{spec.EventCall, spec.EventReturn, EventData, EventRefused, process.EventLog, eventTime}, Roles: []string{"leader", "follower"},
+		Repeats: lockstep.Roughly, Events: []string{spec.EventCall, spec.EventReturn, EventData, EventRefused, EventDropped, process.EventLog, process.EventTime}, Roles: []string{"leader", "follower"},
 		Supports: process.Kinds | trace.KindsOf(trace.Request, trace.Wait)}
 	if c.Light {
 		info.Supports |= process.Light
