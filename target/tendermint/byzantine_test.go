@@ -164,8 +164,7 @@ func signedBy(m *Message) bool {
 	if err != nil {
 		return false
 	}
-	v := decoded.(*voteMessage).Vote
-	return keysOf(4)[m.By-1].PubKey().VerifySignature(voteSignBytes(chainID, v.ToProto()), v.Signature)
+	return decoded.(*voteMessage).Vote.Verify(chainID, keysOf(4)[m.By-1].PubKey()) == nil
 }
 
 func ExampleParse() {
