@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,9 +24,12 @@ import (
 // repeat always, in every process.
 const Exact = true
 
-// collectEvery is the number of runs between two collections of garbage. One that the runtime
+// Garbage is collected after so many runs, or when there is so much. A collection that the runtime
 // begins by itself would show in the order of goroutines.
-const collectEvery = 32
+const (
+	collectEvery = 32
+	collectAt    = 512 << 20
+)
 
 // rules turns the rules of the overlay on for a run. A panic that no goroutine of a node
 // catches is the run's, unless that is dead: what it does while it is buried, in files that no
@@ -117,8 +121,16 @@ func loosen(by int) { runtime.LockstepLoosen(by) }
 
 // collect collects garbage now and then, between runs.
 func collect(run int) {
-	if run%collectEvery == 0 {
+	inUse := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	if metrics.Read(inUse); run%collectEvery == 0 || inUse[0].Value.Uint64() > collectAt {
 		runtime.GC()
+	}
+}
+
+// discard ends the goroutines that are left of a bubble, where they are.
+func discard(bubble string) {
+	if number, err := strconv.ParseUint(bubble, 10, 64); err == nil {
+		runtime.LockstepDiscard(number)
 	}
 }
 
