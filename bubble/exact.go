@@ -5,6 +5,7 @@ package bubble
 import (
 	"fmt"
 	"hash/fnv"
+	"math"
 	mathrand "math/rand"
 	"net"
 	"path/filepath"
@@ -39,6 +40,7 @@ func rules(w *World) {
 	mathrand.LockstepReseed(w.Seed())
 	runtime.LockstepForget()
 	runtime.LockstepClear()
+	runtime.LockstepDrain()
 	runtime.LockstepOnPanic = func(life int32, value any) {
 		if n := w.life(node(life)); n != nil && n.number() == life {
 			w.caught(n.self, value, stack.Text(3))
@@ -112,8 +114,11 @@ func onNode(n int32) { runtime.LockstepSetNode(n) }
 func takeOver() func() {
 	runtime.LockstepSeed(0)
 	runtime.LockstepDeploy()
-	percent := debug.SetGCPercent(-1)
-	return func() { debug.SetGCPercent(percent) }
+	percent, limit := debug.SetGCPercent(-1), debug.SetMemoryLimit(math.MaxInt64)
+	return func() {
+		debug.SetGCPercent(percent)
+		debug.SetMemoryLimit(limit)
+	}
 }
 
 // loosen lets the process live with a bubble that was given up, until that ends.
