@@ -14,9 +14,6 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// eventTime is the type of the event that tells where the time of a run went.
-const eventTime = "time"
-
 // deployment is the servers of one worker and their client.
 type deployment struct {
 	*process.Cluster
@@ -254,7 +251,7 @@ func (d *deployment) end(ctx context.Context, out *lockstep.Outbox) error {
 		return err
 	}
 	out.Event(lockstep.Event{Type: EventEnd, Value: &End{last}})
-	out.Event(lockstep.Event{Type: eventTime, Text: d.Spent.String()})
+	out.Event(d.Spent.Event())
 	return nil
 }
 
