@@ -270,6 +270,14 @@ func (c *Cluster) Close() error {
 	return errors.Join(c.Supervisor.Close(), c.Network.Close())
 }
 
+// EventTime is the type of the event that tells where the time of a run went. The value is the Spent.
+const EventTime = "time"
+
+// Event is the event that tells it, at the end of a run.
+func (s Spent) Event() lockstep.Event {
+	return lockstep.Event{Type: EventTime, Text: s.String(), Value: s}
+}
+
 // Spent is where time went: in waiting for servers to start, in letting time pass, and in
 // everything else, as far as it was accounted for.
 type Spent struct{ Starting, Waiting, Working time.Duration }

@@ -9,7 +9,6 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
@@ -35,14 +34,11 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	if err := server.Start(exec.Command("/bin/sh", "-c", "echo ready; touch here; exec sleep 1000")); err != nil {
+	if err := server.Start(exec.Command("/bin/sh", "-c", "echo ready; exec sleep 1000")); err != nil {
 		fmt.Println(err)
 		return
 	}
-	err = server.Await(context.Background(), func(context.Context) bool {
-		_, missing := os.Stat(filepath.Join(server.Folder, "here"))
-		return missing == nil
-	})
+	err = server.Await(context.Background(), func(context.Context) bool { return len(server.Log.Last(1)) > 0 })
 	fmt.Println(err, server.Running(), server.Log.Last(1))
 	server.Kill()
 	fmt.Println(server.Running())

@@ -137,7 +137,7 @@ func (l *Link) carry(near *net.TCPConn) {
 }
 
 // redial is the pause between attempts to reach a server that does not listen yet.
-const redial = time.Millisecond
+const redial = 5 * time.Millisecond
 
 // dial dials the server, or returns nil.
 func (p *pair) dial() *net.TCPConn {

@@ -11,22 +11,14 @@ import (
 	"strings"
 )
 
-// The kernel's tables of sockets.
-var tables = []string{"/proc/net/tcp", "/proc/net/tcp6"}
-
 // owner finds the process that holds the socket with these addresses, among those that the
 // function lets through, or 0.
 func owner(local, remote *net.TCPAddr, among func(pid int) bool) int {
-	inode := ""
-	for _, table := range tables {
-		each(table, func(s socket) bool {
-			if same(s.local, *local) && same(s.remote, *remote) {
-				inode = s.inode
-			}
-			return inode == ""
-		})
+	found, err := between(local, remote)
+	if err != nil {
+		found = tabled(func(s socket) bool { return same(s.local, *local) && same(s.remote, *remote) })
 	}
-	if inode == "" || inode == "0" {
+	if len(found) == 0 || found[0].inode == "0" {
 		return 0
 	}
 	entries, err := os.ReadDir("/proc")
@@ -34,7 +26,7 @@ func owner(local, remote *net.TCPAddr, among func(pid int) bool) int {
 		return 0
 	}
 	for _, e := range entries {
-		if pid, err := strconv.Atoi(e.Name()); err == nil && among(pid) && holds(pid, "socket:["+inode+"]") {
+		if pid, err := strconv.Atoi(e.Name()); err == nil && among(pid) && holds(pid, "socket:["+found[0].inode+"]") {
 			return pid
 		}
 	}
@@ -52,17 +44,18 @@ func dials(pids []int, targets []*net.TCPAddr) (found []dialled) {
 			}
 		}
 	}
-	for _, table := range tables {
-		each(table, func(s socket) bool {
-			if pid := holder[s.inode]; pid != 0 {
-				for _, t := range targets {
-					if same(s.remote, *t) {
-						found = append(found, dialled{pid, t})
-					}
+	sockets, err := inState(tcpEstablished)
+	if err != nil {
+		sockets = tabled(func(s socket) bool { return holder[s.inode] != 0 })
+	}
+	for _, s := range sockets {
+		if pid := holder[s.inode]; pid != 0 {
+			for _, t := range targets {
+				if same(s.remote, *t) {
+					found = append(found, dialled{pid, t})
 				}
 			}
-			return true
-		})
+		}
 	}
 	return found
 }
@@ -87,28 +80,31 @@ func files(pid int) (names []string) {
 	return names
 }
 
-// socket is a line of a table.
+// socket is one that the kernel tells of.
 type socket struct {
 	local, remote net.TCPAddr
 	inode         string
 }
 
-// each calls a function with the sockets of a table until it reports false.
-func each(table string, see func(socket) bool) {
-	f, err := os.Open(table)
-	if err != nil {
-		return
-	}
-	defer f.Close()
-	lines := bufio.NewScanner(f)
-	lines.Scan() // the names of the columns
-	for lines.Scan() {
-		if fields := strings.Fields(lines.Text()); len(fields) > 9 {
-			if !see(socket{parse(fields[1]), parse(fields[2]), fields[9]}) {
-				return
+// tabled lists sockets of the kernel's tables, for kernels that answer no questions.
+func tabled(want func(socket) bool) (found []socket) {
+	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
+		f, err := os.Open(table)
+		if err != nil {
+			continue
+		}
+		lines := bufio.NewScanner(f)
+		lines.Scan() // the names of the columns
+		for lines.Scan() {
+			if fields := strings.Fields(lines.Text()); len(fields) > 9 {
+				if s := (socket{parse(fields[1]), parse(fields[2]), fields[9]}); want(s) {
+					found = append(found, s)
+				}
 			}
 		}
+		_ = f.Close()
 	}
+	return found
 }
 
 // parse reads an address: words of four bytes in the machine's order, and a port.

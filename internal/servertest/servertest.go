@@ -5,13 +5,16 @@ package servertest
 import (
 	"context"
 	"flag"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/processes"
 	"github.com/lockstep-go/lockstep/process"
+	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target"
 )
@@ -51,16 +54,54 @@ var (
 // Wanted reports whether the row of that name is to be made.
 func Wanted(name string) bool { return *rows == "" || strings.Contains(","+*rows+",", ","+name+",") }
 
-// Row makes runs of a row's plan for the time that a row has, and tells how many it makes an hour.
+// Row makes runs of a row's plan for the time that a row has, and tells how many it makes an hour. It logs where their time went, and why runs said nothing.
 func Row(t testing.TB, plan lockstep.Plan) (result *lockstep.Result, perHour float64, err error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), *each)
 	defer cancel()
+	var spent Spent
+	plan.Spec = spec.All(plan.Spec, spent.Spec())
 	begin := time.Now()
+	defer func() {
+		if result != nil {
+			t.Logf("time: %s", &spent)
+			for reason, n := range result.Reasons {
+				t.Logf("%d runs said nothing: %s", n, reason)
+			}
+		}
+	}()
 	if result, err = lockstep.Explore(ctx, plan); err != nil {
 		return nil, 0, err
 	}
 	return result, float64(result.Runs) / time.Since(begin).Hours(), nil
+}
+
+// Spent adds up where the time of runs went.
+type Spent struct {
+	mutex sync.Mutex
+	sum   process.Spent
+	runs  int
+}
+
+// Spec is one that judges nothing, and takes note of the time of runs that came to their end.
+func (s *Spent) Spec() lockstep.Spec {
+	return spec.OnEvent("time", process.EventTime, func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+		if t, ok := e.Value.(process.Spent); ok {
+			s.mutex.Lock()
+			defer s.mutex.Unlock()
+			s.sum.Add(t)
+			s.runs++
+		}
+		return nil
+	})
+}
+
+// String is the time of a run in the mean, and its parts.
+func (s *Spent) String() string {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	mean := (s.sum.Starting + s.sum.Waiting + s.sum.Working) / time.Duration(max(s.runs, 1))
+	return fmt.Sprintf("%s a run in the mean of %d, %s", mean.Round(time.Millisecond), s.runs, s.sum)
 }
 
 // Mother is the TestMain of a package whose test kills campaigns of a target, see [processes.Killed]: they have its system without options, its

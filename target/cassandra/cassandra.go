@@ -47,7 +47,7 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 		return lockstep.Info{}, err
 	}
 	return lockstep.Info{Name: "cassandra", Nodes: nodes, Options: target.Changed(c, Cluster{}.filled(), "version"), Pace: lockstep.Time(c.Pace), Repeats: lockstep.Roughly,
-		Events: []string{spec.EventCall, spec.EventReturn, EventRow, process.EventLog, eventTime}, Rounds: Rounds, Types: Types,
+		Events: []string{spec.EventCall, spec.EventReturn, EventRow, process.EventLog, process.EventTime}, Rounds: Rounds, Types: Types,
 		Supports: process.Light | trace.KindsOf(trace.Request, trace.Wait)}, nil
 }
 

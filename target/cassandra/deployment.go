@@ -13,9 +13,6 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// eventTime is the type of the event that tells where the time of a run went.
-const eventTime = "time"
-
 // deployment is the ring of one worker and its clients. It serves one run after the other, each with a row of its own.
 type deployment struct {
 	*process.Cluster
@@ -257,7 +254,7 @@ func (d *deployment) look(ctx context.Context, out *lockstep.Outbox) error {
 	out.Event(lockstep.Event{Type: spec.EventCall, Value: &spec.Call{Client: reader, ID: reader, Input: operation{}}})
 	out.Event(lockstep.Event{Type: spec.EventReturn, Value: &spec.Return{Client: reader, ID: reader, Output: has}})
 	out.Event(lockstep.Event{Type: EventRow, Text: has.String(), Value: has})
-	out.Event(lockstep.Event{Type: eventTime, Text: d.Spent.String()})
+	out.Event(d.Spent.Event())
 	d.told = true
 	return nil
 }

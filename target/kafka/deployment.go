@@ -15,9 +15,6 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// eventTime is the type of the event that tells where the time of a run went.
-const eventTime = "time"
-
 // The parts that nodes play.
 const (
 	roleLeader     = "leader"     // of a partition, by what was decided last
@@ -267,7 +264,7 @@ func (d *deployment) look(ctx context.Context, out *lockstep.Outbox) error {
 		}
 	}
 	if d.log == nil {
-		out.Event(lockstep.Event{Type: eventTime, Text: d.Spent.String()})
+		out.Event(d.Spent.Event())
 	}
 	d.log = log
 	return nil

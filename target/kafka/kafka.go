@@ -73,7 +73,7 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 		return lockstep.Info{}, err
 	}
 	return lockstep.Info{Name: "kafka", Nodes: c.nodes(), Options: target.Changed(c, Cluster{}.filled(), "version"), Pace: lockstep.Time(c.Pace),
-		Repeats: lockstep.Roughly, Events: []string{EventSend, EventAck, EventRecords, process.EventLog, eventTime}, Roles: []string{roleLeader, roleController, roleFollower},
+		Repeats: lockstep.Roughly, Events: []string{EventSend, EventAck, EventRecords, process.EventLog, process.EventTime}, Roles: []string{roleLeader, roleController, roleFollower},
 		Supports: process.Kinds | trace.KindsOf(trace.Request, trace.Wait)}, nil
 }
 

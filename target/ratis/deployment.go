@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"strconv"
 	"sync"
 	"time"
 
@@ -13,9 +13,6 @@ import (
 	"github.com/lockstep-go/lockstep/process/jvm"
 	"github.com/lockstep-go/lockstep/trace"
 )
-
-// eventTime is the type of the event that tells where the time of a run went.
-const eventTime = "time"
 
 // deployment is the servers of one worker and their client.
 type deployment struct {
@@ -75,7 +72,8 @@ func (d *deployment) greet(ctx context.Context) error {
 	defer cancel()
 	return process.Worthless(d.client.Await(limit, func(ctx context.Context) bool {
 		answer, err := process.Order(ctx, d.client.Host, "send") // so that the first request of the run takes no longer than others
-		return err == nil && !strings.HasPrefix(answer, "no")
+		_, wrong := strconv.Atoi(answer)
+		return err == nil && wrong == nil
 	}))
 }
 
@@ -251,7 +249,7 @@ func (d *deployment) end(ctx context.Context, out *lockstep.Outbox) error {
 		}
 	}
 	out.Event(lockstep.Event{Type: EventEnd, Value: &End{last}})
-	out.Event(lockstep.Event{Type: eventTime, Text: d.Spent.String()})
+	out.Event(d.Spent.Event())
 	return nil
 }
 

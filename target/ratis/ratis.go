@@ -65,7 +65,7 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 		return lockstep.Info{}, err
 	}
 	info := lockstep.Info{Name: "ratis", Nodes: c.Nodes, Options: target.Changed(c, Cluster{}.filled(), "version", "transport"), Pace: lockstep.Time(c.Pace),
-		Repeats: lockstep.Roughly, Events: []string{EventSend, EventAnswer, EventEnd, process.EventLog, eventTime}, Roles: []string{roleLeader, roleFollower},
+		Repeats: lockstep.Roughly, Events: []string{EventSend, EventAnswer, EventEnd, process.EventLog, process.EventTime}, Roles: []string{roleLeader, roleFollower},
 		Supports: process.Kinds | trace.KindsOf(trace.Request, trace.Wait)}
 	if c.Control == byMessage {
 		info.Supports |= process.Light

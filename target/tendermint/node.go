@@ -296,7 +296,7 @@ func (s *silence) With(...any) logger { return s }
 
 // Error tells of the failure of the state machine, which the library catches, and of a log that it repairs.
 func (s *silence) Error(text string, values ...any) {
-	if strings.HasPrefix(text, "the WAL file is corrupted") {
+	if strings.Contains(text, "WAL file is corrupted") { // each version has it in a sentence of its own
 		s.replica.node.Emit(EventRepair, nil)
 	}
 	if !strings.HasPrefix(text, "CONSENSUS FAILURE") {

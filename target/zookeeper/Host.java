@@ -74,15 +74,19 @@ public final class Host extends QuorumPeerMain {
         }
     }
 
-    /** Ends the server, and reports whether nothing of it is left. */
+    /** Ends the server, and reports whether nothing of it is left. One that has hardly begun is let begin first: whoever ends it before
+     * that leaves its port open. */
     private boolean end() throws InterruptedException {
-        QuorumPeer peer = quorumPeer;
-        if (peer == null) {
-            return false; // it has hardly begun
+        long until = System.nanoTime() + PATIENCE * 1_000_000;
+        while (quorumPeer == null || !quorumPeer.isAlive()) {
+            if (System.nanoTime() > until || !runs.isAlive()) {
+                return false;
+            }
+            Thread.sleep(2);
         }
+        QuorumPeer peer = quorumPeer;
         stopping = true;
         peer.shutdown();
-        long until = System.nanoTime() + PATIENCE * 1_000_000;
         while (runs.isAlive() || threads.activeCount() > 0) {
             if (System.nanoTime() > until) {
                 return false;

@@ -9,29 +9,54 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 )
 
-// client is the client of one server. Its session lives on while the server is down.
+// client is a client, which speaks to one server at a time. Its session lives on while the server is down.
 type client struct {
-	server string
+	number int
 	conn   *zk.Conn
 	quit   chan struct{}
 	gone   sync.WaitGroup
+	tried  bool                      // the server was dialled, and nothing came of it yet
+	since  atomic.Pointer[time.Time] // when it first refused a session while it serves; nil: it does not
+
+	mutex  sync.Mutex
+	server string
+	wire   net.Conn // what was dialled last
 }
 
 // sessionTimeout is longer than any run leaves a server down.
 const sessionTimeout = 5 * time.Minute
 
 // newClient makes a client, which dials as soon as its server serves.
-func newClient(server string) (*client, error) {
-	c := &client{server: server, quit: make(chan struct{})}
+func newClient(number int, server string) (*client, error) {
+	c := &client{number: number, server: server, quit: make(chan struct{})}
 	conn, _, err := zk.Connect([]string{server}, sessionTimeout, zk.WithHostProvider(c), zk.WithDialer(c.dial), zk.WithLogger(silent{}), zk.WithLogInfo(false),
 		zk.WithEventCallback(func(zk.Event) {}))
 	c.conn = conn
 	return c, err
+}
+
+// at is the server.
+func (c *client) at() string {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.server
+}
+
+// move lets the client speak to another server, with the same session.
+func (c *client) move(server string) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.server = server
+	c.since.Store(nil)
+	if c.wire != nil {
+		_ = c.wire.Close()
+	}
 }
 
 type silent struct{}
@@ -50,31 +75,64 @@ func (c *client) Len() int { return 1 }
 func (c *client) Next() (string, bool) {
 	select {
 	case <-c.quit:
-		return c.server, true
+		return c.at(), true
 	default:
-		return c.server, false
+		return c.at(), false
 	}
 }
 
-// Connected is called when there is a connection.
-func (c *client) Connected() {}
+// Connected is called when there is a session.
+func (c *client) Connected() {
+	c.tried = false
+	c.since.Store(nil)
+}
 
-// dial waits until the server serves, and dials it.
-func (c *client) dial(network, address string, timeout time.Duration) (net.Conn, error) {
-	for {
-		if mode(context.Background(), c.server) != "" {
-			return net.DialTimeout(network, address, timeout)
+// dial waits until the server serves, and dials it. The library calls it again at once where the server takes the connection and
+// refuses the session.
+func (c *client) dial(network, _ string, timeout time.Duration) (net.Conn, error) {
+	if c.tried && !c.pause() {
+		return nil, errClosed
+	}
+	for mode(context.Background(), c.at()) == "" {
+		c.tried = false
+		c.since.Store(nil)
+		if !c.pause() {
+			return nil, errClosed
 		}
-		select {
-		case <-c.quit:
-			return nil, errors.New("the client was closed")
-		case <-time.After(asking):
-		}
+	}
+	if now := time.Now(); c.tried {
+		c.since.CompareAndSwap(nil, &now)
+	}
+	c.tried = true
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	wire, err := net.DialTimeout(network, c.server, timeout)
+	c.wire = wire
+	return wire, err
+}
+
+var errClosed = errors.New("the client was closed")
+
+// pause lets a moment pass before a server is asked again, and reports false when the client was closed.
+func (c *client) pause() bool {
+	select {
+	case <-c.quit:
+		return false
+	case <-time.After(asking):
+		return true
 	}
 }
 
 // asking is how often a server is asked whether it serves.
 const asking = 20 * time.Millisecond
+
+// refused is how long the server has served and refused the client's session.
+func (c *client) refused() time.Duration {
+	if since := c.since.Load(); since != nil {
+		return time.Since(*since)
+	}
+	return 0
+}
 
 // connected reports whether the client has its session.
 func (c *client) connected() bool { return c.conn.State() == zk.StateHasSession }
@@ -89,26 +147,35 @@ func (c *client) close() {
 // mode asks a server for the part that it plays: leader, follower, standalone, or nothing while
 // it does not serve.
 func mode(ctx context.Context, server string) string {
+	is, _ := status(ctx, server)
+	return is
+}
+
+// status asks a server for its mode, and for the last transaction that it has seen.
+func status(ctx context.Context, server string) (mode string, last Zxid) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", server)
 	if err != nil {
-		return ""
+		return "", 0
 	}
 	defer conn.Close()
 	if deadline, ok := ctx.Deadline(); ok {
 		_ = conn.SetDeadline(deadline)
 	}
 	if _, err := io.WriteString(conn, "srvr"); err != nil {
-		return ""
+		return "", 0
 	}
 	answer, _ := io.ReadAll(io.LimitReader(conn, 4096))
 	for line := range strings.Lines(string(answer)) {
-		if is, ok := strings.CutPrefix(strings.TrimSpace(line), "Mode: "); ok {
-			return is
+		switch name, value, _ := strings.Cut(strings.TrimSpace(line), ": "); name {
+		case "Mode":
+			mode = value
+		case "Zxid":
+			last = zxid(value)
 		}
 	}
-	return ""
+	return mode, last
 }
 
 func keyName(k int) string { return fmt.Sprintf("/k%d", k) }
@@ -138,12 +205,26 @@ func (c *client) write(key, value int) error {
 	return err
 }
 
-// readAll reads all keys.
-func (c *client) readAll() (d Data, err error) {
-	for k := range d {
-		if d[k], err = c.read(k); err != nil {
-			return d, err
-		}
+// readAll reads all keys. What is asked without a session waits for one, and so the context bounds it.
+func (c *client) readAll(ctx context.Context) (Data, error) {
+	type outcome struct {
+		data Data
+		err  error
 	}
-	return d, nil
+	done := make(chan outcome, 1)
+	c.gone.Go(func() {
+		var o outcome
+		for k := range o.data {
+			if o.data[k], o.err = c.read(k); o.err != nil {
+				break
+			}
+		}
+		done <- o
+	})
+	select {
+	case o := <-done:
+		return o.data, o.err
+	case <-ctx.Done():
+		return Data{}, ctx.Err()
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,9 +17,6 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// eventTime is the type of the event that tells where the time of a run went.
-const eventTime = "time"
-
 // deployment is the servers of one worker and their clients.
 type deployment struct {
 	*process.Cluster
@@ -28,7 +26,7 @@ type deployment struct {
 	client           []string   // addresses, by node-1
 	quorum, election [][]string // addresses by node-1, of those that it knows, by node-1
 
-	clients []*client
+	clients []*client      // by node-1, of the server that each speaks to
 	parting sync.WaitGroup // clients of earlier runs
 	harness Harness
 	waits   int  // stretches of time so far
@@ -61,14 +59,14 @@ func (d *deployment) Reset(ctx context.Context, seed uint64, out *lockstep.Outbo
 	}
 	d.harness, d.waits, d.fresh, d.same, d.told = d.options.harness(seed), 0, true, false, false
 	d.has = make([]Data, d.options.Nodes)
-	for _, address := range d.client {
-		c, err := newClient(address)
+	for i, address := range d.client {
+		c, err := newClient(i+1, address)
 		if err != nil {
 			return err
 		}
 		d.clients = append(d.clients, c)
 	}
-	if err := d.Steady(ctx, trace.AllNodes(d.options.Nodes), d.serves); err != nil {
+	if err := d.Steady(ctx, trace.AllNodes(d.options.Nodes), func(_ context.Context, n lockstep.Node) bool { return d.clients[n-1].connected() }); err != nil {
 		return err
 	}
 	if d.free() {
@@ -80,8 +78,8 @@ func (d *deployment) Reset(ctx context.Context, seed uint64, out *lockstep.Outbo
 		if err := d.clients[0].create(); err != nil {
 			return process.Worthless(fmt.Errorf("zookeeper: the keys cannot be created: %w", err))
 		}
-		return d.Await(ctx, trace.AllNodes(d.options.Nodes), d.Patience, func(_ context.Context, n lockstep.Node) bool {
-			_, err := d.clients[n-1].readAll()
+		return d.Await(ctx, trace.AllNodes(d.options.Nodes), d.Patience, func(ctx context.Context, n lockstep.Node) bool {
+			_, err := d.clients[n-1].readAll(ctx)
 			return err == nil
 		})
 	})
@@ -98,8 +96,7 @@ const silence = 20 * time.Millisecond
 // part ends the clients of the run before.
 func (d *deployment) part() {
 	for _, c := range d.clients {
-		c.close()
-		d.parting.Go(c.gone.Wait)
+		d.leave(c)
 	}
 	d.clients = nil
 	d.news.Lock()
@@ -107,9 +104,10 @@ func (d *deployment) part() {
 	d.news.Unlock()
 }
 
-// serves reports whether a node serves its client.
-func (d *deployment) serves(_ context.Context, n lockstep.Node) bool {
-	return d.clients[n-1].connected()
+// leave ends a client, and does not wait for that.
+func (d *deployment) leave(c *client) {
+	c.close()
+	d.parting.Go(c.gone.Wait)
 }
 
 // Do performs a step.
@@ -143,7 +141,11 @@ func (d *deployment) pass(ctx context.Context, pace time.Duration, out *lockstep
 			return err
 		}
 	} else if d.Did()&trace.KindsOf(trace.Restart, trace.Cut, trace.Heal) != 0 {
-		if err := d.Steady(ctx, d.Majority(out), d.serves); err != nil {
+		nodes := d.Majority(out)
+		if err := d.Steady(ctx, nodes, d.answers(nodes)); err != nil {
+			return err
+		}
+		if err := d.reseat(ctx, nodes, out); err != nil {
 			return err
 		}
 	}
@@ -204,7 +206,7 @@ func (d *deployment) request(a Act, id int) {
 	if !c.connected() {
 		return
 	}
-	h := hearing{news: &d.news, node: lockstep.Node(a.Node)}
+	h := hearing{&d.news, lockstep.Node(a.Node), c.number}
 	d.news.Lock()
 	d.news.open++
 	d.news.Unlock()
@@ -230,16 +232,17 @@ func (d *deployment) request(a Act, id int) {
 
 // hearing tells what one client does and hears.
 type hearing struct {
-	news *news
-	node lockstep.Node
+	news   *news
+	node   lockstep.Node
+	client int
 }
 
 func (h hearing) call(id int, op operation) {
-	h.news.tell(lockstep.Event{Node: h.node, Type: spec.EventCall, Value: &spec.Call{Client: int(h.node), ID: id, Input: op}})
+	h.news.tell(lockstep.Event{Node: h.node, Type: spec.EventCall, Value: &spec.Call{Client: h.client, ID: id, Input: op}})
 }
 
 func (h hearing) answer(id int, output any) {
-	h.news.tell(lockstep.Event{Node: h.node, Type: spec.EventReturn, Value: &spec.Return{Client: int(h.node), ID: id, Output: output}})
+	h.news.tell(lockstep.Event{Node: h.node, Type: spec.EventReturn, Value: &spec.Return{Client: h.client, ID: id, Output: output}})
 }
 
 func (h hearing) done() {
@@ -262,9 +265,12 @@ func (d *deployment) drain(out *lockstep.Outbox) {
 // reads are the clients' last operations.
 func (d *deployment) look(ctx context.Context, out *lockstep.Outbox) error {
 	before, equal := d.has[0], true
-	lost := make([]error, len(d.clients))
-	err := d.Await(ctx, trace.AllNodes(d.options.Nodes), d.Patience, func(_ context.Context, n lockstep.Node) bool {
-		data, err := d.clients[n-1].readAll()
+	all, lost, refused := trace.AllNodes(d.options.Nodes), make([]error, len(d.clients)), make([]bool, len(d.clients))
+	err := d.Await(ctx, all, d.Patience, func(ctx context.Context, n lockstep.Node) bool {
+		if refused[n-1] = d.refuses(ctx, n, all); refused[n-1] {
+			return true
+		}
+		data, err := d.clients[n-1].readAll(ctx)
 		switch {
 		case err == nil:
 			d.has[n-1] = data
@@ -275,6 +281,10 @@ func (d *deployment) look(ctx context.Context, out *lockstep.Outbox) error {
 		}
 		return true
 	})
+	if err == nil && slices.Contains(refused, true) { // the next look reads with a new session
+		d.same = false
+		return d.reseat(ctx, all, out)
+	}
 	if err := errors.Join(err, errors.Join(lost...)); err != nil {
 		d.same = false
 		return err
@@ -286,11 +296,11 @@ func (d *deployment) look(ctx context.Context, out *lockstep.Outbox) error {
 	if equal && d.same && before == d.has[0] && !d.told {
 		d.told = true
 		for i, data := range d.has {
-			h := hearing{&d.news, lockstep.Node(i + 1)}
+			h := hearing{&d.news, lockstep.Node(i + 1), d.clients[i].number}
 			h.call(-1-i, operation{kind: final})
 			h.answer(-1-i, data)
 		}
-		out.Event(lockstep.Event{Type: eventTime, Text: d.Spent.String()})
+		out.Event(d.Spent.Event())
 	}
 	d.same = equal
 	return nil

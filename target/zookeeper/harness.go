@@ -27,12 +27,14 @@ type Act struct {
 // Keys is the number of keys that a harness can be about: k0 and k1.
 const Keys = 2
 
-// The harnesses of the paper, with servers counted from 1.
+// The harnesses of the paper, with servers counted from 1, and another.
 const (
 	// Div is the one of ZOOKEEPER-2832.
 	Div = "2:k0=101; ; 3:k1=302"
 	// Sc is the one of ZOOKEEPER-3875.
 	Sc = "2:k1=0?k1=101; ; 1:k1=101?k0=200; 2:k1=0?k1=301; 1:k1=0?k0=400"
+	// Seen is one in which clients only read, because their conditions do not hold.
+	Seen = "3:k0=1?k0=2; 2:k0=1?k0=2"
 )
 
 var actForm = regexp.MustCompile(`^([1-9][0-9]?)\s*:\s*(?:k([01])\s*=\s*([0-9]{1,6})\s*\?\s*)?k([01])\s*=\s*([0-9]{1,6})$`)

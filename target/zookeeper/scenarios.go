@@ -20,6 +20,7 @@ var Scenarios = []target.Scenario{
 	scheduled("ZOOKEEPER-2832", "servers diverge: what only a leader without followers had logged is never taken back (3.4.9)", Div, Schedule2832),
 	scheduled("divergence", "servers diverge, in another way: what was committed while one was away is not everywhere (3.5.8)", Div, ScheduleDivergence),
 	scheduled("ZOOKEEPER-3875", "a state that no order of the writes explains (3.5.8)", Sc, Schedule3875),
+	scheduled("client-dropped", "a client is left over: two have seen epochs of which nothing was logged", Seen, ScheduleDropped),
 	{Name: "baseline", Help: "the paper's baseline: a step of the harness every 5 seconds, a crash or restart every 2 on average", Set: []string{"free=true"},
 		Build: func() lockstep.Scenario { return Baseline() }},
 }
@@ -50,6 +51,13 @@ var Schedule3875 = []Away{
 	{Start: trace.NodesOf(3)},
 	{Start: trace.NodesOf(2)},
 	{},
+}
+
+// ScheduleDropped is a run in which nobody writes. 3 leads 2, and its client reads, which tells it the beginning of the epoch. Then 2 leads 1, and so
+// does its client. When all are back, one leads, and the last transaction of the others is older than what the two have seen.
+var ScheduleDropped = []Away{
+	{Start: trace.NodesOf(1)},
+	{Start: trace.NodesOf(3)},
 }
 
 func scheduled(name, help, harness string, away []Away) target.Scenario {

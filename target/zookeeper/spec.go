@@ -27,7 +27,7 @@ func (d Data) String() string {
 }
 
 // Properties are what ZooKeeper promises.
-var Properties = spec.All(Equal, Sequential)
+var Properties = spec.All(Equal, Sequential, Returns)
 
 // Equal is the promise that after settling all servers have the same data.
 var Equal = spec.New("equal-data", func(info lockstep.Info) *equal { return &equal{has: make([]Data, info.Nodes), nodes: info.Nodes} })

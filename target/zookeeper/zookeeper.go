@@ -37,6 +37,8 @@ type Cluster struct {
 	Pace time.Duration `help:"how long a stretch of time lasts, beyond the start of servers" zero:"100ms"`
 	// Patience is how long servers may take to start and to agree.
 	Patience time.Duration `help:"how long servers may take to start and to agree" zero:"1m"`
+	// Refusal is how long a server may refuse its client while all serve.
+	Refusal time.Duration `help:"how long a server may refuse its client while all serve" zero:"10s"`
 	// Warm starts and ends servers inside JVMs that live on, as the paper's tests did, which makes runs several times as fast. A
 	// crash is then a shutdown and no SIGKILL.
 	Warm bool `help:"servers are started and ended inside JVMs that live on, as in the paper: runs are several times as fast, and a crash is a shutdown"`
@@ -63,7 +65,7 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 		return lockstep.Info{}, err
 	}
 	info := lockstep.Info{Name: "zookeeper", Nodes: c.Nodes, Options: target.Changed(c, Cluster{}.filled(), "version"), Pace: lockstep.Time(c.Pace),
-		Repeats: lockstep.Roughly, Events: []string{spec.EventCall, spec.EventReturn, EventData, process.EventLog, eventTime}, Roles: []string{"leader", "follower"},
+		Repeats: lockstep.Roughly, Events: []string{spec.EventCall, spec.EventReturn, EventData, EventRefused, EventDropped, process.EventLog, process.EventTime}, Roles: []string{"leader", "follower"},
 		Supports: process.Kinds | trace.KindsOf(trace.Request, trace.Wait)}
 	if c.Light {
 		info.Supports |= process.Light
@@ -80,8 +82,8 @@ func (c Cluster) check() error {
 	if err := target.Check("zookeeper", c); err != nil {
 		return err
 	}
-	if c.Tick < time.Millisecond || c.Pace < 0 || c.Patience <= 0 {
-		return fmt.Errorf("zookeeper: tick %s, pace %s and patience %s must be positive, and tick at least 1ms", c.Tick, c.Pace, c.Patience)
+	if c.Tick < time.Millisecond || c.Pace < 0 || c.Patience <= 0 || c.Refusal <= 0 {
+		return fmt.Errorf("zookeeper: tick %s, pace %s, patience %s and refusal %s must be positive, and tick at least 1ms", c.Tick, c.Pace, c.Patience, c.Refusal)
 	}
 	if c.Harness == "random" {
 		if c.Requests > c.Steps {

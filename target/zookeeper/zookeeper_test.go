@@ -28,7 +28,7 @@ func planned(t *testing.T, name, version string, warm bool) lockstep.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	system, err := Targets[0].Build(append(sc.Set, "version="+version, "patience=5m", fmt.Sprint("warm=", warm)))
+	system, err := Targets[0].Build(append(sc.Set, "version="+version, "patience=5m", "refusal=3s", fmt.Sprint("warm=", warm)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,6 +48,7 @@ func TestReported(t *testing.T) {
 		{"ZOOKEEPER-3875", "3.5.8", true, "sequential-consistency", "read all in the end: k0=200 k1=301"},
 		{"divergence", "3.5.8", true, "equal-data", "has k0=101 k1=302"},
 		{"divergence", "3.9.5", false, "", ""},
+		{"client-dropped", "3.5.8", true, "client-comes-back", "client 3 has seen 0x200000000"},
 	} {
 		t.Run(c.report+" on "+c.version, func(t *testing.T) {
 			plan := planned(t, c.report, c.version, c.warm)
