@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -78,16 +79,15 @@ log4j.appender.out.layout.ConversionPattern=%p %c{1}: %m%n
 `
 )
 
+// told are the words of lines that tell how servers agree, and untold those that make one of them say nothing new: how a server
+// ends, part by part, and what is said twice.
+var (
+	told   = regexp.MustCompile(`LOOKING| - LEADING|: LEADING|: FOLLOWING|Sending (DIFF|TRUNC|SNAP|snapshot)|Synchronizing with|Getting a (diff|snapshot)|Truncating|Snapshotting|ERROR`)
+	untold = regexp.MustCompile(`Notification|PeerState|ELECTION TOOK|sock still open`)
+)
+
 // telling picks the lines of a log that tell how servers agree.
-func telling(line string) bool {
-	for _, words := range []string{"LOOKING", " - LEADING", ": LEADING", ": FOLLOWING", "Sending DIFF", "Sending TRUNC", "Sending snapshot", "Sending SNAP", "Synchronizing with",
-		"Getting a diff", "Getting a snapshot", "Truncating", "Shutting down", "ERROR", "Snapshotting"} {
-		if strings.Contains(line, words) {
-			return !strings.Contains(line, "Notification")
-		}
-	}
-	return false
-}
+func telling(line string) bool { return told.MatchString(line) && !untold.MatchString(line) }
 
 // write writes the settings of a node into its folder, and returns the command that starts it.
 func (d *deployment) write(n lockstep.Node) (*exec.Cmd, error) {

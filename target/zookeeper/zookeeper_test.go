@@ -270,6 +270,25 @@ func TestIntroduce(t *testing.T) {
 	}
 }
 
+// Of a log what tells how servers agree is kept, once.
+func TestTelling(t *testing.T) {
+	for line, want := range map[string]bool{
+		"INFO QuorumPeer: LEADING":                                                          true,
+		"INFO Leader: LEADING - LEADER ELECTION TOOK - 0 MS":                                false,
+		"INFO LearnerHandler: Sending DIFF zxid=0x200000001 for peer sid: 1":                true,
+		"INFO Learner: Getting a snapshot from leader 0x200000001":                          true,
+		"WARN QuorumPeer: PeerState set to LOOKING":                                         false,
+		"INFO CommitProcessor: Shutting down":                                               false,
+		"ERROR LearnerHandler: Unexpected exception causing shutdown while sock still open": false,
+		"ERROR QuorumPeer: Unable to load database on disk":                                 true,
+		"INFO FastLeaderElection: Notification: LOOKING (my state)":                         false,
+	} {
+		if telling(line) != want {
+			t.Errorf("%s: %v", line, !want)
+		}
+	}
+}
+
 func TestWrongOptions(t *testing.T) {
 	for _, c := range []struct {
 		set  []string
