@@ -53,7 +53,7 @@ type Cluster struct {
 
 	// Freeze says that a crash stops the goroutines of a node where they are, for good, instead
 	// of asking them to end: OnStop is not called for it. That needs the overlay, too. The
-	// frozen stay in memory until the process ends.
+	// frozen stay in memory until the run ends.
 	Freeze bool
 
 	// Bury is for how long, in the time of the run, the goroutines of a node that freezes in a

@@ -76,10 +76,10 @@ func (d *deployment) begin(seed uint64, out *lockstep.Outbox) error {
 	d.world, d.bodies, d.counts, d.asked = newWorld(d.lot), d.bodies[:0], make([]int, d.Nodes), map[int32]string{}
 	d.decoders, d.split = map[string]wire.Decoder{}, map[string]string{}
 	d.chance = d.world.Chance(stepStream)
+	rules(d.world) // before all that is random, or decided by chance
 	d.timer = time.AfterFunc(time.Hour, d.world.happened)
 	d.timer.Stop()
 	d.world.life = func(n lockstep.Node) *Node { return d.lives[n-1] }
-	rules(d.world)
 	d.frozen = 0
 	if d.Sockets {
 		carry(d.world, d.Nodes, d.Split)

@@ -48,10 +48,7 @@ func (d *deployment) enclose(run func()) (*lockstep.Finding, error) {
 	for last := d.quiets.Load(); ; {
 		select {
 		case p := <-ended:
-			if p != nil && (d.frozen == 0 || !leftOnly(p)) {
-				return d.blocked(p), nil
-			}
-			return nil, nil
+			return d.left(p), nil
 		case <-look:
 			now := d.quiets.Load()
 			if now == last && d.busy.Load() {
@@ -59,8 +56,10 @@ func (d *deployment) enclose(run func()) (*lockstep.Finding, error) {
 				d.lot.end()
 				d.stop()
 				loosen(1)
+				number := d.number
 				go func() {
 					<-ended
+					discard(number)
 					loosen(-1)
 				}()
 				return nil, d.hung()
@@ -107,6 +106,19 @@ func (d *deployment) end() {
 		carryNoMore()
 	}
 	serveNoMore()
+}
+
+// left discards the goroutines that a bubble left, which ended with this panic, and returns the finding about them if they
+// should have ended by themselves.
+func (d *deployment) left(p any) *lockstep.Finding {
+	if p == nil {
+		return nil
+	}
+	defer discard(d.number)
+	if d.frozen > 0 && leftOnly(p) {
+		return nil
+	}
+	return d.blocked(p)
 }
 
 // blocked is the finding about a bubble that ended with blocked goroutines.

@@ -5,11 +5,13 @@ package bubble
 import (
 	"fmt"
 	"hash/fnv"
+	"math"
 	mathrand "math/rand"
 	"net"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,9 +25,12 @@ import (
 // repeat always, in every process.
 const Exact = true
 
-// collectEvery is the number of runs between two collections of garbage. One that the runtime
+// Garbage is collected after so many runs, or when there is so much. A collection that the runtime
 // begins by itself would show in the order of goroutines.
-const collectEvery = 32
+const (
+	collectEvery = 32
+	collectAt    = 512 << 20
+)
 
 // rules turns the rules of the overlay on for a run. A panic that no goroutine of a node
 // catches is the run's, unless that is dead: what it does while it is buried, in files that no
@@ -35,6 +40,7 @@ func rules(w *World) {
 	mathrand.LockstepReseed(w.Seed())
 	runtime.LockstepForget()
 	runtime.LockstepClear()
+	runtime.LockstepDrain()
 	runtime.LockstepOnPanic = func(life int32, value any) {
 		if n := w.life(node(life)); n != nil && n.number() == life {
 			w.caught(n.self, value, stack.Text(3))
@@ -108,8 +114,11 @@ func onNode(n int32) { runtime.LockstepSetNode(n) }
 func takeOver() func() {
 	runtime.LockstepSeed(0)
 	runtime.LockstepDeploy()
-	percent := debug.SetGCPercent(-1)
-	return func() { debug.SetGCPercent(percent) }
+	percent, limit := debug.SetGCPercent(-1), debug.SetMemoryLimit(math.MaxInt64)
+	return func() {
+		debug.SetGCPercent(percent)
+		debug.SetMemoryLimit(limit)
+	}
 }
 
 // loosen lets the process live with a bubble that was given up, until that ends.
@@ -117,8 +126,16 @@ func loosen(by int) { runtime.LockstepLoosen(by) }
 
 // collect collects garbage now and then, between runs.
 func collect(run int) {
-	if run%collectEvery == 0 {
+	inUse := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	if metrics.Read(inUse); run%collectEvery == 0 || inUse[0].Value.Uint64() > collectAt {
 		runtime.GC()
+	}
+}
+
+// discard ends the goroutines that are left of a bubble, where they are.
+func discard(bubble string) {
+	if number, err := strconv.ParseUint(bubble, 10, 64); err == nil {
+		runtime.LockstepDiscard(number)
 	}
 }
 

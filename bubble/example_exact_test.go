@@ -5,6 +5,7 @@ package bubble_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
@@ -39,4 +40,28 @@ func ExampleWorld_Pause() {
 	// ahead by 1h0m0s
 	// slept for 11s
 	// pass <nil>
+}
+
+// Where two processes make different runs of a seed, the first line of their turns that differs is close to the cause.
+func ExampleTurns() {
+	cluster := bubble.Cluster{Name: "sleeper", Nodes: 2, Pace: time.Second, Start: func(*bubble.Node) error {
+		time.Sleep(time.Millisecond)
+		return nil
+	}}
+	bench, err := lockstep.NewBench(lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 1, Steps: 5}})
+	if err != nil {
+		panic(err)
+	}
+	defer bench.Close()
+	if _, err := bench.Run(context.Background(), 0, nil); err != nil { // what is made when it is needed first
+		panic(err)
+	}
+	var here, there strings.Builder
+	first, err := bubble.Turns(context.Background(), bench, 0, &here)
+	fmt.Println(first != "", err)
+	second, err := bubble.Turns(context.Background(), bench, 0, &there)
+	fmt.Println(first == second, here.String() == there.String(), err)
+	// Output:
+	// true <nil>
+	// true true <nil>
 }

@@ -56,10 +56,14 @@ func Digests(ctx context.Context, plan lockstep.Plan, runs int) (digests []strin
 		if err != nil {
 			return nil, err
 		}
-		sum := sha256.Sum256(text)
-		digests = append(digests, hex.EncodeToString(sum[:16]))
+		digests = append(digests, digestOf(text))
 	}
 	return digests, nil
+}
+
+func digestOf(recording []byte) string {
+	sum := sha256.Sum256(recording)
+	return hex.EncodeToString(sum[:16])
 }
 
 // recording is the trace of a run as its file would be.

@@ -19,6 +19,7 @@ func loosen(int)                 {}
 func onNode(int32)               {}
 func takeOver() func()           { return func() {} }
 func collect(int)                {}
+func discard(string)             {}
 
 func carry(*World, int, float64) {}
 func carryNoMore()               {}

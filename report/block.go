@@ -194,6 +194,9 @@ func (l *stepList) line(i int, effects []string) string {
 	line += pad(rec.Step.Kind.String(), 9) + " "
 	indent := min(runes(line), l.o.width()/2)
 	text := plain.Clean(rec.Text)
+	if rec.Step.Kind == trace.Wait {
+		text = lasts(rec.Step)
+	}
 	line += text + strings.Repeat(" ", max(0, 34-runes(text))) + "  " + strings.Join(effects, "; ")
 	if len(sends) > 0 {
 		line += "  sends " + strings.Join(sends, " ")

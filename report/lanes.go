@@ -13,6 +13,7 @@ import (
 type lane struct {
 	index   int
 	head    string
+	name    string // with its phase, where that is not in the head
 	phase   int
 	band    string // the phase in words
 	round   int    // number; 0: not a round

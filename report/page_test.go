@@ -24,6 +24,9 @@ func TestPageShowsEverything(t *testing.T) {
 		"is isolated in round 2":            1,
 		" lost\" data-step=":                1,
 		" forged\" data-step=":              1,
+		"1 forged, of 2":                    2, // above the picture and the table
+		"◆ node 2":                          1,
+		"◆ node 1":                          0,
 		`class="arrow request`:              1,
 		`class="answer"`:                    1,
 		`class="cross"`:                     1,

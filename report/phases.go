@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/lockstep-go/lockstep/internal/words"
 	"github.com/lockstep-go/lockstep/report/internal/plain"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -107,7 +108,7 @@ func (p *phases) late(m *mail, i int) string {
 // lanes are the columns of the picture.
 func (p *phases) lanes(s *story) (lanes []lane) {
 	for _, t := range p.tags {
-		lanes = append(lanes, lane{head: p.round(t), phase: int(t.Phase), band: plain.Clean(p.header.Phases.Of(t.Phase)), round: len(lanes)})
+		lanes = append(lanes, lane{head: p.round(t), name: p.name(t), phase: int(t.Phase), band: plain.Clean(p.header.Phases.Of(t.Phase)), round: len(lanes)})
 	}
 	for i := s.first; i < len(s.trace.Records); i++ {
 		l := &lanes[p.lane(p.of(s, i))]
@@ -125,9 +126,17 @@ func (p *phases) size(s *story) []string {
 			late++
 		}
 	}
-	names := map[int32]bool{}
+	names, groups, called := map[int32]bool{}, map[int32]bool{}, p.header.Phases
 	for _, t := range p.tags[1:] {
 		names[t.Phase] = true
+		groups[(t.Phase-1)/max(called.Per, 1)] = true
 	}
-	return []string{fmt.Sprintf("%d phases", len(names)), fmt.Sprintf("%d rounds", len(p.tags)-1), fmt.Sprintf("%d late", late)}
+	size := []string{count(len(names), "phase"), count(len(p.tags)-1, "round")}
+	if called.Per > 0 { // a phase is what the protocol calls a round, perhaps
+		size = []string{count(len(groups), called.Group), count(len(names), called.Name)}
+	}
+	return append(size, fmt.Sprintf("%d late", late))
 }
+
+// count is so many of what a system has a word for.
+func count(n int, what string) string { return words.Count(n, plain.Clean(what)) }

@@ -41,7 +41,8 @@ func TestPageByPhases(t *testing.T) {
 		`y="15">height 2, round 0</text>`:                   1,
 		`height 2, round 1`:                                 0, // only what is aside has that tag
 		"(late: node 2 was in height 2, round 0, answer)":   1,
-		"2 phases, 2 rounds, 1 late":                        2, // above the picture and the table
+		"2 heights, 2 rounds, 1 late":                       2, // above the picture and the table
+		`data-name="height 2, round 0, answer"`:             1,
 		`<title>2-&gt;1 Have`:                               1, // where each step is a column, and not by rounds
 		`tell what they have got (Have)`:                    1,
 		`<td>height 1, round 0, ask</td><td>deliver 1-&gt;`: 1,

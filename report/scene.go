@@ -72,7 +72,7 @@ type (
 	}
 	sceneColumn struct {
 		Index, Round, X, W, Text int
-		Head, Class              string
+		Head, Name, Class        string
 	}
 	box struct {
 		X, Y, W, H, Column int
@@ -146,6 +146,9 @@ func (s *scene) say(o PageOptions) {
 		}
 	}
 	parts := []string{words.Count(max(0, len(t.Records)-1), "step"), words.Count(delivered, "message delivered"), fmt.Sprintf("%d lost", lost)}
+	if n, by := s.story.forged(); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d forged, of %s", n, by))
+	}
 	if p := s.story.phases; p != nil {
 		parts = append(p.size(s.story), parts...)
 		s.Aside = plain.Cut(plain.Clean(strings.Join(t.Header.Aside, ", ")), o.MaxText)
@@ -192,7 +195,7 @@ func (s *scene) placeColumns() {
 			l.w = max(l.w, 16)
 		}
 		x += l.w + 4
-		c := sceneColumn{Index: i, Round: l.round, X: l.x, W: l.w, Text: l.x + l.w/2, Head: l.head}
+		c := sceneColumn{Index: i, Round: l.round, X: l.x, W: l.w, Text: l.x + l.w/2, Head: l.head, Name: l.name}
 		if slices.Contains(l.records, s.story.finding) {
 			c.Class = "finding"
 		} else if !s.InRounds && i%5 != 0 && l.w < 40 {
@@ -211,6 +214,7 @@ func (s *scene) placeColumns() {
 // placeRows gives every row its height.
 func (s *scene) placeRows() {
 	y := headHeight
+	_, liars := s.story.forged()
 	for row := range s.rows.count() {
 		lines := 0
 		for i := range s.lanes {
@@ -221,7 +225,11 @@ func (s *scene) placeRows() {
 		if row < s.rows.first {
 			class, h = "other", max(28, lines*lineHeight+2*cellPadding)
 		}
-		s.Rows = append(s.Rows, sceneRow{Y: y, H: h, Mid: y + h/2, Bottom: y + h, Text: y + h/2 + 4, Name: s.rows.name(row), Class: class})
+		name := s.rows.name(row)
+		if class == "node" && liars.Has(trace.Node(row-s.rows.first+1)) {
+			name = "◆ " + name // the sign of what is forged
+		}
+		s.Rows = append(s.Rows, sceneRow{Y: y, H: h, Mid: y + h/2, Bottom: y + h, Text: y + h/2 + 4, Name: name, Class: class})
 		y += h + rowGap
 	}
 	s.H = y

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lockstep-go/lockstep/internal/words"
 	"github.com/lockstep-go/lockstep/report/internal/plain"
@@ -159,13 +160,31 @@ func (s *story) what(i int) string {
 		what = "start"
 	case kind == trace.Alarm, kind == trace.Crash, kind == trace.Restart, kind == trace.Pause, kind == trace.Jump:
 		what = fmt.Sprintf("%s at node %d", kind, rec.Step.Node)
-	case kind == trace.Cut, kind == trace.Heal, kind == trace.Wait:
+	case kind == trace.Cut, kind == trace.Heal:
 		what = rec.Step.String()
+	case kind == trace.Wait:
+		what = "wait " + lasts(rec.Step)
 	case kind == trace.Deliver && m != nil && m.forged:
 		what = "deliver forged " + rec.Text
 	}
 	return s.text(strings.TrimSpace(what))
 }
+
+// forged are the messages that were changed, and the nodes that sent them.
+func (s *story) forged() (n int, by trace.Nodes) {
+	for i := range s.trace.Records {
+		if step := &s.trace.Records[i].Step; step.Kind == trace.Replace {
+			n++
+			if m := s.mails[step.Msg]; m != nil && m.From > 0 {
+				by |= trace.NodesOf(m.From)
+			}
+		}
+	}
+	return n, by
+}
+
+// lasts is how long a step waits: systems that time moves count it in nanoseconds.
+func lasts(s trace.Step) string { return time.Duration(s.For).String() }
 
 // effects is what a record did, a line each.
 func (s *story) effects(i int) []string {

@@ -18,7 +18,7 @@ var edited = map[string]func(*source){
 	},
 	"runtime/time.go": func(s *source) {
 		s.field("timer", "node int32 // of the goroutine that made it")
-		s.replace("(*timer).maybeAdd", "cheaprand()", "lockstepRand32()")
+		s.replace("(*timer).maybeAdd", "cheaprand()", "lockstepTie()")
 		s.before("newTimer", "t.modify(when", "t.node = getg().node\nif b := getg().bubble; lockstepOn && b != nil && c != nil {\n\tc.bubble = b\n}")
 		s.after("(*timer).unlockAndRun", "gp.bubble = bubble", "gp.node = t.node")
 		s.after("(*timer).unlockAndRun", "gp.bubble = nil", "gp.node = 0")
@@ -58,7 +58,7 @@ var edited = map[string]func(*source){
 		s.replace("runqgrab", "[256]guintptr", "[2048]guintptr") // as runtime2.go says
 		s.begin("ready", "if lockstepOn && gp.bubble != nil {\n\tlockstepWoken(gp)\n}")
 		s.begin("runqput", "if lockstepOn && gp.bubble == nil {\n\tnext = false\n}")
-		s.after("schedule", "gp, inheritTime, tryWakeP := findRunnable()", "if lockstepAnyFrozen && lockstepPark(gp) {\n\tgoto top\n}")
+		s.after("schedule", "gp, inheritTime, tryWakeP := findRunnable()", "if lockstepAnyFrozen && lockstepPark(gp) {\n\tgoto top\n}\nif lockstepTurns != nil {\n\tlockstepTurn(gp)\n}")
 	},
 	"runtime/chan.go": func(s *source) {
 		// A channel belongs to no bubble: those that packages make once outlive one.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"strconv"
 	"sync"
 	"time"
 
@@ -72,7 +72,8 @@ func (d *deployment) greet(ctx context.Context) error {
 	defer cancel()
 	return process.Worthless(d.client.Await(limit, func(ctx context.Context) bool {
 		answer, err := process.Order(ctx, d.client.Host, "send") // so that the first request of the run takes no longer than others
-		return err == nil && !strings.HasPrefix(answer, "no")
+		_, wrong := strconv.Atoi(answer)
+		return err == nil && wrong == nil
 	}))
 }
 

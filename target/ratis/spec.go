@@ -29,8 +29,9 @@ type Answer struct {
 // String is the answer in words.
 func (a *Answer) String() string { return fmt.Sprintf("request %d: %s", a.Request, a.Text) }
 
-// refused reports whether the answer is an error.
+// refused reports whether the answer is an error that the library may report, and broken whether it is one that it may not.
 func (a *Answer) refused() bool { return strings.HasPrefix(a.Text, "no") }
+func (a *Answer) broken() bool  { return strings.HasPrefix(a.Text, "broken") }
 
 // The parts that servers play.
 const (
@@ -137,7 +138,7 @@ func conflict(states []State) string {
 func (s State) last() int64 { return s.First + int64(len(s.Log)) - 1 }
 
 // Properties are Raft's own, and those that the paper judges.
-var Properties = spec.All(Applied, Leader, Logs, Answers)
+var Properties = spec.All(Applied, Leader, Logs, Answers, Library)
 
 // Applied is the state machine safety of Raft: no two servers have applied different entries at the same index.
 var Applied = spec.New("applied-agree", func(lockstep.Info) *judge { return &judge{find: conflicting} })
@@ -156,8 +157,11 @@ var Leader = spec.New("leader", func(lockstep.Info) *judge { return &judge{find:
 // Logs is P2: all logs are the same within some time.
 var Logs = spec.New("logs-agree", func(lockstep.Info) *judge { return &judge{find: disagreeing} })
 
-// Answers is P3: every request is answered within some time. That the library gave up is no answer.
+// Answers is P3: every request is answered within some time. That the library gave up is no answer; that it broke is judged by Library.
 var Answers = spec.New("answers", func(lockstep.Info) *judge { return &judge{find: unanswered} })
+
+// Library says that the client's library throws nothing but what its methods name. No server has to do with that, so it is apart from the answers.
+var Library = spec.New("library", func(lockstep.Info) *judge { return &judge{find: breaking} })
 
 // leaderless says that nobody leads.
 func leaderless(h *history) string {
@@ -193,6 +197,20 @@ func unanswered(h *history) string {
 		return "the client gave up: " + strings.Join(refused, "; ")
 	}
 	return ""
+}
+
+// breaking says how the library broke.
+func breaking(h *history) string {
+	var broken []string
+	for n := 1; n <= h.sent; n++ {
+		if a := h.answers[n]; a != nil && a.broken() {
+			broken = append(broken, a.String())
+		}
+	}
+	if len(broken) == 0 {
+		return ""
+	}
+	return "the client's library broke: " + strings.Join(broken, "; ")
 }
 
 // history is what properties are about.

@@ -96,20 +96,23 @@ type tally struct {
 	judged   int
 	violated [3]int
 	unsafe   int // runs in which servers applied different entries
+	broken   int // runs in which the client's library broke
 }
 
 func (o *tally) New(lockstep.Info) lockstep.Watcher { return &tallying{} }
 
 // Take counts a run, and writes down what was violated.
 func (o *tally) Take(run int, noted any) {
-	texts, ok := noted.([4]string)
+	texts, ok := noted.([5]string)
 	if !ok {
 		return
 	}
 	o.judged++
-	if texts[3] != "" {
-		o.unsafe++
-		o.t.Logf("run %d: %s", run, texts[3])
+	for i, count := range []*int{&o.unsafe, &o.broken} {
+		if text := texts[3+i]; text != "" {
+			*count++
+			o.t.Logf("run %d: %s", run, text)
+		}
 	}
 	for i, text := range texts[:3] {
 		if text != "" {
@@ -137,7 +140,7 @@ func (w *tallying) Noted() any {
 	if w.end == nil {
 		return nil
 	}
-	return [4]string{leaderless(&w.history), disagreeing(&w.history), unanswered(&w.history), conflicting(&w.history)}
+	return [5]string{leaderless(&w.history), disagreeing(&w.history), unanswered(&w.history), conflicting(&w.history), breaking(&w.history)}
 }
 
 // TestTables makes rows of tables 3 to 5 of the paper again, as far as the time goes, and writes them beside the paper's.
@@ -146,7 +149,7 @@ func TestTables(t *testing.T) {
 		t.Skip("takes as long as it is given; -long makes it")
 	}
 	outside.Programs(t, "java", "mvn")
-	fmt.Println("| row | paper: P1, P2, P3 of 1000 | ours: P1, P2, P3, applied apart, worthless, runs | 95 % of each | runs an hour |\n|---|---|---|---|---|")
+	fmt.Println("| row | paper: P1, P2, P3 of 1000 | ours: P1, P2, P3, applied apart, library broke, worthless, runs | 95 % of each | runs an hour |\n|---|---|---|---|---|")
 	for _, r := range table() {
 		if !servertest.Wanted(r.String()) {
 			continue
@@ -163,7 +166,7 @@ func TestTables(t *testing.T) {
 			low, high := exact.Limits(k, max(o.judged, 1), 0.025)
 			limits = append(limits, fmt.Sprintf("%.1f to %.1f %%", 100*low, 100*high))
 		}
-		fmt.Printf("| %s | %d, %d, %d | %d, %d, %d, %d, %d of %d | %s | %.0f |\n", r, r.violated[0], r.violated[1], r.violated[2], o.violated[0], o.violated[1], o.violated[2], o.unsafe,
+		fmt.Printf("| %s | %d, %d, %d | %d, %d, %d, %d, %d, %d of %d | %s | %.0f |\n", r, r.violated[0], r.violated[1], r.violated[2], o.violated[0], o.violated[1], o.violated[2], o.unsafe, o.broken,
 			result.Verdicts[trace.Unknown], result.Runs, strings.Join(limits, ", "), perHour)
 	}
 }

@@ -38,6 +38,7 @@ func TestProperties(t *testing.T) {
 		"a log has another entry":    {[]lockstep.Event{end(lead, state("follower 3 4 0 0 1c5 2s7"), follow)}, "logs-agree", "at index 1 server 1 has 3s7 and server 2 has 2s7"},
 		"there is no answer":         {[]lockstep.Event{send(1), send(2), answer(1, "1"), end(lead, follow, follow)}, "answers", "no answer to request 2 of 2"},
 		"an error is no answer":      {[]lockstep.Event{send(1), answer(1, "no: java.io.IOException: closed"), end(lead, follow, follow)}, "answers", "request 1: no: java.io.IOException: closed"},
+		"the library broke":          {[]lockstep.Event{send(1), answer(1, "broken: java.lang.NullPointerException"), end(lead, follow, follow)}, "library", "broke: request 1: broken: java.lang.NullPointerException"},
 		"it did not come to its end": {[]lockstep.Event{send(1)}, "", ""},
 	} {
 		result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: enginetest.Told(c.events), Spec: Properties, Strategy: strategy.Walk{Request: 1, Steps: 1}, Settle: 1, Runs: 1})

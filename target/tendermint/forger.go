@@ -46,15 +46,14 @@ func (f Forger) Vote(m *Message, b Ballot) (*Message, error) {
 		return nil, err
 	}
 	v := *d.Vote
-	v.Round, v.BlockID = b.Round, blockID{}
+	assign(&v.Round, b.Round)
+	v.BlockID = blockID{}
 	if b.Like != nil {
 		v.BlockID = b.Like.id
 	}
-	p := v.ToProto()
-	if err := signForged(key, p); err != nil {
+	if err := signVote(key, &v); err != nil {
 		return nil, err
 	}
-	v.Signature = p.Signature
 	return m.with(&voteMessage{Vote: &v})
 }
 
@@ -73,15 +72,13 @@ func (f Forger) Propose(by lockstep.Node, m *Message, pol int32, block *Message)
 		return nil, err
 	}
 	p := *d.Proposal
-	p.POLRound = pol
+	assign(&p.POLRound, pol)
 	if block != nil {
 		p.BlockID = block.id
 	}
-	signed := p.ToProto()
-	if err := newMockPV(key, false, false).SignProposal(chainID, signed); err != nil {
+	if err := signProposal(key, &p); err != nil {
 		return nil, err
 	}
-	p.Signature = signed.Signature
 	return m.with(&proposalMessage{Proposal: &p})
 }
 
@@ -93,7 +90,7 @@ func (f Forger) proposes(by lockstep.Node, m *Message) bool {
 		return false
 	}
 	d, ok := decoded.(*proposalMessage)
-	return ok && key.PubKey().VerifySignature(proposalSignBytes(chainID, d.Proposal.ToProto()), d.Proposal.Signature)
+	return ok && signedProposal(key, d.Proposal)
 }
 
 // Other is the same block part of another block, which the one given determines, and a
@@ -214,7 +211,9 @@ func (f Forger) Misname(part *Message) (*Message, error) {
 		return nil, nil
 	}
 	p := *d.Part
-	p.Index = (p.Index + 1) % uint32(p.Proof.Total)
+	if p.Index++; small(p.Index) == small(p.Proof.Total) {
+		p.Index = 0
+	}
 	return part.with(&blockPartMessage{Height: d.Height, Round: d.Round, Part: &p})
 }
 
@@ -225,7 +224,7 @@ func (f Forger) misplace(r *rand.Rand, m *Message) (*Message, error) {
 		return nil, err
 	}
 	d := *decoded.(*newRoundStepMessage)
-	d.Round += int32(r.IntN(3))
+	assign(&d.Round, small(d.Round)+int32(r.IntN(3)))
 	return m.with(&d)
 }
 

@@ -3,7 +3,8 @@ package tendermint
 import "fmt"
 
 // The binding of the library: this file is what its generations have in common, in names that do not depend on a version. The
-// files beside it bind CometBFT 0.38, Tendermint 0.34 and CometBFT 1.0, each under the tag of its version.
+// files beside it bind CometBFT 0.38, Tendermint 0.30 and 0.34 and CometBFT 1.0, each under the tag of its version; some generations share
+// a file more.
 
 // assemble puts a validator together from the library's parts.
 func (r *replica) assemble(app *application, chain, proofs kvDB, gen *genesisDoc, conf *consensusSettings) error {
@@ -54,9 +55,12 @@ func (r *replica) assemble(app *application, chain, proofs kvDB, gen *genesisDoc
 
 // genesis is the beginning of the chain.
 func genesis(keys []privKey) *genesisDoc {
-	gen := &genesisDoc{GenesisTime: began(), ChainID: chainID, InitialHeight: 1, ConsensusParams: defaultParams()}
+	gen := &genesisDoc{GenesisTime: began(), ChainID: chainID, ConsensusParams: defaultParams()}
 	for _, k := range keys {
 		gen.Validators = append(gen.Validators, genesisValidator{Address: k.PubKey().Address(), PubKey: k.PubKey(), Power: 10})
+	}
+	if err := gen.ValidateAndComplete(); err != nil {
+		panic(err) // it is ours
 	}
 	return gen
 }
@@ -71,52 +75,17 @@ func consensusConfig() *consensusSettings {
 	return c
 }
 
-// decodeEvidence reads what travels on the channel of evidence.
-func decodeEvidence(raw []byte) (list evidenceList, err error) {
-	m := &protoEvidence{}
-	if err := m.Unmarshal(raw); err != nil {
-		return nil, err
-	}
-	for i := range m.Evidence {
-		e, err := evidenceFromProto(&m.Evidence[i])
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, e)
-	}
-	return list, nil
-}
-
-// forBlock reports whether a signature of a commit is for its block.
-func forBlock(s commitSig) bool { return s.BlockIDFlag == flagCommit }
-
-// verifies checks a signature of a commit.
-func verifies(s *consensusState, c *commit, i int) bool {
-	_, v := s.RoundState.Validators.GetByIndex(int32(i))
-	return v != nil && v.PubKey.VerifySignature(c.VoteSignBytes(chainID, int32(i)), c.Signatures[i].Signature)
-}
-
 // evidenceOf is what a block has of it.
 func evidenceOf(b *block) evidenceList { return b.Evidence.Evidence }
 
-// otherBlock makes another valid block of one that is whole in a part, in the same way each time.
-func otherBlock(part *blockPart) (blockID, *blockPart, error) {
-	p := &protoBlock{}
-	if err := p.Unmarshal(part.Bytes); err != nil {
-		return blockID{}, nil, err
-	}
-	b, err := blockFromProto(p)
-	if err != nil {
-		return blockID{}, nil, err
-	}
-	b.Data = blockData{Txs: []tx{tx("another truth")}}
-	b.DataHash = b.Data.Hash()
-	parts, err := partsOf(b)
-	if err != nil {
-		return blockID{}, nil, err
-	}
-	return blockID{Hash: b.Hash(), PartSetHeader: parts.Header()}, parts.GetPart(0), nil
-}
+// number is what the library counts rounds, validators and parts in: types that differ between versions.
+type number interface{ int | int32 | int64 | uint32 }
+
+// small is such a number in ours.
+func small[N number](n N) int32 { return int32(n) }
+
+// assign sets such a number.
+func assign[N number](to *N, n int32) { *to = N(n) }
 
 // mark is a function of the library, by whose place its version is known.
 var mark any = newState

@@ -1,4 +1,4 @@
-//go:build !v0.34
+//go:build !v0.30 && !v0.34
 
 package tendermint
 

@@ -3,8 +3,6 @@
 package tendermint
 
 import (
-	"slices"
-
 	abci "github.com/tendermint/tendermint/abci/types"
 	"github.com/tendermint/tendermint/config"
 	cs "github.com/tendermint/tendermint/consensus"
@@ -27,9 +25,6 @@ import (
 )
 
 // What the adapter uses of Tendermint 0.34.
-
-// libraryName is the target's name on the command line.
-const libraryName = "tendermint"
 
 type (
 	consensusState   = cs.State
@@ -62,7 +57,8 @@ type (
 	genesisDoc       = types.GenesisDoc
 	genesisValidator = types.GenesisValidator
 	commit           = types.Commit
-	commitSig        = types.CommitSig
+	libraryVote      = types.Vote
+	libraryProposal  = types.Proposal
 	block            = types.Block
 	blockData        = types.Data
 	tx               = types.Tx
@@ -129,12 +125,6 @@ var (
 	seedLibrary       = librand.Seed
 )
 
-// Send puts a message of the library on its way.
-func (p *peer) Send(channel byte, raw []byte) bool { return p.send(channel, slices.Clone(raw)) }
-
-// TrySend is the same here: nothing is ever full.
-func (p *peer) TrySend(channel byte, raw []byte) bool { return p.Send(channel, raw) }
-
 // decode reads what travels as a message of the library.
 func decode(raw []byte) (any, error) {
 	m := &wire.Message{}
@@ -153,33 +143,6 @@ func encode(m any) ([]byte, error) {
 	return p.Marshal()
 }
 
-// hand gives a message to its reactor, as the connection of a peer would.
-func (r *replica) hand(channel byte, from *peer, raw []byte) error {
-	if channel == evidenceChannel {
-		r.proofs.Receive(channel, from, raw)
-	} else {
-		r.reactor.Receive(channel, from, raw)
-	}
-	return nil
-}
-
-func (a *application) Info(abci.RequestInfo) abci.ResponseInfo {
-	return abci.ResponseInfo{LastBlockHeight: a.height()}
-}
-
-func (a *application) Commit() abci.ResponseCommit {
-	a.commit()
-	return abci.ResponseCommit{}
-}
-
-// describeOther reads what only some versions send: nothing here.
-func describeOther(*Message, any) {}
-
-// SignVote signs a vote, or gives the signature again that it gave before.
-func (s *signer) SignVote(chain string, v *protoVote) error {
-	return s.signVote(chain, v, func() error { return s.mockPV.SignVote(chain, v) })
-}
-
 // signForged signs a vote with a liar's key.
 func signForged(key privKey, v *protoVote) error {
 	return newMockPV(key, false, false).SignVote(chainID, v)
@@ -187,16 +150,10 @@ func signForged(key privKey, v *protoVote) error {
 
 // What the shared part of the binding asks of a version.
 
-func newStates(db kvDB) stateStore             { return sm.NewStore(db) }
-func newConns(app *application) appConns       { return proxy.NewAppConns(proxy.NewLocalClientCreator(app)) }
-func shake(h *cs.Handshaker, c appConns) error { return h.Handshake(c) }
+func newStates(db kvDB) stateStore { return sm.NewStore(db) }
 
 func (r *replica) newExecutor(s stateStore, c appConns, pool *evidence.Pool) *sm.BlockExecutor {
 	return newExecutor(s, r.log, c.Consensus(), noMempool, pool)
-}
-
-func newSwitch(key privKey) *p2pSwitch {
-	return p2p.NewSwitch(config.DefaultP2PConfig(), p2p.NewMultiplexTransport(p2p.DefaultNodeInfo{}, p2p.NodeKey{PrivKey: key}, conn.DefaultMConnConfig()))
 }
 
 func partsOf(b *block) (*types.PartSet, error) {

@@ -1,4 +1,4 @@
-//go:build !v0.34 && !v1.0
+//go:build !v0.30 && !v0.34 && !v1.0
 
 package tendermint
 
@@ -61,7 +61,8 @@ type (
 	genesisDoc       = types.GenesisDoc
 	genesisValidator = types.GenesisValidator
 	commit           = types.Commit
-	commitSig        = types.CommitSig
+	libraryVote      = types.Vote
+	libraryProposal  = types.Proposal
 	block            = types.Block
 	blockData        = types.Data
 	tx               = types.Tx

@@ -63,7 +63,8 @@ type (
 	genesisDoc       = types.GenesisDoc
 	genesisValidator = types.GenesisValidator
 	commit           = types.Commit
-	commitSig        = types.CommitSig
+	libraryVote      = types.Vote
+	libraryProposal  = types.Proposal
 	block            = types.Block
 	blockData        = types.Data
 	tx               = types.Tx

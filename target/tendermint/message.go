@@ -129,28 +129,28 @@ func describe(channel byte, raw []byte) *Message {
 	switch d := decoded.(type) {
 	case *proposalMessage:
 		p := d.Proposal
-		m.Kind, m.Height, m.Round, m.POL, m.Block = Proposal, p.Height, p.Round, p.POLRound, short(p.BlockID.Hash)
+		m.Kind, m.Height, m.Round, m.POL, m.Block = Proposal, p.Height, small(p.Round), small(p.POLRound), short(p.BlockID.Hash)
 		m.id = p.BlockID
 	case *proposalPOLMessage:
-		m.Kind, m.Height, m.POL, m.Round = ProposalPOL, d.Height, d.ProposalPOLRound, d.ProposalPOLRound
+		m.Kind, m.Height, m.POL, m.Round = ProposalPOL, d.Height, small(d.ProposalPOLRound), small(d.ProposalPOLRound)
 	case *blockPartMessage:
-		m.Kind, m.Height, m.Round = BlockPart, d.Height, d.Round
+		m.Kind, m.Height, m.Round = BlockPart, d.Height, small(d.Round)
 		m.whole = d.Part != nil && d.Part.Proof.Total == 1
 	case *voteMessage:
 		v := d.Vote
 		m.VoteType = voteType(v.Type == precommitType)
-		m.Kind, m.Height, m.Round, m.By, m.Block = m.VoteType, v.Height, v.Round, validator(v.ValidatorIndex), short(v.BlockID.Hash)
+		m.Kind, m.Height, m.Round, m.By, m.Block = m.VoteType, v.Height, small(v.Round), validator(v.ValidatorIndex), short(v.BlockID.Hash)
 		m.id = v.BlockID
 	case *newRoundStepMessage:
-		m.Kind, m.Height, m.Round, m.Step = NewRoundStep, d.Height, d.Round, stepName(int(d.Step))
+		m.Kind, m.Height, m.Round, m.Step = NewRoundStep, d.Height, small(d.Round), stepName(int(d.Step))
 	case *newValidBlockMessage:
-		m.Kind, m.Height, m.Round = NewValidBlock, d.Height, d.Round
+		m.Kind, m.Height, m.Round = NewValidBlock, d.Height, small(d.Round)
 	case *hasVoteMessage:
-		m.Kind, m.Height, m.Round, m.By, m.VoteType = HasVote, d.Height, d.Round, validator(d.Index), voteType(d.Type == precommitType)
+		m.Kind, m.Height, m.Round, m.By, m.VoteType = HasVote, d.Height, small(d.Round), validator(d.Index), voteType(d.Type == precommitType)
 	case *voteSetMaj23Message:
-		m.Kind, m.Height, m.Round, m.Block, m.VoteType = VoteSetMaj23, d.Height, d.Round, short(d.BlockID.Hash), voteType(d.Type == precommitType)
+		m.Kind, m.Height, m.Round, m.Block, m.VoteType = VoteSetMaj23, d.Height, small(d.Round), short(d.BlockID.Hash), voteType(d.Type == precommitType)
 	case *voteSetBitsMessage:
-		m.Kind, m.Height, m.Round, m.Block, m.VoteType = VoteSetBits, d.Height, d.Round, short(d.BlockID.Hash), voteType(d.Type == precommitType)
+		m.Kind, m.Height, m.Round, m.Block, m.VoteType = VoteSetBits, d.Height, small(d.Round), short(d.BlockID.Hash), voteType(d.Type == precommitType)
 	default:
 		describeOther(m, decoded)
 	}
@@ -165,7 +165,7 @@ func (m *Message) describeProof() {
 	}
 	m.Kind = Proof
 	if d, ok := list[0].(*duplicateVotes); ok {
-		m.Height, m.Round, m.By = d.VoteA.Height, d.VoteA.Round, validator(d.VoteA.ValidatorIndex)
+		m.Height, m.Round, m.By = d.VoteA.Height, small(d.VoteA.Round), validator(d.VoteA.ValidatorIndex)
 		m.VoteType = voteType(d.VoteA.Type == precommitType)
 	}
 }

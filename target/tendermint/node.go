@@ -10,7 +10,6 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
-	"github.com/lockstep-go/lockstep/trace"
 )
 
 // replica is one life of a validator.
@@ -76,7 +75,7 @@ func start(n *bubble.Node, c Cluster, key privKey, gen *genesisDoc) error {
 		if torn {
 			n.Emit(EventRepair, nil)
 		}
-		*private[writeAheadLog](r.state, "wal") = log
+		*private[writeAheadLog](r.state, "wal") = logOf(log)
 	}
 	if err := r.listen(); err != nil {
 		return err
@@ -136,8 +135,7 @@ func (r *replica) connections() {
 // connect makes a peer known to the library, as its switch does.
 func (r *replica) connect(o order) {
 	p := newPeer(r, o)
-	r.reactor.InitPeer(p)
-	r.proofs.InitPeer(p)
+	r.initPeer(p)
 	if err := p.Start(); err != nil {
 		panic(err) // it is new
 	}
@@ -207,14 +205,11 @@ func (r *replica) listen() error {
 // voted tells of polkas.
 func (r *replica) voted() {
 	rs := &r.state.RoundState
-	for _, round := range []int32{rs.Round, rs.Round - 1} {
-		if round < 0 || rs.Votes == nil {
-			continue
-		}
+	for round := rs.Round; rs.Votes != nil && round >= max(0, rs.Round-1); round-- {
 		id, ok := rs.Votes.Prevotes(round).TwoThirdsMajority()
-		if at := (place{rs.Height, round, 1}); ok && r.seen.polka.before(at) {
+		if at := (place{rs.Height, small(round), 1}); ok && r.seen.polka.before(at) {
 			r.seen.polka = at
-			r.node.Emit(EventPolka, &Vote{Height: rs.Height, Round: round, Block: short(id.Hash)})
+			r.node.Emit(EventPolka, &Vote{Height: rs.Height, Round: small(round), Block: short(id.Hash)})
 		}
 	}
 }
@@ -224,7 +219,7 @@ func (r *replica) stepped() {
 	rs := &r.state.RoundState
 	r.mutex.Lock()
 	was := r.seen
-	now := view{height: rs.Height, round: rs.Round, step: stepName(int(rs.Step)), lockedRound: rs.LockedRound, validRound: rs.ValidRound, polka: was.polka}
+	now := view{height: rs.Height, round: small(rs.Round), step: stepName(int(rs.Step)), lockedRound: small(rs.LockedRound), validRound: small(rs.ValidRound), polka: was.polka}
 	if rs.LockedBlock != nil {
 		now.locked = short(rs.LockedBlock.Hash())
 	}
@@ -276,12 +271,7 @@ func (p *publisher) PublishEventNewBlock(b newBlock) error {
 	r := p.replica
 	c := &Commit{Height: b.Block.Height, Block: short(b.Block.Hash())}
 	if seen := r.blocks.LoadSeenCommit(b.Block.Height); seen != nil {
-		c.Round = seen.Round
-		for i, s := range seen.Signatures {
-			if forBlock(s) && verifies(r.state, seen, i) {
-				c.Signers |= trace.NodesOf(validator(int32(i)))
-			}
-		}
+		c.Round, c.Signers = signers(r.state, seen)
 	}
 	r.node.Emit(EventCommit, c)
 	for _, e := range evidenceOf(b.Block) {
@@ -306,7 +296,7 @@ func (s *silence) With(...any) logger { return s }
 
 // Error tells of the failure of the state machine, which the library catches, and of a log that it repairs.
 func (s *silence) Error(text string, values ...any) {
-	if strings.HasPrefix(text, "the WAL file is corrupted") {
+	if strings.Contains(text, "WAL file is corrupted") { // each version has it in a sentence of its own
 		s.replica.node.Emit(EventRepair, nil)
 	}
 	if !strings.HasPrefix(text, "CONSENSUS FAILURE") {

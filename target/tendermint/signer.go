@@ -29,15 +29,15 @@ func (p place) before(q place) bool {
 
 func placeOfVote(v *protoVote) place {
 	if v.Type == precommitType {
-		return place{v.Height, v.Round, 3}
+		return place{v.Height, small(v.Round), 3}
 	}
-	return place{v.Height, v.Round, 2}
+	return place{v.Height, small(v.Round), 2}
 }
 
 // last is the last place that was signed for.
 func (d *durable) last() (p place) {
 	if d.proposal != nil {
-		p = place{d.proposal.Height, d.proposal.Round, 1}
+		p = place{d.proposal.Height, small(d.proposal.Round), 1}
 	}
 	if d.vote != nil && p.before(placeOfVote(d.vote)) {
 		p = placeOfVote(d.vote)
@@ -77,7 +77,7 @@ func (s *signer) signVote(chain string, v *protoVote, sign func() error) error {
 	if v.Type == precommitType {
 		kind = EventPrecommit
 	}
-	s.node.Emit(kind, &Vote{Height: v.Height, Round: v.Round, Block: short(v.BlockID.Hash), By: s.node.Self()})
+	s.node.Emit(kind, &Vote{Height: v.Height, Round: small(v.Round), Block: short(v.BlockID.Hash), By: s.node.Self()})
 	return nil
 }
 
@@ -85,7 +85,7 @@ func (s *signer) signVote(chain string, v *protoVote, sign func() error) error {
 func (s *signer) SignProposal(chain string, p *protoProposal) error {
 	var err error
 	s.disk.Read(func(d *durable) {
-		now, last := place{p.Height, p.Round, 1}, d.last()
+		now, last := place{p.Height, small(p.Round), 1}, d.last()
 		switch {
 		case now.before(last):
 			err = fmt.Errorf("%d/%d was signed before", last.height, last.round)
@@ -109,9 +109,9 @@ func (s *signer) SignProposal(chain string, p *protoProposal) error {
 		kept := *p
 		s.disk.locked(func(d *durable) { d.proposal = &kept })
 	}
-	s.node.Emit(EventPropose, &Proposed{Height: p.Height, Round: p.Round, POL: p.PolRound, Block: short(p.BlockID.Hash), By: s.node.Self()})
+	s.node.Emit(EventPropose, &Proposed{Height: p.Height, Round: small(p.Round), POL: polkaOf(p), Block: short(p.BlockID.Hash), By: s.node.Self()})
 	return nil
 }
 
 // validator is the node of a validator's number.
-func validator(index int32) lockstep.Node { return lockstep.Node(index + 1) }
+func validator[N number](index N) lockstep.Node { return lockstep.Node(index + 1) }

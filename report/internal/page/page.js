@@ -45,7 +45,7 @@
     stage.scrollLeft = x + w / 2 - room / 2;
     const round = g.dataset.round;
     const head = g.querySelector('text').textContent || String(column);
-    $('where').textContent = round ? 'round ' + head : (head === 'start' ? 'start' : 'step ' + head);
+    $('where').textContent = g.dataset.name || (round ? 'round ' + head : (head === 'start' ? 'start' : 'step ' + head));
     document.body.dataset.column = column;
     if (chosen < 0) describeColumn();
   }
@@ -146,7 +146,7 @@
     const body = element('div');
     $('detail-body').replaceChildren(body);
     const where = $('where').textContent;
-    body.append(element('h2', where.startsWith('round') ? 'Steps of ' + where : where));
+    body.append(element('h2', /^(step|start)/.test(where) ? where : 'Steps of ' + where));
     let count = 0;
     view.steps.forEach((s, i) => {
       if (s.c === column && ++count <= 60) body.append(stepButton(i));

@@ -126,11 +126,22 @@ func Guided(targets []target.Target) []target.Target {
 	for _, c := range Cases {
 		list = append(list, target.Scenario{Name: c.Name, Help: c.Help, Set: []string{"loss=silent"}, Build: func() lockstep.Scenario { return c.Build(true) }})
 	}
-	list = append(list, target.Scenario{Name: "Liars", Help: "one of four validators, drawn for each run, lies at random", Build: func() lockstep.Scenario { return tendermint.Liars(f, all) }},
-		target.Scenario{Name: "TooManyLiars", Help: "two of four lie: more than the protocol survives", Build: func() lockstep.Scenario { return tendermint.Liars(f+1, all) }})
+	list = append(list, liars...)
 	var guided []target.Target
 	for _, t := range targets {
 		guided = append(guided, t.Guided(list...))
 	}
 	return guided
+}
+
+// liars are the random adversaries, as many as the protocol survives and one more.
+var liars = []target.Scenario{
+	{Name: "Liars", Help: "one of four validators, drawn for each run, lies at random", Build: lying(1, 4)},
+	{Name: "TooManyLiars", Help: "two of four lie: more than the protocol survives", Build: lying(2, 4)},
+	{Name: "LiarsOfSeven", Help: "two of seven validators, drawn for each run, lie at random", Set: []string{"nodes=7"}, Build: lying(2, 7)},
+	{Name: "TooManyLiarsOfSeven", Help: "three of seven lie: more than the protocol survives", Set: []string{"nodes=7"}, Build: lying(3, 7)},
+}
+
+func lying(k, nodes int) func() lockstep.Scenario {
+	return func() lockstep.Scenario { return tendermint.Liars(k, nodes) }
 }

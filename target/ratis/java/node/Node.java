@@ -31,7 +31,7 @@ import org.apache.ratis.server.raftlog.RaftLog;
  * one order on each connection, answered with a line. What differs between versions is in the class Api.
  */
 public final class Node {
-    private static final RaftGroupId GROUP = RaftGroupId.valueOf(UUID.fromString("6c6f636b-7374-6570-0000-000000000001"));
+    static final RaftGroupId GROUP = RaftGroupId.valueOf(UUID.fromString("6c6f636b-7374-6570-0000-000000000001"));
 
     private final String id;
     private final RaftProperties settings = new RaftProperties();
@@ -65,7 +65,7 @@ public final class Node {
      * Makes an address the one that servers listen at who listen everywhere, as those of early versions do, and have no
      * setting for it: it is what the JVM keeps as the address of no host.
      */
-    private static void onlyAt(InetAddress address) throws Exception {
+    static void onlyAt(InetAddress address) throws Exception {
         InetAddress.getByName("127.0.0.1");
         Field kept = InetAddress.class.getDeclaredField("impl");
         kept.setAccessible(true);
@@ -99,8 +99,10 @@ public final class Node {
             String answer;
             try {
                 answer = order(order == null ? "" : order);
-            } catch (Exception e) {
+            } catch (IOException e) {
                 answer = "no: " + e.toString().replace('\n', ' ');
+            } catch (Exception e) { // which Ratis does not say it may throw
+                answer = "broken: " + e.toString().replace('\n', ' ');
             }
             s.getOutputStream().write((answer + "\n").getBytes(StandardCharsets.UTF_8));
         } catch (IOException e) {
@@ -117,7 +119,7 @@ public final class Node {
                 stop();
                 return "done";
             case "state":
-                return state();
+                return state(server);
             case "send":
                 return send();
             default:
@@ -155,7 +157,7 @@ public final class Node {
     }
 
     /** Whether the server leads, its term, how far its log is committed and applied, where it begins, and the log: term and kind of each entry, and a hash of it. */
-    private String state() throws IOException {
+    static String state(RaftServer server) throws IOException {
         RaftLog log = Api.log(server, GROUP);
         StringBuilder b = new StringBuilder();
         b.append(Api.leads(server, GROUP) ? "leader " : "follower ").append(Api.term(server, GROUP)).append(' ').append(log.getLastCommittedIndex());

@@ -1,0 +1,132 @@
+import java.net.InetAddress;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.Stream;
+import org.apache.ratis.conf.RaftProperties;
+import org.apache.ratis.examples.counter.server.CounterStateMachine;
+import org.apache.ratis.proto.RaftProtos.AppendEntriesReplyProto;
+import org.apache.ratis.proto.RaftProtos.AppendEntriesRequestProto;
+import org.apache.ratis.proto.RaftProtos.LogEntryProto;
+import org.apache.ratis.proto.RaftProtos.RaftGroupIdProto;
+import org.apache.ratis.proto.RaftProtos.RaftRpcRequestProto;
+import org.apache.ratis.proto.RaftProtos.RequestVoteReplyProto;
+import org.apache.ratis.proto.RaftProtos.RequestVoteRequestProto;
+import org.apache.ratis.proto.RaftProtos.StateMachineLogEntryProto;
+import org.apache.ratis.proto.RaftProtos.TermIndexProto;
+import org.apache.ratis.protocol.ClientId;
+import org.apache.ratis.protocol.RaftGroup;
+import org.apache.ratis.protocol.RaftPeer;
+import org.apache.ratis.protocol.RaftPeerId;
+import org.apache.ratis.server.RaftServer;
+import org.apache.ratis.thirdparty.com.google.protobuf.ByteString;
+
+/**
+ * One server of a group of five, n1, which is told by calls of its own methods what the other four may tell it in two terms.
+ * Nothing travels, nothing is lost, nothing depends on time: it waits for minutes before it would want to lead.
+ *
+ * <p>Entry 0 is with all. In term 1 n2 leads, and sends entries 1 and 2 to n1 alone. n3 is elected in term 2 by n4 and n5, which have entry 0 only,
+ * has other entries 1 and 2 with them, which are committed so, and reaches n1: it sends what a leader sends first, a heartbeat after
+ * the last entry that it had when it was elected, with its commit index; and then its entries. With "voted" n1 hears of term 2 in n3's request for its vote before.
+ */
+public final class Told {
+    private static final ClientId CLIENT = ClientId.randomId();
+
+    private final RaftServer server;
+    private long calls;
+
+    /** Arguments: an address and a port to listen at, where nobody asks anything; a folder; and "voted", or nothing. */
+    public static void main(String[] arguments) {
+        try {
+            Node.onlyAt(InetAddress.getByName(arguments[0]));
+            new Told(arguments[0] + ":" + arguments[1], arguments[1], arguments[2]).tell(Arrays.asList(arguments).contains("voted"));
+            Runtime.getRuntime().halt(0);
+        } catch (Throwable e) {
+            e.printStackTrace();
+        }
+        Runtime.getRuntime().halt(3);
+    }
+
+    private Told(String address, String port, String folder) throws Exception {
+        RaftProperties settings = new RaftProperties();
+        settings.set("raft.grpc.server.host", address.split(":")[0]);
+        settings.set("raft.grpc.server.port", port);
+        settings.set("raft.server.storage.dir", folder);
+        settings.set("raft.server.rpc.timeout.min", "10min");
+        settings.set("raft.server.rpc.timeout.max", "20min");
+        List<RaftPeer> peers = new ArrayList<>();
+        for (int i = 1; i <= 5; i++) {
+            peers.add(Api.peer(RaftPeerId.valueOf("n" + i), address));
+        }
+        server = Api.builder(false).setServerId(RaftPeerId.valueOf("n1")).setGroup(RaftGroup.valueOf(Node.GROUP, peers)).setProperties(settings)
+                .setStateMachine(new CounterStateMachine()).build();
+        server.start();
+    }
+
+    private void tell(boolean voted) throws Exception {
+        append("n2", 1, null, 0, entry(1, 0));
+        append("n2", 1, at(1, 0), 0, entry(1, 1), entry(1, 2));
+        if (voted) {
+            vote("n3", 2, at(1, 0));
+        }
+        append("n3", 2, at(1, 0), 2);
+        List<LogEntryProto> log = Arrays.asList(entry(1, 0), entry(2, 1), entry(2, 2));
+        long next = 1;
+        for (int i = 0; i < 6; i++) { // n1 is sent what it asks for
+            AppendEntriesReplyProto reply = append("n3", 2, at(log.get((int) next - 1).getTerm(), next - 1), 2,
+                    log.subList((int) next, 3).toArray(new LogEntryProto[0]));
+            if (reply.getResult() == AppendEntriesReplyProto.AppendResult.SUCCESS) {
+                break;
+            }
+            next = reply.getNextIndex();
+        }
+    }
+
+    private AppendEntriesReplyProto append(String leader, long term, TermIndexProto previous, long commit, LogEntryProto... entries) throws Exception {
+        AppendEntriesRequestProto.Builder b = AppendEntriesRequestProto.newBuilder().setServerRequest(from(leader)).setLeaderTerm(term).setLeaderCommit(commit)
+                .addAllEntries(Arrays.asList(entries));
+        if (previous != null) {
+            b.setPreviousLog(previous);
+        }
+        AppendEntriesReplyProto reply = server.appendEntries(b.build());
+        tellState(String.format("AppendEntries %s term=%d previous=%s entries=%s commit=%d", leader, term, text(previous),
+                Arrays.toString(Stream.of(entries).map(e -> e.getTerm() + ":" + e.getIndex()).toArray()), commit),
+                String.format("%s term=%d next=%d", reply.getResult(), reply.getTerm(), reply.getNextIndex()));
+        return reply;
+    }
+
+    private void vote(String candidate, long term, TermIndexProto last) throws Exception {
+        RequestVoteReplyProto reply = server.requestVote(RequestVoteRequestProto.newBuilder().setServerRequest(from(candidate))
+                .setCandidateTerm(term).setCandidateLastEntry(last).build());
+        tellState(String.format("RequestVote %s term=%d last=%s", candidate, term, text(last)),
+                String.format("%s term=%d", reply.getServerReply().getSuccess() ? "granted" : "refused", reply.getTerm()));
+    }
+
+    /** Tells what was said and answered, and what the server has when it has applied all that it takes for committed. */
+    private void tellState(String said, String answered) throws Exception {
+        long committed = Api.log(server, Node.GROUP).getLastCommittedIndex();
+        for (int i = 0; i < 3000 && Api.applied(server, Node.GROUP) < committed; i++) {
+            Thread.sleep(10);
+        }
+        System.out.println("TOLD " + said + " | " + answered + " | " + Node.state(server));
+    }
+
+    private RaftRpcRequestProto from(String peer) {
+        return RaftRpcRequestProto.newBuilder().setRequestorId(ByteString.copyFromUtf8(peer)).setReplyId(ByteString.copyFromUtf8("n1"))
+                .setRaftGroupId(RaftGroupIdProto.newBuilder().setId(Node.GROUP.toByteString())).setCallId(calls++).build();
+    }
+
+    private static TermIndexProto at(long term, long index) {
+        return TermIndexProto.newBuilder().setTerm(term).setIndex(index).build();
+    }
+
+    private static String text(TermIndexProto at) {
+        return at == null ? "none" : at.getTerm() + ":" + at.getIndex();
+    }
+
+    /** An increment of the counter. */
+    private static LogEntryProto entry(long term, long index) {
+        return LogEntryProto.newBuilder().setTerm(term).setIndex(index).setStateMachineLogEntry(StateMachineLogEntryProto.newBuilder()
+                .setLogData(ByteString.copyFromUtf8("INCREMENT")).setClientId(CLIENT.toByteString()).setCallId(10 * term + index)).build();
+    }
+}

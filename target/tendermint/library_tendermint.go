@@ -1,0 +1,59 @@
+//go:build v0.30 || v0.34
+
+package tendermint
+
+import (
+	"slices"
+
+	abci "github.com/tendermint/tendermint/abci/types"
+	"github.com/tendermint/tendermint/config"
+	cs "github.com/tendermint/tendermint/consensus"
+	"github.com/tendermint/tendermint/p2p"
+	"github.com/tendermint/tendermint/p2p/conn"
+	"github.com/tendermint/tendermint/proxy"
+)
+
+// What the bindings of Tendermint 0.30 and 0.34 have in common beyond library.go: its reactors take bytes.
+
+// libraryName is the target's name on the command line.
+const libraryName = "tendermint"
+
+// Send puts a message of the library on its way.
+func (p *peer) Send(channel byte, raw []byte) bool { return p.send(channel, slices.Clone(raw)) }
+
+// TrySend is the same here: nothing is ever full.
+func (p *peer) TrySend(channel byte, raw []byte) bool { return p.Send(channel, raw) }
+
+// hand gives a message to its reactor, as the connection of a peer would.
+func (r *replica) hand(channel byte, from *peer, raw []byte) error {
+	if channel == evidenceChannel {
+		r.proofs.Receive(channel, from, raw)
+	} else {
+		r.reactor.Receive(channel, from, raw)
+	}
+	return nil
+}
+
+func (a *application) Info(abci.RequestInfo) abci.ResponseInfo {
+	return abci.ResponseInfo{LastBlockHeight: a.height()}
+}
+
+func (a *application) Commit() abci.ResponseCommit {
+	a.commit()
+	return abci.ResponseCommit{}
+}
+
+// describeOther reads what only some versions send: nothing here.
+func describeOther(*Message, any) {}
+
+// SignVote signs a vote, or gives the signature again that it gave before.
+func (s *signer) SignVote(chain string, v *protoVote) error {
+	return s.signVote(chain, v, func() error { return s.mockPV.SignVote(chain, v) })
+}
+
+func newConns(app *application) appConns       { return proxy.NewAppConns(proxy.NewLocalClientCreator(app)) }
+func shake(h *cs.Handshaker, c appConns) error { return h.Handshake(c) }
+
+func newSwitch(key privKey) *p2pSwitch {
+	return p2p.NewSwitch(config.DefaultP2PConfig(), p2p.NewMultiplexTransport(p2p.DefaultNodeInfo{}, p2p.NodeKey{PrivKey: key}, conn.DefaultMConnConfig()))
+}

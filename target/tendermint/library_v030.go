@@ -1,0 +1,336 @@
+//go:build v0.30
+
+package tendermint
+
+import (
+	"bufio"
+	"math"
+
+	amino "github.com/tendermint/go-amino"
+	abci "github.com/tendermint/tendermint/abci/types"
+	"github.com/tendermint/tendermint/blockchain"
+	"github.com/tendermint/tendermint/config"
+	cs "github.com/tendermint/tendermint/consensus"
+	"github.com/tendermint/tendermint/crypto"
+	"github.com/tendermint/tendermint/crypto/ed25519"
+	"github.com/tendermint/tendermint/evidence"
+	"github.com/tendermint/tendermint/libs/autofile"
+	"github.com/tendermint/tendermint/libs/common"
+	dbm "github.com/tendermint/tendermint/libs/db"
+	"github.com/tendermint/tendermint/libs/events"
+	"github.com/tendermint/tendermint/libs/log"
+	"github.com/tendermint/tendermint/p2p"
+	"github.com/tendermint/tendermint/p2p/conn"
+	"github.com/tendermint/tendermint/proxy"
+	sm "github.com/tendermint/tendermint/state"
+	"github.com/tendermint/tendermint/types"
+
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// What the adapter uses of Tendermint 0.30: what travels and what is signed are written by amino, databases tell of no errors, and
+// the log hands out readers of files.
+
+type (
+	consensusState   = cs.ConsensusState
+	consensusReactor = cs.ConsensusReactor
+	evidenceReactor  = evidence.EvidenceReactor
+	walMessage       = cs.WALMessage
+	walSearch        = cs.WALSearchOptions
+	stepRecord       = types.EventDataRoundState
+	timedWALMessage  = cs.TimedWALMessage
+	endHeight        = cs.EndHeightMessage
+	writeAheadLog    = cs.WAL
+	eventSwitch      = events.EventSwitch
+	eventData        = events.EventData
+	logger           = log.Logger
+	kvDB             = database
+	kvBatch          = *batch
+	p2pSwitch        = p2p.Switch
+	baseService      = common.BaseService
+	protoVote        = types.Vote
+	protoProposal    = types.Proposal
+	nopEventBus      = types.NopEventBus
+	newBlock         = types.EventDataNewBlock
+	blockPart        = types.Part
+	blockID          = types.BlockID
+	duplicateVotes   = types.DuplicateVoteEvidence
+	privKey          = crypto.PrivKey
+	genesisDoc       = types.GenesisDoc
+	genesisValidator = types.GenesisValidator
+	commit           = types.Commit
+	libraryVote      = types.Vote
+	libraryProposal  = types.Proposal
+	block            = types.Block
+	evidenceList     = types.EvidenceList
+	appConns         = proxy.AppConns
+	blockStore       = blockchain.BlockStore
+	nodeInfo         = p2p.NodeInfo
+	netAddress       = p2p.NetAddress
+	connStatus       = conn.ConnectionStatus
+	peerID           = p2p.ID
+	baseApplication  = abci.BaseApplication
+
+	consensusSettings = config.ConsensusConfig
+
+	proposalMessage      = cs.ProposalMessage
+	proposalPOLMessage   = cs.ProposalPOLMessage
+	blockPartMessage     = cs.BlockPartMessage
+	voteMessage          = cs.VoteMessage
+	newRoundStepMessage  = cs.NewRoundStepMessage
+	newValidBlockMessage = cs.NewValidBlockMessage
+	hasVoteMessage       = cs.HasVoteMessage
+	voteSetMaj23Message  = cs.VoteSetMaj23Message
+	voteSetBitsMessage   = cs.VoteSetBitsMessage
+)
+
+const (
+	precommitType = types.PrecommitType
+
+	eventNewRoundStep = types.EventNewRoundStep
+	eventVote         = types.EventVote
+	eventValidBlock   = types.EventValidBlock
+)
+
+var (
+	newState        = cs.NewConsensusState
+	newReactor      = cs.NewConsensusReactor
+	newProofReactor = evidence.NewEvidenceReactor
+	newEventBus     = types.NewEventBus
+	noMempool       = sm.MockMempool{}
+	defaultParams   = types.DefaultConsensusParams
+	newWALEncoder   = cs.NewWALEncoder
+	newWALDecoder   = cs.NewWALDecoder
+	keyFromSecret   = ed25519.GenPrivKeyFromSecret
+	newBaseService  = common.NewBaseService
+	seedLibrary     = common.Seed
+)
+
+// codec knows what validators tell each other.
+var codec = func() *amino.Codec {
+	c := amino.NewCodec()
+	cs.RegisterConsensusMessages(c)
+	evidence.RegisterEvidenceMessages(c)
+	types.RegisterBlockAmino(c)
+	return c
+}()
+
+// decode reads what travels as a message of the library.
+func decode(raw []byte) (any, error) {
+	var m cs.ConsensusMessage
+	err := codec.UnmarshalBinaryBare(raw, &m)
+	return m, err
+}
+
+// encode is the reverse of decode.
+func encode(m any) ([]byte, error) { return codec.MarshalBinaryBare(m) }
+
+// decodeEvidence reads what travels on the channel of evidence.
+func decodeEvidence(raw []byte) (evidenceList, error) {
+	var m evidence.EvidenceMessage
+	if err := codec.UnmarshalBinaryBare(raw, &m); err != nil {
+		return nil, err
+	}
+	return m.(*evidence.EvidenceListMessage).Evidence, nil
+}
+
+// otherBlock makes another valid block of one that is whole in a part, in the same way each time.
+func otherBlock(part *blockPart) (blockID, *blockPart, error) {
+	b := &block{}
+	if err := codec.UnmarshalBinaryLengthPrefixed(part.Bytes, b); err != nil {
+		return blockID{}, nil, err
+	}
+	b.Data = types.Data{Txs: types.Txs{types.Tx("another truth")}}
+	b.DataHash = b.Data.Hash()
+	b.TotalTxs += 1 - b.NumTxs
+	b.NumTxs = 1
+	parts := b.MakePartSet(types.BlockPartSizeBytes)
+	return blockID{Hash: b.Hash(), PartsHeader: parts.Header()}, parts.GetPart(0), nil
+}
+
+// mockPV is the library's, which does not tell its key.
+type mockPV struct {
+	*types.MockPV
+	PrivKey privKey
+}
+
+func newMockPV(key privKey, badProposals, badVotes bool) mockPV {
+	return mockPV{types.NewMockPVWithParams(key, badProposals, badVotes), key}
+}
+
+func voteSignBytes(chain string, v *protoVote) []byte         { return v.SignBytes(chain) }
+func proposalSignBytes(chain string, p *protoProposal) []byte { return p.SignBytes(chain) }
+
+// polkaOf is the round of the polka that a proposal refers to.
+func polkaOf(p *protoProposal) int32 { return small(p.POLRound) }
+
+// signVote signs a vote with a liar's key.
+func signVote(key privKey, v *libraryVote) error {
+	return newMockPV(key, false, false).SignVote(chainID, v)
+}
+
+// signProposal signs a proposal with a liar's key.
+func signProposal(key privKey, p *libraryProposal) error {
+	return newMockPV(key, false, false).SignProposal(chainID, p)
+}
+
+// signedProposal reports whether a proposal bears the signature of a key.
+func signedProposal(key privKey, p *libraryProposal) bool {
+	return key.PubKey().VerifyBytes(p.SignBytes(chainID), p.Signature)
+}
+
+// signers are the round of a commit, and who signed for its block.
+func signers(s *consensusState, c *commit) (round int32, by trace.Nodes) {
+	for i, sig := range c.Precommits {
+		_, v := s.RoundState.Validators.GetByIndex(i)
+		if sig != nil && sig.BlockID.Equals(c.BlockID) && v != nil && v.PubKey.VerifyBytes(c.VoteSignBytes(chainID, sig), sig.Signature) {
+			by |= trace.NodesOf(validator(i))
+		}
+	}
+	return small(c.Round()), by
+}
+
+// What the shared part of the binding asks of a version.
+
+// stateStore is where the library keeps its states.
+type stateStore struct{ db dbm.DB }
+
+// LoadFromDBOrGenesisDoc is the state to begin with.
+func (s stateStore) LoadFromDBOrGenesisDoc(gen *genesisDoc) (sm.State, error) {
+	return sm.LoadStateFromDBOrGenesisDoc(s.db, gen)
+}
+
+// Load is the last state.
+func (s stateStore) Load() (sm.State, error) { return sm.LoadState(s.db), nil }
+
+func newStates(db kvDB) stateStore      { return stateStore{oldDB{db}} }
+func newBlockStore(db kvDB) *blockStore { return blockchain.NewBlockStore(oldDB{db}) }
+
+func newHandshaker(s stateStore, state sm.State, blocks *blockStore, gen *genesisDoc) *cs.Handshaker {
+	return cs.NewHandshaker(s.db, state, blocks, gen)
+}
+
+func newPool(proofs kvDB, s stateStore, _ *blockStore) (*evidence.EvidencePool, error) {
+	return evidence.NewEvidencePool(s.db, oldDB{proofs}), nil
+}
+
+func (r *replica) newExecutor(s stateStore, c appConns, pool *evidence.EvidencePool) *sm.BlockExecutor {
+	return sm.NewBlockExecutor(s.db, r.log, c.Consensus(), noMempool, pool)
+}
+
+// defaultConfig are the library's settings. The least time between blocks is divided as all times are.
+func defaultConfig() *consensusSettings {
+	c := config.DefaultConsensusConfig()
+	c.BlockTimeIota /= faster
+	return c
+}
+
+// initPeer has nothing to do: reactors learn of a peer when it is added.
+func (*replica) initPeer(*peer) {}
+
+func addToPeerSet(sw *p2pSwitch, p *peer) {
+	if err := (*private[*p2p.PeerSet](sw, "peers")).Add(p); err != nil {
+		panic(err) // there is one at a time
+	}
+}
+
+// OriginalAddr is where the peer was dialled.
+func (p *peer) OriginalAddr() *netAddress { return nil }
+
+// OnStop lets a peer that is gone be ahead of everybody: the goroutine that tells it of evidence looks for ever whether it has come
+// far enough to be told, and takes no notice of its end.
+func (p *peer) OnStop() {
+	s, ok := p.Get(types.PeerStateKey).(*cs.PeerState)
+	if !ok {
+		s = cs.NewPeerState(p)
+		p.Set(types.PeerStateKey, s)
+	}
+	s.ApplyNewRoundStepMessage(&newRoundStepMessage{Height: math.MaxInt64})
+}
+
+// memDB is the library's, which tells of no errors, as later versions have it.
+type memDB struct{ db *dbm.MemDB }
+
+func newMemDB() *memDB { return &memDB{dbm.NewMemDB()} }
+
+// Get is a value.
+func (m *memDB) Get(key []byte) ([]byte, error) { return m.db.Get(key), nil }
+
+// Has reports whether there is one.
+func (m *memDB) Has(key []byte) (bool, error) { return m.db.Has(key), nil }
+
+// Set sets it.
+func (m *memDB) Set(key, value []byte) error { m.db.Set(key, value); return nil }
+
+// Delete deletes it.
+func (m *memDB) Delete(key []byte) error { m.db.Delete(key); return nil }
+
+// Iterator goes over keys.
+func (m *memDB) Iterator(start, end []byte) (kvIterator, error) {
+	return kvIterator{m.db.Iterator(start, end)}, nil
+}
+
+// ReverseIterator does from the last to the first.
+func (m *memDB) ReverseIterator(start, end []byte) (kvIterator, error) {
+	return kvIterator{m.db.ReverseIterator(start, end)}, nil
+}
+
+// kvIterator is the library's, as later versions have it.
+type kvIterator struct{ dbm.Iterator }
+
+// Close closes it.
+func (it kvIterator) Close() error { it.Iterator.Close(); return nil }
+
+// oldDB is our database as the library knows one.
+type oldDB struct{ database }
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err) // memory does not fail
+	}
+	return v
+}
+
+func (d oldDB) Get(key []byte) []byte     { return must(d.database.Get(key)) }
+func (d oldDB) Has(key []byte) bool       { return must(d.database.Has(key)) }
+func (d oldDB) Set(key, value []byte)     { must(0, d.database.Set(key, append([]byte{}, value...))) }
+func (d oldDB) SetSync(key, value []byte) { d.Set(key, value) }
+func (d oldDB) Delete(key []byte)         { must(0, d.database.Delete(key)) }
+func (d oldDB) DeleteSync(key []byte)     { d.Delete(key) }
+func (d oldDB) Iterator(start, end []byte) dbm.Iterator {
+	return must(d.database.Iterator(start, end)).Iterator
+}
+func (d oldDB) ReverseIterator(start, end []byte) dbm.Iterator {
+	return must(d.database.ReverseIterator(start, end)).Iterator
+}
+func (d oldDB) NewBatch() dbm.Batch { return oldBatch{d.database.NewBatch()} }
+func (oldDB) Close()                {}
+func (oldDB) Print()                {}
+
+// oldBatch is our batch as the library knows one.
+type oldBatch struct{ *batch }
+
+func (b oldBatch) Set(key, value []byte) { must(0, b.batch.Set(key, append([]byte{}, value...))) }
+func (b oldBatch) Delete(key []byte)     { must(0, b.batch.Delete(key)) }
+func (b oldBatch) Write()                { must(0, b.batch.Write()) }
+func (b oldBatch) WriteSync()            { b.Write() }
+
+// oldWAL is our log as the library knows one.
+type oldWAL struct{ *wal }
+
+func logOf(w *wal) writeAheadLog { return oldWAL{w} }
+
+func (w oldWAL) Write(m walMessage)     { must(0, w.wal.Write(m)) }
+func (w oldWAL) WriteSync(m walMessage) { must(0, w.wal.WriteSync(m)) }
+func (oldWAL) Group() *autofile.Group   { return nil } // nobody asks
+
+// SearchForEndHeight returns a reader of files that has what was written after a height had ended, and no file.
+func (w oldWAL) SearchForEndHeight(height int64, o *walSearch) (*autofile.GroupReader, bool, error) {
+	rest, found, err := w.wal.SearchForEndHeight(height, o)
+	if !found || err != nil {
+		return nil, false, err
+	}
+	r := &autofile.GroupReader{Group: &autofile.Group{}}
+	*private[*bufio.Reader](r, "curReader") = bufio.NewReader(rest)
+	return r, true, nil
+}
