@@ -18,7 +18,10 @@ var edited = map[string]func(*source){
 	},
 	"runtime/time.go": func(s *source) {
 		s.field("timer", "node int32 // of the goroutine that made it")
-		s.replace("(*timer).maybeAdd", "cheaprand()", "lockstepTie()")
+		// Which of the timers of one moment is first is drawn when the time is set. The heap has a timer now and then not, and a select
+		// puts those it waits for back in the order of their addresses.
+		s.replace("(*timer).maybeAdd", "cheaprand()", "t.rand")
+		s.after("(*timer).modify", "t.when = when", "if t.isFake {\n\tt.rand = lockstepTie()\n}")
 		s.before("newTimer", "t.modify(when", "t.node = getg().node\nif b := getg().bubble; lockstepOn && b != nil && c != nil {\n\tc.bubble = b\n}")
 		s.after("(*timer).unlockAndRun", "gp.bubble = bubble", "gp.node = t.node")
 		s.after("(*timer).unlockAndRun", "gp.bubble = nil", "gp.node = 0")
