@@ -158,3 +158,23 @@ func TestAddresses(t *testing.T) {
 		}
 	}}, strategy.Walk{Wait: 1, Steps: 100})
 }
+
+// caches are what a package makes for the whole process when it is needed first.
+var caches sync.Map
+
+// What is made once in a process, with maps in it, does not show in the runs that come after: neither does the first run that needs it.
+func TestOnce(t *testing.T) {
+	laps := 0
+	repeats(t, bubble.Cluster{Name: "once", Nodes: 1, Start: func(n *bubble.Node) error {
+		laps++
+		if _, is := caches.Load(laps / 2); !is {
+			cache := map[string]int{"there": 1}
+			for i := range 20 {
+				cache[fmt.Sprint(i)] = i
+			}
+			caches.Store(laps/2, cache)
+		}
+		n.Emit(fmt.Sprint(rand.Uint64()), nil)
+		return nil
+	}}, strategy.Walk{Wait: 1, Steps: 3})
+}

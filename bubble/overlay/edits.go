@@ -6,12 +6,20 @@ var edited = map[string]func(*source){
 	"runtime/rand.go": func(s *source) {
 		// Keys of hashes are the same in every process.
 		s.before("randinit", "globalRand.state.Init(*seed)", "for i := range seed {\n\tseed[i] = byte(37 * (i + 1))\n}")
-		s.begin("rand", "if lockstepSeeded() {\n\treturn lockstepNext()\n}")
+		// Maps ask, and where the compiler makes them it does.
+		s.begin("rand", "if lockstepSeeded() {\n\treturn lockstepPeek()\n}")
+		for _, f := range []string{"randn", "legacy_fastrand", "legacy_fastrand64"} {
+			s.replace(f, "rand()", "lockstepRand()")
+		}
 	},
 	// Packages have sources of their own.
 	"math/rand/rand.go": func(s *source) {
 		s.after("newSource", "rng.Seed(seed)", "lockstepKeep(&rng)")
+		draws(s)
 	},
+	"math/rand/v2/rand.go": draws,
+	"os/tempfile.go":       draws,
+	"net/dnsclient.go":     draws,
 	"runtime/select.go": func(s *source) {
 		s.replace("selectgo", "cheaprandn(uint32(norder + 1))", "lockstepRandn(uint32(norder + 1))")
 		s.before("selectgo", "return casi, recvOK", "if lockstepOn && casi >= 0 && c != nil && c.closed == 0 {\n\tlockstepUses(&c.node, lockstepChannel)\n}")
@@ -148,6 +156,9 @@ var edited = map[string]func(*source){
 		s.begin("Read", "if lockstepRandom(b) {\n\treturn\n}")
 	},
 }
+
+// draws lets a package draw from the stream by the function that it has for random numbers.
+func draws(s *source) { s.link("runtime_rand", "runtime.rand", "runtime.lockstepRand") }
 
 // written lets functions that write to a map tell so.
 func written(s *source, functions ...string) {
