@@ -5,7 +5,6 @@ package bubble
 import (
 	"fmt"
 	"hash/fnv"
-	"math"
 	mathrand "math/rand"
 	"net"
 	"path/filepath"
@@ -30,6 +29,13 @@ const Exact = true
 const (
 	collectEvery = 32
 	collectAt    = 512 << 20
+)
+
+// Where memory runs out garbage is collected nevertheless: a program that spins and allocates would take all that there is. A run that
+// needs so much may come out differently; one that needs less may not, however little the environment allows.
+const (
+	leastLimit = 2 << 30
+	mostLimit  = 4 << 30
 )
 
 // rules turns the rules of the overlay on for a run. A panic that no goroutine of a node
@@ -114,7 +120,8 @@ func onNode(n int32) { runtime.LockstepSetNode(n) }
 func takeOver() func() {
 	runtime.LockstepSeed(0)
 	runtime.LockstepDeploy()
-	percent, limit := debug.SetGCPercent(-1), debug.SetMemoryLimit(math.MaxInt64)
+	percent, limit := debug.SetGCPercent(-1), debug.SetMemoryLimit(-1)
+	debug.SetMemoryLimit(min(max(limit, leastLimit), mostLimit))
 	return func() {
 		debug.SetGCPercent(percent)
 		debug.SetMemoryLimit(limit)

@@ -65,3 +65,18 @@ func ExampleTurns() {
 	// true <nil>
 	// true true <nil>
 }
+
+// The lines before the first that differs are shown, and then those of the one and of the other.
+func ExampleApart() {
+	text, err := bubble.Apart(strings.NewReader("begin\nseed\nturn of 1\nturn of 2\n"), strings.NewReader("begin\nseed\nturn of 1\nturn of 3\n"))
+	fmt.Print(text)
+	fmt.Println(err)
+	// Output:
+	// line 4
+	//   begin
+	//   seed
+	//   turn of 1
+	// 1 turn of 2
+	// 2 turn of 3
+	// <nil>
+}

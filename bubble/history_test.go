@@ -3,8 +3,11 @@
 package bubble_test
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -80,4 +83,98 @@ func TestTies(t *testing.T) {
 		return nil
 	}
 	repeats(t, c, strategy.Walk{Wait: 1, Steps: 60})
+}
+
+// Where two runs of a seed come apart is shown, with the place.
+func TestApart(t *testing.T) {
+	laps := 0
+	c := bubble.Cluster{Name: "apart", Nodes: 2, Start: func(n *bubble.Node) error {
+		time.Sleep(time.Second)
+		if n.Self() == 2 {
+			if laps++; laps%2 == 0 {
+				drawOneMore()
+			}
+			n.Emit(fmt.Sprint(rand.Uint64()), nil)
+		}
+		return nil
+	}}
+	bench, err := lockstep.NewBench(lockstep.Plan{System: c, Strategy: strategy.Walk{Wait: 1, Steps: 20}, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bench.Close()
+	if _, err := bench.Run(t.Context(), 0, nil); err != nil {
+		t.Fatal(err)
+	}
+	var turns [3]bytes.Buffer
+	var digests [3]string
+	for i := range turns {
+		if digests[i], err = bubble.Turns(t.Context(), bench, 0, &turns[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	same, err := bubble.Apart(bytes.NewReader(turns[0].Bytes()), bytes.NewReader(turns[2].Bytes()))
+	if err != nil || same != "" || digests[0] != digests[2] {
+		t.Errorf("runs that are the same: %s, %v, %v", same, digests, err)
+	}
+	apart, err := bubble.Apart(&turns[0], &turns[1])
+	if err != nil || !strings.Contains(apart, "drawOneMore") || digests[0] == digests[1] {
+		t.Errorf("%s, %v, %v", apart, digests, err)
+	}
+}
+
+//go:noinline
+func drawOneMore() { rand.Uint64() }
+
+// Which of two timers of one moment is first does not depend on where they are in memory: a select that has waited for them in vain puts
+// them back in the order of the addresses of their channels.
+func TestAddresses(t *testing.T) {
+	laps := 0
+	repeats(t, bubble.Cluster{Name: "addresses", Nodes: 1, Start: func(n *bubble.Node) error {
+		laps++
+		var timers []*time.Timer
+		for range 16 {
+			timers = append(timers, time.NewTimer(time.Hour))
+		}
+		first, second := timers[0], timers[1]
+		if low := reflect.ValueOf(first.C).Pointer() < reflect.ValueOf(second.C).Pointer(); low == (laps%2 == 0) {
+			first, second = second, first
+		}
+		for _, other := range timers {
+			other.Stop()
+		}
+		first.Reset(5 * time.Second)
+		second.Reset(5 * time.Second)
+		for {
+			select {
+			case <-first.C:
+				n.Emit("first", nil)
+				return nil
+			case <-second.C:
+				n.Emit("second", nil)
+				return nil
+			case <-time.After(100 * time.Millisecond):
+			}
+		}
+	}}, strategy.Walk{Wait: 1, Steps: 100})
+}
+
+// caches are what a package makes for the whole process when it is needed first.
+var caches sync.Map
+
+// What is made once in a process, with maps in it, does not show in the runs that come after: neither does the first run that needs it.
+func TestOnce(t *testing.T) {
+	laps := 0
+	repeats(t, bubble.Cluster{Name: "once", Nodes: 1, Start: func(n *bubble.Node) error {
+		laps++
+		if _, is := caches.Load(laps / 2); !is {
+			cache := map[string]int{"there": 1}
+			for i := range 20 {
+				cache[fmt.Sprint(i)] = i
+			}
+			caches.Store(laps/2, cache)
+		}
+		n.Emit(fmt.Sprint(rand.Uint64()), nil)
+		return nil
+	}}, strategy.Walk{Wait: 1, Steps: 3})
 }

@@ -6,19 +6,30 @@ var edited = map[string]func(*source){
 	"runtime/rand.go": func(s *source) {
 		// Keys of hashes are the same in every process.
 		s.before("randinit", "globalRand.state.Init(*seed)", "for i := range seed {\n\tseed[i] = byte(37 * (i + 1))\n}")
-		s.begin("rand", "if lockstepSeeded() {\n\treturn lockstepNext()\n}")
+		// Maps ask, and where the compiler makes them it does.
+		s.begin("rand", "if lockstepSeeded() {\n\treturn lockstepPeek()\n}")
+		for _, f := range []string{"randn", "legacy_fastrand", "legacy_fastrand64"} {
+			s.replace(f, "rand()", "lockstepRand()")
+		}
 	},
 	// Packages have sources of their own.
 	"math/rand/rand.go": func(s *source) {
 		s.after("newSource", "rng.Seed(seed)", "lockstepKeep(&rng)")
+		draws(s)
 	},
+	"math/rand/v2/rand.go": draws,
+	"os/tempfile.go":       draws,
+	"net/dnsclient.go":     draws,
 	"runtime/select.go": func(s *source) {
 		s.replace("selectgo", "cheaprandn(uint32(norder + 1))", "lockstepRandn(uint32(norder + 1))")
 		s.before("selectgo", "return casi, recvOK", "if lockstepOn && casi >= 0 && c != nil && c.closed == 0 {\n\tlockstepUses(&c.node, lockstepChannel)\n}")
 	},
 	"runtime/time.go": func(s *source) {
 		s.field("timer", "node int32 // of the goroutine that made it")
-		s.replace("(*timer).maybeAdd", "cheaprand()", "lockstepTie()")
+		// Which of the timers of one moment is first is drawn when the time is set. The heap has a timer now and then not, and a select
+		// puts those it waits for back in the order of their addresses.
+		s.replace("(*timer).maybeAdd", "cheaprand()", "t.rand")
+		s.after("(*timer).modify", "t.when = when", "if t.isFake {\n\tt.rand = lockstepTie()\n}")
 		s.before("newTimer", "t.modify(when", "t.node = getg().node\nif b := getg().bubble; lockstepOn && b != nil && c != nil {\n\tc.bubble = b\n}")
 		s.after("(*timer).unlockAndRun", "gp.bubble = bubble", "gp.node = t.node")
 		s.after("(*timer).unlockAndRun", "gp.bubble = nil", "gp.node = 0")
@@ -145,6 +156,9 @@ var edited = map[string]func(*source){
 		s.begin("Read", "if lockstepRandom(b) {\n\treturn\n}")
 	},
 }
+
+// draws lets a package draw from the stream by the function that it has for random numbers.
+func draws(s *source) { s.link("runtime_rand", "runtime.rand", "runtime.lockstepRand") }
 
 // written lets functions that write to a map tell so.
 func written(s *source, functions ...string) {

@@ -229,6 +229,18 @@ func (s *source) replace(function, old, with string) {
 	s.edits = append(s.edits, edit{s.offset(found[0].Pos()), s.offset(found[0].End()), with})
 }
 
+// link gives a function without a body, which the linker finds elsewhere, another one there.
+func (s *source) link(function, old, with string) {
+	directive := "//go:linkname " + function + " " + old + "\n"
+	at := strings.Index(s.text, directive)
+	if n := strings.Count(s.text, directive); n != 1 {
+		s.refuse(token.NoPos, "%s is linked to %s %d times, expected is once", function, old, n)
+		return
+	}
+	end := at + len(directive) - 1
+	s.edits = append(s.edits, edit{end - len(old), end, with})
+}
+
 // oneOf makes the first of some edits that fits, where releases of Go differ.
 func (s *source) oneOf(variants ...func(*source)) {
 	var wrong []error

@@ -50,8 +50,9 @@ type clients struct {
 func newClients(c Cluster, w *bubble.World) *clients {
 	load := kv.Load{Clients: c.Clients, Requests: c.Requests, Keys: c.Keys, Mix: c.Mix}
 	s := &clients{cluster: c, desk: &desk{World: w}, kv: kv.NewClients(load, c.Nodes),
-		operator: operator.New(c.Nodes, []operator.Duty{read: {Name: "read", Times: c.Reads}, stepDown: {Name: "step down", Times: c.StepDowns}, move: {Name: "move the copy", Times: c.Moves}}, nil),
-		under:    map[lockstep.Node][]*kv.Op{}, duties: map[lockstep.Node][]int{}, revisions: map[int32]uint64{}}
+		operator: operator.New(c.Nodes, []operator.Duty{read: {Name: "read", Times: c.Reads}, stepDown: {Name: "step down", Times: c.StepDowns}, move: {Name: "move the copy", Times: c.Moves},
+			metaStepDown: {Name: "step down as leader of all", Times: c.MetaStepDowns}}, nil),
+		under: map[lockstep.Node][]*kv.Op{}, duties: map[lockstep.Node][]int{}, revisions: map[int32]uint64{}}
 	s.kv.Begin(w.Rand(1000), s.desk)
 	s.operator.Begin(s.desk)
 	return s
@@ -152,7 +153,7 @@ func (s *clients) isCreated() bool {
 }
 
 // given is called when a request reaches a server, which performs it as soon as it is up.
-func (s *clients) given(n *bubble.Node, up <-chan *natsgo.Conn, id int32) {
+func (s *clients) given(n *bubble.Node, up <-chan door, id int32) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	if s.operator.Has(id) {
@@ -164,10 +165,10 @@ func (s *clients) given(n *bubble.Node, up <-chan *natsgo.Conn, id int32) {
 	n.Emit(EventAsked, op.Client)
 	n.Go(func() {
 		select {
-		case conn := <-up:
+		case to := <-up:
 			ctx, cancel := context.WithTimeout(n.Context(), patience)
 			defer cancel()
-			a, err := s.do(ctx, conn, op)
+			a, err := s.do(ctx, to.conn, op)
 			s.ended(n, op, a, err)
 		case <-n.Context().Done():
 		}

@@ -51,6 +51,8 @@ type Cluster struct {
 	Reads int `help:"times that a consumer takes the next messages of the stream; 0: 4" zero:"4" range:"0..1000"`
 	// StepDowns is how often the leader of the stream is asked to step down.
 	StepDowns int `help:"times that the leader of the stream is asked to step down" range:"0..1000"`
+	// MetaStepDowns is how often a server that leads all servers, which decides where streams are, steps down.
+	MetaStepDowns int `help:"times that a server, if it is the leader of all servers, is asked to step down" range:"0..1000"`
 	// Moves is how often a server's copy of the stream is taken from it, and made elsewhere.
 	Moves int `help:"times that a copy of the stream is taken from a server; there must be more servers than copies" range:"0..1000"`
 }

@@ -28,6 +28,24 @@ func streamStore(s *stream) server.StreamStore
 //go:linkname streamRaft github.com/nats-io/nats-server/v2/server.(*stream).raftNode
 func streamRaft(s *stream) server.RaftNode
 
+// jetStream is the server's type of that name.
+type jetStream struct{}
+
+//go:linkname serverJetStream github.com/nats-io/nats-server/v2/server.(*Server).getJetStream
+func serverJetStream(s *server.Server) *jetStream
+
+//go:linkname metaGroup github.com/nats-io/nats-server/v2/server.(*jetStream).getMetaGroup
+func metaGroup(js *jetStream) server.RaftNode
+
+// meta is a server's part in the group of all servers, which decides where streams are, or nil.
+func meta(s *server.Server) server.RaftNode {
+	js := serverJetStream(s)
+	if js == nil {
+		return nil
+	}
+	return metaGroup(js)
+}
+
 // procStatFile is the file from which the server reads how much processor time and memory the
 // process takes, which are not the same in two runs; and it would go on in real time.
 //

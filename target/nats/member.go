@@ -23,11 +23,17 @@ const (
 // look is how often a server tells what its copy of the stream holds.
 const look = 5 * time.Second
 
+// door is the way to a server that is up.
+type door struct {
+	conn   *natsgo.Conn
+	server *server.Server
+}
+
 // start brings a server up, from its files where it has some.
 func start(n *bubble.Node, c Cluster) error {
 	clients := n.World().Value.(*clients)
 	clients.forget(n.Self())
-	up := make(chan *natsgo.Conn) // to the server, for whoever wants it
+	up := make(chan door) // for whoever wants to talk to the server
 	n.Request(func(id int32, _ string) { clients.given(n, up, id) })
 	options, err := config(n, c)
 	if err != nil {
@@ -50,7 +56,7 @@ func start(n *bubble.Node, c Cluster) error {
 	n.Go(func() {
 		for {
 			select {
-			case up <- conn:
+			case up <- door{conn, s}:
 			case <-n.Context().Done():
 				return
 			}

@@ -54,7 +54,7 @@ func TestFaults(t *testing.T) {
 
 // promised is what is repeated: power fails, writes are split.
 func promised() lockstep.Plan {
-	return lockstep.Plan{System: Cluster{Power: 0.5, Split: 0.1, StepDowns: 2}, Strategy: faults, Spec: Everything, Seed: 3, Scratch: inMemory()}
+	return lockstep.Plan{System: Cluster{Power: 0.5, Split: 0.1, StepDowns: 2, MetaStepDowns: 1}, Strategy: faults, Spec: Everything, Seed: 3, Scratch: inMemory()}
 }
 
 // Runs are the same, byte for byte, in several processes at once, the first in a process as well

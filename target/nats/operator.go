@@ -13,9 +13,10 @@ import (
 
 // The operator's duties.
 const (
-	read     = iota // take the next messages that a consumer has not acknowledged
-	stepDown        // ask the leader of the stream to step down
-	move            // take the server's copy of the stream from it
+	read         = iota // take the next messages that a consumer has not acknowledged
+	stepDown            // ask the leader of the stream to step down
+	move                // take the server's copy of the stream from it
+	metaStepDown        // let the leader of all servers step down, where it is this one
 )
 
 // consumer is the name of the one that reads.
@@ -23,15 +24,15 @@ const consumer = "reader"
 
 // ask performs a duty at a server as soon as it is up, and then offers the next of its kind. The caller has the
 // lock.
-func (s *clients) ask(n *bubble.Node, up <-chan *natsgo.Conn, id int32) {
+func (s *clients) ask(n *bubble.Node, up <-chan door, id int32) {
 	duty, _ := s.operator.Given(id)
 	s.duties[n.Self()] = append(s.duties[n.Self()], duty)
 	n.Go(func() {
 		select {
-		case conn := <-up:
+		case to := <-up:
 			ctx, cancel := context.WithTimeout(n.Context(), patience)
 			defer cancel()
-			s.perform(ctx, n, conn, duty) // what fails is not tried again: nobody promises that it works
+			s.perform(ctx, n, to, duty) // what fails is not tried again: nobody promises that it works
 		case <-n.Context().Done():
 			return
 		}
@@ -44,16 +45,20 @@ func (s *clients) ask(n *bubble.Node, up <-chan *natsgo.Conn, id int32) {
 	})
 }
 
-func (s *clients) perform(ctx context.Context, n *bubble.Node, conn *natsgo.Conn, duty int) {
+func (s *clients) perform(ctx context.Context, n *bubble.Node, to door, duty int) {
 	switch duty {
 	case read:
-		if list := take(ctx, conn, s.cluster.Replicas); n.Alive() && len(list) > 0 {
+		if list := take(ctx, to.conn, s.cluster.Replicas); n.Alive() && len(list) > 0 {
 			n.Emit(EventRead, list)
 		}
 	case stepDown:
-		_, _ = conn.RequestWithContext(ctx, "$JS.API.STREAM.LEADER.STEPDOWN."+streamName, nil)
+		_, _ = to.conn.RequestWithContext(ctx, "$JS.API.STREAM.LEADER.STEPDOWN."+streamName, nil)
+	case metaStepDown: // as the server does when the system's account asks
+		if group := meta(to.server); group != nil && group.Leader() {
+			_ = group.StepDown()
+		}
 	case move:
-		_, _ = conn.RequestWithContext(ctx, "$JS.API.STREAM.PEER.REMOVE."+streamName, fmt.Appendf(nil, `{"peer":"n%d"}`, n.Self()))
+		_, _ = to.conn.RequestWithContext(ctx, "$JS.API.STREAM.PEER.REMOVE."+streamName, fmt.Appendf(nil, `{"peer":"n%d"}`, n.Self()))
 	}
 }
 

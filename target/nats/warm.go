@@ -16,7 +16,7 @@ import (
 // needed first, for the whole process: without the warming the first run that needs one would differ
 // from the same run made again.
 var warm = sync.OnceValue(func() error {
-	everything := Cluster{Power: 0.5, Split: 0.1, Clients: 4, Requests: 20, Mix: kv.Mixed, Reads: 10, StepDowns: 5}
+	everything := Cluster{Power: 0.5, Split: 0.1, Clients: 4, Requests: 20, Mix: kv.Mixed, Reads: 10, StepDowns: 5, MetaStepDowns: 5}
 	always, wide, single := everything, everything, everything
 	always.SyncAlways = true
 	wide.Nodes, wide.Moves = 5, 5
