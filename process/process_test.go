@@ -404,20 +404,26 @@ func TestStalls(t *testing.T) {
 	}
 }
 
-// A reset is a packet, too: under a cut that stalls it does not arrive in its direction until that heals, and at once in the other.
-func TestStallsResets(t *testing.T) {
+// stalling is a network that stalls, with a link to a listener of the test's own.
+func stalling(t *testing.T) (listener net.Listener, n *Network, l *Link, via string) {
+	t.Helper()
 	s, err := NewSupervisor(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
-	listener, err := net.Listen("tcp", s.Port())
-	if err != nil {
+	t.Cleanup(func() { _ = s.Close() })
+	if listener, err = net.Listen("tcp", s.Port()); err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close()
-	n, l, via := network(t, Stalls, listener.Addr().String(), s)
+	t.Cleanup(func() { _ = listener.Close() })
+	n, l, via = network(t, Stalls, listener.Addr().String(), s)
 	listens(t, l, true)
+	return listener, n, l, via
+}
+
+// A reset is a packet, too: under a cut that stalls it does not arrive in its direction until that heals, and at once in the other.
+func TestStallsResets(t *testing.T) {
+	listener, n, l, via := stalling(t)
 	for _, c := range []struct {
 		cut    func(lockstep.Node) lockstep.Nodes
 		far    bool // it is the server who resets
@@ -463,18 +469,7 @@ func TestStallsResets(t *testing.T) {
 // What arrives is what was sent, byte for byte, through cuts that stall and delays, and the end
 // arrives after everything else.
 func TestKeepsOrder(t *testing.T) {
-	s, err := NewSupervisor(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	listener, err := net.Listen("tcp", s.Port())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	n, l, via := network(t, Stalls, listener.Addr().String(), s)
-	listens(t, l, true)
+	listener, n, l, via := stalling(t)
 	sent := make([]byte, 3<<20)
 	source := rand.NewChaCha8([32]byte{1})
 	_, _ = source.Read(sent)
