@@ -30,7 +30,7 @@ type link struct {
 }
 
 func newNetwork(info *Info) network {
-	n := network{cut: trace.NewLinks(info.Nodes), nodes: info.Nodes}
+	n := network{cut: trace.NewLinks(info.Nodes), nodes: info.Nodes, flying: make([]ID, 0, 256)} // so that it is shifted seldom
 	if info.FIFO {
 		n.links = make([]link, (info.Nodes+1)*(info.Nodes+1))
 	}

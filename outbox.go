@@ -110,7 +110,10 @@ func (o *Outbox) Lose(id ID) {
 // Event reports something observable that happened at a node.
 func (o *Outbox) Event(e Event) {
 	r := o.run
-	r.events = slices.Grow(r.events, 1)[:len(r.events)+1]
+	if len(r.events) == cap(r.events) { // else the slice stays where it is, which the garbage collector need not hear
+		r.events = slices.Grow(r.events, 1)
+	}
+	r.events = r.events[:len(r.events)+1]
 	to := &r.events[len(r.events)-1] // field by field, see post
 	to.Type, to.Node, to.Text, to.Value = e.Type, e.Node, e.Text, e.Value
 	kind := r.happened.count(e.Type)

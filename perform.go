@@ -31,7 +31,7 @@ func (w *worker) take(by chooser, end int) bool {
 				continue
 			}
 			if r.until > 0 {
-				if !w.sweep(end) {
+				if !w.sweep(last, end) {
 					return false
 				}
 				continue
@@ -87,27 +87,30 @@ func (w *worker) take(by chooser, end int) bool {
 
 // sweep takes the steps that the scheduler left to the engine as take would, in the place of the
 // last one: it asks nobody, nobody looks at a step without events, and nothing keeps a message back.
-func (w *worker) sweep(end int) bool {
+func (w *worker) sweep(s *Step, end int) bool {
 	r := w.run
-	s := r.Last()
-	for *s = (Step{}); r.left > 0 || w.goesOn(end); {
-		if r.landed == len(r.flying) || r.flying[r.landed] > r.until {
-			r.until = 0
+	*s = Step{}
+	for r.landed < len(r.flying) {
+		id := r.flying[r.landed]
+		if id > r.until {
 			break
 		}
-		s.Msg = r.flying[r.landed]
+		if r.left <= 0 && !w.goesOn(end) {
+			return r.broken == nil
+		}
+		s.Msg = id
 		r.steps++
 		r.left--
 		r.landed++
 		r.sent, r.events, r.vanished = len(r.messages), r.events[:0], r.vanished[:0]
-		m := &r.messages[s.Msg-1]
-		if !r.kernel.Has(m.To) || !r.kernel.Has(m.From) && m.From != 0 || r.loses != nil && r.loses(m) {
+		m := &r.messages[id-1]
+		if !r.whole && r.leaves(m) || r.loses != nil && r.loses(m) {
 			s.Kind, m.Fate = trace.Drop, trace.Lost
-			r.mix(uint64(trace.Drop) | uint64(uint32(s.Msg))<<12)
+			r.mix(uint64(trace.Drop) | uint64(uint32(id))<<12)
 			r.lose(m.From, m.To)
 		} else {
 			s.Kind, m.Fate = trace.Deliver, trace.Delivered
-			r.mix(uint64(trace.Deliver) | uint64(uint32(s.Msg))<<12)
+			r.mix(uint64(trace.Deliver) | uint64(uint32(id))<<12)
 			r.now = max(r.now, m.At)
 		}
 		if w.watching {
@@ -124,7 +127,14 @@ func (w *worker) sweep(end int) bool {
 			return false
 		}
 	}
+	r.until = 0
 	return r.broken == nil
+}
+
+// leaves reports whether a message does not stay within the kernel of what is swept. A client,
+// which has no number, is never outside.
+func (r *Run) leaves(m *Message) bool {
+	return !r.kernel.Has(m.To) || !r.kernel.Has(m.From) && m.From != 0
 }
 
 // goesOn reports whether a run goes on that has come to the end of its stage or to one of the

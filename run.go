@@ -71,6 +71,7 @@ type progress struct {
 	bodies     ID     // bodies that the system holds
 	until      ID     // the last message that is swept
 	kernel     Nodes  // where it stays within
+	whole      bool   // that is everyone
 	loses      func(*Message) bool
 	faults     Faults
 }
@@ -107,7 +108,8 @@ func (r *Run) reset() {
 		clear(r.texts)
 		clear(r.states)
 	}
-	r.progress = progress{digest: 1}
+	r.progress = progress{}
+	r.digest = 1
 	r.setUp(r.all)
 	r.happened.reset()
 	r.chance.out = nil
@@ -218,6 +220,7 @@ func (r *Run) Sweep(loses func(*Message) bool) bool {
 		return false
 	}
 	r.until, r.kernel, r.loses = r.flying[len(r.flying)-1], r.opened[len(r.opened)-1].kernel, loses
+	r.whole = r.kernel == r.all
 	return true
 }
 

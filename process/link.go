@@ -113,7 +113,7 @@ func (l *Link) carry(near *net.TCPConn) {
 	}
 	far := p.dial()
 	if far == nil {
-		p.end()
+		p.breaks(l.to, p.from)
 		return
 	}
 	if !p.join(far) {
@@ -274,7 +274,7 @@ const (
 func (p *pair) flow(from, to *net.TCPConn, sender, receiver lockstep.Node, decoder Decoder) {
 	queue := make(chan chunk, chunks)
 	free := make(chan []byte, chunks)
-	p.link.network.closed.Go(func() { p.read(from, queue, free) })
+	p.link.network.closed.Go(func() { p.read(from, queue, free, sender, receiver) })
 	packets := &sieve{pair: p, decoder: decoder, to: to, from: sender, at: receiver}
 	for c := range queue {
 		if !p.wait(sender, receiver, c.came) {
@@ -289,7 +289,7 @@ func (p *pair) flow(from, to *net.TCPConn, sender, receiver lockstep.Node, decod
 				continue
 			}
 		} else if _, err := to.Write(c.bytes); err != nil {
-			p.end()
+			p.breaks(receiver, sender)
 		}
 		select {
 		case free <- c.bytes[:chunkBytes]:
@@ -299,8 +299,8 @@ func (p *pair) flow(from, to *net.TCPConn, sender, receiver lockstep.Node, decod
 }
 
 // read puts what comes into the queue. Where it ends in good order, a chunk without bytes says
-// so; where it breaks, the pair is reset when the queue was carried.
-func (p *pair) read(from *net.TCPConn, queue chan<- chunk, free <-chan []byte) {
+// so; where it breaks, the pair breaks.
+func (p *pair) read(from *net.TCPConn, queue chan<- chunk, free <-chan []byte, sender, receiver lockstep.Node) {
 	defer close(queue)
 	for {
 		var buffer []byte
@@ -318,9 +318,17 @@ func (p *pair) read(from *net.TCPConn, queue chan<- chunk, free <-chan []byte) {
 			queue <- chunk{came: time.Now()}
 			return
 		case err != nil:
-			p.end()
+			p.breaks(sender, receiver)
 			return
 		}
+	}
+}
+
+// breaks ends the pair when the news that it broke at one end can arrive at the other: what says so is a packet, too, which stands
+// still under a cut that stalls.
+func (p *pair) breaks(from, to lockstep.Node) {
+	if p.wait(from, to, time.Now()) {
+		p.end()
 	}
 }
 

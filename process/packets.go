@@ -259,7 +259,7 @@ func (s *sieve) carry(packet Packet, data []byte, came time.Time) bool {
 // write writes whole packets, and ends the connection where it cannot.
 func (s *sieve) write(data []byte) bool {
 	if _, err := s.to.Write(data); err != nil {
-		s.end()
+		s.breaks(s.at, s.from)
 		return false
 	}
 	return true

@@ -404,6 +404,62 @@ func TestStalls(t *testing.T) {
 	}
 }
 
+// A reset is a packet, too: under a cut that stalls it does not arrive in its direction until that heals, and at once in the other.
+func TestStallsResets(t *testing.T) {
+	s, err := NewSupervisor(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	listener, err := net.Listen("tcp", s.Port())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	n, l, via := network(t, Stalls, listener.Addr().String(), s)
+	listens(t, l, true)
+	for _, c := range []struct {
+		cut    func(lockstep.Node) lockstep.Nodes
+		far    bool // it is the server who resets
+		stalls bool
+		writes bool // the other goes on to write
+	}{{one, false, true, false}, {one, false, true, true}, {back, false, false, false}, {one, true, false, false}, {back, true, true, false}, {back, true, true, true}} {
+		near := dial(t, via)
+		far, err := listener.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintln(near, "hello")
+		heard(t, far, "hello")
+		n.Cut(c.cut)
+		breaking, other := near, far
+		if c.far {
+			breaking, other = far, near
+		}
+		reset(breaking.(*net.TCPConn))
+		if c.stalls && !silent(other) {
+			t.Errorf("%+v: the reset arrives", c)
+		}
+		if c.writes {
+			for range 3 {
+				fmt.Fprintln(other, "what becomes of this?")
+				if !silent(other) {
+					t.Errorf("%+v: the reset arrives where something is written", c)
+				}
+			}
+		}
+		if c.stalls {
+			n.Cut(Whole)
+		}
+		if _, err := other.Read(make([]byte, 1)); err == nil || errors.Is(err, io.EOF) {
+			t.Errorf("%+v: the connection is not reset: %v", c, err)
+		}
+		n.Cut(Whole)
+		_ = far.Close()
+	}
+	processes.Until(func() bool { return l.Connections() == 0 })
+}
+
 // What arrives is what was sent, byte for byte, through cuts that stall and delays, and the end
 // arrives after everything else.
 func TestKeepsOrder(t *testing.T) {

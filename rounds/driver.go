@@ -165,8 +165,8 @@ func (d *Driver) ByCrash() { d.crash = true }
 // the start of those that are in its kernel.
 func (d *Driver) Afresh() { d.crash, d.afresh = true, true }
 
-// ByRules tells that the plan leaves losses within the kernel, alarms and the order of arrival to the rules,
-// so that it need not be asked, which is most of what a round of a small system costs.
+// ByRules tells that the plan leaves losses within the kernel, alarms and the order of arrival to the rules and gives
+// nothing but waiting requests, so that it need not be asked, which is most of what a round of a small system costs.
 func (d *Driver) ByRules() { d.ruled, d.inOrder, d.loses = true, true, nil }
 
 // InOrder tells that the plan leaves the order of arrival to the rules: it may then be asked for losses by
@@ -248,7 +248,7 @@ func (d *Driver) advance(run *lockstep.Run, next *lockstep.Step) bool {
 			}
 		}
 		if d.stage == give {
-			if d.plan.Give(run, next) {
+			if (!d.ruled || len(run.Pending()) > 0) && d.plan.Give(run, next) {
 				return true
 			}
 			d.stage = ring

@@ -54,7 +54,7 @@ var app = cli.App{
 			Library: "github.com/cometbft/cometbft", Versions: []string{"v0.38.26", "v1.0.1", "v0.38.17", "v0.38.16"}},
 		{Name: "tendermint", Help: "the consensus of Tendermint, likewise", Package: tendermint + "/program", Module: tendermint,
 			Dir: source("..", "..", "target", "tendermint"), Exact: func([]string) bool { return true },
-			Library: "github.com/tendermint/tendermint", Versions: []string{"v0.34.3"}},
+			Library: "github.com/tendermint/tendermint", Versions: []string{"v0.34.3", "v0.30.1", "v0.30.0"}},
 	},
 	Commands: []any{&commands{}, &fleet.Commands{}},
 	Fleet:    fleet.Elsewhere,

@@ -60,7 +60,11 @@ func Row(t testing.TB, plan lockstep.Plan) (result *lockstep.Result, perHour flo
 	ctx, cancel := context.WithTimeout(t.Context(), *each)
 	defer cancel()
 	var spent Spent
-	plan.Spec = spec.All(plan.Spec, spent.Spec())
+	specs := []lockstep.Spec{spent.Spec()}
+	if plan.Spec != nil { // a row may have an observer in its place
+		specs = append(specs, plan.Spec)
+	}
+	plan.Spec = spec.All(specs...)
 	begin := time.Now()
 	defer func() {
 		if result != nil {

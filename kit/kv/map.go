@@ -97,8 +97,10 @@ func (m *Map) Hash() uint64 {
 }
 
 func mixValue(h *mix.Hash, v *Value) {
-	h.Mix(uint64(uint32(v.Number)))
-	h.Text(v.Tail)
+	h.Mix(uint64(uint32(v.Number)) | uint64(len(v.Tail))<<32)
+	if v.Tail != "" {
+		h.Text(v.Tail)
+	}
 }
 
 func oneIf(b bool) byte {

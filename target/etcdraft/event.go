@@ -2,6 +2,7 @@ package etcdraft
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/kit/raftspec"
@@ -52,13 +53,17 @@ func (a *Asked) String() string {
 	return a.Change.String()
 }
 
-// pool hands out values that are valid during one step.
+// pool hands out values that are valid during one step. They hold what they held before, and are
+// filled in where they are: a processor waits when it is to copy what has just been built.
 type pool[T any] struct{ list []T }
 
 func (p *pool[T]) reset() { p.list = p.list[:0] }
 
-func (p *pool[T]) new(v T) *T {
-	p.list = append(p.list, v)
+func (p *pool[T]) next() *T {
+	if len(p.list) == cap(p.list) {
+		p.list = slices.Grow(p.list, 1)
+	}
+	p.list = p.list[:len(p.list)+1]
 	return &p.list[len(p.list)-1]
 }
 

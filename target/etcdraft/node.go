@@ -177,20 +177,24 @@ func (d *Deployment) observe(n *node, rd *raftlib.Ready) {
 	}
 	if rd.Role != n.role || n.hard.Term != term {
 		n.role = rd.Role
-		d.out.Event(lockstep.Event{Type: n.role.String(), Node: n.id,
-			Value: d.events.roles.new(raftspec.Role{Term: n.hard.Term, Lead: rd.Lead})})
+		role := d.events.roles.next()
+		role.Term, role.Lead = n.hard.Term, rd.Lead
+		d.out.Event(lockstep.Event{Type: n.role.String(), Node: n.id, Value: role})
 	}
 	n.lead = rd.Lead
 	if rd.Snapshot.Index != 0 {
 		d.observeSnapshot(n, &rd.Snapshot)
 	}
 	if len(rd.Entries) > 0 {
-		d.out.Event(lockstep.Event{Type: raftspec.EventAppend, Node: n.id,
-			Value: d.events.appended.new(raftspec.Appended{Entries: rd.Entries, Last: n.last, Leader: n.role == raftlib.Leader, Words: entryText})})
+		a := d.events.appended.next()
+		a.Entries, a.Last, a.Leader, a.Words = rd.Entries, n.last, n.role == raftlib.Leader, entryText
+		d.out.Event(lockstep.Event{Type: raftspec.EventAppend, Node: n.id, Value: a})
 		n.last = rd.Entries[len(rd.Entries)-1].Index
 	}
 	if n.hard.Commit > commit && rd.Snapshot.Index == 0 {
-		d.out.Event(lockstep.Event{Type: raftspec.EventCommit, Node: n.id, Value: d.events.committed.new(raftspec.Committed{Term: n.hard.Term, Index: n.hard.Commit})})
+		c := d.events.committed.next()
+		c.Term, c.Index = n.hard.Term, n.hard.Commit
+		d.out.Event(lockstep.Event{Type: raftspec.EventCommit, Node: n.id, Value: c})
 	}
 }
 
@@ -277,8 +281,9 @@ func (d *Deployment) applyOne(n *node, e *raftspec.Entry) {
 			result = n.machine.Apply(o)
 		}
 	}
-	d.out.Event(lockstep.Event{Type: raftspec.EventApply, Node: n.id,
-		Value: d.events.applied.new(raftspec.Applied{Entry: *e, State: n.machine.fingerprint(), Conf: conf, Words: entryText})})
+	a := d.events.applied.next()
+	a.Entry, a.State, a.Conf, a.Words = *e, n.machine.fingerprint(), conf, entryText
+	d.out.Event(lockstep.Event{Type: raftspec.EventApply, Node: n.id, Value: a})
 	if ok {
 		d.answerWrite(n, o, result)
 	}

@@ -3,8 +3,13 @@
 package etcdserver
 
 import (
+	"cmp"
 	"flag"
+	"fmt"
 	"os"
+	"runtime"
+	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
@@ -83,18 +88,68 @@ func TestRepetition(t *testing.T) {
 // exact is the number of runs that are compared among processes.
 const exact = 50
 
-// Runs are the same in all processes (make exact), the first ones of each as well. It takes too long for every day.
+// Runs are the same in all processes (make exact), the first ones of each as well, and whenever a process makes them again. It
+// takes too long for every day.
 func TestExactly(t *testing.T) {
 	if os.Getenv("LOCKSTEP_PROCESSES") == "" {
 		t.Skip("no LOCKSTEP_PROCESSES: the number of processes to compare")
 	}
-	processes.AllSame(t, exact, func() []processes.Row {
-		d, err := bubble.Digests(t.Context(), lockstep.Plan{System: busy, Strategy: faults, Spec: Everything, Seed: 7, Scratch: "/dev/shm"}, exact)
-		if err != nil {
+	times, _ := strconv.Atoi(cmp.Or(os.Getenv("LOCKSTEP_TIMES"), "1"))
+	processes.AllSame(t, exact, func() (rows []processes.Row) {
+		for i := range times {
+			d, err := bubble.Digests(t.Context(), lockstep.Plan{System: busy, Strategy: faults, Spec: Everything, Seed: 7, Scratch: "/dev/shm"}, exact)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if rows = append(rows, processes.Row{Name: fmt.Sprint("time ", i+1), Outcomes: d}); !slices.Equal(d, rows[0].Outcomes) {
+				t.Errorf("time %d differs from the first:\n%q\n%q", i+1, d, rows[0].Outcomes)
+			}
+		}
+		return rows
+	})
+}
+
+// Nothing is left of a run when it is over: no goroutine of members that crashed, no file that is open, no memory.
+func TestNothingIsLeft(t *testing.T) {
+	bench, err := lockstep.NewBench(lockstep.Plan{System: busy, Strategy: faults, Spec: Everything, Seed: 7, Scratch: "/dev/shm"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = bench.Close() }()
+	before := used{}
+	for n := range 2 * *runs {
+		if _, err := bench.Record(t.Context(), n, nil); err != nil {
 			t.Fatal(err)
 		}
-		return []processes.Row{{Name: "etcdserver " + faults.String(), Outcomes: d}}
-	})
+		switch n {
+		case *runs - 1:
+			before = inUse(t)
+		case 2**runs - 1:
+			if after := inUse(t); after.goroutines > before.goroutines+20 || after.files > before.files+5 || after.bytes > before.bytes+100<<20 {
+				t.Errorf("%+v after %d runs, %+v after %d", before, *runs, after, n+1)
+			}
+		}
+	}
+}
+
+// used is what a process uses.
+type used struct {
+	goroutines, files int
+	bytes             uint64
+}
+
+func inUse(t *testing.T) used {
+	t.Helper()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	files, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := used{runtime.NumGoroutine(), len(files), m.HeapAlloc}
+	t.Logf("%+v", u)
+	return u
 }
 
 var runs = flag.Int("runs", 5, "runs of a campaign")

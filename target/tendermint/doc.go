@@ -3,9 +3,9 @@
 // bubble of virtual time. Validators, their stores, write-ahead logs, keys and connections are in
 // memory; each consensus message is one message of the engine.
 //
-// One adapter serves the generations of the library: Tendermint 0.34 (tag v0.34), CometBFT 0.38
-// (the usual one) and CometBFT 1.0 (tag v1.0), each bound by a file of aliases. Which one it
-// is is a matter of the build; see the folder versions.
+// One adapter serves the generations of the library: Tendermint 0.30 (tag v0.30) and 0.34 (tag v0.34),
+// CometBFT 0.38 (the usual one) and CometBFT 1.0 (tag v1.0), each bound by a file of aliases. Which
+// one it is is a matter of the build; see the folder versions.
 //
 // # Connections
 //

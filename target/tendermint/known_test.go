@@ -1,11 +1,15 @@
 package tendermint
 
 import (
+	"cmp"
+	"flag"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
 	. "github.com/lockstep-go/lockstep/scenario"
+	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -39,4 +43,30 @@ func misnaming() *Scenario {
 			return f.Misname(m)
 		}))
 	return sc
+}
+
+var halts = flag.Int("halts", 0, "make so many runs with slow links, to their end")
+
+// slow is a network whose messages take about as long as the library's time-outs: nothing is lost.
+var slow = strategy.Delay{Near: strategy.Exponential, NearMean: 1, Steps: 4000}
+
+// Tendermint #3302: up to 0.30.0 a validator that began to wait for more precommits and then decides takes that into the next height, if it gets the proposal there
+// before it begins the round; it does not wait for precommits then, and stays in round 0. Where two of four do so, nobody decides again. Links
+// are slow here, and nothing else happens.
+//
+//	GOWORK=off go test -modfile versions/v0.30.0.mod -tags v0.30 -run Halts -v .
+func TestHalts(t *testing.T) {
+	if !strings.HasPrefix(Version(), "v0.30.") {
+		t.Skip("of Tendermint 0.30")
+	}
+	plan := lockstep.Plan{System: Cluster{}, Strategy: slow, Spec: Everything, Runs: cmp.Or(*halts, 100), Settle: 6000, Seed: 1, Repetitions: 3, KeepGoing: *halts > 0}
+	result := explore(t, plan)
+	f := result.First()
+	t.Logf("%s: %v %v in %d runs", Version(), result.Verdicts, result.Reasons, result.Runs)
+	for _, f := range result.Found {
+		t.Logf("run %d, %d of %d: %s", f.Run, f.Failed, f.Repeated, f.Finding)
+	}
+	if had := Version() == "v0.30.0"; had != (f != nil && f.Finding.Property == "liveness") || !had && f != nil {
+		t.Errorf("%s: found %+v", Version(), f)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/bits"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
@@ -108,9 +109,8 @@ type monitor struct {
 	rounds   map[int64]int32 // the highest of each height
 	proposed map[int64]map[string]bool
 	decided  map[int64]map[lockstep.Node]*Commit
-	height   []int64 // that each validator has decided last
-	working  []int64 // at which each validator works, and in which round
-	round    []int32
+	height   []int64         // that each validator has decided last
+	is       []Step          // where each validator is
 	began    []int64         // height when the settling stage began
 	since    lockstep.Time   // when that was
 	doubles  map[double]bool // to be found in a block
@@ -143,7 +143,7 @@ func (d double) compare(e double) int {
 func (m *monitor) Reset() {
 	*m = monitor{what: m.what, nodes: m.nodes, silent: m.silent, list: m.list, signed: map[at]ballot{}, sent: map[at]ballot{}, got: map[gotten]string{}, rounds: map[int64]int32{},
 		proposed: map[int64]map[string]bool{}, decided: map[int64]map[lockstep.Node]*Commit{}, doubles: map[double]bool{}, proven: map[[2]int64]bool{},
-		height: make([]int64, m.nodes+1), working: make([]int64, m.nodes+1), round: make([]int32, m.nodes+1)}
+		height: make([]int64, m.nodes+1), is: make([]Step, m.nodes+1)}
 }
 
 // Step judges what happened.
@@ -207,7 +207,7 @@ func (m *monitor) enter(book map[at]ballot, a at, block string, by lockstep.Node
 
 // arrives notes votes that contradict each other, of rounds that their receiver has come to: it need not keep those of later ones.
 func (m *monitor) arrives(run *lockstep.Run, msg *Message, to lockstep.Node) {
-	if m.working[to] != msg.Height || msg.Round > m.round[to] || run.Faults().Forged.Has(to) || int(msg.By) > m.nodes || msg.By < 1 {
+	if is := m.is[to]; is.Height != msg.Height || msg.Round > is.Round || run.Faults().Forged.Has(to) || int(msg.By) > m.nodes || msg.By < 1 {
 		return
 	}
 	key := gotten{msg.By, msg.at(), to}
@@ -235,7 +235,7 @@ func (m *monitor) event(run *lockstep.Run, e *lockstep.Event) {
 		}
 	case *Step:
 		m.judged[bits.TrailingZeros16(uint16(Running))]++
-		m.working[e.Node], m.round[e.Node] = v.Height, v.Round
+		m.is[e.Node] = *v
 	case *Proposed:
 		m.propose(v.Height, v.Block)
 	case *Vote:
@@ -428,13 +428,19 @@ func (m *monitor) progress(run *lockstep.Run, forged lockstep.Nodes) {
 		rounds = max(rounds, r)
 	}
 	long := run.Now()-m.since >= lockstep.Time(Patience+time.Duration(rounds)*PerRound)
+	halted, places := true, []string(nil)
 	for n := range (run.All() &^ forged).All() {
 		long = long || m.height[n] >= m.began[n]+Ahead
+		halted = halted && m.height[n] == m.began[n]
+		places = append(places, fmt.Sprintf("validator %d at %s", n, &m.is[n]))
 	}
 	for n := range (run.All() &^ forged).All() {
-		moved := m.height[n] > m.began[n]
-		if moved || long {
-			m.judge(Liveness, moved, n, "validator %d has decided nothing in %v without faults; it is at height %d, others have decided %d", n, time.Duration(run.Now()-m.since), m.working[n], slices.Max(m.height))
+		moved, took := m.height[n] > m.began[n], time.Duration(run.Now()-m.since)
+		switch {
+		case halted && long:
+			m.judge(Liveness, false, n, "nobody has decided anything in %v without faults: %s", took, strings.Join(places, ", "))
+		case moved || long:
+			m.judge(Liveness, moved, n, "validator %d has decided nothing in %v without faults; it is at height %d, others have decided %d", n, took, m.is[n].Height, slices.Max(m.height))
 		}
 	}
 }

@@ -196,14 +196,15 @@ func (n *node) Ready(arena *raftlib.Arena) (*raftlib.Ready, bool) {
 
 // send fills in the messages for other nodes.
 func (n *node) send(messages []pb.Message) {
-	list := slices.Grow(n.Out.Messages[:0], len(messages))[:len(messages)]
-	n.Out.Messages = list
-	if len(messages) == 0 {
+	if n.Out.Messages = n.Out.Messages[:0]; len(messages) == 0 {
 		return
 	}
-	n.out = messages
+	if len(messages) > cap(n.Out.Messages) {
+		n.Out.Messages = slices.Grow(n.Out.Messages, len(messages))
+	}
+	n.Out.Messages, n.out = n.Out.Messages[:len(messages)], messages
 	for i, m := range messages {
-		list[i] = raftlib.Envelope{To: lockstep.Node(m.To), Term: m.Term, Type: raftlib.Type(m.Type)}
+		n.Out.Messages[i] = raftlib.Envelope{To: lockstep.Node(m.To), Term: m.Term, Type: raftlib.Type(m.Type)}
 	}
 }
 

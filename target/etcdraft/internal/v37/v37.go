@@ -205,14 +205,15 @@ func (n *node) Ready(arena *raftlib.Arena) (*raftlib.Ready, bool) {
 
 // send fills in the messages for other nodes.
 func (n *node) send(messages []*pb.Message) {
-	list := slices.Grow(n.Out.Messages[:0], len(messages))[:len(messages)]
-	n.Out.Messages = list
-	if len(messages) == 0 {
+	if n.Out.Messages = n.Out.Messages[:0]; len(messages) == 0 {
 		return
 	}
-	n.out = messages
+	if len(messages) > cap(n.Out.Messages) {
+		n.Out.Messages = slices.Grow(n.Out.Messages, len(messages))
+	}
+	n.Out.Messages, n.out = n.Out.Messages[:len(messages)], messages
 	for i, m := range messages {
-		list[i] = raftlib.Envelope{To: lockstep.Node(m.GetTo()), Term: m.GetTerm(), Type: raftlib.Type(m.GetType())}
+		n.Out.Messages[i] = raftlib.Envelope{To: lockstep.Node(m.GetTo()), Term: m.GetTerm(), Type: raftlib.Type(m.GetType())}
 	}
 }
 
@@ -265,7 +266,8 @@ func entries(list []*pb.Entry, arena *raftlib.Arena) []raftspec.Entry {
 	}
 	to := arena.Take(len(list))
 	for i, e := range list {
-		to[i] = raftspec.Entry{Index: e.GetIndex(), Term: e.GetTerm(), Kind: raftspec.Kind(e.GetType()), Data: e.Data}
+		t := &to[i] // field by field: a processor waits when it is to copy what has just been built
+		t.Index, t.Term, t.Kind, t.Data = e.GetIndex(), e.GetTerm(), raftspec.Kind(e.GetType()), e.Data
 	}
 	return to
 }
