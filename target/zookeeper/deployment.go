@@ -87,9 +87,6 @@ func (d *deployment) Reset(ctx context.Context, seed uint64, out *lockstep.Outbo
 	return err
 }
 
-// planned is what clients do in this run.
-func (d *deployment) planned() Harness { return d.harness }
-
 // free reports whether requests are made at any time.
 func (d *deployment) free() bool { return d.options.Free || d.options.Light }
 

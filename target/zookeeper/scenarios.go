@@ -68,20 +68,15 @@ func scheduled(name, help, harness string, away []Away) target.Scenario {
 // Schedule is a scenario in which it is fixed who is isolated in each step of a harness. All
 // servers are down between steps and in the end, and nothing is left to the strategy.
 func Schedule(name string, away ...Away) *Scenario {
-	return schedule(name, len(away), calm, func(*Moment) []Away { return away })
-}
-
-// schedule is a scenario of so many steps for which it is told at the beginning who is isolated. Some time passes after a request.
-func schedule(name string, length int, after lockstep.Time, isolated func(*Moment) []Away) *Scenario {
 	sc := New(name)
 	passed := Count("stretches of time")
 	sc.If(Did(trace.Start)).Named("the schedule").Then(Do("isolate servers step by step", func(m *Moment, hand *lockstep.Hand) {
-		for _, s := range steps(m.Run, isolated(m), after) {
+		for _, s := range steps(m.Run, away) {
 			hand.Do(s)
 		}
 	}))
 	sc.If(Did(trace.Wait)).Named("time passes").Then(passed.Incr())
-	sc.If(Did(trace.Crash), passed.Ge(2*length), Cond("all are down", func(m *Moment) bool { return m.Run.Up() == 0 })).Named("the end").Then(Finish())
+	sc.If(Did(trace.Crash), passed.Ge(2*len(away)), Cond("all are down", func(m *Moment) bool { return m.Run.Up() == 0 })).Named("the end").Then(Finish())
 	return sc
 }
 
@@ -160,7 +155,7 @@ func toggle(r *rand.Rand, all lockstep.Nodes, up *lockstep.Nodes) lockstep.Step 
 const calm = 5
 
 // steps are those of a schedule, and some that will turn out to be impossible and are skipped.
-func steps(run *lockstep.Run, away []Away, after lockstep.Time) (steps []lockstep.Step) {
+func steps(run *lockstep.Run, away []Away) (steps []lockstep.Step) {
 	each := func(kind lockstep.Kind, nodes lockstep.Nodes, request int) {
 		for n := range nodes.All() {
 			steps = append(steps, lockstep.Step{Kind: kind, Node: n, Request: int32(request)})
@@ -172,9 +167,9 @@ func steps(run *lockstep.Run, away []Away, after lockstep.Time) (steps []lockste
 		steps = append(steps, run.Wait())
 		each(trace.Crash, a.Request, 0)
 		each(trace.Request, run.All(), i+1) // only one of them may have it
-		quiet := run.Wait()
-		quiet.For *= after
-		steps = append(steps, quiet)
+		after := run.Wait()
+		after.For *= calm
+		steps = append(steps, after)
 	}
 	each(trace.Crash, run.All(), 0)
 	return steps

@@ -3,7 +3,6 @@ package zookeeper
 import (
 	"flag"
 	"fmt"
-	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -11,7 +10,6 @@ import (
 	"github.com/lockstep-go/lockstep/internal/exact"
 	"github.com/lockstep-go/lockstep/internal/outside"
 	"github.com/lockstep-go/lockstep/internal/servertest"
-	"github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -20,7 +18,6 @@ import (
 var (
 	version = flag.String("version", "3.5.8", "version of the servers")
 	seed    = flag.Uint64("seed", 1, "seed of a row")
-	tool    = flag.Bool("tool", false, "isolations are drawn as the paper's tool draws them: exactly so many")
 )
 
 // row is one of the paper's: a harness, a number of isolations, of which -1 is the baseline, and in how many of how many runs servers diverged, had a state that no
@@ -87,112 +84,8 @@ func (r row) plan(scratch string) lockstep.Plan {
 		plan.Scenario, plan.Strategy = Baseline(), strategy.DefaultWalk
 		return plan
 	}
-	if *tool {
-		plan.Scenario, plan.Strategy = schedule("tool", steps, 1, func(m *scenario.Moment) []Away {
-			return drawn(m.Rand(), m.Run.Deployment().(interface{ planned() Harness }).planned(), r.isolations)
-		}), strategy.DefaultWalk
-		return plan
-	}
 	plan.Strategy = strategy.Uniform{Period: 2, Rounds: 2 * steps, Isolations: r.isolations, By: strategy.ByRestart, Sampler: strategy.Paper}
 	return plan
-}
-
-// drawn draws who is isolated as the paper's tool does (TrueToThePaperScenario of github.com/fniksic/zootester): exactly so many isolations, of which each step has at most as many as there are
-// servers, all ways to share them out being equally likely; any servers; in a step with a request half of them are killed just before it, and in one without none is started. A step in which no quorum
-// would start is passed over.
-func drawn(r *rand.Rand, h Harness, isolations int) (away []Away) {
-	const nodes = 3
-	for i, a := range h {
-		n := share(r, len(h)-i, nodes, isolations)
-		isolations -= n
-		var step Away
-		for _, k := range r.Perm(nodes)[:n] {
-			if a.Node != 0 && r.IntN(2) == 0 {
-				step.Request = step.Request.With(lockstep.Node(k + 1))
-			} else {
-				step.Start = step.Start.With(lockstep.Node(k + 1))
-			}
-		}
-		if 2*(nodes-step.Start.Len()) <= nodes {
-			step = Away{Start: trace.AllNodes(nodes)}
-		}
-		away = append(away, step)
-	}
-	return away
-}
-
-// share draws how many of the isolations the first of the steps has.
-func share(r *rand.Rand, steps, most, isolations int) int {
-	at := r.IntN(max(ways(steps, most, isolations), 1))
-	for n := range most + 1 {
-		if at -= ways(steps-1, most, isolations-n); at < 0 {
-			return n
-		}
-	}
-	return most
-}
-
-// ways counts the ways to share out isolations.
-func ways(steps, most, isolations int) (sum int) {
-	if steps == 0 || isolations < 0 {
-		if steps == 0 && isolations == 0 {
-			return 1
-		}
-		return 0
-	}
-	for n := range most + 1 {
-		sum += ways(steps-1, most, isolations-n)
-	}
-	return sum
-}
-
-// All ways to share out isolations are equally likely, and none is left.
-func TestDrawn(t *testing.T) {
-	r, h := rand.New(rand.NewPCG(1, 1)), mustParse(t, "1:k0=1; ; 3:k1=3")
-	counts := map[string]int{}
-	const draws = 7000
-	for range draws {
-		n := []int{share(r, 3, 3, 5), 0, 0}
-		n[1] = share(r, 2, 3, 5-n[0])
-		n[2] = share(r, 1, 3, 5-n[0]-n[1])
-		if n[0]+n[1]+n[2] != 5 {
-			t.Fatal(n)
-		}
-		counts[fmt.Sprint(n)]++
-	}
-	if len(counts) != ways(3, 3, 5) || len(counts) != 12 {
-		t.Errorf("%d ways, %v", ways(3, 3, 5), counts)
-	}
-	for way, n := range counts {
-		if n < draws/12-120 || n > draws/12+120 { // five deviations
-			t.Errorf("%s in %d of %d", way, n, draws)
-		}
-	}
-	killed := 0
-	for range 1000 {
-		away := drawn(r, h, 3)
-		if away[1].Request != 0 || len(away) != 3 {
-			t.Fatalf("%v", away)
-		}
-		for _, a := range away {
-			killed += a.Request.Len()
-			if up := 3 - a.Start.Len(); up == 1 || a.Start&a.Request != 0 {
-				t.Fatalf("%v", away)
-			}
-		}
-	}
-	if killed < 700 || killed > 1300 { // half of two thirds of 3000, less some steps that are passed over
-		t.Errorf("%d killed before a request", killed)
-	}
-}
-
-func mustParse(t *testing.T, text string) Harness {
-	t.Helper()
-	h, err := Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return h
 }
 
 // TestTables makes rows of tables 6 and 7 of the paper again, as far as the time goes, and writes them beside the paper's.
