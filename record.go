@@ -73,11 +73,14 @@ func (c *recorder) broken(r *Run) {
 	c.sent = append(c.sent, r.Sent()...)
 	c.draws = append(c.draws, r.draws.told()...)
 	n := c.told(r)
+	if n.step.Kind == trace.Replace {
+		c.forged++
+	}
 	n.sent, n.gone, n.draws, n.events, n.changed = len(c.sent), len(c.gone), len(c.draws), len(c.events), len(c.changed)
 	c.notes = append(c.notes, n)
 }
 
-// told is the note of the last step, without what it caused.
+// told is the note of the last step, without what it caused. One who watches asks for it as well, before the step is over.
 func (c *recorder) told(r *Run) note {
 	n := note{number: r.steps, step: *r.Last(), settle: r.settling}
 	if !r.settling {
@@ -87,7 +90,6 @@ func (c *recorder) told(r *Run) note {
 	case trace.Replace:
 		n.text, n.body = messageText(r, &r.messages[n.step.Msg-1]), r.forged[n.step.Request]
 		n.step.Request = c.forged // bodies that were made up for steps not taken do not count
-		c.forged++
 	case trace.Request:
 		n.text = r.given
 	case trace.Alarm:

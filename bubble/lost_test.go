@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
@@ -100,13 +101,15 @@ func TestReplaceReplayed(t *testing.T) {
 }
 
 // The scenario that forged a message looks on while the run is made again by its steps, and makes bodies up that nobody takes.
-// They leave no mark: with the scenario and without it the recordings are the same, but for its name.
+// They leave no mark: with the scenario and without it the recordings are the same, but for its name, and so are those of runs that are watched.
 func TestForgedInVain(t *testing.T) {
 	sc := New("liar").Faults(lockstep.Budget{Byzantine: 1})
 	sc.If(Type("Word")).Then(Replace("lie hello"))
 	plan := lockstep.Plan{System: callers, Strategy: strategy.Walk{Deliver: 1, Steps: 5}, Runs: 1, Seed: 1, Scenario: sc}
 	run, err := lockstep.Record(t.Context(), plan, 0)
-	for _, plan.Scenario = range []lockstep.Scenario{sc, nil} {
+	watched := func() (<-chan time.Time, func()) { return nil, func() {} }
+	for _, c := range []lockstep.Plan{{Scenario: sc}, {}, {Watch: watched}} {
+		plan.Scenario, plan.Watch = c.Scenario, c.Watch
 		again, err2 := replay.Run(t.Context(), plan, run)
 		if err := errors.Join(err, err2); err != nil {
 			t.Fatal(err)
@@ -116,7 +119,7 @@ func TestForgedInVain(t *testing.T) {
 			t.Fatal(err)
 		}
 		if was.String() != is.String() || !strings.Contains(is.String(), "lie hello") {
-			t.Errorf("scenario %v:\n%s\nbecame\n%s", plan.Scenario, &was, &is)
+			t.Errorf("scenario %v, watched %v:\n%s\nbecame\n%s", plan.Scenario, plan.Watch != nil, &was, &is)
 		}
 	}
 }
