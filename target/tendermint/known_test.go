@@ -44,18 +44,19 @@ func misnaming() *Scenario {
 	return sc
 }
 
-var halts = flag.Int("halts", 0, "make so many runs with a validator that precommits nil")
+var waits = flag.Int("waits", 2, "x")
+var halts = flag.Int("halts", 0, "make so many runs with a validator that votes nil")
 
 // Tendermint #3302: up to 0.30.0 a validator that began to wait for more precommits and then decides takes that into the next height, if it gets the proposal there
 // before it begins the round; it does not wait for precommits then, and stays in round 0. Where two of four do so, nobody decides again. One validator, drawn for
-// each run, precommits nil as a rule.
+// each run, votes nil as a rule.
 //
 //	GOWORK=off go test -modfile versions/v0.30.0.mod -tags v0.30 -run Halts -v . -halts 100
 func TestHalts(t *testing.T) {
 	if *halts == 0 || !strings.HasPrefix(Version(), "v0.30.") {
 		t.Skip("-halts says how many runs of Tendermint 0.30")
 	}
-	walk := strategy.Walk{Deliver: 20, Wait: 1, Steps: 3000}
+	walk := strategy.Walk{Deliver: 20, Wait: *waits, Steps: 3000}
 	result := explore(t, lockstep.Plan{System: Cluster{}, Strategy: walk, Scenario: contrary(), Spec: Everything, Runs: *halts, Settle: 4000, Seed: 1, Repetitions: 3, AllowVacuous: true})
 	f := result.First()
 	t.Logf("%s: %v %v in %d runs: %v", Version(), result.Verdicts, result.Reasons, result.Runs, f)
@@ -64,11 +65,11 @@ func TestHalts(t *testing.T) {
 	}
 }
 
-// contrary lets one validator precommit nil, by chance, whatever it would have precommitted.
+// contrary lets one validator vote nil, by chance, whatever it would have voted for.
 func contrary() *Scenario {
 	sc := New("contrary").Faults(lockstep.Budget{Byzantine: 1, Losses: lockstep.Unlimited})
 	faulty := sc.Pick("faulty", 1)
-	sc.If(FromGroup(faulty), Type(Precommit), Chance(0.7)).Named("precommit nil").
+	sc.If(FromGroup(faulty), Type(Prevote, Precommit), Chance(0.7)).Named("vote nil").
 		Then(forge("nil", func(f Forger, _ *rand.Rand, _ *lockstep.Run, by lockstep.Node, m *Message) (*Message, error) {
 			if m.By != by {
 				return nil, nil
