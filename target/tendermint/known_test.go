@@ -44,7 +44,6 @@ func misnaming() *Scenario {
 	return sc
 }
 
-var waits = flag.Int("waits", 2, "x")
 var halts = flag.Int("halts", 0, "make so many runs with a validator that votes nil")
 
 // Tendermint #3302: up to 0.30.0 a validator that began to wait for more precommits and then decides takes that into the next height, if it gets the proposal there
@@ -56,7 +55,7 @@ func TestHalts(t *testing.T) {
 	if *halts == 0 || !strings.HasPrefix(Version(), "v0.30.") {
 		t.Skip("-halts says how many runs of Tendermint 0.30")
 	}
-	walk := strategy.Walk{Deliver: 20, Wait: *waits, Steps: 3000}
+	walk := strategy.Walk{Deliver: 20, Wait: 2, Steps: 3000}
 	result := explore(t, lockstep.Plan{System: Cluster{}, Strategy: walk, Scenario: contrary(), Spec: Everything, Runs: *halts, Settle: 4000, Seed: 1, Repetitions: 3, AllowVacuous: true})
 	f := result.First()
 	t.Logf("%s: %v %v in %d runs: %v", Version(), result.Verdicts, result.Reasons, result.Runs, f)

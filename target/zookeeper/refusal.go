@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/spec"
-	"github.com/lockstep-go/lockstep/trace"
 )
 
 // A server refuses a client that has seen more than it has, and tells it to try another. That one can be refused for as long as nobody writes
@@ -240,39 +238,4 @@ func (d *deployment) renew(refusals []*Refusal, out *lockstep.Outbox) (err error
 		}
 	}
 	return nil
-}
-
-// Returns is the promise that when all servers serve again in the end, each has a client that it takes back. That its own is refused, because the server has not
-// seen as much, is how ZooKeeper works: the client is to try another.
-var Returns = spec.New("client-comes-back", func(lockstep.Info) *returns { return &returns{} })
-
-type returns struct {
-	drop   *Dropped
-	judged int
-}
-
-// Reset begins a new run.
-func (q *returns) Reset() { *q = returns{} }
-
-// Judged counts the runs in which all servers came back.
-func (q *returns) Judged() int { return q.judged }
-
-// Event notes that a client is left over in the end.
-func (q *returns) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-	if d, ok := e.Value.(*Dropped); ok && run.Settling() && q.drop == nil {
-		q.drop = d
-	}
-	return nil
-}
-
-// End judges.
-func (q *returns) End(run *lockstep.Run) *lockstep.Finding {
-	if !run.Settled() || run.Up() != trace.AllNodes(run.Info().Nodes) {
-		return nil
-	}
-	q.judged++
-	if q.drop == nil {
-		return nil
-	}
-	return &lockstep.Finding{Text: "after all servers came back, " + q.drop.String()}
 }
