@@ -12,6 +12,7 @@ import (
 	"github.com/lockstep-go/lockstep/cover"
 	"github.com/lockstep-go/lockstep/coverage"
 	"github.com/lockstep-go/lockstep/internal/outside"
+	"github.com/lockstep-go/lockstep/internal/servertest"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -179,13 +180,13 @@ func TestMeasured(t *testing.T) {
 			continue
 		}
 		c.Patience = 5 * time.Minute
-		o := &tally{t: t}
-		result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: c, Strategy: s, Settle: Settle, Workers: 1, Runs: *tests, Seed: uint64(*seed), Scratch: t.TempDir(), Observers: []lockstep.Observer{o},
+		o, spent := &tally{t: t}, &servertest.Spent{}
+		result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: c, Spec: spent.Spec(), Strategy: s, Settle: Settle, Workers: 1, Runs: *tests, Seed: uint64(*seed), Scratch: t.TempDir(), Observers: []lockstep.Observer{o},
 			Progress: func(r *lockstep.Result) { fmt.Println(time.Now().Format("15:04:05"), r.Runs, r.Reasons) }})
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Logf("%s: %d runs, %v, %d worthless", name, result.Runs, result.Reasons, result.Worthless)
+		t.Logf("%s: %d runs, %v, %d worthless; %s", name, result.Runs, result.Reasons, result.Worthless, spent)
 		table(t, o.runs, c.Unclean)
 	}
 }
