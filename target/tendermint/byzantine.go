@@ -26,6 +26,21 @@ func Liars(k, nodes int) *Scenario {
 	return sc
 }
 
+// Contrary is k validators, drawn for each run, who vote nil as a rule, whatever they would have voted for: rounds come close to a decision
+// and do not reach it.
+func Contrary(k int) *Scenario {
+	sc := New("contrary").Faults(lockstep.Budget{Byzantine: k, Losses: lockstep.Unlimited})
+	faulty := sc.Pick("faulty", k)
+	sc.If(FromGroup(faulty), Type(Prevote, Precommit), Chance(0.7)).Named("vote nil").
+		Then(forge("nil", func(f Forger, _ *rand.Rand, _ *lockstep.Run, by lockstep.Node, m *Message) (*Message, error) {
+			if m.By != by {
+				return nil, nil
+			}
+			return f.Vote(m, Ballot{Round: m.Round})
+		}))
+	return sc
+}
+
 // forge is the action of a forger who has the key of the message's sender, and of those who lied before.
 func forge(text string, how func(f Forger, r *rand.Rand, run *lockstep.Run, by lockstep.Node, m *Message) (*Message, error)) Action {
 	return Forge(text, func(m *Moment) string {
