@@ -15,7 +15,9 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/kit/kv"
+	"github.com/lockstep-go/lockstep/process"
 	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 var long = flag.Bool("long", false, "make many runs of servers, of all versions")
@@ -51,8 +53,43 @@ func TestLinearizable(t *testing.T) {
 		versions, runs = []string{"v3.5.35", "v3.6.16", "v3.7.3"}, *tests/3
 	}
 	for _, version := range versions {
-		enginetest.Passes(t, version, plan(t, Cluster{Version: version}, runs))
+		p, spent := plan(t, Cluster{Version: version}, runs), &process.Spent{}
+		p.System = timed{p.System.(Cluster), spent}
+		begin := time.Now()
+		enginetest.Passes(t, version, p)
+		t.Logf("%s: %d runs in %s, with the start of the servers; %s", version, runs, time.Since(begin).Round(time.Second), spent)
 	}
+}
+
+// timed is a cluster that tells where its time goes: what begins a run, and restarts, is starting.
+type timed struct {
+	Cluster
+	spent *process.Spent
+}
+
+func (c timed) Deploy(place *lockstep.Place) (lockstep.Deployment, error) {
+	d, err := c.Cluster.Deploy(place)
+	return clocked{d, c.spent}, err
+}
+
+type clocked struct {
+	lockstep.Deployment
+	spent *process.Spent
+}
+
+func (d clocked) Reset(ctx context.Context, seed uint64, out *lockstep.Outbox) error {
+	return process.Timed(&d.spent.Starting, func() error { return d.Deployment.Reset(ctx, seed, out) })
+}
+
+func (d clocked) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
+	part := &d.spent.Working
+	switch s.Kind {
+	case trace.Restart:
+		part = &d.spent.Starting
+	case trace.Wait:
+		part = &d.spent.Waiting
+	}
+	return process.Timed(part, func() error { return d.Deployment.Do(ctx, s, out) })
 }
 
 // A server that is cut off answers serializable reads with what it has, which the others have
