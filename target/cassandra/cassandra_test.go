@@ -9,6 +9,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/internal/outside"
+	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -78,6 +79,46 @@ func TestFaults(t *testing.T) {
 	outside.Programs(t, "java", "mvn")
 	enginetest.Passes(t, "faults", lockstep.Plan{System: Cluster{Patience: 5 * time.Minute}, Spec: Properties, Settle: 4 * Settle, Workers: 1, Runs: 1, Scratch: t.TempDir(), Seed: *seed,
 		Strategy: strategy.Walk{Deliver: 20, Drop: 1, Request: 20, Wait: 1, Crash: 1, Restart: 4, Cut: 1, Heal: 4, Steps: 40}})
+}
+
+// A version whose messages are not known forms a ring behind links that are cut and heal, answers transactions, and keeps what it promises; it is gone in the end.
+func TestNewer(t *testing.T) {
+	if !*long {
+		t.Skip("-long makes it")
+	}
+	outside.Programs(t, "java", "mvn")
+	for _, version := range []string{"5.0.5"} {
+		t.Run(version, func(t *testing.T) {
+			plan := lockstep.Plan{System: Cluster{Version: version, Patience: 5 * time.Minute}, Spec: Properties, Settle: Settle, Workers: 1, Scratch: t.TempDir(), Seed: *seed,
+				Strategy: strategy.Uniform{Period: 6, Isolations: 8, Rounds: 24}}
+			tr, err := lockstep.Record(t.Context(), plan, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen := map[string]int{}
+			for _, r := range tr.Records {
+				seen[r.Step.Kind.String()]++
+				for _, e := range r.Events {
+					seen[e.Type]++
+				}
+			}
+			t.Log(rowOf(tr), seen)
+			for _, what := range []string{trace.Cut.String(), trace.Heal.String(), trace.Request.String(), spec.EventReturn, EventRow} {
+				if seen[what] == 0 {
+					t.Errorf("no %s: %v", what, seen)
+				}
+			}
+			if seen[spec.EventReturn] < 2 { // one is that of the row in the end
+				t.Errorf("no transaction was answered: %v", seen)
+			}
+			if tr.Outcome.Finding != nil || tr.Outcome.Verdict != trace.Pass {
+				t.Errorf("%+v", tr.Outcome)
+			}
+			if left, err := os.ReadDir(plan.Scratch); err != nil || len(left) > 0 {
+				t.Errorf("left are %v, %v", left, err)
+			}
+		})
+	}
 }
 
 // rowOf is the row in the end.
