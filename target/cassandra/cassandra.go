@@ -3,6 +3,8 @@ package cassandra
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
@@ -15,17 +17,19 @@ import (
 // Cluster is a deployment of Cassandra: a [lockstep.System].
 type Cluster struct {
 	// Version is the version of the servers.
-	Version string `help:"version of Cassandra: 2.0.0 and 2.0.17 are known to work" zero:"2.0.0"`
+	Version string `help:"version of Cassandra: 2.0.0, 2.0.17 and 5.0.5 are known to work" zero:"2.0.0"`
 	// Change5985 makes the change of CASSANDRA-5985 to 2.0.0, by an agent of ours in the JVM. The paper's servers had it.
 	Change5985 bool `help:"what CASSANDRA-5985 changed after 2.0.0, on 2.0.0: what is in progress is proposed again with the new ballot, as in the paper's servers"`
+	// Control says whose the messages are, and what a round is.
+	Control string `help:"messages: each is delivered or dropped by itself, in versions of 2.0; time: a round is a stretch of time, and links are cut as a whole; auto: messages where they are known, and time elsewhere" zero:"auto"`
 	// Tries is how often a client attempts a transaction that is not answered in time.
 	Tries int `help:"attempts at a transaction that gets no answer in time, all at its server" zero:"2" range:"1..9"`
 	// Bounded lets no attempt begin after the last round. Otherwise one that is due then is still made.
 	Bounded bool `help:"no attempt begins when the run is over, as in the paper; otherwise one that is due then is made without faults"`
 	// Timeout is how long a server waits for a quorum.
 	Timeout time.Duration `help:"how long a server waits for a quorum" zero:"1s"`
-	// Pace is how long a step lasts in which time passes and nothing is under way.
-	Pace time.Duration `help:"how long a stretch of time lasts in which nothing is under way" zero:"10ms"`
+	// Pace is how long a stretch of time lasts.
+	Pace time.Duration `help:"how long a stretch of time lasts; unless told 10ms, in which nothing is under way, and with control=time a sixth of timeout, so that six rounds pass before a server gives up"`
 	// Patience is how long servers may take to start and to agree.
 	Patience time.Duration `help:"how long servers may take to start and to agree" zero:"2m"`
 	// Stall lets connections across a cut stand still instead of being closed.
@@ -34,6 +38,30 @@ type Cluster struct {
 
 // nodes is the number of servers: the paper's harness has three.
 const nodes = 3
+
+// The words of Control.
+const (
+	auto      = "auto"
+	byMessage = "messages"
+	byTime    = "time"
+)
+
+var controls = []string{auto, byMessage, byTime}
+
+// timed reports whether a round is a stretch of time.
+func (c Cluster) timed() bool { return c.Control == byTime || c.Control == auto && c.modern() }
+
+// pace is how long a stretch of time lasts.
+func (c Cluster) pace() time.Duration {
+	switch {
+	case c.Pace > 0:
+		return c.Pace
+	case c.timed():
+		return c.Timeout / time.Duration(len(Rounds))
+	default:
+		return 10 * time.Millisecond
+	}
+}
 
 func (c Cluster) filled() Cluster {
 	target.Fill(&c)
@@ -46,9 +74,14 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 	if err := c.check(); err != nil {
 		return lockstep.Info{}, err
 	}
-	return lockstep.Info{Name: "cassandra", Nodes: nodes, Options: target.Changed(c, Cluster{}.filled(), "version"), Pace: lockstep.Time(c.Pace), Repeats: lockstep.Roughly,
-		Events: []string{spec.EventCall, spec.EventReturn, EventRow, process.EventLog, process.EventTime}, Rounds: Rounds, Types: Types,
-		Supports: process.Light | trace.KindsOf(trace.Request, trace.Wait)}, nil
+	info := lockstep.Info{Name: "cassandra", Nodes: nodes, Options: target.Changed(c, Cluster{}.filled(), "version"), Pace: lockstep.Time(c.pace()), Repeats: lockstep.Roughly,
+		Events:   []string{spec.EventCall, spec.EventReturn, EventRow, process.EventLog, process.EventTime},
+		Supports: process.Kinds | trace.KindsOf(trace.Request, trace.Wait)}
+	if !c.timed() {
+		info.Supports |= process.Light
+		info.Rounds, info.Types = Rounds, Types
+	}
+	return info, nil
 }
 
 // check finds what is wrong with the settings.
@@ -59,6 +92,10 @@ func (c Cluster) check() error {
 	switch {
 	case c.Timeout < 10*time.Millisecond || c.Pace < 0 || c.Patience <= 0:
 		return fmt.Errorf("cassandra: timeout %s, pace %s and patience %s must be positive, and timeout at least 10ms", c.Timeout, c.Pace, c.Patience)
+	case !slices.Contains(controls, c.Control):
+		return fmt.Errorf("cassandra: control is %q, allowed are %s", c.Control, strings.Join(controls, ", "))
+	case c.Control == byMessage && c.modern():
+		return fmt.Errorf("cassandra: control=messages is for versions of 2.0, whose messages are known, and this is %s", c.Version)
 	case c.Change5985 && c.Version != "2.0.0":
 		return fmt.Errorf("cassandra: change5985 is for version 2.0.0: later ones have it, and this is %s", c.Version)
 	}
@@ -71,7 +108,7 @@ func (c Cluster) Deploy(place *lockstep.Place) (lockstep.Deployment, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	java, err := prepare(context.Background(), c.Version, c.Change5985)
+	java, err := prepare(context.Background(), c)
 	if err != nil {
 		return nil, err
 	}

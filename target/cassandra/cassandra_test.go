@@ -2,6 +2,7 @@ package cassandra
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,8 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/internal/outside"
+	"github.com/lockstep-go/lockstep/scenario"
+	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -78,6 +81,65 @@ func TestFaults(t *testing.T) {
 	outside.Programs(t, "java", "mvn")
 	enginetest.Passes(t, "faults", lockstep.Plan{System: Cluster{Patience: 5 * time.Minute}, Spec: Properties, Settle: 4 * Settle, Workers: 1, Runs: 1, Scratch: t.TempDir(), Seed: *seed,
 		Strategy: strategy.Walk{Deliver: 20, Drop: 1, Request: 20, Wait: 1, Crash: 1, Restart: 4, Cut: 1, Heal: 4, Steps: 40}})
+}
+
+// alone is a schedule in which server 1 is cut off before the first transaction, which is made there, and until faults stop.
+func alone() lockstep.Scenario {
+	first, isolated := Transactions[0].String()+", attempt 1", scenario.Count("isolated")
+	sc := scenario.New("alone").Reserve(first)
+	sc.If(scenario.Did(trace.Wait), isolated.Eq(0)).Named("server 1 is isolated").Then(isolated.Incr(), scenario.Isolate(scenario.Only(1)), scenario.Request(first, scenario.Only(1)))
+	return sc
+}
+
+// Where a round is a stretch of time a ring forms behind links that are cut as a whole: a server that is cut off answers no transaction, the others do, and when the links
+// have healed all of them have the same row. Nothing is left in the end.
+func TestAlone(t *testing.T) {
+	if !*long {
+		t.Skip("-long makes it")
+	}
+	outside.Programs(t, "java", "mvn")
+	for _, version := range []string{"2.0.0", "4.1.9", "5.0.5"} {
+		t.Run(version, func(t *testing.T) {
+			plan := lockstep.Plan{System: Cluster{Version: version, Control: byTime, Patience: 5 * time.Minute}, Spec: Properties, Scenario: alone(), Settle: Settle, Workers: 1, Scratch: t.TempDir(),
+				Strategy: strategy.Uniform{Period: 6, Rounds: 120}}
+			tr, err := lockstep.Record(t.Context(), plan, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var answered []string
+			for _, r := range tr.Records {
+				for _, e := range r.Events {
+					if e.Type == spec.EventReturn {
+						answered = append(answered, e.Text)
+					}
+				}
+			}
+			row, where := rowOf(tr), slices.IndexFunc(answered, func(text string) bool { return strings.HasPrefix(text, "c1") && !strings.HasPrefix(text, "c1000 ") })
+			t.Log(row, answered)
+			if where >= 0 || len(answered) < 2 || !strings.HasPrefix(row, "value_1=nothing value_2=nothing ") || tr.Outcome.Verdict != trace.Pass { // the last answer is the row
+				t.Errorf("%+v: %s, answers %q", tr.Outcome, row, answered)
+			}
+			if left, err := os.ReadDir(plan.Scratch); err != nil || len(left) > 0 {
+				t.Errorf("left are %v, %v", left, err)
+			}
+		})
+	}
+}
+
+// Versions that have CASSANDRA-6023 mended keep what they promise when links are cut and heal, and servers are killed and started again.
+func TestNewer(t *testing.T) {
+	if !*long {
+		t.Skip("-long makes it")
+	}
+	outside.Programs(t, "java", "mvn")
+	for what, s := range map[string]lockstep.Strategy{
+		"cuts":    strategy.Uniform{Period: 6, Isolations: 8, Rounds: 24},
+		"crashes": strategy.Walk{Request: 20, Wait: 20, Crash: 1, Restart: 4, Cut: 1, Heal: 4, Steps: 60},
+	} {
+		t.Run(what, func(t *testing.T) {
+			enginetest.Passes(t, what, lockstep.Plan{System: Cluster{Version: "5.0.5", Patience: 5 * time.Minute}, Spec: Properties, Settle: Settle, Workers: 1, Runs: 5, Scratch: t.TempDir(), Seed: *seed, Strategy: s})
+		})
+	}
 }
 
 // rowOf is the row in the end.

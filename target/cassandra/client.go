@@ -10,11 +10,18 @@ import (
 	"time"
 )
 
-// client speaks CQL with one server, a statement at a time, in version 2 of its protocol. It tries nothing twice and asks nobody else.
+// client speaks CQL with one server, a statement at a time. It tries nothing twice and asks nobody else.
 type client struct {
-	address string
-	conn    net.Conn // nil: it is dialled with the next statement
+	address  string
+	protocol byte     // its version, 2 or 4
+	conn     net.Conn // nil: it is dialled with the next statement
 }
+
+// Versions of the protocol: servers of 2.0 speak the first, and those since 4.0 the second.
+const (
+	early = 2
+	late  = 4
+)
 
 // Consistency of a statement: who must have heard of it.
 const (
@@ -36,15 +43,15 @@ const (
 type trouble struct {
 	code uint32
 	text string
-	kind string // of a write that took too long: see late
+	kind string // of a write that took too long: see slow
 }
 
-// late is a write that took too long.
-const late = 0x1100
+// slow is a write that took too long.
+const slow = 0x1100
 
 // decided reports whether the transaction was decided all the same, and only those who are to learn of it were too slow: then the write that took too long is no
 // CAS, but a simple one.
-func (t *trouble) decided() bool { return t.code == late && t.kind == "SIMPLE" }
+func (t *trouble) decided() bool { return t.code == slow && t.kind == "SIMPLE" }
 
 // Error is the server's words.
 func (t *trouble) Error() string { return fmt.Sprintf("%s (%#x)", t.text, t.code) }
@@ -85,11 +92,17 @@ func (c *client) interrupt(conn net.Conn) func() {
 	return func() { _ = conn.SetDeadline(time.Unix(1, 0)) }
 }
 
+// dial makes the connection, and greets.
 func (c *client) dial(ctx context.Context) (err error) {
 	if c.conn, err = (&net.Dialer{}).DialContext(ctx, "tcp", c.address); err != nil {
 		c.conn = nil
 		return err
 	}
+	return c.greet(ctx)
+}
+
+// greet is what a connection begins with. Where it goes wrong the connection ends.
+func (c *client) greet(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, c.interrupt(c.conn))
 	defer stop()
 	var body []byte
@@ -99,6 +112,9 @@ func (c *client) dial(ctx context.Context) (err error) {
 	op, _, err := c.ask(opStartup, body)
 	if err == nil && op != opReady {
 		err = fmt.Errorf("cassandra: answer %d to a greeting", op)
+	}
+	if err != nil {
+		c.close()
 	}
 	return err
 }
@@ -110,43 +126,71 @@ func (c *client) close() {
 	c.conn = nil
 }
 
-// The parts of a frame's head: version, flags, stream, code and length. An answer has a bit set in its version.
+// The bits of a frame's head that matter, and how long an answer may be.
 const (
-	headBytes = 8
-	version   = 2
-	response  = 0x80
+	response  = 0x80 // of the version: it is an answer
+	warned    = 0x08 // of the flags: warnings come before the answer
 	maxAnswer = 16 << 20
 )
 
+// head is that of a frame, without its length: version, flags, the number of a stream and what the frame is. Ours has no flags and number 0, which takes a
+// byte in early versions and two in late ones.
+func (c *client) head(op byte) []byte {
+	if c.protocol == early {
+		return []byte{early, 0, 0, op}
+	}
+	return []byte{c.protocol, 0, 0, 0, op}
+}
+
 // ask sends a frame and reads the answer.
 func (c *client) ask(op byte, body []byte) (byte, []byte, error) {
-	frame := binary.BigEndian.AppendUint32([]byte{version, 0, 0, op}, uint32(len(body)))
+	frame := binary.BigEndian.AppendUint32(c.head(op), uint32(len(body)))
+	size := len(frame)
 	if _, err := c.conn.Write(append(frame, body...)); err != nil {
 		return 0, nil, err
 	}
-	var head [headBytes]byte
-	if _, err := io.ReadFull(c.conn, head[:]); err != nil {
+	head := make([]byte, size)
+	if _, err := io.ReadFull(c.conn, head); err != nil {
 		return 0, nil, err
 	}
-	length := binary.BigEndian.Uint32(head[4:])
-	if head[0] != response|version || length > maxAnswer {
-		return 0, nil, fmt.Errorf("cassandra: an answer of version %#x and %d bytes", head[0], length)
+	length := binary.BigEndian.Uint32(head[size-4:])
+	if head[0] != response|c.protocol || head[1]&^warned != 0 || length > maxAnswer {
+		return 0, nil, fmt.Errorf("cassandra: an answer of version %#x with flags %#x and %d bytes, where %#x is expected", head[0], head[1], length, response|c.protocol)
 	}
 	answer := make([]byte, length)
 	if _, err := io.ReadFull(c.conn, answer); err != nil {
 		return 0, nil, err
 	}
-	if head[3] == opError {
+	if head[1]&warned != 0 {
+		if answer = unwarned(answer); answer == nil {
+			return 0, nil, errShort
+		}
+	}
+	if op = head[size-5]; op == opError {
 		return 0, nil, complaint(answer)
 	}
-	return head[3], answer, nil
+	return op, answer, nil
+}
+
+var errShort = errors.New("cassandra: an answer that is cut short")
+
+// unwarned is an answer without the warnings before it, or nil where there is none.
+func unwarned(answer []byte) []byte {
+	r := reader{data: answer}
+	for range r.number(2) {
+		r.bytes(2)
+	}
+	if r.short {
+		return nil
+	}
+	return answer[r.at:]
 }
 
 // complaint reads what went wrong.
 func complaint(answer []byte) *trouble {
 	r := reader{data: answer}
 	t := &trouble{code: uint32(r.number(4)), text: string(r.bytes(2))}
-	if t.code == late {
+	if t.code == slow {
 		r.take(2 + 4 + 4) // the consistency, who answered, and who should have
 		t.kind = string(r.bytes(2))
 	}
@@ -201,7 +245,7 @@ func result(answer []byte) (rows []row, err error) {
 		rows = append(rows, one)
 	}
 	if r.short {
-		return nil, errors.New("cassandra: an answer that is cut short")
+		return nil, errShort
 	}
 	return rows, nil
 }

@@ -53,7 +53,7 @@ func (d *deployment) Reset(ctx context.Context, _ uint64, out *lockstep.Outbox) 
 		return err
 	}
 	d.book.begin(d.row())
-	d.Network.Control(true)
+	d.Network.Control(!d.options.timed())
 	d.offer(out)
 	return nil
 }
@@ -75,8 +75,7 @@ func (d *deployment) prepare(ctx context.Context) error {
 	if !d.made {
 		statements = append([]string{
 			fmt.Sprintf("CREATE KEYSPACE IF NOT EXISTS lockstep WITH replication = {'class': 'SimpleStrategy', 'replication_factor': %d}", nodes),
-			"CREATE TABLE IF NOT EXISTS lockstep.tests (name text PRIMARY KEY, owner text, value_1 text, value_2 text, value_3 text)" +
-				" WITH read_repair_chance = 0 AND dclocal_read_repair_chance = 0"}, statements...)
+			"CREATE TABLE IF NOT EXISTS lockstep.tests (name text PRIMARY KEY, owner text, value_1 text, value_2 text, value_3 text) WITH " + d.unrepaired()}, statements...)
 	}
 	return process.Timed(&d.Spent.Working, func() error {
 		for _, s := range statements {
@@ -92,6 +91,14 @@ func (d *deployment) prepare(ctx context.Context) error {
 		d.made = true
 		return nil
 	})
+}
+
+// unrepaired is the property of a table whose rows are not brought together when they are read.
+func (d *deployment) unrepaired() string {
+	if d.options.modern() {
+		return "read_repair = 'NONE'"
+	}
+	return "read_repair_chance = 0 AND dclocal_read_repair_chance = 0"
 }
 
 func (d *deployment) reading() string {
@@ -127,7 +134,7 @@ func (d *deployment) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Out
 		}
 		d.Cluster.Do(s, out)
 	}
-	if err == nil && !out.Settling() {
+	if err == nil && !out.Settling() && !d.options.timed() {
 		err = process.Timed(&d.Spent.Waiting, func() error { return d.quiet(ctx) })
 	}
 	d.collect(out)
@@ -208,7 +215,7 @@ func (d *deployment) quiet(ctx context.Context) error {
 	}
 }
 
-// pass lets time pass, where nothing is under way. In the end what is under way ends, all servers come back, and the row is read.
+// pass lets time pass, where nothing is under way or a round is a stretch of time. In the end what is under way ends, all servers come back, and the row is read.
 func (d *deployment) pass(ctx context.Context, pace time.Duration, out *lockstep.Outbox) error {
 	if err := d.Launch(); err != nil {
 		return err
@@ -216,7 +223,7 @@ func (d *deployment) pass(ctx context.Context, pace time.Duration, out *lockstep
 	switch {
 	case out.Settling():
 		return process.Timed(&d.Spent.Working, func() error { return d.look(ctx, out) })
-	case d.open.Busy() || d.next == len(Transactions):
+	case !d.open.Busy() && d.next == len(Transactions), d.open.Busy() && !d.options.timed():
 		return nil
 	default:
 		return process.Timed(&d.Spent.Waiting, func() error { return process.Pass(ctx, pace) })

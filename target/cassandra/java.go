@@ -17,26 +17,23 @@ import (
 //go:embed Agent.java
 var agent embed.FS
 
-// prepare fetches a version and finds a JVM, with an agent where the version is to be changed. Cassandra 2.0 was written for Java 7: what later
-// ones closed is opened.
-func prepare(ctx context.Context, version string, change bool) (*jvm.JVM, error) {
-	artefacts := []string{"org.apache.cassandra:cassandra-all:" + version}
-	if change {
+// prepare fetches a version and finds a JVM, with an agent where the version is to be changed.
+func prepare(ctx context.Context, c Cluster) (*jvm.JVM, error) {
+	artefacts := []string{"org.apache.cassandra:cassandra-all:" + c.Version}
+	if c.Change5985 {
 		artefacts = append(artefacts, "net.bytebuddy:byte-buddy:1.18.16")
 	}
 	java, err := jvm.Find(ctx, artefacts...)
 	if err != nil {
-		return nil, fmt.Errorf("cassandra: version %s: %w", version, err)
+		return nil, fmt.Errorf("cassandra: version %s: %w", c.Version, err)
 	}
-	java.Flags = []string{"-Xms192m", "-Xmx256m", "-Dcassandra.config=file:cassandra.yaml", "-Dlog4j.configuration=file:log4j.properties", "-Dlog4j.defaultInitOverride=true",
-		"-Dcassandra-foreground=yes", "-Dcassandra.ring_delay_ms=1000", "-Dcassandra.skip_wait_for_gossip_to_settle=0"}
-	for _, p := range []string{"java.io", "java.nio", "java.lang", "sun.nio.ch"} {
-		java.Flags = append(java.Flags, "--add-opens=java.base/"+p+"=ALL-UNNAMED")
+	java.Flags = []string{"-Dcassandra.config=file:cassandra.yaml", "-Dcassandra-foreground=yes", "-Dcassandra.skip_wait_for_gossip_to_settle=0"}
+	if c.modern() {
+		java.Flags = append(java.Flags, modernFlags(java)...)
+	} else {
+		java.Flags = append(java.Flags, earlyFlags()...)
 	}
-	for _, p := range []string{"sun.nio.ch", "jdk.internal.ref"} {
-		java.Flags = append(java.Flags, "--add-exports=java.base/"+p+"=ALL-UNNAMED")
-	}
-	if change {
+	if c.Change5985 {
 		jar, err := java.Compile(ctx, "cassandra-agent", "Agent", agent)
 		if err != nil {
 			return nil, fmt.Errorf("cassandra: %w", err)
@@ -44,6 +41,21 @@ func prepare(ctx context.Context, version string, change bool) (*jvm.JVM, error)
 		java.Flags = append(java.Flags, "-javaagent:"+jar)
 	}
 	return java, nil
+}
+
+// earlyFlags are those of 2.0, which was written for Java 7: what later ones closed is opened.
+func earlyFlags() []string {
+	flags := []string{"-Xms192m", "-Xmx256m", "-Dlog4j.configuration=file:log4j.properties", "-Dlog4j.defaultInitOverride=true", "-Dcassandra.ring_delay_ms=1000"}
+	flags = append(flags, opened("opens", "java.base", "java.io", "java.nio", "java.lang", "sun.nio.ch")...)
+	return append(flags, opened("exports", "java.base", "sun.nio.ch", "jdk.internal.ref")...)
+}
+
+// opened are the flags that open packages of a module of Java, or only export them.
+func opened(how, module string, packages ...string) (flags []string) {
+	for _, p := range packages {
+		flags = append(flags, fmt.Sprintf("--add-%s=%s/%s=ALL-UNNAMED", how, module, p))
+	}
+	return flags
 }
 
 // wire makes the links. Servers know each other by address alone, all at one port, so that a server has two addresses: one where it
@@ -66,9 +78,15 @@ func (d *deployment) wire() error {
 		if err != nil {
 			return err
 		}
-		link.Decode(d.book.protocol(via))
-		link.Loose()
-		d.clients = append(d.clients, &client{address: net.JoinHostPort(at, d.native)})
+		if !d.options.timed() {
+			link.Decode(d.book.protocol(via))
+			link.Loose()
+		}
+		speaker := &client{address: net.JoinHostPort(at, d.native), protocol: early}
+		if d.options.modern() {
+			speaker.protocol = late
+		}
+		d.clients = append(d.clients, speaker)
 	}
 	return nil
 }
@@ -76,7 +94,7 @@ func (d *deployment) wire() error {
 // write writes the settings of a node into its folder, and returns the command that starts it.
 func (d *deployment) write(n lockstep.Node) (*exec.Cmd, error) {
 	folder := d.Server(n).Folder
-	for name, text := range map[string]string{"cassandra.yaml": d.settings(n), "log4j.properties": log4j} {
+	for name, text := range map[string]string{"cassandra.yaml": d.settings(n), "log4j.properties": log4j, "logback.xml": logback} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
 			return nil, err
 		}
@@ -98,30 +116,31 @@ func (d *deployment) settings(n lockstep.Node) string {
 	set("seed_provider", fmt.Sprintf("[{class_name: org.apache.cassandra.locator.SimpleSeedProvider, parameters: [{seeds: %q}]}]", d.via[0]))
 	set("storage_port", d.storage)
 	set("native_transport_port", d.native)
-	set("write_request_timeout_in_ms", d.options.Timeout.Milliseconds())
-	set("cas_contention_timeout_in_ms", contention*d.options.Timeout.Milliseconds())
-	b.WriteString(common)
-	return b.String()
+	wait := d.options.Timeout.Milliseconds()
+	if d.options.modern() {
+		set("write_request_timeout", fmt.Sprint(wait, "ms"))
+		set("read_request_timeout", fmt.Sprint(wait, "ms")) // reads are cut, too
+		set("cas_contention_timeout", fmt.Sprint(contention*wait, "ms"))
+		return b.String() + common + modern
+	}
+	set("write_request_timeout_in_ms", wait)
+	set("cas_contention_timeout_in_ms", contention*wait)
+	return b.String() + common + before4
 }
 
-// common is what all nodes have.
-const common = `cluster_name: lockstep
+// common is what all nodes have, and before4 what only those of 2.0 do.
+const (
+	common = `cluster_name: lockstep
 num_tokens: 1
 partitioner: org.apache.cassandra.dht.ByteOrderedPartitioner
 data_file_directories: [data]
 commitlog_directory: commitlog
 saved_caches_directory: caches
 commitlog_sync: periodic
-commitlog_sync_period_in_ms: 10000
-commitlog_segment_size_in_mb: 8
-commitlog_total_space_in_mb: 64
 disk_failure_policy: stop
 concurrent_reads: 4
 concurrent_writes: 4
-memtable_total_space_in_mb: 32
 start_native_transport: true
-start_rpc: false
-rpc_server_type: sync
 ssl_storage_port: 7001
 endpoint_snitch: SimpleSnitch
 dynamic_snitch: false
@@ -131,6 +150,13 @@ hinted_handoff_enabled: false
 internode_compression: none
 authenticator: AllowAllAuthenticator
 authorizer: AllowAllAuthorizer
+`
+	before4 = `commitlog_sync_period_in_ms: 10000
+commitlog_segment_size_in_mb: 8
+commitlog_total_space_in_mb: 64
+memtable_total_space_in_mb: 32
+start_rpc: false
+rpc_server_type: sync
 key_cache_size_in_mb: 1
 column_index_size_in_kb: 64
 in_memory_compaction_limit_in_mb: 8
@@ -138,6 +164,7 @@ compaction_throughput_mb_per_sec: 16
 request_timeout_in_ms: 10000
 read_request_timeout_in_ms: 5000
 `
+)
 
 // What is logged goes to the standard output.
 const log4j = `log4j.rootLogger=WARN, out

@@ -3,11 +3,13 @@ package cassandra
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 func TestProperties(t *testing.T) {
@@ -72,6 +74,8 @@ func TestWrongOptions(t *testing.T) {
 	}{
 		{[]string{"tries=10"}, "tries is 10, allowed are 1..9"},
 		{[]string{"timeout=1ms"}, "timeout at least 10ms"},
+		{[]string{"control=what"}, `control is "what", allowed are auto, messages, time`},
+		{[]string{"version=5.0.5", "control=messages"}, "control=messages is for versions of 2.0, whose messages are known, and this is 5.0.5"},
 		{[]string{"version=2.0.17", "change5985=true"}, "change5985 is for version 2.0.0"},
 	} {
 		system, err := Targets[0].Build(c.set)
@@ -84,5 +88,30 @@ func TestWrongOptions(t *testing.T) {
 	}
 	if info, err := (Cluster{}).Describe(); err != nil || info.Options["version"] != "2.0.0" || len(info.Rounds) != len(info.Types) {
 		t.Errorf("%+v, %v", info, err)
+	}
+}
+
+// Where messages are not known, and where that is asked for, a round is a stretch of time, and nothing but links and servers is in the engine's hands.
+func TestControls(t *testing.T) {
+	for _, c := range []struct {
+		set   []string
+		timed bool
+		pace  time.Duration
+	}{
+		{nil, false, 10 * time.Millisecond},
+		{[]string{"version=2.0.17"}, false, 10 * time.Millisecond},
+		{[]string{"control=time", "timeout=600ms"}, true, 100 * time.Millisecond},
+		{[]string{"version=4.1.9", "timeout=300ms"}, true, 50 * time.Millisecond},
+		{[]string{"version=10.0", "pace=20ms"}, true, 20 * time.Millisecond},
+		{[]string{"version=newest"}, false, 10 * time.Millisecond},
+	} {
+		system, err := Targets[0].Build(c.set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := system.Describe()
+		if err != nil || (info.Supports&trace.KindsOf(trace.Drop) == 0) != c.timed || (len(info.Rounds) == 0) != c.timed || time.Duration(info.Pace) != c.pace || info.Supports&trace.KindsOf(trace.Cut) == 0 {
+			t.Errorf("%v: %+v, %v", c.set, info, err)
+		}
 	}
 }
