@@ -64,11 +64,12 @@ exact: build ## a table: how many of 100 seeds are the same, byte for byte, in 1
 	cd target/memberlist && LOCKSTEP_PROCESSES=10 ../../bin/lockstep go test -count=1 -timeout 1h -v -run Exactly .
 	cd target/tendermint && GOWORK=off LOCKSTEP_PROCESSES=10 ../../bin/lockstep go test -count=1 -timeout 1h -v -run Exactly .
 
-versions: ## known mistakes of hashicorp/raft and CometBFT, in the versions that had them and in those that mended them
+versions: build ## known mistakes of hashicorp/raft and CometBFT, in the versions that had them and in those that mended them
 	@set -e; cd target/hashicorpraft; for v in v1.7.0 v1.7.1 v1.8.0; do GOWORK=off $(GO) test -modfile versions/$$v.mod -run KnownMistakes .; done; \
 	for v in v1.3.10 v1.3.11; do GOWORK=off $(GO) test -modfile versions/$$v.mod -tags v1.3 -run KnownMistakes .; done
 	@set -e; cd target/tendermint; for v in v0.34 v1.0; do GOWORK=off $(GO) test -modfile versions/$$v.mod -tags $$v ./...; done; \
-	for v in v0.38.16 v0.38.17; do GOWORK=off $(GO) test -modfile versions/$$v.mod -run KnownMistakes .; done
+	for v in v0.38.16 v0.38.17; do GOWORK=off $(GO) test -modfile versions/$$v.mod -run KnownMistakes .; done; \
+	for v in v0.30.0 v0.30.1; do GOWORK=off ../../bin/lockstep go test -modfile versions/$$v.mod -tags v0.30 -timeout 1h -run Halts . -halts 300; done
 
 # Time is real there: nothing else should run. EACH is the time for a row of a table.
 EACH ?= 1h
