@@ -91,14 +91,14 @@ func alone() lockstep.Scenario {
 	return sc
 }
 
-// Where a round is a stretch of time a ring forms behind links that are cut as a whole: a server that is cut off answers no transaction, the others do, and when the links
-// have healed all of them have the same row. Nothing is left in the end.
+// Where a round is a stretch of time a ring forms behind links that are cut as a whole: a server that is cut off answers no transaction, others do, and when the links
+// have healed the row can be read at all of them. Nothing is left in the end.
 func TestAlone(t *testing.T) {
 	if !*long {
 		t.Skip("-long makes it")
 	}
 	outside.Programs(t, "java", "mvn")
-	for _, version := range []string{"2.0.0", "4.1.9", "5.0.5"} {
+	for version, least := range map[string]int{"2.0.0": 1, "4.1.9": 2, "5.0.5": 2} { // the last answer is the row; 2.0.0 may give up at servers 2 and 3, too
 		t.Run(version, func(t *testing.T) {
 			plan := lockstep.Plan{System: Cluster{Version: version, Control: byTime, Patience: 5 * time.Minute}, Spec: Properties, Scenario: alone(), Settle: Settle, Workers: 1, Scratch: t.TempDir(),
 				Strategy: strategy.Uniform{Period: 6, Rounds: 120}}
@@ -116,7 +116,7 @@ func TestAlone(t *testing.T) {
 			}
 			row, where := rowOf(tr), slices.IndexFunc(answered, func(text string) bool { return strings.HasPrefix(text, "c1") && !strings.HasPrefix(text, "c1000 ") })
 			t.Log(row, answered)
-			if where >= 0 || len(answered) < 2 || !strings.HasPrefix(row, "value_1=nothing value_2=nothing ") || tr.Outcome.Verdict != trace.Pass { // the last answer is the row
+			if where >= 0 || len(answered) < least || !strings.HasPrefix(row, "value_1=nothing value_2=nothing ") || tr.Outcome.Verdict != trace.Pass {
 				t.Errorf("%+v: %s, answers %q", tr.Outcome, row, answered)
 			}
 			if left, err := os.ReadDir(plan.Scratch); err != nil || len(left) > 0 {

@@ -7,6 +7,9 @@
 // commit and ack. Everything else passes: gossip, and the reads that a transaction makes. What a server says to
 // itself is not on the network.
 //
+// The messages of versions since 4.0 are not known here. With them, and with others where that is asked for, a round is a stretch of
+// time, and links are only cut and healed as a whole.
+//
 // In the end the row is read at all servers, and judged: it must be explained by some order of the transactions
 // ([Linearizable]), and the first of them must not have taken effect once more after the second ([Once]), which is
 // what the paper looks for, and what CASSANDRA-6023 does.

@@ -4,11 +4,14 @@ import (
 	"context"
 	"embed"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/process/jvm"
@@ -116,16 +119,27 @@ func (d *deployment) settings(n lockstep.Node) string {
 	set("seed_provider", fmt.Sprintf("[{class_name: org.apache.cassandra.locator.SimpleSeedProvider, parameters: [{seeds: %q}]}]", d.via[0]))
 	set("storage_port", d.storage)
 	set("native_transport_port", d.native)
-	wait := d.options.Timeout.Milliseconds()
+	waits := d.options.waits()
+	for _, name := range slices.Sorted(maps.Keys(waits)) {
+		if wait := waits[name].Milliseconds(); d.options.modern() {
+			set(name, fmt.Sprint(wait, "ms"))
+		} else {
+			set(name+"_in_ms", wait)
+		}
+	}
 	if d.options.modern() {
-		set("write_request_timeout", fmt.Sprint(wait, "ms"))
-		set("read_request_timeout", fmt.Sprint(wait, "ms")) // reads are cut, too
-		set("cas_contention_timeout", fmt.Sprint(contention*wait, "ms"))
 		return b.String() + common + modern
 	}
-	set("write_request_timeout_in_ms", wait)
-	set("cas_contention_timeout_in_ms", contention*wait)
 	return b.String() + common + before4
+}
+
+// waits are how long a server waits for what, by the names of settings.
+func (c Cluster) waits() map[string]time.Duration {
+	waits := map[string]time.Duration{"write_request_timeout": c.Timeout, "cas_contention_timeout": contention * c.Timeout, "request_timeout": 10 * time.Second, "read_request_timeout": 5 * time.Second}
+	if c.timed() {
+		waits["read_request_timeout"] = c.Timeout // reads are cut, too
+	}
+	return waits
 }
 
 // common is what all nodes have, and before4 what only those of 2.0 do.
@@ -161,8 +175,6 @@ key_cache_size_in_mb: 1
 column_index_size_in_kb: 64
 in_memory_compaction_limit_in_mb: 8
 compaction_throughput_mb_per_sec: 16
-request_timeout_in_ms: 10000
-read_request_timeout_in_ms: 5000
 `
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/lockstep-go/lockstep/process/jvm"
 )
 
-// modern reports whether the version is 4.0 or later. Since then there is another protocol between servers, which is not decoded here, and settings have other names.
+// modern reports whether the version is 4 or later: there is another protocol between servers, which is not decoded here, and settings have other names, in the end since 4.1.
 func (c Cluster) modern() bool {
 	major, _, _ := strings.Cut(c.Version, ".")
 	n, err := strconv.Atoi(major)
@@ -47,7 +47,6 @@ file_cache_size: 32MiB
 networking_cache_size: 16MiB
 key_cache_size: 1MiB
 counter_cache_size: 1MiB
-request_timeout: 10000ms
 `
 
 // What is logged goes to the standard output.
