@@ -63,6 +63,8 @@ exact: build ## a table: how many of 100 seeds are the same, byte for byte, in 1
 	cd target/hashicorpraft && LOCKSTEP_PROCESSES=10 ../../bin/lockstep go test -count=1 -timeout 1h -v -run Exactly .
 	cd target/memberlist && LOCKSTEP_PROCESSES=10 ../../bin/lockstep go test -count=1 -timeout 1h -v -run Exactly .
 	cd target/tendermint && GOWORK=off LOCKSTEP_PROCESSES=10 ../../bin/lockstep go test -count=1 -timeout 1h -v -run Exactly .
+	cd target/etcdserver && GOWORK=off LOCKSTEP_PROCESSES=10 ../../bin/lockstep go test -count=1 -timeout 1h -v -run Exactly .
+	cd target/nats && GOWORK=off LOCKSTEP_PROCESSES=10 ../../bin/lockstep go test -count=1 -timeout 1h -v -run Exactly .
 
 versions: build ## known mistakes of hashicorp/raft and CometBFT, in the versions that had them and in those that mended them
 	@set -e; cd target/hashicorpraft; for v in v1.7.0 v1.7.1 v1.8.0; do GOWORK=off $(GO) test -modfile versions/$$v.mod -run KnownMistakes .; done; \
@@ -75,9 +77,9 @@ versions: build ## known mistakes of hashicorp/raft and CometBFT, in the version
 EACH ?= 1h
 LONG := $(GO) test -count=1 -timeout 0 -v .
 systems: build ## days of campaigns on servers in processes: the tables of the papers, published runs, campaigns that are killed at any moment (EACH=1h a row)
-	cd target/cassandra && $(LONG) -run 'Published|Agrees|Tables|Killed' -long -each $(EACH)
-	cd target/ratis && $(LONG) -run 'Tables|Killed' -long -each $(EACH)
-	cd target/zookeeper && $(LONG) -run 'Reported|DivergesOtherwise|Tables|Killed' -long -each $(EACH)
+	cd target/cassandra && $(LONG) -run 'Published|Agrees|Alone|Newer|Tables|Killed' -long -each $(EACH)
+	cd target/ratis && $(LONG) -run 'Told|Stuck|Tables|Killed' -long -each $(EACH)
+	cd target/zookeeper && $(LONG) -run 'Reported|DivergesOtherwise|Agrees|Foretold|Tables|Killed' -long -each $(EACH)
 	cd target/zookeeper && $(LONG) -run Tables -long -each $(EACH) -version 3.9.5
 	cd target/kafka && $(LONG) -run 'Safe|Measured|Killed' -long
 	cd target/etcd && $(LONG) -run 'StaleMeasured|Linearizable' -long
