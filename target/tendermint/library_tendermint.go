@@ -8,12 +8,72 @@ import (
 	abci "github.com/tendermint/tendermint/abci/types"
 	"github.com/tendermint/tendermint/config"
 	cs "github.com/tendermint/tendermint/consensus"
+	"github.com/tendermint/tendermint/crypto/ed25519"
+	"github.com/tendermint/tendermint/libs/events"
+	"github.com/tendermint/tendermint/libs/log"
 	"github.com/tendermint/tendermint/p2p"
 	"github.com/tendermint/tendermint/p2p/conn"
 	"github.com/tendermint/tendermint/proxy"
+	"github.com/tendermint/tendermint/types"
 )
 
-// What the bindings of Tendermint 0.30 and 0.34 have in common beyond library.go: its reactors take bytes.
+// What the bindings of Tendermint 0.30 and 0.34 have in common beyond library.go: most names, and reactors that take bytes.
+
+type (
+	walMessage        = cs.WALMessage
+	walSearch         = cs.WALSearchOptions
+	stepRecord        = types.EventDataRoundState
+	timedWALMessage   = cs.TimedWALMessage
+	endHeight         = cs.EndHeightMessage
+	writeAheadLog     = cs.WAL
+	eventSwitch       = events.EventSwitch
+	eventData         = events.EventData
+	logger            = log.Logger
+	p2pSwitch         = p2p.Switch
+	nopEventBus       = types.NopEventBus
+	newBlock          = types.EventDataNewBlock
+	blockPart         = types.Part
+	blockID           = types.BlockID
+	duplicateVotes    = types.DuplicateVoteEvidence
+	genesisDoc        = types.GenesisDoc
+	genesisValidator  = types.GenesisValidator
+	commit            = types.Commit
+	libraryVote       = types.Vote
+	libraryProposal   = types.Proposal
+	block             = types.Block
+	evidenceList      = types.EvidenceList
+	appConns          = proxy.AppConns
+	nodeInfo          = p2p.NodeInfo
+	netAddress        = p2p.NetAddress
+	connStatus        = conn.ConnectionStatus
+	peerID            = p2p.ID
+	baseApplication   = abci.BaseApplication
+	consensusSettings = config.ConsensusConfig
+
+	proposalMessage      = cs.ProposalMessage
+	proposalPOLMessage   = cs.ProposalPOLMessage
+	blockPartMessage     = cs.BlockPartMessage
+	voteMessage          = cs.VoteMessage
+	newRoundStepMessage  = cs.NewRoundStepMessage
+	newValidBlockMessage = cs.NewValidBlockMessage
+	hasVoteMessage       = cs.HasVoteMessage
+	voteSetMaj23Message  = cs.VoteSetMaj23Message
+	voteSetBitsMessage   = cs.VoteSetBitsMessage
+)
+
+const (
+	eventNewRoundStep = types.EventNewRoundStep
+	eventVote         = types.EventVote
+	eventValidBlock   = types.EventValidBlock
+)
+
+var (
+	newEventBus   = types.NewEventBus
+	defaultParams = types.DefaultConsensusParams
+	newWALEncoder = cs.NewWALEncoder
+	newWALDecoder = cs.NewWALDecoder
+	keyFromSecret = ed25519.GenPrivKeyFromSecret
+)
 
 // libraryName is the target's name on the command line.
 const libraryName = "tendermint"

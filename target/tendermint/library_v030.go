@@ -7,21 +7,15 @@ import (
 	"math"
 
 	amino "github.com/tendermint/go-amino"
-	abci "github.com/tendermint/tendermint/abci/types"
 	"github.com/tendermint/tendermint/blockchain"
 	"github.com/tendermint/tendermint/config"
 	cs "github.com/tendermint/tendermint/consensus"
 	"github.com/tendermint/tendermint/crypto"
-	"github.com/tendermint/tendermint/crypto/ed25519"
 	"github.com/tendermint/tendermint/evidence"
 	"github.com/tendermint/tendermint/libs/autofile"
 	"github.com/tendermint/tendermint/libs/common"
 	dbm "github.com/tendermint/tendermint/libs/db"
-	"github.com/tendermint/tendermint/libs/events"
-	"github.com/tendermint/tendermint/libs/log"
 	"github.com/tendermint/tendermint/p2p"
-	"github.com/tendermint/tendermint/p2p/conn"
-	"github.com/tendermint/tendermint/proxy"
 	sm "github.com/tendermint/tendermint/state"
 	"github.com/tendermint/tendermint/types"
 
@@ -35,73 +29,24 @@ type (
 	consensusState   = cs.ConsensusState
 	consensusReactor = cs.ConsensusReactor
 	evidenceReactor  = evidence.EvidenceReactor
-	walMessage       = cs.WALMessage
-	walSearch        = cs.WALSearchOptions
-	stepRecord       = types.EventDataRoundState
-	timedWALMessage  = cs.TimedWALMessage
-	endHeight        = cs.EndHeightMessage
-	writeAheadLog    = cs.WAL
-	eventSwitch      = events.EventSwitch
-	eventData        = events.EventData
-	logger           = log.Logger
 	kvDB             = database
 	kvBatch          = *batch
-	p2pSwitch        = p2p.Switch
 	baseService      = common.BaseService
 	protoVote        = types.Vote
 	protoProposal    = types.Proposal
-	nopEventBus      = types.NopEventBus
-	newBlock         = types.EventDataNewBlock
-	blockPart        = types.Part
-	blockID          = types.BlockID
-	duplicateVotes   = types.DuplicateVoteEvidence
 	privKey          = crypto.PrivKey
-	genesisDoc       = types.GenesisDoc
-	genesisValidator = types.GenesisValidator
-	commit           = types.Commit
-	libraryVote      = types.Vote
-	libraryProposal  = types.Proposal
-	block            = types.Block
-	evidenceList     = types.EvidenceList
-	appConns         = proxy.AppConns
 	blockStore       = blockchain.BlockStore
-	nodeInfo         = p2p.NodeInfo
-	netAddress       = p2p.NetAddress
-	connStatus       = conn.ConnectionStatus
-	peerID           = p2p.ID
-	baseApplication  = abci.BaseApplication
-
-	consensusSettings = config.ConsensusConfig
-
-	proposalMessage      = cs.ProposalMessage
-	proposalPOLMessage   = cs.ProposalPOLMessage
-	blockPartMessage     = cs.BlockPartMessage
-	voteMessage          = cs.VoteMessage
-	newRoundStepMessage  = cs.NewRoundStepMessage
-	newValidBlockMessage = cs.NewValidBlockMessage
-	hasVoteMessage       = cs.HasVoteMessage
-	voteSetMaj23Message  = cs.VoteSetMaj23Message
-	voteSetBitsMessage   = cs.VoteSetBitsMessage
 )
 
 const (
 	precommitType = types.PrecommitType
-
-	eventNewRoundStep = types.EventNewRoundStep
-	eventVote         = types.EventVote
-	eventValidBlock   = types.EventValidBlock
 )
 
 var (
 	newState        = cs.NewConsensusState
 	newReactor      = cs.NewConsensusReactor
 	newProofReactor = evidence.NewEvidenceReactor
-	newEventBus     = types.NewEventBus
 	noMempool       = sm.MockMempool{}
-	defaultParams   = types.DefaultConsensusParams
-	newWALEncoder   = cs.NewWALEncoder
-	newWALDecoder   = cs.NewWALDecoder
-	keyFromSecret   = ed25519.GenPrivKeyFromSecret
 	newBaseService  = common.NewBaseService
 	seedLibrary     = common.Seed
 )

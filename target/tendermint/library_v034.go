@@ -3,21 +3,16 @@
 package tendermint
 
 import (
-	abci "github.com/tendermint/tendermint/abci/types"
 	"github.com/tendermint/tendermint/config"
 	cs "github.com/tendermint/tendermint/consensus"
 	"github.com/tendermint/tendermint/crypto/ed25519"
 	"github.com/tendermint/tendermint/evidence"
-	"github.com/tendermint/tendermint/libs/events"
-	"github.com/tendermint/tendermint/libs/log"
 	librand "github.com/tendermint/tendermint/libs/rand"
 	"github.com/tendermint/tendermint/libs/service"
 	"github.com/tendermint/tendermint/mempool/mock"
 	"github.com/tendermint/tendermint/p2p"
-	"github.com/tendermint/tendermint/p2p/conn"
 	wire "github.com/tendermint/tendermint/proto/tendermint/consensus"
 	protos "github.com/tendermint/tendermint/proto/tendermint/types"
-	"github.com/tendermint/tendermint/proxy"
 	sm "github.com/tendermint/tendermint/state"
 	"github.com/tendermint/tendermint/store"
 	"github.com/tendermint/tendermint/types"
@@ -30,61 +25,21 @@ type (
 	consensusState   = cs.State
 	consensusReactor = cs.Reactor
 	evidenceReactor  = evidence.Reactor
-	walMessage       = cs.WALMessage
-	walSearch        = cs.WALSearchOptions
-	stepRecord       = types.EventDataRoundState
-	timedWALMessage  = cs.TimedWALMessage
-	endHeight        = cs.EndHeightMessage
-	writeAheadLog    = cs.WAL
-	eventSwitch      = events.EventSwitch
-	eventData        = events.EventData
-	logger           = log.Logger
 	kvDB             = dbm.DB
 	kvBatch          = dbm.Batch
 	kvIterator       = dbm.Iterator
 	memDB            = dbm.MemDB
-	p2pSwitch        = p2p.Switch
 	baseService      = service.BaseService
 	protoVote        = protos.Vote
 	protoProposal    = protos.Proposal
 	mockPV           = types.MockPV
-	nopEventBus      = types.NopEventBus
-	newBlock         = types.EventDataNewBlock
-	blockPart        = types.Part
-	blockID          = types.BlockID
-	duplicateVotes   = types.DuplicateVoteEvidence
 	privKey          = ed25519.PrivKey
-	genesisDoc       = types.GenesisDoc
-	genesisValidator = types.GenesisValidator
-	commit           = types.Commit
-	libraryVote      = types.Vote
-	libraryProposal  = types.Proposal
-	block            = types.Block
 	blockData        = types.Data
 	tx               = types.Tx
 	protoBlock       = protos.Block
 	protoEvidence    = protos.EvidenceList
-	evidenceList     = types.EvidenceList
 	stateStore       = sm.Store
-	appConns         = proxy.AppConns
 	blockStore       = store.BlockStore
-	nodeInfo         = p2p.NodeInfo
-	netAddress       = p2p.NetAddress
-	connStatus       = conn.ConnectionStatus
-	peerID           = p2p.ID
-	baseApplication  = abci.BaseApplication
-
-	consensusSettings = config.ConsensusConfig
-
-	proposalMessage      = cs.ProposalMessage
-	proposalPOLMessage   = cs.ProposalPOLMessage
-	blockPartMessage     = cs.BlockPartMessage
-	voteMessage          = cs.VoteMessage
-	newRoundStepMessage  = cs.NewRoundStepMessage
-	newValidBlockMessage = cs.NewValidBlockMessage
-	hasVoteMessage       = cs.HasVoteMessage
-	voteSetMaj23Message  = cs.VoteSetMaj23Message
-	voteSetBitsMessage   = cs.VoteSetBitsMessage
 )
 
 const (
@@ -93,10 +48,6 @@ const (
 
 	flagCommit = types.BlockIDFlagCommit
 	partSize   = types.BlockPartSizeBytes
-
-	eventNewRoundStep = types.EventNewRoundStep
-	eventVote         = types.EventVote
-	eventValidBlock   = types.EventValidBlock
 )
 
 var (
@@ -108,18 +59,13 @@ var (
 	newPool           = evidence.NewPool
 	newProofReactor   = evidence.NewReactor
 	newExecutor       = sm.NewBlockExecutor
-	newEventBus       = types.NewEventBus
 	noMempool         = mock.Mempool{}
-	defaultParams     = types.DefaultConsensusParams
 	defaultConfig     = config.DefaultConsensusConfig
 	evidenceFromProto = types.EvidenceFromProto
 	blockFromProto    = types.BlockFromProto
-	newWALEncoder     = cs.NewWALEncoder
-	newWALDecoder     = cs.NewWALDecoder
 	newMockPV         = types.NewMockPVWithParams
 	voteSignBytes     = types.VoteSignBytes
 	proposalSignBytes = types.ProposalSignBytes
-	keyFromSecret     = ed25519.GenPrivKeyFromSecret
 	newBaseService    = service.NewBaseService
 	addToPeerSet      = p2p.AddPeerToSwitchPeerSet
 	seedLibrary       = librand.Seed
