@@ -40,15 +40,8 @@ func listening() []net.TCPAddr {
 
 // inState lists the sockets in a state, of both families. The kernel is asked for these alone: its table in /proc has all
 // sockets, and thousands of connections that have ended take milliseconds to go through.
-func inState(state int) (found []socket, err error) {
-	for _, family := range []uint8{syscall.AF_INET, syscall.AF_INET6} {
-		some, err := ask(question{family: family, states: 1 << state})
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, some...)
-	}
-	return found, nil
+func inState(state int) ([]socket, error) {
+	return ask(question{family: syscall.AF_INET, states: 1 << state}, question{family: syscall.AF_INET6, states: 1 << state})
 }
 
 // between lists the socket with these addresses, where there is one. One that a program opened for IPv6 and connected by IPv4 is found by
@@ -70,17 +63,24 @@ func between(local, remote *net.TCPAddr) ([]socket, error) {
 	return nil, err
 }
 
-// ask asks the kernel.
-func ask(q question) ([]socket, error) {
+// ask asks the kernel one thing after the other.
+func ask(questions ...question) (found []socket, err error) {
 	fd, err := syscall.Socket(syscall.AF_NETLINK, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC, sockDiag)
 	if err != nil {
 		return nil, os.NewSyscallError("socket", err)
 	}
 	defer syscall.Close(fd)
-	if err := syscall.Sendto(fd, q.bytes(), 0, &syscall.SockaddrNetlink{Family: syscall.AF_NETLINK}); err != nil {
-		return nil, os.NewSyscallError("sendto", err)
+	for _, q := range questions {
+		if err := syscall.Sendto(fd, q.bytes(), 0, &syscall.SockaddrNetlink{Family: syscall.AF_NETLINK}); err != nil {
+			return nil, os.NewSyscallError("sendto", err)
+		}
+		some, err := q.answers(fd)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, some...)
 	}
-	return q.answers(fd)
+	return found, nil
 }
 
 // bytes is the question as the kernel reads it.
