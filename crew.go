@@ -187,6 +187,7 @@ func (r *Result) Add(next *Result, keep int) {
 	r.Steps += next.Steps
 	r.Messages += next.Messages
 	r.Requests += next.Requests
+	r.Virtual += next.Virtual
 	r.Quiet += next.Quiet
 	r.Worthless += next.Worthless
 	r.Stalls += next.Stalls

@@ -61,6 +61,15 @@ func stretches(t *rapid.T, plan lockstep.Plan, ends []int, crews int) *lockstep.
 	return sum
 }
 
+// oneClock is a system whose nodes live by one clock.
+type oneClock struct{ raft.Cluster }
+
+func (c oneClock) Describe() (lockstep.Info, error) {
+	info, err := c.Cluster.Describe()
+	info.OneClock = true
+	return info, err
+}
+
 // However a campaign is cut into stretches, and whoever makes them, the result is that of Explore.
 func TestStretches(t *testing.T) {
 	plans := []lockstep.Plan{
@@ -68,6 +77,7 @@ func TestStretches(t *testing.T) {
 		{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix, Keep: 3},
 		{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultPCTCP, Spec: smr.Prefix, Keep: 3},
 		{System: raft.Cluster{Nodes: 3}, Strategy: strategy.DefaultWalk, Spec: raft.Targets[0].Spec, Keep: 3, Settle: 100, Steps: 200},
+		{System: oneClock{raft.Cluster{Nodes: 3}}, Strategy: strategy.DefaultWalk, Spec: raft.Targets[0].Spec, Keep: 3, Settle: 100, Steps: 200},
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		plan := rapid.SampledFrom(plans).Draw(t, "plan")
@@ -78,6 +88,9 @@ func TestStretches(t *testing.T) {
 		want, err := lockstep.Explore(t.Context(), plan)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if _, timed := plan.System.(oneClock); timed != (want.Virtual > 0) {
+			t.Errorf("%d of virtual time", want.Virtual)
 		}
 		if d := cmp.Diff(want, got, cmpopts.IgnoreFields(lockstep.Found{}, "Trace"), cmpopts.IgnoreFields(lockstep.Guarantee{}, "Space"), cmpopts.EquateEmpty()); d != "" {
 			t.Errorf("Explore (-), stretches (+):\n%s", d)

@@ -59,6 +59,7 @@ type ran struct {
 	digest          uint64
 	steps, messages int
 	requests        int
+	virtual         Time
 	quiet           bool // nothing observable happened
 	verdict         Verdict
 	reason          string
@@ -180,6 +181,9 @@ func (w *worker) ran(one *ran, b *batch) (err error) {
 		return err
 	}
 	one.digest, one.steps, one.messages, one.requests = w.run.digest, w.run.steps, len(w.run.messages), w.run.requests
+	if w.info.OneClock {
+		one.virtual = w.run.now
+	}
 	one.quiet, one.verdict, one.reason, one.worthless = w.run.quiet(), outcome.Verdict, outcome.Reason, w.spoilt
 	if outcome.Finding != nil {
 		one.found = &Found{Run: one.number, Finding: *outcome.Finding}
@@ -309,6 +313,7 @@ func (c *campaign) add(one *ran) Verdict {
 	r.Steps += int64(one.steps)
 	r.Messages += int64(one.messages)
 	r.Requests += int64(one.requests)
+	r.Virtual += one.virtual
 	r.Quiet += btoi(one.quiet)
 	r.Digest += mix.Seed(one.digest, one.number)
 	r.Seen.add(one.seen)

@@ -19,6 +19,7 @@ type Result struct {
 	Steps     int64   // of all runs
 	Messages  int64   // sent in all runs
 	Requests  int64   // given in all runs
+	Virtual   Time    // that passed in all runs, where the system has one clock
 	Events    []Count // in all runs, by type
 	Quiet     int     // runs in which nothing observable happened
 	Verdicts  map[Verdict]int

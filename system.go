@@ -53,7 +53,8 @@ type Info struct {
 	// before a run; nil where they are not. A scenario that waits for another is then refused.
 	Requests []string
 	// OneClock says that all nodes live by the same clock, so that only the alarm that is
-	// due first may fire. Otherwise each node's clock is its own and any alarm may.
+	// due first may fire. Otherwise each node's clock is its own and any alarm may. It is virtual
+	// and counts nanoseconds, and a campaign tells how much time passed on it.
 	OneClock bool
 	// Pace is the time that one Wait step of a strategy or of the settling stage lasts,
 	// where the system supports Wait; 0 means 1.

@@ -124,6 +124,9 @@ func TestWaitJumps(t *testing.T) {
 	if want := []lockstep.Time{minute, 2 * minute, 3 * minute}; fmt.Sprint(times) != fmt.Sprint(want) || result.Steps != 4 {
 		t.Errorf("awake at %v after %d steps, want %v", times, result.Steps, want)
 	}
+	if want := 63 * minute; result.Virtual != want { // the last wait is an hour in which nothing happens
+		t.Errorf("%v of virtual time, want %v", time.Duration(result.Virtual), time.Duration(want))
+	}
 }
 
 // A panic of a node, in Start, in a handler or in a goroutine of its own, is a finding with

@@ -213,6 +213,9 @@ func (k *kernel) openFile(c *call, dirfd, arg int, flags, mode uintptr) (r1, r2 
 		}
 		p = k.find(c, dirfd, text, flags&syscall.O_NOFOLLOW == 0)
 	}
+	if c.Trap != syscall.SYS_CREAT {
+		c.Clear(arg+1, oSync) // what is durable is the model's business, and a real disk would be waited for in real time
+	}
 	if r1, r2, err = c.Do(); err != 0 {
 		return r1, r2, err
 	}
@@ -259,6 +262,11 @@ func (k *kernel) fcntl(c *call) (r1, r2 uintptr, err errno) {
 		return k.dup(c)
 	case c.Arg(1) == syscall.F_SETFL && o != nil:
 		o.flags = o.flags&^syscall.O_APPEND | c.Arg(2)&syscall.O_APPEND
+	case c.Arg(1) == syscall.F_GETFL && o != nil:
+		if r1, r2, err = c.Do(); err == 0 {
+			r1 |= o.flags & oSync // which the kernel was not told
+		}
+		return r1, r2, err
 	}
 	return c.Do()
 }

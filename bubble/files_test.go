@@ -120,6 +120,41 @@ func TestPowerFailure(t *testing.T) {
 	}
 }
 
+// A file that is opened to be synced with each write is one to the node and to the model, which takes a power failure, and none to the
+// kernel: a real disk would be waited for.
+func TestOpenedToSync(t *testing.T) {
+	start := func(n *bubble.Node) error {
+		dir, err := n.Folder()
+		if err != nil {
+			return err
+		}
+		f, err := os.OpenFile(filepath.Join(dir, "numbers"), os.O_RDWR|os.O_CREATE|os.O_SYNC, 0o600)
+		if err != nil {
+			return err
+		}
+		size, err := f.Seek(0, 2)
+		if err != nil {
+			return err
+		}
+		seen, _, _ := syscall.Syscall(syscall.SYS_FCNTL, f.Fd(), syscall.F_GETFL, 0)
+		real, _, _ := syscall.RawSyscall(syscall.SYS_FCNTL, f.Fd(), syscall.F_GETFL, 0) // not by the model
+		if seen&syscall.O_SYNC != syscall.O_SYNC || real&syscall.O_SYNC != 0 {
+			return fmt.Errorf("the flags are %x, and %x to the kernel", seen, real)
+		}
+		n.Emit("count", count{true, int(size)})
+		for i := int(size); n.Context().Err() == nil; i++ {
+			if _, err := f.Write([]byte{1}); err != nil {
+				return err
+			}
+			n.Emit("count", count{false, i + 1})
+		}
+		return nil
+	}
+	if f := suffer(t, 30, bubble.Files{PowerFailures: 1}, start, kept()).First(); f != nil {
+		t.Errorf("%+v", f)
+	}
+}
+
 // disk of the process: one node may sync at a time.
 var tickets chan struct{}
 

@@ -32,7 +32,7 @@ type Elsewhere struct {
 	For time.Duration
 }
 
-// Gathered is what a fleet made of a campaign.
+// Gathered is what a fleet, or other processes, made of a campaign.
 type Gathered struct {
 	Result *lockstep.Result
 	// Coverage and Closure are what was measured, where that was wanted.
@@ -61,8 +61,7 @@ func (c *runCmd) elsewhere(e *Env) error {
 	if err := errors.Join(CheckOut(c.Out), CheckFiles("report", c.Report, "junit", c.JUnit)); err != nil {
 		return err
 	}
-	args := append(append(c.words(), c.measures()...), "--seed", fmt.Sprint(c.Seed), "--stretches")
-	g, err := e.app.Fleet(e, Elsewhere{URL: c.Fleet, Target: c.Target, Set: c.Set, Args: args, For: c.For})
+	g, err := e.app.Fleet(e, Elsewhere{URL: c.Fleet, Target: c.Target, Set: c.Set, Args: c.stretches(), For: c.For})
 	if err != nil {
 		return err
 	}
@@ -97,12 +96,21 @@ func (c *runCmd) readGathered(file string) error {
 	return errors.Join(json.Unmarshal(text, c.gathered), os.Remove(file))
 }
 
-// result makes the runs, or takes what a fleet has made of them.
-func (c *runCmd) result(ctx context.Context, plan lockstep.Plan) (*lockstep.Result, error) {
-	g := c.gathered
-	if g == nil {
-		return lockstep.Explore(ctx, plan)
+// result makes the runs, or takes what other processes or a fleet have made of them.
+func (c *runCmd) result(ctx context.Context, e *Env, plan lockstep.Plan) (*lockstep.Result, error) {
+	if c.gathered == nil {
+		n, err := processes(plan)
+		if err != nil {
+			return nil, err
+		}
+		if n == 0 {
+			return lockstep.Explore(ctx, plan)
+		}
+		if c.gathered, err = c.abreast(ctx, e, plan, n); err != nil {
+			return nil, err
+		}
 	}
+	g := c.gathered
 	crew, err := lockstep.NewCrew(plan)
 	if err != nil {
 		return nil, err

@@ -37,7 +37,12 @@ var testApp = App{
 }
 
 // The transcripts under testdata/script run the tool as a user would.
-func TestMain(m *testing.M) { clitest.Main(m, testApp.Main) }
+func TestMain(m *testing.M) {
+	if os.Getenv(aloneVariable) != "" {
+		aloneApp.Main()
+	}
+	clitest.Main(m, testApp.Main)
+}
 
 func TestScripts(t *testing.T) {
 	root, err := filepath.Abs("..")

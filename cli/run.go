@@ -45,7 +45,7 @@ type runCmd struct {
 	Fleet        string        `placeholder:"URL" help:"Have the runs made by the fleet there; the result is the same. See lockstep fleet."`
 	Stretches    bool          `hidden:"" help:"Make the runs that standard input asks for: what the workers of a fleet do."`
 
-	gathered *Gathered // what a fleet has made
+	gathered *Gathered // what others have made
 }
 
 const defaultRuns = 10_000
@@ -58,6 +58,9 @@ func (runCmd) Help() string {
 	return `A target is linked in, or it is a program that is built on demand: one of those that lockstep list names, in
 the version that --set version=V asks for, or the main package in a folder, which calls cli.Main with its targets
 (PACKAGE:NAME, where it has several). What was built is kept in the user's cache.
+
+Where runs repeat exactly and a process can make only one at a time, as with programs in virtual time, each of several
+workers is a process.
 
 Examples:
   lockstep run smr-bug
@@ -134,7 +137,7 @@ func (c *runCmd) explore(e *Env, plan lockstep.Plan) (*campaign.Campaign, error)
 			_, _ = e.store(c.Out, keep.NameOfRun(f.Trace, f.Run), f.Trace)
 		}
 	}
-	result, err := c.result(ctx, plan)
+	result, err := c.result(ctx, e, plan)
 	_ = show.Done()
 	if result == nil {
 		return nil, err

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/closure"
 	"github.com/lockstep-go/lockstep/coverage"
 	"github.com/lockstep-go/lockstep/internal/sketch"
 	"github.com/lockstep-go/lockstep/internal/stretch"
@@ -68,15 +66,10 @@ type Finding struct {
 type Ledger struct {
 	Job Job    `json:"job"`
 	Why string `json:"why,omitempty"` // the campaign ended so
-	// Result is of the runs from 0 up to, not including, Result.Runs.
-	Result    *lockstep.Result  `json:"result"`
-	Schedules sketch.Sketch     `json:"schedules,omitempty"`
-	States    sketch.Sketch     `json:"states,omitempty"`
-	Coverage  *coverage.Sum     `json:"coverage,omitempty"` // where it is measured, and so is
-	Closure   *closure.Measured `json:"closure,omitempty"`
-	Findings  []Finding         `json:"findings,omitempty"`
-	Curve     []campaign.Sample `json:"curve,omitempty"`
-	Elapsed   time.Duration     `json:"elapsed"`
+	stretch.Sum
+	Findings []Finding         `json:"findings,omitempty"`
+	Curve    []campaign.Sample `json:"curve,omitempty"`
+	Elapsed  time.Duration     `json:"elapsed"`
 	// Next is the first run that was not given out, and Out is what was given out and not yet added,
 	// in order.
 	Next int           `json:"next"`
@@ -93,9 +86,7 @@ type Ledger struct {
 
 // newLedger opens the books of a campaign.
 func newLedger(job Job) *Ledger {
-	h := job.Hello
-	return &Ledger{Job: job, changed: true, Result: &lockstep.Result{Target: h.Target, Strategy: h.Strategy, Seed: h.Seed, Guarantee: h.Guarantee,
-		Verdicts: map[lockstep.Verdict]int{}, Reasons: map[string]int{}}}
+	return &Ledger{Job: job, changed: true, Sum: stretch.NewSum(job.Hello)}
 }
 
 // slice is the number of runs that a strategy which learns tells of at a time.
@@ -223,18 +214,6 @@ func (l *Ledger) fitsMeasures(p *Part) error {
 	return nil
 }
 
-// addMeasures adds what was measured in a part.
-func (l *Ledger) addMeasures(p *Part) {
-	if p.Coverage != nil {
-		l.Coverage = cmp.Or(l.Coverage, &coverage.Sum{})
-		_ = l.Coverage.Add(p.Coverage) // one that does not fit the parts before it adds nothing
-	}
-	if p.Closure != nil {
-		l.Closure = cmp.Or(l.Closure, &closure.Measured{})
-		l.Closure.Add(p.Closure)
-	}
-}
-
 // asked reports whether a stretch is one that was given out, or a slice of one.
 func (l *Ledger) asked(a stretch.Ask) bool {
 	if l.Job.Hello.Sequential {
@@ -270,27 +249,23 @@ func (l *Ledger) addOne(p *Part) {
 		return
 	}
 	known := len(r.Found)
-	r.Add(p.Result, l.Job.Hello.Keep)
-	l.addMeasures(p)
+	l.Arm.reward(l, p)
+	l.Sum.Add(&p.Made, l.Job.Hello.Keep)
 	for i := known; i < len(r.Found); i++ {
 		f := r.Found[i]
 		l.Findings = append(l.Findings, Finding{Campaign: l.Job.ID, Run: f.Run, Property: f.Finding.Property, Text: f.Finding.Text,
 			Shape: p.Shapes[i-known], After: l.Elapsed})
 	}
-	l.Arm.reward(l, p)
-	_ = errors.Join(l.Schedules.Merge(p.Schedules), l.States.Merge(p.States)) // they were tried when it came
-	r.Schedules, r.States = l.Schedules.Count(), l.States.Count()
 	if p.ElapsedMS > 0 {
 		l.Speed = float64(p.Result.Runs) / (float64(p.ElapsedMS) / 1000)
 	} else {
 		l.Speed = max(l.Speed, 1) * 4
 	}
 	l.Curve = campaign.AddSample(l.Curve, r, l.Elapsed)
-	switch {
-	case r.Exhausted || campaign.Findings(r) > 0 && !l.Job.Hello.KeepGoing:
+	if l.Ended(l.Job.Hello.KeepGoing) {
 		l.end(Done, "")
-	case r.Worthless > cmp.Or(l.Job.Hello.Worthless, lockstep.DefaultWorthless) && 2*r.Worthless > r.Runs:
-		l.end(Failed, fmt.Sprintf("%d of %d runs of %s were worthless", r.Worthless, r.Runs, r.Target))
+	} else if why := l.Broken(l.Job.Hello.Worthless); why != "" {
+		l.end(Failed, why)
 	}
 }
 

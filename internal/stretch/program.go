@@ -34,6 +34,7 @@ func Start(ctx context.Context, file string, args []string, env ...string) (*Pro
 	p := &Program{cmd: exec.CommandContext(ctx, file, args...)}
 	p.cmd.Env = append(p.cmd.Environ(), env...)
 	p.cmd.Stderr = &p.said
+	apart(p.cmd)
 	in, err := p.cmd.StdinPipe()
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package stretch
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"strings"
@@ -16,14 +17,47 @@ import (
 
 var plan = lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix, Runs: 200, KeepGoing: true, Keep: 2, Seed: 5}
 
+// first is the plan that ends with a finding.
+var first = func() lockstep.Plan { p := plan; p.KeepGoing = false; return p }()
+
+// spoilt is a system whose runs are all worthless.
+type spoilt struct{ smr.Cluster }
+
+func (s spoilt) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
+	d, err := s.Cluster.Deploy(p)
+	return rotten{d}, err
+}
+
+type rotten struct{ lockstep.Deployment }
+
+func (rotten) Reset(context.Context, uint64, *lockstep.Outbox) error {
+	return &lockstep.Worthless{Reason: "it rots"}
+}
+
+// serve serves a plan as a program.
+func serve(plan lockstep.Plan) {
+	if err := Serve(context.Background(), plan, Measures{}, os.Stdin, os.Stdout); err != nil {
+		panic(err)
+	}
+	os.Exit(0)
+}
+
 // The test's own program is the one that serves, where the variable says so.
 func TestMain(m *testing.M) {
 	switch os.Getenv("STRETCH_TEST") {
 	case "serve":
-		if err := Serve(context.Background(), plan, Measures{}, os.Stdin, os.Stdout); err != nil {
-			panic(err)
-		}
-		os.Exit(0)
+		serve(plan)
+	case "first":
+		serve(first)
+	case "worthless":
+		rotten := plan
+		rotten.System = spoilt{smr.Cluster{Nodes: 3}}
+		serve(rotten)
+	case "dies": // when the first stretch is asked for
+		out, _ := json.Marshal(Hello{Runs: 10, Keep: 1})
+		_, _ = os.Stdout.Write(append(out, '\n'))
+		_, _ = os.Stdin.Read(make([]byte, 1))
+		os.Exit(3)
 	case "fail":
 		os.Stderr.WriteString("lockstep: unknown target \"x\"\n")
 		os.Exit(2)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/words"
@@ -61,6 +62,9 @@ func repeats(r *lockstep.Result) (lines []string) {
 // happened lists what happens in a run on average.
 func happened(r *lockstep.Result) []string {
 	list := []string{average(r, r.Steps) + " steps"}
+	if r.Virtual > 0 {
+		list = append(list, span(time.Duration(r.Virtual)/time.Duration(r.Runs))+" of virtual time")
+	}
 	if len(r.Events) == 0 {
 		list = append(list, "no events")
 	}
@@ -84,6 +88,15 @@ func happened(r *lockstep.Result) []string {
 		list = append(list, average(r, int64(answered))+" operations answered")
 	}
 	return list
+}
+
+// span is a length of time to three digits.
+func span(d time.Duration) string {
+	unit := time.Duration(1)
+	for d/unit >= 1000 {
+		unit *= 10
+	}
+	return d.Round(unit).String()
 }
 
 // shortened joins the first of many.

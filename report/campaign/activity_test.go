@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/report/campaign"
@@ -25,6 +26,8 @@ func TestActivity(t *testing.T) {
 			[]string{"a run: 10 steps, 0.06 events (commit 0.06)", "property p was judged 6 times, 0.06 a run",
 				"nothing observable happened in 94 of 100 runs (94 %)",
 				"warning: most runs are idle: in the rounds of uniform, nodes with time-outs of their own may get nothing done; try the strategy walk, pos or partition, or more rounds"}},
+		{"in virtual time", lockstep.Result{Strategy: "walk", Runs: 4, Steps: 40, Virtual: lockstep.Time(365 * time.Second), Events: []lockstep.Count{{Name: "leader", N: 4}}},
+			[]string{"a run: 10 steps, 1m31.3s of virtual time, 1 events (leader 1)"}},
 		{"seldom judged", lockstep.Result{Strategy: "pos", Runs: 100, Steps: 1000, Events: []lockstep.Count{{Name: "leader", N: 100}}, Judged: []lockstep.Count{{Name: "p", N: 13}}},
 			[]string{"a run: 10 steps, 1 events (leader 1)", "property p was judged 13 times, 0.13 a run",
 				"warning: property p was judged in few runs only: try longer runs, or baseline:drop=0, which has no faults; if they are idle, too, look at the system's adapter"}},
@@ -39,6 +42,23 @@ func TestActivity(t *testing.T) {
 		if got := campaign.Activity(&c.result); !slices.Equal(got, c.want) {
 			t.Errorf("%s:\n%s\nwant\n%s", c.what, strings.Join(got, "\n"), strings.Join(c.want, "\n"))
 		}
+	}
+}
+
+// The virtual time of all runs together is compared with the time taken.
+func TestTimesReal(t *testing.T) {
+	c := passed()
+	var b strings.Builder
+	if err := c.Write(&b, false); err != nil || strings.Contains(b.String(), "real time") {
+		t.Errorf("%v: a system without a clock of its own tells of one:\n%s", err, b.String())
+	}
+	c.Result.Virtual = lockstep.Time(49 * time.Second)
+	b.Reset()
+	if err := c.Write(&b, false); err != nil || !strings.Contains(b.String(), "310204 steps/s, 100 times real time)") {
+		t.Errorf("%v:\n%s", err, b.String())
+	}
+	if d := c.Document(); d.VirtualMS != 49_000 || d.TimesReal != 100 {
+		t.Errorf("%d ms, %v times", d.VirtualMS, d.TimesReal)
 	}
 }
 

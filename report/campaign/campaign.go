@@ -115,6 +115,19 @@ func (c *Campaign) perSecond(n int64) float64 {
 	return float64(n) / c.Elapsed.Seconds()
 }
 
+// timesReal says how fast virtual time passed, of all runs together and with all that it took to make them.
+func (c *Campaign) timesReal() string {
+	if c.Result.Virtual == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %s times real time", speed(c.perVirtual()))
+}
+
+// perVirtual is the virtual time that passed in a unit of real time.
+func (c *Campaign) perVirtual() float64 {
+	return c.perSecond(int64(c.Result.Virtual)) / float64(time.Second)
+}
+
 // speed writes one: that of real servers is a part of a run.
 func speed(perSecond float64) string {
 	if perSecond < 10 {
@@ -128,8 +141,8 @@ func (c *Campaign) Write(w io.Writer, colour bool) error {
 	r := c.Result
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s under %s, seed %d\n", c.named(), plain.Clean(r.Strategy), r.Seed)
-	fmt.Fprintf(&b, "%s, %s in %v (%s runs/s, %s steps/s)%s\n", words.Count(r.Runs, "run"), words.Count(r.Steps, "step"),
-		c.Elapsed.Round(time.Millisecond), speed(c.perSecond(int64(r.Runs))), speed(c.perSecond(r.Steps)), c.ended())
+	fmt.Fprintf(&b, "%s, %s in %v (%s runs/s, %s steps/s%s)%s\n", words.Count(r.Runs, "run"), words.Count(r.Steps, "step"),
+		c.Elapsed.Round(time.Millisecond), speed(c.perSecond(int64(r.Runs))), speed(c.perSecond(r.Steps)), c.timesReal(), c.ended())
 	c.writeVerdict(&b, colour)
 	c.writeCounts(&b)
 	if text := r.Guarantee.String(); text != "" {

@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/closure"
@@ -39,6 +40,8 @@ type Document struct {
 	ElapsedMS   int64             `json:"elapsed_ms"`
 	RunsPerS    float64           `json:"runs_per_sec"`
 	StepsPerS   float64           `json:"steps_per_sec"`
+	VirtualMS   int64             `json:"virtual_ms,omitempty"`
+	TimesReal   float64           `json:"times_real,omitempty"`
 	Steps       int64             `json:"steps"`
 	Messages    int64             `json:"messages"`
 	Digest      string            `json:"digest"`
@@ -86,7 +89,7 @@ func (c *Campaign) Document() Document {
 	d := Document{Target: r.Target, Build: c.Build, Options: c.Options, Strategy: r.Strategy, Scenario: c.Scenario, Seed: r.Seed,
 		Runs: r.Runs, Findings: c.Findings(), Trace: c.Trace, Page: c.Page, Pictures: c.Pictures, Traces: c.Traces, Verdict: c.Verdict(), Verdicts: map[string]int{},
 		Reasons: r.Reasons, Shrunk: c.Shrunk, Guarantee: promise(r), Judged: map[string]*int{}, ElapsedMS: c.Elapsed.Milliseconds(),
-		RunsPerS: c.perSecond(int64(r.Runs)), StepsPerS: c.perSecond(r.Steps), Steps: r.Steps, Messages: r.Messages, Requests: r.Requests, QuietRuns: r.Quiet,
+		RunsPerS: c.perSecond(int64(r.Runs)), StepsPerS: c.perSecond(r.Steps), VirtualMS: time.Duration(r.Virtual).Milliseconds(), TimesReal: c.perVirtual(), Steps: r.Steps, Messages: r.Messages, Requests: r.Requests, QuietRuns: r.Quiet,
 		Digest: fmt.Sprintf("%016x", r.Digest), Interrupted: c.Interrupted, FailureRate: c.FailureRate(), Groups: c.Groups,
 		Curve: c.Curve, Coverage: c.Coverage, Closure: c.Closure, Again: c.Again, Replay: c.Replay}
 	for v, n := range r.Verdicts {

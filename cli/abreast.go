@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/stretch"
+	"github.com/lockstep-go/lockstep/report/campaign"
+)
+
+// processes is the number of processes that are to make the runs of a plan beside this one; 0: this one makes them. Others do
+// where a process can make one run at a time, and it does not matter to a run what else the machine does.
+func processes(plan lockstep.Plan) (int, error) {
+	crew, err := lockstep.NewCrew(plan)
+	if err != nil {
+		return 0, err
+	}
+	p, info, terms := crew.Prepared()
+	n := p.Workers
+	if n == 0 {
+		n = runtime.GOMAXPROCS(0)
+	}
+	n = min(n, p.Runs)
+	if n < 2 || !info.Serial || info.Repeats != lockstep.Exactly || terms.Sequential || terms.Lineages > 1 {
+		n = 0
+	}
+	return n, crew.Close()
+}
+
+// abreast has the runs made by so many processes of this program at once.
+func (c *runCmd) abreast(ctx context.Context, e *Env, plan lockstep.Plan, n int) (*Gathered, error) {
+	file, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	var variables []string
+	if e.asked != "" {
+		variables = []string{programVariable + "=" + e.asked}
+	}
+	args := append(c.stretches(), "--workers", "1")
+	g, start := &Gathered{}, time.Now()
+	sum, traces, err := stretch.Abreast{
+		Programs: n,
+		Start: func(ctx context.Context) (*stretch.Program, error) {
+			return stretch.Start(ctx, file, args, variables...)
+		},
+		Took: func(s *stretch.Sum) {
+			if !plan.Distinct { // nobody asked
+				s.Result.Schedules, s.Result.States, s.Result.StateRuns = 0, 0, 0
+			}
+			g.Curve = campaign.AddSample(g.Curve, s.Result, time.Since(start))
+			if plan.Progress != nil {
+				plan.Progress(s.Result)
+			}
+		},
+	}.Make(ctx)
+	if sum == nil {
+		return nil, err
+	}
+	g.Result, g.Traces, g.Coverage, g.Closure = sum.Result, traces, sum.Coverage, sum.Closure
+	g.Elapsed, g.Stopped = time.Since(start), e.Interrupted()
+	if err != nil {
+		g.Failed = err.Error()
+	}
+	return g, nil
+}
+
+// stretches are the arguments with which a program makes stretches of the campaign.
+func (c *runCmd) stretches() []string {
+	return append(append(c.words(), c.measures()...), "--seed", fmt.Sprint(c.Seed), "--stretches")
+}

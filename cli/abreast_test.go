@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/target"
+	"github.com/lockstep-go/lockstep/target/smr"
+)
+
+// aloneVariable names the folder in which the processes of a campaign leave their numbers.
+const aloneVariable = "LOCKSTEP_TEST_ALONE"
+
+// alone is a system of which a process can have one.
+type alone struct{ smr.Cluster }
+
+func (a alone) Describe() (lockstep.Info, error) {
+	info, err := a.Cluster.Describe()
+	info.Serial = true
+	return info, err
+}
+
+func (a alone) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
+	if err := os.WriteFile(filepath.Join(os.Getenv(aloneVariable), fmt.Sprint(os.Getpid())), nil, 0o600); err != nil {
+		return nil, err
+	}
+	return a.Cluster.Deploy(p)
+}
+
+var aloneApp = App{Targets: []target.Target{target.Of("alone", "one in a process", alone{smr.Cluster{Nodes: 3, Bug: true}}, smr.Prefix)}}
+
+// runAlone makes a campaign and returns its result without the times, and the processes that made it.
+func runAlone(t *testing.T, args ...string) (result map[string]any, processes []string) {
+	t.Helper()
+	dir := t.TempDir()
+	t.Setenv(aloneVariable, dir)
+	var out, errOut bytes.Buffer
+	args = append([]string{"run", "alone", "--json"}, args...)
+	if status := aloneApp.execute(context.Background(), "lockstep", args, &out, &errOut); status == statusFailure {
+		t.Fatalf("%q: %s", args, errOut.String())
+	}
+	if err := json.Unmarshal(out.Bytes(), &result); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"elapsed_ms", "runs_per_sec", "steps_per_sec", "curve"} {
+		delete(result, name)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		processes = append(processes, e.Name())
+	}
+	return result, processes
+}
+
+// Each worker of a system of which a process can have one is a process, and the result is the same.
+func TestProcesses(t *testing.T) {
+	t.Chdir(t.TempDir())
+	self := fmt.Sprint(os.Getpid())
+	for _, flags := range [][]string{{"--runs", "300", "--keep-going"}, {"--runs", "300"}, {"--runs", "40", "--coverage", "--closure", "--keep-going"}} {
+		want, by := runAlone(t, append(flags, "--workers", "1")...)
+		if len(by) != 1 || by[0] != self || want["digest"] == nil || want["runs"] == 0.0 {
+			t.Errorf("%q: one worker is %v, of which this is %s; %v", flags, by, self, want)
+		}
+		got, by := runAlone(t, append(flags, "--workers", "3")...)
+		others := 0
+		for _, p := range by {
+			if p != self { // which shrinks and measures
+				others++
+			}
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: with processes %v, without %v", flags, got, want)
+		}
+		if others < 1 || others > 3 {
+			t.Errorf("%q: made by %v", flags, by)
+		}
+	}
+}

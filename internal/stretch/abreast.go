@@ -1,0 +1,138 @@
+package stretch
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// Abreast makes a campaign by several programs at once: one of a system that can be deployed only once in a process.
+type Abreast struct {
+	// Programs is their number, and Start starts one.
+	Programs int
+	Start    func(context.Context) (*Program, error)
+	// Took is told of the sum whenever a stretch was added; nil: nobody is.
+	Took func(*Sum)
+}
+
+// How long a stretch is to take, at least and at most, unless a run takes longer: when time is up, the stretches under way are lost.
+const (
+	shortest = 100 * time.Millisecond
+	longest  = 400 * time.Millisecond
+)
+
+// abreast is such a campaign under way.
+type abreast struct {
+	Abreast
+	ctx    context.Context
+	hello  Hello
+	mutex  sync.Mutex
+	sum    Sum
+	traces []Trace
+	failed error
+	next   int           // the first run that nobody was asked for
+	last   int           // no run after this one counts, as far as is known
+	waits  map[int]*Made // by their first run, until those before them are there
+}
+
+// Make makes all runs, or those up to the end of the campaign or of the context. The traces are those of the
+// result's findings.
+func (a Abreast) Make(ctx context.Context) (*Sum, []Trace, error) {
+	first, err := a.Start(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	h := first.Hello
+	c := &abreast{Abreast: a, ctx: ctx, hello: h, sum: NewSum(h), last: h.Runs - 1, waits: map[int]*Made{}}
+	var all sync.WaitGroup
+	all.Go(func() { c.work(first) })
+	for range a.Programs - 1 {
+		all.Go(func() {
+			if p, err := a.Start(ctx); err == nil { // without it there is one less
+				c.work(p)
+			}
+		})
+	}
+	all.Wait()
+	r := c.sum.Result
+	r.Interrupted = ctx.Err() != nil && r.Runs <= c.last
+	return &c.sum, c.traces, c.failed
+}
+
+// work has a program make stretches until there are no more.
+func (a *abreast) work(p *Program) {
+	defer p.Close()
+	if a.hello.Same(p.Hello) != nil { // somebody has put another program in its place
+		return
+	}
+	for size := 1; ; {
+		ask, more := a.ask(size)
+		if !more {
+			return
+		}
+		began := time.Now()
+		made, err := p.Make(ask)
+		if err != nil {
+			a.take(&Made{Ask: ask, Error: err.Error()})
+			return
+		}
+		if took := time.Since(began); took < shortest {
+			size *= 2
+		} else if took > longest {
+			size = max(1, size/2)
+		}
+		a.take(made)
+	}
+}
+
+// ask is the next stretch, of such a size at most, if there is one. Towards the end they are shorter, so that all programs end at about
+// the same time.
+func (a *abreast) ask(size int) (Ask, bool) {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	if a.ctx.Err() != nil || a.next > a.last {
+		return Ask{}, false
+	}
+	size = max(1, min(size, (a.hello.Runs-a.next)/(2*a.Programs)))
+	ask := Ask{First: a.next, End: a.next + size, Found: len(a.sum.Result.Found)}
+	a.next = ask.End
+	return ask, true
+}
+
+// take takes a stretch that was made, and adds those that are there up to the first gap.
+func (a *abreast) take(made *Made) {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	if made.Error != "" && a.ctx.Err() != nil { // its program was ended
+		return
+	}
+	if alone := (Sum{Result: made.Result}); made.Error != "" || alone.Ended(a.hello.KeepGoing) {
+		a.last = min(a.last, made.First) // what comes after the stretch does not count
+	}
+	a.waits[made.First] = made
+	for next := made; next != nil && next.First == a.sum.Result.Runs && next.First <= a.last; next = a.waits[a.sum.Result.Runs] {
+		a.add(next)
+	}
+}
+
+// add adds the stretch that follows.
+func (a *abreast) add(made *Made) {
+	delete(a.waits, made.First)
+	if made.Error != "" {
+		a.failed = errors.New(made.Error)
+		return
+	}
+	known := len(a.sum.Result.Found)
+	a.sum.Add(made, a.hello.Keep)
+	a.traces = append(a.traces, made.Traces[:len(a.sum.Result.Found)-known]...)
+	if why := a.sum.Broken(a.hello.Worthless); why != "" {
+		a.failed = errors.New(why)
+	}
+	if a.failed != nil || a.sum.Ended(a.hello.KeepGoing) {
+		a.last = a.sum.Result.Runs - 1
+	}
+	if a.Took != nil {
+		a.Took(&a.sum)
+	}
+}

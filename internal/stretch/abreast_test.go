@@ -1,0 +1,90 @@
+package stretch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"reflect"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// serving starts a program that serves.
+func serving(mode string) func(context.Context) (*Program, error) {
+	return func(ctx context.Context) (*Program, error) {
+		self, err := os.Executable()
+		if err != nil {
+			return nil, err
+		}
+		return Start(ctx, self, nil, "STRETCH_TEST="+mode)
+	}
+}
+
+// A campaign made by several programs is that of Explore, traces and all: with all findings, and up to the first.
+func TestAbreast(t *testing.T) {
+	for mode, plan := range map[string]lockstep.Plan{"serve": plan, "first": first} {
+		want, err := lockstep.Explore(t.Context(), plan)
+		if err != nil || len(want.Found) == 0 {
+			t.Fatal(err, want)
+		}
+		told := 0
+		sum, traces, err := Abreast{Programs: 3, Start: serving(mode), Took: func(s *Sum) {
+			if s.Result.Runs <= told {
+				t.Errorf("%d runs after %d", s.Result.Runs, told)
+			}
+			told = s.Result.Runs
+		}}.Make(t.Context())
+		if err != nil || Unpack(sum.Result, traces) != nil {
+			t.Fatal(err, len(traces))
+		}
+		got := sum.Result
+		if got.Digest != want.Digest || got.Runs != want.Runs || told != got.Runs || got.Interrupted || !reflect.DeepEqual(got.Verdicts, want.Verdicts) {
+			t.Errorf("%s: %+v, want %+v", mode, got, want)
+		}
+		if len(got.Found) != len(want.Found) {
+			t.Fatalf("%s: %d findings, want %d", mode, len(got.Found), len(want.Found))
+		}
+		for i, f := range got.Found {
+			var was, is bytes.Buffer
+			if err := errors.Join(trace.Write(&was, want.Found[i].Trace), trace.Write(&is, f.Trace)); err != nil || was.String() != is.String() {
+				t.Errorf("%s: finding %d differs: run %d, want %d, %v", mode, i, f.Run, want.Found[i].Run, err)
+			}
+		}
+	}
+}
+
+// What goes wrong in a program is told, and a campaign that is stopped has the runs made until then, without gaps.
+func TestAbreastEnds(t *testing.T) {
+	for mode, want := range map[string]string{"fail": `unknown target "x"`, "dies": "ended"} {
+		if _, _, err := (Abreast{Programs: 2, Start: serving(mode)}).Make(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", mode, err)
+		}
+	}
+	if _, _, err := (Abreast{Programs: 2, Start: serving("worthless")}).Make(t.Context()); err == nil || !strings.Contains(err.Error(), "worthless") {
+		t.Errorf("a campaign of worthless runs ends with %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var stopped atomic.Bool
+	sum, _, err := Abreast{Programs: 2, Start: serving("serve"), Took: func(s *Sum) {
+		if s.Result.Runs > 20 {
+			stopped.Store(true)
+			cancel()
+		}
+	}}.Make(ctx)
+	if err != nil || !stopped.Load() {
+		t.Fatal(err)
+	}
+	if sum.Result.Runs < plan.Runs {
+		part := plan
+		part.Runs = sum.Result.Runs
+		want, err := lockstep.Explore(t.Context(), part)
+		if err != nil || sum.Result.Digest != want.Digest || !sum.Result.Interrupted {
+			t.Errorf("%v: after %d runs %x, want %x", err, part.Runs, sum.Result.Digest, want.Digest)
+		}
+	}
+}
