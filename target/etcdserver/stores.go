@@ -45,7 +45,7 @@ var Forward = spec.OnEvent("stores-go-forward", EventStore, func(before *[64]Sto
 })
 
 // Everything is all that the server promises, as far as it is judged here.
-var Everything = spec.All(kv.Linearizable, kv.Revisions, watch.Guarantees, Equal, Forward, Durable)
+var Everything = spec.All(kv.Linearizable, kv.Revisions, watch.Guarantees, Equal, Forward, Durable, Stay, Once, LeasesHold, LeasesEnd, Permitted)
 
 // Settle is the length of a settling stage in which durability is judged, for three members.
 const Settle = 6000
@@ -103,6 +103,9 @@ type durable struct {
 	at           [64]int64 // by member: the revision of its store
 	began        lockstep.Time
 	told         trace.Nodes // since calm
+	joined       [64]lockstep.Time
+	seat         [64]int // by node: the number of its seat
+	leaving      [64]int // by node: how often its removal was asked for and not refused
 	judged       int
 }
 
@@ -125,15 +128,37 @@ func (d *durable) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding 
 		d.acknowledged = max(d.acknowledged, e.Value.(*watch.Wrote).Changes[0].Revision)
 	case EventStore:
 		d.at[e.Node] = e.Value.(*Store).Revision
-		if d.began >= 0 && time.Duration(run.Now()-d.began) >= calm {
+		if d.began >= 0 && time.Duration(run.Now()-max(d.began, d.joined[e.Node])) >= calm {
 			d.told = d.told.With(e.Node)
 		}
+	case EventMember:
+		d.member(run.Now(), e.Node, e.Value.(*Member))
 	}
 	return nil
 }
 
+// member takes down who is a member: one that is to be removed has nothing to show until it is one again.
+func (d *durable) member(now lockstep.Time, n lockstep.Node, m *Member) {
+	switch {
+	case m.What == Added:
+		d.seat[n], d.leaving[n] = m.Number, 0
+	case m.Number != d.seat[n]: // of one that is gone
+	case m.What == Leaving:
+		d.leaving[n]++
+	case m.What == Stayed:
+		d.leaving[n]--
+	case m.What == Joined || m.What == Stopped:
+		d.joined[n], d.told = now, d.told.Without(n)
+	}
+}
+
 // End judges the stores of members that told of them after some time without faults.
 func (d *durable) End(run *lockstep.Run) *lockstep.Finding {
+	for n := range d.told.All() {
+		if d.leaving[n] > 0 {
+			d.told = d.told.Without(n)
+		}
+	}
 	if !run.Settled() || d.acknowledged == 0 || d.told == 0 {
 		return nil
 	}
