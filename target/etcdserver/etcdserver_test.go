@@ -131,6 +131,14 @@ func TestMembers(t *testing.T) {
 	}
 }
 
+// whole is a cluster in which all happens that there is.
+var whole = func() Cluster {
+	c := busy
+	c.Learners, c.Split = 0, 0.1
+	c.Spares, c.Changes, c.Failover, c.Holders, c.Users = 2, 60, 1, 2, 2
+	return c
+}()
+
 // Runs repeat byte for byte, the first in a process as well.
 func TestRepetition(t *testing.T) {
 	const fresh = "LOCKSTEP_FRESH_PROCESS"
@@ -143,10 +151,29 @@ func TestRepetition(t *testing.T) {
 	}
 	c := busy
 	c.Split = 0.1
-	plan := lockstep.Plan{System: c, Strategy: faults, Spec: Everything, Seed: 3, Scratch: "/dev/shm"}
-	if r, err := bubble.Repetition(t.Context(), plan, 5); err != nil || r.Same != 5 {
-		t.Errorf("%d of %d runs repeated, the first that did not is %d, %v", r.Same, r.Of, r.First, err)
+	for _, c := range []Cluster{c, whole} {
+		plan := lockstep.Plan{System: c, Strategy: faults, Spec: Everything, Seed: 3, Scratch: "/dev/shm"}
+		if r, err := bubble.Repetition(t.Context(), plan, 5); err != nil || r.Same != 5 {
+			t.Errorf("%d of %d runs repeated, the first that did not is %d, %v", r.Same, r.Of, r.First, err)
+		}
 	}
+}
+
+// Runs with all that there is are the same in two processes, whatever the processes did before.
+func TestTwoProcesses(t *testing.T) {
+	t.Setenv("LOCKSTEP_PROCESSES", cmp.Or(os.Getenv("LOCKSTEP_PROCESSES"), "2"))
+	processes.Same(t, func(process int) []string {
+		plan := lockstep.Plan{System: whole, Strategy: faults, Spec: Everything, Seed: uint64(1000 + process), Scratch: "/dev/shm"}
+		if _, err := bubble.Digests(t.Context(), plan, process); err != nil {
+			t.Fatal(err)
+		}
+		plan.Seed = 5
+		digests, err := bubble.Digests(t.Context(), plan, 2**runs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return digests
+	})
 }
 
 // exact is the number of runs that are compared among processes.
@@ -217,3 +244,12 @@ func inUse(t *testing.T) used {
 }
 
 var runs = flag.Int("runs", 5, "runs of a campaign")
+
+// All that there is happens in one run, with faults, and the promises hold.
+func TestWhole(t *testing.T) {
+	r := campaign(t, lockstep.Plan{System: whole, Strategy: faults, Runs: *runs, Settle: 4 * Settle})
+	allJudged(t, r)
+	if f := r.First(); f != nil {
+		t.Errorf("run %d: %s\n%s", f.Run, f.Finding, f.Finding.Stack)
+	}
+}

@@ -2,6 +2,7 @@ package etcdserver
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
@@ -96,11 +97,18 @@ func (e *equal) Event(_ *lockstep.Run, event *lockstep.Event) *lockstep.Finding 
 	}
 }
 
+// acknowledged is a revision that was acknowledged.
+type acknowledged struct {
+	at       lockstep.Time
+	revision int64
+}
+
 // durable follows the last revision that was acknowledged.
 type durable struct {
 	nodes        int
-	acknowledged int64
-	at           [64]int64 // by member: the revision of its store
+	acknowledged []acknowledged // in the order of time, with rising revisions
+	at           [64]int64      // by member: the revision of its store
+	due          [64]int64      // by member: the one that it should have
 	began        lockstep.Time
 	told         trace.Nodes // since calm
 	joined       [64]lockstep.Time
@@ -111,6 +119,9 @@ type durable struct {
 
 // calm is the time without faults after which every member has caught up.
 const calm = 30 * time.Second
+
+// lag is the time after which a member knows of a write, where there are no faults.
+const lag = 10 * time.Second
 
 // Reset begins a new run.
 func (d *durable) Reset() { *d = durable{nodes: d.nodes, began: -1} }
@@ -125,16 +136,37 @@ func (d *durable) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding 
 	}
 	switch e.Type {
 	case watch.EventWrote:
-		d.acknowledged = max(d.acknowledged, e.Value.(*watch.Wrote).Changes[0].Revision)
+		if r := e.Value.(*watch.Wrote).Changes[0].Revision; r > d.last() {
+			d.acknowledged = append(d.acknowledged, acknowledged{run.Now(), r})
+		}
 	case EventStore:
 		d.at[e.Node] = e.Value.(*Store).Revision
 		if d.began >= 0 && time.Duration(run.Now()-max(d.began, d.joined[e.Node])) >= calm {
 			d.told = d.told.With(e.Node)
+			d.due[e.Node] = d.before(run.Now() - lockstep.Time(lag))
 		}
 	case EventMember:
 		d.member(run.Now(), e.Node, e.Value.(*Member))
 	}
 	return nil
+}
+
+// last is the last revision that was acknowledged.
+func (d *durable) last() int64 {
+	if len(d.acknowledged) == 0 {
+		return 0
+	}
+	return d.acknowledged[len(d.acknowledged)-1].revision
+}
+
+// before is the last revision that was acknowledged before a time.
+func (d *durable) before(at lockstep.Time) (revision int64) {
+	for _, a := range slices.Backward(d.acknowledged) {
+		if a.at <= at {
+			return a.revision
+		}
+	}
+	return 0
 }
 
 // member takes down who is a member: one that is to be removed has nothing to show until it is one again.
@@ -159,14 +191,14 @@ func (d *durable) End(run *lockstep.Run) *lockstep.Finding {
 			d.told = d.told.Without(n)
 		}
 	}
-	if !run.Settled() || d.acknowledged == 0 || d.told == 0 {
+	if !run.Settled() || d.last() == 0 || d.told == 0 {
 		return nil
 	}
 	d.judged++
 	for n := range d.told.All() {
-		if d.at[n] < d.acknowledged {
+		if d.at[n] < d.due[n] {
 			return &lockstep.Finding{Nodes: trace.NodesOf(n), Text: fmt.Sprintf(
-				"%v after the last fault member %d is at revision %d; revision %d was acknowledged", time.Duration(run.Now()-d.began).Round(time.Second), n, d.at[n], d.acknowledged)}
+				"%v after the last fault member %d is at revision %d; revision %d was acknowledged", time.Duration(run.Now()-d.began).Round(time.Second), n, d.at[n], d.due[n])}
 		}
 	}
 	return nil
