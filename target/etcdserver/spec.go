@@ -256,6 +256,7 @@ func (p *permitted) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding 
 			continue
 		}
 		if w := p.wanted[number]; w != nil && p.still(w) {
+			p.judged++
 			return &lockstep.Finding{Nodes: trace.NodesOf(e.Node), Text: fmt.Sprintf("user %d had no right to area %d, and set it to %d at revision %d", w.User, w.Area, number, c.Revision)}
 		}
 	}
