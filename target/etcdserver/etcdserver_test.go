@@ -139,6 +139,20 @@ var whole = func() Cluster {
 	return c
 }()
 
+// Five members do as three do.
+func TestFive(t *testing.T) {
+	c := busy
+	c.Nodes = 5
+	r := campaign(t, lockstep.Plan{System: c, Strategy: faults, Runs: *runs, Settle: 3 * Settle})
+	allJudged(t, r, "members-stay", "leases-hold", "leases-end", "only-the-permitted")
+	if f := r.First(); f != nil {
+		t.Errorf("run %d: %s\n%s", f.Run, f.Finding, f.Finding.Stack)
+	}
+	if r.Verdict() != trace.Pass {
+		t.Error(r.Verdict())
+	}
+}
+
 // Runs repeat byte for byte, the first in a process as well.
 func TestRepetition(t *testing.T) {
 	const fresh = "LOCKSTEP_FRESH_PROCESS"
