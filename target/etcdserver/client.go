@@ -37,6 +37,10 @@ type clients struct {
 	under    map[lockstep.Node][]task // under way at a member
 	newest   int64                    // the highest revision that somebody was told of
 	watches  int                      // opened so far
+	holds    int                      // leases asked for so far
+	rights   *rights
+	seats    *seats
+	doors    map[lockstep.Node]*clientv3.Client // of members that are ready, where members change
 }
 
 // task is an operation of a client, or a duty.
@@ -47,14 +51,15 @@ type task struct {
 
 func newClients(c Cluster, w *bubble.World) *clients {
 	load := kv.Load{Clients: c.Clients, Requests: c.Requests, Keys: c.Keys, Mix: c.Mix}
-	s := &clients{cluster: c, world: w, kv: kv.NewClients(load, c.Nodes), under: map[lockstep.Node][]task{}}
+	s := &clients{cluster: c, world: w, kv: kv.NewClients(load, c.all()), under: map[lockstep.Node][]task{},
+		rights: newRights(), seats: newSeats(c.Nodes, c.Nodes+c.Spares), doors: map[lockstep.Node]*clientv3.Client{}}
 	s.kv.Begin(w.Rand(1000), w)
 	s.duties = s.allDuties()
 	var list []operator.Duty
 	for _, d := range s.duties {
 		list = append(list, d.Duty)
 	}
-	s.operator = operator.New(c.Nodes, list, nil)
+	s.operator = operator.New(c.all(), list, nil)
 	s.operator.Begin(w)
 	return s
 }
@@ -66,6 +71,7 @@ func (s *clients) forget(n lockstep.Node) {
 	defer s.mutex.Unlock()
 	under := s.under[n]
 	delete(s.under, n)
+	delete(s.doors, n)
 	for _, t := range under {
 		s.giveUp(t)
 	}
@@ -80,7 +86,7 @@ func (s *clients) giveUp(t task) {
 	}
 }
 
-// given is called when a request reaches a member.
+// given is called when a request reaches a member, or a node where there is none, and so no client.
 func (s *clients) given(n *bubble.Node, client *clientv3.Client, id int32) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -92,6 +98,11 @@ func (s *clients) given(n *bubble.Node, client *clientv3.Client, id int32) {
 	}
 	s.under[n.Self()] = append(s.under[n.Self()], t)
 	n.Go(func() {
+		if client == nil {
+			time.Sleep(pause)
+			s.end(n, t, func() { s.again(t) })
+			return
+		}
 		if t.op != nil {
 			s.operate(n, client, t)
 			return
@@ -100,6 +111,15 @@ func (s *clients) given(n *bubble.Node, client *clientv3.Client, id int32) {
 		time.Sleep(pause)
 		s.end(n, t, func() { s.operator.Next(t.duty) })
 	})
+}
+
+// again offers what has not begun to others.
+func (s *clients) again(t task) {
+	if t.op != nil {
+		s.kv.Offer(t.op)
+	} else {
+		s.operator.Again(t.duty)
+	}
 }
 
 // operate performs an operation of a client at a member.

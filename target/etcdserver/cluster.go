@@ -61,7 +61,28 @@ type Cluster struct {
 	Learners int `help:"how often a member that does not vote is added, or removed again" range:"0..1000"`
 	// Transfers is how often leadership is given to another member.
 	Transfers int `help:"how often leadership is given to another member" range:"0..1000"`
+	// Spares is the number of nodes that are no members at first.
+	Spares int `help:"nodes that are no members at first: see changes" range:"0..4"`
+	// Changes is how often the operator adds a member, lets one vote that does not, or removes one, with Nodes to Nodes+Spares that vote.
+	Changes int `help:"how often a member is added, promoted to vote, or removed; there are nodes to nodes+spares that vote" range:"0..1000"`
+	// Failover is the number of nodes without a member, whose clients know all members and turn to another when one fails.
+	Failover int `help:"nodes without a member, whose clients know all members and turn to another when one fails" range:"0..4"`
+	// Holders is the number of clients that put keys with leases, each of which is kept alive for a while and given back or expires.
+	Holders int `help:"clients that put keys with leases, which are kept alive for a while, and given back or expire" range:"0..8"`
+	// Users is the number of users whose rights the operator gives and takes; with any there is authentication.
+	Users int `help:"users whose rights the operator gives and takes; with any there is authentication" range:"0..8"`
 }
+
+// root is whom clients are who may do everything, where there is authentication.
+func (c Cluster) root() string {
+	if c.Users == 0 {
+		return ""
+	}
+	return root
+}
+
+// all is the number of nodes.
+func (c Cluster) all() int { return c.Nodes + c.Spares + c.Failover }
 
 // full is the cluster with its defaults filled in.
 func (c Cluster) full() Cluster {
@@ -80,6 +101,9 @@ func (c Cluster) check() error {
 	if !(c.Power >= 0 && c.Power <= 1) || c.Sync < 0 {
 		return fmt.Errorf("etcdserver: power %v must be in 0..1, sync %v not negative", c.Power, c.Sync)
 	}
+	if (c.Spares > 0) != (c.Changes > 0) {
+		return fmt.Errorf("etcdserver: spares is %d and changes %d, which are of use together alone: give both", c.Spares, c.Changes)
+	}
 	return nil
 }
 
@@ -94,7 +118,7 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 
 // Deploy makes a deployment.
 func (c Cluster) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
-	if err := warm(); err != nil {
+	if err := warm(c); err != nil {
 		return nil, err
 	}
 	return c.full().bubble(c).Deploy(p)
@@ -103,7 +127,7 @@ func (c Cluster) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
 // bubble is the cluster as the room of goroutine systems knows it.
 func (c Cluster) bubble(given Cluster) bubble.Cluster {
 	return bubble.Cluster{
-		Name: "etcdserver", Build: Version(), Options: target.Changed(given, Cluster{}), Nodes: c.Nodes,
+		Name: "etcdserver", Build: Version(), Options: target.Changed(given, Cluster{}), Nodes: c.all(),
 		Begin:   func(w *bubble.World) { w.Value = newClients(c, w) },
 		Start:   func(n *bubble.Node) error { return start(n, c) },
 		Sockets: true, Split: c.Split, Freeze: true, Bury: burial,

@@ -9,8 +9,11 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
+	"go.etcd.io/etcd/client/pkg/v3/types"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.uber.org/zap"
@@ -33,56 +36,50 @@ const (
 	progress = 2 * time.Second
 )
 
-// start brings a member up, from its files where it has some.
+// bcrypt is the least work that can be made of passwords.
+const bcrypt = 4
+
+// Where members listen: to clients, and to each other.
+const (
+	clientPort = 2379
+	peerPort   = 2380
+)
+
+// start brings a node up, from its files where it has some.
 func start(n *bubble.Node, c Cluster) error {
 	clients := n.World().Value.(*clients)
 	clients.forget(n.Self())
-	conf, err := config(n, c)
+	switch {
+	case int(n.Self()) > c.Nodes+c.Spares:
+		return clients.visit(n)
+	case c.Changes > 0:
+		return clients.sit(n)
+	}
+	m, err := launch(n, c, &seat{})
 	if err != nil {
 		return err
 	}
-	server, err := embed.StartEtcd(conf)
-	if err != nil {
-		return err
-	}
-	n.OnStop(server.Close)
 	select {
-	case <-server.Server.ReadyNotify():
-	case err := <-server.Err():
+	case <-m.Server.ReadyNotify():
+	case err := <-m.Err():
 		return err
 	case <-n.Context().Done():
 		return nil
 	}
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{address(n.Self(), 2379)}, Logger: zap.NewNop()})
-	if err != nil {
-		return err
-	}
-	n.OnStop(func() { _ = client.Close() })
-	names := map[uint64]string{} // asked for now: later it would take a lock, with which others sync files
-	for _, m := range server.Server.Cluster().Members() {
-		names[uint64(m.ID)] = m.Name
-	}
-	n.State(func() string {
-		return fmt.Sprintf("term %d, leader %s, applied %d", server.Server.Term(), cmp.Or(names[server.Server.Lead()], "unknown"), server.Server.AppliedIndex())
-	})
-	n.Role(func() string {
-		if names[server.Server.Lead()] == conf.Name {
-			return leader
-		}
-		return follower
-	})
-	n.Request(func(id int32, _ string) { clients.given(n, client, id) })
-	return tell(n, client)
-}
-
-// tell tells what the member's store holds, from time to time.
-func tell(n *bubble.Node, client *clientv3.Client) error {
 	for {
-		hash, err := client.HashKV(n.Context(), address(n.Self(), 2379), 0)
-		if err == nil {
-			n.Emit(EventStore, &Store{Life: n.Life(), Revision: hash.Header.Revision, Compacted: hash.CompactRevision, Hash: hash.Hash})
-		} else if n.Context().Err() == nil && !errors.Is(err, context.Canceled) {
-			return fmt.Errorf("the store has no hash: %w", err)
+		err := m.ready(n, c)
+		if err == nil || n.Context().Err() != nil {
+			break
+		}
+		if c.Users == 0 { // otherwise a majority must know who asks
+			return err
+		}
+		time.Sleep(time.Second)
+	}
+	n.Request(func(id int32, _ string) { clients.given(n, m.client, id) })
+	for {
+		if err := m.tell(n, n.Life(), clients); err != nil {
+			return err
 		}
 		select {
 		case <-time.After(look):
@@ -92,14 +89,131 @@ func tell(n *bubble.Node, client *clientv3.Client) error {
 	}
 }
 
+// visit is the life of a node on which only clients live: they know all members, and turn to another when one fails.
+func (s *clients) visit(n *bubble.Node) error {
+	client, err := connect(s.cluster.root(), s.members()...)
+	for err != nil && s.cluster.Users > 0 && n.Context().Err() == nil {
+		time.Sleep(time.Second)
+		client, err = connect(s.cluster.root(), s.members()...)
+	}
+	if err != nil {
+		return err
+	}
+	n.OnStop(func() { _ = client.Close() })
+	n.State(func() string { return "clients" })
+	n.Request(func(id int32, _ string) { s.given(n, client, id) })
+	return nil
+}
+
+// member is a server that runs, with a client that talks to it once it is ready.
+type member struct {
+	*embed.Etcd
+	client *clientv3.Client
+	names  atomic.Pointer[map[uint64]string] // of members
+	stop   func()
+}
+
+// launch starts a server.
+func launch(n *bubble.Node, c Cluster, at *seat) (*member, error) {
+	conf, err := config(n, c, at)
+	if err != nil {
+		return nil, err
+	}
+	server, err := embed.StartEtcd(conf)
+	if err != nil {
+		return nil, err
+	}
+	m := &member{Etcd: server, stop: sync.OnceFunc(server.Close)}
+	n.OnStop(m.stop)
+	return m, nil
+}
+
+// ready is called when the server is.
+func (m *member) ready(n *bubble.Node, c Cluster) (err error) {
+	if m.client, err = connect(c.root(), address(n.Self(), clientPort)); err != nil {
+		return err
+	}
+	n.OnStop(func() { _ = m.client.Close() })
+	m.learn()
+	n.State(func() string {
+		return fmt.Sprintf("term %d, leader %s, applied %d", m.Server.Term(), cmp.Or((*m.names.Load())[m.Server.Lead()], "unknown"), m.Server.AppliedIndex())
+	})
+	n.Role(func() string {
+		if m.Server.Lead() == m.id() {
+			return leader
+		}
+		return follower
+	})
+	return nil
+}
+
+// learn learns the names of members. To ask for them when a state is told would take a lock, with which others sync files.
+func (m *member) learn() {
+	names := map[uint64]string{}
+	for _, m := range m.Server.Cluster().Members() {
+		names[uint64(m.ID)] = m.Name
+	}
+	m.names.Store(&names)
+}
+
+// id is the server's number, whose name was another one in 3.5.
+func (m *member) id() uint64 {
+	switch s := any(m.Server).(type) {
+	case interface{ MemberID() types.ID }:
+		return uint64(s.MemberID())
+	case interface{ ID() types.ID }:
+		return uint64(s.ID())
+	}
+	panic("etcdserver: a server without a number")
+}
+
+// stopped reports whether the server has stopped by itself, or does so now.
+func (m *member) stopped() bool {
+	select {
+	case <-m.Server.StopNotify():
+		return true
+	default:
+		return false
+	}
+}
+
+// connect is a client of members at addresses, who has a name where there is authentication.
+func connect(name string, to ...string) (*clientv3.Client, error) {
+	conf := clientv3.Config{Endpoints: to, Logger: zap.NewNop()}
+	if name != "" {
+		conf.Username, conf.Password, conf.DialTimeout = name, name, patience
+	}
+	return clientv3.New(conf)
+}
+
+// tell tells what the member's store holds, and which keys have leases.
+func (m *member) tell(n *bubble.Node, life int, s *clients) error {
+	hash, err := m.client.HashKV(n.Context(), address(n.Self(), clientPort), 0)
+	switch {
+	case err == nil:
+		n.Emit(EventStore, &Store{Life: life, Revision: hash.Header.Revision, Compacted: hash.CompactRevision, Hash: hash.Hash})
+	case strings.HasSuffix(err.Error(), "not supported for learner"): // the error's name was another one in 3.5
+	case s.cluster.Users > 0: // a majority must know who asks
+	case n.Context().Err() == nil && !errors.Is(err, context.Canceled):
+		return fmt.Errorf("the store has no hash: %w", err)
+	}
+	if s.cluster.Holders > 0 {
+		s.readHeld(n, m.client)
+	}
+	return nil
+}
+
 // config is the server's configuration of a member.
-func config(n *bubble.Node, c Cluster) (*embed.Config, error) {
+func config(n *bubble.Node, c Cluster, at *seat) (*embed.Config, error) {
 	folder, err := n.Folder()
 	if err != nil {
 		return nil, err
 	}
 	conf := embed.NewConfig()
-	conf.Name, conf.Dir = fmt.Sprint("n", n.Self()), filepath.Join(folder, "etcd")
+	conf.Name, conf.Dir = name(n.Self(), at.number), filepath.Join(folder, "etcd")
+	if at.number > 0 {
+		conf.Dir += fmt.Sprint(at.number)
+	}
 	conf.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.New(zapcore.NewNopCore(), zap.WithFatalHook(zapcore.WriteThenPanic)))
 	if c.Snapshots > 0 {
 		conf.SnapshotCount = uint64(c.Snapshots)
@@ -108,21 +222,27 @@ func config(n *bubble.Node, c Cluster) (*embed.Config, error) {
 	if c.Batch > 0 {
 		set(conf, c.Batch, "ExperimentalCompactionBatchLimit", "CompactionBatchLimit")
 	}
+	conf.BcryptCost = bcrypt
 	set(conf, progress, "ExperimentalWatchProgressNotifyInterval", "WatchProgressNotifyInterval")
-	set(conf, at(n.Self(), 2380), "ListenPeerUrls", "LPUrls", "AdvertisePeerUrls", "APUrls")
-	set(conf, at(n.Self(), 2379), "ListenClientUrls", "LCUrls", "AdvertiseClientUrls", "ACUrls")
-	var all []string
-	for i := range n.Nodes() {
-		m := lockstep.Node(i + 1)
-		all = append(all, fmt.Sprintf("n%d=%s", m, address(m, 2380)))
+	set(conf, urls(n.Self(), at.port()), "ListenPeerUrls", "LPUrls", "AdvertisePeerUrls", "APUrls")
+	set(conf, urls(n.Self(), clientPort), "ListenClientUrls", "LCUrls", "AdvertiseClientUrls", "ACUrls")
+	conf.InitialCluster, conf.InitialClusterToken = at.first, "lockstep"
+	if at.number > 0 {
+		conf.ClusterState = embed.ClusterStateFlagExisting
+		return conf, nil
 	}
-	conf.InitialCluster, conf.InitialClusterToken = strings.Join(all, ","), "lockstep"
+	var all []string
+	for i := range c.Nodes {
+		m := lockstep.Node(i + 1)
+		all = append(all, fmt.Sprintf("%s=%s", name(m, 0), address(m, peerPort)))
+	}
+	conf.InitialCluster = strings.Join(all, ",")
 	return conf, nil
 }
 
 func address(n lockstep.Node, port int) string { return fmt.Sprintf("http://10.0.0.%d:%d", n, port) }
 
-func at(n lockstep.Node, port int) []url.URL {
+func urls(n lockstep.Node, port int) []url.URL {
 	at, err := url.Parse(address(n, port))
 	if err != nil {
 		panic(err)

@@ -8,6 +8,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
 	"github.com/lockstep-go/lockstep/kit/operator"
 	"github.com/lockstep-go/lockstep/kit/watch"
@@ -37,17 +38,37 @@ func (s *clients) allDuties() (list []duty) {
 	c := s.cluster
 	add("compact", c.Compactions, s.compact)
 	add("defragment", c.Defragmentations, func(ctx context.Context, n *bubble.Node, client *clientv3.Client) {
-		_, _ = client.Defragment(ctx, address(n.Self(), 2379))
+		_, _ = client.Defragment(ctx, s.near(n))
 	})
 	add("backup", c.Backups, backup)
 	add("lease", c.Leases, s.lease)
 	add("change members", c.Learners, changeMembers)
-	add("transfer", c.Transfers, transfer)
+	add("transfer", c.Transfers, s.transfer)
+	add("reconfigure", c.Changes, s.reconfigure)
+	always := func(name string, do func(n *bubble.Node, client *clientv3.Client)) {
+		list = append(list, duty{operator.Duty{Name: name, Times: sessions}, do})
+	}
 	for i := range c.Watchers {
-		w := newWatcher(s, i)
-		list = append(list, duty{operator.Duty{Name: fmt.Sprint("watch ", i+1), Times: sessions}, w.watch})
+		always(fmt.Sprint("watch ", i+1), newWatcher(s, i).watch)
+	}
+	for i := range c.Holders {
+		always(fmt.Sprint("hold ", i+1), s.hold)
+	}
+	if c.Users > 0 {
+		always("permit", s.permit)
+		for u := range c.Users + 1 {
+			always(fmt.Sprint("user ", u), func(n *bubble.Node, _ *clientv3.Client) { s.access(n, u) })
+		}
 	}
 	return list
+}
+
+// near is the address of the node's member, or of any where it has none.
+func (s *clients) near(n *bubble.Node) string {
+	if int(n.Self()) <= s.cluster.Nodes+s.cluster.Spares {
+		return address(n.Self(), clientPort)
+	}
+	return address(lockstep.Node(1+n.Chance().IntN(s.cluster.Nodes)), clientPort)
 }
 
 // compact compacts the history, mostly up to the newest revision.
@@ -108,17 +129,19 @@ func changeMembers(ctx context.Context, n *bubble.Node, client *clientv3.Client)
 	if err != nil {
 		return
 	}
+	nobody := lockstep.Node(n.Nodes() + 1)
 	for _, m := range members.Members {
-		if m.IsLearner {
+		if node, _ := where(m); m.IsLearner && node == nobody {
 			_, _ = client.MemberRemove(ctx, m.ID)
 			return
 		}
 	}
-	_, _ = client.MemberAddAsLearner(ctx, []string{fmt.Sprintf("http://10.0.0.%d:2380", n.Nodes()+1)})
+	_, _ = client.MemberAddAsLearner(ctx, []string{address(nobody, peerPort)})
 }
 
 // transfer gives leadership to another member, where this one has it.
-func transfer(ctx context.Context, n *bubble.Node, client *clientv3.Client) {
+func (s *clients) transfer(ctx context.Context, n *bubble.Node, client *clientv3.Client) {
+	s.prolonged(n)
 	members, err := client.MemberList(ctx)
 	if err == nil {
 		_, _ = client.MoveLeader(ctx, members.Members[n.Chance().IntN(len(members.Members))].ID)

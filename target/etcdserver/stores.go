@@ -46,7 +46,7 @@ var Forward = spec.OnEvent("stores-go-forward", EventStore, func(before *[64]Sto
 })
 
 // Everything is all that the server promises, as far as it is judged here.
-var Everything = spec.All(kv.Linearizable, kv.Revisions, watch.Guarantees, Equal, Forward, Durable)
+var Everything = spec.All(kv.Linearizable, kv.Revisions, watch.Guarantees, Equal, Forward, Durable, Stay, Once, LeasesHold, LeasesEnd, Permitted)
 
 // Settle is the length of a settling stage in which durability is judged, for three members.
 const Settle = 6000
@@ -100,7 +100,10 @@ func (e *equal) Event(_ *lockstep.Run, event *lockstep.Event) *lockstep.Finding 
 // durable follows what was acknowledged, and when.
 type durable struct {
 	acknowledged []acknowledged // each more than the one before
-	at           [64]lately     // by member
+	at           [64]lately     // by node
+	joined       [64]lockstep.Time
+	seat         [64]int // by node: the number of its seat
+	leaving      [64]int // by node: how often its removal was asked for and not refused
 	began        lockstep.Time
 	judged       int
 }
@@ -136,9 +139,11 @@ func (d *durable) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding 
 			d.acknowledged = append(d.acknowledged, acknowledged{now, r})
 		}
 	case EventStore:
-		if since := now - lockstep.Time(calm); d.began >= 0 && since >= d.began {
+		if since := now - lockstep.Time(calm); d.began >= 0 && since >= max(d.began, d.joined[e.Node]) {
 			d.at[e.Node] = lately{e.Value.(*Store).Revision, d.before(since)}
 		}
+	case EventMember:
+		d.member(now, e.Node, e.Value.(*Member))
 	}
 	return nil
 }
@@ -153,6 +158,21 @@ func (d *durable) before(when lockstep.Time) int64 {
 	return 0
 }
 
+// member takes down who is a member: one that is to be removed has nothing to show until it is one again.
+func (d *durable) member(now lockstep.Time, n lockstep.Node, m *Member) {
+	switch {
+	case m.What == Added:
+		d.seat[n], d.leaving[n] = m.Number, 0
+	case m.Number != d.seat[n]: // of one that is gone
+	case m.What == Leaving:
+		d.leaving[n]++
+	case m.What == Stayed:
+		d.leaving[n]--
+	case m.What == Joined || m.What == Stopped:
+		d.joined[n], d.at[n] = now, lately{}
+	}
+}
+
 // End judges what members told last. One that lags a little is no mistake: clients go on to the end.
 func (d *durable) End(run *lockstep.Run) *lockstep.Finding {
 	if !run.Settled() {
@@ -160,12 +180,15 @@ func (d *durable) End(run *lockstep.Run) *lockstep.Finding {
 	}
 	could := false
 	for n, l := range d.at {
-		if l.is < l.must {
+		switch {
+		case d.leaving[n] > 0:
+		case l.is < l.must:
 			d.judged++
 			return &lockstep.Finding{Nodes: trace.NodesOf(lockstep.Node(n)), Text: fmt.Sprintf(
 				"%v after the last fault member %d is at revision %d; revision %d was acknowledged", time.Duration(run.Now()-d.began).Round(time.Second), n, l.is, l.must)}
+		default:
+			could = could || l.must > 0
 		}
-		could = could || l.must > 0
 	}
 	if could {
 		d.judged++

@@ -1,0 +1,321 @@
+package etcdserver
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/kit/kv"
+	"github.com/lockstep-go/lockstep/kit/watch"
+	"github.com/lockstep-go/lockstep/spec"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Stay: a member stops by itself only when its removal was asked for.
+var Stay = spec.OnEvent("members-stay", EventMember, func(leaving *[65]map[int]bool, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+	m := e.Value.(*Member)
+	switch m.What {
+	case Leaving:
+		if leaving[e.Node] == nil {
+			leaving[e.Node] = map[int]bool{}
+		}
+		leaving[e.Node][m.Number] = true
+	case Stopped:
+		if !leaving[e.Node][m.Number] {
+			return &lockstep.Finding{Nodes: trace.NodesOf(e.Node), Text: fmt.Sprintf("member %d stopped by itself, and nobody asked for its removal", e.Node)}
+		}
+	}
+	return nil
+})
+
+// Once: a write of a client, each of which has a value of its own, happens once, whatever the client did to have it happen.
+var Once = spec.New("writes-happen-once", func(i lockstep.Info) *once { return &once{values: i.Options["mix"] != kv.Binary.String()} })
+
+// LeasesHold: a key with a lease is there for as long as the lease was kept alive for.
+var LeasesHold = spec.New("leases-hold", func(lockstep.Info) *leasesHold { return &leasesHold{} })
+
+// LeasesEnd: a key with a lease is gone when the lease was revoked, and some time after it expired, where all is well.
+var LeasesEnd = spec.New("leases-end", func(lockstep.Info) *leasesEnd { return &leasesEnd{} })
+
+// Permitted: who has no right to something does not get it.
+var Permitted = spec.New("only-the-permitted", func(lockstep.Info) *permitted { return &permitted{} })
+
+// once knows at which revision values were written.
+type once struct {
+	values bool // every value is written once
+	at     map[[2]string]int64
+	judged int
+}
+
+// Reset begins a new run.
+func (o *once) Reset() { o.at, o.judged = map[[2]string]int64{}, 0 }
+
+// Judged counts the values.
+func (o *once) Judged() int { return o.judged }
+
+// Event looks for values that were written before.
+func (o *once) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+	if !o.values {
+		return nil
+	}
+	for _, c := range changes(e) {
+		if c.Deleted || c.Key == leased { // whose values are drawn, and may be drawn twice
+			continue
+		}
+		o.judged++
+		write := [2]string{c.Key, c.Value}
+		first, ok := o.at[write]
+		if ok && first != c.Revision {
+			return &lockstep.Finding{Nodes: trace.NodesOf(e.Node), Text: fmt.Sprintf("%s was set to %s at revision %d and at %d, though one operation alone does", c.Key, c.Value, first, c.Revision)}
+		}
+		o.at[write] = c.Revision
+	}
+	return nil
+}
+
+// changes are what an event says about the history.
+func changes(e *lockstep.Event) []watch.Change {
+	switch v := e.Value.(type) {
+	case *watch.Told:
+		return v.Changes
+	case *watch.Wrote:
+		return v.Changes
+	}
+	return nil
+}
+
+// lease is what is known of a lease.
+type lease struct {
+	known   lockstep.Time // when the key was known to be there
+	until   time.Duration // it was kept alive, at least
+	ttl     time.Duration
+	last    lockstep.Time // when something was told of it last
+	ending  bool
+	revoked lockstep.Time // when that was known; 0: it is not
+}
+
+// leases are those of a run, by key.
+type leases map[string]*lease
+
+// event takes down what is told of a lease.
+func (s leases) event(now lockstep.Time, l *Lease) {
+	is := s[l.Key]
+	if is == nil {
+		is = &lease{known: now}
+		s[l.Key] = is
+	}
+	is.last = now
+	switch l.What {
+	case Holds:
+		is.until, is.ttl = max(is.until, l.Began+l.TTL), max(is.ttl, l.TTL)
+	case Ending:
+		is.ending = true
+	case Revoked:
+		is.revoked = now
+	}
+}
+
+// leasesHold judges that keys are there.
+type leasesHold struct {
+	leases leases
+	judged int
+}
+
+// Reset begins a new run.
+func (l *leasesHold) Reset() { l.leases, l.judged = leases{}, 0 }
+
+// Judged counts the keys that must be there.
+func (l *leasesHold) Judged() int { return l.judged }
+
+// Event judges what was read.
+func (l *leasesHold) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+	switch v := e.Value.(type) {
+	case *Lease:
+		if is := l.leases[v.Key]; v.What == Lost && is != nil {
+			if l.judged++; time.Duration(run.Now()) < is.until {
+				return &lockstep.Finding{Nodes: trace.NodesOf(e.Node), Text: fmt.Sprintf("the lease of %s holds until %v at least, and at %v member %d says that there is none",
+					v.Key, is.until, time.Duration(run.Now()), e.Node)}
+			}
+		}
+		if v.Key != "" {
+			l.leases.event(run.Now(), v)
+		}
+	case *Held:
+		for _, key := range slices.Sorted(maps.Keys(l.leases)) {
+			is := l.leases[key]
+			if is.ending || v.Began < time.Duration(is.known) || v.Ended >= is.until {
+				continue
+			}
+			if l.judged++; !slices.Contains(v.Keys, key) {
+				return &lockstep.Finding{Nodes: trace.NodesOf(e.Node), Text: fmt.Sprintf("the lease of %s holds until %v at least, and who read it from %v to %v found nothing",
+					key, is.until, v.Began, v.Ended)}
+			}
+		}
+	}
+	return nil
+}
+
+// leasesEnd judges that keys are gone.
+type leasesEnd struct {
+	leases leases
+	calm   lockstep.Time // since when there are no faults, and nobody gives leadership away; -1: there are
+	judged int
+}
+
+// Reset begins a new run.
+func (l *leasesEnd) Reset() { *l = leasesEnd{leases: leases{}, calm: -1} }
+
+// Judged counts the keys that must be gone.
+func (l *leasesEnd) Judged() int { return l.judged }
+
+// Event judges what was read.
+func (l *leasesEnd) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+	if run.Settling() && l.calm < 0 {
+		l.calm = run.Now()
+	}
+	switch v := e.Value.(type) {
+	case *Lease:
+		switch {
+		case v.Key != "":
+			l.leases.event(run.Now(), v)
+		case l.calm >= 0:
+			l.calm = run.Now()
+		}
+	case *Held:
+		for _, key := range slices.Sorted(maps.Keys(l.leases)) {
+			if f := l.gone(e.Node, key, v); f != nil {
+				return f
+			}
+		}
+	}
+	return nil
+}
+
+// gone judges whether a key is gone that must be.
+func (l *leasesEnd) gone(n lockstep.Node, key string, read *Held) *lockstep.Finding {
+	is, why := l.leases[key], ""
+	switch late := time.Duration(max(is.last, l.calm)) + is.ttl + calm; {
+	case is.revoked > 0 && read.Began >= time.Duration(is.revoked):
+		why = fmt.Sprintf("revoked before %v", time.Duration(is.revoked))
+	case l.calm >= 0 && read.Began >= late:
+		why = fmt.Sprintf("last kept alive before %v, for %v", time.Duration(is.last), is.ttl)
+	default:
+		return nil
+	}
+	if l.judged++; slices.Contains(read.Keys, key) {
+		return &lockstep.Finding{Nodes: trace.NodesOf(n), Text: fmt.Sprintf("the lease of %s was %s, and who asked at %v found it", key, why, read.Began)}
+	}
+	return nil
+}
+
+// permitted follows what users may do.
+type permitted struct {
+	enabled bool
+	rights  map[[2]int]*right // by user and area
+	wanted  map[int]*wanted   // by number
+	judged  int
+}
+
+// right is what is known of a right.
+type right struct {
+	perhaps bool // the user may have it
+	open    int  // how often it was asked to be given, and the answer is not known
+	given   int  // how often it was asked to be given
+}
+
+// wanted is something that a user wants.
+type wanted struct {
+	Access
+	forbidden bool // when it was asked for
+	given     int  // how often the rights had been asked to be given then
+}
+
+// Reset begins a new run.
+func (p *permitted) Reset() {
+	*p = permitted{rights: map[[2]int]*right{}, wanted: map[int]*wanted{}}
+}
+
+// Judged counts what users wanted without a right.
+func (p *permitted) Judged() int { return p.judged }
+
+// Event judges what users got.
+func (p *permitted) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+	switch v := e.Value.(type) {
+	case *Right:
+		p.change(v)
+	case *Access:
+		return p.access(e.Node, v)
+	}
+	for _, c := range changes(e) {
+		number, err := strconv.Atoi(c.Value)
+		if err != nil || !strings.HasPrefix(c.Key, "area") {
+			continue
+		}
+		if w := p.wanted[number]; w != nil && p.still(w) {
+			p.judged++
+			return &lockstep.Finding{Nodes: trace.NodesOf(e.Node), Text: fmt.Sprintf("user %d had no right to area %d, and set it to %d at revision %d", w.User, w.Area, number, c.Revision)}
+		}
+	}
+	return nil
+}
+
+// of is what is known of a right.
+func (p *permitted) of(user, area int) *right {
+	at := [2]int{user, area}
+	if p.rights[at] == nil {
+		p.rights[at] = &right{}
+	}
+	return p.rights[at]
+}
+
+// change takes a change of rights down. One whose fate is not known may happen at any time.
+func (p *permitted) change(c *Right) {
+	if c.Area == authentication {
+		p.enabled = true
+		return
+	}
+	r := p.of(c.User, c.Area)
+	switch {
+	case c.Allow && c.How == Asked:
+		r.perhaps = true
+		r.open++
+		r.given++
+	case c.Allow:
+		r.open--
+	case c.How == Done && r.open == 0:
+		r.perhaps = false
+	}
+}
+
+// forbidden reports whether a user surely has no right to an area, and how often he was to be given one.
+func (p *permitted) forbidden(user, area int) (bool, int) {
+	all, one := p.of(user, theRole), p.of(user, area)
+	return p.enabled && !(all.perhaps && one.perhaps), all.given + one.given
+}
+
+// still reports whether somebody who had no right to what he wanted was not given one since.
+func (p *permitted) still(w *wanted) bool {
+	_, given := p.forbidden(w.User, w.Area)
+	return w.forbidden && given == w.given
+}
+
+// access judges something that a user wants, or has got.
+func (p *permitted) access(n lockstep.Node, a *Access) *lockstep.Finding {
+	if a.How == Asked {
+		forbidden, given := p.forbidden(a.User, a.Area)
+		p.wanted[a.Number] = &wanted{*a, forbidden, given}
+		return nil
+	}
+	w := p.wanted[a.Number]
+	if w == nil || !p.still(w) {
+		return nil
+	}
+	if p.judged++; a.How == Done {
+		return &lockstep.Finding{Nodes: trace.NodesOf(n), Text: fmt.Sprintf("user %d had no right to area %d when that was asked for, and was served by member %d: %v", a.User, a.Area, n, a)}
+	}
+	return nil
+}
