@@ -51,6 +51,8 @@ type Cluster struct {
 	Compactions int `help:"how often the history is compacted" range:"0..1000"`
 	// Batch is the number of revisions that a member compacts at once; 0 means its default.
 	Batch int `help:"revisions that a member compacts at once; 0: the server's default" range:"0..10000"`
+	// Empty compares stores without keys, too.
+	Empty bool `help:"stores without keys are compared, too, of which the server's hash depends on how far a compaction has come"`
 	// Defragmentations is how often a member's file is defragmented.
 	Defragmentations int `help:"how often the file of a member is defragmented" range:"0..1000"`
 	// Backups is how often somebody has a member send its whole store.

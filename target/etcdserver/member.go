@@ -72,15 +72,16 @@ func start(n *bubble.Node, c Cluster) error {
 		return follower
 	})
 	n.Request(func(id int32, _ string) { clients.given(n, client, id) })
-	return tell(n, client)
+	return tell(n, client, server, c.Empty)
 }
 
 // tell tells what the member's store holds, from time to time.
-func tell(n *bubble.Node, client *clientv3.Client) error {
+func tell(n *bubble.Node, client *clientv3.Client, server *embed.Etcd, always bool) error {
 	for {
 		hash, err := client.HashKV(n.Context(), address(n.Self(), 2379), 0)
 		if err == nil {
-			n.Emit(EventStore, &Store{Life: n.Life(), Revision: hash.Header.Revision, Compacted: hash.CompactRevision, Hash: hash.Hash})
+			void, err := empty(n.Context(), server, hash.Header.Revision)
+			n.Emit(EventStore, &Store{Life: n.Life(), Revision: hash.Header.Revision, Compacted: hash.CompactRevision, Hash: hash.Hash, Vague: (void || err != nil) && !always})
 		} else if n.Context().Err() == nil && !errors.Is(err, context.Canceled) {
 			return fmt.Errorf("the store has no hash: %w", err)
 		}
