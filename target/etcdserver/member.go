@@ -80,8 +80,9 @@ func tell(n *bubble.Node, client *clientv3.Client, server *embed.Etcd, always bo
 	for {
 		hash, err := client.HashKV(n.Context(), address(n.Self(), 2379), 0)
 		if err == nil {
-			void, err := empty(n.Context(), server, hash.Header.Revision)
-			n.Emit(EventStore, &Store{Life: n.Life(), Revision: hash.Header.Revision, Compacted: hash.CompactRevision, Hash: hash.Hash, Vague: (void || err != nil) && !always})
+			s := &Store{Life: n.Life(), Revision: hash.Header.Revision, Compacted: hash.CompactRevision, Hash: hash.Hash}
+			s.Vague = s.Compacted > 0 && !always && empty(n.Context(), server, s.Revision)
+			n.Emit(EventStore, s)
 		} else if n.Context().Err() == nil && !errors.Is(err, context.Canceled) {
 			return fmt.Errorf("the store has no hash: %w", err)
 		}
