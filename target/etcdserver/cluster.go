@@ -59,6 +59,8 @@ type Cluster struct {
 	Backups int `help:"how often a member sends its whole store, for a backup" range:"0..1000"`
 	// Leases is how often a key is put that lives as long as a lease.
 	Leases int `help:"how often a key is put that lives as long as a lease" range:"0..1000"`
+	// Rewrites is how often a key is deleted and put again in one transaction.
+	Rewrites int `help:"how often a key is deleted and put again in one transaction" range:"0..1000"`
 	// Learners is how often a member that does not vote is added, and removed the next time.
 	Learners int `help:"how often a member that does not vote is added, or removed again" range:"0..1000"`
 	// Transfers is how often leadership is given to another member.

@@ -41,6 +41,7 @@ func (s *clients) allDuties() (list []duty) {
 	})
 	add("backup", c.Backups, backup)
 	add("lease", c.Leases, s.lease)
+	add("rewrite", c.Rewrites, s.rewrite)
 	add("change members", c.Learners, changeMembers)
 	add("transfer", c.Transfers, transfer)
 	for i := range c.Watchers {
