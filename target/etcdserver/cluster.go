@@ -51,12 +51,16 @@ type Cluster struct {
 	Compactions int `help:"how often the history is compacted" range:"0..1000"`
 	// Batch is the number of revisions that a member compacts at once; 0 means its default.
 	Batch int `help:"revisions that a member compacts at once; 0: the server's default" range:"0..10000"`
+	// Empty compares stores without keys, too.
+	Empty bool `help:"stores without keys are compared, too, of which the server's hash depends on how far a compaction has come"`
 	// Defragmentations is how often a member's file is defragmented.
 	Defragmentations int `help:"how often the file of a member is defragmented" range:"0..1000"`
 	// Backups is how often somebody has a member send its whole store.
 	Backups int `help:"how often a member sends its whole store, for a backup" range:"0..1000"`
 	// Leases is how often a key is put that lives as long as a lease.
 	Leases int `help:"how often a key is put that lives as long as a lease" range:"0..1000"`
+	// Rewrites is how often a key is deleted and put again in one transaction.
+	Rewrites int `help:"how often a key is deleted and put again in one transaction" range:"0..1000"`
 	// Learners is how often a member that does not vote is added, and removed the next time.
 	Learners int `help:"how often a member that does not vote is added, or removed again" range:"0..1000"`
 	// Transfers is how often leadership is given to another member.

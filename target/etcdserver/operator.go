@@ -42,6 +42,7 @@ func (s *clients) allDuties() (list []duty) {
 	})
 	add("backup", c.Backups, backup)
 	add("lease", c.Leases, s.lease)
+	add("rewrite", c.Rewrites, s.rewrite)
 	add("change members", c.Learners, changeMembers)
 	add("transfer", c.Transfers, s.transfer)
 	add("reconfigure", c.Changes, s.reconfigure)

@@ -23,10 +23,19 @@ type Store struct {
 	Life                int // of the member
 	Revision, Compacted int64
 	Hash                uint32
+	Vague               bool // the hash tells nothing: there are no keys
 }
 
 // String is the store in words.
 func (s *Store) String() string { return fmt.Sprintf("revision %d, hash %08x", s.Revision, s.Hash) }
+
+// place is where in the history the store is.
+func (s *Store) place() string {
+	if s.Compacted <= 0 {
+		return fmt.Sprint("revision ", s.Revision)
+	}
+	return fmt.Sprintf("revision %d, compacted up to %d", s.Revision, s.Compacted)
+}
 
 // Equal: at a revision all members hold the same, and each always.
 var Equal = spec.New("equal-stores", func(lockstep.Info) *equal { return &equal{} })
@@ -74,7 +83,7 @@ func (e *equal) Judged() int { return e.judged }
 
 // Event compares a store with the first that was told at its revision.
 func (e *equal) Event(_ *lockstep.Run, event *lockstep.Event) *lockstep.Finding {
-	if event.Type != EventStore {
+	if event.Type != EventStore || event.Value.(*Store).Vague {
 		return nil
 	}
 	s := event.Value.(*Store)
@@ -90,10 +99,10 @@ func (e *equal) Event(_ *lockstep.Run, event *lockstep.Event) *lockstep.Finding 
 		return nil
 	case first.by == event.Node:
 		return &lockstep.Finding{Nodes: trace.NodesOf(event.Node), Text: fmt.Sprintf(
-			"member %d held something else at revision %d before: the hashes of its keys are %08x and %08x", event.Node, s.Revision, first.hash, s.Hash)}
+			"member %d held something else at %v before: the hashes of its keys are %08x and %08x", event.Node, s.place(), first.hash, s.Hash)}
 	default:
 		return &lockstep.Finding{Nodes: trace.NodesOf(first.by, event.Node), Text: fmt.Sprintf(
-			"members %d and %d differ at revision %d: the hashes of their keys are %08x and %08x", first.by, event.Node, s.Revision, first.hash, s.Hash)}
+			"members %d and %d differ at %v: the hashes of their keys are %08x and %08x", first.by, event.Node, s.place(), first.hash, s.Hash)}
 	}
 }
 

@@ -26,7 +26,7 @@ func warm(c Cluster) error {
 
 // usual is the cluster of those runs.
 var usual = Cluster{Power: 0.5, Snapshots: 20, Clients: 4, Requests: 20, Mix: kv.Mix{Put: 2, Get: 2, Cas: 2, Delete: 2, Txn: 2},
-	Watchers: 2, Compactions: 10, Batch: 5, Defragmentations: 5, Backups: 5, Leases: 5, Learners: 4, Transfers: 4}
+	Watchers: 2, Compactions: 10, Batch: 5, Defragmentations: 5, Backups: 5, Leases: 5, Rewrites: 5, Learners: 4, Transfers: 4}
 
 var warmUsual = sync.OnceValue(func() error { return errors.Join(run(usual, 3), run(usual, 1)) })
 

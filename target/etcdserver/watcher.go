@@ -93,7 +93,7 @@ func (w *watcher) tell(n *bubble.Node, number int, r *clientv3.WatchResponse) {
 	t := &watch.Told{Watch: number}
 	for _, e := range r.Events {
 		c := watch.Change{Revision: e.Kv.ModRevision, Key: string(e.Kv.Key), Value: string(e.Kv.Value), Deleted: e.Type == clientv3.EventTypeDelete}
-		t.Changes = append(t.Changes, c)
+		t.Changes = follow(t.Changes, c)
 		w.next = max(w.next, c.Revision+1)
 	}
 	if r.IsProgressNotify() {
