@@ -69,11 +69,12 @@ func (d *deployment) enclose(run func()) (*lockstep.Finding, error) {
 	}
 }
 
-// stop freezes the nodes of a run that is given up: their timers would keep them busy for ever.
+// stop freezes all lives of the nodes of a run that is given up: their timers would keep them busy for ever. One that crashed may
+// be just being buried, and all may be on their way to end.
 func (d *deployment) stop() {
-	for _, n := range d.lives {
-		if n != nil {
-			freeze(n.number())
+	for i, lives := range d.counts {
+		for life := range lives {
+			freeze((&Node{self: lockstep.Node(i + 1), life: life + 1}).number())
 		}
 	}
 }

@@ -34,11 +34,15 @@ var edited = map[string]func(*source){
 		s.after("(*timer).unlockAndRun", "gp.bubble = bubble", "gp.node = t.node")
 		s.after("(*timer).unlockAndRun", "gp.bubble = nil", "gp.node = 0")
 		// The clock of a node may be wrong. Then there is a monotonic one, too.
-		s.begin("time_runtimeNow", "if c := lockstepClockOf(getg()); c != nil {\n\tmono = c.time(getg().bubble.now)\n\twall := mono + c.ahead\n\treturn wall / 1_000_000_000, int32(wall % 1_000_000_000), mono\n}")
-		s.begin("time_runtimeNano", "if c := lockstepClockOf(getg()); c != nil {\n\treturn c.time(getg().bubble.now)\n}")
+		s.begin("time_runtimeNow", "if b := getg().bubble; b != nil {\n\twall, mono := lockstepLook(b)\n\treturn wall / 1_000_000_000, int32(wall % 1_000_000_000), mono\n}")
+		s.begin("time_runtimeNano", "if b := getg().bubble; b != nil {\n\treturn lockstepLookNano(b)\n}")
 		s.begin("timeSleep", "ns = lockstepSpan(ns)")
 		s.begin("newTimer", "when, period = lockstepWhen(when), lockstepSpan(period)")
 		s.begin("resetTimer", "when, period = lockstepWhen(when), lockstepSpan(period)")
+	},
+	"runtime/synctest.go": func(s *source) {
+		s.field("synctestBubble", "looks lockstepLooks // at the clock")
+		s.begin("synctestWait", "if b := getg().bubble; b != nil {\n\tb.looks = lockstepLooks{}\n}")
 	},
 	"runtime/runtime2.go": func(s *source) {
 		s.field("g", "node int32 // that the goroutine belongs to")

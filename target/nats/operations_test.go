@@ -3,6 +3,7 @@
 package nats
 
 import (
+	"os"
 	"slices"
 	"testing"
 
@@ -52,4 +53,29 @@ func TestOperations(t *testing.T) {
 	r := settled(t, 20000, Cluster{Nodes: 5, StepDowns: 3, MetaStepDowns: 20, Moves: 2, Removals: 2, Consume: true, Sockets: true}, calmly, *runs)
 	passes(t, r)
 	happened(t, r, EventStepDown, EventMetaStepDown, EventMove, EventRemoved, EventDelivered, EventTaken, EventProgress)
+}
+
+// everything is what a cluster can be asked for and suffer.
+func everything() (Cluster, strategy.Walk) {
+	walk := faults
+	walk.Request, walk.Steps = 60, 8000
+	return Cluster{Nodes: 5, Power: 0.5, Split: 0.1, StepDowns: 2, MetaStepDowns: 20, Moves: 2, Removals: 2, Consume: true, Sockets: true}, walk
+}
+
+// The same through crashes, partitions, pauses and power failures, where servers sync what they acknowledge.
+func TestOperationsInFaults(t *testing.T) {
+	cluster, walk := everything()
+	cluster.SyncAlways = true
+	r := settled(t, 20000, cluster, walk, *runs)
+	passes(t, r)
+	happened(t, r, EventRemoved, EventDelivered, EventTaken, EventProgress)
+}
+
+// Runs in which everything is on are the same in two processes, byte for byte.
+func TestExactlyEverything(t *testing.T) {
+	if os.Getenv(manyProcesses) == "" {
+		t.Setenv(manyProcesses, "2")
+	}
+	cluster, walk := everything()
+	same(t, lockstep.Plan{System: cluster, Strategy: walk, Spec: Everything, Seed: 5, Scratch: inMemory()}, 4)
 }

@@ -19,12 +19,24 @@ func reads(list ...Message) lockstep.Event {
 	return lockstep.Event{Type: EventRead, Value: Messages(list)}
 }
 
+type judge interface {
+	Reset()
+	Event(*lockstep.Run, *lockstep.Event) *lockstep.Finding
+}
+
+// findings is the last thing that a judge finds in a history.
+func findings(j judge, events []lockstep.Event) (found string) {
+	j.Reset()
+	for i := range events {
+		if f := j.Event(nil, &events[i]); f != nil {
+			found = f.Text
+		}
+	}
+	return found
+}
+
 // Numbers and order are judged as they are told.
 func TestNumbers(t *testing.T) {
-	type judge interface {
-		Reset()
-		Event(*lockstep.Run, *lockstep.Event) *lockstep.Finding
-	}
 	for name, c := range map[string]struct {
 		judge  judge
 		events []lockstep.Event
@@ -34,19 +46,13 @@ func TestNumbers(t *testing.T) {
 		"read before acknowledged": {&unique{}, []lockstep.Event{reads(Message{Seq: 1, Data: "a"}), ack(1, 1, "a")}, ""},
 		"one number for two":       {&unique{}, []lockstep.Event{ack(1, 1, "a"), ack(2, 1, "b")}, "a was acknowledged as message 1, and now b is acknowledged"},
 		"another is read":          {&unique{}, []lockstep.Event{ack(1, 1, "a"), reads(Message{Seq: 1, Data: "b"})}, "a was acknowledged as message 1, and now b is read"},
+		"another is delivered":     {&unique{}, []lockstep.Event{ack(1, 1, "a"), delivered(1, 1, 1, 0)}, "a was acknowledged as message 1, and now x is delivered"},
 		"at once, in any order":    {&ordered{}, []lockstep.Event{asked(1), asked(2), ack(2, 2, "b"), ack(1, 1, "a")}, ""},
 		"one after the other":      {&ordered{}, []lockstep.Event{asked(1), ack(1, 1, "a"), asked(1), ack(1, 2, "b"), asked(2), ack(2, 3, "c")}, ""},
 		"back": {&ordered{}, []lockstep.Event{asked(1), ack(1, 5, "a"), asked(2), ack(2, 3, "b")},
 			"b was acknowledged as message 3; before it was asked for, a had been as message 5"},
 	} {
-		c.judge.Reset()
-		found := ""
-		for i := range c.events {
-			if f := c.judge.Event(nil, &c.events[i]); f != nil {
-				found = f.Text
-			}
-		}
-		if found != c.found {
+		if found := findings(c.judge, c.events); found != c.found {
 			t.Errorf("%s: %q, want %q", name, found, c.found)
 		}
 	}
@@ -98,10 +104,10 @@ func TestQuiet(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	if err := (Cluster{Nodes: 5, Moves: 1}).full().check(); err != nil {
+	if err := (Cluster{Nodes: 5, Moves: 1, Removals: 1}).full().check(); err != nil {
 		t.Error(err)
 	}
-	for _, c := range []Cluster{{Nodes: 8}, {Replicas: 4}, {Nodes: 3, Moves: 1}, {Power: 2}, {Sync: -1}} {
+	for _, c := range []Cluster{{Nodes: 8}, {Replicas: 4}, {Nodes: 3, Moves: 1}, {Nodes: 3, Removals: 1}, {Power: 2}, {Sync: -1}} {
 		if c.full().check() == nil {
 			t.Errorf("%+v is allowed", c)
 		}
