@@ -24,6 +24,14 @@ const (
 	EventRead         = "read"         // a consumer was given messages; the value is [Messages]
 )
 
+// What an operator asked for and happened; the value is the name of the stream, or of the server that it happened to.
+const (
+	EventStepDown     = "step-down"      // of the leader of the stream
+	EventMetaStepDown = "meta-step-down" // of the leader of all servers
+	EventMove         = "move"           // a copy of the stream was taken from the server
+	EventRemoved      = "removed"        // the server is no member any more
+)
+
 // Message is a message of the stream.
 type Message struct {
 	Seq     uint64 // its number
@@ -51,6 +59,7 @@ type Copy struct {
 	Exists      bool   // it has one
 	First, Last uint64 // the numbers of messages
 	messages    Messages
+	wanted      int // copies that there should be
 }
 
 // String is the copy in words.
@@ -97,8 +106,13 @@ var Durable = spec.New("acknowledged-messages-stay", func(i lockstep.Info) *dura
 // Equal: when faults have stopped, all copies are the same.
 var Equal = spec.New("equal-copies", func(lockstep.Info) *equal { return &equal{} })
 
+// Restored: when faults have stopped, and copies were moved or servers removed, the stream has as many copies as it should.
+var Restored = spec.New("enough-copies", func(i lockstep.Info) *restored {
+	return &restored{nodes: i.Nodes, count: count{off: i.Options["moves"] == "" && i.Options["removals"] == ""}}
+})
+
 // Everything is all that the server promises, as far as it is judged here.
-var Everything = spec.All(Unique, Ordered, kv.Linearizable, Durable, Equal)
+var Everything = spec.All(Unique, Ordered, kv.Linearizable, Durable, Equal, Restored, InTurn, TakenOnce, Delivering, Together)
 
 // Settle is the length of a settling stage in which copies are judged, for three servers.
 const Settle = 6000
@@ -133,6 +147,9 @@ func (u *unique) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 				return f
 			}
 		}
+	case EventDelivered:
+		d := e.Value.(*Delivered)
+		return u.message(e.Node, d.Seq, d.Data, "delivered")
 	}
 	return nil
 }
@@ -308,4 +325,61 @@ func (q *equal) End(run *lockstep.Run) *lockstep.Finding {
 		}
 	}
 	return nil
+}
+
+// count counts judgements; where options leave nothing to judge nobody does.
+type count struct {
+	judged int
+	off    bool
+}
+
+func (c *count) anew() count { return count{off: c.off} }
+
+// Judged is the number.
+func (c *count) Judged() int {
+	if c.off {
+		return lockstep.NotCounted
+	}
+	return c.judged
+}
+
+// restored knows whether copies were moved.
+type restored struct {
+	quiet
+	nodes int
+	moves int // of copies, and servers removed
+	count
+}
+
+// Reset begins a new run.
+func (r *restored) Reset() {
+	*r = restored{quiet: quiet{began: -1}, nodes: r.nodes, count: r.anew()}
+}
+
+// Event takes down what is there.
+func (r *restored) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+	r.event(run, e)
+	if e.Type == EventMove || e.Type == EventRemoved {
+		r.moves++
+	}
+	return nil
+}
+
+// End counts the copies, where all servers told of theirs after some time without faults.
+func (r *restored) End(run *lockstep.Run) *lockstep.Finding {
+	if !run.Settled() || r.moves == 0 || r.told != trace.AllNodes(r.nodes) {
+		return nil
+	}
+	r.judged++
+	have, wanted := trace.Nodes(0), 0
+	for n := range r.told.All() {
+		if r.copies[n].Exists {
+			have = have.With(n)
+		}
+		wanted = r.copies[n].wanted
+	}
+	if have.Len() == wanted {
+		return nil
+	}
+	return &lockstep.Finding{Nodes: have, Text: fmt.Sprintf("%s, and %d moves of copies or removals of servers, %d servers have the stream (%v), and %d should", r.since(run), r.moves, have.Len(), have, wanted)}
 }
