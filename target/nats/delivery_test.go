@@ -63,8 +63,8 @@ func far(n lockstep.Node, floor uint64) lockstep.Event {
 
 var hashes = regexp.MustCompile(", hash [0-9a-f]*")
 
-// plain is a text without hashes.
-func plain(text string) string { return hashes.ReplaceAllString(text, "") }
+// unhashed is a text without hashes.
+func unhashed(text string) string { return hashes.ReplaceAllString(text, "") }
 
 // What is so when faults have stopped is judged in the end.
 func TestInTheEnd(t *testing.T) {
@@ -110,7 +110,7 @@ func TestInTheEnd(t *testing.T) {
 		if f := r.First(); f != nil {
 			found = f.Finding.Text
 		}
-		if plain(found) != c.found || r.Judged[0].N != c.judged {
+		if unhashed(found) != c.found || r.Judged[0].N != c.judged {
 			t.Errorf("%s: %q, judged %d times; want %q, %d", c.name, found, r.Judged[0].N, c.found, c.judged)
 		}
 	}
