@@ -31,6 +31,9 @@ func (a alone) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
 	if err := os.WriteFile(filepath.Join(os.Getenv(aloneVariable), fmt.Sprint(os.Getpid())), nil, 0o600); err != nil {
 		return nil, err
 	}
+	if _, err := p.Folder(); err != nil {
+		return nil, err
+	}
 	return a.Cluster.Deploy(p)
 }
 
@@ -39,8 +42,9 @@ var aloneApp = App{Targets: []target.Target{target.Of("alone", "one in a process
 // runAlone makes a campaign and returns its result without the times, and the processes that made it.
 func runAlone(t *testing.T, args ...string) (result map[string]any, processes []string) {
 	t.Helper()
-	dir := t.TempDir()
+	dir, scratch := t.TempDir(), t.TempDir()
 	t.Setenv(aloneVariable, dir)
+	t.Setenv("TMPDIR", scratch)
 	var out, errOut bytes.Buffer
 	args = append([]string{"run", "alone", "--json"}, args...)
 	if status := aloneApp.execute(context.Background(), "lockstep", args, &out, &errOut); status == statusFailure {
@@ -51,6 +55,9 @@ func runAlone(t *testing.T, args ...string) (result map[string]any, processes []
 	}
 	for _, name := range []string{"elapsed_ms", "runs_per_sec", "steps_per_sec", "curve"} {
 		delete(result, name)
+	}
+	if left, err := os.ReadDir(scratch); err != nil || len(left) > 0 {
+		t.Errorf("%q leaves %v, %v", args, left, err)
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Program is a program that serves stretches.
@@ -29,6 +30,9 @@ type Program struct {
 // mostOfLine bounds what a program may write in a line: results with the traces of many findings.
 const mostOfLine = 256 << 20
 
+// grace is the time that a program has to end by itself when nobody wants more: it has folders to remove.
+const grace = 3 * time.Second
+
 // Start starts a program, which ends with the context.
 func Start(ctx context.Context, file string, args []string, env ...string) (*Program, error) {
 	p := &Program{cmd: exec.CommandContext(ctx, file, args...)}
@@ -44,6 +48,7 @@ func Start(ctx context.Context, file string, args []string, env ...string) (*Pro
 		return nil, err
 	}
 	p.in, p.out = in, bufio.NewReaderSize(out, 1<<16)
+	p.cmd.Cancel, p.cmd.WaitDelay = in.Close, grace
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -96,7 +101,8 @@ func (p *Program) read(v any) error {
 // Close ends the program, whatever it is doing.
 func (p *Program) Close() {
 	_ = p.in.Close()
-	_ = p.cmd.Process.Kill()
+	late := time.AfterFunc(grace, func() { _ = p.cmd.Process.Kill() })
+	defer late.Stop()
 	p.wait()
 }
 
