@@ -2,8 +2,10 @@
 package clientv3
 
 import (
+	"encoding/binary"
 	"time"
 
+	"github.com/google/uuid"
 	"go.etcd.io/etcd/clientv3"
 	"go.uber.org/zap"
 )
@@ -53,6 +55,21 @@ type Config struct {
 	Logger             *zap.Logger // later releases have one; here nothing is logged
 	Username, Password string
 	DialTimeout        time.Duration
+}
+
+// Clients have names of chance, by which the process knows them, and one that died with its member is never forgotten: a run
+// that is made again would find its own names taken. So they are numbers, of which each is given once.
+func init() { uuid.SetRand(&numbers{}) }
+
+// numbers is a source of numbers, each of which is the next.
+type numbers struct{ last uint64 }
+
+// Read gives the next number.
+func (n *numbers) Read(to []byte) (int, error) {
+	n.last++
+	clear(to)
+	binary.BigEndian.PutUint64(to[len(to)-8:], n.last)
+	return len(to), nil
 }
 
 // New makes a client.
