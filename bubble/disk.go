@@ -145,7 +145,7 @@ func (n *Node) finish(w *write, wait time.Duration) {
 // delay draws how long a write takes. The caller has the lock.
 func (n *Node) delay() time.Duration {
 	m := n.model
-	if m.Longest == 0 || n.world.isPrompt() || n.dead.Load() || !n.chance.strikes(m.Slow) {
+	if m.Longest == 0 || n.world.Settling() || n.dead.Load() || !n.chance.strikes(m.Slow) {
 		return 0
 	}
 	return time.Duration(n.chance.IntN(int(m.Longest))) + 1
@@ -170,10 +170,4 @@ func (n *Node) crash(choose func(n int) int) {
 	for _, d := range n.disks { //lockstep:unordered each by itself
 		d.split()
 	}
-}
-
-func (w *World) isPrompt() bool {
-	w.mutex.Lock()
-	defer w.mutex.Unlock()
-	return w.prompt
 }

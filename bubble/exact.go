@@ -158,7 +158,7 @@ func carry(w *World, nodes int, share float64) {
 		w.mutex.Unlock()
 		w.happened()
 	}, func(size int) int {
-		if w.isPrompt() || !c.strikes(share) {
+		if w.Settling() || !c.strikes(share) {
 			return 0
 		}
 		return 1 + c.IntN(size-1)

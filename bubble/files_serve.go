@@ -190,7 +190,7 @@ func (m *machine) settle(inodes ...*disk.Inode) {
 
 // linger lets a change take time, and perhaps fail because the disk is full.
 func (m *machine) linger(grows bool) errno {
-	if m.world.isPrompt() {
+	if m.world.Settling() {
 		return 0
 	}
 	if m.model.WriteTime > 0 {
@@ -354,7 +354,7 @@ func (k *kernel) lookAll(m *machine, i *disk.Inode) {
 func (k *kernel) sync(m *machine, i *disk.Inode, durable func(*disk.Inode, uint64)) errno {
 	k.lookAll(m, i)
 	began := m.disk.Moment()
-	if !m.world.isPrompt() {
+	if !m.world.Settling() {
 		m.world.happened()
 		time.Sleep(m.model.SyncTime/10 + time.Duration(m.chance.IntN(int(m.model.SyncTime)*9/10+1)))
 		if i != nil && i.Kind == disk.File && m.chance.strikes(m.model.Errors) {

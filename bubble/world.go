@@ -68,6 +68,13 @@ func (w *World) Rand(number uint64) *rand.Rand { return w.Chance(number).rand() 
 // Now is the time of the run.
 func (w *World) Now() time.Duration { return time.Duration(now().UnixNano() - w.start) }
 
+// Settling reports whether the run is in its settling stage, in which a system's own faults are to stop.
+func (w *World) Settling() bool {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	return w.prompt
+}
+
 // Event reports something observable that happened at a node, or at none, which is node 0.
 // The value must not be changed.
 func (w *World) Event(e lockstep.Event) {

@@ -9,6 +9,7 @@ import (
 	"github.com/lockstep-go/lockstep/cli"
 	"github.com/lockstep-go/lockstep/distal/system"
 	"github.com/lockstep-go/lockstep/fleet"
+	"github.com/lockstep-go/lockstep/kit/failpoint"
 	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/target/backup"
 	"github.com/lockstep-go/lockstep/target/etcd"
@@ -42,6 +43,12 @@ var app = cli.App{
 		{Name: "etcdserver", Help: "clusters of the real etcd server, unmodified, in virtual time", Package: etcdserver + "/program", Module: etcdserver,
 			Dir: source("..", "..", "target", "etcdserver"), Exact: func([]string) bool { return true },
 			Library: "go.etcd.io/etcd/server/v3", Versions: []string{"v3.6.16", "v3.7.3", "v3.5.35", "v3.5.16", "v3.5.15", "v3.5.13", "v3.5.7", "v3.5.5", "v3.5.4", "v3.5.2"}},
+		{Name: "etcdserver-3.4", Help: "the same, of releases of 3.4, whose modules have other names and versions", Package: etcdserver + "/program", Module: etcdserver,
+			Dir: source("..", "..", "target", "etcdserver"), Exact: func([]string) bool { return true },
+			Library: "go.etcd.io/etcd", Versions: []string{"v0.5.0-alpha.5.0.20210428180535-15715dcf1ace", "v0.5.0-alpha.5.0.20200910180754-dd1b699fc489"}},
+		{Name: "etcdserver-failpoints", Help: "the same, with the server's failpoints, where it can be stopped", Package: etcdserver + "/program", Module: etcdserver,
+			Dir: source("..", "..", "target", "etcdserver"), Exact: func([]string) bool { return true },
+			Library: "go.etcd.io/etcd/server/v3", Versions: []string{"v3.6.16", "v3.7.3", "v3.5.35"}, Overlay: failpoint.Instrument, Changed: "failpoints"},
 		{Name: "nats", Help: "clusters of the real NATS server with JetStream, unmodified, in virtual time", Package: nats + "/program", Module: nats,
 			Dir: source("..", "..", "target", "nats"), Exact: func([]string) bool { return true },
 			Library: "github.com/nats-io/nats-server/v2", Versions: []string{"v2.15.2", "v2.12.1"}},

@@ -14,7 +14,7 @@ var earlier = map[string][2]int{"etcdraft": {5657, 6372}, "hashicorpraft": {0, 2
 	"smr": {388, 376}}
 
 // kit are the rooms that targets share.
-var kit = []string{"raftspec", "mutants", "kv", "storage", "watch", "operator", "ticks"}
+var kit = []string{"raftspec", "mutants", "kv", "storage", "watch", "operator", "ticks", "failpoint"}
 
 // parts are what targets have beside an adapter, each with the files and folders that hold it.
 var parts = []struct {

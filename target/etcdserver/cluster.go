@@ -13,6 +13,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
 	"github.com/lockstep-go/lockstep/bubble/disk"
+	"github.com/lockstep-go/lockstep/kit/failpoint"
 	"github.com/lockstep-go/lockstep/kit/kv"
 	"github.com/lockstep-go/lockstep/target"
 )
@@ -75,6 +76,8 @@ type Cluster struct {
 	Holders int `help:"clients that put keys with leases, which are kept alive for a while, and given back or expire" range:"0..8"`
 	// Users is the number of users whose rights the operator gives and takes; with any there is authentication.
 	Users int `help:"users whose rights the operator gives and takes; with any there is authentication" range:"0..8"`
+	// Failpoints are places in the server where goroutines stand still at times, and nodes crash; there are some in the target etcdserver-failpoints alone.
+	Failpoints string `help:"places in the server where it stands still at times, like raftBeforeSave:0.1,walBeforeSync:0.01 or any:0.01, in the target etcdserver-failpoints alone"`
 }
 
 // root is whom clients are who may do everything, where there is authentication.
@@ -105,6 +108,9 @@ func (c Cluster) check() error {
 	if !(c.Power >= 0 && c.Power <= 1) || c.Sync < 0 {
 		return fmt.Errorf("etcdserver: power %v must be in 0..1, sync %v not negative", c.Power, c.Sync)
 	}
+	if _, err := failpoints(c.Failpoints); err != nil {
+		return err
+	}
 	if (c.Spares > 0) != (c.Changes > 0) {
 		return fmt.Errorf("etcdserver: spares is %d and changes %d, which are of use together alone: give both", c.Spares, c.Changes)
 	}
@@ -131,8 +137,12 @@ func (c Cluster) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
 // bubble is the cluster as the room of goroutine systems knows it.
 func (c Cluster) bubble(given Cluster) bubble.Cluster {
 	return bubble.Cluster{
-		Name: "etcdserver", Build: Version(), Options: target.Changed(given, Cluster{}), Nodes: c.all(),
-		Begin:   func(w *bubble.World) { w.Value = newClients(c, w) },
+		Name: title(), Build: Version(), Options: target.Changed(given, Cluster{}), Nodes: c.all(),
+		Begin: func(w *bubble.World) {
+			shares, _ := failpoints(c.Failpoints) // checked before
+			standStill(w, shares)
+			w.Value = newClients(c, w)
+		},
 		Start:   func(n *bubble.Node) error { return start(n, c) },
 		Sockets: true, Split: c.Split, Freeze: true, Bury: burial,
 		Files: &bubble.Files{Level: disk.Ext4, PowerFailures: c.Power, SyncTime: c.Sync},
@@ -145,11 +155,25 @@ func (c Cluster) bubble(given Cluster) bubble.Cluster {
 const burial = 50 * time.Millisecond
 
 // Version is the version of the server in this build, by the folder that it was built from:
-// test programs do not know their modules.
+// test programs do not know their modules. Releases of 3.4 are modules with versions like v0.5.0-alpha.5.0.20200910180754-dd1b699fc489.
 func Version() string {
 	at := reflect.ValueOf(embed.StartEtcd).Pointer()
 	file, _ := runtime.FuncForPC(at).FileLine(at)
-	_, version, _ := strings.Cut(file, "v3@")
+	_, version, found := strings.Cut(file, "v3@")
+	if !found {
+		_, version, _ = strings.Cut(file, "etcd@")
+	}
 	version, _, _ = strings.Cut(version, "/")
 	return cmp.Or(version, "unknown")
+}
+
+// title is the name of the target that this build is.
+func title() string {
+	switch {
+	case len(failpoint.Names()) > 0:
+		return "etcdserver-failpoints"
+	case strings.HasPrefix(Version(), "v0.5"):
+		return "etcdserver-3.4"
+	}
+	return "etcdserver"
 }

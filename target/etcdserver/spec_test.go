@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/enginetest"
+	"github.com/lockstep-go/lockstep/kit/failpoint"
 	"github.com/lockstep-go/lockstep/kit/watch"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
@@ -205,5 +206,22 @@ func TestPermitted(t *testing.T) {
 		{"in the store by right", Permitted, with(given, at(3, wants(1, Asked)), at(4, &watch.Told{Changes: []watch.Change{{Revision: 5, Key: "area2", Value: "9"}}})), "", 0},
 	} {
 		h.check(t)
+	}
+}
+
+// Shares of failpoints are read where the build has failpoints, and what is wrong is said.
+func TestFailpoints(t *testing.T) {
+	if _, err := failpoints("any:0.1"); err == nil {
+		t.Error("a build without failpoints has some")
+	}
+	failpoint.Register("raftBeforeSave")
+	shares, err := failpoints("raftBeforeSave:0.1,any:0.01")
+	if err != nil || shares["raftBeforeSave"] != 100 || shares[anywhere] != 10 {
+		t.Error(shares, err)
+	}
+	for _, text := range []string{"raftBeforeSave", "raftBeforeSave:0", "raftBeforeSave:2", "nowhere:0.1", "any:NaN", ",", "any:0.0001"} {
+		if shares, err := failpoints(text); err == nil {
+			t.Errorf("%q became %v", text, shares)
+		}
 	}
 }

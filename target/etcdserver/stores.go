@@ -61,7 +61,7 @@ var Everything = spec.All(kv.Linearizable, kv.Revisions, watch.Guarantees, Equal
 const Settle = 6000
 
 // Targets is the server in the version of this build.
-var Targets = []target.Target{target.Of("etcdserver", "clusters of the real etcd server, unmodified, in virtual time", Cluster{}, Everything).
+var Targets = []target.Target{target.Of(title(), "clusters of the real etcd server, unmodified, in virtual time", Cluster{}, Everything).
 	Settled(Settle).Patient(10 * time.Minute)} // for the runs that warm a process up
 
 // equal compares stores.

@@ -1,0 +1,111 @@
+// Package failpoint gives programs places at which something may happen to them: those that their
+// authors marked with comments for gofail, like
+//
+//	// gofail: var raftBeforeSave struct{}
+//
+// [Instrument] makes calls of such comments, in the source of a library, and is what the overlay
+// of a target.Program does; in the program that is built, each calls the function that [Set] was given. It
+// may sleep, in virtual time: then a strategy can crash the node exactly there, or others overtake it.
+package failpoint
+
+import (
+	"bytes"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// names are the places of this program, and hook what is called there.
+var (
+	names []string
+	hook  func(name string)
+)
+
+// Register tells of places; what Instrument makes calls it when the program starts.
+func Register(places ...string) {
+	names = append(names, places...)
+	slices.Sort(names)
+}
+
+// Names are the places of this program, in alphabetical order; none where it was not instrumented.
+func Names() []string { return names }
+
+// Set says what is called at every place from now on, by whoever comes there; nil: nothing.
+func Set(f func(name string)) { hook = f }
+
+// Here is a place.
+func Here(name string) {
+	if hook != nil {
+		hook(name)
+	}
+}
+
+// mark is a comment that marks a place.
+var mark = regexp.MustCompile(`^\s*// gofail: var (\w+) struct\{\}\s*$`)
+
+// Instrument makes places of the comments in a library: it returns the files that change, and a new one for
+// each package that has places. A comment that is followed by others is code, to be run when the
+// place is active, and stays a comment.
+func Instrument(library fs.FS) (map[string][]byte, error) {
+	changed, places := map[string][]byte{}, map[string][]string{}
+	err := fs.WalkDir(library, ".", func(name string, _ fs.DirEntry, err error) error {
+		if err != nil || path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
+			return err
+		}
+		text, err := fs.ReadFile(library, name)
+		if err != nil {
+			return err
+		}
+		if text, found := marked(text); len(found) > 0 {
+			changed[name] = text
+			places[path.Dir(name)] = append(places[path.Dir(name)], found...)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(changed)) {
+		file, err := parser.ParseFile(token.NewFileSet(), name, changed[name], parser.SkipObjectResolution)
+		if err != nil {
+			return nil, fmt.Errorf("failpoint: %s: %w", name, err)
+		}
+		folder := path.Dir(name)
+		changed[path.Join(folder, "lockstep_failpoints.go")] = fmt.Appendf(nil, registration, file.Name, places[folder])
+	}
+	if len(changed) == 0 {
+		return nil, fmt.Errorf("failpoint: the library has no comments \"// gofail: var NAME struct{}\"")
+	}
+	return changed, nil
+}
+
+// registration is the file that a package with places has besides.
+const registration = `package %s
+
+import "github.com/lockstep-go/lockstep/kit/failpoint"
+
+func init() { failpoint.Register(%#v...) }
+
+func lockstepFailpoint(name string) { failpoint.Here(name) }
+`
+
+// marked is a file with calls in place of its marks, line by line, and the names of these.
+func marked(text []byte) ([]byte, []string) {
+	var found []string
+	lines := bytes.Split(text, []byte("\n"))
+	for i, line := range lines {
+		m := mark.FindSubmatch(line)
+		if m == nil || i+1 < len(lines) && bytes.HasPrefix(bytes.TrimSpace(lines[i+1]), []byte("//")) {
+			continue
+		}
+		lines[i] = fmt.Appendf(nil, "lockstepFailpoint(%q)", m[1])
+		found = append(found, string(m[1]))
+	}
+	return bytes.Join(lines, []byte("\n")), found
+}
