@@ -80,9 +80,10 @@ func tell(n *bubble.Node, client *clientv3.Client, server *embed.Etcd, always bo
 	for {
 		hash, err := client.HashKV(n.Context(), address(n.Self(), 2379), 0)
 		if err == nil {
-			s := &Store{Life: n.Life(), Revision: hash.Header.Revision, Compacted: hash.CompactRevision, Hash: hash.Hash}
-			s.Vague = s.Compacted > 0 && !always && empty(n.Context(), server, s.Revision)
-			n.Emit(EventStore, s)
+			s := &Store{Life: n.Life(), Revision: hash.Header.Revision, Compacted: hash.CompactRevision, Hash: hash.Hash, Keys: unasked}
+			if s.Compacted <= 0 || always || s.count(n.Context(), server) {
+				n.Emit(EventStore, s)
+			}
 		} else if n.Context().Err() == nil && !errors.Is(err, context.Canceled) {
 			return fmt.Errorf("the store has no hash: %w", err)
 		}
