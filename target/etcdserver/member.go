@@ -191,9 +191,10 @@ func (m *member) tell(n *bubble.Node, life int, s *clients) error {
 	hash, err := m.client.HashKV(n.Context(), address(n.Self(), clientPort), 0)
 	switch {
 	case err == nil:
-		store := &Store{Life: life, Revision: hash.Header.Revision, Compacted: hash.CompactRevision, Hash: hash.Hash}
-		store.Vague = store.Compacted > 0 && !s.cluster.Empty && empty(n.Context(), m.Etcd, store.Revision)
-		n.Emit(EventStore, store)
+		store := &Store{Life: life, Revision: hash.Header.Revision, Compacted: hash.CompactRevision, Hash: hash.Hash, Keys: unasked}
+		if store.Compacted <= 0 || s.cluster.Empty || store.count(n.Context(), m.Etcd) {
+			n.Emit(EventStore, store)
+		}
 	case strings.HasSuffix(err.Error(), "not supported for learner"): // the error's name was another one in 3.5
 	case s.cluster.Users > 0: // a majority must know who asks
 	case n.Context().Err() == nil && !errors.Is(err, context.Canceled):

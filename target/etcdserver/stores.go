@@ -23,7 +23,7 @@ type Store struct {
 	Life                int // of the member
 	Revision, Compacted int64
 	Hash                uint32
-	Vague               bool // the hash tells nothing: there are no keys
+	Keys                int64 // how many there are, or unasked
 }
 
 // String is the store in words.
@@ -73,6 +73,7 @@ type equal struct {
 type told struct {
 	by   lockstep.Node
 	hash uint32
+	keys int64
 }
 
 // Reset begins a new run.
@@ -83,27 +84,30 @@ func (e *equal) Judged() int { return e.judged }
 
 // Event compares a store with the first that was told at its revision.
 func (e *equal) Event(_ *lockstep.Run, event *lockstep.Event) *lockstep.Finding {
-	if event.Type != EventStore || event.Value.(*Store).Vague {
+	if event.Type != EventStore {
 		return nil
 	}
 	s := event.Value.(*Store)
 	at := [2]int64{s.Revision, s.Compacted}
 	first, ok := e.first[at]
 	if !ok {
-		e.first[at] = told{event.Node, s.Hash}
+		e.first[at] = told{event.Node, s.Hash, s.Keys}
 		return nil
 	}
 	e.judged++
+	what := ""
 	switch {
-	case first.hash == s.Hash:
+	case first.keys != s.Keys:
+		what = fmt.Sprintf("the numbers of keys are %d and %d", first.keys, s.Keys)
+	case first.hash == s.Hash || s.Keys == 0: // see count
 		return nil
-	case first.by == event.Node:
-		return &lockstep.Finding{Nodes: trace.NodesOf(event.Node), Text: fmt.Sprintf(
-			"member %d held something else at %v before: the hashes of its keys are %08x and %08x", event.Node, s.place(), first.hash, s.Hash)}
 	default:
-		return &lockstep.Finding{Nodes: trace.NodesOf(first.by, event.Node), Text: fmt.Sprintf(
-			"members %d and %d differ at %v: the hashes of their keys are %08x and %08x", first.by, event.Node, s.place(), first.hash, s.Hash)}
+		what = fmt.Sprintf("the hashes of the keys are %08x and %08x", first.hash, s.Hash)
 	}
+	if first.by == event.Node {
+		return &lockstep.Finding{Nodes: trace.NodesOf(event.Node), Text: fmt.Sprintf("member %d held something else at %v before: %s", event.Node, s.place(), what)}
+	}
+	return &lockstep.Finding{Nodes: trace.NodesOf(first.by, event.Node), Text: fmt.Sprintf("members %d and %d differ at %v: %s", first.by, event.Node, s.place(), what)}
 }
 
 // durable follows what was acknowledged, and when.

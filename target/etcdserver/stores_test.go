@@ -32,16 +32,18 @@ func TestStores(t *testing.T) {
 		want   string
 		judged int
 	}{
-		{"equal", Equal, enginetest.Told{store(1, Store{1, 5, 0, 7, false}), store(2, Store{1, 5, 0, 7, false}), store(2, Store{1, 6, 0, 8, false}), store(3, Store{1, 5, 3, 9, false})}, "", 1},
-		{"different", Equal, enginetest.Told{store(1, Store{1, 5, 0, 7, false}), store(2, Store{1, 5, 0, 8, false})},
-			"members 1 and 2 differ at revision 5: the hashes of their keys are 00000007 and 00000008", 1},
-		{"compacted", Equal, enginetest.Told{store(1, Store{1, 5, 2, 7, false}), store(2, Store{1, 5, 2, 8, false})},
-			"members 1 and 2 differ at revision 5, compacted up to 2: the hashes of their keys are 00000007 and 00000008", 1},
-		{"without keys", Equal, enginetest.Told{store(1, Store{1, 5, 2, 7, true}), store(2, Store{1, 5, 2, 8, false}), store(3, Store{1, 5, 2, 9, true})}, "", 0},
-		{"another one later", Equal, enginetest.Told{store(1, Store{1, 5, 0, 7, false}), store(1, Store{2, 5, 0, 8, false})},
-			"member 1 held something else at revision 5 before: the hashes of its keys are 00000007 and 00000008", 1},
-		{"forward", Forward, enginetest.Told{store(1, Store{1, 5, 0, 7, false}), store(1, Store{1, 5, 4, 7, false}), store(2, Store{1, 1, 0, 0, false}), store(1, Store{2, 3, 0, 7, false})}, "", 4},
-		{"back", Forward, enginetest.Told{store(1, Store{2, 5, 0, 7, false}), store(1, Store{2, 4, 0, 7, false})},
+		{"equal", Equal, enginetest.Told{store(1, Store{1, 5, 0, 7, unasked}), store(2, Store{1, 5, 0, 7, unasked}), store(2, Store{1, 6, 0, 8, unasked}), store(3, Store{1, 5, 3, 9, unasked})}, "", 1},
+		{"different", Equal, enginetest.Told{store(1, Store{1, 5, 0, 7, unasked}), store(2, Store{1, 5, 0, 8, unasked})},
+			"members 1 and 2 differ at revision 5: the hashes of the keys are 00000007 and 00000008", 1},
+		{"compacted", Equal, enginetest.Told{store(1, Store{1, 5, 2, 7, unasked}), store(2, Store{1, 5, 2, 8, unasked})},
+			"members 1 and 2 differ at revision 5, compacted up to 2: the hashes of the keys are 00000007 and 00000008", 1},
+		{"without keys", Equal, enginetest.Told{store(1, Store{1, 5, 2, 7, 0}), store(2, Store{1, 5, 2, 8, 0}), store(3, Store{1, 5, 2, 9, 0})}, "", 2},
+		{"with and without keys", Equal, enginetest.Told{store(1, Store{1, 5, 2, 7, 0}), store(1, Store{2, 5, 2, 8, 1})},
+			"member 1 held something else at revision 5, compacted up to 2 before: the numbers of keys are 0 and 1", 1},
+		{"another one later", Equal, enginetest.Told{store(1, Store{1, 5, 0, 7, unasked}), store(1, Store{2, 5, 0, 8, unasked})},
+			"member 1 held something else at revision 5 before: the hashes of the keys are 00000007 and 00000008", 1},
+		{"forward", Forward, enginetest.Told{store(1, Store{1, 5, 0, 7, unasked}), store(1, Store{1, 5, 4, 7, unasked}), store(2, Store{1, 1, 0, 0, unasked}), store(1, Store{2, 3, 0, 7, unasked})}, "", 4},
+		{"back", Forward, enginetest.Told{store(1, Store{2, 5, 0, 7, unasked}), store(1, Store{2, 4, 0, 7, unasked})},
 			"member 1 was at revision 5, compacted up to 0, and is at revision 4, compacted up to 0", 2},
 	} {
 		if got, n := judged(t, c.events, c.spec); got != c.want || n != c.judged {

@@ -5,3 +5,6 @@ import "go.etcd.io/etcd/etcdserver/etcdserverpb"
 
 // Member is a member of a cluster.
 type Member = etcdserverpb.Member
+
+// RangeRequest asks for keys.
+type RangeRequest = etcdserverpb.RangeRequest
