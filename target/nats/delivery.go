@@ -193,9 +193,9 @@ func (d *delivering) End(run *lockstep.Run) *lockstep.Finding {
 		d.since(run), len(missing), len(d.acknowledged), missing[0], told[0], d.progress[told[0]])}
 }
 
-// still is for how long nothing may have been delivered or acknowledged before copies of a consumer are compared: longer than
+// idle is for how long nothing may have been delivered or acknowledged before copies of a consumer are compared: longer than
 // subscribers wait for anything, and servers before they tell.
-const still = 4 * look
+const idle = 4 * look
 
 // together knows how far the copies of the consumer are.
 type together struct {
@@ -226,7 +226,7 @@ func (g *together) End(run *lockstep.Run) *lockstep.Finding {
 	first := lockstep.Node(0)
 	for n := range g.told.All() {
 		switch p := g.progress[n]; {
-		case !run.Settled() || p == nil || time.Duration(g.at[n]-g.began) < calm || time.Duration(g.at[n]-g.moved) < still:
+		case !run.Settled() || p == nil || time.Duration(g.at[n]-g.began) < calm || time.Duration(g.at[n]-g.moved) < idle:
 		case first == 0:
 			first = n
 		default:

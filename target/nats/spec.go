@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/bubble"
 	"github.com/lockstep-go/lockstep/kit/kv"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/target"
@@ -195,24 +196,38 @@ func (o *ordered) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	return nil
 }
 
-// calm is the time without faults after which every server has caught up.
-const calm = 60 * time.Second
+// calm is the time without faults after which every server has caught up, and still that without writes after which
+// all of them have what was written.
+const (
+	calm  = 60 * time.Second
+	still = 10 * time.Second
+)
 
-// quiet knows the copies of the stream when faults have stopped for some time.
+// quiet knows the copies of the stream when faults, and then writes, have stopped for some time.
 type quiet struct {
 	copies [65]*Copy
 	began  lockstep.Time // of the time without faults; -1: not yet
-	told   trace.Nodes   // after calm
+	wrote  lockstep.Time // when a client last asked or was answered
+	told   trace.Nodes   // those whose copies count
 }
 
-// event takes a copy down.
+// event takes down what happened.
 func (q *quiet) event(run *lockstep.Run, e *lockstep.Event) {
-	if run.Settling() && q.began < 0 {
-		q.began = run.Now()
+	q.take(run.Now(), run.Settling(), e)
+}
+
+// take does that. A pause may outlast the stage of faults, and clients may write to the end: a copy that was told
+// before need not have what was acknowledged since.
+func (q *quiet) take(now lockstep.Time, settling bool, e *lockstep.Event) {
+	if settling && (q.began < 0 || e.Type == bubble.Thawed) {
+		q.began, q.told = now, 0
 	}
-	if e.Type == EventCopy {
+	switch e.Type {
+	case EventAsked, EventAcknowledged:
+		q.wrote, q.told = now, 0
+	case EventCopy:
 		q.copies[e.Node] = e.Value.(*Copy)
-		if q.began >= 0 && time.Duration(run.Now()-q.began) >= calm {
+		if q.began >= 0 && time.Duration(now-q.began) >= calm && time.Duration(now-q.wrote) >= still {
 			q.told = q.told.With(e.Node)
 		}
 	}
