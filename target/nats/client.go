@@ -47,6 +47,7 @@ type clients struct {
 	copies    [65]*Copy                  // that servers told of last
 	leaving   map[lockstep.Node]string   // servers stopped for good, whom others still count, by the numbers that these know
 	gone      map[lockstep.Node]int      // servers removed
+	changing  lockstep.Node              // whose operator changes who has what; 0: nobody
 }
 
 func newClients(c Cluster, w *bubble.World) *clients {
@@ -80,6 +81,7 @@ func (d *desk) Offer(p lockstep.Pending) {
 // forget gives up what was under way at a server in its last life: those who waited for the
 // answers died with it.
 func (s *clients) forget(n lockstep.Node) {
+	s.done(n)
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	for _, o := range s.under[n] {

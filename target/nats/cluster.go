@@ -57,6 +57,8 @@ type Cluster struct {
 	Moves int `help:"times that a copy of the stream is taken from a server; there must be more servers than copies" range:"0..1000"`
 	// Removals is how often a server is removed from the cluster for good, and a new one takes its place.
 	Removals int `help:"times that a server is removed for good and a new one takes its place; there must be more servers than copies" range:"0..1000"`
+	// Careless lets operators move copies whether the others are up to date or not.
+	Careless bool `help:"copies are moved whether the others are up to date or not, one move after the other"`
 	// Consume lets a subscriber at each server take the messages of the stream all the time, by one durable consumer.
 	Consume bool `help:"a subscriber at each server takes messages by a durable pull consumer, all the time, and acknowledges each"`
 	// Sockets lets clients talk over the network of the run, to the next server first.

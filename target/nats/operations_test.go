@@ -12,7 +12,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// passes fails where a campaign found something, or where one of its properties was not judged in every run.
+// passes fails where a campaign found something, or where one of its properties was never judged.
 func passes(t *testing.T, r *lockstep.Result) {
 	t.Helper()
 	if f := r.First(); f != nil {
@@ -22,8 +22,8 @@ func passes(t *testing.T, r *lockstep.Result) {
 		t.Error(r.Verdict(), r.Reasons)
 	}
 	for _, j := range r.Judged {
-		if j.N >= 0 && j.N < r.Runs {
-			t.Errorf("%s was judged %d times in %d runs", j.Name, j.N, r.Runs)
+		if j.N == 0 {
+			t.Errorf("%s was never judged", j.Name)
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	natsgo "github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -67,9 +66,7 @@ func (s *clients) perform(n *bubble.Node, to door, duty int) {
 			n.Emit(EventMetaStepDown, to.server.Name())
 		}
 	case move:
-		if request(ctx, to.conn, "STREAM.PEER.REMOVE."+streamName, map[string]string{"peer": to.server.Name()}) == nil {
-			n.Emit(EventMove, to.server.Name())
-		}
+		s.moveCopy(n, to)
 	case remove:
 		s.dismiss(n, to)
 	}
@@ -100,20 +97,74 @@ func request(ctx context.Context, conn *natsgo.Conn, what string, about any) err
 	return nil
 }
 
-// tries is how often an operator looks whether a server can go.
+// tries is how often an operator looks whether something can be done, or is.
 const tries = 30
 
-// dismiss stops a server for good, as soon as no other is about to go and all copies of the stream are up to date: what
-// the server alone has would be lost.
-func (s *clients) dismiss(n *bubble.Node, to door) {
-	for range tries {
-		if healthy(n.Context(), to.conn, s.cluster.Replicas) && s.leave(n.Self(), meta(to.server)) {
-			close(to.left)
+// moveCopy takes a server's copy of the stream from it, and waits until another has one instead. A careless operator does
+// neither look before nor wait.
+func (s *clients) moveCopy(n *bubble.Node, to door) {
+	if !s.cluster.Careless {
+		if !s.change(n, to) {
 			return
+		}
+		defer s.done(n.Self())
+	}
+	name := to.server.Name()
+	ctx, cancel := context.WithTimeout(n.Context(), patience)
+	defer cancel()
+	if request(ctx, to.conn, "STREAM.PEER.REMOVE."+streamName, map[string]string{"peer": name}) != nil {
+		return
+	}
+	n.Emit(EventMove, name)
+	for i := 0; i < tries && !s.cluster.Careless && !s.healthy(n.Context(), to.conn, name) && wait(n, pause); i++ {
+	}
+}
+
+// dismiss stops a server for good.
+func (s *clients) dismiss(n *bubble.Node, to door) {
+	if group := meta(to.server); group != nil && s.change(n, to) {
+		s.mutex.Lock()
+		s.leaving[n.Self()] = group.ID()
+		s.copies[n.Self()] = nil
+		s.mutex.Unlock()
+		close(to.left)
+	}
+}
+
+// change begins a change of who has what, as soon as no other is under way and all copies of the stream are up to date, and
+// reports whether that came: what the server alone has would be lost.
+func (s *clients) change(n *bubble.Node, to door) bool {
+	for range tries {
+		if s.claim(n.Self()) {
+			if s.healthy(n.Context(), to.conn, "") {
+				return true
+			}
+			s.done(n.Self())
 		}
 		if !wait(n, pause) {
-			return
+			return false
 		}
+	}
+	return false
+}
+
+// claim lets a server's operator begin a change, unless another one is under way.
+func (s *clients) claim(n lockstep.Node) bool {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.changing != 0 {
+		return false
+	}
+	s.changing = n
+	return true
+}
+
+// done ends a change.
+func (s *clients) done(n lockstep.Node) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if _, leaves := s.leaving[n]; s.changing == n && !leaves {
+		s.changing = 0
 	}
 }
 
@@ -127,8 +178,8 @@ func wait(n *bubble.Node, long time.Duration) bool {
 	}
 }
 
-// healthy reports whether the stream has all of its copies, each up to date, as its leader knows.
-func healthy(ctx context.Context, conn *natsgo.Conn, replicas int) bool {
+// healthy reports whether the stream has all of its copies, each up to date and none at a server of this name, as its leader knows.
+func (s *clients) healthy(ctx context.Context, conn *natsgo.Conn, without string) bool {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	js, err := jetstream.New(conn)
@@ -140,20 +191,8 @@ func healthy(ctx context.Context, conn *natsgo.Conn, replicas int) bool {
 		return false
 	}
 	group := in.CachedInfo().Cluster
-	return group != nil && len(group.Replicas) == replicas-1 &&
-		!slices.ContainsFunc(group.Replicas, func(p *jetstream.PeerInfo) bool { return !p.Current || p.Offline || p.Lag > 0 })
-}
-
-// leave notes that a server goes, unless another does already.
-func (s *clients) leave(n lockstep.Node, group server.RaftNode) bool {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	if group == nil || len(s.leaving) > 0 {
-		return false
-	}
-	s.leaving[n] = group.ID()
-	s.copies[n] = nil
-	return true
+	return group != nil && group.Leader != "" && group.Leader != without && len(group.Replicas) == s.cluster.Replicas-1 &&
+		!slices.ContainsFunc(group.Replicas, func(p *jetstream.PeerInfo) bool { return !p.Current || p.Offline || p.Lag > 0 || p.Name == without })
 }
 
 // isLeaving reports whether a server was stopped for good, and with which number others know it.
@@ -193,6 +232,7 @@ func (s *clients) replace(n *bubble.Node, peer string) error {
 			delete(s.leaving, n.Self())
 			s.gone[n.Self()]++
 			s.mutex.Unlock()
+			s.done(n.Self())
 			n.Emit(EventRemoved, name)
 			return nil
 		}

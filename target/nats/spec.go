@@ -348,6 +348,8 @@ type restored struct {
 	quiet
 	nodes int
 	moves int // of copies, and servers removed
+
+	counted trace.Nodes // those that told of their copies a while after faults; clients may go on, or try in vain
 	count
 }
 
@@ -359,20 +361,23 @@ func (r *restored) Reset() {
 // Event takes down what is there.
 func (r *restored) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	r.event(run, e)
-	if e.Type == EventMove || e.Type == EventRemoved {
+	switch {
+	case e.Type == EventMove || e.Type == EventRemoved:
 		r.moves++
+	case e.Type == EventCopy && r.began >= 0 && time.Duration(run.Now()-r.began) >= calm:
+		r.counted = r.counted.With(e.Node)
 	}
 	return nil
 }
 
 // End counts the copies, where all servers told of theirs after some time without faults.
 func (r *restored) End(run *lockstep.Run) *lockstep.Finding {
-	if !run.Settled() || r.moves == 0 || r.told != trace.AllNodes(r.nodes) {
+	if !run.Settled() || r.moves == 0 || r.counted != trace.AllNodes(r.nodes) {
 		return nil
 	}
 	r.judged++
 	have, wanted := trace.Nodes(0), 0
-	for n := range r.told.All() {
+	for n := range r.counted.All() {
 		if r.copies[n].Exists {
 			have = have.With(n)
 		}
