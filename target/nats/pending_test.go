@@ -1,3 +1,5 @@
+//go:build !lockstep_overlay
+
 package nats
 
 import (
