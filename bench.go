@@ -86,6 +86,9 @@ func orNothing(text string, ok bool) string {
 // Info is what the system said of itself.
 func (b *Bench) Info() Info { return b.worker.info }
 
+// Settle says how many steps the settling stage of the runs may have that are made from now on.
+func (b *Bench) Settle(steps int) { b.worker.Settle = steps }
+
 // Run makes the run with the given number. The scheduler is the plan's strategy's where it
 // is nil. An error is a failure of the tool, the plan or the environment, or that of the
 // context. Under the plan's watchdog, a run that hangs has that as its finding, and the bench

@@ -29,6 +29,10 @@ func (s *shrinker) script(t *trace.Trace) (was string, err error) {
 	}
 	now = s.tidy(now)
 	s.keep(now)
+	now, calm := s.calmer(now)
+	if calm && len(now) >= many { // it would not be calm any more, and still be long
+		return was, nil
+	}
 	others, first := now.others(s.info.Nodes), now
 	now = s.greedy(s.byGroups(now))
 	reserve := s.left / 4 // for what is drawn in the steps that come in the place of others
@@ -62,11 +66,34 @@ func (s *shrinker) greedy(now script) script {
 
 // size is the length of a script in words.
 func (a script) size() string {
-	lost := 0
+	var acts []moment
+	timed := false
 	for _, x := range a {
-		lost += btoi(x.Step.Kind == trace.Drop)
+		timed = timed || x.Step.Kind == trace.Wait
+		acts = append(acts, moment{Action: x})
 	}
-	return words.Count(len(a)-a.head(), "step") + ", " + words.Count(lost, "message lost")
+	if !timed {
+		acts = nil
+	}
+	return sizeOf(len(a)-a.head(), a.lost(), acts)
+}
+
+// sizeOf is a number of steps in words; where time passes in steps, which then are many, with what clients asked for and what went wrong.
+func sizeOf(steps, lost int, acts []moment) string {
+	size := words.Count(steps, "step") + ", " + words.Count(lost, "message lost")
+	if acts == nil {
+		return size
+	}
+	requests, faults := 0, 0
+	for _, m := range acts {
+		switch m.Step.Kind {
+		case trace.Request:
+			requests++
+		case trace.Crash, trace.Cut, trace.Pause, trace.Jump:
+			faults++
+		}
+	}
+	return size + ", " + words.Count(requests, "request") + ", " + words.Count(faults, "fault")
 }
 
 func btoi(b bool) int {

@@ -89,7 +89,7 @@ func run(ctx context.Context, plan lockstep.Plan, t *trace.Trace, o Options) (*S
 		return nil, err
 	}
 	s := &shrinker{ctx: ctx, plan: plan, bench: b, info: b.Info(), number: t.Header.Run, property: t.Outcome.Finding.Property,
-		options: o, left: o.Tries}
+		options: o, left: o.Tries, settle: t.Header.Settle}
 	if s.info.Repeats == lockstep.Exactly {
 		s.options.Repetitions, s.options.Share = 1, 1
 	}
@@ -125,17 +125,26 @@ type shrinker struct {
 	number   int
 	property string
 	options  Options
+	settle   int   // steps of the settling stage
 	left     int   // tries that may still be made
 	made     int   // and those that were
 	err      error // of the environment: nothing can be tried any more
 
 	rounds *scheduled       // the scheduler of runs in rounds, used again and again
 	player *lockstep.Player // of the script tried last
-	kept   []candidate      // each smaller than the one before
+	last   trace.Outcome
+	teller *teller // of the timetable tried last
+	kept   []kept  // each smaller than the one before
+}
+
+// kept is a candidate that failed with a settling stage of so many steps.
+type kept struct {
+	candidate
+	settle int
 }
 
 // keep notes that a candidate is the smallest so far.
-func (s *shrinker) keep(c candidate) { s.kept = append(s.kept, c) }
+func (s *shrinker) keep(c candidate) { s.kept = append(s.kept, kept{c, s.settle}) }
 
 func (s *shrinker) shrink(t *trace.Trace) (*Shrunk, error) {
 	out := &Shrunk{}
@@ -164,6 +173,7 @@ func (s *shrinker) shrink(t *trace.Trace) (*Shrunk, error) {
 // failed often enough by luck: the smallest is taken that fails when it is recorded.
 func (s *shrinker) record(out *Shrunk) error {
 	for _, c := range slices.Backward(s.kept) {
+		s.bench.Settle(c.settle)
 		for range s.options.Repetitions {
 			t, err := s.bench.Record(context.WithoutCancel(s.ctx), s.number, c.scheduler(s))
 			if err != nil {

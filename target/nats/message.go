@@ -36,19 +36,13 @@ func (r *route) feed(data []byte) (kind, text string) {
 	}
 	r.rest = append(r.rest, data[r.skip:]...)
 	r.skip = 0
-	var texts []string
+	var lines []said
 	for {
 		line, after, whole := bytes.Cut(r.rest, []byte("\r\n"))
 		if !whole {
 			break
 		}
-		name, about := named(string(line))
-		if kind == "" {
-			kind = name
-			texts = append(texts, about)
-		} else {
-			texts = append(texts, strings.TrimSpace(name+" "+about))
-		}
+		lines = append(lines, inWords(string(line)))
 		size := payload(string(line))
 		if n := min(size, len(after)); n < size {
 			r.skip = size - n
@@ -59,7 +53,34 @@ func (r *route) feed(data []byte) (kind, text string) {
 	if len(r.rest) > longest {
 		r.rest = nil
 	}
+	texts := folded(lines)
+	if len(lines) > 0 {
+		kind = lines[0].kind
+		texts[0] = strings.TrimPrefix(strings.TrimPrefix(texts[0], kind), " ")
+	}
 	return kind, fmt.Sprintf("%s [%08x]", strings.Join(texts, "; "), crc32.ChecksumIEEE(data)) // so that traces tell whether bytes are the same
+}
+
+// said is a line in words: a type, and what it is about.
+type said struct{ kind, about string }
+
+// folded are lines as texts, where many subjects that a server has or has no longer a use for are only counted.
+func folded(lines []said) (texts []string) {
+	const most = 2
+	for len(lines) > 0 {
+		alike := 1
+		for alike < len(lines) && lines[alike].kind == lines[0].kind && strings.HasPrefix(lines[0].kind, "RS") {
+			alike++
+		}
+		if alike > most {
+			texts = append(texts, fmt.Sprintf("%s %d subjects", lines[0].kind, alike))
+		} else {
+			alike = 1
+			texts = append(texts, strings.TrimSpace(lines[0].kind+" "+lines[0].about))
+		}
+		lines = lines[alike:]
+	}
+	return texts
 }
 
 // payload is the size of what follows a line, with its end.
@@ -80,26 +101,26 @@ var raftSubjects = []struct{ prefix, is string }{
 	{"$NRG.V.", "vote?"}, {"$NRG.AE.", "append"}, {"$NRG.P.", "propose"}, {"$NRG.RP.", "remove peer"}, {"$NRG.R.", "raft answer"}, {"$NRG.CR.", "catch up"},
 }
 
-// named is a line in words: a type, and what it is about.
-func named(line string) (kind, text string) {
+// inWords is a line in words.
+func inWords(line string) said {
 	verb, rest, _ := strings.Cut(line, " ")
 	if !strings.HasSuffix(verb, "MSG") {
-		return verb, shorten(rest)
+		return said{verb, shorten(rest)}
 	}
 	words := strings.Fields(rest)
 	if len(words) > 0 && (words[0] == "$G" || words[0] == "$SYS") { // the account, where the connection is for several
 		words = words[1:]
 	}
 	if len(words) == 0 {
-		return verb, ""
+		return said{verb, ""}
 	}
 	subject := words[0]
 	for _, s := range raftSubjects {
 		if group, ok := strings.CutPrefix(subject, s.prefix); ok {
-			return s.is, group
+			return said{s.is, group}
 		}
 	}
-	return verb, shorten(subject)
+	return said{verb, shorten(subject)}
 }
 
 // shorten cuts a long text.

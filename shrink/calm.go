@@ -1,0 +1,269 @@
+package shrink
+
+import (
+	"cmp"
+	"context"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// calmer makes a long run of a system that moves by itself calm, by its timetable, and leaves out of that what it can: requests, faults,
+// delays, and time in which nothing matters. It reports whether such a run fails.
+func (s *shrinker) calmer(now script) (script, bool) {
+	if s.info.Repeats != lockstep.Exactly || len(now) < many || !s.info.Supports.Has(trace.Wait) || !s.info.Supports.Has(trace.Deliver) {
+		return now, false
+	}
+	c := &clock{Player: lockstep.NewPlayer(trace.Script(now), nil)}
+	if !s.fails(c) {
+		return now, false
+	}
+	t, ok := s.calm(c.timetable(now))
+	if !ok {
+		return now, false
+	}
+	s.settleLess(t)
+	t = s.descend(t)
+	for before := -1; before != len(t.acts); {
+		before = len(t.acts)
+		t = s.thin(s.thin(s.thin(t, acts), gaps), delays)
+	}
+	s.settleLess(t)
+	again, err := s.bench.Record(context.WithoutCancel(s.ctx), s.number, t.scheduler(s))
+	if err != nil {
+		return now, s.broke(err)
+	}
+	now = actions(again)
+	s.keep(now)
+	return now, true
+}
+
+// stubborn is the number of tries in vain after which no other timetable is looked for.
+const stubborn = 60
+
+// calm is the first timetable that fails of some that are less and less calm: with all messages on time, as late as they were, with some lost;
+// then others by chance.
+func (s *shrinker) calm(t timetable) (timetable, bool) {
+	onTime, late := t, t
+	late.acts = slices.DeleteFunc(slices.Clone(t.acts), func(m moment) bool { return m.Msg.Nth > 0 })
+	onTime.acts, onTime.late = late.acts, nil
+	for _, next := range []timetable{onTime, late, t} {
+		for range 2 {
+			if next, ok := s.follow(next); ok {
+				return next, true
+			}
+			next.after = true
+		}
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range stubborn {
+		if next, ok := s.follow(late.varied(random, s.info.Pace)); ok {
+			return next, true
+		}
+	}
+	return t, false
+}
+
+// descend leaves out of a timetable what it can, by chance. Which of the members of a real cluster is first depends on everything before:
+// a race that is lost without half of the requests may be won without the other half, or a moment later.
+func (s *shrinker) descend(t timetable) timetable {
+	random := rand.New(rand.NewPCG(3, 4))
+	for idle := 0; idle < stubborn && len(t.acts) > 0 && s.goesOn(); idle++ {
+		next := t.poorer(random)
+		if random.IntN(2) == 0 {
+			next = next.varied(random, s.info.Pace)
+		}
+		if next, ok := s.follow(next); ok && next.less(t) {
+			t, idle = next, -1
+		}
+	}
+	return t
+}
+
+// goesOn reports whether there may be another try.
+func (s *shrinker) goesOn() bool { return s.left > 0 && s.err == nil && s.ctx.Err() == nil }
+
+// follow runs a timetable and reports whether it fails. What was not taken of it is left out, if it fails without that, and requests that were given
+// though it does not have them are put into it.
+func (s *shrinker) follow(t timetable) (timetable, bool) {
+	if !s.fails(t) {
+		return t, false
+	}
+	t.is = s.teller.size()
+	next, same := s.teller.followed()
+	if !same && s.fails(next) {
+		next.is = s.teller.size()
+		t, same = next, true
+	}
+	if !same && t.more > 0 {
+		return t, false
+	}
+	s.keep(t)
+	return t, true
+}
+
+// settleLess shortens the settling stage.
+func (s *shrinker) settleLess(t timetable) {
+	const most = 3 // values to try before it is long enough
+	for shorter := true; shorter; {
+		shorter = false
+		tried := 0
+		for n := range lower(uint64(s.settle)) {
+			if n == 0 || tried == most { // without one it was tried before
+				continue
+			}
+			tried++
+			s.bench.Settle(int(n))
+			if s.fails(t) {
+				s.settle, shorter = int(n), true
+				t.is = s.teller.size()
+				s.keep(t)
+				break
+			}
+		}
+		s.bench.Settle(s.settle)
+	}
+}
+
+// less orders timetables: fewer acts, then fewer delays, then less time.
+func (t timetable) less(u timetable) bool {
+	return cmp.Or(len(t.acts)-len(u.acts), delays.count(t)-delays.count(u), cmp.Compare(t.until, u.until)) < 0
+}
+
+// poorer is a timetable without some of its acts: a stretch of them, or some of the requests.
+func (t timetable) poorer(random *rand.Rand) timetable {
+	if random.IntN(2) == 0 {
+		size := max(len(t.acts)>>(1+random.IntN(4)), 1)
+		at := random.IntN(len(t.acts) - size + 1)
+		return acts.without(t, at, at+size)
+	}
+	share := 2 + random.IntN(6)
+	t.acts = slices.DeleteFunc(slices.Clone(t.acts), func(m moment) bool {
+		return m.Step.Kind == trace.Request && random.IntN(share) > 0 == (share < 5)
+	})
+	return t
+}
+
+// A varied timetable has acts that are later by less than jitter paces, and goes on for longer.
+const (
+	jitter = 0.2
+	longer = 200
+)
+
+// varied is a timetable with other times: each act is a little later than it was, or comes after less time.
+func (t timetable) varied(random *rand.Rand, pace lockstep.Time) timetable {
+	if random.IntN(2) == 0 {
+		t.late = nil
+	}
+	t.after = random.IntN(2) == 0
+	t.acts = slices.Clone(t.acts)
+	worst := random.IntN(2) == 0
+	parts := 1 + random.Int64N(4)
+	is, was := lockstep.Time(0), lockstep.Time(0)
+	for i := range t.acts {
+		m := &t.acts[i]
+		if worst && m.Step.Kind == trace.Crash && len(m.Draws) > 1 { // what the first draw chooses is as bad as it can be
+			m.Draws = raised(slices.Clone(m.Draws), 1)
+		}
+		is += (m.at-was)*lockstep.Time(1+random.Int64N(parts))/lockstep.Time(parts) + lockstep.Time(jitter*random.Float64()*float64(pace))
+		was, m.at = m.at, is
+	}
+	t.until, t.more = is+max(t.until-was, 0), longer*pace
+	return t
+}
+
+// part is something that a timetable has a number of, and may do without.
+type part struct {
+	count   func(timetable) int
+	without func(t timetable, from, to int) timetable
+}
+
+// thin leaves out stretches of a part, long ones first, as long as the run still fails.
+func (s *shrinker) thin(t timetable, p part) timetable {
+	for size := p.count(t); size > 0; size /= 2 {
+		for at := 0; at < p.count(t) && s.goesOn(); {
+			next, ok := s.follow(p.without(t, at, min(at+size, p.count(t))))
+			if ok {
+				t = next
+			} else {
+				at += size
+			}
+		}
+	}
+	return t
+}
+
+// acts are requests and faults.
+var acts = part{
+	count: func(t timetable) int { return len(t.acts) },
+	without: func(t timetable, from, to int) timetable {
+		t.acts = slices.Delete(slices.Clone(t.acts), from, to)
+		return t
+	},
+}
+
+// delays are those that are not 0.
+var delays = part{
+	count: func(t timetable) (n int) {
+		for _, d := range t.late {
+			n += btoi(d.by > 0)
+		}
+		return n
+	},
+	without: func(t timetable, from, to int) timetable {
+		t.late = slices.Clone(t.late)
+		n := 0
+		for i := range t.late {
+			if d := &t.late[i]; d.by > 0 {
+				if n >= from && n < to {
+					d.by = 0
+				}
+				n++
+			}
+		}
+		return t
+	},
+}
+
+// gaps are the times between acts, and after the last of them.
+var gaps = part{
+	count: func(t timetable) int { return len(t.gaps()) },
+	without: func(t timetable, from, to int) timetable {
+		t.acts, t.late = slices.Clone(t.acts), slices.Clone(t.late)
+		for _, g := range slices.Backward(t.gaps()[from:to]) {
+			t.until = g.closed(t.until)
+			for i := range t.acts {
+				t.acts[i].at = g.closed(t.acts[i].at)
+			}
+			for i := range t.late {
+				t.late[i].sent = g.closed(t.late[i].sent)
+			}
+		}
+		return t
+	},
+}
+
+// gap is a time without acts.
+type gap struct{ from, to lockstep.Time }
+
+// gaps are the times between acts, and after the last of them.
+func (t timetable) gaps() (list []gap) {
+	from := lockstep.Time(0)
+	for _, m := range append(slices.Clone(t.acts), moment{at: t.until}) {
+		if m.at > from {
+			list = append(list, gap{from, m.at})
+			from = m.at
+		}
+	}
+	return list
+}
+
+// closed is what a time becomes when the gap is not there.
+func (g gap) closed(at lockstep.Time) lockstep.Time {
+	if at >= g.to {
+		return at - (g.to - g.from)
+	}
+	return min(at, g.from)
+}
