@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/lockstep-go/lockstep/internal/mix"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -14,6 +13,7 @@ type network struct {
 	flying   []ID      // in flight and free for the strategy, ascending, from landed on
 	landed   int
 	aside    int // messages that are held, or behind those
+	kinds    places
 	tag      Tag // of the last message
 	sameTag  ID  // from this message on all have that tag
 	cut      trace.Links
@@ -106,15 +106,9 @@ func (n *network) onItsWay(id ID) bool {
 
 func (n *network) link(m *Message) *link { return &n.links[int(m.From)*(n.nodes+1)+int(m.To)] }
 
-// announce folds the sending of a message into the run's digest, and notes its tag.
-func (r *Run) announce(from, to Node, kind string, tag Tag) {
-	r.mix(uint64(from)<<40 ^ uint64(to)<<32 ^ uint64(uint32(tag.Phase)<<8^uint32(tag.Round)) ^ mix.Text(kind))
-	if tag != r.tag {
-		r.tag, r.sameTag = tag, ID(len(r.messages)+1)
-	}
-}
-
 // misaddressed is the mistake of a system that sends from or to a node that there is not.
+//
+//go:noinline
 func (r *Run) misaddressed(from, to Node) {
 	panic(fmt.Sprintf("lockstep: the system sent a message from node %d to node %d of %d", from, to, r.nodes))
 }
@@ -122,21 +116,38 @@ func (r *Run) misaddressed(from, to Node) {
 // toAll stands for the receivers of a broadcast.
 const toAll Node = 255
 
-// post enters a message into the books. It takes the fields one by one and writes them so: a
-// Message is too large for registers, and a processor waits when it is to copy one that has
-// just been built.
-func (r *Run) post(from, to Node, kind string, tag Tag, at Time, body ID) ID {
-	if len(r.messages) == cap(r.messages) {
-		r.messages = slices.Grow(r.messages, 1)
+// send folds a message into the run's digest and enters it into the books. It takes the fields one by
+// one and writes them so: a Message is too large for registers, and a processor waits when it is to copy
+// one that has just been built.
+func (r *Run) send(from, to Node, kind string, tag Tag, at Time, body ID) ID {
+	if int(from) > r.nodes || to < 1 || int(to) > r.nodes {
+		r.misaddressed(from, to)
 	}
+	if len(r.messages) == cap(r.messages) || len(r.flying) == cap(r.flying) {
+		r.grow(1)
+	}
+	k := r.kinds.of(kind)
+	if !k.is(kind) {
+		k.learn(kind)
+	}
+	r.announce(from, to, k, tag)
 	r.messages = r.messages[:len(r.messages)+1]
 	id := ID(len(r.messages))
 	m := &r.messages[id-1]
 	m.ID, m.Body, m.Copy, m.From, m.To, m.Fate, m.Type, m.Tag, m.At = id, body, 0, from, to, trace.InFlight, kind, tag, at
 	if r.cut[from] == 0 && r.links == nil || r.goes(m) {
-		r.push(id)
+		r.flying = r.flying[:len(r.flying)+1]
+		r.flying[len(r.flying)-1] = id
 	}
 	return id
+}
+
+// announce folds the sending of a message into the run's digest, and notes its tag.
+func (r *Run) announce(from, to Node, kind *place, tag Tag) {
+	r.mix(uint64(from)<<40 ^ uint64(to)<<32 ^ uint64(uint32(tag.Phase)<<8^uint32(tag.Round)) ^ kind.hash)
+	if tag != r.tag {
+		r.tag, r.sameTag = tag, ID(len(r.messages)+1)
+	}
 }
 
 // goes enters the fate of a message that may be kept back: by a cut, or on a FIFO link. It
@@ -156,13 +167,20 @@ func (r *Run) goes(m *Message) bool {
 	return m.Fate == trace.InFlight
 }
 
-// postAll enters a message to every node. Where nothing can keep them back, which is the rule,
-// they are entered together.
-func (r *Run) postAll(from Node, kind string, tag Tag, body ID) {
+// sendAll sends a message to every node. Where nothing can keep them back, which is the rule, they are
+// entered together. In the digest they are one.
+func (r *Run) sendAll(from Node, kind string, tag Tag, body ID) {
+	k := r.kinds.of(kind)
+	if !k.is(kind) {
+		k.learn(kind)
+	}
+	r.announce(from, toAll, k, tag)
 	if r.cut[from] != 0 || r.links != nil {
+		digest := r.digest
 		for to := range r.nodes {
-			r.post(from, Node(to+1), kind, tag, 0, body)
+			r.send(from, Node(to+1), kind, tag, 0, body)
 		}
+		r.digest = digest
 		return
 	}
 	sent, flown := len(r.messages), len(r.flying)

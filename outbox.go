@@ -64,21 +64,15 @@ func (o *Outbox) Broadcast(from Node, kind string, tag Tag) (body ID) {
 		r.misaddressed(from, toAll)
 	}
 	r.bodies++
-	r.announce(from, toAll, kind, tag)
-	r.postAll(from, kind, tag, r.bodies)
+	r.sendAll(from, kind, tag, r.bodies)
 	return r.bodies
 }
 
 // SendAt is Send for a message that is due at a time.
 func (o *Outbox) SendAt(from, to Node, kind string, tag Tag, at Time) (body ID) {
-	r := o.run
-	if int(from) > r.nodes || to < 1 || int(to) > r.nodes {
-		r.misaddressed(from, to)
-	}
-	r.bodies++
-	r.announce(from, to, kind, tag)
-	r.post(from, to, kind, tag, at, r.bodies)
-	return r.bodies
+	o.run.bodies++
+	o.run.send(from, to, kind, tag, at, o.run.bodies)
+	return o.run.bodies
 }
 
 // Forged is the body that a Replace step brings, in the words of the step's maker, and the
@@ -111,15 +105,17 @@ func (o *Outbox) Lose(id ID) {
 func (o *Outbox) Event(e Event) {
 	r := o.run
 	if len(r.events) == cap(r.events) { // else the slice stays where it is, which the garbage collector need not hear
-		r.events = slices.Grow(r.events, 1)
+		r.growEvents()
 	}
 	r.events = r.events[:len(r.events)+1]
 	to := &r.events[len(r.events)-1] // field by field, see post
 	to.Type, to.Node, to.Text, to.Value = e.Type, e.Node, e.Text, e.Value
-	kind := r.happened.count(e.Type)
 	r.mix(uint64(e.Node))
-	r.mix(kind)
+	r.mix(r.happened.count(e.Type))
 }
+
+//go:noinline
+func (r *Run) growEvents() { r.events = slices.Grow(r.events, 1) }
 
 // SetAlarm arms the one alarm of a node. A strategy may fire it at any time; one that
 // follows virtual time fires it at the time given. A system with several timers in a

@@ -231,8 +231,7 @@ func (r *Run) overdo() {
 func (r *Run) duplicate(id ID) {
 	r.faults.Duplicated++
 	m := &r.messages[id-1]
-	r.announce(m.From, m.To, m.Type, m.Tag)
-	copied := r.post(m.From, m.To, m.Type, m.Tag, m.At, m.Body)
+	copied := r.send(m.From, m.To, m.Type, m.Tag, m.At, m.Body)
 	r.messages[copied-1].Copy = id
 }
 

@@ -161,12 +161,14 @@ func (r *Run) Up() Nodes { return r.up }
 
 // Alarms is the set of nodes whose alarm may fire.
 func (r *Run) Alarms() Nodes {
-	free := r.alarms & r.up &^ r.heldAlarms
-	if r.info.OneClock {
-		return r.due(free)
+	if free := r.alarms & r.up &^ r.heldAlarms; !r.info.OneClock {
+		return free
 	}
-	return free
+	return r.dueAlarms()
 }
+
+//go:noinline
+func (r *Run) dueAlarms() Nodes { return r.due(r.alarms & r.up &^ r.heldAlarms) }
 
 // due is the set of those alarms that are due first.
 func (r *Run) due(alarms Nodes) Nodes {

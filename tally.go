@@ -1,6 +1,10 @@
 package lockstep
 
-import "github.com/lockstep-go/lockstep/internal/mix"
+import (
+	"unsafe"
+
+	"github.com/lockstep-go/lockstep/internal/mix"
+)
 
 // tally counts what happened by name. The names are few, so that they are looked through.
 type tally []Count
@@ -11,8 +15,8 @@ const (
 	otherName = "(other)"
 )
 
-// add counts something n times.
-func (t *tally) add(name string, n int) {
+// add counts something n times, and returns where.
+func (t *tally) add(name string, n int) int {
 	at := t.find(name)
 	if at < 0 && len(*t) >= mostNames {
 		name = otherName
@@ -23,6 +27,7 @@ func (t *tally) add(name string, n int) {
 		*t = append(*t, Count{Name: name})
 	}
 	(*t)[at].N += n
+	return at
 }
 
 func (t *tally) find(name string) int {
@@ -34,28 +39,47 @@ func (t *tally) find(name string) int {
 	return -1
 }
 
-// happenings counts the events of a run by type, and keeps the hash of each type, which the
-// digest needs.
+// happenings counts the events of a run by type.
 type happenings struct {
 	tally
-	hashes []uint64 // of the names, as far as they are told apart
+	known places // of the types
 }
 
-// count counts an event of a type and returns the hash of that.
+// count counts an event of a type and returns the hash of that, which the digest needs.
 func (h *happenings) count(name string) uint64 {
-	for i := range h.hashes {
-		if h.tally[i].Name == name {
-			h.tally[i].N++
-			return h.hashes[i]
-		}
+	p := h.known.of(name)
+	if !p.is(name) || p.number == 0 {
+		p.learn(name)
+		p.number = 1 + h.add(name, 0)
 	}
-	h.add(name, 1)
-	is := mix.Text(name)
-	if len(h.hashes) < min(len(h.tally), mostNames) {
-		h.hashes = append(h.hashes, is)
-	}
-	return is
+	h.tally[p.number-1].N++
+	return p.hash
 }
+
+// places find what is known of a name again by where the name is in memory: nearly all names are
+// constants of a system, so that this is quicker than to look at their letters.
+type places [64]place
+
+type place struct {
+	name   string
+	hash   uint64
+	number int // in a tally, from 1
+}
+
+// of is where a name is kept, or another one that it takes the place of.
+func (l *places) of(name string) *place {
+	return &l[mix.Number(uint64(uintptr(unsafe.Pointer(unsafe.StringData(name)))))>>(64-6)]
+}
+
+// is reports whether it is that name that is kept there: the same letters elsewhere do not count.
+func (p *place) is(name string) bool {
+	return unsafe.StringData(p.name) == unsafe.StringData(name) && len(p.name) == len(name)
+}
+
+// learn keeps a name.
+//
+//go:noinline
+func (p *place) learn(name string) { p.name, p.hash, p.number = name, mix.Text(name), 0 }
 
 // addAll adds the counts of another tally.
 func (t *tally) addAll(more tally) {

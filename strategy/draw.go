@@ -22,17 +22,32 @@ func pickNode(r *rand.Rand, set lockstep.Nodes) lockstep.Node {
 // where links are FIFO, its loss where the receiver is down.
 func deliver(run *lockstep.Run, id lockstep.ID, next *lockstep.Step) {
 	next.Kind, next.Msg = trace.Deliver, id
-	switch {
-	case run.Deliverable(id):
-	case run.Up().Has(run.Message(id).To):
+	if !run.Deliverable(id) {
+		instead(run, id, next)
+	}
+}
+
+func instead(run *lockstep.Run, id lockstep.ID, next *lockstep.Step) {
+	if run.Up().Has(run.Message(id).To) {
 		next.Msg = run.Head(id)
-	default:
+	} else {
 		next.Kind = trace.Drop
 	}
 }
 
 // givable counts the waiting requests that some node which is up may have.
 func givable(run *lockstep.Run) int { return givableTo(run, run.All()) }
+
+// canGive reports whether there is one.
+func canGive(run *lockstep.Run) bool {
+	pending, up := run.Pending(), run.Up()
+	for i := range pending {
+		if pending[i].To&up != 0 {
+			return true
+		}
+	}
+	return false
+}
 
 // givableTo counts those that one of some nodes may have.
 func givableTo(run *lockstep.Run, nodes lockstep.Nodes) int {

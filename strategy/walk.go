@@ -154,15 +154,21 @@ func (w *walker) Next(run *lockstep.Run, next *lockstep.Step) bool {
 			}
 		}
 	}
-	at := w.rand.IntN(w.total)
+	if kind := w.kind(possible, w.rand.IntN(w.total)); kind == trace.Deliver { // as most steps do
+		deliver(run, pick(w.rand, run.InFlight()), next)
+	} else {
+		w.draw(run, kind, next)
+	}
+	return true
+}
+
+// kind is the kind at which the weights of those that are possible come to more than a number.
+func (w *walker) kind(possible lockstep.Kinds, at int) lockstep.Kind {
 	for i := range w.kinds {
-		k := &w.kinds[i]
-		if !possible.Has(k.kind) {
-			continue
-		}
-		if at -= k.weight; at < 0 {
-			w.draw(run, k.kind, next)
-			return true
+		if k := &w.kinds[i]; possible.Has(k.kind) {
+			if at -= k.weight; at < 0 {
+				return k.kind
+			}
 		}
 	}
 	panic("strategy: walk drew beyond the total of its weights")
@@ -179,7 +185,7 @@ func (w *walker) possible(run *lockstep.Run) lockstep.Kinds {
 	if run.Alarms() != 0 {
 		k |= 1 << trace.Alarm
 	}
-	if len(run.Pending()) > 0 && givable(run) > 0 {
+	if canGive(run) {
 		k |= 1 << trace.Request
 	}
 	if w.faults {
@@ -209,15 +215,13 @@ func (w *walker) possibleFaults(run *lockstep.Run) lockstep.Kinds {
 	return k
 }
 
-// draw chooses one of the possible steps of a kind.
+// draw chooses one of the possible steps of a kind, deliveries apart.
 func (w *walker) draw(run *lockstep.Run, k lockstep.Kind, next *lockstep.Step) {
 	next.Kind = k
 	if k == trace.Crash {
 		w.crashed++
 	}
 	switch k {
-	case trace.Deliver:
-		deliver(run, pick(w.rand, run.InFlight()), next)
 	case trace.Drop, trace.Duplicate:
 		next.Msg = pick(w.rand, run.InFlight())
 	case trace.Alarm:

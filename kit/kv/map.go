@@ -85,22 +85,30 @@ func (a *Act) do(v *Value) {
 func (m *Map) Hash() uint64 {
 	h := mix.Start
 	for i := range m.values {
-		mixValue(&h, &m.values[i])
+		h = m.values[i].mix(h)
 	}
 	for i := range m.sessions {
 		s := &m.sessions[i]
 		h.Mix(uint64(s.seq)<<1 | uint64(oneIf(s.result.OK)))
-		mixValue(&h, &s.result.Value)
-		mixValue(&h, &s.result.Also)
+		h = s.result.Also.mix(s.result.Value.mix(h))
 	}
 	return uint64(h)
 }
 
-func mixValue(h *mix.Hash, v *Value) {
-	h.Mix(uint64(uint32(v.Number)) | uint64(len(v.Tail))<<32)
+// mix takes the value into a hash.
+func (v *Value) mix(h mix.Hash) mix.Hash {
 	if v.Tail != "" {
-		h.Text(v.Tail)
+		return v.mixTail(h)
 	}
+	h.Mix(uint64(uint32(v.Number)))
+	return h
+}
+
+//go:noinline
+func (v *Value) mixTail(h mix.Hash) mix.Hash {
+	h.Mix(uint64(uint32(v.Number)) | uint64(len(v.Tail))<<32)
+	h.Text(v.Tail)
+	return h
 }
 
 func oneIf(b bool) byte {

@@ -29,17 +29,21 @@ type Clocks struct {
 	// What the alarms were last set for: the run's time, and the next moment for the nodes
 	// that are there.
 	now, next lockstep.Time
-	stale     bool // a clock moved, started or stopped since
+	stale     bool           // a clock moved, started or stopped since
+	changed   bool           // a node started or stopped since
+	ticking   lockstep.Nodes // those that have a clock
 }
 
 // New makes the clocks of so many nodes.
 func New(nodes int, t Timers) *Clocks { return &Clocks{timers: t, at: make([]lockstep.Time, nodes+1)} }
 
 // Start sets the clock of a node that starts.
-func (c *Clocks) Start(n lockstep.Node, now lockstep.Time) { c.at[n], c.stale = now, true }
+func (c *Clocks) Start(n lockstep.Node, now lockstep.Time) {
+	c.at[n], c.stale, c.changed = now, true, true
+}
 
 // Changed says that a node stopped or was retired.
-func (c *Clocks) Changed() { c.stale = true }
+func (c *Clocks) Changed() { c.stale, c.changed = true, true }
 
 // Alarm lets a node's clock catch up. A node that slept through several time-outs wakes up to
 // one of them, as a process whose ticker drops ticks.
@@ -55,6 +59,15 @@ func (c *Clocks) Alarm(n lockstep.Node, now lockstep.Time) {
 
 // Set sets the alarms of all nodes after a step, where something about them changed.
 func (c *Clocks) Set(out *lockstep.Outbox) {
+	if c.stale || out.InFlight() == 0 || out.Now() != c.now || c.next != c.now+1 {
+		c.set(out)
+	}
+}
+
+func (c *Clocks) set(out *lockstep.Outbox) {
+	if c.changed {
+		c.look()
+	}
 	now := out.Now()
 	next := now + 1
 	if out.InFlight() == 0 {
@@ -70,7 +83,7 @@ func (c *Clocks) setAlarms(out *lockstep.Outbox) {
 	for i := range c.at[1:] {
 		n := lockstep.Node(i + 1)
 		switch {
-		case !c.timers.Ticking(n):
+		case !c.ticking.Has(n):
 			out.StopAlarm(n)
 		case c.at[n] < c.now:
 			out.SetAlarm(n, c.now)
@@ -80,12 +93,22 @@ func (c *Clocks) setAlarms(out *lockstep.Outbox) {
 	}
 }
 
+// look looks which nodes have a clock.
+func (c *Clocks) look() {
+	c.changed, c.ticking = false, 0
+	for i := range c.at[1:] {
+		if n := lockstep.Node(i + 1); c.timers.Ticking(n) {
+			c.ticking = c.ticking.With(n)
+		}
+	}
+}
+
 // soonest is the next moment at which a node acts whose clock is not behind.
 func (c *Clocks) soonest(now lockstep.Time) lockstep.Time {
 	var next lockstep.Time
 	for i := range c.at[1:] {
 		n := lockstep.Node(i + 1)
-		if c.at[n] < now || !c.timers.Ticking(n) {
+		if c.at[n] < now || !c.ticking.Has(n) {
 			continue
 		}
 		if left := c.timers.Left(n); left > 0 && (next == 0 || now+lockstep.Time(left) < next) {

@@ -70,7 +70,8 @@ func (d *Deployment) message(body lockstep.ID) any { return d.network.Content(bo
 
 // Reset begins a new run.
 func (d *Deployment) Reset(_ context.Context, seed uint64, out *lockstep.Outbox) error {
-	d.begin(out)
+	d.move(out)
+	d.begin()
 	d.rand.Seed(out, seed, 0)
 	d.network.Reset()
 	d.resetCalm()
@@ -94,32 +95,36 @@ func (d *Deployment) Reset(_ context.Context, seed uint64, out *lockstep.Outbox)
 	}
 	d.clients.Begin(&d.rand, out)
 	d.operator.Begin(out)
-	d.end()
+	d.clocks.Set(out)
+	if out.Texts() {
+		d.tell()
+	}
 	return nil
 }
 
-func (d *Deployment) begin(out *lockstep.Outbox) {
+// begin precedes every step.
+func (d *Deployment) begin() {
 	d.acting = -1
-	if d.out != out { // it is the same in every step but the first
-		d.out = out
-		d.clients.At(out)
-		d.operator.At(out)
-	}
 	d.arena.Reset()
 	d.events.reset()
 }
 
-// end follows every step.
-func (d *Deployment) end() {
-	d.clocks.Set(d.out)
-	if d.out.Texts() {
-		d.out.States(d.stateText)
-	}
+// move takes over another outbox, which is the same in every step but the first.
+func (d *Deployment) move(out *lockstep.Outbox) {
+	d.out = out
+	d.clients.At(out)
+	d.operator.At(out)
 }
+
+// tell puts the states of the nodes into words.
+func (d *Deployment) tell() { d.out.States(d.stateText) }
 
 // Do takes one step.
 func (d *Deployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
-	d.begin(out)
+	if out != d.out {
+		d.move(out)
+	}
+	d.begin()
 	var err error
 	switch s.Kind {
 	case trace.Deliver:
@@ -132,7 +137,10 @@ func (d *Deployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbo
 		d.resetCalm()
 		err = d.fault(s)
 	}
-	d.end()
+	d.clocks.Set(out)
+	if out.Texts() {
+		d.tell()
+	}
 	return err
 }
 
@@ -213,25 +221,30 @@ func (d *Deployment) report(from, to lockstep.Node, snapshot, ok bool) {
 }
 
 // send puts the messages of a Ready on their way.
-func (d *Deployment) send(n *node, rd *raftlib.Ready) {
-	if len(rd.Messages) == 0 {
-		return
-	}
-	n.raft.Post()
-	out, cut, texts := d.out, d.out.Cut(n.id), d.out.Texts()
-	for i := range rd.Messages {
-		e := &rd.Messages[i]
+func (d *Deployment) send(n *node, mail int) {
+	out := d.out
+	plain := out.Cut(n.id) == 0 && !out.Texts()
+	for i := range mail {
+		e := n.raft.Post(i)
 		var at lockstep.Time
 		if d.cluster.Delay > 0 {
 			at = out.Now() + lockstep.Time(d.rand.IntN(d.cluster.Delay+1))
 		}
 		body := out.SendAt(n.id, e.To, e.Type.String(), d.tag(e, n.hard.Term), at)
-		if texts {
-			out.Text(body, d.network.Content(body).Text(entryText))
+		if !plain {
+			d.sent(n, e, body)
 		}
-		if cut.Has(e.To) {
-			d.lost(n.id, e.To, e.Type.String())
-		}
+	}
+}
+
+// sent puts a message that was sent into words, where they are wanted, and tells its sender where it is
+// lost at once.
+func (d *Deployment) sent(n *node, e raftlib.Envelope, body lockstep.ID) {
+	if d.out.Texts() {
+		d.out.Text(body, d.network.Content(body).Text(entryText))
+	}
+	if d.out.Cut(n.id).Has(e.To) {
+		d.lost(n.id, e.To, e.Type.String())
 	}
 }
 

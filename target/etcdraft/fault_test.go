@@ -152,16 +152,12 @@ func (f *staleRead) Start(r raftlib.Source) error {
 // wrongNode is a transport that takes votes to the wrong candidate.
 type wrongNode struct{ *faulty }
 
-func (f wrongNode) Ready(a *raftlib.Arena) (*raftlib.Ready, bool) {
-	rd, ok := f.faulty.Ready(a)
-	if ok {
-		for i := range rd.Messages {
-			if m := &rd.Messages[i]; m.Type == raftlib.MsgVoteResp {
-				m.To = 6 - f.id - m.To // of three nodes, the third
-			}
-		}
+func (f wrongNode) Post(i int) raftlib.Envelope {
+	e := f.faulty.Post(i)
+	if e.Type == raftlib.MsgVoteResp {
+		e.To = 6 - f.id - e.To // of three nodes, the third
 	}
-	return rd, ok
+	return e
 }
 
 // earlyApply is a leader that applies entries, and answers for them, as soon as they are

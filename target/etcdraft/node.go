@@ -115,15 +115,19 @@ func (d *Deployment) drain(n *node) {
 		if i == mostReadys {
 			panic(fmt.Sprintf("node %d has had %d Readys in one go and still has one", n.id, mostReadys))
 		}
-		d.observe(n, rd)
-		if !d.cluster.Async {
-			d.persist(n, rd)
+		if rd.HardSet || rd.Role != n.role || rd.Lead != n.lead || len(rd.Entries) > 0 || rd.Snapshot.Index != 0 {
+			d.observe(n, rd)
+			if !d.cluster.Async {
+				d.persist(n, rd)
+			}
 		}
-		d.send(n, rd)
+		if rd.Mail > 0 {
+			d.send(n, rd.Mail)
+		}
 		if len(rd.Reads) > 0 {
 			d.confirmReads(n, rd.Reads)
 		}
-		if !d.cluster.Async {
+		if len(rd.Committed) > 0 && !d.cluster.Async {
 			d.apply(n, rd.Committed)
 		}
 		n.raft.Advance()
@@ -154,7 +158,7 @@ func (d *Deployment) work(n *node, appends, applies int) {
 		}
 		d.persist(n, rd)
 		n.raft.Done()
-		d.send(n, rd)
+		d.send(n, rd.Mail)
 		d.drain(n)
 	}
 	for range applies {
@@ -164,7 +168,7 @@ func (d *Deployment) work(n *node, appends, applies int) {
 		}
 		d.apply(n, rd.Committed)
 		n.raft.Done()
-		d.send(n, rd)
+		d.send(n, rd.Mail)
 		d.drain(n)
 	}
 }
@@ -249,9 +253,6 @@ func (d *Deployment) install(n *node, s raftlib.Snapshot) {
 // of members must not be applied on top of that, so what the snapshot covers is left to
 // it, though the append thread may not have installed it yet.
 func (d *Deployment) apply(n *node, entries []raftspec.Entry) {
-	if len(entries) == 0 {
-		return
-	}
 	for i := range entries {
 		if entries[i].Index > n.snap || !d.cluster.Async {
 			d.applyOne(n, &entries[i])

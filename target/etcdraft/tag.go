@@ -65,7 +65,7 @@ func (c Cluster) travels() [raftlib.Types]travel {
 // tag is the phase and the round of a message: its term, and the next round in which
 // messages of its kind travel after that of what the sender acts on. A message without a
 // term is dated by its sender's.
-func (d *Deployment) tag(e *raftlib.Envelope, senderTerm uint64) lockstep.Tag {
+func (d *Deployment) tag(e raftlib.Envelope, senderTerm uint64) lockstep.Tag {
 	if d.cluster.Layers {
 		return lockstep.Tag{}
 	}

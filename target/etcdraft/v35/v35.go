@@ -86,6 +86,7 @@ func (w *network) NewNode(id lockstep.Node, source func() raftlib.Snapshot) raft
 	n.Store.Source = source
 	n.Store.Lib = raftlib.Functions[pb.Entry, pb.HardState, pb.ConfState, pb.Snapshot]{
 		Entry:     entry,
+		Index:     func(e pb.Entry) uint64 { return e.Index },
 		Term:      func(e pb.Entry) uint64 { return e.Term },
 		Size:      func(e pb.Entry) uint64 { return uint64(e.Size()) },
 		Hard:      func(h raftlib.Hard) pb.HardState { return pb.HardState(h) },
@@ -194,24 +195,20 @@ func (n *node) Ready(arena *raftlib.Arena) (*raftlib.Ready, bool) {
 	n.SetHard(hard(rd.HardState))
 	n.SetEntries(rd.Entries, entries(rd.Entries, arena))
 	n.SetSnapshot(neutral(rd.Snapshot))
-	r.Sync, r.Committed, r.Reads, r.Messages = rd.MustSync, entries(rd.CommittedEntries, arena), r.Reads[:0], r.Messages[:0]
+	r.Sync, r.Committed, r.Reads, r.Mail = rd.MustSync, entries(rd.CommittedEntries, arena), r.Reads[:0], len(rd.Messages)
 	for _, s := range rd.ReadStates {
 		n.AddRead(s.Index, s.RequestCtx)
-	}
-	for i := range rd.Messages {
-		m := &rd.Messages[i]
-		r.Messages = append(r.Messages, raftlib.Envelope{To: lockstep.Node(m.To), Term: m.Term, Type: raftlib.Type(m.Type)})
 	}
 	return r, true
 }
 
-// Post keeps the messages of the Ready, as the next bodies of the run. The receiver must
-// not append to the sender's array, as it could not over a real network.
-func (n *node) Post() {
-	for _, m := range n.native.Messages {
-		m.Entries = m.Entries[:len(m.Entries):len(m.Entries)]
-		n.bodies.Put(m)
-	}
+// Post keeps a message of the Ready, as the next body of the run. The receiver must not append
+// to the sender's array, as it could not over a real network.
+func (n *node) Post(i int) raftlib.Envelope {
+	m := n.native.Messages[i]
+	m.Entries = m.Entries[:len(m.Entries):len(m.Entries)]
+	n.bodies.Put(m)
+	return raftlib.Envelope{To: lockstep.Node(m.To), Term: m.Term, Type: raftlib.Type(m.Type)}
 }
 
 // Advance says that the Ready is done with.

@@ -32,7 +32,7 @@ type Raw interface {
 func (b *Base[E, H, C, S]) Begin(raw Raw, at unsafe.Pointer, l Layout, c Config, source Source) {
 	b.Raw = raw
 	b.timer.Attach(l, at, c.Election, c.Heartbeat, source)
-	b.entries, b.Out = nil, Ready{Hard: b.Store.Stored(), Reads: b.Out.Reads[:0], Messages: b.Out.Messages[:0]}
+	b.entries, b.Out = nil, Ready{Hard: b.Store.Stored(), Reads: b.Out.Reads[:0]}
 }
 
 // SetHard takes over the hard state that a Ready wants written; an empty one stands for none.

@@ -117,7 +117,10 @@ func Nodes(ids []uint64) lockstep.Nodes {
 
 // IDs is a set as a list of the library's numbers.
 func IDs(s lockstep.Nodes) []uint64 {
-	var ids []uint64
+	if s == 0 {
+		return nil
+	}
+	ids := make([]uint64, 0, s.Len())
 	for n := range s.All() {
 		ids = append(ids, uint64(n))
 	}
@@ -133,8 +136,8 @@ func (b *Bodies[M]) Reset() {
 	b.list = b.list[:0]
 }
 
-// Put keeps the next messages; the engine numbers them in this order.
-func (b *Bodies[M]) Put(list ...M) { b.list = append(b.list, list...) }
+// Put keeps the next message; the engine numbers them in this order.
+func (b *Bodies[M]) Put(m M) { b.list = append(b.list, m) }
 
 // Get is the message kept under a number.
 func (b *Bodies[M]) Get(body lockstep.ID) M { return b.list[body-1] }

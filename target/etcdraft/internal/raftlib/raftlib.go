@@ -142,7 +142,7 @@ type Ready struct {
 	Snapshot  Snapshot // Index 0: none
 	Committed []raftspec.Entry
 	Reads     []Read
-	Messages  []Envelope
+	Mail      int // messages, see Post
 }
 
 // Config is the configuration of every node.
@@ -214,8 +214,8 @@ type Node interface {
 	WriteEntries(k int)
 	// WriteHard writes the Ready's hard state and snapshot.
 	WriteHard()
-	// Post keeps the messages of the Ready, as the next bodies of the run.
-	Post()
+	// Post keeps a message of the Ready, counted from 0, as the next body of the run.
+	Post(i int) Envelope
 	// Parse reads a committed membership change.
 	Parse(raftspec.Entry) ConfChange
 	// ApplyChange applies a committed membership change.
@@ -226,7 +226,7 @@ type Node interface {
 	// NextAppend and NextApply take up the next piece of work of the two storage threads,
 	// where writes are asynchronous: it is in the Ready's Hard, Entries, Snapshot or
 	// Committed. Done hands back its responses; those for other nodes are the Ready's
-	// Messages.
+	// mail.
 	NextAppend(*Arena) (*Ready, bool)
 	NextApply(*Arena) (*Ready, bool)
 	Done()

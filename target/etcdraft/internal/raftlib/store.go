@@ -27,6 +27,7 @@ type Store[E, H, C, S any] struct {
 // Functions are the version's own ways with its types.
 type Functions[E, H, C, S any] struct {
 	Entry    func(E) raftspec.Entry
+	Index    func(E) uint64
 	Term     func(E) uint64
 	Size     func(E) uint64
 	Hard     func(Hard) H
@@ -99,13 +100,13 @@ func (s *Store[E, H, C, S]) Snapshot() (S, error) { return s.Lib.Snapshot(s.Sour
 // Append writes entries; those that were stored from the first one's index on are gone with
 // the first of them.
 func (s *Store[E, H, C, S]) Append(list []E) {
-	for len(list) > 0 && s.Lib.Entry(list[0]).Index <= s.log.Base() { // compacted meanwhile
+	for len(list) > 0 && s.Lib.Index(list[0]) <= s.log.Base() { // compacted meanwhile
 		list = list[1:]
 	}
 	if len(list) == 0 {
 		return
 	}
-	if before := s.Lib.Entry(list[0]).Index - 1; before < s.log.Last() {
+	if before := s.Lib.Index(list[0]) - 1; before < s.log.Last() {
 		s.disk.Together(func() {
 			s.log.Truncate(before)
 			s.log.Append(list[0])

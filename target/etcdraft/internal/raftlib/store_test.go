@@ -23,7 +23,8 @@ func newStore() *store {
 		Entry: func(e *pb.Entry) raftspec.Entry {
 			return raftspec.Entry{Index: e.GetIndex(), Term: e.GetTerm(), Data: e.Data}
 		},
-		Term:      func(e *pb.Entry) uint64 { return e.GetTerm() },
+		Index:     (*pb.Entry).GetIndex,
+		Term:      (*pb.Entry).GetTerm,
 		Size:      func(e *pb.Entry) uint64 { return uint64(proto.Size(e)) },
 		Hard:      func(h raftlib.Hard) raftlib.Hard { return h },
 		Conf:      func(c raftspec.Conf) raftspec.Conf { return c },

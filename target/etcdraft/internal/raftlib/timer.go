@@ -80,6 +80,7 @@ func (t *Timer) Check() {
 	}
 }
 
+//go:noinline
 func (t *Timer) draw() {
 	*t.randomized = never
 	t.timeout = t.election + t.source.IntN(t.election)

@@ -6,7 +6,6 @@ package v36
 
 import (
 	"reflect"
-	"slices"
 	"unsafe"
 
 	"go.etcd.io/raft/v3"
@@ -66,6 +65,7 @@ func (w *network) NewNode(id lockstep.Node, source func() raftlib.Snapshot) raft
 	n.Store.Source = source
 	n.Store.Lib = raftlib.Functions[pb.Entry, pb.HardState, pb.ConfState, pb.Snapshot]{
 		Entry:     entry,
+		Index:     func(e pb.Entry) uint64 { return e.Index },
 		Term:      func(e pb.Entry) uint64 { return e.Term },
 		Size:      func(e pb.Entry) uint64 { return uint64(e.Size()) },
 		Hard:      func(h raftlib.Hard) pb.HardState { return pb.HardState(h) },
@@ -194,27 +194,16 @@ func (n *node) Ready(arena *raftlib.Arena) (*raftlib.Ready, bool) {
 	return r, true
 }
 
-// send fills in the messages for other nodes.
-func (n *node) send(messages []pb.Message) {
-	if n.Out.Messages = n.Out.Messages[:0]; len(messages) == 0 {
-		return
-	}
-	if len(messages) > cap(n.Out.Messages) {
-		n.Out.Messages = slices.Grow(n.Out.Messages, len(messages))
-	}
-	n.Out.Messages, n.out = n.Out.Messages[:len(messages)], messages
-	for i, m := range messages {
-		n.Out.Messages[i] = raftlib.Envelope{To: lockstep.Node(m.To), Term: m.Term, Type: raftlib.Type(m.Type)}
-	}
-}
+// send takes over the messages for other nodes.
+func (n *node) send(messages []pb.Message) { n.Out.Mail, n.out = len(messages), messages }
 
-// Post hands the messages over. The receiver must not append to the sender's array, as it
-// could not over a real network.
-func (n *node) Post() {
-	for _, m := range n.out {
-		m.Entries = m.Entries[:len(m.Entries):len(m.Entries)]
-		n.bodies.Put(m)
-	}
+// Post hands a message over. The receiver must not append to the sender's array, as it could not
+// over a real network.
+func (n *node) Post(i int) raftlib.Envelope {
+	m := n.out[i]
+	m.Entries = m.Entries[:len(m.Entries):len(m.Entries)]
+	n.bodies.Put(m)
+	return raftlib.Envelope{To: lockstep.Node(m.To), Term: m.Term, Type: raftlib.Type(m.Type)}
 }
 
 // Advance says that the Ready is done with. The library asks for the Ready and does not look

@@ -3,7 +3,6 @@ package v37
 
 import (
 	"reflect"
-	"slices"
 	"unsafe"
 
 	"go.etcd.io/raft/v3"
@@ -39,6 +38,8 @@ func (Library) NewNetwork(c raftlib.Config) raftlib.Network { return &network{co
 type network struct {
 	config raftlib.Config
 	bodies raftlib.Bodies[*pb.Message]
+	conf   raftspec.Conf // the one last asked for, and in the words of the library
+	state  *pb.ConfState
 }
 
 // Reset begins a new run.
@@ -59,18 +60,28 @@ func (w *network) Content(body lockstep.ID) raftlib.Content {
 	return c
 }
 
+// confState puts a configuration into the words of the library, which does not change it: nodes that
+// start from the same share one.
+func (w *network) confState(c raftspec.Conf) *pb.ConfState {
+	if w.state == nil || w.conf != c {
+		w.conf, w.state = c, confState(c)
+	}
+	return w.state
+}
+
 // NewNode makes a node, which serves many runs.
 func (w *network) NewNode(id lockstep.Node, source func() raftlib.Snapshot) raftlib.Node {
 	n := &node{network: w}
 	n.Store.Source = source
 	n.Store.Lib = raftlib.Functions[*pb.Entry, *pb.HardState, *pb.ConfState, *pb.Snapshot]{
 		Entry: entry,
-		Term:  func(e *pb.Entry) uint64 { return e.GetTerm() },
+		Index: (*pb.Entry).GetIndex,
+		Term:  (*pb.Entry).GetTerm,
 		Size:  func(e *pb.Entry) uint64 { return uint64(proto.Size(e)) },
 		Hard: func(h raftlib.Hard) *pb.HardState {
 			return &pb.HardState{Term: &h.Term, Vote: &h.Vote, Commit: &h.Commit}
 		},
-		Conf:      confState,
+		Conf:      w.confState,
 		Snapshot:  snapshot,
 		Compacted: raft.ErrCompacted, Unavailable: raft.ErrUnavailable,
 	}
@@ -94,7 +105,7 @@ type node struct {
 	*network
 	config  raft.Config
 	raw     *raft.RawNode
-	out     []*pb.Message // of the Ready, in the order of its envelopes
+	out     []*pb.Message // of the Ready
 	threads raftlib.Threads[*pb.Message]
 }
 
@@ -203,22 +214,19 @@ func (n *node) Ready(arena *raftlib.Arena) (*raftlib.Ready, bool) {
 	return r, true
 }
 
-// send fills in the messages for other nodes.
+// send takes over the messages for other nodes.
 func (n *node) send(messages []*pb.Message) {
-	if n.Out.Messages = n.Out.Messages[:0]; len(messages) == 0 {
-		return
-	}
-	if len(messages) > cap(n.Out.Messages) {
-		n.Out.Messages = slices.Grow(n.Out.Messages, len(messages))
-	}
-	n.Out.Messages, n.out = n.Out.Messages[:len(messages)], messages
-	for i, m := range messages {
-		n.Out.Messages[i] = raftlib.Envelope{To: lockstep.Node(m.GetTo()), Term: m.GetTerm(), Type: raftlib.Type(m.GetType())}
+	if n.Out.Mail = len(messages); len(messages) > 0 {
+		n.out = messages
 	}
 }
 
-// Post keeps the messages of the Ready, as the next bodies of the run.
-func (n *node) Post() { n.bodies.Put(n.out...) }
+// Post keeps a message of the Ready, as the next body of the run.
+func (n *node) Post(i int) raftlib.Envelope {
+	m := n.out[i]
+	n.bodies.Put(m)
+	return raftlib.Envelope{To: lockstep.Node(m.GetTo()), Term: m.GetTerm(), Type: raftlib.Type(m.GetType())}
+}
 
 // Advance says that the Ready is done with. The library asks for the Ready and does not look
 // at it: it has noted what to do, so that there is no need to keep it.
