@@ -73,7 +73,8 @@ var edited = map[string]func(*source){
 		s.replace("runqgrab", "[256]guintptr", "[2048]guintptr") // as runtime2.go says
 		s.begin("ready", "if lockstepOn && gp.bubble != nil {\n\tlockstepWoken(gp)\n}")
 		s.begin("runqput", "if lockstepOn && gp.bubble == nil {\n\tnext = false\n}")
-		s.after("schedule", "gp, inheritTime, tryWakeP := findRunnable()", "if lockstepAnyFrozen && lockstepPark(gp) {\n\tgoto top\n}\nif lockstepTurns != nil {\n\tlockstepTurn(gp)\n}")
+		// A thread that was looking for work has found some, also where that is frozen: as one that goes on looking it must not have any.
+		s.after("schedule", "gp, inheritTime, tryWakeP := findRunnable()", "if lockstepAnyFrozen && lockstepPark(gp) {\n\tif mp.spinning {\n\t\tresetspinning()\n\t}\n\tgoto top\n}\nif lockstepTurns != nil {\n\tlockstepTurn(gp)\n}")
 	},
 	"runtime/chan.go": func(s *source) {
 		// A channel belongs to no bubble: those that packages make once outlive one.
