@@ -108,7 +108,7 @@ func (c Cluster) check() error {
 	if !(c.Power >= 0 && c.Power <= 1) || c.Sync < 0 {
 		return fmt.Errorf("etcdserver: power %v must be in 0..1, sync %v not negative", c.Power, c.Sync)
 	}
-	if _, err := failpoints(c.Failpoints); err != nil {
+	if _, err := failpoints(c.Failpoints, failpoint.Names()); err != nil {
 		return err
 	}
 	if (c.Spares > 0) != (c.Changes > 0) {
@@ -139,7 +139,7 @@ func (c Cluster) bubble(given Cluster) bubble.Cluster {
 	return bubble.Cluster{
 		Name: title(), Build: Version(), Options: target.Changed(given, Cluster{}), Nodes: c.all(),
 		Begin: func(w *bubble.World) {
-			shares, _ := failpoints(c.Failpoints) // checked before
+			shares, _ := failpoints(c.Failpoints, failpoint.Names()) // checked before
 			standStill(w, shares)
 			w.Value = newClients(c, w)
 		},

@@ -216,7 +216,7 @@ func TestExactly(t *testing.T) {
 
 // Nothing is left of a run when it is over: no goroutine of members that crashed, no file that is open, no memory.
 func TestNothingIsLeft(t *testing.T) {
-	bench, err := lockstep.NewBench(lockstep.Plan{System: busy, Strategy: faults, Spec: Everything, Seed: 7, Scratch: "/dev/shm"})
+	bench, err := lockstep.NewBench(lockstep.Plan{System: whole, Strategy: faults, Spec: Everything, Seed: 7, Scratch: "/dev/shm"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,11 +54,10 @@ func (s *seat) port() int { return peerPort + s.number }
 
 // seats are who has one, as far as the operator knows.
 type seats struct {
-	of      [65]*seat
-	moved   [65]chan struct{} // is closed when the node's seat becomes another one
-	newest  [65]int           // the number of the node's last one
-	last    int               // the number of the last one
-	leaving map[uint64]bool   // members whose removal was asked for
+	of     [65]*seat
+	moved  [65]chan struct{} // is closed when the node's seat becomes another one
+	newest [65]int           // the number of the node's last one
+	last   int               // the number of the last one
 }
 
 func newSeats(members, nodes int) *seats {

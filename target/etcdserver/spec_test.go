@@ -9,7 +9,6 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/enginetest"
-	"github.com/lockstep-go/lockstep/kit/failpoint"
 	"github.com/lockstep-go/lockstep/kit/watch"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
@@ -211,16 +210,16 @@ func TestPermitted(t *testing.T) {
 
 // Shares of failpoints are read where the build has failpoints, and what is wrong is said.
 func TestFailpoints(t *testing.T) {
-	if _, err := failpoints("any:0.1"); err == nil {
+	if _, err := failpoints("any:0.1", nil); err == nil {
 		t.Error("a build without failpoints has some")
 	}
-	failpoint.Register("raftBeforeSave")
-	shares, err := failpoints("raftBeforeSave:0.1,any:0.01")
+	all := []string{"raftBeforeSave"}
+	shares, err := failpoints("raftBeforeSave:0.1,any:0.01", all)
 	if err != nil || shares["raftBeforeSave"] != 100 || shares[anywhere] != 10 {
 		t.Error(shares, err)
 	}
 	for _, text := range []string{"raftBeforeSave", "raftBeforeSave:0", "raftBeforeSave:2", "nowhere:0.1", "any:NaN", ",", "any:0.0001"} {
-		if shares, err := failpoints(text); err == nil {
+		if shares, err := failpoints(text, all); err == nil {
 			t.Errorf("%q became %v", text, shares)
 		}
 	}
