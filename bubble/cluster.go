@@ -165,7 +165,7 @@ func (c Cluster) Deploy(place *lockstep.Place) (lockstep.Deployment, error) {
 	}
 	release := wideStacks()
 	if c.Serial || Exact {
-		processors, narrow, undo := runtime.GOMAXPROCS(1), release, takeOver()
+		processors, narrow, undo := runtime.GOMAXPROCS(1), release, takeOver(c.Patience)
 		release = func() {
 			narrow()
 			undo()

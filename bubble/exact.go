@@ -116,8 +116,10 @@ func now() time.Time { return time.Unix(0, runtime.LockstepNow()) }
 func onNode(n int32) { runtime.LockstepSetNode(n) }
 
 // takeOver makes the process fit for exact runs, and returns what undoes that. The rules stay
-// on for good: to turn them on or off while there is a bubble would confuse its books.
-func takeOver() func() {
+// on for good: to turn them on or off while there is a bubble would confuse its books. A goroutine
+// that takes half of the patience gives way, to the one that gives a run up.
+func takeOver(patience time.Duration) func() {
+	runtime.LockstepPatience(int64(patience / 2))
 	runtime.LockstepSeed(0)
 	runtime.LockstepDeploy()
 	percent, limit := debug.SetGCPercent(-1), debug.SetMemoryLimit(-1)

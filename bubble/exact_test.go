@@ -403,3 +403,36 @@ func TestShared(t *testing.T) {
 		})
 	}
 }
+
+// A goroutine that takes long in real time, because the machine is busy or the process was stopped for a while, keeps its turn.
+func TestKeepsItsTurn(t *testing.T) {
+	const long = 2100 * time.Millisecond
+	for name, take := range map[string]func(){
+		"in a system call": func() {
+			length := syscall.NsecToTimespec(int64(long))
+			_ = syscall.Nanosleep(&length, nil)
+		},
+		"running": func() {
+			var began, now syscall.Timeval
+			for _ = syscall.Gettimeofday(&began); time.Duration(now.Nano()-began.Nano()) < long; {
+				_ = syscall.Gettimeofday(&now)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lives, order := 0, ""
+			start := func(*bubble.Node) error {
+				if lives++; lives > 1 { // the first is for the warming
+					go func() { order += "the next" }()
+					take()
+					order += "the slow one, "
+				}
+				return nil
+			}
+			campaign(t, lockstep.Plan{System: bubble.Cluster{Name: "slow", Nodes: 1, Start: start, Patience: time.Minute}, Strategy: strategy.Walk{Wait: 1, Steps: 2}, Runs: 1})
+			if order != "the slow one, the next" {
+				t.Error(order)
+			}
+		})
+	}
+}

@@ -13,13 +13,13 @@ func freeze(int32)        {}
 func thaw(int32)          {}
 func asNode(int32) func() { return func() {} }
 
-func setClock(int32, ClockError) {}
-func now() time.Time             { return time.Now() }
-func loosen(int)                 {}
-func onNode(int32)               {}
-func takeOver() func()           { return func() {} }
-func collect(int)                {}
-func discard(string)             {}
+func setClock(int32, ClockError)    {}
+func now() time.Time                { return time.Now() }
+func loosen(int)                    {}
+func onNode(int32)                  {}
+func takeOver(time.Duration) func() { return func() {} }
+func collect(int)                   {}
+func discard(string)                {}
 
 func carry(*World, int, float64) {}
 func carryNoMore()               {}

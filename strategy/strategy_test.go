@@ -51,6 +51,21 @@ func TestWalkTakesWhatHasWeight(t *testing.T) {
 	}
 }
 
+// A walk takes as many crashes as it may in a run, and begins anew in the next.
+func TestWalkCountsCrashes(t *testing.T) {
+	for _, most := range []int{0, 1, 3} {
+		w := watch{kinds: map[lockstep.Kind]int{}}
+		const runs = 20
+		s := strategy.Walk{Deliver: 1, Alarm: 1, Crash: 5, Restart: 5, Crashes: most, Steps: 300}
+		if _, err := lockstep.Explore(context.Background(), lockstep.Plan{System: smr.Cluster{Nodes: 5, Requests: 8}, Strategy: s, Spec: w, Runs: runs, Workers: 1}); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.kinds[trace.Crash]; most > 0 && got != most*runs || most == 0 && got <= 3*runs {
+			t.Errorf("%v: %d crashes in %d runs", s, got, runs)
+		}
+	}
+}
+
 // With the share of losses at its ends baseline and lossy lose nothing, or everything.
 func TestLossAtItsEnds(t *testing.T) {
 	for _, c := range []struct {

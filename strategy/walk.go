@@ -3,6 +3,7 @@ package strategy
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"math/rand/v2"
 
 	"github.com/lockstep-go/lockstep"
@@ -32,6 +33,7 @@ type Walk struct {
 	Pause     int `help:"weight of letting a node stand still for a while, where the system can" range:"0.."`
 	Jump      int `help:"weight of letting the clock of a node jump, where the system can" range:"0.."`
 	Down      int `help:"nodes that may be down at once; 0: a minority" range:"0.."`
+	Crashes   int `help:"crashes in a run at most; 0: any number" range:"0.."`
 	Steps     int `help:"length of a run; 0: as long as anything is possible" range:"0.."`
 }
 
@@ -98,7 +100,7 @@ func (w Walk) guarantee(lockstep.Info) lockstep.Guarantee {
 
 // New makes a scheduler.
 func (w Walk) New(info lockstep.Info) lockstep.Scheduler {
-	k := &walker{steps: w.Steps, down: cmp.Or(w.Down, (info.Nodes-1)/2)}
+	k := &walker{steps: w.Steps, down: cmp.Or(w.Down, (info.Nodes-1)/2), crashes: cmp.Or(w.Crashes, math.MaxInt)}
 	for i, weight := range w.lowered(&info).weights() {
 		if weight > 0 {
 			k.kinds = append(k.kinds, weighted{walkKinds[i], weight})
@@ -111,15 +113,17 @@ func (w Walk) New(info lockstep.Info) lockstep.Scheduler {
 
 // walker chooses among the kinds of step that have a weight.
 type walker struct {
-	steps  int
-	down   int // nodes that may be down at once
-	kinds  []weighted
-	has    lockstep.Kinds // those that have a weight
-	faults bool           // others than on messages, alarms and requests have one
-	rand   *rand.Rand
+	steps   int
+	down    int // nodes that may be down at once
+	crashes int // at most, in a run
+	kinds   []weighted
+	has     lockstep.Kinds // those that have a weight
+	faults  bool           // others than on messages, alarms and requests have one
+	rand    *rand.Rand
 
-	last  lockstep.Kinds // the kinds that were possible at the step before
-	total int            // of their weights
+	crashed int            // crashes so far
+	last    lockstep.Kinds // the kinds that were possible at the step before
+	total   int            // of their weights
 }
 
 type weighted struct {
@@ -128,7 +132,7 @@ type weighted struct {
 }
 
 // Reset begins a new run.
-func (w *walker) Reset(s *lockstep.Start) { w.rand = s.Rand }
+func (w *walker) Reset(s *lockstep.Start) { w.rand, w.crashed = s.Rand, 0 }
 
 // Tell has nothing to tell.
 func (w *walker) Tell(bool) lockstep.Account { return lockstep.Account{} }
@@ -193,7 +197,7 @@ func (w *walker) possible(run *lockstep.Run) lockstep.Kinds {
 // possibleFaults lists the other kinds.
 func (w *walker) possibleFaults(run *lockstep.Run) lockstep.Kinds {
 	k := lockstep.Kinds(1 << trace.Wait)
-	if (run.All() &^ run.Up()).Len() < w.down {
+	if w.crashed < w.crashes && (run.All()&^run.Up()).Len() < w.down {
 		k |= 1 << trace.Crash
 	}
 	if run.Up() != run.All() {
@@ -214,6 +218,9 @@ func (w *walker) possibleFaults(run *lockstep.Run) lockstep.Kinds {
 // draw chooses one of the possible steps of a kind, deliveries apart.
 func (w *walker) draw(run *lockstep.Run, k lockstep.Kind, next *lockstep.Step) {
 	next.Kind = k
+	if k == trace.Crash {
+		w.crashed++
+	}
 	switch k {
 	case trace.Drop, trace.Duplicate:
 		next.Msg = pick(w.rand, run.InFlight())

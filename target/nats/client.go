@@ -45,13 +45,16 @@ type clients struct {
 	duties    map[lockstep.Node][]int    // of the operator, likewise
 	revisions map[int32]uint64           // of values whose writes were acknowledged
 	copies    [65]*Copy                  // that servers told of last
+	leaving   map[lockstep.Node]string   // servers stopped for good, whom others still count, by the numbers that these know
+	gone      map[lockstep.Node]int      // servers removed
 }
 
 func newClients(c Cluster, w *bubble.World) *clients {
 	load := kv.Load{Clients: c.Clients, Requests: c.Requests, Keys: c.Keys, Mix: c.Mix}
 	s := &clients{cluster: c, desk: &desk{World: w}, kv: kv.NewClients(load, c.Nodes),
 		operator: operator.New(c.Nodes, []operator.Duty{read: {Name: "read", Times: c.Reads}, stepDown: {Name: "step down", Times: c.StepDowns}, move: {Name: "move the copy", Times: c.Moves},
-			metaStepDown: {Name: "step down as leader of all", Times: c.MetaStepDowns}}, nil),
+			metaStepDown: {Name: "step down as leader of all", Times: c.MetaStepDowns}, remove: {Name: "remove the server", Times: c.Removals}}, nil),
+		leaving: map[lockstep.Node]string{}, gone: map[lockstep.Node]int{},
 		under: map[lockstep.Node][]*kv.Op{}, duties: map[lockstep.Node][]int{}, revisions: map[int32]uint64{}}
 	s.kv.Begin(w.Rand(1000), s.desk)
 	s.operator.Begin(s.desk)

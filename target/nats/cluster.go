@@ -55,6 +55,12 @@ type Cluster struct {
 	MetaStepDowns int `help:"times that a server, if it is the leader of all servers, is asked to step down" range:"0..1000"`
 	// Moves is how often a server's copy of the stream is taken from it, and made elsewhere.
 	Moves int `help:"times that a copy of the stream is taken from a server; there must be more servers than copies" range:"0..1000"`
+	// Removals is how often a server is removed from the cluster for good, and a new one takes its place.
+	Removals int `help:"times that a server is removed for good and a new one takes its place; there must be more servers than copies" range:"0..1000"`
+	// Consume lets a subscriber at each server take the messages of the stream all the time, by one durable consumer.
+	Consume bool `help:"a subscriber at each server takes messages by a durable pull consumer, all the time, and acknowledges each"`
+	// Sockets lets clients talk over the network of the run, to the next server first.
+	Sockets bool `help:"clients talk to servers over the network, so that what they say and hear are messages, too"`
 }
 
 // full is the cluster with its defaults filled in.
@@ -75,8 +81,8 @@ func (c Cluster) check() error {
 	if c.Mix.Append > 0 || c.Mix.Txn > 0 {
 		return fmt.Errorf("nats: mix is %s, allowed are put, get and cas", c.Mix)
 	}
-	if c.Replicas > c.Nodes || c.Moves > 0 && c.Replicas == c.Nodes {
-		return fmt.Errorf("nats: %d servers cannot have %d copies and move them %d times", c.Nodes, c.Replicas, c.Moves)
+	if moves := c.Moves + c.Removals; c.Replicas > c.Nodes || moves > 0 && c.Replicas == c.Nodes {
+		return fmt.Errorf("nats: %d servers cannot have %d copies and move them, or remove servers, %d times", c.Nodes, c.Replicas, moves)
 	}
 	if !(c.Power >= 0 && c.Power <= 1) || c.Sync < 0 || c.Pause < 0 {
 		return fmt.Errorf("nats: power %v must be in 0..1, sync %v and pause %v not negative", c.Power, c.Sync, c.Pause)

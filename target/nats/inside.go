@@ -28,6 +28,32 @@ func streamStore(s *stream) server.StreamStore
 //go:linkname streamRaft github.com/nats-io/nats-server/v2/server.(*stream).raftNode
 func streamRaft(s *stream) server.RaftNode
 
+// inner is the server's type consumer.
+type inner struct{}
+
+//go:linkname lookupConsumer github.com/nats-io/nats-server/v2/server.(*stream).lookupConsumer
+func lookupConsumer(s *stream, name string) *inner
+
+//go:linkname consumerInfo github.com/nats-io/nats-server/v2/server.(*consumer).info
+func consumerInfo(c *inner) *server.ConsumerInfo
+
+// progress is how far a server's copy of a consumer is, or nil.
+func progress(s *server.Server, stream, name string) *Progress {
+	in, err := lookupStream(s.GlobalAccount(), stream)
+	if err != nil {
+		return nil
+	}
+	c := lookupConsumer(in, name)
+	if c == nil {
+		return nil
+	}
+	i := consumerInfo(c)
+	if i == nil {
+		return nil
+	}
+	return &Progress{Delivered: Place{i.Delivered.Consumer, i.Delivered.Stream}, Floor: Place{i.AckFloor.Consumer, i.AckFloor.Stream}, Open: i.NumAckPending}
+}
+
 // jetStream is the server's type of that name.
 type jetStream struct{}
 

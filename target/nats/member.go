@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -27,15 +28,31 @@ const look = 5 * time.Second
 type door struct {
 	conn   *natsgo.Conn
 	server *server.Server
+	left   chan struct{} // closed when the server is to be stopped for good; nil where none is
 }
 
-// start brings a server up, from its files where it has some.
+// start brings a server up, from its files where it has some; and when it was stopped for good another in its place, as
+// soon as the others have removed it.
 func start(n *bubble.Node, c Cluster) error {
 	clients := n.World().Value.(*clients)
 	clients.forget(n.Self())
 	up := make(chan door) // for whoever wants to talk to the server
 	n.Request(func(id int32, _ string) { clients.given(n, up, id) })
-	options, err := config(n, c)
+	for {
+		if peer, yes := clients.isLeaving(n.Self()); yes {
+			if err := clients.replace(n, peer); err != nil || !n.Alive() {
+				return err
+			}
+		}
+		if err := serve(n, c, clients, up); err != nil || !n.Alive() {
+			return err
+		}
+	}
+}
+
+// serve is the life of one server, until it crashes or is to be stopped for good.
+func serve(n *bubble.Node, c Cluster, clients *clients, up chan<- door) error {
+	options, err := config(n, c, clients.name(n.Self()))
 	if err != nil {
 		return err
 	}
@@ -48,20 +65,19 @@ func start(n *bubble.Node, c Cluster) error {
 		s.WaitForShutdown()
 	})
 	s.Start()
-	conn, err := natsgo.Connect("", natsgo.InProcessServer(s), natsgo.MaxReconnects(-1))
+	conn, err := connect(n, c, s)
 	if err != nil {
 		return err
 	}
 	n.OnStop(conn.Close)
-	n.Go(func() {
-		for {
-			select {
-			case up <- door{conn, s}:
-			case <-n.Context().Done():
-				return
-			}
-		}
-	})
+	at := door{conn: conn, server: s}
+	if c.Removals > 0 {
+		at.left = make(chan struct{})
+	}
+	n.Go(func() { at.open(n, up) })
+	if c.Consume {
+		n.Go(func() { clients.subscribe(n, at) })
+	}
 	var raft atomic.Pointer[server.RaftNode]
 	n.Role(func() string {
 		if node := raft.Load(); node != nil && (*node).State() == server.Leader {
@@ -73,43 +89,101 @@ func start(n *bubble.Node, c Cluster) error {
 	if err := clients.create(n, conn); err != nil {
 		return err
 	}
-	tell(n, s, clients, &raft)
+	at.tell(n, clients, &raft)
+	if n.Alive() {
+		conn.Close()
+		s.Shutdown()
+		s.WaitForShutdown()
+	}
 	return nil
 }
 
-// tell tells what the server's copy of the stream holds, from time to time.
-func tell(n *bubble.Node, s *server.Server, clients *clients, raft *atomic.Pointer[server.RaftNode]) {
+// connect is the connection of the clients that belong to a server: within the process, or over the network to the next
+// server, and where that is not to be had to another.
+func connect(n *bubble.Node, c Cluster, s *server.Server) (*natsgo.Conn, error) {
+	if !c.Sockets {
+		return natsgo.Connect("", natsgo.InProcessServer(s), natsgo.MaxReconnects(-1))
+	}
+	next := lockstep.Node(int(n.Self())%n.Nodes() + 1)
+	return dial([]lockstep.Node{next})
+}
+
+// dial connects over the network to the first of some servers that answers, sooner or later.
+func dial(servers []lockstep.Node, with ...natsgo.Option) (*natsgo.Conn, error) {
+	var at []string
+	for _, n := range servers {
+		at = append(at, "nats://"+address(n)+":4222")
+	}
+	with = append(with, natsgo.MaxReconnects(-1), natsgo.RetryOnFailedConnect(true), natsgo.ReconnectWait(pause),
+		natsgo.ErrorHandler(func(*natsgo.Conn, *natsgo.Subscription, error) {})) // the usual one writes to the standard error
+	return natsgo.Connect(strings.Join(at, ","), with...)
+}
+
+// open lets whoever wants to talk to the server in, as long as it is there.
+func (d door) open(n *bubble.Node, up chan<- door) {
 	for {
-		tick()
-		copied := &Copy{}
-		if state, list, ok := content(s, streamName); ok {
-			copied = &Copy{Exists: true, First: state.FirstSeq, Last: state.LastSeq, messages: list}
-			if in, err := lookupStream(s.GlobalAccount(), streamName); err == nil {
-				if node := streamRaft(in); node != nil {
-					raft.Store(&node)
-				}
-			}
-		}
-		clients.tell(n, copied)
 		select {
-		case <-time.After(look):
+		case up <- d:
+		case <-d.left:
+			return
 		case <-n.Context().Done():
 			return
 		}
 	}
 }
 
+// tell tells what the server's copy of the stream holds, from time to time.
+func (d door) tell(n *bubble.Node, clients *clients, raft *atomic.Pointer[server.RaftNode]) {
+	for {
+		tick()
+		copied := &Copy{}
+		if state, list, ok := content(d.server, streamName); ok {
+			copied = &Copy{Exists: true, First: state.FirstSeq, Last: state.LastSeq, messages: list}
+			if in, err := lookupStream(d.server.GlobalAccount(), streamName); err == nil {
+				if node := streamRaft(in); node != nil {
+					raft.Store(&node)
+				}
+			}
+		}
+		copied.wanted = clients.cluster.Replicas
+		clients.tell(n, copied)
+		if clients.cluster.Consume {
+			if p := progress(d.server, streamName, taker); p != nil {
+				n.Emit(EventProgress, p)
+			}
+		}
+		select {
+		case <-time.After(look):
+		case <-d.left:
+			return
+		case <-n.Context().Done():
+			return
+		}
+	}
+}
+
+// The users, where there are some: the one who may remove servers, and all others.
+const (
+	system    = "system"
+	everybody = "everybody"
+)
+
 // config is the configuration of a server.
-func config(n *bubble.Node, c Cluster) (*server.Options, error) {
+func config(n *bubble.Node, c Cluster, name string) (*server.Options, error) {
 	folder, err := n.Folder()
 	if err != nil {
 		return nil, err
 	}
 	host := address(n.Self())
 	o := &server.Options{
-		ServerName: fmt.Sprint("n", n.Self()), Host: host, Port: 4222, NoSigs: true, NoLog: true,
-		JetStream: true, StoreDir: filepath.Join(folder, "nats"), SyncAlways: c.SyncAlways,
+		ServerName: name, Host: host, Port: 4222, NoSigs: true, NoLog: true,
+		JetStream: true, StoreDir: filepath.Join(folder, "nats"+strings.TrimPrefix(name, fmt.Sprint("n", n.Self()))), SyncAlways: c.SyncAlways,
 		JetStreamMaxMemory: 1 << 30, JetStreamMaxStore: 1 << 30, // without which the server would look at the machine
+	}
+	if c.Removals > 0 { // the system's account has a user, who may remove servers
+		account := server.NewAccount(server.DEFAULT_SYSTEM_ACCOUNT)
+		o.Accounts, o.SystemAccount = []*server.Account{account}, account.Name
+		o.Users, o.NoAuthUser = []*server.User{{Username: system, Password: system, Account: account}, {Username: everybody}}, everybody
 	}
 	if n.Nodes() == 1 {
 		return o, nil

@@ -18,7 +18,13 @@ var runs = flag.Int("runs", 2, "runs of a campaign")
 
 func campaign(t *testing.T, c Cluster, s lockstep.Strategy, runs int) *lockstep.Result {
 	t.Helper()
-	result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: c, Strategy: s, Spec: Everything, Runs: runs, Settle: Settle, Seed: 1, Scratch: "/dev/shm"})
+	return settled(t, Settle, c, s, runs)
+}
+
+// settled is a campaign with a settling stage of so many steps: more servers, and more of what goes on, need more.
+func settled(t *testing.T, settle int, c Cluster, s lockstep.Strategy, runs int) *lockstep.Result {
+	t.Helper()
+	result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: c, Strategy: s, Spec: Everything, Runs: runs, Settle: settle, Seed: 1, Scratch: inMemory()})
 	if err != nil {
 		t.Fatal(err)
 	}

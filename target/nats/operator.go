@@ -2,12 +2,17 @@ package nats
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	natsgo "github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
 )
 
@@ -17,6 +22,7 @@ const (
 	stepDown            // ask the leader of the stream to step down
 	move                // take the server's copy of the stream from it
 	metaStepDown        // let the leader of all servers step down, where it is this one
+	remove              // remove the server for good
 )
 
 // consumer is the name of the one that reads.
@@ -30,9 +36,7 @@ func (s *clients) ask(n *bubble.Node, up <-chan door, id int32) {
 	n.Go(func() {
 		select {
 		case to := <-up:
-			ctx, cancel := context.WithTimeout(n.Context(), patience)
-			defer cancel()
-			s.perform(ctx, n, to, duty) // what fails is not tried again: nobody promises that it works
+			s.perform(n, to, duty) // what fails is not tried again: nobody promises that it works
 		case <-n.Context().Done():
 			return
 		}
@@ -45,22 +49,160 @@ func (s *clients) ask(n *bubble.Node, up <-chan door, id int32) {
 	})
 }
 
-func (s *clients) perform(ctx context.Context, n *bubble.Node, to door, duty int) {
+// perform does what is asked for, and tells what has happened.
+func (s *clients) perform(n *bubble.Node, to door, duty int) {
+	ctx, cancel := context.WithTimeout(n.Context(), patience)
+	defer cancel()
 	switch duty {
 	case read:
 		if list := take(ctx, to.conn, s.cluster.Replicas); n.Alive() && len(list) > 0 {
 			n.Emit(EventRead, list)
 		}
 	case stepDown:
-		_, _ = to.conn.RequestWithContext(ctx, "$JS.API.STREAM.LEADER.STEPDOWN."+streamName, nil)
+		if request(ctx, to.conn, "STREAM.LEADER.STEPDOWN."+streamName, nil) == nil {
+			n.Emit(EventStepDown, streamName)
+		}
 	case metaStepDown: // as the server does when the system's account asks
-		if group := meta(to.server); group != nil && group.Leader() {
-			_ = group.StepDown()
+		if group := meta(to.server); group != nil && group.Leader() && group.StepDown() == nil {
+			n.Emit(EventMetaStepDown, to.server.Name())
 		}
 	case move:
-		_, _ = to.conn.RequestWithContext(ctx, "$JS.API.STREAM.PEER.REMOVE."+streamName, fmt.Appendf(nil, `{"peer":"n%d"}`, n.Self()))
+		if request(ctx, to.conn, "STREAM.PEER.REMOVE."+streamName, map[string]string{"peer": to.server.Name()}) == nil {
+			n.Emit(EventMove, to.server.Name())
+		}
+	case remove:
+		s.dismiss(n, to)
 	}
 }
+
+// request asks JetStream for something, and returns what the answer complains of.
+func request(ctx context.Context, conn *natsgo.Conn, what string, about any) error {
+	var body []byte
+	if about != nil {
+		var err error
+		if body, err = json.Marshal(about); err != nil {
+			return err
+		}
+	}
+	got, err := conn.RequestWithContext(ctx, "$JS.API."+what, body)
+	if err != nil {
+		return err
+	}
+	var reply struct {
+		Error *jetstream.APIError `json:"error"`
+	}
+	if err := json.Unmarshal(got.Data, &reply); err != nil {
+		return err
+	}
+	if reply.Error != nil {
+		return reply.Error
+	}
+	return nil
+}
+
+// tries is how often an operator looks whether a server can go.
+const tries = 30
+
+// dismiss stops a server for good, as soon as no other is about to go and all copies of the stream are up to date: what
+// the server alone has would be lost.
+func (s *clients) dismiss(n *bubble.Node, to door) {
+	for range tries {
+		if healthy(n.Context(), to.conn, s.cluster.Replicas) && s.leave(n.Self(), meta(to.server)) {
+			close(to.left)
+			return
+		}
+		if !wait(n, pause) {
+			return
+		}
+	}
+}
+
+// wait lets time pass, and reports whether the server still lives.
+func wait(n *bubble.Node, long time.Duration) bool {
+	select {
+	case <-time.After(long):
+		return true
+	case <-n.Context().Done():
+		return false
+	}
+}
+
+// healthy reports whether the stream has all of its copies, each up to date, as its leader knows.
+func healthy(ctx context.Context, conn *natsgo.Conn, replicas int) bool {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		return false
+	}
+	in, err := js.Stream(ctx, streamName)
+	if err != nil {
+		return false
+	}
+	group := in.CachedInfo().Cluster
+	return group != nil && len(group.Replicas) == replicas-1 &&
+		!slices.ContainsFunc(group.Replicas, func(p *jetstream.PeerInfo) bool { return !p.Current || p.Offline || p.Lag > 0 })
+}
+
+// leave notes that a server goes, unless another does already.
+func (s *clients) leave(n lockstep.Node, group server.RaftNode) bool {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if group == nil || len(s.leaving) > 0 {
+		return false
+	}
+	s.leaving[n] = group.ID()
+	s.copies[n] = nil
+	return true
+}
+
+// isLeaving reports whether a server was stopped for good, and with which number others know it.
+func (s *clients) isLeaving(n lockstep.Node) (peer string, yes bool) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	peer, yes = s.leaving[n]
+	return peer, yes
+}
+
+// name is that of the server at a place: each that takes the place of another has its own.
+func (s *clients) name(n lockstep.Node) string {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if before := s.gone[n]; before > 0 {
+		return fmt.Sprintf("n%d-%d", n, before+1)
+	}
+	return fmt.Sprint("n", n)
+}
+
+// replace lets the other servers remove one that was stopped for good, and makes its place free for another. They are
+// asked until they say that it is none of theirs: an answer that it was removed may come before that is sure.
+func (s *clients) replace(n *bubble.Node, peer string) error {
+	conn, err := dial(n.Others(), natsgo.UserInfo(system, system))
+	if err != nil {
+		return err
+	}
+	n.OnStop(conn.Close)
+	defer conn.Close()
+	name := s.name(n.Self())
+	for n.Alive() {
+		ctx, cancel := context.WithTimeout(n.Context(), patience)
+		err := request(ctx, conn, "SERVER.REMOVE", map[string]string{"peer": name, "peer_id": peer})
+		cancel()
+		if wrong := (*jetstream.APIError)(nil); errors.As(err, &wrong) && wrong.ErrorCode == notMember {
+			s.mutex.Lock()
+			delete(s.leaving, n.Self())
+			s.gone[n.Self()]++
+			s.mutex.Unlock()
+			n.Emit(EventRemoved, name)
+			return nil
+		}
+		wait(n, pause)
+	}
+	return nil
+}
+
+// notMember is the server's error that a server is no member of the cluster.
+const notMember jetstream.ErrorCode = 10044
 
 // take lets the consumer, which is made where there is none, take and acknowledge messages.
 func take(ctx context.Context, conn *natsgo.Conn, replicas int) (list Messages) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/bubble"
 	"github.com/lockstep-go/lockstep/kit/kv"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/target"
@@ -21,6 +22,14 @@ const (
 	EventAsked        = "asked"        // the value is the client, an int
 	EventAcknowledged = "acknowledged" // the value is an [*Acknowledged]
 	EventRead         = "read"         // a consumer was given messages; the value is [Messages]
+)
+
+// What an operator asked for and happened; the value is the name of the stream, or of the server that it happened to.
+const (
+	EventStepDown     = "step-down"      // of the leader of the stream
+	EventMetaStepDown = "meta-step-down" // of the leader of all servers
+	EventMove         = "move"           // a copy of the stream was taken from the server
+	EventRemoved      = "removed"        // the server is no member any more
 )
 
 // Message is a message of the stream.
@@ -50,6 +59,7 @@ type Copy struct {
 	Exists      bool   // it has one
 	First, Last uint64 // the numbers of messages
 	messages    Messages
+	wanted      int // copies that there should be
 }
 
 // String is the copy in words.
@@ -96,8 +106,13 @@ var Durable = spec.New("acknowledged-messages-stay", func(i lockstep.Info) *dura
 // Equal: when faults have stopped, all copies are the same.
 var Equal = spec.New("equal-copies", func(lockstep.Info) *equal { return &equal{} })
 
+// Restored: when faults have stopped, and copies were moved or servers removed, the stream has as many copies as it should.
+var Restored = spec.New("enough-copies", func(i lockstep.Info) *restored {
+	return &restored{nodes: i.Nodes, count: count{off: i.Options["moves"] == "" && i.Options["removals"] == ""}}
+})
+
 // Everything is all that the server promises, as far as it is judged here.
-var Everything = spec.All(Unique, Ordered, kv.Linearizable, Durable, Equal)
+var Everything = spec.All(Unique, Ordered, kv.Linearizable, Durable, Equal, Restored, InTurn, TakenOnce, Delivering, Together)
 
 // Settle is the length of a settling stage in which copies are judged, for three servers.
 const Settle = 6000
@@ -132,6 +147,9 @@ func (u *unique) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 				return f
 			}
 		}
+	case EventDelivered:
+		d := e.Value.(*Delivered)
+		return u.message(e.Node, d.Seq, d.Data, "delivered")
 	}
 	return nil
 }
@@ -178,24 +196,38 @@ func (o *ordered) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	return nil
 }
 
-// calm is the time without faults after which every server has caught up.
-const calm = 60 * time.Second
+// calm is the time without faults after which every server has caught up, and still that without writes after which
+// all of them have what was written.
+const (
+	calm  = 60 * time.Second
+	still = 10 * time.Second
+)
 
-// quiet knows the copies of the stream when faults have stopped for some time.
+// quiet knows the copies of the stream when faults, and then writes, have stopped for some time.
 type quiet struct {
 	copies [65]*Copy
 	began  lockstep.Time // of the time without faults; -1: not yet
-	told   trace.Nodes   // after calm
+	wrote  lockstep.Time // when a client last asked or was answered
+	told   trace.Nodes   // those whose copies count
 }
 
-// event takes a copy down.
+// event takes down what happened.
 func (q *quiet) event(run *lockstep.Run, e *lockstep.Event) {
-	if run.Settling() && q.began < 0 {
-		q.began = run.Now()
+	q.take(run.Now(), run.Settling(), e)
+}
+
+// take does that. A pause may outlast the stage of faults, and clients may write to the end: a copy that was told
+// before need not have what was acknowledged since.
+func (q *quiet) take(now lockstep.Time, settling bool, e *lockstep.Event) {
+	if settling && (q.began < 0 || e.Type == bubble.Thawed) {
+		q.began, q.told = now, 0
 	}
-	if e.Type == EventCopy {
+	switch e.Type {
+	case EventAsked, EventAcknowledged:
+		q.wrote, q.told = now, 0
+	case EventCopy:
 		q.copies[e.Node] = e.Value.(*Copy)
-		if q.began >= 0 && time.Duration(run.Now()-q.began) >= calm {
+		if q.began >= 0 && time.Duration(now-q.began) >= calm && time.Duration(now-q.wrote) >= still {
 			q.told = q.told.With(e.Node)
 		}
 	}
@@ -293,4 +325,61 @@ func (q *equal) End(run *lockstep.Run) *lockstep.Finding {
 		}
 	}
 	return nil
+}
+
+// count counts judgements; where options leave nothing to judge nobody does.
+type count struct {
+	judged int
+	off    bool
+}
+
+func (c *count) anew() count { return count{off: c.off} }
+
+// Judged is the number.
+func (c *count) Judged() int {
+	if c.off {
+		return lockstep.NotCounted
+	}
+	return c.judged
+}
+
+// restored knows whether copies were moved.
+type restored struct {
+	quiet
+	nodes int
+	moves int // of copies, and servers removed
+	count
+}
+
+// Reset begins a new run.
+func (r *restored) Reset() {
+	*r = restored{quiet: quiet{began: -1}, nodes: r.nodes, count: r.anew()}
+}
+
+// Event takes down what is there.
+func (r *restored) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+	r.event(run, e)
+	if e.Type == EventMove || e.Type == EventRemoved {
+		r.moves++
+	}
+	return nil
+}
+
+// End counts the copies, where all servers told of theirs after some time without faults.
+func (r *restored) End(run *lockstep.Run) *lockstep.Finding {
+	if !run.Settled() || r.moves == 0 || r.told != trace.AllNodes(r.nodes) {
+		return nil
+	}
+	r.judged++
+	have, wanted := trace.Nodes(0), 0
+	for n := range r.told.All() {
+		if r.copies[n].Exists {
+			have = have.With(n)
+		}
+		wanted = r.copies[n].wanted
+	}
+	if have.Len() == wanted {
+		return nil
+	}
+	return &lockstep.Finding{Nodes: have, Text: fmt.Sprintf("%s, and %d moves of copies or removals of servers, %d servers have the stream (%v), and %d should", r.since(run), r.moves, have.Len(), have, wanted)}
 }

@@ -2,8 +2,11 @@ package nats
 
 import (
 	"testing"
+	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 func ack(client int, seq uint64, data string) lockstep.Event {
@@ -60,6 +63,37 @@ func TestCopy(t *testing.T) {
 	}
 	if one.String() == other.String() || (&Copy{}).String() != "no stream" || one.messages.String() != "2: a, 4: b" {
 		t.Error(one, other, one.messages)
+	}
+}
+
+// Copies count that were told a minute after the last fault, pauses included, and ten seconds after the last write.
+func TestQuiet(t *testing.T) {
+	copied := func(n lockstep.Node) lockstep.Event {
+		return lockstep.Event{Node: n, Type: EventCopy, Value: &Copy{Exists: true}}
+	}
+	type at struct {
+		seconds  int
+		settling bool
+		lockstep.Event
+	}
+	for name, c := range map[string]struct {
+		events []at
+		told   trace.Nodes
+	}{
+		"during faults":     {[]at{{100, false, copied(1)}}, 0},
+		"too early":         {[]at{{100, true, copied(1)}, {159, true, copied(1)}}, 0},
+		"calm":              {[]at{{100, true, copied(1)}, {160, true, copied(1)}, {161, true, copied(2)}}, trace.NodesOf(1, 2)},
+		"a pause goes on":   {[]at{{100, true, copied(1)}, {130, true, lockstep.Event{Node: 2, Type: bubble.Thawed}}, {160, true, copied(1)}, {190, true, copied(2)}}, trace.NodesOf(2)},
+		"clients go on":     {[]at{{100, true, copied(1)}, {165, true, copied(1)}, {166, true, ack(1, 1, "a")}, {170, true, copied(2)}, {176, true, copied(3)}}, trace.NodesOf(3)},
+		"somebody is asked": {[]at{{100, true, copied(1)}, {165, true, copied(1)}, {166, true, asked(1)}, {170, true, copied(2)}}, 0},
+	} {
+		q := quiet{began: -1}
+		for _, e := range c.events {
+			q.take(lockstep.Time(time.Duration(e.seconds)*time.Second), e.settling, &e.Event)
+		}
+		if q.told != c.told {
+			t.Errorf("%s: copies of %v count, want %v", name, q.told, c.told)
+		}
 	}
 }
 

@@ -19,7 +19,7 @@ var warm = sync.OnceValue(func() error {
 	everything := Cluster{Power: 0.5, Split: 0.1, Clients: 4, Requests: 20, Mix: kv.Mixed, Reads: 10, StepDowns: 5, MetaStepDowns: 5}
 	always, wide, single := everything, everything, everything
 	always.SyncAlways = true
-	wide.Nodes, wide.Moves = 5, 5
+	wide.Nodes, wide.Moves, wide.Removals, wide.Consume, wide.Sockets = 5, 5, 5, true, true
 	single.Nodes = 1
 	for _, w := range []struct {
 		cluster Cluster

@@ -1,0 +1,78 @@
+package nats
+
+import (
+	"context"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/lockstep-go/lockstep/bubble"
+)
+
+const (
+	// taker is the name of the consumer by which the subscribers of all servers take messages.
+	taker = "taker"
+	// again is the time after which a message that nobody acknowledged is delivered again.
+	again = 10 * time.Second
+)
+
+// subscribe takes messages of the stream and acknowledges each, as long as the server is there.
+func (s *clients) subscribe(n *bubble.Node, at door) {
+	js, err := jetstream.New(at.conn)
+	if err != nil {
+		return
+	}
+	var by jetstream.Consumer
+	for {
+		select {
+		case <-time.After(pause):
+		case <-at.left:
+			return
+		case <-n.Context().Done():
+			return
+		}
+		if !s.isCreated() {
+			continue
+		}
+		if by == nil {
+			by = s.takerOf(n.Context(), js)
+		}
+		if by != nil && s.pull(n, by) != nil {
+			by = nil // perhaps there is none any more
+		}
+	}
+}
+
+// takerOf is the consumer, which is made where there is none, or nil.
+func (s *clients) takerOf(ctx context.Context, js jetstream.JetStream) jetstream.Consumer {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	by, err := js.CreateConsumer(ctx, streamName, jetstream.ConsumerConfig{Durable: taker, Replicas: s.cluster.Replicas, AckPolicy: jetstream.AckExplicitPolicy, AckWait: again})
+	if err != nil {
+		return nil
+	}
+	return by
+}
+
+// pull takes the next messages, and acknowledges each until the server confirms that.
+func (s *clients) pull(n *bubble.Node, by jetstream.Consumer) error {
+	began := n.World().Now()
+	batch, err := by.Fetch(20, jetstream.FetchMaxWait(time.Second))
+	if err != nil {
+		return err
+	}
+	for m := range batch.Messages() {
+		meta, err := m.Metadata()
+		if err != nil {
+			return err
+		}
+		n.Emit(EventDelivered, &Delivered{Message: Message{Seq: meta.Sequence.Stream, Subject: m.Subject(), Data: string(m.Data())},
+			Place: meta.Sequence.Consumer, Times: meta.NumDelivered, Asked: began})
+		ctx, cancel := context.WithTimeout(n.Context(), patience)
+		if m.DoubleAck(ctx) == nil {
+			n.Emit(EventTaken, &Taken{Seq: meta.Sequence.Stream, At: n.World().Now()})
+		}
+		cancel()
+	}
+	return batch.Error()
+}
