@@ -1,12 +1,16 @@
 package lockstep_test
 
 import (
+	"context"
+	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/internal/toy"
 	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // looks counts how often its monitor is called, with events and without.
@@ -28,6 +32,90 @@ func (l looks) Step(run *lockstep.Run) *lockstep.Finding {
 		*l.without++
 	}
 	return nil
+}
+
+// talker is a system that takes note of whether it is watched.
+type talker struct {
+	lockstep.System
+	watched *[2]int
+}
+
+func (s talker) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
+	d, err := s.System.Deploy(p)
+	return talks{d, s.watched}, err
+}
+
+type talks struct {
+	lockstep.Deployment
+	watched *[2]int
+}
+
+func (d talks) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
+	if out.Watched() {
+		d.watched[1]++
+	} else {
+		d.watched[0]++
+	}
+	return d.Deployment.Do(ctx, s, out)
+}
+
+// eventful is a walk whose scheduler looks at events.
+type eventful struct{ strategy.Walk }
+
+func (e eventful) Fit(info lockstep.Info) (lockstep.Terms, error) {
+	t, err := e.Walk.Fit(info)
+	t.Events = true
+	return t, err
+}
+
+func (e eventful) New(info lockstep.Info) lockstep.Scheduler {
+	return &eventWalker{Scheduler: e.Walk.New(info)}
+}
+
+type eventWalker struct {
+	lockstep.Scheduler
+	seen int
+}
+
+func (e *eventWalker) Next(run *lockstep.Run, next *lockstep.Step) bool {
+	e.seen += len(run.Events())
+	return e.Scheduler.Next(run, next)
+}
+
+func (e *eventWalker) Tell(drawn bool) lockstep.Account {
+	if e.seen == 0 {
+		panic("a scheduler that looks at events has seen none")
+	}
+	return e.Scheduler.Tell(drawn)
+}
+
+// Events that nobody looks at are counted and part of the digest like others. A system is told that it is
+// watched where there is a spec, a scheduler that wants to see events, or a recording.
+func TestWatched(t *testing.T) {
+	var a, b int
+	var want *lockstep.Result
+	for i, c := range []struct {
+		spec     lockstep.Spec
+		strategy lockstep.Strategy
+		watched  bool
+	}{{nil, strategy.DefaultWalk, false}, {looks{with: &a, without: &b}, strategy.DefaultWalk, true}, {nil, eventful{strategy.DefaultWalk}, true}} {
+		var watched [2]int
+		plan := lockstep.Plan{System: talker{toy.Cluster(nil), &watched}, Strategy: c.strategy, Spec: c.spec, Runs: 20, Workers: 1}
+		r := enginetest.Explore(t, plan)
+		if c.watched != (watched[1] > 0) || c.watched == (watched[0] > 0) {
+			t.Errorf("plan %d: watched in %d steps and not in %d", i, watched[1], watched[0])
+		}
+		if want == nil {
+			want = r
+		}
+		if len(r.Events) == 0 || !reflect.DeepEqual(r.Events, want.Events) || r.Digest != want.Digest {
+			t.Errorf("plan %d: digest %x and events %v, want %x and %v", i, r.Digest, r.Events, want.Digest, want.Events)
+		}
+		watched = [2]int{}
+		if tr, err := lockstep.Record(context.Background(), plan, 0); err != nil || watched[0] > 0 || watched[1] == 0 || !slices.ContainsFunc(tr.Records, func(r trace.Record) bool { return len(r.Events) > 0 }) {
+			t.Errorf("plan %d: a recording has no events, or is not watched in %d steps: %v", i, watched[0], err)
+		}
+	}
 }
 
 // A monitor that looks at events only sees all of them, and no step without.

@@ -104,15 +104,22 @@ func (o *Outbox) Lose(id ID) {
 // Event reports something observable that happened at a node.
 func (o *Outbox) Event(e Event) {
 	r := o.run
+	r.mix(uint64(e.Node))
+	r.mix(r.happened.count(e.Type))
+	if !r.watched {
+		return
+	}
 	if len(r.events) == cap(r.events) { // else the slice stays where it is, which the garbage collector need not hear
 		r.growEvents()
 	}
 	r.events = r.events[:len(r.events)+1]
 	to := &r.events[len(r.events)-1] // field by field, see post
 	to.Type, to.Node, to.Text, to.Value = e.Type, e.Node, e.Text, e.Value
-	r.mix(uint64(e.Node))
-	r.mix(r.happened.count(e.Type))
 }
+
+// Watched reports whether anybody looks at the events of the run: a spec, a scenario, an observer, a
+// recording. Otherwise they are counted and no more, and a system may leave out their values.
+func (o *Outbox) Watched() bool { return o.run.watched }
 
 //go:noinline
 func (r *Run) growEvents() { r.events = slices.Grow(r.events, 1) }

@@ -39,6 +39,7 @@ type Run struct {
 	draws  draws
 	chance Chance // of Outbox.Chance
 
+	watched   bool // somebody looks at events
 	wantTexts bool
 	texts     []string // of messages, by Body-1
 	states    []string // by node
@@ -150,7 +151,8 @@ func (r *Run) Last() *Step { return &r.pair[r.turn&1] }
 // written field by field, and a processor waits when it is to read it as a whole.
 func (r *Run) next() *Step { return &r.pair[r.turn&1^1] }
 
-// Events are what happened in the last step.
+// Events are what happened in the last step. Where nobody said that they look at events, they are
+// counted and not kept; see [Outbox.Watched].
 func (r *Run) Events() []Event { return r.events }
 
 // All is the set of all nodes.

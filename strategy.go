@@ -37,8 +37,9 @@ type Terms struct {
 	// several, and Epoch the number of runs that one of them makes before all are told what the others
 	// have learned; see [Learner]. 0 is one lineage, without an end.
 	Lineages, Epoch int
-	// Texts says that the scheduler reads the texts of messages and states.
-	Texts bool
+	// Texts says that the scheduler reads the texts of messages and states, Events that it looks at the
+	// events of steps.
+	Texts, Events bool
 	// Probe makes a few runs without faults before the campaign starts, and Learn returns
 	// the strategy with the parameters that they suggest. Its argument is the scheduler that
 	// made all of them. Both are nil where nothing is to be learned.

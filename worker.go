@@ -189,6 +189,8 @@ func (w *worker) begin(number int) {
 	}
 	w.alone = w.rec == nil && len(w.looking) == 0 && w.director == nil && w.Budget == nil
 	w.calm = w.alone && w.events
+	_, blind := w.monitor.(nothing)
+	w.run.watched = !blind || !w.alone || w.terms.Events
 	w.judged = nil
 	w.run.reset()
 	_, sweeper := w.sched.(Sweeper)

@@ -22,7 +22,13 @@ type Clients struct {
 	nodes lockstep.Nodes
 	desk  Desk
 	list  []client
-	texts map[Op]string
+	texts [512]text
+}
+
+// text is an operation in words, kept because it is drawn in many runs.
+type text struct {
+	op    Op
+	words string
 }
 
 type client struct {
@@ -46,7 +52,7 @@ const Numbers = 1_000_000
 
 // NewClients makes the clients of a system with so many nodes.
 func NewClients(l Load, nodes int) *Clients {
-	return &Clients{load: l, nodes: trace.AllNodes(nodes), list: make([]client, l.Clients), texts: map[Op]string{}}
+	return &Clients{load: l, nodes: trace.AllNodes(nodes), list: make([]client, l.Clients)}
 }
 
 // Begin begins a run: it draws the operations and offers the first of each client.
@@ -70,12 +76,17 @@ func (c *Clients) turn(k *client, at int) {
 	if k.at, k.asked = at, false; at == len(k.ops) {
 		return
 	}
-	o := k.ops[at]
-	if k.text = c.texts[o]; k.text == "" {
-		k.text = o.String()
-		c.texts[o] = k.text
-	}
+	k.text = c.words(&k.ops[at])
 	c.offer(k)
+}
+
+// words puts an operation into words.
+func (c *Clients) words(o *Op) string {
+	t := &c.texts[o.hash()%uint64(len(c.texts))]
+	if t.words == "" || t.op != *o {
+		*t = text{*o, o.String()}
+	}
+	return t.words
 }
 
 func (c *Clients) offer(k *client) {

@@ -13,6 +13,8 @@ package kv
 import (
 	"encoding/binary"
 	"strconv"
+
+	"github.com/lockstep-go/lockstep/internal/mix"
 )
 
 // Limits of the workload.
@@ -56,6 +58,11 @@ type Op struct {
 
 // Writes reports whether the operation must go the way of writes: all but single reads.
 func (o *Op) Writes() bool { return o.Kind != Get || o.Txn }
+
+// hash is a number for the operation, for a table.
+func (o *Op) hash() uint64 {
+	return mix.Number(uint64(o.Client)<<56 ^ uint64(o.Kind)<<48 ^ uint64(o.Key)<<40 ^ uint64(uint32(o.Old))<<20 ^ uint64(uint32(o.Value)))
+}
 
 // Value is what a key holds: a number, and what was appended to it since.
 type Value struct {

@@ -181,24 +181,36 @@ func (d *Deployment) observe(n *node, rd *raftlib.Ready) {
 	}
 	if rd.Role != n.role || n.hard.Term != term {
 		n.role = rd.Role
-		role := d.events.roles.next()
-		role.Term, role.Lead = n.hard.Term, rd.Lead
-		d.out.Event(lockstep.Event{Type: n.role.String(), Node: n.id, Value: role})
+		e := lockstep.Event{Type: n.role.String(), Node: n.id}
+		if d.out.Watched() {
+			role := d.events.roles.next()
+			role.Term, role.Lead = n.hard.Term, rd.Lead
+			e.Value = role
+		}
+		d.out.Event(e)
 	}
 	n.lead = rd.Lead
 	if rd.Snapshot.Index != 0 {
 		d.observeSnapshot(n, &rd.Snapshot)
 	}
 	if len(rd.Entries) > 0 {
-		a := d.events.appended.next()
-		a.Entries, a.Last, a.Leader, a.Words = rd.Entries, n.last, n.role == raftlib.Leader, entryText
-		d.out.Event(lockstep.Event{Type: raftspec.EventAppend, Node: n.id, Value: a})
+		e := lockstep.Event{Type: raftspec.EventAppend, Node: n.id}
+		if d.out.Watched() {
+			a := d.events.appended.next()
+			a.Entries, a.Last, a.Leader, a.Words = rd.Entries, n.last, n.role == raftlib.Leader, entryText
+			e.Value = a
+		}
+		d.out.Event(e)
 		n.last = rd.Entries[len(rd.Entries)-1].Index
 	}
 	if n.hard.Commit > commit && rd.Snapshot.Index == 0 {
-		c := d.events.committed.next()
-		c.Term, c.Index = n.hard.Term, n.hard.Commit
-		d.out.Event(lockstep.Event{Type: raftspec.EventCommit, Node: n.id, Value: c})
+		e := lockstep.Event{Type: raftspec.EventCommit, Node: n.id}
+		if d.out.Watched() {
+			c := d.events.committed.next()
+			c.Term, c.Index = n.hard.Term, n.hard.Commit
+			e.Value = c
+		}
+		d.out.Event(e)
 	}
 }
 
@@ -282,9 +294,13 @@ func (d *Deployment) applyOne(n *node, e *raftspec.Entry) {
 			result = n.machine.Apply(o)
 		}
 	}
-	a := d.events.applied.next()
-	a.Entry, a.State, a.Conf, a.Words = *e, n.machine.fingerprint(), conf, entryText
-	d.out.Event(lockstep.Event{Type: raftspec.EventApply, Node: n.id, Value: a})
+	applied := lockstep.Event{Type: raftspec.EventApply, Node: n.id}
+	if d.out.Watched() {
+		a := d.events.applied.next()
+		a.Entry, a.State, a.Conf, a.Words = *e, n.machine.fingerprint(), conf, entryText
+		applied.Value = a
+	}
+	d.out.Event(applied)
 	if ok {
 		d.answerWrite(n, o, result)
 	}
