@@ -29,9 +29,12 @@ func (s *shrinker) script(t *trace.Trace) (was string, err error) {
 	}
 	now = s.tidy(now)
 	s.keep(now)
-	now, calm := s.calmer(now)
-	if calm && len(now) >= many { // it would not be calm any more, and still be long
-		return was, nil
+	if s.inTime(now) {
+		calm := false
+		now = s.shorter(now, len(now)/8)
+		if now, calm = s.calmer(now); calm && len(now) >= many { // it would not be calm any more, and still be long
+			return was, nil
+		}
 	}
 	others, first := now.others(s.info.Nodes), now
 	now = s.greedy(s.byGroups(now))
@@ -178,7 +181,7 @@ func (s *shrinker) lowered(now script, at, draw int) (script, bool) {
 // nodes renamed in a circle as well.
 func (s *shrinker) without(now script, at, size int) (script, bool) {
 	turns := 1
-	if size >= 4 && s.info.Repeats == lockstep.Exactly {
+	if size >= 4 && s.info.Repeats == lockstep.Exactly && !s.inTime(now) {
 		turns = s.info.Nodes
 	}
 	for turn := range turns {
