@@ -51,6 +51,7 @@ type scene struct {
 	Types     []messageType
 	Strip     strip
 	Table     []tableRow
+	Short     []tableRow // nil where the table is short
 	Outcome   trace.Outcome
 
 	data   viewData
@@ -126,7 +127,7 @@ func newScene(id, label string, t *trace.Trace, byPhase bool, o PageOptions) *sc
 	s.placeArrows()
 	s.placeProperties(o)
 	s.placeStrip()
-	s.Table = s.story.table()
+	s.Table, s.Short = s.story.table(), s.story.short()
 	s.data = s.story.data(id, len(s.lanes), s.laneOf)
 	s.say(o)
 	return s

@@ -13,7 +13,7 @@ import (
 // calmer makes a long run of a system that moves by itself calm, by its timetable, and leaves out of that what it can: requests, faults,
 // delays, and time in which nothing matters. It reports whether such a run fails.
 func (s *shrinker) calmer(now script) (script, bool) {
-	if s.info.Repeats != lockstep.Exactly || len(now) < many || !s.info.Supports.Has(trace.Wait) || !s.info.Supports.Has(trace.Deliver) {
+	if !s.inTime(now) {
 		return now, false
 	}
 	c := &clock{Player: lockstep.NewPlayer(trace.Script(now), nil)}
@@ -38,6 +38,11 @@ func (s *shrinker) calmer(now script) (script, bool) {
 	now = actions(again)
 	s.keep(now)
 	return now, true
+}
+
+// inTime reports whether a script is a long run of a system that moves by itself, and repeats.
+func (s *shrinker) inTime(now script) bool {
+	return len(now) >= many && s.info.Repeats == lockstep.Exactly && s.info.Supports.Has(trace.Wait) && s.info.Supports.Has(trace.Deliver)
 }
 
 // stubborn is the number of tries in vain after which no other timetable is looked for.

@@ -20,7 +20,6 @@ import (
 // answers it and stores it a second later; a crash loses what is not stored. Clients, whose requests are numbered from a thousand on, each ask for
 // one thing after the other.
 type forgetful struct {
-	now     lockstep.Time
 	beats   int
 	asked   map[lockstep.ID]int32 // by body
 	holds   []lockstep.Time       // when node 3 was told

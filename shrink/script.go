@@ -29,9 +29,12 @@ func (s *shrinker) script(t *trace.Trace) (was string, err error) {
 	}
 	now = s.tidy(now)
 	s.keep(now)
-	now, calm := s.calmer(now)
-	if calm && len(now) >= many { // it would not be calm any more, and still be long
-		return was, nil
+	if s.inTime(now) {
+		calm := false
+		now = s.shorter(now, len(now)/8)
+		if now, calm = s.calmer(now); calm && len(now) >= many && now.acts() <= few {
+			return was, nil
+		}
 	}
 	others, first := now.others(s.info.Nodes), now
 	now = s.greedy(s.byGroups(now))
@@ -53,6 +56,18 @@ func (s *shrinker) script(t *trace.Trace) (was string, err error) {
 	s.left = max(s.left, 0) + reserve
 	s.normal(s.simpler(now))
 	return was, nil
+}
+
+// few is the number of requests and faults that make a story: a calm run with no more is not shrunk step by step, though it may be long. It would not be
+// calm any more.
+const few = 30
+
+// acts is the number of actions that neither deliver nor wait.
+func (a script) acts() (n int) {
+	for _, x := range a[a.head():] {
+		n += btoi(x.Step.Kind != trace.Deliver && x.Step.Kind != trace.Wait)
+	}
+	return n
 }
 
 // greedy leaves out and lowers whatever it can.
@@ -178,7 +193,7 @@ func (s *shrinker) lowered(now script, at, draw int) (script, bool) {
 // nodes renamed in a circle as well.
 func (s *shrinker) without(now script, at, size int) (script, bool) {
 	turns := 1
-	if size >= 4 && s.info.Repeats == lockstep.Exactly {
+	if size >= 4 && s.info.Repeats == lockstep.Exactly && !s.inTime(now) {
 		turns = s.info.Nodes
 	}
 	for turn := range turns {

@@ -132,9 +132,8 @@ type shrinker struct {
 
 	rounds *scheduled       // the scheduler of runs in rounds, used again and again
 	player *lockstep.Player // of the script tried last
-	last   trace.Outcome
-	teller *teller // of the timetable tried last
-	kept   []kept  // each smaller than the one before
+	teller *teller          // of the timetable tried last
+	kept   []kept           // each smaller than the one before
 }
 
 // kept is a candidate that failed with a settling stage of so many steps.

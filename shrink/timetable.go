@@ -94,9 +94,10 @@ func (t *teller) Next(run *lockstep.Run, next *lockstep.Step) bool {
 		coming = min(coming, t.acts[t.at].at)
 	}
 	if coming = min(coming, max(t.until, t.asks)); coming <= t.now {
-		if t.now >= t.until+t.more || !t.ask(run, next) {
+		if t.now >= t.until+t.more {
 			return false
 		}
+		t.ask(run, next)
 		return true
 	}
 	*next = run.Wait()
@@ -163,17 +164,16 @@ func (t *teller) step(run *lockstep.Run, a *trace.Action) lockstep.Step {
 }
 
 // ask gives a request that waits, to the nodes in turn, or waits until it is time to.
-func (t *teller) ask(run *lockstep.Run, next *lockstep.Step) bool {
+func (t *teller) ask(run *lockstep.Run, next *lockstep.Step) {
 	for _, p := range run.Pending() {
 		if to := p.To & run.Up(); to != 0 {
 			*next = lockstep.Step{Kind: trace.Request, Request: p.ID, Node: to.Nth(len(t.given) % to.Len())}
 			t.given = append(t.given, moment{t.now, trace.Action{Step: *next}})
 			t.asks = t.now + run.Info().Pace
-			return true
+			return
 		}
 	}
 	*next = run.Wait()
-	return true
 }
 
 // waiting is the request to give where the one of a step is not to be had: of those that the node may have the last before it, as

@@ -1,0 +1,45 @@
+package report_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/lockstep-go/lockstep/report"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// A long run in time is told in short, too: a line for each step in which somebody chose or something was seen, and none for others.
+func TestShort(t *testing.T) {
+	for _, c := range []struct {
+		waits, lines int
+	}{{400, 4}, {20, 0}} {
+		tr := &trace.Trace{Header: trace.Header{Target: "test", Nodes: 2}, Records: []trace.Record{{}}}
+		add := func(r trace.Record) {
+			r.Number = len(tr.Records)
+			tr.Records = append(tr.Records, r)
+		}
+		for range c.waits {
+			add(trace.Record{Step: trace.Step{Kind: trace.Wait, For: 1}, Text: "wait for 1"})
+		}
+		add(trace.Record{Step: trace.Step{Kind: trace.Request, Node: 1, Request: 7}, Text: "client->1 put"})
+		add(trace.Record{Step: trace.Step{Kind: trace.Wait, For: 1}, Text: "wait for 1", Events: []trace.Event{{Type: "stored", Node: 2}}})
+		add(trace.Record{Step: trace.Step{Kind: trace.Crash, Node: 2}, Text: "2 crash"})
+		add(trace.Record{Step: trace.Step{Kind: trace.Wait, For: 1}, Text: "wait for 1"})
+		tr.Outcome = trace.Outcome{Verdict: trace.Fail, Steps: len(tr.Records) - 1, Finding: &trace.Finding{Property: "p", Text: "broken", Step: len(tr.Records) - 1}}
+		var page bytes.Buffer
+		if err := report.Page(&page, report.Views{Found: tr}, report.PageOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		_, short, _ := strings.Cut(page.String(), "The run in short")
+		short, _, _ = strings.Cut(short, "</details>")
+		if n := strings.Count(short, `<th scope="row">`); n != c.lines {
+			t.Errorf("of a run of %d steps %d lines are told, not %d", len(tr.Records)-1, n, c.lines)
+		}
+		for _, what := range []string{"client-&gt;1 put", "stored", "crash at node 2", "violates p: broken"} {
+			if strings.Contains(short, what) != (c.lines > 0) {
+				t.Errorf("of a run of %d steps: %q", len(tr.Records)-1, what)
+			}
+		}
+	}
+}
