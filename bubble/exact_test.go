@@ -436,3 +436,36 @@ func TestKeepsItsTurn(t *testing.T) {
 		})
 	}
 }
+
+// A goroutine of no run that waits for the world in a system call, as a worker does that is to be told of more runs, keeps nobody from running.
+func TestOthersWait(t *testing.T) {
+	var pipe [2]int
+	if err := syscall.Pipe(pipe[:]); err != nil {
+		t.Fatal(err)
+	}
+	read := make(chan int)
+	go func() {
+		all := 0
+		for {
+			n, err := syscall.Read(pipe[0], make([]byte, 1))
+			if n <= 0 || err != nil {
+				read <- all
+				return
+			}
+			all += n
+		}
+	}()
+	lives := 0
+	start := func(*bubble.Node) error {
+		lives++
+		_, err := syscall.Write(pipe[1], []byte{1}) // so that it reads, and waits again, while there is a run
+		return err
+	}
+	campaign(t, lockstep.Plan{System: bubble.Cluster{Name: "undisturbed", Nodes: 1, Start: start, Patience: time.Hour}, Strategy: strategy.Walk{Wait: 1, Steps: 50}, Runs: 20})
+	if err := syscall.Close(pipe[1]); err != nil {
+		t.Fatal(err)
+	}
+	if n := <-read; n != lives || n < 20 {
+		t.Errorf("%d read of %d", n, lives)
+	}
+}

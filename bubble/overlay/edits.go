@@ -54,11 +54,11 @@ var edited = map[string]func(*source){
 	"runtime/proc.go": func(s *source) {
 		s.after("newproc1", "newg.bubble = callergp.bubble", "newg.node = callergp.node")
 		s.after("gdestroy", "gp.bubble = nil", "gp.node = 0")
-		// Nothing is preempted by the wall clock, and a system call keeps its processor, until a run
+		// Nothing is preempted by the wall clock, and a system call of a run keeps its processor, until the run
 		// may be said to hang, and is to be given up.
 		s.before("retake", "preemptone(pp)", "if !lockstepOn || lockstepLoose > 0 || pd.schedwhen+lockstepPatience <= now {")
 		s.after("retake", "preemptone(pp)", "}")
-		const keeps = "if lockstepOn && pd.schedwhen+lockstepPatience > now {\n\tcontinue\n}"
+		const keeps = "if lockstepKeeps(pp, now-pd.schedwhen) {\n\tcontinue\n}"
 		s.oneOf(
 			func(s *source) { s.after("retake", "if int64(pd.schedtick) != schedt", keeps) },
 			func(s *source) { s.before("retake", "if s == _Psyscall {", keeps) }, // Go 1.25
