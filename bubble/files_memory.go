@@ -13,6 +13,9 @@ import (
 // file.
 func (k *kernel) mmap(c *call) (r1, r2 uintptr, err errno) {
 	o := k.descriptor(c, 4)
+	if o != nil {
+		c.Clear(3, syscall.MAP_POPULATE) // which makes pages of all holes of a file that is mostly holes
+	}
 	r1, r2, err = c.Do()
 	if err == 0 && o != nil && c.Arg(3)&syscall.MAP_SHARED != 0 {
 		p := &mapping{opened: *o, at: r1, long: c.Arg(1), offset: int64(c.Arg(5)), write: c.Arg(2)&syscall.PROT_WRITE != 0}
