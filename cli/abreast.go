@@ -12,6 +12,9 @@ import (
 	"github.com/lockstep-go/lockstep/report/campaign"
 )
 
+// memoryOfProcess is what a process is expected to take: half a gigabyte for three etcd servers, which crash a few times.
+const memoryOfProcess = 1 << 30
+
 // processes is the number of processes that are to make the runs of a plan beside this one; 0: this one makes them. Others do
 // where a process can make one run at a time, and it does not matter to a run what else the machine does.
 func processes(plan lockstep.Plan) (int, error) {
@@ -23,6 +26,9 @@ func processes(plan lockstep.Plan) (int, error) {
 	n := p.Workers
 	if n == 0 {
 		n = runtime.GOMAXPROCS(0)
+		if all := memory(); all > 0 {
+			n = min(n, int(all/memoryOfProcess))
+		}
 	}
 	n = min(n, p.Runs)
 	if n < 2 || !info.Serial || info.Repeats != lockstep.Exactly || terms.Sequential || terms.Lineages > 1 {

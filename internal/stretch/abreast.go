@@ -25,7 +25,8 @@ const (
 // abreast is such a campaign under way.
 type abreast struct {
 	Abreast
-	ctx    context.Context
+	ctx    context.Context // until the campaign is over
+	over   context.CancelFunc
 	hello  Hello
 	mutex  sync.Mutex
 	sum    Sum
@@ -39,17 +40,19 @@ type abreast struct {
 // Make makes all runs, or those up to the end of the campaign or of the context. The traces are those of the
 // result's findings.
 func (a Abreast) Make(ctx context.Context) (*Sum, []Trace, error) {
-	first, err := a.Start(ctx)
+	running, over := context.WithCancel(ctx)
+	defer over()
+	first, err := a.Start(running)
 	if err != nil {
 		return nil, nil, err
 	}
 	h := first.Hello
-	c := &abreast{Abreast: a, ctx: ctx, hello: h, sum: NewSum(h), last: h.Runs - 1, waits: map[int]*Made{}}
+	c := &abreast{Abreast: a, ctx: running, over: over, hello: h, sum: NewSum(h), last: h.Runs - 1, waits: map[int]*Made{}}
 	var all sync.WaitGroup
 	all.Go(func() { c.work(first) })
 	for range a.Programs - 1 {
 		all.Go(func() {
-			if p, err := a.Start(ctx); err == nil { // without it there is one less
+			if p, err := a.Start(running); err == nil { // without it there is one less
 				c.work(p)
 			}
 		})
@@ -121,6 +124,7 @@ func (a *abreast) add(made *Made) {
 	delete(a.waits, made.First)
 	if made.Error != "" {
 		a.failed = errors.New(made.Error)
+		a.over()
 		return
 	}
 	known := len(a.sum.Result.Found)
@@ -131,6 +135,9 @@ func (a *abreast) add(made *Made) {
 	}
 	if a.failed != nil || a.sum.Ended(a.hello.KeepGoing) {
 		a.last = a.sum.Result.Runs - 1
+	}
+	if a.sum.Result.Runs > a.last {
+		a.over()
 	}
 	if a.Took != nil {
 		a.Took(&a.sum)
