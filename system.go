@@ -120,6 +120,14 @@ func (p *Place) Folder() (string, error) {
 	return p.dir, nil
 }
 
+// Prefer names the folder in which that of the deployment is to be made, where the plan names none and there is none yet: for a
+// deployment whose files had better be in memory.
+func (p *Place) Prefer(root string) {
+	if p.root == "" && p.dir == "" {
+		p.root = root
+	}
+}
+
 // clear removes the folder.
 func (p *Place) clear() error {
 	if p.dir == "" {

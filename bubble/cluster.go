@@ -163,6 +163,9 @@ func (c Cluster) Deploy(place *lockstep.Place) (lockstep.Deployment, error) {
 	if c.Decode == nil {
 		c.Decode = wire.Detect
 	}
+	if c.Files != nil {
+		place.Prefer(inMemory())
+	}
 	release := wideStacks()
 	if c.Serial || Exact {
 		processors, narrow, undo := runtime.GOMAXPROCS(1), release, takeOver(c.Patience)

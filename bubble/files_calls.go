@@ -118,6 +118,8 @@ func facts() map[uintptr]service {
 		syscall.SYS_UTIMENSAT:  {"utimensat", named(0, 1, false, (*kernel).utimens)},
 		syscall.SYS_STATFS:     {"statfs", (*kernel).statfs},
 		syscall.SYS_FSTATFS:    {"fstatfs", (*kernel).statfs},
+		syscall.SYS_GETDENTS64: {"getdents64", (*kernel).list},
+		syscall.SYS_LSEEK:      {"lseek", (*kernel).seek},
 	}
 }
 

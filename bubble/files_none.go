@@ -2,6 +2,9 @@
 
 package bubble
 
+// inMemory is no folder.
+func inMemory() string { return "" }
+
 // filesWork says whether system calls on files can be served.
 const filesWork = false
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -152,6 +153,64 @@ func TestOpenedToSync(t *testing.T) {
 	}
 	if f := suffer(t, 30, bubble.Files{PowerFailures: 1}, start, kept()).First(); f != nil {
 		t.Errorf("%+v", f)
+	}
+}
+
+// listing makes files and tells in which order they are in their folder, again after it was rewound.
+func listing(n *bubble.Node) error {
+	dir, err := n.Folder()
+	if err != nil {
+		return err
+	}
+	for i := range 200 {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("a rather long name of a file, %03d", i)), nil, 0o600); err != nil {
+			return err
+		}
+	}
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	names, err := f.Readdirnames(-1)
+	if err != nil || len(names) != 200 {
+		return fmt.Errorf("%d names, %w", len(names), err)
+	}
+	if _, err := f.Seek(0, 0); err != nil {
+		return err
+	}
+	if again, err := f.Readdirnames(-1); err != nil || !slices.Equal(again, names) {
+		return fmt.Errorf("%d names again, %w", len(again), err)
+	}
+	n.Emit("listed", names)
+	return f.Close()
+}
+
+// The order of names in a folder is the run's, whatever file system the folder is on.
+func TestOrderOfNames(t *testing.T) {
+	orders := map[string][]string{}
+	for _, scratch := range []string{"", t.TempDir(), "/dev/shm"} {
+		if _, err := os.Stat(scratch); scratch != "" && err != nil {
+			continue
+		}
+		var seen []string
+		judge := spec.OnEvent("listed", "listed", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+			seen = append(seen, strings.Join(e.Value.([]string), ","))
+			return nil
+		})
+		plan := lockstep.Plan{System: bubble.Cluster{Name: "names", Nodes: 1, Freeze: true, Files: &bubble.Files{}, Start: listing},
+			Strategy: strategy.Walk{Wait: 1, Steps: 2}, Spec: judge, Runs: 3, Seed: 4, Scratch: scratch}
+		if result, err := lockstep.Explore(t.Context(), plan); err != nil || result.First() != nil || len(seen) != 3 {
+			t.Fatalf("%v, %+v, %d lists", err, result.First(), len(seen))
+		}
+		if seen[0] == seen[1] || seen[1] == seen[2] {
+			t.Error("runs have one order")
+		}
+		orders[scratch] = seen
+	}
+	for scratch, seen := range orders {
+		if !slices.Equal(seen, orders[""]) {
+			t.Errorf("in %q the order is another one", scratch)
+		}
 	}
 }
 

@@ -3,7 +3,6 @@ package nats
 import (
 	"context"
 	"fmt"
-	"os"
 	"sync"
 
 	"github.com/lockstep-go/lockstep"
@@ -29,7 +28,7 @@ var warm = sync.OnceValue(func() error {
 		_, err := lockstep.Explore(context.Background(), lockstep.Plan{
 			System:   c.bubble(c), // Cluster.Deploy would wait for the warming
 			Strategy: strategy.Walk{Deliver: 1500, Drop: 2, Wait: 300, Request: 100, Cut: 2, Heal: 4, Crash: 3, Restart: 12, Down: c.Nodes, Pause: 2, Steps: 4000},
-			Runs:     w.runs, Workers: 1, Seed: 1, Settle: 1000, Scratch: inMemory(),
+			Runs:     w.runs, Workers: 1, Seed: 1, Settle: 1000,
 		})
 		if err != nil {
 			return fmt.Errorf("nats: warming up: %w", err)
@@ -37,12 +36,3 @@ var warm = sync.OnceValue(func() error {
 	}
 	return nil
 })
-
-// inMemory is a folder of files in memory, where there is one: others are slow to sync.
-func inMemory() string {
-	const shared = "/dev/shm"
-	if is, err := os.Stat(shared); err != nil || !is.IsDir() {
-		return ""
-	}
-	return shared
-}
