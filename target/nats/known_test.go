@@ -50,7 +50,7 @@ func TestKnownMistakes(t *testing.T) {
 				must := !c.SyncAlways && slices.Contains(m.found, Version())
 				may := must || !c.SyncAlways && !m.mended
 				r, err := lockstep.Explore(t.Context(), lockstep.Plan{System: c, Strategy: m.walk, Spec: Everything, Runs: *known, KeepGoing: true, Keep: *known,
-					Settle: Settle, Seed: 1, Scratch: inMemory()})
+					Settle: Settle, Seed: 1})
 				if err != nil {
 					t.Fatal(err)
 				}

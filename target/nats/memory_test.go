@@ -13,7 +13,7 @@ import (
 
 // Servers that have crashed do not stay in memory when their run is over.
 func TestMemory(t *testing.T) {
-	bench, err := lockstep.NewBench(lockstep.Plan{System: Cluster{Power: 1, Clients: 4, Requests: 40}, Strategy: blackouts, Spec: Everything, Settle: Settle, Seed: 1, Scratch: inMemory()})
+	bench, err := lockstep.NewBench(lockstep.Plan{System: Cluster{Power: 1, Clients: 4, Requests: 40}, Strategy: blackouts, Spec: Everything, Settle: Settle, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

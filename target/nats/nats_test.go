@@ -24,7 +24,7 @@ func campaign(t *testing.T, c Cluster, s lockstep.Strategy, runs int) *lockstep.
 // settled is a campaign with a settling stage of so many steps: more servers, and more of what goes on, need more.
 func settled(t *testing.T, settle int, c Cluster, s lockstep.Strategy, runs int) *lockstep.Result {
 	t.Helper()
-	result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: c, Strategy: s, Spec: Everything, Runs: runs, Settle: settle, Seed: 1, Scratch: inMemory()})
+	result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: c, Strategy: s, Spec: Everything, Runs: runs, Settle: settle, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ const manyProcesses = "LOCKSTEP_PROCESSES"
 
 // promised is what is repeated: power fails, writes are split.
 func promised() lockstep.Plan {
-	return lockstep.Plan{System: Cluster{Power: 0.5, Split: 0.1, StepDowns: 2, MetaStepDowns: 1}, Strategy: faults, Spec: Everything, Seed: 3, Scratch: inMemory()}
+	return lockstep.Plan{System: Cluster{Power: 0.5, Split: 0.1, StepDowns: 2, MetaStepDowns: 1}, Strategy: faults, Spec: Everything, Seed: 3}
 }
 
 // Runs are the same, byte for byte, in several processes at once, the first in a process as well
