@@ -283,3 +283,20 @@ func ExampleChance() {
 	fmt.Println(step.Text, len(step.Draws), "draws,", step.Draws[0], step.Events[0].Text)
 	// Output: client->1 throw 3 draws, {1 4} 5
 }
+
+// A node that makes trouble of its own stops when the run settles.
+func ExampleWorld_Settling() {
+	cluster := bubble.Cluster{Name: "trouble", Nodes: 1, Pace: time.Second, Start: func(n *bubble.Node) error {
+		for n.Context().Err() == nil {
+			time.Sleep(time.Second)
+			if !n.World().Settling() {
+				n.Emit("trouble", nil)
+			}
+		}
+		return nil
+	}}
+	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 1, Steps: 3}, Settle: 10, Runs: 1})
+	fmt.Println(result.Steps, "steps,", result.Events[0].N, result.Events[0].Name, err)
+	// Output:
+	// 13 steps, 3 trouble <nil>
+}
