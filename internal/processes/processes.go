@@ -16,6 +16,7 @@ import (
 const (
 	child   = "LOCKSTEP_PROCESS"
 	howMany = "LOCKSTEP_PROCESSES"
+	times   = "LOCKSTEP_TIMES"
 )
 
 // usual is the number of processes.
@@ -61,6 +62,14 @@ func count() int {
 		return n
 	}
 	return usual
+}
+
+// Times is how often each process is to make the runs that are compared: once, unless LOCKSTEP_TIMES says more.
+func Times() int {
+	if n, err := strconv.Atoi(os.Getenv(times)); err == nil && n > 0 {
+		return n
+	}
+	return 1
 }
 
 // run starts the processes, waits for all, and returns what they printed.

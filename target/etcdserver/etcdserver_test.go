@@ -9,7 +9,6 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -199,9 +198,8 @@ func TestExactly(t *testing.T) {
 	if os.Getenv("LOCKSTEP_PROCESSES") == "" {
 		t.Skip("no LOCKSTEP_PROCESSES: the number of processes to compare")
 	}
-	times, _ := strconv.Atoi(cmp.Or(os.Getenv("LOCKSTEP_TIMES"), "1"))
 	processes.AllSame(t, exact, func() (rows []processes.Row) {
-		for i := range times {
+		for i := range processes.Times() {
 			d, err := bubble.Digests(t.Context(), lockstep.Plan{System: busy, Strategy: faults, Spec: Everything, Seed: 7, Scratch: "/dev/shm"}, exact)
 			if err != nil {
 				t.Fatal(err)
