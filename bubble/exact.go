@@ -28,7 +28,7 @@ const Exact = true
 // begins by itself would show in the order of goroutines.
 const (
 	collectEvery = 32
-	collectAt    = 512 << 20
+	collectAt    = 128 << 20
 )
 
 // Where memory runs out garbage is collected nevertheless: a program that spins and allocates would take all that there is. A run that
