@@ -372,3 +372,30 @@ func TestKilled(t *testing.T) {
 		t.Errorf("%d lives, found %+v", lives, f)
 	}
 }
+
+// A node that reads behind the end of a file that it has mapped breaks down alone, with a finding.
+func TestFault(t *testing.T) {
+	start := func(n *bubble.Node) error {
+		dir, err := n.Folder()
+		if err != nil {
+			return err
+		}
+		f, err := os.Create(filepath.Join(dir, "short"))
+		if err != nil {
+			return err
+		}
+		pages, err := syscall.Mmap(int(f.Fd()), 0, 1<<13, syscall.PROT_READ, syscall.MAP_SHARED)
+		if err != nil {
+			return err
+		}
+		return fmt.Errorf("it read %d", pages[1<<12])
+	}
+	plan := lockstep.Plan{System: bubble.Cluster{Name: "short", Nodes: 1, Freeze: true, Files: &bubble.Files{}, Start: start}, Strategy: strategy.Walk{Wait: 1, Steps: 2}, Runs: 1, Seed: 1}
+	result, err := lockstep.Explore(t.Context(), plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := result.First(); f == nil || f.Finding.Property != "panic" || !strings.Contains(f.Finding.Text, "invalid memory address") {
+		t.Errorf("%+v", f)
+	}
+}
