@@ -39,37 +39,54 @@ func (e Told) Do(_ context.Context, _ *lockstep.Step, out *lockstep.Outbox) erro
 	return nil
 }
 
-// Calmed is a system that tells some events, and others again and again when faults have stopped, a minute after the
-// other: for specs of what is so in the end.
-type Calmed struct {
-	Options       map[string]string
-	Before, After []lockstep.Event
+// Timed is a system that tells prepared events at their times, those of one moment in each of its steps: for specs of what is so in
+// the end, where the last steps are those of a settling stage.
+type Timed struct {
+	Options map[string]string
+	Moments []Moment
+}
+
+// Moment is a time of a run, from its beginning, and what is told then.
+type Moment struct {
+	At     time.Duration
+	Events []lockstep.Event
 }
 
 // Describe says what it is.
-func (c Calmed) Describe() (lockstep.Info, error) {
-	return lockstep.Info{Name: "calmed", Nodes: 3, Options: c.Options, Supports: trace.KindsOf(trace.Wait), OneClock: true, Pace: lockstep.Time(time.Minute)}, nil
+func (s Timed) Describe() (lockstep.Info, error) {
+	return lockstep.Info{Name: "timed", Nodes: 3, Options: s.Options, Supports: trace.KindsOf(trace.Wait), OneClock: true, Pace: 1}, nil
 }
 
 // Deploy makes one.
-func (c Calmed) Deploy(*lockstep.Place) (lockstep.Deployment, error) { return c, nil }
+func (s Timed) Deploy(*lockstep.Place) (lockstep.Deployment, error) { return &telling{Timed: s}, nil }
+
+// telling is such a system that runs.
+type telling struct {
+	Timed
+	next int
+}
 
 // Abilities are none.
-func (Calmed) Abilities() lockstep.Abilities { return lockstep.Abilities{} }
+func (*telling) Abilities() lockstep.Abilities { return lockstep.Abilities{} }
 
 // Close has nothing to close.
-func (Calmed) Close() error { return nil }
+func (*telling) Close() error { return nil }
 
 // Reset begins a run.
-func (Calmed) Reset(context.Context, uint64, *lockstep.Outbox) error { return nil }
+func (s *telling) Reset(context.Context, uint64, *lockstep.Outbox) error {
+	s.next = 0
+	return nil
+}
 
-// Do tells the events.
-func (c Calmed) Do(_ context.Context, _ *lockstep.Step, out *lockstep.Outbox) error {
-	list := c.Before
-	if out.Settling() {
-		list = c.After
+// Do tells the events of the next moment.
+func (s *telling) Do(_ context.Context, _ *lockstep.Step, out *lockstep.Outbox) error {
+	if s.next == len(s.Moments) {
+		return nil
 	}
-	for _, e := range list {
+	m := &s.Moments[s.next]
+	s.next++
+	out.Advance(lockstep.Time(m.At))
+	for _, e := range m.Events {
 		out.Event(e)
 	}
 	return nil

@@ -1,7 +1,6 @@
 package etcdserver
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -11,64 +10,18 @@ import (
 	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/kit/watch"
 	"github.com/lockstep-go/lockstep/strategy"
-	"github.com/lockstep-go/lockstep/trace"
 )
 
-// timed is a system that tells an event in each of its steps, the first few with faults, the others when there are none any more.
+// timed is what is told in a run, the first few events with faults, the others when there are none any more.
 type timed struct {
 	first  int // so many events
-	events []moment
-}
-
-// moment is an event and its time.
-type moment struct {
-	at    time.Duration
-	event lockstep.Event
-}
-
-// Describe says what it is.
-func (timed) Describe() (lockstep.Info, error) {
-	return lockstep.Info{Name: "timed", Nodes: 3, Supports: trace.KindsOf(trace.Wait), OneClock: true, Pace: 1}, nil
-}
-
-// Deploy makes one.
-func (s timed) Deploy(*lockstep.Place) (lockstep.Deployment, error) {
-	return &telling{events: s.events}, nil
-}
-
-// telling is such a system that runs.
-type telling struct {
-	events []moment
-	at     int
-}
-
-// Abilities are none.
-func (*telling) Abilities() lockstep.Abilities { return lockstep.Abilities{} }
-
-// Close has nothing to close.
-func (*telling) Close() error { return nil }
-
-// Reset begins a run.
-func (s *telling) Reset(context.Context, uint64, *lockstep.Outbox) error {
-	s.at = 0
-	return nil
-}
-
-// Do tells the next event.
-func (s *telling) Do(_ context.Context, _ *lockstep.Step, out *lockstep.Outbox) error {
-	if s.at < len(s.events) {
-		m := s.events[s.at]
-		s.at++
-		out.Advance(lockstep.Time(m.at))
-		out.Event(m.event)
-	}
-	return nil
+	events []enginetest.Moment
 }
 
 // judges is what a spec finds, and how often it judged.
 func (s timed) judges(t *testing.T, spec lockstep.Spec) (string, int) {
 	t.Helper()
-	r := enginetest.Explore(t, lockstep.Plan{System: s, Strategy: strategy.Walk{Wait: 1, Steps: s.first}, Spec: spec, Settle: len(s.events) - s.first, Runs: 1})
+	r := enginetest.Explore(t, lockstep.Plan{System: enginetest.Timed{Moments: s.events}, Strategy: strategy.Walk{Wait: 1, Steps: s.first}, Spec: spec, Settle: len(s.events) - s.first, Runs: 1})
 	if f := r.First(); f != nil {
 		return f.Finding.Text, r.Judged[0].N
 	}
@@ -76,10 +29,10 @@ func (s timed) judges(t *testing.T, spec lockstep.Spec) (string, int) {
 }
 
 // at is the event of node 1 with a value, so many seconds after the beginning.
-func at(seconds int, value any) moment {
+func at(seconds int, value any) enginetest.Moment {
 	kinds := map[string]string{"*etcdserver.Store": EventStore, "*etcdserver.Member": EventMember, "*etcdserver.Lease": EventLease, "*etcdserver.Held": EventHeld,
 		"*etcdserver.Right": EventRight, "*etcdserver.Access": EventAccess, "*watch.Wrote": watch.EventWrote, "*watch.Told": watch.EventTold}
-	return moment{time.Duration(seconds) * time.Second, lockstep.Event{Node: 1, Type: kinds[fmt.Sprintf("%T", value)], Value: value}}
+	return enginetest.Moment{At: time.Duration(seconds) * time.Second, Events: []lockstep.Event{{Node: 1, Type: kinds[fmt.Sprintf("%T", value)], Value: value}}}
 }
 
 // history is a case for a spec.
@@ -107,19 +60,19 @@ func TestDurable(t *testing.T) {
 	store := func(revision int64) *Store { return &Store{Revision: revision} }
 	member := func(number int, what string) *Member { return &Member{number, what} }
 	for _, h := range []history{
-		{"kept", Durable, timed{1, []moment{at(1, wrote(5, "a", "b")), at(2, store(4)), at(60, store(5))}}, "", 1},
-		{"lost", Durable, timed{1, []moment{at(1, wrote(5, "a", "b")), at(2, store(5)), at(62, store(4))}}, "1m0s after the last fault member 1 is at revision 4; revision 5 was acknowledged", 1},
-		{"too early", Durable, timed{1, []moment{at(1, wrote(5, "a", "b")), at(2, store(4)), at(12, store(4))}}, "", 0},
-		{"not known yet", Durable, timed{1, []moment{at(1, wrote(4, "a", "b")), at(2, store(4)), at(60, wrote(5, "a", "c")), at(61, store(4))}}, "", 1},
-		{"acknowledged after the member told", Durable, timed{1, []moment{at(1, wrote(4, "a", "b")), at(2, store(4)), at(60, store(4)), at(61, wrote(5, "a", "c"))}}, "", 1},
-		{"lost later", Durable, timed{1, []moment{at(1, store(4)), at(10, wrote(5, "a", "b")), at(61, store(4))}}, "51s after the last fault member 1 is at revision 4; revision 5 was acknowledged", 1},
-		{"found in the end", Durable, timed{1, []moment{at(1, wrote(5, "a", "b")), at(2, store(4)), at(60, store(4)), at(65, store(5))}}, "", 1},
-		{"removed", Durable, timed{2, []moment{at(1, wrote(5, "a", "b")), at(1, member(0, Leaving)), at(2, store(4)), at(60, store(4))}}, "", 0},
-		{"not removed", Durable, timed{3, []moment{at(1, wrote(5, "a", "b")), at(1, member(0, Leaving)), at(1, member(0, Stayed)), at(2, store(4)), at(62, store(4))}},
+		{"kept", Durable, timed{1, []enginetest.Moment{at(1, wrote(5, "a", "b")), at(2, store(4)), at(60, store(5))}}, "", 1},
+		{"lost", Durable, timed{1, []enginetest.Moment{at(1, wrote(5, "a", "b")), at(2, store(5)), at(62, store(4))}}, "1m0s after the last fault member 1 is at revision 4; revision 5 was acknowledged", 1},
+		{"too early", Durable, timed{1, []enginetest.Moment{at(1, wrote(5, "a", "b")), at(2, store(4)), at(12, store(4))}}, "", 0},
+		{"not known yet", Durable, timed{1, []enginetest.Moment{at(1, wrote(4, "a", "b")), at(2, store(4)), at(60, wrote(5, "a", "c")), at(61, store(4))}}, "", 1},
+		{"acknowledged after the member told", Durable, timed{1, []enginetest.Moment{at(1, wrote(4, "a", "b")), at(2, store(4)), at(60, store(4)), at(61, wrote(5, "a", "c"))}}, "", 1},
+		{"lost later", Durable, timed{1, []enginetest.Moment{at(1, store(4)), at(10, wrote(5, "a", "b")), at(61, store(4))}}, "51s after the last fault member 1 is at revision 4; revision 5 was acknowledged", 1},
+		{"found in the end", Durable, timed{1, []enginetest.Moment{at(1, wrote(5, "a", "b")), at(2, store(4)), at(60, store(4)), at(65, store(5))}}, "", 1},
+		{"removed", Durable, timed{2, []enginetest.Moment{at(1, wrote(5, "a", "b")), at(1, member(0, Leaving)), at(2, store(4)), at(60, store(4))}}, "", 0},
+		{"not removed", Durable, timed{3, []enginetest.Moment{at(1, wrote(5, "a", "b")), at(1, member(0, Leaving)), at(1, member(0, Stayed)), at(2, store(4)), at(62, store(4))}},
 			"1m0s after the last fault member 1 is at revision 4; revision 5 was acknowledged", 1},
-		{"stopped", Durable, timed{2, []moment{at(1, wrote(5, "a", "b")), at(2, store(4)), at(60, store(4)), at(61, member(0, Stopped))}}, "", 0},
-		{"a moment ago", Durable, timed{2, []moment{at(1, wrote(5, "a", "b")), at(1, member(0, Leaving)), at(2, member(3, Added)), at(60, member(3, Joined)), at(70, store(4))}}, "", 0},
-		{"back", Durable, timed{3, []moment{at(1, wrote(5, "a", "b")), at(1, member(0, Leaving)), at(2, member(3, Added)), at(2, member(3, Joined)), at(3, member(0, Stayed)), at(62, store(4))}},
+		{"stopped", Durable, timed{2, []enginetest.Moment{at(1, wrote(5, "a", "b")), at(2, store(4)), at(60, store(4)), at(61, member(0, Stopped))}}, "", 0},
+		{"a moment ago", Durable, timed{2, []enginetest.Moment{at(1, wrote(5, "a", "b")), at(1, member(0, Leaving)), at(2, member(3, Added)), at(60, member(3, Joined)), at(70, store(4))}}, "", 0},
+		{"back", Durable, timed{3, []enginetest.Moment{at(1, wrote(5, "a", "b")), at(1, member(0, Leaving)), at(2, member(3, Added)), at(2, member(3, Joined)), at(3, member(0, Stayed)), at(62, store(4))}},
 			"1m0s after the last fault member 1 is at revision 4; revision 5 was acknowledged", 1},
 	} {
 		h.check(t)
@@ -130,10 +83,10 @@ func TestDurable(t *testing.T) {
 func TestStayAndOnce(t *testing.T) {
 	twice := &watch.Told{Changes: []watch.Change{{Revision: 7, Key: "a", Value: "1"}}}
 	for _, h := range []history{
-		{"removed", Stay, timed{2, []moment{at(1, &Member{2, Leaving}), at(2, &Member{2, Stopped})}}, "", 2},
-		{"stopped", Stay, timed{2, []moment{at(1, &Member{2, Leaving}), at(2, &Member{3, Stopped})}}, "member 1 stopped by itself, and nobody asked for its removal", 2},
-		{"once", Once, timed{3, []moment{at(1, wrote(7, "a", "1")), at(2, twice), at(3, wrote(8, "b", "1"))}}, "", 3},
-		{"twice", Once, timed{2, []moment{at(1, wrote(6, "a", "1")), at(2, twice)}}, "a was set to 1 at revision 6 and at 7, though one operation alone does", 2},
+		{"removed", Stay, timed{2, []enginetest.Moment{at(1, &Member{2, Leaving}), at(2, &Member{2, Stopped})}}, "", 2},
+		{"stopped", Stay, timed{2, []enginetest.Moment{at(1, &Member{2, Leaving}), at(2, &Member{3, Stopped})}}, "member 1 stopped by itself, and nobody asked for its removal", 2},
+		{"once", Once, timed{3, []enginetest.Moment{at(1, wrote(7, "a", "1")), at(2, twice), at(3, wrote(8, "b", "1"))}}, "", 3},
+		{"twice", Once, timed{2, []enginetest.Moment{at(1, wrote(6, "a", "1")), at(2, twice)}}, "a was set to 1 at revision 6 and at 7, though one operation alone does", 2},
 	} {
 		h.check(t)
 	}
@@ -150,22 +103,22 @@ func TestLeaseSpecs(t *testing.T) {
 	}
 	prolonged := &Lease{What: Prolonged}
 	for _, h := range []history{
-		{"there", LeasesHold, timed{2, []moment{at(2, holds(1)), at(4, read(3, 4, "held1"))}}, "", 1},
-		{"gone", LeasesHold, timed{2, []moment{at(2, holds(1)), at(4, read(3, 4))}}, "the lease of held1 holds until 6s at least, and who read it from 3s to 4s found nothing", 1},
-		{"gone though kept", LeasesHold, timed{3, []moment{at(2, holds(1)), at(5, holds(4)), at(8, read(7, 8))}}, "the lease of held1 holds until 9s at least, and who read it from 7s to 8s found nothing", 1},
-		{"too late", LeasesHold, timed{2, []moment{at(2, holds(1)), at(7, read(3, 6))}}, "", 0},
-		{"too early", LeasesHold, timed{2, []moment{at(2, holds(1)), at(4, read(1, 4))}}, "", 0},
-		{"ending", LeasesHold, timed{3, []moment{at(2, holds(1)), at(3, says(Ending)), at(5, read(4, 5))}}, "", 0},
-		{"no lease", LeasesHold, timed{2, []moment{at(2, holds(1)), at(4, says(Lost))}}, "the lease of held1 holds until 6s at least, and at 4s member 1 says that there is none", 1},
-		{"no lease any more", LeasesHold, timed{2, []moment{at(2, holds(1)), at(7, says(Lost))}}, "", 1},
-		{"revoked", LeasesEnd, timed{3, []moment{at(2, holds(1)), at(3, says(Revoked)), at(5, read(4, 5))}}, "", 1},
-		{"revoked and there", LeasesEnd, timed{3, []moment{at(2, holds(1)), at(3, says(Revoked)), at(5, read(4, 5, "held1"))}}, "the lease of held1 was revoked before 3s, and who asked at 4s found it", 1},
-		{"revoked meanwhile", LeasesEnd, timed{3, []moment{at(2, holds(1)), at(3, says(Revoked)), at(5, read(2, 5, "held1"))}}, "", 0},
-		{"expired and there, with faults", LeasesEnd, timed{2, []moment{at(2, holds(1)), at(99, read(98, 99, "held1"))}}, "", 0},
-		{"expired", LeasesEnd, timed{1, []moment{at(2, holds(1)), at(3, read(2, 3, "held1")), at(99, read(38, 99))}}, "", 1},
-		{"expired and there", LeasesEnd, timed{1, []moment{at(2, holds(1)), at(3, read(2, 3, "held1")), at(99, read(38, 99, "held1"))}},
+		{"there", LeasesHold, timed{2, []enginetest.Moment{at(2, holds(1)), at(4, read(3, 4, "held1"))}}, "", 1},
+		{"gone", LeasesHold, timed{2, []enginetest.Moment{at(2, holds(1)), at(4, read(3, 4))}}, "the lease of held1 holds until 6s at least, and who read it from 3s to 4s found nothing", 1},
+		{"gone though kept", LeasesHold, timed{3, []enginetest.Moment{at(2, holds(1)), at(5, holds(4)), at(8, read(7, 8))}}, "the lease of held1 holds until 9s at least, and who read it from 7s to 8s found nothing", 1},
+		{"too late", LeasesHold, timed{2, []enginetest.Moment{at(2, holds(1)), at(7, read(3, 6))}}, "", 0},
+		{"too early", LeasesHold, timed{2, []enginetest.Moment{at(2, holds(1)), at(4, read(1, 4))}}, "", 0},
+		{"ending", LeasesHold, timed{3, []enginetest.Moment{at(2, holds(1)), at(3, says(Ending)), at(5, read(4, 5))}}, "", 0},
+		{"no lease", LeasesHold, timed{2, []enginetest.Moment{at(2, holds(1)), at(4, says(Lost))}}, "the lease of held1 holds until 6s at least, and at 4s member 1 says that there is none", 1},
+		{"no lease any more", LeasesHold, timed{2, []enginetest.Moment{at(2, holds(1)), at(7, says(Lost))}}, "", 1},
+		{"revoked", LeasesEnd, timed{3, []enginetest.Moment{at(2, holds(1)), at(3, says(Revoked)), at(5, read(4, 5))}}, "", 1},
+		{"revoked and there", LeasesEnd, timed{3, []enginetest.Moment{at(2, holds(1)), at(3, says(Revoked)), at(5, read(4, 5, "held1"))}}, "the lease of held1 was revoked before 3s, and who asked at 4s found it", 1},
+		{"revoked meanwhile", LeasesEnd, timed{3, []enginetest.Moment{at(2, holds(1)), at(3, says(Revoked)), at(5, read(2, 5, "held1"))}}, "", 0},
+		{"expired and there, with faults", LeasesEnd, timed{2, []enginetest.Moment{at(2, holds(1)), at(99, read(98, 99, "held1"))}}, "", 0},
+		{"expired", LeasesEnd, timed{1, []enginetest.Moment{at(2, holds(1)), at(3, read(2, 3, "held1")), at(99, read(38, 99))}}, "", 1},
+		{"expired and there", LeasesEnd, timed{1, []enginetest.Moment{at(2, holds(1)), at(3, read(2, 3, "held1")), at(99, read(38, 99, "held1"))}},
 			"the lease of held1 was last kept alive before 2s, for 5s, and who asked at 38s found it", 1},
-		{"prolonged", LeasesEnd, timed{1, []moment{at(2, holds(1)), at(3, read(2, 3, "held1")), at(20, prolonged), at(99, read(38, 99, "held1"))}}, "", 0},
+		{"prolonged", LeasesEnd, timed{1, []enginetest.Moment{at(2, holds(1)), at(3, read(2, 3, "held1")), at(20, prolonged), at(99, read(38, 99, "held1"))}}, "", 0},
 	} {
 		h.check(t)
 	}
@@ -180,10 +133,10 @@ func TestPermitted(t *testing.T) {
 	wants := func(user int, how string) *Access {
 		return &Access{Number: 9, User: user, Area: 2, Write: true, How: how}
 	}
-	given := []moment{at(1, enabled), at(1, may(theRole, true, Asked)), at(1, may(theRole, true, Done)), at(1, may(2, true, Asked)), at(1, may(2, true, Done))}
+	given := []enginetest.Moment{at(1, enabled), at(1, may(theRole, true, Asked)), at(1, may(theRole, true, Done)), at(1, may(2, true, Asked)), at(1, may(2, true, Done))}
 	taken := append(slices.Clone(given), at(2, may(2, false, Asked)), at(2, may(2, false, Done)))
 	unknown := append(slices.Clone(given), at(2, may(2, true, Asked)), at(2, may(2, false, Asked)), at(2, may(2, false, Done)))
-	with := func(before []moment, more ...moment) timed {
+	with := func(before []enginetest.Moment, more ...enginetest.Moment) timed {
 		all := append(slices.Clone(before), more...)
 		return timed{len(all), all}
 	}

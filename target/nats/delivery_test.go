@@ -104,7 +104,10 @@ func TestInTheEnd(t *testing.T) {
 				"delivered up to message 2 (delivery 3), acknowledged up to message 0 (delivery 0), 0 open", 1},
 		{"still at work", Together, nil, []lockstep.Event{taken(1, 0), holds(1, one), far(1, 1), holds(2, one), far(2, 0)}, "", 0},
 	} {
-		system := enginetest.Calmed{Options: map[string]string{"consume": "true", "removals": "1"}, Before: c.before, After: c.after}
+		system := enginetest.Timed{Options: map[string]string{"consume": "true", "removals": "1"}, Moments: []enginetest.Moment{{At: time.Minute, Events: c.before}}}
+		for minute := time.Duration(2); minute <= 4; minute++ { // after faults have stopped
+			system.Moments = append(system.Moments, enginetest.Moment{At: minute * time.Minute, Events: c.after})
+		}
 		r := enginetest.Explore(t, lockstep.Plan{System: system, Strategy: strategy.Walk{Wait: 1, Steps: 1}, Spec: c.spec, Settle: 3, Runs: 1})
 		found := ""
 		if f := r.First(); f != nil {
@@ -118,7 +121,7 @@ func TestInTheEnd(t *testing.T) {
 
 // Without subscribers, removals and moves, what they are judged by is not counted.
 func TestNotCounted(t *testing.T) {
-	r := enginetest.Explore(t, lockstep.Plan{System: enginetest.Calmed{}, Strategy: strategy.Walk{Wait: 1, Steps: 1}, Spec: Everything, Settle: 1, Runs: 1})
+	r := enginetest.Explore(t, lockstep.Plan{System: enginetest.Timed{}, Strategy: strategy.Walk{Wait: 1, Steps: 1}, Spec: Everything, Settle: 1, Runs: 1})
 	for _, j := range r.Judged[5:] {
 		if j.N != lockstep.NotCounted {
 			t.Errorf("%s was judged %d times", j.Name, j.N)
