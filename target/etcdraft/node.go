@@ -238,15 +238,18 @@ func (d *Deployment) observeSnapshot(n *node, s *raftlib.Snapshot) {
 	}
 }
 
-// persist writes what a Ready wants written.
+// persist writes what a Ready wants written. No crash comes between the writes; interrupt has the crash that does.
 func (d *Deployment) persist(n *node, rd *raftlib.Ready) {
+	if !rd.Sync && rd.Snapshot.Index == 0 {
+		d.write(n, rd)
+		return
+	}
+	n.disk.Direct(true)
 	d.write(n, rd)
 	if rd.Snapshot.Index != 0 {
 		d.install(n, rd.Snapshot)
 	}
-	if rd.Sync || rd.Snapshot.Index != 0 {
-		n.disk.Sync()
-	}
+	n.disk.Direct(false)
 }
 
 // write writes entries first, then the hard state, with which a snapshot becomes valid.
