@@ -54,7 +54,7 @@ func (d *deployment) enclose(run func()) (*lockstep.Finding, error) {
 			if now == last && d.busy.Load() {
 				d.gone.Store(true)
 				d.lot.end()
-				d.stop()
+				giveUp(d.number)
 				loosen(1)
 				number := d.number
 				go func() {
@@ -65,16 +65,6 @@ func (d *deployment) enclose(run func()) (*lockstep.Finding, error) {
 				return nil, d.hung()
 			}
 			last = now
-		}
-	}
-}
-
-// stop freezes all lives of the nodes of a run that is given up: their timers would keep them busy for ever. One that crashed may
-// be just being buried, and all may be on their way to end.
-func (d *deployment) stop() {
-	for i, lives := range d.counts {
-		for life := range lives {
-			freeze((&Node{self: lockstep.Node(i + 1), life: life + 1}).number())
 		}
 	}
 }

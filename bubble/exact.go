@@ -141,6 +141,13 @@ func collect(run int) {
 	}
 }
 
+// giveUp stops the goroutines of a bubble, and its time.
+func giveUp(bubble string) {
+	if number, err := strconv.ParseUint(bubble, 10, 64); err == nil {
+		runtime.LockstepGiveUp(number)
+	}
+}
+
 // discard ends the goroutines that are left of a bubble, where they are.
 func discard(bubble string) {
 	if number, err := strconv.ParseUint(bubble, 10, 64); err == nil {

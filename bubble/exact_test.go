@@ -297,6 +297,37 @@ func TestSuspects(t *testing.T) {
 	}
 }
 
+// A condition of the process may be signaled by a goroutine outside the bubble, as its channels and locks may be used. It is told.
+func TestSignaledFromOutside(t *testing.T) {
+	news := sync.NewCond(&sync.Mutex{})
+	for name, signal := range map[string]func(){"Signal": news.Signal, "Broadcast": news.Broadcast} {
+		t.Run(name, func(t *testing.T) {
+			asked, heard := make(chan bool), 0
+			go func() {
+				for range asked {
+					news.L.Lock() // when the node waits
+					signal()
+					news.L.Unlock()
+				}
+			}()
+			defer close(asked)
+			start := func(*bubble.Node) error {
+				news.L.Lock()
+				defer news.L.Unlock()
+				asked <- true
+				news.Wait()
+				heard++
+				return nil
+			}
+			plan := lockstep.Plan{System: bubble.Cluster{Name: "signaled", Nodes: 1, Start: start}, Strategy: strategy.Walk{Wait: 1, Steps: 3}, Runs: 2}
+			list := explore(t, plan).Suspects
+			if len(list) == 0 || !strings.HasPrefix(list[0], "a goroutine outside the bubble wakes one of a node (node 1, 1 times) in ") || !strings.Contains(list[0], "sync.(*Cond)."+name) || heard == 0 {
+				t.Errorf("%d times heard, suspects %q", heard, list)
+			}
+		})
+	}
+}
+
 // A run that depends on the process is found out, and what it did is named.
 func TestStray(t *testing.T) {
 	start := func(n *bubble.Node) error {

@@ -19,6 +19,7 @@ func loosen(int)                    {}
 func onNode(int32)                  {}
 func takeOver(time.Duration) func() { return func() {} }
 func collect(int)                   {}
+func giveUp(string)                 {}
 func discard(string)                {}
 
 func carry(*World, int, float64) {}

@@ -42,6 +42,8 @@ var edited = map[string]func(*source){
 	},
 	"runtime/synctest.go": func(s *source) {
 		s.field("synctestBubble", "looks lockstepLooks // at the clock")
+		s.field("synctestBubble", "over bool // see LockstepGiveUp")
+		s.before("synctestRun", "bubble.now = next", "if bubble.over {\n\tbreak\n}")
 		s.begin("synctestWait", "if b := getg().bubble; b != nil {\n\tb.looks = lockstepLooks{}\n}")
 	},
 	"runtime/runtime2.go": func(s *source) {
@@ -70,6 +72,16 @@ var edited = map[string]func(*source){
 			func(s *source) { s.before("goschedImpl", "if preempted && sched.gcwaiting.Load()", stays) },
 			func(s *source) { s.before("goschedImpl", "lock(&sched.lock)", stays) }, // Go 1.25
 		)
+		// One of a run that was given up does not come back from a system call.
+		s.replace("exitsyscall", "sched.disable.user && !schedEnabled(gp)", "sched.disable.user && !schedEnabled(gp) || lockstepGivenUp && lockstepOver(gp)")
+		s.oneOf(
+			func(s *source) {
+				s.replace("exitsyscallNoP", "schedEnabled(gp)", "schedEnabled(gp) && !lockstepOver(gp)")
+			},
+			func(s *source) {
+				s.replace("exitsyscall0", "schedEnabled(gp)", "schedEnabled(gp) && !lockstepOver(gp)")
+			}, // Go 1.25
+		)
 		s.replace("runqgrab", "[256]guintptr", "[2048]guintptr") // as runtime2.go says
 		s.begin("ready", "if lockstepOn && gp.bubble != nil {\n\tlockstepWoken(gp)\n}")
 		s.begin("runqput", "if lockstepOn && gp.bubble == nil {\n\tnext = false\n}")
@@ -96,6 +108,10 @@ var edited = map[string]func(*source){
 	"internal/runtime/maps/runtime_fast64_swiss.go|internal/runtime/maps/runtime_fast64.go":   func(s *source) { written(s, "runtime_mapassign_fast64", "runtime_mapassign_fast64ptr") },
 	"internal/runtime/maps/runtime_faststr_swiss.go|internal/runtime/maps/runtime_faststr.go": func(s *source) { written(s, "runtime_mapassign_faststr") },
 	"runtime/sema.go": func(s *source) {
+		// A condition belongs to no bubble either, as little as a mutex or a channel; that it is signaled from outside is noted.
+		for _, f := range []string{"notifyListNotifyAll", "notifyListNotifyOne"} {
+			s.replace(f, "getg().bubble != s.g.bubble", "!lockstepOn && getg().bubble != s.g.bubble")
+		}
 		// A mutex decides about starvation by the clock.
 		s.begin("internal_sync_nanotime", "if b := getg().bubble; lockstepOn && b != nil {\n\treturn b.now\n}")
 	},

@@ -37,10 +37,12 @@ const (
 var (
 	Compare             = clientv3.Compare
 	CreateRevision      = clientv3.CreateRevision
+	OpDelete            = clientv3.OpDelete
 	OpGet               = clientv3.OpGet
 	OpPut               = clientv3.OpPut
 	Value               = clientv3.Value
 	WithCompactPhysical = clientv3.WithCompactPhysical
+	WithFromKey         = clientv3.WithFromKey
 	WithKeysOnly        = clientv3.WithKeysOnly
 	WithLease           = clientv3.WithLease
 	WithPrefix          = clientv3.WithPrefix
