@@ -48,6 +48,7 @@ type clients struct {
 	leaving   map[lockstep.Node]string   // servers stopped for good, whom others still count, by the numbers that these know
 	gone      map[lockstep.Node]int      // servers removed
 	changing  lockstep.Node              // whose operator changes who has what; 0: nobody
+	moving    string                     // the server that a copy is to be taken from, where that was asked for and has not been seen
 }
 
 func newClients(c Cluster, w *bubble.World) *clients {
@@ -262,7 +263,7 @@ func (s *clients) cas(ctx context.Context, conn *natsgo.Conn, o *kv.Op) (a answe
 		revision = is.seq
 	}
 	a, err = publish(ctx, conn, o, jetstream.WithExpectLastSequencePerSubject(revision))
-	if wrong := (*jetstream.APIError)(nil); errors.As(err, &wrong) && wrong.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence {
+	if is(err, jetstream.JSErrCodeStreamWrongLastSequence) {
 		is, err := last(ctx, conn, o.Key)
 		return refused(is), err
 	}

@@ -54,7 +54,7 @@ type Cluster struct {
 	// MetaStepDowns is how often a server that leads all servers, which decides where streams are, steps down.
 	MetaStepDowns int `help:"times that a server, if it is the leader of all servers, is asked to step down" range:"0..1000"`
 	// Moves is how often a server's copy of the stream is taken from it, and made elsewhere.
-	Moves int `help:"times that a copy of the stream is taken from a server; there must be more servers than copies" range:"0..1000"`
+	Moves int `help:"times that a copy of the stream is taken from a server, which is refused where no other can have it" range:"0..1000"`
 	// Removals is how often a server is removed from the cluster for good, and a new one takes its place.
 	Removals int `help:"times that a server is removed for good and a new one takes its place; there must be more servers than copies" range:"0..1000"`
 	// Careless lets operators move copies whether the others are up to date or not.
@@ -83,8 +83,8 @@ func (c Cluster) check() error {
 	if c.Mix.Append > 0 || c.Mix.Txn > 0 {
 		return fmt.Errorf("nats: mix is %s, allowed are put, get and cas", c.Mix)
 	}
-	if moves := c.Moves + c.Removals; c.Replicas > c.Nodes || moves > 0 && c.Replicas == c.Nodes {
-		return fmt.Errorf("nats: %d servers cannot have %d copies and move them, or remove servers, %d times", c.Nodes, c.Replicas, moves)
+	if c.Replicas > c.Nodes || c.Removals > 0 && c.Replicas == c.Nodes {
+		return fmt.Errorf("nats: %d servers cannot have %d copies, of which some are removed %d times", c.Nodes, c.Replicas, c.Removals)
 	}
 	if !(c.Power >= 0 && c.Power <= 1) || c.Sync < 0 || c.Pause < 0 {
 		return fmt.Errorf("nats: power %v must be in 0..1, sync %v and pause %v not negative", c.Power, c.Sync, c.Pause)

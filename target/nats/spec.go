@@ -29,6 +29,7 @@ const (
 	EventStepDown     = "step-down"      // of the leader of the stream
 	EventMetaStepDown = "meta-step-down" // of the leader of all servers
 	EventMove         = "move"           // a copy of the stream was taken from the server
+	EventRefused      = "refused"        // it was not, as the answer says: no other server can have it
 	EventRemoved      = "removed"        // the server is no member any more
 )
 
@@ -347,7 +348,7 @@ func (c *count) Judged() int {
 type restored struct {
 	quiet
 	nodes int
-	moves int // of copies, and servers removed
+	moves int // of copies, asked for, and servers removed
 
 	counted trace.Nodes // those that told of their copies a while after faults; clients may go on, or try in vain
 	count
@@ -362,7 +363,7 @@ func (r *restored) Reset() {
 func (r *restored) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	r.event(run, e)
 	switch {
-	case e.Type == EventMove || e.Type == EventRemoved:
+	case e.Type == EventMove || e.Type == EventRefused || e.Type == EventRemoved:
 		r.moves++
 	case e.Type == EventCopy && r.began >= 0 && time.Duration(run.Now()-r.began) >= calm:
 		r.counted = r.counted.With(e.Node)
