@@ -161,6 +161,7 @@ func (o *takenOnce) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding 
 // delivering knows what was acknowledged to those who published, and what came to subscribers.
 type delivering struct {
 	quiet
+	drops
 	acknowledged []*Acknowledged
 	came         map[uint64]bool
 	progress     [65]*Progress
@@ -175,6 +176,7 @@ func (d *delivering) Reset() {
 // Event takes down what was acknowledged, and what was delivered.
 func (d *delivering) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	d.event(run, e)
+	d.drop(e)
 	switch e.Type {
 	case EventAcknowledged:
 		d.acknowledged = append(d.acknowledged, e.Value.(*Acknowledged))
@@ -197,7 +199,7 @@ func (d *delivering) End(run *lockstep.Run) *lockstep.Finding {
 		return nil
 	}
 	d.judged++
-	missing := slices.DeleteFunc(slices.Clone(d.acknowledged), func(a *Acknowledged) bool { return d.came[a.Seq] })
+	missing := slices.DeleteFunc(slices.Clone(d.acknowledged), func(a *Acknowledged) bool { return d.came[a.Seq] || d.may(a.Subject, a.Seq) })
 	if len(missing) == 0 {
 		return nil
 	}

@@ -22,6 +22,8 @@ const (
 	move                // take the server's copy of the stream from it
 	metaStepDown        // let the leader of all servers step down, where it is this one
 	remove              // remove the server for good
+	purge               // purge the stream of messages before the newest of any key
+	erase               // delete a single message that is not the newest of its key
 )
 
 // consumer is the name of the one that reads.
@@ -69,7 +71,50 @@ func (s *clients) perform(n *bubble.Node, to door, duty int) {
 		s.moveCopy(n, to)
 	case remove:
 		s.dismiss(n, to)
+	case purge:
+		if seq := s.oldest(); seq > 0 {
+			s.drop(ctx, n, to.conn, &Drop{Seq: seq, Below: true}, "STREAM.PURGE."+streamName)
+		}
+	case erase:
+		if seq := s.outdated(); seq > 0 {
+			s.drop(ctx, n, to.conn, &Drop{Seq: seq}, "STREAM.MSG.DELETE."+streamName)
+		}
 	}
+}
+
+// drop asks for messages to be deleted.
+func (s *clients) drop(ctx context.Context, n *bubble.Node, conn *natsgo.Conn, d *Drop, how string) {
+	d.ID = d.String()
+	n.Emit(EventDropping, d)
+	if request(ctx, conn, how, map[string]uint64{"seq": d.Seq}) == nil {
+		n.Emit(EventDropped, d)
+	}
+}
+
+// oldest is the oldest of the newest messages of all keys, before which nobody misses anything, or 0 where a key has none.
+func (s *clients) oldest() (seq uint64) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if len(s.newest) < s.cluster.Keys {
+		return 0
+	}
+	seq = anything
+	for _, newest := range s.newest {
+		seq = min(seq, newest)
+	}
+	return seq
+}
+
+// outdated is a message that is not the newest of its key, another one each time, or 0.
+func (s *clients) outdated() uint64 {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if len(s.older) == 0 {
+		return 0
+	}
+	seq := s.older[0]
+	s.older = s.older[1:]
+	return seq
 }
 
 // request asks JetStream for something, and returns what the answer complains of.

@@ -88,7 +88,8 @@ func (c *Copy) at(seq uint64) (Message, bool) {
 type Acknowledged struct {
 	Client int
 	Seq    uint64 // its number in the stream
-	Data   string
+
+	Subject, Data string
 }
 
 // String is the acknowledgement in words.
@@ -113,7 +114,7 @@ var Restored = spec.New("enough-copies", func(i lockstep.Info) *restored {
 })
 
 // Everything is all that the server promises, as far as it is judged here.
-var Everything = spec.All(Unique, Ordered, kv.Linearizable, Durable, Equal, Restored, InTurn, TakenOnce, Delivering, Together)
+var Everything = spec.All(Unique, Ordered, kv.Linearizable, Durable, Equal, Restored, InTurn, TakenOnce, Delivering, Together, Gone)
 
 // Settle is the length of a settling stage in which copies are judged, for three servers.
 const Settle = 6000
@@ -242,6 +243,7 @@ func (q *quiet) since(run *lockstep.Run) string {
 // durable knows the messages that were acknowledged.
 type durable struct {
 	quiet
+	drops
 	nodes        int
 	acknowledged []*Acknowledged
 	judged       int
@@ -256,6 +258,7 @@ func (d *durable) Judged() int { return d.judged }
 // Event takes down what was acknowledged and what is there.
 func (d *durable) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	d.event(run, e)
+	d.drop(e)
 	if e.Type == EventAcknowledged {
 		d.acknowledged = append(d.acknowledged, e.Value.(*Acknowledged))
 	}
@@ -277,7 +280,7 @@ func (d *durable) End(run *lockstep.Run) *lockstep.Finding {
 		copies++
 		var lost []*Acknowledged
 		for _, a := range d.acknowledged {
-			if m, ok := c.at(a.Seq); !ok || m.Data != a.Data {
+			if m, ok := c.at(a.Seq); ok && m.Data != a.Data || !ok && !d.may(a.Subject, a.Seq) {
 				lost = append(lost, a)
 			}
 		}

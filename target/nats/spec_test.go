@@ -14,6 +14,11 @@ func ack(client int, seq uint64, data string) lockstep.Event {
 	return lockstep.Event{Type: EventAcknowledged, Value: &Acknowledged{Client: client, Seq: seq, Data: data}}
 }
 
+// ackTo is the acknowledgement of a message to a subject.
+func ackTo(subject string, seq uint64, data string) lockstep.Event {
+	return lockstep.Event{Type: EventAcknowledged, Value: &Acknowledged{Seq: seq, Subject: subject, Data: data}}
+}
+
 func asked(client int) lockstep.Event { return lockstep.Event{Type: EventAsked, Value: client} }
 
 func reads(list ...Message) lockstep.Event {
