@@ -44,19 +44,23 @@ type clients struct {
 	under     map[lockstep.Node][]*kv.Op // under way at a server
 	duties    map[lockstep.Node][]int    // of the operator, likewise
 	revisions map[int32]uint64           // of values whose writes were acknowledged
+	newest    map[uint8]uint64           // of each key, among those that were acknowledged
+	older     []uint64                   // the others
 	copies    [65]*Copy                  // that servers told of last
 	leaving   map[lockstep.Node]string   // servers stopped for good, whom others still count, by the numbers that these know
 	gone      map[lockstep.Node]int      // servers removed
 	changing  lockstep.Node              // whose operator changes who has what; 0: nobody
+	moving    string                     // the server that a copy is to be taken from, where that was asked for and has not been seen
 }
 
 func newClients(c Cluster, w *bubble.World) *clients {
 	load := kv.Load{Clients: c.Clients, Requests: c.Requests, Keys: c.Keys, Mix: c.Mix}
 	s := &clients{cluster: c, desk: &desk{World: w}, kv: kv.NewClients(load, c.Nodes),
 		operator: operator.New(c.Nodes, []operator.Duty{read: {Name: "read", Times: c.Reads}, stepDown: {Name: "step down", Times: c.StepDowns}, move: {Name: "move the copy", Times: c.Moves},
-			metaStepDown: {Name: "step down as leader of all", Times: c.MetaStepDowns}, remove: {Name: "remove the server", Times: c.Removals}}, nil),
+			metaStepDown: {Name: "step down as leader of all", Times: c.MetaStepDowns}, remove: {Name: "remove the server", Times: c.Removals},
+			purge: {Name: "purge", Times: c.Purges}, erase: {Name: "delete a message", Times: c.Erasures}}, nil),
 		leaving: map[lockstep.Node]string{}, gone: map[lockstep.Node]int{},
-		under: map[lockstep.Node][]*kv.Op{}, duties: map[lockstep.Node][]int{}, revisions: map[int32]uint64{}}
+		under: map[lockstep.Node][]*kv.Op{}, duties: map[lockstep.Node][]int{}, revisions: map[int32]uint64{}, newest: map[uint8]uint64{}}
 	s.kv.Begin(w.Rand(1000), s.desk)
 	s.operator.Begin(s.desk)
 	return s
@@ -123,7 +127,7 @@ func (s *clients) create(n *bubble.Node, conn *natsgo.Conn) error {
 		ctx, cancel := context.WithTimeout(n.Context(), patience)
 		_, err := js.CreateStream(ctx, jetstream.StreamConfig{
 			Name: streamName, Subjects: []string{"$KV." + bucket + ".>"}, Replicas: s.cluster.Replicas,
-			MaxMsgsPerSubject: 1 << 20, Discard: jetstream.DiscardNew, AllowRollup: true, DenyDelete: true,
+			MaxMsgsPerSubject: 1 << 20, Discard: jetstream.DiscardNew, AllowRollup: true, DenyDelete: s.cluster.Erasures == 0,
 		})
 		cancel()
 		if err == nil {
@@ -168,6 +172,9 @@ func (s *clients) given(n *bubble.Node, up <-chan door, id int32) {
 	op, _ := s.kv.Given(id)
 	s.under[n.Self()] = append(s.under[n.Self()], op)
 	n.Emit(EventAsked, op.Client)
+	if op.Kind == kv.Delete && s.cluster.Purge {
+		n.Emit(EventDropping, &Drop{ID: payload(op), Subject: subject(op.Key), Seq: anything, Below: true})
+	}
 	n.Go(func() {
 		select {
 		case to := <-up:
@@ -190,8 +197,7 @@ func (s *clients) ended(n *bubble.Node, o *kv.Op, a answer, err error) {
 	s.under[n.Self()] = without(s.under[n.Self()], o)
 	switch {
 	case err == nil && a.seq > 0:
-		s.revisions[o.Value] = a.seq
-		n.Emit(EventAcknowledged, &Acknowledged{Client: o.Client, Seq: a.seq, Data: text(o.Value)})
+		s.acknowledged(n, o, a.seq)
 		s.kv.Answer(n.Self(), o.Client, o.Seq, a.Result)
 	case err == nil && s.cluster.Mix.Get > 0:
 		s.kv.Answer(n.Self(), o.Client, o.Seq, a.Result)
@@ -204,6 +210,20 @@ func (s *clients) ended(n *bubble.Node, o *kv.Op, a answer, err error) {
 	default: // it may have happened or not; or it was refused, by what one server knew
 		s.kv.GiveUp(o.Client, o.Seq)
 	}
+}
+
+// acknowledged takes down that a message was acknowledged. The caller has the lock.
+func (s *clients) acknowledged(n *bubble.Node, o *kv.Op, seq uint64) {
+	if o.Kind != kv.Delete {
+		s.revisions[o.Value] = seq
+	} else if s.cluster.Purge {
+		n.Emit(EventDropped, &Drop{ID: payload(o), Subject: subject(o.Key), Seq: seq, Below: true})
+	}
+	if last := s.newest[o.Key]; last != 0 {
+		s.older = append(s.older, min(last, seq))
+	}
+	s.newest[o.Key] = max(s.newest[o.Key], seq)
+	n.Emit(EventAcknowledged, &Acknowledged{Client: o.Client, Seq: seq, Subject: subject(o.Key), Data: payload(o)})
 }
 
 // without is a list without one of its values.
@@ -223,8 +243,8 @@ type answer struct {
 // do performs an operation at a server.
 func (s *clients) do(ctx context.Context, conn *natsgo.Conn, o *kv.Op) (answer, error) {
 	switch o.Kind {
-	case kv.Put:
-		return publish(ctx, conn, o)
+	case kv.Put, kv.Delete:
+		return s.publish(ctx, conn, o)
 	case kv.Cas:
 		return s.cas(ctx, conn, o)
 	}
@@ -235,13 +255,35 @@ func (s *clients) do(ctx context.Context, conn *natsgo.Conn, o *kv.Op) (answer, 
 // subject is that of a key.
 func subject(key uint8) string { return "$KV." + bucket + "." + kv.KeyName(key) }
 
-// publish writes a value and waits for the acknowledgement.
-func publish(ctx context.Context, conn *natsgo.Conn, o *kv.Op, with ...jetstream.PublishOpt) (a answer, err error) {
+// payload is what the message of a write holds, which no other does: a value, or who deletes.
+func payload(o *kv.Op) string {
+	if o.Kind == kv.Delete {
+		return fmt.Sprintf("%s%d.%d", deleted, o.Client, o.Seq)
+	}
+	return text(o.Value)
+}
+
+// deleted is the beginning of what a message holds that deletes a key.
+const deleted = "-"
+
+// headers are those of the message of a write, by which clients know that it deletes, and the server that it purges.
+func (s *clients) headers(o *kv.Op) natsgo.Header {
+	switch {
+	case o.Kind != kv.Delete:
+		return nil
+	case s.cluster.Purge:
+		return natsgo.Header{"KV-Operation": {"PURGE"}, jetstream.MsgRollup: {jetstream.MsgRollupSubject}}
+	}
+	return natsgo.Header{"KV-Operation": {"DEL"}}
+}
+
+// publish writes a value, or that there is none, and waits for the acknowledgement.
+func (s *clients) publish(ctx context.Context, conn *natsgo.Conn, o *kv.Op, with ...jetstream.PublishOpt) (a answer, err error) {
 	js, err := jetstream.New(conn)
 	if err != nil {
 		return a, err
 	}
-	got, err := js.Publish(ctx, subject(o.Key), []byte(text(o.Value)), append(with, jetstream.WithRetryAttempts(0))...)
+	got, err := js.PublishMsg(ctx, &natsgo.Msg{Subject: subject(o.Key), Data: []byte(payload(o)), Header: s.headers(o)}, append(with, jetstream.WithRetryAttempts(0))...)
 	if err != nil {
 		return a, err
 	}
@@ -249,20 +291,20 @@ func publish(ctx context.Context, conn *natsgo.Conn, o *kv.Op, with ...jetstream
 }
 
 // cas sets a key to a value if it has another one: by the number of the message that wrote that,
-// which is asked for where the clients do not know it. A key that was never written has 0.
+// which is asked for where the clients do not know it. A key that was never written has 0, and so has one that was deleted, but then there is a message.
 func (s *clients) cas(ctx context.Context, conn *natsgo.Conn, o *kv.Op) (a answer, err error) {
 	s.mutex.Lock()
 	revision, known := s.revisions[o.Old]
 	s.mutex.Unlock()
-	if !known && o.Old != 0 {
+	if !known && (o.Old != 0 || s.cluster.Mix.Delete > 0) {
 		is, err := last(ctx, conn, o.Key)
 		if err != nil || is.value != o.Old {
 			return refused(is), err
 		}
 		revision = is.seq
 	}
-	a, err = publish(ctx, conn, o, jetstream.WithExpectLastSequencePerSubject(revision))
-	if wrong := (*jetstream.APIError)(nil); errors.As(err, &wrong) && wrong.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence {
+	a, err = s.publish(ctx, conn, o, jetstream.WithExpectLastSequencePerSubject(revision))
+	if is(err, jetstream.JSErrCodeStreamWrongLastSequence) {
 		is, err := last(ctx, conn, o.Key)
 		return refused(is), err
 	}
@@ -299,6 +341,9 @@ func last(ctx context.Context, conn *natsgo.Conn, key uint8) (e entry, err error
 		return e, nil
 	case reply.Error != nil:
 		return e, reply.Error
+	}
+	if strings.HasPrefix(string(reply.Message.Data), deleted) {
+		return entry{seq: reply.Message.Seq}, nil
 	}
 	value, err := strconv.Atoi(strings.TrimSpace(string(reply.Message.Data)))
 	return entry{int32(value), reply.Message.Seq}, err

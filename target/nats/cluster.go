@@ -46,7 +46,9 @@ type Cluster struct {
 	Keys int `help:"number of keys, 1 to 8; 0: 2" zero:"2" range:"1..8"`
 	// Mix says which operations clients draw; the zero value is put:4,cas:2, without reads,
 	// which may be old.
-	Mix kv.Mix `help:"weights of operations like put:2,cas:1,get:3; mixed: put:4,cas:2. A read is answered by one server, and may be old"`
+	Mix kv.Mix `help:"weights of operations like put:2,cas:1,get:3,delete:1; mixed: put:4,cas:2. A read is answered by one server, and may be old"`
+	// Purge lets a delete of a key remove all earlier messages of it, too.
+	Purge bool `help:"a client that deletes a key purges it: all earlier messages of the key go, too"`
 	// Reads is how often a consumer takes the next messages of the stream; 0 means 4.
 	Reads int `help:"times that a consumer takes the next messages of the stream; 0: 4" zero:"4" range:"0..1000"`
 	// StepDowns is how often the leader of the stream is asked to step down.
@@ -54,9 +56,13 @@ type Cluster struct {
 	// MetaStepDowns is how often a server that leads all servers, which decides where streams are, steps down.
 	MetaStepDowns int `help:"times that a server, if it is the leader of all servers, is asked to step down" range:"0..1000"`
 	// Moves is how often a server's copy of the stream is taken from it, and made elsewhere.
-	Moves int `help:"times that a copy of the stream is taken from a server; there must be more servers than copies" range:"0..1000"`
+	Moves int `help:"times that a copy of the stream is taken from a server, which is refused where no other can have it" range:"0..1000"`
 	// Removals is how often a server is removed from the cluster for good, and a new one takes its place.
 	Removals int `help:"times that a server is removed for good and a new one takes its place; there must be more servers than copies" range:"0..1000"`
+	// Purges is how often all messages of the stream are purged before the newest of any key.
+	Purges int `help:"times that the stream is purged of all messages before the newest of any key" range:"0..1000"`
+	// Erasures is how often a single message is deleted, of those that are not the newest of their keys.
+	Erasures int `help:"times that a single message is deleted that is not the newest of its key" range:"0..1000"`
 	// Careless lets operators move copies whether the others are up to date or not.
 	Careless bool `help:"copies are moved whether the others are up to date or not, one move after the other"`
 	// Consume lets a subscriber at each server take the messages of the stream all the time, by one durable consumer.
@@ -81,10 +87,10 @@ func (c Cluster) check() error {
 		return err
 	}
 	if c.Mix.Append > 0 || c.Mix.Txn > 0 {
-		return fmt.Errorf("nats: mix is %s, allowed are put, get and cas", c.Mix)
+		return fmt.Errorf("nats: mix is %s, allowed are put, get, cas and delete", c.Mix)
 	}
-	if moves := c.Moves + c.Removals; c.Replicas > c.Nodes || moves > 0 && c.Replicas == c.Nodes {
-		return fmt.Errorf("nats: %d servers cannot have %d copies and move them, or remove servers, %d times", c.Nodes, c.Replicas, moves)
+	if c.Replicas > c.Nodes || c.Removals > 0 && c.Replicas == c.Nodes {
+		return fmt.Errorf("nats: %d servers cannot have %d copies, of which some are removed %d times", c.Nodes, c.Replicas, c.Removals)
 	}
 	if !(c.Power >= 0 && c.Power <= 1) || c.Sync < 0 || c.Pause < 0 {
 		return fmt.Errorf("nats: power %v must be in 0..1, sync %v and pause %v not negative", c.Power, c.Sync, c.Pause)

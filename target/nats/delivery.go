@@ -55,7 +55,7 @@ func (p *Progress) String() string {
 }
 
 // InTurn: the deliveries of a consumer have numbers of their own, and messages that are delivered for the first time are so in
-// the order of the stream.
+// the order of the stream, those aside that a server could give to nobody in their turn.
 var InTurn = spec.New("delivered-in-order", func(i lockstep.Info) *inTurn { return &inTurn{count: consuming(i)} })
 
 // TakenOnce: a message whose acknowledgement the server has confirmed is not delivered to a subscriber who asks after that.
@@ -79,7 +79,7 @@ type inTurn struct {
 // Reset begins a new run.
 func (o *inTurn) Reset() { o.all, o.judged = nil, 0 }
 
-// Event compares a delivery with the one of its number, and with those beside it for the first time.
+// Event compares a delivery with the one of its number, and those for the first time with each other.
 func (o *inTurn) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	if e.Type != EventDelivered {
 		return nil
@@ -91,20 +91,17 @@ func (o *inTurn) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 		return o.differ(e.Node, o.all[i], d)
 	}
 	o.all = slices.Insert(o.all, i, d)
-	if d.Times > 1 {
-		return nil
-	}
-	first := func(d *Delivered) bool { return d.Times == 1 }
-	for _, before := range slices.Backward(o.all[:i]) {
-		if first(before) {
-			if before.Seq >= d.Seq {
-				return o.outOfTurn(e.Node, before, d)
+	var top *Delivered
+	for i, d := range o.all {
+		switch {
+		case d.Times > 1:
+		case top == nil || top.Seq < d.Seq:
+			top = d
+		default:
+			if f := o.outOfTurn(e.Node, o.all[:i], d); f != nil {
+				return f
 			}
-			break
 		}
-	}
-	if at := slices.IndexFunc(o.all[i+1:], first); at >= 0 && o.all[i+1+at].Seq <= d.Seq {
-		return o.outOfTurn(e.Node, d, o.all[i+1+at])
 	}
 	return nil
 }
@@ -117,8 +114,20 @@ func (o *inTurn) differ(n lockstep.Node, a, b *Delivered) *lockstep.Finding {
 	return &lockstep.Finding{Nodes: trace.NodesOf(n), Text: fmt.Sprintf("delivery %d was message %d, and now it is message %d", a.Place, a.Seq, b.Seq)}
 }
 
-func (o *inTurn) outOfTurn(n lockstep.Node, a, b *Delivered) *lockstep.Finding {
-	return &lockstep.Finding{Nodes: trace.NodesOf(n), Text: fmt.Sprintf("delivery %d was message %d, and delivery %d is message %d, both for the first time", a.Place, a.Seq, b.Place, b.Seq)}
+// outOfTurn is the finding about a message delivered for the first time after a later one, unless there is a delivery in its
+// turn that came to nobody: where the server sees that, the message is still to be delivered for the first time.
+func (o *inTurn) outOfTurn(n lockstep.Node, before []*Delivered, d *Delivered) *lockstep.Finding {
+	at := slices.IndexFunc(before, func(b *Delivered) bool { return b.Times == 1 && b.Seq >= d.Seq })
+	later, last, seen := before[at], uint64(0), uint64(0)
+	for _, b := range before[:at] {
+		if seen++; b.Times == 1 {
+			last, seen = b.Place, 0
+		}
+	}
+	if later.Seq > d.Seq && last+seen+1 < later.Place {
+		return nil
+	}
+	return &lockstep.Finding{Nodes: trace.NodesOf(n), Text: fmt.Sprintf("delivery %d was message %d, and delivery %d is message %d, both for the first time", later.Place, later.Seq, d.Place, d.Seq)}
 }
 
 // takenOnce knows when acknowledgements were confirmed.
@@ -152,6 +161,7 @@ func (o *takenOnce) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding 
 // delivering knows what was acknowledged to those who published, and what came to subscribers.
 type delivering struct {
 	quiet
+	drops
 	acknowledged []*Acknowledged
 	came         map[uint64]bool
 	progress     [65]*Progress
@@ -166,6 +176,7 @@ func (d *delivering) Reset() {
 // Event takes down what was acknowledged, and what was delivered.
 func (d *delivering) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	d.event(run, e)
+	d.drop(e)
 	switch e.Type {
 	case EventAcknowledged:
 		d.acknowledged = append(d.acknowledged, e.Value.(*Acknowledged))
@@ -188,7 +199,7 @@ func (d *delivering) End(run *lockstep.Run) *lockstep.Finding {
 		return nil
 	}
 	d.judged++
-	missing := slices.DeleteFunc(slices.Clone(d.acknowledged), func(a *Acknowledged) bool { return d.came[a.Seq] })
+	missing := slices.DeleteFunc(slices.Clone(d.acknowledged), func(a *Acknowledged) bool { return d.came[a.Seq] || d.may(a.Subject, a.Seq) })
 	if len(missing) == 0 {
 		return nil
 	}

@@ -34,6 +34,11 @@ func TestDeliveries(t *testing.T) {
 			"delivery 1 was message 2, and delivery 3 is message 1, both for the first time"},
 		"a first time again": {&inTurn{}, []lockstep.Event{delivered(1, 2, 1, 0), delivered(2, 2, 1, 0)},
 			"delivery 1 was message 2, and delivery 2 is message 2, both for the first time"},
+		"after a later one, because its delivery came to nobody": {&inTurn{}, []lockstep.Event{delivered(1, 1, 1, 0), delivered(2, 1, 2, 0), delivered(4, 3, 1, 0), delivered(5, 2, 1, 0)}, ""},
+		"whose delivery would have been another": {&inTurn{}, []lockstep.Event{delivered(1, 1, 1, 0), delivered(2, 1, 2, 0), delivered(4, 3, 1, 0), delivered(5, 2, 1, 0), delivered(3, 1, 3, 0)},
+			"delivery 4 was message 3, and delivery 5 is message 2, both for the first time"},
+		"which does not excuse an earlier turn": {&inTurn{}, []lockstep.Event{delivered(1, 2, 1, 0), delivered(3, 3, 1, 0), delivered(4, 1, 1, 0)},
+			"delivery 1 was message 2, and delivery 4 is message 1, both for the first time"},
 		"one number for two":                  {&inTurn{}, []lockstep.Event{delivered(1, 1, 1, 0), delivered(1, 2, 2, 0)}, "delivery 1 was message 1, and now it is message 2"},
 		"again before it was confirmed":       {&takenOnce{}, []lockstep.Event{delivered(1, 1, 1, 1), taken(1, 5), delivered(2, 1, 2, 4)}, ""},
 		"again, asked for in the same moment": {&takenOnce{}, []lockstep.Event{taken(1, 5), delivered(2, 1, 2, 5)}, ""},
@@ -69,6 +74,7 @@ func unhashed(text string) string { return hashes.ReplaceAllString(text, "") }
 // What is so when faults have stopped is judged in the end.
 func TestInTheEnd(t *testing.T) {
 	one, two, other := Message{1, "k", "a"}, Message{2, "k", "b"}, Message{2, "k", "c"}
+	first := Drop{ID: "x", Seq: 1}
 	removed := lockstep.Event{Node: 3, Type: EventRemoved, Value: "n3"}
 	for _, c := range []struct {
 		name          string
@@ -84,10 +90,25 @@ func TestInTheEnd(t *testing.T) {
 			"2m0s after the last fault server 1, with messages 1 to 2, 2 in all, lacks 1 of 1 messages that were acknowledged, first b is message 2", 1},
 		{"no copy left", Durable, []lockstep.Event{ack(1, 1, "a")}, []lockstep.Event{holds(1), holds(2), holds(3)},
 			"2m0s after the last fault no server has the stream any more; 1 messages were acknowledged", 1},
+		{"one deleted", Durable, []lockstep.Event{ackTo("k", 1, "a"), ackTo("k", 2, "b"), dropping(first), dropped(first)}, []lockstep.Event{holds(1, two), holds(2, two)}, "", 1},
+		{"another deleted", Durable, []lockstep.Event{ackTo("k", 1, "a"), ackTo("k", 2, "b"), dropping(first), dropped(first)}, []lockstep.Event{holds(1, one)},
+			"2m0s after the last fault server 1, with messages 1 to 1, 1 in all, lacks 1 of 2 messages that were acknowledged, first b is message 2", 1},
+		{"deleted, and another in its place", Durable, []lockstep.Event{ackTo("k", 1, "a"), dropping(first), dropped(first)}, []lockstep.Event{holds(1, Message{1, "k", "z"})},
+			"2m0s after the last fault server 1, with messages 1 to 1, 1 in all, lacks 1 of 1 messages that were acknowledged, first a is message 1", 1},
+		{"gone", Gone, []lockstep.Event{dropping(first), dropped(first)}, []lockstep.Event{holds(1, two), holds(2)}, "", 1},
+		{"not gone everywhere", Gone, []lockstep.Event{dropping(first), dropped(first)}, []lockstep.Event{holds(1, two), holds(2, one, two)},
+			"2m0s after the last fault server 2, with messages 1 to 2, 2 in all, has message 1 of k; it was acknowledged that message 1 is deleted", 1},
+		{"not gone, and nobody said so", Gone, []lockstep.Event{dropping(first)}, []lockstep.Event{holds(1, one)}, "", 0},
+		{"purged, and still there", Gone, []lockstep.Event{dropped(Drop{Subject: "k", Seq: 2, Below: true})}, []lockstep.Event{holds(1, one, two)},
+			"2m0s after the last fault server 1, with messages 1 to 2, 2 in all, has message 1 of k; it was acknowledged that all before message 2 of k is deleted", 1},
+		{"another key purged", Gone, []lockstep.Event{dropped(Drop{Subject: "l", Seq: 2, Below: true})}, []lockstep.Event{holds(1, one, two)}, "", 1},
+		{"deleted before it came", Delivering, []lockstep.Event{ackTo("k", 1, "a"), dropping(first)}, []lockstep.Event{holds(1, two), far(1, 1)}, "", 1},
 		{"equal", Equal, nil, []lockstep.Event{holds(1, one, two), holds(2), holds(3, one, two)}, "", 1},
 		{"different", Equal, nil, []lockstep.Event{holds(1, one, two), holds(3, one, other)}, "2m0s after the last fault the copies of servers 1 and 3 differ: messages 1 to 2, 2 in all; messages 1 to 2, 2 in all", 1},
 		{"made anew", Restored, []lockstep.Event{removed}, []lockstep.Event{holds(1, one), holds(2, one), holds(3)}, "", 1},
 		{"not made anew", Restored, []lockstep.Event{removed}, []lockstep.Event{holds(1, one), holds(2), holds(3)},
+			"2m0s after the last fault, and 1 moves of copies or removals of servers, 1 servers have the stream (1), and 2 should", 1},
+		{"refused, and yet done", Restored, []lockstep.Event{{Node: 2, Type: EventRefused, Value: "n2"}}, []lockstep.Event{holds(1, one), holds(2), holds(3)},
 			"2m0s after the last fault, and 1 moves of copies or removals of servers, 1 servers have the stream (1), and 2 should", 1},
 		{"one left over", Restored, []lockstep.Event{removed}, []lockstep.Event{holds(1, one), holds(2, one), holds(3, one)},
 			"2m0s after the last fault, and 1 moves of copies or removals of servers, 3 servers have the stream (1,2,3), and 2 should", 1},
@@ -104,7 +125,7 @@ func TestInTheEnd(t *testing.T) {
 				"delivered up to message 2 (delivery 3), acknowledged up to message 0 (delivery 0), 0 open", 1},
 		{"still at work", Together, nil, []lockstep.Event{taken(1, 0), holds(1, one), far(1, 1), holds(2, one), far(2, 0)}, "", 0},
 	} {
-		system := enginetest.Timed{Options: map[string]string{"consume": "true", "removals": "1"}, Moments: []enginetest.Moment{{At: time.Minute, Events: c.before}}}
+		system := enginetest.Timed{Options: map[string]string{"consume": "true", "removals": "1", "purges": "1"}, Moments: []enginetest.Moment{{At: time.Minute, Events: c.before}}}
 		for minute := time.Duration(2); minute <= 4; minute++ { // after faults have stopped
 			system.Moments = append(system.Moments, enginetest.Moment{At: minute * time.Minute, Events: c.after})
 		}

@@ -5,6 +5,7 @@ package nats
 import (
 	"flag"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -77,4 +78,17 @@ func TestCareless(t *testing.T) {
 		t.Logf("%s: run %d: %s", Version(), f.Run, f.Finding)
 	}
 	happened(t, r, EventMove)
+}
+
+// full has as many copies as servers: to take one from a server is refused, since no other can have it.
+var full = Cluster{Moves: 1}
+
+// Where the removal of a copy is refused, all copies stay. Before v2.15 the server refuses it and does it.
+func TestRefusedMove(t *testing.T) {
+	r := settled(t, Settle, full, calmly, *runs)
+	happened(t, r, EventRefused)
+	mended := !strings.HasPrefix(Version(), "v2.12.") && !strings.HasPrefix(Version(), "v2.14.")
+	if f := r.First(); mended != (f == nil) || f != nil && f.Finding.Property != "enough-copies" {
+		t.Errorf("%s: %v", Version(), f)
+	}
 }

@@ -43,7 +43,7 @@ func (r *route) feed(data []byte) (kind, text string) {
 			break
 		}
 		lines = append(lines, inWords(string(line)))
-		size := payload(string(line))
+		size := payloadSize(string(line))
 		if n := min(size, len(after)); n < size {
 			r.skip = size - n
 		}
@@ -83,8 +83,8 @@ func folded(lines []said) (texts []string) {
 	return texts
 }
 
-// payload is the size of what follows a line, with its end.
-func payload(line string) int {
+// payloadSize is the size of what follows a line, with its end.
+func payloadSize(line string) int {
 	words := strings.Fields(line)
 	if len(words) < 3 || !strings.HasSuffix(words[0], "MSG") && !strings.HasSuffix(words[0], "PUB") {
 		return 0

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/kit/kv"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -53,6 +54,19 @@ func TestOperations(t *testing.T) {
 	r := settled(t, 20000, Cluster{Nodes: 5, StepDowns: 3, MetaStepDowns: 20, Moves: 2, Removals: 2, Consume: true, Sockets: true}, calmly, *runs)
 	passes(t, r)
 	happened(t, r, EventStepDown, EventMetaStepDown, EventMove, EventRemoved, EventDelivered, EventTaken, EventProgress)
+}
+
+// Keys are deleted and purged, the stream is purged, and messages are deleted, through crashes, partitions, pauses and power failures.
+func TestDeletions(t *testing.T) {
+	walk := faults
+	walk.Request = 150
+	deletes := Cluster{SyncAlways: true, Power: 0.5, Clients: 4, Requests: 20, Mix: kv.Mix{Put: 4, Cas: 2, Delete: 2}, Purges: 20, Erasures: 40}
+	for _, purge := range []bool{false, true} {
+		deletes.Purge = purge
+		r := campaign(t, deletes, walk, *runs)
+		passes(t, r)
+		happened(t, r, EventDropping, EventDropped)
+	}
 }
 
 // everything is what a cluster can be asked for and suffer.

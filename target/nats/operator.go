@@ -22,6 +22,8 @@ const (
 	move                // take the server's copy of the stream from it
 	metaStepDown        // let the leader of all servers step down, where it is this one
 	remove              // remove the server for good
+	purge               // purge the stream of messages before the newest of any key
+	erase               // delete a single message that is not the newest of its key
 )
 
 // consumer is the name of the one that reads.
@@ -69,7 +71,50 @@ func (s *clients) perform(n *bubble.Node, to door, duty int) {
 		s.moveCopy(n, to)
 	case remove:
 		s.dismiss(n, to)
+	case purge:
+		if seq := s.oldest(); seq > 0 {
+			s.drop(ctx, n, to.conn, &Drop{Seq: seq, Below: true}, "STREAM.PURGE."+streamName)
+		}
+	case erase:
+		if seq := s.outdated(); seq > 0 {
+			s.drop(ctx, n, to.conn, &Drop{Seq: seq}, "STREAM.MSG.DELETE."+streamName)
+		}
 	}
+}
+
+// drop asks for messages to be deleted.
+func (s *clients) drop(ctx context.Context, n *bubble.Node, conn *natsgo.Conn, d *Drop, how string) {
+	d.ID = d.String()
+	n.Emit(EventDropping, d)
+	if request(ctx, conn, how, map[string]uint64{"seq": d.Seq}) == nil {
+		n.Emit(EventDropped, d)
+	}
+}
+
+// oldest is the oldest of the newest messages of all keys, before which nobody misses anything, or 0 where a key has none.
+func (s *clients) oldest() (seq uint64) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if len(s.newest) < s.cluster.Keys {
+		return 0
+	}
+	seq = anything
+	for _, newest := range s.newest {
+		seq = min(seq, newest)
+	}
+	return seq
+}
+
+// outdated is a message that is not the newest of its key, another one each time, or 0.
+func (s *clients) outdated() uint64 {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if len(s.older) == 0 {
+		return 0
+	}
+	seq := s.older[0]
+	s.older = s.older[1:]
+	return seq
 }
 
 // request asks JetStream for something, and returns what the answer complains of.
@@ -110,14 +155,31 @@ func (s *clients) moveCopy(n *bubble.Node, to door) {
 		defer s.done(n.Self())
 	}
 	name := to.server.Name()
+	s.moves(name)
 	ctx, cancel := context.WithTimeout(n.Context(), patience)
 	defer cancel()
-	if request(ctx, to.conn, "STREAM.PEER.REMOVE."+streamName, map[string]string{"peer": name}) != nil {
+	err := request(ctx, to.conn, "STREAM.PEER.REMOVE."+streamName, map[string]string{"peer": name})
+	switch wrong := (*jetstream.APIError)(nil); {
+	case is(err, noPeer):
+		s.moves("") // there is no copy to be taken
+		return
+	case errors.As(err, &wrong): // and yet versions before v2.15 may do it
+		n.Emit(EventRefused, name)
+		return
+	case err != nil:
 		return
 	}
 	n.Emit(EventMove, name)
-	for i := 0; i < tries && !s.cluster.Careless && !s.healthy(n.Context(), to.conn, name) && wait(n, pause); i++ {
+	for i := 0; i < tries && !s.cluster.Careless && !s.healthy(n.Context(), to.conn) && wait(n, pause); i++ {
 	}
+}
+
+// moves says whose copy may be on its way to another server, until that has been seen: a request may have its effect long
+// after the operator has given it up, or died.
+func (s *clients) moves(name string) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.moving = name
 }
 
 // dismiss stops a server for good.
@@ -136,7 +198,7 @@ func (s *clients) dismiss(n *bubble.Node, to door) {
 func (s *clients) change(n *bubble.Node, to door) bool {
 	for range tries {
 		if s.claim(n.Self()) {
-			if s.healthy(n.Context(), to.conn, "") {
+			if s.healthy(n.Context(), to.conn) {
 				return true
 			}
 			s.done(n.Self())
@@ -178,20 +240,44 @@ func wait(n *bubble.Node, long time.Duration) bool {
 	}
 }
 
-// healthy reports whether the stream has all of its copies, each up to date and none at a server of this name, as its leader knows.
-func (s *clients) healthy(ctx context.Context, conn *natsgo.Conn, without string) bool {
+// healthy reports whether the stream, and the consumer of the subscribers where there is one, have all of their copies, each
+// up to date and none at a server that it was to be taken from, as their leaders know.
+func (s *clients) healthy(ctx context.Context, conn *natsgo.Conn) bool {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	s.mutex.Lock()
+	without := s.moving
+	s.mutex.Unlock()
+	if !s.isComplete(ctx, conn, without) {
+		return false
+	}
+	s.moves("")
+	return true
+}
+
+// isComplete asks for that.
+func (s *clients) isComplete(ctx context.Context, conn *natsgo.Conn, without string) bool {
 	js, err := jetstream.New(conn)
 	if err != nil {
 		return false
 	}
 	in, err := js.Stream(ctx, streamName)
-	if err != nil {
+	if err != nil || !complete(in.CachedInfo().Cluster, s.cluster.Replicas, without) {
 		return false
 	}
-	group := in.CachedInfo().Cluster
-	return group != nil && group.Leader != "" && group.Leader != without && len(group.Replicas) == s.cluster.Replicas-1 &&
+	if !s.cluster.Consume {
+		return true
+	}
+	by, err := in.Consumer(ctx, taker)
+	if err != nil {
+		return errors.Is(err, jetstream.ErrConsumerNotFound)
+	}
+	return complete(by.CachedInfo().Cluster, s.cluster.Replicas, without)
+}
+
+// complete reports whether there are so many copies, each up to date and none at a server of this name.
+func complete(group *jetstream.ClusterInfo, copies int, without string) bool {
+	return group != nil && group.Leader != "" && group.Leader != without && len(group.Replicas) == copies-1 &&
 		!slices.ContainsFunc(group.Replicas, func(p *jetstream.PeerInfo) bool { return !p.Current || p.Offline || p.Lag > 0 || p.Name == without })
 }
 
@@ -227,7 +313,7 @@ func (s *clients) replace(n *bubble.Node, peer string) error {
 		ctx, cancel := context.WithTimeout(n.Context(), patience)
 		err := request(ctx, conn, "SERVER.REMOVE", map[string]string{"peer": name, "peer_id": peer})
 		cancel()
-		if wrong := (*jetstream.APIError)(nil); errors.As(err, &wrong) && wrong.ErrorCode == notMember {
+		if is(err, notMember) {
 			s.mutex.Lock()
 			delete(s.leaving, n.Self())
 			s.gone[n.Self()]++
@@ -241,8 +327,17 @@ func (s *clients) replace(n *bubble.Node, peer string) error {
 	return nil
 }
 
-// notMember is the server's error that a server is no member of the cluster.
-const notMember jetstream.ErrorCode = 10044
+// The server's errors that a server has no copy of a stream, and that it is no member of the cluster.
+const (
+	noPeer    jetstream.ErrorCode = 10040
+	notMember jetstream.ErrorCode = 10044
+)
+
+// is reports whether an error is this one of the server.
+func is(err error, code jetstream.ErrorCode) bool {
+	wrong := (*jetstream.APIError)(nil)
+	return errors.As(err, &wrong) && wrong.ErrorCode == code
+}
 
 // take lets the consumer, which is made where there is none, take and acknowledge messages.
 func take(ctx context.Context, conn *natsgo.Conn, replicas int) (list Messages) {

@@ -29,6 +29,7 @@ const (
 	EventStepDown     = "step-down"      // of the leader of the stream
 	EventMetaStepDown = "meta-step-down" // of the leader of all servers
 	EventMove         = "move"           // a copy of the stream was taken from the server
+	EventRefused      = "refused"        // it was not, as the answer says: no other server can have it
 	EventRemoved      = "removed"        // the server is no member any more
 )
 
@@ -87,7 +88,8 @@ func (c *Copy) at(seq uint64) (Message, bool) {
 type Acknowledged struct {
 	Client int
 	Seq    uint64 // its number in the stream
-	Data   string
+
+	Subject, Data string
 }
 
 // String is the acknowledgement in words.
@@ -112,7 +114,7 @@ var Restored = spec.New("enough-copies", func(i lockstep.Info) *restored {
 })
 
 // Everything is all that the server promises, as far as it is judged here.
-var Everything = spec.All(Unique, Ordered, kv.Linearizable, Durable, Equal, Restored, InTurn, TakenOnce, Delivering, Together)
+var Everything = spec.All(Unique, Ordered, kv.Linearizable, Durable, Equal, Restored, InTurn, TakenOnce, Delivering, Together, Gone)
 
 // Settle is the length of a settling stage in which copies are judged, for three servers.
 const Settle = 6000
@@ -241,6 +243,7 @@ func (q *quiet) since(run *lockstep.Run) string {
 // durable knows the messages that were acknowledged.
 type durable struct {
 	quiet
+	drops
 	nodes        int
 	acknowledged []*Acknowledged
 	judged       int
@@ -255,6 +258,7 @@ func (d *durable) Judged() int { return d.judged }
 // Event takes down what was acknowledged and what is there.
 func (d *durable) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	d.event(run, e)
+	d.drop(e)
 	if e.Type == EventAcknowledged {
 		d.acknowledged = append(d.acknowledged, e.Value.(*Acknowledged))
 	}
@@ -276,7 +280,7 @@ func (d *durable) End(run *lockstep.Run) *lockstep.Finding {
 		copies++
 		var lost []*Acknowledged
 		for _, a := range d.acknowledged {
-			if m, ok := c.at(a.Seq); !ok || m.Data != a.Data {
+			if m, ok := c.at(a.Seq); ok && m.Data != a.Data || !ok && !d.may(a.Subject, a.Seq) {
 				lost = append(lost, a)
 			}
 		}
@@ -347,7 +351,7 @@ func (c *count) Judged() int {
 type restored struct {
 	quiet
 	nodes int
-	moves int // of copies, and servers removed
+	moves int // of copies, asked for, and servers removed
 
 	counted trace.Nodes // those that told of their copies a while after faults; clients may go on, or try in vain
 	count
@@ -362,7 +366,7 @@ func (r *restored) Reset() {
 func (r *restored) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	r.event(run, e)
 	switch {
-	case e.Type == EventMove || e.Type == EventRemoved:
+	case e.Type == EventMove || e.Type == EventRefused || e.Type == EventRemoved:
 		r.moves++
 	case e.Type == EventCopy && r.began >= 0 && time.Duration(run.Now()-r.began) >= calm:
 		r.counted = r.counted.With(e.Node)

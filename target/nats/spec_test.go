@@ -1,6 +1,7 @@
 package nats
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -11,6 +12,11 @@ import (
 
 func ack(client int, seq uint64, data string) lockstep.Event {
 	return lockstep.Event{Type: EventAcknowledged, Value: &Acknowledged{Client: client, Seq: seq, Data: data}}
+}
+
+// ackTo is the acknowledgement of a message to a subject.
+func ackTo(subject string, seq uint64, data string) lockstep.Event {
+	return lockstep.Event{Type: EventAcknowledged, Value: &Acknowledged{Seq: seq, Subject: subject, Data: data}}
 }
 
 func asked(client int) lockstep.Event { return lockstep.Event{Type: EventAsked, Value: client} }
@@ -104,10 +110,10 @@ func TestQuiet(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	if err := (Cluster{Nodes: 5, Moves: 1, Removals: 1}).full().check(); err != nil {
+	if err := errors.Join(Cluster{Nodes: 5, Moves: 1, Removals: 1}.full().check(), Cluster{Moves: 1}.full().check()); err != nil {
 		t.Error(err)
 	}
-	for _, c := range []Cluster{{Nodes: 8}, {Replicas: 4}, {Nodes: 3, Moves: 1}, {Nodes: 3, Removals: 1}, {Power: 2}, {Sync: -1}} {
+	for _, c := range []Cluster{{Nodes: 8}, {Replicas: 4}, {Nodes: 3, Removals: 1}, {Power: 2}, {Sync: -1}} {
 		if c.full().check() == nil {
 			t.Errorf("%+v is allowed", c)
 		}

@@ -1,0 +1,133 @@
+package nats
+
+import (
+	"fmt"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/spec"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// The types of event of messages that somebody wants to be gone; the value is a [*Drop].
+const (
+	EventDropping = "dropping" // it is asked for, and may happen from now on
+	EventDropped  = "dropped"  // it was acknowledged
+)
+
+// Drop says which messages are to go: one, or all before it, of a key or of all.
+type Drop struct {
+	ID      string // who asked for it
+	Subject string // empty: all
+	Seq     uint64
+	Below   bool // not the message itself, but all before it
+}
+
+// anything is a number above those of all messages.
+const anything = ^uint64(0)
+
+// String is the drop in words.
+func (d *Drop) String() string {
+	text := fmt.Sprintf("message %d", d.Seq)
+	switch {
+	case d.Below && d.Seq == anything:
+		text = "all messages"
+	case d.Below:
+		text = fmt.Sprintf("all before message %d", d.Seq)
+	}
+	if d.Subject != "" {
+		text += " of " + d.Subject
+	}
+	return text
+}
+
+// has reports whether a message is one of those.
+func (d *Drop) has(subject string, seq uint64) bool {
+	if d.Subject != "" && d.Subject != subject {
+		return false
+	}
+	return seq == d.Seq && !d.Below || seq < d.Seq && d.Below
+}
+
+// drops are those of a run: what may be gone, and what must be.
+type drops struct {
+	asked map[string]*Drop // and not acknowledged
+	done  []*Drop
+}
+
+// drop takes down what is asked for, and acknowledged.
+func (d *drops) drop(e *lockstep.Event) {
+	switch e.Type {
+	case EventDropping:
+		if d.asked == nil {
+			d.asked = map[string]*Drop{}
+		}
+		drop := e.Value.(*Drop)
+		d.asked[drop.ID] = drop
+	case EventDropped:
+		drop := e.Value.(*Drop)
+		delete(d.asked, drop.ID)
+		d.done = append(d.done, drop)
+	}
+}
+
+// must is why a message has to be gone, or nil.
+func (d *drops) must(subject string, seq uint64) *Drop {
+	for _, drop := range d.done {
+		if drop.has(subject, seq) {
+			return drop
+		}
+	}
+	return nil
+}
+
+// may reports whether a message may be gone.
+func (d *drops) may(subject string, seq uint64) bool {
+	for _, drop := range d.asked {
+		if drop.has(subject, seq) {
+			return true
+		}
+	}
+	return d.must(subject, seq) != nil
+}
+
+// Gone: when faults have stopped, no copy has a message whose deletion was acknowledged.
+var Gone = spec.New("deleted-messages-go", func(i lockstep.Info) *gone {
+	return &gone{count: count{off: i.Options["purge"] == "" && i.Options["purges"] == "" && i.Options["erasures"] == ""}}
+})
+
+// gone knows what must not be there.
+type gone struct {
+	quiet
+	drops
+	count
+}
+
+// Reset begins a new run.
+func (g *gone) Reset() { *g = gone{quiet: quiet{began: -1}, count: g.anew()} }
+
+// Event takes down what is there, and what should not be.
+func (g *gone) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+	g.event(run, e)
+	g.drop(e)
+	return nil
+}
+
+// End judges the copies of servers that told of them after some time without faults.
+func (g *gone) End(run *lockstep.Run) *lockstep.Finding {
+	if !run.Settled() || len(g.done) == 0 {
+		return nil
+	}
+	for n := range g.told.All() {
+		if !g.copies[n].Exists {
+			continue
+		}
+		g.judged = 1
+		for _, m := range g.copies[n].messages {
+			if drop := g.must(m.Subject, m.Seq); drop != nil {
+				return &lockstep.Finding{Nodes: trace.NodesOf(n), Text: fmt.Sprintf("%s server %d, with %s, has message %d of %s; it was acknowledged that %s is deleted",
+					g.since(run), n, g.copies[n], m.Seq, m.Subject, drop)}
+			}
+		}
+	}
+	return nil
+}
