@@ -1,0 +1,161 @@
+//go:build lockstep_overlay
+
+package etcdserver
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	metric "github.com/prometheus/client_model/go"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/kit/watch"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// deed is something that happens in runs, without which a mistake cannot show.
+type deed int
+
+const (
+	crash      deed = iota // of a member
+	cut                    // of links
+	deletion               // that was acknowledged
+	watching               // a watch was opened
+	progressed             // a watch told how far it is
+	backedUp               // a member sent its whole store
+	compacted              // a member began to compact, or to go on with it
+	unfinished             // of these, one that it did not end
+	snapshot               // a member that lags was sent one
+	allDeeds
+)
+
+func (d deed) String() string {
+	return [...]string{"crashes", "cuts", "deletions", "watches", "progress told", "backups", "compactions", "compactions not ended", "snapshots received"}[d]
+}
+
+// deeds is a spec that always holds, and counts what happens in runs: by steps, by events, and by the server's own metrics, which are those of the process.
+type deeds struct {
+	needed     []deed
+	metrics    map[deed]prometheus.Collector
+	before     map[deed]int // of the metrics
+	run        [allDeeds]int
+	runs, with int           // with all that is needed
+	total, in  [allDeeds]int // times, and runs in which it happened
+}
+
+// counted counts what happens in runs, of which some is needed.
+func counted(t *testing.T, needed []deed) *deeds {
+	t.Helper()
+	histogram := func(space, system, name, help string) prometheus.Collector {
+		return registered(t, prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: space, Subsystem: system, Name: name, Help: help}))
+	}
+	received := prometheus.CounterOpts{Namespace: "etcd", Subsystem: "network", Name: "snapshot_receive_success", Help: "Total number of successful snapshot receives"}
+	return &deeds{needed: needed, before: map[deed]int{}, metrics: map[deed]prometheus.Collector{
+		compacted:  histogram("etcd_debugging", "mvcc", "index_compaction_pause_duration_milliseconds", "Bucketed histogram of index compaction pause duration."),
+		unfinished: histogram("etcd_debugging", "mvcc", "db_compaction_total_duration_milliseconds", "Bucketed histogram of db compaction total duration."),
+		backedUp:   histogram("etcd", "disk", "backend_snapshot_duration_seconds", "The latency distribution of backend snapshots."),
+		snapshot:   registered(t, prometheus.NewCounterVec(received, []string{"From"})),
+	}}
+}
+
+// registered is the server's metric that is like another one. To gather all metrics would ask dead members, too, which may hold locks.
+func registered(t *testing.T, like prometheus.Collector) prometheus.Collector {
+	t.Helper()
+	var there prometheus.AlreadyRegisteredError
+	if err := prometheus.Register(like); !errors.As(err, &there) {
+		t.Fatalf("the server has no such metric: %v", err)
+	}
+	return there.ExistingCollector
+}
+
+// times is how often something was counted, whatever its labels.
+func times(c prometheus.Collector) (n int) {
+	all := make(chan prometheus.Metric, 1000)
+	c.Collect(all)
+	close(all)
+	for one := range all {
+		var m metric.Metric
+		if err := one.Write(&m); err != nil {
+			panic(err) // it is the server's own
+		}
+		n += int(m.GetCounter().GetValue()) + int(m.GetHistogram().GetSampleCount())
+	}
+	return n
+}
+
+// Properties are none.
+func (*deeds) Properties() []string { return nil }
+
+// New is the spec itself: a process makes one run at a time.
+func (d *deeds) New(lockstep.Info) lockstep.Monitor { return d }
+
+// Reset begins a run.
+func (d *deeds) Reset() {
+	d.run = [allDeeds]int{}
+	for what, m := range d.metrics {
+		d.before[what] = times(m)
+	}
+}
+
+// Step counts steps and events.
+func (d *deeds) Step(run *lockstep.Run) *lockstep.Finding {
+	switch run.Last().Kind {
+	case trace.Crash:
+		d.run[crash]++
+	case trace.Cut:
+		d.run[cut]++
+	}
+	for _, e := range run.Events() {
+		switch v := e.Value.(type) {
+		case *watch.Opened:
+			d.run[watching]++
+		case *watch.Wrote:
+			if v.Changes[0].Deleted {
+				d.run[deletion]++
+			}
+		case *watch.Told:
+			if v.Progress > 0 {
+				d.run[progressed]++
+			}
+		}
+	}
+	return nil
+}
+
+// End finds nothing.
+func (*deeds) End(*lockstep.Run) *lockstep.Finding { return nil }
+
+// Conclude adds a run, or one that is made again.
+func (d *deeds) Conclude(bool) lockstep.Conclusion {
+	for what, m := range d.metrics {
+		d.run[what] = times(m) - d.before[what]
+	}
+	d.run[unfinished] = d.run[compacted] - d.run[unfinished]
+	all := true
+	for what, n := range d.run {
+		d.total[what] += n
+		d.in[what] += min(n, 1)
+	}
+	for _, what := range d.needed {
+		all = all && d.run[what] > 0
+	}
+	d.runs++
+	if all {
+		d.with++
+	}
+	return lockstep.Conclusion{}
+}
+
+// String is what happened, in words.
+func (d *deeds) String() string {
+	var list []string
+	for what, n := range d.total {
+		if n > 0 {
+			list = append(list, fmt.Sprintf("%d %s in %d runs", n, deed(what), d.in[what]))
+		}
+	}
+	return fmt.Sprintf("%d of %d runs, with those made again, had all of %v: %s", d.with, d.runs, d.needed, strings.Join(list, ", "))
+}
