@@ -81,7 +81,7 @@ type Cluster struct {
 	// Previous lets watches tell what a key was before a change.
 	Previous bool `help:"watches tell what a key was before a change"`
 	// Fragments lets members tell watches what does not fit into a short answer in parts.
-	Fragments bool `help:"watches are told in parts what is longer than a request may be, which is 512 bytes then"`
+	Fragments bool `help:"watches are told in parts what is longer than a request may be, which is 512 bytes then, or 4608 with a quota"`
 	// Quota is the room that a member's file may take; with any, clients fill it and the operator makes room.
 	Quota int `help:"kilobytes that the file of a member may have; with any, clients fill it and the operator makes room" range:"0..1000000"`
 	// Checks is how often members compare their stores by the server's own check for corruption.

@@ -236,6 +236,9 @@ func config(n *bubble.Node, c Cluster, at *seat) (*embed.Config, error) {
 	}
 	if c.Fragments {
 		conf.MaxRequestBytes = shortest
+		if c.Quota > 0 {
+			conf.MaxRequestBytes += longestValue
+		}
 	}
 	if c.Checks > 0 {
 		check(conf, c.Checks)
