@@ -2,11 +2,13 @@ package etcdserver
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"sync"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/lockstep-go/lockstep"
@@ -38,6 +40,8 @@ type clients struct {
 	newest   int64                    // the highest revision that somebody was told of
 	watches  int                      // opened so far
 	holds    int                      // leases asked for so far
+	reads    int                      // of several keys, so far
+	fills    int                      // so far
 	rights   *rights
 	seats    *seats
 	doors    map[lockstep.Node]*clientv3.Client // of members that are ready, where members change
@@ -127,6 +131,9 @@ func (s *clients) operate(n *bubble.Node, client *clientv3.Client, t task) {
 	ctx, cancel := context.WithTimeout(n.Context(), patience)
 	defer cancel()
 	a, err := s.do(ctx, client, t.op)
+	if errors.Is(err, rpctypes.ErrNoSpace) {
+		awaitRoom(n, client)
+	}
 	again := err != nil && t.op.Kind == kv.Get && !t.op.Txn
 	if again {
 		time.Sleep(pause)

@@ -76,6 +76,16 @@ type Cluster struct {
 	Holders int `help:"clients that put keys with leases, which are kept alive for a while, and given back or expire" range:"0..8"`
 	// Users is the number of users whose rights the operator gives and takes; with any there is authentication.
 	Users int `help:"users whose rights the operator gives and takes; with any there is authentication" range:"0..8"`
+	// Readers is the number of clients that read several keys at once, now or at an earlier revision.
+	Readers int `help:"clients that read several keys at once, now or at an earlier revision" range:"0..8"`
+	// Previous lets watches tell what a key was before a change.
+	Previous bool `help:"watches tell what a key was before a change"`
+	// Fragments lets members tell watches what does not fit into a short answer in parts.
+	Fragments bool `help:"watches are told in parts what is longer than a request may be, which is 512 bytes then, or 4608 with a quota"`
+	// Quota is the room that a member's file may take; with any, clients fill it and the operator makes room.
+	Quota int `help:"kilobytes that the file of a member may have; with any, clients fill it and the operator makes room" range:"0..1000000"`
+	// Checks is how often members compare their stores by the server's own check for corruption.
+	Checks time.Duration `help:"how often members compare their stores by the server's own check for corruption; 0: never"`
 	// Failpoints are places in the server where goroutines stand still at times, and nodes crash; there are some in the target etcdserver-failpoints alone.
 	Failpoints string `help:"places in the server where it stands still at times, like raftBeforeSave:0.1,walBeforeSync:0.01 or any:0.01, in the target etcdserver-failpoints alone"`
 }
@@ -107,6 +117,9 @@ func (c Cluster) check() error {
 	}
 	if !(c.Power >= 0 && c.Power <= 1) || c.Sync < 0 {
 		return fmt.Errorf("etcdserver: power %v must be in 0..1, sync %v not negative", c.Power, c.Sync)
+	}
+	if c.Checks < 0 {
+		return fmt.Errorf("etcdserver: checks is %v, must not be negative", c.Checks)
 	}
 	if _, err := failpoints(c.Failpoints, failpoint.Names()); err != nil {
 		return err

@@ -11,11 +11,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
 	"github.com/lockstep-go/lockstep/internal/processes"
 	"github.com/lockstep-go/lockstep/kit/kv"
+	"github.com/lockstep-go/lockstep/kit/watch"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
@@ -58,7 +60,7 @@ var faults = strategy.Walk{Deliver: 600, Drop: 1, Wait: 120, Request: 20, Cut: 1
 // put to the test.
 func TestFaults(t *testing.T) {
 	r := campaign(t, lockstep.Plan{System: busy, Strategy: faults, Runs: *runs, Settle: Settle})
-	allJudged(t, r, "members-stay", "leases-hold", "leases-end", "only-the-permitted")
+	allJudged(t, r, ofMembers, ofLeases, ofUsers, ofRoom, ofReaders)
 	if f := r.First(); f != nil {
 		t.Errorf("run %d: %s\n%s", f.Run, f.Finding, f.Finding.Stack)
 	}
@@ -67,9 +69,19 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// The properties that are of use where clusters have more than usual.
+var (
+	ofMembers = []string{"members-stay"}
+	ofLeases  = []string{"leases-hold", "leases-end"}
+	ofUsers   = []string{"only-the-permitted"}
+	ofRoom    = []string{"full-stores-refuse"}
+	ofReaders = []string{"reads-are-snapshots", "no-corruption-alarm"}
+)
+
 // allJudged fails where a property was never judged, but for those named.
-func allJudged(t *testing.T, r *lockstep.Result, but ...string) {
+func allJudged(t *testing.T, r *lockstep.Result, others ...[]string) {
 	t.Helper()
+	but := slices.Concat(others...)
 	for _, j := range r.Judged {
 		if j.N == 0 && !slices.Contains(but, j.Name) {
 			t.Errorf("%s was never judged", j.Name)
@@ -82,7 +94,7 @@ func TestLeases(t *testing.T) {
 	c := busy
 	c.Holders, c.Failover = 3, 1
 	r := campaign(t, lockstep.Plan{System: c, Strategy: faults, Runs: *runs, Settle: 2 * Settle})
-	allJudged(t, r, "members-stay", "only-the-permitted")
+	allJudged(t, r, ofMembers, ofUsers, ofRoom, ofReaders)
 	if f := r.First(); f != nil {
 		t.Errorf("run %d: %s\n%s", f.Run, f.Finding, f.Finding.Stack)
 	}
@@ -94,7 +106,7 @@ func TestUsers(t *testing.T) {
 	c.Users = 3
 	rights, wants := map[string]int{}, map[string]int{}
 	r := campaign(t, lockstep.Plan{System: c, Strategy: faults, Runs: *runs, Settle: Settle, Spec: spec.All(Everything, counts(EventRight, rights), counts(EventAccess, wants))})
-	allJudged(t, r, "members-stay", "leases-hold", "leases-end")
+	allJudged(t, r, ofMembers, ofLeases, ofRoom, ofReaders)
 	if t.Log(rights, wants); rights[Done] == 0 || wants[Done] == 0 || wants[Refused] == 0 {
 		t.Error("rights were never given, or never wanted")
 	}
@@ -138,12 +150,63 @@ var whole = func() Cluster {
 	return c
 }()
 
+// crowded is a cluster with clients that read several keys at once, watches that tell more, and stores that get full.
+var crowded = func() Cluster {
+	c := busy
+	c.Learners, c.Readers, c.Previous, c.Fragments, c.Quota, c.Checks = 0, 2, true, true, 100, 5*time.Second
+	return c
+}()
+
+// often is faults with more requests.
+var often = func() strategy.Walk {
+	w := faults
+	w.Request = 60
+	return w
+}()
+
+// Reads of several keys find the store as it was, what watches are told in parts is whole, and the server finds no corruption by itself.
+func TestReaders(t *testing.T) {
+	c, long := crowded, 0
+	c.Quota = 0
+	many := spec.OnEvent("many", watch.EventTold, func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+		if len(e.Value.(*watch.Told).Changes) > 20 { // with what was before each, that is more than fits into one answer
+			long++
+		}
+		return nil
+	})
+	r := campaign(t, lockstep.Plan{System: c, Strategy: often, Runs: *runs, Settle: Settle, Spec: spec.All(Everything, many)})
+	allJudged(t, r, ofMembers, ofLeases, ofUsers, ofRoom)
+	if t.Log(long); long == 0 {
+		t.Error("nothing was told in parts")
+	}
+	if f := r.First(); f != nil {
+		t.Errorf("run %d: %s\n%s", f.Run, f.Finding, f.Finding.Stack)
+	}
+}
+
+// Stores that are full refuse what takes room, and have room again.
+func TestRoom(t *testing.T) {
+	seen := map[string]int{}
+	fills := spec.OnEvent("fills", EventFill, func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+		seen[fmt.Sprint(e.Value)]++
+		return nil
+	})
+	r := campaign(t, lockstep.Plan{System: crowded, Strategy: often, Runs: *runs, Settle: Settle, Spec: spec.All(Everything, fills)})
+	allJudged(t, r, ofMembers, ofLeases, ofUsers)
+	if t.Log(seen); len(seen) < 6 {
+		t.Errorf("of six things that come of wanting room there were %v", seen)
+	}
+	if f := r.First(); f != nil {
+		t.Errorf("run %d: %s\n%s", f.Run, f.Finding, f.Finding.Stack)
+	}
+}
+
 // Five members do as three do.
 func TestFive(t *testing.T) {
 	c := busy
 	c.Nodes = 5
 	r := campaign(t, lockstep.Plan{System: c, Strategy: faults, Runs: *runs, Settle: 3 * Settle})
-	allJudged(t, r, "members-stay", "leases-hold", "leases-end", "only-the-permitted")
+	allJudged(t, r, ofMembers, ofLeases, ofUsers, ofRoom, ofReaders)
 	if f := r.First(); f != nil {
 		t.Errorf("run %d: %s\n%s", f.Run, f.Finding, f.Finding.Stack)
 	}
@@ -164,7 +227,7 @@ func TestRepetition(t *testing.T) {
 	}
 	c := busy
 	c.Split = 0.1
-	for _, c := range []Cluster{c, whole} {
+	for _, c := range []Cluster{c, whole, crowded} {
 		plan := lockstep.Plan{System: c, Strategy: faults, Spec: Everything, Seed: 3, Scratch: "/dev/shm"}
 		if r, err := bubble.Repetition(t.Context(), plan, 5); err != nil || r.Same != 5 {
 			t.Errorf("%d of %d runs repeated, the first that did not is %d, %v", r.Same, r.Of, r.First, err)
@@ -260,7 +323,7 @@ var runs = flag.Int("runs", 5, "runs of a campaign")
 // All that there is happens in one run, with faults, and the promises hold.
 func TestWhole(t *testing.T) {
 	r := campaign(t, lockstep.Plan{System: whole, Strategy: faults, Runs: *runs, Settle: 4 * Settle})
-	allJudged(t, r)
+	allJudged(t, r, ofRoom, ofReaders)
 	if f := r.First(); f != nil {
 		t.Errorf("run %d: %s\n%s", f.Run, f.Finding, f.Finding.Stack)
 	}

@@ -39,6 +39,9 @@ const (
 // bcrypt is the least work that can be made of passwords.
 const bcrypt = 4
 
+// shortest is the longest request, in bytes, where members are to tell watches in parts.
+const shortest = 512
+
 // Where members listen: to clients, and to each other.
 const (
 	clientPort = 2379
@@ -200,6 +203,9 @@ func (m *member) tell(n *bubble.Node, life int, s *clients) error {
 	case n.Context().Err() == nil && !errors.Is(err, context.Canceled):
 		return fmt.Errorf("the store has no hash: %w", err)
 	}
+	if s.cluster.Checks > 0 {
+		m.alarms(n)
+	}
 	if s.cluster.Holders > 0 {
 		s.readHeld(n, m.client)
 	}
@@ -225,6 +231,18 @@ func config(n *bubble.Node, c Cluster, at *seat) (*embed.Config, error) {
 	if c.Batch > 0 {
 		set(conf, c.Batch, "ExperimentalCompactionBatchLimit", "CompactionBatchLimit")
 	}
+	if c.Quota > 0 {
+		conf.QuotaBackendBytes = int64(c.Quota) << 10
+	}
+	if c.Fragments {
+		conf.MaxRequestBytes = shortest
+		if c.Quota > 0 {
+			conf.MaxRequestBytes += longestValue
+		}
+	}
+	if c.Checks > 0 {
+		check(conf, c.Checks)
+	}
 	conf.BcryptCost = bcrypt
 	set(conf, progress, "ExperimentalWatchProgressNotifyInterval", "WatchProgressNotifyInterval")
 	set(conf, urls(n.Self(), at.port()), "ListenPeerUrls", "LPUrls", "AdvertisePeerUrls", "APUrls")
@@ -241,6 +259,18 @@ func config(n *bubble.Node, c Cluster, at *seat) (*embed.Config, error) {
 	}
 	conf.InitialCluster = strings.Join(all, ",")
 	return conf, nil
+}
+
+// check lets members compare their stores, when they start and so often.
+func check(conf *embed.Config, often time.Duration) {
+	set(conf, often, "ExperimentalCorruptCheckTime", "CorruptCheckTime", "ExperimentalCompactHashCheckTime", "CompactHashCheckTime")
+	if f := reflect.ValueOf(conf).Elem().FieldByName("ServerFeatureGate"); f.IsValid() {
+		if err := f.Interface().(interface{ Set(string) error }).Set("InitialCorruptCheck=true,CompactHashCheck=true"); err != nil {
+			panic(err) // since 3.6 they have these names
+		}
+		return
+	}
+	set(conf, true, "ExperimentalInitialCorruptCheck", "ExperimentalCompactHashCheckEnabled")
 }
 
 func address(n lockstep.Node, port int) string { return fmt.Sprintf("http://10.0.0.%d:%d", n, port) }

@@ -28,11 +28,7 @@ const sessions = 10_000
 func (s *clients) allDuties() (list []duty) {
 	add := func(name string, times int, do func(ctx context.Context, n *bubble.Node, client *clientv3.Client)) {
 		if times > 0 {
-			list = append(list, duty{operator.Duty{Name: name, Times: times}, func(n *bubble.Node, client *clientv3.Client) {
-				ctx, cancel := context.WithTimeout(n.Context(), patience)
-				defer cancel()
-				do(ctx, n, client)
-			}})
+			list = append(list, duty{operator.Duty{Name: name, Times: times}, patiently(do)})
 		}
 	}
 	c := s.cluster
@@ -52,6 +48,13 @@ func (s *clients) allDuties() (list []duty) {
 	for i := range c.Watchers {
 		always(fmt.Sprint("watch ", i+1), newWatcher(s, i).watch)
 	}
+	for i := range c.Readers {
+		always(fmt.Sprint("read ", i+1), patiently(s.read))
+	}
+	if c.Quota > 0 {
+		always("fill", patiently(s.fill))
+		always("relieve", patiently(s.relieve))
+	}
 	for i := range c.Holders {
 		always(fmt.Sprint("hold ", i+1), s.hold)
 	}
@@ -62,6 +65,15 @@ func (s *clients) allDuties() (list []duty) {
 		}
 	}
 	return list
+}
+
+// patiently does something with the patience of a client.
+func patiently(do func(ctx context.Context, n *bubble.Node, client *clientv3.Client)) func(n *bubble.Node, client *clientv3.Client) {
+	return func(n *bubble.Node, client *clientv3.Client) {
+		ctx, cancel := context.WithTimeout(n.Context(), patience)
+		defer cancel()
+		do(ctx, n, client)
+	}
 }
 
 // near is the address of the node's member, or of any where it has none.

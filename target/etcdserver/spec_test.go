@@ -31,7 +31,8 @@ func (s timed) judges(t *testing.T, spec lockstep.Spec) (string, int) {
 // at is the event of node 1 with a value, so many seconds after the beginning.
 func at(seconds int, value any) enginetest.Moment {
 	kinds := map[string]string{"*etcdserver.Store": EventStore, "*etcdserver.Member": EventMember, "*etcdserver.Lease": EventLease, "*etcdserver.Held": EventHeld,
-		"*etcdserver.Right": EventRight, "*etcdserver.Access": EventAccess, "*watch.Wrote": watch.EventWrote, "*watch.Told": watch.EventTold}
+		"*etcdserver.Right": EventRight, "*etcdserver.Access": EventAccess, "*watch.Wrote": watch.EventWrote, "*watch.Told": watch.EventTold,
+		"*watch.Opened": watch.EventOpened, "*etcdserver.Read": EventRead, "*etcdserver.Room": EventRoom, "*etcdserver.Fill": EventFill, "*etcdserver.Alarms": EventAlarms}
 	return enginetest.Moment{At: time.Duration(seconds) * time.Second, Events: []lockstep.Event{{Node: 1, Type: kinds[fmt.Sprintf("%T", value)], Value: value}}}
 }
 

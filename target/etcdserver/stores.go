@@ -55,7 +55,7 @@ var Forward = spec.OnEvent("stores-go-forward", EventStore, func(before *[64]Sto
 })
 
 // Everything is all that the server promises, as far as it is judged here.
-var Everything = spec.All(kv.Linearizable, kv.Revisions, watch.Guarantees, Equal, Forward, Durable, Stay, Once, LeasesHold, LeasesEnd, Permitted)
+var Everything = spec.All(kv.Linearizable, kv.Revisions, watch.Guarantees, Equal, Forward, Durable, Stay, Once, LeasesHold, LeasesEnd, Permitted, Snapshots, FullRefuse, Sound)
 
 // Settle is the length of a settling stage in which durability is judged, for three members.
 const Settle = 6000
@@ -112,8 +112,8 @@ func (e *equal) Event(_ *lockstep.Run, event *lockstep.Event) *lockstep.Finding 
 
 // durable follows what was acknowledged, and when.
 type durable struct {
-	acknowledged []acknowledged // each more than the one before
-	at           [64]lately     // by node
+	acknowledged acknowledgements
+	at           [64]lately // by node
 	joined       [64]lockstep.Time
 	seat         [64]int // by node: the number of its seat
 	leaving      [64]int // by node: how often its removal was asked for and not refused
@@ -121,10 +121,30 @@ type durable struct {
 	judged       int
 }
 
+// acknowledgements are the revisions of writes that were acknowledged, each higher than the one before.
+type acknowledgements []acknowledged
+
 // acknowledged is the revision of a write that was acknowledged at a time.
 type acknowledged struct {
 	when     lockstep.Time
 	revision int64
+}
+
+// note takes a write down that was acknowledged now.
+func (a *acknowledgements) note(now lockstep.Time, w *watch.Wrote) {
+	if r := w.Changes[0].Revision; r > a.before(now) {
+		*a = append(*a, acknowledged{now, r})
+	}
+}
+
+// before is the highest revision that was acknowledged up to a time.
+func (a acknowledgements) before(when lockstep.Time) int64 {
+	for _, w := range slices.Backward(a) {
+		if w.when <= when {
+			return w.revision
+		}
+	}
+	return 0
 }
 
 // lately is what a member told of its store last, if that was after some time without faults, and the revision that
@@ -148,27 +168,15 @@ func (d *durable) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding 
 	}
 	switch e.Type {
 	case watch.EventWrote:
-		if r := e.Value.(*watch.Wrote).Changes[0].Revision; r > d.before(now) {
-			d.acknowledged = append(d.acknowledged, acknowledged{now, r})
-		}
+		d.acknowledged.note(now, e.Value.(*watch.Wrote))
 	case EventStore:
 		if since := now - lockstep.Time(calm); d.began >= 0 && since >= max(d.began, d.joined[e.Node]) {
-			d.at[e.Node] = lately{e.Value.(*Store).Revision, d.before(since)}
+			d.at[e.Node] = lately{e.Value.(*Store).Revision, d.acknowledged.before(since)}
 		}
 	case EventMember:
 		d.member(now, e.Node, e.Value.(*Member))
 	}
 	return nil
-}
-
-// before is the highest revision that was acknowledged up to a time.
-func (d *durable) before(when lockstep.Time) int64 {
-	for _, a := range slices.Backward(d.acknowledged) {
-		if a.when <= when {
-			return a.revision
-		}
-	}
-	return 0
 }
 
 // member takes down who is a member: one that is to be removed has nothing to show until it is one again.

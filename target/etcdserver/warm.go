@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/kit/kv"
@@ -18,10 +19,15 @@ func warm(c Cluster) error {
 	if err := warmUsual(); err != nil {
 		return err
 	}
-	if !c.more() {
-		return nil
+	if c.more() {
+		if err := warmMore(); err != nil {
+			return err
+		}
 	}
-	return warmMore()
+	if c.most() {
+		return warmMost()
+	}
+	return nil
 }
 
 // usual is the cluster of those runs.
@@ -36,6 +42,17 @@ func (c Cluster) more() bool { return c.Changes > 0 || c.Failover > 0 || c.Holde
 var warmMore = sync.OnceValue(func() error {
 	c := usual
 	c.Learners, c.Spares, c.Changes, c.Failover, c.Holders, c.Users = 0, 2, 20, 1, 2, 2
+	return run(c, 3)
+})
+
+// most reports whether the cluster has something that fewer have.
+func (c Cluster) most() bool {
+	return c.Readers > 0 || c.Previous || c.Fragments || c.Quota > 0 || c.Checks > 0
+}
+
+var warmMost = sync.OnceValue(func() error {
+	c := usual
+	c.Readers, c.Previous, c.Fragments, c.Quota, c.Checks = 2, true, true, 100, 5*time.Second
 	return run(c, 3)
 })
 

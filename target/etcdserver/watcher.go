@@ -56,6 +56,12 @@ func (w *watcher) watch(n *bubble.Node, client *clientv3.Client) {
 	o := w.open(n)
 	n.Emit(watch.EventOpened, o)
 	with := []clientv3.OpOption{clientv3.WithRev(o.From), clientv3.WithProgressNotify()}
+	if w.clients.cluster.Previous {
+		with = append(with, clientv3.WithPrevKV())
+	}
+	if w.clients.cluster.Fragments {
+		with = append(with, clientv3.WithFragment())
+	}
 	if w.key == "" {
 		with = append(with, clientv3.WithPrefix())
 	}
@@ -92,7 +98,7 @@ func (w *watcher) ended(compacted int64) {
 func (w *watcher) tell(n *bubble.Node, number int, r *clientv3.WatchResponse) {
 	t := &watch.Told{Watch: number}
 	for _, e := range r.Events {
-		c := watch.Change{Revision: e.Kv.ModRevision, Key: string(e.Kv.Key), Value: string(e.Kv.Value), Deleted: e.Type == clientv3.EventTypeDelete}
+		c := watch.Change{Revision: e.Kv.ModRevision, Key: string(e.Kv.Key), Value: brief(e.Kv.Value), Deleted: e.Type == clientv3.EventTypeDelete}
 		t.Changes = follow(t.Changes, c)
 		w.next = max(w.next, c.Revision+1)
 	}
@@ -101,5 +107,10 @@ func (w *watcher) tell(n *bubble.Node, number int, r *clientv3.WatchResponse) {
 	}
 	if len(t.Changes) > 0 || t.Progress > 0 {
 		n.Emit(watch.EventTold, t)
+	}
+	for _, e := range r.Events {
+		if e.PrevKv != nil {
+			n.Emit(EventRead, was(e))
+		}
 	}
 }

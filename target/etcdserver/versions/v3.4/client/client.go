@@ -12,9 +12,11 @@ import (
 
 // What clients have to do with.
 type (
+	AlarmResponse          = clientv3.AlarmResponse
 	Client                 = clientv3.Client
 	Cmp                    = clientv3.Cmp
 	CompactOption          = clientv3.CompactOption
+	Event                  = clientv3.Event
 	GetResponse            = clientv3.GetResponse
 	LeaseGrantResponse     = clientv3.LeaseGrantResponse
 	LeaseKeepAliveResponse = clientv3.LeaseKeepAliveResponse
@@ -23,14 +25,20 @@ type (
 	OpOption               = clientv3.OpOption
 	PermissionType         = clientv3.PermissionType
 	PutResponse            = clientv3.PutResponse
+	SortTarget             = clientv3.SortTarget
 	TxnResponse            = clientv3.TxnResponse
 	WatchResponse          = clientv3.WatchResponse
 )
 
 // Values of other types.
 const (
-	EventTypeDelete = clientv3.EventTypeDelete
-	PermReadWrite   = clientv3.PermReadWrite
+	EventTypeDelete   = clientv3.EventTypeDelete
+	PermReadWrite     = clientv3.PermReadWrite
+	SortAscend        = clientv3.SortAscend
+	SortByKey         = clientv3.SortByKey
+	SortByModRevision = clientv3.SortByModRevision
+	SortByValue       = clientv3.SortByValue
+	SortDescend       = clientv3.SortDescend
 )
 
 // How requests are made.
@@ -40,15 +48,21 @@ var (
 	OpDelete            = clientv3.OpDelete
 	OpGet               = clientv3.OpGet
 	OpPut               = clientv3.OpPut
+	OpTxn               = clientv3.OpTxn
 	Value               = clientv3.Value
 	WithCompactPhysical = clientv3.WithCompactPhysical
+	WithFragment        = clientv3.WithFragment
 	WithFromKey         = clientv3.WithFromKey
 	WithKeysOnly        = clientv3.WithKeysOnly
 	WithLease           = clientv3.WithLease
+	WithLimit           = clientv3.WithLimit
 	WithPrefix          = clientv3.WithPrefix
+	WithPrevKV          = clientv3.WithPrevKV
 	WithProgressNotify  = clientv3.WithProgressNotify
+	WithRange           = clientv3.WithRange
 	WithRev             = clientv3.WithRev
 	WithSerializable    = clientv3.WithSerializable
+	WithSort            = clientv3.WithSort
 )
 
 // Config is as much as is used of the configuration of a client.

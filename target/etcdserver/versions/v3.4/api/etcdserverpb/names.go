@@ -8,3 +8,17 @@ type Member = etcdserverpb.Member
 
 // RangeRequest asks for keys.
 type RangeRequest = etcdserverpb.RangeRequest
+
+// AlarmRequest asks for alarms, or to end them.
+type AlarmRequest = etcdserverpb.AlarmRequest
+
+// What is done to alarms, and which there are.
+const (
+	AlarmRequest_GET        = etcdserverpb.AlarmRequest_GET        //nolint:revive // the name that others know
+	AlarmRequest_DEACTIVATE = etcdserverpb.AlarmRequest_DEACTIVATE //nolint:revive // the name that others know
+	AlarmType_NOSPACE       = etcdserverpb.AlarmType_NOSPACE       //nolint:revive // the name that others know
+	AlarmType_CORRUPT       = etcdserverpb.AlarmType_CORRUPT       //nolint:revive // the name that others know
+)
+
+// NewMaintenanceClient makes a client of operators.
+var NewMaintenanceClient = etcdserverpb.NewMaintenanceClient

@@ -8,6 +8,7 @@ var (
 	ErrUnhealthy              = rpctypes.ErrUnhealthy
 	ErrMemberNotEnoughStarted = rpctypes.ErrMemberNotEnoughStarted
 	ErrLeaseNotFound          = rpctypes.ErrLeaseNotFound
+	ErrNoSpace                = rpctypes.ErrNoSpace
 	ErrUserAlreadyExist       = rpctypes.ErrUserAlreadyExist
 	ErrUserEmpty              = rpctypes.ErrUserEmpty
 	ErrRoleAlreadyExist       = rpctypes.ErrRoleAlreadyExist
