@@ -3,8 +3,9 @@ package lockstep
 import (
 	"context"
 	"fmt"
-	"os"
+	"strconv"
 
+	"github.com/lockstep-go/lockstep/internal/scratch"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -103,39 +104,39 @@ type Place struct {
 	// same time never have the same.
 	Worker int
 
-	root string // where the folder is made
-	dir  string
+	root   string // where the folder is made
+	folder *scratch.Folder
 }
 
 // Folder is a folder that is the deployment's own. It is made when it is first asked for,
-// and removed when the deployment has been closed.
+// and removed when the deployment has been closed; that of a process that was killed goes when the next is made beside it.
 func (p *Place) Folder() (string, error) {
-	if p.dir == "" {
-		dir, err := os.MkdirTemp(p.root, fmt.Sprintf("lockstep-%d-*", p.Worker))
+	if p.folder == nil {
+		folder, err := scratch.New(p.root, strconv.Itoa(p.Worker))
 		if err != nil {
 			return "", fmt.Errorf("lockstep: no folder for worker %d: %w", p.Worker, err)
 		}
-		p.dir = dir
+		p.folder = folder
 	}
-	return p.dir, nil
+	return p.folder.Path, nil
 }
 
 // Prefer names the folder in which that of the deployment is to be made, where the plan names none and there is none yet: for a
 // deployment whose files had better be in memory.
 func (p *Place) Prefer(root string) {
-	if p.root == "" && p.dir == "" {
+	if p.root == "" && p.folder == nil {
 		p.root = root
 	}
 }
 
 // clear removes the folder.
 func (p *Place) clear() error {
-	if p.dir == "" {
+	if p.folder == nil {
 		return nil
 	}
-	dir := p.dir
-	p.dir = ""
-	return os.RemoveAll(dir)
+	folder := p.folder
+	p.folder = nil
+	return folder.Remove()
 }
 
 // Deployment is one live system in the engine's hands. As a rule nothing in it moves unless
