@@ -219,11 +219,16 @@ func (s *clients) acknowledged(n *bubble.Node, o *kv.Op, seq uint64) {
 	} else if s.cluster.Purge {
 		n.Emit(EventDropped, &Drop{ID: payload(o), Subject: subject(o.Key), Seq: seq, Below: true})
 	}
-	if last := s.newest[o.Key]; last != 0 {
+	s.wrote(o.Key, seq)
+	n.Emit(EventAcknowledged, &Acknowledged{Client: o.Client, Seq: seq, Subject: subject(o.Key), Data: payload(o)})
+}
+
+// wrote takes down which messages are the newest of their keys.
+func (s *clients) wrote(key uint8, seq uint64) {
+	if last := s.newest[key]; last != 0 {
 		s.older = append(s.older, min(last, seq))
 	}
-	s.newest[o.Key] = max(s.newest[o.Key], seq)
-	n.Emit(EventAcknowledged, &Acknowledged{Client: o.Client, Seq: seq, Subject: subject(o.Key), Data: payload(o)})
+	s.newest[key] = max(s.newest[key], seq)
 }
 
 // without is a list without one of its values.

@@ -18,23 +18,24 @@ var known = flag.Int("known", 0, "runs in which each of the known mistakes is lo
 // Walks in which the power fails at any number of servers; at one server, once, while others stand still; and in which
 // servers stand still and nothing else happens.
 var (
-	blackouts = strategy.Walk{Deliver: 1500, Wait: 300, Request: 200, Crash: 1, Restart: 6, Down: 3, Steps: 4000}
-	once      = strategy.Walk{Deliver: 6000, Wait: 1200, Request: 600, Crash: 2, Restart: 80, Pause: 8, Down: 1, Crashes: 1, Steps: 5000}
-	standing  = strategy.Walk{Deliver: 6000, Wait: 1200, Request: 600, Pause: 8, Steps: 5000}
+	blackouts = strategy.Walk{Deliver: 1500, Drop: 1, Alarm: 1, Wait: 300, Request: 200, Crash: 1, Restart: 6, Down: 3, Steps: 4000}
+	once      = strategy.Walk{Deliver: 6000, Drop: 1, Alarm: 1, Wait: 1200, Request: 600, Crash: 2, Restart: 80, Pause: 8, Down: 1, Crashes: 1, Steps: 5000}
+	standing  = strategy.Walk{Deliver: 6000, Drop: 1, Alarm: 1, Wait: 1200, Request: 600, Pause: 8, Steps: 5000}
 )
 
 // mistakes are those that were reported, each with the faults that it needs. The campaigns know nothing else of them.
 var mistakes = []struct {
 	report  string
+	as      []string // properties that it breaks
 	found   []string // versions in which a hundred runs have found it
 	mended  bool     // in others; where not, all versions have it by their defaults, and it need not show
 	cluster Cluster
 	walk    strategy.Walk
 }{
-	{"7564: what was acknowledged is lost when the power fails at a majority", []string{"v2.12.1", "v2.15.2"}, false, Cluster{Power: 1, Clients: 4, Requests: 40}, blackouts},
-	{"7567: so is it when it fails at one server while others stand still", []string{"v2.12.1"}, false,
+	{"7564: what was acknowledged is lost when the power fails at a majority", []string{"unique-numbers", "acknowledged-messages-stay"}, []string{"v2.12.1", "v2.15.2"}, false, Cluster{Power: 1, Clients: 4, Requests: 40}, blackouts},
+	{"7567: so is it when it fails at one server while others stand still", []string{"unique-numbers"}, []string{"v2.12.1"}, false,
 		Cluster{Power: 1, Clients: 4, Requests: 60, StepDowns: 6, Pause: time.Minute}, once},
-	{"7594: a server that stood still forgets what it has not written", []string{"v2.12.1"}, true, Cluster{Clients: 4, Requests: 60, StepDowns: 6, Pause: time.Minute}, standing},
+	{"7594: a server that stood still forgets what it has not written", []string{"acknowledged-messages-stay"}, []string{"v2.12.1"}, true, Cluster{Clients: 4, Requests: 60, StepDowns: 6, Pause: time.Minute}, standing},
 }
 
 // Mistakes that were reported are found in the versions that have them. Servers that sync always keep their promises
@@ -56,8 +57,8 @@ func TestKnownMistakes(t *testing.T) {
 					t.Fatal(err)
 				}
 				t.Logf("%s, sync always %t: %d runs, %v, judged %v, %v", Version(), c.SyncAlways, r.Runs, r.Verdicts, r.Judged, r.Events)
-				if must && len(r.Found) == 0 {
-					t.Errorf("%s: nothing found in %d runs", Version(), r.Runs)
+				if must && !slices.ContainsFunc(r.Found, func(f lockstep.Found) bool { return slices.Contains(m.as, f.Finding.Property) }) {
+					t.Errorf("%s: not found in %d runs", Version(), r.Runs)
 				}
 				for _, f := range r.Found {
 					t.Logf("%s: run %d of %d: %s: %s", Version(), f.Run, r.Runs, f.Finding.Property, f.Finding.Text)

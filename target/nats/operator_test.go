@@ -1,0 +1,86 @@
+package nats
+
+import (
+	"testing"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/lockstep-go/lockstep"
+)
+
+// A careful operator goes on when all copies are there, up to date, and none is where it was taken from.
+func TestComplete(t *testing.T) {
+	current := func(name string) *jetstream.PeerInfo { return &jetstream.PeerInfo{Name: name, Current: true} }
+	group := func(leader string, list ...*jetstream.PeerInfo) *jetstream.ClusterInfo {
+		return &jetstream.ClusterInfo{Leader: leader, Replicas: list}
+	}
+	for name, c := range map[string]struct {
+		group   *jetstream.ClusterInfo
+		without string
+		want    bool
+	}{
+		"all there":                 {group("n1", current("n2"), current("n3")), "", true},
+		"taken from another":        {group("n1", current("n2"), current("n3")), "n4", true},
+		"nobody knows":              {nil, "", false},
+		"no leader":                 {group("", current("n2"), current("n3")), "", false},
+		"one missing":               {group("n1", current("n2")), "", false},
+		"one too many":              {group("n1", current("n2"), current("n3"), current("n4")), "", false},
+		"the leader is to go":       {group("n1", current("n2"), current("n3")), "n1", false},
+		"another is to go":          {group("n1", current("n2"), current("n3")), "n3", false},
+		"one has not caught up":     {group("n1", current("n2"), &jetstream.PeerInfo{Name: "n3"}), "", false},
+		"one is behind":             {group("n1", current("n2"), &jetstream.PeerInfo{Name: "n3", Current: true, Lag: 1}), "", false},
+		"one has not been heard of": {group("n1", current("n2"), &jetstream.PeerInfo{Name: "n3", Current: true, Offline: true}), "", false},
+	} {
+		if got := complete(c.group, 3, c.without); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+// The stream is purged of what is older than the newest message of every key, and single messages are deleted once, never the newest.
+func TestOutdated(t *testing.T) {
+	s := &clients{cluster: Cluster{Keys: 2}, newest: map[uint8]uint64{}}
+	if s.oldest() != 0 || s.outdated() != 0 {
+		t.Error("there is nothing to delete")
+	}
+	for _, m := range []struct {
+		key uint8
+		seq uint64
+	}{{0, 3}, {0, 2}, {0, 5}} {
+		s.wrote(m.key, m.seq)
+	}
+	if got := s.oldest(); got != 0 {
+		t.Errorf("purged before message %d, though a key has none", got)
+	}
+	s.wrote(1, 4)
+	if got := s.oldest(); got != 4 {
+		t.Errorf("purged before message %d", got)
+	}
+	for _, want := range []uint64{2, 3, 0} {
+		if got := s.outdated(); got != want {
+			t.Errorf("message %d is deleted, want %d", got, want)
+		}
+	}
+}
+
+// A change that was begun is the only one until it is done, and that of a server that leaves until it has left.
+func TestClaim(t *testing.T) {
+	s := &clients{leaving: map[lockstep.Node]string{}}
+	if !s.claim(1) || s.claim(2) {
+		t.Error("two changes at a time")
+	}
+	s.done(2)
+	if s.claim(2) {
+		t.Error("another ended it")
+	}
+	s.leaving[1] = "x"
+	s.done(1)
+	if s.claim(2) {
+		t.Error("it has not left")
+	}
+	delete(s.leaving, 1)
+	s.done(1)
+	if !s.claim(2) {
+		t.Error("it is done")
+	}
+}
