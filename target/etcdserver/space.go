@@ -179,7 +179,7 @@ func awaitRoom(n *bubble.Node, client *clientv3.Client) {
 
 // relieve asks for alarms and, where there is no room and the operator sees to it, makes room and ends the alarm.
 func (s *clients) relieve(ctx context.Context, n *bubble.Node, client *clientv3.Client) {
-	sees := n.Chance().IntN(2) == 1
+	sees := n.Chance().IntN(3) == 2
 	server := etcdserverpb.NewMaintenanceClient(client.ActiveConnection()) // clientv3 would try several times, and one may come true after another was answered
 	began := s.world.Now()
 	list, err := server.Alarm(ctx, &etcdserverpb.AlarmRequest{Action: etcdserverpb.AlarmRequest_GET, Alarm: etcdserverpb.AlarmType_NOSPACE})
@@ -194,10 +194,14 @@ func (s *clients) relieve(ctx context.Context, n *bubble.Node, client *clientv3.
 	newest := s.newest
 	s.mutex.Unlock()
 	_, _ = client.Compact(ctx, newest, clientv3.WithCompactPhysical())
-	_, _ = client.Defragment(ctx, s.near(n))
+	for _, at := range s.members() {
+		_, _ = asking(n, func(ctx context.Context) (*clientv3.DefragmentResponse, error) { return client.Defragment(ctx, at) })
+	}
 	for _, a := range list.Alarms {
 		n.Emit(EventRoom, &Room{What: Relieving})
-		if _, err := server.Alarm(ctx, &etcdserverpb.AlarmRequest{Action: etcdserverpb.AlarmRequest_DEACTIVATE, MemberID: a.MemberID, Alarm: a.Alarm}); err == nil {
+		if _, err := asking(n, func(ctx context.Context) (*etcdserverpb.AlarmResponse, error) {
+			return server.Alarm(ctx, &etcdserverpb.AlarmRequest{Action: etcdserverpb.AlarmRequest_DEACTIVATE, MemberID: a.MemberID, Alarm: a.Alarm})
+		}); err == nil {
 			n.Emit(EventRoom, &Room{What: Relieved})
 		}
 	}

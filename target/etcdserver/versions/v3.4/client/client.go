@@ -16,6 +16,7 @@ type (
 	Client                 = clientv3.Client
 	Cmp                    = clientv3.Cmp
 	CompactOption          = clientv3.CompactOption
+	DefragmentResponse     = clientv3.DefragmentResponse
 	Event                  = clientv3.Event
 	GetResponse            = clientv3.GetResponse
 	LeaseGrantResponse     = clientv3.LeaseGrantResponse

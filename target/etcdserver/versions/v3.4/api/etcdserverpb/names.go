@@ -12,6 +12,9 @@ type RangeRequest = etcdserverpb.RangeRequest
 // AlarmRequest asks for alarms, or to end them.
 type AlarmRequest = etcdserverpb.AlarmRequest
 
+// AlarmResponse has those that there are.
+type AlarmResponse = etcdserverpb.AlarmResponse
+
 // What is done to alarms, and which there are.
 const (
 	AlarmRequest_GET        = etcdserverpb.AlarmRequest_GET        //nolint:revive // the name that others know
