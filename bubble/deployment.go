@@ -126,9 +126,9 @@ func (d *deployment) start(self lockstep.Node) {
 	n.run(d.Start)
 }
 
-// mostLives is how many lives a node may have in a run where the dead are frozen: the runtime has a place for each of 4096 (see
+// mostLives is how many lives a node may have in a run where the dead are frozen: the runtime has a place for each of 16384 (see
 // Node.number), and with one more it would thaw the first.
-const mostLives = 63
+const mostLives = 255
 
 // crash ends a life.
 func (d *deployment) crash(self lockstep.Node) error {

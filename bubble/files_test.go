@@ -332,8 +332,8 @@ func TestManyLives(t *testing.T) {
 		return nil
 	})
 	result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: bubble.Cluster{Name: "lives", Nodes: 1, Freeze: true, Bury: time.Second, Start: start}, Spec: judge,
-		Strategy: strategy.Walk{Crash: 1, Restart: 1, Wait: 1, Down: 1, Steps: 1000}, Runs: 1, Seed: 1})
-	if err != nil || result.First() != nil || !strings.Contains(fmt.Sprint(result.Reasons), "node 1 has had 63 lives") || most != 63 {
+		Strategy: strategy.Walk{Crash: 1, Restart: 1, Wait: 1, Down: 1, Steps: 2000}, Runs: 1, Seed: 1})
+	if err != nil || result.First() != nil || !strings.Contains(fmt.Sprint(result.Reasons), "node 1 has had 255 lives") || most != 255 {
 		t.Errorf("%d lives, %v, %+v", most, err, result)
 	}
 }

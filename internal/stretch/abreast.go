@@ -3,6 +3,7 @@ package stretch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -63,9 +64,9 @@ func (a Abreast) Make(ctx context.Context) (*Sum, []Trace, error) {
 	return &c.sum, c.traces, c.failed
 }
 
-// work has a program make stretches until there are no more.
+// work has a program make stretches until there are no more. One that breaks down is replaced.
 func (a *abreast) work(p *Program) {
-	defer p.Close()
+	defer func() { p.Close() }()
 	if a.hello.Same(p.Hello) != nil { // somebody has put another program in its place
 		return
 	}
@@ -77,8 +78,13 @@ func (a *abreast) work(p *Program) {
 		began := time.Now()
 		made, err := p.Make(ask)
 		if err != nil {
-			a.take(&Made{Ask: ask, Error: err.Error()})
-			return
+			other := a.again(ask, err)
+			if other == nil {
+				return
+			}
+			p.Close()
+			p = other
+			continue
 		}
 		if took := time.Since(began); took < shortest {
 			size *= 2
@@ -87,6 +93,31 @@ func (a *abreast) work(p *Program) {
 		}
 		a.take(made)
 	}
+}
+
+// again has a stretch in which a program broke down made by another one, run by run, which is returned: what ends a process need not be the run that is under way.
+// Where it is, the second process ends, too, and with it the campaign, which names the run.
+func (a *abreast) again(ask Ask, why error) *Program {
+	p, err := a.Start(a.ctx)
+	if err == nil {
+		if err = a.hello.Same(p.Hello); err != nil {
+			p.Close()
+		}
+	}
+	if err != nil {
+		a.take(&Made{Ask: ask, Error: fmt.Sprintf("in runs %d to %d: %v; there is no other process to make them: %v", ask.First, ask.End-1, why, err)})
+		return nil
+	}
+	for run := ask.First; run < ask.End; run++ {
+		one := Ask{First: run, End: run + 1, Found: ask.Found}
+		made, err := p.Make(one)
+		if err != nil {
+			a.take(&Made{Ask: one, Error: fmt.Sprintf("in run %d: %v; before, in runs %d to %d: %v", run, err, ask.First, ask.End-1, why)})
+			return nil
+		}
+		a.take(made)
+	}
+	return p
 }
 
 // ask is the next stretch, of such a size at most, if there is one. Towards the end they are shorter, so that all programs end at about

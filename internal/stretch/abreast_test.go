@@ -7,6 +7,7 @@ import (
 	"os"
 	"reflect"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -58,9 +59,44 @@ func TestAbreast(t *testing.T) {
 	}
 }
 
+// A program that is killed is replaced, and the campaign is the same.
+func TestAbreastKilled(t *testing.T) {
+	want, err := lockstep.Explore(t.Context(), plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mutex sync.Mutex
+	var programs []*Program
+	begin := func(ctx context.Context) (*Program, error) {
+		p, err := serving("serve")(ctx)
+		mutex.Lock()
+		defer mutex.Unlock()
+		if err == nil {
+			programs = append(programs, p)
+		}
+		return p, err
+	}
+	var killed sync.Once
+	sum, traces, err := Abreast{Programs: 2, Start: begin, Took: func(*Sum) {
+		mutex.Lock()
+		defer mutex.Unlock()
+		killed.Do(func() { _ = programs[0].cmd.Process.Kill() }) // as kill -9 does
+	}}.Make(t.Context())
+	if err != nil || Unpack(sum.Result, traces) != nil {
+		t.Fatal(err)
+	}
+	got := sum.Result
+	if got.Digest != want.Digest || got.Runs != want.Runs || len(got.Found) != len(want.Found) || !reflect.DeepEqual(got.Verdicts, want.Verdicts) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if len(programs) != 3 {
+		t.Errorf("there were %d programs, one in the place of the one that was killed", len(programs))
+	}
+}
+
 // What goes wrong in a program is told, and a campaign that is stopped has the runs made until then, without gaps.
 func TestAbreastEnds(t *testing.T) {
-	for mode, want := range map[string]string{"fail": `unknown target "x"`, "dies": "ended"} {
+	for mode, want := range map[string]string{"fail": `unknown target "x"`, "dies": "in run 0: ", "deadly": ": fatal error: out of order; before, in runs "} {
 		if _, _, err := (Abreast{Programs: 2, Start: serving(mode)}).Make(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", mode, err)
 		}

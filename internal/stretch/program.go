@@ -125,10 +125,11 @@ func (p *Program) ended(err error) error {
 	return fmt.Errorf("%s ended: %w", p.cmd.Path, err)
 }
 
-// tail keeps the end of what a program says.
-type tail struct{ text []byte }
+// tail keeps the beginning and the end of what a program says.
+type tail struct{ first, text []byte }
 
 func (t *tail) Write(b []byte) (int, error) {
+	t.first = append(t.first, b[:min(len(b), 4<<10-len(t.first))]...)
 	t.text = append(t.text, b...)
 	if len(t.text) > 8<<10 {
 		t.text = t.text[len(t.text)-4<<10:]
@@ -136,8 +137,13 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// last is the last line.
+// last is the last line, or, of a program that broke down, the one that says why: the stacks of its goroutines follow.
 func (t *tail) last() string {
+	for line := range strings.Lines(string(t.first)) {
+		if strings.HasPrefix(line, "fatal error: ") || strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "SIG") {
+			return strings.TrimSpace(line)
+		}
+	}
 	lines := strings.Split(strings.TrimSpace(string(t.text)), "\n")
 	return lines[len(lines)-1]
 }

@@ -34,6 +34,24 @@ func (rotten) Reset(context.Context, uint64, *lockstep.Outbox) error {
 	return &lockstep.Worthless{Reason: "it rots"}
 }
 
+// deadly is a system that ends the process in some runs.
+type deadly struct{ smr.Cluster }
+
+func (s deadly) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
+	d, err := s.Cluster.Deploy(p)
+	return poisoned{d}, err
+}
+
+type poisoned struct{ lockstep.Deployment }
+
+func (p poisoned) Reset(ctx context.Context, seed uint64, out *lockstep.Outbox) error {
+	if seed%64 == 0 {
+		os.Stderr.WriteString("fatal error: out of order\n\ngoroutine 1:\n" + strings.Repeat("\tstack\n", 10_000))
+		os.Exit(2)
+	}
+	return p.Deployment.Reset(ctx, seed, out)
+}
+
 // serve serves a plan as a program.
 func serve(plan lockstep.Plan) {
 	if err := Serve(context.Background(), plan, Measures{}, os.Stdin, os.Stdout); err != nil {
@@ -53,6 +71,10 @@ func TestMain(m *testing.M) {
 		rotten := plan
 		rotten.System = spoilt{smr.Cluster{Nodes: 3}}
 		serve(rotten)
+	case "deadly":
+		kills := plan
+		kills.System = deadly{smr.Cluster{Nodes: 3}}
+		serve(kills)
 	case "dies": // when the first stretch is asked for
 		out, _ := json.Marshal(Hello{Runs: 10, Keep: 1})
 		_, _ = os.Stdout.Write(append(out, '\n'))

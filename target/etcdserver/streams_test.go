@@ -11,7 +11,7 @@ import (
 )
 
 // The connections on which members read each other's streams are to end after five seconds of silence, and do not: the server gives its
-// client a Dial that sets deadlines, but leaves the DialContext that it has already, which goes first.
+// client a Dial that sets deadlines, but leaves the DialContext that it has already, which goes first. In 3.4 it had none, and they do.
 func TestStreamsHaveNoDeadlines(t *testing.T) {
 	peer := httptest.NewServer(http.NotFoundHandler())
 	defer peer.Close()
@@ -32,7 +32,7 @@ func TestStreamsHaveNoDeadlines(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = answer.Body.Close()
-	if !connected || !bare {
+	if !connected || bare == older {
 		t.Errorf("connected: %v, without deadlines: %v", connected, bare)
 	}
 }

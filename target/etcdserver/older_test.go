@@ -1,0 +1,60 @@
+//go:build lockstep_overlay
+
+package etcdserver
+
+import (
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// mistakesOf34 are the reports of mistakes that releases of 3.4 have, by the properties that tell of them in a busy cluster.
+var mistakesOf34 = map[string]string{
+	"watch-bookmarkable": "#18089, or #15220 where watchers ask",
+	"watch-resumable":    "#18089",
+	"watch-unique":       "#15271",
+}
+
+// clean fails where a campaign found something. In releases of 3.4 what is known of them is told, and anything else fails.
+func clean(t *testing.T, r *lockstep.Result) {
+	t.Helper()
+	for _, f := range r.Found {
+		if report := mistakesOf34[f.Finding.Property]; older && report != "" {
+			t.Logf("run %d: %s: %s", f.Run, report, f.Finding)
+			continue
+		}
+		t.Errorf("run %d: %s\n%s", f.Run, f.Finding, f.Finding.Stack)
+	}
+}
+
+// passed fails where a campaign found something, or has a run that was not judged or did not repeat.
+func passed(t *testing.T, r *lockstep.Result) {
+	t.Helper()
+	clean(t, r)
+	if v := r.Verdict(); v != trace.Pass && !(older && v == trace.Fail) {
+		t.Error(v)
+	}
+}
+
+// Watchers that ask how far they are, at members that lag, find #15220 in releases that have it.
+func TestAsking(t *testing.T) {
+	if !has15220(Version()) {
+		t.Skip("this release does not have it, and watchers ask in all tests")
+	}
+	r := campaign(t, lockstep.Plan{System: Cluster{Watchers: 6, Snapshots: 5, Clients: 6, Requests: 40}, Runs: *runs, KeepGoing: true, Keep: *runs,
+		Strategy: strategy.Walk{Deliver: 600, Drop: 1, Wait: 150, Request: 60, Cut: 2, Heal: 4, Steps: 5000}})
+	found := 0
+	for _, f := range r.Found {
+		switch report := mistakesOf34[f.Finding.Property]; {
+		case report == "":
+			t.Errorf("run %d: %s\n%s", f.Run, f.Finding, f.Finding.Stack)
+		case f.Finding.Property == "watch-bookmarkable":
+			found++
+		}
+	}
+	if found == 0 {
+		t.Errorf("it was not found in %d runs", r.Runs)
+	}
+}
