@@ -13,7 +13,7 @@ import (
 // of its next compaction. Nothing fails here, and nothing is under way. Where a key is left there is one hash.
 func TestTwoHashesOfNoKeys(t *testing.T) {
 	for _, left := range []bool{false, true} {
-		client := alone(t)
+		client := plain(t)
 		at := client.Endpoints()[0]
 		must := func(_ any, err error) {
 			t.Helper()
@@ -45,8 +45,8 @@ func TestTwoHashesOfNoKeys(t *testing.T) {
 	}
 }
 
-// alone is a client of a member by itself, as any program has it, without an engine.
-func alone(t *testing.T) *clientv3.Client {
+// plain is a client of a member by itself, as any program has it, without an engine.
+func plain(t *testing.T) *clientv3.Client {
 	t.Helper()
 	conf := embed.NewConfig()
 	conf.Dir, conf.ZapLoggerBuilder = t.TempDir(), embed.NewZapLoggerBuilder(zap.NewNop())

@@ -12,7 +12,7 @@ import (
 // opened, on the same stream, and the stream was busy: the server answers the first by one queue and the second by another, and takes from them as it
 // happens, and whoever has opened the watch takes the answer for one about it, too.
 func TestProgressOvertakesWatch(t *testing.T) {
-	client := alone(t)
+	client := plain(t)
 	put, err := client.Put(t.Context(), "key", "1")
 	if err != nil {
 		t.Fatal(err)
