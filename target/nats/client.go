@@ -127,7 +127,7 @@ func (s *clients) create(n *bubble.Node, conn *natsgo.Conn) error {
 		ctx, cancel := context.WithTimeout(n.Context(), patience)
 		_, err := js.CreateStream(ctx, jetstream.StreamConfig{
 			Name: streamName, Subjects: []string{"$KV." + bucket + ".>"}, Replicas: s.cluster.Replicas,
-			MaxMsgsPerSubject: 1 << 20, Discard: jetstream.DiscardNew, AllowRollup: true, DenyDelete: s.cluster.Erasures == 0,
+			MaxMsgsPerSubject: 1 << 20, Discard: jetstream.DiscardNew, AllowRollup: true, AllowDirect: s.cluster.Direct, DenyDelete: s.cluster.Erasures == 0,
 		})
 		cancel()
 		if err == nil {
@@ -253,7 +253,11 @@ func (s *clients) do(ctx context.Context, conn *natsgo.Conn, o *kv.Op) (answer, 
 	case kv.Cas:
 		return s.cas(ctx, conn, o)
 	}
-	read, err := last(ctx, conn, o.Key)
+	ask := last
+	if s.cluster.Direct {
+		ask = direct
+	}
+	read, err := ask(ctx, conn, o.Key)
 	return answer{Result: kv.Result{Value: kv.Value{Number: read.value}, OK: true}}, err
 }
 
@@ -347,11 +351,36 @@ func last(ctx context.Context, conn *natsgo.Conn, key uint8) (e entry, err error
 	case reply.Error != nil:
 		return e, reply.Error
 	}
-	if strings.HasPrefix(string(reply.Message.Data), deleted) {
-		return entry{seq: reply.Message.Seq}, nil
+	return held(reply.Message.Data, reply.Message.Seq)
+}
+
+// direct asks any server that has a copy what a key holds.
+func direct(ctx context.Context, conn *natsgo.Conn, key uint8) (e entry, err error) {
+	got, err := conn.RequestWithContext(ctx, "$JS.API.DIRECT.GET."+streamName+"."+subject(key), nil)
+	if err != nil {
+		return e, err
 	}
-	value, err := strconv.Atoi(strings.TrimSpace(string(reply.Message.Data)))
-	return entry{int32(value), reply.Message.Seq}, err
+	switch status := got.Header.Get("Status"); status {
+	case "":
+		seq, err := strconv.ParseUint(got.Header.Get(jetstream.SequenceHeader), 10, 64)
+		if err != nil {
+			return e, err
+		}
+		return held(got.Data, seq)
+	case "404": // it was never written
+		return e, nil
+	default:
+		return e, fmt.Errorf("nats: a direct get was answered with status %s", status)
+	}
+}
+
+// held is what a key holds by the last message to it.
+func held(data []byte, seq uint64) (entry, error) {
+	if strings.HasPrefix(string(data), deleted) {
+		return entry{seq: seq}, nil
+	}
+	value, err := strconv.Atoi(strings.TrimSpace(string(data)))
+	return entry{int32(value), seq}, err
 }
 
 func text(v int32) string { return strconv.Itoa(int(v)) }

@@ -47,6 +47,8 @@ type Cluster struct {
 	// Mix says which operations clients draw; the zero value is put:4,cas:2, without reads,
 	// which may be old.
 	Mix kv.Mix `help:"weights of operations like put:2,cas:1,get:3,delete:1; mixed: put:4,cas:2. A read is answered by one server, and may be old"`
+	// Direct lets any server that has a copy answer reads (allow_direct), by what it knows.
+	Direct bool `help:"reads are answered by any server that has a copy, which may be old (allow_direct)"`
 	// Purge lets a delete of a key remove all earlier messages of it, too.
 	Purge bool `help:"a client that deletes a key purges it: all earlier messages of the key go, too"`
 	// Reads is how often a consumer takes the next messages of the stream; 0 means 4.

@@ -63,6 +63,18 @@ func TestOutdated(t *testing.T) {
 	}
 }
 
+// A key holds what the last message to it says: a value, or that it was deleted.
+func TestHeld(t *testing.T) {
+	for data, want := range map[string]entry{"104": {104, 7}, "-1.3": {0, 7}} {
+		if got, err := held([]byte(data), 7); err != nil || got != want {
+			t.Errorf("%s: %v, %v", data, got, err)
+		}
+	}
+	if _, err := held([]byte("x"), 7); err == nil {
+		t.Error("x is a value")
+	}
+}
+
 // A change that was begun is the only one until it is done, and that of a server that leaves until it has left.
 func TestClaim(t *testing.T) {
 	s := &clients{leaving: map[lockstep.Node]string{}}

@@ -21,6 +21,7 @@ var warm = sync.OnceValue(func() error {
 	wide.Nodes, wide.Moves, wide.Removals, wide.Consume, wide.Sockets = 5, 5, 5, true, true
 	wide.Mix.Delete, wide.Purge, wide.Purges, wide.Erasures = 2, true, 5, 5
 	single.Nodes = 1
+	always.Direct = true
 	for _, w := range []struct {
 		cluster Cluster
 		runs    int
