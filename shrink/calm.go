@@ -20,15 +20,15 @@ func (s *shrinker) calmer(now script) (script, bool) {
 	if !s.fails(c) {
 		return now, false
 	}
-	t, ok := s.calm(c.timetable(now))
+	t, ok := s.calm(c.timetable(now, longer*s.info.Pace))
 	if !ok {
 		return now, false
 	}
 	s.settleLess(t)
-	t = s.descend(t)
+	t = s.latest(s.earlier(t))
 	for before := -1; before != len(t.acts); {
 		before = len(t.acts)
-		t = s.thin(s.thin(s.thin(t, acts), gaps), delays)
+		t = s.thin(s.thin(s.thin(s.descend(t), acts), gaps), delays)
 	}
 	s.settleLess(t)
 	again, err := s.bench.Record(context.WithoutCancel(s.ctx), s.number, t.scheduler(s))
@@ -63,12 +63,66 @@ func (s *shrinker) calm(t timetable) (timetable, bool) {
 		}
 	}
 	random := rand.New(rand.NewPCG(1, 2))
-	for range stubborn {
-		if next, ok := s.follow(late.varied(random, s.info.Pace)); ok {
+	for range 4 * stubborn {
+		next := late
+		if len(late.acts) > 0 && random.IntN(2) == 0 {
+			next = late.last(max(len(late.acts)>>random.IntN(4), 1), s.info.Pace)
+		}
+		if next, ok := s.follow(next.otherwise(random, s.info.Pace).varied(random, s.info.Pace)); ok {
 			return next, true
 		}
 	}
 	return t, false
+}
+
+// earlier ends a timetable as early as it can.
+func (s *shrinker) earlier(t timetable) timetable {
+	passes, fails := 0, len(t.acts) // with so many acts it does
+	for passes+1 < fails && s.goesOn() {
+		n := (passes + fails) / 2
+		next := t
+		next.acts, next.until = t.acts[:n], t.acts[n].at
+		if next, ok := s.follow(next); ok {
+			t, fails = next, len(next.acts)
+		} else {
+			passes = n
+		}
+	}
+	return t
+}
+
+// latest leaves out all but the last acts, few of them at first. What a run fails for happened last, as a rule; but who is first then depends
+// on everything before, so each number is tried with other times, too.
+func (s *shrinker) latest(t timetable) timetable {
+	const tries = 16
+	random := rand.New(rand.NewPCG(5, 6))
+	for n := 4; n < len(t.acts); n *= 2 {
+		for try := 0; try < tries && s.goesOn(); try++ {
+			next := t.last(n, s.info.Pace)
+			if try > 0 {
+				next = next.varied(random, s.info.Pace)
+			}
+			if try%4 == 3 {
+				next = next.otherwise(random, s.info.Pace)
+			}
+			if next, ok := s.follow(next); ok && next.less(t) {
+				return next
+			}
+		}
+	}
+	return t
+}
+
+// lead is the number of paces after which the first act comes at the latest, where others were left out before it.
+const lead = 20
+
+// last is a timetable of so many acts, the last ones, without the time before them.
+func (t timetable) last(n int, pace lockstep.Time) timetable {
+	t.acts = t.acts[len(t.acts)-n:]
+	if from, at := lead*pace, t.acts[0].at; at > from {
+		t = t.close(gap{from, at})
+	}
+	return t
 }
 
 // descend leaves out of a timetable what it can, by chance. Which of the members of a real cluster is first depends on everything before:
@@ -80,6 +134,9 @@ func (s *shrinker) descend(t timetable) timetable {
 		if random.IntN(2) == 0 {
 			next = next.varied(random, s.info.Pace)
 		}
+		if random.IntN(3) == 0 {
+			next = next.otherwise(random, s.info.Pace)
+		}
 		if next, ok := s.follow(next); ok && next.less(t) {
 			t, idle = next, -1
 		}
@@ -90,19 +147,22 @@ func (s *shrinker) descend(t timetable) timetable {
 // goesOn reports whether there may be another try.
 func (s *shrinker) goesOn() bool { return s.left > 0 && s.err == nil && s.ctx.Err() == nil }
 
-// follow runs a timetable and reports whether it fails. What was not taken of it is left out, if it fails without that, and requests that were given
-// though it does not have them are put into it.
+// follow runs a timetable and reports whether it fails. What was not taken of it is left out, and requests that were given though it does not have them are
+// put into it, if it fails then, too.
 func (s *shrinker) follow(t timetable) (timetable, bool) {
 	if !s.fails(t) {
 		return t, false
 	}
 	t.is = s.teller.size()
 	next, same := s.teller.followed()
+	next.is = t.is
 	if !same && s.fails(next) {
 		next.is = s.teller.size()
-		t, same = next, true
+		same = true
 	}
-	if !same && t.more > 0 {
+	if same {
+		t = next
+	} else if t.asks {
 		return t, false
 	}
 	s.keep(t)
@@ -154,15 +214,25 @@ func (t timetable) poorer(random *rand.Rand) timetable {
 // A varied timetable has acts that are later by less than jitter paces, and goes on for longer.
 const (
 	jitter = 0.2
-	longer = 200
+	longer = 100
 )
 
-// varied is a timetable with other times: each act is a little later than it was, or comes after less time.
-func (t timetable) varied(random *rand.Rand, pace lockstep.Time) timetable {
-	if random.IntN(2) == 0 {
+// otherwise is a timetable in another network: with no message late, with some links that are slow all the time, or as it was; its acts come before or after what
+// is due then, and it goes on for longer, with requests or without.
+func (t timetable) otherwise(random *rand.Rand, pace lockstep.Time) timetable {
+	switch random.IntN(4) {
+	case 0:
+		t.late = t.steady(random)
+	case 1:
 		t.late = nil
 	}
 	t.after = random.IntN(2) == 0
+	t.asks = random.IntN(4) == 0
+	return t
+}
+
+// varied is a timetable with other times: each act is a little later than it was, or comes after less time.
+func (t timetable) varied(random *rand.Rand, pace lockstep.Time) timetable {
 	t.acts = slices.Clone(t.acts)
 	worst := random.IntN(2) == 0
 	parts := 1 + random.Int64N(4)
@@ -175,8 +245,26 @@ func (t timetable) varied(random *rand.Rand, pace lockstep.Time) timetable {
 		is += (m.at-was)*lockstep.Time(1+random.Int64N(parts))/lockstep.Time(parts) + lockstep.Time(jitter*random.Float64()*float64(pace))
 		was, m.at = m.at, is
 	}
-	t.until, t.more = is+max(t.until-was, 0), longer*pace
+	t.until = is + max(t.until-was, 0)
 	return t
+}
+
+// steady are delays that do not change: some of the links are as slow as one of the messages was.
+func (t timetable) steady(random *rand.Rand) (late []delay) {
+	if len(t.late) == 0 {
+		return nil
+	}
+	by := max(t.late[random.IntN(len(t.late))].by, t.late[random.IntN(len(t.late))].by)
+	seen := map[[2]lockstep.Node]bool{}
+	for _, d := range t.late {
+		if l := [2]lockstep.Node{d.from, d.to}; !seen[l] {
+			seen[l] = true
+			if random.IntN(3) > 0 {
+				late = append(late, delay{d.from, d.to, 0, by})
+			}
+		}
+	}
+	return late
 }
 
 // part is something that a timetable has a number of, and may do without.
@@ -190,7 +278,7 @@ func (s *shrinker) thin(t timetable, p part) timetable {
 	for size := p.count(t); size > 0; size /= 2 {
 		for at := 0; at < p.count(t) && s.goesOn(); {
 			next, ok := s.follow(p.without(t, at, min(at+size, p.count(t))))
-			if ok {
+			if ok && next.less(t) {
 				t = next
 			} else {
 				at += size
@@ -236,18 +324,24 @@ var delays = part{
 var gaps = part{
 	count: func(t timetable) int { return len(t.gaps()) },
 	without: func(t timetable, from, to int) timetable {
-		t.acts, t.late = slices.Clone(t.acts), slices.Clone(t.late)
 		for _, g := range slices.Backward(t.gaps()[from:to]) {
-			t.until = g.closed(t.until)
-			for i := range t.acts {
-				t.acts[i].at = g.closed(t.acts[i].at)
-			}
-			for i := range t.late {
-				t.late[i].sent = g.closed(t.late[i].sent)
-			}
+			t = t.close(g)
 		}
 		return t
 	},
+}
+
+// close is a timetable without a gap.
+func (t timetable) close(g gap) timetable {
+	t.acts, t.late = slices.Clone(t.acts), slices.Clone(t.late)
+	t.until = g.closed(t.until)
+	for i := range t.acts {
+		t.acts[i].at = g.closed(t.acts[i].at)
+	}
+	for i := range t.late {
+		t.late[i].sent = g.closed(t.late[i].sent)
+	}
+	return t
 }
 
 // gap is a time without acts.

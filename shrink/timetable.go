@@ -18,7 +18,8 @@ type timetable struct {
 	acts  []moment
 	late  []delay       // by the time of sending
 	until lockstep.Time // its end
-	more  lockstep.Time // after the end, in which every request is given that waits
+	slack lockstep.Time // after the end, in which nothing is done, for what comes later than it did; 0 where the end itself is judged
+	asks  bool          // in which every request is given that waits, rather
 	after bool          // acts come after the messages that are due at their time
 	most  int           // steps that it may take
 	is    string        // its size when it was run
@@ -56,7 +57,7 @@ type teller struct {
 	taken   int           // steps
 	lost    int           // messages dropped
 	given   []moment      // requests that are not in the timetable
-	asks    lockstep.Time // when one may be given again
+	again   lockstep.Time // when a request may be given again
 }
 
 // Reset begins a new run.
@@ -93,8 +94,12 @@ func (t *teller) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	if t.at < len(t.acts) {
 		coming = min(coming, t.acts[t.at].at)
 	}
-	if coming = min(coming, max(t.until, t.asks)); coming <= t.now {
-		if t.now >= t.until+t.more {
+	end := t.until + t.slack
+	if t.asks {
+		coming = min(coming, max(t.until, t.again))
+	}
+	if coming = min(coming, end); coming <= t.now {
+		if t.now >= end {
 			return false
 		}
 		t.ask(run, next)
@@ -169,7 +174,7 @@ func (t *teller) ask(run *lockstep.Run, next *lockstep.Step) {
 		if to := p.To & run.Up(); to != 0 {
 			*next = lockstep.Step{Kind: trace.Request, Request: p.ID, Node: to.Nth(len(t.given) % to.Len())}
 			t.given = append(t.given, moment{t.now, trace.Action{Step: *next}})
-			t.asks = t.now + run.Info().Pace
+			t.again = t.now + run.Info().Pace
 			return
 		}
 	}
@@ -206,8 +211,8 @@ func (t *teller) deliver(run *lockstep.Run, next *lockstep.Step) (first lockstep
 	return first, first <= t.now
 }
 
-// followed is the timetable as it was run just now, and whether it is the same: without the acts that were not taken, with
-// requests that were given in addition, and up to where the run ended.
+// followed is the timetable as it was run just now, without the acts that were not taken, with requests that were given in addition, and up to
+// where the run failed; and whether the run of that is the same for certain.
 func (t *teller) followed() (timetable, bool) {
 	now := t.timetable
 	slices.Sort(t.took)
@@ -216,8 +221,11 @@ func (t *teller) followed() (timetable, bool) {
 		now.acts[i] = t.acts[k]
 	}
 	now.acts = append(now.acts, t.given...)
-	now.until, now.more = min(t.until+t.more, t.now), 0
-	return now, len(t.took) == len(t.acts) && len(t.given) == 0
+	now.asks = false
+	if t.slack > 0 {
+		now.until = t.now
+	}
+	return now, t.at == len(t.took) && len(t.given) == 0
 }
 
 // size is the size of the run that was made just now.
@@ -226,9 +234,10 @@ func (t *teller) size() string { return sizeOf(t.taken, t.lost, t.acts) }
 // clock is the scheduler that plays a script and notes the times: of its actions, and of messages.
 type clock struct {
 	*lockstep.Player
-	at   []lockstep.Time // of the actions taken
-	sent []lockstep.Time // of the messages
-	late []delay
+	at    []lockstep.Time // of the actions taken
+	sent  []lockstep.Time // of the messages
+	late  []delay
+	ended bool // it failed after its last action
 }
 
 func (c *clock) scheduler(*shrinker) lockstep.Scheduler { return c }
@@ -237,7 +246,7 @@ func (c *clock) size() string                           { return "" }
 // Reset begins a new run.
 func (c *clock) Reset(s *lockstep.Start) {
 	c.Player.Reset(s)
-	c.at, c.sent, c.late = make([]lockstep.Time, len(c.Took())), c.sent[:0], nil
+	c.at, c.sent, c.late, c.ended = make([]lockstep.Time, len(c.Took())), c.sent[:0], nil, false
 }
 
 // Next takes the next action.
@@ -248,6 +257,7 @@ func (c *clock) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	}
 	ok := c.Player.Next(run, next)
 	if !ok {
+		c.ended = true
 		return false
 	}
 	c.at = append(c.at, now)
@@ -259,8 +269,11 @@ func (c *clock) Next(run *lockstep.Run, next *lockstep.Step) bool {
 }
 
 // timetable is the timetable of a script that was run just now.
-func (c *clock) timetable(a script) timetable {
+func (c *clock) timetable(a script, slack lockstep.Time) timetable {
 	t := timetable{head: a[:a.head()], late: c.late, most: 2 * len(a)}
+	if !c.ended {
+		t.slack = slack
+	}
 	for i, k := range c.Took() {
 		t.until = c.at[i]
 		switch a[k].Step.Kind {

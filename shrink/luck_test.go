@@ -1,0 +1,87 @@
+package shrink_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/mix"
+	"github.com/lockstep-go/lockstep/shrink"
+	"github.com/lockstep-go/lockstep/spec"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// chancy is the forgetful system in which everything depends on everything before it, as it does among real servers: what is asked for, and when, changes
+// the luck of all that comes, and it is by bad luck alone, one time in so many, that a crash of node 3 loses something; or that the node notices, when it has
+// nothing else to do some seconds later, that something went wrong with what it stored.
+type chancy struct {
+	forgetful
+	one    uint64 // in so many
+	idle   bool   // it is noticed in a wait
+	luck   mix.Hash
+	doomed lockstep.Time // when it will be
+}
+
+func (c *chancy) Deploy(*lockstep.Place) (lockstep.Deployment, error) {
+	return &chancy{one: c.one, idle: c.idle}, nil
+}
+
+func (c *chancy) Reset(ctx context.Context, seed uint64, out *lockstep.Outbox) error {
+	c.luck, c.doomed = 0, 0
+	return c.forgetful.Reset(ctx, seed, out)
+}
+
+func (c *chancy) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
+	bad := false
+	switch s.Kind {
+	case trace.Request, trace.Crash:
+		c.luck.Mix(uint64(s.Request)<<8 | uint64(s.Node))
+		c.luck.Mix(uint64(out.Now()))
+		bad = uint64(c.luck)%c.one == 0
+	}
+	switch {
+	case c.idle && bad && s.Kind == trace.Request:
+		c.doomed = out.Now() + 3*second
+	case c.idle && s.Kind == trace.Wait && c.doomed > 0 && out.Now() >= c.doomed:
+		out.Event(lockstep.Event{Type: "late", Node: 3})
+	case !c.idle && !bad && s.Kind == trace.Crash:
+		holds := c.holds
+		defer func() { c.holds = holds }()
+	}
+	return c.forgetful.Do(ctx, s, out)
+}
+
+// noticed is the property that nothing is noticed.
+var noticed = spec.OnEvent("noticed", "late", func(_ *int, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+	return &lockstep.Finding{Property: "noticed", Nodes: trace.NodesOf(e.Node), Text: "it is noticed"}
+})
+
+// crowded is a walk with many requests.
+var crowded = strategy.Walk{Deliver: 800, Request: 120, Wait: 160, Crash: 3, Restart: 40, Down: 1, Steps: 3000}
+
+// A run that fails by bad luck, which is another one whatever is left out, is shrunk nevertheless.
+func TestLuck(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		system *chancy
+		spec   lockstep.Spec
+		most   int // requests
+	}{
+		{"seen in the end", &chancy{one: 12}, kept(0), 1},
+		{"seen in a wait", &chancy{one: 100, idle: true}, noticed, 1},
+	} {
+		plan := lockstep.Plan{System: c.system, Spec: c.spec, Strategy: crowded, Seed: 1}
+		found := long(t, plan)
+		plan.Strategy = nil
+		small, err := shrink.Run(t.Context(), plan, found, shrink.Options{Tries: 300})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Log(small.Was, "became", small.Is, "in", small.Tries)
+		if n := count(small.Trace); n[trace.Request] > c.most || n[trace.Crash] > 1 {
+			t.Errorf("%s: it still has %v", c.name, n)
+		}
+		repeats(t, plan, small.Trace)
+	}
+}
