@@ -13,6 +13,8 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/kit/watch"
+	"github.com/lockstep-go/lockstep/spec"
+	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -158,4 +160,18 @@ func (d *deeds) String() string {
 		}
 	}
 	return fmt.Sprintf("%d of %d runs, with those made again, had all of %v: %s", d.with, d.runs, d.needed, strings.Join(list, ", "))
+}
+
+// What happens in runs is counted, and what does not happen is not.
+func TestDeeds(t *testing.T) {
+	if err := warm(busy); err != nil {
+		t.Fatal(err)
+	}
+	much := counted(t, []deed{crash, cut, deletion, watching, progressed, backedUp, compacted})
+	campaign(t, lockstep.Plan{System: busy, Strategy: faults, Runs: *runs, Spec: spec.All(Everything, much)})
+	little := counted(t, []deed{crash})
+	campaign(t, lockstep.Plan{System: Cluster{}, Strategy: strategy.Walk{Deliver: 40, Wait: 10, Request: 1, Steps: 2000}, Runs: 2, Spec: spec.All(Everything, little)})
+	if t.Log(much, little); much.with == 0 || little.with > 0 || little.runs < 2 || little.total != [allDeeds]int{} {
+		t.Errorf("%v, and where hardly anything happens %v", much, little)
+	}
 }
