@@ -25,7 +25,7 @@ func (s *shrinker) calmer(now script) (script, bool) {
 		return now, false
 	}
 	s.settleLess(t)
-	t = s.latest(s.earlier(t))
+	t = s.latest(t)
 	for before := -1; before != len(t.acts); {
 		before = len(t.acts)
 		t = s.thin(s.thin(s.thin(s.descend(t), acts), gaps), delays)
@@ -68,42 +68,26 @@ func (s *shrinker) calm(t timetable) (timetable, bool) {
 		if len(late.acts) > 0 && random.IntN(2) == 0 {
 			next = late.last(max(len(late.acts)>>random.IntN(4), 1), s.info.Pace)
 		}
-		if next, ok := s.follow(next.otherwise(random, s.info.Pace).varied(random, s.info.Pace)); ok {
+		if next, ok := s.follow(next.otherwise(random).varied(random, s.info.Pace)); ok {
 			return next, true
 		}
 	}
 	return t, false
 }
 
-// earlier ends a timetable as early as it can.
-func (s *shrinker) earlier(t timetable) timetable {
-	passes, fails := 0, len(t.acts) // with so many acts it does
-	for passes+1 < fails && s.goesOn() {
-		n := (passes + fails) / 2
-		next := t
-		next.acts, next.until = t.acts[:n], t.acts[n].at
-		if next, ok := s.follow(next); ok {
-			t, fails = next, len(next.acts)
-		} else {
-			passes = n
-		}
-	}
-	return t
-}
-
 // latest leaves out all but the last acts, few of them at first. What a run fails for happened last, as a rule; but who is first then depends
 // on everything before, so each number is tried with other times, too.
 func (s *shrinker) latest(t timetable) timetable {
-	const tries = 16
+	const least, tries = 4, 32
 	random := rand.New(rand.NewPCG(5, 6))
-	for n := 4; n < len(t.acts); n *= 2 {
+	for n := least; n < len(t.acts); n *= 2 {
 		for try := 0; try < tries && s.goesOn(); try++ {
 			next := t.last(n, s.info.Pace)
 			if try > 0 {
 				next = next.varied(random, s.info.Pace)
 			}
 			if try%4 == 3 {
-				next = next.otherwise(random, s.info.Pace)
+				next = next.otherwise(random)
 			}
 			if next, ok := s.follow(next); ok && next.less(t) {
 				return next
@@ -135,7 +119,7 @@ func (s *shrinker) descend(t timetable) timetable {
 			next = next.varied(random, s.info.Pace)
 		}
 		if random.IntN(3) == 0 {
-			next = next.otherwise(random, s.info.Pace)
+			next = next.otherwise(random)
 		}
 		if next, ok := s.follow(next); ok && next.less(t) {
 			t, idle = next, -1
@@ -217,13 +201,10 @@ const (
 	longer = 100
 )
 
-// otherwise is a timetable in another network: with no message late, with some links that are slow all the time, or as it was; its acts come before or after what
-// is due then, and it goes on for longer, with requests or without.
-func (t timetable) otherwise(random *rand.Rand, pace lockstep.Time) timetable {
-	switch random.IntN(4) {
-	case 0:
-		t.late = t.steady(random)
-	case 1:
+// otherwise is a timetable with no message late, or as it was, whose acts come before or after the messages that are due then, and which ends with other requests
+// or without.
+func (t timetable) otherwise(random *rand.Rand) timetable {
+	if random.IntN(2) == 0 {
 		t.late = nil
 	}
 	t.after = random.IntN(2) == 0
@@ -247,24 +228,6 @@ func (t timetable) varied(random *rand.Rand, pace lockstep.Time) timetable {
 	}
 	t.until = is + max(t.until-was, 0)
 	return t
-}
-
-// steady are delays that do not change: some of the links are as slow as one of the messages was.
-func (t timetable) steady(random *rand.Rand) (late []delay) {
-	if len(t.late) == 0 {
-		return nil
-	}
-	by := max(t.late[random.IntN(len(t.late))].by, t.late[random.IntN(len(t.late))].by)
-	seen := map[[2]lockstep.Node]bool{}
-	for _, d := range t.late {
-		if l := [2]lockstep.Node{d.from, d.to}; !seen[l] {
-			seen[l] = true
-			if random.IntN(3) > 0 {
-				late = append(late, delay{d.from, d.to, 0, by})
-			}
-		}
-	}
-	return late
 }
 
 // part is something that a timetable has a number of, and may do without.

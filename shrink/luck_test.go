@@ -2,10 +2,12 @@ package shrink_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/mix"
+	"github.com/lockstep-go/lockstep/internal/toy"
 	"github.com/lockstep-go/lockstep/shrink"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
@@ -42,7 +44,7 @@ func (c *chancy) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox)
 	}
 	switch {
 	case c.idle && bad && s.Kind == trace.Request:
-		c.doomed = out.Now() + 3*second
+		c.doomed = out.Now() + 8*second
 	case c.idle && s.Kind == trace.Wait && c.doomed > 0 && out.Now() >= c.doomed:
 		out.Event(lockstep.Event{Type: "late", Node: 3})
 	case !c.idle && !bad && s.Kind == trace.Crash:
@@ -60,28 +62,34 @@ var noticed = spec.OnEvent("noticed", "late", func(_ *int, _ *lockstep.Run, e *l
 // crowded is a walk with many requests.
 var crowded = strategy.Walk{Deliver: 800, Request: 120, Wait: 160, Crash: 3, Restart: 40, Down: 1, Steps: 3000}
 
-// A run that fails by bad luck, which is another one whatever is left out, is shrunk nevertheless.
+// Runs that fail by bad luck, which is another one whatever is left out, are shrunk nevertheless. How far is luck, too: of ten runs together it is known.
 func TestLuck(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		system *chancy
 		spec   lockstep.Spec
-		most   int // requests
+		most   int // acts of ten runs
 	}{
-		{"seen in the end", &chancy{one: 12}, kept(0), 1},
-		{"seen in a wait", &chancy{one: 100, idle: true}, noticed, 1},
+		{"seen in the end", &chancy{one: 12}, kept(0), 40},
+		{"seen in a wait", &chancy{one: 100, idle: true}, noticed, 20},
 	} {
-		plan := lockstep.Plan{System: c.system, Spec: c.spec, Strategy: crowded, Seed: 1}
-		found := long(t, plan)
-		plan.Strategy = nil
-		small, err := shrink.Run(t.Context(), plan, found, shrink.Options{Tries: 300})
-		if err != nil {
-			t.Fatal(err)
+		acts := 0
+		plan := lockstep.Plan{System: c.system, Spec: c.spec, Strategy: crowded, Seed: 1, Runs: 3000, KeepGoing: true, Keep: 3000}
+		found := slices.DeleteFunc(toy.Find(t, plan), func(f lockstep.Found) bool { return len(f.Trace.Records) < 400 })
+		if plan.Strategy = nil; len(found) < 10 {
+			t.Fatalf("%s: of the runs that fail only %d are long", c.name, len(found))
 		}
-		t.Log(small.Was, "became", small.Is, "in", small.Tries)
-		if n := count(small.Trace); n[trace.Request] > c.most || n[trace.Crash] > 1 {
-			t.Errorf("%s: it still has %v", c.name, n)
+		for _, f := range found[:10] {
+			small, err := shrink.Run(t.Context(), plan, f.Trace, shrink.Options{Tries: 300})
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := count(small.Trace)
+			acts += n[trace.Request] + n[trace.Crash]
+			repeats(t, plan, small.Trace)
 		}
-		repeats(t, plan, small.Trace)
+		if t.Log(c.name, acts); acts > c.most {
+			t.Errorf("%s: the ten runs still have %d requests and crashes, more than %d", c.name, acts, c.most)
+		}
 	}
 }
