@@ -58,7 +58,7 @@ func (h *happenings) count(name string) uint64 {
 
 // places find what is known of a name again by where the name is in memory: nearly all names are
 // constants of a system, so that this is quicker than to look at their letters.
-type places [64]place
+type places [256]place
 
 type place struct {
 	name   string
@@ -68,7 +68,7 @@ type place struct {
 
 // of is where a name is kept, or another one that it takes the place of.
 func (l *places) of(name string) *place {
-	return &l[mix.Number(uint64(uintptr(unsafe.Pointer(unsafe.StringData(name)))))>>(64-6)]
+	return &l[mix.Number(uint64(uintptr(unsafe.Pointer(unsafe.StringData(name)))))>>(64-8)]
 }
 
 // is reports whether it is that name that is kept there: the same letters elsewhere do not count.

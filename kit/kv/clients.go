@@ -22,7 +22,7 @@ type Clients struct {
 	nodes lockstep.Nodes
 	desk  Desk
 	list  []client
-	texts [512]text
+	texts [1 << 10]text
 }
 
 // text is an operation in words, kept because it is drawn in many runs.
@@ -82,9 +82,11 @@ func (c *Clients) turn(k *client, at int) {
 
 // words puts an operation into words.
 func (c *Clients) words(o *Op) string {
-	t := &c.texts[o.hash()%uint64(len(c.texts))]
-	if t.words == "" || t.op != *o {
-		*t = text{*o, o.String()}
+	op := *o
+	op.Seq = 0 // not in the words
+	t := &c.texts[op.hash()>>(64-10)]
+	if t.words == "" || t.op != op {
+		*t = text{op, op.String()}
 	}
 	return t.words
 }

@@ -26,7 +26,7 @@ func (t *things) String() string {
 	return fmt.Sprint(t.cell.Get(), " ", t.log.Base(), " ", t.log.Entries(t.log.Base()+1, t.log.Last()))
 }
 
-// act is a write, or a sync.
+// act is a write, a sync, or a turn to writes that are durable at once or from them.
 type act struct {
 	kind, k int
 	list    []int
@@ -34,7 +34,7 @@ type act struct {
 
 func randomActs(r *rand.Rand) (acts []act) {
 	for i := range 1 + r.IntN(12) {
-		a := act{kind: r.IntN(6), k: r.IntN(10)}
+		a := act{kind: r.IntN(8), k: r.IntN(10)}
 		for j := range r.IntN(4) {
 			a.list = append(a.list, 10*i+j)
 		}
@@ -79,6 +79,8 @@ func (a act) do(t *things) {
 		}
 	case 5:
 		t.disk.Sync()
+	case 6, 7:
+		t.disk.Direct(a.kind == 6)
 	default:
 		for _, f := range a.singly(t) {
 			f(t)
@@ -94,6 +96,7 @@ func TestCrash(t *testing.T) {
 		for keep := 0; ; keep++ {
 			crashed, fresh := newThings(), newThings()
 			var open []func(*things) // writes since the last sync
+			direct := false
 			for _, a := range acts {
 				single := a.singly(crashed)
 				if a.kind == 1 && len(a.list) > 0 {
@@ -104,7 +107,10 @@ func TestCrash(t *testing.T) {
 				}
 				open = append(open, single...)
 				a.do(crashed)
-				if a.kind == 5 {
+				if a.kind >= 6 {
+					direct = a.kind == 6
+				}
+				if a.kind >= 5 || direct {
 					for _, f := range open {
 						f(fresh)
 					}
@@ -124,6 +130,7 @@ func TestCrash(t *testing.T) {
 			if crashed.String() != fresh.String() || crashed.disk.Open() != 0 {
 				t.Fatalf("seed %d: %v: after %d of %d writes there is %s, want %s", seed, acts, keep, len(open), crashed, fresh)
 			}
+			crashed.disk.Direct(false)
 			crashed.log.Append(-1) // what is left can be written to
 			crashed.disk.Sync()
 		}
@@ -187,4 +194,15 @@ func ExampleDisk_Together() {
 	d.Keep(0)
 	fmt.Println(term.Get(), vote.Get())
 	// Output: 1 0
+}
+
+func ExampleDisk_Direct() {
+	var d storage.Disk
+	term, vote := storage.NewCell(&d, 1), storage.NewCell(&d, 0)
+	d.Direct(true)
+	term.Set(2)
+	d.Direct(false)
+	vote.Set(3)
+	fmt.Println(term.Durable(), vote.Durable(), d.Open())
+	// Output: 2 0 1
 }

@@ -61,13 +61,16 @@ func (b *bare) run(nodes, steps int) {
 		b.nodes = append(b.nodes, bareNode{raw: raw, storage: s})
 	}
 	for i := range b.clients {
-		b.clients[i] = bareClient{seq: 1, read: b.rand.IntN(2) == 0}
+		b.clients[i] = bareClient{seq: 1, read: b.reads()}
 	}
 	for range steps {
 		b.step()
 		b.steps++
 	}
 }
+
+// reads draws whether an operation is a read, with the chance that kv.Mixed gives.
+func (b *bare) reads() bool { return b.rand.IntN(10) < 4 }
 
 // step draws among what is possible, as walk does: a client that has its answers asks no more.
 func (b *bare) step() {
@@ -177,6 +180,6 @@ func (b *bare) drain(i int) {
 func (b *bare) answer(client int, seq uint16) {
 	if c := &b.clients[client]; c.seq == seq {
 		c.seq++
-		c.read = b.rand.IntN(2) == 0
+		c.read = b.reads()
 	}
 }

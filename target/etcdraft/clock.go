@@ -24,7 +24,9 @@ func (d *Deployment) Tick(id lockstep.Node) bool {
 	t.Arm()
 	n.raft.Tick()
 	t.Disarm()
-	d.settle(n)
+	if due || n.role == raftlib.Leader || d.cluster.Async { // else it has only counted
+		d.settle(n)
+	}
 	return due
 }
 

@@ -105,7 +105,7 @@ func (d *Deployment) settle(n *node) {
 // end of it would fill the memory.
 const mostReadys = 10_000
 
-// drain handles Readys until there is none.
+// drain handles Readys until there is none. The library, for which that is much work, is not asked where there can be none.
 func (d *Deployment) drain(n *node) {
 	for i := 0; ; i++ {
 		rd, ok := n.raft.Ready(&d.arena)
@@ -115,6 +115,7 @@ func (d *Deployment) drain(n *node) {
 		if i == mostReadys {
 			panic(fmt.Sprintf("node %d has had %d Readys in one go and still has one", n.id, mostReadys))
 		}
+		last := n.endsWith(rd)
 		if rd.HardSet || rd.Role != n.role || rd.Lead != n.lead || len(rd.Entries) > 0 || rd.Snapshot.Index != 0 {
 			d.observe(n, rd)
 			if !d.cluster.Async {
@@ -131,7 +132,18 @@ func (d *Deployment) drain(n *node) {
 			d.apply(n, rd.Committed)
 		}
 		n.raft.Advance()
+		if last {
+			return
+		}
 	}
+}
+
+// endsWith reports whether no other Ready can follow this one before the next input (TestLastReady): it says something, and
+// nothing comes back to the library from what is done about it. A follower has only written what it was told; a leader may have
+// committed what it wrote, and a candidate may have won by its own vote.
+func (n *node) endsWith(rd *raftlib.Ready) bool {
+	return len(rd.Committed) == 0 && rd.Mail+len(rd.Reads) > 0 && rd.Snapshot.Index == 0 && rd.Role == n.role && rd.Lead == n.lead &&
+		(rd.Role == raftlib.Follower || rd.Role == raftlib.Leader && !rd.HardSet && len(rd.Entries) == 0)
 }
 
 // piece draws whether a storage thread does a piece of work after an input. When faults
@@ -226,15 +238,18 @@ func (d *Deployment) observeSnapshot(n *node, s *raftlib.Snapshot) {
 	}
 }
 
-// persist writes what a Ready wants written.
+// persist writes what a Ready wants written. No crash comes between the writes; interrupt has the crash that does.
 func (d *Deployment) persist(n *node, rd *raftlib.Ready) {
+	if !rd.Sync && rd.Snapshot.Index == 0 {
+		d.write(n, rd)
+		return
+	}
+	n.disk.Direct(true)
 	d.write(n, rd)
 	if rd.Snapshot.Index != 0 {
 		d.install(n, rd.Snapshot)
 	}
-	if rd.Sync || rd.Snapshot.Index != 0 {
-		n.disk.Sync()
-	}
+	n.disk.Direct(false)
 }
 
 // write writes entries first, then the hard state, with which a snapshot becomes valid.

@@ -234,8 +234,8 @@ type Node interface {
 
 // Disk is what the adapter sees of a node's storage.
 type Disk interface {
-	// Sync makes durable what is written.
-	Sync()
+	// Direct makes durable what is written, and what will be written until it is called with false.
+	Direct(on bool)
 	// Open is the number of writes that are not durable.
 	Open() int
 	// Crash loses the last of the writes that are not durable. How many are kept is drawn; see

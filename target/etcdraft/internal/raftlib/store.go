@@ -137,12 +137,12 @@ func (s *Store[E, H, C, S]) Compact(snap Snapshot) {
 			s.base.Set(snap)
 			s.log.Compact(snap.Index)
 		})
-		s.Sync()
+		s.disk.Sync()
 	}
 }
 
-// Sync makes durable what is written.
-func (s *Store[E, H, C, S]) Sync() { s.disk.Sync() }
+// Direct makes durable what is written, and what will be written until it is called with false.
+func (s *Store[E, H, C, S]) Direct(on bool) { s.disk.Direct(on) }
 
 // Open is the number of writes that are not durable.
 func (s *Store[E, H, C, S]) Open() int { return s.disk.Open() }
@@ -159,7 +159,7 @@ func (s *Store[E, H, C, S]) Truncate(last uint64) {
 	h := s.hard.Get()
 	h.Commit = min(h.Commit, last)
 	s.hard.Set(h)
-	s.Sync()
+	s.disk.Sync()
 }
 
 // Stored is the hard state written, durable or not.

@@ -129,7 +129,7 @@ func TestCrash(t *testing.T) {
 		s.Boot(raftlib.Snapshot{Index: 1, Term: 1})
 		s.Append([]*pb.Entry{{Index: new(uint64(2)), Term: new(uint64(2))}})
 		s.SetHard(raftlib.Hard{Term: 2, Vote: 1, Commit: 1})
-		s.Sync()
+		s.Direct(false)
 		s.SetHard(raftlib.Hard{Term: 2, Vote: 1, Commit: 2})
 		s.Crash(func(int) int { return lose })
 		want := raftlib.Hard{Term: 2, Vote: 1, Commit: 1}
