@@ -45,7 +45,7 @@ func (s *shrinker) inTime(now script) bool {
 	return len(now) >= many && s.info.Repeats == lockstep.Exactly && s.info.Supports.Has(trace.Wait) && s.info.Supports.Has(trace.Deliver)
 }
 
-// stubborn is the number of tries in vain after which no other timetable is looked for.
+// stubborn is the number of tries in vain after which nothing more is left out by chance, and four times that for the first timetable that fails.
 const stubborn = 60
 
 // calm is the first timetable that fails of some that are less and less calm: with all messages on time, as late as they were, with some lost;
@@ -195,7 +195,7 @@ func (t timetable) poorer(random *rand.Rand) timetable {
 	return t
 }
 
-// A varied timetable has acts that are later by less than jitter paces, and goes on for longer.
+// A varied timetable has acts that are later by less than jitter paces; any may fail so many paces later than the run did.
 const (
 	jitter = 0.2
 	longer = 100
