@@ -84,7 +84,8 @@ systems: build ## days of campaigns on servers in processes: the tables of the p
 	cd target/kafka && $(LONG) -run 'Safe|Measured|Killed' -long
 	cd target/etcd && $(LONG) -run 'StaleMeasured|Linearizable' -long
 	cd target/bftsmart && $(LONG) -run 'Scenarios|Replay|Alone' -only . -runs 10 -replay . -times 5 -alone 10
-	sh scripts/etcdserver/known.sh 60 v3.5.2 v3.5.5 v3.5.7 v3.5.8 v3.5.13 v3.5.14 v3.5.15 v3.5.16
+	sh scripts/etcdserver/known.sh 60 v3.5.2 v3.5.4 v3.5.5 v3.5.7 v3.5.8 v3.5.13 v3.5.14 v3.5.15 v3.5.16
+	MISTAKES=20221 sh scripts/etcdserver/known.sh 60 v3.5.21 v3.5.22
 	cd target/nats && for v in v2.12.1 v2.12.15; do GOWORK=off ../../bin/lockstep go test -modfile versions/$$v.mod -count=1 -timeout 0 -v -run KnownMistakes . -known 100; done
 
 fleet: ## a million runs by eight workers that are killed at random, with a restart of the server; 200 workers that report ten times a second
