@@ -59,8 +59,11 @@ var noticed = spec.OnEvent("noticed", "late", func(_ *int, _ *lockstep.Run, e *l
 	return &lockstep.Finding{Property: "noticed", Nodes: trace.NodesOf(e.Node), Text: "it is noticed"}
 })
 
-// crowded is a walk with many requests.
-var crowded = strategy.Walk{Deliver: 800, Request: 120, Wait: 160, Crash: 3, Restart: 40, Down: 1, Steps: 3000}
+// crowded is a walk with many requests, harmless one without faults, with more.
+var (
+	crowded  = strategy.Walk{Deliver: 800, Request: 120, Wait: 160, Crash: 3, Restart: 40, Down: 1, Steps: 3000}
+	harmless = strategy.Walk{Deliver: 400, Request: 120, Wait: 100, Steps: 3000}
+)
 
 // Runs that fail by bad luck, which is another one whatever is left out, are shrunk nevertheless. How far is luck, too: of ten runs together it is known.
 func TestLuck(t *testing.T) {
@@ -68,13 +71,15 @@ func TestLuck(t *testing.T) {
 		name   string
 		system *chancy
 		spec   lockstep.Spec
+		walk   strategy.Walk
 		most   int // acts of ten runs
 	}{
-		{"seen in the end", &chancy{one: 12}, kept(0), 40},
-		{"seen in a wait", &chancy{one: 100, idle: true}, noticed, 20},
+		{"seen in the end", &chancy{one: 12}, kept(0), crowded, 40},
+		{"seen in a wait", &chancy{one: 100, idle: true}, noticed, crowded, 20},
+		{"of many requests", &chancy{one: 400, idle: true}, noticed, harmless, 55},
 	} {
 		acts := 0
-		plan := lockstep.Plan{System: c.system, Spec: c.spec, Strategy: crowded, Seed: 1, Runs: 3000, KeepGoing: true, Keep: 3000}
+		plan := lockstep.Plan{System: c.system, Spec: c.spec, Strategy: c.walk, Seed: 1, Runs: 3000, KeepGoing: true, Keep: 3000}
 		found := slices.DeleteFunc(toy.Find(t, plan), func(f lockstep.Found) bool { return len(f.Trace.Records) < 400 })
 		if plan.Strategy = nil; len(found) < 10 {
 			t.Fatalf("%s: of the runs that fail only %d are long", c.name, len(found))
