@@ -180,6 +180,14 @@ func Version() string {
 	return cmp.Or(version, "unknown")
 }
 
+// lineage is the number of a release of 3.5, 0 for those of 3.4, and a large one for later lines.
+func lineage(version string) (release int) {
+	if n, _ := fmt.Sscanf(version, "v3.5.%d", &release); n == 1 || strings.HasPrefix(version, "v0.5.") {
+		return release
+	}
+	return 1 << 20
+}
+
 // title is the name of the target that this build is.
 func title() string {
 	switch {

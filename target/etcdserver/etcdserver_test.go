@@ -46,6 +46,15 @@ func TestCalm(t *testing.T) {
 	passed(t, r)
 }
 
+// Members that are not ready when a run ends, as nobody heard of anybody, end, too, in releases in which a server can be stopped by then.
+func TestNeverReady(t *testing.T) {
+	if lineage(Version()) < 18 {
+		t.Skip("a server of this release cannot be ended before it is ready")
+	}
+	r := campaign(t, lockstep.Plan{System: Cluster{}, Strategy: strategy.Walk{Wait: 1, Steps: 50}, Runs: 1})
+	passed(t, r)
+}
+
 // busy is a cluster in which everything happens that clients and operators can do. In releases in which it is known to go wrong that watchers ask how
 // far they are ([TestAsking]) they do not, so that all else is put to the test.
 var busy = Cluster{Unasking: has15220(Version()), Power: 0.5, Snapshots: 20, Clients: 4, Requests: 25, Mix: kv.Mix{Put: 4, Get: 3, Cas: 2, Delete: 2, Txn: 2},

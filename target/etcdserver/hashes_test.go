@@ -12,6 +12,9 @@ import (
 // A member without keys has two hashes at one revision, with the same revision compacted: the one that it computes, and the one that it has kept
 // of its next compaction. Nothing fails here, and nothing is under way. Where a key is left there is one hash.
 func TestTwoHashesOfNoKeys(t *testing.T) {
+	if older {
+		t.Skip("releases of 3.4 tell no hash of a revision that was compacted")
+	}
 	for _, left := range []bool{false, true} {
 		client := plain(t)
 		at := client.Endpoints()[0]

@@ -4,7 +4,6 @@ package etcdserver
 
 import (
 	"flag"
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -113,12 +112,4 @@ func TestKnownMistakes(t *testing.T) {
 			}
 		})
 	}
-}
-
-// lineage is the number of a release of 3.5, and a large one for later lines.
-func lineage(version string) (release int) {
-	if n, _ := fmt.Sscanf(version, "v3.5.%d", &release); n == 1 {
-		return release
-	}
-	return 1 << 20
 }

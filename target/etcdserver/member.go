@@ -126,9 +126,22 @@ func launch(n *bubble.Node, c Cluster, at *seat) (*member, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &member{Etcd: server, stop: sync.OnceFunc(server.Close)}
+	m := &member{Etcd: server, stop: sync.OnceFunc(func() { end(server) })}
 	n.OnStop(m.stop)
 	return m, nil
+}
+
+// end ends a server. One that is not ready has to be stopped first: Close waits until it is, which it may never be. Before v3.5.18
+// it does so of a stopped one, too, which then never will be, so that nothing is better there than to wait.
+func end(server *embed.Etcd) {
+	select {
+	case <-server.Server.ReadyNotify():
+	default:
+		if lineage(Version()) >= 18 {
+			server.Server.HardStop()
+		}
+	}
+	server.Close()
 }
 
 // ready is called when the server is.

@@ -12,9 +12,10 @@ import (
 
 // mistakesOf34 are the reports of mistakes that releases of 3.4 have, by the properties that tell of them in a busy cluster.
 var mistakesOf34 = map[string]string{
-	"watch-bookmarkable": "#18089, or #15220 where watchers ask",
-	"watch-resumable":    "#18089",
-	"watch-unique":       "#15271",
+	"revisions-never-go-back": "#17780",
+	"watch-bookmarkable":      "#18089, or #15220 where watchers ask",
+	"watch-resumable":         "#18089",
+	"watch-unique":            "#15271",
 }
 
 // clean fails where a campaign found something. In releases of 3.4 what is known of them is told, and anything else fails.

@@ -12,6 +12,9 @@ import (
 // opened, on the same stream, and the stream was busy: the server answers the first by one queue and the second by another, and takes from them as it
 // happens, and whoever has opened the watch takes the answer for one about it, too.
 func TestProgressOvertakesWatch(t *testing.T) {
+	if older {
+		t.Skip("in releases of 3.4 both answers go by one queue")
+	}
 	client := plain(t)
 	put, err := client.Put(t.Context(), "key", "1")
 	if err != nil {

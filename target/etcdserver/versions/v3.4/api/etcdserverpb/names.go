@@ -25,3 +25,16 @@ const (
 
 // NewMaintenanceClient makes a client of operators.
 var NewMaintenanceClient = etcdserverpb.NewMaintenanceClient
+
+// What goes over the stream of a watch.
+type (
+	WatchRequest                 = etcdserverpb.WatchRequest
+	WatchResponse                = etcdserverpb.WatchResponse
+	WatchCreateRequest           = etcdserverpb.WatchCreateRequest
+	WatchProgressRequest         = etcdserverpb.WatchProgressRequest
+	WatchRequest_CreateRequest   = etcdserverpb.WatchRequest_CreateRequest   //nolint:revive // the name that others know
+	WatchRequest_ProgressRequest = etcdserverpb.WatchRequest_ProgressRequest //nolint:revive // the name that others know
+)
+
+// NewWatchClient makes a client of watches.
+var NewWatchClient = etcdserverpb.NewWatchClient
