@@ -172,9 +172,7 @@ func TestReaders(t *testing.T) {
 	if t.Log(long); long == 0 {
 		t.Error("nothing was told in parts")
 	}
-	if f := r.First(); f != nil {
-		t.Errorf("run %d: %s\n%s", f.Run, f.Finding, f.Finding.Stack)
-	}
+	clean(t, r)
 }
 
 // Stores that are full refuse what takes room, and have room again.
@@ -189,9 +187,7 @@ func TestRoom(t *testing.T) {
 	if t.Log(seen); len(seen) < 6 {
 		t.Errorf("of six things that come of wanting room there were %v", seen)
 	}
-	if f := r.First(); f != nil {
-		t.Errorf("run %d: %s\n%s", f.Run, f.Finding, f.Finding.Stack)
-	}
+	clean(t, r)
 }
 
 // Five members do as three do.
