@@ -169,6 +169,9 @@ func (r *Run) Alarms() Nodes {
 	return r.dueAlarms()
 }
 
+// AnyAlarm reports whether there is an alarm that may fire: whether Alarms has a node.
+func (r *Run) AnyAlarm() bool { return r.alarms&r.up&^r.heldAlarms != 0 }
+
 //go:noinline
 func (r *Run) dueAlarms() Nodes { return r.due(r.alarms & r.up &^ r.heldAlarms) }
 

@@ -276,7 +276,7 @@ func (d *director) releaseDue(run *lockstep.Run, hand *lockstep.Hand) {
 // Idle helps when nothing can happen but a delayed message:
 // the clock moves on to it.
 func (d *director) Idle(run *lockstep.Run, hand *lockstep.Hand) bool {
-	if len(d.delayed) == 0 || d.observe != nil || len(run.InFlight()) > 0 || run.Alarms() != 0 || len(run.Pending()) > 0 {
+	if len(d.delayed) == 0 || d.observe != nil || len(run.InFlight()) > 0 || run.AnyAlarm() || len(run.Pending()) > 0 {
 		return false
 	}
 	first := slices.MinFunc(d.delayed, func(a, b delayed) int { return int(a.at - b.at) })

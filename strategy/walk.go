@@ -182,7 +182,7 @@ func (w *walker) possible(run *lockstep.Run) lockstep.Kinds {
 	if len(run.InFlight()) > 0 {
 		k |= onMessages
 	}
-	if run.Alarms() != 0 {
+	if run.AnyAlarm() {
 		k |= 1 << trace.Alarm
 	}
 	if canGive(run) {
