@@ -59,7 +59,7 @@ type speaker struct {
 	*listener
 	role  raftlib.Role
 	lead  lockstep.Node
-	only  bool
+	last  bool
 	arena *raftlib.Arena
 }
 
@@ -71,8 +71,7 @@ func (s *speaker) Start(source raftlib.Source) error {
 func (s *speaker) Ready(arena *raftlib.Arena) (*raftlib.Ready, bool) {
 	rd, ok := s.Node.Ready(arena)
 	if ok {
-		s.only = len(rd.Committed) == 0 && rd.Mail+len(rd.Reads) > 0 && rd.Snapshot.Index == 0 && rd.Role == s.role && rd.Lead == s.lead &&
-			(rd.Role == raftlib.Follower || rd.Role == raftlib.Leader && !rd.HardSet && len(rd.Entries) == 0)
+		s.last = rd.Last(s.role, s.lead)
 		s.role, s.lead, s.arena = rd.Role, rd.Lead, arena
 	}
 	return rd, ok
@@ -80,7 +79,7 @@ func (s *speaker) Ready(arena *raftlib.Arena) (*raftlib.Ready, bool) {
 
 func (s *speaker) Advance() {
 	s.Node.Advance()
-	if s.only {
+	if s.last {
 		s.spoke++
 		if _, more := s.Node.Ready(s.arena); more {
 			s.another++

@@ -115,7 +115,7 @@ func (d *Deployment) drain(n *node) {
 		if i == mostReadys {
 			panic(fmt.Sprintf("node %d has had %d Readys in one go and still has one", n.id, mostReadys))
 		}
-		last := n.endsWith(rd)
+		last := rd.Last(n.role, n.lead)
 		if rd.HardSet || rd.Role != n.role || rd.Lead != n.lead || len(rd.Entries) > 0 || rd.Snapshot.Index != 0 {
 			d.observe(n, rd)
 			if !d.cluster.Async {
@@ -136,14 +136,6 @@ func (d *Deployment) drain(n *node) {
 			return
 		}
 	}
-}
-
-// endsWith reports whether no other Ready can follow this one before the next input (TestLastReady): it says something, and
-// nothing comes back to the library from what is done about it. A follower has only written what it was told; a leader may have
-// committed what it wrote, and a candidate may have won by its own vote.
-func (n *node) endsWith(rd *raftlib.Ready) bool {
-	return len(rd.Committed) == 0 && rd.Mail+len(rd.Reads) > 0 && rd.Snapshot.Index == 0 && rd.Role == n.role && rd.Lead == n.lead &&
-		(rd.Role == raftlib.Follower || rd.Role == raftlib.Leader && !rd.HardSet && len(rd.Entries) == 0)
 }
 
 // piece draws whether a storage thread does a piece of work after an input. When faults

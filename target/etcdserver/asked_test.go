@@ -2,7 +2,6 @@ package etcdserver
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -54,8 +53,4 @@ func tellsEarly(t *testing.T, client *clientv3.Client) bool {
 var older = strings.HasPrefix(Version(), "v0.5.")
 
 // has15220 reports whether a release has the mistake: those of 3.4 that can be had, and of 3.5 up to v3.5.7.
-func has15220(version string) bool {
-	release := 0
-	n, _ := fmt.Sscanf(version, "v3.5.%d", &release)
-	return n == 1 && release <= 7 || older
-}
+func has15220(version string) bool { return lineage(version) <= 7 }

@@ -145,6 +145,14 @@ type Ready struct {
 	Mail      int // messages, see Post
 }
 
+// Last reports whether no other Ready can follow this one before the next input, by what the node was before: it says something, and
+// nothing comes back to the library from what is done about it. A follower has only written what it was told; a leader may have
+// committed what it wrote, and a candidate may have won by its own vote.
+func (r *Ready) Last(role Role, lead lockstep.Node) bool {
+	return len(r.Committed) == 0 && r.Mail+len(r.Reads) > 0 && r.Snapshot.Index == 0 && r.Role == role && r.Lead == lead &&
+		(role == Follower || role == Leader && !r.HardSet && len(r.Entries) == 0)
+}
+
 // Config is the configuration of every node.
 type Config struct {
 	Election, Heartbeat  int
