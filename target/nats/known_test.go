@@ -72,6 +72,7 @@ func looked(t *testing.T, how string, c Cluster, walk strategy.Walk) *lockstep.R
 		t.Fatal(err)
 	}
 	t.Logf("%s, %s: %d runs, %v, judged %v, %v", Version(), how, r.Runs, r.Verdicts, r.Judged, r.Events)
+	happened(t, r, EventAcknowledged) // else that nothing was found says nothing
 	for _, f := range r.Found {
 		t.Logf("%s, %s: run %d: %s: %s", Version(), how, f.Run, f.Finding.Property, f.Finding.Text)
 	}
