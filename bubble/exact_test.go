@@ -59,6 +59,35 @@ var chances = map[string]func(*bubble.Node) error{
 		n.Emit("order", order)
 		return nil
 	},
+	"map of pointers": func(n *bubble.Node) error {
+		n.Emit("order", tour(func(i int) *item { return &item{i, nil} }, func(p *item) int { return p.number }))
+		return nil
+	},
+	"map of interfaces": func(n *bubble.Node) error {
+		n.Emit("order", tour(func(i int) any { return &item{i, nil} }, func(p any) int { return p.(*item).number }))
+		return nil
+	},
+	"map of channels": func(n *bubble.Node) error {
+		n.Emit("order", tour(func(i int) chan int { return make(chan int, i) }, func(c chan int) int { return cap(c) }))
+		return nil
+	},
+	"map of structs with pointers": func(n *bubble.Node) error {
+		n.Emit("order", tour(func(i int) pair { return pair{"", &item{i, nil}} }, func(p pair) int { return p.of.number }))
+		return nil
+	},
+	"sync.Map of pointers": func(n *bubble.Node) error {
+		var m sync.Map
+		for i := range 50 {
+			m.Store(&item{i, nil}, i)
+		}
+		order := ""
+		m.Range(func(_, i any) bool {
+			order += fmt.Sprint(i, " ")
+			return true
+		})
+		n.Emit("order", order)
+		return nil
+	},
 	"timers": func(n *bubble.Node) error {
 		var mutex sync.Mutex
 		order := ""
@@ -104,6 +133,41 @@ var chances = map[string]func(*bubble.Node) error{
 		n.Emit("order", order)
 		return nil
 	},
+}
+
+// item is something that pointers are to. It has another in it, because small things without are put together.
+type item struct {
+	number int
+	next   *item
+}
+
+// pair is a key of which the compiler hashes each part.
+type pair struct {
+	name string
+	of   *item
+}
+
+// tour goes through a map of 50 keys, some of which are taken out and put back, and tells its order.
+func tour[K comparable](key func(int) K, number func(K) int) string {
+	m, taken := map[K]bool{}, []K(nil)
+	for i := range 50 {
+		k := key(i)
+		m[k] = true
+		if i%7 == 0 {
+			taken = append(taken, k)
+		}
+	}
+	for _, k := range taken {
+		delete(m, k)
+	}
+	for _, k := range taken {
+		m[k] = true
+	}
+	order := ""
+	for k := range m {
+		order += fmt.Sprint(number(k), " ")
+	}
+	return order
 }
 
 // Everything that is random in Go comes from the run's seed: which ready case a select takes,
