@@ -185,6 +185,47 @@ func TestExact(t *testing.T) {
 	}
 }
 
+// Tables of many pointers grow and are split though all came at one moment, also where the garbage collector takes some and others
+// come to their addresses; none is lost, and the order is the run's.
+func TestManyPointers(t *testing.T) {
+	start := func(n *bubble.Node) error {
+		m := map[*item]int{}
+		for i := range 5000 {
+			m[&item{i, nil}] = i
+		}
+		for p, i := range m {
+			if i%3 > 0 {
+				delete(m, p)
+			}
+		}
+		runtime.GC()
+		for i := range 5000 {
+			m[&item{5000 + i, nil}] = 5000 + i
+		}
+		order := uint64(0)
+		for p, i := range m {
+			if j, ok := m[p]; !ok || i != p.number || j != i {
+				n.Emit("lost", p.number)
+			}
+			order = order*31 + uint64(i)
+		}
+		n.Emit("order", fmt.Sprint(len(m), " ", order))
+		return nil
+	}
+	plan := lockstep.Plan{System: bubble.Cluster{Name: "many", Nodes: 2, Start: start}, Strategy: strategy.Walk{Wait: 1, Steps: 10}, Seed: 1}
+	plan.Spec = spec.OnEvent("none-lost", "lost", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+		return &lockstep.Finding{Text: fmt.Sprintf("item %v is not where it was", e.Value)}
+	})
+	r, err := bubble.Repetition(t.Context(), plan, 5)
+	if err != nil || r.Same != 5 {
+		t.Errorf("%d of 5 runs repeated, the first that did not is %d, %v", r.Same, r.First, err)
+	}
+	plan.Runs = 1
+	if f := explore(t, plan).First(); f != nil {
+		t.Error(f.Finding.Text)
+	}
+}
+
 // A node that freezes in a crash does nothing more, though nobody asked its goroutines to end,
 // and starts again.
 func TestFreeze(t *testing.T) {
