@@ -202,7 +202,7 @@ func written(s *source, functions ...string) {
 }
 
 // hashed lets maps hash their keys as the overlay does.
-func hashed(s *source) { s.every("typ.Hasher", "lockstepHasher{typ}.hash") }
+func hashed(s *source) { s.every("typ.Hasher", "lockstepHasher{typ.Key, typ.Hasher}.hash") }
 
 // ignore makes functions that set options of a socket do nothing for one in memory.
 func ignore(functions ...string) func(*source) {
