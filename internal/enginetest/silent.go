@@ -2,15 +2,13 @@ package enginetest
 
 import (
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/kit/kv"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
 // Silent is an observer that counts who falls silent: whose last request was given to a node that has crashed since, and who
-// is not heard of again until the run ends. Everybody must have more to ask for than a run has time for: who is done is silent, too.
+// is not heard of again until the run ends. Requests are those of [kv.Clients] and of an operator. Everybody must have more to ask for than a run has time for: who is done is silent, too.
 type Silent struct {
-	// Asker is whose request a number is, each of whom has one at a time.
-	Asker func(id int32) int
-
 	// Runs is how many there were, Requests how many requests were given in them, and Crashes how many crashes there were.
 	Runs, Requests, Crashes int
 	// Askers is who was given something, summed over the runs, and Fell those of them who fell silent.
@@ -19,7 +17,7 @@ type Silent struct {
 
 // New makes a watcher.
 func (s *Silent) New(lockstep.Info) lockstep.Watcher {
-	return &silence{of: s.Asker, at: map[int]given{}, pending: map[int]bool{}}
+	return &silence{at: map[int]given{}, pending: map[int]bool{}}
 }
 
 // Take adds what a run leaves.
@@ -32,6 +30,14 @@ func (s *Silent) Take(_ int, noted any) {
 	s.Fell += n.Fell
 }
 
+// asker is the client, or the duty, that a request is of, each of which has one at a time.
+func asker(id int32) int {
+	if id < kv.Numbers {
+		return int(id) / (kv.Numbers / 100)
+	}
+	return int(id) / kv.Numbers * kv.Numbers
+}
+
 // given is where somebody's last request is: at a node in one of its lives.
 type given struct {
 	node lockstep.Node
@@ -40,7 +46,6 @@ type given struct {
 
 // silence looks at one run.
 type silence struct {
-	of      func(int32) int
 	at      map[int]given
 	lives   [65]int
 	seen    Silent
@@ -58,14 +63,14 @@ func (w *silence) Look(r *lockstep.Run) {
 	switch s := r.Last(); s.Kind {
 	case trace.Request:
 		w.seen.Requests++
-		w.at[w.of(s.Request)] = given{s.Node, w.lives[s.Node]}
+		w.at[asker(s.Request)] = given{s.Node, w.lives[s.Node]}
 	case trace.Crash:
 		w.seen.Crashes++
 		w.lives[s.Node]++
 	}
 	clear(w.pending)
 	for _, p := range r.Pending() {
-		w.pending[w.of(p.ID)] = true
+		w.pending[asker(p.ID)] = true
 	}
 }
 

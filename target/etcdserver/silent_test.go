@@ -7,16 +7,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/enginetest"
-	"github.com/lockstep-go/lockstep/kit/kv"
 )
-
-// asker is the client or the duty that a request is of.
-func asker(id int32) int {
-	if id < kv.Numbers {
-		return int(id) / (kv.Numbers / 100)
-	}
-	return int(id) / kv.Numbers * kv.Numbers
-}
 
 // Nobody falls silent, however often members crash, ready or not: clients and operators come back.
 func TestNobodyFallsSilent(t *testing.T) {
@@ -27,7 +18,7 @@ func TestNobodyFallsSilent(t *testing.T) {
 		{Backups: 1000, Watchers: 2, Clients: 4, Requests: 1000},
 		{Spares: 2, Changes: 1000, Failover: 1, Watchers: 2, Clients: 4, Requests: 1000},
 	} {
-		o := &enginetest.Silent{Asker: asker}
+		o := &enginetest.Silent{}
 		r := campaign(t, lockstep.Plan{System: c, Strategy: crashing, Runs: 3, Settle: 500, Observers: []lockstep.Observer{o}})
 		clean(t, r)
 		if t.Logf("%d requests", o.Requests); o.Fell > 0 || o.Crashes < 3*o.Runs {
