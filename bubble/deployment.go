@@ -27,15 +27,15 @@ type deployment struct {
 	lives    []*Node // the life of each node; nil while it is down
 	counts   []int   // of lives
 	disks    []map[string]kept
-	bodies   []any                   // by number of the body - 1
-	asked    map[int32]string        // the requests offered
-	timer    *time.Timer             // ends a wait
-	decoders map[string]wire.Decoder // of connections
-	split    map[string]string       // types of what travels on them in two parts
-	files    bool                    // some node has a folder
-	lost     []arrival               // on cut links, in this step
-	frozen   int                     // lives of this run
-	release  func()                  // what the deployment took of the process
+	bodies   []any                      // by number of the body - 1
+	asked    map[int32]lockstep.Pending // the requests offered, unless they were withdrawn
+	timer    *time.Timer                // ends a wait
+	decoders map[string]wire.Decoder    // of connections
+	split    map[string]string          // types of what travels on them in two parts
+	files    bool                       // some node has a folder
+	lost     []arrival                  // on cut links, in this step
+	frozen   int                        // lives of this run
+	release  func()                     // what the deployment took of the process
 	runs     int
 	moved    lockstep.Nodes // in this step
 	machine  []*machine     // of the nodes, where files suffer
@@ -73,7 +73,7 @@ func (d *deployment) begin(seed uint64, out *lockstep.Outbox) error {
 		}
 	}
 	d.lot.begin(seed, out)
-	d.world, d.bodies, d.counts, d.asked = newWorld(d.lot), d.bodies[:0], make([]int, d.Nodes), map[int32]string{}
+	d.world, d.bodies, d.counts, d.asked = newWorld(d.lot), d.bodies[:0], make([]int, d.Nodes), map[int32]lockstep.Pending{}
 	d.decoders, d.split = map[string]wire.Decoder{}, map[string]string{}
 	d.chance = d.world.Chance(stepStream)
 	rules(d.world) // before all that is random, or decided by chance
@@ -138,6 +138,7 @@ func (d *deployment) crash(self lockstep.Node) error {
 		n.thaw() // otherwise it could not end
 	}
 	n.dead.Store(true)
+	d.offerUntaken(n)
 	n.crash(d.choose)
 	powerFails := d.Files != nil && d.chance.strikes(d.Files.PowerFailures)
 	if d.Bury > 0 && d.Sockets {
@@ -151,6 +152,19 @@ func (d *deployment) crash(self lockstep.Node) error {
 	}
 	n.end()
 	return nil
+}
+
+// offerUntaken offers again what a life that has ended was asked for and its program never took, because it was still
+// starting, busy or paused. Nothing of it has been done, so that who asks may ask again as if for the first time; otherwise he
+// would wait for an answer for ever.
+func (d *deployment) offerUntaken(n *Node) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	for _, a := range n.queue {
+		if p, ok := d.asked[a.id]; ok && a.id != 0 {
+			d.world.Offer(p)
+		}
+	}
 }
 
 // freeze stops the goroutines of a life for good, after they were buried.
@@ -204,7 +218,7 @@ func (d *deployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbo
 			return err
 		}
 	case trace.Request:
-		d.lives[s.Node-1].give(arrival{id: s.Request, body: d.asked[s.Request]})
+		d.lives[s.Node-1].give(arrival{id: s.Request, body: d.asked[s.Request].Text})
 	case trace.Crash:
 		if err := d.crash(s.Node); err != nil {
 			return err
@@ -338,10 +352,11 @@ func (d *deployment) settle(out *lockstep.Outbox) {
 	}
 	slices.SortStableFunc(w.offers, func(a, b lockstep.Pending) int { return cmp.Compare(a.ID, b.ID) })
 	for _, p := range w.offers {
-		d.asked[p.ID] = p.Text
+		d.asked[p.ID] = p
 		out.Offer(p)
 	}
 	for _, id := range w.withdrawn {
+		delete(d.asked, id)
 		out.Withdraw(id)
 	}
 	clear(w.sent)

@@ -31,7 +31,9 @@
 // A node that crashes is cut off at once: nothing that it sends, emits or writes to a [Disk]
 // from then on is seen. Then its context is cancelled and what it gave to [Node.OnStop] is
 // called, so that its goroutines end; they may take (virtual) time for it. A restart calls
-// Start again, with a new Node that has the same disks and folder.
+// Start again, with a new Node that has the same disks and folder. Requests that it was given and
+// its program never took are offered again; what becomes of those that it took, the program's
+// clients must know.
 //
 // With the overlay a node may suffer more: a crash that freezes it, power failures that take
 // what was not synced ([Files]), pauses and wrong clocks ([Faults]).

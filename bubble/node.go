@@ -137,7 +137,9 @@ func (n *Node) WhenQuiet(look func() (moved bool)) {
 	w.happened()
 }
 
-// Request names the function that gets clients' requests, as Receive does.
+// Request names the function that gets clients' requests, as Receive does; nil: none, for now.
+// Those that it was not given when the node crashes are offered again: a program that takes none
+// before it can serve them need not care about them.
 func (n *Node) Request(f func(id int32, text string)) { n.set(func() { n.request = f }) }
 
 // RequestAtOnce is Request for a function that never waits, as in ReceiveAtOnce: one that starts a

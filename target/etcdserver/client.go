@@ -51,6 +51,7 @@ type clients struct {
 type task struct {
 	op   *kv.Op
 	duty int
+	idle bool // there is no member to ask
 }
 
 func newClients(c Cluster, w *bubble.World) *clients {
@@ -77,7 +78,11 @@ func (s *clients) forget(n lockstep.Node) {
 	delete(s.under, n)
 	delete(s.doors, n)
 	for _, t := range under {
-		s.giveUp(t)
+		if t.idle {
+			s.again(t)
+		} else {
+			s.giveUp(t)
+		}
 	}
 }
 
@@ -94,7 +99,7 @@ func (s *clients) giveUp(t task) {
 func (s *clients) given(n *bubble.Node, client *clientv3.Client, id int32) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	var t task
+	t := task{idle: client == nil}
 	if s.operator.Has(id) {
 		t.duty, _ = s.operator.Given(id)
 	} else {
@@ -102,7 +107,7 @@ func (s *clients) given(n *bubble.Node, client *clientv3.Client, id int32) {
 	}
 	s.under[n.Self()] = append(s.under[n.Self()], t)
 	n.Go(func() {
-		if client == nil {
+		if t.idle {
 			time.Sleep(pause)
 			s.end(n, t, func() { s.again(t) })
 			return

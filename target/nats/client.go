@@ -161,12 +161,12 @@ func (s *clients) isCreated() bool {
 	return s.desk.open
 }
 
-// given is called when a request reaches a server, which performs it as soon as it is up.
-func (s *clients) given(n *bubble.Node, up <-chan door, id int32) {
+// given is called when a request reaches a server that is up.
+func (s *clients) given(n *bubble.Node, to door, id int32) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	if s.operator.Has(id) {
-		s.ask(n, up, id)
+		s.ask(n, to, id)
 		return
 	}
 	op, _ := s.kv.Given(id)
@@ -175,16 +175,23 @@ func (s *clients) given(n *bubble.Node, up <-chan door, id int32) {
 	if op.Kind == kv.Delete && s.cluster.Purge {
 		n.Emit(EventDropping, &Drop{ID: payload(op), Subject: subject(op.Key), Seq: anything, Below: true})
 	}
-	n.Go(func() {
-		select {
-		case to := <-up:
-			ctx, cancel := context.WithTimeout(n.Context(), patience)
-			defer cancel()
-			a, err := s.do(ctx, to.conn, op)
-			s.ended(n, op, a, err)
-		case <-n.Context().Done():
-		}
-	})
+	n.Go(func() { s.operate(n, to, op) })
+}
+
+// operate performs an operation of a client at a server.
+func (s *clients) operate(n *bubble.Node, to door, o *kv.Op) {
+	ctx, cancel := context.WithTimeout(n.Context(), patience)
+	defer cancel()
+	a, err := s.do(ctx, to.conn, o)
+	if untouched(o, err) {
+		wait(n, pause)
+	}
+	s.ended(n, o, a, err)
+}
+
+// untouched reports whether an error says that nothing has happened.
+func untouched(o *kv.Op, err error) bool {
+	return errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, natsgo.ErrNoResponders) || err != nil && o.Kind == kv.Get
 }
 
 // ended takes the answer to an operation, unless the server died meanwhile.
@@ -201,12 +208,8 @@ func (s *clients) ended(n *bubble.Node, o *kv.Op, a answer, err error) {
 		s.kv.Answer(n.Self(), o.Client, o.Seq, a.Result)
 	case err == nil && s.cluster.Mix.Get > 0:
 		s.kv.Answer(n.Self(), o.Client, o.Seq, a.Result)
-	case errors.Is(err, jetstream.ErrNoStreamResponse), errors.Is(err, natsgo.ErrNoResponders), o.Kind == kv.Get: // nothing has happened
-		time.AfterFunc(pause, func() {
-			s.mutex.Lock()
-			defer s.mutex.Unlock()
-			s.kv.Offer(o)
-		})
+	case untouched(o, err):
+		s.kv.Offer(o)
 	default: // it may have happened or not; or it was refused, by what one server knew
 		s.kv.GiveUp(o.Client, o.Seq)
 	}

@@ -36,22 +36,20 @@ type door struct {
 func start(n *bubble.Node, c Cluster) error {
 	clients := n.World().Value.(*clients)
 	clients.forget(n.Self())
-	up := make(chan door) // for whoever wants to talk to the server
-	n.Request(func(id int32, _ string) { clients.given(n, up, id) })
 	for {
 		if peer, yes := clients.isLeaving(n.Self()); yes {
 			if err := clients.replace(n, peer); err != nil || !n.Alive() {
 				return err
 			}
 		}
-		if err := serve(n, c, clients, up); err != nil || !n.Alive() {
+		if err := serve(n, c, clients); err != nil || !n.Alive() {
 			return err
 		}
 	}
 }
 
 // serve is the life of one server, until it crashes or is to be stopped for good.
-func serve(n *bubble.Node, c Cluster, clients *clients, up chan<- door) error {
+func serve(n *bubble.Node, c Cluster, clients *clients) error {
 	options, err := config(n, c, clients.name(n.Self()))
 	if err != nil {
 		return err
@@ -74,7 +72,7 @@ func serve(n *bubble.Node, c Cluster, clients *clients, up chan<- door) error {
 	if c.Removals > 0 {
 		at.left = make(chan struct{})
 	}
-	n.Go(func() { at.open(n, up) })
+	n.Request(func(id int32, _ string) { clients.given(n, at, id) })
 	if c.Consume {
 		n.Go(func() { clients.subscribe(n, at) })
 	}
@@ -91,6 +89,7 @@ func serve(n *bubble.Node, c Cluster, clients *clients, up chan<- door) error {
 	}
 	at.tell(n, clients, &raft)
 	if n.Alive() {
+		n.Request(nil) // who asks waits for the next server
 		conn.Close()
 		s.Shutdown()
 		s.WaitForShutdown()
@@ -117,19 +116,6 @@ func dial(servers []lockstep.Node, with ...natsgo.Option) (*natsgo.Conn, error) 
 	with = append(with, natsgo.MaxReconnects(-1), natsgo.RetryOnFailedConnect(true), natsgo.ReconnectWait(pause),
 		natsgo.ErrorHandler(func(*natsgo.Conn, *natsgo.Subscription, error) {})) // the usual one writes to the standard error
 	return natsgo.Connect(strings.Join(at, ","), with...)
-}
-
-// open lets whoever wants to talk to the server in, as long as it is there.
-func (d door) open(n *bubble.Node, up chan<- door) {
-	for {
-		select {
-		case up <- d:
-		case <-d.left:
-			return
-		case <-n.Context().Done():
-			return
-		}
-	}
 }
 
 // tell tells what the server's copy of the stream holds, from time to time.

@@ -29,18 +29,12 @@ const (
 // consumer is the name of the one that reads.
 const consumer = "reader"
 
-// ask performs a duty at a server as soon as it is up, and then offers the next of its kind. The caller has the
-// lock.
-func (s *clients) ask(n *bubble.Node, up <-chan door, id int32) {
+// ask performs a duty at a server, and then offers the next of its kind. The caller has the lock.
+func (s *clients) ask(n *bubble.Node, to door, id int32) {
 	duty, _ := s.operator.Given(id)
 	s.duties[n.Self()] = append(s.duties[n.Self()], duty)
 	n.Go(func() {
-		select {
-		case to := <-up:
-			s.perform(n, to, duty) // what fails is not tried again: nobody promises that it works
-		case <-n.Context().Done():
-			return
-		}
+		s.perform(n, to, duty) // what fails is not tried again: nobody promises that it works
 		s.mutex.Lock()
 		defer s.mutex.Unlock()
 		if n.Alive() {

@@ -1,0 +1,90 @@
+package bubble_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/bubble"
+	. "github.com/lockstep-go/lockstep/scenario"
+	"github.com/lockstep-go/lockstep/spec"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// slowly is a program that takes a while to start, and a while for each request.
+func slowly(n *bubble.Node) error {
+	select {
+	case <-time.After(time.Second):
+	case <-n.Context().Done():
+		return nil
+	}
+	n.Request(func(_ int32, text string) {
+		n.Emit("taken", text)
+		select {
+		case <-time.After(time.Second):
+		case <-n.Context().Done():
+		}
+	})
+	return nil
+}
+
+// A request that a node was given and its program did not take before it crashed, because it was
+// starting or busy, is offered again: in the end each has been taken once, however often nodes crashed.
+func TestUntaken(t *testing.T) {
+	requests := []string{"a", "b", "c", "d", "e"}
+	taken := map[string]int{}
+	count := spec.OnEvent("taken", "taken", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+		taken[e.Value.(string)]++
+		return nil
+	})
+	walk := strategy.Walk{Wait: 2, Request: 3, Crash: 1, Restart: 3, Steps: 40}
+	const runs = 100
+	result := explore(t, lockstep.Plan{System: bubble.Cluster{Name: "slowly", Nodes: 3, Start: slowly, Requests: requests}, Strategy: walk, Spec: count,
+		Runs: runs, Workers: 1, Settle: 200})
+	if result.Verdict() != trace.Pass {
+		t.Errorf("%v %v", result.Verdicts, result.Reasons)
+	}
+	for _, text := range requests {
+		if taken[text] != runs {
+			t.Errorf("%q was taken %d times in %d runs", text, taken[text], runs)
+		}
+	}
+}
+
+// One that was taken back meanwhile is not.
+func TestUntakenWithdrawn(t *testing.T) {
+	for _, withdrawn := range []bool{true, false} {
+		c := bubble.Cluster{Name: "withdrawn", Nodes: 2, Requests: []string{"a"}, Start: func(n *bubble.Node) error {
+			if n.Self() == 2 && withdrawn {
+				n.Receive(func(lockstep.Node, any) { n.World().Withdraw(1) })
+			}
+			if n.Self() == 1 && n.Life() == 1 {
+				n.Send(2, "Word", lockstep.Tag{}, nil)
+			}
+			return nil
+		}}
+		w := &atCrash{}
+		sc := New("crash").Faults(lockstep.Budget{Crashes: 1})
+		sc.If(Did(trace.Start)).Then(Request("a", Only(1)))
+		sc.If(IsReceive()).Then(Crash(Only(1)))
+		result := explore(t, lockstep.Plan{System: c, Scenario: sc, Strategy: strategy.Walk{Deliver: 1, Steps: 10}, Observers: []lockstep.Observer{w}, Runs: 1, Seed: 1})
+		if result.Verdict() != trace.Pass || w.crashes != 1 || (w.offered == 0) != withdrawn {
+			t.Errorf("withdrawn %v: %v %v, %d crashes, after which %d are offered", withdrawn, result.Verdicts, result.Reasons, w.crashes, w.offered)
+		}
+	}
+}
+
+// atCrash counts crashes, and the requests that are offered after each.
+type atCrash struct{ crashes, offered int }
+
+func (w *atCrash) New(lockstep.Info) lockstep.Watcher { return w }
+func (w *atCrash) Take(int, any)                      {}
+func (w *atCrash) Reset()                             { *w = atCrash{} }
+func (w *atCrash) Noted() any                         { return nil }
+func (w *atCrash) Look(r *lockstep.Run) {
+	if r.Last().Kind == trace.Crash {
+		w.crashes++
+		w.offered += len(r.Pending())
+	}
+}
