@@ -2,9 +2,9 @@ package spec
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/anishathalye/porcupine"
 
@@ -14,8 +14,8 @@ import (
 
 // Defaults of Linearizable.
 const (
-	DefaultMost    = 200
-	DefaultTimeout = 10 * time.Second
+	DefaultMost  = 200
+	DefaultSteps = 1_000_000
 )
 
 // Linearizable is the spec that the clients' operations, as the events EventCall and
@@ -23,9 +23,9 @@ const (
 // before an operation that had returned when it was called, explains all answers. It is
 // judged at the end of a run by porcupine.
 //
-// Deciding it can take time that is exponential in the number of operations. A run whose
-// history is too long, or takes too long, has the verdict unknown. Most is the limit that
-// does not depend on the machine; Timeout is there for the worst case.
+// Deciding it can take time and memory that are exponential in the number of operations. A run
+// whose history is too long, or takes too many steps, has the verdict unknown; no limit depends
+// on the machine.
 type Linearizable struct {
 	// Model is the sequential system. Its Step gets Unanswered as the output of an operation
 	// that was never answered, and must accept it: the operation may take effect at any
@@ -34,9 +34,10 @@ type Linearizable struct {
 	// Most is the number of operations in one partition of the history beyond which it is
 	// not checked; 0 means DefaultMost.
 	Most int
-	// Timeout is the wall-clock time after which the check of one partition is given up; 0
-	// means DefaultTimeout.
-	Timeout time.Duration
+	// Steps is the number of steps of the model after which the check of one partition is given
+	// up; 0 means DefaultSteps. It is no time, because where a run has its own clock, as in a bubble, that stands
+	// still while the run is judged.
+	Steps int
 }
 
 // Properties names what is judged.
@@ -47,18 +48,14 @@ func (l Linearizable) New(lockstep.Info) lockstep.Monitor {
 	if l.Most == 0 {
 		l.Most = DefaultMost
 	}
-	if l.Timeout == 0 {
-		l.Timeout = DefaultTimeout
+	if l.Steps == 0 {
+		l.Steps = DefaultSteps
 	}
-	m := &linearizable{Linearizable: l}
-	m.model = l.Model
-	m.model.Partition, m.model.PartitionEvent = nil, nil
-	return m
+	return &linearizable{Linearizable: l}
 }
 
 type linearizable struct {
 	Linearizable
-	model     porcupine.Model // of one partition
 	history   history
 	judged    [1]int
 	undecided string
@@ -95,16 +92,47 @@ func (m *linearizable) End(*lockstep.Run) *lockstep.Finding {
 			continue
 		}
 		m.judged[0]++
-		switch porcupine.CheckOperationsTimeout(m.model, p, m.Timeout) {
-		case porcupine.Illegal:
+		model, left := m.bounded()
+		explained := porcupine.CheckOperations(model, p)
+		switch {
+		case explained:
+		case *left < 0:
+			m.undecided = fmt.Sprintf("linearizability: not decided within %d steps", m.Steps)
+		default:
 			m.illegal = p
 			return &lockstep.Finding{Property: "linearizability", About: m.history.about(p),
 				Text: "no order of these operations explains the answers: " + historyText(p)}
-		case porcupine.Unknown:
-			m.undecided = fmt.Sprintf("linearizability: not decided within %v", m.Timeout)
 		}
 	}
 	return nil
+}
+
+// whole is the model without partitions.
+func (m *linearizable) whole() porcupine.Model {
+	model := m.Model
+	model.Partition, model.PartitionEvent = nil, nil
+	return model
+}
+
+// bounded is the model of one partition, and the steps that it has left. When it has none it refuses whatever
+// is tried, so that the search for an order ends, and there are less than none.
+func (m *linearizable) bounded() (model porcupine.Model, left *int) {
+	model, left = m.whole(), new(m.Steps)
+	step := model.StepContext
+	if step == nil {
+		step = func(_ context.Context, state, input, output any) (bool, any) {
+			return m.Model.Step(state, input, output)
+		}
+	}
+	model.StepContext = func(ctx context.Context, state, input, output any) (bool, any) {
+		if *left <= 0 {
+			*left = -1
+			return false, state
+		}
+		*left--
+		return step(ctx, state, input, output)
+	}
+	return model, left
 }
 
 // Conclude counts the partitions of the history that were judged, which are those with an
@@ -115,9 +143,10 @@ func (m *linearizable) Conclude(draw bool) lockstep.Conclusion {
 	if !draw || m.illegal == nil {
 		return c
 	}
-	_, info := porcupine.CheckOperationsVerbose(m.model, m.illegal, m.Timeout)
+	model := m.whole() // it was decided before
+	_, info := porcupine.CheckOperationsVerbose(model, m.illegal, 0)
 	var b bytes.Buffer
-	if porcupine.Visualize(m.model, info, &b) == nil {
+	if porcupine.Visualize(model, info, &b) == nil {
 		c.Pictures = []trace.Picture{{Name: "history.html", Data: b.Bytes()}}
 	}
 	return c

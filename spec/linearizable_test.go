@@ -147,6 +147,29 @@ func TestUndecided(t *testing.T) {
 	}
 }
 
+// A search that takes too many steps is given up; one that needs exactly as many is not.
+func TestStepsOfLinearizable(t *testing.T) {
+	var wrong []lockstep.Event // all orders of the writes are tried
+	for i := 1; i <= 8; i++ {
+		wrong = append(wrong, call(i, i, op(i)))
+	}
+	wrong = append(wrong, call(9, 9, 0), answer(9, 9, 99))
+	right := []lockstep.Event{call(1, 1, 1), answer(1, 1, 1), call(1, 2, 2), answer(1, 2, 2)}
+	for _, c := range []struct {
+		steps   int
+		history []lockstep.Event
+		want    trace.Verdict
+	}{{100, wrong, trace.Unknown}, {0, wrong, trace.Fail}, {1, right, trace.Unknown}, {2, right, trace.Pass}} {
+		r := judge(t, script{c.history}, spec.All(spec.Linearizable{Model: register, Steps: c.steps}))
+		if r.Verdict() != c.want {
+			t.Errorf("%d steps: %v, want %v", c.steps, r.Verdict(), c.want)
+		}
+		if text := fmt.Sprintf("linearizability: not decided within %d steps", c.steps); c.want == trace.Unknown && r.Reasons[text] != 1 {
+			t.Errorf("reasons %v", r.Reasons)
+		}
+	}
+}
+
 // A history without an answer has nothing to explain: no run could have failed, however
 // long it is.
 func TestUnansweredIsNotJudged(t *testing.T) {

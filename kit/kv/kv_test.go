@@ -2,6 +2,7 @@ package kv_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -282,6 +283,76 @@ func TestModel(t *testing.T) {
 	}
 	if good < 400 || good > 3600 {
 		t.Errorf("%d of 4000 histories are linearizable: too few of one kind", good)
+	}
+}
+
+// What nobody can have noticed is left out, and that changes no verdict.
+func TestNoticed(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 5))
+	good, less := 0, 0
+	for range 20_000 {
+		history := unanswered(r, randomHistory(r))
+		whole := kv.Model
+		whole.Partition = nil
+		parts := kv.Linearizable.Model.Partition(history)
+		for i, part := range kv.Model.Partition(history) {
+			want := porcupine.CheckOperations(whole, part)
+			if got := porcupine.CheckOperations(whole, parts[i]); got != want {
+				t.Fatalf("%v: linearizable is %v, and %v is %v", part, want, parts[i], got)
+			}
+			if len(parts[i]) < len(part) {
+				less++
+				good += oneIf(want)
+			}
+		}
+	}
+	if good < less/10 || good > less*9/10 || less < 1000 {
+		t.Errorf("of %d histories with less than there was %d are linearizable: too few of one kind", less, good)
+	}
+}
+
+// unanswered takes the answers of some operations away, whose clients then do no more, and adds others that never had one.
+func unanswered(r *rand.Rand, history []porcupine.Operation) []porcupine.Operation {
+	more := randomHistory(r)
+	for i := range more {
+		more[i].ClientId += 2
+	}
+	history = append(history, more...)
+	for i := range history {
+		if more := i >= 4; more && r.IntN(4) > 0 || !more && r.IntN(5) == 0 {
+			history[i].Output, history[i].Return = spec.Unanswered{}, math.MaxInt64
+		}
+	}
+	return history
+}
+
+func oneIf(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// Many clients that gave up make no history undecided, if what they wrote was never read.
+func TestManyGaveUp(t *testing.T) {
+	var history []porcupine.Operation
+	for i := range int64(60) {
+		put := op(1, 1, act(kv.Put, 0, int32(100+i), 0))
+		history = append(history, porcupine.Operation{Input: &put, Output: spec.Unanswered{}, Call: 3 * i, Return: math.MaxInt64})
+	}
+	for i, number := range []int32{0, 101, 0} { // there, and gone again
+		get := op(2, 2, act(kv.Get, 0, 0, 0))
+		history = append(history, porcupine.Operation{ClientId: 1, Input: &get, Output: &kv.Result{OK: true, Value: kv.Value{Number: number}},
+			Call: int64(200 + 2*i), Return: int64(201 + 2*i)})
+	}
+	parts := kv.Linearizable.Model.Partition(history)
+	if len(parts) != 1 || len(parts[0]) != 4 {
+		t.Fatalf("%v", parts)
+	}
+	m := kv.Model
+	m.Partition = nil
+	if porcupine.CheckOperations(m, parts[0]) {
+		t.Error("what was put is gone, and nobody deleted it")
 	}
 }
 
