@@ -18,7 +18,7 @@ import (
 // The operator's duties.
 const (
 	read         = iota // take the next messages that a consumer has not acknowledged
-	stepDown            // ask the leader of the stream to step down
+	stepDown            // ask the leader of the stream to step down, and those of streams that follow it
 	move                // take the server's copy of the stream from it
 	metaStepDown        // let the leader of all servers step down, where it is this one
 	remove              // remove the server for good
@@ -60,8 +60,10 @@ func (s *clients) perform(n *bubble.Node, to door, duty int) {
 			n.Emit(EventRead, list)
 		}
 	case stepDown:
-		if request(ctx, to.conn, "STREAM.LEADER.STEPDOWN."+streamName, nil) == nil {
-			n.Emit(EventStepDown, streamName)
+		for _, name := range s.cluster.streams() {
+			if request(ctx, to.conn, "STREAM.LEADER.STEPDOWN."+name, nil) == nil {
+				n.Emit(EventStepDown, name)
+			}
 		}
 	case metaStepDown: // as the server does when the system's account asks
 		if group := meta(to.server); group != nil && group.Leader() && group.StepDown() == nil {
@@ -261,12 +263,23 @@ func (s *clients) isComplete(ctx context.Context, conn *natsgo.Conn, without str
 	if err != nil {
 		return false
 	}
-	in, err := js.Stream(ctx, streamName)
-	if err != nil || !complete(in.CachedInfo().Cluster, s.cluster.Replicas, without) {
-		return false
+	for _, name := range s.cluster.streams() {
+		// A copy of the stream alone is moved.
+		at := ""
+		if name == streamName {
+			at = without
+		}
+		in, err := js.Stream(ctx, name)
+		if err != nil || !complete(in.CachedInfo().Cluster, s.cluster.Replicas, at) {
+			return false
+		}
 	}
 	if !s.cluster.Consume {
 		return true
+	}
+	in, err := js.Stream(ctx, streamName)
+	if err != nil {
+		return false
 	}
 	by, err := in.Consumer(ctx, taker)
 	if err != nil {
