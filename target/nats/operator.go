@@ -242,8 +242,8 @@ func wait(n *bubble.Node, long time.Duration) bool {
 	}
 }
 
-// healthy reports whether the stream, and the consumer of the subscribers where there is one, have all of their copies, each
-// up to date and none at a server that it was to be taken from, as their leaders know.
+// healthy reports whether the stream, those that follow it, and the consumer of the subscribers where there is one, have all of
+// their copies, each up to date and none at a server that it was to be taken from, as their leaders know.
 func (s *clients) healthy(ctx context.Context, conn *natsgo.Conn) bool {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -263,23 +263,18 @@ func (s *clients) isComplete(ctx context.Context, conn *natsgo.Conn, without str
 	if err != nil {
 		return false
 	}
-	for _, name := range s.cluster.streams() {
-		// A copy of the stream alone is moved.
-		at := ""
-		if name == streamName {
-			at = without
-		}
-		in, err := js.Stream(ctx, name)
-		if err != nil || !complete(in.CachedInfo().Cluster, s.cluster.Replicas, at) {
+	in, err := js.Stream(ctx, streamName)
+	if err != nil || !complete(in.CachedInfo().Cluster, s.cluster.Replicas, without) {
+		return false
+	}
+	for _, name := range s.cluster.followers() {
+		follows, err := js.Stream(ctx, name)
+		if err != nil || !complete(follows.CachedInfo().Cluster, s.cluster.Replicas, "") { // their copies are not moved
 			return false
 		}
 	}
 	if !s.cluster.Consume {
 		return true
-	}
-	in, err := js.Stream(ctx, streamName)
-	if err != nil {
-		return false
 	}
 	by, err := in.Consumer(ctx, taker)
 	if err != nil {
