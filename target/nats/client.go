@@ -50,6 +50,7 @@ type clients struct {
 	leaving   map[lockstep.Node]string   // servers stopped for good, whom others still count, by the numbers that these know
 	gone      map[lockstep.Node]int      // servers removed
 	changing  lockstep.Node              // whose operator changes who has what; 0: nobody
+	led       map[led]bool               // who leads streams that follow, as servers told last
 	moving    string                     // the server that a copy is to be taken from, where that was asked for and has not been seen
 }
 
@@ -59,7 +60,7 @@ func newClients(c Cluster, w *bubble.World) *clients {
 		operator: operator.New(c.Nodes, []operator.Duty{read: {Name: "read", Times: c.Reads}, stepDown: {Name: "step down", Times: c.StepDowns}, move: {Name: "move the copy", Times: c.Moves},
 			metaStepDown: {Name: "step down as leader of all", Times: c.MetaStepDowns}, remove: {Name: "remove the server", Times: c.Removals},
 			purge: {Name: "purge", Times: c.Purges}, erase: {Name: "delete a message", Times: c.Erasures}}, nil),
-		leaving: map[lockstep.Node]string{}, gone: map[lockstep.Node]int{},
+		leaving: map[lockstep.Node]string{}, gone: map[lockstep.Node]int{}, led: map[led]bool{},
 		under: map[lockstep.Node][]*kv.Op{}, duties: map[lockstep.Node][]int{}, revisions: map[int32]uint64{}, newest: map[uint8]uint64{}}
 	s.kv.Begin(w.Rand(1000), s.desk)
 	s.operator.Begin(s.desk)
@@ -117,7 +118,7 @@ func (s *clients) told(n lockstep.Node) string {
 	return s.copies[n].String()
 }
 
-// create makes the stream, once in a run: a server tries until one has done it.
+// create makes the stream, and those that follow it, once in a run: a server tries until one has done it.
 func (s *clients) create(n *bubble.Node, conn *natsgo.Conn) error {
 	js, err := jetstream.New(conn)
 	if err != nil {
@@ -125,10 +126,11 @@ func (s *clients) create(n *bubble.Node, conn *natsgo.Conn) error {
 	}
 	for n.Alive() && !s.isCreated() {
 		ctx, cancel := context.WithTimeout(n.Context(), patience)
-		_, err := js.CreateStream(ctx, jetstream.StreamConfig{
-			Name: streamName, Subjects: []string{"$KV." + bucket + ".>"}, Replicas: s.cluster.Replicas,
-			MaxMsgsPerSubject: 1 << 20, Discard: jetstream.DiscardNew, AllowRollup: true, AllowDirect: s.cluster.Direct, DenyDelete: s.cluster.Erasures == 0,
-		})
+		for _, config := range s.cluster.configs() {
+			if _, err = js.CreateStream(ctx, config); err != nil {
+				break
+			}
+		}
 		cancel()
 		if err == nil {
 			s.begin()

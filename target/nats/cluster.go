@@ -69,6 +69,10 @@ type Cluster struct {
 	Careless bool `help:"copies are moved whether the others are up to date or not, one move after the other"`
 	// Consume lets a subscriber at each server take the messages of the stream all the time, by one durable consumer.
 	Consume bool `help:"a subscriber at each server takes messages by a durable pull consumer, all the time, and acknowledges each"`
+	// Mirror adds a stream that mirrors the stream, in as many copies.
+	Mirror bool `help:"a second stream mirrors the stream, in as many copies"`
+	// Sources adds a stream that has each key of the stream as a source of its own, in as many copies.
+	Sources bool `help:"another stream has each key of the stream as a source of its own, in as many copies"`
 	// Sockets lets clients talk over the network of the run, to the next server first.
 	Sockets bool `help:"clients talk to servers over the network, so that what they say and hear are messages, too"`
 }

@@ -1,7 +1,10 @@
 package nats
 
 import (
+	"bytes"
 	"reflect"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 	_ "unsafe" // for linkname
@@ -113,8 +116,48 @@ func anew() {
 // tick is what the service does: every server does it now and then.
 func tick() { accessTime.Store(time.Now().UnixNano()) }
 
+// raftOf is a server's part in the raft group of a stream, or nil.
+func raftOf(s *server.Server, name string) server.RaftNode {
+	in, err := lookupStream(s.GlobalAccount(), name)
+	if err != nil {
+		return nil
+	}
+	return streamRaft(in)
+}
+
+// isLeader reports whether a server leads a stream.
+func isLeader(s *server.Server, name string) bool {
+	node := raftOf(s, name)
+	return node != nil && node.State() == server.Leader
+}
+
 // content reads a server's copy of a stream, and reports whether it has one.
 func content(s *server.Server, name string) (state server.StreamState, list Messages, ok bool) {
+	return stored(s, name, func(seq uint64, _ []byte) uint64 { return seq })
+}
+
+// sourced reads a server's copy of a stream that has sources. Its messages have the numbers that they have there.
+func sourced(s *server.Server, name string) (state server.StreamState, list Messages, ok bool) {
+	return stored(s, name, func(_ uint64, header []byte) uint64 { return originOf(header) })
+}
+
+// originOf is the number that a message has at its source, by its header, or 0.
+func originOf(header []byte) uint64 {
+	_, rest, _ := bytes.Cut(header, []byte(server.JSStreamSource+": "))
+	line, _, _ := bytes.Cut(rest, []byte("\r\n"))
+	words := strings.Fields(string(line)) // the source, the number, filters
+	if len(words) < 2 {
+		return 0
+	}
+	seq, err := strconv.ParseUint(words[1], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return seq
+}
+
+// stored reads a server's copy of a stream, with the numbers that somebody makes of those in the copy and the headers.
+func stored(s *server.Server, name string, number func(seq uint64, header []byte) uint64) (state server.StreamState, list Messages, ok bool) {
 	in, err := lookupStream(s.GlobalAccount(), name)
 	if err != nil {
 		return state, nil, false
@@ -128,7 +171,7 @@ func content(s *server.Server, name string) (state server.StreamState, list Mess
 			continue // deleted, or lost: others compare
 		}
 		fields := reflect.ValueOf(m).Elem()
-		list = append(list, Message{Seq: seq, Subject: fields.FieldByName("subj").String(), Data: string(fields.FieldByName("msg").Bytes())})
+		list = append(list, Message{Seq: number(seq, fields.FieldByName("hdr").Bytes()), Subject: fields.FieldByName("subj").String(), Data: string(fields.FieldByName("msg").Bytes())})
 	}
 	return state, list, true
 }

@@ -36,6 +36,7 @@ type door struct {
 func start(n *bubble.Node, c Cluster) error {
 	clients := n.World().Value.(*clients)
 	clients.forget(n.Self())
+	clients.fell(n)
 	for {
 		if peer, yes := clients.isLeaving(n.Self()); yes {
 			if err := clients.replace(n, peer); err != nil || !n.Alive() {
@@ -125,14 +126,13 @@ func (d door) tell(n *bubble.Node, clients *clients, raft *atomic.Pointer[server
 		copied := &Copy{}
 		if state, list, ok := content(d.server, streamName); ok {
 			copied = &Copy{Exists: true, First: state.FirstSeq, Last: state.LastSeq, messages: list}
-			if in, err := lookupStream(d.server.GlobalAccount(), streamName); err == nil {
-				if node := streamRaft(in); node != nil {
-					raft.Store(&node)
-				}
+			if node := raftOf(d.server, streamName); node != nil {
+				raft.Store(&node)
 			}
 		}
 		copied.wanted = clients.cluster.Replicas
 		clients.tell(n, copied)
+		d.tellFollowers(n, clients)
 		if clients.cluster.Consume {
 			if p := progress(d.server, streamName, taker); p != nil {
 				n.Emit(EventProgress, p)

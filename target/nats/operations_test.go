@@ -69,6 +69,15 @@ func TestDeletions(t *testing.T) {
 	}
 }
 
+// A mirror, and a stream with sources, follow the stream through crashes, partitions, pauses and power failures, and when their leaders step down.
+func TestFollowers(t *testing.T) {
+	walk := faults
+	walk.Request = 150
+	r := settled(t, 12000, Cluster{SyncAlways: true, Power: 0.5, Clients: 4, Requests: 20, StepDowns: 4, Mirror: true, Sources: true}, walk, *runs)
+	passes(t, r)
+	happened(t, r, EventMirror, EventSources, EventFollower, EventFell)
+}
+
 // everything is what a cluster can be asked for and suffer.
 func everything() (Cluster, strategy.Walk) {
 	walk := faults
@@ -91,5 +100,6 @@ func TestExactlyEverything(t *testing.T) {
 		t.Setenv(manyProcesses, "2")
 	}
 	cluster, walk := everything()
+	cluster.Mirror, cluster.Sources = true, true
 	same(t, lockstep.Plan{System: cluster, Strategy: walk, Spec: Everything, Seed: 5}, 4)
 }

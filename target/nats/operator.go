@@ -18,7 +18,7 @@ import (
 // The operator's duties.
 const (
 	read         = iota // take the next messages that a consumer has not acknowledged
-	stepDown            // ask the leader of the stream to step down
+	stepDown            // ask the leader of the stream to step down, and those of streams that follow it
 	move                // take the server's copy of the stream from it
 	metaStepDown        // let the leader of all servers step down, where it is this one
 	remove              // remove the server for good
@@ -54,8 +54,10 @@ func (s *clients) perform(n *bubble.Node, to door, duty int) {
 			n.Emit(EventRead, list)
 		}
 	case stepDown:
-		if request(ctx, to.conn, "STREAM.LEADER.STEPDOWN."+streamName, nil) == nil {
-			n.Emit(EventStepDown, streamName)
+		for _, name := range s.cluster.streams() {
+			if request(ctx, to.conn, "STREAM.LEADER.STEPDOWN."+name, nil) == nil {
+				n.Emit(EventStepDown, name)
+			}
 		}
 	case metaStepDown: // as the server does when the system's account asks
 		if group := meta(to.server); group != nil && group.Leader() && group.StepDown() == nil {
@@ -234,8 +236,8 @@ func wait(n *bubble.Node, long time.Duration) bool {
 	}
 }
 
-// healthy reports whether the stream, and the consumer of the subscribers where there is one, have all of their copies, each
-// up to date and none at a server that it was to be taken from, as their leaders know.
+// healthy reports whether the stream, those that follow it, and the consumer of the subscribers where there is one, have all of
+// their copies, each up to date and none at a server that it was to be taken from, as their leaders know.
 func (s *clients) healthy(ctx context.Context, conn *natsgo.Conn) bool {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -258,6 +260,12 @@ func (s *clients) isComplete(ctx context.Context, conn *natsgo.Conn, without str
 	in, err := js.Stream(ctx, streamName)
 	if err != nil || !complete(in.CachedInfo().Cluster, s.cluster.Replicas, without) {
 		return false
+	}
+	for _, name := range s.cluster.followers() {
+		follows, err := js.Stream(ctx, name)
+		if err != nil || !complete(follows.CachedInfo().Cluster, s.cluster.Replicas, "") { // their copies are not moved
+			return false
+		}
 	}
 	if !s.cluster.Consume {
 		return true

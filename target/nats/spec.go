@@ -26,7 +26,7 @@ const (
 
 // What an operator asked for and happened; the value is the name of the stream, or of the server that it happened to.
 const (
-	EventStepDown     = "step-down"      // of the leader of the stream
+	EventStepDown     = "step-down"      // of the leader of the stream, or of one that follows it
 	EventMetaStepDown = "meta-step-down" // of the leader of all servers
 	EventMove         = "move"           // a copy of the stream was taken from the server
 	EventRefused      = "refused"        // it was not, as the answer says: no other server can have it
@@ -114,7 +114,7 @@ var Restored = spec.New("enough-copies", func(i lockstep.Info) *restored {
 })
 
 // Everything is all that the server promises, as far as it is judged here.
-var Everything = spec.All(Unique, Ordered, kv.Linearizable, Durable, Equal, Restored, InTurn, TakenOnce, Delivering, Together, Gone)
+var Everything = spec.All(Unique, Ordered, kv.Linearizable, Durable, Equal, Restored, InTurn, TakenOnce, Delivering, Together, Gone, Mirrored, Sourced)
 
 // Settle is the length of a settling stage in which copies are judged, for three servers.
 const Settle = 6000

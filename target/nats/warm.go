@@ -19,6 +19,7 @@ var warm = sync.OnceValue(func() error {
 	always, wide, single := everything, everything, everything
 	always.SyncAlways = true
 	wide.Nodes, wide.Moves, wide.Removals, wide.Consume, wide.Sockets = 5, 5, 5, true, true
+	wide.Mirror, wide.Sources = true, true
 	wide.Mix.Delete, wide.Purge, wide.Purges, wide.Erasures = 2, true, 5, 5
 	single.Nodes = 1
 	always.Direct = true
