@@ -105,7 +105,7 @@ func TestUsers(t *testing.T) {
 	c := busy
 	c.Users = 3
 	rights, wants := map[string]int{}, map[string]int{}
-	r := campaign(t, lockstep.Plan{System: c, Strategy: faults, Runs: *runs, Settle: Settle, Spec: spec.All(Everything, counts(EventRight, rights), counts(EventAccess, wants))})
+	r := campaign(t, lockstep.Plan{System: c, Strategy: faults, Runs: *runs, Settle: 2 * Settle, Spec: spec.All(Everything, counts(EventRight, rights), counts(EventAccess, wants))})
 	allJudged(t, r, ofMembers, ofLeases, ofRoom, ofReaders)
 	if t.Log(rights, wants); rights[Done] == 0 || wants[Done] == 0 || wants[Refused] == 0 {
 		t.Error("rights were never given, or never wanted")
@@ -182,7 +182,7 @@ func TestRoom(t *testing.T) {
 		seen[fmt.Sprint(e.Value)]++
 		return nil
 	})
-	r := campaign(t, lockstep.Plan{System: crowded, Strategy: often, Runs: *runs, Settle: Settle, Spec: spec.All(Everything, fills)})
+	r := campaign(t, lockstep.Plan{System: crowded, Strategy: often, Runs: *runs, Settle: 2 * Settle, Spec: spec.All(Everything, fills)})
 	allJudged(t, r, ofMembers, ofLeases, ofUsers)
 	if t.Log(seen); len(seen) < 6 {
 		t.Errorf("of six things that come of wanting room there were %v", seen)
