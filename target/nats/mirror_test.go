@@ -1,0 +1,93 @@
+//go:build !lockstep_overlay
+
+package nats
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// mirrored makes a stream and a mirror of one of its keys, each in three copies, and writes to another key and to that one, without the engine. Where
+// the stream is purged before, it has no messages when the mirror is made.
+func mirrored(t *testing.T, purged bool) *machines {
+	t.Helper()
+	m := gather(t, 3)
+	js, err := jetstream.New(m.connect(m.leader()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	create := func(config jetstream.StreamConfig) {
+		config.Replicas = 3
+		m.until("there is a stream", func() bool {
+			_, err := js.CreateStream(ctx, config)
+			return err == nil
+		})
+	}
+	write := func(key string) {
+		if _, err := js.Publish(ctx, key, []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	create(jetstream.StreamConfig{Name: streamName, Subjects: []string{"key.*"}})
+	if purged {
+		write("key.other")
+		stream, err := js.Stream(ctx, streamName)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := stream.Purge(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	create(jetstream.StreamConfig{Name: mirrorName, Mirror: &jetstream.StreamSource{Name: streamName, FilterSubject: "key.mirrored"}})
+	time.Sleep(3 * time.Second) // the mirror asks for what there is
+	write("key.other")
+	write("key.mirrored")
+	return m
+}
+
+// shown is how many messages each copy of the mirror has, as soon as each has one, or after a while.
+func (m *machines) shown() (copies []int) {
+	for range 100 {
+		copies = copies[:0]
+		for _, s := range m.up {
+			_, list, _ := content(s, mirrorName)
+			copies = append(copies, len(list))
+		}
+		if slices.Equal(copies, everywhere) {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return copies
+}
+
+// everywhere is one message in each copy.
+var everywhere = []int{1, 1, 1}
+
+// A mirror of a stream that was purged shows what is written after that, at every server, as does one of a new stream. In v2.15 it does not, where its first message is not the next
+// one of the stream: the leader of the mirror takes down where the stream begins in its own copy alone, and the others break down over the numbers that are left out.
+func TestMirrorOfPurged(t *testing.T) {
+	for _, purged := range []bool{false, true} {
+		m := mirrored(t, purged)
+		broken := purged && strings.HasPrefix(Version(), "v2.15.")
+		copies := m.shown()
+		t.Logf("%s, purged %t: the copies of the mirror have %d messages", Version(), purged, copies)
+		if slices.Equal(copies, everywhere) == broken {
+			t.Error("that is not what this version does")
+		}
+		if broken {
+			m.stop(0, 1, 2)
+			m.start(0, 1, 2)
+			m.until("somebody leads", func() bool { return m.leader() >= 0 })
+			t.Logf("%s, started again: the copies of the mirror have %d messages", Version(), m.shown())
+		}
+	}
+}
