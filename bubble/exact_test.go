@@ -59,6 +59,35 @@ var chances = map[string]func(*bubble.Node) error{
 		n.Emit("order", order)
 		return nil
 	},
+	"map of pointers": func(n *bubble.Node) error {
+		n.Emit("order", tour(func(i int) *item { return &item{i, nil} }, func(p *item) int { return p.number }))
+		return nil
+	},
+	"map of interfaces": func(n *bubble.Node) error {
+		n.Emit("order", tour(func(i int) any { return &item{i, nil} }, func(p any) int { return p.(*item).number }))
+		return nil
+	},
+	"map of channels": func(n *bubble.Node) error {
+		n.Emit("order", tour(func(i int) chan int { return make(chan int, i) }, func(c chan int) int { return cap(c) }))
+		return nil
+	},
+	"map of structs with pointers": func(n *bubble.Node) error {
+		n.Emit("order", tour(func(i int) pair { return pair{"", &item{i, nil}} }, func(p pair) int { return p.of.number }))
+		return nil
+	},
+	"sync.Map of pointers": func(n *bubble.Node) error {
+		var m sync.Map
+		for i := range 50 {
+			m.Store(&item{i, nil}, i)
+		}
+		order := ""
+		m.Range(func(_, i any) bool {
+			order += fmt.Sprint(i, " ")
+			return true
+		})
+		n.Emit("order", order)
+		return nil
+	},
 	"timers": func(n *bubble.Node) error {
 		var mutex sync.Mutex
 		order := ""
@@ -106,6 +135,41 @@ var chances = map[string]func(*bubble.Node) error{
 	},
 }
 
+// item is something that pointers are to. It has another in it, because small things without are put together.
+type item struct {
+	number int
+	next   *item
+}
+
+// pair is a key of which the compiler hashes each part.
+type pair struct {
+	name string
+	of   *item
+}
+
+// tour goes through a map of 50 keys, some of which are taken out and put back, and tells its order.
+func tour[K comparable](key func(int) K, number func(K) int) string {
+	m, taken := map[K]bool{}, []K(nil)
+	for i := range 50 {
+		k := key(i)
+		m[k] = true
+		if i%7 == 0 {
+			taken = append(taken, k)
+		}
+	}
+	for _, k := range taken {
+		delete(m, k)
+	}
+	for _, k := range taken {
+		m[k] = true
+	}
+	order := ""
+	for k := range m {
+		order += fmt.Sprint(number(k), " ")
+	}
+	return order
+}
+
 // Everything that is random in Go comes from the run's seed: which ready case a select takes,
 // the order of maps and of timers of one instant, the random sources, and the order in which
 // many goroutines run.
@@ -118,6 +182,47 @@ func TestExact(t *testing.T) {
 				t.Errorf("%d of 30 runs repeated, the first that did not is %d, %v", r.Same, r.First, err)
 			}
 		})
+	}
+}
+
+// Tables of many pointers grow and are split though all came at one moment, also where the garbage collector takes some and others
+// come to their addresses; none is lost, and the order is the run's.
+func TestManyPointers(t *testing.T) {
+	start := func(n *bubble.Node) error {
+		m := map[*item]int{}
+		for i := range 5000 {
+			m[&item{i, nil}] = i
+		}
+		for p, i := range m {
+			if i%3 > 0 {
+				delete(m, p)
+			}
+		}
+		runtime.GC()
+		for i := range 5000 {
+			m[&item{5000 + i, nil}] = 5000 + i
+		}
+		order := uint64(0)
+		for p, i := range m {
+			if j, ok := m[p]; !ok || i != p.number || j != i {
+				n.Emit("lost", p.number)
+			}
+			order = order*31 + uint64(i)
+		}
+		n.Emit("order", fmt.Sprint(len(m), " ", order))
+		return nil
+	}
+	plan := lockstep.Plan{System: bubble.Cluster{Name: "many", Nodes: 2, Start: start}, Strategy: strategy.Walk{Wait: 1, Steps: 10}, Seed: 1}
+	plan.Spec = spec.OnEvent("none-lost", "lost", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+		return &lockstep.Finding{Text: fmt.Sprintf("item %v is not where it was", e.Value)}
+	})
+	r, err := bubble.Repetition(t.Context(), plan, 5)
+	if err != nil || r.Same != 5 {
+		t.Errorf("%d of 5 runs repeated, the first that did not is %d, %v", r.Same, r.First, err)
+	}
+	plan.Runs = 1
+	if f := explore(t, plan).First(); f != nil {
+		t.Error(f.Finding.Text)
 	}
 }
 

@@ -1,7 +1,7 @@
 // Package overlay makes Go programs repeat exactly. It generates, from the installed Go, an
 // overlay of a few files of its standard library: in a bubble of package testing/synctest the
 // random choices of the runtime (select, order of maps and of timers, math/rand, crypto/rand)
-// come from a seed, nothing is preempted by the wall clock, a goroutine that waits for a lock
+// come from a seed, the order of a map does not depend on addresses, nothing is preempted by the wall clock, a goroutine that waits for a lock
 // is quiet, and goroutines know the node that they belong to.
 //
 // The files are edited by their syntax trees. Every edit names the function, type or

@@ -102,11 +102,20 @@ var edited = map[string]func(*source){
 	"internal/runtime/maps/map.go": func(s *source) {
 		s.fieldAfter("Map", "tombstonePossible", "node int32 // whose goroutines write to it")
 		written(s, "(*Map).PutSlot", "(*Map).Delete", "(*Map).Clear")
+		hashed(s)
 	},
-	"internal/runtime/maps/runtime_swiss.go|internal/runtime/maps/runtime.go":                 func(s *source) { written(s, "runtime_mapassign") },
+	"internal/runtime/maps/table.go":                                                          hashed,
+	"internal/runtime/maps/runtime_swiss.go|internal/runtime/maps/runtime.go":                 func(s *source) { written(s, "runtime_mapassign"); hashed(s) },
 	"internal/runtime/maps/runtime_fast32_swiss.go|internal/runtime/maps/runtime_fast32.go":   func(s *source) { written(s, "runtime_mapassign_fast32", "runtime_mapassign_fast32ptr") },
-	"internal/runtime/maps/runtime_fast64_swiss.go|internal/runtime/maps/runtime_fast64.go":   func(s *source) { written(s, "runtime_mapassign_fast64", "runtime_mapassign_fast64ptr") },
+	"internal/runtime/maps/runtime_fast64_swiss.go|internal/runtime/maps/runtime_fast64.go":   func(s *source) { written(s, "runtime_mapassign_fast64", "runtime_mapassign_fast64ptr"); hashed(s) },
 	"internal/runtime/maps/runtime_faststr_swiss.go|internal/runtime/maps/runtime_faststr.go": func(s *source) { written(s, "runtime_mapassign_faststr") },
+	// Nor does their order depend on addresses.
+	"runtime/alg.go": func(s *source) {
+		s.begin("typehash", "if t.PtrBytes != 0 && t.TFlag&abi.TFlagRegularMemory != 0 {\n\treturn lockstepHashes(t, p, h)\n}")
+	},
+	"runtime/mheap.go": func(s *source) {
+		s.begin("freeSpecial", "if s.kind == lockstepSpecial {\n\tlockstepForget(s)\n\treturn\n}")
+	},
 	"runtime/sema.go": func(s *source) {
 		// A condition belongs to no bubble either, as little as a mutex or a channel; that it is signaled from outside is noted.
 		for _, f := range []string{"notifyListNotifyAll", "notifyListNotifyOne"} {
@@ -191,6 +200,9 @@ func written(s *source, functions ...string) {
 		s.begin(f, "m.lockstepWritten()")
 	}
 }
+
+// hashed lets maps hash their keys as the overlay does.
+func hashed(s *source) { s.every("typ.Hasher", "lockstepHasher{typ.Key, typ.Hasher}.hash") }
 
 // ignore makes functions that set options of a socket do nothing for one in memory.
 func ignore(functions ...string) func(*source) {

@@ -229,6 +229,22 @@ func (s *source) replace(function, old, with string) {
 	s.edits = append(s.edits, edit{s.offset(found[0].Pos()), s.offset(found[0].End()), with})
 }
 
+// every puts an expression in the place of all in the file that are written so.
+func (s *source) every(old, with string) {
+	found := 0
+	ast.Inspect(s.tree, func(n ast.Node) bool {
+		e, ok := n.(ast.Expr)
+		if ok = ok && s.of(e) == old; ok {
+			found++
+			s.edits = append(s.edits, edit{s.offset(e.Pos()), s.offset(e.End()), with})
+		}
+		return !ok
+	})
+	if found == 0 {
+		s.refuse(token.NoPos, "%q is nowhere", old)
+	}
+}
+
 // link gives a function without a body, which the linker finds elsewhere, another one there.
 func (s *source) link(function, old, with string) {
 	directive := "//go:linkname " + function + " " + old + "\n"

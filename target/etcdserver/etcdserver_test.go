@@ -241,13 +241,18 @@ const exact = 50
 
 // Runs are the same in all processes (make exact), the first ones of each as well, and whenever a process makes them again. It
 // takes too long for every day.
-func TestExactly(t *testing.T) {
+func TestExactly(t *testing.T) { exactly(t, busy) }
+
+// So are those in which all that there is happens, and members come and go.
+func TestExactlyWhole(t *testing.T) { exactly(t, whole) }
+
+func exactly(t *testing.T, cluster Cluster) {
 	if os.Getenv("LOCKSTEP_PROCESSES") == "" {
 		t.Skip("no LOCKSTEP_PROCESSES: the number of processes to compare")
 	}
 	processes.AllSame(t, exact, func() (rows []processes.Row) {
 		for i := range processes.Times() {
-			d, err := bubble.Digests(t.Context(), lockstep.Plan{System: busy, Strategy: faults, Spec: Everything, Seed: 7, Scratch: "/dev/shm"}, exact)
+			d, err := bubble.Digests(t.Context(), lockstep.Plan{System: cluster, Strategy: faults, Spec: Everything, Seed: 7, Scratch: "/dev/shm"}, exact)
 			if err != nil {
 				t.Fatal(err)
 			}
