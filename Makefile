@@ -8,7 +8,7 @@ GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 GOVULN   := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build setup test docs overlay race exact versions systems fleet fleet-speed determinism bench lint vuln tidy
+.PHONY: help demo build setup test docs overlay race exact versions older systems fleet fleet-speed determinism bench lint vuln tidy
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /:/' | column -t -s:
@@ -66,12 +66,15 @@ exact: build ## a table: how many of 100 seeds are the same, byte for byte, in 1
 	cd target/etcdserver && GOWORK=off LOCKSTEP_PROCESSES=10 ../../bin/lockstep go test -count=1 -timeout 1h -v -run Exactly .
 	cd target/nats && GOWORK=off LOCKSTEP_PROCESSES=10 ../../bin/lockstep go test -count=1 -timeout 1h -v -run Exactly .
 
-versions: build ## known mistakes of hashicorp/raft and CometBFT, in the versions that had them and in those that mended them
+versions: build older ## known mistakes of hashicorp/raft and CometBFT, in the versions that had them and in those that mended them, and etcd 3.4
 	@set -e; cd target/hashicorpraft; for v in v1.7.0 v1.7.1 v1.8.0; do GOWORK=off $(GO) test -modfile versions/$$v.mod -run KnownMistakes .; done; \
 	for v in v1.3.10 v1.3.11; do GOWORK=off $(GO) test -modfile versions/$$v.mod -tags v1.3 -run KnownMistakes .; done
 	@set -e; cd target/tendermint; for v in v0.34 v1.0; do GOWORK=off $(GO) test -modfile versions/$$v.mod -tags $$v ./...; done; \
 	for v in v0.38.16 v0.38.17; do GOWORK=off $(GO) test -modfile versions/$$v.mod -run KnownMistakes .; done; \
 	for v in v0.30.0 v0.30.1; do GOWORK=off ../../bin/lockstep go test -modfile versions/$$v.mod -tags v0.30 -timeout 1h -run Halts . -halts 300; done
+
+older: build ## the tests of etcd's servers with a release of 3.4, whose known mistakes are told and do not fail
+	cd target/etcdserver && GOWORK=off ../../bin/lockstep go test -modfile versions/v0.5.mod -timeout 30m .
 
 # Time is real there: nothing else should run. EACH is the time for a row of a table.
 EACH ?= 1h

@@ -113,6 +113,7 @@ type member struct {
 	*embed.Etcd
 	client *clientv3.Client
 	names  atomic.Pointer[map[uint64]string] // of members
+	votes  atomic.Bool                       // as far as it knows
 	stop   func()
 }
 
@@ -163,11 +164,14 @@ func (m *member) ready(n *bubble.Node, c Cluster) (err error) {
 	return nil
 }
 
-// learn learns the names of members. To ask for them when a state is told would take a lock, with which others sync files.
+// learn learns the names of members, and whether this one votes. To ask for them when a state is told would take a lock, with which others sync files.
 func (m *member) learn() {
 	names := map[uint64]string{}
-	for _, m := range m.Server.Cluster().Members() {
-		names[uint64(m.ID)] = m.Name
+	for _, is := range m.Server.Cluster().Members() {
+		names[uint64(is.ID)] = is.Name
+		if uint64(is.ID) == m.id() {
+			m.votes.Store(!is.IsLearner)
+		}
 	}
 	m.names.Store(&names)
 }

@@ -139,6 +139,9 @@ func (s *clients) join(n *bubble.Node, at *seat, moved <-chan struct{}) error {
 	}
 	s.leave(n, at, left)
 	m.stop()
+	if m.client != nil && has13337(Version()) {
+		_ = m.client.Close() // or its watches would reach the node's next member, see admit
+	}
 	return nil
 }
 
@@ -178,6 +181,7 @@ func (s *clients) attend(n *bubble.Node, m *member, at *seat, moved <-chan struc
 		}
 		if m.client != nil {
 			m.learn()
+			s.admit(n, m)
 			if err := m.tell(n, n.Life()+at.number<<8, s); err != nil && !m.stopped() {
 				return false, err
 			}
@@ -194,18 +198,27 @@ func (s *clients) attend(n *bubble.Node, m *member, at *seat, moved <-chan struc
 	}
 }
 
-// open lets clients talk to a member that is ready.
+// open makes the client of a member that is ready.
 func (s *clients) open(n *bubble.Node, m *member) error {
 	if err := m.ready(n, s.cluster); err != nil {
 		return err
 	}
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	if n.Alive() {
-		s.doors[n.Self()] = m.client
-	}
+	s.admit(n, m)
 	return nil
 }
+
+// admit lets clients talk to a member. Where clientv3 opens a watch that is refused again at once, and no time passes between a client and the member of
+// its node, clients do not talk to one that does not vote, as it refuses all watches.
+func (s *clients) admit(n *bubble.Node, m *member) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if n.Alive() && (m.votes.Load() || !has13337(Version())) {
+		s.doors[n.Self()] = m.client
+	}
+}
+
+// has13337 reports whether clientv3 of a release opens a watch again without a pause: https://github.com/etcd-io/etcd/issues/13337, until v3.5.6.
+func has13337(version string) bool { return lineage(version) < 6 }
 
 // wait lets some time pass, unless the node has another seat meanwhile.
 func wait(n *bubble.Node, moved <-chan struct{}, long time.Duration) {

@@ -15,7 +15,7 @@ var mistakesOf34 = map[string]string{
 	"revisions-never-go-back": "#17780",
 	"watch-bookmarkable":      "#18089, or #15220 where watchers ask",
 	"watch-resumable":         "#18089",
-	"watch-unique":            "#15271",
+	"watch-unique":            "#15271, or #15248 where clients turn to another member",
 }
 
 // clean fails where a campaign found something. In releases of 3.4 what is known of them is told, and anything else fails.
