@@ -1,13 +1,13 @@
 package bubble_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
 	. "github.com/lockstep-go/lockstep/scenario"
-	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -33,21 +33,38 @@ func slowly(n *bubble.Node) error {
 // starting or busy, is offered again: in the end each has been taken once, however often nodes crashed.
 func TestUntaken(t *testing.T) {
 	requests := []string{"a", "b", "c", "d", "e"}
-	taken := map[string]int{}
-	count := spec.OnEvent("taken", "taken", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-		taken[e.Value.(string)]++
-		return nil
-	})
+	o := &takes{}
 	walk := strategy.Walk{Wait: 2, Request: 3, Crash: 1, Restart: 3, Steps: 40}
 	const runs = 100
-	result := explore(t, lockstep.Plan{System: bubble.Cluster{Name: "slowly", Nodes: 3, Start: slowly, Requests: requests}, Strategy: walk, Spec: count,
+	result := explore(t, lockstep.Plan{System: bubble.Cluster{Name: "slowly", Nodes: 3, Start: slowly, Requests: requests}, Strategy: walk, Observers: []lockstep.Observer{o},
 		Runs: runs, Workers: 1, Settle: 200})
 	if result.Verdict() != trace.Pass {
 		t.Errorf("%v %v", result.Verdicts, result.Reasons)
 	}
-	for _, text := range requests {
-		if taken[text] != runs {
-			t.Errorf("%q was taken %d times in %d runs", text, taken[text], runs)
+	for run, taken := range o.runs {
+		if slices.Sort(taken); !slices.Equal(taken, requests) {
+			t.Fatalf("in run %d %q were taken, of %q", run, taken, requests)
+		}
+	}
+	if len(o.runs) != runs {
+		t.Errorf("%d runs", len(o.runs))
+	}
+}
+
+// takes is what nodes took, in each run.
+type takes struct {
+	now  []string
+	runs [][]string
+}
+
+func (w *takes) New(lockstep.Info) lockstep.Watcher { return w }
+func (w *takes) Take(_ int, noted any)              { w.runs = append(w.runs, noted.([]string)) }
+func (w *takes) Reset()                             { w.now = nil }
+func (w *takes) Noted() any                         { return w.now }
+func (w *takes) Look(r *lockstep.Run) {
+	for _, e := range r.Events() {
+		if e.Type == "taken" {
+			w.now = append(w.now, e.Value.(string))
 		}
 	}
 }
