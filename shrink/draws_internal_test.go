@@ -25,3 +25,16 @@ func TestDrawsGoWithTheirNode(t *testing.T) {
 		t.Errorf("the action itself was changed: %v", crash.Draws)
 	}
 }
+
+// When no more runs are made, no candidates are.
+func TestNothingIsMadeForNothing(t *testing.T) {
+	long := make(script, 1000)
+	for i := range long {
+		long[i].Step.Kind = trace.Wait
+		long[i].Draws = []trace.Draw{{N: 1 << 30}, {N: 1 << 30}}
+	}
+	s := &shrinker{ctx: t.Context()}
+	if n := testing.AllocsPerRun(1, func() { s.simpler(s.fewer(long)) }); n > 10 {
+		t.Errorf("%v pieces of memory for candidates that are not tried", n)
+	}
+}

@@ -138,7 +138,7 @@ func (s *shrinker) fewer(now script) script { return s.shorter(now, 1) }
 // shorter removes stretches of at least so many actions.
 func (s *shrinker) shorter(now script, least int) script {
 	for size := len(now) / 2; size >= max(least, 1); size /= 2 {
-		for at := now.head(); at+size <= len(now); {
+		for at := now.head(); at+size <= len(now) && !s.over(); {
 			if next, ok := s.without(now, at, size); ok {
 				now = next
 				s.keep(now)
@@ -154,7 +154,7 @@ func (s *shrinker) shorter(now script, least int) script {
 func (s *shrinker) simpler(now script) script {
 	for i := 0; i < len(now); i++ {
 		for j := 0; i < len(now) && j < len(now[i].Draws); j++ {
-			for ok := true; ok && i < len(now) && j < len(now[i].Draws); {
+			for ok := !s.over(); ok && i < len(now) && j < len(now[i].Draws); {
 				now, ok = s.lowered(now, i, j)
 			}
 		}
@@ -178,6 +178,9 @@ func (s *shrinker) lowered(now script, at, draw int) (script, bool) {
 		return next, true
 	}
 	for v := range lower(draws[draw].N) {
+		if s.over() {
+			return now, false
+		}
 		if next, ok := try(with(draws, draw, v)); ok {
 			return next, true
 		}

@@ -205,6 +205,16 @@ func (s *shrinker) notRepeated(what string) error {
 	return fmt.Errorf("%w when its %s are repeated: it is flaky", errPasses, what)
 }
 
+// over reports whether no more runs are made. Who goes through many candidates asks first, because one that is made for nothing may be long, and in a bubble
+// nothing is collected before the next run.
+func (s *shrinker) over() bool {
+	if s.left > 0 && s.err == nil && s.ctx.Err() == nil {
+		return false
+	}
+	s.left = min(s.left, 0)
+	return true
+}
+
 // fails runs a candidate and reports whether it violates the same property, often enough
 // where the system repeats itself only roughly.
 func (s *shrinker) fails(c candidate) bool {
@@ -214,8 +224,7 @@ func (s *shrinker) fails(c candidate) bool {
 		if failed >= need || failed+of-done < need {
 			return failed >= need
 		}
-		if s.left <= 0 || s.err != nil || s.ctx.Err() != nil {
-			s.left = min(s.left, 0)
+		if s.over() {
 			return false
 		}
 		s.left--
