@@ -11,7 +11,7 @@ import (
 )
 
 // calmer makes a long run of a system that moves by itself calm, by its timetable, and leaves out of that what it can: requests, faults,
-// delays, and time in which nothing matters. It reports whether such a run fails.
+// delays, and time in which nothing matters. Where no calm one fails it begins with the timetable of the run as it was. It reports whether there is one that fails.
 func (s *shrinker) calmer(now script) (script, bool) {
 	if !s.inTime(now) {
 		return now, false
@@ -20,12 +20,17 @@ func (s *shrinker) calmer(now script) (script, bool) {
 	if !s.fails(c) {
 		return now, false
 	}
-	t, ok := s.calm(c.timetable(now, longer*s.info.Pace))
+	was := c.timetable(now, longer*s.info.Pace)
+	t, ok := s.calm(was)
 	if !ok {
-		return now, false
+		if t, ok = s.follow(was); !ok {
+			return now, false
+		}
+		t = s.thin(t, acts)
+	} else {
+		s.settleLess(t)
+		t = s.latest(t)
 	}
-	s.settleLess(t)
-	t = s.latest(t)
 	for before := -1; before != len(t.acts); {
 		before = len(t.acts)
 		t = s.thin(s.thin(s.thin(s.descend(t), acts), gaps), delays)
@@ -48,18 +53,16 @@ func (s *shrinker) inTime(now script) bool {
 // stubborn is the number of tries in vain after which nothing more is left out by chance, and four times that for the first timetable that fails.
 const stubborn = 60
 
-// calm is the first timetable that fails of some that are less and less calm: with all messages on time, as late as they were, with some lost;
-// then others by chance.
+// calm is the first timetable that fails of some that are calmer than the run: with all messages on time, as late as they were with none lost; then others by chance.
 func (s *shrinker) calm(t timetable) (timetable, bool) {
 	onTime, late := t, t
 	late.acts = slices.DeleteFunc(slices.Clone(t.acts), func(m moment) bool { return m.Msg.Nth > 0 })
 	onTime.acts, onTime.late = late.acts, nil
-	for _, next := range []timetable{onTime, late, t} {
-		for range 2 {
+	for _, next := range []timetable{onTime, late} {
+		for _, next.order = range []order{actsFirst, actsLast} {
 			if next, ok := s.follow(next); ok {
 				return next, true
 			}
-			next.after = true
 		}
 	}
 	random := rand.New(rand.NewPCG(1, 2))
@@ -207,7 +210,7 @@ func (t timetable) otherwise(random *rand.Rand) timetable {
 	if random.IntN(2) == 0 {
 		t.late = nil
 	}
-	t.after = random.IntN(2) == 0
+	t.order = order(random.IntN(3))
 	t.asks = random.IntN(4) == 0
 	return t
 }
@@ -236,15 +239,15 @@ type part struct {
 	without func(t timetable, from, to int) timetable
 }
 
-// thin leaves out stretches of a part, long ones first, as long as the run still fails.
+// thin leaves out stretches of a part, long ones first, as long as the run still fails; the last of them first, since up to where something is left out the run
+// is the same.
 func (s *shrinker) thin(t timetable, p part) timetable {
 	for size := p.count(t); size > 0; size /= 2 {
-		for at := 0; at < p.count(t) && s.goesOn(); {
-			next, ok := s.follow(p.without(t, at, min(at+size, p.count(t))))
+		for end := p.count(t); end > 0 && s.goesOn(); end -= size {
+			next, ok := s.follow(p.without(t, max(end-size, 0), end))
 			if ok && next.less(t) {
 				t = next
-			} else {
-				at += size
+				end = min(end, p.count(t)+size)
 			}
 		}
 	}
@@ -297,7 +300,11 @@ var gaps = part{
 // close is a timetable without a gap.
 func (t timetable) close(g gap) timetable {
 	t.acts, t.late = slices.Clone(t.acts), slices.Clone(t.late)
+	t.waits = slices.DeleteFunc(slices.Clone(t.waits), func(w wait) bool { return w.at >= g.from && w.at < g.to })
 	t.until = g.closed(t.until)
+	for i := range t.waits {
+		t.waits[i].at = g.closed(t.waits[i].at)
+	}
 	for i := range t.acts {
 		t.acts[i].at = g.closed(t.acts[i].at)
 	}
@@ -313,7 +320,7 @@ type gap struct{ from, to lockstep.Time }
 // gaps are the times between acts, and after the last of them.
 func (t timetable) gaps() (list []gap) {
 	from := lockstep.Time(0)
-	for _, m := range append(slices.Clone(t.acts), moment{at: t.until}) {
+	for _, m := range append(slices.Clone(t.acts), moment{place: place{at: t.until}}) {
 		if m.at > from {
 			list = append(list, gap{from, m.at})
 			from = m.at

@@ -12,29 +12,49 @@ import (
 // timetable is a run of a system that moves by itself, told by times instead of steps: when a client asks for something, when a fault
 // strikes, and how late messages are. The rest is calm: a message arrives when it was sent, in the order of sending, and time passes
 // where there is nothing else to do. So it still means the same when something is left out of it, whereas the steps behind a gap in a
-// script meet other messages than they were about.
+// script meet other messages than they were about. As long as nothing is left out it is the run itself, step by step: what happens at one time
+// has its order.
 type timetable struct {
 	head  script // what the system draws when it starts
 	acts  []moment
 	late  []delay       // by the time of sending
+	waits []wait        // by time
 	until lockstep.Time // its end
 	slack lockstep.Time // after the end, in which nothing is done, for what comes later than it did; 0 where the end itself is judged
 	asks  bool          // in which every request is given that waits, rather
-	after bool          // acts come after the messages that are due at their time
-	most  int           // steps that it may take
-	is    string        // its size when it was run
+	order order
+	most  int    // steps that it may take
+	is    string // its size when it was run
 }
 
-// moment is an action that neither delivers nor waits, at its time. A request that is not to be had then is given as soon as it is.
+// order says which comes first of an act and a message that are due.
+type order byte
+
+const (
+	asItWas order = iota // what came first in the run
+	actsFirst
+	actsLast
+)
+
+// place is when something happens in a run: at a time, and as which step, which orders what happens at one time.
+type place struct {
+	at   lockstep.Time
+	step int // 0 where the run had nothing like it
+}
+
+func (p place) before(q place) bool { return cmp.Or(cmp.Compare(p.at, q.at), p.step-q.step) < 0 }
+
+// moment is an action that neither delivers nor waits, in its place. A request that is not to be had then is given as soon as it is.
 type moment struct {
-	at lockstep.Time
+	place
 	trace.Action
 }
 
-// delay is how late the messages are that one node sends to another, from a time on, up to the next delay of the two.
+// delay is how late a message is.
 type delay struct {
-	from, to lockstep.Node
+	line
 	sent, by lockstep.Time
+	step     int // that delivered it
 }
 
 func (t timetable) size() string { return t.is }
@@ -45,14 +65,19 @@ func (t timetable) scheduler(s *shrinker) lockstep.Scheduler {
 	return s.teller
 }
 
+// wait is that time passes from a time on: so much of it, unless something happens. It is what a run did where nothing was due, and does not say
+// when the next was to be. That it ends by itself just when something happens may change which goroutine is first.
+type wait struct{ at, most lockstep.Time }
+
 // teller is the scheduler of a timetable.
 type teller struct {
 	timetable
-	at      int                          // the next act
-	due     []int                        // acts whose time has come
-	took    []int                        // and those that were taken
-	lags    map[[2]lockstep.Node][]delay // of each link
-	arrives []lockstep.Time              // by message: when it is to be delivered
+	at      int   // the next act
+	due     []int // acts whose time has come
+	took    []int // and those that were taken
+	lines   map[line]*traffic
+	arrives []place // by message: when it is to be delivered
+	names   trace.Namer
 	now     lockstep.Time
 	taken   int           // steps
 	lost    int           // messages dropped
@@ -60,12 +85,26 @@ type teller struct {
 	again   lockstep.Time // when a request may be given again
 }
 
+// line is on what messages travel: those of one type from a node to another.
+type line struct {
+	from, to lockstep.Node
+	kind     string
+}
+
+func lineOf(m *lockstep.Message) line { return line{m.From, m.To, m.Type} }
+
+// traffic is how late the messages of a line are, in the order of sending.
+type traffic struct {
+	late []delay
+	next int // of the next message, rather
+}
+
 // Reset begins a new run.
 func (t *teller) Reset(s *lockstep.Start) {
-	*t = teller{timetable: t.timetable, lags: map[[2]lockstep.Node][]delay{}}
+	*t = teller{timetable: t.timetable, lines: map[line]*traffic{}}
 	for _, d := range t.late {
-		l := [2]lockstep.Node{d.from, d.to}
-		t.lags[l] = append(t.lags[l], d)
+		l := t.traffic(d.line)
+		l.late = append(l.late, d)
 	}
 	if len(t.head) > 0 {
 		s.Draws = t.head[0].Draws
@@ -75,20 +114,33 @@ func (t *teller) Reset(s *lockstep.Start) {
 // Tell has nothing to tell.
 func (t *teller) Tell(bool) lockstep.Account { return lockstep.Account{} }
 
+func (t *teller) traffic(on line) *traffic {
+	l := t.lines[on]
+	if l == nil {
+		l = &traffic{}
+		t.lines[on] = l
+	}
+	return l
+}
+
 // Next takes what is due: an act, the message that is due first, or a wait for what comes next.
 func (t *teller) Next(run *lockstep.Run, next *lockstep.Step) bool {
 	t.now, t.taken = run.Now(), run.Steps()
 	for all := run.Messages(); len(t.arrives) < len(all); {
-		t.arrives = append(t.arrives, t.now+t.lag(&all[len(t.arrives)]))
+		m := &all[len(t.arrives)]
+		t.names.Add(m)
+		t.arrives = append(t.arrives, t.traffic(lineOf(m)).arrival(t.now, run.Info().Pace))
 	}
 	if run.Steps() >= t.most {
 		return false
 	}
-	if !t.after && t.act(run, next) {
+	message, arrives := t.first(run)
+	coming := arrives.at
+	if t.act(run, next, arrives) {
 		return true
 	}
-	coming, ok := t.deliver(run, next)
-	if ok || t.after && t.act(run, next) {
+	if coming <= t.now {
+		*next = message
 		return true
 	}
 	if t.at < len(t.acts) {
@@ -106,34 +158,54 @@ func (t *teller) Next(run *lockstep.Run, next *lockstep.Step) bool {
 		return true
 	}
 	*next = run.Wait()
-	next.For = min(next.For, coming-t.now)
+	next.For = t.long(min(next.For, coming-t.now))
 	return true
 }
 
-// lag is how late a message is that is sent now.
-func (t *teller) lag(m *lockstep.Message) lockstep.Time {
-	list := t.lags[[2]lockstep.Node{m.From, m.To}]
-	i, _ := slices.BinarySearchFunc(list, t.now+1, func(d delay, now lockstep.Time) int { return cmp.Compare(d.sent, now) })
-	if i == 0 {
-		return 0
+// long is how long to wait now, where nothing comes for so long: as long as the run did then.
+func (t *teller) long(free lockstep.Time) lockstep.Time {
+	i, ok := slices.BinarySearchFunc(t.waits, t.now, func(w wait, now lockstep.Time) int { return cmp.Compare(w.at, now) })
+	if ok && t.order == asItWas {
+		return t.waits[i].most
 	}
-	return list[i-1].by
+	return free
 }
 
-// act takes the first act that is due and possible.
-func (t *teller) act(run *lockstep.Run, next *lockstep.Step) bool {
+// arrival is the place of a message that is sent now. It has the delay after that of the message before it, if that is of about this time, and otherwise the one
+// that is nearest in time: so each of some messages that are sent together is late by itself, as they were, though something is left out.
+func (l *traffic) arrival(now, about lockstep.Time) place {
+	if len(l.late) == 0 {
+		return place{at: now}
+	}
+	i := l.next
+	if i >= len(l.late) || l.late[i].sent > now+about || l.late[i].sent < now-about {
+		i, _ = slices.BinarySearchFunc(l.late, now, func(d delay, now lockstep.Time) int { return cmp.Compare(d.sent, now) })
+		if i == len(l.late) || i > 0 && now-l.late[i-1].sent < l.late[i].sent-now {
+			i--
+		}
+	}
+	l.next = i + 1
+	return place{now + l.late[i].by, l.late[i].step}
+}
+
+// act takes the first act that is due and possible, unless a message comes before it. What is impossible when it is its turn is left out, but for
+// requests.
+func (t *teller) act(run *lockstep.Run, next *lockstep.Step, message place) bool {
 	for ; t.at < len(t.acts) && t.acts[t.at].at <= t.now; t.at++ {
 		t.due = append(t.due, t.at)
 	}
 	for k := 0; k < len(t.due); {
-		a := &t.acts[t.due[k]]
+		at := t.due[k]
+		a := &t.acts[at]
+		if message.at <= t.now && t.yields(a.place, message) {
+			return false
+		}
 		step := t.step(run, &a.Action)
 		possible := run.Possible(step)
 		if !possible && step.Kind == trace.Request {
 			k++
 			continue
 		}
-		at := t.due[k]
 		t.due = slices.Delete(t.due, k, k+1)
 		if possible {
 			a.Step.Request = step.Request
@@ -147,7 +219,12 @@ func (t *teller) act(run *lockstep.Run, next *lockstep.Step) bool {
 	return false
 }
 
-// step is the step of an act. One about a message is about the oldest of its type on its link.
+// yields reports whether an act comes after a message, both of which are due.
+func (t *teller) yields(act, message place) bool {
+	return t.order == actsLast || t.order == asItWas && message.before(act)
+}
+
+// step is the step of an act. One about a message that is not in flight is about the oldest of its type on its link.
 func (t *teller) step(run *lockstep.Run, a *trace.Action) lockstep.Step {
 	step := a.Step
 	step.At = 0
@@ -155,12 +232,7 @@ func (t *teller) step(run *lockstep.Run, a *trace.Action) lockstep.Step {
 		step.Request = waiting(run, step)
 	}
 	if a.Msg.Nth > 0 {
-		for _, id := range run.InFlight() {
-			if m := run.Message(id); m.From == a.Msg.From && m.To == a.Msg.To && m.Type == a.Msg.Type {
-				step.Msg = id
-				break
-			}
-		}
+		step.Msg = t.find(run, a.Msg)
 		if step.Kind == trace.Replace && step.Msg != 0 {
 			step = run.Forge(step.Msg, a.Body)
 		}
@@ -168,12 +240,25 @@ func (t *teller) step(run *lockstep.Run, a *trace.Action) lockstep.Step {
 	return step
 }
 
+// find is the message in flight of that name or, where there is none, the oldest of its type on its link; or 0.
+func (t *teller) find(run *lockstep.Run, name trace.Name) lockstep.ID {
+	if id := t.names.Find(name); id != 0 && run.Message(id).Fate.OnItsWay() {
+		return id
+	}
+	for _, id := range run.InFlight() {
+		if m := run.Message(id); m.From == name.From && m.To == name.To && m.Type == name.Type {
+			return id
+		}
+	}
+	return 0
+}
+
 // ask gives a request that waits, to the nodes in turn, or waits until it is time to.
 func (t *teller) ask(run *lockstep.Run, next *lockstep.Step) {
 	for _, p := range run.Pending() {
 		if to := p.To & run.Up(); to != 0 {
 			*next = lockstep.Step{Kind: trace.Request, Request: p.ID, Node: to.Nth(len(t.given) % to.Len())}
-			t.given = append(t.given, moment{t.now, trace.Action{Step: *next}})
+			t.given = append(t.given, moment{place{at: t.now}, trace.Action{Step: *next}})
 			t.again = t.now + run.Info().Pace
 			return
 		}
@@ -197,18 +282,18 @@ func waiting(run *lockstep.Run, step lockstep.Step) int32 {
 	return cmp.Or(best, step.Request)
 }
 
-// deliver delivers the message that is due first, if it is due, and says when that is.
-func (t *teller) deliver(run *lockstep.Run, next *lockstep.Step) (first lockstep.Time, ok bool) {
-	first = math.MaxInt64
+// first is the delivery that is due first, and its place.
+func (t *teller) first(run *lockstep.Run) (next lockstep.Step, at place) {
+	at.at = math.MaxInt64
 	for _, id := range run.InFlight() {
-		if t.arrives[id-1] >= first {
+		if !t.arrives[id-1].before(at) {
 			continue
 		}
 		if step := (lockstep.Step{Kind: trace.Deliver, Msg: id}); run.Possible(step) {
-			first, *next = t.arrives[id-1], step
+			next, at = step, t.arrives[id-1]
 		}
 	}
-	return first, first <= t.now
+	return next, at
 }
 
 // followed is the timetable as it was run just now, without the acts that were not taken, with requests that were given in addition, and up to
@@ -235,8 +320,8 @@ func (t *teller) size() string { return sizeOf(t.taken, t.lost, t.acts) }
 type clock struct {
 	*lockstep.Player
 	at    []lockstep.Time // of the actions taken
-	sent  []lockstep.Time // of the messages
-	late  []delay
+	late  []delay         // of the messages; step is 0 where none has taken it out of the network
+	end   lockstep.Time
 	ended bool // it failed after its last action
 }
 
@@ -246,42 +331,46 @@ func (c *clock) size() string                           { return "" }
 // Reset begins a new run.
 func (c *clock) Reset(s *lockstep.Start) {
 	c.Player.Reset(s)
-	c.at, c.sent, c.late, c.ended = make([]lockstep.Time, len(c.Took())), c.sent[:0], nil, false
+	c.at, c.late, c.ended = make([]lockstep.Time, len(c.Took())), nil, false
 }
 
 // Next takes the next action.
 func (c *clock) Next(run *lockstep.Run, next *lockstep.Step) bool {
-	now := run.Now()
-	for len(c.sent) < len(run.Messages()) {
-		c.sent = append(c.sent, now)
+	c.end = run.Now()
+	for all := run.Messages(); len(c.late) < len(all); {
+		m := &all[len(c.late)]
+		c.late = append(c.late, delay{line: lineOf(m), sent: c.end})
 	}
-	ok := c.Player.Next(run, next)
-	if !ok {
-		c.ended = true
+	if c.ended = !c.Player.Next(run, next); c.ended {
 		return false
 	}
-	c.at = append(c.at, now)
+	c.at = append(c.at, c.end)
 	if next.Msg != 0 {
-		m := run.Message(next.Msg)
-		c.late = append(c.late, delay{m.From, m.To, c.sent[m.ID-1], now - c.sent[m.ID-1]})
+		d := &c.late[next.Msg-1]
+		d.by, d.step = c.end-d.sent, len(c.at)
 	}
 	return true
 }
 
-// timetable is the timetable of a script that was run just now.
+// timetable is the timetable of a script that was run just now. What has not arrived arrives after the end.
 func (c *clock) timetable(a script, slack lockstep.Time) timetable {
-	t := timetable{head: a[:a.head()], late: c.late, most: 2 * len(a)}
+	t := timetable{head: a[:a.head()], late: c.late, until: c.end, most: 2 * len(a)}
 	if !c.ended {
 		t.slack = slack
 	}
 	for i, k := range c.Took() {
-		t.until = c.at[i]
 		switch a[k].Step.Kind {
-		case trace.Start, trace.Deliver, trace.Wait:
+		case trace.Start, trace.Deliver:
+		case trace.Wait:
+			t.waits = append(t.waits, wait{c.at[i], a[k].Step.For})
 		default:
-			t.acts = append(t.acts, moment{c.at[i], a[k]})
+			t.acts = append(t.acts, moment{place{c.at[i], i + 1}, a[k]})
 		}
 	}
-	slices.SortStableFunc(t.late, func(a, b delay) int { return cmp.Compare(a.sent, b.sent) })
+	for i := range t.late {
+		if d := &t.late[i]; d.step == 0 {
+			d.by, d.step = c.end+1-d.sent, len(c.at)+1
+		}
+	}
 	return t
 }

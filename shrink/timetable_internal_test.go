@@ -1,0 +1,121 @@
+package shrink
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/mix"
+	"github.com/lockstep-go/lockstep/internal/toy"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// fickle is a system in virtual time in which everything depends on all that happened before, in its order, as in a program with goroutines: what is
+// sent, to whom, when something happens next, and even by which of two reasons a wait ended.
+type fickle struct {
+	past mix.Hash
+	next lockstep.Time // when something happens by itself
+	up   lockstep.Nodes
+}
+
+const fickleNodes = 3
+
+func (*fickle) Describe() (lockstep.Info, error) {
+	return lockstep.Info{Name: "fickle", Nodes: fickleNodes, Pace: 100, Types: []string{"a", "b"}, Events: []string{"past"}, OneClock: true, Repeats: lockstep.Exactly,
+		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Request, trace.Crash, trace.Restart, trace.Cut, trace.Heal, trace.Wait)}, nil
+}
+
+func (*fickle) Deploy(*lockstep.Place) (lockstep.Deployment, error) { return &fickle{}, nil }
+func (*fickle) Abilities() lockstep.Abilities                       { return lockstep.Abilities{} }
+func (*fickle) Close() error                                        { return nil }
+
+func (f *fickle) Reset(_ context.Context, _ uint64, out *lockstep.Outbox) error {
+	*f = fickle{past: mix.Hash(1), next: 50, up: trace.AllNodes(fickleNodes)}
+	for id := int32(1); id <= 400; id++ {
+		out.Offer(lockstep.Pending{ID: id, To: f.up, Text: fmt.Sprint(id)})
+	}
+	return nil
+}
+
+func (f *fickle) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
+	f.past.Mix(uint64(s.Kind))
+	from, sends := s.Node, 1
+	switch s.Kind {
+	case trace.Wait:
+		switch {
+		case out.Now() > f.next:
+			out.Stop(f.next)
+		case out.Now() == f.next:
+			f.past.Mix(1) // two things happen at once
+		default:
+			return nil
+		}
+		from, sends = lockstep.Node(1+f.next%fickleNodes), 2
+		f.next += lockstep.Time(1 + uint64(f.past)%150)
+	case trace.Deliver, trace.Drop:
+		m := out.Message(s.Msg)
+		f.past.Mix(uint64(m.ID))
+		from, sends = m.To, int(uint64(f.past)%5/2)
+	case trace.Crash:
+		f.up = f.up.Without(s.Node)
+	case trace.Restart:
+		f.up = f.up.With(s.Node)
+	}
+	for i := range sends {
+		if f.up.Has(from) {
+			to := lockstep.Node(1 + (uint64(from)+uint64(f.past)%(fickleNodes-1))%fickleNodes)
+			out.Send(from, to, string('a'+rune(uint64(f.past)>>8&1)), lockstep.Tag{})
+			f.past.Mix(uint64(i))
+		}
+	}
+	out.Event(lockstep.Event{Type: "past", Node: 1, Text: fmt.Sprintf("%x", uint64(f.past))})
+	return nil
+}
+
+// The timetable of a run is the run itself, as long as nothing is left out of it: in what order messages, requests and faults come that have one time, which
+// message is lost of two that are alike, which of those that were sent at once is late, and how long time passes.
+func TestTheWholeTimetableIsTheRun(t *testing.T) {
+	const steps = 600
+	fails := &lockstep.Finding{Property: "judge", Text: "it ends here"}
+	judges := map[string]toy.Judge{
+		"within": {OnStep: func(r *lockstep.Run) *lockstep.Finding {
+			if r.Steps() < steps {
+				return nil
+			}
+			return fails
+		}},
+		"at the end": {AtEnd: func(*lockstep.Run) *lockstep.Finding { return fails }},
+	}
+	walk := strategy.Walk{Deliver: 60, Drop: 6, Request: 6, Wait: 15, Crash: 2, Restart: 6, Cut: 2, Heal: 6, Down: 1, Steps: steps}
+	for name, judge := range judges {
+		for seed := range uint64(10) {
+			plan := lockstep.Plan{System: &fickle{}, Spec: judge, Strategy: walk, Seed: seed, Runs: 1}
+			found := toy.Find(t, plan)[0].Trace
+			if d := trace.Difference(found, again(t, plan, found)); d != "" {
+				t.Errorf("%s, seed %d: %s", name, seed, d)
+			}
+		}
+	}
+}
+
+// again is the run of the timetable of a run.
+func again(t *testing.T, plan lockstep.Plan, found *trace.Trace) *trace.Trace {
+	t.Helper()
+	bench, err := lockstep.NewBenchFor(plan, found)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bench.Close()
+	script := actions(found)
+	c := &clock{Player: lockstep.NewPlayer(trace.Script(script), nil)}
+	if _, err := bench.Run(t.Context(), found.Header.Run, c); err != nil {
+		t.Fatal(err)
+	}
+	told, err := bench.Record(t.Context(), found.Header.Run, &teller{timetable: c.timetable(script, 1000)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return told
+}
