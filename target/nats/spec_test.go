@@ -93,11 +93,11 @@ func TestQuiet(t *testing.T) {
 		told   trace.Nodes
 	}{
 		"during faults":     {[]at{{100, false, copied(1)}}, 0},
-		"too early":         {[]at{{100, true, copied(1)}, {159, true, copied(1)}}, 0},
-		"calm":              {[]at{{100, true, copied(1)}, {160, true, copied(1)}, {161, true, copied(2)}}, trace.NodesOf(1, 2)},
-		"a pause goes on":   {[]at{{100, true, copied(1)}, {130, true, lockstep.Event{Node: 2, Type: bubble.Thawed}}, {160, true, copied(1)}, {190, true, copied(2)}}, trace.NodesOf(2)},
-		"clients go on":     {[]at{{100, true, copied(1)}, {165, true, copied(1)}, {166, true, ack(1, 1, "a")}, {170, true, copied(2)}, {176, true, copied(3)}}, trace.NodesOf(3)},
-		"somebody is asked": {[]at{{100, true, copied(1)}, {165, true, copied(1)}, {166, true, asked(1)}, {170, true, copied(2)}}, 0},
+		"too early":         {[]at{{100, true, copied(1)}, {219, true, copied(1)}}, 0},
+		"calm":              {[]at{{100, true, copied(1)}, {220, true, copied(1)}, {221, true, copied(2)}}, trace.NodesOf(1, 2)},
+		"a pause goes on":   {[]at{{100, true, copied(1)}, {130, true, lockstep.Event{Node: 2, Type: bubble.Thawed}}, {220, true, copied(1)}, {250, true, copied(2)}}, trace.NodesOf(2)},
+		"clients go on":     {[]at{{100, true, copied(1)}, {225, true, copied(1)}, {226, true, ack(1, 1, "a")}, {230, true, copied(2)}, {236, true, copied(3)}}, trace.NodesOf(3)},
+		"somebody is asked": {[]at{{100, true, copied(1)}, {225, true, copied(1)}, {226, true, asked(1)}, {230, true, copied(2)}}, 0},
 	} {
 		q := quiet{began: -1}
 		for _, e := range c.events {
