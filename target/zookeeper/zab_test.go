@@ -152,10 +152,7 @@ func TestDroppedMessages(t *testing.T) {
 	if *long {
 		plan.Runs = 20
 	}
-	result, err := lockstep.Explore(t.Context(), plan)
-	if err != nil || result.Verdict() != trace.Pass {
-		t.Fatalf("%v, %v, %v", result.Verdicts, result.Reasons, err)
-	}
+	agrees(t, plan)
 }
 
 // place tells in which steps the first message of a type was sent and the first delivered, the first ACK was sent after that, and

@@ -127,9 +127,25 @@ func TestCuts(t *testing.T) {
 	if *long {
 		plan.Runs = 20
 	}
-	result, err := lockstep.Explore(t.Context(), plan)
-	if err != nil || result.Verdict() != trace.Pass {
-		t.Fatalf("%v, %v, %v", result.Verdicts, result.Reasons, err)
+	agrees(t, plan)
+}
+
+// agrees makes the runs of a plan, and wants all of them to pass. Servers are in real time, and on a machine that is busy with other things one may not be
+// ready in time, or do something that it does not do again: where a campaign is undecided it is made once more.
+func agrees(t *testing.T, plan lockstep.Plan) {
+	t.Helper()
+	for again := range 2 {
+		result, err := lockstep.Explore(t.Context(), plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch v := result.Verdict(); {
+		case v == trace.Pass:
+			return
+		case v == trace.Fail || again > 0:
+			t.Fatalf("%v, %v, %+v", result.Verdicts, result.Reasons, result.First())
+		}
+		t.Logf("undecided, so once more: %v, %v", result.Verdicts, result.Reasons)
 	}
 }
 
