@@ -50,7 +50,7 @@ type clients struct {
 	leaving   map[lockstep.Node]string   // servers stopped for good, whom others still count, by the numbers that these know
 	gone      map[lockstep.Node]int      // servers removed
 	changing  lockstep.Node              // whose operator changes who has what; 0: nobody
-	led       map[led]bool               // who leads streams that follow, as servers told last
+	leads     map[lead]bool              // who leads streams that follow, as servers told last
 	moving    string                     // the server that a copy is to be taken from, where that was asked for and has not been seen
 }
 
@@ -60,7 +60,7 @@ func newClients(c Cluster, w *bubble.World) *clients {
 		operator: operator.New(c.Nodes, []operator.Duty{read: {Name: "read", Times: c.Reads}, stepDown: {Name: "step down", Times: c.StepDowns}, move: {Name: "move the copy", Times: c.Moves},
 			metaStepDown: {Name: "step down as leader of all", Times: c.MetaStepDowns}, remove: {Name: "remove the server", Times: c.Removals},
 			purge: {Name: "purge", Times: c.Purges}, erase: {Name: "delete a message", Times: c.Erasures}}, nil),
-		leaving: map[lockstep.Node]string{}, gone: map[lockstep.Node]int{}, led: map[led]bool{},
+		leaving: map[lockstep.Node]string{}, gone: map[lockstep.Node]int{}, leads: map[lead]bool{},
 		under: map[lockstep.Node][]*kv.Op{}, duties: map[lockstep.Node][]int{}, revisions: map[int32]uint64{}, newest: map[uint8]uint64{}}
 	s.kv.Begin(w.Rand(1000), s.desk)
 	s.operator.Begin(s.desk)

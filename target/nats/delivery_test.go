@@ -125,19 +125,24 @@ func TestInTheEnd(t *testing.T) {
 				"delivered up to message 2 (delivery 3), acknowledged up to message 0 (delivery 0), 0 open", 1},
 		{"still at work", Together, nil, []lockstep.Event{taken(1, 0), holds(1, one), far(1, 1), holds(2, one), far(2, 0)}, "", 0},
 	} {
-		system := enginetest.Timed{Options: map[string]string{"consume": "true", "removals": "1", "purges": "1"}, Moments: []enginetest.Moment{{At: time.Minute, Events: c.before}}}
-		for minute := time.Duration(2); minute <= 4; minute++ { // after faults have stopped
-			system.Moments = append(system.Moments, enginetest.Moment{At: minute * time.Minute, Events: c.after})
-		}
-		r := enginetest.Explore(t, lockstep.Plan{System: system, Strategy: strategy.Walk{Wait: 1, Steps: 1}, Spec: c.spec, Settle: 3, Runs: 1})
-		found := ""
-		if f := r.First(); f != nil {
-			found = f.Finding.Text
-		}
-		if unhashed(found) != c.found || r.Judged[0].N != c.judged {
-			t.Errorf("%s: %q, judged %d times; want %q, %d", c.name, found, r.Judged[0].N, c.found, c.judged)
+		if found, judged := inTheEnd(t, c.spec, map[string]string{"consume": "true", "removals": "1", "purges": "1"}, c.before, c.after, 3); found != c.found || judged != c.judged {
+			t.Errorf("%s: %q, judged %d times; want %q, %d", c.name, found, judged, c.found, c.judged)
 		}
 	}
+}
+
+// inTheEnd lets a spec judge a run in which some events happen at first, and others each minute after that, so many, when faults have stopped.
+func inTheEnd(t *testing.T, s lockstep.Spec, options map[string]string, before, after []lockstep.Event, minutes int) (found string, judged int) {
+	t.Helper()
+	system := enginetest.Timed{Options: options, Moments: []enginetest.Moment{{At: time.Minute, Events: before}}}
+	for i := range minutes {
+		system.Moments = append(system.Moments, enginetest.Moment{At: time.Duration(2+i) * time.Minute, Events: after})
+	}
+	r := enginetest.Explore(t, lockstep.Plan{System: system, Strategy: strategy.Walk{Wait: 1, Steps: 1}, Spec: s, Settle: minutes, Runs: 1})
+	if f := r.First(); f != nil {
+		found = unhashed(f.Finding.Text)
+	}
+	return found, r.Judged[0].N
 }
 
 // Without subscribers, removals and moves, what they are judged by is not counted.

@@ -62,17 +62,8 @@ func TestFollowing(t *testing.T) {
 		{"deleted", Sourced, gone, []lockstep.Event{holds(1, a, c), shows(EventSources, 2, b, a, c)}, "", 2},
 		{"the mirror is no stream with sources", Sourced, nil, []lockstep.Event{origin, shows(EventMirror, 2, a)}, "", 0},
 	} {
-		system := enginetest.Timed{Options: map[string]string{"mirror": "true", "sources": "true"}, Moments: []enginetest.Moment{{At: time.Minute, Events: c.before}}}
-		for minute := time.Duration(2); minute <= 6; minute++ { // after faults have stopped
-			system.Moments = append(system.Moments, enginetest.Moment{At: minute * time.Minute, Events: c.shown})
-		}
-		r := enginetest.Explore(t, lockstep.Plan{System: system, Strategy: strategy.Walk{Wait: 1, Steps: 1}, Spec: c.spec, Settle: 5, Runs: 1})
-		found := ""
-		if f := r.First(); f != nil {
-			found = f.Finding.Text
-		}
-		if unhashed(found) != c.found || r.Judged[0].N != c.judged {
-			t.Errorf("%s: %q, judged %d times; want %q, %d", c.name, found, r.Judged[0].N, c.found, c.judged)
+		if found, judged := inTheEnd(t, c.spec, map[string]string{"mirror": "true", "sources": "true"}, c.before, c.shown, 5); found != c.found || judged != c.judged {
+			t.Errorf("%s: %q, judged %d times; want %q, %d", c.name, found, judged, c.found, c.judged)
 		}
 	}
 }

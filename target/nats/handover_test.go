@@ -99,13 +99,20 @@ func (m *machines) stop(which ...int) {
 // until waits for something that must come.
 func (m *machines) until(what string, is func() bool) {
 	m.t.Helper()
-	for range 600 {
+	if !within(600, is) {
+		m.t.Fatalf("it never came that %s", what)
+	}
+}
+
+// within waits for something that may come, a tenth of a second after each of some looks, and reports whether it has.
+func within(looks int, is func() bool) bool {
+	for range looks {
 		if is() {
-			return
+			return true
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	m.t.Fatalf("it never came that %s", what)
+	return false
 }
 
 // leader is who leads all servers, or -1.
@@ -192,12 +199,7 @@ func (m *machines) removal(r roles) error {
 
 // restored waits until three servers have the stream, or for a while, and returns how many have it.
 func (m *machines) restored() int {
-	for range 200 {
-		if len(m.copies()) == 3 {
-			break
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
+	within(200, func() bool { return len(m.copies()) == 3 })
 	return len(m.copies())
 }
 

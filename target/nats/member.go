@@ -119,18 +119,19 @@ func dial(servers []lockstep.Node, with ...natsgo.Option) (*natsgo.Conn, error) 
 	return natsgo.Connect(strings.Join(at, ","), with...)
 }
 
+// copied is a server's copy of a stream, as it was read.
+func (c Cluster) copied(state server.StreamState, list Messages, ok bool) *Copy {
+	return &Copy{Exists: ok, First: state.FirstSeq, Last: state.LastSeq, messages: list, wanted: c.Replicas}
+}
+
 // tell tells what the server's copy of the stream holds, from time to time.
 func (d door) tell(n *bubble.Node, clients *clients, raft *atomic.Pointer[server.RaftNode]) {
 	for {
 		tick()
-		copied := &Copy{}
-		if state, list, ok := content(d.server, streamName); ok {
-			copied = &Copy{Exists: true, First: state.FirstSeq, Last: state.LastSeq, messages: list}
-			if node := raftOf(d.server, streamName); node != nil {
-				raft.Store(&node)
-			}
+		copied := clients.cluster.copied(content(d.server, streamName))
+		if node := raftOf(d.server, streamName); node != nil {
+			raft.Store(&node)
 		}
-		copied.wanted = clients.cluster.Replicas
 		clients.tell(n, copied)
 		d.tellFollowers(n, clients)
 		if clients.cluster.Consume {

@@ -54,29 +54,25 @@ func (d door) tellFollowers(n *bubble.Node, clients *clients) {
 		if name == sourcesName {
 			event, read = EventSources, sourced
 		}
-		copied := &Copy{wanted: clients.cluster.Replicas}
-		if state, list, ok := read(d.server, name); ok {
-			copied.Exists, copied.First, copied.Last, copied.messages = true, state.FirstSeq, state.LastSeq, list
-		}
-		if clients.leads(n.Self(), name, isLeader(d.server, name)) {
+		copied := clients.cluster.copied(read(d.server, name))
+		if is := isLeader(d.server, name); !clients.led(n.Self(), name, is) && is {
 			n.Emit(EventFollower, name)
 		}
 		n.Emit(event, copied)
 	}
 }
 
-// leads takes down whether a server leads a stream that follows, and reports whether it does so anew.
-func (s *clients) leads(n lockstep.Node, stream string, is bool) (anew bool) {
+// led reports whether a server led a stream that follows when it was last asked, and takes down whether it does now.
+func (s *clients) led(n lockstep.Node, stream string, now bool) (before bool) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	key := led{n, stream}
-	anew = is && !s.led[key]
-	s.led[key] = is
-	return anew
+	key := lead{n, stream}
+	before, s.leads[key] = s.leads[key], now
+	return before
 }
 
-// led is a stream that follows, and a server that may lead it.
-type led struct {
+// lead is a stream that follows, and a server that may lead it.
+type lead struct {
 	at     lockstep.Node
 	stream string
 }
@@ -84,12 +80,7 @@ type led struct {
 // fell tells which of those streams a server led that starts again.
 func (s *clients) fell(n *bubble.Node) {
 	for _, name := range s.cluster.followers() {
-		s.mutex.Lock()
-		key := led{n.Self(), name}
-		was := s.led[key]
-		s.led[key] = false
-		s.mutex.Unlock()
-		if was {
+		if s.led(n.Self(), name, false) {
 			n.Emit(EventFell, name)
 		}
 	}

@@ -55,17 +55,14 @@ func mirrored(t *testing.T, purged bool) *machines {
 
 // shown is how many messages each copy of the mirror has, as soon as each has one, or after a while.
 func (m *machines) shown() (copies []int) {
-	for range 100 {
+	within(100, func() bool {
 		copies = copies[:0]
 		for _, s := range m.up {
 			_, list, _ := content(s, mirrorName)
 			copies = append(copies, len(list))
 		}
-		if slices.Equal(copies, everywhere) {
-			break
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
+		return slices.Equal(copies, everywhere)
+	})
 	return copies
 }
 
