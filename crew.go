@@ -189,7 +189,7 @@ func (r *Result) Add(next *Result, keep int) {
 	r.Requests += next.Requests
 	r.Virtual += next.Virtual
 	r.Quiet += next.Quiet
-	r.Worthless += next.Worthless
+	r.Inconclusive += next.Inconclusive
 	r.Stalls += next.Stalls
 	r.Left += next.Left
 	r.Rechecked += next.Rechecked
@@ -210,8 +210,8 @@ func (r *Result) Add(next *Result, keep int) {
 	r.Events = sorted(events)
 	r.Judged, r.Effects = addJudged(r.Judged, next.Judged), addCounts(r.Effects, next.Effects)
 	r.Found = append(r.Found, next.Found[:max(0, min(len(next.Found), keep-len(r.Found)))]...)
-	r.Strays = append(r.Strays, next.Strays...)
-	r.addSuspects(next.Suspects)
+	r.Divergences = append(r.Divergences, next.Divergences...)
+	r.addNondeterminism(next.Nondeterminism)
 }
 
 // addJudged adds how often properties were judged.
@@ -225,11 +225,11 @@ func addJudged(sum, counts []Count) []Count {
 	return sum
 }
 
-// addSuspects adds what is new, as long as there is room.
-func (r *Result) addSuspects(list []string) {
+// addNondeterminism adds what is new, as long as there is room.
+func (r *Result) addNondeterminism(list []string) {
 	for _, s := range list {
-		if len(r.Suspects) < mostSuspects && !slices.Contains(r.Suspects, s) {
-			r.Suspects = append(r.Suspects, s)
+		if len(r.Nondeterminism) < mostNondeterminism && !slices.Contains(r.Nondeterminism, s) {
+			r.Nondeterminism = append(r.Nondeterminism, s)
 		}
 	}
 }

@@ -63,12 +63,12 @@ type ran struct {
 	quiet           bool // nothing observable happened
 	verdict         Verdict
 	reason          string
-	worthless       bool
+	inconclusive    bool
 	found           *Found
 	noted           []any // by the watchers
 	seen            Seen
-	stray           *Stray
-	suspects        []string
+	divergence      *Divergence
+	nondeterminism  []string
 }
 
 func newCampaign(ctx context.Context, crew *Crew, first, end, found int) *campaign {
@@ -133,7 +133,7 @@ func (c *campaign) runs(w *worker, first, end int) (b batch) {
 		}
 		if err == nil && c.doubts(one) {
 			b.rechecked++
-			one.stray, err = w.recheck(one)
+			one.divergence, err = w.recheck(one)
 		}
 		if err != nil {
 			b.runs = b.runs[:len(b.runs)-1]
@@ -184,7 +184,7 @@ func (w *worker) ran(one *ran, b *batch) (err error) {
 	if w.info.OneClock {
 		one.virtual = w.run.now
 	}
-	one.quiet, one.verdict, one.reason, one.worthless = w.run.quiet(), outcome.Verdict, outcome.Reason, w.spoilt
+	one.quiet, one.verdict, one.reason, one.inconclusive = w.run.quiet(), outcome.Verdict, outcome.Reason, w.inconclusive
 	if outcome.Finding != nil {
 		one.found = &Found{Run: one.number, Finding: *outcome.Finding}
 		if noted {
@@ -198,9 +198,7 @@ func (w *worker) ran(one *ran, b *batch) (err error) {
 	for _, watcher := range w.looking {
 		one.noted = append(one.noted, watcher.Noted())
 	}
-	if w.run.can.Suspects != nil {
-		one.suspects = w.run.can.Suspects()
-	}
+	one.nondeterminism = w.nondeterminism()
 	w.count(b)
 	return nil
 }
@@ -326,16 +324,16 @@ func (c *campaign) add(one *ran) Verdict {
 	if one.verdict == trace.Unknown {
 		r.Reasons[one.reason]++
 	}
-	if one.worthless {
+	if one.inconclusive {
 		c.barren++
-		c.worthless(one.reason)
+		c.inconclusive(one.reason)
 	} else {
 		c.barren = 0
 	}
-	if one.stray != nil {
-		r.Strays = append(r.Strays, *one.stray)
+	if one.divergence != nil {
+		r.Divergences = append(r.Divergences, *one.divergence)
 	}
-	r.addSuspects(one.suspects)
+	r.addNondeterminism(one.nondeterminism)
 	verdict := one.verdict
 	if one.found != nil {
 		kept := int(c.found.Add(1)) <= c.Keep
@@ -349,15 +347,15 @@ func (c *campaign) add(one *ran) Verdict {
 	return verdict
 }
 
-// worthless counts a run that said nothing. Too many of them, in all or one after the other,
+// inconclusive counts a run that said nothing. Too many of them, in all or one after the other,
 // mean that the environment is broken and not the run.
-func (c *campaign) worthless(reason string) {
+func (c *campaign) inconclusive(reason string) {
 	r := c.result
-	r.Worthless++
+	r.Inconclusive++
 	switch {
-	case r.Worthless > c.Limits.Worthless && 2*r.Worthless > r.Runs:
-		c.err = fmt.Errorf("lockstep: %d of %d runs of %s were worthless, the last one because: %s", r.Worthless, r.Runs, r.Target, reason)
-	case c.barren > c.Limits.Worthless:
-		c.err = fmt.Errorf("lockstep: the last %d of %d runs of %s were worthless, the last one because: %s", c.barren, r.Runs, r.Target, reason)
+	case r.Inconclusive > c.Limits.Inconclusive && 2*r.Inconclusive > r.Runs:
+		c.err = fmt.Errorf("lockstep: %d of %d runs of %s were inconclusive, the last one because: %s", r.Inconclusive, r.Runs, r.Target, reason)
+	case c.barren > c.Limits.Inconclusive:
+		c.err = fmt.Errorf("lockstep: the last %d of %d runs of %s were inconclusive, the last one because: %s", c.barren, r.Runs, r.Target, reason)
 	}
 }

@@ -264,7 +264,7 @@ func (l *Ledger) addOne(p *Part) {
 	l.Curve = campaign.AddSample(l.Curve, r, l.Elapsed)
 	if l.Ended(l.Job.Hello.KeepGoing) {
 		l.end(Done, "")
-	} else if why := l.Broken(l.Job.Hello.Worthless); why != "" {
+	} else if why := l.Broken(l.Job.Hello.Inconclusive); why != "" {
 		l.end(Failed, why)
 	}
 }

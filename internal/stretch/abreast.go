@@ -161,7 +161,7 @@ func (a *abreast) add(made *Made) {
 	known := len(a.sum.Result.Found)
 	a.sum.Add(made, a.hello.Keep)
 	a.traces = append(a.traces, made.Traces[:len(a.sum.Result.Found)-known]...)
-	if why := a.sum.Broken(a.hello.Worthless); why != "" {
+	if why := a.sum.Broken(a.hello.Inconclusive); why != "" {
 		a.failed = errors.New(why)
 	}
 	if a.failed != nil || a.sum.Ended(a.hello.KeepGoing) {

@@ -20,7 +20,7 @@ type Sum struct {
 	States    sketch.Sketch     `json:"states,omitempty"`
 	Coverage  *coverage.Sum     `json:"coverage,omitempty"` // where it is measured, and so is
 	Closure   *closure.Measured `json:"closure,omitempty"`
-	// Barren is the number of runs in the last stretches in which all were worthless.
+	// Barren is the number of runs in the last stretches in which all were inconclusive.
 	Barren int `json:"barren,omitempty"`
 }
 
@@ -43,7 +43,7 @@ func (s *Sum) Add(m *Made, keep int) {
 		s.Closure = cmp.Or(s.Closure, &closure.Measured{})
 		s.Closure.Add(m.Closure)
 	}
-	if m.Result.Worthless < m.Result.Runs {
+	if m.Result.Inconclusive < m.Result.Runs {
 		s.Barren = 0
 	} else {
 		s.Barren += m.Result.Runs
@@ -57,16 +57,16 @@ func (s *Sum) Ended(keepGoing bool) bool {
 	return r.Exhausted || !keepGoing && r.Verdicts[trace.Fail]+r.Verdicts[trace.Flaky] > 0
 }
 
-// Broken says why a campaign that bears so many worthless runs cannot go on, where it cannot: there are too many of them, in all or one
+// Broken says why a campaign that bears so many inconclusive runs cannot go on, where it cannot: there are too many of them, in all or one
 // after the other. Empty: it can.
 func (s *Sum) Broken(bears int) string {
 	r := s.Result
-	bears = cmp.Or(bears, lockstep.DefaultWorthless)
+	bears = cmp.Or(bears, lockstep.DefaultInconclusive)
 	switch {
-	case r.Worthless > bears && 2*r.Worthless > r.Runs:
-		return fmt.Sprintf("%d of %d runs of %s were worthless", r.Worthless, r.Runs, r.Target)
+	case r.Inconclusive > bears && 2*r.Inconclusive > r.Runs:
+		return fmt.Sprintf("%d of %d runs of %s were inconclusive", r.Inconclusive, r.Runs, r.Target)
 	case s.Barren > bears:
-		return fmt.Sprintf("the last %d of %d runs of %s were worthless", s.Barren, r.Runs, r.Target)
+		return fmt.Sprintf("the last %d of %d runs of %s were inconclusive", s.Barren, r.Runs, r.Target)
 	}
 	return ""
 }

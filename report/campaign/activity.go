@@ -47,13 +47,13 @@ func Activity(r *lockstep.Result) []string {
 // repeats says whether passing runs came out alike when they were made again, and what makes that
 // doubtful.
 func repeats(r *lockstep.Result) (lines []string) {
-	if r.Rechecked > 0 && len(r.Strays) == 0 {
+	if r.Rechecked > 0 && len(r.Divergences) == 0 {
 		lines = append(lines, fmt.Sprintf("%d of %d passing runs were made again, and were the same", r.Rechecked, r.Runs))
 	}
-	for _, s := range r.Strays {
+	for _, s := range r.Divergences {
 		lines = append(lines, fmt.Sprintf("warning: run %d passed and was different when it was made again: %s", s.Run, plain.Clean(s.Difference)))
 	}
-	for _, s := range r.Suspects {
+	for _, s := range r.Nondeterminism {
 		lines = append(lines, "warning: what cannot be repeated, or is shared by nodes: "+plain.Clean(s))
 	}
 	return lines
