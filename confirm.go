@@ -87,7 +87,7 @@ type Divergence struct {
 // recheck makes the passing run just made again and compares.
 func (w *worker) recheck(one *ran) (*Divergence, error) {
 	outcome, err := w.one(one.number)
-	if err != nil || w.run.digest == one.digest && outcome.Verdict == one.verdict {
+	if err != nil || w.run.digest == one.digest && outcome.Verdict == one.outcome.Verdict {
 		return nil, err
 	}
 	var traces [2]*trace.Trace

@@ -163,7 +163,7 @@ func TestInconclusive(t *testing.T) {
 	}
 	plan.System, plan.Limits.Inconclusive = system, 3
 	result, err := lockstep.Explore(t.Context(), plan)
-	if err == nil || err.Error() != "lockstep: 4 of 4 runs of toy were inconclusive, the last one because: not quiet in 5s" || result.Runs != 4 {
+	if err == nil || err.Error() != "lockstep: 4 of 4 runs of toy are inconclusive, where at most 3 are tolerated; e.g. run 0: not quiet in 5s" || result.Runs != 4 {
 		t.Errorf("%v after %d runs", err, result.Runs)
 	}
 	// So are some one after the other, however many were good before.
@@ -176,7 +176,7 @@ func TestInconclusive(t *testing.T) {
 	}
 	plan.System = system
 	result, err = lockstep.Explore(t.Context(), plan)
-	if good := result.Verdicts[trace.Pass]; err == nil || good < 40 || err.Error() != fmt.Sprintf("lockstep: the last 4 of %d runs of toy were inconclusive, the last one because: the disk is full", good+4) {
+	if good := result.Verdicts[trace.Pass]; err == nil || good < 40 || err.Error() != fmt.Sprintf("lockstep: the last 4 of %d runs of toy are inconclusive, where at most 3 are tolerated; e.g. run %d: the disk is full", good+4, good) {
 		t.Errorf("%v after %d runs, %d of them good", err, result.Runs, good)
 	}
 }

@@ -6,30 +6,31 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// mostNondeterminism is the number of sources of nondeterminism that a result names.
-const mostNondeterminism = 10
-
 // Result is what a campaign found out.
 type Result struct {
-	Target       string
-	Strategy     string
-	Seed         uint64
-	From         int     // number of the first run: 0 but for a stretch of a campaign
-	Runs         int     // runs made, up to the one that ended the campaign
-	Steps        int64   // of all runs
-	Messages     int64   // sent in all runs
-	Requests     int64   // given in all runs
-	Virtual      Time    // that passed in all runs, where the system has one clock
-	Events       []Count // in all runs, by type
-	Quiet        int     // runs in which nothing observable happened
-	Verdicts     map[Verdict]int
-	Reasons      map[string]int // why runs were unknown
-	Found        []Found        // the failing runs in order, at most as many as the plan keeps
-	Judged       []Count        // how often each property could have failed, where the spec counts
-	Effects      []Count        // how often each part of the scenario took effect
-	Inconclusive int            // runs that said nothing, because of the environment
-	Guarantee    Guarantee
-	Schedules    int // different schedules, where the plan counts them
+	Target   string
+	Strategy string
+	Seed     uint64
+	From     int     // number of the first run: 0 but for a stretch of a campaign
+	Runs     int     // runs made, up to the one that ended the campaign
+	Steps    int64   // of all runs
+	Messages int64   // sent in all runs
+	Requests int64   // given in all runs
+	Virtual  Time    // that passed in all runs, where the system has one clock
+	Events   []Count // in all runs, by type
+	Quiet    int     // runs in which nothing observable happened
+	Verdicts map[Verdict]int
+	Reasons  map[string]int // why runs were unknown
+	Found    []Found        // the failing runs in order, at most as many as the plan keeps
+	Judged   []Count        // how often each property could have failed, where the spec counts
+	Effects  []Count        // how often each part of the scenario took effect
+	// Inconclusive is the number of runs that say nothing because of their environment, InconclusiveTail how
+	// many of them are the last runs, one after the other, and InconclusiveLimit the plan's limit.
+	Inconclusive, InconclusiveTail, InconclusiveLimit int
+	// Unknown lists the first run for each reason of unknown runs, the first few.
+	Unknown   []Unknown
+	Guarantee Guarantee
+	Schedules int // different schedules, where the plan counts them
 	// States are the different states of StateRuns of the runs, where the plan counts them and
 	// the system offers fingerprints: the first few and then one of many, which costs little.
 	States, StateRuns int
@@ -47,14 +48,22 @@ type Result struct {
 	// Stalls is how often the watchdog saw no step end though it did when the runs were made
 	// again, and Left the number of goroutines that hang and were left running.
 	Stalls, Left int
-	// Rechecked is the number of passing runs that were rerun, and Divergences lists those of them that
-	// differed. Nondeterminism lists what the system did, in any run, that may differ from one run to the
+	// Rechecked is the number of passing runs that were rerun, and Diverged the number of those that
+	// differed, of which Divergences lists the first. Nondeterminism lists what the system did, in any run, that may differ from one run to the
 	// next: each source once, the first few.
-	Rechecked      int
-	Divergences    []Divergence
-	Nondeterminism []string
+	Rechecked, Diverged int
+	Divergences         []Divergence
+	Nondeterminism      []string
 	// Interrupted says that the context ended before the runs did.
 	Interrupted bool
+}
+
+// Unknown is a run that was not checked.
+type Unknown struct {
+	Run    int
+	Reason string
+	// Inconclusive says that the environment was the reason, and not a limit of the plan.
+	Inconclusive bool
 }
 
 // Found is a failing run.
@@ -107,6 +116,9 @@ func (r *Result) Verdict() Verdict {
 		return trace.Pass
 	}
 }
+
+// Findings is the number of failing runs, flaky ones included.
+func (r *Result) Findings() int { return r.Verdicts[trace.Fail] + r.Verdicts[trace.Flaky] }
 
 // First is the first failing run, or nil.
 func (r *Result) First() *Found {

@@ -264,8 +264,8 @@ func (l *Ledger) addOne(p *Part) {
 	l.Curve = campaign.AddSample(l.Curve, r, l.Elapsed)
 	if l.Ended(l.Job.Hello.KeepGoing) {
 		l.end(Done, "")
-	} else if why := l.Broken(l.Job.Hello.Inconclusive); why != "" {
-		l.end(Failed, why)
+	} else if err := l.Result.EnvironmentError(); err != nil {
+		l.end(Failed, err.Error())
 	}
 }
 

@@ -100,7 +100,7 @@ func (c *Campaign) Verdict() trace.Verdict {
 func (c *Campaign) Findings() int { return Findings(c.Result) }
 
 // Findings is the number of failing runs of a result, flaky ones included.
-func Findings(r *lockstep.Result) int { return r.Verdicts[trace.Fail] + r.Verdicts[trace.Flaky] }
+func Findings(r *lockstep.Result) int { return r.Findings() }
 
 // FailureRate bounds the chance that a run fails.
 func (c *Campaign) FailureRate() Rate {
