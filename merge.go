@@ -48,7 +48,7 @@ func (r *Result) Add(next *Result, keep int) {
 	for verdict, n := range next.Verdicts {
 		r.Verdicts[verdict] += n
 	}
-	r.Events = addEvents(r.Events, next.Events)
+	r.Events, r.Failures = addByName(r.Events, next.Events), addByName(r.Failures, next.Failures)
 	r.Judged, r.Effects = addJudged(r.Judged, next.Judged), addCounts(r.Effects, next.Effects)
 	r.addLists(next, keep)
 }
@@ -95,14 +95,14 @@ func (r *Result) addReasons(next *Result) {
 // atMost is the beginning of a list.
 func atMost[T any](list []T, n int) []T { return list[:max(0, min(len(list), n))] }
 
-// addEvents merges counts by name. The sum is sorted by name.
-func addEvents(sum, next []Count) []Count {
-	events := tally(sum)
-	events.addAll(next)
-	if len(events) > len(sum) {
-		slices.SortFunc(events, func(a, b Count) int { return cmp.Compare(a.Name, b.Name) })
+// addByName merges counts by name. The sum is sorted by name.
+func addByName(sum, next []Count) []Count {
+	counts := tally(sum)
+	counts.addAll(next)
+	if len(counts) > len(sum) {
+		slices.SortFunc(counts, func(a, b Count) int { return cmp.Compare(a.Name, b.Name) })
 	}
-	return events
+	return counts
 }
 
 // addJudged merges how often properties were checked.
@@ -195,6 +195,8 @@ func (r *Result) conclude(one *ran) {
 	if f := one.found; f != nil {
 		if f.Flaky != "" {
 			verdict = trace.Flaky
+		} else {
+			r.Failures = addByName(r.Failures, []Count{{Name: f.Finding.Property, N: 1}})
 		}
 		r.Found = append(r.Found, *f)
 	}

@@ -22,6 +22,7 @@ type Result struct {
 	Verdicts map[Verdict]int
 	Reasons  map[string]int // why runs were unknown
 	Found    []Found        // the failing runs in order, at most as many as the plan keeps
+	Failures []Count        // all failing runs by property, flaky ones left out
 	Judged   []Count        // how often each property could have failed, where the spec counts
 	Effects  []Count        // how often each part of the scenario took effect
 	// Inconclusive is the number of runs that say nothing because of their environment, InconclusiveTail how
@@ -54,8 +55,9 @@ type Result struct {
 	Rechecked, Diverged int
 	Divergences         []Divergence
 	Nondeterminism      []string
-	// Interrupted says that the context ended before the runs did.
-	Interrupted bool
+	// Interrupted says that the context ended before the runs did, and Stopped that a person interrupted the
+	// campaign, which only whoever started it knows and sets.
+	Interrupted, Stopped bool
 }
 
 // Unknown is a run that was not checked.
@@ -91,29 +93,6 @@ func (f *Found) Confirmed() string {
 		return "failed again when it was repeated"
 	default:
 		return fmt.Sprintf("failed in %d of %d repetitions", f.Failed, f.Repeated)
-	}
-}
-
-// Verdict is the judgement on the whole campaign: fail with a finding that stands up to
-// repetition, flaky with one that does not or with a passing run that does not, vacuous when no run was otherwise, unknown
-// when a run reached a limit or was inconclusive, or when the campaign was interrupted before
-// its first run; else pass.
-func (r *Result) Verdict() Verdict {
-	flaky := r.Verdicts[trace.Flaky] > 0 || len(r.Divergences) > 0
-	for _, f := range r.Found {
-		flaky = flaky || f.Flaky != ""
-	}
-	switch {
-	case r.Verdicts[trace.Fail] > 0:
-		return trace.Fail
-	case flaky:
-		return trace.Flaky
-	case r.Runs > 0 && r.Verdicts[trace.Vacuous] == r.Runs:
-		return trace.Vacuous
-	case r.Verdicts[trace.Unknown] > 0, r.Interrupted && r.Runs == 0:
-		return trace.Unknown
-	default:
-		return trace.Pass
 	}
 }
 

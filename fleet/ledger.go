@@ -272,7 +272,7 @@ func (l *Ledger) addOne(p *Part) {
 // end ends the campaign.
 func (l *Ledger) end(how, why string) {
 	l.Job.Ended, l.Why, l.changed = how, why, true
-	l.Result.Interrupted = (how == Stopped || how == TimeUp) && l.Result.Runs < l.Job.Hello.Runs
+	l.Result.Interrupted, l.Result.Stopped = (how == Stopped || how == TimeUp) && l.Result.Runs < l.Job.Hello.Runs, how == Stopped
 	l.Out, l.arrived = nil, nil
 }
 
@@ -294,7 +294,7 @@ func (l *Ledger) verdict() trace.Verdict { return l.campaign().Verdict() }
 func (l *Ledger) campaign() *campaign.Campaign {
 	h := l.Job.Hello
 	c := &campaign.Campaign{Result: l.Result, Options: h.Options, Build: h.Build, Scenario: h.Scenario, Elapsed: l.Elapsed, Curve: l.Curve,
-		Interrupted: l.Job.Ended == Stopped, TimeUp: l.Job.Ended == TimeUp, Groups: l.groups()}
+		TimeUp: l.Job.Ended == TimeUp, Groups: l.groups()}
 	return c
 }
 
