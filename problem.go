@@ -84,7 +84,15 @@ func (r *Result) Problems() []Problem {
 	if r.Stopped {
 		list = append(list, Problem{Kind: ProblemStopped, Severity: SeverityWarning, Count: r.Runs, Text: "interrupted after " + words.Count(r.Runs, "run")})
 	}
-	return slices.Concat(list, r.vacuous(), r.idleRuns(), r.nondeterminism(), r.stalls())
+	if !r.endedEarly() {
+		list = slices.Concat(list, r.vacuous(), r.idleRuns())
+	}
+	return slices.Concat(list, r.nondeterminism(), r.stalls())
+}
+
+// endedEarly reports whether the campaign ended with its only finding: what its runs did not put to the test might have followed.
+func (r *Result) endedEarly() bool {
+	return r.Findings() == 1 && len(r.Found) == 1 && r.Found[0].Run == r.From+r.Runs-1
 }
 
 // Verdict is the judgement on the whole campaign: that of its worst problem, in the order fail, flaky, vacuous, unknown,
