@@ -302,3 +302,13 @@ func (c *trouble) pages(t *testing.T, list []lockstep.Problem) map[string]bool {
 func unescaped(text string) string {
 	return strings.NewReplacer("&gt;", ">", "&lt;", "<", "&#34;", `"`, "&quot;", `"`, "&#39;", "'", "&#43;", "+", "&amp;", "&", "&#xA;", "\n").Replace(text)
 }
+
+// A comparison of strategies on a system that does not repeat is not green either.
+func TestCompareReportsDivergences(t *testing.T) {
+	var out, errOut bytes.Buffer
+	x := target.Of("trouble", "one with trouble", troubled{toy.Troubled{Recheck: 5, Diverges: true}}, counted)
+	status := App{Targets: []target.Target{x}}.execute(t.Context(), "lockstep", []string{"compare", "trouble", "--strategies", walk, "--runs", "40", "--repeat", "2"}, &out, &errOut)
+	if status != statusFinding || !strings.Contains(out.String(), "in 2 of 2 campaigns a passing run differed when it was repeated") {
+		t.Errorf("status %d\n%s%s", status, out.String(), errOut.String())
+	}
+}
