@@ -40,8 +40,8 @@ type talker struct {
 	watched *[2]int
 }
 
-func (s talker) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
-	d, err := s.System.Deploy(p)
+func (s talker) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+	d, err := s.System.Deploy(ctx, p)
 	return talks{d, s.watched}, err
 }
 

@@ -15,8 +15,9 @@ type System interface {
 	// Describe states what the system is and can do, or what is wrong with its
 	// configuration.
 	Describe() (Info, error)
-	// Deploy makes one deployment. Reset is called on it before anything else.
-	Deploy(*Place) (Deployment, error)
+	// Deploy makes one deployment. Reset is called on it before anything else. The context bounds what Deploy itself fetches and
+	// starts; the deployment outlives it.
+	Deploy(context.Context, *Place) (Deployment, error)
 }
 
 // Info is what a system says of itself before the first run.

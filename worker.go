@@ -96,7 +96,7 @@ func (w *worker) recorded(outcome trace.Outcome) *trace.Trace {
 // environment; whatever the system under test does wrong is a finding in the outcome.
 func (w *worker) one(number int) (outcome trace.Outcome, err error) {
 	if w.system == nil {
-		if w.system, err = w.System.Deploy(&w.place); err != nil {
+		if w.system, err = w.System.Deploy(w.ctx, &w.place); err != nil {
 			return outcome, fmt.Errorf("%s cannot be deployed: %w", w.info.Name, errors.Join(err, w.place.clear()))
 		}
 		w.run.system, w.run.can = w.system, w.system.Abilities()

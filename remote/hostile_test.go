@@ -103,7 +103,7 @@ func listening(t *testing.T, token string, stats *remote.Stats) (url string, d l
 	}
 	address := listener.Addr().String()
 	listener.Close()
-	d, err = remote.System{Name: "open", Nodes: 2, Listen: address, Token: token, Stats: stats}.Deploy(&lockstep.Place{})
+	d, err = remote.System{Name: "open", Nodes: 2, Listen: address, Token: token, Stats: stats}.Deploy(context.Background(), &lockstep.Place{})
 	if err != nil {
 		t.Fatal(err)
 	}

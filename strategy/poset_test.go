@@ -38,7 +38,9 @@ func (p poset) to(i int) lockstep.Node {
 	return lockstep.Node(i + 1)
 }
 
-func (p poset) Deploy(*lockstep.Place) (lockstep.Deployment, error) { return &posetRun{poset: p}, nil }
+func (p poset) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
+	return &posetRun{poset: p}, nil
+}
 
 type posetRun struct {
 	poset

@@ -85,7 +85,7 @@ func (p Program) Describe() (lockstep.Info, error) {
 }
 
 // Deploy makes a deployment.
-func (p Program) Deploy(*lockstep.Place) (lockstep.Deployment, error) {
+func (p Program) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
 	m, err := p.compile()
 	if err != nil {
 		return nil, err

@@ -193,13 +193,13 @@ func (w Wrapped) Describe() (lockstep.Info, error) {
 }
 
 // Deploy makes a deployment whose steps are changed.
-func (w Wrapped) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
+func (w Wrapped) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
 	if w.Placed != nil {
 		if err := w.Placed(p); err != nil {
 			return nil, err
 		}
 	}
-	d, err := w.System.Deploy(p)
+	d, err := w.System.Deploy(ctx, p)
 	return wrapped{d, w}, err
 }
 

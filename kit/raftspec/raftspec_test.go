@@ -34,7 +34,7 @@ func (script) Describe() (lockstep.Info, error) {
 	return lockstep.Info{Name: "script", Nodes: 3, Supports: trace.KindsOf(trace.Alarm)}, nil
 }
 
-func (s script) Deploy(*lockstep.Place) (lockstep.Deployment, error) {
+func (s script) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
 	p := &player{script: s}
 	if s.view == nil {
 		return p, nil
