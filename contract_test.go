@@ -370,8 +370,8 @@ func (eager) New(lockstep.Info) lockstep.Scheduler { return &eagerness{} }
 
 type eagerness struct{ silentScheduler }
 
-func (*eagerness) Next(run *lockstep.Run, next *lockstep.Step) bool {
-	switch run.Steps() {
+func (*eagerness) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
+	switch turn.Steps() {
 	case 0, 2:
 		*next = toy.Alarm1
 		return true
@@ -379,8 +379,8 @@ func (*eagerness) Next(run *lockstep.Run, next *lockstep.Step) bool {
 		*next = toy.Deliver(1)
 		return true
 	}
-	for _, id := range slices.Backward(run.InFlight()) {
-		if run.Deliverable(id) {
+	for _, id := range slices.Backward(turn.InFlight()) {
+		if turn.Deliverable(id) {
 			*next = toy.Deliver(id)
 			return true
 		}

@@ -178,6 +178,8 @@ type Abilities struct {
 	// Role names the part that a node plays for the time being; empty where it plays none,
 	// with spaces in between where it plays several.
 	Role func(Node) string
+	// View is what the deployment shows of itself to specs that know its type, as [Run.View].
+	View any
 	// Suspects tell what happened in the run just made that may come out differently when it is
 	// repeated: the reasons, with the places in the system.
 	Suspects func() []string

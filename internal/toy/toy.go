@@ -75,13 +75,13 @@ type lister struct {
 
 func (l *lister) Reset(*lockstep.Start)          { l.at = 0 }
 func (l *lister) Tell(bool) (a lockstep.Account) { return a }
-func (l *lister) Next(run *lockstep.Run, next *lockstep.Step) bool {
+func (l *lister) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	if l.at == len(l.steps) {
 		return false
 	}
 	*next = l.steps[l.at]
 	if next.Kind == trace.Replace {
-		*next = run.Forge(next.Msg, "100")
+		*next = turn.Forge(next.Msg, "100")
 	}
 	l.at++
 	return true
