@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/cli"
 	"github.com/lockstep-go/lockstep/internal/stretch"
 	"github.com/lockstep-go/lockstep/report/campaign"
@@ -171,12 +172,14 @@ type line struct {
 	Elapsed  int64   `json:"elapsed_ms"`
 	Speed    float64 `json:"runs_per_sec"`
 	Why      string  `json:"why,omitempty"`
+	// Problems are those of the campaign's result so far.
+	Problems []lockstep.Problem `json:"problems,omitempty"`
 }
 
 func lineOf(l *Ledger) line {
 	x := line{ID: l.Job.ID, Plan: l.Job.Plan, Name: l.Job.Name, State: "running", Target: l.Result.Target, Strategy: l.Result.Strategy, Seed: l.Result.Seed,
 		Runs: l.Result.Runs, Of: l.Job.Hello.Runs, Findings: campaign.Findings(l.Result), States: l.Result.States, Verdict: string(l.verdict()),
-		Digest: fmt.Sprintf("%016x", l.Result.Digest), Elapsed: l.Elapsed.Milliseconds(), Why: l.Why}
+		Digest: fmt.Sprintf("%016x", l.Result.Digest), Elapsed: l.Elapsed.Milliseconds(), Why: l.Why, Problems: l.Result.Problems()}
 	if l.Job.Ended != "" {
 		x.State = l.Job.Ended
 	}
@@ -211,6 +214,11 @@ func (c *statusCmd) Run(e *cli.Env) error {
 	fmt.Fprintln(w, "campaign\tstate\ttarget\tstrategy\tseed\truns\tfindings\tverdict\tdigest")
 	for _, x := range s.Campaigns {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%d of %d\t%d\t%s\t%s\n", x.ID, x.State, x.Target, x.Strategy, x.Seed, x.Runs, x.Of, x.Findings, x.Verdict, x.Digest)
+	}
+	for _, x := range s.Campaigns {
+		for _, line := range campaign.ProblemLines(x.Problems, ": --json lists all") {
+			fmt.Fprintf(w, "%s: %s\n", x.ID, line)
+		}
 	}
 	fmt.Fprintln(w, "\nworker\tcampaign\truns\truns/s\trefuses")
 	for _, r := range s.Workers {

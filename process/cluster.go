@@ -242,7 +242,7 @@ func Worthless(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &lockstep.Worthless{Reason: err.Error()}
+	return &lockstep.Inconclusive{Reason: err.Error()}
 }
 
 // Look ends a step: it brings the time, packets that wait and the lines of logs to the trace, and reports a server

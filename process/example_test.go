@@ -230,7 +230,7 @@ func ExampleTimed() {
 
 func ExampleWorthless() {
 	err := process.Worthless(errors.New("a server ended by itself"))
-	var only *lockstep.Worthless
+	var only *lockstep.Inconclusive
 	fmt.Println(errors.As(err, &only), err, process.Worthless(nil))
 	// Output: true a server ended by itself <nil>
 }

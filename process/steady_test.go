@@ -130,7 +130,7 @@ func TestInsist(t *testing.T) {
 		if err := Insist(t.Context(), time.Second, "it does not work", try(5)); err != nil || tries != 5 {
 			t.Errorf("%v after %d tries", err, tries)
 		}
-		var spoilt *lockstep.Worthless
+		var spoilt *lockstep.Inconclusive
 		if err := Insist(t.Context(), time.Second, "it does not work", try(50)); !errors.As(err, &spoilt) || err.Error() != "it does not work within 1s: not yet" {
 			t.Errorf("%v after %d tries", err, tries)
 		}

@@ -255,7 +255,7 @@ func (d *proxied) quiet(ctx context.Context, out *lockstep.Outbox) error {
 		case f := <-d.inbox:
 			m, err := Decode(f.body)
 			if err != nil {
-				return &lockstep.Worthless{Reason: fmt.Sprintf("a message from %d to %d: %v", f.from, f.to, err)}
+				return &lockstep.Inconclusive{Reason: fmt.Sprintf("a message from %d to %d: %v", f.from, f.to, err)}
 			}
 			body := out.Send(f.from, f.to, m.Type, m.tag())
 			d.bodies = append(d.bodies, f)
