@@ -9,7 +9,8 @@ require (
 
 require (
 	github.com/anishathalye/porcupine v1.3.1 // indirect
-	golang.org/x/sys v0.29.0 // indirect
+	golang.org/x/net v0.35.0 // indirect
+	golang.org/x/sys v0.30.0 // indirect
 	gonum.org/v1/gonum v0.17.0 // indirect
 )
 
