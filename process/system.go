@@ -34,10 +34,11 @@ type System struct {
 	Stall bool
 	// Pace is how long a Wait step lasts, and Patience how long servers may take to start and to agree.
 	Pace, Patience time.Duration
-	// Events, Roles, Requests, Draws and Serial are as in [lockstep.Info]; so are Types and Rounds, which are those of
+	// Events, Roles, Requests, Draws, Waits and Serial are as in [lockstep.Info]; so are Types and Rounds, which are those of
 	// Messages. EventLog and EventTime need not be named.
 	Events, Roles, Requests, Types, Rounds []string
 	Draws                                  string
+	Waits                                  int
 	Serial                                 bool
 }
 
@@ -83,7 +84,7 @@ func (s System) Describe() (lockstep.Info, error) {
 		return lockstep.Info{}, err
 	}
 	info := lockstep.Info{Name: s.Name, Options: s.Options, Nodes: s.Nodes, Pace: lockstep.Time(s.Pace), Repeats: lockstep.Roughly,
-		Events: append(s.Events[:len(s.Events):len(s.Events)], EventLog, EventTime), Roles: s.Roles, Requests: s.Requests, Draws: s.Draws,
+		Events: append(s.Events[:len(s.Events):len(s.Events)], EventLog, EventTime), Roles: s.Roles, Requests: s.Requests, Draws: s.Draws, Waits: s.Waits,
 		Serial: s.Serial, Supports: Kinds | trace.KindsOf(trace.Request, trace.Wait)}
 	if s.Messages {
 		info.Supports |= Light

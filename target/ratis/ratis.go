@@ -69,9 +69,13 @@ func (c Cluster) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.De
 
 // system is the cluster as servers in processes.
 func (c Cluster) system() process.System {
-	return process.System{Name: "ratis", Options: target.Changed(c, Cluster{}.filled(), "version", "transport"), Nodes: c.Nodes, Check: c.check, New: c.deploy,
+	s := process.System{Name: "ratis", Options: target.Changed(c, Cluster{}.filled(), "version", "transport"), Nodes: c.Nodes, Check: c.check, New: c.deploy,
 		Messages: c.Control == byMessage, Stall: c.Stall, Pace: c.Pace, Patience: c.Patience, Types: Types, Rounds: Rounds,
 		Events: []string{EventSend, EventAnswer, EventWaits, EventEnd}, Roles: []string{roleLeader, roleFollower}}
+	if c.Control != byMessage {
+		s.Waits = 2 * c.Phases // a phase is two stretches of time
+	}
+	return s
 }
 
 // check finds what is wrong with the settings.

@@ -65,7 +65,7 @@ func (d *deployment) reset(seed uint64) error {
 
 // begin creates the keys.
 func (d *deployment) begin(ctx context.Context, out *lockstep.Outbox) error {
-	if d.free() {
+	if d.options.free() {
 		for i := range d.harness {
 			d.offer(i, out)
 		}
@@ -80,9 +80,6 @@ func (d *deployment) begin(ctx context.Context, out *lockstep.Outbox) error {
 		})
 	})
 }
-
-// free reports whether requests are made at any time.
-func (d *deployment) free() bool { return d.options.Free || d.options.Light }
 
 // silence is how long nothing must travel between servers before they are taken to be quiet.
 const silence = 20 * time.Millisecond
@@ -116,7 +113,7 @@ func (d *deployment) quiet(ctx context.Context, s *lockstep.Step) error {
 
 // agree names the nodes that must serve before time passes.
 func (d *deployment) agree(out *lockstep.Outbox) lockstep.Nodes {
-	if d.free() && !out.Settling() {
+	if d.options.free() && !out.Settling() {
 		return 0
 	}
 	return d.Agreeing(out)
@@ -143,7 +140,7 @@ func (d *deployment) pass(ctx context.Context, pace time.Duration, agreed lockst
 // empty step is nothing but that, and a run is over when all have told the same twice.
 func (d *deployment) over(out *lockstep.Outbox) bool {
 	switch {
-	case d.free() && !out.Settling():
+	case d.options.free() && !out.Settling():
 		return false
 	case out.Settling():
 		return d.told
@@ -160,7 +157,7 @@ func (d *deployment) next(out *lockstep.Outbox) {
 	d.waits++
 	step := (d.waits - 1) / 2
 	switch {
-	case d.free() || step >= len(d.harness):
+	case d.options.free() || step >= len(d.harness):
 	case d.waits%2 == 1:
 		d.offer(step, out)
 	default:

@@ -79,6 +79,9 @@ func (c Cluster) system() process.System {
 	if c.Harness == "random" {
 		s.Draws = "the harness"
 	}
+	if !c.free() {
+		s.Waits = 2 * c.steps() // each step of a harness is two stretches of time
+	}
 	return s
 }
 
@@ -106,6 +109,18 @@ func (c Cluster) check() error {
 		}
 	}
 	return nil
+}
+
+// free reports whether requests are made at any time.
+func (c Cluster) free() bool { return c.Free || c.Light }
+
+// steps is the length of a harness.
+func (c Cluster) steps() int {
+	if c.Harness == "random" {
+		return c.Steps
+	}
+	h, _ := Parse(c.Harness) // check reports what is wrong with it
+	return len(h)
 }
 
 // harness is what clients do in the run of a seed.
