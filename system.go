@@ -54,6 +54,9 @@ type Info struct {
 	// Requests lists the texts of the requests that clients make, where all of them are known
 	// before a run; nil where they are not. A scenario that waits for another is then refused.
 	Requests []string
+	// Waits is the number of Wait steps that a run takes until all of its requests have been offered and given time, where they are offered
+	// in turn as time passes; 0: requests do not depend on it. A strategy whose rounds are stretches of time is refused where it makes fewer.
+	Waits int
 	// OneClock says that all nodes live by the same clock, so that only the alarm that is
 	// due first may fire. Otherwise each node's clock is its own and any alarm may. It is virtual
 	// and counts nanoseconds, and a campaign tells how much time passed on it.

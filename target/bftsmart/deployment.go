@@ -117,7 +117,7 @@ func (d *deployment) run(folder, agent string, arguments ...string) *exec.Cmd {
 	if agent != "" {
 		java.Flags = []string{"-javaagent:" + d.agent + "=" + agent, fmt.Sprintf("-Dlockstep.silence=%d", d.cluster.Silence.Milliseconds())}
 	}
-	cmd := java.Command("io.github.lockstepgo.bftsmart.Replica", arguments...)
+	cmd := java.In(folder).Command("io.github.lockstepgo.bftsmart.Replica", arguments...)
 	cmd.Dir = folder
 	return cmd
 }
