@@ -68,12 +68,12 @@ func (c *Client) Stop(ctx context.Context, id string) ([]string, error) {
 
 // Ledgers are the books of all campaigns.
 func (c *Client) Ledgers(ctx context.Context) ([]*Ledger, error) {
-	return all[*Ledger](ctx, c.store.ledgers)
+	return all(ctx, c.store.ledgers, readLedger, func(string) {})
 }
 
 // Workers are the workers that have reported lately.
 func (c *Client) Workers(ctx context.Context) ([]Report, error) {
-	return all[Report](ctx, c.store.workers)
+	return all(ctx, c.store.workers, readReport, func(string) {})
 }
 
 // Traces are the traces of the findings that a campaign keeps.

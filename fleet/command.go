@@ -151,6 +151,8 @@ type statusCmd struct {
 type status struct {
 	Campaigns []line   `json:"campaigns"`
 	Workers   []Report `json:"workers"`
+	// Quarantine has the last rejected parts of all campaigns.
+	Quarantine []Quarantined `json:"quarantine"`
 }
 
 // line is a campaign in a list.
@@ -171,12 +173,14 @@ type line struct {
 	Elapsed  int64   `json:"elapsed_ms"`
 	Speed    float64 `json:"runs_per_sec"`
 	Why      string  `json:"why,omitempty"`
+	// Quarantined is the number of parts of which nothing counts.
+	Quarantined int `json:"quarantined"`
 }
 
 func lineOf(l *Ledger) line {
 	x := line{ID: l.Job.ID, Plan: l.Job.Plan, Name: l.Job.Name, State: "running", Target: l.Result.Target, Strategy: l.Result.Strategy, Seed: l.Result.Seed,
 		Runs: l.Result.Runs, Of: l.Job.Hello.Runs, Findings: campaign.Findings(l.Result), States: l.Result.States, Verdict: string(l.verdict()),
-		Digest: fmt.Sprintf("%016x", l.Result.Digest), Elapsed: l.Elapsed.Milliseconds(), Why: l.Why}
+		Digest: fmt.Sprintf("%016x", l.Result.Digest), Elapsed: l.Elapsed.Milliseconds(), Why: l.Why, Quarantined: l.Quarantined}
 	if l.Job.Ended != "" {
 		x.State = l.Job.Ended
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -186,8 +187,8 @@ func put(ctx context.Context, kv jetstream.KeyValue, key string, v any) error {
 	return err
 }
 
-// all reads the values of a bucket, by their keys in order; those that cannot be read are left out.
-func all[T any](ctx context.Context, kv jetstream.KeyValue) ([]T, error) {
+// all reads the values of a bucket, by their keys in order; those that cannot be read are left out and logged.
+func all[T any](ctx context.Context, kv jetstream.KeyValue, read func([]byte) (T, error), log func(string)) ([]T, error) {
 	watch, err := kv.WatchAll(ctx, jetstream.IgnoreDeletes())
 	if err != nil {
 		return nil, err
@@ -198,10 +199,12 @@ func all[T any](ctx context.Context, kv jetstream.KeyValue) ([]T, error) {
 		if entry == nil { // that was all
 			return list, nil
 		}
-		var v T
-		if json.Unmarshal(entry.Value(), &v) == nil {
-			list = append(list, v)
+		v, err := read(entry.Value())
+		if err != nil {
+			log(fmt.Sprintf("%s has a value %.50q that cannot be read: %v", kv.Bucket(), entry.Key(), err))
+			continue
 		}
+		list = append(list, v)
 	}
 	return list, ctx.Err()
 }
@@ -240,8 +243,7 @@ func (s *store) ledger(ctx context.Context, id string) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Ledger{}
-	return l, json.Unmarshal(entry.Value(), l)
+	return readLedger(entry.Value())
 }
 
 // putTrace stores the trace of a finding. The same run has the same trace, whoever makes it.
@@ -275,15 +277,42 @@ func (s *store) getLessons(ctx context.Context, id string, from, end, epoch int)
 	return list, err
 }
 
-// getTrace reads the trace of a finding, also when the server is away for a while.
+// storedTrace reads the trace of a finding as it is stored. Where it cannot be read now the error is errUnavailable.
+func (s *store) storedTrace(ctx context.Context, id string, run int) (t stretch.Trace, err error) {
+	limited, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	object, err := s.traces.Get(limited, traceName(id, run))
+	if err != nil {
+		if errors.Is(err, jetstream.ErrObjectNotFound) {
+			return t, fmt.Errorf("there is no trace of run %d of campaign %s", run, id)
+		}
+		return t, errors.Join(errUnavailable, err)
+	}
+	defer object.Close()
+	text, err := io.ReadAll(io.LimitReader(object, maxTrace+1))
+	switch {
+	case err != nil:
+		return t, errors.Join(errUnavailable, err)
+	case len(text) > maxTrace:
+		return t, fmt.Errorf("it has more than %d bytes", maxTrace)
+	case json.Unmarshal(text, &t) != nil:
+		return t, errors.New("it is not a trace")
+	}
+	return t, nil
+}
+
+// getTrace reads the trace of a finding, also when the server is away for a while, with pictures that have plain names.
 func (s *store) getTrace(ctx context.Context, id string, run int) (t stretch.Trace, err error) {
-	text, err := s.traces.GetBytes(ctx, traceName(id, run))
-	for tries := 0; err != nil && tries < 30 && ctx.Err() == nil && !errors.Is(err, jetstream.ErrObjectNotFound); tries++ {
+	t, err = s.storedTrace(ctx, id, run)
+	for tries := 0; errors.Is(err, errUnavailable) && tries < 30 && ctx.Err() == nil; tries++ {
 		pause(ctx, time.Second)
-		text, err = s.traces.GetBytes(ctx, traceName(id, run))
+		t, err = s.storedTrace(ctx, id, run)
+	}
+	if err == nil {
+		_, err = openTrace(&t)
 	}
 	if err != nil {
 		return t, fmt.Errorf("the trace of run %d of campaign %s: %w", run, id, err)
 	}
-	return t, json.Unmarshal(text, &t)
+	return t, nil
 }

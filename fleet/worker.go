@@ -449,7 +449,24 @@ func (w *Worker) tell(ctx context.Context, job Job, part *Part) error {
 			return err
 		}
 	}
+	if err := w.fit(part); err != nil {
+		return err
+	}
 	return w.insist(ctx, job, func() error { return w.publish(ctx, partSubject(job.ID, part.First), part) })
+}
+
+// fit makes a part that is larger than a message may be one with an error, which says so.
+func (w *Worker) fit(part *Part) error {
+	text, err := json.Marshal(part)
+	if err != nil {
+		return err
+	}
+	if limit := w.conn.MaxPayload(); int64(len(text)) > limit {
+		part.Made = stretch.Made{Ask: part.Ask, Error: fmt.Sprintf("the result of runs %d to %d has %d bytes, the server takes %d: see max_payload of NATS",
+			part.First, part.End-1, len(text), limit)}
+		part.Shapes = nil
+	}
+	return nil
 }
 
 // insist does something until it works, or nobody wants it any more.
