@@ -57,13 +57,17 @@ type store struct {
 }
 
 // connect connects to a fleet's server, and again whenever it was gone. Errors name no token.
-func connect(address string, log func(string)) (*store, error) {
+func connect(address, token string, log func(string)) (*store, error) {
 	back := make(chan struct{}, 1)
 	url, options, err := optionsOf(address)
 	if err != nil {
 		return nil, err
 	}
-	conn, err := nats.Connect(url, append(options, nats.Name("lockstep"), nats.MaxReconnects(-1), nats.ReconnectWait(200*time.Millisecond),
+	url, known, err := credentials(url, token)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := nats.Connect(url, append(append(options, known...), nats.Name("lockstep"), nats.MaxReconnects(-1), nats.ReconnectWait(200*time.Millisecond),
 		nats.DisconnectErrHandler(func(*nats.Conn, error) { log("the server is gone; waiting for it") }),
 		nats.ReconnectHandler(func(*nats.Conn) {
 			log("the server is back")
@@ -74,9 +78,9 @@ func connect(address string, log func(string)) (*store, error) {
 		}))...)
 	switch {
 	case errors.Is(err, nats.ErrAuthorization):
-		return nil, fmt.Errorf("the fleet at %s does not know this token, user or password", withoutToken(url))
+		return nil, fmt.Errorf("the fleet at %s does not know this token: give the work token by --token-file FILE or by the variable %s", url, TokenVariable)
 	case err != nil:
-		return nil, fmt.Errorf("no fleet at %s: %w (lockstep fleet serve starts one)", withoutToken(url), err)
+		return nil, fmt.Errorf("no fleet at %s: %w (lockstep fleet serve starts one)", url, err)
 	}
 	s := &store{conn: conn, back: back}
 	if s.js, err = jetstream.New(conn); err != nil {
@@ -108,14 +112,6 @@ func optionsOf(address string) (string, []nats.Option, error) {
 	return url, options, nil
 }
 
-// withoutToken is an address to be shown.
-func withoutToken(url string) string {
-	if at := strings.LastIndexByte(url, '@'); at >= 0 {
-		url = "nats://" + url[at+1:]
-	}
-	return url
-}
-
 // open finds what the server has made.
 func (s *store) open(ctx context.Context) error {
 	var err [4]error
@@ -124,7 +120,7 @@ func (s *store) open(ctx context.Context) error {
 	s.workers, err[2] = s.js.KeyValue(ctx, workerBucket)
 	s.traces, err[3] = s.js.ObjectStore(ctx, traceBucket)
 	if failed := errors.Join(err[:]...); failed != nil {
-		return fmt.Errorf("there is NATS at %s, but no fleet: %w", withoutToken(s.conn.ConnectedUrl()), failed)
+		return fmt.Errorf("there is NATS at %s, but no fleet: %w", s.conn.ConnectedUrl(), failed)
 	}
 	return nil
 }
@@ -139,7 +135,7 @@ func (s *store) create(ctx context.Context) error {
 		c.Retention, c.Discard, c.DiscardNewPerSubject, c.MaxMsgsPerSubject = jetstream.WorkQueuePolicy, jetstream.DiscardNew, true, 1
 		_, err := s.js.CreateOrUpdateStream(ctx, c)
 		if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrJetStreamNotEnabled) || errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) {
-			return fmt.Errorf("the NATS server at %s has no JetStream for this user: %w", withoutToken(s.conn.ConnectedUrl()), err)
+			return fmt.Errorf("the NATS server at %s has no JetStream for this user: %w", s.conn.ConnectedUrl(), err)
 		}
 		if err != nil {
 			return err

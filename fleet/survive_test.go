@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"bytes"
 	"context"
 	"strings"
 	"sync"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep/internal/stretch"
+	"github.com/lockstep-go/lockstep/report/campaign"
 	"github.com/lockstep-go/lockstep/trace"
 	"github.com/nats-io/nats-server/v2/server"
 )
@@ -54,7 +56,7 @@ func giveTest(t *testing.T, s *Server, job Job) []stretch.Ask {
 // dialed is a client of a server that ends with the test.
 func dialed(t *testing.T, s *Server) *Client {
 	t.Helper()
-	c, err := Dial(t.Context(), s.URL)
+	c, err := Dial(t.Context(), s.URL, s.Token)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,6 +128,13 @@ func TestQuarantined(t *testing.T) {
 	}
 	send(t, c, testPart(t, job, asks[0], invalid, nil))
 	wait(t, func() bool { return quarantined() == 2 })
+	var page bytes.Buffer
+	if err := campaign.FleetPage(&page, s.books.look()); err != nil || !strings.Contains(page.String(), "Quarantined results") || !strings.Contains(page.String(), "the message is not a part") {
+		t.Errorf("the page does not show what is quarantined: %v", err)
+	}
+	if _, text := said(t, withToken(command(t, "fleet", "status", s.URL), s.Token)); !strings.Contains(text, "quarantined") || !strings.Contains(text, "the message is not a part") {
+		t.Errorf("the status does not show what is quarantined:\n%s", text)
+	}
 	end()
 	s, _ = servingIn(t, dir)
 	c = dialed(t, s)
@@ -154,7 +163,7 @@ func TestQuarantined(t *testing.T) {
 // A campaign whose state is larger than the server can store fails, and the others go on.
 func TestTooLarge(t *testing.T) {
 	n := external(t, func(o *server.Options) { o.MaxPayload = leastPayload })
-	s, end := on(t, "nats://"+n.Addr().String(), t.TempDir())
+	s, end := on(t, "nats://"+n.Addr().String(), "", t.TempDir())
 	defer end()
 	job := testJob(1_000_000, true)
 	asks := giveTest(t, s, job)
