@@ -15,8 +15,9 @@ type System interface {
 	// Describe states what the system is and can do, or what is wrong with its
 	// configuration.
 	Describe() (Info, error)
-	// Deploy makes one deployment. Reset is called on it before anything else.
-	Deploy(*Place) (Deployment, error)
+	// Deploy makes one deployment. Reset is called on it before anything else. The context bounds what Deploy itself fetches and
+	// starts; the deployment outlives it.
+	Deploy(context.Context, *Place) (Deployment, error)
 }
 
 // Info is what a system says of itself before the first run.
@@ -177,6 +178,8 @@ type Abilities struct {
 	// Role names the part that a node plays for the time being; empty where it plays none,
 	// with spaces in between where it plays several.
 	Role func(Node) string
+	// View is what the deployment shows of itself to specs that know its type, as [Run.View].
+	View any
 	// Suspects tell what happened in the run just made that may come out differently when it is
 	// repeated: the reasons, with the places in the system.
 	Suspects func() []string

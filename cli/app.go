@@ -52,6 +52,8 @@ type App struct {
 	Commands []any
 	// Fleet has the runs of a campaign made on other machines; nil: there is no fleet.
 	Fleet func(*Env, Elsewhere) (*Gathered, error)
+	// FleetProgram is built and takes over where a fleet is wanted and Fleet is nil; it may be nil as well.
+	FleetProgram *target.Program
 	// Examples are lines for the help, in addition to those of the commands.
 	Examples []string
 }

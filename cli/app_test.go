@@ -32,8 +32,8 @@ func (s stopping) Describe() (lockstep.Info, error) {
 	return info, err
 }
 
-func (s stopping) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
-	d, err := s.Cluster.Deploy(p)
+func (s stopping) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+	d, err := s.Cluster.Deploy(ctx, p)
 	return &stoppingDeployment{d, s}, err
 }
 
@@ -251,8 +251,8 @@ func (versioned) Describe() (lockstep.Info, error) {
 	return info, err
 }
 
-func (versioned) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
-	return toy.Cluster(nil).Deploy(p)
+func (versioned) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+	return toy.Cluster(nil).Deploy(ctx, p)
 }
 
 // A trace states the build that a program is, and by that it is replayed, whatever version the

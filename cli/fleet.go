@@ -55,6 +55,9 @@ func (c *runCmd) elsewhere(e *Env) error {
 	if file := os.Getenv(gatheredVariable); file != "" {
 		return c.readGathered(file)
 	}
+	if e.app.Fleet == nil && e.app.FleetProgram != nil {
+		return e.Become(e.app.FleetProgram)
+	}
 	if e.app.Fleet == nil {
 		return fmt.Errorf("this program knows of no fleet: lockstep run %s --fleet %s does", c.Target, c.Fleet)
 	}

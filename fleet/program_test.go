@@ -20,20 +20,19 @@ func own(t *testing.T, text string) (dir string, env []string) {
 		t.Fatal(err)
 	}
 	dir = t.TempDir()
-	sum, err := os.ReadFile(filepath.Join(root, "cli", "go.sum"))
+	sum, err := os.ReadFile(filepath.Join(root, "go.sum"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	mod, err := os.ReadFile(filepath.Join(root, "cli", "go.mod"))
+	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, requires, _ := strings.Cut(string(mod), "\n\nrequire (")
-	requires, _, _ = strings.Cut(requires, "\nreplace")
 	for name, text := range map[string]string{
 		"go.sum": string(sum),
-		"go.mod": fmt.Sprintf("module example.com/mine\n\ngo 1.26.0\n\nrequire github.com/lockstep-go/lockstep/cli v0.0.0\n\nrequire (%s\n\nreplace github.com/lockstep-go/lockstep => %s\n\nreplace github.com/lockstep-go/lockstep/cli => %s/cli\n",
-			requires, root, root),
+		"go.mod": fmt.Sprintf("module example.com/mine\n\ngo 1.26.0\n\nrequire github.com/lockstep-go/lockstep v0.1.0\n\nrequire (%s\n"+
+			"replace github.com/lockstep-go/lockstep => %s\n", requires, root),
 		"check/main.go": text,
 	} {
 		if err := os.MkdirAll(filepath.Join(dir, "mine", "check"), 0o777); err != nil {

@@ -28,7 +28,7 @@ func (e echoServers) Describe() (lockstep.Info, error) {
 		Supports: Kinds | trace.KindsOf(trace.Wait, trace.Request)}, nil
 }
 
-func (e echoServers) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
+func (e echoServers) Deploy(_ context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
 	c, err := NewCluster(p, 3, false)
 	if err != nil {
 		return nil, err

@@ -301,8 +301,8 @@ func (e lettered) Describe() (lockstep.Info, error) {
 	return info, err
 }
 
-func (e lettered) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
-	d, err := e.echoServers.Deploy(p)
+func (e lettered) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+	d, err := e.echoServers.Deploy(ctx, p)
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ import (
 // The first run begins with empty folders; one that resumes has the same servers, and those that were ended again.
 func TestResume(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	deployed, err := echoServers{}.Deploy(new(lockstep.Place))
+	deployed, err := echoServers{}.Deploy(context.Background(), new(lockstep.Place))
 	if err != nil {
 		t.Fatal(err)
 	}

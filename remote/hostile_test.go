@@ -106,7 +106,7 @@ func listening(t *testing.T, stats *remote.Stats) (url string, d lockstep.Deploy
 	}
 	address := listener.Addr().String()
 	listener.Close()
-	d, err = remote.System{Name: "open", Nodes: 2, Listen: address, Token: secret, Stats: stats}.Deploy(&lockstep.Place{})
+	d, err = remote.System{Name: "open", Nodes: 2, Listen: address, Token: secret, Stats: stats}.Deploy(context.Background(), &lockstep.Place{})
 	if err != nil {
 		t.Fatal(err)
 	}

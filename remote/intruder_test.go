@@ -37,7 +37,7 @@ func TestIntruder(t *testing.T) {
 	tokens := map[string]bool{}
 	for range 2 {
 		started = nil
-		d, err := system.Deploy(&lockstep.Place{})
+		d, err := system.Deploy(t.Context(), &lockstep.Place{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,6 +2,7 @@ package remote
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"os/exec"
 	"time"
@@ -138,7 +139,7 @@ func (s System) checkListen() error {
 }
 
 // Deploy starts a server and the replicas.
-func (s System) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
+func (s System) Deploy(_ context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}

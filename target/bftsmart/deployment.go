@@ -53,7 +53,7 @@ func (d *deployment) Reset(ctx context.Context, seed uint64, out *lockstep.Outbo
 		return err
 	}
 	d.ports = [replicas]int(ports)
-	if d.replicas, err = d.cluster.remote(d).Deploy(d.place); err != nil {
+	if d.replicas, err = d.cluster.remote(d).Deploy(ctx, d.place); err != nil {
 		return err
 	}
 	if err := d.replicas.Reset(ctx, seed, out); err != nil {

@@ -76,12 +76,12 @@ func (c Cluster) check() error {
 }
 
 // Deploy makes a deployment; servers start with its first run.
-func (c Cluster) Deploy(place *lockstep.Place) (lockstep.Deployment, error) {
+func (c Cluster) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.Deployment, error) {
 	c = c.filled()
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	program, err := process.Program(context.Background(), "go.etcd.io/etcd/server/v3", c.Version)
+	program, err := process.Program(ctx, "go.etcd.io/etcd/server/v3", c.Version)
 	if err != nil {
 		return nil, err
 	}

@@ -102,12 +102,12 @@ func (c Cluster) check() error {
 }
 
 // Deploy makes a deployment; servers start with its first run.
-func (c Cluster) Deploy(place *lockstep.Place) (lockstep.Deployment, error) {
+func (c Cluster) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.Deployment, error) {
 	c = c.filled()
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	java, err := prepare(context.Background(), c.Version)
+	java, err := prepare(ctx, c.Version)
 	if err != nil {
 		return nil, err
 	}

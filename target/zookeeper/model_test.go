@@ -34,7 +34,7 @@ func (m modelled) Describe() (lockstep.Info, error) {
 	return info, err
 }
 
-func (m modelled) Deploy(*lockstep.Place) (lockstep.Deployment, error) {
+func (m modelled) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
 	return &ensemble{modelled: m}, nil
 }
 

@@ -252,7 +252,7 @@ func (r refusedRun) Describe() (lockstep.Info, error) {
 	return lockstep.Info{Name: "refused", Nodes: 3, Supports: trace.KindsOf(trace.Wait), Repeats: lockstep.Roughly}, nil
 }
 
-func (r refusedRun) Deploy(place *lockstep.Place) (lockstep.Deployment, error) {
+func (r refusedRun) Deploy(_ context.Context, place *lockstep.Place) (lockstep.Deployment, error) {
 	servers, err := process.NewCluster(place, 3, false)
 	if err != nil {
 		return nil, err

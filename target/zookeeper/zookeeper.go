@@ -113,12 +113,12 @@ func (c Cluster) harness(seed uint64) Harness {
 }
 
 // Deploy makes a deployment; servers start with each run.
-func (c Cluster) Deploy(place *lockstep.Place) (lockstep.Deployment, error) {
+func (c Cluster) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.Deployment, error) {
 	c = c.filled()
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	java, err := prepare(context.Background(), c.Version, c.Warm)
+	java, err := prepare(ctx, c.Version, c.Warm)
 	if err != nil {
 		return nil, err
 	}
