@@ -22,7 +22,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// locker asks all others whether it may have the lock, and takes no answer in time for a yes.
+// locker asks all others whether it may have the lock, and takes no answer in time for a yes. Nodes do so one after the other: without
+// the overlay, the events of two nodes that act at the same instant come in any order.
 func locker(n *bubble.Node) error {
 	inbox := make(chan string, 10)
 	n.Receive(func(from lockstep.Node, body any) {
@@ -36,7 +37,7 @@ func locker(n *bubble.Node) error {
 	for _, to := range n.Others() {
 		n.Send(to, "Ask", lockstep.Tag{}, "may I?")
 	}
-	patience := time.NewTimer(100 * time.Millisecond)
+	patience := time.NewTimer(100*time.Millisecond + time.Duration(n.Self())*time.Millisecond)
 	defer patience.Stop()
 	for yes := 0; yes < n.Nodes()-1; {
 		select {

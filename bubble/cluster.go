@@ -104,7 +104,8 @@ type Cluster struct {
 	// use that state is nearly always the same.
 	Serial bool
 	// Exact says that runs repeat always, because nothing in a node depends on the order in
-	// which its goroutines run. Repetition can refute it.
+	// which its goroutines run, and no two nodes emit events at the same instant. Repetition can
+	// refute it.
 	Exact bool
 	// Seed is called at the beginning of a run, for programs that draw from a source that
 	// can be seeded but not replaced; nil: nothing.

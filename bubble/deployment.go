@@ -102,6 +102,9 @@ func (d *deployment) begin(seed uint64, out *lockstep.Outbox) error {
 	for i := range d.lives {
 		d.disks[i] = map[string]kept{}
 		d.start(lockstep.Node(i + 1))
+		if !Exact { // otherwise the Go scheduler would decide which node emits first
+			d.quiet()
+		}
 	}
 	return nil
 }
@@ -138,6 +141,7 @@ func (d *deployment) crash(self lockstep.Node) error {
 		n.thaw() // otherwise it could not end
 	}
 	n.dead.Store(true)
+	d.world.crash(n)
 	d.offerUntaken(n)
 	n.crash(d.choose)
 	powerFails := d.Files != nil && d.chance.strikes(d.Files.PowerFailures)
@@ -342,12 +346,10 @@ func (d *deployment) settle(out *lockstep.Outbox) {
 			out.Text(body, text)
 		}
 	}
-	for n := range d.Nodes + 1 { // by node, each in its order
-		for i := range w.events {
-			if e := &w.events[i]; int(e.Node) == n {
-				d.moved |= trace.NodesOf(e.Node) & d.all()
-				out.Event(*e)
-			}
+	for i := range w.events {
+		if e := &w.events[i]; int(e.Node) <= d.Nodes {
+			d.moved |= trace.NodesOf(e.Node) & d.all()
+			out.Event(*e)
 		}
 	}
 	slices.SortStableFunc(w.offers, func(a, b lockstep.Pending) int { return cmp.Compare(a.ID, b.ID) })

@@ -23,7 +23,7 @@
 //
 // After every step the deployment waits until all goroutines of the bubble are blocked, and
 // reports what they sent in an order that does not depend on the scheduler of goroutines: by
-// sender, receiver, type and tag. Time passes in Wait steps only: one ends when something is
+// sender, receiver, type and tag. Events it reports in the order of emission. Time passes in Wait steps only: one ends when something is
 // sent or happens, at the latest after the cluster's Pace. Idle time costs nothing.
 //
 // # Crash
@@ -54,8 +54,8 @@
 // # Repetition
 //
 // The order in which goroutines of a node run, select among several ready cases and the
-// global random sources are the Go runtime's. So runs repeat nearly always and not always;
-// [Repetition] measures how often. Built with the overlay ("lockstep go") they always do, in every
+// global random sources are the Go runtime's, and so is the order of the events of two nodes that act at
+// the same instant. So runs repeat often and not always; [Repetition] measures how often. Built with the overlay ("lockstep go") they always do, in every
 // process; [Digests] are what to compare.
 //
 // What nodes draw from a [Chance], and what befalls them, is recorded with its step, so that

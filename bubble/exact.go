@@ -112,6 +112,9 @@ func asNode(n int32) func() {
 // now is the time of the bubble, whatever the clock of the calling goroutine's node shows.
 func now() time.Time { return time.Unix(0, runtime.LockstepNow()) }
 
+// incarnation is the number of the incarnation that the calling goroutine belongs to; 0: none.
+func incarnation() int32 { return runtime.LockstepNode() }
+
 // onNode makes the calling goroutine one of a node, and so all that it starts.
 func onNode(n int32) { runtime.LockstepSetNode(n) }
 

@@ -25,8 +25,9 @@ type World struct {
 	kick   chan struct{} // for him
 
 	mutex     sync.Mutex
+	crashed   map[int32]bool // incarnations, by the number that their goroutines carry
 	sent      []sending
-	events    []lockstep.Event
+	events    []lockstep.Event // in the order of emission
 	offers    []lockstep.Pending
 	withdrawn []int32
 	looks     []lookout // to be taken when all is quiet
@@ -50,7 +51,7 @@ type panicked struct {
 }
 
 func newWorld(l *lot) *World {
-	return &World{lot: l, start: now().UnixNano(), kick: make(chan struct{}, 1)}
+	return &World{lot: l, start: now().UnixNano(), kick: make(chan struct{}, 1), crashed: map[int32]bool{}}
 }
 
 // Seed is the run's seed, for whatever randomness the system has of its own.
@@ -77,11 +78,32 @@ func (w *World) Settling() bool {
 
 // Event reports something observable that happened at a node, or at none, which is node 0.
 // The value must not be changed.
+//
+// The spec sees the events of a step in the order of emission: an event that another one caused never
+// comes before it. With the overlay that order is deterministic. Without it, the Go scheduler decides
+// which of two nodes that act at the same instant emits first, so a rerun may see their events in the
+// other order, and have another digest. No fixed order of nodes would do, because it separates cause and
+// effect.
+//
+// With the overlay, an event that a goroutine of a crashed node emits is unseen. Without it, the goroutine's
+// node is unknown; there [Node.Emit] is the method to use.
 func (w *World) Event(e lockstep.Event) {
 	w.mutex.Lock()
-	w.events = append(w.events, e)
+	seen := !w.crashed[incarnation()]
+	if seen {
+		w.events = append(w.events, e)
+	}
 	w.mutex.Unlock()
-	w.happened()
+	if seen {
+		w.happened()
+	}
+}
+
+// crash marks an incarnation as crashed: from now on its events are unseen.
+func (w *World) crash(n *Node) {
+	w.mutex.Lock()
+	w.crashed[n.number()] = true
+	w.mutex.Unlock()
 }
 
 // Offer announces a client's request that may be given to one of the nodes p.To.
