@@ -141,7 +141,6 @@ func TestPanic(t *testing.T) {
 			n.Send(n.Self(), "Self", lockstep.Tag{}, nil)
 			return nil
 		},
-		"error": func(*bubble.Node) error { return errors.New("too bad") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			plan := lockstep.Plan{System: bubble.Cluster{Name: name, Nodes: 1, Start: start}, Strategy: strategy.DefaultWalk, Runs: 1}
@@ -157,6 +156,20 @@ func TestPanic(t *testing.T) {
 }
 
 func tooBad() { panic("too bad") }
+
+// An error from Start is a finding of its own, and no panic.
+func TestStartFails(t *testing.T) {
+	start := func(n *bubble.Node) error {
+		if n.Self() == 2 {
+			return errors.New("no disk")
+		}
+		return nil
+	}
+	f := explore(t, lockstep.Plan{System: bubble.Cluster{Name: "broken", Nodes: 3, Start: start}, Strategy: strategy.DefaultWalk, Runs: 1}).First()
+	if f == nil || f.Finding.Property != "start" || f.Finding.Text != "node 2 could not start: no disk" || f.Finding.Stack != "" {
+		t.Errorf("found %+v", f)
+	}
+}
 
 // forGood waits for ever.
 func forGood(never <-chan struct{}) { <-never }

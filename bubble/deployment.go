@@ -171,7 +171,7 @@ func (d *deployment) offerUntaken(n *Node) {
 	}
 }
 
-// freeze stops the goroutines of a life for good, after they were buried.
+// freeze stops the goroutines of an incarnation for good, after they were buried.
 func (d *deployment) freeze(n *Node, powerFails bool) error {
 	if d.Files != nil {
 		if err := d.crashFiles(n, powerFails); err != nil {
@@ -228,7 +228,7 @@ func (d *deployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbo
 			return err
 		}
 	case trace.Restart:
-		if d.Freeze && d.counts[s.Node-1] == mostLives {
+		if d.frozen > 0 && d.counts[s.Node-1] == mostLives {
 			return &lockstep.Worthless{Reason: fmt.Sprintf("node %d has had %d lives, and the frozen of a run can be told apart no longer: use fewer crashes", s.Node, mostLives)}
 		}
 		d.start(s.Node)
@@ -325,6 +325,7 @@ func (d *deployment) quiet() {
 // settle waits for the quiet and reports what happened.
 func (d *deployment) settle(out *lockstep.Outbox) {
 	d.quiet()
+	d.takeExits(out)
 	w := d.world
 	w.mutex.Lock()
 	defer w.mutex.Unlock()

@@ -42,9 +42,11 @@
 //
 // A panic in Start, in a handler or in a goroutine started with [Node.Go] is a finding with
 // its stack. One in a goroutine that the program started by itself is, too, where the program was
-// built with the overlay; without it, it ends the process: Go offers no way to catch it. Goroutines
-// that are still there when all nodes have been
-// stopped are a finding ("left-behind") that names them, as is a bubble in which all are
+// built with the overlay; without it, it ends the process: Go offers no way to catch it. With the overlay, a node
+// that exits (os.Exit, log.Fatal, a fatal error of the Go runtime) is a finding ("exit"), unless [Cluster.AllowExit] allows
+// it; without it, the exit ends the process. An error from Start is a finding ("start").
+//
+// Goroutines that are still there when all nodes have been stopped are a finding ("left-behind") that names them, as is a bubble in which all are
 // blocked for good ("deadlock").
 //
 // A node that never falls quiet, because it spins, waits for a file or for a lock whose

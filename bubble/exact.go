@@ -49,9 +49,10 @@ func rules(w *World) {
 	runtime.LockstepDrain()
 	runtime.LockstepOnPanic = func(life int32, value any) {
 		if n := w.life(node(life)); n != nil && n.number() == life {
-			w.caught(n.self, value, stack.Text(3))
+			w.fail(failure{n.self, "panic", value, stack.Text(3)})
 		}
 	}
+	runtime.LockstepOnExit = w.exited
 }
 
 // suspects are what nodes did that may come out differently in another process.

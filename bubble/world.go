@@ -21,6 +21,7 @@ type World struct {
 	start  int64                     // of the run, in nanoseconds
 	life   func(lockstep.Node) *Node // that runs, or nil
 	clocks [65]ClockError
+	lent   bool          // the engine's goroutine is one of a node
 	waits  atomic.Bool   // somebody waits until something happens
 	kick   chan struct{} // for him
 
@@ -32,8 +33,10 @@ type World struct {
 	withdrawn []int32
 	looks     []lookout // to be taken when all is quiet
 	looked    []lookout // memory for those
-	panics    []panicked
-	stopping  int // nodes that are being stopped
+	failures  []failure
+	exits     []exit // of nodes that the deployment does not know to be down yet
+	halted    bool   // a node exited, perhaps when it was down already: its goroutines stand still
+	stopping  int    // nodes that are being stopped
 	prompt    bool
 }
 
@@ -44,10 +47,12 @@ type sending struct {
 	body     any
 }
 
-type panicked struct {
-	node  lockstep.Node
-	value any
-	stack string
+// failure is a finding about a node that the run ends with.
+type failure struct {
+	node     lockstep.Node
+	property string
+	value    any
+	stack    string
 }
 
 func newWorld(l *lot) *World {
@@ -157,10 +162,10 @@ func (w *World) happened() {
 	}
 }
 
-// caught notes a panic of a node.
-func (w *World) caught(n lockstep.Node, value any, where string) {
+// fail ends the run with a finding about a node.
+func (w *World) fail(f failure) {
 	w.mutex.Lock()
-	w.panics = append(w.panics, panicked{n, value, where})
+	w.failures = append(w.failures, f)
 	w.mutex.Unlock()
 	w.happened()
 }
@@ -191,10 +196,10 @@ func inOrder(sent []sending, rank func(any) int) {
 	})
 }
 
-// raise panics where a node did, so that the engine makes a finding of it.
+// raise panics where a node failed, so that the engine makes a finding of it.
 func (w *World) raise() {
-	if len(w.panics) > 0 {
-		first := slices.MinFunc(w.panics, func(a, b panicked) int { return cmp.Compare(a.node, b.node) })
-		panic(stack.Panic{Value: first.value, Stack: first.stack})
+	if len(w.failures) > 0 {
+		first := slices.MinFunc(w.failures, func(a, b failure) int { return cmp.Compare(a.node, b.node) })
+		panic(stack.Panic{Property: first.property, Value: first.value, Stack: first.stack})
 	}
 }
