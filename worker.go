@@ -1,6 +1,7 @@
 package lockstep
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -364,9 +365,9 @@ func (w *worker) judge(f *Finding) trace.Outcome {
 // panicked makes a finding of a panic of the system under test. The deployment is not
 // used again. A panic elsewhere is a mistake of a strategy, a spec or of Lockstep.
 func (w *worker) panicked(p any) (trace.Outcome, error) {
-	where := stack.Text(2)
+	property, where := "panic", stack.Text(2)
 	if moved, ok := p.(stack.Panic); ok {
-		where = moved.Stack
+		property, where = cmp.Or(moved.Property, property), moved.Stack
 	}
 	w.abandon()
 	if !w.inSystem {
@@ -376,7 +377,7 @@ func (w *worker) panicked(p any) (trace.Outcome, error) {
 	if w.rec != nil {
 		w.rec.broken(w.run)
 	}
-	return w.judge(&Finding{Property: "panic", Text: fmt.Sprint(p), Stack: where}), nil
+	return w.judge(&Finding{Property: property, Text: fmt.Sprint(p), Stack: where}), nil
 }
 
 // abandon gives up a deployment that may be in any condition.

@@ -106,7 +106,7 @@ func (d *deployment) left(p any) *lockstep.Finding {
 		return nil
 	}
 	defer discard(d.number)
-	if d.frozen > 0 && leftOnly(p) {
+	if (d.frozen > 0 || d.world != nil && d.world.halted) && leftOnly(p) {
 		return nil
 	}
 	return d.blocked(p)
