@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/cli"
 	"github.com/lockstep-go/lockstep/internal/stretch"
 	"github.com/lockstep-go/lockstep/internal/words"
@@ -211,6 +212,8 @@ type line struct {
 	Elapsed  int64   `json:"elapsed_ms"`
 	Speed    float64 `json:"runs_per_sec"`
 	Why      string  `json:"why,omitempty"`
+	// Problems are those of the campaign's result so far.
+	Problems []lockstep.Problem `json:"problems,omitempty"`
 	// Quarantined is the number of parts of which nothing counts.
 	Quarantined int `json:"quarantined"`
 }
@@ -218,7 +221,8 @@ type line struct {
 func lineOf(l *Ledger) line {
 	x := line{ID: l.Job.ID, Plan: l.Job.Plan, Name: l.Job.Name, State: "running", Target: l.Result.Target, Strategy: l.Result.Strategy, Seed: l.Result.Seed,
 		Runs: l.Result.Runs, Of: l.Job.Hello.Runs, Findings: campaign.Findings(l.Result), States: l.Result.States, Verdict: string(l.verdict()),
-		Digest: fmt.Sprintf("%016x", l.Result.Digest), Elapsed: l.Elapsed.Milliseconds(), Why: l.Why, Quarantined: l.Quarantined}
+		Digest: fmt.Sprintf("%016x", l.Result.Digest), Elapsed: l.Elapsed.Milliseconds(), Why: l.Why,
+		Problems: l.Result.Problems(), Quarantined: l.Quarantined}
 	if l.Job.Ended != "" {
 		x.State = l.Job.Ended
 	}
@@ -251,6 +255,11 @@ func (s *status) print(out io.Writer) error {
 	fmt.Fprintln(w, "campaign\tstate\ttarget\tstrategy\tseed\truns\tfindings\tverdict\tdigest")
 	for _, x := range s.Campaigns {
 		words.Printf(w, "%s\t%s\t%s\t%s\t%d\t%d of %d\t%d\t%s\t%s\n", x.ID, x.State, x.Target, x.Strategy, x.Seed, x.Runs, x.Of, x.Findings, x.Verdict, x.Digest)
+	}
+	for _, x := range s.Campaigns {
+		for _, line := range campaign.ProblemLines(x.Problems, ": --json lists all") {
+			words.Printf(w, "%s: %s\n", x.ID, line)
+		}
 	}
 	fmt.Fprintln(w, "\nworker\tcampaign\truns\truns/s\trefuses")
 	for _, r := range s.Workers {

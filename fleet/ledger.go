@@ -240,15 +240,15 @@ func (l *Ledger) addOne(p *Part) {
 	l.Curve = campaign.AddSample(l.Curve, r, l.Elapsed)
 	if l.Ended(l.Job.Hello.KeepGoing) {
 		l.end(Done, "")
-	} else if why := l.Broken(l.Job.Hello.Worthless); why != "" {
-		l.end(Failed, why)
+	} else if err := l.Result.EnvironmentError(); err != nil {
+		l.end(Failed, err.Error())
 	}
 }
 
 // end ends the campaign.
 func (l *Ledger) end(how, why string) {
 	l.Job.Ended, l.Why, l.changed = how, why, true
-	l.Result.Interrupted = (how == Stopped || how == TimeUp) && l.Result.Runs < l.Job.Hello.Runs
+	l.Result.Interrupted, l.Result.Stopped = (how == Stopped || how == TimeUp) && l.Result.Runs < l.Job.Hello.Runs, how == Stopped
 	l.Out, l.arrived, l.Attempts = nil, nil, nil
 }
 
@@ -263,7 +263,7 @@ func (l *Ledger) reduce() {
 	l.end(Failed, "the state of the campaign is larger than the server can store: its findings or reasons are too many or too long")
 	r := l.Result
 	clear(r.Reasons)
-	r.Strays, r.Suspects, r.Events, l.Curve, l.Coverage, l.Closure = nil, nil, nil, nil, nil, nil
+	r.Divergences, r.Nondeterminism, r.Unknown, r.Events, l.Curve, l.Coverage, l.Closure = nil, nil, nil, nil, nil, nil, nil
 	n := min(len(l.Findings), len(r.Found), reducedFindings)
 	l.Findings, r.Found = l.Findings[:n], r.Found[:n]
 	cut := func(text string) string { return text[:min(len(text), reducedText)] }
@@ -292,7 +292,7 @@ func (l *Ledger) verdict() trace.Verdict { return l.campaign().Verdict() }
 func (l *Ledger) campaign() *campaign.Campaign {
 	h := l.Job.Hello
 	c := &campaign.Campaign{Result: l.Result, Options: h.Options, Build: h.Build, Scenario: h.Scenario, Elapsed: l.Elapsed, Curve: l.Curve,
-		Interrupted: l.Job.Ended == Stopped, TimeUp: l.Job.Ended == TimeUp, Groups: l.groups()}
+		TimeUp: l.Job.Ended == TimeUp, Groups: l.groups()}
 	return c
 }
 

@@ -90,6 +90,9 @@ func (c *planCmd) Run(e *cli.Env) error {
 	if len(out.Groups) > 0 || slices.ContainsFunc(out.Regressions, func(r regression) bool { return r.Fails }) {
 		e.Found()
 	}
+	for _, l := range ledgers {
+		e.Report(l.Result.Problems())
+	}
 	return errors.Join(c.fetch(e, client, out, ledgers), c.write(e, out, ledgers), writeBaseline(e, p.Baseline, known, out.Groups))
 }
 

@@ -176,8 +176,9 @@ func (l *Ledger) checkTotals(p *Part) error {
 	}{
 		{"steps", r.Steps, maxTotal}, {"messages", r.Messages, maxTotal}, {"requests", r.Requests, maxTotal}, {"units of time", int64(r.Virtual), maxTotal},
 		{"stalls", int64(r.Stalls), maxTotal}, {"goroutines left", int64(r.Left), maxTotal}, {"schedules", int64(r.Schedules), maxTotal}, {"states", int64(r.States), maxTotal},
-		{"idle runs", int64(r.Quiet), int64(r.Runs)}, {"inconclusive runs", int64(r.Worthless), int64(r.Runs)}, {"runs rechecked", int64(r.Rechecked), int64(r.Runs)},
-		{"runs with states", int64(r.StateRuns), int64(r.Runs)}, {"divergences", int64(len(r.Strays)), int64(r.Rechecked)},
+		{"idle runs", int64(r.Quiet), int64(r.Runs)}, {"inconclusive runs", int64(r.Inconclusive), int64(r.Runs)}, {"runs rechecked", int64(r.Rechecked), int64(r.Runs)},
+		{"runs with states", int64(r.StateRuns), int64(r.Runs)}, {"runs that differ", int64(r.Diverged), int64(r.Rechecked)}, {"divergences", int64(len(r.Divergences)), int64(r.Diverged)},
+		{"inconclusive runs at the end", int64(r.InconclusiveTail), int64(r.Inconclusive)}, {"unknown runs listed", int64(len(r.Unknown)), int64(r.Verdicts[trace.Unknown])},
 		{"events in a run", int64(r.Seen.Events), maxTotal}, {"width", int64(r.Seen.Width), maxTotal}, {"runs measured", int64(r.Seen.Runs), int64(r.Runs)},
 		{"changes", int64(r.Seen.Changes), maxTotal},
 	} {
@@ -204,20 +205,25 @@ func (l *Ledger) checkCounts(p *Part) error {
 	if reasons > r.Verdicts[trace.Unknown] {
 		return fmt.Errorf("%d reasons for %d runs of unknown verdict", reasons, r.Verdicts[trace.Unknown])
 	}
-	for _, d := range r.Strays {
+	for _, d := range r.Divergences {
 		if !p.has(d.Run) || len(d.Difference) > maxText {
 			return fmt.Errorf("a divergence of run %d in %d bytes", d.Run, len(d.Difference))
 		}
 	}
-	for _, s := range r.Suspects {
+	for _, u := range r.Unknown {
+		if !p.has(u.Run) || len(u.Reason) > maxText {
+			return fmt.Errorf("an unknown run %d with a reason of %d bytes", u.Run, len(u.Reason))
+		}
+	}
+	for _, s := range r.Nondeterminism {
 		if len(s) > maxText {
 			return fmt.Errorf("a source of nondeterminism of %d bytes", len(s))
 		}
 	}
-	if len(r.Reached) > maxText || len(r.Suspects) > maxCounts {
-		return fmt.Errorf("%d sources of nondeterminism, and how far the strategy came in %d bytes", len(r.Suspects), len(r.Reached))
+	if len(r.Reached) > maxText || len(r.Nondeterminism) > maxCounts {
+		return fmt.Errorf("%d sources of nondeterminism, and how far the strategy came in %d bytes", len(r.Nondeterminism), len(r.Reached))
 	}
-	return errors.Join(checkList("events", nil, r.Events, 0), checkList("properties", l.Result.Judged, r.Judged, lockstep.NotCounted),
+	return errors.Join(checkList("events", nil, r.Events, 0), checkList("failures", nil, r.Failures, 0), checkList("properties", l.Result.Judged, r.Judged, lockstep.NotCounted),
 		checkList("parts of the scenario", l.Result.Effects, r.Effects, 0))
 }
 

@@ -306,7 +306,7 @@ func (d *deployment) worthless(ctx context.Context, i int, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return &lockstep.Worthless{Reason: fmt.Sprintf("replica %d: %v%s", i+1, err, d.lastWords(i))}
+	return &lockstep.Inconclusive{Reason: fmt.Sprintf("replica %d: %v%s", i+1, err, d.lastWords(i))}
 }
 
 // fire takes a node's earliest timer from the others, and arms the alarm for the next one.

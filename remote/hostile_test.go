@@ -83,7 +83,7 @@ func TestLiars(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if result.Worthless != 2 || result.Verdict() != trace.Unknown {
+			if result.Inconclusive != 2 || result.Verdict() != trace.Unknown {
 				t.Errorf("%+v", result)
 			}
 			for reason := range result.Reasons {
@@ -203,7 +203,7 @@ func TestBabble(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if result.Worthless != 2 {
+		if result.Inconclusive != 2 {
 			t.Errorf("%q: %+v", garbage, result)
 		}
 		for reason := range result.Reasons {

@@ -47,6 +47,9 @@ func (l Lossy) Fit(info lockstep.Info) (lockstep.Terms, error) {
 
 // check reports what is wrong with the options, or why the system does not fit.
 func (l Lossy) check(info lockstep.Info) error {
+	if err := checkWaits("lossy", l.Rounds, info); err != nil {
+		return err
+	}
 	if l.Period == 0 {
 		if l.Losses != 0 || l.Sampler != Exact {
 			return fmt.Errorf("lossy: losses and sampler need a period of at least 1")

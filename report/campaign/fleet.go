@@ -2,12 +2,15 @@ package campaign
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"time"
 
+	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/words"
 	"github.com/lockstep-go/lockstep/report/internal/page"
 	"github.com/lockstep-go/lockstep/report/internal/plain"
@@ -64,6 +67,7 @@ type FleetQuarantined struct {
 // The numbers of lines of tables, and of campaigns with curves, that are shown at once.
 const (
 	mostFindings = 20
+	mostProblems = 50
 	mostWorkers  = 200
 	mostCurves   = 4
 	mostRejected = 20
@@ -90,12 +94,21 @@ type fleetData struct {
 	Cards []card
 	More  string // what is not shown
 	Rows  []fleetRow
+	// Problems are those of all campaigns.
+	Problems []fleetProblem
+}
+
+// fleetProblem is a problem of a campaign.
+type fleetProblem struct {
+	Campaign string
+	lockstep.Problem
 }
 
 // fleetRow is a campaign with what is said of it.
 type fleetRow struct {
 	FleetCampaign
 	D       Document
+	Class   string // of the verdict
 	Done    string
 	Promise string
 	Curves  []curve
@@ -110,6 +123,12 @@ func newFleetData(f *Fleet) *fleetData {
 	for _, c := range f.Campaigns {
 		doc := c.Document()
 		row := fleetRow{FleetCampaign: c, D: doc, Promise: doc.Guarantee.Text}
+		if Failed(doc.Problems) {
+			row.Class = "problem-error"
+		}
+		for _, p := range doc.Problems {
+			d.Problems = append(d.Problems, fleetProblem{c.ID, p})
+		}
 		if doc.Guarantee.PerRun > 0 {
 			row.Promise = fmt.Sprintf("a given target is hit with probability at least %s so far", percent(doc.Guarantee.AllRuns))
 		}
@@ -132,6 +151,11 @@ func newFleetData(f *Fleet) *fleetData {
 	}
 	d.Cards = []card{{plain.Number(f.Speed), "runs per second", ""}, {plain.Number(float64(len(f.Workers))), words.Plural(len(f.Workers), "worker"), ""},
 		{plain.Number(float64(runs)), words.Plural(runs, "run"), ""}, {plain.Number(float64(findings)), words.Plural(findings, "finding"), bad}}
+	slices.SortStableFunc(d.Problems, func(a, b fleetProblem) int { return cmp.Compare(a.Severity, b.Severity) }) // errors first
+	if n := len(d.Problems); n > mostProblems {
+		d.Problems = d.Problems[:mostProblems]
+		d.More += fmt.Sprintf("The first %d of %d problems are shown; the pages of the campaigns have all. ", mostProblems, n)
+	}
 	copied := *f
 	d.Fleet = &copied
 	if n := len(f.Findings); n > mostFindings {

@@ -56,7 +56,7 @@ func TestKilled(t *testing.T) {
 		for reason := range result.Reasons {
 			text += reason
 		}
-		if result.Worthless != 1 || !strings.Contains(text, name+" ended: signal: killed") {
+		if result.Inconclusive != 1 || !strings.Contains(text, name+" ended: signal: killed") {
 			t.Errorf("%s: %v, %q", name, result.Verdicts, text)
 		}
 	}
