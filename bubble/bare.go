@@ -1,6 +1,7 @@
 package bubble
 
 import (
+	"context"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
@@ -17,7 +18,7 @@ type Bare struct {
 
 // NewBare makes a bare cluster; Run starts it.
 func NewBare(c Cluster, place *lockstep.Place) (*Bare, error) {
-	d, err := c.Deploy(place)
+	d, err := c.Deploy(context.Background(), place)
 	if err != nil {
 		return nil, err
 	}

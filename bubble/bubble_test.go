@@ -254,7 +254,7 @@ func TestHung(t *testing.T) {
 				}
 				return
 			}
-			if result.Worthless == 0 || result.Runs != 4 || result.Verdicts[trace.Pass] == 0 {
+			if result.Inconclusive == 0 || result.Runs != 4 || result.Verdicts[trace.Pass] == 0 {
 				t.Fatalf("%d runs, %v", result.Runs, result.Verdicts)
 			}
 			for reason := range maps.Keys(result.Reasons) {

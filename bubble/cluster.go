@@ -2,6 +2,7 @@ package bubble
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"runtime"
 	"time"
@@ -169,7 +170,7 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 }
 
 // Deploy makes a deployment. Its nodes start with each run.
-func (c Cluster) Deploy(place *lockstep.Place) (lockstep.Deployment, error) {
+func (c Cluster) Deploy(_ context.Context, place *lockstep.Place) (lockstep.Deployment, error) {
 	c.Pace, c.Patience, c.CPUs = cmp.Or(c.Pace, DefaultPace), cmp.Or(c.Patience, DefaultPatience), cmp.Or(c.CPUs, DefaultCPUs)
 	if c.Decode == nil {
 		c.Decode = wire.Detect

@@ -230,7 +230,7 @@ func (d *deployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbo
 		}
 	case trace.Restart:
 		if d.frozen > 0 && d.counts[s.Node-1] == mostLives {
-			return &lockstep.Worthless{Reason: fmt.Sprintf("node %d has had %d lives, and the frozen of a run can be told apart no longer: use fewer crashes", s.Node, mostLives)}
+			return &lockstep.Inconclusive{Reason: fmt.Sprintf("node %d has had %d lives, and the frozen of a run can be told apart no longer: use fewer crashes", s.Node, mostLives)}
 		}
 		d.start(s.Node)
 	case trace.Pause:
@@ -472,7 +472,7 @@ func (d *deployment) text(number lockstep.ID) string {
 
 // Abilities are those that the programs offer, and the bubble.
 func (d *deployment) Abilities() lockstep.Abilities {
-	a := lockstep.Abilities{Enclose: d.enclose, Body: func(body lockstep.ID) any { return d.bodies[body-1] }, Text: d.text, Lasting: true, Suspects: suspects}
+	a := lockstep.Abilities{Enclose: d.enclose, Body: func(body lockstep.ID) any { return d.bodies[body-1] }, Text: d.text, Lasting: true, Nondeterminism: suspects}
 	if len(d.Roles) > 0 {
 		a.Role = func(n lockstep.Node) string {
 			if node := d.lives[n-1]; node != nil && node.role != nil {

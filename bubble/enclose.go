@@ -141,7 +141,7 @@ func (d *deployment) hung() error {
 	case slices.ContainsFunc(culprits, func(g goroutine) bool { return g.outside() }):
 		remedy = "a goroutine that waits for a file, a socket or a goroutine outside the bubble stops virtual time; replace what it waits for"
 	}
-	return &lockstep.Worthless{Reason: fmt.Sprintf("not quiet after %v of real time: %s; %s\n%s", d.Patience, summary(culprits), remedy, stacksOf(culprits))}
+	return &lockstep.Inconclusive{Reason: fmt.Sprintf("not quiet after %v of real time: %s; %s\n%s", d.Patience, summary(culprits), remedy, stacksOf(culprits))}
 }
 
 // dump is the state of all goroutines in words.
