@@ -28,13 +28,14 @@ import (
 	"github.com/lockstep-go/lockstep/keep"
 	"github.com/lockstep-go/lockstep/shrink"
 	"github.com/lockstep-go/lockstep/target"
+	"github.com/lockstep-go/lockstep/trace"
 	"github.com/lockstep-go/lockstep/watchdog"
 )
 
 // The exit statuses: scripts rely on them.
 const (
-	statusClean       = 0 // nothing found
-	statusFinding     = 1
+	statusClean       = 0   // nothing found
+	statusFinding     = 1   // a finding, a divergence, or a campaign that checked nothing
 	statusFailure     = 2   // wrong usage, or a failure of the tool
 	statusInterrupted = 130 // with nothing found
 )
@@ -83,8 +84,8 @@ const description = `Test implementations of consensus and replication protocols
 Examples:
   %s
 
-Exit status: 0 nothing found, 1 a finding, 2 wrong usage or a failure of the tool, 130 interrupted with
-nothing found.
+Exit status: 0 nothing found, 1 a finding or a divergence, or no run that could be checked, 2 wrong usage or a
+failure of the tool, 130 interrupted with nothing found.
 
 Memory: unless GOGC and GOMEMLIMIT say otherwise, garbage is collected late (GOGC=%d), within three quarters of
 the machine's memory.`
@@ -134,6 +135,17 @@ type Env struct {
 
 // Found says that something was found, which is the exit status.
 func (e *Env) Found() { e.status = statusFinding }
+
+// Report makes the exit status that of the problems of a campaign: an error is a finding. After an interrupt only what the
+// campaign found counts, because it may have had no time for more.
+func (e *Env) Report(problems []lockstep.Problem) {
+	for _, p := range problems {
+		found := p.Verdict() == trace.Fail || p.Verdict() == trace.Flaky
+		if p.Severity == lockstep.SeverityError && (found || !e.Interrupted()) {
+			e.Found()
+		}
+	}
+}
 
 // Interrupted reports whether somebody stopped the program.
 func (e *Env) Interrupted() bool { return e.Ctx.Err() != nil }

@@ -177,9 +177,9 @@ func Trace(write func(string, func(io.Writer) error) error, file string, t *trac
 	return err
 }
 
-// pictureFile is where a picture is that goes with the trace in a file.
+// pictureFile is where a picture is that goes with the trace in a file: beside it, whatever the picture's name is.
 func pictureFile(file string, p trace.Picture) string {
-	return strings.TrimSuffix(file, ".trace") + "-" + p.Name
+	return strings.TrimSuffix(file, ".trace") + "-" + SafeName(p.Name)
 }
 
 // Form is the lock-step form of a run, and in words how it differs from it or why there is

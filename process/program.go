@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/lockstep-go/lockstep/internal/scratch"
 )
 
 // Program has the go tool build the main package of a module in a version, and returns the
@@ -15,6 +17,7 @@ import (
 // installed. It is kept in the user's cache, so that it is done once.
 func Program(ctx context.Context, pkg, version string) (string, error) {
 	folder, err := Cached(strings.NewReplacer("/", "-", ":", "-").Replace(pkg+"@"+version), func(folder string) error {
+		Notify("building %s@%s, once: it is kept in the user's cache", pkg, version)
 		return buildProgram(ctx, folder, pkg, version)
 	})
 	if err != nil {
@@ -28,11 +31,12 @@ func buildProgram(ctx context.Context, folder, pkg, version string) error {
 	if err != nil {
 		return errors.New("the go tool is missing")
 	}
-	work, err := os.MkdirTemp("", "lockstep-build-*")
+	temporary, err := scratch.New("", "build")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(work)
+	defer temporary.Remove()
+	work := temporary.Path
 	for _, arguments := range [][]string{{"mod", "init", "program"}, {"get", pkg + "@" + version}, {"build", "-o", filepath.Join(folder, "program"), pkg}} {
 		cmd := exec.CommandContext(ctx, tool, arguments...)
 		cmd.Dir, cmd.Env = work, append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod")

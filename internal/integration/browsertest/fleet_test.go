@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
@@ -42,7 +44,7 @@ func realFleet(t *testing.T, workers, able int) (server *fleet.Server, page stri
 	others.Go(func() { _ = server.Run(ctx) })
 	for i := range workers {
 		others.Go(func() {
-			w := fleet.Worker{URL: server.URL, Name: fmt.Sprintf("worker-%03d", i), Workers: 1, Program: self}
+			w := fleet.Worker{URL: server.URL, Token: server.Token, Name: fmt.Sprintf("worker-%03d", i), Workers: 1, Program: self}
 			if i >= able {
 				w.Program = func(string, []string) (string, []string, error) {
 					return "", nil, errors.New("the go tool is not here")
@@ -71,7 +73,7 @@ func give(t *testing.T, server *fleet.Server, args ...string) {
 		t.Fatal(err)
 	}
 	p.Close()
-	client, err := fleet.Dial(t.Context(), server.URL)
+	client, err := fleet.Dial(t.Context(), server.URL, server.Token)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,6 +97,9 @@ func TestFleet(t *testing.T) {
 	server, page := realFleet(t, 2, 2)
 	b := visit(t, 1280, 1000, page)
 	eval[bool](t, b, until(`document.querySelectorAll("#workers tbody tr").length === 2 && document.body.textContent.includes("worker-001")`))
+	if at := eval[string](t, b, "location.href + document.cookie"); strings.Contains(at, "token") || strings.Contains(at, server.ViewToken) {
+		t.Errorf("the token stays in the address: %s", at)
+	}
 	if n := count(t, b, "#campaigns tbody a"); n != 0 {
 		t.Errorf("%d campaigns before the first", n)
 	}
@@ -114,6 +119,21 @@ func TestFleet(t *testing.T) {
 	defer b.mutex.Unlock()
 	if len(b.errors) > 0 {
 		t.Errorf("the pages report %q", b.errors)
+	}
+}
+
+// A link on another site leads to the page, and its token leaves the address and the history.
+func TestFleetLink(t *testing.T) {
+	server, page := realFleet(t, 0, 0)
+	b := visit(t, 900, 900, "data:text/html,<a href='"+page+"'>the fleet</a>")
+	eval[bool](t, b, `setTimeout(() => document.querySelector("a").click(), 0) > 0`)
+	at := ""
+	for end := time.Now().Add(30 * time.Second); !strings.HasSuffix(at, "Fleet") && time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		at, _ = chromedp.Run(b, chromedp.Evaluate[string](`location.href + " " + history.length + " " + document.cookie + document.querySelector("h1").textContent`))
+	}
+	root, _, _ := strings.Cut(page, "?")
+	if !strings.HasPrefix(at, root+" 3 ") || strings.Contains(at, server.ViewToken) { // about:blank, the other site, the page
+		t.Errorf("the browser is at %q", at)
 	}
 }
 

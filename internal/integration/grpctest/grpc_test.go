@@ -90,7 +90,7 @@ func TestGRPC(t *testing.T) {
 	if f := result.First(); f != nil {
 		t.Fatalf("%s\n%s", f.Finding, f.Finding.Stack)
 	}
-	t.Log(result.Verdicts, result.Reasons, happened, result.Messages, result.Suspects)
+	t.Log(result.Verdicts, result.Reasons, happened, result.Messages, result.Nondeterminism)
 	if happened["answered"] < 30 || happened["watched"] < 10 {
 		t.Errorf("%v", happened)
 	}
