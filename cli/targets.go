@@ -189,7 +189,7 @@ func (e *Env) built(at place) (file string, variables []string, err error) {
 	if e.asked == p.Name {
 		return "", nil, fmt.Errorf("%s was built for this and does not know it: its main package must call cli.Main with its targets", p.Name)
 	}
-	b := build.Builder{Exact: at.exact(), Building: func(name string) { fmt.Fprintf(e.Err, "lockstep: building %s\n", name) }}
+	b := build.Builder{Exact: at.exact(), Log: func(line string) { fmt.Fprintln(e.Err, "lockstep:", line) }}
 	file, err = b.Program(e.Ctx, *p, at.version)
 	versions := strings.Join(append([]string{p.Library}, p.Versions...), " ")
 	return file, []string{programVariable + "=" + p.Name, versionsVariable + "=" + versions}, err

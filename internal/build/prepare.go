@@ -131,7 +131,7 @@ func (j *job) prepareOwn() error {
 		return fmt.Errorf("there is no package to build: %w", err)
 	}
 	if !info.IsDir() {
-		return fmt.Errorf("%s is not a folder with a main package", j.program.Package)
+		return fmt.Errorf("%s is not a directory with a main package", j.program.Package)
 	}
 	j.source, err = filepath.Abs(j.program.Package)
 	j.program.Package = "."
