@@ -125,6 +125,8 @@ type Env struct {
 	asked   string     // the name by which this program was asked for, where it was built on demand
 	command string     // the command without its arguments, e.g. "distal explore"
 	status  int
+	// unlisted is the version of the library that this program was built with, where it is not a listed one.
+	unlisted string
 	// write writes a file.
 	write func(file string, content func(io.Writer) error) error
 }
@@ -172,7 +174,9 @@ func (a App) execute(ctx context.Context, self string, args []string, out, errOu
 		return status
 	}
 	e := &Env{Ctx: ctx, Out: out, Err: errOut, Self: self, app: &a, args: args, model: parser.Model.Node, asked: os.Getenv(programVariable), write: keep.WriteFile}
-	_ = os.Unsetenv(programVariable) // it is not about programs that this one starts
+	e.unlisted = os.Getenv(unlistedVariable)
+	_ = os.Unsetenv(programVariable) // they are not about programs that this one starts
+	_ = os.Unsetenv(unlistedVariable)
 	if err == nil {
 		e.command = commandOf(parsed)
 		err = parsed.Run(e)

@@ -60,9 +60,10 @@ func CheckFiles(pairs ...string) error {
 // the failure is reported all the same.
 func (e *Env) Keep(plan lockstep.Plan, found *trace.Trace, o keep.Options) (*keep.Kept, error) {
 	o.Write, o.Tool = e.write, tool()
-	o.Replay = e.Replay
+	allowed := e.allowances(plan)
+	o.Replay = func(file string) string { return e.Replay(file, allowed...) }
 	if self, err := os.Executable(); err == nil {
-		o.Fresh = func(file string) []string { return []string{self, "replay", file} }
+		o.Fresh = func(file string) []string { return append([]string{self, "replay", file}, setFlags(allowed)...) }
 	}
 	k, err := keep.Run(e.Ctx, plan, found, o)
 	if k.File == "" {
@@ -72,13 +73,13 @@ func (e *Env) Keep(plan lockstep.Plan, found *trace.Trace, o keep.Options) (*kee
 }
 
 // Replay is the command that replays a trace, with the main package that this program was
-// built from where it was asked for by that.
-func (e *Env) Replay(file string) string {
-	command := quoted(e.Self) + " replay " + quoted(file)
+// built from where it was asked for by that, and with the options that the trace must not choose itself.
+func (e *Env) Replay(file string, allowed ...string) string {
+	words := []string{e.Self, "replay", file}
 	if isPackage(e.asked) {
-		command += " --program " + quoted(e.asked)
+		words = append(words, "--program", e.asked)
 	}
-	return command
+	return commandLine(append(words, setFlags(allowed)...))
 }
 
 // store stores a trace as it is, under a name.
