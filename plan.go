@@ -120,6 +120,9 @@ func (p Plan) prepare() (*prepared, error) {
 			return nil, fmt.Errorf("lockstep: the plan's %s is %d, it must not be negative", f.name, f.value)
 		}
 	}
+	if p.Settle > trace.MaxSettle { // its traces could not be read
+		return nil, fmt.Errorf("lockstep: the plan's Settle is %d, allowed are 0..%d steps", p.Settle, trace.MaxSettle)
+	}
 	info, err := p.System.Describe()
 	if err != nil {
 		return nil, err
