@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/lockstep-go/lockstep"
@@ -120,9 +121,15 @@ func tool() string {
 	return lockstep.Version + " " + info.Path
 }
 
-// joinLines makes one line of a text.
+// joinLines makes one line of a text. What a trace has put into it is no command for a terminal.
 func joinLines(s string) string {
-	return strings.Join(strings.Fields(strings.ReplaceAll(s, "\n", "; ")), " ")
+	line := strings.Join(strings.Fields(strings.ReplaceAll(s, "\n", "; ")), " ")
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			return '?'
+		}
+		return r
+	}, line)
 }
 
 // commandLine are words as one pastes them into a shell.

@@ -25,11 +25,12 @@ type recorded struct {
 	Trace   string   `arg:"" help:"Trace file."`
 	Program string   `placeholder:"PACKAGE" help:"Build and run the program that knows the trace's target: a main package, or a target that is built on demand."`
 	Set     []string `placeholder:"K=V" sep:"none" help:"Allow what a trace must not choose: a version that is not listed, or an option that names a program or a file; may be repeated."`
+	Allow   []string `hidden:"" sep:"none" help:"Allow an option with this value, where the trace has it."`
 }
 
 // allow is what the user lets the trace name.
 func (r *recorded) allow() Allow {
-	a := Allow{Set: r.Set}
+	a := Allow{Set: slices.Concat(r.Allow, r.Set)}
 	if r.Program != "" {
 		a.Programs = []string{r.Program}
 	}
@@ -49,11 +50,8 @@ func (r *recorded) place(e *Env, t *trace.Trace) (place, error) {
 		}
 		name = r.Program
 	}
-	set, err := r.version(e, name, h)
-	if err == nil {
-		err = e.CheckNamed(name, set, r.allow())
-	}
-	if err != nil {
+	set := r.version(e, name, h)
+	if err := e.CheckNamed(name, set, r.allow()); err != nil {
 		return place{}, fmt.Errorf("%s: %w", r.Trace, err)
 	}
 	at, err := e.locate(name, set)
@@ -70,19 +68,19 @@ func (r *recorded) place(e *Env, t *trace.Trace) (place, error) {
 }
 
 // version is the option for the version of the target's library: the user's or the trace's.
-func (r *recorded) version(e *Env, name string, h *trace.Header) ([]string, error) {
+func (r *recorded) version(e *Env, name string, h *trace.Header) []string {
 	p := e.app.program(name)
 	if p == nil || p.Library == "" {
-		return nil, nil
+		return nil
 	}
-	version, ok := r.allow().option(target.VersionKey)
-	if !ok {
-		version, ok = p.VersionOf(h.Build)
+	version, _ := takeVersion(r.Set)
+	if built, ok := p.VersionOf(h.Build); ok && version == "" {
+		version = built
 	}
-	if !ok {
-		return nil, nil
+	if version == "" {
+		return nil
 	}
-	return []string{target.VersionKey + "=" + version}, checkName(target.VersionKey, version)
+	return []string{target.VersionKey + "=" + version}
 }
 
 // who says which program would know the trace's target.
@@ -104,7 +102,7 @@ func (r *recorded) plan(t *trace.Trace, at *place) (lockstep.Plan, error) {
 	if at.build != "" && t.Header.Build != at.build { // before anything else is wrong for that reason
 		return lockstep.Plan{}, other(at.build)
 	}
-	options, err := r.allow().options(at.target, t.Header.Options)
+	options, err := r.options(at.target, t.Header.Options)
 	if err != nil {
 		return lockstep.Plan{}, fmt.Errorf("%s: %w", r.Trace, err)
 	}

@@ -8,15 +8,15 @@ import (
 // The limits of a trace. A file may come from anybody, and a number in it must not decide how much memory or time its
 // reader takes. They are far beyond what runs need: nothing beyond them is written either.
 const (
-	MaxBytes   = 256 << 20 // of a file
-	MaxEntries = 2_000_000 // steps, rounds, effects of steps and draws of a trace together
-	MaxSteps   = 1_000_000 // of a run
-	MaxSettle  = 100_000   // steps of the settling stage that a plan asks for
-	MaxEffects = 100_000   // messages, events and states of one step, or its draws
-	MaxRun     = 1 << 40   // number of a run in its campaign
-	MaxNames   = 1000      // options, drawn values, names of rounds, types that are set aside, values of a finding
-	MaxName    = 4 << 10   // bytes of a name: a target, a type of message, a round, a property
-	MaxValue   = 64 << 10  // bytes of a text: of an option, a message, a state, a stack
+	MaxBytes   = 256 << 20     // of a file
+	MaxEntries = 2_000_000     // steps, rounds, effects of steps and draws of a trace together
+	MaxSteps   = 1_000_000     // of a run
+	MaxSettle  = 100_000       // steps of the settling stage that a plan asks for
+	MaxEffects = 100_000       // messages, events and states of one step, or its draws
+	MaxRun     = 1 << 40       // number of a run in its campaign
+	MaxNames   = 1000          // options, drawn values, names of rounds, types that are set aside, values of a finding
+	MaxName    = MaxText + 256 // bytes of a name or of a text that was cut: of a target, a message, a state
+	MaxValue   = 64 << 10      // bytes of other texts: of an option, a finding, a reason
 	MaxPhase   = math.MaxInt32
 	MaxTime    = 1 << 60 // time of a run
 	MaxWait    = 3600e9  // time of one Wait step: an hour, where the unit is a nanosecond
@@ -83,19 +83,19 @@ func (h *Header) check() error {
 // check reports what of a step is beyond its limit.
 func (s *stepLine) check() error {
 	return first(inRange("at", s.At, 0, MaxTime), inRange("for", s.For, 0, MaxWait),
-		short("the text", s.Text, MaxValue), short("the body", s.Body, MaxBody), few("draws", len(s.Draws), MaxEffects))
+		short("the text", s.Text, MaxName), short("the body", s.Body, MaxBody), few("draws", len(s.Draws), MaxEffects))
 }
 
 // check reports what of a message is beyond its limit.
 func (m *Sent) check() error {
-	return first(inRange("at", m.At, 0, MaxTime), short("the type", m.Type, MaxName), short("the text", m.Text, MaxValue))
+	return first(inRange("at", m.At, 0, MaxTime), short("the type", m.Type, MaxName), short("the text", m.Text, MaxName))
 }
 
 func (e *Event) check() error {
-	return first(short("the type", e.Type, MaxName), short("the text", e.Text, MaxValue))
+	return first(short("the type", e.Type, MaxName), short("the text", e.Text, MaxName))
 }
 
-func (s *State) check() error { return short("the text", s.Text, MaxValue) }
+func (s *State) check() error { return short("the text", s.Text, MaxName) }
 
 func (r *Round) check() error {
 	return first(inRange("phase", r.Phase, 0, MaxPhase), short("the name", r.Name, MaxName))
