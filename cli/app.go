@@ -147,6 +147,10 @@ func (e *Env) Partial(what string) {
 
 // Main runs the command line of the process and ends it.
 func (a App) Main() {
+	if err := checkSpace(addressSpace()); err != nil {
+		fmt.Fprintln(os.Stderr, "lockstep:", err)
+		os.Exit(statusFailure)
+	}
 	tune()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once

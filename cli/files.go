@@ -97,11 +97,15 @@ func (e *Env) store(dir, name string, t *trace.Trace) (string, error) {
 	return file, nil
 }
 
-// rescue stores a trace anywhere.
+// rescue stores a trace anywhere. The folder for temporary files is everybody's: nobody else can have put a link into one
+// that is made for this, under a name that nobody knew, for the user alone.
 func (e *Env) rescue(t *trace.Trace, err error) (string, error) {
-	spare := filepath.Join(os.TempDir(), keep.NameOf(t)+".trace")
-	if keep.Trace(e.write, spare, t) == nil {
-		return spare, fmt.Errorf("%w; it is in %s instead", err, spare)
+	if dir, made := os.MkdirTemp("", "lockstep-rescue-*"); made == nil {
+		spare := filepath.Join(dir, keep.NameOf(t)+".trace")
+		if keep.Trace(e.write, spare, t) == nil {
+			return spare, fmt.Errorf("%w; it is in %s instead", err, spare)
+		}
+		_ = os.RemoveAll(dir)
 	}
 	fmt.Fprintln(e.Err, "lockstep: no folder takes the trace, so here it is:")
 	_ = trace.Write(e.Err, t)

@@ -11,7 +11,7 @@ const (
 	MaxBytes   = 256 << 20     // of a file
 	MaxEntries = 2_000_000     // steps, rounds, effects of steps and draws of a trace together
 	MaxSteps   = 1_000_000     // of a run
-	MaxSettle  = 100_000       // steps of the settling stage that a plan asks for
+	MaxSettle  = 50_000        // steps of the settling stage that a plan asks for
 	MaxEffects = 100_000       // messages, events and states of one step, or its draws
 	MaxRun     = 1 << 40       // number of a run in its campaign
 	MaxNames   = 1000          // options, drawn values, names of rounds, types that are set aside, values of a finding

@@ -34,7 +34,7 @@ func TestLimits(t *testing.T) {
 		return header("") + start + `{"verdict":"fail","finding":{"property":"p","text":"t","step":0` + finding + `},"steps":0,"lines":2}`
 	}
 	for _, c := range []struct{ name, file, want string }{
-		{"settle", header(`,"settle":1000000000000000`), "line 1: settle is 1000000000000000, allowed are 0..100000"},
+		{"settle", header(`,"settle":1000000000000000`), "line 1: settle is 1000000000000000, allowed are 0..50000"},
 		{"settle below", header(`,"settle":-1`), "line 1: settle is -1"},
 		{"run", strings.Replace(header(""), `"run":0`, `"run":9000000000000000000`, 1), "line 1: run is 9000000000000000000"},
 		{"run below", strings.Replace(header(""), `"run":0`, `"run":-1`, 1), "line 1: run is -1"},

@@ -1,0 +1,226 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/distal/system"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target"
+	"github.com/lockstep-go/lockstep/target/maelstrom"
+	"github.com/lockstep-go/lockstep/target/pbft"
+	"github.com/lockstep-go/lockstep/target/raft"
+	"github.com/lockstep-go/lockstep/target/register"
+	"github.com/lockstep-go/lockstep/target/smr"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// fuzzApp knows targets that are linked in; two of them start programs or read files.
+var fuzzApp = App{Targets: slices.Concat(smr.Targets, raft.Targets, pbft.Targets, []target.Target{register.Target, maelstrom.Target,
+	target.Of("distal", "a protocol written in Distal", system.Program{}, system.Properties)})}
+
+// What a command may take for a trace of a few kilobytes.
+const (
+	fuzzTime   = 20 * time.Second
+	fuzzMemory = 2 << 30 // allocated in all, not at once
+	fuzzInput  = 64 << 10
+	fuzzSettle = 2000 // what a trace may ask for is more, and the systems' own texts then take their time
+)
+
+// recordedRuns are traces of real runs.
+func recordedRuns(t testing.TB) [][]byte {
+	var list [][]byte
+	for _, tg := range fuzzApp.Targets {
+		if tg.Name == "maelstrom" || tg.Name == "distal" {
+			continue
+		}
+		s, err := tg.Build(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{"walk:steps=25,crash=1,restart=2,cut=1,heal=2,duplicate=1", "uniform:period=2,isolations=1,rounds=4"} {
+			by, err := strategy.Parse(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			plan := lockstep.Plan{System: s, Spec: tg.Spec, Strategy: by, Settle: min(tg.Settle, 5), Runs: 300}
+			tr, err := lockstep.Record(t.Context(), plan, 0)
+			if err != nil {
+				continue // the strategy does not fit
+			}
+			traces := []*trace.Trace{tr}
+			if result, err := lockstep.Explore(t.Context(), plan); err == nil && result.First() != nil {
+				traces = append(traces, result.First().Trace)
+			}
+			for _, tr := range traces {
+				var file bytes.Buffer
+				if err := trace.Write(&file, tr); err != nil {
+					t.Fatal(err)
+				}
+				list = append(list, file.Bytes())
+			}
+		}
+	}
+	return list
+}
+
+// hostileTraces name what a trace must not name, and numbers that would keep a reader busy.
+func hostileTraces() []string {
+	trace := func(header string, lines ...string) string {
+		text := `{"lockstep":3,"tool":"x",` + header + `,"strategy":"s","seed":1,"run":0,"nodes":3}` + "\n" + `{"step":0,"do":"start"}` + "\n"
+		for _, line := range lines {
+			text += line + "\n"
+		}
+		return text + fmt.Sprintf(`{"verdict":"fail","finding":{"property":"prefix","text":"t","step":0},"steps":%d,"lines":%d}`, strings.Count(text, `"step"`)-1, strings.Count(text, "\n")) + "\n"
+	}
+	smr := `"target":"smr-bug","options":{"nodes":"3"}`
+	many := strings.Repeat("x", 1000)
+	return []string{
+		trace(`"target":"./evil"`),
+		trace(`"target":"-toolexec=/bin/sh -c 'touch executed'"`),
+		trace(`"target":"maelstrom","options":{"bin":"touch executed","workload":"echo","nodes":"3","topology":"grid"}`),
+		trace(`"target":"distal","options":{"file":"/dev/zero","nodes":"3"}`),
+		trace(`"target":"raft","build":"example.com/evil@v0.0.1"`),
+		trace(smr + `,"settle":1000000000000000`),
+		trace(smr + `,"settle":2000`),
+		trace(smr, `{"step":1,"do":"wait","for":9000000000000000000}`),
+		trace(smr, `{"step":1,"do":"alarm","node":1,"at":9000000000000000000}`),
+		trace(smr, `{"sent":1,"from":1,"to":2,"type":"`+many+`","tag":{"phase":2147483647,"round":-2147483648}}`, `{"step":1,"do":"deliver","msg":1,"draws":[18446744073709551615,[3,0]]}`),
+		trace(smr, `{"round":1,"phase":2147483647,"kernel":[1]}`, `{"step":1,"do":"cut","from":[1],"to":[2,3]}`, `{"step":2,"do":"crash","node":1}`),
+		trace(smr+`,"rounds":["a","b"],"phases":{"group":"g","name":"n","per":2147483647}`, `{"sent":1,"from":1,"to":2,"type":"x","tag":{"phase":1,"round":1}}`),
+		trace(`"target":"smr","options":{"nodes":"64"}`),
+		trace(`"target":"register","options":{"nodes":"999999999999"}`),
+		`{"lockstep":3,"options":` + strings.Repeat("[", 20_000),
+		trace("\"target\":\"\\u001b[2J\\u202e\""),
+	}
+}
+
+// settleOf is the length of the settling stage that a file asks for.
+func settleOf(file []byte) int {
+	line, _, _ := bytes.Cut(bytes.TrimLeft(file, " \t\r\n"), []byte("\n"))
+	var h trace.Header
+	_ = json.Unmarshal(line, &h) // what can be read of it
+	return h.Settle
+}
+
+var lastNumbers = regexp.MustCompile(`"(steps|lines)":-?\d+`)
+
+// repaired is a trace whose last line counts the lines and steps that there are, so that more of what a fuzzer tries
+// gets past the reader.
+func repaired(file []byte) []byte {
+	file = bytes.TrimRight(file, "\n")
+	at := bytes.LastIndexByte(file, '\n') + 1
+	body, last := file[:at], file[at:]
+	if !bytes.Contains(last, []byte(`"verdict"`)) {
+		return file
+	}
+	lines, steps := 0, -1
+	for line := range bytes.Lines(body) {
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		lines++
+		var s struct {
+			Step *json.RawMessage `json:"step"`
+		}
+		if json.Unmarshal(line, &s) == nil && s.Step != nil {
+			steps++
+		}
+	}
+	last = lastNumbers.ReplaceAllFunc(last, func(found []byte) []byte {
+		if bytes.Contains(found, []byte("steps")) {
+			return fmt.Appendf(nil, `"steps":%d`, max(steps, 0))
+		}
+		return fmt.Appendf(nil, `"lines":%d`, lines)
+	})
+	return append(slices.Clone(body), last...)
+}
+
+// limited counts what is written and keeps the beginning.
+type limited struct {
+	bytes.Buffer
+	n int
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	if l.n += len(p); l.Len() < 1<<16 {
+		l.Buffer.Write(p)
+	}
+	return len(p), nil
+}
+
+// open opens a trace with a command and reports what is wrong with how that went.
+func open(file string, args ...string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), fuzzTime)
+	defer cancel()
+	var out, errOut limited
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	begin := time.Now()
+	status := fuzzApp.execute(ctx, "lockstep", append(args, file), &out, &errOut)
+	took := time.Since(begin)
+	runtime.ReadMemStats(&after)
+	said := errOut.String()
+	switch {
+	case took > fuzzTime || ctx.Err() != nil:
+		return fmt.Errorf("it took %v: %s", took, said)
+	case after.TotalAlloc-before.TotalAlloc > fuzzMemory:
+		return fmt.Errorf("it allocated %d MB", (after.TotalAlloc-before.TotalAlloc)>>20)
+	case status != statusClean && status != statusFinding && status != statusFailure:
+		return fmt.Errorf("status %d: %s", status, said)
+	case status == statusFailure && (strings.Count(said, "\n") != 1 || !strings.HasPrefix(said, prefix)):
+		return fmt.Errorf("the error is not one line: %q", said)
+	case strings.ContainsAny(said+out.String(), "\x1b\u202e"):
+		return fmt.Errorf("it prints commands for a terminal: %q %q", said, out.String())
+	}
+	return nil
+}
+
+// FuzzTrace draws, replays and shrinks traces: whatever is in the file, each ends soon, takes little, starts no program
+// and says in one line what is wrong.
+func FuzzTrace(f *testing.F) {
+	for _, file := range recordedRuns(f) {
+		f.Add(file)
+	}
+	for _, text := range hostileTraces() {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, file []byte) {
+		if settle := settleOf(file); len(file) > fuzzInput || settle > fuzzSettle && settle <= trace.MaxSettle {
+			t.Skip()
+		}
+		dir := t.TempDir()
+		t.Chdir(dir)
+		name := filepath.Join(dir, "x.trace")
+		if err := os.WriteFile(name, repaired(file), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		commands := [][]string{
+			{"explain", "--html", filepath.Join(dir, "x.html"), "--shiviz", filepath.Join(dir, "x.log")},
+			{"replay"},
+			{"shrink", "--tries", "30", "--for", "5s", "--out", filepath.Join(dir, "small.trace")},
+		}
+		if _, err := trace.ReadFile(name); err != nil { // all commands say so alike
+			commands = commands[len(file)%3:][:1]
+		}
+		for _, args := range commands {
+			if err := open(name, args...); err != nil {
+				t.Errorf("%s: %v", args[0], err)
+			}
+		}
+		if _, err := os.Stat("executed"); err == nil {
+			t.Error("a program was started")
+		}
+	})
+}
