@@ -120,8 +120,13 @@ func (p Plan) prepare() (*prepared, error) {
 			return nil, fmt.Errorf("lockstep: the plan's %s is %d, it must not be negative", f.name, f.value)
 		}
 	}
-	if p.Settle > trace.MaxSettle { // its traces could not be read
-		return nil, fmt.Errorf("lockstep: the plan's Settle is %d, allowed are 0..%d steps", p.Settle, trace.MaxSettle)
+	for _, f := range []struct {
+		name        string
+		value, most int
+	}{{"Settle", p.Settle, trace.MaxSettle}, {"Limits.Steps", p.Limits.Steps, trace.MaxSteps - trace.MaxSettle}} {
+		if f.value > f.most { // traces of such runs could not be read
+			return nil, fmt.Errorf("lockstep: the plan's %s is %d, allowed are 0..%d", f.name, f.value, f.most)
+		}
 	}
 	info, err := p.System.Describe()
 	if err != nil {

@@ -224,3 +224,45 @@ func FuzzTrace(f *testing.F) {
 		}
 	})
 }
+
+// Large traces within all limits, made to be slow: each command still ends soon.
+func TestLargeTraces(t *testing.T) {
+	header := `{"lockstep":3,"tool":"x","target":"smr-bug","options":{"nodes":"3"},"strategy":"s","seed":1,"run":0,"nodes":3}` + "\n" + `{"step":0,"do":"start"}` + "\n"
+	values := make([]string, 1000)
+	for i := range values {
+		values[i] = strings.Repeat("a", 2000+i)
+	}
+	list, err := json.Marshal(values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps := func(n int) (text string, about string) {
+		var b, numbers strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, `{"step":%d,"do":"alarm","node":%d}`+"\n", i+1, i%3+1)
+			fmt.Fprintf(&numbers, "%d,", i)
+		}
+		return b.String(), "[" + numbers.String() + "0]"
+	}
+	long, about := steps(90_000)
+	for name, c := range map[string][2]string{
+		"values that are almost told": {header + strings.Repeat(`{"event":"x","node":1,"text":"`+strings.Repeat("a", 4000)+`b"}`+"\n", 2000), `,"nodes":[1],"values":` + string(list)},
+		"about every step":            {header + long, `,"about":` + about},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			text := c[0] + `{"verdict":"fail","finding":{"property":"prefix","text":"t","step":0` + c[1] + `},"steps":0,"lines":0}`
+			if err := os.WriteFile("x.trace", repaired([]byte(text)), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := trace.ReadFile("x.trace"); err != nil {
+				t.Fatalf("%.300v", err)
+			}
+			for _, args := range [][]string{{"explain", "--html", "x.html"}, {"replay"}, {"shrink"}} {
+				if err := open("x.trace", args...); err != nil {
+					t.Errorf("%s: %v", args[0], err)
+				}
+			}
+		})
+	}
+}

@@ -43,7 +43,7 @@ func contains(list []int, n int) bool {
 }
 
 // searched bounds the bytes in which values of a finding are looked for: a trace may come from anybody.
-const searched = 64 << 20
+const searched = 16 << 20
 
 // lastTold is the last record up to another in which a node told one of the values, or -1. It gives up when it has
 // looked through too much.
