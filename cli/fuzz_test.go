@@ -103,6 +103,8 @@ func hostileTraces() []string {
 		trace(`"target":"register","options":{"nodes":"999999999999"}`),
 		`{"lockstep":3,"options":` + strings.Repeat("[", 20_000),
 		trace("\"target\":\"\\u001b[2J\\u202e\""),
+		trace(smr, `{"sent":1,"from":1,"to":2,"type":"\u001b[2J","text":"\u202ex"}`, `{"event":"\u001b[2J","node":1,"text":"\u001b]0;x\u0007"}`, `{"state":1,"text":"\u001b[2J"}`,
+			`{"step":1,"do":"deliver","msg":1,"text":"\u001b[2J\u202e"}`),
 	}
 }
 
@@ -113,6 +115,8 @@ func settleOf(file []byte) int {
 	_ = json.Unmarshal(line, &h) // what can be read of it
 	return h.Settle
 }
+
+var stepText = regexp.MustCompile(`(?m)^(\{"step":.*"text":")`)
 
 var lastNumbers = regexp.MustCompile(`"(steps|lines)":-?\d+`)
 
@@ -192,6 +196,7 @@ func open(file string, args ...string) error {
 func FuzzTrace(f *testing.F) {
 	for _, file := range recordedRuns(f) {
 		f.Add(file)
+		f.Add(stepText.ReplaceAll(file, []byte(`$1\u001b[2J\u202e`))) // for a terminal
 	}
 	for _, text := range hostileTraces() {
 		f.Add([]byte(text))

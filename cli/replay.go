@@ -211,7 +211,7 @@ func (c *replayCmd) Run(e *Env) error {
 	if err := e.Grid(again.Trace); err != nil {
 		return err
 	}
-	fmt.Fprintf(e.Out, "replayed %d steps: %s\n", o.Steps, again.Words(t))
+	fmt.Fprintf(e.Out, "replayed %d steps: %s\n", o.Steps, joinLines(again.Words(t)))
 	return nil
 }
 
