@@ -12,12 +12,12 @@ import (
 
 // Defaults of a plan and its limits.
 const (
-	DefaultRuns        = 1000
-	DefaultSteps       = 100_000
-	DefaultInFlight    = 10_000
-	DefaultKeep        = 100
-	DefaultRepetitions = 10
-	DefaultWorthless   = 10
+	DefaultRuns         = 1000
+	DefaultSteps        = 100_000
+	DefaultInFlight     = 10_000
+	DefaultKeep         = 100
+	DefaultRepetitions  = 10
+	DefaultInconclusive = 10
 )
 
 // Plan says what to explore and how.
@@ -92,10 +92,10 @@ type Limits struct {
 	Steps    int  // steps of a run; 0 means DefaultSteps
 	InFlight int  // messages in flight at once; 0 means DefaultInFlight
 	Time     Time // time of a run; 0 means no limit
-	// Worthless is the number of worthless runs that a campaign bears in any case; 0 means
-	// DefaultWorthless. Beyond it, a campaign ends with an error when more than half of its runs
-	// were worthless, or so many one after the other.
-	Worthless int
+	// Inconclusive is the number of inconclusive runs that a campaign always tolerates; 0 means
+	// DefaultInconclusive. A campaign with more of them ends with an error when they are more than half of
+	// its runs, or more than this number in a row.
+	Inconclusive int
 }
 
 // prepared is a plan that was checked and completed.
@@ -115,7 +115,7 @@ func (p Plan) prepare() (*prepared, error) {
 		value int
 	}{{"Runs", p.Runs}, {"Steps", p.Steps}, {"Settle", p.Settle}, {"Workers", p.Workers}, {"Keep", p.Keep},
 		{"Repetitions", p.Repetitions}, {"Limits.Steps", p.Limits.Steps}, {"Limits.InFlight", p.Limits.InFlight},
-		{"Limits.Time", int(p.Limits.Time)}, {"Limits.Worthless", p.Limits.Worthless}} {
+		{"Limits.Time", int(p.Limits.Time)}, {"Limits.Inconclusive", p.Limits.Inconclusive}} {
 		if f.value < 0 {
 			return nil, fmt.Errorf("lockstep: the plan's %s is %d, it must not be negative", f.name, f.value)
 		}
@@ -165,7 +165,7 @@ func (p *Plan) complete() {
 	p.Repetitions = cmp.Or(p.Repetitions, DefaultRepetitions)
 	p.Limits.Steps = cmp.Or(p.Limits.Steps, DefaultSteps)
 	p.Limits.InFlight = cmp.Or(p.Limits.InFlight, DefaultInFlight)
-	p.Limits.Worthless = cmp.Or(p.Limits.Worthless, DefaultWorthless)
+	p.Limits.Inconclusive = cmp.Or(p.Limits.Inconclusive, DefaultInconclusive)
 }
 
 // Check reports what is wrong with a plan.

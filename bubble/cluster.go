@@ -2,6 +2,7 @@ package bubble
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"runtime"
 	"time"
@@ -34,7 +35,7 @@ type Cluster struct {
 	Begin func(*World)
 	// Start brings a node up, at the beginning of a run and after a crash. It runs in a
 	// goroutine of the node and may return or go on until the node's context ends. An error
-	// before that is a finding.
+	// before that is a finding ("start").
 	Start func(*Node) error
 
 	// Sockets says that the nodes talk by package net, unaware of Lockstep: what travels on
@@ -61,6 +62,12 @@ type Cluster struct {
 	// happens. It is for programs with state of the process that nodes share, a lock or a
 	// semaphore, which the dead would keep for ever; 0: not at all.
 	Bury time.Duration
+
+	// AllowExit reports whether a node may exit with a status, by os.Exit, log.Fatal or syscall.Exit: a target may state that an exit
+	// with a clear error is correct. Then the exit is the node's crash: the node is down until a Restart step, and the event
+	// [Exited] says so. Otherwise, and where AllowExit is nil, the exit is a finding ("exit"). Without the overlay an exit ends
+	// the process of the test.
+	AllowExit func(node lockstep.Node, status int) bool
 
 	// Faults are what nodes suffer beside crashes.
 	Faults Faults
@@ -104,7 +111,8 @@ type Cluster struct {
 	// use that state is nearly always the same.
 	Serial bool
 	// Exact says that runs repeat always, because nothing in a node depends on the order in
-	// which its goroutines run. Repetition can refute it.
+	// which its goroutines run, and no two nodes emit events at the same instant. Repetition can
+	// refute it.
 	Exact bool
 	// Seed is called at the beginning of a run, for programs that draw from a source that
 	// can be seeded but not replaced; nil: nothing.
@@ -158,7 +166,7 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 }
 
 // Deploy makes a deployment. Its nodes start with each run.
-func (c Cluster) Deploy(place *lockstep.Place) (lockstep.Deployment, error) {
+func (c Cluster) Deploy(_ context.Context, place *lockstep.Place) (lockstep.Deployment, error) {
 	c.Pace, c.Patience = cmp.Or(c.Pace, DefaultPace), cmp.Or(c.Patience, DefaultPatience)
 	if c.Decode == nil {
 		c.Decode = wire.Detect

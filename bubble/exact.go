@@ -49,9 +49,10 @@ func rules(w *World) {
 	runtime.LockstepDrain()
 	runtime.LockstepOnPanic = func(life int32, value any) {
 		if n := w.life(node(life)); n != nil && n.number() == life {
-			w.caught(n.self, value, stack.Text(3))
+			w.fail(failure{n.self, "panic", value, stack.Text(3)})
 		}
 	}
+	runtime.LockstepOnExit = w.exited
 }
 
 // suspects are what nodes did that may come out differently in another process.
@@ -111,6 +112,9 @@ func asNode(n int32) func() {
 
 // now is the time of the bubble, whatever the clock of the calling goroutine's node shows.
 func now() time.Time { return time.Unix(0, runtime.LockstepNow()) }
+
+// incarnation is the number of the incarnation that the calling goroutine belongs to; 0: none.
+func incarnation() int32 { return runtime.LockstepNode() }
 
 // onNode makes the calling goroutine one of a node, and so all that it starts.
 func onNode(n int32) { runtime.LockstepSetNode(n) }

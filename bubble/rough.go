@@ -17,6 +17,7 @@ func setClock(int32, ClockError)    {}
 func now() time.Time                { return time.Now() }
 func loosen(int)                    {}
 func onNode(int32)                  {}
+func incarnation() int32            { return 0 }
 func takeOver(time.Duration) func() { return func() {} }
 func collect(int)                   {}
 func giveUp(string)                 {}

@@ -27,8 +27,8 @@ func (outage) Fit(lockstep.Info) (t lockstep.Terms, err error) { return t, nil }
 func (outage) New(lockstep.Info) lockstep.Scheduler            { return outage{} }
 func (outage) Reset(*lockstep.Start)                           {}
 func (outage) Tell(bool) (a lockstep.Account)                  { return a }
-func (outage) Next(run *lockstep.Run, next *lockstep.Step) bool {
-	for _, e := range run.Events() {
+func (outage) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
+	for _, e := range turn.Events() {
 		switch e.Type {
 		case "talks":
 			*next = lockstep.Step{Kind: trace.Crash, Node: 1}
@@ -40,14 +40,14 @@ func (outage) Next(run *lockstep.Run, next *lockstep.Step) bool {
 			return false
 		}
 	}
-	*next = run.Wait()
-	for _, id := range run.InFlight() {
-		if run.Deliverable(id) {
+	*next = turn.Wait()
+	for _, id := range turn.InFlight() {
+		if turn.Deliverable(id) {
 			*next = lockstep.Step{Kind: trace.Deliver, Msg: id}
 			break
 		}
 	}
-	return run.Steps() < 100
+	return turn.Steps() < 100
 }
 
 // talker opens a connection to node 1, sees that it works, and then does what is to be tested.

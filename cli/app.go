@@ -27,13 +27,14 @@ import (
 	"github.com/lockstep-go/lockstep/keep"
 	"github.com/lockstep-go/lockstep/shrink"
 	"github.com/lockstep-go/lockstep/target"
+	"github.com/lockstep-go/lockstep/trace"
 	"github.com/lockstep-go/lockstep/watchdog"
 )
 
 // The exit statuses: scripts rely on them.
 const (
-	statusClean       = 0 // nothing found
-	statusFinding     = 1
+	statusClean       = 0   // nothing found
+	statusFinding     = 1   // a finding, a divergence, or a campaign that checked nothing
 	statusFailure     = 2   // wrong usage, or a failure of the tool
 	statusInterrupted = 130 // with nothing found
 )
@@ -52,6 +53,8 @@ type App struct {
 	Commands []any
 	// Fleet has the runs of a campaign made on other machines; nil: there is no fleet.
 	Fleet func(*Env, Elsewhere) (*Gathered, error)
+	// FleetProgram is built and takes over where a fleet is wanted and Fleet is nil; it may be nil as well.
+	FleetProgram *target.Program
 	// Examples are lines for the help, in addition to those of the commands.
 	Examples []string
 }
@@ -80,8 +83,8 @@ const description = `Test implementations of consensus and replication protocols
 Examples:
   %s
 
-Exit status: 0 nothing found, 1 a finding, 2 wrong usage or a failure of the tool, 130 interrupted with
-nothing found.
+Exit status: 0 nothing found, 1 a finding or a divergence, or no run that could be checked, 2 wrong usage or a
+failure of the tool, 130 interrupted with nothing found.
 
 Memory: unless GOGC and GOMEMLIMIT say otherwise, garbage is collected late (GOGC=%d), within three quarters of
 the machine's memory.`
@@ -125,14 +128,23 @@ type Env struct {
 	asked   string     // the name by which this program was asked for, where it was built on demand
 	command string     // the command without its arguments, e.g. "distal explore"
 	status  int
-	// unlisted is the version of the library that this program was built with, where it is not a listed one.
-	unlisted string
 	// write writes a file.
 	write func(file string, content func(io.Writer) error) error
 }
 
 // Found says that something was found, which is the exit status.
 func (e *Env) Found() { e.status = statusFinding }
+
+// Report makes the exit status that of the problems of a campaign: an error is a finding. After an interrupt only what the
+// campaign found counts, because it may have had no time for more.
+func (e *Env) Report(problems []lockstep.Problem) {
+	for _, p := range problems {
+		found := p.Verdict() == trace.Fail || p.Verdict() == trace.Flaky
+		if p.Severity == lockstep.SeverityError && (found || !e.Interrupted()) {
+			e.Found()
+		}
+	}
+}
 
 // Interrupted reports whether somebody stopped the program.
 func (e *Env) Interrupted() bool { return e.Ctx.Err() != nil }
@@ -178,9 +190,7 @@ func (a App) execute(ctx context.Context, self string, args []string, out, errOu
 		return status
 	}
 	e := &Env{Ctx: ctx, Out: out, Err: errOut, Self: self, app: &a, args: args, model: parser.Model.Node, asked: os.Getenv(programVariable), write: keep.WriteFile}
-	e.unlisted = os.Getenv(unlistedVariable)
-	_ = os.Unsetenv(programVariable) // they are not about programs that this one starts
-	_ = os.Unsetenv(unlistedVariable)
+	_ = os.Unsetenv(programVariable) // it is not about programs that this one starts
 	if err == nil {
 		e.command = commandOf(parsed)
 		err = parsed.Run(e)

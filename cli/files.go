@@ -112,14 +112,11 @@ func (e *Env) rescue(t *trace.Trace, err error) (string, error) {
 	return "", err
 }
 
-// ours is the program whose traces need not name it.
-const ours = "github.com/lockstep-go/lockstep/cmd/lockstep"
-
 // tool names this program in traces: its version and, where it is one of somebody's own, its
 // main package.
 func tool() string {
 	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Path == "" || info.Path == ours || target.ThisBuild() != "" {
+	if !ok || info.Path == "" || strings.HasPrefix(info.Path, target.Root+"/") || target.ThisBuild() != "" {
 		return lockstep.Version
 	}
 	return lockstep.Version + " " + info.Path

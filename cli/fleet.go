@@ -21,8 +21,8 @@ const gatheredVariable = "LOCKSTEP_GATHERED"
 
 // Elsewhere is a campaign that a fleet is to make.
 type Elsewhere struct {
-	// URL is where the fleet is.
-	URL string
+	// URL is where the fleet is, and TokenFile the file with its work token; empty: a variable has it.
+	URL, TokenFile string
 	// Target is the target's name and Set its options: they say which program has it.
 	Target string
 	Set    []string
@@ -55,13 +55,16 @@ func (c *runCmd) elsewhere(e *Env) error {
 	if file := os.Getenv(gatheredVariable); file != "" {
 		return c.readGathered(file)
 	}
+	if e.app.Fleet == nil && e.app.FleetProgram != nil {
+		return e.Become(e.app.FleetProgram)
+	}
 	if e.app.Fleet == nil {
 		return fmt.Errorf("this program knows of no fleet: lockstep run %s --fleet %s does", c.Target, c.Fleet)
 	}
 	if err := errors.Join(CheckOut(c.Out), CheckFiles("report", c.Report, "junit", c.JUnit)); err != nil {
 		return err
 	}
-	g, err := e.app.Fleet(e, Elsewhere{URL: c.Fleet, Target: c.Target, Set: c.Set, Args: c.stretches(), For: c.For})
+	g, err := e.app.Fleet(e, Elsewhere{URL: c.Fleet, TokenFile: c.TokenFile, Target: c.Target, Set: c.Set, Args: c.stretches(), For: c.For})
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -43,6 +44,7 @@ type runCmd struct {
 	Out          string        `default:"lockstep-out" placeholder:"DIR" help:"Where traces of findings go (${default})."`
 	JSON         bool          `name:"json" help:"Print one JSON object."`
 	Fleet        string        `placeholder:"URL" help:"Have the runs made by the fleet there; the result is the same. See lockstep fleet."`
+	TokenFile    string        `env:"LOCKSTEP_FLEET_TOKEN_FILE" placeholder:"FILE" help:"With --fleet: the file with the fleet's work token; otherwise the variable LOCKSTEP_FLEET_TOKEN has it."`
 	Stretches    bool          `hidden:"" help:"Make the runs that standard input asks for: what the workers of a fleet do."`
 	FromFile     bool          `hidden:"" help:"The options are those of a file: refuse those that start programs or read files."`
 	Allow        []string      `hidden:"" sep:"none" help:"With --from-file: an option that the user allows."`
@@ -114,13 +116,14 @@ func (c *runCmd) Run(e *Env) error {
 	}
 	plan.Observers = nil
 	failed := errors.Join(c.keep(e, plan, sum), c.measure(e, plan, sum), c.retell(e, plan, sum))
-	sum.Interrupted = e.Interrupted() // perhaps only when the runs were done
+	sum.Result.Stopped = sum.Result.Stopped || e.Interrupted() // perhaps only when the runs were done
 	if meter != nil {
 		if g := c.gathered; g != nil && g.Coverage != nil {
 			failed = errors.Join(failed, meter.Put(*g.Coverage))
 		}
 		sum.Coverage = meter.Read()
 	}
+	e.Report(sum.Result.Problems())
 	return errors.Join(err, c.print(e, sum), failed, c.files(e, sum))
 }
 
@@ -149,15 +152,12 @@ func (c *runCmd) explore(e *Env, plan lockstep.Plan) (*campaign.Campaign, error)
 	}
 	info, _ := plan.System.Describe() // Explore has described it before
 	sum.Result, sum.Options, sum.Build, sum.Elapsed = result, info.Options, info.Build, time.Since(start)
-	sum.Interrupted = result.Interrupted && e.Interrupted()
-	sum.TimeUp = result.Interrupted && !sum.Interrupted
+	result.Stopped = result.Interrupted && e.Interrupted()
 	if g := c.gathered; g != nil {
-		sum.Elapsed, sum.Curve, sum.Interrupted, sum.TimeUp = g.Elapsed, g.Curve, g.Stopped, result.Interrupted && !g.Stopped
+		sum.Elapsed, sum.Curve, result.Stopped = g.Elapsed, g.Curve, g.Stopped
 	}
+	sum.TimeUp = result.Interrupted && !result.Stopped
 	sum.Curve = campaign.AddSample(sum.Curve, result, sum.Elapsed)
-	if result.First() != nil {
-		e.Found()
-	}
 	return sum, err
 }
 
@@ -340,13 +340,7 @@ func (c *runCmd) print(e *Env, sum *campaign.Campaign) error {
 			return err
 		}
 		fmt.Fprintln(e.Out)
-	} else if f != nil {
-		fmt.Fprintf(e.Out, "flaky: run %d found %s, but %s\n", f.Run, f.Finding, f.Flaky)
 	}
-	if err := sum.Write(e.Out, options(e.Out).Color); err != nil {
-		return err
-	}
-	c.writeGuided(e.Out, sum.Result)
-	writeCoverage(e.Out, sum.Coverage)
-	return nil
+	sum.Notes = slices.Concat(c.guided(sum.Result), coverageLines(sum.Coverage))
+	return sum.Write(e.Out, options(e.Out).Color)
 }

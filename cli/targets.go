@@ -17,6 +17,9 @@ import (
 // so that it knows the name for its own.
 const programVariable = "LOCKSTEP_PROGRAM"
 
+// versionsVariable gives such a program the path of its library and the versions known to work, for its list.
+const versionsVariable = "LOCKSTEP_VERSIONS"
+
 // place is where a target is: linked in, or in a program that is still to be built.
 type place struct {
 	target target.Target
@@ -185,6 +188,10 @@ func (e *Env) handOver(at place, variables ...string) error {
 	return e.become(file, slices.Concat(os.Environ(), env, variables))
 }
 
+// Become builds a program and lets it do the work, with the same arguments, files and signals. It returns only where
+// that was not possible.
+func (e *Env) Become(p *target.Program) error { return e.handOver(place{program: p}) }
+
 // built builds a program. The variables are those that it needs to be told.
 func (e *Env) built(at place) (file string, variables []string, err error) {
 	p := at.program
@@ -193,11 +200,8 @@ func (e *Env) built(at place) (file string, variables []string, err error) {
 	}
 	b := build.Builder{Exact: at.exact(), Building: func(name string) { fmt.Fprintf(e.Err, "lockstep: building %s\n", name) }}
 	file, err = b.Program(e.Ctx, *p, at.version)
-	variables = []string{programVariable + "=" + p.Name}
-	if p.Library != "" && at.version != "" && !slices.Contains(p.Versions, at.version) {
-		variables = append(variables, unlistedVariable+"="+at.version)
-	}
-	return file, variables, err
+	versions := strings.Join(append([]string{p.Library}, p.Versions...), " ")
+	return file, []string{programVariable + "=" + p.Name, versionsVariable + "=" + versions}, err
 }
 
 // ProgramOf is the program that has a target, with the variables that it needs: this one, or one that

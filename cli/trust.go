@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
@@ -12,10 +13,6 @@ import (
 
 // A trace, a plan or a finding of a fleet may come from anybody. It may therefore name registered targets, versions that
 // are listed for them, and options that name no programs and no files. Everything else needs the user's own flag.
-
-// unlistedVariable tells a program that was built on demand that its version is not a listed one, so that the commands
-// it prints allow that version.
-const unlistedVariable = "LOCKSTEP_UNLISTED"
 
 // Allow is what the user's command line lets a file name.
 type Allow struct {
@@ -108,8 +105,8 @@ func (r *recorded) options(t target.Target, named map[string]string) (map[string
 // allowances are the values of --set that a replay of the plan's runs needs: the plan is the user's own.
 func (e *Env) allowances(plan lockstep.Plan) []string {
 	var set []string
-	if e.unlisted != "" {
-		set = append(set, target.VersionKey+"="+e.unlisted)
+	if version := unlisted(target.ThisBuild(), os.Getenv(versionsVariable)); version != "" {
+		set = append(set, target.VersionKey+"="+version)
 	}
 	info, err := plan.System.Describe()
 	if err != nil {
@@ -125,6 +122,20 @@ func (e *Env) allowances(plan lockstep.Plan) []string {
 		}
 	}
 	return set
+}
+
+// unlisted is the version of the library in a build, where it is not among the listed ones, and else empty.
+func unlisted(build, listed string) string {
+	words := strings.Fields(listed)
+	if len(words) == 0 {
+		return ""
+	}
+	version, ok := strings.CutPrefix(build, words[0]+"@")
+	version, _, _ = strings.Cut(version, "~")
+	if !ok || slices.Contains(words[1:], version) {
+		return ""
+	}
+	return version
 }
 
 // setFlags are options as flags.

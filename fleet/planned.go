@@ -19,12 +19,13 @@ import (
 )
 
 type planCmd struct {
-	File     string `arg:"" help:"The plan."`
-	Fleet    string `env:"LOCKSTEP_FLEET" required:"" placeholder:"URL" help:"Where the fleet is."`
-	Out      string `default:"lockstep-out" placeholder:"DIR" help:"Where the trace of the first finding of each group goes (${default})."`
-	JUnit    string `name:"junit" placeholder:"FILE" help:"Write the campaigns as JUnit XML."`
-	Annotate bool   `help:"Print GitHub annotations."`
-	JSON     bool   `name:"json" help:"Print one JSON object."`
+	File      string `arg:"" help:"The plan."`
+	Fleet     string `env:"LOCKSTEP_FLEET" required:"" placeholder:"URL" help:"Where the fleet is."`
+	TokenFile string `env:"LOCKSTEP_FLEET_TOKEN_FILE" placeholder:"FILE" help:"File with the fleet's work token; otherwise the variable LOCKSTEP_FLEET_TOKEN has it."`
+	Out       string `default:"lockstep-out" placeholder:"DIR" help:"Where the trace of the first finding of each group goes (${default})."`
+	JUnit     string `name:"junit" placeholder:"FILE" help:"Write the campaigns as JUnit XML."`
+	Annotate  bool   `help:"Print GitHub annotations."`
+	JSON      bool   `name:"json" help:"Print one JSON object."`
 
 	Baseline string   `placeholder:"FILE" help:"The file with what was found the last times, instead of the plan's."`
 	Program  []string `placeholder:"PACKAGE" sep:"none" help:"Let the plan name this main package, which is built and run; may be repeated."`
@@ -94,7 +95,7 @@ func (c *planCmd) Run(e *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	client, err := Dial(e.Ctx, c.Fleet)
+	client, err := at{URL: c.Fleet, TokenFile: c.TokenFile}.dial(e.Ctx)
 	if err != nil {
 		return err
 	}
@@ -111,6 +112,9 @@ func (c *planCmd) Run(e *cli.Env) error {
 	out.Interrupted = e.Interrupted()
 	if len(out.Groups) > 0 || slices.ContainsFunc(out.Regressions, func(r regression) bool { return r.Fails }) {
 		e.Found()
+	}
+	for _, l := range ledgers {
+		e.Report(l.Result.Problems())
 	}
 	return errors.Join(c.fetch(e, client, out, ledgers), c.write(e, out, ledgers), writeBaseline(e, baseline, known, out.Groups))
 }
@@ -176,7 +180,7 @@ func (c *planCmd) replayed(e *cli.Env, file string) regression {
 	text, err := exec.CommandContext(e.Ctx, self, append(args, "--", file)...).CombinedOutput()
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	r := regression{File: file, Fails: err != nil, Says: lines[len(lines)-1]}
-	fmt.Fprintf(e.Err, "lockstep: %s: %s\n", file, r.Says)
+	words.Printf(e.Err, "lockstep: %s: %s\n", file, r.Says)
 	return r
 }
 
@@ -243,7 +247,7 @@ func (c *planCmd) write(e *cli.Env, o *outcome, ledgers []*Ledger) (failed error
 	fmt.Fprintln(w, "campaign\tended\ttarget\tstrategy\tseed\truns\tfindings\tfailure rate at most\tdigest")
 	for i, x := range o.Campaigns {
 		rate := list[i].FailureRate()
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%d of %d\t%d\t%.2g (%g %%)\t%s\n", x.ID, x.State, x.Target, x.Strategy, x.Seed, x.Runs, x.Of, x.Findings, rate.Upper, 100*rate.Confidence, x.Digest)
+		words.Printf(w, "%s\t%s\t%s\t%s\t%d\t%d of %d\t%d\t%.2g (%g %%)\t%s\n", x.ID, x.State, x.Target, x.Strategy, x.Seed, x.Runs, x.Of, x.Findings, rate.Upper, 100*rate.Confidence, x.Digest)
 	}
 	failed = errors.Join(failed, w.Flush())
 	for _, g := range o.Groups {
@@ -251,11 +255,11 @@ func (c *planCmd) write(e *cli.Env, o *outcome, ledgers []*Ledger) (failed error
 		if g.New {
 			mark = "new"
 		}
-		fmt.Fprintf(e.Out, "%s: %s: %s: %s (%s, first in run %d of campaign %s: %s)\n", mark, g.Target, g.Property, g.Text, words.Count(g.Findings, "finding"), g.First, g.Campaign, g.Trace)
+		words.Printf(e.Out, "%s: %s: %s: %s (%s, first in run %d of campaign %s: %s)\n", mark, g.Target, g.Property, g.Text, words.Count(g.Findings, "finding"), g.First, g.Campaign, g.Trace)
 	}
 	for _, r := range o.Regressions {
 		if r.Fails {
-			fmt.Fprintf(e.Out, "regression: %s: %s\n", r.File, r.Says)
+			words.Printf(e.Out, "regression: %s: %s\n", r.File, r.Says)
 		}
 	}
 	e.Partial("campaigns")

@@ -180,7 +180,7 @@ func Trace(write func(string, func(io.Writer) error) error, file string, t *trac
 	return err
 }
 
-// pictureFile is where a picture is that goes with the trace in a file.
+// pictureFile is where a picture is that goes with the trace in a file: beside it, whatever the picture's name is.
 func pictureFile(file string, p trace.Picture) string {
 	base, name := strings.TrimSuffix(filepath.Base(file), ".trace"), SafeName(p.Name)
 	if len(base)+1+len(name) > maxFile {

@@ -204,6 +204,28 @@ func TestPageLinksPictures(t *testing.T) {
 	}
 }
 
+// A picture is stored beside its trace, whatever its name is.
+func TestPictureNames(t *testing.T) {
+	for _, name := range []string{"/../../../evil", "../evil", `..\evil`, "/etc/evil", "a\nb", ""} {
+		root := t.TempDir()
+		dir := filepath.Join(root, "one", "two", "three", "out")
+		run := found(t)
+		run.Pictures = []trace.Picture{{Name: name, Data: []byte("evil")}}
+		k, err := keep.Run(t.Context(), buggy, run, keep.Options{Dir: dir, Name: "run", NoShrink: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(k.Pictures) != 1 || filepath.Dir(k.Pictures[0]) != dir {
+			t.Errorf("%q is stored as %q", name, k.Pictures)
+		}
+		for at := dir; at != root; at = filepath.Dir(at) {
+			if list, err := os.ReadDir(filepath.Dir(at)); err != nil || len(list) != 1 {
+				t.Errorf("%q: %v in %s, %v", name, list, filepath.Dir(at), err)
+			}
+		}
+	}
+}
+
 // A run that is being shrunk is stored as it was found, whatever happens then; when the time for
 // shrinking is over, the smallest so far counts.
 func TestStoredBefore(t *testing.T) {

@@ -46,6 +46,9 @@ type Program struct {
 	Exact func(options []string) bool
 }
 
+// Root is the path of Lockstep's root module. The modules below it are released together with it.
+const Root = "github.com/lockstep-go/lockstep"
+
 // VersionKey is the option with which a version is asked for: --set version=v3.6.0.
 const VersionKey = "version"
 

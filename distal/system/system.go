@@ -85,7 +85,7 @@ func (p Program) Describe() (lockstep.Info, error) {
 }
 
 // Deploy makes a deployment.
-func (p Program) Deploy(*lockstep.Place) (lockstep.Deployment, error) {
+func (p Program) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
 	m, err := p.compile()
 	if err != nil {
 		return nil, err
@@ -250,7 +250,7 @@ func (d *deployment) state(n lockstep.Node) string {
 
 // Abilities are to hash states.
 func (d *deployment) Abilities() lockstep.Abilities {
-	return lockstep.Abilities{Fingerprint: func(n lockstep.Node) uint64 {
+	return lockstep.Abilities{View: d, Fingerprint: func(n lockstep.Node) uint64 {
 		return mix.Bytes(d.instance.State(int(n)).AppendKey(nil))
 	}}
 }
@@ -271,7 +271,7 @@ func (m *propertyMonitor) Reset() { m.judged[0] = 0 }
 
 func (m *propertyMonitor) Step(run *lockstep.Run) *lockstep.Finding {
 	m.judged[0]++
-	if d, ok := run.Deployment().(*deployment); ok {
+	if d, ok := run.View().(*deployment); ok {
 		return d.trouble
 	}
 	return nil

@@ -11,9 +11,9 @@ import (
 	"github.com/lockstep-go/lockstep/target"
 )
 
-func TestVersionTag(t *testing.T) {
-	for version, want := range map[string]string{"v3.6.0": "v3.6", "v3.7.0-rc.1": "v3.7", "main": "", "3.6.0": "", "v2": "", "": ""} {
-		if got := versionTag(version); got != want {
+func TestTag(t *testing.T) {
+	for version, want := range map[string]string{"v3.6.0": "v3.6", "v3.7.0-rc.1": "v3.7", "v0.34": "v0.34", "main": "", "3.6.0": "", "v2": "", "": ""} {
+		if got := Tag(version); got != want {
 			t.Errorf("%q: %q, want %q", version, got, want)
 		}
 	}

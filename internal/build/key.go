@@ -51,7 +51,7 @@ func (j *job) key(ctx context.Context) (string, error) {
 		return "", err
 	}
 	h := sha256.New()
-	fmt.Fprintf(h, "%s\n%s\n%s\n%s\n", env, j.program.Build(j.version), versionTag(j.version), filepath.Base(filepath.Dir(j.index))) // wherever the cache is
+	fmt.Fprintf(h, "%s\n%s\n%s\n%s\n", env, j.program.Build(j.version), Tag(j.version), filepath.Base(filepath.Dir(j.index))) // wherever the cache is
 	d := json.NewDecoder(strings.NewReader(out))
 	name := "" // of the last package, on which no other depends
 	for {

@@ -72,14 +72,17 @@ func (j *job) prepareSource(ctx context.Context) error {
 		return err
 	}
 	j.source, j.alone = source, true
-	if j.program.Library == "" {
+	if j.program.Library == "" && !isOurs(j.program.Module) {
 		return nil
 	}
-	if err := j.copyModule(); err != nil {
+	if err := j.writeModule(ctx); err != nil {
 		return err
 	}
 	j.flags = []string{"-mod=mod", "-modfile=" + filepath.Join(j.work, "go.mod")}
-	if tag := versionTag(j.version); tag != "" {
+	if j.program.Library == "" {
+		return nil
+	}
+	if tag := Tag(j.version); tag != "" {
 		j.tags = append(j.tags, tag)
 	}
 	if err := j.replace(ctx, j.program.Library+"@"+j.version); err != nil {
@@ -99,7 +102,7 @@ func (j *job) prepareSource(ctx context.Context) error {
 // for its line of versions.
 func (j *job) copyModule() error {
 	from := filepath.Join(j.source, "go")
-	for _, name := range []string{versionTag(j.version), j.version} { // the last one there is
+	for _, name := range []string{Tag(j.version), j.version} { // the last one there is
 		own := filepath.Join(j.source, "versions", name)
 		if _, err := os.Stat(own + ".mod"); err == nil {
 			from = own
@@ -148,6 +151,12 @@ func (j *job) findSource(ctx context.Context) (string, error) {
 			return dir, nil
 		}
 	}
+	if isOurs(j.program.Module) {
+		if dir := checkout(j.program.Module); dir != "" {
+			return dir, nil
+		}
+		return j.fetch(ctx, j.program.Module)
+	}
 	dir, err := j.run(ctx, "list", "-m", "-f", "{{.Dir}}", "--", j.program.Module)
 	if err != nil {
 		return "", fmt.Errorf("%s is built from the source of %s, which is not found from here; go to a folder where the go tool finds it: %w",
@@ -156,10 +165,10 @@ func (j *job) findSource(ctx context.Context) (string, error) {
 	return dir, nil
 }
 
-// versionTag is the build tag of a version: v3.6 for v3.6.0.
-func versionTag(version string) string {
+// Tag is the build tag of a version of a library: v3.6 for v3.6.0, or for v3.6 itself.
+func Tag(version string) string {
 	parts := strings.Split(version, ".")
-	if len(parts) < 3 || !strings.HasPrefix(version, "v") {
+	if len(parts) < 2 || !strings.HasPrefix(version, "v") {
 		return ""
 	}
 	return parts[0] + "." + parts[1]

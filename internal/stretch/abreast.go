@@ -156,13 +156,15 @@ func (a *abreast) add(made *Made) {
 	if made.Error != "" {
 		a.failed = errors.New(made.Error)
 		a.over()
+	}
+	if made.Result == nil { // the program broke down
 		return
 	}
 	known := len(a.sum.Result.Found)
 	a.sum.Add(made, a.hello.Keep)
 	a.traces = append(a.traces, made.Traces[:len(a.sum.Result.Found)-known]...)
-	if why := a.sum.Broken(a.hello.Worthless); why != "" {
-		a.failed = errors.New(why)
+	if a.failed == nil {
+		a.failed = a.sum.Result.EnvironmentError()
 	}
 	if a.failed != nil || a.sum.Ended(a.hello.KeepGoing) {
 		a.last = a.sum.Result.Runs - 1

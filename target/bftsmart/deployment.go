@@ -53,12 +53,12 @@ func (d *deployment) Reset(ctx context.Context, seed uint64, out *lockstep.Outbo
 		return err
 	}
 	d.ports = [replicas]int(ports)
-	if d.replicas, err = d.cluster.remote(d).Deploy(d.place); err != nil {
+	if d.replicas, err = d.cluster.remote(d).Deploy(ctx, d.place); err != nil {
 		return err
 	}
 	if err := d.replicas.Reset(ctx, seed, out); err != nil {
 		if ctx.Err() == nil { // a machine that is too busy spoils a run, not a campaign
-			err = &lockstep.Worthless{Reason: err.Error()}
+			err = &lockstep.Inconclusive{Reason: err.Error()}
 		}
 		return err
 	}
@@ -117,7 +117,7 @@ func (d *deployment) run(folder, agent string, arguments ...string) *exec.Cmd {
 	if agent != "" {
 		java.Flags = []string{"-javaagent:" + d.agent + "=" + agent, fmt.Sprintf("-Dlockstep.silence=%d", d.cluster.Silence.Milliseconds())}
 	}
-	cmd := java.Command("io.github.lockstepgo.bftsmart.Replica", arguments...)
+	cmd := java.In(folder).Command("io.github.lockstepgo.bftsmart.Replica", arguments...)
 	cmd.Dir = folder
 	return cmd
 }
@@ -180,7 +180,7 @@ func (d *deployment) do(ctx context.Context, s *lockstep.Step, out *lockstep.Out
 func (d *deployment) ask(number int, out *lockstep.Outbox) error {
 	out.Event(clients(EventAsked, number))
 	if err := d.client.ask(number); err != nil {
-		return &lockstep.Worthless{Reason: "the client: " + err.Error()}
+		return &lockstep.Inconclusive{Reason: "the client: " + err.Error()}
 	}
 	return nil
 }

@@ -18,8 +18,8 @@ type killing struct {
 }
 
 // Deploy deploys the cluster.
-func (k killing) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
-	d, err := k.Cluster.Deploy(p)
+func (k killing) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+	d, err := k.Cluster.Deploy(ctx, p)
 	return &killed{Deployment: d, pid: k.pid}, err
 }
 
@@ -56,7 +56,7 @@ func TestKilled(t *testing.T) {
 		for reason := range result.Reasons {
 			text += reason
 		}
-		if result.Worthless != 1 || !strings.Contains(text, name+" ended: signal: killed") {
+		if result.Inconclusive != 1 || !strings.Contains(text, name+" ended: signal: killed") {
 			t.Errorf("%s: %v, %q", name, result.Verdicts, text)
 		}
 	}

@@ -44,7 +44,7 @@ func (c *program) up(ctx context.Context, name string) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-time.After(patience):
-		return &lockstep.Worthless{Reason: fmt.Sprintf("%s was not ready within %s; its last words:\n%s", name, patience, c.Tail())}
+		return &lockstep.Inconclusive{Reason: fmt.Sprintf("%s was not ready within %s; its last words:\n%s", name, patience, c.Tail())}
 	}
 }
 
@@ -52,7 +52,7 @@ func (c *program) up(ctx context.Context, name string) error {
 func (c *program) alive(name string) error {
 	select {
 	case <-c.Done():
-		return &lockstep.Worthless{Reason: fmt.Sprintf("%s ended: %s; its last words:\n%s", name, c.Why(), c.Tail())}
+		return &lockstep.Inconclusive{Reason: fmt.Sprintf("%s ended: %s; its last words:\n%s", name, c.Why(), c.Tail())}
 	default:
 		return nil
 	}

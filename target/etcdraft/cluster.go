@@ -1,6 +1,7 @@
 package etcdraft
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -205,7 +206,7 @@ func (c Cluster) config() raftlib.Config {
 }
 
 // Deploy makes a deployment.
-func (c Cluster) Deploy(*lockstep.Place) (lockstep.Deployment, error) {
+func (c Cluster) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
 	c = c.complete()
 	if err := c.check(); err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package hashicorpraft
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math/rand"
 	"os"
@@ -138,9 +139,9 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 }
 
 // Deploy makes a deployment.
-func (c Cluster) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
+func (c Cluster) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
 	seedable()
-	return c.full().bubble(c).Deploy(p)
+	return c.full().bubble(c).Deploy(ctx, p)
 }
 
 // bubble is the cluster as the room of goroutine systems knows it.

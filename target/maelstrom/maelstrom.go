@@ -12,6 +12,7 @@
 package maelstrom
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -79,7 +80,7 @@ func (c Cluster) check() error {
 }
 
 // Deploy makes a deployment; the nodes start with each run.
-func (c Cluster) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
+func (c Cluster) Deploy(_ context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}

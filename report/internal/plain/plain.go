@@ -7,8 +7,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/lockstep-go/lockstep/internal/words"
 )
 
 // MaxText is the number of characters that pages show of a text, unless told otherwise.
@@ -16,14 +17,7 @@ const MaxText = 200
 
 // Clean makes a text from a trace safe for a terminal and a page: one line, no control
 // characters, nothing that turns the direction of writing.
-func Clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == utf8.RuneError || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r) {
-			return '?'
-		}
-		return r
-	}, s)
-}
+func Clean(s string) string { return words.Clean(s) }
 
 // Cut shortens a text that is too long, visibly.
 func Cut(s string, width int) string {
