@@ -120,6 +120,14 @@ func (p Plan) prepare() (*prepared, error) {
 			return nil, fmt.Errorf("lockstep: the plan's %s is %d, it must not be negative", f.name, f.value)
 		}
 	}
+	for _, f := range []struct {
+		name        string
+		value, most int
+	}{{"Settle", p.Settle, trace.MaxSettle}, {"Limits.Steps", p.Limits.Steps, trace.MaxSteps - trace.MaxSettle}} {
+		if f.value > f.most { // traces of such runs could not be read
+			return nil, fmt.Errorf("lockstep: the plan's %s is %d, allowed are 0..%d", f.name, f.value, f.most)
+		}
+	}
 	info, err := p.System.Describe()
 	if err != nil {
 		return nil, err

@@ -46,6 +46,8 @@ type runCmd struct {
 	Fleet        string        `placeholder:"URL" help:"Have the runs made by the fleet there; the result is the same. See lockstep fleet."`
 	TokenFile    string        `env:"LOCKSTEP_FLEET_TOKEN_FILE" placeholder:"FILE" help:"With --fleet: the file with the fleet's work token; otherwise the variable LOCKSTEP_FLEET_TOKEN has it."`
 	Stretches    bool          `hidden:"" help:"Make the runs that standard input asks for: what the workers of a fleet do."`
+	FromFile     bool          `hidden:"" help:"The options are those of a file: refuse those that start programs or read files."`
+	Allow        []string      `hidden:"" sep:"none" help:"With --from-file: an option that the user allows."`
 
 	gathered *Gathered // what others have made
 }
@@ -81,6 +83,9 @@ func (c *runCmd) Run(e *Env) error {
 	}
 	at, err := c.here(e)
 	if err != nil {
+		return err
+	}
+	if err := c.checkOptions(at); err != nil {
 		return err
 	}
 	guide, err := c.guide(at)
@@ -321,7 +326,7 @@ func (c *runCmd) keepFirst(e *Env, plan lockstep.Plan, f *lockstep.Found, sum *c
 	}
 	f.Trace, sum.Trace, sum.Page, sum.Pictures = k.Trace, k.File, k.Page, k.Pictures
 	if k.File != "" {
-		sum.Replay = e.Replay(k.File)
+		sum.Replay = e.Replay(k.File, e.allowances(plan)...)
 	}
 	return k.File, err
 }
