@@ -82,6 +82,6 @@ func fetchTrace(ctx context.Context, e *cli.Env, client *Client, dir, id string,
 	if err := keep.MakeFolder(dir); err != nil {
 		return "", err
 	}
-	file := filepath.Join(dir, keep.NameOfRun(t, run)+".trace")
+	file := filepath.Join(dir, keep.NameIn(dir, t, run)+".trace")
 	return file, keep.Trace(e.Write, file, t)
 }
