@@ -142,7 +142,7 @@ func (c *runCmd) explore(e *Env, plan lockstep.Plan) (*campaign.Campaign, error)
 	}
 	if info, err := plan.System.Describe(); err == nil && info.Repeats == lockstep.Roughly {
 		plan.Found = func(f *lockstep.Found) { // what goes wrong with that goes wrong again in the end
-			_, _ = e.store(c.Out, keep.NameOfRun(f.Trace, f.Run), f.Trace)
+			_, _ = e.store(c.Out, keep.NameIn(c.Out, f.Trace, f.Run), f.Trace)
 		}
 	}
 	result, err := c.result(ctx, e, plan)
@@ -301,7 +301,7 @@ func (c *runCmd) keep(e *Env, plan lockstep.Plan, sum *campaign.Campaign) error 
 		if i == 0 {
 			file, err = c.keepFirst(e, plan, f, sum)
 		} else {
-			file, err = e.store(c.Out, keep.NameOfRun(f.Trace, f.Run), f.Trace)
+			file, err = e.store(c.Out, keep.NameIn(c.Out, f.Trace, f.Run), f.Trace)
 		}
 		failed = errors.Join(failed, err)
 		sum.Traces = append(sum.Traces, file)
@@ -314,7 +314,7 @@ func (c *runCmd) keep(e *Env, plan lockstep.Plan, sum *campaign.Campaign) error 
 // keepFirst shrinks, draws and stores the first finding, which the result then has in its
 // smaller form.
 func (c *runCmd) keepFirst(e *Env, plan lockstep.Plan, f *lockstep.Found, sum *campaign.Campaign) (string, error) {
-	k, err := e.Keep(plan, f.Trace, keep.Options{Dir: c.Out, Name: keep.NameOfRun(f.Trace, f.Run), Found: true, NoShrink: c.NoShrink || f.Flaky != "", ShrinkFor: c.ShrinkFor})
+	k, err := e.Keep(plan, f.Trace, keep.Options{Dir: c.Out, Name: keep.NameIn(c.Out, f.Trace, f.Run), Found: true, NoShrink: c.NoShrink || f.Flaky != "", ShrinkFor: c.ShrinkFor})
 	if k.NotShrunk != nil {
 		fmt.Fprintln(e.Err, "lockstep: not shrunk:", unprefixed(joinLines(k.NotShrunk.Error())))
 	}
