@@ -85,16 +85,22 @@ func (e *Env) Replay(file string, allowed ...string) string {
 
 // store stores a trace as it is, under a name.
 func (e *Env) store(dir, name string, t *trace.Trace) (string, error) {
+	file, err := e.tryStore(dir, name, t)
+	if err != nil {
+		return e.rescue(t, err)
+	}
+	return file, nil
+}
+
+// tryStore does so, and leaves it to the caller what to do where that fails.
+func (e *Env) tryStore(dir, name string, t *trace.Trace) (string, error) {
 	file := filepath.Join(dir, name+".trace")
 	t.Header.Tool = tool()
 	err := keep.MakeFolder(dir)
 	if err == nil {
 		err = keep.Trace(e.write, file, t)
 	}
-	if err != nil {
-		return e.rescue(t, err)
-	}
-	return file, nil
+	return file, err
 }
 
 // rescue stores a trace anywhere. The folder for temporary files is everybody's: nobody else can have put a link into one

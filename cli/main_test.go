@@ -42,6 +42,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(aloneVariable) != "" {
 		aloneApp.Main()
 	}
+	if os.Getenv(endlessVariable) != "" {
+		endlessApp().Main()
+	}
 	clitest.Main(m, testApp.Main)
 }
 

@@ -50,6 +50,7 @@ type runCmd struct {
 	Allow        []string      `hidden:"" sep:"none" help:"With --from-file: an option that the user allows."`
 
 	gathered *Gathered // what others have made
+	stored   *stored   // what was stored as it was found
 }
 
 const defaultRuns = 10_000
@@ -140,10 +141,9 @@ func (c *runCmd) explore(e *Env, plan lockstep.Plan) (*campaign.Campaign, error)
 		sum.Curve = campaign.AddSample(sum.Curve, r, time.Since(start))
 		_ = show.Update(campaign.Status{Runs: r.Runs, Findings: campaign.Findings(r), Coverage: seen(r)})
 	}
-	if info, err := plan.System.Describe(); err == nil && info.Repeats == lockstep.Roughly {
-		plan.Found = func(f *lockstep.Found) { // what goes wrong with that goes wrong again in the end
-			_, _ = e.store(c.Out, keep.NameIn(c.Out, f.Trace, f.Run), f.Trace)
-		}
+	if info, err := plan.System.Describe(); c.KeepGoing || err == nil && info.Repeats == lockstep.Roughly {
+		c.stored = &stored{files: map[int]string{}}
+		plan.Found = func(f *lockstep.Found) { c.stored.add(e, c.Out, f) }
 	}
 	result, err := c.result(ctx, e, plan)
 	_ = show.Done()
@@ -297,10 +297,11 @@ func (c *runCmd) keep(e *Env, plan lockstep.Plan, sum *campaign.Campaign) error 
 	var found []campaign.Occurrence
 	for i := range sum.Result.Found {
 		f := &sum.Result.Found[i]
-		file, err := "", error(nil)
-		if i == 0 {
+		file, err := c.stored.file(f.Run), error(nil)
+		switch {
+		case i == 0:
 			file, err = c.keepFirst(e, plan, f, sum)
-		} else {
+		case file == "":
 			file, err = e.store(c.Out, keep.NameIn(c.Out, f.Trace, f.Run), f.Trace)
 		}
 		failed = errors.Join(failed, err)

@@ -16,7 +16,7 @@ type FakeT struct {
 	Until    time.Time
 	// Text is what it printed, and Bad says that it failed.
 	Text strings.Builder
-	Bad bool
+	Bad  bool
 }
 
 // Run calls what a test would call, and returns when that ends or fails the test for good.
