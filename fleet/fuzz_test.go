@@ -163,7 +163,7 @@ func sound(t *testing.T, l *Ledger) {
 			t.Fatalf("%d runs of verdict %s", n, verdict)
 		}
 	}
-	if runs != r.Runs || r.Runs < 0 || r.Runs > l.Job.Hello.Runs || r.Steps < 0 || r.Messages < 0 || r.Requests < 0 || r.Virtual < 0 || r.Worthless < 0 || r.Worthless > r.Runs || r.States < 0 || r.Schedules < 0 {
+	if runs != r.Runs || r.Runs < 0 || r.Runs > l.Job.Hello.Runs || r.Steps < 0 || r.Messages < 0 || r.Requests < 0 || r.Virtual < 0 || r.Inconclusive < 0 || r.Inconclusive > r.Runs || r.States < 0 || r.Schedules < 0 {
 		t.Fatalf("%d verdicts: %+v", runs, r)
 	}
 	if len(l.Findings) != len(r.Found) || len(r.Found) > campaign.Findings(r) || len(r.Found) > l.Job.Hello.Keep {
