@@ -276,6 +276,11 @@ func (p *Plan) regressions() (files []string, err error) {
 		if wrong == nil && len(list) == 0 {
 			wrong = errors.New("there is no such file")
 		}
+		for _, file := range list { // opening a pipe may never end
+			if info, err := os.Stat(file); wrong == nil && (err != nil || !info.Mode().IsRegular()) {
+				wrong = fmt.Errorf("%s is not a regular file", file)
+			}
+		}
 		if wrong != nil {
 			err = errors.Join(err, fmt.Errorf("regressions: %s: %w", pattern, wrong))
 		}

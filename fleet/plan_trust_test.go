@@ -39,6 +39,7 @@ func TestPlanNames(t *testing.T) {
 		{"campaigns: [{target: smr, runs: 1, set: ['-x=1']}]", nil, `campaigns[0]: "-x=1": allowed are`},
 		{"campaigns: [" + start + "]", nil, "bin=" + evil + " names a program to start, which a file must not choose: give --set bin=" + evil},
 		{"campaigns: [" + start + "]", []string{"--set", "bin=./other"}, "give --set bin=" + evil},
+		{"regressions: [/dev/zero]\ncampaigns: [{target: smr, runs: 1}]", nil, "regressions: /dev/zero: /dev/zero is not a regular file"},
 		{"baseline: /etc/evil.json\ncampaigns: [{target: smr, runs: 1}]", nil, "baseline is /etc/evil.json, allowed is a .json file below the working directory"},
 		{"baseline: ../evil.json\ncampaigns: [{target: smr, runs: 1}]", nil, "give --baseline to write another"},
 		{"baseline: .profile\ncampaigns: [{target: smr, runs: 1}]", nil, "give --baseline to write another"},
