@@ -131,9 +131,9 @@ func TestProcess(t *testing.T) {
 			}
 			pid, env := os.Getpid(), os.Environ()
 			list := campaign(t, lockstep.Plan{System: bubble.Cluster{Name: "own", Nodes: 3, Start: start, Sockets: true, Freeze: true},
-				Strategy: strategy.Walk{Wait: 3, Crash: 1, Restart: 1, Steps: 20}, Runs: 3, Seed: 2}).Suspects
+				Strategy: strategy.Walk{Wait: 3, Crash: 1, Restart: 1, Steps: 20}, Runs: 3, Seed: 2}).Nondeterminism
 			if wrong != "" || len(list) > 0 {
-				t.Errorf("%ssuspects %q", wrong, list)
+				t.Errorf("%ssources of nondeterminism %q", wrong, list)
 			}
 			if os.Getpid() != pid || pid > 5_000_000 || !slices.Equal(os.Environ(), env) {
 				t.Errorf("the process is %d with %q", os.Getpid(), os.Environ())
@@ -213,14 +213,14 @@ func TestSharedCalls(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			var err error
 			start := func(*bubble.Node) error { err = call(); return nil }
-			list := campaign(t, lockstep.Plan{System: bubble.Cluster{Name: "sharing", Nodes: 1, Start: start}, Strategy: strategy.Walk{Wait: 1, Steps: 3}, Runs: 1}).Suspects
+			list := campaign(t, lockstep.Plan{System: bubble.Cluster{Name: "sharing", Nodes: 1, Start: start}, Strategy: strategy.Walk{Wait: 1, Steps: 3}, Runs: 1}).Nondeterminism
 			if refused {
 				what += ", which is refused"
 			}
 			if !slices.ContainsFunc(list, func(s string) bool {
 				return strings.HasPrefix(s, what+" (node 1, ") && strings.Contains(s, "bubble_test.")
 			}) {
-				t.Errorf("suspects %q", list)
+				t.Errorf("sources of nondeterminism %q", list)
 			}
 			if refused != errors.Is(err, os.ErrPermission) {
 				t.Errorf("the call returns %v", err)
