@@ -145,6 +145,8 @@ func restore(i *disk.Inode, path string, made map[*disk.Inode]string) error {
 	switch i.Kind {
 	case disk.Symlink:
 		return os.Symlink(i.Target, path)
+	case disk.Socket:
+		return errors.Join(makeSocket(path), chmod(i, path))
 	case disk.Directory:
 		if err := os.Mkdir(path, 0o700); err != nil {
 			return err
