@@ -119,7 +119,7 @@ func class(verb string, err error) string {
 func identity(verb string, err error) string {
 	var unknown *net.DNSError
 	if errors.As(err, &unknown) && unknown.IsNotFound {
-		return "no such host"
+		return "DNSError (not found)"
 	}
 	if verb == "dial" && strings.HasSuffix(err.Error(), "i/o timeout") { // os.ErrDeadlineExceeded or context.DeadlineExceeded
 		return "i/o timeout"

@@ -133,11 +133,11 @@ var tcpConnect = []row{
 	{does: "dial a service name that does not exist", do: func(p *probe) {
 		_, err := p.dial(p.client, "tcp", p.server.ip+":nosuchport")
 		p.check("dial", err)
-	}, linux: "dial no such host"},
+	}, linux: "dial DNSError (not found)"},
 	{does: "dial a host name that does not exist", do: func(p *probe) {
 		_, err := p.dial(p.client, "tcp", "nosuch.invalid:80")
 		p.check("dial", err)
-	}, linux: "dial no such host", reference: "RFC 6761, section 6.4"},
+	}, linux: "dial DNSError (not found)", reference: "RFC 6761, section 6.4"},
 	{does: "dial an address that no machine has", do: func(p *probe) {
 		_, err := p.dial(p.client, "tcp", "10.0.0.99:80")
 		p.check("dial", err)
