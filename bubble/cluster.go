@@ -42,8 +42,8 @@ type Cluster struct {
 	// Sockets says that the nodes talk by package net, unaware of Lockstep: what travels on
 	// their sockets is the engine's messages. That needs a program built with the overlay
 	// ("lockstep go"). Node n has the address 10.0.0.n and the name "node" n. Messages have
-	// the types connect, connected, refused, data, close, reset and datagram, unless the
-	// protocol is known.
+	// the types connect, connected, refused, data, close, reset, datagram and unreachable, unless the
+	// protocol is known. Sockets behave as those of Linux: see bubble/sockettest.
 	Sockets bool
 	// Decode gives what is written on sockets types and texts; nil means wire.Detect, which
 	// knows some protocols by their first bytes.

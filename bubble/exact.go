@@ -188,7 +188,20 @@ func carry(w *World, nodes int, share float64) {
 			return 0
 		}
 		return 1 + c.IntN(size-1)
-	})
+	}, w.folder)
+}
+
+// folder is the directory of a node, by its number; empty: it has none.
+func (w *World) folder(number int32) string {
+	n := w.life(node(number))
+	if n == nil {
+		return ""
+	}
+	dir, err := n.Folder()
+	if err != nil {
+		return ""
+	}
+	return dir
 }
 
 // node is a node by the number of one of its lives, or of itself.
