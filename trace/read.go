@@ -59,6 +59,9 @@ func newReader(r io.Reader) (*reader, error) {
 	if tr.header.Nodes < 1 || tr.header.Nodes > MaxNodes {
 		return nil, tr.bad(fmt.Errorf("nodes is %d, allowed are 1..%d", tr.header.Nodes, MaxNodes))
 	}
+	if err := tr.header.Order.check(); err != nil {
+		return nil, tr.bad(err)
+	}
 	return tr, nil
 }
 
