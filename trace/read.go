@@ -61,6 +61,9 @@ func newReader(r io.Reader) (*reader, error) {
 	if err := tr.header.check(); err != nil {
 		return nil, tr.bad(err)
 	}
+	if err := tr.header.Order.check(); err != nil {
+		return nil, tr.bad(err)
+	}
 	return tr, nil
 }
 
