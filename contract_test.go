@@ -370,8 +370,8 @@ func (eager) New(lockstep.Info) lockstep.Scheduler { return &eagerness{} }
 
 type eagerness struct{ silentScheduler }
 
-func (*eagerness) Next(run *lockstep.Run, next *lockstep.Step) bool {
-	switch run.Steps() {
+func (*eagerness) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
+	switch turn.Steps() {
 	case 0, 2:
 		*next = toy.Alarm1
 		return true
@@ -379,8 +379,8 @@ func (*eagerness) Next(run *lockstep.Run, next *lockstep.Step) bool {
 		*next = toy.Deliver(1)
 		return true
 	}
-	for _, id := range slices.Backward(run.InFlight()) {
-		if run.Deliverable(id) {
+	for _, id := range slices.Backward(turn.InFlight()) {
+		if turn.Deliverable(id) {
 			*next = toy.Deliver(id)
 			return true
 		}
@@ -509,8 +509,8 @@ type enclosing struct {
 	refuse       func(run func()) (*lockstep.Finding, error) // instead of just making the run
 }
 
-func (s enclosing) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
-	d, err := s.System.Deploy(p)
+func (s enclosing) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+	d, err := s.System.Deploy(ctx, p)
 	return enclosed{d, s}, err
 }
 
@@ -595,10 +595,10 @@ type waiting struct{ early bool }
 func (waiting) Describe() (lockstep.Info, error) {
 	return lockstep.Info{Name: "waiting", Nodes: 1, Pace: 100, Supports: trace.KindsOf(trace.Wait)}, nil
 }
-func (w waiting) Deploy(*lockstep.Place) (lockstep.Deployment, error) { return w, nil }
-func (waiting) Reset(context.Context, uint64, *lockstep.Outbox) error { return nil }
-func (waiting) Abilities() lockstep.Abilities                         { return lockstep.Abilities{} }
-func (waiting) Close() error                                          { return nil }
+func (w waiting) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) { return w, nil }
+func (waiting) Reset(context.Context, uint64, *lockstep.Outbox) error                  { return nil }
+func (waiting) Abilities() lockstep.Abilities                                          { return lockstep.Abilities{} }
+func (waiting) Close() error                                                           { return nil }
 func (w waiting) Do(_ context.Context, _ *lockstep.Step, out *lockstep.Outbox) error {
 	if w.early {
 		out.Stop(out.Now() - 99)
@@ -669,7 +669,7 @@ type late struct{ after *int }
 func (late) Describe() (lockstep.Info, error) {
 	return lockstep.Info{Name: "late", Nodes: 1, Pace: 100, Repeats: lockstep.Roughly, Supports: trace.KindsOf(trace.Wait, trace.Deliver)}, nil
 }
-func (l late) Deploy(*lockstep.Place) (lockstep.Deployment, error) {
+func (l late) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
 	return &lateDeployment{after: l.after}, nil
 }
 

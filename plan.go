@@ -121,6 +121,14 @@ func (p Plan) prepare() (*prepared, error) {
 			return nil, fmt.Errorf("lockstep: the plan's %s is %d, it must not be negative", f.name, f.value)
 		}
 	}
+	for _, f := range []struct {
+		name        string
+		value, most int
+	}{{"Settle", p.Settle, trace.MaxSettle}, {"Limits.Steps", p.Limits.Steps, trace.MaxSteps - trace.MaxSettle}} {
+		if f.value > f.most { // traces of such runs could not be read
+			return nil, fmt.Errorf("lockstep: the plan's %s is %d, allowed are 0..%d", f.name, f.value, f.most)
+		}
+	}
 	info, err := p.System.Describe()
 	if err != nil {
 		return nil, err
@@ -170,7 +178,8 @@ func (p Plan) Check() error {
 // header is the header of the traces of this plan.
 func (p *prepared) header(number int) trace.Header {
 	h := trace.Header{Tool: Version, Target: p.info.Name, Build: p.info.Build, Options: p.info.Options, Strategy: p.Strategy.String(),
-		Seed: p.Seed, Run: number, Nodes: p.info.Nodes, Rounds: p.info.Rounds, Phases: p.info.Phases, Aside: p.info.Aside, Settle: p.Settle}
+		Seed: p.Seed, Run: number, Nodes: p.info.Nodes, Rounds: p.info.Rounds, Phases: p.info.Phases, Aside: p.info.Aside, Settle: p.Settle,
+		Order: p.terms.Order}
 	if p.Scenario != nil {
 		h.Scenario = p.Scenario.Name()
 	}

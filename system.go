@@ -15,8 +15,9 @@ type System interface {
 	// Describe states what the system is and can do, or what is wrong with its
 	// configuration.
 	Describe() (Info, error)
-	// Deploy makes one deployment. Reset is called on it before anything else.
-	Deploy(*Place) (Deployment, error)
+	// Deploy makes one deployment. Reset is called on it before anything else. The context bounds what Deploy itself fetches and
+	// starts; the deployment outlives it.
+	Deploy(context.Context, *Place) (Deployment, error)
 }
 
 // Info is what a system says of itself before the first run.
@@ -53,6 +54,9 @@ type Info struct {
 	// Requests lists the texts of the requests that clients make, where all of them are known
 	// before a run; nil where they are not. A scenario that waits for another is then refused.
 	Requests []string
+	// Waits is the number of Wait steps that a run takes until all of its requests have been offered and given time, where they are offered
+	// in turn as time passes; 0: requests do not depend on it. A strategy whose rounds are stretches of time is refused where it makes fewer.
+	Waits int
 	// OneClock says that all nodes live by the same clock, so that only the alarm that is
 	// due first may fire. Otherwise each node's clock is its own and any alarm may. It is virtual
 	// and counts nanoseconds, and a campaign tells how much time passed on it.
@@ -177,6 +181,8 @@ type Abilities struct {
 	// Role names the part that a node plays for the time being; empty where it plays none,
 	// with spaces in between where it plays several.
 	Role func(Node) string
+	// View is what the deployment shows of itself to specs that know its type, as [Run.View].
+	View any
 	// Nondeterminism lists what the system did in the run just made that may differ when the run is repeated:
 	// each source of nondeterminism with its place in the system.
 	Nondeterminism func() []string

@@ -1,6 +1,7 @@
 package lockstep
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +16,8 @@ type worker struct {
 	*prepared
 	ctx      context.Context // of the run under way
 	place    Place
-	run      *Run
+	run      *Run // of turn
+	turn     *Turn
 	system   Deployment // nil before the first run and after one that broke it
 	sched    Scheduler
 	monitor  Monitor
@@ -44,8 +46,9 @@ type worker struct {
 }
 
 func newWorker(p *prepared, number int) *worker {
-	w := &worker{prepared: p, ctx: context.Background(), place: Place{Worker: number, root: p.Scratch}, run: newRun(p.info, p.Limits),
+	w := &worker{prepared: p, ctx: context.Background(), place: Place{Worker: number, root: p.Scratch}, turn: newTurn(p.info, p.Limits),
 		sched: p.Strategy.New(p.info), monitor: p.Spec.New(p.info), keep: p.terms.Sequential, watching: p.Watch != nil}
+	w.run = &w.turn.Run
 	w.start.Rand, w.sideRand = rand.New(&w.pcg), rand.New(&w.sidePCG)
 	if judge, ok := w.monitor.(EventJudge); ok {
 		w.events = judge.EventsOnly()
@@ -96,7 +99,7 @@ func (w *worker) recorded(outcome trace.Outcome) *trace.Trace {
 // environment; whatever the system under test does wrong is a finding in the outcome.
 func (w *worker) one(number int) (outcome trace.Outcome, err error) {
 	if w.system == nil {
-		if w.system, err = w.System.Deploy(&w.place); err != nil {
+		if w.system, err = w.System.Deploy(w.ctx, &w.place); err != nil {
 			return outcome, fmt.Errorf("%s cannot be deployed: %w", w.info.Name, errors.Join(err, w.place.clear()))
 		}
 		w.run.system, w.run.can = w.system, w.system.Abilities()
@@ -218,7 +221,7 @@ func (w *worker) stages(number int) (*Finding, error) {
 	}
 	seed := RunSeed(RunSeed(w.Seed, w.start.SeedOf), 0)
 	r.draws.reset(seed, w.rec != nil)
-	r.Recall(w.start.Draws)
+	r.draws.recall(w.start.Draws)
 	w.inSystem = true
 	err := w.system.Reset(w.ctx, seed, &r.out)
 	w.inSystem, r.draws.given = false, nil
@@ -362,9 +365,9 @@ func (w *worker) judge(f *Finding) trace.Outcome {
 // panicked makes a finding of a panic of the system under test. The deployment is not
 // used again. A panic elsewhere is a mistake of a strategy, a spec or of Lockstep.
 func (w *worker) panicked(p any) (trace.Outcome, error) {
-	where := stack.Text(2)
+	property, where := "panic", stack.Text(2)
 	if moved, ok := p.(stack.Panic); ok {
-		where = moved.Stack
+		property, where = cmp.Or(moved.Property, property), moved.Stack
 	}
 	w.abandon()
 	if !w.inSystem {
@@ -374,7 +377,7 @@ func (w *worker) panicked(p any) (trace.Outcome, error) {
 	if w.rec != nil {
 		w.rec.broken(w.run)
 	}
-	return w.judge(&Finding{Property: "panic", Text: fmt.Sprint(p), Stack: where}), nil
+	return w.judge(&Finding{Property: property, Text: fmt.Sprint(p), Stack: where}), nil
 }
 
 // abandon gives up a deployment that may be in any condition.

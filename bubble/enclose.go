@@ -38,6 +38,7 @@ func (d *deployment) enclose(run func()) (*lockstep.Finding, error) {
 		}()
 		synctest.Test(&testing.T{}, func(*testing.T) {
 			d.number = bubbleNumber()
+			beginRun(d.warming, d.CPUs)
 			run()
 			d.end()
 		})
@@ -106,7 +107,7 @@ func (d *deployment) left(p any) *lockstep.Finding {
 		return nil
 	}
 	defer discard(d.number)
-	if d.frozen > 0 && leftOnly(p) {
+	if (d.frozen > 0 || d.world != nil && d.world.halted) && leftOnly(p) {
 		return nil
 	}
 	return d.blocked(p)

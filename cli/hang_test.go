@@ -24,8 +24,8 @@ func (s looping) Describe() (lockstep.Info, error) {
 	return info, err
 }
 
-func (s looping) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
-	d, err := s.Cluster.Deploy(p)
+func (s looping) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+	d, err := s.Cluster.Deploy(ctx, p)
 	return &loopingDeployment{d}, err
 }
 

@@ -28,8 +28,8 @@ import (
 type troubled struct{ system lockstep.System }
 
 func (t troubled) Describe() (lockstep.Info, error) { return t.system.Describe() }
-func (t troubled) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
-	return t.system.Deploy(p)
+func (t troubled) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+	return t.system.Deploy(ctx, p)
 }
 
 // trouble is a campaign with one kind of problem, and what it comes to.

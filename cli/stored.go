@@ -15,7 +15,7 @@ type stored struct {
 
 // add stores a finding. One that cannot be stored now is stored in the end, or its error is reported then.
 func (s *stored) add(e *Env, dir string, f *lockstep.Found) {
-	file, err := e.tryStore(dir, keep.NameOfRun(f.Trace, f.Run), f.Trace)
+	file, err := e.tryStore(dir, keep.NameIn(dir, f.Trace, f.Run), f.Trace)
 	if err != nil {
 		return
 	}

@@ -33,8 +33,8 @@ func (s endless) Describe() (lockstep.Info, error) {
 }
 
 // Deploy slows the system down, so that nobody's disk is filled.
-func (s endless) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
-	d, err := s.Cluster.Deploy(p)
+func (s endless) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+	d, err := s.Cluster.Deploy(ctx, p)
 	return slow{d}, err
 }
 

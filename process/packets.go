@@ -150,7 +150,7 @@ func (n *Network) Quiet(ctx context.Context, silence time.Duration) error {
 		if left <= 0 {
 			return nil
 		}
-		if err := Pass(ctx, left); err != nil {
+		if err := Sleep(ctx, left); err != nil {
 			return err
 		}
 	}

@@ -38,6 +38,10 @@ func TestMain(m *testing.M) {
 		mother(folder, os.Getenv(storeVariable))
 		return
 	}
+	if os.Getenv(cacheVariable) != "" {
+		fillForever()
+		return
+	}
 	goleak.VerifyTestMain(m)
 }
 

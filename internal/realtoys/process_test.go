@@ -89,7 +89,7 @@ func (s servers) Describe() (lockstep.Info, error) {
 		Supports: trace.KindsOf(trace.Cut, trace.Heal, trace.Crash, trace.Restart, trace.Request, trace.Wait)}, nil
 }
 
-func (s servers) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
+func (s servers) Deploy(_ context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
 	link, err := newProxy()
 	if err != nil {
 		return nil, err

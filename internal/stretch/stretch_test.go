@@ -23,8 +23,8 @@ var first = func() lockstep.Plan { p := plan; p.KeepGoing = false; return p }()
 // spoilt is a system whose runs are all inconclusive.
 type spoilt struct{ smr.Cluster }
 
-func (s spoilt) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
-	d, err := s.Cluster.Deploy(p)
+func (s spoilt) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+	d, err := s.Cluster.Deploy(ctx, p)
 	return rotten{d}, err
 }
 
@@ -37,8 +37,8 @@ func (rotten) Reset(context.Context, uint64, *lockstep.Outbox) error {
 // deadly is a system that ends the process in some runs.
 type deadly struct{ smr.Cluster }
 
-func (s deadly) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
-	d, err := s.Cluster.Deploy(p)
+func (s deadly) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+	d, err := s.Cluster.Deploy(ctx, p)
 	return poisoned{d}, err
 }
 

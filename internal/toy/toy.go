@@ -75,13 +75,13 @@ type lister struct {
 
 func (l *lister) Reset(*lockstep.Start)          { l.at = 0 }
 func (l *lister) Tell(bool) (a lockstep.Account) { return a }
-func (l *lister) Next(run *lockstep.Run, next *lockstep.Step) bool {
+func (l *lister) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	if l.at == len(l.steps) {
 		return false
 	}
 	*next = l.steps[l.at]
 	if next.Kind == trace.Replace {
-		*next = run.Forge(next.Msg, "100")
+		*next = turn.Forge(next.Msg, "100")
 	}
 	l.at++
 	return true
@@ -195,13 +195,13 @@ func (w Wrapped) Describe() (lockstep.Info, error) {
 }
 
 // Deploy makes a deployment whose steps are changed.
-func (w Wrapped) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
+func (w Wrapped) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
 	if w.Placed != nil {
 		if err := w.Placed(p); err != nil {
 			return nil, err
 		}
 	}
-	d, err := w.System.Deploy(p)
+	d, err := w.System.Deploy(ctx, p)
 	return wrapped{d, w}, err
 }
 

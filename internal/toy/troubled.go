@@ -26,8 +26,8 @@ func (t Troubled) Describe() (lockstep.Info, error) {
 }
 
 // Deploy makes a deployment.
-func (t Troubled) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
-	d, err := Cluster(nil).Deploy(p)
+func (t Troubled) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+	d, err := Cluster(nil).Deploy(ctx, p)
 	return &troubled{Deployment: d, by: t}, err
 }
 

@@ -124,6 +124,19 @@ func TestArchive(t *testing.T) {
 	}
 }
 
+// A server that is killed leaves its temporary files in the directory that it was given.
+func TestIn(t *testing.T) {
+	j := found(t)
+	if _, err := j.Compile(t.Context(), "temp", "", files("Temp.java",
+		`public class Temp { public static void main(String[] a) throws Exception { System.out.print(java.io.File.createTempFile("left", ".so").getAbsolutePath()); } }`)); err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	if got := run(t, j.In(folder), "Temp"); filepath.Dir(got) != folder {
+		t.Errorf("%s is not in %s", got, folder)
+	}
+}
+
 // What is wrong is said: by javac, with the name of the file; and what is missing.
 func TestErrors(t *testing.T) {
 	j := found(t)
@@ -135,7 +148,7 @@ func TestErrors(t *testing.T) {
 	if _, err := jvm.Find(t.Context()); err == nil || err.Error() != "jvm: java is missing; `make setup` installs it" {
 		t.Errorf("%v", err)
 	}
-	for _, pattern := range []string{"wrong-*", "making-*"} {
+	for _, pattern := range []string{"wrong-*", "*making-*"} {
 		if left, err := filepath.Glob(filepath.Join(os.Getenv("XDG_CACHE_HOME"), "lockstep", "servers", pattern)); err != nil || len(left) != 0 {
 			t.Errorf("what failed left %v, %v", left, err)
 		}
@@ -156,6 +169,13 @@ func ExampleJVM_Line() {
 	// Output:
 	// java [-Xmx1g -cp server.jar]
 	// [Server --port 1]
+}
+
+func ExampleJVM_In() {
+	j := jvm.JVM{Program: "java"}
+	line := j.In("/scratch/node1").Line()
+	fmt.Println(line[len(line)-1])
+	// Output: -Djava.io.tmpdir=/scratch/node1
 }
 
 func ExampleFind() {

@@ -24,6 +24,7 @@ func Jars(ctx context.Context, artefacts ...string) ([]string, error) {
 		return nil, err
 	}
 	folder, err := process.Cached(fmt.Sprintf("jars-%.6x", sha256.Sum256(pom)), func(folder string) error {
+		process.Notify("fetching %s, once: it is kept in the user's cache", strings.Join(artefacts, ", "))
 		return fetch(ctx, folder, pom)
 	})
 	if err != nil {

@@ -2,6 +2,7 @@ package netrix_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -205,7 +206,7 @@ func TestSettings(t *testing.T) {
 func TestGarbage(t *testing.T) {
 	s := system()
 	s.Command, s.Listen = nil, "127.0.0.1:0"
-	d, err := s.Deploy(&lockstep.Place{})
+	d, err := s.Deploy(context.Background(), &lockstep.Place{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,6 +29,8 @@ type Fleet struct {
 	Campaigns []FleetCampaign // the newest first
 	Findings  []FleetFinding  // likewise
 	Workers   []FleetWorker
+	// Quarantine has the results that were rejected last, of which nothing counts; the newest first.
+	Quarantine []FleetQuarantined
 	// Speed is the number of runs a second of all of them.
 	Speed float64
 	// Refused is the number of messages that did not fit.
@@ -56,12 +58,19 @@ type FleetWorker struct {
 	Speed                   float64
 }
 
+// FleetQuarantined is a line about a result that was rejected.
+type FleetQuarantined struct {
+	Campaign, Worker, Why string
+	First                 int // run of its batch
+}
+
 // The numbers of lines of tables, and of campaigns with curves, that are shown at once.
 const (
 	mostFindings = 20
 	mostProblems = 50
 	mostWorkers  = 200
 	mostCurves   = 4
+	mostRejected = 20
 )
 
 // FleetPage writes a page about a fleet. Its program has the changing part, which FleetLive writes, sent by
@@ -157,8 +166,12 @@ func newFleetData(f *Fleet) *fleetData {
 		copied.Workers = f.Workers[:mostWorkers]
 		d.More += fmt.Sprintf("%d of %d workers are shown. ", mostWorkers, n)
 	}
+	if n := len(f.Quarantine); n > mostRejected {
+		copied.Quarantine = f.Quarantine[:mostRejected]
+		d.More += fmt.Sprintf("The last %d of %d rejected results are shown. ", mostRejected, n)
+	}
 	if f.Refused > 0 {
-		d.More += words.Count(f.Refused, "message") + " did not fit and changed nothing. "
+		d.More += words.Count(f.Refused, "message") + " from workers were rejected and changed nothing. "
 	}
 	return d
 }

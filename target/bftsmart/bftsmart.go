@@ -79,11 +79,11 @@ func (c *Cluster) remote(d *deployment) remote.System {
 }
 
 // Deploy fetches and builds what is not there; the replicas start with each run.
-func (c Cluster) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
+func (c Cluster) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
 	if err := c.fill(); err != nil {
 		return nil, err
 	}
-	d, err := newDeployment(context.Background(), c, p)
+	d, err := newDeployment(ctx, c, p)
 	if err != nil {
 		return nil, err
 	}

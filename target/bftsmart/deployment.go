@@ -53,7 +53,7 @@ func (d *deployment) Reset(ctx context.Context, seed uint64, out *lockstep.Outbo
 		return err
 	}
 	d.ports = [replicas]int(ports)
-	if d.replicas, err = d.cluster.remote(d).Deploy(d.place); err != nil {
+	if d.replicas, err = d.cluster.remote(d).Deploy(ctx, d.place); err != nil {
 		return err
 	}
 	if err := d.replicas.Reset(ctx, seed, out); err != nil {
@@ -117,7 +117,7 @@ func (d *deployment) run(folder, agent string, arguments ...string) *exec.Cmd {
 	if agent != "" {
 		java.Flags = []string{"-javaagent:" + d.agent + "=" + agent, fmt.Sprintf("-Dlockstep.silence=%d", d.cluster.Silence.Milliseconds())}
 	}
-	cmd := java.Command("io.github.lockstepgo.bftsmart.Replica", arguments...)
+	cmd := java.In(folder).Command("io.github.lockstepgo.bftsmart.Replica", arguments...)
 	cmd.Dir = folder
 	return cmd
 }

@@ -18,8 +18,8 @@ type killing struct {
 }
 
 // Deploy deploys the cluster.
-func (k killing) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
-	d, err := k.Cluster.Deploy(p)
+func (k killing) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+	d, err := k.Cluster.Deploy(ctx, p)
 	return &killed{Deployment: d, pid: k.pid}, err
 }
 

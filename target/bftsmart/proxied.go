@@ -126,7 +126,7 @@ func (d *proxied) launch(ctx context.Context, i int) (ready func() error, err er
 		return nil, err
 	}
 	d.programs[i] = p
-	if err := process.Insist(ctx, patience, name+" did not listen", func(context.Context) error { return process.Listens(local(d.ports[i] + 1)) }); err != nil {
+	if err := process.Retry(ctx, patience, name+" did not listen", func(context.Context) error { return process.Listens(local(d.ports[i] + 1)) }); err != nil {
 		return nil, err
 	}
 	for _, p := range d.proxies {
@@ -174,7 +174,7 @@ func (d *proxied) do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox
 	case trace.Wait:
 		pause = time.Duration(s.For)
 	}
-	return process.Pass(ctx, pause)
+	return process.Sleep(ctx, pause)
 }
 
 // deliver hands a message over. Replicas that have lost their connection to one that was restarted make
@@ -186,7 +186,7 @@ func (d *proxied) deliver(ctx context.Context, id lockstep.ID, out *lockstep.Out
 func (d *proxied) forward(ctx context.Context, f frame) error {
 	p := d.between(f.from, f.to)
 	var broken error
-	err := process.Insist(ctx, patience, fmt.Sprintf("replicas %d and %d did not connect", f.from, f.to), func(context.Context) error {
+	err := process.Retry(ctx, patience, fmt.Sprintf("replicas %d and %d did not connect", f.from, f.to), func(context.Context) error {
 		there, err := p.forward(f)
 		if broken = err; there || d.programs[f.from-1] == nil {
 			return nil

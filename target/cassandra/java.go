@@ -64,7 +64,6 @@ func opened(how, module string, packages ...string) (flags []string) {
 // wire makes the links. Servers know each other by address alone, all at one port, so that a server has two addresses: one where it
 // listens, and one where the others believe it to, which is its link's.
 func (d *deployment) wire() error {
-	d.Command, d.Telling, d.Patience = d.write, telling, d.options.Patience
 	_, d.storage, _ = net.SplitHostPort(d.Port())
 	_, d.native, _ = net.SplitHostPort(d.Port())
 	for n := range nodes {
@@ -102,7 +101,7 @@ func (d *deployment) write(n lockstep.Node) (*exec.Cmd, error) {
 			return nil, err
 		}
 	}
-	return d.java.Command("org.apache.cassandra.service.CassandraDaemon"), nil
+	return d.java.In(folder).Command("org.apache.cassandra.service.CassandraDaemon"), nil
 }
 
 // contention is how many timeouts a transaction may take in all.

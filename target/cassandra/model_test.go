@@ -25,7 +25,7 @@ func (m modelled) Describe() (lockstep.Info, error) {
 }
 
 // Deploy makes a ring.
-func (m modelled) Deploy(*lockstep.Place) (lockstep.Deployment, error) {
+func (m modelled) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
 	return &ring{options: m.filled()}, nil
 }
 

@@ -37,7 +37,6 @@ const (
 // wire makes the links. All servers are told the same addresses of a server, so that there is one link for each
 // destination and listener; clients know better.
 func (d *deployment) wire() error {
-	d.Command, d.Telling, d.Patience = d.write, telling, d.options.Patience
 	for n := range d.options.nodes() {
 		var at, via [listeners]string
 		for l := range listeners {
@@ -68,7 +67,7 @@ func (d *deployment) write(n lockstep.Node) (*exec.Cmd, error) {
 	}
 	const script = `if [ ! -e data/meta.properties ]; then "$@" kafka.tools.StorageTool format -t "$0" -c server.properties >/dev/null || exit 1; fi
 exec "$@" kafka.Kafka server.properties`
-	return exec.Command("/bin/sh", append([]string{"-c", script, clusterID}, d.java.Line()...)...), nil
+	return exec.Command("/bin/sh", append([]string{"-c", script, clusterID}, d.java.In(folder).Line()...)...), nil
 }
 
 // settings are those of a node. Everything small and quick; what is written need not survive the machine, only the process.

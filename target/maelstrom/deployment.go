@@ -253,7 +253,7 @@ func (d *deployment) do(ctx context.Context, s *lockstep.Step, out *lockstep.Out
 // wait lets time pass, for programs that have a clock, and reads in the end.
 func (d *deployment) wait(ctx context.Context, long time.Duration, out *lockstep.Outbox) error {
 	if !d.cluster.Exact {
-		if err := process.Pass(ctx, long); err != nil {
+		if err := process.Sleep(ctx, long); err != nil {
 			return err
 		}
 	}

@@ -52,7 +52,6 @@ log4j.logger.org.apache.ratis.conf=WARN
 
 // wire makes the links. All servers and the client have the same address of a server, which its own log keeps, too: so there is one link for each.
 func (d *deployment) wire() error {
-	d.Command, d.Telling, d.Patience = d.write, telling, d.options.Patience
 	protocol := GRPC
 	if d.options.Transport == "netty" {
 		protocol = Netty
@@ -95,7 +94,7 @@ func (d *deployment) command(folder, name, orders, at string) (*exec.Cmd, error)
 		}
 	}
 	host, port, _ := strings.Cut(orders, ":")
-	return d.java.Command("Node", host, port, name, "ratis.properties", d.peers), nil
+	return d.java.In(folder).Command("Node", host, port, name, "ratis.properties", d.peers), nil
 }
 
 // settings are those of a server at an address.
