@@ -71,8 +71,9 @@ type ran struct {
 func newCampaign(ctx context.Context, crew *Crew, first, end, found int) *campaign {
 	c := &campaign{Crew: crew, ctx: ctx, end: end, before: found}
 	c.found.Store(int64(found))
-	c.result = &Result{Target: c.info.Name, Strategy: c.Strategy.String(), Seed: c.Seed, From: first, Guarantee: c.terms.Guarantee,
-		Verdicts: map[Verdict]int{}, Reasons: map[string]int{}, InconclusiveLimit: c.Limits.Inconclusive}
+	c.result = &Result{Target: c.info.Name, Strategy: c.Strategy.String(), Seed: c.Seed, From: first,
+		Guarantee: c.terms.Guarantee, Verdicts: map[Verdict]int{}, Reasons: map[string]int{},
+		InconclusiveLimit: c.Limits.Inconclusive}
 	if first == 0 {
 		c.result.Digest = c.Seed
 	}
@@ -189,7 +190,8 @@ func (c *campaign) report(f *Found) bool {
 // cannot be: it would learn twice.
 func (c *campaign) doubts(one *ran) bool {
 	every := c.info.Recheck
-	return every > 0 && one.number%every == every-1 && one.outcome.Verdict == trace.Pass && c.info.Repeats == Exactly && !c.terms.Sequential
+	return every > 0 && one.number%every == every-1 && one.outcome.Verdict == trace.Pass &&
+		c.info.Repeats == Exactly && !c.terms.Sequential
 }
 
 // ran makes one run.

@@ -202,7 +202,8 @@ func (r *Result) conclude(one *ran) {
 	}
 	r.Verdicts[verdict]++
 	if reason := one.outcome.Reason; verdict == trace.Unknown {
-		r.addReasons(&Result{Reasons: map[string]int{reason: 1}, Unknown: []Unknown{{one.number, reason, one.inconclusive}}})
+		r.addReasons(&Result{Reasons: map[string]int{reason: 1},
+			Unknown: []Unknown{{one.number, reason, one.inconclusive}}})
 	}
 	r.Rechecked += btoi(one.rechecked)
 	if d := one.divergence; d != nil {
@@ -229,5 +230,6 @@ func (r *Result) EnvironmentError() error {
 			example = fmt.Sprintf("; e.g. run %d: %s", u.Run, u.Reason)
 		}
 	}
-	return fmt.Errorf("lockstep: %s of %d runs of %s are inconclusive, where at most %d are tolerated%s", which, r.Runs, r.Target, limit, example)
+	return fmt.Errorf("lockstep: %s of %d runs of %s are inconclusive, where at most %d are tolerated%s",
+		which, r.Runs, r.Target, limit, example)
 }

@@ -80,10 +80,10 @@ type Plan struct {
 	// Progress, where it is set, is called now and then from one goroutine at a time
 	// with the result so far, which it must not keep.
 	Progress func(*Result)
-	// Found, where it is set, is called from one goroutine at a time with findings as soon as they have a trace, at most Keep
-	// of them: that of a system that repeats itself roughly comes before the repetitions, which may take
-	// long. A caller that stores them loses no finding, whatever ends the campaign. Where there are more findings than
-	// Keep, the first to be found need not be the first in run order, which the result keeps.
+	// Found, where it is set, is called from one goroutine at a time with findings as soon as they have a trace, at
+	// most Keep of them: that of a system that repeats itself roughly comes before the repetitions, which may take
+	// long. A caller that stores them loses no finding, whatever ends the campaign. Where there are more findings
+	// than Keep, the first to be found need not be the first in run order, which the result keeps.
 	Found func(*Found)
 }
 

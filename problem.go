@@ -32,10 +32,10 @@ type ProblemKind string
 const (
 	ProblemFailure         ProblemKind = "failure"          // runs violate a property
 	ProblemFlaky           ProblemKind = "flaky"            // runs violated a property, but not when they were repeated
-	ProblemDivergence      ProblemKind = "divergence"       // a passing run of a deterministic system differed when it was repeated
+	ProblemDivergence      ProblemKind = "divergence"       // a passing run differed when it was repeated
 	ProblemVacuousRuns     ProblemKind = "vacuous-runs"     // the scenario took effect in no run
 	ProblemInconclusive    ProblemKind = "inconclusive"     // runs say nothing because of their environment
-	ProblemUnknown         ProblemKind = "unknown"          // runs could not be checked, e.g. because they reached a limit
+	ProblemUnknown         ProblemKind = "unknown"          // runs were not checked, e.g. they reached a limit
 	ProblemNoRuns          ProblemKind = "no-runs"          // the campaign ended before its first run
 	ProblemStopped         ProblemKind = "stopped"          // a person stopped the campaign
 	ProblemVacuousPart     ProblemKind = "vacuous-part"     // a part of the scenario never took effect
@@ -55,8 +55,11 @@ const (
 )
 
 // verdicts is what a kind of problem makes of the campaign, where that is not a pass.
-var verdicts = map[ProblemKind]Verdict{ProblemFailure: trace.Fail, ProblemFlaky: trace.Flaky, ProblemDivergence: trace.Flaky,
-	ProblemVacuousRuns: trace.Vacuous, ProblemInconclusive: trace.Unknown, ProblemUnknown: trace.Unknown, ProblemNoRuns: trace.Unknown, ProblemStopped: trace.Unknown}
+var verdicts = map[ProblemKind]Verdict{
+	ProblemFailure: trace.Fail, ProblemFlaky: trace.Flaky, ProblemDivergence: trace.Flaky,
+	ProblemVacuousRuns: trace.Vacuous, ProblemInconclusive: trace.Unknown, ProblemUnknown: trace.Unknown,
+	ProblemNoRuns: trace.Unknown, ProblemStopped: trace.Unknown,
+}
 
 // Verdict is what the problem makes of the campaign: pass where it only says how much the campaign is worth.
 func (p *Problem) Verdict() Verdict {
@@ -72,7 +75,8 @@ const maxProblemRuns = 10
 // Problems lists what is wrong with a campaign, the worst first. The list is empty for a campaign that passed and
 // put everything to the test.
 func (r *Result) Problems() []Problem {
-	list := slices.Concat(r.failures(trace.Fail, ProblemFailure), r.failures(trace.Flaky, ProblemFlaky), r.divergences())
+	list := append(r.failures(trace.Fail, ProblemFailure), r.failures(trace.Flaky, ProblemFlaky)...)
+	list = append(list, r.divergences()...)
 	if r.Runs == 0 {
 		return append(list, r.noRuns())
 	}
@@ -82,7 +86,8 @@ func (r *Result) Problems() []Problem {
 	}
 	list = append(list, r.unknown()...)
 	if r.Stopped {
-		list = append(list, Problem{Kind: ProblemStopped, Severity: SeverityWarning, Count: r.Runs, Text: "interrupted after " + words.Count(r.Runs, "run")})
+		list = append(list, Problem{Kind: ProblemStopped, Severity: SeverityWarning, Count: r.Runs,
+			Text: "interrupted after " + words.Count(r.Runs, "run")})
 	}
 	if !r.endedEarly() {
 		list = slices.Concat(list, r.vacuous(), r.idleRuns())
@@ -90,13 +95,14 @@ func (r *Result) Problems() []Problem {
 	return slices.Concat(list, r.nondeterminism(), r.stalls())
 }
 
-// endedEarly reports whether the campaign ended with its only finding: what its runs did not put to the test might have followed.
+// endedEarly reports whether the campaign ended with its only finding: the runs that did not follow might have
+// put the rest to the test.
 func (r *Result) endedEarly() bool {
 	return r.Findings() == 1 && len(r.Found) == 1 && r.Found[0].Run == r.From+r.Runs-1
 }
 
-// Verdict is the judgement on the whole campaign: that of its worst problem, in the order fail, flaky, vacuous, unknown,
-// or else pass.
+// Verdict is the verdict on the whole campaign: that of its worst problem, in the order fail, flaky, vacuous and
+// unknown, or else pass.
 func (r *Result) Verdict() Verdict {
 	worst := trace.Pass
 	order := []Verdict{trace.Fail, trace.Flaky, trace.Vacuous, trace.Unknown, trace.Pass}
@@ -118,7 +124,8 @@ func (r *Result) failures(verdict Verdict, kind ProblemKind) (list []Problem) {
 		at := slices.IndexFunc(list, func(p Problem) bool { return p.Property == f.Finding.Property })
 		if at < 0 {
 			at = len(list)
-			list = append(list, Problem{Kind: kind, Severity: SeverityError, Property: f.Finding.Property, Text: f.text(), Places: f.Nondeterminism})
+			list = append(list, Problem{Kind: kind, Severity: SeverityError, Property: f.Finding.Property,
+				Text: f.text(), Places: f.Nondeterminism})
 		}
 		list[at].add(f.Run)
 	}
@@ -178,7 +185,8 @@ func (p *Problem) add(run int) {
 // divergences lists the passing runs that differed when they were repeated.
 func (r *Result) divergences() (list []Problem) {
 	for _, d := range r.Divergences {
-		list = append(list, Problem{Kind: ProblemDivergence, Severity: SeverityError, Count: 1, Runs: []int{d.Run}, Places: d.Nondeterminism,
+		list = append(list, Problem{Kind: ProblemDivergence, Severity: SeverityError,
+			Count: 1, Runs: []int{d.Run}, Places: d.Nondeterminism,
 			Text: fmt.Sprintf("run %d passed and differed when it was repeated: %s", d.Run, d.Difference)})
 	}
 	if more := r.Diverged - len(list); more > 0 {
@@ -197,7 +205,8 @@ func (r *Result) noRuns() Problem {
 	return Problem{Kind: ProblemNoRuns, Severity: SeverityError, Text: text}
 }
 
-// unknown lists runs that were not checked. They are an error where the environment is broken and where no run was checked at all.
+// unknown lists runs that were not checked. They are an error where the environment is broken, and where no run was
+// checked at all.
 func (r *Result) unknown() (list []Problem) {
 	severity := SeverityWarning
 	if unknown := r.Verdicts[trace.Unknown]; unknown > 0 && unknown+r.Verdicts[trace.Vacuous] == r.Runs {
@@ -257,8 +266,8 @@ func (r *Result) vacuous() (list []Problem) {
 			Text: fmt.Sprintf("the part of the scenario %q never took effect", name)})
 	}
 	for _, name := range r.Unjudged() {
-		list = append(list, Problem{Kind: ProblemVacuousProperty, Severity: SeverityWarning, Property: name, Count: r.Runs,
-			Text: fmt.Sprintf("property %s was never checked", name)})
+		list = append(list, Problem{Kind: ProblemVacuousProperty, Severity: SeverityWarning,
+			Property: name, Count: r.Runs, Text: fmt.Sprintf("property %s was never checked", name)})
 	}
 	return list
 }
@@ -266,7 +275,8 @@ func (r *Result) vacuous() (list []Problem) {
 // seldom is the number of checks a run below which a property was hardly put to the test.
 const seldom = 0.2
 
-// idleRuns says why the runs show little. A system that never emits events is not idle for that: its spec may look at states.
+// idleRuns says why the runs show little. A system that never emits events is not idle for that: its spec may look
+// at states.
 func (r *Result) idleRuns() []Problem {
 	why := ""
 	if len(r.Events) > 0 && 2*r.Quiet > r.Runs || len(r.Events) == 0 && len(r.Unjudged()) > 0 {
@@ -288,13 +298,16 @@ func (r *Result) instead() string {
 	name, _, _ := strings.Cut(r.Strategy, ":")
 	switch name {
 	case "uniform", "lossy":
-		return fmt.Sprintf("in the rounds of %s, nodes with timeouts of their own may get nothing done; try the strategy walk, pos or partition, or more rounds", name)
+		return fmt.Sprintf("in the rounds of %s, nodes with timeouts of their own may get nothing done; "+
+			"try the strategy walk, pos or partition, or more rounds", name)
 	case "baseline", "walk":
-		return "try longer runs, or delay, which follows the system's own time; if they are idle, too, look at the system's adapter"
+		return "try longer runs, or delay, which follows the system's own time; " + lookAtAdapter
 	default:
-		return "try longer runs, or baseline:drop=0, which has no faults; if they are idle, too, look at the system's adapter"
+		return "try longer runs, or baseline:drop=0, which has no faults; " + lookAtAdapter
 	}
 }
+
+const lookAtAdapter = "if they are idle, too, look at the system's adapter"
 
 // nondeterminism lists the sources of nondeterminism that runs came by.
 func (r *Result) nondeterminism() []Problem {
@@ -310,7 +323,8 @@ func (r *Result) nondeterminism() []Problem {
 func (r *Result) stalls() (list []Problem) {
 	if n := r.Stalls; n > 0 {
 		list = append(list, Problem{Kind: ProblemStall, Severity: SeverityWarning, Count: n,
-			Text: fmt.Sprintf("no step ended in the time of the watchdog, %s, but the runs ended when they were repeated", words.Count(n, "time"))})
+			Text: fmt.Sprintf("no step ended in the time of the watchdog, %s, but the runs ended when repeated",
+				words.Count(n, "time"))})
 	}
 	if n := r.Left; n > 0 {
 		list = append(list, Problem{Kind: ProblemStall, Severity: SeverityWarning, Count: n,

@@ -50,8 +50,8 @@ type Result struct {
 	// again, and Left the number of goroutines that hang and were left running.
 	Stalls, Left int
 	// Rechecked is the number of passing runs that were rerun, and Diverged the number of those that
-	// differed, of which Divergences lists the first. Nondeterminism lists what the system did, in any run, that may differ from one run to the
-	// next: each source once, the first few.
+	// differed, of which Divergences lists the first. Nondeterminism lists what the system did, in any run, that
+	// may differ from one run to the next: each source once, the first few.
 	Rechecked, Diverged int
 	Divergences         []Divergence
 	Nondeterminism      []string

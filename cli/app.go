@@ -136,8 +136,8 @@ type Env struct {
 // Found says that something was found, which is the exit status.
 func (e *Env) Found() { e.status = statusFinding }
 
-// Report makes the exit status that of the problems of a campaign: an error is a finding. After an interrupt only what the
-// campaign found counts, because it may have had no time for more.
+// Report makes the exit status that of the problems of a campaign: an error is a finding. After an interrupt only
+// what the campaign found counts, because it may have had no time for more.
 func (e *Env) Report(problems []lockstep.Problem) {
 	for _, p := range problems {
 		found := p.Verdict() == trace.Fail || p.Verdict() == trace.Flaky

@@ -7,7 +7,8 @@ import (
 	"github.com/lockstep-go/lockstep/keep"
 )
 
-// stored are the findings that were stored as soon as they were found, so that they are there whatever ends the campaign.
+// stored are the findings that were stored as soon as they were found, so that they are there whatever ends the
+// campaign.
 type stored struct {
 	mutex sync.Mutex
 	files map[int]string // by run

@@ -55,7 +55,8 @@ type Row struct {
 	Campaigns int    `json:"campaigns"`
 	Found     int    `json:"found"`   // campaigns with a finding
 	Nothing   int    `json:"nothing"` // campaigns without
-	// Diverged is the number of campaigns with a divergence: the system does not repeat, so that the figures mean little.
+	// Diverged is the number of campaigns with a divergence: the system does not repeat, so that the figures mean
+	// little.
 	Diverged int `json:"diverged,omitempty"`
 	// First lists the number of runs up to and with the first finding of each campaign; 0
 	// means that it found nothing.
@@ -231,10 +232,13 @@ func (r *Result) WriteText(w io.Writer) error {
 		return err
 	}
 	for _, row := range r.Rows {
-		if row.Diverged > 0 {
-			if _, err := fmt.Fprintf(w, "error: %s: in %d of %d campaigns a passing run differed when it was repeated\n", row.Strategy, row.Diverged, row.Campaigns); err != nil {
-				return err
-			}
+		if row.Diverged == 0 {
+			continue
+		}
+		_, err := fmt.Fprintf(w, "error: %s: in %d of %d campaigns a passing run differed when it was repeated\n",
+			row.Strategy, row.Diverged, row.Campaigns)
+		if err != nil {
+			return err
 		}
 	}
 	return nil

@@ -248,7 +248,8 @@ func (l *Ledger) addOne(p *Part) {
 // end ends the campaign.
 func (l *Ledger) end(how, why string) {
 	l.Job.Ended, l.Why, l.changed = how, why, true
-	l.Result.Interrupted, l.Result.Stopped = (how == Stopped || how == TimeUp) && l.Result.Runs < l.Job.Hello.Runs, how == Stopped
+	l.Result.Interrupted = (how == Stopped || how == TimeUp) && l.Result.Runs < l.Job.Hello.Runs
+	l.Result.Stopped = how == Stopped
 	l.Out, l.arrived, l.Attempts = nil, nil, nil
 }
 

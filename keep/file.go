@@ -9,8 +9,8 @@ import (
 )
 
 // WriteFile writes a file so that what stands under its name is always whole, whatever ends the process or the
-// machine, and is on the disk when it returns. Its folder must be there. A symbolic link is followed; what is not a regular file, such as a device, a pipe
-// or /dev/stdout, is written to as it is.
+// machine, and is on the disk when it returns. Its folder must be there. A symbolic link is followed; what is not a
+// regular file, such as a device, a pipe or /dev/stdout, is written to as it is.
 func WriteFile(file string, content func(io.Writer) error) error {
 	switch file {
 	case "/dev/stdout":

@@ -241,16 +241,20 @@ func (c *testCase) fails(p *lockstep.Problem) bool {
 	}
 }
 
-// failing prints the problems that fail the test, with what to do about them, and how to repeat the campaign where no trace does.
+// failing prints the problems that fail the test, with what to do about them, and how to repeat the campaign where
+// no trace does.
 func (c *testCase) failing(result *lockstep.Result, list []lockstep.Problem, again bool) {
 	c.Helper()
 	lines := campaign.ProblemLines(list, "")
+	has := func(kinds ...lockstep.ProblemKind) bool {
+		return slices.ContainsFunc(list, func(p lockstep.Problem) bool { return slices.Contains(kinds, p.Kind) })
+	}
 	for _, hint := range hints {
-		if slices.ContainsFunc(list, func(p lockstep.Problem) bool { return slices.Contains(hint.kinds, p.Kind) }) {
+		if has(hint.kinds...) {
 			lines = append(lines, hint.text)
 		}
 	}
-	if c.plan.Settle == 0 && slices.ContainsFunc(list, func(p lockstep.Problem) bool { return p.Kind == lockstep.ProblemVacuousProperty }) {
+	if c.plan.Settle == 0 && has(lockstep.ProblemVacuousProperty) {
 		lines = append(lines, "liveness is checked only after a settling stage, which the plan's Settle gives")
 	}
 	if again {

@@ -15,8 +15,8 @@ type Abreast struct {
 	// Programs is their number, and Start starts one.
 	Programs int
 	Start    func(context.Context) (*Program, error)
-	// Took is called with the sum whenever a batch was merged, and Found before that with each finding that is kept, in run
-	// order. Each may be nil.
+	// Took is called with the sum whenever a batch was merged, and Found before that with each finding that is
+	// kept, in run order. Each may be nil.
 	Took  func(*Sum)
 	Found func(lockstep.Found, Trace)
 }

@@ -22,7 +22,8 @@ func Activity(r *lockstep.Result) []string {
 	lines := []string{"a run: " + strings.Join(happened(r), ", ")}
 	for _, j := range r.Judged {
 		if j.N > 0 {
-			lines = append(lines, fmt.Sprintf("property %s was checked %s, %s a run", plain.Clean(j.Name), words.Count(j.N, "time"), average(r, int64(j.N))))
+			lines = append(lines, fmt.Sprintf("property %s was checked %s, %s a run",
+				plain.Clean(j.Name), words.Count(j.N, "time"), average(r, int64(j.N))))
 		}
 	}
 	if r.Quiet > 0 && len(r.Events) > 0 {
@@ -32,7 +33,8 @@ func Activity(r *lockstep.Result) []string {
 		lines = append(lines, fmt.Sprintf("the scenario took no effect in %d of %d runs", n, r.Runs))
 	}
 	if r.Rechecked > 0 && r.Diverged == 0 {
-		lines = append(lines, fmt.Sprintf("%d of %d passing runs were repeated and did not differ", r.Rechecked, r.Runs))
+		lines = append(lines,
+			fmt.Sprintf("%d of %d passing runs were repeated and did not differ", r.Rechecked, r.Runs))
 	}
 	return lines
 }

@@ -89,7 +89,8 @@ type Promise struct {
 func (c *Campaign) Document() Document {
 	r := c.Result
 	d := Document{Target: r.Target, Build: c.Build, Options: c.Options, Strategy: r.Strategy, Scenario: c.Scenario, Seed: r.Seed,
-		Runs: r.Runs, Findings: c.Findings(), Trace: c.Trace, Page: c.Page, Pictures: c.Pictures, Traces: c.Traces, Verdict: c.Verdict(), Problems: r.Problems(), Verdicts: map[string]int{},
+		Runs: r.Runs, Findings: c.Findings(), Trace: c.Trace, Page: c.Page, Pictures: c.Pictures, Traces: c.Traces,
+		Verdict: c.Verdict(), Problems: r.Problems(), Verdicts: map[string]int{},
 		Reasons: r.Reasons, Shrunk: c.Shrunk, Guarantee: promise(r), Judged: map[string]*int{}, ElapsedMS: c.Elapsed.Milliseconds(),
 		RunsPerS: c.perSecond(int64(r.Runs)), StepsPerS: c.perSecond(r.Steps), VirtualMS: time.Duration(r.Virtual).Milliseconds(), TimesReal: c.perVirtual(), Steps: r.Steps, Messages: r.Messages, Requests: r.Requests, QuietRuns: r.Quiet,
 		Digest: fmt.Sprintf("%016x", r.Digest), Interrupted: r.Stopped, FailureRate: c.FailureRate(), Groups: c.Groups,

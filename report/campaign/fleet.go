@@ -151,10 +151,12 @@ func newFleetData(f *Fleet) *fleetData {
 	}
 	d.Cards = []card{{plain.Number(f.Speed), "runs per second", ""}, {plain.Number(float64(len(f.Workers))), words.Plural(len(f.Workers), "worker"), ""},
 		{plain.Number(float64(runs)), words.Plural(runs, "run"), ""}, {plain.Number(float64(findings)), words.Plural(findings, "finding"), bad}}
-	slices.SortStableFunc(d.Problems, func(a, b fleetProblem) int { return cmp.Compare(a.Severity, b.Severity) }) // errors first
+	errorsFirst := func(a, b fleetProblem) int { return cmp.Compare(a.Severity, b.Severity) }
+	slices.SortStableFunc(d.Problems, errorsFirst)
 	if n := len(d.Problems); n > mostProblems {
 		d.Problems = d.Problems[:mostProblems]
-		d.More += fmt.Sprintf("The first %d of %d problems are shown; the pages of the campaigns have all. ", mostProblems, n)
+		d.More += fmt.Sprintf("The first %d of %d problems are shown; the pages of the campaigns have all. ",
+			mostProblems, n)
 	}
 	copied := *f
 	d.Fleet = &copied

@@ -194,7 +194,8 @@ func (d *Document) failureText(p *lockstep.Problem) string {
 	lines := problemTexts([]lockstep.Problem{*p})
 	for _, g := range d.Groups {
 		if g.Property == p.Property {
-			lines = append(lines, fmt.Sprintf("%s, first in run %d (%s): %s", words.Count(g.Findings, "time"), g.First, g.Shape, g.Text))
+			lines = append(lines, fmt.Sprintf("%s, first in run %d (%s): %s",
+				words.Count(g.Findings, "time"), g.First, g.Shape, g.Text))
 		}
 	}
 	if d.Replay != "" {

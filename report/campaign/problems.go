@@ -10,16 +10,16 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Limits of a list of problems for people: so many of a kind, so many places of each, and so many characters a line.
-// JSON and pages have all of them.
+// Limits of a list of problems for people: so many of a kind, so many places of each, and so many characters a
+// line. JSON and pages have all of them.
 const (
 	maxOfKind      = 3
 	maxPlaces      = 3
 	maxProblemText = 240
 )
 
-// ProblemLines lists problems for people, each in a line, with the places beneath. Long lists are cut, and the last line then
-// says so and ends in how to see all.
+// ProblemLines lists problems for people, each in a line, with the places beneath. Long lists are cut, and the last
+// line then says so and ends in how to see all.
 func ProblemLines(list []lockstep.Problem, all string) (lines []string) {
 	ofKind, left := map[lockstep.ProblemKind]int{}, 0
 	for _, p := range list {
