@@ -41,7 +41,7 @@ docs: .cache/site/bin/mkdocs ## the pages as a site in out/site, with all links 
 	@touch $@
 
 overlay: build ## tests of goroutine systems with the overlay: exact runs, sockets in memory
-	./bin/lockstep go test ./bubble ./examples/textbook
+	./bin/lockstep go test ./bubble ./bubble/sockettest ./examples/textbook
 	cd target/hashicorpraft && ../../bin/lockstep go test -run 'Exactly|TCP|First|Repetition' .
 	cd target/memberlist && ../../bin/lockstep go test .
 	cd internal/integration && ../../bin/lockstep go test ./bbolttest ./grpctest

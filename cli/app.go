@@ -20,6 +20,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/alecthomas/kong"
 	"github.com/lockstep-go/lockstep"
@@ -157,11 +158,19 @@ func (e *Env) Partial(what string) {
 	}
 }
 
+// secondSignal is how long after a signal to end another one counts as the same: the command timeout, for one, sends its
+// signal to the program and to the program's process group.
+const secondSignal = time.Second
+
 // Main runs the command line of the process and ends it.
 func (a App) Main() {
+	if err := checkSpace(addressSpace()); err != nil {
+		fmt.Fprintln(os.Stderr, "lockstep:", err)
+		os.Exit(statusFailure)
+	}
 	tune()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
+	context.AfterFunc(ctx, func() { time.AfterFunc(secondSignal, stop) }) // then one more ends the program at once
 	os.Exit(a.execute(ctx, os.Args[0], os.Args[1:], os.Stdout, os.Stderr))
 }
 

@@ -104,7 +104,6 @@ func TestPlan(t *testing.T) {
 	found := output(t, 1, "run", "smr-bug", "--strategy", "walk", "--runs", "200", "--no-shrink", "--out", dir)
 	file := planFile(t, `
 name: nightly
-baseline: `+filepath.Join(dir, "baseline.json")+`
 regressions: [`+found["trace"].(string)+`]
 stop: {confidence: 0.9, failure-rate: 0.01}
 campaigns:
@@ -114,7 +113,7 @@ campaigns:
 	junit := filepath.Join(dir, "junit.xml")
 	var out outcome
 	for _, fresh := range []bool{true, false} {
-		doc, err := json.Marshal(output(t, 1, "fleet", "run", file, "--fleet", f.url, "--token-file", f.tokenFile(), "--out", dir, "--junit", junit))
+		doc, err := json.Marshal(output(t, 1, "fleet", "run", file, "--fleet", f.url, "--token-file", f.tokenFile(), "--out", dir, "--junit", junit, "--baseline", filepath.Join(dir, "baseline.json")))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -152,13 +152,13 @@ func command(ctx context.Context, dir string, args ...string) error {
 }
 
 // writeModfile writes the go.mod with which the target in the working directory is built with a version of its
-// library, below out/modfile of the checkout, and prints its path.
+// library, below .cache/modfile of the checkout, and prints its path.
 func writeModfile(ctx context.Context, version string, out io.Writer) error {
 	source, err := os.Getwd()
 	if err != nil {
 		return err
 	}
-	dir := filepath.Join(source, "..", "..", "out", "modfile", filepath.Base(source), version)
+	dir := filepath.Join(source, "..", "..", ".cache", "modfile", filepath.Base(source), version)
 	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o777)); err != nil {
 		return err
 	}

@@ -77,7 +77,7 @@ type built struct {
 }
 
 func (b built) build(e *cli.Env) (string, error) {
-	builder := build.Builder{Cache: b.Cache}
+	builder := build.Builder{Cache: b.Cache, Log: func(line string) { fmt.Fprintln(e.Err, "lockstep:", line) }}
 	return builder.Program(e.Ctx, b.set().Program(), "")
 }
 

@@ -21,7 +21,7 @@ var All = []target.Program{
 		Exact: func(options []string) bool { return slices.Contains(options, "tcp=true") }}),
 	in("memberlist", target.Program{Help: "hashicorp/memberlist, unmodified, over UDP and TCP in memory", Exact: always}),
 	in("etcdserver", target.Program{Help: "clusters of the real etcd server, unmodified, in virtual time", Exact: always,
-		Library: "go.etcd.io/etcd/server/v3",
+		Library:  "go.etcd.io/etcd/server/v3",
 		Versions: []string{"v3.6.16", "v3.7.3", "v3.5.35", "v3.5.16", "v3.5.15", "v3.5.13", "v3.5.7", "v3.5.5", "v3.5.4", "v3.5.2"}}),
 	in("etcdserver", target.Program{Name: "etcdserver-3.4",
 		Help:  "the same, of releases of 3.4, whose modules have other names and versions",
