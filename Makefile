@@ -42,11 +42,11 @@ docs: .cache/site/bin/mkdocs ## the pages as a site in out/site, with all links 
 
 .cache/site/bin/mkdocs: scripts/site.txt # from PyPI; needs python3 with venv
 	python3 -m venv --clear .cache/site
-	.cache/site/bin/pip install --quiet --disable-pip-version-check -r scripts/site.txt
+	.cache/site/bin/pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r scripts/site.txt
 	@touch $@
 
 overlay: build ## tests of goroutine systems with the overlay: exact runs, sockets in memory
-	./bin/lockstep go test ./bubble ./examples/textbook
+	./bin/lockstep go test ./bubble ./bubble/sockettest ./examples/textbook
 	cd target/hashicorpraft && ../../bin/lockstep go test -run 'Exactly|TCP|First|Repetition' .
 	cd target/memberlist && ../../bin/lockstep go test .
 	cd internal/integration && ../../bin/lockstep go test ./bbolttest ./grpctest

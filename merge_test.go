@@ -10,6 +10,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/toy"
 	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target/smr"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -107,5 +108,24 @@ func TestResultIsBounded(t *testing.T) {
 	if sum.Runs != 1000 || sum.Diverged != 1000 || len(sum.Divergences) != 100 || len(sum.Reasons) != 101 || sum.Reasons["(other)"] != 900 ||
 		len(sum.Unknown) != 10 || len(sum.Nondeterminism) != 10 || len(sum.Found) != 7 {
 		t.Errorf("%d divergences, %d reasons, %d unknown, %d sources, %d found", len(sum.Divergences), len(sum.Reasons), len(sum.Unknown), len(sum.Nondeterminism), len(sum.Found))
+	}
+}
+
+// Findings are passed on as they are found, and no more of them than are kept.
+func TestFoundIsBounded(t *testing.T) {
+	var runs []int
+	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix, Runs: 500, KeepGoing: true, Keep: 3, Workers: 2,
+		Found: func(f *lockstep.Found) {
+			if f.Trace == nil || f.Trace.Outcome.Finding == nil {
+				t.Errorf("run %d has no trace", f.Run)
+			}
+			runs = append(runs, f.Run)
+		}}
+	result, err := lockstep.Explore(t.Context(), plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.Findings() <= 3 || len(result.Found) != 3 || len(runs) != 3 {
+		t.Errorf("%d findings, %d kept, passed on: %v", result.Findings(), len(result.Found), runs)
 	}
 }

@@ -185,6 +185,9 @@ func (r *Run) enter(s *Step) {
 	switch s.Kind {
 	case trace.Deliver:
 		r.now = max(r.now, r.messages[s.Msg-1].At)
+		if r.lines.order != nil {
+			r.lines.deliver(r.messages, s.Msg)
+		}
 		r.takeOut(s.Msg, trace.Delivered)
 	case trace.Drop:
 		r.lose(r.messages[s.Msg-1].From, r.messages[s.Msg-1].To)

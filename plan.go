@@ -80,9 +80,10 @@ type Plan struct {
 	// Progress, where it is set, is called now and then from one goroutine at a time
 	// with the result so far, which it must not keep.
 	Progress func(*Result)
-	// Found, where it is set, is called from one goroutine at a time with each finding whose trace is kept, as soon as there is
-	// a trace: that of a system that repeats itself roughly comes before the repetitions, which may take
-	// long. Who stores it there loses no finding, whatever ends the campaign.
+	// Found, where it is set, is called from one goroutine at a time with findings as soon as they have a trace, at most Keep
+	// of them: that of a system that repeats itself roughly comes before the repetitions, which may take
+	// long. A caller that stores them loses no finding, whatever ends the campaign. Where there are more findings than
+	// Keep, the first to be found need not be the first in run order, which the result keeps.
 	Found func(*Found)
 }
 
@@ -118,6 +119,14 @@ func (p Plan) prepare() (*prepared, error) {
 		{"Limits.Time", int(p.Limits.Time)}, {"Limits.Inconclusive", p.Limits.Inconclusive}} {
 		if f.value < 0 {
 			return nil, fmt.Errorf("lockstep: the plan's %s is %d, it must not be negative", f.name, f.value)
+		}
+	}
+	for _, f := range []struct {
+		name        string
+		value, most int
+	}{{"Settle", p.Settle, trace.MaxSettle}, {"Limits.Steps", p.Limits.Steps, trace.MaxSteps - trace.MaxSettle}} {
+		if f.value > f.most { // traces of such runs could not be read
+			return nil, fmt.Errorf("lockstep: the plan's %s is %d, allowed are 0..%d", f.name, f.value, f.most)
 		}
 	}
 	info, err := p.System.Describe()
@@ -169,7 +178,8 @@ func (p Plan) Check() error {
 // header is the header of the traces of this plan.
 func (p *prepared) header(number int) trace.Header {
 	h := trace.Header{Tool: Version, Target: p.info.Name, Build: p.info.Build, Options: p.info.Options, Strategy: p.Strategy.String(),
-		Seed: p.Seed, Run: number, Nodes: p.info.Nodes, Rounds: p.info.Rounds, Phases: p.info.Phases, Aside: p.info.Aside, Settle: p.Settle}
+		Seed: p.Seed, Run: number, Nodes: p.info.Nodes, Rounds: p.info.Rounds, Phases: p.info.Phases, Aside: p.info.Aside, Settle: p.Settle,
+		Order: p.terms.Order}
 	if p.Scenario != nil {
 		h.Scenario = p.Scenario.Name()
 	}

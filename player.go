@@ -9,7 +9,7 @@ import (
 // Player is the scheduler that takes the steps of a script again. Messages go by their
 // names, so that a script still means the same when steps were left out of it or the
 // system was changed a little. An action whose message is not in flight takes the newest one
-// of its type on its link instead, and one that is impossible when its turn comes is
+// of its type on its link instead, or the oldest where links keep an order, and one that is impossible when its turn comes is
 // skipped; Took tells which were taken as written. A script may begin with what the system is to
 // draw when it starts: an action of kind Start with draws.
 //
@@ -143,8 +143,19 @@ func (p *Player) find(turn *Turn, name trace.Name) ID {
 		return id
 	}
 	p.stray()
-	for _, id := range slices.Backward(turn.InFlight()) {
-		if m := &turn.messages[id-1]; m.From == name.From && m.To == name.To && m.Type == name.Type {
+	alike := func(id ID) bool {
+		m := &turn.messages[id-1]
+		return m.From == name.From && m.To == name.To && m.Type == name.Type
+	}
+	flying := turn.InFlight()
+	if turn.lines.order != nil { // the newest would overtake the others
+		if i := slices.IndexFunc(flying, alike); i >= 0 {
+			return flying[i]
+		}
+		return 0
+	}
+	for _, id := range slices.Backward(flying) {
+		if alike(id) {
 			return id
 		}
 	}

@@ -84,7 +84,15 @@ func (r *Result) Problems() []Problem {
 	if r.Stopped {
 		list = append(list, Problem{Kind: ProblemStopped, Severity: SeverityWarning, Count: r.Runs, Text: "interrupted after " + words.Count(r.Runs, "run")})
 	}
-	return slices.Concat(list, r.vacuous(), r.idleRuns(), r.nondeterminism(), r.stalls())
+	if !r.endedEarly() {
+		list = slices.Concat(list, r.vacuous(), r.idleRuns())
+	}
+	return slices.Concat(list, r.nondeterminism(), r.stalls())
+}
+
+// endedEarly reports whether the campaign ended with its only finding: what its runs did not put to the test might have followed.
+func (r *Result) endedEarly() bool {
+	return r.Findings() == 1 && len(r.Found) == 1 && r.Found[0].Run == r.From+r.Runs-1
 }
 
 // Verdict is the judgement on the whole campaign: that of its worst problem, in the order fail, flaky, vacuous, unknown,
@@ -120,7 +128,7 @@ func (r *Result) failures(verdict Verdict, kind ProblemKind) (list []Problem) {
 	listed := 0
 	for i := range list {
 		p := &list[i]
-		first := ", whose traces were not kept"
+		first := " (traces not kept)"
 		if len(p.Runs) > 0 {
 			first = fmt.Sprintf(", first in run %d%s", p.Runs[0], p.Text)
 		}
@@ -129,7 +137,7 @@ func (r *Result) failures(verdict Verdict, kind ProblemKind) (list []Problem) {
 	}
 	if more := r.Verdicts[verdict] - listed; more > 0 { // by whatever property
 		list = append(list, Problem{Kind: kind, Severity: SeverityError, Count: more,
-			Text: fmt.Sprintf("%d failing %s, whose traces were not kept", more, words.Plural(more, "run"))})
+			Text: fmt.Sprintf("%d failing %s (traces not kept)", more, words.Plural(more, "run"))})
 	}
 	return list
 }
@@ -306,7 +314,7 @@ func (r *Result) stalls() (list []Problem) {
 	}
 	if n := r.Left; n > 0 {
 		list = append(list, Problem{Kind: ProblemStall, Severity: SeverityWarning, Count: n,
-			Text: fmt.Sprintf("%s that hang cannot be stopped and run until the program ends", words.Count(n, "goroutine"))})
+			Text: fmt.Sprintf("goroutines that hang and cannot be stopped before the program ends: %d", n)})
 	}
 	return list
 }

@@ -36,6 +36,7 @@ type Run struct {
 	reserved []Pending // those that a director keeps from the strategy
 	forged   []string  // bodies made up for Replace steps
 	losses   losses
+	lines    lineups
 
 	draws  draws
 	chance Chance // of Outbox.Chance
@@ -106,6 +107,7 @@ func newTurn(info Info, limits Limits) *Turn {
 func (r *Run) reset() {
 	r.network.reset()
 	r.losses.reset()
+	r.lines.reset()
 	if r.wantTexts {
 		clear(r.texts)
 		clear(r.states)
@@ -127,7 +129,7 @@ func (r *Run) end(why string) { r.over, r.ended, r.left = why, true, 0 }
 // setUp sets the nodes that are up.
 func (r *Run) setUp(up Nodes) {
 	const plain = 1<<trace.Deliver | 1<<trace.Drop
-	r.up, r.calm = up, up == r.all && r.links == nil && r.info.Supports&plain == plain
+	r.up, r.calm = up, up == r.all && r.links == nil && r.lines.order == nil && r.info.Supports&plain == plain
 }
 
 // Info is what the system said of itself.

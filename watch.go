@@ -213,6 +213,7 @@ func watched[T any](b *Bench, do func(*worker) (T, error)) (result T, hung *work
 	b.worker = newWorker(w.prepared, w.place.Worker+1)
 	if b.of != nil {
 		b.worker.run.retell(b.of)
+		b.worker.run.lines.order, b.worker.run.lines.free = w.run.lines.order, w.run.lines.free
 	}
 	if b.left++; err == nil && b.left > mostLeft {
 		err = fmt.Errorf("lockstep: %d goroutines that hang are left running, which is as many as are borne\n%s", b.left, w.stack())

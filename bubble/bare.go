@@ -98,6 +98,8 @@ func (d *deployment) all() lockstep.Nodes { return trace.AllNodes(d.Nodes) }
 // make the first run different when it is repeated.
 func (d *deployment) warm() {
 	b := &Bare{d: d}
+	d.warming = true
+	defer func() { d.warming = false }()
 	_, _ = d.enclose(func() { // what goes wrong here goes wrong in the runs that count, too
 		defer func() { _ = recover() }()
 		if d.begin(1, nil) != nil {

@@ -41,6 +41,7 @@ type deployment struct {
 	machine  []*machine     // of the nodes, where files suffer
 	lot      *lot           // of the run
 	chance   *Chance        // for choose
+	warming  bool           // the run only warms the process up
 
 	busy   atomic.Bool  // the bubble is to fall quiet
 	quiets atomic.Int64 // how often it has

@@ -38,6 +38,7 @@ func (d *deployment) enclose(run func()) (*lockstep.Finding, error) {
 		}()
 		synctest.Test(&testing.T{}, func(*testing.T) {
 			d.number = bubbleNumber()
+			beginRun(d.warming, d.CPUs)
 			run()
 			d.end()
 		})

@@ -55,11 +55,16 @@ func rules(w *World) {
 	runtime.LockstepOnExit = w.exited
 }
 
+// beginRun begins a run of the process, before anything happens in it.
+func beginRun(warming bool, cpus int) { runtime.LockstepBeginRun(warming, cpus) }
+
 // suspects are what nodes did that may come out differently in another process.
 func suspects() []string {
 	var list []string
 	for _, s := range runtime.LockstepSuspects() {
-		list = append(list, fmt.Sprintf("%s (node %d, %d times) in %s", s.What, node(s.Node), s.Count, strings.Join(places(s.PCs), " < ")))
+		if at := places(s.PCs); !byLockstep(at) {
+			list = append(list, fmt.Sprintf("%s (node %d, %d times) in %s", s.What, node(s.Node), s.Count, strings.Join(at, " < ")))
+		}
 	}
 	for _, s := range runtime.LockstepShares() {
 		if at := places(s.PCs); !harmless(at) {
@@ -78,6 +83,16 @@ func places(pcs []uintptr) (list []string) {
 		}
 	}
 	return list
+}
+
+// byLockstep reports whether Lockstep itself calls the operating system here, for a node.
+func byLockstep(places []string) bool {
+	for _, p := range places {
+		if !strings.HasPrefix(p, "syscall.") && !strings.HasPrefix(p, "os.") && !strings.HasPrefix(p, "internal/") {
+			return strings.HasPrefix(p, ours[0]) || strings.Contains(p, " lockstep")
+		}
+	}
+	return false
 }
 
 // ours are the packages that know of all nodes, and those of the standard library that keep what
@@ -173,7 +188,20 @@ func carry(w *World, nodes int, share float64) {
 			return 0
 		}
 		return 1 + c.IntN(size-1)
-	})
+	}, w.folder)
+}
+
+// folder is the directory of a node, by its number; empty: it has none.
+func (w *World) folder(number int32) string {
+	n := w.life(node(number))
+	if n == nil {
+		return ""
+	}
+	dir, err := n.Folder()
+	if err != nil {
+		return ""
+	}
+	return dir
 }
 
 // node is a node by the number of one of its lives, or of itself.

@@ -53,7 +53,7 @@ func exitCall(how string, status int) (call, place string) {
 		}
 		place = fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
 		switch {
-		case strings.HasPrefix(how, fatal):
+		case strings.Contains(how, ": "): // an error of the runtime, or a signal
 			return "died of " + how, place
 		case name == how:
 			return fmt.Sprintf("called %s(%d)", how, status), place

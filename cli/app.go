@@ -164,6 +164,10 @@ const secondSignal = time.Second
 
 // Main runs the command line of the process and ends it.
 func (a App) Main() {
+	if err := checkSpace(addressSpace()); err != nil {
+		fmt.Fprintln(os.Stderr, "lockstep:", err)
+		os.Exit(statusFailure)
+	}
 	tune()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, func() { time.AfterFunc(secondSignal, stop) }) // then one more ends the program at once

@@ -99,6 +99,18 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
+// A version that is not listed is told from the name of the build.
+func TestUnlisted(t *testing.T) {
+	for _, c := range [][3]string{
+		{"example.com/a@v1.2.0", "example.com/a v1.1.0 v1.0.0", "v1.2.0"}, {"example.com/a@v1.0.0", "example.com/a v1.1.0 v1.0.0", ""},
+		{"example.com/a@v1.2.0~changed", "example.com/a v1.1.0", "v1.2.0"}, {"", "", ""}, {"example.com/b@v1", "example.com/a v1.1.0", ""}, {"example.com/b@v1", "", ""},
+	} {
+		if got := unlisted(c[0], c[1]); got != c[2] {
+			t.Errorf("%s of %s: %q, want %q", c[0], c[1], got, c[2])
+		}
+	}
+}
+
 // A finding is kept although the interrupt came before it was shrunk.
 func TestInterruptKeepsTheFinding(t *testing.T) {
 	status, out, errOut := interrupted(t, true, 700, "run", "stopping", "--workers", "1", "--keep-going", "--junit", "junit.xml", "--report", "page.html")

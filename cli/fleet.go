@@ -80,23 +80,34 @@ func (c *runCmd) elsewhere(e *Env) error {
 	return e.handOver(at, gatheredVariable+"="+file)
 }
 
+// handedOver is what was gathered in the file for another program. The file names itself: whatever else the variable
+// names is nobody's to read or to remove.
+type handedOver struct {
+	File     string    `json:"lockstep_gathered"`
+	Gathered *Gathered `json:"gathered"`
+}
+
 // write writes what was gathered to a file for another program, which removes it.
 func (g *Gathered) write() (string, error) {
 	f, err := os.CreateTemp("", "lockstep-gathered-*")
 	if err != nil {
 		return "", err
 	}
-	return f.Name(), errors.Join(json.NewEncoder(f).Encode(g), f.Close())
+	return f.Name(), errors.Join(json.NewEncoder(f).Encode(handedOver{f.Name(), g}), f.Close())
 }
 
 func (c *runCmd) readGathered(file string) error {
 	_ = os.Unsetenv(gatheredVariable)
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", gatheredVariable, err)
 	}
-	c.gathered = &Gathered{}
-	return errors.Join(json.Unmarshal(text, c.gathered), os.Remove(file))
+	var h handedOver
+	if json.Unmarshal(text, &h) != nil || h.File != file || h.Gathered == nil || h.Gathered.Result == nil {
+		return fmt.Errorf("%s names %s, which lockstep did not write; the variable is for its own use", gatheredVariable, file)
+	}
+	c.gathered = h.Gathered
+	return os.Remove(file)
 }
 
 // result makes the runs, or takes what other processes or a fleet have made of them.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"runtime/debug"
@@ -35,10 +36,13 @@ func (p *place) exact() bool { return p.program.Exact != nil && p.program.Exact(
 // locate finds a target by its name and the version in its options. A name with a slash is
 // that of a main package.
 func (e *Env) locate(name string, set []string) (place, error) {
+	version, rest := takeVersion(set)
+	if err := errors.Join(checkName("target", name), checkName(target.VersionKey, version)); err != nil {
+		return place{}, err
+	}
 	if isPackage(name) {
 		return e.locatePackage(name, set)
 	}
-	version, rest := takeVersion(set)
 	p := e.app.program(name)
 	t, unknown := target.Find(e.app.Targets, name)
 	switch {
@@ -63,10 +67,7 @@ func (e *Env) locate(name string, set []string) (place, error) {
 
 // locatePackage finds the target of a main package: in this program, where it is the one.
 func (e *Env) locatePackage(name string, set []string) (place, error) {
-	pkg, of := name, ""
-	if i := strings.LastIndexByte(name, ':'); i > strings.LastIndexByte(name, '/') {
-		pkg, of = name[:i], name[i+1:]
-	}
+	pkg, of := splitPackage(name)
 	if e.asked != pkg {
 		return place{program: &target.Program{Name: pkg, Package: pkg}}, nil
 	}
@@ -79,6 +80,14 @@ func (e *Env) locatePackage(name string, set []string) (place, error) {
 	}
 	t, err := target.Find(e.app.Targets, of)
 	return place{target: t, set: set, build: target.ThisBuild()}, err
+}
+
+// splitPackage splits PACKAGE:NAME into the package and the name of its target, which may be empty.
+func splitPackage(name string) (pkg, of string) {
+	if i := strings.LastIndexByte(name, ':'); i > strings.LastIndexByte(name, '/') {
+		return name[:i], name[i+1:]
+	}
+	return name, ""
 }
 
 // isPackage reports whether a name is that of a package and not of a target.

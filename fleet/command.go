@@ -175,13 +175,13 @@ func Elsewhere(e *cli.Env, c cli.Elsewhere) (*cli.Gathered, error) {
 	return &cli.Gathered{Result: l.Result, Coverage: l.Coverage, Closure: l.Closure, Traces: traces, Elapsed: l.Elapsed, Curve: l.Curve, Stopped: l.Job.Ended == Stopped, Failed: l.Why}, err
 }
 
-// jobOf lets the program of a campaign say what it is about, which also checks it.
-func jobOf(e *cli.Env, c cli.Elsewhere) (Job, error) {
+// jobOf lets the program of a campaign say what it is about, which also checks it. The flags are about the check only.
+func jobOf(e *cli.Env, c cli.Elsewhere, flags ...string) (Job, error) {
 	file, variables, err := e.ProgramOf(c.Target, c.Set)
 	if err != nil {
 		return Job{}, err
 	}
-	p, err := stretch.Start(e.Ctx, file, c.Args, variables...)
+	p, err := stretch.Start(e.Ctx, file, slices.Concat(c.Args, flags), variables...)
 	if err != nil {
 		return Job{}, err
 	}

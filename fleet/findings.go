@@ -69,6 +69,6 @@ func fetchTrace(ctx context.Context, e *cli.Env, from view, dir, id string, run 
 	if err := keep.MakeFolder(dir); err != nil {
 		return "", err
 	}
-	file := filepath.Join(dir, keep.NameOfRun(t, run)+".trace")
+	file := filepath.Join(dir, keep.NameIn(dir, t, run)+".trace")
 	return file, keep.Trace(e.Write, file, t)
 }

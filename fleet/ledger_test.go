@@ -10,6 +10,7 @@ import (
 	"github.com/lockstep-go/lockstep/internal/stretch"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/smr"
+	"github.com/lockstep-go/lockstep/trace"
 	"pgregory.net/rapid"
 )
 
@@ -181,5 +182,21 @@ func TestSizes(t *testing.T) {
 	}
 	if _, ok := l.give(1); ok {
 		t.Error("work was given out after the end")
+	}
+}
+
+// The status of a fleet lists what is wrong with a campaign, as its own output does: a divergence is never green.
+func TestStatusListsProblems(t *testing.T) {
+	l := newLedger(jobFor(plan(false, false, 10)))
+	l.Result.Add(&lockstep.Result{Runs: 10, Verdicts: map[lockstep.Verdict]int{trace.Pass: 10}, Rechecked: 2, Diverged: 1,
+		Divergences: []lockstep.Divergence{{Run: 4, Difference: "step 3"}}}, 1)
+	l.end(Done, "")
+	x := lineOf(l)
+	if x.Verdict != "flaky" || len(x.Problems) != 1 || x.Problems[0].Kind != lockstep.ProblemDivergence || x.Problems[0].Severity != lockstep.SeverityError {
+		t.Errorf("%+v", x)
+	}
+	l = newLedger(jobFor(plan(false, false, 10)))
+	if l.end(Stopped, ""); l.verdict() != trace.Unknown || !l.Result.Stopped {
+		t.Errorf("stopped: %s", l.verdict())
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -25,6 +26,24 @@ type planCmd struct {
 	JUnit     string `name:"junit" placeholder:"FILE" help:"Write the campaigns as JUnit XML."`
 	Annotate  bool   `help:"Print GitHub annotations."`
 	JSON      bool   `name:"json" help:"Print one JSON object."`
+
+	Baseline string   `placeholder:"FILE" help:"The file with what was found the last times, instead of the plan's."`
+	Program  []string `placeholder:"PACKAGE" sep:"none" help:"Let the plan name this main package, which is built and run; may be repeated."`
+	Set      []string `placeholder:"K=V" sep:"none" help:"Let the plan name this version that is not listed, or this program or file; may be repeated."`
+}
+
+// allow is what the user lets the plan name.
+func (c *planCmd) allow() cli.Allow { return cli.Allow{Programs: c.Program, Set: c.Set} }
+
+// baseline is the file with what was found the last times. A plan names one below the working directory.
+func (c *planCmd) baseline(p *Plan) (string, error) {
+	if c.Baseline != "" || p.Baseline == "" {
+		return c.Baseline, nil
+	}
+	if !filepath.IsLocal(p.Baseline) || filepath.Ext(p.Baseline) != ".json" {
+		return "", fmt.Errorf("%s: baseline is %s, allowed is a .json file below the working directory: give --baseline to write another", c.File, p.Baseline)
+	}
+	return p.Baseline, nil
 }
 
 // outcome is what came of a plan.
@@ -64,7 +83,11 @@ func (c *planCmd) Run(e *cli.Env) error {
 	if err := errors.Join(err, cli.CheckOut(c.Out), cli.CheckFiles("junit", c.JUnit)); err != nil {
 		return err
 	}
-	known, err := readBaseline(p.Baseline)
+	baseline, err := c.baseline(p)
+	if err != nil {
+		return err
+	}
+	known, err := readBaseline(baseline)
 	if err != nil {
 		return err
 	}
@@ -79,7 +102,7 @@ func (c *planCmd) Run(e *cli.Env) error {
 	defer client.Close()
 	out := &outcome{Plan: p.Name, Campaigns: []line{}, Groups: []group{}}
 	for _, file := range traces {
-		out.Regressions = append(out.Regressions, replayed(e, file))
+		out.Regressions = append(out.Regressions, c.replayed(e, file))
 	}
 	ledgers, err := c.wait(e, client, jobs)
 	if err != nil {
@@ -93,14 +116,17 @@ func (c *planCmd) Run(e *cli.Env) error {
 	for _, l := range ledgers {
 		e.Report(l.Result.Problems())
 	}
-	return errors.Join(c.fetch(e, client, out, ledgers), c.write(e, out, ledgers), writeBaseline(e, p.Baseline, known, out.Groups))
+	return errors.Join(c.fetch(e, client, out, ledgers), c.write(e, out, ledgers), writeBaseline(e, baseline, known, out.Groups))
 }
 
 // jobs lets programs say what the campaigns are about, which checks them.
 func (c *planCmd) jobs(e *cli.Env, p *Plan) (jobs []Job, err error) {
 	list, names := p.elsewhere()
 	for i, x := range list {
-		job, wrong := jobOf(e, x)
+		job, wrong := Job{}, e.CheckNamed(x.Target, x.Set, c.allow())
+		if wrong == nil {
+			job, wrong = jobOf(e, x, c.checks()...)
+		}
 		if wrong != nil {
 			err = errors.Join(err, fmt.Errorf("%s: %s: %w", c.File, strings.Join(x.Args[:len(x.Args)-1], " "), wrong))
 		}
@@ -108,6 +134,15 @@ func (c *planCmd) jobs(e *cli.Env, p *Plan) (jobs []Job, err error) {
 		jobs = append(jobs, job)
 	}
 	return jobs, err
+}
+
+// checks are the flags by which a program refuses options that the plan must not choose.
+func (c *planCmd) checks() []string {
+	flags := []string{"--from-file"}
+	for _, pair := range c.Set {
+		flags = append(flags, "--allow", pair)
+	}
+	return flags
 }
 
 // wait gives the campaigns to the fleet and waits until all have ended.
@@ -133,13 +168,16 @@ func (c *planCmd) wait(e *cli.Env, client *Client, jobs []Job) (list []*Ledger, 
 }
 
 // replayed replays a trace in a process of its own.
-func replayed(e *cli.Env, file string) regression {
+func (c *planCmd) replayed(e *cli.Env, file string) regression {
 	self, err := os.Executable()
 	if err != nil {
 		return regression{File: file, Says: err.Error()}
 	}
-	c := exec.CommandContext(e.Ctx, self, "replay", file)
-	text, err := c.CombinedOutput()
+	args := []string{"replay"}
+	for _, pair := range c.Set {
+		args = append(args, "--allow", pair)
+	}
+	text, err := exec.CommandContext(e.Ctx, self, append(args, "--", file)...).CombinedOutput()
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	r := regression{File: file, Fails: err != nil, Says: lines[len(lines)-1]}
 	words.Printf(e.Err, "lockstep: %s: %s\n", file, r.Says)

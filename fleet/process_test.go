@@ -19,13 +19,14 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep/cli"
+	"github.com/lockstep-go/lockstep/target/maelstrom"
 	"github.com/lockstep-go/lockstep/target/smr"
 )
 
 // The test's own program is the command line, where the variable says so.
 func TestMain(m *testing.M) {
 	if os.Getenv("FLEET_TEST_COMMAND") != "" {
-		cli.App{Targets: smr.Targets, Commands: []any{&Commands{}}, Fleet: Elsewhere}.Main()
+		cli.App{Targets: append(smr.Targets, maelstrom.Target), Commands: []any{&Commands{}}, Fleet: Elsewhere}.Main()
 	}
 	os.Exit(m.Run())
 }

@@ -205,23 +205,35 @@ func (l *Ledger) checkCounts(p *Part) error {
 	if reasons > r.Verdicts[trace.Unknown] {
 		return fmt.Errorf("%d reasons for %d runs of unknown verdict", reasons, r.Verdicts[trace.Unknown])
 	}
+	failures := 0
+	for _, c := range r.Failures {
+		failures += c.N
+	}
+	if failures != r.Verdicts[trace.Fail] {
+		return fmt.Errorf("%d failures by property, %d runs fail", failures, r.Verdicts[trace.Fail])
+	}
+	sources := r.Nondeterminism
 	for _, d := range r.Divergences {
 		if !p.has(d.Run) || len(d.Difference) > maxText {
 			return fmt.Errorf("a divergence of run %d in %d bytes", d.Run, len(d.Difference))
 		}
+		sources = slices.Concat(sources, d.Nondeterminism)
+	}
+	for i := range r.Found {
+		sources = slices.Concat(sources, r.Found[i].Nondeterminism)
 	}
 	for _, u := range r.Unknown {
 		if !p.has(u.Run) || len(u.Reason) > maxText {
 			return fmt.Errorf("an unknown run %d with a reason of %d bytes", u.Run, len(u.Reason))
 		}
 	}
-	for _, s := range r.Nondeterminism {
+	for _, s := range sources {
 		if len(s) > maxText {
 			return fmt.Errorf("a source of nondeterminism of %d bytes", len(s))
 		}
 	}
-	if len(r.Reached) > maxText || len(r.Nondeterminism) > maxCounts {
-		return fmt.Errorf("%d sources of nondeterminism, and how far the strategy came in %d bytes", len(r.Nondeterminism), len(r.Reached))
+	if len(r.Reached) > maxText || len(sources) > maxCounts {
+		return fmt.Errorf("%d sources of nondeterminism, and how far the strategy came in %d bytes", len(sources), len(r.Reached))
 	}
 	return errors.Join(checkList("events", nil, r.Events, 0), checkList("failures", nil, r.Failures, 0), checkList("properties", l.Result.Judged, r.Judged, lockstep.NotCounted),
 		checkList("parts of the scenario", l.Result.Effects, r.Effects, 0))

@@ -61,7 +61,7 @@ func testPart(t testing.TB, job Job, ask stretch.Ask, k kind, store map[int]stre
 		if !job.Hello.KeepGoing {
 			r.Runs, n = 1, 1
 		}
-		r.Verdicts = map[lockstep.Verdict]int{trace.Pass: n - 1, trace.Fail: 1}
+		r.Verdicts, r.Failures = map[lockstep.Verdict]int{trace.Pass: n - 1, trace.Fail: 1}, []lockstep.Count{{Name: "prefix", N: 1}}
 		run := ask.First + n - 1
 		r.Found = []lockstep.Found{{Run: run, Finding: lockstep.Finding{Property: "prefix", Text: "it differs"}, Failed: 1, Repeated: 1}}
 		x := testTrace(t, run)
@@ -135,13 +135,21 @@ func TestCheckPart(t *testing.T) {
 		"long reach":        func(p *Part) { p.Result.Reached = strings.Repeat("x", maxText+1) },
 		"events":            func(p *Part) { p.Result.Events = []lockstep.Count{{Name: "e", N: -1}} },
 		"many events":       func(p *Part) { p.Result.Events = make([]lockstep.Count, maxCounts+1) },
-		"properties":        func(p *Part) { p.Result.Judged[0].N = -7 },
-		"effects":           func(p *Part) { p.Result.Effects = []lockstep.Count{{Name: "cut", N: -1}} },
-		"findings":          func(p *Part) { p.Result.Found = make([]lockstep.Found, 2) },
-		"hidden":            func(p *Part) { p.Result.Verdicts = map[lockstep.Verdict]int{"pass": 3, "fail": 1} },
-		"sketch":            func(p *Part) { p.States = []byte{1, 2, 3} },
-		"register":          func(p *Part) { p.Schedules = bytes.Repeat([]byte{200}, 4096) },
-		"coverage":          func(p *Part) { p.Coverage = &coverage.Sum{Runs: p.Result.Runs + 1} },
+		"failures":          func(p *Part) { p.Result.Failures = []lockstep.Count{{Name: "prefix", N: 1}} },
+		"negative failures": func(p *Part) { p.Result.Failures = []lockstep.Count{{Name: "a", N: 2}, {Name: "b", N: -2}} },
+		"unknown run":       func(p *Part) { p.Result.Unknown = []lockstep.Unknown{{Run: 1}} },
+		"tail":              func(p *Part) { p.Result.InconclusiveTail = 1 },
+		"long places": func(p *Part) {
+			p.Result.Rechecked, p.Result.Diverged = 1, 1
+			p.Result.Divergences = []lockstep.Divergence{{Nondeterminism: []string{strings.Repeat("x", maxText+1)}}}
+		},
+		"properties": func(p *Part) { p.Result.Judged[0].N = -7 },
+		"effects":    func(p *Part) { p.Result.Effects = []lockstep.Count{{Name: "cut", N: -1}} },
+		"findings":   func(p *Part) { p.Result.Found = make([]lockstep.Found, 2) },
+		"hidden":     func(p *Part) { p.Result.Verdicts = map[lockstep.Verdict]int{"pass": 3, "fail": 1} },
+		"sketch":     func(p *Part) { p.States = []byte{1, 2, 3} },
+		"register":   func(p *Part) { p.Schedules = bytes.Repeat([]byte{200}, 4096) },
+		"coverage":   func(p *Part) { p.Coverage = &coverage.Sum{Runs: p.Result.Runs + 1} },
 		"goals": func(p *Part) {
 			p.Coverage = &coverage.Sum{Runs: p.Result.Runs, Watches: []coverage.Counted{{News: []coverage.News{{Run: 1, Aims: []int{-1}}}}}}
 		},
@@ -190,7 +198,7 @@ func TestCheckFindings(t *testing.T) {
 		"shapes":     func(p *Part, _ map[int]stretch.Trace) { p.Shapes = nil },
 		"shape":      func(p *Part, _ map[int]stretch.Trace) { p.Shapes[0] = "another" },
 		"twice": func(p *Part, _ map[int]stretch.Trace) {
-			p.Result.Verdicts = map[lockstep.Verdict]int{"pass": 2, "fail": 2}
+			p.Result.Verdicts, p.Result.Failures = map[lockstep.Verdict]int{"pass": 2, "fail": 2}, []lockstep.Count{{Name: "prefix", N: 2}}
 			p.Result.Found, p.Shapes = append(p.Result.Found, p.Result.Found...), append(p.Shapes, p.Shapes...)
 		},
 		"no trace": func(p *Part, s map[int]stretch.Trace) { delete(s, p.Result.Found[0].Run) },

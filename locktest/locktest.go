@@ -52,7 +52,7 @@ const lastWords = 5 * time.Second
 // A passing run of a deterministic system that differs when it is repeated fails the test, too, and so does a
 // campaign in which runs reached a limit, in which the scenario or a part of it never took effect, or in which
 // a property was never checked: none is a pass. See [lockstep.Result.Problems]. What happened in a run on average is
-// logged in any case.
+// logged, unless a finding is.
 //
 // A step that does not end within half a minute is a finding, too: the run is stored as far
 // as it goes.
@@ -209,19 +209,24 @@ func (c *testCase) check(ctx context.Context, result *lockstep.Result) {
 			others = append(others, p)
 		}
 	}
-	for _, line := range append(campaign.Activity(result), campaign.ProblemLines(others, "")...) {
+	first := result.First()
+	drawn := first != nil && first.Flaky == ""
+	lines := campaign.ProblemLines(others, "")
+	if !drawn {
+		lines = append(campaign.Activity(result), lines...)
+	}
+	for _, line := range lines {
 		c.Logf("lockstep: %s", line)
 	}
-	first := result.First()
 	switch {
 	case len(failing) > 0:
-		c.failing(result, failing, first == nil || first.Flaky != "")
+		c.failing(result, failing, !drawn)
 	case result.Interrupted:
 		c.Logf("lockstep: stopped by the test's deadline after %d runs; nothing found", result.Runs)
 	default:
 		c.Logf("lockstep: %d runs, nothing found; %s", result.Runs, result.Guarantee)
 	}
-	if first != nil && first.Flaky == "" {
+	if drawn {
 		c.found(ctx, first)
 	}
 }

@@ -25,6 +25,7 @@ type timetable struct {
 	order order
 	most  int    // steps that it may take
 	is    string // its size when it was run
+	has   extent // likewise
 }
 
 // order says which comes first of an act and a message that are due.

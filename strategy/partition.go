@@ -118,7 +118,7 @@ func (p Partition) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	if err := fits("partition", p, info); err != nil {
 		return lockstep.Terms{}, err
 	}
-	t := lockstep.Terms{Guarantee: p.guarantee(info)}
+	t := lockstep.Terms{Guarantee: p.guarantee(info), Order: &trace.Order{}}
 	if p.Family && p.Role == "" {
 		t.Measured = func(seen lockstep.Seen) lockstep.Guarantee { return p.walked(info, seen) }
 	}

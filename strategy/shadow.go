@@ -61,7 +61,12 @@ func (s Shadow) String() string { return write("shadow", s) }
 
 // Fit says on which terms the strategy explores such a system.
 func (s Shadow) Fit(info lockstep.Info) (lockstep.Terms, error) {
-	return fit("shadow", s, info)
+	t, err := fit("shadow", s, info)
+	t.Order = &trace.Order{Distance: s.Distance}
+	if !s.Swarm && s.Swap == 0 {
+		t.Order.Distance = 0
+	}
+	return t, err
 }
 
 // check reports what is wrong with the options, or why the system does not fit.

@@ -44,6 +44,9 @@ func (b *Builder) Program(ctx context.Context, p target.Program, version string)
 	if err := p.Check(); err != nil {
 		return "", err
 	}
+	if strings.HasPrefix(version, "-") { // the go tool would take it for a flag
+		return "", fmt.Errorf("the version %q of %s begins with -, which no version does", version, p.Name)
+	}
 	cache, err := b.cache()
 	if err != nil {
 		return "", err
@@ -160,7 +163,7 @@ func (j *job) compile(ctx context.Context, key, file string) error {
 		said += " -X " + target.Root + "/target.build=" + name
 	}
 	args := append(append([]string{"build"}, j.flags...), "-ldflags", said)
-	if _, err := j.run(ctx, append(args, "-o", made, j.program.Package)...); err != nil {
+	if _, err := j.run(ctx, append(args, "-o", made, "--", j.program.Package)...); err != nil {
 		return fmt.Errorf("%s cannot be built: %w%s", j.name(), err, j.known())
 	}
 	if err := j.keep(made, file); err != nil {

@@ -79,7 +79,7 @@ func (j *job) fetch(ctx context.Context, module string) (string, error) {
 		return "", fmt.Errorf("%s is built from the source of %s, which this program does not find: it was built from a checkout that is gone, "+
 			"and is no release; go install %s/cmd/lockstep@latest installs one", j.program.Name, module, target.Root)
 	}
-	out, err := j.run(ctx, "mod", "download", "-json", module+"@"+query(module, version))
+	out, err := j.run(ctx, "mod", "download", "-json", "--", module+"@"+query(module, version))
 	if err != nil {
 		return "", fmt.Errorf("%s cannot be fetched: %w", module+"@"+version, err)
 	}

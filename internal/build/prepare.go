@@ -88,7 +88,7 @@ func (j *job) prepareSource(ctx context.Context) error {
 	if err := j.replace(ctx, j.program.Library+"@"+j.version); err != nil {
 		return err
 	}
-	dir, err := j.run(ctx, "list", j.flags[0], j.flags[1], "-m", "-f", "{{if .Replace}}{{.Replace.Dir}}{{else}}{{.Dir}}{{end}}", j.program.Library)
+	dir, err := j.run(ctx, "list", j.flags[0], j.flags[1], "-m", "-f", "{{if .Replace}}{{.Replace.Dir}}{{else}}{{.Dir}}{{end}}", "--", j.program.Library)
 	if err != nil {
 		return fmt.Errorf("%s has no version %q: %w%s", j.program.Name, j.version, err, j.known())
 	}
@@ -140,7 +140,7 @@ func (j *job) prepareOwn() error {
 
 // replace puts something in the place of the library.
 func (j *job) replace(ctx context.Context, by string) error {
-	_, err := j.run(ctx, "mod", "edit", "-replace", j.program.Library+"="+by, filepath.Join(j.work, "go.mod"))
+	_, err := j.run(ctx, "mod", "edit", "-replace="+j.program.Library+"="+by, "--", filepath.Join(j.work, "go.mod"))
 	return err
 }
 
@@ -157,7 +157,7 @@ func (j *job) findSource(ctx context.Context) (string, error) {
 		}
 		return j.fetch(ctx, j.program.Module)
 	}
-	dir, err := j.run(ctx, "list", "-m", "-f", "{{.Dir}}", j.program.Module)
+	dir, err := j.run(ctx, "list", "-m", "-f", "{{.Dir}}", "--", j.program.Module)
 	if err != nil {
 		return "", fmt.Errorf("%s is built from the source of %s, which is not found from here; go to a folder where the go tool finds it: %w",
 			j.program.Name, j.program.Module, err)

@@ -90,6 +90,8 @@ func (l *lister) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 // Judge is a spec made of functions.
 type Judge struct {
 	OnStep, AtEnd func(*lockstep.Run) *lockstep.Finding
+	// Undecided is why no run can be checked; empty: they can.
+	Undecided string
 }
 
 // Properties names the one property.
@@ -118,7 +120,7 @@ func (j Judge) End(r *lockstep.Run) *lockstep.Finding {
 }
 
 // Conclude counts nothing.
-func (j Judge) Conclude(bool) (c lockstep.Conclusion) { return c }
+func (j Judge) Conclude(bool) lockstep.Conclusion { return lockstep.Conclusion{Undecided: j.Undecided} }
 
 // What tests ask for.
 var (

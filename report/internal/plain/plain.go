@@ -59,14 +59,13 @@ func Number(v float64) string {
 func Wrap(s string, width, indent, most int) []string {
 	var lines []string
 	blank := ""
-	for {
-		r := []rune(s)
+	for r := []rune(s); ; {
 		room := max(1, width-len(blank))
 		if len(r) <= room {
-			return append(lines, strings.TrimRight(blank+s, " "))
+			return append(lines, strings.TrimRight(blank+string(r), " "))
 		}
 		if len(lines) == most-1 {
-			return append(lines, blank+Cut(s, room))
+			return append(lines, blank+Cut(string(r[:room+1]), room))
 		}
 		at := room
 		for k := room; k > room/2; k-- {
@@ -76,7 +75,10 @@ func Wrap(s string, width, indent, most int) []string {
 			}
 		}
 		lines = append(lines, strings.TrimRight(blank+string(r[:at]), " "))
-		s, blank = strings.TrimLeft(string(r[at:]), " "), strings.Repeat(" ", indent)
+		for r = r[at:]; len(r) > 0 && r[0] == ' '; {
+			r = r[1:]
+		}
+		blank = strings.Repeat(" ", indent)
 	}
 }
 
