@@ -32,6 +32,7 @@ type Cluster struct {
 
 	command func(lockstep.Node) (*exec.Cmd, error)
 	log     func(line string) bool // picks lines for the trace; nil picks none
+	line    func(n lockstep.Node, line string, out *lockstep.Outbox)
 	servers []*Server
 	hands   hands
 	calls   calls
@@ -101,8 +102,18 @@ func (c *Cluster) Begin() error {
 	return nil
 }
 
-// fresh begins a run: nothing is cut, and packets are carried.
+// hold lets what a node sends wait, also the end of its connections, or go on.
+func (c *Cluster) hold(n lockstep.Node, held bool) {
+	for m := range trace.AllNodes(len(c.servers)).Without(n).All() {
+		c.Network.Hold(n, m, held)
+	}
+}
+
+// fresh begins a run: nothing is cut or held, and packets are carried.
 func (c *Cluster) fresh() {
+	for i := range c.servers {
+		c.hold(lockstep.Node(i+1), false)
+	}
 	c.Network.Cut(Whole)
 	c.hands.begin()
 	c.did, c.settling = 0, false
@@ -183,7 +194,6 @@ func (c *Cluster) Up() lockstep.Nodes {
 
 // settle begins the settling stage: no fault is to come, and packets are carried.
 func (c *Cluster) settle() {
-	c.settling = true
 	c.Network.Control(false)
 	c.Network.Unbound()
 }
@@ -276,6 +286,9 @@ func (c *Cluster) Look(out *lockstep.Outbox) error {
 		lines, count := v.Log.Since(c.marks[i])
 		c.marks[i] = count
 		for _, line := range lines {
+			if c.line != nil {
+				c.line(lockstep.Node(i+1), line, out)
+			}
 			if c.log != nil && c.log(line) {
 				text := strings.ReplaceAll(strings.TrimSpace(line), v.Folder+string(filepath.Separator), "") // which differs from run to run
 				out.Event(lockstep.Event{Node: lockstep.Node(i + 1), Type: EventLog, Text: text})

@@ -69,14 +69,17 @@ func (d *deployment) steady(ctx context.Context, nodes lockstep.Nodes) (lockstep
 // Do performs a step.
 func (d *deployment) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
 	if out.Settling() && !d.settling {
-		d.settle()
+		d.settling = true
+		if !d.system.Datagrams {
+			d.settle()
+		}
 	}
 	if d.driver.Before != nil {
 		d.driver.Before(s, out)
 	}
 	d.Collect(out)
 	err := d.perform(ctx, s, out)
-	if err == nil && d.driver.Quiet != nil && !d.settling {
+	if err == nil && d.driver.Quiet != nil && (!d.settling || d.system.Datagrams) {
 		err = Timed(&d.Spent.Waiting, func() error { return d.driver.Quiet(ctx, s) })
 	}
 	d.Collect(out)
@@ -91,7 +94,13 @@ func (d *deployment) perform(ctx context.Context, s *lockstep.Step, out *lockste
 	case trace.Wait:
 		return d.wait(ctx, time.Duration(s.For), out)
 	default:
-		return Timed(&d.Spent.Working, func() error { d.Cluster.Do(s, out); return nil })
+		return Timed(&d.Spent.Working, func() error {
+			if d.system.Datagrams {
+				return d.datagram(ctx, s, out)
+			}
+			d.Cluster.Do(s, out)
+			return nil
+		})
 	}
 }
 
@@ -132,6 +141,9 @@ func (d *deployment) Abilities() lockstep.Abilities {
 			defer cancel()
 			return d.driver.Role(ctx, n)
 		}
+	}
+	if d.system.Body != nil {
+		a.Body = func(body lockstep.ID) any { return d.system.Body(d.hands.data(body)) }
 	}
 	return a
 }
