@@ -27,6 +27,8 @@ type Cluster struct {
 	Network *Network
 	// Patience is how long servers may take to start and to agree.
 	Patience time.Duration
+	// Seed is that of the run.
+	Seed uint64
 	// Spent is where the time of the run goes.
 	Spent Spent
 
@@ -75,10 +77,11 @@ func NewCluster(place *lockstep.Place, nodes int, stall bool) (*Cluster, error) 
 	return c, nil
 }
 
-// nodeOf is the node that a process is, or 0.
+// nodeOf is the node that a process belongs to, or 0: a server may be several processes, which are in the group of the first.
 func (c *Cluster) nodeOf(pid int) lockstep.Node {
+	group := groupOf(pid)
 	for i, v := range c.servers {
-		if pid != 0 && v.Pid() == pid {
+		if group != 0 && v.Pid() == group {
 			return lockstep.Node(i + 1)
 		}
 	}

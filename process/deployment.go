@@ -33,6 +33,7 @@ func (d *deployment) Reset(ctx context.Context, seed uint64, out *lockstep.Outbo
 // start starts the servers of a run, and waits until all are ready.
 func (d *deployment) start(ctx context.Context, seed uint64) error {
 	d.stop()
+	d.Seed = seed
 	begin := d.Begin
 	if d.system.Reuse {
 		begin = d.Resume
@@ -41,7 +42,7 @@ func (d *deployment) start(ctx context.Context, seed uint64) error {
 		return err
 	}
 	if d.driver.Reset != nil {
-		if err := d.driver.Reset(seed); err != nil {
+		if err := d.driver.Reset(); err != nil {
 			return err
 		}
 	}

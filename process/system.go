@@ -56,8 +56,8 @@ type System struct {
 type Driver struct {
 	// Stop ends the clients of a run, before its servers end.
 	Stop func()
-	// Reset prepares the run of a seed, while no new server runs.
-	Reset func(seed uint64) error
+	// Reset prepares a run, while no new server runs.
+	Reset func() error
 	// Command makes the command that starts a node. It is asked for one each time the node starts.
 	Command func(lockstep.Node) (*exec.Cmd, error)
 	// Ready reports whether a node serves, where among are the nodes that can agree. It is asked again and again, for several

@@ -19,7 +19,7 @@ func noted(reuse bool, note func(string)) System {
 		New: func(context.Context, *Cluster) (Driver, error) {
 			return Driver{
 				Stop:    func() { note("stop") },
-				Reset:   func(uint64) error { note("reset"); return nil },
+				Reset:   func() error { note("reset"); return nil },
 				Command: func(lockstep.Node) (*exec.Cmd, error) { note("command"); return exec.Command("sleep", "600"), nil },
 				Ready:   func(context.Context, lockstep.Node, lockstep.Nodes) bool { note("ready"); return true },
 				Begin: func(_ context.Context, out *lockstep.Outbox) error {

@@ -89,7 +89,7 @@ func (d *proxied) driver() process.Driver {
 }
 
 // reset forgets the run before.
-func (d *proxied) reset(uint64) error {
+func (d *proxied) reset() error {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
 	d.epochs, d.decided = [replicas]int{}, [replicas]int{}

@@ -72,7 +72,7 @@ func (d *deployment) connect() error {
 }
 
 // reset forgets the run before.
-func (d *deployment) reset(uint64) error {
+func (d *deployment) reset() error {
 	d.roles, d.log = nil, nil
 	d.runs++
 	return nil

@@ -44,7 +44,7 @@ func (c Cluster) deploy(ctx context.Context, servers *process.Cluster) (process.
 }
 
 // reset forgets the run before.
-func (d *deployment) reset(uint64) error {
+func (d *deployment) reset() error {
 	d.waits, d.sent, d.answered, d.judged = 0, 0, 0, false
 	return nil
 }

@@ -50,8 +50,8 @@ func (c Cluster) deploy(servers *process.Cluster, java *jvm.JVM) (process.Driver
 }
 
 // reset gives each server a client.
-func (d *deployment) reset(seed uint64) error {
-	d.harness, d.waits, d.fresh, d.same, d.told = d.options.harness(seed), 0, true, false, false
+func (d *deployment) reset() error {
+	d.harness, d.waits, d.fresh, d.same, d.told = d.options.harness(d.Seed), 0, true, false, false
 	d.has = make([]Data, d.options.Nodes)
 	for i, address := range d.client {
 		c, err := newClient(i+1, address)
