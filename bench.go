@@ -14,6 +14,7 @@ import (
 type Bench struct {
 	worker *worker
 	of     *trace.Trace // whose run is made again, or nil
+	lines  lineups      // the order that its messages keep
 	left   int          // goroutines that hang
 }
 
@@ -52,7 +53,9 @@ func NewBenchFor(plan Plan, t *trace.Trace) (*Bench, error) {
 	p.Limits.Steps = max(p.Limits.Steps, len(t.Records))
 	w := newWorker(p, 0)
 	w.run.retell(t)
-	return &Bench{worker: w, of: t}, nil
+	b := &Bench{worker: w, of: t}
+	b.lines.order, b.lines.free = orderOf(t, &p.terms)
+	return b, nil
 }
 
 // sameSystem reports in what the system of a trace and that of a plan differ.
@@ -88,6 +91,17 @@ func (b *Bench) Info() Info { return b.worker.info }
 
 // Settle says how many steps the settling stage of the runs may have that are made from now on.
 func (b *Bench) Settle(steps int) { b.worker.Settle = steps }
+
+// KeepOrder says whether messages keep to the order of the trace's strategy in the runs that are made from now on: then
+// a step that lets a message overtake others of its link by more is impossible. It reports whether there is such an
+// order. The default is that they do not.
+func (b *Bench) KeepOrder(keep bool) bool {
+	b.worker.run.lines = lineups{}
+	if keep {
+		b.worker.run.lines = b.lines
+	}
+	return b.lines.order != nil
+}
 
 // Run makes the run with the given number. The scheduler is the plan's strategy's where it
 // is nil. An error is a failure of the tool, the plan or the environment, or that of the
@@ -164,5 +178,5 @@ func (s silent) String() string        { return string(s) }
 func (silent) Fit(Info) (Terms, error) { return Terms{}, nil }
 func (silent) New(Info) Scheduler      { return silent("") }
 func (silent) Reset(*Start)            {}
-func (silent) Next(*Run, *Step) bool   { return false }
+func (silent) Next(*Turn, *Step) bool  { return false }
 func (silent) Tell(bool) Account       { return Account{} }

@@ -81,7 +81,9 @@ func (r *Run) Deliverable(id ID) bool {
 	return r.calm || r.arrives(id)
 }
 
-func (r *Run) arrives(id ID) bool { return r.up.Has(r.messages[id-1].To) && r.Head(id) == id }
+func (r *Run) arrives(id ID) bool {
+	return r.up.Has(r.messages[id-1].To) && r.Head(id) == id && !r.overtakes(id)
+}
 
 // Head is the oldest message in flight on the link of the message given, which is the
 // message itself where links are not FIFO.

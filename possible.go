@@ -29,7 +29,9 @@ func (r *Run) refusal(s *Step) string {
 	switch s.Kind {
 	case trace.Deliver:
 		return r.undeliverable(s.Msg)
-	case trace.Drop, trace.Duplicate:
+	case trace.Drop:
+		return r.unlosable(s.Msg)
+	case trace.Duplicate:
 		return r.gone(s.Msg)
 	case trace.Replace:
 		if s.Request < 0 || int(s.Request) >= len(r.forged) {
@@ -76,6 +78,8 @@ func (r *Run) undeliverable(id ID) string {
 		return "its receiver is down"
 	case r.links != nil && r.Head(id) != id:
 		return "an older message is in flight on the same link, and links are FIFO"
+	case r.overtakes(id):
+		return "it would overtake older messages of its link, by more than the strategy lets it"
 	}
 	return ""
 }
@@ -83,6 +87,23 @@ func (r *Run) undeliverable(id ID) string {
 func (r *Run) gone(id ID) string {
 	if !r.onItsWay(id) {
 		return "the message is not in flight"
+	}
+	return ""
+}
+
+// overtakes reports whether a message cannot be delivered because of the order that runs keep. The settling stage keeps
+// one of its own.
+func (r *Run) overtakes(id ID) bool {
+	return r.lines.order != nil && !r.settling && !r.lines.allows(r.messages, id)
+}
+
+// unlosable says why a message cannot be lost.
+func (r *Run) unlosable(id ID) string {
+	if why := r.gone(id); why != "" {
+		return why
+	}
+	if r.lines.order != nil && !r.settling && !r.lines.loses(r.messages, id) {
+		return "there is a copy of it, and the strategy never loses a message that it has doubled"
 	}
 	return ""
 }

@@ -3,6 +3,8 @@ package lockstep
 import (
 	"fmt"
 	"math/rand/v2"
+
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // Strategy chooses the steps of a run. It is an immutable value with exported fields;
@@ -37,6 +39,9 @@ type Terms struct {
 	// several, and Epoch the number of runs that one of them makes before all are told what the others
 	// have learned; see [Learner]. 0 is one lineage, without an end.
 	Lineages, Epoch int
+	// Order bounds how messages of one link overtake each other in runs of the strategy; nil means that they may arrive
+	// in any order. A run that is shrunk or replayed keeps to it.
+	Order *trace.Order
 	// Texts says that the scheduler reads the texts of messages and states, Events that it looks at the
 	// events of steps.
 	Texts, Events bool
@@ -53,7 +58,7 @@ type Scheduler interface {
 	Reset(*Start)
 	// Next writes the next step to next, which is zero, and reports true; or it reports
 	// false when the run is over.
-	Next(run *Run, next *Step) bool
+	Next(turn *Turn, next *Step) bool
 	// Tell tells about the run last made, and of the runs so far. Drawn and Reached, which take
 	// time to be put into words, are wanted only where words is true.
 	Tell(words bool) Account

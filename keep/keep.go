@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/closure"
@@ -180,10 +182,21 @@ func Trace(write func(string, func(io.Writer) error) error, file string, t *trac
 	return err
 }
 
-// pictureFile is where a picture is that goes with the trace in a file.
+// pictureFile is where a picture is that goes with the trace in a file: beside it, whatever the picture's name is.
 func pictureFile(file string, p trace.Picture) string {
-	return strings.TrimSuffix(file, ".trace") + "-" + p.Name
+	base, name := strings.TrimSuffix(filepath.Base(file), ".trace"), SafeName(p.Name)
+	if len(base)+1+len(name) > maxFile {
+		extension := filepath.Ext(name)
+		if len(extension) > len(".html") {
+			extension = ""
+		}
+		name = fmt.Sprintf("%x", sha256.Sum256([]byte(p.Name)))[:16] + extension
+	}
+	return filepath.Join(filepath.Dir(file), base+"-"+name)
 }
+
+// maxFile bounds the name of a file in bytes.
+const maxFile = 200
 
 // Form is the lock-step form of a run, and in words how it differs from it or why there is
 // none.
@@ -244,12 +257,29 @@ func planOf(t *trace.Trace) string {
 	return fmt.Sprintf("%q %q %q %q %q %d", h.Target, h.Build, h.Options, h.Strategy, h.Scenario, h.Nodes) // maps are in the order of keys
 }
 
-// SafeName is a text as part of a file name that needs no quotes in a shell.
+// MaxName bounds the length of a name, in bytes: with what is added to it for pictures and extensions, the name of a file
+// stays within 200 bytes, which every file system takes.
+const MaxName = 160
+
+// SafeName is a text as part of a file name that needs no quotes in a shell and is no option of a command. One that is
+// too long is cut, with a hash of all of it in the end.
 func SafeName(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r <= ' ' || strings.ContainsRune(`/\:*?"'<>|$&;()[]#~`+"`", r) {
+	name := strings.Map(func(r rune) rune {
+		if r <= ' ' || r == utf8.RuneError || unicode.IsControl(r) || strings.ContainsRune(`/\:*?"'<>|$&;()[]#~`+"`", r) {
 			return '_'
 		}
 		return r
 	}, text)
+	if strings.HasPrefix(name, "-") || strings.HasPrefix(name, ".") {
+		name = "_" + name[1:]
+	}
+	if len(name) <= MaxName {
+		return name
+	}
+	hash := fmt.Sprintf("-%x", sha256.Sum256([]byte(text)))[:17]
+	cut := MaxName - len(hash)
+	for !utf8.RuneStart(name[cut]) {
+		cut--
+	}
+	return name[:cut] + hash
 }

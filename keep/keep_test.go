@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/keep"
@@ -252,6 +253,28 @@ func TestPageLinksPictures(t *testing.T) {
 	}
 }
 
+// A picture is stored beside its trace, whatever its name is.
+func TestPictureNames(t *testing.T) {
+	for _, name := range []string{"/../../../evil", "../evil", `..\evil`, "/etc/evil", "a\nb", ""} {
+		root := t.TempDir()
+		dir := filepath.Join(root, "one", "two", "three", "out")
+		run := found(t)
+		run.Pictures = []trace.Picture{{Name: name, Data: []byte("evil")}}
+		k, err := keep.Run(t.Context(), buggy, run, keep.Options{Dir: dir, Name: "run", NoShrink: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(k.Pictures) != 1 || filepath.Dir(k.Pictures[0]) != dir {
+			t.Errorf("%q is stored as %q", name, k.Pictures)
+		}
+		for at := dir; at != root; at = filepath.Dir(at) {
+			if list, err := os.ReadDir(filepath.Dir(at)); err != nil || len(list) != 1 {
+				t.Errorf("%q: %v in %s, %v", name, list, filepath.Dir(at), err)
+			}
+		}
+	}
+}
+
 // A run that is being shrunk is stored as it was found, whatever happens then; when the time for
 // shrinking is over, the smallest so far counts.
 func TestStoredBefore(t *testing.T) {
@@ -286,4 +309,38 @@ func ExampleShrink() {
 	}
 	fmt.Println(len(small.Trace.Records) < len(result.First().Trace.Records))
 	// Output: true
+}
+
+// Whatever a run is called, its files have names that every file system takes, and different runs have different ones.
+func TestNamesAreBounded(t *testing.T) {
+	long := strings.Repeat("é/", 300)
+	dir := t.TempDir()
+	seen := map[string]bool{}
+	for _, property := range []string{"p", long + "a", long + "b", "-rf", "..", "\x1b[2J", "\xff"} {
+		run := &trace.Trace{Header: trace.Header{Target: long[:50] + property, Nodes: 1}, Outcome: trace.Outcome{Verdict: trace.Fail, Finding: &trace.Finding{Property: property}},
+			Pictures: []trace.Picture{{Name: "../../" + property + ".html"}, {Name: long + ".html"}, {Name: "x." + long}}}
+		name := keep.NameOf(run)
+		if len(name) > keep.MaxName || !utf8.ValidString(name) || seen[name] || strings.ContainsAny(name, "/\x1b") {
+			t.Errorf("%q: the name %q of %d bytes", property, name, len(name))
+		}
+		seen[name] = true
+		var files []string
+		err := keep.Trace(func(file string, _ func(io.Writer) error) error {
+			files = append(files, file)
+			return os.WriteFile(file, nil, 0o666)
+		}, filepath.Join(dir, name+".trace"), run)
+		if err != nil || len(files) != 4 {
+			t.Fatalf("%q: %v", files, err)
+		}
+		for _, file := range files {
+			if filepath.Dir(file) != dir || len(filepath.Base(file)) > 200 {
+				t.Errorf("%q has %d bytes", file, len(filepath.Base(file)))
+			}
+		}
+	}
+	for text, want := range map[string]string{"-rf": "_rf", "..": "_.", "a b": "a_b"} {
+		if got := keep.SafeName(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
 }

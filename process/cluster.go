@@ -274,12 +274,12 @@ func (c *Cluster) direct() error {
 	return c.Network.Direct(pids)
 }
 
-// Worthless makes an error one that spoils only the run.
-func Worthless(err error) error {
+// Inconclusive makes an error one that spoils only the run.
+func Inconclusive(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &lockstep.Worthless{Reason: err.Error()}
+	return &lockstep.Inconclusive{Reason: err.Error()}
 }
 
 // Look ends a step: it brings the time, packets that wait and the lines of logs to the trace, and reports a server
@@ -302,7 +302,7 @@ func (c *Cluster) Look(out *lockstep.Outbox) error {
 	if err := c.hands.look(out); err != nil {
 		return err
 	}
-	return Worthless(c.Check())
+	return Inconclusive(c.Check())
 }
 
 // Close ends the servers and the links.

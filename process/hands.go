@@ -86,5 +86,5 @@ func (h *hands) look(out *lockstep.Outbox) error {
 			delete(h.messages, number)
 		}
 	}
-	return Worthless(err)
+	return Inconclusive(err)
 }

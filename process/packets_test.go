@@ -362,7 +362,7 @@ var lettered = System{Name: "letters", Nodes: 3, Pace: time.Millisecond, Patienc
 			}
 			conn, err := net.Dial("tcp", d.real[s.Node-1])
 			if err != nil {
-				return Worthless(err)
+				return Inconclusive(err)
 			}
 			fmt.Fprintf(conn, "dial %s echo hello\n", d.via[s.Node%3])
 			context.AfterFunc(ctx, func() { conn.Close() })

@@ -16,6 +16,9 @@ import (
 // file. The package is built in a module of its own, because that of a server often cannot be
 // installed. It is kept in the user's cache, so that it is done once.
 func Program(ctx context.Context, pkg, version string) (string, error) {
+	if strings.HasPrefix(pkg, "-") || strings.HasPrefix(version, "-") { // the go tool would take it for a flag
+		return "", fmt.Errorf("process: the package %q in version %q: neither may begin with -", pkg, version)
+	}
 	folder, err := Cached(strings.NewReplacer("/", "-", ":", "-").Replace(pkg+"@"+version), func(folder string) error {
 		Notify("building %s@%s, once: it is kept in the user's cache", pkg, version)
 		return buildProgram(ctx, folder, pkg, version)
@@ -37,7 +40,7 @@ func buildProgram(ctx context.Context, folder, pkg, version string) error {
 	}
 	defer temporary.Remove()
 	work := temporary.Path
-	for _, arguments := range [][]string{{"mod", "init", "program"}, {"get", pkg + "@" + version}, {"build", "-o", filepath.Join(folder, "program"), pkg}} {
+	for _, arguments := range [][]string{{"mod", "init", "program"}, {"get", "--", pkg + "@" + version}, {"build", "-o", filepath.Join(folder, "program"), "--", pkg}} {
 		cmd := exec.CommandContext(ctx, tool, arguments...)
 		cmd.Dir, cmd.Env = work, append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod")
 		if out, err := cmd.CombinedOutput(); err != nil {

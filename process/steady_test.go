@@ -159,7 +159,7 @@ func TestRetry(t *testing.T) {
 		if err := Retry(t.Context(), time.Second, "it does not work", try(5)); err != nil || tries != 5 {
 			t.Errorf("%v after %d tries", err, tries)
 		}
-		var spoilt *lockstep.Worthless
+		var spoilt *lockstep.Inconclusive
 		if err := Retry(t.Context(), time.Second, "it does not work", try(50)); !errors.As(err, &spoilt) || err.Error() != "it does not work within 1s: not yet" {
 			t.Errorf("%v after %d tries", err, tries)
 		}

@@ -2,6 +2,7 @@ package remote
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -41,6 +42,9 @@ type replica struct {
 }
 
 func deploy(s System, p *lockstep.Place) (*deployment, error) {
+	if s.Token == "" {
+		s.Token = rand.Text()
+	}
 	d := &deployment{system: s, place: p, nodes: make([]replica, s.Nodes)}
 	server, err := newServer(&d.system)
 	if err != nil {
@@ -88,10 +92,8 @@ func (d *deployment) environment(cmd *exec.Cmd, i int) {
 	if cmd.Env == nil {
 		cmd.Env = os.Environ()
 	}
-	cmd.Env = append(cmd.Env, client.URLVariable+"="+d.server.url(), client.NodeVariable+"="+strconv.Itoa(i+1))
-	if d.system.Token != "" {
-		cmd.Env = append(cmd.Env, client.TokenVariable+"="+d.system.Token)
-	}
+	cmd.Env = append(cmd.Env, client.URLVariable+"="+d.server.url(), client.NodeVariable+"="+strconv.Itoa(i+1),
+		client.TokenVariable+"="+d.system.Token)
 }
 
 // connect waits until a node has connected.
@@ -362,7 +364,7 @@ func (d *deployment) worthless(ctx context.Context, i int, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return &lockstep.Worthless{Reason: fmt.Sprintf("replica %d: %v%s", i+1, err, d.lastWords(i))}
+	return &lockstep.Inconclusive{Reason: fmt.Sprintf("replica %d: %v%s", i+1, err, d.lastWords(i))}
 }
 
 // fire takes a node's earliest timer from the others, and arms the alarm for the next one.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/loopback"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -27,7 +28,9 @@ type System struct {
 	Command func(node lockstep.Node, folder string) *exec.Cmd
 	// Listen is the address to listen at; empty means a free port of the loopback.
 	Listen string
-	// Token is what replicas must know. Without one, only the loopback may be listened at.
+	// Token is what replicas must know: a connection without it is refused. Empty means that every deployment
+	// draws one and hands it to the replicas that Command starts. Replicas that somebody else starts need one
+	// that is set here, of at least MinToken characters where others than this machine can connect.
 	Token string
 	// Kill lets a crash be the end of the replica's process, and a restart a new one.
 	// Otherwise the replica is told to forget what would not survive a crash.
@@ -139,7 +142,27 @@ func (s System) check() error {
 	case s.Command == nil && s.Kill:
 		return fmt.Errorf("remote: %s has no Command, so a killed replica could not be started again", s.Name)
 	}
-	return checkListen(s.Listen, s.Token)
+	return s.checkListen()
+}
+
+// MinToken is the least length of a token that protects an address beyond the loopback.
+const MinToken = 16
+
+// checkListen refuses an address at which a stranger could take the place of a replica.
+func (s System) checkListen() error {
+	if s.Listen == "" {
+		return nil
+	}
+	local, err := loopback.Is(s.Listen)
+	switch {
+	case err != nil:
+		return fmt.Errorf("remote: the address to listen at: %w", err)
+	case s.Command == nil && s.Token == "":
+		return fmt.Errorf("remote: listening at %s for replicas that somebody else starts needs a Token, which they send", s.Listen)
+	case !local && s.Token != "" && len(s.Token) < MinToken:
+		return fmt.Errorf("remote: listening at %s needs a Token of at least %d characters, this one has %d", s.Listen, MinToken, len(s.Token))
+	}
+	return nil
 }
 
 // Deploy starts a server and the replicas.

@@ -35,6 +35,7 @@ func Run(ctx context.Context, plan lockstep.Plan, t *trace.Trace) (*Replayed, er
 	if err != nil {
 		return nil, err
 	}
+	b.KeepOrder(true)
 	r, err := repeat(ctx, b, plan, t)
 	if closed := b.Close(); err == nil {
 		err = closed

@@ -43,27 +43,27 @@ func (o *inOrder) Reset(*lockstep.Start) { o.given = 0 }
 func (o *inOrder) Tell(bool) lockstep.Account { return lockstep.Account{} }
 
 // Next chooses the next step.
-func (o *inOrder) Next(run *lockstep.Run, next *lockstep.Step) bool {
-	if o.steps > 0 && run.Steps() >= o.steps {
+func (o *inOrder) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
+	if o.steps > 0 && turn.Steps() >= o.steps {
 		return false
 	}
-	if flying := run.InFlight(); len(flying) > 0 {
+	if flying := turn.InFlight(); len(flying) > 0 {
 		next.Kind, next.Msg = trace.Drop, flying[0]
-		if run.Up().Has(run.Message(flying[0]).To) {
+		if turn.Up().Has(turn.Message(flying[0]).To) {
 			next.Kind = trace.Deliver
 		}
 		return true
 	}
-	for _, p := range run.Pending() {
-		if to := p.To & run.Up(); to != 0 {
+	for _, p := range turn.Pending() {
+		if to := p.To & turn.Up(); to != 0 {
 			o.given++
 			next.Kind, next.Request, next.Node = trace.Request, p.ID, to.Nth((o.given-1)%to.Len())
 			return true
 		}
 	}
 	next.Kind = trace.Alarm
-	for n := range run.Alarms().All() {
-		if next.Node == 0 || run.AlarmAt(n) < run.AlarmAt(next.Node) {
+	for n := range turn.Alarms().All() {
+		if next.Node == 0 || turn.AlarmAt(n) < turn.AlarmAt(next.Node) {
 			next.Node = n
 		}
 	}

@@ -140,11 +140,11 @@ func (s *shrinker) follow(t timetable) (timetable, bool) {
 	if !s.fails(t) {
 		return t, false
 	}
-	t.is = s.teller.size()
+	t.is, t.has = s.teller.size(), s.teller.extent()
 	next, same := s.teller.followed()
-	next.is = t.is
+	next.is, next.has = t.is, t.has
 	if !same && s.fails(next) {
-		next.is = s.teller.size()
+		next.is, next.has = s.teller.size(), s.teller.extent()
 		same = true
 	}
 	if same {
@@ -170,7 +170,7 @@ func (s *shrinker) settleLess(t timetable) {
 			s.bench.Settle(int(n))
 			if s.fails(t) {
 				s.settle, shorter = int(n), true
-				t.is = s.teller.size()
+				t.is, t.has = s.teller.size(), s.teller.extent()
 				s.keep(t)
 				break
 			}

@@ -225,6 +225,9 @@ const roundTries = 3_000
 // again shrinks the lock-step form of a run, where it has one, and makes a script of the
 // result: in rounds whole phases go, which no change of a few steps does.
 func (s *shrinker) again(now script) (script, bool) {
+	if s.ordered { // what comes too late for its round is left behind, and what comes after would overtake it
+		return now, false
+	}
 	t, err := s.bench.Record(s.ctx, s.number, now.scheduler(s))
 	if err != nil {
 		return now, s.broke(err)
@@ -236,19 +239,19 @@ func (s *shrinker) again(now script) (script, bool) {
 	if form.Trace == nil {
 		return now, false
 	}
-	kept, left := s.kept, s.left
+	kept, left, was := s.kept, s.left, s.was
 	given := min(left, roundTries)
-	s.kept, s.left = nil, given
+	s.kept, s.left, s.was = nil, given, extentOf(form.Trace)
 	_, err = s.schedule(form.Trace)
 	inRounds := s.kept
-	s.kept, s.left = kept, left-(given-s.left)
+	s.kept, s.left, s.was = kept, left-(given-s.left), was
 	if err != nil || len(inRounds) == 0 { // the form does not fail as a schedule, or s.err says what broke
 		return now, false
 	}
 	if t, err = s.bench.Record(s.ctx, s.number, inRounds[len(inRounds)-1].scheduler(s)); err != nil {
 		return now, s.broke(err)
 	}
-	next := actions(t)
+	next := slices.DeleteFunc(actions(t), func(a trace.Action) bool { return a.Step.Kind == trace.Drop }) // it may as well stay in flight
 	if !s.fails(next) {
 		return now, false
 	}
@@ -288,15 +291,19 @@ func (s *shrinker) related(length int) (found []script) {
 	other := &limited{s.plan.Strategy.New(s.info), length}
 	for k := 1; k <= relativeTries && len(found) < relatives && s.left > 0 && s.err == nil; k++ {
 		s.left--
+		s.bench.KeepOrder(false) // the strategy keeps its own
 		outcome, err := s.bench.Run(s.ctx, s.number+k, other)
 		if err == nil && s.same(outcome) {
 			var t *trace.Trace
-			if t, err = s.bench.Record(s.ctx, s.number+k, other); err == nil {
-				if a := actions(t); s.fails(a) {
+			t, err = s.bench.Record(s.ctx, s.number+k, other)
+			s.bench.KeepOrder(true)
+			if err == nil {
+				if a := actions(t); s.violates(a) {
 					found = append(found, s.fewer(s.tidy(a)))
 				}
 			}
 		}
+		s.bench.KeepOrder(true)
 		if err != nil {
 			s.broke(err)
 			break
@@ -312,8 +319,8 @@ type limited struct {
 }
 
 // Next chooses the next step, if there may be one.
-func (l *limited) Next(run *lockstep.Run, next *lockstep.Step) bool {
-	return run.Steps() < l.steps && l.Scheduler.Next(run, next)
+func (l *limited) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
+	return turn.Steps() < l.steps && l.Scheduler.Next(turn, next)
 }
 
 // broke notes an error of the environment, after which nothing can be tried any more; that the

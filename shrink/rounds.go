@@ -12,33 +12,58 @@ import (
 
 // schedule shrinks a run in rounds.
 func (s *shrinker) schedule(t *trace.Trace) (was string, err error) {
-	var now schedule
-	ok := false
-	// Alarms, the order of arrival, the rounds of messages or what isolated nodes do may not
-	// follow the rules, and matter.
-	for _, but := range [...]struct {
-		exact, loose bool
-		apart        rounds.Isolation
-	}{{}, {exact: true}, {apart: rounds.CutOff}, {apart: rounds.Held}, {loose: true}, {exact: true, loose: true},
-		{exact: true, apart: rounds.Held}} {
-		now = scheduleOf(t, but.exact, but.loose, but.apart)
-		if ok = s.fails(now); ok {
-			break
-		}
-	}
+	now, ok := s.read(t)
 	if !ok {
 		return "", s.notRepeated("rounds")
 	}
 	now = s.cutOff(now)
 	s.keep(now)
+	s.first = now.cost()
 	was = now.size()
 	for again := true; again; {
 		if now, again = s.firstSmaller(now, now.smaller()); !again {
 			now, again = s.firstSmaller(now, now.muchSmaller())
 		}
 	}
-	s.smallest(now, now.all(&s.left))
+	s.smallest(now, now.all(s.first.isolations(), &s.left))
 	return was, nil
+}
+
+// read is the schedule of a run, and whether it fails. Alarms, the order of arrival, the rounds of messages or what
+// isolated nodes do may not follow the rules, and matter: the first way to read it counts that makes the run itself
+// again, or else the first that fails.
+func (s *shrinker) read(t *trace.Trace) (now schedule, ok bool) {
+	for _, but := range [...]struct {
+		exact, loose bool
+		apart        rounds.Isolation
+	}{{}, {exact: true}, {apart: rounds.CutOff}, {apart: rounds.Held}, {loose: true}, {exact: true, loose: true},
+		{exact: true, apart: rounds.Held}} {
+		next := scheduleOf(t, but.exact, but.loose, but.apart)
+		if !s.fails(next) {
+			continue
+		}
+		if same := s.isRun(next, t); same || !ok {
+			if now, ok = next, true; same {
+				return now, true
+			}
+		}
+		if s.info.Repeats == lockstep.Roughly {
+			return now, true
+		}
+	}
+	return now, ok && s.fails(now) // so that what it did last is known
+}
+
+// isRun reports whether a schedule makes a run again, step by step.
+func (s *shrinker) isRun(c schedule, t *trace.Trace) bool {
+	if s.info.Repeats == lockstep.Roughly {
+		return false
+	}
+	again, err := s.bench.Record(s.ctx, s.number, c.scheduler(s))
+	if err != nil {
+		return s.broke(err)
+	}
+	return trace.Difference(t, again) == ""
 }
 
 // firstSmaller replaces a schedule by the first of the candidates that fails and is
@@ -63,12 +88,26 @@ func (s *shrinker) smallest(now schedule, candidates func(yield func(schedule) b
 // the schedule, else the schedule.
 func (s *shrinker) improves(now, c schedule) (schedule, bool) {
 	if s.fails(c) {
-		if c = s.cutOff(c); c.cost().less(now.cost()) {
+		c = s.cutOff(c)
+		if cost := c.cost(); cost.less(now.cost()) && cost.within(s.first) && s.smallEnough(c) {
 			s.keep(c)
 			return c, true
 		}
 	}
 	return now, false
+}
+
+// smallEnough reports whether the run of a schedule has no more steps than the run that is shrunk, as fewer rounds may
+// have. Where a run takes long it is left to the end to find out.
+func (s *shrinker) smallEnough(c schedule) bool {
+	if s.info.Repeats == lockstep.Roughly {
+		return true
+	}
+	t, err := s.bench.Record(s.ctx, s.number, c.scheduler(s))
+	if err != nil {
+		return s.broke(err)
+	}
+	return extentOf(t).shorter(s.was)
 }
 
 // cutOff drops the rounds that the failing run just made did not reach, and what was
@@ -110,6 +149,13 @@ type cost [7]int
 
 func (c cost) less(d cost) bool { return slices.Compare(c[:], d[:]) < 0 }
 
+func (c cost) isolations() int { return c[2] - c[3] }
+
+// within reports whether there are no more rounds, isolations, lost links and acts.
+func (c cost) within(d cost) bool {
+	return c[0] <= d[0] && c.isolations() <= d.isolations() && c[3] <= d[3] && c[4] <= d[4]
+}
+
 func (s schedule) cost() cost {
 	c := cost{1: s.active}
 	for _, p := range s.phases {
@@ -133,7 +179,7 @@ func (s schedule) cost() cost {
 func (s schedule) size() string {
 	c := s.cost()
 	text := fmt.Sprintf("%s, %s (%d with messages), %s", words.Count(len(s.phases), "phase"), words.Count(c[0], "round"), c[1],
-		words.Count(c[2]-c[3], "isolation"))
+		words.Count(c.isolations(), "isolation"))
 	if c[3] > 0 {
 		text += fmt.Sprintf(", %d lost %s", c[3], words.Plural(c[3], "link"))
 	}
@@ -277,15 +323,15 @@ func (s schedule) oneForOne(yield func(schedule) bool) {
 	}
 }
 
-// spare is how many isolations more than the present schedule has are worth trying: they
-// may spare a phase or keep rounds empty.
+// spare is how many isolations more than the present schedule has are worth trying, as long as the run had as many:
+// they may spare a phase or keep rounds empty.
 const spare = 2
 
-// all yields every schedule with at most as many phases, a bounded number of isolations
+// all yields every schedule with at most as many phases, at most so many isolations
 // and no other losses, few isolations first, as far as the tries left allow.
-func (s schedule) all(left *int) func(yield func(schedule) bool) {
+func (s schedule) all(limit int, left *int) func(yield func(schedule) bool) {
 	return func(yield func(schedule) bool) {
-		most := s.cost()[2] + spare
+		most := min(s.cost()[2]+spare, limit)
 		for phases := 1; phases <= len(s.phases); phases++ {
 			empty := s.clone()
 			empty.phases = empty.phases[:phases]

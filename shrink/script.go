@@ -29,11 +29,14 @@ func (s *shrinker) script(t *trace.Trace) (was string, err error) {
 	}
 	now = s.tidy(now)
 	s.keep(now)
+	now = s.prefix(now, lastEvent(t))
 	if s.inTime(now) {
-		calm := false
 		now = s.shorter(now, len(now)/8)
-		if now, calm = s.calmer(now); calm && len(now) >= many && now.acts() <= few {
-			return was, nil
+		if next, ok := s.calmer(now); ok {
+			next = s.prefix(next, 0)
+			if now = next; len(now) >= many && now.acts() <= few && now.extent().within(s.was) {
+				return was, nil
+			}
 		}
 	}
 	others, first := now.others(s.info.Nodes), now
@@ -56,6 +59,44 @@ func (s *shrinker) script(t *trace.Trace) (was string, err error) {
 	s.left = max(s.left, 0) + reserve
 	s.normal(s.simpler(now))
 	return was, nil
+}
+
+// lastEvent is the number of actions of a run up to the last that caused an event; 0: none did.
+func lastEvent(t *trace.Trace) int {
+	for i, r := range slices.Backward(t.Records) {
+		if len(r.Events) > 0 && !r.Settle {
+			return i + btoi(len(t.Records[0].Draws) > 0)
+		}
+	}
+	return 0
+}
+
+// prefix leaves out what follows when the finding is certain, before anything else is tried: a spec that looks at the
+// whole history in the end lets a run go on long after it has failed. What comes after the last event is the first
+// guess; 0 is none.
+func (s *shrinker) prefix(now script, guess int) script {
+	passes := now.head() - 1 // actions that are too few
+	try := func(n int) bool {
+		next := slices.Clone(now[:n])
+		if n <= passes || n >= len(now) || s.over() || !s.fails(next) {
+			return false
+		}
+		now = s.tidy(next)
+		s.keep(now)
+		return true
+	}
+	if guess > 0 {
+		try(guess)
+	}
+	if !try(len(now) - 1) {
+		return now
+	}
+	for passes+1 < len(now) && !s.over() {
+		if half := passes + (len(now)-passes)/2; !try(half) {
+			passes = half
+		}
+	}
+	return now
 }
 
 // few is the number of requests and faults that make a story: a calm run with no more is not shrunk step by step, though it may be long. It would not be
@@ -124,6 +165,11 @@ func (s *shrinker) tidy(a script) script {
 	if s.info.Repeats == lockstep.Roughly {
 		return a
 	}
+	return s.taken(a)
+}
+
+// taken is what the run made just now took of a script.
+func (s *shrinker) taken(a script) script {
 	took := s.player.Took()
 	kept := make(script, 0, len(took))
 	for _, i := range took {

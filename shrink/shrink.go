@@ -1,5 +1,9 @@
 // Package shrink looks for a smaller run that violates the same property as a recorded one.
 //
+// A smaller run stays within the network and fault model of the run that was found: it has no more steps, requests and
+// faults, and keeps to the order of messages that the strategy keeps to ([lockstep.Terms]).
+//
+// What follows when the finding is certain goes first.
 // A run in lock-step rounds stays one: it loses phases, rounds, isolations, lost messages and
 // requests, and isolations move to later rounds. Any other run loses steps, what the system drew
 // is lowered, and what is left is put into a normal order; then local minima are left, see
@@ -89,10 +93,11 @@ func run(ctx context.Context, plan lockstep.Plan, t *trace.Trace, o Options) (*S
 		return nil, err
 	}
 	s := &shrinker{ctx: ctx, plan: plan, bench: b, info: b.Info(), number: t.Header.Run, property: t.Outcome.Finding.Property,
-		options: o, left: o.Tries, settle: t.Header.Settle}
+		options: o, left: o.Tries, settle: t.Header.Settle, was: extentOf(t)}
 	if s.info.Repeats == lockstep.Exactly {
 		s.options.Repetitions, s.options.Share = 1, 1
 	}
+	s.ordered = b.KeepOrder(true)
 	out, err := s.shrink(t)
 	return out, errors.Join(err, b.Close())
 }
@@ -125,11 +130,14 @@ type shrinker struct {
 	number   int
 	property string
 	options  Options
-	settle   int   // steps of the settling stage
-	left     int   // tries that may still be made
-	made     int   // and those that were
-	err      error // of the environment: nothing can be tried any more
+	settle   int    // steps of the settling stage
+	left     int    // tries that may still be made
+	tried    int    // and those that were
+	was      extent // of the run to be shrunk
+	ordered  bool   // messages of a link keep an order
+	err      error  // of the environment: nothing can be tried any more
 
+	first  cost             // of the schedule to be shrunk
 	rounds *scheduled       // the scheduler of runs in rounds, used again and again
 	player *lockstep.Player // of the script tried last
 	teller *teller          // of the timetable tried last
@@ -142,8 +150,26 @@ type kept struct {
 	settle int
 }
 
-// keep notes that a candidate is the smallest so far.
-func (s *shrinker) keep(c candidate) { s.kept = append(s.kept, kept{c, s.settle}) }
+// keep notes that a candidate is the smallest so far. One with more of anything than the run had is not noted, nor a
+// script that is larger than the one noted before.
+func (s *shrinker) keep(c candidate) {
+	switch c := c.(type) {
+	case timetable:
+		if !c.has.within(s.was) {
+			return
+		}
+	case script:
+		if !c.extent().within(s.was) {
+			return
+		}
+		if n := len(s.kept); n > 0 {
+			if before, ok := s.kept[n-1].candidate.(script); ok && before.less(c) {
+				return
+			}
+		}
+	}
+	s.kept = append(s.kept, kept{c, s.settle})
+}
 
 func (s *shrinker) shrink(t *trace.Trace) (*Shrunk, error) {
 	out := &Shrunk{}
@@ -159,18 +185,20 @@ func (s *shrinker) shrink(t *trace.Trace) (*Shrunk, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.Tries, out.Exhausted = s.made, s.left <= 0 && s.ctx.Err() == nil
-	if err := s.record(out); err != nil {
+	out.Tries, out.Exhausted = s.tried, s.left <= 0 && s.ctx.Err() == nil
+	if err := s.record(t, out); err != nil {
 		return nil, err
 	}
-	out.Trace.Header.Strategy, out.Trace.Header.Drawn = t.Header.Strategy, t.Header.Drawn
+	out.Trace.Header.Strategy, out.Trace.Header.Drawn, out.Trace.Header.Order = t.Header.Strategy, t.Header.Drawn, t.Header.Order
 	out.Trace.Header.Shrunk = "from " + out.Was
 	return out, nil
 }
 
 // record records the smallest run. Where the system repeats itself only roughly, that may have
-// failed often enough by luck: the smallest is taken that fails when it is recorded.
-func (s *shrinker) record(out *Shrunk) error {
+// failed often enough by luck: the smallest is taken that fails when it is recorded. Where each has more of something
+// than the run that was found, it is that run.
+func (s *shrinker) record(found *trace.Trace, out *Shrunk) error {
+	again := false
 	for _, c := range slices.Backward(s.kept) {
 		s.bench.Settle(c.settle)
 		for range s.options.Repetitions {
@@ -178,11 +206,20 @@ func (s *shrinker) record(out *Shrunk) error {
 			if err != nil {
 				return err
 			}
-			if s.same(t.Outcome) {
+			if !s.same(t.Outcome) {
+				continue
+			}
+			again = true
+			if e := extentOf(t); e.within(s.was) || len(t.Rounds) > 0 && e.shorter(s.was) {
 				out.Trace, out.Is = t, c.size()
 				return nil
 			}
 		}
+	}
+	if again {
+		whole := *found
+		out.Trace, out.Is = &whole, out.Was
+		return nil
 	}
 	return errors.New("shrink: no smaller run failed again when it was recorded: the system does not repeat itself")
 }
@@ -215,9 +252,15 @@ func (s *shrinker) over() bool {
 	return true
 }
 
-// fails runs a candidate and reports whether it violates the same property, often enough
-// where the system repeats itself only roughly.
+// fails runs a candidate and reports whether it violates the same property within the fault model of the run that is
+// shrunk.
 func (s *shrinker) fails(c candidate) bool {
+	return s.violates(c) && s.made(c).faults.within(s.was.faults)
+}
+
+// violates runs a candidate and reports whether it violates the same property, often enough
+// where the system repeats itself only roughly.
+func (s *shrinker) violates(c candidate) bool {
 	of := s.options.Repetitions
 	need := int(math.Ceil(s.options.Share * float64(of)))
 	for done, failed := 0, 0; done < of; done++ {
@@ -228,7 +271,7 @@ func (s *shrinker) fails(c candidate) bool {
 			return false
 		}
 		s.left--
-		s.made++
+		s.tried++
 		outcome, err := s.bench.Run(s.ctx, s.number, c.scheduler(s))
 		if err != nil {
 			if s.ctx.Err() == nil {

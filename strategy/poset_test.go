@@ -104,7 +104,7 @@ func (p poset) kindOf(i int) lockstep.Kind {
 	return p.kind[i]
 }
 
-func (p *posetRun) Abilities() lockstep.Abilities { return lockstep.Abilities{} }
+func (p *posetRun) Abilities() lockstep.Abilities { return lockstep.Abilities{View: p} }
 func (p *posetRun) Close() error                  { return nil }
 
 // above reports for each pair whether the second comes causally after the first.

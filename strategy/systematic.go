@@ -105,7 +105,11 @@ func (s Systematic) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	if err := fits("systematic", s, info); err != nil {
 		return lockstep.Terms{}, err
 	}
-	return lockstep.Terms{Guarantee: s.guarantee(info), Sequential: true, Texts: s.Reduce == States}, nil
+	t := lockstep.Terms{Guarantee: s.guarantee(info), Sequential: true, Texts: s.Reduce == States}
+	if s.Network == ShadowQueues {
+		t.Order = &trace.Order{Distance: s.Distance, Redundant: s.Redundant}
+	}
+	return t, nil
 }
 
 // check reports what is wrong with the options, or why the system does not fit.

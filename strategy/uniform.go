@@ -270,16 +270,16 @@ func (s *isolator) Reset(start *lockstep.Start) {
 }
 
 // Open begins a round.
-func (s *isolator) Open(round int, run *lockstep.Run) (int, lockstep.Nodes) {
+func (s *isolator) Open(round int, turn *lockstep.Turn) (int, lockstep.Nodes) {
 	s.open(round)
 	switch s.sampler {
 	case Effects:
-		s.armed = run.Alarms()
+		s.armed = turn.Alarms()
 	case Distinct:
-		s.armed = run.Alarms()
-		s.begin(run)
+		s.armed = turn.Alarms()
+		s.begin(turn)
 	}
-	return s.phase + 1, run.All() &^ s.isolated[round]
+	return s.phase + 1, turn.All() &^ s.isolated[round]
 }
 
 // Sweeps says that nobody looks at the steps of a round one by one.
@@ -344,8 +344,8 @@ func (c *calendar) open(round, period int) {
 }
 
 // Give chooses what is given to nodes at the start of a round.
-func (b *breaker) Give(run *lockstep.Run, next *lockstep.Step) bool {
-	return b.requests.give(b.rand, run, next)
+func (b *breaker) Give(turn *lockstep.Turn, next *lockstep.Step) bool {
+	return b.requests.give(b.rand, turn, next)
 }
 
 // checkSampler reports why a sampler does not fit the space or the system.

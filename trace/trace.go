@@ -23,6 +23,7 @@ type Header struct {
 	Drawn    map[string]string `json:"drawn,omitempty"`  // what the strategy drew for this run
 	Shrunk   string            `json:"shrunk,omitempty"` // what the run was before it was shrunk
 	Settle   int               `json:"settle,omitempty"` // steps of the settling stage that the plan asked for
+	Order    *Order            `json:"order,omitempty"`  // that the strategy keeps on every link; nil: any
 }
 
 // Verdict is the judgement on a run or a campaign.
@@ -32,7 +33,7 @@ type Verdict string
 const (
 	Pass    Verdict = "pass"
 	Fail    Verdict = "fail"
-	Unknown Verdict = "unknown" // a limit was reached, or the run was worthless
+	Unknown Verdict = "unknown" // a limit was reached, or the run was inconclusive
 	Vacuous Verdict = "vacuous" // the scenario never took effect
 	Flaky   Verdict = "flaky"   // the system did not repeat itself
 )

@@ -32,7 +32,7 @@ func TestWithoutFaults(t *testing.T) {
 func TestCrashes(t *testing.T) {
 	walk := strategy.Walk{Request: 4, Wait: 2, Crash: 1, Restart: 2, Steps: 20}
 	result, err := lockstep.Explore(t.Context(), plan(t, walk, 2))
-	if err != nil || result.Worthless > 0 || result.Requests == 0 {
+	if err != nil || result.Inconclusive > 0 || result.Requests == 0 {
 		t.Errorf("%+v, %v", result, err)
 	}
 }

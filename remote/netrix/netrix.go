@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/remote/internal/loopback"
+	"github.com/lockstep-go/lockstep/internal/loopback"
 	"github.com/lockstep-go/lockstep/trace"
 )
 

@@ -234,7 +234,7 @@ func TestGarbage(t *testing.T) {
 func TestListensLate(t *testing.T) {
 	t.Setenv("NETRIX_TEST_LATE", "yes")
 	result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: system(), Strategy: strategy.DefaultWalk, Runs: 1, Steps: 3, Workers: 1})
-	if err != nil || result.Worthless != 0 {
+	if err != nil || result.Inconclusive != 0 {
 		t.Errorf("%+v, %v", result, err)
 	}
 }

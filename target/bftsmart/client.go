@@ -43,7 +43,7 @@ func (c *client) start(ctx context.Context, cmd *exec.Cmd, report func(lockstep.
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-time.After(patience):
-		return &lockstep.Worthless{Reason: fmt.Sprintf("the client was not ready within %s; its last words:\n%s", patience, c.spoken.Tail())}
+		return &lockstep.Inconclusive{Reason: fmt.Sprintf("the client was not ready within %s; its last words:\n%s", patience, c.spoken.Tail())}
 	}
 }
 
@@ -67,7 +67,7 @@ func (c *client) read(spoken *child.Spoken) {
 func (c *client) alive() error {
 	select {
 	case <-c.spoken.Done():
-		return &lockstep.Worthless{Reason: fmt.Sprintf("the client ended: %s; its last words:\n%s", c.spoken.Why(), c.spoken.Tail())}
+		return &lockstep.Inconclusive{Reason: fmt.Sprintf("the client ended: %s; its last words:\n%s", c.spoken.Why(), c.spoken.Tail())}
 	default:
 		return nil
 	}
@@ -82,7 +82,7 @@ func (c *client) ask(s *lockstep.Step, out *lockstep.Outbox) error {
 // append lets the client append a number.
 func (c *client) append(number int) error {
 	if _, err := fmt.Fprintln(c.spoken.In, number); err != nil {
-		return &lockstep.Worthless{Reason: "the client: " + err.Error()}
+		return &lockstep.Inconclusive{Reason: "the client: " + err.Error()}
 	}
 	return nil
 }

@@ -85,7 +85,7 @@ func TestKilled(t *testing.T) {
 		for reason := range result.Reasons {
 			text += reason
 		}
-		if result.Worthless != 1 || !strings.Contains(text, words) {
+		if result.Inconclusive != 1 || !strings.Contains(text, words) {
 			t.Errorf("%s: %v, %q", words, result.Verdicts, text)
 		}
 	}

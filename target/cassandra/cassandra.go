@@ -16,7 +16,7 @@ import (
 // Cluster is a deployment of Cassandra: a [lockstep.System].
 type Cluster struct {
 	// Version is the version of the servers.
-	Version string `help:"version of Cassandra: 2.0.0, 2.0.17, 4.1.9 and 5.0.5 are known to work" zero:"2.0.0"`
+	Version string `help:"version of Cassandra: 2.0.0, 2.0.17, 4.1.9 and 5.0.5 are known to work" zero:"2.0.0" trust:"fetches" known:"2.0.0 2.0.17 4.1.9 5.0.5"`
 	// Change5985 makes the change of CASSANDRA-5985 to 2.0.0, by an agent of ours in the JVM. The paper's servers had it.
 	Change5985 bool `help:"what CASSANDRA-5985 changed after 2.0.0, on 2.0.0: what is in progress is proposed again with the new ballot, as in the paper's servers"`
 	// Control says whose the messages are, and what a round is.

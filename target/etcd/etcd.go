@@ -22,7 +22,7 @@ import (
 // Cluster is a deployment of etcd: a [lockstep.System].
 type Cluster struct {
 	// Version is the version of the servers.
-	Version string `help:"version of etcd, like v3.6.16" zero:"v3.6.16"`
+	Version string `help:"version of etcd, like v3.6.16" zero:"v3.6.16" trust:"fetches" known:"v3.6.16"`
 	// Nodes is the number of servers.
 	Nodes int `help:"number of servers" zero:"3" range:"1..7"`
 	// Clients, Requests and Keys are what clients do, and Mix which operations they draw.

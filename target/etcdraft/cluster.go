@@ -78,7 +78,7 @@ type Cluster struct {
 	Layers bool `help:"no tags: lock-step strategies go by causal layers"`
 	// Mutant is the mutant of the library that must be on. It fills itself in, so that a
 	// trace says what it is a run of; see package mutants.
-	Mutant string `help:"mutant of the library that must be on; empty: whichever is"`
+	Mutant string `help:"mutant of the library that must be on; empty: whichever is" trust:"harmless"`
 
 	library raftlib.Library
 }

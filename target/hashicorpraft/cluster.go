@@ -66,7 +66,7 @@ type Cluster struct {
 	Snapshots int `help:"snapshots that an operator asks for" range:"0..999"`
 	// Mutant is the mutant of the library that must be on. It fills itself in, so that a
 	// trace says what it is a run of; see package mutants.
-	Mutant string `help:"mutant of the library that must be on; empty: whichever is"`
+	Mutant string `help:"mutant of the library that must be on; empty: whichever is" trust:"harmless"`
 }
 
 // None as Cluster.Clients means that there are no clients.

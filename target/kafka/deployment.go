@@ -233,7 +233,7 @@ func (d *deployment) inspect(ctx context.Context, out *lockstep.Outbox) error {
 	for partition := range d.options.Partitions {
 		records, err := d.read(ctx, partition)
 		if err != nil {
-			return errors.Join(ctx.Err(), process.Worthless(fmt.Errorf("kafka: partition %d cannot be read after all have come back: %w", partition, err)))
+			return errors.Join(ctx.Err(), process.Inconclusive(fmt.Errorf("kafka: partition %d cannot be read after all have come back: %w", partition, err)))
 		}
 		log = append(log, records)
 		if d.log == nil || !slices.Equal(d.log[partition], records) {

@@ -16,7 +16,7 @@ import (
 // Cluster is a deployment of Kafka: a [lockstep.System].
 type Cluster struct {
 	// Version is the version of the servers.
-	Version string `help:"version of Kafka: 3.9.2 and 4.3.1 are known to work" zero:"4.3.1"`
+	Version string `help:"version of Kafka: 3.9.2 and 4.3.1 are known to work" zero:"4.3.1" trust:"fetches" known:"3.9.2 4.3.1"`
 	// Brokers and Controllers are the servers: the brokers are the nodes 1, 2, ..., and the
 	// controllers those after them. Without controllers of their own all brokers are controllers, too.
 	Brokers     int `help:"servers that have the records" zero:"3" range:"1..5"`

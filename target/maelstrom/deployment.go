@@ -158,7 +158,7 @@ func (d *deployment) worthless(i int, err error) error {
 	if p := d.nodes[i]; p != nil {
 		words = p.lastWords()
 	}
-	return &lockstep.Worthless{Reason: fmt.Sprintf("node %s: %v%s", nodeName(i), err, words)}
+	return &lockstep.Inconclusive{Reason: fmt.Sprintf("node %s: %v%s", nodeName(i), err, words)}
 }
 
 // hear takes a message that a node has sent.

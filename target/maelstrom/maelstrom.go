@@ -27,7 +27,7 @@ import (
 // Cluster is a deployment of a program: a [lockstep.System].
 type Cluster struct {
 	// Bin is the program, with its arguments.
-	Bin string `help:"the program of a node, with its arguments"`
+	Bin string `help:"the program of a node, with its arguments" trust:"executes"`
 	// Workload is what clients do and what they are promised.
 	Workload string `help:"what clients do: broadcast, echo, g-counter, g-set, kafka, lin-kv, pn-counter, txn-list-append or unique-ids"`
 	// Nodes is the number of nodes.

@@ -15,7 +15,7 @@ import (
 // Cluster is a deployment of Ratis: a [lockstep.System].
 type Cluster struct {
 	// Version is the version of the servers.
-	Version string `help:"version of Ratis: 1.0.0 and 3.3.0 are known to work" zero:"1.0.0"`
+	Version string `help:"version of Ratis: 1.0.0 and 3.3.0 are known to work" zero:"1.0.0" trust:"fetches" known:"1.0.0 3.3.0"`
 	// Transport is what servers and clients speak over.
 	Transport string `help:"grpc or netty" zero:"grpc"`
 	// Nodes is the number of servers.

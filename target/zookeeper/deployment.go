@@ -72,7 +72,7 @@ func (d *deployment) begin(ctx context.Context, out *lockstep.Outbox) error {
 	}
 	return process.Timed(&d.Spent.Working, func() error {
 		if err := d.clients[0].create(); err != nil {
-			return process.Worthless(fmt.Errorf("zookeeper: the keys cannot be created: %w", err))
+			return process.Inconclusive(fmt.Errorf("zookeeper: the keys cannot be created: %w", err))
 		}
 		return d.Await(ctx, trace.AllNodes(d.options.Nodes), d.Patience, func(ctx context.Context, n lockstep.Node) bool {
 			_, err := d.clients[n-1].readAll(ctx)

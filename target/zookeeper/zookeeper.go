@@ -15,7 +15,7 @@ import (
 // Cluster is a deployment of ZooKeeper: a [lockstep.System].
 type Cluster struct {
 	// Version is the version of the servers.
-	Version string `help:"version of ZooKeeper: 3.4.9, 3.5.8 and 3.9.5 are known to work" zero:"3.5.8"`
+	Version string `help:"version of ZooKeeper: 3.4.9, 3.5.8 and 3.9.5 are known to work" zero:"3.5.8" trust:"fetches" known:"3.4.9 3.5.8 3.9.5"`
 	// Nodes is the number of servers.
 	Nodes int `help:"number of servers" zero:"3" range:"1..7"`
 	// Harness is what clients do: see Parse. "random" draws another one for each run.

@@ -1,0 +1,129 @@
+package shrink
+
+import (
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// extent is how much a run has of what shrinking must not add: a run that is shrunk stays within the fault model that it
+// was found in, and never ends with more of anything.
+type extent struct {
+	steps, requests int
+	faults
+}
+
+// faults is the part of an extent that the fault model is about.
+type faults struct {
+	lost, doubled, forged, crashes, cuts, pauses, jumps int
+	down                                                int // most nodes down at once
+	apart                                               int // most links cut at once, each in one direction
+}
+
+// within reports whether there is no more of anything than in another extent.
+func (e extent) within(most extent) bool {
+	return e.shorter(most) && e.faults.within(most.faults)
+}
+
+// shorter reports whether there are no more steps and requests than in another extent. Faults of runs in rounds are the
+// isolations and losses of their schedules, from which the steps follow.
+func (e extent) shorter(most extent) bool {
+	return e.steps <= most.steps && e.requests <= most.requests
+}
+
+func (f faults) within(most faults) bool {
+	return f.lost <= most.lost && f.doubled <= most.doubled && f.forged <= most.forged && f.crashes <= most.crashes &&
+		f.cuts <= most.cuts && f.pauses <= most.pauses && f.jumps <= most.jumps && f.down <= most.down && f.apart <= most.apart
+}
+
+// meter adds up the extent of a run, step by step.
+type meter struct {
+	extent
+	down lockstep.Nodes
+	cut  trace.Links
+}
+
+func newMeter(nodes int) *meter { return &meter{cut: trace.NewLinks(nodes)} }
+
+// take adds a step.
+func (m *meter) take(s *lockstep.Step) {
+	m.steps++
+	switch s.Kind {
+	case trace.Request:
+		m.requests++
+	case trace.Drop:
+		m.lost++
+	case trace.Duplicate:
+		m.doubled++
+	case trace.Replace:
+		m.forged++
+	case trace.Crash:
+		m.crashes++
+		m.down = m.down.With(s.Node)
+		m.faults.down = max(m.faults.down, m.down.Len())
+	case trace.Restart:
+		m.down = m.down.Without(s.Node)
+	case trace.Cut:
+		m.cuts++
+		m.cut.Switch(s)
+		m.apart = max(m.apart, links(m.cut))
+	case trace.Heal:
+		m.cut.Switch(s)
+	case trace.Pause:
+		m.pauses++
+	case trace.Jump:
+		m.jumps++
+	}
+}
+
+// links counts the links that are cut.
+func links(cut trace.Links) (n int) {
+	for _, to := range cut {
+		n += to.Len()
+	}
+	return n
+}
+
+// extentOf is the extent of a recorded run, without its settling stage.
+func extentOf(t *trace.Trace) extent {
+	m := newMeter(t.Header.Nodes)
+	for i := range t.Records {
+		if r := &t.Records[i]; r.Step.Kind != trace.Start && !r.Settle {
+			m.take(&r.Step)
+		}
+	}
+	return m.extent
+}
+
+// extent is that of a script whose actions are all taken.
+func (a script) extent() extent {
+	m := newMeter(trace.MaxNodes)
+	for i := a.head(); i < len(a); i++ {
+		m.take(&a[i].Step)
+	}
+	return m.extent
+}
+
+// extent is that of the run that was made just now: of the acts that were taken, and of as many steps.
+func (t *teller) extent() extent {
+	m := newMeter(trace.MaxNodes)
+	for _, k := range t.took {
+		m.take(&t.acts[k].Step)
+	}
+	for i := range t.given {
+		m.take(&t.given[i].Step)
+	}
+	m.steps = t.taken
+	return m.extent
+}
+
+// made is the extent of the run of a candidate that was made just now. Those in rounds are measured by their schedules.
+func (s *shrinker) made(c candidate) extent {
+	switch c := c.(type) {
+	case script:
+		return s.taken(c).extent()
+	case timetable:
+		return s.teller.extent()
+	default:
+		return extent{}
+	}
+}

@@ -1,0 +1,74 @@
+package shrink_test
+
+import (
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/toy"
+	"github.com/lockstep-go/lockstep/shrink"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// answered counts the requests that were answered in a run of the forgetful system.
+func answered(r *lockstep.Run) (n int) {
+	for _, m := range r.Messages() {
+		if m.Type == "ok" && m.Fate == trace.Delivered {
+			n++
+		}
+	}
+	return n
+}
+
+// A spec that looks at the whole history in the end lets a run go on long after it has failed. That tail goes first, with
+// a handful of tries, however long and whatever is behind the last thing that the finding depends on.
+func TestTheTailGoesFirst(t *testing.T) {
+	const enough = 3
+	spec := toy.Judge{AtEnd: func(r *lockstep.Run) *lockstep.Finding {
+		if answered(r) < enough {
+			return nil
+		}
+		return &toy.Anything
+	}}
+	plan := lockstep.Plan{System: &forgetful{}, Spec: spec, Strategy: busy, Seed: 1}
+	found := toy.One(t, plan)
+	small, err := shrink.Run(t.Context(), plan, found, shrink.Options{Tries: 15})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%s became %s in %d tries", small.Was, small.Is, small.Tries)
+	last := small.Trace.Records[len(small.Trace.Records)-1]
+	if m, _ := small.Trace.Message(last.Step.Msg); last.Step.Kind != trace.Deliver || m.Type != "ok" {
+		t.Errorf("the last step is %s %s, not the last of the %d answers", last.Step.Kind, last.Text, enough)
+	}
+	if is, was := len(small.Trace.Records), len(found.Records); is > was/2 {
+		t.Errorf("%d steps became %d", was-1, is-1)
+	}
+}
+
+// Shrinking that is cut short anywhere leaves no more steps than the run that was found has, nor more requests and
+// faults: a calm run may need more messages than a restless one.
+func TestShrinkingNeverGrows(t *testing.T) {
+	for _, c := range []struct {
+		system lockstep.System
+		spec   lockstep.Spec
+		walk   lockstep.Strategy
+		seed   uint64
+	}{
+		{&chancy{one: 400, idle: true}, noticed, harmless, 5},
+		{&chancy{one: 12}, kept(0), busy, 5},
+	} {
+		plan := lockstep.Plan{System: c.system, Spec: c.spec, Strategy: c.walk, Seed: c.seed, Runs: 300, KeepGoing: true, Keep: 300}
+		for _, f := range toy.Find(t, plan) {
+			if len(f.Trace.Records) < 400 {
+				continue
+			}
+			for _, tries := range []int{1, 30, 100} {
+				small, err := shrink.Run(t.Context(), plan, f.Trace, shrink.Options{Tries: tries})
+				if err != nil {
+					t.Fatal(err)
+				}
+				noMore(t, f.Trace, small.Trace)
+			}
+		}
+	}
+}
