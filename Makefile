@@ -19,7 +19,7 @@ demo: build ## find, shrink, explain and draw the papers' bug
 build: ## build bin/lockstep
 	$(GO) build -o bin/lockstep ./cmd/lockstep
 
-setup: ## install what the tests need beside Go: chromium, spin, gcc, python3, a JDK, Maven
+setup: ## install what the tests need beside Go: chromium, spin, gcc, python3, a JDK, Maven, Redis
 	@sh scripts/setup.sh
 
 test: setup determinism ## everything that must pass; installs what the tests need

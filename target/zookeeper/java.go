@@ -142,7 +142,7 @@ func (d *deployment) wire() error {
 			if err := zab.Early(election[j], leading); err != nil { // a follower that is refused pauses for a second
 				return err
 			}
-			votes, err := d.Network.Link(from, to, d.election[i][j], election[j], introduce)
+			votes, err := d.Network.Link(from, to, d.election[i][j], election[j], func(near, far io.ReadWriter) error { return introduce(near, far) })
 			if err != nil {
 				return err
 			}
