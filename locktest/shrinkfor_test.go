@@ -2,12 +2,12 @@ package locktest_test
 
 import (
 	"context"
-	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/internal/toy"
 	"github.com/lockstep-go/lockstep/locktest"
 	"github.com/lockstep-go/lockstep/strategy"
