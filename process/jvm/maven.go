@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/lockstep-go/lockstep/internal/words"
 	"github.com/lockstep-go/lockstep/process"
 )
 
@@ -71,13 +72,14 @@ func fetch(ctx context.Context, folder string, pom []byte) error {
 func complaint(out []byte) string {
 	var lines []string
 	for line := range bytes.Lines(out) {
-		text, ok := strings.CutPrefix(strings.TrimSpace(string(line)), "[ERROR] ")
-		if advice := strings.HasPrefix(text, "[Help") || strings.Contains(text, " switch"); ok && !advice {
-			lines = append(lines, text)
+		_, text, ok := strings.Cut(strings.TrimSpace(string(line)), "[ERROR] ") // colors may come before it
+		advice := strings.HasPrefix(text, "[Help") || strings.HasPrefix(text, "For more information") || strings.Contains(text, " switch")
+		if ok && !advice && text != "" {
+			lines = append(lines, words.Clean(text))
 		}
 	}
 	if len(lines) == 0 {
-		return strings.TrimSpace(string(out))
+		return words.Clean(strings.TrimSpace(string(out)))
 	}
 	return strings.Join(lines[:min(3, len(lines))], " ")
 }

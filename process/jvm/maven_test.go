@@ -29,7 +29,7 @@ func TestPom(t *testing.T) {
 
 // What Maven complains of is quoted, without its advice.
 func TestComplaint(t *testing.T) {
-	got := complaint([]byte("[INFO] x\n[ERROR] Could not find artifact a:b:jar:1 in central\n[ERROR] \n[ERROR] To see the full stack trace, re-run Maven with the -e switch.\n[ERROR] [Help 1] somewhere\n"))
+	got := complaint([]byte("[INFO] x\n\x1b[0m\x1b[0m[ERROR] Could not find artifact a:b:jar:1 in central\n[ERROR] \n[ERROR] To see the full stack trace, re-run Maven with the -e switch.\n[ERROR] \n[ERROR] For more information about the errors, read:\n[ERROR] [Help 1] somewhere\n"))
 	if got != "Could not find artifact a:b:jar:1 in central" {
 		t.Errorf("%q", got)
 	}

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"github.com/lockstep-go/lockstep/internal/words"
 )
 
 // sums are the SHA-256 of jars by their names. A name has the version, so that one list serves several versions of a target.
@@ -47,6 +49,7 @@ func (s sums) check(folder string) error {
 		return fmt.Errorf("%s has no jars", folder)
 	}
 	var wrong []error
+	var unknown []string
 	for _, jar := range jars {
 		name := filepath.Base(jar)
 		got, err := sumOf(jar)
@@ -54,19 +57,17 @@ func (s sums) check(folder string) error {
 		case err != nil:
 			wrong = append(wrong, err)
 		case !known:
-			wrong = append(wrong, fmt.Errorf("%s is not pinned: the jars.sha256 of the target has no SHA-256 for it, and this one has %s; only listed versions can be used", name, got))
+			unknown = append(unknown, name)
 		case got != want:
 			wrong = append(wrong, fmt.Errorf("%s has the SHA-256 %s, the jars.sha256 of the target says %s: it was changed on its way or in %s", name, got, want, folder))
 		}
 	}
-	if len(wrong) > maxWrong {
-		wrong = append(wrong[:maxWrong], fmt.Errorf("and %d more", len(wrong)-maxWrong))
+	if len(unknown) > 0 {
+		wrong = append(wrong, fmt.Errorf("%s not pinned: the jars.sha256 of the target has no SHA-256 for %s, and only versions that it lists can be used",
+			words.Were(len(unknown), "jar"), strings.Join(unknown, ", ")))
 	}
 	return errors.Join(wrong...)
 }
-
-// maxWrong is the number of jars that an error names.
-const maxWrong = 3
 
 // sumOf is the SHA-256 of a file.
 func sumOf(file string) (string, error) {
