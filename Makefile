@@ -8,7 +8,7 @@ GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 GOVULN   := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build setup test docs overlay race exact versions older systems fleet fleet-speed determinism bench lint vuln tidy
+.PHONY: help demo build setup test test-all install-test docs overlay race exact versions older systems fleet fleet-speed determinism bench lint vuln tidy
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /:/' | column -t -s:
@@ -19,7 +19,7 @@ demo: build ## find, shrink, explain and draw the papers' bug
 build: ## build bin/lockstep
 	$(GO) build -o bin/lockstep ./cmd/lockstep
 
-setup: ## install what the tests need beside Go: chromium, spin, gcc, python3, a JDK, Maven
+setup: ## install what the tests need beside Go: chromium, spin, gcc, python3, a JDK, Maven, Redis
 	@sh scripts/setup.sh
 
 test: setup determinism ## everything that must pass; installs what the tests need
@@ -30,6 +30,11 @@ test: setup determinism ## everything that must pass; installs what the tests ne
 	done
 	@echo "== clients/java"; mvn -q -B -f clients/java verify
 	@$(MAKE) --no-print-directory overlay
+
+test-all: test race install-test ## the tests, the race detector, and Lockstep installed without a checkout
+
+install-test: ## what a user without a checkout does, from a module proxy made from this one
+	LOCKSTEP_INSTALL=1 LOCKSTEP_STRICT=1 $(GO) -C internal/integration test -count=1 -timeout 30m ./installtest
 
 docs: .cache/site/bin/mkdocs ## the pages as a site in out/site, with all links and anchors checked
 	.cache/site/bin/mkdocs build --clean

@@ -89,7 +89,7 @@ func places(pcs []uintptr) (list []string) {
 func byLockstep(places []string) bool {
 	for _, p := range places {
 		if !strings.HasPrefix(p, "syscall.") && !strings.HasPrefix(p, "os.") && !strings.HasPrefix(p, "internal/") {
-			return strings.HasPrefix(p, ours[0]) || strings.Contains(p, " lockstep")
+			return strings.HasPrefix(p, ours[0]) || strings.HasPrefix(p, "net.lockstepPair ")
 		}
 	}
 	return false

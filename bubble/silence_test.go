@@ -132,8 +132,10 @@ func TestPowerIsSilent(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cluster := bubble.Cluster{Name: "silence", Nodes: 2, Sockets: true, Freeze: true, Pace: time.Hour, Files: &bubble.Files{PowerFailures: c.power}, Start: talker(c.then)}
-			tr, err := lockstep.Record(t.Context(), lockstep.Plan{System: cluster, Strategy: outage{}, Scratch: memory(), Seed: 1}, 0)
+			cluster := bubble.Cluster{Name: "silence", Nodes: 2, Sockets: true, Freeze: true, Pace: time.Hour,
+				Files: &bubble.Files{PowerFailures: c.power}, Start: talker(c.then)}
+			plan := lockstep.Plan{System: cluster, Strategy: outage{}, Scratch: memory(), Seed: 1}
+			tr, err := lockstep.Record(t.Context(), plan, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -154,7 +156,8 @@ func TestPowerIsSilent(t *testing.T) {
 func TestUnixPathLeftBehind(t *testing.T) {
 	for _, files := range []*bubble.Files{nil, {}} {
 		again := false
-		cluster := bubble.Cluster{Name: "paths", Nodes: 2, Sockets: true, Freeze: true, Files: files, Pace: time.Second, Start: func(n *bubble.Node) error {
+		cluster := bubble.Cluster{Name: "paths", Nodes: 2, Sockets: true, Freeze: true, Files: files, Pace: time.Second}
+		cluster.Start = func(n *bubble.Node) error {
 			if n.Self() == 2 {
 				n.Emit("talks", nil) // node 1 crashes
 				time.Sleep(time.Second)
@@ -184,7 +187,7 @@ func TestUnixPathLeftBehind(t *testing.T) {
 			_, err = net.Listen("unix", path)
 			again = true
 			return err
-		}}
+		}
 		tr, err := lockstep.Record(t.Context(), lockstep.Plan{System: cluster, Strategy: outage{}, Seed: 1}, 0)
 		if err != nil {
 			t.Fatal(err)

@@ -41,7 +41,7 @@ type Options struct {
 	// Shrink bounds the shrinking.
 	Shrink shrink.Options
 	// ShrinkFor is the most time to spend on shrinking; 0 means DefaultShrinkFor for a system that
-	// repeats itself only roughly, whose runs may take seconds, and no limit for others.
+	// repeats itself only roughly, whose runs may take seconds, and no limit for others. A negative time is no limit.
 	ShrinkFor time.Duration
 	// Tool names the program that found the run, for the headers of the traces; empty leaves
 	// them as they are.

@@ -9,6 +9,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,6 +23,7 @@ import (
 	"github.com/lockstep-go/lockstep/replay"
 	"github.com/lockstep-go/lockstep/report"
 	"github.com/lockstep-go/lockstep/report/campaign"
+	"github.com/lockstep-go/lockstep/shrink"
 	"github.com/lockstep-go/lockstep/trace"
 	"github.com/lockstep-go/lockstep/watchdog"
 )
@@ -33,6 +35,7 @@ var (
 	flagRuns     = flag.String("lockstep.runs", "", "number of runs of locktest.Run instead of the plan's (or LOCKSTEP_RUNS)")
 	flagVacuous  = flag.String("lockstep.vacuous", "", "true lets locktest.Run pass though something was never put to the test (or LOCKSTEP_VACUOUS)")
 	flagPatience = flag.String("lockstep.patience", "", "a step that takes longer hangs, which is a finding; 30s unless given, 0 waits for ever (or LOCKSTEP_PATIENCE)")
+	flagShrink   = flag.String("lockstep.shrinkfor", "", "most time that locktest.Run spends on shrinking a failing run; 30s unless given, 0 is no limit (or LOCKSTEP_SHRINKFOR)")
 	flagReplay   = flag.String("lockstep.replay", "", "trace file that locktest.Run replays instead of exploring (or LOCKSTEP_REPLAY)")
 )
 
@@ -57,7 +60,9 @@ const lastWords = 5 * time.Second
 // A step that does not end within half a minute is a finding, too: the run is stored as far
 // as it goes.
 //
-// The flags -lockstep.seed, -lockstep.runs, -lockstep.patience, -lockstep.vacuous and
+// A failing run is shrunk for half a minute at most; how far it has come is written to standard error every few seconds.
+//
+// The flags -lockstep.seed, -lockstep.runs, -lockstep.patience, -lockstep.shrinkfor, -lockstep.vacuous and
 // -lockstep.replay, or the environment variables LOCKSTEP_SEED and so on, take the place of
 // what the plan says. The test's deadline is respected: the campaign stops in time, and says so.
 func Run(t testing.TB, plan lockstep.Plan) {
@@ -68,7 +73,11 @@ func Run(t testing.TB, plan lockstep.Plan) {
 	if err := plan.Check(); err != nil {
 		t.Fatal(err)
 	}
-	c := testCase{TB: t, plan: plan, dir: filepath.Join("testdata", "lockstep", folder(t.Name()))}
+	limit, err := shrinkLimit()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := testCase{TB: t, shrinkFor: limit, plan: plan, dir: filepath.Join("testdata", "lockstep", folder(t.Name()))}
 	if file := setting(flagReplay, "LOCKSTEP_REPLAY"); file != "" {
 		c.replay(file, true)
 		return
@@ -118,6 +127,51 @@ func applySettings(plan *lockstep.Plan) error {
 	return nil
 }
 
+// DefaultShrinkFor is the most time that Run spends on shrinking a failing run, unless the flag -lockstep.shrinkfor says
+// otherwise.
+const DefaultShrinkFor = 30 * time.Second
+
+// shrinkLimit is the most time for shrinking; negative: there is no limit.
+func shrinkLimit() (time.Duration, error) {
+	s := setting(flagShrink, "LOCKSTEP_SHRINKFOR")
+	if s == "" {
+		return DefaultShrinkFor, nil
+	}
+	limit, err := time.ParseDuration(s)
+	switch {
+	case err != nil || limit < 0:
+		return 0, fmt.Errorf("lockstep: the time for shrinking %q is not a time such as 30s; 0 is no limit", s)
+	case limit == 0:
+		return -1, nil
+	default:
+		return limit, nil
+	}
+}
+
+// How often progress is written, and where to. A test's own log is not seen before the test ends.
+var (
+	progressEvery           = 5 * time.Second
+	progressOut   io.Writer = os.Stderr
+)
+
+// progress tells now and then how far shrinking has come.
+func (c *testCase) progress(began time.Time) func(int, func() string) {
+	last := began
+	return func(tries int, size func() string) {
+		now := time.Now()
+		if now.Sub(last) < progressEvery {
+			return
+		}
+		last = now
+		limit := ""
+		if c.shrinkFor > 0 {
+			limit = fmt.Sprintf(" of at most %s", c.shrinkFor)
+		}
+		fmt.Fprintf(progressOut, "lockstep: %s: shrinking the failing run for %s%s, %d runs: %s\n",
+			c.Name(), now.Sub(began).Round(time.Second/10), limit, tries, size())
+	}
+}
+
 // folder is a test's name as a path: subtests become folders.
 func folder(name string) string {
 	parts := strings.Split(strings.ReplaceAll(name, "..", "_"), "/")
@@ -130,8 +184,9 @@ func folder(name string) string {
 // testCase is one call of Run.
 type testCase struct {
 	testing.TB
-	plan lockstep.Plan
-	dir  string
+	plan      lockstep.Plan
+	dir       string
+	shrinkFor time.Duration // negative: no limit
 }
 
 // context ends a while before the test's deadline.
@@ -278,7 +333,8 @@ var hints = []struct {
 // found shrinks, draws and stores a failing run, and reports it.
 func (c *testCase) found(ctx context.Context, f *lockstep.Found) {
 	c.Helper()
-	k, err := keep.Run(ctx, c.plan, f.Trace, keep.Options{Dir: c.dir,
+	k, err := keep.Run(ctx, c.plan, f.Trace, keep.Options{Dir: c.dir, ShrinkFor: c.shrinkFor,
+		Shrink: shrink.Options{Progress: c.progress(time.Now())},
 		Name:   keep.SafeName(fmt.Sprintf("%s-seed%d-run%d", f.Finding.Property, c.plan.Seed, f.Run)),
 		Replay: func(file string) string { return c.again(file) },
 		Fresh:  c.fresh})

@@ -262,9 +262,9 @@ func TestPicturesAreStored(t *testing.T) {
 	if !strings.Contains(f.Text.String(), "\ndrawn by the spec: "+files[0]+"\n") {
 		t.Errorf("%s is not named:\n%s", files[0], f.Text.String())
 	}
-	history.Most = 1
+	history.Steps, history.Model.Step = 1, func(state, _, _ any) (bool, any) { return true, state }
 	plan.Spec, plan.Strategy = history, strategy.Walk{Deliver: 3, Alarm: 1, Steps: 30}
-	if f := inTest(&enginetest.FakeT{TestName: "TestUndecided"}, plan); !f.Bad || !strings.Contains(f.Text.String(), "a history of more than 1 operations is not checked") {
+	if f := inTest(&enginetest.FakeT{TestName: "TestUndecided"}, plan); !f.Bad || !strings.Contains(f.Text.String(), "operations: not decided within 1 steps") {
 		t.Errorf("a test with undecided runs:\n%s", f.Text.String())
 	}
 }

@@ -27,11 +27,14 @@ type Cluster struct {
 	Network *Network
 	// Patience is how long servers may take to start and to agree.
 	Patience time.Duration
+	// Seed is that of the run.
+	Seed uint64
 	// Spent is where the time of the run goes.
 	Spent Spent
 
 	command func(lockstep.Node) (*exec.Cmd, error)
 	log     func(line string) bool // picks lines for the trace; nil picks none
+	line    func(n lockstep.Node, line string, out *lockstep.Outbox)
 	servers []*Server
 	hands   hands
 	calls   calls
@@ -74,10 +77,11 @@ func NewCluster(place *lockstep.Place, nodes int, stall bool) (*Cluster, error) 
 	return c, nil
 }
 
-// nodeOf is the node that a process is, or 0.
+// nodeOf is the node that a process belongs to, or 0: a server may be several processes, which are in the group of the first.
 func (c *Cluster) nodeOf(pid int) lockstep.Node {
+	group := groupOf(pid)
 	for i, v := range c.servers {
-		if pid != 0 && v.Pid() == pid {
+		if group != 0 && v.Pid() == group {
 			return lockstep.Node(i + 1)
 		}
 	}
@@ -101,8 +105,18 @@ func (c *Cluster) Begin() error {
 	return nil
 }
 
-// fresh begins a run: nothing is cut, and packets are carried.
+// hold lets what a node sends wait, also the end of its connections, or go on.
+func (c *Cluster) hold(n lockstep.Node, held bool) {
+	for m := range trace.AllNodes(len(c.servers)).Without(n).All() {
+		c.Network.Hold(n, m, held)
+	}
+}
+
+// fresh begins a run: nothing is cut or held, and packets are carried.
 func (c *Cluster) fresh() {
+	for i := range c.servers {
+		c.hold(lockstep.Node(i+1), false)
+	}
 	c.Network.Cut(Whole)
 	c.hands.begin()
 	c.did, c.settling = 0, false
@@ -183,7 +197,6 @@ func (c *Cluster) Up() lockstep.Nodes {
 
 // settle begins the settling stage: no fault is to come, and packets are carried.
 func (c *Cluster) settle() {
-	c.settling = true
 	c.Network.Control(false)
 	c.Network.Unbound()
 }
@@ -261,8 +274,8 @@ func (c *Cluster) direct() error {
 	return c.Network.Direct(pids)
 }
 
-// Worthless makes an error one that spoils only the run.
-func Worthless(err error) error {
+// Inconclusive makes an error one that spoils only the run.
+func Inconclusive(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -276,6 +289,9 @@ func (c *Cluster) Look(out *lockstep.Outbox) error {
 		lines, count := v.Log.Since(c.marks[i])
 		c.marks[i] = count
 		for _, line := range lines {
+			if c.line != nil {
+				c.line(lockstep.Node(i+1), line, out)
+			}
 			if c.log != nil && c.log(line) {
 				text := strings.ReplaceAll(strings.TrimSpace(line), v.Folder+string(filepath.Separator), "") // which differs from run to run
 				out.Event(lockstep.Event{Node: lockstep.Node(i + 1), Type: EventLog, Text: text})
@@ -286,7 +302,7 @@ func (c *Cluster) Look(out *lockstep.Outbox) error {
 	if err := c.hands.look(out); err != nil {
 		return err
 	}
-	return Worthless(c.Check())
+	return Inconclusive(c.Check())
 }
 
 // Close ends the servers and the links.

@@ -33,6 +33,7 @@ func (d *deployment) Reset(ctx context.Context, seed uint64, out *lockstep.Outbo
 // start starts the servers of a run, and waits until all are ready.
 func (d *deployment) start(ctx context.Context, seed uint64) error {
 	d.stop()
+	d.Seed = seed
 	begin := d.Begin
 	if d.system.Reuse {
 		begin = d.Resume
@@ -41,7 +42,7 @@ func (d *deployment) start(ctx context.Context, seed uint64) error {
 		return err
 	}
 	if d.driver.Reset != nil {
-		if err := d.driver.Reset(seed); err != nil {
+		if err := d.driver.Reset(); err != nil {
 			return err
 		}
 	}
@@ -69,14 +70,17 @@ func (d *deployment) steady(ctx context.Context, nodes lockstep.Nodes) (lockstep
 // Do performs a step.
 func (d *deployment) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
 	if out.Settling() && !d.settling {
-		d.settle()
+		d.settling = true
+		if !d.system.Datagrams {
+			d.settle()
+		}
 	}
 	if d.driver.Before != nil {
 		d.driver.Before(s, out)
 	}
 	d.Collect(out)
 	err := d.perform(ctx, s, out)
-	if err == nil && d.driver.Quiet != nil && !d.settling {
+	if err == nil && d.driver.Quiet != nil && (!d.settling || d.system.Datagrams) {
 		err = Timed(&d.Spent.Waiting, func() error { return d.driver.Quiet(ctx, s) })
 	}
 	d.Collect(out)
@@ -91,7 +95,13 @@ func (d *deployment) perform(ctx context.Context, s *lockstep.Step, out *lockste
 	case trace.Wait:
 		return d.wait(ctx, time.Duration(s.For), out)
 	default:
-		return Timed(&d.Spent.Working, func() error { d.Cluster.Do(s, out); return nil })
+		return Timed(&d.Spent.Working, func() error {
+			if d.system.Datagrams {
+				return d.datagram(ctx, s, out)
+			}
+			d.Cluster.Do(s, out)
+			return nil
+		})
 	}
 }
 
@@ -132,6 +142,9 @@ func (d *deployment) Abilities() lockstep.Abilities {
 			defer cancel()
 			return d.driver.Role(ctx, n)
 		}
+	}
+	if d.system.Body != nil {
+		a.Body = func(body lockstep.ID) any { return d.system.Body(d.hands.data(body)) }
 	}
 	return a
 }

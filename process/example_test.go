@@ -228,10 +228,10 @@ func ExampleTimed() {
 	// Output: <nil> starting 0 %, waiting 100 %, working 0 %
 }
 
-func ExampleWorthless() {
-	err := process.Worthless(errors.New("a server ended by itself"))
+func ExampleInconclusive() {
+	err := process.Inconclusive(errors.New("a server ended by itself"))
 	var only *lockstep.Inconclusive
-	fmt.Println(errors.As(err, &only), err, process.Worthless(nil))
+	fmt.Println(errors.As(err, &only), err, process.Inconclusive(nil))
 	// Output: true a server ended by itself <nil>
 }
 

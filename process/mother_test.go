@@ -66,7 +66,7 @@ func (d *echoing) request(ctx context.Context, s *lockstep.Step, out *lockstep.O
 	next := s.Node%3 + 1
 	answer, err := processes.Ask(ctx, d.real[s.Node-1], "dial "+d.via[next-1]+" echo hello")
 	if err != nil {
-		return Worthless(err)
+		return Inconclusive(err)
 	}
 	up, cut := d.Up().Has(next), out.Cut(s.Node).Has(next) || out.Cut(next).Has(s.Node)
 	out.Event(lockstep.Event{Node: s.Node, Type: "answer", Text: fmt.Sprintf("%v %v", answer == "hello", up && !cut)})

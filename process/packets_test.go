@@ -227,6 +227,54 @@ func TestPacketsLooseEnd(t *testing.T) {
 	}
 }
 
+// A detached packet is carried when it is its turn, as often as it is asked for, on the newest connection; one that nobody sent, too.
+func TestPacketsDetached(t *testing.T) {
+	var link *Link
+	n, conn := decoded(t, (*Link).Detach, func(l *Link) { link = l })
+	write(t, conn, "echo one\necho two\n")
+	var came []Held
+	for len(came) < 2 {
+		came = append(came, comes(t, n)...)
+	}
+	one, two := came[0].Number, came[1].Number
+	if got := string(n.Data(one)) + string(n.Data(two)); got != "echo one\necho two\n" || n.Data(99) != nil {
+		t.Errorf("%q", got)
+	}
+	for _, c := range []struct {
+		number int
+		want   string
+	}{{two, "two"}, {one, "one"}, {one, "one"}} {
+		if !n.Carry(c.number) || !n.Break(c.number) {
+			t.Errorf("%s is lost", c.want)
+		}
+		heard(t, conn, c.want)
+	}
+	n.Gone(1, true)
+	if n.Carry(one) {
+		t.Error("a packet is carried without a connection")
+	}
+	n.Gone(1, false)
+	listens(t, link, true)
+	again := dial(t, link.listen)
+	processes.Until(func() bool { return n.Carry(one) })
+	heard(t, again, "one")
+	forged, err := n.Forge(1, 2, []byte("echo three\n"))
+	if err != nil || !n.Carry(forged) {
+		t.Error(err)
+	}
+	heard(t, again, "three")
+	if _, err := n.Forge(1, 1, nil); err == nil || err.Error() != "process: no link between nodes 1 and 1" {
+		t.Error(err)
+	}
+	if _, lost, err := n.Sent(); len(lost) > 0 || err != nil {
+		t.Errorf("%v, %v", lost, err)
+	}
+	n.Control(false)
+	if n.Waiting() > 0 || n.Data(one) != nil {
+		t.Error("they still wait")
+	}
+}
+
 // What a decoder does not understand ends the connection and is told.
 func TestPacketsConfused(t *testing.T) {
 	n, conn := decoded(t)
@@ -314,7 +362,7 @@ var lettered = System{Name: "letters", Nodes: 3, Pace: time.Millisecond, Patienc
 			}
 			conn, err := net.Dial("tcp", d.real[s.Node-1])
 			if err != nil {
-				return Worthless(err)
+				return Inconclusive(err)
 			}
 			fmt.Fprintf(conn, "dial %s echo hello\n", d.via[s.Node%3])
 			context.AfterFunc(ctx, func() { conn.Close() })

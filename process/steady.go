@@ -56,7 +56,7 @@ func (c *Cluster) Await(ctx context.Context, nodes lockstep.Nodes, patience time
 	if err := c.direct(); err != nil {
 		return err
 	}
-	return Worthless(errors.Join(errs...))
+	return Inconclusive(errors.Join(errs...))
 }
 
 // Retry tries something ten times a second, until it works. The run is inconclusive where it does not work within the patience: the
@@ -72,7 +72,7 @@ func Retry(ctx context.Context, patience time.Duration, failure string, do func(
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case limit.Err() != nil:
-			return Worthless(fmt.Errorf("%s within %s: %w", failure, patience, err))
+			return Inconclusive(fmt.Errorf("%s within %s: %w", failure, patience, err))
 		}
 		_ = Sleep(limit, retrying) // the next attempt tells that time is up
 	}

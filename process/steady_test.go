@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/processes"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -67,6 +70,24 @@ func TestResume(t *testing.T) {
 	}
 	if d.Did() != 0 || d.Spent.Starting == 0 {
 		t.Errorf("did %v, %v", d.Did(), d.Spent)
+	}
+}
+
+// A server may be several processes: what one of them dials is dialed by the node.
+func TestNodeOfGroup(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	c, err := NewCluster(new(lockstep.Place), 2, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.Server(2).Start(exec.Command("/bin/sh", "-c", "sleep 600 & echo $!; wait")); err != nil {
+		t.Fatal(err)
+	}
+	processes.Until(func() bool { return len(c.Server(2).Log.Last(1)) > 0 })
+	second, err := strconv.Atoi(c.Server(2).Log.Last(1)[0])
+	if err != nil || second == c.Server(2).Pid() || c.nodeOf(second) != 2 || c.nodeOf(os.Getpid()) != 0 || c.nodeOf(0) != 0 {
+		t.Errorf("process %d is of node %d, %v", second, c.nodeOf(second), err)
 	}
 }
 

@@ -30,6 +30,15 @@ type System struct {
 	Reuse bool
 	// Messages says that links have decoders, and that the engine delivers and drops their packets one by one.
 	Messages bool
+	// Datagrams says that Messages are independent of their connections, all of whose links are detached, see Link.Detach: the engine
+	// delivers each message at any time, as often as it likes, also in the settling stage. A cut is then nothing but lost messages. Others are
+	// not told of a crash: connections stay until the node is back, as when a machine loses its power. A restarted node starts at once.
+	Datagrams bool
+	// Forge makes the packet of a Replace step from its text, where there are Datagrams: the message under a number, and the wire's form of it. Sent is what
+	// was sent under earlier numbers. Nil: messages cannot be forged.
+	Forge func(text string, body lockstep.ID, sent func(lockstep.ID) []byte) (Packet, []byte, error)
+	// Body is what scenarios see of a message, where there are Datagrams.
+	Body func(data []byte) any
 	// Stall lets a cut stall connections. Otherwise it closes them.
 	Stall bool
 	// Pace is how long a Wait step lasts, and Patience how long servers may take to start and to agree.
@@ -47,8 +56,8 @@ type System struct {
 type Driver struct {
 	// Stop ends the clients of a run, before its servers end.
 	Stop func()
-	// Reset prepares the run of a seed, while no new server runs.
-	Reset func(seed uint64) error
+	// Reset prepares a run, while no new server runs.
+	Reset func() error
 	// Command makes the command that starts a node. It is asked for one each time the node starts.
 	Command func(lockstep.Node) (*exec.Cmd, error)
 	// Ready reports whether a node serves, where among are the nodes that can agree. It is asked again and again, for several
@@ -72,6 +81,8 @@ type Driver struct {
 	Inspect func(context.Context, *lockstep.Outbox) error
 	// Log picks lines of the servers' logs for the trace. Nil picks none.
 	Log func(line string) bool
+	// Line sees each line that a node prints, at the end of the step.
+	Line func(n lockstep.Node, line string, out *lockstep.Outbox)
 	// Role names the part that a node plays.
 	Role func(context.Context, lockstep.Node) string
 	// Close releases what the driver holds, when all servers have ended.
@@ -90,6 +101,12 @@ func (s System) Describe() (lockstep.Info, error) {
 		info.Supports |= Light
 		info.Types, info.Rounds = s.Types, s.Rounds
 	}
+	if s.Datagrams {
+		info.Supports |= trace.KindsOf(trace.Duplicate)
+		if s.Forge != nil {
+			info.Supports |= trace.KindsOf(trace.Replace)
+		}
+	}
 	return info, nil
 }
 
@@ -105,6 +122,8 @@ func (s System) check() error {
 		return fmt.Errorf("process: %s has no New, so no servers", s.Name)
 	case s.Nodes < 1 || s.Nodes > 64:
 		return fmt.Errorf("process: %s has %d nodes, allowed are 1..64", s.Name, s.Nodes)
+	case s.Datagrams && !s.Messages, (s.Forge != nil || s.Body != nil) && !s.Datagrams:
+		return fmt.Errorf("process: %s has Datagrams without Messages, or Forge or Body without Datagrams", s.Name)
 	case s.Pace < 0 || s.Patience <= 0:
 		return fmt.Errorf("process: %s has pace %s and patience %s, which must be positive", s.Name, s.Pace, s.Patience)
 	}
@@ -157,6 +176,6 @@ func (s System) deploy(ctx context.Context, place *lockstep.Place) (*deployment,
 		_ = d.Close()
 		return nil, err
 	}
-	c.command, c.log = driver.Command, driver.Log
+	c.command, c.log, c.line, c.hands.forge = driver.Command, driver.Log, driver.Line, s.Forge
 	return d, nil
 }

@@ -19,7 +19,7 @@ func noted(reuse bool, note func(string)) System {
 		New: func(context.Context, *Cluster) (Driver, error) {
 			return Driver{
 				Stop:    func() { note("stop") },
-				Reset:   func(uint64) error { note("reset"); return nil },
+				Reset:   func() error { note("reset"); return nil },
 				Command: func(lockstep.Node) (*exec.Cmd, error) { note("command"); return exec.Command("sleep", "600"), nil },
 				Ready:   func(context.Context, lockstep.Node, lockstep.Nodes) bool { note("ready"); return true },
 				Begin: func(_ context.Context, out *lockstep.Outbox) error {
@@ -80,9 +80,10 @@ func TestWrongSystem(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	good := noted(false, func(string) {})
 	for want, change := range map[string]func(*System){
-		"process: noted has no New, so no servers":                               func(s *System) { s.New = nil },
-		"process: noted has 65 nodes, allowed are 1..64":                         func(s *System) { s.Nodes = 65 },
-		"process: noted has pace -1ns and patience 1m0s, which must be positive": func(s *System) { s.Pace = -1 },
+		"process: noted has no New, so no servers":                                          func(s *System) { s.New = nil },
+		"process: noted has 65 nodes, allowed are 1..64":                                    func(s *System) { s.Nodes = 65 },
+		"process: noted has pace -1ns and patience 1m0s, which must be positive":            func(s *System) { s.Pace = -1 },
+		"process: noted has Datagrams without Messages, or Forge or Body without Datagrams": func(s *System) { s.Messages, s.Datagrams = false, true },
 		"bad options": func(s *System) { s.Check = func() error { return errors.New("bad options") } },
 	} {
 		s := good
@@ -92,6 +93,10 @@ func TestWrongSystem(t *testing.T) {
 		if described == nil || deployed == nil || described.Error() != want || deployed.Error() != want {
 			t.Errorf("%v and %v instead of %s", described, deployed, want)
 		}
+	}
+	good.Datagrams, good.Forge = true, func(string, lockstep.ID, func(lockstep.ID) []byte) (Packet, []byte, error) { return Packet{}, nil, nil }
+	if info, err := good.Describe(); err != nil || !info.Supports.Has(trace.Duplicate) || !info.Supports.Has(trace.Replace) {
+		t.Errorf("%v, %v", info.Supports, err)
 	}
 	good.New = func(context.Context, *Cluster) (Driver, error) { return Driver{}, nil }
 	if _, err := good.Deploy(t.Context(), &lockstep.Place{}); err == nil || err.Error() != "process: the driver of noted has no Command or no Request" {

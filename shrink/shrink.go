@@ -40,6 +40,9 @@ type Options struct {
 	// DefaultRepetitions and DefaultShare.
 	Repetitions int
 	Share       float64
+	// Progress, where it is set, is called after every run with the number of runs so far and what tells the size of the
+	// smallest that failed.
+	Progress func(tries int, size func() string)
 }
 
 // Shrunk is what became of a failing run.
@@ -278,6 +281,9 @@ func (s *shrinker) violates(c candidate) bool {
 				s.err = err
 			}
 			return false
+		}
+		if s.options.Progress != nil && len(s.kept) > 0 {
+			s.options.Progress(s.tried, s.kept[len(s.kept)-1].size)
 		}
 		if s.same(outcome) {
 			failed++

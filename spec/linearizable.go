@@ -12,30 +12,28 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Defaults of Linearizable.
-const (
-	DefaultMost  = 200
-	DefaultSteps = 1_000_000
-)
+// DefaultSteps is the default of Linearizable.Steps.
+const DefaultSteps = 1_000_000
+
+// stepOps is the number of operations for which the check of a partition pays one step each time it asks the model: the
+// search remembers which operations it has placed, so that long histories take more memory for a step.
+const stepOps = 256
 
 // Linearizable is the spec that the clients' operations, as the events EventCall and
 // EventReturn tell of them, are linearizable: some order of them, in which none moves
 // before an operation that had returned when it was called, explains all answers. It is
 // judged at the end of a run by porcupine.
 //
-// Deciding it can take time and memory that are exponential in the number of operations. A run
-// whose history is too long, or takes too many steps, has the verdict unknown; no limit depends
-// on the machine.
+// Deciding it can take time and memory that are exponential in the number of operations that overlap. A run
+// whose history takes too many steps has the verdict unknown; no limit depends on the machine.
 type Linearizable struct {
 	// Model is the sequential system. Its Step gets Unanswered as the output of an operation
 	// that was never answered, and must accept it: the operation may take effect at any
 	// time after its call, or never.
 	Model porcupine.Model
-	// Most is the number of operations in one partition of the history beyond which it is
-	// not checked; 0 means DefaultMost.
-	Most int
 	// Steps is the number of steps of the model after which the check of one partition is given
-	// up; 0 means DefaultSteps. It is no time, because where a run has its own clock, as in a bubble, that stands
+	// up; 0 means DefaultSteps. In a partition of more than 256 operations, a step counts once for every 256 of them.
+	// It is no time, because where a run has its own clock, as in a bubble, that stands
 	// still while the run is judged.
 	Steps int
 }
@@ -45,9 +43,6 @@ func (Linearizable) Properties() []string { return []string{"linearizability"} }
 
 // New makes a monitor.
 func (l Linearizable) New(lockstep.Info) lockstep.Monitor {
-	if l.Most == 0 {
-		l.Most = DefaultMost
-	}
 	if l.Steps == 0 {
 		l.Steps = DefaultSteps
 	}
@@ -87,17 +82,13 @@ func (m *linearizable) End(*lockstep.Run) *lockstep.Finding {
 		if !slices.ContainsFunc(p, answered) {
 			continue // nothing to explain
 		}
-		if len(p) > m.Most {
-			m.undecided = fmt.Sprintf("linearizability: a history of more than %d operations is not checked", m.Most)
-			continue
-		}
 		m.judged[0]++
-		model, left := m.bounded()
+		model, left := m.bounded(1 + (len(p)-1)/stepOps)
 		explained := porcupine.CheckOperations(model, p)
 		switch {
 		case explained:
 		case *left < 0:
-			m.undecided = fmt.Sprintf("linearizability: not decided within %d steps", m.Steps)
+			m.undecided = fmt.Sprintf("linearizability: %d operations: not decided within %d steps", len(p), m.Steps)
 		default:
 			m.illegal = p
 			return &lockstep.Finding{Property: "linearizability", About: m.history.about(p),
@@ -114,9 +105,9 @@ func (m *linearizable) whole() porcupine.Model {
 	return model
 }
 
-// bounded is the model of one partition, and the steps that it has left. When it has none it refuses whatever
-// is tried, so that the search for an order ends, and there are less than none.
-func (m *linearizable) bounded() (model porcupine.Model, left *int) {
+// bounded is the model of one partition, of whose steps each counts as so many, and the steps that it has left. When it
+// has none it refuses whatever is tried, so that the search for an order ends, and there are less than none.
+func (m *linearizable) bounded(price int) (model porcupine.Model, left *int) {
 	model, left = m.whole(), new(m.Steps)
 	step := model.StepContext
 	if step == nil {
@@ -125,11 +116,11 @@ func (m *linearizable) bounded() (model porcupine.Model, left *int) {
 		}
 	}
 	model.StepContext = func(ctx context.Context, state, input, output any) (bool, any) {
-		if *left <= 0 {
+		if *left < price {
 			*left = -1
 			return false, state
 		}
-		*left--
+		*left -= price
 		return step(ctx, state, input, output)
 	}
 	return model, left

@@ -26,7 +26,7 @@ const DefaultTries = 200_000
 // its client that were answered, or never.
 //
 // Deciding it takes time that is exponential in the number of clients and of operations
-// without an answer. A run whose history is too long, or takes too many tries, has the verdict
+// without an answer. A run whose history takes too many tries has the verdict
 // unknown; no limit depends on the machine.
 type Sequential struct {
 	// Model is the sequential system. Its Step gets Unanswered as the output of an operation
@@ -41,9 +41,6 @@ type Sequential struct {
 	// InOrder says that an operation that was never answered takes effect before the later ones of
 	// its client or never: what a client sends travels in order, as in a session of ZooKeeper.
 	InOrder bool
-	// Most is the number of operations beyond which a history is not checked; 0 means
-	// DefaultMost.
-	Most int
 	// Tries is the number of operations that are tried as the next one before the check is
 	// given up; 0 means DefaultTries.
 	Tries int
@@ -54,9 +51,6 @@ func (Sequential) Properties() []string { return []string{"sequential-consistenc
 
 // New makes a monitor.
 func (s Sequential) New(lockstep.Info) lockstep.Monitor {
-	if s.Most == 0 {
-		s.Most = DefaultMost
-	}
 	if s.Tries == 0 {
 		s.Tries = DefaultTries
 	}
@@ -90,10 +84,6 @@ func (m *sequential) End(*lockstep.Run) *lockstep.Finding {
 	ops := m.history.ops
 	if !slices.ContainsFunc(ops, answered) {
 		return nil // nothing to explain
-	}
-	if len(ops) > m.Most {
-		m.undecided = fmt.Sprintf("sequential-consistency: a history of more than %d operations is not checked", m.Most)
-		return nil
 	}
 	o := newOrderer(m.Sequential, ops)
 	explained := o.explain()

@@ -6,13 +6,15 @@ import "maps"
 var sockets = map[string]func(*source){
 	"net/fd_posix.go": func(s *source) {
 		s.field("netFD", "mem *lockstepFD // in memory")
-		s.delegate("Close", "shutdown", "Read", "readFrom", "readFromInet4", "readFromInet6", "readMsg", "readMsgInet4", "readMsgInet6",
+		s.delegate("Close", "shutdown", "Read", "readFrom", "readFromInet4", "readFromInet6",
+			"readMsg", "readMsgInet4", "readMsgInet6",
 			"Write", "writeTo", "writeToInet4", "writeToInet6", "writeMsg", "writeMsgInet4", "writeMsgInet6",
 			"SetDeadline", "SetReadDeadline", "SetWriteDeadline")
 	},
 	"net/fd_unix.go": func(s *source) { s.delegate("accept", "dup") },
 	"net/sock_posix.go": func(s *source) {
-		s.begin("socket", "if lockstepWanted(family, sotype) {\n\treturn lockstepSocket(ctx, net, family, sotype, ipv6only, laddr, raddr, ctrlCtxFn)\n}")
+		s.begin("socket", "if lockstepWanted(family, sotype) {\n"+
+			"\treturn lockstepSocket(ctx, net, family, sotype, ipv6only, laddr, raddr, ctrlCtxFn)\n}")
 	},
 	"net/sockopt_posix.go": options(map[string]string{
 		"setReadBuffer":  "o.readBuffer = 2 * bytes", // as the kernel does
@@ -26,11 +28,13 @@ var sockets = map[string]func(*source){
 		"setKeepAliveInterval": "o.interval = lockstepSeconds(d, defaultTCPKeepAliveInterval, o.interval)",
 		"setKeepAliveCount":    "o.count = lockstepCount(n, o.count)",
 	}),
-	"net/sockoptip4_linux.go": options(map[string]string{"joinIPv4Group": "", "setIPv4MulticastInterface": "", "setIPv4MulticastLoopback": ""}),
-	"net/sockoptip6_posix.go": options(map[string]string{"joinIPv6Group": "", "setIPv6MulticastInterface": "", "setIPv6MulticastLoopback": ""}),
-	"net/writev_unix.go":      func(s *source) { s.delegate("writeBuffers") },
-	"net/sendfile.go":         func(s *source) { s.begin("sendFile", "if c.mem != nil {\n\treturn 0, nil, false\n}") },
-	"net/mptcpsock_linux.go":  func(s *source) { s.begin("isUsingMultipathTCP", "if fd.mem != nil {\n\treturn false\n}") },
+	"net/sockoptip4_linux.go": options(map[string]string{
+		"joinIPv4Group": "", "setIPv4MulticastInterface": "", "setIPv4MulticastLoopback": ""}),
+	"net/sockoptip6_posix.go": options(map[string]string{
+		"joinIPv6Group": "", "setIPv6MulticastInterface": "", "setIPv6MulticastLoopback": ""}),
+	"net/writev_unix.go":     func(s *source) { s.delegate("writeBuffers") },
+	"net/sendfile.go":        func(s *source) { s.begin("sendFile", "if c.mem != nil {\n\treturn 0, nil, false\n}") },
+	"net/mptcpsock_linux.go": func(s *source) { s.begin("isUsingMultipathTCP", "if fd.mem != nil {\n\treturn false\n}") },
 	"net/splice_linux.go": func(s *source) {
 		s.begin("spliceFrom", "if c.mem != nil {\n\treturn 0, nil, false\n}")
 		s.begin("spliceTo", "if c.mem != nil {\n\treturn 0, nil, false\n}")
@@ -52,7 +56,8 @@ var sockets = map[string]func(*source){
 		s.begin("(*conf).lookupOrder", "if lockstepOnlyFiles(r) {\n\treturn hostLookupFiles, nil\n}")
 	},
 	"net/dnsclient_unix.go": func(s *source) {
-		s.begin("(*Resolver).lookup", "if lockstepOnlyFiles(r) {\n\treturn dnsmessage.Parser{}, \"\", newDNSError(errNoSuchHost, name, \"\")\n}")
+		s.begin("(*Resolver).lookup",
+			"if lockstepOnlyFiles(r) {\n\treturn dnsmessage.Parser{}, \"\", newDNSError(errNoSuchHost, name, \"\")\n}")
 	},
 }
 

@@ -18,6 +18,9 @@ var process = map[string]func(*source){
 		s.after("main", tasks, "lockstepInit = false")
 		s.begin("setMaxThreads", "if lockstepInNode() {\n\treturn lockstepThreads(in)\n}")
 	},
+	"runtime/rand.go": func(s *source) {
+		s.begin("rand", "if lockstepInitial() {\n\treturn lockstepInitPeek()\n}")
+	},
 	"runtime/time.go": func(s *source) {
 		s.begin("time_runtimeNow", "if lockstepInitial() {\n\treturn lockstepInitNow()\n}")
 	},

@@ -81,7 +81,8 @@ func inBubble(t *testing.T, r row, hosts int) string {
 	if r.fault == power {
 		files.PowerFailures = 1
 	}
-	cluster := bubble.Cluster{Name: "sockettest", Nodes: 2, Sockets: true, Freeze: true, Files: files, Pace: time.Hour, Start: start}
+	cluster := bubble.Cluster{Name: "sockettest", Nodes: 2, Sockets: true, Freeze: true, Files: files,
+		Pace: time.Hour, Start: start}
 	tr, err := lockstep.Record(t.Context(), lockstep.Plan{System: cluster, Strategy: prompt{}, Seed: 1}, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +103,8 @@ func as(node int32) func(func()) {
 	}
 }
 
-// prompt delivers what can be delivered in the order of sending, lets time pass otherwise, and makes the faults that the row asks for.
+// prompt delivers what can be delivered, in the order of sending, and lets time pass otherwise. It makes the faults
+// that the row asks for.
 type prompt struct{ drops int }
 
 func (*prompt) Reset(*lockstep.Start)                          {}
@@ -111,7 +113,7 @@ func (prompt) String() string                                  { return "prompt"
 func (prompt) Fit(lockstep.Info) (t lockstep.Terms, err error) { return t, nil }
 func (prompt) New(lockstep.Info) lockstep.Scheduler            { return &prompt{} }
 
-func (s *prompt) Next(run *lockstep.Run, next *lockstep.Step) bool {
+func (s *prompt) Next(run *lockstep.Turn, next *lockstep.Step) bool {
 	for _, e := range run.Events() {
 		switch e.Type {
 		case string(kill), string(power):

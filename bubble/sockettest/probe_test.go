@@ -89,16 +89,31 @@ var named = []struct {
 	err  error
 	name string
 }{
-	{io.EOF, "EOF"}, {net.ErrClosed, "ErrClosed"}, {os.ErrDeadlineExceeded, "ErrDeadlineExceeded"}, {context.Canceled, "Canceled"},
+	{io.EOF, "EOF"},
+	{net.ErrClosed, "ErrClosed"},
+	{os.ErrDeadlineExceeded, "ErrDeadlineExceeded"},
+	{context.Canceled, "Canceled"},
 	{net.ErrWriteToConnected, "ErrWriteToConnected"},
-	{syscall.ECONNRESET, "ECONNRESET"}, {syscall.ECONNREFUSED, "ECONNREFUSED"}, {syscall.EPIPE, "EPIPE"}, {syscall.ETIMEDOUT, "ETIMEDOUT"},
-	{syscall.ENOTCONN, "ENOTCONN"}, {syscall.EADDRINUSE, "EADDRINUSE"}, {syscall.EADDRNOTAVAIL, "EADDRNOTAVAIL"}, {syscall.EMSGSIZE, "EMSGSIZE"},
-	{syscall.EDESTADDRREQ, "EDESTADDRREQ"}, {syscall.EINVAL, "EINVAL"}, {syscall.ENOENT, "ENOENT"}, {syscall.ENETUNREACH, "ENETUNREACH"},
-	{syscall.EHOSTUNREACH, "EHOSTUNREACH"}, {syscall.EOPNOTSUPP, "EOPNOTSUPP"}, {syscall.EPROTONOSUPPORT, "EPROTONOSUPPORT"},
-	{syscall.EPROTOTYPE, "EPROTOTYPE"}, {syscall.ENOTSOCK, "ENOTSOCK"}, {syscall.ENOPROTOOPT, "ENOPROTOOPT"}, {syscall.EISCONN, "EISCONN"},
+	{syscall.ECONNRESET, "ECONNRESET"},
+	{syscall.ECONNREFUSED, "ECONNREFUSED"},
+	{syscall.EPIPE, "EPIPE"},
+	{syscall.ETIMEDOUT, "ETIMEDOUT"},
+	{syscall.ENOTCONN, "ENOTCONN"},
+	{syscall.EADDRINUSE, "EADDRINUSE"},
+	{syscall.EADDRNOTAVAIL, "EADDRNOTAVAIL"},
+	{syscall.EMSGSIZE, "EMSGSIZE"},
+	{syscall.EDESTADDRREQ, "EDESTADDRREQ"},
+	{syscall.EINVAL, "EINVAL"},
+	{syscall.ENOENT, "ENOENT"},
+	{syscall.ENETUNREACH, "ENETUNREACH"},
+	{syscall.EHOSTUNREACH, "EHOSTUNREACH"},
+	{syscall.EOPNOTSUPP, "EOPNOTSUPP"},
+	{syscall.EPROTOTYPE, "EPROTOTYPE"},
+	{syscall.ENOPROTOOPT, "ENOPROTOOPT"},
 }
 
-// class is what a program can tell of an error: the system call, where it is not the verb, the identity, and whether it is a timeout.
+// class is what a program can tell of an error: the system call, where it is not the verb, its identity, and
+// whether it is a timeout.
 func class(verb string, err error) string {
 	text := identity(verb, err)
 	var call *os.SyscallError
@@ -121,7 +136,7 @@ func identity(verb string, err error) string {
 	if errors.As(err, &unknown) && unknown.IsNotFound {
 		return "DNSError (not found)"
 	}
-	if verb == "dial" && strings.HasSuffix(err.Error(), "i/o timeout") { // os.ErrDeadlineExceeded or context.DeadlineExceeded
+	if verb == "dial" && strings.HasSuffix(err.Error(), "i/o timeout") { // one of two errors, by chance
 		return "i/o timeout"
 	}
 	for _, n := range named {
@@ -249,7 +264,8 @@ func (p *probe) meanwhile(f func()) (wait func()) {
 	return func() { <-done }
 }
 
-// address describes an address that should be a host's: its type, whether the host has it, and whether the port is the one of a listener.
+// address describes an address that should be a host's: its type, whether the host has it, and whether the port is
+// the one of a listener.
 func address(a net.Addr, h *host, listener net.Addr) string {
 	text := strings.TrimPrefix(fmt.Sprintf("%T", a), "*net.")
 	hostIP, number, err := net.SplitHostPort(a.String())

@@ -22,11 +22,13 @@ var raw = []row{
 	}, linux: "option ok; is 1234; option ok"},
 	{does: "SyscallConn: what the methods of a connection have set", do: func(p *probe) {
 		c, _ := p.tcp()
-		_ = c.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: 3 * time.Second, Interval: 4 * time.Second, Count: 5})
+		_ = c.SetKeepAliveConfig(
+			net.KeepAliveConfig{Enable: true, Idle: 3 * time.Second, Interval: 4 * time.Second, Count: 5})
 		_ = c.SetLinger(7)
 		p.check("options", p.control(c, func(fd int) error {
 			for _, o := range [][2]int{{syscall.SOL_SOCKET, syscall.SO_KEEPALIVE}, {syscall.IPPROTO_TCP, syscall.TCP_KEEPIDLE},
-				{syscall.IPPROTO_TCP, syscall.TCP_KEEPINTVL}, {syscall.IPPROTO_TCP, syscall.TCP_KEEPCNT}, {syscall.IPPROTO_TCP, syscall.TCP_NODELAY}} {
+				{syscall.IPPROTO_TCP, syscall.TCP_KEEPINTVL}, {syscall.IPPROTO_TCP, syscall.TCP_KEEPCNT},
+				{syscall.IPPROTO_TCP, syscall.TCP_NODELAY}} {
 				v, err := syscall.GetsockoptInt(fd, o[0], o[1])
 				if err != nil {
 					return err
@@ -73,7 +75,8 @@ var raw = []row{
 		}
 		p.result("read", n, err)
 	}, linux: "write 3; read 3", overlay: "write 3; read EOPNOTSUPP",
-		why: "The descriptor that the function gets is one of a pair of real sockets, which has no addresses: recvmsg by the program itself is refused."},
+		why: "The descriptor that the function gets is one of a pair of real sockets, which has no addresses: " +
+			"recvmsg by the program itself is refused."},
 	{does: "File of a connection", do: func(p *probe) {
 		c, _ := p.tcp()
 		f, err := c.File()
@@ -81,14 +84,20 @@ var raw = []row{
 		if err == nil {
 			_ = f.Close()
 		}
-	}, linux: "file ok", overlay: "file dup EOPNOTSUPP", why: "A socket in memory has no descriptor that another process could use."},
+	},
+		linux:   "file ok",
+		overlay: "file dup EOPNOTSUPP",
+		why:     "A socket in memory has no descriptor that another process could use."},
 	{does: "File of a listener", do: func(p *probe) {
 		f, err := p.serve().File()
 		p.check("file", err)
 		if err == nil {
 			_ = f.Close()
 		}
-	}, linux: "file ok", overlay: "file dup EOPNOTSUPP", why: "A socket in memory has no descriptor that another process could use."},
+	},
+		linux:   "file ok",
+		overlay: "file dup EOPNOTSUPP",
+		why:     "A socket in memory has no descriptor that another process could use."},
 	{does: "join a multicast group", do: func(p *probe) {
 		var c *net.UDPConn
 		var err error

@@ -17,9 +17,13 @@ var tcpConnect = []row{
 		l := p.serve()
 		c := must(p.dial(p.client, "tcp", l.Addr().String()))
 		s := must(p.accept(l))
-		p.note("dialer local %s, remote %s", address(c.LocalAddr(), p.client, nil), address(c.RemoteAddr(), p.server, l.Addr()))
-		p.note("accepted local %s, remote %s", address(s.LocalAddr(), p.server, l.Addr()), address(s.RemoteAddr(), p.client, c.LocalAddr()))
-	}, linux: "dialer local TCPAddr own ephemeral, remote TCPAddr own port; accepted local TCPAddr own port, remote TCPAddr own port"},
+		p.note("dialer local %s, remote %s", address(c.LocalAddr(), p.client, nil),
+			address(c.RemoteAddr(), p.server, l.Addr()))
+		p.note("accepted local %s, remote %s", address(s.LocalAddr(), p.server, l.Addr()),
+			address(s.RemoteAddr(), p.client, c.LocalAddr()))
+	},
+		linux: "dialer local TCPAddr own ephemeral, remote TCPAddr own port; " +
+			"accepted local TCPAddr own port, remote TCPAddr own port"},
 	{does: "length of the addresses in bytes: listener at :0, dialer, accepted", do: func(p *probe) {
 		l := must(p.listen(p.server, "tcp", ":0"))
 		c := must(p.dial(p.client, "tcp", net.JoinHostPort(p.server.ip, port(l.Addr()))))
@@ -117,17 +121,20 @@ var tcpConnect = []row{
 	}, linux: "dial Canceled"},
 	{does: "dial with a deadline in the past", do: func(p *probe) {
 		l := p.serve()
-		_, err := p.dialWith(context.Background(), p.client, net.Dialer{Deadline: time.Now().Add(-time.Second)}, "tcp", l.Addr().String())
+		d := net.Dialer{Deadline: time.Now().Add(-time.Second)}
+		_, err := p.dialWith(context.Background(), p.client, d, "tcp", l.Addr().String())
 		p.check("dial", err)
 	}, linux: "dial i/o timeout (timeout)"},
 	{does: "dial from a local port that a listener has", do: func(p *probe) {
 		l := p.serve()
-		_, err := p.dialWith(context.Background(), p.server, net.Dialer{LocalAddr: l.Addr()}, "tcp", p.serve().Addr().String())
+		d := net.Dialer{LocalAddr: l.Addr()}
+		_, err := p.dialWith(context.Background(), p.server, d, "tcp", p.serve().Addr().String())
 		p.check("dial", err)
 	}, linux: "dial bind EADDRINUSE"},
 	{does: "dial from a local address that the host does not have", do: func(p *probe) {
 		l := p.serve()
-		_, err := p.dialWith(context.Background(), p.server, net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1)}}, "tcp", l.Addr().String())
+		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1)}}
+		_, err := p.dialWith(context.Background(), p.server, d, "tcp", l.Addr().String())
 		p.check("dial", err)
 	}, linux: "dial bind EADDRNOTAVAIL"},
 	{does: "dial a service name that does not exist", do: func(p *probe) {
@@ -189,12 +196,7 @@ var tcpListen = []row{
 		}
 	}, linux: "listen ok; dial ok; accept ok; dial ok; accept ok"},
 	{does: "listen with SO_REUSEPORT twice at a port, both accept", do: func(p *probe) {
-		config := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) (err error) {
-			if e := c.Control(func(fd uintptr) { err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, soReusePort, 1) }); e != nil {
-				return e
-			}
-			return err
-		}}
+		config := net.ListenConfig{Control: reusePort}
 		one := must(p.listenWith(p.server, config, "tcp", net.JoinHostPort(p.server.ip, "0")))
 		two, err := p.listenWith(p.server, config, "tcp", one.Addr().String())
 		if p.check("listen", err); err != nil {
@@ -219,9 +221,7 @@ var tcpListen = []row{
 		p.note("both %v", counts[0] > 0 && counts[1] > 0)
 	}, linux: "listen ok; both true"},
 	{does: "listen without SO_REUSEPORT where a listener has it", do: func(p *probe) {
-		config := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
-			return c.Control(func(fd uintptr) { _ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, soReusePort, 1) })
-		}}
+		config := net.ListenConfig{Control: reusePort}
 		l := must(p.listenWith(p.server, config, "tcp", net.JoinHostPort(p.server.ip, "0")))
 		_, err := p.listen(p.server, "tcp", l.Addr().String())
 		p.check("listen", err)
@@ -278,6 +278,22 @@ const (
 	soReusePort    = 15
 	tcpUserTimeout = 18
 )
+
+// reusePort lets sockets share a port.
+func reusePort(_, _ string, c syscall.RawConn) (err error) {
+	set := func(fd uintptr) { err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, soReusePort, 1) }
+	if failed := c.Control(set); failed != nil {
+		return failed
+	}
+	return err
+}
+
+// userTimeout sets how many milliseconds sent data may stay unacknowledged.
+func (p *probe) userTimeout(c syscall.Conn, ms int) error {
+	return p.control(c, func(fd int) error {
+		return syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, tcpUserTimeout, ms)
+	})
+}
 
 // reset closes a connection by a reset.
 func reset(c *net.TCPConn) {
@@ -351,7 +367,10 @@ var tcpData = []row{
 		_, err := c.File()
 		p.check("file", err)
 		p.check("control", p.control(c, func(int) error { return nil }))
-	}, linux: "close ok; read ErrClosed; write ErrClosed; close ErrClosed; set-deadline ErrClosed; keep-alive ErrClosed; period ErrClosed; no-delay ErrClosed; linger ErrClosed; buffer ErrClosed; shutdown ErrClosed; shutdown ErrClosed; file ErrClosed; control ErrClosed"},
+	},
+		linux: "close ok; read ErrClosed; write ErrClosed; close ErrClosed; set-deadline ErrClosed; keep-alive ErrClosed; " +
+			"period ErrClosed; no-delay ErrClosed; linger ErrClosed; buffer ErrClosed; " +
+			"shutdown ErrClosed; shutdown ErrClosed; file ErrClosed; control ErrClosed"},
 	{does: "close while read waits", do: func(p *probe) {
 		c, _ := p.tcp()
 		wait := p.meanwhile(func() { p.read(c, 10) })
@@ -676,54 +695,62 @@ var tcpDeadline = []row{
 }
 
 var tcpSilence = []row{
-	{does: "the machine of the peer vanishes: keep-alive of 1 s, 1 probe; read, read, write", fault: power, do: func(p *probe) {
-		c, s := p.tcp()
-		_ = c.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: time.Second, Interval: time.Second, Count: 1})
-		p.silence(s)
-		p.read(c, 10)
-		p.read(c, 10)
-		p.write(c, "abc")
-	}, linux: "read ETIMEDOUT (timeout); read EOF; write EPIPE"},
-	{does: "the machine of the peer vanishes: no keep-alive, read with a deadline of 3 s", fault: power, do: func(p *probe) {
-		c, s := p.tcp()
-		_ = c.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: time.Second, Interval: time.Second, Count: 1})
-		_ = c.SetKeepAlive(false)
-		p.silence(s)
-		_ = c.SetReadDeadline(time.Now().Add(3 * time.Second))
-		p.read(c, 10)
-	}, linux: "read ErrDeadlineExceeded (timeout)"},
-	{does: "the machine of the peer vanishes: TCP_USER_TIMEOUT of 0.5 s; write, read, read, write", fault: power, do: func(p *probe) {
-		c, s := p.tcp()
-		p.check("option", p.control(c, func(fd int) error { return syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, tcpUserTimeout, 500) }))
-		p.silence(s)
-		p.write(c, "abc")
-		p.read(c, 10)
-		p.read(c, 10)
-		p.write(c, "abc")
-	}, linux: "option ok; write 3; read ETIMEDOUT (timeout); read EOF; write EPIPE"},
-	{does: "the machine of the peer vanishes: TCP_USER_TIMEOUT of 0.5 s; write, later write twice, read", fault: power, do: func(p *probe) {
-		c, s := p.tcp()
-		p.check("option", p.control(c, func(fd int) error { return syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, tcpUserTimeout, 500) }))
-		p.silence(s)
-		p.write(c, "abc")
-		time.Sleep(3 * time.Second)
-		p.write(c, "abc")
-		p.write(c, "abc")
-		p.read(c, 10)
-	}, linux: "option ok; write 3; write ETIMEDOUT (timeout); write EPIPE; read EOF"},
+	{does: "the machine of the peer vanishes: keep-alive of 1 s, 1 probe; read, read, write",
+		fault: power, do: func(p *probe) {
+			c, s := p.tcp()
+			_ = c.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: time.Second, Interval: time.Second, Count: 1})
+			p.silence(s)
+			p.read(c, 10)
+			p.read(c, 10)
+			p.write(c, "abc")
+		}, linux: "read ETIMEDOUT (timeout); read EOF; write EPIPE"},
+	{does: "the machine of the peer vanishes: no keep-alive, read with a deadline of 3 s",
+		fault: power, do: func(p *probe) {
+			c, s := p.tcp()
+			_ = c.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: time.Second, Interval: time.Second, Count: 1})
+			_ = c.SetKeepAlive(false)
+			p.silence(s)
+			_ = c.SetReadDeadline(time.Now().Add(3 * time.Second))
+			p.read(c, 10)
+		}, linux: "read ErrDeadlineExceeded (timeout)"},
+	{does: "the machine of the peer vanishes: TCP_USER_TIMEOUT of 0.5 s; write, read, read, write",
+		fault: power, do: func(p *probe) {
+			c, s := p.tcp()
+			p.check("option", p.userTimeout(c, 500))
+			p.silence(s)
+			p.write(c, "abc")
+			p.read(c, 10)
+			p.read(c, 10)
+			p.write(c, "abc")
+		}, linux: "option ok; write 3; read ETIMEDOUT (timeout); read EOF; write EPIPE"},
+	{does: "the machine of the peer vanishes: TCP_USER_TIMEOUT of 0.5 s; write, later write twice, read",
+		fault: power, do: func(p *probe) {
+			c, s := p.tcp()
+			p.check("option", p.userTimeout(c, 500))
+			p.silence(s)
+			p.write(c, "abc")
+			time.Sleep(3 * time.Second)
+			p.write(c, "abc")
+			p.write(c, "abc")
+			p.read(c, 10)
+		}, linux: "option ok; write 3; write ETIMEDOUT (timeout); write EPIPE; read EOF"},
 	{does: "the machine of the peer vanishes: keep-alive of package net; read, read", fault: power, do: func(p *probe) {
 		c, s := p.tcp()
 		p.silence(s)
 		p.readAfter(c)
 		p.readAfter(c)
-	}, linux: "read ETIMEDOUT (timeout) after 2m30s; read EOF after 0s", reference: "net.KeepAliveConfig: idle for 15 s, then 9 probes, 15 s apart"},
+	},
+		linux:     "read ETIMEDOUT (timeout) after 2m30s; read EOF after 0s",
+		reference: "net.KeepAliveConfig: idle for 15 s, then 9 probes, 15 s apart"},
 	{does: "the machine of the peer vanishes: write, read, read", fault: power, do: func(p *probe) {
 		c, s := p.tcp()
 		p.silence(s)
 		p.write(c, "abc")
 		p.readAfter(c)
 		p.readAfter(c)
-	}, linux: "write 3; read ETIMEDOUT (timeout) after 15m25s; read EOF after 0s", reference: "tcp(7): 924.6 s by tcp_retries2"},
+	},
+		linux:     "write 3; read ETIMEDOUT (timeout) after 15m25s; read EOF after 0s",
+		reference: "tcp(7): 924.6 s by tcp_retries2"},
 	{does: "the link is cut: write; read with a deadline of 10 s, read", fault: cut, do: func(p *probe) {
 		c, _ := p.tcp()
 		p.disturb()
@@ -740,17 +767,25 @@ var tcpSilence = []row{
 		p.write(c, "abc")
 		_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
 		p.readAfter(c)
-	}, linux: "write 3; read ErrDeadlineExceeded (timeout) after 10s", reference: "RFC 9293, 3.8.1", overlay: "write 3; read ECONNRESET after 0s", why: lost},
+	},
+		linux:     "write 3; read ErrDeadlineExceeded (timeout) after 10s",
+		reference: "RFC 9293, 3.8.1",
+		overlay:   "write 3; read ECONNRESET after 0s",
+		why:       lost},
 	{does: "a segment is lost: the other end reads", fault: drop, do: func(p *probe) {
 		c, s := p.tcp()
 		p.disturb()
 		p.write(c, "abc")
 		p.readAfter(s)
-	}, linux: "write 3; read abc after 0s", reference: "RFC 9293, 3.8.1", overlay: "write 3; read ECONNRESET after 15s", why: lost},
+	},
+		linux:     "write 3; read abc after 0s",
+		reference: "RFC 9293, 3.8.1",
+		overlay:   "write 3; read ECONNRESET after 15s",
+		why:       lost},
 }
 
-const lost = "There is no retransmission. A lost message loses its connection, as where a middlebox forgets it: the sender is reset at once, " +
-	"the other end when its first keep-alive probe is answered."
+const lost = "There is no retransmission. A lost message loses its connection, as where a middlebox forgets it: " +
+	"the sender is reset at once, the other end when its first keep-alive probe is answered."
 
 // readAfter reads and notes how long that took, in seconds.
 func (p *probe) readAfter(c net.Conn) {

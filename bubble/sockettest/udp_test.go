@@ -18,7 +18,8 @@ var udp = []row{
 		_, from, err := s.ReadFrom(make([]byte, 10))
 		p.check("read", err)
 		p.note("from %s", address(from, p.client, c.LocalAddr()))
-	}, linux: "[::]:port; local UDPAddr own ephemeral, remote UDPAddr own port; write 3; read ok; from UDPAddr own port"},
+	},
+		linux: "[::]:port; local UDPAddr own ephemeral, remote UDPAddr own port; write 3; read ok; from UDPAddr own port"},
 	{does: "ReadFrom and WriteTo: an answer", do: func(p *probe) {
 		c, s := p.udp()
 		p.write(c, "abc")
@@ -76,7 +77,8 @@ var udp = []row{
 		p.write(c, "abc")
 	}, linux: "write 3; write ECONNREFUSED; write 3"},
 	{does: "WriteTo a port without socket, later again, read", do: func(p *probe) {
-		c, s := p.packet(p.client, "udp", net.JoinHostPort(p.client.ip, "0")), p.packet(p.server, "udp", net.JoinHostPort(p.server.ip, "0"))
+		c := p.packet(p.client, "udp", net.JoinHostPort(p.client.ip, "0"))
+		s := p.packet(p.server, "udp", net.JoinHostPort(p.server.ip, "0"))
 		_ = s.Close()
 		for range 2 {
 			n, err := c.WriteTo([]byte("abc"), s.LocalAddr())
@@ -110,7 +112,10 @@ var udp = []row{
 			}
 		}
 		p.note("all arrive: %v", got == sent)
-	}, linux: "all arrive: false", overlay: "all arrive: true", why: "Which datagrams are lost is the scheduler's decision."},
+	},
+		linux:   "all arrive: false",
+		overlay: "all arrive: true",
+		why:     "Which datagrams are lost is the scheduler's decision."},
 	{does: "Write without an address, WriteTo on a connected socket", do: func(p *probe) {
 		c, s := p.udp()
 		p.write(s, "abc")
@@ -140,7 +145,9 @@ var udp = []row{
 		p.write(c, "abc")
 		n, err := s.WriteTo([]byte("abc"), c.LocalAddr())
 		p.result("write", n, err)
-	}, linux: "read ErrDeadlineExceeded (timeout); write ErrDeadlineExceeded (timeout); write ErrDeadlineExceeded (timeout)"},
+	},
+		linux: "read ErrDeadlineExceeded (timeout); write ErrDeadlineExceeded (timeout); " +
+			"write ErrDeadlineExceeded (timeout)"},
 	{does: "the read deadline passes", do: func(p *probe) {
 		c, _ := p.udp()
 		_ = c.SetReadDeadline(time.Now().Add(soon))
@@ -163,5 +170,7 @@ var udp = []row{
 		_ = s.Close()
 		n, err := s.WriteTo([]byte("abc"), c.LocalAddr())
 		p.result("write", n, err)
-	}, linux: "close ok; read ErrClosed; write ErrClosed; close ErrClosed; set-deadline ErrClosed; buffer ErrClosed; write ErrClosed"},
+	},
+		linux: "close ok; read ErrClosed; write ErrClosed; close ErrClosed; set-deadline ErrClosed; " +
+			"buffer ErrClosed; write ErrClosed"},
 }

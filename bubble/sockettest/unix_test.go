@@ -79,7 +79,10 @@ var unixStream = []row{
 		_ = l.Close()
 		_, err = p.dial(p.server, "unix", path)
 		p.check("dial", err)
-	}, linux: "path is there: true; dial ok; dial connect ENOENT", overlay: "path is there: false; dial ok; dial connect ENOENT", why: "Nodes share the file system there, so the path is only a name of the node."},
+	},
+		linux:   "path is there: true; dial ok; dial connect ENOENT",
+		overlay: "path is there: false; dial ok; dial connect ENOENT",
+		why:     "Nodes share the file system there, so the path is only a name of the node."},
 	{does: "an abstract name: listen, dial, listen twice, dial after close", do: func(p *probe) {
 		l := must(p.listen(p.server, "unix", "@lockstep/test"))
 		_, err := p.dial(p.server, "unix", "@lockstep/test")

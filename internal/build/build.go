@@ -169,7 +169,7 @@ func (j *job) compile(ctx context.Context, key, file string) error {
 	if err := j.keep(made, file); err != nil {
 		return err
 	}
-	j.log("built in %.1f s, kept as %s", time.Since(start).Seconds(), file)
+	j.log("built in %v, kept as %s", time.Since(start).Round(100*time.Millisecond), file)
 	j.prune(strings.TrimSuffix(file, key+suffix()))
 	return nil
 }

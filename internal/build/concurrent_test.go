@@ -125,7 +125,7 @@ func TestConcurrent(t *testing.T) {
 			t.Errorf("%d says %q", i, all[i].said())
 		}
 	}
-	if !strings.HasSuffix(all[0].said(), " s, kept as "+files[0]) {
+	if !strings.HasSuffix(all[0].said(), "s, kept as "+files[0]) {
 		t.Errorf("the first says %q", all[0].said())
 	}
 	if left := leftovers(dir); len(left) != 1 {

@@ -8,7 +8,14 @@ require (
 	github.com/lockstep-go/lockstep v0.1.0
 	github.com/lockstep-go/lockstep/fleet v0.1.0
 	go.etcd.io/bbolt v1.4.3
+	golang.org/x/mod v0.41.0
 	google.golang.org/grpc v1.85.0
+)
+
+require (
+	github.com/cockroachdb/datadriven v1.0.3 // indirect
+	github.com/google/go-cmp v0.7.0 // indirect
+	github.com/pmezard/go-difflib v1.0.0 // indirect
 )
 
 require (

@@ -35,15 +35,15 @@ type JVM struct {
 // machine has for several.
 var usual = []string{"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx128m", "-Xss512k", "-XX:-UsePerfData", "-Djava.net.preferIPv4Stack=true"}
 
-// Find finds a JVM, and has Maven fetch what it is to run: see Jars.
-func Find(ctx context.Context, artefacts ...string) (*JVM, error) {
+// Find finds a JVM, and has Maven fetch what it is to run, with the SHA-256 of all files: see Jars.
+func Find(ctx context.Context, sums string, artefacts ...string) (*JVM, error) {
 	program, err := tool("java")
 	if err != nil {
 		return nil, fmt.Errorf("jvm: %w", err)
 	}
 	j := &JVM{Program: program}
 	if len(artefacts) > 0 {
-		j.Classes, err = Jars(ctx, artefacts...)
+		j.Classes, err = Jars(ctx, sums, artefacts...)
 	}
 	return j, err
 }

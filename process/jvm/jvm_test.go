@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 func found(t *testing.T) *jvm.JVM {
 	t.Helper()
 	outside.Programs(t, "java", "javac")
-	j, err := jvm.Find(t.Context())
+	j, err := jvm.Find(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func TestErrors(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	t.Setenv("PATH", t.TempDir())
-	if _, err := jvm.Find(t.Context()); err == nil || err.Error() != "jvm: java is missing; `make setup` installs it" {
+	if _, err := jvm.Find(t.Context(), ""); err == nil || err.Error() != "jvm: java is missing; `make setup` installs it" {
 		t.Errorf("%v", err)
 	}
 	for _, pattern := range []string{"wrong-*", "*making-*"} {
@@ -156,7 +156,7 @@ func TestErrors(t *testing.T) {
 }
 
 func ExampleJars() {
-	_, err := jvm.Jars(context.Background(), "zookeeper")
+	_, err := jvm.Jars(context.Background(), "", "zookeeper")
 	fmt.Println(err)
 	// Output: jvm: "zookeeper" is neither group:artefact:version nor -group:artefact
 }
@@ -178,9 +178,16 @@ func ExampleJVM_In() {
 	// Output: -Djava.io.tmpdir=/scratch/node1
 }
 
+func ExampleSums() {
+	_, err := jvm.Sums(context.Background(), "zookeeper")
+	fmt.Println(err)
+	// Output: jvm: "zookeeper" is neither group:artefact:version nor -group:artefact
+}
+
 func ExampleFind() {
 	ctx := context.Background()
-	j, err := jvm.Find(ctx, "org.example:server:1.0") // needs java and Maven
+	const jars = "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae  server-1.0.jar\n" // a target embeds a file of these
+	j, err := jvm.Find(ctx, jars, "org.example:server:1.0")                                           // needs java and Maven
 	if err != nil {
 		return
 	}

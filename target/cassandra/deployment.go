@@ -47,7 +47,7 @@ func (c Cluster) deploy(ctx context.Context, servers *process.Cluster) (process.
 }
 
 // reset gives the run a row of its own.
-func (d *deployment) reset(uint64) error {
+func (d *deployment) reset() error {
 	d.next, d.try, d.delivered, d.told = 0, 1, 0, false
 	d.runs++
 	return nil

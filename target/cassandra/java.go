@@ -20,13 +20,18 @@ import (
 //go:embed Agent.java
 var agent embed.FS
 
+// jars has the SHA-256 of every jar of the versions that can be used: see process/jvm/sums.
+//
+//go:embed jars.sha256
+var jars string
+
 // prepare fetches a version and finds a JVM, with an agent where the version is to be changed.
 func prepare(ctx context.Context, c Cluster) (*jvm.JVM, error) {
 	artefacts := []string{"org.apache.cassandra:cassandra-all:" + c.Version}
 	if c.Change5985 {
 		artefacts = append(artefacts, "net.bytebuddy:byte-buddy:1.18.16")
 	}
-	java, err := jvm.Find(ctx, artefacts...)
+	java, err := jvm.Find(ctx, jars, artefacts...)
 	if err != nil {
 		return nil, fmt.Errorf("cassandra: version %s: %w", c.Version, err)
 	}

@@ -25,7 +25,6 @@ type deployment struct {
 	via      []string   // where the others believe them to be
 
 	clients *kv.Clients
-	seed    uint64
 	runs    int
 }
 
@@ -67,8 +66,7 @@ func telling(line string) bool {
 }
 
 // reset gives the run keys of its own.
-func (d *deployment) reset(seed uint64) error {
-	d.seed = seed
+func (d *deployment) reset() error {
 	d.runs++
 	return nil
 }
@@ -81,7 +79,7 @@ func (d *deployment) ready(ctx context.Context, n lockstep.Node, _ lockstep.Node
 
 // begin offers the first request of each client.
 func (d *deployment) begin(_ context.Context, out *lockstep.Outbox) error {
-	d.clients.Begin(rand.New(rand.NewPCG(d.seed, 1)), out)
+	d.clients.Begin(rand.New(rand.NewPCG(d.Seed, 1)), out)
 	return nil
 }
 

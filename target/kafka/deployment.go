@@ -72,7 +72,7 @@ func (d *deployment) connect() error {
 }
 
 // reset forgets the run before.
-func (d *deployment) reset(uint64) error {
+func (d *deployment) reset() error {
 	d.roles, d.log = nil, nil
 	d.runs++
 	return nil
@@ -233,7 +233,7 @@ func (d *deployment) inspect(ctx context.Context, out *lockstep.Outbox) error {
 	for partition := range d.options.Partitions {
 		records, err := d.read(ctx, partition)
 		if err != nil {
-			return errors.Join(ctx.Err(), process.Worthless(fmt.Errorf("kafka: partition %d cannot be read after all have come back: %w", partition, err)))
+			return errors.Join(ctx.Err(), process.Inconclusive(fmt.Errorf("kafka: partition %d cannot be read after all have come back: %w", partition, err)))
 		}
 		log = append(log, records)
 		if d.log == nil || !slices.Equal(d.log[partition], records) {

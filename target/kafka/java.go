@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,9 +13,14 @@ import (
 	"github.com/lockstep-go/lockstep/process/jvm"
 )
 
+// jars has the SHA-256 of every jar of the versions that can be used: see process/jvm/sums.
+//
+//go:embed jars.sha256
+var jars string
+
 // prepare fetches a version and finds a JVM. Of what is logged, only warnings and who does what is wanted.
 func prepare(ctx context.Context, version string) (*jvm.JVM, error) {
-	java, err := jvm.Find(ctx, "org.apache.kafka:kafka_2.13:"+version, "org.slf4j:slf4j-simple:1.7.36")
+	java, err := jvm.Find(ctx, jars, "org.apache.kafka:kafka_2.13:"+version, "org.slf4j:slf4j-simple:1.7.36")
 	if err != nil {
 		return nil, fmt.Errorf("kafka: version %s: %w", version, err)
 	}

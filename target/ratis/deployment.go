@@ -44,7 +44,7 @@ func (c Cluster) deploy(ctx context.Context, servers *process.Cluster) (process.
 }
 
 // reset forgets the run before.
-func (d *deployment) reset(uint64) error {
+func (d *deployment) reset() error {
 	d.waits, d.sent, d.answered, d.judged = 0, 0, 0, false
 	return nil
 }
@@ -80,7 +80,7 @@ func (d *deployment) greet(ctx context.Context) error {
 	}
 	limit, cancel := context.WithTimeout(ctx, d.options.Patience)
 	defer cancel()
-	return process.Worthless(d.client.Await(limit, func(ctx context.Context) bool {
+	return process.Inconclusive(d.client.Await(limit, func(ctx context.Context) bool {
 		answer, err := process.Send(ctx, d.client.Host, "send") // so that the first request of the run takes no longer than others
 		_, wrong := strconv.Atoi(answer)
 		return err == nil && wrong == nil
@@ -96,7 +96,7 @@ func (d *deployment) agree(ctx context.Context) error {
 		return err == nil && len(states[0].Log) > 0 && leader(states) != 0 && differ(states) == ""
 	})
 	if err == nil && !agreed {
-		err = process.Worthless(errors.Join(fmt.Errorf("ratis: after %s servers do not agree: %s", d.options.Patience, &last), wrong))
+		err = process.Inconclusive(errors.Join(fmt.Errorf("ratis: after %s servers do not agree: %s", d.options.Patience, &last), wrong))
 	}
 	return errors.Join(err, d.Await(ctx, trace.AllNodes(d.options.Nodes), d.options.Patience, func(context.Context, lockstep.Node) bool { return true }))
 }
@@ -252,7 +252,7 @@ func (d *deployment) last(ctx context.Context) (all []State, err error) {
 		return err == nil
 	})
 	if err == nil && !told {
-		err = process.Worthless(fmt.Errorf("ratis: in the end servers do not say what they have: %w", wrong))
+		err = process.Inconclusive(fmt.Errorf("ratis: in the end servers do not say what they have: %w", wrong))
 	}
 	return all, err
 }

@@ -17,10 +17,15 @@ import (
 //go:embed java
 var sources embed.FS
 
+// jars has the SHA-256 of every jar of the versions that can be used: see process/jvm/sums.
+//
+//go:embed jars.sha256
+var jars string
+
 // prepare fetches a version, finds a JVM, and compiles what starts servers in it. A server of an early version listens everywhere, unless the JVM
 // takes another address for that.
 func prepare(ctx context.Context, version string) (*jvm.JVM, error) {
-	java, err := jvm.Find(ctx, "org.apache.ratis:ratis-examples:"+version, "-*:*")
+	java, err := jvm.Find(ctx, jars, "org.apache.ratis:ratis-examples:"+version, "-*:*")
 	if err != nil {
 		return nil, fmt.Errorf("ratis: version %s: %w", version, err)
 	}

@@ -50,8 +50,8 @@ func (c Cluster) deploy(servers *process.Cluster, java *jvm.JVM) (process.Driver
 }
 
 // reset gives each server a client.
-func (d *deployment) reset(seed uint64) error {
-	d.harness, d.waits, d.fresh, d.same, d.told = d.options.harness(seed), 0, true, false, false
+func (d *deployment) reset() error {
+	d.harness, d.waits, d.fresh, d.same, d.told = d.options.harness(d.Seed), 0, true, false, false
 	d.has = make([]Data, d.options.Nodes)
 	for i, address := range d.client {
 		c, err := newClient(i+1, address)
@@ -72,7 +72,7 @@ func (d *deployment) begin(ctx context.Context, out *lockstep.Outbox) error {
 	}
 	return process.Timed(&d.Spent.Working, func() error {
 		if err := d.clients[0].create(); err != nil {
-			return process.Worthless(fmt.Errorf("zookeeper: the keys cannot be created: %w", err))
+			return process.Inconclusive(fmt.Errorf("zookeeper: the keys cannot be created: %w", err))
 		}
 		return d.Await(ctx, trace.AllNodes(d.options.Nodes), d.Patience, func(ctx context.Context, n lockstep.Node) bool {
 			_, err := d.clients[n-1].readAll(ctx)

@@ -23,9 +23,14 @@ import (
 //go:embed Host.java
 var hostClass embed.FS
 
+// jars has the SHA-256 of every jar of the versions that can be used: see process/jvm/sums.
+//
+//go:embed jars.sha256
+var jars string
+
 // prepare fetches a version and finds a JVM, one that hosts servers where it is to stay warm.
 func prepare(ctx context.Context, version string, warm bool) (*jvm.JVM, error) {
-	java, err := jvm.Find(ctx, append([]string{"org.apache.zookeeper:zookeeper:" + version}, known[version]...)...)
+	java, err := jvm.Find(ctx, jars, append([]string{"org.apache.zookeeper:zookeeper:" + version}, known[version]...)...)
 	if err != nil {
 		return nil, fmt.Errorf("zookeeper: version %s: %w", version, err)
 	}
@@ -137,7 +142,7 @@ func (d *deployment) wire() error {
 			if err := zab.Early(election[j], leading); err != nil { // a follower that is refused pauses for a second
 				return err
 			}
-			votes, err := d.Network.Link(from, to, d.election[i][j], election[j], introduce)
+			votes, err := d.Network.Link(from, to, d.election[i][j], election[j], func(near, far io.ReadWriter) error { return introduce(near, far) })
 			if err != nil {
 				return err
 			}
