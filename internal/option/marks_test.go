@@ -20,7 +20,7 @@ var suspicious = regexp.MustCompile(`(?i)\b(bin|binary|program|command|executabl
 	`file|files|path|folder|dir|directory|package|module|library|version|url|host|address|token|plugin)\b`)
 
 // commands are the folders whose structs with descriptions are flags of commands, not options of targets and strategies.
-var commands = map[string]bool{"cli": true, "cmd": true, "fleet": true, "testdata": true, ".git": true, "node_modules": true}
+var commands = map[string]bool{"cli": true, "cmd": true, "command": true, "paper": true, "fleet": true, "testdata": true, ".git": true, "node_modules": true}
 
 // Every option of a target or strategy that may name a program, a file or something to fetch says in its tag whether it
 // does. It is read from the source, so that targets in modules of their own are covered.
