@@ -233,7 +233,9 @@ func (t *teller) step(run *lockstep.Run, a *trace.Action) lockstep.Step {
 		step.Request = waiting(run, step)
 	}
 	if a.Msg.Nth > 0 {
-		step.Msg = t.find(run, a.Msg)
+		if step.Msg = t.names.Find(a.Msg); !a.Again {
+			step.Msg = t.find(run, a.Msg)
+		}
 		if step.Kind == trace.Replace && step.Msg != 0 {
 			step = run.Forge(step.Msg, a.Body)
 		}
