@@ -124,7 +124,10 @@ func (p *Player) resolve(turn *Turn, a *trace.Action) (Step, bool) {
 	step := a.Step
 	switch step.Kind {
 	case trace.Deliver, trace.Drop, trace.Duplicate, trace.Replace:
-		if a.Msg.Nth > 0 {
+		switch {
+		case a.Again:
+			step.Msg = p.names.Find(a.Msg)
+		case a.Msg.Nth > 0:
 			step.Msg = p.find(turn, a.Msg)
 		}
 		if step.Kind == trace.Replace && step.Msg != 0 {

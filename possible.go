@@ -32,7 +32,9 @@ func (r *Run) refusal(s *Step) string {
 	case trace.Drop:
 		return r.unlosable(s.Msg)
 	case trace.Duplicate:
-		return r.gone(s.Msg)
+		if s.Msg < 1 || int(s.Msg) > len(r.messages) || r.messages[s.Msg-1].Fate == trace.Lost {
+			return "the message is not in flight, and was not delivered"
+		}
 	case trace.Replace:
 		if s.Request < 0 || int(s.Request) >= len(r.forged) {
 			return "nothing was forged for it"

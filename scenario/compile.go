@@ -96,7 +96,7 @@ func (c *compiler) compile() *director {
 		c.offered(w)
 	}
 	d.counters = make([]tally, len(c.counters.list))
-	d.sets = make([][]lockstep.ID, len(c.sets.list))
+	d.sets = make([][]member, len(c.sets.list))
 	d.marks = make([]lockstep.Nodes, len(c.marks.list))
 	d.states, d.entered = make([]int, len(d.machines)), make([]lockstep.Time, len(d.machines))
 	d.vars = make([]any, len(c.vars.list))

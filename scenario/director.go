@@ -30,7 +30,8 @@ type director struct {
 	counters []tally
 	vars     []any // nil: not set
 	injects  []injection
-	sets     [][]lockstep.ID
+	sets     [][]member
+	batches  [][]delivery // that wait for copies
 	marks    []lockstep.Nodes
 	drawn    []lockstep.Nodes
 	delayed  []delayed
@@ -99,7 +100,7 @@ func (d *director) Reset(source *rand.Rand) {
 	clear(d.entered)
 	clear(d.marks)
 	clear(d.vars)
-	d.delayed, d.asked, d.injects = d.delayed[:0], d.asked[:0], d.injects[:0]
+	d.delayed, d.asked, d.injects, d.batches = d.delayed[:0], d.asked[:0], d.injects[:0], d.batches[:0]
 	for _, w := range d.draws {
 		d.draw(w)
 	}
@@ -137,6 +138,7 @@ func (d *director) Look(run *lockstep.Run, hand *lockstep.Hand) {
 		d.see(m)
 	}
 	if step.Kind == trace.Duplicate {
+		d.replay(run, hand)
 		d.inject(run, hand)
 		return
 	}

@@ -17,83 +17,147 @@ func Store(set string) Action {
 		c.held.number(set, c.where, false)
 		return func(m *Moment) bool {
 			m.hand.Hold(m.Message.ID)
-			m.director.sets[number] = append(m.director.sets[number], m.Message.ID)
+			m.director.sets[number] = append(m.director.sets[number], member{m.Message.ID, true})
 			return true
 		}
 	}}
 }
 
-// Record notes the message in the set named without taking it away from anyone.
+// member is a message in a set, and whether it is held back.
+type member struct {
+	id   lockstep.ID
+	held bool
+}
+
+// Record notes the message in the set named without taking it away from anyone: one that is sent, or one that is
+// received, which DeliverAll delivers again.
 func Record(set string) Action {
 	return Action{text: "record in " + set, on: notes, tame: true, compile: func(c *compiler) act {
 		number := c.set(set, true)
 		return func(m *Moment) bool {
-			if m.Message == nil {
+			if m.Message == nil || slices.ContainsFunc(m.director.sets[number], func(x member) bool { return x.id == m.Message.ID }) {
 				return false
 			}
-			m.director.sets[number] = append(m.director.sets[number], m.Message.ID)
+			m.director.sets[number] = append(m.director.sets[number], member{m.Message.ID, false})
 			return true
 		}
 	}}
 }
 
-// ReleaseAll gives the messages of a set to the strategy and empties the set.
+// ReleaseAll gives the messages of a set to the strategy and empties the set. It acts where one of them was held back.
 func ReleaseAll(set string) Action {
-	return forAll("release ", set, func(m *Moment, id lockstep.ID) {
-		m.hand.Release(id)
-		m.director.observe.release(m.Run, id)
+	return forAll("release ", set, func(m *Moment, members []member) (acted bool) {
+		for _, x := range members {
+			acted = release(m, x) || acted
+		}
+		return acted
 	})
 }
+
+// release gives a message to the strategy, and reports whether that changes anything.
+func release(m *Moment, x member) bool {
+	m.hand.Release(x.id)
+	m.director.observe.release(m.Run, x.id)
+	return x.held && onItsWay(m.Run, x.id)
+}
+
+func onItsWay(run *lockstep.Run, id lockstep.ID) bool { return run.IsInFlight(id) || run.IsHeld(id) }
 
 // DeliverAll delivers the messages of a set at once, in the order in which they were
-// stored, and empties the set. What cannot be delivered, because its receiver is down,
+// stored, and empties the set. A message that was recorded and has been delivered since is delivered again, as
+// a copy: the network replays it. What cannot be delivered, because its receiver is down,
 // is the strategy's.
 func DeliverAll(set string) Action {
-	return forAll("deliver all of ", set, func(m *Moment, id lockstep.ID) {
-		m.hand.Release(id)
-		m.director.observe.release(m.Run, id)
-		m.hand.Do(lockstep.Step{Kind: trace.Deliver, Msg: id})
+	return forAll("deliver all of ", set, func(m *Moment, members []member) (acted bool) {
+		var batch []delivery
+		for _, x := range members {
+			if onItsWay(m.Run, x.id) {
+				acted = release(m, x) || acted || m.Run.Possible(lockstep.Step{Kind: trace.Deliver, Msg: x.id})
+				batch = append(batch, delivery{id: x.id})
+			} else if arrives(m.Run, x.id) && do(m, lockstep.Step{Kind: trace.Duplicate, Msg: x.id}) {
+				acted = true
+				batch = append(batch, delivery{id: x.id, again: true})
+			}
+		}
+		m.director.deliver(m.hand, batch)
+		return acted
 	})
 }
 
-// DropAll loses the messages of a set and empties it.
+// arrives reports whether a copy of a message would get to its receiver.
+func arrives(run *lockstep.Run, id lockstep.ID) bool {
+	m := run.Message(id)
+	return run.Up().Has(m.To) && !run.Cut(m.From).Has(m.To)
+}
+
+// delivery is a message that DeliverAll delivers, or of which it delivers a copy once that is made.
+type delivery struct {
+	id    lockstep.ID
+	again bool
+}
+
+// deliver queues deliveries in their order, as soon as all copies are made.
+func (d *director) deliver(hand *lockstep.Hand, batch []delivery) {
+	if slices.ContainsFunc(batch, func(x delivery) bool { return x.again }) {
+		d.batches = append(d.batches, batch)
+		return
+	}
+	for _, x := range batch {
+		hand.Do(lockstep.Step{Kind: trace.Deliver, Msg: x.id})
+	}
+}
+
+// replay takes note of a copy that was just made, for the first batch of deliveries that waits for it.
+func (d *director) replay(run *lockstep.Run, hand *lockstep.Hand) {
+	for i, batch := range d.batches {
+		for k, x := range batch {
+			if x.again && x.id == run.Last().Msg && len(run.Sent()) == 1 {
+				batch[k] = delivery{id: run.Sent()[0].ID}
+				d.batches = slices.Delete(d.batches, i, i+1)
+				d.deliver(hand, batch)
+				return
+			}
+		}
+	}
+}
+
+// DropAll loses the messages of a set and empties it. It acts where one of them is on its way.
 func DropAll(set string) Action {
-	return forAll("drop all of ", set, func(m *Moment, id lockstep.ID) {
-		m.hand.Do(lockstep.Step{Kind: trace.Drop, Msg: id})
+	return forAll("drop all of ", set, func(m *Moment, members []member) (acted bool) {
+		for _, x := range members {
+			acted = do(m, lockstep.Step{Kind: trace.Drop, Msg: x.id}) || acted
+		}
+		return acted
 	})
 }
 
-// forAll does something with each message of a set and empties it. It acts where there
-// is one.
-func forAll(verb, set string, do func(*Moment, lockstep.ID)) Action {
+// forAll does something with the messages of a set and empties it.
+func forAll(verb, set string, all func(*Moment, []member) bool) Action {
 	return Action{text: verb + set, compile: func(c *compiler) act {
 		number := c.set(set, false)
 		c.held.number(set, c.where, true)
 		return func(m *Moment) bool {
-			ids := m.director.sets[number]
-			for _, id := range ids {
-				do(m, id)
-			}
-			m.director.sets[number] = ids[:0]
-			return len(ids) > 0
+			members := m.director.sets[number]
+			m.director.sets[number] = members[:0]
+			return all(m, members)
 		}
 	}}
 }
 
 // InSet holds when the moment concerns a message that is in the set.
 func InSet(set string) Condition {
-	return setCondition("in "+set, set, ofMessage(true, atom{about: "in " + set, memory: true}), func(m *Moment, ids []lockstep.ID) bool {
-		return m.Message != nil && slices.Contains(ids, m.Message.ID)
+	return setCondition("in "+set, set, ofMessage(true, atom{about: "in " + set, memory: true}), func(m *Moment, members []member) bool {
+		return m.Message != nil && slices.ContainsFunc(members, func(x member) bool { return x.id == m.Message.ID })
 	})
 }
 
 // SetHas holds while the set has at least k messages.
 func SetHas(k int, set string) Condition {
 	text := fmt.Sprintf("%s has %d", set, k)
-	return setCondition(text, set, remembered(text), func(_ *Moment, ids []lockstep.ID) bool { return len(ids) >= k })
+	return setCondition(text, set, remembered(text), func(_ *Moment, members []member) bool { return len(members) >= k })
 }
 
-func setCondition(text, set string, known facts, holds func(*Moment, []lockstep.ID) bool) Condition {
+func setCondition(text, set string, known facts, holds func(*Moment, []member) bool) Condition {
 	return Condition{text, func(c *compiler) test {
 		number := c.set(set, false)
 		return func(m *Moment) bool { return holds(m, m.director.sets[number]) }
@@ -103,10 +167,10 @@ func setCondition(text, set string, known facts, holds func(*Moment, []lockstep.
 // Like holds when the moment concerns a message that is like one in the set, as a
 // function of the system's own messages says.
 func Like[M any](set, text string, like func(now, stored M) bool) Condition {
-	return setCondition(text, set, ofMessage(false), func(m *Moment, ids []lockstep.ID) bool {
+	return setCondition(text, set, ofMessage(false), func(m *Moment, members []member) bool {
 		now, ok := bodyOf[M](m, text)
-		return ok && slices.ContainsFunc(ids, func(id lockstep.ID) bool {
-			stored, ok := m.Run.Body(id).(M)
+		return ok && slices.ContainsFunc(members, func(x member) bool {
+			stored, ok := m.Run.Body(x.id).(M)
 			return ok && like(now, stored)
 		})
 	})

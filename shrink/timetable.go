@@ -233,7 +233,9 @@ func (t *teller) step(turn *lockstep.Turn, a *trace.Action) lockstep.Step {
 		step.Request = waiting(turn, step)
 	}
 	if a.Msg.Nth > 0 {
-		step.Msg = t.find(turn, a.Msg)
+		if step.Msg = t.names.Find(a.Msg); !a.Again {
+			step.Msg = t.find(turn, a.Msg)
+		}
 		if step.Kind == trace.Replace && step.Msg != 0 {
 			step = turn.Forge(step.Msg, a.Body)
 		}

@@ -10,12 +10,13 @@ type Action struct {
 	Body   string // the forged body of a Replace
 	Round  int    // number of the lock-step round, 0 where there is none
 	Settle bool   // it belongs to the settling stage
+	Again  bool   // a Duplicate of a message that was delivered: it is sent again
 	Draws  []Draw // what the system is to draw; nil where that is not told
 }
 
 // Equal reports whether two actions are the same.
 func (a Action) Equal(b Action) bool {
-	return a.Step == b.Step && a.Msg == b.Msg && a.Body == b.Body && a.Round == b.Round && a.Settle == b.Settle && slices.Equal(a.Draws, b.Draws)
+	return a.Step == b.Step && a.Msg == b.Msg && a.Body == b.Body && a.Round == b.Round && a.Settle == b.Settle && a.Again == b.Again && slices.Equal(a.Draws, b.Draws)
 }
 
 // Script is a run as a list of actions.
@@ -25,10 +26,15 @@ type Script []Action
 func ScriptOf(t *Trace) Script {
 	var s Script
 	var names Namer
+	delivered := map[ID]bool{}
 	for i := range t.Records {
 		r := &t.Records[i]
 		if r.Step.Kind != Start {
-			a := Action{Step: r.Step, Body: r.Body, Round: r.Round, Settle: r.Settle, Draws: r.Draws}
+			a := Action{Step: r.Step, Body: r.Body, Round: r.Round, Settle: r.Settle, Draws: r.Draws,
+				Again: r.Step.Kind == Duplicate && delivered[r.Step.Msg]}
+			if r.Step.Kind == Deliver {
+				delivered[r.Step.Msg] = true
+			}
 			if id := r.Step.Msg; id >= 1 && int(id) <= names.Named() {
 				a.Msg, a.Step.Msg = names.Name(id), 0
 			}

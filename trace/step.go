@@ -14,7 +14,7 @@ const (
 	Start     Kind = iota
 	Deliver        // a message in flight reaches its receiver
 	Drop           // a message in flight is lost for good
-	Duplicate      // a second copy of a message in flight appears
+	Duplicate      // a second copy of a message appears; one that was delivered is sent again
 	Replace        // a message in flight gets another body (Byzantine sender)
 	Alarm          // a node's timer fires
 	Crash          // a node stops and forgets what is not durable
