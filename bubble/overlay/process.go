@@ -13,7 +13,7 @@ var process = map[string]func(*source){
 	},
 	"runtime/proc.go": func(s *source) {
 		// Package initializers see a fixed clock.
-		const tasks = "for m := &firstmoduledata; true; m = m.next"
+		const tasks = "for m := &firstmoduledata;"
 		s.before("main", tasks, "lockstepInit = true")
 		s.after("main", tasks, "lockstepInit = false")
 		s.begin("setMaxThreads", "if lockstepInNode() {\n\treturn lockstepThreads(in)\n}")
