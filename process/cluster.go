@@ -112,10 +112,11 @@ func (c *Cluster) hold(n lockstep.Node, held bool) {
 	}
 }
 
-// fresh begins a run: nothing is cut or held, and packets are carried.
+// fresh begins a run: nothing is cut or held, packets are carried, and what servers printed before is not of this run.
 func (c *Cluster) fresh() {
-	for i := range c.servers {
+	for i, v := range c.servers {
 		c.hold(lockstep.Node(i+1), false)
+		_, c.marks[i] = v.Log.Since(c.marks[i])
 	}
 	c.Network.Cut(Whole)
 	c.hands.begin()
@@ -282,9 +283,12 @@ func Inconclusive(err error) error {
 	return &lockstep.Inconclusive{Reason: err.Error()}
 }
 
-// Look ends a step: it brings the time, packets that wait and the lines of logs to the trace, and reports a server
+// look ends a step: it brings the time, packets that wait, what clients have heard and the lines of logs to the trace, and reports a server
 // that ended by itself.
-func (c *Cluster) Look(out *lockstep.Outbox) error {
+func (c *Cluster) look(out *lockstep.Outbox) error {
+	out.Advance(lockstep.Time(time.Since(c.began)))
+	err := c.hands.look(out)
+	c.Collect(out)
 	for i, v := range c.servers {
 		lines, count := v.Log.Since(c.marks[i])
 		c.marks[i] = count
@@ -298,8 +302,7 @@ func (c *Cluster) Look(out *lockstep.Outbox) error {
 			}
 		}
 	}
-	out.Advance(lockstep.Time(time.Since(c.began)))
-	if err := c.hands.look(out); err != nil {
+	if err != nil {
 		return err
 	}
 	return Inconclusive(c.Check())

@@ -83,8 +83,7 @@ func (d *deployment) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Out
 	if err == nil && d.driver.Quiet != nil && (!d.settling || d.system.Datagrams) {
 		err = Timed(&d.Spent.Waiting, func() error { return d.driver.Quiet(ctx, s) })
 	}
-	d.Collect(out)
-	return errors.Join(err, d.Look(out))
+	return errors.Join(err, d.look(out))
 }
 
 // perform lets a client ask, time pass, or a fault happen.

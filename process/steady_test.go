@@ -73,6 +73,26 @@ func TestResume(t *testing.T) {
 	}
 }
 
+// What a server printed before a run is not of that run.
+func TestLinesOfRun(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	c, err := NewCluster(new(lockstep.Place), 1, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.Server(1).Start(exec.Command("/bin/sh", "-c", "echo old; exec sleep 600")); err != nil {
+		t.Fatal(err)
+	}
+	processes.Until(func() bool { return len(c.Server(1).Log.Last(1)) > 0 })
+	if err := c.Begin(); err != nil {
+		t.Fatal(err)
+	}
+	if lines, _ := c.Server(1).Log.Since(c.marks[0]); len(lines) != 0 {
+		t.Errorf("the run begins with %q", lines)
+	}
+}
+
 // A server may be several processes: what one of them dials is dialed by the node.
 func TestNodeOfGroup(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())

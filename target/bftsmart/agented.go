@@ -72,6 +72,7 @@ func (d *agented) command(node lockstep.Node, folder string) *exec.Cmd {
 
 // begin starts the client and offers its requests.
 func (d *agented) begin(ctx context.Context, out *lockstep.Outbox) error {
+	d.heard = nil
 	cmd, err := d.run(filepath.Join(d.root, "client"), "", d.ports, "client", strconv.Itoa(clientID))
 	if err != nil {
 		return err

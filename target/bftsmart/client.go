@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
@@ -26,6 +28,7 @@ type client struct {
 	spoken *child.Spoken        // nil: it has not started, or was ended
 	ready  chan struct{}        // closed when it is up
 	report func(lockstep.Event) // called on a goroutine of its own
+	heard  sync.WaitGroup       // ends with that goroutine
 }
 
 // start starts the client and waits until it is up.
@@ -34,7 +37,7 @@ func (c *client) start(ctx context.Context, cmd *exec.Cmd, report func(lockstep.
 	if c.spoken, err = child.Speak(cmd); err != nil {
 		return err
 	}
-	go c.read(c.spoken)
+	c.heard.Go(func() { c.read(c.spoken.Out) })
 	select {
 	case <-c.ready:
 		return nil
@@ -48,9 +51,9 @@ func (c *client) start(ctx context.Context, cmd *exec.Cmd, report func(lockstep.
 }
 
 // read hears what the client says of itself; BFT-SMaRt talks in between.
-func (c *client) read(spoken *child.Spoken) {
+func (c *client) read(said io.Reader) {
 	up := c.ready
-	for lines := bufio.NewScanner(spoken.Out); lines.Scan(); {
+	for lines := bufio.NewScanner(said); lines.Scan(); {
 		line := lines.Text()
 		if strings.HasPrefix(line, "UP") && up != nil {
 			close(up)
@@ -87,10 +90,11 @@ func (c *client) append(number int) error {
 	return nil
 }
 
-// stop ends the client.
+// stop ends the client, which reports nothing any more.
 func (c *client) stop() {
 	if c.spoken != nil {
 		c.spoken.Kill()
+		c.heard.Wait()
 	}
 	c.spoken = nil
 }
