@@ -49,8 +49,14 @@ type trouble struct {
 
 var (
 	// counted is a spec whose property can fail in every run.
-	counted = spec.OnEvent("counted", "got", func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { return nil })
-	never   = spec.OnEvent("never", "no such event", func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { return nil })
+	counted = spec.OnEvent("counted", "got", func(*struct{}, *lockstep.Run,
+		*lockstep.Event) *lockstep.Finding {
+		return nil
+	})
+	never = spec.OnEvent("never", "no such event", func(*struct{}, *lockstep.Run,
+		*lockstep.Event) *lockstep.Finding {
+		return nil
+	})
 	// first fails in the first run of a seed only.
 	first = toy.Judge{OnStep: func(r *lockstep.Run) *lockstep.Finding {
 		if r.Steps() > 0 || len(r.Events()) > 0 {
@@ -76,19 +82,27 @@ func halfIdle() lockstep.Scenario {
 
 var troubles = []trouble{
 	{name: "clean pass", spec: counted, verdict: trace.Pass},
-	{name: "failure", spec: toy.AtEnd, kind: lockstep.ProblemFailure, severity: lockstep.SeverityError, verdict: trace.Fail, status: 1, test: true, junit: true},
-	{name: "flaky finding", system: toy.Troubled{Diverges: true}, spec: first, kind: lockstep.ProblemFlaky, severity: lockstep.SeverityError,
-		verdict: trace.Flaky, status: 1, test: true, junit: true},
-	{name: "divergence", system: toy.Troubled{Recheck: 5, Diverges: true, Nondeterminism: []string{"node.go:7 reads the clock"}}, spec: counted,
-		kind: lockstep.ProblemDivergence, severity: lockstep.SeverityError, verdict: trace.Flaky, status: 1, test: true, junit: true},
+	{name: "failure", spec: toy.AtEnd, kind: lockstep.ProblemFailure, severity: lockstep.SeverityError,
+		verdict: trace.Fail, status: 1, test: true, junit: true},
+	{name: "flaky finding", system: toy.Troubled{Diverges: true}, spec: first, kind: lockstep.ProblemFlaky,
+		severity: lockstep.SeverityError,
+		verdict:  trace.Flaky, status: 1, test: true, junit: true},
+	{name: "divergence", system: toy.Troubled{Recheck: 5, Diverges: true,
+		Nondeterminism: []string{"node.go:7 reads the clock"}}, spec: counted,
+		kind: lockstep.ProblemDivergence, severity: lockstep.SeverityError, verdict: trace.Flaky, status: 1, test: true,
+		junit: true},
 	{name: "inconclusive above the limit", system: toy.Troubled{Inconclusive: 1}, spec: counted,
-		kind: lockstep.ProblemInconclusive, severity: lockstep.SeverityError, verdict: trace.Unknown, status: 2, test: true, junit: true},
+		kind: lockstep.ProblemInconclusive, severity: lockstep.SeverityError, verdict: trace.Unknown, status: 2,
+		test: true, junit: true},
 	{name: "inconclusive below the limit", system: toy.Troubled{Inconclusive: 8}, spec: counted,
-		kind: lockstep.ProblemInconclusive, severity: lockstep.SeverityWarning, verdict: trace.Unknown, test: true, junit: true},
+		kind: lockstep.ProblemInconclusive, severity: lockstep.SeverityWarning, verdict: trace.Unknown, test: true,
+		junit: true},
 	{name: "limit reached", spec: toy.Judge{Undecided: "more than 100 operations"},
-		kind: lockstep.ProblemUnknown, severity: lockstep.SeverityError, verdict: trace.Unknown, status: 1, test: true, junit: true},
+		kind: lockstep.ProblemUnknown, severity: lockstep.SeverityError, verdict: trace.Unknown, status: 1, test: true,
+		junit: true},
 	{name: "vacuous scenario", spec: counted, scenario: idle,
-		kind: lockstep.ProblemVacuousRuns, severity: lockstep.SeverityError, verdict: trace.Vacuous, status: 1, test: true, junit: true},
+		kind: lockstep.ProblemVacuousRuns, severity: lockstep.SeverityError, verdict: trace.Vacuous, status: 1,
+		test: true, junit: true},
 	{name: "vacuous part", spec: counted, scenario: halfIdle,
 		kind: lockstep.ProblemVacuousPart, severity: lockstep.SeverityWarning, verdict: trace.Pass, test: true},
 	{name: "vacuous property", spec: spec.All(counted, never),
@@ -96,20 +110,22 @@ var troubles = []trouble{
 	{name: "nondeterminism", system: toy.Troubled{Nondeterminism: []string{"node.go:7 reads the clock"}}, spec: counted,
 		kind: lockstep.ProblemNondeterminism, severity: lockstep.SeverityWarning, verdict: trace.Pass},
 	{name: "interrupted", spec: counted, ended: true,
-		kind: lockstep.ProblemNoRuns, severity: lockstep.SeverityError, verdict: trace.Unknown, status: 130, test: true, junit: true},
+		kind: lockstep.ProblemNoRuns, severity: lockstep.SeverityError, verdict: trace.Unknown, status: 130, test: true,
+		junit: true},
 }
 
 // walk is the strategy of all of them.
 const walk = "walk:deliver=2,alarm=1,drop=0,request=0,steps=30"
 
-// Every kind of problem goes through every front end: where it is an error, none of them is green; where there is none, none is
-// red; and all of them say what it is.
+// Every kind of problem goes through every front end: where it is an error, none of them is green; where there is
+// none, none is red; and all of them say what it is.
 func TestProblemsInEveryFrontEnd(t *testing.T) {
 	for _, c := range troubles {
 		t.Run(c.name, func(t *testing.T) {
 			t.Chdir(t.TempDir())
 			list := c.list(t)
-			red := map[string]bool{"locktest": c.locktest(t, list), "exit status": c.console(t, list), "JSON": c.json(t, list)}
+			red := map[string]bool{"locktest": c.locktest(t, list), "exit status": c.console(t, list), "JSON": c.json(t,
+				list)}
 			for name, is := range c.files(t, list) {
 				red[name] = is
 			}
@@ -156,10 +172,14 @@ func (c *trouble) list(t *testing.T) []lockstep.Problem {
 		t.Fatal(err)
 	}
 	list := result.Problems()
-	if result.Verdict() != c.verdict || campaign.Failed(list) != (c.severity == lockstep.SeverityError) || (c.kind == "") != (len(list) == 0) {
+	if result.Verdict() != c.verdict || campaign.Failed(list) != (c.severity == lockstep.SeverityError) ||
+		(c.kind == "") != (len(list) == 0) {
 		t.Fatalf("%s: %+v", result.Verdict(), list)
 	}
-	if c.kind != "" && !slices.ContainsFunc(list, func(p lockstep.Problem) bool { return p.Kind == c.kind && p.Severity == c.severity && p.Text != "" }) {
+	if c.kind != "" && !slices.ContainsFunc(list, func(p lockstep.Problem) bool {
+		return p.Kind == c.kind &&
+			p.Severity == c.severity && p.Text != ""
+	}) {
 		t.Fatalf("no %s: %+v", c.kind, list)
 	}
 	return list
@@ -193,7 +213,8 @@ func (c *trouble) locktest(t *testing.T, list []lockstep.Problem) bool {
 		t.Errorf("the test fails: %v\n%s", f.Bad, text)
 	}
 	lines := strings.Split(strings.TrimSpace(text), "\n")
-	if last := lines[len(lines)-1]; c.test && c.status != statusFailure && !strings.HasPrefix(last, "go test -run '^TestTrouble$' -lockstep.") {
+	if last := lines[len(lines)-1]; c.test && c.status != statusFailure && !strings.HasPrefix(last,
+		"go test -run '^TestTrouble$' -lockstep.") {
 		t.Errorf("the last line does not say how to repeat it: %q", last)
 	}
 	return f.Bad
@@ -276,7 +297,8 @@ func (c *trouble) files(t *testing.T, list []lockstep.Problem) map[string]bool {
 		t.Fatal(err)
 	}
 	c.says(t, "the page", unescaped(string(page)), list)
-	return map[string]bool{"JUnit": suites.Failures+suites.Errors > 0, "annotations": strings.Contains(errOut, "::error "), "page": red.Match(page)}
+	return map[string]bool{"JUnit": suites.Failures+suites.Errors > 0, "annotations": strings.Contains(errOut,
+		"::error "), "page": red.Match(page)}
 }
 
 // red is how a page marks an error.
@@ -286,7 +308,8 @@ var red = regexp.MustCompile(`<td class="problem-error">error<`)
 func (c *trouble) pages(t *testing.T, list []lockstep.Problem) map[string]bool {
 	result, _ := lockstep.Explore(c.context(t), c.plan())
 	var page bytes.Buffer
-	if err := campaign.FleetPage(&page, &campaign.Fleet{Campaigns: []campaign.FleetCampaign{{ID: "000001", State: "done", Campaign: &campaign.Campaign{Result: result}}}}); err != nil {
+	if err := campaign.FleetPage(&page, &campaign.Fleet{Campaigns: []campaign.FleetCampaign{{ID: "000001",
+		State: "done", Campaign: &campaign.Campaign{Result: result}}}}); err != nil {
 		t.Fatal(err)
 	}
 	var bare []lockstep.Problem // the places are on the page of the campaign
@@ -300,15 +323,18 @@ func (c *trouble) pages(t *testing.T, list []lockstep.Problem) map[string]bool {
 
 // unescaped is a text without the escapes of XML and HTML.
 func unescaped(text string) string {
-	return strings.NewReplacer("&gt;", ">", "&lt;", "<", "&#34;", `"`, "&quot;", `"`, "&#39;", "'", "&#43;", "+", "&amp;", "&", "&#xA;", "\n").Replace(text)
+	return strings.NewReplacer("&gt;", ">", "&lt;", "<", "&#34;", `"`, "&quot;", `"`, "&#39;", "'", "&#43;", "+",
+		"&amp;", "&", "&#xA;", "\n").Replace(text)
 }
 
 // A comparison of strategies on a system that does not repeat is not green either.
 func TestCompareReportsDivergences(t *testing.T) {
 	var out, errOut bytes.Buffer
 	x := target.Of("trouble", "one with trouble", troubled{toy.Troubled{Recheck: 5, Diverges: true}}, counted)
-	status := App{Targets: []target.Target{x}}.execute(t.Context(), "lockstep", []string{"compare", "trouble", "--strategies", walk, "--runs", "40", "--repeat", "2"}, &out, &errOut)
-	if status != statusFinding || !strings.Contains(out.String(), "in 2 of 2 campaigns a passing run differed when it was repeated") {
+	status := App{Targets: []target.Target{x}}.execute(t.Context(), "lockstep", []string{"compare", "trouble",
+		"--strategies", walk, "--runs", "40", "--repeat", "2"}, &out, &errOut)
+	if status != statusFinding || !strings.Contains(out.String(),
+		"in 2 of 2 campaigns a passing run differed when it was repeated") {
 		t.Errorf("status %d\n%s%s", status, out.String(), errOut.String())
 	}
 }

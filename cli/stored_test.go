@@ -51,8 +51,8 @@ func endlessApp() App {
 		endless{smr.Cluster{Nodes: 3, Bug: true}, os.Getenv(endlessVariable) == "serial"}, smr.Prefix)}}
 }
 
-// What a campaign with --keep-going has found is on the disk while it goes on: whoever kills it loses nothing of that. No more
-// is stored than is kept.
+// What a campaign with --keep-going has found is on the disk while it continues: a kill loses nothing of that. No
+// more is stored than is kept.
 func TestFindingsSurviveAKill(t *testing.T) {
 	for _, kind := range []string{"parallel", "serial"} { // in one process, and in several
 		t.Run(kind, func(t *testing.T) {
@@ -63,7 +63,8 @@ func TestFindingsSurviveAKill(t *testing.T) {
 			dir := t.TempDir()
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			c := exec.CommandContext(ctx, self, "run", "endless", "--strategy", "walk", "--keep-going", "--runs", "1000000000", "--workers", "2", "--out", "out")
+			c := exec.CommandContext(ctx, self, "run", "endless", "--strategy", "walk", "--keep-going", "--runs",
+				"1000000000", "--workers", "2", "--out", "out")
 			c.Dir, c.Env = dir, append(os.Environ(), endlessVariable+"="+kind)
 			if err := c.Start(); err != nil {
 				t.Fatal(err)
@@ -88,7 +89,8 @@ func TestFindingsSurviveAKill(t *testing.T) {
 				t.Errorf("%d findings are stored, %d before it was killed", len(after), len(before))
 			}
 			for _, file := range after {
-				if tr, err := trace.ReadFile(file); err != nil || tr.Outcome.Finding == nil || tr.Header.Target != "endless" {
+				if tr, err := trace.ReadFile(file); err != nil || tr.Outcome.Finding == nil ||
+					tr.Header.Target != "endless" {
 					t.Errorf("%s: %v", file, err)
 				}
 			}
@@ -100,12 +102,15 @@ func TestFindingsSurviveAKill(t *testing.T) {
 func TestFindingsAreStoredOnce(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var out, errOut bytes.Buffer
-	app := App{Targets: []target.Target{target.Of("smr-bug", "one with a bug", smr.Cluster{Nodes: 3, Bug: true}, smr.Prefix)}}
-	if status := app.execute(t.Context(), "lockstep", []string{"run", "smr-bug", "--keep-going", "--runs", "3000", "--seed", "1", "--no-shrink"}, &out, &errOut); status != statusFinding {
+	app := App{Targets: []target.Target{target.Of("smr-bug", "one with a bug", smr.Cluster{Nodes: 3, Bug: true},
+		smr.Prefix)}}
+	if status := app.execute(t.Context(), "lockstep", []string{"run", "smr-bug", "--keep-going", "--runs", "3000",
+		"--seed", "1", "--no-shrink"}, &out, &errOut); status != statusFinding {
 		t.Fatalf("status %d: %s", status, errOut.String())
 	}
 	files, _ := filepath.Glob("lockstep-out/*.trace")
-	result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultUniform, Spec: smr.Prefix, Runs: 3000, Seed: 1, KeepGoing: true})
+	result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true},
+		Strategy: strategy.DefaultUniform, Spec: smr.Prefix, Runs: 3000, Seed: 1, KeepGoing: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,8 @@ func plan(bug, keepGoing bool, runs int) lockstep.Plan {
 
 // jobFor is the job of a plan, without a program.
 func jobFor(p lockstep.Plan) Job {
-	return Job{ID: "000001", Args: []string{"run"}, Hello: stretch.Hello{Version: lockstep.Version, Program: "0123456789abcdef", Target: targetOf(p), Strategy: p.Strategy.String(),
+	return Job{ID: "000001", Args: []string{"run"}, Hello: stretch.Hello{Version: lockstep.Version,
+		Program: "0123456789abcdef", Target: targetOf(p), Strategy: p.Strategy.String(),
 		Seed: p.Seed, Runs: p.Runs, Keep: p.Keep, KeepGoing: p.KeepGoing}}
 }
 
@@ -113,7 +114,8 @@ func TestLedger(t *testing.T) {
 			case 2:
 				if len(sent) > 0 {
 					p := rapid.SampledFrom(sent).Draw(t, "part")
-					if err := l.take(p, stored(store)); err != nil && !errors.Is(err, errOld) && !errors.Is(err, errHeld) && l.asked(p.Ask) {
+					if err := l.take(p, stored(store)); err != nil && !errors.Is(err, errOld) && !errors.Is(err,
+						errHeld) && l.asked(p.Ask) {
 						t.Fatalf("an honest part was rejected: %v", err)
 					}
 				}
@@ -188,11 +190,13 @@ func TestSizes(t *testing.T) {
 // The status of a fleet lists what is wrong with a campaign, as its own output does: a divergence is never green.
 func TestStatusListsProblems(t *testing.T) {
 	l := newLedger(jobFor(plan(false, false, 10)))
-	l.Result.Add(&lockstep.Result{Runs: 10, Verdicts: map[lockstep.Verdict]int{trace.Pass: 10}, Rechecked: 2, Diverged: 1,
+	l.Result.Add(&lockstep.Result{Runs: 10, Verdicts: map[lockstep.Verdict]int{trace.Pass: 10}, Rechecked: 2,
+		Diverged:    1,
 		Divergences: []lockstep.Divergence{{Run: 4, Difference: "step 3"}}}, 1)
 	l.end(Done, "")
 	x := lineOf(l)
-	if x.Verdict != "flaky" || len(x.Problems) != 1 || x.Problems[0].Kind != lockstep.ProblemDivergence || x.Problems[0].Severity != lockstep.SeverityError {
+	if x.Verdict != "flaky" || len(x.Problems) != 1 || x.Problems[0].Kind != lockstep.ProblemDivergence ||
+		x.Problems[0].Severity != lockstep.SeverityError {
 		t.Errorf("%+v", x)
 	}
 	l = newLedger(jobFor(plan(false, false, 10)))

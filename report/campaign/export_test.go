@@ -28,9 +28,11 @@ func TestGoldenExports(t *testing.T) {
 	vacuous := passed()
 	vacuous.Result.Effects = []lockstep.Count{{Name: "hold votes", N: 12}, {Name: "release votes"}, {Name: "guard", Optional: true}}
 	diverged := passed()
-	diverged.Result.Rechecked, diverged.Result.Diverged, diverged.Result.Nondeterminism = 60, 5, []string{"a.go:1 reads the clock", "b.go:2 reads the use of memory"}
+	diverged.Result.Rechecked, diverged.Result.Diverged, diverged.Result.Nondeterminism = 60, 5,
+		[]string{"a.go:1 reads the clock", "b.go:2 reads the use of memory"}
 	for run := range 5 {
-		diverged.Result.Divergences = append(diverged.Result.Divergences, lockstep.Divergence{Run: 50*run + 49, Difference: "step 3: deliver 1->2 Ask, then deliver 2->1 Ask",
+		diverged.Result.Divergences = append(diverged.Result.Divergences, lockstep.Divergence{Run: 50*run + 49,
+			Difference:     "step 3: deliver 1->2 Ask, then deliver 2->1 Ask",
 			Nondeterminism: []string{"a.go:1 reads the clock"}})
 	}
 	all := []*campaign.Campaign{sampleCampaign(), unknown, stopped, vacuous, diverged}
@@ -70,7 +72,10 @@ func TestVerdict(t *testing.T) {
 		{"stopped", func(c *campaign.Campaign) { c.Result.Stopped = true }, trace.Unknown},
 		{"time up", func(c *campaign.Campaign) { c.TimeUp = true }, trace.Pass},
 		{"time up at once", func(c *campaign.Campaign) { c.TimeUp, c.Result.Runs = true, 0 }, trace.Unknown},
-		{"stopped with a finding", func(c *campaign.Campaign) { c.Result.Stopped, c.Result.Verdicts[trace.Fail] = true, 1 }, trace.Fail},
+		{"stopped with a finding", func(c *campaign.Campaign) {
+			c.Result.Stopped, c.Result.Verdicts[trace.Fail] = true,
+				1
+		}, trace.Fail},
 	} {
 		x := passed()
 		if c.change(x); x.Verdict() != c.want {
