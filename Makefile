@@ -1,14 +1,14 @@
 # The few commands of the project; `make` alone lists them.
 GO      ?= go
-# Modules with heavy dependencies stand apart, so that `go get` of the library is light.
-MODULES := . cli cmd/lockstep fleet internal/lint remote report/browsertest target/bftsmart target/cassandra target/etcdraft target/hashicorpraft target/kafka target/memberlist target/ratis target/zookeeper bubble/bbolttest bubble/grpctest
-# These have dependencies that exclude those of others, and stand outside the workspace.
+# Modules with heavy dependencies are modules of their own, so that `go get` of the library is light.
+MODULES := . fleet internal/integration internal/lint internal/paper remote target/bftsmart target/etcdraft target/hashicorpraft target/kafka target/memberlist target/zookeeper
+# These have dependencies that exclude those of others, and workspaces of their own.
 APART   := target/tendermint target/etcdserver target/nats
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 GOVULN   := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build setup test docs overlay race exact versions older systems fleet fleet-speed determinism bench lint vuln tidy
+.PHONY: help demo build setup test test-all install-test docs overlay race exact versions older systems fleet fleet-speed determinism bench lint vuln tidy
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /:/' | column -t -s:
@@ -19,15 +19,11 @@ demo: build ## find, shrink, explain and draw the papers' bug
 build: ## build bin/lockstep
 	$(GO) build -o bin/lockstep ./cmd/lockstep
 
-setup: ## install what the tests need beside Go: chromium, spin, gcc, python3, a JDK, Maven
+setup: ## install what the tests need beside Go: chromium, spin, gcc, python3, a JDK, Maven, Redis
 	@sh scripts/setup.sh
 
 test: setup determinism ## everything that must pass; installs what the tests need
-	@set -e; for m in $(MODULES); do \
-		echo "== $$m"; \
-		$(GO) -C $$m vet ./...; \
-		LOCKSTEP_STRICT=1 $(GO) -C $$m test ./...; \
-	done; export GOWORK=off; for m in $(APART); do \
+	@set -e; for m in $(MODULES) $(APART); do \
 		echo "== $$m"; \
 		$(GO) -C $$m vet ./...; \
 		LOCKSTEP_STRICT=1 $(GO) -C $$m test ./...; \
@@ -35,24 +31,28 @@ test: setup determinism ## everything that must pass; installs what the tests ne
 	@echo "== clients/java"; mvn -q -B -f clients/java verify
 	@$(MAKE) --no-print-directory overlay
 
+test-all: test race install-test ## the tests, the race detector, and Lockstep installed without a checkout
+
+install-test: ## what a user without a checkout does, from a module proxy made from this one
+	LOCKSTEP_INSTALL=1 LOCKSTEP_STRICT=1 $(GO) -C internal/integration test -count=1 -timeout 30m ./installtest
+
 docs: .cache/site/bin/mkdocs ## the pages as a site in out/site, with all links and anchors checked
 	.cache/site/bin/mkdocs build --clean
 	@echo "open out/site/index.html"
 
 .cache/site/bin/mkdocs: scripts/site.txt # from PyPI; needs python3 with venv
 	python3 -m venv --clear .cache/site
-	.cache/site/bin/pip install --quiet --disable-pip-version-check -r scripts/site.txt
+	.cache/site/bin/pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r scripts/site.txt
 	@touch $@
 
 overlay: build ## tests of goroutine systems with the overlay: exact runs, sockets in memory
-	./bin/lockstep go test ./bubble ./examples/textbook
+	./bin/lockstep go test ./bubble ./bubble/sockettest ./examples/textbook
 	cd target/hashicorpraft && ../../bin/lockstep go test -run 'Exactly|TCP|First|Repetition' .
 	cd target/memberlist && ../../bin/lockstep go test .
-	cd bubble/bbolttest && ../../bin/lockstep go test .
-	cd bubble/grpctest && ../../bin/lockstep go test .
-	cd target/etcdserver && GOWORK=off ../../bin/lockstep go test .
-	cd target/nats && GOWORK=off ../../bin/lockstep go test .
-	cd target/tendermint && GOWORK=off ../../bin/lockstep go test -run 'Exactly|First|Repetition|Files' .
+	cd internal/integration && ../../bin/lockstep go test ./bbolttest ./grpctest
+	cd target/etcdserver && ../../bin/lockstep go test .
+	cd target/nats && ../../bin/lockstep go test .
+	cd target/tendermint && ../../bin/lockstep go test -run 'Exactly|First|Repetition|Files' .
 
 race: build ## goroutine systems with the overlay and the race detector
 	./bin/lockstep go test -race ./examples/textbook
@@ -62,19 +62,19 @@ exact: build ## a table: how many of 100 seeds are the same, byte for byte, in 1
 	cd target/hashicorpraft && LOCKSTEP_PROCESSES=10 $(GO) test -count=1 -timeout 1h -v -run Exactly .
 	cd target/hashicorpraft && LOCKSTEP_PROCESSES=10 ../../bin/lockstep go test -count=1 -timeout 1h -v -run Exactly .
 	cd target/memberlist && LOCKSTEP_PROCESSES=10 ../../bin/lockstep go test -count=1 -timeout 1h -v -run Exactly .
-	cd target/tendermint && GOWORK=off LOCKSTEP_PROCESSES=10 ../../bin/lockstep go test -count=1 -timeout 1h -v -run Exactly .
-	cd target/etcdserver && GOWORK=off LOCKSTEP_PROCESSES=10 ../../bin/lockstep go test -count=1 -timeout 1h -v -run Exactly .
-	cd target/nats && GOWORK=off LOCKSTEP_PROCESSES=10 ../../bin/lockstep go test -count=1 -timeout 1h -v -run Exactly .
+	cd target/tendermint && LOCKSTEP_PROCESSES=10 ../../bin/lockstep go test -count=1 -timeout 1h -v -run Exactly .
+	cd target/etcdserver && LOCKSTEP_PROCESSES=10 ../../bin/lockstep go test -count=1 -timeout 1h -v -run Exactly .
+	cd target/nats && LOCKSTEP_PROCESSES=10 ../../bin/lockstep go test -count=1 -timeout 1h -v -run Exactly .
 
 versions: build older ## known mistakes of hashicorp/raft and CometBFT, in the versions that had them and in those that mended them, and etcd 3.4
-	@set -e; cd target/hashicorpraft; for v in v1.7.0 v1.7.1 v1.8.0; do GOWORK=off $(GO) test -modfile versions/$$v.mod -run KnownMistakes .; done; \
-	for v in v1.3.10 v1.3.11; do GOWORK=off $(GO) test -modfile versions/$$v.mod -tags v1.3 -run KnownMistakes .; done
-	@set -e; cd target/tendermint; for v in v0.34 v1.0; do GOWORK=off $(GO) test -modfile versions/$$v.mod -tags $$v ./...; done; \
-	for v in v0.38.16 v0.38.17; do GOWORK=off $(GO) test -modfile versions/$$v.mod -run KnownMistakes .; done; \
-	for v in v0.30.0 v0.30.1; do GOWORK=off ../../bin/lockstep go test -modfile versions/$$v.mod -tags v0.30 -timeout 1h -run Halts . -halts 300; done
+	@set -e; cd target/hashicorpraft; for v in v1.7.0 v1.7.1 v1.8.0; do GOWORK=off $(GO) test -modfile $$($(GO) run ../../internal/modules modfile $$v) -run KnownMistakes .; done; \
+	for v in v1.3.10 v1.3.11; do GOWORK=off $(GO) test -modfile $$($(GO) run ../../internal/modules modfile $$v) -tags v1.3 -run KnownMistakes .; done
+	@set -e; cd target/tendermint; for v in v0.34 v1.0; do GOWORK=off $(GO) test -modfile $$($(GO) run ../../internal/modules modfile $$v) -tags $$v ./...; done; \
+	for v in v0.38.16 v0.38.17; do GOWORK=off $(GO) test -modfile $$($(GO) run ../../internal/modules modfile $$v) -run KnownMistakes .; done; \
+	for v in v0.30.0 v0.30.1; do GOWORK=off ../../bin/lockstep go test -modfile $$($(GO) run ../../internal/modules modfile $$v) -tags v0.30 -timeout 1h -run Halts . -halts 300; done
 
 older: build ## the tests of etcd's servers with a release of 3.4, whose known mistakes are told and do not fail
-	cd target/etcdserver && GOWORK=off ../../bin/lockstep go test -modfile versions/v0.5.mod -timeout 30m .
+	cd target/etcdserver && GOWORK=off ../../bin/lockstep go test -modfile $$($(GO) run ../../internal/modules modfile v0.5) -timeout 30m .
 
 # Time is real there: nothing else should run. EACH is the time for a row of a table.
 EACH ?= 1h
@@ -89,7 +89,7 @@ systems: build ## days of campaigns on servers in processes: the tables of the p
 	cd target/bftsmart && $(LONG) -run 'Scenarios|Replay|Alone' -only . -runs 10 -replay . -times 5 -alone 10
 	sh scripts/etcdserver/known.sh 60 v3.5.2 v3.5.4 v3.5.5 v3.5.7 v3.5.8 v3.5.13 v3.5.14 v3.5.15 v3.5.16
 	MISTAKES=20221 sh scripts/etcdserver/known.sh 60 v3.5.21 v3.5.22
-	cd target/nats && for v in v2.12.1 v2.12.15; do GOWORK=off ../../bin/lockstep go test -modfile versions/$$v.mod -count=1 -timeout 0 -v -run KnownMistakes . -known 100; done
+	cd target/nats && for v in v2.12.1 v2.12.15; do GOWORK=off ../../bin/lockstep go test -modfile $$($(GO) run ../../internal/modules modfile $$v) -count=1 -timeout 0 -v -run KnownMistakes . -known 100; done
 
 fleet: ## a million runs by eight workers that are killed at random, with a restart of the server; 200 workers that report ten times a second
 	FLEET_RUNS=1000000 FLEET_STRATEGY=walk:steps=150 FLEET_WORKERS=8 FLEET_KILLS=40 $(GO) -C fleet test -count=1 -timeout 1h -v -run TestKilled .
@@ -107,12 +107,10 @@ bench: ## speed, as ratios to loops written by hand
 	$(GO) test ./target/smr ./sim -run '^$$' -bench .
 
 lint: ## golangci-lint with the project's rules
-	@set -e; for m in $(MODULES); do echo "== $$m"; (cd $$m && $(GO) run $(GOLANGCI) run ./...); done
-	@set -e; for m in $(APART); do echo "== $$m"; (cd $$m && GOWORK=off $(GO) run $(GOLANGCI) run ./...); done
+	@set -e; for m in $(MODULES) $(APART); do echo "== $$m"; (cd $$m && $(GO) run $(GOLANGCI) run ./...); done
 
 vuln: ## known vulnerabilities in what the project uses
-	@set -e; for m in $(MODULES); do echo "== $$m"; (cd $$m && $(GO) run $(GOVULN) ./...); done
-	@set -e; for m in $(APART); do echo "== $$m"; (cd $$m && GOWORK=off $(GO) run $(GOVULN) ./...); done
+	@set -e; for m in $(MODULES) $(APART); do echo "== $$m"; (cd $$m && $(GO) run $(GOVULN) ./...); done
 
 tidy: ## go.mod files say exactly what is needed
-	@set -e; for m in $(MODULES); do (cd $$m && GOWORK=off $(GO) mod tidy -diff); done # not $(APART): tidy reads the files of all tags, whose libraries exclude each other
+	$(GO) run ./internal/modules tidy -diff

@@ -178,5 +178,5 @@ func (s silent) String() string        { return string(s) }
 func (silent) Fit(Info) (Terms, error) { return Terms{}, nil }
 func (silent) New(Info) Scheduler      { return silent("") }
 func (silent) Reset(*Start)            {}
-func (silent) Next(*Run, *Step) bool   { return false }
+func (silent) Next(*Turn, *Step) bool  { return false }
 func (silent) Tell(bool) Account       { return Account{} }

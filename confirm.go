@@ -2,7 +2,6 @@ package lockstep
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -25,7 +24,7 @@ func (w *worker) confirm(f *Found, digest uint64) error {
 	f.Trace, f.Repeated = t, 1
 	defer func() {
 		if f.Flaky != "" {
-			f.Flaky += w.suspicion()
+			f.Nondeterminism = w.nondeterminism()
 		}
 	}()
 	switch again := t.Outcome.Finding; {
@@ -76,18 +75,19 @@ func (w *worker) confirmRoughly(f *Found) error {
 	return nil
 }
 
-// Stray is a passing run that came out differently when it was made again from its seed, though
-// the system is said to repeat itself exactly.
-type Stray struct {
+// Divergence is a passing run of a deterministic system that differed when it was rerun from its seed.
+type Divergence struct {
 	Run int
-	// Difference is the first one, and what the system did that may have caused it.
+	// Difference is the first difference between the two runs.
 	Difference string
+	// Nondeterminism lists what the system did in the run that may differ from one run to the next.
+	Nondeterminism []string
 }
 
 // recheck makes the passing run just made again and compares.
-func (w *worker) recheck(one *ran) (*Stray, error) {
+func (w *worker) recheck(one *ran) (*Divergence, error) {
 	outcome, err := w.one(one.number)
-	if err != nil || w.run.digest == one.digest && outcome.Verdict == one.verdict {
+	if err != nil || w.run.digest == one.digest && outcome.Verdict == one.outcome.Verdict {
 		return nil, err
 	}
 	var traces [2]*trace.Trace
@@ -100,17 +100,13 @@ func (w *worker) recheck(one *ran) (*Stray, error) {
 	if first == "" {
 		first = "the steps differed; when it was recorded twice, they did not"
 	}
-	return &Stray{one.number, first + w.suspicion()}, nil
+	return &Divergence{one.number, first, w.nondeterminism()}, nil
 }
 
-// suspicion is what the system did that may come out differently.
-func (w *worker) suspicion() string {
-	if w.run.can.Suspects == nil {
-		return ""
+// nondeterminism lists what the system did in the run just made that may differ from one run to the next.
+func (w *worker) nondeterminism() []string {
+	if w.run.can.Nondeterminism == nil {
+		return nil
 	}
-	list := w.run.can.Suspects()
-	if len(list) == 0 {
-		return ""
-	}
-	return "; suspect: " + strings.Join(list, "; ")
+	return w.run.can.Nondeterminism()
 }

@@ -140,48 +140,48 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// A run that turns out worthless is unknown with its reason, its deployment is replaced, and
+// A run that turns out inconclusive is unknown with its reason, its deployment is replaced, and
 // the campaign goes on.
-func TestWorthless(t *testing.T) {
+func TestInconclusive(t *testing.T) {
 	deployed, steps := 0, 0
 	system := toy.Wrapped{System: toy.Cluster(nil), Placed: func(*lockstep.Place) error { deployed++; return nil },
 		Do: func(ctx context.Context, d lockstep.Deployment, s *lockstep.Step, out *lockstep.Outbox) error {
 			if steps++; steps%100 == 0 {
-				return fmt.Errorf("node 2: %w", &lockstep.Worthless{Reason: "process 2 died"})
+				return fmt.Errorf("node 2: %w", &lockstep.Inconclusive{Reason: "process 2 died"})
 			}
 			return d.Do(ctx, s, out)
 		}}
 	plan := lockstep.Plan{System: system, Strategy: strategy.Walk{Deliver: 5, Alarm: 1, Steps: 20}, Runs: 100, Workers: 1}
 	result := enginetest.Explore(t, plan)
 	n := result.Verdicts[trace.Unknown]
-	if result.Runs != 100 || n < 15 || result.Worthless != n || result.Reasons["process 2 died"] != n || deployed < n || deployed > n+1 || result.Verdict() != trace.Unknown {
-		t.Errorf("%d runs, %v, %v, %d worthless, %d deployments", result.Runs, result.Verdicts, result.Reasons, result.Worthless, deployed)
+	if result.Runs != 100 || n < 15 || result.Inconclusive != n || result.Reasons["process 2 died"] != n || deployed < n || deployed > n+1 || result.Verdict() != trace.Unknown {
+		t.Errorf("%d runs, %v, %v, %d inconclusive, %d deployments", result.Runs, result.Verdicts, result.Reasons, result.Inconclusive, deployed)
 	}
 	// Too many of them are an error, with what was found until then.
 	system.Do = func(context.Context, lockstep.Deployment, *lockstep.Step, *lockstep.Outbox) error {
-		return &lockstep.Worthless{Reason: "not quiet in 5s"}
+		return &lockstep.Inconclusive{Reason: "not quiet in 5s"}
 	}
-	plan.System, plan.Limits.Worthless = system, 3
+	plan.System, plan.Limits.Inconclusive = system, 3
 	result, err := lockstep.Explore(t.Context(), plan)
-	if err == nil || err.Error() != "lockstep: 4 of 4 runs of toy were worthless, the last one because: not quiet in 5s" || result.Runs != 4 {
+	if err == nil || err.Error() != "lockstep: 4 of 4 runs of toy are inconclusive, where at most 3 are tolerated; e.g. run 0: not quiet in 5s" || result.Runs != 4 {
 		t.Errorf("%v after %d runs", err, result.Runs)
 	}
 	// So are some one after the other, however many were good before.
 	steps = 0
 	system.Do = func(ctx context.Context, d lockstep.Deployment, s *lockstep.Step, out *lockstep.Outbox) error {
 		if steps++; steps > 1000 {
-			return &lockstep.Worthless{Reason: "the disk is full"}
+			return &lockstep.Inconclusive{Reason: "the disk is full"}
 		}
 		return d.Do(ctx, s, out)
 	}
 	plan.System = system
 	result, err = lockstep.Explore(t.Context(), plan)
-	if good := result.Verdicts[trace.Pass]; err == nil || good < 40 || err.Error() != fmt.Sprintf("lockstep: the last 4 of %d runs of toy were worthless, the last one because: the disk is full", good+4) {
+	if good := result.Verdicts[trace.Pass]; err == nil || good < 40 || err.Error() != fmt.Sprintf("lockstep: the last 4 of %d runs of toy are inconclusive, where at most 3 are tolerated; e.g. run %d: the disk is full", good+4, good) {
 		t.Errorf("%v after %d runs, %d of them good", err, result.Runs, good)
 	}
 }
 
-// Cancelling ends a run that hangs: it is interrupted, not an error and not worthless.
+// Cancelling ends a run that hangs: it is interrupted, not an error and not inconclusive.
 func TestCancelEndsAHangingRun(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	runs := 0
@@ -189,13 +189,13 @@ func TestCancelEndsAHangingRun(t *testing.T) {
 		if runs++; runs == 200 {
 			cancel()
 			<-ctx.Done() // as a server does that does not answer
-			return &lockstep.Worthless{Reason: "no answer: " + ctx.Err().Error()}
+			return &lockstep.Inconclusive{Reason: "no answer: " + ctx.Err().Error()}
 		}
 		return d.Do(ctx, s, out)
 	}}
 	result, err := lockstep.Explore(ctx, lockstep.Plan{System: system, Strategy: strategy.Walk{Deliver: 1, Alarm: 1, Steps: 50}, Runs: 1000, Workers: 1})
-	if err != nil || !result.Interrupted || result.Runs != 3 || result.Worthless != 0 {
-		t.Errorf("%d runs, interrupted %v, %d worthless, %v", result.Runs, result.Interrupted, result.Worthless, err)
+	if err != nil || !result.Interrupted || result.Runs != 3 || result.Inconclusive != 0 {
+		t.Errorf("%d runs, interrupted %v, %d inconclusive, %v", result.Runs, result.Interrupted, result.Inconclusive, err)
 	}
 }
 
@@ -257,10 +257,10 @@ func TestRecheck(t *testing.T) {
 		switch {
 		case result.Runs != 20 || result.Rechecked != 4:
 			t.Errorf("%d of %d runs were made again", result.Rechecked, result.Runs)
-		case !dice && (len(result.Strays) > 0 || result.Verdict() != trace.Pass):
-			t.Errorf("%v: %v", result.Verdict(), result.Strays)
-		case dice && (len(result.Strays) != 4 || result.Verdict() != trace.Flaky || result.Strays[1].Run != 9 || !strings.Contains(result.Strays[1].Difference, "rolled-")):
-			t.Errorf("%v: %v", result.Verdict(), result.Strays)
+		case !dice && (len(result.Divergences) > 0 || result.Verdict() != trace.Pass):
+			t.Errorf("%v: %v", result.Verdict(), result.Divergences)
+		case dice && (len(result.Divergences) != 4 || result.Verdict() != trace.Flaky || result.Divergences[1].Run != 9 || !strings.Contains(result.Divergences[1].Difference, "rolled-")):
+			t.Errorf("%v: %v", result.Verdict(), result.Divergences)
 		}
 	}
 }
@@ -370,8 +370,8 @@ func (eager) New(lockstep.Info) lockstep.Scheduler { return &eagerness{} }
 
 type eagerness struct{ silentScheduler }
 
-func (*eagerness) Next(run *lockstep.Run, next *lockstep.Step) bool {
-	switch run.Steps() {
+func (*eagerness) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
+	switch turn.Steps() {
 	case 0, 2:
 		*next = toy.Alarm1
 		return true
@@ -379,8 +379,8 @@ func (*eagerness) Next(run *lockstep.Run, next *lockstep.Step) bool {
 		*next = toy.Deliver(1)
 		return true
 	}
-	for _, id := range slices.Backward(run.InFlight()) {
-		if run.Deliverable(id) {
+	for _, id := range slices.Backward(turn.InFlight()) {
+		if turn.Deliverable(id) {
 			*next = toy.Deliver(id)
 			return true
 		}
@@ -509,8 +509,8 @@ type enclosing struct {
 	refuse       func(run func()) (*lockstep.Finding, error) // instead of just making the run
 }
 
-func (s enclosing) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
-	d, err := s.System.Deploy(p)
+func (s enclosing) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+	d, err := s.System.Deploy(ctx, p)
 	return enclosed{d, s}, err
 }
 
@@ -550,7 +550,7 @@ func TestEncloseJudges(t *testing.T) {
 			return &lockstep.Finding{Property: "deadlock", Text: "two"}, nil
 		}, trace.Fail, "deadlock: two"},
 		"given up": {func(func()) (*lockstep.Finding, error) {
-			return nil, &lockstep.Worthless{Reason: "it spins"}
+			return nil, &lockstep.Inconclusive{Reason: "it spins"}
 		}, trace.Unknown, "it spins"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -595,10 +595,10 @@ type waiting struct{ early bool }
 func (waiting) Describe() (lockstep.Info, error) {
 	return lockstep.Info{Name: "waiting", Nodes: 1, Pace: 100, Supports: trace.KindsOf(trace.Wait)}, nil
 }
-func (w waiting) Deploy(*lockstep.Place) (lockstep.Deployment, error) { return w, nil }
-func (waiting) Reset(context.Context, uint64, *lockstep.Outbox) error { return nil }
-func (waiting) Abilities() lockstep.Abilities                         { return lockstep.Abilities{} }
-func (waiting) Close() error                                          { return nil }
+func (w waiting) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) { return w, nil }
+func (waiting) Reset(context.Context, uint64, *lockstep.Outbox) error                  { return nil }
+func (waiting) Abilities() lockstep.Abilities                                          { return lockstep.Abilities{} }
+func (waiting) Close() error                                                           { return nil }
 func (w waiting) Do(_ context.Context, _ *lockstep.Step, out *lockstep.Outbox) error {
 	if w.early {
 		out.Stop(out.Now() - 99)
@@ -669,7 +669,7 @@ type late struct{ after *int }
 func (late) Describe() (lockstep.Info, error) {
 	return lockstep.Info{Name: "late", Nodes: 1, Pace: 100, Repeats: lockstep.Roughly, Supports: trace.KindsOf(trace.Wait, trace.Deliver)}, nil
 }
-func (l late) Deploy(*lockstep.Place) (lockstep.Deployment, error) {
+func (l late) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
 	return &lateDeployment{after: l.after}, nil
 }
 

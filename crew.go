@@ -1,7 +1,6 @@
 package lockstep
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,8 +26,6 @@ type Crew struct {
 	distinct *distinct      // nil unless the plan counts what is distinct
 	left     atomic.Int64   // goroutines that hang and were left running
 	learned  map[int][]byte // by the first run, where there are several lineages
-	// spare are lists to be used again: they would be most of what a campaign leaves to the collector.
-	spare chan []ran
 }
 
 // NewCrew prepares a plan.
@@ -57,7 +54,7 @@ func NewCrew(plan Plan) (*Crew, error) {
 	if p.terms.Runs > 0 {
 		p.Runs = min(p.Runs, p.terms.Runs)
 	}
-	c.crew, c.spare = make([]*worker, c.workers), make(chan []ran, c.workers)
+	c.crew = make([]*worker, c.workers)
 	return c, nil
 }
 
@@ -79,7 +76,6 @@ func (c *Crew) Make(ctx context.Context, first, end, found int) (*Result, error)
 	}
 	r := x.result
 	r.Left = int(c.left.Load() - before)
-	r.Events = sorted(x.events)
 	if w := c.crew[0]; w != nil && c.terms.Sequential && !c.severally() {
 		told := w.sched.Tell(true)
 		r.Reached, r.Exhausted = told.Reached, told.Done
@@ -173,63 +169,4 @@ func (c *Crew) given() string {
 		return ""
 	}
 	return ", for " + strings.Join(list, ", and ")
-}
-
-// sorted are counts by name.
-func sorted(t tally) []Count {
-	return slices.SortedFunc(slices.Values(t), func(a, b Count) int { return cmp.Compare(a.Name, b.Name) })
-}
-
-// Add adds the result of the runs that follow on those of r, and keeps no more than so many
-// findings. How many schedules and states are different does not add up, and stays as it is.
-func (r *Result) Add(next *Result, keep int) {
-	r.Runs += next.Runs
-	r.Steps += next.Steps
-	r.Messages += next.Messages
-	r.Requests += next.Requests
-	r.Virtual += next.Virtual
-	r.Quiet += next.Quiet
-	r.Worthless += next.Worthless
-	r.Stalls += next.Stalls
-	r.Left += next.Left
-	r.Rechecked += next.Rechecked
-	r.StateRuns += next.StateRuns
-	r.Digest += next.Digest
-	r.Seen.add(next.Seen)
-	r.Exhausted, r.Reached, r.Interrupted = next.Exhausted, next.Reached, next.Interrupted
-	//lockstep:unordered numbers are added
-	for verdict, n := range next.Verdicts {
-		r.Verdicts[verdict] += n
-	}
-	//lockstep:unordered numbers are added
-	for reason, n := range next.Reasons {
-		r.Reasons[reason] += n
-	}
-	events := tally(r.Events)
-	events.addAll(next.Events)
-	r.Events = sorted(events)
-	r.Judged, r.Effects = addJudged(r.Judged, next.Judged), addCounts(r.Effects, next.Effects)
-	r.Found = append(r.Found, next.Found[:max(0, min(len(next.Found), keep-len(r.Found)))]...)
-	r.Strays = append(r.Strays, next.Strays...)
-	r.addSuspects(next.Suspects)
-}
-
-// addJudged adds how often properties were judged.
-func addJudged(sum, counts []Count) []Count {
-	for i, c := range counts {
-		if i == len(sum) {
-			sum = append(sum, Count{Name: c.Name, N: NotCounted, Optional: c.Optional})
-		}
-		sum[i].N = plus(sum[i].N, c.N)
-	}
-	return sum
-}
-
-// addSuspects adds what is new, as long as there is room.
-func (r *Result) addSuspects(list []string) {
-	for _, s := range list {
-		if len(r.Suspects) < mostSuspects && !slices.Contains(r.Suspects, s) {
-			r.Suspects = append(r.Suspects, s)
-		}
-	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/toy"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/raft"
 	"github.com/lockstep-go/lockstep/target/smr"
@@ -78,6 +79,8 @@ func TestStretches(t *testing.T) {
 		{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultPCTCP, Spec: smr.Prefix, Keep: 3},
 		{System: raft.Cluster{Nodes: 3}, Strategy: strategy.DefaultWalk, Spec: raft.Targets[0].Spec, Keep: 3, Settle: 100, Steps: 200},
 		{System: oneClock{raft.Cluster{Nodes: 3}}, Strategy: strategy.DefaultWalk, Spec: raft.Targets[0].Spec, Keep: 3, Settle: 100, Steps: 200},
+		{System: toy.Troubled{Recheck: 3, Diverges: true, Inconclusive: 8, Nondeterminism: []string{"a.go:1", "b.go:2"}}, Strategy: strategy.Walk{Deliver: 2, Alarm: 1, Steps: 30},
+			Limits: lockstep.Limits{InFlight: 12, Inconclusive: 1000}},
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		plan := rapid.SampledFrom(plans).Draw(t, "plan")

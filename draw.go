@@ -203,13 +203,6 @@ func (d *draws) begin(r *Run) {
 	d.pcg.Seed(d.seed^d.name.alike, nameStream+uint64(d.name.nth))
 }
 
-// Recall tells what the step chosen next is to draw first. Whoever takes the steps of a
-// recording again calls it for each of them.
-func (r *Run) Recall(draws []Draw) {
-	r.draws.given = draws
-	r.draws.on = r.draws.on || len(draws) > 0
-}
-
 // retell prepares for runs in which that of a trace is made again, as it was or changed. The
 // scenario moves nothing meanwhile: its steps are part of the trace.
 func (r *Run) retell(t *trace.Trace) {

@@ -18,7 +18,7 @@ func TestDrawsOfNodes(t *testing.T) {
 		c.Seed(&r.out, 1, uint64(i))
 	}
 	recorded := []Draw{{N: 9}, {By: 1, N: 5}, {By: 1, N: 7}, {By: 2, N: 6}}
-	r.Recall(recorded)
+	r.draws.recall(recorded)
 	if a, b, c, d := two.IntN(10), one.IntN(10), engine.IntN(10), one.IntN(10); a != 6 || b != 5 || c != 9 || d != 7 {
 		t.Errorf("drew %d, %d, %d, %d", a, b, c, d)
 	}

@@ -40,8 +40,8 @@ type talker struct {
 	watched *[2]int
 }
 
-func (s talker) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
-	d, err := s.System.Deploy(p)
+func (s talker) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+	d, err := s.System.Deploy(ctx, p)
 	return talks{d, s.watched}, err
 }
 
@@ -77,9 +77,9 @@ type eventWalker struct {
 	seen int
 }
 
-func (e *eventWalker) Next(run *lockstep.Run, next *lockstep.Step) bool {
-	e.seen += len(run.Events())
-	return e.Scheduler.Next(run, next)
+func (e *eventWalker) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
+	e.seen += len(turn.Events())
+	return e.Scheduler.Next(turn, next)
 }
 
 func (e *eventWalker) Tell(drawn bool) lockstep.Account {

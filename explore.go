@@ -3,11 +3,9 @@ package lockstep
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 
-	"github.com/lockstep-go/lockstep/internal/mix"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -24,58 +22,58 @@ func Explore(ctx context.Context, plan Plan) (*Result, error) {
 	return result, errors.Join(err, crew.Close())
 }
 
-// campaign is an exploration in progress: of all runs of a plan, or of a stretch of them.
+// campaign is an exploration in progress: of all runs of a plan, or of a batch of them.
 type campaign struct {
 	*Crew
 	ctx    context.Context
 	end    int // the run after the last
 	result *Result
-	events tally // of all runs
-	barren int   // runs since the last one that was worth something
 	err    error
-	// found is the number of findings taken so far. A worker reads it to save the
+	before int // findings in the runs before the first one
+	// found is the number of findings merged so far, with those before. A worker reads it to save the
 	// repetition of findings that will not be kept.
-	found   atomic.Int64
-	telling sync.Mutex // of findings
+	found atomic.Int64
+	// reporting guards reported, the number of findings passed to Plan.Found.
+	reporting sync.Mutex
+	reported  int
 }
 
 // batch is what one worker brings back from consecutive runs.
 type batch struct {
-	runs    []ran
-	judged  []int   // by all of them together
-	effects []Count // likewise
-	events  tally   // likewise, by type
-	stalls  int     // times that nothing moved, though it did when it was made again
-	// rechecked counts the passing runs that were made again.
-	rechecked int
-	done      bool   // the space is exhausted
-	learned   []byte // in these runs, which are of one of several lineages
-	err       error
+	// parts are the results of the runs, in run order. A run that fails, is inconclusive or is rechecked is
+	// a part of its own, so that the campaign ends at the same run whatever the size of its batches.
+	parts   []Result
+	alone   bool // the last part is that of one run, and takes no more
+	noted   []noted
+	done    bool   // the space is exhausted
+	learned []byte // in these runs, which are of one of several lineages
+	err     error
 }
 
-// ran is the little that a campaign keeps of a run.
+// noted is what a run leaves for the observers of the plan.
+type noted struct {
+	run    int
+	digest uint64
+	by     []any // one for each watcher that looked at the run
+}
+
+// ran is what is known of a run until it is counted.
 type ran struct {
-	number          int
-	digest          uint64
-	steps, messages int
-	requests        int
-	virtual         Time
-	quiet           bool // nothing observable happened
-	verdict         Verdict
-	reason          string
-	worthless       bool
-	found           *Found
-	noted           []any // by the watchers
-	seen            Seen
-	stray           *Stray
-	suspects        []string
+	number       int
+	digest       uint64
+	outcome      trace.Outcome
+	inconclusive bool
+	found        *Found
+	rechecked    bool
+	divergence   *Divergence
 }
 
 func newCampaign(ctx context.Context, crew *Crew, first, end, found int) *campaign {
-	c := &campaign{Crew: crew, ctx: ctx, end: end}
+	c := &campaign{Crew: crew, ctx: ctx, end: end, before: found}
 	c.found.Store(int64(found))
 	c.result = &Result{Target: c.info.Name, Strategy: c.Strategy.String(), Seed: c.Seed, From: first,
-		Verdicts: map[Verdict]int{}, Reasons: map[string]int{}, Guarantee: c.terms.Guarantee}
+		Guarantee: c.terms.Guarantee, Verdicts: map[Verdict]int{}, Reasons: map[string]int{},
+		InconclusiveLimit: c.Limits.Inconclusive}
 	if first == 0 {
 		c.result.Digest = c.Seed
 	}
@@ -106,11 +104,6 @@ func (c *campaign) make(worker, first, end int) batch {
 
 // runs does so on a worker.
 func (c *campaign) runs(w *worker, first, end int) (b batch) {
-	select {
-	case b.runs = <-c.spare:
-	default:
-		b.runs = make([]ran, 0, end-first)
-	}
 	if c.severally() {
 		if b.err = c.teach(w, first); b.err != nil {
 			return b
@@ -118,26 +111,20 @@ func (c *campaign) runs(w *worker, first, end int) (b batch) {
 		defer func() { b.learned = w.sched.(Learner).Learned() }()
 	}
 	for number := first; number < end && c.ctx.Err() == nil && !w.left.Load(); number++ {
-		b.runs = append(b.runs, ran{number: number})
-		one := &b.runs[len(b.runs)-1]
-		err := w.ran(one, &b)
-		ended := c.ctx.Err() != nil && err != nil // in the middle
-		if err == nil && one.found != nil && int(c.found.Load()) < c.Keep {
-			told := c.tell(one.found)
-			if err = w.confirm(one.found, one.digest); err != nil && c.ctx.Err() != nil && one.found.Trace != nil {
-				err = nil // time was up meanwhile: it was found, however often it could be repeated
+		one := ran{number: number}
+		err := w.ran(&one)
+		if err == nil {
+			alone := one.found != nil || one.inconclusive || c.doubts(&one)
+			part := b.part(number, alone)
+			w.count(part, &one, &b) // before it is repeated, which overwrites it
+			if err = c.repeat(w, &one); err == nil {
+				part.conclude(&one)
+			} else {
+				b.drop(number)
 			}
-			if !told {
-				c.tell(one.found)
-			}
-		}
-		if err == nil && c.doubts(one) {
-			b.rechecked++
-			one.stray, err = w.recheck(one)
 		}
 		if err != nil {
-			b.runs = b.runs[:len(b.runs)-1]
-			if !ended {
+			if c.ctx.Err() == nil { // otherwise the run was interrupted
 				b.err = err
 			}
 			return b
@@ -149,119 +136,90 @@ func (c *campaign) runs(w *worker, first, end int) (b batch) {
 	return b
 }
 
-// tell tells of a finding whose trace is there, and reports whether it was.
-func (c *campaign) tell(f *Found) bool {
+// part is the part of a batch in which to count a run.
+func (b *batch) part(number int, alone bool) *Result {
+	if n := len(b.parts); n == 0 || alone || b.alone {
+		b.parts = append(b.parts, Result{From: number, Verdicts: map[Verdict]int{}})
+	}
+	b.alone = alone
+	return &b.parts[len(b.parts)-1]
+}
+
+// drop removes the last part, which is that of one run alone.
+func (b *batch) drop(number int) {
+	b.parts = b.parts[:len(b.parts)-1]
+	if n := len(b.noted); n > 0 && b.noted[n-1].run == number {
+		b.noted = b.noted[:n-1]
+	}
+}
+
+// repeat reruns the run just made, where it failed or is one of the passing runs that are rechecked.
+func (c *campaign) repeat(w *worker, one *ran) (err error) {
+	switch {
+	case one.found != nil && int(c.found.Load()) < c.Keep:
+		reported := c.report(one.found)
+		if err = w.confirm(one.found, one.digest); err != nil && c.ctx.Err() != nil && one.found.Trace != nil {
+			err = nil // time was up meanwhile: it was found, however often it could be repeated
+		}
+		if !reported {
+			c.report(one.found)
+		}
+	case c.doubts(one):
+		one.rechecked = true
+		one.divergence, err = w.recheck(one)
+	}
+	return err
+}
+
+// report passes a finding to Plan.Found as soon as it has a trace, at most as many as the plan keeps, and
+// returns whether that is done.
+func (c *campaign) report(f *Found) bool {
 	if c.Found == nil || f.Trace == nil {
 		return c.Found == nil
 	}
-	c.telling.Lock()
-	defer c.telling.Unlock()
-	c.Found(f)
+	c.reporting.Lock()
+	defer c.reporting.Unlock()
+	if c.before+c.reported < c.Keep {
+		c.reported++
+		c.Found(f)
+	}
 	return true
 }
 
-// doubts reports whether a run is to be made again though nothing was found. That of a strategy
-// that learns cannot be: it would learn twice.
+// doubts reports whether a run is to be rerun though nothing was found. That of a strategy that learns
+// cannot be: it would learn twice.
 func (c *campaign) doubts(one *ran) bool {
 	every := c.info.Recheck
-	return every > 0 && one.number%every == every-1 && one.verdict == trace.Pass && c.info.Repeats == Exactly && !c.terms.Sequential
+	return every > 0 && one.number%every == every-1 && one.outcome.Verdict == trace.Pass &&
+		c.info.Repeats == Exactly && !c.terms.Sequential
 }
 
-// ran makes one run and keeps what the campaign needs of it.
-func (w *worker) ran(one *ran, b *batch) (err error) {
-	var outcome trace.Outcome
+// ran makes one run.
+func (w *worker) ran(one *ran) (err error) {
 	w.number.Store(int64(one.number))
-	noted := w.info.Repeats == Roughly || w.traced
-	if noted {
-		outcome, err = w.noting(one.number)
+	recorded := w.info.Repeats == Roughly || w.traced
+	if recorded {
+		one.outcome, err = w.noting(one.number)
 	} else {
-		outcome, err = w.one(one.number)
+		one.outcome, err = w.one(one.number)
 	}
-	if err != nil {
-		return err
-	}
-	one.digest, one.steps, one.messages, one.requests = w.run.digest, w.run.steps, len(w.run.messages), w.run.requests
-	if w.info.OneClock {
-		one.virtual = w.run.now
-	}
-	one.quiet, one.verdict, one.reason, one.worthless = w.run.quiet(), outcome.Verdict, outcome.Reason, w.spoilt
-	if outcome.Finding != nil {
-		one.found = &Found{Run: one.number, Finding: *outcome.Finding}
-		if noted {
-			one.found.Trace = w.recorded(outcome)
+	one.digest, one.inconclusive = w.run.digest, w.inconclusive
+	if f := one.outcome.Finding; err == nil && f != nil {
+		one.found = &Found{Run: one.number, Finding: *f}
+		if recorded {
+			one.found.Trace = w.recorded(one.outcome)
 		}
 	}
-	if w.terms.Measured != nil || w.terms.Sequential {
-		told := w.sched.Tell(false)
-		one.seen, b.done = told.Seen, told.Done
-	}
-	for _, watcher := range w.looking {
-		one.noted = append(one.noted, watcher.Noted())
-	}
-	if w.run.can.Suspects != nil {
-		one.suspects = w.run.can.Suspects()
-	}
-	w.count(b)
-	return nil
+	return err
 }
 
-// count adds what was counted in the run just made.
-func (w *worker) count(b *batch) {
-	b.events.addAll(w.run.happened.tally)
-	judged := w.judged
-	if judged == nil {
-		judged = w.monitor.Conclude(false).Judged
-	}
-	for i, n := range judged {
-		if i == len(b.judged) {
-			b.judged = append(b.judged, NotCounted)
-		}
-		b.judged[i] = plus(b.judged[i], n)
-	}
-	if w.director != nil {
-		b.effects = addCounts(b.effects, w.director.Tell().Counts)
-	}
-}
-
-// plus adds numbers that may not have been counted.
-func plus(a, b int) int {
-	switch {
-	case a == NotCounted:
-		return b
-	case b == NotCounted:
-		return a
-	default:
-		return a + b
-	}
-}
-
-func addCounts(sum, counts []Count) []Count {
-	for i, c := range counts {
-		if i == len(sum) {
-			sum = append(sum, Count{Name: c.Name, Optional: c.Optional})
-		}
-		sum[i].N += c.N
-	}
-	return sum
-}
-
-// take adds the runs of a batch to the result, in order, and reports whether to go on.
+// take merges a batch into the result, in order, and reports whether the campaign continues.
 func (c *campaign) take(b batch) bool {
-	for i, n := range b.judged {
-		c.result.Judged[i].N = plus(c.result.Judged[i].N, n)
-	}
-	c.result.Effects = addCounts(c.result.Effects, b.effects)
-	c.events.addAll(b.events)
-	c.result.Stalls += b.stalls
-	c.result.Rechecked += b.rechecked
-	going := c.addAll(b.runs)
-	c.countDistinct()
-	if !going {
-		return false
-	}
-	select {
-	case c.spare <- b.runs[:0]:
-	default:
+	for i := range b.parts {
+		b.noted = c.merge(&b.parts[i], b.noted)
+		if c.err != nil || c.result.Findings() > 0 && !c.KeepGoing {
+			return false
+		}
 	}
 	c.err = b.err
 	if c.ctx.Err() != nil {
@@ -275,89 +233,24 @@ func (c *campaign) take(b batch) bool {
 	return c.err == nil && !b.done
 }
 
-// countDistinct tells how many different schedules and states there are so far.
-func (c *campaign) countDistinct() {
+// merge merges one part and passes what was noted in its runs to the observers. It returns the rest of it.
+func (c *campaign) merge(part *Result, list []noted) []noted {
+	c.result.Add(part, c.Keep-c.before)
+	c.found.Store(int64(c.before + c.result.Findings()))
+	for len(list) > 0 && list[0].run < c.result.From+c.result.Runs {
+		n := list[0]
+		for i, by := range n.by {
+			c.Observers[i].Take(n.run, by)
+		}
+		if c.distinct != nil {
+			c.distinct.schedules[n.digest] = struct{}{}
+		}
+		list = list[1:]
+	}
 	if c.distinct != nil {
 		c.result.Schedules, c.result.States = len(c.distinct.schedules), len(c.distinct.states)
 		c.result.StateRuns = c.distinct.counted
 	}
-}
-
-// addAll adds runs to the result up to the finding, or the mistake, with which the campaign
-// ends, and reports whether there is none. Runs that passed, which most do, are counted
-// together.
-func (c *campaign) addAll(runs []ran) bool {
-	passed := 0
-	defer func() {
-		if passed > 0 {
-			c.result.Verdicts[trace.Pass] += passed
-		}
-	}()
-	for i := range runs {
-		if verdict := c.add(&runs[i]); verdict == trace.Pass {
-			passed++
-		} else {
-			c.result.Verdicts[verdict]++
-		}
-		if runs[i].found != nil && !c.KeepGoing || c.err != nil {
-			return false
-		}
-	}
-	return true
-}
-
-// add adds a run to the result but for its verdict, which it returns.
-func (c *campaign) add(one *ran) Verdict {
-	r := c.result
-	r.Runs++
-	r.Steps += int64(one.steps)
-	r.Messages += int64(one.messages)
-	r.Requests += int64(one.requests)
-	r.Virtual += one.virtual
-	r.Quiet += btoi(one.quiet)
-	r.Digest += mix.Seed(one.digest, one.number)
-	r.Seen.add(one.seen)
-	for i, noted := range one.noted {
-		c.Observers[i].Take(one.number, noted)
-	}
-	if c.distinct != nil {
-		c.distinct.schedules[one.digest] = struct{}{}
-	}
-	if one.verdict == trace.Unknown {
-		r.Reasons[one.reason]++
-	}
-	if one.worthless {
-		c.barren++
-		c.worthless(one.reason)
-	} else {
-		c.barren = 0
-	}
-	if one.stray != nil {
-		r.Strays = append(r.Strays, *one.stray)
-	}
-	r.addSuspects(one.suspects)
-	verdict := one.verdict
-	if one.found != nil {
-		kept := int(c.found.Add(1)) <= c.Keep
-		if one.found.Flaky != "" {
-			verdict = trace.Flaky
-		}
-		if kept {
-			r.Found = append(r.Found, *one.found)
-		}
-	}
-	return verdict
-}
-
-// worthless counts a run that said nothing. Too many of them, in all or one after the other,
-// mean that the environment is broken and not the run.
-func (c *campaign) worthless(reason string) {
-	r := c.result
-	r.Worthless++
-	switch {
-	case r.Worthless > c.Limits.Worthless && 2*r.Worthless > r.Runs:
-		c.err = fmt.Errorf("lockstep: %d of %d runs of %s were worthless, the last one because: %s", r.Worthless, r.Runs, r.Target, reason)
-	case c.barren > c.Limits.Worthless:
-		c.err = fmt.Errorf("lockstep: the last %d of %d runs of %s were worthless, the last one because: %s", c.barren, r.Runs, r.Target, reason)
-	}
+	c.err = c.result.EnvironmentError()
+	return list
 }

@@ -19,7 +19,7 @@ type timed struct {
 func (s timed) Describe() (lockstep.Info, error) {
 	return lockstep.Info{Name: "timed", Nodes: 1, Supports: trace.KindsOf(trace.Wait), Pace: 1, Repeats: lockstep.Roughly, Events: []string{"bad"}}, nil
 }
-func (s timed) Deploy(*lockstep.Place) (lockstep.Deployment, error) { return s, nil }
+func (s timed) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) { return s, nil }
 
 func (s timed) Reset(context.Context, uint64, *lockstep.Outbox) error {
 	*s.runs++
@@ -46,5 +46,32 @@ func TestFoundAsTimeIsUp(t *testing.T) {
 	result, err := lockstep.Explore(ctx, lockstep.Plan{System: timed{cancel, new(int)}, Spec: never, Strategy: strategy.Walk{Wait: 1, Steps: 3}, Runs: 5, Workers: 1, Repetitions: 3})
 	if err != nil || result.Verdict() != trace.Fail || result.First() == nil || result.First().Repeated != 0 {
 		t.Errorf("%v, %+v, %v", result.Verdict(), result.First(), err)
+	}
+}
+
+// stuck is a system whose deployment takes until its context ends.
+type stuck struct {
+	timed
+	begun chan struct{}
+}
+
+func (s stuck) Deploy(ctx context.Context, _ *lockstep.Place) (lockstep.Deployment, error) {
+	close(s.begun)
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// A campaign that is interrupted does not wait for a deployment that fetches or starts something.
+func TestInterruptedWhileDeploying(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	system := stuck{timed{cancel, new(int)}, make(chan struct{})}
+	go func() {
+		<-system.begun
+		cancel()
+	}()
+	result, err := lockstep.Explore(ctx, lockstep.Plan{System: system, Strategy: strategy.Walk{Wait: 1, Steps: 3}, Runs: 5, Workers: 1})
+	if err != nil || result.Runs != 0 || !result.Interrupted {
+		t.Errorf("%+v, %v", result, err)
 	}
 }

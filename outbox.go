@@ -135,6 +135,18 @@ func (o *Outbox) SetAlarm(n Node, at Time) {
 // StopAlarm disarms the alarm of a node.
 func (o *Outbox) StopAlarm(n Node) { o.run.alarms = o.run.alarms.Without(n) }
 
+// Down reports that a node stopped on its own: its process exited. It is down until a Restart step, as after a Crash
+// step, and costs nothing of the fault budget.
+func (o *Outbox) Down(n Node) {
+	r := o.run
+	if !r.up.Has(n) {
+		return
+	}
+	r.setUp(r.up.Without(n))
+	r.alarms = r.alarms.Without(n)
+	r.mix(uint64(n))
+}
+
 // Offer announces a client's request that may be given to one of the nodes p.To.
 func (o *Outbox) Offer(p Pending) { o.run.pending = append(o.run.pending, p) }
 

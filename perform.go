@@ -19,7 +19,7 @@ func (w *worker) take(by chooser, end int) bool {
 	for r.left = 0; r.left > 0 || w.goesOn(end); {
 		*s = Step{}
 		if len(r.queue) == 0 || !r.unqueue(s) {
-			ok := by.Next(r, s)
+			ok := by.Next(w.turn, s)
 			r.between = r.between[:0]
 			if w.keep {
 				w.note(ok)
@@ -153,7 +153,7 @@ func (w *worker) goesOn(end int) bool {
 
 // chooser chooses steps: a scheduler, or the settler.
 type chooser interface {
-	Next(*Run, *Step) bool
+	Next(*Turn, *Step) bool
 }
 
 // breaks ends the run with an error.

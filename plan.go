@@ -12,12 +12,12 @@ import (
 
 // Defaults of a plan and its limits.
 const (
-	DefaultRuns        = 1000
-	DefaultSteps       = 100_000
-	DefaultInFlight    = 10_000
-	DefaultKeep        = 100
-	DefaultRepetitions = 10
-	DefaultWorthless   = 10
+	DefaultRuns         = 1000
+	DefaultSteps        = 100_000
+	DefaultInFlight     = 10_000
+	DefaultKeep         = 100
+	DefaultRepetitions  = 10
+	DefaultInconclusive = 10
 )
 
 // Plan says what to explore and how.
@@ -80,9 +80,10 @@ type Plan struct {
 	// Progress, where it is set, is called now and then from one goroutine at a time
 	// with the result so far, which it must not keep.
 	Progress func(*Result)
-	// Found, where it is set, is called from one goroutine at a time with each finding whose trace is kept, as soon as there is
-	// a trace: that of a system that repeats itself roughly comes before the repetitions, which may take
-	// long. Who stores it there loses no finding, whatever ends the campaign.
+	// Found, where it is set, is called from one goroutine at a time with findings as soon as they have a trace, at
+	// most Keep of them: that of a system that repeats itself roughly comes before the repetitions, which may take
+	// long. A caller that stores them loses no finding, whatever ends the campaign. Where there are more findings
+	// than Keep, the first to be found need not be the first in run order, which the result keeps.
 	Found func(*Found)
 }
 
@@ -92,10 +93,10 @@ type Limits struct {
 	Steps    int  // steps of a run; 0 means DefaultSteps
 	InFlight int  // messages in flight at once; 0 means DefaultInFlight
 	Time     Time // time of a run; 0 means no limit
-	// Worthless is the number of worthless runs that a campaign bears in any case; 0 means
-	// DefaultWorthless. Beyond it, a campaign ends with an error when more than half of its runs
-	// were worthless, or so many one after the other.
-	Worthless int
+	// Inconclusive is the number of inconclusive runs that a campaign always tolerates; 0 means
+	// DefaultInconclusive. A campaign with more of them ends with an error when they are more than half of
+	// its runs, or more than this number in a row.
+	Inconclusive int
 }
 
 // prepared is a plan that was checked and completed.
@@ -115,9 +116,17 @@ func (p Plan) prepare() (*prepared, error) {
 		value int
 	}{{"Runs", p.Runs}, {"Steps", p.Steps}, {"Settle", p.Settle}, {"Workers", p.Workers}, {"Keep", p.Keep},
 		{"Repetitions", p.Repetitions}, {"Limits.Steps", p.Limits.Steps}, {"Limits.InFlight", p.Limits.InFlight},
-		{"Limits.Time", int(p.Limits.Time)}, {"Limits.Worthless", p.Limits.Worthless}} {
+		{"Limits.Time", int(p.Limits.Time)}, {"Limits.Inconclusive", p.Limits.Inconclusive}} {
 		if f.value < 0 {
 			return nil, fmt.Errorf("lockstep: the plan's %s is %d, it must not be negative", f.name, f.value)
+		}
+	}
+	for _, f := range []struct {
+		name        string
+		value, most int
+	}{{"Settle", p.Settle, trace.MaxSettle}, {"Limits.Steps", p.Limits.Steps, trace.MaxSteps - trace.MaxSettle}} {
+		if f.value > f.most { // traces of such runs could not be read
+			return nil, fmt.Errorf("lockstep: the plan's %s is %d, allowed are 0..%d", f.name, f.value, f.most)
 		}
 	}
 	info, err := p.System.Describe()
@@ -157,7 +166,7 @@ func (p *Plan) complete() {
 	p.Repetitions = cmp.Or(p.Repetitions, DefaultRepetitions)
 	p.Limits.Steps = cmp.Or(p.Limits.Steps, DefaultSteps)
 	p.Limits.InFlight = cmp.Or(p.Limits.InFlight, DefaultInFlight)
-	p.Limits.Worthless = cmp.Or(p.Limits.Worthless, DefaultWorthless)
+	p.Limits.Inconclusive = cmp.Or(p.Limits.Inconclusive, DefaultInconclusive)
 }
 
 // Check reports what is wrong with a plan.

@@ -54,34 +54,34 @@ func (p *Player) Reset(s *Start) {
 
 // Next takes the next action that is possible. Those of the settling stage are taken only
 // in one.
-func (p *Player) Next(run *Run, next *Step) bool {
-	for all := run.Messages(); p.names.Named() < len(all); {
+func (p *Player) Next(turn *Turn, next *Step) bool {
+	for all := turn.Messages(); p.names.Named() < len(all); {
 		p.names.Add(&all[p.names.Named()])
 	}
 	for p.at < len(p.script) {
 		a := &p.script[p.at]
-		if a.Settle && !run.settling {
+		if a.Settle && !turn.settling {
 			break
 		}
-		if p.early(run, a) && p.waits.again(p.at) {
-			*next = run.Wait()
+		if p.early(turn, a) && p.waits.again(p.at) {
+			*next = turn.Wait()
 			return true
 		}
 		p.at++
-		p.open(run, a.Round)
+		p.open(turn, a.Round)
 		if a.Step.Kind == trace.Start { // here the scheduler had nothing left, and the scenario went on
 			return false
 		}
-		if step, ok := p.resolve(run, a); ok {
+		if step, ok := p.resolve(turn, a); ok {
 			p.took = append(p.took, p.at-1)
 			*next = step
-			run.Recall(a.Draws)
+			turn.Recall(a.Draws)
 			return true
 		}
 		p.stray()
 	}
-	if !run.settling {
-		p.open(run, len(p.rounds))
+	if !turn.settling {
+		p.open(turn, len(p.rounds))
 	}
 	return false
 }
@@ -100,27 +100,27 @@ func (w *patient) again(at int) bool {
 }
 
 // early reports whether the system has not sent yet what an action is about, or not offered it, and may still do so.
-func (p *Player) early(run *Run, a *trace.Action) bool {
-	if !p.waiter || run.info.Repeats != Roughly || !run.info.Supports.Has(trace.Wait) {
+func (p *Player) early(turn *Turn, a *trace.Action) bool {
+	if !p.waiter || turn.info.Repeats != Roughly || !turn.info.Supports.Has(trace.Wait) {
 		return false
 	}
 	if a.Step.Kind == trace.Request {
-		return run.refusal(&a.Step) != ""
+		return turn.refusal(&a.Step) != ""
 	}
 	return a.Msg.Nth > 0 && p.names.Find(a.Msg) == 0
 }
 
 // open opens the rounds up to the number given.
-func (p *Player) open(run *Run, number int) {
-	for i := len(run.opened); i < min(number, len(p.rounds)); i++ {
-		run.OpenRound(p.rounds[i].Phase, p.rounds[i].Kernel)
+func (p *Player) open(turn *Turn, number int) {
+	for i := len(turn.opened); i < min(number, len(p.rounds)); i++ {
+		turn.OpenRound(p.rounds[i].Phase, p.rounds[i].Kernel)
 	}
 }
 
 func (p *Player) stray() { p.strays = min(p.strays, p.at-1) }
 
 // resolve finds the message of an action and reports whether the step is possible.
-func (p *Player) resolve(run *Run, a *trace.Action) (Step, bool) {
+func (p *Player) resolve(turn *Turn, a *trace.Action) (Step, bool) {
 	step := a.Step
 	switch step.Kind {
 	case trace.Deliver, trace.Drop, trace.Duplicate, trace.Replace:
@@ -128,30 +128,30 @@ func (p *Player) resolve(run *Run, a *trace.Action) (Step, bool) {
 		case a.Again:
 			step.Msg = p.names.Find(a.Msg)
 		case a.Msg.Nth > 0:
-			step.Msg = p.find(run, a.Msg)
+			step.Msg = p.find(turn, a.Msg)
 		}
 		if step.Kind == trace.Replace && step.Msg != 0 {
 			at := step.At
-			step = run.Forge(step.Msg, a.Body)
+			step = turn.Forge(step.Msg, a.Body)
 			step.At = at
 		}
 	}
-	return step, run.refusal(&step) == ""
+	return step, turn.refusal(&step) == ""
 }
 
 // find is the message in flight of that name or, where there is none, the newest of its
 // type on its link; or 0.
-func (p *Player) find(run *Run, name trace.Name) ID {
-	if id := p.names.Find(name); id != 0 && run.messages[id-1].Fate.OnItsWay() {
+func (p *Player) find(turn *Turn, name trace.Name) ID {
+	if id := p.names.Find(name); id != 0 && turn.messages[id-1].Fate.OnItsWay() {
 		return id
 	}
 	p.stray()
 	alike := func(id ID) bool {
-		m := &run.messages[id-1]
+		m := &turn.messages[id-1]
 		return m.From == name.From && m.To == name.To && m.Type == name.Type
 	}
-	flying := run.InFlight()
-	if run.lines.order != nil { // the newest would overtake the others
+	flying := turn.InFlight()
+	if turn.lines.order != nil { // the newest would overtake the others
 		if i := slices.IndexFunc(flying, alike); i >= 0 {
 			return flying[i]
 		}

@@ -6,28 +6,30 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// mostSuspects is the number of suspects that a result names.
-const mostSuspects = 10
-
 // Result is what a campaign found out.
 type Result struct {
-	Target    string
-	Strategy  string
-	Seed      uint64
-	From      int     // number of the first run: 0 but for a stretch of a campaign
-	Runs      int     // runs made, up to the one that ended the campaign
-	Steps     int64   // of all runs
-	Messages  int64   // sent in all runs
-	Requests  int64   // given in all runs
-	Virtual   Time    // that passed in all runs, where the system has one clock
-	Events    []Count // in all runs, by type
-	Quiet     int     // runs in which nothing observable happened
-	Verdicts  map[Verdict]int
-	Reasons   map[string]int // why runs were unknown
-	Found     []Found        // the failing runs in order, at most as many as the plan keeps
-	Judged    []Count        // how often each property could have failed, where the spec counts
-	Effects   []Count        // how often each part of the scenario took effect
-	Worthless int            // runs that said nothing, because of the environment
+	Target   string
+	Strategy string
+	Seed     uint64
+	From     int     // number of the first run: 0 but for a stretch of a campaign
+	Runs     int     // runs made, up to the one that ended the campaign
+	Steps    int64   // of all runs
+	Messages int64   // sent in all runs
+	Requests int64   // given in all runs
+	Virtual  Time    // that passed in all runs, where the system has one clock
+	Events   []Count // in all runs, by type
+	Quiet    int     // runs in which nothing observable happened
+	Verdicts map[Verdict]int
+	Reasons  map[string]int // why runs were unknown
+	Found    []Found        // the failing runs in order, at most as many as the plan keeps
+	Failures []Count        // all failing runs by property, flaky ones left out
+	Judged   []Count        // how often each property could have failed, where the spec counts
+	Effects  []Count        // how often each part of the scenario took effect
+	// Inconclusive is the number of runs that say nothing because of their environment, InconclusiveTail how
+	// many of them are the last runs, one after the other, and InconclusiveLimit the plan's limit.
+	Inconclusive, InconclusiveTail, InconclusiveLimit int
+	// Unknown lists the first run for each reason of unknown runs, the first few.
+	Unknown   []Unknown
 	Guarantee Guarantee
 	Schedules int // different schedules, where the plan counts them
 	// States are the different states of StateRuns of the runs, where the plan counts them and
@@ -47,14 +49,23 @@ type Result struct {
 	// Stalls is how often the watchdog saw no step end though it did when the runs were made
 	// again, and Left the number of goroutines that hang and were left running.
 	Stalls, Left int
-	// Rechecked is the number of passing runs that were made again, and Strays those of them that
-	// came out differently. Suspects are what the system did, in any run, that may: each once,
-	// the first few.
-	Rechecked int
-	Strays    []Stray
-	Suspects  []string
-	// Interrupted says that the context ended before the runs did.
-	Interrupted bool
+	// Rechecked is the number of passing runs that were rerun, and Diverged the number of those that
+	// differed, of which Divergences lists the first. Nondeterminism lists what the system did, in any run, that
+	// may differ from one run to the next: each source once, the first few.
+	Rechecked, Diverged int
+	Divergences         []Divergence
+	Nondeterminism      []string
+	// Interrupted says that the context ended before the runs did, and Stopped that a person interrupted the
+	// campaign, which only whoever started it knows and sets.
+	Interrupted, Stopped bool
+}
+
+// Unknown is a run that was not checked.
+type Unknown struct {
+	Run    int
+	Reason string
+	// Inconclusive says that the environment was the reason, and not a limit of the plan.
+	Inconclusive bool
 }
 
 // Found is a failing run.
@@ -65,8 +76,10 @@ type Found struct {
 	// Failed and Repeated say that the run violated the same property again in so many
 	// of so many repetitions. Both are 0 where it was not repeated.
 	Failed, Repeated int
-	// Flaky says why the run could not be repeated, and is empty where it could.
-	Flaky string
+	// Flaky says why the run could not be repeated, and is empty where it could. Nondeterminism then lists
+	// what the system did in it that may differ from one run to the next.
+	Flaky          string
+	Nondeterminism []string
 }
 
 // Confirmed says in words how often the run failed again.
@@ -83,28 +96,8 @@ func (f *Found) Confirmed() string {
 	}
 }
 
-// Verdict is the judgement on the whole campaign: fail with a finding that stands up to
-// repetition, flaky with one that does not or with a passing run that does not, vacuous when no run was otherwise, unknown
-// when a run reached a limit or was worthless, or when the campaign was interrupted before
-// its first run; else pass.
-func (r *Result) Verdict() Verdict {
-	flaky := r.Verdicts[trace.Flaky] > 0 || len(r.Strays) > 0
-	for _, f := range r.Found {
-		flaky = flaky || f.Flaky != ""
-	}
-	switch {
-	case r.Verdicts[trace.Fail] > 0:
-		return trace.Fail
-	case flaky:
-		return trace.Flaky
-	case r.Runs > 0 && r.Verdicts[trace.Vacuous] == r.Runs:
-		return trace.Vacuous
-	case r.Verdicts[trace.Unknown] > 0, r.Interrupted && r.Runs == 0:
-		return trace.Unknown
-	default:
-		return trace.Pass
-	}
-}
+// Findings is the number of failing runs, flaky ones included.
+func (r *Result) Findings() int { return r.Verdicts[trace.Fail] + r.Verdicts[trace.Flaky] }
 
 // First is the first failing run, or nil.
 func (r *Result) First() *Found {

@@ -8,9 +8,10 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Run is one execution in progress, as schedulers, directors, monitors and watchers see
-// it. Slices and pointers it hands out are valid until the next step and must not be
-// written to.
+// Run is one execution in progress. Everybody may read it: schedulers, directors, monitors and
+// watchers. Only three act on it, each through a type of its own: the scheduler through its
+// [Turn], the system through its [Outbox], the director through its [Hand]. Slices and pointers
+// that a Run hands out are valid until the next step and must not be written to.
 type Run struct {
 	info   Info
 	system Deployment
@@ -93,14 +94,14 @@ type openRound struct {
 	kernel Nodes
 }
 
-func newRun(info Info, limits Limits) *Run {
+func newTurn(info Info, limits Limits) *Turn {
 	if limits.Time == 0 {
 		limits.Time = math.MaxInt64
 	}
-	r := &Run{info: info, limits: limits, network: newNetwork(&info), all: trace.AllNodes(info.Nodes),
-		alarmAt: make([]Time, info.Nodes+1), losses: newLosses(info.Nodes), states: make([]string, info.Nodes+1)}
-	r.out.run, r.hand.run = r, r
-	return r
+	turn := &Turn{Run{info: info, limits: limits, network: newNetwork(&info), all: trace.AllNodes(info.Nodes),
+		alarmAt: make([]Time, info.Nodes+1), losses: newLosses(info.Nodes), states: make([]string, info.Nodes+1)}}
+	turn.out.run, turn.hand.turn, turn.hand.run = &turn.Run, turn, &turn.Run
+	return turn
 }
 
 func (r *Run) reset() {
@@ -133,9 +134,6 @@ func (r *Run) setUp(up Nodes) {
 
 // Info is what the system said of itself.
 func (r *Run) Info() *Info { return &r.info }
-
-// Deployment is the system under test, for monitors that look into it.
-func (r *Run) Deployment() Deployment { return r.system }
 
 // Steps is the number of steps taken so far.
 func (r *Run) Steps() int { return r.steps }
@@ -204,34 +202,8 @@ func (r *Run) Reserved() []Pending { return r.reserved }
 // Given is the text of the request last given to a node.
 func (r *Run) Given() string { return r.given }
 
-// Forge makes the step that gives a message in flight another body, as a Byzantine
-// sender would. The body is in the words that the system reads.
-func (r *Run) Forge(id ID, body string) Step {
-	r.forged = append(r.forged, body)
-	return Step{Kind: trace.Replace, Msg: id, Request: int32(len(r.forged) - 1)}
-}
-
 // Wait makes the step that lets one pace of time pass.
 func (r *Run) Wait() Step { return Step{Kind: trace.Wait, For: r.info.pace()} }
-
-// OpenRound tells that a lock-step round begins: the step chosen next belongs to it. Phases
-// count from 1; the kernel is the set of nodes that hear each other.
-func (r *Run) OpenRound(phase int, kernel Nodes) {
-	r.opened = append(r.opened, openRound{phase, kernel})
-}
-
-// Sweep leaves the messages that are in flight now to the engine, where the run's scheduler lets
-// it and nobody wants to see every step: they are delivered, the oldest first, and those are lost that do not
-// stay within the kernel of the round last opened, and of the others those of which loses says so, unless it is
-// nil. It reports whether that is done: then the scheduler chooses no step, and is asked for the next when all is.
-func (r *Run) Sweep(loses func(*Message) bool) bool {
-	if !r.sweeps || !r.calm || r.draws.on {
-		return false
-	}
-	r.until, r.kernel, r.loses = r.flying[len(r.flying)-1], r.opened[len(r.opened)-1].kernel, loses
-	r.whole = r.kernel == r.all
-	return true
-}
 
 // Rounds lists the lock-step rounds opened so far, empty ones included.
 func (r *Run) Rounds() []trace.Round {
@@ -274,6 +246,9 @@ func (r *Run) Settling() bool { return r.settling }
 
 // Settled reports whether the run has gone through its settling stage.
 func (r *Run) Settled() bool { return r.settled }
+
+// View is what the deployment shows of itself to specs that know it, or nil: see Abilities.View.
+func (r *Run) View() any { return r.can.View }
 
 // Body is the system's own message, where the deployment gives access, or nil.
 func (r *Run) Body(id ID) any {

@@ -64,7 +64,8 @@ const NotCounted = -1
 // Hand is what a director acts with. In a replay its steps have been recorded and are
 // taken from the trace: there the director still judges, but moves nothing.
 type Hand struct {
-	run  *Run
+	turn *Turn
+	run  *Run // of turn
 	mute bool
 }
 
@@ -93,12 +94,20 @@ func (h *Hand) Do(s Step) {
 	}
 }
 
+// Forge makes the step that gives a message in flight another body, as a Byzantine sender
+// would. The body is in the format that the system reads.
+func (h *Hand) Forge(id ID, body string) Step { return h.run.forge(id, body) }
+
+// Replay writes the next step of a player's script to next and reports true, or reports false
+// at the end of the script. The step is not taken: see Do.
+func (h *Hand) Replay(p *Player, next *Step) bool { return p.Next(h.turn, next) }
+
 // Moves reports whether the hand can move anything: not in a replay, and not while the
 // run settles.
 func (h *Hand) Moves() bool { return !h.mute && !h.run.settling }
 
 // Muted is a hand on the same run that moves nothing, to see what a director would do.
-func (h *Hand) Muted() *Hand { return &Hand{run: h.run, mute: true} }
+func (h *Hand) Muted() *Hand { return &Hand{turn: h.turn, run: h.run, mute: true} }
 
 // HoldAlarms keeps the alarms of nodes from the strategy until they are released. Do
 // can still fire them.

@@ -36,14 +36,14 @@ func (p *pedantry) Reset(*lockstep.Start) { p.runs++; p.left = p.runs }
 func (p *pedantry) Tell(bool) lockstep.Account {
 	return lockstep.Account{Done: p.runs == p.last, Reached: fmt.Sprintf("made %d runs", p.runs), Drawn: map[string]string{"left": fmt.Sprint(p.runs)}}
 }
-func (p *pedantry) Next(run *lockstep.Run, next *lockstep.Step) bool {
+func (p *pedantry) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	if p.left--; p.left < 0 {
 		return false
 	}
-	if len(run.InFlight()) > 0 {
-		next.Kind, next.Msg = trace.Deliver, run.InFlight()[0]
+	if len(turn.InFlight()) > 0 {
+		next.Kind, next.Msg = trace.Deliver, turn.InFlight()[0]
 	} else {
-		next.Kind, next.Node = trace.Alarm, run.Alarms().First()
+		next.Kind, next.Node = trace.Alarm, turn.Alarms().First()
 	}
 	return next.Kind == trace.Deliver || next.Node != 0
 }
@@ -99,8 +99,8 @@ func (p pupil) New(lockstep.Info) lockstep.Scheduler { return &seer{} }
 
 type seer struct{ n int }
 
-func (s *seer) Reset(start *lockstep.Start)             { s.n = start.Run }
-func (s *seer) Next(*lockstep.Run, *lockstep.Step) bool { return false }
+func (s *seer) Reset(start *lockstep.Start)              { s.n = start.Run }
+func (s *seer) Next(*lockstep.Turn, *lockstep.Step) bool { return false }
 func (s *seer) Tell(bool) lockstep.Account {
 	return lockstep.Account{Seen: lockstep.Seen{Events: s.n, Width: 1}}
 }

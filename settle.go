@@ -28,38 +28,38 @@ const (
 func (s *settler) reset() { *s = settler{} }
 
 // Next chooses the next fair step, or reports false when nothing is left to do.
-func (s *settler) Next(r *Run, next *Step) bool {
-	if s.script != nil && s.script.Next(r, next) {
+func (s *settler) Next(turn *Turn, next *Step) bool {
+	if s.script != nil && s.script.Next(turn, next) {
 		return true
 	}
 	for {
 		switch s.stage {
 		case settleHeal:
 			s.stage = settleRestart
-			if r.anyCut() && r.info.Supports.Has(trace.Heal) {
-				*next = Step{Kind: trace.Heal, From: r.all, To: r.all}
+			if turn.anyCut() && turn.info.Supports.Has(trace.Heal) {
+				*next = Step{Kind: trace.Heal, From: turn.all, To: turn.all}
 				return true
 			}
 		case settleRestart:
-			if down := r.all &^ r.up; down != 0 && r.info.Supports.Has(trace.Restart) {
+			if down := turn.all &^ turn.up; down != 0 && turn.info.Supports.Has(trace.Restart) {
 				*next = Step{Kind: trace.Restart, Node: down.First()}
 				return true
 			}
-			s.begin(r)
+			s.begin(turn)
 		case settleDeliver:
-			if s.deliver(r, next) {
+			if s.deliver(turn, next) {
 				return true
 			}
-			if s.stage, s.left = settleRequest, len(r.pending); !r.info.Supports.Has(trace.Request) {
+			if s.stage, s.left = settleRequest, len(turn.pending); !turn.info.Supports.Has(trace.Request) {
 				s.left = 0
 			}
 		case settleRequest:
-			if s.request(r, next) {
+			if s.request(turn, next) {
 				return true
 			}
-			s.stage, s.alarms = settleAlarm, r.Alarms()
+			s.stage, s.alarms = settleAlarm, turn.Alarms()
 		case settleAlarm:
-			if s.alarms &= r.Alarms(); s.alarms != 0 {
+			if s.alarms &= turn.Alarms(); s.alarms != 0 {
 				n := s.alarms.First()
 				s.alarms, s.moved = s.alarms.Without(n), true
 				*next = Step{Kind: trace.Alarm, Node: n}
@@ -68,45 +68,45 @@ func (s *settler) Next(r *Run, next *Step) bool {
 			s.stage = settleWait
 		case settleWait:
 			moved := s.moved
-			s.begin(r)
-			if r.info.Supports.Has(trace.Wait) {
-				*next = r.Wait()
+			s.begin(turn)
+			if turn.info.Supports.Has(trace.Wait) {
+				*next = turn.Wait()
 				return true
 			}
-			if !moved && len(r.InFlight()) == 0 {
+			if !moved && len(turn.InFlight()) == 0 {
 				return false
 			}
 		}
 	}
 }
 
-func (s *settler) begin(r *Run) {
-	s.stage, s.layer, s.moved = settleDeliver, ID(len(r.messages)), false
+func (s *settler) begin(turn *Turn) {
+	s.stage, s.layer, s.moved = settleDeliver, ID(len(turn.messages)), false
 }
 
 // deliver takes the oldest message of the layer. Where nodes cannot restart, one to a
 // crashed node is lost.
-func (s *settler) deliver(r *Run, next *Step) bool {
-	flying := r.InFlight()
+func (s *settler) deliver(turn *Turn, next *Step) bool {
+	flying := turn.InFlight()
 	if len(flying) == 0 || flying[0] > s.layer {
 		return false
 	}
 	id := flying[0]
 	*next = Step{Kind: trace.Deliver, Msg: id}
-	if !r.up.Has(r.messages[id-1].To) {
+	if !turn.up.Has(turn.messages[id-1].To) {
 		next.Kind = trace.Drop
 	}
 	s.moved = true
-	return r.info.Supports.Has(next.Kind)
+	return turn.info.Supports.Has(next.Kind)
 }
 
 // request gives the oldest waiting request to the nodes that may have it in turn, so
 // that a client who retries gets round to everyone.
-func (s *settler) request(r *Run, next *Step) bool {
-	for s.left > 0 && len(r.pending) > 0 {
+func (s *settler) request(turn *Turn, next *Step) bool {
+	for s.left > 0 && len(turn.pending) > 0 {
 		s.left--
-		p := r.pending[0]
-		if to := p.To & r.up; to != 0 {
+		p := turn.pending[0]
+		if to := p.To & turn.up; to != 0 {
 			s.given++
 			s.moved = true
 			*next = Step{Kind: trace.Request, Request: p.ID, Node: to.Nth(s.given % to.Len())}

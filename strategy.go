@@ -58,7 +58,7 @@ type Scheduler interface {
 	Reset(*Start)
 	// Next writes the next step to next, which is zero, and reports true; or it reports
 	// false when the run is over.
-	Next(run *Run, next *Step) bool
+	Next(turn *Turn, next *Step) bool
 	// Tell tells about the run last made, and of the runs so far. Drawn and Reached, which take
 	// time to be put into words, are wanted only where words is true.
 	Tell(words bool) Account

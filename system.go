@@ -15,8 +15,9 @@ type System interface {
 	// Describe states what the system is and can do, or what is wrong with its
 	// configuration.
 	Describe() (Info, error)
-	// Deploy makes one deployment. Reset is called on it before anything else.
-	Deploy(*Place) (Deployment, error)
+	// Deploy makes one deployment. Reset is called on it before anything else. The context bounds what Deploy itself fetches and
+	// starts; the deployment outlives it.
+	Deploy(context.Context, *Place) (Deployment, error)
 }
 
 // Info is what a system says of itself before the first run.
@@ -53,6 +54,9 @@ type Info struct {
 	// Requests lists the texts of the requests that clients make, where all of them are known
 	// before a run; nil where they are not. A scenario that waits for another is then refused.
 	Requests []string
+	// Waits is the number of Wait steps that a run takes until all of its requests have been offered and given time, where they are offered
+	// in turn as time passes; 0: requests do not depend on it. A strategy whose rounds are stretches of time is refused where it makes fewer.
+	Waits int
 	// OneClock says that all nodes live by the same clock, so that only the alarm that is
 	// due first may fire. Otherwise each node's clock is its own and any alarm may. It is virtual
 	// and counts nanoseconds, and a campaign tells how much time passed on it.
@@ -145,7 +149,7 @@ func (p *Place) clear() error {
 // the step in which it moves by itself.
 //
 // Reset and Do return when their context ends. An error means that the deployment is broken,
-// which ends the campaign, unless it is [Worthless]: then only this run is. A violated
+// which ends the campaign, unless it is [Inconclusive]: then only this run is. A violated
 // property is an event for the spec and not an error; a panic is a finding.
 type Deployment interface {
 	// Reset begins a new run: every node is fresh and has started. The seed feeds
@@ -177,9 +181,11 @@ type Abilities struct {
 	// Role names the part that a node plays for the time being; empty where it plays none,
 	// with spaces in between where it plays several.
 	Role func(Node) string
-	// Suspects tell what happened in the run just made that may come out differently when it is
-	// repeated: the reasons, with the places in the system.
-	Suspects func() []string
+	// View is what the deployment shows of itself to specs that know its type, as [Run.View].
+	View any
+	// Nondeterminism lists what the system did in the run just made that may differ when the run is repeated:
+	// each source of nondeterminism with its place in the system.
+	Nondeterminism func() []string
 	// Enclose is called for each run and must call run once, which makes the whole of it,
 	// from Reset to the last look of the spec. A deployment whose goroutines live in a
 	// bubble of virtual time makes the bubble here. What it returns counts where the run
@@ -188,11 +194,11 @@ type Abilities struct {
 	Enclose func(run func()) (*Finding, error)
 }
 
-// Worthless is the error of a Reset or Do after which the run says nothing, although the
-// deployment did not break: a process died that should not, the system did not fall quiet
-// in time. The run's verdict is unknown, with this reason; the deployment is closed and
-// replaced by a new one, and the campaign goes on, unless that happens too often.
-type Worthless struct{ Reason string }
+// Inconclusive is the error of a Reset or Do after which the run says nothing about the system, because of its
+// environment: a process was killed from outside, or the system did not become quiescent in time. The verdict
+// of the run is unknown, with this reason. The engine replaces the deployment and the campaign continues,
+// unless that happens more often than Limits.Inconclusive allows.
+type Inconclusive struct{ Reason string }
 
 // Error is the reason.
-func (w *Worthless) Error() string { return w.Reason }
+func (w *Inconclusive) Error() string { return w.Reason }

@@ -1,4 +1,5 @@
 package lockstep
 
-// Version is the version of Lockstep, as traces and the command line state it.
-const Version = "0.1.0-dev"
+// Version is the version of Lockstep, as traces and the command line state it: that of the next release, or of the
+// last one in its commit.
+const Version = "0.1.0"

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/lockstep-go/lockstep/internal/mix"
 	"github.com/lockstep-go/lockstep/internal/pool"
 	"github.com/lockstep-go/lockstep/internal/stack"
 	"github.com/lockstep-go/lockstep/trace"
@@ -172,7 +173,9 @@ func (c *campaign) oneByOne(number, first, end, suspect int, look <-chan time.Ti
 		if run == suspect {
 			f.Failed, f.Repeated = 1, 1
 		}
-		b.runs = append(b.runs, ran{number: run, steps: t.Outcome.Steps, verdict: trace.Fail, found: f})
+		alone := b.part(run, true)
+		alone.Runs, alone.Steps, alone.Digest = 1, int64(t.Outcome.Steps), mix.Seed(0, run)
+		alone.conclude(&ran{number: run, outcome: t.Outcome, found: f})
 		if !c.KeepGoing {
 			break
 		}
@@ -181,7 +184,9 @@ func (c *campaign) oneByOne(number, first, end, suspect int, look <-chan time.Ti
 			break
 		}
 	}
-	b.stalls = btoi(!hung)
+	if !hung {
+		b.parts = append(b.parts, Result{Stalls: 1})
+	}
 	return b
 }
 
@@ -243,20 +248,11 @@ func (b *Bench) recordWatched(number int) (*trace.Trace, error) {
 
 // found reports whether a run of the batch fails.
 func (b *batch) found() bool {
-	return slices.ContainsFunc(b.runs, func(r ran) bool { return r.found != nil })
+	return slices.ContainsFunc(b.parts, func(r Result) bool { return r.Findings() > 0 })
 }
 
-// join adds the runs of another batch.
+// join appends another batch.
 func (b *batch) join(more batch) {
-	b.runs = append(b.runs, more.runs...)
-	for i, n := range more.judged {
-		if i == len(b.judged) {
-			b.judged = append(b.judged, NotCounted)
-		}
-		b.judged[i] = plus(b.judged[i], n)
-	}
-	b.effects = addCounts(b.effects, more.effects)
-	b.events.addAll(more.events)
-	b.rechecked += more.rechecked
+	b.parts, b.noted, b.alone = append(b.parts, more.parts...), append(b.noted, more.noted...), true
 	b.done, b.err = more.done, more.err
 }

@@ -1,6 +1,7 @@
 package lockstep
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +16,8 @@ type worker struct {
 	*prepared
 	ctx      context.Context // of the run under way
 	place    Place
-	run      *Run
+	run      *Run // of turn
+	turn     *Turn
 	system   Deployment // nil before the first run and after one that broke it
 	sched    Scheduler
 	monitor  Monitor
@@ -28,24 +30,25 @@ type worker struct {
 	keep     bool      // the run can be repeated only by its steps, which are noted
 	notes    trace.Script
 
-	start    Start
-	pcg      rand.PCG
-	sidePCG  rand.PCG // the director's, so that a scenario does not shift the strategy's draws
-	sideRand *rand.Rand
-	events   bool  // the monitor looks at events only
-	alone    bool  // nobody but the monitor looks at the run under way
-	calm     bool  // nor does the monitor, at a step without events
-	inSystem bool  // the system under test is executing
-	watching bool  // there is a watchdog
-	spoilt   bool  // the run last made was worthless
-	judged   []int // in the run last made, where the monitor was asked already
-	taught   int   // the first run of the epoch that the scheduler is in, where there are several lineages
+	start        Start
+	pcg          rand.PCG
+	sidePCG      rand.PCG // the director's, so that a scenario does not shift the strategy's draws
+	sideRand     *rand.Rand
+	events       bool  // the monitor looks at events only
+	alone        bool  // nobody but the monitor looks at the run under way
+	calm         bool  // nor does the monitor, at a step without events
+	inSystem     bool  // the system under test is executing
+	watching     bool  // there is a watchdog
+	inconclusive bool  // the run last made said nothing
+	judged       []int // in the run last made, where the monitor was asked already
+	taught       int   // the first run of the epoch that the scheduler is in, where there are several lineages
 	life
 }
 
 func newWorker(p *prepared, number int) *worker {
-	w := &worker{prepared: p, ctx: context.Background(), place: Place{Worker: number, root: p.Scratch}, run: newRun(p.info, p.Limits),
+	w := &worker{prepared: p, ctx: context.Background(), place: Place{Worker: number, root: p.Scratch}, turn: newTurn(p.info, p.Limits),
 		sched: p.Strategy.New(p.info), monitor: p.Spec.New(p.info), keep: p.terms.Sequential, watching: p.Watch != nil}
+	w.run = &w.turn.Run
 	w.start.Rand, w.sideRand = rand.New(&w.pcg), rand.New(&w.sidePCG)
 	if judge, ok := w.monitor.(EventJudge); ok {
 		w.events = judge.EventsOnly()
@@ -96,13 +99,13 @@ func (w *worker) recorded(outcome trace.Outcome) *trace.Trace {
 // environment; whatever the system under test does wrong is a finding in the outcome.
 func (w *worker) one(number int) (outcome trace.Outcome, err error) {
 	if w.system == nil {
-		if w.system, err = w.System.Deploy(&w.place); err != nil {
+		if w.system, err = w.System.Deploy(w.ctx, &w.place); err != nil {
 			return outcome, fmt.Errorf("%s cannot be deployed: %w", w.info.Name, errors.Join(err, w.place.clear()))
 		}
 		w.run.system, w.run.can = w.system, w.system.Abilities()
 	}
 	w.sign()
-	w.spoilt = false
+	w.inconclusive = false
 	if enclose := w.run.can.Enclose; enclose != nil {
 		outcome, err = w.enclosed(enclose, number)
 	} else {
@@ -114,12 +117,12 @@ func (w *worker) one(number int) (outcome trace.Outcome, err error) {
 	return outcome, nil
 }
 
-// failed tells a worthless run from one that broke.
+// failed tells an inconclusive run from one that broke.
 func (w *worker) failed(outcome trace.Outcome, err error) (trace.Outcome, error) {
-	var worthless *Worthless
-	if w.spoilt = errors.As(err, &worthless) && w.ctx.Err() == nil; w.spoilt {
+	var inconclusive *Inconclusive
+	if w.inconclusive = errors.As(err, &inconclusive) && w.ctx.Err() == nil; w.inconclusive {
 		w.abandon()
-		return trace.Outcome{Verdict: trace.Unknown, Reason: trace.Cap(worthless.Reason), Steps: w.run.steps}, nil
+		return trace.Outcome{Verdict: trace.Unknown, Reason: trace.Cap(inconclusive.Reason), Steps: w.run.steps}, nil
 	}
 	return outcome, err
 }
@@ -218,7 +221,7 @@ func (w *worker) stages(number int) (*Finding, error) {
 	}
 	seed := RunSeed(RunSeed(w.Seed, w.start.SeedOf), 0)
 	r.draws.reset(seed, w.rec != nil)
-	r.Recall(w.start.Draws)
+	r.draws.recall(w.start.Draws)
 	w.inSystem = true
 	err := w.system.Reset(w.ctx, seed, &r.out)
 	w.inSystem, r.draws.given = false, nil
@@ -362,9 +365,9 @@ func (w *worker) judge(f *Finding) trace.Outcome {
 // panicked makes a finding of a panic of the system under test. The deployment is not
 // used again. A panic elsewhere is a mistake of a strategy, a spec or of Lockstep.
 func (w *worker) panicked(p any) (trace.Outcome, error) {
-	where := stack.Text(2)
+	property, where := "panic", stack.Text(2)
 	if moved, ok := p.(stack.Panic); ok {
-		where = moved.Stack
+		property, where = cmp.Or(moved.Property, property), moved.Stack
 	}
 	w.abandon()
 	if !w.inSystem {
@@ -374,7 +377,7 @@ func (w *worker) panicked(p any) (trace.Outcome, error) {
 	if w.rec != nil {
 		w.rec.broken(w.run)
 	}
-	return w.judge(&Finding{Property: "panic", Text: fmt.Sprint(p), Stack: where}), nil
+	return w.judge(&Finding{Property: property, Text: fmt.Sprint(p), Stack: where}), nil
 }
 
 // abandon gives up a deployment that may be in any condition.

@@ -1,6 +1,7 @@
 package bubble
 
 import (
+	"context"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
@@ -17,7 +18,7 @@ type Bare struct {
 
 // NewBare makes a bare cluster; Run starts it.
 func NewBare(c Cluster, place *lockstep.Place) (*Bare, error) {
-	d, err := c.Deploy(place)
+	d, err := c.Deploy(context.Background(), place)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +51,9 @@ func (b *Bare) Deliver(i int) {
 		b.settle()
 		return
 	}
-	b.d.lives[m.to-1].give(arrival{from: m.from, body: m.body})
+	if n := b.d.lives[m.to-1]; n != nil { // it may have exited
+		n.give(arrival{from: m.from, body: m.body})
+	}
 	b.settle()
 }
 
@@ -61,7 +64,9 @@ func (b *Bare) Ask(n lockstep.Node) bool {
 	}
 	p := b.asks[0]
 	b.asks = b.asks[1:]
-	b.d.lives[n-1].give(arrival{id: p.ID, body: p.Text})
+	if to := b.d.lives[n-1]; to != nil {
+		to.give(arrival{id: p.ID, body: p.Text})
+	}
 	b.settle()
 	return true
 }
@@ -75,6 +80,7 @@ func (b *Bare) Wait(most time.Duration) {
 // settle waits for the quiet and keeps what was sent.
 func (b *Bare) settle() {
 	b.d.quiet()
+	b.d.takeExits(nil)
 	w := b.d.world
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -92,6 +98,8 @@ func (d *deployment) all() lockstep.Nodes { return trace.AllNodes(d.Nodes) }
 // make the first run different when it is repeated.
 func (d *deployment) warm() {
 	b := &Bare{d: d}
+	d.warming = true
+	defer func() { d.warming = false }()
 	_, _ = d.enclose(func() { // what goes wrong here goes wrong in the runs that count, too
 		defer func() { _ = recover() }()
 		if d.begin(1, nil) != nil {

@@ -22,7 +22,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// locker asks all others whether it may have the lock, and takes no answer in time for a yes.
+// locker asks all others whether it may have the lock, and takes no answer in time for a yes. Nodes do so one after the other: without
+// the overlay, the events of two nodes that act at the same instant come in any order.
 func locker(n *bubble.Node) error {
 	inbox := make(chan string, 10)
 	n.Receive(func(from lockstep.Node, body any) {
@@ -36,7 +37,7 @@ func locker(n *bubble.Node) error {
 	for _, to := range n.Others() {
 		n.Send(to, "Ask", lockstep.Tag{}, "may I?")
 	}
-	patience := time.NewTimer(100 * time.Millisecond)
+	patience := time.NewTimer(100*time.Millisecond + time.Duration(n.Self())*time.Millisecond)
 	defer patience.Stop()
 	for yes := 0; yes < n.Nodes()-1; {
 		select {
@@ -140,7 +141,6 @@ func TestPanic(t *testing.T) {
 			n.Send(n.Self(), "Self", lockstep.Tag{}, nil)
 			return nil
 		},
-		"error": func(*bubble.Node) error { return errors.New("too bad") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			plan := lockstep.Plan{System: bubble.Cluster{Name: name, Nodes: 1, Start: start}, Strategy: strategy.DefaultWalk, Runs: 1}
@@ -156,6 +156,20 @@ func TestPanic(t *testing.T) {
 }
 
 func tooBad() { panic("too bad") }
+
+// An error from Start is a finding of its own, and no panic.
+func TestStartFails(t *testing.T) {
+	start := func(n *bubble.Node) error {
+		if n.Self() == 2 {
+			return errors.New("no disk")
+		}
+		return nil
+	}
+	f := explore(t, lockstep.Plan{System: bubble.Cluster{Name: "broken", Nodes: 3, Start: start}, Strategy: strategy.DefaultWalk, Runs: 1}).First()
+	if f == nil || f.Finding.Property != "start" || f.Finding.Text != "node 2 could not start: no disk" || f.Finding.Stack != "" {
+		t.Errorf("found %+v", f)
+	}
+}
 
 // forGood waits for ever.
 func forGood(never <-chan struct{}) { <-never }
@@ -240,7 +254,7 @@ func TestHung(t *testing.T) {
 				}
 				return
 			}
-			if result.Worthless == 0 || result.Runs != 4 || result.Verdicts[trace.Pass] == 0 {
+			if result.Inconclusive == 0 || result.Runs != 4 || result.Verdicts[trace.Pass] == 0 {
 				t.Fatalf("%d runs, %v", result.Runs, result.Verdicts)
 			}
 			for reason := range maps.Keys(result.Reasons) {

@@ -2,6 +2,7 @@ package bubble
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"runtime"
 	"time"
@@ -15,6 +16,7 @@ import (
 const (
 	DefaultPace     = 100 * time.Millisecond
 	DefaultPatience = 10 * time.Second
+	DefaultCPUs     = 2
 )
 
 // recheckEvery is how many runs there are for each that is made again and compared.
@@ -34,14 +36,14 @@ type Cluster struct {
 	Begin func(*World)
 	// Start brings a node up, at the beginning of a run and after a crash. It runs in a
 	// goroutine of the node and may return or go on until the node's context ends. An error
-	// before that is a finding.
+	// before that is a finding ("start").
 	Start func(*Node) error
 
 	// Sockets says that the nodes talk by package net, unaware of Lockstep: what travels on
 	// their sockets is the engine's messages. That needs a program built with the overlay
 	// ("lockstep go"). Node n has the address 10.0.0.n and the name "node" n. Messages have
-	// the types connect, connected, refused, data, close, reset and datagram, unless the
-	// protocol is known.
+	// the types connect, connected, refused, data, close, reset, datagram and unreachable, unless the
+	// protocol is known. Sockets behave as those of Linux: see bubble/sockettest.
 	Sockets bool
 	// Decode gives what is written on sockets types and texts; nil means wire.Detect, which
 	// knows some protocols by their first bytes.
@@ -61,6 +63,12 @@ type Cluster struct {
 	// happens. It is for programs with state of the process that nodes share, a lock or a
 	// semaphore, which the dead would keep for ever; 0: not at all.
 	Bury time.Duration
+
+	// AllowExit reports whether a node may exit with a status, by os.Exit, log.Fatal or syscall.Exit: a target may state that an exit
+	// with a clear error is correct. Then the exit is the node's crash: the node is down until a Restart step, and the event
+	// [Exited] says so. Otherwise, and where AllowExit is nil, the exit is a finding ("exit"). Without the overlay an exit ends
+	// the process of the test.
+	AllowExit func(node lockstep.Node, status int) bool
 
 	// Faults are what nodes suffer beside crashes.
 	Faults Faults
@@ -91,6 +99,9 @@ type Cluster struct {
 	// FIFO says that messages on a link arrive in the order of sending.
 	FIFO bool
 
+	// CPUs is the number of processors that nodes see by runtime.NumCPU and runtime.GOMAXPROCS, with the overlay; 0 means DefaultCPUs.
+	// Goroutines of nodes run one at a time whatever it is.
+	CPUs int
 	// Pace is the time after which a Wait step ends, though nothing happened; 0 means
 	// DefaultPace.
 	Pace time.Duration
@@ -104,7 +115,8 @@ type Cluster struct {
 	// use that state is nearly always the same.
 	Serial bool
 	// Exact says that runs repeat always, because nothing in a node depends on the order in
-	// which its goroutines run. Repetition can refute it.
+	// which its goroutines run, and no two nodes emit events at the same instant. Repetition can
+	// refute it.
 	Exact bool
 	// Seed is called at the beginning of a run, for programs that draw from a source that
 	// can be seeded but not replaced; nil: nothing.
@@ -137,8 +149,8 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 	if c.Bury < 0 || c.Bury > 0 && !c.Freeze {
 		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s buries nodes for %v, which must not be negative and needs Freeze", c.Name, c.Bury)
 	}
-	if c.Pace < 0 || c.Patience < 0 {
-		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s: pace %v and patience %v must not be negative", c.Name, c.Pace, c.Patience)
+	if c.Pace < 0 || c.Patience < 0 || c.CPUs < 0 {
+		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s: pace %v, patience %v and %d processors must not be negative", c.Name, c.Pace, c.Patience, c.CPUs)
 	}
 	supports := trace.KindsOf(trace.Deliver, trace.Drop, trace.Crash, trace.Restart, trace.Request, trace.Cut, trace.Heal, trace.Wait)
 	supports |= c.Faults.kinds()
@@ -158,8 +170,8 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 }
 
 // Deploy makes a deployment. Its nodes start with each run.
-func (c Cluster) Deploy(place *lockstep.Place) (lockstep.Deployment, error) {
-	c.Pace, c.Patience = cmp.Or(c.Pace, DefaultPace), cmp.Or(c.Patience, DefaultPatience)
+func (c Cluster) Deploy(_ context.Context, place *lockstep.Place) (lockstep.Deployment, error) {
+	c.Pace, c.Patience, c.CPUs = cmp.Or(c.Pace, DefaultPace), cmp.Or(c.Patience, DefaultPatience), cmp.Or(c.CPUs, DefaultCPUs)
 	if c.Decode == nil {
 		c.Decode = wire.Detect
 	}

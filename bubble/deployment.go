@@ -41,6 +41,7 @@ type deployment struct {
 	machine  []*machine     // of the nodes, where files suffer
 	lot      *lot           // of the run
 	chance   *Chance        // for choose
+	warming  bool           // the run only warms the process up
 
 	busy   atomic.Bool  // the bubble is to fall quiet
 	quiets atomic.Int64 // how often it has
@@ -102,6 +103,9 @@ func (d *deployment) begin(seed uint64, out *lockstep.Outbox) error {
 	for i := range d.lives {
 		d.disks[i] = map[string]kept{}
 		d.start(lockstep.Node(i + 1))
+		if !Exact { // otherwise the Go scheduler would decide which node emits first
+			d.quiet()
+		}
 	}
 	return nil
 }
@@ -138,6 +142,7 @@ func (d *deployment) crash(self lockstep.Node) error {
 		n.thaw() // otherwise it could not end
 	}
 	n.dead.Store(true)
+	d.world.crash(n)
 	d.offerUntaken(n)
 	n.crash(d.choose)
 	powerFails := d.Files != nil && d.chance.strikes(d.Files.PowerFailures)
@@ -167,7 +172,7 @@ func (d *deployment) offerUntaken(n *Node) {
 	}
 }
 
-// freeze stops the goroutines of a life for good, after they were buried.
+// freeze stops the goroutines of an incarnation for good, after they were buried.
 func (d *deployment) freeze(n *Node, powerFails bool) error {
 	if d.Files != nil {
 		if err := d.crashFiles(n, powerFails); err != nil {
@@ -224,8 +229,8 @@ func (d *deployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbo
 			return err
 		}
 	case trace.Restart:
-		if d.Freeze && d.counts[s.Node-1] == mostLives {
-			return &lockstep.Worthless{Reason: fmt.Sprintf("node %d has had %d lives, and the frozen of a run can be told apart no longer: use fewer crashes", s.Node, mostLives)}
+		if d.frozen > 0 && d.counts[s.Node-1] == mostLives {
+			return &lockstep.Inconclusive{Reason: fmt.Sprintf("node %d has had %d lives, and the frozen of a run can be told apart no longer: use fewer crashes", s.Node, mostLives)}
 		}
 		d.start(s.Node)
 	case trace.Pause:
@@ -321,6 +326,7 @@ func (d *deployment) quiet() {
 // settle waits for the quiet and reports what happened.
 func (d *deployment) settle(out *lockstep.Outbox) {
 	d.quiet()
+	d.takeExits(out)
 	w := d.world
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -342,12 +348,10 @@ func (d *deployment) settle(out *lockstep.Outbox) {
 			out.Text(body, text)
 		}
 	}
-	for n := range d.Nodes + 1 { // by node, each in its order
-		for i := range w.events {
-			if e := &w.events[i]; int(e.Node) == n {
-				d.moved |= trace.NodesOf(e.Node) & d.all()
-				out.Event(*e)
-			}
+	for i := range w.events {
+		if e := &w.events[i]; int(e.Node) <= d.Nodes {
+			d.moved |= trace.NodesOf(e.Node) & d.all()
+			out.Event(*e)
 		}
 	}
 	slices.SortStableFunc(w.offers, func(a, b lockstep.Pending) int { return cmp.Compare(a.ID, b.ID) })
@@ -468,7 +472,7 @@ func (d *deployment) text(number lockstep.ID) string {
 
 // Abilities are those that the programs offer, and the bubble.
 func (d *deployment) Abilities() lockstep.Abilities {
-	a := lockstep.Abilities{Enclose: d.enclose, Body: func(body lockstep.ID) any { return d.bodies[body-1] }, Text: d.text, Lasting: true, Suspects: suspects}
+	a := lockstep.Abilities{Enclose: d.enclose, Body: func(body lockstep.ID) any { return d.bodies[body-1] }, Text: d.text, Lasting: true, Nondeterminism: suspects}
 	if len(d.Roles) > 0 {
 		a.Role = func(n lockstep.Node) string {
 			if node := d.lives[n-1]; node != nil && node.role != nil {

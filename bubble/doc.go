@@ -23,7 +23,7 @@
 //
 // After every step the deployment waits until all goroutines of the bubble are blocked, and
 // reports what they sent in an order that does not depend on the scheduler of goroutines: by
-// sender, receiver, type and tag. Time passes in Wait steps only: one ends when something is
+// sender, receiver, type and tag. Events it reports in the order of emission. Time passes in Wait steps only: one ends when something is
 // sent or happens, at the latest after the cluster's Pace. Idle time costs nothing.
 //
 // # Crash
@@ -42,9 +42,11 @@
 //
 // A panic in Start, in a handler or in a goroutine started with [Node.Go] is a finding with
 // its stack. One in a goroutine that the program started by itself is, too, where the program was
-// built with the overlay; without it, it ends the process: Go offers no way to catch it. Goroutines
-// that are still there when all nodes have been
-// stopped are a finding ("left-behind") that names them, as is a bubble in which all are
+// built with the overlay; without it, it ends the process: Go offers no way to catch it. With the overlay, a node
+// that exits (os.Exit, log.Fatal, a fatal error of the Go runtime) is a finding ("exit"), unless [Cluster.AllowExit] allows
+// it; without it, the exit ends the process. An error from Start is a finding ("start").
+//
+// Goroutines that are still there when all nodes have been stopped are a finding ("left-behind") that names them, as is a bubble in which all are
 // blocked for good ("deadlock").
 //
 // A node that never falls quiet, because it spins, waits for a file or for a lock whose
@@ -54,8 +56,8 @@
 // # Repetition
 //
 // The order in which goroutines of a node run, select among several ready cases and the
-// global random sources are the Go runtime's. So runs repeat nearly always and not always;
-// [Repetition] measures how often. Built with the overlay ("lockstep go") they always do, in every
+// global random sources are the Go runtime's, and so is the order of the events of two nodes that act at
+// the same instant. So runs repeat often and not always; [Repetition] measures how often. Built with the overlay ("lockstep go") they always do, in every
 // process; [Digests] are what to compare.
 //
 // What nodes draw from a [Chance], and what befalls them, is recorded with its step, so that

@@ -38,6 +38,7 @@ func (d *deployment) enclose(run func()) (*lockstep.Finding, error) {
 		}()
 		synctest.Test(&testing.T{}, func(*testing.T) {
 			d.number = bubbleNumber()
+			beginRun(d.warming, d.CPUs)
 			run()
 			d.end()
 		})
@@ -106,7 +107,7 @@ func (d *deployment) left(p any) *lockstep.Finding {
 		return nil
 	}
 	defer discard(d.number)
-	if d.frozen > 0 && leftOnly(p) {
+	if (d.frozen > 0 || d.world != nil && d.world.halted) && leftOnly(p) {
 		return nil
 	}
 	return d.blocked(p)
@@ -140,7 +141,7 @@ func (d *deployment) hung() error {
 	case slices.ContainsFunc(culprits, func(g goroutine) bool { return g.outside() }):
 		remedy = "a goroutine that waits for a file, a socket or a goroutine outside the bubble stops virtual time; replace what it waits for"
 	}
-	return &lockstep.Worthless{Reason: fmt.Sprintf("not quiet after %v of real time: %s; %s\n%s", d.Patience, summary(culprits), remedy, stacksOf(culprits))}
+	return &lockstep.Inconclusive{Reason: fmt.Sprintf("not quiet after %v of real time: %s; %s\n%s", d.Patience, summary(culprits), remedy, stacksOf(culprits))}
 }
 
 // dump is the state of all goroutines in words.

@@ -49,16 +49,22 @@ func rules(w *World) {
 	runtime.LockstepDrain()
 	runtime.LockstepOnPanic = func(life int32, value any) {
 		if n := w.life(node(life)); n != nil && n.number() == life {
-			w.caught(n.self, value, stack.Text(3))
+			w.fail(failure{n.self, "panic", value, stack.Text(3)})
 		}
 	}
+	runtime.LockstepOnExit = w.exited
 }
+
+// beginRun begins a run of the process, before anything happens in it.
+func beginRun(warming bool, cpus int) { runtime.LockstepBeginRun(warming, cpus) }
 
 // suspects are what nodes did that may come out differently in another process.
 func suspects() []string {
 	var list []string
 	for _, s := range runtime.LockstepSuspects() {
-		list = append(list, fmt.Sprintf("%s (node %d, %d times) in %s", s.What, node(s.Node), s.Count, strings.Join(places(s.PCs), " < ")))
+		if at := places(s.PCs); !byLockstep(at) {
+			list = append(list, fmt.Sprintf("%s (node %d, %d times) in %s", s.What, node(s.Node), s.Count, strings.Join(at, " < ")))
+		}
 	}
 	for _, s := range runtime.LockstepShares() {
 		if at := places(s.PCs); !harmless(at) {
@@ -77,6 +83,16 @@ func places(pcs []uintptr) (list []string) {
 		}
 	}
 	return list
+}
+
+// byLockstep reports whether Lockstep itself calls the operating system here, for a node.
+func byLockstep(places []string) bool {
+	for _, p := range places {
+		if !strings.HasPrefix(p, "syscall.") && !strings.HasPrefix(p, "os.") && !strings.HasPrefix(p, "internal/") {
+			return strings.HasPrefix(p, ours[0]) || strings.HasPrefix(p, "net.lockstepPair ")
+		}
+	}
+	return false
 }
 
 // ours are the packages that know of all nodes, and those of the standard library that keep what
@@ -111,6 +127,9 @@ func asNode(n int32) func() {
 
 // now is the time of the bubble, whatever the clock of the calling goroutine's node shows.
 func now() time.Time { return time.Unix(0, runtime.LockstepNow()) }
+
+// incarnation is the number of the incarnation that the calling goroutine belongs to; 0: none.
+func incarnation() int32 { return runtime.LockstepNode() }
 
 // onNode makes the calling goroutine one of a node, and so all that it starts.
 func onNode(n int32) { runtime.LockstepSetNode(n) }
@@ -169,7 +188,20 @@ func carry(w *World, nodes int, share float64) {
 			return 0
 		}
 		return 1 + c.IntN(size-1)
-	})
+	}, w.folder)
+}
+
+// folder is the directory of a node, by its number; empty: it has none.
+func (w *World) folder(number int32) string {
+	n := w.life(node(number))
+	if n == nil {
+		return ""
+	}
+	dir, err := n.Folder()
+	if err != nil {
+		return ""
+	}
+	return dir
 }
 
 // node is a node by the number of one of its lives, or of itself.

@@ -379,7 +379,7 @@ var outside = sync.OnceValue(func() chan chan int {
 })
 
 // What a node does that may come out differently in another process is told, with the place.
-func TestSuspects(t *testing.T) {
+func TestNondeterminism(t *testing.T) {
 	in := outside()
 	for what, f := range map[string]func(){
 		"a goroutine outside the bubble wakes one of a node": func() {
@@ -387,14 +387,13 @@ func TestSuspects(t *testing.T) {
 			in <- answer
 			<-answer
 		},
-		"real time is read":                 func() { _ = syscall.Gettimeofday(&syscall.Timeval{}) },
-		"the use of memory is read":         func() { runtime.ReadMemStats(&runtime.MemStats{}) },
-		"the number of the process is read": func() { _ = os.Getpid() },
+		"real time is read":         func() { _ = syscall.Gettimeofday(&syscall.Timeval{}) },
+		"the use of memory is read": func() { runtime.ReadMemStats(&runtime.MemStats{}) },
 	} {
 		t.Run(what, func(t *testing.T) {
 			start := func(*bubble.Node) error { f(); return nil }
 			plan := lockstep.Plan{System: bubble.Cluster{Name: "suspect", Nodes: 1, Start: start}, Strategy: strategy.Walk{Wait: 1, Steps: 3}, Runs: 2}
-			list := explore(t, plan).Suspects
+			list := explore(t, plan).Nondeterminism
 			if len(list) == 0 || !strings.HasPrefix(list[0], what+" (node 1, 1 times) in ") || !strings.Contains(list[0], "bubble_test.") {
 				t.Errorf("suspects %q", list)
 			}
@@ -425,7 +424,7 @@ func TestSignaledFromOutside(t *testing.T) {
 				return nil
 			}
 			plan := lockstep.Plan{System: bubble.Cluster{Name: "signaled", Nodes: 1, Start: start}, Strategy: strategy.Walk{Wait: 1, Steps: 3}, Runs: 2}
-			list := explore(t, plan).Suspects
+			list := explore(t, plan).Nondeterminism
 			if len(list) == 0 || !strings.HasPrefix(list[0], "a goroutine outside the bubble wakes one of a node (node 1, 1 times) in ") || !strings.Contains(list[0], "sync.(*Cond)."+name) || heard == 0 {
 				t.Errorf("%d times heard, suspects %q", heard, list)
 			}
@@ -434,19 +433,20 @@ func TestSignaledFromOutside(t *testing.T) {
 }
 
 // A run that depends on the process is found out, and what it did is named.
-func TestStray(t *testing.T) {
+func TestDivergence(t *testing.T) {
 	start := func(n *bubble.Node) error {
 		var stats runtime.MemStats
 		runtime.ReadMemStats(&stats)
 		n.Emit(fmt.Sprint("memory ", stats.Mallocs), nil)
 		return nil
 	}
-	result := campaign(t, lockstep.Plan{System: bubble.Cluster{Name: "stray", Nodes: 1, Start: start}, Strategy: strategy.Walk{Wait: 1, Steps: 3}, Runs: 60})
-	if result.Rechecked != 1 || len(result.Strays) != 1 || result.Verdict() != trace.Flaky {
-		t.Fatalf("%d rechecked, %v", result.Rechecked, result.Strays)
+	result := campaign(t, lockstep.Plan{System: bubble.Cluster{Name: "divergence", Nodes: 1, Start: start}, Strategy: strategy.Walk{Wait: 1, Steps: 3}, Runs: 60})
+	if result.Rechecked != 1 || len(result.Divergences) != 1 || result.Verdict() != trace.Flaky {
+		t.Fatalf("%d rechecked, %v", result.Rechecked, result.Divergences)
 	}
-	if text := result.Strays[0].Difference; !strings.Contains(text, "memory") || !strings.Contains(text, "the use of memory is read") || !strings.Contains(text, "TestStray") {
-		t.Error(text)
+	sources := strings.Join(result.Divergences[0].Nondeterminism, "; ")
+	if !strings.Contains(result.Divergences[0].Difference, "memory") || !strings.Contains(sources, "the use of memory is read") || !strings.Contains(sources, "TestDivergence") {
+		t.Errorf("%+v", result.Divergences[0])
 	}
 }
 
@@ -528,7 +528,7 @@ func TestShared(t *testing.T) {
 			begin := func(w *bubble.World) { w.Value = make(chan int, 10) }
 			for range 2 {
 				plan := lockstep.Plan{System: bubble.Cluster{Name: "shared", Nodes: 3, Begin: begin, Start: start}, Strategy: strategy.Walk{Wait: 1, Steps: 60}, Runs: 2}
-				list := explore(t, plan).Suspects
+				list := explore(t, plan).Nondeterminism
 				switch {
 				case c.what == "" && len(list) != 0:
 					t.Errorf("suspects %q", list)

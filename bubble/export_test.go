@@ -24,6 +24,10 @@ func compare(i *disk.Inode, path string) error {
 		if target, err := os.Readlink(path); err != nil || target != i.Target {
 			return fmt.Errorf("%s leads to %s, in the model to %s (%v)", path, target, i.Target, err)
 		}
+	case disk.Socket:
+		if st, err := os.Lstat(path); err != nil || st.Mode().Type() != os.ModeSocket {
+			return fmt.Errorf("%s is no socket, but in the model (%v)", path, err)
+		}
 	case disk.File:
 		live, err := os.ReadFile(path)
 		model := make([]byte, i.Size())

@@ -26,8 +26,8 @@ type Files struct {
 	// Level is how much a power failure may take; the zero value: what ext4 may lose.
 	Level disk.Level
 	// PowerFailures is the share of crashes in which the power fails, from 0 to 1. In the others
-	// the process is killed and nothing is lost. The peers of a process that was killed have
-	// their connections reset; those of a machine without power hear nothing.
+	// the process is killed and nothing is lost. The kernel closes the connections of a process that was
+	// killed; the peers of a machine without power hear nothing.
 	PowerFailures float64
 	// SyncTime is the longest time that a sync takes; 0 means DefaultSyncTime. At a crash in
 	// it nothing is promised yet.
@@ -145,6 +145,8 @@ func restore(i *disk.Inode, path string, made map[*disk.Inode]string) error {
 	switch i.Kind {
 	case disk.Symlink:
 		return os.Symlink(i.Target, path)
+	case disk.Socket:
+		return errors.Join(makeSocket(path), chmod(i, path))
 	case disk.Directory:
 		if err := os.Mkdir(path, 0o700); err != nil {
 			return err

@@ -86,6 +86,7 @@ func naming() map[uintptr]service {
 	return map[uintptr]service{
 		syscall.SYS_MKDIR:     {"mkdir", named(-1, 0, true, (*kernel).mkdir)},
 		syscall.SYS_MKDIRAT:   {"mkdirat", named(0, 1, true, (*kernel).mkdir)},
+		syscall.SYS_MKNODAT:   {"mknodat", named(0, 1, true, (*kernel).makeNode)},
 		syscall.SYS_UNLINK:    {"unlink", named(-1, 0, false, (*kernel).remove)},
 		syscall.SYS_RMDIR:     {"rmdir", named(-1, 0, false, (*kernel).remove)},
 		syscall.SYS_UNLINKAT:  {"unlinkat", named(0, 1, false, (*kernel).remove)},
@@ -136,10 +137,7 @@ func lacking() map[uintptr]service {
 		syscall.SYS_LSETXATTR:    {"lsetxattr", refusedPath(0, syscall.ENOTSUP)},
 		syscall.SYS_REMOVEXATTR:  {"removexattr", refusedPath(0, syscall.ENOTSUP)},
 		syscall.SYS_MKNOD:        {"mknod", refusedPath(0, syscall.EPERM)},
-		syscall.SYS_MKNODAT: {"mknodat", named(0, 1, true, func(k *kernel, _ *call, p place) (uintptr, uintptr, errno) {
-			return k.refuse(p.machine, "mknodat", syscall.EPERM)
-		})},
-		syscall.SYS_UTIMES: {"utimes", refusedPath(0, syscall.ENOSYS)},
+		syscall.SYS_UTIMES:       {"utimes", refusedPath(0, syscall.ENOSYS)},
 		syscall.SYS_FUTIMESAT: {"futimesat", named(0, 1, false, func(k *kernel, _ *call, p place) (uintptr, uintptr, errno) {
 			return k.refuse(p.machine, "futimesat", syscall.ENOSYS)
 		})},
@@ -406,6 +404,22 @@ func (k *kernel) mkdir(c *call, p place) (r1, r2 uintptr, err errno) {
 		p.machine.settle(p.dir)
 		i := p.machine.disk.Make(p.dir, p.name, disk.Directory)
 		i.Mode = 0o700 // enough to restore it; others do not matter
+		p.machine.settle(i)
+	}
+	return r1, r2, err
+}
+
+// makeNode makes the name of a unix socket, and nothing else.
+func (k *kernel) makeNode(c *call, p place) (r1, r2 uintptr, err errno) {
+	mode := c.Arg(2)
+	if mode&syscall.S_IFMT != syscall.S_IFSOCK {
+		return k.refuse(p.machine, "mknodat", syscall.EPERM)
+	}
+	r1, r2, err = c.Do()
+	if err == 0 && p.dir != nil {
+		p.machine.settle(p.dir)
+		i := p.machine.disk.Make(p.dir, p.name, disk.Socket)
+		i.Mode = uint32(mode) & 0o7777 &^ k.umask
 		p.machine.settle(i)
 	}
 	return r1, r2, err

@@ -18,6 +18,9 @@ import (
 // filesWork says whether system calls on files can be served.
 const filesWork = true
 
+// makeSocket makes the name of a unix socket that nobody listens to.
+func makeSocket(path string) error { return syscall.Mknod(path, syscall.S_IFSOCK|0o600, 0) }
+
 // kernel serves the system calls of nodes on files. Real files play the page cache: reading,
 // locking and mapping them is the kernel's business. Beside them stand the models of the
 // disks, which are told of every change. Nothing here is locked: nodes have one processor, and

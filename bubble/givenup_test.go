@@ -30,7 +30,7 @@ func TestNothingGoesOn(t *testing.T) {
 		}
 	}}
 	r := explore(t, lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 1, Crash: 1, Steps: 20}, Runs: 1, Seed: 1, Workers: 1})
-	if r.Worthless != 1 || turns.Load() == 0 {
+	if r.Inconclusive != 1 || turns.Load() == 0 {
 		t.Fatalf("%v %v, %d turns", r.Verdicts, r.Reasons, turns.Load())
 	}
 	const enough = 1 << 18 // turns of this goroutine, in which the others end theirs, or take more
@@ -84,7 +84,7 @@ func hanging(t *testing.T, c bubble.Cluster, back func(), start func(n *bubble.N
 func made(t *testing.T, c bubble.Cluster) {
 	t.Helper()
 	r := explore(t, lockstep.Plan{System: c, Strategy: strategy.Walk{Wait: 1, Steps: 40}, Runs: 3, Seed: 1, Workers: 1})
-	if r.Worthless != 1 || r.Runs != 3 || r.First() != nil {
+	if r.Inconclusive != 1 || r.Runs != 3 || r.First() != nil {
 		t.Fatalf("%v %v %+v", r.Verdicts, r.Reasons, r.First())
 	}
 }

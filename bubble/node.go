@@ -235,8 +235,11 @@ func (n *Node) retire() {
 
 // guard catches a panic. What happens after the end of the node's life does not count.
 func (n *Node) guard() {
-	if p := recover(); p != nil && !n.dead.Load() {
-		n.world.caught(n.self, p, stack.Text(2))
+	switch p := recover(); {
+	case p == exiting{}:
+		freeze(n.number()) // not before: the engine's goroutine was one of the node's
+	case p != nil && !n.dead.Load():
+		n.world.fail(failure{n.self, "panic", p, stack.Text(2)})
 	}
 }
 
@@ -244,7 +247,7 @@ func (n *Node) guard() {
 func (n *Node) run(start func(*Node) error) {
 	n.Go(func() {
 		if err := start(n); err != nil && !n.dead.Load() {
-			panic(fmt.Sprintf("node %d could not start: %v", n.self, err))
+			n.world.fail(failure{n.self, "start", fmt.Sprintf("node %d could not start: %v", n.self, err), ""})
 		}
 	})
 	n.Go(n.dispatch)
@@ -269,12 +272,22 @@ func asEngine() func() { return asNode(0) }
 // giveAtOnce calls the handler as if by a goroutine of the node.
 func (n *Node) giveAtOnce(a arrival) {
 	defer n.guard()
-	defer asNode(n.number())()
+	defer n.lend()()
 	if a.id != 0 {
 		n.request(a.id, a.body.(string))
 		return
 	}
 	n.receive(a.from, a.body)
+}
+
+// lend makes the engine's goroutine one of the node, until the function returned is called.
+func (n *Node) lend() func() {
+	undo := asNode(n.number())
+	n.world.lent = true
+	return func() {
+		n.world.lent = false
+		undo()
+	}
 }
 
 // lookout is what WhenQuiet was given.
@@ -286,7 +299,7 @@ type lookout struct {
 // take looks, as if by a goroutine of the node.
 func (l lookout) take() (moved bool) {
 	defer l.node.guard()
-	defer asNode(l.node.number())()
+	defer l.node.lend()()
 	return l.look()
 }
 

@@ -8,6 +8,7 @@ import "time"
 // repeat always, in every process.
 const Exact = false
 
+func beginRun(bool, int)  {}
 func rules(*World)        {}
 func freeze(int32)        {}
 func thaw(int32)          {}
@@ -17,6 +18,7 @@ func setClock(int32, ClockError)    {}
 func now() time.Time                { return time.Now() }
 func loosen(int)                    {}
 func onNode(int32)                  {}
+func incarnation() int32            { return 0 }
 func takeOver(time.Duration) func() { return func() {} }
 func collect(int)                   {}
 func giveUp(string)                 {}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"syscall"
 	"testing"
@@ -27,8 +28,8 @@ func (outage) Fit(lockstep.Info) (t lockstep.Terms, err error) { return t, nil }
 func (outage) New(lockstep.Info) lockstep.Scheduler            { return outage{} }
 func (outage) Reset(*lockstep.Start)                           {}
 func (outage) Tell(bool) (a lockstep.Account)                  { return a }
-func (outage) Next(run *lockstep.Run, next *lockstep.Step) bool {
-	for _, e := range run.Events() {
+func (outage) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
+	for _, e := range turn.Events() {
 		switch e.Type {
 		case "talks":
 			*next = lockstep.Step{Kind: trace.Crash, Node: 1}
@@ -40,14 +41,14 @@ func (outage) Next(run *lockstep.Run, next *lockstep.Step) bool {
 			return false
 		}
 	}
-	*next = run.Wait()
-	for _, id := range run.InFlight() {
-		if run.Deliverable(id) {
+	*next = turn.Wait()
+	for _, id := range turn.InFlight() {
+		if turn.Deliverable(id) {
 			*next = lockstep.Step{Kind: trace.Deliver, Msg: id}
 			break
 		}
 	}
-	return run.Steps() < 100
+	return turn.Steps() < 100
 }
 
 // talker opens a connection to node 1, sees that it works, and then does what is to be tested.
@@ -86,30 +87,36 @@ func fails(n *bubble.Node, c net.Conn, with error, after time.Duration) error {
 	return nil
 }
 
-// The peers of a process that was killed are told; those of a machine without power hear nothing,
+// The kernel closes the connections of a process that was killed; the peers of a machine without power hear nothing,
 // until their time is out, or, when it is up again, something that they sent is answered.
 func TestPowerIsSilent(t *testing.T) {
 	for name, c := range map[string]struct {
 		power float64
 		then  func(*bubble.Node, net.Conn) error
 	}{
-		"killed": {0, func(n *bubble.Node, c net.Conn) error { return fails(n, c, syscall.ECONNRESET, 0) }},
+		"killed": {0, func(n *bubble.Node, c net.Conn) error { return fails(n, c, io.EOF, 0) }},
 		"deadline": {1, func(n *bubble.Node, c net.Conn) error {
 			if err := c.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
 				return err
 			}
 			return fails(n, c, os.ErrDeadlineExceeded, time.Minute)
 		}},
-		"keep-alive": {1, func(n *bubble.Node, c net.Conn) error {
+		"keep-alive": {1, func(n *bubble.Node, c net.Conn) error { return fails(n, c, syscall.ETIMEDOUT, 150*time.Second) }},
+		"retransmission": {1, func(n *bubble.Node, c net.Conn) error {
 			if _, err := c.Write([]byte("y")); err != nil { // nobody knows yet
 				return err
 			}
-			return fails(n, c, syscall.ETIMEDOUT, 150*time.Second)
+			return fails(n, c, syscall.ETIMEDOUT, 924600*time.Millisecond)
 		}},
-		"restarted": {1, func(n *bubble.Node, c net.Conn) error {
+		"restarted, a probe": {1, func(n *bubble.Node, c net.Conn) error {
 			time.Sleep(10 * time.Second)
 			n.Emit("restart", nil)
-			time.Sleep(10 * time.Second)
+			return fails(n, c, syscall.ECONNRESET, 5*time.Second)
+		}},
+		"restarted, a write": {1, func(n *bubble.Node, c net.Conn) error {
+			time.Sleep(5 * time.Second)
+			n.Emit("restart", nil)
+			time.Sleep(5 * time.Second)
 			if _, err := c.Write([]byte("y")); err != nil {
 				return err
 			}
@@ -125,8 +132,10 @@ func TestPowerIsSilent(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cluster := bubble.Cluster{Name: "silence", Nodes: 2, Sockets: true, Freeze: true, Pace: time.Hour, Files: &bubble.Files{PowerFailures: c.power}, Start: talker(c.then)}
-			tr, err := lockstep.Record(t.Context(), lockstep.Plan{System: cluster, Strategy: outage{}, Scratch: memory(), Seed: 1}, 0)
+			cluster := bubble.Cluster{Name: "silence", Nodes: 2, Sockets: true, Freeze: true, Pace: time.Hour,
+				Files: &bubble.Files{PowerFailures: c.power}, Start: talker(c.then)}
+			plan := lockstep.Plan{System: cluster, Strategy: outage{}, Scratch: memory(), Seed: 1}
+			tr, err := lockstep.Record(t.Context(), plan, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -140,5 +149,54 @@ func TestPowerIsSilent(t *testing.T) {
 				t.Errorf("the run has %d steps and no end", len(tr.Records))
 			}
 		})
+	}
+}
+
+// The path of a unix socket is a file of its node, which a crash leaves behind, as a file that nobody listens at.
+func TestUnixPathLeftBehind(t *testing.T) {
+	for _, files := range []*bubble.Files{nil, {}} {
+		again := false
+		cluster := bubble.Cluster{Name: "paths", Nodes: 2, Sockets: true, Freeze: true, Files: files, Pace: time.Second}
+		cluster.Start = func(n *bubble.Node) error {
+			if n.Self() == 2 {
+				n.Emit("talks", nil) // node 1 crashes
+				time.Sleep(time.Second)
+				n.Emit("restart", nil)
+				time.Sleep(time.Second)
+				n.Emit("end", nil)
+				return nil
+			}
+			dir, err := n.Folder()
+			if err != nil {
+				return err
+			}
+			path := filepath.Join(dir, "socket")
+			_, err = net.Listen("unix", path)
+			if n.Life() == 1 {
+				return err
+			}
+			if !errors.Is(err, syscall.EADDRINUSE) {
+				return fmt.Errorf("listened where a socket was left: %v", err)
+			}
+			if _, err := net.Dial("unix", path); !errors.Is(err, syscall.ECONNREFUSED) {
+				return fmt.Errorf("dialed where nobody listens: %v", err)
+			}
+			if err := os.Remove(path); err != nil {
+				return err
+			}
+			_, err = net.Listen("unix", path)
+			again = true
+			return err
+		}
+		tr, err := lockstep.Record(t.Context(), lockstep.Plan{System: cluster, Strategy: outage{}, Seed: 1}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f := tr.Outcome.Finding; f != nil {
+			t.Fatal(f)
+		}
+		if !again {
+			t.Error("node 1 did not start again")
+		}
 	}
 }

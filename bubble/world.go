@@ -21,18 +21,22 @@ type World struct {
 	start  int64                     // of the run, in nanoseconds
 	life   func(lockstep.Node) *Node // that runs, or nil
 	clocks [65]ClockError
+	lent   bool          // the engine's goroutine is one of a node
 	waits  atomic.Bool   // somebody waits until something happens
 	kick   chan struct{} // for him
 
 	mutex     sync.Mutex
+	crashed   map[int32]bool // incarnations, by the number that their goroutines carry
 	sent      []sending
-	events    []lockstep.Event
+	events    []lockstep.Event // in the order of emission
 	offers    []lockstep.Pending
 	withdrawn []int32
 	looks     []lookout // to be taken when all is quiet
 	looked    []lookout // memory for those
-	panics    []panicked
-	stopping  int // nodes that are being stopped
+	failures  []failure
+	exits     []exit // of nodes that the deployment does not know to be down yet
+	halted    bool   // a node exited, perhaps when it was down already: its goroutines stand still
+	stopping  int    // nodes that are being stopped
 	prompt    bool
 }
 
@@ -43,14 +47,16 @@ type sending struct {
 	body     any
 }
 
-type panicked struct {
-	node  lockstep.Node
-	value any
-	stack string
+// failure is a finding about a node that the run ends with.
+type failure struct {
+	node     lockstep.Node
+	property string
+	value    any
+	stack    string
 }
 
 func newWorld(l *lot) *World {
-	return &World{lot: l, start: now().UnixNano(), kick: make(chan struct{}, 1)}
+	return &World{lot: l, start: now().UnixNano(), kick: make(chan struct{}, 1), crashed: map[int32]bool{}}
 }
 
 // Seed is the run's seed, for whatever randomness the system has of its own.
@@ -77,11 +83,32 @@ func (w *World) Settling() bool {
 
 // Event reports something observable that happened at a node, or at none, which is node 0.
 // The value must not be changed.
+//
+// The spec sees the events of a step in the order of emission: an event that another one caused never
+// comes before it. With the overlay that order is deterministic. Without it, the Go scheduler decides
+// which of two nodes that act at the same instant emits first, so a rerun may see their events in the
+// other order, and have another digest. No fixed order of nodes would do, because it separates cause and
+// effect.
+//
+// With the overlay, an event that a goroutine of a crashed node emits is unseen. Without it, the goroutine's
+// node is unknown; there [Node.Emit] is the method to use.
 func (w *World) Event(e lockstep.Event) {
 	w.mutex.Lock()
-	w.events = append(w.events, e)
+	seen := !w.crashed[incarnation()]
+	if seen {
+		w.events = append(w.events, e)
+	}
 	w.mutex.Unlock()
-	w.happened()
+	if seen {
+		w.happened()
+	}
+}
+
+// crash marks an incarnation as crashed: from now on its events are unseen.
+func (w *World) crash(n *Node) {
+	w.mutex.Lock()
+	w.crashed[n.number()] = true
+	w.mutex.Unlock()
 }
 
 // Offer announces a client's request that may be given to one of the nodes p.To.
@@ -135,10 +162,10 @@ func (w *World) happened() {
 	}
 }
 
-// caught notes a panic of a node.
-func (w *World) caught(n lockstep.Node, value any, where string) {
+// fail ends the run with a finding about a node.
+func (w *World) fail(f failure) {
 	w.mutex.Lock()
-	w.panics = append(w.panics, panicked{n, value, where})
+	w.failures = append(w.failures, f)
 	w.mutex.Unlock()
 	w.happened()
 }
@@ -169,10 +196,10 @@ func inOrder(sent []sending, rank func(any) int) {
 	})
 }
 
-// raise panics where a node did, so that the engine makes a finding of it.
+// raise panics where a node failed, so that the engine makes a finding of it.
 func (w *World) raise() {
-	if len(w.panics) > 0 {
-		first := slices.MinFunc(w.panics, func(a, b panicked) int { return cmp.Compare(a.node, b.node) })
-		panic(stack.Panic{Value: first.value, Stack: first.stack})
+	if len(w.failures) > 0 {
+		first := slices.MinFunc(w.failures, func(a, b failure) int { return cmp.Compare(a.node, b.node) })
+		panic(stack.Panic{Property: first.property, Value: first.value, Stack: first.stack})
 	}
 }

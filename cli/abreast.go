@@ -54,6 +54,12 @@ func (c *runCmd) abreast(ctx context.Context, e *Env, plan lockstep.Plan, n int)
 		Start: func(ctx context.Context) (*stretch.Program, error) {
 			return stretch.Start(ctx, file, args, variables...)
 		},
+		Found: func(f lockstep.Found, packed stretch.Trace) {
+			t, err := packed.Read()
+			if f.Trace = t; plan.Found != nil && err == nil { // what cannot be read is an error in the end
+				plan.Found(&f)
+			}
+		},
 		Took: func(s *stretch.Sum) {
 			if !plan.Distinct { // nobody asked
 				s.Result.Schedules, s.Result.States, s.Result.StateRuns = 0, 0, 0

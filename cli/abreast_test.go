@@ -27,14 +27,14 @@ func (a alone) Describe() (lockstep.Info, error) {
 	return info, err
 }
 
-func (a alone) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
+func (a alone) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
 	if err := os.WriteFile(filepath.Join(os.Getenv(aloneVariable), fmt.Sprint(os.Getpid())), nil, 0o600); err != nil {
 		return nil, err
 	}
 	if _, err := p.Folder(); err != nil {
 		return nil, err
 	}
-	return a.Cluster.Deploy(p)
+	return a.Cluster.Deploy(ctx, p)
 }
 
 var aloneApp = App{Targets: []target.Target{target.Of("alone", "one in a process", alone{smr.Cluster{Nodes: 3, Bug: true}}, smr.Prefix)}}

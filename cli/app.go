@@ -20,6 +20,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/alecthomas/kong"
 	"github.com/lockstep-go/lockstep"
@@ -27,13 +28,14 @@ import (
 	"github.com/lockstep-go/lockstep/keep"
 	"github.com/lockstep-go/lockstep/shrink"
 	"github.com/lockstep-go/lockstep/target"
+	"github.com/lockstep-go/lockstep/trace"
 	"github.com/lockstep-go/lockstep/watchdog"
 )
 
 // The exit statuses: scripts rely on them.
 const (
-	statusClean       = 0 // nothing found
-	statusFinding     = 1
+	statusClean       = 0   // nothing found
+	statusFinding     = 1   // a finding, a divergence, or a campaign that checked nothing
 	statusFailure     = 2   // wrong usage, or a failure of the tool
 	statusInterrupted = 130 // with nothing found
 )
@@ -52,6 +54,8 @@ type App struct {
 	Commands []any
 	// Fleet has the runs of a campaign made on other machines; nil: there is no fleet.
 	Fleet func(*Env, Elsewhere) (*Gathered, error)
+	// FleetProgram is built and takes over where a fleet is wanted and Fleet is nil; it may be nil as well.
+	FleetProgram *target.Program
 	// Examples are lines for the help, in addition to those of the commands.
 	Examples []string
 }
@@ -80,8 +84,8 @@ const description = `Test implementations of consensus and replication protocols
 Examples:
   %s
 
-Exit status: 0 nothing found, 1 a finding, 2 wrong usage or a failure of the tool, 130 interrupted with
-nothing found.
+Exit status: 0 nothing found, 1 a finding or a divergence, or no run that could be checked, 2 wrong usage or a
+failure of the tool, 130 interrupted with nothing found.
 
 Memory: unless GOGC and GOMEMLIMIT say otherwise, garbage is collected late (GOGC=%d), within three quarters of
 the machine's memory.`
@@ -132,6 +136,17 @@ type Env struct {
 // Found says that something was found, which is the exit status.
 func (e *Env) Found() { e.status = statusFinding }
 
+// Report makes the exit status that of the problems of a campaign: an error is a finding. After an interrupt only
+// what the campaign found counts, because it may have had no time for more.
+func (e *Env) Report(problems []lockstep.Problem) {
+	for _, p := range problems {
+		found := p.Verdict() == trace.Fail || p.Verdict() == trace.Flaky
+		if p.Severity == lockstep.SeverityError && (found || !e.Interrupted()) {
+			e.Found()
+		}
+	}
+}
+
 // Interrupted reports whether somebody stopped the program.
 func (e *Env) Interrupted() bool { return e.Ctx.Err() != nil }
 
@@ -143,11 +158,19 @@ func (e *Env) Partial(what string) {
 	}
 }
 
+// secondSignal is how long after a signal to end another one counts as the same: the command timeout, for one, sends its
+// signal to the program and to the program's process group.
+const secondSignal = time.Second
+
 // Main runs the command line of the process and ends it.
 func (a App) Main() {
+	if err := checkSpace(addressSpace()); err != nil {
+		fmt.Fprintln(os.Stderr, "lockstep:", err)
+		os.Exit(statusFailure)
+	}
 	tune()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
+	context.AfterFunc(ctx, func() { time.AfterFunc(secondSignal, stop) }) // then one more ends the program at once
 	os.Exit(a.execute(ctx, os.Args[0], os.Args[1:], os.Stdout, os.Stderr))
 }
 

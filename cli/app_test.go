@@ -32,8 +32,8 @@ func (s stopping) Describe() (lockstep.Info, error) {
 	return info, err
 }
 
-func (s stopping) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
-	d, err := s.Cluster.Deploy(p)
+func (s stopping) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+	d, err := s.Cluster.Deploy(ctx, p)
 	return &stoppingDeployment{d, s}, err
 }
 
@@ -76,7 +76,7 @@ func TestInterrupt(t *testing.T) {
 		{"before the first run", false, 1, []string{"run", "stopping", "--workers", "1"}, 130, []string{"UNKNOWN nothing found", ", interrupted"}},
 		{"nothing found", false, 100, []string{"run", "stopping", "--workers", "1", "--json"}, 130, []string{`"interrupted":true`, `"verdict":"unknown"`}},
 		{"with a finding", true, 700, []string{"run", "stopping", "--workers", "1", "--keep-going", "--json"}, 1, []string{`"interrupted":true`, `"verdict":"fail"`, `"trace":"lockstep-out/stopping-prefix`}},
-		{"shrinking", true, 800, []string{"run", "stopping", "--workers", "1"}, 1, []string{"FAIL 1 of ", ", interrupted"}},
+		{"shrinking", true, 800, []string{"run", "stopping", "--workers", "1"}, 1, []string{"FAIL prefix in 1 of ", ", interrupted"}},
 		{"shrinking, as JSON", true, 800, []string{"run", "stopping", "--workers", "1", "--json"}, 1, []string{`"interrupted":true`, `"verdict":"fail"`}},
 		{"comparing", false, 150, []string{"compare", "stopping", "--strategies", "walk,uniform", "--runs", "100", "--workers", "1"}, 130, []string{"interrupted: these are the campaigns made until then"}},
 		{"comparing, as JSON", false, 150, []string{"compare", "stopping", "--strategies", "walk,uniform", "--runs", "100", "--workers", "1", "--json"}, 130,
@@ -96,6 +96,18 @@ func TestInterrupt(t *testing.T) {
 				t.Logf("%s%s", out, errOut)
 			}
 		})
+	}
+}
+
+// A version that is not listed is told from the name of the build.
+func TestUnlisted(t *testing.T) {
+	for _, c := range [][3]string{
+		{"example.com/a@v1.2.0", "example.com/a v1.1.0 v1.0.0", "v1.2.0"}, {"example.com/a@v1.0.0", "example.com/a v1.1.0 v1.0.0", ""},
+		{"example.com/a@v1.2.0~changed", "example.com/a v1.1.0", "v1.2.0"}, {"", "", ""}, {"example.com/b@v1", "example.com/a v1.1.0", ""}, {"example.com/b@v1", "", ""},
+	} {
+		if got := unlisted(c[0], c[1]); got != c[2] {
+			t.Errorf("%s of %s: %q, want %q", c[0], c[1], got, c[2])
+		}
 	}
 }
 
@@ -251,8 +263,8 @@ func (versioned) Describe() (lockstep.Info, error) {
 	return info, err
 }
 
-func (versioned) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
-	return toy.Cluster(nil).Deploy(p)
+func (versioned) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+	return toy.Cluster(nil).Deploy(ctx, p)
 }
 
 // A trace states the build that a program is, and by that it is replayed, whatever version the

@@ -76,9 +76,15 @@ func (c *compareCmd) Run(e *Env) error {
 		out.Verdict = trace.Unknown
 	}
 	for _, row := range result.Rows {
-		if row.Found > 0 {
+		switch {
+		case row.Found > 0:
 			e.Found()
 			out.Verdict = trace.Fail
+		case row.Diverged > 0:
+			e.Found()
+			if out.Verdict != trace.Fail {
+				out.Verdict = trace.Flaky
+			}
 		}
 	}
 	return errors.Join(err, c.print(e, &out))

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
@@ -140,19 +139,20 @@ func watchesFor(info lockstep.Info, s lockstep.Strategy, operations []string) ([
 	return watches, nil
 }
 
-// writeCoverage writes a line for each reading.
-func writeCoverage(w io.Writer, readings []coverage.Reading) {
+// coverageLines is a line for each reading.
+func coverageLines(readings []coverage.Reading) (lines []string) {
 	for _, r := range readings {
-		fmt.Fprintf(w, "coverage of %s: %d of %d (%.4g %%) in %d tests", r.Name, r.Covered, r.Goals, 100*r.Fraction, r.Tests)
+		line := fmt.Sprintf("coverage of %s: %d of %d (%.4g %%) in %d tests", r.Name, r.Covered, r.Goals, 100*r.Fraction, r.Tests)
 		if r.Hits > 0 {
-			fmt.Fprintf(w, ", hit in %d of %d runs", r.Hits, r.Runs)
+			line += fmt.Sprintf(", hit in %d of %d runs", r.Hits, r.Runs)
 		}
 		if t := r.Theory; t != nil {
-			fmt.Fprintf(w, "; as many random ones: %.4g %% expected, all with probability at least %s (Theorem 3.1: %s)",
+			line += fmt.Sprintf("; as many random ones: %.4g %% expected, all with probability at least %s (Theorem 3.1: %s)",
 				100*t.Fraction, roundedDown(t.Probability), roundedDown(t.Bound))
 		}
-		fmt.Fprintln(w)
+		lines = append(lines, line)
 	}
+	return lines
 }
 
 // roundedDown writes a lower bound so that it stays one, and 1 only for certainty.

@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/lockstep-go/lockstep/internal/build"
 )
 
 // doctorCmd looks what is there of what Lockstep can use.
@@ -62,11 +65,20 @@ func (c *doctorCmd) Run(e *Env) error {
 	if missing > 0 {
 		e.Found()
 	}
+	dir, err := build.Directory()
+	if err != nil {
+		return err
+	}
+	built, err := build.List(dir)
+	if err != nil {
+		return err
+	}
 	if c.JSON {
 		return e.JSON(struct {
-			Missing int      `json:"missing"`
-			Tools   []health `json:"tools"`
-		}{missing, all})
+			Missing  int          `json:"missing"`
+			Tools    []health     `json:"tools"`
+			Programs []build.Kept `json:"programs"` // that were built on demand
+		}{missing, all, built})
 	}
 	for _, h := range all {
 		mark := "ok     "
@@ -75,7 +87,25 @@ func (c *doctorCmd) Run(e *Env) error {
 		}
 		fmt.Fprintf(e.Out, "%s  %-12s  %s\n%22s for %s\n", mark, h.Name, h.Where, "", h.For)
 	}
-	return nil
+	return writeBuilt(e.Out, dir, built)
+}
+
+// writeBuilt lists the programs that were built on demand.
+func writeBuilt(w io.Writer, dir string, all []build.Kept) error {
+	if len(all) == 0 {
+		_, err := fmt.Fprintf(w, "\nNo programs were built on demand yet; they are kept in %s\n", dir)
+		return err
+	}
+	var sum int64
+	for _, p := range all {
+		sum += p.Bytes
+	}
+	fmt.Fprintf(w, "\nPrograms built on demand (%d, %d MB) in %s:\n", len(all), sum>>20, dir)
+	for _, p := range all {
+		fmt.Fprintf(w, "  %s  %4d MB  %s\n", p.Built.Format(time.DateTime), p.Bytes>>20, p.Name)
+	}
+	_, err := fmt.Fprintln(w, "Any of them may be removed: it is built again when it is needed.")
+	return err
 }
 
 // look looks for a program.

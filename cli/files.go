@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/lockstep-go/lockstep"
@@ -60,9 +61,10 @@ func CheckFiles(pairs ...string) error {
 // the failure is reported all the same.
 func (e *Env) Keep(plan lockstep.Plan, found *trace.Trace, o keep.Options) (*keep.Kept, error) {
 	o.Write, o.Tool = e.write, tool()
-	o.Replay = e.Replay
+	allowed := e.allowances(plan)
+	o.Replay = func(file string) string { return e.Replay(file, allowed...) }
 	if self, err := os.Executable(); err == nil {
-		o.Fresh = func(file string) []string { return []string{self, "replay", file} }
+		o.Fresh = func(file string) []string { return append([]string{self, "replay", file}, setFlags(allowed)...) }
 	}
 	k, err := keep.Run(e.Ctx, plan, found, o)
 	if k.File == "" {
@@ -72,56 +74,69 @@ func (e *Env) Keep(plan lockstep.Plan, found *trace.Trace, o keep.Options) (*kee
 }
 
 // Replay is the command that replays a trace, with the main package that this program was
-// built from where it was asked for by that.
-func (e *Env) Replay(file string) string {
-	command := quoted(e.Self) + " replay " + quoted(file)
+// built from where it was asked for by that, and with the options that the trace must not choose itself.
+func (e *Env) Replay(file string, allowed ...string) string {
+	words := []string{e.Self, "replay", file}
 	if isPackage(e.asked) {
-		command += " --program " + quoted(e.asked)
+		words = append(words, "--program", e.asked)
 	}
-	return command
+	return commandLine(append(words, setFlags(allowed)...))
 }
 
 // store stores a trace as it is, under a name.
 func (e *Env) store(dir, name string, t *trace.Trace) (string, error) {
-	file := filepath.Join(dir, name+".trace")
-	t.Header.Tool = tool()
-	err := keep.MakeFolder(dir)
-	if err == nil {
-		err = keep.Trace(e.write, file, t)
-	}
+	file, err := e.tryStore(dir, name, t)
 	if err != nil {
 		return e.rescue(t, err)
 	}
 	return file, nil
 }
 
-// rescue stores a trace anywhere.
+// tryStore does so, and leaves it to the caller what to do where that fails.
+func (e *Env) tryStore(dir, name string, t *trace.Trace) (string, error) {
+	file := filepath.Join(dir, name+".trace")
+	t.Header.Tool = tool()
+	err := keep.MakeFolder(dir)
+	if err == nil {
+		err = keep.Trace(e.write, file, t)
+	}
+	return file, err
+}
+
+// rescue stores a trace anywhere. The folder for temporary files is everybody's: nobody else can have put a link into one
+// that is made for this, under a name that nobody knew, for the user alone.
 func (e *Env) rescue(t *trace.Trace, err error) (string, error) {
-	spare := filepath.Join(os.TempDir(), keep.NameOf(t)+".trace")
-	if keep.Trace(e.write, spare, t) == nil {
-		return spare, fmt.Errorf("%w; it is in %s instead", err, spare)
+	if dir, made := os.MkdirTemp("", "lockstep-rescue-*"); made == nil {
+		spare := filepath.Join(dir, keep.NameOf(t)+".trace")
+		if keep.Trace(e.write, spare, t) == nil {
+			return spare, fmt.Errorf("%w; it is in %s instead", err, spare)
+		}
+		_ = os.RemoveAll(dir)
 	}
 	fmt.Fprintln(e.Err, "lockstep: no folder takes the trace, so here it is:")
 	_ = trace.Write(e.Err, t)
 	return "", err
 }
 
-// ours is the program whose traces need not name it.
-const ours = "github.com/lockstep-go/lockstep/cmd/lockstep"
-
 // tool names this program in traces: its version and, where it is one of somebody's own, its
 // main package.
 func tool() string {
 	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Path == "" || info.Path == ours || target.ThisBuild() != "" {
+	if !ok || info.Path == "" || strings.HasPrefix(info.Path, target.Root+"/") || target.ThisBuild() != "" {
 		return lockstep.Version
 	}
 	return lockstep.Version + " " + info.Path
 }
 
-// joinLines makes one line of a text.
+// joinLines makes one line of a text. What a trace has put into it is no command for a terminal.
 func joinLines(s string) string {
-	return strings.Join(strings.Fields(strings.ReplaceAll(s, "\n", "; ")), " ")
+	line := strings.Join(strings.Fields(strings.ReplaceAll(s, "\n", "; ")), " ")
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			return '?'
+		}
+		return r
+	}, line)
 }
 
 // commandLine are words as one pastes them into a shell.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -74,9 +75,37 @@ func TestFullDisk(t *testing.T) {
 			if _, err := trace.Read(strings.NewReader(text)); err != nil {
 				t.Errorf("what is printed is not the trace: %v\n%s", err, errOut.String())
 			}
-		} else if saved, _ := filepath.Glob(filepath.Join(spare, "*.trace")); len(saved) == 0 || !strings.Contains(err.Error(), "instead") {
+			if left, _ := filepath.Glob(filepath.Join(spare, "*")); len(left) > 0 {
+				t.Errorf("an empty folder is left: %q", left)
+			}
+		} else if saved, _ := filepath.Glob(filepath.Join(spare, "lockstep-rescue-*", "*.trace")); len(saved) == 0 || !strings.Contains(err.Error(), "instead") {
 			t.Errorf("saved %q, error %v", saved, err)
 		}
+	}
+}
+
+// In a folder for temporary files that everybody can write to, links that somebody put there beforehand are not followed:
+// what is rescued goes into a folder of the user alone.
+func TestRescueFollowsNoLinks(t *testing.T) {
+	shared, elsewhere := t.TempDir(), filepath.Join(t.TempDir(), "precious")
+	t.Setenv("TMPDIR", shared)
+	if err := os.WriteFile(elsewhere, []byte("my data"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	run := &trace.Trace{Header: trace.Header{Target: "smr", Nodes: 1}, Outcome: trace.Outcome{Verdict: trace.Pass}}
+	if err := os.Symlink(elsewhere, filepath.Join(shared, keep.NameOf(run)+".trace")); err != nil {
+		t.Fatal(err)
+	}
+	e := &Env{Err: io.Discard, write: keep.WriteFile}
+	file, err := e.rescue(run, errors.New("full"))
+	if _, wrong := trace.ReadFile(file); wrong != nil || err == nil || !strings.Contains(err.Error(), "it is in "+file+" instead") {
+		t.Errorf("%s: %v, %v", file, wrong, err)
+	}
+	if info, err := os.Stat(filepath.Dir(file)); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the folder is %v, %v", info.Mode(), err)
+	}
+	if text, err := os.ReadFile(elsewhere); err != nil || string(text) != "my data" {
+		t.Errorf("the link was followed: %q, %v", text, err)
 	}
 }
 
@@ -85,6 +114,9 @@ func TestOneLine(t *testing.T) {
 	err := errors.Join(fmt.Errorf("x.trace: %w", errors.New("lockstep: no such\nthing")), errors.New("lockstep: nor that"))
 	if got := oneLine(err); got != "x.trace: no such; thing; nor that" {
 		t.Errorf("%q", got)
+	}
+	if got := oneLine(errors.New("target \x1b[2J\u202e")); got != "target ?[2J?" {
+		t.Errorf("a terminal would obey: %q", got)
 	}
 }
 

@@ -21,8 +21,8 @@ const gatheredVariable = "LOCKSTEP_GATHERED"
 
 // Elsewhere is a campaign that a fleet is to make.
 type Elsewhere struct {
-	// URL is where the fleet is.
-	URL string
+	// URL is where the fleet is, and TokenFile the file with its work token; empty: a variable has it.
+	URL, TokenFile string
 	// Target is the target's name and Set its options: they say which program has it.
 	Target string
 	Set    []string
@@ -55,13 +55,16 @@ func (c *runCmd) elsewhere(e *Env) error {
 	if file := os.Getenv(gatheredVariable); file != "" {
 		return c.readGathered(file)
 	}
+	if e.app.Fleet == nil && e.app.FleetProgram != nil {
+		return e.Become(e.app.FleetProgram)
+	}
 	if e.app.Fleet == nil {
 		return fmt.Errorf("this program knows of no fleet: lockstep run %s --fleet %s does", c.Target, c.Fleet)
 	}
 	if err := errors.Join(CheckOut(c.Out), CheckFiles("report", c.Report, "junit", c.JUnit)); err != nil {
 		return err
 	}
-	g, err := e.app.Fleet(e, Elsewhere{URL: c.Fleet, Target: c.Target, Set: c.Set, Args: c.stretches(), For: c.For})
+	g, err := e.app.Fleet(e, Elsewhere{URL: c.Fleet, TokenFile: c.TokenFile, Target: c.Target, Set: c.Set, Args: c.stretches(), For: c.For})
 	if err != nil {
 		return err
 	}
@@ -77,23 +80,34 @@ func (c *runCmd) elsewhere(e *Env) error {
 	return e.handOver(at, gatheredVariable+"="+file)
 }
 
+// handedOver is what was gathered in the file for another program. The file names itself: whatever else the variable
+// names is nobody's to read or to remove.
+type handedOver struct {
+	File     string    `json:"lockstep_gathered"`
+	Gathered *Gathered `json:"gathered"`
+}
+
 // write writes what was gathered to a file for another program, which removes it.
 func (g *Gathered) write() (string, error) {
 	f, err := os.CreateTemp("", "lockstep-gathered-*")
 	if err != nil {
 		return "", err
 	}
-	return f.Name(), errors.Join(json.NewEncoder(f).Encode(g), f.Close())
+	return f.Name(), errors.Join(json.NewEncoder(f).Encode(handedOver{f.Name(), g}), f.Close())
 }
 
 func (c *runCmd) readGathered(file string) error {
 	_ = os.Unsetenv(gatheredVariable)
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", gatheredVariable, err)
 	}
-	c.gathered = &Gathered{}
-	return errors.Join(json.Unmarshal(text, c.gathered), os.Remove(file))
+	var h handedOver
+	if json.Unmarshal(text, &h) != nil || h.File != file || h.Gathered == nil || h.Gathered.Result == nil {
+		return fmt.Errorf("%s names %s, which lockstep did not write; the variable is for its own use", gatheredVariable, file)
+	}
+	c.gathered = h.Gathered
+	return os.Remove(file)
 }
 
 // result makes the runs, or takes what other processes or a fleet have made of them.

@@ -24,8 +24,8 @@ func (s looping) Describe() (lockstep.Info, error) {
 	return info, err
 }
 
-func (s looping) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
-	d, err := s.Cluster.Deploy(p)
+func (s looping) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+	d, err := s.Cluster.Deploy(ctx, p)
 	return &loopingDeployment{d}, err
 }
 
@@ -47,8 +47,8 @@ func TestHang(t *testing.T) {
 	if status != statusFinding {
 		t.Errorf("status %d", status)
 	}
-	for _, text := range []string{"FAIL 1 of 1 run, first in run 0: hang: step ", "Propose", " does not end", "loopingDeployment", "hang_test.go:",
-		"warning: nothing can stop a goroutine that hangs: 2 of them run until the program ends", "replay it with: lockstep replay lockstep-out/looping-hang-seed0-run0.trace"} {
+	for _, text := range []string{"FAIL hang in 1 of 1 run, first in run 0: step ", "Propose", " does not end", "loopingDeployment", "hang_test.go:",
+		"warning: goroutines that hang and cannot be stopped before the program ends: 2", "replay it with: lockstep replay lockstep-out/looping-hang-seed0-run0.trace"} {
 		if !strings.Contains(out.String(), text) {
 			t.Errorf("it does not say %q", text)
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -98,6 +99,9 @@ func (a *App) list() []listed {
 		l := listed{Name: t.Name, Help: t.Help, Options: t.Options(), Linked: true, Strategy: cmp.Or(t.Strategy, usualStrategy)}
 		if p := a.program(t.Name); p != nil {
 			l.Library, l.Versions = p.Library, p.Versions
+		}
+		if words := strings.Fields(os.Getenv(versionsVariable)); len(words) > 1 {
+			l.Library, l.Versions = words[0], words[1:]
 		}
 		all = append(all, l)
 	}

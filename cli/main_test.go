@@ -11,6 +11,7 @@ import (
 	"github.com/lockstep-go/lockstep/cli/clitest"
 	"github.com/lockstep-go/lockstep/distal/system"
 	"github.com/lockstep-go/lockstep/target"
+	"github.com/lockstep-go/lockstep/target/maelstrom"
 	"github.com/lockstep-go/lockstep/target/pbft"
 	"github.com/lockstep-go/lockstep/target/raft"
 	"github.com/lockstep-go/lockstep/target/register"
@@ -20,7 +21,7 @@ import (
 
 // testApp is the command line of the transcripts.
 var testApp = App{
-	Targets: slices.Concat(smr.Targets, raft.Targets, pbft.Targets, []target.Target{register.Target,
+	Targets: slices.Concat(smr.Targets, raft.Targets, pbft.Targets, []target.Target{register.Target, maelstrom.Target,
 		target.Of("distal", "a protocol written in Distal", system.Program{}, system.Properties)}),
 	Programs: []target.Program{
 		{Name: "counter", Help: "a counter on nodes that forward it", Package: "example.com/toy/counter", Module: "example.com/toy", Dir: os.Getenv("TOY"),
@@ -40,6 +41,9 @@ var testApp = App{
 func TestMain(m *testing.M) {
 	if os.Getenv(aloneVariable) != "" {
 		aloneApp.Main()
+	}
+	if os.Getenv(endlessVariable) != "" {
+		endlessApp().Main()
 	}
 	clitest.Main(m, testApp.Main)
 }

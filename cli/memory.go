@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"runtime"
@@ -20,10 +21,25 @@ var ballast []byte
 
 const ballastSize = 16 << 20
 
+// The Go runtime reserves most of leastSpace before a program does anything, and crashes where it cannot have more: reserved is what
+// is not left for memory in use.
+const (
+	leastSpace = 2 << 30
+	reserved   = 1 << 30
+)
+
+// checkSpace reports that the limit on address space is too low to run under.
+func checkSpace(limit uint64) error {
+	if limit == 0 || limit >= leastSpace {
+		return nil
+	}
+	return fmt.Errorf("the limit on address space is %d kB, and at least %d kB are needed: raise it with ulimit -v", limit>>10, leastSpace>>10)
+}
+
 // tune sets the garbage collector for throughput, unless the environment says how it is to
 // work.
 func tune() {
-	percent, limit := collector(os.Getenv, memory())
+	percent, limit := collector(os.Getenv, within(memory(), addressSpace()))
 	if percent > 0 {
 		debug.SetGCPercent(percent)
 		ballast = make([]byte, ballastSize)
@@ -67,6 +83,17 @@ func memory() uint64 {
 		}
 	}
 	return least
+}
+
+// within is what is left of a machine's memory under a limit on address space.
+func within(memory, space uint64) uint64 {
+	if space <= reserved {
+		return memory
+	}
+	if memory == 0 {
+		return space - reserved
+	}
+	return min(memory, space-reserved)
 }
 
 func firstLine(file string) string {

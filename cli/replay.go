@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -19,25 +20,41 @@ import (
 	"github.com/lockstep-go/lockstep/watchdog"
 )
 
-// recorded is the trace that a command is about, and the program that knows its target.
+// recorded is the trace that a command is about, the program that knows its target, and what the user lets it name.
 type recorded struct {
-	Trace   string `arg:"" help:"Trace file."`
-	Program string `placeholder:"PACKAGE" help:"Main package of the program that knows the trace's target, where this one does not."`
+	Trace   string   `arg:"" help:"Trace file."`
+	Program string   `placeholder:"PACKAGE" help:"Build and run the program that knows the trace's target: a main package, or a target that is built on demand."`
+	Set     []string `placeholder:"K=V" sep:"none" help:"Allow what a trace must not choose: a version that is not listed, or an option that names a program or a file; may be repeated."`
+	Allow   []string `hidden:"" sep:"none" help:"Allow an option with this value, where the trace has it."`
+}
+
+// allow is what the user lets the trace name.
+func (r *recorded) allow() Allow {
+	a := Allow{Set: slices.Concat(r.Allow, r.Set)}
+	if r.Program != "" {
+		a.Programs = []string{r.Program}
+	}
+	return a
 }
 
 // place finds the program that knows the trace's target.
 func (r *recorded) place(e *Env, t *trace.Trace) (place, error) {
 	h := &t.Header
+	name := h.Target
 	if r.Program != "" && r.Program != e.asked {
-		return place{program: &target.Program{Name: r.Program, Package: r.Program}}, nil
-	}
-	var set []string
-	if p := e.app.program(h.Target); p != nil {
-		if version, ok := p.VersionOf(h.Build); ok {
-			set = []string{target.VersionKey + "=" + version}
+		if err := checkName("program", r.Program); err != nil {
+			return place{}, err
 		}
+		if e.app.program(r.Program) == nil {
+			return place{program: &target.Program{Name: r.Program, Package: r.Program}}, nil
+		}
+		name = r.Program
 	}
-	at, err := e.locate(h.Target, set)
+	set := r.version(e, name, h)
+	if err := e.CheckNamed(name, set, r.allow()); err != nil {
+		return place{}, fmt.Errorf("%s: %w", r.Trace, err)
+	}
+	at, err := e.locate(name, set)
 	if err != nil {
 		return at, fmt.Errorf("%s: unknown target %q: this program knows %s; %s", r.Trace, h.Target, strings.Join(e.app.names(), ", "), r.who(h))
 	}
@@ -50,9 +67,25 @@ func (r *recorded) place(e *Env, t *trace.Trace) (place, error) {
 	return at, nil
 }
 
+// version is the option for the version of the target's library: the user's or the trace's.
+func (r *recorded) version(e *Env, name string, h *trace.Header) []string {
+	p := e.app.program(name)
+	if p == nil || p.Library == "" {
+		return nil
+	}
+	version, _ := takeVersion(r.Set)
+	if built, ok := p.VersionOf(h.Build); ok && version == "" {
+		version = built
+	}
+	if version == "" {
+		return nil
+	}
+	return []string{target.VersionKey + "=" + version}
+}
+
 // who says which program would know the trace's target.
 func (r *recorded) who(h *trace.Header) string {
-	if _, program, ok := strings.Cut(h.Tool, " "); ok {
+	if _, program, ok := strings.Cut(h.Tool, " "); ok && checkName("program", program) == nil {
 		return fmt.Sprintf("the trace was made by %s, which --program %s builds and asks", program, quoted(program))
 	}
 	return "--program names the main package of one that knows it, which calls cli.Main with its targets"
@@ -69,7 +102,12 @@ func (r *recorded) plan(t *trace.Trace, at *place) (lockstep.Plan, error) {
 	if at.build != "" && t.Header.Build != at.build { // before anything else is wrong for that reason
 		return lockstep.Plan{}, other(at.build)
 	}
-	s, err := at.target.Rebuild(t.Header.Options)
+	options, err := r.options(at.target, t.Header.Options)
+	if err != nil {
+		return lockstep.Plan{}, fmt.Errorf("%s: %w", r.Trace, err)
+	}
+	t.Header.Options = options
+	s, err := at.target.Rebuild(options)
 	if err != nil {
 		return lockstep.Plan{}, fmt.Errorf("%s: %w", r.Trace, err)
 	}
@@ -114,6 +152,11 @@ func (r *recorded) known(e *Env, t *trace.Trace) (lockstep.Plan, error) {
 	if err != nil {
 		return lockstep.Plan{}, err
 	}
+	return r.planAt(e, t, at)
+}
+
+// planAt is the plan of a trace whose target is there; where that is another program, it takes over.
+func (r *recorded) planAt(e *Env, t *trace.Trace, at place) (lockstep.Plan, error) {
 	if at.program != nil {
 		return lockstep.Plan{}, e.handOver(at)
 	}
@@ -168,7 +211,7 @@ func (c *replayCmd) Run(e *Env) error {
 	if err := e.Grid(again.Trace); err != nil {
 		return err
 	}
-	fmt.Fprintf(e.Out, "replayed %d steps: %s\n", o.Steps, again.Words(t))
+	fmt.Fprintf(e.Out, "replayed %d steps: %s\n", o.Steps, joinLines(again.Words(t)))
 	return nil
 }
 
@@ -250,7 +293,8 @@ type explainCmd struct {
 // Help is the longer help.
 func (explainCmd) Help() string {
 	return "Any trace is drawn. A run that is not in lock-step rounds is rewritten into an equivalent one that is, where\n" +
-		"its target is known and there is one; otherwise the first delivery that breaks the rounds is named.\n\nExamples:\n" +
+		"this program knows its target and there is one; otherwise the first delivery that breaks the rounds is named.\n" +
+		"Nothing is built and no program is started, unless --program or --set asks for it.\n\nExamples:\n" +
 		"  lockstep explain lockstep-out/smr-bug-prefix-seed0-run6.trace --html run.html"
 }
 
@@ -296,7 +340,7 @@ func (c *explainCmd) files(e *Env, t, form *trace.Trace, note string) error {
 			views.Lockstep = form
 		}
 		failed = e.write(c.HTML, func(w io.Writer) error {
-			return report.Page(w, views, report.PageOptions{Note: note, Replay: e.Replay(c.Trace)})
+			return report.Page(w, views, report.PageOptions{Note: note, Replay: e.Replay(c.Trace, c.Set...)})
 		})
 	}
 	if c.ShiViz != "" {
@@ -305,9 +349,8 @@ func (c *explainCmd) files(e *Env, t, form *trace.Trace, note string) error {
 	return failed
 }
 
-// form is the lock-step form of the run, where the target is known, and in words how it
-// differs or why there is none. A program that knows the target takes over; where it cannot
-// be built, and was not asked for by name, the run is drawn without it.
+// form is the lock-step form of the run, where this program knows the target, and in words how it
+// differs or why there is none. Nothing is built and no program is started, unless the user's own flags ask for it.
 func (c *explainCmd) form(e *Env, t *trace.Trace) (*trace.Trace, string, error) {
 	if len(t.Rounds) > 0 {
 		return t, "", nil
@@ -315,11 +358,37 @@ func (c *explainCmd) form(e *Env, t *trace.Trace) (*trace.Trace, string, error) 
 	plan, err := c.known(e, t)
 	switch {
 	case err == nil:
-		form, note := keep.Form(e.Ctx, plan, t)
+		form, note := c.rewrite(e, plan, t)
 		return form, note, nil
-	case c.Program != "":
+	case c.allow().any():
 		return nil, "", err
 	default:
 		return nil, "no lock-step form, drawn from the trace alone: " + err.Error(), e.Ctx.Err()
 	}
+}
+
+// known is that of a trace, but does not build a program that the user did not ask for.
+func (c *explainCmd) known(e *Env, t *trace.Trace) (lockstep.Plan, error) {
+	at, err := c.place(e, t)
+	if err == nil && at.program != nil && !c.allow().any() {
+		err = fmt.Errorf("%s is built on demand: --program %s builds it", at.program.Name, quoted(at.program.Name))
+	}
+	if err != nil {
+		return lockstep.Plan{}, err
+	}
+	return c.planAt(e, t, at)
+}
+
+// formFor is the time that looking for a lock-step form may take.
+const formFor = 10 * time.Second
+
+// rewrite looks for the lock-step form for a while.
+func (c *explainCmd) rewrite(e *Env, plan lockstep.Plan, t *trace.Trace) (*trace.Trace, string) {
+	ctx, cancel := context.WithTimeout(e.Ctx, formFor)
+	defer cancel()
+	form, note := keep.Form(ctx, plan, t)
+	if form == nil && ctx.Err() != nil && e.Ctx.Err() == nil {
+		note = fmt.Sprintf("no lock-step form: none was found within %v", formFor)
+	}
+	return form, note
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -43,9 +44,13 @@ type runCmd struct {
 	Out          string        `default:"lockstep-out" placeholder:"DIR" help:"Where traces of findings go (${default})."`
 	JSON         bool          `name:"json" help:"Print one JSON object."`
 	Fleet        string        `placeholder:"URL" help:"Have the runs made by the fleet there; the result is the same. See lockstep fleet."`
+	TokenFile    string        `env:"LOCKSTEP_FLEET_TOKEN_FILE" placeholder:"FILE" help:"With --fleet: the file with the fleet's work token; otherwise the variable LOCKSTEP_FLEET_TOKEN has it."`
 	Stretches    bool          `hidden:"" help:"Make the runs that standard input asks for: what the workers of a fleet do."`
+	FromFile     bool          `hidden:"" help:"The options are those of a file: refuse those that start programs or read files."`
+	Allow        []string      `hidden:"" sep:"none" help:"With --from-file: an option that the user allows."`
 
 	gathered *Gathered // what others have made
+	stored   *stored   // what was stored as it was found
 }
 
 const defaultRuns = 10_000
@@ -81,6 +86,9 @@ func (c *runCmd) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
+	if err := c.checkOptions(at); err != nil {
+		return err
+	}
 	guide, err := c.guide(at)
 	if err != nil {
 		return err
@@ -109,13 +117,14 @@ func (c *runCmd) Run(e *Env) error {
 	}
 	plan.Observers = nil
 	failed := errors.Join(c.keep(e, plan, sum), c.measure(e, plan, sum), c.retell(e, plan, sum))
-	sum.Interrupted = e.Interrupted() // perhaps only when the runs were done
+	sum.Result.Stopped = sum.Result.Stopped || e.Interrupted() // perhaps only when the runs were done
 	if meter != nil {
 		if g := c.gathered; g != nil && g.Coverage != nil {
 			failed = errors.Join(failed, meter.Put(*g.Coverage))
 		}
 		sum.Coverage = meter.Read()
 	}
+	e.Report(sum.Result.Problems())
 	return errors.Join(err, c.print(e, sum), failed, c.files(e, sum))
 }
 
@@ -132,10 +141,9 @@ func (c *runCmd) explore(e *Env, plan lockstep.Plan) (*campaign.Campaign, error)
 		sum.Curve = campaign.AddSample(sum.Curve, r, time.Since(start))
 		_ = show.Update(campaign.Status{Runs: r.Runs, Findings: campaign.Findings(r), Coverage: seen(r)})
 	}
-	if info, err := plan.System.Describe(); err == nil && info.Repeats == lockstep.Roughly {
-		plan.Found = func(f *lockstep.Found) { // what goes wrong with that goes wrong again in the end
-			_, _ = e.store(c.Out, keep.NameOfRun(f.Trace, f.Run), f.Trace)
-		}
+	if info, err := plan.System.Describe(); c.KeepGoing || err == nil && info.Repeats == lockstep.Roughly {
+		c.stored = &stored{files: map[int]string{}}
+		plan.Found = func(f *lockstep.Found) { c.stored.add(e, c.Out, f) }
 	}
 	result, err := c.result(ctx, e, plan)
 	_ = show.Done()
@@ -144,15 +152,12 @@ func (c *runCmd) explore(e *Env, plan lockstep.Plan) (*campaign.Campaign, error)
 	}
 	info, _ := plan.System.Describe() // Explore has described it before
 	sum.Result, sum.Options, sum.Build, sum.Elapsed = result, info.Options, info.Build, time.Since(start)
-	sum.Interrupted = result.Interrupted && e.Interrupted()
-	sum.TimeUp = result.Interrupted && !sum.Interrupted
+	result.Stopped = result.Interrupted && e.Interrupted()
 	if g := c.gathered; g != nil {
-		sum.Elapsed, sum.Curve, sum.Interrupted, sum.TimeUp = g.Elapsed, g.Curve, g.Stopped, result.Interrupted && !g.Stopped
+		sum.Elapsed, sum.Curve, result.Stopped = g.Elapsed, g.Curve, g.Stopped
 	}
+	sum.TimeUp = result.Interrupted && !result.Stopped
 	sum.Curve = campaign.AddSample(sum.Curve, result, sum.Elapsed)
-	if result.First() != nil {
-		e.Found()
-	}
 	return sum, err
 }
 
@@ -292,11 +297,12 @@ func (c *runCmd) keep(e *Env, plan lockstep.Plan, sum *campaign.Campaign) error 
 	var found []campaign.Occurrence
 	for i := range sum.Result.Found {
 		f := &sum.Result.Found[i]
-		file, err := "", error(nil)
-		if i == 0 {
+		file, err := c.stored.file(f.Run), error(nil)
+		switch {
+		case i == 0:
 			file, err = c.keepFirst(e, plan, f, sum)
-		} else {
-			file, err = e.store(c.Out, keep.NameOfRun(f.Trace, f.Run), f.Trace)
+		case file == "":
+			file, err = e.store(c.Out, keep.NameIn(c.Out, f.Trace, f.Run), f.Trace)
 		}
 		failed = errors.Join(failed, err)
 		sum.Traces = append(sum.Traces, file)
@@ -309,7 +315,7 @@ func (c *runCmd) keep(e *Env, plan lockstep.Plan, sum *campaign.Campaign) error 
 // keepFirst shrinks, draws and stores the first finding, which the result then has in its
 // smaller form.
 func (c *runCmd) keepFirst(e *Env, plan lockstep.Plan, f *lockstep.Found, sum *campaign.Campaign) (string, error) {
-	k, err := e.Keep(plan, f.Trace, keep.Options{Dir: c.Out, Name: keep.NameOfRun(f.Trace, f.Run), Found: true, NoShrink: c.NoShrink || f.Flaky != "", ShrinkFor: c.ShrinkFor})
+	k, err := e.Keep(plan, f.Trace, keep.Options{Dir: c.Out, Name: keep.NameIn(c.Out, f.Trace, f.Run), Found: true, NoShrink: c.NoShrink || f.Flaky != "", ShrinkFor: c.ShrinkFor})
 	if k.NotShrunk != nil {
 		fmt.Fprintln(e.Err, "lockstep: not shrunk:", unprefixed(joinLines(k.NotShrunk.Error())))
 	}
@@ -321,7 +327,7 @@ func (c *runCmd) keepFirst(e *Env, plan lockstep.Plan, f *lockstep.Found, sum *c
 	}
 	f.Trace, sum.Trace, sum.Page, sum.Pictures = k.Trace, k.File, k.Page, k.Pictures
 	if k.File != "" {
-		sum.Replay = e.Replay(k.File)
+		sum.Replay = e.Replay(k.File, e.allowances(plan)...)
 	}
 	return k.File, err
 }
@@ -335,13 +341,7 @@ func (c *runCmd) print(e *Env, sum *campaign.Campaign) error {
 			return err
 		}
 		fmt.Fprintln(e.Out)
-	} else if f != nil {
-		fmt.Fprintf(e.Out, "flaky: run %d found %s, but %s\n", f.Run, f.Finding, f.Flaky)
 	}
-	if err := sum.Write(e.Out, options(e.Out).Color); err != nil {
-		return err
-	}
-	c.writeGuided(e.Out, sum.Result)
-	writeCoverage(e.Out, sum.Coverage)
-	return nil
+	sum.Notes = slices.Concat(c.guided(sum.Result), coverageLines(sum.Coverage))
+	return sum.Write(e.Out, options(e.Out).Color)
 }

@@ -60,14 +60,14 @@ func (c *runCmd) retell(e *Env, plan lockstep.Plan, sum *campaign.Campaign) erro
 	return err
 }
 
-// writeGuided says how the scenario fared.
-func (c *runCmd) writeGuided(w io.Writer, r *lockstep.Result) {
+// guided says how the scenario fared.
+func (c *runCmd) guided(r *lockstep.Result) []string {
 	if c.Scenario == "" {
-		return
+		return nil
 	}
 	succeeded := ""
 	if scenario.CanSucceed(r) {
 		succeeded = fmt.Sprintf(" succeeded in %d of %d runs and", scenario.Successes(r), r.Runs)
 	}
-	fmt.Fprintf(w, "scenario %s%s took %.1f %% of the steps\n", c.Scenario, succeeded, 100*scenario.Share(r))
+	return []string{fmt.Sprintf("scenario %s%s took %.1f %% of the steps", c.Scenario, succeeded, 100*scenario.Share(r))}
 }

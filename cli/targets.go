@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"runtime/debug"
@@ -15,6 +16,9 @@ import (
 // programVariable tells a program that was built on demand by which name it was asked for,
 // so that it knows the name for its own.
 const programVariable = "LOCKSTEP_PROGRAM"
+
+// versionsVariable gives such a program the path of its library and the versions known to work, for its list.
+const versionsVariable = "LOCKSTEP_VERSIONS"
 
 // place is where a target is: linked in, or in a program that is still to be built.
 type place struct {
@@ -32,10 +36,13 @@ func (p *place) exact() bool { return p.program.Exact != nil && p.program.Exact(
 // locate finds a target by its name and the version in its options. A name with a slash is
 // that of a main package.
 func (e *Env) locate(name string, set []string) (place, error) {
+	version, rest := takeVersion(set)
+	if err := errors.Join(checkName("target", name), checkName(target.VersionKey, version)); err != nil {
+		return place{}, err
+	}
 	if isPackage(name) {
 		return e.locatePackage(name, set)
 	}
-	version, rest := takeVersion(set)
 	p := e.app.program(name)
 	t, unknown := target.Find(e.app.Targets, name)
 	switch {
@@ -60,10 +67,7 @@ func (e *Env) locate(name string, set []string) (place, error) {
 
 // locatePackage finds the target of a main package: in this program, where it is the one.
 func (e *Env) locatePackage(name string, set []string) (place, error) {
-	pkg, of := name, ""
-	if i := strings.LastIndexByte(name, ':'); i > strings.LastIndexByte(name, '/') {
-		pkg, of = name[:i], name[i+1:]
-	}
+	pkg, of := splitPackage(name)
 	if e.asked != pkg {
 		return place{program: &target.Program{Name: pkg, Package: pkg}}, nil
 	}
@@ -76,6 +80,14 @@ func (e *Env) locatePackage(name string, set []string) (place, error) {
 	}
 	t, err := target.Find(e.app.Targets, of)
 	return place{target: t, set: set, build: target.ThisBuild()}, err
+}
+
+// splitPackage splits PACKAGE:NAME into the package and the name of its target, which may be empty.
+func splitPackage(name string) (pkg, of string) {
+	if i := strings.LastIndexByte(name, ':'); i > strings.LastIndexByte(name, '/') {
+		return name[:i], name[i+1:]
+	}
+	return name, ""
 }
 
 // isPackage reports whether a name is that of a package and not of a target.
@@ -176,15 +188,20 @@ func (e *Env) handOver(at place, variables ...string) error {
 	return e.become(file, slices.Concat(os.Environ(), env, variables))
 }
 
+// Become builds a program and lets it do the work, with the same arguments, files and signals. It returns only where
+// that was not possible.
+func (e *Env) Become(p *target.Program) error { return e.handOver(place{program: p}) }
+
 // built builds a program. The variables are those that it needs to be told.
 func (e *Env) built(at place) (file string, variables []string, err error) {
 	p := at.program
 	if e.asked == p.Name {
 		return "", nil, fmt.Errorf("%s was built for this and does not know it: its main package must call cli.Main with its targets", p.Name)
 	}
-	b := build.Builder{Exact: at.exact(), Building: func(name string) { fmt.Fprintf(e.Err, "lockstep: building %s\n", name) }}
+	b := build.Builder{Exact: at.exact(), Log: func(line string) { fmt.Fprintln(e.Err, "lockstep:", line) }}
 	file, err = b.Program(e.Ctx, *p, at.version)
-	return file, []string{programVariable + "=" + p.Name}, err
+	versions := strings.Join(append([]string{p.Library}, p.Versions...), " ")
+	return file, []string{programVariable + "=" + p.Name, versionsVariable + "=" + versions}, err
 }
 
 // ProgramOf is the program that has a target, with the variables that it needs: this one, or one that

@@ -132,11 +132,11 @@ func ignored(moments []*moment, c care) (number int) {
 	return number
 }
 
-func lay(steps []*moment, info lockstep.Info) (*layout, error) {
+func lay(ctx context.Context, steps []*moment, info lockstep.Info) (*layout, error) {
 	if len(info.Rounds) > 0 {
 		return byTags(steps, info.Rounds, info.Nodes)
 	}
-	return byLayers(steps, info.Nodes)
+	return byLayers(ctx, steps, info.Nodes)
 }
 
 // repeat replays a run and notes what its steps did. It returns the new recording, too: where
@@ -201,7 +201,10 @@ type former struct {
 // rules are easier to read and to shrink.
 func (f *former) form(steps []*moment) (*Result, error) {
 	res := &Result{}
-	l, err := lay(steps, f.info)
+	l, err := lay(f.ctx, steps, f.info)
+	if stopped := f.ctx.Err(); stopped != nil {
+		return nil, stopped
+	}
 	if err != nil {
 		res.Reason = err.Error()
 		var e *misplaced

@@ -1,6 +1,10 @@
 package closure
 
-import "github.com/lockstep-go/lockstep"
+import (
+	"context"
+
+	"github.com/lockstep-go/lockstep"
+)
 
 // byLayers lays a run out by causal layers: a message that a node sends on a delivery
 // belongs to the round after it, one that it sends on an alarm or a request to the same
@@ -10,8 +14,10 @@ import "github.com/lockstep-go/lockstep"
 // distances from it: they form a group. Groups are pushed to later rounds until every
 // node's steps are in order; a group that pushes itself shows a delivery that belongs to
 // an earlier round than a step its receiver has already taken.
-func byLayers(steps []*moment, nodes int) (*layout, error) {
-	g := groups{place: make(map[*moment]place, len(steps)), base: []int{0}, limit: 2*len(steps) + 2}
+//
+// The time that this takes grows with the square of the steps and more, so that it stops with the context.
+func byLayers(ctx context.Context, steps []*moment, nodes int) (*layout, error) {
+	g := groups{ctx: ctx, place: make(map[*moment]place, len(steps)), base: []int{0}, limit: 2*len(steps) + 2}
 	source := map[lockstep.ID]*moment{} // the step that sent each message; none: the start
 	last := make([]*moment, nodes+1)
 	for _, m := range steps {
@@ -33,6 +39,9 @@ func byLayers(steps []*moment, nodes int) (*layout, error) {
 			source[s.ID] = m
 		}
 		if before := last[m.node]; before != nil && !g.after(before, m) {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
 			if !m.deliver() {
 				m = before
 			}
@@ -72,6 +81,7 @@ type order struct{ first, then, gap int }
 // groups solves for the rounds in which groups begin. Group 0 is the start of the run
 // and begins in round 0.
 type groups struct {
+	ctx    context.Context
 	place  map[*moment]place
 	base   []int
 	orders []order
@@ -93,6 +103,9 @@ func (g *groups) after(before, m *moment) bool {
 	}
 	g.orders = append(g.orders, order{a.group, b.group, gap})
 	for moved := true; moved; {
+		if g.ctx.Err() != nil {
+			return false
+		}
 		moved = false
 		for _, o := range g.orders {
 			if at := g.base[o.first] + o.gap; at > g.base[o.then] {

@@ -52,7 +52,7 @@ type regrouper struct {
 	*regroup
 	driver *rounds.Driver
 	all    lockstep.Nodes
-	run    *lockstep.Run
+	turn   *lockstep.Turn
 
 	kernel lockstep.Nodes
 	acts   []*moment          // of this round, still to be taken
@@ -70,15 +70,15 @@ func (s *regrouper) Reset(*lockstep.Start) {
 }
 
 // Next chooses the next step.
-func (s *regrouper) Next(run *lockstep.Run, next *lockstep.Step) bool {
-	s.run = run
+func (s *regrouper) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
+	s.turn = turn
 	if s.after.Kind != trace.Start {
 		*next, s.after = s.after, lockstep.Step{}
 		s.made = append(s.made, s.chosen)
 		return true
 	}
 	s.chosen = nil
-	if !s.driver.Next(run, next) {
+	if !s.driver.Next(turn, next) {
 		return false
 	}
 	made := s.chosen
@@ -90,7 +90,7 @@ func (s *regrouper) Next(run *lockstep.Run, next *lockstep.Step) bool {
 		}
 	case next.Kind == trace.Deliver && made.forged != "":
 		s.after, made = *next, nil
-		*next = run.Forge(next.Msg, s.chosen.forged)
+		*next = turn.Forge(next.Msg, s.chosen.forged)
 	case next.Kind == trace.Drop:
 		made = nil
 	}
@@ -102,7 +102,7 @@ func (s *regrouper) Next(run *lockstep.Run, next *lockstep.Step) bool {
 func (s *regrouper) Tell(bool) lockstep.Account { return lockstep.Account{} }
 
 // Open begins a round.
-func (s *regrouper) Open(round int, run *lockstep.Run) (int, lockstep.Nodes) {
+func (s *regrouper) Open(round int, turn *lockstep.Turn) (int, lockstep.Nodes) {
 	s.kernel = s.all
 	if round < len(s.kernels) {
 		s.kernel = s.kernels[round]
@@ -124,7 +124,7 @@ func (s *regrouper) Open(round int, run *lockstep.Run) (int, lockstep.Nodes) {
 }
 
 func (s *regrouper) name(m *lockstep.Message) name {
-	return name{m.From, m.To, m.Type, m.Tag, s.run.Text(m.ID)}
+	return name{m.From, m.To, m.Type, m.Tag, s.turn.Text(m.ID)}
 }
 
 // Loses reports whether a message is lost in this round.
@@ -140,12 +140,12 @@ func (s *regrouper) Loses(m *lockstep.Message) bool {
 
 // Give chooses what is given to nodes at the start of a round: the steps that come first in a round. One that is
 // not possible is left out, and the comparison finds that it is missing.
-func (s *regrouper) Give(run *lockstep.Run, next *lockstep.Step) bool {
+func (s *regrouper) Give(turn *lockstep.Turn, next *lockstep.Step) bool {
 	for len(s.acts) > 0 {
 		m := s.acts[0]
 		s.acts = s.acts[1:]
 		step := lockstep.Step{Kind: m.step.Kind, Node: m.step.Node, Request: m.step.Request}
-		if run.Possible(step) {
+		if turn.Possible(step) {
 			s.chosen, *next = m, step
 			return true
 		}
@@ -162,12 +162,12 @@ func (s *regrouper) Ring(byRule lockstep.Nodes) lockstep.Nodes {
 }
 
 // Order chooses the order of arrival.
-func (s *regrouper) Order(run *lockstep.Run, mail []lockstep.ID) {
+func (s *regrouper) Order(turn *lockstep.Turn, mail []lockstep.ID) {
 	if !s.exactOrder {
 		return
 	}
 	place := func(id lockstep.ID) int {
-		if ms := s.wanted[s.name(run.Message(id))]; len(ms) > 0 {
+		if ms := s.wanted[s.name(turn.Message(id))]; len(ms) > 0 {
 			return ms[0].number
 		}
 		return math.MaxInt

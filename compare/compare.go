@@ -55,6 +55,9 @@ type Row struct {
 	Campaigns int    `json:"campaigns"`
 	Found     int    `json:"found"`   // campaigns with a finding
 	Nothing   int    `json:"nothing"` // campaigns without
+	// Diverged is the number of campaigns with a divergence: the system does not repeat, so that the figures mean
+	// little.
+	Diverged int `json:"diverged,omitempty"`
 	// First lists the number of runs up to and with the first finding of each campaign; 0
 	// means that it found nothing.
 	First []int `json:"runs_to_first"`
@@ -170,6 +173,9 @@ func (r *Row) add(result *lockstep.Result) {
 	r.Campaigns++
 	r.TotalRuns += int64(result.Runs)
 	r.TotalSteps += result.Steps
+	if result.Diverged > 0 {
+		r.Diverged++
+	}
 	if first := result.First(); first != nil {
 		r.Found++
 		r.First = append(r.First, first.Run+1)
@@ -222,7 +228,20 @@ func (r *Result) WriteText(w io.Writer) error {
 		}
 		fmt.Fprintln(t)
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, row := range r.Rows {
+		if row.Diverged == 0 {
+			continue
+		}
+		_, err := fmt.Fprintf(w, "error: %s: in %d of %d campaigns a passing run differed when it was repeated\n",
+			row.Strategy, row.Diverged, row.Campaigns)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // medianText is the median with its interval, e.g. "120 [30, >1000]".

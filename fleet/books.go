@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/stretch"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -42,13 +44,15 @@ type books struct {
 	refused int                  // messages that did not fit
 	last    int                  // number of the last campaign
 	acks    []jetstream.Msg      // to be acknowledged when the books are written
+	// panicked is what the server panicked with last.
+	panicked string
 }
 
 // openBooks reads the books and listens.
 func openBooks(ctx context.Context, s *store, log func(string)) (*books, error) {
 	b := &books{store: s, log: log, parts: make(chan jetstream.Msg, 1024), commands: make(chan *nats.Msg, 64),
 		ledgers: map[string]*Ledger{}, staff: map[string]Report{}, seen: map[string]time.Time{}}
-	list, err := all[*Ledger](ctx, s.ledgers)
+	list, err := all(ctx, s.ledgers, readLedger, log)
 	if err != nil {
 		return nil, err
 	}
@@ -87,24 +91,35 @@ func (b *books) run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case m := <-b.parts:
-			b.take(m)
+			b.survive(func() { b.take(ctx, m) })
 		case m := <-b.commands:
-			b.obey(ctx, m)
+			b.survive(func() { b.obey(ctx, m) })
 		case now := <-tick.C:
-			b.turn(ctx, now.Sub(before), false)
+			b.survive(func() { b.turn(ctx, now.Sub(before), false) })
 			before = now
 		case <-over.C:
-			b.turn(ctx, 0, true)
+			b.survive(func() { b.turn(ctx, 0, true) })
 		}
 	}
+}
+
+// survive does something of which a panic must not end the server: it serves other campaigns, too.
+func (b *books) survive(do func()) {
+	defer func() {
+		if r := recover(); r != nil && b.panicked != fmt.Sprint(r) {
+			b.panicked = fmt.Sprint(r) // once, not in every turn
+			b.log(fmt.Sprintf("the server panics, and continues: %v: %s", r, strings.ReplaceAll(string(debug.Stack()), "\n", " | ")))
+		}
+	}()
+	do()
 }
 
 // hear notes what a worker reports.
 func (b *books) hear(text []byte) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
-	var r Report
-	if json.Unmarshal(text, &r) != nil || r.Worker == "" || len(r.Worker) > 100 || len(b.staff) >= mostStaff {
+	r, err := readReport(text)
+	if _, known := b.staff[r.Worker]; err != nil || !known && len(b.staff) >= mostStaff {
 		b.refused++
 		return
 	}
@@ -115,31 +130,53 @@ func (b *books) hear(text []byte) {
 const mostStaff = 10_000
 
 // take takes a part, which is acknowledged when it is in the books, or at once where it is of no use.
-func (b *books) take(m jetstream.Msg) {
+func (b *books) take(ctx context.Context, m jetstream.Msg) {
+	delivery, err := m.Metadata()
+	last := err != nil || delivery.NumDelivered >= maxReads
+	err = b.receive(m.Subject(), m.Data(), last, func(id string, run int) (stretch.Trace, error) { return b.storedTrace(ctx, id, run) })
+	switch {
+	case err == nil:
+		b.acks = append(b.acks, m)
+	case errors.Is(err, errHeld): // the first copy will be acknowledged
+	case errors.Is(err, errUnavailable) && !last:
+		_ = m.NakWithDelay(time.Second)
+	default:
+		_ = m.Ack() // it will not fit later
+	}
+}
+
+// maxReads is how often the server tries to read the traces of a part.
+const maxReads = 5
+
+// receive takes the message of a part. One that is not valid is quarantined, and the error says why; so is one whose traces
+// cannot be read the last time.
+func (b *books) receive(subject string, message []byte, last bool, stored func(id string, run int) (stretch.Trace, error)) error {
+	id, first, p, err := readPart(subject, message)
+	l := b.ledgers[id] // which only this goroutine changes
+	if l != nil && err == nil {
+		err = l.checkPart(p, func(run int) (stretch.Trace, error) { return stored(id, run) })
+	}
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
-	var p Part
-	err := json.Unmarshal(m.Data(), &p)
-	l := b.ledgers[p.Campaign]
-	if err == nil && l == nil {
-		err = fmt.Errorf("there is no campaign %q", p.Campaign)
-	}
-	if err == nil && m.Subject() != partSubject(p.Campaign, p.First) {
-		err = errors.New("it is not about what it says")
-	}
-	if err == nil {
-		if err = l.take(&p); err == nil {
-			b.acks = append(b.acks, m)
-		}
-		if err == nil || errors.Is(err, errHeld) { // the first copy will be acknowledged
-			return
-		}
-	}
-	if !errors.Is(err, errOld) {
+	switch {
+	case l == nil:
 		b.refused++
-		b.log(fmt.Sprintf("refused a part of campaign %.20q: %v", p.Campaign, err))
+		err = cmp.Or(err, fmt.Errorf("there is no campaign %.20q", id))
+		b.log(fmt.Sprintf("refused a part: %v", err))
+		return err
+	case err == nil:
+		return l.hold(p)
+	case errors.Is(err, errOld) || errors.Is(err, errUnavailable) && !last:
+		return err
 	}
-	_ = m.Ack() // it will not fit later
+	worker := "unknown"
+	if p != nil {
+		worker = cmp.Or(p.Worker, worker)
+	}
+	b.refused++
+	l.reject(first, worker, err)
+	b.log(fmt.Sprintf("campaign %s: rejected the part from run %d on of worker %.50s: %.500v", id, first, worker, err))
+	return err
 }
 
 // turn adds up, gives out, writes the books, and then tells the others, in this order: who dies in
@@ -161,7 +198,7 @@ func (b *books) turn(ctx context.Context, passed time.Duration, over bool) {
 		}
 		if err := b.write(ctx, l); err != nil {
 			b.log(fmt.Sprintf("campaign %s could not be written: %v", l.Job.ID, err))
-			return // and is tried again
+			continue // and is tried again
 		}
 		b.tell(ctx, l, over)
 	}
@@ -173,12 +210,12 @@ func (b *books) turn(ctx context.Context, passed time.Duration, over bool) {
 	b.acks = slices.DeleteFunc(b.acks, func(m jetstream.Msg) bool { return b.added(m.Subject()) })
 }
 
-// added reports whether a part is in the books and need not be kept.
+// added reports whether a part is in the books, and they are written, so that it need not be kept.
 func (b *books) added(subject string) bool {
 	words := strings.Split(subject, ".")
 	first, err := strconv.Atoi(words[len(words)-1])
 	l := b.ledgers[words[len(words)-2]]
-	return err != nil || l == nil || l.arrived[first] == nil
+	return err != nil || l == nil || l.arrived[first] == nil && !l.changed
 }
 
 // forget forgets workers that are gone.
@@ -243,7 +280,12 @@ func (b *books) write(ctx context.Context, l *Ledger) error {
 	if !l.changed {
 		return nil
 	}
-	if err := put(ctx, b.store.ledgers, l.Job.ID, l); err != nil {
+	err := put(ctx, b.store.ledgers, l.Job.ID, l)
+	if errors.Is(err, nats.ErrMaxPayload) {
+		l.reduce()
+		err = put(ctx, b.store.ledgers, l.Job.ID, l)
+	}
+	if err != nil {
 		return err
 	}
 	if l.Job.Ended != "" {

@@ -15,9 +15,9 @@ import (
 // Client is somebody who uses a fleet.
 type Client struct{ store *store }
 
-// Dial connects to the fleet at a URL.
-func Dial(ctx context.Context, url string) (*Client, error) {
-	s, err := connect(url, func(string) {})
+// Dial connects to the fleet at a URL, with its work token.
+func Dial(ctx context.Context, url, token string) (*Client, error) {
+	s, err := connect(url, token, func(string) {})
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (c *Client) command(ctx context.Context, command Command) ([]string, error)
 	defer cancel()
 	m, err := c.store.conn.RequestWithContext(limited, commandSubject, text)
 	if errors.Is(err, nats.ErrNoResponders) {
-		return nil, fmt.Errorf("there is NATS at %s, but no fleet: lockstep fleet serve is not running", withoutToken(c.store.conn.ConnectedUrl()))
+		return nil, fmt.Errorf("there is NATS at %s, but no fleet: lockstep fleet serve is not running", c.store.conn.ConnectedUrl())
 	}
 	if err != nil {
 		return nil, err
@@ -68,12 +68,12 @@ func (c *Client) Stop(ctx context.Context, id string) ([]string, error) {
 
 // Ledgers are the books of all campaigns.
 func (c *Client) Ledgers(ctx context.Context) ([]*Ledger, error) {
-	return all[*Ledger](ctx, c.store.ledgers)
+	return all(ctx, c.store.ledgers, readLedger, func(string) {})
 }
 
 // Workers are the workers that have reported lately.
 func (c *Client) Workers(ctx context.Context) ([]Report, error) {
-	return all[Report](ctx, c.store.workers)
+	return all(ctx, c.store.workers, readReport, func(string) {})
 }
 
 // Traces are the traces of the findings that a campaign keeps.

@@ -4,14 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 
+	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/cli"
 	"github.com/lockstep-go/lockstep/internal/stretch"
+	"github.com/lockstep-go/lockstep/internal/words"
 	"github.com/lockstep-go/lockstep/report/campaign"
 )
 
@@ -28,28 +31,57 @@ type Commands struct {
 	} `cmd:"" help:"Campaigns over many machines."`
 }
 
-// at is where a fleet is.
+// at is where a fleet is, and what lets one in.
 type at struct {
-	URL string `arg:"" env:"LOCKSTEP_FLEET" help:"Where the fleet is: what lockstep fleet serve prints, or the variable LOCKSTEP_FLEET."`
+	URL       string `arg:"" env:"LOCKSTEP_FLEET" help:"Where the fleet is: what lockstep fleet serve prints, or the variable LOCKSTEP_FLEET."`
+	TokenFile string `env:"LOCKSTEP_FLEET_TOKEN_FILE" placeholder:"FILE" help:"File with the fleet's token; otherwise the variable LOCKSTEP_FLEET_TOKEN has it."`
+}
+
+// dial connects with the work token.
+func (a at) dial(ctx context.Context) (*Client, error) {
+	token, err := readToken(a.TokenFile, TokenVariable)
+	if err != nil {
+		return nil, err
+	}
+	return Dial(ctx, a.URL, token)
+}
+
+// view connects with the work token or, at the address of the page, with the view token.
+func (a at) view(ctx context.Context) (view, error) {
+	if !strings.HasPrefix(a.URL, "http://") && !strings.HasPrefix(a.URL, "https://") {
+		return a.dial(ctx)
+	}
+	token, err := readToken(a.TokenFile, TokenVariable)
+	if err != nil {
+		return nil, err
+	}
+	return dialPage(a.URL, token)
 }
 
 type serveCmd struct {
 	Listen string `default:"127.0.0.1:4222" placeholder:"HOST:PORT" help:"Where workers connect (${default}: this machine only)."`
 	Page   string `default:"127.0.0.1:4280" placeholder:"HOST:PORT" help:"Where the page is; empty: nowhere (${default})."`
 	Dir    string `default:"lockstep-fleet" placeholder:"DIR" help:"Where the fleet's files are: a server that is started again goes on (${default})."`
-	Token  string `env:"LOCKSTEP_TOKEN" placeholder:"TEXT" help:"What workers must know; otherwise one is made and kept in DIR."`
 	NATS   string `placeholder:"URL" help:"Use the NATS server there, which must have JetStream, instead of one of our own."`
+
+	TokenFile     string `env:"LOCKSTEP_FLEET_TOKEN_FILE" placeholder:"FILE" help:"File with the work token, which runs programs; otherwise the variable LOCKSTEP_FLEET_TOKEN has it, or one is made and kept in DIR."`
+	ViewTokenFile string `env:"LOCKSTEP_FLEET_VIEW_TOKEN_FILE" placeholder:"FILE" help:"File with the view token, which only reads; otherwise the variable LOCKSTEP_FLEET_VIEW_TOKEN has it, or one is made and kept in DIR."`
 }
 
 // Run serves until interrupted.
 func (c *serveCmd) Run(e *cli.Env) error {
+	work, err := readToken(c.TokenFile, TokenVariable)
+	look, failed := readToken(c.ViewTokenFile, ViewTokenVariable)
+	if err := errors.Join(err, failed); err != nil {
+		return err
+	}
 	log := func(line string) { fmt.Fprintln(e.Err, "lockstep:", line) }
-	s, err := Serve(e.Ctx, Config{Dir: c.Dir, Listen: c.Listen, Token: c.Token, NATS: c.NATS, Log: log})
+	s, err := Serve(e.Ctx, Config{Dir: c.Dir, Listen: c.Listen, Token: work, ViewToken: look, NATS: c.NATS, Log: log})
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	fmt.Fprintf(e.Out, "join with: %s fleet join %s\n", e.Self, s.URL)
+	fmt.Fprintf(e.Out, "join with: %s fleet join %s%s\n", e.Self, s.URL, c.tokenFlag(s, work))
 	if c.Page != "" {
 		url, err := s.Page(e.Ctx, c.Page)
 		if err != nil {
@@ -58,6 +90,17 @@ func (c *serveCmd) Run(e *cli.Env) error {
 		fmt.Fprintf(e.Out, "look at: %s\n", url)
 	}
 	return s.Run(e.Ctx)
+}
+
+// tokenFlag tells workers on this machine where the work token is; given was given to the server.
+func (c *serveCmd) tokenFlag(s *Server, given string) string {
+	switch {
+	case c.TokenFile != "":
+		return " --token-file " + c.TokenFile
+	case given == "" && c.NATS == "":
+		return " --token-file " + s.tokenFile()
+	}
+	return ""
 }
 
 type joinCmd struct {
@@ -69,7 +112,11 @@ type joinCmd struct {
 
 // Run works until interrupted.
 func (c *joinCmd) Run(e *cli.Env) error {
-	w := Worker{URL: c.URL, Name: c.Name, Workers: c.Workers, Every: max(c.Every, time.Millisecond), Program: e.ProgramOf,
+	token, err := readToken(c.TokenFile, TokenVariable)
+	if err != nil {
+		return err
+	}
+	w := Worker{URL: c.URL, Token: token, Name: c.Name, Workers: c.Workers, Every: max(c.Every, time.Millisecond), Program: e.ProgramOf,
 		Log: func(line string) { fmt.Fprintln(e.Err, "lockstep:", line) }}
 	return w.Join(e.Ctx)
 }
@@ -102,7 +149,7 @@ func Elsewhere(e *cli.Env, c cli.Elsewhere) (*cli.Gathered, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := Dial(e.Ctx, c.URL)
+	client, err := at{URL: c.URL, TokenFile: c.TokenFile}.dial(e.Ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -128,13 +175,13 @@ func Elsewhere(e *cli.Env, c cli.Elsewhere) (*cli.Gathered, error) {
 	return &cli.Gathered{Result: l.Result, Coverage: l.Coverage, Closure: l.Closure, Traces: traces, Elapsed: l.Elapsed, Curve: l.Curve, Stopped: l.Job.Ended == Stopped, Failed: l.Why}, err
 }
 
-// jobOf lets the program of a campaign say what it is about, which also checks it.
-func jobOf(e *cli.Env, c cli.Elsewhere) (Job, error) {
+// jobOf lets the program of a campaign say what it is about, which also checks it. The flags are about the check only.
+func jobOf(e *cli.Env, c cli.Elsewhere, flags ...string) (Job, error) {
 	file, variables, err := e.ProgramOf(c.Target, c.Set)
 	if err != nil {
 		return Job{}, err
 	}
-	p, err := stretch.Start(e.Ctx, file, c.Args, variables...)
+	p, err := stretch.Start(e.Ctx, file, slices.Concat(c.Args, flags), variables...)
 	if err != nil {
 		return Job{}, err
 	}
@@ -145,12 +192,6 @@ func jobOf(e *cli.Env, c cli.Elsewhere) (Job, error) {
 type statusCmd struct {
 	at
 	JSON bool `name:"json" help:"Print one JSON object."`
-}
-
-// status is what is printed as JSON.
-type status struct {
-	Campaigns []line   `json:"campaigns"`
-	Workers   []Report `json:"workers"`
 }
 
 // line is a campaign in a list.
@@ -171,12 +212,17 @@ type line struct {
 	Elapsed  int64   `json:"elapsed_ms"`
 	Speed    float64 `json:"runs_per_sec"`
 	Why      string  `json:"why,omitempty"`
+	// Problems are those of the campaign's result so far.
+	Problems []lockstep.Problem `json:"problems,omitempty"`
+	// Quarantined is the number of parts of which nothing counts.
+	Quarantined int `json:"quarantined"`
 }
 
 func lineOf(l *Ledger) line {
 	x := line{ID: l.Job.ID, Plan: l.Job.Plan, Name: l.Job.Name, State: "running", Target: l.Result.Target, Strategy: l.Result.Strategy, Seed: l.Result.Seed,
 		Runs: l.Result.Runs, Of: l.Job.Hello.Runs, Findings: campaign.Findings(l.Result), States: l.Result.States, Verdict: string(l.verdict()),
-		Digest: fmt.Sprintf("%016x", l.Result.Digest), Elapsed: l.Elapsed.Milliseconds(), Why: l.Why}
+		Digest: fmt.Sprintf("%016x", l.Result.Digest), Elapsed: l.Elapsed.Milliseconds(), Why: l.Why,
+		Problems: l.Result.Problems(), Quarantined: l.Quarantined}
 	if l.Job.Ended != "" {
 		x.State = l.Job.Ended
 	}
@@ -188,33 +234,42 @@ func lineOf(l *Ledger) line {
 
 // Run prints campaigns and workers.
 func (c *statusCmd) Run(e *cli.Env) error {
-	client, err := Dial(e.Ctx, c.URL)
+	from, err := c.view(e.Ctx)
 	if err != nil {
 		return err
 	}
-	defer client.Close()
-	ledgers, err := client.Ledgers(e.Ctx)
-	workers, failed := client.Workers(e.Ctx)
-	if err = errors.Join(err, failed); err != nil {
+	defer from.Close()
+	s, err := from.status(e.Ctx)
+	if err != nil {
 		return err
 	}
-	s := status{Campaigns: []line{}, Workers: workers}
-	for _, l := range ledgers {
-		s.Campaigns = append(s.Campaigns, lineOf(l))
-	}
-	slices.SortFunc(s.Campaigns, func(a, b line) int { return strings.Compare(a.ID, b.ID) })
-	slices.SortFunc(s.Workers, func(a, b Report) int { return strings.Compare(a.Worker, b.Worker) })
 	if c.JSON {
 		return e.JSON(s)
 	}
-	w := tabwriter.NewWriter(e.Out, 0, 8, 2, ' ', 0)
+	return s.print(e.Out)
+}
+
+// print prints tables.
+func (s *status) print(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "campaign\tstate\ttarget\tstrategy\tseed\truns\tfindings\tverdict\tdigest")
 	for _, x := range s.Campaigns {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%d of %d\t%d\t%s\t%s\n", x.ID, x.State, x.Target, x.Strategy, x.Seed, x.Runs, x.Of, x.Findings, x.Verdict, x.Digest)
+		words.Printf(w, "%s\t%s\t%s\t%s\t%d\t%d of %d\t%d\t%s\t%s\n", x.ID, x.State, x.Target, x.Strategy, x.Seed, x.Runs, x.Of, x.Findings, x.Verdict, x.Digest)
+	}
+	for _, x := range s.Campaigns {
+		for _, line := range campaign.ProblemLines(x.Problems, ": --json lists all") {
+			words.Printf(w, "%s: %s\n", x.ID, line)
+		}
 	}
 	fmt.Fprintln(w, "\nworker\tcampaign\truns\truns/s\trefuses")
 	for _, r := range s.Workers {
-		fmt.Fprintf(w, "%s\t%s\t%d\t%.0f\t%s\n", r.Worker, r.Campaign, r.Runs, r.Speed, r.refusals())
+		words.Printf(w, "%s\t%s\t%d\t%.0f\t%s\n", r.Worker, r.Campaign, r.Runs, r.Speed, r.refusals())
+	}
+	if len(s.Quarantine) > 0 {
+		fmt.Fprintln(w, "\nquarantined\tfrom run\tworker\twhy")
+	}
+	for _, q := range s.Quarantine {
+		words.Printf(w, "%s\t%d\t%s\t%s\n", q.Campaign, q.First, q.Worker, q.Why)
 	}
 	return w.Flush()
 }
@@ -236,14 +291,14 @@ type stopCmd struct {
 
 // Run ends a campaign.
 func (c *stopCmd) Run(e *cli.Env) error {
-	client, err := Dial(e.Ctx, c.URL)
+	client, err := c.dial(e.Ctx)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
 	ids, err := client.Stop(e.Ctx, c.Campaign)
 	if err == nil {
-		fmt.Fprintf(e.Out, "stopped: %s\n", strings.Join(ids, ", "))
+		words.Printf(e.Out, "stopped: %s\n", strings.Join(ids, ", "))
 	}
 	return err
 }

@@ -39,7 +39,7 @@ func Example() {
 	defer others.Wait()
 	defer cancel()
 	others.Go(func() { _ = server.Run(ctx) })
-	worker := fleet.Worker{URL: server.URL, Program: self}
+	worker := fleet.Worker{URL: server.URL, Token: server.Token, Program: self}
 	others.Go(func() { _ = worker.Join(ctx) })
 
 	file, variables, _ := self("", nil)
@@ -49,7 +49,7 @@ func Example() {
 		panic(err)
 	}
 	program.Close()
-	client, err := fleet.Dial(ctx, server.URL)
+	client, err := fleet.Dial(ctx, server.URL, server.Token)
 	if err != nil {
 		panic(err)
 	}

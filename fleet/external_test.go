@@ -31,9 +31,9 @@ func external(t *testing.T, change func(*server.Options)) *server.Server {
 }
 
 // on serves a fleet on a NATS server that is there, until the function that is returned is called.
-func on(t *testing.T, url, dir string) (*Server, func()) {
+func on(t *testing.T, url, token, dir string) (*Server, func()) {
 	t.Helper()
-	s, err := Serve(t.Context(), Config{NATS: url, Dir: dir})
+	s, err := Serve(t.Context(), Config{NATS: url, Token: token, Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,26 +48,25 @@ func on(t *testing.T, url, dir string) (*Server, func()) {
 func TestExternal(t *testing.T) {
 	want := output(t, 0, "run", "smr", "--runs", "400", "--seed", "9")
 	for name, c := range map[string]struct {
-		who, wrong string
-		change     func(*server.Options)
+		user   string
+		change func(*server.Options)
 	}{
-		"token":    {"secret", "mistaken", func(o *server.Options) { o.Authorization = "secret" }},
-		"password": {"team:secret", "team:mistaken", func(o *server.Options) { o.Username, o.Password = "team", "secret" }},
+		"token":    {"", func(o *server.Options) { o.Authorization = "secret" }},
+		"password": {"team@", func(o *server.Options) { o.Username, o.Password = "team", "secret" }},
 	} {
 		n, dir := external(t, c.change), t.TempDir()
-		address := n.Addr().String()
-		if _, err := Serve(t.Context(), Config{NATS: "nats://" + c.wrong + "@" + address, Dir: dir}); err == nil || strings.Contains(err.Error(), "mistaken") || !strings.Contains(err.Error(), "does not know this token") {
+		url := "nats://" + c.user + n.Addr().String()
+		if _, err := Serve(t.Context(), Config{NATS: url, Token: "mistaken", Dir: dir}); err == nil || strings.Contains(err.Error(), "mistaken") || !strings.Contains(err.Error(), "does not know this token") {
 			t.Errorf("%s: %v", name, err)
 		}
-		url := "nats://" + c.who + "@" + address
-		s, end := on(t, url, dir)
+		s, end := on(t, url, "secret", dir)
 		t.Cleanup(end)
 		joined(t, s, name)
 		if l := given(t, s, "smr", "--runs", "400", "--seed", "9"); lineOf(l).Digest != want["digest"] || l.Result.Runs != 400 {
 			t.Errorf("%s: digest %x after %d runs, want %v", name, l.Result.Digest, l.Result.Runs, want["digest"])
 		}
 		end()
-		again, end := on(t, url, dir)
+		again, end := on(t, url, "secret", dir)
 		t.Cleanup(end)
 		if look := again.books.look(); len(look.Campaigns) != 1 || look.Campaigns[0].Result.Runs != 400 {
 			t.Errorf("%s: after a restart there are %+v", name, look.Campaigns)
@@ -91,9 +90,10 @@ func TestExternalLacks(t *testing.T) {
 	}
 	for address, want := range map[string]string{
 		"nats://127.0.0.1:1?creds=nowhere.creds": "creds: stat nowhere.creds", "nats://127.0.0.1:1?ca=nowhere.pem": "ca: stat nowhere.pem",
-		"nats://127.0.0.1:1?password=x": "allowed are creds and ca", "nats://secret@127.0.0.1:1": "no fleet at nats://127.0.0.1:1",
+		"nats://127.0.0.1:1?password=x": "allowed are creds and ca", "nats://127.0.0.1:1": "no fleet at nats://127.0.0.1:1",
+		"nats://secret@127.0.0.1:1": "--token-file FILE", "nats://user:secret@127.0.0.1:1": "--token-file FILE", "secret@127.0.0.1:1": "LOCKSTEP_FLEET_TOKEN",
 	} {
-		if _, err := Dial(t.Context(), address); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+		if _, err := Dial(t.Context(), address, ""); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", address, err)
 		}
 	}

@@ -3,11 +3,11 @@ package fleet
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"text/tabwriter"
 
 	"github.com/lockstep-go/lockstep/cli"
+	"github.com/lockstep-go/lockstep/internal/words"
 	"github.com/lockstep-go/lockstep/keep"
 )
 
@@ -20,58 +20,45 @@ type findingsCmd struct {
 
 // Run lists findings, and fetches their traces.
 func (c *findingsCmd) Run(e *cli.Env) error {
-	client, err := Dial(e.Ctx, c.URL)
+	from, err := c.view(e.Ctx)
 	if err != nil {
 		return err
 	}
-	defer client.Close()
-	ledgers, err := client.Ledgers(e.Ctx)
+	defer from.Close()
+	found, err := from.findings(e.Ctx, c.Campaign)
 	if err != nil {
 		return err
-	}
-	known, found := c.Campaign == "", []Finding{}
-	for _, l := range ledgers {
-		if c.Campaign != "" && l.Job.ID != c.Campaign && l.Job.Plan != c.Campaign {
-			continue
-		}
-		known = true
-		found = append(found, l.Findings...)
-		if c.Out != "" {
-			err = errors.Join(err, c.fetch(e, client, l))
-		}
-	}
-	if !known {
-		return fmt.Errorf("the fleet has no campaign %q", c.Campaign)
 	}
 	if len(found) > 0 {
 		e.Found()
 	}
+	if c.Out != "" {
+		err = c.fetch(e, from, found)
+	}
 	if c.JSON {
-		return errors.Join(err, e.JSON(struct {
-			Findings []Finding `json:"findings"`
-		}{found}))
+		return errors.Join(err, e.JSON(foundList{found}))
 	}
 	w := tabwriter.NewWriter(e.Out, 0, 8, 2, ' ', 0)
 	for _, f := range found {
-		fmt.Fprintf(w, "%s\trun %d\t%s\t%s\n", f.Campaign, f.Run, f.Property, f.Text)
+		words.Printf(w, "%s\trun %d\t%s\t%s\n", f.Campaign, f.Run, f.Property, f.Text)
 	}
 	return errors.Join(err, w.Flush())
 }
 
-// fetch writes the traces of a campaign to files.
-func (c *findingsCmd) fetch(e *cli.Env, client *Client, l *Ledger) (failed error) {
-	for _, f := range l.Findings {
-		file, err := fetchTrace(e.Ctx, e, client, c.Out, l.Job.ID, f.Run)
+// fetch writes the traces of findings to files.
+func (c *findingsCmd) fetch(e *cli.Env, from view, found []Finding) (failed error) {
+	for _, f := range found {
+		file, err := fetchTrace(e.Ctx, e, from, c.Out, f.Campaign, f.Run)
 		if failed = errors.Join(failed, err); err == nil {
-			fmt.Fprintln(e.Err, "lockstep: wrote", file)
+			words.Printf(e.Err, "lockstep: wrote %s\n", file)
 		}
 	}
 	return failed
 }
 
-// fetchTrace writes a trace to a file in a folder.
-func fetchTrace(ctx context.Context, e *cli.Env, client *Client, dir, id string, run int) (string, error) {
-	packed, err := client.store.getTrace(ctx, id, run)
+// fetchTrace writes a trace to a file in a directory.
+func fetchTrace(ctx context.Context, e *cli.Env, from view, dir, id string, run int) (string, error) {
+	packed, err := from.trace(ctx, id, run)
 	if err != nil {
 		return "", err
 	}
@@ -82,6 +69,6 @@ func fetchTrace(ctx context.Context, e *cli.Env, client *Client, dir, id string,
 	if err := keep.MakeFolder(dir); err != nil {
 		return "", err
 	}
-	file := filepath.Join(dir, keep.NameOfRun(t, run)+".trace")
+	file := filepath.Join(dir, keep.NameIn(dir, t, run)+".trace")
 	return file, keep.Trace(e.Write, file, t)
 }

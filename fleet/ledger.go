@@ -1,14 +1,12 @@
 package fleet
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
-	"github.com/lockstep-go/lockstep/coverage"
-	"github.com/lockstep-go/lockstep/internal/sketch"
+	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/stretch"
 	"github.com/lockstep-go/lockstep/report/campaign"
 	"github.com/lockstep-go/lockstep/trace"
@@ -77,6 +75,11 @@ type Ledger struct {
 	// Speed is how many runs a worker makes in a second, as the last one told.
 	Speed float64 `json:"speed"`
 	Arm   Arm     `json:"arm,omitzero"`
+	// Quarantined is the number of parts that were rejected, Quarantine has the last of them, and Attempts counts the
+	// rejected ones of a batch that is given out, by its first run.
+	Quarantined int           `json:"quarantined,omitempty"`
+	Quarantine  []Quarantined `json:"quarantine,omitempty"`
+	Attempts    map[int]int   `json:"attempts,omitempty"`
 
 	arrived map[int]*Part // by their first run, until those before them are there
 	changed bool          // since it was written
@@ -113,7 +116,7 @@ func (l *Ledger) size(workers int) int {
 // give gives out one more stretch, where there are so many workers, or none where all are given out.
 func (l *Ledger) give(workers int) (stretch.Ask, bool) {
 	end := l.Job.Hello.Runs
-	if l.Job.Ended != "" || l.Next >= end || l.found() {
+	if l.Job.Ended != "" || l.Next >= end || l.decided() {
 		return stretch.Ask{}, false
 	}
 	switch h := l.Job.Hello; {
@@ -130,18 +133,16 @@ func (l *Ledger) give(workers int) (stretch.Ask, bool) {
 	return ask, true
 }
 
-// found reports whether there is a finding with which the campaign will end.
-func (l *Ledger) found() bool {
-	if l.Job.Hello.KeepGoing {
-		return false
-	}
+// decided reports whether a part is there with which the campaign will end: with a finding, or with an error.
+func (l *Ledger) decided() bool {
+	ends := func(r *lockstep.Result) bool { return !l.Job.Hello.KeepGoing && campaign.Findings(r) > 0 }
 	//lockstep:unordered it is asked whether there is one
 	for _, p := range l.arrived {
-		if campaign.Findings(p.Result) > 0 {
+		if p.Error != "" || ends(p.Result) {
 			return true
 		}
 	}
-	return campaign.Findings(l.Result) > 0
+	return ends(l.Result)
 }
 
 // waiting are the stretches that are given out and not made.
@@ -155,71 +156,33 @@ var (
 	errHeld = errors.New("these runs wait to be counted")
 )
 
-// take takes a part, in any order. A part that does not fit is refused and changes nothing.
-func (l *Ledger) take(p *Part) error {
-	if err := l.fits(p); err != nil {
+// take holds a part, in any order, until all before it are there. A part that is not valid changes nothing.
+func (l *Ledger) take(p *Part, traces traceSource) error {
+	if err := l.checkPart(p, traces); err != nil {
 		return err
+	}
+	return l.hold(p)
+}
+
+// hold holds a valid part until all before it are there.
+func (l *Ledger) hold(p *Part) error {
+	if l.arrived[p.First] != nil {
+		return errHeld
 	}
 	if l.arrived == nil {
 		l.arrived = map[int]*Part{}
 	}
-	if l.arrived[p.First] != nil {
-		return errHeld
-	}
+	p.normalize()
 	l.arrived[p.First] = p
-	return nil
-}
-
-// fits reports why a part cannot be one of this campaign.
-func (l *Ledger) fits(p *Part) error {
-	h, r := l.Job.Hello, p.Result
-	switch {
-	case p.Version != h.Version || p.Program != h.Program:
-		return fmt.Errorf("it was made by program %s of version %s, and the campaign is of %s of version %s", p.Program, p.Version, h.Program, h.Version)
-	case l.Job.Ended != "" || p.First < l.Result.Runs:
-		return errOld
-	case !l.asked(p.Ask):
-		return fmt.Errorf("nobody asked for runs %d to %d", p.First, p.End-1)
-	case p.Error != "":
-		return nil
-	case r == nil || r.From != p.First || r.Runs < 0 || r.Runs > p.End-p.First:
-		return errors.New("the result is not that of these runs")
-	case len(r.Found) > r.Runs || len(p.Shapes) != len(r.Found) || r.Seed != h.Seed:
-		return errors.New("the findings are not those of these runs")
-	}
-	if err := l.fitsMeasures(p); err != nil {
-		return err
-	}
-	judged, sketched := 0, sketch.Sketch{}
-	for _, n := range r.Verdicts {
-		judged += max(n, 0)
-	}
-	if judged != r.Runs {
-		return fmt.Errorf("%d verdicts on %d runs", judged, r.Runs)
-	}
-	if r.Runs < p.End-p.First && !r.Exhausted && (h.KeepGoing || campaign.Findings(r) == 0) {
-		return errors.New("runs are missing")
-	}
-	return errors.Join(sketched.Merge(p.Schedules), sketched.Merge(p.States))
-}
-
-// fitsMeasures reports why the measures of a part cannot be those of its runs.
-func (l *Ledger) fitsMeasures(p *Part) error {
-	if c := p.Coverage; c != nil {
-		if c.Runs != p.Result.Runs {
-			return fmt.Errorf("coverage of %d runs, where there are %d", c.Runs, p.Result.Runs)
-		}
-		return cmp.Or(l.Coverage, &coverage.Sum{}).Check(c)
-	}
 	return nil
 }
 
 // asked reports whether a stretch is one that was given out, or a slice of one.
 func (l *Ledger) asked(a stretch.Ask) bool {
 	if l.Job.Hello.Sequential {
-		return len(l.Out) > 0 && a.First%slice == 0 && a.End == min(a.First+slice, l.Job.Hello.Runs)
+		return len(l.Out) > 0 && a.First >= 0 && a.First%slice == 0 && a.End == min(a.First+slice, l.Job.Hello.Runs) && a.Found == l.Out[0].Found
 	}
-	return slices.ContainsFunc(l.Out, func(b stretch.Ask) bool { return a.First == b.First && a.End == b.End })
+	return slices.Contains(l.Out, a)
 }
 
 // add adds the parts that have arrived to the result, as far as there are no gaps, and reports
@@ -230,7 +193,7 @@ func (l *Ledger) add() (added []*Part) {
 		if p == nil {
 			break
 		}
-		l.addOne(p)
+		l.addSafely(p)
 		added = append(added, p)
 	}
 	if h := l.Job.Hello; l.Job.Ended == "" && l.Result.Runs >= h.Runs {
@@ -239,10 +202,23 @@ func (l *Ledger) add() (added []*Part) {
 	return added
 }
 
+// addSafely adds a part. One that panics though it is valid ends its campaign, and not the server.
+func (l *Ledger) addSafely(p *Part) {
+	defer func() {
+		if r := recover(); r != nil {
+			why := fmt.Errorf("adding it panics: %v", r)
+			l.quarantine(p.First, p.Worker, why)
+			l.end(Failed, fmt.Sprintf("runs %d to %d of worker %s: %v", p.First, p.End-1, p.Worker, why))
+		}
+	}()
+	l.addOne(p)
+}
+
 func (l *Ledger) addOne(p *Part) {
 	r := l.Result
 	l.changed = true
 	delete(l.arrived, p.First)
+	delete(l.Attempts, p.First)
 	l.Out = slices.DeleteFunc(l.Out, func(a stretch.Ask) bool { return a.End <= p.End })
 	if p.Error != "" {
 		l.end(Failed, p.Error)
@@ -264,8 +240,8 @@ func (l *Ledger) addOne(p *Part) {
 	l.Curve = campaign.AddSample(l.Curve, r, l.Elapsed)
 	if l.Ended(l.Job.Hello.KeepGoing) {
 		l.end(Done, "")
-	} else if why := l.Broken(l.Job.Hello.Worthless); why != "" {
-		l.end(Failed, why)
+	} else if err := l.Result.EnvironmentError(); err != nil {
+		l.end(Failed, err.Error())
 	}
 }
 
@@ -273,7 +249,30 @@ func (l *Ledger) addOne(p *Part) {
 func (l *Ledger) end(how, why string) {
 	l.Job.Ended, l.Why, l.changed = how, why, true
 	l.Result.Interrupted = (how == Stopped || how == TimeUp) && l.Result.Runs < l.Job.Hello.Runs
-	l.Out, l.arrived = nil, nil
+	l.Result.Stopped = how == Stopped
+	l.Out, l.arrived, l.Attempts = nil, nil, nil
+}
+
+// What is kept of the findings and of their texts where the state of a campaign is too large.
+const (
+	reducedFindings = 100
+	reducedText     = 200
+)
+
+// reduce ends a campaign whose state is too large to be written, and keeps what is small of it.
+func (l *Ledger) reduce() {
+	l.end(Failed, "the state of the campaign is larger than the server can store: its findings or reasons are too many or too long")
+	r := l.Result
+	clear(r.Reasons)
+	r.Divergences, r.Nondeterminism, r.Unknown, r.Events, l.Curve, l.Coverage, l.Closure = nil, nil, nil, nil, nil, nil, nil
+	n := min(len(l.Findings), len(r.Found), reducedFindings)
+	l.Findings, r.Found = l.Findings[:n], r.Found[:n]
+	cut := func(text string) string { return text[:min(len(text), reducedText)] }
+	for i := range n {
+		f, g := &l.Findings[i], &r.Found[i]
+		f.Text, f.Shape, g.Flaky = cut(f.Text), cut(f.Shape), cut(g.Flaky)
+		g.Finding = lockstep.Finding{Property: g.Finding.Property, Text: cut(g.Finding.Text)}
+	}
 }
 
 // passes lets time pass, of which a campaign may have only so much.
@@ -294,7 +293,7 @@ func (l *Ledger) verdict() trace.Verdict { return l.campaign().Verdict() }
 func (l *Ledger) campaign() *campaign.Campaign {
 	h := l.Job.Hello
 	c := &campaign.Campaign{Result: l.Result, Options: h.Options, Build: h.Build, Scenario: h.Scenario, Elapsed: l.Elapsed, Curve: l.Curve,
-		Interrupted: l.Job.Ended == Stopped, TimeUp: l.Job.Ended == TimeUp, Groups: l.groups()}
+		TimeUp: l.Job.Ended == TimeUp, Groups: l.groups()}
 	return c
 }
 

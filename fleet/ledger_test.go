@@ -2,14 +2,15 @@ package fleet
 
 import (
 	"encoding/json"
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/coverage"
 	"github.com/lockstep-go/lockstep/internal/stretch"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/smr"
+	"github.com/lockstep-go/lockstep/trace"
 	"pgregory.net/rapid"
 )
 
@@ -20,12 +21,21 @@ func plan(bug, keepGoing bool, runs int) lockstep.Plan {
 
 // jobFor is the job of a plan, without a program.
 func jobFor(p lockstep.Plan) Job {
-	return Job{ID: "000001", Args: []string{"run"}, Hello: stretch.Hello{Version: lockstep.Version, Program: "0123456789abcdef", Target: "smr", Strategy: "walk",
+	return Job{ID: "000001", Args: []string{"run"}, Hello: stretch.Hello{Version: lockstep.Version, Program: "0123456789abcdef", Target: targetOf(p), Strategy: p.Strategy.String(),
 		Seed: p.Seed, Runs: p.Runs, Keep: p.Keep, KeepGoing: p.KeepGoing}}
 }
 
+// targetOf is the name of a plan's system.
+func targetOf(p lockstep.Plan) string {
+	info, err := p.System.Describe()
+	if err != nil {
+		panic(err)
+	}
+	return info.Name
+}
+
 // partOf makes the part that a worker would send.
-func partOf(t *rapid.T, crew *lockstep.Crew, job Job, ask stretch.Ask) *Part {
+func partOf(t *rapid.T, crew *lockstep.Crew, job Job, ask stretch.Ask, store map[int]stretch.Trace) *Part {
 	r, err := crew.Make(t.Context(), ask.First, ask.End, ask.Found)
 	if err != nil {
 		t.Fatal(err)
@@ -35,14 +45,25 @@ func partOf(t *rapid.T, crew *lockstep.Crew, job Job, ask stretch.Ask) *Part {
 		t.Fatal(err)
 	}
 	p := &Part{Made: stretch.Made{Ask: ask, Result: r}, Campaign: job.ID, Version: job.Hello.Version, Program: job.Hello.Program, ElapsedMS: int64(ask.End % 3)}
-	for _, x := range traces {
+	for i, x := range traces {
 		p.Shapes = append(p.Shapes, x.Shape)
+		store[r.Found[i].Run] = x
 	}
 	return p
 }
 
+// stored reads traces from a map.
+func stored(store map[int]stretch.Trace) traceSource {
+	return func(run int) (stretch.Trace, error) {
+		if t, ok := store[run]; ok {
+			return t, nil
+		}
+		return stretch.Trace{}, errors.New("there is none")
+	}
+}
+
 // again is a ledger as a server finds it that is started again.
-func again(t *rapid.T, l *Ledger) *Ledger {
+func again(t interface{ Fatal(...any) }, l *Ledger) *Ledger {
 	text, err := json.Marshal(l)
 	if err != nil {
 		t.Fatal(err)
@@ -79,6 +100,7 @@ func TestLedger(t *testing.T) {
 		l := newLedger(jobFor(plans[i]))
 		written := again(t, l)
 		var sent []*Part // in the stream, not acknowledged
+		store := map[int]stretch.Trace{}
 		for moves := 0; l.Job.Ended == "" && moves < 2000; moves++ {
 			switch rapid.IntRange(0, 5).Draw(t, "move") {
 			case 0:
@@ -86,11 +108,14 @@ func TestLedger(t *testing.T) {
 				written = again(t, l)
 			case 1: // a worker makes one of those that wait, or one that was made
 				if len(l.Out) > 0 {
-					sent = append(sent, partOf(t, crew, l.Job, rapid.SampledFrom(l.Out).Draw(t, "stretch")))
+					sent = append(sent, partOf(t, crew, l.Job, rapid.SampledFrom(l.Out).Draw(t, "stretch"), store))
 				}
 			case 2:
 				if len(sent) > 0 {
-					_ = l.take(rapid.SampledFrom(sent).Draw(t, "part"))
+					p := rapid.SampledFrom(sent).Draw(t, "part")
+					if err := l.take(p, stored(store)); err != nil && !errors.Is(err, errOld) && !errors.Is(err, errHeld) && l.asked(p.Ask) {
+						t.Fatalf("an honest part was rejected: %v", err)
+					}
 				}
 			case 3:
 				if l.add(); rapid.Bool().Draw(t, "written") {
@@ -115,53 +140,6 @@ func TestLedger(t *testing.T) {
 			}
 		}
 	})
-}
-
-// Parts that are not what was asked for change nothing.
-func TestLedgerRefuses(t *testing.T) {
-	for name, spoil := range map[string]func(*Part){
-		"version":   func(p *Part) { p.Version = "0.0.1" },
-		"program":   func(p *Part) { p.Program = "fedcba9876543210" },
-		"no runs":   func(p *Part) { p.Result = nil },
-		"too many":  func(p *Part) { p.Result.Runs++ },
-		"too few":   func(p *Part) { p.Result.Runs--; p.Result.Verdicts["pass"]-- },
-		"verdicts":  func(p *Part) { p.Result.Verdicts["pass"]++ },
-		"negative":  func(p *Part) { p.Result.Verdicts["pass"] += 2; p.Result.Verdicts["unknown"] = -2 },
-		"elsewhere": func(p *Part) { p.First, p.End = p.First+1000, p.End+1000 },
-		"longer":    func(p *Part) { p.End++ },
-		"of others": func(p *Part) { p.Result.From = 7 },
-		"seed":      func(p *Part) { p.Result.Seed++ },
-		"findings":  func(p *Part) { p.Result.Found = make([]lockstep.Found, 2) },
-		"sketch":    func(p *Part) { p.States = []byte{1, 2, 3} },
-		"coverage":  func(p *Part) { p.Coverage = &coverage.Sum{Runs: p.Result.Runs + 1} },
-		"aims": func(p *Part) {
-			p.Coverage = &coverage.Sum{Runs: p.Result.Runs, Watches: []coverage.Counted{{News: []coverage.News{{Run: 1, Aims: []int{-1}}}}}}
-		},
-	} {
-		l := newLedger(jobFor(plan(false, false, 90)))
-		ask, _ := l.give(1)
-		crew, err := lockstep.NewCrew(plan(false, false, 90))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := crew.Make(t.Context(), ask.First, ask.End, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p := &Part{Made: stretch.Made{Ask: ask, Result: r}, Version: lockstep.Version, Program: l.Job.Hello.Program}
-		good := *p
-		copied := *r
-		copied.Verdicts = map[lockstep.Verdict]int{"pass": r.Verdicts["pass"]}
-		good.Result = &copied
-		spoil(p)
-		if err := l.take(p); err == nil || len(l.arrived) > 0 {
-			t.Errorf("%s: it was taken", name)
-		}
-		if err := l.take(&good); err != nil || len(l.add()) != 1 {
-			t.Errorf("%s: after it the right one was refused: %v", name, err)
-		}
-		_ = crew.Close()
-	}
 }
 
 // A stretch takes about a second, whatever a run takes, and time is counted.
@@ -204,5 +182,21 @@ func TestSizes(t *testing.T) {
 	}
 	if _, ok := l.give(1); ok {
 		t.Error("work was given out after the end")
+	}
+}
+
+// The status of a fleet lists what is wrong with a campaign, as its own output does: a divergence is never green.
+func TestStatusListsProblems(t *testing.T) {
+	l := newLedger(jobFor(plan(false, false, 10)))
+	l.Result.Add(&lockstep.Result{Runs: 10, Verdicts: map[lockstep.Verdict]int{trace.Pass: 10}, Rechecked: 2, Diverged: 1,
+		Divergences: []lockstep.Divergence{{Run: 4, Difference: "step 3"}}}, 1)
+	l.end(Done, "")
+	x := lineOf(l)
+	if x.Verdict != "flaky" || len(x.Problems) != 1 || x.Problems[0].Kind != lockstep.ProblemDivergence || x.Problems[0].Severity != lockstep.SeverityError {
+		t.Errorf("%+v", x)
+	}
+	l = newLedger(jobFor(plan(false, false, 10)))
+	if l.end(Stopped, ""); l.verdict() != trace.Unknown || !l.Result.Stopped {
+		t.Errorf("stopped: %s", l.verdict())
 	}
 }

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/subtle"
 	"encoding/json"
 	"fmt"
+	"html"
 	"io"
+	"maps"
+	"mime"
 	"net"
 	"net/http"
 	"os"
@@ -16,23 +18,35 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockstep-go/lockstep/internal/stretch"
+	"github.com/lockstep-go/lockstep/internal/words"
 	"github.com/lockstep-go/lockstep/keep"
 	"github.com/lockstep-go/lockstep/report"
 	"github.com/lockstep-go/lockstep/report/campaign"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Page serves the fleet's page until the context ends, and says where it is.
+// Page serves the fleet's page until the context ends, and says where it is. The address has the view token, which the page
+// exchanges for a cookie.
 func (s *Server) Page(ctx context.Context, listen string) (url string, err error) {
+	if err := checkListen("--page", listen, "view", s.ViewToken); err != nil {
+		return "", err
+	}
 	l, err := net.Listen("tcp", listen)
 	if err != nil {
 		return "", fmt.Errorf("--page %s: %w", listen, err)
 	}
-	web := &http.Server{Handler: s.guard(s.pages()), ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 1 << 14,
-		BaseContext: func(net.Listener) context.Context { return ctx }}
+	web := s.web(ctx)
 	context.AfterFunc(ctx, func() { _ = web.Close() })
 	go func() { _ = web.Serve(l) }() // it ends with the context
 	host, _ := os.Hostname()
-	return fmt.Sprintf("http://%s/?token=%s", reachable(l.Addr(), host), s.Token), nil
+	return fmt.Sprintf("http://%s/?token=%s", reachable(l.Addr(), host), s.ViewToken), nil
+}
+
+// web is the server of the page. Clients that send slowly, or nothing, are cut off; extend limits those that read slowly.
+func (s *Server) web(ctx context.Context) *http.Server {
+	return &http.Server{Handler: s.guard(s.pages()), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 14,
+		BaseContext: func(net.Listener) context.Context { return ctx }}
 }
 
 // pages are the pages by their addresses.
@@ -54,8 +68,24 @@ func (s *Server) pages() http.Handler {
 		}
 		http.NotFound(w, r)
 	})
-	mux.HandleFunc("GET /finding/{id}/{run}", func(w http.ResponseWriter, r *http.Request) { s.finding(w, r, false) })
-	mux.HandleFunc("GET /finding/{id}/{run}/trace", func(w http.ResponseWriter, r *http.Request) { s.finding(w, r, true) })
+	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, "application/json", writeJSON, s.books.status())
+	})
+	mux.HandleFunc("GET /findings", func(w http.ResponseWriter, r *http.Request) {
+		found, err := s.books.findings(r.URL.Query().Get("campaign"))
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusNotFound)
+			return
+		}
+		answer(w, "application/json", writeJSON, &foundList{found})
+	})
+	mux.HandleFunc("GET /finding/{id}/{run}", s.findingPage)
+	mux.HandleFunc("GET /finding/{id}/{run}/trace", s.findingTrace)
+	mux.HandleFunc("GET /finding/{id}/{run}/stored", func(w http.ResponseWriter, r *http.Request) {
+		if packed, _, ok := s.finding(w, r); ok {
+			answer(w, "application/json", writeJSON, packed)
+		}
+	})
 	return mux
 }
 
@@ -71,32 +101,54 @@ func answer[T any](w http.ResponseWriter, kind string, write func(io.Writer, T) 
 	_, _ = b.WriteTo(w)
 }
 
-// guard lets in who knows the token: from the address once, which makes a cookie, or from a header.
+// guard lets in who knows the view token: from the address once, which makes a cookie, or from a header.
 func (s *Server) guard(next http.Handler) http.Handler {
 	const name = "lockstep-fleet"
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		given := r.URL.Query().Get("token")
-		if given != "" && same(given, s.Token) {
-			http.SetCookie(w, &http.Cookie{Name: name, Value: s.Token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
-			next.ServeHTTP(w, r)
-			return
-		}
-		if c, err := r.Cookie(name); err == nil {
+		header := w.Header()
+		header.Set("Referrer-Policy", "no-referrer")
+		header.Set("X-Content-Type-Options", "nosniff")
+		header.Set("X-Frame-Options", "DENY")
+		extend(w)
+		inAddress := r.URL.Query().Get("token")
+		given := inAddress
+		if c, err := r.Cookie(name); err == nil && given == "" {
 			given = c.Value
 		}
-		if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok && given == "" {
 			given = bearer
 		}
-		if !same(given, s.Token) {
-			http.Error(w, "This fleet wants its token: open the address that lockstep fleet serve prints.", http.StatusUnauthorized)
-			return
+		switch {
+		case !same(given, s.ViewToken):
+			http.Error(w, "This fleet wants its view token: open the address that lockstep fleet serve prints.", http.StatusUnauthorized)
+		case inAddress != "":
+			http.SetCookie(w, &http.Cookie{Name: name, Value: s.ViewToken, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+			forward(w, r)
+		default:
+			next.ServeHTTP(w, r)
 		}
-		next.ServeHTTP(w, r)
 	})
 }
 
-// same compares in a time that does not depend on where texts differ.
-func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+// forward leads to the same address without the token, so that it stays neither in the address bar nor in the history: by a
+// redirect or, for a browser that comes from another site or does not say, by a page. Such a browser would not send a strict
+// cookie after a redirect.
+func forward(w http.ResponseWriter, r *http.Request) {
+	path := "/" + strings.TrimLeft(r.URL.EscapedPath(), "/")
+	w.Header().Set("Cache-Control", "no-store")
+	if from := r.Header.Get("Sec-Fetch-Site"); from == "none" || from == "same-origin" {
+		http.Redirect(w, r, path, http.StatusSeeOther)
+		return
+	}
+	path = html.EscapeString(path)
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = fmt.Fprintf(w, "<!doctype html><title>Lockstep fleet</title><meta http-equiv=\"refresh\" content=\"0; url=%s\"><a href=\"%s\">The page of the fleet</a>\n", path, path)
+}
+
+// extend gives a client time to read what is written next. One that stops reading is cut off.
+func extend(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(time.Minute)) // without one it waits
+}
 
 // events sends the part of the page that changes, whenever it has, once a second at most.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
@@ -104,6 +156,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	var last []byte
 	for r.Context().Err() == nil {
+		extend(w)
 		var b bytes.Buffer
 		if campaign.FleetLive(&b, s.books.look()) != nil {
 			return
@@ -127,33 +180,55 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// finding writes the page of a finding, or its trace.
-func (s *Server) finding(w http.ResponseWriter, r *http.Request, file bool) {
+// writeJSON writes a value for programs.
+func writeJSON[T any](w io.Writer, v *T) error { return json.NewEncoder(w).Encode(v) }
+
+// finding reads the trace of the finding that a request is about, or answers that there is none.
+func (s *Server) finding(w http.ResponseWriter, r *http.Request) (*stretch.Trace, *trace.Trace, bool) {
 	run, err := strconv.Atoi(r.PathValue("run"))
 	id := r.PathValue("id")
 	if err != nil || !s.books.has(id, run) {
 		http.NotFound(w, r)
-		return
+		return nil, nil, false
 	}
 	packed, err := s.store.getTrace(r.Context(), id, run)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusNotFound)
-		return
+		return nil, nil, false
 	}
 	t, err := packed.Read()
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return nil, nil, false
+	}
+	return &packed, t, true
+}
+
+// findingPage writes the page of a finding.
+func (s *Server) findingPage(w http.ResponseWriter, r *http.Request) {
+	_, t, ok := s.finding(w, r)
+	if !ok {
 		return
 	}
-	name := keep.NameOfRun(t, run) + ".trace"
-	if file {
-		w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", name))
-		w.Header().Set("Content-Type", "application/octet-stream")
-		_, _ = w.Write(packed.Text)
-		return
-	}
-	options := report.PageOptions{Replay: "lockstep replay " + name, Note: "The trace is at " + r.URL.Path + "/trace."}
+	options := report.PageOptions{Replay: "lockstep replay " + traceFile(r, t), Note: "The trace is at " + r.URL.Path + "/trace."}
 	answer(w, "text/html", func(w io.Writer, v report.Views) error { return report.Page(w, v, options) }, report.Views{Found: t})
+}
+
+// findingTrace writes the trace of a finding as a file.
+func (s *Server) findingTrace(w http.ResponseWriter, r *http.Request) {
+	packed, t, ok := s.finding(w, r)
+	if !ok {
+		return
+	}
+	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": traceFile(r, t)}))
+	w.Header().Set("Content-Type", "application/octet-stream")
+	_, _ = w.Write(packed.Text)
+}
+
+// traceFile is the name of the file of a trace that a request is about.
+func traceFile(r *http.Request, t *trace.Trace) string {
+	run, _ := strconv.Atoi(r.PathValue("run")) // it was read before
+	return words.Clean(keep.NameOfRun(t, run)) + ".trace"
 }
 
 // has reports whether a campaign has a finding.
@@ -162,6 +237,20 @@ func (b *books) has(id string, run int) bool {
 	defer b.mutex.Unlock()
 	l := b.ledgers[id]
 	return l != nil && slices.ContainsFunc(l.Findings, func(f Finding) bool { return f.Run == run })
+}
+
+// status is the status as it is now.
+func (b *books) status() *status {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	return statusOf(b.sorted(), slices.Collect(maps.Values(b.staff)))
+}
+
+// findings are those of a campaign or plan as they are now.
+func (b *books) findings(name string) ([]Finding, error) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	return findingsOf(b.sorted(), name)
 }
 
 // look is the fleet as it is now, in a copy.
@@ -175,12 +264,16 @@ func (b *books) look() *campaign.Fleet {
 			line.Of = 0
 		}
 		f.Campaigns = append(f.Campaigns, line)
+		for _, q := range l.Quarantine {
+			f.Quarantine = append(f.Quarantine, campaign.FleetQuarantined{Campaign: q.Campaign, Worker: q.Worker, Why: q.Why, First: q.First})
+		}
 		for _, x := range l.Findings {
 			f.Findings = append(f.Findings, campaign.FleetFinding{Campaign: l.Job.ID, Property: x.Property, Shape: x.Shape, Text: x.Text, Run: x.Run, After: x.After.Round(time.Millisecond)})
 		}
 	}
 	slices.Reverse(f.Campaigns)
 	slices.Reverse(f.Findings)
+	slices.Reverse(f.Quarantine)
 	for _, r := range b.staff {
 		f.Workers = append(f.Workers, campaign.FleetWorker{Name: r.Worker, Campaign: r.Campaign, Refuses: r.refusals(), Runs: r.Runs, Speed: r.Speed})
 		if r.Campaign != "" {
@@ -218,7 +311,7 @@ func writeMetrics(w io.Writer, f *campaign.Fleet) error {
 	}
 	gauge("workers", "Workers that have reported lately.", func(emit func(string, float64)) { emit("", float64(len(f.Workers))) })
 	gauge("runs_per_second", "Runs a second of all workers.", func(emit func(string, float64)) { emit("", f.Speed) })
-	gauge("refused_messages", "Messages that did not fit.", func(emit func(string, float64)) { emit("", float64(f.Refused)) })
+	gauge("refused_messages", "Messages that were rejected.", func(emit func(string, float64)) { emit("", float64(f.Refused)) })
 	for _, m := range []struct {
 		name, help string
 		of         func(campaign.FleetCampaign) float64

@@ -4,14 +4,21 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/token"
 	"github.com/lockstep-go/lockstep/cli"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // Plan is a file with many campaigns, which share the fleet's time.
@@ -50,40 +57,134 @@ type Campaign struct {
 
 // ReadPlan reads a plan and reports what is wrong with it.
 func ReadPlan(file string) (*Plan, error) {
-	text, err := os.ReadFile(file)
+	f, err := os.Open(file)
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Stop: Stop{Confidence: 0.95}}
-	if err := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict()).Decode(p); err != nil {
-		return nil, fmt.Errorf("%s: %s", file, yaml.FormatError(err, false, false))
-	}
-	if err := p.check(); err != nil {
+	defer f.Close()
+	p, err := parsePlan(f)
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	return p, nil
 }
 
-// check reports everything that is wrong with a plan.
+// parsePlan reads a plan that may come from anybody.
+func parsePlan(from io.Reader) (*Plan, error) {
+	text, err := io.ReadAll(io.LimitReader(from, maxPlanBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	if err := checkYAML(text); err != nil {
+		return nil, err
+	}
+	p := &Plan{Stop: Stop{Confidence: 0.95}}
+	if err := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict()).Decode(p); err != nil {
+		return nil, errors.New(yaml.FormatError(err, false, false))
+	}
+	return p, p.check()
+}
+
+// The limits of a plan. The parser takes time and memory that grow with the square of the nesting, and without bound with
+// aliases.
+const (
+	maxPlanBytes     = 256 << 10
+	maxPlanDepth     = 16
+	maxPlanCampaigns = 1000 // with all strategies and seeds
+	maxPlanTraces    = 1000 // that are replayed first
+	maxPlanText      = 4 << 10
+	maxPlanRuns      = math.MaxInt32
+	maxPlanSteps     = trace.MaxSteps
+	minFailureRate   = 1e-9
+	maxPlanComplaint = 10 // that are reported
+)
+
+// checkYAML reports what no plan needs, before it is parsed.
+func checkYAML(text []byte) error {
+	if len(text) > maxPlanBytes {
+		return fmt.Errorf("a plan has at most %d bytes", maxPlanBytes)
+	}
+	flow, entries, line := 0, 0, 0 // open brackets; dashes on the line
+	for _, t := range lexer.Tokenize(string(text)) {
+		if t.Position.Line != line {
+			entries, line = 0, t.Position.Line
+		}
+		switch t.Type {
+		case token.SequenceStartType, token.MappingStartType:
+			flow++
+		case token.SequenceEndType, token.MappingEndType:
+			flow--
+		case token.SequenceEntryType, token.MappingKeyType:
+			entries++
+		case token.AnchorType, token.AliasType, token.MergeKeyType, token.TagType, token.DirectiveType:
+			return fmt.Errorf("line %d: %s: a plan has no anchors, aliases, merge keys, tags and directives", line, clip(t.Value))
+		}
+		if flow > maxPlanDepth || entries > maxPlanDepth {
+			return fmt.Errorf("line %d: lists and maps are nested more than %d deep", line, maxPlanDepth)
+		}
+	}
+	return nil
+}
+
+// clip is the beginning of a text for an error.
+func clip(text string) string {
+	const most = 40
+	if len(text) > most {
+		text = text[:most] + "..."
+	}
+	return strconv.Quote(text)
+}
+
+// check reports what is wrong with a plan.
 func (p *Plan) check() error {
 	var wrong []error
+	more := 0
 	refuse := func(bad bool, format string, args ...any) {
-		if bad {
+		switch {
+		case bad && len(wrong) < maxPlanComplaint:
 			wrong = append(wrong, fmt.Errorf(format, args...))
+		case bad:
+			more++
 		}
 	}
 	refuse(!plain(p.Name), "name is %q, allowed are letters, digits and -", p.Name)
 	_, err := p.limit()
 	refuse(err != nil, "for is %q, allowed is a time such as 8h or 30m", p.For)
 	refuse(!(p.Stop.Confidence > 0 && p.Stop.Confidence < 1), "stop.confidence is %g, allowed is more than 0 and less than 1", p.Stop.Confidence)
-	refuse(!(p.Stop.FailureRate >= 0 && p.Stop.FailureRate < 1), "stop.failure-rate is %g, allowed is 0 (no rule) and more, less than 1", p.Stop.FailureRate)
+	refuse(!(p.Stop.FailureRate == 0 || p.Stop.FailureRate >= minFailureRate && p.Stop.FailureRate < 1),
+		"stop.failure-rate is %g, allowed is 0 (no rule), or %g and more, less than 1", p.Stop.FailureRate, minFailureRate)
 	refuse(len(p.Campaigns) == 0, "campaigns is empty: a plan needs one")
+	refuse(p.size() > maxPlanCampaigns, "there are more than %d campaigns, counted with their strategies and seeds", maxPlanCampaigns)
+	refuse(len(p.Regressions) > maxPlanTraces, "regressions has %d patterns, allowed are %d", len(p.Regressions), maxPlanTraces)
+	for _, text := range append([]string{p.Baseline}, p.Regressions...) {
+		refuse(!isText(text), "%s is not a file name", clip(text))
+	}
 	for i, c := range p.Campaigns {
 		refuse(c.Target == "", "campaigns[%d].target is missing", i)
 		refuse(c.Runs < 0 || c.Steps < 0 || c.Nodes < 0, "campaigns[%d]: runs, steps and nodes must not be negative", i)
+		refuse(c.Runs > maxPlanRuns || c.Steps > maxPlanSteps || c.Nodes > trace.MaxNodes, "campaigns[%d]: allowed are %d runs, %d steps and %d nodes", i, maxPlanRuns, maxPlanSteps, trace.MaxNodes)
+		for _, text := range slices.Concat([]string{c.Name, c.Target, c.Scenario}, c.Set, c.Strategies) {
+			refuse(!isText(text), "campaigns[%d]: %s: allowed are %d characters that can be printed, of which the first is not -", i, clip(text), maxPlanText)
+		}
 		refuse(c.Runs == 0 && p.Stop.FailureRate == 0 && p.For == "", "campaigns[%d].runs is missing, and so is a rule to stop by: stop.failure-rate or for", i)
 	}
+	if more > 0 {
+		wrong = append(wrong, fmt.Errorf("%d things more are wrong", more))
+	}
 	return errors.Join(wrong...)
+}
+
+// size is the number of campaigns, with their strategies and seeds.
+func (p *Plan) size() (n int) {
+	for _, c := range p.Campaigns {
+		n += max(len(c.Strategies), 1) * max(len(c.Seeds), 1)
+	}
+	return n
+}
+
+// isText reports whether a text can be an argument of a command and part of a message.
+func isText(text string) bool {
+	return len(text) <= maxPlanText && !strings.HasPrefix(text, "-") && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
 // plain reports whether a name can be part of others.
@@ -165,10 +266,20 @@ func orOne[T any](list []T, one T) []T {
 
 // regressions are the traces that are replayed first.
 func (p *Plan) regressions() (files []string, err error) {
+	defer func() {
+		if len(files) > maxPlanTraces {
+			err = errors.Join(err, fmt.Errorf("regressions: there are %d traces, allowed are %d", len(files), maxPlanTraces))
+		}
+	}()
 	for _, pattern := range p.Regressions {
 		list, wrong := filepath.Glob(pattern)
 		if wrong == nil && len(list) == 0 {
 			wrong = errors.New("there is no such file")
+		}
+		for _, file := range list { // opening a pipe may never end
+			if info, err := os.Stat(file); wrong == nil && (err != nil || !info.Mode().IsRegular()) {
+				wrong = fmt.Errorf("%s is not a regular file", file)
+			}
 		}
 		if wrong != nil {
 			err = errors.Join(err, fmt.Errorf("regressions: %s: %w", pattern, wrong))

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -103,7 +104,6 @@ func TestPlan(t *testing.T) {
 	found := output(t, 1, "run", "smr-bug", "--strategy", "walk", "--runs", "200", "--no-shrink", "--out", dir)
 	file := planFile(t, `
 name: nightly
-baseline: `+filepath.Join(dir, "baseline.json")+`
 regressions: [`+found["trace"].(string)+`]
 stop: {confidence: 0.9, failure-rate: 0.01}
 campaigns:
@@ -113,7 +113,7 @@ campaigns:
 	junit := filepath.Join(dir, "junit.xml")
 	var out outcome
 	for _, fresh := range []bool{true, false} {
-		doc, err := json.Marshal(output(t, 1, "fleet", "run", file, "--fleet", f.url, "--out", dir, "--junit", junit))
+		doc, err := json.Marshal(output(t, 1, "fleet", "run", file, "--fleet", f.url, "--token-file", f.tokenFile(), "--out", dir, "--junit", junit, "--baseline", filepath.Join(dir, "baseline.json")))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,7 +137,7 @@ campaigns:
 	if alone["digest"] != out.Campaigns[3].Digest {
 		t.Errorf("digest %s, alone %v", out.Campaigns[3].Digest, alone["digest"])
 	}
-	if text, err := os.ReadFile(junit); err != nil || !strings.Contains(string(text), `tests="4"`) {
+	if text, err := os.ReadFile(junit); err != nil || strings.Count(string(text), "<testsuite ") != 4 {
 		t.Errorf("%v: %.300s", err, text)
 	}
 }
@@ -203,7 +203,7 @@ func TestRegressionsFirst(t *testing.T) {
 	dir := t.TempDir()
 	found := output(t, 1, "run", "smr-bug", "--strategy", "walk", "--runs", "200", "--no-shrink", "--out", dir)
 	file := planFile(t, "name: x\nregressions: ["+found["trace"].(string)+"]\ncampaigns: [{target: smr, runs: 20}]\n")
-	c := command(t, "fleet", "run", file, "--fleet", f.url)
+	c := command(t, "fleet", "run", file, "--fleet", f.url, "--token-file", f.tokenFile())
 	text, _ := c.CombinedOutput()
 	replayed, given := bytes.Index(text, []byte("the same finding")), bytes.Index(text, []byte("of the fleet"))
 	if replayed < 0 || given < replayed || c.ProcessState.ExitCode() != 1 || !bytes.Contains(text, []byte("regression: ")) {
@@ -211,7 +211,11 @@ func TestRegressionsFirst(t *testing.T) {
 	}
 }
 
-// The plan and the workflow that people are to copy can be read, and the workflow names what is there.
+// byCommit is an action that cannot change.
+var byCommit = regexp.MustCompile(`^[\w./-]+@[0-9a-f]{40}$`)
+
+// The plan and the workflow that people are to copy can be read, the workflow names what is there, may only read the repository, and
+// uses actions, as the image and the site use their parts, that cannot change.
 func TestScripts(t *testing.T) {
 	p, err := ReadPlan("../scripts/fleet/nightly.yaml")
 	if err != nil || len(p.Campaigns) == 0 || p.Baseline != "baseline.json" {
@@ -222,17 +226,30 @@ func TestScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	var w struct {
-		Jobs map[string]struct {
+		Permissions map[string]string
+		Jobs        map[string]struct {
 			Steps []struct{ Run, Uses string }
 		}
 	}
 	if err := yaml.Unmarshal(text, &w); err != nil {
 		t.Fatal(err)
 	}
+	if len(w.Permissions) != 1 || w.Permissions["contents"] != "read" {
+		t.Errorf("the workflow has the permissions %v", w.Permissions)
+	}
+	for file, pinned := range map[string]string{"Containerfile": `(?m)^FROM \S+:[\d.]+@sha256:[0-9a-f]{64}$`, "../site.txt": `(?m)^mkdocs==[\d.]+ \\\n +--hash=sha256:[0-9a-f]{64}`} {
+		text, err := os.ReadFile(filepath.Join("../scripts/fleet", file))
+		if err != nil || !regexp.MustCompile(pinned).Match(text) {
+			t.Errorf("%s is not pinned by a hash: %v", file, err)
+		}
+	}
 	commands := ""
 	for _, s := range w.Jobs["nightly"].Steps {
 		if (s.Run == "") == (s.Uses == "") {
 			t.Errorf("a step does nothing, or two things: %+v", s)
+		}
+		if s.Uses != "" && !byCommit.MatchString(s.Uses) {
+			t.Errorf("%s is not pinned by a commit", s.Uses)
 		}
 		commands += s.Run + "\n"
 	}

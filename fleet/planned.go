@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -18,12 +19,31 @@ import (
 )
 
 type planCmd struct {
-	File     string `arg:"" help:"The plan."`
-	Fleet    string `env:"LOCKSTEP_FLEET" required:"" placeholder:"URL" help:"Where the fleet is."`
-	Out      string `default:"lockstep-out" placeholder:"DIR" help:"Where the trace of the first finding of each group goes (${default})."`
-	JUnit    string `name:"junit" placeholder:"FILE" help:"Write the campaigns as JUnit XML."`
-	Annotate bool   `help:"Print GitHub annotations."`
-	JSON     bool   `name:"json" help:"Print one JSON object."`
+	File      string `arg:"" help:"The plan."`
+	Fleet     string `env:"LOCKSTEP_FLEET" required:"" placeholder:"URL" help:"Where the fleet is."`
+	TokenFile string `env:"LOCKSTEP_FLEET_TOKEN_FILE" placeholder:"FILE" help:"File with the fleet's work token; otherwise the variable LOCKSTEP_FLEET_TOKEN has it."`
+	Out       string `default:"lockstep-out" placeholder:"DIR" help:"Where the trace of the first finding of each group goes (${default})."`
+	JUnit     string `name:"junit" placeholder:"FILE" help:"Write the campaigns as JUnit XML."`
+	Annotate  bool   `help:"Print GitHub annotations."`
+	JSON      bool   `name:"json" help:"Print one JSON object."`
+
+	Baseline string   `placeholder:"FILE" help:"The file with what was found the last times, instead of the plan's."`
+	Program  []string `placeholder:"PACKAGE" sep:"none" help:"Let the plan name this main package, which is built and run; may be repeated."`
+	Set      []string `placeholder:"K=V" sep:"none" help:"Let the plan name this version that is not listed, or this program or file; may be repeated."`
+}
+
+// allow is what the user lets the plan name.
+func (c *planCmd) allow() cli.Allow { return cli.Allow{Programs: c.Program, Set: c.Set} }
+
+// baseline is the file with what was found the last times. A plan names one below the working directory.
+func (c *planCmd) baseline(p *Plan) (string, error) {
+	if c.Baseline != "" || p.Baseline == "" {
+		return c.Baseline, nil
+	}
+	if !filepath.IsLocal(p.Baseline) || filepath.Ext(p.Baseline) != ".json" {
+		return "", fmt.Errorf("%s: baseline is %s, allowed is a .json file below the working directory: give --baseline to write another", c.File, p.Baseline)
+	}
+	return p.Baseline, nil
 }
 
 // outcome is what came of a plan.
@@ -63,7 +83,11 @@ func (c *planCmd) Run(e *cli.Env) error {
 	if err := errors.Join(err, cli.CheckOut(c.Out), cli.CheckFiles("junit", c.JUnit)); err != nil {
 		return err
 	}
-	known, err := readBaseline(p.Baseline)
+	baseline, err := c.baseline(p)
+	if err != nil {
+		return err
+	}
+	known, err := readBaseline(baseline)
 	if err != nil {
 		return err
 	}
@@ -71,14 +95,14 @@ func (c *planCmd) Run(e *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	client, err := Dial(e.Ctx, c.Fleet)
+	client, err := at{URL: c.Fleet, TokenFile: c.TokenFile}.dial(e.Ctx)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
 	out := &outcome{Plan: p.Name, Campaigns: []line{}, Groups: []group{}}
 	for _, file := range traces {
-		out.Regressions = append(out.Regressions, replayed(e, file))
+		out.Regressions = append(out.Regressions, c.replayed(e, file))
 	}
 	ledgers, err := c.wait(e, client, jobs)
 	if err != nil {
@@ -89,14 +113,20 @@ func (c *planCmd) Run(e *cli.Env) error {
 	if len(out.Groups) > 0 || slices.ContainsFunc(out.Regressions, func(r regression) bool { return r.Fails }) {
 		e.Found()
 	}
-	return errors.Join(c.fetch(e, client, out, ledgers), c.write(e, out, ledgers), writeBaseline(e, p.Baseline, known, out.Groups))
+	for _, l := range ledgers {
+		e.Report(l.Result.Problems())
+	}
+	return errors.Join(c.fetch(e, client, out, ledgers), c.write(e, out, ledgers), writeBaseline(e, baseline, known, out.Groups))
 }
 
 // jobs lets programs say what the campaigns are about, which checks them.
 func (c *planCmd) jobs(e *cli.Env, p *Plan) (jobs []Job, err error) {
 	list, names := p.elsewhere()
 	for i, x := range list {
-		job, wrong := jobOf(e, x)
+		job, wrong := Job{}, e.CheckNamed(x.Target, x.Set, c.allow())
+		if wrong == nil {
+			job, wrong = jobOf(e, x, c.checks()...)
+		}
 		if wrong != nil {
 			err = errors.Join(err, fmt.Errorf("%s: %s: %w", c.File, strings.Join(x.Args[:len(x.Args)-1], " "), wrong))
 		}
@@ -104,6 +134,15 @@ func (c *planCmd) jobs(e *cli.Env, p *Plan) (jobs []Job, err error) {
 		jobs = append(jobs, job)
 	}
 	return jobs, err
+}
+
+// checks are the flags by which a program refuses options that the plan must not choose.
+func (c *planCmd) checks() []string {
+	flags := []string{"--from-file"}
+	for _, pair := range c.Set {
+		flags = append(flags, "--allow", pair)
+	}
+	return flags
 }
 
 // wait gives the campaigns to the fleet and waits until all have ended.
@@ -129,16 +168,19 @@ func (c *planCmd) wait(e *cli.Env, client *Client, jobs []Job) (list []*Ledger, 
 }
 
 // replayed replays a trace in a process of its own.
-func replayed(e *cli.Env, file string) regression {
+func (c *planCmd) replayed(e *cli.Env, file string) regression {
 	self, err := os.Executable()
 	if err != nil {
 		return regression{File: file, Says: err.Error()}
 	}
-	c := exec.CommandContext(e.Ctx, self, "replay", file)
-	text, err := c.CombinedOutput()
+	args := []string{"replay"}
+	for _, pair := range c.Set {
+		args = append(args, "--allow", pair)
+	}
+	text, err := exec.CommandContext(e.Ctx, self, append(args, "--", file)...).CombinedOutput()
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	r := regression{File: file, Fails: err != nil, Says: lines[len(lines)-1]}
-	fmt.Fprintf(e.Err, "lockstep: %s: %s\n", file, r.Says)
+	words.Printf(e.Err, "lockstep: %s: %s\n", file, r.Says)
 	return r
 }
 
@@ -205,7 +247,7 @@ func (c *planCmd) write(e *cli.Env, o *outcome, ledgers []*Ledger) (failed error
 	fmt.Fprintln(w, "campaign\tended\ttarget\tstrategy\tseed\truns\tfindings\tfailure rate at most\tdigest")
 	for i, x := range o.Campaigns {
 		rate := list[i].FailureRate()
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%d of %d\t%d\t%.2g (%g %%)\t%s\n", x.ID, x.State, x.Target, x.Strategy, x.Seed, x.Runs, x.Of, x.Findings, rate.Upper, 100*rate.Confidence, x.Digest)
+		words.Printf(w, "%s\t%s\t%s\t%s\t%d\t%d of %d\t%d\t%.2g (%g %%)\t%s\n", x.ID, x.State, x.Target, x.Strategy, x.Seed, x.Runs, x.Of, x.Findings, rate.Upper, 100*rate.Confidence, x.Digest)
 	}
 	failed = errors.Join(failed, w.Flush())
 	for _, g := range o.Groups {
@@ -213,11 +255,11 @@ func (c *planCmd) write(e *cli.Env, o *outcome, ledgers []*Ledger) (failed error
 		if g.New {
 			mark = "new"
 		}
-		fmt.Fprintf(e.Out, "%s: %s: %s: %s (%s, first in run %d of campaign %s: %s)\n", mark, g.Target, g.Property, g.Text, words.Count(g.Findings, "finding"), g.First, g.Campaign, g.Trace)
+		words.Printf(e.Out, "%s: %s: %s: %s (%s, first in run %d of campaign %s: %s)\n", mark, g.Target, g.Property, g.Text, words.Count(g.Findings, "finding"), g.First, g.Campaign, g.Trace)
 	}
 	for _, r := range o.Regressions {
 		if r.Fails {
-			fmt.Fprintf(e.Out, "regression: %s: %s\n", r.File, r.Says)
+			words.Printf(e.Out, "regression: %s: %s\n", r.File, r.Says)
 		}
 	}
 	e.Partial("campaigns")

@@ -12,19 +12,21 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/lockstep-go/lockstep/cli"
+	"github.com/lockstep-go/lockstep/target/maelstrom"
 	"github.com/lockstep-go/lockstep/target/smr"
 )
 
 // The test's own program is the command line, where the variable says so.
 func TestMain(m *testing.M) {
 	if os.Getenv("FLEET_TEST_COMMAND") != "" {
-		cli.App{Targets: smr.Targets, Commands: []any{&Commands{}}, Fleet: Elsewhere}.Main()
+		cli.App{Targets: append(smr.Targets, maelstrom.Target), Commands: []any{&Commands{}}, Fleet: Elsewhere}.Main()
 	}
 	os.Exit(m.Run())
 }
@@ -99,7 +101,7 @@ func newFixture(t *testing.T, workers int) *fixture {
 	}
 	f.serve(t)
 	for range workers {
-		f.workers = append(f.workers, start(t, "fleet", "join", f.url, "--workers", "1"))
+		f.workers = append(f.workers, start(t, append(f.at("join"), "--workers", "1")...))
 	}
 	return f
 }
@@ -118,7 +120,27 @@ func (f *fixture) serve(t *testing.T) {
 		t.Fatal(err)
 	}
 	go func() { _, _ = io.Copy(io.Discard, out) }()
-	f.url, f.server = strings.TrimSpace(line[strings.Index(line, "nats://"):]), c
+	f.url, f.server = strings.Fields(line[strings.Index(line, "nats://"):])[0], c
+	if !strings.HasSuffix(strings.TrimSpace(line), "--token-file "+f.tokenFile()) {
+		t.Errorf("the server does not say where the token is: %s", line)
+	}
+}
+
+// tokenFile is where the server keeps the work token.
+func (f *fixture) tokenFile() string { return filepath.Join(f.dir, "token") }
+
+// at is a command for the fleet.
+func (f *fixture) at(command string) []string {
+	return []string{"fleet", command, f.url, "--token-file", f.tokenFile()}
+}
+
+func (f *fixture) token(t *testing.T) string {
+	t.Helper()
+	token, err := readToken(f.tokenFile(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token
 }
 
 // follow calls a function whenever the first campaign has got on, until it has ended.
@@ -126,7 +148,7 @@ func (f *fixture) follow(t *testing.T, do func(runs int)) *Ledger {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
 	defer cancel()
-	client, err := Dial(ctx, f.url)
+	client, err := Dial(ctx, f.url, f.token(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +184,7 @@ func TestKilled(t *testing.T) {
 	want := output(t, 1, append([]string{"run"}, flags...)...)
 	f := newFixture(t, workers)
 	done := make(chan map[string]any, 1)
-	c := command(t, append(append([]string{"fleet", "run"}, flags...), "--fleet", f.url, "--json")...)
+	c := command(t, append(append([]string{"fleet", "run"}, flags...), "--fleet", f.url, "--token-file", f.tokenFile(), "--json")...)
 	var out, errs bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errs
 	if err := c.Start(); err != nil {
@@ -185,7 +207,7 @@ func TestKilled(t *testing.T) {
 		if killed < kills && time.Now().After(next) && now < runs {
 			i := r.IntN(len(f.workers))
 			kill(f.workers[i])
-			f.workers[i] = start(t, "fleet", "join", f.url, "--workers", "1")
+			f.workers[i] = start(t, append(f.at("join"), "--workers", "1")...)
 			killed++
 			next = time.Now().Add(time.Duration(r.Int64N(int64(time.Second))))
 		}

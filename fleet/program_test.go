@@ -20,20 +20,19 @@ func own(t *testing.T, text string) (dir string, env []string) {
 		t.Fatal(err)
 	}
 	dir = t.TempDir()
-	sum, err := os.ReadFile(filepath.Join(root, "cli", "go.sum"))
+	sum, err := os.ReadFile(filepath.Join(root, "go.sum"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	mod, err := os.ReadFile(filepath.Join(root, "cli", "go.mod"))
+	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, requires, _ := strings.Cut(string(mod), "\n\nrequire (")
-	requires, _, _ = strings.Cut(requires, "\nreplace")
 	for name, text := range map[string]string{
 		"go.sum": string(sum),
-		"go.mod": fmt.Sprintf("module example.com/mine\n\ngo 1.26.0\n\nrequire github.com/lockstep-go/lockstep/cli v0.0.0\n\nrequire (%s\n\nreplace github.com/lockstep-go/lockstep => %s\n\nreplace github.com/lockstep-go/lockstep/cli => %s/cli\n",
-			requires, root, root),
+		"go.mod": fmt.Sprintf("module example.com/mine\n\ngo 1.26.0\n\nrequire github.com/lockstep-go/lockstep v0.1.0\n\nrequire (%s\n"+
+			"replace github.com/lockstep-go/lockstep => %s\n", requires, root),
 		"check/main.go": text,
 	} {
 		if err := os.MkdirAll(filepath.Join(dir, "mine", "check"), 0o777); err != nil {
@@ -73,15 +72,15 @@ func TestPrograms(t *testing.T) {
 	want := output(t, 1, append([]string{"run", "smr-bug"}, flags...)...)
 	client, clientEnv := own(t, ownMain)
 	other, otherEnv := own(t, strings.Replace(ownMain, "func main", "// changed\nfunc main", 1))
-	c := there(command(t, append(append([]string{"fleet", "run", "./mine/check:smr-bug"}, flags...), "--fleet", f.url, "--json")...), client, clientEnv)
+	c := there(command(t, append(append([]string{"fleet", "run", "./mine/check:smr-bug"}, flags...), "--fleet", f.url, "--token-file", f.tokenFile(), "--json")...), client, clientEnv)
 	var out, errs bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errs
 	begin(t, c)
-	begin(t, there(command(t, "fleet", "join", f.url, "--name", "other", "--workers", "1"), other, otherEnv))
+	begin(t, there(command(t, append(f.at("join"), "--name", "other", "--workers", "1")...), other, otherEnv))
 	refused := ""
 	for end := time.Now().Add(20 * time.Minute); refused == "" && time.Now().Before(end); pause(t.Context(), idle) {
 		var s status
-		text, err := command(t, "fleet", "status", f.url, "--json").Output()
+		text, err := command(t, append(f.at("status"), "--json")...).Output()
 		if err == nil && json.Unmarshal(text, &s) == nil && len(s.Workers) > 0 {
 			refused = s.Workers[0].refusals()
 		}
@@ -90,7 +89,7 @@ func TestPrograms(t *testing.T) {
 		t.Fatalf("%q\n%s", refused, errs.String())
 	}
 	worker, workerEnv := own(t, ownMain)
-	begin(t, there(command(t, "fleet", "join", f.url, "--workers", "1"), worker, workerEnv))
+	begin(t, there(command(t, append(f.at("join"), "--workers", "1")...), worker, workerEnv))
 	_ = c.Wait()
 	var got map[string]any
 	if err := json.Unmarshal(out.Bytes(), &got); err != nil {

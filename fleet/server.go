@@ -5,16 +5,13 @@ package fleet
 
 import (
 	"context"
-	"crypto/rand"
-	"errors"
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
+	"github.com/lockstep-go/lockstep/internal/words"
 	"github.com/nats-io/nats-server/v2/server"
 )
 
@@ -24,9 +21,12 @@ type Config struct {
 	Dir string
 	// Listen is where workers connect, as host:port; port 0 is any.
 	Listen string
-	// Token is what they must know; empty is one that is made and kept in Dir.
+	// Token is the work token: who has it can join and give campaigns. Empty is one that is made and kept in Dir.
 	Token string
-	// NATS is the address of a NATS server with JetStream that is there already; empty: one is started.
+	// ViewToken is the token of the page, which only reads. Empty is one that is made and kept in Dir.
+	ViewToken string
+	// NATS is the address of a NATS server with JetStream that is there already; empty: one is started. Token is what that
+	// server wants: a token or, where the address names a user, a password.
 	NATS string
 	// Log gets a line now and then; nil: nobody does.
 	Log func(string)
@@ -40,9 +40,11 @@ const leastPayload = 1 << 20
 
 // Server is a fleet's server.
 type Server struct {
-	// URL is what workers and users need: it has the token.
+	// URL is where workers and clients connect, with the work token.
 	URL   string
 	Token string
+	// ViewToken lets people see the page.
+	ViewToken string
 
 	config Config
 	local  string         // the address for this process
@@ -51,16 +53,22 @@ type Server struct {
 	books  *books
 }
 
+// cleanLog is a log whose lines cannot change the terminal, whatever peers say.
+func cleanLog(log func(string)) func(string) {
+	if log == nil {
+		return func(string) {}
+	}
+	return func(line string) { log(words.Clean(line)) }
+}
+
 // Serve starts a server. It goes on where the one before it ended, by the files.
 func Serve(ctx context.Context, c Config) (*Server, error) {
-	s := &Server{config: c, URL: c.NATS, local: c.NATS, Token: c.Token}
-	if s.config.Log == nil {
-		s.config.Log = func(string) {}
-	}
+	s := &Server{config: c, URL: c.NATS, local: c.NATS, Token: c.Token, ViewToken: c.ViewToken}
+	s.config.Log = cleanLog(c.Log)
 	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
 		return nil, err
 	}
-	if err := s.token(); err != nil {
+	if err := s.tokens(); err != nil {
 		return nil, err
 	}
 	if c.NATS == "" {
@@ -69,9 +77,9 @@ func Serve(ctx context.Context, c Config) (*Server, error) {
 		}
 	}
 	var err error
-	if s.store, err = connect(s.local, s.config.Log); err == nil {
+	if s.store, err = connect(s.local, s.Token, s.config.Log); err == nil {
 		if n := s.store.conn.MaxPayload(); n < leastPayload {
-			err = fmt.Errorf("the NATS server at %s takes messages of %d bytes, a fleet needs %d: see its max_payload", withoutToken(s.local), n, leastPayload)
+			err = fmt.Errorf("the NATS server at %s takes messages of %d bytes, a fleet needs %d: see its max_payload", s.local, n, leastPayload)
 		} else if err = s.store.create(ctx); err == nil {
 			s.books, err = openBooks(ctx, s.store, s.config.Log)
 		}
@@ -81,23 +89,6 @@ func Serve(ctx context.Context, c Config) (*Server, error) {
 		return nil, err
 	}
 	return s, nil
-}
-
-// token makes a token where none was given, and keeps it.
-func (s *Server) token() error {
-	file := filepath.Join(s.config.Dir, "token")
-	if s.Token != "" {
-		if !plain(s.Token) {
-			return fmt.Errorf("--token: allowed are at most %d letters, digits and -", mostName)
-		}
-		return nil
-	}
-	text, err := os.ReadFile(file)
-	if s.Token = strings.TrimSpace(string(text)); s.Token != "" || err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	s.Token = rand.Text()
-	return os.WriteFile(file, []byte(s.Token+"\n"), 0o600)
 }
 
 // embed starts a NATS server in this process, whose acknowledgements mean that something is on the disk.
@@ -124,9 +115,9 @@ func (s *Server) embed() error {
 		n.Shutdown()
 		return fmt.Errorf("nobody can connect to %s: is another server there?", s.config.Listen)
 	}
-	s.local = fmt.Sprintf("nats://%s@%s", s.Token, reachable(n.Addr(), "127.0.0.1"))
+	s.local = "nats://" + reachable(n.Addr(), "127.0.0.1")
 	host, _ = os.Hostname()
-	s.URL = fmt.Sprintf("nats://%s@%s", s.Token, reachable(n.Addr(), host))
+	s.URL = "nats://" + reachable(n.Addr(), host)
 	return nil
 }
 

@@ -40,7 +40,7 @@ func serving(t *testing.T) *Server {
 // joined is a worker in this process, whose programs are this one.
 func joined(t *testing.T, s *Server, name string) {
 	t.Helper()
-	w := Worker{URL: s.URL, Name: name, Workers: 1, Program: thisProgram}
+	w := Worker{URL: s.URL, Token: s.Token, Name: name, Workers: 1, Program: thisProgram}
 	ctx, cancel := context.WithCancel(context.Background())
 	var done sync.WaitGroup
 	done.Go(func() {
@@ -61,7 +61,7 @@ func given(t *testing.T, s *Server, args ...string) *Ledger {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	c, err := Dial(ctx, s.URL)
+	c, err := Dial(ctx, s.URL, s.Token)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,10 +96,10 @@ func jobOfArgs(t *testing.T, args ...string) Job {
 // A hostile peer gets nothing and breaks nothing.
 func TestHostile(t *testing.T) {
 	s := serving(t)
-	address := s.URL[strings.Index(s.URL, "@")+1:]
-	for _, url := range []string{"nats://wrong@" + address, "nats://" + address, "nats://user:" + s.Token + "x@" + address} {
-		if _, err := Dial(t.Context(), url); err == nil || strings.Contains(err.Error(), "wrong") {
-			t.Errorf("%s: %v", url, err)
+	address := strings.TrimPrefix(s.URL, "nats://")
+	for _, c := range []struct{ url, token string }{{s.URL, "wrong"}, {s.URL, ""}, {s.URL, s.ViewToken}, {s.URL, s.Token + "x"}, {"nats://user@" + address, s.Token}} {
+		if _, err := Dial(t.Context(), c.url, c.token); err == nil || c.token != "" && strings.Contains(err.Error(), c.token) || !strings.Contains(err.Error(), "does not know this token") {
+			t.Errorf("%s with token %q: %v", c.url, c.token, err)
 		}
 	}
 	noise := make([]byte, 1<<16)
@@ -125,7 +125,7 @@ func TestHostile(t *testing.T) {
 // insider knows the token and sends what is not wanted.
 func insider(t *testing.T, s *Server) {
 	t.Helper()
-	c, err := Dial(t.Context(), s.URL)
+	c, err := Dial(t.Context(), s.URL, s.Token)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +165,7 @@ func noiseOf(n int) []byte {
 // A worker whose program is another one refuses, says why, and is seen to.
 func TestOtherBuild(t *testing.T) {
 	s := serving(t)
-	w := Worker{URL: s.URL, Name: "other", Program: func(string, []string) (string, []string, error) {
+	w := Worker{URL: s.URL, Token: s.Token, Name: "other", Program: func(string, []string) (string, []string, error) {
 		self, variables, err := thisProgram("", nil)
 		return self, append(variables, "FLEET_TEST_COMMAND=1"), err
 	}}
@@ -178,7 +178,7 @@ func TestOtherBuild(t *testing.T) {
 	done.Go(func() { _ = w.Join(ctx) })
 	defer done.Wait()
 	defer cancel()
-	c, err := Dial(t.Context(), s.URL)
+	c, err := Dial(t.Context(), s.URL, s.Token)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +215,7 @@ func TestLineages(t *testing.T) {
 	joined(t, s, "one")
 	joined(t, s, "two")
 	flags := []string{"smr-bug", "--strategy", "guided:inner=pos:steps=76,lineages=3,epoch=50", "--runs", "1990", "--seed", "3", "--keep-going"}
-	c, err := Dial(t.Context(), s.URL)
+	c, err := Dial(t.Context(), s.URL, s.Token)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,7 +260,7 @@ func TestMeasures(t *testing.T) {
 		{0, []string{"smr", "--strategy", "guided:lineages=2,epoch=50", "--runs", "330", "--coverage"}},
 	} {
 		want := output(t, c.status, append([]string{"run"}, c.flags...)...)
-		got := output(t, c.status, append([]string{"run", "--fleet", s.URL}, c.flags...)...)
+		got := output(t, c.status, append([]string{"run", "--fleet", s.URL, "--token-file", s.tokenFile()}, c.flags...)...)
 		if want["coverage"] == nil || want["closure"] == nil && slices.Contains(c.flags, "--closure") {
 			t.Fatalf("%q: nothing was measured", c.flags)
 		}
@@ -270,7 +270,7 @@ func TestMeasures(t *testing.T) {
 			}
 		}
 	}
-	c := command(t, "run", "smr", "--strategy", "guided:lineages=2", "--closure", "--fleet", s.URL)
+	c := command(t, "run", "smr", "--strategy", "guided:lineages=2", "--closure", "--fleet", s.URL, "--token-file", s.tokenFile())
 	if text, err := c.CombinedOutput(); err == nil || !strings.Contains(string(text), "leave --closure or --fleet out") {
 		t.Errorf("%v: %s", err, text)
 	}
@@ -314,12 +314,12 @@ func TestPage(t *testing.T) {
 	}
 	for path, want := range map[string]string{"": `href="./` + finding + `"`, "metrics": `lockstep_campaign_runs{campaign="000001",target="smr-bug",strategy="walk`,
 		"campaign/000001": "digest", finding: "prefix", finding + "/trace": `"lockstep":`} {
-		if status, text := get(path, s.Token); status != http.StatusOK || !strings.Contains(strings.ToLower(text), strings.ToLower(want)) || strings.Contains(text, "<b>worker") {
+		if status, text := get(path, s.ViewToken); status != http.StatusOK || !strings.Contains(strings.ToLower(text), strings.ToLower(want)) || strings.Contains(text, "<b>worker") {
 			t.Errorf("%s: %d, without %s:\n%.600s", path, status, want, text)
 		}
 	}
 	for _, path := range []string{"campaign/9", "finding/000001/99999", "finding/000001/x", "finding/../../etc/1", "nothing"} {
-		if status, _ := get(path, s.Token); status != http.StatusNotFound {
+		if status, _ := get(path, s.ViewToken); status != http.StatusNotFound {
 			t.Errorf("%s: %d", path, status)
 		}
 	}
@@ -335,7 +335,7 @@ func TestReports(t *testing.T) {
 	var all sync.WaitGroup
 	stores := make([]*store, reporters)
 	for i := range stores {
-		st, err := connect(s.URL, func(string) {})
+		st, err := connect(s.URL, s.Token, func(string) {})
 		if err != nil {
 			t.Fatal(err)
 		}

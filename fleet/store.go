@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -56,13 +57,17 @@ type store struct {
 }
 
 // connect connects to a fleet's server, and again whenever it was gone. Errors name no token.
-func connect(address string, log func(string)) (*store, error) {
+func connect(address, token string, log func(string)) (*store, error) {
 	back := make(chan struct{}, 1)
 	url, options, err := optionsOf(address)
 	if err != nil {
 		return nil, err
 	}
-	conn, err := nats.Connect(url, append(options, nats.Name("lockstep"), nats.MaxReconnects(-1), nats.ReconnectWait(200*time.Millisecond),
+	url, known, err := credentials(url, token)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := nats.Connect(url, append(append(options, known...), nats.Name("lockstep"), nats.MaxReconnects(-1), nats.ReconnectWait(200*time.Millisecond),
 		nats.DisconnectErrHandler(func(*nats.Conn, error) { log("the server is gone; waiting for it") }),
 		nats.ReconnectHandler(func(*nats.Conn) {
 			log("the server is back")
@@ -73,9 +78,9 @@ func connect(address string, log func(string)) (*store, error) {
 		}))...)
 	switch {
 	case errors.Is(err, nats.ErrAuthorization):
-		return nil, fmt.Errorf("the fleet at %s does not know this token, user or password", withoutToken(url))
+		return nil, fmt.Errorf("the fleet at %s does not know this token: give the work token by --token-file FILE or by the variable %s", url, TokenVariable)
 	case err != nil:
-		return nil, fmt.Errorf("no fleet at %s: %w (lockstep fleet serve starts one)", withoutToken(url), err)
+		return nil, fmt.Errorf("no fleet at %s: %w (lockstep fleet serve starts one)", url, err)
 	}
 	s := &store{conn: conn, back: back}
 	if s.js, err = jetstream.New(conn); err != nil {
@@ -107,14 +112,6 @@ func optionsOf(address string) (string, []nats.Option, error) {
 	return url, options, nil
 }
 
-// withoutToken is an address to be shown.
-func withoutToken(url string) string {
-	if at := strings.LastIndexByte(url, '@'); at >= 0 {
-		url = "nats://" + url[at+1:]
-	}
-	return url
-}
-
 // open finds what the server has made.
 func (s *store) open(ctx context.Context) error {
 	var err [4]error
@@ -123,7 +120,7 @@ func (s *store) open(ctx context.Context) error {
 	s.workers, err[2] = s.js.KeyValue(ctx, workerBucket)
 	s.traces, err[3] = s.js.ObjectStore(ctx, traceBucket)
 	if failed := errors.Join(err[:]...); failed != nil {
-		return fmt.Errorf("there is NATS at %s, but no fleet: %w", withoutToken(s.conn.ConnectedUrl()), failed)
+		return fmt.Errorf("there is NATS at %s, but no fleet: %w", s.conn.ConnectedUrl(), failed)
 	}
 	return nil
 }
@@ -138,7 +135,7 @@ func (s *store) create(ctx context.Context) error {
 		c.Retention, c.Discard, c.DiscardNewPerSubject, c.MaxMsgsPerSubject = jetstream.WorkQueuePolicy, jetstream.DiscardNew, true, 1
 		_, err := s.js.CreateOrUpdateStream(ctx, c)
 		if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrJetStreamNotEnabled) || errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) {
-			return fmt.Errorf("the NATS server at %s has no JetStream for this user: %w", withoutToken(s.conn.ConnectedUrl()), err)
+			return fmt.Errorf("the NATS server at %s has no JetStream for this user: %w", s.conn.ConnectedUrl(), err)
 		}
 		if err != nil {
 			return err
@@ -186,8 +183,8 @@ func put(ctx context.Context, kv jetstream.KeyValue, key string, v any) error {
 	return err
 }
 
-// all reads the values of a bucket, by their keys in order; those that cannot be read are left out.
-func all[T any](ctx context.Context, kv jetstream.KeyValue) ([]T, error) {
+// all reads the values of a bucket, by their keys in order; those that cannot be read are left out and logged.
+func all[T any](ctx context.Context, kv jetstream.KeyValue, read func([]byte) (T, error), log func(string)) ([]T, error) {
 	watch, err := kv.WatchAll(ctx, jetstream.IgnoreDeletes())
 	if err != nil {
 		return nil, err
@@ -198,10 +195,12 @@ func all[T any](ctx context.Context, kv jetstream.KeyValue) ([]T, error) {
 		if entry == nil { // that was all
 			return list, nil
 		}
-		var v T
-		if json.Unmarshal(entry.Value(), &v) == nil {
-			list = append(list, v)
+		v, err := read(entry.Value())
+		if err != nil {
+			log(fmt.Sprintf("%s has a value %.50q that cannot be read: %v", kv.Bucket(), entry.Key(), err))
+			continue
 		}
+		list = append(list, v)
 	}
 	return list, ctx.Err()
 }
@@ -240,8 +239,7 @@ func (s *store) ledger(ctx context.Context, id string) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Ledger{}
-	return l, json.Unmarshal(entry.Value(), l)
+	return readLedger(entry.Value())
 }
 
 // putTrace stores the trace of a finding. The same run has the same trace, whoever makes it.
@@ -275,15 +273,42 @@ func (s *store) getLessons(ctx context.Context, id string, from, end, epoch int)
 	return list, err
 }
 
-// getTrace reads the trace of a finding, also when the server is away for a while.
+// storedTrace reads the trace of a finding as it is stored. Where it cannot be read now the error is errUnavailable.
+func (s *store) storedTrace(ctx context.Context, id string, run int) (t stretch.Trace, err error) {
+	limited, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	object, err := s.traces.Get(limited, traceName(id, run))
+	if err != nil {
+		if errors.Is(err, jetstream.ErrObjectNotFound) {
+			return t, fmt.Errorf("there is no trace of run %d of campaign %s", run, id)
+		}
+		return t, errors.Join(errUnavailable, err)
+	}
+	defer object.Close()
+	text, err := io.ReadAll(io.LimitReader(object, maxTrace+1))
+	switch {
+	case err != nil:
+		return t, errors.Join(errUnavailable, err)
+	case len(text) > maxTrace:
+		return t, fmt.Errorf("it has more than %d bytes", maxTrace)
+	case json.Unmarshal(text, &t) != nil:
+		return t, errors.New("it is not a trace")
+	}
+	return t, nil
+}
+
+// getTrace reads the trace of a finding, also when the server is away for a while, with pictures that have plain names.
 func (s *store) getTrace(ctx context.Context, id string, run int) (t stretch.Trace, err error) {
-	text, err := s.traces.GetBytes(ctx, traceName(id, run))
-	for tries := 0; err != nil && tries < 30 && ctx.Err() == nil && !errors.Is(err, jetstream.ErrObjectNotFound); tries++ {
+	t, err = s.storedTrace(ctx, id, run)
+	for tries := 0; errors.Is(err, errUnavailable) && tries < 30 && ctx.Err() == nil; tries++ {
 		pause(ctx, time.Second)
-		text, err = s.traces.GetBytes(ctx, traceName(id, run))
+		t, err = s.storedTrace(ctx, id, run)
+	}
+	if err == nil {
+		_, err = openTrace(&t)
 	}
 	if err != nil {
 		return t, fmt.Errorf("the trace of run %d of campaign %s: %w", run, id, err)
 	}
-	return t, json.Unmarshal(text, &t)
+	return t, nil
 }

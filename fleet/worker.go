@@ -34,8 +34,8 @@ type Report struct {
 
 // Worker makes runs for a fleet.
 type Worker struct {
-	// URL is where the fleet is.
-	URL string
+	// URL is where the fleet is, and Token its work token.
+	URL, Token string
 	// Name is what the worker is called; empty is host and process.
 	Name string
 	// Workers is the number of runs at once; 0 is one for each processor.
@@ -61,9 +61,7 @@ type Worker struct {
 // Join works until the context ends.
 func (w *Worker) Join(ctx context.Context) error {
 	w.jobs, w.accepted, w.programs, w.held = map[string]Job{}, map[string]bool{}, map[string]*stretch.Program{}, map[string]jetstream.Msg{}
-	if w.Log == nil {
-		w.Log = func(string) {}
-	}
+	w.Log = cleanLog(w.Log)
 	if w.Name == "" {
 		host, _ := os.Hostname()
 		w.Name = fmt.Sprintf("%s-%d", host, os.Getpid())
@@ -74,14 +72,14 @@ func (w *Worker) Join(ctx context.Context) error {
 	}
 	w.report = Report{Worker: w.Name, Version: lockstep.Version, Refused: map[string]string{}}
 	var err error
-	if w.store, err = connect(w.URL, w.Log); err != nil {
+	if w.store, err = connect(w.URL, w.Token, w.Log); err != nil {
 		return err
 	}
 	defer w.conn.Close()
 	if err := w.open(ctx); err != nil {
 		return err
 	}
-	w.Log(w.Name + " has joined " + withoutToken(w.URL))
+	w.Log(w.Name + " has joined " + w.conn.ConnectedUrl())
 	ctx, cancel := context.WithCancel(ctx)
 	var others sync.WaitGroup
 	others.Go(func() { w.follow(ctx, w.store.jobs, w.hear) })
@@ -449,7 +447,24 @@ func (w *Worker) tell(ctx context.Context, job Job, part *Part) error {
 			return err
 		}
 	}
+	if err := w.fit(part); err != nil {
+		return err
+	}
 	return w.insist(ctx, job, func() error { return w.publish(ctx, partSubject(job.ID, part.First), part) })
+}
+
+// fit makes a part that is larger than a message may be one with an error, which says so.
+func (w *Worker) fit(part *Part) error {
+	text, err := json.Marshal(part)
+	if err != nil {
+		return err
+	}
+	if limit := w.conn.MaxPayload(); int64(len(text)) > limit {
+		part.Made = stretch.Made{Ask: part.Ask, Error: fmt.Sprintf("the result of runs %d to %d has %d bytes, the server takes %d: see max_payload of NATS",
+			part.First, part.End-1, len(text), limit)}
+		part.Shapes = nil
+	}
+	return nil
 }
 
 // insist does something until it works, or nobody wants it any more.

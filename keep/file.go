@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 )
 
-// WriteFile writes a file so that what stands under its name is always whole. Its folder must
-// be there. A symbolic link is followed; what is not a regular file, such as a device, a pipe
-// or /dev/stdout, is written to as it is.
+// WriteFile writes a file so that what stands under its name is always whole, whatever ends the process or the
+// machine, and is on the disk when it returns. Its folder must be there. A symbolic link is followed; what is not a
+// regular file, such as a device, a pipe or /dev/stdout, is written to as it is.
 func WriteFile(file string, content func(io.Writer) error) error {
 	switch file {
 	case "/dev/stdout":
@@ -77,12 +77,15 @@ func replace(file string, content func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	err = errors.Join(content(f), f.Chmod(0o666&^umask()), f.Close())
+	err = errors.Join(content(f), f.Chmod(0o666&^umask()))
 	if err == nil {
+		err = f.Sync() // before the name: otherwise a crash of the machine may leave the name of an empty file
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.Rename(f.Name(), file)
 	}
 	if err != nil {
-		err = errors.Join(err, os.Remove(f.Name()))
+		return errors.Join(err, os.Remove(f.Name()))
 	}
-	return err
+	return syncDir(dir)
 }

@@ -72,5 +72,8 @@ func Replayed(t *trace.Trace) error {
 	if file == "" {
 		return nil
 	}
+	if _, err := os.Lstat(file); err == nil { // the one that started this process made a new folder
+		return fmt.Errorf("%s names %s, which is there already; the variable is for the program's own use", freshVariable, file)
+	}
 	return WriteFile(file, func(w io.Writer) error { return trace.Write(w, t) })
 }

@@ -4,12 +4,17 @@ package keep
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/closure"
@@ -27,7 +32,7 @@ const DefaultShrinkFor = time.Minute
 type Options struct {
 	// Dir is the folder for the files, which is made where it is missing.
 	Dir string
-	// Name is the name of the files without an extension; empty means NameOf.
+	// Name is the name of the files without an extension; empty means NameIn.
 	Name string
 	// Found stores the run as it was found, too, beside the shrunk one.
 	Found bool
@@ -115,7 +120,7 @@ func (o *Options) prepare(found *trace.Trace) (base string, err error) {
 		o.Write = WriteFile
 	}
 	if o.Name == "" {
-		o.Name = NameOf(found)
+		o.Name = NameIn(o.Dir, found, found.Header.Run)
 	}
 	if o.Tool != "" {
 		found.Header.Tool = o.Tool
@@ -177,10 +182,21 @@ func Trace(write func(string, func(io.Writer) error) error, file string, t *trac
 	return err
 }
 
-// pictureFile is where a picture is that goes with the trace in a file.
+// pictureFile is where a picture is that goes with the trace in a file: beside it, whatever the picture's name is.
 func pictureFile(file string, p trace.Picture) string {
-	return strings.TrimSuffix(file, ".trace") + "-" + p.Name
+	base, name := strings.TrimSuffix(filepath.Base(file), ".trace"), SafeName(p.Name)
+	if len(base)+1+len(name) > maxFile {
+		extension := filepath.Ext(name)
+		if len(extension) > len(".html") {
+			extension = ""
+		}
+		name = fmt.Sprintf("%x", sha256.Sum256([]byte(p.Name)))[:16] + extension
+	}
+	return filepath.Join(filepath.Dir(file), base+"-"+name)
 }
+
+// maxFile bounds the name of a file in bytes.
+const maxFile = 200
 
 // Form is the lock-step form of a run, and in words how it differs from it or why there is
 // none.
@@ -205,7 +221,8 @@ func Form(ctx context.Context, plan lockstep.Plan, t *trace.Trace) (*trace.Trace
 	}
 }
 
-// NameOf is the name of the files of a failing run: target, property, seed and number.
+// NameOf is the name of the files of a failing run: target, its version and the scenario where there are such, property, seed and
+// number.
 func NameOf(t *trace.Trace) string { return NameOfRun(t, t.Header.Run) }
 
 // NameOfRun is NameOf for a run that has another number than the one whose seed it has: a
@@ -215,15 +232,54 @@ func NameOfRun(t *trace.Trace, run int) string {
 	if t.Outcome.Finding != nil {
 		property = t.Outcome.Finding.Property
 	}
-	return SafeName(fmt.Sprintf("%s-%s-seed%d-run%d", t.Header.Target, property, t.Header.Seed, run))
+	parts := []string{t.Header.Target, t.Header.Options["version"], t.Header.Scenario, property, fmt.Sprintf("seed%d-run%d", t.Header.Seed, run)}
+	return SafeName(strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "-"))
 }
 
-// SafeName is a text as part of a file name that needs no quotes in a shell.
+// NameIn is NameOfRun in a directory. Where a trace of that name is there already that was made with other options or another
+// strategy, the name ends with a hash of them, so that neither overwrites the other.
+func NameIn(dir string, t *trace.Trace, run int) string {
+	name := NameOfRun(t, run)
+	file, err := os.Open(filepath.Join(dir, name+".trace"))
+	if err != nil {
+		return name
+	}
+	defer file.Close()
+	if there, err := trace.Read(file); err == nil && planOf(there) == planOf(t) {
+		return name
+	}
+	return fmt.Sprintf("%s-%.2x", name, sha256.Sum256([]byte(planOf(t))))
+}
+
+// planOf is what runs of the same plan have in common.
+func planOf(t *trace.Trace) string {
+	h := t.Header
+	return fmt.Sprintf("%q %q %q %q %q %d", h.Target, h.Build, h.Options, h.Strategy, h.Scenario, h.Nodes) // maps are in the order of keys
+}
+
+// MaxName bounds the length of a name, in bytes: with what is added to it for pictures and extensions, the name of a file
+// stays within 200 bytes, which every file system takes.
+const MaxName = 160
+
+// SafeName is a text as part of a file name that needs no quotes in a shell and is no option of a command. One that is
+// too long is cut, with a hash of all of it in the end.
 func SafeName(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r <= ' ' || strings.ContainsRune(`/\:*?"'<>|$&;()[]#~`+"`", r) {
+	name := strings.Map(func(r rune) rune {
+		if r <= ' ' || r == utf8.RuneError || unicode.IsControl(r) || strings.ContainsRune(`/\:*?"'<>|$&;()[]#~`+"`", r) {
 			return '_'
 		}
 		return r
 	}, text)
+	if strings.HasPrefix(name, "-") || strings.HasPrefix(name, ".") {
+		name = "_" + name[1:]
+	}
+	if len(name) <= MaxName {
+		return name
+	}
+	hash := fmt.Sprintf("-%x", sha256.Sum256([]byte(text)))[:17]
+	cut := MaxName - len(hash)
+	for !utf8.RuneStart(name[cut]) {
+		cut--
+	}
+	return name[:cut] + hash
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/keep"
@@ -186,6 +187,55 @@ func ExampleNameOfRun() {
 	// Output: smr-pass-seed7-run41
 }
 
+// Findings of other versions, scenarios, options or strategies do not overwrite each other's files; the same one found again does.
+func TestUniqueNames(t *testing.T) {
+	dir, names := t.TempDir(), map[string]bool{}
+	store := func(h trace.Header) string {
+		h.Target, h.Nodes = "zookeeper", 3
+		found := &trace.Trace{Header: h, Outcome: trace.Outcome{Verdict: trace.Fail, Finding: &trace.Finding{Property: "equal-data"}}}
+		k, err := keep.Run(t.Context(), buggy, found, keep.Options{Dir: dir, NoShrink: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return filepath.Base(k.File)
+	}
+	headers := []trace.Header{
+		{Options: map[string]string{"version": "3.5.8"}},
+		{Options: map[string]string{"version": "3.9.5"}},
+		{Options: map[string]string{"version": "3.9.5"}, Scenario: "divergence"},
+		{Options: map[string]string{"version": "3.9.5", "warm": "true"}},
+		{Options: map[string]string{"version": "3.9.5"}, Strategy: "walk"},
+		{Options: map[string]string{"version": "3.9.5"}, Build: "v2"},
+	}
+	for range 2 {
+		for _, h := range headers {
+			names[store(h)] = true
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*.trace"))
+	if err != nil || len(files) != len(headers) || len(names) != len(headers) {
+		t.Errorf("%d findings are in %q, %v", len(headers), files, err)
+	}
+	for _, want := range []string{"zookeeper-3.5.8-equal-data-seed0-run0.trace", "zookeeper-3.9.5-divergence-equal-data-seed0-run0.trace"} {
+		if !names[want] {
+			t.Errorf("%s is not in %v", want, names)
+		}
+	}
+}
+
+func ExampleNameIn() {
+	dir, _ := os.MkdirTemp("", "keep-*")
+	defer os.RemoveAll(dir)
+	t := &trace.Trace{Header: trace.Header{Target: "raft", Nodes: 3, Strategy: "walk"}, Outcome: trace.Outcome{Verdict: trace.Pass}}
+	fmt.Println(keep.NameIn(dir, t, 41))
+	_ = keep.Trace(keep.WriteFile, filepath.Join(dir, keep.NameIn(dir, t, 41)+".trace"), t)
+	t.Header.Strategy = "pctcp"
+	fmt.Println(keep.NameIn(dir, t, 41))
+	// Output:
+	// raft-pass-seed0-run41
+	// raft-pass-seed0-run41-4ca3
+}
+
 // The page links the pictures that the spec drew, which are stored beside it.
 func TestPageLinksPictures(t *testing.T) {
 	run := found(t)
@@ -200,6 +250,28 @@ func TestPageLinksPictures(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(filepath.Dir(k.Page), "run-history.html")); err != nil {
 		t.Error(err)
+	}
+}
+
+// A picture is stored beside its trace, whatever its name is.
+func TestPictureNames(t *testing.T) {
+	for _, name := range []string{"/../../../evil", "../evil", `..\evil`, "/etc/evil", "a\nb", ""} {
+		root := t.TempDir()
+		dir := filepath.Join(root, "one", "two", "three", "out")
+		run := found(t)
+		run.Pictures = []trace.Picture{{Name: name, Data: []byte("evil")}}
+		k, err := keep.Run(t.Context(), buggy, run, keep.Options{Dir: dir, Name: "run", NoShrink: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(k.Pictures) != 1 || filepath.Dir(k.Pictures[0]) != dir {
+			t.Errorf("%q is stored as %q", name, k.Pictures)
+		}
+		for at := dir; at != root; at = filepath.Dir(at) {
+			if list, err := os.ReadDir(filepath.Dir(at)); err != nil || len(list) != 1 {
+				t.Errorf("%q: %v in %s, %v", name, list, filepath.Dir(at), err)
+			}
+		}
 	}
 }
 
@@ -237,4 +309,38 @@ func ExampleShrink() {
 	}
 	fmt.Println(len(small.Trace.Records) < len(result.First().Trace.Records))
 	// Output: true
+}
+
+// Whatever a run is called, its files have names that every file system takes, and different runs have different ones.
+func TestNamesAreBounded(t *testing.T) {
+	long := strings.Repeat("é/", 300)
+	dir := t.TempDir()
+	seen := map[string]bool{}
+	for _, property := range []string{"p", long + "a", long + "b", "-rf", "..", "\x1b[2J", "\xff"} {
+		run := &trace.Trace{Header: trace.Header{Target: long[:50] + property, Nodes: 1}, Outcome: trace.Outcome{Verdict: trace.Fail, Finding: &trace.Finding{Property: property}},
+			Pictures: []trace.Picture{{Name: "../../" + property + ".html"}, {Name: long + ".html"}, {Name: "x." + long}}}
+		name := keep.NameOf(run)
+		if len(name) > keep.MaxName || !utf8.ValidString(name) || seen[name] || strings.ContainsAny(name, "/\x1b") {
+			t.Errorf("%q: the name %q of %d bytes", property, name, len(name))
+		}
+		seen[name] = true
+		var files []string
+		err := keep.Trace(func(file string, _ func(io.Writer) error) error {
+			files = append(files, file)
+			return os.WriteFile(file, nil, 0o666)
+		}, filepath.Join(dir, name+".trace"), run)
+		if err != nil || len(files) != 4 {
+			t.Fatalf("%q: %v", files, err)
+		}
+		for _, file := range files {
+			if filepath.Dir(file) != dir || len(filepath.Base(file)) > 200 {
+				t.Errorf("%q has %d bytes", file, len(filepath.Base(file)))
+			}
+		}
+	}
+	for text, want := range map[string]string{"-rf": "_rf", "..": "_.", "a b": "a_b"} {
+		if got := keep.SafeName(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
 }

@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -51,9 +52,10 @@ const lastWords = 5 * time.Second
 // Run explores a plan inside a Go test. Traces of earlier failures, stored under
 // testdata/lockstep/<test name>/, are replayed first. A finding fails the test: it is
 // shrunk, drawn and stored, and the last line printed is the command that replays it.
-// A campaign in which runs reached a limit, in which the scenario or a part of it never
-// took effect, or in which a property was never judged, fails too: none is a pass. What
-// happened in a run on average is logged in any case.
+// A passing run of a deterministic system that differs when it is repeated fails the test, too, and so does a
+// campaign in which runs reached a limit, in which the scenario or a part of it never took effect, or in which
+// a property was never checked: none is a pass. See [lockstep.Result.Problems]. What happened in a run on average is
+// logged, unless a finding is.
 //
 // A step that does not end within half a minute is a finding, too: the run is stored as far
 // as it goes.
@@ -242,61 +244,99 @@ func (c *testCase) explore() {
 	ctx, cancel := c.context()
 	defer cancel()
 	result, err := lockstep.Explore(ctx, c.plan)
-	if result != nil && result.First() != nil {
-		c.found(ctx, result.First())
+	if result != nil {
+		c.check(ctx, result)
 	}
 	if err != nil {
 		c.Fatal(err)
 	}
-	if !c.Failed() {
-		c.judge(result)
-	}
 }
 
-// judge fails or passes a test whose campaign found nothing.
-func (c *testCase) judge(result *lockstep.Result) {
+// check fails or passes the test by the problems of its campaign. The last line is the command that repeats what fails.
+func (c *testCase) check(ctx context.Context, result *lockstep.Result) {
 	c.Helper()
+	var failing, others []lockstep.Problem
+	for _, p := range result.Problems() {
+		if c.fails(&p) {
+			p.Severity = lockstep.SeverityError // nobody reads the warnings of a test that passes
+			failing = append(failing, p)
+		} else {
+			others = append(others, p)
+		}
+	}
+	first := result.First()
+	drawn := first != nil && first.Flaky == ""
+	lines := campaign.ProblemLines(others, "")
+	if !drawn {
+		lines = append(campaign.Activity(result), lines...)
+	}
+	for _, line := range lines {
+		c.Logf("lockstep: %s", line)
+	}
 	switch {
-	case result.Verdict() == trace.Unknown:
-		c.Errorf("lockstep: unknown: %d of %d runs were not judged (%v); raise the plan's Limits or Budget or make runs shorter",
-			result.Verdicts[trace.Unknown], result.Runs, result.Reasons)
-	case result.Verdict() == trace.Vacuous:
-		c.Errorf("lockstep: vacuous: the scenario took effect in none of %d runs", result.Runs)
-	case len(result.Idle()) > 0 && !c.plan.AllowVacuous:
-		c.Errorf("lockstep: %d runs found nothing, but parts of the scenario never took effect: %s; set the plan's AllowVacuous, or pass -lockstep.vacuous=true, if that is as it should be",
-			result.Runs, strings.Join(result.Idle(), ", "))
-	case len(result.Unjudged()) > 0 && result.Runs > 0 && !c.plan.AllowVacuous:
-		c.Errorf("lockstep: %d runs found nothing, but properties were never judged: %s; set the plan's AllowVacuous, or pass -lockstep.vacuous=true, if that is as it should be%s",
-			result.Runs, strings.Join(result.Unjudged(), ", "), c.unsettled())
+	case len(failing) > 0:
+		c.failing(result, failing, !drawn)
 	case result.Interrupted:
 		c.Logf("lockstep: stopped by the test's deadline after %d runs; nothing found", result.Runs)
 	default:
 		c.Logf("lockstep: %d runs, nothing found; %s", result.Runs, result.Guarantee)
 	}
-	for _, line := range campaign.Activity(result) {
-		c.Logf("lockstep: %s", line)
+	if drawn {
+		c.found(ctx, first)
 	}
 }
 
-// unsettled reminds of the stage that liveness needs.
-func (c *testCase) unsettled() string {
-	if c.plan.Settle > 0 {
-		return ""
+// fails reports whether a problem fails the test: an error, and a warning that leaves something unchecked.
+func (c *testCase) fails(p *lockstep.Problem) bool {
+	switch p.Kind {
+	case lockstep.ProblemVacuousPart, lockstep.ProblemVacuousProperty:
+		return !c.plan.AllowVacuous
+	default:
+		return p.Severity == lockstep.SeverityError || p.Verdict() != trace.Pass
 	}
-	return " (liveness is judged only after a settling stage, which the plan's Settle gives)"
+}
+
+// failing prints the problems that fail the test, with what to do about them, and how to repeat the campaign where
+// no trace does.
+func (c *testCase) failing(result *lockstep.Result, list []lockstep.Problem, again bool) {
+	c.Helper()
+	lines := campaign.ProblemLines(list, "")
+	has := func(kinds ...lockstep.ProblemKind) bool {
+		return slices.ContainsFunc(list, func(p lockstep.Problem) bool { return slices.Contains(kinds, p.Kind) })
+	}
+	for _, hint := range hints {
+		if has(hint.kinds...) {
+			lines = append(lines, hint.text)
+		}
+	}
+	if c.plan.Settle == 0 && has(lockstep.ProblemVacuousProperty) {
+		lines = append(lines, "liveness is checked only after a settling stage, which the plan's Settle gives")
+	}
+	if again {
+		lines = append(lines, fmt.Sprintf("%s -lockstep.runs=%d", c.again(""), max(result.Runs, 1)))
+	}
+	c.Errorf("lockstep: %s", strings.Join(lines, "\n"))
+}
+
+// hints say what to do about problems.
+var hints = []struct {
+	kinds []lockstep.ProblemKind
+	text  string
+}{
+	{[]lockstep.ProblemKind{lockstep.ProblemUnknown}, "raise the plan's Limits or Budget, or make runs shorter"},
+	{[]lockstep.ProblemKind{lockstep.ProblemVacuousPart, lockstep.ProblemVacuousProperty},
+		"set the plan's AllowVacuous, or pass -lockstep.vacuous=true, if that is as it should be"},
+	{[]lockstep.ProblemKind{lockstep.ProblemDivergence, lockstep.ProblemFlaky},
+		"the system is not deterministic: find what differs, or declare that it repeats itself only roughly"},
 }
 
 // found shrinks, draws and stores a failing run, and reports it.
 func (c *testCase) found(ctx context.Context, f *lockstep.Found) {
 	c.Helper()
-	if f.Flaky != "" {
-		c.Errorf("lockstep: flaky: run %d found %s, but %s", f.Run, f.Finding, f.Flaky)
-		return
-	}
 	k, err := keep.Run(ctx, c.plan, f.Trace, keep.Options{Dir: c.dir, ShrinkFor: c.shrinkFor,
 		Shrink: shrink.Options{Progress: c.progress(time.Now())},
 		Name:   keep.SafeName(fmt.Sprintf("%s-seed%d-run%d", f.Finding.Property, c.plan.Seed, f.Run)),
-		Replay: func(file string) string { return c.again(f.Trace, file) },
+		Replay: func(file string) string { return c.again(file) },
 		Fresh:  c.fresh})
 	if k.NotShrunk != nil {
 		c.Logf("lockstep: not shrunk: %v", k.NotShrunk)
@@ -330,7 +370,7 @@ func (c *testCase) fail(t *trace.Trace, file, what string) {
 	c.Helper()
 	var b strings.Builder
 	_ = report.Grid(&b, t, report.Options{}) // a strings.Builder does not fail
-	c.Errorf("lockstep: %s\n\n%s\n%s", what, b.String(), c.again(t, file))
+	c.Errorf("lockstep: %s\n\n%s\n%s", what, b.String(), c.again(file))
 }
 
 // fresh is the command by which a process of its own makes a stored run again.
@@ -343,10 +383,10 @@ func (c *testCase) fresh(file string) []string {
 }
 
 // again is the command that makes a failing run again: from its trace, or else its seed.
-func (c *testCase) again(t *trace.Trace, file string) string {
+func (c *testCase) again(file string) string {
 	name := strings.ReplaceAll(c.Name(), "/", "$/^")
 	if file == "" {
-		return fmt.Sprintf("go test -run '^%s$' -lockstep.seed=%d", name, t.Header.Seed)
+		return fmt.Sprintf("go test -run '^%s$' -lockstep.seed=%d", name, c.plan.Seed)
 	}
 	return fmt.Sprintf("go test -run '^%s$' -lockstep.replay='%s'", name, file)
 }

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/anishathalye/porcupine"
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/internal/toy"
 	"github.com/lockstep-go/lockstep/locktest"
 	"github.com/lockstep-go/lockstep/scenario"
@@ -20,32 +20,9 @@ import (
 	"github.com/lockstep-go/lockstep/target/smr"
 )
 
-// fakeT is a test that writes down what happens to it.
-type fakeT struct {
-	testing.TB
-	name     string
-	log      strings.Builder
-	failed   bool
-	deadline time.Time
-}
-
-func (f *fakeT) Name() string                      { return f.name }
-func (f *fakeT) Helper()                           {}
-func (f *fakeT) Failed() bool                      { return f.failed }
-func (f *fakeT) Logf(format string, args ...any)   { fmt.Fprintf(&f.log, format+"\n", args...) }
-func (f *fakeT) Errorf(format string, args ...any) { f.failed = true; f.Logf(format, args...) }
-func (f *fakeT) Fatalf(format string, args ...any) { f.Errorf(format, args...); runtime.Goexit() }
-func (f *fakeT) Fatal(args ...any)                 { f.Fatalf("%s", fmt.Sprint(args...)) }
-func (f *fakeT) Deadline() (time.Time, bool)       { return f.deadline, !f.deadline.IsZero() }
-
 // inTest calls Test as a test of that name would, in a folder of its own.
-func inTest(f *fakeT, plan lockstep.Plan) *fakeT {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		locktest.Run(f, plan)
-	}()
-	<-done
+func inTest(f *enginetest.FakeT, plan lockstep.Plan) *enginetest.FakeT {
+	f.Run(func(t testing.TB) { locktest.Run(t, plan) })
 	return f
 }
 
@@ -53,12 +30,12 @@ func TestTest(t *testing.T) {
 	t.Chdir(t.TempDir())
 	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultUniform, Spec: smr.Prefix, Runs: 5000}
 
-	f := inTest(&fakeT{name: "TestLog/small"}, plan)
-	text := f.log.String()
+	f := inTest(&enginetest.FakeT{TestName: "TestLog/small"}, plan)
+	text := f.Text.String()
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	last := lines[len(lines)-1]
 	for _, want := range []string{"run 6 of seed 0 fails", "shrunk from", "| phase 3", "FAIL prefix at step"} {
-		if !f.failed || !strings.Contains(text, want) {
+		if !f.Bad || !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}
 	}
@@ -71,29 +48,29 @@ func TestTest(t *testing.T) {
 		t.Errorf("the page: %d bytes, %v", len(page), err)
 	}
 
-	f = inTest(&fakeT{name: "TestLog/small"}, plan)
-	if !f.failed || !strings.Contains(f.log.String(), "the stored run fails again") {
-		t.Errorf("the stored trace is not replayed first:\n%s", f.log.String())
+	f = inTest(&enginetest.FakeT{TestName: "TestLog/small"}, plan)
+	if !f.Bad || !strings.Contains(f.Text.String(), "the stored run fails again") {
+		t.Errorf("the stored trace is not replayed first:\n%s", f.Text.String())
 	}
 	mended := plan
 	mended.System = toy.Wrapped{System: smr.Cluster{Nodes: 3}, Info: func(i *lockstep.Info) { i.Name = "smr-bug" }}
-	f = inTest(&fakeT{name: "TestLog/small"}, mended)
-	if f.failed || !strings.Contains(f.log.String(), "mended: the run now passes; the first difference: step") || !strings.Contains(f.log.String(), "5000 runs, nothing found") {
-		t.Errorf("after the bug is mended:\n%s", f.log.String())
+	f = inTest(&enginetest.FakeT{TestName: "TestLog/small"}, mended)
+	if f.Bad || !strings.Contains(f.Text.String(), "mended: the run now passes; the first difference: step") || !strings.Contains(f.Text.String(), "5000 runs, nothing found") {
+		t.Errorf("after the bug is mended:\n%s", f.Text.String())
 	}
 	if err := os.WriteFile(file, []byte(`{"lockstep":99}`), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	f = inTest(&fakeT{name: "TestLog/small"}, mended)
-	if f.failed || !strings.Contains(f.log.String(), "format version 99, this tool reads version 3") {
-		t.Errorf("a stored trace of another version:\n%s", f.log.String())
+	f = inTest(&enginetest.FakeT{TestName: "TestLog/small"}, mended)
+	if f.Bad || !strings.Contains(f.Text.String(), "format version 99, this tool reads version 3") {
+		t.Errorf("a stored trace of another version:\n%s", f.Text.String())
 	}
 }
 
 func TestTestSettings(t *testing.T) {
 	t.Chdir(t.TempDir())
 	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultUniform, Spec: smr.Prefix, Runs: 1}
-	inTest(&fakeT{name: "TestFind"}, lockstep.Plan{System: plan.System, Strategy: plan.Strategy, Spec: plan.Spec, Runs: 5000})
+	inTest(&enginetest.FakeT{TestName: "TestFind"}, lockstep.Plan{System: plan.System, Strategy: plan.Strategy, Spec: plan.Spec, Runs: 5000})
 	stored, _ := filepath.Glob("testdata/lockstep/TestFind/*.trace")
 	if len(stored) != 1 {
 		t.Fatalf("stored %q", stored)
@@ -110,8 +87,8 @@ func TestTestSettings(t *testing.T) {
 	} {
 		t.Run(c.env+"="+c.value, func(t *testing.T) {
 			t.Setenv(c.env, c.value)
-			if f := inTest(&fakeT{name: "TestOther"}, plan); !strings.Contains(f.log.String(), c.want) {
-				t.Errorf("%q is missing in\n%s", c.want, f.log.String())
+			if f := inTest(&enginetest.FakeT{TestName: "TestOther"}, plan); !strings.Contains(f.Text.String(), c.want) {
+				t.Errorf("%q is missing in\n%s", c.want, f.Text.String())
 			}
 			os.RemoveAll("testdata/lockstep/TestOther")
 		})
@@ -141,15 +118,15 @@ func TestTestVerdicts(t *testing.T) {
 		want   string
 	}{
 		{"pass", base, false, "10 runs, nothing found; no guarantee"},
-		{"limit", limited, true, "unknown: 10 of 10 runs were not judged (map[more than 5 steps:10])"},
-		{"vacuous", idle, true, "vacuous: the scenario took effect in none of 10 runs"},
-		{"flaky", odd, true, "flaky: run 0 found panic: once, but the second time nothing was found"},
+		{"limit", limited, true, "error: 10 of 10 runs were not checked: more than 5 steps (10, first run 0)\nraise the plan's Limits"},
+		{"vacuous", idle, true, "error: the scenario took effect in none of 10 runs"},
+		{"flaky", odd, true, "error: panic in 1 of 1 run, first in run 0, but the second time nothing was found: once"},
 		{"no strategy", lockstep.Plan{System: toy.Cluster(nil)}, true, "a plan needs a System and a Strategy"},
 		{"negative", lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.DefaultWalk, Runs: -1}, true, "the plan's Runs is -1, it must not be negative"},
 	} {
-		f := inTest(&fakeT{name: "TestVerdicts"}, c.plan)
-		if f.failed != c.failed || !strings.Contains(f.log.String(), c.want) {
-			t.Errorf("%s: failed %v, log:\n%s", c.name, f.failed, f.log.String())
+		f := inTest(&enginetest.FakeT{TestName: "TestVerdicts"}, c.plan)
+		if f.Bad != c.failed || !strings.Contains(f.Text.String(), c.want) {
+			t.Errorf("%s: failed %v, log:\n%s", c.name, f.Bad, f.Text.String())
 		}
 	}
 }
@@ -157,10 +134,10 @@ func TestTestVerdicts(t *testing.T) {
 // The deadline ends a campaign that would run for ever, and the test says so.
 func TestTestDeadline(t *testing.T) {
 	t.Chdir(t.TempDir())
-	f := &fakeT{name: "TestDeadline", deadline: time.Now().Add(5*time.Second + 200*time.Millisecond)}
+	f := &enginetest.FakeT{TestName: "TestDeadline", Until: time.Now().Add(5*time.Second + 200*time.Millisecond)}
 	inTest(f, lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.DefaultWalk, Runs: 1 << 40})
-	if f.failed || !strings.Contains(f.log.String(), "stopped by the test's deadline after") {
-		t.Errorf("failed %v, log:\n%s", f.failed, f.log.String())
+	if f.Bad || !strings.Contains(f.Text.String(), "stopped by the test's deadline after") {
+		t.Errorf("failed %v, log:\n%s", f.Bad, f.Text.String())
 	}
 }
 
@@ -170,8 +147,8 @@ func TestTestCannotStore(t *testing.T) {
 	if err := os.WriteFile("testdata", nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	f := inTest(&fakeT{name: "TestFull"}, lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultUniform, Spec: smr.Prefix, Runs: 5000})
-	if text := f.log.String(); !strings.Contains(text, "the trace could not be stored") || !strings.Contains(text, "go test -run '^TestFull$' -lockstep.seed=0") {
+	f := inTest(&enginetest.FakeT{TestName: "TestFull"}, lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultUniform, Spec: smr.Prefix, Runs: 5000})
+	if text := f.Text.String(); !strings.Contains(text, "the trace could not be stored") || !strings.Contains(text, "go test -run '^TestFull$' -lockstep.seed=0") {
 		t.Errorf("log:\n%s", text)
 	}
 }
@@ -191,13 +168,13 @@ func TestVacuousPartsFailTest(t *testing.T) {
 	sc.If(scenario.Round("Ack")).Named("acks").First(1).Then(scenario.Deliver())
 	sc.If(scenario.Round("Ack"), scenario.Phase(-1)).Named("no such phase").Then(scenario.Drop())
 	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultWalk, Scenario: sc, Spec: smr.Prefix, Runs: 50}
-	f := inTest(&fakeT{name: "TestHalf"}, plan)
-	if !f.failed || !strings.Contains(f.log.String(), "never took effect: filter 2 (no such phase) acted") {
-		t.Errorf("the idle filter is not named:\n%s", f.log.String())
+	f := inTest(&enginetest.FakeT{TestName: "TestHalf"}, plan)
+	if !f.Bad || !strings.Contains(f.Text.String(), `"filter 2 (no such phase) acted" never took effect`) {
+		t.Errorf("the idle filter is not named:\n%s", f.Text.String())
 	}
 	plan.AllowVacuous = true
-	if f := inTest(&fakeT{name: "TestHalf"}, plan); f.failed {
-		t.Errorf("it fails although it is told not to:\n%s", f.log.String())
+	if f := inTest(&enginetest.FakeT{TestName: "TestHalf"}, plan); f.Bad {
+		t.Errorf("it fails although it is told not to:\n%s", f.Text.String())
 	}
 }
 
@@ -207,19 +184,19 @@ func TestUnjudgedPropertiesFailTest(t *testing.T) {
 	t.Chdir(t.TempDir())
 	never := spec.OnEvent("never", "no such event", func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { return nil })
 	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultWalk, Spec: spec.All(smr.Prefix, never), Runs: 50}
-	f := inTest(&fakeT{name: "TestNever"}, plan)
-	if !f.failed || !strings.Contains(f.log.String(), "50 runs found nothing, but properties were never judged: never; set") {
-		t.Errorf("failed %v:\n%s", f.failed, f.log.String())
+	f := inTest(&enginetest.FakeT{TestName: "TestNever"}, plan)
+	if !f.Bad || !strings.Contains(f.Text.String(), "error: property never was never checked\nset the plan's AllowVacuous") {
+		t.Errorf("failed %v:\n%s", f.Bad, f.Text.String())
 	}
 	t.Setenv("LOCKSTEP_VACUOUS", "maybe")
-	if f := inTest(&fakeT{name: "TestNever"}, plan); !f.failed || !strings.Contains(f.log.String(), `-lockstep.vacuous is "maybe", allowed are true and false`) {
-		t.Errorf("failed %v:\n%s", f.failed, f.log.String())
+	if f := inTest(&enginetest.FakeT{TestName: "TestNever"}, plan); !f.Bad || !strings.Contains(f.Text.String(), `-lockstep.vacuous is "maybe", allowed are true and false`) {
+		t.Errorf("failed %v:\n%s", f.Bad, f.Text.String())
 	}
 	t.Setenv("LOCKSTEP_VACUOUS", "true")
-	f = inTest(&fakeT{name: "TestNever"}, plan)
-	for _, want := range []string{"nothing found", "lockstep: a run: ", " events (output ", "property prefix was judged ", "warning: property never was never put to the test"} {
-		if f.failed || !strings.Contains(f.log.String(), want) {
-			t.Errorf("failed %v, %q:\n%s", f.failed, want, f.log.String())
+	f = inTest(&enginetest.FakeT{TestName: "TestNever"}, plan)
+	for _, want := range []string{"nothing found", "lockstep: a run: ", " events (output ", "property prefix was checked ", "warning: property never was never checked"} {
+		if f.Bad || !strings.Contains(f.Text.String(), want) {
+			t.Errorf("failed %v, %q:\n%s", f.Bad, want, f.Text.String())
 		}
 	}
 }
@@ -228,7 +205,7 @@ func TestUnjudgedPropertiesFailTest(t *testing.T) {
 func TestStoredTraceOfAChangedSystem(t *testing.T) {
 	t.Chdir(t.TempDir())
 	plan := lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.Walk{Deliver: 2, Alarm: 1, Steps: 10}, Spec: toy.AtEnd, Runs: 3}
-	inTest(&fakeT{name: "TestKept"}, plan)
+	inTest(&enginetest.FakeT{TestName: "TestKept"}, plan)
 	files, _ := filepath.Glob("testdata/lockstep/TestKept/*.trace")
 	if len(files) != 1 {
 		t.Fatalf("stored %q", files)
@@ -241,9 +218,9 @@ func TestStoredTraceOfAChangedSystem(t *testing.T) {
 	if err := os.WriteFile(files[0], []byte(changed), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	f := inTest(&fakeT{name: "TestKept"}, plan)
-	log := f.log.String()
-	if !f.failed || !strings.Contains(log, "the stored run fails again: it still fails; the first difference: step 0") || strings.Contains(log, "elete") {
+	f := inTest(&enginetest.FakeT{TestName: "TestKept"}, plan)
+	log := f.Text.String()
+	if !f.Bad || !strings.Contains(log, "the stored run fails again: it still fails; the first difference: step 0") || strings.Contains(log, "elete") {
 		t.Errorf("log:\n%s", log)
 	}
 }
@@ -251,8 +228,8 @@ func TestStoredTraceOfAChangedSystem(t *testing.T) {
 // A failing run that is not in rounds is drawn in its lock-step form, and the page has it.
 func TestLockstepForm(t *testing.T) {
 	t.Chdir(t.TempDir())
-	f := inTest(&fakeT{name: "TestForm"}, lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix, Runs: 5000})
-	if log := f.log.String(); !f.failed || !strings.Contains(log, "equivalent lock-step form") || !strings.Contains(log, "| phase 1") {
+	f := inTest(&enginetest.FakeT{TestName: "TestForm"}, lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix, Runs: 5000})
+	if log := f.Text.String(); !f.Bad || !strings.Contains(log, "equivalent lock-step form") || !strings.Contains(log, "| phase 1") {
 		t.Errorf("log:\n%s", log)
 	}
 	pages, _ := filepath.Glob("testdata/lockstep/TestForm/*.html")
@@ -274,20 +251,20 @@ func TestPicturesAreStored(t *testing.T) {
 		c.Emit(spec.EventReturn, &spec.Return{Client: 1, ID: m, Output: m})
 	})
 	plan := lockstep.Plan{System: system, Strategy: strategy.Walk{Deliver: 1, Alarm: 1, Steps: 5}, Spec: history, Runs: 50}
-	f := inTest(&fakeT{name: "TestPicture"}, plan)
-	if !f.failed {
-		t.Fatalf("nothing found:\n%s", f.log.String())
+	f := inTest(&enginetest.FakeT{TestName: "TestPicture"}, plan)
+	if !f.Bad {
+		t.Fatalf("nothing found:\n%s", f.Text.String())
 	}
 	files, _ := filepath.Glob("testdata/lockstep/TestPicture/*-history.html")
 	if len(files) != 1 {
 		t.Fatalf("pictures stored: %q", files)
 	}
-	if !strings.Contains(f.log.String(), "\ndrawn by the spec: "+files[0]+"\n") {
-		t.Errorf("%s is not named:\n%s", files[0], f.log.String())
+	if !strings.Contains(f.Text.String(), "\ndrawn by the spec: "+files[0]+"\n") {
+		t.Errorf("%s is not named:\n%s", files[0], f.Text.String())
 	}
 	history.Steps, history.Model.Step = 1, func(state, _, _ any) (bool, any) { return true, state }
 	plan.Spec, plan.Strategy = history, strategy.Walk{Deliver: 3, Alarm: 1, Steps: 30}
-	if f := inTest(&fakeT{name: "TestUndecided"}, plan); !f.failed || !strings.Contains(f.log.String(), "operations: not decided within 1 steps") {
-		t.Errorf("a test with undecided runs:\n%s", f.log.String())
+	if f := inTest(&enginetest.FakeT{TestName: "TestUndecided"}, plan); !f.Bad || !strings.Contains(f.Text.String(), "operations: not decided within 1 steps") {
+		t.Errorf("a test with undecided runs:\n%s", f.Text.String())
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/internal/toy"
 	"github.com/lockstep-go/lockstep/locktest"
 	"github.com/lockstep-go/lockstep/strategy"
@@ -25,8 +26,8 @@ func TestShrinkFor(t *testing.T) {
 	defer locktest.WriteProgress(&told, 200*time.Millisecond)()
 	t.Setenv("LOCKSTEP_SHRINKFOR", "1s")
 	began := time.Now()
-	f := inTest(&fakeT{name: "TestSlow"}, plan)
-	if text := f.log.String(); !f.failed || !strings.Contains(text, "shrunk from") || !strings.Contains(text, "FAIL prefix") {
+	f := inTest(&enginetest.FakeT{TestName: "TestSlow"}, plan)
+	if text := f.Text.String(); !f.Bad || !strings.Contains(text, "shrunk from") || !strings.Contains(text, "FAIL prefix") {
 		t.Errorf("the run is not shrunk:\n%s", text)
 	}
 	if took := time.Since(began); took > 20*time.Second {
@@ -36,7 +37,7 @@ func TestShrinkFor(t *testing.T) {
 		t.Errorf("%d lines were told in a second:\n%s", lines, told.String())
 	}
 	t.Setenv("LOCKSTEP_SHRINKFOR", "soon")
-	if f := inTest(&fakeT{name: "TestSoon"}, plan); !strings.Contains(f.log.String(), `the time for shrinking "soon" is not a time such as 30s`) {
-		t.Error(f.log.String())
+	if f := inTest(&enginetest.FakeT{TestName: "TestSoon"}, plan); !strings.Contains(f.Text.String(), `the time for shrinking "soon" is not a time such as 30s`) {
+		t.Error(f.Text.String())
 	}
 }

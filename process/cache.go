@@ -2,31 +2,41 @@ package process
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"sync"
+
+	"github.com/lockstep-go/lockstep/internal/scratch"
 )
 
-// Cached is a folder of that name in the user's cache, filled by a function where it is not
-// there. What is half filled is never seen.
+// making holds a *sync.Mutex for each directory of the cache that this process has asked for.
+var making sync.Map
+
+// Cached is a directory of that name in the user's cache. A function fills it where it is missing: once in a process, also where
+// several goroutines ask for it. A directory that is not complete is never seen.
 func Cached(name string, fill func(folder string) error) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		return "", fmt.Errorf("there is no folder for what servers need: %w", err)
+		return "", fmt.Errorf("there is no directory for what servers need: %w", err)
 	}
 	root := filepath.Join(cache, "lockstep", "servers")
 	folder := filepath.Join(root, name)
+	lock, _ := making.LoadOrStore(folder, new(sync.Mutex))
+	lock.(*sync.Mutex).Lock()
+	defer lock.(*sync.Mutex).Unlock()
 	if _, err := os.Stat(folder); err == nil {
 		return folder, nil
 	}
 	if err := os.MkdirAll(root, 0o755); err != nil {
 		return "", err
 	}
-	work, err := os.MkdirTemp(root, "making-*")
+	work, err := scratch.New(root, "making") // what a killed process leaves is removed by the next
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(work)
-	made := filepath.Join(work, name)
+	defer work.Remove()
+	made := filepath.Join(work.Path, name)
 	if err := os.Mkdir(made, 0o755); err != nil {
 		return "", err
 	}
@@ -36,7 +46,15 @@ func Cached(name string, fill func(folder string) error) (string, error) {
 	if err := os.Rename(made, folder); err != nil {
 		if _, there := os.Stat(folder); there != nil {
 			return "", err
-		} // somebody else was faster
+		} // another process was faster
 	}
 	return folder, nil
+}
+
+// notices is where Notify writes.
+var notices io.Writer = os.Stderr
+
+// Notify prints a line about something that takes a while and is done once, such as building a server.
+func Notify(format string, arguments ...any) {
+	_, _ = fmt.Fprintf(notices, "lockstep: "+format+"\n", arguments...) // nobody may read it
 }

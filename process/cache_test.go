@@ -1,10 +1,16 @@
 package process
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
+	"time"
+
+	"github.com/lockstep-go/lockstep/internal/processes"
 )
 
 // What was made once is there; what failed leaves nothing.
@@ -31,5 +37,61 @@ func TestCached(t *testing.T) {
 	left, err := os.ReadDir(filepath.Dir(folder))
 	if err != nil || len(left) != 1 || made != 1 {
 		t.Errorf("made %d times, %v, %v", made, left, err)
+	}
+}
+
+// Several workers that need the same thing at once wait for the one that makes it, and it is announced once.
+func TestCachedAtOnce(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	var lines bytes.Buffer
+	was := notices
+	notices = &lines
+	defer func() { notices = was }()
+	var workers sync.WaitGroup
+	for range 4 {
+		workers.Go(func() {
+			if _, err := Cached("thing", func(string) error {
+				Notify("making a %s", "thing")
+				time.Sleep(10 * time.Millisecond) // the others come meanwhile
+				return nil
+			}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	workers.Wait()
+	if got := lines.String(); got != "lockstep: making a thing\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+// cacheVariable says to the program of this test that it is to fill a directory of the cache until it is killed.
+const cacheVariable = "LOCKSTEP_PROCESS_CACHE"
+
+// fillForever is that program.
+func fillForever() {
+	_, err := Cached("thing", func(folder string) error {
+		fmt.Println(folder)
+		select {}
+	})
+	fmt.Println(err)
+}
+
+// What a process leaves that was killed while it filled a directory is removed when the next fills one.
+func TestCachedKilled(t *testing.T) {
+	cache := t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", cache)
+	program := processes.Begin(t, cacheVariable+"=1", "XDG_CACHE_HOME="+cache)
+	half := program.Line()
+	program.Kill()
+	if _, err := os.Stat(half); err != nil {
+		t.Fatal("there is nothing to remove", err)
+	}
+	folder, err := Cached("other", func(string) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(filepath.Dir(folder)); err != nil || len(left) != 1 {
+		t.Errorf("%v, %v", left, err)
 	}
 }

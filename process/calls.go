@@ -4,80 +4,125 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"sync"
 	"time"
+
+	"github.com/lockstep-go/lockstep"
 )
 
-// Calls are what clients have asked of servers: one call of a client at a time, whose result is an R. They go on beside the steps of
-// a run, and what comes of them is told when it is asked for.
-type Calls[R any] struct{ open map[int]*call[R] }
+// Call is a call of a client, which runs beside the steps of a run. It returns what reports its result, in the step in which
+// the result is collected.
+type Call func(context.Context) (report func(*lockstep.Outbox))
 
-// call is one under way. The result is there when done is closed.
-type call[R any] struct {
-	cancel context.CancelFunc
-	done   chan struct{}
-	result R
+// Ask begins a call of a client, which must have none, and waits for its result at most for so long. The call goes on
+// until it has one, or until its context ends: with the run, or when the client gives up.
+func (c *Cluster) Ask(ctx context.Context, client int, wait time.Duration, call Call) error {
+	return c.calls.ask(ctx, client, wait, call)
 }
 
-// Ask begins a call of a client, which must have none, and waits for its result a little: for so long. The call goes on
-// until it has one or Cancel ends its context.
-func (c *Calls[R]) Ask(ctx context.Context, client int, pace time.Duration, do func(context.Context) R) error {
-	asking, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	a := &call[R]{cancel: cancel, done: make(chan struct{})}
-	if c.open == nil {
-		c.open = map[int]*call[R]{}
+// Busy reports whether some call has no result yet.
+func (c *Cluster) Busy() bool { return c.calls.busy() }
+
+// Report reports an event with the next step that ends. Any goroutine may call it.
+func (c *Cluster) Report(e lockstep.Event) { c.reports.add(e) }
+
+// Collect reports what clients have heard. It is done before and after each step, and is for a driver that waits for a result.
+func (c *Cluster) Collect(out *lockstep.Outbox) {
+	for _, e := range c.reports.take() {
+		out.Event(e)
 	}
-	c.open[client] = a
+	c.calls.report(out)
+}
+
+// reports are events that were reported and not collected.
+type reports struct {
+	mutex  sync.Mutex
+	events []lockstep.Event
+}
+
+func (r *reports) add(e lockstep.Event) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.events = append(r.events, e)
+}
+
+func (r *reports) take() []lockstep.Event {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	events := r.events
+	r.events = nil
+	return events
+}
+
+// calls are those under way, by client.
+type calls map[int]*call
+
+// call is one under way. The report is there when done is closed.
+type call struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+	report func(*lockstep.Outbox)
+}
+
+func (c calls) ask(ctx context.Context, client int, wait time.Duration, do Call) error {
+	asking, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	a := &call{cancel: cancel, done: make(chan struct{})}
+	c[client] = a
 	go func() {
 		defer close(a.done)
-		a.result = do(asking)
+		a.report = do(asking)
 	}()
-	little, enough := context.WithTimeout(ctx, pace)
+	limit, enough := context.WithTimeout(ctx, wait)
 	defer enough()
 	select {
 	case <-a.done:
-	case <-little.Done():
+	case <-limit.Done():
 	}
 	return ctx.Err()
 }
 
-// Answers tells the results that have come, in the order of clients. Each is told once.
-func (c *Calls[R]) Answers(tell func(client int, result R)) {
-	for _, client := range slices.Sorted(maps.Keys(c.open)) {
-		a := c.open[client]
-		select {
-		case <-a.done:
+// ended reports whether a call has a result.
+func (a *call) ended() bool {
+	select {
+	case <-a.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// report reports the results that have come, in the order of clients, each of them once.
+func (c calls) report(out *lockstep.Outbox) {
+	for _, client := range slices.Sorted(maps.Keys(c)) {
+		if a := c[client]; a.ended() {
 			a.cancel()
-			delete(c.open, client)
-			tell(client, a.result)
-		default:
+			delete(c, client)
+			a.report(out)
 		}
 	}
 }
 
-// Busy reports whether some call has no result yet.
-func (c *Calls[R]) Busy() bool {
-	for _, a := range c.open {
-		select {
-		case <-a.done:
-		default:
+func (c calls) busy() bool {
+	for _, a := range c {
+		if !a.ended() {
 			return true
 		}
 	}
 	return false
 }
 
-// Cancel lets no client wait any longer, and comes back when all calls have ended. What came of them Answers tells.
-func (c *Calls[R]) Cancel() {
-	for _, a := range c.open {
+// cancel lets no client wait any longer, and returns when all calls have ended. Their results are still to be reported.
+func (c calls) cancel() {
+	for _, a := range c {
 		a.cancel()
 	}
-	for _, a := range c.open {
+	for _, a := range c {
 		<-a.done
 	}
 }
 
-// Forget ends all calls, of which no result is told.
-func (c *Calls[R]) Forget() {
-	c.Cancel()
-	clear(c.open)
+// forget ends all calls, whose results are not reported.
+func (c calls) forget() {
+	c.cancel()
+	clear(c)
 }

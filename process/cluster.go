@@ -25,22 +25,27 @@ var Kinds = trace.KindsOf(trace.Crash, trace.Restart, trace.Cut, trace.Heal)
 type Cluster struct {
 	*Supervisor
 	Network *Network
-	// Command makes the command of a node. It is asked each time the node is started.
-	Command func(lockstep.Node) (*exec.Cmd, error)
-	// Telling picks lines of a server's log for the trace; nil picks none.
-	Telling func(line string) bool
 	// Patience is how long servers may take to start and to agree.
 	Patience time.Duration
+	// Seed is that of the run.
+	Seed uint64
 	// Spent is where the time of the run goes.
 	Spent Spent
 
+	command func(lockstep.Node) (*exec.Cmd, error)
+	log     func(line string) bool // picks lines for the trace; nil picks none
+	line    func(n lockstep.Node, line string, out *lockstep.Outbox)
 	servers []*Server
 	hands   hands
+	calls   calls
+	reports reports
 	marks   []int          // by node-1: lines of the log that were looked at
 	due     lockstep.Nodes // up for the engine, but not started yet
 	did     trace.Kinds    // since servers were last steady
-	begun   bool           // a run has
-	began   time.Time
+
+	begun    bool // the first run has
+	settling bool // the settling stage has begun
+	began    time.Time
 }
 
 // NewCluster makes the servers of so many nodes, none of which is started, in the folder of a
@@ -54,7 +59,7 @@ func NewCluster(place *lockstep.Place, nodes int, stall bool) (*Cluster, error) 
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{Supervisor: keeper, marks: make([]int, nodes), began: time.Now()}
+	c := &Cluster{Supervisor: keeper, calls: calls{}, marks: make([]int, nodes), began: time.Now()}
 	for i := range nodes {
 		v, err := keeper.Server(fmt.Sprintf("node%d", i+1))
 		if err != nil {
@@ -72,10 +77,11 @@ func NewCluster(place *lockstep.Place, nodes int, stall bool) (*Cluster, error) 
 	return c, nil
 }
 
-// nodeOf is the node that a process is, or 0.
+// nodeOf is the node that a process belongs to, or 0: a server may be several processes, which are in the group of the first.
 func (c *Cluster) nodeOf(pid int) lockstep.Node {
+	group := groupOf(pid)
 	for i, v := range c.servers {
-		if pid != 0 && v.Pid() == pid {
+		if group != 0 && v.Pid() == group {
 			return lockstep.Node(i + 1)
 		}
 	}
@@ -94,11 +100,28 @@ func (c *Cluster) Begin() error {
 			return fmt.Errorf("process: the folder of %s: %w", v.Name, err)
 		}
 	}
+	c.due, c.begun = trace.AllNodes(len(c.servers)), true
+	c.fresh()
+	return nil
+}
+
+// hold lets what a node sends wait, also the end of its connections, or go on.
+func (c *Cluster) hold(n lockstep.Node, held bool) {
+	for m := range trace.AllNodes(len(c.servers)).Without(n).All() {
+		c.Network.Hold(n, m, held)
+	}
+}
+
+// fresh begins a run: nothing is cut or held, packets are carried, and what servers printed before is not of this run.
+func (c *Cluster) fresh() {
+	for i, v := range c.servers {
+		c.hold(lockstep.Node(i+1), false)
+		_, c.marks[i] = v.Log.Since(c.marks[i])
+	}
 	c.Network.Cut(Whole)
 	c.hands.begin()
-	c.due, c.did, c.begun = trace.AllNodes(len(c.servers)), 0, true
+	c.did, c.settling = 0, false
 	c.began, c.Spent = time.Now(), Spent{}
-	return nil
 }
 
 // Resume begins a run with the servers as they are, and what they have: nothing is cut, and those
@@ -108,15 +131,12 @@ func (c *Cluster) Resume() error {
 	if !c.begun {
 		return c.Begin()
 	}
-	c.Network.Cut(Whole)
-	c.hands.begin()
 	for i, v := range c.servers {
 		if !v.Running() {
 			c.due = c.due.With(lockstep.Node(i + 1))
 		}
 	}
-	c.did = 0
-	c.began, c.Spent = time.Now(), Spent{}
+	c.fresh()
 	return nil
 }
 
@@ -176,6 +196,24 @@ func (c *Cluster) Up() lockstep.Nodes {
 	return up
 }
 
+// settle begins the settling stage: no fault is to come, and packets are carried.
+func (c *Cluster) settle() {
+	c.Network.Control(false)
+	c.Network.Unbound()
+}
+
+// Settling reports whether the settling stage has begun.
+func (c *Cluster) Settling() bool { return c.settling }
+
+// Agreeing are the nodes that are expected to agree anew: a Majority, where servers started or links changed since servers were last
+// steady, and nobody otherwise.
+func (c *Cluster) Agreeing(out *lockstep.Outbox) lockstep.Nodes {
+	if c.did&trace.KindsOf(trace.Restart, trace.Cut, trace.Heal) == 0 {
+		return 0
+	}
+	return c.Majority(out)
+}
+
 // Majority are the nodes that can agree: a majority whose members are up and hear each other, and
 // nobody else. There is none where the network is no partition.
 func (c *Cluster) Majority(out *lockstep.Outbox) lockstep.Nodes {
@@ -213,7 +251,7 @@ func apart(group, others lockstep.Nodes, cut func(lockstep.Node) lockstep.Nodes)
 // Launch starts the nodes that are due, and does not wait for them.
 func (c *Cluster) Launch() error {
 	for n := range c.due.All() {
-		cmd, err := c.Command(n)
+		cmd, err := c.command(n)
 		if err != nil {
 			return err
 		}
@@ -237,32 +275,37 @@ func (c *Cluster) direct() error {
 	return c.Network.Direct(pids)
 }
 
-// Worthless makes an error one that spoils only the run.
-func Worthless(err error) error {
+// Inconclusive makes an error one that spoils only the run.
+func Inconclusive(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &lockstep.Worthless{Reason: err.Error()}
+	return &lockstep.Inconclusive{Reason: err.Error()}
 }
 
-// Look ends a step: it brings the time, packets that wait and the lines of logs to the trace, and reports a server
+// look ends a step: it brings the time, packets that wait, what clients have heard and the lines of logs to the trace, and reports a server
 // that ended by itself.
-func (c *Cluster) Look(out *lockstep.Outbox) error {
+func (c *Cluster) look(out *lockstep.Outbox) error {
+	out.Advance(lockstep.Time(time.Since(c.began)))
+	err := c.hands.look(out)
+	c.Collect(out)
 	for i, v := range c.servers {
 		lines, count := v.Log.Since(c.marks[i])
 		c.marks[i] = count
 		for _, line := range lines {
-			if c.Telling != nil && c.Telling(line) {
+			if c.line != nil {
+				c.line(lockstep.Node(i+1), line, out)
+			}
+			if c.log != nil && c.log(line) {
 				text := strings.ReplaceAll(strings.TrimSpace(line), v.Folder+string(filepath.Separator), "") // which differs from run to run
 				out.Event(lockstep.Event{Node: lockstep.Node(i + 1), Type: EventLog, Text: text})
 			}
 		}
 	}
-	out.Advance(lockstep.Time(time.Since(c.began)))
-	if err := c.hands.look(out); err != nil {
+	if err != nil {
 		return err
 	}
-	return Worthless(c.Check())
+	return Inconclusive(c.Check())
 }
 
 // Close ends the servers and the links.
@@ -302,8 +345,8 @@ func (s Spent) String() string {
 	return fmt.Sprintf("starting %d %%, waiting %d %%, working %d %%", share(s.Starting), share(s.Waiting), share(s.Working))
 }
 
-// Pass lets time pass, unless the context ends.
-func Pass(ctx context.Context, d time.Duration) error {
+// Sleep lets time pass, unless the context ends.
+func Sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -223,19 +223,19 @@ func ExampleLog() {
 
 func ExampleTimed() {
 	var spent process.Spent
-	err := process.Timed(&spent.Waiting, func() error { return process.Pass(context.Background(), time.Millisecond) })
+	err := process.Timed(&spent.Waiting, func() error { return process.Sleep(context.Background(), time.Millisecond) })
 	fmt.Println(err, spent)
 	// Output: <nil> starting 0 %, waiting 100 %, working 0 %
 }
 
-func ExampleWorthless() {
-	err := process.Worthless(errors.New("a server ended by itself"))
-	var only *lockstep.Worthless
-	fmt.Println(errors.As(err, &only), err, process.Worthless(nil))
+func ExampleInconclusive() {
+	err := process.Inconclusive(errors.New("a server ended by itself"))
+	var only *lockstep.Inconclusive
+	fmt.Println(errors.As(err, &only), err, process.Inconclusive(nil))
 	// Output: true a server ended by itself <nil>
 }
 
-func ExampleOrder() {
+func ExampleSend() {
 	listener, err := net.Listen("tcp", "127.0.0.2:20008")
 	if err != nil {
 		fmt.Println(err)
@@ -248,7 +248,7 @@ func ExampleOrder() {
 		fmt.Fprint(conn, "done: ", order)
 		conn.Close()
 	}()
-	fmt.Println(process.Order(context.Background(), "127.0.0.2:20008", "stop"))
+	fmt.Println(process.Send(context.Background(), "127.0.0.2:20008", "stop"))
 	// Output: done: stop <nil>
 }
 

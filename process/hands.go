@@ -2,6 +2,7 @@ package process
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/lockstep-go/lockstep"
@@ -15,6 +16,7 @@ var Light = Kinds | trace.KindsOf(trace.Deliver, trace.Drop)
 // hands tell the engine of packets that wait, and do with them what it decides.
 type hands struct {
 	network  *Network
+	forge    func(text string, body lockstep.ID, sent func(lockstep.ID) []byte) (Packet, []byte, error)
 	numbers  map[lockstep.ID]int // of packets, by the body of the message
 	messages map[int]lockstep.ID // by the number of the packet
 }
@@ -36,6 +38,25 @@ func (h *hands) do(s *lockstep.Step, out *lockstep.Outbox) {
 	} else {
 		h.network.Break(number)
 	}
+}
+
+// data is what the packet of a message consists of, where packets are detached.
+func (h *hands) data(body lockstep.ID) []byte { return h.network.Data(h.numbers[body]) }
+
+// replace puts another packet in the place of a message's.
+func (h *hands) replace(s *lockstep.Step, out *lockstep.Outbox) error {
+	text, body := out.Forged(s)
+	p, data, err := h.forge(text, body, h.data)
+	if err != nil {
+		return fmt.Errorf("forged message %q: %w", text, err)
+	}
+	m := out.Message(s.Msg)
+	if h.numbers[body], err = h.network.Forge(m.From, m.To, data); err != nil {
+		return err
+	}
+	out.Retype(s.Msg, p.Type, p.Tag)
+	out.Text(body, text)
+	return nil
 }
 
 // look tells what was sent and what was lost since it last looked. Of what came on different links it is chance what came first, and so they are told
@@ -65,5 +86,5 @@ func (h *hands) look(out *lockstep.Outbox) error {
 			delete(h.messages, number)
 		}
 	}
-	return Worthless(err)
+	return Inconclusive(err)
 }

@@ -36,13 +36,12 @@ func (v *Server) revive() bool {
 func order(host, what string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), orderPatience)
 	defer cancel()
-	answer, err := Order(ctx, host, what)
+	answer, err := Send(ctx, host, what)
 	return err == nil && answer == "done"
 }
 
-// Order gives whoever takes orders at an address one, which is a line, and returns the answer, which is another. It waits as long
-// as the context lasts.
-func Order(ctx context.Context, host, what string) (string, error) {
+// Send sends a line to a control port, and returns the line that answers it. It waits as long as the context lasts.
+func Send(ctx context.Context, host, what string) (string, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", host)
 	if err != nil {
 		return "", err

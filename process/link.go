@@ -10,9 +10,9 @@ import (
 	"github.com/lockstep-go/lockstep"
 )
 
-// Greeting carries the beginning of a connection from the one who dialled, where some of it must
-// be said in other words. What follows is carried as it is.
-type Greeting func(from io.Reader, to io.Writer) error
+// Greeting carries the beginning of a connection, where some of it must be said in other words, or is no message yet: near is the one
+// who dialed, and far the server. What follows is carried as it is.
+type Greeting func(near, far io.ReadWriter) error
 
 // Link is a proxy. It keeps the order of what it carries, and loses nothing but whole
 // connections.
@@ -24,6 +24,7 @@ type Link struct {
 	greet    Greeting
 	protocol Protocol
 	loose    bool // packets are independent of each other
+	detached bool // and of their connections
 
 	beside   *net.TCPAddr  // the link is open, too, while the server listens there
 	patience time.Duration // for a server that does not listen yet
@@ -34,6 +35,7 @@ type Link struct {
 	refused  error // why it could not be listened, the last time
 	listener net.Listener
 	pairs    map[*pair]bool
+	newest   *pair // of those whose greeting is over
 }
 
 // Early lets the link be dialled before its server listens at the target, while it listens at another address of its own:
@@ -126,6 +128,7 @@ func (l *Link) carry(near *net.TCPConn) {
 			return
 		}
 	}
+	p.greeted()
 	var said, answered Decoder
 	if l.protocol != nil {
 		said, answered = l.protocol()
@@ -190,13 +193,28 @@ func (p *pair) enter() bool {
 func (p *pair) join(far *net.TCPConn) bool {
 	p.link.network.mutex.Lock()
 	defer p.link.network.mutex.Unlock()
+	if p.ended() {
+		return false
+	}
+	p.far = far
+	return true
+}
+
+// ended reports whether the pair was reset.
+func (p *pair) ended() bool {
 	select {
 	case <-p.done:
-		return false
-	default:
-		p.far = far
 		return true
+	default:
+		return false
 	}
+}
+
+// greeted notes that the greeting is over.
+func (p *pair) greeted() {
+	p.link.network.mutex.Lock()
+	defer p.link.network.mutex.Unlock()
+	p.link.newest = p
 }
 
 // leave closes a connection that has ended in both directions. What was carried still arrives.

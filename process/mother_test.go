@@ -20,81 +20,70 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// echoServers is a system of servers that do nothing but echo, in a Cluster.
-type echoServers struct{ tell func(address string) }
-
-func (e echoServers) Describe() (lockstep.Info, error) {
-	return lockstep.Info{Name: "echoes", Nodes: 3, Repeats: lockstep.Roughly, Pace: lockstep.Time(time.Millisecond),
-		Supports: Kinds | trace.KindsOf(trace.Wait, trace.Request)}, nil
+// echoing is the servers of a deployment that do nothing but echo, each behind a link.
+type echoing struct {
+	*Cluster
+	real, via []string // addresses of servers and of their links, by node-1
 }
 
-func (e echoServers) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
-	c, err := NewCluster(p, 3, false)
-	if err != nil {
-		return nil, err
-	}
+// newEchoing gives three servers their ports and links.
+func newEchoing(c *Cluster) (*echoing, error) {
 	d := &echoing{Cluster: c}
-	for range 3 {
-		d.real = append(d.real, c.Port())
-	}
 	for i := range 3 {
-		via := c.Port()
-		if _, err := c.Network.Link(0, lockstep.Node(i+1), via, d.real[i], nil); err != nil {
+		d.real, d.via = append(d.real, c.Port()), append(d.via, c.Port())
+		if _, err := c.Network.Link(0, lockstep.Node(i+1), d.via[i], d.real[i], nil); err != nil {
 			return nil, err
 		}
-		d.via = append(d.via, via)
-	}
-	c.Command = func(n lockstep.Node) (*exec.Cmd, error) { return command(d.real[n-1]), nil }
-	c.Patience = time.Minute
-	c.Telling = func(line string) bool { return strings.Contains(line, "listening") }
-	if e.tell != nil {
-		e.tell(c.Address)
 	}
 	return d, nil
 }
 
-type echoing struct {
-	*Cluster
-	real, via []string
+// driver lets a server that is asked dial the next one.
+func (d *echoing) driver() Driver {
+	return Driver{
+		Command: func(n lockstep.Node) (*exec.Cmd, error) { return command(d.real[n-1]), nil },
+		Ready:   func(ctx context.Context, n lockstep.Node, _ lockstep.Nodes) bool { return echoes(d.real[n-1])(ctx) },
+		Begin: func(_ context.Context, out *lockstep.Outbox) error {
+			for id := range int32(3) {
+				out.Offer(lockstep.Pending{ID: id + 1, To: trace.AllNodes(3), Text: "ask the next"})
+			}
+			return nil
+		},
+		Request: d.request,
+		Log:     func(line string) bool { return strings.Contains(line, "listening") },
+	}
 }
 
-func (d *echoing) Abilities() lockstep.Abilities { return lockstep.Abilities{} }
-
-func (d *echoing) Reset(ctx context.Context, _ uint64, out *lockstep.Outbox) error {
-	if err := d.Begin(); err != nil {
-		return err
-	}
-	for id := range int32(3) {
-		out.Offer(lockstep.Pending{ID: id + 1, To: trace.AllNodes(3), Text: "ask the next"})
-	}
-	return d.ready(ctx)
-}
-
-// ready starts what is due and waits for it.
-func (d *echoing) ready(ctx context.Context) error {
+// up starts what is due and waits for it.
+func (d *echoing) up(ctx context.Context) error {
 	return d.Steady(ctx, d.Up(), func(ctx context.Context, n lockstep.Node) bool { return echoes(d.real[n-1])(ctx) })
 }
 
-func (d *echoing) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
-	d.Cluster.Do(s, out)
-	switch s.Kind {
-	case trace.Wait:
-		if err := Pass(ctx, time.Duration(s.For)); err != nil {
-			return err
-		}
-	case trace.Request:
-		if err := d.ready(ctx); err != nil {
-			return err
-		}
-		next := s.Node%3 + 1
-		answer, err := processes.Ask(ctx, d.real[s.Node-1], "dial "+d.via[next-1]+" echo hello")
-		if err != nil {
-			return Worthless(err)
-		}
-		up, cut := d.Up().Has(next), out.Cut(s.Node).Has(next) || out.Cut(next).Has(s.Node)
-		out.Event(lockstep.Event{Node: s.Node, Type: "answer", Text: fmt.Sprintf("%v %v", answer == "hello", up && !cut)})
+func (d *echoing) request(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
+	if err := d.up(ctx); err != nil {
+		return err
 	}
-	return d.Look(out)
+	next := s.Node%3 + 1
+	answer, err := processes.Ask(ctx, d.real[s.Node-1], "dial "+d.via[next-1]+" echo hello")
+	if err != nil {
+		return Inconclusive(err)
+	}
+	up, cut := d.Up().Has(next), out.Cut(s.Node).Has(next) || out.Cut(next).Has(s.Node)
+	out.Event(lockstep.Event{Node: s.Node, Type: "answer", Text: fmt.Sprintf("%v %v", answer == "hello", up && !cut)})
+	return nil
+}
+
+// echoServers is the system, which tells the address of each deployment.
+func echoServers(tell func(address string)) System {
+	return System{Name: "echoes", Nodes: 3, Pace: time.Millisecond, Patience: time.Minute, Events: []string{"answer"},
+		New: func(_ context.Context, c *Cluster) (Driver, error) {
+			d, err := newEchoing(c)
+			if err != nil {
+				return Driver{}, err
+			}
+			tell(c.Address)
+			return d.driver(), nil
+		}}
 }
 
 // honest is violated where an answer came across a cut or from a node that is down.
@@ -109,7 +98,7 @@ var honest = spec.OnEvent("honest", "answer", func(_ *struct{}, _ *lockstep.Run,
 // left.
 func TestCluster(t *testing.T) {
 	var places []string
-	plan := lockstep.Plan{System: echoServers{func(a string) { places = append(places, a) }}, Spec: honest, Workers: 1, Runs: 6, Scratch: t.TempDir(),
+	plan := lockstep.Plan{System: echoServers(func(a string) { places = append(places, a) }), Spec: honest, Workers: 1, Runs: 6, Scratch: t.TempDir(),
 		Strategy: strategy.Walk{Request: 3, Crash: 1, Restart: 1, Cut: 1, Heal: 1, Wait: 1, Steps: 12}}
 	result, err := lockstep.Explore(t.Context(), plan)
 	if err != nil || result.Verdict() != trace.Pass {
@@ -169,7 +158,7 @@ var answered = spec.OnEvent("answered", "answer", func(*struct{}, *lockstep.Run,
 
 // mother makes runs until she is killed, and stores what she finds in a second folder.
 func mother(folder, store string) {
-	plan := lockstep.Plan{System: echoServers{func(a string) { fmt.Println(a) }}, Spec: answered, Workers: 2, Runs: 1 << 30, Scratch: folder, KeepGoing: true, Keep: 1 << 30, Repetitions: 3,
+	plan := lockstep.Plan{System: echoServers(func(a string) { fmt.Println(a) }), Spec: answered, Workers: 2, Runs: 1 << 30, Scratch: folder, KeepGoing: true, Keep: 1 << 30, Repetitions: 3,
 		Strategy: strategy.Walk{Request: 3, Crash: 1, Restart: 1, Cut: 1, Heal: 1, Wait: 1, Steps: 12},
 		Found: func(f *lockstep.Found) {
 			file := filepath.Join(store, fmt.Sprint(f.Run))

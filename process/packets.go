@@ -58,6 +58,8 @@ type waiting struct {
 	pair *pair
 	goes chan struct{} // closed when it may go on, or is lost alone
 	lost bool          // alone: its connection lives on
+	data []byte        // of a packet that is detached
+	back bool          // it is an answer of the server that was dialed
 }
 
 // Decode lets what the link carries be cut into packets. It must be called before the link is
@@ -67,6 +69,11 @@ func (l *Link) Decode(p Protocol) { l.protocol = p }
 // Loose says that packets of the link are independent of each other, as they are where the receiver keeps no order and answers are told by their
 // numbers: one that waits lets those behind it pass, and one that is lost takes nothing with it. It must be called before the link is dialled.
 func (l *Link) Loose() { l.loose = true }
+
+// Detach takes packets that are under Control off their connection for good: each waits until the end of the run, and Carry writes it on the
+// newest connection, as often as it is called. Nothing is lost with a connection. It is for servers that take a message again, or on another
+// connection, and must be called before the link is dialed.
+func (l *Link) Detach() { l.detached = true }
 
 // Control takes packets that have a type into somebody's hands, from now on, or lets all of them go on. They wait
 // at the head of their connection: what was sent behind them waits, too, and is not seen yet.
@@ -92,11 +99,56 @@ func (n *Network) Sent() (came []Held, lost []int, err error) {
 	return came, lost, err
 }
 
-// Carry lets a packet go on. It reports false where it does not wait any more.
+// Carry lets a packet go on. It reports false where it does not wait any more, or is detached and there is no connection.
 func (n *Network) Carry(number int) bool {
 	n.mutex.Lock()
+	if w := n.packets.waiting[number]; w != nil && w.data != nil {
+		to := w.receiver()
+		n.mutex.Unlock()
+		if to == nil {
+			return false
+		}
+		_, err := to.Write(w.data)
+		return err == nil
+	}
 	defer n.mutex.Unlock()
 	return n.release(number)
+}
+
+// receiver is the connection on which a detached packet travels, or nil. The mutex is held.
+func (w *waiting) receiver() *net.TCPConn {
+	p := w.pair.link.newest
+	if p == nil || p.ended() {
+		return nil
+	}
+	if w.back {
+		return p.near
+	}
+	return p.far
+}
+
+// Data is what a detached packet consists of, as it stood on the wire.
+func (n *Network) Data(number int) []byte {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	if w := n.packets.waiting[number]; w != nil {
+		return w.data
+	}
+	return nil
+}
+
+// Forge makes a detached packet that nobody sent, and returns its number. There must be a link between the nodes.
+func (n *Network) Forge(from, to lockstep.Node, data []byte) (int, error) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	for _, l := range n.links {
+		if l.from == from && l.to == to || l.from == to && l.to == from {
+			n.packets.count++
+			n.packets.waiting[n.packets.count] = &waiting{pair: &pair{link: l}, goes: make(chan struct{}), data: data, back: l.to == from}
+			return n.packets.count, nil
+		}
+	}
+	return 0, fmt.Errorf("process: no link between nodes %d and %d", from, to)
 }
 
 // Break loses a packet as a network does: with its connection, and all that is behind it. Of a link that is Loose
@@ -108,6 +160,8 @@ func (n *Network) Break(number int) bool {
 	switch {
 	case w == nil:
 		return false
+	case w.data != nil:
+		return true // it stays where it is
 	case w.pair.link.loose:
 		w.lost = true
 		return n.release(number)
@@ -150,14 +204,14 @@ func (n *Network) Quiet(ctx context.Context, silence time.Duration) error {
 		if left <= 0 {
 			return nil
 		}
-		if err := Pass(ctx, left); err != nil {
+		if err := Sleep(ctx, left); err != nil {
 			return err
 		}
 	}
 }
 
 // hold notes a packet that is to wait for a word, or returns nil where it need not.
-func (p *pair) hold(from, to lockstep.Node, packet Packet) (number int, w *waiting) {
+func (p *pair) hold(from, to lockstep.Node, packet Packet, data []byte) (number int, w *waiting) {
 	n := p.link.network
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
@@ -167,7 +221,10 @@ func (p *pair) hold(from, to lockstep.Node, packet Packet) (number int, w *waiti
 		return 0, nil
 	}
 	q.count++
-	w = &waiting{pair: p, goes: make(chan struct{})}
+	w = &waiting{pair: p, goes: make(chan struct{}), back: from == p.link.to}
+	if p.link.detached {
+		w.data = slices.Clone(data)
+	}
 	q.waiting[q.count] = w
 	q.came = append(q.came, Held{Number: q.count, From: from, To: to, Packet: packet})
 	return q.count, w
@@ -239,8 +296,10 @@ func (s *sieve) take(data []byte, came time.Time) bool {
 // carry carries a packet when it may go on, and reports false at the end of the connection. One that is independent of
 // those behind it is put aside meanwhile.
 func (s *sieve) carry(packet Packet, data []byte, came time.Time) bool {
-	number, w := s.hold(s.from, s.at, packet)
+	number, w := s.hold(s.from, s.at, packet, data)
 	switch {
+	case w != nil && w.data != nil:
+		return true
 	case w != nil && s.link.loose:
 		data = slices.Clone(data)
 		s.link.network.closed.Go(func() {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -228,6 +227,54 @@ func TestPacketsLooseEnd(t *testing.T) {
 	}
 }
 
+// A detached packet is carried when it is its turn, as often as it is asked for, on the newest connection; one that nobody sent, too.
+func TestPacketsDetached(t *testing.T) {
+	var link *Link
+	n, conn := decoded(t, (*Link).Detach, func(l *Link) { link = l })
+	write(t, conn, "echo one\necho two\n")
+	var came []Held
+	for len(came) < 2 {
+		came = append(came, comes(t, n)...)
+	}
+	one, two := came[0].Number, came[1].Number
+	if got := string(n.Data(one)) + string(n.Data(two)); got != "echo one\necho two\n" || n.Data(99) != nil {
+		t.Errorf("%q", got)
+	}
+	for _, c := range []struct {
+		number int
+		want   string
+	}{{two, "two"}, {one, "one"}, {one, "one"}} {
+		if !n.Carry(c.number) || !n.Break(c.number) {
+			t.Errorf("%s is lost", c.want)
+		}
+		heard(t, conn, c.want)
+	}
+	n.Gone(1, true)
+	if n.Carry(one) {
+		t.Error("a packet is carried without a connection")
+	}
+	n.Gone(1, false)
+	listens(t, link, true)
+	again := dial(t, link.listen)
+	processes.Until(func() bool { return n.Carry(one) })
+	heard(t, again, "one")
+	forged, err := n.Forge(1, 2, []byte("echo three\n"))
+	if err != nil || !n.Carry(forged) {
+		t.Error(err)
+	}
+	heard(t, again, "three")
+	if _, err := n.Forge(1, 1, nil); err == nil || err.Error() != "process: no link between nodes 1 and 1" {
+		t.Error(err)
+	}
+	if _, lost, err := n.Sent(); len(lost) > 0 || err != nil {
+		t.Errorf("%v, %v", lost, err)
+	}
+	n.Control(false)
+	if n.Waiting() > 0 || n.Data(one) != nil {
+		t.Error("they still wait")
+	}
+}
+
 // What a decoder does not understand ends the connection and is told.
 func TestPacketsConfused(t *testing.T) {
 	n, conn := decoded(t)
@@ -293,67 +340,42 @@ func TestEarly(t *testing.T) {
 }
 
 // lettered is a system of echo servers whose questions to each other are messages of the engine.
-type lettered struct{ echoServers }
-
-func (e lettered) Describe() (lockstep.Info, error) {
-	info, err := e.echoServers.Describe()
-	info.Supports |= Light
-	return info, err
-}
-
-func (e lettered) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
-	d, err := e.echoServers.Deploy(p)
-	if err != nil {
-		return nil, err
-	}
-	l := &letters{echoing: d.(*echoing)}
-	for _, link := range l.Network.links {
-		link.Decode(inLines)
-	}
-	l.Command = func(n lockstep.Node) (*exec.Cmd, error) { return command(l.real[n-1]), nil }
-	return l, nil
-}
-
-type letters struct{ *echoing }
-
-func (d *letters) Reset(ctx context.Context, seed uint64, out *lockstep.Outbox) error {
-	err := d.echoing.Reset(ctx, seed, out)
-	d.Network.Control(true)
-	return err
-}
-
-// Do lets a server ask the next one, and waits for the packet only: the answer comes when it was delivered.
-func (d *letters) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
-	if s.Kind != trace.Request {
-		d.Cluster.Do(s, out)
-		if s.Kind == trace.Deliver || s.Kind == trace.Drop {
-			out.Event(lockstep.Event{Node: out.Message(s.Msg).From, Type: "fate", Text: fmt.Sprint(s.Kind)})
-		}
-	} else {
-		if err := d.ready(ctx); err != nil {
-			return err
-		}
-		next := s.Node%3 + 1
-		conn, err := net.Dial("tcp", d.real[s.Node-1])
+var lettered = System{Name: "letters", Nodes: 3, Pace: time.Millisecond, Patience: time.Minute, Messages: true, Types: []string{"line"}, Events: []string{"fate"},
+	New: func(_ context.Context, c *Cluster) (Driver, error) {
+		d, err := newEchoing(c)
 		if err != nil {
-			return Worthless(err)
+			return Driver{}, err
 		}
-		fmt.Fprintf(conn, "dial %s echo hello\n", d.via[next-1])
-		context.AfterFunc(ctx, func() { conn.Close() })
-		if err := d.Network.Quiet(ctx, 30*time.Millisecond); err != nil {
-			return err
+		for _, link := range c.Network.links {
+			link.Decode(inLines)
 		}
-	}
-	if err := d.Network.Quiet(ctx, time.Millisecond); err != nil {
-		return err
-	}
-	return d.Look(out)
-}
+		driver := d.driver()
+		driver.Before = func(s *lockstep.Step, out *lockstep.Outbox) {
+			if s.Kind == trace.Deliver || s.Kind == trace.Drop {
+				out.Event(lockstep.Event{Node: out.Message(s.Msg).From, Type: "fate", Text: fmt.Sprint(s.Kind)})
+			}
+		}
+		// The answer comes when the question was delivered.
+		driver.Request = func(ctx context.Context, s *lockstep.Step, _ *lockstep.Outbox) error {
+			if err := d.up(ctx); err != nil {
+				return err
+			}
+			conn, err := net.Dial("tcp", d.real[s.Node-1])
+			if err != nil {
+				return Inconclusive(err)
+			}
+			fmt.Fprintf(conn, "dial %s echo hello\n", d.via[s.Node%3])
+			context.AfterFunc(ctx, func() { conn.Close() })
+			return d.Network.Quiet(ctx, 30*time.Millisecond)
+		}
+		driver.Quiet = func(ctx context.Context, _ *lockstep.Step) error { return d.Network.Quiet(ctx, time.Millisecond) }
+		return driver, nil
+	}}
 
 // Packets are messages of the engine: sent, delivered, dropped, and lost with a crash or a cut.
 func TestLight(t *testing.T) {
 	seen := map[string]int{}
-	plan := lockstep.Plan{System: lettered{}, Workers: 1, Runs: 6, Scratch: t.TempDir(), Spec: spec.OnEvent("any", "fate", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+	plan := lockstep.Plan{System: lettered, Workers: 1, Runs: 6, Scratch: t.TempDir(), Spec: spec.OnEvent("any", "fate", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 		seen[e.Text]++
 		return nil
 	}), Strategy: strategy.Walk{Request: 3, Deliver: 2, Drop: 1, Crash: 1, Restart: 1, Cut: 1, Heal: 1, Steps: 12}}

@@ -38,6 +38,10 @@ func TestMain(m *testing.M) {
 		mother(folder, os.Getenv(storeVariable))
 		return
 	}
+	if os.Getenv(cacheVariable) != "" {
+		fillForever()
+		return
+	}
 	goleak.VerifyTestMain(m)
 }
 
@@ -527,7 +531,7 @@ func TestGreeting(t *testing.T) {
 	n := NewNetwork(2, Closes, nil)
 	defer n.Close()
 	via := s.Port()
-	l, err := n.Link(1, 2, via, address, func(from io.Reader, to io.Writer) error {
+	l, err := n.Link(1, 2, via, address, func(from, to io.ReadWriter) error {
 		four := make([]byte, 4)
 		if _, err := io.ReadFull(from, four); err != nil {
 			return err

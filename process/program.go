@@ -8,13 +8,19 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/lockstep-go/lockstep/internal/scratch"
 )
 
 // Program has the go tool build the main package of a module in a version, and returns the
 // file. The package is built in a module of its own, because that of a server often cannot be
 // installed. It is kept in the user's cache, so that it is done once.
 func Program(ctx context.Context, pkg, version string) (string, error) {
+	if strings.HasPrefix(pkg, "-") || strings.HasPrefix(version, "-") { // the go tool would take it for a flag
+		return "", fmt.Errorf("process: the package %q in version %q: neither may begin with -", pkg, version)
+	}
 	folder, err := Cached(strings.NewReplacer("/", "-", ":", "-").Replace(pkg+"@"+version), func(folder string) error {
+		Notify("building %s@%s, once: it is kept in the user's cache", pkg, version)
 		return buildProgram(ctx, folder, pkg, version)
 	})
 	if err != nil {
@@ -28,12 +34,13 @@ func buildProgram(ctx context.Context, folder, pkg, version string) error {
 	if err != nil {
 		return errors.New("the go tool is missing")
 	}
-	work, err := os.MkdirTemp("", "lockstep-build-*")
+	temporary, err := scratch.New("", "build")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(work)
-	for _, arguments := range [][]string{{"mod", "init", "program"}, {"get", pkg + "@" + version}, {"build", "-o", filepath.Join(folder, "program"), pkg}} {
+	defer temporary.Remove()
+	work := temporary.Path
+	for _, arguments := range [][]string{{"mod", "init", "program"}, {"get", "--", pkg + "@" + version}, {"build", "-o", filepath.Join(folder, "program"), "--", pkg}} {
 		cmd := exec.CommandContext(ctx, tool, arguments...)
 		cmd.Dir, cmd.Env = work, append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod")
 		if out, err := cmd.CombinedOutput(); err != nil {

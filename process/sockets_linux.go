@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // owner finds the process that holds the socket with these addresses, among those that the
@@ -116,4 +117,16 @@ func parse(text string) net.TCPAddr {
 	}
 	n, _ := strconv.ParseUint(port, 16, 16)
 	return net.TCPAddr{IP: ip, Port: int(n)}
+}
+
+// groupOf is the group of a process, or 0.
+func groupOf(pid int) int {
+	if pid <= 0 {
+		return 0
+	}
+	group, err := syscall.Getpgid(pid)
+	if err != nil {
+		return 0
+	}
+	return group
 }

@@ -56,12 +56,12 @@ func (c *Cluster) Await(ctx context.Context, nodes lockstep.Nodes, patience time
 	if err := c.direct(); err != nil {
 		return err
 	}
-	return Worthless(errors.Join(errs...))
+	return Inconclusive(errors.Join(errs...))
 }
 
-// Insist tries something again and again, ten times a second, until it works. That it does not within so long makes the run
-// worthless, with the trouble that this is and the last error.
-func Insist(ctx context.Context, patience time.Duration, trouble string, do func(context.Context) error) error {
+// Retry tries something ten times a second, until it works. The run is inconclusive where it does not work within the patience: the
+// reason has the failure, which says what does not work, and the last error.
+func Retry(ctx context.Context, patience time.Duration, failure string, do func(context.Context) error) error {
 	limit, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
@@ -72,11 +72,11 @@ func Insist(ctx context.Context, patience time.Duration, trouble string, do func
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case limit.Err() != nil:
-			return Worthless(fmt.Errorf("%s within %s: %w", trouble, patience, err))
+			return Inconclusive(fmt.Errorf("%s within %s: %w", failure, patience, err))
 		}
-		_ = Pass(limit, insisting) // the next attempt tells that time is up
+		_ = Sleep(limit, retrying) // the next attempt tells that time is up
 	}
 }
 
-// insisting is how long it is waited before something is tried again.
-const insisting = 100 * time.Millisecond
+// retrying is the pause between two attempts.
+const retrying = 100 * time.Millisecond

@@ -5,25 +5,32 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/processes"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
 // The first run begins with empty folders; one that resumes has the same servers, and those that were ended again.
 func TestResume(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	deployed, err := echoServers{}.Deploy(new(lockstep.Place))
+	c, err := NewCluster(new(lockstep.Place), 3, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := deployed.(*echoing)
-	defer d.Close()
+	defer c.Close()
+	d, err := newEchoing(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.command, c.Patience = d.driver().Command, time.Minute
 	file := filepath.Join(d.Server(1).Folder, "data")
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		t.Fatal(err)
@@ -33,7 +40,7 @@ func TestResume(t *testing.T) {
 		if err := d.Resume(); err != nil {
 			t.Fatal(err)
 		}
-		if err := d.ready(t.Context()); err != nil {
+		if err := d.up(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		for i := range pids[run] {
@@ -66,28 +73,67 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// A call that is quick is waited for; one that is slow goes on; one that is cancelled has a result, too, and one
+// What a server printed before a run is not of that run.
+func TestLinesOfRun(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	c, err := NewCluster(new(lockstep.Place), 1, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.Server(1).Start(exec.Command("/bin/sh", "-c", "echo old; exec sleep 600")); err != nil {
+		t.Fatal(err)
+	}
+	processes.Until(func() bool { return len(c.Server(1).Log.Last(1)) > 0 })
+	if err := c.Begin(); err != nil {
+		t.Fatal(err)
+	}
+	if lines, _ := c.Server(1).Log.Since(c.marks[0]); len(lines) != 0 {
+		t.Errorf("the run begins with %q", lines)
+	}
+}
+
+// A server may be several processes: what one of them dials is dialed by the node.
+func TestNodeOfGroup(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	c, err := NewCluster(new(lockstep.Place), 2, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.Server(2).Start(exec.Command("/bin/sh", "-c", "sleep 600 & echo $!; wait")); err != nil {
+		t.Fatal(err)
+	}
+	processes.Until(func() bool { return len(c.Server(2).Log.Last(1)) > 0 })
+	second, err := strconv.Atoi(c.Server(2).Log.Last(1)[0])
+	if err != nil || second == c.Server(2).Pid() || c.nodeOf(second) != 2 || c.nodeOf(os.Getpid()) != 0 || c.nodeOf(0) != 0 {
+		t.Errorf("process %d is of node %d, %v", second, c.nodeOf(second), err)
+	}
+}
+
+// A call that is quick is waited for; one that is slow goes on; one that is canceled has a result, too, and one
 // that is forgotten has none.
 func TestCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
-		var calls Calls[string]
+		calls := calls{}
+		var got []string
 		ask := func(client int, takes time.Duration) {
-			if err := calls.Ask(t.Context(), client, time.Second, func(ctx context.Context) string {
-				if Pass(ctx, takes) != nil {
-					return "cancelled"
+			if err := calls.ask(t.Context(), client, time.Second, func(ctx context.Context) func(*lockstep.Outbox) {
+				result := "done"
+				if Sleep(ctx, takes) != nil {
+					result = "canceled"
 				}
-				return "done"
+				return func(*lockstep.Outbox) { got = append(got, fmt.Sprint(client, " ", result)) }
 			}); err != nil {
 				t.Error(err)
 			}
 		}
-		var got []string
 		look := func(want ...string) {
 			t.Helper()
 			synctest.Wait()
 			got = nil
-			calls.Answers(func(client int, result string) { got = append(got, fmt.Sprint(client, " ", result)) })
+			calls.report(nil)
 			if !slices.Equal(got, want) {
 				t.Errorf("after %s: %q instead of %q", time.Since(begin), got, want)
 			}
@@ -95,27 +141,30 @@ func TestCalls(t *testing.T) {
 		ask(3, 0)
 		ask(2, 1500*time.Millisecond)
 		ask(1, time.Hour)
+		if !calls.busy() {
+			t.Error("nobody waits")
+		}
 		look("2 done", "3 done")
 		look()
 		if waited := time.Since(begin); waited != 2*time.Second {
 			t.Errorf("waited %s", waited)
 		}
-		calls.Cancel()
-		look("1 cancelled")
+		calls.cancel()
+		look("1 canceled")
 		ask(1, time.Hour)
-		calls.Forget()
+		calls.forget()
 		look()
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := calls.Ask(ctx, 1, time.Second, func(context.Context) string { return "" }); !errors.Is(err, context.Canceled) {
+		if err := calls.ask(ctx, 1, time.Second, func(context.Context) func(*lockstep.Outbox) { return nil }); !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
-		calls.Forget()
+		calls.forget()
 	})
 }
 
 // What works in the end works; what does not is the run's trouble; who ends the campaign ends it.
-func TestInsist(t *testing.T) {
+func TestRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tries := 0
 		try := func(enough int) func(context.Context) error {
@@ -127,16 +176,16 @@ func TestInsist(t *testing.T) {
 				return nil
 			}
 		}
-		if err := Insist(t.Context(), time.Second, "it does not work", try(5)); err != nil || tries != 5 {
+		if err := Retry(t.Context(), time.Second, "it does not work", try(5)); err != nil || tries != 5 {
 			t.Errorf("%v after %d tries", err, tries)
 		}
-		var spoilt *lockstep.Worthless
-		if err := Insist(t.Context(), time.Second, "it does not work", try(50)); !errors.As(err, &spoilt) || err.Error() != "it does not work within 1s: not yet" {
+		var spoilt *lockstep.Inconclusive
+		if err := Retry(t.Context(), time.Second, "it does not work", try(50)); !errors.As(err, &spoilt) || err.Error() != "it does not work within 1s: not yet" {
 			t.Errorf("%v after %d tries", err, tries)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := Insist(ctx, time.Second, "it does not work", try(50)); !errors.Is(err, context.Canceled) || tries != 1 {
+		if err := Retry(ctx, time.Second, "it does not work", try(50)); !errors.Is(err, context.Canceled) || tries != 1 {
 			t.Errorf("%v after %d tries", err, tries)
 		}
 	})

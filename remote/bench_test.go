@@ -98,8 +98,8 @@ type deployedOnce struct {
 	begun time.Time
 }
 
-func (d *deployedOnce) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
-	deployed, err := d.System.Deploy(p)
+func (d *deployedOnce) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+	deployed, err := d.System.Deploy(ctx, p)
 	if err == nil {
 		err = remote.AskAll(context.Background(), deployed, 4)
 	}
@@ -109,7 +109,7 @@ func (d *deployedOnce) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
 
 // bareOrders asks the replicas one after the other, without an engine.
 func bareOrders(b *testing.B, system remote.System, orders int) float64 {
-	d, err := system.Deploy(&lockstep.Place{})
+	d, err := system.Deploy(context.Background(), &lockstep.Place{})
 	if err != nil {
 		b.Fatal(err)
 	}

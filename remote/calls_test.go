@@ -18,14 +18,14 @@ func TestCalls(t *testing.T) {
 		"connect": nil, "gRPC": {connect.WithGRPC()}, "gRPC-Web": {connect.WithGRPCWeb()},
 	} {
 		t.Run(name, func(t *testing.T) {
-			url, d := listening(t, "", nil)
+			url, d := listening(t, nil)
 			protocols := new(http.Protocols)
 			protocols.SetUnencryptedHTTP2(true)
 			transport := &http.Transport{Protocols: protocols}
 			defer transport.CloseIdleConnections()
 			for n := range uint32(2) {
 				go func() {
-					_ = caller(t.Context(), &http.Client{Transport: transport}, url, n+1, append(options, wire.Binary()))
+					_ = caller(t.Context(), &http.Client{Transport: authorized{transport}}, url, n+1, append(options, wire.Binary()))
 				}()
 			}
 			if err := remote.AskAll(t.Context(), d, 10); err != nil {
@@ -51,4 +51,12 @@ func caller(ctx context.Context, calls *http.Client, url string, node uint32, op
 		}
 	}
 	return nil
+}
+
+// authorized sends the token with every request.
+type authorized struct{ http.RoundTripper }
+
+func (a authorized) RoundTrip(r *http.Request) (*http.Response, error) {
+	r.Header.Set("Authorization", "Bearer "+secret)
+	return a.RoundTripper.RoundTrip(r)
 }

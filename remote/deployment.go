@@ -2,6 +2,7 @@ package remote
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -41,6 +42,9 @@ type replica struct {
 }
 
 func deploy(s System, p *lockstep.Place) (*deployment, error) {
+	if s.Token == "" {
+		s.Token = rand.Text()
+	}
 	d := &deployment{system: s, place: p, nodes: make([]replica, s.Nodes)}
 	server, err := newServer(&d.system)
 	if err != nil {
@@ -88,10 +92,8 @@ func (d *deployment) environment(cmd *exec.Cmd, i int) {
 	if cmd.Env == nil {
 		cmd.Env = os.Environ()
 	}
-	cmd.Env = append(cmd.Env, client.URLVariable+"="+d.server.url(), client.NodeVariable+"="+strconv.Itoa(i+1))
-	if d.system.Token != "" {
-		cmd.Env = append(cmd.Env, client.TokenVariable+"="+d.system.Token)
-	}
+	cmd.Env = append(cmd.Env, client.URLVariable+"="+d.server.url(), client.NodeVariable+"="+strconv.Itoa(i+1),
+		client.TokenVariable+"="+d.system.Token)
 }
 
 // connect waits until a node has connected.
@@ -132,10 +134,8 @@ func (d *deployment) lastWords(i int) string {
 
 // Reset begins a run: all replicas forget everything and start, side by side.
 func (d *deployment) Reset(ctx context.Context, seed uint64, out *lockstep.Outbox) error {
-	for i := range d.nodes {
-		if err := d.revive(ctx, i); err != nil {
-			return err
-		}
+	if err := d.revive(ctx); err != nil {
+		return err
 	}
 	d.run++
 	d.bodies = d.bodies[:0]
@@ -154,19 +154,63 @@ func (d *deployment) Reset(ctx context.Context, seed uint64, out *lockstep.Outbo
 			return err
 		}
 	}
+	if d.system.Clients != nil {
+		return d.system.Clients.Begin(ctx, out)
+	}
 	d.offers().Begin(out)
 	return nil
 }
 
-// revive sees to it that a node is up and connected.
-func (d *deployment) revive(ctx context.Context, i int) error {
-	n := &d.nodes[i]
-	if n.child == nil && n.session == nil {
-		if err := d.launch(i); err != nil {
+// revive sees to it that all nodes are up and connected. New processes are started side by side, as one may wait for another.
+func (d *deployment) revive(ctx context.Context) error {
+	if d.system.Fresh && d.run > 0 {
+		d.end()
+	}
+	for i := range d.nodes {
+		if err := d.relaunch(i); err != nil {
 			return err
 		}
 	}
-	return d.connect(ctx, i)
+	for i := range d.nodes {
+		err := d.connect(ctx, i)
+		if err != nil && d.system.Fresh {
+			return d.worthless(ctx, i, err) // a machine that is too busy makes a run inconclusive, and does not end a campaign
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// relaunch starts the process of a node that is down.
+func (d *deployment) relaunch(i int) error {
+	if n := &d.nodes[i]; n.child != nil || n.session != nil {
+		return nil
+	}
+	return d.launch(i)
+}
+
+// end ends the clients and the processes of all nodes.
+func (d *deployment) end() {
+	if d.system.Clients != nil {
+		d.system.Clients.Stop()
+	}
+	for i := range d.nodes {
+		d.kill(i)
+	}
+}
+
+// kill ends the process of a node, where we started it.
+func (d *deployment) kill(i int) {
+	n := &d.nodes[i]
+	if n.session != nil {
+		n.session.end("it was crashed")
+	}
+	if n.child != nil {
+		n.child.Kill()
+	}
+	n.child, n.session = nil, nil
 }
 
 // hellos are what all replicas told of themselves.
@@ -182,6 +226,14 @@ func (d *deployment) hellos() []wire.Hello {
 
 // Do tells the replica concerned what happens to it.
 func (d *deployment) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
+	err := d.perform(ctx, s, out)
+	if d.system.Clients != nil {
+		err = errors.Join(err, d.system.Clients.Report(out))
+	}
+	return err
+}
+
+func (d *deployment) perform(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
 	switch s.Kind {
 	case trace.Deliver:
 		m := out.Message(s.Msg)
@@ -190,11 +242,21 @@ func (d *deployment) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Out
 		name := d.fire(s.Node, out)
 		return d.tell(ctx, s.Node, &wire.Order{Kind: wire.Fire, Type: name}, out)
 	case trace.Request:
+		if d.system.Clients != nil {
+			if err := d.system.Clients.Request(s, out); err != nil {
+				return err
+			}
+			return d.wait(ctx, d.system.pace(), out)
+		}
 		return d.tell(ctx, s.Node, &wire.Order{Kind: wire.Request, Request: uint32(s.Request), Text: d.offers().Given(out, s.Request)}, out)
 	case trace.Crash:
 		return d.crash(ctx, s.Node, out)
 	case trace.Restart:
-		if err := d.revive(ctx, int(s.Node-1)); err != nil {
+		err := d.relaunch(int(s.Node - 1))
+		if err == nil {
+			err = d.connect(ctx, int(s.Node-1))
+		}
+		if err != nil {
 			return d.worthless(ctx, int(s.Node-1), err)
 		}
 		return d.tell(ctx, s.Node, &wire.Order{Kind: wire.Start, Texts: out.Texts()}, out)
@@ -219,16 +281,14 @@ func (d *deployment) crash(ctx context.Context, node lockstep.Node, out *lockste
 	if !d.system.Kill {
 		return d.tell(ctx, node, &wire.Order{Kind: wire.Stop}, out)
 	}
-	n.session.end("it was crashed")
-	n.child.Kill()
-	n.child, n.session = nil, nil
+	d.kill(int(node - 1))
 	return nil
 }
 
 // forge puts another body in the place of a message's.
 func (d *deployment) forge(s *lockstep.Step, out *lockstep.Outbox) error {
 	text, body := out.Forged(s)
-	kind, tag, bytes, err := d.system.Forge(text)
+	kind, tag, bytes, err := d.system.Forge(text, body, func(id lockstep.ID) []byte { return d.bodies[id-1] })
 	if err != nil {
 		return fmt.Errorf("forged message %q: %w", text, err)
 	}
@@ -304,7 +364,7 @@ func (d *deployment) worthless(ctx context.Context, i int, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return &lockstep.Worthless{Reason: fmt.Sprintf("replica %d: %v%s", i+1, err, d.lastWords(i))}
+	return &lockstep.Inconclusive{Reason: fmt.Sprintf("replica %d: %v%s", i+1, err, d.lastWords(i))}
 }
 
 // fire takes a node's earliest timer from the others, and arms the alarm for the next one.
@@ -318,6 +378,9 @@ func (d *deployment) fire(node lockstep.Node, out *lockstep.Outbox) string {
 // Abilities are roles and bodies.
 func (d *deployment) Abilities() lockstep.Abilities {
 	a := lockstep.Abilities{Body: func(body lockstep.ID) any { return d.bodies[body-1] }}
+	if d.system.Body != nil {
+		a.Body = func(body lockstep.ID) any { return d.system.Body(d.bodies[body-1]) }
+	}
 	if d.system.together() {
 		a.Enclose = func(run func()) (*lockstep.Finding, error) {
 			d.together(run)
@@ -333,10 +396,6 @@ func (d *deployment) Abilities() lockstep.Abilities {
 // Close ends the replicas that were started here.
 func (d *deployment) Close() error {
 	err := d.server.close()
-	for i := range d.nodes {
-		if c := d.nodes[i].child; c != nil {
-			c.Kill()
-		}
-	}
+	d.end()
 	return err
 }

@@ -6,7 +6,7 @@ require (
 	connectrpc.com/connect v1.21.1
 	github.com/bufbuild/protocompile v0.14.1
 	github.com/google/go-cmp v0.7.0
-	github.com/lockstep-go/lockstep v0.0.0-00010101000000-000000000000
+	github.com/lockstep-go/lockstep v0.1.0
 	google.golang.org/protobuf v1.36.12
 	pgregory.net/rapid v1.3.0
 )
@@ -14,7 +14,4 @@ require (
 require (
 	github.com/anishathalye/porcupine v1.3.1 // indirect
 	golang.org/x/sync v0.12.0 // indirect
-	gonum.org/v1/gonum v0.17.0 // indirect
 )
-
-replace github.com/lockstep-go/lockstep => ../

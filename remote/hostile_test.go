@@ -83,7 +83,7 @@ func TestLiars(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if result.Worthless != 2 || result.Verdict() != trace.Unknown {
+			if result.Inconclusive != 2 || result.Verdict() != trace.Unknown {
 				t.Errorf("%+v", result)
 			}
 			for reason := range result.Reasons {
@@ -95,15 +95,18 @@ func TestLiars(t *testing.T) {
 	}
 }
 
+// secret is the token of replicas that somebody else starts.
+const secret = "secret"
+
 // listening is a deployment whose replicas somebody else starts.
-func listening(t *testing.T, token string, stats *remote.Stats) (url string, d lockstep.Deployment) {
+func listening(t *testing.T, stats *remote.Stats) (url string, d lockstep.Deployment) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	address := listener.Addr().String()
 	listener.Close()
-	d, err = remote.System{Name: "open", Nodes: 2, Listen: address, Token: token, Stats: stats}.Deploy(&lockstep.Place{})
+	d, err = remote.System{Name: "open", Nodes: 2, Listen: address, Token: secret, Stats: stats}.Deploy(context.Background(), &lockstep.Place{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,14 +117,14 @@ func listening(t *testing.T, token string, stats *remote.Stats) (url string, d l
 // Who does not know the token, or claims a seat that is not there or taken, is refused.
 func TestRefused(t *testing.T) {
 	var stats remote.Stats
-	url, _ := listening(t, "secret", &stats)
+	url, _ := listening(t, &stats)
 	try := func(o client.Options) error {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		o.URL = url
 		return client.Connect(o).Run(ctx, client.Handlers{})
 	}
-	for _, o := range []client.Options{{Node: 1}, {Node: 1, Token: "guess"}, {Node: 3, Token: "secret"}, {Node: 0, Token: "secret"}} {
+	for _, o := range []client.Options{{Node: 1}, {Node: 1, Token: "guess"}, {Node: 3, Token: secret}, {Node: 0, Token: secret}} {
 		if err := try(o); err == nil {
 			t.Errorf("%+v was let in", o)
 		}
@@ -129,7 +132,7 @@ func TestRefused(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	in := make(chan struct{})
-	first := client.Connect(client.Options{URL: url, Node: 1, Token: "secret"})
+	first := client.Connect(client.Options{URL: url, Node: 1, Token: secret})
 	go func() {
 		_ = first.Run(ctx, client.Handlers{})
 		close(in)
@@ -137,7 +140,7 @@ func TestRefused(t *testing.T) {
 	for first.Nodes() == 0 { // until it has the seat
 		time.Sleep(time.Millisecond)
 	}
-	if err := try(client.Options{Node: 1, Token: "secret"}); err == nil || !strings.Contains(err.Error(), "node 1 is connected already") {
+	if err := try(client.Options{Node: 1, Token: secret}); err == nil || !strings.Contains(err.Error(), "node 1 is connected already") {
 		t.Error(err)
 	}
 	cancel()
@@ -149,7 +152,7 @@ func TestRefused(t *testing.T) {
 
 // Garbage does no harm: whatever is posted, a replica that comes after it is served.
 func TestGarbage(t *testing.T) {
-	url, d := listening(t, "", nil)
+	url, d := listening(t, nil)
 	envelope := func(b []byte) []byte { return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(b))), b...) }
 	for _, body := range [][]byte{nil, []byte("{}"), envelope([]byte("{")), envelope([]byte(`{"session":99}`)), envelope([]byte(`{"effects":7}`)),
 		{0, 0xff, 0xff, 0xff, 0xff}, bytes.Repeat([]byte{0xff}, 1<<16), envelope(bytes.Repeat([]byte{'x'}, 5<<20))} {
@@ -160,6 +163,7 @@ func TestGarbage(t *testing.T) {
 					t.Fatal(err)
 				}
 				r.Header.Set("Content-Type", kind)
+				r.Header.Set("Authorization", "Bearer "+secret)
 				answer, err := http.DefaultClient.Do(r)
 				if err != nil {
 					continue // it hung up on us
@@ -172,7 +176,9 @@ func TestGarbage(t *testing.T) {
 	for n := range 2 {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		go func() { _ = client.Connect(client.Options{URL: url, Node: n + 1}).Run(ctx, client.Handlers{}) }()
+		go func() {
+			_ = client.Connect(client.Options{URL: url, Node: n + 1, Token: secret}).Run(ctx, client.Handlers{})
+		}()
 	}
 	if err := remote.AskAll(t.Context(), d, 10); err != nil {
 		t.Error(err)
@@ -197,7 +203,7 @@ func TestBabble(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if result.Worthless != 2 {
+		if result.Inconclusive != 2 {
 			t.Errorf("%q: %+v", garbage, result)
 		}
 		for reason := range result.Reasons {
@@ -223,8 +229,8 @@ func babbler(ctx context.Context, options client.Options) error {
 		return err
 	}
 	hello := wire.Marshal(&wire.Hello{Node: 2})
-	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: lockstep\r\nContent-Length: %d\r\n\r\n%s%s",
-		wire.LinePath, len(hello), hello, strings.TrimPrefix(garbage, "-"))
+	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: lockstep\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s%s",
+		wire.LinePath, options.Token, len(hello), hello, strings.TrimPrefix(garbage, "-"))
 	if err != nil {
 		return err
 	}
@@ -260,12 +266,12 @@ func TestStale(t *testing.T) {
 // late is a replica of the plain protocol that, told to begin a run, first tells something of
 // the run before.
 func late(ctx context.Context, options client.Options) error {
-	orders, err := call(ctx, options.URL+wire.OrdersProcedure, bytes.NewReader(frame(wire.Hello{Node: uint32(options.Node)})))
+	orders, err := call(ctx, options, wire.OrdersProcedure, bytes.NewReader(frame(wire.Hello{Node: uint32(options.Node)})))
 	if err != nil {
 		return err
 	}
 	reader, writer := io.Pipe()
-	go func() { _, _ = call(ctx, options.URL+wire.ReportsProcedure, reader) }()
+	go func() { _, _ = call(ctx, options, wire.ReportsProcedure, reader) }()
 	for session := uint32(0); ; {
 		head := make([]byte, 5)
 		if _, err := io.ReadFull(orders, head); err != nil || head[0] != 0 {
@@ -296,12 +302,13 @@ func frame(m any) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(b))), b...)
 }
 
-func call(ctx context.Context, url string, body io.Reader) (io.Reader, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, body)
+func call(ctx context.Context, options client.Options, procedure string, body io.Reader) (io.Reader, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, options.URL+procedure, body)
 	if err != nil {
 		return nil, err
 	}
 	r.Header.Set("Content-Type", "application/connect+json")
+	r.Header.Set("Authorization", "Bearer "+options.Token)
 	answer, err := http.DefaultClient.Do(r) //nolint:bodyclose // it ends with the context
 	if err != nil {
 		return nil, err
@@ -315,7 +322,8 @@ func TestSettings(t *testing.T) {
 	for want, s := range map[string]remote.System{
 		"0 nodes":                    {Command: command},
 		"has no Command":             {Nodes: 3},
-		"needs a token":              {Nodes: 3, Listen: "0.0.0.0:0"},
+		"needs a Token, which":       {Nodes: 3, Listen: "127.0.0.1:0"},
+		"at least 16 characters":     {Nodes: 3, Listen: "0.0.0.0:0", Token: "short"},
 		"missing port":               {Nodes: 3, Listen: "localhost"},
 		"could not be started again": {Nodes: 3, Listen: "127.0.0.1:0", Kill: true},
 	} {
@@ -323,7 +331,7 @@ func TestSettings(t *testing.T) {
 			t.Errorf("%v does not tell %q", err, want)
 		}
 	}
-	if _, err := (remote.System{Nodes: 3, Listen: "0.0.0.0:0", Token: "t"}).Describe(); err != nil {
+	if _, err := (remote.System{Nodes: 3, Listen: "0.0.0.0:0", Token: "sixteen-or-longer"}).Describe(); err != nil {
 		t.Error(err)
 	}
 }

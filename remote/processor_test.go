@@ -34,7 +34,7 @@ func TestSilence(t *testing.T) {
 		system := processes("liar")
 		system.Spread, system.Limits.Patience = spread, 300*time.Millisecond
 		result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 2, Steps: 5, Workers: 1})
-		if err != nil || result.Worthless != 2 {
+		if err != nil || result.Inconclusive != 2 {
 			t.Errorf("spread %v: %+v, %v", spread, result, err)
 		}
 	}

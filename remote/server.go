@@ -16,24 +16,8 @@ import (
 
 	"connectrpc.com/connect"
 
-	"github.com/lockstep-go/lockstep/remote/internal/loopback"
 	"github.com/lockstep-go/lockstep/remote/wire"
 )
-
-// checkListen refuses an address that strangers reach, unless there is a token.
-func checkListen(address, token string) error {
-	if address == "" || token != "" {
-		return nil
-	}
-	ours, err := loopback.Is(address)
-	if err != nil {
-		return fmt.Errorf("remote: the address to listen at: %w", err)
-	}
-	if !ours {
-		return fmt.Errorf("remote: listening at %s needs a token; without one only the loopback is possible, like 127.0.0.1:0", address)
-	}
-	return nil
-}
 
 // server takes the calls of the replicas of one deployment.
 type server struct {
@@ -118,13 +102,18 @@ func (s *server) close() error {
 // deadlineKey is under what a request's context has the means to set deadlines.
 type deadlineKey struct{}
 
-// guarded lets in who knows the token.
+// guarded refuses every request without the token of the deployment.
 func (s *server) guarded(next http.Handler) http.Handler {
 	want := []byte("Bearer " + s.system.Token)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if s.system.Token != "" && subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), want) != 1 {
+		if given := r.Header.Get("Authorization"); subtle.ConstantTimeCompare([]byte(given), want) != 1 {
+			problem := "the token is wrong"
+			if given == "" {
+				problem = "the token is missing"
+			}
 			s.refused()
-			http.Error(w, "the token is wrong: Authorization: Bearer TOKEN is expected", http.StatusUnauthorized)
+			http.Error(w, problem+": send the header Authorization: Bearer TOKEN with the value of the variable LOCKSTEP_TOKEN",
+				http.StatusUnauthorized)
 			return
 		}
 		control := http.NewResponseController(w)

@@ -25,8 +25,9 @@ func about(t *trace.Trace) []int {
 	noticed := min(max(f.Step, 0), len(t.Records)-1)
 	if len(list) == 0 {
 		list = append(list, noticed)
+		left := searched
 		for n := range f.Nodes.All() {
-			if i := lastTold(t, n, noticed, f.Values); i >= 0 {
+			if i := lastTold(t, n, noticed, f.Values, &left); i >= 0 {
 				list = append(list, i)
 			}
 		}
@@ -35,11 +36,26 @@ func about(t *trace.Trace) []int {
 	return slices.Compact(list)
 }
 
-// lastTold is the last record up to another in which a node told one of the values, or -1.
-func lastTold(t *trace.Trace, n trace.Node, last int, values []string) int {
-	for i := last; i >= 0; i-- {
+// contains reports whether a list in order has a number.
+func contains(list []int, n int) bool {
+	_, ok := slices.BinarySearch(list, n)
+	return ok
+}
+
+// searched bounds the bytes in which values of a finding are looked for: a trace may come from anybody.
+const searched = 16 << 20
+
+// lastTold is the last record up to another in which a node told one of the values, or -1. It gives up when it has
+// looked through too much.
+func lastTold(t *trace.Trace, n trace.Node, last int, values []string, left *int) int {
+	for i := last; i >= 0 && *left > 0; i-- {
+		*left--
 		for _, e := range t.Records[i].Events {
-			if e.Node == n && slices.ContainsFunc(values, func(v string) bool { return hasWord(e.Text, v) }) {
+			if e.Node != n {
+				continue
+			}
+			*left -= len(e.Text) * len(values)
+			if *left > 0 && slices.ContainsFunc(values, func(v string) bool { return hasWord(e.Text, v) }) {
 				return i
 			}
 		}

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -111,7 +110,7 @@ func (l *stepList) draw() {
 			continue
 		}
 		line := l.line(i, effects)
-		quiet := len(effects)+len(rec.Sent) == 0 && !slices.Contains(l.stars, i) && mayBeQuiet.Has(rec.Step.Kind)
+		quiet := len(effects)+len(rec.Sent) == 0 && !contains(l.stars, i) && mayBeQuiet.Has(rec.Step.Kind)
 		if quiet && (l.trace.Header.Shrunk == "" || rec.Settle) { // what was left of a shrunk run matters, fair steps were not chosen
 			l.quiet = append(l.quiet, line)
 			continue
@@ -180,7 +179,7 @@ func (l *stepList) line(i int, effects []string) string {
 		sends = addArrow(sends, m)
 	}
 	mark := " "
-	star := slices.Contains(l.stars, i)
+	star := contains(l.stars, i)
 	switch {
 	case star:
 		mark = "*"

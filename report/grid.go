@@ -185,7 +185,7 @@ func roundColumns(t *trace.Trace, o Options) []column {
 	for i := range t.Records {
 		rec := &t.Records[i]
 		sign := "^ "
-		if slices.Contains(stars, i) {
+		if contains(stars, i) {
 			sign = "* "
 		}
 		for _, m := range rec.Sent {

@@ -315,7 +315,7 @@ func cellHeight(lines int) int { return lines*lineHeight + 8 }
 
 // isAbout reports whether the finding is about one of the records.
 func (s *scene) isAbout(records []int) bool {
-	return slices.ContainsFunc(records, func(i int) bool { return slices.Contains(s.story.about, i) })
+	return slices.ContainsFunc(records, func(i int) bool { return contains(s.story.about, i) })
 }
 
 // placeProperties draws along the bottom how long each property held.

@@ -282,7 +282,7 @@ func (s *story) table() []tableRow {
 		switch {
 		case i == s.finding:
 			row.Class = "finding"
-		case slices.Contains(s.about, i):
+		case contains(s.about, i):
 			row.Class = "about"
 		}
 		switch {

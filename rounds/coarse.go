@@ -6,10 +6,10 @@ import (
 )
 
 // aim asks the plan which links lose their messages in this round.
-func (d *Driver) aim(run *lockstep.Run) {
+func (d *Driver) aim(turn *lockstep.Turn) {
 	clear(d.want)
-	for from := range run.All().All() {
-		for to := range run.All().Without(from).All() {
+	for from := range turn.All().All() {
+		for to := range turn.All().Without(from).All() {
 			if m := (lockstep.Message{From: from, To: to}); d.isolates(&m) || d.plan.Loses(&m) {
 				d.want[from] = d.want[from].With(to)
 			}
@@ -20,24 +20,24 @@ func (d *Driver) aim(run *lockstep.Run) {
 // lower chooses a step at the border of a round that brings the system closer to what the
 // plan wants of it, or reports false at the end of the stage. What somebody else cut or
 // crashed is left alone.
-func (d *Driver) lower(run *lockstep.Run, next *lockstep.Step) bool {
+func (d *Driver) lower(turn *lockstep.Turn, next *lockstep.Step) bool {
 	switch {
 	case d.stage == end:
-		return d.crashNext(run, 0, next)
+		return d.crashNext(turn, 0, next)
 	case d.stage == undo && d.crash:
-		return d.restart(run, next)
+		return d.restart(turn, next)
 	case d.stage == undo:
-		return d.heal(run, next)
+		return d.heal(turn, next)
 	case d.crash:
-		return d.crashNext(run, d.kernel, next)
+		return d.crashNext(turn, d.kernel, next)
 	default:
-		return d.cut(run, next)
+		return d.cut(turn, next)
 	}
 }
 
 // restart restarts a node that is in the kernel again.
-func (d *Driver) restart(run *lockstep.Run, next *lockstep.Step) bool {
-	d.down &^= run.Up()
+func (d *Driver) restart(turn *lockstep.Turn, next *lockstep.Step) bool {
+	d.down &^= turn.Up()
 	n := (d.down & d.kernel).First()
 	if n == 0 {
 		return false
@@ -47,8 +47,8 @@ func (d *Driver) restart(run *lockstep.Run, next *lockstep.Step) bool {
 }
 
 // crashNext crashes a node that is not among those to be spared.
-func (d *Driver) crashNext(run *lockstep.Run, spared lockstep.Nodes, next *lockstep.Step) bool {
-	n := (run.Up() &^ spared).First()
+func (d *Driver) crashNext(turn *lockstep.Turn, spared lockstep.Nodes, next *lockstep.Step) bool {
+	n := (turn.Up() &^ spared).First()
 	if n == 0 {
 		return false
 	}
@@ -58,35 +58,35 @@ func (d *Driver) crashNext(run *lockstep.Run, spared lockstep.Nodes, next *locks
 }
 
 // heal heals what is cut too much, sender by sender, or everything at once.
-func (d *Driver) heal(run *lockstep.Run, next *lockstep.Step) bool {
+func (d *Driver) heal(turn *lockstep.Turn, next *lockstep.Step) bool {
 	var n lockstep.Node // cut off from too many
 	whole := true       // nothing stays cut
-	for m := range run.All().All() {
-		d.mine[m] &= run.Cut(m)
+	for m := range turn.All().All() {
+		d.mine[m] &= turn.Cut(m)
 		if n == 0 && d.mine[m]&^d.want[m] != 0 {
 			n = m
 		}
-		whole = whole && d.want[m] == 0 && d.mine[m] == run.Cut(m)
+		whole = whole && d.want[m] == 0 && d.mine[m] == turn.Cut(m)
 	}
 	switch {
 	case n == 0:
 		return false
 	case whole:
-		*next = lockstep.Step{Kind: trace.Heal, From: run.All(), To: run.All()}
+		*next = lockstep.Step{Kind: trace.Heal, From: turn.All(), To: turn.All()}
 	default:
-		*next = both(run, trace.Heal, n, func(from, to lockstep.Node) bool { return (d.mine[from] &^ d.want[from]).Has(to) })
+		*next = both(turn, trace.Heal, n, func(from, to lockstep.Node) bool { return (d.mine[from] &^ d.want[from]).Has(to) })
 	}
 	return true
 }
 
 // cut cuts what is not cut yet, sender by sender: isolated nodes first, for which one step
 // each is enough.
-func (d *Driver) cut(run *lockstep.Run, next *lockstep.Step) bool {
-	missing := func(from, to lockstep.Node) bool { return (d.want[from] &^ run.Cut(from)).Has(to) }
-	for _, group := range [...]lockstep.Nodes{run.All() &^ d.kernel, d.kernel} {
+func (d *Driver) cut(turn *lockstep.Turn, next *lockstep.Step) bool {
+	missing := func(from, to lockstep.Node) bool { return (d.want[from] &^ turn.Cut(from)).Has(to) }
+	for _, group := range [...]lockstep.Nodes{turn.All() &^ d.kernel, d.kernel} {
 		for n := range group.All() {
-			if d.want[n]&^run.Cut(n) != 0 {
-				*next = both(run, trace.Cut, n, missing)
+			if d.want[n]&^turn.Cut(n) != 0 {
+				*next = both(turn, trace.Cut, n, missing)
 				d.note(next)
 				return true
 			}
@@ -97,9 +97,9 @@ func (d *Driver) cut(run *lockstep.Run, next *lockstep.Step) bool {
 
 // both makes the step on all links from a node that need one: in both directions where all
 // the ways back need it, too.
-func both(run *lockstep.Run, kind lockstep.Kind, n lockstep.Node, needs func(from, to lockstep.Node) bool) lockstep.Step {
+func both(turn *lockstep.Turn, kind lockstep.Kind, n lockstep.Node, needs func(from, to lockstep.Node) bool) lockstep.Step {
 	s := lockstep.Step{Kind: kind, From: trace.NodesOf(n)}
-	for m := range run.All().Without(n).All() {
+	for m := range turn.All().Without(n).All() {
 		if needs(n, m) {
 			s.To = s.To.With(m)
 			s.OneWay = s.OneWay || !needs(m, n)

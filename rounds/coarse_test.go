@@ -89,15 +89,17 @@ type losing struct {
 	now    matrix
 }
 
-func (l *losing) Reset(*lockstep.Start)                            { l.driver.Reset(len(l.loses)) }
-func (l *losing) Next(run *lockstep.Run, next *lockstep.Step) bool { return l.driver.Next(run, next) }
-func (l *losing) Tell(bool) lockstep.Account                       { return lockstep.Account{} }
-func (l *losing) Loses(m *lockstep.Message) bool                   { return l.now[m.From].Has(m.To) }
-func (l *losing) Give(*lockstep.Run, *lockstep.Step) bool          { return false }
-func (l *losing) Open(round int, run *lockstep.Run) (int, lockstep.Nodes) {
+func (l *losing) Reset(*lockstep.Start) { l.driver.Reset(len(l.loses)) }
+func (l *losing) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
+	return l.driver.Next(turn, next)
+}
+func (l *losing) Tell(bool) lockstep.Account               { return lockstep.Account{} }
+func (l *losing) Loses(m *lockstep.Message) bool           { return l.now[m.From].Has(m.To) }
+func (l *losing) Give(*lockstep.Turn, *lockstep.Step) bool { return false }
+func (l *losing) Open(round int, turn *lockstep.Turn) (int, lockstep.Nodes) {
 	l.now = l.loses[round]
 	if l.kernels == nil {
-		return 1, run.All()
+		return 1, turn.All()
 	}
 	if l.phase > 0 {
 		return round/l.phase + 1, l.kernels[round]

@@ -35,7 +35,7 @@ type Plan interface {
 	// Open begins the round with the given index, from 0. It returns the phase of the
 	// plan that the round belongs to, from 1, and its kernel: the nodes that hear each
 	// other in it.
-	Open(round int, run *lockstep.Run) (phase int, kernel lockstep.Nodes)
+	Open(round int, turn *lockstep.Turn) (phase int, kernel lockstep.Nodes)
 	// Loses reports whether a message of this round is lost, of those that stay within the
 	// kernel: all others are. Of a system without messages of its own it is asked once for
 	// each link, with an envelope that has only its ends.
@@ -43,13 +43,13 @@ type Plan interface {
 	// Give chooses a step to be taken at the start of this round, as a rule a waiting
 	// request and the node that gets it, and writes it to next. It is asked until it
 	// reports false.
-	Give(run *lockstep.Run, next *lockstep.Step) bool
+	Give(turn *lockstep.Turn, next *lockstep.Step) bool
 	// Ring chooses among the alarms that would fire in this round by the rules. Others
 	// fire as steps that Give writes.
 	Ring(byRule lockstep.Nodes) lockstep.Nodes
 	// Order puts the messages of the round, given in the order of sending, into the order
 	// in which they are delivered or lost.
-	Order(run *lockstep.Run, mail []lockstep.ID)
+	Order(turn *lockstep.Turn, mail []lockstep.ID)
 }
 
 // Rules are the decisions of a plan that leaves losses, alarms and the order of arrival to
@@ -63,7 +63,7 @@ func (Rules) Loses(*lockstep.Message) bool { return false }
 func (Rules) Ring(byRule lockstep.Nodes) lockstep.Nodes { return byRule }
 
 // Order leaves the order of sending.
-func (Rules) Order(*lockstep.Run, []lockstep.ID) {}
+func (Rules) Order(*lockstep.Turn, []lockstep.ID) {}
 
 // Need lists the kinds of step that a driver needs of a system for a plan that loses messages
 // link by link.
@@ -210,11 +210,11 @@ func (d *Driver) Opened() int { return d.opened }
 func (d *Driver) Active() int { return d.active }
 
 // Next chooses the next step, or reports false after the last round.
-func (d *Driver) Next(run *lockstep.Run, next *lockstep.Step) bool {
+func (d *Driver) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	for d.at < len(d.mail) { // what is left of the round
 		id := d.mail[d.at]
 		d.at++
-		m := run.Message(id)
+		m := turn.Message(id)
 		if m.Fate != trace.InFlight { // a scenario took it
 			continue
 		}
@@ -224,57 +224,57 @@ func (d *Driver) Next(run *lockstep.Run, next *lockstep.Step) bool {
 				continue
 			}
 			next.Kind = trace.Drop
-		} else if d.mixed && d.late(m) || !d.ruled && d.plan.Loses(m) || !run.Deliverable(id) {
+		} else if d.mixed && d.late(m) || !d.ruled && d.plan.Loses(m) || !turn.Deliverable(id) {
 			next.Kind = trace.Drop
 		}
 		return true
 	}
-	return d.advance(run, next)
+	return d.advance(turn, next)
 }
 
 // advance chooses what comes before the messages of a round, from round to round until one
 // has messages.
-func (d *Driver) advance(run *lockstep.Run, next *lockstep.Step) bool {
+func (d *Driver) advance(turn *lockstep.Turn, next *lockstep.Step) bool {
 	for {
 		if d.stage == open {
 			if d.opened == d.number {
-				return d.coarse && d.afresh && d.crashNext(run, 0, next)
+				return d.coarse && d.afresh && d.crashNext(turn, 0, next)
 			}
-			d.open(run)
+			d.open(turn)
 		}
 		for ; d.stage < give; d.stage++ {
-			if d.lower(run, next) {
+			if d.lower(turn, next) {
 				return true
 			}
 		}
 		if d.stage == give {
-			if (!d.ruled || len(run.Pending()) > 0) && d.plan.Give(run, next) {
+			if (!d.ruled || len(turn.Pending()) > 0) && d.plan.Give(turn, next) {
 				return true
 			}
 			d.stage = ring
 		}
-		if (d.alarms != 0 || d.tick) && d.ring(run, next) {
+		if (d.alarms != 0 || d.tick) && d.ring(turn, next) {
 			return true
 		}
 		d.stage = open
 		if d.coarse {
-			*next = run.Wait()
+			*next = turn.Wait()
 			return true
 		}
-		if d.collect(run) {
-			return len(d.mail) == 0 || d.Next(run, next)
+		if d.collect(turn) {
+			return len(d.mail) == 0 || d.Next(turn, next)
 		}
 	}
 }
 
 // ring fires the next alarm of the round, or lets time pass in place of them.
-func (d *Driver) ring(run *lockstep.Run, next *lockstep.Step) bool {
+func (d *Driver) ring(turn *lockstep.Turn, next *lockstep.Step) bool {
 	if d.tick {
 		d.tick = false
-		*next = run.Wait()
+		*next = turn.Wait()
 		return true
 	}
-	d.alarms &= run.Alarms()
+	d.alarms &= turn.Alarms()
 	if d.alarms == 0 {
 		return false
 	}
@@ -289,15 +289,15 @@ func (d *Driver) isolates(m *lockstep.Message) bool {
 	return !d.whole && (!d.kernel.Has(m.To) || !d.kernel.Has(m.From) && m.From != 0)
 }
 
-func (d *Driver) open(run *lockstep.Run) {
-	phase, kernel := d.plan.Open(d.opened, run)
-	run.OpenRound(phase, kernel)
+func (d *Driver) open(turn *lockstep.Turn) {
+	phase, kernel := d.plan.Open(d.opened, turn)
+	turn.OpenRound(phase, kernel)
 	if len(d.kept) > 0 {
-		d.kept = slices.DeleteFunc(d.kept, func(id lockstep.ID) bool { return !run.IsInFlight(id) })
+		d.kept = slices.DeleteFunc(d.kept, func(id lockstep.ID) bool { return !turn.IsInFlight(id) })
 	}
 	var start bool
 	if d.names == 0 {
-		start = len(run.InFlight()) == len(d.kept)
+		start = len(turn.InFlight()) == len(d.kept)
 	} else {
 		if d.round++; int(d.round) == d.names || d.opened == 0 {
 			d.round = 0
@@ -305,22 +305,22 @@ func (d *Driver) open(run *lockstep.Run) {
 		start = d.round == 0
 	}
 	if start && d.opened > 0 {
-		d.begun, d.ended = len(run.Messages()), d.phase
+		d.begun, d.ended = len(turn.Messages()), d.phase
 	}
 	d.opened++
 	d.alarms, d.tick = 0, start && d.ticks
 	if start {
 		d.alarms = kernel
 		if d.apart != Frozen {
-			d.alarms = run.All()
+			d.alarms = turn.All()
 		}
 	}
 	if !d.ruled {
 		d.alarms = d.plan.Ring(d.alarms)
 	}
-	d.kernel, d.whole, d.stage = kernel, kernel == run.All(), give
+	d.kernel, d.whole, d.stage = kernel, kernel == turn.All(), give
 	if d.coarse {
-		d.aim(run)
+		d.aim(turn)
 		d.stage = undo
 		if d.afresh && phase != d.block {
 			d.stage = end
@@ -331,11 +331,11 @@ func (d *Driver) open(run *lockstep.Run) {
 
 // collect gathers the messages of the round now that everyone has sent, with those whose
 // round is over, and reports whether there are any.
-func (d *Driver) collect(run *lockstep.Run) bool {
-	flying := run.InFlight()
+func (d *Driver) collect(turn *lockstep.Turn) bool {
+	flying := turn.InFlight()
 	d.mail, d.at, d.mixed = d.mail[:0], 0, false
 	mine := len(flying)
-	if d.mixed = mine > 0 && !d.gather(run, flying); mine > 0 && !d.mixed && d.inOrder && d.apart != Held && run.Sweep(d.loses) {
+	if d.mixed = mine > 0 && !d.gather(turn, flying); mine > 0 && !d.mixed && d.inOrder && d.apart != Held && turn.Sweep(d.loses) {
 		d.active++
 		return true
 	}
@@ -347,25 +347,25 @@ func (d *Driver) collect(run *lockstep.Run) bool {
 		d.mail[i] = id
 	}
 	if d.mixed {
-		mine = d.sort(run)
+		mine = d.sort(turn)
 	}
 	if mine > 0 {
 		d.active++
 	}
 	if !d.ruled {
-		d.plan.Order(run, d.mail)
+		d.plan.Order(turn, d.mail)
 	}
 	return len(d.mail) > 0
 }
 
 // gather reports whether everything in flight is of this round and of one phase, as it is when a
 // protocol gets on: then nothing is late. It notes the phase.
-func (d *Driver) gather(run *lockstep.Run, flying []lockstep.ID) bool {
-	first := run.Message(flying[0])
-	if len(d.kept) > 0 || d.names > 0 && (flying[0] < run.SameTag() || first.Tag.Round != d.round || first.Tag.Phase < d.phase || d.past(first)) {
+func (d *Driver) gather(turn *lockstep.Turn, flying []lockstep.ID) bool {
+	first := turn.Message(flying[0])
+	if len(d.kept) > 0 || d.names > 0 && (flying[0] < turn.SameTag() || first.Tag.Round != d.round || first.Tag.Phase < d.phase || d.past(first)) {
 		return false
 	}
-	if phase := first.Tag.Phase; phase != d.phase && (d.whole || d.heard(run, flying)) {
+	if phase := first.Tag.Phase; phase != d.phase && (d.whole || d.heard(turn, flying)) {
 		d.phase = phase
 	}
 	return true
@@ -373,15 +373,15 @@ func (d *Driver) gather(run *lockstep.Run, flying []lockstep.ID) bool {
 
 // heard reports whether some message stays within the kernel: if only an isolated node has come
 // to a phase, the others have not.
-func (d *Driver) heard(run *lockstep.Run, mail []lockstep.ID) bool {
-	return slices.ContainsFunc(mail, func(id lockstep.ID) bool { return !d.isolates(run.Message(id)) })
+func (d *Driver) heard(turn *lockstep.Turn, mail []lockstep.ID) bool {
+	return slices.ContainsFunc(mail, func(id lockstep.ID) bool { return !d.isolates(turn.Message(id)) })
 }
 
 // sort leaves of the messages in flight those of the round and those whose round is over. It
 // counts the former and notes their latest phase.
-func (d *Driver) sort(run *lockstep.Run) (mine int) {
+func (d *Driver) sort(turn *lockstep.Turn) (mine int) {
 	d.mail = slices.DeleteFunc(d.mail, func(id lockstep.ID) bool {
-		m := run.Message(id)
+		m := turn.Message(id)
 		now, past := d.names == 0 || m.Tag.Round == d.round, d.past(m)
 		switch {
 		case d.waits(id):

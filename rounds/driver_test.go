@@ -83,17 +83,19 @@ type turning struct {
 	left   []lockstep.Step
 }
 
-func (p *turning) Reset(s *lockstep.Start)                          { p.inner.Reset(p.number - s.Run) } // run i is i rounds shorter
-func (p *turning) Next(run *lockstep.Run, next *lockstep.Step) bool { return p.inner.Next(run, next) }
-func (p *turning) Tell(bool) lockstep.Account                       { return lockstep.Account{} }
-func (p *turning) Open(round int, _ *lockstep.Run) (int, lockstep.Nodes) {
+func (p *turning) Reset(s *lockstep.Start) { p.inner.Reset(p.number - s.Run) } // run i is i rounds shorter
+func (p *turning) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
+	return p.inner.Next(turn, next)
+}
+func (p *turning) Tell(bool) lockstep.Account { return lockstep.Account{} }
+func (p *turning) Open(round int, _ *lockstep.Turn) (int, lockstep.Nodes) {
 	p.kernel, p.left = p.kernels[round%len(p.kernels)], p.give[round]
 	return round/len(p.kernels) + 1, p.kernel
 }
 func (p *turning) Loses(m *lockstep.Message) bool {
 	return !p.kernel.Has(m.From) || !p.kernel.Has(m.To)
 }
-func (p *turning) Give(_ *lockstep.Run, next *lockstep.Step) bool {
+func (p *turning) Give(_ *lockstep.Turn, next *lockstep.Step) bool {
 	if len(p.left) == 0 {
 		return false
 	}
@@ -106,7 +108,7 @@ func (p *turning) Ring(byRule lockstep.Nodes) lockstep.Nodes {
 	}
 	return byRule
 }
-func (p *turning) Order(_ *lockstep.Run, mail []lockstep.ID) {
+func (p *turning) Order(_ *lockstep.Turn, mail []lockstep.ID) {
 	if p.reverse {
 		slices.Reverse(mail)
 	}

@@ -30,7 +30,7 @@ func (s servers) Describe() (lockstep.Info, error) {
 	return lockstep.Info{Name: "servers", Nodes: s.nodes, Supports: s.supports, Pace: pace, Events: []string{"leader", "back"}}, nil
 }
 
-func (s servers) Deploy(*lockstep.Place) (lockstep.Deployment, error) {
+func (s servers) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
 	return &serving{servers: s}, nil
 }
 

@@ -24,7 +24,7 @@ func Forge(text string, body func(*Moment) string) Action {
 		c.need(trace.Replace)
 		return func(m *Moment) bool {
 			b := body(m)
-			return b != "" && do(m, m.Run.Forge(m.Message.ID, b))
+			return b != "" && do(m, m.hand.Forge(m.Message.ID, b))
 		}
 	}}
 }
@@ -93,7 +93,7 @@ func (d *director) inject(run *lockstep.Run, hand *lockstep.Hand) {
 		if in.of == run.Last().Msg && len(run.Sent()) == 1 {
 			d.injects = append(d.injects[:i], d.injects[i+1:]...)
 			if hand.Moves() && run.IsInFlight(run.Sent()[0].ID) {
-				hand.Do(run.Forge(run.Sent()[0].ID, in.body))
+				hand.Do(hand.Forge(run.Sent()[0].ID, in.body))
 			}
 			return
 		}

@@ -93,7 +93,7 @@ func (t *teller) Look(run *lockstep.Run, hand *lockstep.Hand) {
 		return
 	}
 	var next lockstep.Step
-	if t.player.Next(run, &next) {
+	if hand.Replay(t.player, &next) {
 		t.keep(run, hand)
 		hand.Do(next)
 		return

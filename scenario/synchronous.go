@@ -45,20 +45,20 @@ func (o *inOrder) Reset(*lockstep.Start) { o.given, o.since = 0, map[int32]bool{
 func (o *inOrder) Tell(bool) lockstep.Account { return lockstep.Account{} }
 
 // Next chooses the next step.
-func (o *inOrder) Next(run *lockstep.Run, next *lockstep.Step) bool {
-	if o.steps > 0 && run.Steps() >= o.steps {
+func (o *inOrder) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
+	if o.steps > 0 && turn.Steps() >= o.steps {
 		return false
 	}
-	if flying := run.InFlight(); len(flying) > 0 {
+	if flying := turn.InFlight(); len(flying) > 0 {
 		next.Kind, next.Msg = trace.Drop, flying[0]
-		if run.Up().Has(run.Message(flying[0]).To) {
+		if turn.Up().Has(turn.Message(flying[0]).To) {
 			next.Kind = trace.Deliver
 		}
 		return true
 	}
-	alarm := o.alarm(run)
-	for _, p := range run.Pending() {
-		if to := p.To & run.Up(); to != 0 && (alarm == 0 || !o.since[p.ID]) {
+	alarm := o.alarm(turn)
+	for _, p := range turn.Pending() {
+		if to := p.To & turn.Up(); to != 0 && (alarm == 0 || !o.since[p.ID]) {
 			o.given++
 			o.since[p.ID] = true
 			next.Kind, next.Request, next.Node = trace.Request, p.ID, to.Nth((o.given-1)%to.Len())
@@ -71,9 +71,9 @@ func (o *inOrder) Next(run *lockstep.Run, next *lockstep.Step) bool {
 }
 
 // alarm is the node whose alarm is due first, or 0.
-func (o *inOrder) alarm(run *lockstep.Run) (first lockstep.Node) {
-	for n := range run.Alarms().All() {
-		if first == 0 || run.AlarmAt(n) < run.AlarmAt(first) {
+func (o *inOrder) alarm(turn *lockstep.Turn) (first lockstep.Node) {
+	for n := range turn.Alarms().All() {
+		if first == 0 || turn.AlarmAt(n) < turn.AlarmAt(first) {
 			first = n
 		}
 	}

@@ -34,9 +34,11 @@ func (*forgetful) Describe() (lockstep.Info, error) {
 		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Crash, trace.Restart, trace.Request, trace.Wait), Repeats: lockstep.Exactly}, nil
 }
 
-func (*forgetful) Deploy(*lockstep.Place) (lockstep.Deployment, error) { return &forgetful{}, nil }
-func (*forgetful) Abilities() lockstep.Abilities                       { return lockstep.Abilities{} }
-func (*forgetful) Close() error                                        { return nil }
+func (*forgetful) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
+	return &forgetful{}, nil
+}
+func (*forgetful) Abilities() lockstep.Abilities { return lockstep.Abilities{} }
+func (*forgetful) Close() error                  { return nil }
 
 func (f *forgetful) Reset(_ context.Context, _ uint64, out *lockstep.Outbox) error {
 	*f = forgetful{asked: map[lockstep.ID]int32{}, up: trace.AllNodes(3)}

@@ -51,14 +51,14 @@ func (d *detour) scheduler(*shrinker) lockstep.Scheduler { return d }
 func (d *detour) size() string                           { return d.made.size() }
 
 // Next takes the script's next action, or a step of the detour.
-func (d *detour) Next(run *lockstep.Run, next *lockstep.Step) bool {
-	for all := run.Messages(); d.names.Named() < len(all); {
+func (d *detour) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
+	for all := turn.Messages(); d.names.Named() < len(all); {
 		d.names.Add(&all[d.names.Named()])
 	}
-	if !run.Settling() && d.strays(run, next) {
+	if !turn.Settling() && d.strays(turn, next) {
 		return true
 	}
-	if !d.Player.Next(run, next) {
+	if !d.Player.Next(turn, next) {
 		return false
 	}
 	took := d.Took()
@@ -67,29 +67,29 @@ func (d *detour) Next(run *lockstep.Run, next *lockstep.Step) bool {
 }
 
 // strays takes a step of the detour, if it is time for one and one is possible.
-func (d *detour) strays(run *lockstep.Run, next *lockstep.Step) bool {
+func (d *detour) strays(turn *lockstep.Turn, next *lockstep.Step) bool {
 	var a trace.Action
 	ok := false
 	switch {
 	case d.share > 0:
 		ok = d.random.Float64() < d.share && len(d.made) < longest*len(d.script)
 		if ok {
-			a, ok = d.any(run)
+			a, ok = d.any(turn)
 		}
 	case d.left > 0 && len(d.made) >= d.at:
 		d.left--
 		if d.since < 0 {
-			d.since = len(run.Messages())
-			a, ok = d.any(run)
+			d.since = len(turn.Messages())
+			a, ok = d.any(turn)
 		} else {
-			a, ok = d.newest(run)
+			a, ok = d.newest(turn)
 		}
 	}
-	if !ok || !run.Possible(a.Step) {
+	if !ok || !turn.Possible(a.Step) {
 		return false
 	}
 	*next = a.Step
-	run.Recall(a.Draws)
+	turn.Recall(a.Draws)
 	if a.Msg.Nth > 0 {
 		a.Step.Msg = 0 // by its name from now on
 	}
@@ -103,8 +103,8 @@ func (d *detour) deliver(id lockstep.ID) trace.Action {
 }
 
 // newest delivers one of the two latest messages that the chain led to.
-func (d *detour) newest(run *lockstep.Run) (trace.Action, bool) {
-	flying := run.InFlight()
+func (d *detour) newest(turn *lockstep.Turn) (trace.Action, bool) {
+	flying := turn.InFlight()
 	k := len(flying)
 	for k > 0 && len(flying)-k < 2 && int(flying[k-1]) > d.since {
 		k--
@@ -116,8 +116,8 @@ func (d *detour) newest(run *lockstep.Run) (trace.Action, bool) {
 }
 
 // any is an action of any kind that may be possible.
-func (d *detour) any(run *lockstep.Run) (trace.Action, bool) {
-	flying, alarms, waiting := run.InFlight(), run.Alarms(), run.Pending()
+func (d *detour) any(turn *lockstep.Turn) (trace.Action, bool) {
+	flying, alarms, waiting := turn.InFlight(), turn.Alarms(), turn.Pending()
 	switch d.random.IntN(8) {
 	case 0, 1:
 		if alarms != 0 {
@@ -126,7 +126,7 @@ func (d *detour) any(run *lockstep.Run) (trace.Action, bool) {
 	case 2:
 		if len(waiting) > 0 {
 			p := waiting[d.random.IntN(len(waiting))]
-			if to := p.To & run.Up(); to != 0 {
+			if to := p.To & turn.Up(); to != 0 {
 				return trace.Action{Step: lockstep.Step{Kind: trace.Request, Request: p.ID, Node: to.Nth(d.random.IntN(to.Len()))}}, true
 			}
 		}

@@ -25,7 +25,7 @@ type chancy struct {
 	doomed lockstep.Time // when it will be
 }
 
-func (c *chancy) Deploy(*lockstep.Place) (lockstep.Deployment, error) {
+func (c *chancy) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
 	return &chancy{one: c.one, idle: c.idle}, nil
 }
 

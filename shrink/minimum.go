@@ -319,8 +319,8 @@ type limited struct {
 }
 
 // Next chooses the next step, if there may be one.
-func (l *limited) Next(run *lockstep.Run, next *lockstep.Step) bool {
-	return run.Steps() < l.steps && l.Scheduler.Next(run, next)
+func (l *limited) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
+	return turn.Steps() < l.steps && l.Scheduler.Next(turn, next)
 }
 
 // broke notes an error of the environment, after which nothing can be tried any more; that the

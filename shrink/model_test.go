@@ -121,7 +121,7 @@ func (*servers) Describe() (lockstep.Info, error) {
 		Supports: trace.KindsOf(trace.Wait, trace.Cut, trace.Heal, trace.Crash, trace.Restart, trace.Request)}, nil
 }
 
-func (*servers) Deploy(*lockstep.Place) (lockstep.Deployment, error) { return &servers{}, nil }
+func (*servers) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) { return &servers{}, nil }
 func (*servers) Abilities() lockstep.Abilities                       { return lockstep.Abilities{} }
 func (*servers) Close() error                                        { return nil }
 

@@ -265,21 +265,21 @@ func (s *scheduled) Reset(*lockstep.Start) {
 
 func (s *scheduled) Tell(bool) lockstep.Account { return lockstep.Account{} }
 
-func (s *scheduled) Next(r *lockstep.Run, next *lockstep.Step) bool {
+func (s *scheduled) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	if s.after.Kind != trace.Start {
 		*next, s.after = s.after, lockstep.Step{}
 		return true
 	}
-	if !s.driver.Next(r, next) {
+	if !s.driver.Next(turn, next) {
 		return false
 	}
 	if next.Kind == trace.Deliver && len(s.now.forged) > 0 {
-		m := r.Message(next.Msg)
+		m := turn.Message(next.Msg)
 		l := link{s.round, m.From, m.To}
 		for _, f := range s.now.forged {
 			if f.link == l && f.nth == s.taken[l] {
 				s.after = *next
-				*next = r.Forge(next.Msg, f.body)
+				*next = turn.Forge(next.Msg, f.body)
 				break
 			}
 		}
@@ -287,7 +287,7 @@ func (s *scheduled) Next(r *lockstep.Run, next *lockstep.Step) bool {
 	return true
 }
 
-func (s *scheduled) Open(round int, r *lockstep.Run) (int, lockstep.Nodes) {
+func (s *scheduled) Open(round int, turn *lockstep.Turn) (int, lockstep.Nodes) {
 	i := 0
 	for i = range s.phases {
 		s.now, s.round = &s.phases[i], round
@@ -300,7 +300,7 @@ func (s *scheduled) Open(round int, r *lockstep.Run) (int, lockstep.Nodes) {
 	if s.counting = s.now.counts(); s.counting {
 		clear(s.taken)
 	}
-	kernel := r.All()
+	kernel := turn.All()
 	for n := range kernel.All() {
 		if s.now.isolated(n, s.round) {
 			kernel = kernel.Without(n)
@@ -326,13 +326,13 @@ func (s *scheduled) Loses(m *lockstep.Message) bool {
 	return false
 }
 
-func (s *scheduled) Give(r *lockstep.Run, next *lockstep.Step) bool {
+func (s *scheduled) Give(turn *lockstep.Turn, next *lockstep.Step) bool {
 	for s.acted < len(s.now.acts) {
 		a := s.now.acts[s.acted]
 		s.acted++
-		if a.round == s.round && r.Possible(a.step) {
+		if a.round == s.round && turn.Possible(a.step) {
 			*next = a.step
-			r.Recall(a.draws)
+			turn.Recall(a.draws)
 			return true
 		}
 	}
@@ -346,12 +346,12 @@ func (s *scheduled) Ring(byRule lockstep.Nodes) lockstep.Nodes {
 	return byRule
 }
 
-func (s *scheduled) Order(r *lockstep.Run, mail []lockstep.ID) {
+func (s *scheduled) Order(turn *lockstep.Turn, mail []lockstep.ID) {
 	if !s.exact {
 		return
 	}
 	place := func(id lockstep.ID) int {
-		m := r.Message(id)
+		m := turn.Message(id)
 		return slices.Index(s.now.order, link{s.round, m.From, m.To})
 	}
 	rounds.Sort(mail, place)

@@ -154,7 +154,8 @@ type kept struct {
 }
 
 // keep notes that a candidate is the smallest so far. One with more of anything than the run had is not noted, nor a
-// script that is larger than the one noted before.
+// script with more actions than the one noted before. Draws may grow on the way: a choice that hides those after it is
+// reduced to these first.
 func (s *shrinker) keep(c candidate) {
 	switch c := c.(type) {
 	case timetable:
@@ -166,7 +167,7 @@ func (s *shrinker) keep(c candidate) {
 			return
 		}
 		if n := len(s.kept); n > 0 {
-			if before, ok := s.kept[n-1].candidate.(script); ok && before.less(c) {
+			if before, ok := s.kept[n-1].candidate.(script); ok && len(before) < len(c) {
 				return
 			}
 		}

@@ -125,19 +125,19 @@ func (t *teller) traffic(on line) *traffic {
 }
 
 // Next takes what is due: an act, the message that is due first, or a wait for what comes next.
-func (t *teller) Next(run *lockstep.Run, next *lockstep.Step) bool {
-	t.now, t.taken = run.Now(), run.Steps()
-	for all := run.Messages(); len(t.arrives) < len(all); {
+func (t *teller) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
+	t.now, t.taken = turn.Now(), turn.Steps()
+	for all := turn.Messages(); len(t.arrives) < len(all); {
 		m := &all[len(t.arrives)]
 		t.names.Add(m)
-		t.arrives = append(t.arrives, t.traffic(lineOf(m)).arrival(t.now, run.Info().Pace))
+		t.arrives = append(t.arrives, t.traffic(lineOf(m)).arrival(t.now, turn.Info().Pace))
 	}
-	if run.Steps() >= t.most {
+	if turn.Steps() >= t.most {
 		return false
 	}
-	message, arrives := t.first(run)
+	message, arrives := t.first(turn)
 	coming := arrives.at
-	if t.act(run, next, arrives) {
+	if t.act(turn, next, arrives) {
 		return true
 	}
 	if coming <= t.now {
@@ -155,10 +155,10 @@ func (t *teller) Next(run *lockstep.Run, next *lockstep.Step) bool {
 		if t.now >= end {
 			return false
 		}
-		t.ask(run, next)
+		t.ask(turn, next)
 		return true
 	}
-	*next = run.Wait()
+	*next = turn.Wait()
 	next.For = t.long(min(next.For, coming-t.now))
 	return true
 }
@@ -191,7 +191,7 @@ func (l *traffic) arrival(now, about lockstep.Time) place {
 
 // act takes the first act that is due and possible, unless a message comes before it. What is impossible when it is its turn is left out, but for
 // requests.
-func (t *teller) act(run *lockstep.Run, next *lockstep.Step, message place) bool {
+func (t *teller) act(turn *lockstep.Turn, next *lockstep.Step, message place) bool {
 	for ; t.at < len(t.acts) && t.acts[t.at].at <= t.now; t.at++ {
 		t.due = append(t.due, t.at)
 	}
@@ -201,8 +201,8 @@ func (t *teller) act(run *lockstep.Run, next *lockstep.Step, message place) bool
 		if message.at <= t.now && t.yields(a.place, message) {
 			return false
 		}
-		step := t.step(run, &a.Action)
-		possible := run.Possible(step)
+		step := t.step(turn, &a.Action)
+		possible := turn.Possible(step)
 		if !possible && step.Kind == trace.Request {
 			k++
 			continue
@@ -211,7 +211,7 @@ func (t *teller) act(run *lockstep.Run, next *lockstep.Step, message place) bool
 		if possible {
 			a.Step.Request = step.Request
 			*next = step
-			run.Recall(a.Draws)
+			turn.Recall(a.Draws)
 			t.took = append(t.took, at)
 			t.lost += btoi(step.Kind == trace.Drop)
 			return true
@@ -226,30 +226,30 @@ func (t *teller) yields(act, message place) bool {
 }
 
 // step is the step of an act. One about a message that is not in flight is about the oldest of its type on its link.
-func (t *teller) step(run *lockstep.Run, a *trace.Action) lockstep.Step {
+func (t *teller) step(turn *lockstep.Turn, a *trace.Action) lockstep.Step {
 	step := a.Step
 	step.At = 0
 	if step.Kind == trace.Request {
-		step.Request = waiting(run, step)
+		step.Request = waiting(turn, step)
 	}
 	if a.Msg.Nth > 0 {
 		if step.Msg = t.names.Find(a.Msg); !a.Again {
-			step.Msg = t.find(run, a.Msg)
+			step.Msg = t.find(turn, a.Msg)
 		}
 		if step.Kind == trace.Replace && step.Msg != 0 {
-			step = run.Forge(step.Msg, a.Body)
+			step = turn.Forge(step.Msg, a.Body)
 		}
 	}
 	return step
 }
 
 // find is the message in flight of that name or, where there is none, the oldest of its type on its link; or 0.
-func (t *teller) find(run *lockstep.Run, name trace.Name) lockstep.ID {
-	if id := t.names.Find(name); id != 0 && run.Message(id).Fate.OnItsWay() {
+func (t *teller) find(turn *lockstep.Turn, name trace.Name) lockstep.ID {
+	if id := t.names.Find(name); id != 0 && turn.Message(id).Fate.OnItsWay() {
 		return id
 	}
-	for _, id := range run.InFlight() {
-		if m := run.Message(id); m.From == name.From && m.To == name.To && m.Type == name.Type {
+	for _, id := range turn.InFlight() {
+		if m := turn.Message(id); m.From == name.From && m.To == name.To && m.Type == name.Type {
 			return id
 		}
 	}
@@ -257,23 +257,23 @@ func (t *teller) find(run *lockstep.Run, name trace.Name) lockstep.ID {
 }
 
 // ask gives a request that waits, to the nodes in turn, or waits until it is time to.
-func (t *teller) ask(run *lockstep.Run, next *lockstep.Step) {
-	for _, p := range run.Pending() {
-		if to := p.To & run.Up(); to != 0 {
+func (t *teller) ask(turn *lockstep.Turn, next *lockstep.Step) {
+	for _, p := range turn.Pending() {
+		if to := p.To & turn.Up(); to != 0 {
 			*next = lockstep.Step{Kind: trace.Request, Request: p.ID, Node: to.Nth(len(t.given) % to.Len())}
 			t.given = append(t.given, moment{place{at: t.now}, trace.Action{Step: *next}})
-			t.again = t.now + run.Info().Pace
+			t.again = t.now + turn.Info().Pace
 			return
 		}
 	}
-	*next = run.Wait()
+	*next = turn.Wait()
 }
 
 // waiting is the request to give where the one of a step is not to be had: of those that the node may have the last before it, as
 // a client that has not asked for that one yet has asked for the one before; or the first of all.
-func waiting(run *lockstep.Run, step lockstep.Step) int32 {
+func waiting(turn *lockstep.Turn, step lockstep.Step) int32 {
 	best := int32(0)
-	for _, p := range run.Pending() {
+	for _, p := range turn.Pending() {
 		if !p.To.Has(step.Node) {
 			continue
 		}
@@ -286,13 +286,13 @@ func waiting(run *lockstep.Run, step lockstep.Step) int32 {
 }
 
 // first is the delivery that is due first, and its place.
-func (t *teller) first(run *lockstep.Run) (next lockstep.Step, at place) {
+func (t *teller) first(turn *lockstep.Turn) (next lockstep.Step, at place) {
 	at.at = math.MaxInt64
-	for _, id := range run.InFlight() {
+	for _, id := range turn.InFlight() {
 		if !t.arrives[id-1].before(at) {
 			continue
 		}
-		if step := (lockstep.Step{Kind: trace.Deliver, Msg: id}); run.Possible(step) {
+		if step := (lockstep.Step{Kind: trace.Deliver, Msg: id}); turn.Possible(step) {
 			next, at = step, t.arrives[id-1]
 		}
 	}
@@ -338,13 +338,13 @@ func (c *clock) Reset(s *lockstep.Start) {
 }
 
 // Next takes the next action.
-func (c *clock) Next(run *lockstep.Run, next *lockstep.Step) bool {
-	c.end = run.Now()
-	for all := run.Messages(); len(c.late) < len(all); {
+func (c *clock) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
+	c.end = turn.Now()
+	for all := turn.Messages(); len(c.late) < len(all); {
 		m := &all[len(c.late)]
 		c.late = append(c.late, delay{line: lineOf(m), sent: c.end})
 	}
-	if c.ended = !c.Player.Next(run, next); c.ended {
+	if c.ended = !c.Player.Next(turn, next); c.ended {
 		return false
 	}
 	c.at = append(c.at, c.end)

@@ -27,9 +27,11 @@ func (*fickle) Describe() (lockstep.Info, error) {
 		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Request, trace.Crash, trace.Restart, trace.Cut, trace.Heal, trace.Wait)}, nil
 }
 
-func (*fickle) Deploy(*lockstep.Place) (lockstep.Deployment, error) { return &fickle{}, nil }
-func (*fickle) Abilities() lockstep.Abilities                       { return lockstep.Abilities{} }
-func (*fickle) Close() error                                        { return nil }
+func (*fickle) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
+	return &fickle{}, nil
+}
+func (*fickle) Abilities() lockstep.Abilities { return lockstep.Abilities{} }
+func (*fickle) Close() error                  { return nil }
 
 func (f *fickle) Reset(_ context.Context, _ uint64, out *lockstep.Outbox) error {
 	*f = fickle{past: mix.Hash(1), next: 50, up: trace.AllNodes(fickleNodes)}

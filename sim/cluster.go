@@ -116,7 +116,9 @@ func (c Cluster[M]) Describe() (lockstep.Info, error) {
 }
 
 // Deploy makes the nodes.
-func (c Cluster[M]) Deploy(*lockstep.Place) (lockstep.Deployment, error) { return c.deploy(), nil }
+func (c Cluster[M]) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
+	return c.deploy(), nil
+}
 
 func (c Cluster[M]) deploy() *Deployment[M] {
 	d := &Deployment[M]{cluster: c, places: make([]Context[M], c.Nodes), offers: offers.List{Nodes: c.Nodes, Texts: c.Requests, Repeat: c.Repeat}}

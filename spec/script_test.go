@@ -19,7 +19,7 @@ func (script) Describe() (lockstep.Info, error) {
 }
 
 // Deploy makes a deployment.
-func (s script) Deploy(*lockstep.Place) (lockstep.Deployment, error) {
+func (s script) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
 	r := reader{}
 	for run, events := range s {
 		r[lockstep.RunSeed(lockstep.RunSeed(0, run), 0)] = events

@@ -68,25 +68,25 @@ type offered struct {
 type decider interface {
 	// sent is called when a message was sent, before it is known whether it is open, and for
 	// an event that happened without having been open.
-	sent(run *lockstep.Run, index int32)
+	sent(turn *lockstep.Turn, index int32)
 	// came is called when an event is open to the strategy, and left when it is no longer,
 	// though it did not happen.
-	came(run *lockstep.Run, index int32)
-	left(run *lockstep.Run, index int32)
+	came(turn *lockstep.Turn, index int32)
+	left(turn *lockstep.Turn, index int32)
 	// happened is called when an event has happened; it is no longer open.
-	happened(run *lockstep.Run, index int32)
+	happened(turn *lockstep.Turn, index int32)
 	// place draws the node that a request will be given to.
 	place(to lockstep.Nodes) lockstep.Node
 	// prefer may put another open event in the place of the one with the largest key.
-	prefer(run *lockstep.Run, index int32) int32
+	prefer(turn *lockstep.Turn, index int32) int32
 }
 
 // unchained are the decisions of a strategy that goes by keys alone.
 type unchained struct{}
 
-func (unchained) sent(*lockstep.Run, int32)                 {}
-func (unchained) left(*lockstep.Run, int32)                 {}
-func (unchained) prefer(_ *lockstep.Run, index int32) int32 { return index }
+func (unchained) sent(*lockstep.Turn, int32)                 {}
+func (unchained) left(*lockstep.Turn, int32)                 {}
+func (unchained) prefer(_ *lockstep.Turn, index int32) int32 { return index }
 
 func (a *agenda) reset() {
 	a.events, a.open, a.byMsg, a.requests, a.armed = a.events[:0], a.open[:0], a.byMsg[:0], a.requests[:0], 0
@@ -97,46 +97,46 @@ func (a *agenda) reset() {
 
 // look takes over what has changed since the strategy chose: its own step, then those that a
 // scenario took, each with what it sent.
-func (a *agenda) look(run *lockstep.Run) {
-	between := run.Between()
+func (a *agenda) look(turn *lockstep.Turn) {
+	between := turn.Between()
 	sent := func(i int) int { // up to which message before the i-th of those steps
 		if i < len(between) {
 			return between[i].Before
 		}
-		return len(run.Messages())
+		return len(turn.Messages())
 	}
 	a.stepped = 0
-	if a.chosen > 0 && run.Steps() > a.steps {
+	if a.chosen > 0 && turn.Steps() > a.steps {
 		e := &a.events[a.chosen-1]
-		a.took(run, e.kind, e.msg, e.node, e.request)
+		a.took(turn, e.kind, e.msg, e.node, e.request)
 		if len(between) == 0 {
 			a.stepped = e.node
 		}
 	}
-	a.post(run, sent(0))
+	a.post(turn, sent(0))
 	for i := range between {
 		s := &between[i].Step
-		a.took(run, s.Kind, s.Msg, s.Node, s.Request)
-		a.post(run, sent(i+1))
+		a.took(turn, s.Kind, s.Msg, s.Node, s.Request)
+		a.post(turn, sent(i+1))
 	}
-	a.chosen, a.steps = 0, run.Steps()
-	a.lookAtMail(run)
-	a.lookAtRequests(run)
-	a.lookAtAlarms(run)
+	a.chosen, a.steps = 0, turn.Steps()
+	a.lookAtMail(turn)
+	a.lookAtRequests(turn)
+	a.lookAtAlarms(turn)
 	a.peak = max(a.peak, len(a.open))
 }
 
 // post takes note of the messages up to a number. Those that are lost never open.
-func (a *agenda) post(run *lockstep.Run, upTo int) {
-	for _, m := range run.Messages()[len(a.byMsg):upTo] {
+func (a *agenda) post(turn *lockstep.Turn, upTo int) {
+	for _, m := range turn.Messages()[len(a.byMsg):upTo] {
 		index := int32(len(a.events))
 		a.byMsg = append(a.byMsg, index)
 		a.events = append(a.events, event{kind: trace.Deliver, node: m.To, from: m.From, msg: m.ID})
-		a.decider.sent(run, index)
+		a.decider.sent(turn, index)
 		switch {
-		case run.IsInFlight(m.ID):
-			a.admit(run, index)
-		case run.IsHeld(m.ID):
+		case turn.IsInFlight(m.ID):
+			a.admit(turn, index)
+		case turn.IsHeld(m.ID):
 			a.held = append(a.held, index)
 		}
 	}
@@ -144,54 +144,54 @@ func (a *agenda) post(run *lockstep.Run, upTo int) {
 
 // lookAtMail opens the messages that were released, and takes those out that were lost or
 // are held.
-func (a *agenda) lookAtMail(run *lockstep.Run) {
+func (a *agenda) lookAtMail(turn *lockstep.Turn) {
 	held := a.held[:0]
 	for _, index := range a.held {
 		switch id := a.events[index].msg; {
-		case run.IsInFlight(id):
-			a.admit(run, index)
-		case run.IsHeld(id):
+		case turn.IsInFlight(id):
+			a.admit(turn, index)
+		case turn.IsHeld(id):
 			held = append(held, index)
 		}
 	}
 	a.held = held
-	for i := len(a.open) - 1; i >= 0 && a.mail != len(run.InFlight()); i-- {
+	for i := len(a.open) - 1; i >= 0 && a.mail != len(turn.InFlight()); i-- {
 		index := a.open[i]
-		if e := &a.events[index]; e.kind == trace.Deliver && !run.IsInFlight(e.msg) {
-			if run.IsHeld(e.msg) {
+		if e := &a.events[index]; e.kind == trace.Deliver && !turn.IsInFlight(e.msg) {
+			if turn.IsHeld(e.msg) {
 				a.held = append(a.held, index)
 			}
-			a.drop(run, index)
+			a.drop(turn, index)
 		}
 	}
 }
 
-func (a *agenda) lookAtAlarms(run *lockstep.Run) {
-	armed := run.Alarms()
+func (a *agenda) lookAtAlarms(turn *lockstep.Turn) {
+	armed := turn.Alarms()
 	for n := range (a.armed &^ armed).All() {
-		a.drop(run, a.alarms[n])
+		a.drop(turn, a.alarms[n])
 	}
 	for n := range (armed &^ a.armed).All() {
 		a.alarms[n] = int32(len(a.events))
-		a.add(run, event{kind: trace.Alarm, node: n})
+		a.add(turn, event{kind: trace.Alarm, node: n})
 	}
 	a.armed = armed
 }
 
 // took closes the event that a step made happen. Alarms and requests may be a scenario's from
 // the start.
-func (a *agenda) took(run *lockstep.Run, kind lockstep.Kind, msg lockstep.ID, node lockstep.Node, request int32) {
+func (a *agenda) took(turn *lockstep.Turn, kind lockstep.Kind, msg lockstep.ID, node lockstep.Node, request int32) {
 	switch kind {
 	case trace.Deliver:
-		a.close(run, a.byMsg[msg-1])
+		a.close(turn, a.byMsg[msg-1])
 	case trace.Alarm:
 		a.rung++
 		if a.armed.Has(node) {
 			a.armed = a.armed.Without(node)
-			a.close(run, a.alarms[node])
+			a.close(turn, a.alarms[node])
 			return
 		}
-		a.surprise(run, event{kind: kind, node: node})
+		a.surprise(turn, event{kind: kind, node: node})
 	case trace.Request: // where it waits again under its number, it is another event
 		if !slices.Contains(a.given, request) {
 			a.given = append(a.given, request)
@@ -199,25 +199,25 @@ func (a *agenda) took(run *lockstep.Run, kind lockstep.Kind, msg lockstep.ID, no
 		for i, o := range a.requests {
 			if o.id == request {
 				a.requests = slices.Delete(a.requests, i, i+1)
-				a.close(run, o.event)
+				a.close(turn, o.event)
 				return
 			}
 		}
-		a.surprise(run, event{kind: kind, node: node, request: request})
+		a.surprise(turn, event{kind: kind, node: node, request: request})
 	}
 }
 
 // surprise takes note of an event that happened without having been open.
-func (a *agenda) surprise(run *lockstep.Run, e event) {
+func (a *agenda) surprise(turn *lockstep.Turn, e event) {
 	index := int32(len(a.events))
 	a.events = append(a.events, e)
-	a.decider.sent(run, index)
-	a.decider.happened(run, index)
+	a.decider.sent(turn, index)
+	a.decider.happened(turn, index)
 }
 
 // lookAtRequests compares the requests that wait with those known.
-func (a *agenda) lookAtRequests(run *lockstep.Run) {
-	pending := run.Pending()
+func (a *agenda) lookAtRequests(turn *lockstep.Turn) {
+	pending := turn.Pending()
 	same := len(pending) == len(a.requests)
 	for i := 0; same && i < len(pending); i++ {
 		same = pending[i].ID == a.requests[i].id
@@ -240,24 +240,24 @@ func (a *agenda) lookAtRequests(run *lockstep.Run) {
 			if slices.Contains(a.given, p.ID) {
 				e.again = a.rung + 1
 			}
-			a.add(run, e)
+			a.add(turn, e)
 		}
 		a.requests = append(a.requests, o)
 	}
 	for _, o := range known {
 		if o.id != 0 {
-			a.drop(run, o.event)
+			a.drop(turn, o.event)
 		}
 	}
 }
 
-func (a *agenda) add(run *lockstep.Run, e event) {
+func (a *agenda) add(turn *lockstep.Turn, e event) {
 	a.events = append(a.events, e)
-	a.admit(run, int32(len(a.events)-1))
+	a.admit(turn, int32(len(a.events)-1))
 }
 
 // admit opens an event.
-func (a *agenda) admit(run *lockstep.Run, index int32) {
+func (a *agenda) admit(turn *lockstep.Turn, index int32) {
 	e := &a.events[index]
 	a.opened++
 	e.order, e.passed = a.opened, 0
@@ -265,22 +265,22 @@ func (a *agenda) admit(run *lockstep.Run, index int32) {
 	if e.kind == trace.Deliver {
 		a.mail++
 	}
-	a.decider.came(run, index)
+	a.decider.came(turn, index)
 }
 
 // close takes an event that happened out of the open ones.
-func (a *agenda) close(run *lockstep.Run, index int32) {
+func (a *agenda) close(turn *lockstep.Turn, index int32) {
 	a.remove(index)
 	if a.late > 0 {
-		a.overtake(run, a.events[index].order)
+		a.overtake(turn, a.events[index].order)
 	}
-	a.decider.happened(run, index)
+	a.decider.happened(turn, index)
 }
 
 // drop takes an event out that can happen no more, or not for the time being.
-func (a *agenda) drop(run *lockstep.Run, index int32) {
+func (a *agenda) drop(turn *lockstep.Turn, index int32) {
 	if a.remove(index) {
-		a.decider.left(run, index)
+		a.decider.left(turn, index)
 	}
 }
 
@@ -301,21 +301,21 @@ func (a *agenda) remove(index int32) bool {
 
 // overtake counts the event with a place in the order for all that it overtook. An alarm is
 // overtaken once it is due, or due first: others wait for their time.
-func (a *agenda) overtake(run *lockstep.Run, order int32) {
-	now := max(run.Now(), a.soonest(run))
+func (a *agenda) overtake(turn *lockstep.Turn, order int32) {
+	now := max(turn.Now(), a.soonest(turn))
 	for _, index := range a.open {
 		e := &a.events[index]
-		if e.order < order && (e.kind != trace.Alarm || run.AlarmAt(e.node) <= now) {
+		if e.order < order && (e.kind != trace.Alarm || turn.AlarmAt(e.node) <= now) {
 			e.passed++
 		}
 	}
 }
 
 // soonest is the time of the alarm that is due first, or 0.
-func (a *agenda) soonest(run *lockstep.Run) lockstep.Time {
+func (a *agenda) soonest(turn *lockstep.Turn) lockstep.Time {
 	at := lockstep.Time(0)
 	for n := range a.armed.All() {
-		if t := run.AlarmAt(n); at == 0 || t < at {
+		if t := turn.AlarmAt(n); at == 0 || t < at {
 			at = t
 		}
 	}
@@ -325,13 +325,13 @@ func (a *agenda) soonest(run *lockstep.Run) lockstep.Time {
 // first is the open event to happen next, or -1: of those that were overtaken as often as may
 // be, the one that came first, else the one with the largest key. With lost, messages to
 // nodes that are down count, which can only be lost.
-func (a *agenda) first(run *lockstep.Run, lost bool) int32 {
+func (a *agenda) first(turn *lockstep.Turn, lost bool) int32 {
 	best, key := int32(-1), uint64(0)
 	overdue := int32(-1)
 	for _, index := range a.open {
 		e := &a.events[index]
 		late := a.late > 0 && e.passed >= a.late
-		if !late && best >= 0 && e.key <= key || !a.possible(run, e, lost) {
+		if !late && best >= 0 && e.key <= key || !a.possible(turn, e, lost) {
 			continue
 		}
 		if late && (overdue < 0 || e.order < a.events[overdue].order) {
@@ -345,27 +345,27 @@ func (a *agenda) first(run *lockstep.Run, lost bool) int32 {
 	case overdue >= 0:
 		return overdue
 	case best >= 0:
-		return a.decider.prefer(run, best)
+		return a.decider.prefer(turn, best)
 	default:
 		return -1
 	}
 }
 
 // possible reports whether an open event can happen now.
-func (a *agenda) possible(run *lockstep.Run, e *event, lost bool) bool {
+func (a *agenda) possible(turn *lockstep.Turn, e *event, lost bool) bool {
 	switch e.kind {
 	case trace.Deliver:
-		return run.Deliverable(e.msg) || lost && !run.Up().Has(e.node)
+		return turn.Deliverable(e.msg) || lost && !turn.Up().Has(e.node)
 	case trace.Request:
-		return a.receivers(run, e)&run.Up() != 0
+		return a.receivers(turn, e)&turn.Up() != 0
 	default:
 		return true
 	}
 }
 
 // receivers are the nodes that a request may be given to.
-func (a *agenda) receivers(run *lockstep.Run, e *event) lockstep.Nodes {
-	for _, p := range run.Pending() {
+func (a *agenda) receivers(turn *lockstep.Turn, e *event) lockstep.Nodes {
+	for _, p := range turn.Pending() {
 		if p.ID == e.request {
 			return p.To
 		}
@@ -374,7 +374,7 @@ func (a *agenda) receivers(run *lockstep.Run, e *event) lockstep.Nodes {
 }
 
 // step makes an event happen. A request whose node is down goes to the first that is up.
-func (a *agenda) step(run *lockstep.Run, index int32, next *lockstep.Step) {
+func (a *agenda) step(turn *lockstep.Turn, index int32, next *lockstep.Step) {
 	e := &a.events[index]
 	a.chosen = index + 1
 	next.Kind = e.kind
@@ -384,7 +384,7 @@ func (a *agenda) step(run *lockstep.Run, index int32, next *lockstep.Step) {
 	case trace.Alarm:
 		next.Node = e.node
 	default:
-		if to := a.receivers(run, e) & run.Up(); !to.Has(e.node) {
+		if to := a.receivers(turn, e) & turn.Up(); !to.Has(e.node) {
 			e.node = to.First()
 		}
 		next.Request, next.Node = e.request, e.node
@@ -400,31 +400,31 @@ type horizon int
 const drainage = 10
 
 // passed reports whether the run is to be brought to its end.
-func (h horizon) passed(run *lockstep.Run) bool { return h > 0 && run.Steps() >= int(h) }
+func (h horizon) passed(turn *lockstep.Turn) bool { return h > 0 && turn.Steps() >= int(h) }
 
 // advance makes the open event with the largest key happen, or brings the run to its end.
-func (a *agenda) advance(run *lockstep.Run, h horizon, next *lockstep.Step) bool {
-	a.look(run)
-	if h.passed(run) {
-		return run.Steps() < drainage*int(h) && a.drain(run, next)
+func (a *agenda) advance(turn *lockstep.Turn, h horizon, next *lockstep.Step) bool {
+	a.look(turn)
+	if h.passed(turn) {
+		return turn.Steps() < drainage*int(h) && a.drain(turn, next)
 	}
-	best := a.first(run, false)
-	if best < 0 && h > 0 && rounds.Ticks(run.Info()) { // time moves when nothing else can
-		*next = run.Wait()
+	best := a.first(turn, false)
+	if best < 0 && h > 0 && rounds.Ticks(turn.Info()) { // time moves when nothing else can
+		*next = turn.Wait()
 		return true
 	}
 	if best < 0 {
 		return false
 	}
-	a.step(run, best, next)
+	a.step(turn, best, next)
 	return true
 }
 
 // drain delivers the oldest message that can be delivered, or reports false.
-func (a *agenda) drain(run *lockstep.Run, next *lockstep.Step) bool {
-	for _, id := range run.InFlight() {
-		if run.Deliverable(id) {
-			a.step(run, a.byMsg[id-1], next)
+func (a *agenda) drain(turn *lockstep.Turn, next *lockstep.Step) bool {
+	for _, id := range turn.InFlight() {
+		if turn.Deliverable(id) {
+			a.step(turn, a.byMsg[id-1], next)
 			return true
 		}
 	}

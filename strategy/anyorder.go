@@ -17,16 +17,16 @@ type anyOrder struct {
 
 func (a *anyOrder) reset() { a.used = [actionEnd]int{} }
 
-func (a *anyOrder) look(*lockstep.Run) {}
+func (a *anyOrder) look(*lockstep.Turn) {}
 
 // choices lists what can be done now.
-func (a *anyOrder) choices(run *lockstep.Run, list []choice) []choice {
-	for _, id := range run.InFlight() {
-		if run.Deliverable(id) {
-			list = append(list, choice{act: actRun, node: run.Message(id).To, msg: id})
+func (a *anyOrder) choices(turn *lockstep.Turn, list []choice) []choice {
+	for _, id := range turn.InFlight() {
+		if turn.Deliverable(id) {
+			list = append(list, choice{act: actRun, node: turn.Message(id).To, msg: id})
 		}
 	}
-	list = a.common(run, list)
+	list = a.common(turn, list)
 	if len(list) == 0 { // a fault would make no difference any more
 		return list
 	}
@@ -34,34 +34,34 @@ func (a *anyOrder) choices(run *lockstep.Run, list []choice) []choice {
 		if !a.allows(act) {
 			continue
 		}
-		for _, id := range run.InFlight() {
+		for _, id := range turn.InFlight() {
 			list = append(list, choice{act: act, msg: id})
 		}
 	}
 	if a.allows(actIsolate) {
 		for n := lockstep.Node(1); int(n) <= a.nodes; n++ {
-			if run.Cut(n) == 0 {
+			if turn.Cut(n) == 0 {
 				list = append(list, choice{act: actIsolate, node: n})
 			}
 		}
 	}
-	if anyCut(run) {
+	if anyCut(turn) {
 		list = append(list, choice{act: actHeal})
 	}
 	return list
 }
 
 // take carries a choice out.
-func (a *anyOrder) take(run *lockstep.Run, c choice, next *lockstep.Step) bool {
+func (a *anyOrder) take(turn *lockstep.Turn, c choice, next *lockstep.Step) bool {
 	a.used[c.act]++
-	return c.step(run, next)
+	return c.step(turn, next)
 }
 
 // hash is that of the messages in flight, in any order, and of what was used of the budget.
-func (a *anyOrder) hash(run *lockstep.Run) mix.Hash {
+func (a *anyOrder) hash(turn *lockstep.Turn) mix.Hash {
 	a.hashes = a.hashes[:0]
-	for _, id := range run.InFlight() {
-		a.hashes = append(a.hashes, messageHash(run, id))
+	for _, id := range turn.InFlight() {
+		a.hashes = append(a.hashes, messageHash(turn, id))
 	}
 	slices.Sort(a.hashes)
 	h := a.budget.hash()

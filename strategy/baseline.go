@@ -72,29 +72,29 @@ func (b *baseline) Reset(s *lockstep.Start) { b.rand, b.cut, b.ready = s.Rand, l
 func (b *baseline) Tell(bool) lockstep.Account { return lockstep.Account{} }
 
 // Next chooses the next step.
-func (b *baseline) Next(run *lockstep.Run, next *lockstep.Step) bool {
-	if b.Steps > 0 && run.Steps() >= b.Steps {
+func (b *baseline) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
+	if b.Steps > 0 && turn.Steps() >= b.Steps {
 		return false
 	}
-	if flying := run.InFlight(); len(flying) > 0 {
+	if flying := turn.InFlight(); len(flying) > 0 {
 		id := pick(b.rand, flying)
 		if b.rand.Float64() < b.Drop {
 			next.Kind, next.Msg = trace.Drop, id
 		} else {
-			deliver(run, id, next)
+			deliver(turn, id, next)
 		}
 		return true
 	}
 	if b.ready {
-		b.pass(run, next)
+		b.pass(turn, next)
 		return true
 	}
-	alarms, requests := run.Alarms(), givable(run)
+	alarms, requests := turn.Alarms(), givable(turn)
 	switch b.drawKind(alarms != 0, requests > 0) {
 	case trace.Wait:
-		b.pass(run, next)
+		b.pass(turn, next)
 	case trace.Request:
-		giveAny(b.rand, run, next)
+		giveAny(b.rand, turn, next)
 	case trace.Alarm:
 		next.Kind, next.Node = trace.Alarm, pickNode(b.rand, alarms)
 	default:
@@ -123,12 +123,12 @@ func (b *baseline) drawKind(alarms, requests bool) lockstep.Kind {
 }
 
 // pass lets time pass, after a step that cuts or heals where the cut is to change.
-func (b *baseline) pass(run *lockstep.Run, next *lockstep.Step) {
+func (b *baseline) pass(turn *lockstep.Turn, next *lockstep.Step) {
 	if b.cuts && !b.ready {
 		b.ready = true
 		switch is, want := b.cut.Kind == trace.Cut, b.rand.Float64() < b.Drop; {
 		case want && !is:
-			drawCut(b.rand, run, next)
+			drawCut(b.rand, turn, next)
 			b.cut = *next
 			return
 		case is && !want:
@@ -138,5 +138,5 @@ func (b *baseline) pass(run *lockstep.Run, next *lockstep.Step) {
 		}
 	}
 	b.ready = false
-	*next = run.Wait()
+	*next = turn.Wait()
 }

@@ -49,7 +49,7 @@ type dictation struct {
 func (d *dictation) New(lockstep.Info) lockstep.Scheduler { return d }
 func (d *dictation) Reset(start *lockstep.Start)          { d.at, start.SeedOf = 0, 0 } // the run that was written down
 func (d *dictation) Tell(bool) lockstep.Account           { return lockstep.Account{} }
-func (d *dictation) Next(_ *lockstep.Run, next *lockstep.Step) bool {
+func (d *dictation) Next(_ *lockstep.Turn, next *lockstep.Step) bool {
 	if d.at == len(d.steps) {
 		return false
 	}
@@ -70,8 +70,8 @@ func (s *stenographer) New(info lockstep.Info) lockstep.Scheduler {
 	return s
 }
 func (s *stenographer) Reset(start *lockstep.Start) { s.steps = s.steps[:0]; s.Scheduler.Reset(start) }
-func (s *stenographer) Next(run *lockstep.Run, next *lockstep.Step) bool {
-	ok := s.Scheduler.Next(run, next)
+func (s *stenographer) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
+	ok := s.Scheduler.Next(turn, next)
 	if ok {
 		s.steps = append(s.steps, *next)
 	}

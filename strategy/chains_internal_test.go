@@ -83,31 +83,31 @@ type overseer struct {
 func (o *overseer) Reset(s *lockstep.Start)          { *o.steps = [4]int32{}; o.pctcp.Reset(s) }
 func (o *overseer) Tell(words bool) lockstep.Account { return o.pctcp.Tell(words) }
 
-func (o *overseer) Next(run *lockstep.Run, next *lockstep.Step) bool {
-	ok := o.pctcp.Next(run, next)
+func (o *overseer) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
+	ok := o.pctcp.Next(turn, next)
 	for n := 1; n <= 3; n++ {
 		if got, want := o.count[n-1], o.steps[n]; got != want {
-			o.t.Fatalf("step %d: the chains saw %d events at node %d, there were %d", run.Steps(), got, n, want)
+			o.t.Fatalf("step %d: the chains saw %d events at node %d, there were %d", turn.Steps(), got, n, want)
 		}
 	}
 	mail := 0
 	for _, index := range o.open {
 		if e := &o.events[index]; e.kind == trace.Deliver {
 			mail++
-			if !run.IsInFlight(e.msg) {
-				o.t.Fatalf("step %d: message %d is open and not in flight", run.Steps(), e.msg)
+			if !turn.IsInFlight(e.msg) {
+				o.t.Fatalf("step %d: message %d is open and not in flight", turn.Steps(), e.msg)
 			}
 			if last := o.last[e.chain]; last < 0 {
-				o.t.Fatalf("step %d: message %d is in an empty chain", run.Steps(), e.msg)
+				o.t.Fatalf("step %d: message %d is in an empty chain", turn.Steps(), e.msg)
 			}
 		}
 	}
-	if mail != len(run.InFlight()) {
-		o.t.Fatalf("step %d: %d messages are open, %d are in flight", run.Steps(), mail, len(run.InFlight()))
+	if mail != len(turn.InFlight()) {
+		o.t.Fatalf("step %d: %d messages are open, %d are in flight", turn.Steps(), mail, len(turn.InFlight()))
 	}
 	for c, last := range o.last {
-		if e := max(last, 0); last >= 0 && o.events[e].at == 0 && !run.IsInFlight(o.events[e].msg) && o.events[e].kind == trace.Deliver {
-			o.t.Fatalf("step %d: chain %d ends in message %d, which will not arrive", run.Steps(), c, o.events[e].msg)
+		if e := max(last, 0); last >= 0 && o.events[e].at == 0 && !turn.IsInFlight(o.events[e].msg) && o.events[e].kind == trace.Deliver {
+			o.t.Fatalf("step %d: chain %d ends in message %d, which will not arrive", turn.Steps(), c, o.events[e].msg)
 		}
 	}
 	return ok

@@ -37,16 +37,16 @@ type menu interface {
 	// reset begins a new run.
 	reset()
 	// look takes over what the last step changed.
-	look(run *lockstep.Run)
+	look(turn *lockstep.Turn)
 	// choices appends everything that can be done now to the list, in an order that
 	// depends on the run alone: first what moves the system on, then the faults.
-	choices(run *lockstep.Run, list []choice) []choice
+	choices(turn *lockstep.Turn, list []choice) []choice
 	// take carries a choice out. It reports false for one that is no step of the engine.
-	take(run *lockstep.Run, c choice, next *lockstep.Step) bool
+	take(turn *lockstep.Turn, c choice, next *lockstep.Step) bool
 	// left is the number of times that an action may still be taken, where it is bounded.
 	left(act action) (int, bool)
 	// hash is a hash of what the menu knows beyond the states of the nodes.
-	hash(run *lockstep.Run) mix.Hash
+	hash(turn *lockstep.Turn) mix.Hash
 }
 
 // budget bounds how often actions are taken in a run.
@@ -75,16 +75,16 @@ func (b *budget) allows(act action) bool {
 }
 
 // common appends the choices that all menus share: requests and alarms.
-func (b *budget) common(run *lockstep.Run, list []choice) []choice {
+func (b *budget) common(turn *lockstep.Turn, list []choice) []choice {
 	if b.allows(actRequest) {
-		for _, p := range run.Pending() {
-			for n := range (p.To & run.Up()).All() {
+		for _, p := range turn.Pending() {
+			for n := range (p.To & turn.Up()).All() {
 				list = append(list, choice{act: actRequest, node: n, request: p.ID})
 			}
 		}
 	}
 	if b.allows(actAlarm) {
-		for n := range run.Alarms().All() {
+		for n := range turn.Alarms().All() {
 			list = append(list, choice{act: actAlarm, node: n})
 		}
 	}
@@ -92,7 +92,7 @@ func (b *budget) common(run *lockstep.Run, list []choice) []choice {
 }
 
 // step is the engine's step for choices that are one.
-func (c choice) step(run *lockstep.Run, next *lockstep.Step) bool {
+func (c choice) step(turn *lockstep.Turn, next *lockstep.Step) bool {
 	switch c.act {
 	case actRun:
 		next.Kind, next.Msg = trace.Deliver, c.msg
@@ -105,9 +105,9 @@ func (c choice) step(run *lockstep.Run, next *lockstep.Step) bool {
 	case actDup:
 		next.Kind, next.Msg = trace.Duplicate, c.msg
 	case actIsolate:
-		next.Kind, next.From, next.To = trace.Cut, trace.NodesOf(c.node), run.All().Without(c.node)
+		next.Kind, next.From, next.To = trace.Cut, trace.NodesOf(c.node), turn.All().Without(c.node)
 	case actHeal:
-		next.Kind, next.From, next.To = trace.Heal, run.All(), run.All()
+		next.Kind, next.From, next.To = trace.Heal, turn.All(), turn.All()
 	default: // only in the queues of the shadow network
 		return false
 	}
@@ -115,13 +115,13 @@ func (c choice) step(run *lockstep.Run, next *lockstep.Step) bool {
 }
 
 // messageHash is a hash of a message without its number.
-func messageHash(run *lockstep.Run, id lockstep.ID) uint64 {
-	m := run.Message(id)
+func messageHash(turn *lockstep.Turn, id lockstep.ID) uint64 {
+	m := turn.Message(id)
 	h := mix.Start
 	h.Mix(uint64(m.From)<<8 | uint64(m.To))
 	h.Text(m.Type)
 	h.Mix(uint64(m.Tag.Phase)<<32 | uint64(uint32(m.Tag.Round)))
-	h.Text(run.Text(id))
+	h.Text(turn.Text(id))
 	return uint64(h)
 }
 

@@ -165,74 +165,74 @@ func (s *delay) parameters() map[string]string {
 }
 
 // Next chooses the next step.
-func (s *delay) Next(run *lockstep.Run, next *lockstep.Step) bool {
-	if s.mix.Steps > 0 && run.Steps() >= s.mix.Steps {
+func (s *delay) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
+	if s.mix.Steps > 0 && turn.Steps() >= s.mix.Steps {
 		return false
 	}
-	s.now = max(s.now, instantOf(run.Now()))
-	s.measure(run)
-	s.look(run)
+	s.now = max(s.now, instantOf(turn.Now()))
+	s.measure(turn)
+	s.look(turn)
 	for n := range s.armed.All() { // a node may have set its alarm to another time
-		s.events[s.alarms[n]].key = ^uint64(instantOf(run.AlarmAt(n)))
+		s.events[s.alarms[n]].key = ^uint64(instantOf(turn.AlarmAt(n)))
 	}
-	if s.wipe(run, next) {
+	if s.wipe(turn, next) {
 		return true
 	}
-	best := s.first(run, true)
+	best := s.first(turn, true)
 	due := never
 	if best >= 0 {
 		due = instant(^s.events[best].key)
 	}
-	clock := rounds.Ticks(run.Info()) && s.mix.Steps > 0
+	clock := rounds.Ticks(turn.Info()) && s.mix.Steps > 0
 	if clock {
-		if s.idle(run, due, next) {
+		if s.idle(turn, due, next) {
 			return true
 		}
 		due = min(due, s.now)
 	}
-	if s.fault(run, s.rand, due, &s.now, next) {
+	if s.fault(turn, s.rand, due, &s.now, next) {
 		next.At = s.now.time()
 		return true
 	}
 	if best < 0 {
-		*next = run.Wait()
+		*next = turn.Wait()
 		return clock
 	}
 	s.now = max(s.now, due)
-	s.happen(run, best, next)
+	s.happen(turn, best, next)
 	return true
 }
 
 // idle lets time pass until the next event or fault is due, where time passes by waits alone.
 // It ends earlier when the system moves.
-func (s *delay) idle(run *lockstep.Run, due instant, next *lockstep.Step) bool {
+func (s *delay) idle(turn *lockstep.Turn, due instant, next *lockstep.Step) bool {
 	at := min(due, s.linkAt, s.crashAt, s.restartAt)
 	if at <= s.now {
 		return false
 	}
-	*next = run.Wait()
+	*next = turn.Wait()
 	if at != never {
-		next.For = max(1, at.time()-run.Now())
+		next.For = max(1, at.time()-turn.Now())
 	}
 	return true
 }
 
 // measure finds out the unit of time. The first time it also draws when the first faults
 // begin.
-func (s *delay) measure(run *lockstep.Run) {
+func (s *delay) measure(turn *lockstep.Turn) {
 	unit := s.unit
 	if unit == 0 {
 		unit = 1000 * fractions
-		if rounds.Ticks(run.Info()) {
-			unit = instantOf(run.Wait().For)
+		if rounds.Ticks(turn.Info()) {
+			unit = instantOf(turn.Wait().For)
 		}
 	}
-	fresh := run.Alarms() &^ s.armed // those that were set just now
-	if last := run.Last(); last.Kind == trace.Alarm && run.Alarms().Has(last.Node) {
+	fresh := turn.Alarms() &^ s.armed // those that were set just now
+	if last := turn.Last(); last.Kind == trace.Alarm && turn.Alarms().Has(last.Node) {
 		fresh = fresh.With(last.Node)
 	}
 	for n := range fresh.All() {
-		if after := instantOf(run.AlarmAt(n) - run.Now()); after > 0 {
+		if after := instantOf(turn.AlarmAt(n) - turn.Now()); after > 0 {
 			unit = min(unit, after)
 		}
 	}
@@ -251,10 +251,10 @@ func (s *delay) measure(run *lockstep.Run) {
 
 // happen makes an event happen: a message that is lost, or whose receiver is down, is
 // dropped when it is due.
-func (s *delay) happen(run *lockstep.Run, index int32, next *lockstep.Step) {
+func (s *delay) happen(turn *lockstep.Turn, index int32, next *lockstep.Step) {
 	e := &s.events[index]
-	s.step(run, index, next)
-	if e.kind == trace.Deliver && (e.lost || !run.Up().Has(e.node)) {
+	s.step(turn, index, next)
+	if e.kind == trace.Deliver && (e.lost || !turn.Up().Has(e.node)) {
 		next.Kind = trace.Drop
 	}
 	next.At = s.now.time()
@@ -264,12 +264,12 @@ func (s *delay) happen(run *lockstep.Run, index int32, next *lockstep.Step) {
 func (s *delay) place(to lockstep.Nodes) lockstep.Node { return pickNode(s.rand, to) }
 
 // came draws the time at which an event happens.
-func (s *delay) came(run *lockstep.Run, index int32) {
+func (s *delay) came(turn *lockstep.Turn, index int32) {
 	e := &s.events[index]
 	due := s.now
 	switch e.kind {
 	case trace.Alarm:
-		due = instantOf(run.AlarmAt(e.node))
+		due = instantOf(turn.AlarmAt(e.node))
 	case trace.Request:
 		due += Exponential.draw(s.rand, 4*s.unit)
 	default:
@@ -277,11 +277,11 @@ func (s *delay) came(run *lockstep.Run, index int32) {
 		if e.from != 0 && s.site[e.from] != s.site[e.node] {
 			law, mean = s.mix.Far, s.mix.FarMean
 		}
-		due = max(due+law.draw(s.rand, s.unit.times(mean)), instantOf(run.Message(e.msg).At))
+		due = max(due+law.draw(s.rand, s.unit.times(mean)), instantOf(turn.Message(e.msg).At))
 		e.lost = s.mix.Loss > 0 && s.rand.Float64() < s.mix.Loss
 	}
 	e.key = ^uint64(due)
 }
 
 // happened changes nothing.
-func (s *delay) happened(*lockstep.Run, int32) {}
+func (s *delay) happened(*lockstep.Turn, int32) {}

@@ -24,15 +24,15 @@ type sifted struct {
 }
 
 // begin draws the nodes whose isolation begins in this round.
-func (s *isolator) begin(run *lockstep.Run) {
+func (s *isolator) begin(turn *lockstep.Turn) {
 	d := &s.distinct
 	if s.round == 0 {
 		d.apart = 0
 	}
-	kernel := run.All() &^ d.apart
+	kernel := turn.All() &^ d.apart
 	may := kernel
 	var mail traffic
-	if known := s.mail(run); known != nil {
+	if known := s.mail(turn); known != nil {
 		mail = *known
 		for n := range kernel.All() {
 			if !mail.matters(n, kernel) {
@@ -58,9 +58,9 @@ func (s *isolator) begin(run *lockstep.Run) {
 
 // mail is what travels in this round, or nil where that is not known when it begins, because
 // alarms ring in it or a request is given.
-func (s *isolator) mail(run *lockstep.Run) *traffic {
+func (s *isolator) mail(turn *lockstep.Turn) *traffic {
 	opened := s.Opened()
-	starts := len(run.InFlight()) == 0
+	starts := len(turn.InFlight()) == 0
 	if s.names > 0 {
 		starts = opened%s.names == 0
 	}
@@ -68,8 +68,8 @@ func (s *isolator) mail(run *lockstep.Run) *traffic {
 		return nil
 	}
 	t := &traffic{to: make([]lockstep.Nodes, s.sites+1)}
-	for _, id := range run.InFlight() {
-		if m := run.Message(id); s.names == 0 || int(m.Tag.Round) == opened%s.names {
+	for _, id := range turn.InFlight() {
+		if m := turn.Message(id); s.names == 0 || int(m.Tag.Round) == opened%s.names {
 			t.to[m.From] = t.to[m.From].With(m.To)
 		}
 	}

@@ -112,10 +112,10 @@ func (l *lining) Reset(start *lockstep.Start) {
 	start.SeedOf = 0
 }
 
-func (l *lining) Next(run *lockstep.Run, next *lockstep.Step) bool {
-	ok := l.Scheduler.Next(run, next)
+func (l *lining) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
+	ok := l.Scheduler.Next(turn, next)
 	if ok && next.Kind == trace.Request {
-		next.Request, next.Node = run.Pending()[0].ID, run.Pending()[0].To.First()
+		next.Request, next.Node = turn.Pending()[0].ID, turn.Pending()[0].To.First()
 	}
 	return ok
 }

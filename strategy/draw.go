@@ -20,27 +20,27 @@ func pickNode(r *rand.Rand, set lockstep.Nodes) lockstep.Node {
 
 // deliver delivers the message drawn, or what stands for it: the oldest of its link
 // where links are FIFO, its loss where the receiver is down.
-func deliver(run *lockstep.Run, id lockstep.ID, next *lockstep.Step) {
+func deliver(turn *lockstep.Turn, id lockstep.ID, next *lockstep.Step) {
 	next.Kind, next.Msg = trace.Deliver, id
-	if !run.Deliverable(id) {
-		instead(run, id, next)
+	if !turn.Deliverable(id) {
+		instead(turn, id, next)
 	}
 }
 
-func instead(run *lockstep.Run, id lockstep.ID, next *lockstep.Step) {
-	if run.Up().Has(run.Message(id).To) {
-		next.Msg = run.Head(id)
+func instead(turn *lockstep.Turn, id lockstep.ID, next *lockstep.Step) {
+	if turn.Up().Has(turn.Message(id).To) {
+		next.Msg = turn.Head(id)
 	} else {
 		next.Kind = trace.Drop
 	}
 }
 
 // givable counts the waiting requests that some node which is up may have.
-func givable(run *lockstep.Run) int { return givableTo(run, run.All()) }
+func givable(turn *lockstep.Turn) int { return givableTo(turn, turn.All()) }
 
 // canGive reports whether there is one.
-func canGive(run *lockstep.Run) bool {
-	pending, up := run.Pending(), run.Up()
+func canGive(turn *lockstep.Turn) bool {
+	pending, up := turn.Pending(), turn.Up()
 	for i := range pending {
 		if pending[i].To&up != 0 {
 			return true
@@ -50,9 +50,9 @@ func canGive(run *lockstep.Run) bool {
 }
 
 // givableTo counts those that one of some nodes may have.
-func givableTo(run *lockstep.Run, nodes lockstep.Nodes) int {
-	pending, k := run.Pending(), 0
-	nodes &= run.Up()
+func givableTo(turn *lockstep.Turn, nodes lockstep.Nodes) int {
+	pending, k := turn.Pending(), 0
+	nodes &= turn.Up()
 	for i := range pending {
 		if pending[i].To&nodes != 0 {
 			k++
@@ -63,15 +63,17 @@ func givableTo(run *lockstep.Run, nodes lockstep.Nodes) int {
 
 // giveAny gives a waiting request, drawn among those that are givable, to a node that
 // may have it, drawn too.
-func giveAny(r *rand.Rand, run *lockstep.Run, next *lockstep.Step) { giveTo(r, run, run.All(), next) }
+func giveAny(r *rand.Rand, turn *lockstep.Turn, next *lockstep.Step) {
+	giveTo(r, turn, turn.All(), next)
+}
 
 // giveTo is giveAny for some of the nodes. One of them must be able to get a request.
-func giveTo(r *rand.Rand, run *lockstep.Run, nodes lockstep.Nodes, next *lockstep.Step) {
-	at := r.IntN(givableTo(run, nodes))
-	pending := run.Pending()
+func giveTo(r *rand.Rand, turn *lockstep.Turn, nodes lockstep.Nodes, next *lockstep.Step) {
+	at := r.IntN(givableTo(turn, nodes))
+	pending := turn.Pending()
 	for i := range pending {
 		p := &pending[i]
-		to := p.To & run.Up() & nodes
+		to := p.To & turn.Up() & nodes
 		if to == 0 {
 			continue
 		}
@@ -85,14 +87,14 @@ func giveTo(r *rand.Rand, run *lockstep.Run, nodes lockstep.Nodes, next *lockste
 }
 
 // drawCut cuts the nodes into two parts, any two with equal chances.
-func drawCut(r *rand.Rand, run *lockstep.Run, next *lockstep.Step) {
-	next.Kind, next.From = trace.Cut, lockstep.Nodes(1+r.Uint64N(uint64(run.All())-1)) // neither empty nor all
-	next.To = run.All() &^ next.From
+func drawCut(r *rand.Rand, turn *lockstep.Turn, next *lockstep.Step) {
+	next.Kind, next.From = trace.Cut, lockstep.Nodes(1+r.Uint64N(uint64(turn.All())-1)) // neither empty nor all
+	next.To = turn.All() &^ next.From
 }
 
-func anyCut(run *lockstep.Run) bool {
-	for n := range run.All().All() {
-		if run.Cut(n) != 0 {
+func anyCut(turn *lockstep.Turn) bool {
+	for n := range turn.All().All() {
+		if turn.Cut(n) != 0 {
 			return true
 		}
 	}

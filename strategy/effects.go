@@ -194,19 +194,19 @@ func (s *isolator) Tell(words bool) lockstep.Account {
 
 // Order leaves the order of sending. Where effects matter, it looks what the round has, and
 // whether the isolations that begin in it lose something.
-func (s *isolator) Order(run *lockstep.Run, mail []lockstep.ID) {
+func (s *isolator) Order(turn *lockstep.Turn, mail []lockstep.ID) {
 	if s.sampler != Effects {
 		return
 	}
 	t := traffic{to: make([]lockstep.Nodes, s.sites+1)}
 	rings := s.frozen && (s.names == 0 || (s.Opened()-1)%s.names == 0)
 	if rings {
-		if t.alarms = s.armed | run.Alarms(); run.Info().OneClock {
-			t.alarms = run.All()
+		if t.alarms = s.armed | turn.Alarms(); turn.Info().OneClock {
+			t.alarms = turn.All()
 		}
 	}
 	for _, id := range mail {
-		m := run.Message(id)
+		m := turn.Message(id)
 		t.to[m.From] = t.to[m.From].With(m.To)
 	}
 	kernel, begin := split(s.starts[s.phase*s.sites:(s.phase+1)*s.sites], s.round)

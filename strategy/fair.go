@@ -24,41 +24,41 @@ func (f *fair) begin(steps int) { f.left, f.layers, f.layer = steps, patience, 0
 
 // next chooses the next step; it reports false at the end of the stretch and when nothing
 // can happen.
-func (f *fair) next(run *lockstep.Run, next *lockstep.Step) bool {
+func (f *fair) next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	if f.left == 0 {
 		return false
 	}
 	f.left--
-	flying, alarms := run.InFlight(), run.Alarms()
+	flying, alarms := turn.InFlight(), turn.Alarms()
 	if len(flying) > 0 && flying[0] > f.layer {
 		f.layer = flying[len(flying)-1]
 		f.layers--
 	}
 	if len(flying) > 0 && (f.layers >= 0 || alarms == 0) {
-		deliver(run, flying[0], next)
+		deliver(turn, flying[0], next)
 		return true
 	}
 	f.layers, f.layer = patience, 0
-	if alarms == 0 && run.Info().Supports.Has(trace.Wait) {
-		*next = run.Wait()
+	if alarms == 0 && turn.Info().Supports.Has(trace.Wait) {
+		*next = turn.Wait()
 		return true
 	}
 	if alarms == 0 {
 		f.left = 0
 		return false
 	}
-	f.last = f.due(run, alarms)
+	f.last = f.due(turn, alarms)
 	next.Kind, next.Node = trace.Alarm, f.last
 	return true
 }
 
 // due is the node whose alarm is due first.
-func (f *fair) due(run *lockstep.Run, alarms lockstep.Nodes) lockstep.Node {
+func (f *fair) due(turn *lockstep.Turn, alarms lockstep.Nodes) lockstep.Node {
 	var best lockstep.Node
 	later := func(n lockstep.Node) bool { return n <= f.last } // its turn comes after those of the others
 	for n := range alarms.All() {
-		if best == 0 || run.AlarmAt(n) < run.AlarmAt(best) ||
-			run.AlarmAt(n) == run.AlarmAt(best) && later(best) && !later(n) {
+		if best == 0 || turn.AlarmAt(n) < turn.AlarmAt(best) ||
+			turn.AlarmAt(n) == turn.AlarmAt(best) && later(best) && !later(n) {
 			best = n
 		}
 	}

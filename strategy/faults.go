@@ -73,7 +73,7 @@ func (f *faults) rescale(now, unit, before instant) {
 
 // fault is the next step of the timeline if it comes before the time given, and moves the
 // clock to it. When nothing else is to come, only a restart can move the system on.
-func (f *faults) fault(run *lockstep.Run, r *rand.Rand, before instant, now *instant, next *lockstep.Step) bool {
+func (f *faults) fault(turn *lockstep.Turn, r *rand.Rand, before instant, now *instant, next *lockstep.Step) bool {
 	if before == never {
 		if f.down == 0 {
 			return false
@@ -87,21 +87,21 @@ func (f *faults) fault(run *lockstep.Run, r *rand.Rand, before instant, now *ins
 	*now = max(*now, at)
 	switch at {
 	case f.restartAt:
-		return f.restart(run, r, *now, next)
+		return f.restart(turn, r, *now, next)
 	case f.crashAt:
-		return f.crash(run, r, *now, next)
+		return f.crash(turn, r, *now, next)
 	default:
-		return f.changeLinks(run, r, *now, next)
+		return f.changeLinks(turn, r, *now, next)
 	}
 }
 
-func (f *faults) restart(run *lockstep.Run, r *rand.Rand, now instant, next *lockstep.Step) bool {
+func (f *faults) restart(turn *lockstep.Turn, r *rand.Rand, now instant, next *lockstep.Step) bool {
 	node := f.down
 	f.down, f.restartAt = 0, never
 	if f.crashes > 0 {
 		f.crashAt = now + Exponential.draw(r, f.gap)
 	}
-	if run.Up().Has(node) { // a scenario restarted it
+	if turn.Up().Has(node) { // a scenario restarted it
 		return false
 	}
 	next.Kind, next.Node = trace.Restart, node
@@ -109,23 +109,23 @@ func (f *faults) restart(run *lockstep.Run, r *rand.Rand, now instant, next *loc
 }
 
 // crash takes a node down, as long as a minority is down with it.
-func (f *faults) crash(run *lockstep.Run, r *rand.Rand, now instant, next *lockstep.Step) bool {
+func (f *faults) crash(turn *lockstep.Turn, r *rand.Rand, now instant, next *lockstep.Step) bool {
 	f.crashes--
 	f.crashAt = never
-	nodes := run.Info().Nodes
-	if nodes-run.Up().Len() >= (nodes-1)/2 {
+	nodes := turn.Info().Nodes
+	if nodes-turn.Up().Len() >= (nodes-1)/2 {
 		return false
 	}
-	f.down = pickNode(r, run.Up())
+	f.down = pickNode(r, turn.Up())
 	f.restartAt = now + Exponential.draw(r, f.gap)
 	next.Kind, next.Node = trace.Crash, f.down
 	return true
 }
 
 // changeLinks begins or ends a fault of links.
-func (f *faults) changeLinks(run *lockstep.Run, r *rand.Rand, now instant, next *lockstep.Step) bool {
+func (f *faults) changeLinks(turn *lockstep.Turn, r *rand.Rand, now instant, next *lockstep.Step) bool {
 	if f.toggles == 0 {
-		if !f.draw(run, r) {
+		if !f.draw(turn, r) {
 			f.linkAt = never
 			return false
 		}
@@ -145,15 +145,15 @@ func (f *faults) changeLinks(run *lockstep.Run, r *rand.Rand, now instant, next 
 	if f.broken {
 		next.Kind = trace.Cut
 		if f.wipes {
-			f.crossing(run, next)
+			f.crossing(turn, next)
 		}
 	}
 	return true
 }
 
 // draw draws the links of the next fault.
-func (f *faults) draw(run *lockstep.Run, r *rand.Rand) bool {
-	all := run.All()
+func (f *faults) draw(turn *lockstep.Turn, r *rand.Rand) bool {
+	all := turn.All()
 	if all.Len() < 2 || len(f.links) == 0 {
 		return false
 	}
@@ -172,10 +172,10 @@ func (f *faults) draw(run *lockstep.Run, r *rand.Rand) bool {
 }
 
 // crossing notes the messages in flight on the links of a cut.
-func (f *faults) crossing(run *lockstep.Run, cut *lockstep.Step) {
+func (f *faults) crossing(turn *lockstep.Turn, cut *lockstep.Step) {
 	f.lost = f.lost[:0]
-	for _, id := range run.InFlight() {
-		m := run.Message(id)
+	for _, id := range turn.InFlight() {
+		m := turn.Message(id)
 		if m.From != 0 && (cut.From.Has(m.From) && cut.To.Has(m.To) ||
 			!cut.OneWay && cut.To.Has(m.From) && cut.From.Has(m.To)) {
 			f.lost = append(f.lost, id)
@@ -184,11 +184,11 @@ func (f *faults) crossing(run *lockstep.Run, cut *lockstep.Step) {
 }
 
 // wipe loses the next of the messages that a cut caught in flight.
-func (f *faults) wipe(run *lockstep.Run, next *lockstep.Step) bool {
+func (f *faults) wipe(turn *lockstep.Turn, next *lockstep.Step) bool {
 	for len(f.lost) > 0 {
 		id := f.lost[0]
 		f.lost = slices.Delete(f.lost, 0, 1)
-		if run.IsInFlight(id) {
+		if turn.IsInFlight(id) {
 			next.Kind, next.Msg = trace.Drop, id
 			return true
 		}

@@ -211,17 +211,17 @@ func (s *guided) mutant(r *rand.Rand) ([]uint64, int) {
 }
 
 // Next chooses the next step.
-func (s *guided) Next(run *lockstep.Run, next *lockstep.Step) bool {
-	s.observe(run)
-	return s.inner.Next(run, next)
+func (s *guided) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
+	s.observe(turn)
+	return s.inner.Next(turn, next)
 }
 
 // observe looks for something new in what the last step did to its node.
-func (s *guided) observe(run *lockstep.Run) {
-	last := run.Last()
+func (s *guided) observe(turn *lockstep.Turn) {
+	last := turn.Last()
 	node, event := last.Node, uint64(last.Kind)
 	if last.Kind == trace.Deliver {
-		m := run.Message(last.Msg)
+		m := turn.Message(last.Msg)
 		h := mix.Hash(m.From)
 		h.Text(m.Type)
 		node, event = m.To, uint64(h)
@@ -230,9 +230,9 @@ func (s *guided) observe(run *lockstep.Run) {
 		return
 	}
 	states := !s.Pairs
-	if states && run.Up().Has(node) {
+	if states && turn.Up().Has(node) {
 		var state uint64
-		if state, states = run.Fingerprint(node); states {
+		if state, states = turn.Fingerprint(node); states {
 			s.meet(node, state)
 		}
 	}

@@ -47,6 +47,9 @@ func (l Lossy) Fit(info lockstep.Info) (lockstep.Terms, error) {
 
 // check reports what is wrong with the options, or why the system does not fit.
 func (l Lossy) check(info lockstep.Info) error {
+	if err := checkWaits("lossy", l.Rounds, info); err != nil {
+		return err
+	}
 	if l.Period == 0 {
 		if l.Losses != 0 || l.Sampler != Exact {
 			return fmt.Errorf("lossy: losses and sampler need a period of at least 1")
@@ -113,9 +116,9 @@ type linkBreaker struct {
 func (s *linkBreaker) Sweeps() {}
 
 // Open begins a round.
-func (s *linkBreaker) Open(round int, run *lockstep.Run) (int, lockstep.Nodes) {
+func (s *linkBreaker) Open(round int, turn *lockstep.Turn) (int, lockstep.Nodes) {
 	s.open(round)
-	return s.phase + 1, run.All()
+	return s.phase + 1, turn.All()
 }
 
 // Loses reports whether a message is lost in this round.
@@ -149,16 +152,16 @@ func (s *loser) Tell(bool) lockstep.Account { return lockstep.Account{} }
 func (s *loser) Sweeps() {}
 
 // Open begins a round.
-func (s *loser) Open(round int, run *lockstep.Run) (int, lockstep.Nodes) {
+func (s *loser) Open(round int, turn *lockstep.Turn) (int, lockstep.Nodes) {
 	s.calendar.open(round, s.period)
 	s.requests.open()
-	return s.phase + 1, run.All()
+	return s.phase + 1, turn.All()
 }
 
 // Loses reports whether a message is lost in this round.
 func (s *loser) Loses(*lockstep.Message) bool { return s.rand.Float64() < s.loss }
 
 // Give chooses what is given to nodes at the start of a round.
-func (s *loser) Give(run *lockstep.Run, next *lockstep.Step) bool {
-	return s.requests.give(s.rand, run, next)
+func (s *loser) Give(turn *lockstep.Turn, next *lockstep.Step) bool {
+	return s.requests.give(s.rand, turn, next)
 }

@@ -448,9 +448,9 @@ func (s *partitioner) rest() {
 }
 
 // Next chooses the next step.
-func (s *partitioner) Next(run *lockstep.Run, next *lockstep.Step) bool {
+func (s *partitioner) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	for s.stage < s.Stages || s.fair.left > 0 {
-		if s.fair.next(run, next) {
+		if s.fair.next(turn, next) {
 			return true
 		}
 		if s.stage == s.Stages {
@@ -458,15 +458,15 @@ func (s *partitioner) Next(run *lockstep.Run, next *lockstep.Step) bool {
 		}
 		switch s.at {
 		case cutting:
-			if s.cut(run, next) {
+			if s.cut(turn, next) {
 				return true
 			}
 			s.made++
 			s.rest()
 		case healing:
 			s.rest()
-			if anyCut(run) {
-				next.Kind, next.From, next.To = trace.Heal, run.All(), run.All()
+			if anyCut(turn) {
+				next.Kind, next.From, next.To = trace.Heal, turn.All(), turn.All()
 				s.at++
 				return true
 			}
@@ -475,7 +475,7 @@ func (s *partitioner) Next(run *lockstep.Run, next *lockstep.Step) bool {
 			s.scene, s.at = 0, before
 			continue
 		default:
-			if s.operate(run, next) {
+			if s.operate(turn, next) {
 				s.given++
 				s.rest()
 				return true
@@ -493,24 +493,24 @@ func (s *partitioner) Next(run *lockstep.Run, next *lockstep.Step) bool {
 }
 
 // operate gives a request to a node, as long as there are operations left at this moment.
-func (s *partitioner) operate(run *lockstep.Run, next *lockstep.Step) bool {
-	nodes := run.All()
+func (s *partitioner) operate(turn *lockstep.Turn, next *lockstep.Step) bool {
+	nodes := turn.All()
 	if s.at == during && s.Sides {
 		nodes = s.sides[s.given%len(s.sides)]
 	}
-	if s.given >= [...]int{before: s.Before, during: s.During, after: s.After}[s.at] || givableTo(run, nodes) == 0 {
+	if s.given >= [...]int{before: s.Before, during: s.During, after: s.After}[s.at] || givableTo(turn, nodes) == 0 {
 		return false
 	}
-	giveTo(s.rand, run, nodes, next)
+	giveTo(s.rand, turn, nodes, next)
 	return true
 }
 
 // cut makes the partition: each side is cut off from those after it, and healed within itself
 // where the partition before had cut it. Then what is in flight across it is lost, where that
 // is wanted.
-func (s *partitioner) cut(run *lockstep.Run, next *lockstep.Step) bool {
+func (s *partitioner) cut(turn *lockstep.Turn, next *lockstep.Step) bool {
 	if s.cuts == 0 {
-		s.choose(run)
+		s.choose(turn)
 	}
 	if s.cuts++; s.cuts < len(s.sides) {
 		next.Kind, next.From = trace.Cut, s.sides[s.cuts-1]
@@ -520,14 +520,14 @@ func (s *partitioner) cut(run *lockstep.Run, next *lockstep.Step) bool {
 		return true
 	}
 	for _, side := range s.sides {
-		if cutWithin(run, side) {
+		if cutWithin(turn, side) {
 			next.Kind, next.From, next.To = trace.Heal, side, side
 			return true
 		}
 	}
 	if s.Wipe {
-		for _, id := range run.InFlight() {
-			if m := run.Message(id); m.From != 0 && run.Cut(m.From).Has(m.To) {
+		for _, id := range turn.InFlight() {
+			if m := turn.Message(id); m.From != 0 && turn.Cut(m.From).Has(m.To) {
 				next.Kind, next.Msg = trace.Drop, id
 				return true
 			}
@@ -538,9 +538,9 @@ func (s *partitioner) cut(run *lockstep.Run, next *lockstep.Step) bool {
 }
 
 // cutWithin reports whether a link between two of the nodes is cut.
-func cutWithin(run *lockstep.Run, nodes lockstep.Nodes) bool {
+func cutWithin(turn *lockstep.Turn, nodes lockstep.Nodes) bool {
 	for n := range nodes.All() {
-		if run.Cut(n)&nodes != 0 {
+		if turn.Cut(n)&nodes != 0 {
 			return true
 		}
 	}
@@ -549,9 +549,9 @@ func cutWithin(run *lockstep.Run, nodes lockstep.Nodes) bool {
 
 // choose settles which partition comes now. Where roles are the goal, it looks for one
 // that covers it.
-func (s *partitioner) choose(run *lockstep.Run) {
+func (s *partitioner) choose(turn *lockstep.Turn) {
 	i := s.stage*s.scenes + s.scene
-	for k := 0; k < tries && !s.covers(run, s.drawn[i]); k++ {
+	for k := 0; k < tries && !s.covers(turn, s.drawn[i]); k++ {
 		if s.family != nil {
 			s.drawn[i] = s.draw(i+k, s.scene)
 		} else {
@@ -566,26 +566,26 @@ func (s *partitioner) choose(run *lockstep.Run) {
 
 // covers reports whether a partition does what is wanted of it with the roles as they are
 // played now; where nothing is wanted, any does.
-func (s *partitioner) covers(run *lockstep.Run, p cover.Partition) bool {
+func (s *partitioner) covers(turn *lockstep.Turn, p cover.Partition) bool {
 	if s.scene > 0 && p == s.drawn[s.stage*s.scenes+s.scene-1] { // which was drawn anew
 		return false
 	}
 	if s.Seek {
-		return s.story[s.scene].Covers(p, func(role string) cover.Set { return cover.Set(run.Playing(role)) })
+		return s.story[s.scene].Covers(p, func(role string) cover.Set { return cover.Set(turn.Playing(role)) })
 	}
-	goal := s.goal(run)
+	goal := s.goal(turn)
 	return goal.A == 0 || goal.CoveredBy(p)
 }
 
 // goal is the goal of the roles as they are played now, if there are any.
-func (s *partitioner) goal(run *lockstep.Run) (goal cover.Goal) {
+func (s *partitioner) goal(turn *lockstep.Turn) (goal cover.Goal) {
 	if s.Role == "" {
 		return goal
 	}
 	goal.Kind = [...]cover.Kind{Splitting: cover.Splits, Separation: cover.Separates, Isolation: cover.Isolates}[s.Notion]
-	goal.A = cover.Set(run.Playing(s.Role))
+	goal.A = cover.Set(turn.Playing(s.Role))
 	if s.Other != "" {
-		goal.B = cover.Set(run.Playing(s.Other))
+		goal.B = cover.Set(turn.Playing(s.Other))
 	}
 	return goal
 }

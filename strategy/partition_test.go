@@ -1,6 +1,7 @@
 package strategy_test
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -206,8 +207,8 @@ func TestPartitionRoles(t *testing.T) {
 type actors []string
 
 func (a actors) Describe() (lockstep.Info, error) { return a.cluster().Describe() }
-func (a actors) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
-	return a.cluster().Deploy(p)
+func (a actors) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+	return a.cluster().Deploy(ctx, p)
 }
 
 func (a actors) cluster() sim.Cluster[int] {

@@ -260,24 +260,24 @@ func (s *pctcp) changes() string {
 }
 
 // Next chooses the next step.
-func (s *pctcp) Next(run *lockstep.Run, next *lockstep.Step) bool {
-	return s.advance(run, horizon(s.Steps), next)
+func (s *pctcp) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
+	return s.advance(turn, horizon(s.Steps), next)
 }
 
 // place draws any node.
 func (s *pctcp) place(to lockstep.Nodes) lockstep.Node { return pickNode(s.rand, to) }
 
 // came gives an event its chain and its number.
-func (s *pctcp) came(run *lockstep.Run, index int32) {
+func (s *pctcp) came(turn *lockstep.Turn, index int32) {
 	e := &s.events[index]
 	if e.kind != trace.Deliver {
-		e.past = s.cause(run, e)
+		e.past = s.cause(turn, e)
 	}
 	if s.probing {
-		s.kinds = append(s.kinds, kindOfEvent(run, e))
+		s.kinds = append(s.kinds, kindOfEvent(turn, e))
 	}
 	e.change = 0
-	if !horizon(s.Steps).passed(run) && (s.probing || s.racing == nil || s.racing.has(run, e)) {
+	if !horizon(s.Steps).passed(turn) && (s.probing || s.racing == nil || s.racing.has(turn, e)) {
 		s.numbered++
 		e.change = s.changePoint()
 	}
@@ -320,13 +320,13 @@ func (s *pctcp) changePoint() int32 {
 func (e *event) delayed() uint64 { return lowBand - uint64(e.change) }
 
 // sent notes what caused a message.
-func (s *pctcp) sent(run *lockstep.Run, index int32) {
+func (s *pctcp) sent(turn *lockstep.Turn, index int32) {
 	e := &s.events[index]
-	e.past = s.cause(run, e)
+	e.past = s.cause(turn, e)
 }
 
 // left takes an event out of its chain again. Its change point is for another.
-func (s *pctcp) left(_ *lockstep.Run, index int32) {
+func (s *pctcp) left(_ *lockstep.Turn, index int32) {
 	e := &s.events[index]
 	if e.kind != trace.Alarm {
 		s.withdraw(e.chain, e.before)
@@ -341,7 +341,7 @@ func (s *pctcp) left(_ *lockstep.Run, index int32) {
 // prefer puts the alarm that is due first in the place of one that waits, and in the place of
 // a request that is to be given again before any alarm has rung. With fair time it puts one
 // whose time has come in the place of anything.
-func (s *pctcp) prefer(run *lockstep.Run, index int32) int32 {
+func (s *pctcp) prefer(turn *lockstep.Turn, index int32) int32 {
 	e := &s.events[index]
 	wait := waiting(e.key) && (e.kind != trace.Request || e.again > s.rung)
 	if !wait && !s.Fair {
@@ -350,9 +350,9 @@ func (s *pctcp) prefer(run *lockstep.Run, index int32) int32 {
 	best := int32(-1)
 	for n := range s.armed.All() {
 		a := s.alarms[n]
-		if key := s.events[a].key; (s.Fair || waiting(key)) && (wait || s.due(run, n)) &&
-			(best < 0 || run.AlarmAt(n) < run.AlarmAt(s.events[best].node) ||
-				run.AlarmAt(n) == run.AlarmAt(s.events[best].node) && key > s.events[best].key) {
+		if key := s.events[a].key; (s.Fair || waiting(key)) && (wait || s.due(turn, n)) &&
+			(best < 0 || turn.AlarmAt(n) < turn.AlarmAt(s.events[best].node) ||
+				turn.AlarmAt(n) == turn.AlarmAt(s.events[best].node) && key > s.events[best].key) {
 			best = a
 		}
 	}
@@ -364,22 +364,22 @@ func (s *pctcp) prefer(run *lockstep.Run, index int32) int32 {
 
 // due reports whether the time of a node's alarm has come and none of that node has rung at
 // this time: one that is set for the same time again and again keeps nobody waiting.
-func (s *pctcp) due(run *lockstep.Run, n lockstep.Node) bool {
-	return run.AlarmAt(n) <= run.Now() && s.alarm[n].last < run.Now()
+func (s *pctcp) due(turn *lockstep.Turn, n lockstep.Node) bool {
+	return turn.AlarmAt(n) <= turn.Now() && s.alarm[n].last < turn.Now()
 }
 
 // waiting reports whether a key is that of an alarm or a request that waits.
 func waiting(key uint64) bool { return key < highBand && key >= lowBand }
 
 // cause is the index of the clock of what caused an event.
-func (s *pctcp) cause(run *lockstep.Run, e *event) int32 {
+func (s *pctcp) cause(turn *lockstep.Turn, e *event) int32 {
 	switch e.kind {
 	case trace.Alarm:
 		return s.save(int(e.node))
 	case trace.Request: // the step that offered it, where it is known
 		return s.save(int(e.from))
 	}
-	if original := run.Message(e.msg).Copy; original != 0 { // a copy has the past of its original
+	if original := turn.Message(e.msg).Copy; original != 0 { // a copy has the past of its original
 		return s.events[s.byMsg[original-1]].past
 	}
 	return s.save(int(e.from))
@@ -415,13 +415,13 @@ func (s *pctcp) freshPriority() uint64 {
 }
 
 // happened moves the clock of the event's node on.
-func (s *pctcp) happened(run *lockstep.Run, index int32) {
+func (s *pctcp) happened(turn *lockstep.Turn, index int32) {
 	e := &s.events[index]
 	e.at = s.tick(int(e.node), e.past)
 	if e.kind == trace.Alarm {
 		c := &s.alarm[e.node]
 		c.rang++
-		c.last = run.Now()
+		c.last = turn.Now()
 		c.waits = e.key >= highBand
 	}
 }

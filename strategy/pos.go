@@ -64,18 +64,18 @@ func (s *pos) Reset(start *lockstep.Start) {
 func (s *pos) Tell(bool) lockstep.Account { return lockstep.Account{} }
 
 // Next chooses the next step.
-func (s *pos) Next(run *lockstep.Run, next *lockstep.Step) bool {
-	return s.advance(run, horizon(s.Steps), next)
+func (s *pos) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
+	return s.advance(turn, horizon(s.Steps), next)
 }
 
 // place draws any node.
 func (s *pos) place(to lockstep.Nodes) lockstep.Node { return pickNode(s.rand, to) }
 
 // came draws the priority of an event.
-func (s *pos) came(_ *lockstep.Run, index int32) { s.events[index].key = s.rand.Uint64() }
+func (s *pos) came(_ *lockstep.Turn, index int32) { s.events[index].key = s.rand.Uint64() }
 
 // happened draws the priorities of the events anew that race with the one that happened.
-func (s *pos) happened(_ *lockstep.Run, index int32) {
+func (s *pos) happened(_ *lockstep.Turn, index int32) {
 	node := s.events[index].node
 	for _, other := range s.open {
 		if e := &s.events[other]; e.node == node {

@@ -38,7 +38,9 @@ func (p poset) to(i int) lockstep.Node {
 	return lockstep.Node(i + 1)
 }
 
-func (p poset) Deploy(*lockstep.Place) (lockstep.Deployment, error) { return &posetRun{poset: p}, nil }
+func (p poset) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
+	return &posetRun{poset: p}, nil
+}
 
 type posetRun struct {
 	poset
@@ -102,7 +104,7 @@ func (p poset) kindOf(i int) lockstep.Kind {
 	return p.kind[i]
 }
 
-func (p *posetRun) Abilities() lockstep.Abilities { return lockstep.Abilities{} }
+func (p *posetRun) Abilities() lockstep.Abilities { return lockstep.Abilities{View: p} }
 func (p *posetRun) Close() error                  { return nil }
 
 // above reports for each pair whether the second comes causally after the first.

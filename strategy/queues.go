@@ -54,15 +54,15 @@ func (q *queues) reset() {
 }
 
 // look puts new messages on the network.
-func (q *queues) look(run *lockstep.Run) {
-	for _, m := range run.Messages()[q.seen:] {
-		if run.IsInFlight(m.ID) {
+func (q *queues) look(turn *lockstep.Turn) {
+	for _, m := range turn.Messages()[q.seen:] {
+		if turn.IsInFlight(m.ID) {
 			q.push(m)
 		}
 	}
-	q.seen, q.doubled = len(run.Messages()), -1
-	if q.count != len(run.InFlight()) {
-		q.reconcile(run)
+	q.seen, q.doubled = len(turn.Messages()), -1
+	if q.count != len(turn.InFlight()) {
+		q.reconcile(turn)
 	}
 }
 
@@ -85,53 +85,53 @@ func (q *queues) push(m lockstep.Message) {
 
 // reconcile takes over what a scenario did: messages that it took leave the queues,
 // messages that it released join them.
-func (q *queues) reconcile(run *lockstep.Run) {
+func (q *queues) reconcile(turn *lockstep.Turn) {
 	known := make([]bool, q.seen+1)
 	q.count = 0
 	for _, l := range q.used {
 		link := &q.links[l]
 		link.network = slices.DeleteFunc(link.network, func(p parcel) bool {
 			known[p.id] = true
-			return !run.IsInFlight(p.id)
+			return !turn.IsInFlight(p.id)
 		})
 		link.inbox = slices.DeleteFunc(link.inbox, func(id lockstep.ID) bool {
 			known[id] = true
-			return !run.IsInFlight(id)
+			return !turn.IsInFlight(id)
 		})
 		link.last = actRun
 		q.count += len(link.network) + len(link.inbox)
 	}
-	for _, id := range run.InFlight() {
+	for _, id := range turn.InFlight() {
 		if !known[id] {
-			q.push(*run.Message(id))
+			q.push(*turn.Message(id))
 		}
 	}
 }
 
 // choices lists what can be done now.
-func (q *queues) choices(run *lockstep.Run, list []choice) []choice {
+func (q *queues) choices(turn *lockstep.Turn, list []choice) []choice {
 	start := len(list)
 	for _, l := range q.used {
 		link := &q.links[l]
 		if len(link.inbox) > 0 {
 			id := link.inbox[0]
-			if !run.IsInFlight(id) { // a scenario took it
-				q.reconcile(run)
-				return q.choices(run, list[:start])
+			if !turn.IsInFlight(id) { // a scenario took it
+				q.reconcile(turn)
+				return q.choices(turn, list[:start])
 			}
-			if run.Deliverable(id) {
-				list = append(list, choice{act: actRun, link: l + 1, node: run.Message(id).To})
+			if turn.Deliverable(id) {
+				list = append(list, choice{act: actRun, link: l + 1, node: turn.Message(id).To})
 			}
 		}
 		if len(link.network) > 0 {
-			if !run.IsInFlight(link.network[0].id) {
-				q.reconcile(run)
-				return q.choices(run, list[:start])
+			if !turn.IsInFlight(link.network[0].id) {
+				q.reconcile(turn)
+				return q.choices(turn, list[:start])
 			}
 			list = append(list, choice{act: actCommit, link: l + 1})
 		}
 	}
-	list = q.common(run, list)
+	list = q.common(turn, list)
 	for _, act := range [...]action{actDrop, actDup, actSwap} {
 		if q.never[act] || !q.allows(act) {
 			continue
@@ -166,7 +166,7 @@ func (q *queues) possible(link *queue, act action) bool {
 func (q *queues) linkOf(c choice) *queue { return &q.links[max(c.link-1, 0)] }
 
 // take carries a choice out.
-func (q *queues) take(run *lockstep.Run, c choice, next *lockstep.Step) bool {
+func (q *queues) take(turn *lockstep.Turn, c choice, next *lockstep.Step) bool {
 	q.budget.used[c.act]++
 	link := q.linkOf(c)
 	switch c.act {
@@ -194,21 +194,21 @@ func (q *queues) take(run *lockstep.Run, c choice, next *lockstep.Step) bool {
 		n[1].moved++
 		link.last = actSwap
 	}
-	return c.step(run, next)
+	return c.step(turn, next)
 }
 
 // hash is that of the queues and of what was used of the budget.
-func (q *queues) hash(run *lockstep.Run) mix.Hash {
+func (q *queues) hash(turn *lockstep.Turn) mix.Hash {
 	h := q.budget.hash()
 	for l := range q.links {
 		link := &q.links[l]
 		for _, p := range link.network {
-			h.Mix(messageHash(run, p.id))
+			h.Mix(messageHash(turn, p.id))
 			h.Mix(uint64(p.moved))
 		}
 		h.Mix(uint64(link.last))
 		for _, id := range link.inbox {
-			h.Mix(messageHash(run, id))
+			h.Mix(messageHash(turn, id))
 		}
 		h.Mix(uint64(l))
 	}

@@ -18,10 +18,10 @@ type eventKind struct {
 	name     string
 }
 
-func kindOfEvent(run *lockstep.Run, e *event) eventKind {
+func kindOfEvent(turn *lockstep.Turn, e *event) eventKind {
 	k := eventKind{kind: e.kind, from: e.from, to: e.node}
 	if e.kind == trace.Deliver {
-		k.name = run.Message(e.msg).Type
+		k.name = turn.Message(e.msg).Type
 	}
 	if e.kind == trace.Request {
 		k.from, k.to = 0, 0 // they are drawn
@@ -30,8 +30,8 @@ func kindOfEvent(run *lockstep.Run, e *event) eventKind {
 }
 
 // has reports whether an event may race. One of a kind that was never met may.
-func (r *races) has(run *lockstep.Run, e *event) bool {
-	raced, met := r.kinds[kindOfEvent(run, e)]
+func (r *races) has(turn *lockstep.Turn, e *event) bool {
+	raced, met := r.kinds[kindOfEvent(turn, e)]
 	return raced || !met
 }
 

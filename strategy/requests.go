@@ -58,17 +58,17 @@ func (r *requests) open() {
 }
 
 // give gives the request that is due.
-func (r *requests) give(source *rand.Rand, run *lockstep.Run, next *lockstep.Step) bool {
-	if !r.due || givable(run) == 0 {
+func (r *requests) give(source *rand.Rand, turn *lockstep.Turn, next *lockstep.Step) bool {
+	if !r.due || givable(turn) == 0 {
 		return false
 	}
 	r.due = false
 	if !r.inTurn {
-		giveAny(source, run, next)
+		giveAny(source, turn, next)
 		return true
 	}
-	for _, p := range run.Pending() {
-		if to := p.To & run.Up(); to != 0 {
+	for _, p := range turn.Pending() {
+		if to := p.To & turn.Up(); to != 0 {
 			next.Kind, next.Request, next.Node = trace.Request, p.ID, to.Nth(r.given%to.Len())
 			break
 		}

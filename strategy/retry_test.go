@@ -19,9 +19,11 @@ func (stubborn) Describe() (lockstep.Info, error) {
 	return lockstep.Info{Name: "stubborn", Nodes: 3, Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Duplicate, trace.Alarm,
 		trace.Request, trace.Cut, trace.Heal, trace.Crash, trace.Restart)}, nil
 }
-func (s stubborn) Deploy(*lockstep.Place) (lockstep.Deployment, error) { return s, nil }
-func (stubborn) Abilities() (a lockstep.Abilities)                     { return a }
-func (stubborn) Close() error                                          { return nil }
+func (s stubborn) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
+	return s, nil
+}
+func (stubborn) Abilities() (a lockstep.Abilities) { return a }
+func (stubborn) Close() error                      { return nil }
 
 func (s stubborn) Reset(_ context.Context, _ uint64, out *lockstep.Outbox) error {
 	*s.asked = 0
@@ -74,7 +76,7 @@ type refused struct {
 	silent bool // nodes do not talk
 }
 
-func (s refused) Deploy(*lockstep.Place) (lockstep.Deployment, error) { return s, nil }
+func (s refused) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) { return s, nil }
 
 func (s refused) Do(_ context.Context, step *lockstep.Step, out *lockstep.Outbox) error {
 	switch step.Kind {

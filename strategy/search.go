@@ -57,17 +57,17 @@ func (s *search) Reset(start *lockstep.Start) {
 }
 
 // Next chooses the next step.
-func (s *search) Next(run *lockstep.Run, next *lockstep.Step) bool {
-	s.look(run)
+func (s *search) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
+	s.look(turn)
 	for {
-		if s.at < len(s.stack) && s.idled < s.stack[s.at].idled || s.at == len(s.stack) && !s.extend(run) {
+		if s.at < len(s.stack) && s.idled < s.stack[s.at].idled || s.at == len(s.stack) && !s.extend(turn) {
 			s.idled++
 			return false
 		}
 		c := s.stack[s.at].choice()
 		s.at++
 		s.idled = 0
-		if s.take(run, c, next) {
+		if s.take(turn, c, next) {
 			return true
 		}
 	}
@@ -76,8 +76,8 @@ func (s *search) Next(run *lockstep.Run, next *lockstep.Step) bool {
 func (p *place) choice() choice { return p.choices[p.now] }
 
 // extend adds a new place to the stack, or reports false at the end of a run.
-func (s *search) extend(run *lockstep.Run) bool {
-	p := place{choices: s.choices(run, nil), idled: s.idled, now: -1}
+func (s *search) extend(turn *lockstep.Turn) bool {
+	p := place{choices: s.choices(turn, nil), idled: s.idled, now: -1}
 	s.end = endWhole
 	if s.at > 0 {
 		parent := &s.stack[s.at-1]
@@ -92,7 +92,7 @@ func (s *search) extend(run *lockstep.Run) bool {
 	case s.at == s.depth:
 		s.end = endCut
 		return false
-	case s.metBefore(run) || !p.next(s.delays): // all of it was done in another order
+	case s.metBefore(turn) || !p.next(s.delays): // all of it was done in another order
 		s.end = endPruned
 		return false
 	}
@@ -182,22 +182,22 @@ func (s *search) independent(c, other choice) bool {
 const maxStates = 1 << 23
 
 // metBefore reports whether the present state was met with at least as many choices left.
-func (s *search) metBefore(run *lockstep.Run) bool {
-	if s.reduce != States || s.blind || run.Up() != run.All() { // a node that is down has no fingerprint
+func (s *search) metBefore(turn *lockstep.Turn) bool {
+	if s.reduce != States || s.blind || turn.Up() != turn.All() { // a node that is down has no fingerprint
 		return false
 	}
-	h := s.hash(run)
-	for n := lockstep.Node(1); int(n) <= run.Info().Nodes; n++ {
-		f, ok := run.Fingerprint(n)
+	h := s.hash(turn)
+	for n := lockstep.Node(1); int(n) <= turn.Info().Nodes; n++ {
+		f, ok := turn.Fingerprint(n)
 		if !ok {
 			s.blind = true
 			return false
 		}
 		h.Mix(f)
-		h.Mix(uint64(run.Cut(n)))
+		h.Mix(uint64(turn.Cut(n)))
 	}
-	h.Mix(uint64(run.Alarms()))
-	for _, p := range run.Pending() {
+	h.Mix(uint64(turn.Alarms()))
+	for _, p := range turn.Pending() {
 		h.Mix(uint64(p.ID))
 	}
 	left := s.depth - s.at

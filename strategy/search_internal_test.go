@@ -46,8 +46,8 @@ func (s spied) New(info lockstep.Info) lockstep.Scheduler {
 	return &spying{search: s.Systematic.New(info).(*search), run: s.run}
 }
 
-func (s *spying) Next(run *lockstep.Run, next *lockstep.Step) bool {
-	if s.search.Next(run, next) {
+func (s *spying) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
+	if s.search.Next(turn, next) {
 		return true
 	}
 	if s.end != endPruned {

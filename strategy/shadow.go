@@ -169,16 +169,16 @@ func (s *shadow) parameters() map[string]string {
 }
 
 // Next chooses the next step: it takes actions until one is a step.
-func (s *shadow) Next(run *lockstep.Run, next *lockstep.Step) bool {
-	if s.Steps > 0 && run.Steps() >= s.Steps {
+func (s *shadow) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
+	if s.Steps > 0 && turn.Steps() >= s.Steps {
 		return false
 	}
-	s.look(run)
+	s.look(turn)
 	for {
-		s.list = s.choices(run, s.list[:0])
+		s.list = s.choices(turn, s.list[:0])
 		c, ok := s.draw()
-		if !ok && s.Steps > 0 && rounds.Ticks(run.Info()) { // time moves when nothing else can
-			*next = run.Wait()
+		if !ok && s.Steps > 0 && rounds.Ticks(turn.Info()) { // time moves when nothing else can
+			*next = turn.Wait()
 			return true
 		}
 		if !ok {
@@ -187,7 +187,7 @@ func (s *shadow) Next(run *lockstep.Run, next *lockstep.Step) bool {
 		if s.note != nil {
 			s.note(c)
 		}
-		if s.take(run, c, next) {
+		if s.take(turn, c, next) {
 			return true
 		}
 	}

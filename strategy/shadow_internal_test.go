@@ -30,8 +30,8 @@ func (n noted) New(info lockstep.Info) lockstep.Scheduler {
 }
 
 func (n notedScheduler) Reset(start *lockstep.Start) { n.shadow.Reset(start); n.reset(n.shadow) }
-func (n notedScheduler) Next(run *lockstep.Run, next *lockstep.Step) bool {
-	return n.shadow.Next(run, next)
+func (n notedScheduler) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
+	return n.shadow.Next(turn, next)
 }
 func (n notedScheduler) Tell(words bool) lockstep.Account { return n.shadow.Tell(words) }
 

@@ -5,9 +5,11 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // shapes are spaces small enough to enumerate.
@@ -365,7 +367,7 @@ func TestCheckSpace(t *testing.T) {
 		s    lockstep.Strategy
 		want string
 	}{
-		{Uniform{}, "uniform: rounds is 0, allowed are 1..1000000"},
+		{Uniform{Rounds: -1}, "uniform: rounds is -1, allowed are 1..1000000"},
 		{Uniform{Period: -1, Rounds: 8}, "uniform: period is -1, allowed are 1..100 rounds"},
 		{Uniform{Rounds: 8, Period: 4, Isolations: 7}, "uniform: isolations is 7, but 3 sites in 2 phases (8 rounds, period 4) allow 0..6, or -1 for no bound"},
 		{Uniform{Rounds: 8, Period: 4, Isolations: -2}, "uniform: isolations is -2, but 3 sites in 2 phases (8 rounds, period 4) allow 0..6, or -1 for no bound"},
@@ -384,6 +386,12 @@ func TestCheckSpace(t *testing.T) {
 	} {
 		if _, err := c.s.Fit(info); err == nil || len(err.Error()) < len(c.want) || err.Error()[:len(c.want)] != c.want {
 			t.Errorf("%#v: %v, want %s", c.s, err, c.want)
+		}
+	}
+	timed := lockstep.Info{Name: "timed", Nodes: 3, Supports: ^trace.KindsOf(trace.Deliver), Waits: 10}
+	for _, s := range []lockstep.Strategy{Uniform{Rounds: 9}, Lossy{Rounds: 9}} {
+		if _, err := s.Fit(timed); err == nil || !strings.HasSuffix(err.Error(), ": rounds is 9, but the requests of timed with these options take 10 rounds: allowed are 10 and more") {
+			t.Errorf("%v: %v", s, err)
 		}
 	}
 	weak := lockstep.Info{Name: "weak", Nodes: 3}

@@ -153,9 +153,9 @@ func (s *stepsMonitor) End(*lockstep.Run) *lockstep.Finding { s.run(s.order); re
 func (s *stepsMonitor) Step(run *lockstep.Run) *lockstep.Finding {
 	switch last := run.Last(); last.Kind {
 	case trace.Deliver:
-		s.order = append(s.order, run.Deployment().(*posetRun).which[last.Msg-1]+1)
+		s.order = append(s.order, run.View().(*posetRun).which[last.Msg-1]+1)
 	case trace.Drop:
-		s.order = append(s.order, -run.Deployment().(*posetRun).which[last.Msg-1]-1)
+		s.order = append(s.order, -run.View().(*posetRun).which[last.Msg-1]-1)
 	}
 	return nil
 }

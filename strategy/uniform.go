@@ -1,6 +1,7 @@
 package strategy
 
 import (
+	"cmp"
 	"fmt"
 	"math/big"
 	"math/rand/v2"
@@ -22,8 +23,8 @@ type Uniform struct {
 	Period int `help:"rounds after which isolated nodes return; 0: the rounds of a phase"`
 	// Isolations bounds the isolations of a run; Unbounded lifts the bound.
 	Isolations int `help:"isolations in a run; -1: no bound"`
-	// Rounds is the length of a run.
-	Rounds int `help:"rounds of a run"`
+	// Rounds is the length of a run; 0 means as many as the requests of the system take (Info.Waits), or 16 where they do not depend on time.
+	Rounds int `help:"rounds of a run; 0: as many as the requests of the system take, or 16"`
 	// Sampler says how runs are drawn; the zero value is Exact.
 	Sampler Sampler `help:"exact, paper, partial, every, effects or distinct"`
 	// Isolated says what isolated nodes do, where messages are in the engine's hands; the zero
@@ -160,6 +161,9 @@ func (u Uniform) check(info lockstep.Info) error {
 	if err := checkSpace("uniform", "isolations", info.Nodes, u.Rounds, u.Period, u.Isolations); err != nil {
 		return err
 	}
+	if err := checkWaits("uniform", u.Rounds, info); err != nil {
+		return err
+	}
 	if err := checkSampler("uniform", u.Sampler, u.space(info.Nodes)); err != nil {
 		return err
 	}
@@ -172,16 +176,27 @@ func (u Uniform) check(info lockstep.Info) error {
 	return info.Require("uniform", rounds.NeedIsolation(info, u.By != ByCut))
 }
 
+// checkWaits refuses rounds that are stretches of time and end before the requests of a system do.
+func checkWaits(who string, count int, info lockstep.Info) error {
+	if count >= 1 && count < info.Waits && rounds.Coarse(info) {
+		return fmt.Errorf("%s: rounds is %d, but the requests of %s with these options take %d rounds: allowed are %d and more", who, count, info.Name, info.Waits, info.Waits)
+	}
+	return nil
+}
+
 // Size is the number of executions on so many nodes that the strategy can make with
 // the sampler Exact, with a period of 4 where it is the protocol's. Fit must have passed.
 func (u Uniform) Size(nodes int) *big.Int {
 	return u.of(lockstep.Info{}).space(nodes).size()
 }
 
-// of is the strategy with the period of a system, where it has none of its own.
+// of is the strategy with the period and the rounds of a system, where it has none of its own.
 func (u Uniform) of(info lockstep.Info) Uniform {
 	if u.Period == 0 {
 		u.Period = phaseLength(info)
+	}
+	if u.Rounds == 0 {
+		u.Rounds = cmp.Or(info.Waits, DefaultUniform.Rounds)
 	}
 	return u
 }
@@ -255,16 +270,16 @@ func (s *isolator) Reset(start *lockstep.Start) {
 }
 
 // Open begins a round.
-func (s *isolator) Open(round int, run *lockstep.Run) (int, lockstep.Nodes) {
+func (s *isolator) Open(round int, turn *lockstep.Turn) (int, lockstep.Nodes) {
 	s.open(round)
 	switch s.sampler {
 	case Effects:
-		s.armed = run.Alarms()
+		s.armed = turn.Alarms()
 	case Distinct:
-		s.armed = run.Alarms()
-		s.begin(run)
+		s.armed = turn.Alarms()
+		s.begin(turn)
 	}
-	return s.phase + 1, run.All() &^ s.isolated[round]
+	return s.phase + 1, turn.All() &^ s.isolated[round]
 }
 
 // Sweeps says that nobody looks at the steps of a round one by one.
@@ -329,8 +344,8 @@ func (c *calendar) open(round, period int) {
 }
 
 // Give chooses what is given to nodes at the start of a round.
-func (b *breaker) Give(run *lockstep.Run, next *lockstep.Step) bool {
-	return b.requests.give(b.rand, run, next)
+func (b *breaker) Give(turn *lockstep.Turn, next *lockstep.Step) bool {
+	return b.requests.give(b.rand, turn, next)
 }
 
 // checkSampler reports why a sampler does not fit the space or the system.

@@ -138,11 +138,11 @@ func (w *walker) Reset(s *lockstep.Start) { w.rand, w.crashed = s.Rand, 0 }
 func (w *walker) Tell(bool) lockstep.Account { return lockstep.Account{} }
 
 // Next chooses the next step.
-func (w *walker) Next(run *lockstep.Run, next *lockstep.Step) bool {
-	if w.steps > 0 && run.Steps() >= w.steps {
+func (w *walker) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
+	if w.steps > 0 && turn.Steps() >= w.steps {
 		return false
 	}
-	possible := w.possible(run)
+	possible := w.possible(turn)
 	if possible == 0 {
 		return false
 	}
@@ -155,9 +155,9 @@ func (w *walker) Next(run *lockstep.Run, next *lockstep.Step) bool {
 		}
 	}
 	if kind := w.kind(possible, w.rand.IntN(w.total)); kind == trace.Deliver { // as most steps do
-		deliver(run, pick(w.rand, run.InFlight()), next)
+		deliver(turn, pick(w.rand, turn.InFlight()), next)
 	} else {
-		w.draw(run, kind, next)
+		w.draw(turn, kind, next)
 	}
 	return true
 }
@@ -177,66 +177,66 @@ func (w *walker) kind(possible lockstep.Kinds, at int) lockstep.Kind {
 const onMessages = lockstep.Kinds(1<<trace.Deliver | 1<<trace.Drop | 1<<trace.Duplicate)
 
 // possible lists the kinds that have a weight and of which a step is possible.
-func (w *walker) possible(run *lockstep.Run) lockstep.Kinds {
+func (w *walker) possible(turn *lockstep.Turn) lockstep.Kinds {
 	var k lockstep.Kinds
-	if len(run.InFlight()) > 0 {
+	if len(turn.InFlight()) > 0 {
 		k |= onMessages
 	}
-	if run.AnyAlarm() {
+	if turn.AnyAlarm() {
 		k |= 1 << trace.Alarm
 	}
-	if canGive(run) {
+	if canGive(turn) {
 		k |= 1 << trace.Request
 	}
 	if w.faults {
-		k |= w.possibleFaults(run)
+		k |= w.possibleFaults(turn)
 	}
 	return k & w.has
 }
 
 // possibleFaults lists the other kinds.
-func (w *walker) possibleFaults(run *lockstep.Run) lockstep.Kinds {
+func (w *walker) possibleFaults(turn *lockstep.Turn) lockstep.Kinds {
 	k := lockstep.Kinds(1 << trace.Wait)
-	if w.crashed < w.crashes && (run.All()&^run.Up()).Len() < w.down {
+	if w.crashed < w.crashes && (turn.All()&^turn.Up()).Len() < w.down {
 		k |= 1 << trace.Crash
 	}
-	if run.Up() != run.All() {
+	if turn.Up() != turn.All() {
 		k |= 1 << trace.Restart
 	}
-	if run.Up() != 0 {
+	if turn.Up() != 0 {
 		k |= 1<<trace.Pause | 1<<trace.Jump
 	}
-	switch cut := anyCut(run); {
+	switch cut := anyCut(turn); {
 	case cut:
 		k |= 1 << trace.Heal
-	case run.All().Len() > 1:
+	case turn.All().Len() > 1:
 		k |= 1 << trace.Cut
 	}
 	return k
 }
 
 // draw chooses one of the possible steps of a kind, deliveries apart.
-func (w *walker) draw(run *lockstep.Run, k lockstep.Kind, next *lockstep.Step) {
+func (w *walker) draw(turn *lockstep.Turn, k lockstep.Kind, next *lockstep.Step) {
 	next.Kind = k
 	if k == trace.Crash {
 		w.crashed++
 	}
 	switch k {
 	case trace.Drop, trace.Duplicate:
-		next.Msg = pick(w.rand, run.InFlight())
+		next.Msg = pick(w.rand, turn.InFlight())
 	case trace.Alarm:
-		next.Node = pickNode(w.rand, run.Alarms())
+		next.Node = pickNode(w.rand, turn.Alarms())
 	case trace.Request:
-		giveAny(w.rand, run, next)
+		giveAny(w.rand, turn, next)
 	case trace.Crash, trace.Pause, trace.Jump:
-		next.Node = pickNode(w.rand, run.Up())
+		next.Node = pickNode(w.rand, turn.Up())
 	case trace.Restart:
-		next.Node = pickNode(w.rand, run.All()&^run.Up())
+		next.Node = pickNode(w.rand, turn.All()&^turn.Up())
 	case trace.Cut:
-		drawCut(w.rand, run, next)
+		drawCut(w.rand, turn, next)
 	case trace.Heal:
-		next.From, next.To = run.All(), run.All()
+		next.From, next.To = turn.All(), turn.All()
 	case trace.Wait:
-		*next = run.Wait()
+		*next = turn.Wait()
 	}
 }

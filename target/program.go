@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -45,6 +46,9 @@ type Program struct {
 	Exact func(options []string) bool
 }
 
+// Root is the path of Lockstep's root module. The modules below it are released together with it.
+const Root = "github.com/lockstep-go/lockstep"
+
 // VersionKey is the option with which a version is asked for: --set version=v3.6.0.
 const VersionKey = "version"
 
@@ -80,6 +84,8 @@ func (p *Program) Check() error {
 	switch {
 	case p.Name == "" || p.Package == "":
 		return fmt.Errorf("target: a program needs a name and a package, this has %q and %q", p.Name, p.Package)
+	case slices.ContainsFunc([]string{p.Name, p.Package, p.Module, p.Library}, func(s string) bool { return strings.HasPrefix(s, "-") }):
+		return fmt.Errorf("target: the program %q with the package %q, module %q and library %q: none of them may begin with -", p.Name, p.Package, p.Module, p.Library)
 	case p.Library != "" && (p.Module == "" || len(p.Versions) == 0):
 		return fmt.Errorf("target: the program %s has the library %s, so it needs a module and versions that are known to work", p.Name, p.Library)
 	case p.Library == "" && (len(p.Versions) > 0 || p.Overlay != nil):

@@ -71,6 +71,7 @@ func TestProgramCheckRefuses(t *testing.T) {
 		"needs a module and versions": {Name: "x", Package: "p", Library: "l"},
 		"names no library":            {Name: "x", Package: "p", Versions: []string{"v1"}},
 		"must name what its overlay":  {Name: "x", Package: "p", Module: "m", Library: "l", Versions: []string{"v1"}, Changed: "c"},
+		"may begin with -":            {Name: "x", Package: "-toolexec=/bin/sh"},
 	} {
 		if err := p.Check(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", p, err, want)

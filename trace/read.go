@@ -12,8 +12,8 @@ import (
 )
 
 // maxLine bounds the length of a line, so that a file that is no trace at all cannot
-// eat the memory.
-const maxLine = 16 << 20
+// eat the memory. A forged body may have six bytes in the file for each of its own.
+const maxLine = 8 << 20
 
 // ErrFormat is wrapped by every error about the content of a trace file.
 var ErrFormat = errors.New("not a readable Lockstep trace")
@@ -29,12 +29,14 @@ type reader struct {
 	round   int // the round that records now belong to
 	records int // records read
 	sent    ID  // messages seen
+	bytes   int // read so far
+	counter
 	outcome *Outcome
 }
 
 // newReader reads the header of a trace and refuses what this version cannot read.
 func newReader(r io.Reader) (*reader, error) {
-	in := bufio.NewScanner(r)
+	in := bufio.NewScanner(io.LimitReader(r, MaxBytes+1))
 	in.Buffer(make([]byte, 0, 64<<10), maxLine)
 	tr := &reader{in: in}
 	line, err := tr.line()
@@ -56,8 +58,8 @@ func newReader(r io.Reader) (*reader, error) {
 	if err := strict(line, &tr.header); err != nil {
 		return nil, tr.bad(err)
 	}
-	if tr.header.Nodes < 1 || tr.header.Nodes > MaxNodes {
-		return nil, tr.bad(fmt.Errorf("nodes is %d, allowed are 1..%d", tr.header.Nodes, MaxNodes))
+	if err := tr.header.check(); err != nil {
+		return nil, tr.bad(err)
 	}
 	if err := tr.header.Order.check(); err != nil {
 		return nil, tr.bad(err)
@@ -122,7 +124,7 @@ func (r *reader) record(line []byte) (*Record, error) {
 	if s.Number != r.records {
 		return nil, r.bad(fmt.Errorf("step %d where step %d should be", s.Number, r.records))
 	}
-	if err := r.checkStep(s.Step); err != nil {
+	if err := first(r.checkStep(s.Step), s.check(), inRange("step", s.Number, 0, MaxSteps), r.add(1+len(s.Draws))); err != nil {
 		return nil, r.bad(err)
 	}
 	r.records++
@@ -135,7 +137,7 @@ func (r *reader) record(line []byte) (*Record, error) {
 
 // effects reads the lines that say what the step caused, up to the first that does not.
 func (r *reader) effects(rec *Record) error {
-	for {
+	for number := 0; ; number++ {
 		line, err := r.line()
 		if err != nil || line == nil {
 			return err
@@ -148,21 +150,19 @@ func (r *reader) effects(rec *Record) error {
 		case what.Step != nil, what.Round != nil, what.Verdict != nil:
 			r.ahead = line
 			return nil
+		case number == MaxEffects:
+			err = fmt.Errorf("step %d causes more than %d things", rec.Number, MaxEffects)
 		case what.Sent != nil:
 			err = r.sentLine(line, rec)
 		case what.Event != nil:
 			var e Event
 			err = strict(line, &e)
-			if err == nil {
-				err = r.checkNode(e.Node, true)
-			}
+			err = first(err, r.checkNode(e.Node, true), e.check())
 			rec.Events = append(rec.Events, e)
 		case what.State != nil:
 			var s State
 			err = strict(line, &s)
-			if err == nil {
-				err = r.checkNode(s.Node, false)
-			}
+			err = first(err, r.checkNode(s.Node, false), s.check())
 			rec.States = append(rec.States, s)
 		case what.Gone != nil:
 			var g goneLine
@@ -174,7 +174,7 @@ func (r *reader) effects(rec *Record) error {
 		default:
 			err = errors.New("neither a step nor something that a step causes")
 		}
-		if err != nil {
+		if err = first(err, r.add(1)); err != nil {
 			return r.bad(err)
 		}
 	}
@@ -193,7 +193,7 @@ func (r *reader) sentLine(line []byte, rec *Record) error {
 	}
 	r.sent++
 	rec.Sent = append(rec.Sent, m)
-	return errors.Join(r.checkNode(m.From, true), r.checkNode(m.To, false))
+	return first(r.checkNode(m.From, true), r.checkNode(m.To, false), m.check())
 }
 
 func (r *reader) roundLine(line []byte) (*Round, error) {
@@ -206,6 +206,9 @@ func (r *reader) roundLine(line []byte) (*Round, error) {
 	}
 	if rd.Kernel&^AllNodes(r.header.Nodes) != 0 {
 		return nil, r.bad(fmt.Errorf("kernel %s has nodes outside 1..%d", rd.Kernel, r.header.Nodes))
+	}
+	if err := first(rd.check(), r.add(1)); err != nil {
+		return nil, r.bad(err)
 	}
 	r.round = rd.Number
 	return &rd, nil
@@ -221,6 +224,9 @@ func (r *reader) end(line []byte) error {
 	}
 	if o.Steps != max(r.records-1, 0) {
 		return r.bad(fmt.Errorf("the verdict counts %d steps, the file holds %d", o.Steps, max(r.records-1, 0)))
+	}
+	if err := o.check(); err != nil {
+		return r.bad(err)
 	}
 	switch o.Verdict {
 	case Pass, Fail, Unknown, Vacuous, Flaky:
@@ -274,6 +280,9 @@ func (r *reader) line() ([]byte, error) {
 	}
 	for r.in.Scan() {
 		r.number++
+		if r.bytes += len(r.in.Bytes()) + 1; r.bytes > MaxBytes {
+			return nil, r.bad(fmt.Errorf("the file has more than %d bytes", MaxBytes))
+		}
 		line := bytes.TrimSpace(r.in.Bytes())
 		if len(line) == 0 {
 			continue

@@ -33,7 +33,7 @@ type Verdict string
 const (
 	Pass    Verdict = "pass"
 	Fail    Verdict = "fail"
-	Unknown Verdict = "unknown" // a limit was reached, or the run was worthless
+	Unknown Verdict = "unknown" // a limit was reached, or the run was inconclusive
 	Vacuous Verdict = "vacuous" // the scenario never took effect
 	Flaky   Verdict = "flaky"   // the system did not repeat itself
 )

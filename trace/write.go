@@ -36,37 +36,60 @@ type writer struct {
 	w     *bufio.Writer
 	buf   bytes.Buffer
 	lines int // written so far
-	err   error
+	bytes int // likewise
+	counter
+	err error
 }
 
 // newWriter starts a trace with its header.
 func newWriter(w io.Writer, h Header) (*writer, error) {
 	h.Format = Version
 	tw := &writer{w: bufio.NewWriter(w)}
+	tw.fits(h.check())
 	tw.line(h)
 	return tw, tw.err
 }
 
 // record writes a step and what it caused.
 func (w *writer) record(r Record) error {
-	w.line(stepLine{Number: r.Number, Settle: r.Settle, Step: r.Step, Text: r.Text, Body: r.Body, Draws: r.Draws})
+	s := stepLine{Number: r.Number, Settle: r.Settle, Step: r.Step, Text: r.Text, Body: r.Body, Draws: r.Draws}
+	effects := len(r.Sent) + len(r.Gone) + len(r.Events) + len(r.States)
+	w.fits(first(s.check(), inRange("step", r.Number, 0, MaxSteps), few("effects of a step", effects, MaxEffects), w.add(1+effects+len(r.Draws))))
+	w.line(s)
 	for _, m := range r.Sent {
+		w.fits(m.check())
 		w.line(m)
 	}
 	for _, id := range r.Gone {
 		w.line(goneLine{id})
 	}
 	for _, e := range r.Events {
+		w.fits(e.check())
 		w.line(e)
 	}
 	for _, s := range r.States {
+		w.fits(s.check())
 		w.line(s)
 	}
 	return w.err
 }
 
+// fits notes that the next line has something that no reader would take.
+func (w *writer) fits(err error) {
+	if w.err == nil && err != nil {
+		w.err = fmt.Errorf("trace: line %d could not be read again: %w", w.lines+1, err)
+	}
+}
+
+// round writes the beginning of a round.
+func (w *writer) round(r Round) {
+	w.fits(first(r.check(), w.add(1)))
+	w.line(r)
+}
+
 // outcome ends the trace. A file without this line is known to be cut off.
 func (w *writer) outcome(o Outcome) error {
+	w.fits(o.check())
 	w.line(outcomeLine{o, w.lines})
 	if w.err == nil {
 		w.err = w.w.Flush()
@@ -91,6 +114,10 @@ func (w *writer) line(v any) {
 		w.err = fmt.Errorf("trace: line %d would have %d bytes, at most %d can be read again", w.lines+1, w.buf.Len(), maxLine)
 		return
 	}
+	if w.bytes += w.buf.Len(); w.bytes > MaxBytes {
+		w.err = fmt.Errorf("trace: line %d would make the file longer than the %d bytes that can be read again", w.lines+1, MaxBytes)
+		return
+	}
 	if _, err := w.w.Write(w.buf.Bytes()); err != nil {
 		w.err = fmt.Errorf("trace: %w", err)
 	}
@@ -106,7 +133,7 @@ func Write(w io.Writer, t *Trace) error {
 	rounds := t.Rounds
 	for _, r := range t.Records {
 		for len(rounds) > 0 && r.Round >= rounds[0].Number {
-			tw.line(rounds[0])
+			tw.round(rounds[0])
 			rounds = rounds[1:]
 		}
 		if err := tw.record(r); err != nil {
@@ -114,7 +141,7 @@ func Write(w io.Writer, t *Trace) error {
 		}
 	}
 	for _, r := range rounds { // trailing rounds in which nothing happened
-		tw.line(r)
+		tw.round(r)
 	}
 	return tw.outcome(t.Outcome)
 }

@@ -30,6 +30,7 @@ const (
 	File Kind = iota
 	Directory
 	Symlink
+	Socket // the name of a unix socket
 )
 
 // Disk is what a program has on one disk: the page cache and what is below it. It knows no
@@ -46,7 +47,7 @@ type Disk struct {
 	dirty     []*Inode // files with versions that may be lost
 }
 
-// Inode is a file, a directory or a symbolic link.
+// Inode is a file, a directory, a symbolic link or the name of a socket.
 type Inode struct {
 	// Number is unique on the disk.
 	Number int
@@ -108,7 +109,7 @@ func (i *Inode) Entry(name string) *Inode { return i.now[name] }
 // Names are those in a directory, in order.
 func (i *Inode) Names() []string { return slices.Sorted(maps.Keys(i.now)) }
 
-// Make makes a file, directory or symbolic link under a name that is free.
+// Make makes a file, directory, symbolic link or socket under a name that is free.
 func (d *Disk) Make(dir *Inode, name string, kind Kind) *Inode {
 	i := d.inode(kind)
 	d.Link(dir, name, i)

@@ -2,7 +2,7 @@ package overlay
 
 // edited are the files that change and how. A file that has another name in Go 1.25 has two, that one
 // first. New files are in the folder std.
-var edited = map[string]func(*source){
+var edited = union(map[string]func(*source){
 	"runtime/rand.go": func(s *source) {
 		// Keys of hashes are the same in every process.
 		s.before("randinit", "globalRand.state.Init(*seed)", "for i := range seed {\n\tseed[i] = byte(37 * (i + 1))\n}")
@@ -149,47 +149,15 @@ var edited = map[string]func(*source){
 		s.before("gopanic", "preprintpanics(&p)", "lockstepPanicked(p.arg)")
 	},
 	// What comes from the machine and the process cannot be repeated.
-	"runtime/mstats.go":               func(s *source) { s.begin("ReadMemStats", `LockstepNote("the use of memory is read")`) },
-	"syscall/zsyscall_linux_amd64.go": func(s *source) { s.begin("Getpid", `lockstepNote("the number of the process is read")`) },
+	"runtime/mstats.go": func(s *source) { s.begin("ReadMemStats", `LockstepNote("the use of memory is read")`) },
 	"syscall/syscall_linux_amd64.go": func(s *source) {
 		s.begin("Gettimeofday", `lockstepNote("real time is read")`)
 		s.begin("Time", `lockstepNote("real time is read")`)
 	},
-	"net/fd_posix.go": func(s *source) {
-		s.field("netFD", "mem *lockstepFD // in memory")
-		s.delegate("Close", "shutdown", "Read", "readFrom", "readFromInet4", "readFromInet6", "readMsg", "readMsgInet4", "readMsgInet6",
-			"Write", "writeTo", "writeToInet4", "writeToInet6", "writeMsg", "writeMsgInet4", "writeMsgInet6",
-			"SetDeadline", "SetReadDeadline", "SetWriteDeadline")
-	},
-	"net/fd_unix.go": func(s *source) { s.delegate("accept", "dup") },
-	"net/sock_posix.go": func(s *source) {
-		s.begin("socket", "if lockstepWanted(family, sotype) {\n\treturn lockstepSocket(ctx, net, family, sotype, laddr, raddr)\n}")
-	},
-	"net/sockopt_posix.go":    ignore("setReadBuffer", "setWriteBuffer", "setKeepAlive", "setLinger"),
-	"net/tcpsockopt_posix.go": ignore("setNoDelay"),
-	"net/tcpsockopt_unix.go":  ignore("setKeepAliveIdle", "setKeepAliveInterval", "setKeepAliveCount"),
-	"net/sockoptip4_linux.go": ignore("setIPv4MulticastInterface", "setIPv4MulticastLoopback"),
-	"net/sockoptip6_posix.go": ignore("setIPv6MulticastInterface", "setIPv6MulticastLoopback", "joinIPv6Group"),
-	"net/writev_unix.go":      func(s *source) { s.delegate("writeBuffers") },
-	"net/sendfile.go":         func(s *source) { s.begin("sendFile", "if c.mem != nil {\n\treturn 0, nil, false\n}") },
-	"net/mptcpsock_linux.go":  func(s *source) { s.begin("isUsingMultipathTCP", "if fd.mem != nil {\n\treturn false\n}") },
-	"net/splice_linux.go": func(s *source) {
-		s.begin("spliceFrom", "if c.mem != nil {\n\treturn 0, nil, false\n}")
-		s.begin("spliceTo", "if c.mem != nil {\n\treturn 0, nil, false\n}")
-		s.after("spliceFrom", "switch v := r.(type)", "if s != nil && s.mem != nil {\n\treturn 0, nil, false\n}")
-	},
-	"net/rawconn.go": func(s *source) {
-		s.begin("(*rawConn).Control", "if c.ok() && c.fd.mem != nil {\n\treturn nil\n}")
-		s.begin("(*rawConn).Read", "if c.ok() && c.fd.mem != nil {\n\treturn c.fd.mem.rawRead(f)\n}")
-		s.begin("(*rawConn).Write", "if c.ok() && c.fd.mem != nil {\n\treturn c.fd.mem.rawWrite(f)\n}")
-	},
-	"net/hosts.go": func(s *source) {
-		s.begin("lookupStaticHost", "if a := lockstepHost(host); a != nil {\n\treturn a, host\n}")
-	},
 	"crypto/internal/sysrand/rand.go": func(s *source) {
 		s.begin("Read", "if lockstepRandom(b) {\n\treturn\n}")
 	},
-}
+}, sockets)
 
 // draws lets a package draw from the stream by the function that it has for random numbers.
 func draws(s *source) { s.link("runtime_rand", "runtime.rand", "runtime.lockstepRand") }
@@ -203,12 +171,3 @@ func written(s *source, functions ...string) {
 
 // hashed lets maps hash their keys as the overlay does.
 func hashed(s *source) { s.every("typ.Hasher", "lockstepHasher{typ.Key, typ.Hasher}.hash") }
-
-// ignore makes functions that set options of a socket do nothing for one in memory.
-func ignore(functions ...string) func(*source) {
-	return func(s *source) {
-		for _, f := range functions {
-			s.begin(f, "if fd.mem != nil {\n\treturn nil\n}")
-		}
-	}
-}

@@ -62,11 +62,15 @@ func Generate(goroot, version, cache string) (string, error) {
 func texts(goroot string) (map[string]string, error) {
 	all := map[string]string{}
 	var wrong []error
-	for _, names := range slices.Sorted(maps.Keys(edited)) {
+	for _, names := range files() {
 		name := there(goroot, names)
 		s, err := open(goroot, name)
 		if err == nil {
-			edited[names](s)
+			for _, part := range parts {
+				if edit := part[names]; edit != nil {
+					edit(s)
+				}
+			}
 			all[name], err = s.result()
 		}
 		wrong = append(wrong, err)
@@ -79,6 +83,20 @@ func texts(goroot string) (map[string]string, error) {
 		all[newName(e.Name())] = string(text)
 	}
 	return all, errors.Join(wrong...)
+}
+
+// parts are all edits.
+var parts = []map[string]func(*source){edited, process}
+
+// files are the names of all files that change.
+func files() []string {
+	names := map[string]bool{}
+	for _, part := range parts {
+		for name := range part {
+			names[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
 }
 
 // there is the first of some names of a file that there is, or the last.

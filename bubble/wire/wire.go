@@ -13,6 +13,8 @@ package wire
 import (
 	"bytes"
 	"strings"
+
+	"github.com/lockstep-go/lockstep/internal/http2"
 )
 
 // Conn says which connection it is.
@@ -112,7 +114,7 @@ func (d *detected) choose(byDialer bool, data []byte) {
 func looksLike(data []byte) Protocol {
 	method, _, _ := bytes.Cut(data[:min(len(data), 10)], []byte(" "))
 	switch {
-	case bytes.HasPrefix(data, []byte(preface)):
+	case bytes.HasPrefix(data, []byte(http2.Preface)):
 		return HTTP2
 	case isMethod(string(method)):
 		return HTTP1

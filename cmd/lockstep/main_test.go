@@ -10,12 +10,3 @@ import (
 func TestMain(m *testing.M) { clitest.Main(m, main) }
 
 func TestScripts(t *testing.T) { clitest.Run(t, nil) }
-
-// The programs are described without mistakes.
-func TestPrograms(t *testing.T) {
-	for _, p := range app.Programs {
-		if err := p.Check(); err != nil {
-			t.Error(err)
-		}
-	}
-}

@@ -25,16 +25,16 @@ import (
 // Program is a deployment of a Distal program: a [lockstep.System].
 type Program struct {
 	// File is the program's file; it is read when the system is described or deployed.
-	File string `help:"file of the program"`
+	File string `help:"file of the program" trust:"reads"`
 	// Nodes is the number of nodes; 0 means what the test says, or the program's default.
 	Nodes int `help:"number of nodes; 0: from the test or the file"`
 	// Test is a test of the file whose parameters are taken; "" means its first.
-	Test string `help:"test of the file that gives the parameters; the first unless given"`
+	Test string `help:"test of the file that gives the parameters; the first unless given" trust:"harmless"`
 	// Params are other parameters, as "f=1,values=3".
-	Params string `help:"other parameters of the program, as f=1,values=3"`
+	Params string `help:"other parameters of the program, as f=1,values=3" trust:"harmless"`
 	// Choices says how the first choices of the program are resolved, as "0,2,1"; later ones are drawn. Counterexamples
 	// of the sequential program need them.
-	Choices string `help:"how the first choices of the program are resolved, as 0,2,1; later ones are drawn"`
+	Choices string `help:"how the first choices of the program are resolved, as 0,2,1; later ones are drawn" trust:"harmless"`
 	// Holds are the numbers of messages on whose arrival the receiver does not act, because more come with them.
 	Holds string `help:"numbers of messages that arrive together with the next one, as 3,4"`
 	// source is the text of the program instead of a file.
@@ -85,7 +85,7 @@ func (p Program) Describe() (lockstep.Info, error) {
 }
 
 // Deploy makes a deployment.
-func (p Program) Deploy(*lockstep.Place) (lockstep.Deployment, error) {
+func (p Program) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
 	m, err := p.compile()
 	if err != nil {
 		return nil, err
@@ -250,7 +250,7 @@ func (d *deployment) state(n lockstep.Node) string {
 
 // Abilities are to hash states.
 func (d *deployment) Abilities() lockstep.Abilities {
-	return lockstep.Abilities{Fingerprint: func(n lockstep.Node) uint64 {
+	return lockstep.Abilities{View: d, Fingerprint: func(n lockstep.Node) uint64 {
 		return mix.Bytes(d.instance.State(int(n)).AppendKey(nil))
 	}}
 }
@@ -271,7 +271,7 @@ func (m *propertyMonitor) Reset() { m.judged[0] = 0 }
 
 func (m *propertyMonitor) Step(run *lockstep.Run) *lockstep.Finding {
 	m.judged[0]++
-	if d, ok := run.Deployment().(*deployment); ok {
+	if d, ok := run.View().(*deployment); ok {
 		return d.trouble
 	}
 	return nil

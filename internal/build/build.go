@@ -1,23 +1,25 @@
 // Package build makes the programs of targets that are built on demand.
 //
-// The go tool does the work. A program that comes in versions is built with a go.mod of its
-// own, in which the library is replaced by the version asked for, so that the module that it
-// is in stays as it is. What was built is kept in the user's cache under a name that is made
-// from everything that went into it; as long as nothing changed, it is not built again.
+// The go command does the work. A program is built with a go.mod of its own, in which the library is replaced by the
+// version asked for, so that the module that it is in stays as it is. The source of Lockstep's own programs is the
+// checkout that this program was built from, or the release that it is part of.
+//
+// What was built is kept in the user's cache under a name made from everything that went into it, and is not built
+// again as long as nothing changed. It gets that name only when it is complete. Of several processes that want the same
+// program one builds it and the others wait. An interrupted build leaves nothing.
 package build
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lockstep-go/lockstep/bubble/overlay"
 	"github.com/lockstep-go/lockstep/target"
@@ -25,14 +27,15 @@ import (
 
 // Builder builds programs.
 type Builder struct {
-	// Cache is the folder for programs; empty means a folder of its own in os.UserCacheDir.
+	// Cache is the directory for programs; empty means [Directory].
 	Cache string
-	// Go is the go tool; empty means "go".
+	// Go is the go command; empty means "go".
 	Go string
 	// Exact says that programs are built with the overlay of Go that makes them repeat exactly.
 	Exact bool
-	// Building, where it is set, is told before a program is built that is not in the cache.
-	Building func(name string)
+	// Log, where it is set, gets a line before a program is built that is not in the cache, one when it is there, and one
+	// where another process is building it.
+	Log func(line string)
 }
 
 // Program makes a program with a version of its library, where it has one, and returns the
@@ -41,19 +44,22 @@ func (b *Builder) Program(ctx context.Context, p target.Program, version string)
 	if err := p.Check(); err != nil {
 		return "", err
 	}
+	if strings.HasPrefix(version, "-") { // the go tool would take it for a flag
+		return "", fmt.Errorf("the version %q of %s begins with -, which no version does", version, p.Name)
+	}
 	cache, err := b.cache()
 	if err != nil {
 		return "", err
 	}
-	work, err := os.MkdirTemp(cache, "build-*")
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
-	j := job{Builder: b, program: p, version: version, cache: cache, work: work}
+	j := job{Builder: b, program: p, version: version, cache: cache}
 	if version == "" && len(p.Versions) > 0 {
 		j.version = p.Versions[0]
 	}
+	remove, err := j.makeWork()
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, remove()) }()
 	file, err = j.build(ctx)
 	if err != nil && ctx.Err() != nil {
 		err = ctx.Err()
@@ -61,21 +67,27 @@ func (b *Builder) Program(ctx context.Context, p target.Program, version string)
 	return file, err
 }
 
-// cache makes the folder for what is built.
-func (b *Builder) cache() (string, error) {
-	dir := b.Cache
-	if dir == "" {
-		user, err := os.UserCacheDir()
-		if err != nil {
-			return "", fmt.Errorf("there is no folder for programs that are built on demand: %w", err)
-		}
-		dir = filepath.Join(user, "lockstep", "programs")
-	}
-	dir, err := filepath.Abs(dir)
+// Directory is where programs are kept, in the user's cache.
+func Directory() (string, error) {
+	user, err := os.UserCacheDir()
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("there is no directory for programs that are built on demand: %w", err)
 	}
-	return dir, os.MkdirAll(dir, 0o777)
+	return filepath.Join(user, "lockstep", "programs"), nil
+}
+
+// cache is the directory for what is built.
+func (b *Builder) cache() (string, error) {
+	if b.Cache != "" {
+		return filepath.Abs(b.Cache)
+	}
+	return Directory()
+}
+
+func (b *Builder) log(format string, args ...any) {
+	if b.Log != nil {
+		b.Log(fmt.Sprintf(format, args...))
+	}
 }
 
 // job is one program in the making.
@@ -84,15 +96,34 @@ type job struct {
 	program target.Program
 	version string
 	cache   string // where programs are kept
-	work    string // a folder of the job's own
+	work    string // a directory of the job's own
+	full    error  // why nothing can be kept
 
-	source  string            // the folder to build in; empty means the working directory
+	source  string            // the directory to build in; empty means the working directory
 	alone   bool              // without the workspace around it
 	flags   []string          // of go list and go build
 	tags    []string          // likewise
 	overlay map[string]string // files that stand for others
 	index   string            // of the overlay of Go, whose name says what it is made of; empty: none
 	tool    *overlay.Toolchain
+}
+
+// makeWork makes the job's own directory, beside the programs. A cache that cannot be written may still have the
+// program: then the directory is among the temporary files.
+func (j *job) makeWork() (remove func() error, err error) {
+	j.full = os.MkdirAll(j.cache, 0o777)
+	if j.full == nil {
+		j.work, j.full = os.MkdirTemp(j.cache, "build-*")
+	}
+	if j.full != nil {
+		if j.work, err = os.MkdirTemp("", "lockstep-build-*"); err != nil {
+			return nil, err
+		}
+	}
+	if err := guardDirectory(j.work); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(j.work))
+	}
+	return func() error { return errors.Join(os.RemoveAll(j.work), releaseDirectory(j.work)) }, nil
 }
 
 func (j *job) build(ctx context.Context) (string, error) {
@@ -104,26 +135,60 @@ func (j *job) build(ctx context.Context) (string, error) {
 		return "", err
 	}
 	file := filepath.Join(j.cache, j.fileName(key))
-	if _, err := os.Stat(file); err == nil {
+	if exists(file) {
 		return file, nil
 	}
-	if j.Building != nil {
-		j.Building(j.name())
+	if j.full != nil {
+		return "", fmt.Errorf("%s cannot be built: programs are kept in %s, which cannot be written: %w; XDG_CACHE_HOME sets another cache",
+			j.name(), j.cache, j.full)
 	}
-	made := filepath.Join(j.work, "program")
-	said := "-X github.com/lockstep-go/lockstep/target.key=" + key
-	if name := j.program.Build(j.version); name != "" {
-		said += " -X github.com/lockstep-go/lockstep/target.build=" + name
-	}
-	args := append(append([]string{"build"}, j.flags...), "-ldflags", said)
-	if _, err := j.run(ctx, append(args, "-o", made, j.program.Package)...); err != nil {
-		return "", fmt.Errorf("%s cannot be built: %w%s", j.name(), err, j.known())
-	}
-	if err := os.Rename(made, file); err != nil {
+	unlock, err := j.lock(ctx, filepath.Base(file))
+	if err != nil {
 		return "", err
 	}
+	defer unlock()
+	if exists(file) { // another process has built it
+		return file, nil
+	}
+	return file, j.compile(ctx, key, file)
+}
+
+// compile builds the program and keeps it as a file.
+func (j *job) compile(ctx context.Context, key, file string) error {
+	j.log("building %s", j.name())
+	start := time.Now()
+	made := filepath.Join(j.work, "program"+suffix())
+	said := "-X " + target.Root + "/target.key=" + key
+	if name := j.program.Build(j.version); name != "" {
+		said += " -X " + target.Root + "/target.build=" + name
+	}
+	args := append(append([]string{"build"}, j.flags...), "-ldflags", said)
+	if _, err := j.run(ctx, append(args, "-o", made, "--", j.program.Package)...); err != nil {
+		return fmt.Errorf("%s cannot be built: %w%s", j.name(), err, j.known())
+	}
+	if err := j.keep(made, file); err != nil {
+		return err
+	}
+	j.log("built in %v, kept as %s", time.Since(start).Round(100*time.Millisecond), file)
 	j.prune(strings.TrimSuffix(file, key+suffix()))
-	return file, nil
+	return nil
+}
+
+// keep gives a complete program the name under which it is found, when all of it is on disk.
+func (j *job) keep(made, file string) error {
+	f, err := os.OpenFile(made, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(made, file)
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
 }
 
 // kept is the number of programs of one name and version that are kept.
@@ -165,12 +230,7 @@ func (j *job) name() string {
 
 // known names the versions that are known to work, where this one is not among them.
 func (j *job) known() string {
-	for _, v := range j.program.Versions {
-		if v == j.version {
-			return ""
-		}
-	}
-	if len(j.program.Versions) == 0 {
+	if len(j.program.Versions) == 0 || slices.Contains(j.program.Versions, j.version) {
 		return ""
 	}
 	return "; versions known to work: " + strings.Join(j.program.Versions, ", ")
@@ -194,47 +254,4 @@ func (j *job) fileName(key string) string {
 		}
 		return r
 	}, name) + "-" + key + suffix()
-}
-
-// messages are the lines of the go tool's complaint that are worth showing.
-const messages = 5
-
-// run runs the go tool and returns what it prints. An error has its first lines.
-func (j *job) run(ctx context.Context, args ...string) (string, error) {
-	tool := j.Go
-	if tool == "" {
-		tool = "go"
-	}
-	env := os.Environ()
-	if j.tool != nil {
-		tool, env = j.tool.Command(), j.tool.Environment(env)
-	}
-	cmd := exec.CommandContext(ctx, tool, args...)
-	cmd.Dir = j.source
-	if j.alone { // a workspace would not take a go.mod of one's own
-		env = append(env, "GOWORK=off")
-	}
-	cmd.Env = env
-	var out, failed bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &failed
-	err := cmd.Run()
-	if errors.Is(err, exec.ErrNotFound) {
-		return "", fmt.Errorf("%s is built on demand, which needs the go tool: %w", j.program.Name, err)
-	}
-	if err != nil {
-		var lines []string
-		for line := range strings.Lines(failed.String()) {
-			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
-				lines = append(lines, line)
-			}
-		}
-		if len(lines) == 0 {
-			return "", err
-		}
-		if len(lines) > messages {
-			lines = append(lines[:messages], fmt.Sprintf("and %d lines more", len(lines)-messages))
-		}
-		return "", errors.New(strings.Join(lines, "; "))
-	}
-	return strings.TrimSpace(out.String()), nil
 }

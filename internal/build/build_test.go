@@ -11,9 +11,9 @@ import (
 	"github.com/lockstep-go/lockstep/target"
 )
 
-func TestVersionTag(t *testing.T) {
-	for version, want := range map[string]string{"v3.6.0": "v3.6", "v3.7.0-rc.1": "v3.7", "main": "", "3.6.0": "", "v2": "", "": ""} {
-		if got := versionTag(version); got != want {
+func TestTag(t *testing.T) {
+	for version, want := range map[string]string{"v3.6.0": "v3.6", "v3.7.0-rc.1": "v3.7", "v0.34": "v0.34", "main": "", "3.6.0": "", "v2": "", "": ""} {
+		if got := Tag(version); got != want {
 			t.Errorf("%q: %q, want %q", version, got, want)
 		}
 	}
@@ -62,7 +62,7 @@ func TestNoGoTool(t *testing.T) {
 		{Name: "far", Package: "example.com/far/x", Module: "example.com/far"},
 	} {
 		_, err := b.Program(t.Context(), p, "")
-		if err == nil || !strings.Contains(err.Error(), p.Name+" is built on demand, which needs the go tool: ") {
+		if err == nil || !strings.Contains(err.Error(), p.Name+" is built on demand, which needs the go command: ") {
 			t.Errorf("%s: %v", p.Name, err)
 		}
 	}
@@ -123,5 +123,43 @@ func TestKeyDependsOnNoFolder(t *testing.T) {
 	here, there, other := made(text), made(text), made(text+"// changed\n")
 	if here != there || here == other {
 		t.Errorf("%s, in another folder %s, changed %s", here, there, other)
+	}
+}
+
+// Nothing that is built can be taken for a flag of the go tool.
+func TestNoFlags(t *testing.T) {
+	dir := t.TempDir()
+	said, tool := filepath.Join(dir, "said"), filepath.Join(dir, "go")
+	if err := os.WriteFile(tool, []byte("#!/bin/sh\necho \"$@\" >>"+said+"\nexit 1\n"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	b := Builder{Cache: t.TempDir(), Go: tool}
+	bad := "-toolexec=/bin/sh -c /x"
+	for _, c := range []struct {
+		p       target.Program
+		version string
+	}{
+		{target.Program{Name: bad, Package: bad}, ""},
+		{target.Program{Name: "x", Package: bad}, ""},
+		{target.Program{Name: "x", Package: "example.com/x", Module: bad}, ""},
+		{target.Program{Name: "x", Package: "example.com/x", Module: "m", Library: "l", Versions: []string{"v1.0.0"}}, bad},
+	} {
+		if _, err := b.Program(t.Context(), c.p, c.version); err == nil || !strings.Contains(err.Error(), "begin") {
+			t.Errorf("%+v in version %q: %v", c.p, c.version, err)
+		}
+	}
+	if text, err := os.ReadFile(said); err == nil {
+		t.Errorf("the go tool was called: %s", text)
+	}
+	_, _ = b.Program(t.Context(), target.Program{Name: "x", Package: "example.com/x"}, "")
+	_, _ = b.Program(t.Context(), target.Program{Name: "x", Package: "example.com/x", Module: "example.com/m"}, "")
+	text, err := os.ReadFile(said)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if words := strings.Fields(line); len(words) < 2 || words[len(words)-2] != "--" {
+			t.Errorf("go %s: -- does not stand before the package", line)
+		}
 	}
 }

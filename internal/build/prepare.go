@@ -72,20 +72,23 @@ func (j *job) prepareSource(ctx context.Context) error {
 		return err
 	}
 	j.source, j.alone = source, true
-	if j.program.Library == "" {
+	if j.program.Library == "" && !isOurs(j.program.Module) {
 		return nil
 	}
-	if err := j.copyModule(); err != nil {
+	if err := j.writeModule(ctx); err != nil {
 		return err
 	}
 	j.flags = []string{"-mod=mod", "-modfile=" + filepath.Join(j.work, "go.mod")}
-	if tag := versionTag(j.version); tag != "" {
+	if j.program.Library == "" {
+		return nil
+	}
+	if tag := Tag(j.version); tag != "" {
 		j.tags = append(j.tags, tag)
 	}
 	if err := j.replace(ctx, j.program.Library+"@"+j.version); err != nil {
 		return err
 	}
-	dir, err := j.run(ctx, "list", j.flags[0], j.flags[1], "-m", "-f", "{{if .Replace}}{{.Replace.Dir}}{{else}}{{.Dir}}{{end}}", j.program.Library)
+	dir, err := j.run(ctx, "list", j.flags[0], j.flags[1], "-m", "-f", "{{if .Replace}}{{.Replace.Dir}}{{else}}{{.Dir}}{{end}}", "--", j.program.Library)
 	if err != nil {
 		return fmt.Errorf("%s has no version %q: %w%s", j.program.Name, j.version, err, j.known())
 	}
@@ -99,7 +102,7 @@ func (j *job) prepareSource(ctx context.Context) error {
 // for its line of versions.
 func (j *job) copyModule() error {
 	from := filepath.Join(j.source, "go")
-	for _, name := range []string{versionTag(j.version), j.version} { // the last one there is
+	for _, name := range []string{Tag(j.version), j.version} { // the last one there is
 		own := filepath.Join(j.source, "versions", name)
 		if _, err := os.Stat(own + ".mod"); err == nil {
 			from = own
@@ -128,7 +131,7 @@ func (j *job) prepareOwn() error {
 		return fmt.Errorf("there is no package to build: %w", err)
 	}
 	if !info.IsDir() {
-		return fmt.Errorf("%s is not a folder with a main package", j.program.Package)
+		return fmt.Errorf("%s is not a directory with a main package", j.program.Package)
 	}
 	j.source, err = filepath.Abs(j.program.Package)
 	j.program.Package = "."
@@ -137,7 +140,7 @@ func (j *job) prepareOwn() error {
 
 // replace puts something in the place of the library.
 func (j *job) replace(ctx context.Context, by string) error {
-	_, err := j.run(ctx, "mod", "edit", "-replace", j.program.Library+"="+by, filepath.Join(j.work, "go.mod"))
+	_, err := j.run(ctx, "mod", "edit", "-replace="+j.program.Library+"="+by, "--", filepath.Join(j.work, "go.mod"))
 	return err
 }
 
@@ -148,7 +151,13 @@ func (j *job) findSource(ctx context.Context) (string, error) {
 			return dir, nil
 		}
 	}
-	dir, err := j.run(ctx, "list", "-m", "-f", "{{.Dir}}", j.program.Module)
+	if isOurs(j.program.Module) {
+		if dir := checkout(j.program.Module); dir != "" {
+			return dir, nil
+		}
+		return j.fetch(ctx, j.program.Module)
+	}
+	dir, err := j.run(ctx, "list", "-m", "-f", "{{.Dir}}", "--", j.program.Module)
 	if err != nil {
 		return "", fmt.Errorf("%s is built from the source of %s, which is not found from here; go to a folder where the go tool finds it: %w",
 			j.program.Name, j.program.Module, err)
@@ -156,10 +165,10 @@ func (j *job) findSource(ctx context.Context) (string, error) {
 	return dir, nil
 }
 
-// versionTag is the build tag of a version: v3.6 for v3.6.0.
-func versionTag(version string) string {
+// Tag is the build tag of a version of a library: v3.6 for v3.6.0, or for v3.6 itself.
+func Tag(version string) string {
 	parts := strings.Split(version, ".")
-	if len(parts) < 3 || !strings.HasPrefix(version, "v") {
+	if len(parts) < 2 || !strings.HasPrefix(version, "v") {
 		return ""
 	}
 	return parts[0] + "." + parts[1]

@@ -65,6 +65,9 @@ func (c *Child) Done() <-chan struct{} { return c.done }
 // Why tells how the child ended, in words, once Done is closed.
 func (c *Child) Why() string { return c.why }
 
+// Succeeded reports, once Done is closed, whether the child ended with status 0.
+func (c *Child) Succeeded() bool { return c.cmd.ProcessState.Success() }
+
 // Kill ends the child at once, with all that it started, and waits until it is gone.
 func (c *Child) Kill() {
 	_ = c.signal(syscall.SIGKILL)

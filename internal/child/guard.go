@@ -35,7 +35,8 @@ done
 // guard is the one of this program; it starts with the first child.
 var guard struct {
 	sync.Mutex
-	pipe io.Writer
+	cmd  *exec.Cmd
+	pipe io.WriteCloser
 }
 
 // tell tells the guard, and starts it where that has not been done.
@@ -55,10 +56,21 @@ func tell(line string) error {
 		if err := cmd.Start(); err != nil {
 			return fmt.Errorf("child: no guard: %w", err)
 		}
-		guard.pipe = pipe
+		guard.cmd, guard.pipe = cmd, pipe
 	}
 	_, err := fmt.Fprintln(guard.pipe, line)
 	return err
+}
+
+// End ends the guard, and what it guards, and waits for it. The next child starts another one. A program that becomes
+// another one calls it, so that it leaves no process that nobody waits for.
+func End() {
+	guard.Lock()
+	defer guard.Unlock()
+	if guard.pipe != nil {
+		_, _ = guard.pipe.Close(), guard.cmd.Wait()
+		guard.pipe = nil
+	}
 }
 
 // Folder lets a folder go with this program, whatever ends it, until Keep.

@@ -56,7 +56,7 @@ func Explored(run *trace.Trace) int {
 func Passes(t testing.TB, what string, plan lockstep.Plan) {
 	t.Helper()
 	result, err := lockstep.Explore(t.Context(), plan)
-	if err != nil || result.Verdict() != trace.Pass || result.Worthless > 0 {
+	if err != nil || result.Verdict() != trace.Pass || result.Inconclusive > 0 {
 		t.Errorf("%s: %+v, %v", what, result, err)
 		return
 	}

@@ -17,7 +17,7 @@ func (e Told) Describe() (lockstep.Info, error) {
 }
 
 // Deploy makes one.
-func (e Told) Deploy(*lockstep.Place) (lockstep.Deployment, error) { return e, nil }
+func (e Told) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) { return e, nil }
 
 // Abilities are none.
 func (e Told) Abilities() lockstep.Abilities { return lockstep.Abilities{} }
@@ -58,7 +58,9 @@ func (s Timed) Describe() (lockstep.Info, error) {
 }
 
 // Deploy makes one.
-func (s Timed) Deploy(*lockstep.Place) (lockstep.Deployment, error) { return &telling{Timed: s}, nil }
+func (s Timed) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
+	return &telling{Timed: s}, nil
+}
 
 // telling is such a system that runs.
 type telling struct {

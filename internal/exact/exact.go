@@ -4,8 +4,6 @@ package exact
 
 import (
 	"math/big"
-
-	"gonum.org/v1/gonum/mathext"
 )
 
 // Limits are the limits of Clopper and Pearson for a probability, of which hits of the
@@ -15,10 +13,10 @@ func Limits(hits, trials int, tail float64) (low, high float64) {
 	k, n := float64(hits), float64(trials)
 	high = 1
 	if hits > 0 {
-		low = mathext.InvRegIncBeta(k, n-k+1, tail)
+		low = betaQuantile(k, n-k+1, tail)
 	}
 	if hits < trials {
-		high = mathext.InvRegIncBeta(k+1, n-k, 1-tail)
+		high = betaQuantile(k+1, n-k, 1-tail)
 	}
 	return low, high
 }

@@ -5,6 +5,10 @@
 // max-inflight. The struct tag `help` describes it; the struct's present value is the
 // default. The tag `zero` is what a zero field stands for ([Fill]), and `range`, as in
 // `range:"1..9"`, what a number must be in ([Check]).
+//
+// The tag `trust` marks an option whose value can harm whoever takes it from a file: see [Trust]. Such a value must
+// come from the user's own command line. The tag `known`, as in `known:"3.5.8 3.9.5"`, lists the values of a marked
+// option that a file may name all the same.
 package option
 
 import (
@@ -21,10 +25,44 @@ import (
 
 // Option is one key with its default in words.
 type Option struct {
-	Key     string `json:"key"`
-	Default string `json:"default"`
-	Help    string `json:"help"`
+	Key     string   `json:"key"`
+	Default string   `json:"default"`
+	Help    string   `json:"help"`
+	Trust   Trust    `json:"trust,omitempty"`
+	Known   []string `json:"known,omitempty"`
 }
+
+// Trust says what the value of an option makes the program do. The empty value and [Harmless] mean the same; the
+// word is for options whose description speaks of programs or files although their values name none.
+type Trust string
+
+// The kinds of option. Only the user's own command line may set those that are not harmless.
+const (
+	Harmless Trust = "harmless" // the value is a setting of the system, whoever chose it
+	Executes Trust = "executes" // the value names a program to start
+	Reads    Trust = "reads"    // the value names a file to read
+	Fetches  Trust = "fetches"  // the value names what is downloaded and started
+)
+
+// Does says what a value of this kind does, for a sentence.
+func (t Trust) Does() string {
+	switch t {
+	case "", Harmless:
+		return "is a setting"
+	case Executes:
+		return "names a program to start"
+	case Reads:
+		return "names a file to read"
+	default:
+		return "names something to download and start"
+	}
+}
+
+// Guarded reports whether only the user's own command line may choose the option's value.
+func (o Option) Guarded() bool { return o.Trust != "" && o.Trust != Harmless }
+
+// FromFile reports whether a file, such as a trace, may set the option to this value.
+func (o Option) FromFile(value string) bool { return !o.Guarded() || slices.Contains(o.Known, value) }
 
 // List lists the options of a struct, whose present values are the defaults.
 func List(v any) []Option {
@@ -32,7 +70,9 @@ func List(v any) []Option {
 	rv := reflect.Indirect(reflect.ValueOf(v))
 	for i := range rv.NumField() {
 		if f := rv.Type().Field(i); f.IsExported() {
-			list = append(list, Option{Key: key(f.Name), Default: text(rv.Field(i)), Help: f.Tag.Get("help")})
+			o := Option{Key: key(f.Name), Default: text(rv.Field(i)), Help: f.Tag.Get("help"), Trust: Trust(f.Tag.Get("trust"))}
+			o.Known = strings.Fields(f.Tag.Get("known"))
+			list = append(list, o)
 		}
 	}
 	return list

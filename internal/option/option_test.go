@@ -168,3 +168,28 @@ func ExampleChanged() {
 	fmt.Println(option.Changed(ranged{Nodes: 5, Loss: 0.5}, ranged{}, "size"))
 	// Output: map[loss:0.5 nodes:5 size:small]
 }
+
+// Marks say who may choose a value.
+func TestFromFile(t *testing.T) {
+	var s struct {
+		Plain   string
+		Said    string `trust:"harmless"`
+		Bin     string `trust:"executes"`
+		File    string `trust:"reads"`
+		Version string `trust:"fetches" known:"1.0 2.0"`
+		Typo    string `trust:"exectues"`
+	}
+	for i, want := range []struct {
+		guarded, any, known bool
+		does                string
+	}{
+		{false, true, true, "is a setting"}, {false, true, true, "is a setting"},
+		{true, false, false, "names a program to start"}, {true, false, false, "names a file to read"},
+		{true, false, true, "names something to download and start"}, {true, false, false, "names something to download and start"},
+	} {
+		o := option.List(&s)[i]
+		if o.Guarded() != want.guarded || o.FromFile("x") != want.any || o.FromFile("1.0") != want.known || o.Trust.Does() != want.does {
+			t.Errorf("%+v: guarded %v, from a file %v and %v, it %s", o, o.Guarded(), o.FromFile("x"), o.FromFile("1.0"), o.Trust.Does())
+		}
+	}
+}

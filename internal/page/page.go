@@ -58,9 +58,11 @@ func Blocks(page string) []Block {
 
 // Reader is somebody who does what a page says.
 type Reader struct {
-	// Root is the folder of Lockstep, in which the reader begins. In what a page shows it is
-	// called ~/lockstep.
+	// Root is the directory of Lockstep's checkout, in which the reader begins. In what a page shows it is
+	// called ~/lockstep. Empty means that the reader has none and begins in a home directory.
 	Root string
+	// Variables are environment variables that the reader begins with besides the usual ones, as NAME=value.
+	Variables []string
 	// Leaves are commands that the reader does not run.
 	Leaves func(command string) bool
 	// Figures match what depends on the machine and not on what is shown, in addition to times,
@@ -80,6 +82,9 @@ func (r *Reader) Follow(t testing.TB, file string) {
 		t.Fatal(err)
 	}
 	r.home, r.state = t.TempDir(), t.TempDir()
+	if r.Root == "" {
+		r.Root = r.home
+	}
 	if r.Root, err = filepath.Abs(r.Root); err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +163,8 @@ func (r *Reader) transcript(t testing.TB, text string) string {
 }
 
 // progress matches the lines that a campaign prints every few seconds, on a slow machine.
-var progress = regexp.MustCompile(`(?m)^\d+ of \d+ runs, .* left\n`)
+// The go command prints a line for each module that it downloads, which depends on what it has.
+var progress = regexp.MustCompile(`(?m)^(\d+ of \d+ runs, .* left|go: downloading .*)\n`)
 
 // machine matches what depends on the machine in what programs print.
 var machine = []string{
@@ -166,6 +172,7 @@ var machine = []string{
 	`\d+ (runs|steps)/s`,
 	`\d+ tries`, // shrinking has a time limit
 	`go\d+\.\d+(\.\d+)?`,
+	`-[0-9a-f]{16}\b`, // of programs that are built on demand, by all that they are made of
 }
 
 // normal is a text without what depends on the machine.
@@ -224,7 +231,7 @@ func (r *Reader) environment(t testing.TB) []string {
 			env = append(env, name+"="+value)
 		}
 	}
-	return env
+	return append(env, r.Variables...)
 }
 
 // folder is where the reader is.

@@ -69,7 +69,7 @@ func (b bubble) Describe() (lockstep.Info, error) {
 		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Wait)}, nil
 }
 
-func (b bubble) Deploy(*lockstep.Place) (lockstep.Deployment, error) {
+func (b bubble) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
 	return &bubbled{nodes: b.nodes}, nil
 }
 

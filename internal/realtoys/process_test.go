@@ -89,7 +89,7 @@ func (s servers) Describe() (lockstep.Info, error) {
 		Supports: trace.KindsOf(trace.Cut, trace.Heal, trace.Crash, trace.Restart, trace.Request, trace.Wait)}, nil
 }
 
-func (s servers) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
+func (s servers) Deploy(_ context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
 	link, err := newProxy()
 	if err != nil {
 		return nil, err
@@ -175,7 +175,7 @@ func (d *deployed) put(ctx context.Context, out *lockstep.Outbox) error {
 	}
 	text := fmt.Sprintf("v%d", d.puts)
 	if _, err := ask(ctx, d.nodes[0].address, fmt.Sprintf("put k%d %s", d.key, text)); err != nil {
-		return &lockstep.Worthless{Reason: "the primary does not answer"}
+		return &lockstep.Inconclusive{Reason: "the primary does not answer"}
 	}
 	d.acked = text
 	time.Sleep(3 * time.Millisecond) // for the copy, as a rule
@@ -189,7 +189,7 @@ func (d *deployed) check(ctx context.Context, out *lockstep.Outbox) error {
 	}
 	got, err := ask(ctx, d.nodes[1].address, fmt.Sprintf("get k%d", d.key))
 	if err != nil {
-		return &lockstep.Worthless{Reason: "the backup does not answer"}
+		return &lockstep.Inconclusive{Reason: "the backup does not answer"}
 	}
 	if !d.lost {
 		out.Event(lockstep.Event{Node: 2, Type: "read", Text: got + " of " + d.acked})
@@ -366,7 +366,7 @@ func TestSabotage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if result.Worthless != 3 || result.Reasons["the primary does not answer"] != 3 || result.Verdict() != trace.Unknown {
+	if result.Inconclusive != 3 || result.Reasons["the primary does not answer"] != 3 || result.Verdict() != trace.Unknown {
 		t.Errorf("%+v", result)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+
+	"github.com/lockstep-go/lockstep/internal/filelock"
 )
 
 // Folder is a folder that belongs to this process.
@@ -26,7 +28,7 @@ func New(root, name string) (*Folder, error) {
 	if root == "" {
 		root = os.TempDir()
 	}
-	if locks {
+	if filelock.Supported { // without locks, folders that were left stay
 		sweep(root)
 	}
 	var wrong error
@@ -62,7 +64,7 @@ func take(path string) (*Folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := lock(f); err != nil {
+	if err := filelock.Try(f); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	is, err := f.Stat()

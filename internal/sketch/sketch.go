@@ -7,12 +7,15 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 )
 
 // bitsOf is the number of bits of a hash that choose a register.
 const (
 	bitsOf = 12
 	size   = 1 << bitsOf
+	// maxZeros is the most that a register can hold: all other bits of a hash are zero.
+	maxZeros = 64 - bitsOf + 1
 )
 
 // Sketch has one register for each beginning of a hash: the most zeros that followed it. The zero
@@ -26,7 +29,7 @@ func (s *Sketch) Add(hashes ...uint64) {
 	}
 	for _, h := range hashes {
 		h = spread(h)
-		zeros := byte(bits.LeadingZeros64(h<<bitsOf|1) + 1)
+		zeros := byte(bits.LeadingZeros64(h<<bitsOf|1<<(bitsOf-1)) + 1)
 		if at := h >> (64 - bitsOf); zeros > (*s)[at] {
 			(*s)[at] = zeros
 		}
@@ -48,6 +51,9 @@ func (s *Sketch) Merge(other Sketch) error {
 	}
 	if len(other) != size {
 		return fmt.Errorf("a sketch has %d registers, this one has %d", size, len(other))
+	}
+	if i := slices.IndexFunc(other, func(zeros byte) bool { return zeros > maxZeros }); i >= 0 {
+		return fmt.Errorf("register %d of a sketch holds %d, at most %d is possible", i, other[i], maxZeros)
 	}
 	if len(*s) == 0 {
 		*s = make(Sketch, size)
@@ -74,5 +80,5 @@ func (s Sketch) Count() int {
 	if count <= 2.5*size && empty > 0 { // few: how many registers are empty says more
 		count = size * math.Log(float64(size)/float64(empty))
 	}
-	return int(math.Round(count))
+	return int(math.Round(min(count, 1<<53)))
 }

@@ -55,4 +55,14 @@ func TestMerge(t *testing.T) {
 	if err := s.Merge(Sketch{1, 2}); err == nil {
 		t.Error("a sketch of another size was merged")
 	}
+	broken := make(Sketch, size)
+	if broken[7] = 200; s.Merge(broken) == nil || s.Count() != 0 {
+		t.Error("a register that no hash fills was merged")
+	}
+	for i := range broken {
+		broken[i] = maxZeros
+	}
+	if n := broken.Count(); n < 1<<50 {
+		t.Errorf("a sketch of the largest registers counts %d", n)
+	}
 }

@@ -29,10 +29,12 @@ func Text(skip int) string {
 	}
 }
 
-// Panic is a panic on its way from one stack to another: the value and where it began.
+// Panic is a panic on its way from one stack to another: the value and where it began. Property is the one that it
+// violates; empty: "panic".
 type Panic struct {
-	Value any
-	Stack string
+	Property string
+	Value    any
+	Stack    string
 }
 
 // String is the panic's value.

@@ -38,14 +38,14 @@ type scheduler struct {
 func (s *scheduler) Reset(*lockstep.Start) { s.at = 0 }
 
 // Next takes the next step of the list.
-func (s *scheduler) Next(run *lockstep.Run, next *lockstep.Step) bool {
+func (s *scheduler) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	if s.at == len(s.list) {
 		return false
 	}
 	*next = s.list[s.at]
 	s.at++
 	if next.Kind == trace.Replace {
-		*next = run.Forge(next.Msg, s.body)
+		*next = turn.Forge(next.Msg, s.body)
 	}
 	return true
 }

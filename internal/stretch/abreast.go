@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/lockstep-go/lockstep"
 )
 
 // Abreast makes a campaign by several programs at once: one of a system that can be deployed only once in a process.
@@ -13,8 +15,10 @@ type Abreast struct {
 	// Programs is their number, and Start starts one.
 	Programs int
 	Start    func(context.Context) (*Program, error)
-	// Took is told of the sum whenever a stretch was added; nil: nobody is.
-	Took func(*Sum)
+	// Took is called with the sum whenever a batch was merged, and Found before that with each finding that is
+	// kept, in run order. Each may be nil.
+	Took  func(*Sum)
+	Found func(lockstep.Found, Trace)
 }
 
 // How long a stretch is to take, at least and at most, unless a run takes longer: when time is up, the stretches under way are lost.
@@ -156,13 +160,18 @@ func (a *abreast) add(made *Made) {
 	if made.Error != "" {
 		a.failed = errors.New(made.Error)
 		a.over()
+	}
+	if made.Result == nil { // the program broke down
 		return
 	}
 	known := len(a.sum.Result.Found)
 	a.sum.Add(made, a.hello.Keep)
 	a.traces = append(a.traces, made.Traces[:len(a.sum.Result.Found)-known]...)
-	if why := a.sum.Broken(a.hello.Worthless); why != "" {
-		a.failed = errors.New(why)
+	for i := known; i < len(a.sum.Result.Found) && a.Found != nil; i++ {
+		a.Found(a.sum.Result.Found[i], a.traces[i])
+	}
+	if a.failed == nil {
+		a.failed = a.sum.Result.EnvironmentError()
 	}
 	if a.failed != nil || a.sum.Ended(a.hello.KeepGoing) {
 		a.last = a.sum.Result.Runs - 1

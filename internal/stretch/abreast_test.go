@@ -101,8 +101,8 @@ func TestAbreastEnds(t *testing.T) {
 			t.Errorf("%s: %v", mode, err)
 		}
 	}
-	if _, _, err := (Abreast{Programs: 2, Start: serving("worthless")}).Make(t.Context()); err == nil || !strings.Contains(err.Error(), "worthless") {
-		t.Errorf("a campaign of worthless runs ends with %v", err)
+	if _, _, err := (Abreast{Programs: 2, Start: serving("inconclusive")}).Make(t.Context()); err == nil || !strings.Contains(err.Error(), "inconclusive") {
+		t.Errorf("a campaign of inconclusive runs ends with %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var stopped atomic.Bool

@@ -28,16 +28,16 @@ type Hello struct {
 	Version string `json:"version"` // of Lockstep
 	Program string `json:"program"` // see ThisProgram
 
-	Target    string            `json:"target"`
-	Build     string            `json:"build,omitempty"`
-	Options   map[string]string `json:"options,omitempty"`
-	Strategy  string            `json:"strategy"`
-	Scenario  string            `json:"scenario,omitempty"`
-	Seed      uint64            `json:"seed"`
-	Runs      int               `json:"runs"`
-	Keep      int               `json:"keep"`
-	KeepGoing bool              `json:"keep_going"`
-	Worthless int               `json:"worthless"` // worthless runs that a campaign bears
+	Target       string            `json:"target"`
+	Build        string            `json:"build,omitempty"`
+	Options      map[string]string `json:"options,omitempty"`
+	Strategy     string            `json:"strategy"`
+	Scenario     string            `json:"scenario,omitempty"`
+	Seed         uint64            `json:"seed"`
+	Runs         int               `json:"runs"`
+	Keep         int               `json:"keep"`
+	KeepGoing    bool              `json:"keep_going"`
+	Inconclusive int               `json:"inconclusive"` // inconclusive runs that a campaign bears
 	// Sequential says that one program must make all runs, in order.
 	Sequential bool `json:"sequential,omitempty"`
 	// Lineages and Epoch are those of the strategy, where it has several: then a stretch is an epoch of one of them.
@@ -303,7 +303,7 @@ func helloOf(crew *lockstep.Crew) (Hello, error) {
 	plan, info, terms := crew.Prepared()
 	program, err := ThisProgram()
 	h := Hello{Version: lockstep.Version, Program: program, Target: info.Name, Build: info.Build, Options: info.Options, Strategy: plan.Strategy.String(),
-		Seed: plan.Seed, Runs: plan.Runs, Keep: plan.Keep, KeepGoing: plan.KeepGoing, Worthless: plan.Limits.Worthless,
+		Seed: plan.Seed, Runs: plan.Runs, Keep: plan.Keep, KeepGoing: plan.KeepGoing, Inconclusive: plan.Limits.Inconclusive,
 		Sequential: terms.Sequential && terms.Lineages < 2, Lineages: terms.Lineages, Epoch: terms.Epoch, Exact: info.Repeats == lockstep.Exactly, Guarantee: terms.Guarantee}
 	if plan.Scenario != nil {
 		h.Scenario = plan.Scenario.Name()

@@ -20,25 +20,25 @@ var plan = lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: str
 // first is the plan that ends with a finding.
 var first = func() lockstep.Plan { p := plan; p.KeepGoing = false; return p }()
 
-// spoilt is a system whose runs are all worthless.
+// spoilt is a system whose runs are all inconclusive.
 type spoilt struct{ smr.Cluster }
 
-func (s spoilt) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
-	d, err := s.Cluster.Deploy(p)
+func (s spoilt) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+	d, err := s.Cluster.Deploy(ctx, p)
 	return rotten{d}, err
 }
 
 type rotten struct{ lockstep.Deployment }
 
 func (rotten) Reset(context.Context, uint64, *lockstep.Outbox) error {
-	return &lockstep.Worthless{Reason: "it rots"}
+	return &lockstep.Inconclusive{Reason: "it rots"}
 }
 
 // deadly is a system that ends the process in some runs.
 type deadly struct{ smr.Cluster }
 
-func (s deadly) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
-	d, err := s.Cluster.Deploy(p)
+func (s deadly) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+	d, err := s.Cluster.Deploy(ctx, p)
 	return poisoned{d}, err
 }
 
@@ -67,7 +67,7 @@ func TestMain(m *testing.M) {
 		serve(plan)
 	case "first":
 		serve(first)
-	case "worthless":
+	case "inconclusive":
 		rotten := plan
 		rotten.System = spoilt{smr.Cluster{Nodes: 3}}
 		serve(rotten)

@@ -3,13 +3,11 @@ package stretch
 import (
 	"cmp"
 	"errors"
-	"fmt"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/closure"
 	"github.com/lockstep-go/lockstep/coverage"
 	"github.com/lockstep-go/lockstep/internal/sketch"
-	"github.com/lockstep-go/lockstep/trace"
 )
 
 // Sum is what came of the stretches of a campaign so far, added up in the order of the runs.
@@ -20,14 +18,12 @@ type Sum struct {
 	States    sketch.Sketch     `json:"states,omitempty"`
 	Coverage  *coverage.Sum     `json:"coverage,omitempty"` // where it is measured, and so is
 	Closure   *closure.Measured `json:"closure,omitempty"`
-	// Barren is the number of runs in the last stretches in which all were worthless.
-	Barren int `json:"barren,omitempty"`
 }
 
 // NewSum is the sum of no stretches of a program's campaign.
 func NewSum(h Hello) Sum {
 	return Sum{Result: &lockstep.Result{Target: h.Target, Strategy: h.Strategy, Seed: h.Seed, Guarantee: h.Guarantee,
-		Verdicts: map[lockstep.Verdict]int{}, Reasons: map[string]int{}}}
+		Verdicts: map[lockstep.Verdict]int{}, Reasons: map[string]int{}, InconclusiveLimit: h.Inconclusive}}
 }
 
 // Add adds the stretch that follows, and keeps no more than so many findings.
@@ -43,30 +39,10 @@ func (s *Sum) Add(m *Made, keep int) {
 		s.Closure = cmp.Or(s.Closure, &closure.Measured{})
 		s.Closure.Add(m.Closure)
 	}
-	if m.Result.Worthless < m.Result.Runs {
-		s.Barren = 0
-	} else {
-		s.Barren += m.Result.Runs
-	}
 }
 
 // Ended reports whether a campaign is over before its last run: because all that there was to make has been made,
 // or with a finding after which it does not go on.
 func (s *Sum) Ended(keepGoing bool) bool {
-	r := s.Result
-	return r.Exhausted || !keepGoing && r.Verdicts[trace.Fail]+r.Verdicts[trace.Flaky] > 0
-}
-
-// Broken says why a campaign that bears so many worthless runs cannot go on, where it cannot: there are too many of them, in all or one
-// after the other. Empty: it can.
-func (s *Sum) Broken(bears int) string {
-	r := s.Result
-	bears = cmp.Or(bears, lockstep.DefaultWorthless)
-	switch {
-	case r.Worthless > bears && 2*r.Worthless > r.Runs:
-		return fmt.Sprintf("%d of %d runs of %s were worthless", r.Worthless, r.Runs, r.Target)
-	case s.Barren > bears:
-		return fmt.Sprintf("the last %d of %d runs of %s were worthless", s.Barren, r.Runs, r.Target)
-	}
-	return ""
+	return s.Result.Exhausted || !keepGoing && s.Result.Findings() > 0
 }

@@ -63,7 +63,7 @@ func lineTable(w io.Writer, source fs.FS) error {
 		return err
 	}
 	for _, f := range folders {
-		if !f.IsDir() {
+		if !f.IsDir() || f.Name() == "programs" { // descriptions, no target
 			continue
 		}
 		if err := targetRow(w, source, f.Name()); err != nil {

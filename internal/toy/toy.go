@@ -75,13 +75,13 @@ type lister struct {
 
 func (l *lister) Reset(*lockstep.Start)          { l.at = 0 }
 func (l *lister) Tell(bool) (a lockstep.Account) { return a }
-func (l *lister) Next(run *lockstep.Run, next *lockstep.Step) bool {
+func (l *lister) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	if l.at == len(l.steps) {
 		return false
 	}
 	*next = l.steps[l.at]
 	if next.Kind == trace.Replace {
-		*next = run.Forge(next.Msg, "100")
+		*next = turn.Forge(next.Msg, "100")
 	}
 	l.at++
 	return true
@@ -90,6 +90,8 @@ func (l *lister) Next(run *lockstep.Run, next *lockstep.Step) bool {
 // Judge is a spec made of functions.
 type Judge struct {
 	OnStep, AtEnd func(*lockstep.Run) *lockstep.Finding
+	// Undecided is why no run can be checked; empty: they can.
+	Undecided string
 }
 
 // Properties names the one property.
@@ -118,7 +120,7 @@ func (j Judge) End(r *lockstep.Run) *lockstep.Finding {
 }
 
 // Conclude counts nothing.
-func (j Judge) Conclude(bool) (c lockstep.Conclusion) { return c }
+func (j Judge) Conclude(bool) lockstep.Conclusion { return lockstep.Conclusion{Undecided: j.Undecided} }
 
 // What tests ask for.
 var (
@@ -193,13 +195,13 @@ func (w Wrapped) Describe() (lockstep.Info, error) {
 }
 
 // Deploy makes a deployment whose steps are changed.
-func (w Wrapped) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
+func (w Wrapped) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
 	if w.Placed != nil {
 		if err := w.Placed(p); err != nil {
 			return nil, err
 		}
 	}
-	d, err := w.System.Deploy(p)
+	d, err := w.System.Deploy(ctx, p)
 	return wrapped{d, w}, err
 }
 

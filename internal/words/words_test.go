@@ -1,6 +1,8 @@
 package words_test
 
 import (
+	"errors"
+	"strings"
 	"testing"
 
 	"github.com/lockstep-go/lockstep/internal/words"
@@ -21,5 +23,21 @@ func TestCount(t *testing.T) {
 		if got := words.Plural(n, "run") + " " + words.These(n, "run") + " " + words.Were(n, "run") + " " + words.Them(n); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+}
+
+// Texts of others neither move the cursor nor change colors, titles or the direction of writing.
+func TestClean(t *testing.T) {
+	for text, want := range map[string]string{
+		"plain, with ünïcode": "plain, with ünïcode", "\x1b[2Jgone": "?[2Jgone", "\x1b]0;title\a": "?]0;title?", "a\r\nb\tc": "a??b?c",
+		"\u009b31mred": "?31mred", "\x7f\x00": "??", "\u202eabc\u2066": "?abc?", "a\u2028b": "a?b", "\xff\xfe": "??",
+	} {
+		if got := words.Clean(text); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+	var b strings.Builder
+	if words.Printf(&b, "%s\t%d\t%v\n", "a\x1bb", 7, errors.New("c\nd")); b.String() != "a?b\t7\tc?d\n" {
+		t.Errorf("%q", b.String())
 	}
 }

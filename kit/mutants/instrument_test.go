@@ -108,7 +108,7 @@ mutant "" of t lacks its name, area, file, function, what it does, what it break
 	if err := set.Check(); err == nil || err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)
 	}
-	if _, err := set.Program("").Overlay(fstest.MapFS{}); err == nil || err.Error() != want {
+	if _, err := set.Program().Overlay(fstest.MapFS{}); err == nil || err.Error() != want {
 		t.Errorf("it is built all the same: %v", err)
 	}
 }
@@ -124,6 +124,6 @@ func ExampleSet_Find() {
 }
 
 func ExampleSet_Program() {
-	fmt.Println(mutants.Set{Target: "lib", Module: "example.com/lib", Version: "v1.0.0"}.Program("").Help)
-	// Output: lib with planted mistakes
+	fmt.Println(mutants.Set{Target: "lib", Module: "example.com/lib", Version: "v1.0.0"}.Program().Help)
+	// Output: lib with mutants
 }

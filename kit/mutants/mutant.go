@@ -30,9 +30,6 @@ type Set struct {
 	// Module is the path of the library that is changed, and Version the one that the mutants
 	// are made for.
 	Module, Version string
-	// Package is the main package of the target's program, and Command the module that it is
-	// in.
-	Package, Command string
 	// List is the mutants, area by area.
 	List []Mutant
 	// Strategies are the ones that a trial compares unless told otherwise.
@@ -66,10 +63,10 @@ func (s Set) Check() error {
 	return errors.Join(problems...)
 }
 
-// Program is the target that carries mutants: lockstep for one library alone, with the library
-// changed. Dir is the folder of the command's source, where that is known.
-func (s Set) Program(dir string) target.Program {
-	return target.Program{Name: s.Target, Help: s.Target + " with planted mistakes", Package: s.Package, Module: s.Command, Dir: dir,
+// Program is the target that carries mutants: its program, built with a changed library.
+func (s Set) Program() target.Program {
+	home := target.Root + "/target/" + s.Target
+	return target.Program{Name: s.Target, Help: s.Target + " with mutants", Package: home + "/program", Module: home,
 		Library: s.Module, Versions: []string{s.Version}, Changed: target.Mutants,
 		Overlay: func(library fs.FS) (map[string][]byte, error) {
 			if err := s.Check(); err != nil {

@@ -47,7 +47,7 @@ func (m *monitor) answered(run *lockstep.Run, id lockstep.Node, n *node, r *spec
 	}
 	w := write{input: input, index: n.applied, term: n.term, prefix: m.book.prefix(n.applied)}
 	m.writes.known = append(m.writes.known, w)
-	view, ok := run.Deployment().(View)
+	view, ok := run.View().(View)
 	if !ok || m.book.asked {
 		return
 	}
@@ -81,7 +81,7 @@ func (m *monitor) keeps(id lockstep.Node, n *node) {
 
 // End judges the end of a run.
 func (m *monitor) End(run *lockstep.Run) *lockstep.Finding {
-	view, ok := run.Deployment().(View)
+	view, ok := run.View().(View)
 	conf := m.book.ahead()
 	if !ok || !run.Settled() {
 		return nil

@@ -34,15 +34,8 @@ func (script) Describe() (lockstep.Info, error) {
 	return lockstep.Info{Name: "script", Nodes: 3, Supports: trace.KindsOf(trace.Alarm)}, nil
 }
 
-func (s script) Deploy(*lockstep.Place) (lockstep.Deployment, error) {
-	p := &player{script: s}
-	if s.view == nil {
-		return p, nil
-	}
-	return struct {
-		*player
-		*view
-	}{p, s.view}, nil
+func (s script) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
+	return &player{script: s}, nil
 }
 
 // player reports the events of a script.
@@ -66,8 +59,14 @@ func (p *player) Do(_ context.Context, _ *lockstep.Step, out *lockstep.Outbox) e
 	return nil
 }
 
-func (*player) Abilities() lockstep.Abilities { return lockstep.Abilities{} }
-func (*player) Close() error                  { return nil }
+func (p *player) Abilities() (a lockstep.Abilities) {
+	if p.view != nil {
+		a.View = p.view
+	}
+	return a
+}
+
+func (*player) Close() error { return nil }
 
 func (v *view) Follows(lockstep.Node) lockstep.Node   { return v.follows }
 func (v *view) Reaches(lockstep.Node) uint64          { return v.reaches }

@@ -27,9 +27,11 @@ type watches struct {
 func (*watches) Describe() (lockstep.Info, error) {
 	return lockstep.Info{Name: "watches", Nodes: 4, Supports: trace.KindsOf(trace.Alarm, trace.Deliver)}, nil
 }
-func (w *watches) Deploy(*lockstep.Place) (lockstep.Deployment, error) { return w, nil }
-func (*watches) Abilities() lockstep.Abilities                         { return lockstep.Abilities{} }
-func (*watches) Close() error                                          { return nil }
+func (w *watches) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
+	return w, nil
+}
+func (*watches) Abilities() lockstep.Abilities { return lockstep.Abilities{} }
+func (*watches) Close() error                  { return nil }
 
 func (w *watches) Reset(_ context.Context, _ uint64, out *lockstep.Outbox) error {
 	w.out, w.clocks, w.log, w.ticked = out, ticks.New(4, w), nil, 0

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/lockstep-go/lockstep/internal/scratch"
 	"github.com/lockstep-go/lockstep/process"
 )
 
@@ -78,11 +79,12 @@ func compile(ctx context.Context, jar, path, premain string, files []source) err
 	if err != nil {
 		return err
 	}
-	work, err := os.MkdirTemp("", "lockstep-compile-*")
+	temporary, err := scratch.New("", "compile")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(work)
+	defer temporary.Remove()
+	work := temporary.Path
 	classes := filepath.Join(work, "classes")
 	arguments := []string{"-encoding", "UTF-8", "-proc:none", "-nowarn", "-d", classes}
 	if path != "" {

@@ -26,6 +26,7 @@ type JVM struct {
 	// Flags are those of the target. They come after the usual ones, and so win.
 	Flags []string
 
+	temp    string // where the JVM puts temporary files; empty: where the machine has them
 	archive string // of classes; empty: none
 	dumps   bool   // the archive is made when the JVM ends
 }
@@ -34,15 +35,15 @@ type JVM struct {
 // machine has for several.
 var usual = []string{"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx128m", "-Xss512k", "-XX:-UsePerfData", "-Djava.net.preferIPv4Stack=true"}
 
-// Find finds a JVM, and has Maven fetch what it is to run: see Jars.
-func Find(ctx context.Context, artefacts ...string) (*JVM, error) {
+// Find finds a JVM, and has Maven fetch what it is to run, with the SHA-256 of all files: see Jars.
+func Find(ctx context.Context, sums string, artefacts ...string) (*JVM, error) {
 	program, err := tool("java")
 	if err != nil {
 		return nil, fmt.Errorf("jvm: %w", err)
 	}
 	j := &JVM{Program: program}
 	if len(artefacts) > 0 {
-		j.Classes, err = Jars(ctx, artefacts...)
+		j.Classes, err = Jars(ctx, sums, artefacts...)
 	}
 	return j, err
 }
@@ -56,9 +57,19 @@ func tool(name string) (string, error) {
 	return path, nil
 }
 
+// In is the JVM with its temporary files in a directory, such as that of a server: a server that is killed leaves nothing elsewhere.
+func (j *JVM) In(folder string) *JVM {
+	in := *j
+	in.temp = folder
+	return &in
+}
+
 // Line is the java command with its flags and the class path: what stands before the name of a class and its arguments.
 func (j *JVM) Line() []string {
 	line := slices.Concat([]string{j.Program}, usual, j.Flags)
+	if j.temp != "" {
+		line = append(line, "-Djava.io.tmpdir="+j.temp)
+	}
 	switch {
 	case j.dumps:
 		line = append(line, "-XX:ArchiveClassesAtExit="+j.archive)

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 func found(t *testing.T) *jvm.JVM {
 	t.Helper()
 	outside.Programs(t, "java", "javac")
-	j, err := jvm.Find(t.Context())
+	j, err := jvm.Find(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,6 +124,19 @@ func TestArchive(t *testing.T) {
 	}
 }
 
+// A server that is killed leaves its temporary files in the directory that it was given.
+func TestIn(t *testing.T) {
+	j := found(t)
+	if _, err := j.Compile(t.Context(), "temp", "", files("Temp.java",
+		`public class Temp { public static void main(String[] a) throws Exception { System.out.print(java.io.File.createTempFile("left", ".so").getAbsolutePath()); } }`)); err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	if got := run(t, j.In(folder), "Temp"); filepath.Dir(got) != folder {
+		t.Errorf("%s is not in %s", got, folder)
+	}
+}
+
 // What is wrong is said: by javac, with the name of the file; and what is missing.
 func TestErrors(t *testing.T) {
 	j := found(t)
@@ -132,10 +145,10 @@ func TestErrors(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	t.Setenv("PATH", t.TempDir())
-	if _, err := jvm.Find(t.Context()); err == nil || err.Error() != "jvm: java is missing; `make setup` installs it" {
+	if _, err := jvm.Find(t.Context(), ""); err == nil || err.Error() != "jvm: java is missing; `make setup` installs it" {
 		t.Errorf("%v", err)
 	}
-	for _, pattern := range []string{"wrong-*", "making-*"} {
+	for _, pattern := range []string{"wrong-*", "*making-*"} {
 		if left, err := filepath.Glob(filepath.Join(os.Getenv("XDG_CACHE_HOME"), "lockstep", "servers", pattern)); err != nil || len(left) != 0 {
 			t.Errorf("what failed left %v, %v", left, err)
 		}
@@ -143,7 +156,7 @@ func TestErrors(t *testing.T) {
 }
 
 func ExampleJars() {
-	_, err := jvm.Jars(context.Background(), "zookeeper")
+	_, err := jvm.Jars(context.Background(), "", "zookeeper")
 	fmt.Println(err)
 	// Output: jvm: "zookeeper" is neither group:artefact:version nor -group:artefact
 }
@@ -158,9 +171,23 @@ func ExampleJVM_Line() {
 	// [Server --port 1]
 }
 
+func ExampleJVM_In() {
+	j := jvm.JVM{Program: "java"}
+	line := j.In("/scratch/node1").Line()
+	fmt.Println(line[len(line)-1])
+	// Output: -Djava.io.tmpdir=/scratch/node1
+}
+
+func ExampleSums() {
+	_, err := jvm.Sums(context.Background(), "zookeeper")
+	fmt.Println(err)
+	// Output: jvm: "zookeeper" is neither group:artefact:version nor -group:artefact
+}
+
 func ExampleFind() {
 	ctx := context.Background()
-	j, err := jvm.Find(ctx, "org.example:server:1.0") // needs java and Maven
+	const jars = "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae  server-1.0.jar\n" // a target embeds a file of these
+	j, err := jvm.Find(ctx, jars, "org.example:server:1.0")                                           // needs java and Maven
 	if err != nil {
 		return
 	}

@@ -12,20 +12,35 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/lockstep-go/lockstep/internal/words"
 	"github.com/lockstep-go/lockstep/process"
 )
 
 // Jars has Maven fetch artefacts, given as group:artefact:version, with all that they need, and
 // returns the files. What begins with a minus, as -group:artefact, is done without: it is needed by one of them, and for
 // nothing here; -*:* leaves jars that have everything in them. They are kept in the user's cache, so that it is done once.
-func Jars(ctx context.Context, artefacts ...string) ([]string, error) {
+//
+// Every jar must have the SHA-256 that sums has for it: lines as sha256sum prints them, which a target embeds from a file of its
+// own. It is checked when a jar was fetched and whenever it is about to be used.
+func Jars(ctx context.Context, sums string, artefacts ...string) ([]string, error) {
 	pom, err := pomOf(artefacts)
 	if err != nil {
 		return nil, err
 	}
+	pinned, err := readSums(sums)
+	if err != nil {
+		return nil, err
+	}
 	folder, err := process.Cached(fmt.Sprintf("jars-%.6x", sha256.Sum256(pom)), func(folder string) error {
-		return fetch(ctx, folder, pom)
+		process.Notify("fetching %s, once: it is kept in the user's cache", strings.Join(artefacts, ", "))
+		if err := fetch(ctx, folder, pom); err != nil {
+			return err
+		}
+		return pinned.check(folder)
 	})
+	if err == nil {
+		err = pinned.check(folder)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("jvm: fetching %s: %w", strings.Join(artefacts, ", "), err)
 	}
@@ -45,7 +60,7 @@ func fetch(ctx context.Context, folder string, pom []byte) error {
 	if err := os.WriteFile(file, pom, 0o644); err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, maven, "-B", "-q", "-f", file, "-DoutputDirectory="+folder, "-DincludeScope=runtime", plugin)
+	cmd := exec.CommandContext(ctx, maven, "-B", "-q", "--strict-checksums", "-f", file, "-DoutputDirectory="+folder, "-DincludeScope=runtime", plugin)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("mvn says: %s (%w)", complaint(out), err)
@@ -57,13 +72,14 @@ func fetch(ctx context.Context, folder string, pom []byte) error {
 func complaint(out []byte) string {
 	var lines []string
 	for line := range bytes.Lines(out) {
-		text, ok := strings.CutPrefix(strings.TrimSpace(string(line)), "[ERROR] ")
-		if advice := strings.HasPrefix(text, "[Help") || strings.Contains(text, " switch"); ok && !advice {
-			lines = append(lines, text)
+		_, text, ok := strings.Cut(strings.TrimSpace(string(line)), "[ERROR] ") // colors may come before it
+		advice := strings.HasPrefix(text, "[Help") || strings.HasPrefix(text, "For more information") || strings.Contains(text, " switch")
+		if ok && !advice && text != "" {
+			lines = append(lines, words.Clean(text))
 		}
 	}
 	if len(lines) == 0 {
-		return strings.TrimSpace(string(out))
+		return words.Clean(strings.TrimSpace(string(out)))
 	}
 	return strings.Join(lines[:min(3, len(lines))], " ")
 }

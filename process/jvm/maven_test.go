@@ -1,6 +1,8 @@
 package jvm
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -27,11 +29,36 @@ func TestPom(t *testing.T) {
 
 // What Maven complains of is quoted, without its advice.
 func TestComplaint(t *testing.T) {
-	got := complaint([]byte("[INFO] x\n[ERROR] Could not find artifact a:b:jar:1 in central\n[ERROR] \n[ERROR] To see the full stack trace, re-run Maven with the -e switch.\n[ERROR] [Help 1] somewhere\n"))
+	got := complaint([]byte("[INFO] x\n\x1b[0m\x1b[0m[ERROR] Could not find artifact a:b:jar:1 in central\n[ERROR] \n[ERROR] To see the full stack trace, re-run Maven with the -e switch.\n[ERROR] \n[ERROR] For more information about the errors, read:\n[ERROR] [Help 1] somewhere\n"))
 	if got != "Could not find artifact a:b:jar:1 in central" {
 		t.Errorf("%q", got)
 	}
 	if got := complaint([]byte(" nothing known \n")); got != "nothing known" {
 		t.Errorf("%q", got)
+	}
+}
+
+// The targets' lists of sums can be read, and have the jars of all versions that the targets offer.
+func TestTargetsArePinned(t *testing.T) {
+	for target, jars := range map[string][]string{
+		"zookeeper": {"zookeeper-3.4.9.jar", "zookeeper-3.5.8.jar", "zookeeper-3.9.5.jar"},
+		"kafka":     {"kafka_2.13-3.9.2.jar", "kafka_2.13-4.3.1.jar"},
+		"cassandra": {"cassandra-all-2.0.0.jar", "cassandra-all-2.0.17.jar", "cassandra-all-4.1.9.jar", "cassandra-all-5.0.5.jar", "byte-buddy-1.18.16.jar"},
+		"ratis":     {"ratis-examples-1.0.0.jar", "ratis-examples-3.3.0.jar"},
+		"bftsmart":  {"bft-smart-0.0.8.RELEASE.jar", "byte-buddy-1.18.16.jar"},
+	} {
+		text, err := os.ReadFile(filepath.Join("..", "..", "target", target, "jars.sha256"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pinned, err := readSums(string(text))
+		if err != nil {
+			t.Errorf("%s: %v", target, err)
+		}
+		for _, jar := range jars {
+			if pinned[jar] == "" {
+				t.Errorf("%s: %s is not pinned", target, jar)
+			}
+		}
 	}
 }

@@ -179,7 +179,7 @@ func (d *deployment) worthless(i int, err error) error {
 			words = "; its last words:\n" + tail
 		}
 	}
-	return &lockstep.Worthless{Reason: fmt.Sprintf("replica %s: %v%s", d.server.ids[i], err, words)}
+	return &lockstep.Inconclusive{Reason: fmt.Sprintf("replica %s: %v%s", d.server.ids[i], err, words)}
 }
 
 // post tells a replica something.
@@ -264,7 +264,7 @@ func (d *deployment) quiet(ctx context.Context, out *lockstep.Outbox) error {
 			return ctx.Err()
 		}
 	}
-	return &lockstep.Worthless{Reason: fmt.Sprintf("the replicas did not fall silent after %d reports", mostWait)}
+	return &lockstep.Inconclusive{Reason: fmt.Sprintf("the replicas did not fall silent after %d reports", mostWait)}
 }
 
 // take hands a report to the engine.

@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/remote/internal/loopback"
+	"github.com/lockstep-go/lockstep/internal/loopback"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -110,7 +110,7 @@ func (s System) Describe() (lockstep.Info, error) {
 }
 
 // Deploy starts the server, and the replicas where that is ours to do.
-func (s System) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
+func (s System) Deploy(_ context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package netrix_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -205,7 +206,7 @@ func TestSettings(t *testing.T) {
 func TestGarbage(t *testing.T) {
 	s := system()
 	s.Command, s.Listen = nil, "127.0.0.1:0"
-	d, err := s.Deploy(&lockstep.Place{})
+	d, err := s.Deploy(context.Background(), &lockstep.Place{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +234,7 @@ func TestGarbage(t *testing.T) {
 func TestListensLate(t *testing.T) {
 	t.Setenv("NETRIX_TEST_LATE", "yes")
 	result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: system(), Strategy: strategy.DefaultWalk, Runs: 1, Steps: 3, Workers: 1})
-	if err != nil || result.Worthless != 0 {
+	if err != nil || result.Inconclusive != 0 {
 		t.Errorf("%+v, %v", result, err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/lockstep-go/lockstep/report/campaign"
 )
 
+// How much a campaign put to the test, and what is a warning about it.
 func TestActivity(t *testing.T) {
 	commit := []lockstep.Count{{Name: "commit", N: 6}}
 	for _, c := range []struct {
@@ -21,25 +22,29 @@ func TestActivity(t *testing.T) {
 		{"nothing done", lockstep.Result{}, nil},
 		{"busy", lockstep.Result{Runs: 100, Steps: 123456, Requests: 250, Events: []lockstep.Count{{Name: "call", N: 250}, {Name: "return", N: 199}},
 			Judged: []lockstep.Count{{Name: "p", N: 300}, {Name: "q", N: lockstep.NotCounted}}},
-			[]string{"a run: 1235 steps, 4.49 events (call 2.5, return 1.99), 2.5 requests given, 1.99 operations answered", "property p was judged 300 times, 3 a run"}},
+			[]string{"a run: 1235 steps, 4.49 events (call 2.5, return 1.99), 2.5 requests given, 1.99 operations answered", "property p was checked 300 times, 3 a run"}},
 		{"idle rounds", lockstep.Result{Strategy: "uniform:period=4", Runs: 100, Steps: 1000, Quiet: 94, Events: commit, Judged: []lockstep.Count{{Name: "p", N: 6}}},
-			[]string{"a run: 10 steps, 0.06 events (commit 0.06)", "property p was judged 6 times, 0.06 a run",
+			[]string{"a run: 10 steps, 0.06 events (commit 0.06)", "property p was checked 6 times, 0.06 a run",
 				"nothing observable happened in 94 of 100 runs (94 %)",
-				"warning: most runs are idle: in the rounds of uniform, nodes with time-outs of their own may get nothing done; try the strategy walk, pos or partition, or more rounds"}},
+				"warning: most runs are idle: in the rounds of uniform, nodes with timeouts of their own may get nothing done; try the strategy walk, pos or partition, or more rounds"}},
 		{"in virtual time", lockstep.Result{Strategy: "walk", Runs: 4, Steps: 40, Virtual: lockstep.Time(365 * time.Second), Events: []lockstep.Count{{Name: "leader", N: 4}}},
 			[]string{"a run: 10 steps, 1m31.3s of virtual time, 1 events (leader 1)"}},
 		{"seldom judged", lockstep.Result{Strategy: "pos", Runs: 100, Steps: 1000, Events: []lockstep.Count{{Name: "leader", N: 100}}, Judged: []lockstep.Count{{Name: "p", N: 13}}},
-			[]string{"a run: 10 steps, 1 events (leader 1)", "property p was judged 13 times, 0.13 a run",
-				"warning: property p was judged in few runs only: try longer runs, or baseline:drop=0, which has no faults; if they are idle, too, look at the system's adapter"}},
+			[]string{"a run: 10 steps, 1 events (leader 1)", "property p was checked 13 times, 0.13 a run",
+				"warning: property p was checked in few runs only: try longer runs, or baseline:drop=0, which has no faults; if they are idle, too, look at the system's adapter"}},
 		{"judged often enough", lockstep.Result{Strategy: "pos", Runs: 100, Steps: 1000, Events: []lockstep.Count{{Name: "leader", N: 200}}, Judged: []lockstep.Count{{Name: "p", N: 20}}},
-			[]string{"a run: 10 steps, 2 events (leader 2)", "property p was judged 20 times, 0.2 a run"}},
+			[]string{"a run: 10 steps, 2 events (leader 2)", "property p was checked 20 times, 0.2 a run"}},
 		{"never judged", lockstep.Result{Strategy: "walk", Runs: 1, Steps: 10, Quiet: 1, Judged: []lockstep.Count{{Name: "p"}}},
-			[]string{"a run: 10 steps, no events", "warning: property p was never put to the test",
+			[]string{"a run: 10 steps, no events", "warning: property p was never checked",
 				"warning: most runs are idle: try longer runs, or delay, which follows the system's own time; if they are idle, too, look at the system's adapter"}},
 		{"judged by states", lockstep.Result{Strategy: "walk", Runs: 1, Steps: 10, Quiet: 1, Judged: []lockstep.Count{{Name: "p", N: 10}}},
-			[]string{"a run: 10 steps, no events", "property p was judged 10 times, 10 a run"}},
+			[]string{"a run: 10 steps, no events", "property p was checked 10 times, 10 a run"}},
 	} {
-		if got := campaign.Activity(&c.result); !slices.Equal(got, c.want) {
+		got := campaign.Activity(&c.result)
+		if c.result.Runs > 0 {
+			got = append(got, campaign.ProblemLines(c.result.Problems(), "")...)
+		}
+		if !slices.Equal(got, c.want) {
 			t.Errorf("%s:\n%s\nwant\n%s", c.what, strings.Join(got, "\n"), strings.Join(c.want, "\n"))
 		}
 	}

@@ -5,12 +5,13 @@ import (
 	"io"
 	"strings"
 
+	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/words"
 	"github.com/lockstep-go/lockstep/report/internal/plain"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// maxAnnotations bounds the annotations of a campaign: GitHub shows ten of a kind.
+// maxAnnotations bounds the annotations of each severity: GitHub shows ten of a kind.
 const maxAnnotations = 10
 
 // Place is a place in the source that annotations point to; the zero Place is none.
@@ -19,38 +20,31 @@ type Place struct {
 	Line int
 }
 
-// Annotations writes a campaign as GitHub workflow commands: an error for each group of
-// findings, a warning for whatever says nothing because it was never put to the test.
+// Annotations writes a campaign as GitHub workflow commands: an error or a warning for each problem, and a
+// notice for a campaign that passed.
 func Annotations(w io.Writer, c *Campaign, at Place) error {
 	d := c.Document()
 	a := annotator{place: at, title: "lockstep " + d.Target}
-	groups := d.Groups
-	if len(groups) == 0 && d.Finding != nil {
-		groups = []Group{{Property: d.Finding.Property, Text: d.Finding.Text, Findings: d.Findings, Trace: d.Trace, First: *d.FirstRun}}
-	}
-	for i, g := range groups {
-		if i == maxAnnotations {
-			a.add("warning", words.Count(len(groups)-i, "group of findings")+" more: not shown here")
-			break
+	count := map[lockstep.Severity]int{}
+	for i, p := range d.Problems {
+		if count[p.Severity]++; count[p.Severity] > maxAnnotations {
+			continue
 		}
-		text := fmt.Sprintf("%s: %s\n%d of %s, first in run %d, seed %d", g.Property, g.Text, g.Findings, words.Count(d.Runs, "run"), g.First, d.Seed)
+		lines := append(problemTexts([]lockstep.Problem{p}), fmt.Sprintf("%s, seed %d", d.Strategy, d.Seed))
+		lines[0] = p.Text
 		if i == 0 && d.Replay != "" {
-			text += "\nreplay: " + d.Replay
+			lines = append(lines, "replay: "+d.Replay)
+		} else if i == 0 && d.Again != "" && p.Severity == lockstep.SeverityError {
+			lines = append(lines, "again: "+d.Again)
 		}
-		a.add("error", text)
+		a.add(string(p.Severity), strings.Join(lines, "\n"))
 	}
-	for _, name := range c.Result.Unjudged() {
-		a.add("warning", fmt.Sprintf("property %s was never put to the test", name))
+	for _, s := range []lockstep.Severity{lockstep.SeverityError, lockstep.SeverityWarning} {
+		if more := count[s] - maxAnnotations; more > 0 {
+			a.add(string(s), fmt.Sprintf("%d more %s, not shown here", more, words.Plural(more, "problem")))
+		}
 	}
-	for _, name := range c.Result.Idle() {
-		a.add("warning", fmt.Sprintf("scenario: %s never took effect", name))
-	}
-	switch d.Verdict {
-	case trace.Unknown:
-		a.add("warning", "the campaign is unknown: "+unknown(&d))
-	case trace.Vacuous:
-		a.add("warning", "the campaign is vacuous: no part of the scenario took effect")
-	case trace.Pass:
+	if d.Verdict == trace.Pass {
 		a.add("notice", fmt.Sprintf("%s, nothing found; %s", words.Count(d.Runs, "run"), d.Guarantee.Text))
 	}
 	_, err := io.WriteString(w, a.b.String())

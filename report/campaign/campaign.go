@@ -33,8 +33,8 @@ type Campaign struct {
 	Scenario string
 	// Elapsed is the time that it took.
 	Elapsed time.Duration
-	// Interrupted says that somebody stopped it, and TimeUp that it used up its time.
-	Interrupted, TimeUp bool
+	// TimeUp says that it used up its time.
+	TimeUp bool
 
 	// Trace is the file of the first finding, shrunk, and Page the one to look at. Traces
 	// are the files of all findings that were kept.
@@ -52,6 +52,9 @@ type Campaign struct {
 	Coverage []coverage.Reading
 	// Closure counts late messages, where they were.
 	Closure []closure.TypeCount
+
+	// Notes are further lines of the summary, such as what was covered.
+	Notes []string
 
 	// Again is the command that makes the campaign again, and Replay the one that
 	// replays its first finding.
@@ -86,21 +89,14 @@ func AddSample(curve []Sample, r *lockstep.Result, elapsed time.Duration) []Samp
 		Findings: Findings(r)})
 }
 
-// Verdict is the judgement on the campaign. One that was interrupted, or had no time for a
-// single run, does not pass: nothing is known.
-func (c *Campaign) Verdict() trace.Verdict {
-	v := c.Result.Verdict()
-	if v == trace.Pass && (c.Interrupted || c.Result.Runs == 0) {
-		return trace.Unknown
-	}
-	return v
-}
+// Verdict is the judgement on the campaign, that of its result.
+func (c *Campaign) Verdict() trace.Verdict { return c.Result.Verdict() }
 
 // Findings is the number of failing runs, flaky ones included.
 func (c *Campaign) Findings() int { return Findings(c.Result) }
 
 // Findings is the number of failing runs of a result, flaky ones included.
-func Findings(r *lockstep.Result) int { return r.Verdicts[trace.Fail] + r.Verdicts[trace.Flaky] }
+func Findings(r *lockstep.Result) int { return r.Findings() }
 
 // FailureRate bounds the chance that a run fails.
 func (c *Campaign) FailureRate() Rate {
@@ -143,8 +139,12 @@ func (c *Campaign) Write(w io.Writer, colour bool) error {
 	fmt.Fprintf(&b, "%s under %s, seed %d\n", c.named(), plain.Clean(r.Strategy), r.Seed)
 	fmt.Fprintf(&b, "%s, %s in %v (%s runs/s, %s steps/s%s)%s\n", words.Count(r.Runs, "run"), words.Count(r.Steps, "step"),
 		c.Elapsed.Round(time.Millisecond), speed(c.perSecond(int64(r.Runs))), speed(c.perSecond(r.Steps)), c.timesReal(), c.ended())
-	c.writeVerdict(&b, colour)
-	c.writeCounts(&b)
+	for _, line := range Activity(r) {
+		fmt.Fprintln(&b, line)
+	}
+	if c.Shrunk != "" {
+		fmt.Fprintf(&b, "shrunk %s\n", plain.Clean(c.Shrunk))
+	}
 	if text := r.Guarantee.String(); text != "" {
 		fmt.Fprintf(&b, "guarantee: %s\n", plain.Clean(text))
 		if r.Guarantee.PerRun > 0 && !r.Guarantee.Certain {
@@ -155,12 +155,19 @@ func (c *Campaign) Write(w io.Writer, colour bool) error {
 			}
 		}
 	}
+	for _, line := range c.Notes {
+		fmt.Fprintln(&b, plain.Clean(line))
+	}
 	fmt.Fprintf(&b, "digest %016x\n", r.Digest)
 	for _, line := range []struct{ text, value string }{{"trace", c.Trace}, {"page", c.Page}, {"drawn by the spec:", strings.Join(c.Pictures, ", ")}, {"replay it with:", c.Replay}} {
 		if line.value != "" {
 			fmt.Fprintf(&b, "%s %s\n", line.text, plain.Clean(line.value))
 		}
 	}
+	if c.Replay == "" && c.Again != "" && Failed(r.Problems()) {
+		fmt.Fprintf(&b, "repeat it with: %s\n", plain.Clean(c.Again))
+	}
+	c.writeProblems(&b, colour)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -168,7 +175,7 @@ func (c *Campaign) Write(w io.Writer, colour bool) error {
 // ended says why the campaign ended early.
 func (c *Campaign) ended() string {
 	switch {
-	case c.Interrupted:
+	case c.Result.Stopped:
 		return ", interrupted"
 	case c.TimeUp:
 		return ", stopped when the time was up"
@@ -177,39 +184,20 @@ func (c *Campaign) ended() string {
 	}
 }
 
-func (c *Campaign) writeVerdict(b *strings.Builder, colour bool) {
-	r := c.Result
-	if f := r.First(); f != nil {
-		word := "FAIL"
-		if c.Verdict() == trace.Flaky {
-			word = "FLAKY"
-		}
-		fmt.Fprintf(b, "%s %d of %s, first in run %d: %s: %s\n", plain.Red(colour, word), c.Findings(), words.Count(r.Runs, "run"), f.Run,
-			plain.Clean(f.Finding.Property), plain.Clean(f.Finding.Text))
-		if f.Repeated > 1 {
-			fmt.Fprintln(b, f.Confirmed())
-		}
-	} else {
-		fmt.Fprintf(b, "%s nothing found\n", strings.ToUpper(string(c.Verdict())))
+// writeProblems ends the summary: the problems, and last the verdict, so that no list buries it.
+func (c *Campaign) writeProblems(b *strings.Builder, colour bool) {
+	list := c.Result.Problems()
+	if len(list) > 0 && list[0].Verdict() == c.Verdict() && c.Verdict() != trace.Pass && len(list[0].Places) == 0 {
+		list = list[1:] // the summary says it
 	}
-	for _, reason := range plain.Keys(r.Reasons) {
-		fmt.Fprintf(b, "%s not judged: %s\n", words.Were(r.Reasons[reason], "run"), plain.Clean(reason))
-	}
-	if n := r.Verdicts[trace.Vacuous]; n > 0 {
-		fmt.Fprintf(b, "%s vacuous: the scenario never took effect in %s\n", words.Were(n, "run"), words.Them(n))
-	}
-	if c.Shrunk != "" {
-		fmt.Fprintf(b, "shrunk %s\n", plain.Clean(c.Shrunk))
-	}
-}
-
-func (c *Campaign) writeCounts(b *strings.Builder) {
-	for _, line := range Activity(c.Result) {
+	for _, line := range ProblemLines(list, ": --json and --report list all") {
 		fmt.Fprintln(b, line)
 	}
-	for _, name := range c.Result.Idle() {
-		fmt.Fprintf(b, "warning: %s never took effect\n", plain.Clean(name))
+	line := c.Summary()
+	if word, rest, _ := strings.Cut(line, " "); c.Verdict() == trace.Fail || c.Verdict() == trace.Flaky {
+		line = plain.Red(colour, word) + " " + rest
 	}
+	fmt.Fprintln(b, line)
 }
 
 // named is the target with its options.

@@ -13,39 +13,41 @@ import (
 // Document is a campaign as JSON: what the command line prints for it. Programs rely on the
 // keys.
 type Document struct {
-	Target      string            `json:"target"`
-	Build       string            `json:"build,omitempty"`
-	Options     map[string]string `json:"options,omitempty"`
-	Strategy    string            `json:"strategy"`
-	Scenario    string            `json:"scenario,omitempty"`
-	Seed        uint64            `json:"seed"`
-	Runs        int               `json:"runs"`
-	Findings    int               `json:"findings"`
-	FirstRun    *int              `json:"first_finding_run"` // null: none
-	Finding     *Problem          `json:"finding"`           // the first; null: none
-	Trace       string            `json:"trace"`
-	Page        string            `json:"page,omitempty"`
-	Pictures    []string          `json:"pictures,omitempty"`
-	Traces      []string          `json:"traces,omitempty"`
-	Verdict     trace.Verdict     `json:"verdict"`
-	Verdicts    map[string]int    `json:"verdicts"`
-	Reasons     map[string]int    `json:"reasons,omitempty"`
-	Shrunk      string            `json:"shrunk,omitempty"`
-	Guarantee   Promise           `json:"guarantee"`
-	Judged      map[string]*int   `json:"judged,omitempty"` // null: nobody counted, which is not zero
-	Effects     []Effect          `json:"effects,omitempty"`
-	Events      []Effect          `json:"events,omitempty"` // by type
-	Requests    int64             `json:"requests"`         // given
-	QuietRuns   int               `json:"quiet_runs"`       // in which nothing observable happened
-	ElapsedMS   int64             `json:"elapsed_ms"`
-	RunsPerS    float64           `json:"runs_per_sec"`
-	StepsPerS   float64           `json:"steps_per_sec"`
-	VirtualMS   int64             `json:"virtual_ms,omitempty"`
-	TimesReal   float64           `json:"times_real,omitempty"`
-	Steps       int64             `json:"steps"`
-	Messages    int64             `json:"messages"`
-	Digest      string            `json:"digest"`
-	Interrupted bool              `json:"interrupted"`
+	Target   string            `json:"target"`
+	Build    string            `json:"build,omitempty"`
+	Options  map[string]string `json:"options,omitempty"`
+	Strategy string            `json:"strategy"`
+	Scenario string            `json:"scenario,omitempty"`
+	Seed     uint64            `json:"seed"`
+	Runs     int               `json:"runs"`
+	Findings int               `json:"findings"`
+	FirstRun *int              `json:"first_finding_run"` // null: none
+	Finding  *Finding          `json:"finding"`           // the first; null: none
+	Trace    string            `json:"trace"`
+	Page     string            `json:"page,omitempty"`
+	Pictures []string          `json:"pictures,omitempty"`
+	Traces   []string          `json:"traces,omitempty"`
+	Verdict  trace.Verdict     `json:"verdict"`
+	// Problems is everything that is wrong with the campaign, the worst first.
+	Problems    []lockstep.Problem `json:"problems"`
+	Verdicts    map[string]int     `json:"verdicts"`
+	Reasons     map[string]int     `json:"reasons,omitempty"`
+	Shrunk      string             `json:"shrunk,omitempty"`
+	Guarantee   Promise            `json:"guarantee"`
+	Judged      map[string]*int    `json:"judged,omitempty"` // null: nobody counted, which is not zero
+	Effects     []Effect           `json:"effects,omitempty"`
+	Events      []Effect           `json:"events,omitempty"` // by type
+	Requests    int64              `json:"requests"`         // given
+	QuietRuns   int                `json:"quiet_runs"`       // in which nothing observable happened
+	ElapsedMS   int64              `json:"elapsed_ms"`
+	RunsPerS    float64            `json:"runs_per_sec"`
+	StepsPerS   float64            `json:"steps_per_sec"`
+	VirtualMS   int64              `json:"virtual_ms,omitempty"`
+	TimesReal   float64            `json:"times_real,omitempty"`
+	Steps       int64              `json:"steps"`
+	Messages    int64              `json:"messages"`
+	Digest      string             `json:"digest"`
+	Interrupted bool               `json:"interrupted"`
 
 	FailureRate Rate                `json:"failure_rate"`
 	Groups      []Group             `json:"groups,omitempty"`
@@ -57,8 +59,8 @@ type Document struct {
 	Replay string `json:"replay,omitempty"`
 }
 
-// Problem is a finding in a document.
-type Problem struct {
+// Finding is a finding in a document.
+type Finding struct {
 	Property string `json:"property"`
 	Text     string `json:"text"`
 	// Confirmed says how often the run failed again.
@@ -87,17 +89,21 @@ type Promise struct {
 func (c *Campaign) Document() Document {
 	r := c.Result
 	d := Document{Target: r.Target, Build: c.Build, Options: c.Options, Strategy: r.Strategy, Scenario: c.Scenario, Seed: r.Seed,
-		Runs: r.Runs, Findings: c.Findings(), Trace: c.Trace, Page: c.Page, Pictures: c.Pictures, Traces: c.Traces, Verdict: c.Verdict(), Verdicts: map[string]int{},
+		Runs: r.Runs, Findings: c.Findings(), Trace: c.Trace, Page: c.Page, Pictures: c.Pictures, Traces: c.Traces,
+		Verdict: c.Verdict(), Problems: r.Problems(), Verdicts: map[string]int{},
 		Reasons: r.Reasons, Shrunk: c.Shrunk, Guarantee: promise(r), Judged: map[string]*int{}, ElapsedMS: c.Elapsed.Milliseconds(),
 		RunsPerS: c.perSecond(int64(r.Runs)), StepsPerS: c.perSecond(r.Steps), VirtualMS: time.Duration(r.Virtual).Milliseconds(), TimesReal: c.perVirtual(), Steps: r.Steps, Messages: r.Messages, Requests: r.Requests, QuietRuns: r.Quiet,
-		Digest: fmt.Sprintf("%016x", r.Digest), Interrupted: c.Interrupted, FailureRate: c.FailureRate(), Groups: c.Groups,
+		Digest: fmt.Sprintf("%016x", r.Digest), Interrupted: r.Stopped, FailureRate: c.FailureRate(), Groups: c.Groups,
 		Curve: c.Curve, Coverage: c.Coverage, Closure: c.Closure, Again: c.Again, Replay: c.Replay}
+	if d.Problems == nil {
+		d.Problems = []lockstep.Problem{} // a list in JSON, not null
+	}
 	for v, n := range r.Verdicts {
 		d.Verdicts[string(v)] = n
 	}
 	if f := r.First(); f != nil {
 		d.FirstRun = &f.Run
-		d.Finding = &Problem{Property: f.Finding.Property, Text: f.Finding.Text, Confirmed: f.Confirmed()}
+		d.Finding = &Finding{Property: f.Finding.Property, Text: f.Finding.Text, Confirmed: f.Confirmed()}
 	}
 	for _, j := range r.Judged {
 		d.Judged[j.Name] = nil

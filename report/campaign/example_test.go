@@ -34,7 +34,7 @@ func ExampleJUnit() {
 		panic(err)
 	}
 	fmt.Println(strings.Split(b.String(), "\n")[1])
-	// Output: <testsuites name="lockstep" tests="1" failures="1" errors="0">
+	// Output: <testsuites name="lockstep" tests="2" failures="1" errors="0">
 }
 
 func ExampleCampaign_Document() {
@@ -45,7 +45,7 @@ func ExampleCampaign_Document() {
 
 func ExampleAnnotations() {
 	_ = campaign.Annotations(os.Stdout, sampleCampaign(), campaign.Place{File: "smr_test.go", Line: 12})
-	// Output: ::error file=smr_test.go,line=12,title=lockstep smr-bug::prefix: node 1 outputs ad, but node 2 had output c%0A3 of 3000 runs, first in run 238, seed 1%0Areplay: lockstep replay lockstep-out/prefix-seed1-run238.trace
+	// Output: ::error file=smr_test.go,line=12,title=lockstep smr-bug::prefix in 22 of 3000 runs, first in run 238: node 1 outputs ad, but node 2 had output c%0Auniform:period=4,isolations=4,rounds=16, seed 1%0Areplay: lockstep replay lockstep-out/prefix-seed1-run238.trace
 }
 
 func ExampleCampaign_Write() {
@@ -55,13 +55,13 @@ func ExampleCampaign_Write() {
 	// Output:
 	// smr-bug nodes=3 under uniform:period=4,isolations=4,rounds=16, seed 1
 	// 3000 runs, 152000 steps in 490ms (6122 runs/s, 310204 steps/s)
-	// PASS nothing found
 	// a run: 50.7 steps, no events
-	// property prefix was judged 9120 times, 3.04 a run
+	// property prefix was checked 9120 times, 3.04 a run
 	// guarantee: one run hits a given 4-periodic uniform execution with probability at least 7.05e-06 (there are 141905)
 	//            these 3000 runs: at least 0.0209; for 0.95 it takes 424926 runs
 	//            on these terms: messages are lost as the rounds say; nothing else is random
 	// digest 0123456789abcdef
+	// PASS nothing found
 }
 
 func ExampleComparePage() {

@@ -22,11 +22,18 @@ func TestGoldenExports(t *testing.T) {
 	unknown := passed()
 	unknown.Result.Verdicts = map[lockstep.Verdict]int{trace.Pass: 2997, trace.Unknown: 3}
 	unknown.Result.Reasons = map[string]int{"more than 100000 steps": 3}
+	unknown.Result.Unknown = []lockstep.Unknown{{Run: 17, Reason: "more than 100000 steps"}}
 	stopped := passed()
-	stopped.Interrupted = true
+	stopped.Result.Stopped = true
 	vacuous := passed()
 	vacuous.Result.Effects = []lockstep.Count{{Name: "hold votes", N: 12}, {Name: "release votes"}, {Name: "guard", Optional: true}}
-	all := []*campaign.Campaign{sampleCampaign(), unknown, stopped, vacuous}
+	diverged := passed()
+	diverged.Result.Rechecked, diverged.Result.Diverged, diverged.Result.Nondeterminism = 60, 5, []string{"a.go:1 reads the clock", "b.go:2 reads the use of memory"}
+	for run := range 5 {
+		diverged.Result.Divergences = append(diverged.Result.Divergences, lockstep.Divergence{Run: 50*run + 49, Difference: "step 3: deliver 1->2 Ask, then deliver 2->1 Ask",
+			Nondeterminism: []string{"a.go:1 reads the clock"}})
+	}
+	all := []*campaign.Campaign{sampleCampaign(), unknown, stopped, vacuous, diverged}
 	golden.Check(t, "junit.xml", func(w io.Writer) error { return campaign.JUnit(w, all...) })
 	golden.Check(t, "campaign.json", func(w io.Writer) error {
 		e := json.NewEncoder(w)
@@ -60,10 +67,10 @@ func TestVerdict(t *testing.T) {
 		want   trace.Verdict
 	}{
 		{"as it is", func(*campaign.Campaign) {}, trace.Pass},
-		{"stopped", func(c *campaign.Campaign) { c.Interrupted = true }, trace.Unknown},
+		{"stopped", func(c *campaign.Campaign) { c.Result.Stopped = true }, trace.Unknown},
 		{"time up", func(c *campaign.Campaign) { c.TimeUp = true }, trace.Pass},
 		{"time up at once", func(c *campaign.Campaign) { c.TimeUp, c.Result.Runs = true, 0 }, trace.Unknown},
-		{"stopped with a finding", func(c *campaign.Campaign) { c.Interrupted, c.Result.Verdicts[trace.Fail] = true, 1 }, trace.Fail},
+		{"stopped with a finding", func(c *campaign.Campaign) { c.Result.Stopped, c.Result.Verdicts[trace.Fail] = true, 1 }, trace.Fail},
 	} {
 		x := passed()
 		if c.change(x); x.Verdict() != c.want {

@@ -6,16 +6,17 @@ import (
 	"io"
 	"strings"
 
+	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/words"
 	"github.com/lockstep-go/lockstep/report/internal/plain"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
 // JUnit writes campaigns as JUnit XML, as CI servers read it: a campaign is a test suite
-// with seed, strategy, guarantee and trace as properties, and each property of the system
-// that was judged is a test case. A finding is a failure; a campaign that says nothing,
-// because runs were not judged, the scenario never took effect or somebody stopped it, is an
-// error.
+// with seed, strategy, guarantee and trace as properties. Each property of the system is a test
+// case, and the case "campaign" has the problems that concern no single property. A finding and a divergence are
+// failures. A campaign that says nothing, because runs were not checked, the scenario never took
+// effect or a person stopped it, is an error. A property that was never checked is skipped.
 func JUnit(w io.Writer, campaigns ...*Campaign) error {
 	doc := junitSuites{Name: "lockstep"}
 	for _, c := range campaigns {
@@ -62,9 +63,13 @@ type (
 		Name    string        `xml:"name,attr"`
 		Class   string        `xml:"classname,attr"`
 		Time    string        `xml:"time,attr"`
+		Skipped *junitSkipped `xml:"skipped"`
 		Failure *junitProblem `xml:"failure"`
 		Error   *junitProblem `xml:"error"`
 		Out     string        `xml:"system-out,omitempty"`
+	}
+	junitSkipped struct {
+		Message string `xml:"message,attr"`
 	}
 	junitProblem struct {
 		Message string `xml:"message,attr"`
@@ -87,93 +92,124 @@ func junitSuiteOf(c *Campaign) junitSuite {
 			s.Properties = append(s.Properties, junitProperty{p.Name, plain.Clean(p.Value)})
 		}
 	}
+	s.Cases = []junitCase{c.campaignCase(&d)}
 	for _, name := range d.properties() {
-		one := junitCase{Name: plain.Clean(name), Class: plain.Clean(d.Target), Time: "0.000"}
-		d.judge(name, &one)
-		if one.Failure != nil {
-			s.Failures++
-		}
-		if one.Error != nil {
-			s.Errors++
-		}
-		s.Cases = append(s.Cases, one)
+		s.Cases = append(s.Cases, c.propertyCase(&d, name))
 	}
-	s.Cases[0].Time = s.Time // the runs judged all properties together
+	for _, one := range s.Cases {
+		switch {
+		case one.Failure != nil:
+			s.Failures++
+		case one.Error != nil:
+			s.Errors++
+		case one.Skipped != nil:
+			s.Skipped++
+		}
+	}
+	s.Cases[0].Time = s.Time // the runs checked all properties together
 	s.Tests = len(s.Cases)
 	return s
 }
 
-// properties are the names of all properties that were judged or violated.
-func (c *Document) properties() []string {
+// properties are the names of all properties that were checked or violated.
+func (d *Document) properties() []string {
 	names := map[string]bool{}
-	for name := range c.Judged {
+	for name := range d.Judged {
 		names[name] = true
 	}
-	if c.Finding != nil {
-		names[c.Finding.Property] = true
-	}
-	for _, g := range c.Groups {
-		names[g.Property] = true
-	}
-	if len(names) == 0 {
-		names["panic"] = true
+	for _, p := range d.Problems {
+		if p.Property != "" {
+			names[p.Property] = true
+		}
 	}
 	return plain.Keys(names)
 }
 
-// judge fills in how a property came off.
-func (c *Document) judge(name string, one *junitCase) {
-	var texts []string
-	found := 0
-	for _, g := range c.Groups {
-		if g.Property == name {
-			texts = append(texts, fmt.Sprintf("%s, first in run %d (%s): %s", words.Count(g.Findings, "time"), g.First, plain.Clean(g.Shape), plain.Clean(g.Text)))
-			found += g.Findings
+// campaignCase is the case of the problems that concern no single property.
+func (c *Campaign) campaignCase(d *Document) junitCase {
+	one := junitCase{Name: "campaign", Class: plain.Clean(d.Target), Time: "0.000"}
+	var list []lockstep.Problem
+	for _, p := range d.Problems {
+		if p.Property == "" {
+			list = append(list, p)
 		}
 	}
-	if c.Finding != nil && c.Finding.Property == name {
-		texts = append([]string{plain.Clean(c.Finding.Text)}, texts...)
-		found = max(found, 1)
+	text := plain.Lines(strings.Join(problemTexts(list), "\n"))
+	for _, p := range list {
+		if p.Severity == lockstep.SeverityError || p.Verdict() != trace.Pass {
+			one.set(&p, text)
+			return one
+		}
 	}
-	switch {
-	case found > 0:
-		kind := string(trace.Fail)
-		if c.Verdict == trace.Flaky {
-			kind = string(trace.Flaky)
+	one.Out = strings.TrimSpace(text + "\n" + c.Summary())
+	return one
+}
+
+// problemTexts are problems with all of their places.
+func problemTexts(list []lockstep.Problem) (lines []string) {
+	for _, p := range list {
+		lines = append(lines, fmt.Sprintf("%s: %s", p.Severity, p.Text))
+		for _, place := range p.Places {
+			lines = append(lines, "  at "+place)
 		}
-		if c.Replay != "" {
-			texts = append(texts, "replay: "+plain.Clean(c.Replay))
-		}
-		one.Failure = &junitProblem{Message: texts[0], Type: kind, Text: strings.Join(texts, "\n")}
-	case c.Verdict == trace.Unknown || c.Verdict == trace.Vacuous:
-		text := "no part of the scenario took effect"
-		if c.Verdict == trace.Unknown {
-			text = unknown(c)
-		}
-		one.Error = &junitProblem{Message: text, Type: string(c.Verdict), Text: text}
-	default:
-		one.Out = words.Count(c.Runs, "run") + ", " + judged(c, name)
+	}
+	return lines
+}
+
+// set makes a problem the outcome of the case: a failure where the system is to blame, or else an error.
+func (one *junitCase) set(p *lockstep.Problem, text string) {
+	x := &junitProblem{Message: plain.Clean(p.Text), Type: string(p.Verdict()), Text: text}
+	if v := p.Verdict(); v == trace.Fail || v == trace.Flaky {
+		one.Failure = x
+	} else {
+		one.Error = x
 	}
 }
 
-// judged says how often a property could have failed.
-func judged(d *Document, name string) string {
+// propertyCase is the case of a property.
+func (c *Campaign) propertyCase(d *Document, name string) junitCase {
+	one := junitCase{Name: plain.Clean(name), Class: plain.Clean(d.Target), Time: "0.000"}
+	for _, p := range d.Problems {
+		switch {
+		case p.Property == name && p.Kind == lockstep.ProblemVacuousProperty:
+			one.Skipped = &junitSkipped{plain.Clean(p.Text)}
+		case p.Property == name && one.Failure == nil:
+			one.set(&p, d.failureText(&p))
+			return one
+		case one.Error == nil && p.Property == "" && (p.Verdict() == trace.Unknown || p.Verdict() == trace.Vacuous):
+			one.set(&p, plain.Clean(p.Text)) // nothing says that the property holds
+		}
+	}
+	switch {
+	case one.Error != nil:
+		one.Skipped = nil
+	case one.Skipped == nil:
+		one.Out = words.Count(d.Runs, "run") + ", " + checked(d, name)
+	}
+	return one
+}
+
+// failureText says how a property failed: the groups of findings, and how to replay the first.
+func (d *Document) failureText(p *lockstep.Problem) string {
+	lines := problemTexts([]lockstep.Problem{*p})
+	for _, g := range d.Groups {
+		if g.Property == p.Property {
+			lines = append(lines, fmt.Sprintf("%s, first in run %d (%s): %s",
+				words.Count(g.Findings, "time"), g.First, g.Shape, g.Text))
+		}
+	}
+	if d.Replay != "" {
+		lines = append(lines, "replay: "+d.Replay)
+	}
+	return plain.Lines(strings.Join(lines, "\n"))
+}
+
+// checked says how often a property could have failed.
+func checked(d *Document, name string) string {
 	if n := d.Judged[name]; n != nil {
-		return "judged " + words.Count(*n, "time")
+		return "checked " + words.Count(*n, "time")
 	}
-	return "judged, nobody counted how often"
-}
-
-// unknown says why nothing is known.
-func unknown(d *Document) string {
-	switch {
-	case len(d.Reasons) > 0:
-		return "runs were not judged: " + plain.Clean(strings.Join(plain.Keys(d.Reasons), "; "))
-	case d.Interrupted:
-		return "interrupted after " + words.Count(d.Runs, "run")
-	default:
-		return "no run was made"
-	}
+	return "checked, nothing counts how often"
 }
 
 func yes(b bool) string {

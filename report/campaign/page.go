@@ -26,9 +26,10 @@ var pageTemplate = page.Parse("campaign", pageHTML)
 
 // Limits of a campaign page: longer lists are cut, and the page says so.
 const (
-	maxGroups  = 100
-	foldGroups = 12
-	maxSamples = 1000
+	maxGroups   = 100
+	maxProblems = 500
+	foldGroups  = 12
+	maxSamples  = 1000
 )
 
 // Page writes a campaign as one HTML file that needs nothing else.
@@ -63,6 +64,8 @@ type pageData struct {
 	Heading  string // the verdict
 	Class    string
 	Subtitle string
+	Summary  string // the verdict in a line, of a campaign
+	Problems []lockstep.Problem
 	Cards    []card
 	RateText string
 	Promise  []string
@@ -92,6 +95,11 @@ func (d *pageData) fill(c *Campaign) error {
 	d.Subtitle = fmt.Sprintf("%s · %s · seed %d", c.named(), plain.Clean(d.D.Strategy), d.D.Seed)
 	if c.Scenario != "" {
 		d.Subtitle += " · scenario " + plain.Clean(c.Scenario)
+	}
+	d.Summary, d.Problems = c.Summary(), d.D.Problems
+	if n := len(d.Problems); n > maxProblems {
+		d.Problems = d.Problems[:maxProblems]
+		d.Cut = append(d.Cut, fmt.Sprintf("The first %d of %d problems are shown.", maxProblems, n))
 	}
 	d.fillCards(c)
 	d.RateText = rateText(&d.D)

@@ -7,12 +7,9 @@ lockstep=$PWD/bin/lockstep
 runs=$1
 shift
 cd target/etcdserver
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+mod=$(go run ../../internal/modules modfile v3.5)
 library=go.etcd.io/etcd/server/v3
 for version in "$@"; do
-	cp versions/v3.5.mod "$work/go.mod"
-	cp versions/v3.5.sum "$work/go.sum"
-	go mod edit -replace "$library=$library@$version" "$work/go.mod"
-	GOWORK=off GOFLAGS=-mod=mod "$lockstep" go test -modfile "$work/go.mod" -timeout 1h -run "KnownMistakes/^(${MISTAKES:-.*})\$" -v . -known "$runs" "-rate=${RATE:-false}"
+	go mod edit -replace "$library=$library@$version" "$mod"
+	GOWORK=off GOFLAGS=-mod=mod "$lockstep" go test -modfile "$mod" -timeout 1h -run "KnownMistakes/^(${MISTAKES:-.*})\$" -v . -known "$runs" "-rate=${RATE:-false}"
 done

@@ -13,29 +13,30 @@ speed() { sed 's/.*"runs_per_sec":\([0-9.]*\).*/\1/'; }
 # shellcheck disable=SC2086
 run() { $lockstep run $campaign --workers 1 --out "$dir/out$1" --json 2> /dev/null | speed; }
 # shellcheck disable=SC2086
-fleet() { $lockstep fleet run $campaign --fleet $url --out "$dir/out" --json 2> /dev/null | speed; }
+fleet() { $lockstep fleet run $campaign --fleet $url --token-file "$token" --out "$dir/out" --json 2> /dev/null | speed; }
 # Processor time of processes, with that of their children that have ended, in seconds.
 used() {
 	for pid in "$@"; do cat "/proc/$pid/stat" 2> /dev/null || echo; done |
 		awk -v hz="$(getconf CLK_TCK)" '{ sub(/.*\) /, ""); t += $12 + $13 + $14 + $15 } END { printf "%.1f\n", t / hz }'
 }
 
-$lockstep fleet serve --dir "$dir" --listen 127.0.0.1:14229 --page "" --token speed > /dev/null 2>&1 &
+$lockstep fleet serve --dir "$dir" --listen 127.0.0.1:14229 --page "" > /dev/null 2>&1 &
 server=$! pids=$!
-url=nats://speed@127.0.0.1:14229
-until $lockstep fleet status $url > /dev/null 2>&1; do sleep 1; done
+url=nats://127.0.0.1:14229
+token=$dir/token
+until $lockstep fleet status $url --token-file "$token" > /dev/null 2>&1; do sleep 1; done
 alone=$(run 1)
 run 1 > "$dir/beside1" &
 other=$!
 run 2 > "$dir/beside2"
 wait $other
 beside=$(cat "$dir/beside1" "$dir/beside2" | awk '{ s += $1 } END { print s }')
-$lockstep fleet join $url --workers 1 > /dev/null 2>&1 &
+$lockstep fleet join $url --token-file "$token" --workers 1 > /dev/null 2>&1 &
 first=$! pids="$pids $!"
 one=$(fleet)
 sleep 2 # until the program of the worker has ended, and is counted
 echo "fleet of one: server $(used $server) s, worker $(used $first) s of processor time"
-$lockstep fleet join $url --workers 1 > /dev/null 2>&1 &
+$lockstep fleet join $url --token-file "$token" --workers 1 > /dev/null 2>&1 &
 second=$! pids="$pids $!"
 two=$(fleet)
 sleep 2

@@ -3,6 +3,7 @@
 package backup
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -39,9 +40,9 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 }
 
 // Deploy makes a deployment.
-func (c Cluster) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
+func (c Cluster) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
 	target.Fill(&c)
-	return c.cluster().Deploy(p)
+	return c.cluster().Deploy(ctx, p)
 }
 
 func (c Cluster) cluster() sim.Cluster[message] {

@@ -2,21 +2,25 @@ package bftsmart
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/outside"
+	"github.com/lockstep-go/lockstep/process"
 )
 
 // wires are replicas without an engine and without hooks in them: bytes that pass between sockets, some
 // of them later than others, as a rule says.
 type wires struct {
 	*proxied
-	held map[string][]frame
-	done [replicas][]Execution // what each has executed
+	held  map[string][]process.Held
+	marks [replicas]int         // lines of logs that were read
+	done  [replicas][]Execution // what each has executed
 }
 
 // verdicts of a rule: what is not held under a name passes.
@@ -42,60 +46,92 @@ func shows(t *testing.T, try func(w *wires) bool) {
 // run lets a client append the number 1, until enough has happened, and reports whether it has: it will not when all
 // replicas have executed it and a while has passed. The rule tells under what name a message is held; after is asked
 // after each and tells what to let go.
-func (w *wires) run(t *testing.T, rule func(f frame, m Message) string, after func() []string, enough func() bool) bool {
+func (w *wires) run(t *testing.T, rule func(f process.Held, m Message) string, after func() []string, enough func() bool) (happened bool) {
 	t.Helper()
 	outside.Programs(t, "java", "javac", "mvn")
-	d, err := newDeployment(t.Context(), Cluster{Requests: 1, Timeout: time.Second, Silence: 10 * time.Millisecond}, nil)
+	w.held = map[string][]process.Held{}
+	cluster := Cluster{Requests: 1, Timeout: time.Second, Silence: 10 * time.Millisecond}
+	system := cluster.proxied()
+	system.New = func(ctx context.Context, servers *process.Cluster) (process.Driver, error) {
+		d, err := cluster.newProxied(ctx, servers)
+		if err != nil {
+			return process.Driver{}, err
+		}
+		w.proxied = d
+		return d.driver(), nil
+	}
+	err := system.Once(t.Context(), func(*process.Cluster) error {
+		if err := w.enter(t.Context()); err != nil {
+			return err
+		}
+		w.Network.Control(true)
+		if err := w.client.append(1); err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		for !enough() {
+			if ctx.Err() != nil {
+				t.Logf("it did not happen; executed: %v", w.done)
+				return nil
+			}
+			if err := w.step(ctx, rule, after); err != nil {
+				return err
+			}
+		}
+		happened = true
+		return nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.proxied, w.held = &proxied{deployment: d}, map[string][]frame{}
-	defer w.Close()
-	if err := w.begin(t.Context(), t.TempDir()); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.client.ask(1); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	for !enough() {
-		select {
-		case f := <-w.inbox:
-			m, err := Decode(f.body)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if name := rule(f, m); name != pass {
-				w.held[name] = append(w.held[name], f)
-			} else if err := w.forward(ctx, f); err != nil {
-				t.Fatal(err)
-			}
-		case <-time.After(w.cluster.Silence):
-			w.executed()
-		case <-ctx.Done():
-			t.Logf("it did not happen; executed: %v", w.done)
-			return false
+	return happened
+}
+
+// step lets what came pass, as far as the rule says, and then what is to be let go.
+func (w *wires) step(ctx context.Context, rule func(f process.Held, m Message) string, after func() []string) error {
+	came, _, err := w.Network.Sent()
+	for _, f := range came {
+		if name := rule(f, decoded(content(w.Network.Data(f.Number))).(Message)); name != pass {
+			w.held[name] = append(w.held[name], f)
+		} else {
+			err = errors.Join(err, w.forward(ctx, f))
 		}
 		for _, name := range after() {
 			for _, f := range w.held[name] {
-				if err := w.forward(ctx, f); err != nil {
-					t.Fatal(err)
-				}
+				err = errors.Join(err, w.forward(ctx, f))
 			}
 			delete(w.held, name)
 		}
 	}
-	return true
+	if len(came) == 0 {
+		_ = process.Sleep(ctx, w.cluster.Silence)
+		w.executed()
+	}
+	return err
+}
+
+// forward hands a message over when there is a connection.
+func (w *wires) forward(ctx context.Context, f process.Held) error {
+	return process.Retry(ctx, patience, "no connection", func(context.Context) error {
+		if !w.Network.Carry(f.Number) {
+			return errors.New("not yet")
+		}
+		return nil
+	})
 }
 
 // executed reads what the state machines say.
 func (w *wires) executed() {
-	for i, p := range w.programs {
-		p.take(func(line string) {
-			_, text, _ := strings.Cut(line, " ")
-			w.done[i] = append(w.done[i], *value(EventExecuted, text).(*Execution))
-		})
+	for i := range w.done {
+		lines, mark := w.Server(lockstep.Node(i + 1)).Log.Since(w.marks[i])
+		w.marks[i] = mark
+		for _, line := range lines {
+			kind, text, _ := strings.Cut(line, " ")
+			if x, ok := value(kind, text).(*Execution); ok {
+				w.done[i] = append(w.done[i], *x)
+			}
+		}
 	}
 }
 
@@ -103,8 +139,8 @@ func (w *wires) executed() {
 // same request twice. Nothing is lost and nobody fails. This is BFT-SMaRt's, not ours.
 func TestExecutedTwiceAlone(t *testing.T) {
 	shows(t, func(w *wires) bool {
-		rule := func(f frame, m Message) string {
-			if m.Type == "ACCEPT" && m.Epoch == 0 && f.to != 1 {
+		rule := func(f process.Held, m Message) string {
+			if m.Type == "ACCEPT" && m.Epoch == 0 && f.To != 1 {
 				return "accept"
 			}
 			return pass
@@ -127,12 +163,12 @@ func TestLateVotesAlone(t *testing.T) {
 func (w *wires) lateVotes(t *testing.T) bool {
 	t.Helper()
 	changed := map[int]bool{} // who has voted in epoch 1
-	rule := func(f frame, m Message) string {
+	rule := func(f process.Held, m Message) string {
 		changed[m.Sender] = changed[m.Sender] || m.Type == "WRITE" && m.Epoch == 1
 		switch {
 		case m.Type == "WRITE" && m.Epoch == 0 && len(voters(changed)) < replicas:
 			return "old votes"
-		case m.Type == "ACCEPT" && m.Epoch == 0 && f.to != 1:
+		case m.Type == "ACCEPT" && m.Epoch == 0 && f.To != 1:
 			return "old accepts"
 		case m.Type == "ACCEPT" && m.Epoch == 1 && len(w.done[0]) == 0:
 			return "new accepts"

@@ -6,9 +6,7 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/remote"
 	"github.com/lockstep-go/lockstep/target"
-	"github.com/lockstep-go/lockstep/trace"
 )
 
 // replicas is their number, of which one may fail.
@@ -37,24 +35,37 @@ const (
 	EventReply    = "Reply"    // the client has an answer; the value is the number
 )
 
+var events = []string{EventDecided, EventExecuted, EventNewEpoch, EventAsked, EventReply}
+
 // Describe says what the system is and can do.
 func (c Cluster) Describe() (lockstep.Info, error) {
 	if err := c.fill(); err != nil {
 		return lockstep.Info{}, err
 	}
-	info, err := c.remote(nil).Describe()
-	info.Serial = true // four JVMs at a time are enough
-	info.Supports |= trace.KindsOf(trace.Request)
-	info.Supports &^= trace.KindsOf(trace.Alarm)
-	info.Requests = nil
-	for k := range c.Requests {
-		info.Requests = append(info.Requests, request(k+1))
+	if c.Proxies {
+		return c.proxied().Describe()
 	}
-	return info, err
+	return c.agented(&agented{}).Describe()
 }
 
-// request is the text of a request.
-func request(number int) string { return fmt.Sprintf("append %d", number) }
+// Deploy fetches and builds what is not there; the replicas start with each run.
+func (c Cluster) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.Deployment, error) {
+	if err := c.fill(); err != nil {
+		return nil, err
+	}
+	if c.Proxies {
+		return c.proxied().Deploy(ctx, place)
+	}
+	p, err := c.prepare(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d, err := newAgented(p, place)
+	if err != nil {
+		return nil, err
+	}
+	return c.agented(d).Deploy(ctx, place)
+}
 
 // fill completes the settings and finds what is wrong with them.
 func (c *Cluster) fill() error {
@@ -68,27 +79,5 @@ func (c *Cluster) fill() error {
 	return nil
 }
 
-// remote is the replicas alone.
-func (c *Cluster) remote(d *deployment) remote.System {
-	s := remote.System{Name: "bftsmart", Options: target.Changed(*c, Cluster{}), Nodes: replicas, Kill: true, Own: true, Pace: c.Pace,
-		Types: Types, Rounds: Rounds, Events: []string{EventDecided, EventExecuted, EventNewEpoch, EventAsked, EventReply},
-		Value: value, Limits: remote.Limits{Patience: patience}}
-	s.Command = d.command
-	s.Forge = d.forge
-	return s
-}
-
-// Deploy fetches and builds what is not there; the replicas start with each run.
-func (c Cluster) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
-	if err := c.fill(); err != nil {
-		return nil, err
-	}
-	d, err := newDeployment(context.Background(), c, p)
-	if err != nil {
-		return nil, err
-	}
-	if !c.Proxies {
-		return d, nil
-	}
-	return &proxied{deployment: d}, nil
-}
+// options are the settings that are not the default, for traces.
+func (c Cluster) options() map[string]string { return target.Changed(c, Cluster{}) }

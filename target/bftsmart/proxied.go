@@ -2,14 +2,16 @@ package bftsmart
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
-	"os"
+	"io"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
-	"time"
+	"sync"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/process"
@@ -21,281 +23,163 @@ import (
 // own state machine, which knows what it executes, and by its votes, which name its epoch.
 // Quiet is that nothing came for a while.
 type proxied struct {
-	*deployment
-	root     string
-	programs []*program // nil while a replica is down
-	hosts    [replicas][replicas]int
-	proxies  []*proxy
-	inbox    chan frame
-	begun    atomic.Bool // until then everything passes
-	over     chan struct{}
-	bodies   []frame // by number of the body - 1
-	epochs   [replicas]int
-	decided  [replicas]int // the number of decisions that are known
+	programs
+	*process.Cluster
+	ports  [replicas]int           // for clients; the one after it is for replicas
+	hosts  [replicas][replicas]int // likewise, as each replica believes them to be
+	client client
+	marks  [replicas]int // lines of the log before the last start
+
+	mutex   sync.Mutex
+	epochs  [replicas]int
+	decided [replicas]int // the number of decisions that are known
 }
 
-// frame is a message on the wire.
-type frame struct {
-	from, to lockstep.Node
-	body     []byte
+// proxied is the cluster as servers behind proxies.
+func (c Cluster) proxied() process.System {
+	return process.System{Name: "bftsmart", Options: c.options(), Nodes: replicas, New: c.deploy, Messages: true, Datagrams: true, Pace: c.Pace, Patience: patience,
+		Serial: true, // four JVMs at a time are enough
+		Types:  Types, Rounds: Rounds, Events: events, Requests: c.requests(), Body: func(data []byte) any { return decoded(content(data)) },
+		Forge: func(text string, forgedID lockstep.ID, sent func(lockstep.ID) []byte) (process.Packet, []byte, error) {
+			body, m, err := forge(original(text, forgedID, func(id lockstep.ID) []byte { return content(sent(id)) }), text)
+			return process.Packet{Type: m.Type, Tag: m.tag()}, frame(body), err
+		}}
 }
 
-// Reset starts new processes.
-func (d *proxied) Reset(ctx context.Context, _ uint64, out *lockstep.Outbox) error {
-	root, err := d.place.Folder()
+// deploy makes the driver of a deployment.
+func (c Cluster) deploy(ctx context.Context, servers *process.Cluster) (process.Driver, error) {
+	d, err := c.newProxied(ctx, servers)
 	if err != nil {
-		return err
+		return process.Driver{}, err
 	}
-	if err := d.begin(ctx, root); err != nil {
-		return err
-	}
-	d.offer(out)
-	return d.quiet(ctx, out)
+	return d.driver(), nil
 }
 
-// begin starts new processes, one after the other: each connects to those before it. From then on
-// what they send comes in.
-func (d *proxied) begin(ctx context.Context, root string) error {
-	if err := d.Close(); err != nil {
-		return err
-	}
-	*d = proxied{deployment: d.deployment, root: root, programs: make([]*program, replicas), inbox: make(chan frame, 1000), over: make(chan struct{})}
-	ports, err := freePorts(replicas + replicas*(replicas-1)/2)
+// newProxied gives the replicas their ports and links. The higher of two replicas connects to the lower.
+func (c Cluster) newProxied(ctx context.Context, servers *process.Cluster) (*proxied, error) {
+	p, err := c.prepare(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	d.wire(ports)
-	var up []func() error
-	for i := range replicas {
-		ready, err := d.launch(ctx, i)
-		if err != nil {
-			return err
-		}
-		up = append(up, ready)
+	free, err := freePorts(replicas + replicas*(replicas-1)/2)
+	if err != nil {
+		return nil, err
 	}
-	for _, ready := range up {
-		if err := ready(); err != nil {
-			return err
-		}
-	}
-	if err := d.enter(ctx, root); err != nil {
-		return err
-	}
-	d.begun.Store(true)
-	return nil
-}
-
-// wire gives the replicas their ports: the first are their own, the others those of proxies.
-func (d *proxied) wire(ports []int) {
-	d.ports = [replicas]int(ports)
-	free := ports[replicas:]
+	d := &proxied{programs: p, Cluster: servers, ports: [replicas]int(free)}
+	free = free[replicas:]
 	for i := range replicas {
 		d.hosts[i] = d.ports
 		for j := range i {
 			d.hosts[i][j], free = free[0], free[1:]
-			d.proxies = append(d.proxies, &proxy{high: lockstep.Node(i + 1), low: lockstep.Node(j + 1), port: d.hosts[i][j] + 1, target: d.ports[j] + 1, take: d.take})
-		}
-	}
-}
-
-// take hands a frame to the engine, once a run has begun.
-func (d *proxied) take(f frame) bool {
-	if !d.begun.Load() {
-		return false
-	}
-	select {
-	case d.inbox <- f:
-	case <-d.over:
-	}
-	return true
-}
-
-// launch starts a replica, waits until it listens for others and lets its proxies do so, too. What it
-// returns waits until the replica is up, for which it may need others.
-func (d *proxied) launch(ctx context.Context, i int) (ready func() error, err error) {
-	folder := filepath.Join(d.root, strconv.Itoa(i+1))
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return nil, err
-	}
-	if err := d.configure(folder, d.hosts[i]); err != nil {
-		return nil, err
-	}
-	name := fmt.Sprintf("replica %d", i+1)
-	p, err := start(d.run(folder, loopback, "server", strconv.Itoa(i)))
-	if err != nil {
-		return nil, err
-	}
-	d.programs[i] = p
-	if err := process.Insist(ctx, patience, name+" did not listen", func(context.Context) error { return process.Listens(local(d.ports[i] + 1)) }); err != nil {
-		return nil, err
-	}
-	for _, p := range d.proxies {
-		if p.low == lockstep.Node(i+1) {
-			if err := p.open(); err != nil {
+			high, low := lockstep.Node(i+1), lockstep.Node(j+1)
+			link, err := d.Network.Link(high, low, local(d.hosts[i][j]+1), local(d.ports[j]+1), exchange)
+			if err != nil {
 				return nil, err
 			}
+			link.Decode(func() (said, answered process.Decoder) { return &decoder{d, high}, &decoder{d, low} })
+			link.Detach()
 		}
 	}
-	return func() error { return p.up(ctx, name) }, nil
+	return d, nil
 }
 
-// Do lets the step happen and waits for silence.
-func (d *proxied) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
-	err := d.do(ctx, s, out)
+func (d *proxied) driver() process.Driver {
+	return process.Driver{Stop: d.client.stop, Reset: d.reset, Command: d.command, Ready: d.up, Begin: d.begin, Before: d.before, Request: d.request,
+		Quiet: d.quiet, Line: d.line}
+}
+
+// reset forgets the run before.
+func (d *proxied) reset() error {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	d.epochs, d.decided = [replicas]int{}, [replicas]int{}
+	return nil
+}
+
+// command starts a replica, when the proxies of those before it listen.
+func (d *proxied) command(n lockstep.Node) (*exec.Cmd, error) {
+	server := d.Server(n)
+	_, d.marks[n-1] = server.Log.Since(0)
+	arguments := []string{"server", strconv.Itoa(int(n) - 1)}
+	for _, port := range d.hosts[n-1][:n-1] {
+		arguments = append(arguments, strconv.Itoa(port+1))
+	}
+	return d.run(server.Folder, loopback, d.hosts[n-1], arguments...)
+}
+
+// up reports whether a replica says so.
+func (d *proxied) up(_ context.Context, n lockstep.Node, _ lockstep.Nodes) bool {
+	lines, _ := d.Server(n).Log.Since(d.marks[n-1])
+	return slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, "UP") })
+}
+
+// begin starts the client and offers its requests.
+func (d *proxied) begin(ctx context.Context, out *lockstep.Outbox) error {
+	err := d.enter(ctx)
 	if err == nil {
-		err = d.quiet(ctx, out)
-	}
-	d.answers(out)
-	for i, p := range d.programs {
-		if p != nil && err == nil {
-			err = p.alive(fmt.Sprintf("replica %d", i+1))
-		}
-	}
-	return errors.Join(err, d.client.alive("the client"))
-}
-
-func (d *proxied) do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
-	pause := time.Duration(0)
-	switch s.Kind {
-	case trace.Deliver:
-		return d.deliver(ctx, s.Msg, out)
-	case trace.Crash:
-		d.crash(s.Node)
-		return nil
-	case trace.Restart:
-		return d.restart(ctx, s.Node)
-	case trace.Request:
-		pause = d.cluster.Pace // it is on its way to the replicas
-		if err := d.ask(int(s.Request), out); err != nil {
-			return err
-		}
-	case trace.Replace:
-		return d.forge(s, out)
-	case trace.Wait:
-		pause = time.Duration(s.For)
-	}
-	return process.Pass(ctx, pause)
-}
-
-// deliver hands a message over. Replicas that have lost their connection to one that was restarted make
-// a new one after a while; with one that is down there is none, and what was on its way is lost.
-func (d *proxied) deliver(ctx context.Context, id lockstep.ID, out *lockstep.Outbox) error {
-	return d.forward(ctx, d.bodies[out.Message(id).Body-1])
-}
-
-func (d *proxied) forward(ctx context.Context, f frame) error {
-	p := d.between(f.from, f.to)
-	var broken error
-	err := process.Insist(ctx, patience, fmt.Sprintf("replicas %d and %d did not connect", f.from, f.to), func(context.Context) error {
-		there, err := p.forward(f)
-		if broken = err; there || d.programs[f.from-1] == nil {
-			return nil
-		}
-		return errors.New("there is no connection")
-	})
-	if err == nil && broken != nil {
-		err = process.Worthless(fmt.Errorf("the connection from %d to %d: %w", f.from, f.to, broken))
+		d.cluster.offer(out)
 	}
 	return err
 }
 
-// between is the proxy between two replicas.
-func (d *proxied) between(a, b lockstep.Node) *proxy {
-	for _, p := range d.proxies {
-		if p.high == max(a, b) && p.low == min(a, b) {
-			return p
-		}
-	}
-	return nil
-}
-
-// crash kills a replica. Others are not told: their connections stay, as when a machine loses its power.
-func (d *proxied) crash(node lockstep.Node) {
-	d.programs[node-1].Kill()
-	d.programs[node-1] = nil
-	for _, p := range d.proxies {
-		if p.low == node {
-			p.shut()
-		}
-	}
-}
-
-// restart starts a replica again, in the same folder; others must connect anew.
-func (d *proxied) restart(ctx context.Context, node lockstep.Node) error {
-	for _, p := range d.proxies {
-		if p.low == node || p.high == node {
-			p.hangUp()
-		}
-	}
-	d.epochs[node-1] = 0
-	ready, err := d.launch(ctx, int(node-1))
+// enter starts the client.
+func (d *proxied) enter(ctx context.Context) error {
+	folder := filepath.Join(filepath.Dir(d.Server(1).Folder), "client")
+	cmd, err := d.run(folder, "", d.ports, "client", strconv.Itoa(clientID))
 	if err != nil {
 		return err
 	}
-	return ready()
+	return d.client.start(ctx, cmd, d.Report)
 }
 
-// forge puts another value into a message.
-func (d *proxied) forge(s *lockstep.Step, out *lockstep.Outbox) error {
-	text, body := out.Forged(s)
-	forged, m, err := forge(original(text, body, func(id lockstep.ID) []byte { return d.bodies[id-1].body }), text)
-	if err != nil {
-		return fmt.Errorf("forged message %q: %w", text, err)
-	}
-	d.bodies = append(d.bodies, frame{out.Message(s.Msg).From, out.Message(s.Msg).To, forged})
-	out.Retype(s.Msg, m.Type, m.tag())
-	out.Text(body, text)
-	return nil
-}
-
-// quiet takes frames until none has come for the time of silence.
-func (d *proxied) quiet(ctx context.Context, out *lockstep.Outbox) error {
-	for {
-		select {
-		case f := <-d.inbox:
-			m, err := Decode(f.body)
-			if err != nil {
-				return &lockstep.Worthless{Reason: fmt.Sprintf("a message from %d to %d: %v", f.from, f.to, err)}
-			}
-			body := out.Send(f.from, f.to, m.Type, m.tag())
-			d.bodies = append(d.bodies, f)
-			out.Text(body, m.String())
-			d.changes(f.from, m, out)
-		case <-time.After(d.cluster.Silence):
-			d.executions(out)
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+// before notes that a replica begins anew.
+func (d *proxied) before(s *lockstep.Step, _ *lockstep.Outbox) {
+	if s.Kind == trace.Restart {
+		d.mutex.Lock()
+		defer d.mutex.Unlock()
+		d.epochs[s.Node-1] = 0
 	}
 }
 
-// changes tells that a replica has changed to an epoch, which its first WRITE there says.
-func (d *proxied) changes(node lockstep.Node, m Message, out *lockstep.Outbox) {
+// request lets the client ask, and the request arrive.
+func (d *proxied) request(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
+	if err := d.client.ask(s, out); err != nil {
+		return err
+	}
+	return process.Sleep(ctx, d.cluster.Pace)
+}
+
+// quiet waits until nothing comes for the time of silence.
+func (d *proxied) quiet(ctx context.Context, _ *lockstep.Step) error {
+	return errors.Join(d.Network.Quiet(ctx, d.cluster.Silence), d.client.alive())
+}
+
+// voted reports that a replica has changed to an epoch, which its first WRITE there says.
+func (d *proxied) voted(node lockstep.Node, m Message) {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
 	if m.Type == "WRITE" && m.Epoch > d.epochs[node-1] {
 		d.epochs[node-1] = m.Epoch
-		out.Event(event(node, EventNewEpoch, fmt.Sprintf("epoch=%d", m.Epoch)))
+		d.Report(event(node, EventNewEpoch, fmt.Sprintf("epoch=%d", m.Epoch)))
 	}
 }
 
-// executions tells what the replicas have executed. That a batch was decided is known by then, and its
+// line reports what a replica has executed. That a batch was decided is known by then, and its
 // time tells batches apart.
-func (d *proxied) executions(out *lockstep.Outbox) {
-	for i, p := range d.programs {
-		if p == nil {
-			continue
-		}
-		node := lockstep.Node(i + 1)
-		p.take(func(line string) {
-			kind, text, _ := strings.Cut(line, " ")
-			e := event(node, kind, text)
-			if x, ok := e.Value.(*Execution); ok && x.Consensus >= d.decided[i] {
-				d.decided[i] = x.Consensus + 1
-				out.Event(event(node, EventDecided, fmt.Sprintf("consensus=%d epoch=%d value=%d", x.Consensus, d.epochs[i], x.Time)))
-			}
-			out.Event(e)
-		})
+func (d *proxied) line(n lockstep.Node, line string, out *lockstep.Outbox) {
+	kind, text, _ := strings.Cut(line, " ")
+	e := event(n, kind, text)
+	x, ok := e.Value.(*Execution)
+	if !ok {
+		return
 	}
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	if x.Consensus >= d.decided[n-1] {
+		d.decided[n-1] = x.Consensus + 1
+		out.Event(event(n, EventDecided, fmt.Sprintf("consensus=%d epoch=%d value=%d", x.Consensus, d.epochs[n-1], x.Time)))
+	}
+	out.Event(e)
 }
 
 // event is an event from its words.
@@ -303,30 +187,86 @@ func event(node lockstep.Node, kind, text string) lockstep.Event {
 	return lockstep.Event{Node: node, Type: kind, Text: text, Value: value(kind, text)}
 }
 
-// Abilities are the bodies.
-func (d *proxied) Abilities() lockstep.Abilities {
-	return lockstep.Abilities{Body: func(body lockstep.ID) any {
-		m, err := Decode(d.bodies[body-1].body)
-		if err != nil {
-			return Message{Type: err.Error()}
-		}
-		return m
-	}}
+// exchange carries the beginning of a connection: the number of the replica that connects, and an exchange of keys.
+func exchange(high, low io.ReadWriter) error {
+	back := make(chan error, 1)
+	go func() { back <- keys(low, high) }()
+	_, err := io.CopyN(low, high, 4)
+	if err == nil {
+		err = keys(high, low)
+	}
+	return errors.Join(err, <-back)
 }
 
-// Close ends all processes and proxies.
-func (d *proxied) Close() error {
-	if d.over != nil {
-		close(d.over)
-	}
-	for _, p := range d.programs {
-		if p != nil {
-			p.Kill()
+// keys carries what one side sends to exchange keys: a key and its signature, each with its length in front.
+func keys(from io.Reader, to io.Writer) error {
+	for range 2 {
+		var head [4]byte
+		if _, err := io.ReadFull(from, head[:]); err != nil {
+			return err
+		}
+		size, err := size(head[:])
+		if err != nil {
+			return err
+		}
+		if _, err := to.Write(head[:]); err != nil {
+			return err
+		}
+		if _, err := io.CopyN(to, from, int64(size)); err != nil {
+			return err
 		}
 	}
-	for _, p := range d.proxies {
-		p.close()
+	return nil
+}
+
+// largest is the size of a frame that is believed.
+const largest = 16 << 20
+
+// size reads a length.
+func size(head []byte) (int, error) {
+	n := int(int32(binary.BigEndian.Uint32(head)))
+	if n < 0 || n > largest {
+		return 0, fmt.Errorf("bftsmart: a frame of %d bytes", n)
 	}
-	d.over, d.proxies, d.programs = nil, nil, nil // nobody uses them any more
-	return d.deployment.Close()
+	return n, nil
+}
+
+// frame is a message on the wire: four bytes of length, the message, and a byte that says that it is not authenticated.
+func frame(body []byte) []byte {
+	return append(append(binary.BigEndian.AppendUint32(nil, uint32(len(body))), body...), 0)
+}
+
+// content is the message in a frame.
+func content(frame []byte) []byte {
+	if len(frame) < 5 {
+		return nil
+	}
+	return frame[4 : len(frame)-1]
+}
+
+// decoder decodes what a replica sends, after the exchange of keys.
+type decoder struct {
+	replicas *proxied
+	from     lockstep.Node
+}
+
+// Next takes a frame. Messages of state transfer are left alone.
+func (d *decoder) Next(data []byte) (p process.Packet, length int, err error) {
+	if len(data) < 4 {
+		return p, 0, nil
+	}
+	n, err := size(data)
+	if length = 4 + n + 1; err != nil || len(data) < length {
+		return p, 0, err
+	}
+	body := content(data[:length])
+	if name, _, _, err := object(body); err != nil || strings.HasPrefix(name, "bftsmart.statemanagement.") {
+		return p, length, nil
+	}
+	m, err := Decode(body)
+	if err != nil {
+		return p, 0, err
+	}
+	d.replicas.voted(d.from, m)
+	return process.Packet{Type: m.Type, Tag: m.tag(), Text: m.String()}, length, nil
 }

@@ -59,8 +59,8 @@ func TestScenarios(t *testing.T) {
 
 // row is a cell of the table: successes, of runs that were not spoilt by the machine, with an exact interval.
 func row(r *lockstep.Result) string {
-	share := compare.Share(scenario.Successes(r), r.Runs-r.Worthless, 0.95)
+	share := compare.Share(scenario.Successes(r), r.Runs-r.Inconclusive, 0.95)
 	return fmt.Sprintf("%d/%d [%.0f–%.0f %%], %.0f %% of %d steps by the scenario, vacuous %d, unknown %d, findings %d, flaky %d",
-		scenario.Successes(r), r.Runs-r.Worthless, 100*share.Low, 100*share.High, 100*scenario.Share(r), r.Steps,
+		scenario.Successes(r), r.Runs-r.Inconclusive, 100*share.Low, 100*share.High, 100*scenario.Share(r), r.Steps,
 		r.Verdicts[trace.Vacuous], r.Verdicts[trace.Unknown], r.Verdicts[trace.Fail], r.Verdicts[trace.Flaky])
 }

@@ -11,13 +11,12 @@ import (
 	"github.com/lockstep-go/lockstep/process"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/target"
-	"github.com/lockstep-go/lockstep/trace"
 )
 
 // Cluster is a deployment of Cassandra: a [lockstep.System].
 type Cluster struct {
 	// Version is the version of the servers.
-	Version string `help:"version of Cassandra: 2.0.0, 2.0.17, 4.1.9 and 5.0.5 are known to work" zero:"2.0.0"`
+	Version string `help:"version of Cassandra: 2.0.0, 2.0.17, 4.1.9 and 5.0.5 are known to work" zero:"2.0.0" trust:"fetches" known:"2.0.0 2.0.17 4.1.9 5.0.5"`
 	// Change5985 makes the change of CASSANDRA-5985 to 2.0.0, by an agent of ours in the JVM. The paper's servers had it.
 	Change5985 bool `help:"what CASSANDRA-5985 changed after 2.0.0, on 2.0.0: what is in progress is proposed again with the new ballot, as in the paper's servers"`
 	// Control says whose the messages are, and what a round is.
@@ -69,19 +68,18 @@ func (c Cluster) filled() Cluster {
 }
 
 // Describe says what the system is and can do.
-func (c Cluster) Describe() (lockstep.Info, error) {
-	c = c.filled()
-	if err := c.check(); err != nil {
-		return lockstep.Info{}, err
-	}
-	info := lockstep.Info{Name: "cassandra", Nodes: nodes, Options: target.Changed(c, Cluster{}.filled(), "version"), Pace: lockstep.Time(c.pace()), Repeats: lockstep.Roughly,
-		Events:   []string{spec.EventCall, spec.EventReturn, EventRow, process.EventLog, process.EventTime},
-		Supports: process.Kinds | trace.KindsOf(trace.Request, trace.Wait)}
-	if !c.timed() {
-		info.Supports |= process.Light
-		info.Rounds, info.Types = Rounds, Types
-	}
-	return info, nil
+func (c Cluster) Describe() (lockstep.Info, error) { return c.filled().system().Describe() }
+
+// Deploy makes a deployment; servers start with its first run.
+func (c Cluster) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.Deployment, error) {
+	return c.filled().system().Deploy(ctx, place)
+}
+
+// system is the cluster as servers in processes.
+func (c Cluster) system() process.System {
+	return process.System{Name: "cassandra", Options: target.Changed(c, Cluster{}.filled(), "version"), Nodes: nodes, Check: c.check, New: c.deploy,
+		Reuse: true, Messages: !c.timed(), Stall: c.Stall, Pace: c.pace(), Patience: c.Patience, Types: Types, Rounds: Rounds,
+		Events: []string{spec.EventCall, spec.EventReturn, EventRow}}
 }
 
 // check finds what is wrong with the settings.
@@ -100,26 +98,4 @@ func (c Cluster) check() error {
 		return fmt.Errorf("cassandra: change5985 is for version 2.0.0: later ones have it, and this is %s", c.Version)
 	}
 	return nil
-}
-
-// Deploy makes a deployment; servers start with its first run.
-func (c Cluster) Deploy(place *lockstep.Place) (lockstep.Deployment, error) {
-	c = c.filled()
-	if err := c.check(); err != nil {
-		return nil, err
-	}
-	java, err := prepare(context.Background(), c)
-	if err != nil {
-		return nil, err
-	}
-	servers, err := process.NewCluster(place, nodes, c.Stall)
-	if err != nil {
-		return nil, err
-	}
-	d := &deployment{Cluster: servers, options: c, java: java}
-	if err := d.wire(); err != nil {
-		_ = d.Close()
-		return nil, err
-	}
-	return d, nil
 }

@@ -20,13 +20,18 @@ import (
 //go:embed Agent.java
 var agent embed.FS
 
+// jars has the SHA-256 of every jar of the versions that can be used: see process/jvm/sums.
+//
+//go:embed jars.sha256
+var jars string
+
 // prepare fetches a version and finds a JVM, with an agent where the version is to be changed.
 func prepare(ctx context.Context, c Cluster) (*jvm.JVM, error) {
 	artefacts := []string{"org.apache.cassandra:cassandra-all:" + c.Version}
 	if c.Change5985 {
 		artefacts = append(artefacts, "net.bytebuddy:byte-buddy:1.18.16")
 	}
-	java, err := jvm.Find(ctx, artefacts...)
+	java, err := jvm.Find(ctx, jars, artefacts...)
 	if err != nil {
 		return nil, fmt.Errorf("cassandra: version %s: %w", c.Version, err)
 	}
@@ -64,7 +69,6 @@ func opened(how, module string, packages ...string) (flags []string) {
 // wire makes the links. Servers know each other by address alone, all at one port, so that a server has two addresses: one where it
 // listens, and one where the others believe it to, which is its link's.
 func (d *deployment) wire() error {
-	d.Command, d.Telling, d.Patience = d.write, telling, d.options.Patience
 	_, d.storage, _ = net.SplitHostPort(d.Port())
 	_, d.native, _ = net.SplitHostPort(d.Port())
 	for n := range nodes {
@@ -102,7 +106,7 @@ func (d *deployment) write(n lockstep.Node) (*exec.Cmd, error) {
 			return nil, err
 		}
 	}
-	return d.java.Command("org.apache.cassandra.service.CassandraDaemon"), nil
+	return d.java.In(folder).Command("org.apache.cassandra.service.CassandraDaemon"), nil
 }
 
 // contention is how many timeouts a transaction may take in all.

@@ -25,7 +25,7 @@ func (m modelled) Describe() (lockstep.Info, error) {
 }
 
 // Deploy makes a ring.
-func (m modelled) Deploy(*lockstep.Place) (lockstep.Deployment, error) {
+func (m modelled) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
 	return &ring{options: m.filled()}, nil
 }
 
@@ -250,7 +250,7 @@ func TestAgrees(t *testing.T) {
 			same[i] = append(same[i], e.Text)
 			return nil
 		})
-		if result := enginetest.Explore(t, plan); result.Worthless > 0 {
+		if result := enginetest.Explore(t, plan); result.Inconclusive > 0 {
 			t.Fatalf("%+v", result)
 		}
 	}

@@ -17,13 +17,12 @@ import (
 	"github.com/lockstep-go/lockstep/process"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/target"
-	"github.com/lockstep-go/lockstep/trace"
 )
 
 // Cluster is a deployment of etcd: a [lockstep.System].
 type Cluster struct {
 	// Version is the version of the servers.
-	Version string `help:"version of etcd, like v3.6.16" zero:"v3.6.16"`
+	Version string `help:"version of etcd, like v3.6.16" zero:"v3.6.16" trust:"fetches" known:"v3.6.16"`
 	// Nodes is the number of servers.
 	Nodes int `help:"number of servers" zero:"3" range:"1..7"`
 	// Clients, Requests and Keys are what clients do, and Mix which operations they draw.
@@ -51,14 +50,17 @@ func (c Cluster) load() kv.Load {
 }
 
 // Describe says what the system is and can do.
-func (c Cluster) Describe() (lockstep.Info, error) {
-	c = c.filled()
-	if err := c.check(); err != nil {
-		return lockstep.Info{}, err
-	}
-	return lockstep.Info{Name: "etcd", Nodes: c.Nodes, Options: target.Changed(c, Cluster{}.filled(), "version"), Pace: lockstep.Time(c.Pace),
-		Repeats: lockstep.Roughly, Draws: "the clients' operations", Events: []string{spec.EventCall, spec.EventReturn, process.EventLog},
-		Supports: process.Kinds | trace.KindsOf(trace.Request, trace.Wait)}, nil
+func (c Cluster) Describe() (lockstep.Info, error) { return c.filled().system().Describe() }
+
+// Deploy makes a deployment; servers start with its first run.
+func (c Cluster) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.Deployment, error) {
+	return c.filled().system().Deploy(ctx, place)
+}
+
+// system is the cluster as servers in processes.
+func (c Cluster) system() process.System {
+	return process.System{Name: "etcd", Options: target.Changed(c, Cluster{}.filled(), "version"), Nodes: c.Nodes, Check: c.check, New: c.deploy,
+		Reuse: true, Stall: c.Stall, Pace: c.Pace, Patience: c.Patience, Draws: "the clients' operations", Events: []string{spec.EventCall, spec.EventReturn}}
 }
 
 // check finds what is wrong with the settings.
@@ -73,28 +75,6 @@ func (c Cluster) check() error {
 		return fmt.Errorf("etcd: mix is %s, and only put, get and cas are known here", c.Mix)
 	}
 	return nil
-}
-
-// Deploy makes a deployment; servers start with its first run.
-func (c Cluster) Deploy(place *lockstep.Place) (lockstep.Deployment, error) {
-	c = c.filled()
-	if err := c.check(); err != nil {
-		return nil, err
-	}
-	program, err := process.Program(context.Background(), "go.etcd.io/etcd/server/v3", c.Version)
-	if err != nil {
-		return nil, err
-	}
-	servers, err := process.NewCluster(place, c.Nodes, c.Stall)
-	if err != nil {
-		return nil, err
-	}
-	d := &deployment{Cluster: servers, options: c, program: program, clients: kv.NewClients(c.load(), c.Nodes)}
-	if err := d.wire(); err != nil {
-		_ = servers.Close()
-		return nil, err
-	}
-	return d, nil
 }
 
 // Target is etcd.

@@ -67,8 +67,8 @@ type timed struct {
 	spent *process.Spent
 }
 
-func (c timed) Deploy(place *lockstep.Place) (lockstep.Deployment, error) {
-	d, err := c.Cluster.Deploy(place)
+func (c timed) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.Deployment, error) {
+	d, err := c.Cluster.Deploy(ctx, place)
 	return clocked{d, c.spent}, err
 }
 

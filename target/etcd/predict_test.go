@@ -82,7 +82,7 @@ func TestStaleMeasured(t *testing.T) {
 	at, wide := interval.Share(found, result.Runs, 0.95), interval.Share(found, result.Runs, 0.9999)
 	predicted, _ := chance.P.Float64()
 	t.Logf("%s: predicted %s = %.4f; told in %d and found in %d of %d runs: %.4f (%.4f to %.4f); failed in %d of %d repetitions; %d worthless", p.System.(Cluster).filled().Version,
-		chance.P.RatString(), predicted, told, found, result.Runs, float64(found)/float64(result.Runs), at.Low, at.High, failed, repeated, result.Worthless)
+		chance.P.RatString(), predicted, told, found, result.Runs, float64(found)/float64(result.Runs), at.Low, at.High, failed, repeated, result.Inconclusive)
 	if predicted < wide.Low || predicted > wide.High {
 		t.Error("that is not what was predicted")
 	}

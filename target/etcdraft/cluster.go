@@ -1,6 +1,7 @@
 package etcdraft
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -77,7 +78,7 @@ type Cluster struct {
 	Layers bool `help:"no tags: lock-step strategies go by causal layers"`
 	// Mutant is the mutant of the library that must be on. It fills itself in, so that a
 	// trace says what it is a run of; see package mutants.
-	Mutant string `help:"mutant of the library that must be on; empty: whichever is"`
+	Mutant string `help:"mutant of the library that must be on; empty: whichever is" trust:"harmless"`
 
 	library raftlib.Library
 }
@@ -205,7 +206,7 @@ func (c Cluster) config() raftlib.Config {
 }
 
 // Deploy makes a deployment.
-func (c Cluster) Deploy(*lockstep.Place) (lockstep.Deployment, error) {
+func (c Cluster) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
 	c = c.complete()
 	if err := c.check(); err != nil {
 		return nil, err

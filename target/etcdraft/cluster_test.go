@@ -40,7 +40,7 @@ func TestRefusedOptions(t *testing.T) {
 		err := option.SetAll(&cluster, strings.Split(c.options, ","))
 		if err == nil {
 			_, err = cluster.Describe()
-			if _, deployErr := cluster.Deploy(&lockstep.Place{}); (deployErr == nil) != (err == nil) {
+			if _, deployErr := cluster.Deploy(context.Background(), &lockstep.Place{}); (deployErr == nil) != (err == nil) {
 				t.Errorf("%s: Describe says %v, Deploy says %v", c.options, err, deployErr)
 			}
 		}

@@ -62,7 +62,7 @@ func newDeployment(c Cluster) *Deployment {
 // Abilities tells that states have fingerprints, messages can be looked at, and nodes play
 // roles.
 func (d *Deployment) Abilities() lockstep.Abilities {
-	return lockstep.Abilities{Fingerprint: d.fingerprint, Body: d.message, Role: func(n lockstep.Node) string { return d.node(n).role.String() }}
+	return lockstep.Abilities{View: d, Fingerprint: d.fingerprint, Body: d.message, Role: func(n lockstep.Node) string { return d.node(n).role.String() }}
 }
 
 // message is what a message says, whatever the version of the library.

@@ -28,8 +28,8 @@ type scheduler struct {
 
 func (s *scheduler) Reset(start *lockstep.Start)          { s.rand = start.Rand }
 func (s *scheduler) Tell(bool) (nothing lockstep.Account) { return nothing }
-func (s *scheduler) Next(run *lockstep.Run, step *lockstep.Step) bool {
-	*step = s.next(s.rand, run)
+func (s *scheduler) Next(turn *lockstep.Turn, step *lockstep.Step) bool {
+	*step = s.next(s.rand, &turn.Run)
 	return true
 }
 

@@ -2,6 +2,7 @@ package etcdserver
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"reflect"
 	"runtime"
@@ -140,11 +141,11 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 }
 
 // Deploy makes a deployment.
-func (c Cluster) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
+func (c Cluster) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
 	if err := warm(c); err != nil {
 		return nil, err
 	}
-	return c.full().bubble(c).Deploy(p)
+	return c.full().bubble(c).Deploy(ctx, p)
 }
 
 // bubble is the cluster as the room of goroutine systems knows it.

@@ -36,7 +36,7 @@ func campaign(t *testing.T, plan lockstep.Plan) *lockstep.Result {
 		t.Fatal(err)
 	}
 	t.Logf("%d runs, %v %v, %d steps, %d messages, judged %v, strays %v, suspects %q, events %v", result.Runs, result.Verdicts, result.Reasons, result.Steps, result.Messages,
-		result.Judged, result.Strays, result.Suspects, result.Events)
+		result.Judged, result.Divergences, result.Nondeterminism, result.Events)
 	return result
 }
 

@@ -2,6 +2,7 @@ package hashicorpraft
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math/rand"
 	"os"
@@ -65,7 +66,7 @@ type Cluster struct {
 	Snapshots int `help:"snapshots that an operator asks for" range:"0..999"`
 	// Mutant is the mutant of the library that must be on. It fills itself in, so that a
 	// trace says what it is a run of; see package mutants.
-	Mutant string `help:"mutant of the library that must be on; empty: whichever is"`
+	Mutant string `help:"mutant of the library that must be on; empty: whichever is" trust:"harmless"`
 }
 
 // None as Cluster.Clients means that there are no clients.
@@ -138,9 +139,9 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 }
 
 // Deploy makes a deployment.
-func (c Cluster) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
+func (c Cluster) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
 	seedable()
-	return c.full().bubble(c).Deploy(p)
+	return c.full().bubble(c).Deploy(ctx, p)
 }
 
 // bubble is the cluster as the room of goroutine systems knows it.

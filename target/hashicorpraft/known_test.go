@@ -52,8 +52,8 @@ func TestNoPipelineNoGhosts(t *testing.T) {
 
 // The mistakes are found in the versions that had them, and in no other.
 //
-//	GOWORK=off go test -modfile versions/v1.7.0.mod -run KnownMistakes .
-//	GOWORK=off go test -modfile versions/v1.3.10.mod -tags v1.3 -run KnownMistakes .
+//	GOWORK=off go test -modfile $(go run ../../internal/modules modfile v1.7.0) -run KnownMistakes .
+//	GOWORK=off go test -modfile $(go run ../../internal/modules modfile v1.3.10) -tags v1.3 -run KnownMistakes .
 func TestKnownMistakes(t *testing.T) {
 	for name, h := range hunts {
 		if name == "pipeline" && strings.HasPrefix(Version(), "v1.3.") { // its transport has room for 130

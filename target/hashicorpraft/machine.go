@@ -39,7 +39,9 @@ func (m *machine) Apply(l *raft.Log) any {
 	defer m.mutex.Unlock()
 	result := m.state.Apply(o)
 	m.applied = l.Index
-	m.node.Emit(raftspec.EventApply, &raftspec.Applied{Entry: entry(l), Term: m.replica.term(), State: m.state.Hash(), Words: entryText})
+	// The term in which the entry was committed is at least its own. The node's may be older: a deposed leader that does not know it yet
+	// sends entries of later terms under its old one.
+	m.node.Emit(raftspec.EventApply, &raftspec.Applied{Entry: entry(l), Term: max(m.replica.term(), l.Term), State: m.state.Hash(), Words: entryText})
 	return &result
 }
 

@@ -34,9 +34,20 @@ type deployment struct {
 	producers []*producer
 	topic     topic
 	runs      int
-	calls     process.Calls[*attempt]
 	roles     []string // by node-1, since the last step; nil: not asked yet
 	log       [][]Placed
+}
+
+// deploy fetches a version and makes the links and the clients.
+func (c Cluster) deploy(ctx context.Context, servers *process.Cluster) (process.Driver, error) {
+	java, err := prepare(ctx, c.Version)
+	if err != nil {
+		return process.Driver{}, err
+	}
+	d := &deployment{Cluster: servers, options: c, java: java}
+	driver := process.Driver{Reset: d.reset, Command: d.write, Ready: d.ready, Begin: d.begin, Before: d.before, Request: d.request, Agree: d.agree,
+		GiveUp: true, Inspect: d.inspect, Log: telling, Role: d.role, Close: d.close}
+	return driver, d.wire()
 }
 
 // connect makes the clients. They dial when they are asked to.
@@ -60,22 +71,20 @@ func (d *deployment) connect() error {
 	return nil
 }
 
-// Reset waits until all servers serve; those of the run before are used again, with another topic.
-func (d *deployment) Reset(ctx context.Context, _ uint64, out *lockstep.Outbox) error {
-	d.calls.Forget()
+// reset forgets the run before.
+func (d *deployment) reset() error {
 	d.roles, d.log = nil, nil
 	d.runs++
-	if err := d.Resume(); err != nil {
-		return err
-	}
-	all := trace.AllNodes(d.options.nodes())
-	if err := d.steady(ctx, all, false); err != nil {
-		return err
-	}
+	return nil
+}
+
+// begin makes the topic of the run, waits until all servers have it, and offers the first record of each producer.
+func (d *deployment) begin(ctx context.Context, out *lockstep.Outbox) error {
 	if err := d.renew(ctx); err != nil {
 		return err
 	}
-	if err := d.steady(ctx, all, true); err != nil {
+	all := trace.AllNodes(d.options.nodes())
+	if err := d.Steady(ctx, all, func(ctx context.Context, n lockstep.Node) bool { return d.serves(ctx, n, all, true) }); err != nil {
 		return err
 	}
 	for _, p := range d.producers {
@@ -90,7 +99,7 @@ func (d *deployment) Reset(ctx context.Context, _ uint64, out *lockstep.Outbox) 
 
 // introduce lets a producer dial all brokers, and gives an idempotent one its identity, so that its first record takes no longer than others.
 func (d *deployment) introduce(ctx context.Context, p *producer) error {
-	return d.insist(ctx, fmt.Sprintf("producer %d gets no answer", p.number), func(ctx context.Context) error {
+	return d.retry(ctx, fmt.Sprintf("producer %d gets no answer", p.number), func(ctx context.Context) error {
 		for n := range d.options.brokers().All() {
 			if _, err := p.view(ctx, n, d.topic, d.options.Partitions); err != nil {
 				return err
@@ -105,9 +114,9 @@ func (d *deployment) introduce(ctx context.Context, p *producer) error {
 	})
 }
 
-// insist tries something again and again until it works.
-func (d *deployment) insist(ctx context.Context, trouble string, do func(context.Context) error) error {
-	return process.Timed(&d.Spent.Working, func() error { return process.Insist(ctx, d.Patience, "kafka: "+trouble, do) })
+// retry tries something until it works.
+func (d *deployment) retry(ctx context.Context, failure string, do func(context.Context) error) error {
+	return process.Timed(&d.Spent.Working, func() error { return process.Retry(ctx, d.Patience, "kafka: "+failure, do) })
 }
 
 // renew makes the topic of a run in the place of the one before. Its first leader is broker 1.
@@ -121,7 +130,7 @@ func (d *deployment) renew(ctx context.Context) error {
 	}
 	settings := map[string]string{"min.insync.replicas": strconv.Itoa(d.options.Insync), "unclean.leader.election.enable": strconv.FormatBool(d.options.Unclean)}
 	attempts := 0 // each with a name of its own, as one that got no answer may have made the topic
-	return d.insist(ctx, "the topic cannot be created", func(ctx context.Context) (err error) {
+	return d.retry(ctx, "the topic cannot be created", func(ctx context.Context) (err error) {
 		attempts++
 		d.topic, err = d.asker.create(ctx, 1, fmt.Sprintf("run%d-%d", d.runs, attempts), d.options.Partitions, replicas, settings)
 		return err
@@ -134,21 +143,24 @@ const (
 	replicating = 10 * time.Second
 )
 
-// steady starts what is due and waits until the nodes, which are those that can agree, have done so: their brokers know each
-// other to be alive and nobody else, and each partition is led by one of them, where anybody can. With full they are in sync, too.
-func (d *deployment) steady(ctx context.Context, nodes lockstep.Nodes, full bool) error {
-	brokers := nodes & d.options.brokers()
-	return d.Steady(ctx, nodes, func(ctx context.Context, n lockstep.Node) bool {
-		if !brokers.Has(n) {
-			return true
-		}
-		v, err := d.asker.view(ctx, n, d.topic, d.options.Partitions)
-		if err == nil && v.brokers == brokers && (d.topic.name == "" || v.settled(brokers, full)) {
-			return true
-		}
-		_ = process.Pass(ctx, asking)
-		return false
-	})
+// ready reports whether a node serves; in the settling stage its broker must have all partitions in sync, too.
+func (d *deployment) ready(ctx context.Context, n lockstep.Node, among lockstep.Nodes) bool {
+	return d.serves(ctx, n, among, d.Settling())
+}
+
+// serves reports whether a node and those that can agree have done so: their brokers know each other to be alive and nobody
+// else, and each partition is led by one of them, where anybody can. With full all of them are in sync, too.
+func (d *deployment) serves(ctx context.Context, n lockstep.Node, among lockstep.Nodes, full bool) bool {
+	brokers := among & d.options.brokers()
+	if !brokers.Has(n) {
+		return true
+	}
+	v, err := d.asker.view(ctx, n, d.topic, d.options.Partitions)
+	if err == nil && v.brokers == brokers && (d.topic.name == "" || v.settled(brokers, full)) {
+		return true
+	}
+	_ = process.Sleep(ctx, asking)
+	return false
 }
 
 // settled reports whether the partitions are led by one of the brokers, or by nobody; with full all brokers are in sync.
@@ -158,22 +170,8 @@ func (v *view) settled(brokers lockstep.Nodes, full bool) bool {
 	})
 }
 
-// Do performs a step.
-func (d *deployment) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
-	d.roles = nil
-	d.collect(out)
-	var err error
-	switch s.Kind {
-	case trace.Request:
-		err = d.request(ctx, s, out)
-	case trace.Wait:
-		err = d.pass(ctx, time.Duration(s.For), out)
-	default:
-		err = process.Timed(&d.Spent.Working, func() error { d.Cluster.Do(s, out); return nil })
-	}
-	d.collect(out)
-	return errors.Join(err, d.Look(out))
-}
+// before lets roles be asked for again.
+func (d *deployment) before(*lockstep.Step, *lockstep.Outbox) { d.roles = nil }
 
 // offer offers the record that is next.
 func (d *deployment) offer(p *producer, out *lockstep.Outbox) {
@@ -192,63 +190,42 @@ func (d *deployment) request(ctx context.Context, s *lockstep.Step, out *lockste
 	if p.tries == 0 {
 		out.Event(lockstep.Event{Type: EventSend, Node: s.Node, Value: &r})
 	}
-	a := &attempt{record: r, node: s.Node}
 	acks := int16(-1)
 	if d.options.Acks == "leader" {
 		acks = 1
 	}
-	t := d.topic
-	return process.Timed(&d.Spent.Working, func() error {
-		return d.calls.Ask(ctx, p.number, d.options.Pace, func(ctx context.Context) *attempt {
-			a.offset, a.err = p.try(ctx, a.node, t, r, d.options.Partitions, acks, replicating)
-			return a
-		})
+	node, t := s.Node, d.topic
+	return d.Ask(ctx, p.number, d.options.Pace, func(ctx context.Context) func(*lockstep.Outbox) {
+		a := &attempt{record: r, node: node}
+		a.offset, a.err = p.try(ctx, node, t, r, d.options.Partitions, acks, replicating)
+		return func(out *lockstep.Outbox) { d.learn(p, a, out) }
 	})
 }
 
-// collect takes the outcomes that there are.
-func (d *deployment) collect(out *lockstep.Outbox) {
-	d.calls.Answers(func(number int, a *attempt) {
-		p := d.producers[number-1]
-		acknowledged, again := p.learn(a)
-		if acknowledged {
-			out.Event(lockstep.Event{Type: EventAck, Node: a.node, Value: &Ack{a.record, a.offset}})
-		}
-		if !again {
-			p.next()
-		}
-		d.offer(p, out)
-	})
+// learn takes the outcome of an attempt.
+func (d *deployment) learn(p *producer, a *attempt, out *lockstep.Outbox) {
+	acknowledged, again := p.learn(a)
+	if acknowledged {
+		out.Event(lockstep.Event{Type: EventAck, Node: a.node, Value: &Ack{a.record, a.offset}})
+	}
+	if !again {
+		p.next()
+	}
+	d.offer(p, out)
 }
 
-// pass lets time pass. Where servers started or ended or links changed, it ends when those that can agree have done so, and a little
-// later. Producers who have waited that long stop waiting.
-func (d *deployment) pass(ctx context.Context, pace time.Duration, out *lockstep.Outbox) error {
-	if d.Did() != 0 {
-		if err := d.steady(ctx, d.agreeing(out), out.Settling()); err != nil {
-			return err
-		}
+// agree names the nodes that can agree, where anything happened to servers or links: all that hear each other and nobody
+// else, with a majority of the controllers among them.
+func (d *deployment) agree(out *lockstep.Outbox) lockstep.Nodes {
+	if d.Did() == 0 {
+		return 0
 	}
-	if err := process.Timed(&d.Spent.Waiting, func() error { return process.Pass(ctx, pace) }); err != nil {
-		return err
-	}
-	d.calls.Cancel()
-	d.collect(out)
-	if out.Settling() {
-		return process.Timed(&d.Spent.Working, func() error { return d.look(ctx, out) })
-	}
-	return nil
-}
-
-// agreeing are the nodes that can agree: all that hear each other and nobody else, with a majority of the controllers among
-// them.
-func (d *deployment) agreeing(out *lockstep.Outbox) lockstep.Nodes {
 	controllers := d.options.controllers()
 	return d.Group(out, func(nodes lockstep.Nodes) bool { return 2*(nodes&controllers).Len() > controllers.Len() })
 }
 
-// look reads the log of all partitions. No more records are offered.
-func (d *deployment) look(ctx context.Context, out *lockstep.Outbox) error {
+// inspect reads the log of all partitions. No more records are offered.
+func (d *deployment) inspect(ctx context.Context, out *lockstep.Outbox) error {
 	for _, p := range d.producers {
 		out.Withdraw(p.request())
 	}
@@ -256,7 +233,7 @@ func (d *deployment) look(ctx context.Context, out *lockstep.Outbox) error {
 	for partition := range d.options.Partitions {
 		records, err := d.read(ctx, partition)
 		if err != nil {
-			return errors.Join(ctx.Err(), process.Worthless(fmt.Errorf("kafka: partition %d cannot be read after all have come back: %w", partition, err)))
+			return errors.Join(ctx.Err(), process.Inconclusive(fmt.Errorf("kafka: partition %d cannot be read after all have come back: %w", partition, err)))
 		}
 		log = append(log, records)
 		if d.log == nil || !slices.Equal(d.log[partition], records) {
@@ -284,21 +261,17 @@ func (d *deployment) read(ctx context.Context, partition int) ([]Placed, error) 
 	return d.asker.read(ctx, v.partitions[partition].leader, d.topic, partition)
 }
 
-// Abilities are the parts that servers play.
-func (d *deployment) Abilities() lockstep.Abilities {
-	return lockstep.Abilities{Role: func(n lockstep.Node) string {
-		if d.roles == nil {
-			d.roles = d.casting()
-		}
-		return d.roles[n-1]
-	}}
+// role is the part that a node plays, as it was when one of them was first asked for since the last step.
+func (d *deployment) role(ctx context.Context, n lockstep.Node) string {
+	if d.roles == nil {
+		d.roles = d.casting(ctx)
+	}
+	return d.roles[n-1]
 }
 
 // casting asks all brokers who plays which part. Who leads is what the one says who knows of the latest election.
-func (d *deployment) casting() []string {
+func (d *deployment) casting(ctx context.Context) []string {
 	views := make([]view, d.options.Brokers)
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-	defer cancel()
 	var all sync.WaitGroup
 	for n := range d.options.brokers().All() {
 		if d.Server(n).Running() {
@@ -332,14 +305,12 @@ func (d *deployment) casting() []string {
 	return roles
 }
 
-// Close ends clients and servers.
-func (d *deployment) Close() error {
-	d.calls.Forget()
+// close ends the clients.
+func (d *deployment) close() {
 	for _, p := range d.producers {
 		p.Client.Close()
 	}
 	if d.asker != nil {
 		d.asker.Client.Close()
 	}
-	return d.Cluster.Close()
 }

@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,9 +13,14 @@ import (
 	"github.com/lockstep-go/lockstep/process/jvm"
 )
 
+// jars has the SHA-256 of every jar of the versions that can be used: see process/jvm/sums.
+//
+//go:embed jars.sha256
+var jars string
+
 // prepare fetches a version and finds a JVM. Of what is logged, only warnings and who does what is wanted.
 func prepare(ctx context.Context, version string) (*jvm.JVM, error) {
-	java, err := jvm.Find(ctx, "org.apache.kafka:kafka_2.13:"+version, "org.slf4j:slf4j-simple:1.7.36")
+	java, err := jvm.Find(ctx, jars, "org.apache.kafka:kafka_2.13:"+version, "org.slf4j:slf4j-simple:1.7.36")
 	if err != nil {
 		return nil, fmt.Errorf("kafka: version %s: %w", version, err)
 	}
@@ -37,7 +43,6 @@ const (
 // wire makes the links. All servers are told the same addresses of a server, so that there is one link for each
 // destination and listener; clients know better.
 func (d *deployment) wire() error {
-	d.Command, d.Telling, d.Patience = d.write, telling, d.options.Patience
 	for n := range d.options.nodes() {
 		var at, via [listeners]string
 		for l := range listeners {
@@ -68,7 +73,7 @@ func (d *deployment) write(n lockstep.Node) (*exec.Cmd, error) {
 	}
 	const script = `if [ ! -e data/meta.properties ]; then "$@" kafka.tools.StorageTool format -t "$0" -c server.properties >/dev/null || exit 1; fi
 exec "$@" kafka.Kafka server.properties`
-	return exec.Command("/bin/sh", append([]string{"-c", script, clusterID}, d.java.Line()...)...), nil
+	return exec.Command("/bin/sh", append([]string{"-c", script, clusterID}, d.java.In(folder).Line()...)...), nil
 }
 
 // settings are those of a node. Everything small and quick; what is written need not survive the machine, only the process.

@@ -16,7 +16,7 @@ import (
 // Cluster is a deployment of Kafka: a [lockstep.System].
 type Cluster struct {
 	// Version is the version of the servers.
-	Version string `help:"version of Kafka: 3.9.2 and 4.3.1 are known to work" zero:"4.3.1"`
+	Version string `help:"version of Kafka: 3.9.2 and 4.3.1 are known to work" zero:"4.3.1" trust:"fetches" known:"3.9.2 4.3.1"`
 	// Brokers and Controllers are the servers: the brokers are the nodes 1, 2, ..., and the
 	// controllers those after them. Without controllers of their own all brokers are controllers, too.
 	Brokers     int `help:"servers that have the records" zero:"3" range:"1..5"`
@@ -67,14 +67,18 @@ func (c Cluster) controllers() lockstep.Nodes {
 }
 
 // Describe says what the system is and can do.
-func (c Cluster) Describe() (lockstep.Info, error) {
-	c = c.filled()
-	if err := c.check(); err != nil {
-		return lockstep.Info{}, err
-	}
-	return lockstep.Info{Name: "kafka", Nodes: c.nodes(), Options: target.Changed(c, Cluster{}.filled(), "version"), Pace: lockstep.Time(c.Pace),
-		Repeats: lockstep.Roughly, Events: []string{EventSend, EventAck, EventRecords, process.EventLog, process.EventTime}, Roles: []string{roleLeader, roleController, roleFollower},
-		Supports: process.Kinds | trace.KindsOf(trace.Request, trace.Wait)}, nil
+func (c Cluster) Describe() (lockstep.Info, error) { return c.filled().system().Describe() }
+
+// Deploy makes a deployment; servers start with its first run.
+func (c Cluster) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.Deployment, error) {
+	return c.filled().system().Deploy(ctx, place)
+}
+
+// system is the cluster as servers in processes.
+func (c Cluster) system() process.System {
+	return process.System{Name: "kafka", Options: target.Changed(c, Cluster{}.filled(), "version"), Nodes: c.nodes(), Check: c.check, New: c.deploy,
+		Reuse: true, Stall: c.Stall, Pace: c.Pace, Patience: c.Patience, Events: []string{EventSend, EventAck, EventRecords},
+		Roles: []string{roleLeader, roleController, roleFollower}}
 }
 
 // check finds what is wrong with the settings.
@@ -99,26 +103,4 @@ func (c Cluster) check() error {
 		return fmt.Errorf("kafka: session %s, pace %s and patience %s must be positive, and session at least 100ms", c.Session, c.Pace, c.Patience)
 	}
 	return nil
-}
-
-// Deploy makes a deployment; servers start with its first run.
-func (c Cluster) Deploy(place *lockstep.Place) (lockstep.Deployment, error) {
-	c = c.filled()
-	if err := c.check(); err != nil {
-		return nil, err
-	}
-	java, err := prepare(context.Background(), c.Version)
-	if err != nil {
-		return nil, err
-	}
-	servers, err := process.NewCluster(place, c.nodes(), c.Stall)
-	if err != nil {
-		return nil, err
-	}
-	d := &deployment{Cluster: servers, options: c, java: java}
-	if err := d.wire(); err != nil {
-		_ = d.Close()
-		return nil, err
-	}
-	return d, nil
 }

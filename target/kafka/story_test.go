@@ -186,7 +186,7 @@ func TestMeasured(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Logf("%s: %d runs, %v, %d worthless; %s", name, result.Runs, result.Reasons, result.Worthless, spent)
+		t.Logf("%s: %d runs, %v, %d worthless; %s", name, result.Runs, result.Reasons, result.Inconclusive, spent)
 		table(t, o.runs, c.Unclean)
 	}
 }

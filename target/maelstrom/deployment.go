@@ -158,7 +158,7 @@ func (d *deployment) worthless(i int, err error) error {
 	if p := d.nodes[i]; p != nil {
 		words = p.lastWords()
 	}
-	return &lockstep.Worthless{Reason: fmt.Sprintf("node %s: %v%s", nodeName(i), err, words)}
+	return &lockstep.Inconclusive{Reason: fmt.Sprintf("node %s: %v%s", nodeName(i), err, words)}
 }
 
 // hear takes a message that a node has sent.
@@ -253,7 +253,7 @@ func (d *deployment) do(ctx context.Context, s *lockstep.Step, out *lockstep.Out
 // wait lets time pass, for programs that have a clock, and reads in the end.
 func (d *deployment) wait(ctx context.Context, long time.Duration, out *lockstep.Outbox) error {
 	if !d.cluster.Exact {
-		if err := process.Pass(ctx, long); err != nil {
+		if err := process.Sleep(ctx, long); err != nil {
 			return err
 		}
 	}

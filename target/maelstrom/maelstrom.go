@@ -12,6 +12,7 @@
 package maelstrom
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -26,7 +27,7 @@ import (
 // Cluster is a deployment of a program: a [lockstep.System].
 type Cluster struct {
 	// Bin is the program, with its arguments.
-	Bin string `help:"the program of a node, with its arguments"`
+	Bin string `help:"the program of a node, with its arguments" trust:"executes"`
 	// Workload is what clients do and what they are promised.
 	Workload string `help:"what clients do: broadcast, echo, g-counter, g-set, kafka, lin-kv, pn-counter, txn-list-append or unique-ids"`
 	// Nodes is the number of nodes.
@@ -79,7 +80,7 @@ func (c Cluster) check() error {
 }
 
 // Deploy makes a deployment; the nodes start with each run.
-func (c Cluster) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
+func (c Cluster) Deploy(_ context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package memberlist
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"log"
@@ -61,7 +62,9 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 }
 
 // Deploy makes a deployment.
-func (c Cluster) Deploy(p *lockstep.Place) (lockstep.Deployment, error) { return c.bubble().Deploy(p) }
+func (c Cluster) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+	return c.bubble().Deploy(ctx, p)
+}
 
 // port is the one that all nodes gossip on.
 const port = 7946

@@ -4,8 +4,7 @@ go 1.26.0
 
 require (
 	github.com/hashicorp/memberlist v0.6.0
-	github.com/lockstep-go/lockstep v0.0.0
-	github.com/lockstep-go/lockstep/cli v0.0.0
+	github.com/lockstep-go/lockstep v0.1.0
 )
 
 require (
@@ -22,16 +21,10 @@ require (
 	github.com/hashicorp/golang-lru v0.5.0 // indirect
 	github.com/miekg/dns v1.1.72 // indirect
 	github.com/sean-/seed v0.0.0-20170313163322-e2103e2c3529 // indirect
-	golang.org/x/mod v0.31.0 // indirect
-	golang.org/x/net v0.55.0 // indirect
-	golang.org/x/sync v0.19.0 // indirect
+	golang.org/x/mod v0.41.0 // indirect
+	golang.org/x/net v0.61.0 // indirect
+	golang.org/x/sync v0.23.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/term v0.47.0 // indirect
-	golang.org/x/tools v0.40.0 // indirect
-	gonum.org/v1/gonum v0.17.0 // indirect
-)
-
-replace (
-	github.com/lockstep-go/lockstep => ../..
-	github.com/lockstep-go/lockstep/cli => ../../cli
+	golang.org/x/tools v0.51.0 // indirect
 )

@@ -22,7 +22,7 @@ func campaign(t *testing.T, c Cluster, s lockstep.Strategy, runs int) *lockstep.
 		t.Fatal(err)
 	}
 	t.Logf("%d runs, %v %v, %d steps, %d messages, judged %v, strays %v, suspects %q", result.Runs, result.Verdicts, result.Reasons, result.Steps, result.Messages,
-		result.Judged, result.Strays, result.Suspects)
+		result.Judged, result.Divergences, result.Nondeterminism)
 	return result
 }
 

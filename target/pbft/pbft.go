@@ -16,6 +16,7 @@
 package pbft
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/lockstep-go/lockstep"
@@ -80,8 +81,8 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 }
 
 // Deploy makes a deployment.
-func (c Cluster) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
-	return c.complete().cluster().Deploy(p)
+func (c Cluster) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+	return c.complete().cluster().Deploy(ctx, p)
 }
 
 func (c Cluster) complete() Cluster {

@@ -27,20 +27,31 @@ type deployment struct {
 	waits          int // rounds so far
 	sent, answered int // requests of this run
 	judged         bool
-	calls          process.Calls[string] // by the number of the request
 }
 
-// Reset starts all servers with empty folders and a client, and waits until they agree on a log.
-func (d *deployment) Reset(ctx context.Context, _ uint64, out *lockstep.Outbox) error {
-	d.calls.Forget()
-	if err := d.Begin(); err != nil {
-		return err
+// deploy fetches a version and makes the links.
+func (c Cluster) deploy(ctx context.Context, servers *process.Cluster) (process.Driver, error) {
+	java, err := prepare(ctx, c.Version)
+	if err != nil {
+		return process.Driver{}, err
 	}
+	d := &deployment{Cluster: servers, options: c, java: java}
+	driver := process.Driver{Reset: d.reset, Command: d.write, Begin: d.begin, Request: d.request, Pass: d.pass, Inspect: d.inspect, Log: telling, Role: d.role}
+	if c.Control == byMessage {
+		driver.Quiet = d.quiet
+	}
+	return driver, d.wire()
+}
+
+// reset forgets the run before.
+func (d *deployment) reset() error {
 	d.waits, d.sent, d.answered, d.judged = 0, 0, 0, false
+	return nil
+}
+
+// begin starts the client, waits until servers agree on a log, and offers requests.
+func (d *deployment) begin(ctx context.Context, out *lockstep.Outbox) error {
 	err := process.Timed(&d.Spent.Starting, func() error {
-		if err := d.Launch(); err != nil {
-			return err
-		}
 		if err := d.greet(ctx); err != nil {
 			return err
 		}
@@ -49,7 +60,6 @@ func (d *deployment) Reset(ctx context.Context, _ uint64, out *lockstep.Outbox) 
 	if err != nil {
 		return err
 	}
-	d.Network.Control(d.options.Control == byMessage)
 	for phase := range d.options.Phases {
 		if phase == 0 || d.options.Control == byMessage {
 			d.offer(phase, out)
@@ -70,8 +80,8 @@ func (d *deployment) greet(ctx context.Context) error {
 	}
 	limit, cancel := context.WithTimeout(ctx, d.options.Patience)
 	defer cancel()
-	return process.Worthless(d.client.Await(limit, func(ctx context.Context) bool {
-		answer, err := process.Order(ctx, d.client.Host, "send") // so that the first request of the run takes no longer than others
+	return process.Inconclusive(d.client.Await(limit, func(ctx context.Context) bool {
+		answer, err := process.Send(ctx, d.client.Host, "send") // so that the first request of the run takes no longer than others
 		_, wrong := strconv.Atoi(answer)
 		return err == nil && wrong == nil
 	}))
@@ -86,7 +96,7 @@ func (d *deployment) agree(ctx context.Context) error {
 		return err == nil && len(states[0].Log) > 0 && leader(states) != 0 && differ(states) == ""
 	})
 	if err == nil && !agreed {
-		err = process.Worthless(errors.Join(fmt.Errorf("ratis: after %s servers do not agree: %s", d.options.Patience, &last), wrong))
+		err = process.Inconclusive(errors.Join(fmt.Errorf("ratis: after %s servers do not agree: %s", d.options.Patience, &last), wrong))
 	}
 	return errors.Join(err, d.Await(ctx, trace.AllNodes(d.options.Nodes), d.options.Patience, func(context.Context, lockstep.Node) bool { return true }))
 }
@@ -109,34 +119,19 @@ func (d *deployment) states(ctx context.Context) ([]State, error) {
 func (d *deployment) state(ctx context.Context, n lockstep.Node) (State, error) {
 	limit, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	answer, err := process.Order(limit, d.orders[n-1], "state")
+	answer, err := process.Send(limit, d.orders[n-1], "state")
 	if err != nil {
 		return State{}, err
 	}
 	return parseState(answer)
 }
 
-// Do performs a step.
-func (d *deployment) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
-	if out.Settling() {
-		d.Network.Control(false)
-		d.Network.Unbound()
+// quiet waits until nothing travels between servers.
+func (d *deployment) quiet(ctx context.Context, s *lockstep.Step) error {
+	if s.Kind == trace.Wait {
+		return nil
 	}
-	d.collect(out)
-	var err error
-	switch s.Kind {
-	case trace.Request:
-		err = d.request(ctx, int(s.Request), out)
-	case trace.Wait:
-		err = d.pass(ctx, time.Duration(s.For), out)
-	default:
-		err = process.Timed(&d.Spent.Working, func() error { d.Cluster.Do(s, out); return nil })
-	}
-	if d.options.Control == byMessage && err == nil && s.Kind != trace.Wait && !out.Settling() {
-		err = process.Timed(&d.Spent.Waiting, func() error { return d.Network.Quiet(ctx, silence) })
-	}
-	d.collect(out)
-	return errors.Join(err, d.Look(out))
+	return d.Network.Quiet(ctx, silence)
 }
 
 // silence is how long nothing must travel between servers before they are taken to be quiet, and lag how long a round goes on when its end is seen, for
@@ -146,19 +141,12 @@ const (
 	lag     = 4 * time.Millisecond
 )
 
-// pass lets a round pass, or waits for what is promised where everything is to settle.
-func (d *deployment) pass(ctx context.Context, pace time.Duration, out *lockstep.Outbox) error {
-	if err := d.Launch(); err != nil {
-		return err
-	}
+// pass lets a round pass.
+func (d *deployment) pass(ctx context.Context, pace time.Duration, _ lockstep.Nodes, out *lockstep.Outbox) error {
 	if out.Settling() {
-		if d.judged {
-			return nil
-		}
-		d.judged = true
-		return process.Timed(&d.Spent.Working, func() error { return d.end(ctx, out) })
+		return nil
 	}
-	err := process.Timed(&d.Spent.Waiting, func() error { return d.round(ctx, pace, out) })
+	err := d.round(ctx, pace, out)
 	d.waits++
 	if phase := d.waits / 2; err == nil && d.waits%2 == 0 && phase < d.options.Phases && d.options.Control != byMessage {
 		d.offer(phase, out)
@@ -174,14 +162,14 @@ func (d *deployment) round(ctx context.Context, pace time.Duration, out *lockste
 		if risen, err := d.Network.Risen(ctx, pace); err != nil || !risen {
 			return err
 		}
-		return process.Pass(ctx, lag)
+		return process.Sleep(ctx, lag)
 	case d.options.Control == byTime && d.waits%2 == 0:
 		_, err := d.until(ctx, pace, func(states []State, _ error) bool {
 			return leader(within(states, d.Majority(out))) != 0
 		})
 		return err
 	default:
-		return process.Pass(ctx, pace)
+		return process.Sleep(ctx, pace)
 	}
 }
 
@@ -193,7 +181,7 @@ func (d *deployment) until(ctx context.Context, patience time.Duration, enough f
 		if enough(d.states(limit)) {
 			return true, nil
 		}
-		_ = process.Pass(limit, asking)
+		_ = process.Sleep(limit, asking)
 	}
 	return false, ctx.Err()
 }
@@ -208,16 +196,20 @@ func (d *deployment) offer(phase int, out *lockstep.Outbox) {
 }
 
 // request lets the client send the requests of a phase, and does not wait for answers. Whom it asks is the library's affair.
-func (d *deployment) request(ctx context.Context, phase int, out *lockstep.Outbox) error {
+func (d *deployment) request(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
 	for range d.options.Requests {
 		d.sent++
-		out.Event(lockstep.Event{Type: EventSend, Value: Send(d.sent), Text: fmt.Sprintf("request %d in phase %d", d.sent, phase)})
-		if err := d.calls.Ask(ctx, d.sent, 0, func(ctx context.Context) string {
-			answer, err := process.Order(ctx, d.client.Host, "send")
+		number := d.sent
+		out.Event(lockstep.Event{Type: EventSend, Value: Send(number), Text: fmt.Sprintf("request %d in phase %d", number, s.Request)})
+		if err := d.Ask(ctx, number, 0, func(ctx context.Context) func(*lockstep.Outbox) {
+			answer, err := process.Send(ctx, d.client.Host, "send")
 			if err != nil {
 				answer = fmt.Sprint("no: ", err)
 			}
-			return answer
+			return func(out *lockstep.Outbox) {
+				d.answered++
+				out.Event(lockstep.Event{Type: EventAnswer, Value: &Answer{number, answer}})
+			}
 		}); err != nil {
 			return err
 		}
@@ -225,17 +217,13 @@ func (d *deployment) request(ctx context.Context, phase int, out *lockstep.Outbo
 	return nil
 }
 
-// collect tells the engine what the client has heard.
-func (d *deployment) collect(out *lockstep.Outbox) {
-	d.calls.Answers(func(number int, text string) {
-		d.answered++
-		out.Event(lockstep.Event{Type: EventAnswer, Value: &Answer{number, text}})
-	})
-}
-
-// end waits for what is promised, each for some time at most, and tells what there is. Logs come last, as every answer makes them longer.
-func (d *deployment) end(ctx context.Context, out *lockstep.Outbox) error {
-	answers := func([]State) bool { d.collect(out); return d.answered == d.sent }
+// inspect waits for what is promised, each for some time at most, and reports what there is. Logs come last, as every answer makes them longer.
+func (d *deployment) inspect(ctx context.Context, out *lockstep.Outbox) error {
+	if d.judged {
+		return nil
+	}
+	d.judged = true
+	answers := func([]State) bool { d.Collect(out); return d.answered == d.sent }
 	for _, promise := range []func([]State) bool{
 		func(states []State) bool { return leader(states) != 0 },
 		answers,
@@ -264,7 +252,7 @@ func (d *deployment) last(ctx context.Context) (all []State, err error) {
 		return err == nil
 	})
 	if err == nil && !told {
-		err = process.Worthless(fmt.Errorf("ratis: in the end servers do not say what they have: %w", wrong))
+		err = process.Inconclusive(fmt.Errorf("ratis: in the end servers do not say what they have: %w", wrong))
 	}
 	return all, err
 }
@@ -273,7 +261,7 @@ func (d *deployment) last(ctx context.Context) (all []State, err error) {
 func (d *deployment) whereabouts(ctx context.Context, out *lockstep.Outbox) bool {
 	limit, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	where, err := process.Order(limit, d.client.Host, "waits")
+	where, err := process.Send(limit, d.client.Host, "waits")
 	if err != nil {
 		where = err.Error()
 	}
@@ -281,23 +269,15 @@ func (d *deployment) whereabouts(ctx context.Context, out *lockstep.Outbox) bool
 	return true
 }
 
-// Abilities are the parts that servers play.
-func (d *deployment) Abilities() lockstep.Abilities {
-	return lockstep.Abilities{Role: func(n lockstep.Node) string {
-		s, err := d.state(context.Background(), n)
-		switch {
-		case err != nil:
-			return ""
-		case s.Leads:
-			return roleLeader
-		default:
-			return roleFollower
-		}
-	}}
-}
-
-// Close ends the client and the servers.
-func (d *deployment) Close() error {
-	d.calls.Forget()
-	return d.Cluster.Close()
+// role is the part that a server plays.
+func (d *deployment) role(ctx context.Context, n lockstep.Node) string {
+	s, err := d.state(ctx, n)
+	switch {
+	case err != nil:
+		return ""
+	case s.Leads:
+		return roleLeader
+	default:
+		return roleFollower
+	}
 }

@@ -18,5 +18,5 @@ func ExampleGRPC() {
 	said, _ := ratis.GRPC()
 	_, _, err := said.Next([]byte("GET / HTTP/1.1"))
 	fmt.Println(err)
-	// Output: ratis: at the gRPC port, this is not HTTP/2
+	// Output: ratis: at the gRPC port: http2: a connection that does not begin with the preface
 }

@@ -1,17 +1,13 @@
 package ratis
 
 import (
-	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 
-	"golang.org/x/net/http2"
-	"golang.org/x/net/http2/hpack"
-
+	"github.com/lockstep-go/lockstep/internal/http2"
 	"github.com/lockstep-go/lockstep/process"
 )
 
@@ -19,7 +15,7 @@ import (
 // completes a message between servers.
 func GRPC() (said, answered process.Decoder) {
 	calls := &streams{method: map[uint32]string{}}
-	return newHTTP(calls, clientMethods, []byte(http2.ClientPreface)), newHTTP(calls, serverMethods, nil)
+	return newHTTP(calls, clientMethods, true), newHTTP(calls, serverMethods, false)
 }
 
 // service is the one that servers offer each other.
@@ -53,119 +49,54 @@ func (s *streams) set(stream uint32, method string) {
 type httpDecoder struct {
 	calls   *streams
 	methods map[string]func([]byte) (process.Packet, error)
-	preface []byte // that is still to come
-	headers *hpack.Decoder
-	path    string            // in the headers being read
-	block   []byte            // headers that have not ended
+	frames  *http2.Reader
 	rest    map[uint32][]byte // of messages that have not ended, by stream
 }
 
-func newHTTP(calls *streams, methods map[string]func([]byte) (process.Packet, error), preface []byte) *httpDecoder {
-	d := &httpDecoder{calls: calls, methods: methods, preface: preface, rest: map[uint32][]byte{}}
-	d.headers = hpack.NewDecoder(4096, func(f hpack.HeaderField) {
-		if f.Name == ":path" {
-			d.path = f.Value
-		}
-	})
-	d.headers.SetAllowedMaxDynamicTableSize(1 << 20) // as the other side may have allowed
-	return d
+func newHTTP(calls *streams, methods map[string]func([]byte) (process.Packet, error), client bool) *httpDecoder {
+	return &httpDecoder{calls: calls, methods: methods, frames: http2.NewReader(client), rest: map[uint32][]byte{}}
 }
-
-// frameHead is the length of what comes before the content of a frame.
-const frameHead = 9
-
-var errFrame = errors.New("ratis: this is no frame of HTTP/2")
 
 // Next takes a frame.
-func (d *httpDecoder) Next(data []byte) (process.Packet, int, error) {
-	if n := len(d.preface); n > 0 {
-		if !bytes.HasPrefix(d.preface, data[:min(n, len(data))]) {
-			return process.Packet{}, 0, errors.New("ratis: at the gRPC port, this is not HTTP/2")
-		}
-		if len(data) < n {
-			return process.Packet{}, 0, nil
-		}
-		d.preface = nil
-		return process.Packet{}, n, nil
+func (d *httpDecoder) Next(data []byte) (p process.Packet, length int, err error) {
+	if length, begun, err := d.frames.Skip(data); err != nil || length > 0 || !begun {
+		return p, length, atPort(err)
 	}
-	if len(data) < frameHead {
-		return process.Packet{}, 0, nil
+	f, length, err := d.frames.Next(data)
+	if err == nil && length > 0 {
+		p, err = d.frame(f)
 	}
-	length := int(data[0])<<16 | int(data[1])<<8 | int(data[2])
-	end := frameHead + length
-	if len(data) < end {
-		return process.Packet{}, 0, nil
-	}
-	kind, flags, stream := http2.FrameType(data[3]), http2.Flags(data[4]), binary.BigEndian.Uint32(data[5:])&(1<<31-1)
-	p, err := d.frame(kind, flags, stream, data[frameHead:end])
-	if err != nil {
-		return process.Packet{}, 0, err
-	}
-	return p, end, nil
+	return p, length, atPort(err)
 }
 
-// frame takes the content of a frame.
-func (d *httpDecoder) frame(kind http2.FrameType, flags http2.Flags, stream uint32, content []byte) (p process.Packet, err error) {
-	switch kind {
-	case http2.FrameHeaders:
-		if content, err = unpad(content, flags.Has(http2.FlagHeadersPadded)); err != nil {
-			return p, err
-		}
-		if flags.Has(http2.FlagHeadersPriority) {
-			if len(content) < 5 {
-				return p, errFrame
-			}
-			content = content[5:]
-		}
-		d.block = append(d.block[:0], content...)
-		return p, d.name(stream, flags.Has(http2.FlagHeadersEndHeaders))
-	case http2.FrameContinuation:
-		if d.block = append(d.block, content...); len(d.block) > maxMessage {
-			return p, errFrame
-		}
-		return p, d.name(stream, flags.Has(http2.FlagContinuationEndHeaders))
-	case http2.FrameData:
-		if content, err = unpad(content, flags.Has(http2.FlagDataPadded)); err != nil {
-			return p, err
-		}
-		p, err = d.data(stream, content)
-		if flags.Has(http2.FlagDataEndStream) {
-			delete(d.rest, stream)
-		}
-		return p, err
-	case http2.FrameRSTStream:
-		delete(d.rest, stream)
-	}
-	return p, nil
-}
-
-// unpad takes the padding off, where there is one.
-func unpad(content []byte, padded bool) ([]byte, error) {
-	if !padded {
-		return content, nil
-	}
-	if len(content) == 0 || int(content[0]) > len(content)-1 {
-		return nil, errFrame
-	}
-	return content[1 : len(content)-int(content[0])], nil
-}
-
-// name reads headers that are whole, and notes what the stream calls.
-func (d *httpDecoder) name(stream uint32, whole bool) error {
-	if !whole {
+// atPort says where an error is.
+func atPort(err error) error {
+	if err == nil {
 		return nil
 	}
-	d.path = ""
-	if _, err := d.headers.Write(d.block); err != nil {
-		return fmt.Errorf("ratis: headers at the gRPC port: %w", err)
+	return fmt.Errorf("ratis: at the gRPC port: %w", err)
+}
+
+// frame takes what a frame brings: the name of what a stream calls, or messages.
+func (d *httpDecoder) frame(f http2.Frame) (p process.Packet, err error) {
+	for _, field := range f.Fields {
+		if method, ok := strings.CutPrefix(field.Value, service); ok && field.Name == ":path" {
+			d.calls.set(f.Stream, method)
+		}
 	}
-	if err := d.headers.Close(); err != nil {
-		return fmt.Errorf("ratis: headers at the gRPC port: %w", err)
+	if f.Type == http2.Data {
+		content, err := f.Content()
+		if err != nil {
+			return p, err
+		}
+		if p, err = d.data(f.Stream, content); err != nil {
+			return p, err
+		}
 	}
-	if method, ok := strings.CutPrefix(d.path, service); ok {
-		d.calls.set(stream, method)
+	if f.Ends() {
+		delete(d.rest, f.Stream)
 	}
-	return nil
+	return p, nil
 }
 
 // messageHead is the length of what comes before a message: whether it is compressed, and its length.
@@ -182,14 +113,14 @@ func (d *httpDecoder) data(stream uint32, content []byte) (process.Packet, error
 	for len(rest) >= messageHead {
 		length := binary.BigEndian.Uint32(rest[1:])
 		if rest[0] != 0 || length > maxMessage {
-			return process.Packet{}, fmt.Errorf("ratis: at the gRPC port, a message of %d bytes, or a compressed one", length)
+			return process.Packet{}, fmt.Errorf("a message of %d bytes, or a compressed one", length)
 		}
 		if uint32(len(rest)-messageHead) < length {
 			break
 		}
 		p, err := read(rest[messageHead:][:length])
 		if err != nil {
-			return p, fmt.Errorf("ratis: %s at the gRPC port: %w", d.calls.of(stream), err)
+			return p, fmt.Errorf("%s: %w", d.calls.of(stream), err)
 		}
 		whole, rest = append(whole, p), rest[messageHead+length:]
 	}

@@ -17,10 +17,15 @@ import (
 //go:embed java
 var sources embed.FS
 
+// jars has the SHA-256 of every jar of the versions that can be used: see process/jvm/sums.
+//
+//go:embed jars.sha256
+var jars string
+
 // prepare fetches a version, finds a JVM, and compiles what starts servers in it. A server of an early version listens everywhere, unless the JVM
 // takes another address for that.
 func prepare(ctx context.Context, version string) (*jvm.JVM, error) {
-	java, err := jvm.Find(ctx, "org.apache.ratis:ratis-examples:"+version, "-*:*")
+	java, err := jvm.Find(ctx, jars, "org.apache.ratis:ratis-examples:"+version, "-*:*")
 	if err != nil {
 		return nil, fmt.Errorf("ratis: version %s: %w", version, err)
 	}
@@ -52,7 +57,6 @@ log4j.logger.org.apache.ratis.conf=WARN
 
 // wire makes the links. All servers and the client have the same address of a server, which its own log keeps, too: so there is one link for each.
 func (d *deployment) wire() error {
-	d.Command, d.Telling, d.Patience = d.write, telling, d.options.Patience
 	protocol := GRPC
 	if d.options.Transport == "netty" {
 		protocol = Netty
@@ -95,7 +99,7 @@ func (d *deployment) command(folder, name, orders, at string) (*exec.Cmd, error)
 		}
 	}
 	host, port, _ := strings.Cut(orders, ":")
-	return d.java.Command("Node", host, port, name, "ratis.properties", d.peers), nil
+	return d.java.In(folder).Command("Node", host, port, name, "ratis.properties", d.peers), nil
 }
 
 // settings are those of a server at an address.

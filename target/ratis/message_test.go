@@ -3,13 +3,13 @@ package ratis
 import (
 	"bytes"
 	"encoding/binary"
-	"strings"
 	"testing"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
 	"github.com/lockstep-go/lockstep"
+	lockstephttp2 "github.com/lockstep-go/lockstep/internal/http2"
 	"github.com/lockstep-go/lockstep/internal/servertest"
 	"github.com/lockstep-go/lockstep/process"
 )
@@ -150,7 +150,7 @@ func TestGRPC(t *testing.T) {
 		}
 	}
 	said, _ := GRPC()
-	if _, _, err := said.Next([]byte("GET / HTTP/1.1")); err == nil || !strings.Contains(err.Error(), "not HTTP/2") {
+	if _, _, err := said.Next([]byte("GET / HTTP/1.1")); err == nil || err.Error() != "ratis: at the gRPC port: http2: a connection that does not begin with the preface" {
 		t.Error(err)
 	}
 }
@@ -165,7 +165,7 @@ func FuzzDecoders(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		a, b := Netty()
 		c, d := GRPC()
-		c.(*httpDecoder).preface = nil
+		c.(*httpDecoder).frames = lockstephttp2.NewReader(false)
 		c.(*httpDecoder).calls.set(1, "appendEntries")
 		for _, decoder := range []process.Decoder{a, b, c, d} {
 			_, _, _ = servertest.Follow(t, decoder, data, len(data))

@@ -10,13 +10,12 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/process"
 	"github.com/lockstep-go/lockstep/target"
-	"github.com/lockstep-go/lockstep/trace"
 )
 
 // Cluster is a deployment of Ratis: a [lockstep.System].
 type Cluster struct {
 	// Version is the version of the servers.
-	Version string `help:"version of Ratis: 1.0.0 and 3.3.0 are known to work" zero:"1.0.0"`
+	Version string `help:"version of Ratis: 1.0.0 and 3.3.0 are known to work" zero:"1.0.0" trust:"fetches" known:"1.0.0 3.3.0"`
 	// Transport is what servers and clients speak over.
 	Transport string `help:"grpc or netty" zero:"grpc"`
 	// Nodes is the number of servers.
@@ -61,19 +60,22 @@ func (c Cluster) filled() Cluster {
 }
 
 // Describe says what the system is and can do.
-func (c Cluster) Describe() (lockstep.Info, error) {
-	c = c.filled()
-	if err := c.check(); err != nil {
-		return lockstep.Info{}, err
+func (c Cluster) Describe() (lockstep.Info, error) { return c.filled().system().Describe() }
+
+// Deploy makes a deployment; servers start with each run.
+func (c Cluster) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.Deployment, error) {
+	return c.filled().system().Deploy(ctx, place)
+}
+
+// system is the cluster as servers in processes.
+func (c Cluster) system() process.System {
+	s := process.System{Name: "ratis", Options: target.Changed(c, Cluster{}.filled(), "version", "transport"), Nodes: c.Nodes, Check: c.check, New: c.deploy,
+		Messages: c.Control == byMessage, Stall: c.Stall, Pace: c.Pace, Patience: c.Patience, Types: Types, Rounds: Rounds,
+		Events: []string{EventSend, EventAnswer, EventWaits, EventEnd}, Roles: []string{roleLeader, roleFollower}}
+	if c.Control != byMessage {
+		s.Waits = 2 * c.Phases // a phase is two stretches of time
 	}
-	info := lockstep.Info{Name: "ratis", Nodes: c.Nodes, Options: target.Changed(c, Cluster{}.filled(), "version", "transport"), Pace: lockstep.Time(c.Pace),
-		Repeats: lockstep.Roughly, Events: []string{EventSend, EventAnswer, EventWaits, EventEnd, process.EventLog, process.EventTime}, Roles: []string{roleLeader, roleFollower},
-		Supports: process.Kinds | trace.KindsOf(trace.Request, trace.Wait)}
-	if c.Control == byMessage {
-		info.Supports |= process.Light
-		info.Rounds, info.Types = Rounds, Types
-	}
-	return info, nil
+	return s
 }
 
 // check finds what is wrong with the settings.
@@ -93,26 +95,4 @@ func (c Cluster) check() error {
 		return fmt.Errorf("ratis: timeout %s, pace %s, within %s and patience %s must be positive, and timeout at least 10ms", c.Timeout, c.Pace, c.Within, c.Patience)
 	}
 	return nil
-}
-
-// Deploy makes a deployment; servers start with each run.
-func (c Cluster) Deploy(place *lockstep.Place) (lockstep.Deployment, error) {
-	c = c.filled()
-	if err := c.check(); err != nil {
-		return nil, err
-	}
-	java, err := prepare(context.Background(), c.Version)
-	if err != nil {
-		return nil, err
-	}
-	servers, err := process.NewCluster(place, c.Nodes, c.Stall)
-	if err != nil {
-		return nil, err
-	}
-	d := &deployment{Cluster: servers, options: c, java: java}
-	if err := d.wire(); err != nil {
-		_ = d.Close()
-		return nil, err
-	}
-	return d, nil
 }

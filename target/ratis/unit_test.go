@@ -81,7 +81,7 @@ func TestLast(t *testing.T) {
 			}))
 		}
 		states, err := d.last(t.Context())
-		var worthless *lockstep.Worthless
+		var worthless *lockstep.Inconclusive
 		switch {
 		case c.known && (err != nil || leader(states) != 3):
 			t.Errorf("silent %d times: %v, %v", c.silent, states, err)

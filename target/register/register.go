@@ -15,6 +15,7 @@
 package register
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -101,7 +102,9 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 }
 
 // Deploy makes a deployment.
-func (c Cluster) Deploy(p *lockstep.Place) (lockstep.Deployment, error) { return c.cluster().Deploy(p) }
+func (c Cluster) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+	return c.cluster().Deploy(ctx, p)
+}
 
 func (c Cluster) cluster() sim.Cluster[message] {
 	options := target.Changed(c, Cluster{}, "nodes", "reads")

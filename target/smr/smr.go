@@ -12,6 +12,7 @@
 package smr
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 
@@ -83,7 +84,9 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 }
 
 // Deploy makes a deployment.
-func (c Cluster) Deploy(p *lockstep.Place) (lockstep.Deployment, error) { return c.cluster().Deploy(p) }
+func (c Cluster) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+	return c.cluster().Deploy(ctx, p)
+}
 
 func (c Cluster) cluster() sim.Cluster[message] {
 	name := "smr"

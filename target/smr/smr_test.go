@@ -114,10 +114,10 @@ type byHand struct {
 	kernels kernels
 }
 
-func (b *byHand) Reset(*lockstep.Start)                             { b.Driver.Reset(len(b.kernels)) }
-func (b *byHand) Tell(bool) lockstep.Account                        { return lockstep.Account{} }
-func (b *byHand) Give(*lockstep.Run, *lockstep.Step) bool           { return false }
-func (b *byHand) Open(i int, _ *lockstep.Run) (int, lockstep.Nodes) { return i/4 + 1, b.kernels[i] }
+func (b *byHand) Reset(*lockstep.Start)                              { b.Driver.Reset(len(b.kernels)) }
+func (b *byHand) Tell(bool) lockstep.Account                         { return lockstep.Account{} }
+func (b *byHand) Give(*lockstep.Turn, *lockstep.Step) bool           { return false }
+func (b *byHand) Open(i int, _ *lockstep.Turn) (int, lockstep.Nodes) { return i/4 + 1, b.kernels[i] }
 
 // The violation of Fig. 3: two nodes output a; two phases fail in which the third node
 // takes part; then its empty log passes for the most recent, and a is forgotten. With

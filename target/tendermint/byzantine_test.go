@@ -44,7 +44,7 @@ func TestTooManyLiars(t *testing.T) {
 // The random adversary, measured: with f liars of 3f+1 nothing is found; with f+1, after how many runs. A piece of it
 // is -run 'MeasureLiars/3_of_7/seed_[1-4]$'.
 //
-//	GOWORK=off go test -run MeasureLiars -liars 100 -timeout 0 .
+//	go test -run MeasureLiars -liars 100 -timeout 0 .
 func TestMeasureLiars(t *testing.T) {
 	if *liars == 0 {
 		t.Skip("-liars says how many runs")

@@ -2,6 +2,7 @@ package tendermint
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"os/signal"
@@ -143,11 +144,11 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 }
 
 // Deploy makes a deployment.
-func (c Cluster) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
+func (c Cluster) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
 	if c.Files {
 		followSignals()
 	}
-	return c.full().bubble(c).Deploy(p)
+	return c.full().bubble(c).Deploy(ctx, p)
 }
 
 // followSignals lets the goroutine of package os/signal begin outside bubbles: the library's log follows a

@@ -16,7 +16,7 @@ import (
 // together, and stays at its height for ever. One validator, drawn for each run, gives half of the parts that it sends another number, and blocks have three
 // parts: a campaign that knows what to look for.
 //
-//	GOWORK=off go test -modfile versions/v0.38.16.mod -run KnownMistakes -v .
+//	GOWORK=off go test -modfile $(go run ../../internal/modules modfile v0.38.16) -run KnownMistakes -v .
 func TestKnownMistakes(t *testing.T) {
 	if libraryName == "tendermint" {
 		t.Skip("Tendermint has no blocks of several parts here")
@@ -50,7 +50,7 @@ var halts = flag.Int("halts", 0, "make so many runs with a validator that votes 
 // before it begins the round; it does not wait for precommits then, and stays in round 0. Where two of four do so, nobody decides again. One validator, drawn for
 // each run, votes nil as a rule.
 //
-//	GOWORK=off go test -modfile versions/v0.30.0.mod -tags v0.30 -run Halts -v . -halts 100
+//	GOWORK=off go test -modfile $(go run ../../internal/modules modfile v0.30.0) -tags v0.30 -run Halts -v . -halts 100
 func TestHalts(t *testing.T) {
 	if *halts == 0 || !strings.HasPrefix(Version(), "v0.30.") {
 		t.Skip("-halts says how many runs of Tendermint 0.30")

@@ -20,7 +20,9 @@ func (script) Describe() (lockstep.Info, error) {
 	return lockstep.Info{Name: "script", Nodes: 4, Supports: trace.KindsOf(trace.Alarm)}, nil
 }
 
-func (s script) Deploy(*lockstep.Place) (lockstep.Deployment, error) { return &player{script: s}, nil }
+func (s script) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
+	return &player{script: s}, nil
+}
 
 // player reports the events of a script.
 type player struct {

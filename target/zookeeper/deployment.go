@@ -31,33 +31,27 @@ type deployment struct {
 	harness Harness
 	waits   int  // stretches of time so far
 	fresh   bool // servers were started since the last of them
-	news    news
 
 	has  []Data // by node-1, as read last
 	same bool   // all had the same
 	told bool   // the final reads are in the history
 }
 
-// news is what clients have heard and nobody has told the engine.
-type news struct {
-	sync.Mutex
-	events []lockstep.Event
-	open   int // requests under way
-}
-
-func (n *news) tell(e lockstep.Event) {
-	n.Lock()
-	defer n.Unlock()
-	n.events = append(n.events, e)
-}
-
-// Reset starts all servers with empty folders, gives each a client, and creates the keys.
-func (d *deployment) Reset(ctx context.Context, seed uint64, out *lockstep.Outbox) error {
-	d.part()
-	if err := d.Begin(); err != nil {
-		return err
+// deploy makes the links, for servers of a JVM.
+func (c Cluster) deploy(servers *process.Cluster, java *jvm.JVM) (process.Driver, error) {
+	d := &deployment{Cluster: servers, options: c, java: java}
+	driver := process.Driver{Stop: d.stop, Reset: d.reset, Command: d.write, Ready: d.answers, Begin: d.begin, Before: d.before, Request: d.request, Agree: d.agree,
+		Pass: d.pass, Inspect: d.inspect, Log: telling, Close: d.parting.Wait,
+		Role: func(ctx context.Context, n lockstep.Node) string { return mode(ctx, d.client[n-1]) }}
+	if c.Light {
+		driver.Quiet = d.quiet
 	}
-	d.harness, d.waits, d.fresh, d.same, d.told = d.options.harness(seed), 0, true, false, false
+	return driver, d.wire()
+}
+
+// reset gives each server a client.
+func (d *deployment) reset() error {
+	d.harness, d.waits, d.fresh, d.same, d.told = d.options.harness(d.Seed), 0, true, false, false
 	d.has = make([]Data, d.options.Nodes)
 	for i, address := range d.client {
 		c, err := newClient(i+1, address)
@@ -66,42 +60,36 @@ func (d *deployment) Reset(ctx context.Context, seed uint64, out *lockstep.Outbo
 		}
 		d.clients = append(d.clients, c)
 	}
-	if err := d.Steady(ctx, trace.AllNodes(d.options.Nodes), func(_ context.Context, n lockstep.Node) bool { return d.clients[n-1].connected() }); err != nil {
-		return err
-	}
-	if d.free() {
+	return nil
+}
+
+// begin creates the keys.
+func (d *deployment) begin(ctx context.Context, out *lockstep.Outbox) error {
+	if d.options.free() {
 		for i := range d.harness {
 			d.offer(i, out)
 		}
 	}
-	err := process.Timed(&d.Spent.Working, func() error {
+	return process.Timed(&d.Spent.Working, func() error {
 		if err := d.clients[0].create(); err != nil {
-			return process.Worthless(fmt.Errorf("zookeeper: the keys cannot be created: %w", err))
+			return process.Inconclusive(fmt.Errorf("zookeeper: the keys cannot be created: %w", err))
 		}
 		return d.Await(ctx, trace.AllNodes(d.options.Nodes), d.Patience, func(ctx context.Context, n lockstep.Node) bool {
 			_, err := d.clients[n-1].readAll(ctx)
 			return err == nil
 		})
 	})
-	d.Network.Control(d.options.Light)
-	return err
 }
-
-// free reports whether requests are made at any time.
-func (d *deployment) free() bool { return d.options.Free || d.options.Light }
 
 // silence is how long nothing must travel between servers before they are taken to be quiet.
 const silence = 20 * time.Millisecond
 
-// part ends the clients of the run before.
-func (d *deployment) part() {
+// stop ends the clients of a run.
+func (d *deployment) stop() {
 	for _, c := range d.clients {
 		d.leave(c)
 	}
 	d.clients = nil
-	d.news.Lock()
-	d.news.events, d.news.open = nil, 0
-	d.news.Unlock()
 }
 
 // leave ends a client, and does not wait for that.
@@ -110,56 +98,41 @@ func (d *deployment) leave(c *client) {
 	d.parting.Go(c.gone.Wait)
 }
 
-// Do performs a step.
-func (d *deployment) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
-	var err error
-	switch s.Kind {
-	case trace.Request:
-		d.drain(out)
-		d.request(d.harness[s.Request-1], int(s.Request))
-	case trace.Wait:
-		err = d.pass(ctx, time.Duration(s.For), out)
-	default:
-		d.fresh = d.fresh || s.Kind == trace.Restart
-		err = process.Timed(&d.Spent.Working, func() error { d.Cluster.Do(s, out); return nil })
-	}
-	if d.options.Light && err == nil && s.Kind != trace.Wait {
-		err = process.Timed(&d.Spent.Waiting, func() error { return d.Network.Quiet(ctx, silence) })
-	}
-	d.drain(out)
-	return errors.Join(err, d.Look(out))
+// before notes that a server is to start.
+func (d *deployment) before(s *lockstep.Step, _ *lockstep.Outbox) {
+	d.fresh = d.fresh || s.Kind == trace.Restart
 }
 
-// pass lets time pass. Where servers started or links changed, those that can agree have done so before
-// it begins to count.
-func (d *deployment) pass(ctx context.Context, pace time.Duration, out *lockstep.Outbox) error {
-	if out.Settling() {
-		d.Network.Control(false)
+// quiet waits until nothing travels between servers.
+func (d *deployment) quiet(ctx context.Context, s *lockstep.Step) error {
+	if s.Kind == trace.Wait {
+		return nil
 	}
-	if d.free() && !out.Settling() {
-		if err := d.Launch(); err != nil {
-			return err
-		}
-	} else if d.Did()&trace.KindsOf(trace.Restart, trace.Cut, trace.Heal) != 0 {
-		nodes := d.Majority(out)
-		if err := d.Steady(ctx, nodes, d.answers(nodes)); err != nil {
-			return err
-		}
-		if err := d.reseat(ctx, nodes, out); err != nil {
-			return err
-		}
+	return d.Network.Quiet(ctx, silence)
+}
+
+// agree names the nodes that must serve before time passes.
+func (d *deployment) agree(out *lockstep.Outbox) lockstep.Nodes {
+	if d.options.free() && !out.Settling() {
+		return 0
+	}
+	return d.Agreeing(out)
+}
+
+// pass lets time pass. Clients that servers refuse change servers before it begins to count.
+func (d *deployment) pass(ctx context.Context, pace time.Duration, agreed lockstep.Nodes, out *lockstep.Outbox) error {
+	if err := d.reseat(ctx, agreed, out); err != nil {
+		return err
 	}
 	if !d.over(out) {
-		if err := process.Timed(&d.Spent.Waiting, func() error { return process.Pass(ctx, pace) }); err != nil {
+		if err := process.Sleep(ctx, pace); err != nil {
 			return err
 		}
 	}
 	d.fresh = false
-	d.drain(out)
-	if out.Settling() {
-		return process.Timed(&d.Spent.Working, func() error { return d.look(ctx, out) })
+	if !out.Settling() {
+		d.next(out)
 	}
-	d.next(out)
 	return nil
 }
 
@@ -167,7 +140,7 @@ func (d *deployment) pass(ctx context.Context, pace time.Duration, out *lockstep
 // empty step is nothing but that, and a run is over when all have told the same twice.
 func (d *deployment) over(out *lockstep.Outbox) bool {
 	switch {
-	case d.free() && !out.Settling():
+	case d.options.free() && !out.Settling():
 		return false
 	case out.Settling():
 		return d.told
@@ -184,7 +157,7 @@ func (d *deployment) next(out *lockstep.Outbox) {
 	d.waits++
 	step := (d.waits - 1) / 2
 	switch {
-	case d.free() || step >= len(d.harness):
+	case d.options.free() || step >= len(d.harness):
 	case d.waits%2 == 1:
 		d.offer(step, out)
 	default:
@@ -201,17 +174,14 @@ func (d *deployment) offer(step int, out *lockstep.Outbox) {
 
 // request lets the client of a server act, and does not wait for it. Without a session it does
 // nothing.
-func (d *deployment) request(a Act, id int) {
+func (d *deployment) request(_ context.Context, s *lockstep.Step, _ *lockstep.Outbox) error {
+	a, id := d.harness[s.Request-1], int(s.Request)
 	c := d.clients[a.Node-1]
 	if !c.connected() {
-		return
+		return nil
 	}
-	h := hearing{&d.news, lockstep.Node(a.Node), c.number}
-	d.news.Lock()
-	d.news.open++
-	d.news.Unlock()
+	h := hearing{d.Report, lockstep.Node(a.Node), c.number}
 	c.gone.Go(func() {
-		defer h.done()
 		if a.If {
 			h.call(2*id, operation{kind: read, key: a.Other})
 			is, err := c.read(a.Other)
@@ -228,42 +198,27 @@ func (d *deployment) request(a Act, id int) {
 			h.answer(2*id+1, "done")
 		}
 	})
+	return nil
 }
 
-// hearing tells what one client does and hears.
+// hearing reports what one client does and hears.
 type hearing struct {
-	news   *news
+	report func(lockstep.Event)
 	node   lockstep.Node
 	client int
 }
 
 func (h hearing) call(id int, op operation) {
-	h.news.tell(lockstep.Event{Node: h.node, Type: spec.EventCall, Value: &spec.Call{Client: h.client, ID: id, Input: op}})
+	h.report(lockstep.Event{Node: h.node, Type: spec.EventCall, Value: &spec.Call{Client: h.client, ID: id, Input: op}})
 }
 
 func (h hearing) answer(id int, output any) {
-	h.news.tell(lockstep.Event{Node: h.node, Type: spec.EventReturn, Value: &spec.Return{Client: h.client, ID: id, Output: output}})
+	h.report(lockstep.Event{Node: h.node, Type: spec.EventReturn, Value: &spec.Return{Client: h.client, ID: id, Output: output}})
 }
 
-func (h hearing) done() {
-	h.news.Lock()
-	defer h.news.Unlock()
-	h.news.open--
-}
-
-// drain tells the engine what clients have heard.
-func (d *deployment) drain(out *lockstep.Outbox) {
-	d.news.Lock()
-	defer d.news.Unlock()
-	for _, e := range d.news.events {
-		out.Event(e)
-	}
-	d.news.events = d.news.events[:0]
-}
-
-// look reads everything at every server, which may have to serve its client again first. When nothing has changed from one look to the next, the
+// inspect reads everything at every server, which may have to serve its client again first. When nothing has changed from one time to the next, the
 // reads are the clients' last operations.
-func (d *deployment) look(ctx context.Context, out *lockstep.Outbox) error {
+func (d *deployment) inspect(ctx context.Context, out *lockstep.Outbox) error {
 	before, equal := d.has[0], true
 	all, lost, refused := trace.AllNodes(d.options.Nodes), make([]error, len(d.clients)), make([]bool, len(d.clients))
 	err := d.Await(ctx, all, d.Patience, func(ctx context.Context, n lockstep.Node) bool {
@@ -296,7 +251,7 @@ func (d *deployment) look(ctx context.Context, out *lockstep.Outbox) error {
 	if equal && d.same && before == d.has[0] && !d.told {
 		d.told = true
 		for i, data := range d.has {
-			h := hearing{&d.news, lockstep.Node(i + 1), d.clients[i].number}
+			h := hearing{d.Report, lockstep.Node(i + 1), d.clients[i].number}
 			h.call(-1-i, operation{kind: final})
 			h.answer(-1-i, data)
 		}
@@ -304,17 +259,4 @@ func (d *deployment) look(ctx context.Context, out *lockstep.Outbox) error {
 	}
 	d.same = equal
 	return nil
-}
-
-// Abilities are the parts that servers play.
-func (d *deployment) Abilities() lockstep.Abilities {
-	return lockstep.Abilities{Role: func(n lockstep.Node) string { return mode(context.Background(), d.client[n-1]) }}
-}
-
-// Close ends clients and servers.
-func (d *deployment) Close() error {
-	d.part()
-	err := d.Cluster.Close()
-	d.parting.Wait()
-	return err
 }

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/process"
 	"github.com/lockstep-go/lockstep/process/jvm"
-	"github.com/lockstep-go/lockstep/trace"
 )
 
 // hostClass is a class that starts and ends servers inside a JVM.
@@ -23,9 +23,14 @@ import (
 //go:embed Host.java
 var hostClass embed.FS
 
+// jars has the SHA-256 of every jar of the versions that can be used: see process/jvm/sums.
+//
+//go:embed jars.sha256
+var jars string
+
 // prepare fetches a version and finds a JVM, one that hosts servers where it is to stay warm.
 func prepare(ctx context.Context, version string, warm bool) (*jvm.JVM, error) {
-	java, err := jvm.Find(ctx, append([]string{"org.apache.zookeeper:zookeeper:" + version}, known[version]...)...)
+	java, err := jvm.Find(ctx, jars, append([]string{"org.apache.zookeeper:zookeeper:" + version}, known[version]...)...)
 	if err != nil {
 		return nil, fmt.Errorf("zookeeper: version %s: %w", version, err)
 	}
@@ -42,29 +47,19 @@ func prepare(ctx context.Context, version string, warm bool) (*jvm.JVM, error) {
 	return java, nil
 }
 
-// train lets a deployment start and serve, and one of its servers end by itself.
+// train lets servers start and serve, and one of them end by itself.
 func train(ctx context.Context, java *jvm.JVM, version string) error {
-	var place lockstep.Place
-	d, err := Cluster{Version: version}.filled().deploy(&place, java)
-	if err != nil {
-		return err
+	c := Cluster{Version: version}.filled()
+	s := c.system()
+	s.New = func(_ context.Context, servers *process.Cluster) (process.Driver, error) {
+		return c.deploy(servers, java)
 	}
-	folder, err := place.Folder()
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(folder)
-	defer d.Close()
-	if err := d.Begin(); err != nil {
-		return err
-	}
-	if err := d.Steady(ctx, trace.AllNodes(d.options.Nodes), func(ctx context.Context, n lockstep.Node) bool { return mode(ctx, d.client[n-1]) != "" }); err != nil {
-		return err
-	}
-	patient, cancel := context.WithTimeout(ctx, d.Patience)
-	defer cancel()
-	d.Server(1).Stop(patient)
-	return nil
+	return s.Once(ctx, func(servers *process.Cluster) error {
+		patient, cancel := context.WithTimeout(ctx, c.Patience)
+		defer cancel()
+		servers.Server(1).Stop(patient)
+		return nil
+	})
 }
 
 // What is logged goes to the standard output, in the two forms that versions read.
@@ -111,10 +106,10 @@ func (d *deployment) write(n lockstep.Node) (*exec.Cmd, error) {
 		}
 	}
 	if !d.options.Warm {
-		return d.java.Command("org.apache.zookeeper.server.quorum.QuorumPeerMain", "zoo.cfg"), nil
+		return d.java.In(folder).Command("org.apache.zookeeper.server.quorum.QuorumPeerMain", "zoo.cfg"), nil
 	}
 	orders, port, _ := strings.Cut(d.Server(n).Host, ":")
-	return d.java.Command("Host", orders, port, "zoo.cfg"), nil
+	return d.java.In(folder).Command("Host", orders, port, "zoo.cfg"), nil
 }
 
 // leading is how long one who was elected may take to listen at its quorum port.
@@ -123,7 +118,6 @@ const leading = time.Second
 // wire makes the links: each server believes the others to be where its own proxies are.
 func (d *deployment) wire() error {
 	nodes := d.options.Nodes
-	d.Command, d.Telling, d.Patience = d.write, telling, d.options.Patience
 	var quorum, election []string
 	for i := range nodes {
 		if d.options.Warm {
@@ -148,7 +142,7 @@ func (d *deployment) wire() error {
 			if err := zab.Early(election[j], leading); err != nil { // a follower that is refused pauses for a second
 				return err
 			}
-			votes, err := d.Network.Link(from, to, d.election[i][j], election[j], introduce)
+			votes, err := d.Network.Link(from, to, d.election[i][j], election[j], func(near, far io.ReadWriter) error { return introduce(near, far) })
 			if err != nil {
 				return err
 			}

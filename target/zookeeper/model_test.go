@@ -34,7 +34,7 @@ func (m modelled) Describe() (lockstep.Info, error) {
 	return info, err
 }
 
-func (m modelled) Deploy(*lockstep.Place) (lockstep.Deployment, error) {
+func (m modelled) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
 	return &ensemble{modelled: m}, nil
 }
 
@@ -349,13 +349,7 @@ func (e *ensemble) request(n lockstep.Node, a Act, id int, out *lockstep.Outbox)
 	if !e.served[n-1] {
 		return
 	}
-	var said news
-	defer func() {
-		for _, event := range said.events {
-			out.Event(event)
-		}
-	}()
-	h := hearing{&said, n, client + 1}
+	h := hearing{out.Event, n, client + 1}
 	if a.If {
 		h.call(2*id, operation{kind: read, key: a.Other})
 		h.answer(2*id, p.data[a.Other])
@@ -393,14 +387,10 @@ func (e *ensemble) look(out *lockstep.Outbox) {
 		out.Event(lockstep.Event{Node: lockstep.Node(i + 1), Type: EventData, Text: p.data.String(), Value: p.data})
 	}
 	if equal {
-		var said news
 		for i, p := range e.peers {
-			h := hearing{&said, lockstep.Node(i + 1), e.seats[i] + 1}
+			h := hearing{out.Event, lockstep.Node(i + 1), e.seats[i] + 1}
 			h.call(-1-i, operation{kind: final})
 			h.answer(-1-i, p.data)
-		}
-		for _, event := range said.events {
-			out.Event(event)
 		}
 	}
 }

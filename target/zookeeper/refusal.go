@@ -144,10 +144,8 @@ func (d *deployment) refuses(ctx context.Context, n lockstep.Node, all lockstep.
 }
 
 // answers reports whether a server serves its client, or refuses it, while all of these serve.
-func (d *deployment) answers(all lockstep.Nodes) func(context.Context, lockstep.Node) bool {
-	return func(ctx context.Context, n lockstep.Node) bool {
-		return d.clients[n-1].connected() || d.refuses(ctx, n, all)
-	}
+func (d *deployment) answers(ctx context.Context, n lockstep.Node, all lockstep.Nodes) bool {
+	return d.clients[n-1].connected() || d.refuses(ctx, n, all)
 }
 
 // lastLines is how many of the last lines of a log are looked at.
@@ -187,7 +185,7 @@ func (d *deployment) reseat(ctx context.Context, all lockstep.Nodes, out *lockst
 			return d.renew(refusals, out)
 		}
 		d.seat(next)
-		if err := d.Await(ctx, all, d.Patience, d.answers(all)); err != nil {
+		if err := d.Await(ctx, all, d.Patience, func(ctx context.Context, n lockstep.Node) bool { return d.answers(ctx, n, all) }); err != nil {
 			return err
 		}
 	}

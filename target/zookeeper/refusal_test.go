@@ -18,7 +18,6 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/process"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
@@ -136,7 +135,7 @@ func (f *fake) serve(conn net.Conn) error {
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for !is() {
-		if err := process.Pass(t.Context(), time.Millisecond); err != nil {
+		if err := process.Sleep(t.Context(), time.Millisecond); err != nil {
 			t.Fatalf("not %s: %v", what, err)
 		}
 	}
@@ -241,54 +240,31 @@ func TestLastRefusal(t *testing.T) {
 }
 
 // refusedRun is a system of fake servers, of which all but the first come back with less than their clients may have seen. In each step clients that are refused change servers.
-type refusedRun struct {
-	enginetest.Told
-	t    *testing.T
-	seen [3]Zxid
-	last [3]Zxid
-}
-
-func (r refusedRun) Describe() (lockstep.Info, error) {
-	return lockstep.Info{Name: "refused", Nodes: 3, Supports: trace.KindsOf(trace.Wait), Repeats: lockstep.Roughly}, nil
-}
-
-func (r refusedRun) Deploy(place *lockstep.Place) (lockstep.Deployment, error) {
-	servers, err := process.NewCluster(place, 3, false)
-	if err != nil {
-		return nil, err
-	}
-	d := &deployment{Cluster: servers, options: Cluster{Nodes: 3, Refusal: time.Millisecond}}
-	d.Patience = time.Minute
-	for i := range r.seen {
-		f := newFake(r.t, "follower", r.seen[i])
-		c := met(r.t, f)
-		c.number = i + 1
-		d.client, d.clients = append(d.client, f.address), append(d.clients, c)
-		f.log = &d.Server(lockstep.Node(i + 1)).Log
-		f.becomes("follower", r.last[i])
-		if err := d.Server(lockstep.Node(i + 1)).Start(exec.Command("sleep", "600")); err != nil { // somebody has to run
-			return nil, err
+func refusedRun(t *testing.T, seen, last [3]Zxid) process.System {
+	return process.System{Name: "refused", Nodes: 3, Patience: time.Minute, New: func(_ context.Context, servers *process.Cluster) (process.Driver, error) {
+		d := &deployment{Cluster: servers, options: Cluster{Nodes: 3, Refusal: time.Millisecond}}
+		for i := range seen {
+			f := newFake(t, "follower", seen[i])
+			c := met(t, f)
+			c.number = i + 1
+			d.client, d.clients = append(d.client, f.address), append(d.clients, c)
+			f.log = &d.Server(lockstep.Node(i + 1)).Log
+			f.becomes("follower", last[i])
 		}
-	}
-	return refusedDeployment{d}, nil
-}
-
-type refusedDeployment struct{ *deployment }
-
-func (r refusedDeployment) Reset(context.Context, uint64, *lockstep.Outbox) error { return nil }
-
-func (r refusedDeployment) Do(ctx context.Context, _ *lockstep.Step, out *lockstep.Outbox) error {
-	all := trace.AllNodes(3)
-	if err := r.Await(ctx, all, time.Minute, r.answers(all)); err != nil {
-		return err
-	}
-	if err := r.reseat(ctx, all, out); err != nil {
-		return err
-	}
-	if !out.Settling() {
-		return nil
-	}
-	return r.Await(ctx, all, time.Minute, func(_ context.Context, n lockstep.Node) bool { return r.clients[n-1].connected() })
+		all := trace.AllNodes(3)
+		return process.Driver{
+			Command: func(lockstep.Node) (*exec.Cmd, error) { return exec.Command("sleep", "600"), nil }, // somebody has to run
+			Request: func(context.Context, *lockstep.Step, *lockstep.Outbox) error { return nil },
+			Ready:   d.answers,
+			Agree:   func(*lockstep.Outbox) lockstep.Nodes { return all },
+			Pass: func(ctx context.Context, _ time.Duration, agreed lockstep.Nodes, out *lockstep.Outbox) error {
+				if err := d.reseat(ctx, agreed, out); err != nil || !out.Settling() {
+					return err
+				}
+				return d.Await(ctx, all, time.Minute, func(_ context.Context, n lockstep.Node) bool { return d.clients[n-1].connected() })
+			},
+		}, nil
+	}}
 }
 
 // Clients that are refused change servers, where others can take them. Where that cannot be in the end, it is told with what they have seen, and all are served then.
@@ -306,7 +282,7 @@ func TestClientComesBack(t *testing.T) {
 		"one whom nobody would take": {[3]Zxid{2, 6, 2}, [3]Zxid{5, 2, 2}, 2, 1, "client 2 has seen 0x6; server 2 refuses client 2 and logs"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			plan := lockstep.Plan{System: refusedRun{t: t, seen: c.seen, last: c.last}, Spec: Returns, Workers: 1, Settle: c.settle, Strategy: strategy.Walk{Wait: 1, Steps: 1}, Scratch: t.TempDir()}
+			plan := lockstep.Plan{System: refusedRun(t, c.seen, c.last), Spec: Returns, Workers: 1, Settle: c.settle, Strategy: strategy.Walk{Wait: 1, Steps: 1}, Scratch: t.TempDir()}
 			tr, err := lockstep.Record(t.Context(), plan, 0)
 			if err != nil {
 				t.Fatal(err)

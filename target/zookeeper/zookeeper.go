@@ -8,16 +8,14 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/process"
-	"github.com/lockstep-go/lockstep/process/jvm"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/target"
-	"github.com/lockstep-go/lockstep/trace"
 )
 
 // Cluster is a deployment of ZooKeeper: a [lockstep.System].
 type Cluster struct {
 	// Version is the version of the servers.
-	Version string `help:"version of ZooKeeper: 3.4.9, 3.5.8 and 3.9.5 are known to work" zero:"3.5.8"`
+	Version string `help:"version of ZooKeeper: 3.4.9, 3.5.8 and 3.9.5 are known to work" zero:"3.5.8" trust:"fetches" known:"3.4.9 3.5.8 3.9.5"`
 	// Nodes is the number of servers.
 	Nodes int `help:"number of servers" zero:"3" range:"1..7"`
 	// Harness is what clients do: see Parse. "random" draws another one for each run.
@@ -59,22 +57,32 @@ func (c Cluster) filled() Cluster {
 }
 
 // Describe says what the system is and can do.
-func (c Cluster) Describe() (lockstep.Info, error) {
-	c = c.filled()
-	if err := c.check(); err != nil {
-		return lockstep.Info{}, err
-	}
-	info := lockstep.Info{Name: "zookeeper", Nodes: c.Nodes, Options: target.Changed(c, Cluster{}.filled(), "version"), Pace: lockstep.Time(c.Pace),
-		Repeats: lockstep.Roughly, Events: []string{spec.EventCall, spec.EventReturn, EventData, EventRefused, EventDropped, process.EventLog, process.EventTime}, Roles: []string{"leader", "follower"},
-		Supports: process.Kinds | trace.KindsOf(trace.Request, trace.Wait)}
-	if c.Light {
-		info.Supports |= process.Light
-		info.Rounds, info.Types = Rounds, Types
-	}
+func (c Cluster) Describe() (lockstep.Info, error) { return c.filled().system().Describe() }
+
+// Deploy makes a deployment; servers start with each run.
+func (c Cluster) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.Deployment, error) {
+	return c.filled().system().Deploy(ctx, place)
+}
+
+// system is the cluster as servers in processes.
+func (c Cluster) system() process.System {
+	s := process.System{Name: "zookeeper", Options: target.Changed(c, Cluster{}.filled(), "version"), Nodes: c.Nodes, Check: c.check,
+		New: func(ctx context.Context, servers *process.Cluster) (process.Driver, error) {
+			java, err := prepare(ctx, c.Version, c.Warm)
+			if err != nil {
+				return process.Driver{}, err
+			}
+			return c.deploy(servers, java)
+		},
+		Messages: c.Light, Stall: c.Stall, Pace: c.Pace, Patience: c.Patience, Types: Types, Rounds: Rounds, Roles: []string{"leader", "follower"},
+		Events: []string{spec.EventCall, spec.EventReturn, EventData, EventRefused, EventDropped}}
 	if c.Harness == "random" {
-		info.Draws = "the harness"
+		s.Draws = "the harness"
 	}
-	return info, nil
+	if !c.free() {
+		s.Waits = 2 * c.steps() // each step of a harness is two stretches of time
+	}
+	return s
 }
 
 // check finds what is wrong with the settings.
@@ -103,6 +111,18 @@ func (c Cluster) check() error {
 	return nil
 }
 
+// free reports whether requests are made at any time.
+func (c Cluster) free() bool { return c.Free || c.Light }
+
+// steps is the length of a harness.
+func (c Cluster) steps() int {
+	if c.Harness == "random" {
+		return c.Steps
+	}
+	h, _ := Parse(c.Harness) // check reports what is wrong with it
+	return len(h)
+}
+
 // harness is what clients do in the run of a seed.
 func (c Cluster) harness(seed uint64) Harness {
 	if c.Harness == "random" {
@@ -110,35 +130,4 @@ func (c Cluster) harness(seed uint64) Harness {
 	}
 	h, _ := Parse(c.Harness) // Describe has read it
 	return h
-}
-
-// Deploy makes a deployment; servers start with each run.
-func (c Cluster) Deploy(place *lockstep.Place) (lockstep.Deployment, error) {
-	c = c.filled()
-	if err := c.check(); err != nil {
-		return nil, err
-	}
-	java, err := prepare(context.Background(), c.Version, c.Warm)
-	if err != nil {
-		return nil, err
-	}
-	d, err := c.deploy(place, java)
-	if err != nil {
-		return nil, err
-	}
-	return d, nil
-}
-
-// deploy makes a deployment with a JVM.
-func (c Cluster) deploy(place *lockstep.Place, java *jvm.JVM) (*deployment, error) {
-	servers, err := process.NewCluster(place, c.Nodes, c.Stall)
-	if err != nil {
-		return nil, err
-	}
-	d := &deployment{Cluster: servers, options: c, java: java}
-	if err := d.wire(); err != nil {
-		_ = servers.Close()
-		return nil, err
-	}
-	return d, nil
 }

@@ -305,6 +305,35 @@ func TestTelling(t *testing.T) {
 	}
 }
 
+// Runs of the default strategy have as many rounds as the harness, and a strategy that leaves some of its steps out is refused.
+func TestRoundsOfHarness(t *testing.T) {
+	for _, c := range []struct{ strategy, harness, want string }{
+		{Targets[0].Strategy, "div", "execution of 6 rounds"},
+		{Targets[0].Strategy, "sc", "execution of 10 rounds"},
+		{Targets[0].Strategy, "random", "execution of 10 rounds"},
+		{"uniform:period=2,isolations=4,rounds=12,by=restart", "sc", "execution of 12 rounds"},
+		{"uniform:period=2,isolations=4,rounds=6,by=restart", "random", "uniform: rounds is 6, but the requests of zookeeper with these options take 10 rounds: allowed are 10 and more"},
+		{"lossy:rounds=6", "sc", "lossy: rounds is 6, but the requests of zookeeper with these options take 10 rounds"},
+	} {
+		system, err := Targets[0].Build([]string{"harness=" + c.harness, "steps=5", "requests=4"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := system.Describe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := strategy.Parse(c.strategy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		terms, err := s.Fit(info)
+		if got := fmt.Sprint(terms.Guarantee.Class, err); !strings.Contains(got, c.want) {
+			t.Errorf("%s with %s: %s instead of %s", c.strategy, c.harness, got, c.want)
+		}
+	}
+}
+
 func TestWrongOptions(t *testing.T) {
 	for _, c := range []struct {
 		set  []string

@@ -7,8 +7,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/lockstep-go/lockstep/internal/words"
 )
 
 // MaxText is the number of characters that pages show of a text, unless told otherwise.
@@ -16,14 +17,7 @@ const MaxText = 200
 
 // Clean makes a text from a trace safe for a terminal and a page: one line, no control
 // characters, nothing that turns the direction of writing.
-func Clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == utf8.RuneError || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r) {
-			return '?'
-		}
-		return r
-	}, s)
-}
+func Clean(s string) string { return words.Clean(s) }
 
 // Cut shortens a text that is too long, visibly.
 func Cut(s string, width int) string {
@@ -65,14 +59,13 @@ func Number(v float64) string {
 func Wrap(s string, width, indent, most int) []string {
 	var lines []string
 	blank := ""
-	for {
-		r := []rune(s)
+	for r := []rune(s); ; {
 		room := max(1, width-len(blank))
 		if len(r) <= room {
-			return append(lines, strings.TrimRight(blank+s, " "))
+			return append(lines, strings.TrimRight(blank+string(r), " "))
 		}
 		if len(lines) == most-1 {
-			return append(lines, blank+Cut(s, room))
+			return append(lines, blank+Cut(string(r[:room+1]), room))
 		}
 		at := room
 		for k := room; k > room/2; k-- {
@@ -82,7 +75,10 @@ func Wrap(s string, width, indent, most int) []string {
 			}
 		}
 		lines = append(lines, strings.TrimRight(blank+string(r[:at]), " "))
-		s, blank = strings.TrimLeft(string(r[at:]), " "), strings.Repeat(" ", indent)
+		for r = r[at:]; len(r) > 0 && r[0] == ' '; {
+			r = r[1:]
+		}
+		blank = strings.Repeat(" ", indent)
 	}
 }
 

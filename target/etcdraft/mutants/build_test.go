@@ -21,7 +21,7 @@ const source = "../../.."
 // TestMutants builds the program once: every edit is made and compiles, the program is
 // the plain one where no mutant is on, and easy mutants are found.
 func TestMutants(t *testing.T) {
-	recipe := mutants.Set.Program(source + "/cmd/lockstep")
+	recipe := mutants.Set.Program()
 	program := mutantstest.Build(t, recipe)
 	recipe.Overlay, recipe.Changed = nil, ""
 	plain := mutantstest.Build(t, recipe)

@@ -9,11 +9,9 @@ import (
 	"github.com/lockstep-go/lockstep/target/etcdraft"
 )
 
-const command = "github.com/lockstep-go/lockstep/cmd/lockstep"
-
 // Set is the mutants of etcd's raft, area by area. The strategies that can crash nodes and cut
 // links do so; lock-step runs have twelve phases of six rounds, enough for several elections.
-var Set = mutants.Set{Target: "etcdraft", Module: "go.etcd.io/raft/v3", Version: "v3.7.0", Package: command + "/etcdraft", Command: command,
+var Set = mutants.Set{Target: "etcdraft", Module: "go.etcd.io/raft/v3", Version: "v3.7.0",
 	List: slices.Concat(votes(), terms(), matching(), commits(), members(), reads(), snapshots(), flow()),
 	Strategies: []string{etcdraft.Usual, "baseline", "lossy:rounds=72", "uniform:isolations=12,rounds=72",
 		"pctcp", "pos", "shadow", "delay"}}

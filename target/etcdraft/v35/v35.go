@@ -4,6 +4,7 @@
 package v35
 
 import (
+	"context"
 	"reflect"
 	"unsafe"
 
@@ -30,8 +31,8 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 }
 
 // Deploy makes a deployment.
-func (c Cluster) Deploy(p *lockstep.Place) (lockstep.Deployment, error) {
-	return etcdraft.Cluster(c).With(library{}).Deploy(p)
+func (c Cluster) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+	return etcdraft.Cluster(c).With(library{}).Deploy(ctx, p)
 }
 
 // Targets is this version of the library.

@@ -3,8 +3,7 @@ module github.com/lockstep-go/lockstep/target/etcdserver
 go 1.26.0
 
 require (
-	github.com/lockstep-go/lockstep v0.0.0
-	github.com/lockstep-go/lockstep/cli v0.0.0
+	github.com/lockstep-go/lockstep v0.1.0
 	github.com/prometheus/client_golang v1.0.0
 	github.com/prometheus/client_model v0.0.0-20190812154241-14fe0d1b01d4
 	go.etcd.io/etcd/api/v3 v3.4.0
@@ -47,25 +46,26 @@ require (
 	go.etcd.io/bbolt v1.3.3 // indirect
 	go.etcd.io/etcd v0.5.0-alpha.5.0.20210428180535-15715dcf1ace // indirect
 	go.uber.org/multierr v1.10.0 // indirect
-	golang.org/x/crypto v0.0.0-20200622213623-75b288015ac9 // indirect
-	golang.org/x/net v0.0.0-20201021035429-f5854403a974 // indirect
+	golang.org/x/crypto v0.58.0 // indirect
+	golang.org/x/net v0.61.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/term v0.47.0 // indirect
-	golang.org/x/text v0.23.0 // indirect
+	golang.org/x/text v0.43.0 // indirect
 	golang.org/x/time v0.0.0-20180412165947-fbb02b2291d2 // indirect
-	gonum.org/v1/gonum v0.17.0 // indirect
 	google.golang.org/genproto v0.0.0-20190819201941-24fa4b261c55 // indirect
 	google.golang.org/grpc v1.26.0 // indirect
 	gopkg.in/yaml.v2 v2.2.2 // indirect
 	sigs.k8s.io/yaml v1.1.0 // indirect
 )
 
+// The versions of golang.org/x are those of the library's time, older than the root module requires.
 replace (
-	github.com/lockstep-go/lockstep => ../..
-	github.com/lockstep-go/lockstep/cli => ../../cli
-	go.etcd.io/etcd/api/v3 => ./versions/v3.4/api
-	go.etcd.io/etcd/client/pkg/v3 => ./versions/v3.4/pkg
-	go.etcd.io/etcd/client/v3 => ./versions/v3.4/client
-	go.etcd.io/etcd/server/v3 => ./versions/v3.4/server
+	go.etcd.io/etcd/api/v3 => ./versions/_v3.4/api
+	go.etcd.io/etcd/client/pkg/v3 => ./versions/_v3.4/pkg
+	go.etcd.io/etcd/client/v3 => ./versions/_v3.4/client
+	go.etcd.io/etcd/server/v3 => ./versions/_v3.4/server
+	golang.org/x/crypto => golang.org/x/crypto v0.0.0-20200622213623-75b288015ac9
+	golang.org/x/net => golang.org/x/net v0.0.0-20201021035429-f5854403a974
+	golang.org/x/text => golang.org/x/text v0.23.0
 	google.golang.org/grpc => google.golang.org/grpc v1.26.0 // the last one that it is made for
 )

@@ -3,8 +3,7 @@ module github.com/lockstep-go/lockstep/target/etcdserver
 go 1.26.0
 
 require (
-	github.com/lockstep-go/lockstep v0.0.0
-	github.com/lockstep-go/lockstep/cli v0.0.0
+	github.com/lockstep-go/lockstep v0.1.0
 	github.com/prometheus/client_golang v1.11.1
 	github.com/prometheus/client_model v0.2.0
 	go.etcd.io/etcd/api/v3 v3.5.2
@@ -57,13 +56,12 @@ require (
 	go.opentelemetry.io/otel/trace v0.20.0 // indirect
 	go.opentelemetry.io/proto/otlp v0.7.0 // indirect
 	go.uber.org/multierr v1.10.0 // indirect
-	golang.org/x/crypto v0.0.0-20220131195533-30dcbda58838 // indirect
-	golang.org/x/net v0.0.0-20211112202133-69e39bad7dc2 // indirect
+	golang.org/x/crypto v0.58.0 // indirect
+	golang.org/x/net v0.61.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/term v0.47.0 // indirect
-	golang.org/x/text v0.23.0 // indirect
+	golang.org/x/text v0.43.0 // indirect
 	golang.org/x/time v0.0.0-20210220033141-f8bda1e9f3ba // indirect
-	gonum.org/v1/gonum v0.17.0 // indirect
 	google.golang.org/genproto v0.0.0-20210602131652-f16073e35f0c // indirect
 	google.golang.org/grpc v1.38.0 // indirect
 	google.golang.org/protobuf v1.26.0 // indirect
@@ -72,7 +70,9 @@ require (
 	sigs.k8s.io/yaml v1.2.0 // indirect
 )
 
+// The versions of golang.org/x are those of the library's time, older than the root module requires.
 replace (
-	github.com/lockstep-go/lockstep => ../..
-	github.com/lockstep-go/lockstep/cli => ../../cli
+	golang.org/x/crypto => golang.org/x/crypto v0.0.0-20220131195533-30dcbda58838
+	golang.org/x/net => golang.org/x/net v0.0.0-20211112202133-69e39bad7dc2
+	golang.org/x/text => golang.org/x/text v0.23.0
 )

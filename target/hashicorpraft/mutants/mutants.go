@@ -8,11 +8,9 @@ import (
 	"github.com/lockstep-go/lockstep/kit/mutants"
 )
 
-const command = "github.com/lockstep-go/lockstep/cmd/lockstep"
-
 // Set is the mutants of hashicorp/raft, area by area. Its first strategy is the target's own, which
 // is not asked, so that the library is not linked.
-var Set = mutants.Set{Target: "hashicorpraft", Module: "github.com/hashicorp/raft", Version: "v1.7.3", Package: command + "/hashicorpraft", Command: command,
+var Set = mutants.Set{Target: "hashicorpraft", Module: "github.com/hashicorp/raft", Version: "v1.7.3",
 	List:       slices.Concat(votes(), terms(), replication(), others()),
 	Strategies: []string{"walk:deliver=20,drop=1,wait=10,request=3,crash=1,restart=2,cut=1,heal=2", "pos", "delay"}}
 

@@ -29,7 +29,7 @@ func TestSet(t *testing.T) {
 // The program that carries the mutants is built: every edit is made and compiles, nothing is
 // found where none is on, and easy mutants are.
 func TestMutants(t *testing.T) {
-	program := mutantstest.Build(t, mutants.Set.Program(source+"/cmd/lockstep"))
+	program := mutantstest.Build(t, mutants.Set.Program())
 	// Which consequence of a mistake shows first is up to the goroutines.
 	elections := []string{"election-safety", "leader-completeness", "log-matching", "state-machine-safety"}
 	for mutant, want := range map[string][]string{"": nil, "vote-twice": elections, "minority-commits": nil, "refusal-counts": elections} {

@@ -3,8 +3,7 @@ module github.com/lockstep-go/lockstep/target/nats
 go 1.26.0
 
 require (
-	github.com/lockstep-go/lockstep v0.0.0
-	github.com/lockstep-go/lockstep/cli v0.0.0
+	github.com/lockstep-go/lockstep v0.1.0
 	github.com/nats-io/nats-server/v2 v2.12.1
 	github.com/nats-io/nats.go v1.55.0
 	github.com/nats-io/nuid v1.0.1
@@ -20,13 +19,8 @@ require (
 	github.com/nats-io/jwt/v2 v2.8.2 // indirect
 	github.com/nats-io/nkeys v0.4.16 // indirect
 	golang.org/x/crypto v0.58.0 // indirect
+	golang.org/x/net v0.61.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/term v0.47.0 // indirect
 	golang.org/x/time v0.16.0 // indirect
-	gonum.org/v1/gonum v0.17.0 // indirect
-)
-
-replace (
-	github.com/lockstep-go/lockstep => ../..
-	github.com/lockstep-go/lockstep/cli => ../../cli
 )

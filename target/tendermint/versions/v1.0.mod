@@ -8,8 +8,7 @@ require (
 	github.com/cometbft/cometbft/api v1.0.0
 	github.com/cometbft/cometbft/lockstep v0.0.0
 	github.com/cosmos/gogoproto v1.7.0
-	github.com/lockstep-go/lockstep v0.0.0
-	github.com/lockstep-go/lockstep/cli v0.0.0
+	github.com/lockstep-go/lockstep v0.1.0
 	go.uber.org/goleak v1.3.0
 )
 
@@ -52,22 +51,24 @@ require (
 	github.com/rogpeppe/go-internal v1.16.0 // indirect
 	github.com/stretchr/testify v1.10.0 // indirect
 	github.com/syndtr/goleveldb v1.0.1-0.20210819022825-2ae1ddf74ef7 // indirect
-	golang.org/x/crypto v0.32.0 // indirect
+	golang.org/x/crypto v0.58.0 // indirect
 	golang.org/x/exp v0.0.0-20240719175910-8a7402abbf56 // indirect
-	golang.org/x/net v0.34.0 // indirect
-	golang.org/x/sync v0.12.0 // indirect
+	golang.org/x/net v0.61.0 // indirect
+	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/term v0.47.0 // indirect
-	golang.org/x/text v0.23.0 // indirect
-	gonum.org/v1/gonum v0.17.0 // indirect
+	golang.org/x/text v0.43.0 // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20241202173237-19429a94021a // indirect
 	google.golang.org/grpc v1.70.0 // indirect
 	google.golang.org/protobuf v1.36.4 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
 )
 
+// The versions of golang.org/x are those of the library's time, older than the root module requires.
 replace (
-	github.com/cometbft/cometbft/lockstep => ./versions/door
-	github.com/lockstep-go/lockstep => ../..
-	github.com/lockstep-go/lockstep/cli => ../../cli
+	github.com/cometbft/cometbft/lockstep => ./versions/_door
+	golang.org/x/crypto => golang.org/x/crypto v0.32.0
+	golang.org/x/net => golang.org/x/net v0.34.0
+	golang.org/x/sync => golang.org/x/sync v0.12.0
+	golang.org/x/text => golang.org/x/text v0.23.0
 )

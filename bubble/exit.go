@@ -1,0 +1,63 @@
+package bubble
+
+import (
+	"fmt"
+
+	"github.com/lockstep-go/lockstep"
+)
+
+// Exited is the event of a node that exited, where [Cluster.AllowExit] allows that. Its value says how, and where.
+const Exited = "exited"
+
+// exit is the end of a node's process by its own hand.
+type exit struct {
+	node   *Node
+	status int
+	fatal  bool   // it was an error of the Go runtime, which nobody may allow
+	text   string // "called os.Exit(3) at server.go:12"
+	stack  string
+}
+
+// exiting is the panic that ends a handler which the engine's goroutine was lent for.
+type exiting struct{}
+
+// String says what it is, where a program catches all panics.
+func (exiting) String() string { return "the node exits" }
+
+// takeExits takes down the nodes that exited since the last step. Their goroutines stand still already.
+func (d *deployment) takeExits(out *lockstep.Outbox) {
+	w := d.world
+	w.mutex.Lock()
+	exits := w.exits
+	w.exits = nil
+	w.mutex.Unlock()
+	for _, e := range exits {
+		d.frozen++
+		if e.fatal || d.AllowExit == nil || !d.AllowExit(e.node.self, e.status) {
+			w.fail(failure{e.node.self, "exit", fmt.Sprintf("node %d %s", e.node.self, e.text), e.stack})
+			continue
+		}
+		w.Event(lockstep.Event{Node: e.node.self, Type: Exited, Value: e.text})
+		d.fallen(e.node)
+		if out != nil {
+			out.Down(e.node.self)
+		}
+	}
+	if len(exits) > 0 {
+		d.quiet()
+	}
+}
+
+// fallen ends the incarnation of a node that exited, as the kernel ends a process.
+func (d *deployment) fallen(n *Node) {
+	d.lives[n.self-1] = nil
+	d.offerUntaken(n)
+	n.crash(d.choose)
+	if d.Sockets {
+		unplug(n.number(), false)
+	}
+	if d.Files != nil {
+		leaveFiles(n.number())
+		closeFiles(n.number())
+	}
+}

@@ -1,0 +1,71 @@
+//go:build lockstep_overlay
+
+package bubble
+
+import (
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/lockstep-go/lockstep/internal/stack"
+)
+
+// exited notes that a goroutine of a node ends its process: how is the function that it calls, or an error of the Go runtime. All
+// goroutines of the node stand still from now on; the one that calls is stopped when this returns. What the dead do
+// counts for nothing.
+func (w *World) exited(number int32, how string, status int) {
+	w.mutex.Lock()
+	w.halted = true
+	w.mutex.Unlock()
+	if n := w.life(node(number)); n != nil && n.number() == number && !n.dead.Load() {
+		n.dead.Store(true)
+		w.crash(n)
+		call, place := exitCall(how, status)
+		w.mutex.Lock()
+		w.exits = append(w.exits, exit{n, status, strings.HasPrefix(how, fatal), call + " at " + place, stack.Text(2)})
+		w.mutex.Unlock()
+		w.happened()
+	}
+	if w.lent { // it is not the node's: the engine needs it
+		panic(exiting{})
+	}
+	freeze(number)
+}
+
+// fatal begins the errors of the Go runtime that no program can catch.
+const fatal = "fatal error: "
+
+// exitHelpers are the packages by which programs exit.
+var exitHelpers = []string{"runtime", "os", "syscall", "log", "flag", "sync", "internal/sync", "internal/runtime/maps"}
+
+// exitCall puts into words how the calling goroutine exits: the function of the standard library that it called, and where.
+func exitCall(how string, status int) (call, place string) {
+	pcs := make([]uintptr, 32)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)])
+	name := how
+	for {
+		f, more := frames.Next()
+		if slices.Contains(exitHelpers, packageOf(f.Function)) && more {
+			name = f.Function
+			continue
+		}
+		place = fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
+		switch {
+		case strings.Contains(how, ": "): // an error of the runtime, or a signal
+			return "died of " + how, place
+		case name == how:
+			return fmt.Sprintf("called %s(%d)", how, status), place
+		default:
+			return fmt.Sprintf("called %s, which exits with status %d,", name, status), place
+		}
+	}
+}
+
+// packageOf is the path of the package that a function is in.
+func packageOf(function string) string {
+	slash := strings.LastIndexByte(function, '/') + 1
+	name, _, _ := strings.Cut(function[slash:], ".")
+	return function[:slash] + name
+}

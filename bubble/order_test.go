@@ -1,0 +1,85 @@
+package bubble_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/spec"
+	"github.com/lockstep-go/lockstep/strategy"
+)
+
+// reader is a spec that reads the types of events.
+type reader struct{ seen *[]string }
+
+func (reader) Reset()      {}
+func (reader) Judged() int { return 1 }
+func (r reader) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+	*r.seen = append(*r.seen, e.Type)
+	return nil
+}
+
+// eventsOf makes runs of a plan and returns the types of their events, in the order in which the spec sees them.
+func eventsOf(t *testing.T, plan lockstep.Plan) (seen []string) {
+	t.Helper()
+	plan.Spec = spec.New("seen", func(lockstep.Info) reader { return reader{&seen} })
+	result, err := lockstep.Explore(t.Context(), plan)
+	if err != nil || result.First() != nil {
+		t.Fatalf("%v, %+v", err, result.First())
+	}
+	return seen
+}
+
+// The spec sees the events of a step in the order in which they were emitted, whichever node they name: a return comes
+// before the call that it caused.
+func TestEventsInOrder(t *testing.T) {
+	start := func(n *bubble.Node) error {
+		if n.Self() == 1 {
+			w := n.World()
+			w.Event(lockstep.Event{Node: 2, Type: "first"})
+			w.Event(lockstep.Event{Node: 1, Type: "return"})
+			w.Event(lockstep.Event{Type: "call"})
+			answered := make(chan bool)
+			go func() { // the client, which answers cause to go on
+				<-answered
+				w.Event(lockstep.Event{Type: "next call"})
+			}()
+			w.Event(lockstep.Event{Node: 2, Type: "next return"})
+			answered <- true
+		}
+		return nil
+	}
+	plan := lockstep.Plan{System: bubble.Cluster{Name: "ordered", Nodes: 2, Start: start}, Strategy: strategy.Walk{Wait: 1, Steps: 3}, Runs: 1}
+	want := []string{"first", "return", "call", "next return", "next call"}
+	if seen := eventsOf(t, plan); !slices.Equal(seen, want) {
+		t.Errorf("the spec sees %q, emitted were %q", seen, want)
+	}
+}
+
+// An event that a goroutine of a crashed node emits, before it freezes or ends, is unseen. One that the node's next incarnation emits is seen.
+func TestEventsOfTheCrashed(t *testing.T) {
+	if !bubble.Exact {
+		t.Skip("without the overlay the node of a goroutine is unknown")
+	}
+	for name, c := range map[string]bubble.Cluster{"ends": {}, "frozen": {Freeze: true, Bury: time.Second}} {
+		t.Run(name, func(t *testing.T) {
+			late := 0
+			c.Name, c.Nodes = "late", 3
+			c.Start = func(n *bubble.Node) error {
+				for n.Alive() {
+					time.Sleep(10 * time.Millisecond)
+				}
+				late++
+				n.World().Event(lockstep.Event{Node: 1, Type: "late"})
+				n.World().Event(lockstep.Event{Type: "late"})
+				return nil
+			}
+			plan := lockstep.Plan{System: c, Strategy: strategy.Walk{Wait: 4, Crash: 1, Restart: 1, Steps: 40}, Runs: 3, Seed: 1}
+			if seen := eventsOf(t, plan); len(seen) > 0 || late == 0 {
+				t.Errorf("%d events of the crashed were emitted, %d seen", 2*late, len(seen))
+			}
+		})
+	}
+}

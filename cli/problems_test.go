@@ -1,0 +1,314 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/enginetest"
+	"github.com/lockstep-go/lockstep/internal/toy"
+	"github.com/lockstep-go/lockstep/locktest"
+	"github.com/lockstep-go/lockstep/report/campaign"
+	"github.com/lockstep-go/lockstep/scenario"
+	"github.com/lockstep-go/lockstep/spec"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// troubled is a system as a target without options.
+type troubled struct{ system lockstep.System }
+
+func (t troubled) Describe() (lockstep.Info, error) { return t.system.Describe() }
+func (t troubled) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+	return t.system.Deploy(ctx, p)
+}
+
+// trouble is a campaign with one kind of problem, and what it comes to.
+type trouble struct {
+	name     string
+	system   toy.Troubled
+	spec     lockstep.Spec
+	scenario func() lockstep.Scenario
+	ended    bool // the context has ended before the campaign begins
+	kind     lockstep.ProblemKind
+	severity lockstep.Severity
+	verdict  trace.Verdict
+	status   int
+	test     bool // the Go test fails
+	junit    bool // JUnit has a failure or an error
+}
+
+var (
+	// counted is a spec whose property can fail in every run.
+	counted = spec.OnEvent("counted", "got", func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { return nil })
+	never   = spec.OnEvent("never", "no such event", func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { return nil })
+	// first fails in the first run of a seed only.
+	first = toy.Judge{OnStep: func(r *lockstep.Run) *lockstep.Finding {
+		if r.Steps() > 0 || len(r.Events()) > 0 {
+			return nil
+		}
+		return &toy.Anything
+	}}
+)
+
+// idle is a scenario that never takes effect, and halfIdle one with a part that does not.
+func idle() lockstep.Scenario {
+	s := scenario.New("guide")
+	s.If(scenario.Type("none such")).Then(scenario.Drop())
+	return s
+}
+
+func halfIdle() lockstep.Scenario {
+	s := scenario.New("guide")
+	s.If(scenario.Type("message")).Named("messages").Then(scenario.Deliver())
+	s.If(scenario.Type("none such")).Named("none").Then(scenario.Drop())
+	return s
+}
+
+var troubles = []trouble{
+	{name: "clean pass", spec: counted, verdict: trace.Pass},
+	{name: "failure", spec: toy.AtEnd, kind: lockstep.ProblemFailure, severity: lockstep.SeverityError, verdict: trace.Fail, status: 1, test: true, junit: true},
+	{name: "flaky finding", system: toy.Troubled{Diverges: true}, spec: first, kind: lockstep.ProblemFlaky, severity: lockstep.SeverityError,
+		verdict: trace.Flaky, status: 1, test: true, junit: true},
+	{name: "divergence", system: toy.Troubled{Recheck: 5, Diverges: true, Nondeterminism: []string{"node.go:7 reads the clock"}}, spec: counted,
+		kind: lockstep.ProblemDivergence, severity: lockstep.SeverityError, verdict: trace.Flaky, status: 1, test: true, junit: true},
+	{name: "inconclusive above the limit", system: toy.Troubled{Inconclusive: 1}, spec: counted,
+		kind: lockstep.ProblemInconclusive, severity: lockstep.SeverityError, verdict: trace.Unknown, status: 2, test: true, junit: true},
+	{name: "inconclusive below the limit", system: toy.Troubled{Inconclusive: 8}, spec: counted,
+		kind: lockstep.ProblemInconclusive, severity: lockstep.SeverityWarning, verdict: trace.Unknown, test: true, junit: true},
+	{name: "limit reached", spec: toy.Judge{Undecided: "more than 100 operations"},
+		kind: lockstep.ProblemUnknown, severity: lockstep.SeverityError, verdict: trace.Unknown, status: 1, test: true, junit: true},
+	{name: "vacuous scenario", spec: counted, scenario: idle,
+		kind: lockstep.ProblemVacuousRuns, severity: lockstep.SeverityError, verdict: trace.Vacuous, status: 1, test: true, junit: true},
+	{name: "vacuous part", spec: counted, scenario: halfIdle,
+		kind: lockstep.ProblemVacuousPart, severity: lockstep.SeverityWarning, verdict: trace.Pass, test: true},
+	{name: "vacuous property", spec: spec.All(counted, never),
+		kind: lockstep.ProblemVacuousProperty, severity: lockstep.SeverityWarning, verdict: trace.Pass, test: true},
+	{name: "nondeterminism", system: toy.Troubled{Nondeterminism: []string{"node.go:7 reads the clock"}}, spec: counted,
+		kind: lockstep.ProblemNondeterminism, severity: lockstep.SeverityWarning, verdict: trace.Pass},
+	{name: "interrupted", spec: counted, ended: true,
+		kind: lockstep.ProblemNoRuns, severity: lockstep.SeverityError, verdict: trace.Unknown, status: 130, test: true, junit: true},
+}
+
+// walk is the strategy of all of them.
+const walk = "walk:deliver=2,alarm=1,drop=0,request=0,steps=30"
+
+// Every kind of problem goes through every front end: where it is an error, none of them is green; where there is none, none is
+// red; and all of them say what it is.
+func TestProblemsInEveryFrontEnd(t *testing.T) {
+	for _, c := range troubles {
+		t.Run(c.name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			list := c.list(t)
+			red := map[string]bool{"locktest": c.locktest(t, list), "exit status": c.console(t, list), "JSON": c.json(t, list)}
+			for name, is := range c.files(t, list) {
+				red[name] = is
+			}
+			for name, is := range c.pages(t, list) {
+				red[name] = is
+			}
+			for name, is := range red {
+				switch {
+				case c.severity == lockstep.SeverityError && !is:
+					t.Errorf("%s is green", name)
+				case c.severity == "" && is:
+					t.Errorf("%s is red", name)
+				}
+			}
+		})
+	}
+}
+
+func (c *trouble) plan() lockstep.Plan {
+	s, err := strategy.Parse(walk)
+	if err != nil {
+		panic(err)
+	}
+	plan := lockstep.Plan{System: c.system, Strategy: s, Spec: c.spec, Runs: 40, Workers: 1}
+	if c.scenario != nil {
+		plan.Scenario = c.scenario()
+	}
+	return plan
+}
+
+// context ends before a campaign that is interrupted.
+func (c *trouble) context(t *testing.T) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	if t.Cleanup(cancel); c.ended {
+		cancel()
+	}
+	return ctx
+}
+
+// list are the problems of the campaign, the kind that the case is about first among its severity.
+func (c *trouble) list(t *testing.T) []lockstep.Problem {
+	result, err := lockstep.Explore(c.context(t), c.plan())
+	if (err != nil) != (c.status == statusFailure) {
+		t.Fatal(err)
+	}
+	list := result.Problems()
+	if result.Verdict() != c.verdict || campaign.Failed(list) != (c.severity == lockstep.SeverityError) || (c.kind == "") != (len(list) == 0) {
+		t.Fatalf("%s: %+v", result.Verdict(), list)
+	}
+	if c.kind != "" && !slices.ContainsFunc(list, func(p lockstep.Problem) bool { return p.Kind == c.kind && p.Severity == c.severity && p.Text != "" }) {
+		t.Fatalf("no %s: %+v", c.kind, list)
+	}
+	return list
+}
+
+// says checks that a text has all problems in it, cut as front ends may.
+func (c *trouble) says(t *testing.T, where, text string, list []lockstep.Problem) {
+	t.Helper()
+	for _, p := range list {
+		if p.Kind != c.kind {
+			continue
+		}
+		for _, want := range append([]string{p.Text}, p.Places...) {
+			if want = want[:min(len(want), 100)]; !strings.Contains(text, want) {
+				t.Errorf("%s does not say %q:\n%.3000s", where, want, text)
+			}
+		}
+		return // others of the kind may be cut
+	}
+}
+
+func (c *trouble) locktest(t *testing.T, list []lockstep.Problem) bool {
+	f := &enginetest.FakeT{TestName: "TestTrouble"}
+	if c.ended {
+		f.Until = time.Now()
+	}
+	f.Run(func(tb testing.TB) { locktest.Run(tb, c.plan()) })
+	text := f.Text.String()
+	c.says(t, "locktest", text, list)
+	if f.Bad != c.test {
+		t.Errorf("the test fails: %v\n%s", f.Bad, text)
+	}
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	if last := lines[len(lines)-1]; c.test && c.status != statusFailure && !strings.HasPrefix(last, "go test -run '^TestTrouble$' -lockstep.") {
+		t.Errorf("the last line does not say how to repeat it: %q", last)
+	}
+	return f.Bad
+}
+
+// command runs the command line.
+func (c *trouble) command(t *testing.T, args ...string) (status int, out, errOut string) {
+	t.Helper()
+	x := target.Of("trouble", "one with trouble", troubled{c.system}, c.spec)
+	args = append([]string{"run", "trouble", "--strategy", walk, "--runs", "40", "--workers", "1"}, args...)
+	if c.scenario != nil {
+		x = x.Guided(target.Scenario{Name: "guide", Build: c.scenario})
+		args = append(args, "--scenario", "guide")
+	}
+	var a, b bytes.Buffer
+	status = App{Targets: []target.Target{x}}.execute(c.context(t), "lockstep", args, &a, &b)
+	return status, a.String(), b.String()
+}
+
+// console checks what the command prints for people, with the verdict in the last line, and its status.
+func (c *trouble) console(t *testing.T, list []lockstep.Problem) bool {
+	status, out, errOut := c.command(t)
+	if status != c.status {
+		t.Errorf("status %d, want %d\n%s%s", status, c.status, out, errOut)
+	}
+	c.says(t, "the console", out, list)
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if last := lines[len(lines)-1]; !strings.HasPrefix(last, strings.ToUpper(string(c.verdict))+" ") {
+		t.Errorf("the verdict is not in the last line: %q", last)
+	}
+	for _, line := range lines {
+		if strings.HasPrefix(line, "warning: ") && len(line) > 260 {
+			t.Errorf("a warning of %d characters", len(line))
+		}
+	}
+	return status != statusClean
+}
+
+func (c *trouble) json(t *testing.T, list []lockstep.Problem) bool {
+	_, out, errOut := c.command(t, "--json")
+	var d campaign.Document
+	if err := json.Unmarshal([]byte(out), &d); err != nil {
+		t.Fatalf("%v: %s%s", err, out, errOut)
+	}
+	if d.Verdict != c.verdict || len(d.Problems) != len(list) {
+		t.Errorf("%s, %d problems, want %s, %d", d.Verdict, len(d.Problems), c.verdict, len(list))
+	}
+	text := ""
+	for _, p := range d.Problems {
+		text += p.Text + "\n" + strings.Join(p.Places, "\n") + "\n"
+	}
+	c.says(t, "JSON", text, list)
+	return campaign.Failed(d.Problems)
+}
+
+// files checks what the command writes for CI servers.
+func (c *trouble) files(t *testing.T, list []lockstep.Problem) map[string]bool {
+	_, out, errOut := c.command(t, "--junit", "junit.xml", "--report", "page.html", "--annotate", "--json")
+	junit, err := os.ReadFile("junit.xml")
+	if err != nil {
+		t.Fatalf("%v: %s%s", err, out, errOut)
+	}
+	var suites struct {
+		Failures int `xml:"failures,attr"`
+		Errors   int `xml:"errors,attr"`
+	}
+	if err := xml.Unmarshal(junit, &suites); err != nil {
+		t.Fatal(err)
+	}
+	c.says(t, "JUnit", unescaped(string(junit)), list)
+	if is := suites.Failures+suites.Errors > 0; is != c.junit {
+		t.Errorf("JUnit has %d failures and %d errors", suites.Failures, suites.Errors)
+	}
+	c.says(t, "annotations", strings.NewReplacer("%0A", "\n", "%25", "%").Replace(errOut), list)
+	if c.severity == lockstep.SeverityWarning && !strings.Contains(errOut, "::warning ") {
+		t.Errorf("no annotation warns: %s", errOut)
+	}
+	page, err := os.ReadFile("page.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.says(t, "the page", unescaped(string(page)), list)
+	return map[string]bool{"JUnit": suites.Failures+suites.Errors > 0, "annotations": strings.Contains(errOut, "::error "), "page": red.Match(page)}
+}
+
+// red is how a page marks an error.
+var red = regexp.MustCompile(`<td class="problem-error">error<`)
+
+// pages checks the page of a fleet that makes the campaign.
+func (c *trouble) pages(t *testing.T, list []lockstep.Problem) map[string]bool {
+	result, _ := lockstep.Explore(c.context(t), c.plan())
+	var page bytes.Buffer
+	if err := campaign.FleetPage(&page, &campaign.Fleet{Campaigns: []campaign.FleetCampaign{{ID: "000001", State: "done", Campaign: &campaign.Campaign{Result: result}}}}); err != nil {
+		t.Fatal(err)
+	}
+	var bare []lockstep.Problem // the places are on the page of the campaign
+	for _, p := range list {
+		p.Places = nil
+		bare = append(bare, p)
+	}
+	c.says(t, "the page of a fleet", unescaped(page.String()), bare)
+	return map[string]bool{"fleet page": red.Match(page.Bytes())}
+}
+
+// unescaped is a text without the escapes of XML and HTML.
+func unescaped(text string) string {
+	return strings.NewReplacer("&gt;", ">", "&lt;", "<", "&#34;", `"`, "&quot;", `"`, "&#39;", "'", "&#43;", "+", "&amp;", "&", "&#xA;", "\n").Replace(text)
+}
+
+// A comparison of strategies on a system that does not repeat is not green either.
+func TestCompareReportsDivergences(t *testing.T) {
+	var out, errOut bytes.Buffer
+	x := target.Of("trouble", "one with trouble", troubled{toy.Troubled{Recheck: 5, Diverges: true}}, counted)
+	status := App{Targets: []target.Target{x}}.execute(t.Context(), "lockstep", []string{"compare", "trouble", "--strategies", walk, "--runs", "40", "--repeat", "2"}, &out, &errOut)
+	if status != statusFinding || !strings.Contains(out.String(), "in 2 of 2 campaigns a passing run differed when it was repeated") {
+		t.Errorf("status %d\n%s%s", status, out.String(), errOut.String())
+	}
+}

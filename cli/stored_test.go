@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target"
+	"github.com/lockstep-go/lockstep/target/smr"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// endlessVariable makes the program of the test one whose campaign fails now and then and never ends.
+const endlessVariable = "LOCKSTEP_TEST_ENDLESS"
+
+// endless is a system with a bug. Serial is that of its description.
+type endless struct {
+	smr.Cluster
+	serial bool
+}
+
+func (s endless) Describe() (lockstep.Info, error) {
+	info, err := s.Cluster.Describe()
+	info.Name, info.Options, info.Serial = "endless", nil, s.serial
+	return info, err
+}
+
+// Deploy slows the system down, so that nobody's disk is filled.
+func (s endless) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+	d, err := s.Cluster.Deploy(ctx, p)
+	return slow{d}, err
+}
+
+type slow struct{ lockstep.Deployment }
+
+func (d slow) Reset(ctx context.Context, seed uint64, out *lockstep.Outbox) error {
+	time.Sleep(100 * time.Microsecond)
+	return d.Deployment.Reset(ctx, seed, out)
+}
+
+// endlessApp is the command line of that program.
+func endlessApp() App {
+	return App{Targets: []target.Target{target.Of("endless", "one with a bug",
+		endless{smr.Cluster{Nodes: 3, Bug: true}, os.Getenv(endlessVariable) == "serial"}, smr.Prefix)}}
+}
+
+// What a campaign with --keep-going has found is on the disk while it goes on: whoever kills it loses nothing of that. No more
+// is stored than is kept.
+func TestFindingsSurviveAKill(t *testing.T) {
+	for _, kind := range []string{"parallel", "serial"} { // in one process, and in several
+		t.Run(kind, func(t *testing.T) {
+			self, err := os.Executable()
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := t.TempDir()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			c := exec.CommandContext(ctx, self, "run", "endless", "--strategy", "walk", "--keep-going", "--runs", "1000000000", "--workers", "2", "--out", "out")
+			c.Dir, c.Env = dir, append(os.Environ(), endlessVariable+"="+kind)
+			if err := c.Start(); err != nil {
+				t.Fatal(err)
+			}
+			stored := func() []string {
+				files, _ := filepath.Glob(filepath.Join(dir, "out", "*.trace"))
+				return files
+			}
+			for len(stored()) < 5 && ctx.Err() == nil {
+				time.Sleep(10 * time.Millisecond)
+			}
+			before := stored()
+			if err := c.Process.Kill(); err != nil { // as kill -9 does
+				t.Errorf("the campaign ended: %v", err)
+			}
+			_ = c.Wait() // it was killed
+			if len(before) < 5 {
+				t.Fatalf("%d findings were stored while the campaign went on", len(before))
+			}
+			after := stored()
+			if len(after) < len(before) || len(after) > lockstep.DefaultKeep {
+				t.Errorf("%d findings are stored, %d before it was killed", len(after), len(before))
+			}
+			for _, file := range after {
+				if tr, err := trace.ReadFile(file); err != nil || tr.Outcome.Finding == nil || tr.Header.Target != "endless" {
+					t.Errorf("%s: %v", file, err)
+				}
+			}
+		})
+	}
+}
+
+// A campaign that ends has the same files as ever: those of the findings that it keeps, each once.
+func TestFindingsAreStoredOnce(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var out, errOut bytes.Buffer
+	app := App{Targets: []target.Target{target.Of("smr-bug", "one with a bug", smr.Cluster{Nodes: 3, Bug: true}, smr.Prefix)}}
+	if status := app.execute(t.Context(), "lockstep", []string{"run", "smr-bug", "--keep-going", "--runs", "3000", "--seed", "1", "--no-shrink"}, &out, &errOut); status != statusFinding {
+		t.Fatalf("status %d: %s", status, errOut.String())
+	}
+	files, _ := filepath.Glob("lockstep-out/*.trace")
+	result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultUniform, Spec: smr.Prefix, Runs: 3000, Seed: 1, KeepGoing: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) != len(result.Found) || len(files) < 3 {
+		t.Errorf("%d files, %d findings", len(files), len(result.Found))
+	}
+	for _, f := range result.Found {
+		if _, err := os.Stat(fmt.Sprintf("lockstep-out/smr-bug-prefix-seed1-run%d.trace", f.Run)); err != nil {
+			t.Error(err)
+		}
+	}
+}

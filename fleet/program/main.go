@@ -1,0 +1,13 @@
+// Command program is lockstep with the commands of a fleet, which lockstep builds on demand.
+package main
+
+import (
+	"github.com/lockstep-go/lockstep/fleet"
+	"github.com/lockstep-go/lockstep/internal/command"
+)
+
+func main() {
+	app := command.App(&fleet.Commands{})
+	app.Fleet = fleet.Elsewhere
+	app.Main()
+}

@@ -1,0 +1,92 @@
+package build
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// run runs the go command and returns what it prints. An error has the first lines of its complaint.
+func (j *job) run(ctx context.Context, args ...string) (string, error) {
+	tool, env := cmp.Or(j.Go, "go"), os.Environ()
+	if j.alone { // a workspace would not take a go.mod of one's own
+		env = append(withoutModuleFlags(env), "GOWORK=off")
+	}
+	if j.tool != nil {
+		tool, env = j.tool.Command(), j.tool.Environment(env)
+	}
+	cmd := exec.Command(tool, args...)
+	cmd.Dir = j.source
+	cmd.Env = append(env, "GOTMPDIR="+j.work) // what a killed go command leaves goes with the job
+	var out, failed bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &failed
+	err := runCommand(ctx, cmd)
+	if errors.Is(err, exec.ErrNotFound) {
+		return "", fmt.Errorf("%s is built on demand, which needs the go command: %w", j.program.Name, err)
+	}
+	if err != nil {
+		return "", complaint(failed.String(), err)
+	}
+	return strings.TrimSpace(out.String()), nil
+}
+
+// withoutModuleFlags is an environment in which GOFLAGS does not choose a go.mod, or how it is used.
+func withoutModuleFlags(env []string) []string {
+	env = slices.Clone(env)
+	for i, v := range env {
+		flags, ok := strings.CutPrefix(v, "GOFLAGS=")
+		if !ok {
+			continue
+		}
+		rest := slices.DeleteFunc(strings.Fields(flags), func(flag string) bool {
+			name, _, _ := strings.Cut(strings.TrimLeft(flag, "-"), "=")
+			return name == "mod" || name == "modfile"
+		})
+		env[i] = "GOFLAGS=" + strings.Join(rest, " ")
+	}
+	return env
+}
+
+// messages are the lines of the go command's complaint that are worth showing.
+const messages = 5
+
+// older is what the go command says of a module that needs a later one, and unreachable what it says where the module
+// proxy cannot be reached.
+var (
+	older       = regexp.MustCompile(`requires go >= (\S+) \(running go ([^;)]+)`)
+	unreachable = regexp.MustCompile(`dial tcp|no such host|connection refused|i/o timeout|disabled by GOPROXY=off|TLS handshake|network is unreachable`)
+)
+
+// complaint is an error made of what the go command printed before it failed.
+func complaint(text string, err error) error {
+	var lines []string
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") || strings.HasPrefix(line, "go: downloading ") {
+			continue
+		}
+		lines = append(lines, line)
+	}
+	for _, line := range lines {
+		if m := older.FindStringSubmatch(line); m != nil {
+			return fmt.Errorf("it needs Go %s or later, and the go command is of Go %s", m[1], m[2])
+		}
+		if unreachable.MatchString(line) {
+			return fmt.Errorf("it needs modules that are not in the module cache and cannot be fetched: %s", line)
+		}
+	}
+	if len(lines) == 0 {
+		return err
+	}
+	if len(lines) > messages {
+		lines = append(lines[:messages], fmt.Sprintf("and %d lines more", len(lines)-messages))
+	}
+	return errors.New(strings.Join(lines, "; "))
+}

@@ -1,0 +1,89 @@
+package build
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/lockstep-go/lockstep/target"
+)
+
+// program writes a main package in a module of its own, and returns its directory.
+func program(t *testing.T, mod, main string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "check")
+	if err := errors.Join(os.MkdirAll(dir, 0o777), os.WriteFile(filepath.Join(dir, "go.mod"), []byte(mod), 0o666),
+		os.WriteFile(filepath.Join(dir, "main.go"), []byte(main), 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// What a build lacks is said in one line, and nothing is left.
+func TestRefused(t *testing.T) {
+	const mod, main = "module example.com/check\n\ngo 1.26\n", "package main\n\nfunc main() {}\n"
+	needs := mod + "\nrequire example.com/lib v1.0.0\n"
+	imports := "package main\n\nimport _ \"example.com/lib\"\n\nfunc main() {}\n"
+	for _, c := range []struct {
+		what, mod, main string
+		set             map[string]string
+		cache           string // in a directory of its own
+		want            string
+	}{
+		{"an older Go", "module example.com/check\n\ngo 1.999\n", main, map[string]string{"GOTOOLCHAIN": "local"}, "cache",
+			"cannot be built: it needs Go 1.999 or later, and the go command is of Go 1."},
+		{"no network", needs, imports, map[string]string{"GOPROXY": "http://127.0.0.1:1", "GONOSUMDB": "*", "GOFLAGS": "-mod=mod"}, "cache",
+			"cannot be built: it needs modules that are not in the module cache and cannot be fetched: "},
+		{"no proxy", needs, imports, map[string]string{"GOPROXY": "off", "GOFLAGS": "-mod=mod"}, "cache",
+			"cannot be built: it needs modules that are not in the module cache and cannot be fetched: "},
+		{"a cache that cannot be written", mod, main, nil, "file/cache",
+			"which cannot be written: mkdir "},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			t.Setenv("GOWORK", "off")
+			for name, value := range c.set {
+				t.Setenv(name, value)
+			}
+			temporary, home := t.TempDir(), t.TempDir()
+			t.Setenv("TMPDIR", temporary)
+			if err := os.WriteFile(filepath.Join(home, "file"), nil, 0o666); err != nil {
+				t.Fatal(err)
+			}
+			dir := program(t, c.mod, c.main)
+			b := Builder{Cache: filepath.Join(home, c.cache)}
+			_, err := b.Program(t.Context(), target.Program{Name: dir, Package: dir}, "")
+			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%v, want %q in one line", err, c.want)
+			}
+			for _, place := range []string{temporary, b.Cache} {
+				if left, _ := os.ReadDir(place); len(left) > 0 {
+					t.Errorf("left in %s: %v", place, left)
+				}
+			}
+		})
+	}
+}
+
+// A program that is in a cache that cannot be written is found there.
+func TestReadOnly(t *testing.T) {
+	t.Setenv("GOWORK", "off")
+	dir, cache := program(t, "module example.com/check\n\ngo 1.26\n", "package main\n\nfunc main() {}\n"), t.TempDir()
+	b := Builder{Cache: cache}
+	built, err := b.Program(t.Context(), target.Program{Name: dir, Package: dir}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(cache, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Chmod(cache, 0o777) })
+	if found, err := b.Program(t.Context(), target.Program{Name: dir, Package: dir}, ""); err != nil || found != built {
+		t.Errorf("%s, %v, want %s", found, err, built)
+	}
+	all, err := List(cache)
+	if err != nil || len(all) != 1 || all[0].Name != "check" || all[0].File != built || all[0].Bytes == 0 {
+		t.Errorf("listed are %+v, %v", all, err)
+	}
+}

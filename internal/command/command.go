@@ -1,0 +1,44 @@
+// Package command is the lockstep command: the targets that it links, those that it builds on demand, and its own
+// commands. The program of a fleet shares it, so that a worker has the targets of the command.
+package command
+
+import (
+	"slices"
+
+	"github.com/lockstep-go/lockstep/cli"
+	"github.com/lockstep-go/lockstep/distal/system"
+	"github.com/lockstep-go/lockstep/target"
+	"github.com/lockstep-go/lockstep/target/backup"
+	"github.com/lockstep-go/lockstep/target/cassandra"
+	"github.com/lockstep-go/lockstep/target/etcd"
+	"github.com/lockstep-go/lockstep/target/maelstrom"
+	"github.com/lockstep-go/lockstep/target/pbft"
+	"github.com/lockstep-go/lockstep/target/programs"
+	"github.com/lockstep-go/lockstep/target/raft"
+	"github.com/lockstep-go/lockstep/target/ratis"
+	"github.com/lockstep-go/lockstep/target/register"
+	"github.com/lockstep-go/lockstep/target/smr"
+)
+
+// App is the command line of the lockstep command, with the commands given besides its own.
+func App(commands ...any) cli.App {
+	return cli.App{
+		Targets: slices.Concat(smr.Targets, raft.Targets, pbft.Targets, backup.Targets, []target.Target{
+			register.Target,
+			maelstrom.Target,
+			etcd.Target,
+			target.Of("distal", "a protocol written in Distal, message by message (--set file=...)", system.Program{}, system.Properties),
+		}, cassandra.Targets, ratis.Targets),
+		Programs:     programs.All,
+		Commands:     append([]any{&ownCommands{}}, commands...),
+		FleetProgram: &fleetProgram,
+		Examples: []string{"lockstep demo", "lockstep run smr-bug --runs 10000 --seed 7",
+			"lockstep run etcdraft --set version=v3.6.0"},
+	}
+}
+
+// ownCommands are those that are not about any one target.
+type ownCommands struct {
+	Demo  demoCmd  `cmd:"" help:"Find, shrink, explain and draw the papers' bug."`
+	Paper paperCmd `cmd:"" passthrough:"" help:"Make the tables of the papers and of the documentation again."`
+}

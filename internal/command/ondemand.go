@@ -1,0 +1,81 @@
+package command
+
+import (
+	"fmt"
+
+	"github.com/lockstep-go/lockstep/cli"
+	"github.com/lockstep-go/lockstep/target"
+)
+
+// fleetProgram has the fleet's commands: it links a NATS server, which the command does not.
+var fleetProgram = target.Program{Name: "fleet", Help: "campaigns over many machines",
+	Package: target.Root + "/fleet/program", Module: target.Root + "/fleet"}
+
+// paperProgram makes the tables of the papers: it links the libraries that the papers tested.
+var paperProgram = target.Program{Name: "paper", Help: "the tables of the papers",
+	Package: target.Root + "/internal/paper", Module: target.Root + "/internal/paper"}
+
+// FleetCommands stand for those of the fleet program, which is built when one is given.
+type FleetCommands struct {
+	Fleet fleetCmd `cmd:"" passthrough:"" help:"Campaigns over many machines."`
+}
+
+type fleetCmd struct {
+	Args []string `arg:"" optional:"" help:"serve, join, run, status, stop or findings, and their arguments."`
+}
+
+// fleetHelp says what there is without building the program that has it.
+const fleetHelp = `Usage: lockstep fleet <command>
+
+Campaigns over many machines.
+
+Commands:
+  serve       Serve a fleet: a queue of work, the results, and a page.
+  join        Make runs for a fleet, until interrupted.
+  run         Have a campaign, or the campaigns of a plan, made by a fleet: run with --fleet.
+  status      Campaigns and workers of a fleet.
+  stop        End a campaign.
+  findings    List what campaigns have found, or fetch it.
+
+The program that has them is built when one of them is first given.
+Run "lockstep fleet <command> --help" for more information on a command.
+`
+
+// Run lets the fleet program do the work.
+func (c *fleetCmd) Run(e *cli.Env) error { return handOver(e, c.Args, fleetHelp, &fleetProgram) }
+
+type paperCmd struct {
+	Args []string `arg:"" optional:"" help:"scenarios, predict, distal or mutants, and their arguments."`
+}
+
+const paperHelp = `Usage: lockstep paper <command>
+
+Make the tables of the papers and of the documentation again.
+
+Commands:
+  scenarios        The eleven Raft scenarios of the Netrix paper.
+  predict          Tests that finding etcd's stale reads takes, set against their prediction.
+  distal           Asynchronous and sequential search on the example protocols, compared.
+  mutants list     List the mutants: what goes wrong and which rule of Raft that breaks.
+  mutants build    Build the program that carries the mutants and print its path.
+  mutants run      Let strategies look for mutants: runs to the first finding.
+
+The program that has them is built when one of them is first given.
+Run "lockstep paper <command> --help" for more information on a command.
+
+Examples:
+  lockstep paper scenarios --runs 200
+  lockstep paper mutants run vote-twice commit-old-term
+`
+
+// Run lets the program of the papers do the work.
+func (c *paperCmd) Run(e *cli.Env) error { return handOver(e, c.Args, paperHelp, &paperProgram) }
+
+// handOver prints the help where no command is given, and lets the program do the work where one is.
+func handOver(e *cli.Env, args []string, help string, p *target.Program) error {
+	if len(args) == 0 || args[0] == "--help" || args[0] == "-h" {
+		fmt.Fprint(e.Out, help)
+		return nil
+	}
+	return e.Become(p)
+}

@@ -1,0 +1,2 @@
+// Package bbolttest tests bbolt, a store that others build on, under power failures.
+package bbolttest

@@ -1,0 +1,72 @@
+package installtest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/outside"
+	"github.com/lockstep-go/lockstep/internal/page"
+)
+
+// repository is the checkout, seen from here.
+const repository = "../../.."
+
+// variable asks for the test, which builds several programs with all that they are made of.
+const variable = "LOCKSTEP_INSTALL"
+
+// A newcomer without a checkout installs the command, tests a module of their own, and runs targets that are built on
+// demand, a stored trace, a program of their own and a fleet. The page is the transcript; -rewrite makes it again.
+func TestInstall(t *testing.T) {
+	if os.Getenv(variable) == "" {
+		t.Skipf("SKIPPED, it builds for minutes; make test-all runs it (%s=1)", variable)
+	}
+	outside.Programs(t, "go", "git", "sh")
+	proxy := t.TempDir()
+	if err := makeProxy(repository, proxy, "v"+lockstep.Version); err != nil {
+		t.Fatal(err)
+	}
+	// What this machine's module cache has need not come from the network; Lockstep's own modules are in no cache.
+	downloaded := filepath.Join(goEnv(t, "GOMODCACHE"), "cache", "download")
+	bin := t.TempDir()
+	r := page.Reader{Variables: []string{
+		"GOPROXY=file://" + proxy + ",file://" + downloaded + "," + goEnv(t, "GOPROXY"),
+		"GONOSUMDB=github.com/lockstep-go/*", "GOSUMDB=" + goEnv(t, "GOSUMDB"),
+		"GOMODCACHE=" + t.TempDir(), "GOFLAGS=-modcacherw", // so that the test can remove it
+		"GOBIN=" + bin, "PATH=" + bin + ":" + os.Getenv("PATH"),
+	}, Figures: []string{
+		`\d+-\d+-\d+ \d+:\d+:\d+ +\d+ MB`, `\(\d+, \d+ MB\)`, // of programs
+	}}
+	r.Follow(t, repository+"/docs/install.md")
+}
+
+func goEnv(t *testing.T, name string) string {
+	t.Helper()
+	out, err := exec.Command("go", "env", name).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// The test that the page shows is the one of the README.
+func TestSameTest(t *testing.T) {
+	var texts []string
+	for _, file := range []string{"README.md", "docs/install.md"} {
+		data, err := os.ReadFile(filepath.Join(repository, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range page.Blocks(string(data)) {
+			if b.Role == "file" && b.Name == "lock_test.go" {
+				texts = append(texts, b.Text)
+			}
+		}
+	}
+	if len(texts) != 2 || texts[0] != texts[1] {
+		t.Errorf("lock_test.go is %d times in the pages, or differs", len(texts))
+	}
+}

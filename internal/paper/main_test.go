@@ -1,0 +1,12 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/lockstep-go/lockstep/cli/clitest"
+)
+
+// The transcripts under testdata/script run the program as lockstep does.
+func TestMain(m *testing.M) { clitest.Main(m, main) }
+
+func TestScripts(t *testing.T) { clitest.Run(t, nil) }

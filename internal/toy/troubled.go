@@ -1,0 +1,63 @@
+package toy
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/lockstep-go/lockstep"
+)
+
+// Troubled is the toy system with trouble, each kind of it a function of the seed of a run.
+type Troubled struct {
+	// Recheck is the system's, and Diverges makes every rerun of a seed emit an event that the first run did not.
+	Recheck  int
+	Diverges bool
+	// Inconclusive makes one of so many runs inconclusive; 0 makes none so.
+	Inconclusive uint64
+	// Nondeterminism is what the deployment lists after each run.
+	Nondeterminism []string
+}
+
+// Describe describes the system.
+func (t Troubled) Describe() (lockstep.Info, error) {
+	info, err := Cluster(nil).Describe()
+	info.Recheck = t.Recheck
+	return info, err
+}
+
+// Deploy makes a deployment.
+func (t Troubled) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+	d, err := Cluster(nil).Deploy(ctx, p)
+	return &troubled{Deployment: d, by: t}, err
+}
+
+type troubled struct {
+	lockstep.Deployment
+	by   Troubled
+	last uint64 // the seed of the run before
+}
+
+// Reset begins a run.
+func (d *troubled) Reset(ctx context.Context, seed uint64, out *lockstep.Outbox) error {
+	again := seed == d.last
+	d.last = seed
+	if n := d.by.Inconclusive; n > 0 && seed%n == 0 {
+		return &lockstep.Inconclusive{Reason: fmt.Sprintf("process %d died", 1+seed/n%3)}
+	}
+	if err := d.Deployment.Reset(ctx, seed, out); err != nil {
+		return err
+	}
+	if again && d.by.Diverges {
+		out.Event(lockstep.Event{Node: 1, Type: "rerun"})
+	}
+	return nil
+}
+
+// Abilities adds the sources of nondeterminism.
+func (d *troubled) Abilities() lockstep.Abilities {
+	a := d.Deployment.Abilities()
+	if d.by.Nondeterminism != nil {
+		a.Nondeterminism = func() []string { return d.by.Nondeterminism }
+	}
+	return a
+}

@@ -1,0 +1,5 @@
+//go:build !unix
+
+package keep
+
+func syncDir(string) error { return nil }

@@ -1,0 +1,82 @@
+package lockstep_test
+
+import (
+	"cmp"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// layers is the architecture: a package imports packages of its own layer or of lower ones. A path stands for
+// the packages below it, too, unless a longer path says otherwise. Tests may import anything.
+var layers = [][]string{
+	{"trace", "cover", "gen", "watchdog", "distal", "bubble/disk", "bubble/wire", "bubble/overlay", "kit/storage", "kit/failpoint", "clients", "examples/distal", "internal"},
+	{"."},
+	{"strategy", "scenario", "spec", "sim", "bubble", "process", "remote", "rounds", "kit", "target", "distal/system",
+		"internal/offers", "internal/steps", "internal/timers", "internal/toy", "internal/build", "internal/modules"},
+	{"closure", "shrink", "replay"},
+	{"keep", "report", "compare", "coverage"},
+	{"cli", "fleet", "locktest", "internal/stretch"},
+	{"cmd/lockstep", "fleet/program", "target/*", "remote/example", "examples", "internal/command", "internal/paper", "internal/tables",
+		"internal/integration", "internal/enginetest", "internal/servertest", "kit/mutants/mutantstest"},
+}
+
+// layerOf is the layer of a package, by the longest path in the table that it is at or below, or -1.
+func layerOf(pkg string) int {
+	layer, length := -1, -1
+	for i, list := range layers {
+		for _, at := range list {
+			prefix, below := strings.CutSuffix(at, "/*")
+			in := pkg == prefix && !below || strings.HasPrefix(pkg, prefix+"/")
+			if in && len(at) > length {
+				layer, length = i, len(at)
+			}
+		}
+	}
+	return layer
+}
+
+func TestLayers(t *testing.T) {
+	const module = "github.com/lockstep-go/lockstep"
+	checked := 0
+	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if name := d.Name(); d.IsDir() && (name == "testdata" || name != "." && strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_")) {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		own := path.Dir(filepath.ToSlash(file))
+		if layerOf(own) < 0 {
+			t.Errorf("package %s is in no layer: add it to the table", own)
+		}
+		for _, spec := range f.Imports {
+			name, _ := strconv.Unquote(spec.Path.Value)
+			rest, ours := strings.CutPrefix(name, module)
+			if !ours {
+				continue
+			}
+			checked++
+			imported := cmp.Or(strings.TrimPrefix(rest, "/"), ".")
+			if layerOf(imported) > layerOf(own) {
+				t.Errorf("%s imports %s, which is in a higher layer (%d above %d)", file, imported, layerOf(imported), layerOf(own))
+			}
+		}
+		return nil
+	})
+	if err != nil || checked < 500 {
+		t.Errorf("%d imports checked: %v", checked, err)
+	}
+}

@@ -1,0 +1,52 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// datagram performs a step on servers whose messages are independent of their connections. What is cut, dropped or duplicated
+// concerns nobody but the engine.
+func (d *deployment) datagram(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
+	switch s.Kind {
+	case trace.Deliver:
+		return d.deliver(ctx, out.Message(s.Msg))
+	case trace.Replace:
+		return d.hands.replace(s, out)
+	case trace.Crash:
+		d.lose(s.Node)
+	case trace.Restart:
+		d.Network.Gone(s.Node, true) // now the others see it
+		d.hold(s.Node, false)
+		d.due = d.due.With(s.Node)
+		_, err := d.steady(ctx, trace.NodesOf(s.Node))
+		return err
+	}
+	return nil
+}
+
+// errNoConnection is why a message waits.
+var errNoConnection = errors.New("there is no connection")
+
+// deliver hands a message over. Servers that have lost their connection make a new one after a while. What a node that is down sent on a
+// connection that ended with it is lost.
+func (d *deployment) deliver(ctx context.Context, m *lockstep.Message) error {
+	number := d.hands.numbers[m.Body]
+	return Retry(ctx, d.Patience, fmt.Sprintf("nodes %d and %d do not connect", m.From, m.To), func(context.Context) error {
+		if d.Network.Carry(number) || !d.Up().Has(m.From) {
+			return nil
+		}
+		return errNoConnection
+	})
+}
+
+// lose ends a node without telling the others: their connections stay.
+func (d *deployment) lose(n lockstep.Node) {
+	d.due = d.due.Without(n)
+	d.hold(n, true)
+	d.Server(n).Kill()
+}

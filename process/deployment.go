@@ -1,0 +1,159 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// deployment is the servers of one worker, their links and their clients.
+type deployment struct {
+	*Cluster
+	system System
+	driver Driver
+}
+
+// Reset begins a run: servers start, or go on with other data, and clients offer their first requests.
+func (d *deployment) Reset(ctx context.Context, seed uint64, out *lockstep.Outbox) error {
+	if err := d.start(ctx, seed); err != nil {
+		return err
+	}
+	if d.driver.Begin != nil {
+		if err := d.driver.Begin(ctx, out); err != nil {
+			return err
+		}
+	}
+	d.Network.Control(d.system.Messages)
+	return nil
+}
+
+// start starts the servers of a run, and waits until all are ready.
+func (d *deployment) start(ctx context.Context, seed uint64) error {
+	d.stop()
+	d.Seed = seed
+	begin := d.Begin
+	if d.system.Reuse {
+		begin = d.Resume
+	}
+	if err := begin(); err != nil {
+		return err
+	}
+	if d.driver.Reset != nil {
+		if err := d.driver.Reset(); err != nil {
+			return err
+		}
+	}
+	_, err := d.steady(ctx, trace.AllNodes(d.system.Nodes))
+	return err
+}
+
+// stop ends the clients of a run, and forgets what they heard.
+func (d *deployment) stop() {
+	d.calls.forget()
+	if d.driver.Stop != nil {
+		d.driver.Stop()
+	}
+	d.reports.take()
+}
+
+// steady starts the nodes that are due and waits until some nodes are ready.
+func (d *deployment) steady(ctx context.Context, nodes lockstep.Nodes) (lockstep.Nodes, error) {
+	if d.driver.Ready == nil || nodes == 0 {
+		return 0, d.Launch()
+	}
+	return nodes, d.Steady(ctx, nodes, func(ctx context.Context, n lockstep.Node) bool { return d.driver.Ready(ctx, n, nodes) })
+}
+
+// Do performs a step.
+func (d *deployment) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
+	if out.Settling() && !d.settling {
+		d.settling = true
+		if !d.system.Datagrams {
+			d.settle()
+		}
+	}
+	if d.driver.Before != nil {
+		d.driver.Before(s, out)
+	}
+	d.Collect(out)
+	err := d.perform(ctx, s, out)
+	if err == nil && d.driver.Quiet != nil && (!d.settling || d.system.Datagrams) {
+		err = Timed(&d.Spent.Waiting, func() error { return d.driver.Quiet(ctx, s) })
+	}
+	return errors.Join(err, d.look(out))
+}
+
+// perform lets a client ask, time pass, or a fault happen.
+func (d *deployment) perform(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
+	switch s.Kind {
+	case trace.Request:
+		return Timed(&d.Spent.Working, func() error { return d.driver.Request(ctx, s, out) })
+	case trace.Wait:
+		return d.wait(ctx, time.Duration(s.For), out)
+	default:
+		return Timed(&d.Spent.Working, func() error {
+			if d.system.Datagrams {
+				return d.datagram(ctx, s, out)
+			}
+			d.Cluster.Do(s, out)
+			return nil
+		})
+	}
+}
+
+// wait lets time pass. Where servers started or links changed, those that can agree have done so before it begins to count.
+func (d *deployment) wait(ctx context.Context, pace time.Duration, out *lockstep.Outbox) error {
+	agree, pass := d.driver.Agree, d.driver.Pass
+	if agree == nil {
+		agree = d.Agreeing
+	}
+	if pass == nil {
+		pass = func(ctx context.Context, pace time.Duration, _ lockstep.Nodes, _ *lockstep.Outbox) error {
+			return Sleep(ctx, pace)
+		}
+	}
+	agreed, err := d.steady(ctx, agree(out))
+	if err != nil {
+		return err
+	}
+	if err := Timed(&d.Spent.Waiting, func() error { return pass(ctx, pace, agreed, out) }); err != nil {
+		return err
+	}
+	if d.driver.GiveUp {
+		d.calls.cancel()
+	}
+	d.Collect(out)
+	if d.settling && d.driver.Inspect != nil {
+		return Timed(&d.Spent.Working, func() error { return d.driver.Inspect(ctx, out) })
+	}
+	return nil
+}
+
+// Abilities are the parts that servers play, and what packets contain.
+func (d *deployment) Abilities() lockstep.Abilities {
+	var a lockstep.Abilities
+	if d.driver.Role != nil {
+		a.Role = func(n lockstep.Node) string {
+			ctx, cancel := context.WithTimeout(context.Background(), asking)
+			defer cancel()
+			return d.driver.Role(ctx, n)
+		}
+	}
+	if d.system.Body != nil {
+		a.Body = func(body lockstep.ID) any { return d.system.Body(d.hands.data(body)) }
+	}
+	return a
+}
+
+// Close ends clients and servers.
+func (d *deployment) Close() error {
+	d.stop()
+	err := d.Cluster.Close()
+	if d.driver.Close != nil {
+		d.driver.Close()
+	}
+	return err
+}

@@ -1,0 +1,181 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// System is a [lockstep.System] of unmodified servers, one process for each node. It is a value; what belongs to one
+// deployment is made by New.
+type System struct {
+	// Name is the target's name, and Options are the settings that the system was made from, for traces.
+	Name    string
+	Options map[string]string
+	// Nodes is the number of servers.
+	Nodes int
+	// Check finds what is wrong with the settings; nil: nothing.
+	Check func() error
+	// New prepares one deployment: it fetches the program, assigns ports and links of the cluster, and returns what is
+	// particular to the servers. They start with the first run.
+	New func(context.Context, *Cluster) (Driver, error)
+	// Reuse keeps servers and their data from one run to the next, which saves their start. A run must then have data of
+	// its own. Otherwise each run starts all servers with empty directories.
+	Reuse bool
+	// Messages says that links have decoders, and that the engine delivers and drops their packets one by one.
+	Messages bool
+	// Datagrams says that Messages are independent of their connections, all of whose links are detached, see Link.Detach: the engine
+	// delivers each message at any time, as often as it likes, also in the settling stage. A cut is then nothing but lost messages. Others are
+	// not told of a crash: connections stay until the node is back, as when a machine loses its power. A restarted node starts at once.
+	Datagrams bool
+	// Forge makes the packet of a Replace step from its text, where there are Datagrams: the message under a number, and the wire's form of it. Sent is what
+	// was sent under earlier numbers. Nil: messages cannot be forged.
+	Forge func(text string, body lockstep.ID, sent func(lockstep.ID) []byte) (Packet, []byte, error)
+	// Body is what scenarios see of a message, where there are Datagrams.
+	Body func(data []byte) any
+	// Stall lets a cut stall connections. Otherwise it closes them.
+	Stall bool
+	// Pace is how long a Wait step lasts, and Patience how long servers may take to start and to agree.
+	Pace, Patience time.Duration
+	// Events, Roles, Requests, Draws, Waits and Serial are as in [lockstep.Info]; so are Types and Rounds, which are those of
+	// Messages. EventLog and EventTime need not be named.
+	Events, Roles, Requests, Types, Rounds []string
+	Draws                                  string
+	Waits                                  int
+	Serial                                 bool
+}
+
+// Driver is what is particular to the servers of one deployment. The engine's goroutine calls its functions, in the order
+// in which they stand here; Command and Request must be set.
+type Driver struct {
+	// Stop ends the clients of a run, before its servers end.
+	Stop func()
+	// Reset prepares a run, while no new server runs.
+	Reset func() error
+	// Command makes the command that starts a node. It is asked for one each time the node starts.
+	Command func(lockstep.Node) (*exec.Cmd, error)
+	// Ready reports whether a node serves, where among are the nodes that can agree. It is asked again and again, for several
+	// nodes at once. Nil: a node that was started is ready.
+	Ready func(ctx context.Context, n lockstep.Node, among lockstep.Nodes) bool
+	// Begin makes what the run needs when all servers are ready, and offers requests.
+	Begin func(context.Context, *lockstep.Outbox) error
+	// Before sees each step before it is performed.
+	Before func(*lockstep.Step, *lockstep.Outbox)
+	// Request lets a client make the request of a step, usually by Cluster.Ask.
+	Request func(context.Context, *lockstep.Step, *lockstep.Outbox) error
+	// Agree names the nodes that must be ready before time passes; none: nobody is waited for. Nil means Cluster.Agreeing.
+	Agree func(*lockstep.Outbox) lockstep.Nodes
+	// Pass lets time pass, after the nodes that Agree named have become ready. Nil: it sleeps.
+	Pass func(ctx context.Context, pace time.Duration, agreed lockstep.Nodes, out *lockstep.Outbox) error
+	// GiveUp says that clients who have waited for a whole Wait step give up.
+	GiveUp bool
+	// Quiet waits until everything that a step causes was seen, before the settling stage. Nil: nothing is waited for.
+	Quiet func(context.Context, *lockstep.Step) error
+	// Inspect reads what servers have, each time when time passes in the settling stage.
+	Inspect func(context.Context, *lockstep.Outbox) error
+	// Log picks lines of the servers' logs for the trace. Nil picks none.
+	Log func(line string) bool
+	// Line sees each line that a node prints, at the end of the step.
+	Line func(n lockstep.Node, line string, out *lockstep.Outbox)
+	// Role names the part that a node plays.
+	Role func(context.Context, lockstep.Node) string
+	// Close releases what the driver holds, when all servers have ended.
+	Close func()
+}
+
+// Describe says what the system is and can do.
+func (s System) Describe() (lockstep.Info, error) {
+	if err := s.check(); err != nil {
+		return lockstep.Info{}, err
+	}
+	info := lockstep.Info{Name: s.Name, Options: s.Options, Nodes: s.Nodes, Pace: lockstep.Time(s.Pace), Repeats: lockstep.Roughly,
+		Events: append(s.Events[:len(s.Events):len(s.Events)], EventLog, EventTime), Roles: s.Roles, Requests: s.Requests, Draws: s.Draws, Waits: s.Waits,
+		Serial: s.Serial, Supports: Kinds | trace.KindsOf(trace.Request, trace.Wait)}
+	if s.Messages {
+		info.Supports |= Light
+		info.Types, info.Rounds = s.Types, s.Rounds
+	}
+	if s.Datagrams {
+		info.Supports |= trace.KindsOf(trace.Duplicate)
+		if s.Forge != nil {
+			info.Supports |= trace.KindsOf(trace.Replace)
+		}
+	}
+	return info, nil
+}
+
+// check finds what is wrong with the settings.
+func (s System) check() error {
+	if s.Check != nil {
+		if err := s.Check(); err != nil {
+			return err
+		}
+	}
+	switch {
+	case s.New == nil:
+		return fmt.Errorf("process: %s has no New, so no servers", s.Name)
+	case s.Nodes < 1 || s.Nodes > 64:
+		return fmt.Errorf("process: %s has %d nodes, allowed are 1..64", s.Name, s.Nodes)
+	case s.Datagrams && !s.Messages, (s.Forge != nil || s.Body != nil) && !s.Datagrams:
+		return fmt.Errorf("process: %s has Datagrams without Messages, or Forge or Body without Datagrams", s.Name)
+	case s.Pace < 0 || s.Patience <= 0:
+		return fmt.Errorf("process: %s has pace %s and patience %s, which must be positive", s.Name, s.Pace, s.Patience)
+	}
+	return nil
+}
+
+// Deploy makes a deployment; its servers start with the first run.
+func (s System) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.Deployment, error) {
+	d, err := s.deploy(ctx, place)
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// Once starts the servers without an engine, calls the function when all are ready, and ends them.
+func (s System) Once(ctx context.Context, do func(*Cluster) error) error {
+	var place lockstep.Place
+	folder, err := place.Folder()
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	d, err := s.deploy(ctx, &place)
+	if err != nil {
+		return err
+	}
+	err = d.start(ctx, 0)
+	if err == nil {
+		err = do(d.Cluster)
+	}
+	return errors.Join(err, d.Close())
+}
+
+func (s System) deploy(ctx context.Context, place *lockstep.Place) (*deployment, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	c, err := NewCluster(place, s.Nodes, s.Stall)
+	if err != nil {
+		return nil, err
+	}
+	c.Patience = s.Patience
+	driver, err := s.New(ctx, c)
+	if err == nil && (driver.Command == nil || driver.Request == nil) {
+		err = fmt.Errorf("process: the driver of %s has no Command or no Request", s.Name)
+	}
+	d := &deployment{Cluster: c, system: s, driver: driver}
+	if err != nil {
+		_ = d.Close()
+		return nil, err
+	}
+	c.command, c.log, c.line, c.hands.forge = driver.Command, driver.Log, driver.Line, s.Forge
+	return d, nil
+}

@@ -1,0 +1,81 @@
+package campaign
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/words"
+	"github.com/lockstep-go/lockstep/report/internal/plain"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Limits of a list of problems for people: so many of a kind, so many places of each, and so many characters a
+// line. JSON and pages have all of them.
+const (
+	maxOfKind      = 3
+	maxPlaces      = 3
+	maxProblemText = 240
+)
+
+// ProblemLines lists problems for people, each in a line, with the places beneath. Long lists are cut, and the last
+// line then says so and ends in how to see all.
+func ProblemLines(list []lockstep.Problem, all string) (lines []string) {
+	ofKind, left := map[lockstep.ProblemKind]int{}, 0
+	for _, p := range list {
+		if ofKind[p.Kind]++; ofKind[p.Kind] > maxOfKind {
+			left++
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("%s: %s", p.Severity, plain.Cut(plain.Clean(p.Text), maxProblemText)))
+		for i, place := range p.Places {
+			if i == maxPlaces {
+				lines = append(lines, fmt.Sprintf("  and %d more", len(p.Places)-i))
+				break
+			}
+			lines = append(lines, "  at "+plain.Cut(plain.Clean(place), maxProblemText))
+		}
+	}
+	if left > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more %s of these kinds%s", left, words.Plural(left, "problem"), all))
+	}
+	return lines
+}
+
+// Summary is a campaign in one line: its verdict, the problem behind it, and how many others there are.
+func (c *Campaign) Summary() string {
+	verdict, text, others := c.Verdict(), "", map[lockstep.Severity]int{}
+	for _, p := range c.Result.Problems() {
+		if text == "" && p.Verdict() == verdict && verdict != trace.Pass {
+			text = plain.Cut(plain.Clean(p.Text), 2*maxProblemText)
+		} else {
+			others[p.Severity]++
+		}
+	}
+	switch {
+	case c.Result.Findings() == 0 && text != "" && verdict != trace.Flaky:
+		text = "nothing found: " + text
+	case text == "":
+		text = "nothing found"
+	}
+	more := ""
+	for _, s := range []lockstep.Severity{lockstep.SeverityError, lockstep.SeverityWarning} {
+		if n := others[s]; n > 0 {
+			more += ", " + words.Count(n, string(s))
+		}
+	}
+	if more != "" {
+		text += "; also" + strings.TrimPrefix(more, ",")
+	}
+	return strings.ToUpper(string(verdict)) + " " + text
+}
+
+// Failed reports whether one of the problems is an error.
+func Failed(list []lockstep.Problem) bool {
+	for _, p := range list {
+		if p.Severity == lockstep.SeverityError {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,105 @@
+package bftsmart
+
+import (
+	"context"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/remote"
+)
+
+// agented is replicas with an agent in each, which takes every message, and their client.
+type agented struct {
+	programs
+	root   string
+	ports  [replicas]int // for clients; the one after it is for replicas
+	client client
+	begun  time.Time
+
+	mutex sync.Mutex
+	heard []lockstep.Event // of the client
+}
+
+func newAgented(p programs, place *lockstep.Place) (*agented, error) {
+	root, err := place.Folder()
+	if err != nil {
+		return nil, err
+	}
+	ports, err := freePorts(replicas)
+	if err != nil {
+		return nil, err
+	}
+	return &agented{programs: p, root: root, ports: [replicas]int(ports)}, nil
+}
+
+// agented is the cluster as replicas that report.
+func (c Cluster) agented(d *agented) remote.System {
+	return remote.System{Name: "bftsmart", Options: c.options(), Nodes: replicas, Kill: true, Own: true, Fresh: true, Timeless: true, Pace: c.Pace,
+		Serial: true, // four JVMs at a time are enough
+		Types:  Types, Rounds: Rounds, Events: events, Requests: c.requests(), Value: value, Limits: remote.Limits{Patience: patience},
+		Command: d.command, Body: decoded, Clients: &remote.Clients{Begin: d.begin, Request: d.client.ask, Report: d.report, Stop: d.client.stop},
+		Forge: func(text string, forgedID lockstep.ID, sent func(lockstep.ID) []byte) (string, lockstep.Tag, []byte, error) {
+			body, m, err := forge(original(text, forgedID, sent), text)
+			return m.Type, m.tag(), body, err
+		}}
+}
+
+// decoded is a message as scenarios see it.
+func decoded(body []byte) any {
+	m, err := Decode(body)
+	if err != nil {
+		return Message{Type: err.Error()}
+	}
+	return m
+}
+
+// command starts a replica, when those before it listen.
+func (d *agented) command(node lockstep.Node, folder string) *exec.Cmd {
+	arguments := []string{"server", strconv.Itoa(int(node) - 1)}
+	for _, port := range d.ports[:node-1] {
+		arguments = append(arguments, strconv.Itoa(port+1))
+	}
+	cmd, err := d.run(folder, hooks, d.ports, arguments...)
+	if err != nil {
+		cmd.Err = err
+	}
+	return cmd
+}
+
+// begin starts the client and offers its requests.
+func (d *agented) begin(ctx context.Context, out *lockstep.Outbox) error {
+	d.heard = nil
+	cmd, err := d.run(filepath.Join(d.root, "client"), "", d.ports, "client", strconv.Itoa(clientID))
+	if err != nil {
+		return err
+	}
+	if err := d.client.start(ctx, cmd, d.hear); err != nil {
+		return err
+	}
+	d.begun = time.Now()
+	d.cluster.offer(out)
+	return nil
+}
+
+// hear notes what the client hears.
+func (d *agented) hear(e lockstep.Event) {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	d.heard = append(d.heard, e)
+}
+
+// report reports what the client has heard, and how much time has passed.
+func (d *agented) report(out *lockstep.Outbox) error {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	for _, e := range d.heard {
+		out.Event(e)
+	}
+	d.heard = nil
+	out.Advance(lockstep.Time(time.Since(d.begun)))
+	return d.client.alive()
+}

@@ -1,0 +1,76 @@
+package bftsmart
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	javaclient "github.com/lockstep-go/lockstep/clients/java"
+	"github.com/lockstep-go/lockstep/process/jvm"
+)
+
+// agentSource is a replica, a client and the agent.
+//
+//go:embed agent
+var agentSource embed.FS
+
+// jars has the SHA-256 of every jar of the versions that can be used: see process/jvm/sums.
+//
+//go:embed jars.sha256
+var jars string
+
+// artefacts are JD's fork of the line before TLS, the only one that is published, without a benchmark that is not; and what the
+// agent needs.
+var artefacts = []string{"com.jd.blockchain:bft-smart:0.0.8.RELEASE", "-com.yahoo.ycsb:core", "org.slf4j:slf4j-jdk14:1.5.8", "net.bytebuddy:byte-buddy:1.18.16"}
+
+// programs starts replicas and clients.
+type programs struct {
+	cluster Cluster
+	java    *jvm.JVM
+	agent   string // its jar
+}
+
+// prepare finds a JVM, fetches BFT-SMaRt and compiles the agent.
+func (c Cluster) prepare(ctx context.Context) (p programs, err error) {
+	p.cluster = c
+	if p.java, err = jvm.Find(ctx, jars, artefacts...); err == nil {
+		p.agent, err = p.java.Compile(ctx, "bftsmart-agent", "io.github.lockstepgo.bftsmart.Agent", javaclient.Source, agentSource)
+	}
+	if err != nil {
+		return p, fmt.Errorf("bftsmart: %w", err)
+	}
+	return p, nil
+}
+
+// What the agent is to do: take every message, or see to it that the replica listens on the loopback alone.
+const hooks, loopback = "hooks", "loopback"
+
+// run is a JVM in a directory, in which others are known to be at ports.
+func (p *programs) run(folder, agent string, ports [replicas]int, arguments ...string) (*exec.Cmd, error) {
+	java := p.java.In(folder)
+	if agent != "" {
+		java.Flags = []string{"-javaagent:" + p.agent + "=" + agent, fmt.Sprintf("-Dlockstep.silence=%d", p.cluster.Silence.Milliseconds())}
+	}
+	cmd := java.Command("io.github.lockstepgo.bftsmart.Replica", arguments...)
+	cmd.Dir = folder
+	return cmd, p.configure(folder, ports)
+}
+
+// configure writes the configuration of a process.
+func (p *programs) configure(folder string, ports [replicas]int) error {
+	config := filepath.Join(folder, "config")
+	if err := os.MkdirAll(config, 0o755); err != nil {
+		return err
+	}
+	hosts := ""
+	for i, port := range ports {
+		hosts += fmt.Sprintf("%d 127.0.0.1 %d\n", i, port)
+	}
+	settings := settings + fmt.Sprintf("system.totalordermulticast.timeout = %d\n", p.cluster.Timeout.Milliseconds())
+	return errors.Join(os.WriteFile(filepath.Join(config, "hosts.config"), []byte(hosts), 0o644),
+		os.WriteFile(filepath.Join(config, "system.config"), []byte(settings), 0o644))
+}

@@ -1,0 +1,16 @@
+// Command program is lockstep for etcd's raft alone, which lockstep builds on demand in the version asked for.
+package main
+
+import (
+	"slices"
+
+	"github.com/lockstep-go/lockstep/cli"
+	"github.com/lockstep-go/lockstep/target"
+	"github.com/lockstep-go/lockstep/target/etcdraft"
+	"github.com/lockstep-go/lockstep/target/etcdraft/raftscenarios"
+)
+
+// besides are targets of other versions of the library that this build can link as well.
+var besides []target.Target
+
+func main() { cli.Main(raftscenarios.Guided(slices.Concat(etcdraft.Targets, besides))...) }

@@ -1,0 +1,132 @@
+package trace
+
+import (
+	"fmt"
+	"math"
+)
+
+// The limits of a trace. A file may come from anybody, and a number in it must not decide how much memory or time its
+// reader takes. They are far beyond what runs need: nothing beyond them is written either.
+const (
+	MaxBytes   = 256 << 20     // of a file
+	MaxEntries = 2_000_000     // steps, rounds, effects of steps and draws of a trace together
+	MaxSteps   = 1_000_000     // of a run
+	MaxSettle  = 50_000        // steps of the settling stage that a plan asks for
+	MaxEffects = 100_000       // messages, events and states of one step, or its draws
+	MaxRun     = 1 << 40       // number of a run in its campaign
+	MaxNames   = 1000          // options, drawn values, names of rounds, types that are set aside, values of a finding
+	MaxName    = MaxText + 256 // bytes of a name or of a text that was cut: of a target, a message, a state
+	MaxValue   = 64 << 10      // bytes of other texts: of an option, a finding, a reason
+	MaxPhase   = math.MaxInt32
+	MaxTime    = 1 << 60 // time of a run
+	MaxWait    = 3600e9  // time of one Wait step: an hour, where the unit is a nanosecond
+)
+
+// inRange reports that a number is outside its limits.
+func inRange[N ~int | ~int32 | ~int64](what string, n, low, high N) error {
+	if n < low || n > high {
+		return fmt.Errorf("%s is %d, allowed are %d..%d", what, n, low, high)
+	}
+	return nil
+}
+
+// short reports that a text is longer than its limit.
+func short(what, text string, most int) error {
+	if len(text) > most {
+		return fmt.Errorf("%s has %d bytes, allowed are %d", what, len(text), most)
+	}
+	return nil
+}
+
+// few reports that a list is longer than its limit.
+func few(what string, n, most int) error {
+	if n > most {
+		return fmt.Errorf("there are %d %s, allowed are %d", n, what, most)
+	}
+	return nil
+}
+
+// first is the first error there is.
+func first(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// check reports what of a header is beyond its limit.
+func (h *Header) check() error {
+	err := first(inRange("nodes", h.Nodes, 1, MaxNodes), inRange("run", h.Run, 0, MaxRun), inRange("settle", h.Settle, 0, MaxSettle),
+		inRange("phases.per", h.Phases.Per, 0, MaxPhase),
+		few("options", len(h.Options), MaxNames), few("drawn values", len(h.Drawn), MaxNames),
+		few("names of rounds", len(h.Rounds), MaxNames), few("types aside", len(h.Aside), MaxNames))
+	for _, t := range []struct{ what, text string }{{"tool", h.Tool}, {"target", h.Target}, {"build", h.Build}, {"strategy", h.Strategy},
+		{"scenario", h.Scenario}, {"shrunk", h.Shrunk}, {"phases.group", h.Phases.Group}, {"phases.name", h.Phases.Name}} {
+		err = first(err, short(t.what, t.text, MaxName))
+	}
+	for _, names := range [][]string{h.Rounds, h.Aside} {
+		for _, name := range names {
+			err = first(err, short("a name", name, MaxName))
+		}
+	}
+	for _, options := range []map[string]string{h.Options, h.Drawn} {
+		//lockstep:unordered one that is too long is reported, whichever
+		for key, value := range options {
+			err = first(err, short("a key", key, MaxName), short("a value", value, MaxValue))
+		}
+	}
+	return err
+}
+
+// check reports what of a step is beyond its limit.
+func (s *stepLine) check() error {
+	return first(inRange("at", s.At, 0, MaxTime), inRange("for", s.For, 0, MaxWait),
+		short("the text", s.Text, MaxName), short("the body", s.Body, MaxBody), few("draws", len(s.Draws), MaxEffects))
+}
+
+// check reports what of a message is beyond its limit.
+func (m *Sent) check() error {
+	return first(inRange("at", m.At, 0, MaxTime), short("the type", m.Type, MaxName), short("the text", m.Text, MaxName))
+}
+
+func (e *Event) check() error {
+	return first(short("the type", e.Type, MaxName), short("the text", e.Text, MaxName))
+}
+
+func (s *State) check() error { return short("the text", s.Text, MaxName) }
+
+func (r *Round) check() error {
+	return first(inRange("phase", r.Phase, 0, MaxPhase), short("the name", r.Name, MaxName))
+}
+
+// check reports what of an outcome is beyond its limit. Steps of a finding are those of the run, or the one after it.
+func (o *Outcome) check() error {
+	err := first(inRange("steps", o.Steps, 0, MaxSteps), short("the reason", o.Reason, MaxValue))
+	f := o.Finding
+	if f == nil {
+		return err
+	}
+	err = first(err, inRange("the finding's step", f.Step, 0, o.Steps+1), short("the property", f.Property, MaxName), short("the text", f.Text, MaxValue),
+		short("the stack", f.Stack, MaxValue), few("values", len(f.Values), MaxNames), few("steps that the finding is about", len(f.About), MaxEffects))
+	for _, text := range f.Values {
+		err = first(err, short("a value", text, MaxValue))
+	}
+	for _, step := range f.About {
+		err = first(err, inRange("a step that the finding is about", step, 0, o.Steps+1))
+	}
+	return err
+}
+
+// counter counts what a trace holds.
+type counter struct{ entries int }
+
+// add counts entries, of a step and its draws for example.
+func (c *counter) add(n int) error {
+	c.entries += n
+	if c.entries > MaxEntries {
+		return fmt.Errorf("there are more than %d steps, rounds, effects and draws", MaxEntries)
+	}
+	return nil
+}

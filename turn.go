@@ -1,0 +1,45 @@
+package lockstep
+
+import "github.com/lockstep-go/lockstep/trace"
+
+// Turn is what a scheduler chooses its next step with: the run, to read, and the few actions
+// that only a scheduler has.
+type Turn struct{ Run }
+
+// Forge makes the step that gives a message in flight another body, as a Byzantine sender
+// would. The body is in the format that the system reads.
+func (t *Turn) Forge(id ID, body string) Step { return t.forge(id, body) }
+
+func (r *Run) forge(id ID, body string) Step {
+	r.forged = append(r.forged, body)
+	return Step{Kind: trace.Replace, Msg: id, Request: int32(len(r.forged) - 1)}
+}
+
+// OpenRound reports that a lock-step round begins: the step chosen next belongs to it. Phases
+// count from 1; the kernel is the set of nodes that hear each other.
+func (t *Turn) OpenRound(phase int, kernel Nodes) {
+	t.opened = append(t.opened, openRound{phase, kernel})
+}
+
+// Sweep leaves the messages that are in flight now to the engine, if the scheduler is a
+// [Sweeper] and nothing needs to see every step. The engine delivers them, the oldest first. It
+// loses those that leave the kernel of the round last opened, and those for which loses, where
+// it is not nil, reports true. Sweep reports whether the engine does that: then the scheduler
+// chooses no step, and is asked for the next one afterwards.
+func (t *Turn) Sweep(loses func(*Message) bool) bool {
+	if !t.sweeps || !t.calm || t.draws.on {
+		return false
+	}
+	t.until, t.kernel, t.loses = t.flying[len(t.flying)-1], t.opened[len(t.opened)-1].kernel, loses
+	t.whole = t.kernel == t.all
+	return true
+}
+
+// Recall gives the draws that the step chosen next makes first. A scheduler that takes the
+// steps of a recording again calls it for each of them.
+func (t *Turn) Recall(draws []Draw) { t.draws.recall(draws) }
+
+func (d *draws) recall(list []Draw) {
+	d.given = list
+	d.on = d.on || len(list) > 0
+}
