@@ -246,7 +246,7 @@ type distalExploreCmd struct {
 
 // Help is the longer help.
 func (distalExploreCmd) Help() string {
-	return "Exit status 1: a property is broken.\n\nExamples:\n  lockstep distal explore examples/distal/paxos_buggy.distal\n" +
+	return "Exit status 1: a property is broken, or nothing could be: the verdict is vacuous.\n\nExamples:\n  lockstep distal explore examples/distal/paxos_buggy.distal\n" +
 		"  lockstep distal explore examples/distal/paxos_fixed.distal --phases 6\n" +
 		"  lockstep distal explore examples/distal/paxos_fixed.distal --test eight --memory 256 --disk 4096\n" +
 		"  lockstep distal explore examples/distal/paxos_buggy.distal --phases 5 --random 100000"
@@ -287,7 +287,7 @@ func (c *distalExploreCmd) Run(e *Env) error {
 	elapsed := time.Since(start)
 	result.ElapsedMS = elapsed.Milliseconds()
 	result.StatesPerSec = perSecond(float64(result.States), elapsed)
-	if result.Violation != nil {
+	if result.Violation != nil || result.Verdict == explore.Vacuous {
 		e.Found()
 	}
 	drawn, err := c.draw(e, text, result)
@@ -404,7 +404,7 @@ func (c *distalExploreCmd) print(e *Env, r distal.ExploreResult, elapsed time.Du
 		pass += ", as far as asynchronous runs keep the network"
 	}
 	fmt.Fprintln(e.Out, map[string]string{explore.Pass: pass,
-		explore.Vacuous: "VACUOUS nothing was found because nothing happened",
+		explore.Vacuous: "VACUOUS nothing was found" + r.Reason,
 		explore.Unknown: "UNKNOWN nothing was found, but not everything was searched" + r.Reason}[r.Verdict])
 }
 

@@ -2,6 +2,7 @@ package distal_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -213,5 +214,48 @@ func TestBothWays(t *testing.T) {
 	}
 	if followed < 200 {
 		t.Errorf("only %d runs were followed", followed)
+	}
+}
+
+// A search is called a proof only where the page on Distal calls it one.
+func TestBound(t *testing.T) {
+	const program = `protocol Wave(n = 2)
+message Go { k: int } tag (k, Go)
+rounds Go
+state { k: int = 1 }
+init { send Go(k) to all }
+upon Go ms with .k == k times all do { k := k + 1 send Go(k) to all }
+`
+	for _, c := range []struct {
+		property, want string
+		options        distal.Options
+	}{
+		{"property Small: forall p in all: p.k < 99", "2 phases proved", distal.Options{Phases: 2}},
+		{"property Small: forall p in all: p.k < 99", "1 phase proved", distal.Options{Phases: 1}},
+		{"property Small: forall p in all: p.k < 99", "2 phases searched: network reliable", distal.Options{Phases: 2, Network: "reliable"}},
+		{"property Small: forall p in all: p.k < 99", "2 phases searched: eager timeouts", distal.Options{Phases: 2, Timeouts: "eager"}},
+		{"property Near: forall p, q in all: p.k <= q.k + 1", "2 phases searched: Near between rounds only", distal.Options{Phases: 2}},
+	} {
+		r, remarks := distal.Explore(program+c.property+"\n", distal.ExploreOptions{Options: c.options})
+		if got := r.Bound(); r.Verdict != explore.Pass || got != c.want {
+			t.Errorf("%s %+v: %s, %q, want %q; %v", c.property, c.options, r.Verdict, got, c.want, remarks)
+		}
+	}
+}
+
+// A program that promises nothing cannot pass; an assertion of its own is a promise.
+func TestNothingPromised(t *testing.T) {
+	const program = `protocol Wave(n = 2)
+message Go { k: int } tag (k, Go)
+rounds Go
+state { k: int = 1 }
+init { send Go(k) to all }
+upon Go ms with .k == k times all do { %s k := k + 1 send Go(k) to all }
+`
+	for body, want := range map[string]string{"": explore.Vacuous, "assert small: k < 99": explore.Pass, "assert small: k < 2": explore.Fail} {
+		r, remarks := distal.Explore(fmt.Sprintf(program, body), distal.ExploreOptions{Options: distal.Options{Phases: 2}})
+		if r.Verdict != want {
+			t.Errorf("%q: %s (%s), want %s; %v", body, r.Verdict, r.Reason, want, remarks)
+		}
 	}
 }

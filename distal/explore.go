@@ -3,6 +3,7 @@ package distal
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/lockstep-go/lockstep/distal/async"
 	"github.com/lockstep-go/lockstep/distal/check"
@@ -10,6 +11,7 @@ import (
 	"github.com/lockstep-go/lockstep/distal/explore"
 	"github.com/lockstep-go/lockstep/distal/promela"
 	"github.com/lockstep-go/lockstep/distal/sequential"
+	"github.com/lockstep-go/lockstep/internal/words"
 )
 
 // ExportResult is a Promela model.
@@ -55,6 +57,39 @@ type ExploreResult struct {
 	Replayed bool                  `json:"replayed"` // the counterexample has been made again message by message
 	Random   *explore.RandomResult `json:"random,omitempty"`
 	Trace    string                `json:"trace,omitempty"` // the counterexample for people
+}
+
+// Bound words how far a search without a violation went, and whether that is a proof about asynchronous runs. It is one
+// where timeouts are free, the network may do anything, every condition is proved, and properties are about single nodes
+// or outputs; otherwise it says what is missing.
+func (r ExploreResult) Bound() string {
+	var missing []string
+	if r.Timeouts == core.Eager.String() {
+		missing = append(missing, "eager timeouts")
+	}
+	if n := len(r.Claims.Watched); n > 0 {
+		missing = append(missing, words.Count(n, "condition")+" watched")
+	}
+	if r.Claims.Assumed != "" {
+		missing = append(missing, "network "+r.Network)
+	}
+	var joint []string
+	for _, p := range r.Claims.Properties {
+		if !p.Exact {
+			joint = append(joint, p.Property)
+		}
+	}
+	if len(joint) > 0 {
+		missing = append(missing, strings.Join(joint, " and ")+" between rounds only")
+	}
+	bound := words.Count(r.PhasesComplete, "phase")
+	switch {
+	case r.Claims.Lockstep:
+		return bound + " searched in lock-step"
+	case len(missing) > 0:
+		return bound + " searched: " + strings.Join(missing, ", ")
+	}
+	return bound + " proved"
 }
 
 // Claims says on what a verdict rests: what is proved from the text, what is only watched, and when each property is judged.
@@ -192,6 +227,32 @@ func Tests(src string, opt ExploreOptions, names ...string) ([]TestResult, Remar
 	return out, remarks
 }
 
+// checksNothing reports whether a program promises nothing: it has no property and no assertion of its own.
+func checksNothing(p *check.Program) bool {
+	nothing := len(p.Props) == 0
+	own := func(list []core.Stmt) {
+		core.WalkStmts(list, func(s core.Stmt) {
+			if a, ok := s.(*core.Assert); ok && a.Name != "" {
+				nothing = false
+			}
+		})
+	}
+	for _, a := range p.Actions {
+		own(a.Body)
+	}
+	if p.Init != nil {
+		own(p.Init.Body)
+	}
+	for _, r := range p.Rules {
+		own(r.Body.Body)
+	}
+	for _, r := range p.Rounds {
+		own(r.Send)
+		own(r.Update)
+	}
+	return nothing
+}
+
 // Explore searches the sequential program: exhaustively, or at random when Random is set.
 func Explore(src string, opt ExploreOptions) (ExploreResult, Remarks) {
 	p, m, inst, remarks := model(src, opt.Options)
@@ -215,6 +276,9 @@ func Explore(src string, opt ExploreOptions) (ExploreResult, Remarks) {
 			return ExploreResult{}, append(remarks, failure(err)...)
 		}
 		out.Result = r
+	}
+	if out.Verdict != explore.Fail && checksNothing(p) {
+		out.Verdict, out.Reason = explore.Vacuous, "the program has neither a property nor an assertion: only a fault could be found"
 	}
 	out.Claims = claims(p, out.Network)
 	if opt.Random == nil {

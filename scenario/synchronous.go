@@ -9,8 +9,9 @@ import (
 
 // Synchronous is the run without faults against which distances are measured: messages
 // arrive in the order of sending. When none is in flight, the waiting requests are given
-// to the nodes in turn, and when none waits, the alarm that is due first fires. It draws
-// nothing.
+// to the nodes in turn, and when none waits, the alarm that is due first fires. A request that waits again after it was
+// given, because the node could not serve it, is given again after the next alarm: otherwise clients that try again
+// would stop the clock. It draws nothing.
 type Synchronous struct {
 	// Steps is the length of a run; 0 means as long as anything is possible.
 	Steps int
@@ -34,10 +35,11 @@ func (s Synchronous) New(lockstep.Info) lockstep.Scheduler { return &inOrder{ste
 type inOrder struct {
 	steps int
 	given int
+	since map[int32]bool // the requests given since the last alarm
 }
 
 // Reset begins a new run.
-func (o *inOrder) Reset(*lockstep.Start) { o.given = 0 }
+func (o *inOrder) Reset(*lockstep.Start) { o.given, o.since = 0, map[int32]bool{} }
 
 // Tell has nothing to tell.
 func (o *inOrder) Tell(bool) lockstep.Account { return lockstep.Account{} }
@@ -54,18 +56,26 @@ func (o *inOrder) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 		}
 		return true
 	}
+	alarm := o.alarm(turn)
 	for _, p := range turn.Pending() {
-		if to := p.To & turn.Up(); to != 0 {
+		if to := p.To & turn.Up(); to != 0 && (alarm == 0 || !o.since[p.ID]) {
 			o.given++
+			o.since[p.ID] = true
 			next.Kind, next.Request, next.Node = trace.Request, p.ID, to.Nth((o.given-1)%to.Len())
 			return true
 		}
 	}
-	next.Kind = trace.Alarm
+	clear(o.since)
+	next.Kind, next.Node = trace.Alarm, alarm
+	return alarm != 0
+}
+
+// alarm is the node whose alarm is due first, or 0.
+func (o *inOrder) alarm(turn *lockstep.Turn) (first lockstep.Node) {
 	for n := range turn.Alarms().All() {
-		if next.Node == 0 || turn.AlarmAt(n) < turn.AlarmAt(next.Node) {
-			next.Node = n
+		if first == 0 || turn.AlarmAt(n) < turn.AlarmAt(first) {
+			first = n
 		}
 	}
-	return next.Node != 0
+	return first
 }

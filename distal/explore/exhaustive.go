@@ -52,13 +52,13 @@ const (
 	Pass    = "pass"    // every behaviour to the bound keeps the properties
 	Fail    = "fail"    // some behaviour breaks one
 	Unknown = "unknown" // a limit was reached first
-	Vacuous = "vacuous" // nothing was found because nothing happened: no message was sent, or no rule fired
+	Vacuous = "vacuous" // nothing was found because nothing happened, or because nothing is promised
 )
 
 // Result of an exhaustive search. ElapsedMS and StatesPerSec are left for the caller, who has a clock.
 type Result struct {
 	Verdict        string     `json:"verdict"`
-	Reason         string     `json:"reason,omitempty"` // why the verdict is unknown
+	Reason         string     `json:"reason,omitempty"` // why the verdict is unknown or vacuous
 	States         int64      `json:"states"`
 	FirstPhase     int        `json:"first_phase"`     // with which the run begins
 	PhasesComplete int        `json:"phases_complete"` // how many phases from there on are complete
@@ -178,7 +178,7 @@ func (t *table) vacuity(r *Result) {
 		}
 	}
 	if r.Verdict == Pass && (!rules || !some(&t.busy)) {
-		r.Verdict = Vacuous
+		r.Verdict, r.Reason = Vacuous, "nothing happened: no message was sent, or no rule fired"
 	}
 }
 

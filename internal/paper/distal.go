@@ -32,7 +32,7 @@ func (distalTableCmd) Help() string {
 		"the first violation, message by message under what the paper calls R (messages are reordered), D (delayed\n" +
 		"beyond their round), T (nodes time out) and MD (messages are dropped), then in random runs of the sequential\n" +
 		"program, and states and time of its exhaustive search. Then each correct protocol with the bound to which\n" +
-		"it is proved. A figure is the mean over the searches, one for each seed: all runs by those that end with a\n" +
+		"it was searched, and what a proof about asynchronous runs lacks. A figure is the mean over the searches, one for each seed: all runs by those that end with a\n" +
 		"violation, so that a search that gives up counts, too; how many found it is said if not all did.\n\n" +
 		"Example:\n  lockstep paper distal --seeds 100"
 }
@@ -102,7 +102,7 @@ var buggyCases = []protocolCase{
 	{"fastpaxos_buggy", "three", true, "", ""},
 }
 
-// correctCases are proved to a bound; searching them at random shows nothing.
+// correctCases are searched to a bound; searching them at random shows nothing.
 var correctCases = []protocolCase{
 	{Example: "paxos_fixed", Test: "six"}, {Example: "raft_fixed", Test: "split"}, {Example: "benor_fixed", Test: "three"},
 	{Example: "benor_fixed", Test: "five"}, {Example: "benortwoquorums_fixed", Test: "three"}, {Example: "viewchange_fixed", Test: "three"},
@@ -123,7 +123,7 @@ type protocolRow struct {
 	States     int64     `json:"states"`
 	Millis     float64   `json:"exhaustive_ms"`
 	Verdict    string    `json:"verdict"`
-	Bound      string    `json:"bound"` // the phase of the violation, or the phases proved
+	Bound      string    `json:"bound"` // the phase of the violation, or the phases searched and whether they are proved
 }
 
 // attempt sums up searches that differ in their seed only.
@@ -308,7 +308,7 @@ func (r *protocolRow) exhaust(ctx context.Context, text string) error {
 		return err
 	}
 	r.Network, r.Millis, r.States, r.Verdict = all.Network, millis(start), all.States, all.Verdict
-	r.Bound = fmt.Sprintf("%d phases proved", all.PhasesComplete)
+	r.Bound = all.Bound()
 	if v := all.Violation; v != nil {
 		r.Bound = fmt.Sprintf("phase %d, round %d", v.Phase, v.Round)
 	}
