@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -42,13 +43,13 @@ func TestReported(t *testing.T) {
 	for _, c := range []struct {
 		report, version string
 		warm            bool
-		property, words string // of the finding
+		property, words string // of the finding; words is a regular expression
 	}{
 		{"ZOOKEEPER-2832", "3.4.9", false, "equal-data", "has k0=101 k1=302"},
 		{"ZOOKEEPER-3875", "3.5.8", true, "sequential-consistency", "read all in the end: k0=200 k1=301"},
 		{"divergence", "3.5.8", true, "equal-data", "has k0=101 k1=302"},
 		{"divergence", "3.9.5", false, "", ""},
-		{"client-dropped", "3.5.8", true, "client-comes-back", "client 3 has seen 0x200000000"},
+		{"client-dropped", "3.5.8", true, "client-comes-back", "client 3 has seen 0x[234]00000000"}, // the epoch in which it last reached a server: real time decides
 	} {
 		t.Run(c.report+" on "+c.version, func(t *testing.T) {
 			plan := planned(t, c.report, c.version, c.warm)
@@ -66,7 +67,7 @@ func TestReported(t *testing.T) {
 			switch {
 			case c.property == "" && tr.Outcome.Verdict != trace.Pass:
 				t.Errorf("%+v: %v", tr.Outcome, f)
-			case c.property != "" && (f == nil || f.Property != c.property || !strings.Contains(f.Text, c.words)):
+			case c.property != "" && (f == nil || f.Property != c.property || !regexp.MustCompile(c.words).MatchString(f.Text)):
 				t.Errorf("%+v: %v", tr.Outcome, f)
 			}
 			if !logged(tr, "LEADING") || !logged(tr, "FOLLOWING") {
