@@ -16,6 +16,8 @@ help: ## this list
 demo: build ## find, shrink, explain and draw the papers' bug
 	./bin/lockstep demo
 
+# The command is in the root module: nothing is fetched for the others.
+build: export GOWORK = off
 build: ## build bin/lockstep
 	$(GO) build -o bin/lockstep ./cmd/lockstep
 
