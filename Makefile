@@ -8,7 +8,7 @@ GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 GOVULN   := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build setup test test-all install-test docs overlay race exact versions older systems fleet fleet-speed determinism bench lint vuln tidy
+.PHONY: help demo build setup test test-all install-test docs overlay race exact versions older systems fleet fleet-speed determinism bench release lint vuln tidy
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /:/' | column -t -s:
@@ -16,6 +16,8 @@ help: ## this list
 demo: build ## find, shrink, explain and draw the papers' bug
 	./bin/lockstep demo
 
+# The command is in the root module: nothing is fetched for the others.
+build: export GOWORK = off
 build: ## build bin/lockstep
 	$(GO) build -o bin/lockstep ./cmd/lockstep
 
@@ -105,6 +107,10 @@ determinism: ## no clock, global random source, goroutine or map order where run
 
 bench: ## speed, as ratios to loops written by hand
 	$(GO) test ./target/smr ./sim -run '^$$' -bench .
+
+release: ## check everything, then make archives in out/release and the tags of all modules (VERSION=v0.1.0; DRY_RUN=1 only checks)
+	$(GO) run ./internal/modules tidy -diff
+	$(GO) run ./internal/modules release $(VERSION) $(if $(DRY_RUN),-n)
 
 lint: ## golangci-lint with the project's rules
 	@set -e; for m in $(MODULES) $(APART); do echo "== $$m"; (cd $$m && $(GO) run $(GOLANGCI) run ./...); done

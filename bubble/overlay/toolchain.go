@@ -14,24 +14,25 @@ type Toolchain struct {
 	Root    string // its folder, GOROOT
 	Version string // go1.26.8
 
-	linked bool // Root is a link of ours
+	system string // the one that programs are built for, GOOS
+	linked bool   // Root is a link of ours
 }
 
 // Installed is the toolchain that the go command uses in a folder; empty means the working directory. The go command does not
 // let files below the cache of modules be replaced, where it keeps the toolchains that it
 // downloads; of such a one the folder is a link to it, in the user's cache.
 func Installed(ctx context.Context, dir string) (*Toolchain, error) {
-	c := exec.CommandContext(ctx, "go", "env", "GOROOT", "GOVERSION", "GOMODCACHE")
+	c := exec.CommandContext(ctx, "go", "env", "GOROOT", "GOVERSION", "GOMODCACHE", "GOOS")
 	c.Dir = dir
 	env, err := c.Output()
 	if err != nil {
 		return nil, fmt.Errorf("go env: %w", err)
 	}
 	lines := strings.Split(strings.TrimSpace(string(env)), "\n")
-	if len(lines) != 3 {
+	if len(lines) != 4 {
 		return nil, fmt.Errorf("go env says %q", env)
 	}
-	t := &Toolchain{Root: lines[0], Version: lines[1]}
+	t := &Toolchain{Root: lines[0], Version: lines[1], system: lines[3]}
 	if !strings.HasPrefix(t.Root, lines[2]+string(filepath.Separator)) {
 		return t, nil
 	}
@@ -53,6 +54,9 @@ func Installed(ctx context.Context, dir string) (*Toolchain, error) {
 // Generate writes the overlay for the toolchain to the user's cache and returns the path of the
 // file that the go command wants.
 func (t *Toolchain) Generate() (string, error) {
+	if t.system != "linux" {
+		return "", fmt.Errorf("the overlay of Go is made for linux, and programs are built for %s here; without the overlay, go build and go test do", t.system)
+	}
 	dir, err := cache("overlay")
 	if err != nil {
 		return "", err

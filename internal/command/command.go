@@ -9,13 +9,9 @@ import (
 	"github.com/lockstep-go/lockstep/distal/system"
 	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/target/backup"
-	"github.com/lockstep-go/lockstep/target/cassandra"
-	"github.com/lockstep-go/lockstep/target/etcd"
-	"github.com/lockstep-go/lockstep/target/maelstrom"
 	"github.com/lockstep-go/lockstep/target/pbft"
 	"github.com/lockstep-go/lockstep/target/programs"
 	"github.com/lockstep-go/lockstep/target/raft"
-	"github.com/lockstep-go/lockstep/target/ratis"
 	"github.com/lockstep-go/lockstep/target/register"
 	"github.com/lockstep-go/lockstep/target/smr"
 )
@@ -25,10 +21,8 @@ func App(commands ...any) cli.App {
 	return cli.App{
 		Targets: slices.Concat(smr.Targets, raft.Targets, pbft.Targets, backup.Targets, []target.Target{
 			register.Target,
-			maelstrom.Target,
-			etcd.Target,
 			target.Of("distal", "a protocol written in Distal, message by message (--set file=...)", system.Program{}, system.Properties),
-		}, cassandra.Targets, ratis.Targets),
+		}, processTargets),
 		Programs:     programs.All,
 		Commands:     append([]any{&ownCommands{}}, commands...),
 		FleetProgram: &fleetProgram,
@@ -42,3 +36,6 @@ type ownCommands struct {
 	Demo  demoCmd  `cmd:"" help:"Find, shrink, explain and draw the papers' bug."`
 	Paper paperCmd `cmd:"" passthrough:"" help:"Make the tables of the papers and of the documentation again."`
 }
+
+// processTargets are those whose nodes are processes, on systems that have process groups.
+var processTargets []target.Target

@@ -1,0 +1,17 @@
+//go:build unix
+
+package command
+
+import (
+	"slices"
+
+	"github.com/lockstep-go/lockstep/target"
+	"github.com/lockstep-go/lockstep/target/cassandra"
+	"github.com/lockstep-go/lockstep/target/etcd"
+	"github.com/lockstep-go/lockstep/target/maelstrom"
+	"github.com/lockstep-go/lockstep/target/ratis"
+)
+
+func init() {
+	processTargets = slices.Concat([]target.Target{maelstrom.Target, etcd.Target}, cassandra.Targets, ratis.Targets)
+}

@@ -1,0 +1,2 @@
+// Package citest checks the recipes for continuous integration that the documentation has.
+package citest
