@@ -162,11 +162,14 @@ func (c *distalFmtCmd) Run(e *Env) error {
 	})
 }
 
-type distalRoundsCmd struct{ program }
+type distalRoundsCmd struct {
+	program
+	Unfold bool `help:"Print a phase as a program instead, unfolded: inside each rule the rules that may follow it."`
+}
 
 // Help is the longer help.
 func (distalRoundsCmd) Help() string {
-	return "Example:\n  lockstep distal rounds examples/distal/paxos_fixed.distal"
+	return "Examples:\n  lockstep distal rounds examples/distal/paxos_fixed.distal\n  lockstep distal rounds examples/distal/paxos_fixed.distal --unfold"
 }
 
 // Run carries the command out.
@@ -175,7 +178,11 @@ func (c *distalRoundsCmd) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
-	result, remarks := distal.Rounds(text)
+	print := distal.Rounds
+	if c.Unfold {
+		print = distal.Unfold
+	}
+	result, remarks := print(text)
 	if err := c.tell(e, remarks); err != nil {
 		return err
 	}

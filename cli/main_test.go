@@ -22,7 +22,7 @@ import (
 // testApp is the command line of the transcripts.
 var testApp = App{
 	Targets: slices.Concat(smr.Targets, raft.Targets, pbft.Targets, []target.Target{register.Target, maelstrom.Target,
-		target.Of("distal", "a protocol written in Distal", system.Program{}, system.Properties)}),
+		target.Of("distal", "a protocol written in Distal", system.Program{}, system.Properties).Gathered("params")}),
 	Programs: []target.Program{
 		{Name: "counter", Help: "a counter on nodes that forward it", Package: "example.com/toy/counter", Module: "example.com/toy", Dir: os.Getenv("TOY"),
 			Library: "example.com/count", Versions: []string{"v1.1.0", "v1.0.0"}},

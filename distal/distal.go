@@ -7,6 +7,7 @@
 //	Check    names, types, and the conditions for a round structure
 //	Fmt      canonical form
 //	Rounds   the rounds as a graph
+//	Unfold   a phase as a program, what comes after what
 //	Seq      the sequential program, as text
 //	Export   a Promela model of it
 //	Explore  every behaviour to a bound, or random ones
@@ -116,6 +117,20 @@ func Rounds(src string) (RoundsResult, Remarks) {
 		return RoundsResult{}, remarks
 	}
 	return RoundsResult{Text: rounds.Graph(p)}, remarks
+}
+
+// Unfold prints a phase of a program as a program: what a node can do one thing after the other, down to where the next phase begins.
+func Unfold(src string) (RoundsResult, Remarks) {
+	p, remarks := sequentialisable(src)
+	if p == nil {
+		return RoundsResult{}, remarks
+	}
+	f, _ := syntax.Parse(src)
+	text, err := rounds.Unfold(p, f)
+	if err != nil {
+		return RoundsResult{}, append(remarks, failure(err)...)
+	}
+	return RoundsResult{Text: text}, remarks
 }
 
 // SeqResult is the sequential program as text: a program that can be searched like the one it was made from.

@@ -31,8 +31,9 @@ type Target struct {
 	// Scenarios are those that its runs can be guided by.
 	Scenarios []Scenario
 
-	fresh func() any
-	value func(any) lockstep.System
+	fresh  func() any
+	value  func(any) lockstep.System
+	gather string // the option that takes keys that are no options; empty: none does
 }
 
 // Scenario is a scenario that can be asked for by name.
@@ -83,6 +84,13 @@ func (t Target) Settled(steps int) Target {
 	return t
 }
 
+// Gathered is the target with an option that takes all pairs whose key is none of its options, as a list "key=value,...": a
+// program that is tested may have parameters of its own.
+func (t Target) Gathered(option string) Target {
+	t.gather = option
+	return t
+}
+
 // Patient is the target with a step that may take so long before it counts as hanging.
 func (t Target) Patient(patience time.Duration) Target {
 	t.Patience = patience
@@ -125,10 +133,34 @@ func (t Target) Options() []Option { return option.List(t.fresh()) }
 // Build makes the system with the options given as "key=value".
 func (t Target) Build(pairs []string) (lockstep.System, error) {
 	p := t.fresh()
-	if err := option.SetAll(p, pairs); err != nil {
+	if err := option.SetAll(p, t.gathered(pairs)); err != nil {
 		return nil, fmt.Errorf("target %s: %w", t.Name, err)
 	}
 	return t.value(p), nil
+}
+
+// gathered is a list of options with those that are not the target's in the option that takes them.
+func (t Target) gathered(pairs []string) []string {
+	if t.gather == "" {
+		return pairs
+	}
+	var own, others []string
+	for _, pair := range pairs {
+		key, value, ok := strings.Cut(pair, "=")
+		key = strings.TrimSpace(key)
+		switch {
+		case key == t.gather:
+			others = append(others, value)
+		case !ok || slices.ContainsFunc(t.Options(), func(o Option) bool { return o.Key == key }):
+			own = append(own, pair)
+		default:
+			others = append(others, key+"="+strings.TrimSpace(value))
+		}
+	}
+	if len(others) > 0 {
+		own = append(own, t.gather+"="+strings.Join(others, ","))
+	}
+	return own
 }
 
 // Rebuild makes the system from the options in the header of a trace.

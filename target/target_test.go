@@ -52,3 +52,28 @@ func ExampleTarget_Options() {
 	// bug false
 	// requests 0
 }
+
+// An option may take what is no option of the target: the parameters of the program that it runs.
+func TestGathered(t *testing.T) {
+	type program struct {
+		smr.Cluster
+		Params string `help:"parameters"`
+	}
+	gathers := target.Of("p", "a program", program{}, nil).Gathered("params")
+	for _, c := range []struct {
+		pairs []string
+		want  string
+	}{
+		{[]string{"a=1"}, "a=1"},
+		{[]string{"params=a=1,b=2", "c = 3"}, "a=1,b=2,c=3"},
+		{[]string{}, ""},
+	} {
+		s, err := gathers.Build(c.pairs)
+		if err != nil || s.(program).Params != c.want {
+			t.Errorf("%q: %+v, %v; want %q", c.pairs, s, err, c.want)
+		}
+	}
+	if _, err := gathers.Build([]string{"a"}); err == nil {
+		t.Error("a word without a value is taken")
+	}
+}

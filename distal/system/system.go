@@ -31,7 +31,7 @@ type Program struct {
 	// Test is a test of the file whose parameters are taken; "" means its first.
 	Test string `help:"test of the file that gives the parameters; the first unless given" trust:"harmless"`
 	// Params are other parameters, as "f=1,values=3".
-	Params string `help:"other parameters of the program, as f=1,values=3" trust:"harmless"`
+	Params string `help:"other parameters of the program, as f=1,values=3; each may be set by its own name, too" trust:"harmless"`
 	// Choices says how the first choices of the program are resolved, as "0,2,1"; later ones are drawn. Counterexamples
 	// of the sequential program need them.
 	Choices string `help:"how the first choices of the program are resolved, as 0,2,1; later ones are drawn" trust:"harmless"`
