@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/internal/toy"
 	"github.com/lockstep-go/lockstep/locktest"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
@@ -189,6 +191,46 @@ func TestLeftBehind(t *testing.T) {
 		t.Fatalf("found %+v", f)
 	}
 }
+
+// Goroutines that a cluster allows to be left are no finding, and hide none; others are one still.
+func TestAllowLeft(t *testing.T) {
+	leaky := bubble.Cluster{Name: "leaky", Nodes: 2, Start: func(n *bubble.Node) error {
+		go forGood(make(chan struct{}))
+		if n.Self() == 2 {
+			go forEver(make(chan struct{}))
+		}
+		return nil
+	}}
+	walk := strategy.Walk{Wait: 1, Steps: 2}
+	for _, c := range []struct {
+		name    string
+		allowed []string
+		spec    lockstep.Spec
+		want    string
+	}{
+		{"none", nil, nil, "left-behind"},
+		{"one of two", []string{"forGood"}, nil, "1 goroutines were left: chan receive in bubble_test.forEver"},
+		{"both", []string{"forGood", "forEver"}, nil, ""},
+		{"both, with another finding", []string{"forGood", "forEver"}, toy.AtEnd, "judge"},
+	} {
+		leaky.AllowLeft = func(stack string) bool {
+			return slices.ContainsFunc(c.allowed, func(name string) bool { return strings.Contains(stack, "bubble_test."+name) })
+		}
+		got := ""
+		result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: leaky, Strategy: walk, Spec: c.spec, Runs: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f := result.First(); f != nil {
+			got = f.Finding.String()
+		}
+		if !strings.Contains(got, c.want) || c.want == "" && got != "" {
+			t.Errorf("%s: found %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+func forEver(never <-chan struct{}) { <-never }
 
 // What is named while the node's life ends is called, too.
 func TestStopLate(t *testing.T) {

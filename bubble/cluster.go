@@ -70,6 +70,11 @@ type Cluster struct {
 	// the process of the test.
 	AllowExit func(node lockstep.Node, status int) bool
 
+	// AllowLeft reports whether a goroutine may be left when all nodes have been stopped, by its stack: the functions that it
+	// is in, the innermost first, each with its place. Otherwise, and where AllowLeft is nil, such goroutines are a finding
+	// ("left-behind"), which ends the run before anything else of its end is checked.
+	AllowLeft func(stack string) bool
+
 	// Faults are what nodes suffer beside crashes.
 	Faults Faults
 	// Files says what the files in the folders of nodes suffer; nil: nothing.

@@ -116,6 +116,12 @@ func (d *deployment) left(p any) *lockstep.Finding {
 // blocked is the finding about a bubble that ended with blocked goroutines.
 func (d *deployment) blocked(p any) *lockstep.Finding {
 	left := inBubble(dump(), d.number)
+	if d.AllowLeft != nil && leftOnly(p) {
+		left = slices.DeleteFunc(left, func(g goroutine) bool { return d.AllowLeft(strings.Join(g.frames, "\n")) })
+		if len(left) == 0 {
+			return nil
+		}
+	}
 	f := &lockstep.Finding{Property: "left-behind", Stack: stacksOf(left),
 		Text: fmt.Sprintf("when all nodes had been stopped, %d goroutines were left: %s", len(left), summary(left))}
 	if !leftOnly(p) {
