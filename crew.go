@@ -62,6 +62,12 @@ func NewCrew(plan Plan) (*Crew, error) {
 // what system and strategy are like.
 func (c *Crew) Prepared() (Plan, Info, Terms) { return c.Plan, c.info, c.terms }
 
+// WarmUp deploys the system, as the first run would, so that its process is warm when the runs begin.
+func (c *Crew) WarmUp(ctx context.Context) error {
+	x := newCampaign(ctx, c, 0, 0, 0)
+	return x.worker(0).deploy()
+}
+
 // Make makes the runs from first up to, not including, end; found is the number of findings known
 // to come before them, because no more than the plan's are kept in all. The result is about
 // these runs alone, up to the one that ends the campaign; see [Result.Add].

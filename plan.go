@@ -77,6 +77,9 @@ type Plan struct {
 	// finding, and its goroutine, which nothing can stop, is left running. Package watchdog
 	// makes one. Nil waits for ever.
 	Watch func() (look <-chan time.Time, stop func())
+	// Warming, where it is set, is called when a deployment begins to warm its process up ([Place.WarmUp]), and what it
+	// returns when it has: a campaign with a time does not count that. Several may at once.
+	Warming func() (done func())
 	// Progress, where it is set, is called now and then from one goroutine at a time
 	// with the result so far, which it must not keep.
 	Progress func(*Result)

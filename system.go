@@ -108,8 +108,18 @@ type Place struct {
 	// same time never have the same.
 	Worker int
 
-	root   string // where the folder is made
-	folder *scratch.Folder
+	root    string // where the folder is made
+	folder  *scratch.Folder
+	warming func() (done func()) // nil: nobody wants to know
+}
+
+// WarmUp calls a function that does what a process must do once, before the first run that counts. The time that it takes
+// counts neither for the watchdog nor, by [Plan.Warming], for the time of a campaign.
+func (p *Place) WarmUp(do func() error) error {
+	if p.warming != nil {
+		defer p.warming()()
+	}
+	return do()
 }
 
 // Folder is a folder that is the deployment's own. It is made when it is first asked for,

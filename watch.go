@@ -25,7 +25,8 @@ type life struct {
 	asked  atomic.Bool  // cleared by the worker's next step
 	number atomic.Int64 // the run under way
 	id     atomic.Pointer[string]
-	left   atomic.Bool // nobody waits for this worker any more
+	warm   atomic.Int64 // it warms its process up, which takes its time
+	left   atomic.Bool  // nobody waits for this worker any more
 	moment atomic.Pointer[moment]
 	traced bool // runs are put into words as they go, so that a moment is known
 }
@@ -43,8 +44,8 @@ func (l *life) sign() {
 	}
 }
 
-// alive reports whether the worker gave a sign since it was asked last.
-func (l *life) alive() bool { return !l.asked.Swap(true) }
+// alive reports whether the worker gave a sign since it was asked last, or warms its process up.
+func (l *life) alive() bool { return !l.asked.Swap(true) || l.warm.Load() > 0 }
 
 // name notes the goroutine that makes the runs.
 func (l *life) name() {

@@ -49,6 +49,7 @@ func newWorker(p *prepared, number int) *worker {
 	w := &worker{prepared: p, ctx: context.Background(), place: Place{Worker: number, root: p.Scratch}, turn: newTurn(p.info, p.Limits),
 		sched: p.Strategy.New(p.info), monitor: p.Spec.New(p.info), keep: p.terms.Sequential, watching: p.Watch != nil}
 	w.run = &w.turn.Run
+	w.place.warming = w.warms
 	w.start.Rand, w.sideRand = rand.New(&w.pcg), rand.New(&w.sidePCG)
 	if judge, ok := w.monitor.(EventJudge); ok {
 		w.events = judge.EventsOnly()
@@ -60,6 +61,20 @@ func newWorker(p *prepared, number int) *worker {
 		w.watchers = append(w.watchers, o.New(p.info))
 	}
 	return w
+}
+
+// warms notes that the deployment warms its process up, until the function that it returns is called.
+func (w *worker) warms() (done func()) {
+	w.warm.Add(1)
+	told := func() {}
+	if w.Warming != nil {
+		told = w.Warming()
+	}
+	return func() {
+		told()
+		w.sign()
+		w.warm.Add(-1)
+	}
 }
 
 func (w *worker) close() error {
@@ -98,11 +113,8 @@ func (w *worker) recorded(outcome trace.Outcome) *trace.Trace {
 // one makes the numbered run. An error is a failure of the tool, the plan or the
 // environment; whatever the system under test does wrong is a finding in the outcome.
 func (w *worker) one(number int) (outcome trace.Outcome, err error) {
-	if w.system == nil {
-		if w.system, err = w.System.Deploy(w.ctx, &w.place); err != nil {
-			return outcome, fmt.Errorf("%s cannot be deployed: %w", w.info.Name, errors.Join(err, w.place.clear()))
-		}
-		w.run.system, w.run.can = w.system, w.system.Abilities()
+	if err := w.deploy(); err != nil {
+		return outcome, err
 	}
 	w.sign()
 	w.inconclusive = false
@@ -115,6 +127,19 @@ func (w *worker) one(number int) (outcome trace.Outcome, err error) {
 		return w.failed(outcome, err)
 	}
 	return outcome, nil
+}
+
+// deploy deploys the system where it is not.
+func (w *worker) deploy() (err error) {
+	if w.system != nil {
+		return nil
+	}
+	if w.system, err = w.System.Deploy(w.ctx, &w.place); err != nil {
+		w.system = nil
+		return fmt.Errorf("%s cannot be deployed: %w", w.info.Name, errors.Join(err, w.place.clear()))
+	}
+	w.run.system, w.run.can = w.system, w.system.Abilities()
+	return nil
 }
 
 // failed tells an inconclusive run from one that broke.

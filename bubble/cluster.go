@@ -193,7 +193,10 @@ func (c Cluster) Deploy(_ context.Context, place *lockstep.Place) (lockstep.Depl
 		}
 	}
 	if Exact {
-		newDeployment(c, place, nil).warm()
+		_ = place.WarmUp(func() error { // which does not fail
+			newDeployment(c, place, nil).warm()
+			return nil
+		})
 	}
 	return newDeployment(c, place, release), nil
 }

@@ -51,6 +51,7 @@ func (c *runCmd) abreast(ctx context.Context, e *Env, plan lockstep.Plan, n int)
 	g, start := &Gathered{}, time.Now()
 	sum, traces, err := stretch.Abreast{
 		Programs: n,
+		Warming:  plan.Warming,
 		Start: func(ctx context.Context) (*stretch.Program, error) {
 			return stretch.Start(ctx, file, args, variables...)
 		},

@@ -28,7 +28,7 @@ type runCmd struct {
 	Strategy     string        `placeholder:"S" help:"How to choose steps: name:key=value,... (${usual}; with a scenario ${guided}). Some targets and scenarios have their own, which lockstep list names."`
 	Scenario     string        `placeholder:"NAME" help:"Guide the runs by one of the target's scenarios, and store one of them with its explanation; lockstep list TARGET names them."`
 	Runs         int           `placeholder:"N" help:"Number of runs; ${runs} unless there is a time limit."`
-	For          time.Duration `placeholder:"30s" help:"Stop after this time."`
+	For          time.Duration `placeholder:"30s" help:"Stop after this time, without that of building a program and of warming it up."`
 	Patience     time.Duration `default:"${patience}" placeholder:"30s" help:"A step that takes longer hangs, which is a finding (${default}, or what the target needs); 0 waits for ever."`
 	KeepGoing    bool          `help:"Continue after a finding."`
 	NoShrink     bool          `help:"Keep the first finding as it was found."`
@@ -132,7 +132,9 @@ func (c *runCmd) Run(e *Env) error {
 func (c *runCmd) explore(e *Env, plan lockstep.Plan) (*campaign.Campaign, error) {
 	ctx, cancel := e.Ctx, context.CancelFunc(func() {})
 	if c.For > 0 {
-		ctx, cancel = context.WithTimeout(ctx, c.For)
+		var time *timed
+		ctx, time, cancel = newTimed(ctx, c.For)
+		plan.Warming = time.pause
 	}
 	defer cancel()
 	start, show := time.Now(), e.Progress(plan.Runs, c.For)

@@ -121,9 +121,11 @@ func (*servers) Describe() (lockstep.Info, error) {
 		Supports: trace.KindsOf(trace.Wait, trace.Cut, trace.Heal, trace.Crash, trace.Restart, trace.Request)}, nil
 }
 
-func (*servers) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) { return &servers{}, nil }
-func (*servers) Abilities() lockstep.Abilities                       { return lockstep.Abilities{} }
-func (*servers) Close() error                                        { return nil }
+func (*servers) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
+	return &servers{}, nil
+}
+func (*servers) Abilities() lockstep.Abilities { return lockstep.Abilities{} }
+func (*servers) Close() error                  { return nil }
 
 func (s *servers) Reset(_ context.Context, _ uint64, out *lockstep.Outbox) error {
 	*s = servers{cut: trace.NewLinks(3), up: trace.AllNodes(3)}

@@ -15,6 +15,8 @@ type Abreast struct {
 	// Programs is their number, and Start starts one.
 	Programs int
 	Start    func(context.Context) (*Program, error)
+	// Warming is called when the programs begin to warm up, and what it returns when all of them have; nil: nobody wants to know.
+	Warming func() (done func())
 	// Took is called with the sum whenever a batch was merged, and Found before that with each finding that is
 	// kept, in run order. Each may be nil.
 	Took  func(*Sum)
@@ -47,25 +49,52 @@ type abreast struct {
 func (a Abreast) Make(ctx context.Context) (*Sum, []Trace, error) {
 	running, over := context.WithCancel(ctx)
 	defer over()
-	first, err := a.Start(running)
-	if err != nil {
+	programs, err := a.start(running)
+	if len(programs) == 0 {
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
 		return nil, nil, err
 	}
-	h := first.Hello
+	h := programs[0].Hello
 	c := &abreast{Abreast: a, ctx: running, over: over, hello: h, sum: NewSum(h), last: h.Runs - 1, waits: map[int]*Made{}}
 	var all sync.WaitGroup
-	all.Go(func() { c.work(first) })
-	for range a.Programs - 1 {
-		all.Go(func() {
-			if p, err := a.Start(running); err == nil { // without it there is one less
-				c.work(p)
-			}
-		})
+	for _, p := range programs {
+		all.Go(func() { c.work(p) })
 	}
 	all.Wait()
 	r := c.sum.Result
 	r.Interrupted = ctx.Err() != nil && r.Runs <= c.last
 	return &c.sum, c.traces, c.failed
+}
+
+// start starts the programs and lets them warm up. Those that do not start are missing; where all are, the error says why.
+func (a Abreast) start(ctx context.Context) (programs []*Program, err error) {
+	if a.Warming != nil {
+		defer a.Warming()()
+	}
+	var all sync.WaitGroup
+	started, failed := make([]*Program, a.Programs), make([]error, a.Programs)
+	for i := range started {
+		all.Go(func() {
+			if started[i], failed[i] = a.Start(ctx); failed[i] != nil {
+				return
+			}
+			if failed[i] = started[i].WarmUp(); failed[i] != nil {
+				started[i].Close()
+				started[i] = nil
+			}
+		})
+	}
+	all.Wait()
+	for i, p := range started {
+		if p != nil {
+			programs = append(programs, p)
+		} else if err == nil {
+			err = failed[i]
+		}
+	}
+	return programs, err
 }
 
 // work has a program make stretches until there are no more. One that breaks down is replaced.

@@ -94,6 +94,22 @@ func TestAbreastKilled(t *testing.T) {
 	}
 }
 
+// The programs warm up before the first of them makes a run, and who keeps the time of the campaign is told.
+func TestAbreastWarmsUp(t *testing.T) {
+	var said []string
+	sum, _, err := Abreast{Programs: 2, Start: serving("serve"), Warming: func() func() {
+		said = append(said, "warming")
+		return func() { said = append(said, "warm") }
+	}, Took: func(*Sum) {
+		if said[len(said)-1] != "took" {
+			said = append(said, "took")
+		}
+	}}.Make(t.Context())
+	if err != nil || sum.Result.Runs == 0 || !reflect.DeepEqual(said, []string{"warming", "warm", "took"}) {
+		t.Errorf("%v: %v, %v", said, sum, err)
+	}
+}
+
 // What goes wrong in a program is told, and a campaign that is stopped has the runs made until then, without gaps.
 func TestAbreastEnds(t *testing.T) {
 	for mode, want := range map[string]string{"fail": `unknown target "x"`, "dies": "in run 0: ", "deadly": ": fatal error: out of order; before, in runs "} {

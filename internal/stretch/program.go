@@ -61,22 +61,37 @@ func Start(ctx context.Context, file string, args []string, env ...string) (*Pro
 // Make has a stretch made, by a program that learns before what it was not told until now. An error is that of a
 // program that broke down or of one that failed; it is not to be used again.
 func (p *Program) Make(ask Ask, lessons ...Lesson) (*Made, error) {
-	line, err := json.Marshal(order{ask, lessons})
+	made, err := p.order(order{Ask: ask, Lessons: lessons})
+	if err != nil {
+		return nil, err
+	}
+	if made.Error == "" && made.Result == nil || made.Ask != ask {
+		return nil, p.ended(fmt.Errorf("it was asked for runs %d to %d and told of others", ask.First, ask.End-1))
+	}
+	return made, nil
+}
+
+// WarmUp has the program warm its process up. Where that fails, the first stretch says why.
+func (p *Program) WarmUp() error {
+	_, err := p.order(order{Warm: true})
+	return err
+}
+
+// order writes what the program is to do, and reads what came of it.
+func (p *Program) order(o order) (*Made, error) {
+	line, err := json.Marshal(o)
 	if err != nil {
 		return nil, err
 	}
 	if _, err := p.in.Write(append(line, '\n')); err != nil {
 		return nil, p.ended(err)
 	}
-	for _, l := range lessons {
+	for _, l := range o.Lessons {
 		p.Taught = max(p.Taught, l.First+p.Hello.Epoch)
 	}
 	made := &Made{}
 	if err := p.read(made); err != nil {
 		return nil, p.ended(err)
-	}
-	if made.Error == "" && made.Result == nil || made.Ask != ask {
-		return nil, p.ended(fmt.Errorf("it was asked for runs %d to %d and told of others", ask.First, ask.End-1))
 	}
 	return made, nil
 }

@@ -84,6 +84,7 @@ type Lesson struct {
 // order is a line of the input: a stretch, and what the program must know for it and was not told before.
 type order struct {
 	Ask
+	Warm    bool     `json:"warm,omitempty"` // no stretch: the program warms its process up and says when it has
 	Lessons []Lesson `json:"lessons,omitempty"`
 }
 
@@ -240,7 +241,12 @@ func Serve(ctx context.Context, plan lockstep.Plan, measures Measures, in io.Rea
 		for _, l := range next.Lessons {
 			m.crew.Learn(l.First, l.Learned)
 		}
-		made, err := m.make(ctx, next.Ask)
+		made, err := &Made{}, error(nil)
+		if next.Warm {
+			err = m.crew.WarmUp(ctx)
+		} else {
+			made, err = m.make(ctx, next.Ask)
+		}
 		if ctx.Err() != nil { // nobody listens
 			return nil
 		}
@@ -265,7 +271,7 @@ func listen(in io.Reader, end func()) <-chan order {
 		lines.Buffer(nil, mostOfLine)
 		for lines.Scan() {
 			var ask order
-			if json.Unmarshal(lines.Bytes(), &ask) != nil || ask.First < 0 || ask.End <= ask.First {
+			if json.Unmarshal(lines.Bytes(), &ask) != nil || !ask.Warm && (ask.First < 0 || ask.End <= ask.First) {
 				return
 			}
 			asks <- ask

@@ -1,6 +1,7 @@
 package stretch
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -78,7 +79,9 @@ func TestMain(m *testing.M) {
 	case "dies": // when the first stretch is asked for
 		out, _ := json.Marshal(Hello{Runs: 10, Keep: 1})
 		_, _ = os.Stdout.Write(append(out, '\n'))
-		_, _ = os.Stdin.Read(make([]byte, 1))
+		for lines := bufio.NewScanner(os.Stdin); lines.Scan() && strings.Contains(lines.Text(), `"warm":true`); {
+			os.Stdout.WriteString("{}\n")
+		}
 		os.Exit(3)
 	case "fail":
 		os.Stderr.WriteString("lockstep: unknown target \"x\"\n")

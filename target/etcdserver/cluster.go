@@ -142,7 +142,7 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 
 // Deploy makes a deployment.
 func (c Cluster) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
-	if err := warm(c); err != nil {
+	if err := p.WarmUp(func() error { return warm(c) }); err != nil {
 		return nil, err
 	}
 	return c.full().bubble(c).Deploy(ctx, p)

@@ -62,7 +62,7 @@ const Settle = 6000
 
 // Targets is the server in the version of this build.
 var Targets = []target.Target{target.Of(title(), "clusters of the real etcd server, unmodified, in virtual time", Cluster{}, Everything).
-	Settled(Settle).Patient(10 * time.Minute)} // for the runs that warm a process up
+	Settled(Settle)}
 
 // equal compares stores.
 type equal struct {

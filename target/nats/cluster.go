@@ -116,7 +116,7 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 
 // Deploy makes a deployment.
 func (c Cluster) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
-	if err := warm(); err != nil {
+	if err := p.WarmUp(warm); err != nil {
 		return nil, err
 	}
 	return c.full().bubble(c).Deploy(ctx, p)
