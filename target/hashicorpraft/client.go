@@ -112,10 +112,17 @@ func (r *replica) do(c Cluster, o *kv.Op) (*kv.Result, error) {
 			r.passed(term)
 		}
 	default:
-		if err := r.raft.VerifyLeader().Error(); err != nil || r.term() != term {
+		if err := r.verify(); err != nil || r.term() != term {
 			return nil, fmt.Errorf("%w: %w", errRead, err)
 		}
 	}
 	result := r.machine.read(o.Key)
 	return &result, nil
+}
+
+// verify asks the library whether the node leads.
+func (r *replica) verify() error {
+	r.calls.Add(1)
+	defer r.calls.Done()
+	return r.raft.VerifyLeader().Error()
 }

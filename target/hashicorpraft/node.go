@@ -23,7 +23,7 @@ type replica struct {
 	current atomic.Uint64 // the term on the disk
 	terms   atomic.Uint64 // the last one in which reads were brought up to date
 
-	transfers sync.WaitGroup // under way
+	calls sync.WaitGroup // transfers and verifications under way
 }
 
 // start brings a node up.
@@ -47,7 +47,7 @@ func start(n *bubble.Node, c Cluster, template *store) error {
 	r.raft = server
 	n.OnStop(func() {
 		closed()
-		r.transfers.Wait() // after a shutdown the library does not answer them any more
+		r.calls.Wait() // after a shutdown the library does not answer them any more
 		_ = server.Shutdown().Error()
 	})
 	server.RegisterObserver(raft.NewObserver(nil, false, func(o *raft.Observation) bool {

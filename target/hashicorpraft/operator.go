@@ -73,8 +73,8 @@ func (r *replica) operate(c Cluster, j job) error {
 	case "return":
 		return r.raft.AddNonvoter(id, at, 0, enqueue).Error()
 	case "transfer":
-		r.transfers.Add(1)
-		defer r.transfers.Done()
+		r.calls.Add(1)
+		defer r.calls.Done()
 		return r.raft.LeadershipTransferToServer(id, at).Error()
 	default:
 		return r.raft.Snapshot().Error()
