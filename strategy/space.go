@@ -5,6 +5,8 @@ import (
 	"math/big"
 	"math/bits"
 	"math/rand/v2"
+
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // Unbounded as a number of isolations or losses means that there is no bound.
@@ -370,8 +372,8 @@ func (s *scratch) draw(r *rand.Rand, n *big.Int) *big.Int {
 // checkSpace reports what is wrong with the numbers of a lock-step strategy.
 func checkSpace(who, site string, sites, rounds, period, bound int) error {
 	switch {
-	case rounds < 1 || rounds > 1_000_000:
-		return fmt.Errorf("%s: rounds is %d, allowed are 1..1000000", who, rounds)
+	case rounds < 1 || rounds > trace.MaxRounds: // a trace of more could not be read
+		return fmt.Errorf("%s: rounds is %d, allowed are 1..%d", who, rounds, trace.MaxRounds)
 	case period < 1 || period > 100:
 		return fmt.Errorf("%s: period is %d, allowed are 1..100 rounds", who, period)
 	}

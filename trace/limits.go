@@ -11,6 +11,7 @@ const (
 	MaxBytes   = 256 << 20     // of a file
 	MaxEntries = 2_000_000     // steps, rounds, effects of steps and draws of a trace together
 	MaxSteps   = 1_000_000     // of a run
+	MaxRounds  = 100_000       // lock-step rounds of a run
 	MaxSettle  = 50_000        // steps of the settling stage that a plan asks for
 	MaxEffects = 100_000       // messages, events and states of one step, or its draws
 	MaxRun     = 1 << 40       // number of a run in its campaign
@@ -98,7 +99,7 @@ func (e *Event) check() error {
 func (s *State) check() error { return short("the text", s.Text, MaxName) }
 
 func (r *Round) check() error {
-	return first(inRange("phase", r.Phase, 0, MaxPhase), short("the name", r.Name, MaxName))
+	return first(inRange("round", r.Number, 0, MaxRounds), inRange("phase", r.Phase, 0, MaxPhase), short("the name", r.Name, MaxName))
 }
 
 // check reports what of an outcome is beyond its limit. Steps of a finding are those of the run, or the one after it.
