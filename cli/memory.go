@@ -29,6 +29,7 @@ const (
 )
 
 // checkSpace reports that the limit on address space is too low to run under.
+// Far below it, the Go runtime may crash before main, which nothing here can prevent.
 func checkSpace(limit uint64) error {
 	if limit == 0 || limit >= leastSpace {
 		return nil
