@@ -12,7 +12,9 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/lockstep-go/lockstep/target/hashicorpraft_test.wait"))
+}
 
 // Three nodes start and elect a leader, requests are answered, a fault is injected, and
 // nothing is left behind.

@@ -43,6 +43,9 @@ func TestVerifyLeaderIsNotAnsweredAfterShutdown(t *testing.T) {
 	}
 }
 
+// wait waits for an answer, indefinitely where there is none: the check for goroutines that are left knows it by name.
+func wait(future raft.Future) { _ = future.Error() }
+
 // unanswered makes one attempt, and is 1 where VerifyLeader is not answered: then the bubble ends with the goroutine that
 // waits for it.
 func unanswered(t *testing.T) (never int) {
@@ -76,7 +79,7 @@ func unanswered(t *testing.T) (never int) {
 		time.Sleep(time.Millisecond) // the main loop waits for the disk
 		future := node.VerifyLeader()
 		stopped := node.Shutdown()
-		go func() { _ = future.Error() }()
+		go wait(future)
 		if err := stopped.Error(); err != nil {
 			t.Fatal(err)
 		}
