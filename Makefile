@@ -33,7 +33,7 @@ test: setup determinism ## everything that must pass; installs what the tests ne
 	@echo "== clients/java"; mvn -q -B -f clients/java verify
 	@$(MAKE) --no-print-directory overlay
 
-test-all: test race ## the tests and the race detector; install-test is apart until its transcript is made on an unloaded machine
+test-all: test race install-test ## the tests, the race detector, and what a user without a checkout does
 
 install-test: ## what a user without a checkout does, from a module proxy made from this one
 	LOCKSTEP_INSTALL=1 LOCKSTEP_STRICT=1 $(GO) -C internal/integration test -count=1 -timeout 30m ./installtest
