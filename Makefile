@@ -36,7 +36,7 @@ test: setup determinism ## everything that must pass; installs what the tests ne
 test-all: test race install-test ## the tests, the race detector, and what a user without a checkout does
 
 install-test: ## what a user without a checkout does, from a module proxy made from this one
-	LOCKSTEP_INSTALL=1 LOCKSTEP_STRICT=1 $(GO) -C internal/integration test -count=1 -timeout 30m ./installtest
+	LOCKSTEP_INSTALL=1 LOCKSTEP_STRICT=1 $(GO) -C internal/integration test -count=1 -timeout 1h ./installtest
 
 docs: .cache/site/bin/mkdocs ## the pages as a site in out/site, with all links and anchors checked
 	.cache/site/bin/mkdocs build --clean

@@ -12,7 +12,7 @@ import (
 var changed = []string{"crypto/internal/sysrand", "internal/runtime/maps", "math/rand", "math/rand/v2", "os", "os/signal", "runtime", "syscall", "testing/synctest", "time"}
 
 // linuxOnly is all that package net lacks on another Unix: constants of sockets, and the type of a device's number.
-var linuxOnly = regexp.MustCompile(`undefined: syscall\.(SOCK_NONBLOCK|SOCK_CLOEXEC|TCP_KEEPIDLE)$|cannot use st\.Dev \(variable of type int32\) as uint64`)
+var linuxOnly = regexp.MustCompile(`undefined: syscall\.(SOCK_NONBLOCK|SOCK_CLOEXEC|TCP_KEEPIDLE|TCP_KEEPINTVL|TCP_KEEPCNT)$|cannot use st\.Dev \(variable of type int32\) as uint64`)
 
 // The overlay compiles for other platforms, too, but for its sockets on other systems. No program is run there.
 func TestOtherPlatforms(t *testing.T) {

@@ -51,8 +51,10 @@ func TestInstall(t *testing.T) {
 	}
 	variables = append(variables, "RECIPES="+recipes(t))
 	for _, file := range []string{repository + "/docs/install.md", "testdata/ci.md", "testdata/targets.md"} {
-		r := page.Reader{Variables: variables, Masks: masks, Figures: []string{` +\d+ MB`, `\(\d+, \d+ MB\)`}} // of programs
-		r.Follow(t, file)
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			r := page.Reader{Variables: variables, Masks: masks, Figures: []string{` +\d+ MB`, `\(\d+, \d+ MB\)`}} // of programs
+			r.Follow(t, file)
+		})
 	}
 }
 
