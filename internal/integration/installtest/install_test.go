@@ -30,7 +30,7 @@ var masks = [][2]string{
 // A newcomer without a checkout installs the command, tests a module of their own, and runs targets that are built on
 // demand, a stored trace, a program of their own and a fleet. The page is the transcript; -rewrite makes it again.
 // Then the recipes for CI are
-// run, and every other program is built.
+// run, and other programs are built.
 func TestInstall(t *testing.T) {
 	if os.Getenv(variable) == "" {
 		t.Skipf("SKIPPED, it builds for minutes; make install-test, which is part of make test-all, runs it (%s=1)", variable)
