@@ -107,19 +107,23 @@ func (c Cluster) check() error {
 
 // Describe says what the cluster is and can do.
 func (c Cluster) Describe() (lockstep.Info, error) {
-	full := c.full()
-	if err := full.check(); err != nil {
+	if err := c.full().check(); err != nil {
 		return lockstep.Info{}, err
 	}
-	return full.bubble(c).Describe()
+	return c.system().Describe()
 }
 
 // Deploy makes a deployment.
 func (c Cluster) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
-	if err := p.WarmUp(warm); err != nil {
-		return nil, err
-	}
-	return c.full().bubble(c).Deploy(ctx, p)
+	return c.system().Deploy(ctx, p)
+}
+
+// system is the cluster in a bubble, for a process that is warm.
+func (c Cluster) system() bubble.Cluster {
+	full := c.full()
+	b := full.bubble(c)
+	b.Warm = []*bubble.Warming{&warm}
+	return b
 }
 
 // bubble is the cluster as the room of goroutine systems knows it.
