@@ -103,7 +103,7 @@ fleet-speed: build ## runs a second of run, of a fleet of one worker and of two
 
 determinism: ## no clock, global random source, goroutine or map order where runs happen
 	$(GO) build -o bin/lint ./internal/lint
-	./bin/lint ./...
+	@set -e; for m in $(MODULES) $(APART); do echo "== $$m"; (cd $$m && $(CURDIR)/bin/lint ./...); done
 
 bench: ## speed, as ratios to loops written by hand
 	$(GO) test ./target/smr ./sim -run '^$$' -bench .
