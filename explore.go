@@ -71,7 +71,7 @@ type ran struct {
 func newCampaign(ctx context.Context, crew *Crew, first, end, found int) *campaign {
 	c := &campaign{Crew: crew, ctx: ctx, end: end, before: found}
 	c.found.Store(int64(found))
-	c.result = &Result{Target: c.info.Name, Strategy: c.Strategy.String(), Seed: c.Seed, From: first,
+	c.result = &Result{Target: c.info.Name, Strategy: c.Strategy.String(), Seed: c.Seed, From: first, Repeats: c.info.Repeats,
 		Guarantee: c.terms.Guarantee, Verdicts: map[Verdict]int{}, Reasons: map[string]int{},
 		InconclusiveLimit: c.Limits.Inconclusive}
 	if first == 0 {
