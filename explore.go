@@ -77,8 +77,12 @@ func newCampaign(ctx context.Context, crew *Crew, first, end, found int) *campai
 	if first == 0 {
 		c.result.Digest = c.Seed
 	}
-	for _, name := range c.Spec.Properties() {
-		c.result.Judged = append(c.result.Judged, Count{Name: name, N: NotCounted})
+	optional := make([]bool, len(c.Spec.Properties()))
+	if s, ok := c.Spec.(ConditionalSpec); ok {
+		optional = s.Optional(c.info)
+	}
+	for i, name := range c.Spec.Properties() {
+		c.result.Judged = append(c.result.Judged, Count{Name: name, N: NotCounted, Optional: optional[i]})
 	}
 	return c
 }

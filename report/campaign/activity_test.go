@@ -21,7 +21,7 @@ func TestActivity(t *testing.T) {
 	}{
 		{"nothing done", lockstep.Result{}, nil},
 		{"busy", lockstep.Result{Runs: 100, Steps: 123456, Requests: 250, Events: []lockstep.Count{{Name: "call", N: 250}, {Name: "return", N: 199}},
-			Judged: []lockstep.Count{{Name: "p", N: 300}, {Name: "q", N: lockstep.NotCounted}}},
+			Judged: []lockstep.Count{{Name: "p", N: 300, Runs: 100}, {Name: "q", N: lockstep.NotCounted}}},
 			[]string{"a run: 1235 steps, 4.49 events (call 2.5, return 1.99), 2.5 requests given, 1.99 operations answered", "property p was checked 300 times, 3 a run"}},
 		{"idle rounds", lockstep.Result{Strategy: "uniform:period=4", Runs: 100, Steps: 1000, Quiet: 94, Events: commit, Judged: []lockstep.Count{{Name: "p", N: 6}}},
 			[]string{"a run: 10 steps, 0.06 events (commit 0.06)", "property p was checked 6 times, 0.06 a run",

@@ -110,7 +110,10 @@ func (c *Campaign) Document() Document {
 	for _, j := range r.Judged {
 		d.Judged[j.Name] = nil
 		if n := j.N; n != lockstep.NotCounted {
-			d.Judged[j.Name], d.JudgedRuns[j.Name] = &n, j.Runs
+			d.Judged[j.Name] = &n
+			if n > 0 || !j.Optional {
+				d.JudgedRuns[j.Name] = j.Runs
+			}
 		}
 	}
 	for _, x := range r.Effects {
