@@ -8,7 +8,7 @@ GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 GOVULN   := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build setup test test-all install-test docs overlay race exact versions older systems fleet fleet-speed determinism bench release lint vuln tidy
+.PHONY: help demo build setup test test-all install-test docs overlay race exact versions older systems fleet fleet-speed determinism properties bench release lint vuln tidy
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /:/' | column -t -s:
@@ -104,6 +104,10 @@ fleet-speed: build ## runs a second of run, of a fleet of one worker and of two
 determinism: ## no clock, global random source, goroutine or map order where runs happen
 	$(GO) build -o bin/lint ./internal/lint
 	@set -e; for m in $(MODULES) $(APART); do echo "== $$m"; (cd $$m && $(CURDIR)/bin/lint ./...); done
+
+PROPERTIES := etcdraft etcdraft35 hashicorpraft memberlist etcdserver nats cometbft tendermint
+properties: build ## a table: the share of runs that check each property with default options (PROPERTIES="etcd ratis" for others, RUNS=100)
+	$(GO) run ./internal/properties -runs $(or $(RUNS),100) $(PROPERTIES)
 
 bench: ## speed, as ratios to loops written by hand
 	$(GO) test ./target/smr ./sim -run '^$$' -bench .

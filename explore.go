@@ -71,14 +71,18 @@ type ran struct {
 func newCampaign(ctx context.Context, crew *Crew, first, end, found int) *campaign {
 	c := &campaign{Crew: crew, ctx: ctx, end: end, before: found}
 	c.found.Store(int64(found))
-	c.result = &Result{Target: c.info.Name, Strategy: c.Strategy.String(), Seed: c.Seed, From: first,
+	c.result = &Result{Target: c.info.Name, Strategy: c.Strategy.String(), Seed: c.Seed, From: first, Repeats: c.info.Repeats,
 		Guarantee: c.terms.Guarantee, Verdicts: map[Verdict]int{}, Reasons: map[string]int{},
 		InconclusiveLimit: c.Limits.Inconclusive}
 	if first == 0 {
 		c.result.Digest = c.Seed
 	}
-	for _, name := range c.Spec.Properties() {
-		c.result.Judged = append(c.result.Judged, Count{Name: name, N: NotCounted})
+	optional := make([]bool, len(c.Spec.Properties()))
+	if s, ok := c.Spec.(ConditionalSpec); ok {
+		optional = s.Optional(c.info)
+	}
+	for i, name := range c.Spec.Properties() {
+		c.result.Judged = append(c.result.Judged, Count{Name: name, N: NotCounted, Optional: optional[i]})
 	}
 	return c
 }

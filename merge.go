@@ -112,6 +112,7 @@ func addJudged(sum, counts []Count) []Count {
 			sum = append(sum, Count{Name: c.Name, N: NotCounted, Optional: c.Optional})
 		}
 		sum[i].N = plus(sum[i].N, c.N)
+		sum[i].Runs += c.Runs
 	}
 	return sum
 }
@@ -186,6 +187,7 @@ func (w *worker) countChecks(r *Result) {
 			r.Judged = append(r.Judged, Count{N: NotCounted})
 		}
 		r.Judged[i].N = plus(r.Judged[i].N, n)
+		r.Judged[i].Runs += btoi(n > 0)
 	}
 }
 

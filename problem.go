@@ -272,7 +272,7 @@ func (r *Result) vacuous() (list []Problem) {
 	return list
 }
 
-// seldom is the number of checks a run below which a property was hardly put to the test.
+// seldom is the share of runs below which a property was hardly put to the test.
 const seldom = 0.2
 
 // idleRuns says why the runs show little. A system that never emits events is not idle for that: its spec may look
@@ -283,7 +283,7 @@ func (r *Result) idleRuns() []Problem {
 		why = "most runs are idle"
 	}
 	for _, j := range r.Judged {
-		if why == "" && j.N > 0 && r.Runs >= 1/seldom && float64(j.N) < seldom*float64(r.Runs) {
+		if why == "" && j.N > 0 && r.Runs >= 1/seldom && float64(j.Runs) < seldom*float64(r.Runs) {
 			why = fmt.Sprintf("property %s was checked in few runs only", j.Name)
 		}
 	}

@@ -12,6 +12,7 @@ type Result struct {
 	Strategy string
 	Seed     uint64
 	From     int     // number of the first run: 0 but for a stretch of a campaign
+	Repeats  Repeats // whether the same steps have the same effects
 	Runs     int     // runs made, up to the one that ended the campaign
 	Steps    int64   // of all runs
 	Messages int64   // sent in all runs

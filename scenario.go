@@ -53,6 +53,8 @@ type Count struct {
 	Name string
 	// N is the number, or NotCounted.
 	N int
+	// Runs is the number of runs that have checked the property at least once; of properties only.
+	Runs int
 	// Optional says that nothing is wrong with a count of zero: the part guards against
 	// something that need not happen.
 	Optional bool

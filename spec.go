@@ -11,6 +11,14 @@ type Spec interface {
 	New(Info) Monitor
 }
 
+// ConditionalSpec is a spec with properties that not every system puts to the test, such as one about watches where no
+// client watches.
+type ConditionalSpec interface {
+	Spec
+	// Optional says of each property, in the order of Properties, that nothing is wrong where no run checks it.
+	Optional(Info) []bool
+}
+
 // Monitor judges one run after the other. The finding it returns ends the run; the engine
 // copies it, so that a monitor may return the same one again.
 type Monitor interface {

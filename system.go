@@ -90,6 +90,14 @@ const (
 	Roughly
 )
 
+// String is the grade as text.
+func (r Repeats) String() string {
+	if r == Exactly {
+		return "deterministic"
+	}
+	return "best effort"
+}
+
 // Require reports which of the kinds a strategy needs the system does not support.
 func (i Info) Require(who string, need Kinds) error {
 	if missing := need &^ i.Supports; missing != 0 {

@@ -267,6 +267,9 @@ func (c *testCase) check(ctx context.Context, result *lockstep.Result) {
 	first := result.First()
 	drawn := first != nil && first.Flaky == ""
 	lines := campaign.ProblemLines(others, "")
+	if result.Repeats != lockstep.Exactly {
+		lines = append(lines, campaign.BestEffort)
+	}
 	if !drawn {
 		lines = append(campaign.Activity(result), lines...)
 	}

@@ -25,6 +25,14 @@ func (a all) Properties() []string {
 	return names
 }
 
+// Optional joins what the specs say.
+func (a all) Optional(info lockstep.Info) (list []bool) {
+	for _, s := range a {
+		list = append(list, optionalOf(s, info)...)
+	}
+	return list
+}
+
 // New makes a monitor.
 func (a all) New(info lockstep.Info) lockstep.Monitor {
 	m := &allMonitor{}

@@ -32,8 +32,8 @@ type Builder struct {
 	Cache string
 	// Go is the go command; empty means "go".
 	Go string
-	// Exact says that programs are built with the overlay of Go that makes them repeat exactly.
-	Exact bool
+	// BestEffort says that programs are built without the overlay of Go that makes them deterministic.
+	BestEffort bool
 	// Log, where it is set, gets a line before a program is built that is not in the cache, one when it is there, and one
 	// where another process is building it.
 	Log func(line string)

@@ -22,7 +22,11 @@ type Sum struct {
 
 // NewSum is the sum of no stretches of a program's campaign.
 func NewSum(h Hello) Sum {
-	return Sum{Result: &lockstep.Result{Target: h.Target, Strategy: h.Strategy, Seed: h.Seed, Guarantee: h.Guarantee,
+	repeats := lockstep.Exactly
+	if !h.Exact {
+		repeats = lockstep.Roughly
+	}
+	return Sum{Result: &lockstep.Result{Target: h.Target, Strategy: h.Strategy, Seed: h.Seed, Guarantee: h.Guarantee, Repeats: repeats,
 		Verdicts: map[lockstep.Verdict]int{}, Reasons: map[string]int{}, InconclusiveLimit: h.Inconclusive}}
 }
 

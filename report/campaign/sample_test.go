@@ -72,7 +72,7 @@ func sampleCampaign() *campaign.Campaign {
 			Found: []lockstep.Found{{Run: 238, Finding: lockstep.Finding{Property: "prefix", Text: "node 1 outputs ad, but node 2 had output c"},
 				Failed: 1, Repeated: 1}},
 			Failures: []lockstep.Count{{Name: "prefix", N: 22}},
-			Judged:   []lockstep.Count{{Name: "prefix", N: 9120}},
+			Judged:   []lockstep.Count{{Name: "prefix", N: 9120, Runs: 2900}},
 			Guarantee: lockstep.Guarantee{Class: "a given 4-periodic uniform execution", PerRun: 7.05e-06, Space: big.NewInt(141905),
 				Assumes: []string{"messages are lost as the rounds say; nothing else is random"}}},
 		Options: map[string]string{"nodes": "3"}, Elapsed: 490 * time.Millisecond,

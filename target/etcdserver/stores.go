@@ -54,8 +54,10 @@ var Forward = spec.OnEvent("stores-go-forward", EventStore, func(before *[64]Sto
 	return nil
 })
 
-// Everything is all that the server promises, as far as it is judged here.
-var Everything = spec.All(kv.Linearizable, kv.Revisions, watch.Guarantees, Equal, Forward, Durable, Stay, Once, LeasesHold, LeasesEnd, Permitted, Snapshots, FullRefuse, Sound)
+// Everything is all that the server promises, as far as it is judged here. Some of it needs options.
+var Everything = spec.All(kv.Linearizable, kv.Revisions, spec.With(watch.Guarantees, "watchers"), Equal, Forward, Durable, spec.With(Stay, "changes", "learners"), Once,
+	spec.With(spec.All(LeasesHold, LeasesEnd), "leases", "holders"), spec.With(Permitted, "users"), spec.With(Snapshots, "readers"),
+	spec.With(FullRefuse, "quota"), spec.With(Sound, "checks"))
 
 // Settle is the length of a settling stage in which durability is judged, for three members.
 const Settle = 6000

@@ -63,6 +63,17 @@ const (
 
 var propertyNames = [properties]string{"running", "accountability", "agreement", "validity", "quorum", "one-vote", "locking", "strict-locking", "liveness", "evidence"}
 
+// Optional names what can be judged only where validators are Byzantine, which is up to a scenario.
+func (p Property) Optional(lockstep.Info) []bool {
+	var list []bool
+	for i := range propertyNames {
+		if bit := Property(1 << i); p&bit != 0 {
+			list = append(list, bit == Accountability || bit == EvidenceIncluded)
+		}
+	}
+	return list
+}
+
 // Properties names what is judged.
 func (p Property) Properties() []string {
 	var list []string
