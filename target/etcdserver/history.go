@@ -72,7 +72,7 @@ func (s *snapshots) learn(changes []watch.Change, whole bool) {
 
 // End judges all that was read.
 func (s *snapshots) End(*lockstep.Run) *lockstep.Finding {
-	for _, list := range s.keys {
+	for _, list := range s.keys { //lockstep:unordered each list by itself
 		slices.SortFunc(list, func(a, b watch.Change) int { return cmp.Compare(a.Revision, b.Revision) })
 	}
 	for _, r := range s.reads {
