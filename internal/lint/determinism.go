@@ -27,7 +27,7 @@ const module = "github.com/lockstep-go/lockstep"
 var packages = []string{"trace", "strategy", "scenario", "gen", "sim", "distal", "cover", "coverage", "spec", "closure", "kit", "target"}
 
 // realTime are those of them whose time is real, because what runs in them is processes.
-var realTime = []string{"target/cassandra", "target/etcd", "target/maelstrom", "target/ratis"}
+var realTime = []string{"target/cassandra", "target/etcd", "target/maelstrom", "target/netrix", "target/ratis"}
 
 var determinism = &analysis.Analyzer{
 	Name: "determinism",
