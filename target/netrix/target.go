@@ -31,7 +31,7 @@ type Replicas struct {
 
 // Target is a program that was instrumented for Netrix.
 var Target = target.Of("netrix", "a program instrumented for Netrix, in any language (--set bin='./replica {id} {server} {self}')",
-	Replicas{Nodes: 3}, Agreement).Explored("walk:deliver=10,alarm=3,crash=1,restart=4,steps=60").Patient(time.Minute)
+	Replicas{Nodes: 3}, Agreement).Explored("walk:deliver=10,drop=0,alarm=3,request=0,crash=1,restart=4,steps=60").Patient(time.Minute)
 
 // Describe says what the system is and can do.
 func (r Replicas) Describe() (lockstep.Info, error) {
