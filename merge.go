@@ -42,7 +42,7 @@ func (r *Result) Add(next *Result, keep int) {
 	r.Seen.add(next.Seen)
 	r.Exhausted, r.Reached, r.Interrupted = next.Exhausted, next.Reached, next.Interrupted
 	if r.Verdicts == nil {
-		r.Verdicts = map[Verdict]int{}
+		r.Verdicts = map[trace.Verdict]int{}
 	}
 	//lockstep:unordered numbers are added
 	for verdict, n := range next.Verdicts {
@@ -172,7 +172,8 @@ func (w *worker) count(r *Result, one *ran, b *batch) {
 	r.Events = events
 	w.countChecks(r)
 	if w.director != nil {
-		r.Effects = addCounts(r.Effects, w.director.Tell().Counts)
+		_, counts := w.director.Tell()
+		r.Effects = addCounts(r.Effects, counts)
 	}
 }
 

@@ -87,7 +87,7 @@ type Cluster struct {
 	Text func(body any) string
 	// Parse reads the body of a Replace step, a whole message in words, which may be of another
 	// type than the one replaced; nil means that messages cannot be forged.
-	Parse func(text string) (kind string, tag lockstep.Tag, body any, err error)
+	Parse func(text string) (kind string, tag trace.Tag, body any, err error)
 	// Rank orders what a node sends to another between two quiet moments, where sender, receiver
 	// and tag are alike, before the type does; nil: all alike. It is for programs in which
 	// several goroutines, or chance, decide about that order.
@@ -173,7 +173,7 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 	}
 	return lockstep.Info{Name: c.Name, Build: c.Build, Options: c.Options, Nodes: c.Nodes, Supports: supports,
 		FIFO: c.FIFO, Rounds: c.Rounds, Phases: c.Phases, Aside: c.Aside, Roles: c.Roles, Types: c.Types, Events: c.Events, OneClock: true,
-		Pace: lockstep.Time(cmp.Or(c.Pace, DefaultPace)), Draws: "random numbers", Repeats: repeats, Recheck: recheck, Serial: c.Serial || Exact}, nil
+		Pace: trace.Time(cmp.Or(c.Pace, DefaultPace)), Draws: "random numbers", Repeats: repeats, Recheck: recheck, Serial: c.Serial || Exact}, nil
 }
 
 // Deploy makes a deployment. Its nodes start with each run.

@@ -402,7 +402,7 @@ func readLedger(text []byte) (*Ledger, error) {
 		return nil, errors.New("it is not the state of a campaign")
 	}
 	if l.Result.Verdicts == nil {
-		l.Result.Verdicts = map[lockstep.Verdict]int{}
+		l.Result.Verdicts = map[trace.Verdict]int{}
 	}
 	if l.Result.Reasons == nil {
 		l.Result.Reasons = map[string]int{}

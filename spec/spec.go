@@ -38,9 +38,8 @@ func (a all) New(info lockstep.Info) lockstep.Monitor {
 	m := &allMonitor{}
 	for _, s := range a.flat() {
 		made := s.New(info)
-		judge, ok := made.(lockstep.EventJudge)
 		m.monitors = append(m.monitors, made)
-		m.byEvent = append(m.byEvent, ok && judge.EventsOnly())
+		m.byEvent = append(m.byEvent, made.EventsOnly())
 		m.counts = append(m.counts, len(s.Properties()))
 	}
 	return m

@@ -8,6 +8,7 @@ import (
 	"github.com/lockstep-go/lockstep/closure"
 	"github.com/lockstep-go/lockstep/coverage"
 	"github.com/lockstep-go/lockstep/internal/sketch"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // Sum is what came of the stretches of a campaign so far, added up in the order of the runs.
@@ -27,7 +28,7 @@ func NewSum(h Hello) Sum {
 		repeats = lockstep.Roughly
 	}
 	return Sum{Result: &lockstep.Result{Target: h.Target, Strategy: h.Strategy, Seed: h.Seed, Guarantee: h.Guarantee, Repeats: repeats,
-		Verdicts: map[lockstep.Verdict]int{}, Reasons: map[string]int{}, InconclusiveLimit: h.Inconclusive}}
+		Verdicts: map[trace.Verdict]int{}, Reasons: map[string]int{}, InconclusiveLimit: h.Inconclusive}}
 }
 
 // Add adds the stretch that follows, and keeps no more than so many findings.

@@ -8,7 +8,7 @@ import (
 
 // Desk is where requests are offered and events told: a [lockstep.Outbox].
 type Desk interface {
-	Offer(lockstep.Pending)
+	Offer(trace.Pending)
 	Withdraw(id int32)
 	Event(lockstep.Event)
 }
@@ -93,7 +93,7 @@ func (c *Clients) words(o *Op) string {
 
 func (c *Clients) offer(k *client) {
 	if k.at < len(k.ops) {
-		c.desk.Offer(lockstep.Pending{ID: k.number(), To: c.nodes, Text: k.text})
+		c.desk.Offer(trace.Pending{ID: k.number(), To: c.nodes, Text: k.text})
 	}
 }
 

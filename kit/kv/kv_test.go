@@ -122,13 +122,13 @@ func TestHash(t *testing.T) {
 
 // desk writes down what clients do there.
 type desk struct {
-	pending []lockstep.Pending
+	pending []trace.Pending
 	events  []lockstep.Event
 }
 
-func (d *desk) Offer(p lockstep.Pending) { d.pending = append(d.pending, p) }
+func (d *desk) Offer(p trace.Pending) { d.pending = append(d.pending, p) }
 func (d *desk) Withdraw(id int32) {
-	d.pending = slices.DeleteFunc(d.pending, func(p lockstep.Pending) bool { return p.ID == id })
+	d.pending = slices.DeleteFunc(d.pending, func(p trace.Pending) bool { return p.ID == id })
 }
 func (d *desk) Event(e lockstep.Event) { d.events = append(d.events, e) }
 

@@ -71,7 +71,7 @@ type Duty struct {
 }
 
 // Desk is where requests are offered: a [lockstep.Outbox].
-type Desk interface{ Offer(lockstep.Pending) }
+type Desk interface{ Offer(trace.Pending) }
 
 // Operator offers its requests beside those of the clients, with numbers that are free
 // there.
@@ -120,7 +120,7 @@ func (o *Operator) Again(duty int) {
 // offer offers a request. The numbers of a duty begin where those of the clients, or of the
 // duty before, end.
 func (o *Operator) offer(duty, k int, text string) {
-	o.desk.Offer(lockstep.Pending{ID: int32((duty+1)*kv.Numbers + k), To: o.nodes, Text: text})
+	o.desk.Offer(trace.Pending{ID: int32((duty+1)*kv.Numbers + k), To: o.nodes, Text: text})
 }
 
 // Has reports whether the number of a request is one of the operator's.

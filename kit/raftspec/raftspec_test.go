@@ -73,7 +73,7 @@ func (v *view) Reaches(lockstep.Node) uint64          { return v.reaches }
 func (v *view) Answered() (answered, all int)         { return 5 - v.open, 5 }
 func (v *view) Calm(_ lockstep.Nodes, ticks int) bool { return v.calm >= ticks }
 func (v *view) Heeds(_, _ lockstep.Node) bool         { return true }
-func (v *view) Quiet() lockstep.Time                  { return 2 }
+func (v *view) Quiet() trace.Time                     { return 2 }
 
 // judge makes one run of a script.
 func judge(t testing.TB, s script, promised lockstep.Spec) *lockstep.Result {

@@ -130,6 +130,8 @@ func (d *deeds) Step(run *lockstep.Run) *lockstep.Finding {
 // End finds nothing.
 func (*deeds) End(*lockstep.Run) *lockstep.Finding { return nil }
 
+func (*deeds) EventsOnly() bool { return false }
+
 // Conclude adds a run, or one that is made again.
 func (d *deeds) Conclude(bool) lockstep.Conclusion {
 	for what, m := range d.metrics {

@@ -53,7 +53,7 @@ func (s *snapshots) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Findin
 	case *Read:
 		r := read{Read: v, by: e.Node}
 		if v.Fresh {
-			r.least = s.acknowledged.before(lockstep.Time(v.Began) - 1)
+			r.least = s.acknowledged.before(trace.Time(v.Began) - 1)
 		}
 		s.reads = append(s.reads, r)
 	}

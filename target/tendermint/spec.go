@@ -123,7 +123,7 @@ type monitor struct {
 	height   []int64         // that each validator has decided last
 	is       []Step          // where each validator is
 	began    []int64         // height when the settling stage began
-	since    lockstep.Time   // when that was
+	since    trace.Time      // when that was
 	doubles  map[double]bool // to be found in a block
 	proven   map[[2]int64]bool
 
@@ -438,7 +438,7 @@ func (m *monitor) progress(run *lockstep.Run, forged lockstep.Nodes) {
 	for _, r := range m.rounds { //lockstep:unordered the highest
 		rounds = max(rounds, r)
 	}
-	long := run.Now()-m.since >= lockstep.Time(Patience+time.Duration(rounds)*PerRound)
+	long := run.Now()-m.since >= trace.Time(Patience+time.Duration(rounds)*PerRound)
 	halted, places := true, []string(nil)
 	for n := range (run.All() &^ forged).All() {
 		long = long || m.height[n] >= m.began[n]+Ahead
@@ -455,6 +455,9 @@ func (m *monitor) progress(run *lockstep.Run, forged lockstep.Nodes) {
 		}
 	}
 }
+
+// EventsOnly reports that steps without events are checked, too.
+func (*monitor) EventsOnly() bool { return false }
 
 // Conclude counts the judgements.
 func (m *monitor) Conclude(bool) lockstep.Conclusion {
