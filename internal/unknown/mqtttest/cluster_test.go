@@ -16,8 +16,8 @@ import (
 	"github.com/lockstep-go/lockstep/bubble"
 )
 
-// The types of event: a subscriber is subscribed, or has got a message; a publisher sends one, or its acknowledgment has
-// come. The value is the message.
+// The types of event: a subscriber is subscribed, or has got a message; a publisher sends one, or its acknowledgment
+// has come. The value is the message.
 const (
 	eventSubscribed = "subscribed"
 	eventGot        = "got"
@@ -67,7 +67,8 @@ func serve(n *bubble.Node) error {
 
 // client connects to the broker, and connects again when the connection is lost.
 func client(n *bubble.Node, clean bool) paho.Client {
-	o := paho.NewClientOptions().AddBroker("tcp://10.0.0.1:1883").SetClientID(fmt.Sprintf("node%d", n.Self())).SetCleanSession(clean)
+	o := paho.NewClientOptions().AddBroker("tcp://10.0.0.1:1883")
+	o.SetClientID(fmt.Sprintf("node%d", n.Self())).SetCleanSession(clean)
 	o.SetKeepAlive(5 * time.Second).SetPingTimeout(2 * time.Second).SetConnectTimeout(5 * time.Second)
 	o.SetMaxReconnectInterval(2 * time.Second).SetConnectRetry(true).SetConnectRetryInterval(time.Second)
 	c := paho.NewClient(o)

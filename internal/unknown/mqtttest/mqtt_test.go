@@ -27,8 +27,8 @@ func campaign(t *testing.T, o options) *lockstep.Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d runs, %v %v, %d steps, %d messages, judged %v, divergences %v, %q", result.Runs, result.Verdicts, result.Reasons, result.Steps,
-		result.Messages, result.Judged, result.Divergences, result.Nondeterminism)
+	t.Logf("%d runs, %v %v, %d steps, %d messages, judged %v, divergences %v, %q", result.Runs, result.Verdicts,
+		result.Reasons, result.Steps, result.Messages, result.Judged, result.Divergences, result.Nondeterminism)
 	return result
 }
 

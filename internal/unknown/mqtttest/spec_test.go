@@ -61,7 +61,7 @@ func (m *messages) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding
 		}
 	case eventGot:
 		if _, sent := m.sent[text]; !sent {
-			return &lockstep.Finding{Nodes: trace.NodesOf(e.Node), Text: fmt.Sprintf("node %d gets %q, which nobody sent", e.Node, text)}
+			return finding(e.Node, "node %d gets %q, which nobody sent", e.Node, text)
 		}
 		if m.got[e.Node] != nil {
 			m.got[e.Node][text] = true
@@ -78,9 +78,13 @@ func (m *messages) End(run *lockstep.Run) *lockstep.Finding {
 		for _, n := range slices.Sorted(slices.Values(m.sent[text])) {
 			m.checked++
 			if !m.got[n][text] {
-				return &lockstep.Finding{Nodes: trace.NodesOf(n), Text: fmt.Sprintf("message %s was acknowledged, and node %d never gets it", text, n)}
+				return finding(n, "message %s was acknowledged, and node %d never gets it", text, n)
 			}
 		}
 	}
 	return nil
+}
+
+func finding(n lockstep.Node, format string, args ...any) *lockstep.Finding {
+	return &lockstep.Finding{Nodes: trace.NodesOf(n), Text: fmt.Sprintf(format, args...)}
 }

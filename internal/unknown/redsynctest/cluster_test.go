@@ -42,7 +42,8 @@ type options struct {
 
 // cluster is a deployment of redsync with its defaults, apart from the expiry.
 func cluster(o options) bubble.Cluster {
-	return bubble.Cluster{Name: "redsync", Nodes: nodes, Sockets: true, Split: 0.1, Pace: step, Faults: bubble.Faults{Drift: o.drift},
+	return bubble.Cluster{Name: "redsync", Nodes: nodes, Sockets: true, Split: 0.1, Pace: step,
+		Faults: bubble.Faults{Drift: o.drift},
 		Start: func(n *bubble.Node) error {
 			if n.Self() <= servers {
 				return serve(n, o)
@@ -124,7 +125,8 @@ func (h *holders) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	case eventWork:
 		h.checked++
 		if h.last != e.Node {
-			return &lockstep.Finding{Text: fmt.Sprintf("client %d works with the lock, which client %d has got since", e.Node, h.last)}
+			text := fmt.Sprintf("client %d works with the lock, which client %d has got since", e.Node, h.last)
+			return &lockstep.Finding{Text: text}
 		}
 	}
 	return nil

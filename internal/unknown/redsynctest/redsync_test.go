@@ -16,7 +16,7 @@ import (
 const runs = 30
 
 // faults break connections, cut links and crash servers and clients.
-var faults = strategy.Walk{Deliver: 1000, Drop: 1, Wait: 40, Cut: 1, Heal: 8, Crash: 1, Restart: 20, Steps: 3000}
+var faults = strategy.Walk{Deliver: 1000, Drop: 1, Wait: 40, Cut: 1, Heal: 8, Crash: 1, Restart: 20, Steps: 5000}
 
 func plan(o options, runs int) lockstep.Plan {
 	return lockstep.Plan{System: cluster(o), Strategy: faults, Spec: exclusion(), Runs: runs, Seed: 1}
@@ -26,13 +26,14 @@ func plan(o options, runs int) lockstep.Plan {
 func campaign(t *testing.T, o options, runs int) (result *lockstep.Result, held int) {
 	t.Helper()
 	p := plan(o, runs)
-	p.Spec = spec.All(p.Spec, spec.OnEvent("held", eventHeld, func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { held++; return nil }))
+	p.Spec = spec.All(p.Spec, spec.OnEvent("held", eventHeld,
+		func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { held++; return nil }))
 	result, err := lockstep.Explore(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d runs, %v %v, %d steps, %d messages, held %d times, divergences %v, %q", result.Runs, result.Verdicts, result.Reasons, result.Steps,
-		result.Messages, held, result.Divergences, result.Nondeterminism)
+	t.Logf("%d runs, %v %v, %d steps, %d messages, held %d times, divergences %v, %q", result.Runs, result.Verdicts,
+		result.Reasons, result.Steps, result.Messages, held, result.Divergences, result.Nondeterminism)
 	return result, held
 }
 

@@ -69,6 +69,11 @@ func start(n *bubble.Node, buffer int) error {
 	return nil
 }
 
+// changes are the events that tell of members.
+var changes = map[serf.EventType]string{
+	serf.EventMemberJoin: eventJoin, serf.EventMemberFailed: eventLeft, serf.EventMemberLeave: eventLeft,
+}
+
 // report emits what serf reports to its application.
 func report(n *bubble.Node, got <-chan serf.Event) {
 	for {
@@ -80,7 +85,7 @@ func report(n *bubble.Node, got <-chan serf.Event) {
 			case serf.UserEvent:
 				n.Emit(eventGot, string(e.Payload))
 			case serf.MemberEvent:
-				change := map[serf.EventType]string{serf.EventMemberJoin: eventJoin, serf.EventMemberFailed: eventLeft, serf.EventMemberLeave: eventLeft}[e.Type]
+				change := changes[e.Type]
 				for _, m := range e.Members {
 					if change != "" {
 						n.Emit(change, m.Name)

@@ -19,7 +19,8 @@ const runs = 8
 var faults = strategy.Walk{Deliver: 40, Drop: 4, Wait: 10, Cut: 1, Heal: 1, Crash: 1, Restart: 2, Steps: 1500}
 
 func plan(buffer int, together bool, runs int) lockstep.Plan {
-	return lockstep.Plan{System: cluster(buffer), Strategy: faults, Spec: spec.All(once(together), agreement()), Runs: runs, Settle: settle, Seed: 1}
+	promises := spec.All(once(together), agreement())
+	return lockstep.Plan{System: cluster(buffer), Strategy: faults, Spec: promises, Runs: runs, Settle: settle, Seed: 1}
 }
 
 func campaign(t *testing.T, p lockstep.Plan) *lockstep.Result {
@@ -28,8 +29,8 @@ func campaign(t *testing.T, p lockstep.Plan) *lockstep.Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d runs, %v %v, %d steps, %d messages, judged %v, divergences %v, %q", result.Runs, result.Verdicts, result.Reasons, result.Steps,
-		result.Messages, result.Judged, result.Divergences, result.Nondeterminism)
+	t.Logf("%d runs, %v %v, %d steps, %d messages, judged %v, divergences %v, %q", result.Runs, result.Verdicts,
+		result.Reasons, result.Steps, result.Messages, result.Judged, result.Divergences, result.Nondeterminism)
 	return result
 }
 

@@ -64,8 +64,8 @@ func (v *view) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 		v.checked++
 		p := e.Value.(string)
 		if v.got[e.Node][p] || !v.sent[p] {
-			return &lockstep.Finding{Nodes: trace.NodesOf(e.Node), Text: fmt.Sprintf("node %d gets event %s, sent: %v, had it: %v",
-				e.Node, p, v.sent[p], v.got[e.Node][p])}
+			return finding(e.Node, "node %d gets event %s, sent: %v, had it: %v",
+				e.Node, p, v.sent[p], v.got[e.Node][p])
 		}
 		v.got[e.Node][p] = true
 	}
@@ -107,13 +107,17 @@ func (a *atEnd) End(run *lockstep.Run) *lockstep.Finding {
 	}
 	for n := range run.Up().All() {
 		if a.members[n] != run.Up() {
-			return &lockstep.Finding{Nodes: trace.NodesOf(n), Text: fmt.Sprintf("node %d sees %v; up are %v", n, a.members[n], run.Up())}
+			return finding(n, "node %d sees %v; up are %v", n, a.members[n], run.Up())
 		}
 		for _, p := range slices.Sorted(maps.Keys(all)) {
 			if !a.got[n][p] {
-				return &lockstep.Finding{Nodes: trace.NodesOf(n), Text: fmt.Sprintf("node %d lacks event %s, which another node has", n, p)}
+				return finding(n, "node %d lacks event %s, which another node has", n, p)
 			}
 		}
 	}
 	return nil
+}
+
+func finding(n lockstep.Node, format string, args ...any) *lockstep.Finding {
+	return &lockstep.Finding{Nodes: trace.NodesOf(n), Text: fmt.Sprintf(format, args...)}
 }
