@@ -2,8 +2,10 @@
 GO      ?= go
 # Modules with heavy dependencies are modules of their own, so that `go get` of the library is light.
 MODULES := . fleet internal/integration internal/lint internal/paper remote target/bftsmart target/etcdraft target/hashicorpraft target/kafka target/memberlist target/zookeeper
+# Tests of servers that have no target.
+UNKNOWN := internal/unknown/mqtttest internal/unknown/redsynctest internal/unknown/serftest
 # These have dependencies that exclude those of others, and workspaces of their own.
-APART   := target/tendermint target/etcdserver target/nats
+APART   := target/tendermint target/etcdserver target/nats $(UNKNOWN)
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 GOVULN   := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
@@ -52,6 +54,7 @@ overlay: build ## tests of goroutine systems with the overlay: exact runs, socke
 	cd target/hashicorpraft && ../../bin/lockstep go test -run 'Exactly|TCP|First|Repetition' .
 	cd target/memberlist && ../../bin/lockstep go test .
 	cd internal/integration && ../../bin/lockstep go test ./bbolttest ./grpctest
+	@set -e; for m in $(UNKNOWN); do echo "== $$m"; (cd $$m && ../../../bin/lockstep go test .); done
 	cd target/etcdserver && ../../bin/lockstep go test .
 	cd target/nats && ../../bin/lockstep go test .
 	cd target/tendermint && ../../bin/lockstep go test -run 'Exactly|First|Repetition|Files' .
