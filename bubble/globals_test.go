@@ -7,6 +7,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -84,5 +87,32 @@ func TestTransports(t *testing.T) {
 				t.Errorf("%+v, %v, %q", f, result.Divergences, result.Nondeterminism)
 			}
 		})
+	}
+}
+
+// ofProcess is a lock of the process, which a node that freezes may hold for ever.
+var ofProcess sync.Mutex
+
+// A lock that a frozen node holds is not free in later runs, whose nodes then hang. The report names the place.
+func TestFrozenLock(t *testing.T) {
+	start := func(n *bubble.Node) error {
+		for n.Alive() {
+			ofProcess.Lock()
+			time.Sleep(20 * time.Millisecond)
+			ofProcess.Unlock()
+			time.Sleep(time.Millisecond)
+		}
+		return nil
+	}
+	result := campaign(t, lockstep.Plan{System: bubble.Cluster{Name: "locking", Nodes: 3, Start: start, Freeze: true},
+		Strategy: strategy.Walk{Wait: 20, Crash: 2, Steps: 8}, Runs: 40, KeepGoing: true})
+	f := result.First()
+	if f == nil || f.Finding.Property != "left-behind" {
+		t.Fatalf("found %+v", f)
+	}
+	if !slices.ContainsFunc(result.Nondeterminism, func(s string) bool {
+		return strings.HasPrefix(s, "a goroutine is left that waits for a lock in a variable of a package") && strings.Contains(s, "TestFrozenLock")
+	}) {
+		t.Errorf("sources of nondeterminism %q", result.Nondeterminism)
 	}
 }
