@@ -33,10 +33,10 @@ test: setup determinism ## everything that must pass; installs what the tests ne
 	@echo "== clients/java"; mvn -q -B -f clients/java verify
 	@$(MAKE) --no-print-directory overlay
 
-test-all: test race ## the tests and the race detector; install-test is apart until its transcript is made on an unloaded machine
+test-all: test race install-test ## the tests, the race detector, and what a user without a checkout does
 
 install-test: ## what a user without a checkout does, from a module proxy made from this one
-	LOCKSTEP_INSTALL=1 LOCKSTEP_STRICT=1 $(GO) -C internal/integration test -count=1 -timeout 30m ./installtest
+	LOCKSTEP_INSTALL=1 LOCKSTEP_STRICT=1 $(GO) -C internal/integration test -count=1 -timeout 1h ./installtest
 
 docs: .cache/site/bin/mkdocs ## the pages as a site in out/site, with all links and anchors checked
 	.cache/site/bin/mkdocs build --clean
@@ -103,7 +103,7 @@ fleet-speed: build ## runs a second of run, of a fleet of one worker and of two
 
 determinism: ## no clock, global random source, goroutine or map order where runs happen
 	$(GO) build -o bin/lint ./internal/lint
-	./bin/lint ./...
+	@set -e; for m in $(MODULES) $(APART); do echo "== $$m"; (cd $$m && $(CURDIR)/bin/lint ./...); done
 
 bench: ## speed, as ratios to loops written by hand
 	$(GO) test ./target/smr ./sim -run '^$$' -bench .

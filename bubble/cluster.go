@@ -123,6 +123,8 @@ type Cluster struct {
 	// which its goroutines run, and no two nodes emit events at the same instant. Repetition can
 	// refute it.
 	Exact bool
+	// Warm names the runs that a process makes before its first deployment.
+	Warm []*Warming
 	// Seed is called at the beginning of a run, for programs that draw from a source that
 	// can be seeded but not replaced; nil: nothing.
 	Seed func(uint64)
@@ -175,7 +177,12 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 }
 
 // Deploy makes a deployment. Its nodes start with each run.
-func (c Cluster) Deploy(_ context.Context, place *lockstep.Place) (lockstep.Deployment, error) {
+func (c Cluster) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.Deployment, error) {
+	for _, w := range c.Warm {
+		if err := place.WarmUp(func() error { return w.Do(ctx) }); err != nil {
+			return nil, err
+		}
+	}
 	c.Pace, c.Patience, c.CPUs = cmp.Or(c.Pace, DefaultPace), cmp.Or(c.Patience, DefaultPatience), cmp.Or(c.CPUs, DefaultCPUs)
 	if c.Decode == nil {
 		c.Decode = wire.Detect

@@ -344,7 +344,7 @@ func TestWrongOptions(t *testing.T) {
 		{[]string{"harness=what"}, `"what" is no step of a harness`},
 		{[]string{"nodes=9"}, "nodes is 9, allowed are 1..7"},
 		{[]string{"harness=random", "requests=9"}, "requests is 9, and there are only 3 steps"},
-		{[]string{"tick=1us"}, "tick at least 1ms"},
+		{[]string{"tick=1us"}, "tick is 1µs, it must be at least 1ms"},
 	} {
 		system, err := Targets[0].Build(c.set)
 		if err == nil {
