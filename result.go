@@ -2,6 +2,7 @@ package lockstep
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -106,6 +107,25 @@ func (r *Result) First() *Found {
 		return nil
 	}
 	return &r.Found[0]
+}
+
+// NotReproduced makes a failing run of Found flaky, because it was different when it was repeated outside of the campaign, and
+// says how. What its first repetitions said no longer counts.
+func (r *Result) NotReproduced(i int, how string) {
+	f := &r.Found[i]
+	if f.Flaky != "" {
+		return
+	}
+	f.Flaky, f.Nondeterminism = how, r.Nondeterminism
+	r.Verdicts[trace.Fail]--
+	r.Verdicts[trace.Flaky]++
+	at := slices.IndexFunc(r.Failures, func(c Count) bool { return c.Name == f.Finding.Property })
+	if at < 0 {
+		return
+	}
+	if r.Failures[at].N--; r.Failures[at].N == 0 {
+		r.Failures = slices.Delete(r.Failures, at, at+1)
+	}
 }
 
 // VacuousParts names what the campaign never put to the test: see Idle and Unjudged. A

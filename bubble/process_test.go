@@ -49,6 +49,9 @@ var (
 		}
 	}()
 	lazy *oldrand.Rand // made in the first run
+
+	late       *newrand.Rand // made in the second
+	sourceUses int
 )
 
 // own are what nodes have of their own, where processes do. The text has the node's number for %d, and its incarnation for %[2]d.
@@ -182,6 +185,36 @@ var sharedCalls = map[string]func() error{
 	},
 	"a file about the machine is read":                     func() error { _, err := os.ReadFile("/proc/self/stat"); return err },
 	"a child process is started, which lives in real time": func() error { return exec.Command("true").Run() },
+	"the use of memory is read":                            func() error { debug.ReadGCStats(new(debug.GCStats)); return nil },
+	"the processor profile of the process is switched":     func() error { runtime.SetCPUProfileRate(0); return nil },
+	"the number of calls of C is read":                     func() error { runtime.NumCgoCall(); return nil },
+	"standard input is read":                               func() error { _, err := os.Stdin.Read(make([]byte, 1)); return err },
+	"a system call waits in real time":                     func() error { return syscall.Nanosleep(&syscall.Timespec{Nsec: 1}, nil) },
+	"the kernel's events are used": func() error {
+		fd, err := syscall.EpollCreate1(0)
+		return errors.Join(err, syscall.Close(fd))
+	},
+	"the kernel's queues, semaphores or shared memory are used": func() error {
+		if _, _, err := syscall.Syscall(syscall.SYS_SHMGET, 0, 0, 0); err != syscall.EINVAL { // of no size
+			return err
+		}
+		return nil
+	},
+	"a child process is waited for in real time": func() error {
+		if _, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); !errors.Is(err, syscall.ECHILD) {
+			return err
+		}
+		return nil
+	},
+	"a random source that an earlier run made is used": func() error {
+		if sourceUses++; sourceUses == 2 { // the first run warms up
+			late = newrand.New(newrand.NewPCG(1, 2))
+		}
+		if late != nil {
+			late.Uint64()
+		}
+		return nil
+	},
 	"real time is read": func() error {
 		var now [2]int64
 		if _, _, err := syscall.Syscall(syscall.SYS_CLOCK_GETTIME, 0, uintptr(unsafe.Pointer(&now)), 0); err != 0 {
@@ -202,9 +235,39 @@ var refusedCalls = map[string]func() error{
 		}
 		return nil
 	},
-	"the group of the process is changed":    func() error { _, err := syscall.Setsid(); return err },
-	"the priority of the process is changed": func() error { return syscall.Setpriority(syscall.PRIO_PROCESS, 0, 0) },
-	"the machine is changed":                 func() error { return syscall.Sethostname([]byte("x")) },
+	"a limit of the process is changed":       func() error { return raw(syscall.SYS_SETRLIMIT, syscall.RLIMIT_NOFILE) },
+	"a process is traced":                     func() error { return syscall.PtraceAttach(1) },
+	"the namespace of the process is changed": func() error { return syscall.Unshare(0) },
+	"the group of the process is changed":     func() error { _, err := syscall.Setsid(); return err },
+	"the priority of the process is changed":  func() error { return syscall.Setpriority(syscall.PRIO_PROCESS, 0, 0) },
+	"the machine is changed":                  func() error { return syscall.Sethostname([]byte("x")) },
+}
+
+// raw makes a system call.
+func raw(trap, argument uintptr) error {
+	if _, _, err := syscall.Syscall(trap, argument, 0, 0); err != 0 {
+		return err
+	}
+	return nil
+}
+
+// The rows of the table of limits that are reported or refused are what is tried here.
+func TestLimitsAreTried(t *testing.T) {
+	rows := map[string]map[string]func() error{reported: sharedCalls, refused: refusedCalls}
+	listed := 0
+	for _, l := range limits {
+		tried, differs := rows[l.class]
+		if !differs {
+			continue
+		}
+		listed++
+		if tried[l.what] == nil {
+			t.Errorf("nothing tries %q", l.what)
+		}
+	}
+	if n := len(sharedCalls) + len(refusedCalls); n != listed {
+		t.Errorf("%d calls are tried, the table has %d", n, listed)
+	}
 }
 
 // What a node does with the process or the machine is reported with the place; what would change them is refused.
@@ -213,7 +276,7 @@ func TestSharedCalls(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			var err error
 			start := func(*bubble.Node) error { err = call(); return nil }
-			list := campaign(t, lockstep.Plan{System: bubble.Cluster{Name: "sharing", Nodes: 1, Start: start}, Strategy: strategy.Walk{Wait: 1, Steps: 3}, Runs: 1}).Nondeterminism
+			list := campaign(t, lockstep.Plan{System: bubble.Cluster{Name: "sharing", Nodes: 1, Start: start}, Strategy: strategy.Walk{Wait: 1, Steps: 3}, Runs: 3}).Nondeterminism
 			if refused {
 				what += ", which is refused"
 			}

@@ -324,7 +324,9 @@ func (c *runCmd) keepFirst(e *Env, plan lockstep.Plan, f *lockstep.Found, sum *c
 	if k.Shrunk != nil {
 		sum.Shrunk = fmt.Sprintf("from %s to %s in %d tries", k.Shrunk.Was, k.Shrunk.Is, k.Shrunk.Tries)
 	}
-	if k.Fresh != "" {
+	if k.Differs {
+		sum.Result.NotReproduced(0, k.Fresh)
+	} else if k.Fresh != "" {
 		fmt.Fprintln(e.Err, "lockstep:", k.Fresh)
 	}
 	f.Trace, sum.Trace, sum.Page, sum.Pictures = k.Trace, k.File, k.Page, k.Pictures

@@ -18,20 +18,20 @@ import (
 const freshVariable = "LOCKSTEP_FRESH"
 
 // fresh makes the stored run again in a process of its own, where the system's repetition had
-// better be checked, and says what came of it.
-func (k *Kept) fresh(ctx context.Context, plan lockstep.Plan, o Options) string {
+// better be checked, and says what came of it, and whether it was different.
+func (k *Kept) fresh(ctx context.Context, plan lockstep.Plan, o Options) (text string, differs bool) {
 	info, err := plan.System.Describe()
 	if err != nil || info.Recheck == 0 || o.Fresh == nil || k.File == "" || os.Getenv(freshVariable) != "" {
-		return ""
+		return "", false
 	}
 	difference, err := again(ctx, k.Trace, o.Fresh(k.File))
 	switch {
 	case err != nil:
-		return fmt.Sprintf("it could not be made again in a fresh process: %v", err)
+		return fmt.Sprintf("it could not be made again in a fresh process: %v", err), false
 	case difference != "":
-		return "made again in a fresh process it was different: " + difference
+		return "made again in a fresh process it was different: " + difference, true
 	}
-	return "made again in a fresh process it was the same, byte for byte"
+	return "made again in a fresh process it was the same, byte for byte", false
 }
 
 // again runs a command that replays a trace, and compares its recording with the trace.

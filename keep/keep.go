@@ -67,8 +67,9 @@ type Kept struct {
 	Shrunk    *shrink.Shrunk
 	NotShrunk error
 	// Fresh says what came of it when the run was made again in a fresh process; empty where it
-	// was not.
-	Fresh string
+	// was not. Differs says that it was different there: the run depends on what the process did before, and is flaky.
+	Fresh   string
+	Differs bool
 	// File and Page are where trace and page are; empty where they could not be stored.
 	File, Page string
 	// Pictures are where the pictures of the spec are, such as the history of operations.
@@ -97,7 +98,7 @@ func Run(ctx context.Context, plan lockstep.Plan, found *trace.Trace, o Options)
 	}
 	k.Form, k.Note = Form(ctx, plan, k.Trace)
 	err := k.store(found, o)
-	k.Fresh = k.fresh(ctx, plan, o)
+	k.Fresh, k.Differs = k.fresh(ctx, plan, o)
 	return k, err
 }
 

@@ -255,6 +255,12 @@ func (c *testCase) explore() {
 // check fails or passes the test by the problems of its campaign. The last line is the command that repeats what fails.
 func (c *testCase) check(ctx context.Context, result *lockstep.Result) {
 	c.Helper()
+	var kept *keep.Kept
+	if f := result.First(); f != nil && f.Flaky == "" {
+		if kept = c.keep(ctx, f); kept.Differs {
+			result.NotReproduced(0, kept.Fresh)
+		}
+	}
 	var failing, others []lockstep.Problem
 	for _, p := range result.Problems() {
 		if c.fails(&p) {
@@ -285,7 +291,7 @@ func (c *testCase) check(ctx context.Context, result *lockstep.Result) {
 		c.Logf("lockstep: %d runs, nothing found; %s", result.Runs, result.Guarantee)
 	}
 	if drawn {
-		c.found(ctx, first)
+		c.found(first, kept)
 	}
 }
 
@@ -333,8 +339,8 @@ var hints = []struct {
 		"the system is not deterministic: find what differs, or declare that it repeats itself only roughly"},
 }
 
-// found shrinks, draws and stores a failing run, and reports it.
-func (c *testCase) found(ctx context.Context, f *lockstep.Found) {
+// keep shrinks, draws and stores a failing run, and makes it again in a fresh process.
+func (c *testCase) keep(ctx context.Context, f *lockstep.Found) *keep.Kept {
 	c.Helper()
 	k, err := keep.Run(ctx, c.plan, f.Trace, keep.Options{Dir: c.dir, ShrinkFor: c.shrinkFor,
 		Shrink: shrink.Options{Progress: c.progress(time.Now())},
@@ -347,6 +353,12 @@ func (c *testCase) found(ctx context.Context, f *lockstep.Found) {
 	if err != nil {
 		c.Logf("lockstep: %v", err)
 	}
+	return k
+}
+
+// found reports a failing run.
+func (c *testCase) found(f *lockstep.Found, k *keep.Kept) {
+	c.Helper()
 	what := fmt.Sprintf("run %d of seed %d fails", f.Run, c.plan.Seed)
 	if f.Repeated > 1 {
 		what += ", and " + f.Confirmed()

@@ -77,8 +77,11 @@ func lastEvent(t *trace.Trace) int {
 func (s *shrinker) prefix(now script, guess int) script {
 	passes := now.head() - 1 // actions that are too few
 	try := func(n int) bool {
+		if n <= passes || n >= len(now) || s.over() {
+			return false
+		}
 		next := slices.Clone(now[:n])
-		if n <= passes || n >= len(now) || s.over() || !s.fails(next) {
+		if !s.fails(next) {
 			return false
 		}
 		now = s.tidy(next)

@@ -72,3 +72,16 @@ func TestShrinkingNeverGrows(t *testing.T) {
 		}
 	}
 }
+
+// A run that fails before its first step has nothing to be left out.
+func TestNothingToShrink(t *testing.T) {
+	spec := toy.Judge{OnStep: func(*lockstep.Run) *lockstep.Finding { return &toy.Anything }}
+	plan := lockstep.Plan{System: &forgetful{}, Spec: spec, Strategy: busy, Seed: 1}
+	small, err := shrink.Run(t.Context(), plan, toy.One(t, plan), shrink.Options{Tries: 15})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(small.Trace.Records); n != 1 || small.Trace.Records[0].Step.Kind != trace.Start {
+		t.Errorf("%d steps are left", n-1)
+	}
+}

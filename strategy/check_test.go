@@ -74,7 +74,7 @@ func TestCheck(t *testing.T) {
 		{"delay", bare, ""},
 		{"delay:cuts=-1", info, "cuts is -1"},
 		{"delay:loss=2", info, "loss is 2"},
-		{"delay:sites=2", info, "swarm draws sites"},
+		{"delay:sites=2,gap=20", info, ""},
 		{"delay:swarm=false", info, "gap is 0"},
 		{"delay:swarm=false,gap=1", bare, "does not support: drop"},
 		{"delay:swarm=false,gap=-1", info, "gap is -1"},

@@ -1,6 +1,7 @@
 package strategy
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
@@ -20,7 +21,8 @@ import (
 // length of one; when it gets shorter, so does all that was drawn to come.
 //
 // With Swarm the mix is drawn for each run: the distributions, the latencies, which
-// faults there are and how many, up to the numbers given.
+// faults there are and how many, up to the numbers given. Sites, latencies and a gap that are
+// given are not drawn; 0 gives none.
 type Delay struct {
 	Swarm bool `help:"draw the mix of each run, with faults up to the numbers given"`
 
@@ -53,11 +55,8 @@ func (d Delay) Fit(info lockstep.Info) (lockstep.Terms, error) {
 
 // check reports what is wrong with the options, or why the system does not fit.
 func (d Delay) check(info lockstep.Info) error {
-	if d.Swarm && (d.Sites != 0 || d.Near != 0 || d.NearMean != 0 || d.Far != 0 || d.FarMean != 0 || d.Gap != 0) {
-		return fmt.Errorf("delay: swarm draws sites, latencies and the gap: leave them 0 or set swarm=false")
-	}
 	if !d.Swarm && d.Gap == 0 && d.Cuts+d.OneWay+d.Flaps+d.Crashes > 0 {
-		return fmt.Errorf("delay: gap is 0, but faults need a time between them")
+		return fmt.Errorf("delay: gap is 0, but without swarm faults need a time between them, e.g. gap=20; or set cuts, one-way, flaps and crashes to 0")
 	}
 	need := trace.KindsOf(trace.Deliver)
 	if !d.Swarm {
@@ -121,13 +120,18 @@ func (s *delay) Reset(start *lockstep.Start) {
 	s.unit, s.now = 0, 0
 }
 
-// drawMix draws the mix of a run.
+// drawMix draws the mix of a run. What is given takes the place of what is drawn.
 func (d Delay) drawMix(r *rand.Rand, info lockstep.Info) Delay {
 	means := [...]float64{0.0625, 0.125, 0.25, 0.5, 1, 2} // exact, so that runs are the same everywhere
+	given := d
 	d.Sites = 1 + r.IntN(min(3, info.Nodes))
 	d.Near, d.NearMean = Distribution(r.IntN(4)), pick(r, means[:4])
 	d.Far, d.FarMean = Distribution(r.IntN(4)), pick(r, means[2:])
 	d.Gap = pick(r, []float64{1, 2, 4, 8, 16})
+	d.Sites = cmp.Or(given.Sites, d.Sites)
+	d.Near, d.NearMean = cmp.Or(given.Near, d.Near), cmp.Or(given.NearMean, d.NearMean)
+	d.Far, d.FarMean = cmp.Or(given.Far, d.Far), cmp.Or(given.FarMean, d.FarMean)
+	d.Gap = cmp.Or(given.Gap, d.Gap)
 	upTo := func(most int, need trace.Kinds) int {
 		n, none := r.IntN(most+1), r.IntN(2) == 0
 		if none || need&^info.Supports != 0 {

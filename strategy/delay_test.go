@@ -123,6 +123,25 @@ func TestDelayFindsItsUnit(t *testing.T) {
 	}
 }
 
+// Options that swarm would draw are not drawn where they are given.
+func TestDelayGiven(t *testing.T) {
+	drawn := func(d strategy.Delay) map[string]string {
+		result := enginetest.Explore(t, lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Runs: 1000, Strategy: d, Spec: smr.Prefix})
+		if result.First() == nil {
+			t.Fatalf("%v found nothing", d)
+		}
+		return result.First().Trace.Header.Drawn
+	}
+	with := strategy.DefaultDelay
+	with.Gap, with.FarMean = 20, 3
+	if got := drawn(with); got["gap"] != "20" || got["far-mean"] != "3" {
+		t.Errorf("drawn is %v", got)
+	}
+	if got := drawn(strategy.DefaultDelay); got["gap"] == "20" || got["far-mean"] == "3" {
+		t.Errorf("without, drawn is %v", got)
+	}
+}
+
 func ExampleDelay() {
 	result, err := lockstep.Explore(t0, lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix,
 		Strategy: strategy.DefaultDelay, Runs: 1000})

@@ -149,7 +149,10 @@ var edited = union(map[string]func(*source){
 		s.before("gopanic", "preprintpanics(&p)", "lockstepPanicked(p.arg)")
 	},
 	// What comes from the machine and the process cannot be repeated.
-	"runtime/mstats.go": func(s *source) { s.begin("ReadMemStats", `LockstepNote("the use of memory is read")`) },
+	"runtime/mstats.go": func(s *source) {
+		s.begin("ReadMemStats", `LockstepNote("the use of memory is read")`)
+		s.begin("readGCStats", `LockstepNote("the use of memory is read")`)
+	},
 	"syscall/syscall_linux_amd64.go": func(s *source) {
 		s.begin("Gettimeofday", `lockstepNote("real time is read")`)
 		s.begin("Time", `lockstepNote("real time is read")`)

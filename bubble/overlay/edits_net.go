@@ -11,6 +11,9 @@ var sockets = map[string]func(*source){
 			"Write", "writeTo", "writeToInet4", "writeToInet6", "writeMsg", "writeMsgInet4", "writeMsgInet6",
 			"SetDeadline", "SetReadDeadline", "SetWriteDeadline")
 	},
+	"net/lookup.go": func(s *source) {
+		s.begin("(*Resolver).getLookupGroup", "if g := lockstepLookups(r); g != nil {\n\treturn g\n}")
+	},
 	"net/fd_unix.go": func(s *source) { s.delegate("accept", "dup") },
 	"net/sock_posix.go": func(s *source) {
 		s.begin("socket", "if lockstepWanted(family, sotype) {\n"+

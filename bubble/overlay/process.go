@@ -118,6 +118,15 @@ var process = map[string]func(*source){
 		}
 	},
 
+	// Idle connections that packages keep in their variables.
+	"net/http/transport.go": func(s *source) {
+		s.field("Transport", "lockstep lockstepUsers")
+		s.begin("(*Transport).CloseIdleConnections", "if own := t.lockstepOwn(); own != nil {\n\tt = own\n}")
+	},
+	"net/http/roundtrip.go": func(s *source) {
+		s.begin("(*Transport).RoundTrip", "if own := t.lockstepOwn(); own != nil {\n\tt = own\n}")
+	},
+
 	// The machine's addresses and its local time.
 	"net/interface_linux.go": func(s *source) {
 		s.begin("interfaceTable", "if all := lockstepInterfaces(); all != nil {\n\treturn lockstepInterface(all, ifindex), nil\n}")

@@ -26,7 +26,7 @@ func delivery() lockstep.Spec {
 
 // messages follows what becomes of messages.
 type messages struct {
-	began   lockstep.Time // of the settling stage
+	began   trace.Time // of the settling stage
 	sent    map[string][]lockstep.Node
 	acked   []string
 	got     map[lockstep.Node]map[string]bool // by subscriber

@@ -80,7 +80,7 @@ func number(name any) (n lockstep.Node) {
 // atEnd checks what nodes see at the end of the settling stage.
 type atEnd struct {
 	view
-	began  lockstep.Time
+	began  trace.Time
 	judged int
 }
 

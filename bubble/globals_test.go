@@ -1,0 +1,118 @@
+//go:build lockstep_overlay
+
+package bubble_test
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// talkers are nodes with an HTTP server each, which ask one another by http.DefaultTransport, whose idle connections are in a
+// variable of its package.
+func talkers(get func(url string) (*http.Response, error)) bubble.Cluster {
+	return bubble.Cluster{Name: "talkers", Nodes: 3, Sockets: true, Freeze: true, Start: func(n *bubble.Node) error {
+		l, err := net.Listen("tcp", ":80")
+		if err != nil {
+			return err
+		}
+		n.Go(func() {
+			_ = http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "me") }))
+		})
+		for n.Alive() {
+			time.Sleep(50 * time.Millisecond)
+			r, err := get(fmt.Sprintf("http://node%d/", n.Self()%3+1))
+			if err != nil {
+				continue
+			}
+			if b, err := io.ReadAll(r.Body); err == nil && string(b) == "me" {
+				n.Emit("answered", nil)
+			}
+			_ = r.Body.Close()
+		}
+		return nil
+	}}
+}
+
+// answers counts the answers in a run.
+func answers(t *trace.Trace) (n int) {
+	for _, r := range t.Records {
+		n += len(r.Events)
+	}
+	return n
+}
+
+// What http.DefaultTransport keeps, and any other Transport in a variable, leaks neither from run to run nor from node to node: a
+// run comes out the same whatever was run before, and nothing is reported.
+func TestTransports(t *testing.T) {
+	ofPackage := &http.Client{Transport: &http.Transport{}}
+	for name, get := range map[string]func(string) (*http.Response, error){"DefaultTransport": http.Get, "of a package": ofPackage.Get} {
+		t.Run(name, func(t *testing.T) {
+			plan := lockstep.Plan{System: talkers(get),
+				Strategy: strategy.Walk{Deliver: 40, Wait: 10, Crash: 1, Restart: 1, Steps: 300}, Seed: 3}
+			bench, err := lockstep.NewBench(plan)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer bench.Close()
+			var first *trace.Trace
+			for i, run := range []int{1, 0, 2, 1} {
+				tr, err := bench.Record(t.Context(), run, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if i == 0 {
+					first = tr
+				} else if d := trace.Difference(first, tr); run == 1 && d != "" {
+					t.Errorf("after other runs the run is different: %s", d)
+				}
+			}
+			if n := answers(first); n < 50 {
+				t.Errorf("%d requests were answered", n)
+			}
+			plan.Runs = 60
+			result := campaign(t, plan)
+			if f := result.First(); f != nil || len(result.Divergences) > 0 || len(result.Nondeterminism) > 0 {
+				t.Errorf("%+v, %v, %q", f, result.Divergences, result.Nondeterminism)
+			}
+		})
+	}
+}
+
+// ofProcess is a lock of the process, which a node that freezes may hold for ever.
+var ofProcess sync.Mutex
+
+// A lock that a frozen node holds is not free in later runs, whose nodes then hang. The report names the place.
+func TestFrozenLock(t *testing.T) {
+	start := func(n *bubble.Node) error {
+		for n.Alive() {
+			ofProcess.Lock()
+			time.Sleep(20 * time.Millisecond)
+			ofProcess.Unlock()
+			time.Sleep(time.Millisecond)
+		}
+		return nil
+	}
+	result := campaign(t, lockstep.Plan{System: bubble.Cluster{Name: "locking", Nodes: 3, Start: start, Freeze: true},
+		Strategy: strategy.Walk{Wait: 20, Crash: 2, Steps: 8}, Runs: 40, KeepGoing: true})
+	f := result.First()
+	if f == nil || f.Finding.Property != "left-behind" {
+		t.Fatalf("found %+v", f)
+	}
+	if !slices.ContainsFunc(result.Nondeterminism, func(s string) bool {
+		return strings.HasPrefix(s, "a goroutine is left that waits for a lock in a variable of a package") && strings.Contains(s, "TestFrozenLock")
+	}) {
+		t.Errorf("sources of nondeterminism %q", result.Nondeterminism)
+	}
+}
