@@ -241,7 +241,7 @@ func alone(t *testing.T, files bubble.Files, start func(*bubble.Node) error) []s
 		refused = append(refused, e.Value.(string))
 		return nil
 	})
-	cluster := bubble.Cluster{Name: "files", Nodes: 1, Freeze: true, Pace: time.Hour, Files: &files, Start: start}
+	cluster := bubble.Cluster{Name: "files", Nodes: 1, Freeze: &bubble.Freeze{Files: &files}, Pace: time.Hour, Start: start}
 	result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 1, Steps: 2000}, Spec: judge, Runs: 1, Seed: 1, Scratch: memory()})
 	if err != nil {
 		t.Fatal(err)

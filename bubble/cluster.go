@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/bubble/wire"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -39,30 +38,11 @@ type Cluster struct {
 	// before that is a finding ("start").
 	Start func(*Node) error
 
-	// Sockets says that the nodes talk by package net, unaware of Lockstep: what travels on
-	// their sockets is the engine's messages. That needs a program built with the overlay
-	// ("lockstep go"). Node n has the address 10.0.0.n and the name "node" n. Messages have
-	// the types connect, connected, refused, data, close, reset, datagram and unreachable, unless the
-	// protocol is known. Sockets behave as those of Linux: see bubble/sockettest.
-	Sockets bool
-	// Decode gives what is written on sockets types and texts; nil means wire.Detect, which
-	// knows some protocols by their first bytes.
-	Decode wire.Protocol
+	// Network is how nodes talk to each other: [Messages], which is what nil means, or [Sockets].
+	Network Network
 
-	// Split is the share of what is written at once that travels in two parts, each of which is a
-	// message of the engine; from 0 to 1. In the settling stage none does.
-	Split float64
-
-	// Freeze says that a crash stops the goroutines of a node where they are, for good, instead
-	// of asking them to end: OnStop is not called for it. That needs the overlay, too. The
-	// frozen stay in memory until the run ends.
-	Freeze bool
-
-	// Bury is for how long, in the time of the run, the goroutines of a node that freezes in a
-	// crash go on before they do: unseen, without a network, and nothing that they do to files
-	// happens. It is for programs with state of the process that nodes share, a lock or a
-	// semaphore, which the dead would keep for ever; 0: not at all.
-	Bury time.Duration
+	// Freeze says that a crash freezes the goroutines of a node where they are, instead of asking them to end; nil: it asks.
+	Freeze *Freeze
 
 	// AllowExit reports whether a node may exit with a status, by os.Exit, log.Fatal or syscall.Exit: a target may state that an exit
 	// with a clear error is correct. Then the exit is the node's crash: the node is down until a Restart step, and the event
@@ -77,36 +57,13 @@ type Cluster struct {
 
 	// Faults are what nodes suffer beside crashes.
 	Faults Faults
-	// Files says what the files in the folders of nodes suffer; nil: nothing.
-	Files *Files
 
 	// Requests are the clients' requests, offered to every node from the start. A cluster
 	// whose clients think offers requests with World.Offer instead.
 	Requests []string
-	// Text puts the body of a message into words; nil means fmt's %v.
-	Text func(body any) string
-	// Parse reads the body of a Replace step, a whole message in words, which may be of another
-	// type than the one replaced; nil means that messages cannot be forged.
-	Parse func(text string) (kind string, tag trace.Tag, body any, err error)
-	// Rank orders what a node sends to another between two quiet moments, where sender, receiver
-	// and tag are alike, before the type does; nil: all alike. It is for programs in which
-	// several goroutines, or chance, decide about that order.
-	Rank func(body any) int
-	// Announce, where it is set, is called for each message in the order in which the engine
-	// learns of them, when everybody is quiet: for bodies that carry numbers of their own. It is called for
-	// what Parse made of a forged body, too.
-	Announce func(w *World, from, to lockstep.Node, body any)
-	// Types, Events, Rounds, Phases, Aside and Roles are as in lockstep.Info.
-	Types, Events, Rounds, Aside, Roles []string
-	Phases                              trace.Phases
-	// Duplicates says that the network may deliver a message twice.
-	Duplicates bool
-	// FIFO says that messages on a link arrive in the order of sending.
-	FIFO bool
+	// Events and Roles are as in lockstep.Info.
+	Events, Roles []string
 
-	// CPUs is the number of processors that nodes see by runtime.NumCPU and runtime.GOMAXPROCS, with the overlay; 0 means DefaultCPUs.
-	// Goroutines of nodes run one at a time whatever it is.
-	CPUs int
 	// Pace is the time after which a Wait step ends, though nothing happened; 0 means
 	// DefaultPace.
 	Pace time.Duration
@@ -114,20 +71,52 @@ type Cluster struct {
 	Disk DiskModel
 	// Patience is the real time that a step may take; 0 means DefaultPatience.
 	Patience time.Duration
-	// Serial says that the program has state of the process, e.g. package-level variables
-	// or the global random source, so that there may be only one run at a time. It gets
-	// one processor (GOMAXPROCS is 1 while it is deployed), so that the order in which nodes
-	// use that state is nearly always the same.
-	Serial bool
 	// Exact says that runs repeat always, because nothing in a node depends on the order in
 	// which its goroutines run, and no two nodes emit events at the same instant. Repetition can
 	// refute it.
 	Exact bool
+	// Process says what the nodes share because they live in one process.
+	Process Process
+}
+
+// Freeze is a crash that stops the goroutines of a node where they are, for good: OnStop is not called. It needs the
+// overlay. Frozen goroutines stay in memory until the run ends.
+type Freeze struct {
+	// Grace is for how long, in the time of the run, the goroutines of a crashed node continue before they freeze: unseen,
+	// without a network, and without an effect on files. It is for programs with state of the process that nodes share, a
+	// lock or a semaphore, which frozen goroutines would hold until the end of the run; 0: they freeze at once.
+	Grace time.Duration
+	// Files is the fault model of the files in the folders of nodes; nil: they are the operating system's.
+	Files *Files
+}
+
+// check says what is wrong with a crash.
+func (f *Freeze) check() error {
+	switch {
+	case f == nil:
+		return nil
+	case !Exact:
+		return fmt.Errorf("a crash that freezes nodes (Freeze) %w", errOverlay)
+	case f.Grace < 0:
+		return fmt.Errorf("the Grace of Freeze is %v, which must not be negative", f.Grace)
+	}
+	return f.Files.check()
+}
+
+// Process is what nodes share because they live in one process.
+type Process struct {
+	// Serial says that the program has state of the process, e.g. package-level variables or the global random source, so
+	// that there may be only one run at a time. It gets one processor (GOMAXPROCS is 1 while it is deployed), so that the
+	// order in which nodes use that state is nearly always the same. With the overlay every cluster is serial.
+	Serial bool
+	// Seed is called at the beginning of a run, for programs that draw from a source that can be seeded but not replaced;
+	// nil: nothing.
+	Seed func(uint64)
 	// Warm names the runs that a process makes before its first deployment.
 	Warm []*Warming
-	// Seed is called at the beginning of a run, for programs that draw from a source that
-	// can be seeded but not replaced; nil: nothing.
-	Seed func(uint64)
+	// CPUs is the number of processors that nodes see by runtime.NumCPU and runtime.GOMAXPROCS, with the overlay; 0 means
+	// DefaultCPUs. Goroutines of nodes run one at a time whatever it is.
+	CPUs int
 }
 
 // Describe says what the cluster is and can do.
@@ -135,63 +124,59 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 	if c.Start == nil {
 		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s has no Start, so no programs", c.Name)
 	}
-	if (c.Sockets || c.Freeze) && !Exact {
-		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s has sockets or freezes nodes, which needs a program built by \"lockstep go build\" or \"lockstep go test\"", c.Name)
+	messages, _, err := c.network()
+	if err == nil {
+		err = cmp.Or(c.Freeze.check(), c.Disk.check(), c.Faults.check())
 	}
-	if !(c.Split >= 0 && c.Split <= 1) {
-		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s: the share of writes to split is %v, allowed are 0..1", c.Name, c.Split)
-	}
-	if err := c.Disk.check(); err != nil {
+	if err != nil {
 		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s: %w", c.Name, err)
 	}
-	if err := c.Faults.check(); err != nil {
-		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s: %w", c.Name, err)
-	}
-	if err := c.Files.check(); err != nil {
-		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s: %w", c.Name, err)
-	}
-	if c.Files != nil && !c.Freeze {
-		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s has files that suffer, and must freeze nodes in a crash: set Freeze", c.Name)
-	}
-	if c.Bury < 0 || c.Bury > 0 && !c.Freeze {
-		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s buries nodes for %v, which must not be negative and needs Freeze", c.Name, c.Bury)
-	}
-	if c.Pace < 0 || c.Patience < 0 || c.CPUs < 0 {
-		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s: pace %v, patience %v and %d processors must not be negative", c.Name, c.Pace, c.Patience, c.CPUs)
+	if c.Pace < 0 || c.Patience < 0 || c.Process.CPUs < 0 {
+		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s: pace %v, patience %v and %d processors must not be negative",
+			c.Name, c.Pace, c.Patience, c.Process.CPUs)
 	}
 	supports := trace.KindsOf(trace.Deliver, trace.Drop, trace.Crash, trace.Restart, trace.Request, trace.Cut, trace.Heal, trace.Wait)
 	supports |= c.Faults.kinds()
-	if c.Duplicates {
+	if messages.Duplicates {
 		supports |= trace.KindsOf(trace.Duplicate)
 	}
-	if c.Parse != nil {
+	if messages.Parse != nil {
 		supports |= trace.KindsOf(trace.Replace)
 	}
 	repeats, recheck := lockstep.Roughly, 0
 	if c.Exact || Exact {
 		repeats, recheck = lockstep.Exactly, recheckEvery
 	}
-	return lockstep.Info{Name: c.Name, Build: c.Build, Options: c.Options, Nodes: c.Nodes, Supports: supports,
-		FIFO: c.FIFO, Rounds: c.Rounds, Phases: c.Phases, Aside: c.Aside, Roles: c.Roles, Types: c.Types, Events: c.Events, OneClock: true,
-		Pace: trace.Time(cmp.Or(c.Pace, DefaultPace)), Draws: "random numbers", Repeats: repeats, Recheck: recheck, Serial: c.Serial || Exact}, nil
+	return lockstep.Info{Name: c.Name, Build: c.Build, Options: c.Options, Nodes: c.Nodes, Supports: supports, FIFO: messages.FIFO,
+		Rounds: messages.Rounds, Phases: messages.Phases, Aside: messages.Aside, Types: messages.Types, Roles: c.Roles, Events: c.Events,
+		OneClock: true, Pace: trace.Time(cmp.Or(c.Pace, DefaultPace)), Draws: "random numbers", Repeats: repeats, Recheck: recheck,
+		Serial: c.Process.Serial || Exact}, nil
 }
 
 // Deploy makes a deployment. Its nodes start with each run.
 func (c Cluster) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.Deployment, error) {
-	for _, w := range c.Warm {
+	messages, sockets, err := c.network()
+	if err != nil {
+		return nil, fmt.Errorf("bubble: cluster %s: %w", c.Name, err)
+	}
+	for _, w := range c.Process.Warm {
 		if err := place.WarmUp(func() error { return w.Do(ctx) }); err != nil {
 			return nil, err
 		}
 	}
-	c.Pace, c.Patience, c.CPUs = cmp.Or(c.Pace, DefaultPace), cmp.Or(c.Patience, DefaultPatience), cmp.Or(c.CPUs, DefaultCPUs)
-	if c.Decode == nil {
-		c.Decode = wire.Detect
-	}
-	if c.Files != nil {
+	c.Pace, c.Patience = cmp.Or(c.Pace, DefaultPace), cmp.Or(c.Patience, DefaultPatience)
+	c.Process.CPUs = cmp.Or(c.Process.CPUs, DefaultCPUs)
+	var files *Files
+	if c.Freeze != nil && c.Freeze.Files != nil {
+		files = c.Freeze.Files
 		place.Prefer(inMemory())
 	}
+	deployed := func() *deployment {
+		return &deployment{Cluster: c, messages: messages, sockets: sockets, model: files, place: place,
+			lives: make([]*Node, c.Nodes), disks: make([]map[string]kept, c.Nodes)}
+	}
 	release := wideStacks()
-	if c.Serial || Exact {
+	if c.Process.Serial || Exact {
 		processors, narrow, undo := runtime.GOMAXPROCS(1), release, takeOver(c.Patience)
 		release = func() {
 			narrow()
@@ -201,9 +186,11 @@ func (c Cluster) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.De
 	}
 	if Exact {
 		_ = place.WarmUp(func() error { // which does not fail
-			newDeployment(c, place, nil).warm()
+			deployed().warm()
 			return nil
 		})
 	}
-	return newDeployment(c, place, release), nil
+	d := deployed()
+	d.release = release
+	return d, nil
 }

@@ -22,6 +22,9 @@ import (
 // run, and its methods are called by the bubble's main goroutine.
 type deployment struct {
 	Cluster
+	messages Messages
+	sockets  *Sockets // nil: the nodes hand messages over
+	model    *Files   // the fault model of files; nil: there is none
 	place    *lockstep.Place
 	world    *World
 	lives    []*Node // the life of each node; nil while it is down
@@ -47,10 +50,6 @@ type deployment struct {
 	quiets atomic.Int64 // how often it has
 	gone   atomic.Bool  // nobody waits for it any more
 	number string       // of the bubble, in stack dumps
-}
-
-func newDeployment(c Cluster, place *lockstep.Place, release func()) *deployment {
-	return &deployment{release: release, Cluster: c, place: place, lives: make([]*Node, c.Nodes), disks: make([]map[string]kept, c.Nodes)}
 }
 
 // Reset starts every node anew.
@@ -82,14 +81,15 @@ func (d *deployment) begin(seed uint64, out *lockstep.Outbox) error {
 	d.timer.Stop()
 	d.world.life = func(n lockstep.Node) *Node { return d.lives[n-1] }
 	d.frozen = 0
-	if d.Sockets {
-		carry(d.world, d.Nodes, d.Split)
+	if d.sockets != nil {
+		d.world.socket = true
+		carry(d.world, d.Nodes, d.sockets.Split)
 	}
 	if err := d.machines(); err != nil {
 		return err
 	}
-	if d.Seed != nil {
-		d.Seed(seed)
+	if d.Process.Seed != nil {
+		d.Process.Seed(seed)
 	}
 	if d.Begin != nil {
 		d.Begin(d.world)
@@ -138,21 +138,21 @@ const mostLives = 255
 func (d *deployment) crash(self lockstep.Node) error {
 	n := d.lives[self-1]
 	d.lives[self-1] = nil
-	if !d.Freeze {
+	if d.Freeze == nil {
 		n.thaw() // otherwise it could not end
 	}
 	n.dead.Store(true)
 	d.world.crash(n)
 	d.offerUntaken(n)
 	n.crash(d.choose)
-	powerFails := d.Files != nil && d.chance.strikes(d.Files.PowerFailures)
-	if d.Bury > 0 && d.Sockets {
+	powerFails := d.model != nil && d.chance.strikes(d.model.PowerFailures)
+	if d.sockets != nil && d.Freeze != nil && d.Freeze.Grace > 0 {
 		bury(n.number())
 	}
-	if d.Sockets {
+	if d.sockets != nil {
 		unplug(n.number(), powerFails)
 	}
-	if d.Freeze {
+	if d.Freeze != nil {
 		return d.freeze(n, powerFails)
 	}
 	n.end()
@@ -172,20 +172,20 @@ func (d *deployment) offerUntaken(n *Node) {
 	}
 }
 
-// freeze stops the goroutines of an incarnation for good, after they were buried.
+// freeze stops the goroutines of an incarnation for good, after their grace.
 func (d *deployment) freeze(n *Node, powerFails bool) error {
-	if d.Files != nil {
+	if d.model != nil {
 		if err := d.crashFiles(n, powerFails); err != nil {
 			return err
 		}
 	}
-	if d.Bury > 0 {
+	if d.Freeze.Grace > 0 {
 		thaw(n.number()) // it may have been paused
-		d.sleep(d.Bury)
+		d.sleep(d.Freeze.Grace)
 	}
 	freeze(n.number())
 	d.frozen++
-	if d.Files != nil {
+	if d.model != nil {
 		closeFiles(n.number())
 	}
 	return nil
@@ -265,14 +265,14 @@ func (d *deployment) lose(a arrival) {
 // replace gives a message the body that was forged for it.
 func (d *deployment) replace(s *lockstep.Step, out *lockstep.Outbox) error {
 	text, _ := out.Forged(s)
-	kind, tag, forged, err := d.Parse(text)
+	kind, tag, forged, err := d.messages.Parse(text)
 	if err != nil {
 		return fmt.Errorf("forged message %q: %w", text, err)
 	}
 	out.Retype(s.Msg, kind, tag)
 	d.bodies = append(d.bodies, forged)
-	if m := out.Message(s.Msg); d.Announce != nil {
-		d.Announce(d.world, m.From, m.To, forged)
+	if m := out.Message(s.Msg); d.messages.Announce != nil {
+		d.messages.Announce(d.world, m.From, m.To, forged)
 	}
 	return nil
 }
@@ -376,10 +376,10 @@ func (d *deployment) settle(out *lockstep.Outbox) {
 // arrange puts what was sent into its order, and tells the cluster.
 func (d *deployment) arrange() {
 	w := d.world
-	inOrder(w.sent, d.Rank)
+	inOrder(w.sent, d.messages.Rank)
 	for i := range w.sent {
-		if m := &w.sent[i]; d.Announce != nil {
-			d.Announce(w, m.from, m.to, m.body)
+		if m := &w.sent[i]; d.messages.Announce != nil {
+			d.messages.Announce(w, m.from, m.to, m.body)
 		}
 	}
 }
@@ -408,7 +408,7 @@ func (d *deployment) decode(kind string, c *chunk) (string, string) {
 	}
 	decoder, known := d.decoders[name]
 	if !known {
-		decoder = d.Decode(connOf(name, kind == "datagram"))
+		decoder = d.sockets.Decode(connOf(name, kind == "datagram"))
 		d.decoders[name] = decoder
 	}
 	text := ""
@@ -464,8 +464,8 @@ func (d *deployment) text(number trace.ID) string {
 		return ""
 	}
 	body := d.bodies[number-1]
-	if d.Text != nil {
-		return d.Text(body)
+	if d.messages.Text != nil {
+		return d.messages.Text(body)
 	}
 	return fmt.Sprintf("%v", body)
 }

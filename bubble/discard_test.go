@@ -86,7 +86,7 @@ func TestDiscard(t *testing.T) {
 		<-n.Context().Done()
 		return nil
 	}
-	plan := lockstep.Plan{System: bubble.Cluster{Name: "left", Nodes: 3, Freeze: true, Start: start, Serial: true}, Strategy: strategy.Walk{Wait: 10, Crash: 1, Restart: 3, Steps: 100},
+	plan := lockstep.Plan{System: bubble.Cluster{Name: "left", Nodes: 3, Freeze: &bubble.Freeze{}, Start: start, Process: bubble.Process{Serial: true}}, Strategy: strategy.Walk{Wait: 10, Crash: 1, Restart: 3, Steps: 100},
 		Seed: 1, Runs: 20}
 	goroutines, bytes := 0, uint64(0)
 	for i := range 5 {

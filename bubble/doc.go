@@ -2,8 +2,9 @@
 // mutexes, several nodes in one process, inside a bubble of package testing/synctest, where
 // time is virtual and the engine's.
 //
-// A program needs a transport that can be replaced. Its adapter is a [Cluster] whose Start
-// brings one node up and hands messages over: [Node.Send] puts one into the engine's hands,
+// A program talks through the engine in one of two ways, which is the Network of its [Cluster]: [Messages], where it has a
+// transport that can be replaced, or [Sockets], where it uses package net and is built with the overlay. With Messages,
+// its adapter is a Cluster whose Start brings one node up and hands messages over: [Node.Send] puts one into the engine's hands,
 // with type, tag and body, and the function given to [Node.Receive] gets those that the
 // engine delivers.
 //
@@ -66,7 +67,7 @@
 // out a step moves what is drawn after it.
 //
 // What a program makes once in a process, when it is first needed, must be there before the first run that counts. With
-// the overlay each process makes a short run for that; where this does not reach everything, [Cluster.Warm] names more ([Warming]).
+// the overlay each process makes a short run for that; where this does not reach everything, [Process].Warm names more ([Warming]).
 //
 // That is not taken for granted. One of 50 passing runs is made again and compared, and a finding
 // that is kept is made again in a fresh process. What nodes do that may come out differently is

@@ -38,7 +38,7 @@ func (d *deployment) enclose(run func()) (*lockstep.Finding, error) {
 		}()
 		synctest.Test(&testing.T{}, func(*testing.T) {
 			d.number = bubbleNumber()
-			beginRun(d.warming, d.CPUs)
+			beginRun(d.warming, d.Process.CPUs)
 			run()
 			d.end()
 		})
@@ -81,7 +81,7 @@ func (d *deployment) end() {
 	for i, n := range d.lives {
 		if n != nil {
 			n.thaw()
-			if d.Sockets {
+			if d.sockets != nil {
 				unplug(n.number(), false)
 			}
 			n.end()
@@ -94,7 +94,7 @@ func (d *deployment) end() {
 	}
 	d.sleep(linger)
 	d.quiet()
-	if d.Sockets {
+	if d.sockets != nil {
 		carryNoMore()
 	}
 	serveNoMore()

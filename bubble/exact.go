@@ -39,7 +39,7 @@ const (
 )
 
 // rules turns the rules of the overlay on for a run. A panic that no goroutine of a node
-// catches is the run's, unless that is dead: what it does while it is buried, in files that no
+// catches is the run's, unless that is dead: what it does in its grace, in files that no
 // longer change, is not seen.
 func rules(w *World) {
 	runtime.LockstepSeed(w.Seed())

@@ -231,7 +231,7 @@ func TestManyPointers(t *testing.T) {
 // and starts again.
 func TestFreeze(t *testing.T) {
 	beats, lives := 0, 0
-	stubborn := bubble.Cluster{Name: "stubborn", Nodes: 3, Freeze: true, Start: func(n *bubble.Node) error {
+	stubborn := bubble.Cluster{Name: "stubborn", Nodes: 3, Freeze: &bubble.Freeze{}, Start: func(n *bubble.Node) error {
 		lives++
 		life := n.Life()
 		for range 1000 {
@@ -340,7 +340,7 @@ func TestStateWaits(t *testing.T) {
 		}
 		return nil
 	}
-	plan := lockstep.Plan{System: bubble.Cluster{Name: "locked", Nodes: 1, Start: start, Freeze: true}, Strategy: strategy.Walk{Wait: 1, Steps: 10}, Runs: 1, Texts: true}
+	plan := lockstep.Plan{System: bubble.Cluster{Name: "locked", Nodes: 1, Start: start, Freeze: &bubble.Freeze{}}, Strategy: strategy.Walk{Wait: 1, Steps: 10}, Runs: 1, Texts: true}
 	r, err := lockstep.Explore(t.Context(), plan)
 	if err != nil || r.First() == nil || !strings.Contains(r.First().Finding.Text, "node 1 waited for") {
 		t.Errorf("found %+v, %v", r.First(), err)
@@ -360,7 +360,7 @@ func TestPanicInBurial(t *testing.T) {
 		}()
 		return nil
 	}
-	plan := lockstep.Plan{System: bubble.Cluster{Name: "buried", Nodes: 3, Freeze: true, Bury: 50 * time.Millisecond, Start: start},
+	plan := lockstep.Plan{System: bubble.Cluster{Name: "grace", Nodes: 3, Freeze: &bubble.Freeze{Grace: 50 * time.Millisecond}, Start: start},
 		Strategy: strategy.Walk{Wait: 4, Crash: 1, Restart: 1, Steps: 40}, Runs: 5, Seed: 1}
 	r, err := lockstep.Explore(t.Context(), plan) // the frozen are left
 	if err != nil || r.First() != nil || panicked == 0 {

@@ -53,10 +53,10 @@ func (d *deployment) fallen(n *Node) {
 	d.lives[n.self-1] = nil
 	d.offerUntaken(n)
 	n.crash(d.choose)
-	if d.Sockets {
+	if d.sockets != nil {
 		unplug(n.number(), false)
 	}
-	if d.Files != nil {
+	if d.model != nil {
 		leaveFiles(n.number())
 		closeFiles(n.number())
 	}

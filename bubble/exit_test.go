@@ -76,7 +76,7 @@ func TestExitAtOnce(t *testing.T) {
 
 // An exit that the cluster allows is the node's crash: it stands still, is down in the trace, and starts again.
 func TestExitAllowed(t *testing.T) {
-	for name, c := range map[string]bubble.Cluster{"plain": {}, "frozen": {Freeze: true, Sockets: true, Files: &bubble.Files{}}} {
+	for name, c := range map[string]bubble.Cluster{"plain": {}, "frozen": {Freeze: &bubble.Freeze{Files: &bubble.Files{}}, Network: bubble.Sockets{}}} {
 		t.Run(name, func(t *testing.T) {
 			c.Name, c.Nodes = "exiting", 3
 			c.AllowExit = func(n lockstep.Node, status int) bool { return n == 2 && status == 7 }
@@ -131,7 +131,7 @@ func TestExitAllowed(t *testing.T) {
 	}
 }
 
-// What the dead do in their burial, or when they are stopped, ends nothing.
+// What crashed nodes do in their grace, or when they are stopped, ends nothing.
 func TestExitOfTheDead(t *testing.T) {
 	exits := 0
 	start := func(n *bubble.Node) error {
@@ -142,7 +142,7 @@ func TestExitOfTheDead(t *testing.T) {
 		os.Exit(1)
 		return nil
 	}
-	for name, c := range map[string]bubble.Cluster{"ends": {}, "frozen": {Freeze: true, Bury: time.Second}} {
+	for name, c := range map[string]bubble.Cluster{"ends": {}, "frozen": {Freeze: &bubble.Freeze{Grace: time.Second}}} {
 		c.Name, c.Nodes, c.Start = name, 3, start
 		result := campaign(t, lockstep.Plan{System: c, Strategy: strategy.Walk{Wait: 4, Crash: 1, Restart: 1, Steps: 40}, Runs: 3, Seed: 1})
 		if exits == 0 || result.First() != nil {

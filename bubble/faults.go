@@ -1,7 +1,6 @@
 package bubble
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -31,7 +30,7 @@ func (f *Faults) check() error {
 	case *f == Faults{}:
 		return nil
 	case !Exact:
-		return errors.New("pauses and clocks need a program built by \"lockstep go build\" or \"lockstep go test\"")
+		return fmt.Errorf("a fault model with pauses or wrong clocks (Faults) %w", errOverlay)
 	case f.Pause < 0 || f.Ahead < 0 || f.Drift < 0 || f.Drift > mostDrift:
 		return fmt.Errorf("the longest pause is %v, clocks are %v ahead and drift by %d, which must not be negative, and the drift at most %d", f.Pause, f.Ahead, f.Drift, mostDrift)
 	}
@@ -54,14 +53,11 @@ type ClockError struct {
 // String is the error in words.
 func (c ClockError) String() string { return fmt.Sprintf("%v ahead, drift %d ppm", c.Ahead, c.Drift) }
 
-// errExact says what pauses and clocks need.
-var errExact = errors.New("bubble: needs a program built by \"lockstep go\"")
-
 // Pause lets the goroutines of a node stand still for a time. A node that is down, or paused, is
 // left alone. Messages that arrive meanwhile wait.
 func (w *World) Pause(n lockstep.Node, long time.Duration) error {
 	if !Exact {
-		return errExact
+		return fmt.Errorf("bubble: a pause %w", errOverlay)
 	}
 	life := w.life(n)
 	if life == nil || life.paused {
@@ -88,7 +84,7 @@ func (n *Node) thaw() {
 // times of files go by it. The monotonic clock does not jump, but drifts.
 func (w *World) SetClock(n lockstep.Node, c ClockError) error {
 	if !Exact {
-		return errExact
+		return fmt.Errorf("bubble: setting a clock %w", errOverlay)
 	}
 	if c.Drift < -mostDrift || c.Drift > mostDrift {
 		return fmt.Errorf("bubble: the drift is %d millionths, allowed are -%d to %d", c.Drift, mostDrift, mostDrift)

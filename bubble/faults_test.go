@@ -155,7 +155,7 @@ func TestDrift(t *testing.T) {
 
 // Faults are drawn, reported and repeated.
 func TestFaults(t *testing.T) {
-	cluster := bubble.Cluster{Name: "faults", Nodes: 3, Freeze: true, Start: func(n *bubble.Node) error {
+	cluster := bubble.Cluster{Name: "faults", Nodes: 3, Freeze: &bubble.Freeze{}, Start: func(n *bubble.Node) error {
 		for n.Alive() {
 			before := time.Now()
 			time.Sleep(time.Second)
@@ -227,7 +227,7 @@ func TestFaultsAreSteps(t *testing.T) {
 		mildest string // that shows it; of a jump it depends on where the clock was
 	}{{"late", trace.Pause, bubble.Paused, "4.0625s"}, {"off", trace.Jump, bubble.Clock, ""}} {
 		t.Run(c.event, func(t *testing.T) {
-			cluster := bubble.Cluster{Name: "sleeper", Nodes: 3, Freeze: true, Pace: 10 * time.Second, Start: sleeper, Faults: bubble.Faults{Pause: 20 * time.Second, Ahead: time.Hour}}
+			cluster := bubble.Cluster{Name: "sleeper", Nodes: 3, Freeze: &bubble.Freeze{}, Pace: 10 * time.Second, Start: sleeper, Faults: bubble.Faults{Pause: 20 * time.Second, Ahead: time.Hour}}
 			never := spec.OnEvent(c.event, c.event, func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding {
 				return &lockstep.Finding{Text: "it happened"}
 			})

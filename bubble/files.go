@@ -85,7 +85,7 @@ type machine struct {
 
 // machines makes the disks of a run, empty.
 func (d *deployment) machines() error {
-	if d.Files == nil {
+	if d.model == nil {
 		return nil
 	}
 	d.files = true
@@ -96,7 +96,7 @@ func (d *deployment) machines() error {
 		if err != nil {
 			return err
 		}
-		model := *d.Files
+		model := *d.model
 		if model.SyncTime == 0 {
 			model.SyncTime = DefaultSyncTime
 		}

@@ -86,7 +86,7 @@ func memory() string {
 
 // suffering is a plan in which nodes crash.
 func suffering(runs int, files bubble.Files, start func(*bubble.Node) error, judge lockstep.Spec) lockstep.Plan {
-	cluster := bubble.Cluster{Name: "files", Nodes: 3, Freeze: true, Files: &files, Start: start}
+	cluster := bubble.Cluster{Name: "files", Nodes: 3, Freeze: &bubble.Freeze{Files: &files}, Start: start}
 	return lockstep.Plan{System: cluster, Strategy: storm, Spec: judge, Runs: runs, Seed: 3, Scratch: memory()}
 }
 
@@ -197,7 +197,7 @@ func TestOrderOfNames(t *testing.T) {
 			seen = append(seen, strings.Join(e.Value.([]string), ","))
 			return nil
 		})
-		plan := lockstep.Plan{System: bubble.Cluster{Name: "names", Nodes: 1, Freeze: true, Files: &bubble.Files{}, Start: listing},
+		plan := lockstep.Plan{System: bubble.Cluster{Name: "names", Nodes: 1, Freeze: &bubble.Freeze{Files: &bubble.Files{}}, Start: listing},
 			Strategy: strategy.Walk{Wait: 1, Steps: 2}, Spec: judge, Runs: 3, Seed: 4, Scratch: scratch}
 		if result, err := lockstep.Explore(t.Context(), plan); err != nil || result.First() != nil || len(seen) != 3 {
 			t.Fatalf("%v, %+v, %d lists", err, result.First(), len(seen))
@@ -227,9 +227,9 @@ func writeAnew(path string) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// Nodes that crash while they hold what all nodes share keep it for ever, unless they are
-// buried before they freeze.
-func TestBury(t *testing.T) {
+// Nodes that crash while they hold what all nodes share keep it until the end of the run, unless they have a grace
+// before they freeze.
+func TestGrace(t *testing.T) {
 	start := func(n *bubble.Node) error {
 		dir, err := n.Folder()
 		if err != nil {
@@ -248,13 +248,13 @@ func TestBury(t *testing.T) {
 		return nil
 	}
 	var beats [2]int
-	for i, bury := range []time.Duration{0, 50 * time.Millisecond} {
+	for i, grace := range []time.Duration{0, 50 * time.Millisecond} {
 		plan := suffering(30, bubble.Files{PowerFailures: 0.5}, start, spec.OnEvent("beat", "count", func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding {
 			beats[i]++
 			return nil
 		}))
 		cluster := plan.System.(bubble.Cluster)
-		cluster.Bury, cluster.Begin = bury, func(*bubble.World) { tickets = make(chan struct{}, 1) }
+		cluster.Freeze.Grace, cluster.Begin = grace, func(*bubble.World) { tickets = make(chan struct{}, 1) }
 		plan.System = cluster
 		result, err := lockstep.Explore(t.Context(), plan)
 		if err != nil || result.First() != nil {
@@ -265,15 +265,15 @@ func TestBury(t *testing.T) {
 		}
 	}
 	if beats[1] < 4*beats[0] {
-		t.Errorf("%d beats without burial, %d with it", beats[0], beats[1])
+		t.Errorf("%d beats without a grace, %d with one", beats[0], beats[1])
 	}
 }
 
 // deceived counts the times that a node read something else in memory than it had written to the file.
 var deceived int
 
-// A node that is buried never reads in memory that what it wrote to a file is not there.
-func TestBuriedMapping(t *testing.T) {
+// A node in its grace never reads in memory that what it wrote to a file is not there.
+func TestMappingInGrace(t *testing.T) {
 	start := func(n *bubble.Node) error {
 		dir, err := n.Folder()
 		if err != nil {
@@ -305,7 +305,7 @@ func TestBuriedMapping(t *testing.T) {
 	deceived = 0
 	plan := suffering(30, bubble.Files{PowerFailures: 0.5}, start, nil)
 	cluster := plan.System.(bubble.Cluster)
-	cluster.Bury = 50 * time.Millisecond
+	cluster.Freeze.Grace = 50 * time.Millisecond
 	plan.System = cluster
 	result, err := lockstep.Explore(t.Context(), plan)
 	if err != nil || result.First() != nil || deceived > 0 {
@@ -331,7 +331,7 @@ func TestManyLives(t *testing.T) {
 		*last = life
 		return nil
 	})
-	result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: bubble.Cluster{Name: "lives", Nodes: 1, Freeze: true, Bury: time.Second, Start: start}, Spec: judge,
+	result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: bubble.Cluster{Name: "lives", Nodes: 1, Freeze: &bubble.Freeze{Grace: time.Second}, Start: start}, Spec: judge,
 		Strategy: strategy.Walk{Crash: 1, Restart: 1, Wait: 1, Down: 1, Steps: 2000}, Runs: 1, Seed: 1})
 	if err != nil || result.First() != nil || !strings.Contains(fmt.Sprint(result.Reasons), "node 1 has had 255 lives") || most != 255 {
 		t.Errorf("%d lives, %v, %+v", most, err, result)
@@ -390,7 +390,7 @@ func TestFault(t *testing.T) {
 		}
 		return fmt.Errorf("it read %d", pages[1<<12])
 	}
-	plan := lockstep.Plan{System: bubble.Cluster{Name: "short", Nodes: 1, Freeze: true, Files: &bubble.Files{}, Start: start}, Strategy: strategy.Walk{Wait: 1, Steps: 2}, Runs: 1, Seed: 1}
+	plan := lockstep.Plan{System: bubble.Cluster{Name: "short", Nodes: 1, Freeze: &bubble.Freeze{Files: &bubble.Files{}}, Start: start}, Strategy: strategy.Walk{Wait: 1, Steps: 2}, Runs: 1, Seed: 1}
 	result, err := lockstep.Explore(t.Context(), plan)
 	if err != nil {
 		t.Fatal(err)

@@ -20,7 +20,7 @@ import (
 // run, which the one that warms the process up comes to.
 func TestNothingGoesOn(t *testing.T) {
 	var turns atomic.Int64
-	cluster := bubble.Cluster{Name: "restless", Nodes: 1, Freeze: true, Bury: time.Second, Patience: 200 * time.Millisecond, Start: func(n *bubble.Node) error {
+	cluster := bubble.Cluster{Name: "restless", Nodes: 1, Freeze: &bubble.Freeze{Grace: time.Second}, Patience: 200 * time.Millisecond, Start: func(n *bubble.Node) error {
 		for n.Alive() {
 			time.Sleep(time.Millisecond)
 		}
@@ -93,7 +93,7 @@ func made(t *testing.T, c bubble.Cluster) {
 // run's nodes. Nothing is left of it.
 func TestNothingComesBack(t *testing.T) {
 	var back atomic.Bool
-	made(t, hanging(t, bubble.Cluster{Nodes: 1, Sockets: true}, func() {
+	made(t, hanging(t, bubble.Cluster{Nodes: 1, Network: bubble.Sockets{}}, func() {
 		back.Store(true)
 		_, _ = net.Dial("tcp", "10.0.0.1:7")
 	}, func(n *bubble.Node, run int, release func()) error {

@@ -22,7 +22,7 @@ import (
 // talkers are nodes with an HTTP server each, which ask one another by http.DefaultTransport, whose idle connections are in a
 // variable of its package.
 func talkers(get func(url string) (*http.Response, error)) bubble.Cluster {
-	return bubble.Cluster{Name: "talkers", Nodes: 3, Sockets: true, Freeze: true, Start: func(n *bubble.Node) error {
+	return bubble.Cluster{Name: "talkers", Nodes: 3, Network: bubble.Sockets{}, Freeze: &bubble.Freeze{}, Start: func(n *bubble.Node) error {
 		l, err := net.Listen("tcp", ":80")
 		if err != nil {
 			return err
@@ -104,7 +104,7 @@ func TestFrozenLock(t *testing.T) {
 		}
 		return nil
 	}
-	result := campaign(t, lockstep.Plan{System: bubble.Cluster{Name: "locking", Nodes: 3, Start: start, Freeze: true},
+	result := campaign(t, lockstep.Plan{System: bubble.Cluster{Name: "locking", Nodes: 3, Start: start, Freeze: &bubble.Freeze{}},
 		Strategy: strategy.Walk{Wait: 20, Crash: 2, Steps: 8}, Runs: 40, KeepGoing: true})
 	f := result.First()
 	if f == nil || f.Finding.Property != "left-behind" {

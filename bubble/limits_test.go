@@ -50,7 +50,7 @@ var limits = []limit{
 	{virtual, "limits of the process: setting one has no effect", "TestProcess", "syscall.Setrlimit", ""},
 	{virtual, "mask of file modes: always 022", "TestProcess", "syscall.Umask", ""},
 	{virtual, "signals that a node sends itself; it sees no others", "TestSignals", "os/signal.* os.FindProcess os.Process.Signal os.Process.Kill syscall.Kill syscall.Tgkill", ""},
-	{virtual, "sockets, in memory, with `Cluster.Sockets`: see [Sockets in a bubble](sockets.md)", "TestOverlay",
+	{virtual, "sockets, in memory, with `Network: bubble.Sockets{}`: see [Sockets in a bubble](sockets.md)", "TestOverlay",
 		"net.Dial* net.Listen* net.*Conn net.*Listener net.*Conn.* net.*Listener.* net.Dialer.* net.ListenConfig.* net.Buffers.*", ""},
 	{virtual, "names of hosts: `localhost`, `node1`, `node2` ...", "TestNames", "net.Lookup* net.Resolve* net.Resolver.*", ""},
 	{virtual, "files below `Node.Folder`, with `Cluster.Files`; elsewhere they are the machine's, and nodes share them", "TestCalls",

@@ -30,13 +30,13 @@ func caller(n *bubble.Node) error {
 	return nil
 }
 
-var callers = bubble.Cluster{Name: "callers", Nodes: 2, Start: caller, Events: []string{"heard"}, Types: []string{"Word", "Lie"},
-	Parse: func(text string) (string, trace.Tag, any, error) {
+var callers = bubble.Cluster{Name: "callers", Nodes: 2, Start: caller, Events: []string{"heard"},
+	Network: bubble.Messages{Types: []string{"Word", "Lie"}, Parse: func(text string) (string, trace.Tag, any, error) {
 		if !strings.HasPrefix(text, "lie ") {
 			return "", trace.Tag{}, nil, fmt.Errorf("%q is no lie", text)
 		}
 		return "Lie", trace.Tag{}, text, nil
-	}}
+	}}}
 
 // The sender of a message that is dropped, or sent on a link that is cut, is told.
 func TestLost(t *testing.T) {

@@ -98,6 +98,7 @@ func (n *Node) Rand() *rand.Rand { return n.chance.rand() }
 // Send puts a message on its way. The body must not be changed after. The tag is zero where
 // messages carry none. What a node sends that has crashed is lost.
 func (n *Node) Send(to lockstep.Node, kind string, tag trace.Tag, body any) {
+	n.needsMessages("Send")
 	if n.dead.Load() {
 		return
 	}
@@ -118,12 +119,16 @@ func (n *Node) Emit(event string, value any) {
 // Receive names the function that gets messages. It is called by a goroutine of the node,
 // for one message after the other, and may block; then those behind it wait. Messages that
 // came before wait for it.
-func (n *Node) Receive(f func(from lockstep.Node, body any)) { n.set(func() { n.receive = f }) }
+func (n *Node) Receive(f func(from lockstep.Node, body any)) {
+	n.needsMessages("Receive")
+	n.set(func() { n.receive = f })
+}
 
 // ReceiveAtOnce is Receive for a function that never waits, neither for a channel nor for a lock that
 // somebody holds while he waits: it is called by the goroutine that takes the run's steps, and
 // none of the node's is woken for each message.
 func (n *Node) ReceiveAtOnce(f func(from lockstep.Node, body any)) {
+	n.needsMessages("ReceiveAtOnce")
 	n.set(func() { n.receive, n.atOnce = f, true })
 }
 
@@ -152,7 +157,18 @@ func (n *Node) RequestAtOnce(f func(id int32, text string)) {
 // Lost names the function that is told of a message of this node that was dropped, or sent on a
 // link that is cut: what the sender of a connection learns when it breaks. Without it, messages
 // are lost in silence.
-func (n *Node) Lost(f func(to lockstep.Node, body any)) { n.set(func() { n.lost = f }) }
+func (n *Node) Lost(f func(to lockstep.Node, body any)) {
+	n.needsMessages("Lost")
+	n.set(func() { n.lost = f })
+}
+
+// needsMessages panics where the program uses a method for messages, and the network is Sockets.
+func (n *Node) needsMessages(method string) {
+	if n.world.socket {
+		panic(fmt.Sprintf("bubble: node %d calls Node.%s, and the network of its cluster is bubble.Sockets: "+
+			"either write to sockets, or use bubble.Messages", n.self, method))
+	}
+}
 
 // State names the function that puts the node's state into a few words. Like the next one it
 // is called when the node is quiet, and must not wait, nor for a lock: a goroutine may sleep with it.

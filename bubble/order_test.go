@@ -63,7 +63,7 @@ func TestEventsOfTheCrashed(t *testing.T) {
 	if !bubble.Exact {
 		t.Skip("without the overlay the node of a goroutine is unknown")
 	}
-	for name, c := range map[string]bubble.Cluster{"ends": {}, "frozen": {Freeze: true, Bury: time.Second}} {
+	for name, c := range map[string]bubble.Cluster{"ends": {}, "frozen": {Freeze: &bubble.Freeze{Grace: time.Second}}} {
 		t.Run(name, func(t *testing.T) {
 			late := 0
 			c.Name, c.Nodes = "late", 3

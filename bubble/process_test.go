@@ -133,7 +133,7 @@ func TestProcess(t *testing.T) {
 				return nil
 			}
 			pid, env := os.Getpid(), os.Environ()
-			list := campaign(t, lockstep.Plan{System: bubble.Cluster{Name: "own", Nodes: 3, Start: start, Sockets: true, Freeze: true},
+			list := campaign(t, lockstep.Plan{System: bubble.Cluster{Name: "own", Nodes: 3, Start: start, Network: bubble.Sockets{}, Freeze: &bubble.Freeze{}},
 				Strategy: strategy.Walk{Wait: 3, Crash: 1, Restart: 1, Steps: 20}, Runs: 3, Seed: 2}).Nondeterminism
 			if wrong != "" || len(list) > 0 {
 				t.Errorf("%ssources of nondeterminism %q", wrong, list)
@@ -149,7 +149,7 @@ func TestProcess(t *testing.T) {
 func TestCPUs(t *testing.T) {
 	seen := 0
 	start := func(*bubble.Node) error { seen = runtime.NumCPU(); return nil }
-	campaign(t, lockstep.Plan{System: bubble.Cluster{Name: "many", Nodes: 1, Start: start, CPUs: 12}, Strategy: strategy.Walk{Wait: 1, Steps: 1}, Runs: 1})
+	campaign(t, lockstep.Plan{System: bubble.Cluster{Name: "many", Nodes: 1, Start: start, Process: bubble.Process{CPUs: 12}}, Strategy: strategy.Walk{Wait: 1, Steps: 1}, Runs: 1})
 	if seen != 12 || runtime.NumCPU() == 12 {
 		t.Errorf("nodes see %d processors, others %d", seen, runtime.NumCPU())
 	}

@@ -132,8 +132,8 @@ func TestPowerIsSilent(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cluster := bubble.Cluster{Name: "silence", Nodes: 2, Sockets: true, Freeze: true, Pace: time.Hour,
-				Files: &bubble.Files{PowerFailures: c.power}, Start: talker(c.then)}
+			cluster := bubble.Cluster{Name: "silence", Nodes: 2, Network: bubble.Sockets{}, Pace: time.Hour,
+				Freeze: &bubble.Freeze{Files: &bubble.Files{PowerFailures: c.power}}, Start: talker(c.then)}
 			plan := lockstep.Plan{System: cluster, Strategy: outage{}, Scratch: memory(), Seed: 1}
 			tr, err := lockstep.Record(t.Context(), plan, 0)
 			if err != nil {
@@ -156,7 +156,7 @@ func TestPowerIsSilent(t *testing.T) {
 func TestUnixPathLeftBehind(t *testing.T) {
 	for _, files := range []*bubble.Files{nil, {}} {
 		again := false
-		cluster := bubble.Cluster{Name: "paths", Nodes: 2, Sockets: true, Freeze: true, Files: files, Pace: time.Second}
+		cluster := bubble.Cluster{Name: "paths", Nodes: 2, Network: bubble.Sockets{}, Freeze: &bubble.Freeze{Files: files}, Pace: time.Second}
 		cluster.Start = func(n *bubble.Node) error {
 			if n.Self() == 2 {
 				n.Emit("talks", nil) // node 1 crashes

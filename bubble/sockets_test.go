@@ -39,7 +39,7 @@ var fair = strategy.DefaultPOS
 // in every run.
 func play(t *testing.T, server, client func(*bubble.Node) error) {
 	t.Helper()
-	cluster := bubble.Cluster{Name: "sockets", Nodes: 2, Sockets: true, Pace: time.Hour, Start: func(n *bubble.Node) error {
+	cluster := bubble.Cluster{Name: "sockets", Nodes: 2, Network: bubble.Sockets{}, Pace: time.Hour, Start: func(n *bubble.Node) error {
 		if n.Self() == 1 {
 			return server(n)
 		}
@@ -301,10 +301,9 @@ func TestRPC(t *testing.T) {
 
 // Faults of the network and of nodes break connections, and programs that bear that go on.
 func TestSocketFaults(t *testing.T) {
-	cluster := bubble.Cluster{Name: "sockets", Nodes: 3, Sockets: true,
-		Decode: wire.Each(func(data []byte) (string, string) {
-			return strings.Fields(string(data) + " empty")[0], string(data)
-		}),
+	cluster := bubble.Cluster{Name: "sockets", Nodes: 3, Network: bubble.Sockets{Decode: wire.Each(func(data []byte) (string, string) {
+		return strings.Fields(string(data) + " empty")[0], string(data)
+	})},
 		Start: func(n *bubble.Node) error {
 			n.Go(func() { _ = echo(n) })
 			for n.Alive() {
@@ -504,7 +503,7 @@ func typesOf(t *testing.T, cluster bubble.Cluster) map[string]int {
 
 // What travels on sockets has the names of its protocol, whole or in two parts.
 func TestNames(t *testing.T) {
-	cluster := bubble.Cluster{Name: "names", Nodes: 2, Sockets: true, Pace: time.Hour, Start: func(n *bubble.Node) error {
+	cluster := bubble.Cluster{Name: "names", Nodes: 2, Network: bubble.Sockets{}, Pace: time.Hour, Start: func(n *bubble.Node) error {
 		if n.Self() == 1 {
 			s := rpc.NewServer()
 			l, err := listen(n, ":9")
@@ -536,12 +535,12 @@ func TestNames(t *testing.T) {
 	if whole["Adder.Add"] != 10 || whole["Adder.Add answer"] != 10 || whole["connect"] != 1 || whole["data"] != 0 {
 		t.Error(whole)
 	}
-	cluster.Split = 1
+	cluster.Network = bubble.Sockets{Split: 1}
 	parts := typesOf(t, cluster)
 	if parts["Adder.Add (1/2)"] != 10 || parts["Adder.Add (2/2)"] != 10 || parts["Adder.Add answer (1/2)"] != 10 || parts["Adder.Add"] != 0 {
 		t.Error(parts)
 	}
-	cluster.Split = 0.5
+	cluster.Network = bubble.Sockets{Split: 0.5}
 	if r, err := bubble.Repetition(t.Context(), lockstep.Plan{System: cluster, Strategy: fair, Seed: 3}, 20); err != nil || r.Same != 20 {
 		t.Errorf("%d of 20 runs repeated, the first that did not is %d, %v", r.Same, r.First, err)
 	}
@@ -551,7 +550,7 @@ func TestNames(t *testing.T) {
 func TestSharedSocket(t *testing.T) {
 	var mutex sync.Mutex
 	var pool net.Conn // a connection that all nodes use
-	cluster := bubble.Cluster{Name: "shared", Nodes: 3, Sockets: true, Pace: time.Hour,
+	cluster := bubble.Cluster{Name: "shared", Nodes: 3, Network: bubble.Sockets{}, Pace: time.Hour,
 		Begin: func(*bubble.World) { pool = nil },
 		Start: func(n *bubble.Node) error {
 			if n.Self() == 1 {

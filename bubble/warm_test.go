@@ -33,7 +33,7 @@ func TestWarm(t *testing.T) {
 	starts = nil
 	var runs [2]int // starts after each campaign that warm the process up
 	for i := range runs {
-		cluster := bubble.Cluster{Name: "warm", Nodes: 1, Exact: true, Start: program("warm"), Warm: []*bubble.Warming{warming}}
+		cluster := bubble.Cluster{Name: "warm", Nodes: 1, Exact: true, Start: program("warm"), Process: bubble.Process{Warm: []*bubble.Warming{warming}}}
 		if _, err := lockstep.Explore(t.Context(), lockstep.Plan{System: cluster, Strategy: strategy.DefaultWalk, Runs: 3, Workers: 1}); err != nil {
 			t.Fatal(err)
 		}

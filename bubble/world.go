@@ -22,6 +22,7 @@ type World struct {
 	start  int64                     // of the run, in nanoseconds
 	life   func(lockstep.Node) *Node // that runs, or nil
 	clocks [65]ClockError
+	socket bool          // the network is Sockets
 	lent   bool          // the engine's goroutine is one of a node
 	waits  atomic.Bool   // somebody waits until something happens
 	kick   chan struct{} // for him

@@ -29,7 +29,7 @@ type request struct {
 // doubling is a cluster in which node 1 asks node 2 for doubles of numbers, one after the other, and notes what it is told. Every third
 // question is refused.
 func doubling(questions int, told func(number int, answer any, err error)) bubble.Cluster {
-	return bubble.Cluster{Name: "doubling", Nodes: 2, Duplicates: true, Text: func(any) string { return "" }, Start: func(n *bubble.Node) error {
+	return bubble.Cluster{Name: "doubling", Nodes: 2, Network: bubble.Messages{Duplicates: true, Text: func(any) string { return "" }}, Start: func(n *bubble.Node) error {
 		c := calls.New(n, time.Second)
 		n.OnStop(c.Close)
 		n.ReceiveAtOnce(func(from lockstep.Node, body any) {
@@ -117,7 +117,7 @@ func TestTold(t *testing.T) {
 		})
 		return nil
 	}
-	result := enginetest.Explore(t, lockstep.Plan{System: bubble.Cluster{Name: "told", Nodes: 2, Start: start, Text: func(any) string { return "" }}, Spec: never, Runs: 1,
+	result := enginetest.Explore(t, lockstep.Plan{System: bubble.Cluster{Name: "told", Nodes: 2, Start: start, Network: bubble.Messages{Text: func(any) string { return "" }}}, Spec: never, Runs: 1,
 		Strategy: strategy.Walk{Wait: 1, Steps: 200}})
 	if f := result.First(); f != nil {
 		t.Fatal(f.Finding)

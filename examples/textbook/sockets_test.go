@@ -17,7 +17,7 @@ import (
 
 // The second door: the program as it is, by net/rpc over TCP.
 func bySockets(careful bool) bubble.Cluster {
-	return bubble.Cluster{Name: "textbook", Nodes: 3, Sockets: true, Requests: requests(), Start: func(n *bubble.Node) error {
+	return bubble.Cluster{Name: "textbook", Nodes: 3, Network: bubble.Sockets{}, Requests: requests(), Start: func(n *bubble.Node) error {
 		l, err := net.Listen("tcp", ":9000")
 		if err != nil {
 			return err

@@ -142,7 +142,7 @@ func (c Cluster) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deploy
 func (c Cluster) system() bubble.Cluster {
 	full := c.full()
 	b := full.bubble(c)
-	b.Warm = full.warming()
+	b.Process.Warm = full.warming()
 	return b
 }
 
@@ -156,15 +156,16 @@ func (c Cluster) bubble(given Cluster) bubble.Cluster {
 			w.Value = newClients(c, w)
 		},
 		Start:   func(n *bubble.Node) error { return start(n, c) },
-		Sockets: true, Split: c.Split, Freeze: true, Bury: burial,
-		Files: &bubble.Files{Level: disk.Ext4, PowerFailures: c.Power, SyncTime: c.Sync},
-		Roles: []string{leader, follower}, Serial: true, Patience: time.Minute,
+		Network: bubble.Sockets{Split: c.Split},
+		Freeze:  &bubble.Freeze{Grace: grace, Files: &bubble.Files{Level: disk.Ext4, PowerFailures: c.Power, SyncTime: c.Sync}},
+		Process: bubble.Process{Serial: true},
+		Roles:   []string{leader, follower}, Patience: time.Minute,
 	}
 }
 
-// burial is the time that the goroutines of a dead member have to give back what members share:
+// grace is the time that the goroutines of a crashed member have to give back what members share:
 // the server's packages have locks and pools of their own.
-const burial = 50 * time.Millisecond
+const grace = 50 * time.Millisecond
 
 // Version is the version of the server in this build, by the folder that it was built from:
 // test programs do not know their modules. Releases of 3.4 are modules with versions like v0.5.0-alpha.5.0.20200910180754-dd1b699fc489.

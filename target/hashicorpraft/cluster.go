@@ -146,16 +146,16 @@ func (c Cluster) bubble(given Cluster) bubble.Cluster {
 	template := c.bootstrapped()
 	cluster := bubble.Cluster{
 		Name: "hashicorpraft", Build: Version(), Options: given.options(), Nodes: c.Nodes,
-		Begin: func(w *bubble.World) { w.Value = newClients(c, w) },
-		Start: func(n *bubble.Node) error { return start(n, c, template) },
-		Text:  func(body any) string { return body.(*packet).String() },
-		Types: messageTypes, Roles: []string{raftspec.BecameLeader, raftspec.BecameFollower, raftspec.BecameCandidate},
-		Disk: bubble.DiskModel{Slow: c.Slow, Longest: c.Disk},
+		Begin:   func(w *bubble.World) { w.Value = newClients(c, w) },
+		Start:   func(n *bubble.Node) error { return start(n, c, template) },
+		Roles:   []string{raftspec.BecameLeader, raftspec.BecameFollower, raftspec.BecameCandidate},
+		Disk:    bubble.DiskModel{Slow: c.Slow, Longest: c.Disk},
+		Network: bubble.Messages{Types: messageTypes, Text: func(body any) string { return body.(*packet).String() }},
 		// The library draws time-outs from the global source of math/rand.
-		Serial: true, Seed: func(seed uint64) { rand.Seed(int64(seed)) }, //nolint:staticcheck // it is what the library draws from
+		Process: bubble.Process{Serial: true, Seed: func(seed uint64) { rand.Seed(int64(seed)) }}, //nolint:staticcheck // it is what the library draws from
 	}
 	if c.TCP {
-		cluster.Sockets, cluster.Types, cluster.Text, cluster.Decode = true, nil, nil, wire.Each(decode)
+		cluster.Network = bubble.Sockets{Decode: wire.Each(decode)}
 	}
 	return cluster
 }

@@ -55,7 +55,8 @@ func piped(t *testing.T, inFlight, requests int, late bool, s lockstep.Strategy)
 		saw = append(saw, e.Value.(string))
 		return nil
 	})
-	result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: bubble.Cluster{Name: "piped", Nodes: 2, Start: start, Text: func(any) string { return "" }}, Strategy: s, Spec: watch, Runs: 1, Seed: 1})
+	result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: bubble.Cluster{Name: "piped", Nodes: 2, Start: start,
+		Network: bubble.Messages{Text: func(any) string { return "" }}}, Strategy: s, Spec: watch, Runs: 1, Seed: 1})
 	if err != nil || result.First() != nil {
 		t.Fatal(err, result.First())
 	}

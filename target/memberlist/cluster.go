@@ -35,7 +35,7 @@ const rejoin = 5 * time.Second
 
 func (c Cluster) bubble() bubble.Cluster {
 	nodes := cmp.Or(c.Nodes, 5)
-	return bubble.Cluster{Name: "memberlist", Options: c.options(), Nodes: nodes, Sockets: true, Split: c.Split, Decode: wire.Each(decode),
+	return bubble.Cluster{Name: "memberlist", Options: c.options(), Nodes: nodes, Network: bubble.Sockets{Split: c.Split, Decode: wire.Each(decode)},
 		Pace: time.Second, Start: func(n *bubble.Node) error { return start(n, !c.NoRejoin) }}
 }
 

@@ -119,7 +119,7 @@ func (c Cluster) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deploy
 func (c Cluster) system() bubble.Cluster {
 	full := c.full()
 	b := full.bubble(c)
-	b.Warm = []*bubble.Warming{&warm}
+	b.Process.Warm = []*bubble.Warming{&warm}
 	return b
 }
 
@@ -127,19 +127,19 @@ func (c Cluster) system() bubble.Cluster {
 func (c Cluster) bubble(given Cluster) bubble.Cluster {
 	return bubble.Cluster{
 		Name: "nats", Build: Version(), Options: target.Changed(given, Cluster{}), Nodes: c.Nodes,
-		Seed:    func(uint64) { anew() },
 		Begin:   func(w *bubble.World) { w.Value = newClients(c, w) },
 		Start:   func(n *bubble.Node) error { return start(n, c) },
-		Sockets: true, Decode: routes, Split: c.Split, Freeze: true, Bury: burial,
-		Files:  &bubble.Files{Level: disk.Ext4, PowerFailures: c.Power, SyncTime: c.Sync},
-		Faults: bubble.Faults{Pause: c.Pause},
-		Roles:  []string{leader, follower}, Serial: true, Patience: time.Minute,
+		Network: bubble.Sockets{Decode: routes, Split: c.Split},
+		Freeze:  &bubble.Freeze{Grace: grace, Files: &bubble.Files{Level: disk.Ext4, PowerFailures: c.Power, SyncTime: c.Sync}},
+		Faults:  bubble.Faults{Pause: c.Pause},
+		Process: bubble.Process{Serial: true, Seed: func(uint64) { anew() }},
+		Roles:   []string{leader, follower}, Patience: time.Minute,
 	}
 }
 
-// burial is the time that the goroutines of a dead server have to give back what servers share: a
+// grace is the time that the goroutines of a crashed server have to give back what servers share: a
 // semaphore for those that wait for files, among others.
-const burial = 50 * time.Millisecond
+const grace = 50 * time.Millisecond
 
 // Version is the version of the server in this build, by the folder that it was built from:
 // test programs do not know their modules.

@@ -170,34 +170,41 @@ func (c Cluster) bubble(given Cluster) bubble.Cluster {
 		Name: libraryName, Build: Version(), Options: target.Changed(given, Cluster{}), Nodes: c.Nodes,
 		Begin: func(w *bubble.World) { w.Value = newNetwork(c, w) },
 		Start: func(n *bubble.Node) error { return start(n, c, keys[n.Self()-1], gen) },
-		Text:  func(body any) string { return body.(*Message).text() },
-		Parse: func(text string) (string, trace.Tag, any, error) {
-			m, err := Parse(text)
-			if err != nil {
-				return "", trace.Tag{}, nil, err
-			}
-			return m.Kind, m.Tag(), m, nil
+		Network: bubble.Messages{
+			Types: Kinds, Rounds: []string{"propose", "prevote", "precommit"},
+			Phases: trace.Phases{Group: "height", Name: "round", Per: PhasesPerHeight},
+			Aside:  []string{HasVote, HasBlockPart, VoteSetMaj23, VoteSetBits, Proof},
+			Text:   func(body any) string { return body.(*Message).text() },
+			Parse:  forged,
+			Rank:   func(body any) int { return body.(*Message).rank() },
+			Announce: func(w *bubble.World, from, to lockstep.Node, body any) {
+				w.Value.(*network).number(from, to, body.(*Message))
+			},
+			Duplicates: true,
 		},
-		Rank: func(body any) int { return body.(*Message).rank() },
-		Announce: func(w *bubble.World, from, to lockstep.Node, body any) {
-			w.Value.(*network).number(from, to, body.(*Message))
-		},
-		Types: Kinds, Events: eventTypes, Rounds: []string{"propose", "prevote", "precommit"},
-		Phases: trace.Phases{Group: "height", Name: "round", Per: PhasesPerHeight}, Aside: []string{HasVote, HasBlockPart, VoteSetMaj23, VoteSetBits, Proof},
-		Duplicates: true, Pace: bubble.DefaultPace / (faster / 10),
+		Events: eventTypes, Pace: bubble.DefaultPace / (faster / 10),
 		Disk: bubble.DiskModel{Slow: c.Slow, Longest: c.Disk},
 		// Gossip draws from a global source.
-		Serial: true, Seed: func(seed uint64) { seedLibrary(int64(seed)) },
+		Process: bubble.Process{Serial: true, Seed: func(seed uint64) { seedLibrary(int64(seed)) }},
 	}
 	if c.Files {
-		cluster.Freeze, cluster.Bury, cluster.Files = true, burial, &bubble.Files{PowerFailures: c.Power, SyncTime: c.Disk}
+		cluster.Freeze = &bubble.Freeze{Grace: grace, Files: &bubble.Files{PowerFailures: c.Power, SyncTime: c.Disk}}
 	}
 	return cluster
 }
 
-// burial is the time that the goroutines of a validator that froze in its crash have to give back what validators share: the
+// forged reads a forged message.
+func forged(text string) (kind string, tag trace.Tag, body any, err error) {
+	m, err := Parse(text)
+	if err != nil {
+		return "", trace.Tag{}, nil, err
+	}
+	return m.Kind, m.Tag(), m, nil
+}
+
+// grace is the time that the goroutines of a validator that froze in its crash have to give back what validators share: the
 // network's lock.
-const burial = time.Millisecond
+const grace = time.Millisecond
 
 // keysOf are the validators' keys, in the order of their addresses, so that the library numbers
 // validators as we do.

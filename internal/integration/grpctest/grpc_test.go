@@ -71,7 +71,7 @@ func ask(n *bubble.Node) error {
 // Calls are answered and streams go on, in spite of faults; runs repeat byte for byte, and
 // messages have the names of methods.
 func TestGRPC(t *testing.T) {
-	cluster := bubble.Cluster{Name: "grpc", Nodes: 3, Sockets: true, Split: 0.2, Start: func(n *bubble.Node) error {
+	cluster := bubble.Cluster{Name: "grpc", Nodes: 3, Network: bubble.Sockets{Split: 0.2}, Start: func(n *bubble.Node) error {
 		if n.Self() == 1 {
 			return serve(n)
 		}

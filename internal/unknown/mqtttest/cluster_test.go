@@ -40,7 +40,7 @@ type options struct {
 
 // cluster is a deployment of the broker with its defaults.
 func cluster(o options) bubble.Cluster {
-	return bubble.Cluster{Name: "mqtt", Nodes: nodes, Sockets: true, Split: 0.1, Pace: 250 * time.Millisecond,
+	return bubble.Cluster{Name: "mqtt", Nodes: nodes, Network: bubble.Sockets{Split: 0.1}, Pace: 250 * time.Millisecond,
 		Start: func(n *bubble.Node) error {
 			switch {
 			case n.Self() == 1:

@@ -27,7 +27,7 @@ const (
 
 // cluster is a deployment of serf with its defaults, apart from the number of events that a node remembers.
 func cluster(buffer int) bubble.Cluster {
-	return bubble.Cluster{Name: "serf", Nodes: 4, Sockets: true, Split: 0.1, Pace: time.Second,
+	return bubble.Cluster{Name: "serf", Nodes: 4, Network: bubble.Sockets{Split: 0.1}, Pace: time.Second,
 		Start: func(n *bubble.Node) error { return start(n, buffer) }}
 }
 
