@@ -65,7 +65,7 @@ func hanging(t *testing.T, c bubble.Cluster, back func(), start func(n *bubble.N
 		}
 	}
 	run := 0
-	c.Name, c.Freeze, c.Patience = "hanging", true, 200*time.Millisecond
+	c.Name, c.Freeze, c.Patience = "hanging", &bubble.Freeze{}, 200*time.Millisecond
 	c.Begin = func(*bubble.World) { run++ }
 	c.Start = func(n *bubble.Node) error {
 		if run != hung {
