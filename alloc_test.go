@@ -21,12 +21,13 @@ func (bouncer) Receive(c *sim.Context[int], _ lockstep.Node, m int) {
 }
 func (bouncer) Alarm(c *sim.Context[int])                { c.SetAlarm(10) }
 func (bouncer) Request(*sim.Context[int], int32, string) {}
-func (bouncer) Reset()                                   {}
 
 // Once warm, the engine and the strategies allocate nothing per step: more runs of a
 // campaign cost at most a few allocations each, however long they are.
 func TestNoAllocationPerStep(t *testing.T) {
-	system := sim.Cluster[int]{Name: "bouncer", Nodes: 3, New: func(lockstep.Node, int) sim.Node[int] { return bouncer{} }}
+	system := sim.Cluster[int]{Name: "bouncer", Nodes: 3, New: func(lockstep.Node, int) sim.Node[int] {
+		return sim.With(bouncer{}, sim.Capabilities[int]{Reset: func() {}})
+	}}
 	for _, s := range []lockstep.Strategy{
 		strategy.Walk{Deliver: 10, Alarm: 1, Steps: 2000}, strategy.Baseline{Steps: 2000},
 		strategy.Partition{Stages: 5, Steps: 200}, strategy.Lossy{Rounds: 500}, strategy.Uniform{Rounds: 500, Period: 4, Isolations: 8},

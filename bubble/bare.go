@@ -9,7 +9,8 @@ import (
 )
 
 // Bare is a cluster in a bubble without an engine: whatever nodes send lies in a list until
-// the caller delivers it. It is the yardstick for what the engine costs.
+// the caller delivers it. It warms processes up, and it is exported because the benchmarks of targets, such as
+// hashicorpraft, measure with it what the engine costs.
 type Bare struct {
 	d    *deployment
 	mail []sending

@@ -353,6 +353,9 @@ type durable struct {
 	counted [4]int // by node
 }
 
+// End judges nothing.
+func (*durable) End(*lockstep.Run) *lockstep.Finding { return nil }
+
 func (d *durable) Reset()      { d.counted = [4]int{} }
 func (d *durable) Judged() int { return 1 }
 func (d *durable) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {

@@ -217,6 +217,9 @@ func TestWeakestLossOfWrites(t *testing.T) {
 
 type keeping struct{ kept [4]int } // by node
 
+// End judges nothing.
+func (*keeping) End(*lockstep.Run) *lockstep.Finding { return nil }
+
 func (k *keeping) Reset()      { *k = keeping{} }
 func (k *keeping) Judged() int { return 1 }
 func (k *keeping) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {

@@ -14,6 +14,9 @@ import (
 // reader is a spec that reads the types of events.
 type reader struct{ seen *[]string }
 
+// End judges nothing.
+func (reader) End(*lockstep.Run) *lockstep.Finding { return nil }
+
 func (reader) Reset()      {}
 func (reader) Judged() int { return 1 }
 func (r reader) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {

@@ -60,7 +60,7 @@ func talkers(tagged bool, make func(t *talker)) sim.Cluster[word] {
 		New: func(self lockstep.Node, _ int) sim.Node[word] {
 			t := &talker{self: self}
 			make(t)
-			return t
+			return sim.With(t, sim.Capabilities[word]{State: t.String, Fingerprint: t.Fingerprint})
 		},
 		Type:  func(w word) string { return strings.TrimRight(w.text, "0123456789") },
 		Text:  func(w word) string { return fmt.Sprintf("%s %d %d", w.text, w.phase, w.round) },

@@ -17,7 +17,10 @@ import (
 func bell() sim.Cluster[note] {
 	return sim.Cluster[note]{
 		Name: "bell", Nodes: 3,
-		New:      func(self lockstep.Node, _ int) sim.Node[note] { return &ringer{self: self} },
+		New: func(self lockstep.Node, _ int) sim.Node[note] {
+			r := &ringer{self: self}
+			return sim.With(r, sim.Capabilities[note]{Reset: r.Reset})
+		},
 		Type:     func(n note) string { return n.Kind },
 		Types:    []string{"Ask", "Answer"},
 		Events:   []string{"heard", "done"},

@@ -2,8 +2,8 @@ package sim
 
 import "github.com/lockstep-go/lockstep"
 
-// Bare is a cluster without an engine: whatever nodes send lies in a list until the
-// caller delivers it. It serves unit tests of node programs, and it is the yardstick for
+// Bare is a cluster without an engine, for benchmarks: whatever nodes send lies in a list until the
+// caller delivers it. It is exported because the benchmarks of targets, such as smr, measure with it
 // what the engine costs.
 type Bare[M any] struct{ d *Deployment[M] }
 

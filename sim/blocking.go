@@ -19,7 +19,10 @@ const Forever trace.Time = 0
 // The program must not recover from panics it does not know: unwinding it is how a
 // crash and the end of a run take it off the stage.
 func Blocking[M any](program func(p *Process[M])) func(lockstep.Node, int) Node[M] {
-	return func(lockstep.Node, int) Node[M] { return &blockingNode[M]{program: program} }
+	return func(lockstep.Node, int) Node[M] {
+		b := &blockingNode[M]{program: program}
+		return With(b, Capabilities[M]{Reset: b.close, Stop: b.close, Timer: b.timer})
+	}
 }
 
 // Process is what a blocking program acts with.
@@ -171,8 +174,8 @@ func (b *blockingNode[M]) Receive(_ *Context[M], from lockstep.Node, m M) {
 // Alarm wakes the program because its time is up.
 func (b *blockingNode[M]) Alarm(*Context[M]) { b.wake(Arrival[M]{}) }
 
-// Timer wakes the program because a timer fired.
-func (b *blockingNode[M]) Timer(_ *Context[M], name string) {
+// timer wakes the program because a timer fired.
+func (b *blockingNode[M]) timer(_ *Context[M], name string) {
 	b.wake(Arrival[M]{Kind: Timer, Text: name})
 }
 
@@ -181,9 +184,7 @@ func (b *blockingNode[M]) Request(_ *Context[M], id int32, text string) {
 	b.wake(Arrival[M]{Kind: Request, Request: id, Text: text})
 }
 
-// Reset unwinds the program.
-func (b *blockingNode[M]) Reset() { b.close() }
-
+// close unwinds the program.
 func (b *blockingNode[M]) close() {
 	if b.stop != nil {
 		b.stop()

@@ -80,13 +80,16 @@ func (n timed) Timer(c *sim.Context[int], name string) {
 		c.SetTimer("beat", 3)
 	}
 }
+func (n timed) node() sim.Node[int] {
+	return sim.With(n, sim.Capabilities[int]{Timer: n.Timer, Stop: n.Stop})
+}
 func (n timed) Stop() { *n.stopped = append(*n.stopped, "stop") }
 
 // The timer fires that is due first, whichever it is; a stopped one does not, and a crash
 // stops all.
 func TestNamedTimers(t *testing.T) {
 	var stopped []string
-	system := sim.Cluster[int]{Name: "timed", Nodes: 1, Requests: []string{"calm"}, New: func(lockstep.Node, int) sim.Node[int] { return timed{&stopped} }}
+	system := sim.Cluster[int]{Name: "timed", Nodes: 1, Requests: []string{"calm"}, New: func(lockstep.Node, int) sim.Node[int] { return timed{&stopped}.node() }}
 	got := records(t, system, ring, ring, ring, ring, at(trace.Crash, 1), at(trace.Restart, 1), give(1), ring, ring, ring)
 	want := []string{"", "1 alarm beat; beat 3", "1 alarm; alarm 4", "1 alarm election; election 5", "1 alarm beat; beat 6", "1 crash", "1 restart",
 		"client->1 calm", "1 alarm beat; beat 9", "1 alarm; alarm 10", "1 alarm beat; beat 12"}
@@ -103,7 +106,7 @@ func TestNamedTimers(t *testing.T) {
 func TestStop(t *testing.T) {
 	for _, style := range []string{"events", "blocking"} {
 		var stopped []string
-		system := sim.Cluster[int]{Name: style, Nodes: 2, New: func(lockstep.Node, int) sim.Node[int] { return timed{&stopped} }}
+		system := sim.Cluster[int]{Name: style, Nodes: 2, New: func(lockstep.Node, int) sim.Node[int] { return timed{&stopped}.node() }}
 		if style == "blocking" {
 			system.New = sim.Blocking(func(p *sim.Process[int]) {
 				defer func() { stopped = append(stopped, "stop") }()

@@ -14,13 +14,7 @@ import (
 // Node is an event-driven program of one node. Messages are values of type M, which the
 // program must not change once they are sent.
 //
-// A Node may also have a method Reset(), which makes it as new: it is then used again
-// after a crash and in the next run instead of being built anew. It may have a method Stop(),
-// called when its life is over, by a crash or because the run is, to release what it holds. It
-// may have a method Timer(c *Context[M], name string), called when a timer fires that was set by
-// name; without it Alarm is. It may have a method
-// Fingerprint() uint64 that hashes its state, String() string that puts it into words, and
-// Role() string that names the part it plays, or several with spaces in between.
+// What else a program can do, such as hash its state or be used again, is stated by [With].
 type Node[M any] interface {
 	// Start is called at the beginning of a run and after a restart.
 	Start(c *Context[M])
@@ -71,7 +65,7 @@ type Cluster[M any] struct {
 	// system, like the clients of kit/kv: it is called before the nodes start, may offer requests
 	// of its own, and programs get what it returns from Context.Shared.
 	Begin func(out *lockstep.Outbox, draws *lockstep.Chance) any
-	// Roles names the parts that nodes play, where they have a method Role.
+	// Roles names the parts that nodes play, where they have the capability Role.
 	Roles []string
 	// FIFO says that messages on a link arrive in the order of sending.
 	FIFO bool
@@ -128,7 +122,7 @@ func (c Cluster[M]) deploy() *Deployment[M] {
 	for i := range d.places {
 		p := &d.places[i]
 		p.self, p.deployment = lockstep.Node(i+1), d
-		p.node = c.New(p.self, c.Nodes)
+		p.build()
 		p.rand = rand.New(&p.chance)
 	}
 	return d
@@ -257,17 +251,11 @@ func (d *Deployment[M]) text(m M) string {
 
 // state is the state of a node in words.
 func (d *Deployment[M]) state(n lockstep.Node) string {
-	if s, ok := d.places[n-1].node.(fmt.Stringer); ok {
-		return s.String()
+	if state := d.places[n-1].can.State; state != nil {
+		return state()
 	}
 	return ""
 }
-
-// Nodes may be able to do this:
-type (
-	fingerprinter interface{ Fingerprint() uint64 }
-	player        interface{ Role() string }
-)
 
 // Abilities are what the nodes can do beyond their steps: tell roles if one of them can, and
 // fingerprints if all of them can.
@@ -275,22 +263,22 @@ func (d *Deployment[M]) Abilities() lockstep.Abilities {
 	a := lockstep.Abilities{Body: func(body trace.ID) any { return d.bodies[body-1] }}
 	prints := true
 	for i := range d.places {
-		if _, ok := d.places[i].node.(player); ok {
+		can := &d.places[i].can
+		if can.Role != nil {
 			a.Role = d.role
 		}
-		_, ok := d.places[i].node.(fingerprinter)
-		prints = prints && ok
+		prints = prints && can.Fingerprint != nil
 	}
 	if prints {
-		a.Fingerprint = func(n lockstep.Node) uint64 { return d.places[n-1].node.(fingerprinter).Fingerprint() }
+		a.Fingerprint = func(n lockstep.Node) uint64 { return d.places[n-1].can.Fingerprint() }
 	}
 	return a
 }
 
 // role is the part that a node plays.
 func (d *Deployment[M]) role(n lockstep.Node) string {
-	if p, ok := d.places[n-1].node.(player); ok {
-		return p.Role()
+	if role := d.places[n-1].can.Role; role != nil {
+		return role()
 	}
 	return ""
 }
@@ -311,9 +299,6 @@ func (d *Deployment[M]) envelope(m M) (kind string, tag trace.Tag) {
 func (d *Deployment[M]) Close() error {
 	for i := range d.places {
 		d.places[i].stop()
-		if c, ok := d.places[i].node.(interface{ close() }); ok {
-			c.close()
-		}
 	}
 	return nil
 }

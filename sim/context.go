@@ -12,6 +12,7 @@ import (
 type Context[M any] struct {
 	self       lockstep.Node
 	node       Node[M]
+	can        Capabilities[M] // of the node
 	deployment *Deployment[M]
 	disk       any
 	wipe       func()
@@ -90,11 +91,19 @@ func (c *Context[M]) Emit(event string, value any) {
 func (c *Context[M]) renew() {
 	c.stop()
 	c.alarm, c.timers = alarm{}, c.timers[:0]
-	if r, ok := c.node.(interface{ Reset() }); ok {
-		r.Reset()
+	if c.can.Reset != nil {
+		c.can.Reset()
 		return
 	}
-	c.node = c.deployment.cluster.New(c.self, c.deployment.cluster.Nodes)
+	c.build()
+}
+
+// build makes the program.
+func (c *Context[M]) build() {
+	c.node, c.can = c.deployment.cluster.New(c.self, c.deployment.cluster.Nodes), Capabilities[M]{}
+	if p, ok := c.node.(*capable[M]); ok {
+		c.node, c.can = p.Node, p.can
+	}
 }
 
 // start starts the program.
@@ -105,8 +114,8 @@ func (c *Context[M]) start() {
 
 // stop tells the program that its life is over.
 func (c *Context[M]) stop() {
-	if s, ok := c.node.(interface{ Stop() }); ok && c.alive {
-		s.Stop()
+	if c.alive && c.can.Stop != nil {
+		c.can.Stop()
 	}
 	c.alive = false
 }

@@ -357,7 +357,10 @@ func TestRepeatAndRoles(t *testing.T) {
 			return nil
 		})
 		_, err := lockstep.Explore(context.Background(), lockstep.Plan{System: sim.Cluster[int]{Name: "counter", Nodes: 1, Requests: []string{"a", "b"}, Repeat: c.repeat,
-			Roles: []string{"full"}, New: func(lockstep.Node, int) sim.Node[int] { return &counter{} }},
+			Roles: []string{"full"}, New: func(lockstep.Node, int) sim.Node[int] {
+				n := &counter{}
+				return sim.With(n, sim.Capabilities[int]{Role: n.Role})
+			}},
 			Strategy: strategy.Walk{Request: 1, Steps: 100}, Spec: watch, Runs: 1})
 		if err != nil {
 			t.Fatal(err)
@@ -375,7 +378,7 @@ func TestRepeatAndRoles(t *testing.T) {
 type numb struct{ ponger }
 
 // hashed is one that tells everything.
-type hashed struct{ ponger }
+type hashed struct{ *ponger }
 
 func (hashed) Fingerprint() uint64 { return 7 }
 func (hashed) Role() string        { return "guard" }
@@ -391,7 +394,7 @@ func TestMixedNodes(t *testing.T) {
 		var guards lockstep.Nodes
 		system := sim.Cluster[int]{Name: "mixed", Nodes: 2, Roles: []string{"guard"}, New: func(n lockstep.Node, _ int) sim.Node[int] {
 			if slices.Contains(c.hashed, n) {
-				return &hashed{}
+				return sim.With(hashed{&ponger{}}, sim.Capabilities[int]{Fingerprint: hashed{}.Fingerprint, Role: hashed{}.Role})
 			}
 			return &numb{}
 		}}

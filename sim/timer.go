@@ -87,8 +87,8 @@ func (c *Context[M]) fire() {
 	if out := c.deployment.out; out != nil && name != "" {
 		out.Tell(name)
 	}
-	if node, ok := c.node.(interface{ Timer(*Context[M], string) }); ok && name != "" {
-		node.Timer(c, name)
+	if c.can.Timer != nil && name != "" {
+		c.can.Timer(c, name)
 	} else {
 		c.node.Alarm(c)
 	}

@@ -42,6 +42,9 @@ func (a *agreement[D]) Reset() {
 	a.judged = 0
 }
 
+// End judges nothing.
+func (*agreement[D]) End(*lockstep.Run) *lockstep.Finding { return nil }
+
 // Judged counts the judgements.
 func (a *agreement[D]) Judged() int { return a.judged }
 

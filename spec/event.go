@@ -11,12 +11,7 @@ type Judge interface {
 	// Judged is the number of times since Reset that the property could have failed, or
 	// lockstep.NotCounted.
 	Judged() int
-}
-
-// Ender is a Judge that also judges the end of a run.
-type Ender interface {
-	Judge
-	// End judges the final state; see [lockstep.Monitor].
+	// End judges the final state, see [lockstep.Monitor]; nil where only events are judged.
 	End(run *lockstep.Run) *lockstep.Finding
 }
 
@@ -54,6 +49,9 @@ func (f *function[S]) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Find
 	return f.judge(&f.state, run, e)
 }
 
+// End judges nothing.
+func (f *function[S]) End(*lockstep.Run) *lockstep.Finding { return nil }
+
 // Judged counts the events judged.
 func (f *function[S]) Judged() int { return f.judged }
 
@@ -68,15 +66,12 @@ func (s single) Properties() []string { return []string{s.property} }
 
 // New makes a monitor.
 func (s single) New(info lockstep.Info) lockstep.Monitor {
-	m := &monitor{property: s.property, judge: s.judge(info)}
-	m.ender, _ = m.judge.(Ender)
-	return m
+	return &monitor{property: s.property, judge: s.judge(info)}
 }
 
 type monitor struct {
 	property string
 	judge    Judge
-	ender    Ender // the judge, where it is one
 	judged   [1]int
 }
 
@@ -99,10 +94,7 @@ func (m *monitor) Step(run *lockstep.Run) *lockstep.Finding {
 
 // End judges the end of a run.
 func (m *monitor) End(run *lockstep.Run) *lockstep.Finding {
-	if m.ender == nil {
-		return nil
-	}
-	return m.named(m.ender.End(run))
+	return m.named(m.judge.End(run))
 }
 
 // Conclude counts the judgements.

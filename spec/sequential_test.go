@@ -311,7 +311,10 @@ func TestSequentialSystem(t *testing.T) {
 		{true, spec.Sequential{Model: register, ReadOnly: reads}, trace.Fail},
 	} {
 		system := sim.Cluster[update]{Name: "copies", Nodes: 3, FIFO: true, Requests: []string{"read", "write"}, Repeat: 10,
-			New: func(self lockstep.Node, _ int) sim.Node[update] { return &copies{self: self, hasty: c.hasty} }}
+			New: func(self lockstep.Node, _ int) sim.Node[update] {
+				n := &copies{self: self, hasty: c.hasty}
+				return sim.With(n, sim.Capabilities[update]{Reset: n.Reset})
+			}}
 		r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: system, Strategy: strategy.Walk{Deliver: 3, Request: 1, Steps: 80}, Spec: c.spec, Runs: 500, KeepGoing: true})
 		if err != nil {
 			t.Fatal(err)

@@ -49,7 +49,8 @@ func TestWhatIsNew(t *testing.T) {
 		system := sim.Cluster[int]{Name: "four", Nodes: 2, Type: func(m int) string { return fmt.Sprint(m) },
 			New: func(lockstep.Node, int) sim.Node[int] {
 				if c.fingerprints {
-					return &hashedFour{}
+					f := &hashedFour{}
+					return sim.With(f, sim.Capabilities[int]{Fingerprint: f.Fingerprint})
 				}
 				return &four{}
 			}}

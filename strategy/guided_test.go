@@ -19,7 +19,8 @@ func combination(n int, fingerprints bool) lockstep.System {
 	return sim.Cluster[int]{Name: "combination", Nodes: 2, Type: func(m int) string { return fmt.Sprint(m) },
 		New: func(lockstep.Node, int) sim.Node[int] {
 			if fingerprints {
-				return &hashedLock{lock{n: n}}
+				l := &hashedLock{lock{n: n}}
+				return sim.With(l, sim.Capabilities[int]{Fingerprint: l.Fingerprint})
 			}
 			return &lock{n: n}
 		}}

@@ -221,7 +221,10 @@ func (a actors) cluster() sim.Cluster[int] {
 		}
 	}
 	return sim.Cluster[int]{Name: "actors", Nodes: len(a), Roles: roles, Requests: []string{"job", "read"}, Repeat: 50,
-		New: func(self lockstep.Node, _ int) sim.Node[int] { return actor(a[self-1]) }}
+		New: func(self lockstep.Node, _ int) sim.Node[int] {
+			n := actor(a[self-1])
+			return sim.With(n, sim.Capabilities[int]{Role: n.Role})
+		}}
 }
 
 type actor string

@@ -49,7 +49,10 @@ func (n *counter) String() string                                  { return fmt.
 // they receive.
 func Cluster(trick func(*sim.Context[int], int)) sim.Cluster[int] {
 	return sim.Cluster[int]{Name: "toy", Nodes: 3, Requests: []string{"one", "two"},
-		New: func(self lockstep.Node, _ int) sim.Node[int] { return &counter{self: self, trick: trick} },
+		New: func(self lockstep.Node, _ int) sim.Node[int] {
+			n := &counter{self: self, trick: trick}
+			return sim.With(n, sim.Capabilities[int]{Reset: n.Reset, State: n.String})
+		},
 		Parse: func(s string) (m int, err error) {
 			_, err = fmt.Sscan(s, &m)
 			return m, err

@@ -48,7 +48,10 @@ func (c Cluster) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deploy
 func (c Cluster) cluster() sim.Cluster[message] {
 	load := kv.Load{Clients: c.Clients, Requests: c.Requests, Keys: c.Keys}
 	return sim.Cluster[message]{Name: "backup", Options: target.Changed(c, Cluster{}), Nodes: c.Nodes, Draws: "operations and what crashes leave",
-		New:  func(self lockstep.Node, _ int) sim.Node[message] { return &node{self: self, cluster: c} },
+		New: func(self lockstep.Node, _ int) sim.Node[message] {
+			p := &node{self: self, cluster: c}
+			return sim.With(p, sim.Capabilities[message]{State: p.String})
+		},
 		Type: func(m message) string { return m.kind }, Types: []string{"Ask", "Copy", "Have"},
 		Begin: func(out *lockstep.Outbox, draws *lockstep.Chance) any {
 			clients := kv.NewClients(load, c.Nodes)

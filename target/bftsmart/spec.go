@@ -81,6 +81,9 @@ type order struct {
 // Reset begins a new run.
 func (o *order) Reset() { *o = order{longest: o.longest[:0], at: map[lockstep.Node]int{}} }
 
+// End judges nothing.
+func (*order) End(*lockstep.Run) *lockstep.Finding { return nil }
+
 // Judged counts the judgements.
 func (o *order) Judged() int { return o.judged }
 
@@ -114,6 +117,9 @@ type validity struct {
 
 // Reset begins a new run.
 func (v *validity) Reset() { *v = validity{asked: map[int]bool{}, done: map[[2]int]bool{}} }
+
+// End judges nothing.
+func (*validity) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 // Judged counts the judgements.
 func (v *validity) Judged() int { return v.judged }

@@ -86,6 +86,9 @@ type fullRefuse struct {
 // Reset begins a new run.
 func (f *fullRefuse) Reset() { *f = fullRefuse{since: -1, relieved: -1} }
 
+// End judges nothing.
+func (*fullRefuse) End(*lockstep.Run) *lockstep.Finding { return nil }
+
 // Judged counts those who wanted room when there was none.
 func (f *fullRefuse) Judged() int { return f.judged }
 

@@ -54,6 +54,9 @@ type once struct {
 // Reset begins a new run.
 func (o *once) Reset() { o.at, o.judged = map[[2]string]int64{}, 0 }
 
+// End judges nothing.
+func (*once) End(*lockstep.Run) *lockstep.Finding { return nil }
+
 // Judged counts the values.
 func (o *once) Judged() int { return o.judged }
 
@@ -128,6 +131,9 @@ type leasesHold struct {
 // Reset begins a new run.
 func (l *leasesHold) Reset() { l.leases, l.judged = leases{}, 0 }
 
+// End judges nothing.
+func (*leasesHold) End(*lockstep.Run) *lockstep.Finding { return nil }
+
 // Judged counts the keys that must be there.
 func (l *leasesHold) Judged() int { return l.judged }
 
@@ -168,6 +174,9 @@ type leasesEnd struct {
 
 // Reset begins a new run.
 func (l *leasesEnd) Reset() { *l = leasesEnd{leases: leases{}, calm: -1} }
+
+// End judges nothing.
+func (*leasesEnd) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 // Judged counts the keys that must be gone.
 func (l *leasesEnd) Judged() int { return l.judged }
@@ -238,6 +247,9 @@ type wanted struct {
 func (p *permitted) Reset() {
 	*p = permitted{rights: map[[2]int]*right{}, wanted: map[int]*wanted{}}
 }
+
+// End judges nothing.
+func (*permitted) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 // Judged counts what users wanted without a right.
 func (p *permitted) Judged() int { return p.judged }

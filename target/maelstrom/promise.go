@@ -79,7 +79,7 @@ func (h *history) answered() []*call {
 	return list
 }
 
-// judge judges a run by a checker: a [spec.Ender].
+// judge judges a run by a checker: a [spec.Judge].
 type judge struct {
 	check   func(*history) verdict
 	history history

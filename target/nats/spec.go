@@ -134,6 +134,9 @@ type entered struct{ data, how string }
 // Reset begins a new run.
 func (u *unique) Reset() { u.by, u.judged = map[uint64]entered{}, 0 }
 
+// End judges nothing.
+func (*unique) End(*lockstep.Run) *lockstep.Finding { return nil }
+
 // Judged counts messages.
 func (u *unique) Judged() int { return u.judged }
 
@@ -174,6 +177,9 @@ type ordered struct {
 
 // Reset begins a new run.
 func (o *ordered) Reset() { o.last, o.before, o.judged = nil, map[int]*Acknowledged{}, 0 }
+
+// End judges nothing.
+func (*ordered) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 // Judged counts messages that had one before them.
 func (o *ordered) Judged() int { return o.judged }
@@ -338,6 +344,9 @@ type count struct {
 }
 
 func (c *count) anew() count { return count{off: c.off} }
+
+// End judges nothing.
+func (*count) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 // Judged is the number.
 func (c *count) Judged() int {

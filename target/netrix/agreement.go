@@ -93,5 +93,8 @@ func (a *agreement) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Findin
 	return nil
 }
 
+// End judges nothing.
+func (*agreement) End(*lockstep.Run) *lockstep.Finding { return nil }
+
 // Judged is the number of events that a rule is about.
 func (a *agreement) Judged() int { return a.judged }

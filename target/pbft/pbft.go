@@ -113,7 +113,10 @@ func (c Cluster) quorum() int {
 func (c Cluster) cluster() sim.Cluster[Message] {
 	return sim.Cluster[Message]{
 		Name: "pbft", Options: target.Changed(c, Cluster{}), Nodes: c.Nodes,
-		New:      func(self lockstep.Node, _ int) sim.Node[Message] { return &node{self: self, cluster: c} },
+		New: func(self lockstep.Node, _ int) sim.Node[Message] {
+			p := &node{self: self, cluster: c}
+			return sim.With(p, sim.Capabilities[Message]{Reset: p.Reset, State: p.String})
+		},
 		Type:     func(m Message) string { return m.Kind },
 		Types:    []string{Request, PrePrepare, Prepare, Commit, ViewChange, NewView},
 		Events:   []string{Decided, Entered},

@@ -131,7 +131,10 @@ func (c Cluster) cluster() sim.Cluster[Message] {
 	}
 	return sim.Cluster[Message]{
 		Name: "raft", Options: target.Changed(c, Cluster{}), Nodes: c.Nodes, Requests: requests, Draws: "election time-outs",
-		New:   func(self lockstep.Node, _ int) sim.Node[Message] { return &node{self: self, cluster: c} },
+		New: func(self lockstep.Node, _ int) sim.Node[Message] {
+			p := &node{self: self, cluster: c}
+			return sim.With(p, sim.Capabilities[Message]{Reset: p.Reset, State: p.String})
+		},
 		Type:  func(m Message) string { return m.Kind },
 		Types: []string{Vote, VoteResp, Append, AppendResp},
 		Events: []string{raftspec.BecameFollower, raftspec.BecameCandidate, raftspec.BecameLeader, raftspec.EventAppend,

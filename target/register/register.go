@@ -112,7 +112,8 @@ func (c Cluster) cluster() sim.Cluster[message] {
 	return sim.Cluster[message]{
 		Name: "register", Options: options, Nodes: c.Nodes, Draws: "election time-outs",
 		New: func(self lockstep.Node, n int) sim.Node[message] {
-			return &node{self: self, nodes: n, reads: c.Reads}
+			p := &node{self: self, nodes: n, reads: c.Reads}
+			return sim.With(p, sim.Capabilities[message]{Reset: p.Reset, State: p.String, Role: p.Role})
 		},
 		Type: func(m message) string { return typeNames[m.kind] }, Text: message.text,
 		Types: typeNames[:], Events: []string{spec.EventCall, spec.EventReturn},

@@ -97,7 +97,8 @@ func (c Cluster) cluster() sim.Cluster[message] {
 	cluster := sim.Cluster[message]{
 		Name: name, Options: target.Changed(c, Cluster{Bug: c.Bug}), Nodes: c.Nodes, Rounds: roundNames,
 		New: func(self lockstep.Node, n int) sim.Node[message] {
-			return &node{self: self, nodes: n, bug: c.Bug, clients: c.Requests > 0}
+			p := &node{self: self, nodes: n, bug: c.Bug, clients: c.Requests > 0}
+			return sim.With(p, sim.Capabilities[message]{Reset: p.Reset, State: p.String, Fingerprint: p.Fingerprint})
 		},
 		Type: func(m message) string { return roundNames[m.round] },
 		Tag:  func(m message) trace.Tag { return trace.Tag{Phase: m.phase, Round: int32(m.round)} },

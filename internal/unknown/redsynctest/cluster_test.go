@@ -116,6 +116,9 @@ type holders struct {
 
 func (h *holders) Reset() { *h = holders{} }
 
+// End judges nothing.
+func (*holders) End(*lockstep.Run) *lockstep.Finding { return nil }
+
 func (h *holders) Judged() int { return h.checked }
 
 func (h *holders) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
