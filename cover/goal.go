@@ -13,18 +13,18 @@ const (
 	Isolates              // the nodes of A are on sides with less than half of the nodes
 )
 
-// A Goal is one coverage goal for a partition. With a Bridge it is a goal for
+// A PartitionGoal is one coverage goal for a partition. With a Bridge it is a goal for
 // intersecting partitions: the nodes of Bridge must belong to every block, those of
 // A and B to one block only. Goals are comparable.
-type Goal struct {
+type PartitionGoal struct {
 	Kind   Kind
 	A, B   Set
 	Bridge Set
 }
 
 // CoveredBy tells whether the partition covers the goal. The partition may have
-// more sides than the notion needs.
-func (g Goal) CoveredBy(p Partition) bool {
+// more sides than the criterion needs.
+func (g PartitionGoal) CoveredBy(p Partition) bool {
 	if g.Bridge != 0 && g.Bridge&^p.Bridge() != 0 {
 		return false
 	}
@@ -47,11 +47,12 @@ func (g Goal) CoveredBy(p Partition) bool {
 
 // possible tells whether some partition with as many sides and as large a bridge as this one
 // covers the goal.
-func (g Goal) possible(p Partition) bool {
+func (g PartitionGoal) possible(p Partition) bool {
 	sides, bridge := p.Len(), p.Bridge().Len()
 	free := p.Nodes() - bridge
 	named := g.A | g.B | g.Bridge
-	if named&^firstNodes(max(p.Nodes(), 1)) != 0 || g.Bridge.Len() > bridge || (g.A|g.B)&g.Bridge != 0 || (g.A|g.B).Len() > free {
+	if named&^firstNodes(max(p.Nodes(), 1)) != 0 || g.Bridge.Len() > bridge || (g.A|g.B)&g.Bridge != 0 ||
+		(g.A|g.B).Len() > free {
 		return false
 	}
 	switch g.Kind {
@@ -92,7 +93,7 @@ func (p Partition) splits(nodes Set) bool {
 }
 
 // String writes the goal as a clause: "separate {1} from {2,3}".
-func (g Goal) String() string {
+func (g PartitionGoal) String() string {
 	text := "anything"
 	switch g.Kind {
 	case Splits:

@@ -50,7 +50,8 @@ func NewPartition(nodes int, blocks ...Set) (Partition, error) {
 		{twice &^ bridge, "nodes in some blocks but not in all"},
 	} {
 		if wrong.nodes != 0 {
-			return Partition{}, &RangeError{wrong.what, wrong.nodes, fmt.Sprintf("each of 1 to %d in one block or, as a bridge, in all", nodes)}
+			return Partition{}, &RangeError{wrong.what, wrong.nodes,
+				fmt.Sprintf("each of 1 to %d in one block or, as a bridge, in all", nodes)}
 		}
 	}
 	labels := make([]byte, nodes)

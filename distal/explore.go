@@ -60,8 +60,8 @@ type ExploreResult struct {
 }
 
 // Bound words how far a search without a violation went, and whether that is a proof about asynchronous runs. It is one
-// where timeouts are free, the network may do anything, every condition is proved, and properties are about single nodes
-// or outputs; otherwise it says what is missing.
+// where timeouts are free, the network may do anything, every condition is proved, and properties are about single
+// nodes or outputs; otherwise it says what is missing.
 func (r ExploreResult) Bound() string {
 	var missing []string
 	if r.Timeouts == core.Eager.String() {
@@ -92,14 +92,18 @@ func (r ExploreResult) Bound() string {
 	return bound + " proved"
 }
 
-// Claims says on what a verdict rests: what is proved from the text, what is only watched, and when each property is judged.
+// Claims says on what a verdict rests: what is proved from the text, what is only watched, and when each property is
+// judged.
 type Claims struct {
-	Lockstep   bool          `json:"lockstep"` // the program is written in lock-step: nothing is said about asynchronous runs
+	// the program is written in lock-step: nothing is said about asynchronous runs
+	Lockstep   bool          `json:"lockstep"`
 	Proved     int           `json:"conditions_proved"`
 	Watched    []check.Proof `json:"conditions_watched"`
 	Properties []Judgement   `json:"properties"`
-	Assumed    string        `json:"assumed,omitempty"` // what asynchronous runs keep that a pass is about; "": it is about all
-	Alike      string        `json:"alike,omitempty"`   // whether states that differ only by the names of nodes, or by which values they have, were looked at once, or why not
+	// what asynchronous runs keep that a pass is about; "": it is about all
+	Assumed string `json:"assumed,omitempty"`
+	// whether states that differ only by the names of nodes, or by which values they have, were looked at once, or why not
+	Alike string `json:"alike,omitempty"`
 }
 
 // Judgement is how a property is judged.
@@ -157,8 +161,9 @@ func (c Claims) Lines() []string {
 		}
 	}
 	if len(joint) > 0 {
-		out = append(out, fmt.Sprintf("%v relates several nodes and is judged %s: asynchronous runs pass through other states as well", joint,
-			"between the halves and at the end of every round"))
+		out = append(out,
+			fmt.Sprintf("%v relates several nodes and is judged %s: asynchronous runs pass through other states as well", joint,
+				"between the halves and at the end of every round"))
 	}
 	return append(out, alike...)
 }
@@ -175,7 +180,8 @@ func alike(r explore.Result) string {
 	case values == "":
 		return fmt.Sprintf("some values are proved to be alike: %s (nodes are not: %s)", looked, nodes)
 	}
-	return fmt.Sprintf("all states are looked at: neither nodes (%s) nor values (%s) are proved to be alike", nodes, values)
+	return fmt.Sprintf("all states are looked at: neither nodes (%s) nor values (%s) are proved to be alike", nodes,
+		values)
 }
 
 // confirm makes a counterexample again message by message. What cannot be made again is not reported as one.
@@ -187,7 +193,8 @@ func (r *ExploreResult) confirm(m *sequential.Model) {
 	}
 	if _, err := async.Follow(m, v.Start, v.Trace, v.Property); err != nil {
 		r.Verdict, r.Violation = explore.Unknown, nil
-		r.Reason = fmt.Sprintf("the sequential program breaks %s, but no asynchronous run was found that does: %v", v.Property, err)
+		r.Reason = fmt.Sprintf("the sequential program breaks %s, but no asynchronous run was found that does: %v",
+			v.Property, err)
 		return
 	}
 	r.Replayed = true
@@ -278,7 +285,8 @@ func Explore(src string, opt ExploreOptions) (ExploreResult, Remarks) {
 		out.Result = r
 	}
 	if out.Verdict != explore.Fail && checksNothing(p) {
-		out.Verdict, out.Reason = explore.Vacuous, "the program has neither a property nor an assertion: only a fault could be found"
+		out.Verdict, out.Reason = explore.Vacuous,
+			"the program has neither a property nor an assertion: only a fault could be found"
 	}
 	out.Claims = claims(p, out.Network)
 	if opt.Random == nil {

@@ -25,9 +25,9 @@ type Followed struct {
 	Choices  []int // how the choices of the program were resolved, in order
 }
 
-// Follow makes a run of the sequential program message by message: in every round the timeouts that fired fire, and every node that acted
-// receives at once what it had received. Every node must go through the same states. It is how a counterexample of the
-// sequential program is shown to be one of the program as it is written.
+// Follow makes a run of the sequential program message by message: in every round the timeouts that fired fire, and
+// every node that acted receives at once what it had received. Every node must go through the same states. It is how a
+// counterexample of the sequential program is shown to be one of the program as it is written.
 // broken is the property, condition or fault in which the run must end.
 func Follow(model *sequential.Model, start []*machine.State, rows []sequential.Row, broken string) (*Followed, error) {
 	f := &Followed{Instance: fresh(model.Source, nil)}
@@ -53,8 +53,8 @@ func Follow(model *sequential.Model, start []*machine.State, rows []sequential.R
 	return f, nil
 }
 
-// poke lets nodes that did nothing in the last round look at what they received, and at their clocks: evaluating a guard can be
-// a fault.
+// poke lets nodes that did nothing in the last round look at what they received, and at their clocks: evaluating a
+// guard can be a fault.
 func (w *follower) poke(row sequential.Row) {
 	for i := range row.Nodes {
 		c := &row.Nodes[i]
@@ -95,7 +95,8 @@ type follower struct {
 	row    int
 }
 
-// start starts a node in the state that is asked for. Without one some node cannot even start: each starts in a way that goes wrong, if it has one.
+// start starts a node in the state that is asked for. Without one some node cannot even start: each starts in a way
+// that goes wrong, if it has one.
 func (w *follower) start(i int, states []*machine.State) error {
 	begin := func(in *Instance) []Firing {
 		in.start(i)
@@ -104,7 +105,10 @@ func (w *follower) start(i int, states []*machine.State) error {
 	if states != nil {
 		return w.try(begin, func(f *Firing) bool { return f.Fault != nil || w.model.Agrees(states[i-1], f.After, f.Sent) })
 	}
-	if err := w.try(begin, func(f *Firing) bool { return f.Fault != nil || f.Broken >= 0 || len(f.Breaches) > 0 }); err == nil {
+	if err := w.try(begin, func(f *Firing) bool {
+		return f.Fault != nil || f.Broken >= 0 ||
+			len(f.Breaches) > 0
+	}); err == nil {
 		return nil
 	}
 	return w.try(begin, func(*Firing) bool { return true })
@@ -186,7 +190,8 @@ func (w *follower) ring(i int, tag machine.Tag, c *sequential.Cell) error {
 				later = append(later, s)
 			}
 		}
-		return is(f.Rule, c.Began.Rule) && (f.Fault != nil || sequential.SameSends(now, c.Out) && w.model.Agrees(c.Begun, f.After, later))
+		return is(f.Rule, c.Began.Rule) && (f.Fault != nil || sequential.SameSends(now, c.Out) &&
+			w.model.Agrees(c.Begun, f.After, later))
 	})
 }
 

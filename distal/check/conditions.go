@@ -66,7 +66,8 @@ func (c *checker) conditions() {
 }
 
 // judged follows all paths of a body and files what visit notes about them.
-func (c *checker) judged(rule string, pos syntax.Pos, body []core.Stmt, start *symbolic, visit func(*judge, *symbolic)) {
+func (c *checker) judged(rule string, pos syntax.Pos, body []core.Stmt, start *symbolic,
+	visit func(*judge, *symbolic)) {
 	j := &judge{c: c, pos: pos, rule: rule, worst: map[core.Condition]*Proof{}}
 	for _, name := range core.Conditions {
 		j.worst[name] = &Proof{Pos: pos, Condition: name, Rule: rule, at: pos}
@@ -154,8 +155,8 @@ func (j *judge) changes(e *symbolic) {
 	}
 }
 
-// sends looks at the tags along a path (conditions 1 and 2, one message). It begins in (phase, round); when known is not
-// set nothing is known about where it begins.
+// sends looks at the tags along a path (conditions 1 and 2, one message). It begins in (phase, round); when known is
+// not set nothing is known about where it begins.
 func (j *judge) sends(e *symbolic, phase core.Linear, round int, known bool) {
 	prog := j.c.prog
 	for i, s := range e.sends {
@@ -167,7 +168,8 @@ func (j *judge) sends(e *symbolic, phase core.Linear, round int, known bool) {
 			switch {
 			case ahead || same:
 			case back:
-				j.note(core.Grows, Refuted, s.stmt.At(), "'%s' goes back to, or stays in, a round that the node is already in", j.c.text(s.stmt))
+				j.note(core.Grows, Refuted, s.stmt.At(), "'%s' goes back to, or stays in, a round that the node is already in",
+					j.c.text(s.stmt))
 			default:
 				j.note(core.Grows, Watched, s.stmt.At(), "the tag of '%s' could not be proved to grow", j.c.text(s.stmt))
 			}
@@ -212,9 +214,11 @@ func (j *judge) once(e *symbolic, i int) {
 		case old.stmt == s.stmt:
 			j.note(core.Once, Watched, s.stmt.At(), "'%s' may be sent more than once", j.c.text(s.stmt))
 		case !old.loop && !s.loop && e.facts.equal(old.phase, s.phase) && meet:
-			j.note(core.Once, Refuted, s.stmt.At(), "'%s' follows '%s', which goes to the same receivers in the same round", j.c.text(s.stmt), j.c.text(old.stmt))
+			j.note(core.Once, Refuted, s.stmt.At(), "'%s' follows '%s', which goes to the same receivers in the same round",
+				j.c.text(s.stmt), j.c.text(old.stmt))
 		default:
-			j.note(core.Once, Watched, s.stmt.At(), "'%s' and '%s' may go to the same receiver", j.c.text(old.stmt), j.c.text(s.stmt))
+			j.note(core.Once, Watched, s.stmt.At(), "'%s' and '%s' may go to the same receiver", j.c.text(old.stmt),
+				j.c.text(s.stmt))
 		}
 	}
 }
@@ -260,7 +264,8 @@ func (j *judge) guard(r *core.Rule, d *syntax.Decl, known facts, tag core.Linear
 	case follows && known.less(own, tag):
 	case follows && known.noMore(own, tag) && !j.c.skipped[round]:
 	case follows && known.noMore(own, tag):
-		j.note(core.Current, Watched, d.Pos, "within phase %s the node may have passed round %s", name, prog.Rounds[round].Name)
+		j.note(core.Current, Watched, d.Pos, "within phase %s the node may have passed round %s", name,
+			prog.Rounds[round].Name)
 	case known.noMore(own, tag):
 		j.note(core.Current, Watched, d.Pos, "%s may lag behind the node's tag", name)
 	default:
@@ -278,7 +283,8 @@ func (j *judge) reads(r *core.Rule) {
 			return
 		}
 		if m := prog.Messages[x.Message]; m.Round != round {
-			j.note(core.Reads, Refuted, x.Pos, "received(%s) reads messages of round %s in a rule of round %s", m.Type.Name, prog.Rounds[m.Round].Name, prog.Rounds[round].Name)
+			j.note(core.Reads, Refuted, x.Pos, "received(%s) reads messages of round %s in a rule of round %s", m.Type.Name,
+				prog.Rounds[m.Round].Name, prog.Rounds[round].Name)
 		}
 	}
 	core.Walk(r.Enabling.Guard, look)
@@ -289,7 +295,8 @@ func (j *judge) reads(r *core.Rule) {
 func (j *judge) mailbox(body []core.Stmt, who string) {
 	j.c.prog.ReachExprs(body, func(e core.Expr) {
 		if x, ok := e.(*core.Mail); ok && x.All {
-			j.note(core.Reads, Refuted, x.Pos, "%s belongs to no round and reads received(%s)", who, j.c.prog.Messages[x.Message].Type.Name)
+			j.note(core.Reads, Refuted, x.Pos, "%s belongs to no round and reads received(%s)", who,
+				j.c.prog.Messages[x.Message].Type.Name)
 		}
 	})
 }
@@ -315,8 +322,8 @@ func (c *checker) inferPhase() {
 	c.prog.Phase = -1
 }
 
-// phaseFollows says whether, after every action, the phase variable is at least the phase of the node's tag. Then a guard
-// that compares with the variable compares with the tag.
+// phaseFollows says whether, after every action, the phase variable is at least the phase of the node's tag. Then a
+// guard that compares with the variable compares with the tag.
 func (c *checker) phaseFollows() bool {
 	if c.prog.Phase < 0 {
 		return false
@@ -394,8 +401,8 @@ func (c *checker) everyPath(visit func(*core.Rule, *symbolic)) bool {
 	return ok
 }
 
-// Ways is where a node can be after an action: in which rounds of the same phase, and in which of another one, it has sent last,
-// and whether it may have sent nothing.
+// Ways is where a node can be after an action: in which rounds of the same phase, and in which of another one, it has
+// sent last, and whether it may have sent nothing.
 type Ways struct {
 	Same, Other []int
 	Rests       bool

@@ -16,8 +16,8 @@ const (
 	MaxNodes  = 16
 )
 
-// Fault is a mistake that shows only when the program runs, such as the content of an optional value that is absent, or a
-// number outside its range.
+// Fault is a mistake that shows only when the program runs, such as the content of an optional value that is absent,
+// or a number outside its range.
 type Fault struct {
 	Pos  syntax.Pos
 	Text string
@@ -48,7 +48,8 @@ type Frame struct {
 	Fuel   int
 }
 
-// Enter gives a body that is called slots of its own, with the arguments in the first of them; how is what [Frame.Leave] needs.
+// Enter gives a body that is called slots of its own, with the arguments in the first of them; how is what
+// [Frame.Leave] needs.
 func (f *Frame) Enter(args []Eval) (how Caller) {
 	how = Caller{f.Slots, f.Room}
 	need := len(f.Slots)

@@ -72,7 +72,8 @@ func Random(m *sequential.Model, opt RandomOptions) (RandomResult, error) {
 		return RandomResult{}, fmt.Errorf("phases is %d and runs is %d; both must be at least 1", opt.Phases, opt.Runs)
 	}
 	if opt.Deliver < 0 || opt.Deliver > 1 || opt.Timeout < 0 || opt.Timeout > 1 {
-		return RandomResult{}, fmt.Errorf("deliver is %g and timeout is %g; both are chances between 0 and 1", opt.Deliver, opt.Timeout)
+		return RandomResult{}, fmt.Errorf("deliver is %g and timeout is %g; both are chances between 0 and 1", opt.Deliver,
+			opt.Timeout)
 	}
 	if opt.Memory == 0 {
 		opt.Memory = DefaultMemory
@@ -120,8 +121,9 @@ func newSampler(m *sequential.Model, opt RandomOptions) *sampler {
 	}
 	n := m.Program.N
 	s := &sampler{t: newTable(m), n: n, opt: opt, rng: rand.NewPCG(0, 0), alts: make([]*alternative, n),
-		key: make([]uint32, n+1), vec: make([]uint32, n), next: make([]uint32, n), wrong: make([]int, n), masks: make([]uint64, n),
-		cut: uint64(opt.Deliver*256 + 0.5), fire: uint64(opt.Timeout*256 + 0.5)}
+		key: make([]uint32, n+1), vec: make([]uint32, n), next: make([]uint32, n), wrong: make([]int, n),
+		masks: make([]uint64, n),
+		cut:   uint64(opt.Deliver*256 + 0.5), fire: uint64(opt.Timeout*256 + 0.5)}
 	for i := range n {
 		var ids []uint32
 		for _, st := range m.Initial(i + 1) {
@@ -168,8 +170,8 @@ func (s *sampler) below(n int) int {
 	return int(hi)
 }
 
-// run makes one run and returns the problem it ends in, if any, and the number of rounds. With record set, each round is
-// described.
+// run makes one run and returns the problem it ends in, if any, and the number of rounds. With record set, each round
+// is described.
 func (s *sampler) run(number int, record func(sequential.Row)) (int, int) {
 	s.rng.Seed(s.opt.Seed, uint64(number))
 	s.left, s.active = 0, 0
@@ -349,7 +351,8 @@ func (s *sampler) violation(run, problem, rounds int) *Violation {
 		rows = append(rows, r)
 	})
 	p := s.t.problems[problem]
-	v := &Violation{Property: p.Property, Pos: p.Pos, Text: p.Text, Round: rounds, ActiveRounds: s.active, Start: start, Trace: rows}
+	v := &Violation{Property: p.Property, Pos: p.Pos, Text: p.Text, Round: rounds, ActiveRounds: s.active, Start: start,
+		Trace: rows}
 	if rounds > 0 {
 		last := s.t.tag(rounds - 1)
 		v.Phase, v.RoundName = int(last.Phase), s.t.model.Program.Round(last)

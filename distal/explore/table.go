@@ -98,7 +98,8 @@ func (a *alternative) same(b *alternative) bool {
 
 func newTable(m *sequential.Model) *table {
 	n := m.Program.N
-	return &table{model: m, n: n, classes: map[string]uint32{}, problems: []*sequential.Problem{nil}, verdicts: newWords(n, 64)}
+	return &table{model: m, n: n, classes: map[string]uint32{}, problems: []*sequential.Problem{nil},
+		verdicts: newWords(n, 64)}
 }
 
 // tag of the round with the given number, counted from 0 at the start of the run.
@@ -220,7 +221,8 @@ func (t *table) intern(self int, s *machine.State) uint32 {
 	return t.ids[(mix.Bytes(raw)>>32)%uint64(len(t.ids))].number(raw, func(key string) uint32 {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		*t.locals.Make(t.states) = &local{state: s, self: self, class: t.class(s), hash: mix.Scramble(mix.Text(key)), key: key}
+		*t.locals.Make(t.states) = &local{state: s, self: self, class: t.class(s), hash: mix.Scramble(mix.Text(key)),
+			key: key}
 		t.states++
 		return uint32(t.states - 1)
 	})
@@ -361,7 +363,8 @@ func (t *table) mailbox(tag machine.Tag, msgs []uint32, mask uint64) []machine.M
 
 // cell describes one node's part in a round: it began with a, received the messages of the nodes in mask, and ended in
 // the local state `after`, perhaps with a problem. sent gives the message that each node sent to it.
-func (t *table) cell(tag machine.Tag, a *alternative, mask uint64, after uint32, problem int, sent []uint32) sequential.Cell {
+func (t *table) cell(tag machine.Tag, a *alternative, mask uint64, after uint32, problem int,
+	sent []uint32) sequential.Cell {
 	begun := t.local(a.After)
 	c := sequential.Cell{Began: a.fired, Begun: begun.state, Out: a.out, Received: mask, State: t.local(after).state}
 	for _, st := range t.model.Update(begun.self, begun.state, tag, t.mailbox(tag, sent, mask)) {

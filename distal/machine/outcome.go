@@ -34,7 +34,8 @@ func (p *Program) Start(self int, choose core.Chooser) Outcome {
 
 // Fire runs the action of a rule on the bound value, starting from state, which is not changed. tag is the tag of
 // the rule's messages, or the node's own for a plain timeout. The conditions are watched.
-func (p *Program) Fire(rule, self int, state *State, tag Tag, bound Value, mailbox []Message, choose core.Chooser) Outcome {
+func (p *Program) Fire(rule, self int, state *State, tag Tag, bound Value, mailbox []Message,
+	choose core.Chooser) Outcome {
 	f := p.frame(self, state, choose)
 	f.tag, f.view, f.mailbox, f.watch = tag, tag, mailbox, true
 	f.Slots[0] = bound
@@ -61,7 +62,8 @@ func (p *Program) Block(half Half, self int, state *State, tag Tag, mailbox []Me
 // run runs the body of an action and frees the frame. Where nothing is written, the state is the one before.
 func (f *frame) run(body code) Outcome {
 	fault := f.try(body)
-	out := Outcome{State: f.before, Sent: f.sends, Outputs: f.outputs, Breaches: f.breaches, Fault: fault, Broken: f.broken, Action: f.action}
+	out := Outcome{State: f.before, Sent: f.sends, Outputs: f.outputs, Breaches: f.breaches, Fault: fault,
+		Broken: f.broken, Action: f.action}
 	if len(f.Vars) > 0 && &f.Vars[0] != &f.before.Vars[0] {
 		out.State = &State{f.Vars}
 	}
@@ -75,8 +77,8 @@ func (f *frame) try(body code) (fault *Fault) {
 	return nil
 }
 
-// judge is the one place where properties are judged: it returns the index of the first property of that moment which does not hold
-// in the frame, or -1.
+// judge is the one place where properties are judged: it returns the index of the first property of that moment which
+// does not hold in the frame, or -1.
 func (p *Program) judge(moment core.Moment, f *core.Frame) int {
 	for i, q := range p.Core.Props {
 		if q.Moment == moment && p.props[i](f).N == 0 {
@@ -104,9 +106,10 @@ type Binding struct {
 	Senders uint64
 }
 
-// Enabled finds the ways in which a rule is enabled by the messages of one tag, as its Enabling says. timely says that the
-// tag is not before the node's own.
-func (p *Program) Enabled(rule, self int, state *State, tag Tag, mailbox []Message, timely bool) (out []Binding, fault *Fault) {
+// Enabled finds the ways in which a rule is enabled by the messages of one tag, as its Enabling says. timely says that
+// the tag is not before the node's own.
+func (p *Program) Enabled(rule, self int, state *State, tag Tag, mailbox []Message, timely bool) (out []Binding,
+	fault *Fault) {
 	r := p.rules[rule]
 	f := p.frame(self, state, nil)
 	defer f.free()
@@ -159,7 +162,8 @@ func (p *Program) Patience(rule, self int, state *State) (tag Tag, fault *Fault)
 // maxResolutions limits the ways in which one action can resolve its choices; more is a fault.
 const maxResolutions = 1024
 
-// Resolutions runs an action once for each way of resolving its choices, in order. When there are too many, the last outcome is a fault.
+// Resolutions runs an action once for each way of resolving its choices, in order. When there are too many, the last
+// outcome is a fault.
 func Resolutions(run func(core.Chooser) Outcome) iter.Seq[Outcome] {
 	return func(yield func(Outcome) bool) {
 		var way resolution
@@ -171,7 +175,8 @@ func Resolutions(run func(core.Chooser) Outcome) iter.Seq[Outcome] {
 				return
 			}
 		}
-		last.Fault = &Fault{Text: fmt.Sprintf("the choices of one action can be resolved in more than %d ways", maxResolutions)}
+		last.Fault = &Fault{Text: fmt.Sprintf("the choices of one action can be resolved in more than %d ways",
+			maxResolutions)}
 		yield(last)
 	}
 }

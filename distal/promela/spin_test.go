@@ -38,7 +38,8 @@ func verifier(t testing.TB, m *sequential.Model, phases int, optimise string) st
 	if err := os.WriteFile(filepath.Join(dir, "model.pml"), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"spin", "-a", "model.pml"}, {"gcc", optimise, "-DSAFETY", "-DVECTORSZ=65536", "-w", "-o", "pan", "pan.c"}} {
+	for _, args := range [][]string{{"spin", "-a", "model.pml"},
+		{"gcc", optimise, "-DSAFETY", "-DVECTORSZ=65536", "-w", "-o", "pan", "pan.c"}} {
 		cmd := exec.Command(args[0], args[1:]...)
 		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -53,8 +54,8 @@ var (
 	storedLine = regexp.MustCompile(`(\d+) states, stored`)
 )
 
-// judge runs a verifier and returns its verdict and the number of states it stored. small says that there are few: then the tables, which
-// cost more time than the search, may be small as well.
+// judge runs a verifier and returns its verdict and the number of states it stored. small says that there are few:
+// then the tables, which cost more time than the search, may be small as well.
 func judge(t testing.TB, pan string, small bool) (failed bool, states int64) {
 	t.Helper()
 	args := []string{"-E", "-m1000000"}
@@ -158,8 +159,8 @@ var (
 	wildFrom = flag.Int("wildfrom", 1000, "the first of them")
 )
 
-// TestSpinAgreesOnWild lets Spin judge programs with everything the language has, each under its own network, and half as many with
-// numbers at the edge. Nearly all of the time is
+// TestSpinAgreesOnWild lets Spin judge programs with everything the language has, each under its own network, and half
+// as many with numbers at the edge. Nearly all of the time is
 // gcc's, a third of a second for each, so that thousands take minutes.
 func TestSpinAgreesOnWild(t *testing.T) {
 	needSpin(t)
@@ -176,7 +177,8 @@ func TestSpinAgreesOnWild(t *testing.T) {
 	}
 }
 
-// TestSpinOnSets lets Spin judge what it could not be told before: sets of sequences, elements past 63, numbers past 32767.
+// TestSpinOnSets lets Spin judge what it could not be told before: sets of sequences, elements past 63, numbers past
+// 32767.
 func TestSpinOnSets(t *testing.T) {
 	needSpin(t)
 	const src = `protocol P(n = 2)
@@ -208,7 +210,8 @@ property Now: on output v: self.big == 40000 and v == 40004
 	compare(t, strings.Replace(src, "big: int =", "big: int(1..40000) =", 1), distal.Options{Phases: 1})
 }
 
-// TestSpinOnTwoSends lets Spin judge an action that sends two messages, each of which is watched: both are bound to one name.
+// TestSpinOnTwoSends lets Spin judge an action that sends two messages, each of which is watched: both are bound to
+// one name.
 func TestSpinOnTwoSends(t *testing.T) {
 	needSpin(t)
 	compare(t, `protocol P(n = 2)
@@ -238,8 +241,8 @@ func ExampleExport() {
 	// Output: /* protocol "TwoPhaseCommit", 4 nodes, 3 phases from 1, network "any", timeouts eager: one atomic step is one round. <nil>
 }
 
-// BenchmarkPaxosSixSpin lets Spin exhaust six ballots of Paxos and then does the same with our search, in one run; the ratio is
-// Spin's time over ours.
+// BenchmarkPaxosSixSpin lets Spin exhaust six ballots of Paxos and then does the same with our search, in one run; the
+// ratio is Spin's time over ours.
 func BenchmarkPaxosSixSpin(b *testing.B) {
 	needSpin(b)
 	m, phases, _ := distal.NewModel(corpus.Example(b, "paxos_fixed"), distal.Options{Test: "six"})

@@ -52,7 +52,8 @@ func (m *Model) rowText(row Row) string {
 			if c.Began != nil {
 				why = " (timeout)"
 			}
-			fmt.Fprintf(&b, "  %d sends %s to%s%s\n", i+1, m.Program.FormatMessage(machine.Message{Type: s.Type, Fields: s.Fields}), or(nodes(s.To), " nobody"), why)
+			fmt.Fprintf(&b, "  %d sends %s to%s%s\n", i+1, m.Program.FormatMessage(machine.Message{Type: s.Type,
+				Fields: s.Fields}), or(nodes(s.To), " nobody"), why)
 		}
 	}
 	for i, c := range row.Nodes {

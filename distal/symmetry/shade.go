@@ -9,8 +9,8 @@ import (
 	"github.com/lockstep-go/lockstep/distal/syntax"
 )
 
-// A shade goes with the type of an expression and says, for every whole number in its values, which kind of number it is.
-// What is compared with one another, or flows from one place to another, is of one kind.
+// A shade goes with the type of an expression and says, for every whole number in its values, which kind of number it
+// is. What is compared with one another, or flows from one place to another, is of one kind.
 type shade struct {
 	number *kind    // of an int
 	elem   *shade   // of an optional value, a set, a sequence
@@ -58,7 +58,8 @@ func unify(a, b *shade) {
 		join(a.number, b.number)
 	}
 	unify(a.elem, b.elem)
-	for i := range min(len(a.fields), len(b.fields)) { // declared types have one shade each; this is never reached for them
+	// declared types have one shade each; this is never reached for them
+	for i := range min(len(a.fields), len(b.fields)) {
 		unify(a.fields[i], b.fields[i])
 	}
 }

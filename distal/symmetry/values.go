@@ -167,8 +167,9 @@ func (w *painter) open(params []*shade) {
 	}
 }
 
-// byOrder notes that the elements of a collection are looked at in an order that matters. In a set that is the order of their values, but
-// for messages, which are in the order of their senders: of one sender there is one, unless the program keeps old ones.
+// byOrder notes that the elements of a collection are looked at in an order that matters. In a set that is the order
+// of their values, but for messages, which are in the order of their senders: of one sender there is one, unless the
+// program keeps old ones.
 func (w *painter) byOrder(of core.Expr, s *shade) {
 	if of.Of().Kind == core.Set && s.elem != nil && (!s.elem.sender || w.kept) {
 		s.elem.tell(of.At(), listed)
@@ -364,9 +365,11 @@ func (w *painter) apply(x *core.Apply) *shade {
 			args[1].tell(x.Args[1].At(), counted)
 		}
 		return args[0].elem
-	case core.Len, core.Heard, core.Self, core.All, core.Others, core.Timely, core.Now, core.Not, core.And, core.Or, core.Implies, core.From, core.ID:
+	case core.Len, core.Heard, core.Self, core.All, core.Others, core.Timely, core.Now, core.Not, core.And, core.Or,
+		core.Implies, core.From, core.ID:
 		return w.number(x)
-	case core.Lt, core.Le, core.Gt, core.Ge, core.After, core.Neg, core.Range, core.Add, core.Sub, core.Mul, core.Div, core.Mod, core.NodeOf:
+	case core.Lt, core.Le, core.Gt, core.Ge, core.After, core.Neg, core.Range, core.Add, core.Sub, core.Mul, core.Div,
+		core.Mod, core.NodeOf:
 	}
 	// Whatever else there is computes with its operands.
 	how := counted

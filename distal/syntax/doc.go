@@ -6,6 +6,6 @@
 // are the business of package check.
 //
 // Parse reports several errors a run, each with line and column, and never panics: after an error it skips to the next
-// place where a declaration or statement can begin. Nesting is limited, of the text and of the tree made from it, so that
-// no later walk of the tree can exhaust the stack.
+// place where a declaration or statement can begin. Nesting is limited, of the text and of the tree made from it, so
+// that no later walk of the tree can exhaust the stack.
 package syntax

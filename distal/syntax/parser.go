@@ -140,7 +140,8 @@ func (p *parser) name(what string) Ident {
 	return Ident{t.pos, t.text}
 }
 
-// deeper guards against input whose nesting would exhaust the stack of the parser; call what it returns on the way back.
+// deeper guards against input whose nesting would exhaust the stack of the parser; call what it returns on the way
+// back.
 func (p *parser) deeper() func() {
 	p.depth++
 	if p.depth > maxDepth {

@@ -75,7 +75,8 @@ func (p Program) Describe() (lockstep.Info, error) {
 		options["file"] = p.File
 	}
 	//lockstep:unordered it fills another map
-	for name, value := range map[string]string{"test": p.Test, "params": p.Params, "choices": p.Choices, "holds": p.Holds} {
+	for name, value := range map[string]string{"test": p.Test, "params": p.Params, "choices": p.Choices,
+		"holds": p.Holds} {
 		if value != "" {
 			options[name] = value
 		}
@@ -222,7 +223,8 @@ func (d *deployment) judge(f *async.Firing) {
 		d.trouble = &lockstep.Finding{Property: "fault", Nodes: node, Text: fmt.Sprintf("node %d: %v", f.Node, f.Fault)}
 	case f.Broken >= 0:
 		name := d.program.Core.Props[f.Broken].Name
-		d.trouble = &lockstep.Finding{Property: name, Nodes: node, Text: fmt.Sprintf("%s does not hold for the output of node %d", name, f.Node)}
+		d.trouble = &lockstep.Finding{Property: name, Nodes: node,
+			Text: fmt.Sprintf("%s does not hold for the output of node %d", name, f.Node)}
 	case len(f.Breaches) > 0:
 		b := f.Breaches[0]
 		d.trouble = &lockstep.Finding{Property: b.Title(), Nodes: node, Text: fmt.Sprintf("%s: %s", b.Pos, b.Text)}

@@ -20,7 +20,8 @@ const folder = "../../examples/distal"
 
 func explore(t *testing.T, p system.Program, s lockstep.Strategy, runs int) *lockstep.Result {
 	t.Helper()
-	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: p, Strategy: s, Spec: system.Properties, Runs: runs, Workers: 1})
+	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: p, Strategy: s, Spec: system.Properties,
+		Runs: runs, Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +54,8 @@ func TestPaxosBug(t *testing.T) {
 // The corrected programs keep their properties under random walks, under the network
 // that they ask for: those that need more than any subset of messages run without loss.
 func TestCorrectPrograms(t *testing.T) {
-	for name, drop := range map[string]int{"paxos_fixed": 1, "raft_fixed": 1, "lastvoting_fixed": 1, "chandratoueg_fixed": 1, "onethird_fixed": 1,
+	for name, drop := range map[string]int{"paxos_fixed": 1, "raft_fixed": 1, "lastvoting_fixed": 1,
+		"chandratoueg_fixed": 1, "onethird_fixed": 1,
 		"fastpaxos_fixed": 1, "benor_fixed": 0, "benortwoquorums_fixed": 0, "twophase_fixed": 0, "threephase_fixed": 0} {
 		p := system.Program{File: filepath.Join(folder, name+".distal")}
 		result := explore(t, p, strategy.Walk{Deliver: 10, Drop: drop, Alarm: min(1, drop), Steps: 120}, 200)
@@ -65,7 +67,8 @@ func TestCorrectPrograms(t *testing.T) {
 
 // The bugs of the others are found in the same way.
 func TestBuggyPrograms(t *testing.T) {
-	for name, drop := range map[string]int{"lastvoting_buggy": 1, "chandratoueg_buggy": 1, "onethird_buggy": 1, "fastpaxos_buggy": 1,
+	for name, drop := range map[string]int{"lastvoting_buggy": 1, "chandratoueg_buggy": 1, "onethird_buggy": 1,
+		"fastpaxos_buggy":  1,
 		"threephase_buggy": 1, "threephase_fixed": 1, "benortwoquorums_buggy": 0} {
 		p := system.Program{File: filepath.Join(folder, name+".distal")}
 		result := explore(t, p, strategy.Walk{Deliver: 10, Drop: drop, Alarm: min(1, drop), Steps: 150}, 5000)
@@ -112,7 +115,8 @@ func ExampleFromSource() {
 		fmt.Println(err)
 		return
 	}
-	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: system.FromSource(string(text), "small"), Spec: system.Properties,
+	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: system.FromSource(string(text), "small"),
+		Spec:     system.Properties,
 		Strategy: strategy.Walk{Deliver: 10, Drop: 1, Alarm: 1, Steps: 150}, Runs: 5000})
 	fmt.Println(result.Verdict(), err)
 	// Output: fail <nil>

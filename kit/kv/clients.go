@@ -61,7 +61,8 @@ func (c *Clients) Begin(r Source, desk Desk) {
 	for i := range c.list {
 		k := &c.list[i]
 		*k = client{ops: c.load.draw(r, k.ops[:0], i+1), results: append(k.results[:0], make([]Result, c.load.Requests)...),
-			calls: append(k.calls[:0], make([]spec.Call, c.load.Requests)...), answers: append(k.answers[:0], make([]spec.Return, c.load.Requests)...)}
+			calls:   append(k.calls[:0], make([]spec.Call, c.load.Requests)...),
+			answers: append(k.answers[:0], make([]spec.Return, c.load.Requests)...)}
 		c.turn(k, 0)
 	}
 }

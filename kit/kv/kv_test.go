@@ -93,7 +93,8 @@ func TestSnapshot(t *testing.T) {
 	if err := again.Restore(data); err != nil || again.Hash() != m.Hash() || again.String() != m.String() {
 		t.Errorf("%s became %s, %v", m, again, err)
 	}
-	if again.Apply(op(2, 5, act(kv.Append, 1, 8, 0))); again.String() != m.String() || !again.Done(2, 5) || again.Done(1, 1) {
+	if again.Apply(op(2, 5, act(kv.Append, 1, 8, 0))); again.String() != m.String() || !again.Done(2, 5) ||
+		again.Done(1, 1) {
 		t.Error("the snapshot lost a session: an operation took effect twice")
 	}
 	for k := range data {
@@ -109,8 +110,10 @@ func TestSnapshot(t *testing.T) {
 // Every change of the state changes the hash.
 func TestHash(t *testing.T) {
 	seen := map[uint64]string{}
-	for _, o := range []kv.Op{{}, op(1, 1, act(kv.Put, 0, 1, 0)), op(1, 1, act(kv.Put, 1, 1, 0)), op(1, 2, act(kv.Put, 0, 1, 0)), op(2, 1, act(kv.Put, 0, 1, 0)),
-		op(1, 1, act(kv.Append, 0, 1, 0)), op(1, 1, act(kv.Append, 0, 11, 0)), op(1, 1, act(kv.Get, 0, 0, 0)), op(1, 1, act(kv.Cas, 0, 1, 5))} {
+	for _, o := range []kv.Op{{}, op(1, 1, act(kv.Put, 0, 1, 0)), op(1, 1, act(kv.Put, 1, 1, 0)),
+		op(1, 2, act(kv.Put, 0, 1, 0)), op(2, 1, act(kv.Put, 0, 1, 0)),
+		op(1, 1, act(kv.Append, 0, 1, 0)), op(1, 1, act(kv.Append, 0, 11, 0)), op(1, 1, act(kv.Get, 0, 0, 0)),
+		op(1, 1, act(kv.Cas, 0, 1, 5))} {
 		m := newMap()
 		m.Apply(o)
 		if other, ok := seen[m.Hash()]; ok {
@@ -161,7 +164,8 @@ func TestClients(t *testing.T) {
 	c.Answer(2, 1, 1, kv.Result{OK: true})
 	c.Answer(3, 1, 1, kv.Result{}) // too late
 	answered, all := c.Answered()
-	if r, ok := d.events[len(d.events)-1].Value.(*spec.Return); !ok || len(d.events) != 2 || r.ID != int(id) || answered != 1 || all != 6 || len(d.pending) != 2 {
+	if r, ok := d.events[len(d.events)-1].Value.(*spec.Return); !ok || len(d.events) != 2 || r.ID != int(id) ||
+		answered != 1 || all != 6 || len(d.pending) != 2 {
 		t.Errorf("events %v, %d of %d answered, %v offered", d.events, answered, all, d.pending)
 	}
 	if c.Wait(1, 1) != nil || c.Wait(1, 2) == nil {
@@ -256,7 +260,8 @@ func TestMixText(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	if err := (kv.Load{Clients: 17, Requests: 1, Keys: 1}).Check(); err == nil || err.Error() != "clients is 17, allowed are 0..16" {
+	if err := (kv.Load{Clients: 17, Requests: 1, Keys: 1}).Check(); err == nil ||
+		err.Error() != "clients is 17, allowed are 0..16" {
 		t.Error(err)
 	}
 }
@@ -311,7 +316,8 @@ func TestNoticed(t *testing.T) {
 	}
 }
 
-// unanswered takes the answers of some operations away, whose clients then do no more, and adds others that never had one.
+// unanswered takes the answers of some operations away, whose clients then do no more, and adds others that never had
+// one.
 func unanswered(r *rand.Rand, history []porcupine.Operation) []porcupine.Operation {
 	more := randomHistory(r)
 	for i := range more {
@@ -338,12 +344,14 @@ func TestManyGaveUp(t *testing.T) {
 	var history []porcupine.Operation
 	for i := range int64(60) {
 		put := op(1, 1, act(kv.Put, 0, int32(100+i), 0))
-		history = append(history, porcupine.Operation{Input: &put, Output: spec.Unanswered{}, Call: 3 * i, Return: math.MaxInt64})
+		history = append(history, porcupine.Operation{Input: &put, Output: spec.Unanswered{}, Call: 3 * i,
+			Return: math.MaxInt64})
 	}
 	for i, number := range []int32{0, 101, 0} { // there, and gone again
 		get := op(2, 2, act(kv.Get, 0, 0, 0))
-		history = append(history, porcupine.Operation{ClientId: 1, Input: &get, Output: &kv.Result{OK: true, Value: kv.Value{Number: number}},
-			Call: int64(200 + 2*i), Return: int64(201 + 2*i)})
+		history = append(history, porcupine.Operation{ClientId: 1, Input: &get,
+			Output: &kv.Result{OK: true, Value: kv.Value{Number: number}},
+			Call:   int64(200 + 2*i), Return: int64(201 + 2*i)})
 	}
 	parts := kv.Linearizable.Model.Partition(history)
 	if len(parts) != 1 || len(parts[0]) != 4 {
@@ -379,7 +387,8 @@ func randomHistory(r *rand.Rand) []porcupine.Operation {
 		if r.IntN(3) == 0 {
 			result.Revision = int64(1 + r.IntN(3))
 		}
-		history = append(history, porcupine.Operation{ClientId: o.Client - 1, Input: &o, Output: &result, Call: call, Return: call + int64(1+r.IntN(4))})
+		history = append(history, porcupine.Operation{ClientId: o.Client - 1, Input: &o, Output: &result, Call: call,
+			Return: call + int64(1+r.IntN(4))})
 	}
 	return history
 }
@@ -418,7 +427,8 @@ func TestRevisions(t *testing.T) {
 		return lockstep.Event{Type: spec.EventCall, Value: &spec.Call{Client: 1, ID: id, Input: &o}}
 	}
 	answer := func(id int, revision int64) lockstep.Event {
-		return lockstep.Event{Type: spec.EventReturn, Value: &spec.Return{Client: 1, ID: id, Output: &kv.Result{OK: true, Revision: revision}}}
+		return lockstep.Event{Type: spec.EventReturn, Value: &spec.Return{Client: 1, ID: id,
+			Output: &kv.Result{OK: true, Revision: revision}}}
 	}
 	put, get, remove := act(kv.Put, 0, 1, 0), act(kv.Get, 1, 0, 0), act(kv.Delete, 1, 0, 0)
 	for _, c := range []struct {
@@ -427,7 +437,8 @@ func TestRevisions(t *testing.T) {
 		want   string
 		judged int
 	}{
-		{"in order", enginetest.Told{call(1, put), answer(1, 5), call(2, get), answer(2, 5), call(3, put), answer(3, 6), call(4, remove), answer(4, 6)}, "", 3},
+		{"in order", enginetest.Told{call(1, put), answer(1, 5), call(2, get), answer(2, 5), call(3, put), answer(3, 6),
+			call(4, remove), answer(4, 6)}, "", 3},
 		{"at once", enginetest.Told{call(1, put), call(2, get), answer(1, 5), answer(2, 4)}, "", 0},
 		{"not told", enginetest.Told{call(1, put), answer(1, 5), call(2, get), answer(2, 0)}, "", 0},
 		{"an old read", enginetest.Told{call(1, put), answer(1, 5), call(2, get), answer(2, 4)},
@@ -435,7 +446,8 @@ func TestRevisions(t *testing.T) {
 		{"two writes", enginetest.Told{call(1, put), answer(1, 5), call(2, put), answer(2, 5)},
 			"c1 put a=1 was answered at revision 5; before it began, revision 5 had been answered", 1},
 	} {
-		r := enginetest.Explore(t, lockstep.Plan{System: c.events, Strategy: strategy.Walk{Request: 1}, Spec: kv.Revisions, Runs: 1, Limits: lockstep.Limits{Steps: 1}})
+		r := enginetest.Explore(t, lockstep.Plan{System: c.events, Strategy: strategy.Walk{Request: 1}, Spec: kv.Revisions,
+			Runs: 1, Limits: lockstep.Limits{Steps: 1}})
 		got := ""
 		if f := r.First(); f != nil {
 			got = f.Finding.Text

@@ -72,9 +72,10 @@ func partition(history []porcupine.Operation) [][]porcupine.Operation {
 
 // noticed leaves out of a history the operations without an answer that nobody can have noticed: those
 // that leave a key with a number which no answer tells and no Cas compares with, or change nothing. Where an order with
-// such an operation explains the answers, the order without it does, too: until the key is written again nobody looked at it, and another operation
-// without an answer that now takes place, though it did not before, can come last. The search for an order is
-// exponential in the operations without an answer, most of which are of this kind where many clients give up.
+// such an operation explains the answers, the order without it does, too: until the key is written again nobody looked
+// at it, and another operation without an answer that now takes place, though it did not before, can come last. The
+// search for an order is exponential in the operations without an answer, most of which are of this kind where many
+// clients give up.
 func noticed(ops []porcupine.Operation) []porcupine.Operation {
 	type content struct {
 		key    uint8

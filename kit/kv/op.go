@@ -161,7 +161,8 @@ func Decode(data []byte) (o Op, ok bool) {
 	if len(data) != size && len(data) != size+actSize {
 		return Op{}, false
 	}
-	o = Op{Client: int(data[0]), Seq: binary.LittleEndian.Uint16(data[1:]), Act: decodeAct(data[3:]), Txn: data[3]&txn != 0}
+	o = Op{Client: int(data[0]), Seq: binary.LittleEndian.Uint16(data[1:]), Act: decodeAct(data[3:]),
+		Txn: data[3]&txn != 0}
 	o.Kind &^= txn
 	if o.Txn && len(data) > size {
 		o.Also = decodeAct(data[size:])
@@ -171,7 +172,8 @@ func Decode(data []byte) (o Op, ok bool) {
 }
 
 func decodeAct(data []byte) Act {
-	return Act{Kind: Kind(data[0]), Key: data[1], Value: int32(binary.LittleEndian.Uint32(data[2:])), Old: int32(binary.LittleEndian.Uint32(data[6:]))}
+	return Act{Kind: Kind(data[0]), Key: data[1], Value: int32(binary.LittleEndian.Uint32(data[2:])),
+		Old: int32(binary.LittleEndian.Uint32(data[6:]))}
 }
 
 func (a Act) valid() bool { return a.Kind < kinds && a.Key < MaxKeys }

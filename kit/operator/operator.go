@@ -57,7 +57,8 @@ func Changes(text string, nodes int) ([]Change, error) {
 	for part := range strings.SplitSeq(text, "; ") {
 		c, ok := ReadChange(part, nodes)
 		if !ok {
-			return nil, fmt.Errorf("has %q, allowed are 'add N' and 'remove N' with a node of 1..%d, separated by '; '", part, nodes)
+			return nil, fmt.Errorf("has %q, allowed are 'add N' and 'remove N' with a node of 1..%d, separated by '; '", part,
+				nodes)
 		}
 		list = append(list, c)
 	}

@@ -18,7 +18,8 @@ func (d *desk) Offer(p lockstep.Pending) { *d = append(*d, p) }
 // A duty is offered as often as it is to be done, one at a time; what is refused may be
 // offered again; asks are there from the start; and a number says which of them it is.
 func TestOperator(t *testing.T) {
-	o := operator.New(3, []operator.Duty{{Name: "change members", Times: 2}, {Name: "transfer leadership"}}, []string{"remove 3", "add 3"})
+	o := operator.New(3, []operator.Duty{{Name: "change members", Times: 2}, {Name: "transfer leadership"}},
+		[]string{"remove 3", "add 3"})
 	for range 2 { // runs
 		var d desk
 		o.Begin(&d)
@@ -34,7 +35,8 @@ func TestOperator(t *testing.T) {
 				t.Errorf("%+v is not the operator's", p)
 			}
 		}
-		want := []string{"change members (1): 0 0", "remove 3: 2 0", "add 3: 2 1", "change members (2): 0 1", "change members (2): 0 1"}
+		want := []string{"change members (1): 0 0", "remove 3: 2 0", "add 3: 2 1", "change members (2): 0 1",
+			"change members (2): 0 1"}
 		if !slices.Equal(got, want) {
 			t.Errorf("offered %q, want %q", got, want)
 		}

@@ -59,7 +59,9 @@ func (m *monitor) answered(run *lockstep.Run, id lockstep.Node, n *node, r *spec
 		}
 	}
 	if voters := n.conf.Voters; !majority(has, voters) {
-		m.fail(Durability, voters&^has, "node %d told the client of %q, which is at index %d, but only the disks of nodes %s reach that far", id, fmt.Sprint(input), w.index, has)
+		m.fail(Durability, voters&^has,
+			"node %d told the client of %q, which is at index %d, but only the disks of nodes %s reach that far", id,
+			fmt.Sprint(input), w.index, has)
 	}
 }
 
@@ -74,7 +76,8 @@ func (m *monitor) keeps(id lockstep.Node, n *node) {
 		}
 		m.judge(Durability)
 		if prefix, known := n.log.upTo(w.index); !known || prefix != w.prefix {
-			m.fail(Durability, trace.NodesOf(id), "node %d became leader of term %d without %q, which a client was told of", id, n.term, fmt.Sprint(w.input))
+			m.fail(Durability, trace.NodesOf(id), "node %d became leader of term %d without %q, which a client was told of", id,
+				n.term, fmt.Sprint(w.input))
 		}
 	}
 }
@@ -114,7 +117,8 @@ func (m *monitor) kept(conf Conf) {
 			}
 		}
 		if !majority(has, conf.Voters) {
-			m.fail(Durability, conf.Voters&^has, "after settling, only nodes %s have applied %q, which a client was told of", has, fmt.Sprint(w.input))
+			m.fail(Durability, conf.Voters&^has, "after settling, only nodes %s have applied %q, which a client was told of",
+				has, fmt.Sprint(w.input))
 		}
 	}
 }
@@ -154,9 +158,11 @@ func (m *monitor) agree(run *lockstep.Run, view View, conf Conf, leader lockstep
 		m.judge(LogAgreement)
 		own := &m.book.nodes[id].log
 		if own.last() != log.last() {
-			m.fail(LogAgreement, trace.NodesOf(id, leader), "after settling the log of node %d goes up to %d, that of leader %d up to %d", id, own.last(), leader, log.last())
+			m.fail(LogAgreement, trace.NodesOf(id, leader),
+				"after settling the log of node %d goes up to %d, that of leader %d up to %d", id, own.last(), leader, log.last())
 		} else if have, known := own.upTo(own.last()); known && have != want {
-			m.fail(LogAgreement, trace.NodesOf(id, leader), "after settling the logs of node %d and leader %d differ", id, leader)
+			m.fail(LogAgreement, trace.NodesOf(id, leader), "after settling the logs of node %d and leader %d differ", id,
+				leader)
 		}
 	}
 }

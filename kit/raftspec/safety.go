@@ -18,7 +18,8 @@ func (m *monitor) elected(id lockstep.Node, n *node) {
 	}
 	m.judge(ElectionSafety)
 	if other := e.leaders[n.term]; other != 0 && other != id {
-		m.fail(ElectionSafety, trace.NodesOf(other, id), "node %d is leader in term %d, and so was node %d", id, n.term, other)
+		m.fail(ElectionSafety, trace.NodesOf(other, id), "node %d is leader in term %d, and so was node %d", id, n.term,
+			other)
 	}
 	e.leaders[n.term] = id
 	m.complete(id, n)
@@ -57,10 +58,12 @@ func (m *monitor) appended(id lockstep.Node, n *node, a *Appended) {
 	}
 	first := a.Entries[0].Index
 	if a.Leader && first <= a.Last {
-		m.fail(LeaderAppendOnly, trace.NodesOf(id), "leader %d overwrites its log from index %d on, which went up to %d", id, first, a.Last)
+		m.fail(LeaderAppendOnly, trace.NodesOf(id), "leader %d overwrites its log from index %d on, which went up to %d", id,
+			first, a.Last)
 	}
 	if first > a.Last+1 {
-		m.fail(LogMatching, trace.NodesOf(id), "the log of node %d goes up to %d, and it appends an entry at %d", id, a.Last, first)
+		m.fail(LogMatching, trace.NodesOf(id), "the log of node %d goes up to %d, and it appends an entry at %d", id, a.Last,
+			first)
 	}
 	if a.Last > n.log.last() { // a snapshot is in between
 		n.log.reset(a.Last, m.book.prefix(a.Last))
@@ -86,7 +89,9 @@ func (m *monitor) match(id lockstep.Node, n *node, e *Entry) {
 		}
 		m.judge(LogMatching)
 		if s.prefix != prefix {
-			m.fail(LogMatching, trace.NodesOf(id, s.node), "the logs of nodes %d and %d have an entry of term %d at index %d, but differ up to there", id, s.node, e.Term, e.Index)
+			m.fail(LogMatching, trace.NodesOf(id, s.node),
+				"the logs of nodes %d and %d have an entry of term %d at index %d, but differ up to there", id, s.node, e.Term,
+				e.Index)
 		}
 		return
 	}
@@ -165,7 +170,9 @@ func (m *monitor) has(c commit, l *elected) {
 	}
 	m.judge(LeaderCompleteness)
 	if prefix, known := l.log.upTo(c.index); !known || prefix != c.prefix {
-		m.fail(LeaderCompleteness, trace.NodesOf(l.node), "the log up to index %d was committed in term %d, but node %d became leader of term %d without it", c.index, c.term, l.node, l.term)
+		m.fail(LeaderCompleteness, trace.NodesOf(l.node),
+			"the log up to index %d was committed in term %d, but node %d became leader of term %d without it", c.index, c.term,
+			l.node, l.term)
 	}
 }
 
@@ -188,7 +195,8 @@ func (m *monitor) applied(id lockstep.Node, n *node, a *Applied) {
 	}
 	hash, was := extend(start, &a.Entry), m.book.at(i)
 	if was.node != 0 && was.entry != 0 && was.entry != hash {
-		m.fail(StateMachineSafety, trace.NodesOf(id, was.node), "nodes %d and %d apply different entries at index %d: %s and %s",
+		m.fail(StateMachineSafety, trace.NodesOf(id, was.node),
+			"nodes %d and %d apply different entries at index %d: %s and %s",
 			id, was.node, i, a, was.words.text(nil, &was.first))
 		return
 	}
@@ -221,6 +229,7 @@ func (m *monitor) compare(id lockstep.Node, index, state uint64) {
 	case was.node == 0:
 		was.node, was.state = id, state
 	case was.state != state:
-		m.fail(StateMachineSafety, trace.NodesOf(id, was.node), "nodes %d and %d have different states after index %d", id, was.node, index)
+		m.fail(StateMachineSafety, trace.NodesOf(id, was.node), "nodes %d and %d have different states after index %d", id,
+			was.node, index)
 	}
 }

@@ -89,7 +89,8 @@ func (m *timed) End(run *lockstep.Run) *lockstep.Finding {
 	case !m.stable && !slices.Contains(m.leads, true):
 		return &lockstep.Finding{Property: "liveness", Text: "after settling there is no leader"}
 	case m.stable && m.elections > 1:
-		return &lockstep.Finding{Property: "stability", Text: fmt.Sprintf("long after the last fault there were %d elections", m.elections)}
+		return &lockstep.Finding{Property: "stability", Text: fmt.Sprintf("long after the last fault there were %d elections",
+			m.elections)}
 	}
 	return nil
 }

@@ -78,7 +78,8 @@ func (w *watches) Tick(n lockstep.Node) bool {
 // without a clock has no alarm.
 func TestJump(t *testing.T) {
 	w := &watches{}
-	r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: w, Strategy: strategy.Walk{Alarm: 1}, Runs: 1, Steps: 12, Workers: 1})
+	r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: w, Strategy: strategy.Walk{Alarm: 1}, Runs: 1,
+		Steps: 12, Workers: 1})
 	if err != nil || r.First() != nil {
 		t.Fatal(r, err)
 	}
@@ -90,7 +91,8 @@ func TestJump(t *testing.T) {
 // While a message is on its way, time goes on tick by tick.
 func TestNoJumpOverMessages(t *testing.T) {
 	w := &watches{noise: true}
-	if _, err := lockstep.Explore(context.Background(), lockstep.Plan{System: w, Strategy: strategy.Walk{Alarm: 1}, Runs: 1, Steps: 12, Workers: 1}); err != nil {
+	if _, err := lockstep.Explore(context.Background(), lockstep.Plan{System: w, Strategy: strategy.Walk{Alarm: 1},
+		Runs: 1, Steps: 12, Workers: 1}); err != nil {
 		t.Fatal(err)
 	}
 	if len(w.log) > 2 || w.ticked > 45 {

@@ -24,7 +24,8 @@ const (
 	count
 )
 
-var names = []string{"watch-ordered", "watch-unique", "watch-atomic", "watch-resumable", "watch-reliable", "watch-bookmarkable", "one-history"}
+var names = []string{"watch-ordered", "watch-unique", "watch-atomic", "watch-resumable", "watch-reliable",
+	"watch-bookmarkable", "one-history"}
 
 type guarantees struct{}
 
@@ -98,7 +99,8 @@ func (m *monitor) Conclude(bool) lockstep.Conclusion {
 // fails makes a finding about a watch, unless there is one.
 func (m *monitor) fails(property int, w *following, format string, args ...any) {
 	if m.found == nil {
-		m.found = &lockstep.Finding{Property: names[property], Nodes: trace.NodesOf(w.node), Text: w.String() + ": " + fmt.Sprintf(format, args...)}
+		m.found = &lockstep.Finding{Property: names[property], Nodes: trace.NodesOf(w.node),
+			Text: w.String() + ": " + fmt.Sprintf(format, args...)}
 	}
 }
 
@@ -167,7 +169,8 @@ func (m *monitor) bookmark(w *following, upTo int64) {
 		return
 	}
 	if m.judged[bookmarkable]++; max(w.last, w.From-1) < upTo {
-		m.fails(bookmarkable, w, "it tells that all up to revision %d was told, but nothing after %d was", upTo, max(w.last, w.From-1))
+		m.fails(bookmarkable, w, "it tells that all up to revision %d was told, but nothing after %d was", upTo,
+			max(w.last, w.From-1))
 	}
 }
 
@@ -206,7 +209,8 @@ func (m *monitor) whole(w *following, by lockstep.Node, of map[int64]int) {
 			m.fails(atomic, w, "of revision %d it tells %d of %d changes", at, of[at], len(r.changes))
 		case few && m.found == nil:
 			m.found = &lockstep.Finding{Property: names[oneHistory], Nodes: trace.NodesOf(by, r.by),
-				Text: fmt.Sprintf("revision %d changed %d keys according to member %d, and %d according to member %d", at, of[at], by, len(r.changes), r.by)}
+				Text: fmt.Sprintf("revision %d changed %d keys according to member %d, and %d according to member %d", at, of[at],
+					by, len(r.changes), r.by)}
 		}
 	}
 }

@@ -64,23 +64,36 @@ func TestGuarantees(t *testing.T) {
 		{"open 1 from 2 key a; wrote: 2a=1; wrote: 3a=2", ""},
 		{"open 1 from 2; 1: 2a=1; open 2 from 2; 2: 2a=1; 2: 3a=2", ""}, // each by itself
 
-		{"open 1 from 2; 1: 2a=1; 1: 3a=2; 1: 2b=1", "watch-ordered: watch 1: all keys from revision 2 on: it tells of 2: b=1 after revision 3"},
-		{"open 1 from 2; 1: 2a=1; 1: 3a=2; 1: 2a=1", "watch-unique: watch 1: all keys from revision 2 on: it tells of 2: a=1 twice"},
-		{"open 1 from 2; 1: 2a=1; 1: 2b=1", "watch-atomic: watch 1: all keys from revision 2 on: it tells of 2: b=1 when it had told of its revision"},
-		{"open 1 from 2; 1: 2a=1; 1: 3a=1; open 2 from 2; wrote: 4a=1 4b=2; 2: 2a=1 3a=1; 2: 4b=2; 2: 5a", "watch-atomic: watch 2: all keys from revision 2 on: of revision 4 it tells 1 of 2 changes"},
-		{"open 1 from 2; 1: 2a=1 2b=1; wrote: 2a=1", "one-history: revision 2 changed 1 keys according to member 2, and 2 according to member 1"},
-		{"open 1 from 4; 1: 3a=1", "watch-resumable: watch 1: all keys from revision 4 on: it tells of 3: a=1, which is before"},
+		{"open 1 from 2; 1: 2a=1; 1: 3a=2; 1: 2b=1",
+			"watch-ordered: watch 1: all keys from revision 2 on: it tells of 2: b=1 after revision 3"},
+		{"open 1 from 2; 1: 2a=1; 1: 3a=2; 1: 2a=1",
+			"watch-unique: watch 1: all keys from revision 2 on: it tells of 2: a=1 twice"},
+		{"open 1 from 2; 1: 2a=1; 1: 2b=1",
+			"watch-atomic: watch 1: all keys from revision 2 on: it tells of 2: b=1 when it had told of its revision"},
+		{"open 1 from 2; 1: 2a=1; 1: 3a=1; open 2 from 2; wrote: 4a=1 4b=2; 2: 2a=1 3a=1; 2: 4b=2; 2: 5a",
+			"watch-atomic: watch 2: all keys from revision 2 on: of revision 4 it tells 1 of 2 changes"},
+		{"open 1 from 2; 1: 2a=1 2b=1; wrote: 2a=1",
+			"one-history: revision 2 changed 1 keys according to member 2, and 2 according to member 1"},
+		{"open 1 from 4; 1: 3a=1",
+			"watch-resumable: watch 1: all keys from revision 4 on: it tells of 3: a=1, which is before"},
 		{"open 1 from 4; 1: 5a=1", "watch-resumable: watch 1: all keys from revision 4 on: it begins with revision 5"},
-		{"open 1 from 4 key a; wrote: 4a; 1: 5a=1", "watch-resumable: watch 1: key a from revision 4 on: it begins with revision 5 and does not tell of 4: a deleted"},
-		{"open 1 from 4; 1: 4a=1; 1: 6a=2", "watch-reliable: watch 1: all keys from revision 4 on: revision 4 is followed by 6"},
-		{"open 1 from 0 key a; 1: 4a=1; 1: 6a=2; wrote: 5a=9", "watch-reliable: watch 1: key a from now on: it does not tell of 5: a=9"},
-		{"open 1 from 4; 1: 4a=1; 1 upto 5", "watch-bookmarkable: watch 1: all keys from revision 4 on: it tells that all up to revision 5 was told, but nothing after 4 was"},
-		{"open 1 from 4 key a; 1: 4a=1; 1 upto 6; 1: 5a=2", "watch-bookmarkable: watch 1: key a from revision 4 on: it tells of 5: a=2 when it had told that all up to revision 6 was told"},
-		{"open 1 from 4 key a; 1 upto 6; wrote: 5a=2", "watch-bookmarkable: watch 1: key a from revision 4 on: it tells that all up to revision 6 was told, but does not tell of 5: a=2"},
+		{"open 1 from 4 key a; wrote: 4a; 1: 5a=1",
+			"watch-resumable: watch 1: key a from revision 4 on: it begins with revision 5 and does not tell of 4: a deleted"},
+		{"open 1 from 4; 1: 4a=1; 1: 6a=2",
+			"watch-reliable: watch 1: all keys from revision 4 on: revision 4 is followed by 6"},
+		{"open 1 from 0 key a; 1: 4a=1; 1: 6a=2; wrote: 5a=9",
+			"watch-reliable: watch 1: key a from now on: it does not tell of 5: a=9"},
+		{"open 1 from 4; 1: 4a=1; 1 upto 5",
+			"watch-bookmarkable: watch 1: all keys from revision 4 on: it tells that all up to revision 5 was told, but nothing after 4 was"},
+		{"open 1 from 4 key a; 1: 4a=1; 1 upto 6; 1: 5a=2",
+			"watch-bookmarkable: watch 1: key a from revision 4 on: it tells of 5: a=2 when it had told that all up to revision 6 was told"},
+		{"open 1 from 4 key a; 1 upto 6; wrote: 5a=2",
+			"watch-bookmarkable: watch 1: key a from revision 4 on: it tells that all up to revision 6 was told, but does not tell of 5: a=2"},
 		{"open 1 from 4; wrote: 4a=1; 1: 4a=2", "one-history: member 2 told of revision 4: a=1, and member 1 told of 4: a=2"},
 		{"open 1 from 4; wrote: 4a=1; 1: 4b=1", "one-history: member 2 told of revision 4: a=1, and member 1 told of 4: b=1"},
 	} {
-		r := enginetest.Explore(t, lockstep.Plan{System: events(t, c.history), Strategy: strategy.Walk{Request: 1, Steps: 1}, Spec: watch.Guarantees, Runs: 1})
+		r := enginetest.Explore(t, lockstep.Plan{System: events(t, c.history), Strategy: strategy.Walk{Request: 1, Steps: 1},
+			Spec: watch.Guarantees, Runs: 1})
 		got := ""
 		if f := r.First(); f != nil {
 			got = f.Finding.Property + ": " + f.Finding.Text
@@ -93,8 +106,10 @@ func TestGuarantees(t *testing.T) {
 
 // In a history without a mistake each guarantee has been put to the test.
 func TestJudged(t *testing.T) {
-	r := enginetest.Explore(t, lockstep.Plan{Strategy: strategy.Walk{Request: 1, Steps: 1}, Spec: watch.Guarantees, Runs: 1,
-		System: events(t, "open 1 from 2; 1: 2a=1 3a=2; 1 upto 3; wrote: 4a=1 4b=1; 1: 4a=1 4b=1; open 2 from 3 key a; 2: 3a=2; 2 upto 4")})
+	r := enginetest.Explore(t, lockstep.Plan{Strategy: strategy.Walk{Request: 1, Steps: 1}, Spec: watch.Guarantees,
+		Runs: 1,
+		System: events(t,
+			"open 1 from 2; 1: 2a=1 3a=2; 1 upto 3; wrote: 4a=1 4b=1; 1: 4a=1 4b=1; open 2 from 3 key a; 2: 3a=2; 2 upto 4")})
 	if f := r.First(); f == nil || f.Finding.Property != "watch-bookmarkable" {
 		t.Fatal("watch 2 did not tell of revision 4, and nothing was found")
 	}
@@ -108,7 +123,8 @@ func TestJudged(t *testing.T) {
 func ExampleTold() {
 	fmt.Println(&watch.Opened{Watch: 1, From: 4})
 	fmt.Println(&watch.Opened{Watch: 2, Key: "a"})
-	fmt.Println(&watch.Told{Watch: 1, Changes: []watch.Change{{Revision: 4, Key: "a", Value: "7"}, {Revision: 5, Key: "a", Deleted: true}}})
+	fmt.Println(&watch.Told{Watch: 1, Changes: []watch.Change{{Revision: 4, Key: "a", Value: "7"},
+		{Revision: 5, Key: "a", Deleted: true}}})
 	fmt.Println(&watch.Told{Watch: 2, Progress: 5})
 	fmt.Println(&watch.Wrote{Changes: []watch.Change{{Revision: 4, Key: "a", Value: "7"}}})
 	// Output:

@@ -46,7 +46,8 @@ func (g *generator) header() {
 		g.pick("0", "1", "choose({0, 1})"), g.pick("true", "false"))
 	g.line("output int\n")
 	g.line("fun next(x: int): int = (x + 1) %% 3\n")
-	g.line("action advance() {\n\tphase := phase + 1\n\tsend M0(phase, a, c, log, who) to %s\n}\n", g.pick("all", "all", "others"))
+	g.line("action advance() {\n\tphase := phase + 1\n\tsend M0(phase, a, c, log, who) to %s\n}\n",
+		g.pick("all", "all", "others"))
 	if g.chance(80) {
 		g.line("init {\n\tsend M0(phase, a, c, log, who) to %s\n}\n", g.pick("all", "others"))
 	} else {
@@ -73,7 +74,8 @@ func (g *generator) rules(r int) {
 }
 
 func (g *generator) messageTest(m string) string {
-	return g.pick(m+".v > a", m+".c == red", m+".from != self", m+".log prefix log", "self in "+m+".who", "b", "opt == none")
+	return g.pick(m+".v > a", m+".c == red", m+".from != self", m+".log prefix log", "self in "+m+".who", "b",
+		"opt == none")
 }
 
 func (g *generator) body(r int, m string) {

@@ -8,8 +8,9 @@ import (
 )
 
 // memo remembers the oracle's answers for one round, for all workers. Everything is found by small numbers, in as few
-// looks into memory as possible and without locks, because those are what the search spends its time on. What was sent to a node
-// is numbered too, as a chain of envelopes; the first inboxes are the empty ones, one for each mode of the network.
+// looks into memory as possible and without locks, because those are what the search spends its time on. What was sent
+// to a node is numbered too, as a chain of envelopes; the first inboxes are the empty ones, one for each mode of the
+// network.
 //
 // Numbers of inboxes depend on who comes first, and nothing else does.
 type memo struct {
@@ -98,7 +99,8 @@ func (m *memo) begin(local uint32) start {
 	}
 	ways := make([]start, len(list))
 	for i, b := range list {
-		ways[i] = start{after: b.After, flags: flag(b.Changed, changed) | uint32(b.Problem)<<problemShift, count: 1, sent: m.row(b.Sent)}
+		ways[i] = start{after: b.After, flags: flag(b.Changed, changed) | uint32(b.Problem)<<problemShift, count: 1,
+			sent: m.row(b.Sent)}
 	}
 	if len(ways) == 1 {
 		s.after, s.sent, s.flags = ways[0].after, ways[0].sent, ways[0].flags
@@ -193,8 +195,8 @@ func (m *memo) bytes() int64 {
 		m.inboxes.Cap()*8 + m.sent.Cap()*4
 }
 
-// verdicts are what Judge has said, kept over all rounds, for all workers: a chain of classes from the last node to the second
-// has a number, and that with the class of the first node has a verdict.
+// verdicts are what Judge has said, kept over all rounds, for all workers: a chain of classes from the last node to
+// the second has a number, and that with the class of the first node has a verdict.
 type verdicts struct {
 	mu     sync.Mutex
 	chains grow.Table

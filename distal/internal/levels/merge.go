@@ -10,8 +10,9 @@ import (
 	"github.com/lockstep-go/lockstep/internal/pool"
 )
 
-// part is a share of a shard that is reduced at once: the candidates whose hash is `pass` modulo `passes`. The number of passes
-// is a function of the number of transitions, because the number of candidates depends on what workers filter.
+// part is a share of a shard that is reduced at once: the candidates whose hash is `pass` modulo `passes`. The number
+// of passes is a function of the number of transitions, because the number of candidates depends on what workers
+// filter.
 type part struct {
 	shard        int
 	pass, passes uint32
@@ -167,8 +168,8 @@ func (h *head) advance(rest []uint32, n int) (err error) {
 	return nil
 }
 
-// reduce finds the distinct states of a part. Of equal ones the one with the lowest cost stays, and of these the first: outboxes are
-// read in the order of parents, as if one worker had filled one of them.
+// reduce finds the distinct states of a part. Of equal ones the one with the lowest cost stays, and of these the
+// first: outboxes are read in the order of parents, as if one worker had filled one of them.
 func (m *merger) reduce(boxes []*spill.Tape, p part, r *reduced) error {
 	expected := int64(0)
 	for len(m.heads) < len(boxes) {

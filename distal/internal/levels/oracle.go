@@ -2,8 +2,8 @@ package levels
 
 // Oracle is what the search has to know about a program, in numbers: nothing here knows what a local state or a message
 // is. Rounds count from 0, nodes from 0; message 0 is none. Answers depend on the question alone, and their order does
-// not depend on how local states and messages were numbered: they may be numbered in another order in every run. All methods
-// may be called by several goroutines at once.
+// not depend on how local states and messages were numbered: they may be numbered in another order in every run. All
+// methods may be called by several goroutines at once.
 type Oracle interface {
 	// Nodes is the number of nodes: the length of a global state.
 	Nodes() int

@@ -50,8 +50,8 @@ func (s *search) canon(state []uint32) {
 	}
 }
 
-// along finds a run through states that are like the given ones. Each of the steps leads from a state to one that is like the next: put
-// one after the other they are no run.
+// along finds a run through states that are like the given ones. Each of the steps leads from a state to one that is
+// like the next: put one after the other they are no run.
 func (s *search) along(way [][]uint32, steps []Step) []Step {
 	var out []Step
 	state := way[0]
@@ -148,7 +148,8 @@ func combine(pick []int, mode int, ends [][]Ending, choice uint64) Step {
 }
 
 // products calls visit for every way to begin and mode, with how each node can end, until it says that it is enough.
-func (s *search) products(round int, state []uint32, visit func(pick []int, mode int, ends [][]Ending, size uint64) bool) {
+func (s *search) products(round int, state []uint32, visit func(pick []int, mode int, ends [][]Ending,
+	size uint64) bool) {
 	ways := make([][]Beginning, s.n)
 	pick := make([]int, s.n)
 	for p, local := range state {

@@ -106,7 +106,8 @@ func (r *randomProgram) End(round, mode int, local uint32, sent []uint32) []Endi
 		e := Ending{Local: local}
 		if r.draw(2, append(from, 31, k)...) == 0 {
 			after := content{c.node, r.draw(r.values, append(from, 32, k)...)}
-			e = Ending{Local: r.intern(after), Acted: r.draw(2, append(from, 33, k)...) == 0, Changed: after.value/2 != c.value/2}
+			e = Ending{Local: r.intern(after), Acted: r.draw(2, append(from, 33, k)...) == 0,
+				Changed: after.value/2 != c.value/2}
 		}
 		e.Problem = r.problem(append(from, 34, k)...)
 		list = append(list, e)

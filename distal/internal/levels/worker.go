@@ -101,7 +101,8 @@ func (w *worker) expandPage(page, from, to int) error {
 	return nil
 }
 
-// start makes the initial states. Their choice is the number of the combination, the first node's part changing fastest.
+// start makes the initial states. Their choice is the number of the combination, the first node's part changing
+// fastest.
 func (w *worker) start(starts [][]uint32) error {
 	w.choice = 0
 	w.from(0)

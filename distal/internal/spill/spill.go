@@ -1,8 +1,8 @@
 // Package spill keeps long sequences of numbers, called tapes, in memory as far as a limit allows and in one temporary
 // file beyond it. Tapes are written at the end and read in order, so that a disk is only ever streamed.
 //
-// A store is used by many goroutines; a tape is written by one goroutine at a time and, once that is over, read by many, who may
-// each drop pages that nobody else reads any more.
+// A store is used by many goroutines; a tape is written by one goroutine at a time and, once that is over, read by
+// many, who may each drop pages that nobody else reads any more.
 package spill
 
 import (

@@ -25,8 +25,8 @@ func read(t *testing.T, tape *Tape) []uint32 {
 	return all
 }
 
-// TestTapes writes random runs to many tapes under limits from "all on disk" to "all in memory", frees and evicts some in
-// between, and compares with slices.
+// TestTapes writes random runs to many tapes under limits from "all on disk" to "all in memory", frees and evicts some
+// in between, and compares with slices.
 func TestTapes(t *testing.T) {
 	for _, memory := range []int64{0, 4 * DefaultPage, 10 * 4 * DefaultPage, 1 << 40} {
 		t.Run(fmt.Sprint(memory), func(t *testing.T) { tapes(t, memory) })

@@ -39,19 +39,19 @@ func (s Stage) role(name string) Set {
 	return nodes
 }
 
-// An Aim is a goal for a whole run: a Goal, a RoleGoal, a Sequence, a Story, a Deaf or an
-// Around.
-type Aim interface {
+// An Goal is a goal for a whole run: a PartitionGoal, a RoleGoal, a Sequence, a PartitionSequence, a OneWayCut or an
+// IndirectPath.
+type Goal interface {
 	fmt.Stringer
-	// In tells whether the run covers the aim.
+	// In tells whether the run covers the goal.
 	In(run []Stage) bool
-	// Tests is how many independent tests of such an aim the run is worth in the
+	// Tests is how many independent tests of such a goal the run is worth in the
 	// sense of the theorems.
 	Tests(run []Stage) int
 }
 
 // In tells whether a partition of the run covers the goal.
-func (g Goal) In(run []Stage) bool {
+func (g PartitionGoal) In(run []Stage) bool {
 	for _, stage := range run {
 		if g.CoveredBy(stage.Partition) {
 			return true
@@ -61,7 +61,7 @@ func (g Goal) In(run []Stage) bool {
 }
 
 // Tests is the number of stages with more than one side.
-func (g Goal) Tests(run []Stage) int {
+func (g PartitionGoal) Tests(run []Stage) int {
 	tests := 0
 	for _, stage := range run {
 		if stage.Partition.Len() > 1 {
@@ -75,19 +75,19 @@ func (g Goal) Tests(run []Stage) int {
 // minority. It is resolved anew in each stage.
 type RoleGoal struct {
 	Kind Kind
-	A, B string // the roles whose nodes are the sets A and B of the Goal
+	A, B string // the roles whose nodes are the sets A and B of the PartitionGoal
 }
 
-// Goal resolves the roles; ok is false if nobody plays one of them.
-func (r RoleGoal) Goal(stage Stage) (goal Goal, ok bool) {
-	goal = Goal{Kind: r.Kind, A: stage.role(r.A), B: stage.role(r.B)}
+// PartitionGoal resolves the roles; ok is false if nobody plays one of them.
+func (r RoleGoal) PartitionGoal(stage Stage) (goal PartitionGoal, ok bool) {
+	goal = PartitionGoal{Kind: r.Kind, A: stage.role(r.A), B: stage.role(r.B)}
 	return goal, goal.A != 0 && (goal.B != 0 || r.Kind != Separates)
 }
 
 // In tells whether a stage of the run covers the goal with its own roles.
 func (r RoleGoal) In(run []Stage) bool {
 	for _, stage := range run {
-		if goal, ok := r.Goal(stage); ok && goal.CoveredBy(stage.Partition) {
+		if goal, ok := r.PartitionGoal(stage); ok && goal.CoveredBy(stage.Partition) {
 			return true
 		}
 	}
@@ -100,7 +100,7 @@ func (r RoleGoal) In(run []Stage) bool {
 func (r RoleGoal) Tests(run []Stage) int {
 	tests := 0
 	for _, stage := range run {
-		if goal, ok := r.Goal(stage); ok && stage.Partition.Len() > 1 && goal.possible(stage.Partition) {
+		if goal, ok := r.PartitionGoal(stage); ok && stage.Partition.Len() > 1 && goal.possible(stage.Partition) {
 			tests++
 		}
 	}
