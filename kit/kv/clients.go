@@ -6,8 +6,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Desk is where requests are offered and events told: a [lockstep.Outbox].
-type Desk interface {
+// RequestSink is where requests are offered and events told: a [lockstep.Outbox].
+type RequestSink interface {
 	Offer(lockstep.Pending)
 	Withdraw(id int32)
 	Event(lockstep.Event)
@@ -20,7 +20,7 @@ type Desk interface {
 type Clients struct {
 	load  Load
 	nodes lockstep.Nodes
-	desk  Desk
+	sink  RequestSink
 	list  []client
 	texts [1 << 10]text
 }
@@ -56,8 +56,8 @@ func NewClients(l Load, nodes int) *Clients {
 }
 
 // Begin begins a run: it draws the operations and offers the first of each client.
-func (c *Clients) Begin(r Source, desk Desk) {
-	c.desk = desk
+func (c *Clients) Begin(r Source, sink RequestSink) {
+	c.sink = sink
 	for i := range c.list {
 		k := &c.list[i]
 		*k = client{ops: c.load.draw(r, k.ops[:0], i+1), results: append(k.results[:0], make([]Result, c.load.Requests)...),
@@ -67,8 +67,8 @@ func (c *Clients) Begin(r Source, desk Desk) {
 	}
 }
 
-// At sets the desk of the present step, where that is not the one of Begin.
-func (c *Clients) At(desk Desk) { c.desk = desk }
+// At sets the sink of the present step, where that is not the one of Begin.
+func (c *Clients) At(sink RequestSink) { c.sink = sink }
 
 func (k *client) number() int32 { return int32((k.ops[k.at].Client)*perClient + k.at + 1) }
 
@@ -94,7 +94,7 @@ func (c *Clients) words(o *Op) string {
 
 func (c *Clients) offer(k *client) {
 	if k.at < len(k.ops) {
-		c.desk.Offer(lockstep.Pending{ID: k.number(), To: c.nodes, Text: k.text})
+		c.sink.Offer(lockstep.Pending{ID: k.number(), To: c.nodes, Text: k.text})
 	}
 }
 
@@ -110,7 +110,7 @@ func (c *Clients) Given(id int32) (o *Op, try uint64) {
 	if !k.asked {
 		k.asked = true
 		k.calls[k.at] = spec.Call{Client: o.Client, ID: int(id), Input: o}
-		c.desk.Event(lockstep.Event{Type: spec.EventCall, Value: &k.calls[k.at]})
+		c.sink.Event(lockstep.Event{Type: spec.EventCall, Value: &k.calls[k.at]})
 	}
 	return o, k.tries
 }
@@ -139,10 +139,10 @@ func (c *Clients) Answer(n lockstep.Node, number int, seq uint16, r Result) {
 		return
 	}
 	k := &c.list[number-1]
-	c.desk.Withdraw(k.number())
+	c.sink.Withdraw(k.number())
 	k.results[k.at] = r
 	k.answers[k.at] = spec.Return{Client: number, ID: int(k.number()), Output: &k.results[k.at]}
-	c.desk.Event(lockstep.Event{Type: spec.EventReturn, Node: n, Value: &k.answers[k.at]})
+	c.sink.Event(lockstep.Event{Type: spec.EventReturn, Node: n, Value: &k.answers[k.at]})
 	c.turn(k, k.at+1)
 }
 
@@ -151,7 +151,7 @@ func (c *Clients) Answer(n lockstep.Node, number int, seq uint16, r Result) {
 func (c *Clients) GiveUp(number int, seq uint16) {
 	if c.Wait(number, seq) != nil {
 		k := &c.list[number-1]
-		c.desk.Withdraw(k.number())
+		c.sink.Withdraw(k.number())
 		c.turn(k, k.at+1)
 	}
 }

@@ -123,19 +123,19 @@ func TestHash(t *testing.T) {
 	}
 }
 
-// desk writes down what clients do there.
-type desk struct {
+// sink writes down what clients do there.
+type sink struct {
 	pending []lockstep.Pending
 	events  []lockstep.Event
 }
 
-func (d *desk) Offer(p lockstep.Pending) { d.pending = append(d.pending, p) }
-func (d *desk) Withdraw(id int32) {
+func (d *sink) Offer(p lockstep.Pending) { d.pending = append(d.pending, p) }
+func (d *sink) Withdraw(id int32) {
 	d.pending = slices.DeleteFunc(d.pending, func(p lockstep.Pending) bool { return p.ID == id })
 }
-func (d *desk) Event(e lockstep.Event) { d.events = append(d.events, e) }
+func (d *sink) Event(e lockstep.Event) { d.events = append(d.events, e) }
 
-func (d *desk) give(i int) int32 {
+func (d *sink) give(i int) int32 {
 	id := d.pending[i].ID
 	d.pending = slices.Delete(d.pending, i, i+1)
 	return id
@@ -144,7 +144,7 @@ func (d *desk) give(i int) int32 {
 // A client tries until it is answered, is called once and answered once for each operation,
 // and has one operation at a time.
 func TestClients(t *testing.T) {
-	var d desk
+	var d sink
 	c := kv.NewClients(kv.Load{Clients: 2, Requests: 3, Keys: 2}, 3)
 	c.Begin(rand.New(rand.NewPCG(1, 1)), &d)
 	if len(d.pending) != 2 || d.pending[0].To != trace.AllNodes(3) {
@@ -180,7 +180,7 @@ func TestClients(t *testing.T) {
 
 // What an event tells stays as it was when its client goes on: traces are written later.
 func TestEventsLast(t *testing.T) {
-	var d desk
+	var d sink
 	c := kv.NewClients(kv.Load{Clients: 1, Requests: 3, Keys: 2}, 3)
 	c.Begin(rand.New(rand.NewPCG(1, 1)), &d)
 	var told []string
@@ -236,7 +236,7 @@ func TestMix(t *testing.T) {
 }
 
 func drawn(l kv.Load) (ops []kv.Op) {
-	var d desk
+	var d sink
 	c := kv.NewClients(l, 1)
 	c.Begin(rand.New(rand.NewPCG(7, 7)), &d)
 	for len(d.pending) > 0 {
@@ -468,7 +468,7 @@ func ExampleMap() {
 }
 
 func ExampleClients() {
-	var d desk
+	var d sink
 	c := kv.NewClients(kv.Load{Clients: 1, Requests: 2, Keys: 1}, 3)
 	c.Begin(rand.New(rand.NewPCG(1, 2)), &d)
 	o, _ := c.Given(d.give(0)) // a request step

@@ -10,18 +10,18 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// desk writes down what is offered.
-type desk []lockstep.Pending
+// sink writes down what is offered.
+type sink []lockstep.Pending
 
-func (d *desk) Offer(p lockstep.Pending) { *d = append(*d, p) }
+func (d *sink) Offer(p lockstep.Pending) { *d = append(*d, p) }
 
-// A duty is offered as often as it is to be done, one at a time; what is refused may be
+// A task is offered as often as it is to be done, one at a time; what is refused may be
 // offered again; asks are there from the start; and a number says which of them it is.
 func TestOperator(t *testing.T) {
-	o := operator.New(3, []operator.Duty{{Name: "change members", Times: 2}, {Name: "transfer leadership"}},
+	o := operator.New(3, []operator.Task{{Name: "change members", Times: 2}, {Name: "transfer leadership"}},
 		[]string{"remove 3", "add 3"})
 	for range 2 { // runs
-		var d desk
+		var d sink
 		o.Begin(&d)
 		o.Next(0)
 		o.Next(0)
@@ -29,8 +29,8 @@ func TestOperator(t *testing.T) {
 		o.Next(1)
 		var got []string
 		for _, p := range d {
-			duty, ask := o.Given(p.ID)
-			got = append(got, fmt.Sprint(p.Text, ": ", duty, " ", ask))
+			task, ask := o.Given(p.ID)
+			got = append(got, fmt.Sprint(p.Text, ": ", task, " ", ask))
 			if !o.Has(p.ID) || p.To != trace.AllNodes(3) {
 				t.Errorf("%+v is not the operator's", p)
 			}

@@ -239,11 +239,11 @@ func TestTimed(t *testing.T) {
 		events   []lockstep.Event
 		want     string
 	}{
-		{raftspec.Led(1), nil, "liveness"},
-		{raftspec.Led(1), again, ""},
-		{raftspec.Led(1), append(again, role(1, raftspec.BecameFollower, 2)), "liveness"},
-		{raftspec.Led(100), nil, ""}, // the stage is too short
-		{raftspec.Stable(1), again, ""},
+		{raftspec.HasLeader(1), nil, "liveness"},
+		{raftspec.HasLeader(1), again, ""},
+		{raftspec.HasLeader(1), append(again, role(1, raftspec.BecameFollower, 2)), "liveness"},
+		{raftspec.HasLeader(100), nil, ""}, // the stage is too short
+		{raftspec.LeaderStable(1), again, ""},
 	} {
 		if property, _ := found(t, script{events: c.events}, c.promised); property != c.want {
 			t.Errorf("%v %v: %q, want %q", c.promised.Properties(), c.events, property, c.want)

@@ -11,26 +11,26 @@ import (
 // Bounded liveness by the time of the run, for systems whose time is that of their own
 // timers. It is judged only where the settling stage lasts for twice the time given.
 type (
-	// Led, "liveness": at the end of the settling stage there is a leader.
-	Led time.Duration
-	// Stable, "stability": once the settling stage has lasted for this time there is at most
+	// HasLeader, "liveness": at the end of the settling stage there is a leader.
+	HasLeader time.Duration
+	// LeaderStable, "stability": once the settling stage has lasted for this time there is at most
 	// one further election.
-	Stable time.Duration
+	LeaderStable time.Duration
 )
 
 // Properties names what is judged.
-func (Led) Properties() []string { return []string{"liveness"} }
+func (HasLeader) Properties() []string { return []string{"liveness"} }
 
 // New makes a monitor.
-func (l Led) New(i lockstep.Info) lockstep.Monitor {
+func (l HasLeader) New(i lockstep.Info) lockstep.Monitor {
 	return &timed{patience: time.Duration(l), leads: make([]bool, i.Nodes+1)}
 }
 
 // Properties names what is judged.
-func (Stable) Properties() []string { return []string{"stability"} }
+func (LeaderStable) Properties() []string { return []string{"stability"} }
 
 // New makes a monitor.
-func (s Stable) New(i lockstep.Info) lockstep.Monitor {
+func (s LeaderStable) New(i lockstep.Info) lockstep.Monitor {
 	return &timed{patience: time.Duration(s), stable: true, leads: make([]bool, i.Nodes+1)}
 }
 

@@ -77,7 +77,7 @@ func (m *monitor) Step(run *lockstep.Run) *lockstep.Finding {
 		switch v := e.Value.(type) {
 		case *Opened:
 			m.watches[v.Watch] = &following{Opened: *v, node: e.Node, told: map[Change]bool{}}
-		case *Told:
+		case *Delivered:
 			if w := m.watches[v.Watch]; w != nil {
 				m.tell(w, v)
 			}
@@ -105,7 +105,7 @@ func (m *monitor) fails(property int, w *following, format string, args ...any) 
 }
 
 // tell judges what a watch told.
-func (m *monitor) tell(w *following, t *Told) {
+func (m *monitor) tell(w *following, t *Delivered) {
 	before := w.last
 	for _, c := range t.Changes {
 		m.change(w, before, c)

@@ -16,9 +16,9 @@ import (
 
 // The types of event.
 const (
-	EventOpened = "watch"        // a watch was opened: *Opened
-	EventTold   = "watched"      // a watch told something: *Told
-	EventWrote  = "acknowledged" // a write was acknowledged: *Wrote
+	EventOpened    = "watch"        // a watch was opened: *Opened
+	EventDelivered = "watched"      // a watch told something: *Delivered
+	EventWrote     = "acknowledged" // a write was acknowledged: *Wrote
 )
 
 // Opened is the value of an event in which a watch is opened.
@@ -55,16 +55,16 @@ func (c Change) String() string {
 	return fmt.Sprintf("%d: %s=%s", c.Revision, c.Key, c.Value)
 }
 
-// Told is the value of an event in which a watch tells something: changes, or, where there are
+// Delivered is the value of an event in which a watch tells something: changes, or, where there are
 // none, that all up to a revision have been told.
-type Told struct {
+type Delivered struct {
 	Watch    int
 	Changes  []Change
 	Progress int64 // the revision of a progress notification; 0: it is none
 }
 
 // String is what was told, in words.
-func (t *Told) String() string {
+func (t *Delivered) String() string {
 	if t.Progress > 0 {
 		return fmt.Sprintf("watch %d: all up to revision %d", t.Watch, t.Progress)
 	}

@@ -30,13 +30,13 @@ func events(t *testing.T, text string) (list enginetest.Told) {
 	t.Helper()
 	for line := range strings.SplitSeq(text, "; ") {
 		var o watch.Opened
-		var told watch.Told
+		var told watch.Delivered
 		if n, _ := fmt.Sscanf(line, "open %d from %d key %s", &o.Watch, &o.From, &o.Key); n >= 2 {
 			list = append(list, lockstep.Event{Node: 1, Type: watch.EventOpened, Value: &o})
 			continue
 		}
 		if n, _ := fmt.Sscanf(line, "%d upto %d", &told.Watch, &told.Progress); n == 2 {
-			list = append(list, lockstep.Event{Node: 1, Type: watch.EventTold, Value: &told})
+			list = append(list, lockstep.Event{Node: 1, Type: watch.EventDelivered, Value: &told})
 			continue
 		}
 		who, rest, _ := strings.Cut(line, ": ")
@@ -50,7 +50,7 @@ func events(t *testing.T, text string) (list enginetest.Told) {
 		if _, err := fmt.Sscan(who, &told.Watch); err != nil {
 			t.Fatalf("%q: %v", line, err)
 		}
-		list = append(list, lockstep.Event{Node: 1, Type: watch.EventTold, Value: &told})
+		list = append(list, lockstep.Event{Node: 1, Type: watch.EventDelivered, Value: &told})
 	}
 	return list
 }
@@ -123,9 +123,9 @@ func TestJudged(t *testing.T) {
 func ExampleTold() {
 	fmt.Println(&watch.Opened{Watch: 1, From: 4})
 	fmt.Println(&watch.Opened{Watch: 2, Key: "a"})
-	fmt.Println(&watch.Told{Watch: 1, Changes: []watch.Change{{Revision: 4, Key: "a", Value: "7"},
+	fmt.Println(&watch.Delivered{Watch: 1, Changes: []watch.Change{{Revision: 4, Key: "a", Value: "7"},
 		{Revision: 5, Key: "a", Deleted: true}}})
-	fmt.Println(&watch.Told{Watch: 2, Progress: 5})
+	fmt.Println(&watch.Delivered{Watch: 2, Progress: 5})
 	fmt.Println(&watch.Wrote{Changes: []watch.Change{{Revision: 4, Key: "a", Value: "7"}}})
 	// Output:
 	// watch 1: all keys from revision 4 on
