@@ -9,7 +9,7 @@ import (
 // A Criterion is a set of coverage goals over n nodes that are alike: one goal for
 // each choice of nodes. It is one of [Split], [Separate] and [Isolate]. Each has a
 // number of bridge nodes that is 0 for disjoint blocks; with it a goal also names
-// the nodes that must be on the bridge, which is the generalisation to intersecting
+// the nodes that must be on the bridge, which is the generalization to intersecting
 // partitions that the paper sketches at the end of Section 2.4.
 type Criterion interface {
 	fmt.Stringer

@@ -10,7 +10,7 @@
 // The package has five layers, each usable without those above it:
 //
 //   - Values: a [Set] of nodes, a [Partition] of the nodes 1..n, a [Space] of
-//     partitions from which tests are drawn by a [Sampler]. [Links] say who hears whom
+//     partitions from which tests are drawn by a [Sampler]. [Links] say which node hears which
 //     where that may be no partition.
 //   - Goals: a [Criterion] ([Split], [Separate], [Isolate]) names all its goals; a
 //     [PartitionGoal] says which partitions cover it. A [Sequence] of operations, a

@@ -55,7 +55,7 @@ func uncovered(goals []PartitionGoal, family []Partition) []PartitionGoal {
 
 // Lower is a lower bound on the size of a covering family: the goals divided by the
 // most goals that one test covers, and for 2-splitting by two sides the number of
-// bits that tell the nodes apart. For separation and isolation by more than two
+// bits that distinguish the nodes. For separation and isolation by more than two
 // sides of any size it is just 1.
 func Lower(criterion Criterion, space Space) (int, error) {
 	if _, err := ProbabilityOf(criterion, space); err != nil {

@@ -22,7 +22,7 @@ type PartitionGoal struct {
 	Bridge Set
 }
 
-// CoveredBy tells whether the partition covers the goal. The partition may have
+// CoveredBy reports whether the partition covers the goal. The partition may have
 // more sides than the criterion needs.
 func (g PartitionGoal) CoveredBy(p Partition) bool {
 	if g.Bridge != 0 && g.Bridge&^p.Bridge() != 0 {
@@ -45,7 +45,7 @@ func (g PartitionGoal) CoveredBy(p Partition) bool {
 	return true
 }
 
-// possible tells whether some partition with as many sides and as large a bridge as this one
+// possible reports whether some partition with as many sides and as large a bridge as this one
 // covers the goal.
 func (g PartitionGoal) possible(p Partition) bool {
 	sides, bridge := p.Len(), p.Bridge().Len()
@@ -79,7 +79,7 @@ func minorities(nodes, sides int) int {
 	return nodes / 2 // the others of a side with half of the nodes or, rounded up, more
 }
 
-// splits tells whether the nodes are all on different sides.
+// splits reports whether the nodes are all on different sides.
 func (p Partition) splits(nodes Set) bool {
 	var seen Set
 	for s := nodes; s != 0; s &= s - 1 {

@@ -79,7 +79,7 @@ func (i Isolate) paper(space Space) (bound *big.Rat, source string, corollary Ru
 // String is "minority isolation", with the bridge if there is one.
 func (i Isolate) String() string { return "minority isolation" + overBridge(i.Bridge) }
 
-// balanced tells whether the sides differ by at most one node.
+// balanced reports whether the sides differ by at most one node.
 func (s Space) balanced() bool { return s.sameSizes(Balanced(s.Nodes, s.Blocks)) }
 
 func (s Space) sameSizes(other Space) bool {

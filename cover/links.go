@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Links says who hears whom: at index i-1 is the set of the nodes whose messages reach node
+// Links says which node hears which: at index i-1 is the set of the nodes whose messages reach node
 // i, which hears itself. Cuts of single links and of one direction make networks that no
 // Partition describes.
 type Links []Set
@@ -26,12 +26,12 @@ const (
 	Tangled
 )
 
-// String is the shape in words.
+// String is the shape as text.
 func (s Shape) String() string {
 	return [...]string{"divided", "cut one way", "cut with a way around"}[s%3]
 }
 
-// AllLinks is the network in which everybody hears everybody.
+// AllLinks is the network in which every node hears every node.
 func AllLinks(nodes int) (Links, error) {
 	if err := inRange("nodes", nodes, 1, MaxNodes, ""); err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func (l Links) Cut(from, to Set) {
 	}
 }
 
-// Hears tells whether messages from one node reach another.
+// Hears reports whether messages from one node reach another.
 func (l Links) Hears(to, from int) bool {
 	return 1 <= to && to <= len(l) && l[to-1].Has(from)
 }

@@ -26,7 +26,7 @@ func plainly(p cover.Partition) plain {
 	return list
 }
 
-// subset tells whether the side has all nodes of the part.
+// subset reports whether the side has all nodes of the part.
 func subset(part cover.Set, side []int) bool {
 	have := 0
 	for _, node := range side {

@@ -157,7 +157,7 @@ func (p Partition) Blocks() []Set {
 	return blocks
 }
 
-// Connected tells whether two nodes can talk: they share a block.
+// Connected reports whether two nodes can talk: they share a block.
 func (p Partition) Connected(a, b int) bool {
 	la, lb := p.label(a), p.label(b)
 	return la != noSide && lb != noSide && (la == lb || la == onBridge || lb == onBridge)
@@ -200,7 +200,7 @@ func (p Partition) sideOf(nodes Set) byte {
 	return first
 }
 
-// minority tells whether the node is on a side with less than half of the nodes
+// minority reports whether the node is on a side with less than half of the nodes
 // that are not on the bridge. For two sides that is the smaller side.
 func (p Partition) minority(node int) bool { return p.weight(node) < 0 }
 

@@ -10,7 +10,7 @@ import (
 
 // A PartitionSequence is a course of events: stages that follow each other directly, without a stage in
 // between, such as two partitions one after the other with no healing. It is one value for
-// three uses: Probability says how probable it is, Spaces says what a test that tells it draws,
+// three uses: Probability says how probable it is, Spaces says what a test that samples it draws,
 // and as an Goal it finds out whether a run had it. ParsePartitionSequence reads it from text.
 type PartitionSequence []StageGoal
 
@@ -21,7 +21,7 @@ type StageGoal struct {
 	Ops   []Want
 }
 
-// A Part is a side of a stage's partition: who must be on it, and how many nodes it has. The
+// A Part is a side of a stage's partition: the nodes that must be on it, and how many nodes it has. The
 // sides of a stage are different sides of the partition, which may have more of them.
 type Part struct {
 	Nodes Set
@@ -128,7 +128,7 @@ func (s PartitionSequence) Operations() []string {
 	return names
 }
 
-// In tells whether consecutive stages of the run cover the stages.
+// In reports whether consecutive stages of the run cover the stages.
 func (s PartitionSequence) In(run []Stage) bool {
 	return len(s) > 0 && contains(len(run), len(s), func(i, j int) bool { return s[j].covered(run[i]) })
 }
@@ -146,7 +146,7 @@ func (s PartitionSequence) Tests(run []Stage) int {
 	return tests
 }
 
-// alike tells whether a partition has the number of sides, and the sizes, of the stage.
+// alike reports whether a partition has the number of sides, and the sizes, of the stage.
 func (s StageGoal) alike(p Partition) bool {
 	if p.Nodes() == 0 {
 		return false
@@ -167,7 +167,7 @@ func (s StageGoal) covered(stage Stage) bool {
 	return false
 }
 
-// Covers tells whether the partition has the stage's sides, with roles played as the function
+// Covers reports whether the partition has the stage's sides, with roles played as the function
 // says. It leaves operations aside.
 func (s StageGoal) Covers(p Partition, role func(string) Set) bool {
 	for range s.places(p, role) {
@@ -194,7 +194,7 @@ func (p Partition) asked(at int, sides []Set) Set {
 	return nodes
 }
 
-// sized tells whether a side has the size.
+// sized reports whether a side has the size.
 func (p Partition) sized(side Set, size int) bool {
 	switch size {
 	case 0:
@@ -223,7 +223,7 @@ func (s StageGoal) places(p Partition, role func(string) Set) iter.Seq[[]Set] {
 			for _, name := range part.Roles {
 				nodes := role(name)
 				if nodes == 0 {
-					return // nobody plays it
+					return // no node plays it
 				}
 				members[i] |= nodes
 			}
@@ -275,7 +275,7 @@ func (s PartitionSequence) Spaces(nodes int, balanced bool) ([]Space, error) {
 	return spaces, nil
 }
 
-// leavesNone tells whether a partition of the space may leave no other one of the next space
+// leavesNone reports whether a partition of the space may leave no other one of the next space
 // to be drawn.
 func (s Space) leavesNone(next Space) bool {
 	if count := next.count(); !count.IsInt64() || count.Int64() != 1 {
@@ -352,7 +352,7 @@ func btoi(b bool) int {
 }
 
 // String writes the side: nodes and roles with plus signs between them, then the size in
-// brackets; the size alone, or a star, where it names nobody.
+// brackets; the size alone, or a star, where it names no node.
 func (p Part) String() string {
 	var members []string
 	for _, n := range p.Nodes.Nodes() {
@@ -503,7 +503,7 @@ func nodeOf(word string) (int, bool) {
 	return n, err == nil
 }
 
-// isRole tells whether a word is a role in the text of a partition sequence.
+// isRole reports whether a word is a role in the text of a partition sequence.
 func isRole(word string) bool {
 	for _, c := range word {
 		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_') {

@@ -56,9 +56,9 @@ func TestPartitionSequences(t *testing.T) {
 			[]cover.Stage{{Partition: whole}, {Partition: cut}, {Partition: other}}, true},
 		{"healed in between", "n1(minority)|* then n4(minority)|*",
 			[]cover.Stage{{Partition: cut}, {Partition: whole}, {Partition: other}}, false},
-		{"healed in between as told", "n1(minority)|* then healed then n4(minority)|*",
+		{"healed in between as stated", "n1(minority)|* then healed then n4(minority)|*",
 			[]cover.Stage{{Partition: cut}, {Partition: whole}, {Partition: other}}, true},
-		{"not healed as told", "healed", []cover.Stage{{Partition: cut}}, false},
+		{"not healed as stated", "healed", []cover.Stage{{Partition: cut}}, false},
 		{"operations between", "n1|n3 then healed: w; r then n1|n5",
 			[]cover.Stage{{Partition: cut}, {Partition: whole, Ops: ops("w", 1, "r", 5)}, {Partition: other}}, true},
 		{"other operations between", "n1|n3 then healed: w; r then n1|n5",
@@ -143,8 +143,8 @@ func TestTests(t *testing.T) {
 	}
 }
 
-// randomStory draws a small partition sequence over a few roles, nodes, sizes and operations.
-func randomStory(rng *rand.Rand, nodes int) string {
+// randomSequence draws a small partition sequence over a few roles, nodes, sizes and operations.
+func randomSequence(rng *rand.Rand, nodes int) string {
 	var goals []string
 	healed := false
 	for range 1 + rng.IntN(3) {
@@ -165,9 +165,9 @@ func randomStory(rng *rand.Rand, nodes int) string {
 				sides[i], left = fmt.Sprintf("*(%d)", size), left-size
 			}
 		}
-		for _, who := range []string{"leader", "zoo", "n2"} {
+		for _, role := range []string{"leader", "zoo", "n2"} {
 			if at := rng.IntN(2 * len(sides)); at < len(sides) {
-				sides[at] = strings.Replace(strings.Replace(sides[at], "*", who, 1), "("+who, "(", 1)
+				sides[at] = strings.Replace(strings.Replace(sides[at], "*", role, 1), "("+role, "(", 1)
 			}
 		}
 		if rng.IntN(3) == 0 && !strings.Contains(sides[0], "(") {
@@ -193,8 +193,9 @@ func randomOps(rng *rand.Rand, sides int) string {
 	return ": " + strings.Join(ops, "; ")
 }
 
-// tell makes a run as a Sampling says, drawing step by step.
-func tell(rng *rand.Rand, sequence cover.PartitionSequence, t cover.Sampling, samplers []*cover.Sampler) []cover.Stage {
+// sample makes a run as a Sampling says, drawing step by step.
+func sample(rng *rand.Rand, sequence cover.PartitionSequence, t cover.Sampling,
+	samplers []*cover.Sampler) []cover.Stage {
 	var run []cover.Stage
 	for i := range sequence {
 		p := samplers[i].Draw(rng)
@@ -222,7 +223,7 @@ func TestMonteCarloSamplings(t *testing.T) {
 	compared, impossible, shared := 0, 0, 0
 	for compared < 150 {
 		nodes := 3 + rng.IntN(3)
-		text := randomStory(rng, nodes)
+		text := randomSequence(rng, nodes)
 		sequence, err := cover.ParsePartitionSequence(text)
 		if err != nil {
 			t.Fatalf("%q: %v", text, err)
@@ -241,7 +242,7 @@ func TestMonteCarloSamplings(t *testing.T) {
 		}
 		hits := 0
 		for range draws {
-			if sequence.In(tell(rng, sequence, sampling, samplers)) {
+			if sequence.In(sample(rng, sequence, sampling, samplers)) {
 				hits++
 			}
 		}
@@ -277,14 +278,14 @@ func TestSamplingsEnumerated(t *testing.T) {
 		sampling := cover.Sampling{Nodes: 4, Operations: []string{"r", "w"}, During: 2,
 			Roles: []cover.Role{{Name: "leader", Nodes: 1}, {Name: "zoo", Nodes: 8}}}
 		spaces := must(sequence.Spaces(4, false))
-		if want, have := told(sequence, sampling, spaces, nil), must(sequence.Probability(sampling)).P; want.Cmp(have) != 0 {
+		if want, have := share(sequence, sampling, spaces, nil), must(sequence.Probability(sampling)).P; want.Cmp(have) != 0 {
 			t.Errorf("%q: probability %v, going through all tellings gives %v", text, have, want)
 		}
 	}
 }
 
-// told is the share of the tellings that begin with these stages which cover the partition sequence.
-func told(sequence cover.PartitionSequence, t cover.Sampling, spaces []cover.Space, run []cover.Stage) *big.Rat {
+// share is the share of the samplings that begin with these stages which cover the partition sequence.
+func share(sequence cover.PartitionSequence, t cover.Sampling, spaces []cover.Space, run []cover.Stage) *big.Rat {
 	i := len(run)
 	if i == len(spaces) {
 		if sequence.In(run) {
@@ -302,7 +303,7 @@ func told(sequence cover.PartitionSequence, t cover.Sampling, spaces []cover.Spa
 				ways++
 				stage := cover.Stage{Partition: p, Roles: t.Roles, Ops: []cover.Op{
 					{Name: t.Operations[a/4], Node: 1 + a%4}, {Name: t.Operations[b/4], Node: 1 + b%4}}}
-				sum.Add(sum, told(sequence, t, spaces, append(run[:i:i], stage)))
+				sum.Add(sum, share(sequence, t, spaces, append(run[:i:i], stage)))
 			}
 		}
 	}
@@ -337,7 +338,7 @@ func TestKafkaAndChronos(t *testing.T) {
 func TestPartitionSequenceText(t *testing.T) {
 	rng := seeded(3)
 	for range 500 {
-		sequence := must(cover.ParsePartitionSequence(randomStory(rng, 5)))
+		sequence := must(cover.ParsePartitionSequence(randomSequence(rng, 5)))
 		if again := must(cover.ParsePartitionSequence(sequence.String())); !reflect.DeepEqual(again, sequence) {
 			t.Fatalf("%q is read back as %q", sequence, again)
 		}

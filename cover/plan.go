@@ -58,9 +58,9 @@ type Answer struct {
 	L          int    `json:"l,omitempty"`
 	Operations int    `json:"operations,omitempty"`
 	Targets    int    `json:"targets,omitempty"`
-	// PartitionSequence is the partition sequence in words.
+	// PartitionSequence is the partition sequence as text.
 	PartitionSequence string `json:"partition_sequence,omitempty"`
-	// Space is what one test is drawn from, in words.
+	// Space is what one test is drawn from, as text.
 	Space string `json:"space"`
 	// Goals is the number of goals as the paper counts them: ordered pairs of sets
 	// when separating.
@@ -414,7 +414,7 @@ func (a Answer) String() string {
 	return b.String()
 }
 
-// fraction leaves out fractions that nobody would read.
+// fraction leaves out fractions that no node would read.
 func fraction(text string, value float64) string {
 	if len(text) > 20 {
 		return fmt.Sprintf("%.4g", value)

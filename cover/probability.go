@@ -17,7 +17,7 @@ type Probability struct {
 
 // ProbabilityOf computes the probability that a partition drawn from the space covers a goal
 // of the criterion (Theorems 4.3, 4.7 and 4.11, Lemmas 4.15 and 4.18, and the
-// generalisation to bridges). Goals that no test of the space covers are an error.
+// generalization to bridges). Goals that no test of the space covers are an error.
 //
 // The nodes on the bridge are drawn first: of the partitions with a bridge of b
 // nodes, those are counted in which the bridge has all nodes that the goal wants on

@@ -167,7 +167,7 @@ func TestMonteCarloFamilies(t *testing.T) {
 	}
 }
 
-// TestMonteCarloSequences measures how often a target occurs contiguously.
+// TestMonteCarloOccurrences measures how often a target occurs contiguously.
 func TestMonteCarloSequences(t *testing.T) {
 	const draws = 20000
 	for _, c := range []struct {
@@ -221,8 +221,8 @@ func draw(rng *rand.Rand, sampler *cover.Sampler, operations int) cover.Stage {
 	return stage
 }
 
-// TestMonteCarloSequences measures the products of the paper's examples.
-func TestMonteCarloSequences(t *testing.T) {
+// TestMonteCarloOccurrences measures the products of the paper's examples.
+func TestMonteCarloPartitionSequences(t *testing.T) {
 	const draws = 60000
 	five, rng := must(cover.NewSampler(cover.Balanced(5, 2))), seeded(5)
 	stale := must(cover.ParsePartitionSequence("minority|majority: write 1@2; read@1"))

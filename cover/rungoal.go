@@ -17,7 +17,7 @@ type Role struct {
 	Nodes Set
 }
 
-// A Stage is a stretch of a run during which nodes heard each other in one way. A healed
+// A Stage is a part of a run during which nodes heard each other in one way. A healed
 // network is a partition with one side.
 type Stage struct {
 	Partition Partition
@@ -25,7 +25,7 @@ type Stage struct {
 	// and covers no goal.
 	Links Links
 	Ops   []Op   // the operations asked meanwhile, in their order
-	Roles []Role // who played which part when the partition came into force; nodes may have several
+	Roles []Role // the roles of the nodes when the partition came into force; nodes may have several
 }
 
 // role is the set of the nodes with a role.
@@ -43,14 +43,14 @@ func (s Stage) role(name string) Set {
 // IndirectPath.
 type Goal interface {
 	fmt.Stringer
-	// In tells whether the run covers the goal.
+	// In reports whether the run covers the goal.
 	In(run []Stage) bool
 	// Tests is how many independent tests of such a goal the run is worth in the
 	// sense of the theorems.
 	Tests(run []Stage) int
 }
 
-// In tells whether a partition of the run covers the goal.
+// In reports whether a partition of the run covers the goal.
 func (g PartitionGoal) In(run []Stage) bool {
 	for _, stage := range run {
 		if g.CoveredBy(stage.Partition) {
@@ -72,19 +72,19 @@ func (g PartitionGoal) Tests(run []Stage) int {
 }
 
 // A RoleGoal is a goal about roles instead of nodes, such as the leader in a
-// minority. It is resolved anew in each stage.
+// minority. It is resolved again in each stage.
 type RoleGoal struct {
 	Kind Kind
 	A, B string // the roles whose nodes are the sets A and B of the PartitionGoal
 }
 
-// PartitionGoal resolves the roles; ok is false if nobody plays one of them.
+// PartitionGoal resolves the roles; ok is false if no node plays one of them.
 func (r RoleGoal) PartitionGoal(stage Stage) (goal PartitionGoal, ok bool) {
 	goal = PartitionGoal{Kind: r.Kind, A: stage.role(r.A), B: stage.role(r.B)}
 	return goal, goal.A != 0 && (goal.B != 0 || r.Kind != Separates)
 }
 
-// In tells whether a stage of the run covers the goal with its own roles.
+// In reports whether a stage of the run covers the goal with its own roles.
 func (r RoleGoal) In(run []Stage) bool {
 	for _, stage := range run {
 		if goal, ok := r.PartitionGoal(stage); ok && goal.CoveredBy(stage.Partition) {
@@ -157,7 +157,7 @@ func (s Sequence) String() string {
 	return strings.Join(names, ", ")
 }
 
-// contains tells whether a pattern of length k matches somewhere in n items.
+// contains reports whether a pattern of length k matches somewhere in n items.
 func contains(n, k int, same func(item, pattern int) bool) bool {
 	for start := 0; start+k <= n; start++ {
 		matched := 0

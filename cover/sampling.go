@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// A Sampling is the random test that tells a partition sequence: for each stage it draws a partition from
+// A Sampling is the random test of a partition sequence: for each stage it draws a partition from
 // the stage's space (see PartitionSequence.Spaces), other than the one in force, and under it operations,
 // each of any kind at any node with equal probabilities. The strategy partition makes such tests.
 type Sampling struct {
@@ -16,7 +16,7 @@ type Sampling struct {
 	Nodes int
 	// Balanced goes to PartitionSequence.Spaces.
 	Balanced bool
-	// Roles says who plays what. A role of the partition sequence that is not among them is played by one
+	// Roles says which nodes play which role. A role of the partition sequence that is not among them is played by one
 	// node that has no other role. Chances depend only on how many nodes share roles, not on
 	// which: the roles may move from stage to stage as long as that stays the same.
 	Roles []Role
@@ -27,8 +27,8 @@ type Sampling struct {
 	During int
 }
 
-// tellingLimit bounds the partitions of a stage that are gone through.
-const tellingLimit = 1 << 16
+// samplingLimit bounds the partitions of a stage that are gone through.
+const samplingLimit = 1 << 16
 
 // Probability is the exact probability that a sampling covers the partition sequence. There is one goal. A
 // partition sequence that no sampling covers is an error.
@@ -45,7 +45,7 @@ func (s PartitionSequence) Probability(t Sampling) (Probability, error) {
 	// covered up to there.
 	before, sum := map[Partition]*big.Rat{}, big.NewRat(1, 1)
 	for i, goal := range s {
-		if before, sum, err = goal.tell(spaces[i], t, role, before, sum); err != nil {
+		if before, sum, err = goal.sample(spaces[i], t, role, before, sum); err != nil {
 			return Probability{}, fmt.Errorf("stage %d of the partition sequence: %w", i+1, err)
 		}
 	}
@@ -56,13 +56,13 @@ func (s PartitionSequence) Probability(t Sampling) (Probability, error) {
 	return Probability{P: sum, Bound: sum, Goals: big.NewInt(1), Source: "the exact probability"}, nil
 }
 
-// tell goes on with one stage. A partition is drawn from those of the space that are not in
+// sample continues with one stage. A partition is drawn from those of the space that are not in
 // force: one fewer, where the one in force belongs to the space.
-func (s StageGoal) tell(space Space, t Sampling, role func(string) Set, before map[Partition]*big.Rat,
+func (s StageGoal) sample(space Space, t Sampling, role func(string) Set, before map[Partition]*big.Rat,
 	sum *big.Rat) (map[Partition]*big.Rat, *big.Rat, error) {
 	count := space.count()
-	if count.Cmp(big.NewInt(tellingLimit)) > 0 {
-		return nil, nil, &RangeError{"partitions", count, fmt.Sprintf("at most %d to go through them", tellingLimit)}
+	if count.Cmp(big.NewInt(samplingLimit)) > 0 {
+		return nil, nil, &RangeError{"partitions", count, fmt.Sprintf("at most %d to go through them", samplingLimit)}
 	}
 	all, err := space.All()
 	if err != nil {
@@ -137,7 +137,7 @@ func (s StageGoal) asked(p Partition, t Sampling, role func(string) Set) (*big.R
 
 // avoid counts the ways to draw operations, so many, in which no pattern occurs. A state is
 // the set of the beginnings of patterns that the last operations are, as bits: those of one
-// pattern follow each other, and after its last bit the count does not go on.
+// pattern follow each other, and after its last bit the count does not continue.
 func (s StageGoal) avoid(patterns [][]Set, t Sampling, during int) (*big.Int, error) {
 	var first, last uint64
 	for i := range patterns {
@@ -198,7 +198,7 @@ func (s StageGoal) avoid(patterns [][]Set, t Sampling, during int) (*big.Int, er
 	return sum, nil
 }
 
-// complete checks the sampling and fills in who plays the partition sequence's roles and what is drawn.
+// complete checks the sampling and fills in which nodes play the partition sequence's roles and what is drawn.
 func (t *Sampling) complete(s PartitionSequence) error {
 	if err := inRange("operations under a stage", t.During, 0, 1000, ""); err != nil {
 		return err
@@ -234,7 +234,7 @@ func (t *Sampling) complete(s PartitionSequence) error {
 		}
 		free := all &^ taken
 		if free == 0 {
-			return &RangeError{"nodes", t.Nodes, "a node for the role " + name + ", or say who plays it"}
+			return &RangeError{"nodes", t.Nodes, "a node for the role " + name + ", or the nodes that play it"}
 		}
 		t.Roles = append(t.Roles, Role{Name: name, Nodes: free & -free})
 		taken |= free & -free
@@ -242,7 +242,7 @@ func (t *Sampling) complete(s PartitionSequence) error {
 	return nil
 }
 
-// ParseRole reads who plays a role, as in "leader=1" or "mesos=2+3+4".
+// ParseRole reads the nodes of a role, as in "leader=1" or "mesos=2+3+4".
 func ParseRole(text string) (Role, error) {
 	name, list, ok := strings.Cut(text, "=")
 	if !ok || !isRole(name) {

@@ -13,7 +13,7 @@ import (
 	"github.com/lockstep-go/lockstep/cover"
 )
 
-// TestScripts runs the golden scripts under testdata; -rewrite writes them anew.
+// TestScripts runs the golden scripts under testdata; -rewrite writes them again.
 func TestScripts(t *testing.T) {
 	for _, path := range must(filepath.Glob("testdata/*.txt")) {
 		t.Run(filepath.Base(path), func(t *testing.T) {

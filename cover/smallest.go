@@ -8,7 +8,7 @@ import (
 
 // Smallest searches for a covering family of the least size, by branch and bound
 // over the partitions of a small space. It looks at no more than budget branches.
-// Family.Lower tells what was proved: the family is of the least size if it has
+// Family.Lower says what was proved: the family is of the least size if it has
 // Lower members.
 func Smallest(criterion Criterion, space Space, budget int) (Family, error) {
 	family, err := Build(criterion, space)

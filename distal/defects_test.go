@@ -160,7 +160,7 @@ property No: on output v: v != %d
 	}
 }
 
-// TestEmptyReceivers wants a send to nobody to move the node like any other.
+// TestEmptyReceivers wants a send to no node to move the node like any other.
 func TestEmptyReceivers(t *testing.T) {
 	const src = two + `upon timeout do { k := k + 1 x := x + 1 send A(k, x) to who }
 upon A m with m.k == k do { x := 5 }
@@ -177,7 +177,7 @@ property Few: forall p in all: p.x < 3
 	}
 }
 
-// TestOutputMoment wants outputs to be judged when they are made, everywhere.
+// TestOutputMoment wants outputs to be checked when they are made, everywhere.
 func TestOutputMoment(t *testing.T) {
 	const src = two +
 		"init { send A(k, 1) to all }\nupon A m with m.k == k do { x := 1 output 1 x := 2 }\nupon timeout with k > 50 do { k := k + 1 send B(k, 1) to all }\nupon B m with m.k == k and timely do { x := 0 }\n" +
@@ -259,7 +259,7 @@ upon B ms with .k == k and timely times >= 2 do { k := k + 1 send A(k, x) to all
 	}
 }
 
-// TestMiddle wants a property of one node to be judged also between the halves of a round.
+// TestMiddle wants a property of one node to be checked also between the halves of a round.
 func TestMiddle(t *testing.T) {
 	const src = two + `upon timeout do { k := k + 1 x := 9 send A(k, x) to all }
 upon A m with m.k == k and timely do { x := 0 send B(k, x) to all }

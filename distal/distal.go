@@ -1,5 +1,5 @@
-// Package distal is the room of the protocol language: write a protocol as in a textbook, get its rounds, its
-// sequential form, and every behaviour to a bound.
+// Package distal is the space of the protocol language: write a protocol as in a textbook, get its rounds, its
+// sequential form, and every behavior to a bound.
 //
 // Each verb of the command line is one function here. It takes the text of a program and options, and returns a result
 // and a list of remarks; a verb has failed when the list contains an error.
@@ -10,7 +10,7 @@
 //	Unfold   a phase as a program, what comes after what
 //	Seq      the sequential program, as text
 //	Export   a Promela model of it
-//	Explore  every behaviour to a bound, or random ones
+//	Explore  every behavior to a bound, or random ones
 //	Tests    the tests of a file, and whether each ends as it expects
 //
 // The work is done in the packages below: syntax (text), check (meaning), core (the one form of a program), machine
@@ -151,7 +151,7 @@ func Seq(src string, opt Options) (SeqResult, Remarks) {
 	return SeqResult{Text: unparse.Program(&program)}, remarks
 }
 
-// sequentialisable loads a program and refuses one without a round structure.
+// sequentializable loads a program and refuses one without a round structure.
 func sequentialisable(src string) (*check.Program, Remarks) {
 	p, remarks := Load(src)
 	if p == nil {

@@ -196,7 +196,7 @@ func FuzzVerbs(f *testing.F) {
 }
 
 // TestBothWays makes runs of the sequential form of every example that output something, shortest and random ones, and
-// wants each to be made again message by message. That asynchronous runs are found in the sequential form is tested in
+// wants each to be reproduced message by message. That asynchronous runs are found in the sequential form is tested in
 // package async.
 func TestBothWays(t *testing.T) {
 	followed := 0

@@ -240,7 +240,7 @@ func TestPaxosRate(t *testing.T) {
 			found++
 		}
 		if seed%10 == 0 && async.RandomRun(fixed, w, 150, seed).Broken() != "" {
-			t.Fatalf("the mended program fails with seed %d", seed)
+			t.Fatalf("the fixed program fails with seed %d", seed)
 		}
 	}
 	if want := runs / 40.0; math.Abs(float64(found)-want) > 4*math.Sqrt(want)+want/5 {

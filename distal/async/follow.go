@@ -117,13 +117,13 @@ func (w *follower) start(i int, states []*machine.State) error {
 // started says whether all nodes have started, so that properties have a meaning.
 func (w *follower) started() bool { return w.out.Instance.nodes[w.model.Source.N-1].state != nil }
 
-// maxTries limits the ways in which a step is tried.
-const maxTries = 4096
+// maxAttempts limits the ways in which a step is tried.
+const maxAttempts = 4096
 
 // try makes a step with every resolution of its choices until the first firing is as wanted, and keeps that.
 func (w *follower) try(step func(*Instance) []Firing, want func(*Firing) bool) error {
 	var path, sizes []int
-	for range maxTries {
+	for range maxAttempts {
 		at := 0
 		in := w.out.Instance.clone()
 		in.choose = func(n int) int {
@@ -157,7 +157,7 @@ func (w *follower) try(step func(*Instance) []Firing, want func(*Firing) bool) e
 func (w *follower) round(row sequential.Row) error {
 	for i := range row.Nodes {
 		if c := &row.Nodes[i]; c.Began != nil {
-			if err := w.ring(i+1, row.Tag, c); err != nil {
+			if err := w.fire(i+1, row.Tag, c); err != nil {
 				return fmt.Errorf("node %d, %s: %w", i+1, w.model.Label(c.Began), err)
 			}
 		}
@@ -178,8 +178,8 @@ func (w *follower) round(row sequential.Row) error {
 	return nil
 }
 
-// ring lets the plain timeout fire with which a node began the round. Which clock rings is a choice, too.
-func (w *follower) ring(i int, tag machine.Tag, c *sequential.Cell) error {
+// fire lets the plain timeout fire with which a node began the round. Which clock fires is a choice, too.
+func (w *follower) fire(i int, tag machine.Tag, c *sequential.Cell) error {
 	w.move(Move{Node: i, Rule: c.Began.Rule})
 	return w.try(func(in *Instance) []Firing { return in.Timeout(i) }, func(f *Firing) bool {
 		var now, later []machine.Send

@@ -271,7 +271,7 @@ func (in *Instance) Clocks(i int) ([]*core.Rule, *machine.Fault) {
 			continue
 		case core.OnTimeout:
 		case core.OnRoundTimeout:
-			at, fault := in.program.Patience(k, i, n.state)
+			at, fault := in.program.TimeoutRound(k, i, n.state)
 			if fault != nil {
 				return nil, fault
 			}
@@ -311,16 +311,16 @@ func (in *Instance) Timeout(i int) []Firing {
 	if len(clocks) > 1 {
 		k = in.choose(len(clocks))
 	}
-	return in.Ring(i, clocks[k])
+	return in.Fire(i, clocks[k])
 }
 
-// Ring lets a timeout of node i fire that Clocks lists.
-func (in *Instance) Ring(i int, r *core.Rule) []Firing {
+// Fire lets a timeout of node i fire that Clocks lists.
+func (in *Instance) Fire(i int, r *core.Rule) []Firing {
 	before := len(in.history)
 	n := &in.nodes[i-1]
 	f := Firing{Node: i, Rule: r, Tag: n.tag}
 	if !f.plain() {
-		f.Tag, _ = in.program.Patience(r.Index, i, n.state)
+		f.Tag, _ = in.program.TimeoutRound(r.Index, i, n.state)
 		f.Received = n.senders(f.Tag)
 		f.Used = f.Received
 	}
@@ -475,7 +475,7 @@ func (in *Instance) Broken() string {
 			return props[f.Broken].Name
 		}
 	}
-	switch i, fault := in.Judge(); {
+	switch i, fault := in.Check(); {
 	case fault != nil:
 		return "fault"
 	case i >= 0:
@@ -496,13 +496,13 @@ func (in *Instance) Breaks(name string) bool {
 			}
 		}
 	}
-	i, fault := in.Judge()
+	i, fault := in.Check()
 	return fault != nil && name == "fault" || i >= 0 && in.program.Core.Props[i].Name == name
 }
 
-// Judge judges the properties of states on the states that the nodes are in now: the index of one that does not hold,
-// or -1. States that have been judged are not judged again.
-func (in *Instance) Judge() (int, *machine.Fault) {
+// Check checks the properties of states on the states that the nodes are in now: the index of one that does not hold,
+// or -1. States that have been checked are not checked again.
+func (in *Instance) Check() (int, *machine.Fault) {
 	v := &in.verdict
 	if v.states == nil {
 		v.states = make([]*machine.State, len(in.nodes))
@@ -513,12 +513,12 @@ func (in *Instance) Judge() (int, *machine.Fault) {
 		v.states[i] = in.nodes[i].state
 	}
 	if changed {
-		v.broken, v.fault = in.program.Judge(v.states)
+		v.broken, v.fault = in.program.Check(v.states)
 	}
 	return v.broken, v.fault
 }
 
-// verdict is what was last judged.
+// verdict is what was last checked.
 type verdict struct {
 	states []*machine.State
 	broken int

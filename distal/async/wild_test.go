@@ -214,7 +214,7 @@ func (w *wildCount) search(c *check.Program, m *sequential.Model, runs []*async.
 // backward is the first breach of a run, if it is of condition 1, by a plain timeout, before a phase.
 func backward(in *async.Instance, end int64) string {
 	for _, f := range in.History() {
-		// What rings after the last round of the bound is past it.
+		// What fires after the last round of the bound is past it.
 		if f.Fault != nil || f.Tag.Phase >= end-1 || len(f.Sent) > 0 && f.Sent[0].Tag.Phase >= end {
 			return ""
 		}
@@ -270,7 +270,7 @@ func single(c *check.Program, s *machine.State) string {
 	for i := range states {
 		states[i] = s
 	}
-	if i, _ := p.Judge(states); i >= 0 {
+	if i, _ := p.Check(states); i >= 0 {
 		return alone.Props[i].Name
 	}
 	return ""

@@ -197,7 +197,7 @@ func (c *checker) Same(e *syntax.Expr, want *core.Type) []core.Expr {
 	return []core.Expr{x, y}
 }
 
-// Elements lowers a collection and tells the type of what is in it.
+// Elements lowers a collection and returns the type of what is in it.
 func (c *checker) Elements(e *syntax.Expr) (core.Expr, *core.Type) {
 	x := c.Infer(e, nil)
 	if x == nil {
@@ -284,7 +284,7 @@ func (c *checker) literal(e *syntax.Expr, want *core.Type) core.Expr {
 	at := core.Info{Pos: e.Pos, Type: want}
 	if len(e.Args) == 0 {
 		if elem == nil {
-			c.Errorf(e.Pos, "types", "the type of an empty %s cannot be told here",
+			c.Errorf(e.Pos, "types", "the type of an empty %s cannot be determined here",
 				map[core.Kind]string{core.Set: "set", core.Seq: "sequence"}[kind])
 			return nil
 		}

@@ -3,9 +3,9 @@
 //
 // Three families of checks build on one another. Names and types come first; without them nothing else is said. Then
 // the shape of the protocol: one tag for each message, a total order of rounds, rules that can never fire, dependence
-// on the order of arrival. Last the five conditions of communication closure (Section 4.2 of the sequentialisation
+// on the order of arrival. Last the five conditions of communication closure (Section 4.2 of the sequentialization
 // paper): each is proved for each rule, or refuted, or, where neither succeeds, listed as a run-time monitor. A
-// program with a refuted condition is refused for sequentialisation; it can still be run asynchronously.
+// program with a refuted condition is refused for sequentialization; it can still be run asynchronously.
 package check
 
 import (

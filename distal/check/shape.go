@@ -136,7 +136,7 @@ func (p *Program) Arrival(network int) (out syntax.Diagnostics) {
 }
 
 // arrival warns of a rule whose effect depends on the order in which messages arrive, when the network promises more
-// messages than the rule waits for. Under network any it does not matter: a smaller mailbox is a behaviour of its own.
+// messages than the rule waits for. Under network any it does not matter: a smaller mailbox is a behavior of its own.
 func arrival(d *syntax.Decl, n *core.Network) *syntax.Diagnostic {
 	h := d.Rule
 	var text string
@@ -147,7 +147,7 @@ func arrival(d *syntax.Decl, n *core.Network) *syntax.Diagnostic {
 		if fixesSender(h.Guard, h.Var.Name) {
 			return nil
 		}
-		text = "%s acts on the message that comes first, though network %s may deliver several; the sequential form tries each"
+		text = "%s acts on the message that comes first, though network %s may deliver several; the sequential form explores each"
 	case h.Times.Op == "all":
 		return nil
 	case h.Times.Op == ">=" && n.Name == "atleast("+h.Times.Count.String()+")":

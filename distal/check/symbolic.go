@@ -207,8 +207,8 @@ func (e *symbolic) enclose(from int, s *core.For, run int) {
 		at := &e.sends[i]
 		nested := at.loop
 		at.loop = true
-		if lit, ok := at.stmt.To.(*core.Apply); ok && lit.Op == core.SetOfAll && len(lit.Args) == 1 && !nested &&
-			directly(s, at.stmt) {
+		if lit, ok := at.stmt.To.(*core.Apply); ok && lit.Op == core.SetOfAll && len(lit.Args) == 1 &&
+			!nested && directly(s, at.stmt) {
 			l, ok := lit.Args[0].(*core.Local)
 			if ok && l.Slot == s.Slot.Slot && s.X.Of().Kind == core.Set {
 				at.each = run

@@ -120,7 +120,7 @@ type Binder struct {
 	Name string
 }
 
-// Quantifier tells quantifiers apart.
+// Quantifier distinguishes quantifiers.
 type Quantifier int
 
 // The quantifiers.
@@ -210,7 +210,7 @@ type (
 // Condition is one of the conditions for a round structure.
 type Condition int
 
-// The conditions of Section 4.2 of the sequentialisation paper, and what Algorithm 1 needs besides. Own is an
+// The conditions of Section 4.2 of the sequentialization paper, and what Algorithm 1 needs besides. Own is an
 // assertion of the program's own.
 const (
 	Own     Condition = iota

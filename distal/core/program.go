@@ -105,7 +105,7 @@ type (
 	OnMessage struct{ Message int }
 	// OnQuorum waits for enough messages of a type.
 	OnQuorum struct{ Message int }
-	// OnRoundTimeout ends the patience of a node in a round.
+	// OnRoundTimeout is the timeout of a node in a round.
 	OnRoundTimeout struct {
 		Phase Expr
 		Round int
@@ -180,10 +180,10 @@ type Network struct {
 	Built   bool // one of those that every program has; it is not declared in the text
 }
 
-// Moment is when a property is judged.
+// Moment is when a property is checked.
 type Moment int
 
-// A property is judged on states, after every action, or on an output, when it is made.
+// A property is checked on states, after every action, or on an output, when it is made.
 const (
 	OnStates Moment = iota
 	OnOutput

@@ -75,7 +75,7 @@ func BenchmarkWorkers(b *testing.B) {
 	b.ReportMetric(used[2]/used[1], "cpu-x")
 }
 
-// processor is the processor time of this process so far, in seconds; 0 where the system does not say.
+// processor is the CPU time of this process so far, in seconds; 0 where the system does not say.
 func processor(b *testing.B) float64 {
 	b.Helper()
 	text, err := os.ReadFile("/proc/self/stat")

@@ -30,7 +30,7 @@ type Options struct {
 	Memory int64 // limit in bytes, about; 0 means DefaultMemory
 	// limit of temporary disk space in bytes; 0: none is used, and the search ends at the memory limit
 	Disk    int64
-	Dir     string // folder of the temporary file; empty: the system's
+	Dir     string // directory of the temporary file; empty: the system's
 	Workers int    // how many processors to use; 0 means 1. Results do not depend on it
 	Whole   bool   // look at every state, also where nodes or values are proved to be alike
 	// called now and then, by one goroutine at a time; false stops the search. nil: never called
@@ -52,13 +52,13 @@ type Progress struct {
 
 // Verdicts of a search.
 const (
-	Pass    = "pass"    // every behaviour to the bound keeps the properties
-	Fail    = "fail"    // some behaviour breaks one
+	Pass    = "pass"    // every behavior to the bound keeps the properties
+	Fail    = "fail"    // some behavior breaks one
 	Unknown = "unknown" // a limit was reached first
 	Vacuous = "vacuous" // nothing was found because nothing happened, or because nothing is promised
 )
 
-// Result of an exhaustive search. ElapsedMS and StatesPerSec are left for the caller, who has a clock.
+// Result of an exhaustive search. ElapsedMS and StatesPerSec are left for the caller, which has a clock.
 type Result struct {
 	Verdict        string     `json:"verdict"`
 	Reason         string     `json:"reason,omitempty"` // why the verdict is unknown or vacuous
@@ -113,7 +113,7 @@ func (r Result) Complete() string {
 	return fmt.Sprintf("complete to phase %d", r.FirstPhase+r.PhasesComplete-1)
 }
 
-// Exhaustive explores every behaviour of the model to the given number of phases.
+// Exhaustive explores every behavior of the model to the given number of phases.
 func Exhaustive(m *sequential.Model, opt Options) (Result, error) {
 	if opt.Phases < 1 {
 		return Result{}, fmt.Errorf("phases is %d; it must be at least 1", opt.Phases)

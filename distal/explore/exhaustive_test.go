@@ -209,7 +209,7 @@ func TestWorkersAndDisk(t *testing.T) {
 	}
 }
 
-// TestDisk lets a search go on where its memory ends, and says why it ends where that does not help.
+// TestDisk lets a search continue where its memory ends, and says why it ends where that does not help.
 func TestDisk(t *testing.T) {
 	m, _ := example(t, "paxos_fixed", distal.Options{})
 	dir := t.TempDir()
@@ -371,7 +371,7 @@ upon M m with m.k == k do { }
 }
 
 // TestMutants breaks the programs in more ways than their buggy twins, and shows that their properties are not empty:
-// some behaviour outputs something, and the broken programs are found.
+// some behavior outputs something, and the broken programs are found.
 func TestMutants(t *testing.T) {
 	for _, c := range []struct {
 		name, old, new string

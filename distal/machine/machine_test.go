@@ -13,7 +13,7 @@ import (
 
 // frameFor is a program whose single variable v starts as the expression under test.
 const frameFor = `protocol T(n = 3, f = 1)
-enum Colour { red, green }
+enum Color { red, green }
 record Pair { a: int, b: seq<int> }
 message M { k: int } tag (k, M)
 rounds M
@@ -156,7 +156,7 @@ upon M ms with .v >= x same (.v) times >= 2 do { x := first(ms).v }
 }
 
 // TestStatesStay wants a state to stay as it is whatever an action writes, and to be the same one where it writes
-// nothing: states are shared, and who gets back the one that he gave need not compare.
+// nothing: states are shared, and a caller that gets back the one it gave need not compare.
 func TestStatesStay(t *testing.T) {
 	m := compile(t, `protocol T(n = 2)
 message M { k: int } tag (k, M)

@@ -77,9 +77,9 @@ func (f *frame) try(body code) (fault *Fault) {
 	return nil
 }
 
-// judge is the one place where properties are judged: it returns the index of the first property of that moment which
+// check is the one place where properties are checked: it returns the index of the first property of that moment which
 // does not hold in the frame, or -1.
-func (p *Program) judge(moment core.Moment, f *core.Frame) int {
+func (p *Program) check(moment core.Moment, f *core.Frame) int {
 	for i, q := range p.Core.Props {
 		if q.Moment == moment && p.props[i](f).N == 0 {
 			return i
@@ -88,8 +88,8 @@ func (p *Program) judge(moment core.Moment, f *core.Frame) int {
 	return -1
 }
 
-// Judge judges the properties of states on the states of all nodes: the index of one that does not hold, or -1.
-func (p *Program) Judge(nodes []*State) (broken int, fault *Fault) {
+// Check checks the properties of states on the states of all nodes: the index of one that does not hold, or -1.
+func (p *Program) Check(nodes []*State) (broken int, fault *Fault) {
 	f := p.frame(0, nil, nil)
 	defer f.free()
 	f.Nodes = make([][]Value, len(nodes))
@@ -97,7 +97,7 @@ func (p *Program) Judge(nodes []*State) (broken int, fault *Fault) {
 		f.Nodes[i] = s.Vars
 	}
 	defer core.Catch(&fault)
-	return p.judge(core.OnStates, &f.Frame), nil
+	return p.check(core.OnStates, &f.Frame), nil
 }
 
 // Binding is one way in which a rule is enabled: the value its action gets and the senders whose messages are in it.
@@ -151,8 +151,8 @@ func (p *Program) binding(rule int, f *frame) Binding {
 	return b
 }
 
-// Patience is the tag of the round in which a timeout in a round waits.
-func (p *Program) Patience(rule, self int, state *State) (tag Tag, fault *Fault) {
+// TimeoutRound is the tag of the round in which a timeout in a round waits.
+func (p *Program) TimeoutRound(rule, self int, state *State) (tag Tag, fault *Fault) {
 	f := p.frame(self, state, nil)
 	defer f.free()
 	defer core.Catch(&fault)

@@ -39,9 +39,9 @@ type frame struct {
 	broken   int    // a property on outputs; -1: none
 	action   int    // the first action called; -1: none
 	before   *State // in which the action began
-	own      bool   // Vars is a copy that may be written, and of which nobody else knows
+	own      bool   // Vars is a copy that may be written, and of which no other user knows
 	watch    bool
-	room     []Value // for slots
+	spare    []Value // for slots
 }
 
 // frame gets a frame, to be given back with free. Actions are short and there are millions of them: frames are used
@@ -50,12 +50,12 @@ func (p *Program) frame(self int, state *State, choose core.Chooser) *frame {
 	f, _ := p.frames.Get().(*frame)
 	need := p.Core.Slots + 1
 	if f == nil {
-		f = &frame{room: make([]Value, 4*need)}
+		f = &frame{spare: make([]Value, 4*need)}
 		f.Mail = f.mail
 	}
-	*f = frame{Frame: core.Frame{Self: int64(self), Params: p.params, Slots: f.room[:need:need], Room: f.room[need:],
+	*f = frame{Frame: core.Frame{Self: int64(self), Params: p.params, Slots: f.spare[:need:need], Spare: f.spare[need:],
 		Mail:   f.Mail,
-		Choose: choose, Now: Before.Phase, Fuel: core.FuelLimit}, p: p, broken: -1, action: -1, before: state, room: f.room}
+		Choose: choose, Now: Before.Phase, Fuel: core.FuelLimit}, p: p, broken: -1, action: -1, before: state, spare: f.spare}
 	clear(f.Slots)
 	if state != nil {
 		f.Vars = state.Vars
@@ -196,7 +196,7 @@ func (p *Program) try(s *core.Try) code {
 	}
 }
 
-// output judges the value at once, against the state as it is now, and makes it the last one.
+// output checks the value at once, against the state as it is now, and makes it the last one.
 func (p *Program) output(s *core.Output) code {
 	x := p.expr(s.X)
 	return func(f *frame) {
@@ -205,7 +205,7 @@ func (p *Program) output(s *core.Output) code {
 		if f.broken < 0 {
 			caller := f.Enter(nil)
 			f.Slots[0] = v
-			f.broken = p.judge(core.OnOutput, &f.Frame)
+			f.broken = p.check(core.OnOutput, &f.Frame)
 			f.Leave(caller)
 		}
 		f.outputs = append(f.outputs, v)

@@ -1,11 +1,11 @@
-// Package promela exports the sequential form of a Distal program to Promela, so that Spin judges the same model.
+// Package promela exports the sequential form of a Distal program to Promela, so that Spin checks the same model.
 //
 // The exported model has one process. Each round is one atomic step: for every message the network decides whether it
-// arrives (Algorithm 1 and Fig. 11 of the sequentialisation paper), every node resolves its choices, and the
+// arrives (Algorithm 1 and Fig. 11 of the sequentialization paper), every node resolves its choices, and the
 // round is committed. Only states between rounds are stored, so Spin's number of states is comparable with ours.
 // Data and actions are C code inside the model, which Spin compiles into the verifier.
 //
-// To judge a model:
+// To check a model:
 //
 //	spin -a model.pml && gcc -O3 -DSAFETY -DVECTORSZ=65536 -o pan pan.c && ./pan -E -m1000000
 package promela
@@ -90,7 +90,7 @@ static int pick(int n) {
 func (g *generator) assemble(state, code string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b,
-		"/* protocol %+q, %d nodes, %d phases from %d, network %+q, timeouts %s: one atomic step is one round.\n   To judge it: spin -a model.pml && gcc -O3 -DSAFETY -DVECTORSZ=65536 -o pan pan.c && ./pan -E -m1000000 */\n",
+		"/* protocol %+q, %d nodes, %d phases from %d, network %+q, timeouts %s: one atomic step is one round.\n   To check it: spin -a model.pml && gcc -O3 -DSAFETY -DVECTORSZ=65536 -o pan pan.c && ./pan -E -m1000000 */\n",
 		g.prog.Name, g.n, g.opt.Phases, g.prog.First, g.model.Network.Name, g.model.Timeouts)
 	fmt.Fprintf(&b, "c_decl {\n%s\\#define NODES_ %d\n\\#define ALL_NODES %du\n%s%s%s}\n", prelude, g.n, 1<<(g.n+1)-2,
 		baseCode, g.types.String(), state)
@@ -126,10 +126,10 @@ func (g *generator) process() string {
 				p++
 			:: else -> break
 			od;`, g.n)
-	const judged = "\t\tassert(over == 0); /* SeqMax is too small */\n\t\tassert(bad == 0)\n"
+	const checked = "\t\tassert(over == 0); /* SeqMax is too small */\n\t\tassert(bad == 0)\n"
 	return "active proctype main() {\n\tatomic {\n" + loop(resolve("start", "begin")) +
-		"\t\tc_code { start_all(); };\n\t\tq = 0; ch = 0;\n" + judged + "\t}\n" +
+		"\t\tc_code { start_all(); };\n\t\tq = 0; ch = 0;\n" + checked + "\t}\n" +
 		fmt.Sprintf("end:\tdo\n\t:: atomic { phase < %d ->\n", g.prog.First+int64(g.opt.Phases)) +
 		mode + loop(resolve("begin", "begin")) + loop(deliver) + loop(resolve("end", "end_")) +
-		"\t\tc_code { commit(); };\n\t\tq = 0; p = 0; ch = 0; mode = 0;\n" + judged + "\t}\n\tod\n}\n"
+		"\t\tc_code { commit(); };\n\t\tq = 0; p = 0; ch = 0; mode = 0;\n" + checked + "\t}\n\tod\n}\n"
 }

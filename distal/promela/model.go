@@ -86,7 +86,7 @@ func (g *generator) parameters(params []core.Field, first string) string {
 	return strings.Join(parts, ", ")
 }
 
-// publish makes a value the node's last output, after judging the properties on outputs.
+// publish makes a value the node's last output, after checking the properties on outputs.
 func (g *generator) publish(b *strings.Builder) {
 	if g.prog.Output < 0 {
 		return

@@ -58,7 +58,7 @@ func (g *generator) ctype(t *core.Type) string {
 	return g.name(t)
 }
 
-// stored is the C type of a variable or field: small numbers take little room.
+// stored is the C type of a variable or field: small numbers take little space.
 func (g *generator) stored(t *core.Type) string {
 	switch t.Kind {
 	case core.Bool, core.Enum, core.Node:

@@ -1,4 +1,4 @@
-// Package rounds prints the round structure of a Distal program (Sections 4.3 and 4.4 of the sequentialisation paper)
+// Package rounds prints the round structure of a Distal program (Sections 4.3 and 4.4 of the sequentialization paper)
 // as a graph: its rounds, what a node can do in each, and where that leads. The paper unfolds a phase into a tree,
 // which Unfold prints; the graph has the same paths and one vertex for each round.
 package rounds

@@ -13,7 +13,7 @@ import (
 const mostConditionals = 2000
 
 // Unfold prints the phase structure of a program as the procedure UNFOLD of the sequentialization paper makes it (Fig.
-// 8 and 9): the main loop fills the mailbox, runs the first rule whose guard holds, and goes on inside that rule with
+// 8 and 9): the main loop fills the mailbox, runs the first rule whose guard holds, and continues inside that rule with
 // the rules that may follow in the same phase. A path ends with continue, where the next phase begins.
 //
 // Unlike the paper's procedure it leaves out conditionals that can never hold, because their round is over.

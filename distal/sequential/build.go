@@ -9,7 +9,7 @@ import (
 )
 
 // Build turns a program with rules into one in lock-step, of the same form: Sections 4.3 to 5.1 of the
-// sequentialisation paper as one function from programs to programs. first is the phase in which the rounds begin.
+// sequentialization paper as one function from programs to programs. first is the phase in which the rounds begin.
 //
 //   - A send puts a record into a variable due_M. A node for which something is due has moved ahead and takes part in
 //
@@ -121,7 +121,7 @@ func (b *builder) due(message int) {
 }
 
 // place declares where the node is, if there are plain timeouts that could not be proved to move it on: they are
-// clocks that may ring at any time, also when what they send is over.
+// clocks that may fire at any time, also when what they send is over.
 func (b *builder) place() {
 	for _, r := range b.from.Rules {
 		if _, plain := r.Trigger.(core.OnTimeout); plain && !b.from.Proved(core.Grows, r) {

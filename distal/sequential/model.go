@@ -1,4 +1,4 @@
-// Package sequential gives Distal programs their lock-step meaning: Algorithm 1 of the sequentialisation paper.
+// Package sequential gives Distal programs their lock-step meaning: Algorithm 1 of the sequentialization paper.
 //
 // All nodes go through the same rounds in the same order. In each round every node first sends, then receives some of
 // the messages sent to it in this round (which, the network assumption limits), then updates its state. What is not
@@ -89,7 +89,7 @@ func firstTimeout(p *machine.Program, i int, r *core.Rule, self int, s *machine.
 			}
 		}
 	case core.OnRoundTimeout:
-		at, fault := p.Patience(i, self, s)
+		at, fault := p.TimeoutRound(i, self, s)
 		if fault != nil || at.Before(tag) {
 			return
 		}
@@ -181,9 +181,9 @@ func (m *Model) problem(a *core.Action, o machine.Outcome) *Problem {
 	return nil
 }
 
-// Judge judges the properties of states and returns the first that is broken.
-func (m *Model) Judge(nodes []*machine.State) *Problem {
-	broken, fault := m.Program.Judge(nodes)
+// Check checks the properties of states and returns the first that is broken.
+func (m *Model) Check(nodes []*machine.State) *Problem {
+	broken, fault := m.Program.Check(nodes)
 	switch {
 	case fault != nil:
 		return &Problem{"fault", fault.Pos, fault.Text}

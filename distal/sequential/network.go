@@ -281,7 +281,7 @@ func (x *expander) conjunction(q int, conditions []core.Expr) func(uint64) (bool
 }
 
 // promises refuses a predicate that holds for a set and not for a larger one. With few nodes all sets are compared,
-// with many those that grow by one neighbour after the other.
+// with many those that grow by one neighbor after the other.
 func (x *expander) promises(q int, holds func(uint64) (bool, error)) error {
 	grows := func(small, large uint64) error {
 		a, err := holds(small)

@@ -31,7 +31,7 @@ func (b *builder) send(round int) []core.Stmt {
 	return out
 }
 
-// backward watches plain timeouts that could not be proved to move the node on: one that may ring now and would move
+// backward watches plain timeouts that could not be proved to move the node on: one that may fire now and would move
 // it back, or nowhere, does so, and that is a breach of condition 1.
 func (b *builder) backward() []core.Stmt {
 	var out []core.Stmt

@@ -2,12 +2,12 @@
 // do with the nodes renamed and the numbers exchanged. A search then needs to look at only one of the states that
 // differ so.
 //
-// Both proofs are walks over the text. For nodes it accepts what cannot tell one node from another (equality, sets of
-// nodes, quantifiers, choices) and refuses everything else, with a reason: nodes that are named by a number, numbers
-// made of nodes, and whatever depends on the order in which the elements of a set of nodes, or of messages, are looked
-// at. For numbers it finds out which ones are of one kind, because they are compared or stored in the same places. A
-// kind that is only ever copied and compared for equality has numbers that can be exchanged: those that the text
-// mentions only together, in sets from which one is chosen.
+// Both proofs are walks over the text. For nodes it accepts what cannot distinguishes one node from another (equality,
+// sets of nodes, quantifiers, choices) and refuses everything else, with a reason: nodes that are named by a number,
+// numbers made of nodes, and whatever depends on the order in which the elements of a set of nodes, or of messages,
+// are looked at. For numbers it finds out which ones are of one kind, because they are compared or stored in the same
+// places. A kind that is only ever copied and compared for equality has numbers that can be exchanged: those that the
+// text mentions only together, in sets from which one is chosen.
 package symmetry
 
 import (

@@ -39,7 +39,7 @@ func broken(t testing.TB, src string) string {
 	return symmetry.Broken(m.Program.Core, m.Network.Formula)
 }
 
-// TestBroken takes a program in which all nodes are alike and tells them apart in one way after the other.
+// TestBroken takes a program in which all nodes are alike and distinguishes them in one way after the other.
 func TestBroken(t *testing.T) {
 	if reason := broken(t, program); reason != "" {
 		t.Fatal(reason)
@@ -80,7 +80,7 @@ func ExampleBroken() {
 	// Output: a node is named by its number at 12:29
 }
 
-// TestValues takes a program in which two values are alike and tells them apart in one way after the other.
+// TestValues takes a program in which two values are alike and distinguishes them in one way after the other.
 func TestValues(t *testing.T) {
 	find := func(src string) *symmetry.Symmetry {
 		m, _, remarks := distal.NewModel(src, distal.Options{})

@@ -1,6 +1,6 @@
 // Package syntax reads and writes the text of Distal programs (`*.distal`).
 //
-// Distal is the small language in which textbook protocols are written: messages with a synchronisation
+// Distal is the small language in which textbook protocols are written: messages with a synchronization
 // tag, rounds in order, local state, and `upon` rules. This package knows only the text: Parse turns
 // source into a File, Format turns a File back into canonical source and keeps comments. Names and types
 // are the business of package check.

@@ -60,7 +60,7 @@ func Parse(src string) (*File, Diagnostics) {
 	return f, p.errs
 }
 
-// recovering runs parse; after an error in it, skip finds the place to go on.
+// recovering runs parse; after an error in it, skip finds the place to continue.
 func (p *parser) recovering(parse, skip func()) {
 	depth := p.depth
 	defer func() {

@@ -16,7 +16,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-const folder = "../../examples/distal"
+const dir = "../../examples/distal"
 
 func explore(t *testing.T, p system.Program, s lockstep.Strategy, runs int) *lockstep.Result {
 	t.Helper()
@@ -31,7 +31,7 @@ func explore(t *testing.T, p system.Program, s lockstep.Strategy, runs int) *loc
 // Every strategy runs on the buggy program and finds what the exhaustive search finds;
 // the finding replays, shrinks and replays again.
 func TestPaxosBug(t *testing.T) {
-	p := system.Program{File: filepath.Join(folder, "paxos_buggy.distal")}
+	p := system.Program{File: filepath.Join(dir, "paxos_buggy.distal")}
 	for _, s := range []lockstep.Strategy{strategy.Walk{Deliver: 10, Drop: 1, Alarm: 1, Steps: 150},
 		strategy.Uniform{Period: 4, Isolations: 6, Rounds: 20}, strategy.Lossy{Rounds: 20, Loss: 0.2}} {
 		result := explore(t, p, s, 20_000)
@@ -57,7 +57,7 @@ func TestCorrectPrograms(t *testing.T) {
 	for name, drop := range map[string]int{"paxos_fixed": 1, "raft_fixed": 1, "lastvoting_fixed": 1,
 		"chandratoueg_fixed": 1, "onethird_fixed": 1,
 		"fastpaxos_fixed": 1, "benor_fixed": 0, "benortwoquorums_fixed": 0, "twophase_fixed": 0, "threephase_fixed": 0} {
-		p := system.Program{File: filepath.Join(folder, name+".distal")}
+		p := system.Program{File: filepath.Join(dir, name+".distal")}
 		result := explore(t, p, strategy.Walk{Deliver: 10, Drop: drop, Alarm: min(1, drop), Steps: 120}, 200)
 		if result.Verdict() != trace.Pass {
 			t.Errorf("%s: %v %v", name, result.Verdicts, result.First().Finding)
@@ -70,7 +70,7 @@ func TestBuggyPrograms(t *testing.T) {
 	for name, drop := range map[string]int{"lastvoting_buggy": 1, "chandratoueg_buggy": 1, "onethird_buggy": 1,
 		"fastpaxos_buggy":  1,
 		"threephase_buggy": 1, "threephase_fixed": 1, "benortwoquorums_buggy": 0} {
-		p := system.Program{File: filepath.Join(folder, name+".distal")}
+		p := system.Program{File: filepath.Join(dir, name+".distal")}
 		result := explore(t, p, strategy.Walk{Deliver: 10, Drop: drop, Alarm: min(1, drop), Steps: 150}, 5000)
 		if result.Verdict() != trace.Fail {
 			t.Errorf("%s: %v", name, result.Verdicts)
@@ -80,7 +80,7 @@ func TestBuggyPrograms(t *testing.T) {
 
 // A second copy of a message changes nothing: senders are counted, not messages.
 func TestDuplicates(t *testing.T) {
-	p := system.Program{File: filepath.Join(folder, "paxos_fixed.distal")}
+	p := system.Program{File: filepath.Join(dir, "paxos_fixed.distal")}
 	result := explore(t, p, strategy.Walk{Deliver: 10, Duplicate: 5, Alarm: 1, Steps: 150}, 200)
 	if result.Verdict() != trace.Pass {
 		t.Errorf("%v %v", result.Verdicts, result.First().Finding)
@@ -100,8 +100,8 @@ func TestBadPrograms(t *testing.T) {
 	}{
 		{system.Program{File: "nowhere.distal"}, "the program cannot be read: open nowhere.distal"},
 		{system.FromSource("protocol", ""), "distal: "},
-		{system.Program{File: filepath.Join(folder, "benor_fixed.distal"), Params: "f"}, "not a list of parameters"},
-		{system.Program{File: filepath.Join(folder, "paxos_fixed.distal"), Test: "large"}, "there is no test large"},
+		{system.Program{File: filepath.Join(dir, "benor_fixed.distal"), Params: "f"}, "not a list of parameters"},
+		{system.Program{File: filepath.Join(dir, "paxos_fixed.distal"), Test: "large"}, "there is no test large"},
 	} {
 		if _, err := c.p.Describe(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want ...%s...", c.p, err, c.want)
@@ -110,7 +110,7 @@ func TestBadPrograms(t *testing.T) {
 }
 
 func ExampleFromSource() {
-	text, err := os.ReadFile(filepath.Join(folder, "paxos_buggy.distal"))
+	text, err := os.ReadFile(filepath.Join(dir, "paxos_buggy.distal"))
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -20,7 +20,7 @@ var words = []word{
 	{"stands still", "is paused, is stalled, blocks", "stand still|stands still|stood still|standing still"},
 	{"for ever, goes on", "indefinitely, continues", "for ever|forever|goes on|went on"},
 	{"by itself", "automatically; single-node; on its own thread", "by itself"},
-	{"nobody, who", "the node, the client, the caller", "nobody|somebody|someone|who|whom|whoever|whose"},
+	{"nobody, who", "the node, the client, the caller", "nobody|somebody|someone|who|whom|whoever"},
 	{"house, room", "the project, package; space", "house|houses|room|rooms"},
 	{"folder", "directory", "folder|folders"},
 	{"patience", "timeout", "patience|patient|patiently"},

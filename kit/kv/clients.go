@@ -6,7 +6,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// RequestSink is where requests are offered and events told: a [lockstep.Outbox].
+// RequestSink is where a client offers requests and reports events: a [lockstep.Outbox].
 type RequestSink interface {
 	Offer(lockstep.Pending)
 	Withdraw(id int32)
@@ -15,7 +15,7 @@ type RequestSink interface {
 
 // Clients are the clients of a run. Each has one operation under way at a time, which is
 // offered to the strategy as a request: the strategy decides which node gets it and, where
-// it is offered again, when the client loses its patience and which node it tries next. It
+// it is offered again, when the client times out and which node it asks next. It
 // takes the first answer, from whichever node it asked.
 type Clients struct {
 	load  Load
@@ -25,21 +25,21 @@ type Clients struct {
 	texts [1 << 10]text
 }
 
-// text is an operation in words, kept because it is drawn in many runs.
+// text is an operation as text, kept because it is drawn in many runs.
 type text struct {
 	op    Op
 	words string
 }
 
 type client struct {
-	ops     []Op
-	results []Result
-	text    string // of the operation under way or next
-	at      int    // the operation under way or next
-	asked   bool
-	tries   uint64
-	calls   []spec.Call // by operation, as the answers: who reads of an event later finds it as it was
-	answers []spec.Return
+	ops      []Op
+	results  []Result
+	text     string // of the operation under way or next
+	at       int    // the operation under way or next
+	asked    bool
+	attempts uint64
+	calls    []spec.Call // by operation, as the answers: a later reader of an event finds it as it was
+	answers  []spec.Return
 }
 
 // perClient separates the numbers of the clients' requests: the operation i of client c has
@@ -101,18 +101,18 @@ func (c *Clients) offer(k *client) {
 // Has reports whether the number of a request is one of the clients'.
 func (c *Clients) Has(id int32) bool { return id > perClient && id < Numbers }
 
-// Given is called when a request reaches a node, and tells which operation that is and
+// Given is called when a request reaches a node, and returns which operation that is and
 // how many-th try.
 func (c *Clients) Given(id int32) (o *Op, try uint64) {
 	k := &c.list[id/perClient-1]
 	o = &k.ops[k.at]
-	k.tries++
+	k.attempts++
 	if !k.asked {
 		k.asked = true
 		k.calls[k.at] = spec.Call{Client: o.Client, ID: int(id), Input: o}
 		c.sink.Event(lockstep.Event{Type: spec.EventCall, Value: &k.calls[k.at]})
 	}
-	return o, k.tries
+	return o, k.attempts
 }
 
 // Offer offers a client's operation again, which was given to a node and may be answered
@@ -146,7 +146,7 @@ func (c *Clients) Answer(n lockstep.Node, number int, seq uint16, r Result) {
 	c.turn(k, k.at+1)
 }
 
-// GiveUp lets a client go on with its next operation. The one that it waited for may take
+// GiveUp lets a client continue with its next operation. The one that it waited for may take
 // effect or not.
 func (c *Clients) GiveUp(number int, seq uint16) {
 	if c.Wait(number, seq) != nil {

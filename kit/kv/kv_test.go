@@ -141,7 +141,7 @@ func (d *sink) give(i int) int32 {
 	return id
 }
 
-// A client tries until it is answered, is called once and answered once for each operation,
+// A client retries until it is answered, is called once and answered once for each operation,
 // and has one operation at a time.
 func TestClients(t *testing.T) {
 	var d sink
@@ -178,21 +178,21 @@ func TestClients(t *testing.T) {
 	}
 }
 
-// What an event tells stays as it was when its client goes on: traces are written later.
+// What an event reports stays as it was when its client continues: traces are written later.
 func TestEventsLast(t *testing.T) {
 	var d sink
 	c := kv.NewClients(kv.Load{Clients: 1, Requests: 3, Keys: 2}, 3)
 	c.Begin(rand.New(rand.NewPCG(1, 1)), &d)
-	var told []string
+	var reported []string
 	for range 3 {
 		o, _ := c.Given(d.give(0))
-		told = append(told, fmt.Sprint(d.events[len(d.events)-1].Value))
+		reported = append(reported, fmt.Sprint(d.events[len(d.events)-1].Value))
 		c.Answer(1, 1, o.Seq, kv.Result{OK: true, Value: kv.Value{Number: o.Value}})
-		told = append(told, fmt.Sprint(d.events[len(d.events)-1].Value))
+		reported = append(reported, fmt.Sprint(d.events[len(d.events)-1].Value))
 	}
 	for i, e := range d.events {
-		if now := fmt.Sprint(e.Value); now != told[i] {
-			t.Errorf("event %d was %q, and is %q now", i, told[i], now)
+		if now := fmt.Sprint(e.Value); now != reported[i] {
+			t.Errorf("event %d was %q, and is %q now", i, reported[i], now)
 		}
 	}
 }
@@ -291,7 +291,7 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// What nobody can have noticed is left out, and that changes no verdict.
+// What no node can have noticed is left out, and that changes no verdict.
 func TestNoticed(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	good, less := 0, 0
@@ -360,7 +360,7 @@ func TestManyGaveUp(t *testing.T) {
 	m := kv.Model
 	m.Partition = nil
 	if porcupine.CheckOperations(m, parts[0]) {
-		t.Error("what was put is gone, and nobody deleted it")
+		t.Error("what was put is gone, and no node deleted it")
 	}
 }
 
@@ -403,14 +403,15 @@ func explained(left []porcupine.Operation, m *kv.Map, revision int64) bool {
 		if err := next.Restore(m.Snapshot(nil)); err != nil {
 			panic(err)
 		}
-		told := *o.Output.(*kv.Result)
+		reported := *o.Output.(*kv.Result)
 		least := revision // that it may have
-		if told.Revision == 0 {
-			told.Revision, least = revision, 0
+		if reported.Revision == 0 {
+			reported.Revision, least = revision, 0
 		}
-		at := told.Revision
-		told.Revision = 0
-		if next.Apply(*o.Input.(*kv.Op)) != told || least > 0 && next.String() != m.String() && at == least || at < least {
+		at := reported.Revision
+		reported.Revision = 0
+		if next.Apply(*o.Input.(*kv.Op)) != reported || least > 0 && next.String() != m.String() && at == least ||
+			at < least {
 			continue
 		}
 		if rest := slices.Delete(slices.Clone(left), i, i+1); len(rest) == 0 || explained(rest, next, at) {
@@ -432,15 +433,15 @@ func TestRevisions(t *testing.T) {
 	}
 	put, get, remove := act(kv.Put, 0, 1, 0), act(kv.Get, 1, 0, 0), act(kv.Delete, 1, 0, 0)
 	for _, c := range []struct {
-		name   string
-		events enginetest.Told
-		want   string
-		judged int
+		name    string
+		events  enginetest.Told
+		want    string
+		checked int
 	}{
 		{"in order", enginetest.Told{call(1, put), answer(1, 5), call(2, get), answer(2, 5), call(3, put), answer(3, 6),
 			call(4, remove), answer(4, 6)}, "", 3},
 		{"at once", enginetest.Told{call(1, put), call(2, get), answer(1, 5), answer(2, 4)}, "", 0},
-		{"not told", enginetest.Told{call(1, put), answer(1, 5), call(2, get), answer(2, 0)}, "", 0},
+		{"not reported", enginetest.Told{call(1, put), answer(1, 5), call(2, get), answer(2, 0)}, "", 0},
 		{"an old read", enginetest.Told{call(1, put), answer(1, 5), call(2, get), answer(2, 4)},
 			"c1 get b was answered at revision 4; before it began, revision 5 had been answered", 1},
 		{"two writes", enginetest.Told{call(1, put), answer(1, 5), call(2, put), answer(2, 5)},
@@ -452,8 +453,8 @@ func TestRevisions(t *testing.T) {
 		if f := r.First(); f != nil {
 			got = f.Finding.Text
 		}
-		if got != c.want || r.Judged[0].N != c.judged {
-			t.Errorf("%s: %q, judged %v, want %q, %d", c.name, got, r.Judged, c.want, c.judged)
+		if got != c.want || r.Judged[0].N != c.checked {
+			t.Errorf("%s: %q, checked %v, want %q, %d", c.name, got, r.Judged, c.want, c.checked)
 		}
 	}
 }
@@ -472,7 +473,7 @@ func ExampleClients() {
 	c := kv.NewClients(kv.Load{Clients: 1, Requests: 2, Keys: 1}, 3)
 	c.Begin(rand.New(rand.NewPCG(1, 2)), &d)
 	o, _ := c.Given(d.give(0)) // a request step
-	c.Offer(o)                 // the client may lose its patience
+	c.Offer(o)                 // the client may time out
 	c.Answer(2, o.Client, o.Seq, kv.Result{OK: true})
 	fmt.Println(d.events[0].Value, "|", d.events[1].Value, "|", d.pending[0].Text)
 	// Output: c1 get a | c1 is 0 | c1 get a

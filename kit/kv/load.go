@@ -155,7 +155,7 @@ func (l *Load) drawMixed(r Source, o *Op, mix Mix, i int) {
 		o.Value = l.valueOf(o.Client, i)
 	}
 	if kind == Cas {
-		if other := r.IntN(l.Clients + 1); other > 0 { // a value that somebody may have put
+		if other := r.IntN(l.Clients + 1); other > 0 { // a value that some node may have put
 			o.Old = l.valueOf(other, r.IntN(l.Requests))
 		}
 	}

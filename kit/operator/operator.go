@@ -1,9 +1,9 @@
-// Package operator is who runs a system beside its clients: it asks for changes of members,
+// Package operator is the operator of a system, beside its clients: it asks for changes of members,
 // transfers of leadership and whatever else a system lets an operator do.
 //
 // An [Operator] has tasks, each to be asked for some times, one request of each at a time;
 // and asks, which are offered from the start under their own words. A request step gives the
-// system a number, for which [Operator.Given] is the task; [Operator.Next] goes on to the
+// system a number, for which [Operator.Given] is the task; [Operator.Next] continues to the
 // task's next request. [Changes] reads "remove 4; add 4".
 package operator
 

@@ -73,10 +73,10 @@ func (v *view) Reaches(lockstep.Node) uint64          { return v.reaches }
 func (v *view) Answered() (answered, all int)         { return 5 - v.open, 5 }
 func (v *view) Calm(_ lockstep.Nodes, ticks int) bool { return v.calm >= ticks }
 func (v *view) Heeds(_, _ lockstep.Node) bool         { return true }
-func (v *view) Quiet() lockstep.Time                  { return 2 }
+func (v *view) QuiescentAfter() lockstep.Time         { return 2 }
 
-// judge makes one run of a script.
-func judge(t testing.TB, s script, promised lockstep.Spec) *lockstep.Result {
+// check makes one run of a script.
+func check(t testing.TB, s script, promised lockstep.Spec) *lockstep.Result {
 	t.Helper()
 	r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: s, Strategy: strategy.Walk{Alarm: 1},
 		Spec: promised,
@@ -90,7 +90,7 @@ func judge(t testing.TB, s script, promised lockstep.Spec) *lockstep.Result {
 // found is the property that a script violates, and the text of the finding.
 func found(t testing.TB, s script, promised lockstep.Spec) (property, text string) {
 	t.Helper()
-	if f := judge(t, s, promised).First(); f != nil {
+	if f := check(t, s, promised).First(); f != nil {
 		return f.Finding.Property, f.Finding.Text
 	}
 	return "", ""
@@ -186,10 +186,10 @@ func TestProperties(t *testing.T) {
 		"pass over a silent one": {[]lockstep.Event{appends(1, 0, entries(1, "1 -", "1 b")), applies(1, ab[1], 1)}, nil, ""},
 		"apply something else": {[]lockstep.Event{applies(1, ab[0], 1), applies(2, entries(1, "1 x")[0], 1)}, nil,
 			"state-machine-safety"},
-		"another state":    {[]lockstep.Event{applies(1, ab[0], 1), applies(2, ab[0], 2)}, nil, "state-machine-safety"},
-		"another snapshot": {[]lockstep.Event{applies(1, ab[0], 1), installs(2, 1, 2)}, nil, "state-machine-safety"},
-		"told and kept":    {slices.Concat(answered, []lockstep.Event{appends(2, 0, ab), leads(2, 2)}), nil, ""},
-		"not on the disks": {answered, &view{follows: 1, reaches: 1}, "durability"},
+		"another state":         {[]lockstep.Event{applies(1, ab[0], 1), applies(2, ab[0], 2)}, nil, "state-machine-safety"},
+		"another snapshot":      {[]lockstep.Event{applies(1, ab[0], 1), installs(2, 1, 2)}, nil, "state-machine-safety"},
+		"acknowledged and kept": {slices.Concat(answered, []lockstep.Event{appends(2, 0, ab), leads(2, 2)}), nil, ""},
+		"not on the disks":      {answered, &view{follows: 1, reaches: 1}, "durability"},
 		"on the disks": {slices.Concat(answered, led[1:],
 			[]lockstep.Event{appends(2, 0, ab), applies(2, ab[0], 1), applies(2, ab[1], 2), appends(3, 0, ab)}), fine, ""},
 		"only one has it": {slices.Concat(answered, led[1:]), fine, "durability"},
@@ -198,8 +198,8 @@ func TestProperties(t *testing.T) {
 		"logs agree": {slices.Concat(started, led,
 			[]lockstep.Event{appends(1, 0, ab), appends(2, 0, ab), appends(3, 0, ab)}), fine, ""},
 		"a log is not that far": {slices.Concat(started, led, []lockstep.Event{appends(1, 0, ab)}), fine, "log-agreement"},
-		"nobody leads":          {started, fine, "liveness"},
-		"nobody follows":        {slices.Concat(started, led), &view{}, "liveness"},
+		"no node leads":         {started, fine, "liveness"},
+		"no node follows":       {slices.Concat(started, led), &view{}, "liveness"},
 		"not answered":          {slices.Concat(started, led), &view{follows: 1, open: 1}, "liveness"},
 		"no calm":               {started, &view{calm: -1}, ""},
 	} {
@@ -210,7 +210,7 @@ func TestProperties(t *testing.T) {
 	}
 }
 
-// A write that a client knows of is missed in the log of a leader though nobody told that it
+// A write that a client knows of is missed in the log of a leader though no node reported that it
 // was committed.
 func TestDurabilityWithoutCommits(t *testing.T) {
 	ab := entries(1, "1 a", "1 b")
@@ -251,9 +251,9 @@ func TestTimed(t *testing.T) {
 	}
 }
 
-// What is compared with nothing is not judged: the first log that has an entry, a leader
-// that has a snapshot of what was committed, a snapshot of what nobody has applied.
-func TestJudgedOnlyWhatCouldFail(t *testing.T) {
+// What is compared with nothing is not checked: the first log that has an entry, a leader
+// that has a snapshot of what was committed, a snapshot of what no node has applied.
+func TestCheckedOnlyWhatCouldFail(t *testing.T) {
 	one := entries(1, "1 a")
 	for name, c := range map[string]struct {
 		property raftspec.Property
@@ -269,8 +269,8 @@ func TestJudgedOnlyWhatCouldFail(t *testing.T) {
 		"in the log": {raftspec.LeaderCompleteness, []lockstep.Event{leads(1, 1), appends(1, 0, one), commits(1, 1, 1),
 			appends(2, 0, one), leads(2, 2)}, 1},
 	} {
-		if r := judge(t, script{events: c.events}, c.property); r.First() != nil || r.Judged[0].N != c.want {
-			t.Errorf("%s: %v, judged %v, want %d", name, r.First(), r.Judged, c.want)
+		if r := check(t, script{events: c.events}, c.property); r.First() != nil || r.Judged[0].N != c.want {
+			t.Errorf("%s: %v, checked %v, want %d", name, r.First(), r.Judged, c.want)
 		}
 	}
 }

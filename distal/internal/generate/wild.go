@@ -64,7 +64,7 @@ func (g *wild) program() string {
 	}
 	g.properties()
 	rest := g.cut()
-	// Rules on messages that nobody sends would be refused.
+	// Rules on messages that no node sends would be refused.
 	out := common
 	for again := true; again; {
 		again = false
@@ -78,7 +78,7 @@ func (g *wild) program() string {
 	return out + rest
 }
 
-// Alike makes a wild program in which, for the most part, nothing tells one node from another.
+// Alike makes a wild program in which, for the most part, nothing distinguishes one node from another.
 func Alike(seed uint64) string {
 	return strings.NewReplacer("self == node(1)", "b", "{node(1)}", "{self}", "to node(1)", "to choose(all)",
 		"[node(1), self]", "who", "node(1)", "self",
@@ -88,8 +88,8 @@ func Alike(seed uint64) string {
 }
 
 // Values makes a wild program in which, for the most part, numbers other than phases are only copied and compared for
-// equality. In every other one nothing tells one node from another, either. Some use numbers in a way that tells them
-// apart.
+// equality. In every other one nothing distinguishes one node from another, either. Some use numbers in a way that
+// tells them apart.
 func Values(seed uint64) string {
 	src := Wild(seed)
 	if seed%2 == 1 {

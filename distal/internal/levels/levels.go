@@ -8,7 +8,7 @@
 // stays of a finished level are its back pointers, four bytes a state.
 //
 // Both passes are spread over workers. In the first each has an outbox for every shard, in which candidates are in the
-// order of their parents; in the second a shard is one worker's, who reads the outboxes of all for it in that order.
+// order of their parents; in the second a shard is one worker's, which reads the outboxes of all for it in that order.
 // So levels come out the same, state by state, whatever the number of workers and the limits, and nothing but counting
 // is done by one for all.
 package levels
@@ -25,7 +25,7 @@ import (
 // Options of a search.
 type Options struct {
 	Rounds int // how many rounds to explore
-	// rounds after which the program begins anew; estimates compare a round with the one so long before
+	// rounds after which the program begins again; estimates compare a round with the one so long before
 	Period   int
 	Memory   int64               // limit in bytes, about
 	Disk     int64               // limit of the temporary file in bytes; 0: none is used
@@ -147,7 +147,7 @@ type search struct {
 	show       Progress
 }
 
-// Search explores every behaviour. Its error is only that of the options.
+// Search explores every behavior. Its error is only that of the options.
 func Search(o Oracle, opt Options) (Result, error) {
 	if opt.Rounds < 0 || opt.Period < 1 || opt.Workers < 1 || opt.Memory < 0 || opt.Disk < 0 {
 		return Result{}, fmt.Errorf("levels: %d rounds, period %d, %d workers, %d bytes of memory, %d of disk", opt.Rounds,
@@ -261,7 +261,7 @@ func (s *search) open(round int, size int64) {
 	s.show.Estimate = estimate(s.result.Levels, s.show.States, s.opt.Rounds+1, s.opt.Period)
 }
 
-// pause looks at the memory and tells the caller how far the search is.
+// pause looks at the memory and reports to the caller how far the search is.
 func (s *search) pause() error {
 	fixed := s.o.Bytes() + s.memo.bytes() + s.verdicts.bytes() + s.spareBytes
 	for _, b := range s.bytes {

@@ -81,7 +81,7 @@ func replay(t *testing.T, r *randomProgram, f *Found) []string {
 		}
 		active += acted
 		if problem == 0 {
-			problem = r.Judge(step.State)
+			problem = r.Check(step.State)
 		}
 		if last := round == len(f.Path)-1; last && problem != f.Problem || !last && problem != 0 {
 			t.Fatalf("round %d of %d has problem %d; %d is announced at the end", round, len(f.Path), problem, f.Problem)
@@ -89,8 +89,8 @@ func replay(t *testing.T, r *randomProgram, f *Found) []string {
 		state = step.State
 		path = append(path, r.global(state))
 	}
-	if len(f.Path) == 0 && r.Judge(f.Start) != f.Problem {
-		t.Fatalf("the initial state has problem %d, %d is announced", r.Judge(f.Start), f.Problem)
+	if len(f.Path) == 0 && r.Check(f.Start) != f.Problem {
+		t.Fatalf("the initial state has problem %d, %d is announced", r.Check(f.Start), f.Problem)
 	}
 	if active != f.Active {
 		t.Fatalf("%d rounds act, %d are announced", active, f.Active)
@@ -146,7 +146,7 @@ func check(t *testing.T, seed uint64, got outcome, want naive) {
 }
 
 // TestOrder wants the states of the last level in the same order whatever the workers, where they and the filter have
-// much to do: every state leads to the same few, and one worker drops most of what comes again.
+// much to do: every state leads to the same few, and one worker drops most of what occurs again.
 func TestOrder(t *testing.T) {
 	for seed := range uint64(20) {
 		var first []string
@@ -224,7 +224,7 @@ func TestDisk(t *testing.T) {
 	}
 }
 
-// TestLimits wants every limit to end the search with its reason, whoever meets it.
+// TestLimits wants every limit to end the search with its reason, whichever caller meets it.
 func TestLimits(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -233,7 +233,7 @@ func TestLimits(t *testing.T) {
 	}{
 		{"memory", Options{Memory: 8 << 20}, spill.ErrMemory},
 		{"disk", Options{Memory: 8 << 20, Disk: 8 << 20}, spill.ErrDisk},
-		{"no folder", Options{Memory: 8 << 20, Disk: 1 << 30, Dir: "/nonexistent/folder"}, os.ErrNotExist},
+		{"no directory", Options{Memory: 8 << 20, Disk: 1 << 30, Dir: "/nonexistent/directory"}, os.ErrNotExist},
 		{"tables", Options{Memory: 1}, spill.ErrMemory},
 		{"stopped", Options{Memory: 1 << 30, Progress: func(p Progress) bool { return p.Round == 0 }}, ErrStopped},
 	} {
@@ -284,12 +284,12 @@ func TestTooManySuccessors(t *testing.T) {
 
 func TestBadOptions(t *testing.T) {
 	good := Options{Rounds: 1, Period: 1, Workers: 1}
-	for _, spoil := range []func(*Options){
+	for _, damage := range []func(*Options){
 		func(o *Options) { o.Rounds = -1 }, func(o *Options) { o.Period = 0 }, func(o *Options) { o.Workers = 0 },
 		func(o *Options) { o.Memory = -1 }, func(o *Options) { o.Disk = -1 },
 	} {
 		opt := good
-		spoil(&opt)
+		damage(&opt)
 		if _, err := Search(newWide(1, 2), opt); err == nil {
 			t.Errorf("no error for %+v", opt)
 		}

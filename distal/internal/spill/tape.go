@@ -13,7 +13,7 @@ type Tape struct {
 type page struct {
 	words []uint32
 	at    int64
-	size  int // in words
+	size  int // as text
 }
 
 // Tape makes an empty tape for records of the given number of words, at most a page.
@@ -59,8 +59,8 @@ func (t *Tape) Append(records []uint32) error {
 	return nil
 }
 
-// Turn takes a page that has no room for another record, and returns an empty one: who writes record by record writes
-// to pages, beginning with nil, and hands them over. The error is as for Append.
+// Turn takes a page that has no space for another record, and returns an empty one: a caller that writes record by
+// record writes to pages, beginning with nil, and hands them over. The error is as for Append.
 func (t *Tape) Turn(full []uint32) (empty []uint32, err error) {
 	if err := t.put(full); err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func (t *Tape) put(words []uint32) error {
 	return err
 }
 
-// Seal ends the writing and gives the room at the end of the last page back.
+// Seal ends the writing and gives the space at the end of the last page back.
 func (t *Tape) Seal() {
 	if len(t.pages) == 0 {
 		return

@@ -1,6 +1,6 @@
-// Package mends asks whether random programs would notice the return of a defect: it takes mends out again, one at a
+// Package fixes asks whether random programs would notice the return of a defect: it takes fixes out again, one at a
 // time, and runs the tests on random programs until one of them fails.
-package mends
+package fixes
 
 import (
 	"encoding/json"
@@ -15,15 +15,15 @@ import (
 )
 
 var (
-	programs = flag.Int("mends", 0,
-		"take every mend out and try so many programs; 0: only look whether the mends are still there")
-	only = flag.String("mend", "", "take out only mends whose name contains this")
+	programs = flag.Int("fixes", 0,
+		"take every fix out and try so many programs; 0: only look whether the fixes are still there")
+	only = flag.String("fix", "", "take out only fixes whose name contains this")
 )
 
 // search is a test on random programs.
 type search struct {
-	folder, test string
-	share        int // one program of so many is enough: others are slower
+	dir, test string
+	share     int // one program of so many is enough: others are slower
 }
 
 var (
@@ -33,15 +33,15 @@ var (
 	spin    = search{"promela", "^TestSpinAgreesOnWild$/^edge", 20} // half of them have numbers at the edge
 )
 
-// mend is a place of the program as it is, and what was there before: it, or something with the same defect.
-type mend struct {
+// fix is a place of the program as it is, and what was there before: it, or something with the same defect.
+type fix struct {
 	name      string
 	file      string // below distal
 	now, then string
 	by        search // which finds it
 }
 
-var mends = []mend{
+var fixes = []fix{
 	{"rounds begin with the first phase", "sequential/model.go", "lockstep = Build(p, timeouts, FirstPhase(m.Source))",
 		"lockstep = Build(p, timeouts, 1)", async},
 	{"negative first phases", "sequential/model.go", "lockstep = Build(p, timeouts, FirstPhase(m.Source))",
@@ -61,7 +61,7 @@ var mends = []mend{
 		"core.WalkStmts(r.Body.Body, func(s core.Stmt) { core.Exprs(s, func(e core.Expr) { core.Walk(e, look) }) })", async},
 	{"received shows the rule's tag", "machine/stmt.go", "!foreign && m.Tag != f.view", "!e.All && m.Tag != f.view",
 		async},
-	{"a send to nobody moves the node", "async/instance.go", "in.post(f.Node, s)\n\t\t\tn.tag = s.Tag",
+	{"a send to no node moves the node", "async/instance.go", "in.post(f.Node, s)\n\t\t\tn.tag = s.Tag",
 		"in.post(f.Node, s)\n\t\t\tif s.To != 0 {\n\t\t\t\tn.tag = s.Tag\n\t\t\t}", async},
 	{"what a loop assigns is forgotten", "check/symbolic.go", "e.vars[a.Var] = e.unknown()", "_ = a", async},
 	{"what a loop assigns through actions is forgotten", "check/symbolic.go", "e.prog.Reach(s.Body, func(in core.Stmt) {",
@@ -81,7 +81,7 @@ var mends = []mend{
 		"case follows && known.noMore(own, tag) && j.c.skipped[round] == j.c.skipped[round]:", async},
 	{"the phase variable may lag behind", "check/conditions.go", "follows := c.phaseFollows()",
 		"follows := c.phaseFollows() || c.prog.Phase >= 0", async},
-	{"an output is judged before it is the last one", "machine/stmt.go", "if f.broken < 0 {",
+	{"an output is checked before it is the last one", "machine/stmt.go", "if f.broken < 0 {",
 		"f.set(p.Core.Output, core.SomeOf(v))\n\t\tif f.broken < 0 {", spin},
 	{"properties between the halves of a round", "internal/levels/worker.go", "flags := w.middle(w.send(mode))",
 		"flags := w.send(mode)", naive},
@@ -105,9 +105,9 @@ var mends = []mend{
 	{"what fails is undone in C", "promela/stmt.go", "*s = keep_; broken = b_;", "broken = b_;", spin},
 }
 
-// TestMends looks whether every mend is where it is said to be; with -mends it takes each out.
-func TestMends(t *testing.T) {
-	for _, m := range mends {
+// TestFixes looks whether every fix is where it is said to be; with -fixes it takes each out.
+func TestFixes(t *testing.T) {
+	for _, m := range fixes {
 		path, err := filepath.Abs(filepath.Join("..", "..", m.file))
 		if err != nil {
 			t.Fatal(err)
@@ -131,7 +131,7 @@ func TestMends(t *testing.T) {
 		case seed < 0:
 			t.Errorf("%s: not found in %d programs", m.name, *programs/m.by.share)
 		default:
-			fmt.Printf("| %s | %d | `%s` |\n", m.name, seed+1, m.by.folder)
+			fmt.Printf("| %s | %d | `%s` |\n", m.name, seed+1, m.by.dir)
 		}
 	}
 }
@@ -156,7 +156,7 @@ func without(dir, path, text string, by search) (int, error) {
 	if err := os.WriteFile(overlay, list, 0o600); err != nil {
 		return 0, err
 	}
-	cmd := exec.Command("go", "test", "-overlay", overlay, "-failfast", "-timeout", "0", "-run", by.test, "./"+by.folder,
+	cmd := exec.Command("go", "test", "-overlay", overlay, "-failfast", "-timeout", "0", "-run", by.test, "./"+by.dir,
 		"-wild", fmt.Sprint(*programs/by.share))
 	cmd.Dir = filepath.Join("..", "..")
 	out, err := cmd.CombinedOutput()
@@ -169,5 +169,5 @@ func without(dir, path, text string, by search) (int, error) {
 	}
 	var seed int
 	_, err = fmt.Sscan(string(found[1])+string(found[2]), &seed)
-	return seed - firstSeed[by.folder], err
+	return seed - firstSeed[by.dir], err
 }
