@@ -190,7 +190,8 @@ func TestRefused(t *testing.T) {
 		{"bridge nodes of the goal = 4: want 0 to 3 (the nodes that the goal does not name)",
 			errOf(cover.Goals(cover.Split{K: 2, Bridge: 4}, 5))},
 		{"criterion = <nil>: want Split, Separate or Isolate", errOf(cover.ProbabilityOf(nil, space))},
-		{"probability of minority isolation = 0: want a space other than the 2-partitions of 4 nodes with sides of 2 and 2, none of which covers a goal", errOf(cover.ProbabilityOf(cover.Isolate{}, cover.Balanced(4, 2)))},
+		{"probability of minority isolation = 0: want a space other than the 2-partitions of 4 nodes with sides of 2 and " +
+			"2, none of which covers a goal", errOf(cover.ProbabilityOf(cover.Isolate{}, cover.Balanced(4, 2)))},
 		{"nodes of the partition 1,2|3,4 = 4: want 5", cover.Check(cover.Split{K: 2}, space, []cover.Partition{four})},
 		{"sides of the partition 1,2|3,4 = 2: want 3 to 3", cover.Uniform(4, 3).Contains(four)},
 		{"sizes of the partition 1,2|3,4 = [2 2]: want [1 3]", cover.Sized(1, 3).Contains(four)},

@@ -187,7 +187,7 @@ func TestOutputMoment(t *testing.T) {
 		t.Fatal(remarks)
 	}
 	if in := async.RandomRun(p, async.Weights{Deliver: 1}, 20, 1); in.Breaks("Then") || in.Breaks("Before") {
-		t.Error("the output is judged too late")
+		t.Error("the output is checked too late")
 	}
 	if r, _ := distal.Explore(src, distal.ExploreOptions{}); r.Verdict == explore.Fail {
 		t.Errorf("%+v", r.Violation)

@@ -188,9 +188,11 @@ func TestBreaches(t *testing.T) {
 		rules     string
 	}{
 		{core.Grows, true,
-			"upon A m with m.k > k do { k := m.k send B(k, x) to all }\nupon B m with m.k == k and timely do { send A(k, x) to all }\n"},
+			"upon A m with m.k > k do { k := m.k send B(k, x) to all }\nupon B m with m.k == k and timely do { send A(k, x) " +
+				"to all }\n"},
 		{core.Grows, false,
-			"upon A m with m.k > k do { k := m.k send B(k, x) to all }\nupon B m with m.k == k and timely do { k := k + m.v send A(k, x) to all }\n"},
+			"upon A m with m.k > k do { k := m.k send B(k, x) to all }\nupon B m with m.k == k and timely do { k := k + m.v " +
+				"send A(k, x) to all }\n"},
 		{core.Carries, true,
 			"phase k\nupon A m with m.k > k do { k := m.k send B(k + 1, x) to all }\nupon B m with m.k > k do { k := m.k }\n"},
 		{core.Current, true,
@@ -198,11 +200,14 @@ func TestBreaches(t *testing.T) {
 		{core.Current, false,
 			"upon A m with m.k > k do { k := m.k send B(k, x) to all }\nupon B m with m.v >= x do { x := m.v }\n"},
 		{core.Reads, true,
-			"upon A m with m.k > k do { k := m.k send B(k, x) to all }\nupon B m with m.k == k and timely do { x := len(received(A)) }\n"},
+			"upon A m with m.k > k do { k := m.k send B(k, x) to all }\nupon B m with m.k == k and timely do { x := " +
+				"len(received(A)) }\n"},
 		{core.Rests, true,
-			"upon A m with m.k > k do { k := m.k send B(k, x) to all x := 1 }\nupon B m with m.k == k and timely do { x := 2 }\n"},
+			"upon A m with m.k > k do { k := m.k send B(k, x) to all x := 1 }\nupon B m with m.k == k and timely do { x := 2 " +
+				"}\n"},
 		{core.Once, true,
-			"upon A m with m.k > k do { k := m.k send B(k, x) to all send B(k, 1) to all }\nupon B m with m.k == k and timely do { x := m.v }\n"},
+			"upon A m with m.k > k do { k := m.k send B(k, x) to all send B(k, 1) to all }\nupon B m with m.k == k and " +
+				"timely do { x := m.v }\n"},
 	} {
 		checked, p := load(t, head+c.rules)
 		m, err := sequential.New(checked, nil, 0, core.Free)

@@ -93,7 +93,8 @@ func (c *checker) namedNetwork(pos syntax.Pos, name string, arg *syntax.Expr) in
 		}
 	}
 	c.Errorf(pos, "names",
-		"unknown network %s%s; known are any, own, reliable, atleast(k), kernel, mutual and those declared as network Name: formula",
+		"unknown network %s%s; known are any, own, reliable, atleast(k), kernel, mutual and those declared as network "+
+			"Name: formula",
 		name, syntax.Suggest(name, names))
 	return 0
 }

@@ -147,7 +147,8 @@ func arrival(d *syntax.Decl, n *core.Network) *syntax.Diagnostic {
 		if fixesSender(h.Guard, h.Var.Name) {
 			return nil
 		}
-		text = "%s acts on the message that comes first, though network %s may deliver several; the sequential form explores each"
+		text = "%s acts on the message that comes first, though network %s may deliver several; the sequential form " +
+			"explores each"
 	case h.Times.Op == "all":
 		return nil
 	case h.Times.Op == ">=" && n.Name == "atleast("+h.Times.Count.String()+")":

@@ -80,7 +80,8 @@ func TestNetworks(t *testing.T) {
 		"forall p in all: forall q in {node(1), node(2)}: q in heard(p)": func(h []uint64) bool {
 			return every(h, func(_ int, s uint64) bool { return s&3 == 3 })
 		},
-		"(forall p in all: forall q in {node(1), node(2)}: q in heard(p)) or (forall p in all: forall q in {node(2), node(3)}: q in heard(p))": func(h []uint64) bool {
+		"(forall p in all: forall q in {node(1), node(2)}: q in heard(p)) or (forall p in all: forall q in {node(2), " +
+			"node(3)}: q in heard(p))": func(h []uint64) bool {
 			return every(h, func(_ int, s uint64) bool { return s&3 == 3 }) ||
 				every(h, func(_ int, s uint64) bool { return s&6 == 6 })
 		},

@@ -150,8 +150,8 @@ func (p *parser) deeper() func() {
 	return func() { p.depth-- }
 }
 
-// node guards against expressions whose height would exhaust the stack of those who walk the tree. Not all of these are
-// nested for the parser: it reads a + b + c and a.b.c in a loop.
+// node guards against expressions whose height would exhaust the stack of functions that walk the tree. Not all of
+// these are nested for the parser: it reads a + b + c and a.b.c in a loop.
 func (p *parser) node(e *Expr) *Expr {
 	e.height = 1
 	for _, a := range e.Args {

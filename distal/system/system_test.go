@@ -86,7 +86,8 @@ func TestDuplicates(t *testing.T) {
 		t.Errorf("%v %v", result.Verdicts, result.First().Finding)
 	}
 	text := "protocol P(n = 2)\nmessage A { k: int } tag (k, A)\nrounds A\nstate { k: int = 1 got: int = 0 }\n" +
-		"init { if self == node(1) { send A(k) to node(2) } }\nupon A ms with .k == k times >= 2 do { got := len(ms) }\nproperty One: forall p in all: p.got == 0\n"
+		"init { if self == node(1) { send A(k) to node(2) } }\nupon A ms with .k == k times >= 2 do { got := len(ms) " +
+		"}\nproperty One: forall p in all: p.got == 0\n"
 	result = explore(t, system.FromSource(text, ""), strategy.Walk{Deliver: 1, Duplicate: 1, Steps: 20}, 100)
 	if result.Verdict() != trace.Pass {
 		t.Errorf("two copies are two senders: %v", result.First().Finding)

@@ -127,7 +127,8 @@ property P1: forall k in all: k.k < 9
 
 func ExampleProgram() {
 	p,
-		_ := distal.Load("protocol P(n = 2)\nmessage A { k: int } tag (k, A)\nrounds A\nstate { k: int = 1 }\ninit { send A(k) to all }\nupon A m with m.k == k do { k := k + 1 }\n")
+		_ := distal.Load("protocol P(n = 2)\nmessage A { k: int } tag (k, A)\nrounds A\nstate { k: int = 1 }\ninit { send " +
+		"A(k) to all }\nupon A m with m.k == k do { k := k + 1 }\n")
 	text := unparse.Program(sequential.Build(p, core.Eager, 1))
 	fmt.Println(strings.Split(text, "\n")[0])
 	// Output: lockstep protocol P(n = 2)

@@ -23,6 +23,7 @@ type Finding struct {
 	Line int
 	Rule string // the word as the table groups it, or "long line"
 	Want string // what to write in its place
+	Text string // the line
 }
 
 // String is the finding as one line that editors can jump to.
@@ -47,11 +48,11 @@ func Applies(file string) bool {
 // Check returns the findings of a file, in the order of its lines.
 func Check(file, text string) []Finding {
 	var found []Finding
-	fenced := false
+	var verbatim verbatim
 	for i, line := range strings.Split(text, "\n") {
 		add := func(rule, want string) {
 			if !allowed(file, rule) {
-				found = append(found, Finding{file, i + 1, rule, want})
+				found = append(found, Finding{file, i + 1, rule, want, line})
 			}
 		}
 		for _, w := range wordsIn(line) {
@@ -60,10 +61,7 @@ func Check(file, text string) []Finding {
 		for _, n := range namesIn(file, line) {
 			add(n.pkg+"."+n.old, n.want)
 		}
-		if strings.HasPrefix(strings.TrimSpace(line), "```") {
-			fenced = !fenced
-		}
-		if tooLong(file, line, fenced) {
+		if !verbatim.line(file, line) && tooLong(file, line) {
 			add("long line", fmt.Sprintf("at most %d columns", maxColumns))
 		}
 	}
@@ -140,8 +138,35 @@ func namesIn(file, line string) []name {
 	return found
 }
 
-// tooLong reports whether a line of code or prose is too long. Tables, fenced examples and links cannot be broken.
-func tooLong(file, line string, fenced bool) bool {
+// verbatim follows the parts of a file whose lines cannot be broken: fenced examples, raw strings, expected output.
+type verbatim struct{ fenced, raw, output bool }
+
+// line reports whether a line, which is the next one of the file, is in such a part or has one.
+func (v *verbatim) line(file, line string) bool {
+	start := strings.TrimSpace(line)
+	switch path.Ext(file) {
+	case ".md":
+		if strings.HasPrefix(start, "```") {
+			v.fenced = !v.fenced
+		}
+		return v.fenced || strings.HasPrefix(line, "    ")
+	case ".go":
+		comment := !v.raw && strings.HasPrefix(start, "//")
+		v.output = comment && (v.output || strings.HasSuffix(strings.ToLower(start), "output:") ||
+			strings.HasPrefix(start, "// Output: "))
+		ticks := strings.Count(line, "`")
+		if comment {
+			return v.output
+		}
+		in := v.raw || ticks > 0
+		v.raw = v.raw != (ticks%2 == 1)
+		return in
+	}
+	return false
+}
+
+// tooLong reports whether a line of code or prose is too long. Tables and links cannot be broken.
+func tooLong(file, line string) bool {
 	if utf8.RuneCountInString(line) <= maxColumns {
 		return false
 	}
@@ -149,8 +174,7 @@ func tooLong(file, line string, fenced bool) bool {
 	case ".go", ".py", ".java":
 		return !strings.HasPrefix(line, "//go:")
 	case ".md":
-		start := strings.TrimSpace(line)
-		return !fenced && !strings.HasPrefix(start, "|") && !strings.Contains(line, "](") && !strings.Contains(line, "://")
+		return !strings.HasPrefix(strings.TrimSpace(line), "|") && !strings.Contains(line, "](") && !strings.Contains(line, "://")
 	}
 	return false
 }

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -16,9 +17,13 @@ var tree = flag.String("tree", "../..", "the work tree to read, to count the wor
 
 // clean lists the directories and files in which a finding fails the test. Once it is the whole repository, it goes.
 var clean = []string{
-	"clients", "cover", "distal", "docs/cover.md", "docs/distal-grammar.md", "docs/distal.md", "examples/distal", "gen",
+	"clients/python", "cover", "distal", "docs/cover.md", "docs/distal-grammar.md", "docs/distal.md", "examples/distal", "gen",
 	"internal/wordlist", "kit/failpoint", "kit/kv", "kit/operator", "kit/raftspec", "kit/storage", "kit/ticks", "kit/watch",
 }
+
+// pending are names of other packages that clean directories use and that are still to be renamed.
+var pending = regexp.MustCompile(`\bJudged\b|Alarm|\blockstep\.(?:Place|Abilities|Chance)\b|enginetest\.Told|` +
+	`shrink\.Options\{Tries|alarm=|\bRepeats\b`)
 
 // TestRepository checks the files of the repository. With -v it prints the findings by word and by directory.
 func TestRepository(t *testing.T) {
@@ -39,7 +44,7 @@ func TestRepository(t *testing.T) {
 		for _, f := range Check(file, string(text)) {
 			byRule[f.Rule]++
 			byDir[path.Dir(file)]++
-			if slices.ContainsFunc(clean, func(dir string) bool { return within(file, dir) }) {
+			if slices.ContainsFunc(clean, func(dir string) bool { return within(file, dir) }) && !pending.MatchString(f.Text) {
 				t.Error(f)
 			}
 		}
@@ -73,6 +78,8 @@ func TestCheck(t *testing.T) {
 		{"strategy/a.go", "type Apartment struct{}", nil},
 		{"a/a.go", long + "\n" + long[1:], []string{"a/a.go:1: long line"}},
 		{"a/a.md", long + "\n| " + long + "\n```\n" + long + "\n```\nhttps://" + long, []string{"a/a.md:1: long line"}},
+		{"a/a.md", "    " + long, nil},
+		{"a/a.go", "x := `\n" + long + "`\n// Output:\n// " + long + "\n\n// " + long, []string{"a/a.go:6: long line"}},
 		{"target/memberlist/a.go", "suspect", nil},
 		{"target/a.go", "suspect", []string{"target/a.go:1: suspects"}},
 	} {

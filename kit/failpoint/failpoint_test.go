@@ -68,7 +68,8 @@ func ExampleHere() {
 
 func ExampleInstrument() {
 	files,
-		err := failpoint.Instrument(fstest.MapFS{"a.go": {Data: []byte("package a\n\nfunc f() {\n// gofail: var here struct{}\n}\n")}})
+		err := failpoint.Instrument(fstest.MapFS{"a.go": {Data: []byte("package a\n\nfunc f() {\n// gofail: var here " +
+		"struct{}\n}\n")}})
 	fmt.Printf("%s%v\n", files["a.go"], err)
 	// Output:
 	// package a

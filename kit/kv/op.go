@@ -61,7 +61,8 @@ func (o *Op) Writes() bool { return o.Kind != Get || o.Txn }
 
 // hash is a number for the operation, for a table.
 func (o *Op) hash() uint64 {
-	return mix.Number(uint64(o.Client)<<56 ^ uint64(o.Kind)<<48 ^ uint64(o.Key)<<40 ^ uint64(uint32(o.Old))<<20 ^ uint64(uint32(o.Value)))
+	return mix.Number(uint64(o.Client)<<56 ^ uint64(o.Kind)<<48 ^ uint64(o.Key)<<40 ^ uint64(uint32(o.Old))<<20 ^
+		uint64(uint32(o.Value)))
 }
 
 // Value is what a key holds: a number, and what was appended to it since.

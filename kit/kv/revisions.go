@@ -53,7 +53,8 @@ func (s *revisions) answer(b begun, r *Result) *lockstep.Finding {
 	s.checked++
 	wrote := r.OK && b.op.Writes() && b.op.Kind != Delete // what is not there is deleted without a revision
 	if r.Revision < b.floor || wrote && r.Revision == b.floor {
-		return &lockstep.Finding{Text: fmt.Sprintf("%v was answered at revision %d; before it began, revision %d had been answered", b.op, r.Revision, b.floor)}
+		return &lockstep.Finding{Text: fmt.Sprintf("%v was answered at revision %d; before it began, revision %d had been "+
+			"answered", b.op, r.Revision, b.floor)}
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ type monitor struct {
 type following struct {
 	Opened
 	node      lockstep.Node
-	first     int64 // the first revision told, or 0
+	first     int64 // the first revision delivered, or 0
 	last      int64 // the last one
 	progress  int64 // up to which all was delivered, by a notification
 	delivered map[Change]bool

@@ -84,11 +84,14 @@ func TestGuarantees(t *testing.T) {
 		{"open 1 from 0 key a; 1: 4a=1; 1: 6a=2; wrote: 5a=9",
 			"watch-reliable: watch 1: key a from now on: it does not deliver 5: a=9"},
 		{"open 1 from 4; 1: 4a=1; 1 upto 5",
-			"watch-bookmarkable: watch 1: all keys from revision 4 on: it announces that all up to revision 5 was delivered, but nothing after 4 was"},
+			"watch-bookmarkable: watch 1: all keys from revision 4 on: it announces that all up to revision 5 was delivered, " +
+				"but nothing after 4 was"},
 		{"open 1 from 4 key a; 1: 4a=1; 1 upto 6; 1: 5a=2",
-			"watch-bookmarkable: watch 1: key a from revision 4 on: it delivers 5: a=2 when it had announced that all up to revision 6 was delivered"},
+			"watch-bookmarkable: watch 1: key a from revision 4 on: it delivers 5: a=2 when it had announced that all up to " +
+				"revision 6 was delivered"},
 		{"open 1 from 4 key a; 1 upto 6; wrote: 5a=2",
-			"watch-bookmarkable: watch 1: key a from revision 4 on: it announces that all up to revision 6 was delivered, but does not deliver 5: a=2"},
+			"watch-bookmarkable: watch 1: key a from revision 4 on: it announces that all up to revision 6 was delivered, " +
+				"but does not deliver 5: a=2"},
 		{"open 1 from 4; wrote: 4a=1; 1: 4a=2",
 			"one-history: member 2 delivered revision 4: a=1, and member 1 delivered 4: a=2"},
 		{"open 1 from 4; wrote: 4a=1; 1: 4b=1",
